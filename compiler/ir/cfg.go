@@ -1,0 +1,368 @@
+package ir
+
+// Preds returns the predecessors of each block, indexed by block ID. A block
+// that reaches another by both branches appears twice.
+func (f *Func) Preds() [][]*Block {
+	preds := make([][]*Block, f.nextBlock)
+	for _, b := range f.Blocks {
+		for _, e := range b.Term.Succs {
+			preds[e.To.ID] = append(preds[e.To.ID], b)
+		}
+	}
+	return preds
+}
+
+// RPO returns the blocks reachable from the entry in reverse postorder, with
+// the blocks of every natural loop next to each other: a loop's exits come
+// after all of its blocks.
+func RPO(f *Func) []*Block {
+	plain := postorder(f)
+	reverse(plain)
+	loops := loopsOf(f, plain, dominators(f, plain))
+	if len(loops) == 0 {
+		return plain
+	}
+	return postorderLoops(f, loops)
+}
+
+func postorder(f *Func) []*Block {
+	if len(f.Blocks) == 0 {
+		return nil
+	}
+	w := walker{seen: make([]bool, f.nextBlock)}
+	w.visit(f.Blocks[0], func(b *Block) []*Block { return succs(b) })
+	return w.out
+}
+
+func succs(b *Block) []*Block {
+	out := make([]*Block, len(b.Term.Succs))
+	for i, e := range b.Term.Succs {
+		out[len(out)-1-i] = e.To // so that reverse postorder follows the first branch first
+	}
+	return out
+}
+
+// postorderLoops visits a block's successors outside its loops first, which
+// puts them last in reverse postorder.
+func postorderLoops(f *Func, loops []*Loop) []*Block {
+	inner := make([]*Loop, f.nextBlock)
+	for _, l := range loops { // outer loops first
+		for _, b := range l.Blocks {
+			inner[b.ID] = l
+		}
+	}
+	depth := func(from *Block, to *Block) int { // how many loops of from still hold to
+		n := 0
+		for l := inner[from.ID]; l != nil; l = l.Parent {
+			if l.Has(to) {
+				n++
+			}
+		}
+		return n
+	}
+	w := walker{seen: make([]bool, f.nextBlock)}
+	w.visit(f.Blocks[0], func(b *Block) []*Block {
+		out := succs(b)
+		if len(out) == 2 && depth(b, out[0]) > depth(b, out[1]) {
+			out[0], out[1] = out[1], out[0]
+		}
+		return out
+	})
+	reverse(w.out)
+	return gatherLoops(w.out, inner)
+}
+
+// gatherLoops makes the blocks of each loop contiguous. Visiting exits first
+// already does so for loops with one exit; a loop left from several places, at
+// different depths, may still hold a foreign block in between.
+func gatherLoops(order []*Block, inner []*Loop) []*Block {
+	out := make([]*Block, 0, len(order))
+	done := make(map[*Block]bool, len(order))
+	var place func(b *Block, within *Loop)
+	place = func(b *Block, within *Loop) {
+		if done[b] {
+			return
+		}
+		// The outermost loop of b inside within is placed as a whole.
+		var l *Loop
+		for c := inner[b.ID]; c != nil && c != within; c = c.Parent {
+			l = c
+		}
+		if l == nil {
+			done[b] = true
+			out = append(out, b)
+			return
+		}
+		for _, c := range order {
+			if l.Has(c) {
+				place(c, l)
+			}
+		}
+	}
+	for _, b := range order {
+		place(b, nil)
+	}
+	return out
+}
+
+type walker struct {
+	seen []bool
+	out  []*Block
+}
+
+// visit appends b and all it reaches in postorder; it keeps its own stack
+// because inlined kernels can be thousands of blocks deep.
+func (w *walker) visit(b *Block, next func(*Block) []*Block) {
+	type frame struct {
+		b    *Block
+		todo []*Block
+	}
+	w.seen[b.ID] = true
+	stack := []frame{{b, next(b)}}
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if len(top.todo) == 0 {
+			w.out = append(w.out, top.b)
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		s := top.todo[0]
+		top.todo = top.todo[1:]
+		if !w.seen[s.ID] {
+			w.seen[s.ID] = true
+			stack = append(stack, frame{s, next(s)})
+		}
+	}
+}
+
+func reverse(bs []*Block) {
+	for i, j := 0, len(bs)-1; i < j; i, j = i+1, j-1 {
+		bs[i], bs[j] = bs[j], bs[i]
+	}
+}
+
+// DomTree is a dominator or post-dominator tree.
+type DomTree struct {
+	idom  []*Block // by block ID; nil for roots and unreachable blocks
+	order []int    // position in the numbering used, -1 if unreachable
+	root  *Block   // the virtual exit of a post-dominator tree
+}
+
+// Idom returns the immediate dominator of b, nil for the root. In a
+// post-dominator tree nil means that only the exit post-dominates b.
+func (t *DomTree) Idom(b *Block) *Block {
+	d := t.idom[b.ID]
+	if d == t.root {
+		return nil
+	}
+	return d
+}
+
+// Reachable reports whether b is in the tree.
+func (t *DomTree) Reachable(b *Block) bool { return t.order[b.ID] >= 0 }
+
+// Dominates reports whether a dominates b; every block dominates itself.
+func (t *DomTree) Dominates(a, b *Block) bool {
+	if t.order[a.ID] < 0 || t.order[b.ID] < 0 {
+		return false
+	}
+	for b != nil && t.order[b.ID] >= t.order[a.ID] {
+		if a == b {
+			return true
+		}
+		b = t.Idom(b)
+	}
+	return false
+}
+
+// Dominators returns the dominator tree of f, by the algorithm of Cooper,
+// Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+func Dominators(f *Func) *DomTree {
+	order := postorder(f)
+	reverse(order)
+	return dominators(f, order)
+}
+
+func dominators(f *Func, rpo []*Block) *DomTree {
+	preds := f.Preds()
+	return solveDom(rpo, f.nextBlock, nil, func(b *Block) []*Block { return preds[b.ID] })
+}
+
+// PostDominators returns the post-dominator tree of f, rooted at a virtual exit
+// that follows every return. Blocks that cannot reach a return, as in an
+// endless loop, are not in the tree.
+func PostDominators(f *Func) *DomTree {
+	preds := f.Preds()
+	exit := &Block{ID: f.nextBlock}
+	var rets []*Block
+	for _, b := range f.Blocks {
+		if len(b.Term.Succs) == 0 {
+			rets = append(rets, b)
+		}
+	}
+	w := walker{seen: make([]bool, f.nextBlock+1)}
+	w.visit(exit, func(b *Block) []*Block {
+		if b == exit {
+			return rets
+		}
+		return preds[b.ID]
+	})
+	reverse(w.out)
+	return solveDom(w.out, f.nextBlock+1, exit, func(b *Block) []*Block {
+		if len(b.Term.Succs) == 0 {
+			return []*Block{exit}
+		}
+		return succs(b)
+	})
+}
+
+func solveDom(rpo []*Block, n int, root *Block, preds func(*Block) []*Block) *DomTree {
+	t := &DomTree{idom: make([]*Block, n), order: make([]int, n), root: root}
+	for i := range t.order {
+		t.order[i] = -1
+	}
+	for i, b := range rpo {
+		t.order[b.ID] = i
+	}
+	if len(rpo) == 0 {
+		return t
+	}
+	first := rpo[0]
+	t.idom[first.ID] = first
+	for changed := true; changed; {
+		changed = false
+		for _, b := range rpo[1:] {
+			var d *Block
+			for _, p := range preds(b) {
+				switch {
+				case t.order[p.ID] < 0 || t.idom[p.ID] == nil:
+				case d == nil:
+					d = p
+				default:
+					d = t.intersect(p, d)
+				}
+			}
+			if t.idom[b.ID] != d {
+				t.idom[b.ID] = d
+				changed = true
+			}
+		}
+	}
+	t.idom[first.ID] = nil
+	return t
+}
+
+func (t *DomTree) intersect(a, b *Block) *Block {
+	for a != b {
+		for t.order[a.ID] > t.order[b.ID] {
+			a = t.idom[a.ID]
+		}
+		for t.order[b.ID] > t.order[a.ID] {
+			b = t.idom[b.ID]
+		}
+	}
+	return a
+}
+
+// Loop is a natural loop: the blocks that reach a back edge to Header without
+// passing Header. Back edges to one header make one loop.
+type Loop struct {
+	Header *Block
+	Blocks []*Block // in reverse postorder, Header first
+	Parent *Loop    // innermost loop around this one, nil for none
+	Depth  int      // 1 for outermost loops
+
+	has map[*Block]bool
+}
+
+// Has reports whether b is in l, inner loops included.
+func (l *Loop) Has(b *Block) bool { return l.has[b] }
+
+// Exits returns the edges that leave l, as pairs of source block and index of
+// the successor.
+func (l *Loop) Exits() []Exit {
+	var out []Exit
+	for _, b := range l.Blocks {
+		for i, e := range b.Term.Succs {
+			if !l.has[e.To] {
+				out = append(out, Exit{b, i})
+			}
+		}
+	}
+	return out
+}
+
+// Exit is an edge out of a loop.
+type Exit struct {
+	From *Block
+	Succ int
+}
+
+// Loops returns the natural loops of f, each after the loops around it.
+func Loops(f *Func) []*Loop {
+	rpo := postorder(f)
+	reverse(rpo)
+	return loopsOf(f, rpo, dominators(f, rpo))
+}
+
+func loopsOf(f *Func, rpo []*Block, dom *DomTree) []*Loop {
+	preds := f.Preds()
+	var loops []*Loop
+	for _, h := range rpo {
+		l := &Loop{Header: h, has: map[*Block]bool{h: true}}
+		var work []*Block
+		for _, p := range preds[h.ID] {
+			if dom.Dominates(h, p) {
+				work = append(work, p)
+			}
+		}
+		if len(work) == 0 {
+			continue
+		}
+		for len(work) > 0 {
+			b := work[len(work)-1]
+			work = work[:len(work)-1]
+			if !l.has[b] {
+				l.has[b] = true
+				for _, p := range preds[b.ID] {
+					if dom.Reachable(p) {
+						work = append(work, p)
+					}
+				}
+			}
+		}
+		for _, b := range rpo {
+			if l.has[b] {
+				l.Blocks = append(l.Blocks, b)
+			}
+		}
+		for i := len(loops) - 1; i >= 0 && l.Parent == nil; i-- {
+			if loops[i].has[h] {
+				l.Parent = loops[i]
+			}
+		}
+		l.Depth = 1
+		if l.Parent != nil {
+			l.Depth = l.Parent.Depth + 1
+		}
+		loops = append(loops, l)
+	}
+	return loops
+}
+
+// RemoveUnreachable drops the blocks that the entry does not reach.
+func RemoveUnreachable(f *Func) {
+	if len(f.Blocks) == 0 {
+		return
+	}
+	w := walker{seen: make([]bool, f.nextBlock)}
+	w.visit(f.Blocks[0], succs)
+	kept := f.Blocks[:0]
+	for _, b := range f.Blocks {
+		if w.seen[b.ID] {
+			kept = append(kept, b)
+		}
+	}
+	clear(f.Blocks[len(kept):])
+	f.Blocks = kept
+}

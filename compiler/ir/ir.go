@@ -1,0 +1,271 @@
+package ir
+
+// Module is a kernel with the functions and shared objects that it reaches.
+type Module struct {
+	Name   string
+	Funcs  []*Func
+	Shared []*Object
+	Pos    []Pos // position table; Value.Pos is an index into it, from 1
+}
+
+// Object is a shared-memory object of a block.
+type Object struct {
+	Name string
+	Type *Type
+}
+
+// Pos is a place in kernel source.
+type Pos struct {
+	File string
+	Line int
+	Col  int
+}
+
+// Func is a function in SSA form. Blocks[0] is the entry and has no
+// parameters and no predecessors.
+type Func struct {
+	Name    string
+	Kernel  bool
+	Params  []*Value
+	Args    []Arg // the Go parameters of a kernel, in order
+	Results []*Type
+	Blocks  []*Block
+
+	nextValue int
+	nextBlock int
+}
+
+// ArgKind says how a Go parameter of a kernel is passed.
+type ArgKind uint8
+
+// The kinds of kernel argument.
+const (
+	ArgScalar ArgKind = iota // one parameter
+	ArgSlice                 // two parameters: pointer and length
+)
+
+// Arg is one Go parameter of a kernel, after the Thread.
+type Arg struct {
+	Name string
+	Kind ArgKind
+	Elem *Type  // element type of a slice, type of a scalar
+	Go   string // Go type, without spaces, as in []float32
+}
+
+// NumParams returns how many IR parameters the argument takes.
+func (a Arg) NumParams() int {
+	if a.Kind == ArgSlice {
+		return 2
+	}
+	return 1
+}
+
+// Value is the result of an operation. Values are compared by identity.
+type Value struct {
+	ID     int
+	Op     Op
+	Type   *Type
+	Args   []*Value
+	Imm    uint64 // constant bits, axis, field, object or parameter index
+	Callee *Func  // OpCall
+	Block  *Block // nil for function parameters
+	Pos    int    // index into Module.Pos, 0 for none
+}
+
+// TermKind is the kind of a block's last operation.
+type TermKind uint8
+
+// The terminators.
+const (
+	TermNone   TermKind = iota
+	TermJump            // to Succs[0]
+	TermBranch          // Args[0] ? Succs[0] : Succs[1]
+	TermReturn          // Args are the results
+)
+
+// Term ends a block.
+type Term struct {
+	Kind  TermKind
+	Args  []*Value
+	Succs []Edge
+	Pos   int
+}
+
+// Edge is a jump to a block with the values of its parameters.
+type Edge struct {
+	To   *Block
+	Args []*Value
+}
+
+// Block is a basic block.
+type Block struct {
+	ID     int
+	Params []*Value
+	Instrs []*Value
+	Term   Term
+}
+
+// Func returns the function with the given name, nil if there is none.
+func (m *Module) Func(name string) *Func {
+	for _, f := range m.Funcs {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// Kernel returns the module's kernel, nil if there is none.
+func (m *Module) Kernel() *Func {
+	for _, f := range m.Funcs {
+		if f.Kernel {
+			return f
+		}
+	}
+	return nil
+}
+
+// PosOf returns the source position of v, the zero Pos if it has none.
+func (m *Module) PosOf(pos int) Pos {
+	if pos <= 0 || pos > len(m.Pos) {
+		return Pos{}
+	}
+	return m.Pos[pos-1]
+}
+
+// AddPos returns the index of p in the position table, adding it if needed.
+func (m *Module) AddPos(p Pos) int {
+	for i := len(m.Pos) - 1; i >= 0 && i >= len(m.Pos)-8; i-- { // neighbours share positions
+		if m.Pos[i] == p {
+			return i + 1
+		}
+	}
+	m.Pos = append(m.Pos, p)
+	return len(m.Pos)
+}
+
+// NewFunc adds a function to m.
+func (m *Module) NewFunc(name string) *Func {
+	f := &Func{Name: name}
+	m.Funcs = append(m.Funcs, f)
+	return f
+}
+
+// NewParam adds a parameter to f.
+func (f *Func) NewParam(t *Type) *Value {
+	v := f.NewValue(OpParam, t)
+	v.Imm = uint64(len(f.Params))
+	f.Params = append(f.Params, v)
+	return v
+}
+
+// NewBlock appends an empty block to f.
+func (f *Func) NewBlock() *Block {
+	b := &Block{ID: f.nextBlock}
+	f.nextBlock++
+	f.Blocks = append(f.Blocks, b)
+	return b
+}
+
+// NewValue returns a value of f that is in no block yet.
+func (f *Func) NewValue(op Op, t *Type, args ...*Value) *Value {
+	v := &Value{ID: f.nextValue, Op: op, Type: t, Args: args}
+	f.nextValue++
+	return v
+}
+
+// NumValues returns an upper bound of value IDs, for tables indexed by ID.
+func (f *Func) NumValues() int { return f.nextValue }
+
+// NumBlocks returns an upper bound of block IDs, for tables indexed by ID.
+func (f *Func) NumBlocks() int { return f.nextBlock }
+
+// NewParam adds a parameter to b; every edge to b must pass one more value.
+func (b *Block) NewParam(f *Func, t *Type) *Value {
+	v := f.NewValue(OpBlockParam, t)
+	v.Block = b
+	b.Params = append(b.Params, v)
+	return v
+}
+
+// Append adds v as the last instruction of b and returns it.
+func (b *Block) Append(v *Value) *Value {
+	v.Block = b
+	b.Instrs = append(b.Instrs, v)
+	return v
+}
+
+// Emit appends a new instruction to b.
+func (b *Block) Emit(f *Func, op Op, t *Type, args ...*Value) *Value {
+	return b.Append(f.NewValue(op, t, args...))
+}
+
+// EmitConst appends a constant with the given bits, normalised to its type.
+func (b *Block) EmitConst(f *Func, t *Type, bits uint64) *Value {
+	v := f.NewValue(OpConst, t)
+	v.Imm = Normalize(t, bits)
+	return b.Append(v)
+}
+
+// Jump ends b with a jump to to.
+func (b *Block) Jump(to *Block, args ...*Value) {
+	b.Term = Term{Kind: TermJump, Succs: []Edge{{To: to, Args: args}}, Pos: b.Term.Pos}
+}
+
+// Branch ends b with a conditional branch without block arguments.
+func (b *Block) Branch(cond *Value, then, els *Block) {
+	b.Term = Term{Kind: TermBranch, Args: []*Value{cond}, Succs: []Edge{{To: then}, {To: els}}, Pos: b.Term.Pos}
+}
+
+// Return ends b with a return.
+func (b *Block) Return(results ...*Value) {
+	b.Term = Term{Kind: TermReturn, Args: results, Pos: b.Term.Pos}
+}
+
+// Normalize returns the canonical bits of a constant of type t: sign-extended
+// for signed integers, zero-extended for all others.
+func Normalize(t *Type, bits uint64) uint64 {
+	if t.Kind == KBool {
+		return bits & 1
+	}
+	n := uint(64 - t.Bits())
+	if t.IsSigned() {
+		return uint64(int64(bits<<n) >> n)
+	}
+	return bits << n >> n
+}
+
+// IsConst reports whether v is a constant.
+func (v *Value) IsConst() bool { return v.Op == OpConst }
+
+// ReplaceUses replaces every use of old in f by new.
+func (f *Func) ReplaceUses(replace map[*Value]*Value) {
+	if len(replace) == 0 {
+		return
+	}
+	f.EachUse(func(use **Value) {
+		for r, ok := replace[*use]; ok; r, ok = replace[*use] {
+			*use = r
+		}
+	})
+}
+
+// EachUse calls fn with the address of every operand in f.
+func (f *Func) EachUse(fn func(use **Value)) {
+	for _, b := range f.Blocks {
+		for _, v := range b.Instrs {
+			for i := range v.Args {
+				fn(&v.Args[i])
+			}
+		}
+		for i := range b.Term.Args {
+			fn(&b.Term.Args[i])
+		}
+		for s := range b.Term.Succs {
+			args := b.Term.Succs[s].Args
+			for i := range args {
+				fn(&args[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package ir
+
+// Op is an operation. Its properties are the row of the table that [Op.Info]
+// returns.
+type Op uint8
+
+// The operations. The comment gives the meaning; T is the type of the result.
+const (
+	OpInvalid Op = iota
+
+	OpConst      // constant of type T; bits in Value.Imm
+	OpParam      // parameter Imm of the function
+	OpBlockParam // parameter of a block
+
+	OpAdd    // x + y, wraps
+	OpSub    // x - y, wraps
+	OpMul    // x * y, wraps
+	OpDiv    // x / y; integers truncate, x/0 = 0, MinInt/-1 = MinInt
+	OpRem    // x % y, sign of x; x%0 = x; integers only
+	OpNeg    // -x
+	OpMulHi  // high half of the double-width product of integers
+	OpAnd    // x & y, bool too
+	OpOr     // x | y, bool too
+	OpXor    // x ^ y, bool too
+	OpAndNot // x &^ y
+	OpNot    // ^x, bool: !x
+	OpShl    // x << y; y unsigned of any width; 0 when y >= width
+	OpShr    // x >> y; arithmetic for signed x; sign or 0 when y >= width
+
+	OpEq // x == y
+	OpNe // x != y
+	OpLt // x < y
+	OpLe // x <= y
+	OpGt // x > y
+	OpGe // x >= y
+
+	OpMin // Go's min: NaN if either is NaN, -0 < +0
+	OpMax // Go's max: NaN if either is NaN, -0 < +0
+
+	OpFMA      // x*y + z with one rounding
+	OpSqrt     // correctly rounded square root
+	OpAbs      // clears the sign of a float
+	OpFloor    // towards -Inf
+	OpCeil     // towards +Inf
+	OpTrunc    // towards zero
+	OpRint     // to nearest, ties to even
+	OpCopysign // magnitude of x, sign of y
+
+	OpConvert // numeric conversion; float to int saturates, NaN gives 0; to narrower floats rounds to nearest even
+	OpBitcast // same bits, other type of the same width
+	OpSelect  // if x then y else z
+
+	OpPopcount // number of one bits
+	OpClz      // leading zero bits; width for 0
+	OpCtz      // trailing zero bits; width for 0
+
+	OpThread   // thread index in the block along axis Imm
+	OpBlock    // block index in the grid along axis Imm
+	OpBlockDim // threads in a block along axis Imm
+	OpGridDim  // blocks in the grid along axis Imm
+	OpLane     // index in the warp
+	OpWarp     // index of the warp in the block
+	OpWarpSize // threads in a warp
+
+	OpLocal  // pointer to a new private object of the pointee type
+	OpShared // pointer to shared object Imm of the module
+	OpIndex  // pointer to array -> pointer to element y; unchecked
+	OpOffset // pointer advanced by y elements; unchecked
+	OpField  // pointer to struct -> pointer to field Imm
+	OpLoad   // *x
+	OpStore  // *x = y
+	OpZero   // zero the object x points to
+	OpBounds // fail the kernel unless 0 <= x < y
+
+	OpBarrier     // all threads of the block meet; memory is ordered
+	OpWarpBarrier // all threads of the warp meet; memory is ordered
+	OpShflIdx     // x of lane y modulo the warp size
+	OpShflUp      // x of lane - y, own x when there is none
+	OpShflDown    // x of lane + y, own x when there is none
+	OpShflXor     // x of lane ^ y, own x when there is none
+	OpBallot      // bit set of the lanes whose x is true
+	OpAny         // whether x is true in some lane of the warp
+	OpAll         // whether x is true in every lane of the warp
+
+	OpAtomicAdd  // old *x; *x += y
+	OpAtomicMin  // old *x; *x = min(*x, y); integers only
+	OpAtomicMax  // old *x; *x = max(*x, y); integers only
+	OpAtomicAnd  // old *x; *x &= y
+	OpAtomicOr   // old *x; *x |= y
+	OpAtomicXor  // old *x; *x ^= y
+	OpAtomicExch // old *x; *x = y
+	OpAtomicCAS  // old *x; if *x == y then *x = z
+
+	OpCall // call of function Callee; T is its result, a tuple for several
+	OpProj // result Imm of a call with several results
+
+	numOps
+)
+
+// Uniformity of the value that an operation produces from uniform operands.
+type Uniformity uint8
+
+// The lattice, from most to least uniform.
+const (
+	UniformBlock Uniformity = iota // same for all threads of a block
+	UniformWarp                    // same for all threads of a warp
+	Varying                        // may differ between threads
+)
+
+// Effect says how an operation touches memory and other threads.
+type Effect uint8
+
+// The effects; an operation without any is pure.
+const (
+	Reads      Effect = 1 << iota // reads memory
+	Writes                        // writes memory
+	Fails                         // may end the kernel with an error
+	Convergent                    // must not gain or lose control dependences
+)
+
+// Rule is the typing rule of an operation; the verifier implements each.
+type Rule uint8
+
+// The typing rules.
+const (
+	RuleNone      Rule = iota // checked by its own code
+	RuleArith                 // T int or float, operands T
+	RuleInt                   // T int, operands T
+	RuleLogic                 // T int or bool, operands T
+	RuleFloat                 // T float, operands T
+	RuleShift                 // T int, x of T, y unsigned
+	RuleCompare               // T bool, operands of one scalar or pointer type
+	RuleBoolArith             // ordering: T bool, operands of one int or float type
+	RuleConvert               // numeric to numeric
+	RuleBitcast               // same size
+	RuleSelect                // x bool, y and z of T
+	RuleGeom                  // T i64, Imm is an axis 0..2
+	RuleWarp                  // T i64, no operands
+	RulePtr                   // pointer formation
+	RuleMem                   // loads, stores
+	RuleShfl                  // T 4 or 8 bytes wide, x of T, y i64
+	RuleVote                  // x bool
+	RuleAtomic                // x pointer to T, others of T
+)
+
+// Info is a row of the operation table.
+type Info struct {
+	Name    string     // spelling in the text form
+	Args    int        // number of operands; -1 for any
+	Rule    Rule       // typing rule
+	Effect  Effect     // zero for pure operations
+	Uniform Uniformity // of the result, given uniform operands
+	Commute bool       // operands may be exchanged
+	HasImm  bool       // Imm is printed
+	NoValue bool       // yields nothing
+}
+
+var ops = [numOps]Info{
+	OpConst:      {Name: "const", HasImm: true},
+	OpParam:      {Name: "param", HasImm: true},
+	OpBlockParam: {Name: "blockparam"},
+
+	OpAdd:    {Name: "add", Args: 2, Rule: RuleArith, Commute: true},
+	OpSub:    {Name: "sub", Args: 2, Rule: RuleArith},
+	OpMul:    {Name: "mul", Args: 2, Rule: RuleArith, Commute: true},
+	OpDiv:    {Name: "div", Args: 2, Rule: RuleArith},
+	OpRem:    {Name: "rem", Args: 2, Rule: RuleInt},
+	OpNeg:    {Name: "neg", Args: 1, Rule: RuleArith},
+	OpMulHi:  {Name: "mulhi", Args: 2, Rule: RuleInt, Commute: true},
+	OpAnd:    {Name: "and", Args: 2, Rule: RuleLogic, Commute: true},
+	OpOr:     {Name: "or", Args: 2, Rule: RuleLogic, Commute: true},
+	OpXor:    {Name: "xor", Args: 2, Rule: RuleLogic, Commute: true},
+	OpAndNot: {Name: "andnot", Args: 2, Rule: RuleLogic},
+	OpNot:    {Name: "not", Args: 1, Rule: RuleLogic},
+	OpShl:    {Name: "shl", Args: 2, Rule: RuleShift},
+	OpShr:    {Name: "shr", Args: 2, Rule: RuleShift},
+
+	OpEq: {Name: "eq", Args: 2, Rule: RuleCompare, Commute: true},
+	OpNe: {Name: "ne", Args: 2, Rule: RuleCompare, Commute: true},
+	OpLt: {Name: "lt", Args: 2, Rule: RuleBoolArith},
+	OpLe: {Name: "le", Args: 2, Rule: RuleBoolArith},
+	OpGt: {Name: "gt", Args: 2, Rule: RuleBoolArith},
+	OpGe: {Name: "ge", Args: 2, Rule: RuleBoolArith},
+
+	OpMin: {Name: "min", Args: 2, Rule: RuleArith, Commute: true},
+	OpMax: {Name: "max", Args: 2, Rule: RuleArith, Commute: true},
+
+	OpFMA:      {Name: "fma", Args: 3, Rule: RuleFloat},
+	OpSqrt:     {Name: "sqrt", Args: 1, Rule: RuleFloat},
+	OpAbs:      {Name: "abs", Args: 1, Rule: RuleFloat},
+	OpFloor:    {Name: "floor", Args: 1, Rule: RuleFloat},
+	OpCeil:     {Name: "ceil", Args: 1, Rule: RuleFloat},
+	OpTrunc:    {Name: "trunc", Args: 1, Rule: RuleFloat},
+	OpRint:     {Name: "rint", Args: 1, Rule: RuleFloat},
+	OpCopysign: {Name: "copysign", Args: 2, Rule: RuleFloat},
+
+	OpConvert: {Name: "convert", Args: 1, Rule: RuleConvert},
+	OpBitcast: {Name: "bitcast", Args: 1, Rule: RuleBitcast},
+	OpSelect:  {Name: "select", Args: 3, Rule: RuleSelect},
+
+	OpPopcount: {Name: "popcount", Args: 1, Rule: RuleInt},
+	OpClz:      {Name: "clz", Args: 1, Rule: RuleInt},
+	OpCtz:      {Name: "ctz", Args: 1, Rule: RuleInt},
+
+	OpThread:   {Name: "thread", Rule: RuleGeom, HasImm: true, Uniform: Varying},
+	OpBlock:    {Name: "block", Rule: RuleGeom, HasImm: true},
+	OpBlockDim: {Name: "blockdim", Rule: RuleGeom, HasImm: true},
+	OpGridDim:  {Name: "griddim", Rule: RuleGeom, HasImm: true},
+	OpLane:     {Name: "lane", Rule: RuleWarp, Uniform: Varying},
+	OpWarp:     {Name: "warp", Rule: RuleWarp, Uniform: UniformWarp},
+	OpWarpSize: {Name: "warpsize", Rule: RuleWarp},
+
+	OpLocal:  {Name: "local", Rule: RulePtr, Uniform: Varying},
+	OpShared: {Name: "shared", Rule: RulePtr, HasImm: true},
+	OpIndex:  {Name: "index", Args: 2, Rule: RulePtr},
+	OpOffset: {Name: "offset", Args: 2, Rule: RulePtr},
+	OpField:  {Name: "field", Args: 1, Rule: RulePtr, HasImm: true},
+	OpLoad:   {Name: "load", Args: 1, Rule: RuleMem, Effect: Reads},
+	OpStore:  {Name: "store", Args: 2, Rule: RuleMem, Effect: Writes, NoValue: true},
+	OpZero:   {Name: "zero", Args: 1, Rule: RuleMem, Effect: Writes, NoValue: true},
+	OpBounds: {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
+
+	OpBarrier:     {Name: "barrier", Effect: Reads | Writes | Convergent, NoValue: true},
+	OpWarpBarrier: {Name: "warpbarrier", Effect: Reads | Writes | Convergent, NoValue: true},
+	OpShflIdx:     {Name: "shfl.idx", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
+	OpShflUp:      {Name: "shfl.up", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
+	OpShflDown:    {Name: "shfl.down", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
+	OpShflXor:     {Name: "shfl.xor", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
+	OpBallot:      {Name: "ballot", Args: 1, Rule: RuleVote, Effect: Convergent, Uniform: UniformWarp},
+	OpAny:         {Name: "any", Args: 1, Rule: RuleVote, Effect: Convergent, Uniform: UniformWarp},
+	OpAll:         {Name: "all", Args: 1, Rule: RuleVote, Effect: Convergent, Uniform: UniformWarp},
+
+	OpAtomicAdd:  {Name: "atomic.add", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+	OpAtomicMin:  {Name: "atomic.min", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+	OpAtomicMax:  {Name: "atomic.max", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+	OpAtomicAnd:  {Name: "atomic.and", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+	OpAtomicOr:   {Name: "atomic.or", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+	OpAtomicXor:  {Name: "atomic.xor", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+	OpAtomicExch: {Name: "atomic.exch", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+	OpAtomicCAS:  {Name: "atomic.cas", Args: 3, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+
+	OpCall: {Name: "call", Args: -1, Effect: Reads | Writes | Fails | Convergent, Uniform: Varying},
+	OpProj: {Name: "proj", Args: 1, HasImm: true},
+}
+
+var opByName = func() map[string]Op {
+	m := make(map[string]Op, numOps)
+	for op := OpInvalid + 1; op < numOps; op++ {
+		m[ops[op].Name] = op
+	}
+	return m
+}()
+
+// Info returns the row of op in the operation table.
+func (op Op) Info() *Info { return &ops[op] }
+
+func (op Op) String() string {
+	if op >= numOps || ops[op].Name == "" {
+		return "invalid"
+	}
+	return ops[op].Name
+}
+
+// Ops calls yield for every operation, in order.
+func Ops(yield func(Op) bool) {
+	for op := OpInvalid + 1; op < numOps; op++ {
+		if !yield(op) {
+			return
+		}
+	}
+}
+
+// Pure reports whether op has no effect, so that an unused result can be
+// dropped and equal operands give equal results.
+func (op Op) Pure() bool { return ops[op].Effect == 0 }
+
+// Has reports whether op has any of the effects e.
+func (op Op) Has(e Effect) bool { return ops[op].Effect&e != 0 }

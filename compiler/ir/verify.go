@@ -1,0 +1,435 @@
+package ir
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Verify reports everything that is wrong with m: types that break an
+// operation's rule, uses that no definition dominates, edges whose values do
+// not match the target's parameters, blocks without an end.
+func Verify(m *Module) error {
+	var errs []error
+	names := map[string]bool{}
+	for _, f := range m.Funcs {
+		if names[f.Name] {
+			errs = append(errs, fmt.Errorf("@%s: two functions of this name", f.Name))
+		}
+		names[f.Name] = true
+		errs = append(errs, verifyFunc(m, f)...)
+	}
+	return errors.Join(errs...)
+}
+
+type verifier struct {
+	m    *Module
+	f    *Func
+	dom  *DomTree
+	at   []int // value ID -> index in its block, -1 for parameters
+	def  []*Value
+	errs []error
+	b    *Block
+	p    *printer
+}
+
+func verifyFunc(m *Module, f *Func) []error {
+	v := &verifier{m: m, f: f, p: newPrinter(m)}
+	v.p.noPos = true
+	v.p.number(f)
+	if len(f.Blocks) == 0 {
+		v.fail("no blocks")
+		return v.errs
+	}
+	if !v.blocks() {
+		return v.errs // the control-flow graph is not fit to be walked
+	}
+	v.dom = Dominators(f)
+	v.params()
+	v.define()
+	for _, b := range f.Blocks {
+		v.b = b
+		for i, in := range b.Instrs {
+			v.instr(in, i)
+		}
+		v.term(b)
+	}
+	return v.errs
+}
+
+func (v *verifier) fail(format string, args ...any) {
+	place := "@" + v.f.Name
+	if v.b != nil {
+		place += " " + v.p.label(v.b)
+	}
+	v.errs = append(v.errs, fmt.Errorf("%s: %s", place, fmt.Sprintf(format, args...)))
+}
+
+func (v *verifier) failAt(in *Value, format string, args ...any) {
+	v.p.b.Reset()
+	v.p.instr(in)
+	v.fail("%s: %s", v.p.b.String(), fmt.Sprintf(format, args...))
+}
+
+func (v *verifier) blocks() bool {
+	in := map[*Block]bool{}
+	ids := map[int]bool{}
+	for _, b := range v.f.Blocks {
+		if in[b] || ids[b.ID] || b.ID >= v.f.nextBlock {
+			v.fail("block %d listed twice or numbered wrongly", b.ID)
+			return false
+		}
+		in[b], ids[b.ID] = true, true
+	}
+	for _, b := range v.f.Blocks {
+		for _, e := range b.Term.Succs {
+			if !in[e.To] {
+				v.b = b
+				v.fail("jump to a block outside the function")
+				return false
+			}
+			if e.To == v.f.Blocks[0] {
+				v.b = b
+				v.fail("jump to the entry block")
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (v *verifier) params() {
+	n := 0
+	for _, a := range v.f.Args {
+		n += a.NumParams()
+	}
+	if v.f.Kernel && n != len(v.f.Params) {
+		v.fail("arguments take %d parameters, the function has %d", n, len(v.f.Params))
+		return
+	}
+	i := 0
+	for _, a := range v.f.Args {
+		ok := v.f.Params[i].Type == a.Elem
+		if a.Kind == ArgSlice {
+			ok = v.f.Params[i].Type == PtrTo(Global, a.Elem) && v.f.Params[i+1].Type == I64
+		}
+		if !ok {
+			v.fail("argument %s does not match its parameters", a.Name)
+		}
+		i += a.NumParams()
+	}
+	if v.f.Kernel && len(v.f.Results) > 0 {
+		v.fail("a kernel has no results")
+	}
+	if len(v.f.Blocks[0].Params) > 0 {
+		v.fail("the entry block has parameters")
+	}
+}
+
+func (v *verifier) define() {
+	v.at = make([]int, v.f.nextValue)
+	v.def = make([]*Value, v.f.nextValue)
+	set := func(x *Value, at int, op Op, b *Block) {
+		if x.ID >= len(v.def) || v.def[x.ID] != nil {
+			v.fail("value number %d used twice or out of range", x.ID)
+			return
+		}
+		if x.Block != b || (op != OpInvalid && x.Op != op) {
+			v.fail("%s is recorded in another block or as another operation", v.p.ref(x))
+		}
+		v.at[x.ID], v.def[x.ID] = at, x
+	}
+	for i, x := range v.f.Params {
+		set(x, -1, OpParam, nil)
+		if x.Imm != uint64(i) || !x.Type.IsValue() {
+			v.fail("parameter %d is malformed", i)
+		}
+	}
+	for _, b := range v.f.Blocks {
+		v.b = b
+		for _, x := range b.Params {
+			set(x, -1, OpBlockParam, b)
+			if !x.Type.IsValue() {
+				v.fail("block parameter of type %s", x.Type)
+			}
+		}
+		for i, x := range b.Instrs {
+			set(x, i, OpInvalid, b)
+		}
+	}
+	v.b = nil
+}
+
+// use checks that x is defined before index at of the current block.
+func (v *verifier) use(in *Value, x *Value, at int) bool {
+	complain := func(what string) bool {
+		if in != nil {
+			v.failAt(in, "%s", what)
+		} else {
+			v.fail("%s", what)
+		}
+		return false
+	}
+	if x == nil {
+		return complain("missing operand")
+	}
+	if x.ID >= len(v.def) || v.def[x.ID] != x {
+		return complain(fmt.Sprintf("operand %s is not in the function", v.p.ref(x)))
+	}
+	if x.Type == Void {
+		return complain("operand has no value")
+	}
+	if x.Block == nil || !v.dom.Reachable(v.b) {
+		return true
+	}
+	if x.Block == v.b && v.at[x.ID] >= at || !v.dom.Dominates(x.Block, v.b) {
+		return complain(fmt.Sprintf("%s does not dominate this use", v.p.ref(x)))
+	}
+	return true
+}
+
+func (v *verifier) instr(in *Value, at int) {
+	if in.Op == OpInvalid || in.Op >= numOps || in.Op == OpParam || in.Op == OpBlockParam {
+		v.fail("operation %d is not an instruction", in.Op)
+		return
+	}
+	info := in.Op.Info()
+	if info.Args >= 0 && len(in.Args) != info.Args {
+		v.failAt(in, "has %d operands, wants %d", len(in.Args), info.Args)
+		return
+	}
+	for _, x := range in.Args {
+		if !v.use(in, x, at) {
+			return
+		}
+	}
+	if info.NoValue != (in.Type == Void) && in.Op != OpCall {
+		v.failAt(in, "wrong result type")
+		return
+	}
+	if msg := v.rule(in, info.Rule); msg != "" {
+		v.failAt(in, "%s", msg)
+	}
+}
+
+func (v *verifier) term(b *Block) {
+	t := &b.Term
+	want := map[TermKind]int{TermJump: 1, TermBranch: 2, TermReturn: 0}
+	n, ok := want[t.Kind]
+	if !ok || len(t.Succs) != n {
+		v.fail("block does not end in jump, br or ret")
+		return
+	}
+	for _, x := range t.Args {
+		if !v.use(nil, x, len(b.Instrs)) {
+			return
+		}
+	}
+	switch t.Kind {
+	case TermBranch:
+		if len(t.Args) != 1 || t.Args[0].Type != Bool {
+			v.fail("br wants one bool")
+		}
+	case TermReturn:
+		v.sameTypes("ret", t.Args, v.f.Results)
+	}
+	for _, e := range t.Succs {
+		types := make([]*Type, len(e.To.Params))
+		for i, x := range e.To.Params {
+			types[i] = x.Type
+		}
+		for _, x := range e.Args {
+			if !v.use(nil, x, len(b.Instrs)) {
+				return
+			}
+		}
+		v.sameTypes("edge to "+v.p.label(e.To), e.Args, types)
+	}
+}
+
+func (v *verifier) sameTypes(what string, args []*Value, types []*Type) {
+	if len(args) != len(types) {
+		v.fail("%s passes %d values, wants %d", what, len(args), len(types))
+		return
+	}
+	for i, x := range args {
+		if x.Type != types[i] {
+			v.fail("%s: value %d is %s, wants %s", what, i, x.Type, types[i])
+		}
+	}
+}
+
+// rule returns what is wrong with in by rule r, "" if nothing is.
+func (v *verifier) rule(in *Value, r Rule) string {
+	t := in.Type
+	arg := func(i int) *Type { return in.Args[i].Type }
+	same := func() bool {
+		for _, x := range in.Args {
+			if x.Type != t {
+				return false
+			}
+		}
+		return true
+	}
+	check := func(ok bool, msg string) string {
+		if ok {
+			return ""
+		}
+		return msg
+	}
+	switch r {
+	case RuleArith:
+		return check((t.IsInt() || t.IsFloat()) && same(), "wants operands of one integer or float type")
+	case RuleInt:
+		return check(t.IsInt() && same(), "wants operands of one integer type")
+	case RuleLogic:
+		return check((t.IsInt() || t == Bool) && same(), "wants operands of one integer type or bool")
+	case RuleFloat:
+		return check(t.IsFloat() && same(), "wants operands of one float type")
+	case RuleShift:
+		return check(t.IsInt() && arg(0) == t && arg(1).IsInt() && !arg(1).IsSigned(), "wants an integer and an unsigned count")
+	case RuleCompare:
+		return check(t == Bool && arg(0) == arg(1) && !arg(0).IsHalf(), "wants operands of one type and a bool result")
+	case RuleBoolArith:
+		return check(t == Bool && arg(0) == arg(1) && (arg(0).IsInt() || arg(0).IsFloat()), "wants operands of one ordered type and a bool result")
+	case RuleConvert:
+		num := func(t *Type) bool { return t.IsInt() || t.IsFloat() || t.IsHalf() }
+		return check(num(t) && num(arg(0)), "wants numbers")
+	case RuleBitcast:
+		return check(t.IsValue() && arg(0).IsValue() && !t.IsPtr() && !arg(0).IsPtr() &&
+			t != Bool && arg(0) != Bool && t.Size() == arg(0).Size(), "wants types of one size")
+	case RuleSelect:
+		return check(t.IsValue() && arg(0) == Bool && arg(1) == t && arg(2) == t, "wants a bool and two values of the result type")
+	case RuleGeom:
+		return check(t == I64 && in.Imm < 3, "wants an axis 0..2 and an i64 result")
+	case RuleWarp:
+		return check(t == I64, "wants an i64 result")
+	case RuleShfl:
+		return check((t.IsInt() || t.IsFloat()) && t.Size() >= 4 && arg(0) == t && arg(1) == I64, "wants a 4- or 8-byte number and an i64")
+	case RuleVote:
+		want := Bool
+		if in.Op == OpBallot {
+			want = U64
+		}
+		return check(arg(0) == Bool && t == want, "wants a bool")
+	case RulePtr:
+		return v.pointer(in)
+	case RuleMem:
+		return v.memory(in)
+	case RuleAtomic:
+		return v.atomic(in)
+	}
+	return v.special(in)
+}
+
+func (v *verifier) pointer(in *Value) string {
+	t := in.Type
+	if !t.IsPtr() {
+		return "wants a pointer result"
+	}
+	var from *Type
+	if len(in.Args) > 0 {
+		if from = in.Args[0].Type; !from.IsPtr() || from.Space != t.Space {
+			return "wants a pointer of the result's space"
+		}
+	}
+	ok := false
+	switch in.Op {
+	case OpLocal:
+		ok = t.Space == Local
+	case OpShared:
+		ok = t.Space == Shared && in.Imm < uint64(len(v.m.Shared)) && v.m.Shared[in.Imm].Type == t.Elem
+	case OpIndex:
+		ok = from.Elem.Kind == KArray && from.Elem.Elem == t.Elem && in.Args[1].Type == I64
+	case OpOffset:
+		ok = from == t && in.Args[1].Type == I64
+	case OpField:
+		ok = from.Elem.Kind == KStruct && in.Imm < uint64(len(from.Elem.Elems)) && from.Elem.Elems[in.Imm] == t.Elem
+	}
+	if !ok {
+		return "pointer types do not fit"
+	}
+	return ""
+}
+
+func (v *verifier) memory(in *Value) string {
+	p := in.Args[0].Type
+	if !p.IsPtr() {
+		return "wants a pointer"
+	}
+	switch in.Op {
+	case OpLoad:
+		if in.Type != p.Elem || !in.Type.IsValue() {
+			return "loads a scalar of the pointee type"
+		}
+	case OpStore:
+		if in.Args[1].Type != p.Elem || !p.Elem.IsValue() {
+			return "stores a scalar of the pointee type"
+		}
+	}
+	return ""
+}
+
+func (v *verifier) atomic(in *Value) string {
+	p, t := in.Args[0].Type, in.Type
+	if !p.IsPtr() || p.Elem != t || p.Space == Local {
+		return "wants a pointer to global or shared memory of the result type"
+	}
+	for _, x := range in.Args[1:] {
+		if x.Type != t {
+			return "wants operands of the result type"
+		}
+	}
+	floats := in.Op == OpAtomicAdd || in.Op == OpAtomicExch
+	if t.Size() < 4 || !(t.IsInt() || floats && t.IsFloat()) {
+		return "not an atomic type for this operation"
+	}
+	return ""
+}
+
+func (v *verifier) special(in *Value) string {
+	switch in.Op {
+	case OpConst:
+		if !in.Type.IsValue() || in.Type.IsPtr() || in.Imm != Normalize(in.Type, in.Imm) {
+			return "constant is not normalised to a scalar type"
+		}
+	case OpBounds:
+		if in.Args[0].Type != I64 || in.Args[1].Type != I64 {
+			return "wants two i64"
+		}
+	case OpProj:
+		c := in.Args[0]
+		if c.Type.Kind != KTuple || in.Imm >= uint64(len(c.Type.Elems)) || c.Type.Elems[in.Imm] != in.Type {
+			return "wants a result of a call"
+		}
+	case OpCall:
+		return v.call(in)
+	}
+	return ""
+}
+
+func (v *verifier) call(in *Value) string {
+	f := in.Callee
+	if f == nil || v.m.Func(f.Name) != f {
+		return "call of a function outside the module"
+	}
+	if f.Kernel {
+		return "call of a kernel"
+	}
+	want := Void
+	switch len(f.Results) {
+	case 0:
+	case 1:
+		want = f.Results[0]
+	default:
+		want = TupleOf(f.Results...)
+	}
+	if in.Type != want || len(in.Args) != len(f.Params) {
+		return "call does not match the signature of @" + f.Name
+	}
+	for i, x := range in.Args {
+		if x.Type != f.Params[i].Type {
+			return fmt.Sprintf("argument %d is %s, wants %s", i, x.Type, f.Params[i].Type)
+		}
+	}
+	return ""
+}
