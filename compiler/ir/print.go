@@ -7,28 +7,24 @@ import (
 	"strings"
 )
 
-// String returns the text form of m with its position table.
+// String returns the text form of m with the used part of its position table.
 func (m *Module) String() string {
 	p := newPrinter(m)
 	p.module()
-	for _, pos := range p.used {
-		q := m.PosOf(pos)
-		fmt.Fprintf(&p.b, "pos !%d %q %d %d\n", p.ordinal[pos], q.File, q.Line, q.Col)
+	for i, q := range m.Pos {
+		if p.used[i+1] {
+			fmt.Fprintf(&p.b, "pos !%d %q %d %d\n", i+1, q.File, q.Line, q.Col)
+		}
 	}
 	return p.b.String()
 }
 
 // Text returns the text form of m without the position table. Positions appear
-// as ordinals in order of first use, so the text does not change when lines
-// move. The second result is the table: the position of ordinal i+1.
-func (m *Module) Text() (string, []Pos) {
+// as indices into the table only, so the text does not change when lines move.
+func (m *Module) Text() string {
 	p := newPrinter(m)
 	p.module()
-	table := make([]Pos, len(p.used))
-	for i, pos := range p.used {
-		table[i] = m.PosOf(pos)
-	}
-	return p.b.String(), table
+	return p.b.String()
 }
 
 // String returns the text form of f alone.
@@ -40,17 +36,16 @@ func (f *Func) String() string {
 }
 
 type printer struct {
-	m       *Module
-	b       strings.Builder
-	ordinal map[int]int // position index -> ordinal
-	used    []int
-	noPos   bool
-	ids     map[*Value]int
-	blocks  map[*Block]int
+	m      *Module
+	b      strings.Builder
+	used   map[int]bool // positions printed
+	noPos  bool
+	ids    map[*Value]int
+	blocks map[*Block]int
 }
 
 func newPrinter(m *Module) *printer {
-	return &printer{m: m, ordinal: map[int]int{}}
+	return &printer{m: m, used: map[int]bool{}}
 }
 
 func (p *printer) module() {
@@ -206,13 +201,8 @@ func (p *printer) pos(pos int) {
 	if pos == 0 || p.noPos {
 		return
 	}
-	n, ok := p.ordinal[pos]
-	if !ok {
-		p.used = append(p.used, pos)
-		n = len(p.used)
-		p.ordinal[pos] = n
-	}
-	fmt.Fprintf(&p.b, " !%d", n)
+	p.used[pos] = true
+	fmt.Fprintf(&p.b, " !%d", pos)
 }
 
 func (p *printer) term(t *Term) {
