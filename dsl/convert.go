@@ -1,0 +1,62 @@
+package dsl
+
+import (
+	"math"
+
+	"github.com/x448/float16"
+)
+
+// F32 converts x to float32, rounding to nearest even.
+//
+//kiln:intrinsic
+func F32[T Number](x T) float32 {
+	switch v := any(x).(type) {
+	case F16:
+		return v.Float32()
+	case BF16:
+		return math.Float32frombits(uint32(v) << 16)
+	}
+	return float32(x)
+}
+
+// F64 converts x to float64. Only 64-bit integers are ever rounded.
+//
+//kiln:intrinsic
+func F64[T Number](x T) float64 {
+	switch v := any(x).(type) {
+	case F16:
+		return float64(v.Float32())
+	case BF16:
+		return float64(math.Float32frombits(uint32(v) << 16))
+	}
+	return float64(x)
+}
+
+// To converts x to T, rounding to nearest even. Values out of range become
+// infinite, and NaN stays NaN.
+//
+//kiln:intrinsic
+func To[T Float](x float32) T {
+	var out T
+	switch p := any(&out).(type) {
+	case *F16:
+		*p = float16.Fromfloat32(x)
+	case *BF16:
+		*p = bf16(x)
+	case *float32:
+		*p = x
+	case *float64:
+		*p = float64(x)
+	}
+	return out
+}
+
+// bf16 rounds by adding half of the last kept bit, less one where that bit is
+// even. A NaN is cut and made quiet, since the addition could carry it to zero.
+func bf16(x float32) BF16 {
+	b := math.Float32bits(x)
+	if b&0x7FFFFFFF > 0x7F800000 {
+		return BF16(b>>16 | 0x40)
+	}
+	return BF16((b + 0x7FFF + b>>16&1) >> 16)
+}

@@ -1,0 +1,35 @@
+// Package dsl is the language of Kiln kernels.
+//
+// A kernel is a Go function marked //kiln:kernel whose first parameter is a
+// [Thread]. It is ordinary Go: the type checker, gopls, vet and a debugger all
+// work on it, and package dsltest runs it as it stands. The compiler translates
+// the same text for a device.
+//
+//	//kiln:kernel
+//	func Scale[T dsl.Float](t dsl.Thread, out, in []T, by float32) {
+//		for i := t.Global(); i < len(out); i += t.GlobalSize() {
+//			out[i] = dsl.To[T](by * dsl.F32(in[i]))
+//		}
+//	}
+//
+// The model in short:
+//
+//   - A launch is a grid of blocks of threads. Threads of a block share
+//     [Shared] memory and meet at [Thread.Sync]; threads of a warp exchange
+//     registers by [Shuffle] and its relatives.
+//   - Half types ([F16], [BF16]) are storage. Arithmetic is in float32:
+//     [F32] on the way in, [To] on the way out.
+//   - Math functions ([Exp], [Sin], …) return the same bits on every target,
+//     plain Go included. Their largest errors stand in docs/math.md.
+//   - A package that holds kernels embeds its own source and hands it to
+//     [Source], so that a binary can compile them without files.
+//
+// # Two kinds of function
+//
+// This package is itself kernel source. Functions marked //kiln:intrinsic are
+// primitives of the compiler, and their Go bodies serve runs on the host only.
+// All others are compiled from their bodies, which therefore use nothing but
+// what a kernel may use. Functions marked //kiln:dispatch choose by their type
+// argument between two such functions, named with the first letter in lower
+// case and 32 or 64 at the end: Exp[float32] is exp32.
+package dsl

@@ -1,0 +1,52 @@
+package dsltest
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/internal/host"
+)
+
+// Errors of [Run] wrap one of these.
+var (
+	// ErrLaunch is a geometry that no target would take.
+	ErrLaunch = host.ErrLaunch
+	// ErrDivergence is a meeting point that not all threads reached.
+	ErrDivergence = host.ErrDivergence
+	// ErrPanic is a panic of the kernel. A panic with an error value wraps
+	// that error too.
+	ErrPanic = host.ErrPanic
+)
+
+// Option changes how a run is made.
+type Option func(*host.Config)
+
+// WarpSize sets the number of threads of a warp, a power of two up to 64. The
+// default is 32.
+func WarpSize(n int) Option {
+	return func(c *host.Config) { c.WarpSize = n }
+}
+
+// Run calls kernel for each thread of a grid of blocks and returns the first
+// failure. Nothing of a block runs after it failed.
+func Run(grid, block dsl.Dim3, kernel func(t dsl.Thread), options ...Option) error {
+	cfg := host.Config{Grid: dim(grid), Block: dim(block), WarpSize: 32}
+	for _, o := range options {
+		o(&cfg)
+	}
+	if err := host.Run(cfg, func(l *host.Lane) { kernel(dsl.NewThread(l)) }); err != nil {
+		return fmt.Errorf("dsltest: %w", err)
+	}
+	return nil
+}
+
+// dim gives sizes that were left out their meaning, one.
+func dim(d dsl.Dim3) host.Dim {
+	if d.Y == 0 {
+		d.Y = 1
+	}
+	if d.Z == 0 {
+		d.Z = 1
+	}
+	return host.Dim(d)
+}

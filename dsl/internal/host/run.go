@@ -1,0 +1,187 @@
+package host
+
+import (
+	"fmt"
+	"iter"
+)
+
+// MaxBlock is the largest number of threads of a block that every target takes.
+const MaxBlock = 1024
+
+// MaxWarp is the largest warp that a Ballot mask can describe.
+const MaxWarp = 64
+
+// Config is the geometry of a run. Every field is at least one.
+type Config struct {
+	Grid, Block Dim
+	WarpSize    int
+}
+
+// run is the state that the lanes of the current block share.
+type run struct {
+	Config
+	lanes  []*Lane
+	shared map[sharedKey]sharedObject
+	sites  map[site]position
+}
+
+// Run calls kernel once for each thread of the grid.
+func Run(cfg Config, kernel func(*Lane)) error {
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	r := &run{Config: cfg, sites: map[site]position{}}
+	r.start(kernel)
+	defer r.stop()
+	for z := range cfg.Grid.Z {
+		for y := range cfg.Grid.Y {
+			for x := range cfg.Grid.X {
+				if err := r.block(Dim{x, y, z}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (c Config) check() error {
+	if c.Grid.X < 1 || c.Grid.Y < 1 || c.Grid.Z < 1 {
+		return fmt.Errorf("%w: grid %v: each size must be at least 1", ErrLaunch, c.Grid)
+	}
+	if c.Block.X < 1 || c.Block.Y < 1 || c.Block.Z < 1 {
+		return fmt.Errorf("%w: block %v: each size must be at least 1", ErrLaunch, c.Block)
+	}
+	if n := c.Block.Count(); n > MaxBlock {
+		return fmt.Errorf("%w: block %v has %d threads; use at most %d and a larger grid", ErrLaunch, c.Block, n, MaxBlock)
+	}
+	if w := c.WarpSize; w < 1 || w > MaxWarp || w&(w-1) != 0 {
+		return fmt.Errorf("%w: warp size %d: want a power of two from 1 to %d", ErrLaunch, w, MaxWarp)
+	}
+	return nil
+}
+
+// start makes the coroutines of a block. They serve all blocks of the run in
+// turn, because making one costs more than a short kernel.
+func (r *run) start(kernel func(*Lane)) {
+	n := r.Block.Count()
+	r.lanes = make([]*Lane, 0, n)
+	for i := range n {
+		l := &Lane{BlockDim: r.Block, GridDim: r.Grid, WarpSize: r.WarpSize, run: r, index: i}
+		l.Thread = Dim{i % r.Block.X, i / r.Block.X % r.Block.Y, i / (r.Block.X * r.Block.Y)}
+		l.next, l.stop = iter.Pull(func(yield func(struct{}) bool) { l.loop(yield, kernel) })
+		r.lanes = append(r.lanes, l)
+	}
+}
+
+func (r *run) stop() {
+	for _, l := range r.lanes {
+		l.stop()
+	}
+}
+
+// block runs one block to its end.
+func (r *run) block(at Dim) error {
+	r.shared = map[sharedKey]sharedObject{}
+	for _, l := range r.lanes {
+		l.Block = at
+	}
+	for {
+		for first := 0; first < len(r.lanes); first += r.WarpSize {
+			if err := r.warp(r.lanes[first:min(first+r.WarpSize, len(r.lanes))]); err != nil {
+				return err
+			}
+		}
+		if err := r.agree(r.lanes, "block"); err != nil {
+			return err
+		}
+		if r.lanes[0].op == OpReturn {
+			return nil
+		}
+	}
+}
+
+// warp runs the lanes of one warp to the next block barrier or to the end.
+func (r *run) warp(lanes []*Lane) error {
+	for {
+		for _, l := range lanes {
+			l.next()
+			if l.err != nil {
+				return l.err
+			}
+		}
+		if err := r.agree(lanes, "warp"); err != nil {
+			return err
+		}
+		switch op := lanes[0].op; op {
+		case OpReturn, OpSync:
+			return nil
+		case OpSyncWarp:
+		default:
+			if len(lanes) < r.WarpSize {
+				return r.partialWarp(lanes)
+			}
+			exchange(op, lanes)
+		}
+	}
+}
+
+// agree checks that all lanes stopped at one point.
+func (r *run) agree(lanes []*Lane, group string) error {
+	first := lanes[0]
+	for _, l := range lanes[1:] {
+		if l.op != first.op || (l.op != OpReturn && l.site != first.site) {
+			return r.divergence(group, first, l)
+		}
+	}
+	return nil
+}
+
+// exchange gives every lane of a full warp its result.
+func exchange(op Op, lanes []*Lane) {
+	switch op {
+	case OpBallot, OpAny, OpAll:
+		vote(op, lanes)
+		return
+	}
+	for i, l := range lanes {
+		from := i
+		switch op {
+		case OpShuffle:
+			from = l.arg & (len(lanes) - 1)
+		case OpShuffleUp:
+			from = i - l.arg
+		case OpShuffleDown:
+			from = i + l.arg
+		case OpShuffleXor:
+			from = i ^ l.arg
+		}
+		if from < 0 || from >= len(lanes) {
+			from = i
+		}
+		l.result = lanes[from].word
+	}
+}
+
+func vote(op Op, lanes []*Lane) {
+	var mask uint64
+	for i, l := range lanes {
+		mask |= l.word << i
+	}
+	result := mask
+	switch op {
+	case OpAny:
+		result = 0
+		if mask != 0 {
+			result = 1
+		}
+	case OpAll:
+		result = 0
+		if mask == ^uint64(0)>>(64-len(lanes)) {
+			result = 1
+		}
+	}
+	for _, l := range lanes {
+		l.result = result
+	}
+}

@@ -1,0 +1,83 @@
+package dsl
+
+// WarpSum returns the sum of v over the warp to every lane. The order of
+// additions is fixed: lanes at distance half a warp first, neighbours last.
+func WarpSum[T Word](t Thread, v T) T {
+	for d := t.WarpSize() / 2; d > 0; d /= 2 {
+		v += ShuffleXor(t, v, d)
+	}
+	return v
+}
+
+// WarpMax returns the largest v of the warp to every lane; NaN wins.
+func WarpMax[T Word](t Thread, v T) T {
+	for d := t.WarpSize() / 2; d > 0; d /= 2 {
+		v = max(v, ShuffleXor(t, v, d))
+	}
+	return v
+}
+
+// WarpMin returns the smallest v of the warp to every lane; NaN wins.
+func WarpMin[T Word](t Thread, v T) T {
+	for d := t.WarpSize() / 2; d > 0; d /= 2 {
+		v = min(v, ShuffleXor(t, v, d))
+	}
+	return v
+}
+
+// maxWarps bounds the warps of a block: 1024 threads in warps of eight.
+const maxWarps = 128
+
+// BlockSum returns the sum of v over the block to every thread: first over each
+// warp as [WarpSum] does, then over the warps in order. All threads of the
+// block call it, and it contains barriers.
+func BlockSum[T Word](t Thread, v T) T {
+	part := Shared[[maxWarps]T](t)
+	v = WarpSum(t, v)
+	t.Sync() // an earlier call may still be reading
+	if t.Lane() == 0 {
+		part[t.Warp()] = v
+	}
+	t.Sync()
+	// Every thread adds the few parts itself: the reads are broadcasts, and no
+	// third barrier is needed.
+	v = part[0]
+	for i := 1; i < t.BlockSize()/t.WarpSize(); i++ {
+		v += part[i]
+	}
+	return v
+}
+
+// BlockMax returns the largest v of the block to every thread; NaN wins. All
+// threads of the block call it, and it contains barriers.
+func BlockMax[T Word](t Thread, v T) T {
+	part := Shared[[maxWarps]T](t)
+	v = WarpMax(t, v)
+	t.Sync()
+	if t.Lane() == 0 {
+		part[t.Warp()] = v
+	}
+	t.Sync()
+	v = part[0]
+	for i := 1; i < t.BlockSize()/t.WarpSize(); i++ {
+		v = max(v, part[i])
+	}
+	return v
+}
+
+// BlockMin returns the smallest v of the block to every thread; NaN wins. All
+// threads of the block call it, and it contains barriers.
+func BlockMin[T Word](t Thread, v T) T {
+	part := Shared[[maxWarps]T](t)
+	v = WarpMin(t, v)
+	t.Sync()
+	if t.Lane() == 0 {
+		part[t.Warp()] = v
+	}
+	t.Sync()
+	v = part[0]
+	for i := 1; i < t.BlockSize()/t.WarpSize(); i++ {
+		v = min(v, part[i])
+	}
+	return v
+}

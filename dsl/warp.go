@@ -1,0 +1,82 @@
+package dsl
+
+import (
+	"unsafe"
+
+	"github.com/gokiln/kiln/dsl/internal/host"
+)
+
+// Operations of a warp need all of its lanes: the block size is a multiple of
+// the warp size, and all lanes come to the same call.
+
+// Shuffle returns the v of the lane with the given number, taken modulo the
+// warp size.
+//
+//kiln:intrinsic
+func Shuffle[T Word](t Thread, v T, lane int) T {
+	return fromWord[T](t.h.Exchange(host.OpShuffle, toWord(v), lane))
+}
+
+// ShuffleUp returns the v of the lane delta below this one, and its own v where
+// there is none.
+//
+//kiln:intrinsic
+func ShuffleUp[T Word](t Thread, v T, delta int) T {
+	return fromWord[T](t.h.Exchange(host.OpShuffleUp, toWord(v), delta))
+}
+
+// ShuffleDown returns the v of the lane delta above this one, and its own v
+// where there is none.
+//
+//kiln:intrinsic
+func ShuffleDown[T Word](t Thread, v T, delta int) T {
+	return fromWord[T](t.h.Exchange(host.OpShuffleDown, toWord(v), delta))
+}
+
+// ShuffleXor returns the v of the lane whose number differs from this one in
+// the bits of mask, and its own v where there is none.
+//
+//kiln:intrinsic
+func ShuffleXor[T Word](t Thread, v T, mask int) T {
+	return fromWord[T](t.h.Exchange(host.OpShuffleXor, toWord(v), mask))
+}
+
+// Ballot returns a mask with one bit for each lane of the warp whose p is true.
+//
+//kiln:intrinsic
+func Ballot(t Thread, p bool) uint64 { return t.h.Exchange(host.OpBallot, boolWord(p), 0) }
+
+// Any reports whether p is true in any lane of the warp.
+//
+//kiln:intrinsic
+func Any(t Thread, p bool) bool { return t.h.Exchange(host.OpAny, boolWord(p), 0) != 0 }
+
+// All reports whether p is true in all lanes of the warp.
+//
+//kiln:intrinsic
+func All(t Thread, p bool) bool { return t.h.Exchange(host.OpAll, boolWord(p), 0) != 0 }
+
+// toWord and the functions below carry values through the host scheduler.
+// Device code has no use for them.
+func toWord[T Word](v T) uint64 {
+	if unsafe.Sizeof(v) == 4 {
+		return uint64(*(*uint32)(unsafe.Pointer(&v)))
+	}
+	return *(*uint64)(unsafe.Pointer(&v))
+}
+
+func fromWord[T Word](w uint64) (v T) {
+	if unsafe.Sizeof(v) == 4 {
+		*(*uint32)(unsafe.Pointer(&v)) = uint32(w)
+	} else {
+		*(*uint64)(unsafe.Pointer(&v)) = w
+	}
+	return v
+}
+
+func boolWord(p bool) uint64 {
+	if p {
+		return 1
+	}
+	return 0
+}
