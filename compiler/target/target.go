@@ -1,0 +1,131 @@
+package target
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The kinds of target: which code generator makes the artifact.
+const (
+	PTX    = "ptx"    // text for the CUDA driver
+	Interp = "interp" // IR text for the interpreter, written "cpu"
+)
+
+// Target is what code is compiled for.
+type Target struct {
+	Kind string // PTX or Interp
+	Arch string // "sm_90"; "" for the interpreter
+
+	CC        int  // compute capability, major*10 + minor
+	Version   int  // first PTX version that knows the architecture, major*10 + minor
+	Exclusive bool // code runs on this architecture or family only
+
+	WarpSize   int // threads that run in step
+	MaxThreads int // threads in a block
+	MaxShared  int // bytes of shared memory that a kernel may declare
+	OptShared  int // bytes of shared memory that a launch may ask for
+}
+
+// String returns the text that [Parse] reads.
+func (t Target) String() string {
+	if t.Kind == Interp {
+		return "cpu"
+	}
+	return t.Kind + ":" + t.Arch
+}
+
+// CPU is the interpreter's target.
+var CPU = Target{Kind: Interp, WarpSize: 32, MaxThreads: 1024, MaxShared: 48 << 10, OptShared: 48 << 10}
+
+// arch is a row of the table of CUDA architectures.
+type arch struct {
+	name      string
+	cc        int
+	version   int
+	optShared int // KiB
+	exclusive bool
+}
+
+// archs is in order of compute capability. The PTX versions and shared-memory
+// sizes are those of the PTX ISA and the CUDA programming guide.
+var archs = []arch{
+	{name: "sm_70", cc: 70, version: 60, optShared: 96},
+	{name: "sm_72", cc: 72, version: 61, optShared: 96},
+	{name: "sm_75", cc: 75, version: 63, optShared: 64},
+	{name: "sm_80", cc: 80, version: 70, optShared: 163},
+	{name: "sm_86", cc: 86, version: 71, optShared: 99},
+	{name: "sm_87", cc: 87, version: 74, optShared: 163},
+	{name: "sm_89", cc: 89, version: 78, optShared: 99},
+	{name: "sm_90", cc: 90, version: 78, optShared: 227},
+	{name: "sm_90a", cc: 90, version: 80, optShared: 227, exclusive: true},
+	{name: "sm_100", cc: 100, version: 86, optShared: 227},
+	{name: "sm_100a", cc: 100, version: 86, optShared: 227, exclusive: true},
+	{name: "sm_100f", cc: 100, version: 88, optShared: 227, exclusive: true},
+	{name: "sm_103", cc: 103, version: 88, optShared: 227},
+	{name: "sm_103a", cc: 103, version: 88, optShared: 227, exclusive: true},
+	{name: "sm_103f", cc: 103, version: 88, optShared: 227, exclusive: true},
+	{name: "sm_110", cc: 110, version: 90, optShared: 227},
+	{name: "sm_110a", cc: 110, version: 90, optShared: 227, exclusive: true},
+	{name: "sm_110f", cc: 110, version: 90, optShared: 227, exclusive: true},
+	{name: "sm_120", cc: 120, version: 87, optShared: 99},
+	{name: "sm_120a", cc: 120, version: 87, optShared: 99, exclusive: true},
+	{name: "sm_120f", cc: 120, version: 88, optShared: 99, exclusive: true},
+	{name: "sm_121", cc: 121, version: 88, optShared: 99},
+	{name: "sm_121a", cc: 121, version: 88, optShared: 99, exclusive: true},
+	{name: "sm_121f", cc: 121, version: 88, optShared: 99, exclusive: true},
+}
+
+func (a arch) target() Target {
+	return Target{
+		Kind: PTX, Arch: a.name, CC: a.cc, Version: a.version, Exclusive: a.exclusive,
+		WarpSize: 32, MaxThreads: 1024, MaxShared: 48 << 10, OptShared: a.optShared << 10,
+	}
+}
+
+// All returns every known target, the interpreter first.
+func All() []Target {
+	out := []Target{CPU}
+	for _, a := range archs {
+		out = append(out, a.target())
+	}
+	return out
+}
+
+// Parse reads a target: "cpu", or "ptx:" and an architecture.
+func Parse(s string) (Target, error) {
+	if s == "cpu" {
+		return CPU, nil
+	}
+	kind, name, _ := strings.Cut(s, ":")
+	if kind != PTX {
+		return Target{}, fmt.Errorf("target %q: unknown kind %q; use cpu or ptx:<arch>, as in ptx:sm_90", s, kind)
+	}
+	for _, a := range archs {
+		if a.name == name {
+			return a.target(), nil
+		}
+	}
+	names := make([]string, len(archs))
+	for i, a := range archs {
+		names[i] = a.name
+	}
+	return Target{}, fmt.Errorf("target %q: unknown architecture %q; known are %s", s, name, strings.Join(names, ", "))
+}
+
+// ForCUDA returns the target for a device of the given compute capability: the
+// newest architecture that the device runs. It fails for devices older than the
+// first known one.
+func ForCUDA(major, minor int) (Target, error) {
+	cc := major*10 + minor
+	var best *arch
+	for i, a := range archs {
+		if a.cc <= cc && !a.exclusive {
+			best = &archs[i]
+		}
+	}
+	if best == nil {
+		return Target{}, fmt.Errorf("compute capability %d.%d is not supported; the oldest supported is %d.%d",
+			major, minor, archs[0].cc/10, archs[0].cc%10)
+	}
+	return best.target(), nil
+}
