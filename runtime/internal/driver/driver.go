@@ -1,0 +1,93 @@
+package driver
+
+import "time"
+
+// Addr is an address in device memory, or of page-locked host memory. For the
+// CPU it is an ordinary address.
+type Addr uint64
+
+// Backend finds and opens the devices of one kind, such as "cuda" or "cpu".
+type Backend interface {
+	Kind() string
+	// Probe says what was looked for and what was found. It never fails:
+	// failures are part of the report.
+	Probe() Report
+	Open(ordinal int) (Device, error)
+}
+
+// Device is one open device.
+type Device interface {
+	Info() Info
+	MemInfo() (free, total int64, err error)
+	// Default is the stream that is ordered against all others.
+	Default() Stream
+	NewStream() (Stream, error)
+	NewEvent() (Event, error)
+	// AllocHost returns host memory that asynchronous copies may use.
+	AllocHost(size int) ([]byte, error)
+	FreeHost(mem []byte) error
+	// Trim waits for pending frees and returns cached memory to the system;
+	// it is called before an allocation that failed is tried again.
+	Trim() error
+	Load(Image) (Module, error)
+	// Finalize compiles an image to the form that loads fastest and returns
+	// the vendor's log. An image that is final already is returned as it is.
+	Finalize(Image) (final Image, log string, err error)
+	// FinalKey names everything that a finalised image depends on, or is ""
+	// where Finalize changes nothing.
+	FinalKey() string
+	// Sync waits for all streams.
+	Sync() error
+	Close() error
+}
+
+// Stream is a queue of work on a device.
+type Stream interface {
+	Alloc(size int64) (Addr, error)
+	Free(a Addr, size int64) error
+	// Upload copies src to the device; src may be reused when it returns.
+	Upload(dst Addr, src []byte) error
+	// Download fills dst before it returns.
+	Download(dst []byte, src Addr) error
+	// Copy copies within the device, or from or to memory of AllocHost.
+	Copy(dst, src Addr, size int64) error
+	Copy2D(dst Addr, dstPitch int64, src Addr, srcPitch int64, width, height int64) error
+	Fill(dst Addr, value byte, size int64) error
+	// Launch submits a kernel; l may be reused when it returns.
+	Launch(f Function, l *Launch) error
+	Record(Event) error
+	// Wait makes later work of this stream wait for the event.
+	Wait(Event) error
+	Sync() error
+	Close() error
+}
+
+// Event marks a point in a stream.
+type Event interface {
+	Done() (bool, error)
+	Sync() error
+	Since(start Event) (time.Duration, error)
+	Close() error
+}
+
+// Module is loaded device code.
+type Module interface {
+	Function(name string) (Function, error)
+	// Close unloads the code; the caller has waited for its kernels.
+	Close() error
+}
+
+// Function is one kernel of a module.
+type Function interface {
+	Info() FunctionInfo
+}
+
+// Launch is one kernel launch. Callers fill the first four fields; Scratch
+// belongs to the driver during the call, so that a pooled Launch makes the
+// call free of allocations.
+type Launch struct {
+	Grid, Block [3]int
+	Shared      int    // dynamic shared memory
+	Args        []byte // packed argument block
+	Scratch     [24]uintptr
+}
