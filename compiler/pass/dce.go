@@ -1,0 +1,95 @@
+package pass
+
+import (
+	"slices"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// dce removes what has no effect: unused values and block parameters, blocks
+// that nothing reaches, and stores to local objects that nothing reads.
+func dce(f *ir.Func) {
+	ir.RemoveUnreachable(f)
+	sweep(f)
+}
+
+// sweep marks what the effects of f need and drops the rest.
+func sweep(f *ir.Func) {
+	l := &liveness{f: f, live: make([]bool, f.NumValues()), in: inEdges(f)}
+	for _, b := range f.Blocks {
+		for _, v := range b.Instrs {
+			l.root(v)
+		}
+		for _, a := range b.Term.Args {
+			l.mark(a)
+		}
+	}
+	l.run()
+	for _, b := range f.Blocks {
+		b.Instrs = slices.DeleteFunc(b.Instrs, func(v *ir.Value) bool { return !l.live[v.ID] })
+		for i := len(b.Params) - 1; i >= 0; i-- {
+			if !l.live[b.Params[i].ID] {
+				dropParam(b, i, l.in[b.ID])
+			}
+		}
+	}
+}
+
+type liveness struct {
+	f    *ir.Func
+	live []bool
+	in   [][]edge
+	work []*ir.Value
+	// writes to a local object are needed once something else uses the object
+	writes map[*ir.Value][]*ir.Value
+}
+
+func (l *liveness) root(v *ir.Value) {
+	switch {
+	case (v.Op == ir.OpStore || v.Op == ir.OpZero) && baseOf(v.Args[0]).Op == ir.OpLocal:
+		if l.writes == nil {
+			l.writes = map[*ir.Value][]*ir.Value{}
+		}
+		base := baseOf(v.Args[0])
+		l.writes[base] = append(l.writes[base], v)
+	case hasEffect(v.Op):
+		l.mark(v)
+	}
+}
+
+// hasEffect reports whether op must run even if its result is unused. Warp
+// operations yield nothing else: all lanes drop an unused one together.
+func hasEffect(op ir.Op) bool {
+	if op == ir.OpCall || op == ir.OpBarrier || op == ir.OpWarpBarrier {
+		return true
+	}
+	return op.Has(ir.Writes | ir.Fails)
+}
+
+func (l *liveness) mark(v *ir.Value) {
+	if !l.live[v.ID] {
+		l.live[v.ID] = true
+		l.work = append(l.work, v)
+	}
+}
+
+func (l *liveness) run() {
+	for len(l.work) > 0 {
+		v := l.work[len(l.work)-1]
+		l.work = l.work[:len(l.work)-1]
+		for _, a := range v.Args {
+			l.mark(a)
+		}
+		switch v.Op {
+		case ir.OpBlockParam:
+			i := slices.Index(v.Block.Params, v)
+			for _, e := range l.in[v.Block.ID] {
+				l.mark(e.args()[i])
+			}
+		case ir.OpLocal:
+			for _, w := range l.writes[v] {
+				l.mark(w)
+			}
+		}
+	}
+}

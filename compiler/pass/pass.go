@@ -1,0 +1,165 @@
+package pass
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Pass is a row of the pass table.
+type Pass struct {
+	Name     string
+	Doc      string // what it does and why it stands where it stands
+	Required bool   // later stages do not work without it
+	Run      func(*ir.Module, *Options) error
+}
+
+// Options controls [Run].
+type Options struct {
+	// Disable names passes to leave out, for finding a faulty one.
+	Disable []string
+	// Release drops bounds checks.
+	Release bool
+	// Check, if not nil, is called on the module after every pass; tests pass
+	// [ir.Verify].
+	Check func(*ir.Module) error
+	// After, if not nil, is called after every pass that ran.
+	After func(pass string, m *ir.Module)
+}
+
+// Passes is the pass table, in the order in which [Run] applies it. A name may
+// stand more than once: the same pass again, after others gave it more to do.
+var Passes = []Pass{
+	{
+		Name: "inline", Required: true, Run: inlineModule,
+		Doc: "Replaces calls by the bodies of their callees and drops the callees. First, because no other pass looks across a call and no target has calls.",
+	},
+	{
+		Name: "release", Run: dropBounds,
+		Doc: "In release builds drops bounds checks. Right after inline, so that no later pass is held up by operations that may fail.",
+	},
+	{
+		Name: "fold", Run: perFunc(fold),
+		Doc: "Folds constants, applies identities that hold in Go's arithmetic, decides branches and straightens the control flow. Before sroa and unroll, which look for constants.",
+	},
+	{
+		Name: "sroa", Run: perFunc(sroa),
+		Doc: "Splits local structs and arrays with constant paths into scalars and turns those into values. Before unroll, because loop counters may live in memory.",
+	},
+	{
+		Name: "fold", Run: perFunc(fold),
+		Doc: "Again: values that came out of memory may be constants that bound loops.",
+	},
+	{
+		Name: "unroll", Run: perFunc(unroll),
+		Doc: "Copies the bodies of loops with a small constant trip count, folding after each level. After sroa, which shows the counters.",
+	},
+	{
+		Name: "sroa", Run: perFunc(sroa),
+		Doc: "Again: unrolling made the indices of local arrays constant. This is what keeps accumulator tiles in registers.",
+	},
+	{
+		Name: "fold", Run: perFunc(fold),
+		Doc: "Again: values that came out of arrays may be constant, and forwarding them empties blocks.",
+	},
+	{
+		Name: "cse", Run: perFunc(cse),
+		Doc: "Computes equal pure expressions once and gathers constants in the entry block. After the copies of unroll exist; before licm and bounds, which compare values by identity.",
+	},
+	{
+		Name: "licm", Run: perFunc(licm),
+		Doc: "Moves what does not change in a loop in front of it. After cse, so that each expression moves once.",
+	},
+	{
+		Name: "bounds", Run: perFunc(bounds),
+		Doc: "Removes bounds checks that an earlier check, a branch or the range of the index implies. After licm and cse, which give equal indices one name.",
+	},
+	{
+		Name: "dce", Run: perFunc(dce),
+		Doc: "Removes values, block parameters and stores that nothing reads. Last, to sweep up after all others.",
+	},
+}
+
+// Constraint says that every entry of pass Before stands before some entry of
+// pass After: what Before produces, After uses.
+type Constraint struct {
+	Before, After string
+	Why           string
+}
+
+// Constraints lists what the order of [Passes] must respect.
+var Constraints = []Constraint{
+	{"inline", "release", "checks sit in callees too"},
+	{"inline", "sroa", "a pointer passed to a call would escape"},
+	{"inline", "unroll", "loop sizes count the callees' bodies"},
+	{"release", "licm", "loads do not move across operations that may fail"},
+	{"fold", "unroll", "trip counts must be constants"},
+	{"sroa", "unroll", "counters must be values"},
+	{"unroll", "sroa", "array indices become constants"},
+	{"unroll", "cse", "copies of a body share subexpressions"},
+	{"sroa", "cse", "loads become values"},
+	{"cse", "licm", "equal expressions move once"},
+	{"cse", "bounds", "checks are compared by the identity of their operands"},
+	{"licm", "bounds", "moved lengths dominate the checks"},
+	{"bounds", "dce", "operands of removed checks are dead"},
+}
+
+// Run applies the passes to m. It fails for an unknown or required name in
+// opt.Disable, for a recursive call and for what opt.Check reports.
+func Run(m *ir.Module, opt Options) error {
+	if err := checkDisabled(opt.Disable); err != nil {
+		return err
+	}
+	for _, p := range Passes {
+		if slices.Contains(opt.Disable, p.Name) {
+			continue
+		}
+		if err := p.Run(m, &opt); err != nil {
+			return fmt.Errorf("pass %s: %w", p.Name, err)
+		}
+		if opt.Check != nil {
+			if err := opt.Check(m); err != nil {
+				return fmt.Errorf("module is invalid after pass %s: %w", p.Name, err)
+			}
+		}
+		if opt.After != nil {
+			opt.After(p.Name, m)
+		}
+	}
+	return nil
+}
+
+// Names returns the names of the passes, each once, in order.
+func Names() []string {
+	var names []string
+	for _, p := range Passes {
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func checkDisabled(disable []string) error {
+	for _, name := range disable {
+		i := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == name })
+		switch {
+		case i < 0:
+			return fmt.Errorf("no pass is named %q; the passes are %s", name, strings.Join(Names(), ", "))
+		case Passes[i].Required:
+			return fmt.Errorf("pass %q cannot be disabled: later stages need it", name)
+		}
+	}
+	return nil
+}
+
+func perFunc(run func(*ir.Func)) func(*ir.Module, *Options) error {
+	return func(m *ir.Module, _ *Options) error {
+		for _, f := range m.Funcs {
+			run(f)
+		}
+		return nil
+	}
+}

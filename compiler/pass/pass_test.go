@@ -1,0 +1,153 @@
+package pass
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// parse parses and verifies text; a header is added where it is missing.
+func parse(t testing.TB, text string) *ir.Module {
+	t.Helper()
+	if !strings.HasPrefix(strings.TrimSpace(text), "module") {
+		text = "module \"t\"\n" + text
+	}
+	m, err := ir.Parse(strings.TrimLeft(text, "\n"))
+	require.NoError(t, err)
+	require.NoError(t, ir.Verify(m))
+	return m
+}
+
+// TestGolden compares passes with testdata/*.ir. A file holds cases:
+//
+//	== name: pass, pass
+//	module before
+//	--
+//	module after
+//
+// KILN_UPDATE=1 rewrites the parts after.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.ir")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	update := os.Getenv("KILN_UPDATE") != ""
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var out strings.Builder
+		cases := strings.Split(string(data), "== ")
+		out.WriteString(cases[0])
+		for _, c := range cases[1:] {
+			head, body, _ := strings.Cut(c, "\n")
+			name, passes, _ := strings.Cut(head, ": ")
+			before, after, _ := strings.Cut(body, "\n--\n")
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".ir")+"/"+name, func(t *testing.T) {
+				m := parse(t, before)
+				for p := range strings.SplitSeq(passes, ", ") {
+					runNamed(t, m, p)
+				}
+				got := strings.TrimPrefix(m.String(), "module \"t\"\n\n")
+				out.WriteString("== " + head + "\n" + before + "\n--\n" + got + "\n")
+				if !update {
+					if diff := cmp.Diff(strings.TrimSpace(after), strings.TrimSpace(got)); diff != "" {
+						t.Errorf("(-want +got)\n%s", diff)
+					}
+				}
+			})
+		}
+		if update {
+			require.NoError(t, os.WriteFile(file, []byte(strings.TrimRight(out.String(), "\n")+"\n"), 0o644))
+		}
+	}
+}
+
+// runNamed runs one pass by name and verifies the result.
+func runNamed(t testing.TB, m *ir.Module, name string) {
+	t.Helper()
+	name, release := strings.CutSuffix(name, "!")
+	i := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == name })
+	require.GreaterOrEqual(t, i, 0, "pass %q", name)
+	require.NoError(t, Passes[i].Run(m, &Options{Release: release}))
+	require.NoError(t, ir.Verify(m), "after %s:\n%s", name, m)
+}
+
+func TestTable(t *testing.T) {
+	names := Names()
+	for _, p := range Passes {
+		require.NotEmpty(t, p.Name)
+		require.NotEmpty(t, p.Doc, p.Name)
+		require.NotNil(t, p.Run, p.Name)
+	}
+	for _, c := range Constraints {
+		require.Contains(t, names, c.Before)
+		require.Contains(t, names, c.After)
+		require.NotEmpty(t, c.Why)
+		first := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == c.Before })
+		last := -1
+		for i, p := range Passes {
+			if p.Name == c.After {
+				last = i
+			}
+		}
+		require.Less(t, first, last, "%s must stand before %s: %s", c.Before, c.After, c.Why)
+	}
+	for _, n := range names {
+		require.True(t, slices.ContainsFunc(Constraints, func(c Constraint) bool { return c.Before == n || c.After == n }),
+			"no constraint places %s", n)
+	}
+}
+
+func TestRunOptions(t *testing.T) {
+	const text = `
+kernel @k(%0: ptr<global,f32>, %1: i64) args(x slice f32 "[]float32") {
+b0:
+  bounds %1, %1
+  ret
+}`
+	m := parse(t, text)
+	require.ErrorContains(t, Run(m, Options{Disable: []string{"nosuch"}}), `no pass is named "nosuch"`)
+	require.ErrorContains(t, Run(m, Options{Disable: []string{"inline"}}), "cannot be disabled")
+
+	var ran []string
+	err := Run(m, Options{
+		Disable: []string{"fold", "sroa"}, Check: ir.Verify,
+		After: func(p string, _ *ir.Module) { ran = append(ran, p) },
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"inline", "release", "unroll", "cse", "licm", "bounds", "dce"}, ran)
+	require.Contains(t, m.String(), "bounds")
+	require.NoError(t, Run(m, Options{Release: true}))
+	require.NotContains(t, m.String(), "bounds")
+
+	bad := func(*ir.Module) error { return os.ErrInvalid }
+	require.ErrorIs(t, Run(m, Options{Check: bad}), os.ErrInvalid)
+}
+
+func TestRecursion(t *testing.T) {
+	m := parse(t, `
+kernel @k() args() {
+b0:
+  call @f
+  ret
+}
+
+func @f() {
+b0:
+  call @g
+  ret
+}
+
+func @g() {
+b0:
+  call @f
+  ret
+}`)
+	require.ErrorContains(t, Run(m, Options{}), "recursive call [@k @f @g @f]")
+}
