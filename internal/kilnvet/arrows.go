@@ -1,0 +1,52 @@
+package main
+
+// arrow says what the packages of one folder may import from this module,
+// themselves aside. The row with the longest folder decides.
+type arrow struct {
+	from string
+	to   []string // folders, with everything below them; "*" is all
+	leaf bool     // folders below need rows of their own
+}
+
+// arrows is the direction of the module: a reader who opens the folders in
+// this order never meets a package that was not introduced before. Each half
+// stands alone up to jit, where the compiler, the cache and the runtime meet.
+var arrows = []arrow{
+	{from: "dsl"},
+
+	{from: "compiler/ir"},
+	{from: "compiler/diag"},
+	{from: "compiler/target"},
+	{from: "compiler/front", to: []string{"dsl", "compiler/ir", "compiler/diag"}},
+	{from: "compiler/pass", to: []string{"compiler/ir"}},
+	{from: "compiler/cfamily", to: []string{"compiler/ir", "compiler/target"}},
+	{from: "compiler/cuda", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},
+	{from: "compiler/hip", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},
+	{from: "compiler/msl", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},
+	{from: "compiler/ptx", to: []string{"compiler/ir", "compiler/target"}},
+	{from: "compiler/llvm", to: []string{"compiler/ir", "compiler/target"}},
+	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/target"}},
+	{from: "compiler/interp", to: []string{"compiler/ir"}},
+	{from: "compiler", to: []string{"compiler", "dsl"}, leaf: true},
+
+	{from: "cache"},
+
+	{from: "internal/dl"},
+	{from: "runtime", to: []string{"internal/dl"}},
+	// The CPU driver executes the IR, so it alone reaches into the compiler.
+	{from: "runtime/internal/cpu", to: []string{"internal/dl", "runtime/internal", "compiler/interp", "compiler/amd64"}},
+
+	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime"}},
+	{from: "ops", to: []string{"dsl", "runtime", "jit"}},
+	{from: "tensor", to: []string{"dsl", "runtime", "jit", "ops"}},
+	{from: "nn", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
+	{from: "quantized", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
+	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized"}},
+
+	{from: "cmd", to: []string{"*"}},
+	{from: "examples", to: []string{"*"}},
+	{from: "bench", to: []string{"*"}},
+	{from: "tests", to: []string{"*"}},
+	{from: "python", to: []string{"*"}},
+	{from: "internal/kilnvet"},
+}

@@ -1,0 +1,25 @@
+// Command kilnvet checks the rules of this repository that the Go compiler
+// cannot know:
+//
+//	go run ./internal/kilnvet ./...
+//
+// The model:
+//
+//   - The go command names the packages; kilnvet parses every Go file of them,
+//     also the files that build constraints leave out on this system.
+//   - A rule is a function over one package that reports findings. The rules
+//     are the rows of one table, [rules].
+//   - arrows: imports between the folders of the module point one way. What a
+//     folder may import is a row of [arrows]; a folder without a row is a
+//     finding, so that a new one is thought about. Test files are free, since
+//     the Go compiler refuses the cycles that would matter.
+//   - purego: only internal/dl imports it, and nothing imports "C".
+//   - names: no identifier and no string of ops, nn, quantized and tensor holds
+//     the name of a backend. A new backend is one emitter and one driver.
+//   - kernels: a package called kernels imports what kernels may use.
+//   - doc: every package has a doc.go with its package comment.
+//
+// A finding is one line, file:line:col: rule: what is wrong; what to do. The
+// exit status is 0 when there are none, 1 when there are, 2 when a package
+// could not be read.
+package main

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// finding is one broken rule at one place.
+type finding struct {
+	pos  token.Position
+	rule string
+	msg  string
+}
+
+// reporter receives the findings of one rule.
+type reporter func(pos token.Pos, format string, args ...any)
+
+// rules is the table of rules.
+var rules = []struct {
+	name  string
+	check func(*pkg, reporter)
+}{
+	{"arrows", checkArrows},
+	{"purego", checkPurego},
+	{"names", checkNames},
+	{"kernels", checkKernels},
+	{"doc", checkDoc},
+}
+
+// check applies every rule to every package.
+func check(pkgs []*pkg) []finding {
+	var all []finding
+	for _, p := range pkgs {
+		for _, r := range rules {
+			r.check(p, func(pos token.Pos, format string, args ...any) {
+				all = append(all, finding{p.fset.Position(pos), r.name, fmt.Sprintf(format, args...)})
+			})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(a.pos.Filename, b.pos.Filename), a.pos.Offset-b.pos.Offset, cmp.Compare(a.rule, b.rule))
+	})
+	return all
+}
+
+// imports calls fn for each import of the package.
+func imports(p *pkg, fn func(f file, spec *ast.ImportSpec, path string)) {
+	for _, f := range p.files {
+		for _, spec := range f.ast.Imports {
+			if path, err := strconv.Unquote(spec.Path.Value); err == nil {
+				fn(f, spec, path)
+			}
+		}
+	}
+}
+
+// within says whether path is root or lies below it.
+func within(path, root string) bool {
+	return path == root || strings.HasPrefix(path, root+"/")
+}
+
+// withinAny says whether path is one of roots or lies below one.
+func withinAny(path string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool { return within(path, root) })
+}
+
+// checkArrows holds imports within the module to the table.
+func checkArrows(p *pkg, report reporter) {
+	a, ok := arrowOf(p.rel)
+	if !ok {
+		report(p.files[0].ast.Package, "folder %s has no row in the table of import arrows; add one to internal/kilnvet/arrows.go that says what it may import", p.rel)
+		return
+	}
+	imports(p, func(f file, spec *ast.ImportSpec, path string) {
+		rel, inside := strings.CutPrefix(path, p.module+"/")
+		if !inside || f.test || within(rel, a.from) || slices.Contains(a.to, "*") || withinAny(rel, a.to) {
+			return
+		}
+		may := "nothing of this module"
+		if len(a.to) > 0 {
+			may = strings.Join(a.to, ", ")
+		}
+		report(spec.Pos(), "%s must not import %s; %s may import %s", p.rel, rel, a.from, may)
+	})
+}
+
+// arrowOf returns the row with the longest folder that holds rel.
+func arrowOf(rel string) (arrow, bool) {
+	var best arrow
+	for _, a := range arrows {
+		holds := within(rel, a.from) && (rel == a.from || !a.leaf)
+		if holds && len(a.from) > len(best.from) {
+			best = a
+		}
+	}
+	return best, best.from != ""
+}
+
+const (
+	pureGo     = "github.com/ebitengine/purego"
+	pureGoHome = "internal/dl"
+)
+
+// checkPurego keeps foreign calls in one package.
+func checkPurego(p *pkg, report reporter) {
+	imports(p, func(_ file, spec *ast.ImportSpec, path string) {
+		switch {
+		case path == "C":
+			report(spec.Pos(), "import \"C\" needs a C compiler; the module builds with CGO_ENABLED=0, use %s", pureGoHome)
+		case within(path, pureGo) && p.rel != pureGoHome:
+			report(spec.Pos(), "only %s imports purego; use its Open, Sym and Call", pureGoHome)
+		}
+	})
+}
+
+// neutral are the folders whose code runs unchanged on every backend.
+var neutral = []string{"ops", "nn", "quantized", "tensor"}
+
+// overrides are the names by which a custom operation may replace its kernel
+// on one backend, the one exception of the rule.
+var overrides = []string{"ForwardCPU", "ForwardCUDA", "ForwardROCm", "ForwardMetal"}
+
+// checkNames keeps backend names out of the identifiers and strings of neutral
+// folders. Comments are free, and so are tests.
+func checkNames(p *pkg, report reporter) {
+	if !withinAny(p.rel, neutral) {
+		return
+	}
+	for _, f := range p.files {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false // the arrows' business
+			case *ast.Ident:
+				if b := backendIn(n.Name); b != "" && !slices.Contains(overrides, n.Name) {
+					report(n.Pos(), "identifier %s names the backend %s; this folder runs on every backend, ask the device for a property instead", n.Name, b)
+				}
+			case *ast.BasicLit:
+				if b := backendIn(n.Value); n.Kind == token.STRING && b != "" {
+					report(n.Pos(), "string names the backend %s; this folder runs on every backend, ask the device for a property instead", b)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// backendIn returns the backend that text names, or "". The long names count
+// wherever they stand; the short ones are parts of English words and count as
+// words only.
+func backendIn(text string) string {
+	lower := strings.ToLower(text)
+	for _, b := range []string{"cuda", "rocm"} {
+		if strings.Contains(lower, b) {
+			return b
+		}
+	}
+	for _, w := range words(text) {
+		if slices.Contains([]string{"metal", "hip", "ptx", "msl"}, w) {
+			return w
+		}
+	}
+	return ""
+}
+
+// words splits text at everything that is no letter and at the humps of camel
+// case, and lowers the case: "emitPTXText" is emit, ptx, text.
+func words(text string) []string {
+	var out []string
+	var word []rune
+	flush := func() {
+		if len(word) > 0 {
+			out = append(out, strings.ToLower(string(word)))
+			word = nil
+		}
+	}
+	rs := []rune(text)
+	for i, r := range rs {
+		if !unicode.IsLetter(r) {
+			flush()
+			continue
+		}
+		hump := unicode.IsUpper(r) && i > 0 && unicode.IsLower(rs[i-1])
+		tail := unicode.IsUpper(r) && i+1 < len(rs) && unicode.IsLower(rs[i+1]) // the T of PTXText
+		if hump || tail {
+			flush()
+		}
+		word = append(word, r)
+	}
+	flush()
+	return out
+}
+
+// checkKernels holds packages of kernels to what a kernel may use.
+func checkKernels(p *pkg, report reporter) {
+	if p.name != "kernels" {
+		return
+	}
+	imports(p, func(f file, spec *ast.ImportSpec, path string) {
+		rel, inside := strings.CutPrefix(path, p.module+"/")
+		kernels := inside && (within(rel, "dsl") || slices.Contains(strings.Split(rel, "/"), "kernels"))
+		if f.test || kernels || slices.Contains([]string{"embed", "math", "math/bits"}, path) {
+			return
+		}
+		report(spec.Pos(), "package kernels imports %s; kernels use embed, math, math/bits, dsl and other kernels packages", path)
+	})
+}
+
+// checkDoc asks for a doc.go with the package comment.
+func checkDoc(p *pkg, report reporter) {
+	var first *file
+	for i, f := range p.files {
+		if f.test {
+			continue
+		}
+		if first == nil {
+			first = &p.files[i]
+		}
+		if f.name == "doc.go" {
+			if f.ast.Doc == nil {
+				report(f.ast.Package, "doc.go has no package comment")
+			}
+			return
+		}
+	}
+	if first != nil { // a folder of tests only is no package
+		report(first.ast.Package, "package %s has no doc.go; say there what it is, its model in ten lines, and an example", p.name)
+	}
+}
