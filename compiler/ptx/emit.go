@@ -1,0 +1,305 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+)
+
+// Options change what the text holds besides the code.
+type Options struct {
+	// Lines adds a comment with the Go file and line wherever it changes.
+	Lines bool
+}
+
+// Emit returns the PTX text of the kernel of m for t. The module must satisfy
+// [ir.Verify] and hold no calls, which the inline pass sees to.
+func Emit(m *ir.Module, t target.Target) (string, error) { return Options{}.Emit(m, t) }
+
+// Emit is the function [Emit] under the options o.
+func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
+	f := m.Kernel()
+	if f == nil {
+		return "", fmt.Errorf("ptx: module %q has no kernel", m.Name)
+	}
+	if t.Kind != target.PTX {
+		return "", fmt.Errorf("ptx: kernel %s: cannot compile for target %s; use one of ptx:<arch>", f.Name, t)
+	}
+	e := newEmitter(m, f, t)
+	if err := e.run(); err != nil {
+		return "", fmt.Errorf("ptx: kernel %s: %w", f.Name, err)
+	}
+	e.dropDead()
+	return e.print(o), nil
+}
+
+// EntryName returns the name under which the kernel called name is found in the
+// text: the name itself, with each character that PTX names cannot have replaced
+// by $ and its code.
+func EntryName(name string) string {
+	out := make([]byte, 0, len(name))
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		digit := c >= '0' && c <= '9'
+		switch {
+		case letter, digit && i > 0, c == '_' && len(name) > 1:
+			out = append(out, c)
+		default:
+			out = fmt.Appendf(out, "$%02x", c)
+		}
+	}
+	return string(out)
+}
+
+// reg is a virtual register, counted from 1.
+type reg int
+
+// frag is a part of an instruction: a register, or text.
+type frag struct {
+	text string
+	reg  reg
+}
+
+func text(s string) frag { return frag{text: s} }
+func use(r reg) frag     { return frag{reg: r} }
+func number(n int64) frag {
+	return frag{text: fmt.Sprint(n)}
+}
+
+// inst is an instruction or a label.
+type inst struct {
+	frags  []frag
+	defs   int    // how many of the first registers are written
+	effect bool   // stays even if nothing reads what it writes
+	label  string // a label, without instruction
+	target string // the label that it jumps to
+	pos    int
+}
+
+// object is a variable in shared or local memory.
+type object struct {
+	space string
+	name  string
+	size  int
+	align int
+}
+
+type emitter struct {
+	m      *ir.Module
+	f      *ir.Func
+	t      target.Target
+	insts  []inst
+	class  []class // by register
+	vals   []value // by value ID
+	params map[*ir.Value]*ir.Value
+	locals []object
+	shared []bool // which shared objects are used
+	label  []string
+	labels int
+	pos    int
+
+	// Within one block, sums of addresses that were already computed.
+	sums map[sum]reg
+}
+
+// value is what is known about an IR value.
+type value struct {
+	reg     reg
+	isConst bool
+	bits    uint64 // of a constant
+
+	// The value is the extension of a 32-bit register, zero if it is not known to
+	// be: by the sign, by zeros, or either way.
+	narrow         reg
+	signed, zeroed bool
+
+	addr addr // of a pointer
+}
+
+func newEmitter(m *ir.Module, f *ir.Func, t target.Target) *emitter {
+	e := &emitter{m: m, f: f, t: t, class: make([]class, 1), vals: make([]value, f.NumValues()), shared: make([]bool, len(m.Shared))}
+	e.label = make([]string, f.NumBlocks())
+	for i, b := range f.Blocks {
+		e.label[b.ID] = fmt.Sprintf("$b%d", i)
+	}
+	return e
+}
+
+func (e *emitter) run() error {
+	order := ir.RPO(e.f)
+	e.params = forwarded(order)
+	for i, p := range e.f.Params {
+		e.param(i, p)
+	}
+	for _, b := range order {
+		for _, p := range b.Params {
+			if e.params[p] == nil {
+				e.define(p, e.newReg(classOf(kindOf(p.Type))))
+			}
+		}
+	}
+	for i, b := range order {
+		var next *ir.Block
+		if i+1 < len(order) {
+			next = order[i+1]
+		}
+		if err := e.block(b, next); err != nil {
+			return err
+		}
+	}
+	return e.checkShared()
+}
+
+func (e *emitter) block(b, next *ir.Block) error {
+	e.sums = map[sum]reg{}
+	e.place(e.label[b.ID])
+	for _, v := range b.Instrs {
+		e.pos = v.Pos
+		if err := e.value(v); err != nil {
+			if p := e.m.PosOf(v.Pos); p.File != "" {
+				return fmt.Errorf("%s:%d: %w", p.File, p.Line, err)
+			}
+			return err
+		}
+	}
+	e.pos = b.Term.Pos
+	return e.terminate(&b.Term, next)
+}
+
+func (e *emitter) checkShared() error {
+	total := 0
+	for i, used := range e.shared {
+		if used {
+			total += max(e.m.Shared[i].Type.Size(), 1)
+		}
+	}
+	if total > e.t.MaxShared {
+		return fmt.Errorf("needs %d bytes of shared memory, %s has %d for a block; use smaller shared arrays", total, e.t, e.t.MaxShared)
+	}
+	return nil
+}
+
+func (e *emitter) newReg(c class) reg {
+	e.class = append(e.class, c)
+	return reg(len(e.class) - 1)
+}
+
+// add appends an instruction: opcode and operands, the first defs of which are
+// written.
+func (e *emitter) add(opcode string, defs int, operands ...frag) *inst {
+	in := inst{frags: make([]frag, 0, 2*len(operands)+1), defs: defs, effect: defs == 0, pos: e.pos}
+	in.frags = append(in.frags, text(opcode))
+	for i, o := range operands {
+		sep := ", "
+		if i == 0 {
+			sep = " "
+		}
+		in.frags = append(in.frags, text(sep), o)
+	}
+	e.insts = append(e.insts, in)
+	return &e.insts[len(e.insts)-1]
+}
+
+// compute adds an instruction that writes a new register of class c.
+func (e *emitter) compute(c class, opcode string, operands ...frag) reg {
+	r := e.newReg(c)
+	e.add(opcode, 1, append([]frag{use(r)}, operands...)...)
+	return r
+}
+
+func (e *emitter) place(label string) {
+	e.insts = append(e.insts, inst{label: label, effect: true, pos: e.pos})
+}
+
+func (e *emitter) newLabel() string {
+	e.labels++
+	return fmt.Sprintf("$e%d", e.labels)
+}
+
+// param loads parameter i of the kernel.
+func (e *emitter) param(i int, p *ir.Value) {
+	k := kindOf(p.Type)
+	from := text(fmt.Sprintf("[%s]", paramName(e.f, i)))
+	switch {
+	case k == ir.KBool:
+		r := e.compute(b32, "ld.param.u8", from)
+		e.define(p, e.compute(pred, "setp.ne.u32", use(r), number(0)))
+	case p.Type.IsPtr():
+		r := e.compute(b64, "ld.param.u64", from)
+		e.define(p, e.compute(b64, "cvta.to.global.u64", use(r)))
+	default:
+		e.define(p, e.compute(classOf(k), "ld.param."+memType(k), from))
+	}
+}
+
+func paramName(f *ir.Func, i int) string { return fmt.Sprintf("%s_param_%d", EntryName(f.Name), i) }
+
+// define records that register r holds v.
+func (e *emitter) define(v *ir.Value, r reg) {
+	e.vals[v.ID].reg = r
+	if v.Type.IsPtr() {
+		e.vals[v.ID].addr = addr{base: use(r)}
+	}
+}
+
+// resolve returns the value that stands for v.
+func (e *emitter) resolve(v *ir.Value) *ir.Value {
+	for e.params[v] != nil {
+		v = e.params[v]
+	}
+	return v
+}
+
+// constant returns the bits of v if it is a constant.
+func (e *emitter) constant(v *ir.Value) (uint64, bool) {
+	v = e.resolve(v)
+	switch {
+	case v.Op == ir.OpConst:
+		return v.Imm, true
+	case v.Op == ir.OpWarpSize:
+		return uint64(e.t.WarpSize), true
+	}
+	return e.vals[v.ID].bits, e.vals[v.ID].isConst
+}
+
+// immediate writes a constant of type t as an operand.
+func immediate(t *ir.Type, bits uint64, float bool) frag {
+	switch {
+	case t.Kind == ir.KF32 && float:
+		return text(fmt.Sprintf("0f%08X", bits))
+	case t.Kind == ir.KF64 && float:
+		return text(fmt.Sprintf("0d%016X", bits))
+	case t.IsSigned():
+		return number(int64(bits))
+	case t.IsInt(), t.Kind == ir.KBool:
+		return text(fmt.Sprint(bits))
+	}
+	return text(fmt.Sprintf("%#x", bits))
+}
+
+// operand returns v as an immediate if it is a constant, else as a register.
+func (e *emitter) operand(v *ir.Value, float bool) frag {
+	if bits, ok := e.constant(v); ok && v.Type.Kind != ir.KBool {
+		return immediate(v.Type, bits, float)
+	}
+	return use(e.register(v))
+}
+
+// register returns a register that holds v.
+func (e *emitter) register(v *ir.Value) reg {
+	v = e.resolve(v)
+	if bits, ok := e.constant(v); ok {
+		k := v.Type.Kind
+		opcode, float := "mov."+classNames[classOf(k)].bits, floats.has(k)
+		if float {
+			opcode = "mov." + ptxType(k)
+		}
+		return e.compute(classOf(k), opcode, immediate(v.Type, bits, float))
+	}
+	if v.Type.IsPtr() {
+		return e.pointer(e.vals[v.ID].addr)
+	}
+	return e.vals[v.ID].reg
+}

@@ -1,0 +1,286 @@
+package ptx
+
+import (
+	"math/bits"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// row says how an operation is written for some kinds of type. Rows of an
+// operation are tried in order; the first that applies is taken.
+//
+// asm is PTX with placeholders. $d is the result; $a, $b, $c are the operands,
+// as immediates if they are constants, and $A, $B, $C the same but always in
+// registers; [$a] is the address in operand a; $p0, $h0, $r0, $q0 and so on are
+// temporaries of 1, 16, 32 and 64 bits. Words in braces depend on the kind, see
+// [spell].
+type row struct {
+	op   ir.Op
+	on   kinds
+	sub  int // see subKey
+	cc   int // first compute capability
+	when func(v *ir.Value, b uint64, isConst bool) bool
+	asm  string
+
+	// narrow says that a result of 8 or 16 bits comes out of asm with garbage
+	// above its width.
+	narrow bool
+}
+
+// Values of row.sub and [subKey]. Zero in a row stands for all; counts of shifts
+// are keyed by their width.
+const (
+	anySub   = 0
+	axisSub  = 100 // + axis of a geometry operation
+	spaceSub = 200 // + address space
+	fromSub  = 300 // + kind converted from
+)
+
+// alias is the asm of an operation whose result is its operand.
+const alias = "alias"
+
+// kinds is a set of type kinds.
+type kinds uint32
+
+func of(ks ...ir.Kind) kinds {
+	var s kinds
+	for _, k := range ks {
+		s |= 1 << k
+	}
+	return s
+}
+
+func (s kinds) has(k ir.Kind) bool { return s>>k&1 != 0 }
+
+var (
+	small    = of(ir.KI8, ir.KU8, ir.KI16, ir.KU16)
+	int32s   = of(ir.KI32, ir.KU32)
+	int64s   = of(ir.KI64, ir.KU64)
+	ints     = small | int32s | int64s
+	signed   = of(ir.KI8, ir.KI16, ir.KI32, ir.KI64)
+	unsigned = ints &^ signed
+	floats   = of(ir.KF32, ir.KF64)
+	halves   = of(ir.KF16, ir.KBF16)
+	boolean  = of(ir.KBool)
+	allKinds = ints | floats | halves | boolean
+	words    = int32s | of(ir.KF32)
+	doubles  = int64s | of(ir.KF64)
+	noKind   = of(ir.KVoid)
+)
+
+// coded lists the operations that have code of their own, and why.
+var coded = map[ir.Op]string{
+	ir.OpConst:      "becomes an immediate operand",
+	ir.OpParam:      "loaded once at the entry",
+	ir.OpBlockParam: "written by the edges to the block",
+	ir.OpWarpSize:   "a constant of the target",
+	ir.OpLocal:      "declares an object; the address is its name",
+	ir.OpShared:     "declares an object; the address is its name",
+	ir.OpIndex:      "folds into the address of its uses",
+	ir.OpOffset:     "folds into the address of its uses",
+	ir.OpField:      "folds into the address of its uses",
+	ir.OpZero:       "as many stores as the object needs, or a loop",
+}
+
+// unsupported lists the operations that cannot be written, and why.
+var unsupported = map[ir.Op]string{
+	ir.OpCall: "functions must be inlined first (pass inline)",
+	ir.OpProj: "functions must be inlined first (pass inline)",
+}
+
+// Conditions of rows on operand b, which is constant with the value b if isConst.
+
+func nonZero(_ *ir.Value, b uint64, isConst bool) bool { return isConst && b != 0 }
+
+func powerOfTwo(v *ir.Value, b uint64, isConst bool) bool {
+	return isConst && bits.OnesCount64(b) == 1 && b < 1<<63 && (!v.Type.IsSigned() || int64(b) > 0)
+}
+
+func smallCount(_ *ir.Value, b uint64, isConst bool) bool { return isConst && b <= 64 }
+
+func inWarp(_ *ir.Value, b uint64, isConst bool) bool { return isConst && b < 32 }
+
+// fixedRows are the rows that are not generated; tableRows has all of them.
+var fixedRows = []row{
+	{op: ir.OpAdd, on: ints, asm: "add.{t} $d, $a, $b", narrow: true},
+	{op: ir.OpAdd, on: floats, asm: "add.rn.{t} $d, $a, $b"},
+	{op: ir.OpSub, on: ints, asm: "sub.{t} $d, $a, $b", narrow: true},
+	{op: ir.OpSub, on: floats, asm: "sub.rn.{t} $d, $a, $b"},
+	{op: ir.OpMul, on: ints, asm: "mul.lo.{t} $d, $a, $b", narrow: true},
+	{op: ir.OpMul, on: floats, asm: "mul.rn.{t} $d, $a, $b"},
+	{op: ir.OpNeg, on: ints, asm: "neg.{st} $d, $A", narrow: true},
+	{op: ir.OpNeg, on: floats, asm: "neg.{t} $d, $A"},
+	{op: ir.OpMulHi, on: small, asm: "mul.lo.{t} {T}0, $a, $b; shr.{t} $d, {T}0, {n}"},
+	{op: ir.OpMulHi, on: int32s | int64s, asm: "mul.hi.{t} $d, $a, $b"},
+
+	// Division by a power of two; the bias makes a negative dividend truncate.
+	{op: ir.OpDiv, on: unsigned, when: powerOfTwo, asm: "shr.{t} $d, $a, $k"},
+	{op: ir.OpRem, on: unsigned, when: powerOfTwo, asm: "and.{b} $d, $a, $m"},
+	{op: ir.OpDiv, on: signed, when: powerOfTwo,
+		asm: "shr.{st} {T}0, $a, {top}; shr.{ut} {T}1, {T}0, $n; add.{st} {T}2, {T}1, $a; shr.{st} $d, {T}2, $k"},
+	{op: ir.OpRem, on: signed, when: powerOfTwo,
+		asm: "shr.{st} {T}0, $a, {top}; shr.{ut} {T}1, {T}0, $n; add.{st} {T}2, {T}1, $a; and.{b} {T}3, {T}2, $M; sub.{st} $d, $a, {T}3"},
+	{op: ir.OpDiv, on: ints, when: nonZero, asm: "div.{t} $d, $a, $b", narrow: true},
+	{op: ir.OpRem, on: ints, when: nonZero, asm: "rem.{t} $d, $a, $b"},
+	{op: ir.OpDiv, on: ints, asm: "div.{t} {T}0, $a, $B; setp.eq.{t} $p0, $B, 0; selp.{b} $d, 0, {T}0, $p0", narrow: true},
+	{op: ir.OpRem, on: ints, asm: "rem.{t} {T}0, $a, $B; setp.eq.{t} $p0, $B, 0; selp.{b} $d, $a, {T}0, $p0"},
+	{op: ir.OpDiv, on: floats, asm: "div.rn.{t} $d, $a, $b"},
+
+	{op: ir.OpAnd, on: ints | boolean, asm: "and.{b} $d, $a, $b"},
+	{op: ir.OpOr, on: ints | boolean, asm: "or.{b} $d, $a, $b"},
+	{op: ir.OpXor, on: ints | boolean, asm: "xor.{b} $d, $a, $b"},
+	{op: ir.OpAndNot, on: ints | boolean, asm: "not.{b} {T}0, $B; and.{b} $d, $a, {T}0"},
+	{op: ir.OpNot, on: ints | boolean, asm: "not.{b} $d, $A", narrow: true},
+
+	// PTX shifts take a 32-bit count and clamp it to the width.
+	{op: ir.OpShl, on: ints, sub: 64, when: smallCount, asm: "shl.{b} $d, $a, $b", narrow: true},
+	{op: ir.OpShl, on: ints, sub: 32, asm: "shl.{b} $d, $a, $b", narrow: true},
+	{op: ir.OpShl, on: ints, sub: 64, asm: "min.u64 $q0, $b, 64; cvt.u32.u64 $r0, $q0; shl.{b} $d, $a, $r0", narrow: true},
+	{op: ir.OpShr, on: ints, sub: 64, when: smallCount, asm: "shr.{t} $d, $a, $b"},
+	{op: ir.OpShr, on: ints, sub: 32, asm: "shr.{t} $d, $a, $b"},
+	{op: ir.OpShr, on: ints, sub: 64, asm: "min.u64 $q0, $b, 64; cvt.u32.u64 $r0, $q0; shr.{t} $d, $a, $r0"},
+
+	{op: ir.OpEq, on: ints | floats, asm: "setp.eq.{t} $d, $a, $b"},
+	{op: ir.OpEq, on: boolean, asm: "xor.pred $p0, $a, $b; not.pred $d, $p0"},
+	{op: ir.OpNe, on: ints, asm: "setp.ne.{t} $d, $a, $b"},
+	{op: ir.OpNe, on: floats, asm: "setp.neu.{t} $d, $a, $b"}, // true if unordered
+	{op: ir.OpNe, on: boolean, asm: "xor.pred $d, $a, $b"},
+	{op: ir.OpLt, on: ints | floats, asm: "setp.lt.{t} $d, $a, $b"},
+	{op: ir.OpLe, on: ints | floats, asm: "setp.le.{t} $d, $a, $b"},
+	{op: ir.OpGt, on: ints | floats, asm: "setp.gt.{t} $d, $a, $b"},
+	{op: ir.OpGe, on: ints | floats, asm: "setp.ge.{t} $d, $a, $b"},
+
+	// Without .NaN the instruction returns the other operand; both order zeros.
+	{op: ir.OpMin, on: ints, asm: "min.{t} $d, $a, $b"},
+	{op: ir.OpMin, on: of(ir.KF32), cc: 80, asm: "min.NaN.{t} $d, $a, $b"},
+	{op: ir.OpMin, on: floats, asm: "min.{t} {T}0, $a, $b; setp.nan.{t} $p0, $a, $b; selp.{b} $d, {nan}, {T}0, $p0"},
+	{op: ir.OpMax, on: ints, asm: "max.{t} $d, $a, $b"},
+	{op: ir.OpMax, on: of(ir.KF32), cc: 80, asm: "max.NaN.{t} $d, $a, $b"},
+	{op: ir.OpMax, on: floats, asm: "max.{t} {T}0, $a, $b; setp.nan.{t} $p0, $a, $b; selp.{b} $d, {nan}, {T}0, $p0"},
+
+	{op: ir.OpFMA, on: floats, asm: "fma.rn.{t} $d, $a, $b, $c"},
+	{op: ir.OpSqrt, on: floats, asm: "sqrt.rn.{t} $d, $A"},
+	{op: ir.OpAbs, on: floats, asm: "abs.{t} $d, $A"},
+	{op: ir.OpFloor, on: floats, asm: "cvt.rmi.{t}.{t} $d, $A"},
+	{op: ir.OpCeil, on: floats, asm: "cvt.rpi.{t}.{t} $d, $A"},
+	{op: ir.OpTrunc, on: floats, asm: "cvt.rzi.{t}.{t} $d, $A"},
+	{op: ir.OpRint, on: floats, asm: "cvt.rni.{t}.{t} $d, $A"},
+	{op: ir.OpCopysign, on: floats, asm: "and.{b} {T}0, $a, {mag}; and.{b} {T}1, $b, {sign}; or.{b} $d, {T}0, {T}1"},
+
+	{op: ir.OpSelect, on: allKinds &^ boolean, asm: "selp.{b} $d, $b, $c, $A"},
+	{op: ir.OpSelect, on: boolean,
+		asm: "and.pred $p0, $a, $b; not.pred $p1, $a; and.pred $p2, $p1, $c; or.pred $d, $p0, $p2"},
+
+	{op: ir.OpPopcount, on: small & signed, asm: "and.b32 $r0, $A, {low}; popc.b32 $d, $r0"},
+	{op: ir.OpPopcount, on: ints &^ int64s, asm: "popc.b32 $d, $A"},
+	{op: ir.OpPopcount, on: int64s, asm: "popc.b64 $r0, $A; cvt.u64.u32 $d, $r0"},
+	{op: ir.OpClz, on: small, asm: "and.b32 $r0, $A, {low}; clz.b32 $r1, $r0; sub.u32 $d, $r1, {above}"},
+	{op: ir.OpClz, on: int32s, asm: "clz.b32 $d, $A"},
+	{op: ir.OpClz, on: int64s, asm: "clz.b64 $r0, $A; cvt.u64.u32 $d, $r0"},
+	{op: ir.OpCtz, on: small, asm: "or.b32 $r0, $A, {stop}; brev.b32 $r1, $r0; clz.b32 $d, $r1"},
+	{op: ir.OpCtz, on: int32s, asm: "brev.b32 $r0, $A; clz.b32 $d, $r0"},
+	{op: ir.OpCtz, on: int64s, asm: "brev.b64 $q0, $A; clz.b64 $r0, $q0; cvt.u64.u32 $d, $r0"},
+
+	{op: ir.OpLane, on: of(ir.KI64), asm: "mov.u32 $r0, %laneid; cvt.u64.u32 $d, $r0"},
+	// %warpid may change while a thread runs, so the index is computed.
+	{op: ir.OpWarp, on: of(ir.KI64),
+		asm: "mov.u32 $r1, %tid.z; mov.u32 $r2, %ntid.y; mov.u32 $r3, %tid.y; mad.lo.u32 $r4, $r1, $r2, $r3;" +
+			"mov.u32 $r5, %ntid.x; mov.u32 $r6, %tid.x; mad.lo.u32 $r7, $r4, $r5, $r6; shr.u32 $r0, $r7, 5; cvt.u64.u32 $d, $r0"},
+
+	{op: ir.OpBounds, on: of(ir.KI64), asm: "setp.ge.u64 $p0, $a, $b; @$p0 trap"},
+	{op: ir.OpBarrier, on: noKind, asm: "bar.sync 0"},
+	{op: ir.OpWarpBarrier, on: noKind, asm: "bar.warp.sync 0xffffffff"},
+	{op: ir.OpBallot, on: boolean, asm: "vote.sync.ballot.b32 $r0, $a, 0xffffffff; cvt.u64.u32 $d, $r0"},
+	{op: ir.OpAny, on: boolean, asm: "vote.sync.any.pred $d, $a, 0xffffffff"},
+	{op: ir.OpAll, on: boolean, asm: "vote.sync.all.pred $d, $a, 0xffffffff"},
+}
+
+// tableRows returns every row.
+func tableRows() []row {
+	out := append([]row{}, fixedRows...)
+	out = append(out, geometryRows()...)
+	out = append(out, shuffleRows()...)
+	out = append(out, memoryRows()...)
+	out = append(out, convertRows()...)
+	return append(out, bitcastRows()...)
+}
+
+func geometryRows() []row {
+	var out []row
+	for _, g := range []struct {
+		op  ir.Op
+		reg string
+	}{{ir.OpThread, "%tid."}, {ir.OpBlock, "%ctaid."}, {ir.OpBlockDim, "%ntid."}, {ir.OpGridDim, "%nctaid."}} {
+		for axis, letter := range []string{"x", "y", "z"} {
+			out = append(out, row{op: g.op, on: of(ir.KI64), sub: axisSub + axis,
+				asm: "mov.u32 $r0, " + g.reg + letter + "; cvt.u64.u32 $d, $r0"})
+		}
+	}
+	return out
+}
+
+// shuffleRows writes shuffles of 4 and 8 bytes. The hardware takes its lane
+// operand modulo 32, so distances that are not small constants are turned into
+// the index of the source lane, this lane's own if the source is outside.
+func shuffleRows() []row {
+	source := func(lane string) string {
+		return "mov.u32 $r0, %laneid; cvt.u64.u32 $q0, $r0; " + lane +
+			"; setp.lt.u64 $p0, $q1, 32; cvt.u32.u64 $r1, $q1; selp.b32 $r2, $r1, $r0, $p0; "
+	}
+	move := func(mode, lane, clamp string, wide bool) string {
+		shfl := "shfl.sync." + mode + ".b32 "
+		tail := ", " + lane + ", " + clamp + ", 0xffffffff"
+		if !wide {
+			return shfl + "$d, $A" + tail
+		}
+		return "mov.b64 {$r8, $r9}, $A; " + shfl + "$r6, $r8" + tail + "; " + shfl + "$r7, $r9" + tail + "; mov.b64 $d, {$r6, $r7}"
+	}
+	var out []row
+	for _, wide := range []bool{false, true} {
+		on := words
+		if wide {
+			on = doubles
+		}
+		add := func(op ir.Op, asm string, when func(*ir.Value, uint64, bool) bool) {
+			out = append(out, row{op: op, on: on, sub: anySub, asm: asm, when: when})
+		}
+		add(ir.OpShflIdx, move("idx", "$b", "31", wide), inWarp)
+		add(ir.OpShflIdx, "cvt.u32.u64 $r0, $B; "+move("idx", "$r0", "31", wide), nil)
+		add(ir.OpShflUp, move("up", "$b", "0", wide), inWarp)
+		add(ir.OpShflUp, source("sub.s64 $q1, $q0, $b")+move("idx", "$r2", "31", wide), nil)
+		add(ir.OpShflDown, move("down", "$b", "31", wide), inWarp)
+		add(ir.OpShflDown, source("add.s64 $q1, $q0, $b")+move("idx", "$r2", "31", wide), nil)
+		add(ir.OpShflXor, move("bfly", "$b", "31", wide), inWarp)
+		add(ir.OpShflXor, source("xor.b64 $q1, $q0, $b")+move("idx", "$r2", "31", wide), nil)
+	}
+	return out
+}
+
+// memoryRows writes loads, stores and atomics for each address space.
+func memoryRows() []row {
+	var out []row
+	for space, s := range []string{ir.Global: "global", ir.Shared: "shared", ir.Local: "local"} {
+		add := func(op ir.Op, on kinds, asm string) {
+			out = append(out, row{op: op, on: on, sub: spaceSub + space, asm: asm})
+		}
+		add(ir.OpLoad, allKinds&^boolean, "ld."+s+".{m} $d, [$a]")
+		add(ir.OpLoad, boolean, "ld."+s+".u8 $r0, [$a]; setp.ne.u32 $d, $r0, 0")
+		add(ir.OpStore, allKinds&^boolean, "st."+s+".{m} [$a], $b")
+		add(ir.OpStore, boolean, "selp.u32 $r0, 1, 0, $b; st."+s+".u8 [$a], $r0")
+		if ir.Space(space) == ir.Local {
+			continue
+		}
+		whole := int32s | int64s
+		atom := "atom." + s
+		add(ir.OpAtomicAdd, whole, atom+".add.{ut} $d, [$a], $b")
+		add(ir.OpAtomicAdd, floats, atom+".add.{t} $d, [$a], $b")
+		add(ir.OpAtomicMin, whole, atom+".min.{t} $d, [$a], $b")
+		add(ir.OpAtomicMax, whole, atom+".max.{t} $d, [$a], $b")
+		add(ir.OpAtomicAnd, whole, atom+".and.{b} $d, [$a], $b")
+		add(ir.OpAtomicOr, whole, atom+".or.{b} $d, [$a], $b")
+		add(ir.OpAtomicXor, whole, atom+".xor.{b} $d, [$a], $b")
+		add(ir.OpAtomicExch, whole|floats, atom+".exch.{b} $d, [$a], $b")
+		add(ir.OpAtomicCAS, whole, atom+".cas.{b} $d, [$a], $b, $c")
+	}
+	return out
+}
