@@ -1,0 +1,115 @@
+package runtime
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"sync/atomic"
+
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// Buffer is a piece of device memory. Its content is undefined at first.
+type Buffer struct {
+	mem     *allocation
+	cleanup goruntime.Cleanup
+}
+
+// allocation is the part of a Buffer that outlives it: what its cleanup needs.
+type allocation struct {
+	dev   *Device
+	addr  driver.Addr
+	size  int64
+	freed atomic.Bool
+}
+
+// Alloc allocates memory in stream order: work of this stream submitted from
+// now on may use it, other streams after they waited for this one. Memory
+// allocated on the default stream may be used on every stream.
+//
+// When the device has no memory left, buffers that the program has dropped are
+// collected first; only then the error is [ErrOutOfMemory].
+func (s *Stream) Alloc(size int) (*Buffer, error) {
+	d := s.dev
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	if size < 0 {
+		return nil, d.invalid("allocate", fmt.Sprintf("%d bytes", size))
+	}
+	m := &allocation{dev: d, size: int64(size)}
+	if size > 0 {
+		addr, err := d.allocate(s.drv, int64(size))
+		if err != nil {
+			return nil, err
+		}
+		m.addr = addr
+	}
+	d.buffers.Add(1)
+	d.bytes.Add(m.size)
+	b := &Buffer{mem: m}
+	b.cleanup = goruntime.AddCleanup(b, (*allocation).drop, m)
+	return b, nil
+}
+
+// drop frees an allocation whose Buffer was collected.
+func (m *allocation) drop() {
+	m.dev.cleanUp(func() error {
+		m.dev.dropped.Add(1)
+		return m.free(m.dev.def.drv)
+	})
+}
+
+func (m *allocation) free(s driver.Stream) error {
+	if m.freed.Swap(true) {
+		return nil
+	}
+	m.dev.buffers.Add(-1)
+	m.dev.bytes.Add(-m.size)
+	if m.size == 0 {
+		return nil
+	}
+	return s.Free(m.addr, m.size)
+}
+
+// Free gives the memory back when the work submitted to the device so far is
+// done. Freeing it again does nothing.
+func (b *Buffer) Free() error { return b.FreeOn(b.mem.dev.def) }
+
+// FreeOn gives the memory back when the work submitted to the stream so far is
+// done. The caller makes sure that no other stream uses it.
+func (b *Buffer) FreeOn(s *Stream) error {
+	b.cleanup.Stop()
+	if b.mem.freed.Load() || b.mem.dev.closed.Load() {
+		return nil
+	}
+	if s.dev != b.mem.dev {
+		return s.dev.invalid("free", "the buffer is on "+b.mem.dev.name)
+	}
+	return s.dev.wrap(b.mem.free(s.drv))
+}
+
+// Size is the size in bytes.
+func (b *Buffer) Size() int { return int(b.mem.size) }
+
+// Addr is the buffer's address as kernels see it; 0 for a buffer of size 0. It
+// does not keep the buffer alive: hold on to the Buffer until the work that
+// uses the address is submitted.
+func (b *Buffer) Addr() uint64 { return uint64(b.mem.addr) }
+
+// Device is where the buffer lives.
+func (b *Buffer) Device() *Device { return b.mem.dev }
+
+// Freed reports whether Free was called.
+func (b *Buffer) Freed() bool { return b.mem.freed.Load() }
+
+// usable reports why the buffer cannot be used, nil if it can.
+func (b *Buffer) usable() error {
+	d := b.mem.dev
+	if err := d.usable(); err != nil {
+		return err
+	}
+	if b.mem.freed.Load() {
+		return &driver.Error{Op: "use a buffer", Device: d.name, Kind: ErrFreed}
+	}
+	return nil
+}

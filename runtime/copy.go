@@ -1,0 +1,158 @@
+package runtime
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"unsafe"
+
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// Copy copies src to dst, of the same length, after the work submitted so far.
+// Between devices the elements travel through the host.
+func Copy[T any](dst, src Slice[T]) error {
+	if dst.buf != nil && src.buf != nil && dst.Device() != src.Device() {
+		host, err := src.Host()
+		if err != nil {
+			return err
+		}
+		return dst.CopyFrom(host)
+	}
+	return CopyAsync(dst.stream(), dst, src)
+}
+
+// CopyAsync copies src to dst, of the same length and on the stream's device,
+// in the order of the stream. The two must not overlap.
+func CopyAsync[T any](st *Stream, dst, src Slice[T]) error {
+	if ok, err := src.ready("copy", st, dst.n); !ok {
+		return err
+	}
+	if ok, err := dst.ready("copy", st, src.n); !ok {
+		return err
+	}
+	err := st.drv.Copy(driver.Addr(dst.Addr()), driver.Addr(src.Addr()), dst.bytes())
+	goruntime.KeepAlive(src.buf)
+	goruntime.KeepAlive(dst.buf)
+	return st.dev.wrap(err)
+}
+
+// Copy2DAsync copies a rectangle of rows × cols elements between two matrices
+// that are stored by rows, in the order of the stream. A pitch is the number of
+// elements from one row to the next.
+func Copy2DAsync[T any](st *Stream, dst Slice[T], dstPitch int, src Slice[T], srcPitch int, rows, cols int) error {
+	if rows <= 0 || cols <= 0 {
+		return nil
+	}
+	view := func(s Slice[T], pitch int) (Slice[T], error) {
+		need := (rows-1)*pitch + cols
+		if pitch < cols || need > s.n {
+			return s, st.dev.invalid("copy a rectangle", fmt.Sprintf("%d×%d elements at a pitch of %d do not fit in %d", rows, cols, pitch, s.n))
+		}
+		s = s.Slice(0, need)
+		_, err := s.ready("copy a rectangle", st, need)
+		return s, err
+	}
+	d, err := view(dst, dstPitch)
+	if err != nil {
+		return err
+	}
+	s, err := view(src, srcPitch)
+	if err != nil {
+		return err
+	}
+	var zero T
+	size := int64(unsafe.Sizeof(zero))
+	if size == 0 {
+		return nil
+	}
+	err = st.drv.Copy2D(driver.Addr(d.Addr()), int64(dstPitch)*size, driver.Addr(s.Addr()), int64(srcPitch)*size, int64(cols)*size, int64(rows))
+	goruntime.KeepAlive(src.buf)
+	goruntime.KeepAlive(dst.buf)
+	return st.dev.wrap(err)
+}
+
+// Pinned is host memory that a device reads and writes by itself, so that
+// copies in both directions are asynchronous. It is scarce: the system cannot
+// move it. It must be freed by Free; nothing else frees it, because the Go
+// slice of it may outlive the Pinned.
+type Pinned[T any] struct {
+	dev  *Device
+	mem  []byte
+	data []T
+}
+
+// AllocPinned allocates n elements of host memory for copies of one device.
+func AllocPinned[T any](dev *Device, n int) (*Pinned[T], error) {
+	if err := dev.usable(); err != nil {
+		return nil, err
+	}
+	size, err := elemSize[T]()
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, dev.invalid("allocate pinned memory", fmt.Sprintf("%d elements", n))
+	}
+	p := &Pinned[T]{dev: dev}
+	if n == 0 || size == 0 {
+		p.data = make([]T, n)
+		return p, nil
+	}
+	if p.mem, err = dev.drv.AllocHost(n * size); err != nil {
+		return nil, dev.wrap(err)
+	}
+	p.data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p.mem))), n)
+	return p, nil
+}
+
+// Data is the memory. It is valid until Free.
+func (p *Pinned[T]) Data() []T { return p.data }
+
+// Free waits for the device and frees the memory.
+func (p *Pinned[T]) Free() error {
+	mem := p.mem
+	p.mem, p.data = nil, nil
+	if mem == nil || p.dev.closed.Load() {
+		return nil
+	}
+	err := p.dev.Sync()
+	if freeErr := p.dev.wrap(p.dev.drv.FreeHost(mem)); err == nil {
+		err = freeErr
+	}
+	return err
+}
+
+// addr is the memory's address, which host and device share.
+func (p *Pinned[T]) addr() driver.Addr {
+	return driver.Addr(uintptr(unsafe.Pointer(unsafe.SliceData(p.data))))
+}
+
+// CopyFromPinned copies all of p to the device in the order of the stream. Its
+// memory must not be changed until that point of the stream is reached.
+func (s Slice[T]) CopyFromPinned(st *Stream, p *Pinned[T]) error {
+	if ok, err := s.readyPinned("copy from pinned memory", st, p); !ok {
+		return err
+	}
+	err := st.drv.Copy(driver.Addr(s.Addr()), p.addr(), s.bytes())
+	goruntime.KeepAlive(s.buf)
+	return st.dev.wrap(err)
+}
+
+// CopyToPinned copies the elements to p in the order of the stream. They are
+// there when that point of the stream is reached: [Stream.Sync], [Event.Sync].
+func (s Slice[T]) CopyToPinned(st *Stream, p *Pinned[T]) error {
+	if ok, err := s.readyPinned("copy to pinned memory", st, p); !ok {
+		return err
+	}
+	err := st.drv.Copy(p.addr(), driver.Addr(s.Addr()), s.bytes())
+	goruntime.KeepAlive(s.buf)
+	return st.dev.wrap(err)
+}
+
+func (s Slice[T]) readyPinned(op string, st *Stream, p *Pinned[T]) (bool, error) {
+	ok, err := s.ready(op, st, len(p.data))
+	if ok && p.dev != st.dev {
+		return false, st.dev.invalid(op, "the pinned memory is of "+p.dev.name)
+	}
+	return ok, err
+}

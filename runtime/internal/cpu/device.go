@@ -1,0 +1,132 @@
+package cpu
+
+import (
+	"fmt"
+	goruntime "runtime"
+
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+const deviceName = "cpu"
+
+// Backend is the CPU as a kind of device.
+type Backend struct {
+	Load  Loader // runs kernels; nil refuses them
+	Limit int64  // bytes of device memory; 0 means the machine's memory
+}
+
+// New returns the backend with the executor of this build.
+func New() *Backend { return &Backend{Load: executor} }
+
+// Kind is "cpu".
+func (b *Backend) Kind() string { return "cpu" }
+
+// Probe reports the one CPU device, which always exists.
+func (b *Backend) Probe() driver.Report {
+	info := b.info()
+	return driver.Report{Kind: "cpu", Driver: info.Driver, Devices: []driver.Info{info}}
+}
+
+// Open returns a new device.
+func (b *Backend) Open(ordinal int) (driver.Device, error) {
+	if ordinal != 0 {
+		return nil, &driver.Error{Op: fmt.Sprintf("open cpu:%d", ordinal), Kind: driver.ErrNoDevice,
+			Text: "there is one CPU device, cpu"}
+	}
+	d := &device{info: b.info(), load: b.Load, queue: newQueue()}
+	d.memory = newArena(d.info.MemTotal)
+	d.defaultStream = &stream{dev: d}
+	return d, nil
+}
+
+func (b *Backend) info() driver.Info {
+	total := b.Limit
+	if total == 0 {
+		total, _ = systemMemory()
+	}
+	return driver.Info{
+		Name: deviceName, Kind: "cpu", Vendor: "CPU", Model: modelName(), Arch: goruntime.GOARCH,
+		Driver: "kiln", Formats: []string{"kir"},
+		WarpSize: WarpSize, MaxThreads: maxThreads,
+		MaxBlock: [3]int{maxThreads, maxThreads, 64},
+		MaxGrid:  [3]int{1<<31 - 1, 65535, 65535}, SharedPerBlock: sharedPerBlock,
+		Units: goruntime.GOMAXPROCS(0), ThreadsPerUnit: maxThreads, MemTotal: total,
+	}
+}
+
+type device struct {
+	info          driver.Info
+	load          Loader
+	memory        *arena
+	queue         *queue
+	defaultStream *stream
+}
+
+// Info is what the machine is.
+func (d *device) Info() driver.Info { return d.info }
+
+// MemInfo counts what this device gave out against the machine's memory, and
+// takes the system's word when less than that is free.
+func (d *device) MemInfo() (free, total int64, err error) {
+	free = d.memory.room()
+	if _, avail := systemMemory(); avail > 0 && avail < free {
+		free = avail
+	}
+	return free, d.info.MemTotal, nil
+}
+
+// Default is ordered against all streams, as every stream is.
+func (d *device) Default() driver.Stream { return d.defaultStream }
+
+// NewStream returns a stream with its own error state.
+func (d *device) NewStream() (driver.Stream, error) { return &stream{dev: d}, nil }
+
+// AllocHost is ordinary device memory: there is only one kind.
+func (d *device) AllocHost(size int) ([]byte, error) {
+	a, err := d.alloc(int64(size))
+	if err != nil {
+		return nil, err
+	}
+	return bytesAt(a, int64(size)), nil
+}
+
+// FreeHost gives back memory of AllocHost; the caller has waited for its copies.
+func (d *device) FreeHost(mem []byte) error {
+	d.memory.free(addrOf(mem), int64(len(mem)))
+	return nil
+}
+
+// Trim runs the frees that are queued and unmaps what is kept for reuse.
+func (d *device) Trim() error {
+	d.queue.wait(d.queue.last())
+	d.memory.trim()
+	return nil
+}
+
+// Finalize has nothing to do: the executor compiles as it loads.
+func (d *device) Finalize(img driver.Image) (driver.Image, string, error) { return img, "", nil }
+
+// FinalKey is empty: images are final as they are.
+func (d *device) FinalKey() string { return "" }
+
+// Sync waits for all streams and reports what failed on any of them.
+func (d *device) Sync() error {
+	d.queue.wait(d.queue.last())
+	return d.queue.takeErrors(nil)
+}
+
+// Close waits; memory that is still in use stays valid.
+func (d *device) Close() error {
+	err := d.Sync()
+	d.memory.trim()
+	return err
+}
+
+func (d *device) alloc(size int64) (driver.Addr, error) {
+	p, err := d.memory.alloc(size)
+	if err != nil {
+		return 0, &driver.Error{Op: fmt.Sprintf("allocate %d bytes", size), Device: deviceName,
+			Kind: driver.ErrOutOfMemory, Cause: err}
+	}
+	return driver.Addr(p), nil
+}

@@ -1,0 +1,4 @@
+package cpu
+
+// executor runs kernels on the CPU.
+var executor Loader

@@ -1,0 +1,169 @@
+package cpu
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// maxPending bounds the queue, so that a program which launches faster than
+// the machine computes waits instead of filling memory.
+const maxPending = 4096
+
+// task is one entry of the queue: a launch, or any other work as a function.
+type task struct {
+	s      *stream
+	fn     *function // the kernel, or nil
+	grid   [3]int
+	block  [3]int
+	args   []byte // the slot's own memory, reused
+	work   func() error
+	always bool // runs even when the stream has failed: frees, events
+}
+
+// queue runs tasks in order on a goroutine that exists while there are any.
+// Two slices swap roles, so that submitting a launch reuses the argument
+// memory of an earlier one and allocates nothing.
+type queue struct {
+	mu      sync.Mutex
+	moved   sync.Cond // completed grew
+	in      []task    // submitted, in[:n]
+	n       int
+	out     []task // being worked off
+	seq     uint64 // submitted so far
+	done    uint64 // completed so far
+	waiting int    // goroutines in moved.Wait
+	running bool
+	failed  map[*stream]error
+}
+
+func newQueue() *queue {
+	q := &queue{failed: map[*stream]error{}}
+	q.moved.L = &q.mu
+	return q
+}
+
+// submit queues a task and returns its number. The task's args are copied.
+func (q *queue) submit(t task) uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.n >= maxPending {
+		q.block()
+	}
+	if q.n == len(q.in) {
+		q.in = append(q.in, task{})
+	}
+	slot := &q.in[q.n]
+	args := append(slot.args[:0], t.args...)
+	*slot = t
+	slot.args = args
+	q.n++
+	q.seq++
+	if !q.running {
+		q.running = true
+		go q.run()
+	}
+	return q.seq
+}
+
+// block waits, with the lock held, until the worker has moved on.
+func (q *queue) block() {
+	q.waiting++
+	q.moved.Wait()
+	q.waiting--
+}
+
+func (q *queue) last() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.seq
+}
+
+func (q *queue) isDone(seq uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.done >= seq
+}
+
+// wait returns when the task with that number is done.
+func (q *queue) wait(seq uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.done < seq {
+		q.block()
+	}
+}
+
+// takeErrors returns and clears the failure of s, or those of all streams.
+func (q *queue) takeErrors(s *stream) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if s != nil {
+		err := q.failed[s]
+		delete(q.failed, s)
+		return err
+	}
+	if len(q.failed) == 0 {
+		return nil
+	}
+	var list []error
+	for s, err := range q.failed {
+		list = append(list, err)
+		delete(q.failed, s)
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return errors.Join(list...)
+}
+
+// run works the queue off and ends when it is empty.
+func (q *queue) run() {
+	q.mu.Lock()
+	for q.n > 0 {
+		batch := q.in[:q.n]
+		q.in, q.out, q.n = q.out, q.in, 0
+		for i := range batch {
+			t := &batch[i]
+			skip := !t.always && q.failed[t.s] != nil
+			q.mu.Unlock()
+			var err error
+			if !skip {
+				err = t.run()
+			}
+			q.mu.Lock()
+			if err != nil && q.failed[t.s] == nil {
+				q.failed[t.s] = err
+			}
+			*t = task{args: t.args}
+			q.done++
+			if q.waiting > 0 {
+				q.moved.Broadcast()
+			}
+		}
+	}
+	q.running = false
+	q.mu.Unlock()
+}
+
+// run executes the task. A panic of the executor is a failure of the kernel,
+// not of the program.
+func (t *task) run() (err error) {
+	if t.fn == nil {
+		return t.work()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = &driver.Error{Op: "run", Device: deviceName, Kernels: []string{t.fn.name},
+				Kind: driver.ErrLaunch, Text: fmt.Sprint(p), Log: string(debug.Stack())}
+		}
+	}()
+	if err = t.fn.program.Run(t.grid, t.block, t.args); err != nil {
+		err = &driver.Error{Op: "run", Device: deviceName, Kernels: []string{t.fn.name},
+			Kind: driver.ErrLaunch, Cause: err}
+	}
+	return err
+}

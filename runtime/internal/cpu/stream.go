@@ -1,0 +1,132 @@
+package cpu
+
+import (
+	"time"
+
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// stream is a name for errors: order is the queue's.
+type stream struct {
+	dev *device
+}
+
+// scope is whose errors a wait on this stream reports: the default stream
+// waits for all streams, so it reports for all.
+func (s *stream) scope() *stream {
+	if s == s.dev.defaultStream {
+		return nil
+	}
+	return s
+}
+
+// do runs work in its turn and waits for it.
+func (s *stream) do(work func() error) error {
+	q := s.dev.queue
+	q.wait(q.submit(task{s: s, work: work}))
+	return q.takeErrors(s.scope())
+}
+
+// post runs work in its turn.
+func (s *stream) post(work func() error) error {
+	s.dev.queue.submit(task{s: s, work: work})
+	return nil
+}
+
+func (s *stream) Alloc(size int64) (driver.Addr, error) { return s.dev.alloc(size) }
+
+// Free takes effect in its turn, when no earlier kernel can use the memory.
+func (s *stream) Free(a driver.Addr, size int64) error {
+	s.dev.queue.submit(task{s: s, always: true, work: func() error {
+		s.dev.memory.free(uintptr(a), size)
+		return nil
+	}})
+	return nil
+}
+
+func (s *stream) Upload(dst driver.Addr, src []byte) error {
+	return s.do(func() error {
+		copy(bytesAt(dst, int64(len(src))), src)
+		return nil
+	})
+}
+
+func (s *stream) Download(dst []byte, src driver.Addr) error {
+	return s.do(func() error {
+		copy(dst, bytesAt(src, int64(len(dst))))
+		return nil
+	})
+}
+
+func (s *stream) Copy(dst, src driver.Addr, size int64) error {
+	return s.post(func() error {
+		copy(bytesAt(dst, size), bytesAt(src, size))
+		return nil
+	})
+}
+
+func (s *stream) Copy2D(dst driver.Addr, dstPitch int64, src driver.Addr, srcPitch int64, width, height int64) error {
+	return s.post(func() error {
+		for y := range height {
+			to, from := dst+driver.Addr(y*dstPitch), src+driver.Addr(y*srcPitch)
+			copy(bytesAt(to, width), bytesAt(from, width))
+		}
+		return nil
+	})
+}
+
+func (s *stream) Fill(dst driver.Addr, value byte, size int64) error {
+	return s.post(func() error {
+		mem := bytesAt(dst, size)
+		if value == 0 {
+			clear(mem)
+			return nil
+		}
+		for i := range mem {
+			mem[i] = value
+		}
+		return nil
+	})
+}
+
+// Launch queues the kernel; it allocates nothing.
+func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
+	fn, ok := f.(*function)
+	if !ok {
+		return &driver.Error{Op: "launch", Device: deviceName, Kind: driver.ErrInvalid,
+			Text: "the kernel was loaded on another kind of device"}
+	}
+	s.dev.queue.submit(task{s: s, fn: fn, grid: l.Grid, block: l.Block, args: l.Args})
+	return nil
+}
+
+func (s *stream) Record(e driver.Event) error {
+	ev, ok := e.(*event)
+	if !ok {
+		return &driver.Error{Op: "record event", Device: deviceName, Kind: driver.ErrInvalid,
+			Text: "the event belongs to another kind of device"}
+	}
+	q := s.dev.queue
+	at := new(time.Time)
+	seq := q.submit(task{s: s, always: true, work: func() error {
+		*at = time.Now()
+		return nil
+	}})
+	ev.set(seq, at)
+	return nil
+}
+
+// Wait has nothing to do: what was recorded is ahead in the same queue.
+func (s *stream) Wait(driver.Event) error { return nil }
+
+func (s *stream) Sync() error {
+	q := s.dev.queue
+	q.wait(q.last())
+	return q.takeErrors(s.scope())
+}
+
+// Close forgets the stream; a failure that nobody asked for goes with it.
+func (s *stream) Close() error {
+	s.dev.queue.takeErrors(s)
+	return nil
+}

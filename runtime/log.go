@@ -1,0 +1,91 @@
+package runtime
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+)
+
+// logSize is how many launches of a stream are remembered.
+const logSize = 16
+
+// launchLog remembers the latest launches of a stream. A GPU reports a failure
+// at some later call and does not say which kernel it was; the log can.
+type launchLog struct {
+	next    atomic.Uint64 // launches so far
+	done    atomic.Uint64 // those known to have finished
+	ring    [logSize]atomic.Pointer[Function]
+	retired atomic.Bool // the stream is gone
+}
+
+// add notes a launch, before it is made, and returns its place.
+func (l *launchLog) add(f *Function) *atomic.Pointer[Function] {
+	slot := &l.ring[(l.next.Add(1)-1)%logSize]
+	slot.Store(f)
+	return slot
+}
+
+// finished notes that the first n launches have run.
+func (l *launchLog) finished(n uint64) {
+	for {
+		have := l.done.Load()
+		if have >= n || l.done.CompareAndSwap(have, n) {
+			return
+		}
+	}
+}
+
+// unfinished appends the names of the kernels that may not have finished, the
+// latest first, and counts those that are no longer remembered.
+func (l *launchLog) unfinished(names []string) ([]string, uint64) {
+	next, done := l.next.Load(), l.done.Load()
+	first := done
+	if next > logSize && first < next-logSize {
+		first = next - logSize
+	}
+	for i := next; i > first; i-- {
+		f := l.ring[(i-1)%logSize].Load()
+		if f != nil && !slices.Contains(names, f.info.Name) {
+			names = append(names, f.info.Name)
+		}
+	}
+	return names, first - done
+}
+
+func (d *Device) addLog() *launchLog {
+	l := new(launchLog)
+	d.logsMu.Lock()
+	defer d.logsMu.Unlock()
+	d.logs = append(d.logs, l)
+	return l
+}
+
+func (d *Device) allLogs() []*launchLog {
+	d.logsMu.Lock()
+	defer d.logsMu.Unlock()
+	return slices.Clone(d.logs)
+}
+
+// pruneLogs forgets the logs of streams that are gone and have finished.
+func (d *Device) pruneLogs() {
+	d.logsMu.Lock()
+	defer d.logsMu.Unlock()
+	d.logs = slices.DeleteFunc(d.logs, func(l *launchLog) bool {
+		return l.retired.Load() && l.done.Load() >= l.next.Load()
+	})
+}
+
+// suspects names the kernels that a failure of the device may come from.
+func (d *Device) suspects() []string {
+	var names []string
+	var forgotten uint64
+	for _, l := range d.allLogs() {
+		var n uint64
+		names, n = l.unfinished(names)
+		forgotten += n
+	}
+	if forgotten > 0 {
+		names = append(names, fmt.Sprintf("%d launches before", forgotten))
+	}
+	return names
+}

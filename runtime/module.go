@@ -1,0 +1,93 @@
+package runtime
+
+import (
+	goruntime "runtime"
+
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// Image is device code: its format ("ptx", "cubin", "kir"), bytes, and options.
+type Image = driver.Image
+
+// FunctionInfo is what the driver knows about a loaded kernel.
+type FunctionInfo = driver.FunctionInfo
+
+// Module is code loaded on a device. It stays loaded while the Module or one
+// of its Functions is reachable.
+type Module struct {
+	dev *Device
+	drv driver.Module
+}
+
+// Load loads code. For "ptx" that means compiling it: see [Device.Finalize].
+func (d *Device) Load(img Image) (*Module, error) {
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	drv, err := d.drv.Load(img)
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	m := &Module{dev: d, drv: drv}
+	goruntime.AddCleanup(m, func(drv driver.Module) { d.unload(drv) }, drv)
+	return m, nil
+}
+
+// unload waits for kernels of the module that may still run. That can take
+// long, so it must not hold up other cleanups.
+func (d *Device) unload(m driver.Module) {
+	go d.cleanUp(func() error {
+		if err := d.drv.Sync(); err != nil {
+			return err
+		}
+		return m.Close()
+	})
+}
+
+// Function returns the kernel of that name.
+func (m *Module) Function(name string) (*Function, error) {
+	if err := m.dev.usable(); err != nil {
+		return nil, err
+	}
+	drv, err := m.drv.Function(name)
+	if err != nil {
+		return nil, m.dev.wrap(err)
+	}
+	f := &Function{module: m, drv: drv, info: drv.Info()}
+	f.info.Name = name
+	return f, nil
+}
+
+// Function is a kernel that can be launched.
+type Function struct {
+	module *Module
+	drv    driver.Function
+	info   FunctionInfo
+}
+
+// Name is the kernel's name in its module.
+func (f *Function) Name() string { return f.info.Name }
+
+// Info says what the kernel needs.
+func (f *Function) Info() FunctionInfo { return f.info }
+
+// MaxThreads is how many threads a block of this kernel may have.
+func (f *Function) MaxThreads() int { return f.info.MaxThreads }
+
+// Device is where the kernel is loaded.
+func (f *Function) Device() *Device { return f.module.dev }
+
+// Finalize compiles an image to the form that loads fastest on this device and
+// returns it with the vendor compiler's log. Where the format is final already
+// it returns the image unchanged.
+func (d *Device) Finalize(img Image) (Image, string, error) {
+	if err := d.usable(); err != nil {
+		return Image{}, "", err
+	}
+	out, log, err := d.drv.Finalize(img)
+	return out, log, d.wrap(err)
+}
+
+// FinalKey names what a finalised image depends on besides its source: the
+// architecture and the driver's version. It is "" where Finalize changes nothing.
+func (d *Device) FinalKey() string { return d.drv.FinalKey() }

@@ -1,0 +1,136 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gokiln/kiln/runtime/internal/cpu"
+	"github.com/gokiln/kiln/runtime/internal/cuda"
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// Info is what a device is: names, architecture, limits, memory.
+type Info = driver.Info
+
+// ProbeReport says what was looked for when searching devices of one kind,
+// what was found, and why nothing was.
+type ProbeReport = driver.Report
+
+// registry holds the kinds of device and the devices that are open. A device
+// is opened once; everyone who opens it shares it.
+type registry struct {
+	mu       sync.Mutex
+	backends []driver.Backend // in the order "auto" prefers them
+	open     map[string]*Device
+}
+
+func newRegistry(backends ...driver.Backend) *registry {
+	return &registry{backends: backends, open: map[string]*Device{}}
+}
+
+var devices = newRegistry(cuda.New(), cpu.New())
+
+// Open returns a device: "cpu", "cuda" (the first), "cuda:1", or "auto" for the
+// first GPU that can be opened and else the CPU. Opening a device again returns
+// the same *Device; it is closed when every Open has been matched by a Close.
+func Open(name string) (*Device, error) { return devices.openDevice(name) }
+
+// Probe looks for devices of every kind and reports what it found.
+func Probe() []ProbeReport { return devices.probe() }
+
+// Devices lists the devices that were found, in the order "auto" prefers them.
+func Devices() []Info {
+	var list []Info
+	for _, r := range Probe() {
+		list = append(list, r.Devices...)
+	}
+	return list
+}
+
+func (r *registry) probe() []ProbeReport {
+	var list []ProbeReport
+	for _, b := range r.backends {
+		list = append(list, b.Probe())
+	}
+	return list
+}
+
+func (r *registry) openDevice(name string) (*Device, error) {
+	if name == "" || name == "auto" {
+		return r.openAuto()
+	}
+	kind, number, hasNumber := strings.Cut(name, ":")
+	ordinal := 0
+	if hasNumber {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("device %q: want a number after the colon, as in %s:0: %w", name, kind, ErrNoDevice)
+		}
+		ordinal = n
+	}
+	for _, b := range r.backends {
+		if b.Kind() == kind {
+			return r.openAt(b, ordinal)
+		}
+	}
+	return nil, fmt.Errorf("device %q: unknown kind; this build knows %s and auto: %w", name, strings.Join(r.kinds(), ", "), ErrNoDevice)
+}
+
+func (r *registry) kinds() []string {
+	var list []string
+	for _, b := range r.backends {
+		list = append(list, b.Kind())
+	}
+	return list
+}
+
+// openAuto takes the first backend that has a device. The errors of the others
+// matter only when none has.
+func (r *registry) openAuto() (*Device, error) {
+	var failures []error
+	for _, b := range r.backends {
+		d, err := r.openAt(b, 0)
+		if err == nil {
+			return d, nil
+		}
+		failures = append(failures, err)
+	}
+	return nil, errors.Join(failures...)
+}
+
+func (r *registry) openAt(b driver.Backend, ordinal int) (*Device, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := b.Kind() + ":" + strconv.Itoa(ordinal)
+	if d := r.open[key]; d != nil {
+		d.refs++
+		return d, nil
+	}
+	drv, err := b.Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	d := newDevice(drv)
+	d.registry, d.key, d.refs = r, key, 1
+	d.blocking = os.Getenv("KILN_LAUNCH_BLOCKING") == "1"
+	r.open[key] = d
+	return d, nil
+}
+
+// release counts a Close and reports whether it was the last.
+func (r *registry) release(d *Device) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d.refs == 0 {
+		return false
+	}
+	if d.refs--; d.refs > 0 {
+		return false
+	}
+	delete(r.open, d.key)
+	return true
+}

@@ -1,0 +1,138 @@
+package runtime
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"sync"
+
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// Stream is a queue of work on a device. It is safe for use by several
+// goroutines.
+type Stream struct {
+	dev *Device
+	drv driver.Stream
+	log *launchLog
+}
+
+func (d *Device) newStream(drv driver.Stream) *Stream {
+	return &Stream{dev: d, drv: drv, log: d.addLog()}
+}
+
+// retiredStream is what the cleanup of a Stream needs.
+type retiredStream struct {
+	dev *Device
+	drv driver.Stream
+	log *launchLog
+}
+
+// NewStream returns a stream whose work may overlap with that of other streams.
+// It is given back when Go collects it; its work is finished first.
+func (d *Device) NewStream() (*Stream, error) {
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	drv, err := d.drv.NewStream()
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	s := d.newStream(drv)
+	goruntime.AddCleanup(s, func(r retiredStream) {
+		r.log.retired.Store(true)
+		r.dev.cleanUp(r.drv.Close)
+	}, retiredStream{d, drv, s.log})
+	return s, nil
+}
+
+// Device is where the stream's work runs.
+func (s *Stream) Device() *Device { return s.dev }
+
+// Sync waits for the work submitted to the stream so far. The error is that of
+// the first thing that failed since the last call that waited.
+func (s *Stream) Sync() error {
+	if err := s.dev.usable(); err != nil {
+		return err
+	}
+	return s.waited(s.log.next.Load(), s.drv.Sync())
+}
+
+// waited completes a call that waited for the first n launches of the stream.
+func (s *Stream) waited(n uint64, err error) error {
+	goruntime.KeepAlive(s)
+	if err != nil {
+		return s.dev.wrap(err)
+	}
+	s.log.finished(n)
+	return nil
+}
+
+var launches = sync.Pool{New: func() any { return new(driver.Launch) }}
+
+// Launch submits a kernel. The grid may have no blocks; then nothing happens.
+// shared is the number of bytes of dynamic shared memory. args is the packed
+// argument block: every argument at its natural alignment, little endian, a
+// slice as address and length. It is copied; the memory that it points to must
+// be reachable, through its Slices, until Launch returns.
+//
+// Launch returns when the work is queued, without having allocated. What goes
+// wrong in the kernel is reported by the next call that waits for the stream.
+func (s *Stream) Launch(f *Function, g Grid, shared int, args []byte) error {
+	if err := s.dev.usable(); err != nil {
+		return err
+	}
+	if f == nil || f.module.dev != s.dev {
+		return s.refuse(f, "the kernel was not loaded on this device")
+	}
+	l := launches.Get().(*driver.Launch)
+	l.Grid, l.Block, l.Shared = g.Blocks.array(), g.Threads.array(), shared
+	if text := s.check(f, l); text != "" {
+		launches.Put(l)
+		return s.refuse(f, text)
+	}
+	if l.Grid[0] == 0 {
+		launches.Put(l)
+		return nil
+	}
+	l.Args = append(l.Args[:0], args...)
+	slot := s.log.add(f)
+	err := s.drv.Launch(f.drv, l)
+	launches.Put(l)
+	goruntime.KeepAlive(f)
+	if err != nil {
+		slot.Store(nil) // it never ran
+		return s.dev.wrap(err)
+	}
+	if s.dev.blocking {
+		return s.Sync()
+	}
+	return nil
+}
+
+// check says what is wrong with the shape of a launch, "" if nothing is.
+func (s *Stream) check(f *Function, l *driver.Launch) string {
+	info := &s.dev.info
+	for i, axis := range "XYZ" {
+		if l.Grid[i] < 0 || l.Grid[i] > info.MaxGrid[i] {
+			return fmt.Sprintf("%d blocks in %c; the device runs up to %d", l.Grid[i], axis, info.MaxGrid[i])
+		}
+		if l.Block[i] < 1 || l.Block[i] > info.MaxBlock[i] {
+			return fmt.Sprintf("%d threads of a block in %c; want 1 to %d", l.Block[i], axis, info.MaxBlock[i])
+		}
+	}
+	if n := l.Block[0] * l.Block[1] * l.Block[2]; n > f.info.MaxThreads {
+		return fmt.Sprintf("blocks of %d threads; the kernel runs in blocks of up to %d", n, f.info.MaxThreads)
+	}
+	if l.Shared < 0 || l.Shared+f.info.Shared > info.SharedPerBlock {
+		return fmt.Sprintf("%d bytes of dynamic shared memory and %d static; a block can have %d", l.Shared, f.info.Shared, info.SharedPerBlock)
+	}
+	return ""
+}
+
+func (s *Stream) refuse(f *Function, text string) error {
+	op := "launch"
+	if f != nil {
+		op += " " + f.info.Name
+	}
+	return s.dev.invalid(op, text)
+}
