@@ -1,0 +1,137 @@
+package cache
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Kinds of entry, for [Header.Kind].
+const (
+	KindSource   = "source"   // source and specialisation -> IR
+	KindArtifact = "artifact" // IR and target -> what the compiler emits
+	KindMachine  = "machine"  // artifact and device -> what the driver made of it
+)
+
+// A Header says what an entry is, in words a person can read. The store does
+// not interpret any of it.
+type Header struct {
+	Kind   string `json:"kind"`             // KindSource, KindArtifact or KindMachine
+	Kernel string `json:"kernel,omitempty"` // "pkg.Add[float32]"
+	Types  string `json:"types,omitempty"`  // the parameter types of this instance
+	Target string `json:"target,omitempty"` // "ptx:sm_90"
+	Format string `json:"format,omitempty"` // of the body: "ir", "ptx", "cubin"
+	Tool   string `json:"tool,omitempty"`   // what produced it, with versions
+
+	// Meta holds what else this kind needs, as JSON. It comes back compacted.
+	Meta json.RawMessage `json:"meta,omitempty"`
+}
+
+// An Entry is a header and the bytes it describes.
+type Entry struct {
+	Header
+	Body []byte
+}
+
+const (
+	magic = "kiln cache 1\n"
+
+	// maxEntryBytes bounds what is read into memory for one entry. The
+	// largest kernels compile to a few megabytes.
+	maxEntryBytes = 1 << 30
+
+	// maxHeaderBytes bounds the header line. Headers are a few hundred bytes;
+	// Meta may hold a compiler's report.
+	maxHeaderBytes = 1 << 20
+)
+
+// storedHeader is the header line: the caller's header, and the key, so that a
+// file copied or renamed to another key's place is noticed.
+type storedHeader struct {
+	Key Key `json:"key"`
+	Header
+}
+
+// Reasons for which a file is no entry. They reach people through Verify.
+var (
+	errMagic    = errors.New("not a cache entry, or one of another version")
+	errChecksum = errors.New("checksum does not match: the file is damaged or incomplete")
+	errHeader   = errors.New("header is malformed")
+	errLength   = errors.New("body length does not match the file")
+	errWrongKey = errors.New("file holds the entry of another key")
+)
+
+// encode returns the file of an entry.
+func encode(k Key, e *Entry) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(len(magic) + 512 + len(e.Meta) + len(e.Body) + sha256.Size)
+	b.WriteString(magic)
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)                                                   // "func(a, b []float32) => x" stays readable
+	if err := enc.Encode(storedHeader{Key: k, Header: e.Header}); err != nil { // ends with "\n"
+		return nil, fmt.Errorf("encode header: %w", err)
+	}
+	if n := b.Len() - len(magic); n > maxHeaderBytes {
+		return nil, fmt.Errorf("header of %d bytes is over the limit of %d: move Meta into the body", n, maxHeaderBytes)
+	}
+	fmt.Fprintf(&b, "%d\n", len(e.Body))
+	b.Write(e.Body)
+	sum := sha256.Sum256(b.Bytes())
+	b.Write(sum[:])
+	if b.Len() > maxEntryBytes {
+		return nil, fmt.Errorf("entry of %d bytes is over the limit of %d", b.Len(), maxEntryBytes)
+	}
+	return b.Bytes(), nil
+}
+
+// decode reads the file of the entry of want. The body shares memory with
+// data. It takes any data: what is not whole, and of that key, is an error, and
+// the memory used is in proportion to data.
+func decode(data []byte, want Key) (*Entry, error) {
+	if !bytes.HasPrefix(data, []byte(magic)) {
+		return nil, errMagic
+	}
+	if len(data) < len(magic)+sha256.Size {
+		return nil, errChecksum
+	}
+	content, stored := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
+	if sum := sha256.Sum256(content); !bytes.Equal(sum[:], stored) {
+		return nil, errChecksum
+	}
+	line, rest, ok := bytes.Cut(content[len(magic):], []byte("\n"))
+	if !ok {
+		return nil, errHeader
+	}
+	h, err := decodeHeader(line)
+	if err != nil {
+		return nil, err
+	}
+	if h.Key != want {
+		return nil, fmt.Errorf("%w (%v)", errWrongKey, h.Key)
+	}
+	body, err := decodeBody(rest)
+	if err != nil {
+		return nil, err
+	}
+	return &Entry{Header: h.Header, Body: body}, nil
+}
+
+func decodeHeader(line []byte) (storedHeader, error) {
+	var h storedHeader
+	if err := json.Unmarshal(line, &h); err != nil {
+		return storedHeader{}, fmt.Errorf("%w: %w", errHeader, err)
+	}
+	return h, nil
+}
+
+// decodeBody reads the length line and the body after it.
+func decodeBody(rest []byte) ([]byte, error) {
+	length, body, ok := bytes.Cut(rest, []byte("\n"))
+	if !ok || strconv.Itoa(len(body)) != string(length) {
+		return nil, errLength
+	}
+	return body, nil
+}

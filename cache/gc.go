@@ -1,0 +1,138 @@
+package cache
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// evictEvery limits how often a Put looks at the whole directory; the
+	// time of the last look is that of the file evictMark.
+	evictEvery = time.Hour
+	evictMark  = ".evicted"
+
+	// tempAge is the age at which a temporary file has no writer any more.
+	tempAge = time.Hour
+)
+
+// GCResult says what [Store.GC] did. Sizes are in bytes.
+type GCResult struct {
+	Entries int   // entries kept
+	Bytes   int64 // size of the entries kept
+	Removed int   // entries and left-over temporary files removed
+	Freed   int64 // size of what was removed
+}
+
+// GC removes the least recently used entries until the rest is no larger than
+// maxBytes, and temporary files that dead writers left. The error joins what
+// could not be removed; the rest is done.
+func (s *Store) GC(maxBytes int64) (GCResult, error) {
+	return s.evict(maxBytes, maxBytes)
+}
+
+// evict brings the store down to target when it is larger than limit.
+func (s *Store) evict(limit, target int64) (GCResult, error) {
+	if err := s.usable(); err != nil {
+		return GCResult{}, ignoreMissing(err)
+	}
+	var r GCResult
+	var errs []error
+	remove := func(f file) bool {
+		if err := ignoreMissing(os.Remove(f.path)); err != nil {
+			errs = append(errs, err)
+			return false
+		}
+		r.Removed++
+		r.Freed += f.size
+		return true
+	}
+	var entries []file
+	for f := range s.files {
+		switch {
+		case isKeyName(f.name):
+			entries = append(entries, f)
+			r.Entries++
+			r.Bytes += f.size
+		case strings.HasPrefix(f.name, tempPrefix) && s.now().Sub(f.used) > tempAge:
+			remove(f)
+		}
+	}
+	if r.Bytes > limit {
+		slices.SortFunc(entries, func(a, b file) int { return a.used.Compare(b.used) })
+		for _, f := range entries {
+			if r.Bytes <= target {
+				break
+			}
+			if remove(f) {
+				r.Entries--
+				r.Bytes -= f.size
+			}
+		}
+	}
+	return r, errors.Join(errs...)
+}
+
+// evictSometimes holds the store to its cap after a Put of n bytes. It looks
+// at the directory when this process has written an eighth of the cap, or when
+// no process has looked for an hour. What it cannot do is left to the next.
+func (s *Store) evictSometimes(n int64) {
+	if s.max == 0 {
+		return
+	}
+	written := s.written.Add(n)
+	mark := filepath.Join(s.root(), evictMark)
+	if written < s.max/8 {
+		info, err := os.Stat(mark)
+		if err == nil && s.now().Sub(info.ModTime()) < evictEvery {
+			return
+		}
+	}
+	s.written.Store(0)
+	now := s.now()
+	if err := os.Chtimes(mark, now, now); err != nil {
+		_ = os.WriteFile(mark, nil, 0o600)
+	}
+	// A tenth of slack, so that a full cache is not walked at every look.
+	_, _ = s.evict(s.max, s.max-s.max/10)
+}
+
+// file is a file below a shard directory.
+type file struct {
+	path, name string
+	shard      string
+	size       int64
+	used       time.Time
+}
+
+// files yields what lies in the shard directories. Files that vanish meanwhile
+// are left out: other processes collect too.
+func (s *Store) files(yield func(file) bool) {
+	shards, err := os.ReadDir(s.root())
+	if err != nil {
+		return
+	}
+	for _, shard := range shards {
+		if !shard.IsDir() || len(shard.Name()) != 2 || !isLowerHex(shard.Name()) {
+			continue
+		}
+		dir := filepath.Join(s.root(), shard.Name())
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil {
+				continue
+			}
+			f := file{filepath.Join(dir, e.Name()), e.Name(), shard.Name(), info.Size(), info.ModTime()}
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
