@@ -77,6 +77,9 @@ func roundFloat(x float64, expBits, fracBits int) uint64 {
 	if math.IsInf(x, 0) {
 		return sign | inf
 	}
+	if x == 0 {
+		return sign // Frexp has no exponent for it
+	}
 	bias := 1<<(expBits-1) - 1
 	_, e := math.Frexp(x) // x = f * 2^e with f in [0.5, 1)
 	exp := max(e-1+bias, 1)
