@@ -1,0 +1,109 @@
+package interp
+
+import "github.com/gokiln/kiln/compiler/ir"
+
+// load translates a load. The lanes of the result that are idle stay as they are,
+// so it needs no place aside.
+func (l *lowerer) load(v *ir.Value) {
+	size := v.Type.Size()
+	in := ins{d: l.scalar[v.ID], pos: int32(v.Pos)}
+	in.setA(l.ref(v.Args[0]))
+	switch {
+	case l.class(v) == uniform:
+		in.how, in.k = onScalar, bySize(size, loadOne[uint8], loadOne[uint16], loadOne[uint32], loadOne[uint64])
+	case in.aw == 0:
+		in.how, in.f = special, bySize(size, loadAffine[uint8], loadAffine[uint16], loadAffine[uint32], loadAffine[uint64])
+		in.setD(l.array(v))
+	default:
+		in.how, in.f = special, bySize(size, gather[uint8], gather[uint16], gather[uint32], gather[uint64])
+		in.setD(l.array(v))
+	}
+	l.emit(in)
+	if v.Type != ir.Bool {
+		return
+	}
+	fix := ins{how: in.how, k: fixBool, d: in.d, dw: in.dw, a: in.d, aw: in.dw}
+	if fix.how == special {
+		fix.how = perLane
+	}
+	l.emit(fix)
+}
+
+// effect translates an operation that writes memory, may fail or takes part in
+// communication between threads.
+func (l *lowerer) effect(v *ir.Value) {
+	in := ins{how: special, pos: int32(v.Pos)}
+	switch v.Op {
+	case ir.OpStore:
+		l.store(v, &in)
+	case ir.OpZero:
+		in.f, in.imm = zeroObjects, uint64(v.Args[0].Type.Elem.Size())
+		in.setA(l.ref(v.Args[0]))
+	case ir.OpBounds:
+		in.f = checkBounds
+		in.setA(l.ref(v.Args[0]))
+		in.setB(l.ref(v.Args[1]))
+	case ir.OpBarrier:
+		in.f, l.whole = barrier, true
+	case ir.OpWarpBarrier:
+		in.f, l.warps = warpBarrier, true
+	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
+		l.shuffle(v, &in)
+	case ir.OpBallot, ir.OpAny, ir.OpAll:
+		l.warps, in.wide = true, true
+		in.f, in.imm = vote, uint64(v.Op)
+		in.setD(l.array(v))
+		in.setA(l.array(v.Args[0]))
+	default:
+		l.atomic(v, &in)
+	}
+	l.emit(in)
+}
+
+func (l *lowerer) store(v *ir.Value, in *ins) {
+	size := v.Args[1].Type.Size()
+	in.setA(l.ref(v.Args[0]))
+	in.setB(l.elem(v.Args[1]))
+	if in.aw == 0 {
+		in.f = bySize(size, storeAffine[uint8], storeAffine[uint16], storeAffine[uint32], storeAffine[uint64])
+	} else {
+		in.f = bySize(size, scatter[uint8], scatter[uint16], scatter[uint32], scatter[uint64])
+	}
+}
+
+func (l *lowerer) shuffle(v *ir.Value, in *ins) {
+	l.warps, in.wide = true, true
+	in.imm = uint64(v.Op)
+	in.f = shuffle[uint32]
+	if v.Type.Size() == 8 {
+		in.f = shuffle[uint64]
+	}
+	in.setD(l.array(v))
+	in.setA(l.array(v.Args[0]))
+	in.setB(l.elem(v.Args[1]))
+}
+
+func (l *lowerer) atomic(v *ir.Value, in *ins) {
+	t := v.Type
+	in.f, in.imm = atomicFunc(v.Op, t, v.Args[0].Type.Space), uint64(v.Op)
+	in.setD(l.array(v))
+	in.setA(l.ref(v.Args[0]))
+	in.setB(l.elem(v.Args[1]))
+	if len(v.Args) > 2 {
+		in.setC(l.elem(v.Args[2]))
+	}
+}
+
+// moveIns returns the instruction that makes a move for the active lanes.
+func moveIns(m move) ins {
+	in := ins{how: special, d: m.d, dw: m.dw, a: m.a, aw: m.aw}
+	switch {
+	case m.dw == 0:
+		in.how = pairCopy
+	case m.aw == 0:
+		in.f = bySize(int(m.dw), assign[uint8], assign[uint16], assign[uint32], assignAffine)
+	default:
+		in.f = bySize(int(m.dw), copyActive[uint8], copyActive[uint16], copyActive[uint32], copyActive[uint64])
+	}
+	return in
+}

@@ -1,0 +1,143 @@
+package interp
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Program is a kernel ready to run. It may be run by several goroutines at once.
+type Program struct {
+	module *ir.Module
+	g      *graph
+	name   string
+	args   []arg
+	size   int // bytes of the argument block
+
+	mu    sync.Mutex
+	code  [2]*lowered // by rows
+	plans map[planKey]*plan
+	last  atomic.Pointer[chosen]
+	cost  atomic.Int64 // nanoseconds a block took lately
+}
+
+// arg is a parameter in the argument block.
+type arg struct {
+	off  int
+	size uint8
+}
+
+type planKey struct {
+	lanes int
+	rows  bool
+}
+
+// chosen is a plan with the launch geometry it was made for.
+type chosen struct {
+	block [3]int
+	strip int
+	rows  bool
+	plan  *plan
+}
+
+// Load parses and verifies the text form of a module and prepares its kernel.
+// The module must have its calls inlined. name is what errors call the text.
+func Load(name string, text []byte) (*Program, error) {
+	m, err := ir.Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", name, err)
+	}
+	p, err := New(m)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", name, err)
+	}
+	return p, nil
+}
+
+// New verifies a module and prepares its kernel. The module must not be changed
+// afterwards.
+func New(m *ir.Module) (*Program, error) {
+	if err := ir.Verify(m); err != nil {
+		return nil, fmt.Errorf("malformed module: %w", err)
+	}
+	f := m.Kernel()
+	if f == nil {
+		return nil, errors.New("the module has no kernel")
+	}
+	g, err := newGraph(f)
+	if err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", f.Name, err)
+	}
+	p := &Program{module: m, g: g, name: f.Name, plans: map[planKey]*plan{}}
+	for _, v := range f.Params {
+		size := v.Type.Size()
+		p.size = (p.size + size - 1) &^ (size - 1)
+		p.args = append(p.args, arg{p.size, uint8(size)})
+		p.size += size
+	}
+	for i := range p.code {
+		if p.code[i], err = lower(m, g, i != 0); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Name returns the name of the kernel.
+func (p *Program) Name() string { return p.name }
+
+// ArgSize returns the size of the argument block in bytes: the parameters in order,
+// little endian, each at its natural alignment.
+func (p *Program) ArgSize() int { return p.size }
+
+// choose returns the plan for blocks of the given size.
+func (p *Program) choose(block [3]int) (*chosen, error) {
+	if c := p.last.Load(); c != nil && c.block == block {
+		return c, nil
+	}
+	n := block[0] * block[1] * block[2]
+	l := p.code[0]
+	if l.warps && n%WarpSize != 0 {
+		return nil, fmt.Errorf("launch %s: the kernel uses warp operations, so a block must be a multiple of %d threads, not %d",
+			p.name, WarpSize, n)
+	}
+	oneRow := n == block[0]
+	c := &chosen{block: block, rows: oneRow || !l.whole && block[0]%WarpSize == 0}
+	if c.rows {
+		l = p.code[1]
+		n = block[0]
+	}
+	c.strip = n
+	if !l.whole {
+		c.strip = l.stripLength(n)
+	}
+	key := planKey{(c.strip + 63) &^ 63, c.rows}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.plan = p.plans[key]
+	if c.plan == nil {
+		c.plan = l.allocate(key.lanes)
+		p.plans[key] = c.plan
+	}
+	p.last.Store(c)
+	return c, nil
+}
+
+// registerBytes is the part of the first-level cache that arrays may take.
+const registerBytes = 24 << 10
+
+// stripLength returns how many of n threads to run at a time: equal parts that
+// keep the arrays in the first-level cache, of whole warps.
+func (l *lowered) stripLength(n int) int {
+	const probe = 1024
+	perLane := max((l.allocate(probe).bytes-int(l.scalars))/probe, 1)
+	most := max(registerBytes/perLane&^(WarpSize-1), 2*WarpSize)
+	if n <= most+most/2 {
+		return n
+	}
+	parts := (n + most - 1) / most
+	return ((n+parts-1)/parts + WarpSize - 1) &^ (WarpSize - 1)
+}

@@ -1,0 +1,304 @@
+package interp
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Launch is one execution of a kernel over a grid of blocks.
+type Launch struct {
+	Grid  [3]int // blocks; a zero second or third axis means 1
+	Block [3]int // threads of a block; likewise
+	Args  []byte // argument block, see Program.ArgSize
+
+	// Ctx, if not nil, ends the run between blocks when it is done.
+	Ctx context.Context
+}
+
+// job is a launch in progress.
+type job struct {
+	prog   *Program
+	c      *chosen
+	launch Launch
+	blocks int // in the grid
+	chunk  int
+
+	next atomic.Int64 // first block not handed out
+	stop atomic.Bool
+	wg   sync.WaitGroup
+
+	mu       sync.Mutex
+	err      error
+	errBlock int
+}
+
+// Run executes the kernel and returns when all blocks are done. The first failure,
+// by order of blocks among those that ran, ends it and is returned.
+func (p *Program) Run(l Launch) error {
+	j := &job{prog: p, launch: l}
+	if err := j.check(); err != nil {
+		return err
+	}
+	if j.blocks == 0 {
+		return nil
+	}
+	c, err := p.choose(j.launch.Block)
+	if err != nil {
+		return err
+	}
+	j.c = c
+	j.run()
+	return j.err
+}
+
+// check validates the launch and fills in missing axes.
+func (j *job) check() error {
+	l, p := &j.launch, j.prog
+	if len(l.Args) < p.size || len(l.Args) > (p.size+7)&^7 {
+		return fmt.Errorf("launch %s: argument block of %d bytes, the kernel's parameters take %d", p.name, len(l.Args), p.size)
+	}
+	threads := 1
+	j.blocks = 1
+	for i := range 3 {
+		if i > 0 {
+			l.Grid[i], l.Block[i] = orOne(l.Grid[i]), orOne(l.Block[i])
+		}
+		if l.Grid[i] < 0 || l.Block[i] < 1 {
+			return fmt.Errorf("launch %s: grid %v of blocks %v is not possible", p.name, l.Grid, l.Block)
+		}
+		if l.Grid[i] > 0 && j.blocks > maxBlocks/l.Grid[i] || l.Block[i] > MaxBlock {
+			return fmt.Errorf("launch %s: grid %v of blocks %v is too large", p.name, l.Grid, l.Block)
+		}
+		threads *= l.Block[i]
+		j.blocks *= l.Grid[i]
+	}
+	if threads > MaxBlock {
+		return fmt.Errorf("launch %s: block %v has %d threads, the limit is %d", p.name, l.Block, threads, MaxBlock)
+	}
+	return nil
+}
+
+// maxBlocks keeps the count of blocks, and sums of it, inside int.
+const maxBlocks = math.MaxInt >> 15
+
+func orOne(n int) int {
+	if n == 0 {
+		return 1
+	}
+	return n
+}
+
+// inlineTime is the work below which starting goroutines does not pay.
+const inlineTime = 20 * time.Microsecond
+
+// run executes all blocks. Workers besides the caller start when the launch is
+// expected to take long, by what a block took last time, or turns out to.
+func (j *job) run() {
+	others := min(runtime.GOMAXPROCS(0), j.blocks) - 1
+	j.chunk = max(1, j.blocks/((others+1)*16))
+	if others == 0 {
+		j.work(nil)
+		return
+	}
+	start := time.Now()
+	if cost := j.prog.cost.Load(); cost > 0 && cost*int64(j.blocks) < int64(inlineTime) {
+		j.chunk = 1
+		done := 0
+		j.work(func() bool {
+			done++
+			return time.Since(start) < inlineTime
+		})
+		if done == j.blocks || j.stop.Load() {
+			return
+		}
+		j.chunk = max(1, (j.blocks-done)/((others+1)*16))
+		start = time.Now()
+	}
+	j.wg.Add(others)
+	for range others {
+		go j.help()
+	}
+	j.work(nil)
+	j.wg.Wait()
+	j.prog.cost.Store(max(1, int64(time.Since(start))*int64(others+1)/int64(j.blocks)))
+}
+
+func (j *job) help() {
+	defer j.wg.Done()
+	j.work(nil)
+}
+
+// work executes chunks of blocks until there are none, or until more, called after
+// each chunk, says to stop.
+func (j *job) work(more func() bool) {
+	w := j.c.plan.idle.get(j.c.plan)
+	w.begin(j)
+	for !j.stop.Load() {
+		from := int(j.next.Add(int64(j.chunk))) - j.chunk
+		if from >= j.blocks {
+			break
+		}
+		if !w.chunk(from, min(from+j.chunk, j.blocks)) {
+			return // the worker is in an unknown state: leave it to the collector
+		}
+		if more != nil && !more() {
+			break
+		}
+	}
+	w.j = nil
+	j.c.plan.idle.put(w)
+}
+
+// fail records the failure of a block and stops the launch.
+func (j *job) fail(block int, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err == nil || block < j.errBlock {
+		j.err, j.errBlock = err, block
+	}
+	j.stop.Store(true)
+}
+
+// workers keeps idle workers for the next launch.
+type workers struct {
+	mu   sync.Mutex
+	list []*worker
+}
+
+func (s *workers) get(p *plan) *worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := len(s.list) - 1; k >= 0 {
+		w := s.list[k]
+		s.list = s.list[:k]
+		return w
+	}
+	return newWorker(p)
+}
+
+func (s *workers) put(w *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.list) < runtime.GOMAXPROCS(0) {
+		s.list = append(s.list, w)
+	}
+}
+
+// begin sets up what is the same for all blocks of a launch.
+func (w *worker) begin(j *job) {
+	w.j, w.err = j, nil
+	if w.dim != j.launch.Block {
+		w.dim, w.filled = j.launch.Block, -1
+	}
+	w.threads = w.dim[0] * w.dim[1] * w.dim[2]
+	for i := range int32(3) {
+		w.setPair(blockDimAt+16*i, uint64(w.dim[i]), 0)
+		w.setPair(gridDimAt+16*i, uint64(j.launch.Grid[i]), 0)
+	}
+	for i, a := range j.prog.args {
+		b, at := j.launch.Args[a.off:], w.p.params[i]
+		switch a.size {
+		case 1:
+			w.setScalar(at, 1, uint64(b[0]))
+		case 2:
+			w.setScalar(at, 2, uint64(binary.LittleEndian.Uint16(b)))
+		case 4:
+			w.setScalar(at, 4, uint64(binary.LittleEndian.Uint32(b)))
+		default:
+			w.setScalar(at, 8, binary.LittleEndian.Uint64(b))
+		}
+	}
+}
+
+// chunk executes blocks from to to. It reports whether the worker can go on.
+func (w *worker) chunk(from, to int) (ok bool) {
+	block := from
+	old := debug.SetPanicOnFault(true) // an access to unmapped memory is the kernel's error
+	defer func() {
+		debug.SetPanicOnFault(old)
+		if r := recover(); r != nil {
+			w.j.fail(block, &KernelError{Kernel: w.p.g.f.Name, Block: w.blockID, Thread: w.thread(w.lo),
+				Msg: fmt.Sprintf("in this strip of threads: %v", r)})
+		}
+	}()
+	ctx := w.j.launch.Ctx
+	for ; block < to && !w.j.stop.Load(); block++ {
+		if ctx != nil && ctx.Err() != nil {
+			w.j.fail(block, fmt.Errorf("launch %s: %w", w.p.g.f.Name, context.Cause(ctx)))
+			break
+		}
+		if w.block(block); w.err != nil {
+			w.j.fail(block, w.err)
+			break
+		}
+	}
+	return true
+}
+
+// block executes one block, strip by strip.
+func (w *worker) block(index int) {
+	g := &w.j.launch.Grid
+	w.blockID = [3]int{index % g[0], index / g[0] % g[1], index / (g[0] * g[1])}
+	for i := range int32(3) {
+		w.setPair(blockAt+16*i, uint64(w.blockID[i]), 0)
+	}
+	if len(w.shared) > 0 {
+		fill64(w.shared, ^uint64(0))
+	}
+	row := w.threads
+	if w.j.c.rows {
+		row = w.dim[0]
+	}
+	for start := 0; start < w.threads; start += row {
+		for x := 0; x < row && w.err == nil; x += w.j.c.strip {
+			w.place(start + x)
+			w.strip(min(w.j.c.strip, row-x))
+		}
+	}
+}
+
+func fill64(s []uint64, x uint64) {
+	for i := range s {
+		s[i] = x
+	}
+}
+
+// place sets the geometry of the strip that starts at thread first.
+func (w *worker) place(first int) {
+	w.first = first
+	if w.j.c.rows {
+		t := w.thread(0)
+		w.setPair(threadAt, uint64(t[0]), 1)
+		w.setPair(threadAt+16, uint64(t[1]), 0)
+		w.setPair(threadAt+32, uint64(t[2]), 0)
+	}
+	if !w.p.geom || w.filled == first {
+		return
+	}
+	w.filled = first
+	for r, at := range w.p.geometry {
+		if at != 0 {
+			w.fillGeometry(r, lanes[int64](w.at(at), w.p.lanes))
+		}
+	}
+}
+
+func (w *worker) fillGeometry(reg int, out []int64) {
+	for i := range out {
+		switch reg {
+		case laneReg:
+			out[i] = int64((w.first + i) % WarpSize)
+		case warpReg:
+			out[i] = int64((w.first + i) / WarpSize)
+		default:
+			out[i] = int64(w.thread(i)[reg-threadReg])
+		}
+	}
+}
