@@ -59,9 +59,10 @@ func expq32(r float32) float32 {
 
 // expsum32 returns e^(r+lo) as an unevaluated sum, its first part rounded.
 func expsum32(r, lo float32) (s, t float32) {
-	s = 1 + r
-	t = (1 - s) + r
-	return s, t + FMA32(float32(r*r), expq32(r), lo)
+	one := 1 + r
+	t = ((1 - one) + r) + FMA32(float32(r*r), expq32(r), float32(lo*one))
+	s = one + t
+	return s, (one - s) + t
 }
 
 // expred32 returns n and r + lo with x = n·ln 2 + r + lo.
@@ -147,9 +148,10 @@ func expq64(r float64) float64 {
 
 // expsum64 returns e^(r+lo) as an unevaluated sum, its first part rounded.
 func expsum64(r, lo float64) (s, t float64) {
-	s = 1 + r
-	t = (1 - s) + r
-	return s, t + FMA64(float64(r*r), expq64(r), lo)
+	one := 1 + r
+	t = ((1 - one) + r) + FMA64(float64(r*r), expq64(r), float64(lo*one))
+	s = one + t
+	return s, (one - s) + t
 }
 
 // expred64 returns n and r + lo with x = n·ln 2 + r + lo.

@@ -51,7 +51,7 @@ func Log1p[T Real](x T) T {
 func logsplit32(x float32) (e, f float32) {
 	bias := int32(127)
 	if x < 0x1p-126 {
-		x *= 0x1p23
+		x = float32(x * 0x1p23)
 		bias += 23
 	}
 	// Shifting the bits so that √½ becomes a power of two rounds the exponent.
@@ -168,7 +168,7 @@ func log1p32(x float32) float32 {
 func logsplit64(x float64) (e, f float64) {
 	bias := int32(1023)
 	if x < 0x1p-1022 {
-		x *= 0x1p52
+		x = float64(x * 0x1p52)
 		bias += 52
 	}
 	b := math.Float64bits(x) + (0x3FF0000000000000 - 0x3FE6A09E667F3BCD)

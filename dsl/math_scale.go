@@ -27,3 +27,16 @@ func scale64(x float64, n int32) float64 {
 	half := n >> 1
 	return float64(x*pow2f64(half)) * pow2f64(n-half)
 }
+
+// fastsum32 returns a + b, where b is not larger, as a sum whose first part is
+// rounded (Dekker, 1971).
+func fastsum32(a, b float32) (s, t float32) {
+	s = a + b
+	return s, (a - s) + b
+}
+
+// fastsum64 is fastsum32 in double precision.
+func fastsum64(a, b float64) (s, t float64) {
+	s = a + b
+	return s, (a - s) + b
+}

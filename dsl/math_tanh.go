@@ -15,6 +15,9 @@ func Tanh[T Real](x T) T {
 
 func tanh32(x float32) float32 {
 	a := Abs(x)
+	if a < 0x1p-13 {
+		return x
+	}
 	if a < 0.55 {
 		z := float32(x * x)
 		p := FMA32(-0x1.845a68p-8, z, 0x1.5533c8p-6)
@@ -30,7 +33,7 @@ func tanh32(x float32) float32 {
 		return Copysign(float32(1), x)
 	}
 	// 1 - 2/(e^2a + 1)
-	n, r, lo := expred32(2 * a)
+	n, r, lo := expred32(float32(2 * a))
 	s, t := expsum32(r, lo)
 	c := pow2f32(int32(n))
 	s, t = float32(c*s), float32(c*t)
@@ -44,6 +47,9 @@ func tanh32(x float32) float32 {
 
 func tanh64(x float64) float64 {
 	a := Abs(x)
+	if a < 0x1p-28 {
+		return x
+	}
 	if a < 0.55 {
 		z := float64(x * x)
 		p := FMA64(tanh64p11, z, tanh64p10)
@@ -66,7 +72,7 @@ func tanh64(x float64) float64 {
 		return Copysign(float64(1), x)
 	}
 	// 1 - 2/(e^2a + 1)
-	n, r, lo := expred64(2 * a)
+	n, r, lo := expred64(float64(2 * a))
 	s, t := expsum64(r, lo)
 	c := pow2f64(int32(n))
 	s, t = float64(c*s), float64(c*t)
