@@ -43,9 +43,9 @@ const (
 	// largest kernels compile to a few megabytes.
 	maxEntryBytes = 1 << 30
 
-	// maxHeaderBytes bounds the header line. Headers are a few hundred bytes;
-	// Meta may hold a compiler's report.
-	maxHeaderBytes = 1 << 20
+	// maxHeaderBytes bounds the header line. Most headers are a few hundred
+	// bytes, but Meta may hold the source positions of a large kernel.
+	maxHeaderBytes = 16 << 20
 )
 
 // storedHeader is the header line: the caller's header, and the key, so that a
