@@ -1,0 +1,114 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Luma writes the brightness of each pixel, 0 to 255, with the weights of
+// ITU-R BT.709. A pixel of rgba holds red in its lowest byte, then green, blue
+// and alpha.
+//
+//kiln:kernel
+func Luma(t dsl.Thread, luma []float32, rgba []uint32) {
+	for i := t.Global(); i < len(luma); i += t.GlobalSize() {
+		p := rgba[i]
+		r, g, b := float32(p&0xff), float32(p>>8&0xff), float32(p>>16&0xff)
+		luma[i] = float32(0.2126*r) + float32(0.7152*g) + float32(0.0722*b)
+	}
+}
+
+// Directions of a gradient: the axis it is nearest to, with y pointing down.
+const (
+	Horizontal uint8 = iota
+	Falling          // from upper left to lower right, or back
+	Vertical
+	Rising // from lower left to upper right, or back
+)
+
+// tan225 is the tangent of 22.5 degrees, where one direction ends and the next
+// begins.
+const tan225 = 0.41421356237309503
+
+// Sobel writes the length of the gradient of src to magnitude and its
+// direction to direction. For brightness from 0 to 255 the length is at most
+// 1020·√2.
+//
+//kiln:kernel
+func Sobel(t dsl.Thread, magnitude []float32, direction []uint8, src []float32, width, height int) {
+	for y := t.GlobalY(); y < height; y += t.GridDimY() * t.BlockDimY() {
+		above, here, below := clamp(y-1, height)*width, y*width, clamp(y+1, height)*width
+		for x := t.GlobalX(); x < width; x += t.GlobalSize() {
+			left, right := clamp(x-1, width), clamp(x+1, width)
+			nw, n, ne := src[above+left], src[above+x], src[above+right]
+			w, e := src[here+left], src[here+right]
+			sw, s, se := src[below+left], src[below+x], src[below+right]
+
+			gx := (ne + se + e + e) - (nw + sw + w + w)
+			gy := (sw + se + s + s) - (nw + ne + n + n)
+			magnitude[here+x] = dsl.Sqrt(float32(gx*gx) + float32(gy*gy))
+			direction[here+x] = axis(gx, gy)
+		}
+	}
+}
+
+// axis returns the direction that the vector is nearest to.
+func axis(gx, gy float32) uint8 {
+	ax, ay := dsl.Abs(gx), dsl.Abs(gy)
+	switch {
+	case ay <= tan225*ax:
+		return Horizontal
+	case ax <= tan225*ay:
+		return Vertical
+	case (gx > 0) == (gy > 0):
+		return Falling
+	default:
+		return Rising
+	}
+}
+
+// Suppress writes the edges: zero where magnitude is below threshold or not
+// the largest of its neighbours along the gradient, and elsewhere
+// magnitude*gain, at most 255. Of two equal neighbours the first one counts, so
+// that an edge is one pixel wide.
+//
+//kiln:kernel
+func Suppress(t dsl.Thread, edges []uint8, magnitude []float32, direction []uint8, width, height int, threshold, gain float32) {
+	for y := t.GlobalY(); y < height; y += t.GridDimY() * t.BlockDimY() {
+		for x := t.GlobalX(); x < width; x += t.GlobalSize() {
+			i := y*width + x
+			dx, dy := step(direction[i])
+			m := magnitude[i]
+			edge := m >= threshold &&
+				m > strength(magnitude, x-dx, y-dy, width, height) &&
+				m >= strength(magnitude, x+dx, y+dy, width, height)
+			var v uint8
+			if edge {
+				v = uint8(min(m*gain, 255))
+			}
+			edges[i] = v
+		}
+	}
+}
+
+// step returns the way from a pixel to its neighbour in a direction.
+func step(direction uint8) (dx, dy int) {
+	switch direction {
+	case Horizontal:
+		return 1, 0
+	case Falling:
+		return 1, 1
+	case Vertical:
+		return 0, 1
+	default:
+		return 1, -1
+	}
+}
+
+// strength is the magnitude at (x, y), and none outside the picture.
+func strength(magnitude []float32, x, y, width, height int) float32 {
+	if x < 0 || x >= width || y < 0 || y >= height {
+		return 0
+	}
+	return magnitude[y*width+x]
+}
+
+// clamp returns the nearest of 0 to n-1.
+func clamp(i, n int) int { return max(0, min(i, n-1)) }
