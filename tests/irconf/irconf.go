@@ -138,6 +138,9 @@ func encode(t *ir.Type, values []uint64) []byte {
 
 // Cases returns every case, in an order that does not change.
 func Cases() []Case {
-	out := scalarCases()
-	return append(out, programCases()...)
+	out := append(scalarCases(), programCases()...)
+	for i := range out {
+		out[i].Text = number(out[i].Text)
+	}
+	return out
 }

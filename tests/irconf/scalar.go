@@ -93,19 +93,19 @@ const blockSize = 128
 func header(name string, types []*ir.Type) string {
 	var params, args []string
 	for i, t := range types {
-		params = append(params, fmt.Sprintf("%%p%d: ptr<global,%s>, %%n%d: i64", i, t, i))
+		params = append(params, fmt.Sprintf("%%p%d: ptr<global,%s>, %%hn%d: i64", i, t, i))
 		args = append(args, fmt.Sprintf("a%d slice %s \"[]%s\"", i, t, t))
 	}
 	return fmt.Sprintf(`module %q
 
 kernel @k(%s) args(%s) {
 b0:
-  %%b = block 0 : i64
-  %%d = blockdim 0 : i64
-  %%m = mul %%b, %%d : i64
+  %%hb = block 0 : i64
+  %%hd = blockdim 0 : i64
+  %%hm = mul %%hb, %%hd : i64
   %%t = thread 0 : i64
-  %%i = add %%m, %%t : i64
-  %%in = lt %%i, %%n0 : bool
+  %%i = add %%hm, %%t : i64
+  %%in = lt %%i, %%hn0 : bool
   br %%in, b1, b2
 b1:
 `, name, strings.Join(params, ", "), strings.Join(args, ", "))
@@ -157,7 +157,7 @@ func (c Case) fill(columns [][]uint64, threads int) Case {
 		buf := encode(t, columns[i])
 		c.Want = append(c.Want, buf)
 		if i == 0 {
-			buf = make([]byte, len(buf))
+			buf = complement(t, buf)
 		}
 		c.Bufs = append(c.Bufs, buf)
 		c.Args = append(c.Args, Arg{Buf: i})
@@ -165,6 +165,18 @@ func (c Case) fill(columns [][]uint64, threads int) Case {
 	c.Grid = [3]int{(threads + blockSize - 1) / blockSize, 1, 1}
 	c.Block = [3]int{blockSize, 1, 1}
 	return c
+}
+
+// complement returns valid contents that differ from b everywhere, so that an
+// element that was not written is found.
+func complement(t *ir.Type, b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, x := range b {
+		if out[i] = ^x; t == ir.Bool {
+			out[i] = x ^ 1
+		}
+	}
+	return out
 }
 
 func eval(s Signature, args []uint64) uint64 {
@@ -214,8 +226,8 @@ func withConstants(s Signature) Case {
 	}
 	// Thread i handles row i; the output has len(consts) elements a row.
 	k := len(consts)
-	text = strings.Replace(text, "  %in = lt %i, %n0 : bool\n",
-		fmt.Sprintf("  %%k = const %d : i64\n  %%j = add %%m, %%t : i64\n  %%w = mul %%j, %%k : i64\n  %%in = lt %%w, %%n0 : bool\n", k), 1)
+	text = strings.Replace(text, "  %in = lt %i, %hn0 : bool\n",
+		fmt.Sprintf("  %%k = const %d : i64\n  %%j = add %%hm, %%t : i64\n  %%w = mul %%j, %%k : i64\n  %%in = lt %%w, %%hn0 : bool\n", k), 1)
 	for i, v := range consts {
 		text += fmt.Sprintf("  %%c%d = const %s : %s\n  %%r%d = %s %s%%c%d : %s\n", i, ir.ConstText(s.Args[last], v), s.Args[last], i, s.Op, refs, i, s.Result)
 		text += fmt.Sprintf("  %%e%d = const %d : i64\n  %%z%d = add %%w, %%e%d : i64\n", i, i, i, i)

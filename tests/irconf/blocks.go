@@ -1,0 +1,503 @@
+package irconf
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// wholeBlocks is a program over columns of blocks*threads elements in which every
+// thread takes part; out gives the output column for the input columns of a block.
+func wholeBlocks(name string, types []*ir.Type, blocks, threads int, shared, body string, input func(column, i int) uint64, out func(in [][]uint64) []uint64) Case {
+	text := header(name, types)
+	// All threads are in range: go on in the first block.
+	text = replaceOnce(text, "  %in = lt %i, %hn0 : bool\n  br %in, b1, b2\nb1:\n", "")
+	text = replaceOnce(text, "\n\nkernel", "\n"+shared+"\nkernel")
+	c := Case{Name: name, Text: text + body + "  ret\n}\n", Types: types}
+	columns := make([][]uint64, len(types))
+	for b := range blocks {
+		in := make([][]uint64, len(types)-1)
+		for j := range in {
+			for i := range threads {
+				in[j] = append(in[j], ir.Normalize(types[j+1], input(j, b*threads+i)))
+			}
+			columns[j+1] = append(columns[j+1], in[j]...)
+		}
+		columns[0] = append(columns[0], out(in)...)
+	}
+	c = c.fill(columns, blocks*threads)
+	c.Grid, c.Block = [3]int{blocks, 1, 1}, [3]int{threads, 1, 1}
+	return c
+}
+
+func replaceOnce(s, old, with string) string {
+	for i := 0; i+len(old) <= len(s); i++ {
+		if s[i:i+len(old)] == old {
+			return s[:i] + with + s[i+len(old):]
+		}
+	}
+	panic("irconf: template lacks " + old)
+}
+
+// sharedCases are about shared memory and the block barrier.
+func sharedCases() []Case {
+	value := func(_, i int) uint64 { return uint64(i*i + 3) }
+	reverse := wholeBlocks("permute through shared memory", []*ir.Type{ir.I32, ir.I32}, 3, 256, "shared 0 \"tile\" [256]i32\n", at(1, ir.I32)+`
+  %s = shared 0 : ptr<shared,[256]i32>
+  %e = index %s, %t : ptr<shared,i32>
+  store %e, %x1
+  barrier
+  %tu = convert %t : u64
+  %c0 = const 0 : u64
+  %c1 = const 1 : u64
+  %c8 = const 8 : u64
+  jump loop(%tu, %c0, %c0)
+loop(%v: u64, %r: u64, %n: u64):
+  %low = and %v, %c1 : u64
+  %r1 = shl %r, %c1 : u64
+  %r2 = or %r1, %low : u64
+  %v1 = shr %v, %c1 : u64
+  %n1 = add %n, %c1 : u64
+  %more = lt %n1, %c8 : bool
+  br %more, loop(%v1, %r2, %n1), done
+done:
+  %ri = convert %r2 : i64
+  %f = index %s, %ri : ptr<shared,i32>
+  %y = load %f : i32
+`+put("%y", ir.I32), value, func(in [][]uint64) []uint64 {
+		out := make([]uint64, 256)
+		for i := range out {
+			out[i] = in[0][reverse8(i)]
+		}
+		return out
+	})
+
+	scan := wholeBlocks("prefix sum in two buffers", []*ir.Type{ir.I64, ir.I64}, 2, 128, "shared 0 \"a\" [2][128]i64\n", at(1, ir.I64)+`
+  %s = shared 0 : ptr<shared,[2][128]i64>
+  %c0 = const 0 : i64
+  %c1 = const 1 : i64
+  %c128 = const 128 : i64
+  %s0 = index %s, %c0 : ptr<shared,[128]i64>
+  %e = index %s0, %t : ptr<shared,i64>
+  store %e, %x1
+  barrier
+  jump loop(%c1, %c0)
+loop(%step: i64, %from: i64):
+  %src = index %s, %from : ptr<shared,[128]i64>
+  %to = sub %c1, %from : i64
+  %dst = index %s, %to : ptr<shared,[128]i64>
+  %me = index %src, %t : ptr<shared,i64>
+  %v = load %me : i64
+  %has = ge %t, %step : bool
+  br %has, more, write(%v)
+more:
+  %j = sub %t, %step : i64
+  %other = index %src, %j : ptr<shared,i64>
+  %w = load %other : i64
+  %vw = add %v, %w : i64
+  jump write(%vw)
+write(%sum: i64):
+  %d = index %dst, %t : ptr<shared,i64>
+  store %d, %sum
+  barrier
+  %two = add %step, %step : i64
+  %again = lt %two, %c128 : bool
+  br %again, loop(%two, %to), done
+done:
+`+put("%sum", ir.I64), value, func(in [][]uint64) []uint64 {
+		out := make([]uint64, 128)
+		sum := uint64(0)
+		for i, v := range in[0] {
+			sum += v
+			out[i] = sum
+		}
+		return out
+	})
+
+	clear := wholeBlocks("zero a shared struct", []*ir.Type{ir.F64, ir.F64}, 2, 64, "shared 0 \"unused\" [4]u8\nshared 1 \"acc\" {i8,f64,[37]i32}\n", at(1, ir.F64)+`
+  %s = shared 1 : ptr<shared,{i8,f64,[37]i32}>
+  %c0 = const 0 : i64
+  %first = eq %t, %c0 : bool
+  br %first, init, go
+init:
+  zero %s
+  jump go
+go:
+  barrier
+  %f = field %s, 1 : ptr<shared,f64>
+  %old = atomic.add %f, %x1 : f64
+  %arr = field %s, 2 : ptr<shared,[37]i32>
+  %c36 = const 36 : i64
+  %lastp = index %arr, %c36 : ptr<shared,i32>
+  %last = load %lastp : i32
+  %lf = convert %last : f64
+  barrier
+  %sum = load %f : f64
+  %r = add %sum, %lf : f64
+`+put("%r", ir.F64), func(_, i int) uint64 { return math.Float64bits(float64(i)) }, func(in [][]uint64) []uint64 {
+		sum := 0.0
+		for _, v := range in[0] {
+			sum += math.Float64frombits(v)
+		}
+		out := make([]uint64, 64)
+		for i := range out {
+			out[i] = math.Float64bits(sum)
+		}
+		return out
+	})
+	return []Case{reverse, scan, clear}
+}
+
+// lanes are the second operands of shuffles, in and out of range.
+var lanes = []int64{0, 1, 2, 5, 16, 31, 32, 33, 63, 64, -1, -2, -32, 1 << 32, 1<<32 + 3, math.MaxInt64, math.MinInt64}
+
+// source returns the lane that a shuffle reads.
+func source(op ir.Op, lane int, y int64) int {
+	var s int64
+	switch op {
+	case ir.OpShflIdx:
+		return int(y & 31)
+	case ir.OpShflUp:
+		s = int64(lane) - y
+	case ir.OpShflDown:
+		s = int64(lane) + y
+	default:
+		s = int64(lane) ^ y
+	}
+	if s < 0 || s >= 32 {
+		return lane
+	}
+	return int(s)
+}
+
+func warpCases() []Case {
+	var out []Case
+	for _, op := range []ir.Op{ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor} {
+		for _, t := range []*ir.Type{ir.I32, ir.U32, ir.I64, ir.U64, ir.F32, ir.F64} {
+			out = append(out, shuffle(op, t))
+		}
+	}
+	for _, c := range []struct {
+		op   string
+		t    *ir.Type
+		want func(mask uint32) uint64
+	}{
+		{"ballot", ir.U64, func(m uint32) uint64 { return uint64(m) }},
+		{"any", ir.Bool, func(m uint32) uint64 { return b2u(m != 0) }},
+		{"all", ir.Bool, func(m uint32) uint64 { return b2u(m == math.MaxUint32) }},
+	} {
+		v := wholeBlocks(c.op, []*ir.Type{c.t, ir.I32}, 2, 128, "", at(1, ir.I32)+fmt.Sprintf(`
+  %%c0 = const 0 : i32
+  %%x = ne %%x1, %%c0 : bool
+  %%r = %s %%x : %s
+`, c.op, c.t)+put("%r", c.t), func(_, i int) uint64 {
+			switch i / 32 { // warps with some, all, no and one lane true
+			case 1:
+				return 1
+			case 2, 6:
+				return 0
+			case 3:
+				return b2u(i%32 == 31)
+			}
+			return uint64(i*i) >> 1 & 1
+		}, func(in [][]uint64) []uint64 {
+			var out []uint64
+			for w := 0; w < len(in[0]); w += 32 {
+				var mask uint32
+				for l := range 32 {
+					mask |= uint32(in[0][w+l]) << l
+				}
+				for range 32 {
+					out = append(out, c.want(mask))
+				}
+			}
+			return out
+		})
+		v.Warp = true
+		out = append(out, v)
+	}
+	return append(out, butterfly())
+}
+
+// shuffle has each lane read once by a lane number from memory for each warp, and
+// once by each of the constants; the results are combined in a hash.
+func shuffle(op ir.Op, t *ir.Type) Case {
+	as := "bitcast"
+	bitsType := ir.U32
+	if t.Size() == 8 {
+		bitsType = ir.U64
+	}
+	step := func(n int, v string) string {
+		return fmt.Sprintf("  %%u%d = %s %s : %s\n  %%v%d = convert %%u%d : u64\n  %%h%d = mul %%g%d, %%prime : u64\n  %%g%d = xor %%h%d, %%v%d : u64\n",
+			n, as, v, bitsType, n, n, n, n, n+1, n, n)
+	}
+	body := at(1, t) + at(2, ir.I64) + "  %prime = const 1099511628211 : u64\n  %g0 = const 17 : u64\n"
+	body += fmt.Sprintf("  %%s0 = %s %%x1, %%x2 : %s\n", op, t) + step(0, "%s0")
+	for i, y := range lanes {
+		body += fmt.Sprintf("  %%y%d = const %d : i64\n  %%s%d = %s %%x1, %%y%d : %s\n", i+1, y, i+1, op, i+1, t) + step(i+1, fmt.Sprintf("%%s%d", i+1))
+	}
+	last := fmt.Sprintf("%%g%d", len(lanes)+1)
+	c := wholeBlocks(fmt.Sprintf("%s %s", op, t), []*ir.Type{ir.U64, t, ir.I64}, 3, 32*len(lanes), "", body+put(last, ir.U64),
+		func(j, i int) uint64 {
+			if j == 1 { // one lane number a warp, then one of its own for each lane
+				if i/(32*len(lanes)) == 0 {
+					return uint64(lanes[i/32%len(lanes)])
+				}
+				return uint64(lanes[i%len(lanes)])
+			}
+			v := uint64(i)*0x9e3779b97f4a7c15 + 1
+			if t.IsFloat() { // finite, so that nothing can change its bits
+				v &^= 1 << (t.Bits() - 2)
+			}
+			return v
+		},
+		func(in [][]uint64) []uint64 {
+			var out []uint64
+			for i := range in[0] {
+				lane, warp := i%32, i-i%32
+				h := uint64(17)
+				for _, y := range append([]int64{int64(in[1][i])}, lanes...) {
+					v := in[0][warp+source(op, lane, y)]
+					h = h*1099511628211 ^ ir.Normalize(bitsType, v)
+				}
+				out = append(out, h)
+			}
+			return out
+		})
+	c.Warp = true
+	return c
+}
+
+// butterfly sums a warp and lets lane 0 of each warp publish the result.
+func butterfly() Case {
+	body := at(1, ir.I64)
+	x := "%x1"
+	for i, d := range []int{16, 8, 4, 2, 1} {
+		body += fmt.Sprintf("  %%d%d = const %d : i64\n  %%o%d = shfl.xor %s, %%d%d : i64\n  %%a%d = add %s, %%o%d : i64\n", i, d, i, x, i, i, x, i)
+		x = fmt.Sprintf("%%a%d", i)
+	}
+	c := wholeBlocks("warp sums through shared memory", []*ir.Type{ir.I64, ir.I64}, 2, 96, "shared 0 \"sums\" [3]i64\n", body+`
+  %lane = lane : i64
+  %warp = warp : i64
+  %s = shared 0 : ptr<shared,[3]i64>
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %two = const 2 : i64
+  %lead = eq %lane, %zero : bool
+  br %lead, publish, wait
+publish:
+  %e = index %s, %warp : ptr<shared,i64>
+  store %e, `+x+`
+  jump wait
+wait:
+  warpbarrier
+  barrier
+  %e0 = index %s, %zero : ptr<shared,i64>
+  %e1 = index %s, %one : ptr<shared,i64>
+  %e2 = index %s, %two : ptr<shared,i64>
+  %v0 = load %e0 : i64
+  %v1 = load %e1 : i64
+  %v2 = load %e2 : i64
+  %r0 = mul %v0, %two : i64
+  %r1 = add %r0, %v1 : i64
+  %r2 = mul %r1, %two : i64
+  %r3 = add %r2, %v2 : i64
+`+put("%r3", ir.I64), func(_, i int) uint64 { return uint64(i * 31) }, func(in [][]uint64) []uint64 {
+		var sums [3]uint64
+		for i, v := range in[0] {
+			sums[i/32] += v
+		}
+		out := make([]uint64, 96)
+		for i := range out {
+			out[i] = sums[0]*4 + sums[1]*2 + sums[2]
+		}
+		return out
+	})
+	c.Warp = true
+	return c
+}
+
+// atomicCases apply each atomic operation from many threads to few cells, in
+// global and in shared memory. What the cells hold afterwards does not depend on
+// the order.
+func atomicCases() []Case {
+	var out []Case
+	ints := []*ir.Type{ir.I32, ir.U32, ir.I64, ir.U64}
+	for _, a := range []struct {
+		op    ir.Op
+		plain ir.Op
+		types []*ir.Type
+	}{
+		{ir.OpAtomicAdd, ir.OpAdd, append(append([]*ir.Type{}, ints...), floatTypes...)},
+		{ir.OpAtomicMin, ir.OpMin, ints}, {ir.OpAtomicMax, ir.OpMax, ints},
+		{ir.OpAtomicAnd, ir.OpAnd, ints}, {ir.OpAtomicOr, ir.OpOr, ints}, {ir.OpAtomicXor, ir.OpXor, ints},
+	} {
+		for _, t := range a.types {
+			out = append(out, globalAtomic(a.op, a.plain, t), sharedAtomic(a.op, a.plain, t))
+		}
+	}
+	for _, t := range append(ints, floatTypes...) {
+		out = append(out, exchange(t))
+		if t.IsInt() {
+			out = append(out, compareSwap(t))
+		}
+	}
+	return out
+}
+
+// operand is the value that thread i contributes.
+func operand(t *ir.Type, i int) uint64 {
+	switch t.Kind {
+	case ir.KF32:
+		return uint64(math.Float32bits(float32(i%64) - 20)) // sums are exact
+	case ir.KF64:
+		return math.Float64bits(float64(i%64) - 20)
+	}
+	return ir.Normalize(t, bits.RotateLeft64(uint64(i+1)*0x9e3779b97f4a7c15, i))
+}
+
+// contribution is the value that thread i contributes to a reduction by op.
+func contribution(op ir.Op, t *ir.Type, i int) uint64 {
+	v := operand(t, i)
+	if op == ir.OpAnd {
+		v |= ir.Normalize(t, 0x5a5a5a5a5a5a5a5a<<(i%4)) // or nothing would be left
+	}
+	return v
+}
+
+func reduce(op ir.Op, t *ir.Type, x, y uint64) uint64 {
+	return eval(Signature{op, t, []*ir.Type{t, t}}, []uint64{x, y})
+}
+
+const cells = 4
+
+func globalAtomic(op, plain ir.Op, t *ir.Type) Case {
+	const n = 512
+	name := fmt.Sprintf("%s %s global", op, t)
+	c := Case{Name: name, Types: []*ir.Type{t, t}, Args: []Arg{{Buf: 0}, {Buf: 1}}, Grid: [3]int{4, 1, 1}, Block: [3]int{128, 1, 1}}
+	c.Text = header(name, c.Types) + fmt.Sprintf(`  jump b2
+b2:
+  %%q = offset %%p1, %%i : ptr<global,%[1]s>
+  %%x = load %%q : %[1]s
+  %%cells = const %[2]d : i64
+  %%c = rem %%i, %%cells : i64
+  %%cell = offset %%p0, %%c : ptr<global,%[1]s>
+  %%old = %[3]s %%cell, %%x : %[1]s
+  ret
+}
+`, t, cells, op)
+	c.Text = replaceOnce(c.Text, "br %in, b1, b2\nb1:\n", "jump b1\nb1:\n")
+	before, after, in := make([]uint64, cells), make([]uint64, cells), make([]uint64, n)
+	for i := range before {
+		before[i] = operand(t, i+1000)
+	}
+	copy(after, before)
+	for i := range in {
+		in[i] = contribution(plain, t, i)
+		after[i%cells] = reduce(plain, t, after[i%cells], in[i])
+	}
+	c.Bufs = [][]byte{encode(t, before), encode(t, in)}
+	c.Want = [][]byte{encode(t, after), encode(t, in)}
+	return c
+}
+
+func sharedAtomic(op, plain ir.Op, t *ir.Type) Case {
+	init := func(i int) uint64 { return operand(t, i+77) }
+	body := at(1, t) + fmt.Sprintf(`
+  %%s = shared 0 : ptr<shared,[%[2]d]%[1]s>
+  %%cells = const %[2]d : i64
+  %%c = rem %%t, %%cells : i64
+  %%e = index %%s, %%c : ptr<shared,%[1]s>
+  %%first = lt %%t, %%cells : bool
+  br %%first, init, go
+init:
+  %%ini = offset %%p2, %%i : ptr<global,%[1]s>
+  %%iv = load %%ini : %[1]s
+  store %%e, %%iv
+  jump go
+go:
+  barrier
+  %%old = %[3]s %%e, %%x1 : %[1]s
+  barrier
+  %%r = load %%e : %[1]s
+`, t, cells, op) + put("%r", t)
+	return wholeBlocks(fmt.Sprintf("%s %s shared", op, t), []*ir.Type{t, t, t}, 2, 128, fmt.Sprintf("shared 0 \"cells\" [%d]%s\n", cells, t), body,
+		func(j, i int) uint64 {
+			if j == 1 {
+				return init(i)
+			}
+			return contribution(plain, t, i)
+		}, func(in [][]uint64) []uint64 {
+			acc := append([]uint64(nil), in[1][:cells]...)
+			for i, v := range in[0] {
+				acc[i%cells] = reduce(plain, t, acc[i%cells], v)
+			}
+			out := make([]uint64, len(in[0]))
+			for i := range out {
+				out[i] = acc[i%cells]
+			}
+			return out
+		})
+}
+
+// exchange swaps each thread's own cell, in global memory and in shared memory.
+func exchange(t *ir.Type) Case {
+	return clearOutput(wholeBlocks(fmt.Sprintf("atomic.exch %s", t), []*ir.Type{t, t}, 2, 64, fmt.Sprintf("shared 0 \"own\" [64]%s\n", t), at(1, t)+fmt.Sprintf(`
+  %%s = shared 0 : ptr<shared,[64]%[1]s>
+  %%e = index %%s, %%t : ptr<shared,%[1]s>
+  store %%e, %%x1
+  %%cell = offset %%p0, %%i : ptr<global,%[1]s>
+  %%zero = atomic.exch %%cell, %%x1 : %[1]s
+  %%back = atomic.exch %%e, %%zero : %[1]s
+  %%again = load %%e : %[1]s
+  %%r = sub %%back, %%again : %[1]s
+`, t)+put("%r", t), func(_, i int) uint64 { return operand(t, i) }, func(in [][]uint64) []uint64 { return in[0] }))
+}
+
+// clearOutput has the output start as zeros.
+func clearOutput(c Case) Case {
+	clear(c.Bufs[0])
+	return c
+}
+
+// compareSwap adds up by compare and swap loops on a cell for each block, and
+// checks both outcomes.
+func compareSwap(t *ir.Type) Case {
+	return clearOutput(wholeBlocks(fmt.Sprintf("atomic.cas %s", t), []*ir.Type{t, t}, 2, 64, fmt.Sprintf("shared 0 \"sum\" %s\n", t), at(1, t)+fmt.Sprintf(`
+  %%s = shared 0 : ptr<shared,%[1]s>
+  %%c0 = const 0 : i64
+  %%zero = const 0 : %[1]s
+  %%first = eq %%t, %%c0 : bool
+  br %%first, init, go
+init:
+  store %%s, %%zero
+  jump go
+go:
+  barrier
+  jump try(%%zero)
+try(%%seen: %[1]s):
+  %%next = add %%seen, %%x1 : %[1]s
+  %%got = atomic.cas %%s, %%seen, %%next : %[1]s
+  %%won = eq %%got, %%seen : bool
+  br %%won, done, try(%%got)
+done:
+  barrier
+  %%sum = load %%s : %[1]s
+  %%cell = offset %%p0, %%i : ptr<global,%[1]s>
+  %%one = const 1 : %[1]s
+  %%lost = atomic.cas %%cell, %%one, %%sum : %[1]s
+  %%still = atomic.cas %%cell, %%lost, %%sum : %[1]s
+`, t), func(_, i int) uint64 { return operand(t, i) }, func(in [][]uint64) []uint64 {
+		sum := uint64(0)
+		for _, v := range in[0] {
+			sum += v
+		}
+		out := make([]uint64, len(in[0]))
+		for i := range out {
+			out[i] = ir.Normalize(t, sum)
+		}
+		return out
+	}))
+}
