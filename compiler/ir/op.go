@@ -89,7 +89,7 @@ const (
 	OpAtomicOr   // old *x; *x |= y
 	OpAtomicXor  // old *x; *x ^= y
 	OpAtomicExch // old *x; *x = y
-	OpAtomicCAS  // old *x; if *x == y then *x = z
+	OpAtomicCAS  // old *x; if the bits of *x are those of y then *x = z
 
 	OpCall // call of function Callee; T is its result, a tuple for several
 	OpProj // result Imm of a call with several results

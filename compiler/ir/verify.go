@@ -379,7 +379,7 @@ func (v *verifier) atomic(in *Value) string {
 			return "wants operands of the result type"
 		}
 	}
-	floats := in.Op == OpAtomicAdd || in.Op == OpAtomicExch
+	floats := in.Op == OpAtomicAdd || in.Op == OpAtomicExch || in.Op == OpAtomicCAS
 	if t.Size() < 4 || !(t.IsInt() || floats && t.IsFloat()) {
 		return "not an atomic type for this operation"
 	}

@@ -280,7 +280,7 @@ func memoryRows() []row {
 		add(ir.OpAtomicOr, whole, atom+".or.{b} $d, [$a], $b")
 		add(ir.OpAtomicXor, whole, atom+".xor.{b} $d, [$a], $b")
 		add(ir.OpAtomicExch, whole|floats, atom+".exch.{b} $d, [$a], $b")
-		add(ir.OpAtomicCAS, whole, atom+".cas.{b} $d, [$a], $b, $c")
+		add(ir.OpAtomicCAS, whole|floats, atom+".cas.{b} $d, [$a], $b, $c")
 	}
 	return out
 }
