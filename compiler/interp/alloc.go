@@ -103,6 +103,7 @@ func (a *allocator) eachUse(fn func(r int32, block, pos int)) {
 				}
 				if m.dw > 0 {
 					fn(m.d, at, pos)
+					fn(m.d, at, pos+1) // all moves of an edge are made at once
 				}
 			}
 		}

@@ -114,7 +114,7 @@ type lowered struct {
 	offsets   []int     // of each shared object
 
 	whole bool // lanes must be all threads of the block
-	warps bool // uses warp operations
+	warps bool // threads of a warp communicate
 	geom  bool // uses the arrays of thread geometry
 }
 

@@ -124,9 +124,9 @@ func (l *lowerer) place(v *ir.Value) {
 	case ir.OpWarpSize:
 		l.scalar[v.ID] = warpSizeAt
 	case ir.OpLane:
-		l.reg[v.ID], l.geom, l.warps = laneReg, true, true
+		l.reg[v.ID], l.geom = laneReg, true
 	case ir.OpWarp:
-		l.reg[v.ID], l.geom, l.warps = warpReg, true, true
+		l.reg[v.ID], l.geom = warpReg, true
 	case ir.OpLocal:
 		l.frame = (l.frame + 15) &^ 15
 		l.scalar[v.ID] = l.newScalar()
@@ -297,18 +297,18 @@ func (l *lowerer) count(v *ir.Value) operand {
 // A result that is used after lanes left its loop must keep the idle lanes as they
 // are: it is computed aside and copied for the active lanes.
 func (l *lowerer) dest(v *ir.Value) (d operand, done func()) {
-	d = operand{l.reg[v.ID], uint8(v.Type.Size())}
+	own := operand{l.reg[v.ID], uint8(v.Type.Size())}
 	if !l.c.outlives[v.ID] {
-		return d, func() {}
+		return own, func() {}
 	}
-	aside := operand{l.newReg(v.Type.Size()), d.width}
-	return aside, func() { l.emit(moveIns(move{d.ref, aside.ref, d.width, d.width})) }
+	aside := operand{l.newReg(v.Type.Size()), own.width}
+	return aside, func() { l.emit(moveIns(move{own.ref, aside.ref, own.width, own.width})) }
 }
 
 // arrayOp translates a pure operation with a varying result.
 func (l *lowerer) arrayOp(v *ir.Value) {
 	d, done := l.dest(v)
-	defer func() { done() }()
+	defer done()
 	if cmp, ok := l.comparison(v); ok {
 		in := ins{how: special, f: compareAffine, a: cmp.a, b: cmp.b, imm: packComparison(cmp)}
 		in.setD(d)
