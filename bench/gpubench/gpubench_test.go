@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/runtime"
+)
+
+func TestQuantile(t *testing.T) {
+	for _, c := range []struct {
+		samples []float64
+		q, want float64
+	}{
+		{nil, 0.5, 0},
+		{[]float64{3}, 0.9, 3},
+		{[]float64{3, 1, 2}, 0.5, 2},
+		{[]float64{4, 1, 2, 3}, 0.5, 2.5},
+		{[]float64{0, 10}, 0.1, 1},
+	} {
+		require.InDelta(t, c.want, quantile(c.samples, c.q), 1e-12, "%v", c)
+	}
+}
+
+func TestFigure(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 4217.3: "4217", 93.84: "93.84", 0.012345: "0.01235", 1.5: "1.500"} {
+		require.Equal(t, want, figure(x))
+	}
+}
+
+// TestTable checks that rows of several files come together by subject.
+func TestTable(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string, rows ...row) string {
+		var b bytes.Buffer
+		require.NoError(t, writeJSON(&b, rows))
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+		return path
+	}
+	ours := file("a", rowOf("s", "copy", "driver", "GB/s", "", []float64{2}), rowOf("s", "add", "kiln", "GB/s", "", []float64{1}))
+	theirs := file("b", rowOf("s", "copy", "torch", "GB/s", "x", []float64{3}))
+	var out, errs bytes.Buffer
+	require.NoError(t, run([]string{"-table", ours, theirs}, &out, &errs))
+	require.Equal(t, ""+
+		"suite  what  who     median  p10..p90      unit  note\n"+
+		"s      copy  driver  2.000   2.000..2.000  GB/s  \n"+
+		"s      copy  torch   3.000   3.000..3.000  GB/s  x\n"+
+		"s      add   kiln    1.000   1.000..1.000  GB/s  \n", out.String())
+	require.Error(t, run([]string{"-table", filepath.Join(dir, "missing")}, &out, &errs))
+}
+
+func TestUnknownSuite(t *testing.T) {
+	var out bytes.Buffer
+	require.ErrorContains(t, run([]string{"-suite", "sleep"}, &out, &out), "saxpy, launch, cold and all")
+}
+
+// TestSaxpySuiteOnCPU runs the suite where every machine can: the check of the
+// results is what matters, not the rates.
+func TestSaxpySuiteOnCPU(t *testing.T) {
+	rows, err := saxpySuite(config{device: "cpu", bytes: 4 * pattern, samples: 1, warm: time.Nanosecond})
+	require.NoError(t, err)
+	require.Len(t, rows, 5)
+	for _, r := range rows {
+		require.Positive(t, r.Median, r.What)
+	}
+}
+
+// TestCheckSaxpyFindsErrors checks the check: a variant that does nothing, and
+// one that misses the last element, must not pass.
+func TestCheckSaxpyFindsErrors(t *testing.T) {
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	values := [2][]float32{normal(pattern, 1), normal(pattern, 2)}
+	y, err := repeated(dev, values[1], 2*pattern)
+	require.NoError(t, err)
+	x, err := repeated(dev, values[0], 2*pattern)
+	require.NoError(t, err)
+	for _, v := range saxpyVariants(dev, y, x)[1:] {
+		require.NoError(t, checkSaxpy(v, y, values))
+	}
+	require.ErrorContains(t, checkSaxpy(variant{what: "nothing", submit: func() error { return nil }}, y, values), "element 0")
+	short := saxpyVariants(dev, y.Slice(0, y.Len()-1), x)[1]
+	require.ErrorContains(t, checkSaxpy(short, y, values), "element 2097151")
+}
+
+func TestColdRowsSayWhenNotAsMeant(t *testing.T) {
+	rows := coldRows("warm", "cache", []coldTimes{{Source: "cache", Total: 1}, {Source: "compiled", Total: 3}})
+	require.Len(t, rows, 1)
+	require.InDelta(t, 2, rows[0].Median, 1e-12)
+	require.Contains(t, rows[0].Note, "NOT AS MEANT")
+}

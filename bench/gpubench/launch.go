@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gokiln/kiln/bench/kernels"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// batch is how many launches one sample holds: few enough that the device's
+// queue never fills, which would make the host wait for the device.
+const batch = 128
+
+// launchSuite compares the host time of a launch through jit with that of a
+// bare cuLaunchKernel of the same kernel with the same arguments.
+func launchSuite(c config) ([]row, error) {
+	dev, err := openGPU(c.device)
+	if err != nil {
+		return nil, err
+	}
+	defer dev.Close()
+	direct, err := newBareLaunch(dev)
+	if err != nil {
+		return nil, err
+	}
+	x, y, err := twoArrays(dev, 256)
+	if err != nil {
+		return nil, err
+	}
+	direct.arguments(y.Addr(), x.Addr(), 256, 2)
+	kernel, stream, grid := jit.Of(kernels.Saxpy), dev.DefaultStream(), runtime.Blocks(1, 256)
+	ours := func() error { return kernel.Launch(stream, grid, y, x, float32(2)) }
+	ns, err := alternateHost(dev, c, ours, direct.launch)
+	if err != nil {
+		return nil, err
+	}
+	wait, err := roundTrip(stream, c, ours)
+	if err != nil {
+		return nil, err
+	}
+	allocs := testing.AllocsPerRun(batch, func() { err = ours() })
+	if err != nil {
+		return nil, err
+	}
+	kiln := rowOf("launch", "launch, 3 arguments", "kiln", "ns", fmt.Sprintf("%g allocations", allocs), ns[0])
+	driver := rowOf("launch", "launch, 3 arguments", "driver", "ns", "bare cuLaunchKernel from Go", ns[1])
+	kiln.Note += fmt.Sprintf("; %.0f ns over the bare call", kiln.Median-driver.Median)
+	return []row{kiln, driver, rowOf("launch", "launch and wait", "kiln", "ns", "", wait)}, dev.Sync()
+}
+
+func twoArrays(dev *runtime.Device, n int) (x, y runtime.Slice[float32], err error) {
+	if x, err = runtime.From(dev, normal(n, 1)); err != nil {
+		return x, y, err
+	}
+	y, err = runtime.From(dev, normal(n, 2))
+	return x, y, err
+}
+
+// alternateHost times batches of the calls in turn and returns ns for one call.
+// The device is drained between batches, outside the timed part.
+func alternateHost(dev *runtime.Device, c config, calls ...func() error) ([][]float64, error) {
+	samples := make([][]float64, len(calls))
+	warmUntil := time.Now().Add(c.warm)
+	for len(samples[0]) < c.samples {
+		warm := time.Now().Before(warmUntil)
+		for i, call := range calls {
+			begin := time.Now()
+			for range batch {
+				if err := call(); err != nil {
+					return nil, err
+				}
+			}
+			took := time.Since(begin)
+			if err := dev.Sync(); err != nil {
+				return nil, err
+			}
+			if !warm {
+				samples[i] = append(samples[i], float64(took.Nanoseconds())/batch)
+			}
+		}
+	}
+	return samples, nil
+}
+
+// roundTrip times a launch and the wait for it.
+func roundTrip(s *runtime.Stream, c config, call func() error) ([]float64, error) {
+	var samples []float64
+	for range c.samples {
+		begin := time.Now()
+		if err := call(); err != nil {
+			return nil, err
+		}
+		if err := s.Sync(); err != nil {
+			return nil, err
+		}
+		samples = append(samples, float64(time.Since(begin).Nanoseconds()))
+	}
+	return samples, nil
+}

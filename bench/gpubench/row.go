@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+)
+
+// row is one figure. Other systems' scripts print the same fields.
+type row struct {
+	Suite  string  `json:"suite"`          // saxpy, launch, cold
+	What   string  `json:"what"`           // what was measured
+	Who    string  `json:"who"`            // kiln, driver, triton, torch, nvrtc
+	Median float64 `json:"median"`         // in Unit
+	Low    float64 `json:"p10"`            // 10th percentile
+	High   float64 `json:"p90"`            // 90th percentile
+	Unit   string  `json:"unit"`           // GB/s, ns, ms
+	Note   string  `json:"note,omitempty"` // how it was done, what it depends on
+}
+
+// rowOf summarises samples.
+func rowOf(suite, what, who, unit, note string, samples []float64) row {
+	return row{
+		Suite: suite, What: what, Who: who, Unit: unit, Note: note,
+		Median: quantile(samples, 0.5), Low: quantile(samples, 0.1), High: quantile(samples, 0.9),
+	}
+}
+
+// quantile interpolates between the two nearest samples; 0 if there are none.
+func quantile(samples []float64, q float64) float64 {
+	if len(samples) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(samples))
+	at := q * float64(len(s)-1)
+	i := int(at)
+	if i+1 == len(s) {
+		return s[i]
+	}
+	return s[i] + (at-float64(i))*(s[i+1]-s[i])
+}
+
+func writeJSON(w io.Writer, rows []row) error {
+	enc := json.NewEncoder(w)
+	for _, r := range rows {
+		if err := enc.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTable prints the rows by suite and subject, in the order they came.
+func writeTable(w io.Writer, rows []row) error {
+	order := map[string]int{}
+	key := func(r row) int {
+		k := r.Suite + "\x00" + r.What
+		if _, ok := order[k]; !ok {
+			order[k] = len(order)
+		}
+		return order[k]
+	}
+	suite := map[string]int{}
+	for _, r := range rows {
+		if _, ok := suite[r.Suite]; !ok {
+			suite[r.Suite] = len(suite)
+		}
+		key(r)
+	}
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b row) int {
+		if d := suite[a.Suite] - suite[b.Suite]; d != 0 {
+			return d
+		}
+		return key(a) - key(b)
+	})
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "suite\twhat\twho\tmedian\tp10..p90\tunit\tnote")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s..%s\t%s\t%s\n", r.Suite, r.What, r.Who, figure(r.Median), figure(r.Low), figure(r.High), r.Unit, r.Note)
+	}
+	return t.Flush()
+}
+
+// figure prints four significant digits without an exponent.
+func figure(x float64) string {
+	digits := 0
+	if x != 0 && !math.IsInf(x, 0) && !math.IsNaN(x) {
+		digits = max(0, 3-int(math.Floor(math.Log10(math.Abs(x)))))
+	}
+	return fmt.Sprintf("%.*f", digits, x)
+}
