@@ -1,0 +1,151 @@
+package front
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+)
+
+// build is the state of one compilation.
+type build struct {
+	loader Loader
+	units  map[string]*unit
+	failed map[string]error // packages that the loader refused
+	diags  diag.List
+	quiet  map[token.Pos]bool // where a type error would repeat a diagnostic
+
+	fset  *token.FileSet
+	added map[*token.File]bool
+
+	seen     map[*decl]bool
+	fields   map[string]bool // selectors seen
+	receiver []*decl         // types reached that have methods
+	parts    map[*unit]*part // what is reached of each unit
+	order    []*unit         // units in the order of their first use
+	info     *types.Info
+	prog     *ssa.Program
+	inst     *instance
+	at       token.Pos // what is being compiled, for internal errors
+}
+
+// part is what a compilation takes of a unit.
+type part struct {
+	u        *unit
+	fresh    []*decl // reached, not yet type-checked
+	decls    []*decl
+	trees    []*ast.File
+	imports  map[*file]map[string]string // local name -> path
+	pkg      *types.Package
+	checker  *types.Checker
+	info     *types.Info
+	checking bool
+	ssa      *ssa.Package
+}
+
+func newBuild(load Loader) *build {
+	return &build{
+		loader: load,
+		units:  map[string]*unit{},
+		failed: map[string]error{},
+		quiet:  map[token.Pos]bool{},
+		fset:   token.NewFileSet(),
+		added:  map[*token.File]bool{},
+		seen:   map[*decl]bool{},
+		fields: map[string]bool{},
+		parts:  map[*unit]*part{},
+	}
+}
+
+// unit returns the package with the given import path.
+func (b *build) unit(path string) (*unit, error) {
+	if u := b.units[path]; u != nil {
+		return u, nil
+	}
+	if err := b.failed[path]; err != nil {
+		return nil, err
+	}
+	u, err := b.loadUnit(path)
+	if err != nil {
+		b.failed[path] = err
+		return nil, err
+	}
+	b.units[path] = u
+	return u, nil
+}
+
+func (b *build) loadUnit(path string) (*unit, error) {
+	if lib := libraries[path]; lib != nil {
+		return lib(), nil
+	}
+	if b.loader == nil {
+		return nil, fmt.Errorf("package %s is not a kernel package", path)
+	}
+	p, err := b.loader(path)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, fmt.Errorf("package %s is not a kernel package", path)
+	}
+	u := parsePackage(p)
+	if len(u.errs) > 0 {
+		b.diags = append(b.diags, u.errs...)
+	}
+	return u, nil
+}
+
+// report adds a diagnostic at pos.
+func (b *build) report(pos token.Pos, code diag.Code, note, format string, args ...any) {
+	b.diags.Add(diag.New(b.position(pos), code, fmt.Sprintf(format, args...), note))
+}
+
+// reportFix is report with a way out that fits the place better than the
+// general one.
+func (b *build) reportFix(pos token.Pos, code diag.Code, fix, format string, args ...any) {
+	d := diag.New(b.position(pos), code, fmt.Sprintf(format, args...), "")
+	d.Fix = fix
+	b.diags.Add(d)
+}
+
+func (b *build) position(pos token.Pos) diag.Position {
+	p := b.fset.Position(pos)
+	return diag.Position{File: p.Filename, Line: p.Line, Col: p.Column}
+}
+
+func (b *build) addFile(f *token.File) {
+	if f != nil && !b.added[f] {
+		b.added[f] = true
+		b.fset.AddExistingFiles(f)
+	}
+}
+
+func (b *build) part(u *unit) *part {
+	p := b.parts[u]
+	if p == nil {
+		p = &part{u: u, imports: map[*file]map[string]string{}}
+		b.parts[u] = p
+		b.order = append(b.order, u)
+	}
+	return p
+}
+
+// takeFresh returns the declarations reached since the last call, in source
+// order, so that the result does not depend on the order of discovery.
+func (p *part) takeFresh() []*decl {
+	out := p.fresh
+	p.fresh = nil
+	slices.SortStableFunc(out, func(x, y *decl) int {
+		if x.file != y.file {
+			return x.file.ord - y.file.ord
+		}
+		return x.ord - y.ord
+	})
+	p.decls = append(p.decls, out...)
+	return out
+}

@@ -1,0 +1,187 @@
+package front
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// callee is what is known of a declared function: its key in the table of
+// intrinsics and its marks.
+type callee struct {
+	key  string
+	row  *intrinsic
+	decl *decl
+}
+
+// callee classifies a function once.
+func (l *lowerer) callee(fn *ssa.Function) *callee {
+	if fn == nil {
+		return nil
+	}
+	if c := l.rows[fn]; c != nil {
+		return c
+	}
+	c := &callee{}
+	l.rows[fn] = c
+	origin := fn
+	if o := fn.Origin(); o != nil {
+		origin = o
+	}
+	obj, ok := origin.Object().(*types.Func)
+	if !ok || obj.Pkg() == nil {
+		return c
+	}
+	u := l.b.units[obj.Pkg().Path()]
+	if u == nil || !u.lib {
+		return c
+	}
+	c.decl = u.decls[obj.Name()]
+	name := obj.Name()
+	if recv := obj.Signature().Recv(); recv != nil {
+		if n, ok := types.Unalias(deref(recv.Type())).(*types.Named); ok {
+			c.decl = u.methods[n.Obj().Name()][name]
+			name = n.Obj().Name() + "." + name
+		}
+	}
+	c.key = u.name + "." + name
+	if c.decl != nil && c.decl.marks.intrinsic {
+		c.row = intrinsics[c.key]
+	}
+	return c
+}
+
+// call lowers a call of anything.
+func (f *funcLower) call(in *ssa.Call) val {
+	c := in.Common()
+	if c.IsInvoke() {
+		f.report(diag.Interface, "method %s of an interface value is called", c.Method.Name())
+		return badVal
+	}
+	args := make([]val, len(c.Args))
+	bad := false
+	for i, a := range c.Args {
+		args[i] = f.val(a)
+		if args[i].isNil {
+			f.report(diag.NilPointer, "nil %s is passed", typeName(a.Type()))
+			bad = true
+		}
+		bad = bad || args[i].broken()
+	}
+	if b, ok := c.Value.(*ssa.Builtin); ok {
+		if bad {
+			return badVal
+		}
+		return f.builtin(b, in, args)
+	}
+	fn := f.val(c.Value)
+	switch {
+	case fn.bad:
+		return badVal
+	case fn.fn == nil:
+		f.report(diag.FuncValue, "the function that is called is not known at compile time")
+		return badVal
+	case bad:
+		return badVal
+	}
+	return f.callFunc(in, fn.fn, args, fn.parts)
+}
+
+func (f *funcLower) builtin(b *ssa.Builtin, in *ssa.Call, args []val) val {
+	switch b.Name() {
+	case "len":
+		if v := args[0].part(1); v.v != nil {
+			return v
+		}
+	case "min", "max":
+		op := ir.OpMin
+		if b.Name() == "max" {
+			op = ir.OpMax
+		}
+		t := scalarType(in.Type())
+		if t == nil || t.IsHalf() {
+			f.report(diag.HalfArith, "%s on %s, which is storage: compute in float32 with dsl.F32 and dsl.To", b.Name(), typeName(in.Type()))
+			return badVal
+		}
+		v := f.one(args[0], t)
+		for _, a := range args[1:] {
+			v = f.emit(op, t, v, f.one(a, t))
+		}
+		return val{v: v}
+	}
+	f.report(diag.Builtin, "%s in a kernel", b.Name())
+	return badVal
+}
+
+// callFunc calls fn: an intrinsic, the function that a dispatch function stands
+// for, or a body.
+func (f *funcLower) callFunc(in *ssa.Call, fn *ssa.Function, args, captured []val) val {
+	c := f.l.callee(fn)
+	if c.row != nil {
+		site := &callSite{f: f, in: in, fn: fn, args: args, result: in.Type()}
+		if c.row.accepts == nil || c.row.accepts(site) {
+			return c.row.lower(site)
+		}
+	}
+	if c.decl != nil && c.decl.marks.dispatch {
+		if fn = f.dispatch(fn); fn == nil {
+			f.report(diag.Import, "%s has no implementation for these types", c.key)
+			return badVal
+		}
+	}
+	if len(fn.Blocks) == 0 {
+		f.report(diag.Import, "function %s has no Go body", fn.Name())
+		return badVal
+	}
+	return f.callBody(in, fn, args, captured)
+}
+
+// dispatch returns the function behind an instance of a dispatch function.
+func (f *funcLower) dispatch(fn *ssa.Function) *ssa.Function {
+	if len(fn.TypeArgs()) != 1 {
+		return nil
+	}
+	w := floatWidth(fn.TypeArgs()[0])
+	if w == "" {
+		return nil
+	}
+	return f.l.b.part(libraries[dslPath]()).ssa.Func(dispatchName(fn.Origin().Name(), w))
+}
+
+func (f *funcLower) callBody(in *ssa.Call, fn *ssa.Function, args, captured []val) val {
+	inst := f.l.instance(fn, args, captured)
+	f.l.b.at = f.at
+	if inst == nil {
+		f.report(diag.Recursion, "%s calls itself", fn.Name())
+		return badVal
+	}
+	var flat []*ir.Value
+	for _, a := range slices.Concat(args, captured) {
+		flat = a.flatten(flat)
+	}
+	t := ir.Void
+	switch res := inst.out.Results; len(res) {
+	case 0:
+	case 1:
+		t = res[0]
+	default:
+		t = ir.TupleOf(res...)
+	}
+	v := f.emit(ir.OpCall, t, flat...)
+	v.Callee = inst.out
+	if inst.result == nil {
+		return f.zero(in.Type()) // never returns
+	}
+	n := uint64(0)
+	return inst.result.rebuild(func(t *ir.Type) *ir.Value {
+		if len(inst.out.Results) == 1 {
+			return v
+		}
+		n++
+		return f.emitImm(ir.OpProj, t, n-1, v)
+	})
+}

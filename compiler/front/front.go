@@ -1,0 +1,220 @@
+package front
+
+import (
+	"fmt"
+	"go/token"
+	"runtime/debug"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Package is the source of a kernel package.
+type Package struct {
+	Path       string // import path
+	Files      []File
+	DisplayDir string // directory in positions; the import path if empty
+}
+
+// File is a source file.
+type File struct {
+	Name string // base name
+	Text []byte
+}
+
+// Loader finds the source of a kernel package. Package dsl and the parts of
+// the standard library that kernels use are built in.
+type Loader func(importPath string) (*Package, error)
+
+// Request names a kernel and the types to compile it for. A generic kernel
+// needs Sig or TypeArgs.
+type Request struct {
+	Pkg  string // import path
+	Func string
+	// Sig is the Go type of the instance, as in func(dsl.Thread, []float32).
+	// Types may be qualified by dsl, float16, the kernel's own package and what
+	// its file imports.
+	Sig      string
+	TypeArgs []string // alternative to Sig
+}
+
+// Build compiles a kernel to IR. Mistakes in the kernel are a [diag.List];
+// other errors say what could not be loaded.
+func Build(req Request, load Loader) (m *ir.Module, err error) {
+	b := newBuild(load)
+	defer b.recoverInternal(req.Pkg+"."+req.Func, &err)
+	u, err := b.unit(req.Pkg)
+	if err != nil {
+		return nil, fmt.Errorf("loading kernel package %s: %w", req.Pkg, err)
+	}
+	if len(b.diags) > 0 {
+		return nil, b.diags.Err()
+	}
+	kernel := u.kernel(req.Func)
+	if kernel == nil {
+		return nil, u.noKernel(req.Func)
+	}
+	return b.compile(u, kernel, req)
+}
+
+// compile runs the stages; each adds diagnostics, and the first that cannot go
+// on ends the compilation.
+func (b *build) compile(u *unit, kernel *decl, req Request) (*ir.Module, error) {
+	b.addInstance(u, kernel, req)
+	b.check()
+	b.subset()
+	if len(b.diags) > 0 {
+		return nil, b.diags.Err()
+	}
+	b.reachDispatch()
+	if len(b.diags) > 0 {
+		return nil, b.diags.Err()
+	}
+	b.buildSSA()
+	fn := b.kernelFunc(u)
+	if fn == nil {
+		b.report(kernel.node.Pos(), diag.Uninferable, "", "%s is generic: the request names no types for it", kernel.name)
+		return nil, b.diags.Err()
+	}
+	m := b.lower(u, fn)
+	return m, b.diags.Err()
+}
+
+// kernel returns the function marked as kernel, or not marked, of this name.
+func (u *unit) kernel(name string) *decl {
+	for _, k := range u.kernels {
+		if k.name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// noKernel explains why there is no kernel of this name.
+func (u *unit) noKernel(name string) error {
+	at := diag.Position{File: u.path}
+	d := u.decls[name]
+	if d == nil {
+		names := make([]string, len(u.kernels))
+		for i, k := range u.kernels {
+			names[i] = k.name
+		}
+		note := ""
+		if len(names) > 0 {
+			note = "the kernels of the package are " + strings.Join(names, ", ")
+		}
+		return diag.List{diag.New(at, diag.NoKernel, fmt.Sprintf("package %s has no kernel %s", u.path, name), note)}
+	}
+	b := newBuild(nil)
+	d.load()
+	b.addFile(d.file.tok)
+	b.report(d.node.Pos(), diag.NotKernel, "", "%s is not marked //kiln:kernel", name)
+	return b.diags.Err()
+}
+
+// Kernels returns the names of the functions of p marked //kiln:kernel, in
+// order of the source.
+func Kernels(p *Package) []string {
+	u := parsePackage(p)
+	names := make([]string, len(u.kernels))
+	for i, k := range u.kernels {
+		names[i] = k.name
+	}
+	return names
+}
+
+// Check reports all mistakes in the kernels of p. A generic kernel is compiled
+// for the types that its constraints list, at most eight of them. Packages that
+// p imports come from load.
+func Check(p *Package, load Loader) diag.List {
+	u := parsePackage(p)
+	if len(u.errs) > 0 {
+		return u.errs.Sorted()
+	}
+	find := func(path string) (*Package, error) {
+		switch {
+		case path == p.Path:
+			return p, nil
+		case load == nil:
+			return nil, fmt.Errorf("package %s is not a kernel package", path)
+		}
+		return load(path)
+	}
+	var all diag.List
+	for _, k := range u.kernels {
+		all = append(all, checkKernel(u, k, find)...)
+	}
+	return all.Sorted()
+}
+
+// checkKernel compiles one kernel: as it stands, which for a generic one stops
+// after the checks that need no types, then for representative types.
+func checkKernel(u *unit, k *decl, load Loader) (list diag.List) {
+	b := newBuild(load)
+	b.units[u.path] = u
+	list, _ = b.attempt(u, k, Request{Pkg: u.path, Func: k.name})
+	sig := b.signature(u, k)
+	if sig == nil || sig.TypeParams().Len() == 0 {
+		return list
+	}
+	for _, d := range list {
+		if d.Code != diag.Uninferable || !b.awaitsTypes(d) {
+			return list // the instances would repeat it
+		}
+	}
+	list = nil
+	for _, args := range representatives(sig) {
+		b := newBuild(load)
+		b.units[u.path] = u
+		got, _ := b.attempt(u, k, Request{Pkg: u.path, Func: k.name, TypeArgs: args})
+		list = append(list, got...)
+	}
+	return list
+}
+
+// attempt compiles and returns diagnostics only.
+func (b *build) attempt(u *unit, k *decl, req Request) (list diag.List, err error) {
+	defer func() {
+		var ok bool
+		if list, ok = err.(diag.List); err != nil && !ok {
+			list = diag.List{diag.New(diag.Position{File: u.path}, diag.NoSource, err.Error(), "")}
+		}
+	}()
+	defer b.recoverInternal(req.Pkg+"."+req.Func, &err)
+	_, err = b.compile(u, k, req)
+	return list, err
+}
+
+// awaitsTypes reports whether d only says that a generic kernel was compiled
+// without types.
+func (b *build) awaitsTypes(d diag.Diagnostic) bool {
+	return d.Pos == b.position(b.inst.kernel.node.Pos())
+}
+
+// recoverInternal turns a panic of this package or of go/ssa into a
+// diagnostic at the place that was being compiled.
+func (b *build) recoverInternal(what string, err *error) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	at := diag.Position{File: what}
+	if b.at != token.NoPos {
+		at = b.position(b.at)
+	}
+	d := diag.New(at, diag.Internal, fmt.Sprintf("internal compiler error in %s: %v", what, cause), origin(string(debug.Stack())))
+	*err = append(b.diags, d).Err()
+}
+
+// origin returns the frames of a stack trace below the panic.
+func origin(stack string) string {
+	lines := strings.Split(stack, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, "panic(") && i+2 < len(lines) {
+			lines = lines[i+2:]
+			break
+		}
+	}
+	return strings.Join(lines[:min(len(lines), 12)], "\n")
+}

@@ -1,0 +1,249 @@
+package front
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"regexp"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+)
+
+// instanceVar is the variable that makes go/types and go/ssa instantiate a
+// generic kernel: go/ssa has no public call for it, but
+//
+//	var kilnInstance func(dsl.Thread, []float32) = Scale
+//
+// infers the type arguments and creates the instance.
+const instanceVar = "kilnInstance"
+
+// instance is the synthetic declaration for one request.
+type instance struct {
+	kernel *decl
+	tok    *token.File
+}
+
+// addInstance reaches the kernel through a synthetic declaration if it is
+// generic, else directly.
+func (b *build) addInstance(u *unit, kernel *decl, req Request) {
+	b.inst = &instance{kernel: kernel}
+	kernel.load()
+	fn, ok := kernel.node.(*ast.FuncDecl)
+	if !ok || fn.Type.TypeParams == nil || req.Sig == "" && len(req.TypeArgs) == 0 {
+		b.reach(kernel)
+		return
+	}
+	text := "package " + u.name + "; var " + instanceVar
+	if req.Sig != "" {
+		text += " " + req.Sig + " = " + kernel.name
+	} else {
+		text += " = " + kernel.name + "[" + strings.Join(req.TypeArgs, ", ") + "]"
+	}
+	tree, tok, err := parseFile("instance", []byte(text), 0)
+	if err != nil || !plainInstance(tree) {
+		at := diag.Position{File: kernel.file.name}
+		want := req.Sig + strings.Join(req.TypeArgs, ", ")
+		b.diags.Add(diag.New(at, diag.BadRequest, fmt.Sprintf("%q is not a list of types for %s", want, kernel.name), ""))
+		b.reach(kernel)
+		return
+	}
+	b.inst.tok = tok
+	b.reach(b.inst.decl(u, tree))
+}
+
+// plainInstance guards against a signature that smuggles in other Go text.
+func plainInstance(tree *ast.File) bool {
+	if len(tree.Decls) != 1 {
+		return false
+	}
+	g, ok := tree.Decls[0].(*ast.GenDecl)
+	if !ok || len(g.Specs) != 1 {
+		return false
+	}
+	v, ok := g.Specs[0].(*ast.ValueSpec)
+	return ok && len(v.Values) == 1
+}
+
+func (in *instance) decl(u *unit, tree *ast.File) *decl {
+	g := tree.Decls[0].(*ast.GenDecl)
+	v := g.Specs[0].(*ast.ValueSpec)
+	v.Type, v.Values[0] = unqualify(v.Type, u.name), unqualify(v.Values[0], u.name)
+	f := &file{name: "instance", ord: 1 << 30, pkg: tree.Name, tok: in.tok}
+	f.imports = append(f.imports, libImport("dsl", dslPath), libImport("float16", float16Path))
+	for _, d := range u.kernels {
+		f.imports = append(f.imports, d.file.imports...)
+	}
+	return &decl{unit: u, file: f, name: instanceVar, node: g, refs: collect(g, tree)}
+}
+
+func libImport(name, path string) *importSpec {
+	lit := &ast.BasicLit{Kind: token.STRING, Value: fmt.Sprintf("%q", path)}
+	return &importSpec{name: name, path: path, spec: &ast.ImportSpec{Path: lit}}
+}
+
+// unqualify rewrites pkg.Name to Name for the kernel's own package: that is how
+// reflection prints its types.
+func unqualify(x ast.Expr, own string) ast.Expr {
+	if x == nil {
+		return nil
+	}
+	switch x := x.(type) {
+	case *ast.SelectorExpr:
+		if id, ok := x.X.(*ast.Ident); ok && id.Name == own && own != "dsl" {
+			return x.Sel
+		}
+	case *ast.ArrayType:
+		x.Elt = unqualify(x.Elt, own)
+	case *ast.StarExpr:
+		x.X = unqualify(x.X, own)
+	case *ast.FuncType:
+		for _, f := range x.Params.List {
+			f.Type = unqualify(f.Type, own)
+		}
+	case *ast.IndexExpr:
+		x.Index = unqualify(x.Index, own)
+	case *ast.IndexListExpr:
+		for i := range x.Indices {
+			x.Indices[i] = unqualify(x.Indices[i], own)
+		}
+	}
+	return x
+}
+
+// synthetic reports whether pos lies in the synthetic declaration.
+func (b *build) synthetic(pos token.Pos) bool {
+	if b.inst == nil || b.inst.tok == nil {
+		return false
+	}
+	f := b.inst.tok
+	return int(pos) >= f.Base() && int(pos) <= f.Base()+f.Size()
+}
+
+var inferred = regexp.MustCompile(`cannot infer (\w+)`)
+
+// instanceError reports a type error of the synthetic declaration at the
+// kernel, which is where the user can look.
+func (b *build) instanceError(e types.Error) {
+	fn := b.inst.kernel.node.(*ast.FuncDecl)
+	if m := inferred.FindStringSubmatch(e.Msg); m != nil && !strings.Contains(e.Msg, "does not match") {
+		for _, f := range fn.Type.TypeParams.List {
+			for _, id := range f.Names {
+				if id.Name == m[1] {
+					b.report(id.Pos(), diag.Uninferable, "", "type parameter %s of %s cannot be inferred", m[1], fn.Name.Name)
+					return
+				}
+			}
+		}
+	}
+	b.report(fn.Name.Pos(), diag.Instantiation, "", "%s cannot be instantiated: %s", fn.Name.Name, e.Msg)
+}
+
+// kernelFunc returns the SSA function of the requested kernel, nil if it is
+// generic and nothing instantiates it.
+func (b *build) kernelFunc(u *unit) *ssa.Function {
+	pkg := b.part(u).ssa
+	if b.inst.tok == nil {
+		fn := pkg.Func(b.inst.kernel.name)
+		if fn == nil || fn.TypeParams().Len() > 0 {
+			return nil
+		}
+		return fn
+	}
+	for _, blk := range pkg.Func("init").Blocks {
+		for _, in := range blk.Instrs {
+			st, ok := in.(*ssa.Store)
+			if !ok {
+				continue
+			}
+			if g, ok := st.Addr.(*ssa.Global); ok && g.Name() == instanceVar {
+				fn, _ := st.Val.(*ssa.Function)
+				return fn
+			}
+		}
+	}
+	return nil
+}
+
+// typeSet returns the types that a constraint lists, nil if it lists none.
+func typeSet(t types.Type) []types.Type {
+	iface, ok := t.Underlying().(*types.Interface)
+	if !ok {
+		return nil
+	}
+	var out []types.Type
+	for e := range iface.EmbeddedTypes() {
+		set := termTypes(e)
+		if set == nil {
+			continue // no restriction
+		}
+		if out == nil {
+			out = set
+			continue
+		}
+		out = intersect(out, set)
+	}
+	return out
+}
+
+func termTypes(t types.Type) []types.Type {
+	if u, ok := t.(*types.Union); ok {
+		var out []types.Type
+		for term := range u.Terms() {
+			if types.IsInterface(term.Type()) {
+				out = append(out, typeSet(term.Type())...)
+			} else {
+				out = append(out, term.Type())
+			}
+		}
+		return out
+	}
+	if types.IsInterface(t) {
+		return typeSet(t)
+	}
+	return []types.Type{t}
+}
+
+func intersect(a, b []types.Type) []types.Type {
+	out := []types.Type{}
+	for _, x := range a {
+		for _, y := range b {
+			if types.Identical(x, y) {
+				out = append(out, x)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// maxInstances bounds how many instances of a kernel Check builds.
+const maxInstances = 8
+
+// representatives returns lists of type arguments that together cover the
+// types of each constraint, up to maxInstances.
+func representatives(fn *types.Signature) [][]string {
+	var sets [][]types.Type
+	n := 1
+	for tp := range fn.TypeParams().TypeParams() {
+		set := typeSet(tp.Constraint())
+		if len(set) == 0 {
+			set = []types.Type{types.Typ[types.Float32], types.Typ[types.Int32]}
+		}
+		sets = append(sets, set)
+		n = max(n, len(set))
+	}
+	byName := func(p *types.Package) string { return p.Name() }
+	var out [][]string
+	for i := range min(n, maxInstances) {
+		args := make([]string, len(sets))
+		for j, set := range sets {
+			args[j] = types.TypeString(types.Unalias(set[i%len(set)]), byName)
+		}
+		out = append(out, args)
+	}
+	return out
+}

@@ -1,0 +1,426 @@
+package front
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// instr lowers one instruction that is not a phi.
+func (f *funcLower) instr(in ssa.Instruction) {
+	switch in := in.(type) {
+	case *ssa.Jump, *ssa.If, *ssa.DebugRef:
+	case *ssa.Return:
+		f.ret(in)
+	case *ssa.Store:
+		f.storeInstr(in)
+	case ssa.Value:
+		f.env[in] = f.value(in)
+	default:
+		f.unsupported(in)
+	}
+}
+
+// value lowers an instruction that has a value.
+func (f *funcLower) value(in ssa.Value) val {
+	switch in := in.(type) {
+	case *ssa.Alloc:
+		return f.alloc(in)
+	case *ssa.BinOp:
+		return f.binOp(in)
+	case *ssa.UnOp:
+		return f.unOp(in)
+	case *ssa.Call:
+		return f.call(in)
+	case *ssa.ChangeType:
+		return f.changeType(f.val(in.X), in.X.Type(), in.Type())
+	case *ssa.Convert:
+		return f.convert(in)
+	case *ssa.MultiConvert:
+		f.report(diag.Unsupported, "conversion to %s is not possible for every type of the type parameter", typeName(in.Type()))
+		return badVal
+	case *ssa.FieldAddr:
+		return f.component(f.val(in.X), deref(in.X.Type()), in.Field)
+	case *ssa.Field:
+		return f.val(in.X).part(in.Field)
+	case *ssa.IndexAddr:
+		return f.indexAddr(in)
+	case *ssa.Index:
+		return f.index(in)
+	case *ssa.Slice:
+		return f.slice(in)
+	case *ssa.Extract:
+		return f.val(in.Tuple).part(in.Index)
+	case *ssa.MakeClosure:
+		return f.closure(in)
+	}
+	f.unsupported(in.(ssa.Instruction))
+	return badVal
+}
+
+// unsupported reports what the subset check lets through only by mistake.
+func (f *funcLower) unsupported(in ssa.Instruction) {
+	code, what := diag.Unsupported, "construct"
+	switch in.(type) {
+	case *ssa.MakeInterface, *ssa.ChangeInterface:
+		code, what = diag.Interface, "interface value"
+	case *ssa.TypeAssert:
+		code, what = diag.TypeSwitch, "type assertion"
+	case *ssa.Panic:
+		code, what = diag.Panic, "panic"
+	case *ssa.MakeSlice:
+		code, what = diag.Heap, "slice of variable size"
+	case *ssa.SliceToArrayPointer:
+		what = "conversion of a slice to an array"
+	}
+	f.report(code, "%s in a kernel", what)
+}
+
+func (f *funcLower) closure(m *ssa.MakeClosure) val {
+	v := val{fn: m.Fn.(*ssa.Function)}
+	for _, b := range m.Bindings {
+		v.parts = append(v.parts, f.val(b))
+	}
+	return v
+}
+
+func (f *funcLower) ret(r *ssa.Return) {
+	var v val
+	for _, x := range r.Results {
+		if escapes(x) {
+			f.report(diag.Escape, "result of type %s points to a variable of %s", typeName(x.Type()), f.fn.Name())
+			v.parts = append(v.parts, badVal)
+			continue
+		}
+		p := f.val(x)
+		if p.isNil {
+			f.report(diag.NilPointer, "nil %s is returned", typeName(x.Type()))
+			p = badVal
+		}
+		v.parts = append(v.parts, p)
+	}
+	if len(v.parts) == 1 {
+		v = v.parts[0]
+	}
+	if f.result == nil {
+		shape := v
+		f.result = &shape
+		if !v.broken() {
+			for _, leaf := range v.flatten(nil) {
+				f.out.Results = append(f.out.Results, leaf.Type)
+			}
+		}
+	} else if !v.broken() && !f.result.broken() && shapeOf(v) != shapeOf(*f.result) {
+		f.mismatch(f.fn.Signature.Results().At(0).Type())
+	}
+	f.blk.Return(v.flatten(nil)...)
+	f.blk.Term.Pos = f.l.position(f.at)
+}
+
+var binOps = map[token.Token]ir.Op{
+	token.ADD: ir.OpAdd, token.SUB: ir.OpSub, token.MUL: ir.OpMul, token.QUO: ir.OpDiv, token.REM: ir.OpRem,
+	token.AND: ir.OpAnd, token.OR: ir.OpOr, token.XOR: ir.OpXor, token.AND_NOT: ir.OpAndNot,
+	token.SHL: ir.OpShl, token.SHR: ir.OpShr,
+	token.EQL: ir.OpEq, token.NEQ: ir.OpNe, token.LSS: ir.OpLt, token.LEQ: ir.OpLe, token.GTR: ir.OpGt, token.GEQ: ir.OpGe,
+}
+
+func (f *funcLower) binOp(in *ssa.BinOp) val {
+	t := scalarType(in.X.Type())
+	if in.Op == token.SHL || in.Op == token.SHR {
+		return f.shift(in, t)
+	}
+	x, y := f.val(in.X), f.val(in.Y)
+	if x.bad || y.bad {
+		return badVal
+	}
+	switch {
+	case t != nil && t.IsHalf():
+		f.halfArith(in.X.Type(), in.Op)
+		return badVal
+	case in.Op == token.EQL || in.Op == token.NEQ:
+		return f.equal(in, x, y)
+	case t == nil:
+		f.report(diag.Unsupported, "%s on %s", in.Op, typeName(in.X.Type()))
+		return badVal
+	}
+	res := t
+	if b := scalarType(in.Type()); b == ir.Bool {
+		res = b
+	}
+	return val{v: f.emit(binOps[in.Op], res, x.v, y.v)}
+}
+
+func (f *funcLower) halfArith(t types.Type, op token.Token) {
+	f.report(diag.HalfArith, "%s on %s, which is storage: compute in float32 with dsl.F32 and dsl.To", op, typeName(t))
+}
+
+func (f *funcLower) shift(in *ssa.BinOp, t *ir.Type) val {
+	if t != nil && t.IsHalf() {
+		f.halfArith(in.X.Type(), in.Op)
+		return badVal
+	}
+	return val{v: f.emit(binOps[in.Op], t, f.scalar(in.X), f.shiftCount(in.Y))}
+}
+
+// shiftCount makes the count unsigned: a negative one, on which Go panics,
+// becomes huge and shifts everything out.
+func (f *funcLower) shiftCount(x ssa.Value) *ir.Value {
+	if c, ok := x.(*ssa.Const); ok && c.Value != nil {
+		if u, exact := constant.Uint64Val(constant.ToInt(c.Value)); exact && u < 1<<32 {
+			return f.konst(ir.U32, u)
+		}
+	}
+	n := f.scalar(x)
+	unsigned := map[*ir.Type]*ir.Type{ir.I8: ir.U8, ir.I16: ir.U16, ir.I32: ir.U32, ir.I64: ir.U64}
+	if t := unsigned[n.Type]; t != nil {
+		return f.emit(ir.OpConvert, t, n)
+	}
+	return n
+}
+
+// equal compares values leaf by leaf.
+func (f *funcLower) equal(in *ssa.BinOp, x, y val) val {
+	t := in.X.Type()
+	if c, ok := in.X.(*ssa.Const); ok && c.Value == nil {
+		t = in.Y.Type()
+	}
+	if n, _ := components(t); n < 0 && scalarType(t) == nil || n >= 0 && hasPointers(t) {
+		f.report(diag.PointerOrder, "values of type %s are compared", typeName(t))
+		return badVal
+	}
+	xs, ys := x.flatten(nil), y.flatten(nil)
+	if len(xs) != len(ys) {
+		return badVal
+	}
+	var all *ir.Value
+	for i := range xs {
+		if xs[i].Type.IsHalf() {
+			f.report(diag.HalfArith, "%s compares %s fields, which are storage", in.Op, xs[i].Type)
+			return badVal
+		}
+		eq := f.emit(ir.OpEq, ir.Bool, xs[i], ys[i])
+		if i == 0 {
+			all = eq
+		} else {
+			all = f.emit(ir.OpAnd, ir.Bool, all, eq)
+		}
+	}
+	if all == nil {
+		all = f.konst(ir.Bool, 1)
+	}
+	if in.Op == token.NEQ {
+		if len(xs) == 1 {
+			all.Op = ir.OpNe // of the comparison just made
+		} else {
+			all = f.emit(ir.OpNot, ir.Bool, all)
+		}
+	}
+	return val{v: all}
+}
+
+func (f *funcLower) unOp(in *ssa.UnOp) val {
+	x := f.val(in.X)
+	if in.Op == token.MUL {
+		return f.load(x, in.Type())
+	}
+	t := scalarType(in.Type())
+	if x.v == nil || t == nil {
+		return badVal
+	}
+	if t.IsHalf() {
+		f.halfArith(in.Type(), in.Op)
+		return badVal
+	}
+	switch in.Op {
+	case token.SUB:
+		return val{v: f.emit(ir.OpNeg, t, x.v)}
+	case token.NOT, token.XOR:
+		return val{v: f.emit(ir.OpNot, t, x.v)}
+	}
+	f.unsupported(in)
+	return badVal
+}
+
+// changeType lowers a conversion between types of one underlying type. Half
+// types differ from uint16 here: the conversion is of bits.
+func (f *funcLower) changeType(x val, from, to types.Type) val {
+	s, t := scalarType(from), scalarType(to)
+	if x.v != nil && s != nil && t != nil && s != t {
+		return val{v: f.emit(ir.OpBitcast, t, x.v)}
+	}
+	return x
+}
+
+func (f *funcLower) convert(in *ssa.Convert) val {
+	x := f.val(in.X)
+	s, t := scalarType(in.X.Type()), scalarType(in.Type())
+	if x.v == nil || s == nil || t == nil {
+		if !x.bad {
+			f.report(diag.Unsupported, "conversion of %s to %s", typeName(in.X.Type()), typeName(in.Type()))
+		}
+		return badVal
+	}
+	switch {
+	case s == t:
+		return x
+	case (s.IsHalf() || t.IsHalf()) && (s == ir.U16 || t == ir.U16):
+		return val{v: f.emit(ir.OpBitcast, t, x.v)}
+	case s.IsHalf():
+		f.report(diag.HalfArith, "conversion of %s to %s takes its bits as a number: use dsl.F32", typeName(in.X.Type()), typeName(in.Type()))
+		return badVal
+	case t.IsHalf():
+		f.report(diag.HalfArith, "conversion of %s to %s makes bits of a number: use dsl.To", typeName(in.X.Type()), typeName(in.Type()))
+		return badVal
+	}
+	return val{v: f.emit(ir.OpConvert, t, x.v)}
+}
+
+// index64 returns an index as an i64; an index that does not fit is negative or
+// huge and fails the bounds check.
+func (f *funcLower) index64(x ssa.Value) *ir.Value {
+	v := f.scalar(x)
+	if v.Type == ir.I64 {
+		return v
+	}
+	return f.emit(ir.OpConvert, ir.I64, v)
+}
+
+// inRange reports whether x is a constant index below n.
+func inRange(x ssa.Value, n int64) (int, bool) {
+	c, ok := x.(*ssa.Const)
+	if !ok || c.Value == nil {
+		return 0, false
+	}
+	i, exact := constant.Int64Val(constant.ToInt(c.Value))
+	return int(i), exact && i >= 0 && i < n
+}
+
+func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
+	x := f.val(in.X)
+	if x.bad {
+		return badVal
+	}
+	if x.isNil {
+		f.report(diag.NilPointer, "nil %s is indexed", typeName(in.X.Type()))
+		return badVal
+	}
+	if s, ok := in.X.Type().Underlying().(*types.Slice); ok {
+		p := x.part(0).v
+		if p == nil {
+			return badVal
+		}
+		_ = s
+		i := f.index64(in.Index)
+		f.emit(ir.OpBounds, ir.Void, i, x.part(1).v)
+		return val{v: f.emit(ir.OpOffset, p.Type, p, i)}
+	}
+	arr := deref(in.X.Type())
+	n := arr.Underlying().(*types.Array).Len()
+	if i, ok := inRange(in.Index, n); ok {
+		return f.component(x, arr, i)
+	}
+	if x.v == nil {
+		f.report(diag.DynamicIndex, "array of type %s is indexed by a variable", typeName(arr))
+		return badVal
+	}
+	i := f.index64(in.Index)
+	f.emit(ir.OpBounds, ir.Void, i, f.int(n))
+	return val{v: f.emit(ir.OpIndex, ir.PtrTo(x.v.Type.Space, x.v.Type.Elem.Elem), x.v, i)}
+}
+
+// index lowers the index of an array that is a value; a variable index needs
+// it in memory.
+func (f *funcLower) index(in *ssa.Index) val {
+	arr, ok := in.X.Type().Underlying().(*types.Array)
+	x := f.val(in.X)
+	if !ok || x.bad {
+		if !x.bad {
+			f.report(diag.Unsupported, "index of %s", typeName(in.X.Type()))
+		}
+		return badVal
+	}
+	if i, ok := inRange(in.Index, arr.Len()); ok {
+		return x.part(i)
+	}
+	m := memType(in.X.Type())
+	if m == nil {
+		f.report(diag.DynamicIndex, "array of type %s is indexed by a variable", typeName(in.X.Type()))
+		return badVal
+	}
+	p := val{v: f.local(m)}
+	f.store(p, x, in.X.Type())
+	i := f.index64(in.Index)
+	f.emit(ir.OpBounds, ir.Void, i, f.int(arr.Len()))
+	return f.load(val{v: f.emit(ir.OpIndex, ir.PtrTo(ir.Local, m.Elem), p.v, i)}, arr.Elem())
+}
+
+// slice lowers x[low:high:max]. The capacity of a slice is its length here, so
+// that a slice cannot grow back.
+func (f *funcLower) slice(in *ssa.Slice) val {
+	x := f.val(in.X)
+	if x.bad {
+		return badVal
+	}
+	if x.isNil {
+		f.report(diag.NilPointer, "nil %s is sliced", typeName(in.X.Type()))
+		return badVal
+	}
+	var p, n *ir.Value
+	if arr, ok := deref(in.X.Type()).Underlying().(*types.Array); ok {
+		if x.v == nil {
+			f.report(diag.StoredPointer, "array of type %s cannot be sliced", typeName(deref(in.X.Type())))
+			return badVal
+		}
+		p = f.emit(ir.OpIndex, ir.PtrTo(x.v.Type.Space, x.v.Type.Elem.Elem), x.v, f.int(0))
+		n = f.int(arr.Len())
+	} else if p, n = x.part(0).v, x.part(1).v; p == nil || n == nil {
+		f.report(diag.Unsupported, "slice of %s", typeName(in.X.Type()))
+		return badVal
+	}
+	return f.reslice(in, p, n)
+}
+
+func (f *funcLower) reslice(in *ssa.Slice, p, n *ir.Value) val {
+	upTo := func(x ssa.Value, limit *ir.Value) *ir.Value {
+		if x == nil {
+			return limit
+		}
+		i := f.index64(x)
+		f.emit(ir.OpBounds, ir.Void, i, f.emit(ir.OpAdd, ir.I64, limit, f.int(1)))
+		return i
+	}
+	high := upTo(in.High, upTo(in.Max, n))
+	if in.Low == nil {
+		return val{parts: []val{{v: p}, {v: high}}}
+	}
+	low := upTo(in.Low, high)
+	return val{parts: []val{{v: f.emit(ir.OpOffset, p.Type, p, low)}, {v: f.emit(ir.OpSub, ir.I64, high, low)}}}
+}
+
+// start returns the first position of the call whose parenthesis is at pos:
+// that is where go/ssa puts a call, and not where people look for it.
+func (f *funcLower) start(pos token.Pos) token.Pos {
+	at := pos
+	for _, u := range f.l.b.order {
+		for _, t := range f.l.b.part(u).trees {
+			for _, d := range t.Decls {
+				if d.Pos() > pos || pos >= d.End() {
+					continue
+				}
+				ast.Inspect(d, func(n ast.Node) bool {
+					if c, ok := n.(*ast.CallExpr); ok && c.Lparen == pos {
+						at = c.Pos()
+					}
+					return at == pos
+				})
+			}
+		}
+	}
+	return at
+}

@@ -1,0 +1,292 @@
+package front
+
+import (
+	"go/token"
+	"go/types"
+	"math"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// intrinsic says how calls of a function without a compiled body are lowered.
+type intrinsic struct {
+	accepts func(*callSite) bool // nil for always; false: use the dispatch function
+	lower   func(*callSite) val
+}
+
+// callSite is one call of an intrinsic.
+type callSite struct {
+	f      *funcLower
+	in     *ssa.Call
+	fn     *ssa.Function
+	args   []val
+	result types.Type
+}
+
+// arg returns scalar argument i.
+func (c *callSite) arg(i int) *ir.Value {
+	if i < len(c.args) && c.args[i].v != nil {
+		return c.args[i].v
+	}
+	return c.f.int(0)
+}
+
+// intrinsics has a row for each function marked //kiln:intrinsic in package
+// dsl and each function of the stand-ins, by package and name.
+var intrinsics = map[string]*intrinsic{
+	"dsl.Thread.ThreadX":   geometry(ir.OpThread, 0),
+	"dsl.Thread.ThreadY":   geometry(ir.OpThread, 1),
+	"dsl.Thread.ThreadZ":   geometry(ir.OpThread, 2),
+	"dsl.Thread.BlockX":    geometry(ir.OpBlock, 0),
+	"dsl.Thread.BlockY":    geometry(ir.OpBlock, 1),
+	"dsl.Thread.BlockZ":    geometry(ir.OpBlock, 2),
+	"dsl.Thread.BlockDimX": geometry(ir.OpBlockDim, 0),
+	"dsl.Thread.BlockDimY": geometry(ir.OpBlockDim, 1),
+	"dsl.Thread.BlockDimZ": geometry(ir.OpBlockDim, 2),
+	"dsl.Thread.GridDimX":  geometry(ir.OpGridDim, 0),
+	"dsl.Thread.GridDimY":  geometry(ir.OpGridDim, 1),
+	"dsl.Thread.GridDimZ":  geometry(ir.OpGridDim, 2),
+	"dsl.Thread.Lane":      direct(ir.OpLane),
+	"dsl.Thread.Warp":      direct(ir.OpWarp),
+	"dsl.Thread.WarpSize":  direct(ir.OpWarpSize),
+	"dsl.Thread.Sync":      direct(ir.OpBarrier),
+	"dsl.Thread.SyncWarp":  direct(ir.OpWarpBarrier),
+
+	"dsl.Shared": {lower: sharedObject},
+
+	"dsl.F32": {lower: convertTo},
+	"dsl.F64": {lower: convertTo},
+	"dsl.To":  {lower: convertTo},
+
+	"dsl.Sqrt":      direct(ir.OpSqrt),
+	"dsl.Abs":       direct(ir.OpAbs),
+	"dsl.Floor":     direct(ir.OpFloor),
+	"dsl.Ceil":      direct(ir.OpCeil),
+	"dsl.Trunc":     direct(ir.OpTrunc),
+	"dsl.RoundEven": direct(ir.OpRint),
+	"dsl.Copysign":  direct(ir.OpCopysign),
+	"dsl.Min":       direct(ir.OpMin),
+	"dsl.Max":       direct(ir.OpMax),
+	"dsl.FMA":       direct(ir.OpFMA),
+	"dsl.FMA32":     direct(ir.OpFMA),
+	"dsl.FMA64":     direct(ir.OpFMA),
+
+	"dsl.Shuffle":     direct(ir.OpShflIdx),
+	"dsl.ShuffleUp":   direct(ir.OpShflUp),
+	"dsl.ShuffleDown": direct(ir.OpShflDown),
+	"dsl.ShuffleXor":  direct(ir.OpShflXor),
+	"dsl.Ballot":      direct(ir.OpBallot),
+	"dsl.Any":         direct(ir.OpAny),
+	"dsl.All":         direct(ir.OpAll),
+
+	"dsl.AtomicAdd":  atomicOp(ir.OpAtomicAdd),
+	"dsl.AtomicMin":  {accepts: intPointee, lower: atomicOp(ir.OpAtomicMin).lower},
+	"dsl.AtomicMax":  {accepts: intPointee, lower: atomicOp(ir.OpAtomicMax).lower},
+	"dsl.AtomicAnd":  atomicOp(ir.OpAtomicAnd),
+	"dsl.AtomicOr":   atomicOp(ir.OpAtomicOr),
+	"dsl.AtomicXor":  atomicOp(ir.OpAtomicXor),
+	"dsl.AtomicExch": atomicOp(ir.OpAtomicExch),
+	"dsl.AtomicCAS":  {lower: atomicCAS},
+
+	"math.Sqrt":            direct(ir.OpSqrt),
+	"math.Abs":             direct(ir.OpAbs),
+	"math.Floor":           direct(ir.OpFloor),
+	"math.Ceil":            direct(ir.OpCeil),
+	"math.Trunc":           direct(ir.OpTrunc),
+	"math.RoundToEven":     direct(ir.OpRint),
+	"math.Copysign":        direct(ir.OpCopysign),
+	"math.FMA":             direct(ir.OpFMA),
+	"math.Float32bits":     direct(ir.OpBitcast),
+	"math.Float32frombits": direct(ir.OpBitcast),
+	"math.Float64bits":     direct(ir.OpBitcast),
+	"math.Float64frombits": direct(ir.OpBitcast),
+	"math.Inf":             {lower: mathInf},
+	"math.NaN":             {lower: mathNaN},
+	"math.IsNaN":           {lower: mathIsNaN},
+	"math.IsInf":           {lower: mathIsInf},
+	"math.Signbit":         {lower: mathSignbit},
+
+	"bits.LeadingZeros":    counted(ir.OpClz),
+	"bits.LeadingZeros32":  counted(ir.OpClz),
+	"bits.LeadingZeros64":  counted(ir.OpClz),
+	"bits.TrailingZeros":   counted(ir.OpCtz),
+	"bits.TrailingZeros32": counted(ir.OpCtz),
+	"bits.TrailingZeros64": counted(ir.OpCtz),
+	"bits.OnesCount":       counted(ir.OpPopcount),
+	"bits.OnesCount32":     counted(ir.OpPopcount),
+	"bits.OnesCount64":     counted(ir.OpPopcount),
+	"bits.Len":             {lower: bitLen},
+	"bits.Len32":           {lower: bitLen},
+	"bits.Len64":           {lower: bitLen},
+	"bits.RotateLeft":      {lower: rotateLeft},
+	"bits.RotateLeft32":    {lower: rotateLeft},
+	"bits.RotateLeft64":    {lower: rotateLeft},
+	"bits.Mul64":           {lower: mul64},
+
+	"float16.Float16.Float32": {lower: convertTo},
+	"float16.Float16.Bits":    direct(ir.OpBitcast),
+	"float16.Fromfloat32":     {lower: convertTo},
+	"float16.Frombits":        direct(ir.OpBitcast),
+}
+
+// direct is an operation on the arguments as they are; a Thread among them
+// consists of no values.
+func direct(op ir.Op) *intrinsic {
+	return &intrinsic{lower: func(c *callSite) val {
+		var args []*ir.Value
+		for _, a := range c.args {
+			args = a.flatten(args)
+		}
+		t := scalarType(c.result)
+		if t == nil {
+			c.f.emit(op, ir.Void, args...)
+			return val{}
+		}
+		return val{v: c.f.emit(op, t, args...)}
+	}}
+}
+
+func geometry(op ir.Op, axis uint64) *intrinsic {
+	return &intrinsic{lower: func(c *callSite) val {
+		return val{v: c.f.emitImm(op, ir.I64, axis)}
+	}}
+}
+
+func convertTo(c *callSite) val {
+	x, t := c.arg(0), scalarType(c.result)
+	if x.Type == t {
+		return val{v: x}
+	}
+	return val{v: c.f.emit(ir.OpConvert, t, x)}
+}
+
+// counted is an operation that counts bits: its result is an int.
+func counted(op ir.Op) *intrinsic {
+	return &intrinsic{lower: func(c *callSite) val { return val{v: c.f.countBits(op, c.arg(0))} }}
+}
+
+func (f *funcLower) countBits(op ir.Op, x *ir.Value) *ir.Value {
+	return f.emit(ir.OpConvert, ir.I64, f.emit(op, x.Type, x))
+}
+
+func bitLen(c *callSite) val {
+	x := c.arg(0)
+	return val{v: c.f.emit(ir.OpSub, ir.I64, c.f.int(int64(x.Type.Bits())), c.f.countBits(ir.OpClz, x))}
+}
+
+// rotateLeft is x<<s | x>>(n-s) with s the count modulo n; a shift by n is 0.
+func rotateLeft(c *callSite) val {
+	f, x := c.f, c.arg(0)
+	n := uint64(x.Type.Bits())
+	s := f.emit(ir.OpAnd, ir.U64, f.emit(ir.OpConvert, ir.U64, c.arg(1)), f.konst(ir.U64, n-1))
+	left := f.emit(ir.OpShl, x.Type, x, s)
+	right := f.emit(ir.OpShr, x.Type, x, f.emit(ir.OpSub, ir.U64, f.konst(ir.U64, n), s))
+	return val{v: f.emit(ir.OpOr, x.Type, left, right)}
+}
+
+func mul64(c *callSite) val {
+	hi := c.f.emit(ir.OpMulHi, ir.U64, c.arg(0), c.arg(1))
+	return val{parts: []val{{v: hi}, {v: c.f.emit(ir.OpMul, ir.U64, c.arg(0), c.arg(1))}}}
+}
+
+func (f *funcLower) float(x float64) *ir.Value { return f.konst(ir.F64, math.Float64bits(x)) }
+
+func mathInf(c *callSite) val {
+	f := c.f
+	positive := f.emit(ir.OpGe, ir.Bool, c.arg(0), f.int(0))
+	return val{v: f.emit(ir.OpSelect, ir.F64, positive, f.float(math.Inf(1)), f.float(math.Inf(-1)))}
+}
+
+func mathNaN(c *callSite) val { return val{v: c.f.float(math.NaN())} }
+
+func mathIsNaN(c *callSite) val {
+	return val{v: c.f.emit(ir.OpNe, ir.Bool, c.arg(0), c.arg(0))}
+}
+
+func mathIsInf(c *callSite) val {
+	f, x, sign := c.f, c.arg(0), c.arg(1)
+	both := func(cmp ir.Op, limit float64) *ir.Value {
+		wanted := f.emit(cmp, ir.Bool, sign, f.int(0))
+		return f.emit(ir.OpAnd, ir.Bool, wanted, f.emit(ir.OpEq, ir.Bool, x, f.float(limit)))
+	}
+	return val{v: f.emit(ir.OpOr, ir.Bool, both(ir.OpGe, math.Inf(1)), both(ir.OpLe, math.Inf(-1)))}
+}
+
+func mathSignbit(c *callSite) val {
+	f := c.f
+	return val{v: f.emit(ir.OpLt, ir.Bool, f.emit(ir.OpBitcast, ir.I64, c.arg(0)), f.int(0))}
+}
+
+func intPointee(c *callSite) bool {
+	t := scalarType(c.result)
+	return t != nil && t.IsInt()
+}
+
+// target returns the pointer operand of an atomic operation.
+func (c *callSite) target() *ir.Value {
+	p := c.args[0].v
+	if p == nil || !p.Type.IsPtr() || p.Type.Space == ir.Local {
+		c.f.report(diag.AtomicOperand, "%s on a local variable", c.fn.Origin().Name())
+		return nil
+	}
+	return p
+}
+
+func atomicOp(op ir.Op) *intrinsic {
+	return &intrinsic{lower: func(c *callSite) val {
+		p := c.target()
+		if p == nil {
+			return badVal
+		}
+		return val{v: c.f.emit(op, p.Type.Elem, p, c.arg(1))}
+	}}
+}
+
+// atomicCAS compares bits, of floats too.
+func atomicCAS(c *callSite) val {
+	p := c.target()
+	if p == nil {
+		return badVal
+	}
+	return val{v: c.f.emit(ir.OpAtomicCAS, p.Type.Elem, p, c.arg(1), c.arg(2))}
+}
+
+// sharedKey identifies a shared object: the same call with the same type is
+// the same object, wherever the function around it is inlined.
+type sharedKey struct {
+	pos token.Pos
+	t   *ir.Type
+}
+
+type sharedLine struct {
+	file string
+	line int
+	t    *ir.Type
+}
+
+func sharedObject(c *callSite) val {
+	f, l := c.f, c.f.l
+	elem := deref(c.result)
+	t := memType(elem)
+	if t == nil {
+		f.report(diag.SharedType, "shared memory of type %s", typeName(elem))
+		return badVal
+	}
+	key := sharedKey{c.in.Pos(), t}
+	n, ok := l.shared[key]
+	if !ok {
+		p := l.b.fset.Position(key.pos)
+		line := sharedLine{p.Filename, p.Line, t}
+		if first, taken := l.lines[line]; taken && first != key.pos {
+			f.report(diag.SharedTwice, "second dsl.Shared of type %s on this line", typeName(elem))
+		}
+		l.lines[line] = key.pos
+		n = len(l.m.Shared)
+		l.shared[key] = n
+		l.m.Shared = append(l.m.Shared, &ir.Object{Name: "shared", Type: t})
+	}
+	return val{v: f.emitImm(ir.OpShared, ir.PtrTo(ir.Shared, t), uint64(n))}
+}

@@ -1,0 +1,123 @@
+package front
+
+import (
+	"go/ast"
+	"go/types"
+
+	"github.com/gokiln/kiln/compiler/diag"
+)
+
+// kernel checks the declaration of a kernel.
+func (c *subsetChecker) kernel(n *ast.FuncDecl) {
+	switch {
+	case n.Recv != nil:
+		c.report(n.Name, diag.KernelForm, "kernel %s is a method", n.Name.Name)
+		return
+	case n.Body == nil:
+		c.report(n.Name, diag.KernelForm, "kernel %s has no body", n.Name.Name)
+	}
+	if n.Type.Results != nil && len(n.Type.Results.List) > 0 {
+		c.report(n.Type.Results, diag.HasResult, "kernel %s returns a value", n.Name.Name)
+	}
+	c.kernelParams(n)
+	c.kernelTypeParams(n)
+}
+
+func (c *subsetChecker) kernelParams(n *ast.FuncDecl) {
+	params := n.Type.Params.List
+	if len(params) == 0 {
+		c.report(n.Name, diag.FirstParam, "kernel %s has no dsl.Thread parameter", n.Name.Name)
+		return
+	}
+	for i, f := range params {
+		t := c.b.info.TypeOf(f.Type)
+		if t == nil || t == types.Typ[types.Invalid] {
+			continue // a type error, reported as such
+		}
+		if i == 0 && !isThread(t) {
+			c.report(f.Type, diag.FirstParam, "first parameter of kernel %s is %s, not dsl.Thread", n.Name.Name, typeName(t))
+			continue
+		}
+		if _, ok := f.Type.(*ast.Ellipsis); ok {
+			c.report(f.Type, diag.KernelForm, "kernel %s is variadic", n.Name.Name)
+			continue
+		}
+		if i == 0 && len(f.Names) <= 1 {
+			continue
+		}
+		if why := badParam(t); why != "" {
+			c.report(f.Type, diag.ParamType, "parameter of kernel %s is %s", n.Name.Name, why)
+		}
+	}
+}
+
+// kernelTypeParams reports type parameters that a launch could not infer.
+func (c *subsetChecker) kernelTypeParams(n *ast.FuncDecl) {
+	if n.Type.TypeParams == nil {
+		return
+	}
+	used := map[types.Object]bool{}
+	ast.Inspect(n.Type.Params, func(x ast.Node) bool {
+		if id, ok := x.(*ast.Ident); ok {
+			used[c.b.info.Uses[id]] = true
+		}
+		return true
+	})
+	for _, f := range n.Type.TypeParams.List {
+		for _, id := range f.Names {
+			if !used[c.b.info.Defs[id]] {
+				c.report(id, diag.Uninferable, "type parameter %s of %s cannot be inferred", id.Name, n.Name.Name)
+			}
+		}
+	}
+}
+
+func isThread(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Name() == "Thread" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == dslPath
+}
+
+// badParam says what is wrong with the type of a kernel parameter, "" if
+// nothing is. Type parameters pass: their instances are checked.
+func badParam(t types.Type) string {
+	if s, ok := t.Underlying().(*types.Slice); ok && !isTypeParam(t) {
+		elem := s.Elem()
+		if _, ok := elem.Underlying().(*types.Slice); ok && !isTypeParam(elem) {
+			return typeName(t) + ", a slice of slices"
+		}
+		if isTypeParam(elem) || scalarType(elem) != nil {
+			return ""
+		}
+		return typeName(t) + ", a slice of what is not a number"
+	}
+	if isTypeParam(t) || scalarType(t) != nil {
+		return ""
+	}
+	what := map[string]string{
+		"*types.Pointer": "a pointer", "*types.Signature": "a function", "*types.Struct": "a struct", "*types.Array": "an array",
+		"*types.Interface": "an interface", "*types.Map": "a map", "*types.Chan": "a channel", "*types.Basic": "not a number or bool",
+	}[kindName(t.Underlying())]
+	if isThread(t) {
+		what = "a second thread"
+	}
+	return typeName(t) + ", " + what
+}
+
+func isTypeParam(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.TypeParam)
+	return ok
+}
+
+// signature returns the type of a kernel after the check, nil if it has none.
+func (b *build) signature(u *unit, k *decl) *types.Signature {
+	p := b.parts[u]
+	if p == nil || p.pkg == nil {
+		return nil
+	}
+	obj := p.pkg.Scope().Lookup(k.name)
+	if obj == nil {
+		return nil
+	}
+	sig, _ := obj.Type().(*types.Signature)
+	return sig
+}

@@ -1,0 +1,230 @@
+package front
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/gokiln/kiln/dsl"
+)
+
+// Import paths that the compiler itself provides.
+const (
+	dslPath     = "github.com/gokiln/kiln/dsl"
+	mathPath    = "math"
+	bitsPath    = "math/bits"
+	float16Path = "github.com/x448/float16"
+)
+
+// Libraries are split into declarations by looking at lines only, which
+// gofmt makes reliable, and each declaration is parsed when a kernel first
+// reaches it. Both happen once in a process.
+var libraries = map[string]func() *unit{
+	dslPath:     sync.OnceValue(loadDSL),
+	mathPath:    sync.OnceValue(func() *unit { return standIn(mathPath, "math", mathSource) }),
+	bitsPath:    sync.OnceValue(func() *unit { return standIn(bitsPath, "bits", bitsSource) }),
+	float16Path: sync.OnceValue(func() *unit { return standIn(float16Path, "float16", float16Source) }),
+}
+
+// threadType replaces the declaration of dsl.Thread, whose field belongs to
+// the host.
+const threadType = "type Thread struct{}"
+
+func loadDSL() *unit {
+	u := newLib(dslPath, "dsl")
+	api := dsl.API()
+	names, err := fs.Glob(api, "*.go")
+	if err != nil {
+		panic(fmt.Sprintf("package dsl does not carry its source: %v", err))
+	}
+	for i, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := fs.ReadFile(api, name)
+		if err != nil {
+			panic(fmt.Sprintf("package dsl does not carry its source: %v", err))
+		}
+		u.split(path.Join(dslPath, name), i, string(text))
+	}
+	return u
+}
+
+// standIn makes a unit of a text in which every function is an intrinsic.
+func standIn(path, name, text string) *unit {
+	u := newLib(path, name)
+	u.split(path+"/"+name+".go", 0, text)
+	for _, d := range u.decls {
+		d.marks.intrinsic = true
+	}
+	for _, ms := range u.methods {
+		for _, d := range ms {
+			d.marks.intrinsic = true
+		}
+	}
+	return u
+}
+
+func newLib(path, name string) *unit {
+	return &unit{path: path, name: name, lib: true, decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
+}
+
+// splitter cuts one library file.
+type splitter struct {
+	u     *unit
+	f     *file
+	text  string
+	marks marks
+	ord   int
+}
+
+func (u *unit) split(name string, ord int, text string) {
+	s := &splitter{u: u, text: text}
+	s.f = &file{name: name, ord: ord, pkg: ast.NewIdent(u.name)}
+	s.f.loadOnce = sync.OnceFunc(func() { s.f.readImports(text) })
+	s.run()
+}
+
+// readImports parses the head of a library file.
+func (f *file) readImports(text string) {
+	tree, tok, err := parseFile(f.name, []byte(text), parser.ImportsOnly)
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", f.name, err))
+	}
+	f.tok = tok
+	for _, s := range tree.Imports {
+		f.imports = append(f.imports, newImport(s))
+	}
+}
+
+// run finds the lines that begin declarations. A declaration ends at the first
+// line that closes it in column 0, or on its first line.
+func (s *splitter) run() {
+	line, at := 0, 0
+	start, startLine := -1, 0
+	flush := func(end int) {
+		if start >= 0 {
+			s.declare(s.text[start:end], startLine)
+			start = -1
+		}
+	}
+	for at < len(s.text) {
+		end := strings.IndexByte(s.text[at:], '\n')
+		if end < 0 {
+			end = len(s.text) - at - 1
+		}
+		text := s.text[at : at+end+1]
+		line++
+		switch {
+		case strings.HasPrefix(text, "//"):
+			flush(at)
+			s.marks.add(text)
+		case strings.HasPrefix(text, "func "), strings.HasPrefix(text, "type "),
+			strings.HasPrefix(text, "const "), strings.HasPrefix(text, "var "):
+			flush(at)
+			start, startLine = at, line
+		case strings.HasPrefix(text, "import "), strings.HasPrefix(text, "package "):
+			s.marks = marks{}
+		}
+		at += end + 1
+	}
+	flush(len(s.text))
+}
+
+var (
+	funcHead  = regexp.MustCompile(`^func (?:\((?:\w+ )?\*?(\w+)[^)]*\) )?(\w+)`)
+	otherHead = regexp.MustCompile(`^(type|const|var) (\w+(?:, \w+)*)`)
+	groupLine = regexp.MustCompile(`(?m)^\t(\w+(?:, \w+)*)`)
+)
+
+// declare records the names of one declaration.
+func (s *splitter) declare(text string, line int) {
+	marks := s.marks
+	s.marks = struct{ kernel, intrinsic, dispatch bool }{}
+	if s.u.lib && strings.HasPrefix(text, "type Thread ") {
+		text = threadType
+	}
+	if m := funcHead.FindStringSubmatch(text); m != nil {
+		if marks.intrinsic || s.u.path != dslPath || marks.dispatch {
+			text = signature(text)
+		}
+		s.add([]string{m[2]}, m[1], text, line, marks)
+		return
+	}
+	var names []string
+	if m := otherHead.FindStringSubmatch(text); m != nil {
+		names = strings.Split(m[2], ", ")
+	} else {
+		for _, m := range groupLine.FindAllStringSubmatch(text, -1) {
+			names = append(names, strings.Split(m[1], ", ")...)
+		}
+	}
+	s.add(names, "", text, line, marks)
+}
+
+// add records a text under its names. The names of a group share one parse but
+// are declarations of their own.
+func (s *splitter) add(names []string, recv, text string, line int, marks marks) {
+	parsed := sync.OnceValues(func() (*ast.File, *token.File) { return parseDecl(s.f.name, s.u.name, text, line) })
+	for _, name := range names {
+		s.ord++
+		d := &decl{file: s.f, ord: s.ord, name: name, recv: recv, marks: marks}
+		d.parse = sync.OnceFunc(func() {
+			tree, tok := parsed()
+			d.tok = tok
+			d.extract(tree)
+		})
+		s.u.add(d)
+	}
+}
+
+// extract takes the part of the parsed text that declares d.
+func (d *decl) extract(tree *ast.File) {
+	scratch := &unit{decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
+	for _, n := range tree.Decls {
+		scratch.addDecl(d.file, tree, n)
+	}
+	from := scratch.decls[d.name]
+	if d.recv != "" {
+		from = scratch.methods[d.recv][d.name]
+	}
+	if from == nil {
+		panic(fmt.Sprintf("%s: declaration of %s is not where the splitter saw it", d.file.name, d.name))
+	}
+	d.node, d.refs, d.isVar = from.node, from.refs, from.isVar
+}
+
+// parseDecl parses one declaration with the positions it has in its file.
+func parseDecl(name, pkg, text string, line int) (*ast.File, *token.File) {
+	head := "package " + pkg + ";"
+	tree, tok, err := parseFile(name, []byte(head+text), 0)
+	if err != nil {
+		panic(fmt.Sprintf("%s:%d: %v", name, line, err))
+	}
+	tok.AddLineColumnInfo(len(head), name, line, 1)
+	return tree, tok
+}
+
+// signature cuts the body off a function.
+func signature(text string) string {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		case '{':
+			if depth == 0 {
+				return text[:i]
+			}
+		}
+	}
+	return text
+}

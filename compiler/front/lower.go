@@ -1,0 +1,188 @@
+package front
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// lowerer turns the SSA form of a kernel into an IR module.
+type lowerer struct {
+	b         *build
+	m         *ir.Module
+	instances map[string]*funcInstance
+	depth     map[*ssa.Function]int
+	names     map[string]int
+	rows      map[*ssa.Function]*callee
+	pos       map[token.Pos]int
+	shared    map[sharedKey]int
+	lines     map[sharedLine]token.Pos
+	pure      map[types.Type]bool
+}
+
+// funcInstance is a function specialised for the shapes of its arguments.
+type funcInstance struct {
+	out    *ir.Func
+	result *val // shape of the result, nil if the function never returns
+	busy   bool
+}
+
+// lower makes the module of a kernel.
+func (b *build) lower(u *unit, fn *ssa.Function) *ir.Module {
+	l := &lowerer{
+		b:         b,
+		m:         &ir.Module{Name: u.path + "." + b.inst.kernel.name},
+		instances: map[string]*funcInstance{},
+		depth:     map[*ssa.Function]int{},
+		names:     map[string]int{},
+		rows:      map[*ssa.Function]*callee{},
+		pos:       map[token.Pos]int{},
+		shared:    map[sharedKey]int{},
+		lines:     map[sharedLine]token.Pos{},
+	}
+	l.kernel(fn)
+	return l.m
+}
+
+func (l *lowerer) kernel(fn *ssa.Function) {
+	f := l.newFunc(fn, l.b.inst.kernel.name)
+	f.out.Kernel = true
+	decl := l.b.inst.kernel.node.(*ast.FuncDecl)
+	var at []ast.Expr // type expression of each parameter
+	for _, p := range decl.Type.Params.List {
+		for range max(len(p.Names), 1) {
+			at = append(at, p.Type)
+		}
+	}
+	for i, p := range fn.Params {
+		if isThread(p.Type()) {
+			f.env[p] = val{}
+			continue
+		}
+		if why := badParam(p.Type()); why != "" {
+			l.b.report(at[i].Pos(), diag.ParamType, "", "parameter of kernel %s is %s", decl.Name.Name, why)
+			f.env[p] = badVal
+			continue
+		}
+		f.env[p] = f.kernelParam(p, i)
+	}
+	l.depth[fn]++
+	f.body()
+	l.depth[fn]--
+}
+
+func (f *funcLower) kernelParam(p *ssa.Parameter, i int) val {
+	name := p.Name()
+	if name == "" || name == "_" {
+		name = fmt.Sprintf("arg%d", i)
+	}
+	a := ir.Arg{Name: name, Go: typeName(p.Type())}
+	var v val
+	if s, ok := p.Type().Underlying().(*types.Slice); ok && scalarType(p.Type()) == nil {
+		a.Kind, a.Elem = ir.ArgSlice, scalarType(s.Elem())
+		v.parts = []val{{v: f.out.NewParam(ir.PtrTo(ir.Global, a.Elem))}, {v: f.out.NewParam(ir.I64)}}
+	} else {
+		a.Elem = scalarType(p.Type())
+		v.v = f.out.NewParam(a.Elem)
+	}
+	f.out.Args = append(f.out.Args, a)
+	return v
+}
+
+// newFunc adds an IR function under a name not yet used.
+func (l *lowerer) newFunc(fn *ssa.Function, name string) *funcLower {
+	n := l.names[name]
+	l.names[name]++
+	if n > 0 {
+		name = fmt.Sprintf("%s.%d", name, n)
+	}
+	return &funcLower{l: l, fn: fn, out: l.m.NewFunc(name), env: make(map[ssa.Value]val, 32)}
+}
+
+// funcName is the name of a helper function in IR: package, receiver, name.
+func funcName(fn *ssa.Function) string {
+	name := fn.Name()
+	if o := fn.Origin(); o != nil {
+		name = o.Name()
+	}
+	if recv := fn.Signature.Recv(); recv != nil {
+		if n, ok := types.Unalias(deref(recv.Type())).(*types.Named); ok {
+			name = n.Obj().Name() + "." + name
+		}
+	}
+	if p := pkgOf(fn); p != nil {
+		name = p.Name() + "." + name
+	}
+	return strings.NewReplacer(" ", "", "(", "", ")", "", ",", ".", ":", ".", "!", ".", "*", "").Replace(name)
+}
+
+func pkgOf(fn *ssa.Function) *types.Package {
+	if o := fn.Origin(); o != nil {
+		fn = o
+	}
+	if fn.Pkg != nil {
+		return fn.Pkg.Pkg
+	}
+	if fn.Object() != nil {
+		return fn.Object().Pkg()
+	}
+	if fn.Parent() != nil {
+		return pkgOf(fn.Parent())
+	}
+	return nil
+}
+
+// maxNesting bounds how often a function may be in the middle of being
+// specialised: function literals could otherwise nest without end.
+const maxNesting = 16
+
+// instance returns the function fn specialised for arguments of these shapes,
+// nil if fn is already being specialised for them, which is recursion.
+func (l *lowerer) instance(fn *ssa.Function, args, captured []val) *funcInstance {
+	key := fmt.Sprintf("%p %s | %s", fn, shapeOf(args...), shapeOf(captured...))
+	in := l.instances[key]
+	if in != nil {
+		if in.busy {
+			return nil
+		}
+		return in
+	}
+	if l.depth[fn] >= maxNesting {
+		return nil
+	}
+	f := l.newFunc(fn, funcName(fn))
+	in = &funcInstance{out: f.out, busy: true}
+	l.instances[key] = in
+	for i, p := range fn.Params {
+		f.env[p] = args[i].rebuild(f.out.NewParam)
+	}
+	for i, p := range fn.FreeVars {
+		f.env[p] = captured[i].rebuild(f.out.NewParam)
+	}
+	l.depth[fn]++
+	f.body()
+	l.depth[fn]--
+	in.result, in.busy = f.result, false
+	return in
+}
+
+// position returns the index of pos in the module's table.
+func (l *lowerer) position(pos token.Pos) int {
+	if !pos.IsValid() {
+		return 0
+	}
+	if i, ok := l.pos[pos]; ok {
+		return i
+	}
+	p := l.b.fset.Position(pos)
+	i := l.m.AddPos(ir.Pos{File: p.Filename, Line: p.Line, Col: p.Column})
+	l.pos[pos] = i
+	return i
+}

@@ -1,0 +1,226 @@
+package front
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// alloc makes a variable. Objects are created in the entry block, so that a
+// loop does not make new ones, and cleared where Go makes the variable.
+func (f *funcLower) alloc(a *ssa.Alloc) val {
+	t := deref(a.Type())
+	if setOnce(a) {
+		return val{cell: &val{bad: true}} // the store fills it in
+	}
+	return f.object(t, a, nil, !setNext(a))
+}
+
+// setNext reports whether the instruction after a sets the whole variable,
+// which saves clearing it.
+func setNext(a *ssa.Alloc) bool {
+	instrs := a.Block().Instrs
+	for i, in := range instrs[:len(instrs)-1] {
+		if in == a {
+			st, ok := instrs[i+1].(*ssa.Store)
+			return ok && st.Addr == a
+		}
+	}
+	return false
+}
+
+// object makes the variable at path in a, of type t.
+func (f *funcLower) object(t types.Type, a *ssa.Alloc, path []int, clear bool) val {
+	if s := scalarType(t); s != nil {
+		p := f.local(s)
+		if clear {
+			f.emit(ir.OpStore, ir.Void, p, f.konst(s, 0))
+		}
+		return val{v: p}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		out := val{parts: make([]val, u.NumFields())}
+		for i := range out.parts {
+			out.parts[i] = f.object(u.Field(i).Type(), a, extend(path, i), clear)
+		}
+		return out
+	case *types.Array:
+		return f.arrayObject(u, t, a, path, clear)
+	case *types.Slice:
+		return f.sliceObject(u, a, path)
+	case *types.Pointer:
+		return f.pointerObject(u, a, path)
+	}
+	f.report(diag.FuncValue, "variable of type %s changes after a function literal captured it, or its address is taken", typeName(t))
+	return badVal
+}
+
+func extend(path []int, i int) []int { return append(append([]int(nil), path...), i) }
+
+func (f *funcLower) arrayObject(u *types.Array, t types.Type, a *ssa.Alloc, path []int, clear bool) val {
+	if m := memType(t); m != nil {
+		p := f.local(m)
+		if clear {
+			f.emit(ir.OpZero, ir.Void, p)
+		}
+		return val{v: p}
+	}
+	if !hasPointers(t) || u.Len() > maxLeaves {
+		f.report(diag.LargeValue, "variable of type %s is too large", typeName(t))
+		return badVal
+	}
+	out := val{parts: make([]val, u.Len())}
+	for i := range out.parts {
+		out.parts[i] = f.object(u.Elem(), a, extend(path, i), clear)
+	}
+	return out
+}
+
+func (f *funcLower) sliceObject(u *types.Slice, a *ssa.Alloc, path []int) val {
+	elem := memType(u.Elem())
+	if elem == nil {
+		f.report(diag.StoredPointer, "variable of type %s cannot be in memory", typeName(u))
+		return badVal
+	}
+	length := f.local(ir.I64)
+	f.emit(ir.OpStore, ir.Void, length, f.int(0))
+	return val{parts: []val{{v: f.local(ir.PtrTo(f.spaceAt(a, path), elem))}, {v: length}}}
+}
+
+func (f *funcLower) pointerObject(u *types.Pointer, a *ssa.Alloc, path []int) val {
+	elem := memType(u.Elem())
+	if elem == nil {
+		f.report(diag.StoredPointer, "variable of type %s cannot be in memory", typeName(u))
+		return badVal
+	}
+	return val{v: f.local(ir.PtrTo(f.spaceAt(a, path), elem))}
+}
+
+// local makes an object in the entry block.
+func (f *funcLower) local(t *ir.Type) *ir.Value {
+	v := f.out.NewValue(ir.OpLocal, ir.PtrTo(ir.Local, t))
+	v.Pos = f.l.position(f.at)
+	return f.out.Blocks[0].Append(v)
+}
+
+// load reads a value of type t at addr.
+func (f *funcLower) load(addr val, t types.Type) val {
+	switch {
+	case addr.bad:
+		return badVal
+	case addr.isNil:
+		f.report(diag.NilPointer, "nil is dereferenced")
+		return badVal
+	case addr.cell != nil:
+		return *addr.cell
+	}
+	if scalarType(t) == nil && leaves(t) > maxLeaves {
+		f.report(diag.LargeValue, "value of type %s is too large to be copied", typeName(t))
+		return badVal
+	}
+	return f.loadParts(addr, t)
+}
+
+func (f *funcLower) loadParts(addr val, t types.Type) val {
+	if addr.bad {
+		return badVal
+	}
+	if n, elem := components(t); n >= 0 {
+		out := val{parts: make([]val, n)}
+		for i := range out.parts {
+			out.parts[i] = f.loadParts(f.component(addr, t, i), elem(i))
+		}
+		return out
+	}
+	if _, ok := t.Underlying().(*types.Slice); ok && addr.v == nil {
+		return val{parts: []val{f.loadParts(addr.part(0), types.Typ[types.Int]), f.loadParts(addr.part(1), types.Typ[types.Int])}}
+	}
+	if addr.v == nil {
+		f.report(diag.Unsupported, "value of type %s cannot be read here", typeName(t))
+		return badVal
+	}
+	return val{v: f.emit(ir.OpLoad, addr.v.Type.Elem, addr.v)}
+}
+
+// components returns the number of fields or elements of an aggregate type and
+// their types, -1 for other types.
+func components(t types.Type) (int, func(int) types.Type) {
+	if scalarType(t) != nil {
+		return -1, nil
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		return u.NumFields(), func(i int) types.Type { return u.Field(i).Type() }
+	case *types.Array:
+		return int(u.Len()), func(int) types.Type { return u.Elem() }
+	}
+	return -1, nil
+}
+
+// component returns the address of field or element i of the aggregate of type
+// t at addr.
+func (f *funcLower) component(addr val, t types.Type, i int) val {
+	if addr.bad || addr.isNil {
+		return badVal
+	}
+	if addr.cell != nil {
+		c := addr.cell.part(i)
+		return val{cell: &c}
+	}
+	if addr.v == nil {
+		return addr.part(i)
+	}
+	m := addr.v.Type.Elem
+	if m.Kind == ir.KStruct {
+		return val{v: f.emitImm(ir.OpField, ir.PtrTo(addr.v.Type.Space, m.Elems[i]), uint64(i), addr.v)}
+	}
+	return val{v: f.emit(ir.OpIndex, ir.PtrTo(addr.v.Type.Space, m.Elem), addr.v, f.int(int64(i)))}
+}
+
+// store writes v of type t at addr.
+func (f *funcLower) store(addr, v val, t types.Type) {
+	switch {
+	case addr.bad || v.bad:
+		return
+	case addr.isNil:
+		f.report(diag.NilPointer, "nil is dereferenced")
+		return
+	}
+	if n, elem := components(t); n >= 0 {
+		for i := range n {
+			f.store(f.component(addr, t, i), v.part(i), elem(i))
+		}
+		return
+	}
+	if v.isNil {
+		return // the zero value of a slice or pointer: reading it before it is set has no meaning
+	}
+	if _, ok := t.Underlying().(*types.Slice); ok && addr.v == nil {
+		f.store(addr.part(0), v.part(0), types.Typ[types.Int])
+		f.store(addr.part(1), v.part(1), types.Typ[types.Int])
+		return
+	}
+	if addr.v == nil || v.v == nil || addr.v.Type.Elem != v.v.Type {
+		f.report(diag.MixedSpaces, "%s is stored where pointers to other memory are kept", typeName(t))
+		return
+	}
+	f.emit(ir.OpStore, ir.Void, addr.v, v.v)
+}
+
+// storeInstr lowers a store; the one that sets a variable once defines it.
+func (f *funcLower) storeInstr(s *ssa.Store) {
+	addr, v := f.val(s.Addr), f.val(s.Val)
+	if _, ok := s.Addr.(*ssa.Alloc); ok && addr.cell != nil {
+		*addr.cell = v
+		return
+	}
+	if addr.cell != nil {
+		f.report(diag.Unsupported, "value cannot be changed here")
+		return
+	}
+	f.store(addr, v, s.Val.Type())
+}

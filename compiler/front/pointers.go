@@ -1,0 +1,285 @@
+package front
+
+import (
+	"go/token"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// This file answers questions about pointers from the SSA form alone: which
+// variables are set once, where a pointer comes from, what memory it points to.
+
+// setOnce reports whether variable a gets its value right where it is made and
+// never again, and is only read, here and in function literals. Such a variable
+// needs no memory, even if it is captured or its fields are selected.
+func setOnce(a *ssa.Alloc) bool {
+	var set *ssa.Store
+	for _, r := range *a.Referrers() {
+		if s, ok := r.(*ssa.Store); ok && s.Addr == a {
+			if set != nil || s.Val == a {
+				return false
+			}
+			set = s
+		}
+	}
+	if set == nil || set.Block() != a.Block() || !firstUse(a, set) {
+		return false
+	}
+	return readOnly(a, set, map[ssa.Value]bool{})
+}
+
+// firstUse reports whether set is the first instruction of its block after a
+// that refers to a.
+func firstUse(a *ssa.Alloc, set *ssa.Store) bool {
+	uses := map[ssa.Instruction]bool{}
+	for _, r := range *a.Referrers() {
+		uses[r] = true
+	}
+	after := false
+	for _, in := range a.Block().Instrs {
+		if in == ssa.Instruction(a) {
+			after = true
+		} else if after && uses[in] {
+			return in == ssa.Instruction(set)
+		}
+	}
+	return false
+}
+
+// readOnly reports whether the memory at addr is only read, but for the store
+// set.
+func readOnly(addr ssa.Value, set *ssa.Store, seen map[ssa.Value]bool) bool {
+	if seen[addr] {
+		return true
+	}
+	seen[addr] = true
+	for _, r := range *addr.Referrers() {
+		ok := false
+		switch r := r.(type) {
+		case *ssa.Store:
+			ok = r == set
+		case *ssa.UnOp:
+			ok = r.Op == token.MUL
+		case *ssa.DebugRef:
+			ok = true
+		case *ssa.FieldAddr:
+			ok = readOnly(r, set, seen)
+		case *ssa.IndexAddr:
+			_, fixed := r.Index.(*ssa.Const)
+			ok = fixed && r.X == addr && readOnly(r, set, seen)
+		case *ssa.MakeClosure:
+			ok = capturedReadOnly(r, addr, set, seen)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func capturedReadOnly(m *ssa.MakeClosure, addr ssa.Value, set *ssa.Store, seen map[ssa.Value]bool) bool {
+	fn := m.Fn.(*ssa.Function)
+	for i, b := range m.Bindings {
+		if b == addr && !readOnly(fn.FreeVars[i], set, seen) {
+			return false
+		}
+	}
+	return true
+}
+
+// roots returns the variables of the function that a pointer, slice or function
+// value may point into, or hold pointers to.
+func roots(x ssa.Value) []*ssa.Alloc {
+	r := rooter{seen: map[ssa.Value]bool{}}
+	r.walk(x)
+	return r.out
+}
+
+type rooter struct {
+	seen map[ssa.Value]bool
+	out  []*ssa.Alloc
+}
+
+func (r *rooter) walk(x ssa.Value) {
+	if r.seen[x] || !hasPointers(x.Type()) {
+		return
+	}
+	r.seen[x] = true
+	switch x := x.(type) {
+	case *ssa.Alloc:
+		if setOnce(x) { // held by value
+			eachStore(x, nil, map[ssa.Value]bool{}, func(v ssa.Value, _ []int) { r.walk(v) })
+			return
+		}
+		r.out = append(r.out, x)
+	case *ssa.FieldAddr:
+		r.walk(x.X)
+	case *ssa.IndexAddr:
+		r.walk(x.X)
+	case *ssa.Slice:
+		r.walk(x.X)
+	case *ssa.Field:
+		r.walk(x.X)
+	case *ssa.Index:
+		r.walk(x.X)
+	case *ssa.Extract:
+		r.walk(x.Tuple)
+	case *ssa.ChangeType:
+		r.walk(x.X)
+	case *ssa.SliceToArrayPointer:
+		r.walk(x.X)
+	case *ssa.Phi:
+		for _, e := range x.Edges {
+			r.walk(e)
+		}
+	case *ssa.MakeClosure:
+		for _, b := range x.Bindings {
+			r.walk(b)
+		}
+	case *ssa.Call:
+		for _, a := range x.Call.Args {
+			r.walk(a)
+		}
+	case *ssa.UnOp:
+		if x.Op == token.MUL {
+			r.stored(x.X)
+		}
+	}
+}
+
+// stored follows what was stored in the variable behind addr.
+func (r *rooter) stored(addr ssa.Value) {
+	inner := rooter{seen: map[ssa.Value]bool{}}
+	inner.walk(addr)
+	for _, a := range inner.out {
+		eachStore(a, nil, map[ssa.Value]bool{}, func(v ssa.Value, _ []int) { r.walk(v) })
+	}
+}
+
+// eachStore calls visit for every store to the component at path of the
+// variable at addr, or to something around or inside it, with the path of the
+// component within the stored value.
+func eachStore(addr ssa.Value, path []int, seen map[ssa.Value]bool, visit func(ssa.Value, []int)) {
+	if seen[addr] || addr.Referrers() == nil {
+		return
+	}
+	seen[addr] = true
+	for _, r := range *addr.Referrers() {
+		switch r := r.(type) {
+		case *ssa.Store:
+			if r.Addr == addr {
+				visit(r.Val, path)
+			}
+		case *ssa.FieldAddr:
+			if len(path) == 0 {
+				eachStore(r, nil, seen, visit)
+			} else if path[0] == r.Field {
+				eachStore(r, path[1:], seen, visit)
+			}
+		case *ssa.IndexAddr:
+			if r.X == addr {
+				eachStore(r, path[min(1, len(path)):], seen, visit)
+			}
+		case *ssa.MakeClosure:
+			for i, b := range r.Bindings {
+				if b == addr {
+					eachStore(r.Fn.(*ssa.Function).FreeVars[i], path, seen, visit)
+				}
+			}
+		case *ssa.Call:
+			if fn := r.Call.StaticCallee(); fn != nil {
+				for i, a := range r.Call.Args {
+					if a == addr && i < len(fn.Params) {
+						eachStore(fn.Params[i], path, seen, visit)
+					}
+				}
+			}
+		}
+	}
+}
+
+// spaceAt predicts the memory that the pointer at path of variable a will point
+// to, from what is stored there. A wrong guess is reported by the store.
+func (f *funcLower) spaceAt(a *ssa.Alloc, path []int) ir.Space {
+	space, found := ir.Global, false
+	eachStore(a, path, map[ssa.Value]bool{}, func(v ssa.Value, path []int) {
+		if s, ok := f.spaceOf(v, path, map[ssa.Value]bool{}); ok && !found {
+			space, found = s, true
+		}
+	})
+	return space
+}
+
+func (f *funcLower) spaceOf(x ssa.Value, path []int, seen map[ssa.Value]bool) (ir.Space, bool) {
+	if v, ok := f.env[x]; ok {
+		return v.spaceAt(path)
+	}
+	if seen[x] {
+		return 0, false
+	}
+	seen[x] = true
+	switch x := x.(type) {
+	case *ssa.Alloc:
+		return ir.Local, true
+	case *ssa.FieldAddr:
+		return f.spaceOf(x.X, nil, seen)
+	case *ssa.IndexAddr:
+		return f.spaceOf(x.X, nil, seen)
+	case *ssa.Slice:
+		return f.spaceOf(x.X, nil, seen)
+	case *ssa.ChangeType:
+		return f.spaceOf(x.X, path, seen)
+	case *ssa.Field:
+		return f.spaceOf(x.X, append([]int{x.Field}, path...), seen)
+	case *ssa.Phi:
+		for _, e := range x.Edges {
+			if s, ok := f.spaceOf(e, path, seen); ok {
+				return s, true
+			}
+		}
+	case *ssa.UnOp:
+		return f.spaceLoaded(x.X, path, seen)
+	case *ssa.Call:
+		if c := f.l.callee(x.Call.StaticCallee()); c != nil && c.key == "dsl.Shared" {
+			return ir.Shared, true
+		}
+	}
+	return 0, false
+}
+
+// spaceLoaded finds the space of a pointer that is read from a local variable.
+func (f *funcLower) spaceLoaded(addr ssa.Value, path []int, seen map[ssa.Value]bool) (space ir.Space, ok bool) {
+	if fa, isField := addr.(*ssa.FieldAddr); isField {
+		return f.spaceLoaded(fa.X, append([]int{fa.Field}, path...), seen)
+	}
+	if v, known := f.env[addr]; known && v.cell != nil {
+		return v.cell.spaceAt(path)
+	}
+	eachStore(addr, path, map[ssa.Value]bool{}, func(v ssa.Value, path []int) {
+		if !ok {
+			space, ok = f.spaceOf(v, path, seen)
+		}
+	})
+	return space, ok
+}
+
+// spaceAt returns the space of the first pointer at path of a lowered value.
+func (v val) spaceAt(path []int) (ir.Space, bool) {
+	for _, i := range path {
+		if v.cell != nil {
+			v = *v.cell
+		}
+		v = v.part(i)
+	}
+	for _, leaf := range v.flatten(nil) {
+		if leaf.Type.IsPtr() {
+			return leaf.Type.Space, true
+		}
+	}
+	return 0, false
+}
+
+// escapes reports whether x points to a variable of the function itself.
+func escapes(x ssa.Value) bool { return len(roots(x)) > 0 }

@@ -1,0 +1,224 @@
+package front
+
+import (
+	"errors"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/diag"
+)
+
+// reach marks d and all that it refers to. Reachability is syntactic: methods
+// are reached when their type is and some reached code selects their name.
+func (b *build) reach(d *decl) {
+	work := []*decl{d}
+	for len(work) > 0 {
+		d := work[len(work)-1]
+		work = work[:len(work)-1]
+		for ; d != nil; d = d.next {
+			if !b.seen[d] {
+				b.seen[d] = true
+				work = b.visit(d, work)
+			}
+		}
+	}
+}
+
+// visit takes d into its part and appends what it refers to.
+func (b *build) visit(d *decl, work []*decl) []*decl {
+	d.load()
+	if d.file.loadOnce != nil {
+		d.file.loadOnce()
+	}
+	b.addFile(d.tok)
+	b.addFile(d.file.tok)
+	p := b.part(d.unit)
+	p.fresh = append(p.fresh, d)
+	work = b.visitRefs(d, work)
+	if d.recv == "" && d.unit.methods[d.name] != nil {
+		b.receiver = append(b.receiver, d)
+		for name, m := range d.unit.methods[d.name] {
+			if b.fields[name] {
+				work = append(work, m)
+			}
+		}
+	}
+	return work
+}
+
+func (b *build) visitRefs(d *decl, work []*decl) []*decl {
+	for _, id := range d.refs.names {
+		work = b.name(d, id, work)
+	}
+	for _, id := range d.refs.weak {
+		if t := d.unit.decls[id.Name]; t != nil && !t.isVar && t.marks == (marks{}) && isConst(t) {
+			work = append(work, t)
+		}
+	}
+	for _, s := range d.refs.sels {
+		work = b.selected(d, s, work)
+	}
+	for _, name := range d.refs.fields {
+		if !b.fields[name] {
+			b.fields[name] = true
+			for _, t := range b.receiver {
+				if m := t.unit.methods[t.name][name]; m != nil {
+					work = append(work, m)
+				}
+			}
+		}
+	}
+	return work
+}
+
+func isConst(d *decl) bool {
+	d.load()
+	g, ok := d.node.(*ast.GenDecl)
+	return ok && g.Tok == token.CONST
+}
+
+// name follows a package-level name.
+func (b *build) name(d *decl, id *ast.Ident, work []*decl) []*decl {
+	t := d.unit.decls[id.Name]
+	switch {
+	case t == nil:
+		if types.Universe.Lookup(id.Name) == nil {
+			b.dotImport(d, id)
+		}
+		return work
+	case t.parse == nil && t.isVar:
+		b.quiet[id.Pos()] = true
+		b.report(id.Pos(), diag.Global, "", "package variable %s in a kernel", id.Name)
+		return work
+	}
+	return append(work, t)
+}
+
+// dotImport explains a name that may come from an import by dot.
+func (b *build) dotImport(d *decl, id *ast.Ident) {
+	for _, im := range d.file.imports {
+		if im.name == "." {
+			b.quiet[id.Pos()] = true
+			b.reportFix(id.Pos(), diag.Import, "import the package under its name",
+				"%s comes from a dot import, which kernels cannot use", id.Name)
+			return
+		}
+	}
+}
+
+// selected follows pkg.Name.
+func (b *build) selected(d *decl, s selRef, work []*decl) []*decl {
+	name := s.pkg.Name
+	if d.unit.decls[name] != nil {
+		return b.name(d, s.pkg, work) // a variable or type of another file
+	}
+	im, u, err := b.findImport(d.file, name)
+	if im == nil {
+		return work // undefined; the type checker says so
+	}
+	if u == nil {
+		b.outside(s, im.path, err)
+		return work
+	}
+	t := u.decls[s.sel.Sel.Name]
+	switch {
+	case t != nil && t.parse == nil && t.isVar:
+		b.silence(s)
+		b.report(s.sel.Pos(), diag.Global, "", "package variable %s.%s in a kernel", name, s.sel.Sel.Name)
+		return work
+	case t == nil && (im.path == mathPath || im.path == bitsPath):
+		b.mathHint(s, im.path)
+		return work
+	}
+	p := b.part(d.unit)
+	if p.imports[d.file] == nil {
+		p.imports[d.file] = map[string]string{}
+	}
+	p.imports[d.file][name] = im.path
+	b.part(u)
+	if t == nil {
+		return work // undefined; the type checker says so
+	}
+	return append(work, t)
+}
+
+// silence keeps the type checker from repeating what was said about pkg.Name.
+func (b *build) silence(s selRef) {
+	b.quiet[s.sel.Pos()] = true
+	b.quiet[s.sel.Sel.Pos()] = true
+}
+
+// outside reports the use of a package that no kernel can use.
+func (b *build) outside(s selRef, path string, err error) {
+	if b.quiet[s.sel.Pos()] {
+		return
+	}
+	b.silence(s)
+	full := s.pkg.Name + "." + s.sel.Sel.Name
+	switch {
+	case path == "unsafe":
+		b.report(s.sel.Pos(), diag.Unsafe, "", "%s in a kernel", full)
+	case err != nil && strings.Contains(firstElement(path), "."):
+		b.report(s.sel.Pos(), diag.Import, err.Error(), "%s is outside of kernel code", full)
+	default:
+		b.report(s.sel.Pos(), diag.Import, "", "%s is outside of kernel code", full)
+	}
+}
+
+func firstElement(p string) string {
+	first, _, _ := strings.Cut(p, "/")
+	return first
+}
+
+// mathHint reports a function of math that is not an intrinsic.
+func (b *build) mathHint(s selRef, path string) {
+	b.silence(s)
+	name := s.sel.Sel.Name
+	full := s.pkg.Name + "." + name
+	use := mathHints[name]
+	if use == "" && path == mathPath && libraries[dslPath]().decls[name] != nil {
+		use = "dsl." + name
+	}
+	if use == "" {
+		b.report(s.sel.Pos(), diag.Import, "", "%s cannot be used in a kernel", full)
+		return
+	}
+	b.reportFix(s.sel.Pos(), diag.Import, "use "+use, "%s cannot be used in a kernel: use %s", full, use)
+}
+
+var version = regexp.MustCompile(`^v\d+$`)
+
+// findImport returns the import of f that name refers to, and its unit if
+// kernels can use it.
+func (b *build) findImport(f *file, name string) (*importSpec, *unit, error) {
+	var rest []*importSpec
+	for _, im := range f.imports {
+		switch {
+		case im.name == name || im.name == "" && guessName(im.path) == name:
+			u, err := b.unit(im.path)
+			return im, u, err
+		case im.name == "":
+			rest = append(rest, im)
+		}
+	}
+	for _, im := range rest { // the package's name may differ from its path
+		if u, err := b.unit(im.path); err == nil && u.name == name {
+			return im, u, nil
+		}
+	}
+	return nil, nil, errors.New("not imported")
+}
+
+// guessName returns the name that a package with this path usually has.
+func guessName(p string) string {
+	base := path.Base(p)
+	if version.MatchString(base) {
+		base = path.Base(path.Dir(p))
+	}
+	base, _, _ = strings.Cut(base, ".v")
+	return strings.TrimPrefix(base, "go-")
+}

@@ -1,0 +1,324 @@
+package front
+
+import (
+	"crypto/sha256"
+	"go/ast"
+	"go/build/constraint"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gokiln/kiln/compiler/diag"
+)
+
+// unit is a package as the compiler sees it: its declarations by name, each
+// with what it refers to. Units are immutable once built and shared by all
+// compilations of the process, except that a library's declarations are parsed
+// when first reached.
+type unit struct {
+	path    string
+	name    string
+	lib     bool // dsl and the stand-ins for math: no subset check, positions inside are ours
+	decls   map[string]*decl
+	methods map[string]map[string]*decl // receiver type -> method
+	kernels []*decl
+	errs    diag.List // syntax errors
+}
+
+// file is a source file of a unit.
+type file struct {
+	name     string // as positions show it
+	ord      int    // place in the unit
+	pkg      *ast.Ident
+	tok      *token.File
+	imports  []*importSpec
+	loadOnce func() // reads imports of a library file on demand
+}
+
+type importSpec struct {
+	name string // explicit name, "" for none
+	path string
+	spec *ast.ImportSpec
+}
+
+// decl is a top-level declaration of one name: a function, or the part of a
+// const, type or var declaration that declares it.
+type decl struct {
+	unit  *unit
+	file  *file
+	ord   int // order in the file
+	name  string
+	recv  string // receiver type of a method
+	next  *decl  // another declaration of the same name: a mistake of the user
+	marks marks
+
+	parse func() // for libraries: fills the fields below, once
+	node  ast.Decl
+	tok   *token.File // of a declaration parsed alone
+	refs  *refs
+	isVar bool
+}
+
+// marks are the //kiln: comment lines above a function.
+type marks struct{ kernel, intrinsic, dispatch bool }
+
+func (m *marks) add(line string) {
+	word, ok := strings.CutPrefix(strings.TrimSpace(line), "//kiln:")
+	if !ok {
+		return
+	}
+	switch word {
+	case "kernel":
+		m.kernel = true
+	case "intrinsic":
+		m.intrinsic = true
+	case "dispatch":
+		m.dispatch = true
+	}
+}
+
+// load makes d.node and d.refs available.
+func (d *decl) load() {
+	if d.parse != nil {
+		d.parse()
+	}
+}
+
+func (u *unit) add(d *decl) {
+	d.unit = u
+	if d.recv != "" {
+		if u.methods[d.recv] == nil {
+			u.methods[d.recv] = map[string]*decl{}
+		}
+		d.next = u.methods[d.recv][d.name]
+		u.methods[d.recv][d.name] = d
+		return
+	}
+	if d.name == "_" || d.name == "init" {
+		return // nothing can refer to it
+	}
+	d.next = u.decls[d.name]
+	u.decls[d.name] = d
+}
+
+// Every parsed text gets its own range of positions, so that syntax trees can
+// be shared between compilations, each of which has its own file set.
+var nextBase atomic.Int64
+
+func init() { nextBase.Store(1 << 10) }
+
+// parseFile parses text at a fresh range of positions.
+func parseFile(name string, text []byte, mode parser.Mode) (*ast.File, *token.File, error) {
+	size := int64(len(text)) + 2
+	base := int(nextBase.Add(size) - size)
+	fset := token.NewFileSet()
+	fset.AddFile("", base-1, 0)
+	f, err := parser.ParseFile(fset, name, text, mode)
+	return f, fset.File(token.Pos(base)), err
+}
+
+// unitCache keeps parsed kernel packages by the hash of their text.
+var unitCache struct {
+	sync.Mutex
+	m map[[32]byte]*unit
+}
+
+// maxUnits bounds the cache; programs have few kernel packages, so that it is
+// emptied only by tools that compile ever new texts.
+const maxUnits = 256
+
+func parsePackage(p *Package) *unit {
+	key := packageKey(p)
+	unitCache.Lock()
+	u := unitCache.m[key]
+	unitCache.Unlock()
+	if u != nil {
+		return u
+	}
+	u = parseUnit(p)
+	unitCache.Lock()
+	defer unitCache.Unlock()
+	if unitCache.m == nil || len(unitCache.m) >= maxUnits {
+		unitCache.m = map[[32]byte]*unit{}
+	}
+	unitCache.m[key] = u
+	return u
+}
+
+func packageKey(p *Package) (key [32]byte) {
+	h := sha256.New()
+	frame(h, p.Path, p.DisplayDir)
+	for _, f := range p.Files {
+		frame(h, f.Name)
+		frame(h, string(f.Text))
+	}
+	h.Sum(key[:0])
+	return key
+}
+
+func parseUnit(p *Package) *unit {
+	u := &unit{path: p.Path, decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
+	dir := p.DisplayDir
+	if dir == "" {
+		dir = p.Path
+	}
+	for i, f := range p.Files {
+		if strings.HasSuffix(f.Name, "_test.go") || !wanted(f.Text) {
+			continue
+		}
+		u.addFile(path.Join(dir, path.Base(f.Name)), i, f.Text)
+	}
+	return u
+}
+
+func (u *unit) addFile(name string, ord int, text []byte) {
+	tree, tok, err := parseFile(name, text, parser.ParseComments)
+	if err != nil {
+		u.syntaxErrors(name, err)
+	}
+	if tree == nil || tree.Name == nil {
+		return
+	}
+	if u.name == "" {
+		u.name = tree.Name.Name
+	}
+	f := &file{name: name, ord: ord, pkg: tree.Name, tok: tok}
+	for _, s := range tree.Imports {
+		f.imports = append(f.imports, newImport(s))
+	}
+	for _, n := range tree.Decls {
+		u.addDecl(f, tree, n)
+	}
+}
+
+func newImport(s *ast.ImportSpec) *importSpec {
+	im := &importSpec{path: strings.Trim(s.Path.Value, "\"`"), spec: s}
+	if s.Name != nil {
+		im.name = s.Name.Name
+	}
+	return im
+}
+
+func (u *unit) syntaxErrors(name string, err error) {
+	list, ok := err.(scanner.ErrorList)
+	if !ok {
+		u.errs.Add(diag.New(diag.Position{File: name}, diag.Syntax, err.Error(), ""))
+		return
+	}
+	for _, e := range list {
+		u.errs.Add(diag.New(diag.Position{File: name, Line: e.Pos.Line, Col: e.Pos.Column}, diag.Syntax, e.Msg, ""))
+	}
+}
+
+// addDecl records the names that n declares. The parts of a group become
+// declarations of their own, because a group may mix what kernels need with
+// what only the host can compile.
+func (u *unit) addDecl(f *file, tree *ast.File, n ast.Decl) {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		d := &decl{file: f, ord: int(n.Pos()), name: n.Name.Name, recv: receiverName(n), node: n}
+		if n.Doc != nil {
+			for _, c := range n.Doc.List {
+				d.marks.add(c.Text)
+			}
+		}
+		d.refs = collect(n, tree)
+		u.add(d)
+		if d.marks.kernel {
+			u.kernels = append(u.kernels, d)
+		}
+	case *ast.GenDecl:
+		u.addSpecs(f, tree, n)
+	}
+}
+
+func (u *unit) addSpecs(f *file, tree *ast.File, n *ast.GenDecl) {
+	var last *ast.ValueSpec
+	for i, s := range n.Specs {
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			one := &ast.GenDecl{TokPos: n.TokPos, Tok: n.Tok, Specs: []ast.Spec{s}}
+			u.add(&decl{file: f, ord: int(s.Pos()), name: s.Name.Name, node: one, refs: collect(one, tree)})
+		case *ast.ValueSpec:
+			if n.Tok == token.CONST {
+				if len(s.Values) > 0 || s.Type != nil {
+					last = s
+				} else if last != nil {
+					s = &ast.ValueSpec{Names: s.Names, Type: last.Type, Values: last.Values}
+				}
+			}
+			one := &ast.GenDecl{TokPos: n.TokPos, Tok: n.Tok, Specs: atIota(s, i)}
+			r := collect(one, tree)
+			for _, id := range s.Names {
+				u.add(&decl{file: f, ord: int(s.Pos()), name: id.Name, node: one, refs: r, isVar: n.Tok == token.VAR})
+			}
+		}
+	}
+}
+
+// atIota puts a spec behind n blank ones if it uses iota.
+func atIota(s *ast.ValueSpec, n int) []ast.Spec {
+	uses := false
+	for _, v := range s.Values {
+		ast.Inspect(v, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			uses = uses || ok && id.Name == "iota"
+			return !uses
+		})
+	}
+	if !uses {
+		n = 0
+	}
+	specs := make([]ast.Spec, n+1)
+	for i := range n {
+		zero := &ast.BasicLit{ValuePos: s.Pos(), Kind: token.INT, Value: "0"}
+		specs[i] = &ast.ValueSpec{Names: []*ast.Ident{{NamePos: s.Pos(), Name: "_"}}, Values: []ast.Expr{zero}}
+	}
+	specs[n] = s
+	return specs
+}
+
+func receiverName(n *ast.FuncDecl) string {
+	if n.Recv == nil || len(n.Recv.List) == 0 {
+		return ""
+	}
+	t := n.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.ParenExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return "_"
+		}
+	}
+}
+
+// wanted evaluates the build constraint of a file. Kernel code is the same for
+// all targets, so no operating system and no architecture is set.
+func wanted(text []byte) bool {
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if constraint.IsGoBuild(line) {
+			x, err := constraint.Parse(line)
+			return err != nil || x.Eval(func(tag string) bool {
+				return tag == "kiln" || tag == "gc" || strings.HasPrefix(tag, "go1.")
+			})
+		}
+		if strings.HasPrefix(line, "package ") {
+			break
+		}
+	}
+	return true
+}
