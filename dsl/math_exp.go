@@ -84,8 +84,9 @@ func exp32(x float32) float32 {
 		return 0
 	}
 	n, r, _ := expred32(x)
-	p := FMA32(float32(r*r), expq32(r), r)
-	return scale32(1+p, int32(n))
+	one := 1 + r
+	p := FMA32(float32(r*r), expq32(r), (1-one)+r)
+	return scale32(one+p, int32(n))
 }
 
 func exp232(x float32) float32 {
@@ -173,8 +174,9 @@ func exp64(x float64) float64 {
 		return 0
 	}
 	n, r, _ := expred64(x)
-	p := FMA64(float64(r*r), expq64(r), r)
-	return scale64(1+p, int32(n))
+	one := 1 + r
+	p := FMA64(float64(r*r), expq64(r), (1-one)+r)
+	return scale64(one+p, int32(n))
 }
 
 func exp264(x float64) float64 {
