@@ -1,0 +1,276 @@
+package cuda
+
+import (
+	goruntime "runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// Sizes of the page-locked chunks that copies of Go memory pass through. Many
+// small ones let small uploads run ahead; a few large ones keep the bus busy
+// while the next piece is copied.
+const (
+	smallChunk  = 64 << 10
+	smallChunks = 16
+	largeChunk  = 4 << 20
+	largeChunks = 4
+)
+
+// staging copies between Go memory and the device. Go memory is copied by the
+// processor from or to a chunk of page-locked memory, and the device copies the
+// chunk in stream order. An event says when a chunk is free again.
+type staging struct {
+	small, large *chunkPool
+}
+
+func newStaging(d *device) *staging {
+	return &staging{
+		small: &chunkPool{dev: d, size: smallChunk, max: smallChunks, idle: make(chan *chunk, smallChunks)},
+		large: &chunkPool{dev: d, size: largeChunk, max: largeChunks, idle: make(chan *chunk, largeChunks)},
+	}
+}
+
+func (s *staging) poolFor(size int) *chunkPool {
+	if size <= smallChunk {
+		return s.small
+	}
+	return s.large
+}
+
+// close frees the chunks; no copy is under way any more.
+func (s *staging) close() {
+	s.small.close()
+	s.large.close()
+}
+
+// chunk is page-locked memory and the event of its last use.
+type chunk struct {
+	mem     []byte
+	used    *event
+	pending bool // used has been recorded and not been waited for
+}
+
+func (c *chunk) addr() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(c.mem))) }
+
+// wait returns when the device is done with the chunk.
+func (c *chunk) wait() error {
+	if !c.pending {
+		return nil
+	}
+	c.pending = false
+	return c.used.Sync()
+}
+
+// chunkPool holds chunks of one size. They are made as they are needed.
+type chunkPool struct {
+	dev  *device
+	size int
+	max  int
+	idle chan *chunk // with room for all: putting one back never blocks
+	mu   sync.Mutex
+	made int
+}
+
+// take returns a chunk that the device is done with: an idle one, a new one,
+// or else the one that has been in use longest.
+func (p *chunkPool) take() (*chunk, error) {
+	c, err := p.tryTake()
+	if c == nil && err == nil {
+		c = <-p.idle
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.wait(); err != nil {
+		p.idle <- c
+		return nil, err
+	}
+	return c, nil
+}
+
+// tryTake returns an idle or a new chunk, or nil if all are taken. Waiting for
+// the chunk is left to the caller.
+func (p *chunkPool) tryTake() (*chunk, error) {
+	var c *chunk
+	select {
+	case c = <-p.idle:
+		if !c.pending {
+			return c, nil
+		}
+		done, err := c.used.Done()
+		if err != nil {
+			p.idle <- c
+			return nil, err
+		}
+		if done {
+			c.pending = false
+			return c, nil
+		}
+	default:
+	}
+	fresh, err := p.make()
+	if fresh == nil && c != nil {
+		// Without memory for another chunk, one that is in use will do.
+		return c, nil
+	}
+	if c != nil {
+		p.idle <- c
+	}
+	return fresh, err
+}
+
+// make makes another chunk, or returns nil if there are as many as may be.
+func (p *chunkPool) make() (*chunk, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.made == p.max {
+		return nil, nil
+	}
+	mem, err := p.dev.AllocHost(p.size)
+	if err != nil {
+		if p.made > 0 {
+			return nil, nil
+		}
+		return nil, err
+	}
+	used, err := p.dev.newEvent(eventDisableTiming)
+	if err != nil {
+		// The first error is the one to report.
+		_ = p.dev.FreeHost(mem)
+		return nil, err
+	}
+	p.made++
+	return &chunk{mem: mem, used: used}, nil
+}
+
+// put gives back a chunk whose last use is behind the stream's last operation.
+func (p *chunkPool) put(c *chunk, s *stream) error {
+	err := s.Record(c.used)
+	if err != nil {
+		// Then only waiting for the stream can tell that the chunk is free.
+		_ = s.Sync()
+	}
+	c.pending = err == nil
+	p.idle <- c
+	return err
+}
+
+func (p *chunkPool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ; p.made > 0; p.made-- {
+		c := <-p.idle
+		// A context that was lost has freed them already.
+		_ = c.used.Close()
+		_ = p.dev.FreeHost(c.mem)
+	}
+}
+
+// upload copies src to the device. It returns when src has been read.
+func (s *staging) upload(st *stream, dst driver.Addr, src []byte) error {
+	pool := s.poolFor(len(src))
+	for len(src) > 0 {
+		c, err := pool.take()
+		if err != nil {
+			return err
+		}
+		n := min(len(src), pool.size)
+		parallelCopy(c.mem[:n], src[:n])
+		err = st.dev.do("copy to the device", st.dev.lib.cuMemcpyHtoDAsync, uintptr(dst), c.addr(), uintptr(n), st.handle)
+		if putErr := pool.put(c, st); err == nil {
+			err = putErr
+		}
+		if err != nil {
+			return err
+		}
+		dst, src = dst+driver.Addr(n), src[n:]
+	}
+	return nil
+}
+
+// piece is a part of a download that is under way.
+type piece struct {
+	c   *chunk
+	dst []byte
+}
+
+// download copies from the device into dst and returns when it is there. The
+// device fills one chunk while the processor empties another.
+func (s *staging) download(st *stream, dst []byte, src driver.Addr) error {
+	pool := s.poolFor(len(dst))
+	var flying []piece
+	var err error
+	for err == nil && (len(dst) > 0 || len(flying) > 0) {
+		if len(dst) > 0 && len(flying) < 2 {
+			var p piece
+			p, err = pool.fetch(st, dst, src, len(flying) == 0)
+			if err == nil && p.c != nil {
+				flying = append(flying, p)
+				dst, src = dst[len(p.dst):], src+driver.Addr(len(p.dst))
+				continue
+			}
+		}
+		if err == nil {
+			p := flying[0]
+			flying = flying[1:]
+			if err = p.c.wait(); err == nil {
+				parallelCopy(p.dst, p.c.mem[:len(p.dst)])
+			}
+			pool.idle <- p.c
+		}
+	}
+	for _, p := range flying {
+		pool.idle <- p.c // still pending: its next user waits
+	}
+	return err
+}
+
+// fetch starts the copy of the next piece. Whoever holds a chunk already must
+// not wait for another: all chunks could be held by goroutines that do.
+func (p *chunkPool) fetch(st *stream, dst []byte, src driver.Addr, mayWait bool) (piece, error) {
+	take := p.tryTake
+	if mayWait {
+		take = p.take
+	}
+	c, err := take()
+	if c == nil || err != nil {
+		return piece{}, err
+	}
+	if err := c.wait(); err != nil {
+		p.idle <- c
+		return piece{}, err
+	}
+	n := min(len(dst), p.size)
+	err = st.dev.do("copy to the host", st.dev.lib.cuMemcpyDtoHAsync, c.addr(), uintptr(src), uintptr(n), st.handle)
+	if err == nil {
+		err = st.Record(c.used)
+	}
+	if err != nil {
+		// The copy may be under way.
+		_ = st.Sync()
+		p.idle <- c
+		return piece{}, err
+	}
+	c.pending = true
+	return piece{c, dst[:n]}, nil
+}
+
+// parallelCopy copies like copy, large pieces on several cores: one core
+// cannot fill the bus.
+func parallelCopy(dst, src []byte) {
+	const grain = 512 << 10
+	workers := min(goruntime.GOMAXPROCS(0), 8, len(src)/grain)
+	if workers < 2 {
+		copy(dst, src)
+		return
+	}
+	part := (len(src)/workers + 63) &^ 63
+	var wg sync.WaitGroup
+	for at := 0; at < len(src); at += part {
+		end := min(at+part, len(src))
+		wg.Go(func() { copy(dst[at:end], src[at:end]) })
+	}
+	wg.Wait()
+}

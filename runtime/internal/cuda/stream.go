@@ -1,0 +1,132 @@
+package cuda
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"unsafe"
+
+	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// stream is a CUstream; handle 0 is the legacy stream.
+type stream struct {
+	dev    *device
+	handle uintptr
+}
+
+func (s *stream) Alloc(size int64) (driver.Addr, error) {
+	p := new(uint64)
+	l := s.dev.lib
+	var r result
+	if s.dev.pool != 0 {
+		r = s.dev.try(l.cuMemAllocAsync, uintptr(unsafe.Pointer(p)), uintptr(size), s.handle)
+	} else {
+		r = s.dev.try(l.cuMemAlloc, uintptr(unsafe.Pointer(p)), uintptr(size))
+	}
+	if r != success {
+		return 0, l.failure(fmt.Sprintf("allocate %d bytes", size), s.dev.info.Name, r)
+	}
+	return driver.Addr(*p), nil
+}
+
+// Free frees in stream order. Without a pool the driver itself waits for the
+// whole device, which is later than asked for and as safe.
+func (s *stream) Free(a driver.Addr, _ int64) error {
+	if s.dev.pool != 0 {
+		return s.dev.do("free", s.dev.lib.cuMemFreeAsync, uintptr(a), s.handle)
+	}
+	return s.dev.do("free", s.dev.lib.cuMemFree, uintptr(a))
+}
+
+func (s *stream) Upload(dst driver.Addr, src []byte) error {
+	return s.dev.staging.upload(s, dst, src)
+}
+
+func (s *stream) Download(dst []byte, src driver.Addr) error {
+	return s.dev.staging.download(s, dst, src)
+}
+
+// Copy leaves it to the driver to find out from the addresses where they are.
+func (s *stream) Copy(dst, src driver.Addr, size int64) error {
+	return s.dev.do("copy", s.dev.lib.cuMemcpyAsync, uintptr(dst), uintptr(src), uintptr(size), s.handle)
+}
+
+// copy2D is CUDA_MEMCPY2D.
+type copy2D struct {
+	srcX, srcY uint64
+	srcType    uint64 // CUmemorytype and padding
+	srcHost    uint64
+	srcDevice  uint64
+	srcArray   uint64
+	srcPitch   uint64
+	dstX, dstY uint64
+	dstType    uint64
+	dstHost    uint64
+	dstDevice  uint64
+	dstArray   uint64
+	dstPitch   uint64
+	width      uint64 // bytes
+	height     uint64
+}
+
+func (s *stream) Copy2D(dst driver.Addr, dstPitch int64, src driver.Addr, srcPitch int64, width, height int64) error {
+	c := &copy2D{
+		srcType: memoryTypeUnified, srcDevice: uint64(src), srcPitch: uint64(srcPitch),
+		dstType: memoryTypeUnified, dstDevice: uint64(dst), dstPitch: uint64(dstPitch),
+		width: uint64(width), height: uint64(height),
+	}
+	return s.dev.do("copy a rectangle", s.dev.lib.cuMemcpy2DAsync, uintptr(unsafe.Pointer(c)), s.handle)
+}
+
+func (s *stream) Fill(dst driver.Addr, value byte, size int64) error {
+	return s.dev.do("fill", s.dev.lib.cuMemsetD8Async, uintptr(dst), uintptr(value), uintptr(size), s.handle)
+}
+
+// Launch passes the packed argument block by CU_LAUNCH_PARAM_BUFFER_POINTER.
+// It is the path that must not allocate: all that the driver reads lies in l,
+// which is on the heap because it is pooled.
+func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
+	fn, ok := f.(*function)
+	if !ok || fn.dev != s.dev {
+		return &driver.Error{Op: "launch", Device: s.dev.info.Name, Kind: driver.ErrInvalid,
+			Text: "the kernel was loaded on another device"}
+	}
+	if int64(l.Shared) > fn.maxDynamic.Load() {
+		if err := fn.allowDynamic(l.Shared); err != nil {
+			return err
+		}
+	}
+	extra := l.Scratch[12:18]
+	extra[0], extra[1] = launchBufferPointer, uintptr(unsafe.Pointer(unsafe.SliceData(l.Args)))
+	extra[2], extra[3] = launchBufferSize, uintptr(unsafe.Pointer(&extra[5]))
+	extra[4], extra[5] = launchEnd, uintptr(len(l.Args))
+	args := l.Scratch[:11]
+	args[0] = fn.handle
+	args[1], args[2], args[3] = uintptr(l.Grid[0]), uintptr(l.Grid[1]), uintptr(l.Grid[2])
+	args[4], args[5], args[6] = uintptr(l.Block[0]), uintptr(l.Block[1]), uintptr(l.Block[2])
+	args[7], args[8], args[9] = uintptr(l.Shared), s.handle, 0
+	args[10] = uintptr(unsafe.Pointer(&extra[0]))
+	l.Scratch[11] = s.dev.ctx
+
+	goruntime.LockOSThread()
+	r := result(uint32(dl.Call(s.dev.lib.cuCtxSetCurrent, l.Scratch[11:12])))
+	if r == success {
+		r = result(uint32(dl.Call(s.dev.lib.cuLaunchKernel, args)))
+	}
+	goruntime.UnlockOSThread()
+	goruntime.KeepAlive(l)
+	if r != success {
+		return s.dev.lib.failure("launch "+fn.info.Name, s.dev.info.Name, r)
+	}
+	return nil
+}
+
+func (s *stream) Sync() error {
+	return s.dev.do("wait for the stream", s.dev.lib.cuStreamSynchronize, s.handle)
+}
+
+// Close lets the driver finish the stream's work by itself.
+func (s *stream) Close() error {
+	return s.dev.do("destroy a stream", s.dev.lib.cuStreamDestroy, s.handle)
+}

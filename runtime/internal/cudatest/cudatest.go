@@ -1,0 +1,147 @@
+// Package cudatest makes the CUDA driver testable on a machine without a GPU: it
+// builds a stand-in for libcuda, which runs on host memory, and steers it.
+//
+// The model:
+//
+//   - [Open] compiles standin.c with gcc, once for a test binary, and returns a
+//     handle; a machine without gcc skips the test, or fails it when
+//     KILN_REQUIRE_TOOLS=1.
+//   - The stand-in's state belongs to the process. Every Open resets it, so tests
+//     that use it must not run in parallel.
+//   - A test package calls [Main] from TestMain; it removes what was built.
+//
+// Example:
+//
+//	lib := cudatest.Open(t)
+//	lib.Fail("cuMemAllocAsync", 2, 0, 1) // the first allocation is out of memory
+//	dev, err := cuda.New(lib.Path).Open(0)
+package cudatest
+
+import (
+	_ "embed"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/gokiln/kiln/internal/dl"
+)
+
+//go:embed standin.c
+var source []byte
+
+// Library is the stand-in for libcuda.
+type Library struct {
+	Path string
+	tb   testing.TB
+	lib  dl.Lib
+}
+
+var built struct {
+	once sync.Once
+	dir  string
+	lib  dl.Lib
+	err  error
+}
+
+var errNoCompiler = errors.New("gcc is missing: the stand-in for libcuda cannot be built")
+
+// Open returns the stand-in in its initial state.
+func Open(tb testing.TB) *Library {
+	tb.Helper()
+	built.once.Do(func() { built.lib, built.err = build() })
+	switch {
+	case (errors.Is(built.err, errNoCompiler) || errors.Is(built.err, dl.ErrNoDL)) && os.Getenv("KILN_REQUIRE_TOOLS") != "1":
+		tb.Skip(built.err)
+	case built.err != nil:
+		tb.Fatal(built.err)
+	}
+	l := &Library{Path: built.lib.Name(), tb: tb, lib: built.lib}
+	l.Reset()
+	tb.Cleanup(l.Reset)
+	return l
+}
+
+func build() (dl.Lib, error) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		return dl.Lib{}, errNoCompiler
+	}
+	if built.dir, err = os.MkdirTemp("", "kiln-standin"); err != nil {
+		return dl.Lib{}, err
+	}
+	src, out := filepath.Join(built.dir, "standin.c"), filepath.Join(built.dir, "libcuda.so")
+	if err := os.WriteFile(src, source, 0o600); err != nil {
+		return dl.Lib{}, err
+	}
+	cmd := exec.Command(gcc, "-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread", "-o", out, src)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return dl.Lib{}, errors.New("gcc: " + err.Error() + "\n" + string(text))
+	}
+	return dl.Open(out)
+}
+
+// Main runs the tests and removes what was built for them.
+func Main(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+//go:uintptrescapes
+func call(fn uintptr, args ...uintptr) uintptr { return dl.Call(fn, args) }
+
+func (l *Library) sym(name string) uintptr {
+	addr, err := l.lib.Sym(name)
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	return addr
+}
+
+func cstring(s string) *byte { return &append([]byte(s), 0)[0] }
+
+// Reset waits for the queue and forgets errors, orders and counts.
+func (l *Library) Reset() { call(l.sym("standin_reset")) }
+
+// Fail orders an error: the function called name returns code, after it has been
+// called `after` times, count times in all (0 for always).
+func (l *Library) Fail(name string, code, after, count int) {
+	call(l.sym("standin_fail"), uintptr(unsafe.Pointer(cstring(name))), uintptr(code), uintptr(after), uintptr(count))
+}
+
+// Calls is how often a function was called since the last Reset.
+func (l *Library) Calls(name string) int {
+	return int(int32(call(l.sym("standin_calls"), uintptr(unsafe.Pointer(cstring(name))))))
+}
+
+// Set sets "devices", "pools" (-1: the driver does not know the attribute),
+// "memory" (bytes) or "delay_us" (before every operation).
+func (l *Library) Set(what string, value int) {
+	call(l.sym("standin_set"), uintptr(unsafe.Pointer(cstring(what))), uintptr(value))
+}
+
+// Get reads "used" (bytes), "hosts", "streams", "events", "modules", "retained":
+// what exists now.
+func (l *Library) Get(what string) int {
+	return int(call(l.sym("standin_get"), uintptr(unsafe.Pointer(cstring(what)))))
+}
+
+// Launch is a launch that the stand-in was asked for.
+type Launch struct {
+	Grid, Block            [3]uint64
+	Shared, Stream, Length uint64
+	Args                   [4096]byte
+}
+
+// Last is the latest launch.
+func (l *Library) Last() *Launch {
+	out := new(Launch)
+	call(l.sym("standin_last"), uintptr(unsafe.Pointer(out)))
+	return out
+}
