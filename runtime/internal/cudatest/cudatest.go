@@ -3,7 +3,7 @@
 //
 // The model:
 //
-//   - [Open] compiles standin.c with gcc, once for a test binary, and returns a
+//   - [Open] compiles testdata/standin.c with gcc, once for a test binary, and returns a
 //     handle; a machine without gcc skips the test, or fails it when
 //     KILN_REQUIRE_TOOLS=1.
 //   - The stand-in's state belongs to the process. Every Open resets it, so tests
@@ -30,7 +30,7 @@ import (
 	"github.com/gokiln/kiln/internal/dl"
 )
 
-//go:embed standin.c
+//go:embed testdata/standin.c
 var source []byte
 
 // Library is the stand-in for libcuda.

@@ -324,6 +324,7 @@ static void *work(void *unused) {
 		pthread_cond_broadcast(&moved);
 		pthread_mutex_unlock(&mu);
 	}
+	return NULL;
 }
 
 // standin_reset waits for the queue and forgets errors, orders and counts.
