@@ -126,8 +126,9 @@ func Kernels(p *Package) []string {
 
 // Check reports all mistakes in the kernels of p. A generic kernel is compiled
 // for the types that its constraints list, at most eight of them. Packages that
-// p imports come from load.
-func Check(p *Package, load Loader) diag.List {
+// p imports come from load. If more is not nil it is called with the IR of each
+// instance without mistakes and may add some.
+func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
 	u := parsePackage(p)
 	if len(u.errs) > 0 {
 		return u.errs.Sorted()
@@ -143,17 +144,17 @@ func Check(p *Package, load Loader) diag.List {
 	}
 	var all diag.List
 	for _, k := range u.kernels {
-		all = append(all, checkKernel(u, k, find)...)
+		all = append(all, checkKernel(u, k, find, more)...)
 	}
 	return all.Sorted()
 }
 
 // checkKernel compiles one kernel: as it stands, which for a generic one stops
 // after the checks that need no types, then for representative types.
-func checkKernel(u *unit, k *decl, load Loader) (list diag.List) {
+func checkKernel(u *unit, k *decl, load Loader, more func(*ir.Module) diag.List) (list diag.List) {
 	b := newBuild(load)
 	b.units[u.path] = u
-	list, _ = b.attempt(u, k, Request{Pkg: u.path, Func: k.name})
+	list = b.attempt(u, k, Request{Pkg: u.path, Func: k.name}, more)
 	sig := b.signature(u, k)
 	if sig == nil || sig.TypeParams().Len() == 0 {
 		return list
@@ -167,23 +168,29 @@ func checkKernel(u *unit, k *decl, load Loader) (list diag.List) {
 	for _, args := range representatives(sig) {
 		b := newBuild(load)
 		b.units[u.path] = u
-		got, _ := b.attempt(u, k, Request{Pkg: u.path, Func: k.name, TypeArgs: args})
-		list = append(list, got...)
+		list = append(list, b.attempt(u, k, Request{Pkg: u.path, Func: k.name, TypeArgs: args}, more)...)
 	}
 	return list
 }
 
 // attempt compiles and returns diagnostics only.
-func (b *build) attempt(u *unit, k *decl, req Request) (list diag.List, err error) {
-	defer func() {
-		var ok bool
-		if list, ok = err.(diag.List); err != nil && !ok {
-			list = diag.List{diag.New(diag.Position{File: u.path}, diag.NoSource, err.Error(), "")}
-		}
-	}()
+func (b *build) attempt(u *unit, k *decl, req Request, more func(*ir.Module) diag.List) diag.List {
+	m, err := b.compileSafely(u, k, req)
+	if list, ok := err.(diag.List); ok {
+		return list
+	}
+	if err != nil {
+		return diag.List{diag.New(diag.Position{File: u.path}, diag.NoSource, err.Error(), "")}
+	}
+	if more == nil {
+		return nil
+	}
+	return more(m)
+}
+
+func (b *build) compileSafely(u *unit, k *decl, req Request) (m *ir.Module, err error) {
 	defer b.recoverInternal(req.Pkg+"."+req.Func, &err)
-	_, err = b.compile(u, k, req)
-	return list, err
+	return b.compile(u, k, req)
 }
 
 // awaitsTypes reports whether d only says that a generic kernel was compiled

@@ -248,6 +248,9 @@ func (c *subsetChecker) call(n *ast.CallExpr) bool {
 		c.called[ast.Unparen(x.X)] = true
 	}
 	c.called[fun] = true
+	if c.b.quiet[fun.Pos()] {
+		return false // the function itself was reported
+	}
 	id, ok := fun.(*ast.Ident)
 	if !ok {
 		return true

@@ -1,0 +1,37 @@
+package k
+
+import "github.com/gokiln/kiln/dsl"
+
+func local() *int {
+	x := 1
+	return &x // ERROR 2 "K0123: result of type \*int points to a variable of local"
+}
+
+func part() []float32 {
+	var a [4]float32
+	return a[1:] // ERROR 2 "K0123: .*part"
+}
+
+func counter() func() int {
+	n := 0
+	return func() int { n++; return n } // ERROR 2 "K0123: .*counter"
+}
+
+//kiln:kernel
+func K(t dsl.Thread, x []int, y []float32) {
+	x[0] = *local()
+	y[0] = part()[0]
+	x[1] = counter()()
+}
+
+//kiln:kernel
+func Earlier(t dsl.Thread, x []int) {
+	zero := 0
+	p := &zero // ERROR 2 "K0123: pointer to a variable of an earlier iteration"
+	for i := range x {
+		x[i] = *p
+		v := i
+		v++
+		p = &v
+	}
+}
