@@ -1,0 +1,228 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gokiln/kiln/examples/edges/kernels"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// The kernels, as handles: each is compiled for a device when first used there.
+var (
+	luma      = jit.Of(kernels.Luma)
+	blurRows  = jit.Of(kernels.BlurRows)
+	blurCols  = jit.Of(kernels.BlurCols)
+	sobel     = jit.Of(kernels.Sobel)
+	histogram = jit.Of(kernels.Histogram)
+	suppress  = jit.Of(kernels.Suppress)
+
+	allKernels = []*jit.Kernel{luma, blurRows, blurCols, sobel, histogram, suppress}
+)
+
+// Detect finds the edges of a picture on a device. The picture is blurred with
+// a Gaussian of standard deviation sigma, in pixels, first; 0 leaves it sharp.
+// In the result an edge is at least half bright, the brighter the stronger, and
+// all else is black. The result is the same, bit for bit, on every device.
+func Detect(dev *runtime.Device, img image.Image, sigma float64) (*image.Gray, *Report, error) {
+	size := img.Bounds().Size()
+	if size.X <= 0 || size.Y <= 0 {
+		return nil, nil, fmt.Errorf("detect edges: the picture is empty (%d×%d)", size.X, size.Y)
+	}
+	weights, err := gaussian(sigma)
+	if err != nil {
+		return nil, nil, fmt.Errorf("detect edges: %w", err)
+	}
+	p := &pipeline{dev: dev, w: size.X, h: size.Y, report: newReport(dev, size, sigma, len(weights)-1)}
+	p.prepare()
+	out := p.run(img, weights)
+	p.release()
+	if p.err != nil {
+		return nil, nil, fmt.Errorf("detect edges on %s: %w", dev.Name(), p.err)
+	}
+	p.report.finish(out)
+	return out, p.report, nil
+}
+
+// pipeline runs steps one after the other until one fails. Each step waits for
+// the device, so that it can be timed; a program in a hurry would not.
+type pipeline struct {
+	dev    *runtime.Device
+	w, h   int
+	report *Report
+	err    error
+	free   []func() error
+}
+
+// run is the pipeline proper: what happens, in order.
+func (p *pipeline) run(img image.Image, weights []float32) *image.Gray {
+	var packed []uint32
+	p.step("pack", func() error { packed = pack(img); return nil })
+
+	n := p.w * p.h
+	colour, taps := alloc[uint32](p, n), alloc[float32](p, len(weights))
+	a, b := alloc[float32](p, n), alloc[float32](p, n) // kernels read one and write the other
+	direction, edges := alloc[uint8](p, n), alloc[uint8](p, n)
+	bins := alloc[uint32](p, kernels.Bins)
+
+	p.step("upload", func() error {
+		return errors.Join(colour.CopyFrom(packed), taps.CopyFrom(weights), bins.Zero())
+	})
+	p.launch("luma", luma, runtime.Cover(n, 256), a, colour)
+	p.launch("blur rows", blurRows, p.rows(), b, a, taps, p.w, p.h)
+	p.launch("blur columns", blurCols, p.cols(), a, b, taps, p.w, p.h)
+	p.launch("sobel", sobel, p.plane(), b, direction, a, p.w, p.h)
+	p.launch("histogram", histogram, p.few(n), bins, b)
+	p.step("threshold", func() error {
+		counts, err := bins.Host()
+		p.report.Threshold = threshold(counts)
+		return err
+	})
+	t := p.report.Threshold
+	p.launch("suppress", suppress, p.plane(), edges, b, direction, p.w, p.h, t, 128/t)
+
+	out := image.NewGray(image.Rect(0, 0, p.w, p.h))
+	p.step("download", func() error { return edges.CopyTo(out.Pix) })
+	return out
+}
+
+// prepare has all kernels compiled, or loaded, at the same time, and notes
+// which it was.
+func (p *pipeline) prepare() {
+	var mu sync.Mutex
+	events := map[string]jit.Event{}
+	stop := jit.OnResolve(func(e jit.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		events[e.Kernel] = e
+	})
+	defer stop()
+	p.step("kernels", func() error {
+		var g errgroup.Group
+		for _, k := range allKernels {
+			g.Go(func() error { return k.Prepare(p.dev) })
+		}
+		return g.Wait()
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	for _, k := range allKernels {
+		p.report.addKernel(k.Name(), events[k.Name()])
+	}
+}
+
+// step runs fn, waits for the device, and notes the time of both.
+func (p *pipeline) step(name string, fn func() error) {
+	if p.err != nil {
+		return
+	}
+	start := time.Now()
+	if p.err = fn(); p.err == nil {
+		p.err = p.dev.DefaultStream().Sync()
+	}
+	if p.err != nil {
+		p.err = fmt.Errorf("%s: %w", name, p.err)
+	}
+	p.report.addStep(name, time.Since(start))
+}
+
+// launch runs a kernel and notes the time that the device took for it.
+func (p *pipeline) launch(name string, k *jit.Kernel, g runtime.Grid, args ...any) {
+	if p.err != nil {
+		return
+	}
+	elapsed, err := timed(p.dev, func(s *runtime.Stream) error { return k.Launch(s, g, args...) })
+	if err != nil {
+		p.err = fmt.Errorf("%s: %w", name, err)
+		return
+	}
+	p.report.addStep(name, elapsed)
+}
+
+// timed measures what fn puts into the stream, by the device's clock.
+func timed(dev *runtime.Device, fn func(*runtime.Stream) error) (time.Duration, error) {
+	start, err := dev.NewEvent()
+	if err != nil {
+		return 0, err
+	}
+	end, err := dev.NewEvent()
+	if err != nil {
+		return 0, err
+	}
+	s := dev.DefaultStream()
+	if err := s.Record(start); err != nil {
+		return 0, err
+	}
+	if err := fn(s); err != nil {
+		return 0, err
+	}
+	if err := s.Record(end); err != nil {
+		return 0, err
+	}
+	if err := s.Sync(); err != nil {
+		return 0, err
+	}
+	return end.Elapsed(start)
+}
+
+// alloc allocates device memory until the end of the pipeline.
+func alloc[T any](p *pipeline, n int) runtime.Slice[T] {
+	if p.err != nil {
+		return runtime.Slice[T]{}
+	}
+	s, err := runtime.Alloc[T](p.dev, n)
+	if err != nil {
+		p.err = err
+		return s
+	}
+	p.free = append(p.free, s.Free)
+	return s
+}
+
+// release frees what alloc allocated.
+func (p *pipeline) release() {
+	for _, free := range p.free {
+		if err := free(); p.err == nil {
+			p.err = err
+		}
+	}
+}
+
+// rows is the grid of BlurRows: a block for each piece of a row.
+func (p *pipeline) rows() runtime.Grid {
+	return p.grid(kernels.RowThreads, 1, p.h)
+}
+
+// cols is the grid of BlurCols: a block for each tile.
+func (p *pipeline) cols() runtime.Grid {
+	return p.grid(kernels.ColThreads, 8, (p.h+kernels.ColTile-1)/kernels.ColTile)
+}
+
+// plane is the grid of kernels that look at each pixel by itself.
+func (p *pipeline) plane() runtime.Grid {
+	return p.grid(32, 8, (p.h+7)/8)
+}
+
+// grid has blocks of x by y threads that cover the width. Devices allow fewer
+// blocks along y than along x, and the kernels stride over what is left.
+func (p *pipeline) grid(x, y, blocksY int) runtime.Grid {
+	blocksY = min(blocksY, p.dev.Info().MaxGrid[1])
+	return runtime.Grid{
+		Blocks:  runtime.Dim3{X: (p.w + x - 1) / x, Y: blocksY},
+		Threads: runtime.Dim3{X: x, Y: y},
+	}
+}
+
+// few is a grid that keeps the device busy with no more blocks than that takes:
+// each block of Histogram pays for its own table.
+func (p *pipeline) few(n int) runtime.Grid {
+	g := runtime.Cover(n, 256)
+	g.Blocks.X = min(g.Blocks.X, 8*max(1, p.dev.Info().Units))
+	return g
+}
