@@ -4,14 +4,3 @@
 //	k := jit.Of(kernels.SwiGLU[float32])
 //	err := k.Launch(stream, runtime.Cover(n, 256), out, gate, up)
 package kernels
-
-import (
-	"embed"
-
-	"github.com/gokiln/kiln/dsl"
-)
-
-//go:embed *.go
-var source embed.FS
-
-var _ = dsl.Source(source)

@@ -1,6 +1,15 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"embed"
+
+	"github.com/gokiln/kiln/dsl"
+)
+
+//go:embed *.go
+var source embed.FS
+
+var _ = dsl.Source(source) // the kernel's source travels inside the binary
 
 // SwiGLU writes silu(gate[i]) * up[i] to out[i], where silu(x) = x/(1+e^-x).
 // The arithmetic is in float32 for every element type.

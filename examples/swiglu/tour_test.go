@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/dsltest"
+	"github.com/gokiln/kiln/examples/swiglu/kernels"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// The functions below stand in the README, word for word.
+
+func gated(device string, gate, up []float32) ([]float32, error) {
+	dev, err := runtime.Open(device) // "auto", "cpu", "cuda:0", …
+	if err != nil {
+		return nil, err
+	}
+	defer dev.Close()
+	g, err := runtime.From(dev, gate) // copies to the device
+	if err != nil {
+		return nil, err
+	}
+	u, err := runtime.From(dev, up)
+	if err != nil {
+		return nil, err
+	}
+	swiglu := jit.Of(kernels.SwiGLU[float32])
+	// 256 threads a block, enough blocks for one thread an element. The first
+	// launch compiles, or loads what an earlier run compiled.
+	if err := swiglu.Launch(dev.DefaultStream(), runtime.Cover(g.Len(), 256), g, g, u); err != nil {
+		return nil, err
+	}
+	return g.Host() // waits, and reports what went wrong in the kernel
+}
+
+func TestSwiGLUAsPlainGo(t *testing.T) {
+	out := make([]float32, 2)
+	err := dsltest.Run(dsl.D1(1), dsl.D1(32), func(th dsl.Thread) {
+		kernels.SwiGLU(th, out, []float32{0, 1}, []float32{5, 2})
+	})
+	if err != nil || out[0] != 0 || out[1] != 1.4621172 {
+		t.Fatal(out, err)
+	}
+}
+
+func Example_tour() {
+	fmt.Println(gated("cpu", []float32{0, 1}, []float32{5, 2}))
+	// Output: [0 1.4621172] <nil>
+}
+
+// TestReadme keeps the README's Go code and this folder's the same.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	var code strings.Builder
+	for _, name := range []string{"kernels/swiglu.go", "tour_test.go"} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		code.Write(text)
+	}
+	blocks := strings.Split(string(readme), "```go\n")[1:]
+	require.Len(t, blocks, 3)
+	for _, b := range blocks {
+		b, _, closed := strings.Cut(b, "```")
+		require.True(t, closed)
+		require.Contains(t, code.String(), b)
+	}
+}
