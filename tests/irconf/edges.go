@@ -30,6 +30,7 @@ func intEdges(t *ir.Type) []uint64 {
 	var out []uint64
 	seen := map[uint64]bool{}
 	for _, v := range []uint64{0, 1, 2, 3, 5, 7, 8, 10, 100, 127, 128, 255, 1 << (w / 2), 1<<(w/2) - 1, 1<<(w-1) - 1, 1 << (w - 1), 1<<(w-1) + 1,
+		0x80800001, 0x40400001, 0x8080000000000001, 0x4040000000000001, 2049, 2051, 65519, 65520, // near ties of the half formats
 		0x0123456789abcdef, 0xfedcba9876543210, 1<<24 + 1, 1<<53 + 1, neg(1), neg(2), neg(3), neg(7), neg(8), neg(100)} {
 		if v = ir.Normalize(t, v); !seen[v] {
 			seen[v] = true

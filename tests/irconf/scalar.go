@@ -130,15 +130,19 @@ func scalarCases() []Case {
 
 // loaded applies s to all combinations of edge values.
 func loaded(s Signature) Case {
-	types := append([]*ir.Type{s.Result}, s.Args...)
+	types := append([]*ir.Type{visible(s.Result)}, s.Args...)
 	text := header(s.String(), types)
 	refs := make([]string, len(s.Args))
 	for i, t := range s.Args {
 		text += fmt.Sprintf("  %%q%d = offset %%p%d, %%i : ptr<global,%s>\n  %%x%d = load %%q%d : %s\n", i, i+1, t, i, i, t)
 		refs[i] = fmt.Sprintf("%%x%d", i)
 	}
-	text += fmt.Sprintf("  %%r = %s %s : %s\n  %%o = offset %%p0, %%i : ptr<global,%s>\n  store %%o, %%r\n",
-		s.Op, strings.Join(refs, ", "), s.Result, s.Result)
+	text += fmt.Sprintf("  %%r = %s %s : %s\n", s.Op, strings.Join(refs, ", "), s.Result)
+	if types[0] != s.Result {
+		text += fmt.Sprintf("  %%v = convert %%r : %s\n", types[0]) + put("%v", types[0])
+	} else {
+		text += put("%r", s.Result)
+	}
 	rows := combine(s)
 	c := Case{Name: s.String(), Text: text + footer, Types: types}
 	columns := make([][]uint64, len(types))
@@ -149,6 +153,18 @@ func loaded(s Signature) Case {
 		}
 	}
 	return c.fill(columns, len(rows))
+}
+
+// visible is the type in which results of type t are stored: narrow integers are
+// widened first, which shows whether they were brought to their width.
+func visible(t *ir.Type) *ir.Type {
+	switch {
+	case !t.IsInt() || t.Size() == 8:
+		return t
+	case t.IsSigned():
+		return ir.I64
+	}
+	return ir.U64
 }
 
 // fill sets buffers, arguments and grid; column 0 is the output.
@@ -216,7 +232,8 @@ func combine(s Signature) [][]uint64 {
 func withConstants(s Signature) Case {
 	last := len(s.Args) - 1
 	consts := constants(s.Args[last])
-	types := append([]*ir.Type{s.Result}, s.Args[:last]...)
+	out := visible(s.Result)
+	types := append([]*ir.Type{out}, s.Args[:last]...)
 	name := s.String() + " const"
 	text := header(name, types)
 	refs := ""
@@ -231,7 +248,12 @@ func withConstants(s Signature) Case {
 	for i, v := range consts {
 		text += fmt.Sprintf("  %%c%d = const %s : %s\n  %%r%d = %s %s%%c%d : %s\n", i, ir.ConstText(s.Args[last], v), s.Args[last], i, s.Op, refs, i, s.Result)
 		text += fmt.Sprintf("  %%e%d = const %d : i64\n  %%z%d = add %%w, %%e%d : i64\n", i, i, i, i)
-		text += fmt.Sprintf("  %%o%d = offset %%p0, %%z%d : ptr<global,%s>\n  store %%o%d, %%r%d\n", i, i, s.Result, i, i)
+		r := fmt.Sprintf("%%r%d", i)
+		if out != s.Result {
+			text += fmt.Sprintf("  %%v%d = convert %s : %s\n", i, r, out)
+			r = fmt.Sprintf("%%v%d", i)
+		}
+		text += fmt.Sprintf("  %%o%d = offset %%p0, %%z%d : ptr<global,%s>\n  store %%o%d, %s\n", i, i, out, i, r)
 	}
 	c := Case{Name: name, Text: text + footer, Types: types}
 	rows := combine(Signature{s.Op, s.Result, s.Args[:last]})

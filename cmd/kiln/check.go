@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/diag"
+)
+
+func checkCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check [packages]",
+		Short: "diagnose the kernels of packages (default .)",
+		Long:  "Check reports every mistake in every kernel of the packages, one line each:\nfile:line:col: code: message. Generic kernels are checked for the types of their constraints.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"."}
+			}
+			return check(cmd, args, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print diagnostics as a JSON array")
+	return cmd
+}
+
+func check(cmd *cobra.Command, patterns []string, asJSON bool) error {
+	src, err := loadSources(patterns)
+	if err != nil {
+		return err
+	}
+	pkgs, err := src.withKernels()
+	if err != nil {
+		return err
+	}
+	all := diag.List{}
+	kernels := 0
+	for _, p := range pkgs {
+		list, n := compiler.Check(p, src.load)
+		all, kernels = append(all, list...), kernels+n
+	}
+	out := cmd.OutOrStdout()
+	if asJSON {
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(all); err != nil {
+			return fmt.Errorf("writing diagnostics: %w", err)
+		}
+	} else {
+		for _, d := range all {
+			fmt.Fprintln(out, d)
+		}
+	}
+	if len(all) > 0 {
+		return errProblems
+	}
+	if !asJSON {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d kernels in %d packages, no problems\n", kernels, len(pkgs))
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+)
+
+type emitFlags struct {
+	target, kernel, types, after string
+	lines, checked               bool
+}
+
+func emitCommand() *cobra.Command {
+	var f emitFlags
+	cmd := &cobra.Command{
+		Use:   "emit -target ir|ptx:sm_NN [-kernel K] [-types T,U] package",
+		Short: "print what the kernels of a package compile to",
+		Example: "  kiln emit -target ptx:sm_90 -kernel SwiGLU -types float32 ./examples/swiglu/kernels\n" +
+			"  kiln emit -target ir -after inline -kernel Scale ./kernels",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{errors.New("emit wants one package")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return emit(cmd.OutOrStdout(), args[0], f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.target, "target", "ir", "ir (optimised for the CPU), or ptx:sm_70 and up")
+	fl.StringVar(&f.kernel, "kernel", "", "only this kernel")
+	fl.StringVar(&f.types, "types", "", "type arguments of a generic kernel, comma-separated")
+	fl.StringVar(&f.after, "after", "", "with -target ir: print the IR after this pass; 'front' for the IR before all passes")
+	fl.BoolVar(&f.lines, "lines", false, "name Go lines in comments")
+	fl.BoolVar(&f.checked, "checked", false, "keep bounds checks")
+	return cmd
+}
+
+func emit(w io.Writer, pattern string, f emitFlags) error {
+	tgt, err := emitTarget(f.target)
+	if err != nil {
+		return usageError{err}
+	}
+	src, err := loadSources([]string{pattern})
+	if err != nil {
+		return err
+	}
+	pkgs, err := src.withKernels()
+	if err != nil {
+		return err
+	}
+	found := 0
+	for _, p := range pkgs {
+		for _, name := range front.Kernels(p) {
+			if f.kernel != "" && name != f.kernel {
+				continue
+			}
+			found++
+			req := front.Request{Pkg: p.Path, Func: name}
+			if f.types != "" {
+				req.TypeArgs = strings.Split(f.types, ",")
+			}
+			if err := emitOne(w, req, src.load, tgt, f); err != nil {
+				return err
+			}
+		}
+	}
+	if found == 0 {
+		return fmt.Errorf("no kernel %s in %s: kernels are functions marked //kiln:kernel", f.kernel, pattern)
+	}
+	return nil
+}
+
+// emitTarget is target.Parse with ir as another word for the CPU.
+func emitTarget(name string) (target.Target, error) {
+	if name == "ir" {
+		name = "cpu"
+	}
+	return target.Parse(name)
+}
+
+func emitOne(w io.Writer, req front.Request, load front.Loader, tgt target.Target, f emitFlags) error {
+	p, err := compiler.Front(req, load)
+	if err != nil {
+		return err
+	}
+	opt := compiler.OptionsFromEnv()
+	opt.Lines, opt.Checked = f.lines, f.checked
+	if tgt.Kind == target.Interp {
+		return emitIR(w, p, tgt, opt, f.after)
+	}
+	if f.after != "" {
+		return usageError{errors.New("-after needs -target ir")}
+	}
+	art, err := p.Emit(tgt, opt)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(art.Code)
+	return err
+}
+
+func emitIR(w io.Writer, p *compiler.Program, tgt target.Target, opt compiler.Options, after string) error {
+	if after == "front" {
+		_, err := io.WriteString(w, p.Text)
+		return err
+	}
+	var text string
+	var seen []string
+	opt.After = func(pass string, m *ir.Module) {
+		seen = append(seen, pass)
+		if pass == after {
+			text = m.String()
+		}
+	}
+	m, err := p.Optimize(tgt, opt)
+	if err != nil {
+		return err
+	}
+	if after == "" {
+		text = m.String()
+	} else if !slices.Contains(seen, after) {
+		return usageError{fmt.Errorf("no pass %q: the passes are %s", after, strings.Join(slices.Compact(seen), ", "))}
+	}
+	_, err = io.WriteString(w, text)
+	return err
+}

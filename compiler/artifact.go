@@ -1,0 +1,98 @@
+package compiler
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Artifact is a kernel compiled for a target.
+type Artifact struct {
+	Meta
+	Code []byte
+}
+
+// Meta describes an artifact; it is what a launch needs to know besides the
+// code.
+type Meta struct {
+	Kernel string `json:"kernel"` // package path, function and types, for people
+	Entry  string `json:"entry"`  // name of the function in the code
+	Target string `json:"target"`
+	Format string `json:"format"` // "ptx", "kir", after linking "cubin"
+	Args   []Arg  `json:"args"`
+	Shared int    `json:"shared"` // bytes of shared memory of a block
+	Warp   bool   `json:"warp"`   // uses warp operations: a block must be whole warps
+}
+
+// Arg is a parameter of the kernel after the Thread.
+type Arg struct {
+	Name   string `json:"name"`
+	Go     string `json:"go"` // Go type without spaces, as in []float32
+	Slice  bool   `json:"slice,omitempty"`
+	Size   int    `json:"size"`   // bytes of the scalar, or of one element
+	Offset int    `json:"offset"` // in the argument block; a slice is an address and a length of 8 bytes each
+}
+
+// ArgBytes returns the size of the argument block.
+func (m *Meta) ArgBytes() int {
+	if len(m.Args) == 0 {
+		return 0
+	}
+	last := m.Args[len(m.Args)-1]
+	if last.Slice {
+		return last.Offset + 16
+	}
+	return last.Offset + last.Size
+}
+
+// layout gives each argument its place in the argument block: natural
+// alignment, in order.
+func layout(args []ir.Arg) []Arg {
+	out := make([]Arg, len(args))
+	at := 0
+	for i, a := range args {
+		align, size := a.Elem.Align(), a.Elem.Size()
+		if a.Kind == ir.ArgSlice {
+			align, size = 8, 16
+		}
+		at = (at + align - 1) / align * align
+		out[i] = Arg{Name: a.Name, Go: a.Go, Slice: a.Kind == ir.ArgSlice, Size: a.Elem.Size(), Offset: at}
+		at += size
+	}
+	return out
+}
+
+// describe fills the parts of the meta data that come from the final IR.
+func describe(m *ir.Module, meta *Meta) {
+	k := m.Kernel()
+	meta.Entry = k.Name
+	meta.Args = layout(k.Args)
+	for _, o := range m.Shared {
+		align := o.Type.Align()
+		meta.Shared = (meta.Shared+align-1)/align*align + o.Type.Size()
+	}
+	for _, b := range k.Blocks {
+		for _, v := range b.Instrs {
+			if v.Op.Has(ir.Convergent) && v.Op != ir.OpBarrier {
+				meta.Warp = true
+			}
+		}
+	}
+}
+
+// WithPositions returns the code of a "kir" artifact with a position table
+// appended, so that errors of the running kernel name source lines. Artifacts
+// are stored without: a table changes whenever a line moves, the code does not.
+func (a *Artifact) WithPositions(table []ir.Pos) []byte {
+	if a.Format != FormatIR {
+		return a.Code
+	}
+	b := bytes.NewBuffer(bytes.Clone(a.Code))
+	for i, p := range table {
+		if p != (ir.Pos{}) {
+			fmt.Fprintf(b, "pos !%d %q %d %d\n", i+1, p.File, p.Line, p.Col)
+		}
+	}
+	return b.Bytes()
+}

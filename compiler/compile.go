@@ -1,0 +1,222 @@
+package compiler
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"runtime/debug"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/pass"
+	"github.com/gokiln/kiln/compiler/ptx"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/dsl"
+)
+
+// Version is part of every cache key. It changes whenever the same source may
+// give other code; a test compares what the compiler makes of a set of kernels
+// with a recorded digest and fails when one changed without the other.
+const Version = "1"
+
+// The formats of an artifact's code.
+const (
+	FormatIR  = "kir" // IR text, for the CPU
+	FormatPTX = "ptx"
+)
+
+// Options change what Emit makes.
+type Options struct {
+	Checked bool                            // keep bounds checks on every target
+	Lines   bool                            // name Go lines in comments of the text
+	Disable []string                        // passes to leave out
+	After   func(pass string, m *ir.Module) // called after each pass
+}
+
+// OptionsFromEnv returns the options that the environment asks for:
+// KILN_DISABLE_PASS is a comma-separated list of passes.
+func OptionsFromEnv() Options {
+	var o Options
+	if list := os.Getenv("KILN_DISABLE_PASS"); list != "" {
+		o.Disable = strings.Split(list, ",")
+	}
+	return o
+}
+
+// Key returns a text that differs between options that make different code.
+func (o Options) Key() string {
+	return fmt.Sprintf("checked=%t lines=%t disable=%s", o.Checked, o.Lines, strings.Join(o.Disable, ","))
+}
+
+// Program is a kernel in IR, checked, not yet optimised.
+type Program struct {
+	Kernel    string // package path, function and types
+	Hash      string // of Text, in hexadecimal
+	Text      string // IR without positions
+	Positions []ir.Pos
+}
+
+// Front compiles a kernel to IR.
+func Front(req front.Request, load front.Loader) (p *Program, err error) {
+	name := Name(req)
+	defer recoverTo(&err, name)
+	m, err := front.Build(req, load)
+	if err != nil {
+		return nil, err
+	}
+	p = &Program{Kernel: name, Text: m.Text(), Positions: m.Pos}
+	sum := sha256.Sum256([]byte(p.Text))
+	p.Hash = hex.EncodeToString(sum[:])
+	return p, nil
+}
+
+// Check reports every mistake in the kernels of a package; see [front.Check].
+// The second result is the number of kernels.
+func Check(p *front.Package, load front.Loader) (diag.List, int) {
+	list := front.Check(p, load, func(m *ir.Module) diag.List {
+		q := &Program{Kernel: p.Path, Text: m.Text(), Positions: m.Pos}
+		_, err := q.Optimize(target.CPU, Options{})
+		var diags diag.List
+		if err != nil && !errors.As(err, &diags) {
+			diags = diag.List{diag.New(diag.Position{File: p.Path}, diag.Internal, err.Error(), "")}
+		}
+		return diags
+	})
+	return list, len(front.Kernels(p))
+}
+
+// Name returns the name of a kernel instance for people: package path,
+// function, and the types of its parameters where it is generic.
+func Name(req front.Request) string {
+	name := req.Pkg + "." + req.Func
+	types := strings.TrimPrefix(req.Sig, "func(dsl.Thread")
+	if types = strings.TrimPrefix(strings.TrimSuffix(types, ")"), ","); types != "" {
+		name += "[" + strings.ReplaceAll(strings.TrimSpace(types), " ", "") + "]"
+	}
+	return name
+}
+
+// Emit compiles the program for a target.
+func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) {
+	defer recoverTo(&err, p.Kernel)
+	m, err := p.Optimize(t, opt)
+	if err != nil {
+		return nil, err
+	}
+	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: FormatIR}}
+	describe(m, &art.Meta)
+	if t.MaxShared > 0 && art.Shared > t.MaxShared {
+		return nil, fmt.Errorf("%s: %d bytes of shared memory, %s has %d for a block: use smaller dsl.Shared arrays", p.Kernel, art.Shared, t, t.MaxShared)
+	}
+	switch t.Kind {
+	case target.Interp:
+		art.Code = []byte(m.Text())
+	case target.PTX:
+		text, err := ptx.Options{Lines: opt.Lines}.Emit(m, t)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Kernel, err)
+		}
+		art.Format, art.Entry, art.Code = FormatPTX, ptx.EntryName(art.Entry), []byte(text)
+	default:
+		return nil, fmt.Errorf("%s: no emitter for target %s", p.Kernel, t)
+	}
+	return art, nil
+}
+
+// Optimize runs the passes for a target and checks that barriers and warp
+// operations are reached together by the threads they join.
+func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
+	m, err := ir.Parse(p.Text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading IR: %w", p.Kernel, err)
+	}
+	m.Pos = p.Positions
+	release := t.Kind != target.Interp && !opt.Checked
+	if err := pass.Run(m, pass.Options{Disable: opt.Disable, After: opt.After, Release: release}); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Kernel, err)
+	}
+	if list := convergence(m); len(list) > 0 {
+		return nil, list
+	}
+	return m, nil
+}
+
+// convergence turns what the uniformity analysis found into diagnostics.
+func convergence(m *ir.Module) diag.List {
+	var list diag.List
+	for _, d := range pass.CheckConvergence(m) {
+		code, what := diag.DivergentBarrier, "barrier"
+		if d.Need == ir.UniformWarp {
+			code, what = diag.DivergentWarp, "warp operation"
+		}
+		at, branch := m.PosOf(d.Op.Pos), m.PosOf(d.Branch)
+		msg := fmt.Sprintf("%s is not reached by all threads together", what)
+		note := "the branch that separates the threads has no position"
+		if branch != (ir.Pos{}) {
+			note = fmt.Sprintf("the threads part at %s:%d:%d", branch.File, branch.Line, branch.Col)
+		}
+		list = append(list, diag.New(diag.Position{File: at.File, Line: at.Line, Col: at.Col}, code, msg, note))
+	}
+	return list
+}
+
+// InternalError is a fault of the compiler, not of the kernel.
+type InternalError struct {
+	Kernel string
+	Cause  any
+	Stack  []byte
+}
+
+func (e *InternalError) Error() string {
+	return fmt.Sprintf("internal compiler error in %s: %v (please report it with the kernel's source)", e.Kernel, e.Cause)
+}
+
+// Format prints the stack too with %+v.
+func (e *InternalError) Format(f fmt.State, verb rune) {
+	fmt.Fprint(f, e.Error())
+	if verb == 'v' && f.Flag('+') {
+		fmt.Fprintf(f, "\n%s", e.Stack)
+	}
+}
+
+func recoverTo(err *error, kernel string) {
+	if cause := recover(); cause != nil {
+		*err = &InternalError{kernel, cause, debug.Stack()}
+	}
+}
+
+// Registered loads the kernel packages that registered their source with
+// dsl.Source.
+func Registered(importPath string) (*front.Package, error) {
+	files, ok := dsl.SourceOf(importPath)
+	if !ok {
+		return nil, fmt.Errorf("package %s has no kernel source in this program: add `//go:embed *.go`, `var source embed.FS` and `var _ = dsl.Source(source)` to it", importPath)
+	}
+	return ReadPackage(importPath, files)
+}
+
+// ReadPackage reads the kernel source of a package: its Go files without tests.
+func ReadPackage(importPath string, files fs.FS) (*front.Package, error) {
+	names, err := fs.Glob(files, "*.go")
+	if err != nil {
+		return nil, fmt.Errorf("reading source of %s: %w", importPath, err)
+	}
+	p := &front.Package{Path: importPath}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, fmt.Errorf("reading source of %s: %w", importPath, err)
+		}
+		p.Files = append(p.Files, front.File{Name: path.Base(name), Text: text})
+	}
+	return p, nil
+}

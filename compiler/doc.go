@@ -1,0 +1,20 @@
+// Package compiler turns a kernel, an ordinary Go function, into code for a
+// target.
+//
+// The way of the data, one package a step:
+//
+//	Go source → front → ir → pass → ptx  → Artifact
+//	                              ↘ kir ↗
+//
+// [Front] runs the first half, up to IR: it needs no target, and its result has
+// a hash that does not change when a comment does. [Program.Emit] runs the
+// second half for one target. The two halves are separate because the cache has
+// a level for each.
+//
+//	p, err := compiler.Front(front.Request{Pkg: "example.com/k", Func: "Scale"}, compiler.Registered)
+//	art, err := p.Emit(target.MustParse("ptx:sm_90"), compiler.Options{})
+//	fmt.Println(string(art.Code)) // PTX
+//
+// Mistakes in a kernel come back as a [diag.List]; a fault of the compiler
+// itself as an [InternalError]. Neither half panics on user input.
+package compiler

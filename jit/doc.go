@@ -1,0 +1,39 @@
+// Package jit compiles kernels when they are first used and launches them.
+//
+// [Of] makes a handle from a kernel function, and [Kernel.Launch] runs it:
+//
+//	scale := jit.Of(kernels.Scale[float32])
+//
+//	dev, err := runtime.Open("auto")
+//	x, err := runtime.From(dev, []float32{1, 2, 3})
+//	err = scale.Launch(dev.DefaultStream(), runtime.Cover(x.Len(), 256), x, float32(2))
+//	out, err := x.Host() // [2 4 6]
+//
+// The first launch on a device resolves the kernel: from the process, from the
+// user cache on disk, or by compiling the source that the kernel's package
+// embeds. The result is kept, so that later launches check the arguments'
+// types, pack them and call the driver, without allocating. However many
+// goroutines ask at once, a kernel is compiled once.
+//
+// # Keys
+//
+// The cache has three levels, each keyed by SHA-256 of everything its content
+// depends on and of nothing else:
+//
+//	source   source text, kernel, types, compiler    → hash of the IR, positions
+//	artifact hash of the IR, target, options          → PTX, or IR for the CPU
+//	machine  artifact, device architecture, driver    → cubin
+//
+// An edited comment changes the first only. An unchanged source does not run
+// the front end, and a cached machine code does not run the driver's compiler.
+//
+// # Environment
+//
+//	KILN_CACHE_DIR  directory of the cache; default: kiln in the user's cache directory
+//	KILN_CACHE_MAX  size limit of the cache, such as 512MB
+//	KILN_JIT        auto: use the cache, compile on a miss (default)
+//	                readonly: a miss is ErrNotPrebuilt
+//	                off: compile always, ignore the cache
+//	KILN_LOG        info or debug: lines on standard error
+//	KILN_DISABLE_PASS  optimisation passes to leave out, for finding faults
+package jit

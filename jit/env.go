@@ -1,0 +1,118 @@
+package jit
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/gokiln/kiln/cache"
+	"github.com/gokiln/kiln/compiler"
+)
+
+// Mode says what happens when a kernel is not in the cache.
+type Mode string
+
+// The modes; see KILN_JIT.
+const (
+	Auto     Mode = "auto"
+	ReadOnly Mode = "readonly"
+	Off      Mode = "off"
+)
+
+// settings are read from the environment once, at the first kernel.
+type settings struct {
+	mode    Mode
+	options compiler.Options
+	store   *cache.Store // nil with mode Off
+	log     *slog.Logger
+	warned  sync.Once // about a cache that cannot be written
+}
+
+func readSettings(getenv func(string) string, stderr io.Writer) (*settings, error) {
+	s := &settings{mode: Mode(strings.ToLower(getenv("KILN_JIT"))), options: compiler.OptionsFromEnv()}
+	switch s.mode {
+	case "":
+		s.mode = Auto
+	case Auto, ReadOnly, Off:
+	default:
+		return nil, fmt.Errorf("KILN_JIT=%s: want auto, readonly or off", s.mode)
+	}
+	log, err := logger(getenv("KILN_LOG"), stderr)
+	if err != nil {
+		return nil, err
+	}
+	s.log = log
+	if s.mode != Off {
+		s.store, err = cache.Open(cache.DefaultDir())
+		if err != nil {
+			s.warn(err)
+		}
+	}
+	return s, nil
+}
+
+// logger writes lines of key=value pairs, without time and level: they are read
+// by people and compared by tests.
+func logger(level string, w io.Writer) (*slog.Logger, error) {
+	var min slog.Level
+	switch strings.ToLower(level) {
+	case "":
+		min = slog.LevelWarn
+	case "info":
+		min = slog.LevelInfo
+	case "debug":
+		min = slog.LevelDebug
+	default:
+		return nil, fmt.Errorf("KILN_LOG=%s: want info or debug", level)
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
+		Level: min,
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+				return slog.Attr{}
+			}
+			return a
+		},
+	})), nil
+}
+
+// warn reports once that the cache cannot be used; kernels run all the same.
+func (s *settings) warn(err error) {
+	s.warned.Do(func() {
+		s.log.Warn("kernel cache not usable, compiling in every process", "err", err)
+	})
+}
+
+func (s *settings) get(key cache.Key) *cache.Entry {
+	if s.store == nil {
+		return nil
+	}
+	e, ok := s.store.Get(key)
+	if !ok {
+		return nil
+	}
+	return e
+}
+
+func (s *settings) put(key cache.Key, e *cache.Entry) {
+	if s.store == nil || s.mode != Auto {
+		return
+	}
+	if err := s.store.Put(key, e); err != nil {
+		s.warn(err)
+	}
+}
+
+func (s *settings) debug(msg string, args ...any) {
+	if s.log.Enabled(context.Background(), slog.LevelDebug) {
+		s.log.Debug(msg, args...)
+	}
+}
+
+var environment = sync.OnceValues(func() (*settings, error) {
+	return readSettings(os.Getenv, os.Stderr)
+})

@@ -1,0 +1,89 @@
+package jit
+
+import (
+	"fmt"
+	"net/url"
+	"reflect"
+	"runtime"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/front"
+)
+
+const dslPath = "github.com/gokiln/kiln/dsl"
+
+// identify finds the package, name and instance of a kernel from its function
+// value. What runtime.FuncForPC returns is not a contract, so anything but the
+// two plain forms, path.Name and path.Name[...], is refused.
+func identify(fn any) (front.Request, error) {
+	v := reflect.ValueOf(fn)
+	if v.Kind() != reflect.Func || v.IsNil() {
+		return front.Request{}, fmt.Errorf("jit.Of: %T is not a kernel function", fn)
+	}
+	full := runtime.FuncForPC(v.Pointer()).Name()
+	slash := strings.LastIndexByte(full, '/') + 1
+	pkg, name, ok := strings.Cut(full[slash:], ".")
+	if !ok {
+		return front.Request{}, fmt.Errorf("jit.Of: cannot tell the package of %q", full)
+	}
+	if path, err := url.PathUnescape(full[:slash] + pkg); err == nil {
+		pkg = path
+	}
+	name, generic := strings.CutSuffix(name, "[...]")
+	if !isIdent(name) {
+		return front.Request{}, fmt.Errorf("jit.Of: %s is not a package-level function: pass kernels.Name or kernels.Name[T] itself, not a function literal, a method value, or an instance made inside a generic function", full)
+	}
+	req := front.Request{Pkg: pkg, Func: name}
+	if generic {
+		sig, err := signature(v.Type(), pkg)
+		if err != nil {
+			return req, fmt.Errorf("jit.Of: %s: %w", full, err)
+		}
+		req.Sig = sig
+	}
+	return req, nil
+}
+
+func isIdent(s string) bool {
+	for i, r := range s {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') && r < 0x80 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// signature writes t as a Go expression that means the same inside package pkg.
+func signature(t reflect.Type, pkg string) (string, error) {
+	params := make([]string, t.NumIn())
+	for i := range params {
+		p, err := typeExpr(t.In(i), pkg)
+		if err != nil {
+			return "", err
+		}
+		params[i] = p
+	}
+	return "func(" + strings.Join(params, ", ") + ")", nil
+}
+
+func typeExpr(t reflect.Type, pkg string) (string, error) {
+	switch {
+	case t.Name() == "Float16" && strings.HasSuffix(t.PkgPath(), "x448/float16"):
+		return "dsl.F16", nil
+	case t.PkgPath() == dslPath:
+		return "dsl." + t.Name(), nil
+	case t.PkgPath() == "" && t.Name() != "":
+		return t.Name(), nil
+	case t.PkgPath() == pkg && !strings.Contains(t.Name(), "["):
+		return t.Name(), nil
+	case t.Name() != "":
+		return "", fmt.Errorf("type %s of another package in the signature of a generic kernel", t)
+	case t.Kind() == reflect.Slice:
+		elem, err := typeExpr(t.Elem(), pkg)
+		return "[]" + elem, err
+	case t.Kind() == reflect.Array:
+		elem, err := typeExpr(t.Elem(), pkg)
+		return fmt.Sprintf("[%d]%s", t.Len(), elem), err
+	}
+	return "", fmt.Errorf("parameter type %s is not one a kernel can have", t)
+}

@@ -1,0 +1,193 @@
+package jit_test
+
+import (
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/jit/testkernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// The tests of this process share a fresh cache.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "kiln-jit")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("KILN_CACHE_DIR", dir)
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func open(t testing.TB) *runtime.Device {
+	t.Helper()
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	t.Cleanup(func() { dev.Close() })
+	return dev
+}
+
+func upload[T any](t testing.TB, dev *runtime.Device, s ...T) runtime.Slice[T] {
+	t.Helper()
+	x, err := runtime.From(dev, s)
+	require.NoError(t, err)
+	return x
+}
+
+func TestLaunch(t *testing.T) {
+	dev := open(t)
+	x := upload(t, dev, float32(1), 2, 3)
+	require.NoError(t, jit.Of(testkernels.Scale[float32]).Launch(dev.DefaultStream(), runtime.Cover(3, 64), x, float32(2)))
+	got, err := x.Host()
+	require.NoError(t, err)
+	assert.Equal(t, []float32{2, 4, 6}, got)
+
+	// A part of a slice, and the same kernel for another type.
+	y := upload(t, dev, int32(1), 2, 3, 4)
+	require.NoError(t, jit.Of(testkernels.Scale[int32]).Launch(dev.DefaultStream(), runtime.Cover(2, 64), y.Slice(1, 3), int32(-5)))
+	ys, err := y.Host()
+	require.NoError(t, err)
+	assert.Equal(t, []int32{1, -10, -15, 4}, ys)
+}
+
+func TestArgumentBlock(t *testing.T) {
+	dev := open(t)
+	out := upload(t, dev, 0.0)
+	require.NoError(t, jit.Of(testkernels.Mixed).Launch(dev.DefaultStream(), runtime.Blocks(1, 1),
+		out, true, int8(-3), uint16(40000), float32(0.5), 1<<40, dsl.F16(0x3c00)))
+	got, err := out.Host()
+	require.NoError(t, err)
+	assert.Equal(t, []float64{-3 + 40000 + 0.5 + 1<<40 + 1}, got)
+}
+
+func TestLaunchErrors(t *testing.T) {
+	dev := open(t)
+	s := dev.DefaultStream()
+	x := upload(t, dev, float32(1))
+	freed := upload(t, dev, float32(1))
+	freed.Free()
+	scale := jit.Of(testkernels.Scale[float32])
+	one := runtime.Blocks(1, 32)
+	cases := []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"count", scale.Launch(s, one, x), "launch with 1 arguments, the kernel has 2: (x runtime.Slice[float32], a float32)"},
+		{"scalar type", scale.Launch(s, one, x, 2.0), "argument 2 (a) is float64, want float32"},
+		{"slice type", scale.Launch(s, one, upload(t, dev, 1.0), float32(2)), "argument 1 (x) is runtime.Slice[float64], want runtime.Slice[float32]"},
+		{"host slice", scale.Launch(s, one, []float32{1}, float32(2)), "argument 1 (x) is []float32, want runtime.Slice[float32]"},
+		{"nil", scale.Launch(s, one, nil, float32(2)), "argument 1 (x) is nil"},
+		{"freed", scale.Launch(s, one, freed, float32(2)), "buffer was freed"},
+		{"stream", scale.Launch(nil, one, x, float32(2)), "nil stream"},
+		{"block", scale.Launch(s, runtime.Blocks(1, 5000), x, float32(2)), "block of 5000 threads"},
+		{"no threads", scale.Launch(s, runtime.Blocks(1, 0), x, float32(2)), "block of 0 threads"},
+		{"warp", jit.Of(testkernels.Sums).Launch(s, runtime.Blocks(1, 33), upload[int32](t, dev, 1)), "multiple of 32 threads"},
+		{"goroutine", jit.Of(testkernels.Bad).Launch(s, one, upload[int32](t, dev, 1)), "goroutine"},
+		{"not a kernel", jit.Of(testkernels.NotMarked).Launch(s, one, upload[int32](t, dev, 1)), "//kiln:kernel"},
+		{"inference", jit.Of(testkernels.Untyped[float64]).Launch(s, one, upload[int32](t, dev, 1)), "infer"},
+		{"not a function", jit.Of(3).Launch(s, one), "int is not a kernel function"},
+		{"literal", jit.Of(func(t dsl.Thread) {}).Launch(s, one), "not a package-level function"},
+		{"no source", jit.Of(noSource).Launch(s, one), "has no kernel source"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) { assert.ErrorContains(t, c.err, c.want) })
+	}
+	require.NoError(t, s.Sync(), "nothing of it reached the device")
+}
+
+func noSource(t dsl.Thread) {}
+
+func TestEmptyGrid(t *testing.T) {
+	dev := open(t)
+	x := upload[float32](t, dev)
+	require.NoError(t, jit.Of(testkernels.Scale[float32]).Launch(dev.DefaultStream(), runtime.Cover(0, 64), x, float32(2)))
+	require.NoError(t, dev.Sync())
+}
+
+// A fault of a running kernel comes with the next call that waits, and names
+// kernel, place and thread.
+func TestFaultAtSync(t *testing.T) {
+	dev := open(t)
+	out := upload(t, dev, int32(0), 0, 0)
+	require.NoError(t, jit.Of(testkernels.Overrun).Launch(dev.DefaultStream(), runtime.Blocks(1, 4), out))
+	err := dev.Sync()
+	require.Error(t, err)
+	assert.ErrorContains(t, err, "Overrun")
+	assert.ErrorContains(t, err, "kernels.go:")
+	assert.ErrorContains(t, err, "index 3")
+}
+
+func TestSameHandle(t *testing.T) {
+	assert.Same(t, jit.Of(testkernels.Sums), jit.Of(testkernels.Sums))
+	assert.NotSame(t, jit.Of(testkernels.Scale[float32]), jit.Of(testkernels.Scale[float64]))
+	assert.Contains(t, jit.Of(testkernels.Scale[float32]).Name(), "testkernels.Scale[")
+}
+
+// However many goroutines ask, a kernel is resolved once a device.
+func TestCompiledOnce(t *testing.T) {
+	var mu sync.Mutex
+	n := 0
+	stop := jit.OnResolve(func(e jit.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		assert.NotZero(t, e.Total)
+	})
+	defer stop()
+	dev := open(t)
+	k := jit.Of(testkernels.Scale[float64])
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			x := upload(t, dev, 1.0)
+			assert.NoError(t, k.Launch(dev.DefaultStream(), runtime.Blocks(1, 32), x, 3.0))
+			got, err := x.Host()
+			assert.NoError(t, err)
+			assert.Equal(t, []float64{3}, got)
+		})
+	}
+	wg.Wait()
+	assert.Equal(t, 1, n)
+}
+
+func TestLaunchDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	dev := open(t)
+	x := upload(t, dev, make([]float32, 64)...)
+	k := jit.Of(testkernels.Scale[float32])
+	s := dev.DefaultStream()
+	require.NoError(t, k.Prepare(dev))
+	a := float32(1.5)
+	allocs := testing.AllocsPerRun(200, func() {
+		if err := k.Launch(s, runtime.Blocks(1, 64), x, a); err != nil {
+			t.Fatal(err)
+		}
+	})
+	require.NoError(t, s.Sync())
+	assert.Zero(t, allocs)
+}
+
+func BenchmarkLaunch(b *testing.B) {
+	dev := open(b)
+	x := upload(b, dev, make([]float32, 64)...)
+	k := jit.Of(testkernels.Scale[float32])
+	s := dev.DefaultStream()
+	require.NoError(b, k.Prepare(dev))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := k.Launch(s, runtime.Blocks(1, 64), x, float32(1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	require.NoError(b, s.Sync())
+}

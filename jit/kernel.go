@@ -1,0 +1,195 @@
+package jit
+
+import (
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Kernel is a handle of one kernel instance. It is safe for use by several
+// goroutines.
+type Kernel struct {
+	req   front.Request
+	name  string
+	fn    reflect.Type
+	err   error
+	ready atomic.Pointer[[]*instance] // one per device that ran the kernel
+	mu    sync.Mutex                  // serialises resolution
+}
+
+// instance is a kernel on a device.
+type instance struct {
+	dev  *runtime.Device
+	fn   *runtime.Function
+	meta compiler.Meta
+	plan []param
+	size int // of the argument block
+}
+
+var handles sync.Map // handleKey -> *Kernel
+
+type handleKey struct {
+	pc  uintptr
+	typ reflect.Type
+}
+
+// Of returns the handle of a kernel: a package-level function marked
+// //kiln:kernel, instantiated if it is generic. The same function gives the
+// same handle. What is wrong with fn is reported by [Kernel.Err] and by every
+// launch.
+func Of(fn any) *Kernel {
+	v := reflect.ValueOf(fn)
+	if v.Kind() != reflect.Func || v.IsNil() {
+		return &Kernel{err: fmt.Errorf("jit.Of: %T is not a kernel function", fn)}
+	}
+	key := handleKey{v.Pointer(), v.Type()}
+	if k, ok := handles.Load(key); ok {
+		return k.(*Kernel)
+	}
+	k := &Kernel{fn: v.Type()}
+	k.req, k.err = identify(fn)
+	k.name = compiler.Name(k.req)
+	got, _ := handles.LoadOrStore(key, k)
+	return got.(*Kernel)
+}
+
+// Name returns the kernel's package path, function and types.
+func (k *Kernel) Name() string { return k.name }
+
+// Err reports why the handle cannot be used, nil if it can.
+func (k *Kernel) Err() error { return k.err }
+
+// Prepare compiles or loads the kernel for a device, as its first launch there
+// would.
+func (k *Kernel) Prepare(dev *runtime.Device) error {
+	_, err := k.on(dev)
+	return err
+}
+
+// on returns the kernel on dev, resolving it at the first call.
+func (k *Kernel) on(dev *runtime.Device) (*instance, error) {
+	if list := k.ready.Load(); list != nil {
+		for _, in := range *list {
+			if in.dev == dev {
+				return in, nil
+			}
+		}
+	}
+	return k.onSlow(dev)
+}
+
+func (k *Kernel) onSlow(dev *runtime.Device) (*instance, error) {
+	if k.err != nil {
+		return nil, k.err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var list []*instance
+	if have := k.ready.Load(); have != nil {
+		list = *have
+	}
+	for _, in := range list {
+		if in.dev == dev {
+			return in, nil
+		}
+	}
+	in, err := k.resolve(dev)
+	if err != nil {
+		return nil, err
+	}
+	grown := append(list[:len(list):len(list)], in)
+	k.ready.Store(&grown)
+	return in, nil
+}
+
+func (k *Kernel) resolve(dev *runtime.Device) (*instance, error) {
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	tgt, err := targetOf(dev)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	r := &resolver{settings: env, req: k.req, name: k.name, dev: dev, tgt: tgt, load: compiler.Registered}
+	im, err := r.resolve()
+	if err != nil {
+		return nil, err
+	}
+	plan, err := planArgs(im.meta.Args, k.fn)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.name, err)
+	}
+	loading := time.Now()
+	mod, err := dev.Load(im.img)
+	if err != nil {
+		return nil, fmt.Errorf("%s: loading %s code: %w", k.name, im.img.Format, err)
+	}
+	fn, err := mod.Function(im.meta.Entry)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.name, err)
+	}
+	r.ev.Load, r.ev.Total = time.Since(loading), time.Since(start)
+	k.report(r)
+	return &instance{dev, fn, im.meta, plan, im.meta.ArgBytes()}, nil
+}
+
+// report logs how the kernel was resolved and tells the observers.
+func (k *Kernel) report(r *resolver) {
+	r.ev.Kernel, r.ev.Target = k.name, r.tgt.String()
+	ms := slog.Float64("ms", millis(r.ev.Total))
+	common := []any{"kernel", k.name, "target", r.ev.Target}
+	if r.ev.Source == "compiled" {
+		r.log.Info("compiled", append(common, ms)...)
+	} else {
+		r.log.Info("loaded", append(common, "source", r.ev.Source, ms)...)
+	}
+	r.debug("resolved", append(common, "front_ms", millis(r.ev.Front), "emit_ms", millis(r.ev.Emit), "link_ms", millis(r.ev.Link), "load_ms", millis(r.ev.Load))...)
+	observers.Lock()
+	defer observers.Unlock()
+	for _, fn := range observers.list {
+		fn(r.ev)
+	}
+}
+
+var observers struct {
+	sync.Mutex
+	list []func(Event)
+}
+
+// OnResolve calls fn whenever a kernel has been compiled or loaded, until the
+// returned function is called.
+func OnResolve(fn func(Event)) (stop func()) {
+	observers.Lock()
+	defer observers.Unlock()
+	observers.list = append(observers.list, fn)
+	at := len(observers.list) - 1
+	return func() {
+		observers.Lock()
+		defer observers.Unlock()
+		observers.list[at] = func(Event) {}
+	}
+}
+
+// targetOf returns what to compile for on a device.
+func targetOf(dev *runtime.Device) (target.Target, error) {
+	info := dev.Info()
+	for _, format := range info.Formats {
+		switch format {
+		case compiler.FormatIR:
+			return target.Parse("cpu")
+		case compiler.FormatPTX:
+			return target.Parse("ptx:" + info.Arch)
+		}
+	}
+	return target.Target{}, fmt.Errorf("%s loads %v, none of which the compiler makes", dev.Name(), info.Formats)
+}

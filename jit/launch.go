@@ -1,0 +1,172 @@
+package jit
+
+import (
+	"fmt"
+	"reflect"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// param says how one argument of a launch goes into the argument block.
+type param struct {
+	compiler.Arg
+	goType reflect.Type   // the kernel's parameter type
+	want   string         // what a launch passes, for messages
+	typ    atomic.Uintptr // type word of the arguments seen and found right
+}
+
+// planArgs pairs the parameters of the compiled kernel with those of the Go
+// function that the handle was made from.
+func planArgs(args []compiler.Arg, fn reflect.Type) ([]param, error) {
+	if fn.NumIn() != len(args)+1 {
+		return nil, fmt.Errorf("compiled kernel has %d parameters, the function %s has %d", len(args), fn, fn.NumIn()-1)
+	}
+	plan := make([]param, len(args))
+	for i, a := range args {
+		t := fn.In(i + 1)
+		elem, want := t, t.String()
+		if a.Slice && t.Kind() == reflect.Slice {
+			elem, want = t.Elem(), "runtime.Slice["+t.Elem().String()+"]"
+		}
+		if a.Slice != (t.Kind() == reflect.Slice) || int(elem.Size()) != a.Size {
+			return nil, fmt.Errorf("parameter %s is %s in the compiled kernel, %s in the function", a.Name, a.Go, t)
+		}
+		plan[i].Arg, plan[i].goType, plan[i].want = a, t, want
+	}
+	return plan, nil
+}
+
+// iface is the memory of an interface value: the argument's type and a pointer
+// to the argument. Reading it directly, instead of by a type switch, covers
+// every element type and lets the compiler keep the arguments on the caller's
+// stack.
+type iface struct {
+	typ  uintptr // of a type descriptor; types are never freed
+	data unsafe.Pointer
+}
+
+// maxPooled is the size up to which launches do not allocate their argument
+// block: 60 slices.
+const maxPooled = 1024
+
+var argBlocks = sync.Pool{New: func() any { return new([maxPooled]byte) }}
+
+// Launch runs the kernel on a stream over a grid. The arguments are the
+// kernel's parameters after the Thread, of exactly their types: a scalar for a
+// scalar, a [runtime.Slice] of T for a []T. Launch returns when the work is
+// queued; what goes wrong in the kernel is reported by the next call that
+// waits for the stream.
+func (k *Kernel) Launch(s *runtime.Stream, g runtime.Grid, args ...any) error {
+	if s == nil {
+		return fmt.Errorf("%s: launch on a nil stream", k.name)
+	}
+	in, err := k.on(s.Device())
+	if err != nil {
+		return err
+	}
+	if len(args) != len(in.plan) {
+		return fmt.Errorf("%s: launch with %d arguments, the kernel has %d: %s", k.name, len(args), len(in.plan), in.signature())
+	}
+	if err := in.checkGrid(g); err != nil {
+		return fmt.Errorf("%s: %w", k.name, err)
+	}
+	block := argBlocks.Get().(*[maxPooled]byte)
+	buf := block[:]
+	if in.size > len(buf) {
+		buf = make([]byte, in.size)
+	}
+	if err = in.pack(buf[:in.size], args); err == nil {
+		err = s.Launch(in.fn, g, 0, buf[:in.size])
+	}
+	goruntime.KeepAlive(args) // the block holds addresses, the arguments the buffers
+	argBlocks.Put(block)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.name, err)
+	}
+	return nil
+}
+
+func (in *instance) checkGrid(g runtime.Grid) error {
+	threads := g.Threads.Count()
+	if most := in.fn.MaxThreads(); threads <= 0 || threads > most {
+		return fmt.Errorf("block of %d threads: %s runs 1 to %d of this kernel", threads, in.dev.Name(), most)
+	}
+	if warp := in.dev.WarpSize(); in.meta.Warp && threads%warp != 0 {
+		return fmt.Errorf("block of %d threads: the kernel uses warp operations, so the block must be a multiple of %d threads", threads, warp)
+	}
+	return nil
+}
+
+func (in *instance) signature() string {
+	s := "("
+	for i := range in.plan {
+		if i > 0 {
+			s += ", "
+		}
+		s += in.plan[i].Name + " " + in.plan[i].want
+	}
+	return s + ")"
+}
+
+// pack checks the arguments and writes the argument block.
+func (in *instance) pack(block []byte, args []any) error {
+	for i := range args {
+		p := &in.plan[i]
+		a := (*iface)(unsafe.Pointer(&args[i]))
+		if a.typ != p.typ.Load() || a.typ == 0 {
+			if err := p.accept(i, reflect.TypeOf(args[i]), a.typ); err != nil {
+				return err
+			}
+		}
+		if !p.Slice {
+			copy(block[p.Offset:p.Offset+p.Size], unsafe.Slice((*byte)(a.data), p.Size))
+			continue
+		}
+		h := (*runtime.SliceHeader)(a.data)
+		addr, err := in.address(h, p)
+		if err != nil {
+			return fmt.Errorf("argument %d (%s): %w", i+1, p.Name, err)
+		}
+		*(*uint64)(unsafe.Pointer(&block[p.Offset])) = addr
+		*(*uint64)(unsafe.Pointer(&block[p.Offset+8])) = uint64(h.Len)
+	}
+	return nil
+}
+
+// accept checks the type of argument i the slow way and remembers it.
+func (p *param) accept(i int, t reflect.Type, word uintptr) error {
+	ok := t == p.goType
+	if p.Slice {
+		elem, isSlice := runtime.SliceElem(t)
+		ok = isSlice && elem == p.goType.Elem()
+	}
+	if !ok {
+		have := "nil"
+		if t != nil {
+			have = t.String()
+		}
+		return fmt.Errorf("argument %d (%s) is %s, want %s", i+1, p.Name, have, p.want)
+	}
+	p.typ.Store(word)
+	return nil
+}
+
+func (in *instance) address(h *runtime.SliceHeader, p *param) (uint64, error) {
+	if h.Len == 0 {
+		return 0, nil
+	}
+	switch {
+	case h.Buf == nil:
+		return 0, fmt.Errorf("slice without a buffer")
+	case h.Buf.Freed():
+		return 0, fmt.Errorf("buffer was freed")
+	case h.Buf.Device() != in.dev:
+		return 0, fmt.Errorf("buffer is on %s, the stream on %s: copy it over first", h.Buf.Device().Name(), in.dev.Name())
+	}
+	return h.Buf.Addr() + uint64(h.Off*p.Size), nil
+}

@@ -1,0 +1,197 @@
+package jit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gokiln/kiln/cache"
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// ErrNotPrebuilt is what a launch returns in readonly mode for a kernel that is
+// not in the cache.
+var ErrNotPrebuilt = errors.New("kernel is not prebuilt")
+
+// Event tells how one kernel was resolved.
+type Event struct {
+	Kernel string
+	Target string
+	Source string // "compiled" or "cache"
+	Front  time.Duration
+	Emit   time.Duration
+	Link   time.Duration
+	Load   time.Duration
+	Total  time.Duration
+}
+
+// image is a kernel ready to be loaded on one kind of device.
+type image struct {
+	meta compiler.Meta
+	img  runtime.Image
+}
+
+// resolver finds the image of one kernel for one device.
+type resolver struct {
+	*settings
+	req  front.Request
+	name string
+	dev  *runtime.Device
+	tgt  target.Target
+	load front.Loader
+	ev   Event
+
+	positions []ir.Pos
+	program   *compiler.Program
+}
+
+// sourceMeta is the content of a source entry.
+type sourceMeta struct {
+	IR        string   `json:"ir"` // hash
+	Positions []ir.Pos `json:"positions"`
+}
+
+func (r *resolver) resolve() (*image, error) {
+	irHash, err := r.source()
+	if err != nil {
+		return nil, err
+	}
+	artKey := cache.NewKey("artifact", compiler.Version, irHash, r.tgt.String(), r.options.Key())
+	finalKey := r.dev.FinalKey()
+	machineKey := cache.NewKey("machine", artKey.String(), finalKey)
+	if finalKey != "" {
+		if im := r.cached(machineKey, "machine"); im != nil {
+			return im, nil
+		}
+	}
+	im := r.cached(artKey, "artifact")
+	if im == nil {
+		if im, err = r.compile(artKey); err != nil {
+			return nil, err
+		}
+	}
+	if finalKey == "" {
+		return im, nil
+	}
+	return r.link(machineKey, im)
+}
+
+// source returns the hash of the kernel's IR, from the cache where the source
+// is unchanged.
+func (r *resolver) source() (string, error) {
+	start := time.Now()
+	defer func() { r.ev.Front = time.Since(start) }()
+	sum, err := front.SourceHash(r.req.Pkg, r.load)
+	if err != nil {
+		return "", err
+	}
+	key := cache.NewKey("source", compiler.Version, string(sum[:]), r.req.Pkg, r.req.Func, r.req.Sig)
+	if e := r.get(key); e != nil && e.Kind == "source" {
+		var m sourceMeta
+		if err := json.Unmarshal(e.Meta, &m); err == nil && m.IR != "" {
+			r.positions = m.Positions
+			return m.IR, nil
+		}
+		r.debug("source entry unreadable", "kernel", r.name, "key", key)
+	}
+	if r.mode == ReadOnly {
+		return "", r.missing(key)
+	}
+	if err := r.front(); err != nil {
+		return "", err
+	}
+	meta, err := json.Marshal(sourceMeta{r.program.Hash, r.program.Positions})
+	if err != nil {
+		return "", fmt.Errorf("%s: writing source entry: %w", r.name, err)
+	}
+	r.put(key, &cache.Entry{Header: cache.Header{Kind: "source", Kernel: r.name, Tool: tool, Meta: meta}})
+	return r.program.Hash, nil
+}
+
+const tool = "kiln " + compiler.Version
+
+func (r *resolver) front() error {
+	p, err := compiler.Front(r.req, r.load)
+	if err != nil {
+		return err
+	}
+	r.program, r.positions = p, p.Positions
+	return nil
+}
+
+func (r *resolver) missing(key cache.Key) error {
+	return fmt.Errorf("%w: %s for %s: looked in %s for %s; run the program once with KILN_JIT=auto on a machine of this kind", ErrNotPrebuilt, r.name, r.tgt, r.store.Dir(), key)
+}
+
+// cached loads an entry that holds code.
+func (r *resolver) cached(key cache.Key, kind string) *image {
+	e := r.get(key)
+	if e == nil || e.Kind != kind {
+		return nil
+	}
+	a := compiler.Artifact{Code: e.Body}
+	if err := json.Unmarshal(e.Meta, &a.Meta); err != nil {
+		r.debug("entry unreadable", "kernel", r.name, "key", key, "err", err)
+		return nil
+	}
+	r.ev.Source = "cache"
+	return r.image(&a)
+}
+
+func (r *resolver) compile(key cache.Key) (*image, error) {
+	if r.mode == ReadOnly {
+		return nil, r.missing(key)
+	}
+	start := time.Now()
+	if r.program == nil { // the source was known, the target is new
+		if err := r.front(); err != nil {
+			return nil, err
+		}
+	}
+	art, err := r.program.Emit(r.tgt, r.options)
+	if err != nil {
+		return nil, err
+	}
+	r.ev.Emit, r.ev.Source = time.Since(start), "compiled"
+	return r.image(art), r.keep(key, "artifact", art)
+}
+
+func (r *resolver) keep(key cache.Key, kind string, art *compiler.Artifact) error {
+	meta, err := json.Marshal(art.Meta)
+	if err != nil {
+		return fmt.Errorf("%s: writing %s entry: %w", r.name, kind, err)
+	}
+	r.put(key, &cache.Entry{
+		Header: cache.Header{Kind: kind, Kernel: art.Kernel, Target: art.Target, Format: art.Format, Tool: tool, Meta: meta},
+		Body:   art.Code,
+	})
+	return nil
+}
+
+// link has the driver turn the image into machine code and keeps that.
+func (r *resolver) link(key cache.Key, im *image) (*image, error) {
+	if r.mode == ReadOnly {
+		return im, nil // the driver compiles as it loads
+	}
+	start := time.Now()
+	final, log, err := r.dev.Finalize(im.img)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.name, err)
+	}
+	r.ev.Link = time.Since(start)
+	r.debug("linked", "kernel", r.name, "ms", millis(r.ev.Link), "log", log)
+	art := &compiler.Artifact{Meta: im.meta, Code: final.Code}
+	art.Format = final.Format
+	return r.image(art), r.keep(key, "machine", art)
+}
+
+func (r *resolver) image(a *compiler.Artifact) *image {
+	return &image{a.Meta, runtime.Image{Format: a.Format, Name: a.Entry, Code: a.WithPositions(r.positions)}}
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,2 @@
+// Package testkernels holds the kernels that the tests of package jit launch.
+package testkernels

@@ -1,0 +1,62 @@
+package testkernels
+
+import (
+	"embed"
+
+	"github.com/gokiln/kiln/dsl"
+)
+
+//go:embed *.go
+var source embed.FS
+
+var _ = dsl.Source(source)
+
+// Scale multiplies by a.
+//
+//kiln:kernel
+func Scale[T float32 | float64 | int32](t dsl.Thread, x []T, a T) {
+	for i := t.Global(); i < len(x); i += t.GlobalSize() {
+		x[i] *= a
+	}
+}
+
+// Mixed takes parameters of every size.
+//
+//kiln:kernel
+func Mixed(t dsl.Thread, out []float64, a bool, b int8, c uint16, d float32, e int, f dsl.F16) {
+	if t.Global() == 0 && a {
+		out[0] = float64(b) + float64(c) + float64(d) + float64(e) + float64(dsl.F32(f))
+	}
+}
+
+// Sums needs whole warps.
+//
+//kiln:kernel
+func Sums(t dsl.Thread, out []int32) {
+	out[t.Global()] = dsl.WarpSum(t, int32(t.Global()))
+}
+
+// Overrun writes one element too many.
+//
+//kiln:kernel
+func Overrun(t dsl.Thread, out []int32) {
+	out[t.Global()] = 1
+}
+
+// Untyped cannot be inferred from its parameters.
+//
+//kiln:kernel
+func Untyped[T float32 | float64](t dsl.Thread, out []int32) {
+	var v T = 1
+	out[0] = int32(v)
+}
+
+// Bad starts a goroutine.
+//
+//kiln:kernel
+func Bad(t dsl.Thread, out []int32) {
+	go func() {}()
+}
+
+// NotMarked is no kernel.
+func NotMarked(t dsl.Thread, out []int32) {}

@@ -1,0 +1,229 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+	"unsafe"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/dsltest"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Case is one kernel instance with one set of inputs.
+type Case struct {
+	Name          string
+	Kernel        any      // the function
+	Grid, Threads dsl.Dim3 // blocks, threads of a block
+	Args          []any    // after the Thread: slices of Go values, and scalars
+}
+
+// RunAll runs every case on dev.
+func RunAll(t *testing.T, dev *runtime.Device) {
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			if err := Check(dev, c); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Check runs one case on dev and reports the first difference to plain Go.
+func Check(dev *runtime.Device, c Case) error {
+	want, err := onHost(c)
+	if err != nil {
+		return fmt.Errorf("as plain Go: %w", err)
+	}
+	got, err := onDevice(dev, c)
+	if err != nil {
+		return fmt.Errorf("on %s: %w", dev.Name(), err)
+	}
+	for i := range want {
+		if err := compare(want[i], got[i]); err != nil {
+			return fmt.Errorf("argument %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// onHost runs the case as plain Go on copies of the slices.
+func onHost(c Case) ([]any, error) {
+	fn := reflect.ValueOf(c.Kernel)
+	out := make([]any, len(c.Args))
+	in := make([]reflect.Value, len(c.Args)+1)
+	for i, a := range c.Args {
+		v := reflect.ValueOf(a)
+		if v.Kind() == reflect.Slice {
+			copied := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(copied, v)
+			v = copied
+		}
+		in[i+1], out[i] = v, v.Interface()
+	}
+	err := dsltest.Run(c.Grid, c.Threads, func(t dsl.Thread) {
+		call := append([]reflect.Value{reflect.ValueOf(t)}, in[1:]...)
+		fn.Call(call)
+	})
+	return out, err
+}
+
+// onDevice runs the case on dev.
+func onDevice(dev *runtime.Device, c Case) ([]any, error) {
+	args := make([]any, len(c.Args))
+	down := make([]func() (any, error), len(c.Args))
+	for i, a := range c.Args {
+		args[i] = a
+		down[i] = func() (any, error) { return a, nil }
+		if reflect.TypeOf(a).Kind() == reflect.Slice {
+			var err error
+			if args[i], down[i], err = upload(dev, a); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s := dev.DefaultStream()
+	grid := runtime.Grid{Blocks: runtime.Dim3(c.Grid), Threads: runtime.Dim3(c.Threads)}
+	if err := jit.Of(c.Kernel).Launch(s, grid, args...); err != nil {
+		return nil, err
+	}
+	if err := s.Sync(); err != nil {
+		return nil, err
+	}
+	out := make([]any, len(args))
+	for i := range args {
+		var err error
+		if out[i], err = down[i](); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// upload puts a slice on the device. A row for each element type that a kernel
+// can have.
+func upload(dev *runtime.Device, a any) (any, func() (any, error), error) {
+	switch s := a.(type) {
+	case []int8:
+		return place(dev, s)
+	case []uint8:
+		return place(dev, s)
+	case []int16:
+		return place(dev, s)
+	case []uint16:
+		return place(dev, s)
+	case []int32:
+		return place(dev, s)
+	case []uint32:
+		return place(dev, s)
+	case []int64:
+		return place(dev, s)
+	case []uint64:
+		return place(dev, s)
+	case []int:
+		return place(dev, s)
+	case []uint:
+		return place(dev, s)
+	case []dsl.F16:
+		return place(dev, s)
+	case []dsl.BF16:
+		return place(dev, s)
+	case []float32:
+		return place(dev, s)
+	case []float64:
+		return place(dev, s)
+	}
+	return nil, nil, fmt.Errorf("conformance cannot upload %T", a)
+}
+
+const (
+	guard  = 16   // elements before and after a slice
+	poison = 0xAB // their bytes
+)
+
+// place copies s into the middle of a buffer with poisoned edges. The returned
+// function reads it back and checks the edges.
+func place[T any](dev *runtime.Device, s []T) (any, func() (any, error), error) {
+	whole := make([]T, len(s)+2*guard)
+	raw := asBytes(whole)
+	for i := range raw {
+		raw[i] = poison
+	}
+	copy(whole[guard:], s)
+	buf, err := runtime.From(dev, whole)
+	if err != nil {
+		return nil, nil, err
+	}
+	read := func() (any, error) {
+		back, err := buf.Host()
+		if err != nil {
+			return nil, err
+		}
+		defer buf.Free()
+		for _, edge := range [][]byte{asBytes(back[:guard]), asBytes(back[guard+len(s):])} {
+			if bytes.Count(edge, []byte{poison}) != len(edge) {
+				return nil, fmt.Errorf("the kernel wrote outside a slice of %T", s)
+			}
+		}
+		return back[guard : guard+len(s)], nil
+	}
+	return buf.Slice(guard, guard+len(s)), read, nil
+}
+
+func asBytes[T any](s []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
+}
+
+// compare compares two slices bit by bit, except that any NaN equals any other:
+// Go does not define which one an operation returns.
+func compare(want, got any) error {
+	w, g := reflect.ValueOf(want), reflect.ValueOf(got)
+	if w.Kind() != reflect.Slice {
+		return nil
+	}
+	if w.Len() != g.Len() {
+		return fmt.Errorf("length %d, want %d", g.Len(), w.Len())
+	}
+	wrong, first := 0, -1
+	for i := range w.Len() {
+		if !same(w.Index(i), g.Index(i)) {
+			if wrong++; first < 0 {
+				first = i
+			}
+		}
+	}
+	if wrong == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d elements differ, first [%d]: got %v (%#x), want %v (%#x)", wrong, w.Len(), first,
+		g.Index(first), bitsOf(g.Index(first)), w.Index(first), bitsOf(w.Index(first)))
+}
+
+func same(a, b reflect.Value) bool {
+	if bitsOf(a) == bitsOf(b) {
+		return true
+	}
+	switch x := a.Interface().(type) {
+	case dsl.F16:
+		return x.IsNaN() && b.Interface().(dsl.F16).IsNaN()
+	case dsl.BF16:
+		return x&0x7fff > 0x7f80 && b.Interface().(dsl.BF16)&0x7fff > 0x7f80
+	}
+	return a.CanFloat() && math.IsNaN(a.Float()) && math.IsNaN(b.Float())
+}
+
+func bitsOf(v reflect.Value) uint64 {
+	switch {
+	case v.CanInt():
+		return uint64(v.Int())
+	case v.CanUint():
+		return v.Uint()
+	case v.Kind() == reflect.Float32:
+		return uint64(math.Float32bits(float32(v.Float())))
+	}
+	return math.Float64bits(v.Float())
+}

@@ -1,0 +1,169 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// bin is the directory of the built programs, repo the module's root.
+var bin, repo string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	var err error
+	if bin, err = os.MkdirTemp("", "kiln-e2e"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(bin)
+	if repo, err = filepath.Abs("../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	build := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./cmd/kiln", "./examples/swiglu", "./examples/edges")
+	build.Dir = repo
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the programs: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			env.Setenv("REPO", repo)
+			env.Setenv("KILN_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
+			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GOROOT"} {
+				if v := goenv(name); v != "" {
+					env.Setenv(name, v)
+				}
+			}
+			return nil
+		},
+	})
+}
+
+var goenvOnce = sync.OnceValue(func() map[string]string {
+	names := []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GOROOT"}
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	vals := map[string]string{}
+	if err == nil {
+		for i, line := range strings.Split(strings.TrimRight(string(out), "\n"), "\n") {
+			vals[names[i]] = line
+		}
+	}
+	return vals
+})
+
+func goenv(name string) string { return goenvOnce()[name] }
+
+// swiglu runs the example on the CPU and returns its standard error.
+func swiglu(t *testing.T, cache string, env ...string) string {
+	t.Helper()
+	name := "swiglu"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	cmd := exec.Command(filepath.Join(bin, name), "-device", "cpu")
+	cmd.Env = append(os.Environ(), append([]string{"KILN_LOG=info", "KILN_CACHE_DIR=" + cache}, env...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s%s", out, stderr.String())
+	return stderr.String()
+}
+
+var (
+	compiled = regexp.MustCompile(`msg=compiled kernel=\S*SwiGLU\S* target=cpu ms=`)
+	loaded   = regexp.MustCompile(`msg=loaded kernel=\S*SwiGLU\S* target=cpu source=cache ms=`)
+)
+
+func TestSecondProcessCompilesNothing(t *testing.T) {
+	cache := t.TempDir()
+	first := swiglu(t, cache)
+	assert.Len(t, compiled.FindAllString(first, -1), 3, "float32, f16, bf16:\n%s", first)
+	second := swiglu(t, cache)
+	assert.NotContains(t, second, "msg=compiled")
+	assert.Len(t, loaded.FindAllString(second, -1), 3, second)
+}
+
+func TestTenProcessesAtOnce(t *testing.T) {
+	cache := filepath.Join(t.TempDir(), "not", "there", "yet")
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() { swiglu(t, cache) })
+	}
+	wg.Wait()
+	assert.NotContains(t, swiglu(t, cache), "msg=compiled")
+}
+
+// Whatever happens to the files of the cache, the program runs and the cache
+// heals.
+func TestDamagedCache(t *testing.T) {
+	damage := map[string]func([]byte) []byte{
+		"truncated":   func(b []byte) []byte { return b[:len(b)/2] },
+		"empty":       func([]byte) []byte { return nil },
+		"bit flipped": func(b []byte) []byte { b[len(b)/3] ^= 4; return b },
+		"foreign":     func([]byte) []byte { return []byte("\x7fELF something else entirely") },
+	}
+	for name, change := range damage {
+		t.Run(name, func(t *testing.T) {
+			cache := t.TempDir()
+			swiglu(t, cache)
+			n := 0
+			require.NoError(t, filepath.WalkDir(cache, func(path string, d os.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				n++
+				data, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				return os.WriteFile(path, change(data), 0o600)
+			}))
+			require.Positive(t, n)
+			log := swiglu(t, cache)
+			assert.Len(t, compiled.FindAllString(log, -1), 3, log)
+			assert.NotContains(t, log, "not usable", "damage is silent")
+			assert.NotContains(t, swiglu(t, cache), "msg=compiled", "the cache has not healed")
+		})
+	}
+}
+
+func TestUnusableCacheIsAWarning(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	log := swiglu(t, filepath.Join(file, "cache"))
+	assert.Equal(t, 1, strings.Count(log, "kernel cache not usable"), log)
+	assert.Len(t, compiled.FindAllString(log, -1), 3, log)
+}
+
+func TestReadOnlyMode(t *testing.T) {
+	cache := t.TempDir()
+	cmd := exec.Command(filepath.Join(bin, "swiglu"), "-device", "cpu")
+	cmd.Env = append(os.Environ(), "KILN_JIT=readonly", "KILN_CACHE_DIR="+cache)
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err, "a miss must fail")
+	assert.Contains(t, string(out), "kernel is not prebuilt")
+	swiglu(t, cache)
+	assert.NotContains(t, swiglu(t, cache, "KILN_JIT=readonly"), "msg=compiled")
+	assert.Contains(t, swiglu(t, cache, "KILN_JIT=off"), "msg=compiled")
+}
