@@ -2,10 +2,6 @@ package cpu
 
 import "github.com/gokiln/kiln/runtime/internal/driver"
 
-// WarpSize is the number of threads that kernels on the CPU see as a warp. It
-// is fixed, not the vector width, so that a kernel means the same everywhere.
-const WarpSize = 32
-
 const maxThreads = 1024 // of a block
 
 // sharedPerBlock is what the compiler may count on.
@@ -14,17 +10,13 @@ const sharedPerBlock = 48 << 10
 // Loader turns the text of a kernel into something that can be run.
 type Loader func(name string, text []byte) (Program, error)
 
-// Program is a kernel that can be run. Run returns when all blocks are done;
-// it may be called by one goroutine at a time.
+// Program is a kernel that can be run. Run returns when all blocks are done.
 type Program interface {
+	Name() string // as the code calls it
 	Run(grid, block [3]int, args []byte) error
 }
 
-type module struct {
-	dev     *device
-	name    string
-	program Program
-}
+type module struct{ program Program }
 
 // Load prepares the image; the executor checks it here, not at the first launch.
 func (d *device) Load(img driver.Image) (driver.Module, error) {
@@ -41,14 +33,14 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 	if err != nil {
 		return nil, &driver.Error{Op: op, Device: deviceName, Kind: driver.ErrBadImage, Cause: err}
 	}
-	return &module{dev: d, name: img.Name, program: p}, nil
+	return &module{p}, nil
 }
 
 // Function returns the one kernel of an image.
 func (m *module) Function(name string) (driver.Function, error) {
-	if name != m.name {
+	if have := m.program.Name(); name != have {
 		return nil, &driver.Error{Op: "kernel " + name, Device: deviceName, Kind: driver.ErrNotFound,
-			Text: "the image holds the kernel " + m.name}
+			Text: "the image holds the kernel " + have}
 	}
 	return &function{name: name, program: m.program}, nil
 }

@@ -37,12 +37,14 @@ type queue struct {
 	done    uint64 // completed so far
 	waiting int    // goroutines in moved.Wait
 	running bool
+	worker  func() // run, as a value made once: starting it allocates nothing
 	failed  map[*stream]error
 }
 
 func newQueue() *queue {
 	q := &queue{failed: map[*stream]error{}}
 	q.moved.L = &q.mu
+	q.worker = q.run
 	return q
 }
 
@@ -64,7 +66,7 @@ func (q *queue) submit(t task) uint64 {
 	q.seq++
 	if !q.running {
 		q.running = true
-		go q.run()
+		go q.worker()
 	}
 	return q.seq
 }
@@ -157,12 +159,12 @@ func (t *task) run() (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = &driver.Error{Op: "run", Device: deviceName, Kernels: []string{t.fn.name},
+			err = &driver.Error{Device: deviceName, Kernels: []string{t.fn.name},
 				Kind: driver.ErrLaunch, Text: fmt.Sprint(p), Log: string(debug.Stack())}
 		}
 	}()
 	if err = t.fn.program.Run(t.grid, t.block, t.args); err != nil {
-		err = &driver.Error{Op: "run", Device: deviceName, Kernels: []string{t.fn.name},
+		err = &driver.Error{Device: deviceName, Kernels: []string{t.fn.name},
 			Kind: driver.ErrLaunch, Cause: err}
 	}
 	return err

@@ -125,8 +125,12 @@ func (s *stream) Sync() error {
 	return q.takeErrors(s.scope())
 }
 
-// Close forgets the stream; a failure that nobody asked for goes with it.
+// Close forgets the stream after its work; a failure that nobody asked for
+// goes with it.
 func (s *stream) Close() error {
-	s.dev.queue.takeErrors(s)
+	s.dev.queue.submit(task{s: s, always: true, work: func() error {
+		s.dev.queue.takeErrors(s)
+		return nil
+	}})
 	return nil
 }

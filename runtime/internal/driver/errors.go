@@ -23,7 +23,7 @@ var (
 // Error is a failure that a device or its driver reported. It prints on one
 // line; with %+v the vendor's log follows.
 type Error struct {
-	Op      string   // what was asked for: "load kernel saxpy", "cuMemAllocAsync"
+	Op      string   // what was asked for: "load kernel saxpy", or ""
 	Device  string   // "cuda:0", or ""
 	Kernels []string // the kernel that failed, or those that may have
 	Name    string   // the vendor's name of the error: "CUDA_ERROR_ILLEGAL_ADDRESS"
@@ -37,34 +37,39 @@ type Error struct {
 
 // Error is the one-line form.
 func (e *Error) Error() string {
-	var b strings.Builder
-	if e.Device != "" {
-		fmt.Fprintf(&b, "%s: ", e.Device)
+	var parts []string
+	for _, part := range []string{e.Device, e.Op, e.kernels(), e.vendor(), e.Text} {
+		if part != "" {
+			parts = append(parts, part)
+		}
 	}
-	b.WriteString(e.Op)
+	switch {
+	case e.Cause != nil:
+		parts = append(parts, e.Cause.Error())
+	case e.Kind != nil && e.Name == "" && e.Text == "":
+		parts = append(parts, e.Kind.Error())
+	}
+	if line := firstLine(e.Log); line != "" && e.Kind == ErrBadImage {
+		parts = append(parts, line) // what the vendor's compiler complains about
+	}
+	return strings.Join(parts, ": ")
+}
+
+func (e *Error) kernels() string {
 	switch len(e.Kernels) {
 	case 0:
+		return ""
 	case 1:
-		fmt.Fprintf(&b, ": kernel %s failed", e.Kernels[0])
-	default:
-		fmt.Fprintf(&b, ": a kernel failed, one of %s (KILN_LAUNCH_BLOCKING=1 tells which)", strings.Join(e.Kernels, ", "))
+		return "kernel " + e.Kernels[0] + " failed"
 	}
-	if e.Name != "" {
-		fmt.Fprintf(&b, ": %s (%d)", e.Name, e.Code)
+	return "a kernel failed, one of " + strings.Join(e.Kernels, ", ") + " (KILN_LAUNCH_BLOCKING=1 tells which)"
+}
+
+func (e *Error) vendor() string {
+	if e.Name == "" {
+		return ""
 	}
-	if e.Text != "" {
-		fmt.Fprintf(&b, ": %s", e.Text)
-	}
-	if e.Cause != nil {
-		fmt.Fprintf(&b, ": %v", e.Cause)
-	}
-	if e.Name == "" && e.Text == "" && e.Cause == nil && e.Kind != nil {
-		fmt.Fprintf(&b, ": %v", e.Kind)
-	}
-	if line := firstLine(e.Log); line != "" {
-		fmt.Fprintf(&b, ": %s", line)
-	}
-	return b.String()
+	return fmt.Sprintf("%s (%d)", e.Name, e.Code)
 }
 
 // Unwrap gives the sentinel and the cause.
