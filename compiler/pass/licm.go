@@ -1,5 +1,134 @@
 package pass
 
-import "github.com/gokiln/kiln/compiler/ir"
+import (
+	"slices"
 
-func licm(f *ir.Func) {}
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// licm moves pure operations on values from outside a loop in front of it, and
+// loads that are sure to happen and whose memory the loop does not change. No
+// operation traps, so one that the loop would have skipped does no harm.
+func licm(f *ir.Func) {
+	ir.RemoveUnreachable(f)
+	if !hasBackEdge(f) {
+		return
+	}
+	made := false
+	for _, l := range findLoops(f, inEdges(f)) {
+		if l.preheader() == nil {
+			makePreheader(f, l)
+			made = true
+		}
+	}
+	for _, l := range slices.Backward(findLoops(f, inEdges(f))) { // inner loops first
+		h := &hoister{loop: l, to: l.preheader()}
+		h.run()
+	}
+	if made {
+		straighten(f)
+	}
+}
+
+// preheader returns the block that does nothing but enter l, nil if there is
+// none.
+func (l *loop) preheader() *ir.Block {
+	if len(l.entries) == 1 && l.entries[0].from.Term.Kind == ir.TermJump {
+		return l.entries[0].from
+	}
+	return nil
+}
+
+func makePreheader(f *ir.Func, l *loop) {
+	p := f.NewBlock()
+	args := make([]*ir.Value, len(l.header.Params))
+	for i, q := range l.header.Params {
+		args[i] = p.NewParam(f, q.Type)
+		args[i].Pos = q.Pos
+	}
+	p.Jump(l.header, args...)
+	for _, e := range l.entries {
+		e.from.Term.Succs[e.succ].To = p
+	}
+}
+
+type hoister struct {
+	*loop
+	to      *ir.Block
+	writes  [3]bool // by space: the loop may change memory there
+	scanned bool
+}
+
+func (h *hoister) run() {
+	failing := false // an operation that may fail came before
+	for _, b := range h.blocks {
+		kept := b.Instrs[:0]
+		for _, v := range b.Instrs {
+			if h.movable(v, b, failing) {
+				h.to.Append(v)
+				continue
+			}
+			failing = failing || v.Op.Has(ir.Fails)
+			kept = append(kept, v)
+		}
+		clear(b.Instrs[len(kept):])
+		b.Instrs = kept
+	}
+}
+
+func (h *hoister) movable(v *ir.Value, b *ir.Block, failing bool) bool {
+	if v.Op != ir.OpLoad && (!v.Op.Pure() || v.Op == ir.OpLocal) {
+		return false
+	}
+	for _, a := range v.Args {
+		if a.Block != nil && h.has(a.Block) {
+			return false
+		}
+	}
+	if v.Op != ir.OpLoad {
+		return true
+	}
+	certain := b == h.header && !failing
+	return (certain || dereferenceable(v.Args[0])) && !h.changes(v.Args[0].Type.Space)
+}
+
+// dereferenceable reports whether p is a constant path into an object.
+func dereferenceable(p *ir.Value) bool {
+	for ; !isObject(p); p = p.Args[0] {
+		switch p.Op {
+		case ir.OpField:
+		case ir.OpIndex:
+			i := p.Args[1]
+			if !i.IsConst() || i.Imm >= uint64(p.Args[0].Type.Elem.Len) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// changes reports whether the loop may change memory in space s.
+func (h *hoister) changes(s ir.Space) bool {
+	if !h.scanned {
+		h.scanned = true
+		for _, b := range h.blocks {
+			for _, v := range b.Instrs {
+				h.note(v)
+			}
+		}
+	}
+	return h.writes[s]
+}
+
+func (h *hoister) note(v *ir.Value) {
+	switch {
+	case v == nil || !v.Op.Has(ir.Writes):
+	case v.Op == ir.OpStore || v.Op == ir.OpZero:
+		h.writes[v.Args[0].Type.Space] = true
+	default: // barriers and atomics let other threads' writes in
+		h.writes[ir.Global], h.writes[ir.Shared] = true, true
+		h.writes[ir.Local] = h.writes[ir.Local] || v.Op == ir.OpCall
+	}
+}
