@@ -333,7 +333,7 @@ func (l *lowerer) arrayOp(v *ir.Value) {
 	var chosen shape
 	var swap bool
 	for s := all; ; s = (s - 1) & all { // from all scalars to all arrays
-		if in.k, swap = findKern(v, s); in.k != nil || s == 0 {
+		if in.k, swap = arrayKern(v, s); in.k != nil || s == 0 {
 			chosen = s
 			break
 		}

@@ -27,6 +27,11 @@ func findKern(v *ir.Value, s shape) (k kern, swap bool) {
 	if len(v.Args) == 1 {
 		return onlyArrays(unaryKern(v.Op, t), s), false
 	}
+	return pickForm(v, s, binaryForms)
+}
+
+// pickForm chooses among the forms of a two-operand operation.
+func pickForm(v *ir.Value, s shape, find func(ir.Op, *ir.Type) forms) (k kern, swap bool) {
 	op := v.Op
 	switch op { // x > y is y < x
 	case ir.OpGt:
@@ -34,7 +39,7 @@ func findKern(v *ir.Value, s shape) (k kern, swap bool) {
 	case ir.OpGe:
 		op, swap, s = ir.OpLe, true, exchange(s)
 	}
-	f := binaryForms(op, t)
+	f := find(op, v.Args[0].Type)
 	switch {
 	case s == arrays:
 		return f.vv, swap
@@ -46,6 +51,16 @@ func findKern(v *ir.Value, s shape) (k kern, swap bool) {
 		return f.vs, !swap
 	}
 	return nil, false
+}
+
+// arrayKern returns the kernel for at least one array among the operands: vector
+// instructions if there are some for this form, or for all operands as arrays where
+// Go has no better form.
+func arrayKern(v *ir.Value, s shape) (k kern, swap bool) {
+	if k, swap = simdKern(v, s); k != nil {
+		return k, swap
+	}
+	return findKern(v, s)
 }
 
 func exchange(s shape) shape { return s&^3 | s&1<<1 | s>>1&1 }

@@ -1,0 +1,771 @@
+#include "textflag.h"
+
+// Kernels in AVX2 and FMA. A function computes whole vectors of 32 bytes: up to 7
+// lanes more than asked for, which the arrays have room for and which are idle.
+//
+// DI, SI, DX, CX: d, a, b, c; BX: lanes left; R8: byte offset. Operand a or b is
+// in Y0 or Y1, the result in Y0; a scalar operand is broadcast before the loop.
+
+#define ARGS \
+	MOVQ d+0(FP), DI; \
+	MOVQ a+8(FP), SI; \
+	MOVQ b+16(FP), DX; \
+	MOVQ c+24(FP), CX; \
+	MOVQ n+32(FP), BX; \
+	XORQ R8, R8
+
+// The end of a loop over vectors of so many lanes.
+#define NEXT(lanes) \
+	ADDQ $32, R8; \
+	SUBQ $lanes, BX; \
+	JG   loop; \
+	VZEROUPPER; \
+	RET
+
+// UNARY: d = OP(a).
+#define UNARY(lanes, OP) \
+	ARGS; \
+loop: \
+	VMOVUPS (SI)(R8*1), Y0; \
+	OP; \
+	VMOVUPS Y0, (DI)(R8*1); \
+	NEXT(lanes)
+
+// VV: OP works on Y0 and Y1, both from arrays.
+#define VV(lanes, OP) \
+	ARGS; \
+loop: \
+	VMOVUPS (SI)(R8*1), Y0; \
+	VMOVUPS (DX)(R8*1), Y1; \
+	OP; \
+	VMOVUPS Y0, (DI)(R8*1); \
+	NEXT(lanes)
+
+// VS: the second operand is a scalar.
+#define VS(lanes, SPLAT, OP) \
+	ARGS; \
+	SPLAT (DX), Y1; \
+loop: \
+	VMOVUPS (SI)(R8*1), Y0; \
+	OP; \
+	VMOVUPS Y0, (DI)(R8*1); \
+	NEXT(lanes)
+
+// SV: the first operand is a scalar; OP must leave Y2 alone.
+#define SV(lanes, SPLAT, OP) \
+	ARGS; \
+	SPLAT (SI), Y2; \
+loop: \
+	VMOVAPS Y2, Y0; \
+	VMOVUPS (DX)(R8*1), Y1; \
+	OP; \
+	VMOVUPS Y0, (DI)(R8*1); \
+	NEXT(lanes)
+
+#define ADDPS VADDPS Y1, Y0, Y0
+#define SUBPS VSUBPS Y1, Y0, Y0
+#define MULPS VMULPS Y1, Y0, Y0
+#define DIVPS VDIVPS Y1, Y0, Y0
+#define ADDPD VADDPD Y1, Y0, Y0
+#define SUBPD VSUBPD Y1, Y0, Y0
+#define MULPD VMULPD Y1, Y0, Y0
+#define DIVPD VDIVPD Y1, Y0, Y0
+
+// The minimum instruction returns its second operand for NaN and equal zeros; both
+// orders together have the sign of -0 and the bits of NaN.
+#define MINPS \
+	VMINPS Y1, Y0, Y3; \
+	VMINPS Y0, Y1, Y4; \
+	VORPS  Y3, Y4, Y0
+#define MINPD \
+	VMINPD Y1, Y0, Y3; \
+	VMINPD Y0, Y1, Y4; \
+	VORPD  Y3, Y4, Y0
+#define MAXPS \
+	VCMPPS $3, Y1, Y0, Y5; \
+	VMAXPS Y1, Y0, Y3; \
+	VMAXPS Y0, Y1, Y4; \
+	VANDPS Y3, Y4, Y0; \
+	VORPS  Y5, Y0, Y0
+#define MAXPD \
+	VCMPPD $3, Y1, Y0, Y5; \
+	VMAXPD Y1, Y0, Y3; \
+	VMAXPD Y0, Y1, Y4; \
+	VANDPD Y3, Y4, Y0; \
+	VORPD  Y5, Y0, Y0
+
+TEXT ·addF32VV(SB), NOSPLIT, $0-40
+	VV(8, ADDPS)
+
+TEXT ·addF32VS(SB), NOSPLIT, $0-40
+	VS(8, VBROADCASTSS, ADDPS)
+
+TEXT ·subF32VV(SB), NOSPLIT, $0-40
+	VV(8, SUBPS)
+
+TEXT ·subF32VS(SB), NOSPLIT, $0-40
+	VS(8, VBROADCASTSS, SUBPS)
+
+TEXT ·subF32SV(SB), NOSPLIT, $0-40
+	SV(8, VBROADCASTSS, SUBPS)
+
+TEXT ·mulF32VV(SB), NOSPLIT, $0-40
+	VV(8, MULPS)
+
+TEXT ·mulF32VS(SB), NOSPLIT, $0-40
+	VS(8, VBROADCASTSS, MULPS)
+
+TEXT ·divF32VV(SB), NOSPLIT, $0-40
+	VV(8, DIVPS)
+
+TEXT ·divF32VS(SB), NOSPLIT, $0-40
+	VS(8, VBROADCASTSS, DIVPS)
+
+TEXT ·divF32SV(SB), NOSPLIT, $0-40
+	SV(8, VBROADCASTSS, DIVPS)
+
+TEXT ·minF32VV(SB), NOSPLIT, $0-40
+	VV(8, MINPS)
+
+TEXT ·minF32VS(SB), NOSPLIT, $0-40
+	VS(8, VBROADCASTSS, MINPS)
+
+TEXT ·maxF32VV(SB), NOSPLIT, $0-40
+	VV(8, MAXPS)
+
+TEXT ·maxF32VS(SB), NOSPLIT, $0-40
+	VS(8, VBROADCASTSS, MAXPS)
+
+TEXT ·addF64VV(SB), NOSPLIT, $0-40
+	VV(4, ADDPD)
+
+TEXT ·addF64VS(SB), NOSPLIT, $0-40
+	VS(4, VBROADCASTSD, ADDPD)
+
+TEXT ·subF64VV(SB), NOSPLIT, $0-40
+	VV(4, SUBPD)
+
+TEXT ·subF64VS(SB), NOSPLIT, $0-40
+	VS(4, VBROADCASTSD, SUBPD)
+
+TEXT ·subF64SV(SB), NOSPLIT, $0-40
+	SV(4, VBROADCASTSD, SUBPD)
+
+TEXT ·mulF64VV(SB), NOSPLIT, $0-40
+	VV(4, MULPD)
+
+TEXT ·mulF64VS(SB), NOSPLIT, $0-40
+	VS(4, VBROADCASTSD, MULPD)
+
+TEXT ·divF64VV(SB), NOSPLIT, $0-40
+	VV(4, DIVPD)
+
+TEXT ·divF64VS(SB), NOSPLIT, $0-40
+	VS(4, VBROADCASTSD, DIVPD)
+
+TEXT ·divF64SV(SB), NOSPLIT, $0-40
+	SV(4, VBROADCASTSD, DIVPD)
+
+TEXT ·minF64VV(SB), NOSPLIT, $0-40
+	VV(4, MINPD)
+
+TEXT ·minF64VS(SB), NOSPLIT, $0-40
+	VS(4, VBROADCASTSD, MINPD)
+
+TEXT ·maxF64VV(SB), NOSPLIT, $0-40
+	VV(4, MAXPD)
+
+TEXT ·maxF64VS(SB), NOSPLIT, $0-40
+	VS(4, VBROADCASTSD, MAXPD)
+
+#define SQRTPS VSQRTPS Y0, Y0
+#define FLOORPS VROUNDPS $9, Y0, Y0
+#define CEILPS VROUNDPS $10, Y0, Y0
+#define TRUNCPS VROUNDPS $11, Y0, Y0
+#define RINTPS VROUNDPS $8, Y0, Y0
+#define SQRTPD VSQRTPD Y0, Y0
+#define FLOORPD VROUNDPD $9, Y0, Y0
+#define CEILPD VROUNDPD $10, Y0, Y0
+#define TRUNCPD VROUNDPD $11, Y0, Y0
+#define RINTPD VROUNDPD $8, Y0, Y0
+
+TEXT ·sqrtF32(SB), NOSPLIT, $0-40
+	UNARY(8, SQRTPS)
+
+TEXT ·floorF32(SB), NOSPLIT, $0-40
+	UNARY(8, FLOORPS)
+
+TEXT ·ceilF32(SB), NOSPLIT, $0-40
+	UNARY(8, CEILPS)
+
+TEXT ·truncF32(SB), NOSPLIT, $0-40
+	UNARY(8, TRUNCPS)
+
+TEXT ·rintF32(SB), NOSPLIT, $0-40
+	UNARY(8, RINTPS)
+
+TEXT ·sqrtF64(SB), NOSPLIT, $0-40
+	UNARY(4, SQRTPD)
+
+TEXT ·floorF64(SB), NOSPLIT, $0-40
+	UNARY(4, FLOORPD)
+
+TEXT ·ceilF64(SB), NOSPLIT, $0-40
+	UNARY(4, CEILPD)
+
+TEXT ·truncF64(SB), NOSPLIT, $0-40
+	UNARY(4, TRUNCPD)
+
+TEXT ·rintF64(SB), NOSPLIT, $0-40
+	UNARY(4, RINTPD)
+
+// FMA: d = a*b + c with b or c, or both, scalars.
+#define FMA_VVV(lanes, OP) \
+	ARGS; \
+loop: \
+	VMOVUPS (SI)(R8*1), Y0; \
+	VMOVUPS (CX)(R8*1), Y2; \
+	OP (DX)(R8*1), Y2, Y0; \
+	VMOVUPS Y0, (DI)(R8*1); \
+	NEXT(lanes)
+
+#define FMA_VVS(lanes, SPLAT, OP) \
+	ARGS; \
+	SPLAT (CX), Y2; \
+loop: \
+	VMOVUPS (SI)(R8*1), Y0; \
+	OP (DX)(R8*1), Y2, Y0; \
+	VMOVUPS Y0, (DI)(R8*1); \
+	NEXT(lanes)
+
+#define FMA_VSV(lanes, SPLAT, OP) \
+	ARGS; \
+	SPLAT (DX), Y1; \
+loop: \
+	VMOVUPS (SI)(R8*1), Y0; \
+	OP (CX)(R8*1), Y1, Y0; \
+	VMOVUPS Y0, (DI)(R8*1); \
+	NEXT(lanes)
+
+#define FMA_VSS(lanes, SPLAT, OP) \
+	ARGS; \
+	SPLAT (DX), Y1; \
+	SPLAT (CX), Y2; \
+loop: \
+	VMOVUPS (SI)(R8*1), Y0; \
+	OP Y2, Y1, Y0; \
+	VMOVUPS Y0, (DI)(R8*1); \
+	NEXT(lanes)
+
+// 132: Y0 = Y0*memory + Y2. 213: Y0 = Y1*Y0 + memory.
+TEXT ·fmaF32VVV(SB), NOSPLIT, $0-40
+	FMA_VVV(8, VFMADD132PS)
+
+TEXT ·fmaF32VVS(SB), NOSPLIT, $0-40
+	FMA_VVS(8, VBROADCASTSS, VFMADD132PS)
+
+TEXT ·fmaF32VSV(SB), NOSPLIT, $0-40
+	FMA_VSV(8, VBROADCASTSS, VFMADD213PS)
+
+TEXT ·fmaF32VSS(SB), NOSPLIT, $0-40
+	FMA_VSS(8, VBROADCASTSS, VFMADD213PS)
+
+TEXT ·fmaF64VVV(SB), NOSPLIT, $0-40
+	FMA_VVV(4, VFMADD132PD)
+
+TEXT ·fmaF64VVS(SB), NOSPLIT, $0-40
+	FMA_VVS(4, VBROADCASTSD, VFMADD132PD)
+
+TEXT ·fmaF64VSV(SB), NOSPLIT, $0-40
+	FMA_VSV(4, VBROADCASTSD, VFMADD213PD)
+
+TEXT ·fmaF64VSS(SB), NOSPLIT, $0-40
+	FMA_VSS(4, VBROADCASTSD, VFMADD213PD)
+
+#define PADDD VPADDD Y1, Y0, Y0
+#define PSUBD VPSUBD Y1, Y0, Y0
+#define PMULLD VPMULLD Y1, Y0, Y0
+#define PADDQ VPADDQ Y1, Y0, Y0
+#define PSUBQ VPSUBQ Y1, Y0, Y0
+#define PAND VPAND Y1, Y0, Y0
+#define POR VPOR Y1, Y0, Y0
+#define PXOR VPXOR Y1, Y0, Y0
+#define PMINSD VPMINSD Y1, Y0, Y0
+#define PMAXSD VPMAXSD Y1, Y0, Y0
+#define PMINUD VPMINUD Y1, Y0, Y0
+#define PMAXUD VPMAXUD Y1, Y0, Y0
+
+// 64-bit product of 32-bit halves: low*low + (high*low + low*high)<<32.
+#define PMULLQ \
+	VPSRLQ   $32, Y0, Y3; \
+	VPSRLQ   $32, Y1, Y4; \
+	VPMULUDQ Y3, Y1, Y3; \
+	VPMULUDQ Y4, Y0, Y4; \
+	VPADDQ   Y3, Y4, Y3; \
+	VPSLLQ   $32, Y3, Y3; \
+	VPMULUDQ Y1, Y0, Y0; \
+	VPADDQ   Y3, Y0, Y0
+#define PMINSQ \
+	VPCMPGTQ  Y1, Y0, Y3; \
+	VBLENDVPD Y3, Y1, Y0, Y0
+#define PMAXSQ \
+	VPCMPGTQ  Y1, Y0, Y3; \
+	VBLENDVPD Y3, Y0, Y1, Y0
+
+TEXT ·addI32VV(SB), NOSPLIT, $0-40
+	VV(8, PADDD)
+
+TEXT ·addI32VS(SB), NOSPLIT, $0-40
+	VS(8, VPBROADCASTD, PADDD)
+
+TEXT ·subI32VV(SB), NOSPLIT, $0-40
+	VV(8, PSUBD)
+
+TEXT ·subI32VS(SB), NOSPLIT, $0-40
+	VS(8, VPBROADCASTD, PSUBD)
+
+TEXT ·subI32SV(SB), NOSPLIT, $0-40
+	SV(8, VPBROADCASTD, PSUBD)
+
+TEXT ·mulI32VV(SB), NOSPLIT, $0-40
+	VV(8, PMULLD)
+
+TEXT ·mulI32VS(SB), NOSPLIT, $0-40
+	VS(8, VPBROADCASTD, PMULLD)
+
+TEXT ·andI32VV(SB), NOSPLIT, $0-40
+	VV(8, PAND)
+
+TEXT ·andI32VS(SB), NOSPLIT, $0-40
+	VS(8, VPBROADCASTD, PAND)
+
+TEXT ·orI32VV(SB), NOSPLIT, $0-40
+	VV(8, POR)
+
+TEXT ·orI32VS(SB), NOSPLIT, $0-40
+	VS(8, VPBROADCASTD, POR)
+
+TEXT ·xorI32VV(SB), NOSPLIT, $0-40
+	VV(8, PXOR)
+
+TEXT ·xorI32VS(SB), NOSPLIT, $0-40
+	VS(8, VPBROADCASTD, PXOR)
+
+TEXT ·minI32VV(SB), NOSPLIT, $0-40
+	VV(8, PMINSD)
+
+TEXT ·minI32VS(SB), NOSPLIT, $0-40
+	VS(8, VPBROADCASTD, PMINSD)
+
+TEXT ·maxI32VV(SB), NOSPLIT, $0-40
+	VV(8, PMAXSD)
+
+TEXT ·maxI32VS(SB), NOSPLIT, $0-40
+	VS(8, VPBROADCASTD, PMAXSD)
+
+TEXT ·minU32VV(SB), NOSPLIT, $0-40
+	VV(8, PMINUD)
+
+TEXT ·minU32VS(SB), NOSPLIT, $0-40
+	VS(8, VPBROADCASTD, PMINUD)
+
+TEXT ·maxU32VV(SB), NOSPLIT, $0-40
+	VV(8, PMAXUD)
+
+TEXT ·maxU32VS(SB), NOSPLIT, $0-40
+	VS(8, VPBROADCASTD, PMAXUD)
+
+TEXT ·addI64VV(SB), NOSPLIT, $0-40
+	VV(4, PADDQ)
+
+TEXT ·addI64VS(SB), NOSPLIT, $0-40
+	VS(4, VPBROADCASTQ, PADDQ)
+
+TEXT ·subI64VV(SB), NOSPLIT, $0-40
+	VV(4, PSUBQ)
+
+TEXT ·subI64VS(SB), NOSPLIT, $0-40
+	VS(4, VPBROADCASTQ, PSUBQ)
+
+TEXT ·subI64SV(SB), NOSPLIT, $0-40
+	SV(4, VPBROADCASTQ, PSUBQ)
+
+TEXT ·mulI64VV(SB), NOSPLIT, $0-40
+	VV(4, PMULLQ)
+
+TEXT ·mulI64VS(SB), NOSPLIT, $0-40
+	VS(4, VPBROADCASTQ, PMULLQ)
+
+TEXT ·andI64VV(SB), NOSPLIT, $0-40
+	VV(4, PAND)
+
+TEXT ·andI64VS(SB), NOSPLIT, $0-40
+	VS(4, VPBROADCASTQ, PAND)
+
+TEXT ·orI64VV(SB), NOSPLIT, $0-40
+	VV(4, POR)
+
+TEXT ·orI64VS(SB), NOSPLIT, $0-40
+	VS(4, VPBROADCASTQ, POR)
+
+TEXT ·xorI64VV(SB), NOSPLIT, $0-40
+	VV(4, PXOR)
+
+TEXT ·xorI64VS(SB), NOSPLIT, $0-40
+	VS(4, VPBROADCASTQ, PXOR)
+
+TEXT ·minI64VV(SB), NOSPLIT, $0-40
+	VV(4, PMINSQ)
+
+TEXT ·minI64VS(SB), NOSPLIT, $0-40
+	VS(4, VPBROADCASTQ, PMINSQ)
+
+TEXT ·maxI64VV(SB), NOSPLIT, $0-40
+	VV(4, PMAXSQ)
+
+TEXT ·maxI64VS(SB), NOSPLIT, $0-40
+	VS(4, VPBROADCASTQ, PMAXSQ)
+
+// Shifts by one count: the low 64 bits of X1, which saturates as Go does.
+#define SHIFT(lanes, OP) \
+	ARGS; \
+	VMOVQ (DX), X1; \
+loop: \
+	VMOVDQU (SI)(R8*1), Y0; \
+	OP X1, Y0, Y0; \
+	VMOVDQU Y0, (DI)(R8*1); \
+	NEXT(lanes)
+
+TEXT ·shlI32VS(SB), NOSPLIT, $0-40
+	SHIFT(8, VPSLLD)
+
+TEXT ·shrI32VS(SB), NOSPLIT, $0-40
+	SHIFT(8, VPSRAD)
+
+TEXT ·shrU32VS(SB), NOSPLIT, $0-40
+	SHIFT(8, VPSRLD)
+
+TEXT ·shlI64VS(SB), NOSPLIT, $0-40
+	SHIFT(4, VPSLLQ)
+
+TEXT ·shrU64VS(SB), NOSPLIT, $0-40
+	SHIFT(4, VPSRLQ)
+
+// Addresses: the scalar a plus b shifted left by the scalar c.
+TEXT ·indexShiftSV(SB), NOSPLIT, $0-40
+	ARGS
+	VPBROADCASTQ (SI), Y2
+	VMOVQ        (CX), X3
+loop:
+	VMOVDQU (DX)(R8*1), Y0
+	VPSLLQ  X3, Y0, Y0
+	VPADDQ  Y2, Y0, Y0
+	VMOVDQU Y0, (DI)(R8*1)
+	NEXT(4)
+
+// Comparisons write one byte a lane: the mask of 8 lanes spread over 8 bytes.
+#define MASK_NEXT \
+	PDEPQ R9, AX, AX; \
+	MOVQ  AX, (DI); \
+	ADDQ  $8, DI; \
+	SUBQ  $8, BX; \
+	JG    loop; \
+	VZEROUPPER; \
+	RET
+
+#define COMPARE_VV(OP) \
+	ARGS; \
+	MOVQ $0x0101010101010101, R9; \
+loop: \
+	VMOVUPS (SI)(R8*1), Y0; \
+	VMOVUPS (DX)(R8*1), Y1; \
+	OP; \
+	VMOVMSKPS Y0, AX; \
+	ADDQ $32, R8; \
+	MASK_NEXT
+
+#define COMPARE_VS(OP) \
+	ARGS; \
+	MOVQ $0x0101010101010101, R9; \
+	VBROADCASTSS (DX), Y1; \
+loop: \
+	VMOVUPS (SI)(R8*1), Y0; \
+	OP; \
+	VMOVMSKPS Y0, AX; \
+	ADDQ $32, R8; \
+	MASK_NEXT
+
+#define COMPARE_SV(OP) \
+	ARGS; \
+	MOVQ $0x0101010101010101, R9; \
+	VBROADCASTSS (SI), Y2; \
+loop: \
+	VMOVAPS Y2, Y0; \
+	VMOVUPS (DX)(R8*1), Y1; \
+	OP; \
+	VMOVMSKPS Y0, AX; \
+	ADDQ $32, R8; \
+	MASK_NEXT
+
+#define EQPS VCMPPS $0, Y1, Y0, Y0
+#define NEPS VCMPPS $4, Y1, Y0, Y0
+#define LTPS VCMPPS $17, Y1, Y0, Y0
+#define LEPS VCMPPS $18, Y1, Y0, Y0
+#define EQD VPCMPEQD Y1, Y0, Y0
+#define LTD VPCMPGTD Y0, Y1, Y0
+
+TEXT ·eqF32VV(SB), NOSPLIT, $0-40
+	COMPARE_VV(EQPS)
+
+TEXT ·eqF32VS(SB), NOSPLIT, $0-40
+	COMPARE_VS(EQPS)
+
+TEXT ·neF32VV(SB), NOSPLIT, $0-40
+	COMPARE_VV(NEPS)
+
+TEXT ·neF32VS(SB), NOSPLIT, $0-40
+	COMPARE_VS(NEPS)
+
+TEXT ·ltF32VV(SB), NOSPLIT, $0-40
+	COMPARE_VV(LTPS)
+
+TEXT ·ltF32VS(SB), NOSPLIT, $0-40
+	COMPARE_VS(LTPS)
+
+TEXT ·ltF32SV(SB), NOSPLIT, $0-40
+	COMPARE_SV(LTPS)
+
+TEXT ·leF32VV(SB), NOSPLIT, $0-40
+	COMPARE_VV(LEPS)
+
+TEXT ·leF32VS(SB), NOSPLIT, $0-40
+	COMPARE_VS(LEPS)
+
+TEXT ·leF32SV(SB), NOSPLIT, $0-40
+	COMPARE_SV(LEPS)
+
+TEXT ·eqI32VV(SB), NOSPLIT, $0-40
+	COMPARE_VV(EQD)
+
+TEXT ·eqI32VS(SB), NOSPLIT, $0-40
+	COMPARE_VS(EQD)
+
+TEXT ·ltI32VV(SB), NOSPLIT, $0-40
+	COMPARE_VV(LTD)
+
+TEXT ·ltI32VS(SB), NOSPLIT, $0-40
+	COMPARE_VS(LTD)
+
+TEXT ·ltI32SV(SB), NOSPLIT, $0-40
+	COMPARE_SV(LTD)
+
+// 64-bit comparisons take two vectors for 8 lanes. NOT is 255 to negate the mask.
+#define WIDE_VV(OP, NOT) \
+	ARGS; \
+	MOVQ $0x0101010101010101, R9; \
+loop: \
+	VMOVDQU (SI)(R8*1), Y0; \
+	VMOVDQU (DX)(R8*1), Y1; \
+	OP; \
+	VMOVMSKPD Y0, AX; \
+	VMOVDQU 32(SI)(R8*1), Y0; \
+	VMOVDQU 32(DX)(R8*1), Y1; \
+	OP; \
+	VMOVMSKPD Y0, R10; \
+	SHLQ $4, R10; \
+	ORQ  R10, AX; \
+	XORQ $NOT, AX; \
+	ADDQ $64, R8; \
+	MASK_NEXT
+
+#define WIDE_VS(OP, NOT) \
+	ARGS; \
+	MOVQ $0x0101010101010101, R9; \
+	VPBROADCASTQ (DX), Y1; \
+loop: \
+	VMOVDQU (SI)(R8*1), Y0; \
+	OP; \
+	VMOVMSKPD Y0, AX; \
+	VMOVDQU 32(SI)(R8*1), Y0; \
+	OP; \
+	VMOVMSKPD Y0, R10; \
+	SHLQ $4, R10; \
+	ORQ  R10, AX; \
+	XORQ $NOT, AX; \
+	ADDQ $64, R8; \
+	MASK_NEXT
+
+#define EQQ VPCMPEQQ Y1, Y0, Y0
+#define LTQ VPCMPGTQ Y0, Y1, Y0
+#define GTQ VPCMPGTQ Y1, Y0, Y0
+
+TEXT ·eqI64VV(SB), NOSPLIT, $0-40
+	WIDE_VV(EQQ, 0)
+
+TEXT ·eqI64VS(SB), NOSPLIT, $0-40
+	WIDE_VS(EQQ, 0)
+
+TEXT ·neI64VV(SB), NOSPLIT, $0-40
+	WIDE_VV(EQQ, 255)
+
+TEXT ·neI64VS(SB), NOSPLIT, $0-40
+	WIDE_VS(EQQ, 255)
+
+TEXT ·ltI64VV(SB), NOSPLIT, $0-40
+	WIDE_VV(LTQ, 0)
+
+TEXT ·ltI64VS(SB), NOSPLIT, $0-40
+	WIDE_VS(LTQ, 0)
+
+TEXT ·leI64VV(SB), NOSPLIT, $0-40
+	WIDE_VV(GTQ, 255)
+
+TEXT ·leI64VS(SB), NOSPLIT, $0-40
+	WIDE_VS(GTQ, 255)
+
+// Selections: the bool bytes a become lane masks in Y3.
+#define SELECT32(BEFORE, B, C) \
+	ARGS; \
+	BEFORE; \
+loop: \
+	VPMOVZXBD (SI), Y3; \
+	VPSLLD $31, Y3, Y3; \
+	B; \
+	C; \
+	VBLENDVPS Y3, Y1, Y2, Y0; \
+	VMOVUPS Y0, (DI)(R8*1); \
+	ADDQ $8, SI; \
+	NEXT(8)
+
+#define SELECT64(BEFORE, B, C) \
+	ARGS; \
+	BEFORE; \
+loop: \
+	VPMOVZXBQ (SI), Y3; \
+	VPSLLQ $63, Y3, Y3; \
+	B; \
+	C; \
+	VBLENDVPD Y3, Y1, Y2, Y0; \
+	VMOVUPD Y0, (DI)(R8*1); \
+	ADDQ $4, SI; \
+	NEXT(4)
+
+#define LOADB VMOVUPS (DX)(R8*1), Y1
+#define LOADC VMOVUPS (CX)(R8*1), Y2
+#define SPLATB VBROADCASTSS (DX), Y1
+#define SPLATC VBROADCASTSS (CX), Y2
+#define SPLATBQ VBROADCASTSD (DX), Y1
+#define SPLATCQ VBROADCASTSD (CX), Y2
+#define SPLATS SPLATB; SPLATC
+#define SPLATSQ SPLATBQ; SPLATCQ
+#define NONE
+
+TEXT ·select32VV(SB), NOSPLIT, $0-40
+	SELECT32(NONE, LOADB, LOADC)
+
+TEXT ·select32SV(SB), NOSPLIT, $0-40
+	SELECT32(SPLATB, NONE, LOADC)
+
+TEXT ·select32VS(SB), NOSPLIT, $0-40
+	SELECT32(SPLATC, LOADB, NONE)
+
+TEXT ·select32SS(SB), NOSPLIT, $0-40
+	SELECT32(SPLATS, NONE, NONE)
+
+TEXT ·select64VV(SB), NOSPLIT, $0-40
+	SELECT64(NONE, LOADB, LOADC)
+
+TEXT ·select64SV(SB), NOSPLIT, $0-40
+	SELECT64(SPLATBQ, NONE, LOADC)
+
+TEXT ·select64VS(SB), NOSPLIT, $0-40
+	SELECT64(SPLATCQ, LOADB, NONE)
+
+TEXT ·select64SS(SB), NOSPLIT, $0-40
+	SELECT64(SPLATSQ, NONE, NONE)
+
+// Conversions. SI and DI advance by the sizes of their elements.
+#define CONVERT(lanes, from, to, OP) \
+	ARGS; \
+loop: \
+	OP; \
+	ADDQ $from, SI; \
+	ADDQ $to, DI; \
+	SUBQ $lanes, BX; \
+	JG   loop; \
+	VZEROUPPER; \
+	RET
+
+#define I32_F32 VCVTDQ2PS (SI), Y0; VMOVUPS Y0, (DI)
+#define F32_F64 VCVTPS2PD (SI), Y0; VMOVUPD Y0, (DI)
+#define F64_F32 VCVTPD2PSY (SI), X0; VMOVUPS X0, (DI)
+#define I32_F64 VCVTDQ2PD (SI), Y0; VMOVUPD Y0, (DI)
+#define I32_I64 VPMOVSXDQ (SI), Y0; VMOVDQU Y0, (DI)
+#define U32_U64 VPMOVZXDQ (SI), Y0; VMOVDQU Y0, (DI)
+#define U8_U64 VPMOVZXBQ (SI), Y0; VMOVDQU Y0, (DI)
+#define U8_U32 VPMOVZXBD (SI), Y0; VMOVDQU Y0, (DI)
+#define I8_I32 VPMOVSXBD (SI), Y0; VMOVDQU Y0, (DI)
+#define F16_F32 VCVTPH2PS (SI), Y0; VMOVUPS Y0, (DI)
+#define F32_F16 VMOVUPS (SI), Y0; VCVTPS2PH $0, Y0, (DI)
+#define BF16_F32 VPMOVZXWD (SI), Y0; VPSLLD $16, Y0, Y0; VMOVDQU Y0, (DI)
+#define I64_I32 \
+	VMOVUPS (SI), Y0; \
+	VSHUFPS $0x88, 32(SI), Y0, Y0; \
+	VPERMQ  $0xD8, Y0, Y0; \
+	VMOVUPS Y0, (DI)
+
+TEXT ·i32ToF32(SB), NOSPLIT, $0-40
+	CONVERT(8, 32, 32, I32_F32)
+
+TEXT ·f32ToF64(SB), NOSPLIT, $0-40
+	CONVERT(4, 16, 32, F32_F64)
+
+TEXT ·f64ToF32(SB), NOSPLIT, $0-40
+	CONVERT(4, 32, 16, F64_F32)
+
+TEXT ·i32ToF64(SB), NOSPLIT, $0-40
+	CONVERT(4, 16, 32, I32_F64)
+
+TEXT ·i32ToI64(SB), NOSPLIT, $0-40
+	CONVERT(4, 16, 32, I32_I64)
+
+TEXT ·u32ToU64(SB), NOSPLIT, $0-40
+	CONVERT(4, 16, 32, U32_U64)
+
+TEXT ·u8ToU64(SB), NOSPLIT, $0-40
+	CONVERT(4, 4, 32, U8_U64)
+
+TEXT ·u8ToU32(SB), NOSPLIT, $0-40
+	CONVERT(8, 8, 32, U8_U32)
+
+TEXT ·i8ToI32(SB), NOSPLIT, $0-40
+	CONVERT(8, 8, 32, I8_I32)
+
+TEXT ·f16ToF32(SB), NOSPLIT, $0-40
+	CONVERT(8, 16, 32, F16_F32)
+
+TEXT ·f32ToF16(SB), NOSPLIT, $0-40
+	CONVERT(8, 32, 16, F32_F16)
+
+TEXT ·bf16ToF32(SB), NOSPLIT, $0-40
+	CONVERT(8, 16, 32, BF16_F32)
+
+TEXT ·i64ToI32(SB), NOSPLIT, $0-40
+	CONVERT(8, 64, 32, I64_I32)
+
+// The instruction gives MinInt32 for all that does not fit: complement it above
+// the range, clear it for NaN.
+TEXT ·f32ToI32(SB), NOSPLIT, $0-40
+	ARGS
+	MOVL         $0x4F000000, AX // 2^31
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+loop:
+	VMOVUPS    (SI)(R8*1), Y0
+	VCVTTPS2DQ Y0, Y2
+	VCMPPS     $29, Y1, Y0, Y3 // >=, quiet
+	VPXOR      Y3, Y2, Y2
+	VCMPPS     $7, Y0, Y0, Y3 // not NaN
+	VPAND      Y3, Y2, Y2
+	VMOVUPS    Y2, (DI)(R8*1)
+	NEXT(8)
