@@ -53,9 +53,9 @@ step_tests() {
 
 # step_edges makes the same picture on both devices; every pixel must agree.
 step_edges() {
-	limited 60 "$bin/edges" -device cuda -o "$out/edges-cuda.png" || { fail "edges on cuda"; return; }
-	limited 60 "$bin/edges" -device cpu -o "$out/edges-cpu.png" || { fail "edges on cpu"; return; }
-	if cmp "$out/edges-cuda.png" "$out/edges-cpu.png"; then echo "edges: the same picture on cuda and cpu"; else fail "edges differ"; fi
+	limited 60 "$bin/edges" -device cuda -compare cpu -out "$out/edges-cuda.png" || { fail "edges on cuda, compared with cpu"; return; }
+	limited 60 "$bin/edges" -device cpu -out "$out/edges-cpu.png" || { fail "edges on cpu"; return; }
+	if cmp "$out/edges-cuda.png" "$out/edges-cpu.png"; then echo "edges: the same file from cuda and cpu"; else fail "edges differ"; fi
 	limited 60 "$bin/swiglu" -device cuda || fail "swiglu"
 }
 
