@@ -65,7 +65,7 @@ func (f *funcLower) call(in *ssa.Call) val {
 	args := make([]val, len(c.Args))
 	bad := false
 	for i, a := range c.Args {
-		args[i] = f.val(a)
+		args[i] = f.empty(f.val(a), a.Type())
 		if args[i].isNil {
 			f.report(diag.NilPointer, "nil %s is passed", typeName(a.Type()))
 			bad = true

@@ -56,3 +56,17 @@ func (f *funcLower) zero(t types.Type) val {
 	}
 	return typed(t, func(t *ir.Type) *ir.Value { return f.konst(t, 0) })
 }
+
+// empty turns a nil slice into an empty one, which needs an address to name;
+// nothing is ever read there.
+func (f *funcLower) empty(v val, t types.Type) val {
+	s, ok := t.Underlying().(*types.Slice)
+	if !ok || !v.isNil {
+		return v
+	}
+	elem := memType(s.Elem())
+	if elem == nil {
+		return v
+	}
+	return val{parts: []val{{v: f.local(elem)}, {v: f.int(0)}}}
+}

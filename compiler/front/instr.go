@@ -225,10 +225,13 @@ func (f *funcLower) equal(in *ssa.BinOp, x, y val) val {
 }
 
 func (f *funcLower) unOp(in *ssa.UnOp) val {
-	x := f.val(in.X)
 	if in.Op == token.MUL {
-		return f.load(x, in.Type())
+		if len(*in.Referrers()) == 0 {
+			return badVal // ranging over the indices of an array reads it for nothing
+		}
+		return f.load(f.val(in.X), in.Type())
 	}
+	x := f.val(in.X)
 	t := scalarType(in.Type())
 	if x.v == nil || t == nil {
 		return badVal
@@ -302,7 +305,7 @@ func inRange(x ssa.Value, n int64) (int, bool) {
 }
 
 func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
-	x := f.val(in.X)
+	x := f.empty(f.val(in.X), in.X.Type())
 	if x.bad {
 		return badVal
 	}
@@ -310,12 +313,11 @@ func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
 		f.report(diag.NilPointer, "nil %s is indexed", typeName(in.X.Type()))
 		return badVal
 	}
-	if s, ok := in.X.Type().Underlying().(*types.Slice); ok {
+	if _, ok := in.X.Type().Underlying().(*types.Slice); ok {
 		p := x.part(0).v
 		if p == nil {
 			return badVal
 		}
-		_ = s
 		i := f.index64(in.Index)
 		f.emit(ir.OpBounds, ir.Void, i, x.part(1).v)
 		return val{v: f.emit(ir.OpOffset, p.Type, p, i)}
@@ -363,7 +365,7 @@ func (f *funcLower) index(in *ssa.Index) val {
 // slice lowers x[low:high:max]. The capacity of a slice is its length here, so
 // that a slice cannot grow back.
 func (f *funcLower) slice(in *ssa.Slice) val {
-	x := f.val(in.X)
+	x := f.empty(f.val(in.X), in.X.Type())
 	if x.bad {
 		return badVal
 	}

@@ -20,14 +20,14 @@ func Unset(t dsl.Thread, x []int) {
 	}
 	x[0] = sum(s)
 	var u []int
-	x[1] = sum(u) // ERROR 9 "K0126: nil \[\]int is passed"
+	x[1] = sum(u)
 	var p *int
 	x[2] = *p // ERROR 9 "K0126: nil is dereferenced"
 	var f func() int
 	x[3] = f()  // ERROR 9 "K0124: .*not known at compile time"
-	x[4] = u[1] // ERROR 10 "K0126: nil \[\]int is indexed"
+	x[4] = u[1]
 	x[5] = none()[0]
-	u = u[1:] // ERROR 7 "K0126: nil \[\]int is sliced"
+	u = u[1:]
 }
 
 func none() []int {

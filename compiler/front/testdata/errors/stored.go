@@ -17,7 +17,7 @@ func K(t dsl.Thread, x []int) {
 
 //kiln:kernel
 func L(t dsl.Thread, x, y []int) {
-	s := [1][][]int{{x, y}} // ERROR 18 "K0132: array of type \[2\]\[\]int cannot be sliced"
+	s := [1][][]int{{x, y}} // ERROR 17 "K0132: variable of type \[\]\[\]int"  ERROR 18 "K0132: array of type \[2\]\[\]int cannot be sliced"
 	x[0] = s[0][1][2]
 	var row []int
 	set := func() { row = y }
