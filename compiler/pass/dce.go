@@ -8,8 +8,10 @@ import (
 
 // dce removes what has no effect: unused values and block parameters, blocks
 // that nothing reaches, and stores to local objects that nothing reads.
+// It leaves the blocks in reverse postorder with loops contiguous, the order that
+// reads best and that targets want.
 func dce(f *ir.Func) {
-	ir.RemoveUnreachable(f)
+	f.Blocks = ir.RPO(f)
 	sweep(f)
 }
 

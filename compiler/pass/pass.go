@@ -61,6 +61,10 @@ var Passes = []Pass{
 		Doc: "Again: unrolling made the indices of local arrays constant. This is what keeps accumulator tiles in registers.",
 	},
 	{
+		Name: "strength", Run: perFunc(strength),
+		Doc: "Turns divisions by powers of two into shifts and decides comparisons where the ranges of integers allow. After unroll, whose counters have ranges of one value; before the last fold, which takes the decided branches.",
+	},
+	{
 		Name: "fold", Run: perFunc(fold),
 		Doc: "Again: values that came out of arrays may be constant, and forwarding them empties blocks.",
 	},
@@ -100,6 +104,8 @@ var Constraints = []Constraint{
 	{"unroll", "sroa", "array indices become constants"},
 	{"unroll", "cse", "copies of a body share subexpressions"},
 	{"sroa", "cse", "loads become values"},
+	{"strength", "fold", "decided branches are left to fold"},
+	{"sroa", "strength", "ranges are known of values, not of memory"},
 	{"cse", "licm", "equal expressions move once"},
 	{"cse", "bounds", "checks are compared by the identity of their operands"},
 	{"licm", "bounds", "moved lengths dominate the checks"},
