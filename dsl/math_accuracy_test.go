@@ -306,7 +306,7 @@ func TestBinaryAccuracy(t *testing.T) {
 					worst32, at32 = e, p
 				}
 			}
-			t.Logf("float32 %.3f ulp at %g, float64 %.3f ulp at %g", worst32, at32, worst64, at64)
+			t.Logf("%s float32 %.3f ulp at %g, float64 %.3f ulp at %g", b.name, worst32, at32, worst64, at64)
 			if s := bound(t, b.name); worst32 > s.F32 || worst64 > s.F64 {
 				t.Errorf("float32 %.3f ulp at %g, float64 %.3f ulp at %g; stated are %g and %g", worst32, at32, worst64, at64, s.F32, s.F64)
 			}

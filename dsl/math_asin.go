@@ -6,6 +6,8 @@ package dsl
 
 // Asin returns the arc sine of x, in radians.
 //
+// Error: at most 1 ulp in float32, 1 ulp in float64.
+//
 //kiln:dispatch
 func Asin[T Real](x T) T {
 	if isFloat32(x) {
@@ -15,6 +17,8 @@ func Asin[T Real](x T) T {
 }
 
 // Acos returns the arc cosine of x, in radians.
+//
+// Error: at most 1 ulp in float32, 1 ulp in float64.
 //
 //kiln:dispatch
 func Acos[T Real](x T) T {

@@ -8,6 +8,8 @@ import "math"
 
 // Atan returns the arc tangent of x, in radians.
 //
+// Error: at most 1 ulp in float32, 1 ulp in float64.
+//
 //kiln:dispatch
 func Atan[T Real](x T) T {
 	if isFloat32(x) {
@@ -18,6 +20,8 @@ func Atan[T Real](x T) T {
 
 // Atan2 returns the angle of the point (x, y), in radians from -π to π. Its
 // special cases are those of [math.Atan2].
+//
+// Error: at most 1 ulp in float32, 1 ulp in float64.
 //
 //kiln:dispatch
 func Atan2[T Real](y, x T) T {

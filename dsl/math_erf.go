@@ -1,11 +1,13 @@
 package dsl
 
-// Error functions. Below one erf is x + x·p(x²). Elsewhere
+// Error functions. Below ¾ erf is x + x·p(x²). Elsewhere
 // (x+K)·exp(x²)·erfc(x) is smooth and slowly varying, and is a minimax
 // polynomial in t = (x-K)/(x+K) (the substitution of Shepherd and Laframboise,
 // Chebyshev approximation of (1+2x)exp(x²)erfc x, 1981).
 
 // Erf returns the error function of x.
+//
+// Error: at most 1 ulp in float32, 1 ulp in float64.
 //
 //kiln:dispatch
 func Erf[T Real](x T) T {
@@ -16,6 +18,8 @@ func Erf[T Real](x T) T {
 }
 
 // Erfc returns 1 - erf(x), accurate for large x too.
+//
+// Error: at most 1.1 ulp in float32, 1.1 ulp in float64.
 //
 //kiln:dispatch
 func Erfc[T Real](x T) T {
@@ -54,10 +58,9 @@ func erfcsum32(x float32) (n int32, s, t float32) {
 	p = FMA32(p, u, -0x1.2a8aa4p-5)
 	p = FMA32(p, u, 0x1.1e2df4p-2)
 	p = FMA32(p, u, -0x1.5fd386p-1)
-	p = float32(p * u)
 	// The derivative of the polynomial makes good for the rest.
-	w := p + 0x1.058672p+0
-	wlo := (0x1.058672p+0 - w) + p + (-0x1.33d358p-26)
+	w := FMA32(p, u, 0x1.058672p+0)
+	wlo := FMA32(p, u, 0x1.058672p+0-w) + (-0x1.33d358p-26)
 	slope := float32(0.25 * FMA32(den, FMA32(float32(2*x), w, float32(-0x1.20dd750429b6dp+0*den)), w))
 	wlo = FMA32(rest, slope, wlo)
 	// exp(-x²), with the square as a sum.
@@ -76,7 +79,7 @@ func erfcsum32(x float32) (n int32, s, t float32) {
 
 func erf32(x float32) float32 {
 	a := Abs(x)
-	if a < 1 {
+	if a < 0.75 {
 		return FMA32(x, erfp32(float32(x*x)), x)
 	}
 	if !(a < 4) {
@@ -157,10 +160,9 @@ func erfcsum64(x float64) (n int32, s, t float64) {
 	p = FMA64(p, u, -0x1.14eacb1ad02fp-1)
 	p = FMA64(p, u, 0x1.8be202d26c701p-1)
 	p = FMA64(p, u, -0x1.f3fe31ecb49cp-1)
-	p = float64(p * u)
 	// The derivative of the polynomial makes good for the rest.
-	w := p + 0x1.18932bf08e154p+0
-	wlo := (0x1.18932bf08e154p+0 - w) + p + (0x1.11bef3ab259bp-54)
+	w := FMA64(p, u, 0x1.18932bf08e154p+0)
+	wlo := FMA64(p, u, 0x1.18932bf08e154p+0-w) + (0x1.11bef3ab259bp-54)
 	slope := float64(0.125 * FMA64(den, FMA64(float64(2*x), w, float64(-0x1.20dd750429b6dp+0*den)), w))
 	wlo = FMA64(rest, slope, wlo)
 	// exp(-x²), with the square as a sum.
@@ -179,7 +181,7 @@ func erfcsum64(x float64) (n int32, s, t float64) {
 
 func erf64(x float64) float64 {
 	a := Abs(x)
-	if a < 1 {
+	if a < 0.75 {
 		return FMA64(x, erfp64(float64(x*x)), x)
 	}
 	if !(a < 6) {

@@ -6,6 +6,8 @@ package dsl
 
 // Exp returns e^x.
 //
+// Error: at most 1 ulp in float32, 1 ulp in float64.
+//
 //kiln:dispatch
 func Exp[T Real](x T) T {
 	if isFloat32(x) {
@@ -16,6 +18,8 @@ func Exp[T Real](x T) T {
 
 // Exp2 returns 2^x.
 //
+// Error: at most 1 ulp in float32, 1 ulp in float64.
+//
 //kiln:dispatch
 func Exp2[T Real](x T) T {
 	if isFloat32(x) {
@@ -25,6 +29,8 @@ func Exp2[T Real](x T) T {
 }
 
 // Expm1 returns e^x - 1, accurate for small x too.
+//
+// Error: at most 1 ulp in float32, 1 ulp in float64.
 //
 //kiln:dispatch
 func Expm1[T Real](x T) T {

@@ -19,13 +19,13 @@ func pow2f64(n int32) float64 { return math.Float64frombits(uint64(n+1023) << 52
 // is exact, so that a subnormal result is rounded once.
 func scale32(x float32, n int32) float32 {
 	half := n >> 1
-	return float32(x*pow2f32(half)) * pow2f32(n-half)
+	return float32(float32(x*pow2f32(half)) * pow2f32(n-half))
 }
 
 // scale64 is x·2^n for x around one and n from -2044 to 2046.
 func scale64(x float64, n int32) float64 {
 	half := n >> 1
-	return float64(x*pow2f64(half)) * pow2f64(n-half)
+	return float64(float64(x*pow2f64(half)) * pow2f64(n-half))
 }
 
 // fastsum32 returns a + b, where b is not larger, as a sum whose first part is

@@ -6,6 +6,8 @@ package dsl
 
 // Sin returns the sine of x, in radians.
 //
+// Error: at most 1 ulp in float32, 1 ulp in float64.
+//
 //kiln:dispatch
 func Sin[T Real](x T) T {
 	if isFloat32(x) {
@@ -16,6 +18,8 @@ func Sin[T Real](x T) T {
 
 // Cos returns the cosine of x, in radians.
 //
+// Error: at most 1 ulp in float32, 1 ulp in float64.
+//
 //kiln:dispatch
 func Cos[T Real](x T) T {
 	if isFloat32(x) {
@@ -25,6 +29,8 @@ func Cos[T Real](x T) T {
 }
 
 // Tan returns the tangent of x, in radians.
+//
+// Error: at most 1 ulp in float32, 1 ulp in float64.
 //
 //kiln:dispatch
 func Tan[T Real](x T) T {

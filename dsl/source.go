@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"embed"
-	"errors"
 	"io/fs"
 	"net/url"
 	"runtime"
@@ -102,37 +101,4 @@ func packageOf(function string) string {
 		return path
 	}
 	return function
-}
-
-// union is two file trees as one. Files of the first hide those of the second.
-type union [2]fs.FS
-
-func (u union) Open(name string) (fs.File, error) {
-	f, err := u[0].Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return u[1].Open(name)
-	}
-	return f, err
-}
-
-func (u union) ReadDir(name string) ([]fs.DirEntry, error) {
-	first, err := fs.ReadDir(u[0], name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	second, err2 := fs.ReadDir(u[1], name)
-	if err2 != nil && (err != nil || !errors.Is(err2, fs.ErrNotExist)) {
-		return nil, err2
-	}
-	seen := map[string]bool{}
-	for _, e := range first {
-		seen[e.Name()] = true
-	}
-	for _, e := range second {
-		if !seen[e.Name()] {
-			first = append(first, e)
-		}
-	}
-	sort.Slice(first, func(i, j int) bool { return first[i].Name() < first[j].Name() })
-	return first, nil
 }

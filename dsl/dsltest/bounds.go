@@ -31,7 +31,7 @@ var mathBounds = []MathBound{
 	{"Atan", 1, 1},
 	{"Atan2", 1, 1},
 	{"Erf", 1, 1},
-	{"Erfc", 1.2, 1.2},
+	{"Erfc", 1.1, 1.1},
 	{"Pow", 1, 1},
 	{"Rsqrt", 0.6, 0.6},
 	{"Cbrt", 0.6, 0.6},
