@@ -1,0 +1,121 @@
+package pass
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+type rapidPicker struct{ t *rapid.T }
+
+func (p rapidPicker) intn(n int) int { return rapid.IntRange(0, n-1).Draw(p.t, "") }
+
+type seedPicker struct{ *rand.Rand }
+
+func (p seedPicker) intn(n int) int { return p.IntN(n) }
+
+// inputs returns the arguments of a generated kernel.
+func inputs(seed uint64) ([][]byte, []uint64) {
+	out, in := make([]byte, 8*outLen), make([]byte, 4*8)
+	for i := range 8 {
+		binary.LittleEndian.PutUint32(in[4*i:], math.Float32bits(float32(i)*1.5-float32(seed%5)))
+	}
+	binary.LittleEndian.PutUint64(out, seed)
+	return [][]byte{out, in}, []uint64{seed % 17, uint64(math.Float32bits(0.25))}
+}
+
+// checkSame runs before and after and compares what they leave behind.
+func checkSame(t require.TestingT, before, after *ir.Module, text string) {
+	for seed := range uint64(3) {
+		slices, scalars := inputs(seed * 7)
+		want := execute(before, slices, scalars)
+		if want.Failure == "out of fuel" {
+			continue
+		}
+		got := execute(after, slices, scalars)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("seed %d (-want +got)\n%s\nbefore\n%s\nafter\n%s", seed, diff, text, after)
+			t.FailNow()
+		}
+	}
+}
+
+// reparse returns a copy of m; the text form is the copy's only source.
+func reparse(t require.TestingT, m *ir.Module) *ir.Module {
+	c, err := ir.Parse(m.String())
+	require.NoError(t, err)
+	return c
+}
+
+func checkModule(t require.TestingT, m *ir.Module, opt Options) {
+	if err := ir.Verify(m); err != nil {
+		t.Errorf("generator: %v\n%s", err, m)
+		t.FailNow()
+	}
+	text := m.String()
+	after := reparse(t, m)
+	opt.Check = ir.Verify
+	if err := Run(after, opt); err != nil {
+		t.Errorf("%v\n%s\n%s", err, text, after)
+		t.FailNow()
+	}
+	checkSame(t, m, after, text)
+}
+
+// TestMeaning compares random programs before and after all passes. Set
+// KILN_SEED to run one program, KILN_PROGRAMS for how many.
+func TestMeaning(t *testing.T) {
+	n := 400
+	if s := os.Getenv("KILN_PROGRAMS"); s != "" {
+		n, _ = strconv.Atoi(s)
+	}
+	first := 0
+	if s := os.Getenv("KILN_SEED"); s != "" {
+		first, _ = strconv.Atoi(s)
+		n = 1
+	}
+	for i := first; i < first+n; i++ {
+		g := &gen{picker: seedPicker{rand.New(rand.NewPCG(uint64(i), 1))}}
+		m := g.module()
+		checkModule(t, m, Options{})
+		if t.Failed() {
+			t.Fatalf("KILN_SEED=%d", i)
+		}
+	}
+}
+
+// TestMeaningEach compares random programs before and after each pass alone.
+func TestMeaningEach(t *testing.T) {
+	for _, p := range Passes {
+		if p.Name == "release" {
+			continue // what fails with bounds checks is wild without
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			for i := range 40 {
+				g := &gen{picker: seedPicker{rand.New(rand.NewPCG(uint64(i), 2))}}
+				m := g.module()
+				after := reparse(t, m)
+				require.NoError(t, inlineModule(after, nil))
+				require.NoError(t, p.Run(after, &Options{}))
+				require.NoError(t, ir.Verify(after), "program %d", i)
+				checkSame(t, m, after, m.String())
+			}
+		})
+	}
+}
+
+// TestMeaningRapid is TestMeaning with a generator that can shrink.
+func TestMeaningRapid(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		checkModule(t, (&gen{picker: rapidPicker{t}}).module(), Options{})
+	})
+}
