@@ -63,12 +63,14 @@ func (m *allocation) free(s driver.Stream) error {
 	if m.freed.Swap(true) {
 		return nil
 	}
+	var err error
+	if m.size > 0 {
+		err = s.Free(m.addr, m.size)
+	}
+	// Counted last: who waits for the count to drop finds the memory freed.
 	m.dev.buffers.Add(-1)
 	m.dev.bytes.Add(-m.size)
-	if m.size == 0 {
-		return nil
-	}
-	return s.Free(m.addr, m.size)
+	return err
 }
 
 // Free gives the memory back when the work submitted to the device so far is

@@ -3,6 +3,7 @@ package dl
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrNoDL says that this build cannot open shared libraries.
@@ -30,7 +31,10 @@ func Open(names ...string) (Lib, error) {
 		if err == nil {
 			return Lib{name: name, handle: handle}, nil
 		}
-		failures = append(failures, fmt.Errorf("%s: %w", name, err))
+		if !strings.Contains(err.Error(), name) { // most loaders name the file
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		failures = append(failures, err)
 	}
 	return Lib{}, errors.Join(failures...)
 }

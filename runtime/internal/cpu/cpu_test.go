@@ -121,6 +121,9 @@ func TestLaunchesRunInOrder(t *testing.T) {
 }
 
 func TestLaunchDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
 	dev, fn := openFake(t, func([]byte) error { return nil })
 	s, l := dev.Default(), &driver.Launch{Args: make([]byte, 64)}
 	for range 200 {

@@ -13,20 +13,25 @@ import (
 // the machine computes waits instead of filling memory.
 const maxPending = 4096
 
+// smallArgs is the size of an argument block that needs no memory of its own.
+const smallArgs = 128
+
 // task is one entry of the queue: a launch, or any other work as a function.
 type task struct {
 	s      *stream
 	fn     *function // the kernel, or nil
 	grid   [3]int
 	block  [3]int
-	args   []byte // the slot's own memory, reused
+	nargs  int
+	small  [smallArgs]byte // the arguments, if they fit
+	large  []byte          // else here
 	work   func() error
 	always bool // runs even when the stream has failed: frees, events
 }
 
 // queue runs tasks in order on a goroutine that exists while there are any.
-// Two slices swap roles, so that submitting a launch reuses the argument
-// memory of an earlier one and allocates nothing.
+// Two slices swap roles, so that submitting a launch reuses the memory of an
+// earlier one and allocates nothing.
 type queue struct {
 	mu      sync.Mutex
 	moved   sync.Cond // completed grew
@@ -48,20 +53,40 @@ func newQueue() *queue {
 	return q
 }
 
-// submit queues a task and returns its number. The task's args are copied.
-func (q *queue) submit(t task) uint64 {
+// submit queues work and returns its number.
+func (q *queue) submit(s *stream, always bool, work func() error) uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	t := q.slot()
+	t.s, t.always, t.work = s, always, work
+	return q.add()
+}
+
+// launch queues a kernel. The arguments are copied.
+func (q *queue) launch(s *stream, fn *function, l *driver.Launch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.slot()
+	t.s, t.fn, t.grid, t.block, t.nargs = s, fn, l.Grid, l.Block, len(l.Args)
+	if copy(t.small[:], l.Args) < len(l.Args) {
+		t.large = append([]byte(nil), l.Args...)
+	}
+	q.add()
+}
+
+// slot returns the next free entry, with the lock held.
+func (q *queue) slot() *task {
 	for q.n >= maxPending {
 		q.block()
 	}
 	if q.n == len(q.in) {
 		q.in = append(q.in, task{})
 	}
-	slot := &q.in[q.n]
-	args := append(slot.args[:0], t.args...)
-	*slot = t
-	slot.args = args
+	return &q.in[q.n]
+}
+
+// add completes a submission.
+func (q *queue) add() uint64 {
 	q.n++
 	q.seq++
 	if !q.running {
@@ -140,7 +165,7 @@ func (q *queue) run() {
 			if err != nil && q.failed[t.s] == nil {
 				q.failed[t.s] = err
 			}
-			*t = task{args: t.args}
+			t.fn, t.work, t.large, t.s, t.always = nil, nil, nil, nil, false
 			q.done++
 			if q.waiting > 0 {
 				q.moved.Broadcast()
@@ -163,7 +188,11 @@ func (t *task) run() (err error) {
 				Kind: driver.ErrLaunch, Text: fmt.Sprint(p), Log: string(debug.Stack())}
 		}
 	}()
-	if err = t.fn.program.Run(t.grid, t.block, t.args); err != nil {
+	args := t.large
+	if t.nargs <= smallArgs {
+		args = t.small[:t.nargs]
+	}
+	if err = t.fn.program.Run(t.grid, t.block, args); err != nil {
 		err = &driver.Error{Device: deviceName, Kernels: []string{t.fn.name},
 			Kind: driver.ErrLaunch, Cause: err}
 	}

@@ -23,13 +23,13 @@ func (s *stream) scope() *stream {
 // do runs work in its turn and waits for it.
 func (s *stream) do(work func() error) error {
 	q := s.dev.queue
-	q.wait(q.submit(task{s: s, work: work}))
+	q.wait(q.submit(s, false, work))
 	return q.takeErrors(s.scope())
 }
 
 // post runs work in its turn.
 func (s *stream) post(work func() error) error {
-	s.dev.queue.submit(task{s: s, work: work})
+	s.dev.queue.submit(s, false, work)
 	return nil
 }
 
@@ -37,10 +37,10 @@ func (s *stream) Alloc(size int64) (driver.Addr, error) { return s.dev.alloc(siz
 
 // Free takes effect in its turn, when no earlier kernel can use the memory.
 func (s *stream) Free(a driver.Addr, size int64) error {
-	s.dev.queue.submit(task{s: s, always: true, work: func() error {
+	s.dev.queue.submit(s, true, func() error {
 		s.dev.memory.free(uintptr(a), size)
 		return nil
-	}})
+	})
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 		return &driver.Error{Op: "launch", Device: deviceName, Kind: driver.ErrInvalid,
 			Text: "the kernel was loaded on another kind of device"}
 	}
-	s.dev.queue.submit(task{s: s, fn: fn, grid: l.Grid, block: l.Block, args: l.Args})
+	s.dev.queue.launch(s, fn, l)
 	return nil
 }
 
@@ -108,10 +108,10 @@ func (s *stream) Record(e driver.Event) error {
 	}
 	q := s.dev.queue
 	at := new(time.Time)
-	seq := q.submit(task{s: s, always: true, work: func() error {
+	seq := q.submit(s, true, func() error {
 		*at = time.Now()
 		return nil
-	}})
+	})
 	ev.set(seq, at)
 	return nil
 }
@@ -128,9 +128,9 @@ func (s *stream) Sync() error {
 // Close forgets the stream after its work; a failure that nobody asked for
 // goes with it.
 func (s *stream) Close() error {
-	s.dev.queue.submit(task{s: s, always: true, work: func() error {
+	s.dev.queue.submit(s, true, func() error {
 		s.dev.queue.takeErrors(s)
 		return nil
-	}})
+	})
 	return nil
 }

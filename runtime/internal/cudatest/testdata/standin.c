@@ -39,7 +39,7 @@ static int nentries;
 static int sticky;        // the error of a lost context
 static int device_count = 2;
 static int pools = 1;
-static uint64_t memory_limit = 1ull << 30, memory_used;
+static uint64_t memory_limit = 128ull << 20, memory_used;
 static int delay_us;
 static int live_hosts, live_streams, live_events, live_modules, retained;
 
@@ -331,7 +331,7 @@ static void *work(void *unused) {
 void standin_reset(void) {
 	wait_for(latest());
 	pthread_mutex_lock(&mu);
-	sticky = 0, delay_us = 0, device_count = 2, pools = 1, memory_limit = 1ull << 30;
+	sticky = 0, delay_us = 0, device_count = 2, pools = 1, memory_limit = 128ull << 20;
 	for (int i = 0; i < nentries; i++) entries[i].code = entries[i].calls = 0;
 	memset(&last, 0, sizeof last);
 	pthread_mutex_unlock(&mu);
@@ -449,8 +449,14 @@ CUresult cuDevicePrimaryCtxRetain(void **ctx, int dev) {
 CUresult cuDevicePrimaryCtxRelease_v2(int dev) {
 	(void)dev;
 	ENTER(0);
+	wait_for(latest());
 	pthread_mutex_lock(&mu);
-	retained--;
+	// What was made in the context goes with its last user.
+	if (--retained == 0) {
+		for (int i = nblocks - 1; i >= 0; i--)
+			if (blocks[i].device) release(blocks[i].at, 1);
+		live_streams = live_events = live_modules = 0;
+	}
 	pthread_mutex_unlock(&mu);
 	return SUCCESS;
 }

@@ -1,0 +1,518 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	goruntime "runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSaxpy(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		fn := r.function(t, "saxpy")
+		for _, n := range []int{1, 31, 256, 257, 100_003} {
+			y, err := From(r.Device, ramp(n, 1))
+			require.NoError(t, err)
+			x, err := From(r.Device, ramp(n, 2))
+			require.NoError(t, err)
+			saxpy(t, r.DefaultStream(), fn, 0.5, y, x)
+			got, err := y.Host()
+			require.NoError(t, err)
+			require.Equal(t, ramp(n, 2), got)
+		}
+	})
+}
+
+func TestGrid(t *testing.T) {
+	for _, c := range []struct{ n, threads, blocks int }{
+		{0, 256, 0}, {-5, 256, 0}, {1, 256, 1}, {256, 256, 1}, {257, 256, 2}, {5, 0, 0}, {1<<62 + 1, 1, 1<<62 + 1},
+	} {
+		require.Equal(t, Grid{Dim3{X: c.blocks}, Dim3{X: c.threads}}, Cover(c.n, c.threads))
+	}
+	require.Equal(t, 24, Dim3{2, 3, 4}.Count())
+	require.Equal(t, 2, Dim3{X: 2}.Count())
+	require.Equal(t, 0, Dim3{}.Count())
+}
+
+func TestLaunchRefusals(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		fn, st := r.function(t, "nothing"), r.DefaultStream()
+		require.NoError(t, st.Launch(fn, Cover(0, 256), 0, nil), "no blocks: nothing to do")
+		require.NoError(t, st.Launch(fn, Grid{Dim3{2, 3, 4}, Dim3{4, 4, 4}}, 0, nil))
+		for text, g := range map[string]Grid{
+			"-1 blocks in X":           Blocks(-1, 32),
+			"blocks in Y":              {Dim3{1, 1 << 20, 1}, Dim3{X: 1}},
+			"0 threads":                Blocks(1, 0),
+			"threads of a block in Z":  {Dim3{X: 1}, Dim3{1, 1, 65}},
+			"blocks of 2048 threads":   {Dim3{X: 1}, Dim3{64, 32, 1}},
+			"100000 threads of a":      Blocks(1, 100000),
+			"-3 threads of a block in": {Dim3{X: 1}, Dim3{1, -3, 1}},
+		} {
+			err := st.Launch(fn, g, 0, nil)
+			require.ErrorIs(t, err, ErrInvalid, text)
+			require.ErrorContains(t, err, text)
+			require.ErrorContains(t, err, "launch nothing")
+		}
+		require.ErrorContains(t, st.Launch(fn, Blocks(1, 1), 1<<20, nil), "dynamic shared memory")
+		require.ErrorContains(t, st.Launch(fn, Blocks(1, 1), -1, nil), "dynamic shared memory")
+		require.ErrorIs(t, st.Launch(nil, Blocks(1, 1), 0, nil), ErrInvalid)
+		require.NoError(t, r.Sync())
+	})
+	a, b := newRig(t, "cpu"), newRig(t, "standin")
+	require.ErrorContains(t, a.DefaultStream().Launch(b.function(t, "nothing"), Blocks(1, 1), 0, nil), "not loaded on this device")
+}
+
+func TestLaunchDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	onEach(t, func(t *testing.T, r *rig) {
+		fn, st := r.function(t, "saxpy"), r.DefaultStream()
+		y, err := From(r.Device, ramp(10, 1))
+		require.NoError(t, err)
+		packed := pack(y, y, float32(0))
+		launch := func() {
+			var args [40]byte // on the stack, as a launcher's may be
+			copy(args[:], packed)
+			if err := st.Launch(fn, Blocks(1, 32), 0, args[:len(packed)]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 100 {
+			launch()
+		}
+		require.NoError(t, st.Sync())
+		require.Less(t, testing.AllocsPerRun(500, launch), 0.1)
+		goruntime.KeepAlive(y.Buffer())
+	})
+}
+
+func TestArgumentBlock(t *testing.T) {
+	r := newRig(t, "standin")
+	st, err := r.NewStream()
+	require.NoError(t, err)
+	args := []byte("forty-two bytes of arguments, or thereabouts")
+	require.NoError(t, st.Launch(r.function(t, "nothing"), Grid{Dim3{3, 2, 1}, Dim3{X: 64}}, 1024, args))
+	last := r.standin.Last()
+	require.Equal(t, [3]uint64{3, 2, 1}, last.Grid)
+	require.Equal(t, [3]uint64{64, 1, 1}, last.Block)
+	require.Equal(t, uint64(1024), last.Shared)
+	require.NotZero(t, last.Stream)
+	require.Equal(t, string(args), string(last.Args[:last.Length]))
+	require.NoError(t, r.DefaultStream().Launch(r.function(t, "nothing"), Blocks(1, 1), 0, nil))
+	require.Zero(t, r.standin.Last().Stream, "the default stream is the legacy stream")
+}
+
+// More than 48 KiB of shared memory has to be asked for.
+func TestDynamicSharedMemory(t *testing.T) {
+	for _, kind := range []string{"standin", "cuda"} {
+		t.Run(kind, func(t *testing.T) {
+			r := newRig(t, kind)
+			fn, size := r.function(t, "sharedtop"), r.Info().SharedPerBlock
+			require.Greater(t, size, 48<<10)
+			for _, bytes := range []int{1024, size, 64 << 10} {
+				out, err := Alloc[float32](r.Device, 1)
+				require.NoError(t, err)
+				require.NoError(t, out.Zero())
+				require.NoError(t, r.DefaultStream().Launch(fn, Blocks(1, 1), bytes, pack(out, uint64(bytes))))
+				got, err := out.Host()
+				require.NoError(t, err)
+				if r.standin == nil {
+					require.Equal(t, []float32{7}, got)
+				}
+			}
+			if r.standin != nil {
+				require.Equal(t, 1, r.standin.Calls("cuFuncSetAttribute"), "asked once for the largest")
+				r.standin.Fail("cuFuncSetAttribute", 1, 0, 1)
+				err := r.DefaultStream().Launch(r.function(t, "sharedtop"), Blocks(1, 1), size, nil)
+				require.ErrorContains(t, err, "launch sharedtop: CUDA_ERROR_INVALID_VALUE")
+			}
+		})
+	}
+}
+
+func TestStreamsAreOrderedByEvents(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		fn, spin := r.function(t, "saxpy"), r.function(t, "spin")
+		a, err := r.NewStream()
+		require.NoError(t, err)
+		b, err := r.NewStream()
+		require.NoError(t, err)
+		e, err := r.NewEvent()
+		require.NoError(t, err)
+		require.Equal(t, r.Device, a.Device())
+		for range 5 {
+			x, err := From(r.Device, ramp(1000, 1))
+			require.NoError(t, err)
+			y, err := From(r.Device, ramp(1000, 0))
+			require.NoError(t, err)
+			z, err := From(r.Device, ramp(1000, 0))
+			require.NoError(t, err)
+			require.NoError(t, a.Launch(spin, Blocks(1, 1), 0, pack(3*time.Millisecond)))
+			saxpy(t, a, fn, 2, y, x)
+			require.NoError(t, a.Record(e))
+			require.NoError(t, b.Wait(e))
+			saxpy(t, b, fn, 3, z, y)
+			got, err := z.Host() // on the default stream: after both
+			require.NoError(t, err)
+			require.Equal(t, ramp(1000, 6), got)
+		}
+		require.ErrorIs(t, a.Record(nil), ErrInvalid)
+		require.ErrorIs(t, a.Wait(nil), ErrInvalid)
+	})
+}
+
+func TestEventsMeasureTime(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		spin, st := r.function(t, "spin"), r.DefaultStream()
+		start, err := r.NewEvent()
+		require.NoError(t, err)
+		end, err := r.NewEvent()
+		require.NoError(t, err)
+		_, err = end.Elapsed(start)
+		require.ErrorIs(t, err, ErrNotReady, "not recorded")
+		require.NoError(t, st.Record(start))
+		require.NoError(t, st.Launch(spin, Blocks(1, 1), 0, pack(30*time.Millisecond)))
+		require.NoError(t, st.Record(end))
+		done, err := end.Done()
+		require.NoError(t, err)
+		require.False(t, done, "a launch must not wait")
+		_, err = end.Elapsed(start)
+		require.ErrorIs(t, err, ErrNotReady, "not reached")
+		require.NoError(t, end.Sync())
+		done, err = end.Done()
+		require.NoError(t, err)
+		require.True(t, done)
+		d, err := end.Elapsed(start)
+		require.NoError(t, err)
+		require.InDelta(t, 30, d.Seconds()*1000, 25, "milliseconds")
+		require.GreaterOrEqual(t, d, 29*time.Millisecond)
+		_, err = end.Elapsed(nil)
+		require.ErrorIs(t, err, ErrInvalid)
+	})
+}
+
+func TestImages(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		_, err := r.Load(Image{Format: "spirv", Name: "k", Code: []byte("x")})
+		require.ErrorIs(t, err, ErrBadImage)
+		require.ErrorContains(t, err, "not spirv")
+		img := r.image()
+		img.Name, img.Code = "saxpy", []byte(".version 7.0\nthis is not code\n")
+		_, err = r.Load(img)
+		require.ErrorIs(t, err, ErrBadImage)
+		require.ErrorContains(t, err, "load kernel saxpy")
+		img = r.image()
+		img.Name = "saxpy"
+		mod, err := r.Load(img)
+		require.NoError(t, err)
+		_, err = mod.Function("nosuchkernel")
+		require.ErrorIs(t, err, ErrNotFound)
+		require.ErrorContains(t, err, "nosuchkernel")
+		fn, err := mod.Function("saxpy")
+		require.NoError(t, err)
+		require.Equal(t, "saxpy", fn.Name())
+		require.Equal(t, r.Device, fn.Device())
+		require.Equal(t, fn.Info().MaxThreads, fn.MaxThreads())
+		require.GreaterOrEqual(t, fn.MaxThreads(), 256)
+		if r.kind == "cpu" {
+			return
+		}
+		require.Positive(t, fn.Info().Registers)
+		_, err = r.Load(Image{Format: "ptx", Name: "k"})
+		require.ErrorContains(t, err, "empty")
+	})
+}
+
+func TestCompilerLog(t *testing.T) {
+	for _, kind := range []string{"standin", "cuda"} {
+		t.Run(kind, func(t *testing.T) {
+			r := newRig(t, kind)
+			bad := Image{Format: "ptx", Name: "broken", Code: []byte("nonsense\n")}
+			_, loadErr := r.Load(bad)
+			_, _, finalErr := r.Finalize(bad)
+			for _, err := range []error{loadErr, finalErr} {
+				require.ErrorIs(t, err, ErrBadImage)
+				e, ok := errors.AsType[*Error](err)
+				require.True(t, ok)
+				require.Equal(t, "CUDA_ERROR_INVALID_PTX", e.Name)
+				require.Equal(t, 218, e.Code)
+				require.Contains(t, e.Log, "ptx")
+				require.NotContains(t, err.Error(), "\n", "one line")
+				require.Contains(t, fmt.Sprintf("%+v", err), strings.TrimSpace(e.Log))
+			}
+		})
+	}
+}
+
+func TestFinalize(t *testing.T) {
+	for _, kind := range []string{"standin", "cuda"} {
+		t.Run(kind, func(t *testing.T) {
+			r := newRig(t, kind)
+			require.Contains(t, r.FinalKey(), r.Info().Arch)
+			img := r.image()
+			img.Name, img.LineInfo, img.MaxRegisters = "saxpy", true, 64
+			final, log, err := r.Finalize(img)
+			require.NoError(t, err)
+			t.Log(log)
+			require.Contains(t, log, "registers")
+			require.Equal(t, "cubin", final.Format)
+			require.Equal(t, "\x7fELF", string(final.Code[:4]))
+			again, _, err := r.Finalize(final)
+			require.NoError(t, err)
+			require.Equal(t, final, again)
+
+			mod, err := r.Load(final)
+			require.NoError(t, err)
+			fn, err := mod.Function("saxpy")
+			require.NoError(t, err)
+			y, err := From(r.Device, ramp(500, 1))
+			require.NoError(t, err)
+			saxpy(t, r.DefaultStream(), fn, 4, y, y)
+			got, err := y.Host()
+			require.NoError(t, err)
+			require.Equal(t, ramp(500, 5), got)
+		})
+	}
+	r := newRig(t, "cpu")
+	same, log, err := r.Finalize(r.image())
+	require.NoError(t, err)
+	require.Empty(t, log)
+	require.Equal(t, r.image(), same)
+	require.Empty(t, r.FinalKey())
+}
+
+func TestFaultOnCPU(t *testing.T) {
+	r := newRig(t, "cpu")
+	fault, fn := r.function(t, "fault"), r.function(t, "saxpy")
+	y, err := From(r.Device, ramp(10, 1))
+	require.NoError(t, err)
+	require.NoError(t, r.DefaultStream().Launch(fault, Blocks(1, 1), 0, nil), "a launch does not wait")
+	_, err = y.Host()
+	require.ErrorIs(t, err, ErrLaunch)
+	require.ErrorIs(t, err, errFakeFault)
+	require.EqualError(t, err, "cpu: kernel fault failed: index 7 out of range with length 4")
+	saxpy(t, r.DefaultStream(), fn, 1, y, y)
+	got, err := y.Host()
+	require.NoError(t, err, "the error was reported once")
+	require.Equal(t, ramp(10, 2), got)
+}
+
+// faultSequence provokes a fault and checks what the device says; it is run
+// where the device can be spared.
+func faultSequence(t require.TestingT, r *rig, fault, fn *Function) {
+	st := r.DefaultStream()
+	y, err := From(r.Device, ramp(10, 1))
+	require.NoError(t, err)
+	require.NoError(t, st.Launch(fn, Blocks(1, 32), 0, pack(y, y, float32(1))))
+	require.NoError(t, st.Sync())
+	require.NoError(t, st.Launch(fault, Blocks(1, 1), 0, pack(uint64(16))), "a launch does not wait")
+	err = st.Sync()
+	require.ErrorIs(t, err, ErrLaunch)
+	require.ErrorContains(t, err, r.Name()+": ")
+	require.ErrorContains(t, err, "kernel fault failed: CUDA_ERROR_ILLEGAL_ADDRESS (700)")
+
+	_, again := y.Host()
+	require.ErrorIs(t, again, err, "the device is lost")
+	require.ErrorIs(t, st.Launch(fn, Blocks(1, 1), 0, nil), err)
+	_, again = Alloc[int](r.Device, 1)
+	require.ErrorIs(t, again, err)
+	require.ErrorIs(t, r.Sync(), err)
+	_, again = r.NewStream()
+	require.ErrorIs(t, again, err)
+	_, again = r.NewEvent()
+	require.ErrorIs(t, again, err)
+	_, again = r.Load(r.image())
+	require.ErrorIs(t, again, err)
+	_, _, again = r.Finalize(r.image())
+	require.ErrorIs(t, again, err)
+	_, _, again = r.MemInfo()
+	require.ErrorIs(t, again, err)
+	require.NoError(t, y.Slice(0, 0).Zero())
+}
+
+func TestFaultOnStandin(t *testing.T) {
+	r := newRig(t, "standin")
+	faultSequence(t, r, r.function(t, "fault"), r.function(t, "saxpy"))
+}
+
+const faultChild = "KILN_TEST_FAULT_CHILD"
+
+// A fault costs a process its context, so it happens in a child.
+func TestFaultOnCUDA(t *testing.T) {
+	newRig(t, "cuda").Close()
+	for _, mode := range []string{"async", "blocking"} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), faultChild+"="+mode)
+		if mode == "blocking" {
+			cmd.Env = append(cmd.Env, "KILN_LAUNCH_BLOCKING=1")
+		}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "as it should be")
+		t.Logf("%s", out)
+	}
+}
+
+// failer is a testing.T for the child process.
+type failer struct{}
+
+func (failer) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+func (failer) FailNow()                          { os.Exit(1) }
+
+func faultInChild() {
+	backend := realCUDA()
+	r := &rig{kind: "cuda", backend: backend, registry: newRegistry(backend)}
+	var err error
+	r.Device, err = r.registry.openDevice("cuda")
+	require.NoError(failer{}, err)
+	img := r.image()
+	mod, err := r.Load(img)
+	require.NoError(failer{}, err)
+	fault, err := mod.Function("fault")
+	require.NoError(failer{}, err)
+	fn, err := mod.Function("saxpy")
+	require.NoError(failer{}, err)
+	if os.Getenv(faultChild) == "blocking" {
+		err := r.DefaultStream().Launch(fault, Blocks(1, 1), 0, pack(uint64(16)))
+		require.ErrorContains(failer{}, err, "kernel fault failed")
+		fmt.Println(err)
+	} else {
+		faultSequence(failer{}, r, fault, fn)
+		fmt.Println(r.Sync())
+	}
+	fmt.Println("as it should be")
+	os.Exit(0)
+}
+
+// Which kernel failed is not known when several were under way.
+func TestFaultNamesAllSuspects(t *testing.T) {
+	r := newRig(t, "standin")
+	fault, fn, spin := r.function(t, "fault"), r.function(t, "nothing"), r.function(t, "spin")
+	other, err := r.NewStream()
+	require.NoError(t, err)
+	require.NoError(t, other.Launch(spin, Blocks(1, 1), 0, pack(5*time.Millisecond)))
+	require.NoError(t, other.Launch(fault, Blocks(1, 1), 0, pack(uint64(16))))
+	for range 2 {
+		require.NoError(t, r.DefaultStream().Launch(fn, Blocks(1, 1), 0, nil))
+	}
+	require.ErrorContains(t, r.Sync(), "a kernel failed, one of nothing, fault, spin (KILN_LAUNCH_BLOCKING=1 tells which)")
+
+	r = newRig(t, "standin")
+	fault, fn, spin = r.function(t, "fault"), r.function(t, "nothing"), r.function(t, "spin")
+	st := r.DefaultStream()
+	require.NoError(t, st.Launch(spin, Blocks(1, 1), 0, pack(5*time.Millisecond)))
+	require.NoError(t, st.Launch(fault, Blocks(1, 1), 0, pack(uint64(16))))
+	for range 20 {
+		require.NoError(t, st.Launch(fn, Blocks(1, 1), 0, nil))
+	}
+	require.ErrorContains(t, st.Sync(), "one of nothing, 6 launches before")
+}
+
+func TestBlockingLaunches(t *testing.T) {
+	t.Setenv("KILN_LAUNCH_BLOCKING", "1")
+	for _, kind := range []string{"cpu", "standin"} {
+		r := newRig(t, kind)
+		ok := r.function(t, "nothing")
+		require.NoError(t, r.DefaultStream().Launch(ok, Blocks(1, 1), 0, nil))
+		err := r.DefaultStream().Launch(r.function(t, "fault"), Blocks(1, 1), 0, pack(uint64(16)))
+		require.ErrorIs(t, err, ErrLaunch)
+		require.ErrorContains(t, err, "kernel fault failed")
+	}
+}
+
+func TestLaunchFailures(t *testing.T) {
+	r := newRig(t, "standin")
+	fn, st := r.function(t, "nothing"), r.DefaultStream()
+	r.standin.Fail("cuLaunchKernel", 701, 0, 1)
+	err := st.Launch(fn, Blocks(1, 1), 0, nil)
+	require.ErrorIs(t, err, ErrLaunch)
+	require.EqualError(t, err, "cuda:0: launch nothing: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch")
+	require.NoError(t, st.Launch(fn, Blocks(1, 1), 0, nil), "that does not lose the device")
+	r.standin.Fail("cuCtxSetCurrent", 201, 0, 1)
+	require.ErrorContains(t, st.Launch(fn, Blocks(1, 1), 0, nil), "CUDA_ERROR_INVALID_CONTEXT")
+	r.standin.Fail("cuStreamSynchronize", 98765, 0, 1)
+	require.ErrorContains(t, st.Sync(), "wait for the stream: CUDA error 98765 (98765)")
+	for name, use := range map[string]func() error{
+		"cuStreamCreate":     func() error { _, err := r.NewStream(); return err },
+		"cuEventCreate":      func() error { _, err := r.NewEvent(); return err },
+		"cuMemGetInfo_v2":    func() error { _, _, err := r.MemInfo(); return err },
+		"cuMemHostAlloc":     func() error { _, err := AllocPinned[int](r.Device, 1); return err },
+		"cuCtxSynchronize":   r.Sync,
+		"cuFuncGetAttribute": func() error { m, _ := r.Load(r.image()); _, err := m.Function("nothing"); return err },
+		"cuLinkCreate_v2":    func() error { _, _, err := r.Finalize(r.image()); return err },
+		"cuLinkComplete":     func() error { _, _, err := r.Finalize(r.image()); return err },
+	} {
+		r.standin.Fail(name, 1, 0, 1)
+		require.ErrorContains(t, use(), "CUDA_ERROR_INVALID_VALUE (1)", name)
+		require.NoError(t, use(), name)
+	}
+}
+
+// Many goroutines on any thread share a device.
+func TestConcurrentUse(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		fn := r.function(t, "saxpy")
+		var wg sync.WaitGroup
+		for g := range 16 {
+			wg.Go(func() {
+				if err := hammer(r, fn, g); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		require.NoError(t, r.Sync())
+		require.True(t, collectUntil(func() bool { return r.Stats().Buffers == 0 }), "%+v", r.Stats())
+	})
+}
+
+func hammer(r *rig, fn *Function, g int) error {
+	st := r.DefaultStream()
+	if g%2 == 1 {
+		var err error
+		if st, err = r.NewStream(); err != nil {
+			return err
+		}
+	}
+	for i := range 30 {
+		n := 100 + g*997*(i%3)
+		y, err := AllocOn[float32](st, n)
+		if err != nil {
+			return err
+		}
+		if err := y.CopyFromAsync(st, ramp(n, float32(g))); err != nil {
+			return err
+		}
+		if err := st.Launch(fn, Cover(n, 128), 0, pack(y, y, float32(i))); err != nil {
+			return err
+		}
+		got, err := y.Host()
+		if err != nil {
+			return err
+		}
+		for j, v := range got {
+			base := float32(g) * float32(j%1000)
+			if want := base + float32(i)*base; v != want {
+				return fmt.Errorf("goroutine %d, round %d, element %d: %v, want %v", g, i, j, v, want)
+			}
+		}
+		switch i % 3 {
+		case 0:
+			err = y.Free()
+		case 1:
+			err = y.FreeOn(st)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

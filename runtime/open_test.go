@@ -1,0 +1,124 @@
+package runtime
+
+import (
+	goruntime "runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/runtime/internal/cpu"
+	"github.com/gokiln/kiln/runtime/internal/cuda"
+	"github.com/gokiln/kiln/runtime/internal/cudatest"
+)
+
+func TestOpenShares(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		again, err := r.registry.openDevice(r.Info().Kind + ":0")
+		require.NoError(t, err)
+		require.Same(t, r.Device, again)
+		s, err := From(again, []int{1, 2, 3})
+		require.NoError(t, err)
+		require.NoError(t, again.Close())
+		_, err = s.Host()
+		require.NoError(t, err, "one Close for each Open")
+		p, err := AllocPinned[int](r.Device, 3)
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+		require.NoError(t, r.Close())
+		_, err = s.Host()
+		require.ErrorIs(t, err, ErrClosed)
+		_, err = Alloc[int](r.Device, 1)
+		require.ErrorIs(t, err, ErrClosed)
+		require.ErrorIs(t, r.Sync(), ErrClosed)
+		require.ErrorIs(t, r.DefaultStream().Sync(), ErrClosed)
+		require.NoError(t, s.Free())
+		require.NoError(t, p.Free())
+		fresh, err := r.registry.openDevice("auto")
+		require.NoError(t, err)
+		require.NotSame(t, r.Device, fresh)
+		require.NoError(t, fresh.Close())
+	})
+}
+
+// Handles that are collected after their device was closed do no harm.
+func TestCollectedAfterClose(t *testing.T) {
+	r := newRig(t, "standin")
+	func() {
+		for range 20 {
+			_, err := Alloc[int](r.Device, 10)
+			require.NoError(t, err)
+			_, err = r.NewStream()
+			require.NoError(t, err)
+		}
+	}()
+	require.NoError(t, r.Close())
+	frees := r.standin.Calls("cuMemFreeAsync")
+	for range 5 {
+		goruntime.GC()
+	}
+	require.Equal(t, frees, r.standin.Calls("cuMemFreeAsync"))
+	require.Zero(t, r.standin.Get("retained"))
+}
+
+func TestOpenNames(t *testing.T) {
+	dev, err := Open("cpu")
+	require.NoError(t, err)
+	require.Equal(t, "cpu", dev.Name())
+	require.Equal(t, "cpu", dev.String())
+	require.Equal(t, 32, dev.WarpSize())
+	require.Equal(t, []string{"kir"}, dev.Info().Formats)
+	free, total, err := dev.MemInfo()
+	require.NoError(t, err)
+	require.Positive(t, total)
+	require.LessOrEqual(t, free, total)
+	require.NoError(t, dev.Close())
+	for _, name := range []string{"tpu", "cpu:x", "cpu:-1", "cpu:1", "cpu:"} {
+		_, err := Open(name)
+		require.ErrorIs(t, err, ErrNoDevice, name)
+	}
+	_, err = Open("tpu")
+	require.EqualError(t, err, `device "tpu": unknown kind; this build knows cuda, cpu and auto: no such device`)
+}
+
+func TestAutoFallsBack(t *testing.T) {
+	lib := cudatest.Open(t)
+	r := newRegistry(cuda.New(lib.Path), cpu.New())
+	dev, err := r.openDevice("auto")
+	require.NoError(t, err)
+	require.Equal(t, "cuda:0", dev.Name())
+	require.NoError(t, dev.Close())
+
+	lib.Set("devices", 0)
+	dev, err = r.openDevice("")
+	require.NoError(t, err)
+	require.Equal(t, "cpu", dev.Name())
+	require.NoError(t, dev.Close())
+	_, err = r.openDevice("cuda")
+	require.ErrorIs(t, err, ErrNoDevice)
+	require.ErrorContains(t, err, "open cuda:0: the driver sees 0 devices")
+
+	missing := newRegistry(cuda.New("libkiln-none.so"))
+	_, err = missing.openDevice("auto")
+	require.ErrorIs(t, err, ErrNoDevice)
+	require.ErrorContains(t, err, "libkiln-none.so")
+}
+
+func TestProbe(t *testing.T) {
+	reports := Probe()
+	require.Len(t, reports, 2)
+	require.Equal(t, "cuda", reports[0].Kind)
+	require.Equal(t, "cpu", reports[1].Kind)
+	require.NoError(t, reports[1].Err)
+	list := Devices()
+	require.Equal(t, "cpu", list[len(list)-1].Name)
+	if reports[0].Err != nil {
+		require.ErrorIs(t, reports[0].Err, ErrNoDevice)
+		require.NotEmpty(t, reports[0].Looked)
+		for _, name := range reports[0].Looked {
+			require.ErrorContains(t, reports[0].Err, name)
+		}
+	}
+	for _, r := range reports {
+		t.Logf("%+v", r)
+	}
+}

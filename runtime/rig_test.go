@@ -1,0 +1,172 @@
+package runtime
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"os"
+	goruntime "runtime"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/runtime/internal/cpu"
+	"github.com/gokiln/kiln/runtime/internal/cuda"
+	"github.com/gokiln/kiln/runtime/internal/cudatest"
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(faultChild) != "" {
+		faultInChild() // does not return
+	}
+	cudatest.Main(m)
+}
+
+// kernels is hand-written PTX: what the tests launch on a GPU. The stand-in for
+// libcuda and the fake executor of the CPU know the same kernels by name.
+//
+//go:embed testdata/kernels.ptx
+var kernels []byte
+
+// rig is a device under test.
+type rig struct {
+	*Device
+	kind     string            // "cpu", "standin", "cuda"
+	standin  *cudatest.Library // for "standin"
+	backend  driver.Backend
+	registry *registry
+}
+
+// rigKinds are the devices that every test runs on. The last needs a GPU.
+var rigKinds = []string{"cpu", "standin", "cuda"}
+
+// onEach runs a test on every kind of device.
+func onEach(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	for _, kind := range rigKinds {
+		t.Run(kind, func(t *testing.T) { test(t, newRig(t, kind)) })
+	}
+}
+
+func newRig(tb testing.TB, kind string) *rig {
+	tb.Helper()
+	r := &rig{kind: kind}
+	name := "cuda"
+	switch kind {
+	case "cpu":
+		name = "cpu"
+		r.backend = &cpu.Backend{Load: fakeLoad, Limit: 128 << 20}
+	case "standin":
+		r.standin = cudatest.Open(tb)
+		r.backend = cuda.New(r.standin.Path)
+	case "cuda":
+		r.backend = realCUDA()
+		if err := r.backend.Probe().Err; err != nil {
+			tb.Skip(err) // "no CUDA device: …"
+		}
+	}
+	r.registry = newRegistry(r.backend)
+	dev, err := r.registry.openDevice(name)
+	require.NoError(tb, err)
+	r.Device = dev
+	tb.Cleanup(func() { dev.Close() })
+	return r
+}
+
+var realCUDA = sync.OnceValue(func() driver.Backend { return cuda.New() })
+
+func (r *rig) image() Image {
+	if r.kind == "cpu" {
+		return Image{Format: "kir", Code: []byte("kernels")}
+	}
+	return Image{Format: "ptx", Code: kernels}
+}
+
+// function loads the kernel of that name.
+func (r *rig) function(tb testing.TB, name string) *Function {
+	tb.Helper()
+	img := r.image()
+	img.Name = name
+	mod, err := r.Load(img)
+	require.NoError(tb, err)
+	fn, err := mod.Function(name)
+	require.NoError(tb, err)
+	return fn
+}
+
+// pack packs arguments the way a launcher does.
+func pack(args ...any) []byte {
+	var b bytes.Buffer
+	for _, a := range args {
+		switch v := a.(type) {
+		case Slice[float32]:
+			a = [2]uint64{v.Addr(), uint64(v.Len())}
+		case time.Duration:
+			a = uint64(v.Nanoseconds())
+		}
+		for size := binary.Size(a); size < 16 && b.Len()%size != 0; {
+			b.WriteByte(0)
+		}
+		if err := binary.Write(&b, binary.LittleEndian, a); err != nil {
+			panic(err)
+		}
+	}
+	return b.Bytes()
+}
+
+// saxpy launches y += a*x.
+func saxpy(tb testing.TB, s *Stream, fn *Function, a float32, y, x Slice[float32]) {
+	tb.Helper()
+	require.NoError(tb, s.Launch(fn, Cover(y.Len(), 256), 0, pack(y, x, a)))
+	goruntime.KeepAlive(x.Buffer())
+	goruntime.KeepAlive(y.Buffer())
+}
+
+// fakeProgram runs the test kernels on the CPU.
+type fakeProgram string
+
+func fakeLoad(name string, text []byte) (cpu.Program, error) {
+	if string(text) != "kernels" {
+		return nil, errors.New("not a kernel")
+	}
+	return fakeProgram(name), nil
+}
+
+func (p fakeProgram) Name() string { return string(p) }
+
+var errFakeFault = errors.New("index 7 out of range with length 4")
+
+func (p fakeProgram) Run(_, _ [3]int, args []byte) error {
+	switch p {
+	case "saxpy":
+		n := int(binary.LittleEndian.Uint64(args[8:]))
+		y, x := floatsAt(binary.LittleEndian.Uint64(args), n), floatsAt(binary.LittleEndian.Uint64(args[16:]), n)
+		a := *(*float32)(unsafe.Pointer(&args[32]))
+		for i := range y {
+			y[i] += a * x[i]
+		}
+	case "spin":
+		time.Sleep(time.Duration(binary.LittleEndian.Uint64(args)))
+	case "fault":
+		return errFakeFault
+	}
+	return nil
+}
+
+func floatsAt(addr uint64, n int) []float32 {
+	p := uintptr(addr)
+	return unsafe.Slice((*float32)(*(*unsafe.Pointer)(unsafe.Pointer(&p))), n)
+}
+
+func ramp(n int, scale float32) []float32 {
+	s := make([]float32, n)
+	for i := range s {
+		s[i] = scale * float32(i%1000)
+	}
+	return s
+}
