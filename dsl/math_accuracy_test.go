@@ -16,7 +16,7 @@ import (
 var (
 	exhaustive = flag.Bool("exhaustive", false, "test all 2^32 arguments of each float32 function of one argument (minutes each)")
 	stride     = flag.Uint64("stride", 1<<12-3, "distance of the float32 arguments tested")
-	points     = flag.Int("points", 1500, "random float64 arguments tested for each function")
+	points     = flag.Int("points", 600, "random float64 arguments tested for each function")
 )
 
 // unary is a function of one argument: in both widths, with its reference for

@@ -1,6 +1,7 @@
 package dsl_test
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -10,6 +11,7 @@ import (
 	"go/types"
 	"io/fs"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,25 +20,35 @@ import (
 	"github.com/gokiln/kiln/dsl/dsltest"
 )
 
-// source type-checks the package from its embedded text.
+// checked is the package, type-checked from its embedded text.
+type checked struct {
+	fset  *token.FileSet
+	files []*ast.File
+	info  *types.Info
+	err   error
+}
+
+var check = sync.OnceValue(func() (c checked) {
+	c.fset = token.NewFileSet()
+	c.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	names, err := fs.Glob(dsl.API(), "*.go")
+	for _, name := range names {
+		text, err2 := fs.ReadFile(dsl.API(), name)
+		f, err3 := parser.ParseFile(c.fset, name, text, parser.ParseComments)
+		c.files = append(c.files, f)
+		err = errors.Join(err, err2, err3)
+	}
+	conf := types.Config{Importer: importer.ForCompiler(c.fset, "source", nil)}
+	_, err2 := conf.Check("github.com/gokiln/kiln/dsl", c.fset, c.files, c.info)
+	c.err = errors.Join(err, err2)
+	return c
+})
+
 func source(t *testing.T) (*token.FileSet, []*ast.File, *types.Info) {
 	t.Helper()
-	fset := token.NewFileSet()
-	names, err := fs.Glob(dsl.API(), "*.go")
-	require.NoError(t, err)
-	var files []*ast.File
-	for _, name := range names {
-		text, err := fs.ReadFile(dsl.API(), name)
-		require.NoError(t, err)
-		f, err := parser.ParseFile(fset, name, text, parser.ParseComments)
-		require.NoError(t, err)
-		files = append(files, f)
-	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	_, err = conf.Check("github.com/gokiln/kiln/dsl", fset, files, info)
-	require.NoError(t, err)
-	return fset, files, info
+	c := check()
+	require.NoError(t, c.err)
+	return c.fset, c.files, c.info
 }
 
 func marked(f *ast.FuncDecl, mark string) bool {

@@ -36,10 +36,6 @@ var opNames = [...]string{
 
 func (o Op) String() string { return opNames[o] }
 
-// data reports whether lanes of a warp exchange values at this point, which
-// needs every lane of the warp to exist.
-func (o Op) data() bool { return o >= OpShuffle }
-
 // Lane is one thread of a running block.
 type Lane struct {
 	Thread, Block     Dim
