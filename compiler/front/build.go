@@ -20,6 +20,8 @@ type build struct {
 	diags  diag.List
 	quiet  map[token.Pos]bool // where a type error would repeat a diagnostic
 
+	mistyped map[diag.Position]bool // lines with type errors
+
 	fset  *token.FileSet
 	added map[*token.File]bool
 
@@ -50,15 +52,16 @@ type part struct {
 
 func newBuild(load Loader) *build {
 	return &build{
-		loader: load,
-		units:  map[string]*unit{},
-		failed: map[string]error{},
-		quiet:  map[token.Pos]bool{},
-		fset:   token.NewFileSet(),
-		added:  map[*token.File]bool{},
-		seen:   map[*decl]bool{},
-		fields: map[string]bool{},
-		parts:  map[*unit]*part{},
+		loader:   load,
+		units:    map[string]*unit{},
+		failed:   map[string]error{},
+		quiet:    map[token.Pos]bool{},
+		mistyped: map[diag.Position]bool{},
+		fset:     token.NewFileSet(),
+		added:    map[*token.File]bool{},
+		seen:     map[*decl]bool{},
+		fields:   map[string]bool{},
+		parts:    map[*unit]*part{},
 	}
 }
 

@@ -139,7 +139,8 @@ func (b *build) instanceError(e types.Error) {
 			}
 		}
 	}
-	b.report(fn.Name.Pos(), diag.Instantiation, "", "%s cannot be instantiated: %s", fn.Name.Name, e.Msg)
+	msg := strings.Replace(e.Msg, " of "+instanceVar, "", 1)
+	b.report(fn.Name.Pos(), diag.Instantiation, "", "%s cannot be instantiated: %s", fn.Name.Name, msg)
 }
 
 // kernelFunc returns the SSA function of the requested kernel, nil if it is

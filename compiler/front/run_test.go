@@ -110,7 +110,7 @@ var runs = []run{
 	{name: "Block", kernel: cases.Block, grid: 2, block: 64, args: func(r *rand.Rand) []any {
 		return []any{make([]float32, 128), f32(r, 128), make([]uint64, 128)}
 	}},
-	{name: "Atomics", kernel: cases.Atomics, grid: 2, block: 32, args: func(r *rand.Rand) []any {
+	{name: "Atomics", kernel: cases.Atomics, grid: 1, block: 64, args: func(r *rand.Rand) []any {
 		return []any{make([]float32, 2), make([]float64, 2), make([]int32, 8), make([]uint64, 3)}
 	}},
 	{name: "Halves", kernel: cases.Halves, grid: 1, block: 32, args: func(r *rand.Rand) []any {

@@ -187,7 +187,10 @@ func (c *subsetChecker) constant(n ast.Expr, t types.Type) {
 	if !ok {
 		return
 	}
+	line := c.b.position(n.Pos())
+	line.Col = 0
 	switch {
+	case c.b.mistyped[line]: // the constant may have the wrong type only there
 	case basic.Info()&types.IsString != 0:
 		c.report(n, diag.String, "string in a kernel")
 	case basic.Info()&types.IsComplex != 0:

@@ -150,6 +150,9 @@ func (b *build) typeError(err error) {
 	case b.synthetic(e.Pos):
 		b.instanceError(e)
 	default:
+		p := b.position(e.Pos)
+		p.Col = 0
+		b.mistyped[p] = true
 		b.report(e.Pos, diag.TypeError, "", "%s", e.Msg)
 	}
 }

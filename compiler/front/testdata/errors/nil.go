@@ -24,7 +24,7 @@ func Unset(t dsl.Thread, x []int) {
 	var p *int
 	x[2] = *p // ERROR 9 "K0126: nil is dereferenced"
 	var f func() int
-	x[3] = f()  // ERROR 9 "K0124: .*not known at compile time"
+	x[3] = f() // ERROR 9 "K0124: .*not known at compile time"
 	x[4] = u[1]
 	x[5] = none()[0]
 	u = u[1:]

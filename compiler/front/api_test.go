@@ -1,0 +1,295 @@
+package front
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// head begins the text of a test package.
+const head = "package k\n\nimport \"github.com/gokiln/kiln/dsl\"\n\n"
+
+func TestRequests(t *testing.T) {
+	const text = head + `
+type Real = float32
+
+type mine float32
+
+//kiln:kernel
+func Copy[T any](t dsl.Thread, out, in []T) { out[0] = in[0] }
+
+//kiln:kernel
+func Scale[T dsl.Real](t dsl.Thread, x []T, by T) { x[0] *= by }
+
+//kiln:kernel
+func Plain(t dsl.Thread, x []mine, _ int) {}
+
+func Helper(t dsl.Thread) {}
+`
+	load := one("example.com/k", text)
+	tests := []struct {
+		name string
+		req  Request
+		err  string // "" for none
+		args string
+	}{
+		{"from signature", Request{Func: "Copy", Sig: "func(dsl.Thread, []int32, []int32)"}, "", "[]int32 []int32"},
+		{"reflect spells F16 so", Request{Func: "Copy", Sig: "func(dsl.Thread, []float16.Float16, []float16.Float16)"}, "", "[]dsl.F16 []dsl.F16"},
+		{"own package", Request{Func: "Copy", Sig: "func(dsl.Thread, []k.mine, []k.mine)"}, "", "[]k.mine []k.mine"},
+		{"from type arguments", Request{Func: "Scale", TypeArgs: []string{"float64"}}, "", "[]float64 float64"},
+		{"alias", Request{Func: "Scale", TypeArgs: []string{"k.Real"}}, "", "[]float32 float32"},
+		{"not generic", Request{Func: "Plain", Sig: "func(dsl.Thread, []k.mine, int)"}, "", "[]k.mine int"},
+		{"too few types", Request{Func: "Copy"}, "K0205: Copy is generic: the request names no types for it", ""},
+		{"constraint", Request{Func: "Scale", TypeArgs: []string{"int"}}, "14:6: K0008: Scale cannot be instantiated: int does not satisfy dsl.Real", ""},
+		{"mismatch", Request{Func: "Scale", Sig: "func(dsl.Thread, []float32)"}, "14:6: K0008: Scale cannot be instantiated: type func(dsl.Thread, []float32) does not match func(t dsl.Thread, x []T, by T)", ""},
+		{"not types", Request{Func: "Scale", Sig: "func(dsl.Thread, "}, "K0006: \"func(dsl.Thread, \" is not a list of types for Scale", ""},
+		{"more than types", Request{Func: "Scale", TypeArgs: []string{"int]; var _ = x[int"}}, "K0006", ""},
+		{"struct elements", Request{Func: "Copy", TypeArgs: []string{"struct{ a int }"}}, "11:40: K0203: parameter of kernel Copy is []struct{a int}, a slice of what is not a number", ""},
+		{"absent", Request{Func: "Absent"}, "K0004: package example.com/k has no kernel Absent", ""},
+		{"not marked", Request{Func: "Helper"}, "k.go:19:1: K0005: Helper is not marked //kiln:kernel", ""},
+	}
+	for _, c := range tests {
+		t.Run(c.name, func(t *testing.T) {
+			c.req.Pkg = "example.com/k"
+			m, err := Build(c.req, load)
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err)
+				require.IsType(t, diag.List{}, err)
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, ir.Verify(m))
+			var args []string
+			for _, a := range m.Kernel().Args {
+				args = append(args, a.Go)
+			}
+			require.Equal(t, c.args, strings.Join(args, " "))
+		})
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	_, err := Build(Request{Pkg: "example.com/other", Func: "K"}, one("example.com/k", head))
+	require.EqualError(t, err, "loading kernel package example.com/other: package example.com/other has no kernel source")
+	_, err = Build(Request{Pkg: "example.com/other", Func: "K"}, nil)
+	require.ErrorContains(t, err, "is not a kernel package")
+	_, err = Build(Request{Pkg: "k", Func: "K"}, func(string) (*Package, error) { return nil, nil })
+	require.ErrorContains(t, err, "is not a kernel package")
+	_, err = Build(Request{Pkg: "k", Func: "K"}, one("k", "package"))
+	require.ErrorContains(t, err, "k/k.go:1:8: K0001: expected 'IDENT', found 'EOF'")
+}
+
+func TestPackagesThatUseEachOther(t *testing.T) {
+	texts := map[string]string{
+		"example.com/a": `package a
+
+import (
+	"example.com/go-b"
+	"example.com/odd"
+	"github.com/gokiln/kiln/dsl"
+)
+
+//kiln:kernel
+func K(t dsl.Thread, x []int) { x[0] = b.F(x[1]) + strange.N; b.V = 1 }
+`,
+		"example.com/go-b": "package b\n\nvar V int\n\nfunc F(x int) int { return x + " + "\"s\" }\n",
+		"example.com/odd":  "package strange\n\nconst N = 3\n",
+	}
+	_, err := Build(Request{Pkg: "example.com/a", Func: "K"}, packages(texts))
+	require.EqualError(t, err, "example.com/a/k.go:10:63: K0111: package variable b.V in a kernel\n"+
+		"example.com/go-b/k.go:5:28: K0002: invalid operation: x + \"s\" (mismatched types int and untyped string)")
+
+	texts = map[string]string{
+		"a": "package a\n\nimport (\n\t\"b\"\n\n\t\"github.com/gokiln/kiln/dsl\"\n)\n\nfunc F() int { return 1 }\n\n//kiln:kernel\nfunc K(t dsl.Thread, x []int) { x[0] = b.G() }\n",
+		"b": "package b\n\nimport \"a\"\n\nfunc G() int { return a.F() }\n",
+	}
+	_, err = Build(Request{Pkg: "a", Func: "K"}, packages(texts))
+	require.ErrorContains(t, err, "K0007: kernel packages import each other")
+}
+
+func TestDuplicateDeclaration(t *testing.T) {
+	list := Check(&Package{Path: "k", Files: []File{{"k.go", []byte(head + "func f() int { return 1 }\nfunc f() int { return 2 }\n\n//kiln:kernel\nfunc K(t dsl.Thread, x []int) { x[0] = f() }\n")}}}, nil, nil)
+	require.ErrorContains(t, list, "K0002: f redeclared in this block")
+}
+
+func TestDisplayDirAndFileSelection(t *testing.T) {
+	p := &Package{Path: "example.com/k", DisplayDir: "./k", Files: []File{
+		{"a.go", []byte(head + "//kiln:kernel\nfunc K(t dsl.Thread, x []int) { x[0] = f(\"\") }\n")},
+		{"b.go", []byte("//go:build !nosource\n\npackage k\n\nfunc f(x int) int { return x }\n")},
+		{"c.go", []byte("//go:build ignore\n\npackage main\n\nfunc f() {}\n")},
+		{"d_test.go", []byte("package k\n\nfunc f() {}\n")},
+	}}
+	require.Equal(t, []string{"K"}, Kernels(p))
+	list := Check(p, nil, nil)
+	require.EqualError(t, list, "k/a.go:6:42: K0002: cannot use \"\" (untyped string constant) as int value in argument to f")
+}
+
+func TestSourceHash(t *testing.T) {
+	texts := map[string]string{
+		"a": "package a\n\nimport (\n\t\"b\"\n\t\"fmt\"\n\n\t\"github.com/gokiln/kiln/dsl\"\n)\n",
+		"b": "package b\n\nimport \"c\"\n",
+		"c": "package c\n",
+		"d": "package d\n",
+	}
+	hash := func() [32]byte {
+		sum, err := SourceHash("a", packages(texts))
+		require.NoError(t, err)
+		return sum
+	}
+	first := hash()
+	require.Equal(t, first, hash())
+	texts["d"] += "// not imported\n"
+	require.Equal(t, first, hash())
+	texts["c"] += "// imported by an import\n"
+	require.NotEqual(t, first, hash())
+
+	_, err := SourceHash("x", packages(texts))
+	require.EqualError(t, err, "hashing source of x: package x has no kernel source")
+	texts["b"] = "pack"
+	_, err = SourceHash("a", packages(texts))
+	require.ErrorContains(t, err, "hashing source of b: ")
+}
+
+// TestSourceHashIgnoresPlace checks that neither directories nor the order of
+// files nor tests count.
+func TestSourceHashIgnoresPlace(t *testing.T) {
+	files := []File{{"a.go", []byte("package k\n")}, {"b.go", []byte("package k\n\nvar x int\n")}}
+	hash := func(dir string, files ...File) [32]byte {
+		sum, err := SourceHash("k", func(path string) (*Package, error) {
+			if path != "k" {
+				return nil, errors.New("absent")
+			}
+			return &Package{Path: "k", DisplayDir: dir, Files: files}, nil
+		})
+		require.NoError(t, err)
+		return sum
+	}
+	require.Equal(t, hash("", files...), hash("/somewhere", files[1], files[0], File{"a_test.go", nil}))
+	require.NotEqual(t, hash("", files...), hash("", files[0]))
+}
+
+// TestIntrinsicsComplete compares the table with the marks in package dsl and
+// with the stand-ins.
+func TestIntrinsicsComplete(t *testing.T) {
+	want := map[string]bool{}
+	for _, lib := range libraries {
+		u := lib()
+		for name, d := range u.decls {
+			if d.load(); d.marks.intrinsic && !isConst(d) && name != "Float16" {
+				want[u.name+"."+name] = true
+			}
+		}
+		for recv, ms := range u.methods {
+			for name, d := range ms {
+				if d.load(); d.marks.intrinsic {
+					want[u.name+"."+recv+"."+name] = true
+				}
+			}
+		}
+	}
+	for name := range want {
+		require.Contains(t, intrinsics, name)
+	}
+	for name := range intrinsics {
+		require.True(t, want[name], "%s has a row and no mark", name)
+	}
+}
+
+// TestDispatchComplete compiles every dispatch function of package dsl at both
+// widths.
+func TestDispatchComplete(t *testing.T) {
+	u := libraries[dslPath]()
+	n := 0
+	for name, d := range u.decls {
+		if !d.marks.dispatch {
+			continue
+		}
+		n++
+		for _, w := range []string{"32", "64"} {
+			impl := u.decls[dispatchName(name, w)]
+			require.NotNil(t, impl, "dsl.%s has no function for float%s", name, w)
+			call := "x[0] = dsl." + name + "(x[1], x[2])"
+			if strings.HasPrefix(name, "Atomic") {
+				call = "dsl." + name + "(&x[0], x[1])"
+			} else if strings.Contains(signatureOf(t, impl), "(x float"+w+")") {
+				call = "x[0] = dsl." + name + "(x[1])"
+			}
+			text := fmt.Sprintf("%s//kiln:kernel\nfunc K(t dsl.Thread, x []float%s) { %s }\n", head, w, call)
+			m, err := Build(Request{Pkg: "k", Func: "K"}, one("k", text))
+			require.NoError(t, err)
+			require.NoError(t, ir.Verify(m))
+		}
+	}
+	require.Greater(t, n, 20)
+}
+
+func signatureOf(t *testing.T, d *decl) string {
+	d.load()
+	files, err := filepath.Glob("../../dsl/*.go")
+	require.NoError(t, err)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		require.NoError(t, err)
+		if _, rest, ok := strings.Cut(string(text), "\nfunc "+d.name+"("); ok {
+			line, _, _ := strings.Cut(rest, "\n")
+			return "(" + line
+		}
+	}
+	t.Fatalf("%s is not in package dsl", d.name)
+	return ""
+}
+
+// TestParallel compiles from many goroutines at once; run with -race.
+func TestParallel(t *testing.T) {
+	load := one("example.com/k", swiglu)
+	want, err := Build(swigluRequest, load)
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5 {
+				m, err := Build(swigluRequest, load)
+				if err != nil || m.String() != want.String() {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestTextWithoutPositions checks that a comment moves positions only.
+func TestTextWithoutPositions(t *testing.T) {
+	a, err := Build(swigluRequest, one("example.com/k", swiglu))
+	require.NoError(t, err)
+	b, err := Build(swigluRequest, one("example.com/k", "// Comment.\n\n"+swiglu))
+	require.NoError(t, err)
+	require.Equal(t, a.Text(), b.Text())
+	require.NotEqual(t, a.Pos, b.Pos)
+}
+
+func TestInternalErrorIsADiagnostic(t *testing.T) {
+	m, err := Build(Request{Pkg: "k", Func: "K"}, func(string) (*Package, error) { panic("boom") })
+	require.Nil(t, m)
+	require.EqualError(t, err, "k.K: K0901: internal compiler error in k.K: boom")
+	require.Contains(t, fmt.Sprintf("%+v", err), "api_test.go")
+}
+
+// TestUnitCacheIsBounded fills the cache of parsed packages.
+func TestUnitCacheIsBounded(t *testing.T) {
+	for i := range maxUnits + 10 {
+		parsePackage(&Package{Path: fmt.Sprint("p", i)})
+	}
+	unitCache.Lock()
+	defer unitCache.Unlock()
+	require.LessOrEqual(t, len(unitCache.m), maxUnits)
+}
