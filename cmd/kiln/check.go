@@ -15,7 +15,7 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [packages]",
 		Short: "diagnose the kernels of packages (default .)",
-		Long:  "Check reports every mistake in every kernel of the packages, one line each:\nfile:line:col: code: message. Generic kernels are checked for the types of their constraints.",
+		Long:  "Check reports every mistake in every kernel of the packages, as\nfile:line:col: code: message, followed by indented lines that say why and what to do instead. Generic kernels are checked for the types of their constraints.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"."}
@@ -51,7 +51,7 @@ func check(cmd *cobra.Command, patterns []string, asJSON bool) error {
 		}
 	} else {
 		for _, d := range all {
-			fmt.Fprintln(out, d)
+			fmt.Fprintf(out, "%+v\n", d)
 		}
 	}
 	if len(all) > 0 {

@@ -132,11 +132,11 @@ func TestDamagedCache(t *testing.T) {
 				if err != nil || d.IsDir() {
 					return err
 				}
-				n++
 				data, err := os.ReadFile(path)
-				if err != nil {
+				if err != nil || len(data) == 0 {
 					return err
 				}
+				n++
 				return os.WriteFile(path, change(data), 0o600)
 			}))
 			require.Positive(t, n)
