@@ -59,7 +59,7 @@ func TestFraction64(t *testing.T) {
 		{1 << 60, 1 << 11, 0.25, 0x1p-115},
 		{0, 1 << 63, 0x1p-63, 0},
 		{0, 8, 0x1p-123, 0},
-		{0, math.MaxUint64 &^ 7, 0x1p-62 - 0x1p-115, 0x1p-115 - 0x1p-123},
+		{0, math.MaxUint64 &^ 7, 0x1p-62 - 0x1p-114, 0x1p-114 - 0x1p-123},
 		{1, 1, 0x1p-62, 0x1p-126},
 	} {
 		hi, rest := fraction64(c.f1, c.f0)
