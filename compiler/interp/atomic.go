@@ -15,45 +15,100 @@ type word interface{ uint32 | uint64 }
 // belongs to one worker, so that plain accesses do.
 func atomicFunc(op ir.Op, t *ir.Type, space ir.Space) func(w *worker, in *ins) {
 	if t.Size() == 4 {
-		f := update[uint32, int32](op, t)
-		if space == ir.Shared {
-			return onEach(func(p unsafe.Pointer, y, z uint32) uint32 {
-				x := *(*uint32)(p)
-				*(*uint32)(p) = f(x, y, z)
-				return x
-			})
-		}
-		if op == ir.OpAtomicAdd && t.IsInt() {
-			return onEach(func(p unsafe.Pointer, y, _ uint32) uint32 { return atomic.AddUint32((*uint32)(p), y) - y })
-		}
-		return onEach(func(p unsafe.Pointer, y, z uint32) uint32 {
-			for {
-				x := atomic.LoadUint32((*uint32)(p))
-				if r := f(x, y, z); atomic.CompareAndSwapUint32((*uint32)(p), x, r) {
-					return x
-				}
-			}
-		})
+		return atomicOf[uint32, int32](op, t, space)
 	}
-	f := update[uint64, int64](op, t)
+	return atomicOf[uint64, int64](op, t, space)
+}
+
+func atomicOf[T word, S int32 | int64](op ir.Op, t *ir.Type, space ir.Space) func(w *worker, in *ins) {
+	if op == ir.OpAtomicAdd && t.IsInt() {
+		if space == ir.Shared {
+			return addShared[T]
+		}
+		return addGlobal[T]
+	}
+	f := update[T, S](op, t)
 	if space == ir.Shared {
-		return onEach(func(p unsafe.Pointer, y, z uint64) uint64 {
-			x := *(*uint64)(p)
-			*(*uint64)(p) = f(x, y, z)
+		return onEach(func(p unsafe.Pointer, y, z T) T {
+			x := *(*T)(p)
+			*(*T)(p) = f(x, y, z)
 			return x
 		})
 	}
-	if op == ir.OpAtomicAdd && t.IsInt() {
-		return onEach(func(p unsafe.Pointer, y, _ uint64) uint64 { return atomic.AddUint64((*uint64)(p), y) - y })
-	}
-	return onEach(func(p unsafe.Pointer, y, z uint64) uint64 {
+	return onEach(func(p unsafe.Pointer, y, z T) T {
 		for {
-			x := atomic.LoadUint64((*uint64)(p))
-			if r := f(x, y, z); atomic.CompareAndSwapUint64((*uint64)(p), x, r) {
+			x := atomicLoad[T](p)
+			if atomicSwap(p, x, f(x, y, z)) {
 				return x
 			}
 		}
 	})
+}
+
+func atomicAdd[T word](p unsafe.Pointer, y T) T {
+	if unsafe.Sizeof(y) == 4 {
+		return T(atomic.AddUint32((*uint32)(p), uint32(y)))
+	}
+	return T(atomic.AddUint64((*uint64)(p), uint64(y)))
+}
+
+func atomicLoad[T word](p unsafe.Pointer) T {
+	if unsafe.Sizeof(T(0)) == 4 {
+		return T(atomic.LoadUint32((*uint32)(p)))
+	}
+	return T(atomic.LoadUint64((*uint64)(p)))
+}
+
+func atomicSwap[T word](p unsafe.Pointer, x, y T) bool {
+	if unsafe.Sizeof(x) == 4 {
+		return atomic.CompareAndSwapUint32((*uint32)(p), uint32(x), uint32(y))
+	}
+	return atomic.CompareAndSwapUint64((*uint64)(p), uint64(x), uint64(y))
+}
+
+// addGlobal adds integers to global memory. If all lanes add to one address, their
+// sum is added once, as if they had come one directly after the other.
+func addGlobal[T word](w *worker, in *ins) {
+	if in.aw == 0 {
+		if p, step := w.pointer(in.a); step == 0 {
+			addSum[T](w, in, func(sum T) T { return atomicAdd(p, sum) - sum })
+			return
+		}
+	}
+	D := lanes[T](w.at(in.d), w.n)
+	y, dist := w.value(in.b, in.bw)
+	each(w, func(i int) {
+		addr := w.lane(in.a, in.aw, i)
+		v := *(*T)(unsafe.Add(y, i*dist))
+		D[i] = atomicAdd(*(*unsafe.Pointer)(unsafe.Pointer(&addr)), v) - v
+	})
+}
+
+func addShared[T word](w *worker, in *ins) {
+	D := lanes[T](w.at(in.d), w.n)
+	y, dist := w.value(in.b, in.bw)
+	each(w, func(i int) {
+		addr := w.lane(in.a, in.aw, i)
+		p := *(**T)(unsafe.Pointer(&addr))
+		v := *p
+		*p = v + *(*T)(unsafe.Add(y, i*dist))
+		D[i] = v
+	})
+}
+
+// addSum adds the sum of the lanes by add, which returns the value before, and gives
+// each lane what it would have found.
+func addSum[T word](w *worker, in *ins, add func(T) T) {
+	D := lanes[T](w.at(in.d), w.n)
+	y, dist := w.value(in.b, in.bw)
+	var sum T
+	each(w, func(i int) {
+		v := *(*T)(unsafe.Add(y, i*dist))
+		D[i] = sum
+		sum += v
+	})
+	old := add(sum)
+	each(w, func(i int) { D[i] += old })
 }
 
 // onEach applies one to the active lanes in order.

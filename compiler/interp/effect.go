@@ -6,16 +6,19 @@ import "github.com/gokiln/kiln/compiler/ir"
 // so it needs no place aside.
 func (l *lowerer) load(v *ir.Value) {
 	size := v.Type.Size()
-	in := ins{d: l.scalar[v.ID], pos: int32(v.Pos)}
-	in.setA(l.ref(v.Args[0]))
+	in := ins{how: special, d: l.scalar[v.ID], pos: int32(v.Pos)}
+	fused := l.address(v.Args[0], &in)
 	switch {
+	case fused:
+		in.f = bySize(size, gatherAt[uint8], gatherAt[uint16], gatherAt[uint32], gatherAt[uint64])
+		in.setD(l.array(v))
 	case l.class(v) == uniform:
 		in.how, in.k = onScalar, bySize(size, loadOne[uint8], loadOne[uint16], loadOne[uint32], loadOne[uint64])
 	case in.aw == 0:
-		in.how, in.f = special, bySize(size, loadAffine[uint8], loadAffine[uint16], loadAffine[uint32], loadAffine[uint64])
+		in.f = bySize(size, loadAffine[uint8], loadAffine[uint16], loadAffine[uint32], loadAffine[uint64])
 		in.setD(l.array(v))
 	default:
-		in.how, in.f = special, bySize(size, gather[uint8], gather[uint16], gather[uint32], gather[uint64])
+		in.f = bySize(size, gather[uint8], gather[uint16], gather[uint32], gather[uint64])
 		in.setD(l.array(v))
 	}
 	l.emit(in)
@@ -62,13 +65,29 @@ func (l *lowerer) effect(v *ir.Value) {
 
 func (l *lowerer) store(v *ir.Value, in *ins) {
 	size := v.Args[1].Type.Size()
-	in.setA(l.ref(v.Args[0]))
-	in.setB(l.elem(v.Args[1]))
-	if in.aw == 0 {
+	fused := l.address(v.Args[0], in)
+	in.setC(l.elem(v.Args[1]))
+	switch {
+	case fused:
+		in.f = bySize(size, scatterAt[uint8], scatterAt[uint16], scatterAt[uint32], scatterAt[uint64])
+	case in.aw == 0:
 		in.f = bySize(size, storeAffine[uint8], storeAffine[uint16], storeAffine[uint32], storeAffine[uint64])
-	} else {
+	default:
 		in.f = bySize(size, scatter[uint8], scatter[uint16], scatter[uint32], scatter[uint64])
 	}
+}
+
+// address makes p the address of a load or store: operand a, or a and b if the
+// instruction is to compute a + b*imm itself.
+func (l *lowerer) address(p *ir.Value, in *ins) (fused bool) {
+	if !l.fusedIntoAccess(p) {
+		in.setA(l.ref(p))
+		return false
+	}
+	in.setA(l.ref(p.Args[0]))
+	in.setB(l.ref(p.Args[1]))
+	in.imm = uint64(p.Type.Elem.Size())
+	return true
 }
 
 func (l *lowerer) shuffle(v *ir.Value, in *ins) {

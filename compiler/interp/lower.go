@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/gokiln/kiln/compiler/ir"
@@ -13,6 +14,7 @@ type lowerer struct {
 	m     *ir.Module
 	c     *classes
 	nuses []int32 // by value ID
+	naddr []int32 // by value ID: uses as the address of a load or store
 	at    int     // position of the current block
 
 	scalar  []int32 // by value ID: place of a uniform or affine value
@@ -48,7 +50,7 @@ func lower(m *ir.Module, g *graph, rows bool) (*lowered, error) {
 	}
 	n := g.f.NumValues()
 	l.nuses, l.scalar, l.reg, l.after = make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
-	g.f.EachUse(func(v **ir.Value) { l.nuses[(*v).ID]++ })
+	l.countUses()
 	l.layout()
 	l.places()
 	l.blocks = make([]block, len(g.blocks))
@@ -64,6 +66,18 @@ func lower(m *ir.Module, g *graph, rows bool) (*lowered, error) {
 	}
 	l.insertAll()
 	return l.lowered, nil
+}
+
+func (l *lowerer) countUses() {
+	l.g.f.EachUse(func(v **ir.Value) { l.nuses[(*v).ID]++ })
+	l.naddr = make([]int32, len(l.nuses))
+	for _, b := range l.g.blocks {
+		for _, v := range b.Instrs {
+			if v.Op == ir.OpLoad || v.Op == ir.OpStore {
+				l.naddr[v.Args[0].ID]++
+			}
+		}
+	}
 }
 
 // layout places shared objects.
@@ -221,7 +235,7 @@ func (l *lowerer) value(v *ir.Value) error {
 		return fmt.Errorf("kernel %s calls a function: run the inline pass on the module first", l.g.f.Name)
 	case v.Op.Info().NoValue || v.Op.Has(ir.Convergent|ir.Writes):
 		l.effect(v)
-	case invariant(v) || l.nuses[v.ID] == 0 && v.Op.Pure() || l.fusedIntoBranch(v):
+	case invariant(v) || l.nuses[v.ID] == 0 && v.Op.Pure() || l.fusedIntoBranch(v) || l.fusedIntoAccess(v):
 		return nil
 	case v.Op == ir.OpLoad:
 		l.load(v)
@@ -309,6 +323,11 @@ func (l *lowerer) dest(v *ir.Value) (d operand, done func()) {
 func (l *lowerer) arrayOp(v *ir.Value) {
 	d, done := l.dest(v)
 	defer done()
+	if v.Op == ir.OpDiv || v.Op == ir.OpRem {
+		if l.divide(v, d) {
+			return
+		}
+	}
 	if cmp, ok := l.comparison(v); ok {
 		in := ins{how: special, f: compareAffine, a: cmp.a, b: cmp.b, imm: packComparison(cmp)}
 		in.setD(d)
@@ -350,6 +369,10 @@ func (l *lowerer) arrayOp(v *ir.Value) {
 	}
 	if v.Op == ir.OpIndex || v.Op == ir.OpOffset {
 		args[2] = operand{ref: l.constant(8, uint64(v.Type.Elem.Size()))}
+		if size := v.Type.Elem.Size(); chosen == 1 && size&(size-1) == 0 && simdIndex() != nil {
+			in.k = simdIndex()
+			args[2].ref = l.constant(8, uint64(bits.TrailingZeros(uint(size))))
+		}
 	}
 	if swap {
 		args[0], args[1] = args[1], args[0]
@@ -398,6 +421,35 @@ func (l *lowerer) comparison(v *ir.Value) (comparison, bool) {
 		cmp.a, cmp.b = cmp.b, cmp.a
 	}
 	return cmp, true
+}
+
+// divide translates a 64-bit division by a uniform divisor, which pays for finding
+// its reciprocal first. It reports whether v is one.
+func (l *lowerer) divide(v *ir.Value, d operand) bool {
+	x, y := v.Args[0], v.Args[1]
+	if v.Type != ir.I64 || l.class(y) != uniform {
+		return false
+	}
+	in := ins{how: special, f: divideArray, imm: b2u(v.Op == ir.OpRem)}
+	in.setD(d)
+	in.setA(l.ref(x))
+	in.setB(l.ref(y))
+	if in.aw == 0 {
+		in.f = divideAffine
+	}
+	l.emit(in)
+	return true
+}
+
+// fusedIntoAccess reports whether v is an address that loads and stores, its only
+// uses, compute themselves: of a varying index from one base, or of one distance
+// from varying bases.
+func (l *lowerer) fusedIntoAccess(v *ir.Value) bool {
+	if v.Op != ir.OpIndex && v.Op != ir.OpOffset || l.class(v) != varying || l.c.outlives[v.ID] || l.naddr[v.ID] != l.nuses[v.ID] {
+		return false
+	}
+	base, index := l.class(v.Args[0]), l.class(v.Args[1])
+	return base != varying && index == varying || base == varying && index == uniform
 }
 
 // fusedIntoBranch reports whether v is an affine comparison whose only use is the

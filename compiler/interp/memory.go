@@ -64,7 +64,7 @@ func (w *worker) value(off int32, width uint8) (unsafe.Pointer, int) {
 
 func scatter[T unsigned](w *worker, in *ins) {
 	P := w.pointers(in.a)
-	v, dist := w.value(in.b, in.bw)
+	v, dist := w.value(in.c, in.cw)
 	if w.sparse {
 		for _, i := range w.idx {
 			*(*T)(P[i][0]) = *(*T)(unsafe.Add(v, int(i)*dist))
@@ -80,7 +80,7 @@ func scatter[T unsigned](w *worker, in *ins) {
 
 func storeAffine[T unsigned](w *worker, in *ins) {
 	p, step := w.pointer(in.a)
-	v, dist := w.value(in.b, in.bw)
+	v, dist := w.value(in.c, in.cw)
 	if step == 0 { // the last lane wins
 		*(*T)(p) = *(*T)(unsafe.Add(v, (w.hi-1)*dist))
 		return
@@ -99,6 +99,74 @@ func storeAffine[T unsigned](w *worker, in *ins) {
 	}
 	for i := range n {
 		*(*T)(unsafe.Add(p, i*step)) = *(*T)(unsafe.Add(v, i*dist))
+	}
+}
+
+// gatherAt loads through addresses that it computes: base plus varying index, or
+// varying base plus distance.
+func gatherAt[T unsigned](w *worker, in *ins) {
+	D := lanes[T](w.at(in.d), w.n)
+	if in.aw > 0 {
+		P, dist := w.pointers(in.a), int(*(*uint64)(w.at(in.b))*in.imm)
+		if w.sparse {
+			for _, i := range w.idx {
+				D[i] = *(*T)(unsafe.Add(P[i][0], dist))
+			}
+			return
+		}
+		D = D[w.lo:w.hi]
+		P = P[w.lo:w.hi][:len(D)]
+		for i := range D {
+			D[i] = *(*T)(unsafe.Add(P[i][0], dist))
+		}
+		return
+	}
+	p, step := w.pointer(in.a)
+	X, size := lanes[int64](w.at(in.b), w.n), int(in.imm)
+	switch {
+	case w.sparse:
+		for _, i := range w.idx {
+			D[i] = *(*T)(unsafe.Add(p, int(i)*step+int(X[i])*size))
+		}
+	case step == 0 && size == int(unsafe.Sizeof(D[0])):
+		D = D[w.lo:w.hi]
+		X = X[w.lo:w.hi][:len(D)]
+		for i := range D {
+			D[i] = *(*T)(unsafe.Add(p, int(X[i])*int(unsafe.Sizeof(D[0]))))
+		}
+	default:
+		for i := w.lo; i < w.hi; i++ {
+			D[i] = *(*T)(unsafe.Add(p, i*step+int(X[i])*size))
+		}
+	}
+}
+
+// scatterAt stores through addresses that it computes, as gatherAt does.
+func scatterAt[T unsigned](w *worker, in *ins) {
+	v, vd := w.value(in.c, in.cw)
+	if in.aw > 0 {
+		P, dist := w.pointers(in.a), int(*(*uint64)(w.at(in.b))*in.imm)
+		if w.sparse {
+			for _, i := range w.idx {
+				*(*T)(unsafe.Add(P[i][0], dist)) = *(*T)(unsafe.Add(v, int(i)*vd))
+			}
+			return
+		}
+		for i := w.lo; i < w.hi; i++ {
+			*(*T)(unsafe.Add(P[i][0], dist)) = *(*T)(unsafe.Add(v, i*vd))
+		}
+		return
+	}
+	p, step := w.pointer(in.a)
+	X, size := lanes[int64](w.at(in.b), w.n), int(in.imm)
+	if w.sparse {
+		for _, i := range w.idx {
+			*(*T)(unsafe.Add(p, int(i)*step+int(X[i])*size)) = *(*T)(unsafe.Add(v, int(i)*vd))
+		}
+		return
+	}
+	for i := w.lo; i < w.hi; i++ {
+		*(*T)(unsafe.Add(p, i*step+int(X[i])*size)) = *(*T)(unsafe.Add(v, i*vd))
 	}
 }
 

@@ -190,7 +190,9 @@ func (g *gen) bin(op ir.Op, x, y *ir.Value) *ir.Value { return g.b.Emit(g.f, op,
 
 // operand is a value that may be used here.
 func (g *gen) operand() *ir.Value {
-	switch k := g.rng.IntN(10); {
+	switch k := g.rng.IntN(11); {
+	case k == 0:
+		return g.konst(g.rng.Uint64N(20))
 	case k < 6:
 		return g.vars[g.rng.IntN(len(g.vars))]
 	case k < 9:

@@ -42,7 +42,9 @@ type job struct {
 // Run executes the kernel and returns when all blocks are done. The first failure,
 // by order of blocks among those that ran, ends it and is returned.
 func (p *Program) Run(l Launch) error {
-	j := &job{prog: p, launch: l}
+	j := jobs.Get().(*job)
+	defer j.release()
+	j.prog, j.launch = p, l
 	if err := j.check(); err != nil {
 		return err
 	}
@@ -56,6 +58,16 @@ func (p *Program) Run(l Launch) error {
 	j.c = c
 	j.run()
 	return j.err
+}
+
+// jobs saves the allocation in every launch.
+var jobs = sync.Pool{New: func() any { return new(job) }}
+
+func (j *job) release() {
+	j.prog, j.c, j.launch, j.err = nil, nil, Launch{}, nil
+	j.next.Store(0)
+	j.stop.Store(false)
+	jobs.Put(j)
 }
 
 // check validates the launch and fills in missing axes.
