@@ -1,0 +1,566 @@
+package ptx
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// This file runs the subset of PTX that Emit writes, as the PTX ISA defines it
+// and, where the ISA leaves a result open, with the one that is hardest on the
+// emitter: division by zero gives all ones, NaN converts to the smallest 64-bit
+// integer, registers start unwritten and reading one is an error.
+
+type simSpace map[string]int // names of objects to their addresses
+
+type simProgram struct {
+	code    []simInst
+	regs    map[string]int
+	width   []int // bits by register
+	params  map[string]int
+	args    int // bytes of the argument block
+	shared  simSpace
+	local   simSpace
+	nShared int
+	nLocal  int
+	buffers [][]byte
+}
+
+// simInst is a decoded instruction: exec for one thread, or a collective.
+type simInst struct {
+	text  string
+	exec  func(t *simThread)
+	group string // "bar", "shfl" or "vote" for instructions of many threads
+	mods  []string
+	ops   []simOperand
+}
+
+type simThread struct {
+	p       *simProgram
+	pc      int
+	regs    []uint64
+	written []bool
+	local   []byte
+	block   *simBlock
+	special map[string]uint64
+	id      int
+	done    bool
+	waiting bool
+}
+
+type simBlock struct {
+	shared []byte
+	args   []byte
+}
+
+// simOperand reads or writes: a register, an immediate, an address, or a pair.
+type simOperand struct {
+	text string
+	reg  int // -1 if none
+	imm  uint64
+	off  int64
+	pair []simOperand
+}
+
+func (p *simProgram) operand(s string) simOperand {
+	s = strings.TrimSpace(s)
+	o := simOperand{text: s, reg: -1}
+	switch {
+	case strings.HasPrefix(s, "{"):
+		for _, x := range strings.Split(strings.Trim(s, "{}"), ",") {
+			o.pair = append(o.pair, p.operand(x))
+		}
+	case strings.HasPrefix(s, "["):
+		base := strings.Trim(s, "[]")
+		if i := strings.IndexAny(base, "+-"); i > 0 {
+			o.off, _ = strconv.ParseInt(base[i:], 10, 64)
+			base = base[:i]
+		}
+		b := p.operand(base)
+		o.reg, o.imm = b.reg, b.imm
+	case strings.HasPrefix(s, "0f"), strings.HasPrefix(s, "0d"):
+		o.imm, _ = strconv.ParseUint(s[2:], 16, 64)
+	default:
+		if r, ok := p.regs[s]; ok {
+			o.reg = r
+		} else if a, ok := p.shared[s]; ok {
+			o.imm = uint64(a)
+		} else if a, ok := p.local[s]; ok {
+			o.imm = uint64(a)
+		} else if a, ok := p.params[s]; ok {
+			o.imm = uint64(a)
+		} else if v, err := strconv.ParseInt(s, 0, 64); err == nil {
+			o.imm = uint64(v)
+		} else if v, err := strconv.ParseUint(s, 0, 64); err == nil {
+			o.imm = v
+		} else if s[0] != '%' && s[0] != '$' {
+			panic("operand " + s)
+		}
+	}
+	return o
+}
+
+func (o simOperand) get(t *simThread) uint64 {
+	if o.pair != nil {
+		return o.pair[0].get(t) | o.pair[1].get(t)<<32
+	}
+	if o.reg < 0 {
+		return o.imm
+	}
+	if !t.written[o.reg] {
+		panic("register read before it is written: " + o.text)
+	}
+	return t.regs[o.reg]
+}
+
+func (o simOperand) set(t *simThread, v uint64) {
+	if o.pair != nil {
+		o.pair[0].set(t, v&math.MaxUint32)
+		o.pair[1].set(t, v>>32)
+		return
+	}
+	if w := t.p.width[o.reg]; w < 64 {
+		v &= 1<<w - 1
+	}
+	t.regs[o.reg], t.written[o.reg] = v, true
+}
+
+func simParse(text string) *simProgram {
+	p := &simProgram{regs: map[string]int{}, params: map[string]int{}, shared: simSpace{}, local: simSpace{}}
+	labels := map[string]int{}
+	var lines []string
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(line), ";"), ",")
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 0, strings.HasPrefix(line, "//"), strings.HasPrefix(line, ".v"), strings.HasPrefix(line, ".target"),
+			strings.HasPrefix(line, ".address"), len(line) == 1:
+		case f[0] == ".param":
+			size, _ := strconv.Atoi(f[1][2:])
+			size /= 8
+			p.args = (p.args + size - 1) / size * size
+			p.params[f[2]] = p.args
+			p.args += size
+		case f[0] == ".reg":
+			name, n, _ := strings.Cut(strings.TrimSuffix(f[2], ">"), "<")
+			count, _ := strconv.Atoi(n)
+			width := map[string]int{".pred": 1, ".b16": 16, ".b32": 32, ".b64": 64}[f[1]]
+			for i := range count {
+				p.regs[name+strconv.Itoa(i)] = len(p.width)
+				p.width = append(p.width, width)
+			}
+		case f[0] == ".shared", f[0] == ".local":
+			name, n, _ := strings.Cut(strings.TrimSuffix(f[4], "]"), "[")
+			size, _ := strconv.Atoi(n)
+			space, at := p.shared, &p.nShared
+			if f[0] == ".local" {
+				space, at = p.local, &p.nLocal
+			}
+			space[name] = *at
+			*at += (size + 15) / 16 * 16
+		case strings.HasSuffix(line, ":"):
+			labels[strings.TrimSuffix(line, ":")] = len(lines)
+		default:
+			lines = append(lines, line)
+		}
+	}
+	for _, line := range lines {
+		p.code = append(p.code, p.decode(line, labels))
+	}
+	return p
+}
+
+// splitOperands splits at commas outside braces.
+func splitOperands(s string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i, c := range s {
+		switch c {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				out = append(out, s[from:i])
+				from = i + 1
+			}
+		}
+	}
+	if strings.TrimSpace(s[from:]) != "" {
+		out = append(out, s[from:])
+	}
+	return out
+}
+
+func (p *simProgram) decode(line string, labels map[string]int) simInst {
+	in := simInst{text: line}
+	guard := func(*simThread) bool { return true }
+	if line[0] == '@' {
+		g, rest, _ := strings.Cut(line[1:], " ")
+		want := uint64(1)
+		if g[0] == '!' {
+			g, want = g[1:], 0
+		}
+		pred := p.operand(g)
+		guard = func(t *simThread) bool { return pred.get(t) == want }
+		line = rest
+	}
+	opcode, rest, _ := strings.Cut(line, " ")
+	in.mods = strings.Split(opcode, ".")
+	switch in.mods[0] {
+	case "bra":
+		to, ok := labels[rest]
+		if !ok {
+			panic("no label " + rest)
+		}
+		in.exec = func(t *simThread) {
+			if guard(t) {
+				t.pc = to - 1
+			}
+		}
+		return in
+	case "trap":
+		in.exec = func(t *simThread) {
+			if guard(t) {
+				panic("trap")
+			}
+		}
+		return in
+	case "ret":
+		in.exec = func(t *simThread) { t.done = true }
+		return in
+	}
+	for _, s := range splitOperands(rest) {
+		in.ops = append(in.ops, p.operand(s))
+	}
+	switch in.mods[0] {
+	case "bar", "shfl", "vote":
+		in.group = in.mods[0]
+	default:
+		in.exec = p.execute(in.mods, in.ops)
+	}
+	return in
+}
+
+func last(mods []string) string { return mods[len(mods)-1] }
+
+// bitsOf returns the width in a PTX type.
+func bitsOf(t string) int {
+	if t == "pred" {
+		return 1
+	}
+	n, err := strconv.Atoi(strings.TrimLeft(t, "usbf"))
+	if err != nil {
+		panic("type " + t)
+	}
+	return n
+}
+
+func irType(t string) *ir.Type {
+	switch t {
+	case "b32":
+		t = "u32"
+	case "b64":
+		t = "u64"
+	case "pred":
+		return ir.Bool
+	}
+	if strings.HasPrefix(t, "s") {
+		t = "i" + t[1:]
+	}
+	got, err := ir.ParseType(t)
+	if err != nil {
+		panic(err)
+	}
+	return got
+}
+
+// arith are the operations that mean in PTX what they mean in the IR.
+var arith = map[string]ir.Op{
+	"add": ir.OpAdd, "sub": ir.OpSub, "neg": ir.OpNeg, "and": ir.OpAnd, "or": ir.OpOr, "xor": ir.OpXor, "not": ir.OpNot,
+	"abs": ir.OpAbs, "fma": ir.OpFMA, "sqrt": ir.OpSqrt, "min": ir.OpMin, "max": ir.OpMax, "popc": ir.OpPopcount, "clz": ir.OpClz,
+	"mul": ir.OpMul, "div": ir.OpDiv, "rem": ir.OpRem,
+}
+
+func evalIR(op ir.Op, t *ir.Type, args ...uint64) uint64 {
+	types := make([]*ir.Type, len(args))
+	for i := range args {
+		types[i] = t
+		args[i] = ir.Normalize(t, args[i])
+	}
+	r, ok := ir.Eval(op, t, 0, args, types)
+	if !ok {
+		panic(fmt.Sprint("cannot evaluate ", op, t))
+	}
+	return r
+}
+
+func isNaN(t *ir.Type, x uint64) bool {
+	if t == ir.F32 {
+		return x&0x7fffffff > 0x7f800000
+	}
+	return x&^(1<<63) > 0x7ff<<52
+}
+
+func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread) {
+	typ := last(mods)
+	switch mods[0] {
+	case "ld":
+		return func(t *simThread) {
+			v := t.load(mods[1], ops[1], bitsOf(typ)/8)
+			if typ[0] == 's' {
+				v = ir.Normalize(irType(typ), v)
+			}
+			ops[0].set(t, v)
+		}
+	case "st":
+		if mods[2] == "v2" {
+			return func(t *simThread) {
+				for i, x := range ops[1].pair {
+					t.store(mods[1], ops[0], int64(i*8), 8, x.get(t))
+				}
+			}
+		}
+		return func(t *simThread) { t.store(mods[1], ops[0], 0, bitsOf(typ)/8, ops[1].get(t)) }
+	case "atom":
+		return atom(mods, ops)
+	case "mov", "cvta":
+		if strings.HasPrefix(ops[1].text, "%") && ops[1].reg < 0 {
+			return func(t *simThread) {
+				v, ok := t.special[ops[1].text]
+				if !ok {
+					panic("unknown register " + ops[1].text)
+				}
+				ops[0].set(t, v)
+			}
+		}
+		return func(t *simThread) { ops[0].set(t, ops[1].get(t)) }
+	case "cvt":
+		return convertSim(mods, ops)
+	case "setp":
+		return compareSim(mods, ops)
+	case "selp":
+		return func(t *simThread) {
+			a, b := ops[1].get(t), ops[2].get(t)
+			if ops[3].get(t) == 0 {
+				a = b
+			}
+			ops[0].set(t, a)
+		}
+	case "brev":
+		w := bitsOf(typ)
+		return func(t *simThread) { ops[0].set(t, bits.Reverse64(ops[1].get(t))>>(64-w)) }
+	case "shl", "shr":
+		return shiftSim(mods, ops)
+	case "mul", "mad":
+		if mods[1] != "rn" {
+			return productSim(mods, ops)
+		}
+	}
+	op, ok := arith[mods[0]]
+	if !ok {
+		panic("unknown instruction " + strings.Join(mods, "."))
+	}
+	return func(t *simThread) {
+		args := make([]uint64, len(ops)-1)
+		for i := range args {
+			args[i] = ops[i+1].get(t)
+		}
+		ops[0].set(t, arithSim(op, mods, irType(typ), args))
+	}
+}
+
+func arithSim(op ir.Op, mods []string, typ *ir.Type, args []uint64) uint64 {
+	switch {
+	case (op == ir.OpDiv || op == ir.OpRem) && typ.IsInt() && ir.Normalize(typ, args[1]) == 0:
+		return math.MaxUint64
+	case (op == ir.OpMin || op == ir.OpMax) && typ.IsFloat() && mods[1] != "NaN":
+		if isNaN(typ, args[0]) {
+			return args[1]
+		}
+		if isNaN(typ, args[1]) {
+			return args[0]
+		}
+	case typ.IsFloat() && op != ir.OpMin && op != ir.OpMax && op != ir.OpNeg && op != ir.OpAbs && mods[1] != "rn":
+		panic("no rounding mode in " + strings.Join(mods, "."))
+	}
+	return evalIR(op, typ, args...)
+}
+
+func productSim(mods []string, ops []simOperand) func(t *simThread) {
+	typ := irType(last(mods))
+	return func(t *simThread) {
+		a, b := ir.Normalize(typ, ops[1].get(t)), ir.Normalize(typ, ops[2].get(t))
+		v := a * b // canonical bits: right for lo and wide
+		if mods[1] == "hi" {
+			v = evalIR(ir.OpMulHi, typ, a, b)
+		}
+		if mods[0] == "mad" {
+			v += ops[3].get(t)
+		}
+		ops[0].set(t, v)
+	}
+}
+
+func shiftSim(mods []string, ops []simOperand) func(t *simThread) {
+	typ := irType(last(mods))
+	op := ir.OpShl
+	if mods[0] == "shr" {
+		op = ir.OpShr
+	}
+	return func(t *simThread) {
+		count := ops[2].get(t)
+		if count > math.MaxUint32 {
+			panic("shift count wider than 32 bits")
+		}
+		v, _ := ir.Eval(op, typ, 0, []uint64{ir.Normalize(typ, ops[1].get(t)), count}, []*ir.Type{typ, ir.U32})
+		ops[0].set(t, v)
+	}
+}
+
+func compareSim(mods []string, ops []simOperand) func(t *simThread) {
+	typ := irType(mods[2])
+	names := map[string]ir.Op{"eq": ir.OpEq, "ne": ir.OpNe, "lt": ir.OpLt, "le": ir.OpLe, "gt": ir.OpGt, "ge": ir.OpGe, "neu": ir.OpNe}
+	return func(t *simThread) {
+		a, b := ir.Normalize(typ, ops[1].get(t)), ir.Normalize(typ, ops[2].get(t))
+		nan := typ.IsFloat() && (isNaN(typ, a) || isNaN(typ, b))
+		var r uint64
+		switch {
+		case mods[1] == "nan":
+			if nan {
+				r = 1
+			}
+		case nan && mods[1] == "ne": // ordered
+		default:
+			r, _ = ir.Eval(names[mods[1]], ir.Bool, 0, []uint64{a, b}, []*ir.Type{typ, typ})
+		}
+		ops[0].set(t, r)
+	}
+}
+
+// truncate rounds a float64 towards zero to a float32.
+func truncate(x float64) float32 {
+	y := float32(x)
+	if math.Abs(float64(y)) > math.Abs(x) {
+		y = math.Nextafter32(y, 0)
+	}
+	return y
+}
+
+func convertSim(mods []string, ops []simOperand) func(t *simThread) {
+	mode := ""
+	if len(mods) == 4 {
+		mode = mods[1]
+	}
+	to, from := irType(mods[len(mods)-2]), irType(last(mods))
+	round := map[string]ir.Op{"rmi": ir.OpFloor, "rpi": ir.OpCeil, "rzi": ir.OpTrunc, "rni": ir.OpRint}[mode]
+	return func(t *simThread) {
+		x := ir.Normalize(from, ops[1].get(t))
+		var v uint64
+		switch {
+		case mode == "rz":
+			f := truncate(math.Float64frombits(x))
+			if from.IsInt() {
+				f = truncateInt(x, from.IsSigned())
+			}
+			v = uint64(math.Float32bits(f))
+		case from.IsFloat() && to == from:
+			v = evalIR(round, to, x)
+		case from.IsFloat() && to.IsInt() && isNaN(from, x) && (to.Size() == 8 || from == ir.F64):
+			v = 1 << (to.Bits() - 1)
+		case from.IsFloat() && to.IsInt() && mode != "rzi", (from.IsInt() || to.Size() < from.Size()) && !to.IsInt() && mode != "rn":
+			panic("wrong mode in " + strings.Join(mods, "."))
+		default:
+			v, _ = ir.Eval(ir.OpConvert, to, 0, []uint64{x}, []*ir.Type{from})
+		}
+		ops[0].set(t, v)
+	}
+}
+
+// truncateInt rounds an integer towards zero to a float32.
+func truncateInt(x uint64, signed bool) float32 {
+	neg := signed && int64(x) < 0
+	if neg {
+		x = -x
+	}
+	if n := bits.Len64(x); n > 24 {
+		x &^= 1<<(n-24) - 1
+	}
+	if neg {
+		return -float32(x)
+	}
+	return float32(x)
+}
+
+// memory returns n bytes at an address.
+func (t *simThread) memory(space string, o simOperand, n int64, size int) []byte {
+	a := o.imm
+	if o.reg >= 0 {
+		a = o.get(t)
+	}
+	a += uint64(o.off + n)
+	if space != "global" && space != "param" {
+		a &= math.MaxUint32
+	}
+	if a%uint64(size) != 0 {
+		panic(fmt.Sprintf("misaligned access of %d bytes at %#x", size, a))
+	}
+	var mem []byte
+	switch space {
+	case "param":
+		mem = t.block.args
+	case "shared":
+		mem = t.block.shared
+	case "local":
+		mem = t.local
+	default:
+		i := a>>32 - 1
+		if i >= uint64(len(t.p.buffers)) {
+			panic(fmt.Sprintf("access outside buffers at %#x", a))
+		}
+		mem, a = t.p.buffers[i], a&math.MaxUint32
+	}
+	if a+uint64(size) > uint64(len(mem)) {
+		panic(fmt.Sprintf("access outside %s memory at %#x", space, a))
+	}
+	return mem[a : a+uint64(size)]
+}
+
+func (t *simThread) load(space string, o simOperand, size int) uint64 {
+	var b [8]byte
+	copy(b[:], t.memory(space, o, 0, size))
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (t *simThread) store(space string, o simOperand, n int64, size int, v uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], v)
+	copy(t.memory(space, o, n, size), b[:size])
+}
+
+func atom(mods []string, ops []simOperand) func(t *simThread) {
+	space, name, typ := mods[1], mods[2], irType(mods[3])
+	size := typ.Size()
+	return func(t *simThread) {
+		old := t.load(space, ops[1], size)
+		x := ops[2].get(t)
+		v := x
+		switch name {
+		case "exch":
+		case "cas":
+			if v = old; old == x&(math.MaxUint64>>(64-8*size)) {
+				v = ops[3].get(t)
+			}
+		default:
+			v = evalIR(arith[name], typ, old, x)
+		}
+		t.store(space, ops[1], 0, size, v)
+		ops[0].set(t, old)
+	}
+}

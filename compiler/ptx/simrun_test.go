@@ -1,0 +1,204 @@
+package ptx
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/tests/irconf"
+)
+
+// simulate runs text over a grid. An error in the program comes back as such.
+func simulate(text string, grid, block [3]int, args []byte, buffers [][]byte) (err error) {
+	p := simParse(text)
+	p.buffers = buffers
+	at := ""
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("at %q: %v", at, r)
+		}
+	}()
+	if len(args) < p.args {
+		return fmt.Errorf("argument block of %d bytes, the kernel takes %d", len(args), p.args)
+	}
+	for z := range grid[2] {
+		for y := range grid[1] {
+			for x := range grid[0] {
+				p.runBlock([3]int{x, y, z}, grid, block, args, &at)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *simProgram) runBlock(index, grid, block [3]int, args []byte, at *string) {
+	b := &simBlock{args: args, shared: make([]byte, p.nShared)}
+	for i := range b.shared {
+		b.shared[i] = 0xff
+	}
+	var threads []*simThread
+	for i := range block[0] * block[1] * block[2] {
+		t := &simThread{p: p, id: i, block: b, regs: make([]uint64, len(p.width)), written: make([]bool, len(p.width)), local: make([]byte, p.nLocal)}
+		for j := range t.local {
+			t.local[j] = 0xee
+		}
+		tid := [3]int{i % block[0], i / block[0] % block[1], i / block[0] / block[1]}
+		t.special = map[string]uint64{"%laneid": uint64(i % 32)}
+		for a, letter := range []string{"x", "y", "z"} {
+			t.special["%tid."+letter] = uint64(tid[a])
+			t.special["%ntid."+letter] = uint64(block[a])
+			t.special["%ctaid."+letter] = uint64(index[a])
+			t.special["%nctaid."+letter] = uint64(grid[a])
+		}
+		threads = append(threads, t)
+	}
+	for running := len(threads); running > 0; {
+		running = 0
+		for _, t := range threads {
+			t.step(at)
+			if !t.done {
+				running++
+			}
+		}
+		for w := 0; w < len(threads); w += 32 {
+			meet(threads[w:min(w+32, len(threads))], at, false)
+		}
+		meet(threads, at, true)
+	}
+}
+
+// step runs t until it ends or meets others.
+func (t *simThread) step(at *string) {
+	for steps := 0; !t.done && !t.waiting; steps++ {
+		if steps > 1e6 {
+			panic("endless loop")
+		}
+		in := &t.p.code[t.pc]
+		*at = in.text
+		if in.group != "" {
+			t.waiting = true
+			return
+		}
+		in.exec(t)
+		t.pc++
+	}
+}
+
+// meet lets the threads of a warp, or of the block, pass the instruction that
+// they all wait at.
+func meet(threads []*simThread, at *string, block bool) {
+	var in *simInst
+	for _, t := range threads {
+		if t.done || !t.waiting {
+			continue
+		}
+		here := &t.p.code[t.pc]
+		if in == nil {
+			in = here
+		}
+		if whole := here.group == "bar" && here.mods[1] == "sync"; here != in || whole != block {
+			return
+		}
+	}
+	if in == nil {
+		return
+	}
+	*at = in.text
+	for _, t := range threads {
+		if t.done && (in.group != "bar" || !block) {
+			panic("a thread of the warp has ended")
+		}
+	}
+	old := make([]simThread, len(threads))
+	for i, t := range threads {
+		old[i] = simThread{regs: append([]uint64(nil), t.regs...), written: t.written, p: t.p}
+	}
+	for i, t := range threads {
+		if t.done {
+			continue
+		}
+		switch in.group {
+		case "shfl":
+			in.ops[0].set(t, in.ops[1].get(&old[shuffleSource(in, &old[i], i)]))
+		case "vote":
+			in.ops[0].set(t, vote(in, old))
+		}
+		t.waiting = false
+		t.pc++
+	}
+}
+
+// shuffleSource follows the pseudocode of shfl.sync in the PTX ISA.
+func shuffleSource(in *simInst, t *simThread, lane int) int {
+	b, c := int(in.ops[2].get(t)&31), int(in.ops[3].get(t))
+	segment := c >> 8 & 31
+	maxLane := lane&segment | c&31&^segment
+	j, ok := 0, false
+	switch in.mods[2] {
+	case "up":
+		j = lane - b
+		ok = j >= maxLane
+	case "down":
+		j = lane + b
+		ok = j <= maxLane
+	case "bfly":
+		j = lane ^ b
+		ok = j <= maxLane
+	case "idx":
+		j = lane&segment | b&^segment
+		ok = j <= maxLane
+	}
+	if in.ops[4].get(t) != math.MaxUint32 || !ok {
+		return lane
+	}
+	return j
+}
+
+func vote(in *simInst, threads []simThread) uint64 {
+	var mask, all uint64
+	for i := range threads {
+		mask |= in.ops[1].get(&threads[i]) << i
+		all |= 1 << i
+	}
+	switch in.mods[2] {
+	case "ballot":
+		return mask
+	case "any":
+		if mask != 0 {
+			return 1
+		}
+		return 0
+	}
+	if mask == all {
+		return 1
+	}
+	return 0
+}
+
+// TestConformance runs the text of every program of irconf.
+func TestConformance(t *testing.T) {
+	for _, c := range irconf.Cases() {
+		for _, arch := range []string{"sm_70", "sm_90"} {
+			t.Run(c.Name+"/"+arch, func(t *testing.T) {
+				m, err := ir.Parse(c.Text)
+				require.NoError(t, err)
+				text, err := Emit(m, mustTarget(t, arch))
+				require.NoError(t, err)
+				got := make([][]byte, len(c.Bufs))
+				for i, b := range c.Bufs {
+					got[i] = append([]byte(nil), b...)
+				}
+				args := c.Pack(func(i int) uint64 { return uint64(i+1) << 32 })
+				if err := simulate(text, c.Grid, c.Block, args, got); err != nil {
+					t.Fatalf("%v\n%s", err, text)
+				}
+				if err := c.Check(got); err != nil {
+					t.Errorf("%v\n%s", err, text)
+				}
+			})
+		}
+	}
+}
