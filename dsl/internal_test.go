@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"math"
-	"math/big"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,16 +33,6 @@ func TestFloatAtomicsOfDevices(t *testing.T) {
 		old64 := atomicMax64(&b64, v[1])
 		assert.Equal(t, math.Float64bits(a64), math.Float64bits(b64), "%v", v)
 		assert.Equal(t, math.Float64bits(v[0]), math.Float64bits(old64))
-	}
-}
-
-func TestMulhi64(t *testing.T) {
-	list := []uint64{0, 1, 2, 1<<32 - 1, 1 << 32, 1<<32 + 1, 1 << 63, math.MaxUint64, 0xa2f9836e4e441529, 0x1fffffffffffff}
-	for _, x := range list {
-		for _, y := range list {
-			p := new(big.Int).Mul(new(big.Int).SetUint64(x), new(big.Int).SetUint64(y))
-			assert.Equal(t, p.Rsh(p, 64).Uint64(), mulhi64(x, y), "%x·%x", x, y)
-		}
 	}
 }
 

@@ -102,10 +102,11 @@ func trigbig64(x float64) (q int32, r, lo float64) {
 	b := w1<<sh | w2>>(64-sh)
 	c := w2<<sh | w3>>(64-sh)
 	// The product modulo 4 with 126 bits of fraction.
-	f0 := m * b
-	f1 := m*a + mulhi64(m, b)
-	f0 += mulhi64(m, c)
-	if f0 < m*b {
+	f1, f0 := bits.Mul64(m, b)
+	low, _ := bits.Mul64(m, c)
+	f1 += m * a
+	f0 += low
+	if f0 < low {
 		f1++
 	}
 	n := (f1 + 1<<61) >> 62
@@ -147,14 +148,6 @@ func fraction64(f1, f0 uint64) (hi, rest float64) {
 	hi = float64(float64(int64(top)) * float64(scale*0x1p9))
 	tail := int64(f1&0x1FF<<53 | f0>>11)
 	return hi, float64(float64(tail) * float64(scale*0x1p-53))
-}
-
-// mulhi64 is the upper half of the 128-bit product.
-func mulhi64(x, y uint64) uint64 {
-	x0, x1 := x&0xFFFFFFFF, x>>32
-	y0, y1 := y&0xFFFFFFFF, y>>32
-	mid := x1*y0 + x0*y0>>32
-	return x1*y1 + mid>>32 + (mid&0xFFFFFFFF+x0*y1)>>32
 }
 
 // twoOverPi64 is word i of the binary digits of 2/π after 64 zeros.
