@@ -34,6 +34,7 @@ type worker struct {
 	blockID [3]int
 	filled  int // first of the strip whose geometry the arrays hold, -1 for none
 
+	pos int32 // source position of the last operation on memory
 	err error
 	j   *job
 }
@@ -241,6 +242,7 @@ func (w *worker) run(code []ins) {
 		case onScalar:
 			in.k(w.at(in.d), w.at(in.a), w.at(in.b), w.at(in.c), 1)
 		case special:
+			w.pos = in.pos
 			if in.f(w, in); w.err != nil {
 				return
 			}

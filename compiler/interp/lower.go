@@ -53,6 +53,10 @@ func lower(m *ir.Module, g *graph, rows bool) (*lowered, error) {
 	l.countUses()
 	l.layout()
 	l.places()
+	if l.frame > maxObjects || l.shared > maxObjects {
+		return nil, fmt.Errorf("kernel %s: local variables of %d bytes and shared memory of %d, the limit is %d each",
+			g.f.Name, l.frame, l.shared, maxObjects)
+	}
 	l.blocks = make([]block, len(g.blocks))
 	l.moves = make([][2][]move, len(g.blocks))
 	for at, b := range g.blocks {
@@ -80,12 +84,15 @@ func (l *lowerer) countUses() {
 	}
 }
 
+// maxObjects limits the local variables of a thread and the shared memory of a block.
+const maxObjects = 1 << 20
+
 // layout places shared objects.
 func (l *lowerer) layout() {
 	for _, o := range l.m.Shared {
 		l.shared = (l.shared + 15) &^ 15
 		l.offsets = append(l.offsets, l.shared)
-		l.shared += o.Type.Size()
+		l.shared = min(l.shared+o.Type.Size(), maxObjects+1)
 	}
 }
 
@@ -145,7 +152,7 @@ func (l *lowerer) place(v *ir.Value) {
 		l.frame = (l.frame + 15) &^ 15
 		l.scalar[v.ID] = l.newScalar()
 		l.locals = append(l.locals, initial{at: l.scalar[v.ID], bits: uint64(l.frame)})
-		l.frame += v.Type.Elem.Size()
+		l.frame = min(l.frame+v.Type.Elem.Size(), maxObjects+1)
 	case ir.OpShared:
 		l.whole = true
 		l.scalar[v.ID] = l.newScalar()

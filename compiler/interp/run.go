@@ -30,17 +30,16 @@ type job struct {
 	blocks int // in the grid
 	chunk  int
 
-	next atomic.Int64 // first block not handed out
-	stop atomic.Bool
-	wg   sync.WaitGroup
+	next  atomic.Int64 // first block not handed out
+	limit atomic.Int64 // first block that need not run: the first that failed
+	wg    sync.WaitGroup
 
-	mu       sync.Mutex
-	err      error
-	errBlock int
+	mu  sync.Mutex
+	err error
 }
 
-// Run executes the kernel and returns when all blocks are done. The first failure,
-// by order of blocks among those that ran, ends it and is returned.
+// Run executes the kernel and returns when all blocks are done. Of several blocks
+// that fail the error of the first, in order, is returned; those after it may not run.
 func (p *Program) Run(l Launch) error {
 	j := jobs.Get().(*job)
 	defer j.release()
@@ -56,6 +55,7 @@ func (p *Program) Run(l Launch) error {
 		return err
 	}
 	j.c = c
+	j.limit.Store(int64(j.blocks))
 	j.run()
 	return j.err
 }
@@ -66,7 +66,6 @@ var jobs = sync.Pool{New: func() any { return new(job) }}
 func (j *job) release() {
 	j.prog, j.c, j.launch, j.err = nil, nil, Launch{}, nil
 	j.next.Store(0)
-	j.stop.Store(false)
 	jobs.Put(j)
 }
 
@@ -127,7 +126,7 @@ func (j *job) run() {
 			done++
 			return time.Since(start) < inlineTime
 		})
-		if done == j.blocks || j.stop.Load() {
+		if done == j.blocks || j.err != nil {
 			return
 		}
 		j.chunk = max(1, (j.blocks-done)/((others+1)*16))
@@ -152,9 +151,9 @@ func (j *job) help() {
 func (j *job) work(more func() bool) {
 	w := j.c.plan.idle.get(j.c.plan)
 	w.begin(j)
-	for !j.stop.Load() {
+	for {
 		from := int(j.next.Add(int64(j.chunk))) - j.chunk
-		if from >= j.blocks {
+		if int64(from) >= j.limit.Load() {
 			break
 		}
 		if !w.chunk(from, min(from+j.chunk, j.blocks)) {
@@ -168,14 +167,14 @@ func (j *job) work(more func() bool) {
 	j.c.plan.idle.put(w)
 }
 
-// fail records the failure of a block and stops the launch.
+// fail records the failure of a block; later ones need not run.
 func (j *job) fail(block int, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.err == nil || block < j.errBlock {
-		j.err, j.errBlock = err, block
+	if int64(block) < j.limit.Load() {
+		j.err = err
+		j.limit.Store(int64(block))
 	}
-	j.stop.Store(true)
 }
 
 // workers keeps idle workers for the next launch.
@@ -236,12 +235,11 @@ func (w *worker) chunk(from, to int) (ok bool) {
 	defer func() {
 		debug.SetPanicOnFault(old)
 		if r := recover(); r != nil {
-			w.j.fail(block, &KernelError{Kernel: w.p.g.f.Name, Block: w.blockID, Thread: w.thread(w.lo),
-				Msg: fmt.Sprintf("in this strip of threads: %v", r)})
+			w.j.fail(block, w.fault(r))
 		}
 	}()
 	ctx := w.j.launch.Ctx
-	for ; block < to && !w.j.stop.Load(); block++ {
+	for ; block < to && int64(block) < w.j.limit.Load(); block++ {
 		if ctx != nil && ctx.Err() != nil {
 			w.j.fail(block, fmt.Errorf("launch %s: %w", w.p.g.f.Name, context.Cause(ctx)))
 			break
@@ -252,6 +250,16 @@ func (w *worker) chunk(from, to int) (ok bool) {
 		}
 	}
 	return true
+}
+
+// fault describes a panic: of an access to memory, as nothing else panics here.
+func (w *worker) fault(r any) error {
+	msg := fmt.Sprint(r)
+	if f, ok := r.(interface{ Addr() uintptr }); ok {
+		msg = fmt.Sprintf("fault at address %#x", f.Addr())
+	}
+	return &KernelError{Kernel: w.p.g.f.Name, Pos: w.j.prog.module.PosOf(int(w.pos)), Block: w.blockID, Thread: w.thread(w.lo),
+		Msg: "this thread, or one that runs with it, used a bad address: " + msg}
 }
 
 // block executes one block, strip by strip.
