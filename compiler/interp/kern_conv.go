@@ -28,7 +28,7 @@ func convKern(to, from *ir.Type) kern {
 		return fromInt[uint64](to)
 	case ir.KF32:
 		if to.Kind == ir.KBF16 {
-			return f32ToBF16
+			return bf16FromF32
 		}
 		return fromFloat[float32](to)
 	case ir.KF64:
@@ -254,8 +254,8 @@ func halfFloat(h uint16) float32 {
 	return math.Float32frombits(sign | (exp+127-15)<<23 | frac<<13)
 }
 
-// f32ToBF16 is the common case of encodeBF16 in integer arithmetic.
-func f32ToBF16(d, a, _, _ unsafe.Pointer, n int) {
+// bf16FromF32 is the common case of encodeBF16 in integer arithmetic.
+func bf16FromF32(d, a, _, _ unsafe.Pointer, n int) {
 	dst := lanes[uint16](d, n)
 	A := lanes[uint32](a, n)[:len(dst)]
 	for i := range dst {

@@ -20,6 +20,7 @@ type Program struct {
 	mu    sync.Mutex
 	code  [2]*lowered // by rows
 	plans map[planKey]*plan
+	known map[[3]int]*chosen // by block
 	last  atomic.Pointer[chosen]
 	cost  atomic.Int64 // nanoseconds a block took lately
 }
@@ -71,7 +72,7 @@ func New(m *ir.Module) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", f.Name, err)
 	}
-	p := &Program{module: m, g: g, name: f.Name, plans: map[planKey]*plan{}}
+	p := &Program{module: m, g: g, name: f.Name, plans: map[planKey]*plan{}, known: map[[3]int]*chosen{}}
 	for _, v := range f.Params {
 		size := v.Type.Size()
 		p.size = (p.size + size - 1) &^ (size - 1)
@@ -98,32 +99,39 @@ func (p *Program) choose(block [3]int) (*chosen, error) {
 	if c := p.last.Load(); c != nil && c.block == block {
 		return c, nil
 	}
-	n := block[0] * block[1] * block[2]
-	l := p.code[0]
-	if l.warps && n%WarpSize != 0 {
-		return nil, fmt.Errorf("launch %s: the kernel uses warp operations, so a block must be a multiple of %d threads, not %d",
-			p.name, WarpSize, n)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.known[block]
+	if c == nil {
+		n := block[0] * block[1] * block[2]
+		if p.code[0].warps && n%WarpSize != 0 {
+			return nil, fmt.Errorf("launch %s: the kernel uses warp operations, so a block must be a multiple of %d threads, not %d",
+				p.name, WarpSize, n)
+		}
+		c = p.planFor(block, n)
+		p.known[block] = c
 	}
-	oneRow := n == block[0]
-	c := &chosen{block: block, rows: oneRow || !l.whole && block[0]%WarpSize == 0}
+	p.last.Store(c)
+	return c, nil
+}
+
+func (p *Program) planFor(block [3]int, n int) *chosen {
+	l := p.code[0]
+	c := &chosen{block: block, rows: n == block[0] || !l.whole && block[0]%WarpSize == 0}
 	if c.rows {
-		l = p.code[1]
-		n = block[0]
+		l, n = p.code[1], block[0]
 	}
 	c.strip = n
 	if !l.whole {
 		c.strip = l.stripLength(n)
 	}
 	key := planKey{(c.strip + 63) &^ 63, c.rows}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	c.plan = p.plans[key]
 	if c.plan == nil {
 		c.plan = l.allocate(key.lanes)
 		p.plans[key] = c.plan
 	}
-	p.last.Store(c)
-	return c, nil
+	return c
 }
 
 // registerBytes is the part of the first-level cache that arrays may take.

@@ -113,32 +113,37 @@ const inlineTime = 20 * time.Microsecond
 // expected to take long, by what a block took last time, or turns out to.
 func (j *job) run() {
 	others := min(runtime.GOMAXPROCS(0), j.blocks) - 1
-	j.chunk = max(1, j.blocks/((others+1)*16))
 	if others == 0 {
+		j.chunk = j.blocks
 		j.work(nil)
 		return
 	}
-	start := time.Now()
+	left := j.blocks
 	if cost := j.prog.cost.Load(); cost > 0 && cost*int64(j.blocks) < int64(inlineTime) {
-		j.chunk = 1
-		done := 0
-		j.work(func() bool {
-			done++
-			return time.Since(start) < inlineTime
+		j.chunk = int(max(1, int64(inlineTime)/16/cost))
+		left -= j.timed(func(start time.Time) int {
+			return j.work(func() bool { return time.Since(start) < inlineTime })
 		})
-		if done == j.blocks || j.err != nil {
+		if left <= 0 || j.err != nil {
 			return
 		}
-		j.chunk = max(1, (j.blocks-done)/((others+1)*16))
-		start = time.Now()
 	}
+	j.chunk = max(1, left/((others+1)*16))
 	j.wg.Add(others)
 	for range others {
 		go j.help()
 	}
-	j.work(nil)
+	j.timed(func(time.Time) int { return j.work(nil) })
 	j.wg.Wait()
-	j.prog.cost.Store(max(1, int64(time.Since(start))*int64(others+1)/int64(j.blocks)))
+}
+
+// timed notes what a block takes in the caller's share of the work.
+func (j *job) timed(work func(start time.Time) int) (blocks int) {
+	start := time.Now()
+	if blocks = work(start); blocks > 0 {
+		j.prog.cost.Store(max(1, int64(time.Since(start))/int64(blocks)))
+	}
+	return blocks
 }
 
 func (j *job) help() {
@@ -147,8 +152,8 @@ func (j *job) help() {
 }
 
 // work executes chunks of blocks until there are none, or until more, called after
-// each chunk, says to stop.
-func (j *job) work(more func() bool) {
+// each chunk, says to stop. It returns how many blocks it executed.
+func (j *job) work(more func() bool) (done int) {
 	w := j.c.plan.idle.get(j.c.plan)
 	w.begin(j)
 	for {
@@ -157,14 +162,16 @@ func (j *job) work(more func() bool) {
 			break
 		}
 		if !w.chunk(from, min(from+j.chunk, j.blocks)) {
-			return // the worker is in an unknown state: leave it to the collector
+			return done // the worker is in an unknown state: leave it to the collector
 		}
+		done += min(from+j.chunk, j.blocks) - from
 		if more != nil && !more() {
 			break
 		}
 	}
 	w.j = nil
 	j.c.plan.idle.put(w)
+	return done
 }
 
 // fail records the failure of a block; later ones need not run.

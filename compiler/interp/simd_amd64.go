@@ -91,7 +91,8 @@ var simdConvert = map[[2]*ir.Type]kern{
 	{ir.I32, ir.I64}: i32ToI64, {ir.I32, ir.U64}: i32ToI64, {ir.U32, ir.U64}: u32ToU64, {ir.U32, ir.I64}: u32ToU64,
 	{ir.U8, ir.U64}: u8ToU64, {ir.U8, ir.I64}: u8ToU64, {ir.U8, ir.U32}: u8ToU32, {ir.U8, ir.I32}: u8ToU32, {ir.I8, ir.I32}: i8ToI32,
 	{ir.I64, ir.I32}: i64ToI32, {ir.I64, ir.U32}: i64ToI32, {ir.U64, ir.I32}: i64ToI32, {ir.U64, ir.U32}: i64ToI32,
-	{ir.F16, ir.F32}: f16ToF32, {ir.F32, ir.F16}: f32ToF16, {ir.BF16, ir.F32}: bf16ToF32, {ir.F32, ir.I32}: f32ToI32,
+	{ir.F16, ir.F32}: f16ToF32, {ir.F32, ir.F16}: f32ToF16, {ir.BF16, ir.F32}: bf16ToF32, {ir.F32, ir.BF16}: f32ToBF16,
+	{ir.F32, ir.I32}: f32ToI32,
 }
 
 // simdKern returns the vector kernel of v for operands of the given shape, nil if
@@ -549,3 +550,6 @@ func i64ToI32(d, a, b, c unsafe.Pointer, n int)
 
 //go:noescape
 func f32ToI32(d, a, b, c unsafe.Pointer, n int)
+
+//go:noescape
+func f32ToBF16(d, a, b, c unsafe.Pointer, n int)

@@ -753,6 +753,38 @@ TEXT ·bf16ToF32(SB), NOSPLIT, $0-40
 TEXT ·i64ToI32(SB), NOSPLIT, $0-40
 	CONVERT(8, 64, 32, I64_I32)
 
+// Adds half a unit in the last place, less one for even numbers, before it drops the
+// low half; NaN is made quiet instead.
+TEXT ·f32ToBF16(SB), NOSPLIT, $0-40
+	ARGS
+	MOVL         $0x7FFF, AX
+	VMOVD        AX, X4
+	VPBROADCASTD X4, Y4
+	MOVL         $0x400000, AX
+	VMOVD        AX, X5
+	VPBROADCASTD X5, Y5
+	VPCMPEQD     Y6, Y6, Y6
+	VPSRLD       $31, Y6, Y6
+loop:
+	VMOVUPS    (SI), Y0
+	VPSRLD     $16, Y0, Y1
+	VPAND      Y6, Y1, Y1
+	VPADDD     Y4, Y1, Y1
+	VPADDD     Y0, Y1, Y1
+	VPOR       Y5, Y0, Y2
+	VCMPPS     $3, Y0, Y0, Y3
+	VBLENDVPS  Y3, Y2, Y1, Y1
+	VPSRLD     $16, Y1, Y1
+	VPACKUSDW  Y1, Y1, Y1
+	VPERMQ     $8, Y1, Y1
+	VMOVDQU    X1, (DI)
+	ADDQ       $32, SI
+	ADDQ       $16, DI
+	SUBQ       $8, BX
+	JG         loop
+	VZEROUPPER
+	RET
+
 // The instruction gives MinInt32 for all that does not fit: complement it above
 // the range, clear it for NaN.
 TEXT ·f32ToI32(SB), NOSPLIT, $0-40
