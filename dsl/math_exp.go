@@ -41,18 +41,18 @@ func Expm1[T Real](x T) T {
 }
 
 const (
-	ln2f32    = 0x1.62e43p-1
-	ln2lof32  = -0x1.05c61p-29
-	log2ef32  = 0x1.715476p+0
-	ln2f64    = 0x1.62e42fefa39efp-1
-	ln2lof64  = 0x1.abc9e3b39803fp-56
-	log2ef64  = 0x1.71547652b82fep+0
-	expMax32  = 0x1.62e42ep+6  // above it e^x overflows
-	expMin32  = -0x1.9fe368p+6 // below it e^x rounds to zero
-	expMax64  = 0x1.62e42fefa39efp+9
-	expMin64  = -0x1.74910d52d3052p+9
-	expm1Low  = 17.5 // e^-x is under a quarter ulp of one
-	expm1Low6 = 38
+	ln2f32     = 0x1.62e43p-1
+	ln2lof32   = -0x1.05c61p-29
+	log2ef32   = 0x1.715476p+0
+	ln2f64     = 0x1.62e42fefa39efp-1
+	ln2lof64   = 0x1.abc9e3b39803fp-56
+	log2ef64   = 0x1.71547652b82fep+0
+	expMax32   = 0x1.62e42ep+6  // above it e^x overflows
+	expMin32   = -0x1.9fe368p+6 // below it e^x rounds to zero
+	expMax64   = 0x1.62e42fefa39efp+9
+	expMin64   = -0x1.74910d52d3052p+9
+	expm1Min32 = 17.5 // e^-x is under a quarter ulp of one
+	expm1Min64 = 38
 )
 
 // expq32 is (e^r - 1 - r)/r² to 2^-28 of e^r.
@@ -120,7 +120,7 @@ func expm132(x float32) float32 {
 	if x > 21 {
 		return exp32(x)
 	}
-	if x < -expm1Low {
+	if x < -expm1Min32 {
 		return -1
 	}
 	n, r, lo := expred32(x)
@@ -210,7 +210,7 @@ func expm164(x float64) float64 {
 	if x > 44 {
 		return exp64(x)
 	}
-	if x < -expm1Low6 {
+	if x < -expm1Min64 {
 		return -1
 	}
 	n, r, lo := expred64(x)
