@@ -1,9 +1,11 @@
 package jit
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/gokiln/kiln/cache"
@@ -11,6 +13,7 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -36,12 +39,18 @@ type image struct {
 	img  runtime.Image
 }
 
+// finalizer is the part of a device that turns an image into machine code.
+type finalizer interface {
+	FinalKey() string
+	Finalize(runtime.Image) (runtime.Image, string, error)
+}
+
 // resolver finds the image of one kernel for one device.
 type resolver struct {
 	*settings
 	req  front.Request
 	name string
-	dev  *runtime.Device
+	dev  finalizer
 	tgt  target.Target
 	load front.Loader
 	ev   Event
@@ -90,7 +99,7 @@ func (r *resolver) source() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	key := cache.NewKey("source", compiler.Version, string(sum[:]), r.req.Pkg, r.req.Func, r.req.Sig)
+	key := cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), r.req.Pkg, r.req.Func, r.req.Sig)
 	if e := r.get(key); e != nil && e.Kind == "source" {
 		var m sourceMeta
 		if err := json.Unmarshal(e.Meta, &m); err == nil && m.IR != "" {
@@ -112,6 +121,20 @@ func (r *resolver) source() (string, error) {
 	r.put(key, &cache.Entry{Header: cache.Header{Kind: "source", Kernel: r.name, Tool: tool, Meta: meta}})
 	return r.program.Hash, nil
 }
+
+// dslHash covers the functions of package dsl that kernels call: they are
+// compiled from their source like the kernel itself.
+var dslHash = sync.OnceValue(func() string {
+	h := sha256.New()
+	p, err := compiler.ReadPackage(dslPath, dsl.API())
+	if err != nil {
+		return err.Error() // the front end will fail on the same error
+	}
+	for _, f := range p.Files {
+		fmt.Fprintf(h, "%s %d\n%s", f.Name, len(f.Text), f.Text)
+	}
+	return string(h.Sum(nil))
+})
 
 const tool = "kiln " + compiler.Version
 

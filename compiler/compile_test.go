@@ -1,0 +1,219 @@
+package compiler_test
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+	_ "github.com/gokiln/kiln/tests/conformance/kernels"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+const kernels = "github.com/gokiln/kiln/tests/conformance/kernels"
+
+// instances are kernels that use every part of the language.
+var instances = []front.Request{
+	{Pkg: kernels, Func: "SwiGLU", TypeArgs: []string{"float32"}},
+	{Pkg: kernels, Func: "SwiGLU", TypeArgs: []string{"dsl.BF16"}},
+	{Pkg: kernels, Func: "Ints", TypeArgs: []string{"int8"}},
+	{Pkg: kernels, Func: "Floats", TypeArgs: []string{"float64"}},
+	{Pkg: kernels, Func: "Bits"},
+	{Pkg: kernels, Func: "Labels"},
+	{Pkg: kernels, Func: "Structs"},
+	{Pkg: kernels, Func: "Arrays"},
+	{Pkg: kernels, Func: "Literals"},
+	{Pkg: kernels, Func: "Reslice"},
+	{Pkg: kernels, Func: "Reductions", TypeArgs: []string{"int32"}},
+	{Pkg: kernels, Func: "Shuffles", TypeArgs: []string{"int64"}},
+	{Pkg: kernels, Func: "Votes"},
+	{Pkg: kernels, Func: "Histogram"},
+	{Pkg: kernels, Func: "Atomics", TypeArgs: []string{"uint32"}},
+	{Pkg: kernels, Func: "MatMul"},
+}
+
+func program(t testing.TB, req front.Request) *compiler.Program {
+	t.Helper()
+	p, err := compiler.Front(req, compiler.Registered)
+	require.NoError(t, err)
+	return p
+}
+
+// Cached artifacts are keyed by compiler.Version instead of by the compiler's
+// code. So the version must change whenever the code that comes out does.
+func TestVersion(t *testing.T) {
+	h := sha256.New()
+	for _, req := range instances {
+		p := program(t, req)
+		fmt.Fprintln(h, p.Hash)
+		for _, name := range []string{"cpu", "ptx:sm_70", "ptx:sm_90"} {
+			tgt, err := target.Parse(name)
+			require.NoError(t, err)
+			art, err := p.Emit(tgt, compiler.Options{})
+			require.NoError(t, err)
+			fmt.Fprintf(h, "%+v\n%s\n", art.Meta, art.Code)
+		}
+	}
+	have := fmt.Sprintf("%s %x\n", compiler.Version, h.Sum(nil))
+	const file = "testdata/version.txt"
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(have), 0o666))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	if have == string(want) {
+		return
+	}
+	if recorded, _, _ := strings.Cut(string(want), " "); recorded == compiler.Version {
+		t.Fatalf("the compiler's output changed: increase compiler.Version, so that old cache entries are not taken for new ones, then run go test ./compiler -update")
+	}
+	t.Fatalf("compiler.Version changed: run go test ./compiler -update")
+}
+
+// Compiling twice gives the same bytes, and no pass leaves an invalid module.
+func TestDeterministicAndValid(t *testing.T) {
+	sm90, err := target.Parse("ptx:sm_90")
+	require.NoError(t, err)
+	for _, req := range instances {
+		a, err := program(t, req).Emit(sm90, compiler.Options{After: func(pass string, m *ir.Module) {
+			assert.NoError(t, ir.Verify(m), "%s after %s", req.Func, pass)
+		}})
+		require.NoError(t, err)
+		b, err := program(t, req).Emit(sm90, compiler.Options{})
+		require.NoError(t, err)
+		assert.Equal(t, string(a.Code), string(b.Code))
+		assert.NotContains(t, string(a.Code), "trap", "release code has no bounds checks")
+	}
+}
+
+func TestChecked(t *testing.T) {
+	sm90, err := target.Parse("ptx:sm_90")
+	require.NoError(t, err)
+	art, err := program(t, instances[0]).Emit(sm90, compiler.Options{Checked: true})
+	require.NoError(t, err)
+	assert.Equal(t, []compiler.Arg{
+		{Name: "out", Go: "[]float32", Slice: true, Size: 4, Offset: 0},
+		{Name: "gate", Go: "[]float32", Slice: true, Size: 4, Offset: 16},
+		{Name: "up", Go: "[]float32", Slice: true, Size: 4, Offset: 32},
+	}, art.Args)
+	assert.Equal(t, 48, art.ArgBytes())
+	assert.False(t, art.Warp)
+}
+
+func load(text string) front.Loader {
+	return func(path string) (*front.Package, error) {
+		if path != "k" {
+			return nil, fmt.Errorf("no package %s", path)
+		}
+		return &front.Package{Path: path, Files: []front.File{{Name: "k.go", Text: []byte(text)}}}, nil
+	}
+}
+
+const scale = `package k
+
+import "github.com/gokiln/kiln/dsl"
+
+//kiln:kernel
+func Scale(t dsl.Thread, x []float32) {
+	if i := t.Global(); i < len(x) {
+		x[i] *= 2
+	}
+}
+`
+
+// A comment moves lines; the hash that artifacts are keyed by stays, the
+// positions of errors follow.
+func TestCommentKeepsHash(t *testing.T) {
+	req := front.Request{Pkg: "k", Func: "Scale"}
+	a, err := compiler.Front(req, load(scale))
+	require.NoError(t, err)
+	b, err := compiler.Front(req, load(strings.Replace(scale, "//kiln", "// Scale doubles.\n//\n//kiln", 1)))
+	require.NoError(t, err)
+	assert.Equal(t, a.Hash, b.Hash)
+	assert.NotEqual(t, a.Positions, b.Positions)
+	c, err := compiler.Front(req, load(strings.Replace(scale, "*= 2", "*= 3", 1)))
+	require.NoError(t, err)
+	assert.NotEqual(t, a.Hash, c.Hash)
+
+	cpu, err := target.Parse("cpu")
+	require.NoError(t, err)
+	art, err := a.Emit(cpu, compiler.Options{})
+	require.NoError(t, err)
+	assert.NotContains(t, string(art.Code), "k.go")
+	m, err := ir.Parse(string(art.WithPositions(a.Positions)))
+	require.NoError(t, err)
+	require.NoError(t, ir.Verify(m))
+	assert.Contains(t, m.String(), "k.go")
+}
+
+func TestErrors(t *testing.T) {
+	half := strings.Replace(scale, "x[i] *= 2", "t.Sync()", 1)
+	p, err := compiler.Front(front.Request{Pkg: "k", Func: "Scale"}, load(half))
+	require.NoError(t, err)
+	_, err = p.Emit(target.CPU, compiler.Options{})
+	var list diag.List
+	require.ErrorAs(t, err, &list)
+	assert.Equal(t, diag.DivergentBarrier, list[0].Code)
+	assert.Contains(t, list[0].Note, "k/k.go:7:")
+
+	_, err = compiler.Front(front.Request{Pkg: "k", Func: "None"}, load(scale))
+	assert.ErrorContains(t, err, "None")
+	_, err = compiler.Front(front.Request{Pkg: "other", Func: "Scale"}, compiler.Registered)
+	assert.ErrorContains(t, err, "add `//go:embed *.go`")
+	_, err = program(t, instances[0]).Emit(target.CPU, compiler.Options{Disable: []string{"nosuch"}})
+	assert.ErrorContains(t, err, "nosuch")
+
+	big := strings.Replace(scale, "if i", "s := dsl.Shared[[20000]float32](t)\n\ts[0] = 1\n\tif i", 1)
+	p, err = compiler.Front(front.Request{Pkg: "k", Func: "Scale"}, load(big))
+	require.NoError(t, err)
+	_, err = p.Emit(target.CPU, compiler.Options{})
+	assert.ErrorContains(t, err, "80000 bytes of shared memory, cpu has 49152")
+}
+
+func TestInternalError(t *testing.T) {
+	err := error(&compiler.InternalError{Kernel: "k.F", Cause: "boom", Stack: []byte("stack\n")})
+	assert.Equal(t, "internal compiler error in k.F: boom (please report it with the kernel's source)", err.Error())
+	assert.Contains(t, fmt.Sprintf("%+v", err), "stack")
+}
+
+func TestCheck(t *testing.T) {
+	pkg := func(text string) *front.Package {
+		p, err := load(text)("k")
+		require.NoError(t, err)
+		return p
+	}
+	list, n := compiler.Check(pkg(scale), nil)
+	assert.Empty(t, list)
+	assert.Equal(t, 1, n)
+	list, _ = compiler.Check(pkg(strings.Replace(scale, "x[i] *= 2", "t.Sync()", 1)), nil)
+	require.Len(t, list, 1)
+	assert.Equal(t, diag.DivergentBarrier, list[0].Code)
+}
+
+func BenchmarkEmit(b *testing.B) {
+	for _, name := range []string{"cpu", "ptx:sm_90"} {
+		tgt, err := target.Parse(name)
+		require.NoError(b, err)
+		for _, req := range []front.Request{instances[0], instances[len(instances)-1]} {
+			p := program(b, req)
+			b.Run(req.Func+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					if _, err := p.Emit(tgt, compiler.Options{}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
