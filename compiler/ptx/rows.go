@@ -174,6 +174,7 @@ var fixedRows = []row{
 	{op: ir.OpPopcount, on: small & signed, asm: "and.b32 $r0, $A, {low}; popc.b32 $d, $r0"},
 	{op: ir.OpPopcount, on: ints &^ int64s, asm: "popc.b32 $d, $A"},
 	{op: ir.OpPopcount, on: int64s, asm: "popc.b64 $r0, $A; cvt.u64.u32 $d, $r0"},
+	{op: ir.OpClz, on: small & unsigned, asm: "clz.b32 $r0, $A; sub.u32 $d, $r0, {above}"},
 	{op: ir.OpClz, on: small, asm: "and.b32 $r0, $A, {low}; clz.b32 $r1, $r0; sub.u32 $d, $r1, {above}"},
 	{op: ir.OpClz, on: int32s, asm: "clz.b32 $d, $A"},
 	{op: ir.OpClz, on: int64s, asm: "clz.b64 $r0, $A; cvt.u64.u32 $d, $r0"},

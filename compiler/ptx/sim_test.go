@@ -77,9 +77,12 @@ func (p *simProgram) operand(s string) simOperand {
 		}
 	case strings.HasPrefix(s, "["):
 		base := strings.Trim(s, "[]")
-		if i := strings.IndexAny(base, "+-"); i > 0 {
-			o.off, _ = strconv.ParseInt(base[i:], 10, 64)
-			base = base[:i]
+		if name, off, ok := strings.Cut(base, "+"); ok {
+			n, err := strconv.ParseInt(off, 10, 32)
+			if err != nil {
+				panic("offset " + off)
+			}
+			o.off, base = n, name
 		}
 		b := p.operand(base)
 		o.reg, o.imm = b.reg, b.imm

@@ -104,7 +104,7 @@ func usages(op ir.Op) []usage {
 		out = append(out, usage{op: op, t: t, args: boolType})
 	case ir.RuleAtomic:
 		types := wordTypes
-		if op == ir.OpAtomicAdd || op == ir.OpAtomicExch {
+		if op == ir.OpAtomicAdd || op == ir.OpAtomicExch || op == ir.OpAtomicCAS {
 			types = append(append([]*ir.Type{}, types...), floatTypes...)
 		}
 		for _, t := range types {

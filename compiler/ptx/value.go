@@ -271,7 +271,7 @@ type addr struct {
 func (a addr) frags(n int64) []frag {
 	out := append(make([]frag, 0, 3), text("["), a.base)
 	if off := a.off + n; off != 0 {
-		return append(out, text(fmt.Sprintf("%+d]", off)))
+		return append(out, text(fmt.Sprintf("+%d]", off))) // +-8, as PTX has it
 	}
 	return append(out, text("]"))
 }

@@ -339,9 +339,9 @@ func atomicCases() []Case {
 		}
 	}
 	for _, t := range append(ints, floatTypes...) {
-		out = append(out, exchange(t))
-		if t.IsInt() {
-			out = append(out, compareSwap(t))
+		out = append(out, exchange(t), compareSwap(t))
+		if t.IsFloat() {
+			out = append(out, compareBits(t))
 		}
 	}
 	return out
@@ -468,7 +468,7 @@ func compareSwap(t *ir.Type) Case {
 	return clearOutput(wholeBlocks(fmt.Sprintf("atomic.cas %s", t), []*ir.Type{t, t}, 2, 64, fmt.Sprintf("shared 0 \"sum\" %s\n", t), at(1, t)+fmt.Sprintf(`
   %%s = shared 0 : ptr<shared,%[1]s>
   %%c0 = const 0 : i64
-  %%zero = const 0 : %[1]s
+  %%zero = const %[2]s : %[1]s
   %%first = eq %%t, %%c0 : bool
   br %%first, init, go
 init:
@@ -486,18 +486,44 @@ done:
   barrier
   %%sum = load %%s : %[1]s
   %%cell = offset %%p0, %%i : ptr<global,%[1]s>
-  %%one = const 1 : %[1]s
+  %%one = const %[3]s : %[1]s
   %%lost = atomic.cas %%cell, %%one, %%sum : %[1]s
   %%still = atomic.cas %%cell, %%lost, %%sum : %[1]s
-`, t), func(_, i int) uint64 { return operand(t, i) }, func(in [][]uint64) []uint64 {
+`, t, ir.ConstText(t, 0), ir.ConstText(t, 1)), func(_, i int) uint64 { return operand(t, i) }, func(in [][]uint64) []uint64 {
 		sum := uint64(0)
 		for _, v := range in[0] {
-			sum += v
+			sum = reduce(ir.OpAdd, t, sum, v)
 		}
 		out := make([]uint64, len(in[0]))
 		for i := range out {
-			out[i] = ir.Normalize(t, sum)
+			out[i] = sum
 		}
 		return out
 	}))
+}
+
+// compareBits swaps where the cell's bits are the expected ones, which for floats
+// is not the same as equality: zeros differ, a NaN is itself.
+func compareBits(t *ir.Type) Case {
+	edges := Edges(t)
+	c := perThread(fmt.Sprintf("atomic.cas %s compares bits", t), []*ir.Type{t, t, t}, len(edges)*3, func(j, i int) uint64 {
+		if j == 0 || i%3 == 0 {
+			return edges[i/3]
+		}
+		if i%3 == 1 {
+			return edges[i/3] ^ 1<<(t.Bits()-1)
+		}
+		return edges[i/3] ^ 1
+	}, at(1, t)+at(2, t)+fmt.Sprintf(`
+  %%cell = offset %%p0, %%i : ptr<global,%[1]s>
+  %%was = atomic.exch %%cell, %%x1 : %[1]s
+  %%new = const 42.0 : %[1]s
+  %%old = atomic.cas %%cell, %%x2, %%new : %[1]s
+`, t)+footer, func(in []uint64) uint64 {
+		if in[0] != in[1] {
+			return in[0]
+		}
+		return eval(Signature{ir.OpConvert, t, []*ir.Type{ir.I64}}, []uint64{42})
+	})
+	return c
 }
