@@ -56,7 +56,7 @@ func (o Options) Key() string {
 
 // Program is a kernel in IR, checked, not yet optimised.
 type Program struct {
-	Kernel    string // package path, function and types
+	Kernel    string // package path, function and type arguments
 	Hash      string // of Text, in hexadecimal
 	Text      string // IR without positions
 	Positions []ir.Pos
@@ -64,13 +64,12 @@ type Program struct {
 
 // Front compiles a kernel to IR.
 func Front(req front.Request, load front.Loader) (p *Program, err error) {
-	name := Name(req)
-	defer recoverTo(&err, name)
+	defer recoverTo(&err, req.Pkg+"."+req.Func)
 	m, err := front.Build(req, load)
 	if err != nil {
 		return nil, err
 	}
-	p = &Program{Kernel: name, Text: m.Text(), Positions: m.Pos}
+	p = &Program{Kernel: m.Name, Text: m.Text(), Positions: m.Pos}
 	sum := sha256.Sum256([]byte(p.Text))
 	p.Hash = hex.EncodeToString(sum[:])
 	return p, nil
@@ -89,17 +88,6 @@ func Check(p *front.Package, load front.Loader) (diag.List, int) {
 		return diags
 	})
 	return list, len(front.Kernels(p))
-}
-
-// Name returns the name of a kernel instance for people: package path,
-// function, and the types of its parameters where it is generic.
-func Name(req front.Request) string {
-	name := req.Pkg + "." + req.Func
-	types := strings.TrimPrefix(req.Sig, "func(dsl.Thread")
-	if types = strings.TrimPrefix(strings.TrimSuffix(types, ")"), ","); types != "" {
-		name += "[" + strings.ReplaceAll(strings.TrimSpace(types), " ", "") + "]"
-	}
-	return name
 }
 
 // Emit compiles the program for a target.

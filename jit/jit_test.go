@@ -128,7 +128,7 @@ func TestFaultAtSync(t *testing.T) {
 func TestSameHandle(t *testing.T) {
 	assert.Same(t, jit.Of(testkernels.Sums), jit.Of(testkernels.Sums))
 	assert.NotSame(t, jit.Of(testkernels.Scale[float32]), jit.Of(testkernels.Scale[float64]))
-	assert.Contains(t, jit.Of(testkernels.Scale[float32]).Name(), "testkernels.Scale[")
+	assert.Equal(t, "github.com/gokiln/kiln/jit/testkernels.Scale", jit.Of(testkernels.Scale[float32]).Name())
 }
 
 // However many goroutines ask, a kernel is resolved once a device.
@@ -140,6 +140,7 @@ func TestCompiledOnce(t *testing.T) {
 		defer mu.Unlock()
 		n++
 		assert.NotZero(t, e.Total)
+		assert.Equal(t, "github.com/gokiln/kiln/jit/testkernels.Scale[float64]", e.Kernel)
 	})
 	defer stop()
 	dev := open(t)

@@ -56,12 +56,12 @@ func Of(fn any) *Kernel {
 	}
 	k := &Kernel{fn: v.Type()}
 	k.req, k.err = identify(fn)
-	k.name = compiler.Name(k.req)
+	k.name = k.req.Pkg + "." + k.req.Func
 	got, _ := handles.LoadOrStore(key, k)
 	return got.(*Kernel)
 }
 
-// Name returns the kernel's package path, function and types.
+// Name returns the kernel's package path and function.
 func (k *Kernel) Name() string { return k.name }
 
 // Err reports why the handle cannot be used, nil if it can.
@@ -139,15 +139,16 @@ func (k *Kernel) resolve(dev *runtime.Device) (*instance, error) {
 		return nil, fmt.Errorf("%s: %w", k.name, err)
 	}
 	r.ev.Load, r.ev.Total = time.Since(loading), time.Since(start)
-	k.report(r)
+	r.ev.Kernel = im.meta.Kernel
+	report(r)
 	return &instance{dev, fn, im.meta, plan, im.meta.ArgBytes()}, nil
 }
 
 // report logs how the kernel was resolved and tells the observers.
-func (k *Kernel) report(r *resolver) {
-	r.ev.Kernel, r.ev.Target = k.name, r.tgt.String()
+func report(r *resolver) {
+	r.ev.Target = r.tgt.String()
 	ms := slog.Float64("ms", millis(r.ev.Total))
-	common := []any{"kernel", k.name, "target", r.ev.Target}
+	common := []any{"kernel", r.ev.Kernel, "target", r.ev.Target}
 	if r.ev.Source == "compiled" {
 		r.log.Info("compiled", append(common, ms)...)
 	} else {

@@ -59,10 +59,9 @@ type resolver struct {
 	program   *compiler.Program
 }
 
-// sourceMeta is the content of a source entry.
+// sourceMeta describes a source entry; its body is the position table.
 type sourceMeta struct {
-	IR        string   `json:"ir"` // hash
-	Positions []ir.Pos `json:"positions"`
+	IR string `json:"ir"` // hash
 }
 
 func (r *resolver) resolve() (*image, error) {
@@ -74,11 +73,11 @@ func (r *resolver) resolve() (*image, error) {
 	finalKey := r.dev.FinalKey()
 	machineKey := cache.NewKey("machine", artKey.String(), finalKey)
 	if finalKey != "" {
-		if im := r.cached(machineKey, "machine"); im != nil {
+		if im := r.cached(machineKey, cache.KindMachine); im != nil {
 			return im, nil
 		}
 	}
-	im := r.cached(artKey, "artifact")
+	im := r.cached(artKey, cache.KindArtifact)
 	if im == nil {
 		if im, err = r.compile(artKey); err != nil {
 			return nil, err
@@ -100,13 +99,13 @@ func (r *resolver) source() (string, error) {
 		return "", err
 	}
 	key := cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), r.req.Pkg, r.req.Func, r.req.Sig)
-	if e := r.get(key); e != nil && e.Kind == "source" {
+	if e := r.get(key); e != nil {
 		var m sourceMeta
-		if err := json.Unmarshal(e.Meta, &m); err == nil && m.IR != "" {
-			r.positions = m.Positions
+		err := errors.Join(json.Unmarshal(e.Meta, &m), json.Unmarshal(e.Body, &r.positions))
+		if err == nil && e.Kind == cache.KindSource && m.IR != "" {
 			return m.IR, nil
 		}
-		r.debug("source entry unreadable", "kernel", r.name, "key", key)
+		r.debug("source entry unreadable", "kernel", r.name, "key", key, "err", err)
 	}
 	if r.mode == ReadOnly {
 		return "", r.missing(key)
@@ -114,12 +113,20 @@ func (r *resolver) source() (string, error) {
 	if err := r.front(); err != nil {
 		return "", err
 	}
-	meta, err := json.Marshal(sourceMeta{r.program.Hash, r.program.Positions})
+	return r.program.Hash, r.keepSource(key)
+}
+
+func (r *resolver) keepSource(key cache.Key) error {
+	meta, err := json.Marshal(sourceMeta{r.program.Hash})
 	if err != nil {
-		return "", fmt.Errorf("%s: writing source entry: %w", r.name, err)
+		return fmt.Errorf("%s: writing source entry: %w", r.name, err)
 	}
-	r.put(key, &cache.Entry{Header: cache.Header{Kind: "source", Kernel: r.name, Tool: tool, Meta: meta}})
-	return r.program.Hash, nil
+	body, err := json.Marshal(r.positions)
+	if err != nil {
+		return fmt.Errorf("%s: writing source entry: %w", r.name, err)
+	}
+	r.put(key, &cache.Entry{Header: cache.Header{Kind: cache.KindSource, Kernel: r.program.Kernel, Tool: tool, Meta: meta}, Body: body})
+	return nil
 }
 
 // dslHash covers the functions of package dsl that kernels call: they are
@@ -181,7 +188,7 @@ func (r *resolver) compile(key cache.Key) (*image, error) {
 		return nil, err
 	}
 	r.ev.Emit, r.ev.Source = time.Since(start), "compiled"
-	return r.image(art), r.keep(key, "artifact", art)
+	return r.image(art), r.keep(key, cache.KindArtifact, art)
 }
 
 func (r *resolver) keep(key cache.Key, kind string, art *compiler.Artifact) error {
@@ -210,7 +217,7 @@ func (r *resolver) link(key cache.Key, im *image) (*image, error) {
 	r.debug("linked", "kernel", r.name, "ms", millis(r.ev.Link), "log", log)
 	art := &compiler.Artifact{Meta: im.meta, Code: final.Code}
 	art.Format = final.Format
-	return r.image(art), r.keep(key, "machine", art)
+	return r.image(art), r.keep(key, cache.KindMachine, art)
 }
 
 func (r *resolver) image(a *compiler.Artifact) *image {

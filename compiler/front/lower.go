@@ -38,7 +38,7 @@ type funcInstance struct {
 func (b *build) lower(u *unit, fn *ssa.Function) *ir.Module {
 	l := &lowerer{
 		b:         b,
-		m:         &ir.Module{Name: u.path + "." + b.inst.kernel.name},
+		m:         &ir.Module{Name: u.path + "." + b.inst.kernel.name + typeArgs(fn)},
 		instances: map[string]*funcInstance{},
 		depth:     map[*ssa.Function]int{},
 		names:     map[string]int{},
@@ -49,6 +49,18 @@ func (b *build) lower(u *unit, fn *ssa.Function) *ir.Module {
 	}
 	l.kernel(fn)
 	return l.m
+}
+
+// typeArgs writes the type arguments of an instance as Go does.
+func typeArgs(fn *ssa.Function) string {
+	if len(fn.TypeArgs()) == 0 {
+		return ""
+	}
+	names := make([]string, len(fn.TypeArgs()))
+	for i, t := range fn.TypeArgs() {
+		names[i] = typeName(t)
+	}
+	return "[" + strings.Join(names, ",") + "]"
 }
 
 func (l *lowerer) kernel(fn *ssa.Function) {
