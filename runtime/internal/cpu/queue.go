@@ -115,6 +115,13 @@ func (q *queue) isDone(seq uint64) bool {
 	return q.done >= seq
 }
 
+// idle reports whether all that was submitted is done.
+func (q *queue) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.done == q.seq
+}
+
 // wait returns when the task with that number is done.
 func (q *queue) wait(seq uint64) {
 	q.mu.Lock()

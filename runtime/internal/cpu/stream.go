@@ -37,6 +37,10 @@ func (s *stream) Alloc(size int64) (driver.Addr, error) { return s.dev.alloc(siz
 
 // Free takes effect in its turn, when no earlier kernel can use the memory.
 func (s *stream) Free(a driver.Addr, size int64) error {
+	if s.dev.queue.idle() {
+		s.dev.memory.free(uintptr(a), size)
+		return nil
+	}
 	s.dev.queue.submit(s, true, func() error {
 		s.dev.memory.free(uintptr(a), size)
 		return nil
