@@ -450,7 +450,9 @@ func conversion(v *ir.Value) (*ir.Value, bool) {
 	}
 	a := x.Args[0]
 	truncation := a.Type.IsInt() && x.Type.IsInt() && v.Type.IsInt() && x.Type.Bits() >= v.Type.Bits()
-	if widens(a.Type, x.Type) || truncation {
+	// From an integer through a float to an integer saturates; directly it wraps.
+	saturates := a.Type.IsInt() && !x.Type.IsInt() && v.Type.IsInt() && !widens(a.Type, v.Type)
+	if widens(a.Type, x.Type) && !saturates || truncation {
 		v.Args[0] = a
 		return v, true
 	}

@@ -89,61 +89,59 @@ func (x *machine) store(t *ir.Type, p, bits uint64) {
 	copy(x.at(p, t.Size()), b[:])
 }
 
-type regs map[*ir.Value]uint64
-
 func (x *machine) call(f *ir.Func, args []uint64) []uint64 {
-	r := regs{}
+	r := make([]uint64, f.NumValues())
+	set := make([]bool, f.NumValues())
 	multi := map[*ir.Value][]uint64{}
+	assign := func(v *ir.Value, bits uint64) { r[v.ID], set[v.ID] = bits, true }
 	for i, p := range f.Params {
-		r[p] = args[i]
+		assign(p, args[i])
 	}
-	list := func(vs []*ir.Value) []uint64 {
-		out := make([]uint64, len(vs))
-		for i, v := range vs {
-			bits, ok := r[v]
-			if !ok {
+	var buf [8]uint64
+	read := func(vs []*ir.Value, out []uint64) []uint64 {
+		for _, v := range vs {
+			if !set[v.ID] {
 				panic(fmt.Sprintf("undefined value %d (%s)", v.ID, v.Op))
 			}
-			out[i] = bits
+			out = append(out, r[v.ID])
 		}
 		return out
 	}
 	for b := f.Blocks[0]; ; {
+		x.fuel -= len(b.Instrs) + 1
+		if x.fuel < 0 {
+			panic(failure("out of fuel"))
+		}
 		for _, v := range b.Instrs {
-			if x.fuel--; x.fuel < 0 {
-				panic(failure("out of fuel"))
-			}
 			switch v.Op {
+			case ir.OpConst:
+				assign(v, v.Imm)
 			case ir.OpCall:
-				res := x.call(v.Callee, list(v.Args))
-				multi[v] = res
-				if len(res) == 1 {
-					r[v] = res[0]
+				multi[v] = x.call(v.Callee, read(v.Args, nil))
+				if len(multi[v]) == 1 {
+					assign(v, multi[v][0])
 				}
 			case ir.OpProj:
-				r[v] = multi[v.Args[0]][v.Imm]
+				assign(v, multi[v.Args[0]][v.Imm])
 			default:
-				r[v] = x.step(v, list(v.Args))
+				assign(v, x.step(v, read(v.Args, buf[:0])))
 			}
 		}
 		var e ir.Edge
 		switch b.Term.Kind {
 		case ir.TermReturn:
-			return list(b.Term.Args)
+			return read(b.Term.Args, nil)
 		case ir.TermJump:
 			e = b.Term.Succs[0]
 		case ir.TermBranch:
 			e = b.Term.Succs[1]
-			if list(b.Term.Args)[0] != 0 {
+			if read(b.Term.Args, buf[:0])[0] != 0 {
 				e = b.Term.Succs[0]
 			}
 		}
-		if x.fuel--; x.fuel < 0 {
-			panic(failure("out of fuel"))
-		}
-		vals := list(e.Args)
+		vals := read(e.Args, buf[:0])
 		for i, p := range e.To.Params {
-			r[p] = vals[i]
+			assign(p, vals[i])
 		}
 		b = e.To
 	}
@@ -192,11 +190,11 @@ func (x *machine) step(v *ir.Value, a []uint64) uint64 {
 		x.store(v.Type, a[0], sum)
 		return old
 	}
-	types := make([]*ir.Type, len(a))
+	var types [3]*ir.Type
 	for i, w := range v.Args {
 		types[i] = w.Type
 	}
-	bits, ok := ir.Eval(v.Op, v.Type, v.Imm, a, types)
+	bits, ok := ir.Eval(v.Op, v.Type, v.Imm, a, types[:len(a)])
 	if !ok {
 		panic(fmt.Sprintf("no meaning for %s : %s", v.Op, v.Type))
 	}

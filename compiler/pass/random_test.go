@@ -18,6 +18,7 @@ type gen struct {
 	b       *ir.Block
 	env     []*ir.Value // values that dominate b
 	objs    []*ir.Value // pointers to local and shared objects
+	ptrs    []*ir.Value // pointers to scalars that dominate b
 	helpers []*ir.Func
 	budget  int
 	loops   []loopFrame
@@ -25,7 +26,6 @@ type gen struct {
 
 type loopFrame struct {
 	next, done *ir.Block // of one parameter each, i64
-	carry      *ir.Value
 }
 
 var (
@@ -70,7 +70,7 @@ func (g *gen) module() *ir.Module {
 func (g *gen) start(name string, budget int) {
 	g.f = g.m.NewFunc(name)
 	g.b = g.f.NewBlock()
-	g.env, g.objs, g.loops, g.budget = nil, nil, nil, budget
+	g.env, g.objs, g.ptrs, g.loops, g.budget = nil, nil, nil, nil, budget
 }
 
 func (g *gen) param(t *ir.Type) *ir.Value { return g.f.NewParam(t) }
@@ -109,13 +109,13 @@ func (g *gen) helper(name string) {
 }
 
 func (g *gen) ret() {
-	n := len(g.env)
+	n, np := len(g.env), len(g.ptrs)
 	var vs []*ir.Value
 	for _, t := range g.f.Results {
 		vs = append(vs, g.value(t))
 	}
 	g.b.Return(vs...)
-	g.env = g.env[:n]
+	g.env, g.ptrs = g.env[:n], g.ptrs[:np]
 }
 
 func (g *gen) constant(t *ir.Type, bits uint64) *ir.Value { return g.b.EmitConst(g.f, t, bits) }
@@ -174,7 +174,7 @@ func (g *gen) stmts(depth int) {
 	for g.budget > 0 {
 		g.budget--
 		switch k := g.intn(20); {
-		case k < 9:
+		case k < 8:
 			g.arith()
 		case k < 13:
 			g.memory()
@@ -267,8 +267,18 @@ func (g *gen) index(n int) *ir.Value {
 	return g.emit(ir.OpMax, ir.I64, i, g.constant(ir.I64, 0))
 }
 
-// place returns a pointer to a scalar inside an object.
+// place returns a pointer to a scalar inside an object, often one used before,
+// so that accesses meet.
 func (g *gen) place() *ir.Value {
+	if len(g.ptrs) > 0 && g.intn(2) == 0 {
+		return g.ptrs[max(len(g.ptrs)-1-g.intn(5), 0)]
+	}
+	p := g.newPlace()
+	g.ptrs = append(g.ptrs, p)
+	return p
+}
+
+func (g *gen) newPlace() *ir.Value {
 	p := g.objs[g.intn(len(g.objs))]
 	for !p.Type.Elem.IsValue() {
 		t := p.Type.Elem
@@ -378,7 +388,7 @@ func (g *gen) branch(depth int) {
 		types = append(types, t)
 	}
 	g.b.Branch(c, then, els)
-	n := len(g.env)
+	n, np := len(g.env), len(g.ptrs)
 	for _, side := range []*ir.Block{then, els} {
 		g.b = side
 		if g.intn(3) > 0 {
@@ -393,7 +403,7 @@ func (g *gen) branch(depth int) {
 		} else {
 			g.b.Jump(done, args...)
 		}
-		g.env = g.env[:n]
+		g.env, g.ptrs = g.env[:n], g.ptrs[:np]
 	}
 	g.b = done
 	for _, t := range types {
@@ -401,9 +411,9 @@ func (g *gen) branch(depth int) {
 	}
 }
 
-// leave breaks out of the innermost loop or goes on with its next iteration.
+// leave breaks out of a loop around it or goes on with its next iteration.
 func (g *gen) leave() {
-	l := g.loops[len(g.loops)-1]
+	l := g.loops[g.intn(len(g.loops))]
 	to := l.next
 	if g.intn(2) == 0 {
 		to = l.done
@@ -421,12 +431,16 @@ func (g *gen) loop(depth int) {
 	step, zero := g.constant(ir.I64, uint64(1+g.intn(2))), g.constant(ir.I64, 0)
 	g.b.Jump(head, zero, g.value(ir.I64))
 	i, carry := head.NewParam(g.f, ir.I64), head.NewParam(g.f, ir.I64)
-	c := head.Emit(g.f, ir.OpLt, ir.Bool, i, bound)
-	head.Term = ir.Term{Kind: ir.TermBranch, Args: []*ir.Value{c}, Succs: []ir.Edge{{To: body}, {To: done, Args: []*ir.Value{carry}}}}
 	n := len(g.env)
 	g.add(i)
 	g.add(carry)
-	visible := len(g.env)
+	g.b = head
+	if g.intn(2) == 0 {
+		g.memory()
+	}
+	c := head.Emit(g.f, ir.OpLt, ir.Bool, i, bound)
+	head.Term = ir.Term{Kind: ir.TermBranch, Args: []*ir.Value{c}, Succs: []ir.Edge{{To: body}, {To: done, Args: []*ir.Value{carry}}}}
+	visible, np := len(g.env), len(g.ptrs)
 
 	nextParam, doneParam := next.NewParam(g.f, ir.I64), done.NewParam(g.f, ir.I64)
 	g.loops = append(g.loops, loopFrame{next: next, done: done})
@@ -437,7 +451,8 @@ func (g *gen) loop(depth int) {
 
 	up := next.Emit(g.f, ir.OpAdd, ir.I64, i, step)
 	next.Jump(head, up, nextParam)
-	g.b, g.env = done, g.env[:visible]
+	// The header dominates done: only it and the body jump there.
+	g.b, g.env, g.ptrs = done, g.env[:visible], g.ptrs[:np]
 	if g.intn(2) == 0 {
 		g.env = g.env[:n]
 	}
