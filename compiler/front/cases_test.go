@@ -2,6 +2,7 @@ package front
 
 import (
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -51,7 +52,8 @@ var goldens = map[string][]string{
 }
 
 // TestGolden compares the IR of every kernel of package cases with its golden
-// file. The functions of package dsl, which change on their own, are left out.
+// file. Positions and the functions of package dsl, which change on their own,
+// are left out.
 func TestGolden(t *testing.T) {
 	p, err := registered(casesPath)
 	require.NoError(t, err)
@@ -80,14 +82,17 @@ func golden(t *testing.T, req Request, file string) {
 	require.NoError(t, err)
 	require.Equal(t, m.Text(), back.Text())
 
-	own := m.Funcs[:0:0]
+	var b strings.Builder
+	fmt.Fprintf(&b, "module %q\n", m.Name)
+	for i, o := range m.Shared {
+		fmt.Fprintf(&b, "shared %d %q %s\n", i, o.Name, o.Type)
+	}
 	for _, f := range m.Funcs {
 		if !strings.HasPrefix(f.Name, "dsl.") {
-			own = append(own, f)
+			b.WriteString("\n" + f.String())
 		}
 	}
-	m.Funcs = own
-	text := m.Text()
+	text := b.String()
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	}
@@ -100,4 +105,27 @@ func TestCheckCases(t *testing.T) {
 	p, err := registered(casesPath)
 	require.NoError(t, err)
 	require.Empty(t, Check(p, registered, nil))
+}
+
+// TestPositions checks that every operation of a kernel has a position in its
+// source, and what a few of them are.
+func TestPositions(t *testing.T) {
+	m, err := Build(Request{Pkg: "example.com/k", Func: "SwiGLU", TypeArgs: []string{"float32"}}, one("example.com/k", swiglu))
+	require.NoError(t, err)
+	want := map[ir.Op]string{
+		ir.OpNeg: "21:39", ir.OpDiv: "21:23", ir.OpBounds: "20:", ir.OpStore: "21:",
+	}
+	for _, b := range m.Kernel().Blocks {
+		for _, v := range b.Instrs {
+			p := m.PosOf(v.Pos)
+			if v.Op != ir.OpConst {
+				require.Equal(t, "example.com/k/k.go", p.File, v.Op)
+			}
+			if at := fmt.Sprintf("%d:%d", p.Line, p.Col); want[v.Op] != "" {
+				require.Contains(t, at, strings.TrimSuffix(want[v.Op], ":"), v.Op)
+				delete(want, v.Op)
+			}
+		}
+	}
+	require.Empty(t, want)
 }

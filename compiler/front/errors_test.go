@@ -71,3 +71,25 @@ func compare(t *testing.T, want []*expected, got diag.List, file string) {
 		}
 	}
 }
+
+// TestCodesTested checks that every code about the language, the signature and
+// memory has a wrong program. The codes of divergence are found by the passes.
+func TestCodesTested(t *testing.T) {
+	files, err := filepath.Glob("testdata/errors/*.go")
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, a := range annotations(t, text) {
+			all.WriteString(a.re.String())
+		}
+	}
+	for _, row := range diag.Codes {
+		group := row.Code[:3]
+		if row.Code == diag.DivergentBarrier || row.Code == diag.DivergentWarp || group != "K01" && group != "K02" && group != "K03" {
+			continue
+		}
+		require.Contains(t, all.String(), string(row.Code), "%s (%s)", row.Code, row.Name)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/ir"
@@ -28,6 +29,8 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Add(swiglu)
 	f.Fuzz(func(t *testing.T, text string) {
+		watch := time.AfterFunc(10*time.Second, func() { panic("no end in sight for:\n" + text) })
+		defer watch.Stop()
 		p := &Package{Path: "example.com/k", Files: []File{{Name: "k.go", Text: []byte(text)}}}
 		list := Check(p, registered, func(m *ir.Module) diag.List {
 			if err := ir.Verify(m); err != nil {

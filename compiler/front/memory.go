@@ -55,7 +55,11 @@ func (f *funcLower) object(t types.Type, a *ssa.Alloc, path []int, clear bool) v
 	case *types.Pointer:
 		return f.pointerObject(u, a, path)
 	}
-	f.report(diag.FuncValue, "variable of type %s changes after a function literal captured it, or its address is taken", typeName(t))
+	if len(path) > 0 {
+		f.report(diag.FuncValue, "%s is kept in a struct or array", typeName(t))
+	} else {
+		f.report(diag.FuncValue, "variable of type %s changes after a function literal captured it, or its address is taken", typeName(t))
+	}
 	return badVal
 }
 
