@@ -80,6 +80,16 @@ func BenchmarkMatMul(b *testing.B) {
 	bench(b, p, [3]int{n / 16, n / 16}, [3]int{16, 16}, n*8+n/16*16+14, z, x, y, n)
 }
 
+// BenchmarkMandelbrot is all divergence: the lanes of a block leave one loop in
+// different iterations.
+func BenchmarkMandelbrot(b *testing.B) {
+	p := load(b, mandelbrot)
+	const w = 512
+	out := make([]int32, w*w)
+	iterations := mandelbrotGo(out, w)
+	bench(b, p, [3]int{w * w / 256}, [3]int{256}, float64(iterations)/(w*w)*12+20, out, w)
+}
+
 // BenchmarkLaunch measures the cost of a launch that has nearly nothing to do.
 func BenchmarkLaunch(b *testing.B) {
 	p := load(b, saxpy)

@@ -16,11 +16,15 @@ type worker struct {
 
 	local, shared []uint64
 
-	// Active lanes: lo to hi, or those of idx. spans covers them with few idle ones.
+	// Active lanes: lo to hi, or those of set. spans covers them with few idle ones.
 	lo, hi int
 	sparse bool
-	idx    []int32
+	set    *laneSet
+	idx    []int32 // what active has listed
+	listed bool
 	spans  []span
+
+	cur, yes, no laneSet // of the block that runs, and of the sides of its branch
 
 	waiting []laneSet // by block
 	pending []uint64  // bit set of blocks where lanes wait
@@ -46,7 +50,7 @@ func newWorker(p *plan) *worker {
 		waiting: make([]laneSet, len(p.blocks)),
 		pending: make([]uint64, len(p.blocks)/64+1),
 		idx:     make([]int32, 0, p.lanes),
-		spans:   make([]span, 0, p.lanes/minGap+1),
+		spans:   make([]span, 0, p.lanes/group+1),
 		filled:  -1,
 	}
 	w.base = unsafe.Pointer(unsafe.SliceData(w.mem))
@@ -114,19 +118,27 @@ func (w *worker) lane(off int32, width uint8, i int) uint64 {
 // activate makes s the set of active lanes.
 func (w *worker) activate(s *laneSet) {
 	w.lo, w.hi, w.sparse = int(s.lo), int(s.hi), s.sparse
+	w.set, w.listed = s, false
 	if s.sparse {
-		w.idx, w.spans = s.list(w.idx[:0], w.spans[:0])
+		w.spans = s.cover(w.spans[:0])
 		return
 	}
 	w.spans = append(w.spans[:0], span{w.lo, w.hi - w.lo})
 }
 
+// active lists the active lanes of a sparse set.
+func (w *worker) active() []int32 {
+	if !w.listed {
+		w.idx, w.listed = w.set.list(w.idx[:0]), true
+	}
+	return w.idx
+}
+
 // strip runs n threads of the block from start to return.
 func (w *worker) strip(n int) {
 	w.n = n
-	cur := rangeSet(0, n)
-	w.activate(&cur)
-	var yes, no laneSet
+	w.cur.setRange(0, int32(n))
+	w.activate(&w.cur)
 	for at := int32(0); ; {
 		b := &w.p.blocks[at]
 		if w.run(b.code); w.err != nil {
@@ -142,14 +154,14 @@ func (w *worker) strip(n int) {
 				e = &b.edges[1]
 			}
 		case termVarying, termAffine:
-			w.branch(b, &cur, &yes, &no)
+			w.branch(b)
 			switch {
-			case no.empty():
-			case yes.empty():
+			case w.no.empty():
+			case w.yes.empty():
 				e = &b.edges[1]
 			default:
-				w.take(&b.edges[0], &yes)
-				w.take(&b.edges[1], &no)
+				w.take(&b.edges[0], &w.yes)
+				w.take(&b.edges[1], &w.no)
 				e = nil
 			}
 		}
@@ -159,12 +171,12 @@ func (w *worker) strip(n int) {
 				at = e.to
 				continue
 			}
-			w.wait(e.to, &cur)
+			w.wait(e.to, &w.cur)
 		}
 		if w.nwait == 0 {
 			return
 		}
-		at = w.resume(&cur)
+		at = w.resume()
 	}
 }
 
@@ -188,7 +200,7 @@ func (w *worker) wait(at int32, s *laneSet) {
 }
 
 // resume activates the lanes that wait at the first block in order.
-func (w *worker) resume(cur *laneSet) int32 {
+func (w *worker) resume() int32 {
 	for i, m := range w.pending {
 		if m == 0 {
 			continue
@@ -196,8 +208,8 @@ func (w *worker) resume(cur *laneSet) int32 {
 		at := int32(i*64 + bits.TrailingZeros64(m))
 		w.pending[i] = m & (m - 1)
 		w.nwait--
-		*cur = w.waiting[at]
-		w.activate(cur)
+		w.cur = w.waiting[at]
+		w.activate(&w.cur)
 		return at
 	}
 	return 0
@@ -208,23 +220,24 @@ func (w *worker) abandon() {
 	w.nwait = 0
 }
 
-// branch divides the active lanes by the condition of b.
-func (w *worker) branch(b *block, cur, yes, no *laneSet) {
+// branch divides the active lanes by the condition of b into yes and no.
+func (w *worker) branch(b *block) {
 	if b.term == termVarying {
-		cur.splitBy(lanes[byte](w.at(b.cond), w.n), yes, no)
+		w.cur.splitBy(w.at(b.cond), &w.yes, &w.no)
 		return
 	}
 	from, to, ok := w.trueRange(&b.cmp)
 	if !ok {
 		var cond [MaxBlock]byte
-		w.compareEach(&b.cmp, cond[:w.n])
-		cur.splitBy(cond[:w.n], yes, no)
+		w.compareEach(&b.cmp, cond[:])
+		w.cur.splitBy(unsafe.Pointer(&cond), &w.yes, &w.no)
 		return
 	}
+	yes, no := &w.yes, &w.no
 	if b.cmp.not {
 		yes, no = no, yes
 	}
-	cur.split(int32(from), int32(to), yes, no)
+	w.cur.split(int32(from), int32(to), yes, no)
 }
 
 // run executes instructions for the active lanes.
@@ -302,7 +315,7 @@ func assign[T unsigned](w *worker, in *ins) {
 		}
 		return
 	}
-	for _, i := range w.idx {
+	for _, i := range w.active() {
 		D[i] = x
 	}
 }
@@ -314,7 +327,7 @@ func assignAffine(w *worker, in *ins) {
 		return
 	}
 	D := lanes[uint64](w.at(in.d), w.n)
-	for _, i := range w.idx {
+	for _, i := range w.active() {
 		D[i] = w.lane(in.a, 0, int(i))
 	}
 }
@@ -325,7 +338,7 @@ func copyActive[T unsigned](w *worker, in *ins) {
 		copy(D[w.lo:w.hi], A[w.lo:w.hi])
 		return
 	}
-	for _, i := range w.idx {
+	for _, i := range w.active() {
 		D[i] = A[i]
 	}
 }

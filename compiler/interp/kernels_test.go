@@ -311,3 +311,84 @@ func TestMatMul(t *testing.T) {
 		}
 	}
 }
+
+// mandelbrot iterates z*z + c: each thread leaves its loop at another iteration.
+const mandelbrot = `
+module "m"
+kernel @Mandelbrot(%y: ptr<global,i32>, %yn: i64, %w: i64) args(y slice i32 "[]int32", w scalar i64 "int") {
+b0:` + global + `
+  %c = lt %i, %yn : bool
+  br %c, b1, b6
+b1:
+  %row = div %i, %w : i64
+  %col = rem %i, %w : i64
+  %wf = convert %w : f32
+  %xf = convert %col : f32
+  %yf = convert %row : f32
+  %x1 = div %xf, %wf : f32
+  %y1 = div %yf, %wf : f32
+  %three = const 3.0 : f32
+  %two = const 2.0 : f32
+  %onef = const 1.5 : f32
+  %x2 = mul %x1, %three : f32
+  %cx = sub %x2, %two : f32
+  %y2 = mul %y1, %three : f32
+  %cy = sub %y2, %onef : f32
+  %zf = const 0.0 : f32
+  %four = const 4.0 : f32
+  %z = const 0 : i32
+  %one = const 1 : i32
+  %max = const 200 : i32
+  jump b2(%z, %zf, %zf)
+b2(%k: i32, %zx: f32, %zy: f32):
+  %more = lt %k, %max : bool
+  br %more, b3, b5(%k)
+b3:
+  %xx = mul %zx, %zx : f32
+  %yy = mul %zy, %zy : f32
+  %rr = add %xx, %yy : f32
+  %in = le %rr, %four : bool
+  br %in, b4, b5(%k)
+b4:
+  %xy = mul %zx, %zy : f32
+  %dx = sub %xx, %yy : f32
+  %nx = add %dx, %cx : f32
+  %xy2 = mul %xy, %two : f32
+  %ny = add %xy2, %cy : f32
+  %k2 = add %k, %one : i32
+  jump b2(%k2, %nx, %ny)
+b5(%n: i32):
+  %py = offset %y, %i : ptr<global,i32>
+  store %py, %n
+  jump b6
+b6:
+  ret
+}
+`
+
+// mandelbrotGo is the kernel in Go; it returns the number of iterations too.
+func mandelbrotGo(out []int32, w int) (total int) {
+	for i := range out {
+		cx, cy := float32(i%w)/float32(w)*3-2, float32(i/w)/float32(w)*3-1.5
+		var zx, zy float32
+		k := int32(0)
+		for ; k < 200; k++ {
+			xx, yy := zx*zx, zy*zy
+			if xx+yy > 4 {
+				break
+			}
+			zx, zy = float32(xx-yy)+cx, float32(zx*zy*2)+cy
+		}
+		out[i] = k
+		total += int(k)
+	}
+	return total
+}
+
+func TestMandelbrot(t *testing.T) {
+	const w = 61
+	got, want := make([]int32, w*w), make([]int32, w*w)
+	run(t, load(t, mandelbrot), w*w/256+1, 256, got, w)
+	mandelbrotGo(want, w)
+	require.Equal(t, want, got)
+}

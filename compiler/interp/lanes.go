@@ -1,6 +1,10 @@
 package interp
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
 
 const (
 	// MaxBlock is the largest number of threads in a block.
@@ -19,19 +23,10 @@ type laneSet struct {
 	bits   [setWords]uint64
 }
 
-func rangeSet(lo, hi int) laneSet { return laneSet{lo: int32(lo), hi: int32(hi)} }
-
 func (s *laneSet) empty() bool { return s.lo >= s.hi }
 
 func (s *laneSet) setRange(lo, hi int32) {
 	s.lo, s.hi, s.sparse = lo, hi, false
-}
-
-func (s *laneSet) has(l int) bool {
-	if l < int(s.lo) || l >= int(s.hi) {
-		return false
-	}
-	return !s.sparse || s.bits[l/64]>>(l%64)&1 != 0
 }
 
 func (s *laneSet) count() int {
@@ -138,60 +133,78 @@ func (s *laneSet) split(lo, hi int32, in, out *laneSet) {
 	}
 }
 
-// splitBy divides s by the bools of its lanes.
-func (s *laneSet) splitBy(cond []byte, yes, no *laneSet) {
-	first, same := int32(-1), true
-	for l := s.lo; l < s.hi && same; l++ {
-		if s.sparse && s.bits[l/64]>>(l%64)&1 == 0 {
-			continue
+// splitBy divides s by the bools at cond, of which there are whole words of 64.
+func (s *laneSet) splitBy(cond unsafe.Pointer, yes, no *laneSet) {
+	var anyYes, anyNo uint64
+	first, last := int(s.lo)/64, int(s.hi-1)/64
+	*yes, *no = laneSet{}, laneSet{}
+	for w := first; w <= last; w++ {
+		in := s.bits[w]
+		if !s.sparse {
+			in = wordRange(w, s.lo, s.hi)
 		}
-		if first < 0 {
-			first = l
-		}
-		same = cond[l] == cond[first]
+		m := packBools((*[8]uint64)(unsafe.Add(cond, w*64)))
+		yes.bits[w], no.bits[w] = in&m, in&^m
+		anyYes |= in & m
+		anyNo |= in &^ m
 	}
-	if same {
+	switch {
+	case anyNo == 0:
 		*yes, *no = *s, laneSet{}
-		if first < 0 || cond[first] == 0 {
-			*yes, *no = *no, *yes
-		}
-		return
+	case anyYes == 0:
+		*yes, *no = laneSet{}, *s
+	default:
+		yes.normalize()
+		no.normalize()
 	}
-	*no = *s
-	no.expand()
-	*yes = laneSet{}
+}
+
+// packBools gathers the low bits of 64 bytes. The product moves the bits of 8 bytes
+// to the top byte; a big-endian host would need them in the other order.
+func packBools(b *[8]uint64) uint64 {
+	var m uint64
+	for i, x := range b {
+		if bigEndian {
+			x = bits.ReverseBytes64(x)
+		}
+		m |= (x & 0x0101010101010101) * 0x0102040810204080 >> 56 << (8 * i)
+	}
+	return m
+}
+
+var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
+
+// list appends the lanes of a sparse set to idx.
+func (s *laneSet) list(idx []int32) []int32 {
 	for w := int(s.lo) / 64; w <= int(s.hi-1)/64; w++ {
-		from, to := w*64, min(w*64+64, len(cond))
-		var m uint64
-		for i, c := range cond[from:to] {
-			m |= uint64(c&1) << (i & 63)
+		for b := s.bits[w]; b != 0; b &= b - 1 {
+			idx = append(idx, int32(w*64+bits.TrailingZeros64(b)))
 		}
-		yes.bits[w] = no.bits[w] & m
-		no.bits[w] &^= m
 	}
-	yes.normalize()
-	no.normalize()
+	return idx
 }
 
 // span is a contiguous run of lanes.
 type span struct{ lo, n int }
 
-// minGap is the number of idle lanes that it is cheaper to compute than to skip.
-const minGap = 16
+// group is the number of lanes that are computed together if one of them is active.
+// Vector kernels, which may exceed a span by less, then stay inside it.
+const group = 16
 
-// list appends the lanes of s to idx, and its runs to runs; runs that are closer
-// than minGap are joined.
-func (s *laneSet) list(idx []int32, runs []span) ([]int32, []span) {
+// cover appends spans of whole groups that hold all lanes of a sparse set.
+func (s *laneSet) cover(spans []span) []span {
 	for w := int(s.lo) / 64; w <= int(s.hi-1)/64; w++ {
-		for b := s.bits[w]; b != 0; b &= b - 1 {
-			l := int32(w*64 + bits.TrailingZeros64(b))
-			idx = append(idx, l)
-			if k := len(runs) - 1; k >= 0 && int(l)-runs[k].lo-runs[k].n < minGap {
-				runs[k].n = int(l) + 1 - runs[k].lo
+		for g := 0; g < 64; g += group {
+			if s.bits[w]>>g&(1<<group-1) == 0 {
+				continue
+			}
+			lo := w*64 + g
+			if k := len(spans) - 1; k >= 0 && spans[k].lo+spans[k].n == lo {
+				spans[k].n += group
 			} else {
-				runs = append(runs, span{int(l), 1})
+				spans = append(spans, span{lo, group})
 			}
 		}
 	}
-	return idx, runs
+	return spans
 }

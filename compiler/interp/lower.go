@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -519,14 +520,16 @@ func (l *lowerer) edgeMoves(e ir.Edge) []move {
 // insertAll puts the pending instructions in their places.
 func (l *lowerer) insertAll() {
 	slices.SortStableFunc(l.inserts, func(x, y insert) int {
-		if x.at != y.at {
-			return x.at - y.at
-		}
-		return int(x.index - y.index)
+		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.index, y.index))
 	})
-	for i := len(l.inserts) - 1; i >= 0; i-- {
-		x := &l.inserts[i]
-		b := &l.blocks[x.at]
-		b.code = slices.Insert(b.code, int(x.index), x.in)
+	for todo := l.inserts; len(todo) > 0; {
+		b := &l.blocks[todo[0].at]
+		code := make([]ins, 0, len(b.code)+len(todo))
+		from := int32(0)
+		for at := todo[0].at; len(todo) > 0 && todo[0].at == at; todo = todo[1:] {
+			code = append(append(code, b.code[from:todo[0].index]...), todo[0].in)
+			from = todo[0].index
+		}
+		b.code = append(code, b.code[from:]...)
 	}
 }

@@ -24,7 +24,7 @@ func loadOne[T unsigned](d, a, _, _ unsafe.Pointer, _ int) {
 func gather[T unsigned](w *worker, in *ins) {
 	D, P := lanes[T](w.at(in.d), w.n), w.pointers(in.a)
 	if w.sparse {
-		for _, i := range w.idx {
+		for _, i := range w.active() {
 			D[i] = *(*T)(P[i][0])
 		}
 		return
@@ -40,7 +40,7 @@ func loadAffine[T unsigned](w *worker, in *ins) {
 	D := lanes[T](w.at(in.d), w.n)
 	p, step := w.pointer(in.a)
 	if w.sparse {
-		for _, i := range w.idx {
+		for _, i := range w.active() {
 			D[i] = *(*T)(unsafe.Add(p, int(i)*step))
 		}
 		return
@@ -66,7 +66,7 @@ func scatter[T unsigned](w *worker, in *ins) {
 	P := w.pointers(in.a)
 	v, dist := w.value(in.c, in.cw)
 	if w.sparse {
-		for _, i := range w.idx {
+		for _, i := range w.active() {
 			*(*T)(P[i][0]) = *(*T)(unsafe.Add(v, int(i)*dist))
 		}
 		return
@@ -86,7 +86,7 @@ func storeAffine[T unsigned](w *worker, in *ins) {
 		return
 	}
 	if w.sparse {
-		for _, i := range w.idx {
+		for _, i := range w.active() {
 			*(*T)(unsafe.Add(p, int(i)*step)) = *(*T)(unsafe.Add(v, int(i)*dist))
 		}
 		return
@@ -109,7 +109,7 @@ func gatherAt[T unsigned](w *worker, in *ins) {
 	if in.aw > 0 {
 		P, dist := w.pointers(in.a), int(*(*uint64)(w.at(in.b))*in.imm)
 		if w.sparse {
-			for _, i := range w.idx {
+			for _, i := range w.active() {
 				D[i] = *(*T)(unsafe.Add(P[i][0], dist))
 			}
 			return
@@ -125,7 +125,7 @@ func gatherAt[T unsigned](w *worker, in *ins) {
 	X, size := lanes[int64](w.at(in.b), w.n), int(in.imm)
 	switch {
 	case w.sparse:
-		for _, i := range w.idx {
+		for _, i := range w.active() {
 			D[i] = *(*T)(unsafe.Add(p, int(i)*step+int(X[i])*size))
 		}
 	case step == 0 && size == int(unsafe.Sizeof(D[0])):
@@ -147,7 +147,7 @@ func scatterAt[T unsigned](w *worker, in *ins) {
 	if in.aw > 0 {
 		P, dist := w.pointers(in.a), int(*(*uint64)(w.at(in.b))*in.imm)
 		if w.sparse {
-			for _, i := range w.idx {
+			for _, i := range w.active() {
 				*(*T)(unsafe.Add(P[i][0], dist)) = *(*T)(unsafe.Add(v, int(i)*vd))
 			}
 			return
@@ -160,7 +160,7 @@ func scatterAt[T unsigned](w *worker, in *ins) {
 	p, step := w.pointer(in.a)
 	X, size := lanes[int64](w.at(in.b), w.n), int(in.imm)
 	if w.sparse {
-		for _, i := range w.idx {
+		for _, i := range w.active() {
 			*(*T)(unsafe.Add(p, int(i)*step+int(X[i])*size)) = *(*T)(unsafe.Add(v, int(i)*vd))
 		}
 		return
@@ -181,7 +181,7 @@ func zeroObjects(w *worker, in *ins) {
 // each calls fn for the active lanes in order.
 func each(w *worker, fn func(i int)) {
 	if w.sparse {
-		for _, i := range w.idx {
+		for _, i := range w.active() {
 			fn(int(i))
 		}
 		return
@@ -224,7 +224,7 @@ func (w *worker) insideArray(in *ins, n int64) bool {
 	}
 	var bad uint64
 	if w.sparse {
-		for _, i := range w.idx {
+		for _, i := range w.active() {
 			bad |= b2u(X[i] >= uint64(n))
 		}
 		return bad == 0

@@ -16,15 +16,10 @@ func barrier(w *worker, in *ins) {
 	missing := w.firstIdle(0, w.threads)
 	t := w.thread(missing)
 	w.fail(in, w.lo, "barrier reached by %d of %d threads: thread (%d,%d,%d) has returned or took another way",
-		w.active(), w.threads, t[0], t[1], t[2])
+		w.count(), w.threads, t[0], t[1], t[2])
 }
 
-func (w *worker) active() int {
-	if w.sparse {
-		return len(w.idx)
-	}
-	return w.hi - w.lo
-}
+func (w *worker) count() int { return w.set.count() }
 
 // firstIdle returns the first lane from lo to hi that is not active, -1 for none.
 func (w *worker) firstIdle(lo, hi int) int {
