@@ -723,6 +723,10 @@ static CUresult compile(const char *ptx, unsigned n, const int *keys, void **val
 		log_to(n, keys, values, 5, "ptxas application ptx input, line 1; fatal   : Missing .version directive at start of file\nptxas fatal   : Ptx assembly aborted due to errors");
 		return INVALID_PTX;
 	}
+	if (strstr(ptx, "bogus") != NULL) {
+		log_to(n, keys, values, 5, "ptxas application ptx input, line 5; error   : Not a name of any known instruction: 'bogus'\nptxas fatal   : Ptx assembly aborted due to errors");
+		return INVALID_PTX;
+	}
 	log_to(n, keys, values, 3, "ptxas info    : Used 12 registers, used 0 barriers");
 	return SUCCESS;
 }
