@@ -273,6 +273,7 @@ func TestMissingCompilerHasAHint(t *testing.T) {
 	require.ErrorContains(t, err, "CUDA error 222 (222)")
 	lib.Fail("cuDevicePrimaryCtxRelease_v2", 1, 0, 1)
 	require.ErrorContains(t, d.Close(), "close")
+	require.NoError(t, d.Close())
 }
 
 func TestKinds(t *testing.T) {
