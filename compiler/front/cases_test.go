@@ -113,7 +113,7 @@ func TestPositions(t *testing.T) {
 	m, err := Build(Request{Pkg: "example.com/k", Func: "SwiGLU", TypeArgs: []string{"float32"}}, one("example.com/k", swiglu))
 	require.NoError(t, err)
 	want := map[ir.Op]string{
-		ir.OpNeg: "21:39", ir.OpDiv: "21:23", ir.OpBounds: "20:", ir.OpStore: "21:",
+		ir.OpNeg: "21:39", ir.OpDiv: "21:24", ir.OpBounds: "20:", ir.OpStore: "21:",
 	}
 	for _, b := range m.Kernel().Blocks {
 		for _, v := range b.Instrs {

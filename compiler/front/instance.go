@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"regexp"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -123,17 +122,16 @@ func (b *build) synthetic(pos token.Pos) bool {
 	return int(pos) >= f.Base() && int(pos) <= f.Base()+f.Size()
 }
 
-var inferred = regexp.MustCompile(`cannot infer (\w+)`)
-
 // instanceError reports a type error of the synthetic declaration at the
 // kernel, which is where the user can look.
 func (b *build) instanceError(e types.Error) {
 	fn := b.inst.kernel.node.(*ast.FuncDecl)
-	if m := inferred.FindStringSubmatch(e.Msg); m != nil && !strings.Contains(e.Msg, "does not match") {
+	if _, rest, ok := strings.Cut(e.Msg, "cannot infer "); ok && !strings.Contains(e.Msg, "does not match") {
+		param := ident(rest)
 		for _, f := range fn.Type.TypeParams.List {
 			for _, id := range f.Names {
-				if id.Name == m[1] {
-					b.report(id.Pos(), diag.Uninferable, "", "type parameter %s of %s cannot be inferred", m[1], fn.Name.Name)
+				if id.Name == param {
+					b.report(id.Pos(), diag.Uninferable, "", "type parameter %s of %s cannot be inferred", param, fn.Name.Name)
 					return
 				}
 			}

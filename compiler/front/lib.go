@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -137,11 +136,58 @@ func (s *splitter) run() {
 	flush(len(s.text))
 }
 
-var (
-	funcHead  = regexp.MustCompile(`^func (?:\((?:\w+ )?\*?(\w+)[^)]*\) )?(\w+)`)
-	otherHead = regexp.MustCompile(`^(type|const|var) (\w+(?:, \w+)*)`)
-	groupLine = regexp.MustCompile(`(?m)^\t(\w+(?:, \w+)*)`)
-)
+// funcNames returns the name of the function whose text begins at text, and of
+// the type of its receiver.
+func funcNames(text string) (recv, name string) {
+	text = strings.TrimPrefix(text, "func ")
+	if strings.HasPrefix(text, "(") {
+		inside, rest, _ := strings.Cut(text[1:], ") ")
+		inside = inside[strings.LastIndexByte(inside, ' ')+1:]
+		recv, text = ident(strings.TrimPrefix(inside, "*")), rest
+	}
+	return recv, ident(text)
+}
+
+// ident returns the identifier at the front of text.
+func ident(text string) string {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// identList appends the identifiers of a list like "a, b = 1, 2".
+func identList(names []string, text string) []string {
+	for {
+		name := ident(text)
+		if name == "" {
+			return names
+		}
+		names = append(names, name)
+		rest, ok := strings.CutPrefix(text[len(name):], ", ")
+		if !ok {
+			return names
+		}
+		text = rest
+	}
+}
+
+// specNames returns the names that a const, type or var declaration declares.
+func specNames(text string) (names []string) {
+	_, text, _ = strings.Cut(text, " ")
+	if !strings.HasPrefix(text, "(") {
+		return identList(nil, text)
+	}
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, "\t"); ok {
+			names = identList(names, rest)
+		}
+	}
+	return names
+}
 
 // declare records the names of one declaration.
 func (s *splitter) declare(text string, line int) {
@@ -150,22 +196,15 @@ func (s *splitter) declare(text string, line int) {
 	if s.u.lib && strings.HasPrefix(text, "type Thread ") {
 		text = threadType
 	}
-	if m := funcHead.FindStringSubmatch(text); m != nil {
-		if marks.intrinsic || s.u.path != dslPath || marks.dispatch {
-			text = signature(text)
-		}
-		s.add([]string{m[2]}, m[1], text, line, marks)
+	if !strings.HasPrefix(text, "func ") {
+		s.add(specNames(text), "", text, line, marks)
 		return
 	}
-	var names []string
-	if m := otherHead.FindStringSubmatch(text); m != nil {
-		names = strings.Split(m[2], ", ")
-	} else {
-		for _, m := range groupLine.FindAllStringSubmatch(text, -1) {
-			names = append(names, strings.Split(m[1], ", ")...)
-		}
+	if marks.intrinsic || s.u.path != dslPath || marks.dispatch {
+		text = signature(text)
 	}
-	s.add(names, "", text, line, marks)
+	recv, name := funcNames(text)
+	s.add([]string{name}, recv, text, line, marks)
 }
 
 // add records a text under its names. The names of a group share one parse but

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/diag"
@@ -190,8 +189,6 @@ func (b *build) mathHint(s selRef, path string) {
 	b.reportFix(s.sel.Pos(), diag.Import, "use "+use, "%s cannot be used in a kernel: use %s", full, use)
 }
 
-var version = regexp.MustCompile(`^v\d+$`)
-
 // findImport returns the import of f that name refers to, and its unit if
 // kernels can use it.
 func (b *build) findImport(f *file, name string) (*importSpec, *unit, error) {
@@ -216,7 +213,7 @@ func (b *build) findImport(f *file, name string) (*importSpec, *unit, error) {
 // guessName returns the name that a package with this path usually has.
 func guessName(p string) string {
 	base := path.Base(p)
-	if version.MatchString(base) {
+	if rest, ok := strings.CutPrefix(base, "v"); ok && rest != "" && strings.Trim(rest, "0123456789") == "" {
 		base = path.Base(path.Dir(p))
 	}
 	base, _, _ = strings.Cut(base, ".v")
