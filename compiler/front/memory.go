@@ -226,5 +226,27 @@ func (f *funcLower) storeInstr(s *ssa.Store) {
 		f.report(diag.Unsupported, "value cannot be changed here")
 		return
 	}
+	if hasPointers(s.Val.Type()) && f.keeps(s) {
+		f.report(diag.Escape, "pointer to a variable is kept longer than the variable lives")
+		return
+	}
 	f.store(addr, v, s.Val.Type())
+}
+
+// keeps reports whether a store puts a pointer to a variable where it outlives
+// the variable: in memory of the caller, or in a variable that is not made anew
+// whenever the first one is.
+func (f *funcLower) keeps(s *ssa.Store) bool {
+	targets := targetsOf(s.Addr)
+	for _, a := range roots(s.Val) {
+		if len(targets) == 0 {
+			return true
+		}
+		for _, d := range targets {
+			if remade(a.Block(), d.Block()) {
+				return true
+			}
+		}
+	}
+	return false
 }

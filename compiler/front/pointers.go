@@ -283,3 +283,37 @@ func (v val) spaceAt(path []int) (ir.Space, bool) {
 
 // escapes reports whether x points to a variable of the function itself.
 func escapes(x ssa.Value) bool { return len(roots(x)) > 0 }
+
+// targetsOf returns the variables of the function that a store to addr changes,
+// none if it may change memory of another function.
+func targetsOf(addr ssa.Value) []*ssa.Alloc {
+	switch x := addr.(type) {
+	case *ssa.Alloc:
+		return []*ssa.Alloc{x}
+	case *ssa.FieldAddr:
+		return targetsOf(x.X)
+	case *ssa.IndexAddr:
+		return targetsOf(x.X)
+	}
+	return nil
+}
+
+// remade reports whether control can come back to block a without passing d,
+// so that a variable made in a is made again while one made in d lives on.
+func remade(a, d *ssa.BasicBlock) bool {
+	seen := map[*ssa.BasicBlock]bool{d: true}
+	work := append([]*ssa.BasicBlock(nil), a.Succs...)
+	for len(work) > 0 {
+		b := work[len(work)-1]
+		work = work[:len(work)-1]
+		if seen[b] {
+			continue
+		}
+		if b == a {
+			return true
+		}
+		seen[b] = true
+		work = append(work, b.Succs...)
+	}
+	return false
+}

@@ -35,3 +35,41 @@ func Earlier(t dsl.Thread, x []int) {
 		p = &v
 	}
 }
+
+type keeper struct{ p *int }
+
+func (k *keeper) keep() {
+	x := 1
+	x++
+	k.p = &x // ERROR 4 "K0123: .*kept longer than the variable lives"
+}
+
+//kiln:kernel
+func Kept(t dsl.Thread, x []int) {
+	k := keeper{&x[0]}
+	k.keep()
+	x[0] = *k.p
+}
+
+//kiln:kernel
+func KeptInLoop(t dsl.Thread, x []int) {
+	zero := 0
+	k := keeper{&zero}
+	l := keeper{&zero}
+	for i := range x {
+		same := keeper{&zero}
+		v := i
+		v++
+		k.p = &v // ERROR 5 "K0123: .*kept longer"
+		if x[i] > 2 {
+			w := i
+			w++
+			same.p = &w
+		}
+		x[i] = *same.p + *k.p
+	}
+	u := 1
+	u++
+	l.p = &u
+	x[0] = *l.p
+}
