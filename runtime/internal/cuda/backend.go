@@ -186,7 +186,7 @@ func (l *library) attributes(dev uintptr, info *driver.Info) error {
 		{attrMaxGridDimX, &info.MaxGrid[0]}, {attrMaxGridDimX + 1, &info.MaxGrid[1]}, {attrMaxGridDimX + 2, &info.MaxGrid[2]},
 		{attrSharedPerBlock, &sharedDefault}, {attrSharedPerBlockOptin, &info.SharedPerBlock},
 		{attrWarpSize, &info.WarpSize}, {attrMultiprocessorCount, &info.Units},
-		{attrMaxThreadsPerSM, &info.ThreadsPerUnit}, {attrMaxRegistersPerSM, &info.RegistersPerSM},
+		{attrMaxThreadsPerSM, &info.ThreadsPerUnit}, {attrMaxRegistersPerSM, &info.RegistersPerUnit},
 		{attrClockRate, &info.ClockKHz}, {attrMemoryClockRate, &info.MemClockKHz}, {attrMemoryBusWidth, &info.MemBusBits},
 		{attrL2CacheSize, &info.L2}, {attrComputeMajor, &info.ComputeMajor}, {attrComputeMinor, &info.ComputeMinor},
 		{attrPCIDomain, &domain}, {attrPCIBus, &bus}, {attrPCIDevice, &slot}, {attrMemoryPools, &pools},
@@ -206,6 +206,6 @@ func (l *library) attributes(dev uintptr, info *driver.Info) error {
 	info.SharedPerBlock = max(info.SharedPerBlock, sharedDefault)
 	info.Arch = fmt.Sprintf("sm_%d%d", info.ComputeMajor, info.ComputeMinor)
 	info.PCI = fmt.Sprintf("%04x:%02x:%02x.0", domain, bus, slot)
-	info.StreamOrderedVM = pools != 0 && l.pools()
+	info.MemoryPool = pools != 0 && l.pools()
 	return nil
 }

@@ -57,7 +57,7 @@ func (b *Backend) Open(ordinal int) (driver.Device, error) {
 // openPool makes the pool keep what is freed: getting memory from the system
 // for every allocation costs a hundred times as much as reusing it.
 func (d *device) openPool() error {
-	if !d.info.StreamOrderedVM {
+	if !d.info.MemoryPool {
 		return nil
 	}
 	pool, threshold := new(uintptr), new(uint64)

@@ -2,30 +2,30 @@ package driver
 
 // Info is what a device is.
 type Info struct {
-	Name            string   // "cuda:0", "cpu"
-	Kind            string   // "cuda", "cpu"
-	Vendor          string   // "NVIDIA"
-	Model           string   // what the vendor calls it: "NVIDIA H200"
-	Arch            string   // "sm_90", "amd64"
-	Driver          string   // driver version: "CUDA 12.8, driver 570.86.15"
-	Formats         []string // code it loads, preferred first: "cubin", "ptx", "kir"
-	WarpSize        int
-	MaxThreads      int    // threads in a block
-	MaxBlock        [3]int // threads in a block, in each dimension
-	MaxGrid         [3]int // blocks in a grid, in each dimension
-	SharedPerBlock  int    // bytes of shared memory a block can have, static and dynamic together
-	Units           int    // multiprocessors, or cores
-	ThreadsPerUnit  int    // threads that can be resident on one unit
-	RegistersPerSM  int    // 32-bit registers of one unit; 0 where that means nothing
-	ClockKHz        int    // 0 when unknown
-	MemClockKHz     int    // 0 when unknown
-	MemBusBits      int    // 0 when unknown
-	L2              int    // bytes of last-level cache; 0 when unknown
-	MemTotal        int64  // bytes
-	ComputeMajor    int    // CUDA compute capability; 0 elsewhere
-	ComputeMinor    int
-	PCI             string // "0000:1b:00.0", "" when there is none
-	StreamOrderedVM bool   // memory comes from a stream-ordered pool of the vendor
+	Name             string   // "cuda:0", "cpu"
+	Kind             string   // "cuda", "cpu"
+	Vendor           string   // "NVIDIA"
+	Model            string   // what the vendor calls it: "NVIDIA H200"
+	Arch             string   // "sm_90", "amd64"
+	Driver           string   // driver version: "CUDA 12.8, driver 570.86.15"
+	Formats          []string // code it loads, preferred first: "cubin", "ptx", "kir"
+	WarpSize         int
+	MaxThreads       int    // threads in a block
+	MaxBlock         [3]int // threads in a block, in each dimension
+	MaxGrid          [3]int // blocks in a grid, in each dimension
+	SharedPerBlock   int    // bytes of shared memory a block can have, static and dynamic together
+	Units            int    // multiprocessors, or cores
+	ThreadsPerUnit   int    // threads that can be resident on one unit
+	RegistersPerUnit int    // 32-bit registers of one unit; 0 where that means nothing
+	ClockKHz         int    // 0 when unknown
+	MemClockKHz      int    // 0 when unknown
+	MemBusBits       int    // 0 when unknown
+	L2               int    // bytes of last-level cache; 0 when unknown
+	MemTotal         int64  // bytes
+	ComputeMajor     int    // CUDA compute capability; 0 elsewhere
+	ComputeMinor     int
+	PCI              string // "0000:1b:00.0", "" when there is none
+	MemoryPool       bool   // memory comes from a stream-ordered pool of the vendor
 }
 
 // Report is what a backend found when it looked for devices.
