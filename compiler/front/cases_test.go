@@ -46,9 +46,10 @@ func registered(importPath string) (*Package, error) {
 // goldens lists the instances whose IR is kept; none for kernels that are not
 // generic.
 var goldens = map[string][]string{
-	"SwiGLU": {"float32", "float64", "dsl.F16"},
-	"Ints":   {"int32", "uint8"},
-	"Floats": {"float32"},
+	"SwiGLU":    {"float32", "float64", "dsl.F16"},
+	"Ints":      {"int32", "uint8"},
+	"Floats":    {"float32"},
+	"Functions": {"float32"},
 }
 
 // TestGolden compares the IR of every kernel of package cases with its golden

@@ -62,6 +62,24 @@ func intArgs[T dsl.Int | dsl.Uint](r *rand.Rand) []any {
 	return []any{make([]T, 100), ints[T](r, 100), r.IntN(80), uint8(r.IntN(90))}
 }
 
+// functionArgs are numbers of all magnitudes, with the special ones among them.
+func functionArgs[T float32 | float64](r *rand.Rand) []any {
+	const n = 128
+	x, y := make([]T, n), make([]T, n)
+	special := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 0.5, 1e-40, 1e30, -0x1p-149}
+	for i := range x {
+		x[i] = T(r.NormFloat64() * math.Exp2(r.NormFloat64()*8))
+		y[i] = T(r.NormFloat64() * 4)
+		if i < len(special)*len(special) {
+			x[i], y[i] = T(special[i%len(special)]), T(special[i/len(special)])
+		}
+		if i%2 == 1 && r.IntN(4) != 0 {
+			x[i] = T(r.Float64()*2 - 1)
+		}
+	}
+	return []any{make([]T, n*24), x, y}
+}
+
 var inOut = func(r *rand.Rand) []any { return []any{f32(r, 12), f32(r, 12)} }
 
 var runs = []run{
@@ -99,6 +117,8 @@ var runs = []run{
 	{name: "Floats/f64", kernel: cases.Floats[float64], grid: 1, block: 64, args: func(r *rand.Rand) []any {
 		return []any{make([]float64, 100), f64(r, 100), make([]int, 100)}
 	}},
+	{name: "Functions/f32", kernel: cases.Functions[float32], grid: 2, block: 64, args: functionArgs[float32]},
+	{name: "Functions/f64", kernel: cases.Functions[float64], grid: 2, block: 64, args: functionArgs[float64]},
 	{name: "Math", kernel: cases.Math, grid: 2, block: 32, args: func(r *rand.Rand) []any {
 		x := f64(r, 64)
 		x[0], x[1], x[2], x[3] = math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1)
