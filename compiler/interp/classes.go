@@ -27,6 +27,7 @@ type classes struct {
 	join     []bool  // by position: lanes that parted may meet here
 	parted   []bool  // by position: ends in a varying branch
 	diverges []bool  // by loop: lanes may leave in different iterations
+	label    []int   // for markJoins: all noWay between calls
 	changed  bool
 }
 
@@ -38,6 +39,7 @@ func classify(g *graph, rows bool) *classes {
 		join:     make([]bool, len(g.blocks)),
 		parted:   make([]bool, len(g.blocks)),
 		diverges: make([]bool, len(g.loops)),
+		label:    make([]int, len(g.blocks)),
 	}
 	for c.changed = true; c.changed; {
 		c.changed = false
@@ -222,13 +224,15 @@ func onlyWide(t *ir.Type, k class) class {
 // block where all of them meet again. Each block gets the label of the way by
 // which it is reached, or its own if there are several.
 func (c *classes) markJoins(at int) {
-	w := ways{g: c.g, branch: at, meet: -1, label: make([]int, len(c.g.blocks))}
+	w := ways{g: c.g, branch: at, meet: -1, label: c.label}
 	if m := c.g.pdom.Idom(c.g.blocks[at]); m != nil {
 		w.meet = c.g.at[m.ID]
 	}
+	first, last := w.region()
+	defer clear(c.label[first : last+1])
 	for again := true; again; {
 		again = false
-		for x := range w.label {
+		for x := first; x <= last; x++ {
 			got := w.incoming(x)
 			if got == noWay || got == w.label[x] {
 				continue
@@ -240,6 +244,23 @@ func (c *classes) markJoins(at int) {
 			again = again || c.g.inner[x] >= 0 // a back edge may carry it round
 		}
 	}
+}
+
+// region returns bounds of the positions that lanes may pass between the branch and
+// the block where they meet.
+func (w *ways) region() (first, last int) {
+	first, last = len(w.label), w.meet
+	for _, e := range w.g.blocks[w.branch].Term.Succs {
+		first = min(first, w.g.at[e.To.ID])
+	}
+	switch {
+	case w.meet < 0:
+		last = len(w.label) - 1
+	case w.meet <= w.branch: // at the header of a loop around the branch, by its back edges
+		first, last = w.meet, w.g.loops[w.g.inner[w.meet]].last
+	}
+	w.g.leaves(w.branch, w.meet, func(l int) { first = min(first, w.g.loops[l].first) })
+	return first, last
 }
 
 // ways labels blocks with the way by which lanes come to them from a branch.
