@@ -22,7 +22,8 @@ type funcLower struct {
 	at     token.Pos   // of the current instruction, or the last that had one
 	result *val
 	consts map[constKey]*ir.Value // of the current block
-	setNow *ssa.Store             // initialises the variable just allocated
+
+	pending map[*val]bool // parts of variables that hold a function and wait for it
 }
 
 type constKey struct {

@@ -55,11 +55,16 @@ func (f *funcLower) object(t types.Type, a *ssa.Alloc, path []int, clear bool) v
 	case *types.Pointer:
 		return f.pointerObject(u, a, path)
 	}
-	if len(path) > 0 {
-		f.report(diag.FuncValue, "%s is kept in a struct or array", typeName(t))
-	} else {
-		f.report(diag.FuncValue, "variable of type %s changes after a function literal captured it, or its address is taken", typeName(t))
+	if storedOnce(a, path) {
+		cell := &val{isNil: true}
+		f.pending[cell] = true
+		return val{cell: cell}
 	}
+	what := "variable"
+	if len(path) > 0 {
+		what = "part of a variable"
+	}
+	f.report(diag.FuncValue, "%s of type %s may hold different functions", what, typeName(t))
 	return badVal
 }
 
@@ -133,6 +138,9 @@ func (f *funcLower) loadParts(addr val, t types.Type) val {
 	if addr.bad {
 		return badVal
 	}
+	if addr.cell != nil {
+		return *addr.cell
+	}
 	if n, elem := components(t); n >= 0 {
 		out := val{parts: make([]val, n)}
 		for i := range out.parts {
@@ -200,6 +208,11 @@ func (f *funcLower) store(addr, v val, t types.Type) {
 		}
 		return
 	}
+	if f.pending[addr.cell] {
+		*addr.cell = v
+		delete(f.pending, addr.cell)
+		return
+	}
 	if v.isNil {
 		return // the zero value of a slice or pointer: reading it before it is set has no meaning
 	}
@@ -222,8 +235,8 @@ func (f *funcLower) storeInstr(s *ssa.Store) {
 		*addr.cell = v
 		return
 	}
-	if addr.cell != nil {
-		f.report(diag.Unsupported, "value cannot be changed here")
+	if addr.cell != nil && !f.pending[addr.cell] {
+		f.report(diag.FuncValue, "%s may hold different functions", typeName(s.Val.Type()))
 		return
 	}
 	if hasPointers(s.Val.Type()) && f.keeps(s) {

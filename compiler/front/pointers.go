@@ -110,7 +110,7 @@ func (r *rooter) walk(x ssa.Value) {
 	switch x := x.(type) {
 	case *ssa.Alloc:
 		if setOnce(x) { // held by value
-			eachStore(x, nil, map[ssa.Value]bool{}, func(v ssa.Value, _ []int) { r.walk(v) })
+			eachStore(x, nil, map[ssa.Value]bool{}, func(s *ssa.Store, _ []int) { r.walk(s.Val) })
 			return
 		}
 		r.out = append(r.out, x)
@@ -154,14 +154,14 @@ func (r *rooter) stored(addr ssa.Value) {
 	inner := rooter{seen: map[ssa.Value]bool{}}
 	inner.walk(addr)
 	for _, a := range inner.out {
-		eachStore(a, nil, map[ssa.Value]bool{}, func(v ssa.Value, _ []int) { r.walk(v) })
+		eachStore(a, nil, map[ssa.Value]bool{}, func(s *ssa.Store, _ []int) { r.walk(s.Val) })
 	}
 }
 
 // eachStore calls visit for every store to the component at path of the
 // variable at addr, or to something around or inside it, with the path of the
 // component within the stored value.
-func eachStore(addr ssa.Value, path []int, seen map[ssa.Value]bool, visit func(ssa.Value, []int)) {
+func eachStore(addr ssa.Value, path []int, seen map[ssa.Value]bool, visit func(*ssa.Store, []int)) {
 	if seen[addr] || addr.Referrers() == nil {
 		return
 	}
@@ -170,7 +170,7 @@ func eachStore(addr ssa.Value, path []int, seen map[ssa.Value]bool, visit func(s
 		switch r := r.(type) {
 		case *ssa.Store:
 			if r.Addr == addr {
-				visit(r.Val, path)
+				visit(r, path)
 			}
 		case *ssa.FieldAddr:
 			if len(path) == 0 {
@@ -179,7 +179,7 @@ func eachStore(addr ssa.Value, path []int, seen map[ssa.Value]bool, visit func(s
 				eachStore(r, path[1:], seen, visit)
 			}
 		case *ssa.IndexAddr:
-			if r.X == addr {
+			if r.X == addr && !otherElement(r, path) {
 				eachStore(r, path[min(1, len(path)):], seen, visit)
 			}
 		case *ssa.MakeClosure:
@@ -200,12 +200,34 @@ func eachStore(addr ssa.Value, path []int, seen map[ssa.Value]bool, visit func(s
 	}
 }
 
+// otherElement reports whether r is an element other than the one path begins
+// with.
+func otherElement(r *ssa.IndexAddr, path []int) bool {
+	if len(path) == 0 {
+		return false
+	}
+	i, ok := inRange(r.Index, 1<<62)
+	return ok && i != path[0]
+}
+
+// storedOnce reports whether the component at path of a is set exactly once,
+// where a is made.
+func storedOnce(a *ssa.Alloc, path []int) bool {
+	n := 0
+	eachStore(a, path, map[ssa.Value]bool{}, func(s *ssa.Store, _ []int) {
+		if n++; s.Block() != a.Block() {
+			n++
+		}
+	})
+	return n == 1
+}
+
 // spaceAt predicts the memory that the pointer at path of variable a will point
 // to, from what is stored there. A wrong guess is reported by the store.
 func (f *funcLower) spaceAt(a *ssa.Alloc, path []int) ir.Space {
 	space, found := ir.Global, false
-	eachStore(a, path, map[ssa.Value]bool{}, func(v ssa.Value, path []int) {
-		if s, ok := f.spaceOf(v, path, map[ssa.Value]bool{}); ok && !found {
+	eachStore(a, path, map[ssa.Value]bool{}, func(st *ssa.Store, path []int) {
+		if s, ok := f.spaceOf(st.Val, path, map[ssa.Value]bool{}); ok && !found {
 			space, found = s, true
 		}
 	})
@@ -257,9 +279,9 @@ func (f *funcLower) spaceLoaded(addr ssa.Value, path []int, seen map[ssa.Value]b
 	if v, known := f.env[addr]; known && v.cell != nil {
 		return v.cell.spaceAt(path)
 	}
-	eachStore(addr, path, map[ssa.Value]bool{}, func(v ssa.Value, path []int) {
+	eachStore(addr, path, map[ssa.Value]bool{}, func(s *ssa.Store, path []int) {
 		if !ok {
-			space, ok = f.spaceOf(v, path, seen)
+			space, ok = f.spaceOf(s.Val, path, seen)
 		}
 	})
 	return space, ok

@@ -43,7 +43,18 @@ func Closures(t dsl.Thread, out, in []float32) {
 	var late func(float32) float32
 	late = f
 	out[7] = late(2)
+	o := ops{one: f, two: max32}
+	p := o
+	fs := [2]func(float32) float32{f, p.one}
+	out[8] = o.both(1, 2) + p.two(3, 4) + fs[1](5)
 }
+
+type ops struct {
+	one func(float32) float32
+	two func(a, b float32) float32
+}
+
+func (o *ops) both(a, b float32) float32 { return o.two(o.one(a), b) }
 
 func apply[T any](f func(T) T, x T) T { return f(f(x)) }
 

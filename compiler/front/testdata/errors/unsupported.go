@@ -8,9 +8,3 @@ func K(t dsl.Thread, x []float32) {
 	z := (*[4]float32)(x) // ERROR 7 "K0131: conversion of a slice to an array"
 	x[0] = y[1] + z[2]
 }
-
-//kiln:kernel
-func Kept(t dsl.Thread, x []float32) {
-	ops := struct{ f func(float32) float32 }{dsl.Round[float32]} // ERROR 42 "K0124: func\(float32\) float32 is kept in a struct or array"
-	x[1] = ops.f(2)
-}
