@@ -15,7 +15,7 @@ export CGO_ENABLED=0 GOOS=linux GOARCH=amd64
 
 go build -trimpath -ldflags='-s -w' -o "$out/" ./bench/gpubench ./examples/edges ./examples/swiglu ./cmd/kiln
 # Packages whose tests do more where there is a GPU.
-for pkg in runtime runtime/internal/cuda jit tests/conformance tests/irconf compiler/ptx; do
+for pkg in runtime runtime/internal/cuda jit tests/conformance tests/irconf tests/e2e; do
 	[ -n "$(find "$pkg" -maxdepth 1 -name '*_test.go' -print -quit 2>/dev/null)" ] || continue
 	go test -c -trimpath -ldflags='-s -w' -o "$out/${pkg//\//+}.test" "./$pkg"
 done

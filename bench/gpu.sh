@@ -42,7 +42,7 @@ step_tests() {
 		[ -e "$test" ] || { echo "no test binaries"; return; }
 		pkg="$(basename "$test" .test)"
 		pkg="${pkg//+//}"
-		if (cd "$root/$pkg" && limited 200 "$test" -test.v -test.timeout 190s >"$out/${pkg//\//+}.log" 2>&1); then
+		if (cd "$root/$pkg" && KILN_BIN="$bin" KILN_DEVICE=cuda limited 200 "$test" -test.v -test.timeout 190s >"$out/${pkg//\//+}.log" 2>&1); then
 			echo "ok      $pkg: $(grep -c -- '--- PASS' "$out/${pkg//\//+}.log") passed, $(grep -c -- '--- SKIP' "$out/${pkg//\//+}.log") skipped"
 		else
 			fail "$pkg"
