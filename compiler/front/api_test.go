@@ -293,3 +293,39 @@ func TestUnitCacheIsBounded(t *testing.T) {
 	defer unitCache.Unlock()
 	require.LessOrEqual(t, len(unitCache.m), maxUnits)
 }
+
+func TestCheckChoosesInstances(t *testing.T) {
+	const text = head + `
+type narrow interface {
+	dsl.Number
+	~int | ~float32 | ~string
+}
+
+type either interface{ dsl.Int | narrow }
+
+//kiln:kernel
+func A[T narrow](t dsl.Thread, x []T) { x[0]++ }
+
+//kiln:kernel
+func B[S ~[]T, T dsl.Real](t dsl.Thread, x S, y T) { x[0] = y }
+
+//kiln:kernel
+func C[K comparable, E either, F float32](t dsl.Thread, x []K, y []E, z []F) {
+	if x[0] == x[1] {
+		y[0]++
+	}
+}
+`
+	got := map[string]bool{}
+	list := Check(&Package{Path: "k", Files: []File{{"k.go", []byte(text)}}}, nil, func(m *ir.Module) diag.List {
+		got[m.Name] = true
+		return nil
+	})
+	require.Empty(t, list)
+	for _, name := range []string{
+		"k.A[int]", "k.A[float32]", "k.B[[]float32,float32]", "k.B[[]float64,float64]", "k.C[float32,int,float32]", "k.C[int32,int8,float32]",
+	} {
+		require.Contains(t, got, name)
+	}
+	require.NotContains(t, got, "k.A[string]")
+}

@@ -239,10 +239,35 @@ func representatives(fn *types.Signature) [][]string {
 	var out [][]string
 	for i := range min(n, maxInstances) {
 		args := make([]string, len(sets))
+		byParam := map[string]string{}
 		for j, set := range sets {
 			args[j] = types.TypeString(types.Unalias(set[i%len(set)]), byName)
+			byParam[fn.TypeParams().At(j).Obj().Name()] = args[j]
+		}
+		for j := range args {
+			args[j] = substitute(args[j], byParam)
 		}
 		out = append(out, args)
 	}
 	return out
+}
+
+// substitute replaces type parameters in the text of a type, as in ~[]T.
+func substitute(text string, byParam map[string]string) string {
+	var b strings.Builder
+	for text != "" {
+		name := ident(text)
+		if name == "" {
+			b.WriteByte(text[0])
+			text = text[1:]
+			continue
+		}
+		if to, ok := byParam[name]; ok && to != name {
+			b.WriteString(to)
+		} else {
+			b.WriteString(name)
+		}
+		text = text[len(name):]
+	}
+	return b.String()
 }
