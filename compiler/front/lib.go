@@ -207,20 +207,35 @@ func (s *splitter) declare(text string, line int) {
 	s.add([]string{name}, recv, text, line, marks)
 }
 
-// add records a text under its names. The names of a group share one parse but
-// are declarations of their own.
+// lazyText is the text of a declaration that is parsed when needed. The names
+// of a group share one.
+type lazyText struct {
+	once      sync.Once
+	file, pkg string
+	text      string
+	line      int
+	tree      *ast.File
+	tok       *token.File
+}
+
+func (t *lazyText) parse() {
+	t.tree, t.tok = parseDecl(t.file, t.pkg, t.text, t.line)
+}
+
+// add records a text under its names.
 func (s *splitter) add(names []string, recv, text string, line int, marks marks) {
-	parsed := sync.OnceValues(func() (*ast.File, *token.File) { return parseDecl(s.f.name, s.u.name, text, line) })
+	lazy := &lazyText{file: s.f.name, pkg: s.u.name, text: text, line: line}
 	for _, name := range names {
 		s.ord++
-		d := &decl{file: s.f, ord: s.ord, name: name, recv: recv, marks: marks}
-		d.parse = sync.OnceFunc(func() {
-			tree, tok := parsed()
-			d.tok = tok
-			d.extract(tree)
-		})
-		s.u.add(d)
+		s.u.add(&decl{file: s.f, ord: s.ord, name: name, recv: recv, marks: marks, lazy: lazy})
 	}
+}
+
+// parseLazy parses the text of d; it runs once.
+func (d *decl) parseLazy() {
+	d.lazy.once.Do(d.lazy.parse)
+	d.tok = d.lazy.tok
+	d.extract(d.lazy.tree)
 }
 
 // extract takes the part of the parsed text that declares d.

@@ -89,7 +89,7 @@ func (b *build) name(d *decl, id *ast.Ident, work []*decl) []*decl {
 			b.dotImport(d, id)
 		}
 		return work
-	case t.parse == nil && t.isVar:
+	case t.lazy == nil && t.isVar:
 		b.quiet[id.Pos()] = true
 		b.report(id.Pos(), diag.Global, "", "package variable %s in a kernel", id.Name)
 		return work
@@ -125,7 +125,7 @@ func (b *build) selected(d *decl, s selRef, work []*decl) []*decl {
 	}
 	t := u.decls[s.sel.Sel.Name]
 	switch {
-	case t != nil && t.parse == nil && t.isVar:
+	case t != nil && t.lazy == nil && t.isVar:
 		b.silence(s)
 		b.report(s.sel.Pos(), diag.Global, "", "package variable %s.%s in a kernel", name, s.sel.Sel.Name)
 		return work

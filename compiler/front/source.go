@@ -56,7 +56,8 @@ type decl struct {
 	next  *decl  // another declaration of the same name: a mistake of the user
 	marks marks
 
-	parse func() // for libraries: fills the fields below, once
+	lazy  *lazyText // for libraries: what the fields below are made from, once
+	once  sync.Once
 	node  ast.Decl
 	tok   *token.File // of a declaration parsed alone
 	refs  *refs
@@ -83,8 +84,8 @@ func (m *marks) add(line string) {
 
 // load makes d.node and d.refs available.
 func (d *decl) load() {
-	if d.parse != nil {
-		d.parse()
+	if d.lazy != nil {
+		d.once.Do(d.parseLazy)
 	}
 }
 
