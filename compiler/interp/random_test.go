@@ -113,7 +113,6 @@ type gen struct {
 	extra []*ir.Value // other values that dominate the current block
 	loops []loopCtx
 	in    *ir.Value // input slice
-	n     *ir.Value
 	local *ir.Value
 	slots *ir.Value // output of this thread
 	left  int
