@@ -1,4 +1,3 @@
-// Package geom is a kernel package that other kernel packages use.
 package geom
 
 import (
