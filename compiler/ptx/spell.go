@@ -93,11 +93,11 @@ type key struct {
 	sub int
 }
 
-// choice is a row for one kind, ready to be written.
+// choice is a row for one kind.
 type choice struct {
 	row      *row
-	patterns []pattern
-	narrow   ir.Kind // kind to bring the result to, KVoid for none
+	patterns func() []pattern // parsed at first use: a kernel needs a few of a thousand
+	narrow   ir.Kind          // kind to bring the result to, KVoid for none
 }
 
 var table = sync.OnceValue(func() map[key][]choice {
@@ -109,10 +109,12 @@ var table = sync.OnceValue(func() map[key][]choice {
 			if !r.on.has(k) {
 				continue
 			}
-			c := choice{row: r}
-			if r.asm != alias {
-				c.patterns = parseTemplate(spell(r.asm, k))
-			}
+			c := choice{row: r, patterns: sync.OnceValue(func() []pattern {
+				if r.asm == alias {
+					return nil
+				}
+				return parseTemplate(spell(r.asm, k))
+			})}
 			if r.narrow && small.has(k) {
 				c.narrow = k
 			}

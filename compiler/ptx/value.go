@@ -60,8 +60,9 @@ func (e *emitter) expand(v *ir.Value, c *choice, b uint64) {
 	if v.Type != ir.Void {
 		x.result = e.newReg(classOf(kindOf(v.Type)))
 	}
-	for i := range c.patterns {
-		x.instruction(&c.patterns[i])
+	patterns := c.patterns()
+	for i := range patterns {
+		x.instruction(&patterns[i])
 	}
 	r := x.result
 	if c.narrow != ir.KVoid {
