@@ -273,7 +273,7 @@ func (p *typeParser) parsePtr() (*Type, error) {
 }
 
 // maxObject bounds one array so that a damaged text cannot overflow sizes.
-const maxObject = 1 << 31
+const maxObject = 1<<31 - 1
 
 func (p *typeParser) parseArray() (*Type, error) {
 	num, rest, ok := strings.Cut(p.s, "]")
