@@ -4,6 +4,7 @@
 #
 #     bench/build.sh folder
 #
+# The folder, or a .tar.gz of its content for a slow road, is what gpu.sh wants.
 # A test binary is named after its package, with + for /, so that gpu.sh can run
 # it in the package's folder, where its test data is.
 set -euo pipefail

@@ -4,7 +4,7 @@
 #     bench/build.sh bin                   # where Go is
 #     KILN_BIN=bin bench/gpu.sh            # where the GPU is
 #
-# KILN_BIN  folder of binaries that build.sh wrote
+# KILN_BIN  folder of binaries that build.sh wrote, or a .tar.gz of its content
 # OUT       folder for results (default: ./gpu-results)
 # PYTHON    interpreter for the peers (default: python3)
 # STEPS     of: device tests edges gpubench peers (default: all of them)
@@ -13,14 +13,18 @@
 # is reported and the others go on; one table comes last.
 set -uo pipefail
 bin="${KILN_BIN:?set KILN_BIN to the folder that bench/build.sh wrote}"
+scratch="$(mktemp -d)" || exit 2
+trap 'rm -rf "$scratch"' EXIT
+if [ -f "$bin" ]; then
+	mkdir "$scratch/bin" && tar -xzf "$bin" -C "$scratch/bin" || exit 2
+	bin="$scratch/bin"
+fi
 bin="$(cd "$bin" && pwd)" || exit 2
 out="${OUT:-gpu-results}"
 mkdir -p "$out" && out="$(cd "$out" && pwd)" || exit 2
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 root="$PWD"
 chmod +x "$bin"/* 2>/dev/null
-scratch="$(mktemp -d)" || exit 2
-trap 'rm -rf "$scratch"' EXIT
 export KILN_CACHE_DIR="$scratch/cache"
 
 status=0

@@ -12,23 +12,32 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
+// saxpyArgs is the argument block of the saxpy kernel.
+type saxpyArgs struct {
+	y  uint64
+	ny int64
+	x  uint64
+	nx int64
+	a  float32
+}
+
 // bareLaunch calls cuLaunchKernel with nothing around it: the least that a
 // launch from Go can cost. What C reads and writes lives in this object. Being
 // reachable from [bare] it is on the heap, where it does not move; a variable of
 // the goroutine's stack may.
 type bareLaunch struct {
-	call    uintptr // cuLaunchKernel
-	args    [11]uintptr
-	params  [5]uintptr // addresses of the values below
-	y, x    uint64
-	ny, nx  int64
-	a       float32
-	device  int32
-	context uintptr
-	module  uintptr
-	fn      uintptr
-	ptx     []byte // text and name of the kernel, ending in zero as C has it
-	entry   []byte
+	call     uintptr        // cuLaunchKernel
+	args     [2][11]uintptr // with pointers to the arguments, with a block of them
+	pointers [5]uintptr
+	extra    [5]uintptr
+	block    saxpyArgs
+	size     uintptr // of the block
+	device   int32
+	context  uintptr
+	module   uintptr
+	fn       uintptr
+	ptx      []byte // text and name of the kernel, ending in zero as C has it
+	entry    []byte
 }
 
 var bare = new(bareLaunch)
@@ -40,7 +49,7 @@ func newBareLaunch(dev *runtime.Device) (*bareLaunch, error) {
 	if err != nil {
 		return nil, err
 	}
-	lib, err := dl.Open("libcuda.so.1", "libcuda.so", "nvcuda.dll")
+	lib, err := dl.Open(driverNames()...)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +61,7 @@ func newBareLaunch(dev *runtime.Device) (*bareLaunch, error) {
 	if err := b.primaryContext(lib, dev.Info().Name); err != nil {
 		return nil, err
 	}
-	if err := driverCall(lib, "cuModuleLoadData", addr(&b.module), addr(&b.ptx[0])); err != nil {
+	if err := driverCall(lib, "cuModuleLoadDataEx", addr(&b.module), addr(&b.ptx[0]), 0, 0, 0); err != nil {
 		return nil, err
 	}
 	if err := driverCall(lib, "cuModuleGetFunction", addr(&b.fn), b.module, addr(&b.entry[0])); err != nil {
@@ -60,6 +69,16 @@ func newBareLaunch(dev *runtime.Device) (*bareLaunch, error) {
 	}
 	b.call, err = lib.Sym("cuLaunchKernel")
 	return b, err
+}
+
+// driverNames are the names under which package runtime looks for the driver.
+func driverNames() []string {
+	for _, r := range runtime.Probe() {
+		if r.Kind == "cuda" {
+			return r.Looked
+		}
+	}
+	return nil
 }
 
 // compileFor runs our compiler for the device's architecture.
@@ -107,16 +126,31 @@ func driverCall(lib dl.Lib, name string, args ...uintptr) error {
 
 func addr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
-// arguments fixes what launches pass: y, len, x, len, a; one block of 256
-// threads on the default stream.
-func (b *bareLaunch) arguments(y, x uint64, n int64, a float32) {
-	b.y, b.ny, b.x, b.nx, b.a = y, n, x, n, a
-	b.params = [5]uintptr{addr(&b.y), addr(&b.ny), addr(&b.x), addr(&b.nx), addr(&b.a)}
-	b.args = [11]uintptr{b.fn, 1, 1, 1, 256, 1, 1, 0, 0, addr(&b.params[0]), 0}
+// The driver's markers in the list that describes an argument block.
+const (
+	paramBufferPointer = 1
+	paramBufferSize    = 2
+)
+
+// arguments fixes what launches pass; one block of 256 threads on the default
+// stream. The driver takes arguments in two forms.
+func (b *bareLaunch) arguments(block saxpyArgs) {
+	b.block, b.size = block, unsafe.Offsetof(block.a)+unsafe.Sizeof(block.a)
+	v := &b.block
+	b.pointers = [5]uintptr{addr(&v.y), addr(&v.ny), addr(&v.x), addr(&v.nx), addr(&v.a)}
+	b.extra = [5]uintptr{paramBufferPointer, addr(v), paramBufferSize, addr(&b.size), 0}
+	b.args[0] = [11]uintptr{b.fn, 1, 1, 1, 256, 1, 1, 0, 0, addr(&b.pointers[0]), 0}
+	b.args[1] = [11]uintptr{b.fn, 1, 1, 1, 256, 1, 1, 0, 0, 0, addr(&b.extra[0])}
 }
 
-func (b *bareLaunch) launch() error {
-	if code := int32(dl.Call(b.call, b.args[:])); code != 0 {
+// launchPointers hands over an array of pointers to the arguments.
+func (b *bareLaunch) launchPointers() error { return b.launch(0) }
+
+// launchBlock hands over the arguments packed in one block.
+func (b *bareLaunch) launchBlock() error { return b.launch(1) }
+
+func (b *bareLaunch) launch(form int) error {
+	if code := int32(dl.Call(b.call, b.args[form][:])); code != 0 {
 		return fmt.Errorf("cuLaunchKernel: CUDA error %d", code)
 	}
 	return nil
