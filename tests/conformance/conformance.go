@@ -44,7 +44,7 @@ func Check(dev *runtime.Device, c Case) error {
 		return fmt.Errorf("on %s: %w", dev.Name(), err)
 	}
 	for i := range want {
-		if err := compare(want[i], got[i]); err != nil {
+		if err := Compare(want[i], got[i]); err != nil {
 			return fmt.Errorf("argument %d: %w", i+1, err)
 		}
 	}
@@ -178,9 +178,9 @@ func asBytes[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
 }
 
-// compare compares two slices bit by bit, except that any NaN equals any other:
+// Compare compares two slices bit by bit, except that any NaN equals any other:
 // Go does not define which one an operation returns.
-func compare(want, got any) error {
+func Compare(want, got any) error {
 	w, g := reflect.ValueOf(want), reflect.ValueOf(got)
 	if w.Kind() != reflect.Slice {
 		return nil

@@ -1,0 +1,51 @@
+// Command kilnfuzz generates kernels and builds a program that runs each as
+// plain Go and on a device, and compares.
+//
+//	go run ./tests/fuzz/cmd/kilnfuzz -n 2000 -seed 1 -o kilnfuzz
+//	./kilnfuzz -device cuda:0
+//
+// It is run in the tree of this module. With -print it writes the source of one
+// kernel instead, with -dir it keeps the generated module.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/gokiln/kiln/tests/fuzz"
+	"github.com/gokiln/kiln/tests/fuzz/gen"
+)
+
+func main() {
+	n := flag.Int("n", 1000, "number of kernels")
+	seed := flag.Uint64("seed", 1, "seed of the first kernel")
+	out := flag.String("o", "kilnfuzz", "program to write")
+	dir := flag.String("dir", "", "empty directory for the generated module, which is kept; a temporary one if empty")
+	show := flag.Bool("print", false, "print the kernel of -seed and build nothing")
+	flag.Parse()
+	if *show {
+		fmt.Print(gen.New(*seed).Source)
+		return
+	}
+	if err := build(*seed, *n, *dir, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "kilnfuzz:", err)
+		os.Exit(1)
+	}
+}
+
+func build(seed uint64, n int, dir, out string) error {
+	root, err := fuzz.Root()
+	if err != nil {
+		return err
+	}
+	if dir == "" {
+		temp, err := os.MkdirTemp("", "kilnfuzz")
+		if err != nil {
+			return fmt.Errorf("directory for the generated module: %w", err)
+		}
+		defer os.RemoveAll(temp)
+		dir = temp
+	}
+	return fuzz.Batch{Kernels: fuzz.Generate(seed, n), Root: root}.Build(dir, out)
+}

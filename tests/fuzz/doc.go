@@ -1,0 +1,14 @@
+// Package fuzz compares the compiler with Go on generated kernels.
+//
+// Package gen draws kernels from seeds. A [Batch] puts many of them into a
+// temporary module, and builds one program, which runs every kernel as plain Go
+// and on a device and compares the bytes (package harness). The program stands
+// alone: build it where Go is, run it where the GPU is.
+//
+//	go run ./tests/fuzz/cmd/kilnfuzz -n 2000 -seed 1 -o kilnfuzz
+//	./kilnfuzz -device cuda:0
+//
+// The test of this package does a short run. A kernel that once failed is kept
+// as source in testdata, made smaller, and is part of every short run: seeds
+// mean other kernels whenever the generator changes.
+package fuzz

@@ -1,0 +1,72 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Support returns the functions that generated code calls: conversions that
+// stay in range, and bits of floats with one NaN only.
+func Support() string {
+	var b strings.Builder
+	b.WriteString(supportText)
+	for _, t := range ints {
+		lo, hi := "x > -1", "x < 18446744073709551616"
+		switch {
+		case t.signed && t.bits == 64:
+			lo, hi = "x >= -9223372036854775808", "x < 9223372036854775808"
+		case t.signed && t.bits == 32:
+			lo, hi = "x >= -2147483648", "x < 2147483648"
+		case t.signed:
+			lo, hi = fmt.Sprintf("x > %d", -1<<(t.bits-1)-1), fmt.Sprintf("x < %d", 1<<(t.bits-1))
+		case t.bits < 64:
+			hi = fmt.Sprintf("x < %d", uint64(1)<<t.bits)
+		}
+		fmt.Fprintf(&b, `
+func to%s[F float32 | float64](x F) %s {
+	if %s && %s {
+		return %s(x)
+	}
+	return %d
+}
+`, strings.ToUpper(t.name[:1])+t.name[1:], t, lo, hi, t, t.bits+len(t.name))
+	}
+	return b.String()
+}
+
+const supportText = `
+func b2u(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func bits32(x float32) uint32 {
+	if x != x {
+		return 0x7fc00000
+	}
+	return math.Float32bits(x)
+}
+
+func bits64(x float64) uint64 {
+	if x != x {
+		return 0x7ff8000000000000
+	}
+	return math.Float64bits(x)
+}
+
+func copysign32(x, s float32) float32 {
+	if s != s {
+		return x
+	}
+	return dsl.Copysign(x, s)
+}
+
+func copysign64(x, s float64) float64 {
+	if s != s {
+		return -x
+	}
+	return dsl.Copysign(x, s)
+}
+`

@@ -1,0 +1,259 @@
+package harness
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tests/conformance"
+)
+
+// Kernel is a kernel to run.
+type Kernel struct {
+	Seed            uint64
+	Name            string
+	Func            any
+	Blocks, Threads dsl.Dim3
+	Lens            []int // of each parameter after the Thread, 0 for a scalar
+}
+
+// options come from the command line.
+type options struct {
+	device  string
+	only    string
+	from    int
+	count   int
+	workers int
+	passes  string
+	limit   time.Duration
+	verbose bool
+}
+
+// Main runs the kernels as the flags say and ends the process: status 0 if all
+// agree, 1 if one does not, 2 if nothing could be run.
+func Main(kernels []Kernel) {
+	var o options
+	device := os.Getenv("KILN_FUZZ_DEVICE")
+	if device == "" {
+		device = "cpu"
+	}
+	flag.StringVar(&o.device, "device", device, "device to run on, as runtime.Open takes it; also KILN_FUZZ_DEVICE")
+	flag.StringVar(&o.only, "only", "", "seeds to run, with commas between; all if empty")
+	flag.IntVar(&o.from, "from", 0, "number of kernels to pass over")
+	flag.IntVar(&o.count, "count", len(kernels), "number of kernels to run")
+	flag.IntVar(&o.workers, "j", 2, "kernels at a time")
+	flag.StringVar(&o.passes, "passes", "none", "run in the interpreter with passes turned off too: none; one (another pass for each kernel); each (all in turn)")
+	flag.DurationVar(&o.limit, "for", 0, "time after which no more kernels are started; no limit if 0")
+	flag.BoolVar(&o.verbose, "v", false, "print the name of each kernel")
+	flag.Parse()
+	os.Setenv("KILN_JIT", "off") // read at the first launch: thousands of kernels have no place in a cache
+	failed, err := run(kernels, o, os.Stdout)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "kilnfuzz:", err)
+		os.Exit(2)
+	case failed:
+		os.Exit(1)
+	}
+}
+
+// run reports each failure in a line and a summary in the last.
+func run(kernels []Kernel, o options, w io.Writer) (failed bool, err error) {
+	kernels, err = choose(kernels, o)
+	if err != nil {
+		return false, err
+	}
+	if o.passes != "none" && o.passes != "one" && o.passes != "each" {
+		return false, fmt.Errorf("-passes %s: want none, one or each", o.passes)
+	}
+	dev, err := runtime.Open(o.device)
+	if err != nil {
+		return false, err
+	}
+	defer dev.Close()
+	s := &session{options: o, dev: dev, w: w, start: time.Now()}
+	s.all(kernels)
+	fmt.Fprintf(w, "%d kernels on %s (%s), %d failed, %v\n", s.ran.Load(), dev.Name(), dev.Info().Name, s.failed.Load(), time.Since(s.start).Round(time.Millisecond))
+	return s.failed.Load() > 0, nil
+}
+
+func choose(kernels []Kernel, o options) ([]Kernel, error) {
+	if o.only == "" {
+		kernels = kernels[min(max(o.from, 0), len(kernels)):]
+		return kernels[:min(max(o.count, 0), len(kernels))], nil
+	}
+	var list []Kernel
+	for _, text := range strings.Split(o.only, ",") {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("-only %s: want seeds with commas between: %w", o.only, err)
+		}
+		n := len(list)
+		for _, k := range kernels {
+			if k.Seed == seed {
+				list = append(list, k)
+			}
+		}
+		if len(list) == n {
+			return nil, fmt.Errorf("-only %s: the program has no kernel of seed %d; generate one with -seed %d -n 1", o.only, seed, seed)
+		}
+	}
+	return list, nil
+}
+
+// session is one run over many kernels.
+type session struct {
+	options
+	dev    *runtime.Device
+	start  time.Time
+	ran    atomic.Int64
+	failed atomic.Int64
+	row    atomic.Int64 // failures one after the other
+	mu     sync.Mutex
+	w      io.Writer
+}
+
+// all runs the kernels on several goroutines. After many failures without a
+// success it stops: a fault of one kernel can leave a GPU unusable for the rest.
+func (s *session) all(kernels []Kernel) {
+	next := make(chan Kernel)
+	var wg sync.WaitGroup
+	for range max(s.workers, 1) {
+		wg.Go(func() {
+			for k := range next {
+				s.one(k)
+			}
+		})
+	}
+	for _, k := range kernels {
+		if s.limit > 0 && time.Since(s.start) > s.limit {
+			break
+		}
+		if s.row.Load() >= 20 {
+			s.print("20 failures in a row: stopped")
+			break
+		}
+		next <- k
+	}
+	close(next)
+	wg.Wait()
+}
+
+func (s *session) print(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.w, format+"\n", args...)
+}
+
+func (s *session) one(k Kernel) {
+	if s.verbose {
+		s.print("run  seed=%d kernel=%s", k.Seed, k.Name)
+	}
+	err := s.check(k)
+	s.ran.Add(1)
+	if err == nil {
+		s.row.Store(0)
+		return
+	}
+	s.failed.Add(1)
+	s.row.Add(1)
+	s.print("FAIL seed=%d kernel=%s: %v", k.Seed, k.Name, err)
+}
+
+func (s *session) check(k Kernel) error {
+	c := conformance.Case{Name: k.Name, Kernel: k.Func, Grid: k.Blocks, Threads: k.Threads, Args: inputs(k)}
+	if err := conformance.Check(s.dev, c); err != nil {
+		return err
+	}
+	if s.passes == "none" {
+		return nil
+	}
+	prog, err := translate(k)
+	if err != nil {
+		return err
+	}
+	want, err := prog.run(nil, c)
+	if err != nil {
+		return fmt.Errorf("in the interpreter: %w", err)
+	}
+	names := optional
+	if s.passes == "one" {
+		names = optional[k.Seed%uint64(len(optional)):][:1]
+	}
+	var errs []error
+	for _, name := range names {
+		got, err := prog.run([]string{name}, c)
+		if err == nil {
+			err = want.compare(got)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("without pass %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inputs draws the arguments of a kernel from its seed.
+func inputs(k Kernel) []any {
+	r := rand.New(rand.NewPCG(k.Seed, 0x64617461))
+	fn := reflect.TypeOf(k.Func)
+	args := make([]any, len(k.Lens))
+	for i, n := range k.Lens {
+		t := fn.In(i + 1)
+		if t.Kind() != reflect.Slice {
+			v := reflect.New(t).Elem()
+			draw(r, v)
+			args[i] = v.Interface()
+			continue
+		}
+		s := reflect.MakeSlice(t, n, n)
+		for j := range n {
+			draw(r, s.Index(j))
+		}
+		args[i] = s.Interface()
+	}
+	return args
+}
+
+var specialFloats = []float64{
+	0, math.Copysign(0, -1), 1, -1, 0.5, 2.5, -3.5, math.Inf(1), math.Inf(-1), math.NaN(), math.SmallestNonzeroFloat32, -1e-310,
+	math.MaxFloat32, -math.MaxFloat64, 8388607.5, 4503599627370495.5, 2147483648, -9223372036854775808, 255.75, 65520,
+}
+
+// draw sets v to a value of any magnitude, often one at an edge.
+func draw(r *rand.Rand, v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.Bool:
+		v.SetBool(r.IntN(2) == 0)
+	case v.CanFloat() && r.IntN(4) == 0:
+		v.SetFloat(specialFloats[r.IntN(len(specialFloats))])
+	case v.CanFloat():
+		v.SetFloat((r.Float64()*2 - 1) * math.Pow(10, r.Float64()*12-6))
+	case v.CanInt():
+		v.SetInt(int64(word(r)<<(64-v.Type().Bits())) >> (64 - v.Type().Bits()))
+	default:
+		v.SetUint(word(r) << (64 - v.Type().Bits()) >> (64 - v.Type().Bits()))
+	}
+}
+
+func word(r *rand.Rand) uint64 {
+	switch r.IntN(4) {
+	case 0:
+		return 1<<r.IntN(65) - uint64(r.IntN(2))
+	case 1:
+		return uint64(r.IntN(40)) - 10
+	}
+	return uint64(int64(r.Uint64()) >> r.IntN(64))
+}

@@ -1,0 +1,128 @@
+package harness
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"reflect"
+	goruntime "runtime"
+	"slices"
+	"unsafe"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/interp"
+	"github.com/gokiln/kiln/compiler/pass"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/tests/conformance"
+)
+
+// optional are the passes that can be turned off.
+var optional = func() []string {
+	var list []string
+	for _, p := range pass.Passes {
+		if !p.Required && !slices.Contains(list, p.Name) {
+			list = append(list, p.Name)
+		}
+	}
+	return list
+}()
+
+// program is a kernel after the front end.
+type program struct{ *compiler.Program }
+
+func translate(k Kernel) (program, error) {
+	fn := reflect.TypeOf(k.Func)
+	pkg := goruntime.FuncForPC(reflect.ValueOf(k.Func).Pointer()).Name()
+	pkg = pkg[:len(pkg)-len("."+k.Name)]
+	p, err := compiler.Front(front.Request{Pkg: pkg, Func: k.Name}, compiler.Registered)
+	if err != nil {
+		return program{}, fmt.Errorf("translating %s of type %s: %w", k.Name, fn, err)
+	}
+	return program{p}, nil
+}
+
+// outcome is what is in the slices of a launch afterwards.
+type outcome []any
+
+// compare reports the first slice that differs.
+func (want outcome) compare(got outcome) error {
+	for i := range want {
+		if err := conformance.Compare(want[i], got[i]); err != nil {
+			return fmt.Errorf("argument %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// run interprets the program, optimised without some passes, on copies of the
+// arguments.
+func (p program) run(disable []string, c conformance.Case) (outcome, error) {
+	m, err := p.Optimize(target.CPU, compiler.Options{Disable: disable})
+	if err != nil {
+		return nil, err
+	}
+	prog, err := interp.New(m)
+	if err != nil {
+		return nil, err
+	}
+	out := make(outcome, len(c.Args))
+	var block []byte
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	for i, a := range c.Args {
+		v := reflect.ValueOf(a)
+		if v.Kind() != reflect.Slice {
+			out[i] = a
+			block = appendScalar(block, v)
+			continue
+		}
+		s := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(s, v)
+		out[i] = s.Interface()
+		addr := s.UnsafePointer()
+		pin.Pin(addr)
+		block = aligned(block, 8)
+		block = binary.LittleEndian.AppendUint64(block, uint64(uintptr(addr)))
+		block = binary.LittleEndian.AppendUint64(block, uint64(v.Len()))
+	}
+	// The interpreter reads words of the block: start it at a multiple of eight.
+	words := make([]uint64, len(block)/8+1)
+	args := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*8)[:len(block)]
+	copy(args, block)
+	err = prog.Run(interp.Launch{
+		Grid:  [3]int{c.Grid.X, c.Grid.Y, c.Grid.Z},
+		Block: [3]int{c.Threads.X, c.Threads.Y, c.Threads.Z},
+		Args:  args,
+	})
+	return out, err
+}
+
+// appendScalar adds a scalar at its natural alignment.
+func appendScalar(block []byte, v reflect.Value) []byte {
+	size := int(v.Type().Size())
+	block = aligned(block, size)
+	var bits uint64
+	switch {
+	case v.Kind() == reflect.Bool:
+		if v.Bool() {
+			bits = 1
+		}
+	case v.CanInt():
+		bits = uint64(v.Int())
+	case v.CanUint():
+		bits = v.Uint()
+	case size == 4:
+		bits = uint64(math.Float32bits(float32(v.Float())))
+	default:
+		bits = math.Float64bits(v.Float())
+	}
+	return append(block, binary.LittleEndian.AppendUint64(nil, bits)[:size]...)
+}
+
+func aligned(block []byte, n int) []byte {
+	for len(block)%n != 0 {
+		block = append(block, 0)
+	}
+	return block
+}
