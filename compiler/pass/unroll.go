@@ -121,14 +121,16 @@ func (u *unroller) plan(l *loop) *plan {
 	return nil
 }
 
-// everyTrip reports whether b runs in every iteration that goes on.
+// everyTrip reports whether b runs in every iteration that goes on. It may run
+// more than once, in a loop inside l: its condition, computed from l's counters
+// alone, is the same each time.
 func (u *unroller) everyTrip(l *loop, b *ir.Block) bool {
 	for _, e := range l.latches {
 		if !u.dom.dominates(b, e.from) {
 			return false
 		}
 	}
-	return l.inner[b.ID] == l // not in a loop inside this one
+	return true
 }
 
 // indexesLocal reports whether l addresses an array in local memory.
