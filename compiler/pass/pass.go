@@ -73,6 +73,10 @@ var Passes = []Pass{
 		Doc: "Computes equal pure expressions once and gathers constants in the entry block. After the copies of unroll exist; before licm and bounds, which compare values by identity.",
 	},
 	{
+		Name: "ifconv", Run: perFunc(ifconv),
+		Doc: "Turns branches around a little pure work into selects. After cse, which empties blocks of constants and leaves only what must be computed; before licm, because straight code moves more easily.",
+	},
+	{
 		Name: "licm", Run: perFunc(licm),
 		Doc: "Moves what does not change in a loop in front of it. After cse, so that each expression moves once.",
 	},
@@ -106,6 +110,9 @@ var Constraints = []Constraint{
 	{"sroa", "cse", "loads become values"},
 	{"strength", "fold", "decided branches are left to fold"},
 	{"sroa", "strength", "ranges are known of values, not of memory"},
+	{"cse", "ifconv", "constants must not count as work"},
+	{"fold", "ifconv", "branches on constants go away for nothing"},
+	{"ifconv", "licm", "what a branch guarded can move"},
 	{"cse", "licm", "equal expressions move once"},
 	{"cse", "bounds", "checks are compared by the identity of their operands"},
 	{"licm", "bounds", "moved lengths dominate the checks"},

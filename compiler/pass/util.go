@@ -260,18 +260,6 @@ func sameValue(a, b *ir.Value) bool {
 	return a == b || a.Op == ir.OpConst && b.Op == ir.OpConst && a.Type == b.Type && a.Imm == b.Imm
 }
 
-// entryConst adds a constant at the start of the entry block.
-func entryConst(f *ir.Func, t *ir.Type, bits uint64) *ir.Value {
-	v := f.NewValue(ir.OpConst, t)
-	v.Imm = ir.Normalize(t, bits)
-	b := f.Blocks[0]
-	v.Block = b
-	b.Instrs = append(b.Instrs, nil)
-	copy(b.Instrs[1:], b.Instrs)
-	b.Instrs[0] = v
-	return v
-}
-
 // baseOf follows address arithmetic to where a pointer comes from.
 func baseOf(v *ir.Value) *ir.Value {
 	for v.Op == ir.OpIndex || v.Op == ir.OpOffset || v.Op == ir.OpField {
