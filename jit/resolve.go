@@ -96,7 +96,7 @@ func (r *resolver) source() (string, error) {
 	defer func() { r.ev.Front = time.Since(start) }()
 	sum, err := front.SourceHash(r.req.Pkg, r.load)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", r.name, err)
 	}
 	key := cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), r.req.Pkg, r.req.Func, r.req.Sig)
 	if e := r.get(key); e != nil {

@@ -39,8 +39,9 @@ func check(cmd *cobra.Command, patterns []string, asJSON bool) error {
 	all := diag.List{}
 	kernels := 0
 	for _, p := range pkgs {
-		list, n := compiler.Check(p, src.load)
-		all, kernels = append(all, list...), kernels+n
+		list, n := compiler.Check(p.Package, src.load)
+		all = append(append(all, p.unregistered()...), list...)
+		kernels += n
 	}
 	out := cmd.OutOrStdout()
 	if asJSON {
@@ -58,7 +59,15 @@ func check(cmd *cobra.Command, patterns []string, asJSON bool) error {
 		return errProblems
 	}
 	if !asJSON {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d kernels in %d packages, no problems\n", kernels, len(pkgs))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, no problems\n", count(kernels, "kernel"), count(len(pkgs), "package"))
 	}
 	return nil
+}
+
+// count is n things, in words.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }

@@ -60,7 +60,7 @@ func emit(w io.Writer, pattern string, f emitFlags) error {
 	}
 	found := 0
 	for _, p := range pkgs {
-		for _, name := range front.Kernels(p) {
+		for _, name := range front.Kernels(p.Package) {
 			if f.kernel != "" && name != f.kernel {
 				continue
 			}
@@ -69,7 +69,7 @@ func emit(w io.Writer, pattern string, f emitFlags) error {
 			if f.types != "" {
 				req.TypeArgs = strings.Split(f.types, ",")
 			}
-			if err := emitOne(w, req, src.load, tgt, f); err != nil {
+			if err := emitOne(w, req, src.loadAsked, tgt, f); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front"
 )
 
@@ -19,19 +21,28 @@ import (
 type sources struct {
 	roots []string // import paths of the packages asked for
 	all   map[string]*packages.Package
-	read  map[string]*front.Package
+	seen  map[string]*source
+}
+
+// source is a package as a program that imports it would hand it to the
+// compiler.
+type source struct {
+	*front.Package
+	registered bool     // it gives its embedded files to dsl.Source
+	left       []string // files with kernels that it does not give
+	kernels    bool     // some file has a kernel
 }
 
 // loadSources asks the go command for packages. Nothing is type-checked: the
 // compiler's front end does that, for the declarations that kernels reach.
 func loadSources(patterns []string) (*sources, error) {
 	list, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedEmbedFiles | packages.NeedImports | packages.NeedDeps,
 	}, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("listing packages: %w", err)
 	}
-	s := &sources{all: map[string]*packages.Package{}, read: map[string]*front.Package{}}
+	s := &sources{all: map[string]*packages.Package{}, seen: map[string]*source{}}
 	for _, p := range list {
 		for _, e := range p.Errors {
 			if e.Kind == packages.ListError {
@@ -45,26 +56,99 @@ func loadSources(patterns []string) (*sources, error) {
 	return s, nil
 }
 
-// load is the loader for the front end.
+// load is the loader for the front end. As in a program, a package can be
+// compiled only if it registers its source; otherwise a call to fmt.Println
+// would have the standard library diagnosed.
 func (s *sources) load(path string) (*front.Package, error) {
-	if p := s.read[path]; p != nil {
-		return p, nil
-	}
-	listed := s.all[path]
-	if listed == nil {
+	if s.all[path] == nil {
 		return compiler.Registered(path)
 	}
-	p := &front.Package{Path: path}
-	for _, file := range listed.GoFiles {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("reading source of %s: %w", path, err)
-		}
-		p.DisplayDir = displayDir(filepath.Dir(file))
-		p.Files = append(p.Files, front.File{Name: filepath.Base(file), Text: text})
+	p, err := s.read(path)
+	if err != nil {
+		return nil, err
 	}
-	s.read[path] = p
+	if !p.registered {
+		return compiler.Registered(path) // says what is missing
+	}
+	return p.Package, nil
+}
+
+// loadAsked is load, but a package that was asked for need not be registered.
+func (s *sources) loadAsked(path string) (*front.Package, error) {
+	if !slices.Contains(s.roots, path) {
+		return s.load(path)
+	}
+	p, err := s.read(path)
+	if err != nil {
+		return nil, err
+	}
+	return p.Package, nil
+}
+
+// read returns the source of a package that the go command listed: the
+// embedded files if it registers them, else all files.
+func (s *sources) read(pkg string) (*source, error) {
+	if p := s.seen[pkg]; p != nil {
+		return p, nil
+	}
+	listed := s.all[pkg]
+	all, err := readFiles(listed.GoFiles)
+	if err != nil {
+		return nil, fmt.Errorf("reading source of %s: %w", pkg, err)
+	}
+	embedded, err := readFiles(embeddedSource(listed))
+	if err != nil {
+		return nil, fmt.Errorf("reading source of %s: %w", pkg, err)
+	}
+	p := &source{Package: &front.Package{Path: pkg, Files: all}}
+	if len(listed.GoFiles) > 0 {
+		p.DisplayDir = displayDir(filepath.Dir(listed.GoFiles[0]))
+	}
+	if p.registered = len(embedded) > 0 && slices.ContainsFunc(all, registers); p.registered {
+		p.Files = embedded
+	} else {
+		embedded = nil
+	}
+	for _, f := range all {
+		if !hasKernel(f) {
+			continue
+		}
+		p.kernels = true
+		if !slices.ContainsFunc(embedded, func(e front.File) bool { return e.Name == f.Name }) {
+			p.left = append(p.left, f.Name)
+		}
+	}
+	s.seen[pkg] = p
 	return p, nil
+}
+
+// embeddedSource returns the Go files of a package that it embeds.
+func embeddedSource(p *packages.Package) []string {
+	var out []string
+	for _, name := range p.EmbedFiles {
+		if filepath.Ext(name) == ".go" && filepath.Dir(name) == filepath.Dir(p.GoFiles[0]) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func readFiles(names []string) ([]front.File, error) {
+	files := make([]front.File, len(names))
+	for i, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = front.File{Name: filepath.Base(name), Text: text}
+	}
+	return files, nil
+}
+
+// registers reports whether a file calls dsl.Source, by whatever name it
+// imports package dsl.
+func registers(f front.File) bool {
+	return bytes.Contains(f.Text, []byte(`"github.com/gokiln/kiln/dsl"`)) && bytes.Contains(f.Text, []byte("Source("))
 }
 
 // displayDir is dir as a person in the working directory would write it.
@@ -81,16 +165,33 @@ func displayDir(dir string) string {
 }
 
 // withKernels returns the packages asked for that hold a kernel.
-func (s *sources) withKernels() ([]*front.Package, error) {
-	var out []*front.Package
+func (s *sources) withKernels() ([]*source, error) {
+	var out []*source
 	for _, path := range s.roots {
-		p, err := s.load(path)
+		p, err := s.read(path)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(p.Files, func(f front.File) bool { return bytes.Contains(f.Text, []byte("\n//kiln:kernel")) }) {
+		if p.kernels {
 			out = append(out, p)
 		}
 	}
 	return out, nil
+}
+
+func hasKernel(f front.File) bool {
+	return bytes.Contains(f.Text, []byte("\n//kiln:kernel"))
+}
+
+// unregistered reports the files whose kernels no program can compile.
+func (p *source) unregistered() diag.List {
+	var list diag.List
+	for _, name := range p.left {
+		msg := "kernels cannot be compiled: package " + p.Path + " does not register its source"
+		if p.registered {
+			msg = "kernels cannot be compiled: " + name + " is not among the files that package " + p.Path + " embeds"
+		}
+		list = append(list, diag.New(diag.Position{File: path.Join(p.DisplayDir, name)}, diag.NoSource, msg, ""))
+	}
+	return list
 }

@@ -153,7 +153,7 @@ func TestSourceHash(t *testing.T) {
 	require.NotEqual(t, first, hash())
 
 	_, err := SourceHash("x", packages(texts))
-	require.EqualError(t, err, "hashing source of x: package x has no kernel source")
+	require.EqualError(t, err, "package x has no kernel source")
 	texts["b"] = "pack"
 	_, err = SourceHash("a", packages(texts))
 	require.ErrorContains(t, err, "hashing source of b: ")

@@ -61,7 +61,7 @@ type hasher struct {
 func (h *hasher) add(path string) error {
 	p, err := h.load(path)
 	if err != nil {
-		return fmt.Errorf("hashing source of %s: %w", path, err)
+		return err // names the package
 	}
 	h.pkgs[path] = p
 	for _, f := range p.Files {

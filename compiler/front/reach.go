@@ -120,7 +120,7 @@ func (b *build) selected(d *decl, s selRef, work []*decl) []*decl {
 		return work // undefined; the type checker says so
 	}
 	if u == nil {
-		b.outside(s, im.path, err)
+		b.outside(d, s, im.path, err)
 		return work
 	}
 	t := u.decls[s.sel.Sel.Name]
@@ -152,7 +152,7 @@ func (b *build) silence(s selRef) {
 }
 
 // outside reports the use of a package that no kernel can use.
-func (b *build) outside(s selRef, path string, err error) {
+func (b *build) outside(d *decl, s selRef, path string, err error) {
 	if b.quiet[s.sel.Pos()] {
 		return
 	}
@@ -161,16 +161,20 @@ func (b *build) outside(s selRef, path string, err error) {
 	switch {
 	case path == "unsafe":
 		b.report(s.sel.Pos(), diag.Unsafe, "", "%s in a kernel", full)
-	case err != nil && strings.Contains(firstElement(path), "."):
-		b.report(s.sel.Pos(), diag.Import, err.Error(), "%s is outside of kernel code", full)
+	case err != nil && mayRegister(d.unit.path, path):
+		b.report(s.sel.Pos(), diag.NoSource, "", "%s is outside of kernel code: package %s does not register its source", full, path)
 	default:
 		b.report(s.sel.Pos(), diag.Import, "", "%s is outside of kernel code", full)
 	}
 }
 
-func firstElement(p string) string {
-	first, _, _ := strings.Cut(p, "/")
-	return first
+// mayRegister tells packages of modules from those of the standard library,
+// which will never be kernel packages: their paths begin with a host name, or
+// as that of the package that imports them.
+func mayRegister(importer, path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	own, _, _ := strings.Cut(importer, "/")
+	return strings.Contains(first, ".") || first == own
 }
 
 // mathHint reports a function of math that is not an intrinsic.

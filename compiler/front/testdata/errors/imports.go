@@ -20,7 +20,7 @@ func K(t dsl.Thread, x []float32, y []float64, n []int) {
 	n[0] = bits.Reverse8(1)             // ERROR 9 "K0120: bits.Reverse8 cannot be used"
 	os.Exit(1)                          // ERROR 2 "K0120: os.Exit"
 	n[1] = str.Count("a", "b")          // ERROR 9 "K0120: str.Count"
-	absent.F()                          // ERROR 2 "K0120: absent.F"
+	absent.F()                          // ERROR 2 "K0003: absent.F is outside of kernel code: package example.com/absent/v2 does not register its source"
 }
 
 func asm(x float32) float32 // ERROR 6 "K0120: function asm has no Go body"
