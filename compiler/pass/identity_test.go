@@ -81,7 +81,7 @@ func (e *exprs) show(v *ir.Value, text string) {
 	e.shown = append(e.shown, text+" : "+t.String())
 }
 
-// checkPasses compares the kernel before and after passes for all operands.
+// check compares the kernel before and after passes for all operands.
 func (e *exprs) check(t *testing.T, passes ...string) {
 	e.b.Return()
 	require.NoError(t, ir.Verify(e.m))

@@ -17,6 +17,10 @@ type machine struct {
 	fuel   int
 	static map[*ir.Value]uint64 // local objects: one per OpLocal
 	shared []uint64
+
+	public uint64                         // global and shared objects come first
+	frozen bool                           // global and shared memory ignores stores
+	trace  func(v *ir.Value, bits uint64) // called for every value computed
 }
 
 type failure string
@@ -32,11 +36,20 @@ type outcome struct {
 const defaultFuel = 200_000
 
 // execute runs m's kernel. Slices become objects with the given contents.
-func execute(m *ir.Module, slices [][]byte, scalars []uint64) (out outcome) {
+func execute(m *ir.Module, slices [][]byte, scalars []uint64) outcome {
+	return newMachine(m).run(slices, scalars)
+}
+
+func newMachine(m *ir.Module) *machine {
 	x := &machine{m: m, fuel: defaultFuel, static: map[*ir.Value]uint64{}}
 	x.geom = map[ir.Op]uint64{
 		ir.OpThread: 5, ir.OpBlock: 3, ir.OpBlockDim: 64, ir.OpGridDim: 7, ir.OpLane: 5, ir.OpWarp: 0, ir.OpWarpSize: 32,
 	}
+	return x
+}
+
+func (x *machine) run(slices [][]byte, scalars []uint64) (out outcome) {
+	m := x.m
 	var args []uint64
 	for _, a := range m.Kernel().Args {
 		if a.Kind == ir.ArgScalar {
@@ -50,6 +63,7 @@ func execute(m *ir.Module, slices [][]byte, scalars []uint64) (out outcome) {
 	for _, o := range m.Shared {
 		x.shared = append(x.shared, x.object(make([]byte, o.Type.Size())))
 	}
+	x.public = uint64(len(x.memory))
 	defer func() {
 		if r := recover(); r != nil {
 			f, ok := r.(failure)
@@ -85,6 +99,9 @@ func (x *machine) load(t *ir.Type, p uint64) uint64 {
 
 func (x *machine) store(t *ir.Type, p, bits uint64) {
 	var b [8]byte
+	if x.frozen && p>>32 <= x.public {
+		return
+	}
 	binary.LittleEndian.PutUint64(b[:], bits)
 	copy(x.at(p, t.Size()), b[:])
 }
@@ -93,7 +110,12 @@ func (x *machine) call(f *ir.Func, args []uint64) []uint64 {
 	r := make([]uint64, f.NumValues())
 	set := make([]bool, f.NumValues())
 	multi := map[*ir.Value][]uint64{}
-	assign := func(v *ir.Value, bits uint64) { r[v.ID], set[v.ID] = bits, true }
+	assign := func(v *ir.Value, bits uint64) {
+		r[v.ID], set[v.ID] = bits, true
+		if x.trace != nil {
+			x.trace(v, bits)
+		}
+	}
 	for i, p := range f.Params {
 		assign(p, args[i])
 	}
@@ -169,7 +191,9 @@ func (x *machine) step(v *ir.Value, a []uint64) uint64 {
 		x.store(v.Args[1].Type, a[0], a[1])
 		return 0
 	case ir.OpZero:
-		clear(x.at(a[0], v.Args[0].Type.Elem.Size()))
+		if !x.frozen || a[0]>>32 > x.public {
+			clear(x.at(a[0], v.Args[0].Type.Elem.Size()))
+		}
 		return 0
 	case ir.OpBounds:
 		if i, n := int64(a[0]), int64(a[1]); i < 0 || i >= n {

@@ -119,3 +119,63 @@ func TestMeaningRapid(t *testing.T) {
 		checkModule(t, (&gen{picker: rapidPicker{t}}).module(), Options{})
 	})
 }
+
+// TestUniformityHolds runs random programs for two threads of a block and
+// compares all that the analysis says they share: how often they pass a block
+// under uniform control, and every uniform value there. Global and shared memory
+// keep their first contents, because the generator's programs race.
+func TestUniformityHolds(t *testing.T) {
+	pairs := []struct {
+		level ir.Uniformity // what threads of the pair share at least
+		geom  [2]map[ir.Op]uint64
+	}{
+		{ir.UniformWarp, [2]map[ir.Op]uint64{{ir.OpThread: 5, ir.OpLane: 5}, {ir.OpThread: 6, ir.OpLane: 6}}},
+		{ir.UniformBlock, [2]map[ir.Op]uint64{{ir.OpThread: 0, ir.OpLane: 0}, {ir.OpThread: 33, ir.OpLane: 1, ir.OpWarp: 1}}},
+	}
+	compared := 0
+	for i := range 300 {
+		g := &gen{picker: seedPicker{rand.New(rand.NewPCG(uint64(i), 3))}, threads: true}
+		m := g.module()
+		require.NoError(t, inlineModule(m, nil))
+		if i%2 == 1 {
+			require.NoError(t, Run(m, Options{Disable: []string{"unroll", "ifconv"}}))
+		}
+		u, f := Uniformity(m), m.Kernel()
+		for _, p := range pairs {
+			a, b := traceOf(m, p.geom[0]), traceOf(m, p.geom[1])
+			if a == nil || b == nil {
+				continue
+			}
+			for _, blk := range f.Blocks {
+				if u.Block(f, blk) > p.level {
+					continue
+				}
+				for _, v := range append(blk.Params[:len(blk.Params):len(blk.Params)], blk.Instrs...) {
+					x, y := a[v], b[v]
+					require.Len(t, y, len(x), "program %d: times of %%%d in block %d\n%s", i, v.ID, blk.ID, f)
+					if u.Value(f, v) <= p.level && !isLocalPtr(v) {
+						require.Equal(t, x, y, "program %d: values of %%%d (%s) in block %d\n%s", i, v.ID, v.Op, blk.ID, f)
+						compared += len(x)
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, compared, 10_000)
+}
+
+// traceOf returns the values that a thread computes, nil if it fails.
+func traceOf(m *ir.Module, geom map[ir.Op]uint64) map[*ir.Value][]uint64 {
+	x := newMachine(m)
+	for op, bits := range geom {
+		x.geom[op] = bits
+	}
+	x.frozen = true
+	trace := map[*ir.Value][]uint64{}
+	x.trace = func(v *ir.Value, bits uint64) { trace[v] = append(trace[v], bits) }
+	slices, scalars := inputs(4)
+	if x.run(slices, scalars).Failure != "" {
+		return nil
+	}
+	return trace
+}

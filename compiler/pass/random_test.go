@@ -22,6 +22,7 @@ type gen struct {
 	helpers []*ir.Func
 	budget  int
 	loops   []loopFrame
+	threads bool // use the thread index a lot
 }
 
 type loopFrame struct {
@@ -156,6 +157,9 @@ func (g *gen) newConst(t *ir.Type) *ir.Value {
 
 // value returns some value of type t.
 func (g *gen) value(t *ir.Type) *ir.Value {
+	if g.threads && t == ir.I64 && g.intn(12) == 0 {
+		return g.emit(g.pick(ir.OpThread, ir.OpThread, ir.OpLane, ir.OpWarp), t)
+	}
 	var have []*ir.Value
 	for _, v := range g.env {
 		if v.Type == t {

@@ -206,6 +206,34 @@ b4:
 b5:
   ret
 `, []string{"barrier: varying under blockparam"}},
+		{"values of two back edges", `jump b1(%4)
+b1(%9: i64):
+  %10 = lt %9, %1 : bool
+  br %10, b2, b3
+b2:
+  barrier
+  jump b4
+b4:
+  br %6, b1(%5), b1(%4)
+b3:
+  ret
+`, []string{"barrier: varying under blockparam"}},
+		{"two exits of a divergent loop", `jump b1(%4)
+b1(%9: i64):
+  %10 = add %9, %5 : i64
+  %11 = lt %10, %1 : bool
+  br %11, b2, b3(%4)
+b2:
+  br %6, b3(%5), b1(%10)
+b3(%12: i64):
+  %13 = lt %12, %1 : bool
+  br %13, b4, b5
+b4:
+  barrier
+  jump b5
+b5:
+  ret
+`, []string{"barrier: varying under blockparam"}},
 		{"edges of one branch", "br %6, b1(%4), b1(%5)\nb1(%9: i64):\n %10 = lt %9, %1 : bool\n br %10, b2, b3\nb2:\n barrier\n jump b3\nb3:\n ret\n",
 			[]string{"barrier: varying under blockparam"}},
 		{"uniform load", "%9 = load %0 : i64\n %10 = lt %9, %1 : bool\n br %10, b1, b2\nb1:\n barrier\n jump b2\nb2:\n ret\n", nil},
