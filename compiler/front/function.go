@@ -23,7 +23,8 @@ type funcLower struct {
 	result *val
 	consts map[constKey]*ir.Value // of the current block
 
-	pending map[*val]bool // parts of variables that hold a function and wait for it
+	oneCell map[*ssa.Phi]bool // see loopVar
+	pending map[*val]bool     // parts of variables that hold a function and wait for it
 }
 
 type constKey struct {
@@ -123,6 +124,10 @@ func (f *funcLower) phi(phi *ssa.Phi) val {
 		}
 		return typed(phi.Type(), param)
 	}
+	if outer := f.loopVar(phi); outer != nil {
+		f.oneCell[phi] = true
+		return f.env[outer]
+	}
 	if f.outlives(phi) {
 		f.report(diag.Escape, "pointer to a variable of an earlier iteration")
 		return badVal
@@ -198,6 +203,9 @@ func (f *funcLower) edge(b *ssa.BasicBlock, i int) []*ir.Value {
 		phi, ok := in.(*ssa.Phi)
 		if !ok {
 			break
+		}
+		if f.oneCell[phi] {
+			continue
 		}
 		args = f.pass(phi, f.val(phi.Edges[pred])).flatten(args)
 	}

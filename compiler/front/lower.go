@@ -115,7 +115,7 @@ func (l *lowerer) newFunc(fn *ssa.Function, name string) *funcLower {
 	if n > 0 {
 		name = fmt.Sprintf("%s.%d", name, n)
 	}
-	return &funcLower{l: l, fn: fn, out: l.m.NewFunc(name), env: make(map[ssa.Value]val, 32), pending: map[*val]bool{}}
+	return &funcLower{l: l, fn: fn, out: l.m.NewFunc(name), env: make(map[ssa.Value]val, 32), oneCell: map[*ssa.Phi]bool{}, pending: map[*val]bool{}}
 }
 
 // funcName is the name of a helper function in IR: package, receiver, name.

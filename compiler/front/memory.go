@@ -13,6 +13,9 @@ import (
 // loop does not make new ones, and cleared where Go makes the variable.
 func (f *funcLower) alloc(a *ssa.Alloc) val {
 	t := deref(a.Type())
+	if phi := perIteration(a); f.oneCell[phi] {
+		return f.env[phi]
+	}
 	if setOnce(a) {
 		return val{cell: &val{bad: true}} // the store fills it in
 	}

@@ -103,6 +103,9 @@ var runs = []run{
 	{name: "Arrays", kernel: cases.Arrays, grid: 1, block: 1, args: inOut},
 	{name: "Slices", kernel: cases.Slices, grid: 1, block: 1, args: inOut},
 	{name: "Closures", kernel: cases.Closures, grid: 1, block: 1, args: inOut},
+	{name: "LoopVars", kernel: cases.LoopVars, grid: 1, block: 1, args: func(r *rand.Rand) []any {
+		return []any{ints[int](r, 12), ints[int](r, 12)}
+	}},
 	{name: "Ints/int", kernel: cases.Ints[int], grid: 3, block: 16, args: intArgs[int]},
 	{name: "Ints/int8", kernel: cases.Ints[int8], grid: 3, block: 16, args: intArgs[int8]},
 	{name: "Ints/int16", kernel: cases.Ints[int16], grid: 3, block: 16, args: intArgs[int16]},

@@ -281,3 +281,32 @@ func endless(n int) int {
 		}
 	}
 }
+
+// LoopVars has three-clause loops whose variables are captured, and pointed to:
+// each iteration has its own.
+//
+//kiln:kernel
+func LoopVars(t dsl.Thread, out, in []int) {
+	var a [4]int
+	for i, n := 0, 10; i < 4; i, n = i+1, n-i {
+		add := func(by int) { a[i] += by * n }
+		add(in[i])
+		if in[i]&1 == 0 {
+			i++
+			continue
+		}
+		p := &n
+		*p += in[0] & 3
+		add(1)
+	}
+	for i := (ring{}); i.head < 6; i.head += 2 {
+		old, _ := i.push(in[i.head])
+		out[i.head] = old + a[i.head&3] + i.data[0]
+		for j := uint8(3); j < 200; j *= 3 {
+			if func() bool { return int(j) > in[1] }() {
+				break
+			}
+			out[i.head]++
+		}
+	}
+}

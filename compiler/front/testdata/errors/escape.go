@@ -36,6 +36,16 @@ func Earlier(t dsl.Thread, x []int) {
 	}
 }
 
+//kiln:kernel
+func EarlierCounter(t dsl.Thread, x []int) {
+	zero := 0
+	p := &zero // ERROR 2 "K0123: pointer to a variable of an earlier iteration"
+	for i := 0; i < len(x); i++ {
+		x[i] = *p
+		p = &i
+	}
+}
+
 type keeper struct{ p *int }
 
 func (k *keeper) keep() {
