@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/diag"
@@ -23,7 +24,7 @@ import (
 // Version is part of every cache key. It changes whenever the same source may
 // give other code; a test compares what the compiler makes of a set of kernels
 // with a recorded digest and fails when one changed without the other.
-const Version = "1"
+const Version = "2"
 
 // The formats of an artifact's code.
 const (
@@ -138,12 +139,16 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 // convergence turns what the uniformity analysis found into diagnostics.
 func convergence(m *ir.Module) diag.List {
 	var list diag.List
-	for _, d := range pass.CheckConvergence(m) {
+	found := pass.CheckConvergence(m)
+	for _, d := range found {
 		code, what := diag.DivergentBarrier, "barrier"
 		if d.Need == ir.UniformWarp {
 			code, what = diag.DivergentWarp, "warp operation"
 		}
 		at, branch := m.PosOf(d.Op.Pos), m.PosOf(d.Branch)
+		if code == diag.DivergentWarp && slices.ContainsFunc(found, func(b pass.Divergence) bool { return b.Need == ir.UniformBlock && b.Op.Pos == d.Op.Pos }) {
+			continue // a function with both, such as dsl.BlockSum, is one mistake
+		}
 		msg := fmt.Sprintf("%s is not reached by all threads together", what)
 		note := "the branch that separates the threads has no position"
 		if branch != (ir.Pos{}) {
@@ -151,7 +156,7 @@ func convergence(m *ir.Module) diag.List {
 		}
 		list = append(list, diag.New(diag.Position{File: at.File, Line: at.Line, Col: at.Col}, code, msg, note))
 	}
-	return list
+	return list.Sorted()
 }
 
 // InternalError is a fault of the compiler, not of the kernel.

@@ -167,6 +167,17 @@ func TestErrors(t *testing.T) {
 	assert.Equal(t, diag.DivergentBarrier, list[0].Code)
 	assert.Contains(t, list[0].Note, "k/k.go:7:")
 
+	// The block sum is one mistake, at the kernel's call, not one for each
+	// barrier inside of package dsl.
+	sum := strings.Replace(scale, "x[i] *= 2", "x[i] = dsl.BlockSum(t, x[i])", 1)
+	p, err = compiler.Front(front.Request{Pkg: "k", Func: "Scale"}, load(sum))
+	require.NoError(t, err)
+	_, err = p.Emit(target.CPU, compiler.Options{})
+	require.ErrorAs(t, err, &list)
+	require.Len(t, list, 1)
+	assert.Equal(t, diag.DivergentBarrier, list[0].Code)
+	assert.Contains(t, list[0].Pos.String(), "k/k.go:8:")
+
 	_, err = compiler.Front(front.Request{Pkg: "k", Func: "None"}, load(scale))
 	assert.ErrorContains(t, err, "None")
 	_, err = compiler.Front(front.Request{Pkg: "other", Func: "Scale"}, compiler.Registered)

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -185,7 +186,9 @@ func (l *lowerer) instance(fn *ssa.Function, args, captured []val) *funcInstance
 	return in
 }
 
-// position returns the index of pos in the module's table.
+// position returns the index of pos in the module's table. Code of package dsl
+// has no positions of its own: it gets those of the kernel's calls when it is
+// inlined, which is where a mistake can be mended.
 func (l *lowerer) position(pos token.Pos) int {
 	if !pos.IsValid() {
 		return 0
@@ -193,8 +196,10 @@ func (l *lowerer) position(pos token.Pos) int {
 	if i, ok := l.pos[pos]; ok {
 		return i
 	}
-	p := l.b.fset.Position(pos)
-	i := l.m.AddPos(ir.Pos{File: p.Filename, Line: p.Line, Col: p.Column})
+	p, i := l.b.fset.Position(pos), 0
+	if path.Dir(p.Filename) != dslPath {
+		i = l.m.AddPos(ir.Pos{File: p.Filename, Line: p.Line, Col: p.Column})
+	}
 	l.pos[pos] = i
 	return i
 }

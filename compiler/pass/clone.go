@@ -1,6 +1,10 @@
 package pass
 
-import "github.com/gokiln/kiln/compiler/ir"
+import (
+	"cmp"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
 
 // cloner copies blocks into f. Values and blocks that it has no copy of stand
 // for themselves.
@@ -8,6 +12,7 @@ type cloner struct {
 	f      *ir.Func
 	vals   []*ir.Value // source value ID -> copy
 	blocks []*ir.Block // source block ID -> copy
+	pos    int         // position of what has none
 }
 
 // newCloner prepares to copy from one function into f, which may be the same.
@@ -39,7 +44,7 @@ func (c *cloner) newBlock(b *ir.Block) *ir.Block {
 	c.blocks[b.ID] = to
 	for _, p := range b.Params {
 		q := to.NewParam(c.f, p.Type)
-		q.Pos = p.Pos
+		q.Pos = cmp.Or(p.Pos, c.pos)
 		c.vals[p.ID] = q
 	}
 	return to
@@ -49,7 +54,7 @@ func (c *cloner) newBlock(b *ir.Block) *ir.Block {
 func (c *cloner) instrs(b, to *ir.Block) {
 	for _, v := range b.Instrs {
 		w := c.f.NewValue(v.Op, v.Type, c.list(v.Args)...)
-		w.Imm, w.Callee, w.Pos = v.Imm, v.Callee, v.Pos
+		w.Imm, w.Callee, w.Pos = v.Imm, v.Callee, cmp.Or(v.Pos, c.pos)
 		c.vals[v.ID] = w
 		to.Append(w)
 	}
@@ -58,6 +63,7 @@ func (c *cloner) instrs(b, to *ir.Block) {
 // term gives to a copy of b's end.
 func (c *cloner) term(b, to *ir.Block) {
 	t := b.Term
+	t.Pos = cmp.Or(t.Pos, c.pos)
 	t.Args = c.list(t.Args)
 	t.Succs = make([]ir.Edge, len(b.Term.Succs))
 	for i, e := range b.Term.Succs {

@@ -128,6 +128,7 @@ func (s *splicer) project(v *ir.Value) bool {
 func (s *splicer) call(cur *ir.Block, call *ir.Value) (*ir.Block, []*ir.Value) {
 	callee := call.Callee
 	c := newCloner(s.f, callee)
+	c.pos = call.Pos // for libraries, whose code has none
 	for i, p := range callee.Params {
 		c.vals[p.ID] = call.Args[i]
 	}
