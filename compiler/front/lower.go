@@ -25,7 +25,6 @@ type lowerer struct {
 	pos       map[token.Pos]int
 	shared    map[sharedKey]int
 	lines     map[sharedLine]token.Pos
-	pure      map[types.Type]bool
 }
 
 // funcInstance is a function specialised for the shapes of its arguments.

@@ -159,7 +159,9 @@ func Structs(t dsl.Thread, out, in []float32) {
 	out[8] = rows[2].sum + rows[0].last.hi + float32(rows[int(in[1])&1].n)
 }
 
+//lint:ignore SA4009 parameters that are assigned to are what is tested
 func swap(a, b acc) acc {
+	//lint:ignore SA4006 see above
 	a, b = b, a
 	return b
 }

@@ -40,6 +40,7 @@ func Closures(t dsl.Thread, out, in []float32) {
 		return x
 	}
 	out[6] = next() + 10*next()
+	//lint:ignore S1021 a function variable that is set later is what is tested
 	var late func(float32) float32
 	late = f
 	out[7] = late(2)

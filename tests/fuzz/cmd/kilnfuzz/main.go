@@ -1,11 +1,3 @@
-// Command kilnfuzz generates kernels and builds a program that runs each as
-// plain Go and on a device, and compares.
-//
-//	go run ./tests/fuzz/cmd/kilnfuzz -n 2000 -seed 1 -o kilnfuzz
-//	./kilnfuzz -device cuda:0
-//
-// It is run in the tree of this module. With -print it writes the source of one
-// kernel instead, with -dir it keeps the generated module.
 package main
 
 import (
