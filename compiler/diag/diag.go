@@ -45,17 +45,25 @@ func New(pos Position, code Code, msg, note string) Diagnostic {
 	return d
 }
 
-// Error returns the diagnostic as one line.
+// Error returns the diagnostic as one line, with the way out: programs print
+// errors by it.
 func (d Diagnostic) Error() string {
-	return fmt.Sprintf("%s: %s: %s", d.Pos, d.Code, d.Msg)
+	if d.Fix == "" {
+		return d.what()
+	}
+	return fmt.Sprintf("%s (%s)", d.what(), d.Fix)
 }
+
+// what is the diagnostic without its way out.
+func (d Diagnostic) what() string { return fmt.Sprintf("%s: %s: %s", d.Pos, d.Code, d.Msg) }
 
 // Format prints the note and the fix on lines of their own with %+v.
 func (d Diagnostic) Format(f fmt.State, verb rune) {
-	io.WriteString(f, d.Error())
 	if verb != 'v' || !f.Flag('+') {
+		io.WriteString(f, d.Error())
 		return
 	}
+	io.WriteString(f, d.what())
 	if d.Note != "" {
 		fmt.Fprintf(f, "\n\tnote: %s", d.Note)
 	}

@@ -5,7 +5,7 @@
 // compiler collect diagnostics in a [List] and go on, so that one run reports
 // all of them. A List is an error that prints one line for each:
 //
-//	kern/kern.go:12:3: K0101: go statement in a kernel
+//	kern/kern.go:12:3: K0102: map type in a kernel (use an array, or a sorted slice prepared on the host)
 //
 // The table [Codes] documents every code with an example that triggers it;
 // [Markdown] renders it as docs/diagnostics.md. A code never changes its meaning

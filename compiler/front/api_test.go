@@ -105,8 +105,8 @@ func K(t dsl.Thread, x []int) { x[0] = b.F(x[1]) + strange.N; b.V = 1 }
 		"example.com/odd":  "package strange\n\nconst N = 3\n",
 	}
 	_, err := Build(Request{Pkg: "example.com/a", Func: "K"}, packages(texts))
-	require.EqualError(t, err, "example.com/a/k.go:10:63: K0111: package variable b.V in a kernel\n"+
-		"example.com/go-b/k.go:5:28: K0002: invalid operation: x + \"s\" (mismatched types int and untyped string)")
+	require.EqualError(t, err, "example.com/a/k.go:10:63: K0111: package variable b.V in a kernel (make it a constant, or pass it as a parameter)\n"+
+		"example.com/go-b/k.go:5:28: K0002: invalid operation: x + \"s\" (mismatched types int and untyped string) (correct the code; go vet shows the same error)")
 
 	texts = map[string]string{
 		"a": "package a\n\nimport (\n\t\"b\"\n\n\t\"github.com/gokiln/kiln/dsl\"\n)\n\nfunc F() int { return 1 }\n\n//kiln:kernel\nfunc K(t dsl.Thread, x []int) { x[0] = b.G() }\n",
@@ -130,7 +130,7 @@ func TestDisplayDirAndFileSelection(t *testing.T) {
 	}}
 	require.Equal(t, []string{"K"}, Kernels(p))
 	list := Check(p, nil, nil)
-	require.EqualError(t, list, "k/a.go:6:42: K0002: cannot use \"\" (untyped string constant) as int value in argument to f")
+	require.EqualError(t, list, "k/a.go:6:42: K0002: cannot use \"\" (untyped string constant) as int value in argument to f (correct the code; go vet shows the same error)")
 }
 
 func TestSourceHash(t *testing.T) {
@@ -280,7 +280,7 @@ func TestTextWithoutPositions(t *testing.T) {
 func TestInternalErrorIsADiagnostic(t *testing.T) {
 	m, err := Build(Request{Pkg: "k", Func: "K"}, func(string) (*Package, error) { panic("boom") })
 	require.Nil(t, m)
-	require.EqualError(t, err, "k.K: K0901: internal compiler error in k.K: boom")
+	require.EqualError(t, err, "k.K: K0901: internal compiler error in k.K: boom (report it with the source of the kernel)")
 	require.Contains(t, fmt.Sprintf("%+v", err), "api_test.go")
 }
 

@@ -55,8 +55,9 @@ func TestErrors(t *testing.T) {
 func compare(t *testing.T, want []*expected, got diag.List, file string) {
 	for _, d := range got {
 		match := false
+		msg := fmt.Sprintf("%s: %s", d.Code, d.Msg)
 		for _, w := range want {
-			if !w.seen && w.line == d.Pos.Line && w.col == d.Pos.Col && w.re.MatchString(fmt.Sprintf("%s: %s", d.Code, d.Msg)) {
+			if !w.seen && w.line == d.Pos.Line && w.col == d.Pos.Col && (w.re.MatchString(msg) || w.re.MatchString(msg+"\nfix: "+d.Fix)) {
 				match, w.seen = true, true
 				break
 			}

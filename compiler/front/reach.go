@@ -190,7 +190,7 @@ func (b *build) mathHint(s selRef, path string) {
 		b.report(s.sel.Pos(), diag.Import, "", "%s cannot be used in a kernel", full)
 		return
 	}
-	b.reportFix(s.sel.Pos(), diag.Import, "use "+use, "%s cannot be used in a kernel: use %s", full, use)
+	b.reportFix(s.sel.Pos(), diag.Import, "use "+use, "%s cannot be used in a kernel", full)
 }
 
 // findImport returns the import of f that name refers to, and its unit if

@@ -225,7 +225,7 @@ func (c *subsetChecker) typeName(id *ast.Ident, at ast.Node) {
 func (c *subsetChecker) selector(n *ast.SelectorExpr) bool {
 	if sel := c.b.info.Selections[n]; sel != nil {
 		if sel.Kind() == types.MethodExpr || sel.Kind() == types.MethodVal && !c.called[n] {
-			c.report(n, diag.MethodValue, "method value %s.%s in a kernel", exprName(n.X), n.Sel.Name)
+			c.report(n, diag.MethodValue, "method value %s in a kernel", types.ExprString(n))
 			return false
 		}
 		c.walk(n.X)
@@ -233,13 +233,6 @@ func (c *subsetChecker) selector(n *ast.SelectorExpr) bool {
 	}
 	c.typeName(n.Sel, n)
 	return false
-}
-
-func exprName(x ast.Expr) string {
-	if id, ok := x.(*ast.Ident); ok {
-		return id.Name
-	}
-	return "…"
 }
 
 func (c *subsetChecker) call(n *ast.CallExpr) bool {

@@ -14,8 +14,8 @@ import (
 //kiln:kernel
 func K(t dsl.Thread, x []float32, y []float64, n []int) {
 	fmt.Println(x[0])                   // ERROR 2 "K0120: fmt.Println is outside of kernel code"
-	y[0] = math.Exp(y[1])               // ERROR 9 "K0120: math.Exp cannot be used in a kernel: use dsl.Exp"
-	y[1] = math.Max(y[1], math.Sqrt(2)) // ERROR 9 "K0120: math.Max .*use the built-in max"
+	y[0] = math.Exp(y[1])               // ERROR 9 "K0120: math.Exp cannot be used in a kernel\nfix: use dsl.Exp"
+	y[1] = math.Max(y[1], math.Sqrt(2)) // ERROR 9 "K0120: math.Max cannot be used in a kernel\nfix: use the built-in max"
 	y[2] = math.Gamma(y[1])             // ERROR 9 "K0120: math.Gamma cannot be used in a kernel$"
 	n[0] = bits.Reverse8(1)             // ERROR 9 "K0120: bits.Reverse8 cannot be used"
 	os.Exit(1)                          // ERROR 2 "K0120: os.Exit"
