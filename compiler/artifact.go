@@ -30,8 +30,9 @@ type Arg struct {
 	Name   string `json:"name"`
 	Go     string `json:"go"` // Go type without spaces, as in []float32
 	Slice  bool   `json:"slice,omitempty"`
-	Size   int    `json:"size"`   // bytes of the scalar, or of one element
-	Offset int    `json:"offset"` // in the argument block; a slice is an address and a length of 8 bytes each
+	Const  bool   `json:"const,omitempty"` // fixed at compile time, not in the argument block
+	Size   int    `json:"size"`            // bytes of the scalar or struct, or of one element
+	Offset int    `json:"offset"`          // in the argument block; a slice is an address and a length of 8 bytes each
 }
 
 // ArgBytes returns the size of the argument block.
@@ -39,26 +40,22 @@ func (m *Meta) ArgBytes() int {
 	if len(m.Args) == 0 {
 		return 0
 	}
-	last := m.Args[len(m.Args)-1]
-	if last.Slice {
+	switch last := m.Args[len(m.Args)-1]; {
+	case last.Slice:
 		return last.Offset + 16
+	case last.Const:
+		return last.Offset
+	default:
+		return last.Offset + last.Size
 	}
-	return last.Offset + last.Size
 }
 
-// layout gives each argument its place in the argument block: natural
-// alignment, in order.
+// layout gives each argument its place in the argument block; see [ir.Layout].
 func layout(args []ir.Arg) []Arg {
+	offsets, _ := ir.Layout(args)
 	out := make([]Arg, len(args))
-	at := 0
 	for i, a := range args {
-		align, size := a.Elem.Align(), a.Elem.Size()
-		if a.Kind == ir.ArgSlice {
-			align, size = 8, 16
-		}
-		at = (at + align - 1) / align * align
-		out[i] = Arg{Name: a.Name, Go: a.Go, Slice: a.Kind == ir.ArgSlice, Size: a.Elem.Size(), Offset: at}
-		at += size
+		out[i] = Arg{Name: a.Name, Go: a.Go, Slice: a.Kind == ir.ArgSlice, Const: a.Kind == ir.ArgConst, Size: a.Elem.Size(), Offset: offsets[i]}
 	}
 	return out
 }

@@ -73,11 +73,10 @@ func New(m *ir.Module) (*Program, error) {
 		return nil, fmt.Errorf("kernel %s: %w", f.Name, err)
 	}
 	p := &Program{module: m, g: g, name: f.Name, plans: map[planKey]*plan{}, known: map[[3]int]*chosen{}}
-	for _, v := range f.Params {
-		size := v.Type.Size()
-		p.size = (p.size + size - 1) &^ (size - 1)
-		p.args = append(p.args, arg{p.size, uint8(size)})
-		p.size += size
+	var at []int
+	at, p.size = f.ParamOffsets()
+	for i, v := range f.Params {
+		p.args = append(p.args, arg{at[i], uint8(v.Type.Size())})
 	}
 	for i := range p.code {
 		if p.code[i], err = lower(m, g, i != 0); err != nil {
@@ -90,8 +89,8 @@ func New(m *ir.Module) (*Program, error) {
 // Name returns the name of the kernel.
 func (p *Program) Name() string { return p.name }
 
-// ArgSize returns the size of the argument block in bytes: the parameters in order,
-// little endian, each at its natural alignment.
+// ArgSize returns the size of the argument block in bytes; [ir.Layout] says what
+// lies where in it.
 func (p *Program) ArgSize() int { return p.size }
 
 // choose returns the plan for blocks of the given size.

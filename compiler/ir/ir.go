@@ -42,22 +42,20 @@ type ArgKind uint8
 const (
 	ArgScalar ArgKind = iota // one parameter
 	ArgSlice                 // two parameters: pointer and length
+	ArgStruct                // struct or array: a parameter for each scalar in it
+	ArgConst                 // fixed at compile time: no parameters
 )
+
+var argKinds = [...]string{ArgScalar: "scalar", ArgSlice: "slice", ArgStruct: "struct", ArgConst: "const"}
+
+func (k ArgKind) String() string { return argKinds[k] }
 
 // Arg is one Go parameter of a kernel, after the Thread.
 type Arg struct {
 	Name string
 	Kind ArgKind
-	Elem *Type  // element type of a slice, type of a scalar
+	Elem *Type  // element type of a slice, type of all others
 	Go   string // Go type, without spaces, as in []float32
-}
-
-// NumParams returns how many IR parameters the argument takes.
-func (a Arg) NumParams() int {
-	if a.Kind == ArgSlice {
-		return 2
-	}
-	return 1
 }
 
 // Value is the result of an operation. Values are compared by identity.

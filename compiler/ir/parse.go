@@ -3,6 +3,7 @@ package ir
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -164,13 +165,12 @@ func (p *parser) args() error {
 			return fmt.Errorf("expected , at %q", p.s)
 		}
 		a := Arg{Name: p.word()}
-		switch kind := p.word(); kind {
-		case "slice":
-			a.Kind = ArgSlice
-		case "scalar":
-		default:
+		kind := p.word()
+		n := slices.Index(argKinds[:], kind)
+		if n < 0 {
 			return fmt.Errorf("unknown argument kind %q", kind)
 		}
+		a.Kind = ArgKind(n)
 		var err error
 		if a.Elem, err = p.typ(); err != nil {
 			return err

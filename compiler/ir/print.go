@@ -110,11 +110,7 @@ func (p *printer) args(args []Arg) {
 		if i > 0 {
 			p.b.WriteString(", ")
 		}
-		kind := "scalar"
-		if a.Kind == ArgSlice {
-			kind = "slice"
-		}
-		fmt.Fprintf(&p.b, "%s %s %s %q", a.Name, kind, a.Elem, a.Go)
+		fmt.Fprintf(&p.b, "%s %s %s %q", a.Name, a.Kind, a.Elem, a.Go)
 	}
 	p.b.WriteByte(')')
 }

@@ -98,24 +98,20 @@ func (v *verifier) blocks() bool {
 }
 
 func (v *verifier) params() {
-	n := 0
+	var want []*Type
 	for _, a := range v.f.Args {
-		n += a.NumParams()
+		types := a.params()
+		for i, t := range types {
+			if n := len(want) + i; n < len(v.f.Params) && v.f.Params[n].Type != t {
+				v.fail("argument %s does not match its parameters", a.Name)
+				break
+			}
+		}
+		want = append(want, types...)
 	}
-	if v.f.Kernel && n != len(v.f.Params) {
-		v.fail("arguments take %d parameters, the function has %d", n, len(v.f.Params))
+	if v.f.Kernel && len(want) != len(v.f.Params) {
+		v.fail("arguments take %d parameters, the function has %d", len(want), len(v.f.Params))
 		return
-	}
-	i := 0
-	for _, a := range v.f.Args {
-		ok := v.f.Params[i].Type == a.Elem
-		if a.Kind == ArgSlice {
-			ok = v.f.Params[i].Type == PtrTo(Global, a.Elem) && v.f.Params[i+1].Type == I64
-		}
-		if !ok {
-			v.fail("argument %s does not match its parameters", a.Name)
-		}
-		i += a.NumParams()
 	}
 	if v.f.Kernel && len(v.f.Results) > 0 {
 		v.fail("a kernel has no results")

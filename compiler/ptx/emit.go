@@ -130,8 +130,9 @@ func newEmitter(m *ir.Module, f *ir.Func, t target.Target) *emitter {
 func (e *emitter) run() error {
 	order := ir.RPO(e.f)
 	e.params = forwarded(order)
+	from := e.paramRefs()
 	for i, p := range e.f.Params {
-		e.param(i, p)
+		e.param(text(from[i]), p)
 	}
 	for _, b := range order {
 		for _, p := range b.Params {
@@ -218,10 +219,9 @@ func (e *emitter) newLabel() string {
 	return fmt.Sprintf("$e%d", e.labels)
 }
 
-// param loads parameter i of the kernel.
-func (e *emitter) param(i int, p *ir.Value) {
+// param loads a parameter of the kernel.
+func (e *emitter) param(from frag, p *ir.Value) {
 	k := kindOf(p.Type)
-	from := text(fmt.Sprintf("[%s]", paramName(e.f, i)))
 	switch {
 	case k == ir.KBool:
 		r := e.compute(b32, "ld.param.u8", from)
@@ -235,6 +235,23 @@ func (e *emitter) param(i int, p *ir.Value) {
 }
 
 func paramName(f *ir.Func, i int) string { return fmt.Sprintf("%s_param_%d", EntryName(f.Name), i) }
+
+// paramRefs returns the address of each parameter. Those of a struct are parts
+// of one array of bytes, named after the first.
+func (e *emitter) paramRefs() []string {
+	refs := make([]string, 0, len(e.f.Params))
+	for _, a := range e.f.Args {
+		if a.Kind == ir.ArgStruct {
+			name := paramName(e.f, len(refs))
+			a.Elem.EachLeaf(func(off int, _ *ir.Type) { refs = append(refs, fmt.Sprintf("[%s+%d]", name, off)) })
+			continue
+		}
+		for range a.NumParams() {
+			refs = append(refs, fmt.Sprintf("[%s]", paramName(e.f, len(refs))))
+		}
+	}
+	return refs
+}
 
 // define records that register r holds v.
 func (e *emitter) define(v *ir.Value, r reg) {

@@ -67,12 +67,21 @@ func (e *emitter) print(o Options) string {
 }
 
 func (e *emitter) paramList() string {
-	if len(e.f.Params) == 0 {
-		return ""
+	var list []string
+	i := 0
+	for _, a := range e.f.Args {
+		if a.Kind == ir.ArgStruct && a.Elem.Size() > 0 {
+			list = append(list, fmt.Sprintf("\n\t.param .align %d .b8 %s[%d]", a.Elem.Align(), paramName(e.f, i), a.Elem.Size()))
+		}
+		for range a.NumParams() {
+			if a.Kind != ir.ArgStruct {
+				list = append(list, fmt.Sprintf("\n\t.param .b%d %s", e.f.Params[i].Type.Size()*8, paramName(e.f, i)))
+			}
+			i++
+		}
 	}
-	list := make([]string, len(e.f.Params))
-	for i, p := range e.f.Params {
-		list[i] = fmt.Sprintf("\n\t.param .b%d %s", p.Type.Size()*8, paramName(e.f, i))
+	if len(list) == 0 {
+		return ""
 	}
 	return strings.Join(list, ",") + "\n"
 }
