@@ -28,6 +28,9 @@ var arrows = []arrow{
 	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/target"}},
 	{from: "compiler/interp", to: []string{"compiler/ir"}},
 	{from: "compiler", to: []string{"compiler", "dsl"}, leaf: true},
+	// Tools around the compiler: what it found wrong, and what it made.
+	{from: "compiler/analyzer", to: []string{"compiler", "dsl"}},
+	{from: "compiler/dump", to: []string{"compiler", "dsl"}},
 
 	{from: "cache"},
 
