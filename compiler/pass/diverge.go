@@ -149,11 +149,11 @@ func (w *walk) reach(from int32, to *ir.Block, label int32) {
 		w.pending++
 	case w.label[i] == 0:
 		w.u.giveUp(w.cause, w.level)
-	default:
+	case i <= from:
 		w.u.raise(&w.u.join[to.ID], w.level)
-		if i > from {
-			w.label[i] = int32(len(w.label)) + i + 2 // no target has this label
-		}
+	default:
+		w.u.raise(&w.u.entry[to.ID], w.level)
+		w.label[i] = int32(len(w.label)) + i + 2 // no target has this label
 	}
 }
 

@@ -60,6 +60,7 @@ type uniformity struct {
 	control []ir.Uniformity // by block ID
 	cause   []*ir.Block     // by block ID: ends in the branch behind control
 	join    []ir.Uniformity // by block ID: level of the branches that it joins
+	entry   []ir.Uniformity // by block ID: likewise, of those whose paths come by forward edges
 	content []ir.Uniformity // by ID of a local object: level of what it holds
 	escaped []bool          // by ID of a local object
 	done    []ir.Uniformity // by block ID: level at which its branch was spread
@@ -74,6 +75,7 @@ func analyse(f *ir.Func) *uniformity {
 	nv, nb := f.NumValues(), f.NumBlocks()
 	u.level, u.content = make([]ir.Uniformity, nv), make([]ir.Uniformity, nv)
 	u.control, u.join, u.done = make([]ir.Uniformity, nb), make([]ir.Uniformity, nb), make([]ir.Uniformity, nb)
+	u.entry = make([]ir.Uniformity, nb)
 	u.cause, u.escaped, u.num = make([]*ir.Block, nb), make([]bool, nv), make([]int32, nb)
 	for i := range u.num {
 		u.num[i] = -1
@@ -106,7 +108,7 @@ func (u *uniformity) raise(at *ir.Uniformity, l ir.Uniformity) {
 
 func (u *uniformity) block(b *ir.Block) {
 	for i, p := range b.Params {
-		l := u.join[b.ID]
+		l := u.joined(b, i)
 		for _, e := range u.in[b.ID] {
 			if u.num[e.from.ID] >= 0 {
 				l = max(l, u.seen(e.args()[i], b))
@@ -125,6 +127,31 @@ func (u *uniformity) block(b *ir.Block) {
 			u.spread(b, l)
 		}
 	}
+}
+
+// joined returns the level of the branches that part threads which meet at b
+// with different values of parameter i. If all forward edges bring one value it
+// does not matter by which of them a thread came: so a loop stays uniform that
+// threads enter from several places.
+func (u *uniformity) joined(b *ir.Block, i int) ir.Uniformity {
+	l := u.join[b.ID]
+	if u.entry[b.ID] <= l {
+		return l
+	}
+	var first *ir.Value
+	for _, e := range u.in[b.ID] {
+		if n := u.num[e.from.ID]; n < 0 || n >= u.num[b.ID] {
+			continue
+		}
+		v := e.args()[i]
+		if first == nil {
+			first = v
+		}
+		if v != first {
+			return u.entry[b.ID]
+		}
+	}
+	return l
 }
 
 // seen returns the level of v for a user in block b.

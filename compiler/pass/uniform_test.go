@@ -57,6 +57,33 @@ b3:
   barrier
   ret
 `, nil},
+		{"loop entered from both sides of a branch", `br %6, b1, b2(%4)
+b1:
+  jump b2(%4)
+b2(%9: i64):
+  %10 = lt %9, %1 : bool
+  br %10, b3, b4
+b3:
+  barrier
+  %11 = add %9, %5 : i64
+  jump b2(%11)
+b4:
+  barrier
+  ret
+`, nil},
+		{"loop entered with a value of each side", `br %6, b1, b2(%4)
+b1:
+  jump b2(%5)
+b2(%9: i64):
+  %10 = lt %9, %1 : bool
+  br %10, b3, b4
+b3:
+  barrier
+  %11 = add %9, %5 : i64
+  jump b2(%11)
+b4:
+  ret
+`, []string{"barrier: varying under blockparam"}},
 		{"grid stride loop", `jump b1(%2)
 b1(%9: i64):
   %10 = lt %9, %1 : bool
