@@ -194,3 +194,13 @@ func targetOf(dev *runtime.Device) (target.Target, error) {
 	}
 	return target.Target{}, fmt.Errorf("%s loads %v, none of which the compiler makes", dev.Name(), info.Formats)
 }
+
+// Info resolves the kernel for a device, as [Kernel.Prepare] does, and returns
+// what the driver knows of its code.
+func (k *Kernel) Info(dev *runtime.Device) (runtime.FunctionInfo, error) {
+	in, err := k.on(dev)
+	if err != nil {
+		return runtime.FunctionInfo{}, err
+	}
+	return in.fn.Info(), nil
+}
