@@ -58,9 +58,12 @@ func (u *uniformity) diverge(lp *loop, l ir.Uniformity, cause *ir.Block) []*ir.B
 			if lp.has(e.To) {
 				continue
 			}
-			if edges[e.To]++; edges[e.To] == 1 {
+			switch edges[e.To]++; {
+			case edges[e.To] == 1:
 				targets = append(targets, e.To)
-			} else {
+			case u.num[b.ID] < u.num[e.To.ID]:
+				u.raise(&u.entry[e.To.ID], l)
+			default:
 				u.raise(&u.join[e.To.ID], l)
 			}
 		}

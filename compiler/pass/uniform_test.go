@@ -71,6 +71,25 @@ b4:
   barrier
   ret
 `, nil},
+		{"loop entered from two ends of a divergent loop", `jump b1(%2)
+b1(%9: i64):
+  %10 = lt %9, %1 : bool
+  br %10, b2, b4(%4)
+b2:
+  %11 = load %0 : i64
+  %12 = lt %9, %11 : bool
+  br %12, b3, b4(%4)
+b3:
+  %13 = add %9, %5 : i64
+  jump b1(%13)
+b4(%14: i64):
+  barrier
+  %15 = add %14, %5 : i64
+  %16 = lt %15, %1 : bool
+  br %16, b4(%15), b5
+b5:
+  ret
+`, nil},
 		{"loop entered with a value of each side", `br %6, b1, b2(%4)
 b1:
   jump b2(%5)
