@@ -2,8 +2,11 @@ package front
 
 import (
 	"fmt"
+	"go/ast"
 	"go/token"
+	"go/types"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/diag"
@@ -106,11 +109,20 @@ func (u *unit) noKernel(name string) error {
 		}
 		return diag.List{diag.New(at, diag.NoKernel, fmt.Sprintf("package %s has no kernel %s", u.path, name), note)}
 	}
+	return d.unmarked().Err()
+}
+
+// unmarked reports that a function is no kernel.
+func (d *decl) unmarked() diag.List {
 	b := newBuild(nil)
 	d.load()
 	b.addFile(d.file.tok)
-	b.report(d.node.Pos(), diag.NotKernel, "", "%s is not marked //kiln:kernel", name)
-	return b.diags.Err()
+	if d.stray == "" {
+		b.report(d.node.Pos(), diag.NotKernel, "", "%s is not marked //kiln:kernel", d.name)
+	} else {
+		b.report(d.node.Pos(), diag.NotKernel, "", "the comment %s of %s means nothing: the mark of kernels is //kiln:kernel", d.stray, d.name)
+	}
+	return b.diags
 }
 
 // Kernels returns the names of the functions of p marked //kiln:kernel, in
@@ -125,8 +137,8 @@ func Kernels(p *Package) []string {
 }
 
 // Check reports all mistakes in the kernels of p. A generic kernel is compiled
-// for the types that its constraints list, at most eight of them. Packages that
-// p imports come from load. If more is not nil it is called with the IR of each
+// for the types that its constraints list, at most sixteen of them, or for types
+// of p where a constraint asks for methods. Packages that p imports come from load. If more is not nil it is called with the IR of each
 // instance without mistakes and may add some.
 func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
 	u := parsePackage(p)
@@ -143,6 +155,9 @@ func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
 		return load(path)
 	}
 	var all diag.List
+	for _, d := range u.strays {
+		all = append(all, d.unmarked()...)
+	}
 	for _, k := range u.kernels {
 		all = append(all, checkKernel(u, k, find, more)...)
 	}
@@ -164,11 +179,27 @@ func checkKernel(u *unit, k *decl, load Loader, more func(*ir.Module) diag.List)
 			return list // the instances would repeat it
 		}
 	}
-	list = nil
-	for _, args := range representatives(sig) {
+	return b.checkInstances(u, k, sig, load, more)
+}
+
+// checkInstances compiles a generic kernel for representative types.
+func (b *build) checkInstances(u *unit, k *decl, sig *types.Signature, load Loader, more func(*ir.Module) diag.List) (list diag.List) {
+	args, guess := representatives(u, sig)
+	fits := false
+	for _, args := range args {
 		b := newBuild(load)
 		b.units[u.path] = u
-		list = append(list, b.attempt(u, k, Request{Pkg: u.path, Func: k.name, TypeArgs: args}, more)...)
+		found := b.attempt(u, k, Request{Pkg: u.path, Func: k.name, TypeArgs: args}, more)
+		if guess && slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Code == diag.Instantiation }) {
+			continue
+		}
+		fits = true
+		list = append(list, found...)
+	}
+	if !fits {
+		name := k.node.(*ast.FuncDecl).Name
+		msg := fmt.Sprintf("%s cannot be instantiated: no type of package %s has the methods of its constraints", name.Name, u.path)
+		list.Add(diag.New(b.position(name.Pos()), diag.Instantiation, msg, ""))
 	}
 	return list
 }

@@ -1,10 +1,12 @@
 package front
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -219,29 +221,32 @@ func intersect(a, b []types.Type) []types.Type {
 	return out
 }
 
-// maxInstances bounds how many instances of a kernel Check builds.
-const maxInstances = 8
+// maxInstances bounds how many instances of a kernel Check builds. All types of
+// dsl.Number fit.
+const maxInstances = 16
 
 // representatives returns lists of type arguments that together cover the
-// types of each constraint, up to maxInstances.
-func representatives(fn *types.Signature) [][]string {
-	var sets [][]types.Type
+// types of each constraint, up to maxInstances. Where a constraint asks for
+// methods they are a guess, the named types of the kernel's package.
+func representatives(u *unit, fn *types.Signature) (out [][]string, guess bool) {
+	var sets [][]string
 	n := 1
 	for tp := range fn.TypeParams().TypeParams() {
-		set := typeSet(tp.Constraint())
+		set := candidates(tp.Constraint())
 		if len(set) == 0 {
-			set = []types.Type{types.Typ[types.Float32], types.Typ[types.Int32]}
+			set, guess = u.typeNames(), true
+		}
+		if len(set) == 0 {
+			return nil, true
 		}
 		sets = append(sets, set)
 		n = max(n, len(set))
 	}
-	byName := func(p *types.Package) string { return p.Name() }
-	var out [][]string
 	for i := range min(n, maxInstances) {
 		args := make([]string, len(sets))
 		byParam := map[string]string{}
 		for j, set := range sets {
-			args[j] = types.TypeString(types.Unalias(set[i%len(set)]), byName)
+			args[j] = set[i%len(set)]
 			byParam[fn.TypeParams().At(j).Obj().Name()] = args[j]
 		}
 		for j := range args {
@@ -249,7 +254,46 @@ func representatives(fn *types.Signature) [][]string {
 		}
 		out = append(out, args)
 	}
-	return out
+	return out, guess
+}
+
+// candidates returns the types that a constraint lists, or two if it takes any,
+// but none that lacks a method it asks for.
+func candidates(constraint types.Type) (names []string) {
+	set := typeSet(constraint)
+	if len(set) == 0 {
+		set = []types.Type{types.Typ[types.Float32], types.Typ[types.Int32]}
+	}
+	methods := 0
+	if iface, ok := constraint.Underlying().(*types.Interface); ok {
+		methods = iface.NumMethods()
+	}
+	for _, t := range set {
+		if methods == 0 || types.Satisfies(t, constraint.Underlying().(*types.Interface)) {
+			names = append(names, types.TypeString(types.Unalias(t), (*types.Package).Name))
+		}
+	}
+	return names
+}
+
+// typeNames returns the types that u declares, without generic types and
+// interfaces, in order of the source.
+func (u *unit) typeNames() (names []string) {
+	var found []*decl
+	for _, d := range u.decls {
+		d.load()
+		if g, ok := d.node.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+			t := g.Specs[0].(*ast.TypeSpec)
+			if _, constraint := t.Type.(*ast.InterfaceType); !constraint && t.TypeParams == nil {
+				found = append(found, d)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b *decl) int { return cmp.Or(cmp.Compare(a.file.ord, b.file.ord), cmp.Compare(a.ord, b.ord)) })
+	for _, d := range found {
+		names = append(names, d.name)
+	}
+	return names
 }
 
 // substitute replaces type parameters in the text of a type, as in ~[]T.

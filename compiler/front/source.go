@@ -26,6 +26,7 @@ type unit struct {
 	decls   map[string]*decl
 	methods map[string]map[string]*decl // receiver type -> method
 	kernels []*decl
+	strays  []*decl   // functions with comments that look like marks
 	errs    diag.List // syntax errors
 }
 
@@ -55,6 +56,7 @@ type decl struct {
 	recv  string // receiver type of a method
 	next  *decl  // another declaration of the same name: a mistake of the user
 	marks marks
+	stray string // a comment that looks like a mark and is none
 
 	lazy  *lazyText // for libraries: what the fields below are made from, once
 	once  sync.Once
@@ -80,6 +82,15 @@ func (m *marks) add(line string) {
 	case "dispatch":
 		m.dispatch = true
 	}
+}
+
+// strayMark reports whether a comment line was meant to be a mark.
+func strayMark(line string) bool {
+	line = strings.TrimSpace(line)
+	if word, ok := strings.CutPrefix(line, "//kiln:"); ok {
+		return word != "kernel" && word != "intrinsic" && word != "dispatch"
+	}
+	return strings.TrimSpace(strings.TrimPrefix(line, "//")) == "kiln:kernel"
 }
 
 // load makes d.node and d.refs available.
@@ -225,12 +236,18 @@ func (u *unit) addDecl(f *file, tree *ast.File, n ast.Decl) {
 		if n.Doc != nil {
 			for _, c := range n.Doc.List {
 				d.marks.add(c.Text)
+				if strayMark(c.Text) {
+					d.stray = c.Text
+				}
 			}
 		}
 		d.refs = collect(n, tree)
 		u.add(d)
 		if d.marks.kernel {
 			u.kernels = append(u.kernels, d)
+		}
+		if d.stray != "" {
+			u.strays = append(u.strays, d)
 		}
 	case *ast.GenDecl:
 		u.addSpecs(f, tree, n)

@@ -1,0 +1,32 @@
+package k
+
+import "github.com/gokiln/kiln/dsl"
+
+type meters float32
+
+func (m meters) twice() meters { return m * 2 }
+
+type measure interface {
+	~float32
+	twice() meters
+}
+
+type none interface{ thrice() }
+
+// Twice is checked for meters, the only type with the method.
+//
+//kiln:kernel
+func Twice[M measure](t dsl.Thread, x []float32, y []M) {
+	x[0] = float32(y[0].twice())
+	go t.Sync() // ERROR 2 "K0103"
+}
+
+//kiln:kernel
+func Thrice[N none](t dsl.Thread, x []float32, y []N) { // ERROR 6 "K0008: Thrice cannot be instantiated: no type of package example.com/k has the methods of its constraints"
+	y[0].thrice()
+}
+
+//kiln:kernel
+func Any[T dsl.Number](t dsl.Thread, x []T) {
+	x[0] += 1 // ERROR 2 "K0125"  // ERROR 2 "K0125"
+}
