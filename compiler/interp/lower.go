@@ -241,6 +241,8 @@ func (l *lowerer) value(v *ir.Value) error {
 	switch {
 	case v.Op == ir.OpCall || v.Op == ir.OpProj:
 		return fmt.Errorf("kernel %s calls a function: run the inline pass on the module first", l.g.f.Name)
+	case v.Op == ir.OpLocalSized || v.Op == ir.OpSharedSized:
+		return fmt.Errorf("kernel %s has arrays without a length: run the size pass on the module first", l.g.f.Name)
 	case v.Op.Info().NoValue || v.Op.Has(ir.Convergent|ir.Writes):
 		l.effect(v)
 	case invariant(v) || l.nuses[v.ID] == 0 && v.Op.Pure() || l.fusedIntoBranch(v) || l.fusedIntoAccess(v):

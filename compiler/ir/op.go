@@ -62,15 +62,17 @@ const (
 	OpWarp     // index of the warp in the block
 	OpWarpSize // threads in a warp
 
-	OpLocal  // pointer to a new private object of the pointee type
-	OpShared // pointer to shared object Imm of the module
-	OpIndex  // pointer to array -> pointer to element y; unchecked
-	OpOffset // pointer advanced by y elements; unchecked
-	OpField  // pointer to struct -> pointer to field Imm
-	OpLoad   // *x
-	OpStore  // *x = y
-	OpZero   // zero the object x points to
-	OpBounds // fail the kernel unless 0 <= x < y
+	OpLocal       // pointer to a new private object of the pointee type
+	OpShared      // pointer to shared object Imm of the module
+	OpLocalSized  // pointer to the first of x zeros in a new private array; x becomes constant in pass size
+	OpSharedSized // pointer to the first element of shared object Imm, as array of x elements; x likewise
+	OpIndex       // pointer to array -> pointer to element y; unchecked
+	OpOffset      // pointer advanced by y elements; unchecked
+	OpField       // pointer to struct -> pointer to field Imm
+	OpLoad        // *x
+	OpStore       // *x = y
+	OpZero        // zero the object x points to
+	OpBounds      // fail the kernel unless 0 <= x < y
 
 	OpBarrier     // all threads of the block meet; memory is ordered
 	OpWarpBarrier // all threads of the warp meet; memory is ordered
@@ -210,15 +212,17 @@ var ops = [numOps]Info{
 	OpWarp:     {Name: "warp", Rule: RuleWarp, Uniform: UniformWarp},
 	OpWarpSize: {Name: "warpsize", Rule: RuleWarp},
 
-	OpLocal:  {Name: "local", Rule: RulePtr, Uniform: Varying},
-	OpShared: {Name: "shared", Rule: RulePtr, HasImm: true},
-	OpIndex:  {Name: "index", Args: 2, Rule: RulePtr},
-	OpOffset: {Name: "offset", Args: 2, Rule: RulePtr},
-	OpField:  {Name: "field", Args: 1, Rule: RulePtr, HasImm: true},
-	OpLoad:   {Name: "load", Args: 1, Rule: RuleMem, Effect: Reads},
-	OpStore:  {Name: "store", Args: 2, Rule: RuleMem, Effect: Writes, NoValue: true},
-	OpZero:   {Name: "zero", Args: 1, Rule: RuleMem, Effect: Writes, NoValue: true},
-	OpBounds: {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
+	OpLocal:       {Name: "local", Rule: RulePtr, Uniform: Varying},
+	OpShared:      {Name: "shared", Rule: RulePtr, HasImm: true},
+	OpLocalSized:  {Name: "local.sized", Args: 1, Rule: RulePtr, Effect: Writes, Uniform: Varying},
+	OpSharedSized: {Name: "shared.sized", Args: 1, Rule: RulePtr, HasImm: true},
+	OpIndex:       {Name: "index", Args: 2, Rule: RulePtr},
+	OpOffset:      {Name: "offset", Args: 2, Rule: RulePtr},
+	OpField:       {Name: "field", Args: 1, Rule: RulePtr, HasImm: true},
+	OpLoad:        {Name: "load", Args: 1, Rule: RuleMem, Effect: Reads},
+	OpStore:       {Name: "store", Args: 2, Rule: RuleMem, Effect: Writes, NoValue: true},
+	OpZero:        {Name: "zero", Args: 1, Rule: RuleMem, Effect: Writes, NoValue: true},
+	OpBounds:      {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
 
 	OpBarrier:     {Name: "barrier", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpWarpBarrier: {Name: "warpbarrier", Effect: Reads | Writes | Convergent, NoValue: true},

@@ -322,6 +322,9 @@ func (v *verifier) pointer(in *Value) string {
 	if !t.IsPtr() {
 		return "wants a pointer result"
 	}
+	if in.Op == OpLocalSized || in.Op == OpSharedSized {
+		return v.sized(in)
+	}
 	var from *Type
 	if len(in.Args) > 0 {
 		if from = in.Args[0].Type; !from.IsPtr() || from.Space != t.Space {
@@ -343,6 +346,20 @@ func (v *verifier) pointer(in *Value) string {
 	}
 	if !ok {
 		return "pointer types do not fit"
+	}
+	return ""
+}
+
+func (v *verifier) sized(in *Value) string {
+	space := Local
+	if in.Op == OpSharedSized {
+		space = Shared
+		if in.Imm >= uint64(len(v.m.Shared)) || v.m.Shared[in.Imm].Type.Elem != in.Type.Elem {
+			return "wants a shared array of the pointee type"
+		}
+	}
+	if in.Type.Space != space || in.Args[0].Type != I64 {
+		return "wants an i64 and a pointer to its own space"
 	}
 	return ""
 }

@@ -6,6 +6,41 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
+// dceModule removes what no function needs.
+func dceModule(m *ir.Module, _ *Options) error {
+	for _, f := range m.Funcs {
+		dce(f)
+	}
+	dropShared(m)
+	return nil
+}
+
+// dropShared removes shared objects that nothing names: a block would be given
+// their memory.
+func dropShared(m *ir.Module) {
+	names := make([][]*ir.Value, len(m.Shared))
+	for _, f := range m.Funcs {
+		for _, b := range f.Blocks {
+			for _, v := range b.Instrs {
+				if v.Op == ir.OpShared || v.Op == ir.OpSharedSized {
+					names[v.Imm] = append(names[v.Imm], v)
+				}
+			}
+		}
+	}
+	kept := m.Shared[:0]
+	for i, o := range m.Shared {
+		if len(names[i]) == 0 {
+			continue
+		}
+		for _, v := range names[i] {
+			v.Imm = uint64(len(kept))
+		}
+		kept = append(kept, o)
+	}
+	m.Shared = kept
+}
+
 // dce removes what has no effect: unused values and block parameters, blocks
 // that nothing reaches, and stores to local objects that nothing reads.
 // It leaves the blocks in reverse postorder with loops contiguous, the order that

@@ -37,6 +37,10 @@ var Passes = []Pass{
 		Doc: "Replaces calls by the bodies of their callees and drops the callees. First, because no other pass looks across a call and no target has calls.",
 	},
 	{
+		Name: "size", Required: true, Run: size,
+		Doc: "Makes arrays of dsl.SharedSlice and dsl.LocalSlice, whose lengths are constant by now; folds the functions that have any. Right after inline, so that no other pass meets an array without a length.",
+	},
+	{
 		Name: "release", Run: dropBounds,
 		Doc: "In release builds drops bounds checks. Right after inline, so that no later pass is held up by operations that may fail.",
 	},
@@ -85,8 +89,8 @@ var Passes = []Pass{
 		Doc: "Removes bounds checks that an earlier check, a branch or the range of the index implies. After licm and cse, which give equal indices one name.",
 	},
 	{
-		Name: "dce", Run: perFunc(dce),
-		Doc: "Removes values, block parameters and stores that nothing reads. Last, to sweep up after all others.",
+		Name: "dce", Run: dceModule,
+		Doc: "Removes values, block parameters and stores that nothing reads, and shared objects that nothing names. Last, to sweep up after all others.",
 	},
 }
 
@@ -99,6 +103,8 @@ type Constraint struct {
 
 // Constraints lists what the order of [Passes] must respect.
 var Constraints = []Constraint{
+	{"inline", "size", "lengths are passed through calls"},
+	{"size", "release", "it leaves arrays like all others to the passes behind it"},
 	{"inline", "release", "checks sit in callees too"},
 	{"inline", "sroa", "a pointer passed to a call would escape"},
 	{"inline", "unroll", "loop sizes count the callees' bodies"},

@@ -86,6 +86,9 @@ var coded = map[ir.Op]string{
 var unsupported = map[ir.Op]string{
 	ir.OpCall: "functions must be inlined first (pass inline)",
 	ir.OpProj: "functions must be inlined first (pass inline)",
+
+	ir.OpLocalSized:  "lengths must be constant first (pass size)",
+	ir.OpSharedSized: "lengths must be constant first (pass size)",
 }
 
 // Conditions of rows on operand b, which is constant with the value b if isConst.

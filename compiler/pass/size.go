@@ -1,0 +1,185 @@
+package pass
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// LengthError is a call of dsl.SharedSlice or dsl.LocalSlice whose length is
+// not known, or of no use. Errors of the pass size join one for each such call.
+type LengthError struct {
+	Pos int // index into the module's positions
+	Msg string
+}
+
+func (e *LengthError) Error() string { return e.Msg }
+
+// LengthErrors returns the length errors that err consists of, nil if it is
+// some other error.
+func LengthErrors(err error) (list []*LengthError) {
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return nil
+	}
+	for _, e := range joined.Unwrap() {
+		var l *LengthError
+		if errors.As(e, &l) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// maxObject bounds the size of one array, in bytes.
+const maxObject = 1 << 30
+
+// size gives the arrays whose length is a compile-time value their types. Their
+// lengths are constants of the kernel by then, possibly behind arithmetic,
+// branches and structs, which is why functions that have such arrays are folded
+// here, whatever passes are turned off.
+func size(m *ir.Module, _ *Options) error {
+	s := sizer{m: m, shared: map[sharedSize]uint64{}, first: make([]bool, len(m.Shared))}
+	for _, f := range m.Funcs {
+		if !hasSized(f) {
+			continue
+		}
+		fold(f)
+		sroa(f)
+		fold(f)
+		s.function(f)
+	}
+	return errors.Join(s.errs...)
+}
+
+func hasSized(f *ir.Func) bool {
+	for _, b := range f.Blocks {
+		for _, v := range b.Instrs {
+			if isSized(v.Op) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isSized(op ir.Op) bool { return op == ir.OpLocalSized || op == ir.OpSharedSized }
+
+// sharedSize names a shared object of a length: one call in the source may be
+// made with several, in copies of the function around it.
+type sharedSize struct {
+	object uint64
+	n      uint64
+}
+
+type sizer struct {
+	m      *ir.Module
+	f      *ir.Func
+	shared map[sharedSize]uint64
+	first  []bool // objects that have got a length
+	locals []*ir.Value
+	base   map[*ir.Value]*ir.Value // pointer to the first element -> pointer to the array
+	errs   []error
+}
+
+func (s *sizer) function(f *ir.Func) {
+	s.f, s.locals, s.base = f, nil, map[*ir.Value]*ir.Value{}
+	for _, b := range f.Blocks {
+		out := make([]*ir.Value, 0, len(b.Instrs))
+		for _, v := range b.Instrs {
+			if isSized(v.Op) {
+				out = s.array(out, v)
+			}
+			out = append(out, v)
+		}
+		b.Instrs = out
+	}
+	entry := f.Blocks[0]
+	entry.Instrs = append(s.locals, entry.Instrs...)
+	s.direct()
+}
+
+// array puts in front of v what makes its array, and turns v into the address
+// of the first element.
+func (s *sizer) array(out []*ir.Value, v *ir.Value) []*ir.Value {
+	n, ok := s.length(v)
+	if !ok {
+		return out
+	}
+	add := func(op ir.Op, t *ir.Type, args ...*ir.Value) *ir.Value {
+		w := s.f.NewValue(op, t, args...)
+		w.Pos, w.Block = v.Pos, v.Block
+		out = append(out, w)
+		return w
+	}
+	array := ir.PtrTo(v.Type.Space, ir.ArrayOf(int(n), v.Type.Elem))
+	var p *ir.Value
+	if v.Op == ir.OpSharedSized {
+		p = add(ir.OpShared, array)
+		p.Imm = s.object(v.Imm, n, array.Elem)
+	} else {
+		p = s.f.NewValue(ir.OpLocal, array)
+		p.Pos, p.Block = v.Pos, s.f.Blocks[0]
+		s.locals = append(s.locals, p)
+		add(ir.OpZero, ir.Void, p)
+	}
+	become(v, ir.OpIndex, v.Type, p, add(ir.OpConst, ir.I64))
+	s.base[v] = p
+	return out
+}
+
+// length returns the number of elements that v makes.
+func (s *sizer) length(v *ir.Value) (n uint64, ok bool) {
+	what := "dsl.SharedSlice"
+	if v.Op == ir.OpLocalSized {
+		what = "dsl.LocalSlice"
+	}
+	x, size := v.Args[0], int64(max(v.Type.Elem.Size(), 1))
+	switch {
+	case !x.IsConst():
+		s.fail(v, "length of %s is not known at compile time", what)
+	case int64(x.Imm) < 0:
+		s.fail(v, "%s of %d elements", what, int64(x.Imm))
+	case int64(x.Imm) > maxObject/size:
+		s.fail(v, "%s of %d elements is too large", what, x.Imm)
+	default:
+		return x.Imm, true
+	}
+	return 0, false
+}
+
+func (s *sizer) fail(v *ir.Value, format string, args ...any) {
+	s.errs = append(s.errs, &LengthError{v.Pos, fmt.Sprintf(format, args...)})
+}
+
+// object returns the shared object for n elements. The first length that a call
+// is made with takes the object that stands for the call.
+func (s *sizer) object(object, n uint64, t *ir.Type) uint64 {
+	key := sharedSize{object, n}
+	if i, ok := s.shared[key]; ok {
+		return i
+	}
+	i := object
+	if s.first[object] {
+		i = uint64(len(s.m.Shared))
+		s.m.Shared = append(s.m.Shared, &ir.Object{Name: s.m.Shared[object].Name})
+	} else {
+		s.first[object] = true
+	}
+	s.m.Shared[i].Type = t
+	s.shared[key] = i
+	return i
+}
+
+// direct lets elements be addressed from their array, as those of ordinary
+// arrays are: sroa looks for constant indices of arrays.
+func (s *sizer) direct() {
+	for _, b := range s.f.Blocks {
+		for _, v := range b.Instrs {
+			if v.Op == ir.OpOffset && s.base[v.Args[0]] != nil {
+				v.Op, v.Args[0] = ir.OpIndex, s.base[v.Args[0]]
+			}
+		}
+	}
+}
