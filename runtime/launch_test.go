@@ -420,6 +420,13 @@ func TestFaultNamesAllSuspects(t *testing.T) {
 	require.ErrorContains(t, st.Sync(), "one of nothing, 6 launches before")
 }
 
+func TestBlockingLaunchesBadValue(t *testing.T) {
+	t.Setenv("KILN_LAUNCH_BLOCKING", "yes")
+	_, err := Open("auto")
+	require.ErrorIs(t, err, ErrInvalid)
+	require.EqualError(t, err, "KILN_LAUNCH_BLOCKING=yes: want 1 or 0: invalid argument")
+}
+
 func TestBlockingLaunches(t *testing.T) {
 	t.Setenv("KILN_LAUNCH_BLOCKING", "1")
 	for _, kind := range []string{"cpu", "standin"} {

@@ -34,8 +34,8 @@ func newRegistry(backends ...driver.Backend) *registry {
 
 var devices = newRegistry(cuda.New(), cpu.New())
 
-// Open returns a device: "cpu", "cuda" (the first), "cuda:1", or "auto" for the
-// first GPU that can be opened and else the CPU. Opening a device again returns
+// Open returns a device: "cpu", "cuda" (the first), "cuda:1", or "auto" (also
+// "") for the first GPU that can be opened and else the CPU. Opening a device again returns
 // the same *Device; it is closed when every Open has been matched by a Close.
 func Open(name string) (*Device, error) { return devices.openDevice(name) }
 
@@ -60,8 +60,12 @@ func (r *registry) probe() []ProbeReport {
 }
 
 func (r *registry) openDevice(name string) (*Device, error) {
+	blocking, err := blockingLaunches()
+	if err != nil {
+		return nil, err
+	}
 	if name == "" || name == "auto" {
-		return r.openAuto()
+		return r.openAuto(blocking)
 	}
 	kind, number, hasNumber := strings.Cut(name, ":")
 	ordinal := 0
@@ -74,7 +78,7 @@ func (r *registry) openDevice(name string) (*Device, error) {
 	}
 	for _, b := range r.backends {
 		if b.Kind() == kind {
-			return r.openAt(b, ordinal)
+			return r.openAt(b, ordinal, blocking)
 		}
 	}
 	return nil, fmt.Errorf("device %q: unknown kind; this build knows %s and auto: %w", name, strings.Join(r.kinds(), ", "), ErrNoDevice)
@@ -90,10 +94,10 @@ func (r *registry) kinds() []string {
 
 // openAuto takes the first backend that has a device. The errors of the others
 // matter only when none has.
-func (r *registry) openAuto() (*Device, error) {
+func (r *registry) openAuto(blocking bool) (*Device, error) {
 	var failures []error
 	for _, b := range r.backends {
-		d, err := r.openAt(b, 0)
+		d, err := r.openAt(b, 0, blocking)
 		if err == nil {
 			return d, nil
 		}
@@ -102,7 +106,7 @@ func (r *registry) openAuto() (*Device, error) {
 	return nil, errors.Join(failures...)
 }
 
-func (r *registry) openAt(b driver.Backend, ordinal int) (*Device, error) {
+func (r *registry) openAt(b driver.Backend, ordinal int, blocking bool) (*Device, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := b.Kind() + ":" + strconv.Itoa(ordinal)
@@ -115,10 +119,21 @@ func (r *registry) openAt(b driver.Backend, ordinal int) (*Device, error) {
 		return nil, err
 	}
 	d := newDevice(drv)
-	d.registry, d.key, d.refs = r, key, 1
-	d.blocking = os.Getenv("KILN_LAUNCH_BLOCKING") == "1"
+	d.registry, d.key, d.refs, d.blocking = r, key, 1, blocking
 	r.open[key] = d
 	return d, nil
+}
+
+// blockingLaunches reports whether launches wait for their kernels.
+func blockingLaunches() (bool, error) {
+	switch v := os.Getenv("KILN_LAUNCH_BLOCKING"); v {
+	case "", "0":
+		return false, nil
+	case "1":
+		return true, nil
+	default:
+		return false, fmt.Errorf("KILN_LAUNCH_BLOCKING=%s: want 1 or 0: %w", v, ErrInvalid)
+	}
 }
 
 // release counts a Close and reports whether it was the last.

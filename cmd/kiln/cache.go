@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -16,7 +18,12 @@ func cacheCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "the store of compiled kernels",
-		Long:  "The cache is the directory $KILN_CACHE_DIR, or kiln in the user's cache directory.\nIt may be removed at any time: what is missing is compiled again.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = cmd.Help()
+			return usageError{errors.New("which command of cache?")}
+		},
+		Long: "The cache is the directory $KILN_CACHE_DIR, or kiln in the user's cache directory.\nIt may be removed at any time: what is missing is compiled again.",
 	}
 	var asJSON bool
 	ls := &cobra.Command{
@@ -24,7 +31,7 @@ func cacheCommand() *cobra.Command {
 		RunE: withStore(func(cmd *cobra.Command, s *cache.Store) error { return cacheList(cmd, s, asJSON) }),
 	}
 	ls.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
-	cmd.AddCommand(ls,
+	cmd.AddCommand(ls, gcCommand(),
 		&cobra.Command{
 			Use: "path", Short: "print the directory", Args: cobra.NoArgs,
 			RunE: withStore(func(cmd *cobra.Command, s *cache.Store) error {
@@ -46,6 +53,34 @@ func cacheCommand() *cobra.Command {
 			}),
 		})
 	return cmd
+}
+
+func gcCommand() *cobra.Command {
+	var most string
+	cmd := &cobra.Command{
+		Use: "gc", Short: "remove what was not used for longest, until the rest fits", Args: cobra.NoArgs,
+		RunE: withStore(func(cmd *cobra.Command, s *cache.Store) error { return cacheGC(cmd, s, most) }),
+	}
+	cmd.Flags().StringVar(&most, "max", "", "size to fit, such as 512MB; default KILN_CACHE_MAX, or 2GiB")
+	return cmd
+}
+
+func cacheGC(cmd *cobra.Command, s *cache.Store, most string) error {
+	limit := s.Max()
+	if most != "" {
+		var err error
+		if limit, err = cache.ParseSize(most); err != nil {
+			return usageError{fmt.Errorf("-max: %w", err)}
+		}
+	} else if limit == 0 {
+		limit = math.MaxInt64
+	}
+	r, err := s.GC(limit)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s removed, %d bytes; %d left, %d bytes\n", count(r.Removed, "file"), r.Freed, r.Entries, r.Bytes)
+	if err != nil {
+		return fmt.Errorf("collecting in %s: %w", s.Dir(), err)
+	}
+	return nil
 }
 
 func withStore(run func(*cobra.Command, *cache.Store) error) func(*cobra.Command, []string) error {
@@ -76,7 +111,11 @@ func cacheList(cmd *cobra.Command, s *cache.Store, asJSON bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d entries, %d bytes in %s\n", len(list), total, s.Dir())
+	entries := "1 entry"
+	if len(list) != 1 {
+		entries = fmt.Sprintf("%d entries", len(list))
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s, %d bytes in %s\n", entries, total, s.Dir())
 	return nil
 }
 

@@ -129,6 +129,7 @@ func emitIR(w io.Writer, p *compiler.Program, tgt target.Target, opt compiler.Op
 	if after == "" {
 		text = m.String()
 	} else if !slices.Contains(seen, after) {
+		slices.Sort(seen)
 		return usageError{fmt.Errorf("no pass %q: the passes are %s", after, strings.Join(slices.Compact(seen), ", "))}
 	}
 	_, err = io.WriteString(w, text)

@@ -77,7 +77,8 @@ func (b *build) compile(u *unit, kernel *decl, req Request) (*ir.Module, error) 
 	b.buildSSA()
 	fn := b.kernelFunc(u)
 	if fn == nil {
-		b.report(kernel.node.Pos(), diag.Uninferable, "", "%s is generic: the request names no types for it", kernel.name)
+		b.reportFix(kernel.node.Pos(), diag.Uninferable, "name them: jit.Of("+u.name+"."+kernel.name+"[float32]), or kiln emit -types float32",
+			"%s is generic: the request names no types for it", kernel.name)
 		return nil, b.diags.Err()
 	}
 	m := b.lower(u, fn)
