@@ -25,6 +25,8 @@ func testInts[T dsl.WordInt](t *testing.T) {
 	assert.EqualValues(t, 1, dsl.AtomicCAS(p, 2, 5))
 	assert.EqualValues(t, 1, dsl.AtomicCAS(p, 1, 5))
 	assert.EqualValues(t, 5, *p)
+	assert.EqualValues(t, 5, dsl.AtomicLoad(p))
+	dsl.AtomicStore(p, 5)
 	minus := T(0)
 	minus--
 	dsl.AtomicAdd(p, minus)
@@ -50,7 +52,26 @@ func testFloats[T dsl.Real](t *testing.T) {
 	assert.EqualValues(t, 3, *p)
 }
 
+// Each half of a word is added to alone, and rounded once.
+func testHalves[T dsl.F16 | dsl.BF16](t *testing.T, big, one float32) {
+	p := new([4]T)
+	for i := range p {
+		p[i] = dsl.To[T](float32(i))
+	}
+	assert.EqualValues(t, 1, dsl.F32(dsl.AtomicAdd(&p[1], dsl.To[T](0.5))))
+	assert.EqualValues(t, 2, dsl.F32(dsl.AtomicAdd(&p[2], dsl.To[T](big))))
+	dsl.AtomicAdd(&p[3], dsl.To[T](float32(math.NaN())))
+	assert.EqualValues(t, 0, dsl.F32(p[0]))
+	assert.EqualValues(t, 1.5, dsl.F32(p[1]))
+	assert.EqualValues(t, big+2, dsl.F32(p[2]))
+	assert.True(t, dsl.IsNaN(dsl.F32(p[3])))
+	dsl.AtomicAdd(&p[2], dsl.To[T](one))
+	assert.EqualValues(t, big+4, dsl.F32(p[2]), "a tie goes to the even neighbour")
+}
+
 func TestAtomics(t *testing.T) {
+	t.Run("f16", func(t *testing.T) { testHalves[dsl.F16](t, 2048, 1) })
+	t.Run("bf16", func(t *testing.T) { testHalves[dsl.BF16](t, 256, 1) })
 	t.Run("int", testInts[int])
 	t.Run("uint", testInts[uint])
 	t.Run("int32", testInts[int32])
@@ -66,6 +87,7 @@ func TestAtomicsConcurrently(t *testing.T) {
 	var sum float32
 	var bits, count uint32
 	var top float64
+	var pair [2]dsl.F16
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -73,6 +95,9 @@ func TestAtomicsConcurrently(t *testing.T) {
 				dsl.AtomicAdd(&sum, 1)
 				dsl.AtomicOr(&bits, 1<<i)
 				dsl.AtomicMax(&top, float64(i*1000+j))
+				if j < 100 {
+					dsl.AtomicAdd(&pair[i%2], dsl.To[dsl.F16](1))
+				}
 				for old := dsl.AtomicOr(&count, 0); ; {
 					now := dsl.AtomicCAS(&count, old, old+1)
 					if now == old {
@@ -85,6 +110,8 @@ func TestAtomicsConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	assert.EqualValues(t, 8000, sum)
+	assert.EqualValues(t, 400, dsl.F32(pair[0]))
+	assert.EqualValues(t, 400, dsl.F32(pair[1]))
 	assert.EqualValues(t, 0xFF, bits)
 	assert.EqualValues(t, 8000, count)
 	assert.EqualValues(t, 7999, top)

@@ -58,18 +58,30 @@ func All(t Thread, p bool) bool { return t.h.Exchange(host.OpAll, boolWord(p), 0
 
 // toWord and the functions below carry values through the host scheduler.
 // Device code has no use for them.
-func toWord[T Word](v T) uint64 {
-	if unsafe.Sizeof(v) == 4 {
-		return uint64(*(*uint32)(unsafe.Pointer(&v)))
+func toWord[T any](v T) uint64 {
+	p := unsafe.Pointer(&v)
+	switch unsafe.Sizeof(v) {
+	case 1:
+		return uint64(*(*uint8)(p))
+	case 2:
+		return uint64(*(*uint16)(p))
+	case 4:
+		return uint64(*(*uint32)(p))
 	}
-	return *(*uint64)(unsafe.Pointer(&v))
+	return *(*uint64)(p)
 }
 
-func fromWord[T Word](w uint64) (v T) {
-	if unsafe.Sizeof(v) == 4 {
-		*(*uint32)(unsafe.Pointer(&v)) = uint32(w)
-	} else {
-		*(*uint64)(unsafe.Pointer(&v)) = w
+func fromWord[T any](w uint64) (v T) {
+	p := unsafe.Pointer(&v)
+	switch unsafe.Sizeof(v) {
+	case 1:
+		*(*uint8)(p) = uint8(w)
+	case 2:
+		*(*uint16)(p) = uint16(w)
+	case 4:
+		*(*uint32)(p) = uint32(w)
+	default:
+		*(*uint64)(p) = w
 	}
 	return v
 }

@@ -82,14 +82,18 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.Any":         direct(ir.OpAny),
 	"dsl.All":         direct(ir.OpAll),
 
-	"dsl.AtomicAdd":  atomicOp(ir.OpAtomicAdd),
-	"dsl.AtomicMin":  {accepts: intPointee, lower: atomicOp(ir.OpAtomicMin).lower},
-	"dsl.AtomicMax":  {accepts: intPointee, lower: atomicOp(ir.OpAtomicMax).lower},
-	"dsl.AtomicAnd":  atomicOp(ir.OpAtomicAnd),
-	"dsl.AtomicOr":   atomicOp(ir.OpAtomicOr),
-	"dsl.AtomicXor":  atomicOp(ir.OpAtomicXor),
-	"dsl.AtomicExch": atomicOp(ir.OpAtomicExch),
-	"dsl.AtomicCAS":  {lower: atomicCAS},
+	"dsl.AtomicAdd":   atomicOp(ir.OpAtomicAdd),
+	"dsl.AtomicMin":   {accepts: intPointee, lower: atomicOp(ir.OpAtomicMin).lower},
+	"dsl.AtomicMax":   {accepts: intPointee, lower: atomicOp(ir.OpAtomicMax).lower},
+	"dsl.AtomicAnd":   atomicOp(ir.OpAtomicAnd),
+	"dsl.AtomicOr":    atomicOp(ir.OpAtomicOr),
+	"dsl.AtomicXor":   atomicOp(ir.OpAtomicXor),
+	"dsl.AtomicExch":  atomicOp(ir.OpAtomicExch),
+	"dsl.AtomicCAS":   atomicOp(ir.OpAtomicCAS),
+	"dsl.AtomicLoad":  atomicOp(ir.OpAtomicLoad),
+	"dsl.AtomicStore": atomicOp(ir.OpAtomicStore),
+	"dsl.Fence":       direct(ir.OpFence),
+	"dsl.FenceBlock":  direct(ir.OpFenceBlock),
 
 	"math.Sqrt":            direct(ir.OpSqrt),
 	"math.Abs":             direct(ir.OpAbs),
@@ -241,17 +245,16 @@ func atomicOp(op ir.Op) *intrinsic {
 		if p == nil {
 			return badVal
 		}
-		return val{v: c.f.emit(op, p.Type.Elem, p, c.arg(1))}
+		args := []*ir.Value{p}
+		for i := range c.args[1:] {
+			args = append(args, c.arg(i+1))
+		}
+		if op.Info().NoValue {
+			c.f.emit(op, ir.Void, args...)
+			return val{}
+		}
+		return val{v: c.f.emit(op, p.Type.Elem, args...)}
 	}}
-}
-
-// atomicCAS compares bits, of floats too.
-func atomicCAS(c *callSite) val {
-	p := c.target()
-	if p == nil {
-		return badVal
-	}
-	return val{v: c.f.emit(ir.OpAtomicCAS, p.Type.Elem, p, c.arg(1), c.arg(2))}
 }
 
 // sharedKey identifies a shared object: the same call with the same type is

@@ -14,17 +14,24 @@ type word interface{ uint32 | uint64 }
 // atomicFunc returns the function that performs an atomic operation. Shared memory
 // belongs to one worker, so that plain accesses do.
 func atomicFunc(op ir.Op, t *ir.Type, space ir.Space) func(w *worker, in *ins) {
-	if t.Size() == 4 {
+	switch t.Size() {
+	case 2:
+		return addHalf(t, space)
+	case 4:
 		return atomicOf[uint32, int32](op, t, space)
 	}
 	return atomicOf[uint64, int64](op, t, space)
 }
 
 func atomicOf[T word, S int32 | int64](op ir.Op, t *ir.Type, space ir.Space) func(w *worker, in *ins) {
-	if op == ir.OpAtomicAdd && t.IsInt() {
-		if space == ir.Shared {
-			return addShared[T]
-		}
+	switch {
+	case op == ir.OpAtomicLoad:
+		return loadEach[T]
+	case op == ir.OpAtomicStore:
+		return storeEach[T]
+	case op == ir.OpAtomicAdd && t.IsInt() && space == ir.Shared:
+		return addShared[T]
+	case op == ir.OpAtomicAdd && t.IsInt():
 		return addGlobal[T]
 	}
 	f := update[T, S](op, t)
@@ -59,11 +66,76 @@ func atomicLoad[T word](p unsafe.Pointer) T {
 	return T(atomic.LoadUint64((*uint64)(p)))
 }
 
+func atomicStore[T word](p unsafe.Pointer, x T) {
+	if unsafe.Sizeof(x) == 4 {
+		atomic.StoreUint32((*uint32)(p), uint32(x))
+		return
+	}
+	atomic.StoreUint64((*uint64)(p), uint64(x))
+}
+
 func atomicSwap[T word](p unsafe.Pointer, x, y T) bool {
 	if unsafe.Sizeof(x) == 4 {
 		return atomic.CompareAndSwapUint32((*uint32)(p), uint32(x), uint32(y))
 	}
 	return atomic.CompareAndSwapUint64((*uint64)(p), uint64(x), uint64(y))
+}
+
+func loadEach[T word](w *worker, in *ins) {
+	D := lanes[T](w.at(in.d), w.n)
+	each(w, func(i int) { D[i] = atomicLoad[T](w.target(in, i)) })
+}
+
+func storeEach[T word](w *worker, in *ins) {
+	y, dist := w.value(in.b, in.bw)
+	each(w, func(i int) { atomicStore(w.target(in, i), *(*T)(unsafe.Add(y, i*dist))) })
+}
+
+// target returns the address that lane i works on.
+func (w *worker) target(in *ins, i int) unsafe.Pointer {
+	addr := w.lane(in.a, in.aw, i)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
+}
+
+// addHalf adds to halves. Processors have no atomics of two bytes, so that those of
+// global memory exchange the word around.
+func addHalf(t *ir.Type, space ir.Space) func(w *worker, in *ins) {
+	decode, encode := decodeF16, encodeF16
+	if t == ir.BF16 {
+		decode, encode = decodeBF16, encodeBF16
+	}
+	sum := func(x, y uint16) uint16 {
+		var f [2]float32
+		decode(f[:], []uint16{x, y})
+		return encode(float64(f[0] + f[1]))
+	}
+	add := func(p unsafe.Pointer, y uint16) uint16 {
+		x := *(*uint16)(p)
+		*(*uint16)(p) = sum(x, y)
+		return x
+	}
+	if space != ir.Shared {
+		add = func(p unsafe.Pointer, y uint16) uint16 { return addInWord(p, y, sum) }
+	}
+	return func(w *worker, in *ins) {
+		D := lanes[uint16](w.at(in.d), w.n)
+		y, dist := w.value(in.b, in.bw)
+		each(w, func(i int) { D[i] = add(w.target(in, i), *(*uint16)(unsafe.Add(y, i*dist))) })
+	}
+}
+
+// addInWord replaces the half at p by its sum with y.
+func addInWord(p unsafe.Pointer, y uint16, sum func(x, y uint16) uint16) uint16 {
+	low := uintptr(p) & 2
+	at := unsafe.Add(p, -int(low))
+	shift := 8 * low
+	for {
+		old := atomicLoad[uint32](at)
+		x := uint16(old >> shift)
+		if atomicSwap(at, old, old&^(0xFFFF<<shift)|uint32(sum(x, y))<<shift) {
+			return x
+		}
+	}
 }
 
 // addGlobal adds integers to global memory. If all lanes add to one address, their
@@ -78,9 +150,8 @@ func addGlobal[T word](w *worker, in *ins) {
 	D := lanes[T](w.at(in.d), w.n)
 	y, dist := w.value(in.b, in.bw)
 	each(w, func(i int) {
-		addr := w.lane(in.a, in.aw, i)
 		v := *(*T)(unsafe.Add(y, i*dist))
-		D[i] = atomicAdd(*(*unsafe.Pointer)(unsafe.Pointer(&addr)), v) - v
+		D[i] = atomicAdd(w.target(in, i), v) - v
 	})
 }
 
@@ -88,8 +159,7 @@ func addShared[T word](w *worker, in *ins) {
 	D := lanes[T](w.at(in.d), w.n)
 	y, dist := w.value(in.b, in.bw)
 	each(w, func(i int) {
-		addr := w.lane(in.a, in.aw, i)
-		p := *(**T)(unsafe.Pointer(&addr))
+		p := (*T)(w.target(in, i))
 		v := *p
 		*p = v + *(*T)(unsafe.Add(y, i*dist))
 		D[i] = v
@@ -118,9 +188,7 @@ func onEach[T word](one func(p unsafe.Pointer, y, z T) T) func(w *worker, in *in
 		y, yd := w.value(in.b, in.bw)
 		z, zd := w.value(in.c, in.cw)
 		each(w, func(i int) {
-			addr := w.lane(in.a, in.aw, i)
-			p := *(*unsafe.Pointer)(unsafe.Pointer(&addr))
-			D[i] = one(p, *(*T)(unsafe.Add(y, i*yd)), *(*T)(unsafe.Add(z, i*zd)))
+			D[i] = one(w.target(in, i), *(*T)(unsafe.Add(y, i*yd)), *(*T)(unsafe.Add(z, i*zd)))
 		})
 	}
 }

@@ -163,11 +163,11 @@ func TestBoolInMemory(t *testing.T) {
 }
 
 func TestAtomics(t *testing.T) {
-	types := []*ir.Type{ir.I32, ir.U32, ir.I64, ir.U64, ir.F32, ir.F64}
+	types := []*ir.Type{ir.F16, ir.BF16, ir.I32, ir.U32, ir.I64, ir.U64, ir.F32, ir.F64}
 	ops := []ir.Op{ir.OpAtomicAdd, ir.OpAtomicMin, ir.OpAtomicMax, ir.OpAtomicAnd, ir.OpAtomicOr, ir.OpAtomicXor, ir.OpAtomicExch, ir.OpAtomicCAS}
 	for _, op := range ops {
 		for _, typ := range types {
-			if typ.IsFloat() && op != ir.OpAtomicAdd && op != ir.OpAtomicExch {
+			if !ir.AtomicType(op, typ) || typ.IsFloat() && op == ir.OpAtomicCAS {
 				continue
 			}
 			for _, space := range []ir.Space{ir.Global, ir.Shared} {
@@ -239,6 +239,13 @@ func applyAtomic(op ir.Op, t *ir.Type, x, y uint64) uint64 {
 		return y
 	case ir.OpAtomicCAS:
 		return x // y replaces y
+	}
+	if t.IsHalf() { // small integers, whose sums need no rounding
+		wide := func(x uint64) uint64 {
+			r, _ := ir.Eval(ir.OpConvert, ir.I64, 0, []uint64{x}, []*ir.Type{t})
+			return r
+		}
+		return normal(t, int64(wide(x)+wide(y)))
 	}
 	r, _ := ir.Eval(pure[op], t, 0, []uint64{x, y}, []*ir.Type{t, t})
 	return r

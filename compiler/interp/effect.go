@@ -50,6 +50,8 @@ func (l *lowerer) effect(v *ir.Value) {
 		in.f, l.whole = barrier, true
 	case ir.OpWarpBarrier:
 		in.f, l.warps = warpBarrier, true
+	case ir.OpFence, ir.OpFenceBlock:
+		return // the operations of a block run in order, and atomics order all of Go's memory
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
 		l.shuffle(v, &in)
 	case ir.OpBallot, ir.OpAny, ir.OpAll:
@@ -103,11 +105,15 @@ func (l *lowerer) shuffle(v *ir.Value, in *ins) {
 }
 
 func (l *lowerer) atomic(v *ir.Value, in *ins) {
-	t := v.Type
-	in.f, in.imm = atomicFunc(v.Op, t, v.Args[0].Type.Space), uint64(v.Op)
-	in.setD(l.array(v))
+	p := v.Args[0].Type
+	in.f, in.imm = atomicFunc(v.Op, p.Elem, p.Space), uint64(v.Op)
+	if v.Type != ir.Void {
+		in.setD(l.array(v))
+	}
 	in.setA(l.ref(v.Args[0]))
-	in.setB(l.elem(v.Args[1]))
+	if len(v.Args) > 1 {
+		in.setB(l.elem(v.Args[1]))
+	}
 	if len(v.Args) > 2 {
 		in.setC(l.elem(v.Args[2]))
 	}

@@ -76,6 +76,8 @@ const (
 
 	OpBarrier     // all threads of the block meet; memory is ordered
 	OpWarpBarrier // all threads of the warp meet; memory is ordered
+	OpFence       // memory accesses before come before those after, for all threads of the device
+	OpFenceBlock  // likewise, for the threads of the block
 	OpShflIdx     // x of lane y modulo the warp size
 	OpShflUp      // x of lane - y, own x when there is none
 	OpShflDown    // x of lane + y, own x when there is none
@@ -84,14 +86,16 @@ const (
 	OpAny         // whether x is true in some lane of the warp
 	OpAll         // whether x is true in every lane of the warp
 
-	OpAtomicAdd  // old *x; *x += y
-	OpAtomicMin  // old *x; *x = min(*x, y); integers only
-	OpAtomicMax  // old *x; *x = max(*x, y); integers only
-	OpAtomicAnd  // old *x; *x &= y
-	OpAtomicOr   // old *x; *x |= y
-	OpAtomicXor  // old *x; *x ^= y
-	OpAtomicExch // old *x; *x = y
-	OpAtomicCAS  // old *x; if the bits of *x are those of y then *x = z
+	OpAtomicAdd   // old *x; *x += y; of halves, too: the sum in f32, rounded to nearest even
+	OpAtomicMin   // old *x; *x = min(*x, y); integers only
+	OpAtomicMax   // old *x; *x = max(*x, y); integers only
+	OpAtomicAnd   // old *x; *x &= y
+	OpAtomicOr    // old *x; *x |= y
+	OpAtomicXor   // old *x; *x ^= y
+	OpAtomicExch  // old *x; *x = y
+	OpAtomicCAS   // old *x; if the bits of *x are those of y then *x = z
+	OpAtomicLoad  // *x, never a mixture of two writes
+	OpAtomicStore // *x = y, as a whole
 
 	OpCall // call of function Callee; T is its result, a tuple for several
 	OpProj // result Imm of a call with several results
@@ -142,7 +146,7 @@ const (
 	RuleMem                   // loads, stores
 	RuleShfl                  // T 4 or 8 bytes wide, x of T, y i64
 	RuleVote                  // x bool
-	RuleAtomic                // x pointer to T, others of T
+	RuleAtomic                // x pointer to what the result and the others are
 )
 
 // Info is a row of the operation table.
@@ -226,6 +230,8 @@ var ops = [numOps]Info{
 
 	OpBarrier:     {Name: "barrier", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpWarpBarrier: {Name: "warpbarrier", Effect: Reads | Writes | Convergent, NoValue: true},
+	OpFence:       {Name: "fence", Effect: Reads | Writes, NoValue: true},
+	OpFenceBlock:  {Name: "fence.block", Effect: Reads | Writes, NoValue: true},
 	OpShflIdx:     {Name: "shfl.idx", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
 	OpShflUp:      {Name: "shfl.up", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
 	OpShflDown:    {Name: "shfl.down", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
@@ -242,6 +248,10 @@ var ops = [numOps]Info{
 	OpAtomicXor:  {Name: "atomic.xor", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
 	OpAtomicExch: {Name: "atomic.exch", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
 	OpAtomicCAS:  {Name: "atomic.cas", Args: 3, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+	// An atomic load has the effects of a write so that no pass merges it with
+	// another, moves it, or moves other accesses across it.
+	OpAtomicLoad:  {Name: "atomic.load", Args: 1, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+	OpAtomicStore: {Name: "atomic.store", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, NoValue: true},
 
 	OpCall: {Name: "call", Args: -1, Effect: Reads | Writes | Fails | Convergent, Uniform: Varying},
 	OpProj: {Name: "proj", Args: 1, HasImm: true},

@@ -383,20 +383,34 @@ func (v *verifier) memory(in *Value) string {
 }
 
 func (v *verifier) atomic(in *Value) string {
-	p, t := in.Args[0].Type, in.Type
-	if !p.IsPtr() || p.Elem != t || p.Space == Local {
-		return "wants a pointer to global or shared memory of the result type"
+	p := in.Args[0].Type
+	if !p.IsPtr() || p.Space == Local {
+		return "wants a pointer to global or shared memory"
+	}
+	t := p.Elem
+	if in.Type != t && !in.Op.Info().NoValue {
+		return "wants the result type that the pointer points to"
 	}
 	for _, x := range in.Args[1:] {
 		if x.Type != t {
-			return "wants operands of the result type"
+			return "wants operands of the type that the pointer points to"
 		}
 	}
-	floats := in.Op == OpAtomicAdd || in.Op == OpAtomicExch || in.Op == OpAtomicCAS
-	if t.Size() < 4 || !(t.IsInt() || floats && t.IsFloat()) {
+	if !AtomicType(in.Op, t) {
 		return "not an atomic type for this operation"
 	}
 	return ""
+}
+
+// AtomicType reports whether the atomic operation op exists for type t.
+func AtomicType(op Op, t *Type) bool {
+	switch op {
+	case OpAtomicAdd:
+		return t.IsHalf() || t.Size() >= 4 && (t.IsInt() || t.IsFloat())
+	case OpAtomicExch, OpAtomicCAS, OpAtomicLoad, OpAtomicStore:
+		return t.Size() >= 4 && (t.IsInt() || t.IsFloat())
+	}
+	return t.Size() >= 4 && t.IsInt()
 }
 
 func (v *verifier) special(in *Value) string {

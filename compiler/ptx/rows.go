@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"math/bits"
+	"strings"
 
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -12,8 +13,8 @@ import (
 // asm is PTX with placeholders. $d is the result; $a, $b, $c are the operands,
 // as immediates if they are constants, and $A, $B, $C the same but always in
 // registers; [$a] is the address in operand a; $p0, $h0, $r0, $q0 and so on are
-// temporaries of 1, 16, 32 and 64 bits. Words in braces depend on the kind, see
-// [spell].
+// temporaries of 1, 16, 32 and 64 bits. $L is a label, placed by $L: alone. Words
+// in braces depend on the kind, see [spell].
 type row struct {
 	op   ir.Op
 	on   kinds
@@ -194,6 +195,8 @@ var fixedRows = []row{
 	{op: ir.OpBounds, on: of(ir.KI64), asm: "setp.ge.u64 $p0, $a, $b; @$p0 trap"},
 	{op: ir.OpBarrier, on: noKind, asm: "bar.sync 0"},
 	{op: ir.OpWarpBarrier, on: noKind, asm: "bar.warp.sync 0xffffffff"},
+	{op: ir.OpFence, on: noKind, asm: "fence.sc.gpu"},
+	{op: ir.OpFenceBlock, on: noKind, asm: "fence.sc.cta"},
 	{op: ir.OpBallot, on: boolean, asm: "vote.sync.ballot.b32 $r0, $a, 0xffffffff; cvt.u64.u32 $d, $r0"},
 	{op: ir.OpAny, on: boolean, asm: "vote.sync.any.pred $d, $a, 0xffffffff"},
 	{op: ir.OpAll, on: boolean, asm: "vote.sync.all.pred $d, $a, 0xffffffff"},
@@ -285,6 +288,39 @@ func memoryRows() []row {
 		add(ir.OpAtomicXor, whole, atom+".xor.{b} $d, [$a], $b")
 		add(ir.OpAtomicExch, whole|floats, atom+".exch.{b} $d, [$a], $b")
 		add(ir.OpAtomicCAS, whole|floats, atom+".cas.{b} $d, [$a], $b, $c")
+		add(ir.OpAtomicLoad, whole|floats, "ld.relaxed.gpu."+s+".{m} $d, [$a]")
+		add(ir.OpAtomicStore, whole|floats, "st.relaxed.gpu."+s+".{m} [$a], $b")
+		for _, k := range []ir.Kind{ir.KF16, ir.KBF16} {
+			for _, cc := range []int{90, 80, 75, 0} {
+				out = append(out, row{op: ir.OpAtomicAdd, on: of(k), sub: spaceSub + space, cc: cc, asm: addHalf(k, ir.Space(space), cc)})
+			}
+		}
 	}
 	return out
+}
+
+// addHalf adds to a half in memory: in one instruction where there is one, else by
+// exchanging the word around it until nobody came between.
+func addHalf(k ir.Kind, space ir.Space, cc int) string {
+	s := space.String()
+	if cc >= 90 || cc >= 75 && k == ir.KF16 {
+		return "atom." + s + ".add.noftz." + ptxType(k) + " $d, [$a], $B"
+	}
+	at, find := "[$q20]", "cvt.u32.u64 $r20, $A; and.b64 $q20, $A, -4; "
+	if space == ir.Shared {
+		at, find = "[$r21]", "mov.b32 $r20, $A; and.b32 $r21, $A, -4; "
+	}
+	half := func(from, to string) string { // the float32 in $r10 goes to a register of its own
+		return strings.NewReplacer("$A", from, "$r10", to).Replace(toF32(k))
+	}
+	round := "cvt.rn.f16.f32 $h0, $r31"
+	if k == ir.KBF16 {
+		round = strings.Replace(toBF16("$r31", cc), "$d", "$h0", 1)
+	}
+	return find + "and.b32 $r22, $r20, 2; shl.b32 $r23, $r22, 3; shl.b32 $r24, 65535, $r23; not.b32 $r25, $r24; " +
+		half("$B", "$r26") + "ld.relaxed.gpu." + s + ".b32 $r27, " + at + "; $L:;" +
+		"mov.b32 $r28, $r27; shr.u32 $r29, $r28, $r23; cvt.u16.u32 $d, $r29; " + half("$d", "$r30") +
+		"add.rn.f32 $r31, $r30, $r26; " + round + "; cvt.u32.u16 $r32, $h0; shl.b32 $r33, $r32, $r23;" +
+		"and.b32 $r34, $r28, $r25; or.b32 $r35, $r34, $r33; atom." + s + ".cas.b32 $r27, " + at + ", $r28, $r35;" +
+		"setp.ne.u32 $p0, $r27, $r28; @$p0 bra $L"
 }

@@ -215,7 +215,7 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 		line = rest
 	}
 	opcode, rest, _ := strings.Cut(line, " ")
-	in.mods = strings.Split(opcode, ".")
+	in.mods = strings.Split(strings.Replace(opcode, ".relaxed.gpu", "", 1), ".") // threads take turns anyway
 	switch in.mods[0] {
 	case "bra":
 		to, ok := labels[rest]
@@ -237,6 +237,9 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 		return in
 	case "ret":
 		in.exec = func(t *simThread) { t.done = true }
+		return in
+	case "fence":
+		in.exec = func(*simThread) {}
 		return in
 	}
 	for _, s := range splitOperands(rest) {
@@ -547,8 +550,19 @@ func (t *simThread) store(space string, o simOperand, n int64, size int, v uint6
 	copy(t.memory(space, o, n, size), b[:size])
 }
 
+// addHalves adds two halves by way of float64, whose rounding does not show.
+func addHalves(t *ir.Type, x, y uint64) uint64 {
+	wide := func(x uint64) uint64 {
+		r, _ := ir.Eval(ir.OpConvert, ir.F64, 0, []uint64{x}, []*ir.Type{t})
+		return r
+	}
+	sum := evalIR(ir.OpAdd, ir.F64, wide(x), wide(y))
+	r, _ := ir.Eval(ir.OpConvert, t, 0, []uint64{sum}, []*ir.Type{ir.F64})
+	return r
+}
+
 func atom(mods []string, ops []simOperand) func(t *simThread) {
-	space, name, typ := mods[1], mods[2], irType(mods[3])
+	space, name, typ := mods[1], mods[2], irType(last(mods))
 	size := typ.Size()
 	return func(t *simThread) {
 		old := t.load(space, ops[1], size)
@@ -561,7 +575,11 @@ func atom(mods []string, ops []simOperand) func(t *simThread) {
 				v = ops[3].get(t)
 			}
 		default:
-			v = evalIR(arith[name], typ, old, x)
+			if typ.IsHalf() {
+				v = addHalves(typ, old, x)
+			} else {
+				v = evalIR(arith[name], typ, old, x)
+			}
 		}
 		t.store(space, ops[1], 0, size, v)
 		ops[0].set(t, old)

@@ -138,7 +138,7 @@ func keyKind(v *ir.Value) ir.Kind {
 	switch v.Op {
 	case ir.OpEq, ir.OpNe, ir.OpLt, ir.OpLe, ir.OpGt, ir.OpGe, ir.OpBallot, ir.OpBounds:
 		return kindOf(v.Args[0].Type)
-	case ir.OpStore:
+	case ir.OpStore, ir.OpAtomicStore:
 		return kindOf(v.Args[1].Type)
 	}
 	return kindOf(v.Type)

@@ -103,14 +103,16 @@ func usages(op ir.Op) []usage {
 		}
 		out = append(out, usage{op: op, t: t, args: boolType})
 	case ir.RuleAtomic:
-		types := wordTypes
-		if op == ir.OpAtomicAdd || op == ir.OpAtomicExch || op == ir.OpAtomicCAS {
-			types = append(append([]*ir.Type{}, types...), floatTypes...)
-		}
-		for _, t := range types {
+		for _, t := range numTypes {
+			if !ir.AtomicType(op, t) {
+				continue
+			}
 			for _, s := range []ir.Space{ir.Global, ir.Shared} {
-				args := append([]*ir.Type{ir.PtrTo(s, t)}, repeat(t, info.Args-1)...)
-				out = append(out, usage{op: op, t: t, args: args})
+				u := usage{op: op, t: t, args: append([]*ir.Type{ir.PtrTo(s, t)}, repeat(t, info.Args-1)...)}
+				if info.NoValue {
+					u.t = ir.Void
+				}
+				out = append(out, u)
 			}
 		}
 	}
@@ -173,6 +175,9 @@ func (k *bench) value(t *ir.Type) *ir.Value {
 
 // keep uses v so that it is not dropped.
 func (k *bench) keep(v *ir.Value) {
+	if v.Type == ir.Void {
+		return
+	}
 	if v.Type.IsPtr() {
 		v = k.b.Emit(k.f, ir.OpLoad, v.Type.Elem, v)
 	}
@@ -225,7 +230,7 @@ func TestEveryOpHasARow(t *testing.T) {
 		}
 		uses := usages(op)
 		switch op {
-		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier:
+		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock:
 			continue // below
 		}
 		require.NotEmpty(t, uses, "no uses known of %s", op)
@@ -277,5 +282,7 @@ func memoryOps(k *bench) {
 	}
 	k.b.Emit(k.f, ir.OpBounds, ir.Void, k.value(ir.I64), k.value(ir.I64))
 	k.b.Emit(k.f, ir.OpBarrier, ir.Void)
+	k.b.Emit(k.f, ir.OpFence, ir.Void)
+	k.b.Emit(k.f, ir.OpFenceBlock, ir.Void)
 	k.b.Emit(k.f, ir.OpWarpBarrier, ir.Void)
 }

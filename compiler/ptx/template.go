@@ -60,6 +60,7 @@ const (
 	pieceRest              // $n: register width less $k
 	pieceMask              // $m: constant operand b less one
 	pieceInvMask           // $M: complement of $m
+	pieceLabel             // $L: a label of its own for each use of the template
 )
 
 type piece struct {
@@ -75,9 +76,10 @@ type pattern struct {
 	defs   int  // how many of the first register pieces are results
 	float  bool // immediates of this instruction are written as floats
 	effect bool // must stay even if nothing uses a result
+	label  bool // no instruction: the place of $L
 }
 
-var placeholder = regexp.MustCompile(`\[\$a\]|\$[prqh][0-9]+|\$[a-dA-CknmM]`)
+var placeholder = regexp.MustCompile(`\[\$a\]|\$[prqh][0-9]+|\$[a-dA-CknmML]`)
 
 // parseTemplate reads a template: instructions separated by semicolons.
 func parseTemplate(asm string) []pattern {
@@ -91,10 +93,13 @@ func parseTemplate(asm string) []pattern {
 }
 
 func parsePattern(line string) pattern {
+	if line == "$L:" {
+		return pattern{label: true}
+	}
 	opcode, rest, _ := strings.Cut(line, " ")
 	p := pattern{float: strings.HasSuffix(opcode, ".f32") || strings.HasSuffix(opcode, ".f64")}
 	switch base, _, _ := strings.Cut(opcode, "."); base {
-	case "st", "bar", "bra", "trap":
+	case "st", "bar", "bra", "trap", "fence":
 		p.effect = true
 	case "atom":
 		p.effect, p.defs = true, 1
@@ -149,6 +154,8 @@ func parsePlaceholder(s string) piece {
 		return piece{kind: pieceRest}
 	case ch == 'm':
 		return piece{kind: pieceMask}
+	case ch == 'L':
+		return piece{kind: pieceLabel}
 	}
 	return piece{kind: pieceInvMask}
 }

@@ -89,15 +89,31 @@ type expansion struct {
 	result  reg
 	operand reg // in place of v's operands, if v is nil
 	temps   map[piece]reg
+	label   string // "" before its first use
 }
 
 func (x *expansion) instruction(p *pattern) {
+	if p.label {
+		x.e.place(x.target())
+		return
+	}
 	in := inst{frags: make([]frag, 0, len(p.pieces)+2), defs: p.defs, effect: p.effect}
 	for i := range p.pieces {
 		in.frags = x.piece(in.frags, p, &p.pieces[i])
+		if p.pieces[i].kind == pieceLabel {
+			in.target = x.target()
+		}
 	}
 	in.pos = x.e.pos
 	x.e.insts = append(x.e.insts, in)
+}
+
+// target returns the template's label.
+func (x *expansion) target() string {
+	if x.label == "" {
+		x.label = x.e.newLabel()
+	}
+	return x.label
 }
 
 func (x *expansion) piece(out []frag, p *pattern, q *piece) []frag {
@@ -120,6 +136,8 @@ func (x *expansion) piece(out []frag, p *pattern, q *piece) []frag {
 			return append(out, use(x.operand))
 		}
 		return append(out, use(x.e.register(x.v.Args[q.n])))
+	case pieceLabel:
+		return append(out, text(x.target()))
 	case pieceAddr:
 		return append(out, x.e.addressOf(x.v.Args[0]).frags(0)...)
 	}

@@ -150,6 +150,9 @@ func (b *builder) block() {
 	b.add("Atomics/uint64", kernels.Atomics[uint64], 3, 64, ints[uint64](b, 7), ints[uint64](b, 500))
 	b.add("AtomicFloats/float32", kernels.AtomicFloats[float32], 3, 64, make([]float32, 3), whole[float32](b, 500))
 	b.add("AtomicFloats/float64", kernels.AtomicFloats[float64], 3, 64, make([]float64, 3), whole[float64](b, 500))
+	b.add("AtomicHalves/f16", kernels.AtomicHalves[dsl.F16], 3, 64, make([]dsl.F16, 5), signs[dsl.F16](b, 501))
+	b.add("AtomicHalves/bf16", kernels.AtomicHalves[dsl.BF16], 3, 64, make([]dsl.BF16, 5), signs[dsl.BF16](b, 501))
+	b.add("LastBlock", kernels.LastBlock, 7, 96, make([]float32, 1), make([]float32, 7), make([]int32, 1), ranged[float32](b, 5000, 10))
 	b.add3("MatMul", kernels.MatMul, dsl.D2(2, 3), dsl.D2(8, 8), make([]float32, 35*29), ranged[float32](b, 35*19, 1), ranged[float32](b, 19*29, 1), 35, 29, 19)
 	b.add3("Geometry", kernels.Geometry, dsl.D3(3, 2, 2), dsl.D3(8, 4, 2), make([]int, 3*2*2*64))
 }
@@ -191,6 +194,15 @@ func whole[T float32 | float64](b *builder, n int) []T {
 	out := make([]T, n)
 	for i := range out {
 		out[i] = T(b.rng.IntN(201) - 100)
+	}
+	return out
+}
+
+// signs draws -1, 0 and 1, sums of some hundred of which are exact.
+func signs[T dsl.F16 | dsl.BF16](b *builder, n int) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = dsl.To[T](float32(b.rng.IntN(3) - 1))
 	}
 	return out
 }

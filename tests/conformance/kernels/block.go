@@ -141,6 +141,54 @@ func AtomicFloats[T float32 | float64](t dsl.Thread, out, x []T) {
 	}
 }
 
+// AtomicHalves adds small whole numbers to neighbouring halves.
+//
+//kiln:kernel
+func AtomicHalves[T dsl.F16 | dsl.BF16](t dsl.Thread, out, x []T) {
+	part := dsl.Shared[[3]T](t)
+	if t.ThreadX() < 3 {
+		part[t.ThreadX()] = dsl.To[T](0)
+	}
+	t.Sync()
+	for i := t.Global(); i < len(x); i += t.GlobalSize() {
+		dsl.AtomicAdd(&part[i%3], x[i])
+		dsl.AtomicAdd(&out[i%2], x[i])
+	}
+	t.Sync()
+	if t.ThreadX() < 3 {
+		dsl.AtomicAdd(&out[2+t.ThreadX()], part[t.ThreadX()])
+	}
+}
+
+// LastBlock sums x in one launch: each block leaves its part, and the one that is
+// last to draw a ticket adds the parts up.
+//
+//kiln:kernel
+func LastBlock(t dsl.Thread, out, parts []float32, ticket []int32, x []float32) {
+	last := dsl.Shared[bool](t)
+	var sum float32
+	for i := t.Global(); i < len(x); i += t.GlobalSize() {
+		sum += x[i]
+	}
+	sum = dsl.BlockSum(t, sum)
+	if t.ThreadX() == 0 {
+		dsl.AtomicStore(&parts[t.BlockX()], sum)
+		dsl.Fence()
+		*last = dsl.AtomicAdd(&ticket[0], 1) == int32(t.GridDimX()-1)
+	}
+	t.Sync()
+	if *last && t.ThreadX() == 0 {
+		dsl.Fence()
+		sum = 0
+		for i := range t.GridDimX() {
+			sum += dsl.AtomicLoad(&parts[i])
+		}
+		out[0] = sum
+		dsl.AtomicStore(&ticket[0], 0)
+	}
+	dsl.FenceBlock()
+}
+
 // MatMul multiplies by tiles of 8 by 8 in shared memory, with four
 // accumulators a thread.
 //

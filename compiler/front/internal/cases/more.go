@@ -174,7 +174,7 @@ func Block(t dsl.Thread, out, in []float32, votes []uint64) {
 // Atomics has all atomic operations.
 //
 //kiln:kernel
-func Atomics(t dsl.Thread, f []float32, d []float64, n []int32, u []uint64) {
+func Atomics(t dsl.Thread, f []float32, d []float64, n []int32, u []uint64, h []dsl.F16, b []dsl.BF16) {
 	i := t.Global()
 	dsl.AtomicAdd(&f[0], float32(i))
 	dsl.AtomicMax(&f[1], float32(i))
@@ -197,6 +197,11 @@ func Atomics(t dsl.Thread, f []float32, d []float64, n []int32, u []uint64) {
 		dsl.AtomicExch(&n[3], *count)
 	}
 	dsl.AtomicCAS(&n[4+i&3], 0, int32(i&3))
+	dsl.AtomicStore(&d[2+i], dsl.AtomicLoad(&d[1]))
+	dsl.Fence()
+	dsl.AtomicAdd(&h[0], dsl.To[dsl.F16](1))
+	dsl.AtomicAdd(&b[0], dsl.To[dsl.BF16](1))
+	dsl.FenceBlock()
 }
 
 // Halves has the storage types.
