@@ -168,6 +168,8 @@ func (g *gen) expr(t *typ, depth int) string {
 		if s, ok := g.callExpr(t, depth); ok {
 			return s
 		}
+	case n == 5 && g.one(2):
+		return g.generic(t, depth)
 	case n == 3 && t != boolT:
 		return g.conversion(t, depth)
 	case n == 4 && g.one(3):
@@ -357,6 +359,9 @@ func (g *gen) floatExpr(t *typ, depth int) string {
 		}
 		return fmt.Sprintf("math.Float64frombits(%s)", g.expr(u64, depth-1))
 	case 7:
+		if t == f32 && len(g.halves) > 0 && g.one(2) {
+			return g.half(depth)
+		}
 		if t == f32 && g.one(2) {
 			return fmt.Sprintf("dsl.F32(dsl.To[dsl.%s](%s))", pick(g, []string{"F16", "BF16"}), a)
 		}
@@ -403,8 +408,7 @@ func (g *gen) callExpr(t *typ, depth int) (string, bool) {
 	if len(list) == 0 || g.weight > 60 {
 		return "", false
 	}
-	f := pick(g, list)
-	return fmt.Sprintf("%s(%s)", f.name, g.args(f, depth)), true
+	return g.callText(pick(g, list), depth), true
 }
 
 // callable returns the functions in scope.
@@ -426,7 +430,8 @@ func (g *gen) canPass(f function) bool {
 	return f.pure || f.frozen == 0 || g.frozen == 0
 }
 
-func (g *gen) args(f function, depth int) string {
+// callText writes a call.
+func (g *gen) callText(f function, depth int) string {
 	list := make([]string, len(f.params))
 	for i, p := range f.params {
 		if p.kind == scalar {
@@ -435,7 +440,35 @@ func (g *gen) args(f function, depth int) string {
 			list[i] = g.value(p)
 		}
 	}
-	return strings.Join(list, ", ")
+	if f.method {
+		return fmt.Sprintf("(%s).%s(%s)", list[0], f.name, strings.Join(list[1:], ", "))
+	}
+	return fmt.Sprintf("%s(%s)", f.name, strings.Join(list, ", "))
+}
+
+// generic calls one of the generic functions of Support; "" if there is
+// nothing to call it with.
+func (g *gen) generic(t *typ, depth int) string {
+	for _, f := range g.closures {
+		if f.pure && len(f.params) == 1 && len(f.results) == 1 && f.params[0] == t && f.results[0] == t && g.weight <= 30 && g.one(2) {
+			return fmt.Sprintf("twice(%s, %s)", f.name, g.expr(t, depth-1))
+		}
+	}
+	if t != boolT && g.one(3) {
+		if v := g.find(func(v variable) bool { return v.t.kind == slice && v.t.elem == t }); v != nil {
+			return fmt.Sprintf("total(%s)", v.name)
+		}
+	}
+	return fmt.Sprintf("choose(%s, %s, %s)", g.expr(boolT, depth-1), g.expr(t, depth-1), g.operand(t, depth-1))
+}
+
+// half reads a 16-bit float.
+func (g *gen) half(depth int) string {
+	v := pick(g, g.halves)
+	if v.mut {
+		return fmt.Sprintf("dsl.F32(%s[id*4+%d])", v.name, g.r.IntN(4))
+	}
+	return fmt.Sprintf("dsl.F32(%s[%s])", v.name, g.index(v.name, &typ{kind: slice}, depth))
 }
 
 // pointee returns a variable whose address may be taken to write through.

@@ -42,6 +42,7 @@ type function struct {
 	name    string
 	params  []*typ
 	results []*typ
+	method  bool // the first parameter is the receiver
 	pure    bool // changes nothing that was there before
 	frozen  int  // for closures: how many variables were in scope
 }
@@ -67,7 +68,8 @@ type gen struct {
 
 	vars     []variable
 	closures []function
-	frozen   int // variables below are not to be changed
+	halves   []variable // slices of 16-bit floats, of the kernel
+	frozen   int        // variables below are not to be changed
 	loops    []*loop
 	results  []*typ // of the function; nil: no value
 	kernel   bool   // in the body of the kernel itself, where t and acc are
@@ -175,7 +177,13 @@ func (g *gen) helper() {
 		}
 		results = "(" + strings.Join(list, ", ") + ")"
 	}
-	g.line("func %s(%s) %s {", f.name, strings.Join(params, ", "), results)
+	switch first := f.params[0]; {
+	case first.kind == structure, first.kind == pointer && first.elem.kind == structure:
+		f.method = true
+		g.line("func (%s) %s(%s) %s {", params[0], f.name, strings.Join(params[1:], ", "), results)
+	default:
+		g.line("func %s(%s) %s {", f.name, strings.Join(params, ", "), results)
+	}
 	g.body(f.results, 3+g.r.IntN(6))
 	g.line("}\n")
 	g.helpers = append(g.helpers, f)
@@ -232,6 +240,22 @@ func (g *gen) arrayType() *typ {
 	return &typ{kind: array, n: pick(g, []int{1, 2, 3, 4, 5, 8, 8, 16}), elem: elem}
 }
 
+// halfParams adds slices of 16-bit floats, one to read and one of which each
+// thread has four elements.
+func (g *gen) halfParams(k *Kernel, params *[]string, threads int) {
+	g.halves = nil
+	if !g.one(3) {
+		return
+	}
+	for i, n := range []int{4 * threads, pick(g, []int{5, 64})} {
+		t := &typ{name: pick(g, []string{"dsl.F16", "dsl.BF16"})}
+		v := variable{name: g.name("h"), t: t, mut: i == 0}
+		g.halves = append(g.halves, v)
+		*params = append(*params, fmt.Sprintf("%s []%s", v.name, t))
+		k.Lens = append(k.Lens, n)
+	}
+}
+
 const words64 = 8 // that each thread writes to the first parameter
 
 // kernelFunc writes the kernel: parameters, a part with uniform control flow, a
@@ -266,6 +290,7 @@ func (g *gen) kernelFunc(k *Kernel) {
 	for range 1 + g.r.IntN(4) {
 		param("s", pick(g, scalars), 0)
 	}
+	g.halfParams(k, &params, threads)
 	g.line("//kiln:kernel\nfunc %s(%s) {", k.Name, strings.Join(params, ", "))
 	g.line("\tid := (t.BlockY()*t.GridDimX()+t.BlockX())*t.BlockSize() + t.ThreadIndex()")
 	g.line("%s", strings.Join(own, "\n"))

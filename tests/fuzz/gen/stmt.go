@@ -493,15 +493,11 @@ func (g *gen) closure() {
 	nv, frozen := len(g.vars), g.frozen
 	hidden := g.closures
 	weight := g.weight
-	for range g.r.IntN(3) {
-		t := g.valueType()
+	f.params, f.results = g.shapeOfClosure()
+	for _, t := range f.params {
 		p := g.name("p")
 		params = append(params, p+" "+t.String())
-		f.params = append(f.params, t)
 		g.vars = append(g.vars, variable{name: p, t: t, mut: true})
-	}
-	for range 1 + g.r.IntN(2) {
-		f.results = append(f.results, g.valueType())
 	}
 	if f.pure {
 		g.frozen = nv
@@ -524,6 +520,21 @@ func (g *gen) closure() {
 	g.closures = append(g.closures[:len(g.closures):len(g.closures)], f)
 }
 
+// shapeOfClosure draws parameters and results, often such as twice takes.
+func (g *gen) shapeOfClosure() (params, results []*typ) {
+	if g.one(3) {
+		t := pick(g, scalars)
+		return []*typ{t}, []*typ{t}
+	}
+	for range g.r.IntN(3) {
+		params = append(params, g.valueType())
+	}
+	for range 1 + g.r.IntN(2) {
+		results = append(results, g.valueType())
+	}
+	return params, results
+}
+
 // callStmt calls any function, whose results become variables. Only here are
 // functions called that change something: in an expression the order of that
 // and of reading variables would be open.
@@ -542,7 +553,7 @@ func (g *gen) callStmt() {
 }
 
 func (g *gen) call(f function) {
-	args := g.args(f, 2)
+	call := g.callText(f, 2)
 	var names []string
 	var vars []variable
 	for _, t := range f.results {
@@ -553,7 +564,7 @@ func (g *gen) call(f function) {
 		v := variable{name: g.name("v"), t: t, mut: true}
 		names, vars = append(names, v.name), append(vars, v)
 	}
-	g.line("%s := %s(%s)", strings.Join(names, ", "), f.name, args)
+	g.line("%s := %s", strings.Join(names, ", "), call)
 	for _, v := range vars {
 		g.line("_ = %s", v.name)
 	}
@@ -610,6 +621,11 @@ func (g *gen) sliceDecl() {
 func (g *gen) atomic() {
 	if !g.kernel {
 		g.simple()
+		return
+	}
+	if len(g.halves) > 0 && g.one(2) {
+		v := g.halves[0]
+		g.line("%s[id*4+%d] = dsl.To[%s](%s)", v.name, g.r.IntN(4), v.t, g.expr(f32, 3))
 		return
 	}
 	at := &typ{kind: array, n: 8, elem: intT}

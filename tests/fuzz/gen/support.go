@@ -63,6 +63,23 @@ func copysign32(x, s float32) float32 {
 	return dsl.Copysign(x, s)
 }
 
+func choose[T any](c bool, a, b T) T {
+	if c {
+		return a
+	}
+	return b
+}
+
+func twice[T any](f func(T) T, v T) T { return f(f(v)) }
+
+func total[T int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | uint | float32 | float64](x []T) T {
+	var sum T
+	for _, v := range x[:min(len(x), 8)] {
+		sum += v
+	}
+	return sum
+}
+
 func copysign64(x, s float64) float64 {
 	if s != s {
 		return -x
