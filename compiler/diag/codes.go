@@ -20,6 +20,7 @@ const (
 	BadRequest    Code = "K0006"
 	ImportCycle   Code = "K0007"
 	Instantiation Code = "K0008"
+	ConstValue    Code = "K0009"
 
 	Channel       Code = "K0101"
 	Map           Code = "K0102"
@@ -65,6 +66,7 @@ const (
 	SharedType       Code = "K0303"
 	SharedTwice      Code = "K0304"
 	AtomicOperand    Code = "K0305"
+	SliceLength      Code = "K0306"
 
 	Internal Code = "K0901"
 )

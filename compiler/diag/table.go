@@ -10,6 +10,7 @@ var Codes = []Row{
 	{BadRequest, "malformed instance", "The types asked for cannot be read as Go types of the kernel's package.", "", "write the signature as Go does, for example func(dsl.Thread, []float32)"},
 	{ImportCycle, "import cycle", "Kernel packages import each other in a circle.", "", "move what both need to a third package"},
 	{Instantiation, "wrong type arguments", "The kernel cannot be instantiated with the types asked for: they do not satisfy its constraints, or do not fit its parameters.", "", "choose types that the constraints of the kernel allow"},
+	{ConstValue, "value of a compile-time parameter", "A parameter of type dsl.ConstInt or dsl.ConstBool, or a field of such a type, has no value, or a value is given for a parameter that the kernel does not have.", "//kiln:kernel\nfunc Blur(t dsl.Thread, x []float32, radius dsl.ConstInt) {} // kiln emit -const radios=3", "give a value for each, as in kiln emit -const radius=3,cfg.Masked=true; a launch passes them as arguments"},
 
 	{Channel, "channel", "Threads of a GPU have no channels.", "c := make(chan int)", "pass values through dsl.Shared memory and t.Sync, or through a slice"},
 	{Map, "map", "Maps need a heap and hashing, which a kernel does not have.", "m := map[int]int{}", "use an array, or a sorted slice prepared on the host"},
@@ -46,7 +47,7 @@ var Codes = []Row{
 
 	{FirstParam, "first parameter", "The first parameter of a kernel is its thread.", "//kiln:kernel\nfunc Scale(x []float32) {}", "declare the function as func Name(t dsl.Thread, …)"},
 	{HasResult, "kernel with a result", "A kernel runs in thousands of threads, so it has no single result.", "//kiln:kernel\nfunc Sum(t dsl.Thread, x []float32) float32 { return 0 }", "store the result in a slice parameter"},
-	{ParamType, "parameter type", "Parameters of a kernel are numbers, bools, and slices of them.", "//kiln:kernel\nfunc K(t dsl.Thread, x [][]float32) {}", "pass the fields or rows as separate slices and numbers"},
+	{ParamType, "parameter type", "Parameters of a kernel are numbers, bools, slices of them, and structs and arrays that hold numbers and bools only, at most 256.", "//kiln:kernel\nfunc K(t dsl.Thread, x [][]float32) {}", "pass the fields or rows as separate slices and numbers"},
 	{KernelForm, "form of a kernel", "A kernel is a plain function: not a method, not variadic, with a name and a body.", "//kiln:kernel\nfunc (c conf) Run(t dsl.Thread) {}", "make it a plain function, with a slice in place of ...T"},
 	{Uninferable, "type parameter not inferable", "A type parameter of the kernel does not appear in its parameters, so a launch cannot tell it.", "//kiln:kernel\nfunc Fill[T dsl.Float](t dsl.Thread, n int) {}", "let a parameter have the type, for example a slice of it; or write a kernel for each type, which calls the generic function"},
 
@@ -55,6 +56,7 @@ var Codes = []Row{
 	{SharedType, "type of shared memory", "Shared memory holds numbers and bools, and arrays and structs of them.", "p := dsl.Shared[[4][]float32](t)", "use an array of fixed size"},
 	{SharedTwice, "two shared objects on a line", "A shared object is identified by its line, so one line can declare only one object of a type.", "a, b := dsl.Shared[int](t), dsl.Shared[int](t)", "put the declarations on lines of their own"},
 	{AtomicOperand, "operand of an atomic operation", "Atomic operations work on global and shared memory.", "var n int; dsl.AtomicAdd(&n, 1)", "use an element of a slice parameter or of dsl.Shared memory"},
+	{SliceLength, "length of a slice", "The length of dsl.SharedSlice or dsl.LocalSlice must be known when the kernel is compiled, not negative, and below 1 GiB in bytes. It may come out of constants, compile-time parameters, operators, calls, and branches that these decide, but not out of loops or ordinary parameters.", "s := dsl.SharedSlice[float32](t, dsl.ConstInt(len(x)))", "make the length of parameters of type dsl.ConstInt and constants"},
 
 	{Internal, "internal error", "The compiler failed; the kernel is not at fault.", "", "report it with the source of the kernel"},
 }

@@ -3,6 +3,7 @@ package front
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,6 +76,96 @@ func Helper(t dsl.Thread) {}
 			require.Equal(t, c.args, strings.Join(args, " "))
 		})
 	}
+}
+
+const configured = head + `
+type Config[T any] struct {
+	Tile  dsl.ConstInt
+	_     dsl.ConstBool
+	Limit T
+	Steps [2]dsl.ConstInt
+	Fast  dsl.ConstBool
+}
+
+//kiln:kernel
+func K[T dsl.Real](t dsl.Thread, x []T, n dsl.ConstInt, c Config[T], _ dsl.ConstInt, on bool) {
+	if c.Fast && int(n) < len(x) {
+		x[n] = c.Limit * T(c.Tile+c.Steps[1])
+	}
+}
+
+//kiln:kernel
+func None(t dsl.Thread, x []int) {}
+`
+
+func TestConstants(t *testing.T) {
+	all := map[string]int64{"n": -3, "c.Tile": 4, "c.Steps[0]": 1, "3.Steps[1]": 7, "3.Fast": 1, "4": 5}
+	with := func(name string, v int64) map[string]int64 {
+		m := maps.Clone(all)
+		m[name] = v
+		return m
+	}
+	without := func(name string) map[string]int64 {
+		m := maps.Clone(all)
+		delete(m, name)
+		return m
+	}
+	for _, c := range []struct {
+		name string
+		req  Request
+		want string // name of the module, or error
+	}{
+		{"given", Request{Func: "K", Consts: all}, "k.K[float32]{n:-3,c.Tile:4,c.Steps[0]:1,c.Steps[1]:7,c.Fast:true,arg4:5}"},
+		{"small", Request{Func: "K", Fill: FillSmall}, "k.K[float32]{n:1,c.Tile:1,c.Steps[0]:1,c.Steps[1]:1,c.Fast:false,arg4:1}"},
+		{"large", Request{Func: "K", Fill: FillLarge, Consts: map[string]int64{"c.Fast": 0}}, "k.K[float32]{n:8,c.Tile:8,c.Steps[0]:8,c.Steps[1]:8,c.Fast:false,arg4:8}"},
+		{"missing", Request{Func: "K", Consts: without("c.Tile")}, "15:59: K0009: compile-time parameter c.Tile of kernel K has no value"},
+		{"missing parameter", Request{Func: "K", Consts: without("n")}, "15:43: K0009: compile-time parameter n of kernel K has no value"},
+		{"unknown", Request{Func: "K", Consts: with("c.Tiel", 4)}, "K0009: kernel K has no compile-time parameter c.Tiel"},
+		{"no bool", Request{Func: "K", Consts: with("3.Fast", 2)}, "K0009: 2 is no value for the compile-time parameter c.Fast, a bool"},
+		{"not compile-time", Request{Func: "K", Consts: with("on", 1)}, "K0009: kernel K has no compile-time parameter on"},
+		{"has none", Request{Func: "None", Consts: with("on", 1)}, "K0009: kernel None has no compile-time parameter "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.req.Pkg = "k"
+			if c.req.Func == "K" {
+				c.req.TypeArgs = []string{"float32"}
+			}
+			m, err := Build(c.req, one("k", configured))
+			if strings.Contains(c.want, "K0009") {
+				require.ErrorContains(t, err, c.want)
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, ir.Verify(m))
+			require.Equal(t, c.want, m.Name)
+			require.Equal(t, "{i64,bool,f32,[2]i64,bool}", m.Kernel().Args[2].Elem.String())
+		})
+	}
+	_, err := Build(Request{Pkg: "k", Func: "K", Sig: "func(dsl.Thread, []float64, dsl.ConstInt, Config[float64], dsl.ConstInt, bool)", Consts: all}, one("k", configured))
+	require.NoError(t, err)
+	d := mistake(t, with("x", 1))
+	require.Equal(t, "it has n, c.Tile, c.Steps[0], c.Steps[1], c.Fast, arg4", d.Note)
+}
+
+// mistake returns the first mistake in a request for K with these constants.
+func mistake(t *testing.T, consts map[string]int64) diag.Diagnostic {
+	_, err := Build(Request{Pkg: "k", Func: "K", TypeArgs: []string{"float32"}, Consts: consts}, one("k", configured))
+	require.IsType(t, diag.List{}, err)
+	return err.(diag.List)[0]
+}
+
+// Check compiles for both sets of representative values.
+func TestCheckFillsConstants(t *testing.T) {
+	names := map[string]bool{}
+	list := Check(&Package{Path: "k", Files: []File{{"k.go", []byte(configured)}}}, nil, func(m *ir.Module) diag.List {
+		names[m.Name] = true
+		return nil
+	})
+	require.Empty(t, list)
+	require.Len(t, names, 5)
+	require.True(t, names["k.K[float64]{n:8,c.Tile:8,c.Steps[0]:8,c.Steps[1]:8,c.Fast:true,arg4:8}"], names)
+	require.True(t, names["k.K[float64]{n:1,c.Tile:1,c.Steps[0]:1,c.Steps[1]:1,c.Fast:false,arg4:1}"], names)
+	require.True(t, names["k.None"])
 }
 
 func TestLoadErrors(t *testing.T) {

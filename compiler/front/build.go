@@ -33,6 +33,7 @@ type build struct {
 	info     *types.Info
 	prog     *ssa.Program
 	inst     *instance
+	consts   constants
 	at       token.Pos // what is being compiled, for internal errors
 }
 

@@ -40,6 +40,12 @@ type Request struct {
 	// its file imports.
 	Sig      string
 	TypeArgs []string // alternative to Sig
+	// Consts gives the values of compile-time parameters, those of type
+	// dsl.ConstInt or dsl.ConstBool (0 or 1), by name: the parameter's, followed
+	// by fields and indices for a part of it, as in cfg.Tiles[1]. The place of the
+	// parameter, counted from the Thread at 0, may stand for its name: 3.Tiles[1].
+	Consts map[string]int64
+	Fill   Fill // for parameters that Consts does not name
 }
 
 // Build compiles a kernel to IR. Mistakes in the kernel are a [diag.List];
@@ -64,6 +70,7 @@ func Build(req Request, load Loader) (m *ir.Module, err error) {
 // compile runs the stages; each adds diagnostics, and the first that cannot go
 // on ends the compilation.
 func (b *build) compile(u *unit, kernel *decl, req Request) (*ir.Module, error) {
+	b.consts = constants{given: req.Consts, fill: req.Fill, taken: map[string]bool{}}
 	b.addInstance(u, kernel, req)
 	b.check()
 	b.subset()
@@ -139,7 +146,9 @@ func Kernels(p *Package) []string {
 
 // Check reports all mistakes in the kernels of p. A generic kernel is compiled
 // for the types that its constraints list, at most sixteen of them, or for types
-// of p where a constraint asks for methods. Packages that p imports come from load. If more is not nil it is called with the IR of each
+// of p where a constraint asks for methods; a kernel with compile-time parameters
+// is compiled for two sets of values: 1 and false, 8 and true. Packages that p
+// imports come from load. If more is not nil it is called with the IR of each
 // instance without mistakes and may add some.
 func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
 	u := parsePackage(p)
@@ -167,10 +176,8 @@ func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
 
 // checkKernel compiles one kernel: as it stands, which for a generic one stops
 // after the checks that need no types, then for representative types.
-func checkKernel(u *unit, k *decl, load Loader, more func(*ir.Module) diag.List) (list diag.List) {
-	b := newBuild(load)
-	b.units[u.path] = u
-	list = b.attempt(u, k, Request{Pkg: u.path, Func: k.name}, more)
+func checkKernel(u *unit, k *decl, load Loader, more func(*ir.Module) diag.List) diag.List {
+	b, list := checkFilled(u, k, nil, load, more)
 	sig := b.signature(u, k)
 	if sig == nil || sig.TypeParams().Len() == 0 {
 		return list
@@ -188,9 +195,7 @@ func (b *build) checkInstances(u *unit, k *decl, sig *types.Signature, load Load
 	args, guess := representatives(u, sig)
 	fits := false
 	for _, args := range args {
-		b := newBuild(load)
-		b.units[u.path] = u
-		found := b.attempt(u, k, Request{Pkg: u.path, Func: k.name, TypeArgs: args}, more)
+		_, found := checkFilled(u, k, args, load, more)
 		if guess && slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Code == diag.Instantiation }) {
 			continue
 		}
@@ -203,6 +208,22 @@ func (b *build) checkInstances(u *unit, k *decl, sig *types.Signature, load Load
 		list.Add(diag.New(b.position(name.Pos()), diag.Instantiation, msg, ""))
 	}
 	return list
+}
+
+// checkFilled compiles a kernel, twice if it has compile-time parameters. The
+// first build is returned.
+func checkFilled(u *unit, k *decl, types []string, load Loader, more func(*ir.Module) diag.List) (*build, diag.List) {
+	req := Request{Pkg: u.path, Func: k.name, TypeArgs: types, Fill: FillSmall}
+	b := newBuild(load)
+	b.units[u.path] = u
+	list := b.attempt(u, k, req, more)
+	if len(b.consts.known) > 0 {
+		large := newBuild(load)
+		large.units[u.path] = u
+		req.Fill = FillLarge
+		list = append(list, large.attempt(u, k, req, more)...)
+	}
+	return b, list
 }
 
 // attempt compiles and returns diagnostics only.

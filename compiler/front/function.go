@@ -23,8 +23,10 @@ type funcLower struct {
 	result *val
 	consts map[constKey]*ir.Value // of the current block
 
-	oneCell map[*ssa.Phi]bool // see loopVar
-	pending map[*val]bool     // parts of variables that hold a function and wait for it
+	oneCell  map[*ssa.Phi]bool // see loopVar
+	prologue func()            // makes the parameters of a kernel
+
+	pending map[*val]bool // parts of variables that hold a function and wait for it
 }
 
 type constKey struct {
@@ -43,6 +45,10 @@ func (f *funcLower) body() {
 	f.blocks = make([]*ir.Block, len(f.fn.Blocks))
 	for _, b := range order {
 		f.blocks[b.Index] = f.out.NewBlock()
+	}
+	if f.prologue != nil {
+		f.enter(order[0])
+		f.prologue()
 	}
 	f.at = f.fn.Pos()
 	ends := make([]token.Pos, len(f.fn.Blocks))

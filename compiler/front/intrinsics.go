@@ -55,7 +55,9 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.Thread.Sync":      direct(ir.OpBarrier),
 	"dsl.Thread.SyncWarp":  direct(ir.OpWarpBarrier),
 
-	"dsl.Shared": {lower: sharedObject},
+	"dsl.Shared":      {lower: sharedObject},
+	"dsl.SharedSlice": {lower: sharedSlice},
+	"dsl.LocalSlice":  {lower: localSlice},
 
 	"dsl.F32": {lower: convertTo},
 	"dsl.F64": {lower: convertTo},
@@ -271,25 +273,58 @@ type sharedLine struct {
 }
 
 func sharedObject(c *callSite) val {
-	f, l := c.f, c.f.l
-	elem := deref(c.result)
-	t := memType(elem)
+	t := c.sharedType(deref(c.result))
 	if t == nil {
-		f.report(diag.SharedType, "shared memory of type %s", typeName(elem))
 		return badVal
 	}
+	n := c.shared(t)
+	return val{v: c.f.emitImm(ir.OpShared, ir.PtrTo(ir.Shared, t), n)}
+}
+
+// sharedSlice leaves the length to the pass size, where it is a constant.
+func sharedSlice(c *callSite) val {
+	t := c.sharedType(c.result.Underlying().(*types.Slice).Elem())
+	if t == nil {
+		return badVal
+	}
+	p := c.f.emitImm(ir.OpSharedSized, ir.PtrTo(ir.Shared, t), c.shared(ir.ArrayOf(0, t)), c.arg(1))
+	return val{parts: []val{{v: p}, {v: c.arg(1)}}}
+}
+
+func localSlice(c *callSite) val {
+	elem := c.result.Underlying().(*types.Slice).Elem()
+	t := memType(elem)
+	if t == nil {
+		c.f.report(diag.StoredPointer, "dsl.LocalSlice of type %s", typeName(elem))
+		return badVal
+	}
+	p := c.f.emit(ir.OpLocalSized, ir.PtrTo(ir.Local, t), c.arg(0))
+	return val{parts: []val{{v: p}, {v: c.arg(0)}}}
+}
+
+func (c *callSite) sharedType(elem types.Type) *ir.Type {
+	t := memType(elem)
+	if t == nil {
+		c.f.report(diag.SharedType, "shared memory of type %s", typeName(elem))
+	}
+	return t
+}
+
+// shared returns the number of the call's object of type t.
+func (c *callSite) shared(t *ir.Type) uint64 {
+	f, l := c.f, c.f.l
 	key := sharedKey{c.in.Pos(), t}
 	n, ok := l.shared[key]
 	if !ok {
 		p := l.b.fset.Position(key.pos)
 		line := sharedLine{p.Filename, p.Line, t}
 		if first, taken := l.lines[line]; taken && first != key.pos {
-			f.report(diag.SharedTwice, "second dsl.Shared of type %s on this line", typeName(elem))
+			f.report(diag.SharedTwice, "second dsl.%s of type %s on this line", c.fn.Origin().Name(), typeName(c.fn.TypeArgs()[0]))
 		}
 		l.lines[line] = key.pos
 		n = len(l.m.Shared)
 		l.shared[key] = n
 		l.m.Shared = append(l.m.Shared, &ir.Object{Name: "shared", Type: t})
 	}
-	return val{v: f.emitImm(ir.OpShared, ir.PtrTo(ir.Shared, t), uint64(n))}
+	return uint64(n)
 }

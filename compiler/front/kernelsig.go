@@ -77,32 +77,6 @@ func isThread(t types.Type) bool {
 	return ok && n.Obj().Name() == "Thread" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == dslPath
 }
 
-// badParam says what is wrong with the type of a kernel parameter, "" if
-// nothing is. Type parameters pass: their instances are checked.
-func badParam(t types.Type) string {
-	if s, ok := t.Underlying().(*types.Slice); ok && !isTypeParam(t) {
-		elem := s.Elem()
-		if _, ok := elem.Underlying().(*types.Slice); ok && !isTypeParam(elem) {
-			return typeName(t) + ", a slice of slices"
-		}
-		if isTypeParam(elem) || scalarType(elem) != nil {
-			return ""
-		}
-		return typeName(t) + ", a slice of what is not a number"
-	}
-	if isTypeParam(t) || scalarType(t) != nil {
-		return ""
-	}
-	what := map[string]string{
-		"*types.Pointer": "a pointer", "*types.Signature": "a function", "*types.Struct": "a struct", "*types.Array": "an array",
-		"*types.Interface": "an interface", "*types.Map": "a map", "*types.Chan": "a channel", "*types.Basic": "not a number or bool",
-	}[kindName(t.Underlying())]
-	if isThread(t) {
-		what = "a second thread"
-	}
-	return typeName(t) + ", " + what
-}
-
 func isTypeParam(t types.Type) bool {
 	_, ok := types.Unalias(t).(*types.TypeParam)
 	return ok

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -67,45 +66,16 @@ func (l *lowerer) kernel(fn *ssa.Function) {
 	f := l.newFunc(fn, l.b.inst.kernel.name)
 	f.out.Kernel = true
 	decl := l.b.inst.kernel.node.(*ast.FuncDecl)
-	var at []ast.Expr // type expression of each parameter
+	var at []token.Pos // of the type of each parameter
 	for _, p := range decl.Type.Params.List {
 		for range max(len(p.Names), 1) {
-			at = append(at, p.Type)
+			at = append(at, p.Type.Pos())
 		}
 	}
-	for i, p := range fn.Params {
-		if isThread(p.Type()) {
-			f.env[p] = val{}
-			continue
-		}
-		if why := badParam(p.Type()); why != "" {
-			l.b.report(at[i].Pos(), diag.ParamType, "", "parameter of kernel %s is %s", decl.Name.Name, why)
-			f.env[p] = badVal
-			continue
-		}
-		f.env[p] = f.kernelParam(p, i)
-	}
+	f.prologue = func() { f.params(at) }
 	l.depth[fn]++
 	f.body()
 	l.depth[fn]--
-}
-
-func (f *funcLower) kernelParam(p *ssa.Parameter, i int) val {
-	name := p.Name()
-	if name == "" || name == "_" {
-		name = fmt.Sprintf("arg%d", i)
-	}
-	a := ir.Arg{Name: name, Go: typeName(p.Type())}
-	var v val
-	if s, ok := p.Type().Underlying().(*types.Slice); ok && scalarType(p.Type()) == nil {
-		a.Kind, a.Elem = ir.ArgSlice, scalarType(s.Elem())
-		v.parts = []val{{v: f.out.NewParam(ir.PtrTo(ir.Global, a.Elem))}, {v: f.out.NewParam(ir.I64)}}
-	} else {
-		a.Elem = scalarType(p.Type())
-		v.v = f.out.NewParam(a.Elem)
-	}
-	f.out.Args = append(f.out.Args, a)
-	return v
 }
 
 // newFunc adds an IR function under a name not yet used.

@@ -91,7 +91,7 @@ func capturedReadOnly(m *ssa.MakeClosure, addr ssa.Value, set *ssa.Store, seen m
 
 // roots returns the variables of the function that a pointer, slice or function
 // value may point into, or hold pointers to.
-func roots(x ssa.Value) []*ssa.Alloc {
+func roots(x ssa.Value) []maker {
 	r := rooter{seen: map[ssa.Value]bool{}}
 	r.walk(x)
 	return r.out
@@ -99,7 +99,24 @@ func roots(x ssa.Value) []*ssa.Alloc {
 
 type rooter struct {
 	seen map[ssa.Value]bool
-	out  []*ssa.Alloc
+	out  []maker
+}
+
+// maker is what makes a variable: its declaration, or a call of
+// dsl.LocalSlice.
+type maker interface {
+	ssa.Value
+	ssa.Instruction
+}
+
+// makesVariable reports whether x is a call of dsl.LocalSlice.
+func makesVariable(x *ssa.Call) bool {
+	fn := x.Call.StaticCallee()
+	if fn == nil || fn.Origin() == nil {
+		return false
+	}
+	p := pkgOf(fn)
+	return fn.Origin().Name() == "LocalSlice" && p != nil && p.Path() == dslPath
 }
 
 func (r *rooter) walk(x ssa.Value) {
@@ -139,6 +156,9 @@ func (r *rooter) walk(x ssa.Value) {
 			r.walk(b)
 		}
 	case *ssa.Call:
+		if makesVariable(x) {
+			r.out = append(r.out, x)
+		}
 		for _, a := range x.Call.Args {
 			r.walk(a)
 		}
@@ -234,6 +254,9 @@ func (f *funcLower) spaceAt(a *ssa.Alloc, path []int) ir.Space {
 	return space
 }
 
+// madeIn lists the functions that return memory.
+var madeIn = map[string]ir.Space{"dsl.Shared": ir.Shared, "dsl.SharedSlice": ir.Shared, "dsl.LocalSlice": ir.Local}
+
 func (f *funcLower) spaceOf(x ssa.Value, path []int, seen map[ssa.Value]bool) (ir.Space, bool) {
 	if v, ok := f.env[x]; ok {
 		return v.spaceAt(path)
@@ -264,8 +287,9 @@ func (f *funcLower) spaceOf(x ssa.Value, path []int, seen map[ssa.Value]bool) (i
 	case *ssa.UnOp:
 		return f.spaceLoaded(x.X, path, seen)
 	case *ssa.Call:
-		if c := f.l.callee(x.Call.StaticCallee()); c != nil && c.key == "dsl.Shared" {
-			return ir.Shared, true
+		if c := f.l.callee(x.Call.StaticCallee()); c != nil {
+			space, ok := madeIn[c.key]
+			return space, ok
 		}
 	}
 	return 0, false

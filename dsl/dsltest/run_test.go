@@ -109,6 +109,39 @@ func TestSharedFollowsTheSourcePosition(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func sized[T dsl.Word](t dsl.Thread, n dsl.ConstInt) []T { return dsl.SharedSlice[T](t, n) }
+
+func TestSharedSlice(t *testing.T) {
+	err := dsltest.Run(dsl.D1(2), dsl.D1(4), func(th dsl.Thread) {
+		a := dsl.SharedSlice[int32](th, 4)
+		assert.Len(t, a, 4)
+		assert.EqualValues(t, -1, a[th.ThreadX()], "poisoned in each block")
+		th.Sync()
+		a[th.ThreadX()] = int32(th.ThreadX())
+		th.Sync()
+		assert.Equal(t, []int32{0, 1, 2, 3}, a)
+		th.Sync()
+		small, large := sized[int64](th, 2), sized[int64](th, 3)
+		again := sized[int64](th, 2)
+		assert.Same(t, &small[0], &again[0], "one call, one length: one object")
+		assert.NotSame(t, &small[0], &large[0])
+		assert.Empty(t, dsl.SharedSlice[float32](th, 0))
+	})
+	require.NoError(t, err)
+}
+
+func TestLocalSlice(t *testing.T) {
+	err := dsltest.Run(dsl.D1(1), dsl.D1(4), func(th dsl.Thread) {
+		for range 2 {
+			a := dsl.LocalSlice[float32](3)
+			assert.Equal(t, []float32{0, 0, 0}, a)
+			a[th.ThreadX()%3] = 1
+			th.Sync()
+		}
+	})
+	require.NoError(t, err)
+}
+
 // here returns the position of the line it is called on, as errors print it.
 func here(offset int) string {
 	_, file, line, _ := runtime.Caller(1)
@@ -181,6 +214,17 @@ func TestErrors(t *testing.T) {
 			a, b := dsl.Shared[int](t), dsl.Shared[int](t)
 			*a = *b
 		}, dsltest.ErrPanic, `two calls of Shared[int] stand on one line`},
+		{"one line of slices", func(t dsl.Thread) {
+			where = here(1)
+			a, b := dsl.SharedSlice[int](t, 2), dsl.SharedSlice[int](t, 2)
+			a[0] = b[0]
+		}, dsltest.ErrPanic, `two calls of SharedSlice[int] stand on one line`},
+		{"negative length", func(t dsl.Thread) { dsl.SharedSlice[int](t, -2) }, dsltest.ErrPanic, `SharedSlice[int] of -2 elements`},
+		{"past the end", func(t dsl.Thread) {
+			where = here(1)
+			dsl.SharedSlice[int](t, 2)[t.ThreadX()+2] = 1
+		}, dsltest.ErrPanic, `%: runtime error: index out of range [2] with length 2`},
+		{"slice of pointers", func(t dsl.Thread) { dsl.SharedSlice[*int](t, 1) }, dsltest.ErrPanic, `holds a ptr`},
 		{"pointer", func(t dsl.Thread) { dsl.Shared[[2]*int](t) }, dsltest.ErrPanic, `holds a ptr`},
 		{"string", func(t dsl.Thread) { dsl.Shared[struct{ S string }](t) }, dsltest.ErrPanic, `holds a string`},
 	}

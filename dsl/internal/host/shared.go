@@ -8,10 +8,18 @@ import (
 )
 
 // sharedKey names one shared object of a block: its type and the source
-// position of the call that makes it.
+// position of the call that makes it. A slice has a length besides.
 type sharedKey struct {
 	at  position
 	typ reflect.Type
+	len int // -1 for Shared
+}
+
+func (k sharedKey) String() string {
+	if k.len < 0 {
+		return fmt.Sprintf("Shared[%v]", k.typ)
+	}
+	return fmt.Sprintf("SharedSlice[%v]", k.typ)
 }
 
 // sharedObject is one object and the call that made it. The call is kept to
@@ -29,22 +37,47 @@ type sharedObject struct {
 func Shared[T any](l *Lane) *T {
 	l.Must()
 	var pcs [4]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
-	f, _ := frames.Next()
-	key := sharedKey{position{f.File, f.Line}, reflect.TypeFor[T]()}
+	n := runtime.Callers(3, pcs[:])
+	return (*T)(l.object(pcs[:n], sharedKey{typ: reflect.TypeFor[T](), len: -1}, func() (unsafe.Pointer, uintptr) {
+		p := new(T)
+		return unsafe.Pointer(p), unsafe.Sizeof(*p)
+	}))
+}
+
+// SharedSlice is Shared for n elements of type T.
+//
+//go:noinline
+func SharedSlice[T any](l *Lane, n int) []T {
+	l.Must()
+	if n < 0 {
+		panic(fmt.Sprintf("SharedSlice[%v] of %d elements", reflect.TypeFor[T](), n))
+	}
+	var pcs [4]uintptr
+	depth := runtime.Callers(3, pcs[:])
+	p := l.object(pcs[:depth], sharedKey{typ: reflect.TypeFor[T](), len: n}, func() (unsafe.Pointer, uintptr) {
+		s := make([]T, n)
+		return unsafe.Pointer(unsafe.SliceData(s)), uintptr(n) * unsafe.Sizeof(*new(T))
+	})
+	return unsafe.Slice((*T)(p), n)
+}
+
+// object returns the block's object of that key, made at the first call.
+func (l *Lane) object(pcs []uintptr, key sharedKey, alloc func() (unsafe.Pointer, uintptr)) unsafe.Pointer {
+	f, _ := runtime.CallersFrames(pcs).Next()
+	key.at = position{f.File, f.Line}
 	call := sharedObject{pc: f.PC}
 	if f.Func != nil { // inlined calls have no function, and as many PCs as copies
 		call.function = f.Function
 	}
 	if o, ok := l.run.shared[key]; ok {
 		if o.function != "" && o.function == call.function && o.pc != call.pc {
-			panic(fmt.Sprintf("two calls of Shared[%v] stand on one line (%v); put them on lines of their own", key.typ, key.at))
+			panic(fmt.Sprintf("two calls of %v stand on one line (%v); put them on lines of their own", key, key.at))
 		}
-		return (*T)(o.ptr)
+		return o.ptr
 	}
-	p := new(T)
-	poison(unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p)), key)
-	call.ptr = unsafe.Pointer(p)
+	p, size := alloc()
+	poison(unsafe.Slice((*byte)(p), size), key)
+	call.ptr = p
 	l.run.shared[key] = call
 	return p
 }
@@ -58,7 +91,7 @@ func poison(b []byte, key sharedKey) {
 	case reflect.Bool:
 		fill = 1 // other values are no bools
 	default:
-		panic(fmt.Sprintf("Shared[%v] at %v holds a %v; shared memory takes numbers, bools, and arrays and structs of them", key.typ, key.at, kind))
+		panic(fmt.Sprintf("%v at %v holds a %v; shared memory takes numbers, bools, and arrays and structs of them", key, key.at, kind))
 	}
 	for i := range b {
 		b[i] = fill

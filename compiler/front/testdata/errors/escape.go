@@ -83,3 +83,18 @@ func KeptInLoop(t dsl.Thread, x []int) {
 	l.p = &u
 	x[0] = *l.p
 }
+
+func zeros(n dsl.ConstInt) []float32 {
+	return dsl.LocalSlice[float32](n) // ERROR 2 "K0123: result of type \[\]float32 points to a variable of zeros"
+}
+
+//kiln:kernel
+func Sized(t dsl.Thread, x []float32, n dsl.ConstInt) {
+	last := dsl.LocalSlice[float32](n) // ERROR 2 "K0123: pointer to a variable of an earlier iteration"
+	for i := range x {
+		next := dsl.LocalSlice[float32](n)
+		next[0] = last[0] + x[i]
+		last = next
+	}
+	x[0] = last[0] + zeros(n)[0]
+}

@@ -4,13 +4,26 @@ import "github.com/gokiln/kiln/dsl"
 
 type pair struct{ a, b float32 }
 
+type nested struct {
+	_     dsl.F16
+	parts [2]struct {
+		on  bool
+		bad []pair
+	}
+}
+
+type named struct {
+	n    dsl.ConstInt
+	name *int32
+}
+
 //kiln:kernel
 func K(t dsl.Thread,
 	a [][]float32, // ERROR 4 "K0203: parameter of kernel K is \[\]\[\]float32, a slice of slices"
 	b func(float32) float32, // ERROR 4 "K0203: .* a function"
 	c *float32, // ERROR 4 "K0203: .* a pointer"
-	d pair, // ERROR 4 "K0203: .*k.pair, a struct"
-	e [4]float32, // ERROR 4 "K0203: .* an array"
+	d nested, // ERROR 4 "K0203: parameter of kernel K is k.nested, whose part .parts\[i\].bad is \[\]k.pair, a slice"
+	e [4]named, // ERROR 4 "K0203: parameter of kernel K is \[4\]k.named, whose part \[i\].name is \*int32, a pointer"
 	f []pair, // ERROR 4 "K0203: .* a slice of what is not a number"
 	g any, // ERROR 4 "K0203: .* an interface"
 	h map[int]int, // ERROR 4 "K0203: .* a map"
@@ -20,6 +33,12 @@ func K(t dsl.Thread,
 	m, n []bool,
 	o dsl.F16,
 	p []dsl.BF16,
+	q [300]int8, // ERROR 4 "K0203: .*\[300\]int8, which holds more than 256 numbers"
+	r struct{ t dsl.Thread }, // ERROR 4 "K0203: .* whose part .t is dsl.Thread, a second thread"
+	s []dsl.ConstInt, // ERROR 4 "K0203: .* a slice of compile-time values"
+	u pair,
+	v [2]pair,
+	w dsl.ConstBool,
 ) {
 }
 

@@ -13,3 +13,11 @@ func K(t dsl.Thread, x []float32) {
 	dsl.AtomicAdd(&n, 1) // ERROR 2 "K0305: AtomicAdd on a local variable"
 	x[0] = n
 }
+
+//kiln:kernel
+func Sized(t dsl.Thread, x []float32, n dsl.ConstInt) {
+	p := dsl.SharedSlice[*float32](t, n)                                     // ERROR 7 "K0303: shared memory of type \*float32"
+	q := dsl.LocalSlice[[]float32](n)                                        // ERROR 7 "K0132: dsl.LocalSlice of type \[\]float32"
+	a, b := dsl.SharedSlice[float32](t, n), dsl.SharedSlice[float32](t, n+1) // ERROR 42 "K0304: second dsl.SharedSlice of type float32 on this line"
+	a[0], b[0] = *p[0], q[0][0]
+}

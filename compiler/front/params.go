@@ -1,0 +1,250 @@
+package front
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Fill says what becomes of compile-time parameters without a value.
+type Fill uint8
+
+// The ways to fill in values.
+const (
+	NoFill    Fill = iota // a parameter without a value is a mistake
+	FillSmall             // 1 and false
+	FillLarge             // 8 and true
+)
+
+// isConstType reports whether values of type t are fixed when the kernel is
+// compiled if they are parameters.
+func isConstType(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != dslPath {
+		return false
+	}
+	return n.Obj().Name() == "ConstInt" || n.Obj().Name() == "ConstBool"
+}
+
+// constants are the values of the compile-time parameters of one compilation.
+type constants struct {
+	given map[string]int64
+	fill  Fill
+	known []string // names of the parameters, in order
+	taken map[string]bool
+	text  []string // name:value, in order
+}
+
+// value returns the value of the parameter called name, or numbered number.
+func (c *constants) value(name, number string, t types.Type) (n int64, ok bool) {
+	c.known = append(c.known, name)
+	isBool := scalarType(t) == ir.Bool
+	for _, key := range []string{name, number} {
+		if v, given := c.given[key]; given {
+			n, ok = v, true
+			c.taken[key] = true
+		}
+	}
+	if !ok && c.fill != NoFill {
+		n, ok = 1, true
+		switch {
+		case c.fill == FillLarge && !isBool:
+			n = 8
+		case c.fill == FillSmall && isBool:
+			n = 0
+		}
+	}
+	text := strconv.FormatInt(n, 10)
+	if isBool {
+		text = strconv.FormatBool(n != 0)
+	}
+	c.text = append(c.text, name+":"+text)
+	return n, ok
+}
+
+// String is the part of a kernel's name that tells its specialisations apart.
+func (c *constants) String() string {
+	if len(c.text) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(c.text, ",") + "}"
+}
+
+// unknown returns the names that are given and that no parameter has.
+func (c *constants) unknown() []string {
+	var out []string
+	for name := range c.given {
+		if !c.taken[name] {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// params makes the parameters of a kernel. It runs where the entry block is
+// filled, which is where values fixed at compile time are constants.
+func (f *funcLower) params(at []token.Pos) {
+	b := f.l.b
+	b.consts.known, b.consts.text = nil, nil
+	for i, p := range f.fn.Params {
+		if isThread(p.Type()) {
+			f.env[p] = val{}
+			continue
+		}
+		if why := badParam(p.Type()); why != "" {
+			b.report(at[i], diag.ParamType, "", "parameter of kernel %s is %s", b.inst.kernel.name, why)
+			f.env[p] = badVal
+			continue
+		}
+		f.at = at[i]
+		f.env[p] = f.kernelParam(p, i)
+	}
+	for _, name := range b.consts.unknown() {
+		note := "it has none"
+		if len(b.consts.known) > 0 {
+			note = "it has " + strings.Join(b.consts.known, ", ")
+		}
+		b.report(b.inst.kernel.node.Pos(), diag.ConstValue, note, "kernel %s has no compile-time parameter %s", b.inst.kernel.name, name)
+	}
+	f.l.m.Name += b.consts.String()
+}
+
+func (f *funcLower) kernelParam(p *ssa.Parameter, i int) val {
+	name := p.Name()
+	if name == "" || name == "_" {
+		name = fmt.Sprintf("arg%d", i)
+	}
+	a := ir.Arg{Name: name, Go: typeName(p.Type()), Elem: memType(p.Type())}
+	part := paramPart{f, name, strconv.Itoa(i)}
+	var v val
+	switch u := p.Type().Underlying().(type) {
+	case *types.Slice:
+		a.Kind, a.Elem = ir.ArgSlice, scalarType(u.Elem())
+		v.parts = []val{{v: f.out.NewParam(ir.PtrTo(ir.Global, a.Elem))}, {v: f.out.NewParam(ir.I64)}}
+	case *types.Struct, *types.Array:
+		a.Kind = ir.ArgStruct
+		v = part.value(p.Type())
+	default:
+		if isConstType(p.Type()) {
+			a.Kind = ir.ArgConst
+			v = part.constant(p.Type())
+			break
+		}
+		v.v = f.out.NewParam(a.Elem)
+	}
+	f.out.Args = append(f.out.Args, a)
+	return v
+}
+
+// paramPart is a part of a parameter that is passed by value, with its name and
+// with the number of the parameter in place of its name.
+type paramPart struct {
+	f            *funcLower
+	name, number string
+}
+
+func (p paramPart) at(suffix string) paramPart {
+	return paramPart{p.f, p.name + suffix, p.number + suffix}
+}
+
+// value makes a parameter for every scalar of a type without pointers. Those
+// that are fixed at compile time have one too, since they take their room in
+// the argument block, but nothing reads it.
+func (p paramPart) value(t types.Type) val {
+	if s := scalarType(t); s != nil {
+		v := p.f.out.NewParam(s)
+		if isConstType(t) && !strings.HasSuffix(p.name, "._") {
+			return p.constant(t)
+		}
+		return val{v: v}
+	}
+	var out val
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		for i := range int(u.Len()) {
+			out.parts = append(out.parts, p.at(fmt.Sprintf("[%d]", i)).value(u.Elem()))
+		}
+	case *types.Struct:
+		for field := range u.Fields() {
+			out.parts = append(out.parts, p.at("."+field.Name()).value(field.Type()))
+		}
+	}
+	return out
+}
+
+// constant returns the value of a compile-time parameter.
+func (p paramPart) constant(t types.Type) val {
+	f, c := p.f, &p.f.l.b.consts
+	n, ok := c.value(p.name, p.number, t)
+	s := scalarType(t)
+	switch {
+	case !ok:
+		f.report(diag.ConstValue, "compile-time parameter %s of kernel %s has no value", p.name, f.l.b.inst.kernel.name)
+	case s == ir.Bool && n != 0 && n != 1:
+		f.report(diag.ConstValue, "%d is no value for the compile-time parameter %s, a bool", n, p.name)
+	}
+	return val{v: f.konst(s, uint64(n))}
+}
+
+// badParam says what is wrong with the type of a kernel parameter, "" if
+// nothing is. Type parameters pass: their instances are checked.
+func badParam(t types.Type) string {
+	if s, ok := t.Underlying().(*types.Slice); ok && !isTypeParam(t) {
+		elem := s.Elem()
+		switch _, slices := elem.Underlying().(*types.Slice); {
+		case slices && !isTypeParam(elem):
+			return typeName(t) + ", a slice of slices"
+		case isConstType(elem):
+			return typeName(t) + ", a slice of compile-time values"
+		case isTypeParam(elem) || scalarType(elem) != nil:
+			return ""
+		}
+		return typeName(t) + ", a slice of what is not a number"
+	}
+	switch where, part, what := badPart(t); {
+	case what != "" && where == "":
+		return typeName(t) + ", " + what
+	case what != "":
+		return fmt.Sprintf("%s, whose part %s is %s, %s", typeName(t), where, typeName(part), what)
+	}
+	if n := leaves(t); n > maxLeaves {
+		return fmt.Sprintf("%s, which holds more than %d numbers", typeName(t), maxLeaves)
+	}
+	return ""
+}
+
+// badPart finds a part of a type that cannot be passed by value: its place, its
+// type, and what it is.
+func badPart(t types.Type) (where string, part types.Type, what string) {
+	switch {
+	case isThread(t):
+		return "", t, "a second thread"
+	case isTypeParam(t) || scalarType(t) != nil:
+		return "", nil, ""
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		where, part, what = badPart(u.Elem())
+		return "[i]" + where, part, what
+	case *types.Struct:
+		for f := range u.Fields() {
+			if where, part, what = badPart(f.Type()); what != "" {
+				return "." + f.Name() + where, part, what
+			}
+		}
+		return "", nil, ""
+	}
+	return "", t, map[string]string{
+		"*types.Pointer": "a pointer", "*types.Signature": "a function", "*types.Slice": "a slice",
+		"*types.Interface": "an interface", "*types.Map": "a map", "*types.Chan": "a channel", "*types.Basic": "not a number or bool",
+	}[kindName(t.Underlying())]
+}

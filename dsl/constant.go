@@ -1,0 +1,57 @@
+package dsl
+
+import "github.com/gokiln/kiln/dsl/internal/host"
+
+// ConstInt is an integer that is fixed when a kernel is compiled. It is the
+// type of a kernel parameter, or of a field of a struct that is one:
+//
+//	type Config struct {
+//		Tile   dsl.ConstInt
+//		Masked dsl.ConstBool
+//		Scale  float32 // an ordinary number
+//	}
+//
+//	//kiln:kernel
+//	func Blur[T dsl.Float](t dsl.Thread, out, in []T, radius dsl.ConstInt, cfg Config)
+//
+// A launch passes it like any argument, as dsl.ConstInt(3) or in the struct.
+// The kernel is compiled once for each combination of values that a program
+// uses, with the values as constants: loops over them unroll, branches on them
+// disappear, and [SharedSlice] and [LocalSlice] take them as lengths. So give it
+// values from a small set, such as tile sizes, and pass lengths of data as int.
+//
+// In the language it is an integer type like any other: int(radius) converts,
+// and the result of arithmetic on constants is a constant again.
+type ConstInt int
+
+// ConstBool is a bool that is fixed when a kernel is compiled; see [ConstInt].
+type ConstBool bool
+
+// SharedSlice is [Shared] for an array whose length is a compile-time
+// parameter:
+//
+//	tile := dsl.SharedSlice[float32](t, cfg.Tile*cfg.Tile)
+//
+// The length n must come out as a constant when the kernel is compiled: it is
+// made of constants and compile-time parameters by operators, conversions,
+// calls, and branches whose conditions are such constants too; loops and memory
+// do not count. Each call in the source is one object of the block for each
+// length that it is made with, and two calls for one type need two lines. Like
+// any slice the result is indexed under bounds checks in checked builds.
+//
+// dsltest takes any n that is not negative.
+//
+//kiln:intrinsic
+//go:noinline
+func SharedSlice[T any](t Thread, n ConstInt) []T { return host.SharedSlice[T](t.h, int(n)) }
+
+// LocalSlice returns n zeros that belong to the calling thread, an array
+//
+//	var acc [n]T
+//
+// whose length is a compile-time parameter; for n see [SharedSlice]. Where all
+// its indices are constants once loops are unrolled it lives in registers. As
+// with a variable, the function that calls LocalSlice cannot return it.
+//
+//kiln:intrinsic
+func LocalSlice[T any](n ConstInt) []T { return make([]T, n) }
