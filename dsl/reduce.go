@@ -25,6 +25,40 @@ func WarpMin[T Word](t Thread, v T) T {
 	return v
 }
 
+// WarpAnd returns the bitwise and of v over the warp to every lane.
+func WarpAnd[T WordInt](t Thread, v T) T {
+	for d := t.WarpSize() / 2; d > 0; d /= 2 {
+		v &= ShuffleXor(t, v, d)
+	}
+	return v
+}
+
+// WarpOr returns the bitwise or of v over the warp to every lane.
+func WarpOr[T WordInt](t Thread, v T) T {
+	for d := t.WarpSize() / 2; d > 0; d /= 2 {
+		v |= ShuffleXor(t, v, d)
+	}
+	return v
+}
+
+// WarpXor returns the bitwise exclusive or of v over the warp to every lane.
+func WarpXor[T WordInt](t Thread, v T) T {
+	for d := t.WarpSize() / 2; d > 0; d /= 2 {
+		v ^= ShuffleXor(t, v, d)
+	}
+	return v
+}
+
+// WarpReduce combines v over the warp by op and returns the result to every
+// lane. op is commutative and associative, or nearly so: lanes at distance half a
+// warp are combined first, neighbours last, and either may come as first operand.
+func WarpReduce[T Number](t Thread, v T, op func(a, b T) T) T {
+	for d := t.WarpSize() / 2; d > 0; d /= 2 {
+		v = op(v, ShuffleXor(t, v, d))
+	}
+	return v
+}
+
 // maxWarps bounds the warps of a block: 1024 threads in warps of eight.
 const maxWarps = 128
 

@@ -38,7 +38,7 @@ type Number interface {
 	Int | Uint | Float
 }
 
-// Word is a number of four or eight bytes: what shuffles and atomics move.
+// Word is a number of four or eight bytes: what atomics and reductions work on.
 type Word interface {
 	WordInt | float32 | float64
 }

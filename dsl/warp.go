@@ -13,7 +13,7 @@ import (
 // warp size.
 //
 //kiln:intrinsic
-func Shuffle[T Word](t Thread, v T, lane int) T {
+func Shuffle[T Number](t Thread, v T, lane int) T {
 	return fromWord[T](t.h.Exchange(host.OpShuffle, toWord(v), lane))
 }
 
@@ -21,7 +21,7 @@ func Shuffle[T Word](t Thread, v T, lane int) T {
 // there is none.
 //
 //kiln:intrinsic
-func ShuffleUp[T Word](t Thread, v T, delta int) T {
+func ShuffleUp[T Number](t Thread, v T, delta int) T {
 	return fromWord[T](t.h.Exchange(host.OpShuffleUp, toWord(v), delta))
 }
 
@@ -29,7 +29,7 @@ func ShuffleUp[T Word](t Thread, v T, delta int) T {
 // where there is none.
 //
 //kiln:intrinsic
-func ShuffleDown[T Word](t Thread, v T, delta int) T {
+func ShuffleDown[T Number](t Thread, v T, delta int) T {
 	return fromWord[T](t.h.Exchange(host.OpShuffleDown, toWord(v), delta))
 }
 
@@ -37,7 +37,7 @@ func ShuffleDown[T Word](t Thread, v T, delta int) T {
 // the bits of mask, and its own v where there is none.
 //
 //kiln:intrinsic
-func ShuffleXor[T Word](t Thread, v T, mask int) T {
+func ShuffleXor[T Number](t Thread, v T, mask int) T {
 	return fromWord[T](t.h.Exchange(host.OpShuffleXor, toWord(v), mask))
 }
 

@@ -30,6 +30,10 @@ func TestShuffles(t *testing.T) {
 			assert.EqualValues(t, own(lane+3), dsl.ShuffleDown(th, uint64(id), 3))
 			assert.EqualValues(t, own(lane^2), dsl.ShuffleXor(th, float64(id), 2))
 			assert.EqualValues(t, id, dsl.ShuffleXor(th, uint32(id), warp))
+			assert.EqualValues(t, own(lane-1), dsl.ShuffleUp(th, int8(id), 1))
+			assert.EqualValues(t, own(lane+3), dsl.ShuffleDown(th, uint16(id), 3))
+			assert.EqualValues(t, own(lane^2), dsl.F32(dsl.ShuffleXor(th, dsl.To[dsl.F16](float32(id)), 2)))
+			assert.EqualValues(t, base+1, dsl.F32(dsl.Shuffle(th, dsl.To[dsl.BF16](float32(id)), 1)))
 		}, dsltest.WarpSize(warp))
 		require.NoError(t, err)
 	}
@@ -77,6 +81,55 @@ func TestReductions(t *testing.T) {
 		assert.True(t, dsl.IsNaN(dsl.BlockMax(th, v)) && dsl.IsNaN(dsl.BlockMin(th, v)), "NaN wins")
 	})
 	require.NoError(t, err)
+}
+
+// All reductions by bits, and those by a function.
+func TestBitReductions(t *testing.T) {
+	err := dsltest.Run(dsl.D1(1), dsl.D1(64), func(th dsl.Thread) {
+		i := th.ThreadX()
+		assert.EqualValues(t, 0x80|i&32, dsl.WarpAnd(th, 0x80|i))
+		assert.EqualValues(t, 0xF0|31|i&32, dsl.WarpOr(th, uint32(0xF0|i)))
+		assert.EqualValues(t, 1<<32-1, dsl.WarpXor(th, int64(1)<<th.Lane()))
+		assert.EqualValues(t, i|31, dsl.WarpReduce(th, uint8(i), func(a, b uint8) uint8 { return max(a, b) }))
+	})
+	require.NoError(t, err)
+}
+
+func TestScans(t *testing.T) {
+	for _, warp := range []int{8, 32} {
+		for _, block := range []dsl.Dim3{dsl.D1(32), dsl.D2(16, 16), dsl.D1(1024)} {
+			err := dsltest.Run(dsl.D1(2), block, func(th dsl.Thread) {
+				i := th.ThreadIndex()
+				first := i - th.Lane()
+				sum := func(from, to int) int { return (to*(to-1) - from*(from-1)) / 2 }
+				assert.Equal(t, sum(first, i+1), dsl.WarpScanSum(th, i))
+				assert.EqualValues(t, sum(first, i), dsl.WarpScanExclusive(th, float64(i)))
+				// Calls in a row share their scratch memory.
+				assert.EqualValues(t, sum(0, i+1), dsl.BlockScanSum(th, float32(i)))
+				assert.EqualValues(t, i+1, dsl.BlockScanSum(th, float32(1)))
+				assert.EqualValues(t, sum(0, i), dsl.BlockScanExclusive(th, uint32(i)))
+				assert.EqualValues(t, i, dsl.BlockScanExclusive(th, int64(1)))
+			}, dsltest.WarpSize(warp))
+			require.NoError(t, err)
+		}
+	}
+}
+
+func ExampleBlockScanExclusive() {
+	x := []int32{3, -1, 4, 1, 5, -9, 2, 6}
+	var kept [8]int32
+	err := dsltest.Run(dsl.D1(1), dsl.D1(8), func(t dsl.Thread) {
+		v := x[t.Global()]
+		n := 0
+		if v > 1 {
+			n = 1
+		}
+		if at := dsl.BlockScanExclusive(t, n); n == 1 {
+			kept[at] = v
+		}
+	}, dsltest.WarpSize(4))
+	fmt.Println(kept, err)
+	// Output: [3 4 5 2 6 0 0 0] <nil>
 }
 
 func ExampleWarpSum() {

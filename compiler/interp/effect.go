@@ -95,10 +95,7 @@ func (l *lowerer) address(p *ir.Value, in *ins) (fused bool) {
 func (l *lowerer) shuffle(v *ir.Value, in *ins) {
 	l.warps, in.wide = true, true
 	in.imm = uint64(v.Op)
-	in.f = shuffle[uint32]
-	if v.Type.Size() == 8 {
-		in.f = shuffle[uint64]
-	}
+	in.f = bySize(v.Type.Size(), shuffle[uint8], shuffle[uint16], shuffle[uint32], shuffle[uint64])
 	in.setD(l.array(v))
 	in.setA(l.array(v.Args[0]))
 	in.setB(l.elem(v.Args[1]))

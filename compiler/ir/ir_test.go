@@ -59,7 +59,7 @@ func TestVerify(t *testing.T) {
 		{"float", "b0:\n %3 = sqrt %1 : i64\n ret", "one float type"},
 		{"rem", "b0:\n %3 = rem %2, %2 : f32\n ret", "one integer type"},
 		{"vote", "b0:\n %3 = ballot %1 : u64\n ret", "wants a bool"},
-		{"shuffle", "b0:\n %3 = convert %1 : i8\n %4 = shfl.up %3, %1 : i8\n ret", "4- or 8-byte"},
+		{"shuffle", "b0:\n %3 = eq %1, %1 : bool\n %4 = shfl.up %3, %1 : bool\n ret", "wants a number"},
 		{"bounds", "b0:\n bounds %1, %2\n ret", "two i64"},
 		{"warp", "b0:\n %3 = lane : i32\n ret", "i64 result"},
 	}

@@ -144,7 +144,7 @@ const (
 	RuleWarp                  // T i64, no operands
 	RulePtr                   // pointer formation
 	RuleMem                   // loads, stores
-	RuleShfl                  // T 4 or 8 bytes wide, x of T, y i64
+	RuleShfl                  // T a number, halves too, x of T, y i64
 	RuleVote                  // x bool
 	RuleAtomic                // x pointer to what the result and the others are
 )

@@ -288,8 +288,7 @@ func (v *verifier) rule(in *Value, r Rule) string {
 	case RuleBoolArith:
 		return check(t == Bool && arg(0) == arg(1) && (arg(0).IsInt() || arg(0).IsFloat()), "wants operands of one ordered type and a bool result")
 	case RuleConvert:
-		num := func(t *Type) bool { return t.IsInt() || t.IsFloat() || t.IsHalf() }
-		return check(num(t) && num(arg(0)), "wants numbers")
+		return check(isNumber(t) && isNumber(arg(0)), "wants numbers")
 	case RuleBitcast:
 		return check(t.IsValue() && arg(0).IsValue() && !t.IsPtr() && !arg(0).IsPtr() &&
 			t != Bool && arg(0) != Bool && t.Size() == arg(0).Size(), "wants types of one size")
@@ -300,7 +299,7 @@ func (v *verifier) rule(in *Value, r Rule) string {
 	case RuleWarp:
 		return check(t == I64, "wants an i64 result")
 	case RuleShfl:
-		return check((t.IsInt() || t.IsFloat()) && t.Size() >= 4 && arg(0) == t && arg(1) == I64, "wants a 4- or 8-byte number and an i64")
+		return check(isNumber(t) && arg(0) == t && arg(1) == I64, "wants a number and an i64")
 	case RuleVote:
 		want := Bool
 		if in.Op == OpBallot {

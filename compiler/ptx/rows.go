@@ -226,7 +226,7 @@ func geometryRows() []row {
 	return out
 }
 
-// shuffleRows writes shuffles of 4 and 8 bytes. The hardware takes its lane
+// shuffleRows writes shuffles. The hardware moves 32 bits and takes its lane
 // operand modulo 32, so distances that are not small constants are turned into
 // the index of the source lane, this lane's own if the source is outside.
 func shuffleRows() []row {
@@ -234,31 +234,30 @@ func shuffleRows() []row {
 		return "mov.u32 $r0, %laneid; cvt.u64.u32 $q0, $r0; " + lane +
 			"; setp.lt.u64 $p0, $q1, 32; cvt.u32.u64 $r1, $q1; selp.b32 $r2, $r1, $r0, $p0; "
 	}
-	move := func(mode, lane, clamp string, wide bool) string {
+	move := func(mode, lane, clamp string, on kinds) string {
 		shfl := "shfl.sync." + mode + ".b32 "
 		tail := ", " + lane + ", " + clamp + ", 0xffffffff"
-		if !wide {
-			return shfl + "$d, $A" + tail
+		switch on {
+		case halves:
+			return "cvt.u32.u16 $r8, $A; " + shfl + "$r6, $r8" + tail + "; cvt.u16.u32 $d, $r6"
+		case doubles:
+			return "mov.b64 {$r8, $r9}, $A; " + shfl + "$r6, $r8" + tail + "; " + shfl + "$r7, $r9" + tail + "; mov.b64 $d, {$r6, $r7}"
 		}
-		return "mov.b64 {$r8, $r9}, $A; " + shfl + "$r6, $r8" + tail + "; " + shfl + "$r7, $r9" + tail + "; mov.b64 $d, {$r6, $r7}"
+		return shfl + "$d, $A" + tail
 	}
 	var out []row
-	for _, wide := range []bool{false, true} {
-		on := words
-		if wide {
-			on = doubles
-		}
+	for _, on := range []kinds{small | words, halves, doubles} {
 		add := func(op ir.Op, asm string, when func(*ir.Value, uint64, bool) bool) {
 			out = append(out, row{op: op, on: on, sub: anySub, asm: asm, when: when})
 		}
-		add(ir.OpShflIdx, move("idx", "$b", "31", wide), inWarp)
-		add(ir.OpShflIdx, "cvt.u32.u64 $r0, $B; "+move("idx", "$r0", "31", wide), nil)
-		add(ir.OpShflUp, move("up", "$b", "0", wide), inWarp)
-		add(ir.OpShflUp, source("sub.s64 $q1, $q0, $b")+move("idx", "$r2", "31", wide), nil)
-		add(ir.OpShflDown, move("down", "$b", "31", wide), inWarp)
-		add(ir.OpShflDown, source("add.s64 $q1, $q0, $b")+move("idx", "$r2", "31", wide), nil)
-		add(ir.OpShflXor, move("bfly", "$b", "31", wide), inWarp)
-		add(ir.OpShflXor, source("xor.b64 $q1, $q0, $b")+move("idx", "$r2", "31", wide), nil)
+		add(ir.OpShflIdx, move("idx", "$b", "31", on), inWarp)
+		add(ir.OpShflIdx, "cvt.u32.u64 $r0, $B; "+move("idx", "$r0", "31", on), nil)
+		add(ir.OpShflUp, move("up", "$b", "0", on), inWarp)
+		add(ir.OpShflUp, source("sub.s64 $q1, $q0, $b")+move("idx", "$r2", "31", on), nil)
+		add(ir.OpShflDown, move("down", "$b", "31", on), inWarp)
+		add(ir.OpShflDown, source("add.s64 $q1, $q0, $b")+move("idx", "$r2", "31", on), nil)
+		add(ir.OpShflXor, move("bfly", "$b", "31", on), inWarp)
+		add(ir.OpShflXor, source("xor.b64 $q1, $q0, $b")+move("idx", "$r2", "31", on), nil)
 	}
 	return out
 }

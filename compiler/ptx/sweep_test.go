@@ -16,7 +16,6 @@ var (
 	intTypes   = []*ir.Type{ir.I8, ir.U8, ir.I16, ir.U16, ir.I32, ir.U32, ir.I64, ir.U64}
 	floatTypes = []*ir.Type{ir.F32, ir.F64}
 	countTypes = []*ir.Type{ir.U8, ir.U16, ir.U32, ir.U64}
-	wordTypes  = []*ir.Type{ir.I32, ir.U32, ir.I64, ir.U64}
 	numTypes   = append(append([]*ir.Type{ir.F16, ir.BF16}, intTypes...), floatTypes...)
 	ptrTypes   = []*ir.Type{ir.PtrTo(ir.Global, ir.F32), ir.PtrTo(ir.Shared, ir.F32), ir.PtrTo(ir.Local, ir.F32)}
 )
@@ -93,7 +92,7 @@ func usages(op ir.Op) []usage {
 	case ir.RuleWarp:
 		out = append(out, usage{op: op, t: ir.I64})
 	case ir.RuleShfl:
-		for _, t := range append(append([]*ir.Type{}, wordTypes...), floatTypes...) {
+		for _, t := range numTypes {
 			out = append(out, usage{op: op, t: t, args: []*ir.Type{t, ir.I64}})
 		}
 	case ir.RuleVote:

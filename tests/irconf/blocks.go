@@ -174,7 +174,7 @@ func source(op ir.Op, lane int, y int64) int {
 func warpCases() []Case {
 	var out []Case
 	for _, op := range []ir.Op{ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor} {
-		for _, t := range []*ir.Type{ir.I32, ir.U32, ir.I64, ir.U64, ir.F32, ir.F64} {
+		for _, t := range numTypes {
 			out = append(out, shuffle(op, t))
 		}
 	}
@@ -224,10 +224,7 @@ func warpCases() []Case {
 // once by each of the constants; the results are combined in a hash.
 func shuffle(op ir.Op, t *ir.Type) Case {
 	as := "bitcast"
-	bitsType := ir.U32
-	if t.Size() == 8 {
-		bitsType = ir.U64
-	}
+	bitsType := []*ir.Type{1: ir.U8, 2: ir.U16, 4: ir.U32, 8: ir.U64}[t.Size()]
 	step := func(n int, v string) string {
 		return fmt.Sprintf("  %%u%d = %s %s : %s\n  %%v%d = convert %%u%d : u64\n  %%h%d = mul %%g%d, %%prime : u64\n  %%g%d = xor %%h%d, %%v%d : u64\n",
 			n, as, v, bitsType, n, n, n, n, n+1, n, n)
@@ -247,7 +244,7 @@ func shuffle(op ir.Op, t *ir.Type) Case {
 				return uint64(lanes[i%len(lanes)])
 			}
 			v := uint64(i)*0x9e3779b97f4a7c15 + 1
-			if t.IsFloat() { // finite, so that nothing can change its bits
+			if !t.IsInt() { // finite, so that nothing can change its bits
 				v &^= 1 << (t.Bits() - 2)
 			}
 			return v

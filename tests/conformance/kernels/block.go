@@ -61,10 +61,39 @@ func Reductions[T float32 | int32 | uint64](t dsl.Thread, out, x []T) {
 	o[5*n+i] = dsl.BlockMin(t, v)
 }
 
+// Scans uses the warp and block scans.
+//
+//kiln:kernel
+func Scans[T dsl.Word](t dsl.Thread, out, x []T) {
+	var v T
+	if t.Global() < len(x) {
+		v = x[t.Global()]
+	}
+	n := t.BlockSize()
+	o := out[t.BlockX()*n*4:]
+	i := t.ThreadIndex()
+	o[i] = dsl.WarpScanSum(t, v)
+	o[n+i] = dsl.WarpScanExclusive(t, v)
+	o[2*n+i] = dsl.BlockScanSum(t, v)
+	o[3*n+i] = dsl.BlockScanExclusive(t, v)
+}
+
+// BitReductions uses the warp reductions of integers, and those by a function.
+//
+//kiln:kernel
+func BitReductions[T dsl.WordInt](t dsl.Thread, out, x []T) {
+	i := t.Global()
+	v := x[i]
+	out[4*i] = dsl.WarpAnd(t, v|1)
+	out[4*i+1] = dsl.WarpOr(t, v&^1)
+	out[4*i+2] = dsl.WarpXor(t, v)
+	out[4*i+3] = dsl.WarpReduce(t, v, func(a, b T) T { return max(a, b) ^ a&b })
+}
+
 // Shuffles exchanges values in every way a warp can.
 //
 //kiln:kernel
-func Shuffles[T int32 | float32 | int64 | float64](t dsl.Thread, out, x []T) {
+func Shuffles[T dsl.Number](t dsl.Thread, out, x []T) {
 	i := t.Global()
 	v := x[i]
 	out[5*i] = dsl.Shuffle(t, v, i*7+3)

@@ -162,7 +162,8 @@ func Block(t dsl.Thread, out, in []float32, votes []uint64) {
 	x := tile[t.BlockSize()-1-i]
 	s := dsl.BlockSum(t, x) + dsl.BlockMax(t, -x)
 	x = dsl.Shuffle(t, x, t.Lane()+1) + dsl.ShuffleUp(t, x, 2) - dsl.ShuffleDown(t, x, 3) + dsl.ShuffleXor(t, x, 1)
-	x += dsl.WarpMin(t, x)
+	x += dsl.WarpMin(t, x) + dsl.WarpScanSum(t, x) + dsl.BlockScanExclusive(t, x)
+	x += dsl.F32(dsl.ShuffleXor(t, dsl.To[dsl.F16](x), 4))
 	t.SyncWarp()
 	if dsl.Any(t, x > 3) && !dsl.All(t, x > 3) {
 		x++
