@@ -100,8 +100,8 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	}
 	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: FormatIR}}
 	describe(m, &art.Meta)
-	if t.MaxShared > 0 && art.Shared > t.MaxShared {
-		return nil, fmt.Errorf("%s: %d bytes of shared memory, %s has %d for a block: use smaller dsl.Shared arrays", p.Kernel, art.Shared, t, t.MaxShared)
+	if err := p.fits(m, art.Shared, t); err != nil {
+		return nil, err
 	}
 	switch t.Kind {
 	case target.Interp:
@@ -116,6 +116,26 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 		return nil, fmt.Errorf("%s: no emitter for target %s", p.Kernel, t)
 	}
 	return art, nil
+}
+
+// fits checks the memory that a kernel declares. Drivers refuse too much of it
+// as well, but some with no more words than "invalid argument".
+func (p *Program) fits(m *ir.Module, shared int, t target.Target) error {
+	if t.MaxShared > 0 && shared > t.MaxShared {
+		return fmt.Errorf("%s: %d bytes of shared memory, %s has %d for a block: use smaller dsl.Shared arrays", p.Kernel, shared, t, t.MaxShared)
+	}
+	local := 0
+	for _, b := range m.Kernel().Blocks {
+		for _, v := range b.Instrs {
+			if v.Op == ir.OpLocal {
+				local += v.Type.Elem.Size()
+			}
+		}
+	}
+	if t.MaxLocal > 0 && local > t.MaxLocal {
+		return fmt.Errorf("%s: %d bytes of local variables, %s has %d for a thread: use smaller arrays, or a slice with a part for each thread", p.Kernel, local, t, t.MaxLocal)
+	}
+	return nil
 }
 
 // Optimize runs the passes for a target and checks that barriers and warp

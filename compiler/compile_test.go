@@ -190,6 +190,14 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, err)
 	_, err = p.Emit(target.CPU, compiler.Options{})
 	assert.ErrorContains(t, err, "80000 bytes of shared memory, cpu has 49152")
+
+	large := strings.Replace(scale, "x[i] *= 2", "var a [1<<18]float32\n\ta[i] = x[i]\n\tx[0] = a[i+1]", 1)
+	p, err = compiler.Front(front.Request{Pkg: "k", Func: "Scale"}, load(large))
+	require.NoError(t, err)
+	for _, tgt := range target.All()[:2] {
+		_, err = p.Emit(tgt, compiler.Options{})
+		assert.ErrorContains(t, err, fmt.Sprintf("1048576 bytes of local variables, %s has 524288 for a thread", tgt))
+	}
 }
 
 func TestInternalError(t *testing.T) {

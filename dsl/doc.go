@@ -24,6 +24,19 @@
 //   - A package that holds kernels embeds its own source and hands it to
 //     [Source], so that a binary can compile them without files.
 //
+// # Where devices differ from plain Go
+//
+// All devices agree with each other, and with plain Go but for what Go leaves
+// open or what makes it panic:
+//
+//   - x/0 is 0 and x%0 is x, for integers. Go panics.
+//   - A float out of the range of an integer type becomes its nearest value, and
+//     NaN 0. In Go the result depends on the machine.
+//   - x*y + z is rounded twice. Go may round once on some machines; [FMA] always
+//     does.
+//   - An index out of range is a panic in Go and an error on the CPU, with line
+//     and thread. A GPU does not check it.
+//
 // # Two kinds of function
 //
 // This package is itself kernel source. Functions marked //kiln:intrinsic are

@@ -77,7 +77,7 @@ func typeExpr(t reflect.Type, pkg string) (string, error) {
 	case t.PkgPath() == pkg && !strings.Contains(t.Name(), "["):
 		return t.Name(), nil
 	case t.Name() != "":
-		return "", fmt.Errorf("type %s of another package in the signature of a generic kernel", t)
+		return "", fmt.Errorf("type %s of another package in the signature of a generic kernel: use a basic type, or declare the type in the kernel's package", t)
 	case t.Kind() == reflect.Slice:
 		elem, err := typeExpr(t.Elem(), pkg)
 		return "[]" + elem, err

@@ -42,8 +42,9 @@ type handleKey struct {
 }
 
 // Of returns the handle of a kernel: a package-level function marked
-// //kiln:kernel, instantiated if it is generic. The same function gives the
-// same handle. What is wrong with fn is reported by [Kernel.Err] and by every
+// //kiln:kernel, instantiated if it is generic. Inside a generic function it
+// cannot be instantiated with that function's type parameters: pass the handle
+// in. The same function gives the same handle. What is wrong with fn is reported by [Kernel.Err] and by every
 // launch.
 func Of(fn any) *Kernel {
 	v := reflect.ValueOf(fn)

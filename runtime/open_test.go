@@ -95,7 +95,7 @@ func TestAutoFallsBack(t *testing.T) {
 	require.NoError(t, dev.Close())
 	_, err = r.openDevice("cuda")
 	require.ErrorIs(t, err, ErrNoDevice)
-	require.ErrorContains(t, err, "open cuda:0: the driver sees 0 devices")
+	require.ErrorContains(t, err, "open cuda:0: number of devices that the driver sees: 0")
 
 	missing := newRegistry(cuda.New("libkiln-none.so"))
 	_, err = missing.openDevice("auto")

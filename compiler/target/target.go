@@ -24,6 +24,7 @@ type Target struct {
 	MaxThreads int // threads in a block
 	MaxShared  int // bytes of shared memory that a kernel may declare
 	OptShared  int // bytes of shared memory that a launch may ask for
+	MaxLocal   int // bytes of local variables that a thread may have in memory
 }
 
 // String returns the text that [Parse] reads.
@@ -34,8 +35,12 @@ func (t Target) String() string {
 	return t.Kind + ":" + t.Arch
 }
 
+// maxLocal is the limit of the CUDA programming guide. The CPU has the same, so
+// that what runs there runs elsewhere.
+const maxLocal = 512 << 10
+
 // CPU is the interpreter's target.
-var CPU = Target{Kind: Interp, WarpSize: 32, MaxThreads: 1024, MaxShared: 48 << 10, OptShared: 48 << 10}
+var CPU = Target{Kind: Interp, WarpSize: 32, MaxThreads: 1024, MaxShared: 48 << 10, OptShared: 48 << 10, MaxLocal: maxLocal}
 
 // arch is a row of the table of CUDA architectures.
 type arch struct {
@@ -78,7 +83,7 @@ var archs = []arch{
 func (a arch) target() Target {
 	return Target{
 		Kind: PTX, Arch: a.name, CC: a.cc, Version: a.version, Exclusive: a.exclusive,
-		WarpSize: 32, MaxThreads: 1024, MaxShared: 48 << 10, OptShared: a.optShared << 10,
+		WarpSize: 32, MaxThreads: 1024, MaxShared: 48 << 10, OptShared: a.optShared << 10, MaxLocal: maxLocal,
 	}
 }
 

@@ -91,7 +91,7 @@ func TestLibraryThatIsNoDriver(t *testing.T) {
 	}
 	_, err = New(lib.Path).Open(2)
 	require.ErrorIs(t, err, driver.ErrNoDevice)
-	require.ErrorContains(t, err, "sees 2 devices")
+	require.ErrorContains(t, err, "number of devices that the driver sees: 2")
 }
 
 // A library without the functions that came with CUDA 11.2.
@@ -274,6 +274,14 @@ func TestMissingCompilerHasAHint(t *testing.T) {
 	lib.Fail("cuDevicePrimaryCtxRelease_v2", 1, 0, 1)
 	require.ErrorContains(t, d.Close(), "close")
 	require.NoError(t, d.Close())
+}
+
+func TestIllegalAddressTellsTheWayOut(t *testing.T) {
+	lib, err := New(cudatest.Open(t).Path).open()
+	require.NoError(t, err)
+	err = lib.error("wait", "cuda:0", illegalAddress)
+	require.ErrorContains(t, err, "CUDA_ERROR_ILLEGAL_ADDRESS (700)")
+	require.ErrorContains(t, err, "(the same launch on the device cpu names line, thread and index)")
 }
 
 func TestKinds(t *testing.T) {

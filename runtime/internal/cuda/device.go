@@ -32,7 +32,7 @@ func (b *Backend) Open(ordinal int) (driver.Device, error) {
 	}
 	if ordinal >= n {
 		return nil, &driver.Error{Op: fmt.Sprintf("open cuda:%d", ordinal), Kind: driver.ErrNoDevice,
-			Text: fmt.Sprintf("the driver sees %d devices", n)}
+			Text: fmt.Sprintf("number of devices that the driver sees: %d", n)}
 	}
 	d := &device{lib: l}
 	if d.handle, d.info, err = l.device(ordinal); err != nil {

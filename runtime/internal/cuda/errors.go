@@ -83,8 +83,11 @@ func (l *library) failure(op, device string, r result) *driver.Error {
 	if e.Name == "" {
 		e.Name = fmt.Sprintf("CUDA error %d", r)
 	}
-	if r == jitCompilerAbsent {
+	switch r {
+	case jitCompilerAbsent:
 		e.Text += " (libnvidia-ptxjitcompiler belongs to the driver; in a container it must be mounted too)"
+	case illegalAddress:
+		e.Text += " (the same launch on the device cpu names line, thread and index)"
 	}
 	return e
 }
