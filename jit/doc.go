@@ -35,5 +35,7 @@
 //	                readonly: a miss is ErrNotPrebuilt
 //	                off: compile always, ignore the cache
 //	KILN_LOG        info or debug: lines on standard error
+//	KILN_DUMP       kernels to write a page about, see package compiler/dump
+//	KILN_DUMP_DIR   where to write it
 //	KILN_DISABLE_PASS  optimisation passes to leave out, for finding faults
 package jit

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/dump"
 )
 
 // Mode says what happens when a kernel is not in the cache.
@@ -27,13 +28,14 @@ const (
 type settings struct {
 	mode    Mode
 	options compiler.Options
-	store   *cache.Store // nil with mode Off
+	store   *cache.Store   // nil with mode Off
+	pages   dump.Selection // kernels to write pages of
 	log     *slog.Logger
 	warned  sync.Once // about a cache that cannot be written
 }
 
 func readSettings(getenv func(string) string, stderr io.Writer) (*settings, error) {
-	s := &settings{mode: Mode(strings.ToLower(getenv("KILN_JIT"))), options: compiler.OptionsFromEnv()}
+	s := &settings{mode: Mode(strings.ToLower(getenv("KILN_JIT"))), options: compiler.OptionsFromEnv(), pages: dump.FromEnv(getenv)}
 	switch s.mode {
 	case "":
 		s.mode = Auto

@@ -124,8 +124,10 @@ func (k *Kernel) resolve(dev *runtime.Device) (*instance, error) {
 	r := &resolver{settings: env, req: k.req, name: k.name, dev: dev, tgt: tgt, load: compiler.Registered}
 	im, err := r.resolve()
 	if err != nil {
+		r.dumpPage(k.name) // as far as it came
 		return nil, err
 	}
+	r.dumpPage(im.meta.Kernel)
 	plan, err := planArgs(im.meta.Args, k.fn)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.name, err)

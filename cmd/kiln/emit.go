@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/dump"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
@@ -17,7 +19,7 @@ import (
 
 type emitFlags struct {
 	target, kernel, types, after string
-	lines, checked               bool
+	lines, checked, dump         bool
 }
 
 func emitCommand() *cobra.Command {
@@ -42,6 +44,7 @@ func emitCommand() *cobra.Command {
 	fl.StringVar(&f.after, "after", "", "with -target ir: print the IR after this pass; 'front' for the IR before all passes")
 	fl.BoolVar(&f.lines, "lines", false, "name Go lines in comments")
 	fl.BoolVar(&f.checked, "checked", false, "keep bounds checks")
+	fl.BoolVar(&f.dump, "dump", false, "write a page (HTML) with the source, the IR after each pass and the result\ninto $KILN_DUMP_DIR, and print its name")
 	return cmd
 }
 
@@ -89,12 +92,15 @@ func emitTarget(name string) (target.Target, error) {
 }
 
 func emitOne(w io.Writer, req front.Request, load front.Loader, tgt target.Target, f emitFlags) error {
+	opt := compiler.OptionsFromEnv()
+	opt.Lines, opt.Checked = f.lines, f.checked
+	if f.dump {
+		return emitPage(w, dump.Input{Request: req, Load: load, Target: tgt, Options: opt, Assemble: dump.PTXAS(tgt)})
+	}
 	p, err := compiler.Front(req, load)
 	if err != nil {
 		return err
 	}
-	opt := compiler.OptionsFromEnv()
-	opt.Lines, opt.Checked = f.lines, f.checked
 	if tgt.Kind == target.Interp {
 		return emitIR(w, p, tgt, opt, f.after)
 	}
@@ -106,6 +112,19 @@ func emitOne(w io.Writer, req front.Request, load front.Loader, tgt target.Targe
 		return err
 	}
 	_, err = w.Write(art.Code)
+	return err
+}
+
+func emitPage(w io.Writer, in dump.Input) error {
+	page, err := dump.Collect(in)
+	if err != nil {
+		return err
+	}
+	file, err := dump.FromEnv(os.Getenv).Write(page)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, file)
 	return err
 }
 

@@ -1,0 +1,111 @@
+package dump
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Selection says which kernels to write pages of, and where.
+type Selection struct {
+	Names []string // functions, package.function with or without type arguments, or "*"
+	Dir   string   // "" is the current directory
+}
+
+// FromEnv reads KILN_DUMP and KILN_DUMP_DIR.
+func FromEnv(getenv func(string) string) Selection {
+	s := Selection{Dir: getenv("KILN_DUMP_DIR")}
+	for _, name := range strings.Split(getenv("KILN_DUMP"), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			s.Names = append(s.Names, name)
+		}
+	}
+	return s
+}
+
+// Wants reports whether the kernel, a package path and a function with or
+// without type arguments, is selected.
+func (s Selection) Wants(kernel string) bool {
+	bare, _, _ := strings.Cut(kernel, "[")
+	full := path.Base(bare) // package.Func
+	fn := full[strings.LastIndexByte(full, '.')+1:]
+	types := kernel[len(bare):]
+	for _, name := range s.Names {
+		switch name {
+		case "*", fn, full, bare, fn + types, full + types, kernel:
+			return true
+		}
+	}
+	return false
+}
+
+// written keeps the file names of this process, so that kernels of equal name in
+// packages of equal name do not overwrite each other.
+var written struct {
+	sync.Mutex
+	by map[string]string // file -> kernel and target
+}
+
+// Write writes the page to a file of its own and returns the file's name.
+func (s Selection) Write(p *Page) (string, error) {
+	var b bytes.Buffer
+	if err := p.WriteHTML(&b); err != nil {
+		return "", err
+	}
+	dir := s.Dir
+	if dir == "" {
+		dir = "."
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("writing page of %s: %w", p.Kernel, err)
+	}
+	file := filepath.Join(dir, claim(dir, p))
+	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+		return "", fmt.Errorf("writing page of %s: %w", p.Kernel, err)
+	}
+	return file, nil
+}
+
+// claim chooses the file's name.
+func claim(dir string, p *Page) string {
+	base, owner := FileName(p), p.Kernel+" "+p.Target.String()
+	written.Lock()
+	defer written.Unlock()
+	if written.by == nil {
+		written.by = map[string]string{}
+	}
+	name := base
+	for n := 2; ; n++ {
+		key := filepath.Join(dir, name)
+		if by, taken := written.by[key]; !taken || by == owner {
+			written.by[key] = owner
+			return name
+		}
+		name = strings.TrimSuffix(base, ".html") + fmt.Sprintf("-%d.html", n)
+	}
+}
+
+// FileName names a page after the kernel instance and the target, in letters
+// that every file system takes: kernels.SwiGLU-float32.ptx-sm_90.html.
+func FileName(p *Page) string {
+	bare, types, generic := strings.Cut(p.Kernel, "[")
+	name := path.Base(bare)
+	if generic {
+		name += "-" + strings.TrimSuffix(types, "]")
+	}
+	name += "." + p.Target.String()
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			b.WriteRune(r)
+		default:
+			b.WriteByte('-')
+		}
+	}
+	return b.String() + ".html"
+}
