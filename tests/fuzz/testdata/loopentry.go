@@ -8,12 +8,8 @@ package testdata
 //kiln:kernel
 func KLoopEntry(t dsl.Thread, out []uint32, n int) {
 	acc := uint32(0)
-	for i := range 16 {
-		v := uint32(7)
-		if x := float32(t.Global()) * 0.5; x > -1 && x < 20 {
-			v = uint32(x)
-		}
-		acc += dsl.WarpSum(t, v) + uint32(i)
+	for range n & 15 {
+		acc = acc*3 + dsl.WarpSum(t, toUint32(dsl.F32(dsl.To[dsl.F16](float32(t.Global())))))
 	}
 	out[t.Global()] = acc
 }
