@@ -100,7 +100,7 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	}
 	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: FormatIR}}
 	describe(m, &art.Meta)
-	if err := p.fits(m, art.Shared, t); err != nil {
+	if err := p.fits(m, &art.Meta, t); err != nil {
 		return nil, err
 	}
 	switch t.Kind {
@@ -118,10 +118,13 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	return art, nil
 }
 
-// fits checks the memory that a kernel declares. Drivers refuse too much of it
+// fits checks the memory that a kernel declares and its arguments. Drivers refuse too much of it
 // as well, but some with no more words than "invalid argument".
-func (p *Program) fits(m *ir.Module, shared int, t target.Target) error {
-	if t.MaxShared > 0 && shared > t.MaxShared {
+func (p *Program) fits(m *ir.Module, meta *Meta, t target.Target) error {
+	if n := meta.ArgBytes(); t.MaxArgs > 0 && n > t.MaxArgs {
+		return fmt.Errorf("%s: %d bytes of arguments, a launch on %s takes %d: pass large arrays as slices", p.Kernel, n, t, t.MaxArgs)
+	}
+	if shared := meta.Shared; t.MaxShared > 0 && shared > t.MaxShared {
 		return fmt.Errorf("%s: %d bytes of shared memory, %s has %d for a block: use smaller dsl.Shared arrays", p.Kernel, shared, t, t.MaxShared)
 	}
 	local := 0
@@ -148,6 +151,9 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	m.Pos = p.Positions
 	release := t.Kind != target.Interp && !opt.Checked
 	if err := pass.Run(m, pass.Options{Disable: opt.Disable, After: opt.After, Release: release}); err != nil {
+		if list := lengths(m, pass.LengthErrors(err)); len(list) > 0 {
+			return nil, list
+		}
 		return nil, fmt.Errorf("%s: %w", p.Kernel, err)
 	}
 	if list := convergence(m); len(list) > 0 {
@@ -155,6 +161,16 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	}
 	return m, nil
 }
+
+// lengths turns arrays without a usable length into diagnostics.
+func lengths(m *ir.Module, errs []*pass.LengthError) (list diag.List) {
+	for _, e := range errs {
+		list.Add(diag.New(diagPosition(m.PosOf(e.Pos)), diag.SliceLength, e.Msg, ""))
+	}
+	return list.Sorted()
+}
+
+func diagPosition(p ir.Pos) diag.Position { return diag.Position{File: p.File, Line: p.Line, Col: p.Col} }
 
 // convergence turns what the uniformity analysis found into diagnostics.
 func convergence(m *ir.Module) diag.List {

@@ -50,6 +50,7 @@ var goldens = map[string][]string{
 	"Ints":      {"int32", "uint8"},
 	"Floats":    {"float32"},
 	"Functions": {"float32"},
+	"ByValue":   {"float64"},
 }
 
 // TestGolden compares the IR of every kernel of package cases with its golden
@@ -64,7 +65,7 @@ func TestGolden(t *testing.T) {
 			insts = []string{""}
 		}
 		for _, arg := range insts {
-			req := Request{Pkg: casesPath, Func: name}
+			req := Request{Pkg: casesPath, Func: name, Fill: FillLarge}
 			file := "testdata/golden/" + name
 			if arg != "" {
 				req.TypeArgs = []string{arg}

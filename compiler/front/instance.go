@@ -106,8 +106,9 @@ func unqualify(x ast.Expr, own string) ast.Expr {
 			f.Type = unqualify(f.Type, own)
 		}
 	case *ast.IndexExpr:
-		x.Index = unqualify(x.Index, own)
+		x.X, x.Index = unqualify(x.X, own), unqualify(x.Index, own)
 	case *ast.IndexListExpr:
+		x.X = unqualify(x.X, own)
 		for i := range x.Indices {
 			x.Indices[i] = unqualify(x.Indices[i], own)
 		}

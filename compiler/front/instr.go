@@ -327,6 +327,9 @@ func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
 	if i, ok := inRange(in.Index, n); ok {
 		return f.component(x, arr, i)
 	}
+	if x.mem != nil {
+		x = *x.mem
+	}
 	if x.v == nil {
 		f.report(diag.DynamicIndex, "array of type %s is indexed by a variable", typeName(arr))
 		return badVal

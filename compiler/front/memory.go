@@ -19,6 +19,10 @@ func (f *funcLower) alloc(a *ssa.Alloc) val {
 	if setOnce(a) {
 		return val{cell: &val{bad: true}} // the store fills it in
 	}
+	if setOnceIndexed(a) {
+		mem := f.object(t, a, nil, false)
+		return val{cell: &val{bad: true}, mem: &mem}
+	}
 	return f.object(t, a, nil, !setNext(a))
 }
 
@@ -184,7 +188,12 @@ func (f *funcLower) component(addr val, t types.Type, i int) val {
 	}
 	if addr.cell != nil {
 		c := addr.cell.part(i)
-		return val{cell: &c}
+		out := val{cell: &c}
+		if addr.mem != nil {
+			m := f.component(*addr.mem, t, i)
+			out.mem = &m
+		}
+		return out
 	}
 	if addr.v == nil {
 		return addr.part(i)
@@ -236,6 +245,9 @@ func (f *funcLower) storeInstr(s *ssa.Store) {
 	addr, v := f.val(s.Addr), f.val(s.Val)
 	if _, ok := s.Addr.(*ssa.Alloc); ok && addr.cell != nil {
 		*addr.cell = v
+		if addr.mem != nil {
+			f.store(*addr.mem, v, s.Val.Type())
+		}
 		return
 	}
 	if addr.cell != nil && !f.pending[addr.cell] {

@@ -14,7 +14,17 @@ import (
 // setOnce reports whether variable a gets its value right where it is made and
 // never again, and is only read, here and in function literals. Such a variable
 // needs no memory, even if it is captured or its fields are selected.
-func setOnce(a *ssa.Alloc) bool {
+func setOnce(a *ssa.Alloc) bool { return onlySet(a, false) }
+
+// setOnceIndexed is setOnce for a variable without pointers whose arrays are
+// indexed by variables too. These indices need it in memory; what is read by
+// name or by constant index is still the value it was set to.
+func setOnceIndexed(a *ssa.Alloc) bool {
+	t := deref(a.Type())
+	return !hasPointers(t) && memType(t) != nil && leaves(t) <= maxLeaves && onlySet(a, true)
+}
+
+func onlySet(a *ssa.Alloc, indexed bool) bool {
 	var set *ssa.Store
 	for _, r := range *a.Referrers() {
 		if s, ok := r.(*ssa.Store); ok && s.Addr == a {
@@ -27,7 +37,8 @@ func setOnce(a *ssa.Alloc) bool {
 	if set == nil || set.Block() != a.Block() || !firstUse(a, set) {
 		return false
 	}
-	return readOnly(a, set, map[ssa.Value]bool{})
+	r := reader{set: set, indexed: indexed, seen: map[ssa.Value]bool{}}
+	return r.readOnly(a)
 }
 
 // firstUse reports whether set is the first instruction of its block after a
@@ -48,29 +59,36 @@ func firstUse(a *ssa.Alloc, set *ssa.Store) bool {
 	return false
 }
 
+// reader looks for uses of a variable other than reading it.
+type reader struct {
+	set     *ssa.Store // the one that makes it
+	indexed bool       // by variables too
+	seen    map[ssa.Value]bool
+}
+
 // readOnly reports whether the memory at addr is only read, but for the store
-// set.
-func readOnly(addr ssa.Value, set *ssa.Store, seen map[ssa.Value]bool) bool {
-	if seen[addr] {
+// that sets it.
+func (o *reader) readOnly(addr ssa.Value) bool {
+	if o.seen[addr] {
 		return true
 	}
-	seen[addr] = true
+	o.seen[addr] = true
 	for _, r := range *addr.Referrers() {
 		ok := false
 		switch r := r.(type) {
 		case *ssa.Store:
-			ok = r == set
+			ok = r == o.set
 		case *ssa.UnOp:
 			ok = r.Op == token.MUL
 		case *ssa.DebugRef:
 			ok = true
 		case *ssa.FieldAddr:
-			ok = readOnly(r, set, seen)
+			ok = o.readOnly(r)
 		case *ssa.IndexAddr:
 			_, fixed := r.Index.(*ssa.Const)
-			ok = fixed && r.X == addr && readOnly(r, set, seen)
+			ok = (fixed || o.indexed) && r.X == addr && o.readOnly(r)
 		case *ssa.MakeClosure:
-			ok = capturedReadOnly(r, addr, set, seen)
+			ok = o.captured(r, addr)
 		}
 		if !ok {
 			return false
@@ -79,10 +97,10 @@ func readOnly(addr ssa.Value, set *ssa.Store, seen map[ssa.Value]bool) bool {
 	return true
 }
 
-func capturedReadOnly(m *ssa.MakeClosure, addr ssa.Value, set *ssa.Store, seen map[ssa.Value]bool) bool {
+func (o *reader) captured(m *ssa.MakeClosure, addr ssa.Value) bool {
 	fn := m.Fn.(*ssa.Function)
 	for i, b := range m.Bindings {
-		if b == addr && !readOnly(fn.FreeVars[i], set, seen) {
+		if b == addr && !o.readOnly(fn.FreeVars[i]) {
 			return false
 		}
 	}

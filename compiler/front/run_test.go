@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -80,6 +81,11 @@ func functionArgs[T float32 | float64](r *rand.Rand) []any {
 	return []any{make([]T, n*24), x, y}
 }
 
+func byValueArgs[T float32 | float64](r *rand.Rand) []any {
+	x := floats[T](8)(r)
+	return []any{make([]T, 6), [2][3]T{{x[0], x[1], x[2]}, {x[3], x[4], x[5]}}, cases.Point[T]{X: x[6], Y: x[7]}, struct{}{}}
+}
+
 var inOut = func(r *rand.Rand) []any { return []any{f32(r, 12), f32(r, 12)} }
 
 var runs = []run{
@@ -139,6 +145,14 @@ var runs = []run{
 	{name: "Halves", kernel: cases.Halves, grid: 1, block: 32, args: func(r *rand.Rand) []any {
 		return []any{halves[dsl.F16](r, 64, 0xBFFF), halves[dsl.BF16](r, 64, 0xBFFF), f32(r, 64)}
 	}},
+	{name: "Config", kernel: cases.Config, grid: 2, block: 32, args: func(r *rand.Rand) []any {
+		c := cases.TileConfig{Tile: 8, Scale: 0.5, Edges: [3]int8{1, -2, int8(r.IntN(9))}, Last: true}
+		c.Inner[0].On, c.Inner[0].Weight = true, 0x3C00
+		c.Inner[1].On, c.Inner[1].Offset, c.Inner[1].Weight = true, int16(r.IntN(9)), 0xC200
+		return []any{make([]float32, 50), f32(r, 40), c, dsl.ConstInt(8)}
+	}},
+	{name: "ByValue/f32", kernel: cases.ByValue[float32], grid: 1, block: 1, args: byValueArgs[float32]},
+	{name: "ByValue/f64", kernel: cases.ByValue[float64], grid: 1, block: 1, args: byValueArgs[float64]},
 	{name: "Results", kernel: cases.Results, grid: 1, block: 1, args: func(r *rand.Rand) []any {
 		in := ints[int](r, 7)
 		for i := range in {
@@ -192,7 +206,7 @@ func (c run) host(args []any) error {
 
 func (c run) interpret(args []any, opt pass.Options) error {
 	fn := runtime.FuncForPC(reflect.ValueOf(c.kernel).Pointer()).Name()
-	req := Request{Pkg: casesPath, Func: kernelName(fn), Sig: reflect.TypeOf(c.kernel).String()}
+	req := Request{Pkg: casesPath, Func: kernelName(fn), Sig: signatureText(c.kernel), Fill: FillLarge}
 	m, err := Build(req, registered)
 	if err != nil {
 		return err
@@ -208,6 +222,12 @@ func (c run) interpret(args []any, opt pass.Options) error {
 	err = p.Run(interp.Launch{Grid: [3]int{c.grid, 1, 1}, Block: [3]int{c.block, 1, 1}, Args: packed})
 	runtime.KeepAlive(args)
 	return err
+}
+
+// signatureText spells the type of a kernel as a request does: types of its own
+// package without their path.
+func signatureText(kernel any) string {
+	return strings.ReplaceAll(reflect.TypeOf(kernel).String(), "struct {}", "struct{}")
 }
 
 func kernelName(fn string) string {
@@ -234,7 +254,11 @@ func pack(args []any) []byte {
 			b = appendRaw(b, uint64(v.Len()))
 			continue
 		}
-		align(int(v.Type().Size()))
+		switch a.(type) {
+		case dsl.ConstInt, dsl.ConstBool:
+			continue // not passed
+		}
+		align(v.Type().Align())
 		p := reflect.New(v.Type())
 		p.Elem().Set(v)
 		b = append(b, unsafe.Slice((*byte)(p.UnsafePointer()), v.Type().Size())...)

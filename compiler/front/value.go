@@ -20,7 +20,8 @@ import (
 //     point to the components of a struct whose fields live apart, which lets
 //     them be promoted to registers one by one, and lets a local struct hold
 //     slices. cell is the value itself, for a variable that is set once, such as
-//     a struct parameter or a variable that a function literal captures.
+//     a struct parameter or a variable that a function literal captures; if it
+//     has arrays that variables index, mem is a pointer to a copy in memory.
 //
 // A bad value stands for what could not be lowered; a diagnostic was reported,
 // and whatever uses it stays silent.
@@ -29,6 +30,7 @@ type val struct {
 	parts []val
 	fn    *ssa.Function
 	cell  *val
+	mem   *val // where the value of cell is in memory too, for variable indices
 	bad   bool
 	isNil bool // nil pointer, slice or function
 }
@@ -53,7 +55,7 @@ func (v val) broken() bool {
 			return true
 		}
 	}
-	return v.cell != nil && v.cell.broken()
+	return v.cell != nil && (v.cell.broken() || v.mem != nil && v.mem.broken())
 }
 
 // flatten appends the IR values of v in order.
@@ -66,6 +68,9 @@ func (v val) flatten(out []*ir.Value) []*ir.Value {
 	}
 	if v.cell != nil {
 		out = v.cell.flatten(out)
+	}
+	if v.mem != nil {
+		out = v.mem.flatten(out)
 	}
 	return out
 }
@@ -87,6 +92,10 @@ func (v val) rebuild(next func(t *ir.Type) *ir.Value) val {
 		c := v.cell.rebuild(next)
 		out.cell = &c
 	}
+	if v.mem != nil {
+		m := v.mem.rebuild(next)
+		out.mem = &m
+	}
 	return out
 }
 
@@ -103,6 +112,10 @@ func (v val) shape(b *strings.Builder) {
 	case v.cell != nil:
 		b.WriteByte('&')
 		v.cell.shape(b)
+		if v.mem != nil {
+			b.WriteByte('@')
+			v.mem.shape(b)
+		}
 	default:
 		if v.fn != nil {
 			fmt.Fprintf(b, "%p", v.fn)

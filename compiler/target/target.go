@@ -24,6 +24,7 @@ type Target struct {
 	MaxThreads int // threads in a block
 	MaxShared  int // bytes of shared memory that a kernel may declare
 	OptShared  int // bytes of shared memory that a launch may ask for
+	MaxArgs    int // bytes of arguments of a launch; 0 for any
 	MaxLocal   int // bytes of local variables that a thread may have in memory
 }
 
@@ -83,7 +84,7 @@ var archs = []arch{
 func (a arch) target() Target {
 	return Target{
 		Kind: PTX, Arch: a.name, CC: a.cc, Version: a.version, Exclusive: a.exclusive,
-		WarpSize: 32, MaxThreads: 1024, MaxShared: 48 << 10, OptShared: a.optShared << 10, MaxLocal: maxLocal,
+		WarpSize: 32, MaxThreads: 1024, MaxShared: 48 << 10, OptShared: a.optShared << 10, MaxArgs: 4 << 10, MaxLocal: maxLocal,
 	}
 }
 
