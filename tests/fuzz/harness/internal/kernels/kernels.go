@@ -1,4 +1,3 @@
-// Package kernels holds kernels for the tests of package harness.
 package kernels
 
 import (

@@ -1,0 +1,2 @@
+// Package kernels holds kernels for the tests of package harness.
+package kernels
