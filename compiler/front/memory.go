@@ -221,7 +221,7 @@ func (f *funcLower) store(addr, v val, t types.Type) {
 		return
 	}
 	if f.pending[addr.cell] {
-		*addr.cell = v
+		f.define(addr.cell, v)
 		delete(f.pending, addr.cell)
 		return
 	}
@@ -244,7 +244,7 @@ func (f *funcLower) store(addr, v val, t types.Type) {
 func (f *funcLower) storeInstr(s *ssa.Store) {
 	addr, v := f.val(s.Addr), f.val(s.Val)
 	if _, ok := s.Addr.(*ssa.Alloc); ok && addr.cell != nil {
-		*addr.cell = v
+		f.define(addr.cell, v)
 		if addr.mem != nil {
 			f.store(*addr.mem, v, s.Val.Type())
 		}
@@ -259,6 +259,16 @@ func (f *funcLower) storeInstr(s *ssa.Store) {
 		return
 	}
 	f.store(addr, v, s.Val.Type())
+}
+
+// define sets a variable that is set once. Only a function literal that
+// captures the variable can lead back to it: by calling it, it calls itself.
+func (f *funcLower) define(cell *val, v val) {
+	if v.holds(cell) {
+		f.report(diag.Recursion, "the function literal uses the variable that holds it, and so calls itself")
+		v = badVal
+	}
+	*cell = v
 }
 
 // keeps reports whether a store puts a pointer to a variable where it outlives

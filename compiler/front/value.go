@@ -58,6 +58,16 @@ func (v val) broken() bool {
 	return v.cell != nil && (v.cell.broken() || v.mem != nil && v.mem.broken())
 }
 
+// holds reports whether v leads to cell, which must not become a part of itself.
+func (v val) holds(cell *val) bool {
+	for _, p := range v.parts {
+		if p.holds(cell) {
+			return true
+		}
+	}
+	return v.cell != nil && (v.cell == cell || v.cell.holds(cell))
+}
+
 // flatten appends the IR values of v in order.
 func (v val) flatten(out []*ir.Value) []*ir.Value {
 	if v.v != nil {

@@ -31,3 +31,30 @@ func nest(n int, f func() int) int {
 func L(t dsl.Thread, x []int) {
 	x[0] = nest(1, func() int { return 1 })
 }
+
+type node struct {
+	f func(int) int
+	n int
+}
+
+// Literals that call themselves, directly, through each other, and through a
+// struct.
+//
+//kiln:kernel
+func Literals(t dsl.Thread, x []int) {
+	var fact func(int) int
+	fact = func(n int) int { // ERROR 2 "K0106: the function literal uses the variable that holds it, and so calls itself"
+		if n < 2 {
+			return 1
+		}
+		return n * fact(n-1)
+	}
+	x[0] = fact(x[1])
+	var ping, pong func(int) int
+	ping = func(n int) int { return pong(n) }
+	pong = func(n int) int { return ping(n) } // ERROR 2 "K0106"
+	x[1] = ping(1) + pong(2)
+	var s node
+	s.f = func(n int) int { return s.f(n) } // ERROR 4 "K0106"
+	x[2] = s.f(3)
+}
