@@ -76,6 +76,10 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.FMA32":     direct(ir.OpFMA),
 	"dsl.FMA64":     direct(ir.OpFMA),
 
+	"dsl.MulHi":   direct(ir.OpMulHi),
+	"dsl.Permute": direct(ir.OpPermute),
+	"dsl.Dot4":    direct(ir.OpDot4),
+
 	"dsl.Shuffle":     direct(ir.OpShflIdx),
 	"dsl.ShuffleUp":   direct(ir.OpShflUp),
 	"dsl.ShuffleDown": direct(ir.OpShflDown),
@@ -116,21 +120,48 @@ var intrinsics = map[string]*intrinsic{
 	"math.Signbit":         {lower: mathSignbit},
 
 	"bits.LeadingZeros":    counted(ir.OpClz),
+	"bits.LeadingZeros8":   counted(ir.OpClz),
+	"bits.LeadingZeros16":  counted(ir.OpClz),
 	"bits.LeadingZeros32":  counted(ir.OpClz),
 	"bits.LeadingZeros64":  counted(ir.OpClz),
 	"bits.TrailingZeros":   counted(ir.OpCtz),
+	"bits.TrailingZeros8":  counted(ir.OpCtz),
+	"bits.TrailingZeros16": counted(ir.OpCtz),
 	"bits.TrailingZeros32": counted(ir.OpCtz),
 	"bits.TrailingZeros64": counted(ir.OpCtz),
 	"bits.OnesCount":       counted(ir.OpPopcount),
+	"bits.OnesCount8":      counted(ir.OpPopcount),
+	"bits.OnesCount16":     counted(ir.OpPopcount),
 	"bits.OnesCount32":     counted(ir.OpPopcount),
 	"bits.OnesCount64":     counted(ir.OpPopcount),
 	"bits.Len":             {lower: bitLen},
+	"bits.Len8":            {lower: bitLen},
+	"bits.Len16":           {lower: bitLen},
 	"bits.Len32":           {lower: bitLen},
 	"bits.Len64":           {lower: bitLen},
 	"bits.RotateLeft":      {lower: rotateLeft},
+	"bits.RotateLeft8":     {lower: rotateLeft},
+	"bits.RotateLeft16":    {lower: rotateLeft},
 	"bits.RotateLeft32":    {lower: rotateLeft},
 	"bits.RotateLeft64":    {lower: rotateLeft},
-	"bits.Mul64":           {lower: mul64},
+	"bits.Reverse":         direct(ir.OpReverse),
+	"bits.Reverse8":        direct(ir.OpReverse),
+	"bits.Reverse16":       direct(ir.OpReverse),
+	"bits.Reverse32":       direct(ir.OpReverse),
+	"bits.Reverse64":       direct(ir.OpReverse),
+	"bits.ReverseBytes":    {lower: reverseBytes},
+	"bits.ReverseBytes16":  {lower: reverseBytes},
+	"bits.ReverseBytes32":  {lower: reverseBytes},
+	"bits.ReverseBytes64":  {lower: reverseBytes},
+	"bits.Add":             {lower: addCarry},
+	"bits.Add32":           {lower: addCarry},
+	"bits.Add64":           {lower: addCarry},
+	"bits.Sub":             {lower: subBorrow},
+	"bits.Sub32":           {lower: subBorrow},
+	"bits.Sub64":           {lower: subBorrow},
+	"bits.Mul":             {lower: fullMul},
+	"bits.Mul32":           {lower: fullMul},
+	"bits.Mul64":           {lower: fullMul},
 
 	"float16.Float16.Float32": {lower: convertTo},
 	"float16.Float16.Bits":    direct(ir.OpBitcast),
@@ -167,35 +198,6 @@ func convertTo(c *callSite) val {
 		return val{v: x}
 	}
 	return val{v: c.f.emit(ir.OpConvert, t, x)}
-}
-
-// counted is an operation that counts bits: its result is an int.
-func counted(op ir.Op) *intrinsic {
-	return &intrinsic{lower: func(c *callSite) val { return val{v: c.f.countBits(op, c.arg(0))} }}
-}
-
-func (f *funcLower) countBits(op ir.Op, x *ir.Value) *ir.Value {
-	return f.emit(ir.OpConvert, ir.I64, f.emit(op, x.Type, x))
-}
-
-func bitLen(c *callSite) val {
-	x := c.arg(0)
-	return val{v: c.f.emit(ir.OpSub, ir.I64, c.f.int(int64(x.Type.Bits())), c.f.countBits(ir.OpClz, x))}
-}
-
-// rotateLeft is x<<s | x>>(n-s) with s the count modulo n; a shift by n is 0.
-func rotateLeft(c *callSite) val {
-	f, x := c.f, c.arg(0)
-	n := uint64(x.Type.Bits())
-	s := f.emit(ir.OpAnd, ir.U64, f.emit(ir.OpConvert, ir.U64, c.arg(1)), f.konst(ir.U64, n-1))
-	left := f.emit(ir.OpShl, x.Type, x, s)
-	right := f.emit(ir.OpShr, x.Type, x, f.emit(ir.OpSub, ir.U64, f.konst(ir.U64, n), s))
-	return val{v: f.emit(ir.OpOr, x.Type, left, right)}
-}
-
-func mul64(c *callSite) val {
-	hi := c.f.emit(ir.OpMulHi, ir.U64, c.arg(0), c.arg(1))
-	return val{parts: []val{{v: hi}, {v: c.f.emit(ir.OpMul, ir.U64, c.arg(0), c.arg(1))}}}
 }
 
 func (f *funcLower) float(x float64) *ir.Value { return f.konst(ir.F64, math.Float64bits(x)) }

@@ -348,6 +348,58 @@ func ctz[T unsigned](d, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
+func reverse[T unsigned](d, a, _, _ unsafe.Pointer, n int) {
+	D := lanes[T](d, n)
+	A := lanes[T](a, n)[:len(D)]
+	above := 64 - int(unsafe.Sizeof(D[0]))*8
+	for i := range D {
+		D[i] = T(bits.Reverse64(uint64(A[i])) >> above)
+	}
+}
+
+// permute picks bytes of b:a by the nibbles of c.
+func permute(d, a, b, c unsafe.Pointer, n int) {
+	D := lanes[uint32](d, n)
+	A, B, C := lanes[uint32](a, n)[:len(D)], lanes[uint32](b, n)[:len(D)], lanes[uint32](c, n)[:len(D)]
+	for i := range D {
+		all, sel := uint64(B[i])<<32|uint64(A[i]), C[i]
+		var r uint32
+		for k := 0; k < 32; k += 8 {
+			x := int8(all >> (sel & 7 * 8))
+			if sel&8 != 0 {
+				x >>= 7
+			}
+			r |= uint32(uint8(x)) << k
+			sel >>= 4
+		}
+		D[i] = r
+	}
+}
+
+func dot4Signed(d, a, b, c unsafe.Pointer, n int) {
+	D := lanes[int32](d, n)
+	A, B, C := lanes[[4]int8](a, n)[:len(D)], lanes[[4]int8](b, n)[:len(D)], lanes[int32](c, n)[:len(D)]
+	for i := range D {
+		x, y, sum := A[i], B[i], C[i]
+		for k := range x {
+			sum += int32(x[k]) * int32(y[k])
+		}
+		D[i] = sum
+	}
+}
+
+func dot4Unsigned(d, a, b, c unsafe.Pointer, n int) {
+	D := lanes[uint32](d, n)
+	A, B, C := lanes[[4]uint8](a, n)[:len(D)], lanes[[4]uint8](b, n)[:len(D)], lanes[uint32](c, n)[:len(D)]
+	for i := range D {
+		x, y, sum := A[i], B[i], C[i]
+		for k := range x {
+			sum += uint32(x[k]) * uint32(y[k])
+		}
+		D[i] = sum
+	}
+}
+
 func eqVV[T number](d, a, b, _ unsafe.Pointer, n int) {
 	D := lanes[bool](d, n)
 	A, B := lanes[T](a, n)[:len(D)], lanes[T](b, n)[:len(D)]

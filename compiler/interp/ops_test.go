@@ -124,6 +124,8 @@ func opTypes(op ir.Op, t, u *ir.Type) (opCase, bool) {
 		ok = ok && (t.IsInt() || t.IsFloat())
 	case ir.RuleInt:
 		ok = ok && t.IsInt()
+	case ir.RuleWord:
+		ok = ok && t.IsInt() && t.Size() == 4
 	case ir.RuleLogic:
 		ok = ok && (t.IsInt() || t == ir.Bool)
 	case ir.RuleFloat:

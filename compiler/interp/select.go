@@ -22,6 +22,13 @@ func findKern(v *ir.Value, s shape) (k kern, swap bool) {
 		return fmaKern(v.Type, s)
 	case ir.OpIndex, ir.OpOffset:
 		return indexKern(s), false
+	case ir.OpPermute:
+		return onlyArrays(permute, s), false
+	case ir.OpDot4:
+		if v.Type.IsSigned() {
+			return onlyArrays(dot4Signed, s), false
+		}
+		return onlyArrays(dot4Unsigned, s), false
 	}
 	t := v.Args[0].Type
 	if len(v.Args) == 1 {
@@ -181,6 +188,8 @@ func unaryInt[U unsigned, S signed](op ir.Op) kern {
 		return clz[U]
 	case ir.OpCtz:
 		return ctz[U]
+	case ir.OpReverse:
+		return reverse[U]
 	}
 	return nil
 }

@@ -37,6 +37,8 @@ func Eval(op Op, t *Type, imm uint64, args []uint64, argTypes []*Type) (result u
 		return args[2], true
 	case RuleArith, RuleInt, RuleLogic, RuleFloat, RuleShift:
 		r, ok = evalArith(op, t, args)
+	case RuleWord:
+		r, ok = evalWord(op, t, uint32(args[0]), uint32(args[1]), uint32(args[2])), true
 	}
 	return Normalize(t, r), ok
 }
@@ -107,8 +109,35 @@ func evalCount(op Op, t *Type, a uint64) (uint64, bool) {
 		return uint64(bits.LeadingZeros64(u) - (64 - width)), true
 	case OpCtz:
 		return uint64(min(bits.TrailingZeros64(u), width)), true
+	case OpReverse:
+		return bits.Reverse64(u) >> (64 - width), true
 	}
 	return 0, false
+}
+
+// evalWord covers the operations on the bytes of 32-bit words.
+func evalWord(op Op, t *Type, x, y, z uint32) uint64 {
+	if op == OpPermute {
+		all := uint64(y)<<32 | uint64(x)
+		var r uint64
+		for i := range 4 {
+			nibble := z >> (4 * i)
+			b := all >> (8 * (nibble & 7)) & 0xFF
+			if nibble&8 != 0 {
+				b = uint64(int8(b)>>7) & 0xFF
+			}
+			r |= b << (8 * i)
+		}
+		return r
+	}
+	for i := range 4 {
+		a, b := x>>(8*i)&0xFF, y>>(8*i)&0xFF
+		if t.IsSigned() {
+			a, b = uint32(int8(a)), uint32(int8(b))
+		}
+		z += a * b
+	}
+	return uint64(z)
 }
 
 func evalSigned(op Op, t *Type, x, y int64, count uint64) (uint64, bool) {

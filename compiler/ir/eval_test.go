@@ -180,6 +180,30 @@ func checkUnary(t *testing.T, typ *Type, a uint64) {
 	require.EqualValues(t, ones, eval(t, OpPopcount, typ, a))
 	require.EqualValues(t, lead, eval(t, OpClz, typ, a))
 	require.EqualValues(t, trail, eval(t, OpCtz, typ, a))
+	r := eval(t, OpReverse, typ, a)
+	for i := range typ.Bits() {
+		require.Equal(t, a>>i&1, r>>(typ.Bits()-1-i)&1)
+	}
+	require.Equal(t, Normalize(typ, r), r)
+}
+
+func TestEvalWords(t *testing.T) {
+	word := func(typ *Type, op Op, x, y, z uint32) uint32 {
+		return uint32(eval(t, op, typ, Normalize(typ, uint64(x)), Normalize(typ, uint64(y)), Normalize(typ, uint64(z))))
+	}
+	for _, typ := range []*Type{I32, U32} {
+		for _, c := range []struct{ sel, want uint32 }{
+			{0x3210, 0x84838281}, {0x7654, 0x08070605}, {0x0123, 0x81828384}, {0x5432, 0x06058483}, {0, 0x81818181},
+			{0xBA98, 0xFFFFFFFF}, {0xFEDC, 0}, {0x8C04, 0xFF008105}, {0xFFFF3210, 0x84838281},
+		} {
+			require.Equal(t, c.want, word(typ, OpPermute, 0x84838281, 0x08070605, c.sel), "%#x", c.sel)
+		}
+	}
+	require.EqualValues(t, 10+1*5+2*6+3*7+255*255, word(U32, OpDot4, 0xFF030201, 0xFF070605, 10))
+	require.EqualValues(t, 10+1*5+2*6+3*7+1, word(I32, OpDot4, 0xFF030201, 0xFF070605, 10))
+	require.EqualValues(t, 4*128*128-1, word(I32, OpDot4, 0x80808080, 0x80808080, math.MaxUint32))
+	require.EqualValues(t, -4*128*127, int32(word(I32, OpDot4, 0x80808080, 0x7F7F7F7F, 0)))
+	require.EqualValues(t, 4*255*255-1, word(U32, OpDot4, math.MaxUint32, math.MaxUint32, math.MaxUint32), "wraps")
 }
 
 var edges = []uint64{

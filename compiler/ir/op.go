@@ -53,6 +53,9 @@ const (
 	OpPopcount // number of one bits
 	OpClz      // leading zero bits; width for 0
 	OpCtz      // trailing zero bits; width for 0
+	OpReverse  // bits in reverse order
+	OpPermute  // byte i is the one of y:x that the low 3 bits of nibble i of z name; the nibble's top bit spreads its sign
+	OpDot4     // z + the products of the bytes of x and y, which have the sign of T; wraps
 
 	OpThread   // thread index in the block along axis Imm
 	OpBlock    // block index in the grid along axis Imm
@@ -132,6 +135,7 @@ const (
 	RuleNone      Rule = iota // checked by its own code
 	RuleArith                 // T int or float, operands T
 	RuleInt                   // T int, operands T
+	RuleWord                  // T i32 or u32, operands T
 	RuleLogic                 // T int or bool, operands T
 	RuleFloat                 // T float, operands T
 	RuleShift                 // T int, x of T, y unsigned
@@ -207,6 +211,10 @@ var ops = [numOps]Info{
 	OpPopcount: {Name: "popcount", Args: 1, Rule: RuleInt},
 	OpClz:      {Name: "clz", Args: 1, Rule: RuleInt},
 	OpCtz:      {Name: "ctz", Args: 1, Rule: RuleInt},
+
+	OpReverse: {Name: "reverse", Args: 1, Rule: RuleInt},
+	OpPermute: {Name: "permute", Args: 3, Rule: RuleWord},
+	OpDot4:    {Name: "dot4", Args: 3, Rule: RuleWord},
 
 	OpThread:   {Name: "thread", Rule: RuleGeom, HasImm: true, Uniform: Varying},
 	OpBlock:    {Name: "block", Rule: RuleGeom, HasImm: true},

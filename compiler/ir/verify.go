@@ -277,6 +277,8 @@ func (v *verifier) rule(in *Value, r Rule) string {
 		return check((t.IsInt() || t.IsFloat()) && same(), "wants operands of one integer or float type")
 	case RuleInt:
 		return check(t.IsInt() && same(), "wants operands of one integer type")
+	case RuleWord:
+		return check(t.IsInt() && t.Size() == 4 && same(), "wants operands of one 4-byte integer type")
 	case RuleLogic:
 		return check((t.IsInt() || t == Bool) && same(), "wants operands of one integer type or bool")
 	case RuleFloat:

@@ -232,7 +232,7 @@ func (g *gen) arith() {
 		g.emit(op, t, g.values(t, op.Info().Args)...)
 	default:
 		op := g.pick(ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpDiv, ir.OpRem, ir.OpAnd, ir.OpOr, ir.OpXor, ir.OpAndNot, ir.OpShl, ir.OpShr,
-			ir.OpMin, ir.OpMax, ir.OpMulHi, ir.OpNeg, ir.OpNot, ir.OpPopcount, ir.OpClz, ir.OpCtz, ir.OpAdd, ir.OpAnd)
+			ir.OpMin, ir.OpMax, ir.OpMulHi, ir.OpNeg, ir.OpNot, ir.OpPopcount, ir.OpClz, ir.OpCtz, ir.OpReverse, ir.OpAdd, ir.OpAnd)
 		args := g.values(t, op.Info().Args)
 		if op.Info().Rule == ir.RuleShift {
 			args[1] = g.value([]*ir.Type{ir.U32, ir.U8, ir.U64}[g.intn(3)])

@@ -186,6 +186,11 @@ var fixedRows = []row{
 	{op: ir.OpCtz, on: int32s, asm: "brev.b32 $r0, $A; clz.b32 $d, $r0"},
 	{op: ir.OpCtz, on: int64s, asm: "brev.b64 $q0, $A; clz.b64 $r0, $q0; cvt.u64.u32 $d, $r0"},
 
+	{op: ir.OpReverse, on: small, asm: "brev.b32 $r0, $A; shr.{t} $d, $r0, {above}"},
+	{op: ir.OpReverse, on: int32s | int64s, asm: "brev.{b} $d, $A"},
+	{op: ir.OpPermute, on: int32s, asm: "prmt.b32 $d, $A, $b, $c"},
+	{op: ir.OpDot4, on: int32s, asm: "dp4a.{t}.{t} $d, $A, $b, $c"},
+
 	{op: ir.OpLane, on: of(ir.KI64), asm: "mov.u32 $r0, %laneid; cvt.u64.u32 $d, $r0"},
 	// %warpid may change while a thread runs, so the index is computed.
 	{op: ir.OpWarp, on: of(ir.KI64),

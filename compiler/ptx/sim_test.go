@@ -362,6 +362,11 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 	case "brev":
 		w := bitsOf(typ)
 		return func(t *simThread) { ops[0].set(t, bits.Reverse64(ops[1].get(t))>>(64-w)) }
+	case "prmt", "dp4a":
+		op := map[string]ir.Op{"prmt": ir.OpPermute, "dp4a": ir.OpDot4}[mods[0]]
+		return func(t *simThread) {
+			ops[0].set(t, evalIR(op, irType(typ), ops[1].get(t), ops[2].get(t), ops[3].get(t)))
+		}
 	case "shl", "shr":
 		return shiftSim(mods, ops)
 	case "mul", "mad":

@@ -53,6 +53,8 @@ func usages(op ir.Op) []usage {
 		each(intTypes, floatTypes)
 	case ir.RuleInt:
 		each(intTypes)
+	case ir.RuleWord:
+		each([]*ir.Type{ir.I32, ir.U32})
 	case ir.RuleLogic:
 		each(intTypes, boolType)
 	case ir.RuleFloat:

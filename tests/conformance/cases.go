@@ -64,6 +64,9 @@ func (b *builder) arithmetic() {
 	b.add("Compare/uint64", kernels.Compare[uint64], 16, 64, make([]uint32, n), ints[uint64](b, n), ints[uint64](b, n))
 	b.add("Compare/float32", kernels.Compare[float32], 16, 64, make([]uint32, n), floats[float32](b, n), floats[float32](b, n))
 	b.add("Compare/float64", kernels.Compare[float64], 16, 64, make([]uint32, n), floats[float64](b, n), floats[float64](b, n))
+	b.add("Words", kernels.Words, 16, 64, make([]uint32, 9*n), ints[uint32](b, n), ints[uint32](b, n), ints[uint32](b, n))
+	b.add("Reversed", kernels.Reversed, 16, 64, make([]uint64, 5*n), ints[uint64](b, n))
+	b.add("Carries", kernels.Carries, 8, 64, make([]uint64, 9*n/2), ints[uint64](b, n), ints[uint64](b, n))
 	b.add("Bits", kernels.Bits, 16, 64, make([]uint64, 6*n), ints[uint64](b, n), floats[float32](b, n))
 }
 

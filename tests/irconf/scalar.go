@@ -52,6 +52,8 @@ func Signatures(op ir.Op) []Signature {
 		same(intTypes, floatTypes)
 	case ir.RuleInt:
 		same(intTypes)
+	case ir.RuleWord:
+		same([]*ir.Type{ir.I32, ir.U32})
 	case ir.RuleLogic:
 		same(intTypes, boolTypes)
 	case ir.RuleFloat:

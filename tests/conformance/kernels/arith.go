@@ -133,6 +133,71 @@ func Halves[T dsl.Float](t dsl.Thread, out []T, wide []float32, in []T) {
 	}
 }
 
+// Words uses the operations on the bytes of words, and high products.
+//
+//kiln:kernel
+func Words(t dsl.Thread, out []uint32, x, y, z []uint32) {
+	i := t.Global()
+	if i >= len(x) {
+		return
+	}
+	a, b, c := x[i], y[i], z[i]
+	o := out[9*i : 9*i+9]
+	o[0] = dsl.Permute(a, b, c)
+	o[1] = dsl.Permute(a, 0, 0x4021) ^ dsl.Permute(b, c, 0x9B6D)
+	o[2] = dsl.Dot4(a, b, c)
+	o[3] = uint32(dsl.Dot4(int32(a), int32(b), int32(c)))
+	o[4] = dsl.Dot4(a, 0x01010101, 0)
+	o[5] = dsl.MulHi(a, b)
+	o[6] = uint32(dsl.MulHi(int32(a), int32(b)))
+	o[7] = uint32(dsl.MulHi(uint8(a), uint8(b))) | uint32(dsl.MulHi(uint16(a), uint16(b)))<<16
+	o[8] = uint32(uint8(dsl.MulHi(int8(a), int8(b)))) | uint32(uint16(dsl.MulHi(int16(a), int16(b))))<<16
+}
+
+// Reversed turns bits and bytes around.
+//
+//kiln:kernel
+func Reversed(t dsl.Thread, out []uint64, x []uint64) {
+	i := t.Global()
+	if i >= len(x) {
+		return
+	}
+	v := x[i]
+	o := out[5*i : 5*i+5]
+	o[0] = bits.Reverse64(v) ^ uint64(bits.Reverse(uint(v)*3))
+	o[1] = uint64(bits.Reverse8(uint8(v))) | uint64(bits.Reverse16(uint16(v)))<<16 | uint64(bits.Reverse32(uint32(v)))<<32
+	o[2] = bits.ReverseBytes64(v) + uint64(bits.ReverseBytes(uint(v)))
+	o[3] = uint64(bits.ReverseBytes16(uint16(v))) | uint64(bits.ReverseBytes32(uint32(v)))<<32
+	o[4] = uint64(bits.RotateLeft8(uint8(v), 3)) | uint64(bits.RotateLeft16(uint16(v), -3))<<16 |
+		uint64(bits.LeadingZeros8(uint8(v))+bits.TrailingZeros16(uint16(v))+bits.OnesCount8(uint8(v))+bits.Len16(uint16(v)))<<32
+}
+
+// Carries adds, subtracts and multiplies numbers of 128 bits.
+//
+//kiln:kernel
+func Carries(t dsl.Thread, out []uint64, x, y []uint64) {
+	i := t.Global()
+	if 2*i+1 >= len(x) {
+		return
+	}
+	x0, x1, y0, y1 := x[2*i], x[2*i+1], y[2*i], y[2*i+1]
+	o := out[9*i : 9*i+9]
+	var c uint64
+	o[0], c = bits.Add64(x0, y0, x1&1)
+	o[1], o[2] = bits.Add64(x1, y1, c)
+	o[3], c = bits.Sub64(x0, y0, 0)
+	o[4], o[5] = bits.Sub64(x1, y1, c)
+	s, d := bits.Add32(uint32(x0), uint32(y0), uint32(c))
+	e, f := bits.Sub32(uint32(x0), uint32(y0), d)
+	o[6] = uint64(s) | uint64(e)<<32
+	hi, lo := bits.Mul32(uint32(x1), uint32(y1))
+	u, v := bits.Add(uint(x0), uint(y1), uint(f))
+	w, z := bits.Sub(uint(x1), u, v)
+	p, q := bits.Mul(uint(x0), uint(y0))
+	o[7] = uint64(hi)<<32 | uint64(lo)
+	o[8] = uint64(w^p*3^q) + uint64(z)
+}
+
 // Bits uses the bit operations of math and math/bits.
 //
 //kiln:kernel

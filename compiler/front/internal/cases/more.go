@@ -134,6 +134,12 @@ func Math(t dsl.Thread, out, in []float64, n []uint64) {
 	c := bits.LeadingZeros64(k) + bits.TrailingZeros32(uint32(k)) + bits.OnesCount64(k) + bits.Len32(uint32(k)) + bits.Len(uint(k))
 	hi, lo := bits.Mul64(k, k)
 	n[i] = uint64(c) + hi ^ bits.RotateLeft64(lo, -5) + uint64(bits.RotateLeft32(uint32(k), c)) + bits.UintSize
+	sum, carry := bits.Add64(k, hi, k&1)
+	diff, borrow := bits.Sub32(uint32(k), uint32(hi), 0)
+	n[i] += sum ^ carry ^ uint64(diff)<<borrow ^ bits.Reverse64(k) + uint64(bits.Reverse16(uint16(k)))
+	n[i] ^= bits.ReverseBytes64(k) + uint64(bits.ReverseBytes32(uint32(hi))) + uint64(bits.ReverseBytes16(uint16(k)))
+	w := dsl.Permute(uint32(k), uint32(lo), 0x6420)
+	n[i] += uint64(dsl.Dot4(w, uint32(k), 7)) + uint64(dsl.MulHi(int32(w), 12345))
 }
 
 // Geom uses types, methods and constants of another kernel package.
