@@ -73,7 +73,7 @@ func (g *gen) find(ok func(variable) bool) *variable {
 	seen := map[string]bool{}
 	for i := len(g.vars) - 1; i >= 0; i-- {
 		v := g.vars[i]
-		if !seen[v.name] && ok(v) {
+		if !seen[v.name] && ok(v) && (!v.moves || i >= g.captured) {
 			list = append(list, i)
 		}
 		seen[v.name] = true

@@ -35,6 +35,8 @@ type variable struct {
 	t    *typ
 	mut  bool // may be assigned, or written through
 	uni  bool // the same in all threads of a block, for good
+
+	moves bool // a slice that is set again, which function literals may not capture
 }
 
 // function is what can be called: a helper, or a closure in scope.
@@ -70,6 +72,7 @@ type gen struct {
 	closures []function
 	halves   []variable // slices of 16-bit floats, of the kernel
 	frozen   int        // variables below are not to be changed
+	captured int // variables below are outside the function literal
 	loops    []*loop
 	results  []*typ // of the function; nil: no value
 	kernel   bool   // in the body of the kernel itself, where t and acc are
@@ -148,7 +151,7 @@ func (g *gen) structType() {
 func (g *gen) helper() {
 	f := function{name: "h" + g.id + string(rune('a'+len(g.helpers))), pure: true}
 	var params []string
-	g.vars, g.closures, g.frozen = nil, nil, 0
+	g.vars, g.closures, g.frozen, g.captured = nil, nil, 0, 0
 	for i := range 1 + g.r.IntN(3) {
 		t := g.valueType()
 		switch g.r.IntN(6) {
@@ -264,7 +267,7 @@ func (g *gen) kernelFunc(k *Kernel) {
 	threads := g.threads * k.Blocks[0] * k.Blocks[1]
 	params := []string{"t dsl.Thread", "out []uint64", "add []int32", "most []uint64", "flip []uint32"}
 	k.Lens = []int{words64 * threads, 8, 8, 8}
-	g.vars, g.closures, g.frozen = nil, nil, 0
+	g.vars, g.closures, g.frozen, g.captured = nil, nil, 0, 0
 	var own []string
 	param := func(prefix string, t *typ, n int) {
 		name := g.name(prefix)

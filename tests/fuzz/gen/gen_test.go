@@ -36,7 +36,7 @@ func TestEverythingIsDrawn(t *testing.T) {
 		"math.Float32frombits(", "bits64(", "dsl.FMA(", "dsl.Exp(", "dsl.Pow(", "dsl.RoundEven(", "dsl.F32(dsl.To[dsl.BF16]", "copysign32(", "toInt8(", "toUint64(",
 		"dsl.Shared[[", "t.Sync()", "t.SyncWarp()", "dsl.Shuffle(", "dsl.ShuffleUp(", "dsl.ShuffleDown(", "dsl.ShuffleXor(", "dsl.Ballot(", "dsl.Any(", "dsl.All(",
 		"dsl.WarpSum(", "dsl.BlockMax(", "dsl.AtomicAdd(", "dsl.AtomicMax(", "dsl.AtomicXor(", "[:]", ", len(", "return\n", "*q", ":= &", " && ", " || ",
-		"dsl.To[dsl.F16](", "[]dsl.BF16", "func (p0 S", "func (p0 *S", "choose(", "twice(", "total(",
+		"dsl.To[dsl.F16](", "[]dsl.BF16", "func (p0 S", "func (p0 *S", "choose(", "twice(", "total(sh", "put(&sh", "swap(&", "[1:]", "range &",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no kernel of 400 contains %q", want)

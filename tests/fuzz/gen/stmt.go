@@ -117,6 +117,8 @@ func (g *gen) simple() {
 		g.tuple()
 	case 4:
 		g.wholeAssign()
+	case 5:
+		g.byPointer()
 	default:
 		g.assign()
 	}
@@ -213,6 +215,28 @@ func (g *gen) tuple() {
 		return
 	}
 	g.line("%s, %s = %s, %s", a, b, g.expr(t, 2), g.expr(u, 2))
+}
+
+// byPointer writes through a pointer parameter, or moves a slice on.
+func (g *gen) byPointer() {
+	if v := g.find(func(v variable) bool { return v.moves }); v != nil && g.one(2) {
+		g.line("if len(%s) > %d && %s {", v.name, 1+g.r.IntN(2), g.expr(boolT, 2))
+		g.line("\t%s = %s[1:]", v.name, v.name)
+		g.line("}")
+		return
+	}
+	t := pick(g, scalars)
+	a, ok1 := g.target(t)
+	b, ok2 := g.target(t)
+	if !ok1 || !ok2 || a[0] == '*' || b[0] == '*' {
+		g.assign()
+		return
+	}
+	if g.one(2) {
+		g.line("swap(&%s, &%s)", a, b)
+		return
+	}
+	g.line("put(&%s, %s)", a, g.expr(t, 2))
 }
 
 // wholeAssign assigns a struct or an array.
@@ -360,8 +384,8 @@ func (g *gen) rangeOver() {
 	}
 	g.weight *= v.t.n
 	over := v.name
-	if v.t.kind == array && g.one(4) {
-		over += "[:]"
+	if v.t.kind == array && g.one(3) {
+		over = pick(g, []string{over + "[:]", "&" + over})
 	}
 	i, e := g.name("i"), g.name("e")
 	if g.one(4) {
@@ -490,7 +514,8 @@ func (g *gen) closure() {
 	f := function{name: g.name("f"), pure: g.one(2), frozen: len(g.vars)}
 	name := f.name
 	var params []string
-	nv, frozen := len(g.vars), g.frozen
+	nv, frozen, captured := len(g.vars), g.frozen, g.captured
+	g.captured = nv
 	hidden := g.closures
 	weight := g.weight
 	f.params, f.results = g.shapeOfClosure()
@@ -515,7 +540,7 @@ func (g *gen) closure() {
 	g.body(f.results, 1+g.r.IntN(4))
 	g.depth, g.weight = depth, weight
 	g.line("}")
-	g.vars, g.frozen, g.closures = g.vars[:nv], frozen, hidden
+	g.vars, g.frozen, g.captured, g.closures = g.vars[:nv], frozen, captured, hidden
 	g.call(f)
 	g.closures = append(g.closures[:len(g.closures):len(g.closures)], f)
 }
@@ -601,6 +626,11 @@ func (g *gen) sliceDecl() {
 	name := g.name("w")
 	t := &typ{kind: slice, elem: v.t.elem}
 	nv := variable{name: name, t: t, mut: g.writable(*v)}
+	if g.one(3) {
+		nv.moves = true
+		g.declare(nv, "%s := %s[%d:]", name, v.name, g.r.IntN(max(1, v.t.n)))
+		return
+	}
 	switch {
 	case v.t.n > 1 && g.one(2):
 		lo := g.r.IntN(v.t.n)

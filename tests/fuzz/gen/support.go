@@ -72,6 +72,10 @@ func choose[T any](c bool, a, b T) T {
 
 func twice[T any](f func(T) T, v T) T { return f(f(v)) }
 
+func put[T any](p *T, v T) { *p = v }
+
+func swap[T any](a, b *T) { *a, *b = *b, *a }
+
 func total[T int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | uint | float32 | float64](x []T) T {
 	var sum T
 	for _, v := range x[:min(len(x), 8)] {

@@ -38,8 +38,16 @@ func (g *gen) exchange() {
 		g.declare(v, "%s := %s[%s][%s]", v.name, sh, g.index(sh, at, 2), g.index(sh, &typ{kind: array, n: 4}, 2))
 	} else {
 		g.line("%s := dsl.Shared[[%d]%s](t)", sh, g.threads+g.r.IntN(3), t)
-		g.line("%s[t.ThreadIndex()] = %s", sh, g.operand(t, 3))
+		if g.one(3) {
+			g.line("put(&%s[t.ThreadIndex()], %s)", sh, g.expr(t, 3))
+		} else {
+			g.line("%s[t.ThreadIndex()] = %s", sh, g.operand(t, 3))
+		}
 		g.line("t.Sync()")
+		if t != boolT && g.one(3) {
+			sum := variable{name: g.name("v"), t: t, mut: true}
+			g.declare(sum, "%s := total(%s[%d:%d])", sum.name, sh, g.r.IntN(20), 20+g.r.IntN(12))
+		}
 		g.declare(v, "%s := %s[%s]", v.name, sh, g.index(sh, &typ{kind: array, n: g.threads}, 2))
 	}
 	g.line("t.Sync()")
