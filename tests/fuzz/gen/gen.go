@@ -72,7 +72,7 @@ type gen struct {
 	closures []function
 	halves   []variable // slices of 16-bit floats, of the kernel
 	frozen   int        // variables below are not to be changed
-	captured int // variables below are outside the function literal
+	captured int        // variables below are outside the function literal
 	loops    []*loop
 	results  []*typ // of the function; nil: no value
 	kernel   bool   // in the body of the kernel itself, where t and acc are
