@@ -30,6 +30,7 @@
 // open or what makes it panic:
 //
 //   - x/0 is 0 and x%0 is x, for integers. Go panics.
+//   - A negative shift count is past the width. Go panics.
 //   - A float out of the range of an integer type becomes its nearest value, and
 //     NaN 0. In Go the result depends on the machine.
 //   - x*y + z is rounded twice. Go may round once on some machines; [FMA] always

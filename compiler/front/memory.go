@@ -60,7 +60,10 @@ func (f *funcLower) object(t types.Type, a *ssa.Alloc, path []int, clear bool) v
 	case *types.Slice:
 		return f.sliceObject(u, a, path)
 	case *types.Pointer:
-		return f.pointerObject(u, a, path)
+		// A pointer set once can have any form, a pointer to a struct in parts too.
+		if !storedOnce(a, path) {
+			return f.pointerObject(u, a, path)
+		}
 	}
 	if storedOnce(a, path) {
 		cell := &val{isNil: true}

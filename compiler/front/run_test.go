@@ -112,6 +112,9 @@ var runs = []run{
 	{name: "LoopVars", kernel: cases.LoopVars, grid: 1, block: 1, args: func(r *rand.Rand) []any {
 		return []any{ints[int](r, 12), ints[int](r, 12)}
 	}},
+	{name: "PointerFields", kernel: cases.PointerFields, grid: 1, block: 1, args: func(r *rand.Rand) []any {
+		return []any{make([]int, 6), ints[int](r, 5)}
+	}},
 	{name: "Ints/int", kernel: cases.Ints[int], grid: 3, block: 16, args: intArgs[int]},
 	{name: "Ints/int8", kernel: cases.Ints[int8], grid: 3, block: 16, args: intArgs[int8]},
 	{name: "Ints/int16", kernel: cases.Ints[int16], grid: 3, block: 16, args: intArgs[int16]},

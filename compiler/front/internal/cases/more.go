@@ -323,3 +323,44 @@ func LoopVars(t dsl.Thread, out, in []int) {
 		}
 	}
 }
+
+type couple struct{ x, y int }
+
+func (p *couple) inc() { p.x++ }
+
+type holder struct {
+	*couple
+	k int
+}
+
+// PointerFields has structs that hold pointers to other structs, which lie in
+// registers or in memory.
+//
+//kiln:kernel
+func PointerFields(t dsl.Thread, out, in []int) {
+	p := &couple{in[0], 2}
+	h := holder{p, 3}
+	h.inc()
+	h.couple.y = in[1]
+	out[0], out[1] = p.x, p.y+h.k
+	var arr [4]couple
+	for i := range arr {
+		h := holder{&arr[i], i}
+		h.x += in[i] + h.k
+		same := h
+		same.inc()
+		sum := func() int { return same.x + same.y }
+		out[2] += sum()
+		arr[i].y = out[2]
+		out[3] += h.y
+	}
+	var last holder
+	for i := range 3 {
+		last.couple = &arr[(in[4]+i)&3]
+		last.inc()
+	}
+	out[4] = last.x
+	for _, p := range arr {
+		out[5] = out[5]*3 + p.x
+	}
+}
