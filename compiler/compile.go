@@ -170,7 +170,9 @@ func lengths(m *ir.Module, errs []*pass.LengthError) (list diag.List) {
 	return list.Sorted()
 }
 
-func diagPosition(p ir.Pos) diag.Position { return diag.Position{File: p.File, Line: p.Line, Col: p.Col} }
+func diagPosition(p ir.Pos) diag.Position {
+	return diag.Position{File: p.File, Line: p.Line, Col: p.Col}
+}
 
 // convergence turns what the uniformity analysis found into diagnostics.
 func convergence(m *ir.Module) diag.List {

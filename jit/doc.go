@@ -15,12 +15,26 @@
 // types, pack them and call the driver, without allocating. However many
 // goroutines ask at once, a kernel is compiled once.
 //
+// # Compile-time parameters
+//
+// A parameter of type dsl.ConstInt or dsl.ConstBool, and a field of such a type
+// in a struct parameter, is part of what is compiled. A launch passes it like
+// any argument:
+//
+//	blur := jit.Of(kernels.Blur[float32])
+//	err = blur.Launch(s, grid, out, in, dsl.ConstInt(3), kernels.Config{Tile: 16, Scale: 0.5})
+//
+// Each combination of such values is compiled once and found again without
+// allocating. A kernel with more than 1000 of them on a device fails with
+// [ErrSpecialisations]: the parameter should then be an int. All other fields of
+// a struct are passed as they are in memory.
+//
 // # Keys
 //
 // The cache has three levels, each keyed by SHA-256 of everything its content
 // depends on and of nothing else:
 //
-//	source   source text, kernel, types, compiler    → hash of the IR, positions
+//	source   source text, kernel, types, compile-time values, compiler → hash of the IR, positions
 //	artifact hash of the IR, target, options          → PTX, or IR for the CPU
 //	machine  artifact, device architecture, driver    → cubin
 //

@@ -66,6 +66,37 @@ func signature(t reflect.Type, pkg string) (string, error) {
 	return "func(" + strings.Join(params, ", ") + ")", nil
 }
 
+// instanceExpr writes the name of a type of package pkg. The name of a generic
+// type has its type arguments in brackets, qualified by whole import paths.
+func instanceExpr(name, pkg string) (string, error) {
+	var b strings.Builder
+	for name != "" {
+		n := strings.IndexAny(name, "[],")
+		if n == 0 {
+			n = 1
+		} else if n < 0 {
+			n = len(name)
+		}
+		word := name[:n]
+		name = name[n:]
+		dot := strings.LastIndexByte(word, '.')
+		path := word[:max(dot, 0)]
+		switch typ := word[dot+1:]; {
+		case strings.ContainsAny(word, " {*"):
+			return "", fmt.Errorf("type argument %s in the signature of a generic kernel", word)
+		case path == "", path == pkg:
+			b.WriteString(typ)
+		case path == dslPath:
+			b.WriteString("dsl." + typ)
+		case typ == "Float16" && strings.HasSuffix(path, "x448/float16"):
+			b.WriteString("dsl.F16")
+		default:
+			return "", fmt.Errorf("type %s of another package in the signature of a generic kernel", word)
+		}
+	}
+	return b.String(), nil
+}
+
 func typeExpr(t reflect.Type, pkg string) (string, error) {
 	switch {
 	case t.Name() == "Float16" && strings.HasSuffix(t.PkgPath(), "x448/float16"):
@@ -74,8 +105,8 @@ func typeExpr(t reflect.Type, pkg string) (string, error) {
 		return "dsl." + t.Name(), nil
 	case t.PkgPath() == "" && t.Name() != "":
 		return t.Name(), nil
-	case t.PkgPath() == pkg && !strings.Contains(t.Name(), "["):
-		return t.Name(), nil
+	case t.PkgPath() == pkg:
+		return instanceExpr(t.Name(), pkg)
 	case t.Name() != "":
 		return "", fmt.Errorf("type %s of another package in the signature of a generic kernel: use a basic type, or declare the type in the kernel's package", t)
 	case t.Kind() == reflect.Slice:

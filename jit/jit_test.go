@@ -178,6 +178,27 @@ func TestLaunchDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, allocs)
 }
 
+// Compile-time values and structs are no reason to allocate either.
+func TestConstantsDoNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	dev := open(t)
+	x := upload(t, dev, make([]float32, 64)...)
+	k := jit.Of(testkernels.Filter[float32])
+	s := dev.DefaultStream()
+	n, cfg := dsl.ConstInt(2), testkernels.Config[float32]{Tile: 8}
+	require.NoError(t, k.Prepare(dev, n, cfg))
+	allocs := testing.AllocsPerRun(200, func() {
+		cfg.Scale++
+		if err := k.Launch(s, runtime.Blocks(1, 64), x, x, n, cfg); err != nil {
+			t.Fatal(err)
+		}
+	})
+	require.NoError(t, s.Sync())
+	assert.Zero(t, allocs)
+}
+
 func BenchmarkLaunch(b *testing.B) {
 	dev := open(b)
 	x := upload(b, dev, make([]float32, 64)...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,21 +18,23 @@ import (
 // Kernel is a handle of one kernel instance. It is safe for use by several
 // goroutines.
 type Kernel struct {
-	req   front.Request
-	name  string
-	fn    reflect.Type
-	err   error
-	ready atomic.Pointer[[]*instance] // one per device that ran the kernel
-	mu    sync.Mutex                  // serialises resolution
+	req    front.Request
+	name   string
+	fn     reflect.Type
+	consts []constArg // parameters with compile-time values
+	err    error
+	ready  atomic.Pointer[table] // what launches use
+	mu     sync.Mutex            // serialises resolution
 }
 
-// instance is a kernel on a device.
+// instance is a kernel on a device, for one set of compile-time values.
 type instance struct {
-	dev  *runtime.Device
-	fn   *runtime.Function
-	meta compiler.Meta
-	plan []param
-	size int // of the argument block
+	dev    *runtime.Device
+	consts []uint64
+	fn     *runtime.Function
+	meta   compiler.Meta
+	plan   []param
+	size   int // of the argument block
 }
 
 var handles sync.Map // handleKey -> *Kernel
@@ -58,6 +61,11 @@ func Of(fn any) *Kernel {
 	k := &Kernel{fn: v.Type()}
 	k.req, k.err = identify(fn)
 	k.name = k.req.Pkg + "." + k.req.Func
+	if k.err == nil {
+		if k.consts, k.err = findConstants(k.fn); k.err != nil {
+			k.err = fmt.Errorf("%s: %w", k.name, k.err)
+		}
+	}
 	got, _ := handles.LoadOrStore(key, k)
 	return got.(*Kernel)
 }
@@ -69,49 +77,59 @@ func (k *Kernel) Name() string { return k.name }
 func (k *Kernel) Err() error { return k.err }
 
 // Prepare compiles or loads the kernel for a device, as its first launch there
-// would.
-func (k *Kernel) Prepare(dev *runtime.Device) error {
-	_, err := k.on(dev)
+// would. For a kernel with compile-time parameters consts are the arguments that
+// hold them, in order: values of type dsl.ConstInt and dsl.ConstBool, and
+// structs with such fields.
+func (k *Kernel) Prepare(dev *runtime.Device, consts ...any) error {
+	_, err := k.prepare(dev, consts)
 	return err
 }
 
-// on returns the kernel on dev, resolving it at the first call.
-func (k *Kernel) on(dev *runtime.Device) (*instance, error) {
-	if list := k.ready.Load(); list != nil {
-		for _, in := range *list {
-			if in.dev == dev {
-				return in, nil
-			}
-		}
+func (k *Kernel) prepare(dev *runtime.Device, consts []any) (*instance, error) {
+	if k.err != nil {
+		return nil, k.err
 	}
-	return k.onSlow(dev)
+	if len(consts) != len(k.consts) {
+		return nil, fmt.Errorf("%s: %d compile-time arguments, the kernel has %d: %s", k.name, len(consts), len(k.consts), k.fn)
+	}
+	args := make([]any, k.fn.NumIn()-1)
+	for i, c := range k.consts {
+		args[c.index] = consts[i]
+	}
+	return k.specialised(dev, args)
 }
 
-func (k *Kernel) onSlow(dev *runtime.Device) (*instance, error) {
+// on returns the kernel on dev for compile-time values, resolving it at the
+// first call.
+func (k *Kernel) on(dev *runtime.Device, values []uint64) (*instance, error) {
+	if in := k.ready.Load().find(dev, values); in != nil {
+		return in, nil
+	}
+	return k.onSlow(dev, values)
+}
+
+func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var list []*instance
-	if have := k.ready.Load(); have != nil {
-		list = *have
+	have := k.ready.Load()
+	if in := have.find(dev, values); in != nil {
+		return in, nil
 	}
-	for _, in := range list {
-		if in.dev == dev {
-			return in, nil
-		}
+	if len(values) > 0 && have.count(dev) >= maxSpecialisations {
+		return nil, fmt.Errorf("%s: %w: %d on %s, and a launch asks for one more: compile-time parameters are for values from a small set; make those that are not ordinary parameters", k.name, ErrSpecialisations, maxSpecialisations, dev.Name())
 	}
-	in, err := k.resolve(dev)
+	in, err := k.resolve(dev, values)
 	if err != nil {
 		return nil, err
 	}
-	grown := append(list[:len(list):len(list)], in)
-	k.ready.Store(&grown)
+	k.ready.Store(have.with(in))
 	return in, nil
 }
 
-func (k *Kernel) resolve(dev *runtime.Device) (*instance, error) {
+func (k *Kernel) resolve(dev *runtime.Device, values []uint64) (*instance, error) {
 	env, err := environment()
 	if err != nil {
 		return nil, err
@@ -121,21 +139,24 @@ func (k *Kernel) resolve(dev *runtime.Device) (*instance, error) {
 		return nil, err
 	}
 	start := time.Now()
-	r := &resolver{settings: env, req: k.req, name: k.name, dev: dev, tgt: tgt, load: compiler.Registered}
+	req := k.req
+	req.Consts = k.named(values)
+	name := k.name + constantsText(req.Consts)
+	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: compiler.Registered}
 	im, err := r.resolve()
 	if err != nil {
-		r.dumpPage(k.name) // as far as it came
+		r.dumpPage(name) // as far as it came
 		return nil, err
 	}
 	r.dumpPage(im.meta.Kernel)
 	plan, err := planArgs(im.meta.Args, k.fn)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", k.name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	loading := time.Now()
 	mod, err := dev.Load(im.img)
 	if err != nil {
-		return nil, fmt.Errorf("%s: loading %s code: %w", k.name, im.img.Format, err)
+		return nil, fmt.Errorf("%s: loading %s code: %w", name, im.img.Format, err)
 	}
 	fn, err := mod.Function(im.meta.Entry)
 	if err != nil {
@@ -144,7 +165,7 @@ func (k *Kernel) resolve(dev *runtime.Device) (*instance, error) {
 	r.ev.Load, r.ev.Total = time.Since(loading), time.Since(start)
 	r.ev.Kernel = im.meta.Kernel
 	report(r)
-	return &instance{dev, fn, im.meta, plan, im.meta.ArgBytes()}, nil
+	return &instance{dev, slices.Clone(values), fn, im.meta, plan, im.meta.ArgBytes()}, nil
 }
 
 // report logs how the kernel was resolved and tells the observers.
@@ -200,8 +221,8 @@ func targetOf(dev *runtime.Device) (target.Target, error) {
 
 // Info resolves the kernel for a device, as [Kernel.Prepare] does, and returns
 // what the driver knows of its code.
-func (k *Kernel) Info(dev *runtime.Device) (runtime.FunctionInfo, error) {
-	in, err := k.on(dev)
+func (k *Kernel) Info(dev *runtime.Device, consts ...any) (runtime.FunctionInfo, error) {
+	in, err := k.prepare(dev, consts)
 	if err != nil {
 		return runtime.FunctionInfo{}, err
 	}

@@ -51,21 +51,22 @@ type iface struct {
 }
 
 // maxPooled is the size up to which launches do not allocate their argument
-// block: 60 slices.
-const maxPooled = 1024
+// block: what a launch on a GPU takes.
+const maxPooled = 4096
 
 var argBlocks = sync.Pool{New: func() any { return new([maxPooled]byte) }}
 
 // Launch runs the kernel on a stream over a grid. The arguments are the
 // kernel's parameters after the Thread, of exactly their types: a scalar for a
-// scalar, a [runtime.Slice] of T for a []T. Launch returns when the work is
+// scalar, a struct for a struct, a [runtime.Slice] of T for a []T. Those of type
+// dsl.ConstInt and dsl.ConstBool choose a specialisation of the kernel. Launch returns when the work is
 // queued; what goes wrong in the kernel is reported by the next call that
 // waits for the stream.
 func (k *Kernel) Launch(s *runtime.Stream, g runtime.Grid, args ...any) error {
 	if s == nil {
 		return fmt.Errorf("%s: launch on a nil stream", k.name)
 	}
-	in, err := k.on(s.Device())
+	in, err := k.specialised(s.Device(), args)
 	if err != nil {
 		return err
 	}
@@ -122,6 +123,9 @@ func (in *instance) pack(block []byte, args []any) error {
 			if err := p.accept(i, reflect.TypeOf(args[i]), a.typ); err != nil {
 				return err
 			}
+		}
+		if p.Const {
+			continue
 		}
 		if !p.Slice {
 			copy(block[p.Offset:p.Offset+p.Size], unsafe.Slice((*byte)(a.data), p.Size))

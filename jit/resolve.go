@@ -98,7 +98,7 @@ func (r *resolver) source() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", r.name, err)
 	}
-	key := cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), r.req.Pkg, r.req.Func, r.req.Sig)
+	key := cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), r.req.Pkg, r.req.Func, r.req.Sig, constantsText(r.req.Consts))
 	if e := r.get(key); e != nil {
 		var m sourceMeta
 		err := errors.Join(json.Unmarshal(e.Meta, &m), json.Unmarshal(e.Body, &r.positions))

@@ -53,6 +53,7 @@ type rig struct {
 	source string
 	dev    linker
 	target string
+	consts map[string]int64
 	log    strings.Builder
 }
 
@@ -67,7 +68,7 @@ func (g *rig) resolve() (*image, Event, error) {
 	require.NoError(g.t, err)
 	tgt, err := target.Parse(g.target)
 	require.NoError(g.t, err)
-	r := &resolver{settings: s, req: front.Request{Pkg: "k", Func: "Scale"}, name: "k.Scale", dev: &g.dev, tgt: tgt,
+	r := &resolver{settings: s, req: front.Request{Pkg: "k", Func: "Scale", Consts: g.consts}, name: "k.Scale", dev: &g.dev, tgt: tgt,
 		load: func(path string) (*front.Package, error) {
 			if path != "k" {
 				return nil, errors.New("no such package")

@@ -30,6 +30,7 @@ func FromEnv(getenv func(string) string) Selection {
 // Wants reports whether the kernel, a package path and a function with or
 // without type arguments, is selected.
 func (s Selection) Wants(kernel string) bool {
+	kernel, _, _ = strings.Cut(kernel, "{") // compile-time values
 	bare, _, _ := strings.Cut(kernel, "[")
 	full := path.Base(bare) // package.Func
 	fn := full[strings.LastIndexByte(full, '.')+1:]
