@@ -54,7 +54,7 @@ func Main(kernels []Kernel) {
 	flag.IntVar(&o.from, "from", 0, "number of kernels to pass over")
 	flag.IntVar(&o.count, "count", len(kernels), "number of kernels to run")
 	flag.IntVar(&o.workers, "j", 2, "kernels at a time")
-	flag.StringVar(&o.passes, "passes", "none", "run in the interpreter with passes turned off too: none; one (another pass for each kernel); each (all in turn)")
+	flag.StringVar(&o.passes, "passes", "none", "run in the interpreter with passes turned off, and emit PTX, too: none; one (another pass for each kernel); each (all in turn)")
 	flag.DurationVar(&o.limit, "for", 0, "time after which no more kernels are started; no limit if 0")
 	flag.BoolVar(&o.verbose, "v", false, "print the name of each kernel")
 	flag.Parse()
@@ -192,7 +192,7 @@ func (s *session) check(k Kernel) error {
 	if s.passes == "one" {
 		names = optional[k.Seed%uint64(len(optional)):][:1]
 	}
-	var errs []error
+	errs := []error{prog.emit()}
 	for _, name := range names {
 		got, err := prog.run([]string{name}, c)
 		if err == nil {

@@ -39,5 +39,9 @@ func build(seed uint64, n int, dir, out string) error {
 		defer os.RemoveAll(temp)
 		dir = temp
 	}
-	return fuzz.Batch{Kernels: fuzz.Generate(seed, n), Root: root}.Build(dir, out)
+	kernels, err := fuzz.Regressions()
+	if err != nil {
+		return err
+	}
+	return fuzz.Batch{Kernels: append(kernels, fuzz.Generate(seed, n)...), Root: root}.Build(dir, out)
 }
