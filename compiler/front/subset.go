@@ -143,6 +143,9 @@ func (c *subsetChecker) rangeStmt(n *ast.RangeStmt) bool {
 }
 
 func (c *subsetChecker) expr(n ast.Expr) bool {
+	if c.halfConstant(n) {
+		return false
+	}
 	tv := c.b.info.Types[n]
 	if tv.Value != nil {
 		c.constant(n, tv.Type)

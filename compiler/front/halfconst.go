@@ -1,0 +1,51 @@
+package front
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/types"
+	"slices"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// halfConstant reports a constant that becomes a half type by itself, as in
+// h[0] = 1: it sets the bits, as in Go, and someone who writes it means the
+// number. A conversion such as dsl.F16(0x3C00) says that bits are meant, but not
+// T(1), whose T may be float32 too. The result tells whether n is done with.
+func (c *subsetChecker) halfConstant(n ast.Expr) bool {
+	tv := c.b.info.Types[n]
+	value := tv.Value
+	call, converted := ast.Unparen(n).(*ast.CallExpr)
+	if converted && value == nil && len(call.Args) == 1 && c.b.info.Types[call.Fun].IsType() {
+		value = c.b.info.Types[call.Args[0]].Value // T(1) is no constant, by Go's rules
+	}
+	if value == nil || tv.Type == nil || !maybeHalf(tv.Type) || constant.Sign(value) == 0 {
+		return false
+	}
+	if _, generic := types.Unalias(tv.Type).(*types.TypeParam); generic || !converted {
+		c.report(n, diag.HalfArith, "constant %s as %s makes bits of a number: use dsl.To", value, typeName(tv.Type))
+	}
+	return true
+}
+
+// maybeHalf reports whether t is a half type, or a type parameter that can be
+// one and no integer: then a constant is meant as a number.
+func maybeHalf(t types.Type) bool {
+	tp, ok := types.Unalias(t).(*types.TypeParam)
+	if !ok {
+		return isHalf(t)
+	}
+	set := typeSet(tp.Constraint())
+	integer := func(t types.Type) bool {
+		b, ok := t.Underlying().(*types.Basic)
+		return ok && b.Info()&types.IsInteger != 0 && !isHalf(t)
+	}
+	return slices.ContainsFunc(set, isHalf) && !slices.ContainsFunc(set, integer)
+}
+
+func isHalf(t types.Type) bool {
+	s := scalarType(t)
+	return s == ir.F16 || s == ir.BF16
+}
