@@ -21,6 +21,7 @@ func Cases() []Case {
 	b.math()
 	b.control()
 	b.block()
+	b.config()
 	return b.cases
 }
 
