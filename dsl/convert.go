@@ -9,12 +9,17 @@ import (
 // F32 converts x to float32, rounding to nearest even.
 //
 //kiln:intrinsic
+//kiln:dispatch
 func F32[T Number](x T) float32 {
 	switch v := any(x).(type) {
 	case F16:
 		return v.Float32()
 	case BF16:
 		return math.Float32frombits(uint32(v) << 16)
+	case F8E4M3:
+		return f32E4M3(v)
+	case F8E5M2:
+		return f32E5M2(v)
 	}
 	return float32(x)
 }
@@ -22,20 +27,27 @@ func F32[T Number](x T) float32 {
 // F64 converts x to float64. Only 64-bit integers are ever rounded.
 //
 //kiln:intrinsic
+//kiln:dispatch
 func F64[T Number](x T) float64 {
 	switch v := any(x).(type) {
 	case F16:
 		return float64(v.Float32())
 	case BF16:
 		return float64(math.Float32frombits(uint32(v) << 16))
+	case F8E4M3:
+		return f64E4M3(v)
+	case F8E5M2:
+		return f64E5M2(v)
 	}
 	return float64(x)
 }
 
 // To converts x to T, rounding to nearest even. Values out of range become
-// infinite, and NaN stays NaN.
+// infinite, and NaN stays NaN; but in 8 bits, values out of range and infinities
+// become the largest number of their sign, and any NaN becomes 0x7F.
 //
 //kiln:intrinsic
+//kiln:dispatch
 func To[T Float](x float32) T {
 	var out T
 	switch p := any(&out).(type) {
@@ -43,6 +55,10 @@ func To[T Float](x float32) T {
 		*p = float16.Fromfloat32(x)
 	case *BF16:
 		*p = bf16(x)
+	case *F8E4M3:
+		*p = toE4M3(x)
+	case *F8E5M2:
+		*p = toE5M2(x)
 	case *float32:
 		*p = x
 	case *float64:

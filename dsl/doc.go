@@ -17,8 +17,8 @@
 //   - A launch is a grid of blocks of threads. Threads of a block share
 //     [Shared] memory and meet at [Thread.Sync]; threads of a warp exchange
 //     registers by [Shuffle] and its relatives.
-//   - Half types ([F16], [BF16]) are storage. Arithmetic is in float32:
-//     [F32] on the way in, [To] on the way out.
+//   - Half types ([F16], [BF16]) and those of 8 bits ([F8E4M3], [F8E5M2]) are
+//     storage. Arithmetic is in float32: [F32] on the way in, [To] on the way out.
 //   - Math functions ([Exp], [Sin], …) return the same bits on every target,
 //     plain Go included. Their largest errors stand in docs/math.md.
 //   - A package that holds kernels embeds its own source and hands it to
@@ -44,6 +44,7 @@
 // primitives of the compiler, and their Go bodies serve runs on the host only.
 // All others are compiled from their bodies, which therefore use nothing but
 // what a kernel may use. Functions marked //kiln:dispatch choose by their type
-// argument between two such functions, named with the first letter in lower
-// case and 32 or 64 at the end: Exp[float32] is exp32.
+// argument between such functions, named with the first letter in lower case and
+// the type's width or format at the end: Exp[float32] is exp32, F32[F8E4M3] is
+// f32E4M3. One that is an intrinsic, too, is one for the other types.
 package dsl

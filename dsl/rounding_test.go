@@ -186,9 +186,13 @@ func TestDispatchPairs(t *testing.T) {
 	require.Greater(t, len(names), 20)
 	for _, name := range names {
 		lower := strings.ToLower(name[:1]) + name[1:]
-		for _, width := range []string{"32", "64"} {
-			if !funcs[lower+width] {
-				t.Errorf("%s has no %s%s", name, lower, width)
+		suffixes := []string{"32", "64"}
+		if name == "F32" || name == "F64" || name == "To" { // others are intrinsics
+			suffixes = []string{"E4M3", "E5M2"}
+		}
+		for _, suffix := range suffixes {
+			if !funcs[lower+suffix] {
+				t.Errorf("%s has no %s%s", name, lower, suffix)
 			}
 		}
 	}

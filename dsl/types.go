@@ -13,9 +13,25 @@ type BF16 uint16
 // Bits returns the bits of x.
 func (x BF16) Bits() uint16 { return uint16(x) }
 
+// F8E4M3 is the 8-bit floating-point number of the Open Compute Project with 4
+// bits of exponent and 3 of fraction: magnitudes from 2^-9 to 448, no infinities;
+// 0x7F and 0xFF are NaN. It is storage like [F16].
+type F8E4M3 uint8
+
+// Bits returns the bits of x.
+func (x F8E4M3) Bits() uint8 { return uint8(x) }
+
+// F8E5M2 is the 8-bit floating-point number of the Open Compute Project with 5
+// bits of exponent and 2 of fraction, the upper half of an [F16]: magnitudes from
+// 2^-16 to 57344, infinities, NaN. It is storage like [F16].
+type F8E5M2 uint8
+
+// Bits returns the bits of x.
+func (x F8E5M2) Bits() uint8 { return uint8(x) }
+
 // Float is any floating-point type that memory can hold.
 type Float interface {
-	float32 | float64 | F16 | BF16
+	float32 | float64 | F16 | BF16 | F8E4M3 | F8E5M2
 }
 
 // Real is a floating-point type that has arithmetic.

@@ -36,7 +36,7 @@ var Codes = []Row{
 	{Builtin, "built-in function", "This built-in function has no meaning in a kernel.", "n := cap(s)", "write a loop; the capacity of a slice is its length in a kernel"},
 	{Escape, "escaping pointer", "The pointer outlives the variable it points to: in Go the variable would move to the heap.", "func f() *int { x := 1; return &x }", "return the value, or take a pointer to a variable of the caller"},
 	{FuncValue, "unknown function value", "Functions are inlined, so the compiler must know which function is called.", "f := g; if c { f = h }; f(1)", "call each function in its own branch"},
-	{HalfArith, "arithmetic on a half type", "dsl.F16 and dsl.BF16 are storage: operators on them would treat their bits as integers.", "y := x + x // x is dsl.F16", "convert with dsl.F32, compute, and convert back with dsl.To"},
+	{HalfArith, "arithmetic on a half type", "dsl.F16, dsl.BF16, dsl.F8E4M3 and dsl.F8E5M2 are storage: operators on them would treat their bits as integers.", "y := x + x // x is dsl.F16", "convert with dsl.F32, compute, and convert back with dsl.To"},
 	{NilPointer, "nil", "There are no nil pointers, slices or functions in kernels.", "var p *int = nil", "test a flag, or len of the slice"},
 	{MixedSpaces, "pointer to different memory", "A pointer must point to one kind of memory (global, shared or local) on every path.", "p := &x[0]; if c { p = &local }", "use two pointers, or copy the value"},
 	{DynamicIndex, "variable index", "An array that holds pointers or slices can be indexed by constants only.", "s := [2][]float32{a, b}; y := s[i]", "choose with if or switch"},

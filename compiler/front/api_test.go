@@ -296,7 +296,7 @@ func TestIntrinsicsComplete(t *testing.T) {
 }
 
 // TestDispatchComplete compiles every dispatch function of package dsl at both
-// widths.
+// widths, conversions for both 8-bit formats.
 func TestDispatchComplete(t *testing.T) {
 	u := libraries[dslPath]()
 	n := 0
@@ -305,22 +305,33 @@ func TestDispatchComplete(t *testing.T) {
 			continue
 		}
 		n++
-		for _, w := range []string{"32", "64"} {
+		for _, w := range dispatchSuffixes(name) {
 			impl := u.decls[dispatchName(name, w)]
 			require.NotNil(t, impl, "dsl.%s has no function for float%s", name, w)
 			call := "x[0] = dsl." + name + "(x[1], x[2])"
-			if strings.HasPrefix(name, "Atomic") {
+			typ := "float" + w
+			if w[0] == 'E' {
+				typ = "dsl.F8" + w
+				call = "x[0] = dsl.To[dsl.F8" + w + "](float32(dsl." + strings.Replace(name, "To", "F64", 1) + "(x[1])))"
+			} else if strings.HasPrefix(name, "Atomic") {
 				call = "dsl." + name + "(&x[0], x[1])"
 			} else if strings.Contains(signatureOf(t, impl), "(x float"+w+")") {
 				call = "x[0] = dsl." + name + "(x[1])"
 			}
-			text := fmt.Sprintf("%s//kiln:kernel\nfunc K(t dsl.Thread, x []float%s) { %s }\n", head, w, call)
+			text := fmt.Sprintf("%s//kiln:kernel\nfunc K(t dsl.Thread, x []%s) { %s }\n", head, typ, call)
 			m, err := Build(Request{Pkg: "k", Func: "K"}, one("k", text))
 			require.NoError(t, err)
 			require.NoError(t, ir.Verify(m))
 		}
 	}
 	require.Greater(t, n, 20)
+}
+
+func dispatchSuffixes(name string) []string {
+	if name == "F32" || name == "F64" || name == "To" {
+		return []string{"E4M3", "E5M2"}
+	}
+	return []string{"32", "64"}
 }
 
 func signatureOf(t *testing.T, d *decl) string {

@@ -28,6 +28,7 @@ type build struct {
 	seen     map[*decl]bool
 	fields   map[string]bool // selectors seen
 	receiver []*decl         // types reached that have methods
+	floats8  bool            // 8-bit floating-point types are named outside of package dsl
 	parts    map[*unit]*part // what is reached of each unit
 	order    []*unit         // units in the order of their first use
 	info     *types.Info

@@ -103,7 +103,7 @@ func (f *funcLower) builtin(b *ssa.Builtin, in *ssa.Call, args []val) val {
 			op = ir.OpMax
 		}
 		t := scalarType(in.Type())
-		if t == nil || t.IsHalf() {
+		if t == nil || isStorage(in.Type()) {
 			f.report(diag.HalfArith, "%s on %s, which is storage: compute in float32 with dsl.F32 and dsl.To", b.Name(), typeName(in.Type()))
 			return badVal
 		}
@@ -145,7 +145,7 @@ func (f *funcLower) dispatch(fn *ssa.Function) *ssa.Function {
 	if len(fn.TypeArgs()) != 1 {
 		return nil
 	}
-	w := floatWidth(fn.TypeArgs()[0])
+	w := dispatchSuffix(fn.TypeArgs()[0])
 	if w == "" {
 		return nil
 	}

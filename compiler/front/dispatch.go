@@ -41,23 +41,32 @@ func (b *build) dispatched() []string {
 			continue
 		}
 		arg := inst.TypeArgs.At(0)
-		if isTypeParam(arg) {
-			names = append(names, dispatchName(fn.Name(), "32"), dispatchName(fn.Name(), "64"))
-		} else if w := floatWidth(arg); w != "" {
+		switch w := dispatchSuffix(arg); {
+		case w != "":
 			names = append(names, dispatchName(fn.Name(), w))
+		case isTypeParam(arg):
+			names = append(names, dispatchName(fn.Name(), "32"), dispatchName(fn.Name(), "64"))
+			if b.floats8 {
+				names = append(names, dispatchName(fn.Name(), "E4M3"), dispatchName(fn.Name(), "E5M2"))
+			}
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// dispatchName returns the function that Name stands for at a width: Exp at 32
-// is exp32.
-func dispatchName(name, width string) string {
-	return strings.ToLower(name[:1]) + name[1:] + width
+// dispatchName returns the function that Name stands for with a type argument:
+// Exp with float32 is exp32, F32 with F8E4M3 is f32E4M3.
+func dispatchName(name, suffix string) string {
+	return strings.ToLower(name[:1]) + name[1:] + suffix
 }
 
-func floatWidth(t types.Type) string {
+// dispatchSuffix returns what a type argument adds to the name of a dispatch
+// function, "" for types that no such function exists for.
+func dispatchSuffix(t types.Type) string {
+	if s := float8(t); s != "" {
+		return s
+	}
 	if b, ok := t.Underlying().(*types.Basic); ok {
 		switch b.Kind() {
 		case types.Float32:

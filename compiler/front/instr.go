@@ -140,7 +140,7 @@ func (f *funcLower) binOp(in *ssa.BinOp) val {
 		return badVal
 	}
 	switch {
-	case t != nil && t.IsHalf():
+	case isStorage(in.X.Type()):
 		f.halfArith(in.X.Type(), in.Op)
 		return badVal
 	case in.Op == token.EQL || in.Op == token.NEQ:
@@ -161,7 +161,7 @@ func (f *funcLower) halfArith(t types.Type, op token.Token) {
 }
 
 func (f *funcLower) shift(in *ssa.BinOp, t *ir.Type) val {
-	if t != nil && t.IsHalf() {
+	if isStorage(in.X.Type()) {
 		f.halfArith(in.X.Type(), in.Op)
 		return badVal
 	}
@@ -194,16 +194,16 @@ func (f *funcLower) equal(in *ssa.BinOp, x, y val) val {
 		f.report(diag.PointerOrder, "values of type %s are compared", typeName(t))
 		return badVal
 	}
+	if s := storageIn(t); s != nil {
+		f.report(diag.HalfArith, "%s compares %s fields, which are storage", in.Op, typeName(s))
+		return badVal
+	}
 	xs, ys := x.flatten(nil), y.flatten(nil)
 	if len(xs) != len(ys) {
 		return badVal
 	}
 	var all *ir.Value
 	for i := range xs {
-		if xs[i].Type.IsHalf() {
-			f.report(diag.HalfArith, "%s compares %s fields, which are storage", in.Op, xs[i].Type)
-			return badVal
-		}
 		eq := f.emit(ir.OpEq, ir.Bool, xs[i], ys[i])
 		if i == 0 {
 			all = eq
@@ -236,7 +236,7 @@ func (f *funcLower) unOp(in *ssa.UnOp) val {
 	if x.v == nil || t == nil {
 		return badVal
 	}
-	if t.IsHalf() {
+	if isStorage(in.Type()) {
 		f.halfArith(in.Type(), in.Op)
 		return badVal
 	}
@@ -274,10 +274,10 @@ func (f *funcLower) convert(in *ssa.Convert) val {
 		return x
 	case (s.IsHalf() || t.IsHalf()) && (s == ir.U16 || t == ir.U16):
 		return val{v: f.emit(ir.OpBitcast, t, x.v)}
-	case s.IsHalf():
+	case isStorage(in.X.Type()):
 		f.report(diag.HalfArith, "conversion of %s to %s takes its bits as a number: use dsl.F32", typeName(in.X.Type()), typeName(in.Type()))
 		return badVal
-	case t.IsHalf():
+	case isStorage(in.Type()):
 		f.report(diag.HalfArith, "conversion of %s to %s makes bits of a number: use dsl.To", typeName(in.X.Type()), typeName(in.Type()))
 		return badVal
 	}

@@ -59,9 +59,9 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.SharedSlice": {lower: sharedSlice},
 	"dsl.LocalSlice":  {lower: localSlice},
 
-	"dsl.F32": {lower: convertTo},
-	"dsl.F64": {lower: convertTo},
-	"dsl.To":  {lower: convertTo},
+	"dsl.F32": {accepts: notFloat8, lower: convertTo},
+	"dsl.F64": {accepts: notFloat8, lower: convertTo},
+	"dsl.To":  {accepts: notFloat8, lower: convertTo},
 
 	"dsl.Sqrt":      direct(ir.OpSqrt),
 	"dsl.Abs":       direct(ir.OpAbs),
@@ -191,6 +191,8 @@ func geometry(op ir.Op, axis uint64) *intrinsic {
 		return val{v: c.f.emitImm(op, ir.I64, axis)}
 	}}
 }
+
+func notFloat8(c *callSite) bool { return float8(c.fn.TypeArgs()[0]) == "" }
 
 func convertTo(c *callSite) val {
 	x, t := c.arg(0), scalarType(c.result)

@@ -142,6 +142,7 @@ func (b *build) selected(d *decl, s selRef, work []*decl) []*decl {
 	if t == nil {
 		return work // undefined; the type checker says so
 	}
+	b.floats8 = b.floats8 || u.path == dslPath && strings.HasPrefix(t.name, "F8")
 	return append(work, t)
 }
 

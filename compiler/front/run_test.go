@@ -156,6 +156,13 @@ var runs = []run{
 	}},
 	{name: "ByValue/f32", kernel: cases.ByValue[float32], grid: 1, block: 1, args: byValueArgs[float32]},
 	{name: "ByValue/f64", kernel: cases.ByValue[float64], grid: 1, block: 1, args: byValueArgs[float64]},
+	{name: "Eights", kernel: cases.Eights, grid: 1, block: 32, args: func(r *rand.Rand) []any {
+		a, b := make([]dsl.F8E4M3, 64), make([]dsl.F8E5M2, 64)
+		for i := range a {
+			a[i], b[i] = dsl.F8E4M3(r.IntN(255)&^1), dsl.F8E5M2(r.IntN(0x7C))
+		}
+		return []any{a, b, f32(r, 64)}
+	}},
 	{name: "Results", kernel: cases.Results, grid: 1, block: 1, args: func(r *rand.Rand) []any {
 		in := ints[int](r, 7)
 		for i := range in {

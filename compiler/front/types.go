@@ -32,6 +32,45 @@ func scalarType(t types.Type) *ir.Type {
 	return nil
 }
 
+// float8 returns the name of an 8-bit floating-point type without F8, "" for other
+// types. In IR they are u8, and package dsl converts them.
+func float8(t types.Type) string {
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != dslPath {
+		return ""
+	}
+	switch name := n.Obj().Name(); name {
+	case "F8E4M3", "F8E5M2":
+		return name[2:]
+	}
+	return ""
+}
+
+// isStorage reports whether t is a scalar that has no arithmetic.
+func isStorage(t types.Type) bool {
+	s := scalarType(t)
+	return s != nil && s.IsHalf() || float8(t) != ""
+}
+
+// storageIn returns a type among the parts of t that has no arithmetic, nil if
+// there is none.
+func storageIn(t types.Type) types.Type {
+	if isStorage(t) {
+		return t
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return storageIn(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if s := storageIn(f.Type()); s != nil {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
 // maxObject bounds the size of one object in memory, in bytes.
 const maxObject = 1 << 30
 

@@ -106,6 +106,17 @@ func (b *builder) conversions() {
 	}
 	b.add("Halves/f16", kernels.Halves[dsl.F16], 16, 256, make([]dsl.F16, 1<<16), make([]float32, 1<<16), f16s)
 	b.add("Halves/bf16", kernels.Halves[dsl.BF16], 16, 256, make([]dsl.BF16, 1<<16), make([]float32, 1<<16), bf16s)
+	// Every value of both 8-bit formats, and floats of all sizes to them.
+	e4m3, e5m2 := make([]dsl.F8E4M3, 256), make([]dsl.F8E5M2, 256)
+	for i := range e4m3 {
+		e4m3[i], e5m2[i] = dsl.F8E4M3(i), dsl.F8E5M2(i)
+	}
+	b.add("Halves/e4m3", kernels.Halves[dsl.F8E4M3], 2, 64, make([]dsl.F8E4M3, 256), make([]float32, 256), e4m3)
+	b.add("Halves/e5m2", kernels.Halves[dsl.F8E5M2], 2, 64, make([]dsl.F8E5M2, 256), make([]float32, 256), e5m2)
+	b.add("Narrow/e4m3", kernels.Narrow[dsl.F8E4M3], 16, 64, make([]dsl.F8E4M3, 4096), make([]float64, 4096), narrow(b, 4096))
+	b.add("Narrow/e5m2", kernels.Narrow[dsl.F8E5M2], 16, 64, make([]dsl.F8E5M2, 4096), make([]float64, 4096), narrow(b, 4096))
+	b.add("SwiGLU/e4m3", kernels.SwiGLU[dsl.F8E4M3], 1, 64, make([]dsl.F8E4M3, 256), e4m3, e4m3)
+	b.add("SwiGLU/e5m2", kernels.SwiGLU[dsl.F8E5M2], 1, 64, make([]dsl.F8E5M2, 256), e5m2, e5m2)
 	b.add("Halves/float64", kernels.Halves[float64], 2, 64, make([]float64, n), make([]float32, n), floats[float64](b, n))
 }
 
@@ -210,6 +221,21 @@ func whole[T float32 | float64](b *builder, n int) []T {
 	out := make([]T, n)
 	for i := range out {
 		out[i] = T(b.rng.IntN(201) - 100)
+	}
+	return out
+}
+
+// narrow draws floats from below the least to above the largest number of 8 bits,
+// a third of them between two neighbours of some format.
+func narrow(b *builder, n int) []float32 {
+	out := floats[float32](b, n)
+	for i := range out {
+		switch i % 3 {
+		case 0:
+			out[i] = math.Float32frombits(uint32(100+b.rng.IntN(48))<<23 | b.rng.Uint32()&^(1<<18-1)&(1<<23-1) | b.rng.Uint32()<<31)
+		case 1:
+			out[i] = math.Float32frombits(uint32(100+b.rng.IntN(48))<<23 | b.rng.Uint32()&(1<<23-1) | b.rng.Uint32()<<31)
+		}
 	}
 	return out
 }

@@ -132,6 +132,10 @@ func upload(dev *runtime.Device, a any) (any, func() (any, error), error) {
 		return place(dev, s)
 	case []dsl.BF16:
 		return place(dev, s)
+	case []dsl.F8E4M3:
+		return place(dev, s)
+	case []dsl.F8E5M2:
+		return place(dev, s)
 	case []float32:
 		return place(dev, s)
 	case []float64:

@@ -133,6 +133,16 @@ func Halves[T dsl.Float](t dsl.Thread, out []T, wide []float32, in []T) {
 	}
 }
 
+// Narrow converts to 8 bits and back to float64.
+//
+//kiln:kernel
+func Narrow[T dsl.F8E4M3 | dsl.F8E5M2](t dsl.Thread, out []T, wide []float64, in []float32) {
+	for i := t.Global(); i < len(in); i += t.GlobalSize() {
+		out[i] = dsl.To[T](in[i])
+		wide[i] = dsl.F64(out[i])
+	}
+}
+
 // Words uses the operations on the bytes of words, and high products.
 //
 //kiln:kernel

@@ -363,7 +363,7 @@ func (g *gen) floatExpr(t *typ, depth int) string {
 			return g.half(depth)
 		}
 		if t == f32 && g.one(2) {
-			return fmt.Sprintf("dsl.F32(dsl.To[dsl.%s](%s))", pick(g, []string{"F16", "BF16"}), a)
+			return fmt.Sprintf("dsl.F32(dsl.To[dsl.%s](%s))", pick(g, []string{"F16", "BF16", "F8E4M3", "F8E5M2"}), a)
 		}
 		return fmt.Sprintf("dsl.%s(%s, %s)", pick(g, []string{"Min", "Max"}), a, g.operand(t, depth-1))
 	case 8:

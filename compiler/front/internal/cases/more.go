@@ -230,6 +230,20 @@ func Halves(t dsl.Thread, h []dsl.F16, b []dsl.BF16, x []float32) {
 	}
 }
 
+// Eights has the 8-bit floating-point types.
+//
+//kiln:kernel
+func Eights(t dsl.Thread, a []dsl.F8E4M3, b []dsl.F8E5M2, x []float32) {
+	for i := t.Global(); i < len(x); i += t.GlobalSize() {
+		v := x[i]
+		x[i] = dsl.F32(a[i]) + float32(dsl.F64(b[i]))
+		a[i], b[i] = dsl.To[dsl.F8E4M3](v), dsl.To[dsl.F8E5M2](v*1.1)
+		if a[i].Bits()&1 == 1 {
+			a[i] = dsl.F8E4M3(b[i])
+		}
+	}
+}
+
 type ring struct {
 	data [4]int
 	head int

@@ -28,5 +28,5 @@ func Thrice[N none](t dsl.Thread, x []float32, y []N) { // ERROR 6 "K0008: Thric
 
 //kiln:kernel
 func Any[T dsl.Number](t dsl.Thread, x []T) {
-	x[0] += 1 // ERROR 2 "K0125"  // ERROR 2 "K0125"
+	x[0] += 1 // ERROR 2 "K0125"  // ERROR 2 "K0125" ERROR 2 "K0125: \+ on dsl.F8E4M3"  ERROR 2 "K0125: \+ on dsl.F8E5M2"
 }
