@@ -1,7 +1,7 @@
 // Command kiln checks, prints and manages GPU kernels written in Go.
 //
 //	kiln check [packages]                                  diagnose kernels
-//	kiln emit -target ir|ptx:sm_90 [-kernel K] [-types T,U] package
+//	kiln emit -target ir|ptx:sm_90 [-kernel K] [-types T,U] [-const name=value,…] package
 //	                                                       print what a kernel compiles to
 //	kiln devices                                           what was looked for, found, and works
 //	kiln cache ls | path | verify | clear                  the store of compiled kernels

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,27 +21,33 @@ import (
 type emitFlags struct {
 	target, kernel, types, after string
 	lines, checked, dump         bool
+	consts                       []string
 }
 
 func emitCommand() *cobra.Command {
 	var f emitFlags
 	cmd := &cobra.Command{
-		Use:   "emit -target ir|ptx:sm_NN [-kernel K] [-types T,U] package",
+		Use:   "emit -target ir|ptx:sm_NN [-kernel K] [-types T,U] [-const name=value,…] package",
 		Short: "print what the kernels of a package compile to",
+		Long:  "Emit prints the code of the kernels of a package. A compile-time parameter that\n-const does not name gets a representative value: 8, or true; the values taken\nare named on standard error.",
 		Example: "  kiln emit -target ptx:sm_90 -kernel SwiGLU -types float32 ./examples/swiglu/kernels\n" +
-			"  kiln emit -target ir -after inline -kernel Scale ./kernels",
+			"  kiln emit -target ir -after inline -kernel Scale ./kernels\n" +
+			"  kiln emit -target ptx:sm_90 -kernel Tiled -const cfg.Tile=16,cfg.Padded=true ./kernels",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError{errors.New("emit wants one package")}
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return emit(cmd.OutOrStdout(), args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return emit(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.target, "target", "ir", "ir (optimised for the CPU), or ptx:sm_70 and up")
 	fl.StringVar(&f.kernel, "kernel", "", "only this kernel")
 	fl.StringVar(&f.types, "types", "", "type arguments of a generic kernel, comma-separated")
+	fl.StringSliceVar(&f.consts, "const", nil, "values of compile-time parameters and fields, as `name=value`,cfg.Field=value")
 	fl.StringVar(&f.after, "after", "", "with -target ir: print the IR after this pass; 'front' for the IR before all passes")
 	fl.BoolVar(&f.lines, "lines", false, "name Go lines in comments")
 	fl.BoolVar(&f.checked, "checked", false, "keep bounds checks")
@@ -48,8 +55,12 @@ func emitCommand() *cobra.Command {
 	return cmd
 }
 
-func emit(w io.Writer, pattern string, f emitFlags) error {
+func emit(w, stderr io.Writer, pattern string, f emitFlags) error {
 	tgt, err := emitTarget(f.target)
+	if err != nil {
+		return usageError{err}
+	}
+	consts, err := parseConsts(f.consts)
 	if err != nil {
 		return usageError{err}
 	}
@@ -68,11 +79,11 @@ func emit(w io.Writer, pattern string, f emitFlags) error {
 				continue
 			}
 			found++
-			req := front.Request{Pkg: p.Path, Func: name}
+			req := front.Request{Pkg: p.Path, Func: name, Consts: consts, Fill: front.FillLarge}
 			if f.types != "" {
 				req.TypeArgs = strings.Split(f.types, ",")
 			}
-			if err := emitOne(w, req, src.loadAsked, tgt, f); err != nil {
+			if err := emitOne(w, stderr, req, src.loadAsked, tgt, f); err != nil {
 				return err
 			}
 		}
@@ -91,7 +102,32 @@ func emitTarget(name string) (target.Target, error) {
 	return target.Parse(name)
 }
 
-func emitOne(w io.Writer, req front.Request, load front.Loader, tgt target.Target, f emitFlags) error {
+// parseConsts reads values of compile-time parameters: integers as Go writes
+// them, true and false.
+func parseConsts(list []string) (map[string]int64, error) {
+	consts := map[string]int64{}
+	for _, item := range list {
+		name, value, ok := strings.Cut(item, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("-const %s: want name=value", item)
+		}
+		switch value {
+		case "true":
+			consts[name] = 1
+		case "false":
+			consts[name] = 0
+		default:
+			n, err := strconv.ParseInt(value, 0, 64)
+			if err != nil {
+				return nil, fmt.Errorf("-const %s: %q is neither an integer nor true or false", item, value)
+			}
+			consts[name] = n
+		}
+	}
+	return consts, nil
+}
+
+func emitOne(w, stderr io.Writer, req front.Request, load front.Loader, tgt target.Target, f emitFlags) error {
 	opt := compiler.OptionsFromEnv()
 	opt.Lines, opt.Checked = f.lines, f.checked
 	if f.dump {
@@ -100,6 +136,9 @@ func emitOne(w io.Writer, req front.Request, load front.Loader, tgt target.Targe
 	p, err := compiler.Front(req, load)
 	if err != nil {
 		return err
+	}
+	if at := strings.IndexByte(p.Kernel, '{'); at >= 0 {
+		fmt.Fprintf(stderr, "kiln: %s with the compile-time values %s\n", req.Func, p.Kernel[at:])
 	}
 	if tgt.Kind == target.Interp {
 		return emitIR(w, p, tgt, opt, f.after)
