@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	goruntime "runtime"
 	"slices"
@@ -42,14 +45,33 @@ func translate(k Kernel) (program, error) {
 	return program{p}, nil
 }
 
-// emit makes the code of a GPU, which nothing runs here.
+// emit makes the code of a GPU. Nothing runs it here, but ptxas assembles it if
+// KILN_PTXAS says where that is.
 func (p program) emit() error {
-	t, err := target.Parse("ptx:sm_90")
-	if err == nil {
-		_, err = p.Emit(t, compiler.Options{})
+	const arch = "sm_90"
+	t, err := target.Parse("ptx:" + arch)
+	if err != nil {
+		return err
 	}
+	art, err := p.Emit(t, compiler.Options{})
 	if err != nil {
 		return fmt.Errorf("emitting PTX: %w", err)
+	}
+	tool := os.Getenv("KILN_PTXAS")
+	if tool == "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "kilnfuzz")
+	if err != nil {
+		return fmt.Errorf("directory for PTX: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "kernel.ptx")
+	if err := os.WriteFile(file, art.Code, 0o600); err != nil {
+		return fmt.Errorf("writing PTX: %w", err)
+	}
+	if out, err := exec.Command(tool, "-arch="+arch, "-o", filepath.Join(dir, "kernel.cubin"), file).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", tool, err, out)
 	}
 	return nil
 }
