@@ -41,6 +41,10 @@ var instances = []front.Request{
 	{Pkg: kernels, Func: "Histogram"},
 	{Pkg: kernels, Func: "Atomics", TypeArgs: []string{"uint32"}},
 	{Pkg: kernels, Func: "MatMul"},
+	{Pkg: kernels, Func: "Fields"},
+	{Pkg: kernels, Func: "Strided", TypeArgs: []string{"int8"}, Consts: map[string]int64{"l.Rank": 3}},
+	{Pkg: kernels, Func: "Tiled", Consts: map[string]int64{"cfg.Tile": 16, "cfg.Each": 4, "cfg.Padded": 1}},
+	{Pkg: kernels, Func: "Slices", Fill: front.FillLarge},
 }
 
 func program(t testing.TB, req front.Request) *compiler.Program {
@@ -184,6 +188,16 @@ func TestErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "add `//go:embed *.go`")
 	_, err = program(t, instances[0]).Emit(target.CPU, compiler.Options{Disable: []string{"nosuch"}})
 	assert.ErrorContains(t, err, "nosuch")
+
+	args := strings.Replace(scale, "x []float32", "x []float32, a, b, c, d [250]float64", 1)
+	p, err = compiler.Front(front.Request{Pkg: "k", Func: "Scale"}, load(args))
+	require.NoError(t, err)
+	_, err = p.Emit(target.CPU, compiler.Options{})
+	require.NoError(t, err)
+	sm90, err := target.Parse("ptx:sm_90")
+	require.NoError(t, err)
+	_, err = p.Emit(sm90, compiler.Options{})
+	assert.ErrorContains(t, err, "k.Scale: 8016 bytes of arguments, a launch on ptx:sm_90 takes 4096: pass large arrays as slices")
 
 	big := strings.Replace(scale, "if i", "s := dsl.Shared[[20000]float32](t)\n\ts[0] = 1\n\tif i", 1)
 	p, err = compiler.Front(front.Request{Pkg: "k", Func: "Scale"}, load(big))
