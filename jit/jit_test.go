@@ -2,8 +2,10 @@ package jit_test
 
 import (
 	"os"
+	goruntime "runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -55,6 +57,30 @@ func TestLaunch(t *testing.T) {
 	ys, err := y.Host()
 	require.NoError(t, err)
 	assert.Equal(t, []int32{1, -10, -15, 4}, ys)
+}
+
+// A handle must not keep the devices that it ran on once they are closed.
+func TestReopenedDevice(t *testing.T) {
+	kernel := jit.Of(testkernels.Scale[float32])
+	collected := make(chan bool, 1)
+	for i := range 2 {
+		dev, err := runtime.Open("cpu")
+		require.NoError(t, err)
+		if i == 0 {
+			goruntime.AddCleanup(dev, func(c chan bool) { c <- true }, collected)
+		}
+		x := upload(t, dev, float32(1), 2)
+		require.NoError(t, kernel.Launch(dev.DefaultStream(), runtime.Cover(2, 64), x, float32(3)))
+		got, err := x.Host()
+		require.NoError(t, err)
+		assert.Equal(t, []float32{3, 6}, got)
+		require.NoError(t, dev.Close())
+		assert.True(t, dev.Closed())
+	}
+	assert.Eventually(t, func() bool {
+		goruntime.GC()
+		return len(collected) == 1
+	}, 10*time.Second, time.Millisecond)
 }
 
 func TestArgumentBlock(t *testing.T) {

@@ -210,13 +210,14 @@ func (t *table) find(dev *runtime.Device, values []uint64) *instance {
 	}
 }
 
-// with returns a table that holds in besides what t holds.
+// with returns a table that holds in besides what t holds for devices that are
+// still open: a program that opens and closes devices must not collect them.
 func (t *table) with(in *instance) *table {
 	grown := &table{slots: make([]*instance, 4)}
 	all := []*instance{in}
 	if t != nil {
 		for _, old := range t.slots {
-			if old != nil {
+			if old != nil && !old.dev.Closed() {
 				all = append(all, old)
 			}
 		}

@@ -96,8 +96,13 @@ func (d *Device) Close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
-	return d.wrap(d.drv.Close())
+	err := d.wrap(d.drv.Close())
+	d.forgetLaunches()
+	return err
 }
+
+// Closed reports whether the last Close was called.
+func (d *Device) Closed() bool { return d.closed.Load() }
 
 // usable reports why the device cannot be used, nil if it can.
 func (d *Device) usable() error {

@@ -75,6 +75,16 @@ func (d *Device) pruneLogs() {
 	})
 }
 
+// forgetLaunches lets go of the modules that the logs hold. They wait for their
+// cleanup, which holds the device and so the logs: Go would collect neither.
+func (d *Device) forgetLaunches() {
+	for _, l := range d.allLogs() {
+		for i := range l.ring {
+			l.ring[i].Store(nil)
+		}
+	}
+}
+
 // suspects names the kernels that a failure of the device may come from.
 func (d *Device) suspects() []string {
 	var names []string
