@@ -3,28 +3,38 @@ package main
 import (
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// TestGoVet runs the tool as go vet does, over packages whose kernels call into
-// two others: their source has to travel through go vet's facts.
-func TestGoVet(t *testing.T) {
-	tool := filepath.Join(t.TempDir(), "kiln-vet")
+const data = "../../compiler/analyzer/testdata/"
+
+// build builds a command of this module.
+func build(t *testing.T, dir string) string {
+	t.Helper()
+	tool := filepath.Join(t.TempDir(), filepath.Base(dir))
 	if runtime.GOOS == "windows" {
 		tool += ".exe"
 	}
-	out, err := exec.Command("go", "build", "-o", tool, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", tool, "../"+dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	return tool
+}
+
+// TestGoVet runs the tool as go vet does, over packages whose kernels call into
+// two others: their source has to travel through go vet's facts.
+func TestGoVet(t *testing.T) {
+	tool := build(t, "kiln-vet")
 	vet := func(pkgs ...string) (string, error) {
 		out, err := exec.Command("go", append([]string{"vet", "-vettool=" + tool}, pkgs...)...).CombinedOutput()
 		return string(out), err
 	}
-	const data = "../../compiler/analyzer/testdata/"
-
 	text, err := vet(data+"lib", "../../examples/swiglu/...")
 	require.NoError(t, err, "%s", text)
 
@@ -33,4 +43,33 @@ func TestGoVet(t *testing.T) {
 	assert.Regexp(t, `kern\.go:42:9: K0301: barrier is not reached by all threads together; move`, text)
 	assert.Regexp(t, `kern\.go:8:2: .*/deep/deep\.go:20:7: K0102: map type in a kernel`, text)
 	assert.NotContains(t, text, "Quarter")
+}
+
+var finding = regexp.MustCompile(`(?m)^(?:\S*/)?(\w+\.go)(?::\d+:\d+)?: (?:(?:\S*/)?(\w+\.go):\d+:\d+: )?(K\d{4}: [^;(\n]+)`)
+
+// TestSameAsCheck compares what kiln-vet and kiln check print for the same
+// packages: code and message of every mistake, and the file that has it.
+func TestSameAsCheck(t *testing.T) {
+	vet, kiln := build(t, "kiln-vet"), build(t, "kiln")
+	for pkg, count := range map[string]int{"kern": 3, "lib": 0, "deep": 0, "unregistered": 1, "fix": 2} {
+		t.Run(pkg, func(t *testing.T) {
+			want := findings(exec.Command(kiln, "check", data+pkg))
+			assert.Len(t, want, count)
+			assert.Equal(t, want, findings(exec.Command(vet, data+pkg)))
+		})
+	}
+}
+
+func findings(cmd *exec.Cmd) []string {
+	out, _ := cmd.CombinedOutput() // the status says only that there are some
+	var list []string
+	for _, m := range finding.FindAllStringSubmatch(string(out), -1) {
+		file := m[1]
+		if m[2] != "" {
+			file = m[2]
+		}
+		list = append(list, file+": "+strings.TrimSpace(m[3]))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
