@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/compiler/diag"
-	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// halfConstant reports a constant that becomes a half type by itself, as in
+// halfConstant reports a constant that becomes a storage type by itself, as in
 // h[0] = 1: it sets the bits, as in Go, and someone who writes it means the
 // number. A conversion such as dsl.F16(0x3C00) says that bits are meant, but not
 // T(1), whose T may be float32 too. The result tells whether n is done with.
@@ -30,22 +29,17 @@ func (c *subsetChecker) halfConstant(n ast.Expr) bool {
 	return true
 }
 
-// maybeHalf reports whether t is a half type, or a type parameter that can be
+// maybeHalf reports whether t is a storage type, or a type parameter that can be
 // one and no integer: then a constant is meant as a number.
 func maybeHalf(t types.Type) bool {
 	tp, ok := types.Unalias(t).(*types.TypeParam)
 	if !ok {
-		return isHalf(t)
+		return isStorage(t)
 	}
 	set := typeSet(tp.Constraint())
 	integer := func(t types.Type) bool {
 		b, ok := t.Underlying().(*types.Basic)
-		return ok && b.Info()&types.IsInteger != 0 && !isHalf(t)
+		return ok && b.Info()&types.IsInteger != 0 && !isStorage(t)
 	}
-	return slices.ContainsFunc(set, isHalf) && !slices.ContainsFunc(set, integer)
-}
-
-func isHalf(t types.Type) bool {
-	s := scalarType(t)
-	return s == ir.F16 || s == ir.BF16
+	return slices.ContainsFunc(set, isStorage) && !slices.ContainsFunc(set, integer)
 }

@@ -62,3 +62,9 @@ func Constants[T dsl.Float, N dsl.Number](t dsl.Thread, x []T, n []N, y []dsl.F1
 	y[1] = dsl.F16(0x3C00)
 	y[2] = dsl.F16(uint16(0x3C00))
 }
+
+//kiln:kernel
+func EightConstants(t dsl.Thread, x []dsl.F8E4M3) {
+	x[0] = 1 // ERROR 9 "K0125: constant 1 as dsl.F8E4M3 makes bits of a number: use dsl.To"
+	x[1] = dsl.F8E4M3(0x38)
+}
