@@ -350,11 +350,25 @@ func effects(op ir.Op) string {
 	return strings.Join(out, ", ")
 }
 
+// plainness prefers a rounding conversion in one instruction.
+func plainness(s ptx.Spelling) int {
+	switch one := !strings.Contains(s.Text, ";") && s.CC == 0; {
+	case one && strings.HasPrefix(s.Text, "cvt.r"):
+		return 2
+	case one:
+		return 1
+	}
+	return 0
+}
+
 // spellings shows at most two ways to write an operation.
 func spellings(op ir.Op) string {
 	list, why := ptx.Spellings(op)
 	if why != "" {
 		return why
+	}
+	if len(list) > 20 { // one for each pair of types: show plain ones
+		slices.SortStableFunc(list, func(a, b ptx.Spelling) int { return plainness(b) - plainness(a) })
 	}
 	var out []string
 	for _, s := range list[:min(len(list), 2)] {
