@@ -1,5 +1,7 @@
 package dsl
 
+import "math"
+
 // Exponentials: x = n·ln 2 + r with |r| ≤ ln 2 / 2, where both steps of the
 // reduction use FMA and the first is exact (Cody and Waite, 1980). Then
 // e^r = 1 + r + r²·q(r) with a minimax q, and 2^n goes into the exponent.
@@ -79,20 +81,20 @@ func expred32(x float32) (n, r, lo float32) {
 	return n, r, FMA32(n, -ln2lof32, a-r)
 }
 
+// round32 added to and taken from x leaves the nearest integer, for |x| up to
+// 2^22; the last bits of the sum hold the integer.
+const round32 = 0x1.8p23
+
+// exp32 has no branches: what it brings into range overflows to infinity, or
+// rounds to zero, as the result does.
 func exp32(x float32) float32 {
-	if x != x {
-		return x
-	}
-	if x > expMax32 {
-		return inf32()
-	}
-	if x < expMin32 {
-		return 0
-	}
-	n, r, _ := expred32(x)
+	x = Min(Max(x, expMin32-1), expMax32+1)
+	z := FMA32(x, log2ef32, round32)
+	n := z - round32
+	r := FMA32(n, -ln2lof32, FMA32(n, -ln2f32, x))
 	one := 1 + r
 	p := FMA32(float32(r*r), expq32(r), (1-one)+r)
-	return scale32(one+p, int32(n))
+	return scale32(one+p, int32(math.Float32bits(z)-0x4B400000))
 }
 
 func exp232(x float32) float32 {

@@ -110,20 +110,20 @@ func logedge32(x float32) float32 {
 // logjoin32 returns e·(cut + rest) + hi + lo.
 func logjoin32(e, cut, rest, hi, lo float32) float32 {
 	a := float32(e * cut)
-	if a == 0 {
-		return hi + lo
-	}
 	s := a + hi
 	return s + (((a - s) + hi) + FMA32(e, rest, lo))
 }
 
+// log32 computes the common case for every x and then chooses, which costs
+// threads less than parting.
 func log32(x float32) float32 {
-	if !(x > 0 && x < inf32()) {
-		return logedge32(x)
-	}
 	e, f := logsplit32(x)
 	hi, lo := logsum32(f)
-	return logjoin32(e, ln2cut32, ln2rest32, hi, lo)
+	y := logjoin32(e, ln2cut32, ln2rest32, hi, lo)
+	if !(x > 0 && x < inf32()) {
+		y = logedge32(x)
+	}
+	return y
 }
 
 func log232(x float32) float32 {
