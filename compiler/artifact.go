@@ -27,12 +27,13 @@ type Meta struct {
 
 // Arg is a parameter of the kernel after the Thread.
 type Arg struct {
-	Name   string `json:"name"`
-	Go     string `json:"go"` // Go type without spaces, as in []float32
-	Slice  bool   `json:"slice,omitempty"`
-	Const  bool   `json:"const,omitempty"` // fixed at compile time, not in the argument block
-	Size   int    `json:"size"`            // bytes of the scalar or struct, or of one element
-	Offset int    `json:"offset"`          // in the argument block; a slice is an address and a length of 8 bytes each
+	Name    string `json:"name"`
+	Go      string `json:"go"` // Go type without spaces, as in []float32
+	Slice   bool   `json:"slice,omitempty"`
+	Const   bool   `json:"const,omitempty"`   // fixed at compile time, not in the argument block
+	Size    int    `json:"size"`              // bytes of the scalar or struct, or of one element
+	Written bool   `json:"written,omitempty"` // a slice that the kernel writes to
+	Offset  int    `json:"offset"`            // in the argument block; a slice is an address and a length of 8 bytes each
 }
 
 // ArgBytes returns the size of the argument block.
@@ -65,6 +66,11 @@ func describe(m *ir.Module, meta *Meta) {
 	k := m.Kernel()
 	meta.Entry = k.Name
 	meta.Args = layout(k.Args)
+	written, at := ir.WrittenParams(k), 0
+	for i, a := range k.Args {
+		meta.Args[i].Written = a.Kind == ir.ArgSlice && written[at]
+		at += a.NumParams()
+	}
 	for _, o := range m.Shared {
 		align := o.Type.Align()
 		meta.Shared = (meta.Shared+align-1)/align*align + o.Type.Size()

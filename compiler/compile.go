@@ -24,7 +24,7 @@ import (
 // Version is part of every cache key. It changes whenever the same source may
 // give other code; a test compares what the compiler makes of a set of kernels
 // with a recorded digest and fails when one changed without the other.
-const Version = "3"
+const Version = "4"
 
 // The formats of an artifact's code.
 const (
@@ -37,6 +37,7 @@ type Options struct {
 	Checked bool                            // keep bounds checks on every target
 	Lines   bool                            // name Go lines in comments of the text
 	Disable []string                        // passes to leave out
+	Assume  Assume                          // what every launch of the code keeps to
 	After   func(pass string, m *ir.Module) // called after each pass
 }
 
@@ -52,7 +53,7 @@ func OptionsFromEnv() Options {
 
 // Key returns a text that differs between options that make different code.
 func (o Options) Key() string {
-	return fmt.Sprintf("checked=%t lines=%t disable=%s", o.Checked, o.Lines, strings.Join(o.Disable, ","))
+	return fmt.Sprintf("checked=%t lines=%t disable=%s assume=%s", o.Checked, o.Lines, strings.Join(o.Disable, ","), o.Assume)
 }
 
 // Program is a kernel in IR, checked, not yet optimised.
@@ -107,7 +108,7 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	case target.Interp:
 		art.Code = []byte(m.Text())
 	case target.PTX:
-		text, err := ptx.Options{Lines: opt.Lines}.Emit(m, t)
+		text, err := ptx.Options{Lines: opt.Lines, Aligned: opt.Assume&Aligned != 0, Disjoint: opt.Assume&Disjoint != 0}.Emit(m, t)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Kernel, err)
 		}
@@ -150,7 +151,11 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	}
 	m.Pos = p.Positions
 	release := t.Kind != target.Interp && !opt.Checked
-	if err := pass.Run(m, pass.Options{Disable: opt.Disable, After: opt.After, Release: release}); err != nil {
+	passes := pass.Options{
+		Disable: opt.Disable, After: opt.After, Release: release, WarpSize: t.WarpSize,
+		Narrow: t.Kind == target.PTX, Small: t.Kind == target.PTX && opt.Assume&Small != 0,
+	}
+	if err := pass.Run(m, passes); err != nil {
 		if list := lengths(m, pass.LengthErrors(err)); len(list) > 0 {
 			return nil, list
 		}

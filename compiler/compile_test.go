@@ -64,9 +64,11 @@ func TestVersion(t *testing.T) {
 		for _, name := range []string{"cpu", "ptx:sm_70", "ptx:sm_90"} {
 			tgt, err := target.Parse(name)
 			require.NoError(t, err)
-			art, err := p.Emit(tgt, compiler.Options{})
-			require.NoError(t, err)
-			fmt.Fprintf(h, "%+v\n%s\n", art.Meta, art.Code)
+			for _, assume := range []compiler.Assume{0, compiler.Small | compiler.Aligned | compiler.Disjoint} {
+				art, err := p.Emit(tgt, compiler.Options{Assume: assume})
+				require.NoError(t, err)
+				fmt.Fprintf(h, "%+v\n%s\n", art.Meta, art.Code)
+			}
 		}
 	}
 	have := fmt.Sprintf("%s %x\n", compiler.Version, h.Sum(nil))
@@ -101,13 +103,32 @@ func TestDeterministicAndValid(t *testing.T) {
 	}
 }
 
+// The interpreter's code assumes nothing, and every property changes some code.
+func TestAssume(t *testing.T) {
+	emit := func(name string, a compiler.Assume) string {
+		tgt, err := target.Parse(name)
+		require.NoError(t, err)
+		art, err := program(t, front.Request{Pkg: kernels, Func: "Transpose", TypeArgs: []string{"float32"}}).Emit(tgt, compiler.Options{Assume: a})
+		require.NoError(t, err)
+		return string(art.Code)
+	}
+	all := compiler.Small | compiler.Aligned | compiler.Disjoint
+	assert.Equal(t, emit("cpu", 0), emit("cpu", all))
+	assert.NotContains(t, emit("ptx:sm_90", 0), "ld.global.nc")
+	assert.Contains(t, emit("ptx:sm_90", compiler.Disjoint), "ld.global.nc")
+	wide := strings.Count(emit("ptx:sm_90", 0), "64 ")
+	assert.Less(t, strings.Count(emit("ptx:sm_90", compiler.Small), "64 "), wide)
+	assert.Equal(t, "small,aligned,disjoint", all.String())
+	assert.NotEqual(t, compiler.Options{}.Key(), compiler.Options{Assume: compiler.Small}.Key())
+}
+
 func TestChecked(t *testing.T) {
 	sm90, err := target.Parse("ptx:sm_90")
 	require.NoError(t, err)
 	art, err := program(t, instances[0]).Emit(sm90, compiler.Options{Checked: true})
 	require.NoError(t, err)
 	assert.Equal(t, []compiler.Arg{
-		{Name: "out", Go: "[]float32", Slice: true, Size: 4, Offset: 0},
+		{Name: "out", Go: "[]float32", Slice: true, Written: true, Size: 4, Offset: 0},
 		{Name: "gate", Go: "[]float32", Slice: true, Size: 4, Offset: 16},
 		{Name: "up", Go: "[]float32", Slice: true, Size: 4, Offset: 32},
 	}, art.Args)

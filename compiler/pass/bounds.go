@@ -7,15 +7,28 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
+// boundsModule removes the checks of a release build that are left, and of other
+// builds those that are not needed.
+func boundsModule(m *ir.Module, opt *Options) error {
+	for _, f := range m.Funcs {
+		if opt.Release {
+			dropBounds(f)
+		} else {
+			bounds(f, opt.Small)
+		}
+	}
+	return nil
+}
+
 // bounds removes checks that cannot fail: those that an equal or stronger check
 // has made before, those that a branch above implies, and those that the range
 // of the index decides.
-func bounds(f *ir.Func) {
+func bounds(f *ir.Func, small bool) {
 	ir.RemoveUnreachable(f)
 	if !hasOp(f, ir.OpBounds) {
 		return
 	}
-	c := &checks{ranges: newRanges(f), made: map[*ir.Value][]*ir.Value{}}
+	c := &checks{ranges: newRanges(f, small), made: map[*ir.Value][]*ir.Value{}}
 	for _, b := range c.dom.order {
 		b.Instrs = slices.DeleteFunc(b.Instrs, func(v *ir.Value) bool {
 			if v.Op != ir.OpBounds {

@@ -22,6 +22,13 @@ type Options struct {
 	Disable []string
 	// Release drops bounds checks.
 	Release bool
+	// WarpSize is the number of threads in a warp; 0 if it is not known yet.
+	WarpSize int
+	// Narrow computes integers of 64 bits in 32 where that gives the same.
+	Narrow bool
+	// Small says what launches keep to: see [SmallLen], [SmallBlocks] and
+	// [SmallThreads].
+	Small bool
 	// Check, if not nil, is called on the module after every pass; tests pass
 	// [ir.Verify].
 	Check func(*ir.Module) error
@@ -37,12 +44,16 @@ var Passes = []Pass{
 		Doc: "Replaces calls by the bodies of their callees and drops the callees. First, because no other pass looks across a call and no target has calls.",
 	},
 	{
+		Name: "target", Run: fixTarget,
+		Doc: "Replaces what the target fixes, the size of a warp, by a constant. Right after inline, so that all others see it.",
+	},
+	{
 		Name: "size", Required: true, Run: size,
 		Doc: "Makes arrays of dsl.SharedSlice and dsl.LocalSlice, whose lengths are constant by now; folds the functions that have any. Right after inline, so that no other pass meets an array without a length.",
 	},
 	{
-		Name: "release", Run: dropBounds,
-		Doc: "In release builds drops bounds checks. Right after inline, so that no later pass is held up by operations that may fail.",
+		Name: "release", Run: release,
+		Doc: "In release builds drops bounds checks, except that small variants keep them for narrow. Right after inline, so that no later pass is held up by operations that may fail.",
 	},
 	{
 		Name: "fold", Run: perFunc(fold),
@@ -65,12 +76,16 @@ var Passes = []Pass{
 		Doc: "Again: unrolling made the indices of local arrays constant. This is what keeps accumulator tiles in registers.",
 	},
 	{
-		Name: "strength", Run: perFunc(strength),
+		Name: "strength", Run: strengthModule,
 		Doc: "Turns divisions by powers of two into shifts and decides comparisons where the ranges of integers allow. After unroll, whose counters have ranges of one value; before the last fold, which takes the decided branches.",
 	},
 	{
 		Name: "fold", Run: perFunc(fold),
 		Doc: "Again: values that came out of arrays may be constant, and forwarding them empties blocks.",
+	},
+	{
+		Name: "narrow", Run: narrow,
+		Doc: "Computes 64-bit integers in 32 bits where their ranges, or what is made of them, allow. After the last fold, which would have to see through its conversions; before cse, which gathers them.",
 	},
 	{
 		Name: "cse", Run: perFunc(cse),
@@ -85,7 +100,7 @@ var Passes = []Pass{
 		Doc: "Moves what does not change in a loop in front of it. After cse, so that each expression moves once.",
 	},
 	{
-		Name: "bounds", Run: perFunc(bounds),
+		Name: "bounds", Run: boundsModule,
 		Doc: "Removes bounds checks that an earlier check, a branch or the range of the index implies. After licm and cse, which give equal indices one name.",
 	},
 	{
@@ -115,6 +130,11 @@ var Constraints = []Constraint{
 	{"unroll", "cse", "copies of a body share subexpressions"},
 	{"sroa", "cse", "loads become values"},
 	{"strength", "fold", "decided branches are left to fold"},
+	{"inline", "target", "callees ask for the warp size too"},
+	{"target", "unroll", "the warp size bounds loops"},
+	{"release", "narrow", "it notes which indices are in range"},
+	{"strength", "narrow", "shifts and masks narrow more easily than divisions"},
+	{"narrow", "cse", "the same value is converted in several places"},
 	{"sroa", "strength", "ranges are known of values, not of memory"},
 	{"cse", "ifconv", "constants must not count as work"},
 	{"fold", "ifconv", "branches on constants go away for nothing"},

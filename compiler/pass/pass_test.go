@@ -71,10 +71,11 @@ func TestGolden(t *testing.T) {
 // runNamed runs one pass by name and verifies the result.
 func runNamed(t testing.TB, m *ir.Module, name string) {
 	t.Helper()
+	name, small := strings.CutSuffix(name, "~")
 	name, release := strings.CutSuffix(name, "!")
 	i := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == name })
 	require.GreaterOrEqual(t, i, 0, "pass %q", name)
-	require.NoError(t, Passes[i].Run(m, &Options{Release: release}))
+	require.NoError(t, Passes[i].Run(m, &Options{Release: release || small, WarpSize: 32, Narrow: true, Small: small}))
 	require.NoError(t, ir.Verify(m), "after %s:\n%s", name, m)
 }
 
@@ -121,7 +122,7 @@ b0:
 		After: func(p string, _ *ir.Module) { ran = append(ran, p) },
 	})
 	require.NoError(t, err)
-	require.Equal(t, []string{"inline", "size", "release", "unroll", "strength", "cse", "ifconv", "licm", "bounds", "dce"}, ran)
+	require.Equal(t, []string{"inline", "target", "size", "release", "unroll", "strength", "narrow", "cse", "ifconv", "licm", "bounds", "dce"}, ran)
 	require.Contains(t, m.String(), "bounds")
 	require.NoError(t, Run(m, Options{Release: true}))
 	require.NotContains(t, m.String(), "bounds")

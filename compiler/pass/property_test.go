@@ -71,6 +71,9 @@ func checkModule(t require.TestingT, m *ir.Module, opt Options) {
 	checkSame(t, m, after, text)
 }
 
+// variants are the ways in which the compiler runs the passes, but for release.
+var variants = []Options{{}, {WarpSize: 32, Narrow: true}, {WarpSize: 32, Narrow: true, Small: true}}
+
 // TestMeaning compares random programs before and after all passes. Set
 // KILN_SEED to run one program, KILN_PROGRAMS for how many.
 func TestMeaning(t *testing.T) {
@@ -86,7 +89,7 @@ func TestMeaning(t *testing.T) {
 	for i := first; i < first+n; i++ {
 		g := &gen{picker: seedPicker{rand.New(rand.NewPCG(uint64(i), 1))}}
 		m := g.module()
-		checkModule(t, m, Options{})
+		checkModule(t, m, variants[i%len(variants)])
 		if t.Failed() {
 			t.Fatalf("KILN_SEED=%d", i)
 		}
@@ -105,7 +108,7 @@ func TestMeaningEach(t *testing.T) {
 				m := g.module()
 				after := reparse(t, m)
 				require.NoError(t, inlineModule(after, nil))
-				require.NoError(t, p.Run(after, &Options{}))
+				require.NoError(t, p.Run(after, &variants[i%len(variants)]))
 				require.NoError(t, ir.Verify(after), "program %d", i)
 				checkSame(t, m, after, m.String())
 			}
@@ -116,7 +119,7 @@ func TestMeaningEach(t *testing.T) {
 // TestMeaningRapid is TestMeaning with a generator that can shrink.
 func TestMeaningRapid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		checkModule(t, (&gen{picker: rapidPicker{t}}).module(), Options{})
+		checkModule(t, (&gen{picker: rapidPicker{t}}).module(), variants[rapid.IntRange(0, len(variants)-1).Draw(t, "")])
 	})
 }
 

@@ -47,6 +47,16 @@ const (
 	maxLen     = 1 << 56 // elements of a slice: addresses have 57 bits at most
 )
 
+// What the launches of a small variant keep to, so that most indices have 32
+// bits. Arguments of type int have 32 bits there too.
+const (
+	SmallLen     = 1 << 31 // slices are shorter
+	SmallBlocks  = 1 << 22 // blocks along an axis, at most
+	SmallThreads = 1 << 29 // threads of the grid along an axis, at most
+)
+
+var word = interval{math.MinInt32, math.MaxInt32}
+
 // ranges computes intervals of integer values, on demand.
 type ranges struct {
 	f     *ir.Func
@@ -56,18 +66,27 @@ type ranges struct {
 	memo  []interval // by value ID
 	state []uint8    // by value ID: 0 unknown, 1 in progress, 2 known
 	len   []bool     // by parameter index: the length of a slice
+	whole []bool     // by parameter index: an int
+	small bool
+	done  []int // IDs of known values in the order in which they became known
+	tries int   // suppositions left
 }
 
-func newRanges(f *ir.Func) *ranges {
-	r := &ranges{f: f, in: inEdges(f)}
+// newRanges prepares the analysis of f; small says that launches keep to the
+// limits of small variants.
+func newRanges(f *ir.Func, small bool) *ranges {
+	r := &ranges{f: f, in: inEdges(f), small: small, tries: maxTries}
 	r.dom = dominators(f, r.in)
 	r.loops = findLoops(f, r.in)
 	r.memo, r.state = make([]interval, f.NumValues()), make([]uint8, f.NumValues())
-	r.len = make([]bool, len(f.Params))
+	r.len, r.whole = make([]bool, len(f.Params)), make([]bool, len(f.Params))
 	i := 0
 	for _, a := range f.Args {
 		if a.Kind == ir.ArgSlice && i+1 < len(r.len) {
 			r.len[i+1] = true
+		}
+		if a.Kind == ir.ArgScalar && a.Go == "int" && i < len(r.whole) {
+			r.whole[i] = true
 		}
 		i += a.NumParams()
 	}
@@ -90,25 +109,43 @@ func (r *ranges) of(v *ir.Value) interval {
 	}
 	r.state[v.ID] = 1
 	x := r.compute(v)
-	r.memo[v.ID], r.state[v.ID] = x, 2
+	r.know(v, x)
 	return x
+}
+
+func (r *ranges) know(v *ir.Value, x interval) {
+	r.memo[v.ID], r.state[v.ID] = x, 2
+	r.done = append(r.done, v.ID)
+}
+
+// forget drops what became known after mark.
+func (r *ranges) forget(mark int) {
+	for _, id := range r.done[mark:] {
+		r.state[id] = 0
+	}
+	r.done = r.done[:mark]
 }
 
 func (r *ranges) compute(v *ir.Value) interval {
 	all := typeRange(v.Type)
 	switch v.Op {
 	case ir.OpParam:
-		if r.len[v.Imm] {
+		switch {
+		case r.len[v.Imm] && r.small:
+			return interval{0, SmallLen - 1}
+		case r.len[v.Imm]:
 			return interval{0, maxLen}
+		case r.whole[v.Imm] && r.small:
+			return word
 		}
 	case ir.OpThread, ir.OpLane, ir.OpWarp:
 		return interval{0, maxThreads - 1}
 	case ir.OpBlockDim, ir.OpWarpSize:
 		return interval{1, maxThreads}
 	case ir.OpBlock:
-		return interval{0, maxGrid - 1}
+		return interval{0, r.maxBlocks() - 1}
 	case ir.OpGridDim:
-		return interval{1, maxGrid}
+		return interval{1, r.maxBlocks()}
 	case ir.OpSelect:
 		return r.of(v.Args[1]).union(r.of(v.Args[2]))
 	case ir.OpConvert:
@@ -136,6 +173,51 @@ func (r *ranges) compute(v *ir.Value) interval {
 	return all
 }
 
+func (r *ranges) maxBlocks() int64 {
+	if r.small {
+		return SmallBlocks
+	}
+	return maxGrid
+}
+
+// threads returns the range of a product that counts threads along an axis of
+// a small grid: blocks times threads of a block, perhaps times more.
+func (r *ranges) threads(v *ir.Value) (interval, bool) {
+	factors := factorsOf(v, nil)
+	for i, b := range factors {
+		if b.Op != ir.OpBlock && b.Op != ir.OpGridDim {
+			continue
+		}
+		for j, d := range factors {
+			if d.Op != ir.OpBlockDim || d.Imm != b.Imm {
+				continue
+			}
+			x := interval{0, SmallThreads - 1}
+			if b.Op == ir.OpGridDim {
+				x = interval{1, SmallThreads}
+			}
+			for k, f := range factors {
+				if ok := true; k != i && k != j {
+					if x, ok = mulRange(x, r.of(f)); !ok {
+						return x, false
+					}
+				}
+			}
+			return x, true
+		}
+	}
+	return interval{}, false
+}
+
+const maxFactors = 6
+
+func factorsOf(v *ir.Value, list []*ir.Value) []*ir.Value {
+	if v.Op == ir.OpMul && len(list) < maxFactors {
+		return factorsOf(v.Args[1], factorsOf(v.Args[0], list))
+	}
+	return append(list, v)
+}
+
 func (r *ranges) binary(v *ir.Value, x, y interval) interval {
 	all := typeRange(v.Type)
 	unsigned64 := v.Type == ir.U64
@@ -153,6 +235,11 @@ func (r *ranges) binary(v *ir.Value, x, y interval) interval {
 		z, ok = addRange(x, interval{-y.hi, -y.lo})
 		ok = ok && !(unsigned64 && z.lo < 0)
 	case ir.OpMul:
+		if r.small && v.Type == ir.I64 {
+			if z, ok := r.threads(v); ok {
+				return z
+			}
+		}
 		z, ok = mulRange(x, y)
 	case ir.OpDiv:
 		if x.nonNegative() && y.nonNegative() { // x/0 = 0
@@ -259,7 +346,15 @@ func (r *ranges) param(v *ir.Value) interval {
 	}
 	i := paramIndex(v)
 	if l := r.headed(v.Block); l != nil {
-		return r.counter(v, i, l)
+		mark := len(r.done)
+		x := r.counter(v, i, l)
+		if v.Type == ir.I64 && !x.within(word) {
+			r.forget(mark) // it was found without knowing v
+			if y, ok := r.suppose(v, i, l); ok {
+				return y
+			}
+		}
+		return x
 	}
 	return r.incoming(i, r.in[v.Block.ID], all)
 }
@@ -321,6 +416,35 @@ func (r *ranges) counter(p *ir.Value, i int, l *loop) interval {
 		}
 	}
 	return x
+}
+
+// maxTries bounds how often a function's loops are looked at again.
+const maxTries = 48
+
+// suppose looks for a range of 32 bits that header parameter i of l enters with
+// and that no turn of the loop leaves, given that the turn began in it.
+func (r *ranges) suppose(p *ir.Value, i int, l *loop) (interval, bool) {
+	x := r.incoming(i, l.entries, typeRange(p.Type))
+	for _, y := range []interval{{0, math.MaxInt32}, {0, math.MaxUint32}, word} {
+		if !x.within(y) {
+			continue
+		}
+		if r.tries--; r.tries < 0 {
+			return x, false
+		}
+		mark := len(r.done)
+		r.memo[p.ID], r.state[p.ID] = y, 2
+		kept := true
+		for _, e := range l.latches {
+			kept = kept && r.at(e.args()[i], e.from).within(y)
+		}
+		if kept {
+			return y, true
+		}
+		r.forget(mark)
+		r.state[p.ID] = 1
+	}
+	return x, false
 }
 
 // step returns the range of s if a = p + s.
@@ -408,7 +532,7 @@ func comparison(v, cond *ir.Value, truth bool) (ir.Op, *ir.Value) {
 func (r *ranges) apply(v, cond *ir.Value, truth bool, x interval) interval {
 	op, w := comparison(v, cond, truth)
 	if w == nil {
-		return x
+		return r.applySum(v, cond, truth, x)
 	}
 	y := r.of(w)
 	if v.Type == ir.U64 && !(x.nonNegative() && y.nonNegative()) {
@@ -429,6 +553,38 @@ func (r *ranges) apply(v, cond *ir.Value, truth bool, x interval) interval {
 		}
 	case ir.OpGe:
 		return x.meet(interval{y.lo, math.MaxInt64})
+	}
+	return x
+}
+
+// applySum is apply for a condition on v + s, where that does not wrap.
+func (r *ranges) applySum(v, cond *ir.Value, truth bool, x interval) interval {
+	if v.Type != ir.I64 || len(cond.Args) != 2 {
+		return x
+	}
+	for _, sum := range cond.Args {
+		if sum.Op != ir.OpAdd || sum.Args[0] != v && sum.Args[1] != v || sum.Args[0] == sum.Args[1] {
+			continue
+		}
+		s := sum.Args[0]
+		if s == v {
+			s = sum.Args[1]
+		}
+		op, w := comparison(sum, cond, truth)
+		by := r.of(s)
+		if _, ok := addRange(x, by); !ok || w == nil {
+			continue
+		}
+		less, ok := addRange(r.of(w), interval{-by.hi, -by.lo})
+		if by.lo == math.MinInt64 || !ok {
+			continue
+		}
+		switch op {
+		case ir.OpLt, ir.OpLe:
+			return x.meet(interval{math.MinInt64, less.hi})
+		case ir.OpGt, ir.OpGe:
+			return x.meet(interval{less.lo, math.MaxInt64})
+		}
 	}
 	return x
 }

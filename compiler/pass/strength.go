@@ -6,16 +6,23 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
+func strengthModule(m *ir.Module, opt *Options) error {
+	for _, f := range m.Funcs {
+		strength(f, opt.Small)
+	}
+	return nil
+}
+
 // strength uses the ranges of integers: signed division and remainder by a power
 // of two become a shift or a mask where the dividend is not negative, and
 // comparisons that the ranges decide become constants. Division is the slowest
 // integer operation of a GPU, and indices are hardly ever negative.
-func strength(f *ir.Func) {
+func strength(f *ir.Func, small bool) {
 	ir.RemoveUnreachable(f)
 	if len(f.Blocks) == 0 {
 		return
 	}
-	r := newRanges(f)
+	r := newRanges(f, small)
 	for _, b := range r.dom.order {
 		out := make([]*ir.Value, 0, len(b.Instrs)+4)
 		for _, v := range b.Instrs {

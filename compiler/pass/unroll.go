@@ -41,9 +41,21 @@ func newUnroller(f *ir.Func) *unroller {
 	ir.RemoveUnreachable(f)
 	u := &unroller{f: f, in: inEdges(f)}
 	for _, b := range f.Blocks {
-		u.size += len(b.Instrs) + 1
+		u.size += sizeOf(b)
 	}
 	return u
+}
+
+// sizeOf is the work in b. Bounds checks do not count: most builds drop them,
+// and a loop must not stay a loop for what is not there.
+func sizeOf(b *ir.Block) int {
+	n := 1
+	for _, v := range b.Instrs {
+		if v.Op != ir.OpBounds {
+			n++
+		}
+	}
+	return n
 }
 
 // round unrolls loops none of which contains another, and reports whether there
@@ -93,7 +105,7 @@ type plan struct {
 func (u *unroller) plan(l *loop) *plan {
 	size := 0
 	for _, b := range l.blocks {
-		size += len(b.Instrs) + 1
+		size += sizeOf(b)
 	}
 	trips, budget := maxTrips, maxSize
 	if indexesLocal(l) {

@@ -56,10 +56,11 @@ func (e *emitter) advance(v *ir.Value, a addr, n int64) addr {
 	}
 	a.off = 0
 	base := use(e.pointerReg(addrClass(v), a))
+	align := gcd(a.align, off)
 	if addrClass(v) == b32 {
-		return addr{base: use(e.compute(b32, "add.s32", base, number(int64(int32(off)))))}
+		return addr{base: use(e.compute(b32, "add.s32", base, number(int64(int32(off))))), align: align}
 	}
-	return addr{base: use(e.compute(b64, "add.s64", base, number(off)))}
+	return addr{base: use(e.compute(b64, "add.s64", base, number(off))), align: align}
 }
 
 // index adds i elements of size bytes.
@@ -94,7 +95,16 @@ func (e *emitter) index(v *ir.Value, a addr, i *ir.Value, size int) addr {
 		}
 		e.sums[at] = r
 	}
-	return addr{base: use(r), off: a.off}
+	return addr{base: use(r), off: a.off, align: gcd(a.align, int64(size)<<min(e.zeros[i.ID], 8))}
+}
+
+// gcd returns the largest power of two up to objectAlign that divides the power
+// of two a and n.
+func gcd(a int, n int64) int {
+	if a == 0 {
+		return 0
+	}
+	return int(min(int64(a), 1<<min(bits.TrailingZeros64(uint64(n)), 4)))
 }
 
 // split returns x and n if i is x + n for a constant n.

@@ -11,6 +11,11 @@ import (
 type Options struct {
 	// Lines adds a comment with the Go file and line wherever it changes.
 	Lines bool
+	// Aligned says that the slices of every launch begin at multiples of 16
+	// bytes: their elements are then accessed in vectors where the code allows.
+	Aligned bool
+	// Disjoint says that no slice that the kernel writes overlaps another.
+	Disjoint bool
 }
 
 // Emit returns the PTX text of the kernel of m for t. The module must satisfy
@@ -27,10 +32,12 @@ func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
 		return "", fmt.Errorf("ptx: kernel %s: cannot compile for target %s; use one of ptx:<arch>", f.Name, t)
 	}
 	e := newEmitter(m, f, t)
+	e.opt = o
 	if err := e.run(); err != nil {
 		return "", fmt.Errorf("ptx: kernel %s: %w", f.Name, err)
 	}
 	e.dropDead()
+	e.vectorise()
 	return e.print(o), nil
 }
 
@@ -76,6 +83,7 @@ type inst struct {
 	label  string // a label, without instruction
 	target string // the label that it jumps to
 	pos    int
+	mem    *memop // of a load or store that may become part of a vector
 }
 
 // object is a variable in shared or local memory.
@@ -90,6 +98,7 @@ type emitter struct {
 	m      *ir.Module
 	f      *ir.Func
 	t      target.Target
+	opt    Options
 	insts  []inst
 	class  []class // by register
 	vals   []value // by value ID
@@ -99,6 +108,9 @@ type emitter struct {
 	label  []string
 	labels int
 	pos    int
+
+	written []bool  // by parameter: the kernel may write through it
+	zeros   []uint8 // by value ID: low bits that are zero
 
 	// Within one block, sums of addresses that were already computed.
 	sums map[sum]reg
@@ -130,6 +142,7 @@ func newEmitter(m *ir.Module, f *ir.Func, t target.Target) *emitter {
 func (e *emitter) run() error {
 	order := ir.RPO(e.f)
 	e.params = forwarded(order)
+	e.written, e.zeros = ir.WrittenParams(e.f), factors(e.f, order)
 	from := e.paramRefs()
 	for i, p := range e.f.Params {
 		e.param(text(from[i]), p)
@@ -229,6 +242,9 @@ func (e *emitter) param(from frag, p *ir.Value) {
 	case p.Type.IsPtr():
 		r := e.compute(b64, "ld.param.u64", from)
 		e.define(p, e.compute(b64, "cvta.to.global.u64", use(r)))
+		if e.opt.Aligned {
+			e.vals[p.ID].addr.align = objectAlign
+		}
 	default:
 		e.define(p, e.compute(classOf(k), "ld.param."+memType(k), from))
 	}

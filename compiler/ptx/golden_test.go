@@ -32,7 +32,8 @@ func TestGolden(t *testing.T) {
 			t.Run(filepath.Base(name), func(t *testing.T) {
 				src, err := os.ReadFile(file)
 				require.NoError(t, err)
-				o := Options{Lines: filepath.Base(file) == "scale.ir"}
+				vector := filepath.Base(file) == "vector.ir"
+				o := Options{Lines: filepath.Base(file) == "scale.ir", Aligned: vector, Disjoint: vector}
 				got, err := o.Emit(parse(t, string(src)), mustTarget(t, arch))
 				require.NoError(t, err)
 				again, err := o.Emit(parse(t, string(src)), mustTarget(t, arch))

@@ -317,23 +317,8 @@ func isNaN(t *ir.Type, x uint64) bool {
 func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread) {
 	typ := last(mods)
 	switch mods[0] {
-	case "ld":
-		return func(t *simThread) {
-			v := t.load(mods[1], ops[1], bitsOf(typ)/8)
-			if typ[0] == 's' {
-				v = ir.Normalize(irType(typ), v)
-			}
-			ops[0].set(t, v)
-		}
-	case "st":
-		if mods[2] == "v2" {
-			return func(t *simThread) {
-				for i, x := range ops[1].pair {
-					t.store(mods[1], ops[0], int64(i*8), 8, x.get(t))
-				}
-			}
-		}
-		return func(t *simThread) { t.store(mods[1], ops[0], 0, bitsOf(typ)/8, ops[1].get(t)) }
+	case "ld", "st":
+		return access(mods, ops)
 	case "atom":
 		return atom(mods, ops)
 	case "mov", "cvta":
@@ -543,9 +528,39 @@ func (t *simThread) memory(space string, o simOperand, n int64, size int) []byte
 	return mem[a : a+uint64(size)]
 }
 
-func (t *simThread) load(space string, o simOperand, size int) uint64 {
+// access runs a load or a store of one value or of a vector, which must be
+// aligned to its size.
+func access(mods []string, ops []simOperand) func(t *simThread) {
+	typ := last(mods)
+	size := bitsOf(typ) / 8
+	value, at := ops[0], ops[1]
+	if mods[0] == "st" {
+		value, at = ops[1], ops[0]
+	}
+	list := value.pair
+	if list == nil {
+		list = []simOperand{value}
+	}
+	return func(t *simThread) {
+		t.memory(mods[1], at, 0, size*len(list)) // aligned as a whole
+		for i, x := range list {
+			n := int64(i * size)
+			if mods[0] == "st" {
+				t.store(mods[1], at, n, size, x.get(t))
+				continue
+			}
+			v := t.load(mods[1], at, n, size)
+			if typ[0] == 's' {
+				v = ir.Normalize(irType(typ), v)
+			}
+			x.set(t, v)
+		}
+	}
+}
+
+func (t *simThread) load(space string, o simOperand, n int64, size int) uint64 {
 	var b [8]byte
-	copy(b[:], t.memory(space, o, 0, size))
+	copy(b[:], t.memory(space, o, n, size))
 	return binary.LittleEndian.Uint64(b[:])
 }
 
@@ -570,7 +585,7 @@ func atom(mods []string, ops []simOperand) func(t *simThread) {
 	space, name, typ := mods[1], mods[2], irType(last(mods))
 	size := typ.Size()
 	return func(t *simThread) {
-		old := t.load(space, ops[1], size)
+		old := t.load(space, ops[1], 0, size)
 		x := ops[2].get(t)
 		v := x
 		switch name {

@@ -22,6 +22,10 @@ func (e *emitter) value(v *ir.Value) error {
 		if e.mulWide(v) {
 			return nil
 		}
+	case ir.OpConvert:
+		if e.lowHalf(v) {
+			return nil
+		}
 	}
 	var b uint64
 	var isConst bool
@@ -37,6 +41,7 @@ func (e *emitter) value(v *ir.Value) error {
 		return nil
 	}
 	e.expand(v, c, b)
+	e.note(v)
 	e.noteNarrow(v)
 	return nil
 }
@@ -184,6 +189,20 @@ func (e *emitter) half(v *ir.Value) (x frag, signed, zeroed bool) {
 	return use(val.narrow), val.signed, val.zeroed
 }
 
+// lowHalf makes the low half of an extended 32-bit value that value again.
+func (e *emitter) lowHalf(v *ir.Value) bool {
+	from := v.Args[0].Type
+	if !v.Type.IsInt() || v.Type.Bits() != 32 || !from.IsInt() || from.Bits() != 64 {
+		return false
+	}
+	x, _, _ := e.half(v.Args[0])
+	if x.reg == 0 {
+		return false
+	}
+	e.define(v, x.reg)
+	return true
+}
+
 // mulWide writes a 64-bit product of extended 32-bit values as one instruction.
 func (e *emitter) mulWide(v *ir.Value) bool {
 	if !v.Type.IsInt() || classOf(v.Type.Kind) != b64 {
@@ -283,7 +302,7 @@ func (e *emitter) unread(i int, uses []int) bool {
 type addr struct {
 	base  frag
 	off   int64
-	align int // known alignment of the base if it is a name, else 0
+	align int // a power of two that the base is known to be a multiple of, 0 if not
 }
 
 // frags writes the address n bytes further on as an operand.

@@ -1,0 +1,274 @@
+package ptx
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// memop is a load or store of a scalar, as it takes part in vectors.
+type memop struct {
+	store bool
+	space ir.Space
+	fixed bool   // a load of memory that the kernel does not change
+	kind  string // type in memory, as in b32
+	size  int    // bytes
+	value frag   // loaded to, or stored
+	at    addr
+}
+
+// sameAs reports whether the two could be elements of one vector.
+func (m *memop) sameAs(o *memop) bool {
+	return m.store == o.store && m.space == o.space && m.fixed == o.fixed && m.kind == o.kind && m.at.base == o.at.base
+}
+
+// maxVector is the widest access of a thread in bytes.
+const maxVector = 16
+
+// vectorise makes one instruction of loads, or stores, of neighbouring
+// addresses with known alignment, within stretches of straight code. Loads move
+// up to the first of them and stores down to the last, so that a stretch of
+// loads ends with a store to their space, and one of stores with any other
+// access to it.
+func (e *emitter) vectorise() {
+	v := vectoriser{e: e, gone: make([]bool, len(e.insts)), vec: map[int]inst{}}
+	for i := range e.insts {
+		in := &e.insts[i]
+		switch m := in.mem; {
+		case m == nil && in.effect, in.target != "":
+			v.flush(func(*memop) bool { return true })
+		case m == nil:
+		case m.store:
+			v.flush(func(o *memop) bool { return o.space == m.space && !(o.sameAs(m) && !v.overlaps(i)) && !o.fixed })
+			v.open = append(v.open, i)
+		default:
+			v.flush(func(o *memop) bool { return o.store && o.space == m.space && !m.fixed })
+			v.open = append(v.open, i)
+		}
+	}
+	v.flush(func(*memop) bool { return true })
+	if len(v.vec) == 0 {
+		return
+	}
+	kept := make([]inst, 0, len(e.insts))
+	for i := range e.insts {
+		if in, ok := v.vec[i]; ok {
+			kept = append(kept, in)
+		} else if !v.gone[i] {
+			kept = append(kept, e.insts[i])
+		}
+	}
+	e.insts = kept
+}
+
+type vectoriser struct {
+	e    *emitter
+	open []int // instructions that may still become part of a vector
+	gone []bool
+	vec  map[int]inst // in place of an instruction
+}
+
+func (v *vectoriser) mem(i int) *memop { return v.e.insts[i].mem }
+
+// overlaps reports whether store i writes what an open store has written.
+func (v *vectoriser) overlaps(i int) bool {
+	m := v.mem(i)
+	return slices.ContainsFunc(v.open, func(j int) bool {
+		o := v.mem(j)
+		return o.store && o.at.base == m.at.base && o.at.off < m.at.off+int64(m.size) && m.at.off < o.at.off+int64(o.size)
+	})
+}
+
+// flush makes vectors of the open accesses for which end is true.
+func (v *vectoriser) flush(end func(*memop) bool) {
+	var list []int
+	v.open = slices.DeleteFunc(v.open, func(i int) bool {
+		if end(v.mem(i)) {
+			list = append(list, i)
+			return true
+		}
+		return false
+	})
+	for len(list) > 1 {
+		first := v.mem(list[0])
+		var group []int
+		list = slices.DeleteFunc(list, func(i int) bool {
+			if same := first.sameAs(v.mem(i)); same {
+				group = append(group, i)
+				return true
+			}
+			return false
+		})
+		slices.SortStableFunc(group, func(a, b int) int { return int(v.mem(a).at.off - v.mem(b).at.off) })
+		for len(group) > 1 {
+			n := v.lanes(group)
+			if n > 1 {
+				v.join(group[:n])
+			}
+			group = group[n:]
+		}
+	}
+}
+
+// lanes returns how many of the first accesses of the group make one vector.
+func (v *vectoriser) lanes(group []int) int {
+	first := v.mem(group[0])
+	for n := 4; n > 1; n /= 2 {
+		bytes := n * first.size
+		if n > len(group) || bytes > maxVector || first.at.off%int64(bytes) != 0 || first.at.align%bytes != 0 || first.at.align == 0 {
+			continue
+		}
+		adjacent := true
+		for k := 1; k < n; k++ {
+			adjacent = adjacent && v.mem(group[k]).at.off == first.at.off+int64(k*first.size)
+		}
+		if adjacent {
+			return n
+		}
+	}
+	return 1
+}
+
+// join replaces the accesses, in order of address, by one.
+func (v *vectoriser) join(group []int) {
+	m := v.mem(group[0])
+	values := []frag{text("{")}
+	for k, i := range group {
+		if k > 0 {
+			values = append(values, text(", "))
+		}
+		values = append(values, v.mem(i).value)
+		v.gone[i] = true
+	}
+	values = append(values, text("}"))
+	at := slices.Min(group)
+	if m.store {
+		at = slices.Max(group)
+	}
+	in := inst{pos: v.e.insts[at].pos}
+	width := fmt.Sprintf(".v%d.%s ", len(group), m.kind)
+	if m.store {
+		in.effect = true
+		in.frags = append([]frag{text("st." + m.space.String() + width)}, m.at.frags(0)...)
+		in.frags = append(append(in.frags, text(", ")), values...)
+	} else {
+		in.defs = len(group)
+		in.frags = append([]frag{text(loadOpcode(m.space, m.fixed) + width)}, values...)
+		in.frags = append(append(in.frags, text(", ")), m.at.frags(0)...)
+	}
+	v.vec[at] = in
+}
+
+func loadOpcode(s ir.Space, fixed bool) string {
+	if fixed {
+		return "ld.global.nc"
+	}
+	return "ld." + s.String()
+}
+
+// note describes the load or store v, whose instruction was just written, for
+// vectorise, and says so if its memory does not change.
+func (e *emitter) note(v *ir.Value) {
+	if v.Op != ir.OpLoad && v.Op != ir.OpStore {
+		return
+	}
+	p, t := v.Args[0], v.Type
+	m := &memop{store: v.Op == ir.OpStore, space: p.Type.Space, at: e.addressOf(p)}
+	if m.store {
+		t = v.Args[1].Type
+	}
+	at := len(e.insts) - 1
+	if t.Kind == ir.KBool && !m.store {
+		at-- // a comparison with zero follows
+	}
+	in := &e.insts[at]
+	if m.fixed = !m.store && e.isFixed(p); m.fixed {
+		in.frags[0].text = "ld.global.nc" + strings.TrimPrefix(in.frags[0].text, "ld.global")
+	}
+	m.kind, m.size = memType(kindOf(t)), t.Size()
+	if m.store {
+		m.value = in.frags[len(in.frags)-1]
+	} else {
+		m.value = in.frags[1]
+	}
+	in.mem = m
+}
+
+// isFixed reports whether p points into a slice that the kernel only reads and
+// that overlaps no slice that it writes.
+func (e *emitter) isFixed(p *ir.Value) bool {
+	if !e.opt.Disjoint || p.Type.Space != ir.Global {
+		return false
+	}
+	for p.Op == ir.OpIndex || p.Op == ir.OpOffset || p.Op == ir.OpField {
+		p = p.Args[0]
+	}
+	return p.Op == ir.OpParam && !e.written[p.Imm]
+}
+
+// factors returns, by value ID, how many of the low bits of an integer are
+// known to be zero. It starts from the hope that all are and takes back what
+// the operations do not bear out, so that counters of loops are covered.
+func factors(f *ir.Func, order []*ir.Block) []uint8 {
+	z := make([]uint8, f.NumValues())
+	for i := range z {
+		z[i] = 64
+	}
+	for _, p := range f.Params {
+		z[p.ID] = 0
+	}
+	for again := true; again; {
+		again = false
+		lower := func(v *ir.Value, n uint8) {
+			if n < z[v.ID] {
+				z[v.ID], again = n, true
+			}
+		}
+		for _, b := range order {
+			for _, v := range b.Instrs {
+				if v.Type.IsInt() {
+					lower(v, factor(v, z))
+				}
+			}
+			for _, e := range b.Term.Succs {
+				for i, p := range e.To.Params {
+					lower(p, z[e.Args[i].ID])
+				}
+			}
+		}
+	}
+	return z
+}
+
+func factor(v *ir.Value, z []uint8) uint8 {
+	arg := func(i int) uint8 { return z[v.Args[i].ID] }
+	switch v.Op {
+	case ir.OpConst:
+		return uint8(bits.TrailingZeros64(v.Imm))
+	case ir.OpAdd, ir.OpSub, ir.OpOr, ir.OpXor, ir.OpMin, ir.OpMax:
+		return min(arg(0), arg(1))
+	case ir.OpMul:
+		return min(arg(0)+arg(1), 64)
+	case ir.OpAnd:
+		return max(arg(0), arg(1))
+	case ir.OpShl:
+		if c := v.Args[1]; c.IsConst() {
+			return uint8(min(uint64(arg(0))+min(c.Imm, 64), 64))
+		}
+		return arg(0)
+	case ir.OpShr:
+		if c := v.Args[1]; c.IsConst() {
+			return uint8(max(int64(arg(0))-int64(min(c.Imm, 64)), 0))
+		}
+	case ir.OpSelect:
+		return min(arg(1), arg(2))
+	case ir.OpNeg, ir.OpConvert:
+		if v.Args[0].Type.IsInt() {
+			return arg(0)
+		}
+	}
+	return 0
+}
