@@ -15,6 +15,8 @@
 //     behind dsl.Exp and its like are added for the widths in use.
 //   - subset.go, kernelsig.go: what Go has and kernels have not is reported, all
 //     of it in one run.
+//   - params.go: the parameters of a kernel. Structs become a parameter for each
+//     scalar, compile-time parameters become constants.
 //   - lower.go and the files after it: go/ssa to IR. Structs, slices, small arrays
 //     and several results become scalars; functions are specialised for the
 //     memory their pointers point to and the function literals they are given.
