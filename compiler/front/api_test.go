@@ -431,3 +431,13 @@ func C[K comparable, E either, F float32](t dsl.Thread, x []K, y []E, z []F) {
 	}
 	require.NotContains(t, got, "k.A[string]")
 }
+
+// Numbers as operands do not keep a kernel from being used with float32, where
+// its arithmetic is right.
+func TestConstantOperands(t *testing.T) {
+	text := head + "//kiln:kernel\nfunc K[T dsl.Float](t dsl.Thread, x []T) {\n\tx[0] = max(x[1]*(2), 1)\n\tx[1] += 3\n}\n"
+	_, err := Build(Request{Pkg: "k", Func: "K", TypeArgs: []string{"float32"}}, packages(map[string]string{"k": text}))
+	require.NoError(t, err)
+	_, err = Build(Request{Pkg: "k", Func: "K", TypeArgs: []string{"dsl.F16"}}, packages(map[string]string{"k": text}))
+	require.ErrorContains(t, err, "K0125: * on dsl.F16")
+}

@@ -12,8 +12,14 @@ import (
 // halfConstant reports a constant that becomes a storage type by itself, as in
 // h[0] = 1: it sets the bits, as in Go, and someone who writes it means the
 // number. A conversion such as dsl.F16(0x3C00) says that bits are meant, but not
-// T(1), whose T may be float32 too. The result tells whether n is done with.
+// T(1), whose T may be float32 too. Operands are left alone: arithmetic on the
+// type is refused as such, and for float32 it is right. The result tells whether
+// n is done with.
 func (c *subsetChecker) halfConstant(n ast.Expr) bool {
+	c.markOperands(n)
+	if c.operand[n] {
+		return false
+	}
 	tv := c.b.info.Types[n]
 	value := tv.Value
 	call, converted := ast.Unparen(n).(*ast.CallExpr)
@@ -27,6 +33,24 @@ func (c *subsetChecker) halfConstant(n ast.Expr) bool {
 		c.report(n, diag.HalfArith, "constant %s as %s makes bits of a number: use dsl.To", value, typeName(tv.Type))
 	}
 	return true
+}
+
+// markOperands notes the operands of an operation.
+func (c *subsetChecker) markOperands(n ast.Expr) {
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		c.operand[n.X], c.operand[n.Y] = true, true
+	case *ast.ParenExpr:
+		c.operand[n.X] = c.operand[n]
+	case *ast.UnaryExpr:
+		c.operand[n.X] = c.operand[n]
+	case *ast.CallExpr:
+		if c.b.info.Types[n.Fun].IsBuiltin() { // min, max
+			for _, a := range n.Args {
+				c.operand[a] = true
+			}
+		}
+	}
 }
 
 // maybeHalf reports whether t is a storage type, or a type parameter that can be

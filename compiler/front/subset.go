@@ -23,7 +23,7 @@ func (b *build) subset() {
 }
 
 func (b *build) subsetDecl(d *decl) {
-	c := &subsetChecker{b: b, called: map[ast.Expr]bool{}}
+	c := &subsetChecker{b: b, called: map[ast.Expr]bool{}, operand: map[ast.Expr]bool{}}
 	switch n := d.node.(type) {
 	case *ast.FuncDecl:
 		if d.marks.kernel {
@@ -48,6 +48,8 @@ func (b *build) subsetDecl(d *decl) {
 type subsetChecker struct {
 	b      *build
 	called map[ast.Expr]bool // selectors that are called
+
+	operand map[ast.Expr]bool // operands of operations; see halfConstant
 }
 
 func (c *subsetChecker) report(n ast.Node, code diag.Code, format string, args ...any) {
@@ -86,6 +88,10 @@ func (c *subsetChecker) visit(n ast.Node) bool {
 	case *ast.SendStmt:
 		c.report(n, diag.Channel, "send on a channel in a kernel")
 		return false
+	case *ast.AssignStmt:
+		if n.Tok != token.ASSIGN && n.Tok != token.DEFINE {
+			c.operand[n.Rhs[0]] = true
+		}
 	case *ast.BranchStmt:
 		if n.Tok == token.GOTO {
 			c.report(n, diag.Goto, "goto in a kernel")
