@@ -6,5 +6,5 @@
 // neither Go nor files, so they can be taken to a machine with a GPU:
 //
 //	kilnfuzz -device cuda:0
-//	kilnfuzz -device cpu -passes -only 4711,4712 -v
+//	kilnfuzz -device cpu -passes each -only 4711,4712 -v
 package harness
