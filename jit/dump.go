@@ -13,7 +13,7 @@ func (r *resolver) dumpPage(kernel string) {
 	if !r.pages.Wants(kernel) {
 		return
 	}
-	page, err := dump.Collect(dump.Input{Request: r.req, Load: r.load, Target: r.tgt, Options: r.options, Assemble: r.assembler()})
+	page, err := dump.Collect(dump.Input{Request: r.req, Load: r.load, Target: r.tgt, Options: r.opts(), Assemble: r.assembler()})
 	if err == nil {
 		var file string
 		if file, err = r.pages.Write(page); err == nil {

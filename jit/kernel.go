@@ -31,10 +31,13 @@ type Kernel struct {
 type instance struct {
 	dev    *runtime.Device
 	consts []uint64
-	fn     *runtime.Function
+	fn     *runtime.Function // for launches with all properties that a launch can have
 	meta   compiler.Meta
 	plan   []param
 	size   int // of the argument block
+
+	assumed  compiler.Assume // by fn
+	variants [compiler.Variants]atomic.Pointer[runtime.Function]
 }
 
 var handles sync.Map // handleKey -> *Kernel
@@ -121,7 +124,11 @@ func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error)
 	if len(values) > 0 && have.count(dev) >= maxSpecialisations {
 		return nil, fmt.Errorf("%s: %w: %d on %s, and a launch asks for one more: compile-time parameters are for values from a small set; make those that are not ordinary parameters", k.name, ErrSpecialisations, maxSpecialisations, dev.Name())
 	}
-	in, err := k.resolve(dev, values)
+	tgt, err := targetOf(dev)
+	if err != nil {
+		return nil, err
+	}
+	in, err := k.resolve(dev, values, mostAssumed(tgt))
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +136,8 @@ func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error)
 	return in, nil
 }
 
-func (k *Kernel) resolve(dev *runtime.Device, values []uint64) (*instance, error) {
+// resolve compiles or loads code that assumes what is given.
+func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.Assume) (*instance, error) {
 	env, err := environment()
 	if err != nil {
 		return nil, err
@@ -143,7 +151,10 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64) (*instance, error
 	req.Consts = k.named(values)
 	name := k.name + constantsText(req.Consts)
 	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: compiler.Registered}
-	im, err := r.resolve()
+	im, err := prebuilt(assume, func(a compiler.Assume) (*image, error) {
+		r.assume = a
+		return r.resolve()
+	})
 	if err != nil {
 		r.dumpPage(name) // as far as it came
 		return nil, err
@@ -165,7 +176,7 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64) (*instance, error
 	r.ev.Load, r.ev.Total = time.Since(loading), time.Since(start)
 	r.ev.Kernel = im.meta.Kernel
 	report(r)
-	return &instance{dev, slices.Clone(values), fn, im.meta, plan, im.meta.ArgBytes()}, nil
+	return &instance{dev: dev, consts: slices.Clone(values), fn: fn, meta: im.meta, plan: plan, size: im.meta.ArgBytes(), assumed: assume}, nil
 }
 
 // report logs how the kernel was resolved and tells the observers.

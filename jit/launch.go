@@ -81,15 +81,26 @@ func (k *Kernel) Launch(s *runtime.Stream, g runtime.Grid, args ...any) error {
 	if in.size > len(buf) {
 		buf = make([]byte, in.size)
 	}
-	if err = in.pack(buf[:in.size], args); err == nil {
-		err = s.Launch(in.fn, g, 0, buf[:in.size])
-	}
+	err = k.submit(s, in, g, buf[:in.size], args)
 	goruntime.KeepAlive(args) // the block holds addresses, the arguments the buffers
 	argBlocks.Put(block)
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.name, err)
 	}
 	return nil
+}
+
+// submit writes the argument block and launches the variant of the kernel that
+// suits it.
+func (k *Kernel) submit(s *runtime.Stream, in *instance, g runtime.Grid, block []byte, args []any) error {
+	if err := in.pack(block, args); err != nil {
+		return err
+	}
+	fn, err := k.variant(in, in.properties(g, block))
+	if err != nil {
+		return err
+	}
+	return s.Launch(fn, g, 0, block)
 }
 
 func (in *instance) checkGrid(g runtime.Grid) error {

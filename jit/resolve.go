@@ -55,6 +55,7 @@ type resolver struct {
 	load front.Loader
 	ev   Event
 
+	assume    compiler.Assume
 	positions []ir.Pos
 	program   *compiler.Program
 }
@@ -64,12 +65,19 @@ type sourceMeta struct {
 	IR string `json:"ir"` // hash
 }
 
+// opts returns what to compile with.
+func (r *resolver) opts() compiler.Options {
+	o := r.options
+	o.Assume = r.assume
+	return o
+}
+
 func (r *resolver) resolve() (*image, error) {
 	irHash, err := r.source()
 	if err != nil {
 		return nil, err
 	}
-	artKey := cache.NewKey("artifact", compiler.Version, irHash, r.tgt.String(), r.options.Key())
+	artKey := cache.NewKey("artifact", compiler.Version, irHash, r.tgt.String(), r.opts().Key())
 	finalKey := r.dev.FinalKey()
 	machineKey := cache.NewKey("machine", artKey.String(), finalKey)
 	if finalKey != "" {
@@ -183,7 +191,7 @@ func (r *resolver) compile(key cache.Key) (*image, error) {
 			return nil, err
 		}
 	}
-	art, err := r.program.Emit(r.tgt, r.options)
+	art, err := r.program.Emit(r.tgt, r.opts())
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,82 @@
+package jit
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// TestProperties looks at launches of func(out, in []float32, n int).
+func TestProperties(t *testing.T) {
+	const all = compiler.Small | compiler.Aligned | compiler.Disjoint
+	in := &instance{assumed: all, plan: []param{
+		{Arg: compiler.Arg{Slice: true, Written: true, Size: 4, Offset: 0}},
+		{Arg: compiler.Arg{Slice: true, Size: 4, Offset: 16}},
+		{Arg: compiler.Arg{Go: "int", Size: 8, Offset: 32}},
+	}}
+	grid := runtime.Blocks(1<<20, 256)
+	for _, c := range []struct {
+		name  string
+		grid  runtime.Grid
+		block [5]uint64 // out, its length, in, its length, n
+		lacks compiler.Assume
+	}{
+		{"ordinary", grid, [5]uint64{0x1000, 256, 0x2000, 256, 7}, 0},
+		{"side by side", grid, [5]uint64{0x1000, 1024, 0x2000, 256, 7}, 0},
+		{"in place", grid, [5]uint64{0x1000, 256, 0x1000, 256, 7}, compiler.Disjoint},
+		{"last element", grid, [5]uint64{0x1000, 1025, 0x2000, 256, 7}, compiler.Disjoint},
+		{"inside", grid, [5]uint64{0x2010, 4, 0x2000, 256, 7}, compiler.Disjoint},
+		{"empty inside", grid, [5]uint64{0x2010, 0, 0x2000, 256, 7}, 0},
+		{"empty", grid, [5]uint64{0, 0, 0, 0, 0}, 0},
+		{"moved by an element", grid, [5]uint64{0x1000, 256, 0x2004, 256, 7}, compiler.Aligned},
+		{"long", grid, [5]uint64{0x1000, 256, 1 << 40, 1 << 31, 7}, compiler.Small},
+		{"just short of that", grid, [5]uint64{0x1000, 256, 1 << 40, 1<<31 - 1, 7}, 0},
+		{"large int", grid, [5]uint64{0x1000, 256, 0x2000, 256, 1 << 31}, compiler.Small},
+		{"negative int", grid, [5]uint64{0x1000, 256, 0x2000, 256, ^uint64(0)}, 0},
+		{"many blocks", runtime.Blocks(1<<22+1, 32), [5]uint64{0x1000, 256, 0x2000, 256, 7}, compiler.Small},
+		{"many threads", runtime.Blocks(1<<22, 129), [5]uint64{0x1000, 256, 0x2000, 256, 7}, compiler.Small},
+		{"many threads in y", runtime.Grid{Blocks: runtime.Dim3{X: 1, Y: 1 << 22}, Threads: runtime.Dim3{X: 1, Y: 129}}, [5]uint64{0x1000, 256, 0x2000, 256, 7}, compiler.Small},
+	} {
+		block := make([]byte, 40)
+		for i, x := range c.block {
+			binary.LittleEndian.PutUint64(block[8*i:], x)
+		}
+		assert.Equal(t, (all &^ c.lacks).String(), in.properties(c.grid, block).String(), c.name)
+	}
+	assert.Zero(t, (&instance{plan: in.plan}).properties(grid, make([]byte, 40)))
+	assert.Zero(t, mostAssumed(target.CPU))
+}
+
+// TestPrebuilt: code that assumes less will do where only that is prebuilt.
+func TestPrebuilt(t *testing.T) {
+	have := map[compiler.Assume]*image{0: {}, compiler.Aligned: {}}
+	resolve := func(a compiler.Assume) (*image, error) {
+		if im := have[a]; im != nil {
+			return im, nil
+		}
+		return nil, fmt.Errorf("%w: %s", ErrNotPrebuilt, a)
+	}
+	im, err := prebuilt(compiler.Small|compiler.Aligned, resolve)
+	require.NoError(t, err)
+	assert.Same(t, have[compiler.Aligned], im)
+	im, err = prebuilt(compiler.Disjoint, resolve)
+	require.NoError(t, err)
+	assert.Same(t, have[0], im)
+
+	delete(have, 0)
+	_, err = prebuilt(compiler.Disjoint, resolve)
+	require.ErrorIs(t, err, ErrNotPrebuilt)
+	require.ErrorContains(t, err, "disjoint")
+
+	other := errors.New("other")
+	_, err = prebuilt(compiler.Disjoint, func(compiler.Assume) (*image, error) { return nil, other })
+	require.ErrorIs(t, err, other)
+}
