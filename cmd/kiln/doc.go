@@ -3,6 +3,7 @@
 //	kiln check [packages]                                  diagnose kernels
 //	kiln emit -target ir|ptx:sm_90 [-kernel K] [-types T,U] [-const name=value,…] package
 //	                                                       print what a kernel compiles to
+//	kiln emit -dump -target T package                     write a page about each kernel: source, IR after each pass, result
 //	kiln devices                                           what was looked for, found, and works
 //	kiln cache ls | path | verify | clear                  the store of compiled kernels
 //

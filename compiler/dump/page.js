@@ -65,7 +65,8 @@
   window.addEventListener("beforeprint", () => all("details").forEach((d) => { d.open = true; }));
 
   // A page may be opened with marks: page.html#%12 or page.html#line=24.
-  const want = decodeURIComponent(location.hash.slice(1));
+  let want = location.hash.slice(1);
+  try { want = decodeURIComponent(want); } catch { /* "%12" is as good as "%2512" */ }
   const at = want.startsWith("line=")
     ? all(".source .l[data-l]").find((e) => e.dataset.n === want.slice(5))
     : want && all(".v").find((e) => e.textContent === want);
