@@ -146,8 +146,14 @@ func simParse(text string) *simProgram {
 		case f[0] == ".param":
 			size, _ := strconv.Atoi(f[1][2:])
 			size /= 8
-			p.args = (p.args + size - 1) / size * size
-			p.params[f[2]] = p.args
+			align, name := size, f[2]
+			if f[1] == ".align" { // .align N .b8 name[size]
+				align, _ = strconv.Atoi(f[2])
+				name, f[4], _ = strings.Cut(strings.TrimSuffix(f[4], "]"), "[")
+				size, _ = strconv.Atoi(f[4])
+			}
+			p.args = (p.args + align - 1) / align * align
+			p.params[name] = p.args
 			p.args += size
 		case f[0] == ".reg":
 			name, n, _ := strings.Cut(strings.TrimSuffix(f[2], ">"), "<")

@@ -24,11 +24,12 @@ type Case struct {
 	Warp  bool // uses warp operations; the block is a multiple of 32 threads
 }
 
-// Arg is a Go argument of the kernel: the whole of buffer Buf as a slice, or a
-// scalar's bytes.
+// Arg is a Go argument of the kernel: the whole of buffer Buf as a slice, or the
+// bytes of a scalar or struct.
 type Arg struct {
-	Buf    int // -1 for a scalar
+	Buf    int // -1 for a scalar or struct
 	Scalar []byte
+	Align  int // of a struct; a scalar has that of its size
 }
 
 // Pack returns the argument block of a launch: each slice as address and length,
@@ -38,7 +39,11 @@ func (c Case) Pack(addr func(buf int) uint64) []byte {
 	var out []byte
 	for _, a := range c.Args {
 		if a.Buf < 0 {
-			for len(out)%len(a.Scalar) != 0 {
+			align := a.Align
+			if align == 0 {
+				align = len(a.Scalar)
+			}
+			for len(out)%align != 0 {
 				out = append(out, 0)
 			}
 			out = append(out, a.Scalar...)

@@ -367,7 +367,7 @@ b0:
 			out = append(out, c)
 		}
 	}
-	return append(out, geometry())
+	return append(out, geometry(), structArgument())
 }
 
 // geometry stores the indices of each thread of a three-dimensional launch.
