@@ -233,7 +233,7 @@ func TestSelection(t *testing.T) {
 		"example.com/x.Scale": true, "example.com/x.Scale[float64]": true, "example.com/x.Scaled": false,
 		"example.com/k.Sum[float32]": true, "example.com/k.Sum[float64]": false, "example.com/k.Sum": false,
 		"example.com/a/b.Max[example.com/x.T]": true, "example.com/c/b.Max": false,
-		"gopkg.in/x.v1.Scale": true,
+		"gopkg.in/x.v1.Scale": true, "example.com/x.Scale{n:2}": true, "example.com/k.Sum[float32]{n:2}": true, "example.com/k.Sum{n:2}": false,
 	} {
 		assert.Equal(t, want, s.Wants(kernel), kernel)
 	}
@@ -254,6 +254,10 @@ func TestWrite(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, string(text), []*dump.Page{p, q, p}[i].Kernel)
 	}
+	p.Kernel = "example.com/k.Blur[float32]{radius:2,cfg.Around:true}"
+	assert.Equal(t, "k.Blur-float32-radius-2-cfg.Around-true.ptx-sm_90.html", dump.FileName(p))
+	p.Kernel, p.Target = "example.com/k.Scale", target.CPU
+	assert.Equal(t, "k.Scale.cpu.html", dump.FileName(p))
 	blocked := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(blocked, nil, 0o644))
 	_, err := dump.Selection{Dir: blocked}.Write(p)

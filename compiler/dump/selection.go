@@ -27,21 +27,30 @@ func FromEnv(getenv func(string) string) Selection {
 	return s
 }
 
-// Wants reports whether the kernel, a package path and a function with or
-// without type arguments, is selected.
+// Wants reports whether a kernel is selected: a package path and a function,
+// with or without type arguments in brackets and compile-time values in braces.
 func (s Selection) Wants(kernel string) bool {
-	kernel, _, _ = strings.Cut(kernel, "{") // compile-time values
-	bare, _, _ := strings.Cut(kernel, "[")
+	plain, _, _ := strings.Cut(kernel, "{")
+	bare, _ := cutInstance(kernel)
 	full := path.Base(bare) // package.Func
 	fn := full[strings.LastIndexByte(full, '.')+1:]
-	types := kernel[len(bare):]
+	types := plain[len(bare):]
 	for _, name := range s.Names {
 		switch name {
-		case "*", fn, full, bare, fn + types, full + types, kernel:
+		case "*", fn, full, bare, fn + types, full + types, plain, kernel:
 			return true
 		}
 	}
 	return false
+}
+
+// cutInstance splits a kernel into package and function, and what makes it an
+// instance.
+func cutInstance(kernel string) (bare, instance string) {
+	if i := strings.IndexAny(kernel, "[{"); i >= 0 {
+		return kernel[:i], kernel[i:]
+	}
+	return kernel, ""
 }
 
 // written keeps the file names of this process, so that kernels of equal name in
@@ -93,20 +102,25 @@ func claim(dir string, p *Page) string {
 // FileName names a page after the kernel instance and the target, in letters
 // that every file system takes: kernels.SwiGLU-float32.ptx-sm_90.html.
 func FileName(p *Page) string {
-	bare, types, generic := strings.Cut(p.Kernel, "[")
-	name := path.Base(bare)
-	if generic {
-		name += "-" + strings.TrimSuffix(types, "]")
-	}
-	name += "." + p.Target.String()
+	bare, instance := cutInstance(p.Kernel)
+	return path.Base(bare) + dashed("-"+instance) + "." + dashed(p.Target.String()) + ".html"
+}
+
+// dashed has one dash for each run of other letters, and none at the end.
+func dashed(s string) string {
 	var b strings.Builder
-	for _, r := range name {
+	dash := false
+	for _, r := range s {
 		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_':
+			if dash {
+				b.WriteByte('-')
+			}
+			dash = false
 			b.WriteRune(r)
 		default:
-			b.WriteByte('-')
+			dash = true
 		}
 	}
-	return b.String() + ".html"
+	return b.String()
 }
