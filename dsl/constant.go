@@ -20,6 +20,12 @@ import "github.com/gokiln/kiln/dsl/internal/host"
 // disappear, and [SharedSlice] and [LocalSlice] take them as lengths. So give it
 // values from a small set, such as tile sizes, and pass lengths of data as int.
 //
+// kiln check compiles a kernel for 1 and 8, with false and true. Where these make
+// no sense, a comment above the kernel names two other values, or one:
+//
+//	//kiln:kernel
+//	//kiln:const tile=16,32 cfg.Masked=true
+//
 // In the language it is an integer type like any other: int(radius) converts,
 // and the result of arithmetic on constants is a constant again.
 type ConstInt int

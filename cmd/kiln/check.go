@@ -15,7 +15,7 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [packages]",
 		Short: "diagnose the kernels of packages (default .)",
-		Long:  "Check reports every mistake in every kernel of the packages, as\nfile:line:col: code: message, followed by indented lines that say why and what to do instead. Generic kernels are checked for the types of their constraints, kernels with\ncompile-time parameters for the values 1 and false, 8 and true.",
+		Long:  "Check reports every mistake in every kernel of the packages, as\nfile:line:col: code: message, followed by indented lines that say why and what to do instead. Generic kernels are checked for the types of their constraints, kernels with\ncompile-time parameters for the values 1 and false, 8 and true, or those of a\ncomment above the kernel: //kiln:const tile=16,32 cfg.Fast=true.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"."}

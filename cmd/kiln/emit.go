@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +28,7 @@ func emitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "emit -target ir|ptx:sm_NN [-kernel K] [-types T,U] [-const name=value,…] package",
 		Short: "print what the kernels of a package compile to",
-		Long:  "Emit prints the code of the kernels of a package. A compile-time parameter that\n-const does not name gets a representative value: 8, or true; the values taken\nare named on standard error.",
+		Long:  "Emit prints the code of the kernels of a package. A compile-time parameter that\n-const does not name gets a representative value: the larger one of the\nkernel's comment //kiln:const, or 8, or true; the values taken are named on standard error.",
 		Example: "  kiln emit -target ptx:sm_90 -kernel SwiGLU -types float32 ./examples/swiglu/kernels\n" +
 			"  kiln emit -target ir -after inline -kernel Scale ./kernels\n" +
 			"  kiln emit -target ptx:sm_90 -kernel Tiled -const cfg.Tile=16,cfg.Padded=true ./kernels",
@@ -111,18 +110,11 @@ func parseConsts(list []string) (map[string]int64, error) {
 		if !ok || name == "" {
 			return nil, fmt.Errorf("-const %s: want name=value", item)
 		}
-		switch value {
-		case "true":
-			consts[name] = 1
-		case "false":
-			consts[name] = 0
-		default:
-			n, err := strconv.ParseInt(value, 0, 64)
-			if err != nil {
-				return nil, fmt.Errorf("-const %s: %q is neither an integer nor true or false", item, value)
-			}
-			consts[name] = n
+		n, err := front.ParseConst(value)
+		if err != nil {
+			return nil, fmt.Errorf("-const %s: %w", item, err)
 		}
+		consts[name] = n
 	}
 	return consts, nil
 }

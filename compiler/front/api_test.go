@@ -168,6 +168,38 @@ func TestCheckFillsConstants(t *testing.T) {
 	require.True(t, names["k.None"])
 }
 
+// A comment names values that make sense for a kernel.
+func TestMarkedConstants(t *testing.T) {
+	kernel := func(mark string) string {
+		return head + "//kiln:kernel\n//kiln:const " + mark + "\nfunc K(t dsl.Thread, x []int, tile, radius dsl.ConstInt, on dsl.ConstBool) { x[0] = int(tile) }\n"
+	}
+	for _, c := range []struct {
+		mark string
+		want []string // names of instances, or the mistake
+	}{
+		{"tile=16,32 on=true", []string{"k.K{tile:16,radius:1,on:true}", "k.K{tile:32,radius:8,on:true}"}},
+		{"tile=-0x4 radius=2,3\n//kiln:const on=true,false", []string{"k.K{tile:-4,radius:2,on:true}", "k.K{tile:-4,radius:3,on:false}"}},
+		{"tiles=16", []string{"K0009: kernel K has no compile-time parameter tiles"}},
+		{"tile", []string{"K0009: values of compile-time parameters of kernel K cannot be read: tile"}},
+		{"tile=a", []string{"K0009: values of compile-time parameters of kernel K cannot be read: tile=a"}},
+		{"tile=1,2,3", []string{"K0009: values of compile-time parameters of kernel K cannot be read: tile=1,2,3"}},
+		{"on=2", []string{"K0009: 2 is no value for the compile-time parameter on, a bool"}},
+	} {
+		var got []string
+		list := Check(&Package{Path: "k", Files: []File{{"k.go", []byte(kernel(c.mark))}}}, nil, func(m *ir.Module) diag.List {
+			got = append(got, m.Name)
+			return nil
+		})
+		for _, d := range list {
+			got = append(got, string(d.Code)+": "+d.Msg)
+		}
+		require.Equal(t, c.want, got, c.mark)
+	}
+	m, err := Build(Request{Pkg: "k", Func: "K", Consts: map[string]int64{"tile": 5}, Fill: FillLarge}, one("k", kernel("tile=16 radius=2")))
+	require.NoError(t, err)
+	require.Equal(t, "k.K{tile:5,radius:2,on:true}", m.Name)
+}
+
 func TestLoadErrors(t *testing.T) {
 	_, err := Build(Request{Pkg: "example.com/other", Func: "K"}, one("example.com/k", head))
 	require.EqualError(t, err, "loading kernel package example.com/other: package example.com/other has no kernel source")

@@ -147,7 +147,12 @@ func Kernels(p *Package) []string {
 // Check reports all mistakes in the kernels of p. A generic kernel is compiled
 // for the types that its constraints list, at most sixteen of them, or for types
 // of p where a constraint asks for methods; a kernel with compile-time parameters
-// is compiled for two sets of values: 1 and false, 8 and true. Packages that p
+// is compiled for two sets of values: 1 and false, 8 and true, or those of a
+// comment //kiln:const above it, as in
+//
+//	//kiln:const tile=16,32 cfg.Fast=true
+//
+// Packages that p
 // imports come from load. If more is not nil it is called with the IR of each
 // instance without mistakes and may add some.
 func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {

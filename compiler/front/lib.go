@@ -191,20 +191,20 @@ func specNames(text string) (names []string) {
 
 // declare records the names of one declaration.
 func (s *splitter) declare(text string, line int) {
-	marks := s.marks
-	s.marks = struct{ kernel, intrinsic, dispatch bool }{}
+	seen := s.marks
+	s.marks = marks{}
 	if s.u.lib && strings.HasPrefix(text, "type Thread ") {
 		text = threadType
 	}
 	if !strings.HasPrefix(text, "func ") {
-		s.add(specNames(text), "", text, line, marks)
+		s.add(specNames(text), "", text, line, seen)
 		return
 	}
-	if marks.intrinsic || s.u.path != dslPath || marks.dispatch {
+	if seen.intrinsic || s.u.path != dslPath || seen.dispatch {
 		text = signature(text)
 	}
 	recv, name := funcNames(text)
-	s.add([]string{name}, recv, text, line, marks)
+	s.add([]string{name}, recv, text, line, seen)
 }
 
 // lazyText is the text of a declaration that is parsed when needed. The names

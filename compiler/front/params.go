@@ -20,9 +20,49 @@ type Fill uint8
 // The ways to fill in values.
 const (
 	NoFill    Fill = iota // a parameter without a value is a mistake
-	FillSmall             // 1 and false
-	FillLarge             // 8 and true
+	FillSmall             // the first value of //kiln:const, else 1 or false
+	FillLarge             // the second value of //kiln:const, else 8 or true
 )
+
+// valueMarks reads the comment above a kernel that names values for kiln check
+// and kiln emit, where 1 and 8, false and true make no sense:
+//
+//	//kiln:const tile=16,32 cfg.Fast=true
+//
+// The result has the values for FillSmall and FillLarge; one value is both.
+func valueMarks(text string) (values map[string][2]int64, wrong string) {
+	values = map[string][2]int64{}
+	for _, field := range strings.Fields(text) {
+		name, list, ok := strings.Cut(field, "=")
+		small, large, two := strings.Cut(list, ",")
+		if !two {
+			large = small
+		}
+		a, err1 := ParseConst(small)
+		b, err2 := ParseConst(large)
+		if !ok || name == "" || err1 != nil || err2 != nil {
+			return nil, field
+		}
+		values[name] = [2]int64{a, b}
+	}
+	return values, ""
+}
+
+// ParseConst reads the value of a compile-time parameter: an integer as Go
+// writes it, true or false.
+func ParseConst(text string) (int64, error) {
+	switch text {
+	case "true":
+		return 1, nil
+	case "false":
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is neither an integer nor true or false", text)
+	}
+	return n, nil
+}
 
 // isConstType reports whether values of type t are fixed when the kernel is
 // compiled if they are parameters.
@@ -36,11 +76,12 @@ func isConstType(t types.Type) bool {
 
 // constants are the values of the compile-time parameters of one compilation.
 type constants struct {
-	given map[string]int64
-	fill  Fill
-	known []string // names of the parameters, in order
-	taken map[string]bool
-	text  []string // name:value, in order
+	given  map[string]int64
+	marked map[string][2]int64 // by the comment above the kernel
+	fill   Fill
+	known  []string // names of the parameters, in order
+	taken  map[string]bool
+	text   []string // name:value, in order
 }
 
 // value returns the value of the parameter called name, or numbered number.
@@ -53,9 +94,13 @@ func (c *constants) value(name, number string, t types.Type) (n int64, ok bool) 
 			c.taken[key] = true
 		}
 	}
+	pair, marked := c.marked[name]
+	c.taken[name] = c.taken[name] || marked
 	if !ok && c.fill != NoFill {
 		n, ok = 1, true
 		switch {
+		case marked:
+			n = pair[c.fill-FillSmall]
 		case c.fill == FillLarge && !isBool:
 			n = 8
 		case c.fill == FillSmall && isBool:
@@ -86,22 +131,31 @@ func (c *constants) unknown() []string {
 			out = append(out, name)
 		}
 	}
+	for name := range c.marked {
+		if !c.taken[name] {
+			out = append(out, name)
+		}
+	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // params makes the parameters of a kernel. It runs where the entry block is
 // filled, which is where values fixed at compile time are constants.
 func (f *funcLower) params(at []token.Pos) {
 	b := f.l.b
-	b.consts.known, b.consts.text = nil, nil
+	k := b.inst.kernel
+	var wrong string
+	if b.consts.marked, wrong = valueMarks(k.marks.consts); wrong != "" {
+		b.report(k.node.Pos(), diag.ConstValue, "the comment is written as //kiln:const tile=16,32 cfg.Fast=true", "values of compile-time parameters of kernel %s cannot be read: %s", k.name, wrong)
+	}
 	for i, p := range f.fn.Params {
 		if isThread(p.Type()) {
 			f.env[p] = val{}
 			continue
 		}
 		if why := badParam(p.Type()); why != "" {
-			b.report(at[i], diag.ParamType, "", "parameter of kernel %s is %s", b.inst.kernel.name, why)
+			b.report(at[i], diag.ParamType, "", "parameter of kernel %s is %s", k.name, why)
 			f.env[p] = badVal
 			continue
 		}
@@ -113,7 +167,7 @@ func (f *funcLower) params(at []token.Pos) {
 		if len(b.consts.known) > 0 {
 			note = "it has " + strings.Join(b.consts.known, ", ")
 		}
-		b.report(b.inst.kernel.node.Pos(), diag.ConstValue, note, "kernel %s has no compile-time parameter %s", b.inst.kernel.name, name)
+		b.report(k.node.Pos(), diag.ConstValue, note, "kernel %s has no compile-time parameter %s", k.name, name)
 	}
 	f.l.m.Name += b.consts.String()
 }

@@ -67,12 +67,18 @@ type decl struct {
 }
 
 // marks are the //kiln: comment lines above a function.
-type marks struct{ kernel, intrinsic, dispatch bool }
+type marks struct {
+	kernel, intrinsic, dispatch bool
+	consts                      string // what //kiln:const says, see valueMarks
+}
 
 func (m *marks) add(line string) {
 	word, ok := strings.CutPrefix(strings.TrimSpace(line), "//kiln:")
 	if !ok {
 		return
+	}
+	if list, ok := strings.CutPrefix(word, "const "); ok {
+		m.consts += " " + list
 	}
 	switch word {
 	case "kernel":
@@ -88,7 +94,7 @@ func (m *marks) add(line string) {
 func strayMark(line string) bool {
 	line = strings.TrimSpace(line)
 	if word, ok := strings.CutPrefix(line, "//kiln:"); ok {
-		return word != "kernel" && word != "intrinsic" && word != "dispatch"
+		return word != "kernel" && word != "intrinsic" && word != "dispatch" && !strings.HasPrefix(word, "const ")
 	}
 	return strings.TrimSpace(strings.TrimPrefix(line, "//")) == "kiln:kernel"
 }
