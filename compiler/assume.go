@@ -9,9 +9,9 @@ type Assume uint8
 
 // The properties.
 const (
-	// Small launches fit into 32-bit indices: slices are shorter than 2^31,
-	// arguments of type int have 32 bits, and the grid keeps to
-	// [pass.SmallBlocks] and [pass.SmallThreads] along each axis.
+	// Small launches fit into 32-bit indices: slices are shorter than
+	// [pass.SmallLen], arguments of type int less than that, and the grid keeps
+	// to [pass.SmallBlocks] and [pass.SmallThreads] along each axis.
 	Small Assume = 1 << iota
 	// Aligned slices begin at multiples of 16 bytes.
 	Aligned

@@ -72,7 +72,7 @@ func (in *instance) properties(g runtime.Grid, block []byte) compiler.Assume {
 		case p.Slice:
 			a &^= in.lacks(i, block)
 		case p.Go == "int" && !p.Const:
-			if x := int64(binary.LittleEndian.Uint64(block[p.Offset:])); x != int64(int32(x)) {
+			if x := int64(binary.LittleEndian.Uint64(block[p.Offset:])); x >= pass.SmallLen || x <= -pass.SmallLen {
 				a &^= compiler.Small
 			}
 		}

@@ -48,9 +48,9 @@ const (
 )
 
 // What the launches of a small variant keep to, so that most indices have 32
-// bits. Arguments of type int have 32 bits there too.
+// bits: a length plus a stride of the grid does.
 const (
-	SmallLen     = 1 << 31 // slices are shorter
+	SmallLen     = 1 << 30 // slices are shorter, and arguments of type int less, of either sign
 	SmallBlocks  = 1 << 22 // blocks along an axis, at most
 	SmallThreads = 1 << 29 // threads of the grid along an axis, at most
 )
@@ -136,7 +136,7 @@ func (r *ranges) compute(v *ir.Value) interval {
 		case r.len[v.Imm]:
 			return interval{0, maxLen}
 		case r.whole[v.Imm] && r.small:
-			return word
+			return interval{1 - SmallLen, SmallLen - 1}
 		}
 	case ir.OpThread, ir.OpLane, ir.OpWarp:
 		return interval{0, maxThreads - 1}
@@ -180,33 +180,99 @@ func (r *ranges) maxBlocks() int64 {
 	return maxGrid
 }
 
-// threads returns the range of a product that counts threads along an axis of
-// a small grid: blocks times threads of a block, perhaps times more.
+// threads returns the range of a product that counts threads: those of a block
+// over its axes, and in a small grid those along an axis.
 func (r *ranges) threads(v *ir.Value) (interval, bool) {
-	factors := factorsOf(v, nil)
-	for i, b := range factors {
-		if b.Op != ir.OpBlock && b.Op != ir.OpGridDim {
+	var list [maxFactors + 2]*ir.Value
+	factors := factorsOf(v, list[:0])
+	x, axes := interval{1, 1}, [3]int{}
+	used := 0
+	for i, d := range factors {
+		if d.Op != ir.OpBlockDim {
 			continue
 		}
-		for j, d := range factors {
-			if d.Op != ir.OpBlockDim || d.Imm != b.Imm {
-				continue
-			}
-			x := interval{0, SmallThreads - 1}
-			if b.Op == ir.OpGridDim {
+		if j := r.blocksAlong(d.Imm, factors); r.small && j >= 0 && used == 0 {
+			x = interval{0, SmallThreads - 1}
+			if factors[j].Op == ir.OpGridDim {
 				x = interval{1, SmallThreads}
 			}
-			for k, f := range factors {
-				if ok := true; k != i && k != j {
-					if x, ok = mulRange(x, r.of(f)); !ok {
-						return x, false
-					}
-				}
-			}
-			return x, true
+			factors[i], factors[j] = nil, nil
+			return r.times(x, factors)
+		}
+		if axes[d.Imm]++; axes[d.Imm] == 1 {
+			x, factors[i] = interval{1, maxThreads}, nil
+			used++
 		}
 	}
-	return interval{}, false
+	if used < 2 {
+		return x, false
+	}
+	return r.times(x, factors)
+}
+
+// blocksAlong returns the position of a factor that counts blocks along an
+// axis, -1 if there is none.
+func (r *ranges) blocksAlong(axis uint64, factors []*ir.Value) int {
+	for j, b := range factors {
+		if b != nil && (b.Op == ir.OpBlock || b.Op == ir.OpGridDim) && b.Imm == axis {
+			return j
+		}
+	}
+	return -1
+}
+
+// times multiplies x by the factors that are not nil.
+func (r *ranges) times(x interval, factors []*ir.Value) (interval, bool) {
+	for _, f := range factors {
+		if f == nil {
+			continue
+		}
+		var ok bool
+		if x, ok = mulRange(x, r.of(f)); !ok {
+			return x, false
+		}
+	}
+	return x, true
+}
+
+// threadIndex reports whether v is the number of a thread in its block, x
+// fastest: (z·Y + y)·X + x.
+func threadIndex(v *ir.Value) bool {
+	row, ok := plus(v, ir.OpThread, 0)
+	if !ok {
+		return false
+	}
+	plane, ok := timesDim(row, 0)
+	if !ok {
+		return false
+	}
+	if plane, ok = plus(plane, ir.OpThread, 1); !ok {
+		return false
+	}
+	z, ok := timesDim(plane, 1)
+	return ok && z.Op == ir.OpThread && z.Imm == 2
+}
+
+// plus takes v = w + op axis apart.
+func plus(v *ir.Value, op ir.Op, axis uint64) (w *ir.Value, ok bool) {
+	return other(v, ir.OpAdd, op, axis)
+}
+
+// timesDim takes v = w · block dimension apart.
+func timesDim(v *ir.Value, axis uint64) (w *ir.Value, ok bool) {
+	return other(v, ir.OpMul, ir.OpBlockDim, axis)
+}
+
+func other(v *ir.Value, op, leaf ir.Op, axis uint64) (*ir.Value, bool) {
+	if v.Op != op {
+		return nil, false
+	}
+	for i, a := range v.Args {
+		if a.Op == leaf && a.Imm == axis {
+			return v.Args[1-i], true
+		}
+	}
+	return nil, false
 }
 
 const maxFactors = 6
@@ -227,6 +293,9 @@ func (r *ranges) binary(v *ir.Value, x, y interval) interval {
 	z, ok := all, true
 	switch v.Op {
 	case ir.OpAdd:
+		if threadIndex(v) {
+			return interval{0, maxThreads - 1}
+		}
 		z, ok = addRange(x, y)
 	case ir.OpSub:
 		if y.lo == math.MinInt64 {
@@ -235,7 +304,7 @@ func (r *ranges) binary(v *ir.Value, x, y interval) interval {
 		z, ok = addRange(x, interval{-y.hi, -y.lo})
 		ok = ok && !(unsigned64 && z.lo < 0)
 	case ir.OpMul:
-		if r.small && v.Type == ir.I64 {
+		if v.Type == ir.I64 {
 			if z, ok := r.threads(v); ok {
 				return z
 			}

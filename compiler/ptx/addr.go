@@ -124,23 +124,40 @@ func (e *emitter) split(i *ir.Value) (x *ir.Value, n int64, ok bool) {
 	return nil, 0, false
 }
 
+// index64 adds a scaled index to a base. The product is an instruction of its
+// own, shared by all bases that the index is used with: assemblers fuse it with
+// each sum again, which they do not with parts of a multiply-add.
 func (e *emitter) index64(base frag, i *ir.Value, size int) reg {
+	return e.compute(b64, "add.s64", base, use(e.scaled(i, size)))
+}
+
+func (e *emitter) scaled(i *ir.Value, size int) reg {
+	at := sum{index: i, scale: size}
+	if r, ok := e.sums[at]; ok {
+		return r
+	}
+	r := e.scale(i, size)
+	e.sums[at] = r
+	return r
+}
+
+func (e *emitter) scale(i *ir.Value, size int) reg {
 	if x, signed, zeroed := e.half(i); x.reg != 0 && size <= math.MaxInt32 {
-		if zeroed {
-			return e.compute(b64, "mad.wide.u32", x, number(int64(size)), base)
-		}
 		if signed {
-			return e.compute(b64, "mad.wide.s32", x, number(int64(size)), base)
+			return e.compute(b64, "mul.wide.s32", x, number(int64(size)))
+		}
+		if zeroed {
+			return e.compute(b64, "mul.wide.u32", x, number(int64(size)))
 		}
 	}
-	x := use(e.register(i))
-	if bits.OnesCount(uint(size)) != 1 {
-		return e.compute(b64, "mad.lo.s64", x, number(int64(size)), base)
+	x := e.register(i)
+	switch {
+	case size == 1:
+		return x
+	case bits.OnesCount(uint(size)) != 1:
+		return e.compute(b64, "mul.lo.s64", use(x), number(int64(size)))
 	}
-	if size > 1 {
-		x = use(e.compute(b64, "shl.b64", x, number(int64(bits.TrailingZeros(uint(size))))))
-	}
-	return e.compute(b64, "add.s64", base, x)
+	return e.compute(b64, "shl.b64", use(x), number(int64(bits.TrailingZeros(uint(size)))))
 }
 
 func (e *emitter) index32(base frag, i *ir.Value, size int) reg {
