@@ -24,7 +24,9 @@ type Kernel struct {
 	consts []constArg // parameters with compile-time values
 	err    error
 	ready  atomic.Pointer[table] // what launches use
-	mu     sync.Mutex            // serialises resolution
+
+	mu      sync.Mutex
+	flights map[flightKey]*flight
 }
 
 // instance is a kernel on a device, for one set of compile-time values.
@@ -111,29 +113,66 @@ func (k *Kernel) on(dev *runtime.Device, values []uint64) (*instance, error) {
 	return k.onSlow(dev, values)
 }
 
+// onSlow resolves a specialisation once, however many goroutines ask for it;
+// different ones are resolved at the same time.
 func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
+	key := flightKey{dev, constantsText(k.named(values))}
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	have := k.ready.Load()
 	if in := have.find(dev, values); in != nil {
+		k.mu.Unlock()
 		return in, nil
 	}
+	if f := k.flights[key]; f != nil {
+		k.mu.Unlock()
+		<-f.done
+		return f.in, f.err
+	}
 	if len(values) > 0 && have.count(dev) >= maxSpecialisations {
+		k.mu.Unlock()
 		return nil, fmt.Errorf("%s: %w: %d on %s, and a launch asks for one more: compile-time parameters are for values from a small set; make those that are not ordinary parameters", k.name, ErrSpecialisations, maxSpecialisations, dev.Name())
 	}
+	f := &flight{done: make(chan struct{}), err: fmt.Errorf("%s: resolving the kernel panicked", k.name)}
+	if k.flights == nil {
+		k.flights = map[flightKey]*flight{}
+	}
+	k.flights[key] = f
+	k.mu.Unlock()
+
+	defer k.land(key, f)
 	tgt, err := targetOf(dev)
 	if err != nil {
+		f.err = err
 		return nil, err
 	}
-	in, err := k.resolve(dev, values, mostAssumed(tgt))
-	if err != nil {
-		return nil, err
+	f.in, f.err = k.resolve(dev, values, mostAssumed(tgt))
+	return f.in, f.err
+}
+
+// flight is a specialisation that is being resolved.
+type flight struct {
+	done chan struct{}
+	in   *instance
+	err  error
+}
+
+type flightKey struct {
+	dev    *runtime.Device
+	consts string
+}
+
+// land publishes what a flight found.
+func (k *Kernel) land(key flightKey, f *flight) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.flights, key)
+	if f.in != nil {
+		k.ready.Store(k.ready.Load().with(f.in))
 	}
-	k.ready.Store(have.with(in))
-	return in, nil
+	close(f.done)
 }
 
 // resolve compiles or loads code that assumes what is given.

@@ -119,6 +119,37 @@ func TestTooManySpecialisations(t *testing.T) {
 	require.NoError(t, k.Prepare(dev, dsl.ConstInt(1005), dsl.ConstBool(false)), "what is there stays")
 }
 
+// Goroutines that ask for several specialisations at once get each resolved
+// once.
+func TestSpecialisationsAtOnce(t *testing.T) {
+	dev := openCPU(t)
+	var mu sync.Mutex
+	seen := map[string]int{}
+	defer OnResolve(func(e Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[e.Kernel]++
+	})()
+	k := Of(testkernels.Fill)
+	var wg sync.WaitGroup
+	for i := range 32 {
+		wg.Go(func() {
+			value := i % 4
+			out, err := runtime.Alloc[int32](dev, 32)
+			if assert.NoError(t, err) && assert.NoError(t, k.Launch(dev.DefaultStream(), runtime.Blocks(1, 32), out, dsl.ConstInt(value-500), dsl.ConstBool(true))) {
+				got, err := out.Host()
+				assert.NoError(t, err)
+				assert.EqualValues(t, 500-value, got[31])
+			}
+		})
+	}
+	wg.Wait()
+	assert.Len(t, seen, 4)
+	for name, n := range seen {
+		assert.Equal(t, 1, n, name)
+	}
+}
+
 // The table finds what is in it and nothing else, whatever collides.
 func TestTable(t *testing.T) {
 	devs := []*runtime.Device{new(runtime.Device), new(runtime.Device)}
