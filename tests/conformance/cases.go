@@ -68,6 +68,7 @@ func (b *builder) arithmetic() {
 	b.add("Words", kernels.Words, 16, 64, make([]uint32, 9*n), ints[uint32](b, n), ints[uint32](b, n), ints[uint32](b, n))
 	b.add("Reversed", kernels.Reversed, 16, 64, make([]uint64, 5*n), ints[uint64](b, n))
 	b.add("Carries", kernels.Carries, 8, 64, make([]uint64, 9*n/2), ints[uint64](b, n), ints[uint64](b, n))
+	b.add("Trailing", kernels.Trailing, 2, 32, make([]int32, 100), int32(1000), true, int8(-7))
 	b.add("Bits", kernels.Bits, 16, 64, make([]uint64, 6*n), ints[uint64](b, n), floats[float32](b, n))
 }
 

@@ -100,6 +100,10 @@ func (d *device) Finalize(img driver.Image) (driver.Image, string, error) {
 	if err != nil || img.Format == "cubin" {
 		return img, "", err
 	}
+	// A link that moves from one thread to another between its calls, while
+	// others run, crashes in the driver now and then.
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
 	op := "compile kernel " + img.Name
 	o, state := newOptions(img), new(uintptr)
 	r := d.try(d.lib.cuLinkCreate, uintptr(len(o.keys)), uintptr(unsafe.Pointer(&o.keys[0])), uintptr(unsafe.Pointer(&o.values[0])), uintptr(unsafe.Pointer(state)))

@@ -97,6 +97,9 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 			return err
 		}
 	}
+	for len(l.Args)%8 != 0 { // the driver copies whole words and would drop the last bytes
+		l.Args = append(l.Args, 0)
+	}
 	extra := l.Scratch[12:18]
 	extra[0], extra[1] = launchBufferPointer, uintptr(unsafe.Pointer(unsafe.SliceData(l.Args)))
 	extra[2], extra[3] = launchBufferSize, uintptr(unsafe.Pointer(&extra[5]))

@@ -225,3 +225,16 @@ func Bits(t dsl.Thread, out []uint64, x []uint64, f []float32) {
 	out[6*i+4] = hi ^ lo
 	out[6*i+5] = uint64(math.Float32bits(f[i])) | math.Float64bits(float64(math.Float32frombits(uint32(v)&0x7f7fffff)))<<1
 }
+
+// Trailing ends in a parameter of one byte, which makes the size of the
+// argument block odd.
+//
+//kiln:kernel
+func Trailing(t dsl.Thread, out []int32, a int32, b bool, c int8) {
+	for i := t.Global(); i < len(out); i += t.GlobalSize() {
+		out[i] = a + int32(c)
+		if b {
+			out[i] *= 3
+		}
+	}
+}
