@@ -41,8 +41,8 @@ func TestProperties(t *testing.T) {
 		{"large int", grid, [5]uint64{0x1000, 256, 0x2000, 256, 1 << 30}, compiler.Small},
 		{"negative int", grid, [5]uint64{0x1000, 256, 0x2000, 256, ^uint64(0)}, 0},
 		{"many blocks", runtime.Blocks(1<<22+1, 32), [5]uint64{0x1000, 256, 0x2000, 256, 7}, compiler.Small},
-		{"many threads", runtime.Blocks(1<<22, 129), [5]uint64{0x1000, 256, 0x2000, 256, 7}, compiler.Small},
-		{"many threads in y", runtime.Grid{Blocks: runtime.Dim3{X: 1, Y: 1 << 22}, Threads: runtime.Dim3{X: 1, Y: 129}}, [5]uint64{0x1000, 256, 0x2000, 256, 7}, compiler.Small},
+		{"many threads", runtime.Blocks(1<<22, 65), [5]uint64{0x1000, 256, 0x2000, 256, 7}, compiler.Small},
+		{"many threads in y", runtime.Grid{Blocks: runtime.Dim3{X: 1, Y: 1 << 22}, Threads: runtime.Dim3{X: 1, Y: 65}}, [5]uint64{0x1000, 256, 0x2000, 256, 7}, compiler.Small},
 	} {
 		block := make([]byte, 40)
 		for i, x := range c.block {

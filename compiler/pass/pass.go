@@ -84,6 +84,14 @@ var Passes = []Pass{
 		Doc: "Again: values that came out of arrays may be constant, and forwarding them empties blocks.",
 	},
 	{
+		Name: "licm", Run: perFunc(licm),
+		Doc: "Moves what does not change in a loop in front of it. Before partial, which wants to see the stride of a counter there.",
+	},
+	{
+		Name: "partial", Run: partial,
+		Doc: "Unrolls small loops that read memory four times, for as long as four turns are left. After unroll, which needs no rest of a loop where it applies, and when the bodies are as small as they get; before narrow, which narrows the new counters too.",
+	},
+	{
 		Name: "narrow", Run: narrow,
 		Doc: "Computes 64-bit integers in 32 bits where their ranges, or what is made of them, allow. After the last fold, which would have to see through its conversions; before cse, which gathers them.",
 	},
@@ -97,7 +105,7 @@ var Passes = []Pass{
 	},
 	{
 		Name: "licm", Run: perFunc(licm),
-		Doc: "Moves what does not change in a loop in front of it. After cse, so that each expression moves once.",
+		Doc: "Again: conversions and equal expressions have moved or gone. After cse, so that each expression moves once.",
 	},
 	{
 		Name: "bounds", Run: boundsModule,
@@ -132,6 +140,10 @@ var Constraints = []Constraint{
 	{"strength", "fold", "decided branches are left to fold"},
 	{"inline", "target", "callees ask for the warp size too"},
 	{"target", "unroll", "the warp size bounds loops"},
+	{"unroll", "partial", "loops of few turns disappear altogether"},
+	{"licm", "partial", "strides must stand in front of their loops"},
+	{"strength", "partial", "bodies are counted as they will be"},
+	{"partial", "narrow", "it makes counters"},
 	{"release", "narrow", "it notes which indices are in range"},
 	{"strength", "narrow", "shifts and masks narrow more easily than divisions"},
 	{"narrow", "cse", "the same value is converted in several places"},

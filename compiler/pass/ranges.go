@@ -52,7 +52,7 @@ const (
 const (
 	SmallLen     = 1 << 30 // slices are shorter, and arguments of type int less, of either sign
 	SmallBlocks  = 1 << 22 // blocks along an axis, at most
-	SmallThreads = 1 << 29 // threads of the grid along an axis, at most
+	SmallThreads = 1 << 28 // threads of the grid along an axis, at most
 )
 
 var word = interval{math.MinInt32, math.MaxInt32}
@@ -167,6 +167,9 @@ func (r *ranges) compute(v *ir.Value) interval {
 		return r.param(v)
 	default:
 		if len(v.Args) == 2 && v.Op.Pure() && v.Type.IsInt() {
+			if v.Op == ir.OpAdd && v.Block != nil { // what a guard says of a counter holds for the next
+				return r.binary(v, r.at(v.Args[0], v.Block), r.at(v.Args[1], v.Block))
+			}
 			return r.binary(v, r.of(v.Args[0]), r.of(v.Args[1]))
 		}
 	}

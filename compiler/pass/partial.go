@@ -1,0 +1,219 @@
+package pass
+
+import "github.com/gokiln/kiln/compiler/ir"
+
+// The budgets of partial unrolling.
+const (
+	partialCopies = 4  // bodies in a turn of the new loop
+	maxPartial    = 40 // instructions of a body
+)
+
+// partial gives small innermost loops that read memory and count up to a limit
+// a loop of several bodies a turn in front of them, as long as that many turns
+// are left; the loop itself does the rest. The loads of the bodies are then
+// under way together, and their counting is shared.
+func partial(m *ir.Module, opt *Options) error {
+	if !opt.Narrow {
+		return nil // an interpreter gains nothing
+	}
+	for _, f := range m.Funcs {
+		ir.RemoveUnreachable(f)
+		if !hasBackEdge(f) {
+			continue
+		}
+		u := newUnroller(f)
+		r := newRanges(f, opt.Small)
+		for _, l := range r.loops {
+			c, even := countedLoop(r, l), false
+			if c == nil {
+				c, even = evenLoop(l), true
+			}
+			if c == nil || u.size+partialCopies*c.size > maxFuncSize {
+				continue
+			}
+			if u.size += partialCopies * c.size; even {
+				u.repeat(c)
+			} else {
+				u.interleave(c)
+			}
+		}
+	}
+	return nil
+}
+
+// counted is a loop that goes on while counter < limit, which its header tests.
+type counted struct {
+	*loop
+	cond  *ir.Value // the test
+	step  *ir.Value // added to the counter each turn
+	stay  int       // the header's successor inside the loop
+	index int       // of the counter among the header's parameters
+	size  int
+}
+
+// countedLoop returns l if it can be unrolled in part, else nil.
+func countedLoop(r *ranges, l *loop) *counted {
+	c := &counted{loop: l}
+	t := &l.header.Term
+	if t.Kind != ir.TermBranch || l.has(t.Succs[0].To) == l.has(t.Succs[1].To) || !c.suitable(l.header, l.header) {
+		return nil
+	}
+	if !l.has(t.Succs[0].To) {
+		c.stay = 1
+	}
+	c.cond = t.Args[0]
+	if want := []ir.Op{ir.OpLt, ir.OpGe}[c.stay]; c.cond.Op != want || c.cond.Args[0].Type != ir.I64 || c.varies(c.cond.Args[1]) {
+		return nil
+	}
+	p := c.cond.Args[0]
+	if p.Op != ir.OpBlockParam || p.Block != l.header {
+		return nil
+	}
+	c.index = paramIndex(p)
+	next := oneArg(l.latches, c.index)
+	if next == nil || next.Op != ir.OpAdd {
+		return nil
+	}
+	switch p {
+	case next.Args[0]:
+		c.step = next.Args[1]
+	case next.Args[1]:
+		c.step = next.Args[0]
+	default:
+		return nil
+	}
+	if c.varies(c.step) {
+		return nil
+	}
+	by, ok := mulRange(r.of(c.step), point(partialCopies))
+	if _, fits := addRange(r.of(p), by); !ok || !fits {
+		return nil // the test of the new loop could wrap
+	}
+	return c
+}
+
+// varies reports whether v is computed in the loop.
+func (c *counted) varies(v *ir.Value) bool { return v.Block != nil && c.has(v.Block) }
+
+// evenLoop returns l if it ends with its test and its turns are known to be a
+// multiple of the copies, else nil.
+func evenLoop(l *loop) *counted {
+	if len(l.latches) != 1 {
+		return nil
+	}
+	c := &counted{loop: l}
+	last := l.latches[0].from
+	t := &last.Term
+	if t.Kind != ir.TermBranch || l.has(t.Succs[0].To) == l.has(t.Succs[1].To) || !c.suitable(last, nil) {
+		return nil
+	}
+	test := t.Args[0]
+	if test.Op != ir.OpLt || !l.has(t.Succs[0].To) || test.Args[0].Type != ir.I64 || !test.Args[1].IsConst() {
+		return nil
+	}
+	next := test.Args[0]
+	if next.Op != ir.OpAdd || !next.Args[1].IsConst() || next.Args[0].Op != ir.OpBlockParam || next.Args[0].Block != l.header {
+		return nil
+	}
+	i := paramIndex(next.Args[0])
+	first := oneArg(l.entries, i)
+	if first == nil || !first.IsConst() || l.latches[0].args()[i] != next {
+		return nil
+	}
+	from, to, step := int64(first.Imm), int64(test.Args[1].Imm), int64(next.Args[1].Imm)
+	if turns := (to - from) / max(step, 1); step <= 0 || from < 0 || to <= from || (to-from)%step != 0 || turns%partialCopies != 0 {
+		return nil
+	}
+	return c
+}
+
+// repeat puts copies of c in front of it that leave their tests out. What is
+// used behind the loop comes out of c, which is last.
+func (u *unroller) repeat(c *counted) {
+	p := &plan{loop: c.loop}
+	e := c.latches[0]
+	first := c.header
+	for range partialCopies - 1 { // from the last copy to the first
+		to := u.copyLoop(p)
+		last := to.blocks[e.from.ID]
+		back := ir.Edge{To: first, Args: last.Term.Succs[e.succ].Args}
+		last.Term = ir.Term{Kind: ir.TermJump, Succs: []ir.Edge{back}, Pos: last.Term.Pos}
+		first = to.blocks[c.header.ID]
+	}
+	e.from.Term.Succs[e.succ].To = first
+	for _, in := range c.entries {
+		in.from.Term.Succs[in.succ].To = first
+	}
+}
+
+// suitable reports whether the loop is small, reads memory, holds no other loop
+// and no operation of several threads, and is left at the block exit alone. The
+// block again does nothing that must not happen twice.
+func (c *counted) suitable(exit, again *ir.Block) bool {
+	loads := false
+	for _, b := range c.blocks {
+		for _, e := range b.Term.Succs {
+			if b != exit && !c.has(e.To) {
+				return false
+			}
+		}
+		if b.Term.Kind == ir.TermReturn || b.ID >= len(c.inner) || c.inner[b.ID] != c.loop {
+			return false
+		}
+		for _, v := range b.Instrs {
+			switch {
+			case v.Op.Has(ir.Convergent), b == again && !v.Op.Pure():
+				return false
+			case v.Op == ir.OpLoad && v.Args[0].Type.Space != ir.Local:
+				loads = true
+			}
+			if v.Op != ir.OpConst && v.Op != ir.OpBounds {
+				c.size++
+			}
+		}
+	}
+	return loads && c.size <= maxPartial
+}
+
+// interleave puts the new loop in front of c.
+func (u *unroller) interleave(c *counted) {
+	p := &plan{loop: c.loop}
+	var headers [partialCopies]*ir.Block
+	copies := make([]*cloner, partialCopies)
+	for k := range copies {
+		copies[k] = u.copyLoop(p)
+		headers[k] = copies[k].blocks[c.header.ID]
+	}
+	for k, to := range copies {
+		next := headers[(k+1)%partialCopies]
+		for _, e := range c.latches {
+			to.blocks[e.from.ID].Term.Succs[e.succ].To = next
+		}
+		if t := &headers[k].Term; k > 0 {
+			*t = ir.Term{Kind: ir.TermJump, Succs: []ir.Edge{t.Succs[c.stay]}, Pos: t.Pos}
+		}
+	}
+	for _, e := range c.entries {
+		e.from.Term.Succs[e.succ].To = headers[0]
+	}
+	u.guard(c, headers[0])
+}
+
+// guard makes the new loop go on while all the bodies of a turn have their
+// turn, and leave for c.
+func (u *unroller) guard(c *counted, h *ir.Block) {
+	emit := func(op ir.Op, t *ir.Type, args ...*ir.Value) *ir.Value {
+		v := h.Emit(u.f, op, t, args...)
+		v.Pos = c.cond.Pos
+		return v
+	}
+	times := emit(ir.OpConst, ir.I64)
+	times.Imm = partialCopies - 1
+	last := emit(ir.OpAdd, ir.I64, h.Params[c.index], emit(ir.OpMul, ir.I64, c.step, times))
+	foldConst(last.Args[1])
+	more := emit(ir.OpLt, ir.Bool, last, c.cond.Args[1])
+	args := make([]*ir.Value, len(h.Params))
+	copy(args, h.Params)
+	in := h.Term.Succs[c.stay]
+	h.Term = ir.Term{Kind: ir.TermBranch, Args: []*ir.Value{more}, Succs: []ir.Edge{in, {To: c.header, Args: args}}, Pos: h.Term.Pos}
+}
