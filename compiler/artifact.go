@@ -36,19 +36,20 @@ type Arg struct {
 	Offset  int    `json:"offset"`            // in the argument block; a slice is an address and a length of 8 bytes each
 }
 
-// ArgBytes returns the size of the argument block.
+// ArgBytes returns the size of the argument block, padding included.
 func (m *Meta) ArgBytes() int {
 	if len(m.Args) == 0 {
 		return 0
 	}
-	switch last := m.Args[len(m.Args)-1]; {
+	last := m.Args[len(m.Args)-1]
+	n := last.Offset
+	switch {
 	case last.Slice:
-		return last.Offset + 16
-	case last.Const:
-		return last.Offset
-	default:
-		return last.Offset + last.Size
+		n += 16
+	case !last.Const:
+		n += last.Size
 	}
+	return (n + ir.BlockAlign - 1) / ir.BlockAlign * ir.BlockAlign
 }
 
 // layout gives each argument its place in the argument block; see [ir.Layout].

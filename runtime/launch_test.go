@@ -98,14 +98,16 @@ func TestArgumentBlock(t *testing.T) {
 	r := newRig(t, "standin")
 	st, err := r.NewStream()
 	require.NoError(t, err)
-	args := []byte("forty-three bytes of arguments, word by word")[:43]
+	args := []byte("forty-four bytes of arguments, word by word.")
 	require.NoError(t, st.Launch(r.function(t, "nothing"), Grid{Dim3{3, 2, 1}, Dim3{X: 64}}, 1024, args))
 	last := r.standin.Last()
 	require.Equal(t, [3]uint64{3, 2, 1}, last.Grid)
 	require.Equal(t, [3]uint64{64, 1, 1}, last.Block)
 	require.Equal(t, uint64(1024), last.Shared)
 	require.NotZero(t, last.Stream)
-	require.Equal(t, string(args)+"\x00\x00\x00\x00\x00", string(last.Args[:last.Length]), "whole words, for the driver drops the rest")
+	require.Equal(t, string(args), string(last.Args[:last.Length]))
+	err = st.Launch(r.function(t, "nothing"), Blocks(1, 1), 0, args[:43])
+	require.ErrorIs(t, err, ErrInvalid, "the driver would drop the last three bytes")
 	require.NoError(t, r.DefaultStream().Launch(r.function(t, "nothing"), Blocks(1, 1), 0, nil))
 	require.Zero(t, r.standin.Last().Stream, "the default stream is the legacy stream")
 }

@@ -5,8 +5,12 @@ package ir
 // eight bytes each, a struct or array as Go lays it out, so that the launcher
 // copies its bytes. Arguments fixed at compile time take no room.
 
+// BlockAlign divides the size of every argument block that is launched: blocks
+// are padded, because NVIDIA's driver copies them by words.
+const BlockAlign = 8
+
 // Layout returns where each argument begins in the argument block, and the
-// size of the block.
+// size of the block before it is padded.
 func Layout(args []Arg) (offsets []int, size int) {
 	offsets = make([]int, len(args))
 	for i, a := range args {

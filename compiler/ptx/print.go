@@ -83,6 +83,11 @@ func (e *emitter) paramList() string {
 	if len(list) == 0 {
 		return ""
 	}
+	// The driver copies the argument block by words and would drop the last
+	// bytes of an odd one.
+	if _, size := ir.Layout(e.f.Args); size%ir.BlockAlign != 0 {
+		list = append(list, fmt.Sprintf("\n\t.param .align 1 .b8 %s_padding[%d]", EntryName(e.f.Name), ir.BlockAlign-size%ir.BlockAlign))
+	}
 	return strings.Join(list, ",") + "\n"
 }
 

@@ -55,6 +55,9 @@ func (c Case) Pack(addr func(buf int) uint64) []byte {
 		out = binary.LittleEndian.AppendUint64(out, addr(a.Buf))
 		out = binary.LittleEndian.AppendUint64(out, uint64(len(c.Bufs[a.Buf])/c.Types[a.Buf].Size()))
 	}
+	for len(out)%ir.BlockAlign != 0 {
+		out = append(out, 0)
+	}
 	return out
 }
 

@@ -97,8 +97,9 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 			return err
 		}
 	}
-	for len(l.Args)%8 != 0 { // the driver copies whole words and would drop the last bytes
-		l.Args = append(l.Args, 0)
+	if len(l.Args)%4 != 0 { // the driver copies whole words and would drop the rest in silence
+		return &driver.Error{Op: "launch " + fn.info.Name, Device: s.dev.info.Name, Kind: driver.ErrInvalid,
+			Text: "the argument block is not a whole number of 4-byte words: pad the kernel's parameters"}
 	}
 	extra := l.Scratch[12:18]
 	extra[0], extra[1] = launchBufferPointer, uintptr(unsafe.Pointer(unsafe.SliceData(l.Args)))
