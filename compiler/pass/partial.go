@@ -21,7 +21,7 @@ func partial(m *ir.Module, opt *Options) error {
 		if !hasBackEdge(f) {
 			continue
 		}
-		u := newUnroller(f)
+		u, any := newUnroller(f), false
 		r := newRanges(f, opt.Small)
 		for _, l := range r.loops {
 			c, even := countedLoop(r, l), false
@@ -31,11 +31,15 @@ func partial(m *ir.Module, opt *Options) error {
 			if c == nil || u.size+partialCopies*c.size > maxFuncSize {
 				continue
 			}
+			any = true
 			if u.size += partialCopies * c.size; even {
 				u.repeat(c)
 			} else {
 				u.interleave(c)
 			}
+		}
+		if any {
+			straighten(f)
 		}
 	}
 	return nil

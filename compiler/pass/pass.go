@@ -76,6 +76,18 @@ var Passes = []Pass{
 		Doc: "Again: unrolling made the indices of local arrays constant. This is what keeps accumulator tiles in registers.",
 	},
 	{
+		Name: "fold", Run: perFunc(fold),
+		Doc: "Again: what came out of arrays is folded before loops are measured.",
+	},
+	{
+		Name: "unroll", Run: perFunc(unroll),
+		Doc: "Again: a body whose arrays have become values may be small enough now.",
+	},
+	{
+		Name: "sroa", Run: perFunc(sroa),
+		Doc: "Again, after that.",
+	},
+	{
 		Name: "strength", Run: strengthModule,
 		Doc: "Turns divisions by powers of two into shifts and decides comparisons where the ranges of integers allow. After unroll, whose counters have ranges of one value; before the last fold, which takes the decided branches.",
 	},

@@ -9,7 +9,7 @@ import (
 // The budgets of unrolling, in copies and in instructions made.
 const (
 	maxTrips       = 32   // copies of an ordinary loop
-	maxSize        = 512  // instructions that an ordinary loop may become
+	maxSize        = 1536 // instructions that an ordinary loop may become
 	maxTripsLocal  = 256  // for a loop that indexes a local array with its counter:
 	maxSizeLocal   = 8192 // only constant indices let the array live in registers
 	maxFuncSize    = 32768

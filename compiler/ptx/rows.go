@@ -100,6 +100,12 @@ func powerOfTwo(v *ir.Value, b uint64, isConst bool) bool {
 	return isConst && bits.OnesCount64(b) == 1 && b < 1<<63 && (!v.Type.IsSigned() || int64(b) > 0)
 }
 
+// reciprocal: of a division of one, which has a shorter instruction.
+func reciprocal(v *ir.Value, _ uint64, _ bool) bool {
+	one, _ := ir.Eval(ir.OpConvert, v.Type, 0, []uint64{1}, []*ir.Type{ir.I32})
+	return v.Args[0].IsConst() && v.Args[0].Imm == one
+}
+
 func smallCount(_ *ir.Value, b uint64, isConst bool) bool { return isConst && b <= 64 }
 
 func inWarp(_ *ir.Value, b uint64, isConst bool) bool { return isConst && b < 32 }
@@ -128,6 +134,7 @@ var fixedRows = []row{
 	{op: ir.OpRem, on: ints, when: nonZero, asm: "rem.{t} $d, $a, $b"},
 	{op: ir.OpDiv, on: ints, asm: "div.{t} {T}0, $a, $B; setp.eq.{t} $p0, $B, 0; selp.{b} $d, 0, {T}0, $p0", narrow: true},
 	{op: ir.OpRem, on: ints, asm: "rem.{t} {T}0, $a, $B; setp.eq.{t} $p0, $B, 0; selp.{b} $d, $a, {T}0, $p0"},
+	{op: ir.OpDiv, on: floats, when: reciprocal, asm: "rcp.rn.{t} $d, $B"},
 	{op: ir.OpDiv, on: floats, asm: "div.rn.{t} $d, $a, $b"},
 
 	{op: ir.OpAnd, on: ints | boolean, asm: "and.{b} $d, $a, $b"},

@@ -323,6 +323,15 @@ func isNaN(t *ir.Type, x uint64) bool {
 func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread) {
 	typ := last(mods)
 	switch mods[0] {
+	case "rcp":
+		t := irType(typ)
+		return func(th *simThread) {
+			one := math.Float64bits(1)
+			if t == ir.F32 {
+				one = uint64(math.Float32bits(1))
+			}
+			ops[0].set(th, evalIR(ir.OpDiv, t, one, ops[1].get(th)))
+		}
 	case "ld", "st":
 		return access(mods, ops)
 	case "atom":
