@@ -1,8 +1,10 @@
 // The arguments of a twin are those of the Go kernel in its argument block: a
-// slice is an address and a length, an int has 64 bits. A twin narrows lengths
+// slice is an address and a length, an int has 64 bits, and the block is whole
+// words of 8 bytes, to which PAD fills it. A twin narrows lengths
 // and ints at its entry, as CUDA programs pass them.
 #pragma once
 #define KERNEL extern "C" __global__ void
+#define PAD int
 typedef long long len_t;
 
 __device__ inline float warp_sum(float v) {

@@ -1,6 +1,6 @@
 #include "args.cuh"
 
-KERNEL NBody(float4 *__restrict__ acc, len_t, const float4 *__restrict__ bodies, len_t floats, float soft) {
+KERNEL NBody(float4 *__restrict__ acc, len_t, const float4 *__restrict__ bodies, len_t floats, float soft, PAD) {
   __shared__ float4 tile[256];
   int i = blockIdx.x * blockDim.x + threadIdx.x, n = (int)(floats / 4);
   float4 me = bodies[i];
@@ -45,7 +45,7 @@ KERNEL BlackScholes(float *__restrict__ call, len_t ncall, float *__restrict__ p
   }
 }
 
-KERNEL Mandelbrot(int *__restrict__ out, len_t, len_t lwidth, len_t lheight, len_t llimit, float x0, float y0, float step) {
+KERNEL Mandelbrot(int *__restrict__ out, len_t, len_t lwidth, len_t lheight, len_t llimit, float x0, float y0, float step, PAD) {
   int width = (int)lwidth, height = (int)lheight, limit = (int)llimit;
   int px = blockIdx.x * blockDim.x + threadIdx.x, py = blockIdx.y * blockDim.y + threadIdx.y;
   if (px >= width || py >= height) return;

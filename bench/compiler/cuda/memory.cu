@@ -1,6 +1,6 @@
 #include "args.cuh"
 
-KERNEL Saxpy(float *__restrict__ y, len_t ny, const float *__restrict__ x, len_t, float a) {
+KERNEL Saxpy(float *__restrict__ y, len_t ny, const float *__restrict__ x, len_t, float a, PAD) {
   int n = (int)ny;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = a * x[i] + y[i];
 }

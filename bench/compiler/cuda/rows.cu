@@ -11,7 +11,7 @@ KERNEL Softmax(float *__restrict__ out, len_t, const float *__restrict__ x, len_
   for (int i = threadIdx.x; i < cols; i += blockDim.x) out[row + i] = expf(x[row + i] - top) * scale;
 }
 
-KERNEL RMSNorm(float *__restrict__ out, len_t, const float *__restrict__ x, len_t, const float *__restrict__ weight, len_t, len_t ncols, float eps) {
+KERNEL RMSNorm(float *__restrict__ out, len_t, const float *__restrict__ x, len_t, const float *__restrict__ weight, len_t, len_t ncols, float eps, PAD) {
   int cols = (int)ncols, row = blockIdx.x * cols;
   float sum = 0;
   for (int i = threadIdx.x; i < cols; i += blockDim.x) {
