@@ -18,7 +18,7 @@ func (c *checker) report(d diag.Diagnostic) {
 	file, pos := c.pos(d.Pos)
 	out := analysis.Diagnostic{Pos: pos, Category: string(d.Code), URL: url(d.Code)}
 	if file == nil {
-		file, out.Pos = c.importer(d.Pos)
+		_, out.Pos = c.importer(d.Pos)
 		out.Message = d.Error() // with its place, which is elsewhere
 	} else {
 		out.Message = string(d.Code) + ": " + d.Msg

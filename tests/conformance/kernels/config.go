@@ -44,6 +44,7 @@ func Fields(t dsl.Thread, out []uint64, x uint8, a Odd, p Plain, y bool, b [2]Od
 	for i := range b {
 		n += b[i].write(out[n:])
 	}
+	//lint:ignore SA4000 false if the field holds NaN
 	if p == (Plain{}) && a.E != b[0].E && b[1].N == b[1].N {
 		out[n] = uint64(x)
 	}
