@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/pass"
+	"github.com/gokiln/kiln/internal/devlog"
 )
 
 // Artifact is a kernel compiled for a target.
@@ -23,6 +25,10 @@ type Meta struct {
 	Args   []Arg  `json:"args"`
 	Shared int    `json:"shared"` // bytes of shared memory of a block
 	Warp   bool   `json:"warp"`   // uses warp operations: a block must be whole warps
+
+	// Log is what the kernel writes to the device log, nil if nothing. The log takes
+	// the last part of the argument block, and is none of Args.
+	Log *devlog.Log `json:"log,omitempty"`
 }
 
 // Arg is a parameter of the kernel after the Thread.
@@ -36,7 +42,8 @@ type Arg struct {
 	Offset  int    `json:"offset"`            // in the argument block; a slice is an address and a length of 8 bytes each
 }
 
-// ArgBytes returns the size of the argument block, padding included.
+// ArgBytes returns the size of the argument block, padding included, without the
+// device log.
 func (m *Meta) ArgBytes() int {
 	if len(m.Args) == 0 {
 		return 0
@@ -62,8 +69,9 @@ func layout(args []ir.Arg) []Arg {
 	return out
 }
 
-// describe fills the parts of the meta data that come from the final IR.
-func describe(m *ir.Module, meta *Meta) {
+// describe fills the parts of the meta data that come from the final IR. sites are
+// the writes to the device log.
+func describe(m *ir.Module, meta *Meta, sites []devlog.Site) {
 	k := m.Kernel()
 	meta.Entry = k.Name
 	meta.Args = layout(k.Args)
@@ -71,6 +79,11 @@ func describe(m *ir.Module, meta *Meta) {
 	for i, a := range k.Args {
 		meta.Args[i].Written = a.Kind == ir.ArgSlice && written[at]
 		at += a.NumParams()
+	}
+	if len(sites) > 0 {
+		last := len(meta.Args) - pass.LogArgs
+		meta.Log = &devlog.Log{Kernel: k.Name, Offset: meta.Args[last].Offset, Sites: sites}
+		meta.Args = meta.Args[:last]
 	}
 	for _, o := range m.Shared {
 		align := o.Type.Align()

@@ -19,6 +19,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/devlog"
 )
 
 // Version is part of every cache key. It changes whenever the same source may
@@ -100,7 +101,8 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 		return nil, err
 	}
 	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: FormatIR}}
-	describe(m, &art.Meta)
+	// The interpreter checks assertions itself and stops at the first that fails.
+	describe(m, &art.Meta, pass.LowerLog(m, t.Kind != target.Interp))
 	if err := p.fits(m, &art.Meta, t); err != nil {
 		return nil, err
 	}
@@ -122,7 +124,11 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 // fits checks the memory that a kernel declares and its arguments. Drivers refuse too much of it
 // as well, but some with no more words than "invalid argument".
 func (p *Program) fits(m *ir.Module, meta *Meta, t target.Target) error {
-	if n := meta.ArgBytes(); t.MaxArgs > 0 && n > t.MaxArgs {
+	n := meta.ArgBytes()
+	if meta.Log != nil {
+		n = meta.Log.Offset + devlog.ArgBytes
+	}
+	if t.MaxArgs > 0 && n > t.MaxArgs {
 		return fmt.Errorf("%s: %d bytes of arguments, a launch on %s takes %d: pass large arrays as slices", p.Kernel, n, t, t.MaxArgs)
 	}
 	if shared := meta.Shared; t.MaxShared > 0 && shared > t.MaxShared {

@@ -2,6 +2,7 @@ package compiler_test
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/devlog"
 	_ "github.com/gokiln/kiln/tests/conformance/kernels"
 )
 
@@ -41,6 +43,16 @@ var instances = []front.Request{
 	{Pkg: kernels, Func: "Histogram"},
 	{Pkg: kernels, Func: "Atomics", TypeArgs: []string{"uint32"}},
 	{Pkg: kernels, Func: "MatMul"},
+	{Pkg: kernels, Func: "AtomicHalves", TypeArgs: []string{"dsl.BF16"}},
+	{Pkg: kernels, Func: "LastBlock"},
+	{Pkg: kernels, Func: "Scans", TypeArgs: []string{"float32"}},
+	{Pkg: kernels, Func: "Words"},
+	{Pkg: kernels, Func: "Reversed"},
+	{Pkg: kernels, Func: "Carries"},
+	{Pkg: kernels, Func: "Narrow", TypeArgs: []string{"dsl.F8E4M3"}},
+	{Pkg: kernels, Func: "Narrow", TypeArgs: []string{"dsl.F8E5M2"}},
+	{Pkg: kernels, Func: "Print"},
+	{Pkg: kernels, Func: "Check"},
 	{Pkg: kernels, Func: "Fields"},
 	{Pkg: kernels, Func: "Strided", TypeArgs: []string{"int8"}, Consts: map[string]int64{"l.Rank": 3}},
 	{Pkg: kernels, Func: "Tiled", Consts: map[string]int64{"cfg.Tile": 16, "cfg.Each": 4, "cfg.Padded": 1}},
@@ -52,6 +64,34 @@ func program(t testing.TB, req front.Request) *compiler.Program {
 	p, err := compiler.Front(req, compiler.Registered)
 	require.NoError(t, err)
 	return p
+}
+
+// The log follows the arguments. The interpreter checks assertions itself, so that
+// its log has the prints only.
+func TestLog(t *testing.T) {
+	p := program(t, front.Request{Pkg: kernels, Func: "Check"})
+	for name, want := range map[string][]devlog.Site{
+		"cpu":       {{Text: "%d passed\n", Values: []string{"i64"}}},
+		"ptx:sm_80": {{Text: "elements are not negative", Assert: true}, {Text: "%d passed\n", Values: []string{"i64"}}},
+	} {
+		tgt, err := target.Parse(name)
+		require.NoError(t, err)
+		art, err := p.Emit(tgt, compiler.Options{})
+		require.NoError(t, err)
+		require.NotNil(t, art.Log, name)
+		assert.Equal(t, "Check", art.Log.Kernel)
+		assert.Equal(t, 32, art.Log.Offset)
+		assert.Equal(t, 32, art.ArgBytes())
+		assert.Len(t, art.Args, 2)
+		for i, s := range art.Log.Sites {
+			assert.Contains(t, p.Positions[s.Pos-1].File, "kernels/log.go")
+			s.Pos = 0
+			assert.Equal(t, want[i], s)
+		}
+	}
+	art, err := program(t, front.Request{Pkg: kernels, Func: "Votes"}).Emit(target.CPU, compiler.Options{})
+	require.NoError(t, err)
+	assert.Nil(t, art.Log)
 }
 
 // Cached artifacts are keyed by compiler.Version instead of by the compiler's
@@ -67,7 +107,9 @@ func TestVersion(t *testing.T) {
 			for _, assume := range []compiler.Assume{0, compiler.Small | compiler.Aligned | compiler.Disjoint} {
 				art, err := p.Emit(tgt, compiler.Options{Assume: assume})
 				require.NoError(t, err)
-				fmt.Fprintf(h, "%+v\n%s\n", art.Meta, art.Code)
+				meta, err := json.Marshal(art.Meta)
+				require.NoError(t, err)
+				fmt.Fprintf(h, "%s\n%s\n", meta, art.Code)
 			}
 		}
 	}

@@ -26,6 +26,8 @@
 //     storage. Arithmetic is in float32: [F32] on the way in, [To] on the way out.
 //   - Math functions ([Exp], [Sin], …) return the same bits on every target,
 //     plain Go included. Their largest errors stand in docs/math.md.
+//   - [Assert] and [Printf] report to the host, which hears of them when it next
+//     waits for the stream.
 //   - A package that holds kernels embeds its own source and hands it to
 //     [Source], so that a binary can compile them without files.
 //

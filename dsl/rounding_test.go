@@ -78,7 +78,7 @@ func kernelFuncs(files []*ast.File, visit func(f *ast.FuncDecl)) {
 
 // hostHelpers serve the host bodies of intrinsics only.
 var hostHelpers = map[string]bool{
-	"toWord": true, "fromWord": true, "boolWord": true, "loadWord": true, "swapWord": true, "addHalf": true, "bf16": true,
+	"toWord": true, "fromWord": true, "boolWord": true, "printable": true, "loadWord": true, "swapWord": true, "addHalf": true, "bf16": true,
 	"isFloat32": true, "D1": true, "D2": true, "D3": true, "NewThread": true, "Bits": true,
 	"API": true, "Path": true, "Source": true, "SourceOf": true, "Sources": true, "packageOf": true, "Open": true, "ReadDir": true,
 }

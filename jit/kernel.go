@@ -212,6 +212,9 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.name, err)
 	}
+	if im.meta.Log != nil {
+		fn.SetLog(r.placed(im.meta.Log))
+	}
 	r.ev.Load, r.ev.Total = time.Since(loading), time.Since(start)
 	r.ev.Kernel = im.meta.Kernel
 	report(r)

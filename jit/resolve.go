@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -230,6 +231,19 @@ func (r *resolver) link(key cache.Key, im *image) (*image, error) {
 
 func (r *resolver) image(a *compiler.Artifact) *image {
 	return &image{a.Meta, runtime.Image{Format: a.Format, Name: a.Entry, Code: a.WithPositions(r.positions)}}
+}
+
+// placed returns a log whose sites know their files and lines.
+func (r *resolver) placed(l *runtime.Log) *runtime.Log {
+	out := *l
+	out.Sites = slices.Clone(l.Sites)
+	for i := range out.Sites {
+		s := &out.Sites[i]
+		if s.Pos > 0 && s.Pos <= len(r.positions) && r.positions[s.Pos-1].File != "" {
+			s.Place = fmt.Sprintf("%s:%d", r.positions[s.Pos-1].File, r.positions[s.Pos-1].Line)
+		}
+	}
+	return &out
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

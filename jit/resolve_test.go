@@ -14,8 +14,10 @@ import (
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/devlog"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -108,6 +110,23 @@ func TestLevels(t *testing.T) {
 	assert.Equal(t, compiler.FormatIR, im.img.Format)
 	assert.Contains(t, string(im.img.Code), `"k/k.go"`, "positions are appended")
 	g.must("cache", 4)
+}
+
+// What a kernel writes to the log is known of cached code too, and places are those
+// of the source as it is now.
+func TestLogOfCachedCode(t *testing.T) {
+	g := newRig(t)
+	g.source = strings.Replace(scaleSource, "x[i] *= 2", "dsl.Assert(t, x[i] > 0, \"positive\")", 1)
+	first := g.must("compiled", 1)
+	require.NotNil(t, first.meta.Log)
+	require.Equal(t, "positive", first.meta.Log.Sites[0].Text)
+	require.Equal(t, first.meta.Log, g.must("cache", 1).meta.Log)
+
+	r := &resolver{positions: []ir.Pos{{File: "k.go", Line: 8}}}
+	l := &runtime.Log{Sites: []devlog.Site{{Pos: 1}, {Pos: 2}, {}}}
+	placed := r.placed(l)
+	require.Equal(t, []string{"k.go:8", "", ""}, []string{placed.Sites[0].Place, placed.Sites[1].Place, placed.Sites[2].Place})
+	require.Empty(t, l.Sites[0].Place, "it is shared")
 }
 
 func TestModes(t *testing.T) {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -28,12 +29,15 @@ type Device struct {
 	bytes      atomic.Int64
 	dropped    atomic.Int64
 
+	out   outputs
+	dirty atomic.Int32 // logs of out with records
+
 	logsMu sync.Mutex
 	logs   []*launchLog // of all streams
 }
 
 func newDevice(drv driver.Device) *Device {
-	d := &Device{drv: drv, info: drv.Info()}
+	d := &Device{drv: drv, info: drv.Info(), out: outputs{size: defaultOutput, w: os.Stderr}}
 	d.name = d.info.Name
 	d.def = d.newStream(drv.Default())
 	return d
@@ -76,13 +80,13 @@ func (d *Device) Sync() error {
 		counts[i] = l.next.Load()
 	}
 	if err := d.wrap(d.drv.Sync()); err != nil {
-		return err
+		return d.drain(err)
 	}
 	for i, l := range logs {
 		l.finished(counts[i])
 	}
 	d.pruneLogs()
-	return nil
+	return d.drain(nil)
 }
 
 // Close waits for the device's work and gives the device up, once for every
@@ -96,8 +100,13 @@ func (d *Device) Close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
+	printed := d.drain(nil)
 	err := d.wrap(d.drv.Close())
 	d.forgetLaunches()
+	d.forgetOutputs()
+	if err == nil {
+		err = printed
+	}
 	return err
 }
 

@@ -63,6 +63,8 @@ type Function struct {
 	module *Module
 	drv    driver.Function
 	info   FunctionInfo
+	log    *Log // nil if the kernel does not write to the device log
+	logID  uint32
 }
 
 // Name is the kernel's name in its module.

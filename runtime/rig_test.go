@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/internal/devlog"
 	"github.com/gokiln/kiln/runtime/internal/cpu"
 	"github.com/gokiln/kiln/runtime/internal/cuda"
 	"github.com/gokiln/kiln/runtime/internal/cudatest"
@@ -150,12 +151,38 @@ func (p fakeProgram) Run(_, _ [3]int, args []byte) error {
 		for i := range y {
 			y[i] += a * x[i]
 		}
+	case "note":
+		a := make([]uint64, 5) // site, value, log, words, launch
+		for i := range a {
+			a[i] = binary.LittleEndian.Uint64(args[8*i:])
+		}
+		note(a[0], a[1], wordsAt(a[2], int(a[3])), a[4])
 	case "spin":
 		time.Sleep(time.Duration(binary.LittleEndian.Uint64(args)))
 	case "fault":
 		return errFakeFault
 	}
 	return nil
+}
+
+// note writes a record to the device log, with the value if the site is 1.
+func note(site, value uint64, log []uint64, launch uint64) {
+	record := []uint64{site, launch, 0, 0, 0}
+	if site == 1 {
+		record = append(record, value)
+	}
+	at := log[devlog.Used]
+	if log[devlog.Used] += uint64(len(record)); log[devlog.Used] > uint64(len(log)-devlog.Header) {
+		log[devlog.Lost]++
+		log[devlog.Failed] += site - 1
+		return
+	}
+	copy(log[devlog.Header+at:], record)
+}
+
+func wordsAt(addr uint64, n int) []uint64 {
+	p := uintptr(addr)
+	return unsafe.Slice((*uint64)(*(*unsafe.Pointer)(unsafe.Pointer(&p))), n)
 }
 
 func floatsAt(addr uint64, n int) []float32 {

@@ -14,10 +14,11 @@ type Stream struct {
 	dev *Device
 	drv driver.Stream
 	log *launchLog
+	out *output
 }
 
 func (d *Device) newStream(drv driver.Stream) *Stream {
-	return &Stream{dev: d, drv: drv, log: d.addLog()}
+	return &Stream{dev: d, drv: drv, log: d.addLog(), out: new(output)}
 }
 
 // retiredStream is what the cleanup of a Stream needs.
@@ -25,6 +26,7 @@ type retiredStream struct {
 	dev *Device
 	drv driver.Stream
 	log *launchLog
+	out *output
 }
 
 // NewStream returns a stream whose work may overlap with that of other streams.
@@ -40,8 +42,9 @@ func (d *Device) NewStream() (*Stream, error) {
 	s := d.newStream(drv)
 	goruntime.AddCleanup(s, func(r retiredStream) {
 		r.log.retired.Store(true)
+		r.dev.retireOutput(r.out)
 		r.dev.cleanUp(r.drv.Close)
-	}, retiredStream{d, drv, s.log})
+	}, retiredStream{d, drv, s.log, s.out})
 	return s, nil
 }
 
@@ -60,11 +63,10 @@ func (s *Stream) Sync() error {
 // waited completes a call that waited for the first n launches of the stream.
 func (s *Stream) waited(n uint64, err error) error {
 	goruntime.KeepAlive(s)
-	if err != nil {
-		return s.dev.wrap(err)
+	if err == nil {
+		s.log.finished(n)
 	}
-	s.log.finished(n)
-	return nil
+	return s.drain(s.dev.wrap(err))
 }
 
 var launches = sync.Pool{New: func() any { return new(driver.Launch) }}
@@ -96,7 +98,12 @@ func (s *Stream) Launch(f *Function, g Grid, shared int, args []byte) error {
 	}
 	l.Args = append(l.Args[:0], args...)
 	slot := s.log.add(f)
-	err := s.drv.Launch(f.drv, l)
+	var err error
+	if f.log == nil {
+		err = s.drv.Launch(f.drv, l)
+	} else {
+		err = s.launchLogged(f, l)
+	}
 	launches.Put(l)
 	goruntime.KeepAlive(f)
 	if err != nil {

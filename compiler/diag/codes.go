@@ -54,6 +54,7 @@ const (
 	LargeValue    Code = "K0130"
 	Unsupported   Code = "K0131"
 	StoredPointer Code = "K0132"
+	LogCall       Code = "K0133"
 
 	FirstParam  Code = "K0201"
 	HasResult   Code = "K0202"

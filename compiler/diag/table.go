@@ -27,8 +27,8 @@ var Codes = []Row{
 	{RangeFunc, "range over function", "Ranging over a function needs closures that can be suspended.", "for x := range seq {}", "range over an integer, an array or a slice"},
 	{MethodValue, "method value", "A method without its call is a function value that carries its receiver.", "f := v.Add", "write a function literal that calls the method"},
 	{Complex, "complex number", "Complex numbers have no counterpart on the devices.", "var z complex64", "use two floats, or a struct of two floats"},
-	{Print, "print", "A kernel cannot print.", "println(i)", "store the value in a slice and print it on the host, or run the kernel with dsltest"},
-	{Panic, "panic", "A kernel cannot panic.", "panic(\"bad\")", "store an error flag in a slice and test it on the host"},
+	{Print, "print", "The built-in print functions write to the host program's standard error, which devices do not have.", "println(i)", "use dsl.Printf"},
+	{Panic, "panic", "A kernel cannot panic.", "panic(\"bad\")", "use dsl.Assert"},
 	{Select, "select", "Threads of a GPU have no channels to select from.", "select {}", "pass values through dsl.Shared memory and t.Sync"},
 	{TypeSwitch, "type switch or assertion", "Types are known at compile time; there are no interface values to ask.", "switch any(x).(type) {}", "write one function for each type, or use a type parameter"},
 	{Import, "call outside of kernel code", "Kernels reach package dsl, parts of math and math/bits, and other kernel packages; nothing else can be compiled.", "fmt.Println(i)", "use what package dsl offers, or move the work to the host"},
@@ -44,6 +44,8 @@ var Codes = []Row{
 	{LargeValue, "large array value", "The array is copied as a value, which would take one register for each element.", "b := a // a is [4096]float32", "pass a pointer to the array, or a slice of it, and copy in a loop"},
 	{Unsupported, "unsupported construct", "The construct has no meaning in a kernel.", "", "rewrite it with loops, arrays and calls"},
 	{StoredPointer, "pointer in memory", "Pointers, slices and functions cannot be stored in this kind of memory.", "var a [4]*int", "store indices instead"},
+
+	{LogCall, "call of dsl.Assert or dsl.Printf", "Texts of dsl.Assert and dsl.Printf are constants, because devices have none: a launch reports the number of the call, and its values. They are numbers and bools that fit the format.", "dsl.Printf(t, \"%d\\n\", x, y)", "write the text as a constant, one verb for each argument, and convert half types by dsl.F32"},
 
 	{FirstParam, "first parameter", "The first parameter of a kernel is its thread.", "//kiln:kernel\nfunc Scale(x []float32) {}", "declare the function as func Name(t dsl.Thread, …)"},
 	{HasResult, "kernel with a result", "A kernel runs in thousands of threads, so it has no single result.", "//kiln:kernel\nfunc Sum(t dsl.Thread, x []float32) float32 { return 0 }", "store the result in a slice parameter"},

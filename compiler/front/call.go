@@ -62,6 +62,9 @@ func (f *funcLower) call(in *ssa.Call) val {
 		f.report(diag.Interface, "method %s of an interface value is called", c.Method.Name())
 		return badVal
 	}
+	if key := f.logKey(in); key != "" {
+		return f.logCall(in, key)
+	}
 	args := make([]val, len(c.Args))
 	bad := false
 	for i, a := range c.Args {

@@ -50,6 +50,7 @@ var goldens = map[string][]string{
 	"Ints":      {"int32", "uint8"},
 	"Floats":    {"float32"},
 	"Functions": {"float32"},
+	"Log":       {"float32"},
 	"ByValue":   {"float64"},
 }
 
@@ -88,6 +89,9 @@ func golden(t *testing.T, req Request, file string) {
 	fmt.Fprintf(&b, "module %q\n", m.Name)
 	for i, o := range m.Shared {
 		fmt.Fprintf(&b, "shared %d %q %s\n", i, o.Name, o.Type)
+	}
+	for i, s := range m.Texts {
+		fmt.Fprintf(&b, "text %d %q\n", i, s)
 	}
 	for _, f := range m.Funcs {
 		if !strings.HasPrefix(f.Name, "dsl.") {

@@ -26,6 +26,9 @@ type funcLower struct {
 	oneCell  map[*ssa.Phi]bool // see loopVar
 	prologue func()            // makes the parameters of a kernel
 
+	printed map[*ssa.Call][]ssa.Value // arguments of dsl.Printf
+	skipped map[ssa.Instruction]bool  // what makes a slice of them
+
 	pending map[*val]bool // parts of variables that hold a function and wait for it
 }
 
@@ -42,6 +45,7 @@ func (f *funcLower) report(code diag.Code, format string, args ...any) {
 // then the jumps, whose values may be defined later.
 func (f *funcLower) body() {
 	order := rpo(f.fn)
+	f.skipLogArgs()
 	f.blocks = make([]*ir.Block, len(f.fn.Blocks))
 	for _, b := range order {
 		f.blocks[b.Index] = f.out.NewBlock()
@@ -56,7 +60,7 @@ func (f *funcLower) body() {
 		f.enter(b)
 		f.phis(b)
 		for _, in := range b.Instrs {
-			if _, ok := in.(*ssa.Phi); !ok {
+			if _, ok := in.(*ssa.Phi); !ok && !f.skipped[in] {
 				f.setPos(in)
 				f.instr(in)
 			}

@@ -98,8 +98,11 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.AtomicCAS":   atomicOp(ir.OpAtomicCAS),
 	"dsl.AtomicLoad":  atomicOp(ir.OpAtomicLoad),
 	"dsl.AtomicStore": atomicOp(ir.OpAtomicStore),
-	"dsl.Fence":       direct(ir.OpFence),
-	"dsl.FenceBlock":  direct(ir.OpFenceBlock),
+	"dsl.Assert":      {lower: byLogCall},
+	"dsl.Printf":      {lower: byLogCall},
+
+	"dsl.Fence":      direct(ir.OpFence),
+	"dsl.FenceBlock": direct(ir.OpFenceBlock),
 
 	"math.Sqrt":            direct(ir.OpSqrt),
 	"math.Abs":             direct(ir.OpAbs),

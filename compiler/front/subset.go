@@ -256,6 +256,10 @@ func (c *subsetChecker) call(n *ast.CallExpr) bool {
 	if c.b.quiet[fun.Pos()] {
 		return false // the function itself was reported
 	}
+	if key := c.logFunc(fun); key != "" {
+		c.logCall(n, key)
+		return false
+	}
 	id, ok := fun.(*ast.Ident)
 	if !ok {
 		return true

@@ -131,6 +131,34 @@ b2:
 	require.ErrorContains(t, tryRun(early, 1, 9, []int64{}), "thread (8,0,0) has returned")
 }
 
+func TestAssert(t *testing.T) {
+	text := func(cond string) string {
+		return `
+module "m"
+text 0 "is wrong"
+kernel @K(%n: i64) args(n scalar i64 "int") {
+b0:` + global + cond + `
+  assert %c, 0 !1
+  ret
+}
+pos !1 "k.go" 7 3`
+	}
+	for name, c := range map[string]struct{ cond, want string }{
+		"varying": {"\n  %c = lt %i, %n : bool", "k.go:7: kernel K: block (1,0,0), thread (16,0,0): assertion failed: is wrong"},
+		"uniform": {"\n  %c = lt %b, %n : bool", ""},
+		"fails":   {"\n  %c = lt %n, %b : bool", "k.go:7: kernel K: block (0,0,0), thread (0,0,0): assertion failed: is wrong"},
+	} {
+		err := load(t, text(c.cond)).Run(Launch{Grid: [3]int{3}, Block: [3]int{64}, Args: pack(80)})
+		if c.want == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.EqualError(t, err, c.want, name)
+	}
+	_, err := Load("k", []byte("module \"m\"\ntext 0 \"\"\nkernel @K() args() {\nb0:\n  print 0\n  ret\n}\n"))
+	require.ErrorContains(t, err, "kernel K prints: turn that into writes to the device log first")
+}
+
 func TestSharedIsPoisoned(t *testing.T) {
 	got := ints(t, 64, `
   %s = shared 0 : ptr<shared,[64]i64>

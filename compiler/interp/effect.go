@@ -46,6 +46,9 @@ func (l *lowerer) effect(v *ir.Value) {
 		in.f = checkBounds
 		in.setA(l.ref(v.Args[0]))
 		in.setB(l.ref(v.Args[1]))
+	case ir.OpAssert:
+		in.f, in.imm = checkAssert, v.Imm
+		in.setA(l.elem(v.Args[0]))
 	case ir.OpBarrier:
 		in.f, l.whole = barrier, true
 	case ir.OpWarpBarrier:

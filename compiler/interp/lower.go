@@ -239,6 +239,8 @@ func (in *ins) setC(o operand) { in.c, in.cw = o.ref, o.width }
 // value translates one instruction.
 func (l *lowerer) value(v *ir.Value) error {
 	switch {
+	case v.Op == ir.OpPrint:
+		return fmt.Errorf("kernel %s prints: turn that into writes to the device log first (pass.LowerLog)", l.g.f.Name)
 	case v.Op == ir.OpCall || v.Op == ir.OpProj:
 		return fmt.Errorf("kernel %s calls a function: run the inline pass on the module first", l.g.f.Name)
 	case v.Op == ir.OpLocalSized || v.Op == ir.OpSharedSized:

@@ -207,6 +207,16 @@ func checkBounds(w *worker, in *ins) {
 	})
 }
 
+// checkAssert fails for the first lane whose condition a does not hold.
+func checkAssert(w *worker, in *ins) {
+	cond, dist := w.value(in.a, in.aw)
+	each(w, func(i int) {
+		if w.err == nil && *(*uint8)(unsafe.Add(cond, i*dist)) == 0 {
+			w.fail(in, i, "assertion failed: %s", w.j.prog.module.Texts[in.imm])
+		}
+	})
+}
+
 // insideAffine checks the first and last lane, between which all others lie.
 func (w *worker) insideAffine(in *ins, n int64) bool {
 	p := *(*[2]int64)(w.at(in.a))

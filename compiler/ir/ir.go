@@ -5,7 +5,8 @@ type Module struct {
 	Name   string
 	Funcs  []*Func
 	Shared []*Object
-	Pos    []Pos // position table; Value.Pos is an index into it, from 1
+	Texts  []string // messages of assert, formats of print
+	Pos    []Pos    // position table; Value.Pos is an index into it, from 1
 }
 
 // Object is a shared-memory object of a block.

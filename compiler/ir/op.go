@@ -77,6 +77,9 @@ const (
 	OpZero        // zero the object x points to
 	OpBounds      // fail the kernel unless 0 <= x < y
 
+	OpAssert // fail the kernel with text Imm of the module unless x
+	OpPrint  // print the operands by the format that is text Imm of the module
+
 	OpBarrier     // all threads of the block meet; memory is ordered
 	OpWarpBarrier // all threads of the warp meet; memory is ordered
 	OpFence       // memory accesses before come before those after, for all threads of the device
@@ -148,6 +151,7 @@ const (
 	RuleWarp                  // T i64, no operands
 	RulePtr                   // pointer formation
 	RuleMem                   // loads, stores
+	RuleText                  // operands scalars, of assert one bool; Imm is the number of a text
 	RuleShfl                  // T a number, halves too, x of T, y i64
 	RuleVote                  // x bool
 	RuleAtomic                // x pointer to what the result and the others are
@@ -235,6 +239,9 @@ var ops = [numOps]Info{
 	OpStore:       {Name: "store", Args: 2, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpZero:        {Name: "zero", Args: 1, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpBounds:      {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
+
+	OpAssert: {Name: "assert", Args: 1, Rule: RuleText, Effect: Fails, NoValue: true, HasImm: true},
+	OpPrint:  {Name: "print", Args: -1, Rule: RuleText, Effect: Reads | Writes, NoValue: true, HasImm: true},
 
 	OpBarrier:     {Name: "barrier", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpWarpBarrier: {Name: "warpbarrier", Effect: Reads | Writes | Convergent, NoValue: true},

@@ -57,6 +57,8 @@ func (p *parser) module() error {
 			p.m.Name, err = p.quoted()
 		case "shared":
 			err = p.shared()
+		case "text":
+			err = p.text()
 		case "kernel", "func":
 			err = p.fn(word == "kernel")
 		case "pos":
@@ -120,6 +122,16 @@ func (p *parser) shared() error {
 	}
 	t, err := p.typ()
 	p.m.Shared = append(p.m.Shared, &Object{Name: name, Type: t})
+	return err
+}
+
+func (p *parser) text() error {
+	p.s = strings.TrimPrefix(p.s, "text")
+	if n, err := p.number(); err != nil || n != len(p.m.Texts) {
+		return fmt.Errorf("texts must be numbered in order, expected %d", len(p.m.Texts))
+	}
+	t, err := p.quoted()
+	p.m.Texts = append(p.m.Texts, t)
 	return err
 }
 

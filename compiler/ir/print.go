@@ -53,6 +53,9 @@ func (p *printer) module() {
 	for i, o := range p.m.Shared {
 		fmt.Fprintf(&p.b, "shared %d %q %s\n", i, o.Name, o.Type)
 	}
+	for i, t := range p.m.Texts {
+		fmt.Fprintf(&p.b, "text %d %q\n", i, t)
+	}
 	for _, f := range p.m.Funcs {
 		p.b.WriteByte('\n')
 		p.fn(f)

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -169,6 +170,34 @@ func (t *Type) Bits() int {
 
 // Offset returns the byte offset of field i of a struct.
 func (t *Type) Offset(i int) int { return t.offs[i] }
+
+// Value returns the Go value that the canonical bits of a constant of type t stand
+// for: a bool, or a number of the type's width; halves as float32.
+func (t *Type) Value(bits uint64) any {
+	switch t.Kind {
+	case KBool:
+		return bits != 0
+	case KI8:
+		return int8(bits)
+	case KU8:
+		return uint8(bits)
+	case KI16:
+		return int16(bits)
+	case KU16:
+		return uint16(bits)
+	case KI32:
+		return int32(bits)
+	case KU32:
+		return uint32(bits)
+	case KI64:
+		return int64(bits)
+	case KF64:
+		return math.Float64frombits(bits)
+	case KF16, KBF16, KF32:
+		return float32(decodeFloat(t, bits))
+	}
+	return bits
+}
 
 // IsInt reports whether t is an integer type.
 func (t *Type) IsInt() bool { return t.Kind >= KI8 && t.Kind <= KU64 }

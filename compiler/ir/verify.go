@@ -308,6 +308,8 @@ func (v *verifier) rule(in *Value, r Rule) string {
 			want = U64
 		}
 		return check(arg(0) == Bool && t == want, "wants a bool")
+	case RuleText:
+		return v.text(in)
 	case RulePtr:
 		return v.pointer(in)
 	case RuleMem:
@@ -316,6 +318,18 @@ func (v *verifier) rule(in *Value, r Rule) string {
 		return v.atomic(in)
 	}
 	return v.special(in)
+}
+
+func (v *verifier) text(in *Value) string {
+	if in.Imm >= uint64(len(v.m.Texts)) {
+		return "wants the number of a text"
+	}
+	for _, x := range in.Args {
+		if !x.Type.IsValue() || x.Type.IsPtr() || in.Op == OpAssert && x.Type != Bool {
+			return "wants scalars, and one bool to assert"
+		}
+	}
+	return ""
 }
 
 func (v *verifier) pointer(in *Value) string {

@@ -46,6 +46,10 @@ func (fo *folder) rewrite(v *ir.Value) (*ir.Value, bool) {
 		if i.IsConst() && n.IsConst() && int64(i.Imm) >= 0 && int64(i.Imm) < int64(n.Imm) {
 			return nil, false
 		}
+	case ir.OpAssert:
+		if isConst(v.Args[0], 1) {
+			return nil, false
+		}
 	}
 	return v, false
 }

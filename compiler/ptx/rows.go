@@ -85,8 +85,10 @@ var coded = map[ir.Op]string{
 
 // unsupported lists the operations that cannot be written, and why.
 var unsupported = map[ir.Op]string{
-	ir.OpCall: "functions must be inlined first (pass inline)",
-	ir.OpProj: "functions must be inlined first (pass inline)",
+	ir.OpCall:   "functions must be inlined first (pass inline)",
+	ir.OpAssert: "becomes a record in the device log first (pass.LowerLog)",
+	ir.OpPrint:  "becomes a record in the device log first (pass.LowerLog)",
+	ir.OpProj:   "functions must be inlined first (pass inline)",
 
 	ir.OpLocalSized:  "lengths must be constant first (pass size)",
 	ir.OpSharedSized: "lengths must be constant first (pass size)",

@@ -2,6 +2,8 @@ package dsltest
 
 import (
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/internal/host"
@@ -16,6 +18,8 @@ var (
 	// ErrPanic is a panic of the kernel. A panic with an error value wraps
 	// that error too.
 	ErrPanic = host.ErrPanic
+	// ErrAssert is an assertion of the kernel that does not hold.
+	ErrAssert = host.ErrAssert
 )
 
 // Option changes how a run is made.
@@ -27,10 +31,15 @@ func WarpSize(n int) Option {
 	return func(c *host.Config) { c.WarpSize = n }
 }
 
+// Output sets where the kernel prints to. The default is standard error.
+func Output(w io.Writer) Option {
+	return func(c *host.Config) { c.Output = w }
+}
+
 // Run calls kernel for each thread of a grid of blocks and returns the first
 // failure. Nothing of a block runs after it failed.
 func Run(grid, block dsl.Dim3, kernel func(t dsl.Thread), options ...Option) error {
-	cfg := host.Config{Grid: dim(grid), Block: dim(block), WarpSize: 32}
+	cfg := host.Config{Grid: dim(grid), Block: dim(block), WarpSize: 32, Output: os.Stderr}
 	for _, o := range options {
 		o(&cfg)
 	}

@@ -13,12 +13,13 @@ type arrow struct {
 // stands alone up to jit, where the compiler, the cache and the runtime meet.
 var arrows = []arrow{
 	{from: "dsl"},
+	{from: "internal/devlog"},
 
 	{from: "compiler/ir"},
 	{from: "compiler/diag"},
 	{from: "compiler/target"},
 	{from: "compiler/front", to: []string{"dsl", "compiler/ir", "compiler/diag"}},
-	{from: "compiler/pass", to: []string{"compiler/ir"}},
+	{from: "compiler/pass", to: []string{"compiler/ir", "internal/devlog"}},
 	{from: "compiler/cfamily", to: []string{"compiler/ir", "compiler/target"}},
 	{from: "compiler/cuda", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},
 	{from: "compiler/hip", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},
@@ -27,7 +28,7 @@ var arrows = []arrow{
 	{from: "compiler/llvm", to: []string{"compiler/ir", "compiler/target"}},
 	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/target"}},
 	{from: "compiler/interp", to: []string{"compiler/ir"}},
-	{from: "compiler", to: []string{"compiler", "dsl"}, leaf: true},
+	{from: "compiler", to: []string{"compiler", "dsl", "internal/devlog"}, leaf: true},
 	// Tools around the compiler: what it found wrong, and what it made.
 	{from: "compiler/analyzer", to: []string{"compiler", "dsl"}},
 	{from: "compiler/dump", to: []string{"compiler", "dsl"}},
@@ -35,7 +36,7 @@ var arrows = []arrow{
 	{from: "cache"},
 
 	{from: "internal/dl"},
-	{from: "runtime", to: []string{"internal/dl"}},
+	{from: "runtime", to: []string{"internal/dl", "internal/devlog"}},
 	// The CPU driver executes the IR, so it alone reaches into the compiler.
 	{from: "runtime/internal/cpu", to: []string{"internal/dl", "runtime/internal", "compiler/interp", "compiler/amd64"}},
 

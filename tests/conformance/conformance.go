@@ -31,6 +31,7 @@ func RunAll(t *testing.T, dev *runtime.Device) {
 			}
 		})
 	}
+	RunLog(t, dev)
 }
 
 // Check runs one case on dev and reports the first difference to plain Go.

@@ -12,6 +12,7 @@ var (
 	ErrLaunch     = errors.New("bad launch")
 	ErrDivergence = errors.New("divergent threads")
 	ErrPanic      = errors.New("kernel panic")
+	ErrAssert     = errors.New("assertion failed")
 )
 
 // position is a resolved source position of a kernel.

@@ -121,6 +121,8 @@ func (l *Lane) call(kernel func(*Lane)) {
 		case nil:
 		case aborted:
 			l.ended = true
+		case assertion:
+			l.err = l.assertError(r)
 		default:
 			l.err = l.panicError(r)
 		}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"io"
 	"iter"
 )
 
@@ -15,6 +16,7 @@ const MaxWarp = 64
 type Config struct {
 	Grid, Block Dim
 	WarpSize    int
+	Output      io.Writer // for what the kernel prints
 }
 
 // run is the state that the lanes of the current block share.

@@ -378,3 +378,21 @@ func PointerFields(t dsl.Thread, out, in []int) {
 		out[5] = out[5]*3 + p.x
 	}
 }
+
+// Log has assertions and prints, in a helper function and a loop too.
+//
+//kiln:kernel
+func Log[T dsl.Real](t dsl.Thread, x []T, n []int8) {
+	i := t.Global()
+	dsl.Assert(t, i < len(x), "one element for each thread")
+	for j := range n {
+		logged(t, j, n[j] > 3)
+	}
+	if x[i] < 0 {
+		dsl.Printf(t, "%d: %v, 100%%\n", i, x[i])
+	}
+	x[i]++
+	dsl.Printf(t, "done\n")
+}
+
+func logged[T dsl.Int](t dsl.Thread, j T, large bool) { dsl.Printf(t, "%d %t\n", j, large) }

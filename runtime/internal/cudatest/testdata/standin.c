@@ -4,7 +4,7 @@
 // All streams feed one queue, which a thread works off, so that calls are as
 // asynchronous as the real ones. Addresses are checked against what was
 // allocated, calls without a current context are refused, and freed memory is
-// overwritten. A few kernels are known by name and really run: saxpy, spin,
+// overwritten. A few kernels are known by name and really run: saxpy, note, spin,
 // fault. Tests steer it through the standin_ functions.
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -267,7 +267,29 @@ static void saxpy(Op *o) {
 	for (uint64_t i = 0; i < ny; i++) yp[i] = a * xp[i] + yp[i];
 }
 
+// note writes one record to the device log: site 1 has a value, site 2 has none.
+static void note(Op *o) {
+	uint64_t a[5]; // site, value, log, words, launch
+	memcpy(a, o->args, sizeof a);
+	uint64_t n = a[0] == 1 ? 6 : 5;
+	pthread_mutex_lock(&mu);
+	int ok = inside(a[2], a[3] * 8);
+	if (!ok) sticky = ILLEGAL_ADDRESS;
+	pthread_mutex_unlock(&mu);
+	if (!ok) return;
+	uint64_t *log = (uint64_t *)(uintptr_t)a[2], at = log[0];
+	if ((log[0] += n) > a[3] - 4) {
+		log[1]++;
+		log[2] += a[0] == 2;
+		return;
+	}
+	uint64_t *r = log + 4 + at;
+	r[0] = a[0], r[1] = a[4], r[2] = r[3] = r[4] = 0;
+	if (n == 6) r[5] = a[1];
+}
+
 static void run_kernel(Op *o) {
+	if (!strcmp(o->kernel, "note")) note(o);
 	if (!strcmp(o->kernel, "saxpy")) {
 		saxpy(o);
 	} else if (!strcmp(o->kernel, "spin")) {

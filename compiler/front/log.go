@@ -1,0 +1,202 @@
+package front
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// dsl.Assert and dsl.Printf take texts, and Printf any values: what kernels have
+// not otherwise. Their calls are lowered as a whole, texts and the slice of
+// interface values that go/ssa makes of the arguments included.
+
+// logText is the index of the text among the arguments of a function that takes
+// one, by its key in the table of intrinsics.
+var logText = map[string]int{"dsl.Assert": 2, "dsl.Printf": 1}
+
+// logFunc returns the key of the function that is called if it takes a text.
+func (c *subsetChecker) logFunc(fun ast.Expr) string {
+	sel, ok := fun.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	fn, ok := c.b.info.Uses[sel.Sel].(*types.Func)
+	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != dslPath {
+		return ""
+	}
+	if key := "dsl." + fn.Name(); logText[key] > 0 {
+		return key
+	}
+	return ""
+}
+
+// logCall checks a call with a text.
+func (c *subsetChecker) logCall(n *ast.CallExpr, key string) {
+	at := logText[key]
+	for i, a := range n.Args {
+		tv := c.b.info.Types[a]
+		switch {
+		case i == at && tv.Value == nil && tv.Type != nil:
+			c.report(a, diag.LogCall, "text of %s is not a constant", key)
+		case i == at:
+		case i > at && n.Ellipsis.IsValid():
+			c.report(a, diag.LogCall, "arguments of %s are a slice", key)
+		case i > at && tv.Type != nil && !printable(tv.Type):
+			c.report(a, diag.LogCall, "%s prints numbers and bools, not %s", key, typeName(tv.Type))
+		default:
+			c.walk(a)
+		}
+	}
+}
+
+// printable reports whether t is a number or bool, or may be one.
+func printable(t types.Type) bool {
+	return isTypeParam(t) || scalarType(t) != nil && !isStorage(t)
+}
+
+// skipLogArgs marks the instructions that make the slices of arguments of calls
+// with texts, and notes what they put into them.
+func (f *funcLower) skipLogArgs() {
+	for _, b := range f.fn.Blocks {
+		for _, in := range b.Instrs {
+			call, ok := in.(*ssa.Call)
+			if !ok || f.logKey(call) != "dsl.Printf" {
+				continue
+			}
+			if f.printed == nil {
+				f.printed, f.skipped = map[*ssa.Call][]ssa.Value{}, map[ssa.Instruction]bool{}
+			}
+			if s, ok := call.Call.Args[2].(*ssa.Slice); ok {
+				f.printed[call] = f.skipSlice(s)
+			}
+		}
+	}
+}
+
+// skipSlice marks what makes a slice of interface values, and returns the values.
+func (f *funcLower) skipSlice(s *ssa.Slice) []ssa.Value {
+	array, ok := s.X.(*ssa.Alloc)
+	if !ok {
+		return nil
+	}
+	f.skipped[s], f.skipped[array] = true, true
+	values := make([]ssa.Value, deref(array.Type()).Underlying().(*types.Array).Len())
+	for _, r := range *array.Referrers() {
+		at, ok := r.(*ssa.IndexAddr)
+		if !ok {
+			continue
+		}
+		f.skipped[at] = true
+		i, _ := inRange(at.Index, int64(len(values)))
+		for _, r := range *at.Referrers() {
+			if st, ok := r.(*ssa.Store); ok {
+				f.skipped[st] = true
+				if box, ok := st.Val.(*ssa.MakeInterface); ok {
+					f.skipped[box] = true
+					values[i] = box.X
+				}
+			}
+		}
+	}
+	return values
+}
+
+// logKey returns the key of the function with a text that in calls, "" for others.
+func (f *funcLower) logKey(in *ssa.Call) string {
+	fn := in.Call.StaticCallee()
+	if fn == nil || fn.Pkg == nil && fn.Object() == nil {
+		return ""
+	}
+	if key := f.l.callee(fn).key; logText[key] > 0 {
+		return key
+	}
+	return ""
+}
+
+// logCall lowers a call with a text.
+func (f *funcLower) logCall(in *ssa.Call, key string) val {
+	text, ok := in.Call.Args[logText[key]].(*ssa.Const)
+	if !ok {
+		f.report(diag.LogCall, "text of %s is not a constant", key)
+		return badVal
+	}
+	format := constant.StringVal(text.Value)
+	if key == "dsl.Assert" {
+		f.emit(ir.OpAssert, ir.Void, f.scalar(in.Call.Args[1])).Imm = f.l.text(format)
+		return val{}
+	}
+	var args []*ir.Value
+	var zeros []any
+	for _, x := range f.printed[in] {
+		if x == nil || !printable(x.Type()) {
+			what := "a value that is not known"
+			if x != nil {
+				what = typeName(x.Type())
+			}
+			f.report(diag.LogCall, "dsl.Printf prints numbers and bools, not %s", what)
+			return badVal
+		}
+		v := f.scalar(x)
+		args, zeros = append(args, v), append(zeros, zeroOf(x.Type(), v.Type))
+	}
+	if c, ok := in.Call.Args[2].(*ssa.Const); f.printed[in] == nil && (!ok || c.Value != nil) {
+		f.report(diag.LogCall, "arguments of dsl.Printf are a slice")
+		return badVal
+	}
+	if wrong := badFormat(format, zeros); wrong != "" {
+		f.report(diag.LogCall, "format %q of dsl.Printf does not fit the arguments: it prints %s", format, wrong)
+		return badVal
+	}
+	f.emit(ir.OpPrint, ir.Void, args...).Imm = f.l.text(format)
+	return val{}
+}
+
+// zeroOf returns zero of the basic type under a Go type that is t in IR.
+func zeroOf(goType types.Type, t *ir.Type) any {
+	b, _ := goType.Underlying().(*types.Basic)
+	switch {
+	case b != nil && (b.Kind() == types.Int || b.Kind() == types.UntypedInt):
+		return 0
+	case b != nil && b.Kind() == types.Uint:
+		return uint(0)
+	}
+	return t.Value(0)
+}
+
+// badFormat returns what package fmt prints in place of a value where a format and
+// the arguments do not fit, "" if they do. Types are not known to a launch.
+func badFormat(format string, args []any) string {
+	format = strings.ReplaceAll(format, "%%", "")
+	if strings.Contains(format, "%T") {
+		return "a type"
+	}
+	out := fmt.Sprintf(format, args...)
+	if i := strings.Index(out, "%!"); i >= 0 {
+		return out[i:]
+	}
+	return ""
+}
+
+// text returns the number of a text of the module.
+func (l *lowerer) text(s string) uint64 {
+	for i, t := range l.m.Texts {
+		if t == s {
+			return uint64(i)
+		}
+	}
+	l.m.Texts = append(l.m.Texts, s)
+	return uint64(len(l.m.Texts) - 1)
+}
+
+// byLogCall is reached through function values only, which hide the text.
+func byLogCall(c *callSite) val {
+	c.f.report(diag.FuncValue, "dsl.%s is called by another name", c.fn.Name())
+	return badVal
+}

@@ -1,0 +1,149 @@
+package devlog
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// The words before the first record.
+const (
+	Used   = 0 // words that records have taken, those without room included
+	Lost   = 1 // records that found no room
+	Failed = 2 // those of them that told of a failed assertion
+	Header = 4 // how many words there are
+)
+
+// The words of a record. Values follow as 64 bits each: integers extended by
+// their sign, floats as float64, bools as 0 and 1.
+const (
+	RecordSite   = 0 // number of the site, from 1
+	RecordLaunch = 1 // number of the launch, with the kernel's in the upper half
+	RecordBlock  = 2 // x of the block, with y in the upper half
+	RecordMiddle = 3 // z of the block, with x of the thread in the upper half
+	RecordThread = 4 // y of the thread, with z in the upper half
+	RecordHeader = 5 // how many words there are
+)
+
+// Log says what a kernel writes to the device log.
+type Log struct {
+	Kernel string `json:"kernel"`
+	// Offset is where a launch passes the log in the argument block: its address,
+	// its number of words, and what RecordLaunch is to be.
+	Offset int    `json:"offset"`
+	Sites  []Site `json:"sites"`
+}
+
+// ArgBytes is the room that a log takes in the argument block.
+const ArgBytes = 24
+
+// Site is a call of dsl.Printf or dsl.Assert.
+type Site struct {
+	Text   string   `json:"text"`             // format or message
+	Pos    int      `json:"pos"`              // in the kernel's position table
+	Place  string   `json:"-"`                // what that says: file and line
+	Assert bool     `json:"assert,omitempty"` // a record tells of a failure
+	Values []string `json:"values,omitempty"` // types of the values: i8, u64, f32, bool …
+}
+
+// Record is one entry of a log.
+type Record struct {
+	Log           *Log
+	Site          *Site
+	Launch        uint32
+	Block, Thread [3]int
+	Values        []any
+}
+
+// Read returns the records among the words behind the header, ordered by launch,
+// block and thread. kernels returns the log of a kernel by its number; records of
+// unknown kernels end the reading.
+func Read(words []uint64, kernels func(id uint32) *Log) []Record {
+	var list []Record
+	for len(words) >= RecordHeader && words[RecordSite] != 0 {
+		log := kernels(uint32(words[RecordLaunch] >> 32))
+		n := words[RecordSite]
+		if log == nil || n > uint64(len(log.Sites)) {
+			break
+		}
+		site := &log.Sites[n-1]
+		size := RecordHeader + len(site.Values)
+		if size > len(words) {
+			break
+		}
+		list = append(list, record(words[:size], log, site))
+		words = words[size:]
+	}
+	slices.SortStableFunc(list, Record.compare)
+	return list
+}
+
+func record(words []uint64, log *Log, site *Site) Record {
+	low := func(i int) int { return int(uint32(words[i])) }
+	high := func(i int) int { return int(words[i] >> 32) }
+	r := Record{
+		Log: log, Site: site, Launch: uint32(words[RecordLaunch]),
+		Block:  [3]int{low(RecordBlock), high(RecordBlock), low(RecordMiddle)},
+		Thread: [3]int{high(RecordMiddle), low(RecordThread), high(RecordThread)},
+	}
+	for i, t := range site.Values {
+		r.Values = append(r.Values, value(t, words[RecordHeader+i]))
+	}
+	return r
+}
+
+// compare orders by launch, block and thread, x fastest.
+func (r Record) compare(o Record) int {
+	c := cmp.Compare(r.Launch, o.Launch)
+	for _, pair := range [][2][3]int{{r.Block, o.Block}, {r.Thread, o.Thread}} {
+		for axis := 2; axis >= 0 && c == 0; axis-- {
+			c = cmp.Compare(pair[0][axis], pair[1][axis])
+		}
+	}
+	return c
+}
+
+// value returns the Go value of type t that word holds.
+func value(t string, word uint64) any {
+	switch t {
+	case "bool":
+		return word != 0
+	case "i8":
+		return int8(word)
+	case "u8":
+		return uint8(word)
+	case "i16":
+		return int16(word)
+	case "u16":
+		return uint16(word)
+	case "i32":
+		return int32(word)
+	case "u32":
+		return uint32(word)
+	case "i64":
+		return int64(word)
+	case "u64":
+		return word
+	case "f64":
+		return math.Float64frombits(word)
+	}
+	return float32(math.Float64frombits(word))
+}
+
+// Text is what the record prints.
+func (r Record) Text() string { return fmt.Sprintf(r.Site.Text, r.Values...) }
+
+// Failure is a failed assertion.
+type Failure struct{ Record Record }
+
+// Error names the place, the kernel, the block, the thread and the message.
+func (f *Failure) Error() string {
+	r := f.Record
+	place := ""
+	if r.Site.Place != "" {
+		place = r.Site.Place + ": "
+	}
+	return fmt.Sprintf("%skernel %s: block (%d,%d,%d), thread (%d,%d,%d): assertion failed: %s", place, r.Log.Kernel,
+		r.Block[0], r.Block[1], r.Block[2], r.Thread[0], r.Thread[1], r.Thread[2], r.Site.Text)
+}

@@ -1,0 +1,251 @@
+package runtime
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/gokiln/kiln/internal/devlog"
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// Log says what a kernel writes to the device log, for dsl.Printf and dsl.Assert,
+// and how its launches pass the log.
+type Log = devlog.Log
+
+// defaultOutput is the size of a stream's device log in bytes.
+const defaultOutput = 1 << 20
+
+// output is the device log of one stream. Reading it is ordered with the launches
+// that write to it: both are made with the lock held.
+type output struct {
+	mu     sync.Mutex
+	stream driver.Stream // of the device's default stream once the own one is gone
+	buf    *Buffer
+	words  int    // in buf
+	launch uint32 // number of the latest
+	dirty  bool   // there may be records
+}
+
+// outputs are the device logs of all streams of a device, and where they go.
+type outputs struct {
+	mu      sync.Mutex
+	list    []*output
+	kernels []*Log
+	size    int
+
+	writing sync.Mutex // batches of one sync stay together
+	w       io.Writer
+}
+
+// SetOutput sets where kernels of the device print to. It is standard error at
+// first.
+func (d *Device) SetOutput(w io.Writer) {
+	d.out.writing.Lock()
+	defer d.out.writing.Unlock()
+	d.out.w = w
+}
+
+// SetOutputSize sets how many bytes each stream keeps for what kernels print until
+// the next call that waits for the stream. It is 1 MiB at first; a call of
+// dsl.Printf takes 40 bytes and 8 for each value. Streams on which something was
+// printed already keep their size.
+func (d *Device) SetOutputSize(bytes int) error {
+	if least := 8 * (devlog.Header + devlog.RecordHeader); bytes < least {
+		return d.invalid("set the size of output", fmt.Sprintf("%d bytes; the least is %d", bytes, least))
+	}
+	d.out.mu.Lock()
+	defer d.out.mu.Unlock()
+	d.out.size = bytes
+	return nil
+}
+
+// SetLog says what the kernel writes to the device log. It is called before the
+// first launch, whose argument block then ends where the log begins.
+func (f *Function) SetLog(l *Log) {
+	o := &f.module.dev.out
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f.log, f.logID = l, uint32(len(o.kernels))
+	o.kernels = append(o.kernels, l)
+}
+
+// launchLogged submits a kernel that writes to the device log.
+func (s *Stream) launchLogged(f *Function, l *driver.Launch) error {
+	o := s.out
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.buf == nil {
+		if err := s.makeOutput(); err != nil {
+			return err
+		}
+	}
+	o.launch++
+	for len(l.Args) < f.log.Offset {
+		l.Args = append(l.Args, 0)
+	}
+	for _, word := range [devlog.ArgBytes / 8]uint64{o.buf.Addr(), uint64(o.words), uint64(f.logID)<<32 | uint64(o.launch)} {
+		l.Args = binary.LittleEndian.AppendUint64(l.Args, word)
+	}
+	s.dev.setDirty(o, true)
+	return s.drv.Launch(f.drv, l)
+}
+
+// setDirty notes whether there may be records, with o.mu held.
+func (d *Device) setDirty(o *output, dirty bool) {
+	switch {
+	case dirty && !o.dirty:
+		d.dirty.Add(1)
+	case o.dirty && !dirty:
+		d.dirty.Add(-1)
+	}
+	o.dirty = dirty
+}
+
+// makeOutput allocates the log of the stream, with its lock held.
+func (s *Stream) makeOutput() error {
+	all := &s.dev.out
+	all.mu.Lock()
+	words := all.size / 8
+	all.mu.Unlock()
+	buf, err := s.Alloc(8 * words)
+	if err != nil {
+		return err
+	}
+	if err := s.drv.Fill(buf.mem.addr, 0, int64(8*words)); err != nil {
+		return err
+	}
+	s.out.stream, s.out.buf, s.out.words = s.drv, buf, words
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.list = append(all.list, s.out)
+	return nil
+}
+
+// readOutput takes the records out of a log, after the work of its stream.
+func (d *Device) readOutput(o *output) (head [devlog.Header]uint64, words []uint64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.dirty {
+		return head, nil, nil
+	}
+	d.setDirty(o, false)
+	at := o.buf.mem.addr
+	if err = o.stream.Download(bytesOf(head[:]), at); err != nil {
+		return head, nil, err
+	}
+	words = make([]uint64, min(head[devlog.Used], uint64(o.words-devlog.Header)))
+	if len(words) > 0 {
+		if err = o.stream.Download(bytesOf(words), at+8*devlog.Header); err != nil {
+			return head, nil, err
+		}
+	}
+	return head, words, o.stream.Fill(at, 0, int64(8*(devlog.Header+len(words))))
+}
+
+func bytesOf(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
+}
+
+// drain prints what kernels wrote to the log of a stream, of the default stream to
+// the logs of all, and reports the first assertion that failed. err is what the wait
+// before it returned, and goes first.
+func (s *Stream) drain(err error) error {
+	switch d := s.dev; {
+	case d.dirty.Load() == 0 || d.lost.Load() != nil:
+		return err
+	case s == d.def:
+		return d.drain(err)
+	default:
+		return d.drainOne(s.out, err)
+	}
+}
+
+// drain is [Stream.drain] of all streams.
+func (d *Device) drain(err error) error {
+	if d.dirty.Load() == 0 || d.lost.Load() != nil {
+		return err
+	}
+	d.out.mu.Lock()
+	list := slices.Clone(d.out.list)
+	d.out.mu.Unlock()
+	for _, o := range list {
+		err = d.drainOne(o, err)
+	}
+	return err
+}
+
+func (d *Device) drainOne(o *output, err error) error {
+	head, words, failed := d.readOutput(o)
+	if failed != nil {
+		failed = d.wrap(failed)
+	} else {
+		failed = d.emit(head, words)
+	}
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// emit prints records and returns the first failure among them.
+func (d *Device) emit(head [devlog.Header]uint64, words []uint64) (failure error) {
+	d.out.mu.Lock()
+	kernels := slices.Clone(d.out.kernels)
+	d.out.mu.Unlock()
+	records := devlog.Read(words, func(id uint32) *Log {
+		if int(id) < len(kernels) {
+			return kernels[id]
+		}
+		return nil
+	})
+	d.out.writing.Lock()
+	defer d.out.writing.Unlock()
+	for _, r := range records {
+		if !r.Site.Assert {
+			if _, err := io.WriteString(d.out.w, r.Text()); err != nil && failure == nil {
+				failure = fmt.Errorf("%s: printing for kernel %s: %w", d.name, r.Log.Kernel, err)
+			}
+		} else if failure == nil {
+			failure = &driver.Error{Device: d.name, Kernels: []string{r.Log.Kernel}, Kind: driver.ErrLaunch, Cause: &devlog.Failure{Record: r}}
+		}
+	}
+	if lost := head[devlog.Lost]; lost > 0 {
+		fmt.Fprintf(d.out.w, "kiln: %s: %d entries of the device log found no room and are lost; see runtime.Device.SetOutputSize\n", d.name, lost)
+	}
+	if n := head[devlog.Failed]; n > 0 && failure == nil {
+		failure = &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: fmt.Sprintf("an assertion failed in %d threads; the device log had no room to say where, see runtime.Device.SetOutputSize", n)}
+	}
+	return failure
+}
+
+// retireOutput has the default stream read the log of a stream that is gone.
+func (d *Device) retireOutput(o *output) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stream = d.def.drv; o.dirty {
+		return
+	}
+	d.out.mu.Lock()
+	defer d.out.mu.Unlock()
+	d.out.list = slices.DeleteFunc(d.out.list, func(p *output) bool { return p == o })
+}
+
+// forgetOutputs lets go of the logs' memory, which went with the device. Waiting
+// for its cleanup it would hold the device.
+func (d *Device) forgetOutputs() {
+	d.out.mu.Lock()
+	list := d.out.list
+	d.out.list, d.out.kernels = nil, nil
+	d.out.mu.Unlock()
+	for _, o := range list {
+		o.mu.Lock()
+		o.buf.cleanup.Stop()
+		o.buf = nil
+		d.setDirty(o, false)
+		o.mu.Unlock()
+	}
+}
