@@ -14,11 +14,12 @@ import (
 
 // saxpyArgs is the argument block of the saxpy kernel.
 type saxpyArgs struct {
-	y  uint64
-	ny int64
-	x  uint64
-	nx int64
-	a  float32
+	y       uint64
+	ny      int64
+	x       uint64
+	nx      int64
+	a       float32
+	padding uint32 // that the kernel declares: its block is a multiple of eight bytes
 }
 
 // bareLaunch calls cuLaunchKernel with nothing around it: the least that a
@@ -28,7 +29,7 @@ type saxpyArgs struct {
 type bareLaunch struct {
 	call     uintptr        // cuLaunchKernel
 	args     [2][11]uintptr // with pointers to the arguments, with a block of them
-	pointers [5]uintptr
+	pointers [6]uintptr
 	extra    [5]uintptr
 	block    saxpyArgs
 	size     uintptr // of the block
@@ -135,9 +136,9 @@ const (
 // arguments fixes what launches pass; one block of 256 threads on the default
 // stream. The driver takes arguments in two forms.
 func (b *bareLaunch) arguments(block saxpyArgs) {
-	b.block, b.size = block, unsafe.Offsetof(block.a)+unsafe.Sizeof(block.a)
+	b.block, b.size = block, unsafe.Sizeof(block)
 	v := &b.block
-	b.pointers = [5]uintptr{addr(&v.y), addr(&v.ny), addr(&v.x), addr(&v.nx), addr(&v.a)}
+	b.pointers = [6]uintptr{addr(&v.y), addr(&v.ny), addr(&v.x), addr(&v.nx), addr(&v.a), addr(&v.padding)}
 	b.extra = [5]uintptr{paramBufferPointer, addr(v), paramBufferSize, addr(&b.size), 0}
 	b.args[0] = [11]uintptr{b.fn, 1, 1, 1, 256, 1, 1, 0, 0, addr(&b.pointers[0]), 0}
 	b.args[1] = [11]uintptr{b.fn, 1, 1, 1, 256, 1, 1, 0, 0, 0, addr(&b.extra[0])}
