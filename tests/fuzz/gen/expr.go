@@ -327,6 +327,19 @@ func (g *gen) bitsCall(t *typ, depth int) string {
 			f := map[*typ]*typ{u32: f32, u64: f64}[t]
 			return fmt.Sprintf("bits%s(%s)", suffix, g.expr(f, depth-1))
 		}
+		switch e := g.expr(t, depth-1); g.r.IntN(6) {
+		case 0:
+			return fmt.Sprintf("bits.Reverse%s(%s)", suffix, e)
+		case 1:
+			return fmt.Sprintf("bits.ReverseBytes%s(%s)", suffix, e)
+		case 2:
+			return fmt.Sprintf("dsl.MulHi(%s, %s)", e, g.operand(t, depth-1))
+		case 3:
+			if t == u32 {
+				call := pick(g, []string{"Permute", "Dot4"})
+				return fmt.Sprintf("dsl.%s(%s, %s, %s)", call, e, g.operand(t, depth-1), g.operand(t, depth-1))
+			}
+		}
 		return fmt.Sprintf("bits.RotateLeft%s(%s, %s)", suffix, g.expr(t, depth-1), g.expr(intT, depth-1))
 	}
 	return ""

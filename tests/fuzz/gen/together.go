@@ -54,7 +54,7 @@ func (g *gen) exchange() {
 }
 
 func (g *gen) shuffle() {
-	t := pick(g, words)
+	t := pick(g, numbers)
 	v := variable{name: g.name("v"), t: t, mut: true}
 	e := g.expr(t, 2)
 	switch g.r.IntN(4) {
@@ -81,7 +81,12 @@ func (g *gen) vote() {
 func (g *gen) reduce() {
 	t := pick(g, words)
 	v := variable{name: g.name("v"), t: t, mut: true}
-	g.declare(v, "%s := dsl.%s%s(t, %s)", v.name, pick(g, []string{"Warp", "Warp", "Block"}), pick(g, []string{"Sum", "Max", "Min"}), g.expr(t, 2))
+	names := []string{"Sum", "Max", "Min", "ScanSum", "ScanExclusive"}
+	of := pick(g, []string{"Warp", "Warp", "Block"})
+	if of == "Warp" && t.integer() {
+		names = append(names, "And", "Or", "Xor")
+	}
+	g.declare(v, "%s := dsl.%s%s(t, %s)", v.name, of, pick(g, names), g.expr(t, 2))
 }
 
 // uniformIf branches on what is the same in all threads.
