@@ -94,19 +94,14 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 	return &module{dev: d, handle: *h}, nil
 }
 
-// linking lets one link run at a time in the process, on one thread from its
-// first call to its last: with several at once, driver 580 crashes or hangs
-// in cuLinkAddData now and then.
-var linking sync.Mutex
-
 // Finalize compiles PTX to machine code with the driver's linker.
 func (d *device) Finalize(img driver.Image) (driver.Image, string, error) {
 	code, err := d.code(img)
 	if err != nil || img.Format == "cubin" {
 		return img, "", err
 	}
-	linking.Lock()
-	defer linking.Unlock()
+	// A link that moves from one thread to another between its calls, while
+	// others run, crashes in the driver now and then.
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
 	op := "compile kernel " + img.Name
