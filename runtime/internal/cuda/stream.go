@@ -83,6 +83,16 @@ func (s *stream) Fill(dst driver.Addr, value byte, size int64) error {
 	return s.dev.do("fill", s.dev.lib.cuMemsetD8Async, uintptr(dst), uintptr(value), uintptr(size), s.handle)
 }
 
+// launchCall is all that the driver reads of a launch, besides the arguments.
+type launchCall struct {
+	dl.Pair
+	extra [5]uintptr
+	size  uintptr
+}
+
+// The scratch memory of a launch has room for it.
+var _ [unsafe.Sizeof(driver.Launch{}.Scratch) - unsafe.Sizeof(launchCall{})]byte
+
 // Launch passes the packed argument block by CU_LAUNCH_PARAM_BUFFER_POINTER.
 // It is the path that must not allocate: all that the driver reads lies in l,
 // which is on the heap because it is pooled.
@@ -101,24 +111,16 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 		return &driver.Error{Op: "launch " + fn.info.Name, Device: s.dev.info.Name, Kind: driver.ErrInvalid,
 			Text: "the argument block is not a whole number of 4-byte words: pad the kernel's parameters"}
 	}
-	extra := l.Scratch[12:18]
-	extra[0], extra[1] = launchBufferPointer, uintptr(unsafe.Pointer(unsafe.SliceData(l.Args)))
-	extra[2], extra[3] = launchBufferSize, uintptr(unsafe.Pointer(&extra[5]))
-	extra[4], extra[5] = launchEnd, uintptr(len(l.Args))
-	args := l.Scratch[:11]
-	args[0] = fn.handle
-	args[1], args[2], args[3] = uintptr(l.Grid[0]), uintptr(l.Grid[1]), uintptr(l.Grid[2])
-	args[4], args[5], args[6] = uintptr(l.Block[0]), uintptr(l.Block[1]), uintptr(l.Block[2])
-	args[7], args[8], args[9] = uintptr(l.Shared), s.handle, 0
-	args[10] = uintptr(unsafe.Pointer(&extra[0]))
-	l.Scratch[11] = s.dev.ctx
-
-	goruntime.LockOSThread()
-	r := result(uint32(dl.Call(s.dev.lib.cuCtxSetCurrent, l.Scratch[11:12])))
-	if r == success {
-		r = result(uint32(dl.Call(s.dev.lib.cuLaunchKernel, args)))
-	}
-	goruntime.UnlockOSThread()
+	c := (*launchCall)(unsafe.Pointer(&l.Scratch))
+	c.extra = [5]uintptr{launchBufferPointer, uintptr(unsafe.Pointer(unsafe.SliceData(l.Args))), launchBufferSize, uintptr(unsafe.Pointer(&c.size)), launchEnd}
+	c.size = uintptr(len(l.Args))
+	c.Pair = dl.Pair{First: s.dev.lib.cuCtxSetCurrent, Arg: s.dev.ctx, Fn: s.dev.lib.cuLaunchKernel, Args: [11]uintptr{
+		fn.handle,
+		uintptr(l.Grid[0]), uintptr(l.Grid[1]), uintptr(l.Grid[2]),
+		uintptr(l.Block[0]), uintptr(l.Block[1]), uintptr(l.Block[2]),
+		uintptr(l.Shared), s.handle, 0, uintptr(unsafe.Pointer(&c.extra)),
+	}}
+	r := result(uint32(c.Call()))
 	goruntime.KeepAlive(l)
 	if r != success {
 		return s.dev.lib.failure("launch "+fn.info.Name, s.dev.info.Name, r)
