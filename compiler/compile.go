@@ -155,7 +155,7 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading IR: %w", p.Kernel, err)
 	}
-	m.Pos = p.Positions
+	m.Pos, m.Checked = p.Positions, opt.Checked
 	release := t.Kind != target.Interp && !opt.Checked
 	passes := pass.Options{
 		Disable: opt.Disable, After: opt.After, Release: release, WarpSize: t.WarpSize,

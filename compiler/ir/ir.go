@@ -2,11 +2,12 @@ package ir
 
 // Module is a kernel with the functions and shared objects that it reaches.
 type Module struct {
-	Name   string
-	Funcs  []*Func
-	Shared []*Object
-	Texts  []string // messages of assert, formats of print
-	Pos    []Pos    // position table; Value.Pos is an index into it, from 1
+	Name    string
+	Checked bool // a build that looks for mistakes; who runs it may look for more
+	Funcs   []*Func
+	Shared  []*Object
+	Texts   []string // messages of assert, formats of print
+	Pos     []Pos    // position table; Value.Pos is an index into it, from 1
 }
 
 // Object is a shared-memory object of a block.

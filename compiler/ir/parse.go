@@ -55,6 +55,10 @@ func (p *parser) module() error {
 		case "module":
 			p.s = strings.TrimPrefix(p.s, "module")
 			p.m.Name, err = p.quoted()
+		case "checked":
+			p.word()
+			_, err = p.endPos()
+			p.m.Checked = true
 		case "shared":
 			err = p.shared()
 		case "text":

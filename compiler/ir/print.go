@@ -50,6 +50,9 @@ func newPrinter(m *Module) *printer {
 
 func (p *printer) module() {
 	fmt.Fprintf(&p.b, "module %q\n", p.m.Name)
+	if p.m.Checked {
+		p.b.WriteString("checked\n")
+	}
 	for i, o := range p.m.Shared {
 		fmt.Fprintf(&p.b, "shared %d %q %s\n", i, o.Name, o.Type)
 	}
