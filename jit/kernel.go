@@ -39,6 +39,7 @@ type instance struct {
 	size   int // of the argument block
 
 	assumed  compiler.Assume // by fn
+	watched  watched
 	variants [compiler.Variants]atomic.Pointer[runtime.Function]
 }
 
@@ -218,7 +219,7 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 	r.ev.Load, r.ev.Total = time.Since(loading), time.Since(start)
 	r.ev.Kernel = im.meta.Kernel
 	report(r)
-	return &instance{dev: dev, consts: slices.Clone(values), fn: fn, meta: im.meta, plan: plan, size: im.meta.ArgBytes(), assumed: assume}, nil
+	return &instance{dev: dev, consts: slices.Clone(values), fn: fn, meta: im.meta, plan: plan, size: im.meta.ArgBytes(), assumed: assume, watched: watch(plan)}, nil
 }
 
 // report logs how the kernel was resolved and tells the observers.

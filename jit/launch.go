@@ -96,7 +96,7 @@ func (k *Kernel) submit(s *runtime.Stream, in *instance, g runtime.Grid, block [
 	if err := in.pack(block, args); err != nil {
 		return err
 	}
-	fn, err := k.variant(in, in.properties(g, block))
+	fn, err := k.variant(in, in.watched.properties(in.assumed, g, block))
 	if err != nil {
 		return err
 	}

@@ -56,25 +56,54 @@ func prebuilt(a compiler.Assume, resolve func(compiler.Assume) (*image, error)) 
 	return im, nil
 }
 
-// properties returns which of the properties that the first code assumes a
-// launch has.
-func (in *instance) properties(g runtime.Grid, block []byte) compiler.Assume {
-	a := in.assumed
+// watched is where the argument block holds what chooses the variant.
+type watched struct {
+	slices []watchedSlice
+	ints   []int // offsets
+}
+
+type watchedSlice struct {
+	at      int    // offset of the address; the length follows it
+	size    uint64 // of an element
+	written bool
+}
+
+func watch(plan []param) (w watched) {
+	for i := range plan {
+		switch p := &plan[i]; {
+		case p.Slice:
+			w.slices = append(w.slices, watchedSlice{p.Offset, uint64(p.Size), p.Written})
+		case p.Go == "int" && !p.Const:
+			w.ints = append(w.ints, p.Offset)
+		}
+	}
+	return w
+}
+
+// properties returns which of the properties in assumed a launch has.
+func (w *watched) properties(assumed compiler.Assume, g runtime.Grid, block []byte) compiler.Assume {
+	a := assumed
 	if a == 0 {
 		return 0
 	}
 	if !smallAxis(g.Blocks.X, g.Threads.X) || !smallAxis(g.Blocks.Y, g.Threads.Y) || !smallAxis(g.Blocks.Z, g.Threads.Z) {
 		a &^= compiler.Small
 	}
-	for i := range in.plan {
-		p := &in.plan[i]
-		switch {
-		case p.Slice:
-			a &^= in.lacks(i, block)
-		case p.Go == "int" && !p.Const:
-			if x := int64(binary.LittleEndian.Uint64(block[p.Offset:])); x >= pass.SmallLen || x <= -pass.SmallLen {
-				a &^= compiler.Small
-			}
+	for _, at := range w.ints {
+		if x := int64(binary.LittleEndian.Uint64(block[at:])); x >= pass.SmallLen || x <= -pass.SmallLen {
+			a &^= compiler.Small
+		}
+	}
+	for i := range w.slices {
+		begin, n := w.slices[i].read(block)
+		if begin%16 != 0 {
+			a &^= compiler.Aligned
+		}
+		if n >= pass.SmallLen {
+			a &^= compiler.Small
+		}
+		if w.slices[i].written && w.overlapped(i, begin, begin+n*w.slices[i].size, block) {
+			a &^= compiler.Disjoint
 		}
 	}
 	return a
@@ -82,33 +111,23 @@ func (in *instance) properties(g runtime.Grid, block []byte) compiler.Assume {
 
 func smallAxis(blocks, threads int) bool {
 	blocks, threads = max(blocks, 1), max(threads, 1)
-	return blocks <= pass.SmallBlocks && blocks <= pass.SmallThreads/threads
+	// The product of two numbers up to these limits does not overflow.
+	return blocks <= pass.SmallBlocks && threads <= pass.SmallThreads && blocks*threads <= pass.SmallThreads
 }
 
-// lacks returns the properties that the slice in argument i takes away.
-func (in *instance) lacks(i int, block []byte) (a compiler.Assume) {
-	begin, end := in.extent(i, block)
-	p := &in.plan[i]
-	if begin%16 != 0 {
-		a |= compiler.Aligned
-	}
-	if binary.LittleEndian.Uint64(block[p.Offset+8:]) >= pass.SmallLen {
-		a |= compiler.Small
-	}
-	for j := range in.plan {
-		if !p.Written || j == i || !in.plan[j].Slice {
-			continue
-		}
-		if b, e := in.extent(j, block); begin < e && b < end {
-			a |= compiler.Disjoint
+// overlapped reports whether any slice but slice i has bytes in begin to end.
+func (w *watched) overlapped(i int, begin, end uint64, block []byte) bool {
+	for j := range w.slices {
+		b, n := w.slices[j].read(block)
+		if j != i && begin < b+n*w.slices[j].size && b < end {
+			return true
 		}
 	}
-	return a
+	return false
 }
 
-// extent returns where the slice in argument i begins and ends.
-func (in *instance) extent(i int, block []byte) (begin, end uint64) {
-	p := &in.plan[i]
-	begin = binary.LittleEndian.Uint64(block[p.Offset:])
-	return begin, begin + binary.LittleEndian.Uint64(block[p.Offset+8:])*uint64(p.Size)
+// read returns the address and the length of the slice.
+func (s *watchedSlice) read(block []byte) (begin, n uint64) {
+	b := block[s.at:][:16]
+	return binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 }

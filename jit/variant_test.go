@@ -17,11 +17,11 @@ import (
 // TestProperties looks at launches of func(out, in []float32, n int).
 func TestProperties(t *testing.T) {
 	const all = compiler.Small | compiler.Aligned | compiler.Disjoint
-	in := &instance{assumed: all, plan: []param{
+	w := watch([]param{
 		{Arg: compiler.Arg{Slice: true, Written: true, Size: 4, Offset: 0}},
 		{Arg: compiler.Arg{Slice: true, Size: 4, Offset: 16}},
 		{Arg: compiler.Arg{Go: "int", Size: 8, Offset: 32}},
-	}}
+	})
 	grid := runtime.Blocks(1<<20, 256)
 	for _, c := range []struct {
 		name  string
@@ -48,9 +48,9 @@ func TestProperties(t *testing.T) {
 		for i, x := range c.block {
 			binary.LittleEndian.PutUint64(block[8*i:], x)
 		}
-		assert.Equal(t, (all &^ c.lacks).String(), in.properties(c.grid, block).String(), c.name)
+		assert.Equal(t, (all &^ c.lacks).String(), w.properties(all, c.grid, block).String(), c.name)
 	}
-	assert.Zero(t, (&instance{plan: in.plan}).properties(grid, make([]byte, 40)))
+	assert.Zero(t, w.properties(0, grid, make([]byte, 40)))
 	assert.Zero(t, mostAssumed(target.CPU))
 }
 
