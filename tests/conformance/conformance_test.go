@@ -14,6 +14,7 @@ func TestCPU(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	conformance.RunAll(t, dev)
+	conformance.RunHuge(t, dev)
 }
 
 func TestCUDA(t *testing.T) {
@@ -23,4 +24,5 @@ func TestCUDA(t *testing.T) {
 	}
 	defer dev.Close()
 	conformance.RunAll(t, dev)
+	conformance.RunHuge(t, dev)
 }
