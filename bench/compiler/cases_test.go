@@ -9,11 +9,26 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// TestCases runs every kernel, small, against its reference in plain Go.
+// TestCases runs every kernel, small, against its reference in plain Go: on
+// the CPU, and on a GPU, where sanitize.sh runs it under compute-sanitizer.
 func TestCases(t *testing.T) {
-	dev, err := runtime.Open("cpu")
-	require.NoError(t, err)
-	defer dev.Close()
+	t.Run("cpu", func(t *testing.T) {
+		dev, err := runtime.Open("cpu")
+		require.NoError(t, err)
+		defer dev.Close()
+		runCases(t, dev)
+	})
+	t.Run("cuda", func(t *testing.T) {
+		dev, err := runtime.Open("cuda:0")
+		if err != nil {
+			t.Skipf("needs an NVIDIA GPU: %v", err)
+		}
+		defer dev.Close()
+		runCases(t, dev)
+	})
+}
+
+func runCases(t *testing.T, dev *runtime.Device) {
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
 			p, err := k.build(dev, true)
