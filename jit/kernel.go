@@ -29,17 +29,18 @@ type Kernel struct {
 	flights map[flightKey]*flight
 }
 
-// instance is a kernel on a device, for one set of compile-time values.
+// instance is a kernel on a device, for one set of compile-time values. What
+// launches read comes first.
 type instance struct {
-	dev    *runtime.Device
-	consts []uint64
-	fn     *runtime.Function // for launches with all properties that a launch can have
-	meta   compiler.Meta
-	plan   []param
-	size   int // of the argument block
+	dev     *runtime.Device
+	fn      *runtime.Function // for launches with all properties that a launch can have
+	plan    []param
+	size    int             // of the argument block
+	assumed compiler.Assume // by fn
+	watched watched
+	consts  []uint64
 
-	assumed  compiler.Assume // by fn
-	watched  watched
+	meta     compiler.Meta
 	variants [compiler.Variants]atomic.Pointer[runtime.Function]
 }
 

@@ -50,11 +50,14 @@ type iface struct {
 	data unsafe.Pointer
 }
 
-// maxPooled is the size up to which launches do not allocate their argument
-// block: what a launch on a GPU takes.
-const maxPooled = 4096
+// smallBlock is the size up to which argument blocks are on the stack, maxPooled
+// that up to which they do not allocate: what a launch on a GPU takes.
+const (
+	smallBlock = 256
+	maxPooled  = 4096
+)
 
-var argBlocks = sync.Pool{New: func() any { return new([maxPooled]byte) }}
+var largeBlocks = sync.Pool{New: func() any { return new([maxPooled]byte) }}
 
 // Launch runs the kernel on a stream over a grid. The arguments are the
 // kernel's parameters after the Thread, of exactly their types: a scalar for a
@@ -76,14 +79,13 @@ func (k *Kernel) Launch(s *runtime.Stream, g runtime.Grid, args ...any) error {
 	if err := in.checkGrid(g); err != nil {
 		return fmt.Errorf("%s: %w", k.name, err)
 	}
-	block := argBlocks.Get().(*[maxPooled]byte)
-	buf := block[:]
-	if in.size > len(buf) {
-		buf = make([]byte, in.size)
+	if in.size <= smallBlock {
+		var block [smallBlock]byte
+		err = k.submit(s, in, g, block[:in.size], args)
+	} else {
+		err = k.submitLarge(s, in, g, args)
 	}
-	err = k.submit(s, in, g, buf[:in.size], args)
 	goruntime.KeepAlive(args) // the block holds addresses, the arguments the buffers
-	argBlocks.Put(block)
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.name, err)
 	}
@@ -103,13 +105,23 @@ func (k *Kernel) submit(s *runtime.Stream, in *instance, g runtime.Grid, block [
 	return s.Launch(fn, g, 0, block)
 }
 
+// submitLarge is submit with a block that the stack has no room for.
+func (k *Kernel) submitLarge(s *runtime.Stream, in *instance, g runtime.Grid, args []any) error {
+	if in.size > maxPooled {
+		return k.submit(s, in, g, make([]byte, in.size), args)
+	}
+	block := largeBlocks.Get().(*[maxPooled]byte)
+	defer largeBlocks.Put(block)
+	return k.submit(s, in, g, block[:in.size], args)
+}
+
 func (in *instance) checkGrid(g runtime.Grid) error {
 	threads := g.Threads.Count()
 	if most := in.fn.MaxThreads(); threads <= 0 || threads > most {
 		return fmt.Errorf("block of %d threads: %s runs 1 to %d of this kernel", threads, in.dev.Name(), most)
 	}
-	if warp := in.dev.WarpSize(); in.meta.Warp && threads%warp != 0 {
-		return fmt.Errorf("block of %d threads: the kernel uses warp operations, so the block must be a multiple of %d threads", threads, warp)
+	if in.meta.Warp && threads%in.dev.WarpSize() != 0 {
+		return fmt.Errorf("block of %d threads: the kernel uses warp operations, so the block must be a multiple of %d threads", threads, in.dev.WarpSize())
 	}
 	return nil
 }

@@ -21,7 +21,9 @@ type launchLog struct {
 // add notes a launch, before it is made, and returns its place.
 func (l *launchLog) add(f *Function) *atomic.Pointer[Function] {
 	slot := &l.ring[(l.next.Add(1)-1)%logSize]
-	slot.Store(f)
+	if slot.Load() != f { // loops launch the same kernel; a store costs more than a look
+		slot.Store(f)
+	}
 	return slot
 }
 
