@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/ssa"
+
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -64,13 +66,36 @@ func Build(req Request, load Loader) (m *ir.Module, err error) {
 	if kernel == nil {
 		return nil, u.noKernel(req.Func)
 	}
-	return b.compile(u, kernel, req)
+	kernel.load()
+	q := b.wish(u, kernel, req)
+	if m := b.reuse(q, req); m != nil {
+		return m, nil
+	}
+	fn, err := b.prepare(u, kernel, req)
+	if fn == nil {
+		return nil, err
+	}
+	b.share(q, fn)
+	c := b.fork(req) // b may serve others by now
+	defer c.recoverInternal(req.Pkg+"."+req.Func, &err)
+	m = c.lower(u, fn)
+	return m, c.diags.Err()
 }
 
 // compile runs the stages; each adds diagnostics, and the first that cannot go
 // on ends the compilation.
 func (b *build) compile(u *unit, kernel *decl, req Request) (*ir.Module, error) {
-	b.consts = constants{given: req.Consts, fill: req.Fill, taken: map[string]bool{}}
+	fn, err := b.prepare(u, kernel, req)
+	if fn == nil {
+		return nil, err
+	}
+	m := b.lower(u, fn)
+	return m, b.diags.Err()
+}
+
+// prepare runs the stages up to SSA form, and returns the kernel in it.
+func (b *build) prepare(u *unit, kernel *decl, req Request) (*ssa.Function, error) {
+	b.consts = newConstants(req)
 	b.addInstance(u, kernel, req)
 	b.check()
 	b.subset()
@@ -88,8 +113,7 @@ func (b *build) compile(u *unit, kernel *decl, req Request) (*ir.Module, error) 
 			"%s is generic: the request names no types for it", kernel.name)
 		return nil, b.diags.Err()
 	}
-	m := b.lower(u, fn)
-	return m, b.diags.Err()
+	return fn, nil
 }
 
 // kernel returns the function marked as kernel, or not marked, of this name.

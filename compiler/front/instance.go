@@ -38,13 +38,7 @@ func (b *build) addInstance(u *unit, kernel *decl, req Request) {
 		b.reach(kernel)
 		return
 	}
-	text := "package " + u.name + "; var " + instanceVar
-	if req.Sig != "" {
-		text += " " + req.Sig + " = " + kernel.name
-	} else {
-		text += " = " + kernel.name + "[" + strings.Join(req.TypeArgs, ", ") + "]"
-	}
-	tree, tok, err := parseFile("instance", []byte(text), 0)
+	tree, tok, err := parseFile("instance", []byte(instanceText(u, kernel, req)), 0)
 	if err != nil || !plainInstance(tree) {
 		at := diag.Position{File: kernel.file.name}
 		want := req.Sig + strings.Join(req.TypeArgs, ", ")
@@ -54,6 +48,15 @@ func (b *build) addInstance(u *unit, kernel *decl, req Request) {
 	}
 	b.inst.tok = tok
 	b.reach(b.inst.decl(u, tree))
+}
+
+// instanceText declares the variable for a request.
+func instanceText(u *unit, kernel *decl, req Request) string {
+	text := "package " + u.name + "; var " + instanceVar
+	if req.Sig != "" {
+		return text + " " + req.Sig + " = " + kernel.name
+	}
+	return text + " = " + kernel.name + "[" + strings.Join(req.TypeArgs, ", ") + "]"
 }
 
 // plainInstance guards against a signature that smuggles in other Go text.
@@ -155,13 +158,19 @@ func (b *build) kernelFunc(u *unit) *ssa.Function {
 		}
 		return fn
 	}
+	return storedFunc(pkg, instanceVar)
+}
+
+// storedFunc returns the function that a variable of pkg is initialised with, nil
+// if there is none.
+func storedFunc(pkg *ssa.Package, name string) *ssa.Function {
 	for _, blk := range pkg.Func("init").Blocks {
 		for _, in := range blk.Instrs {
 			st, ok := in.(*ssa.Store)
 			if !ok {
 				continue
 			}
-			if g, ok := st.Addr.(*ssa.Global); ok && g.Name() == instanceVar {
+			if g, ok := st.Addr.(*ssa.Global); ok && g.Name() == name {
 				fn, _ := st.Val.(*ssa.Function)
 				return fn
 			}

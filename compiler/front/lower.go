@@ -102,8 +102,11 @@ func funcName(fn *ssa.Function) string {
 	if p := pkgOf(fn); p != nil {
 		name = p.Name() + "." + name
 	}
-	return strings.NewReplacer(" ", "", "(", "", ")", "", ",", ".", ":", ".", "!", ".", "*", "").Replace(name)
+	return irNames.Replace(name)
 }
+
+// irNames makes names that the text form of the IR can hold.
+var irNames = strings.NewReplacer(" ", "", "(", "", ")", "", ",", ".", ":", ".", "!", ".", "*", "")
 
 func pkgOf(fn *ssa.Function) *types.Package {
 	if o := fn.Origin(); o != nil {

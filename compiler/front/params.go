@@ -84,6 +84,10 @@ type constants struct {
 	text   []string // name:value, in order
 }
 
+func newConstants(req Request) constants {
+	return constants{given: req.Consts, fill: req.Fill, taken: map[string]bool{}}
+}
+
 // value returns the value of the parameter called name, or numbered number.
 func (c *constants) value(name, number string, t types.Type) (n int64, ok bool) {
 	c.known = append(c.known, name)

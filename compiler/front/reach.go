@@ -142,9 +142,12 @@ func (b *build) selected(d *decl, s selRef, work []*decl) []*decl {
 	if t == nil {
 		return work // undefined; the type checker says so
 	}
-	b.floats8 = b.floats8 || u.path == dslPath && strings.HasPrefix(t.name, "F8")
+	b.floats8 = b.floats8 || isFloat8(u, t)
 	return append(work, t)
 }
+
+// isFloat8 reports whether d is one of dsl's 8-bit floating-point types.
+func isFloat8(u *unit, d *decl) bool { return u.path == dslPath && strings.HasPrefix(d.name, "F8") }
 
 // silence keeps the type checker from repeating what was said about pkg.Name.
 func (b *build) silence(s selRef) {

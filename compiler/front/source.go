@@ -28,6 +28,8 @@ type unit struct {
 	kernels []*decl
 	strays  []*decl   // functions with comments that look like marks
 	errs    diag.List // syntax errors
+
+	worlds worlds // compilations that later ones share
 }
 
 // file is a source file of a unit.

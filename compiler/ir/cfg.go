@@ -355,11 +355,28 @@ func RemoveUnreachable(f *Func) {
 	if len(f.Blocks) == 0 {
 		return
 	}
-	w := walker{seen: make([]bool, f.nextBlock)}
-	w.visit(f.Blocks[0], succs)
+	seen := make([]bool, f.nextBlock)
+	work := make([]*Block, 1, 32)
+	work[0] = f.Blocks[0]
+	seen[work[0].ID] = true
+	n := 1
+	for len(work) > 0 {
+		b := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, e := range b.Term.Succs {
+			if !seen[e.To.ID] {
+				seen[e.To.ID] = true
+				n++
+				work = append(work, e.To)
+			}
+		}
+	}
+	if n == len(f.Blocks) {
+		return
+	}
 	kept := f.Blocks[:0]
 	for _, b := range f.Blocks {
-		if w.seen[b.ID] {
+		if seen[b.ID] {
 			kept = append(kept, b)
 		}
 	}

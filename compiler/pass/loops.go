@@ -1,6 +1,10 @@
 package pass
 
-import "github.com/gokiln/kiln/compiler/ir"
+import (
+	"slices"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
 
 // loop is a natural loop.
 type loop struct {
@@ -54,6 +58,9 @@ func loopsIn(f *ir.Func, in [][]edge, dom *domTree) []*loop {
 	var loops []*loop
 	inner := make([]*loop, f.NumBlocks())
 	for _, h := range dom.order {
+		if !slices.ContainsFunc(in[h.ID], func(e edge) bool { return dom.dominates(h, e.from) }) {
+			continue
+		}
 		l := &loop{header: h, inner: inner}
 		for _, e := range in[h.ID] {
 			if dom.dominates(h, e.from) {
@@ -62,9 +69,7 @@ func loopsIn(f *ir.Func, in [][]edge, dom *domTree) []*loop {
 				l.entries = append(l.entries, e)
 			}
 		}
-		if len(l.latches) > 0 {
-			loops = append(loops, l)
-		}
+		loops = append(loops, l)
 	}
 	// Inner headers come later in reverse postorder, so going backwards finds
 	// the blocks of inner loops first.

@@ -4,15 +4,17 @@ import "github.com/gokiln/kiln/compiler/ir"
 
 // replacer maps values to the values that replace them, by ID.
 type replacer struct {
+	f   *ir.Func
 	to  []*ir.Value
 	any bool
 }
 
-func newReplacer(f *ir.Func) *replacer { return &replacer{to: make([]*ir.Value, f.NumValues())} }
+// newReplacer returns one without replacements; its table is made with the first.
+func newReplacer(f *ir.Func) *replacer { return &replacer{f: f} }
 
 func (r *replacer) set(old, by *ir.Value) {
-	for old.ID >= len(r.to) {
-		r.to = append(r.to, make([]*ir.Value, old.ID+64-len(r.to))...)
+	if old.ID >= len(r.to) {
+		r.to = append(r.to, make([]*ir.Value, r.f.NumValues()-len(r.to))...)
 	}
 	r.to[old.ID] = by
 	r.any = true
@@ -34,6 +36,9 @@ func (r *replacer) get(v *ir.Value) *ir.Value {
 }
 
 func (r *replacer) list(vs []*ir.Value) {
+	if !r.any {
+		return
+	}
 	for i, v := range vs {
 		vs[i] = r.get(v)
 	}

@@ -1,0 +1,349 @@
+package front
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"sync"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// A world is a compilation that was carried up to SSA form without a mistake. It
+// serves later requests for what it covers, which then cost their lowering, and
+// for new types one instance in SSA form. Library code, such as the functions of
+// package dsl, is checked and built once a world and not once a kernel.
+//
+// Reachability is closed: a world that holds the declarations that a request
+// names holds all that they reach. A larger world makes the same IR, for lowering
+// starts at the kernel.
+type world struct {
+	b        *build
+	requests int // that it was made for
+
+	mu  sync.Mutex               // guards what grows: the type-checked package and the SSA program
+	fns map[string]*ssa.Function // by text of the instance
+}
+
+// worlds are those of a kernel package. One grows with the requests; the others
+// are of single requests, made before it was worth to grow.
+//
+// A request that no world covers makes one of its own, and when there have been as
+// many of them as the large world was made for, the next makes a large one for
+// all. A package of n kernels is so compiled at most three times over.
+type worlds struct {
+	sync.Mutex
+	large  *world
+	small  []*world
+	roots  []*decl // of all requests so far
+	known  map[*decl]bool
+	floats bool // see build.floats8
+	misses int
+	fixed  bool // a large world had mistakes: there will be no other
+}
+
+// maxSmall is how many worlds of single requests a package keeps.
+const maxSmall = 8
+
+// maxShared is how many packages keep worlds; a world takes megabytes.
+const maxShared = 32
+
+// sharing lists the packages with worlds, the last used last.
+var sharing struct {
+	sync.Mutex
+	units []*unit
+}
+
+// keep notes that u has worlds, and lets those of the package go that had them
+// for longest without use.
+func (u *unit) keep() {
+	sharing.Lock()
+	defer sharing.Unlock()
+	list := slices.DeleteFunc(sharing.units, func(v *unit) bool { return v == u })
+	if len(list) >= maxShared {
+		list[0].worlds.clear()
+		list = slices.Delete(list, 0, 1)
+	}
+	sharing.units = append(list, u)
+}
+
+func (ws *worlds) clear() {
+	ws.Lock()
+	defer ws.Unlock()
+	ws.large, ws.small, ws.roots, ws.known, ws.misses = nil, nil, nil, nil, 0
+}
+
+// wish is what a request needs of a world.
+type wish struct {
+	u      *unit
+	kernel *decl
+	roots  []*decl
+	floats bool
+	key    string // of the instance, "" for a kernel without type parameters
+
+	inst    *ast.GenDecl // declares a variable that holds the instance
+	file    *file        // of its text
+	imports map[string]string
+}
+
+// wish finds what a request names, nil if that is not as plain as it has to be.
+func (b *build) wish(u *unit, kernel *decl, req Request) *wish {
+	w := &wish{u: u, kernel: kernel, roots: []*decl{kernel}}
+	fn, ok := kernel.node.(*ast.FuncDecl)
+	if !ok || kernel.next != nil {
+		return nil
+	}
+	if fn.Type.TypeParams == nil {
+		return w
+	}
+	if req.Sig == "" && len(req.TypeArgs) == 0 {
+		return nil
+	}
+	w.key = instanceText(u, kernel, req)
+	tree, tok, err := parseFile("instance", []byte(w.key), 0)
+	if err != nil || !plainInstance(tree) {
+		return nil
+	}
+	d := (&instance{kernel: kernel, tok: tok}).decl(u, tree)
+	w.inst, w.file = d.node.(*ast.GenDecl), d.file
+	if !b.resolve(w, d.refs) {
+		return nil
+	}
+	return w
+}
+
+// resolve finds the declarations that the instance names.
+func (b *build) resolve(w *wish, r *refs) bool {
+	for _, id := range r.names {
+		switch d := w.u.decls[id.Name]; {
+		case d != nil && d.next == nil:
+			w.roots = append(w.roots, d)
+		case d != nil || types.Universe.Lookup(id.Name) == nil:
+			return false
+		}
+	}
+	w.imports = map[string]string{}
+	for _, s := range r.sels {
+		im, from, err := b.findImport(w.file, s.pkg.Name)
+		if err != nil || from == nil || w.u.decls[s.pkg.Name] != nil {
+			return false
+		}
+		d := from.decls[s.sel.Sel.Name]
+		if d == nil || d.next != nil {
+			return false
+		}
+		w.roots = append(w.roots, d)
+		w.floats = w.floats || isFloat8(from, d)
+		w.imports[s.pkg.Name] = im.path
+	}
+	return len(r.weak) == 0
+}
+
+// covers reports whether the world holds what a request names.
+func (w *world) covers(q *wish) bool {
+	if q.floats && !w.b.floats8 {
+		return false
+	}
+	for _, d := range q.roots {
+		if !w.b.seen[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// fresh reports whether the packages that the world was made of are still those
+// that load returns.
+func (w *world) fresh(load Loader) bool {
+	b := newBuild(load)
+	for _, u := range w.b.order {
+		if u.lib || u.path == w.b.order[0].path {
+			continue
+		}
+		if v, err := b.unit(u.path); err != nil || v != u {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns a world for q, nil if there is none: the caller then compiles on
+// its own. grow is set if it should compile for all requests so far.
+func (ws *worlds) find(q *wish, load Loader) (w *world, grow []*decl) {
+	ws.Lock()
+	defer ws.Unlock()
+	for _, w := range append(slices.Clip(ws.small), ws.large) {
+		if w != nil && w.covers(q) && w.fresh(load) {
+			return w, nil
+		}
+	}
+	if ws.known == nil {
+		ws.known = map[*decl]bool{}
+	}
+	for _, d := range q.roots {
+		if !ws.known[d] {
+			ws.known[d] = true
+			ws.roots = append(ws.roots, d)
+		}
+	}
+	ws.floats = ws.floats || q.floats
+	ws.misses++
+	if ws.large == nil || ws.fixed || ws.misses < ws.large.requests {
+		return nil, nil
+	}
+	return nil, slices.Clone(ws.roots)
+}
+
+// reuse compiles a request in a world, nil if it has to be compiled on its own:
+// because no world covers it, or to find its mistakes.
+func (b *build) reuse(q *wish, req Request) (m *ir.Module) {
+	if q == nil {
+		return nil
+	}
+	ws := &q.u.worlds
+	w, grow := ws.find(q, b.loader)
+	if len(grow) > 0 {
+		w = b.enlarge(q.u, grow)
+	}
+	if w == nil {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			m = nil // compiled on its own it fails too, and says where
+		}
+	}()
+	fn := w.function(q)
+	if fn == nil {
+		return nil
+	}
+	c := w.b.fork(req)
+	c.inst = &instance{kernel: q.kernel}
+	if m = c.lower(q.u, fn); len(c.diags) > 0 {
+		return nil
+	}
+	return m
+}
+
+// fork returns a compilation that shares what is complete and has its own
+// diagnostics and constants.
+func (b *build) fork(req Request) *build {
+	c := *b
+	c.diags, c.at = nil, token.NoPos
+	c.consts = newConstants(req)
+	return &c
+}
+
+// enlarge makes a world for all requests so far.
+func (b *build) enlarge(u *unit, roots []*decl) *world {
+	ws := &u.worlds
+	ws.Lock()
+	n, floats := ws.misses, ws.floats
+	if ws.large != nil {
+		n += ws.large.requests
+	}
+	ws.misses = 0
+	ws.Unlock()
+
+	c := newBuild(b.loader)
+	c.units[u.path] = u
+	c.part(u)
+	c.floats8 = floats
+	ok := c.safely(func() {
+		for _, d := range roots {
+			c.reach(d)
+		}
+		if c.check(); len(c.diags) == 0 {
+			c.subset()
+		}
+		if len(c.diags) == 0 {
+			c.reachDispatch()
+		}
+		if len(c.diags) == 0 {
+			c.buildSSA()
+		}
+	})
+	ws.Lock()
+	defer ws.Unlock()
+	if !ok || len(c.diags) > 0 {
+		ws.fixed = true
+		return nil
+	}
+	ws.large = &world{b: c, requests: n, fns: map[string]*ssa.Function{}}
+	ws.small = nil
+	return ws.large
+}
+
+// safely reports whether f returned; a panic of go/types or go/ssa will be
+// reported by the compilation of the kernel that causes it.
+func (b *build) safely(f func()) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	f()
+	return true
+}
+
+// share offers a compilation without mistakes to later requests.
+func (b *build) share(q *wish, fn *ssa.Function) {
+	if q == nil || len(b.diags) > 0 {
+		return
+	}
+	w := &world{b: b, requests: 1, fns: map[string]*ssa.Function{q.key: fn}}
+	ws := &q.u.worlds
+	ws.Lock()
+	if ws.large == nil {
+		ws.large = w
+		ws.misses = 0
+	} else {
+		if len(ws.small) >= maxSmall {
+			ws.small = slices.Delete(ws.small, 0, 1)
+		}
+		ws.small = append(ws.small, w)
+	}
+	ws.Unlock()
+	q.u.keep()
+}
+
+// function returns the kernel in SSA form, nil if its types are not right.
+func (w *world) function(q *wish) *ssa.Function {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if q.key == "" {
+		return w.b.part(q.u).ssa.Func(q.kernel.name)
+	}
+	fn, ok := w.fns[q.key]
+	if !ok {
+		fn = w.instantiate(q)
+		w.fns[q.key] = fn
+	}
+	return fn
+}
+
+// instantiate type-checks the variable that holds the instance, in the scope of
+// the kernel's package, and builds it as the initialisation of a package of its
+// own: to go/ssa the kernel's package is complete.
+func (w *world) instantiate(q *wish) *ssa.Function {
+	p := w.b.part(q.u)
+	spec := q.inst.Specs[0].(*ast.ValueSpec)
+	name := &ast.Ident{NamePos: spec.Names[0].NamePos, Name: fmt.Sprintf("%s%d", instanceVar, len(w.fns)+1)}
+	spec.Names[0] = name
+	one := &part{u: q.u, imports: map[*file]map[string]string{q.file: q.imports}}
+	tree := one.newFile(q.file, q.inst)
+	tree.Decls = append(tree.Decls, q.inst)
+
+	w.b.fset.AddExistingFiles(q.file.tok)
+	defer w.b.fset.RemoveFile(q.file.tok)
+	wrong := false
+	info := newInfo()
+	conf := &types.Config{GoVersion: goVersion, Sizes: sizes, Importer: importer{w.b}, Error: func(error) { wrong = true }}
+	_ = types.NewChecker(conf, w.b.fset, p.pkg, info).Files([]*ast.File{tree}) // errors go to conf.Error
+	if wrong {
+		return nil
+	}
+	pkg := w.b.prog.CreatePackage(types.NewPackage(q.u.path+"/"+name.Name, q.u.name), []*ast.File{tree}, info, false)
+	pkg.Build()
+	return storedFunc(pkg, name.Name)
+}
