@@ -35,7 +35,7 @@ const (
 
 // Options change what Emit makes.
 type Options struct {
-	Checked bool                            // keep bounds checks on every target
+	Checked bool                            // stop at what Go panics on, on every target
 	Lines   bool                            // name Go lines in comments of the text
 	Disable []string                        // passes to leave out
 	Assume  Assume                          // what every launch of the code keeps to
@@ -158,7 +158,7 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	m.Pos, m.Checked = p.Positions, opt.Checked
 	release := t.Kind != target.Interp && !opt.Checked
 	passes := pass.Options{
-		Disable: opt.Disable, After: opt.After, Release: release, WarpSize: t.WarpSize,
+		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
 		Narrow: t.Kind == target.PTX, Small: t.Kind == target.PTX && opt.Assume&Small != 0,
 	}
 	if err := pass.Run(m, passes); err != nil {

@@ -72,7 +72,7 @@ func TestLog(t *testing.T) {
 	p := program(t, front.Request{Pkg: kernels, Func: "Check"})
 	for name, want := range map[string][]devlog.Site{
 		"cpu":       {{Text: "%d passed\n", Values: []string{"i64"}}},
-		"ptx:sm_80": {{Text: "elements are not negative", Assert: true}, {Text: "%d passed\n", Values: []string{"i64"}}},
+		"ptx:sm_80": {{Text: "elements are not negative", Fails: true, Check: devlog.Assert, Values: []string{"u64", "u64"}}, {Text: "%d passed\n", Values: []string{"i64"}}},
 	} {
 		tgt, err := target.Parse(name)
 		require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
-// Log says what a kernel writes to the device log, for dsl.Printf and dsl.Assert,
+// Log says what a kernel writes to the device log, for dsl.Printf and what fails,
 // and how its launches pass the log.
 type Log = devlog.Log
 
@@ -151,7 +151,7 @@ func bytesOf(words []uint64) []byte {
 }
 
 // drain prints what kernels wrote to the log of a stream, of the default stream to
-// the logs of all, and reports the first assertion that failed. err is what the wait
+// the logs of all, and reports the first thread that failed. err is what the wait
 // before it returned, and goes first.
 func (s *Stream) drain(err error) error {
 	switch d := s.dev; {
@@ -204,20 +204,28 @@ func (d *Device) emit(head [devlog.Header]uint64, words []uint64) (failure error
 	})
 	d.out.writing.Lock()
 	defer d.out.writing.Unlock()
+	failed := head[devlog.Failed]
+	var first *devlog.Failure
 	for _, r := range records {
-		if !r.Site.Assert {
+		if !r.Site.Fails {
 			if _, err := io.WriteString(d.out.w, r.Text()); err != nil && failure == nil {
 				failure = fmt.Errorf("%s: printing for kernel %s: %w", d.name, r.Log.Kernel, err)
 			}
-		} else if failure == nil {
-			failure = &driver.Error{Device: d.name, Kernels: []string{r.Log.Kernel}, Kind: driver.ErrLaunch, Cause: &devlog.Failure{Record: r}}
+			continue
+		}
+		if failed++; first == nil {
+			first = &devlog.Failure{Record: r}
 		}
 	}
-	if lost := head[devlog.Lost]; lost > 0 {
+	if lost := head[devlog.Lost] - min(head[devlog.Failed], head[devlog.Lost]); lost > 0 {
 		fmt.Fprintf(d.out.w, "kiln: %s: %d entries of the device log found no room and are lost; see runtime.Device.SetOutputSize\n", d.name, lost)
 	}
-	if n := head[devlog.Failed]; n > 0 && failure == nil {
-		failure = &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: fmt.Sprintf("an assertion failed in %d threads; the device log had no room to say where, see runtime.Device.SetOutputSize", n)}
+	switch {
+	case first != nil:
+		first.More = failed - 1
+		return &driver.Error{Device: d.name, Kernels: []string{first.Record.Log.Kernel}, Kind: driver.ErrLaunch, Cause: first}
+	case failed > 0:
+		return &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: fmt.Sprintf("%d threads failed; the device log had no room to say where, see runtime.Device.SetOutputSize", failed)}
 	}
 	return failure
 }

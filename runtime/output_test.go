@@ -20,7 +20,7 @@ func noter(t *testing.T, r *rig, name string) *Function {
 	f := r.function(t, "note")
 	f.SetLog(&Log{Kernel: name, Offset: 16, Sites: []devlog.Site{
 		{Text: name + " %d\n", Values: []string{"i64"}},
-		{Text: "not so", Place: "k.go:7", Assert: true},
+		{Text: "not so", Place: "k.go:7", Fails: true, Check: devlog.Assert},
 	}})
 	return f
 }
@@ -75,6 +75,12 @@ func TestFailedAssertion(t *testing.T) {
 		require.EqualError(t, err, r.Name()+": kernel a failed: k.go:7: kernel a: block (0,0,0), thread (0,0,0): assertion failed: not so")
 		require.Equal(t, "a 1\na 2\n", out.String())
 		require.NoError(t, s.Sync())
+
+		for range 3 {
+			launchNote(t, s, f, 2, 0)
+		}
+		require.ErrorContains(t, s.Sync(), "not so (and 2 more)")
+		require.NoError(t, s.Sync())
 	})
 }
 
@@ -97,7 +103,7 @@ func TestOutputWithoutRoom(t *testing.T) {
 		for i := range 3 {
 			launchNote(t, s, f, 1+i/2, i)
 		}
-		require.ErrorContains(t, s.Sync(), "an assertion failed in 1 threads; the device log had no room to say where")
+		require.ErrorContains(t, s.Sync(), "1 threads failed; the device log had no room to say where")
 	})
 }
 

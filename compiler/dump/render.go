@@ -121,7 +121,7 @@ func (r *renderer) instr(v *ir.Value) []Token {
 		sep = ", "
 	}
 	tail := ""
-	if info.HasImm && len(v.Args) > 0 {
+	if info.HasImm && len(v.Args) > 0 || info.MayImm && v.Imm != 0 {
 		tail = ", " + strconv.FormatUint(v.Imm, 10)
 	}
 	if hasValue {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/internal/devlog"
 )
 
 // instr lowers one instruction that is not a phi.
@@ -153,6 +154,9 @@ func (f *funcLower) binOp(in *ssa.BinOp) val {
 	if b := scalarType(in.Type()); b == ir.Bool {
 		res = b
 	}
+	if (in.Op == token.QUO || in.Op == token.REM) && t.IsInt() && !y.v.IsConst() {
+		f.emit(ir.OpDivisor, ir.Void, x.v, y.v)
+	}
 	return val{v: f.emit(binOps[in.Op], res, x.v, y.v)}
 }
 
@@ -169,7 +173,7 @@ func (f *funcLower) shift(in *ssa.BinOp, t *ir.Type) val {
 }
 
 // shiftCount makes the count unsigned: a negative one, on which Go panics,
-// becomes huge and shifts everything out.
+// becomes huge and shifts everything out where builds do not look for it.
 func (f *funcLower) shiftCount(x ssa.Value) *ir.Value {
 	if c, ok := x.(*ssa.Const); ok && c.Value != nil {
 		if u, exact := constant.Uint64Val(constant.ToInt(c.Value)); exact && u < 1<<32 {
@@ -179,6 +183,9 @@ func (f *funcLower) shiftCount(x ssa.Value) *ir.Value {
 	n := f.scalar(x)
 	unsigned := map[*ir.Type]*ir.Type{ir.I8: ir.U8, ir.I16: ir.U16, ir.I32: ir.U32, ir.I64: ir.U64}
 	if t := unsigned[n.Type]; t != nil {
+		if !n.IsConst() {
+			f.emit(ir.OpCount, ir.Void, n)
+		}
 		return f.emit(ir.OpConvert, t, n)
 	}
 	return n
@@ -284,14 +291,18 @@ func (f *funcLower) convert(in *ssa.Convert) val {
 	return val{v: f.emit(ir.OpConvert, t, x.v)}
 }
 
-// index64 returns an index as an i64; an index that does not fit is negative or
-// huge and fails the bounds check.
-func (f *funcLower) index64(x ssa.Value) *ir.Value {
+// index64 returns an index as an i64, checked to be in 0 to n; one that does not
+// fit is negative and fails the check.
+func (f *funcLower) index64(x ssa.Value, n *ir.Value, check devlog.Check) *ir.Value {
 	v := f.scalar(x)
-	if v.Type == ir.I64 {
-		return v
+	if v.Type == ir.U64 {
+		check |= devlog.Unsigned
 	}
-	return f.emit(ir.OpConvert, ir.I64, v)
+	if v.Type != ir.I64 {
+		v = f.emit(ir.OpConvert, ir.I64, v)
+	}
+	f.emitImm(ir.OpBounds, ir.Void, uint64(check), v, n)
+	return v
 }
 
 // inRange reports whether x is a constant index below n.
@@ -318,8 +329,7 @@ func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
 		if p == nil {
 			return badVal
 		}
-		i := f.index64(in.Index)
-		f.emit(ir.OpBounds, ir.Void, i, x.part(1).v)
+		i := f.index64(in.Index, x.part(1).v, devlog.Index)
 		return val{v: f.emit(ir.OpOffset, p.Type, p, i)}
 	}
 	arr := deref(in.X.Type())
@@ -334,8 +344,7 @@ func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
 		f.report(diag.DynamicIndex, "array of type %s is indexed by a variable", typeName(arr))
 		return badVal
 	}
-	i := f.index64(in.Index)
-	f.emit(ir.OpBounds, ir.Void, i, f.int(n))
+	i := f.index64(in.Index, f.int(n), devlog.Index)
 	return val{v: f.emit(ir.OpIndex, ir.PtrTo(x.v.Type.Space, x.v.Type.Elem.Elem), x.v, i)}
 }
 
@@ -360,8 +369,7 @@ func (f *funcLower) index(in *ssa.Index) val {
 	}
 	p := val{v: f.local(m)}
 	f.store(p, x, in.X.Type())
-	i := f.index64(in.Index)
-	f.emit(ir.OpBounds, ir.Void, i, f.int(arr.Len()))
+	i := f.index64(in.Index, f.int(arr.Len()), devlog.Index)
 	return f.load(val{v: f.emit(ir.OpIndex, ir.PtrTo(ir.Local, m.Elem), p.v, i)}, arr.Elem())
 }
 
@@ -377,7 +385,8 @@ func (f *funcLower) slice(in *ssa.Slice) val {
 		return badVal
 	}
 	var p, n *ir.Value
-	if arr, ok := deref(in.X.Type()).Underlying().(*types.Array); ok {
+	arr, isArray := deref(in.X.Type()).Underlying().(*types.Array)
+	if isArray {
 		if x.v == nil {
 			f.report(diag.StoredPointer, "array of type %s cannot be sliced", typeName(deref(in.X.Type())))
 			return badVal
@@ -388,23 +397,37 @@ func (f *funcLower) slice(in *ssa.Slice) val {
 		f.report(diag.Unsupported, "slice of %s", typeName(in.X.Type()))
 		return badVal
 	}
-	return f.reslice(in, p, n)
+	return f.reslice(in, p, n, checksOf(in, isArray))
 }
 
-func (f *funcLower) reslice(in *ssa.Slice, p, n *ir.Value) val {
-	upTo := func(x ssa.Value, limit *ir.Value) *ir.Value {
+// sliceChecks are the checks of max, high and low in x[low:high:max].
+type sliceChecks struct{ max, high, low devlog.Check }
+
+// checksOf returns the checks of a slice expression.
+func checksOf(in *ssa.Slice, isArray bool) sliceChecks {
+	switch {
+	case in.Max != nil && isArray:
+		return sliceChecks{devlog.Slice3Len, devlog.Slice3High, devlog.Slice3Low}
+	case in.Max != nil:
+		return sliceChecks{devlog.Slice3Cap, devlog.Slice3High, devlog.Slice3Low}
+	case isArray:
+		return sliceChecks{high: devlog.SliceLen, low: devlog.SliceOrder}
+	}
+	return sliceChecks{high: devlog.SliceCap, low: devlog.SliceOrder}
+}
+
+func (f *funcLower) reslice(in *ssa.Slice, p, n *ir.Value, checks sliceChecks) val {
+	upTo := func(x ssa.Value, limit *ir.Value, check devlog.Check) *ir.Value {
 		if x == nil {
 			return limit
 		}
-		i := f.index64(x)
-		f.emit(ir.OpBounds, ir.Void, i, f.emit(ir.OpAdd, ir.I64, limit, f.int(1)))
-		return i
+		return f.index64(x, f.emit(ir.OpAdd, ir.I64, limit, f.int(1)), check)
 	}
-	high := upTo(in.High, upTo(in.Max, n))
+	high := upTo(in.High, upTo(in.Max, n, checks.max), checks.high)
 	if in.Low == nil {
 		return val{parts: []val{{v: p}, {v: high}}}
 	}
-	low := upTo(in.Low, high)
+	low := upTo(in.Low, high, checks.low)
 	return val{parts: []val{{v: f.emit(ir.OpOffset, p.Type, p, low)}, {v: f.emit(ir.OpSub, ir.I64, high, low)}}}
 }
 

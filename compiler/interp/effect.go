@@ -42,13 +42,8 @@ func (l *lowerer) effect(v *ir.Value) {
 	case ir.OpZero:
 		in.f, in.imm = zeroObjects, uint64(v.Args[0].Type.Elem.Size())
 		in.setA(l.ref(v.Args[0]))
-	case ir.OpBounds:
-		in.f = checkBounds
-		in.setA(l.ref(v.Args[0]))
-		in.setB(l.ref(v.Args[1]))
-	case ir.OpAssert:
-		in.f, in.imm = checkAssert, v.Imm
-		in.setA(l.elem(v.Args[0]))
+	case ir.OpBounds, ir.OpDivisor, ir.OpCount, ir.OpAssert:
+		l.check(v, &in)
 	case ir.OpBarrier:
 		in.f, l.whole = barrier, true
 	case ir.OpWarpBarrier:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/internal/devlog"
 )
 
 // KernelError is the failure of one thread of a running kernel.
@@ -19,8 +20,7 @@ type KernelError struct {
 func (e *KernelError) Error() string {
 	place := ""
 	if e.Pos.File != "" {
-		place = fmt.Sprintf("%s:%d: ", e.Pos.File, e.Pos.Line)
+		place = fmt.Sprintf("%s:%d", e.Pos.File, e.Pos.Line)
 	}
-	return fmt.Sprintf("%skernel %s: block (%d,%d,%d), thread (%d,%d,%d): %s", place, e.Kernel,
-		e.Block[0], e.Block[1], e.Block[2], e.Thread[0], e.Thread[1], e.Thread[2], e.Msg)
+	return devlog.Line(place, e.Kernel, e.Block, e.Thread, e.Msg)
 }

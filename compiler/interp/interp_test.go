@@ -140,5 +140,5 @@ func TestBoundsError(t *testing.T) {
 	err := tryRun(p, 2, 64, y, x, float32(1))
 	var ke *KernelError
 	require.ErrorAs(t, err, &ke)
-	require.Equal(t, "k/saxpy.go:12: kernel Saxpy: block (1,0,0), thread (6,0,0): index 70 out of range for length 70", err.Error())
+	require.Equal(t, "k/saxpy.go:12: kernel Saxpy: block (1,0,0), thread (6,0,0): index out of range [70] with length 70", err.Error())
 }

@@ -75,7 +75,9 @@ const (
 	OpLoad        // *x
 	OpStore       // *x = y
 	OpZero        // zero the object x points to
-	OpBounds      // fail the kernel unless 0 <= x < y
+	OpBounds      // fail the kernel unless 0 <= x < y; Imm is a devlog.Check
+	OpDivisor     // fail the kernel unless y, by which x is divided, is not zero; in checked builds only
+	OpCount       // fail the kernel unless x, the count of a shift, is not negative; likewise
 
 	OpAssert // fail the kernel with text Imm of the module unless x
 	OpPrint  // print the operands by the format that is text Imm of the module
@@ -166,6 +168,7 @@ type Info struct {
 	Uniform Uniformity // of the result, given uniform operands
 	Commute bool       // operands may be exchanged
 	HasImm  bool       // Imm is printed
+	MayImm  bool       // Imm is printed unless it is 0
 	NoValue bool       // yields nothing
 }
 
@@ -238,7 +241,9 @@ var ops = [numOps]Info{
 	OpLoad:        {Name: "load", Args: 1, Rule: RuleMem, Effect: Reads},
 	OpStore:       {Name: "store", Args: 2, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpZero:        {Name: "zero", Args: 1, Rule: RuleMem, Effect: Writes, NoValue: true},
-	OpBounds:      {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
+	OpBounds:      {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true, MayImm: true},
+	OpDivisor:     {Name: "divisor", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
+	OpCount:       {Name: "count", Args: 1, Rule: RuleNone, Effect: Fails, NoValue: true},
 
 	OpAssert: {Name: "assert", Args: 1, Rule: RuleText, Effect: Fails, NoValue: true, HasImm: true},
 	OpPrint:  {Name: "print", Args: -1, Rule: RuleText, Effect: Reads | Writes, NoValue: true, HasImm: true},

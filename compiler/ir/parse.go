@@ -425,7 +425,7 @@ func (p *parser) operands(v *Value) error {
 	if v.Args, err = p.useList(); err != nil {
 		return err
 	}
-	if info.HasImm {
+	if info.HasImm || info.MayImm && strings.HasPrefix(p.s, ",") {
 		if len(v.Args) > 0 && !p.accept(",") {
 			return fmt.Errorf("%s: expected an immediate at %q", v.Op, p.s)
 		}

@@ -190,7 +190,7 @@ func (p *printer) instr(v *Value) {
 		p.b.WriteString(sep + p.ref(a))
 		sep = ", "
 	}
-	if info.HasImm && len(v.Args) > 0 {
+	if info.HasImm && len(v.Args) > 0 || info.MayImm && v.Imm != 0 {
 		p.b.WriteString(", " + strconv.FormatUint(v.Imm, 10))
 	}
 	if hasValue {

@@ -438,6 +438,14 @@ func (v *verifier) special(in *Value) string {
 		if in.Args[0].Type != I64 || in.Args[1].Type != I64 {
 			return "wants two i64"
 		}
+	case OpDivisor:
+		if !in.Args[0].Type.IsInt() || in.Args[0].Type != in.Args[1].Type {
+			return "wants two of one integer type"
+		}
+	case OpCount:
+		if !in.Args[0].Type.IsSigned() {
+			return "wants a signed integer"
+		}
 	case OpProj:
 		c := in.Args[0]
 		if c.Type.Kind != KTuple || in.Imm >= uint64(len(c.Type.Elems)) || c.Type.Elems[in.Imm] != in.Type {

@@ -12,7 +12,7 @@ import (
 func boundsModule(m *ir.Module, opt *Options) error {
 	for _, f := range m.Funcs {
 		if opt.Release {
-			dropBounds(f)
+			drop(f, ir.OpBounds)
 		} else {
 			bounds(f, opt.Small)
 		}
@@ -22,35 +22,57 @@ func boundsModule(m *ir.Module, opt *Options) error {
 
 // bounds removes checks that cannot fail: those that an equal or stronger check
 // has made before, those that a branch above implies, and those that the range
-// of the index decides.
+// of the value decides.
 func bounds(f *ir.Func, small bool) {
 	ir.RemoveUnreachable(f)
-	if !hasOp(f, ir.OpBounds) {
+	if !hasCheck(f) {
 		return
 	}
 	c := &checks{ranges: newRanges(f, small), made: map[*ir.Value][]*ir.Value{}}
+	var divisors, counts seen
 	for _, b := range c.dom.order {
 		b.Instrs = slices.DeleteFunc(b.Instrs, func(v *ir.Value) bool {
-			if v.Op != ir.OpBounds {
-				return false
+			switch v.Op {
+			case ir.OpBounds:
+				if c.holds(v.Args[0], v.Args[1], b) {
+					return true
+				}
+				c.made[v.Args[0]] = append(c.made[v.Args[0]], v)
+			case ir.OpDivisor:
+				y := c.at(v.Args[1], b)
+				return y.lo > 0 || y.hi < 0 || divisors.before(c.dom, v.Args[1], b)
+			case ir.OpCount:
+				return c.at(v.Args[0], b).nonNegative() || counts.before(c.dom, v.Args[0], b)
 			}
-			if c.holds(v.Args[0], v.Args[1], b) {
-				return true
-			}
-			c.made[v.Args[0]] = append(c.made[v.Args[0]], v)
 			return false
 		})
 	}
 }
 
-func hasOp(f *ir.Func, op ir.Op) bool {
+func hasCheck(f *ir.Func) bool {
 	for _, b := range f.Blocks {
-		for _, v := range b.Instrs {
-			if v.Op == op {
-				return true
-			}
+		if slices.ContainsFunc(b.Instrs, func(v *ir.Value) bool { return isCheck(v.Op) }) {
+			return true
 		}
 	}
+	return false
+}
+
+// seen holds where values have been checked.
+type seen map[*ir.Value][]*ir.Block
+
+// before reports whether x has been checked on every way to block b, and notes
+// that it is from there on.
+func (s *seen) before(dom *domTree, x *ir.Value, b *ir.Block) bool {
+	if *s == nil {
+		*s = seen{}
+	}
+	for _, d := range (*s)[x] {
+		if dom.dominates(d, b) {
+			return true
+		}
+	}
+	(*s)[x] = append((*s)[x], b)
 	return false
 }
 

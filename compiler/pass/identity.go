@@ -46,6 +46,14 @@ func (fo *folder) rewrite(v *ir.Value) (*ir.Value, bool) {
 		if i.IsConst() && n.IsConst() && int64(i.Imm) >= 0 && int64(i.Imm) < int64(n.Imm) {
 			return nil, false
 		}
+	case ir.OpDivisor:
+		if v.Args[1].IsConst() && v.Args[1].Imm != 0 {
+			return nil, false
+		}
+	case ir.OpCount:
+		if v.Args[0].IsConst() && int64(v.Args[0].Imm) >= 0 {
+			return nil, false
+		}
 	case ir.OpAssert:
 		if isConst(v.Args[0], 1) {
 			return nil, false

@@ -16,16 +16,24 @@ var logArgs = [LogArgs]ir.Arg{
 // LogArgs is how many arguments [LowerLog] adds to a kernel that writes to the log.
 const LogArgs = 2
 
-// LowerLog turns prints, and with asserts assertions, of the kernel into writes of
-// records to the device log (package devlog), which it adds to the kernel's arguments.
-// A thread whose assertion fails ends after its record. LowerLog returns the sites in
+// LowerLog turns prints, and with failures assertions and checks, of the kernel into
+// writes of records to the device log (package devlog), which it adds to the kernel's
+// arguments. A thread that fails ends after its record. LowerLog returns the sites in
 // the order of their numbers, none if the kernel has none.
 //
-// It is not in the table of passes, because it comes after what looks at the control
-// flow of threads: that of a thread that failed counts no more.
-func LowerLog(m *ir.Module, asserts bool) []devlog.Site {
+// A failed thread returns, instead of trapping, because a trap takes the whole context
+// of the process on the device with it. The others of its block go on: a barrier waits
+// for the threads that have not returned only, on all targets there are (NVIDIA's since
+// sm_70), and a warp operation gives something undefined for a lane that has, which
+// does no harm because the launch has failed. Memory stays safe, for they are checked
+// themselves. Only a thread that spins until the failed one has written something
+// waits for ever.
+//
+// LowerLog is not in the table of passes, because it comes after what looks at the
+// control flow of threads: that of a thread that failed counts no more.
+func LowerLog(m *ir.Module, failures bool) []devlog.Site {
 	f := m.Kernel()
-	l := &logLowering{m: m, f: f, asserts: asserts}
+	l := &logLowering{m: m, f: f, failures: failures}
 	if !slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return slices.ContainsFunc(b.Instrs, l.wanted) }) {
 		return nil
 	}
@@ -42,15 +50,16 @@ func LowerLog(m *ir.Module, asserts bool) []devlog.Site {
 type logLowering struct {
 	m              *ir.Module
 	f              *ir.Func
-	asserts        bool
+	failures       bool
 	log, n, launch *ir.Value
 	sites          []devlog.Site
+	fail           *ir.Block // writes the record of any failure and ends the thread
 	b              *ir.Block // where instructions go
 	pos            int
 }
 
 func (l *logLowering) wanted(v *ir.Value) bool {
-	return v.Op == ir.OpPrint || v.Op == ir.OpAssert && l.asserts
+	return v.Op == ir.OpPrint || l.failures && (v.Op == ir.OpAssert || isCheck(v.Op))
 }
 
 // first lowers the first site of b and returns the block that has the rest of b,
@@ -70,31 +79,92 @@ func (l *logLowering) first(b *ir.Block) *ir.Block {
 	b.Instrs, b.Term = b.Instrs[:i], ir.Term{}
 	l.b, l.pos = b, v.Pos
 	if v.Op == ir.OpPrint {
-		l.record(v, rest)
-		return rest
+		l.print(v, rest)
+	} else {
+		l.check(v, rest)
 	}
-	failed, end := l.f.NewBlock(), l.f.NewBlock()
-	b.Branch(v.Args[0], rest, failed)
-	l.b = end
-	end.Return()
-	l.b = failed
-	l.record(v, end)
 	return rest
 }
 
-// record writes the record of v, and goes on at next.
-func (l *logLowering) record(v *ir.Value, next *ir.Block) {
-	site := devlog.Site{Text: l.m.Texts[v.Imm], Pos: v.Pos, Assert: v.Op == ir.OpAssert}
-	var values []*ir.Value
-	if !site.Assert {
-		values = v.Args
-	}
-	for _, x := range values {
+// print writes the record of print v, and goes on at next.
+func (l *logLowering) print(v *ir.Value, next *ir.Block) {
+	site := devlog.Site{Text: l.m.Texts[v.Imm], Pos: v.Pos}
+	for _, x := range v.Args {
 		site.Values = append(site.Values, x.Type.String())
 	}
-	l.sites = append(l.sites, site)
+	l.record(l.site(site), func() (words []*ir.Value) {
+		for _, x := range v.Args {
+			words = append(words, l.word(x))
+		}
+		return words
+	}, len(v.Args), next)
+}
 
-	size := l.konst(ir.U64, uint64(devlog.RecordHeader+len(values)))
+// site returns the number of a new site.
+func (l *logLowering) site(s devlog.Site) *ir.Value {
+	l.sites = append(l.sites, s)
+	return l.konst(ir.U64, uint64(len(l.sites)))
+}
+
+// check goes on at next if v holds and ends the thread with a record otherwise.
+func (l *logLowering) check(v *ir.Value, next *ir.Block) {
+	site := devlog.Site{Pos: v.Pos, Fails: true}
+	var holds *ir.Value
+	values := v.Args
+	switch v.Op {
+	case ir.OpBounds:
+		site.Check = devlog.Check(v.Imm)
+		holds = l.emit(ir.OpLt, ir.Bool, l.word(v.Args[0]), l.word(v.Args[1])) // a negative index is large
+	case ir.OpDivisor:
+		site.Check, values = devlog.Divide, v.Args[:1]
+		holds = l.emit(ir.OpNe, ir.Bool, v.Args[1], l.konst(v.Args[1].Type, 0))
+	case ir.OpCount:
+		site.Check = devlog.Shift
+		holds = l.emit(ir.OpGe, ir.Bool, v.Args[0], l.konst(v.Args[0].Type, 0))
+	default:
+		site.Check, site.Text = devlog.Assert, l.m.Texts[v.Imm]
+		holds, values = v.Args[0], nil
+	}
+	failed := l.f.NewBlock()
+	l.b.Branch(holds, next, failed)
+	l.b = failed
+	args := make([]*ir.Value, devlog.FailureValues)
+	for i := range args {
+		if i < len(values) {
+			site.Values = append(site.Values, values[i].Type.String())
+			args[i] = l.word(values[i])
+		} else {
+			site.Values = append(site.Values, ir.U64.String())
+			args[i] = l.konst(ir.U64, 0)
+		}
+	}
+	n := l.site(site)
+	failed.Jump(l.failure(), append([]*ir.Value{n}, args...)...)
+}
+
+// failure returns the block that ends failed threads. Its parameters are the number
+// of the site and the values. There is one, because a kernel may have hundreds of
+// checks.
+func (l *logLowering) failure() *ir.Block {
+	if l.fail != nil {
+		return l.fail
+	}
+	l.fail = l.f.NewBlock()
+	site := l.fail.NewParam(l.f, ir.U64)
+	for range devlog.FailureValues {
+		l.fail.NewParam(l.f, ir.U64)
+	}
+	l.b, l.pos = l.fail, 0 // it is of no place
+	end := l.f.NewBlock()
+	l.record(site, func() []*ir.Value { return l.fail.Params[1:] }, devlog.FailureValues, end)
+	end.Return()
+	return l.fail
+}
+
+// record writes the record of a site with n values, which it calls for where it
+// wants them, and goes on at next.
+func (l *logLowering) record(site *ir.Value, values func() []*ir.Value, n int, next *ir.Block) {
+	size := l.konst(ir.U64, uint64(devlog.RecordHeader+n))
 	from := l.emit(ir.OpAtomicAdd, ir.U64, l.log, size)
 	to := l.emit(ir.OpAdd, ir.U64, from, size)
 	room := l.emit(ir.OpSub, ir.U64, l.emit(ir.OpConvert, ir.U64, l.n), l.konst(ir.U64, devlog.Header))
@@ -103,32 +173,28 @@ func (l *logLowering) record(v *ir.Value, next *ir.Block) {
 
 	l.b = write
 	at := l.emit(ir.OpOffset, l.log.Type, l.log, l.emit(ir.OpConvert, ir.I64, from))
-	for i, w := range l.words(values) {
+	for i, w := range append(l.words(site), values()...) {
 		l.emit(ir.OpStore, ir.Void, l.emit(ir.OpOffset, at.Type, at, l.konst(ir.I64, uint64(devlog.Header+i))), w)
 	}
 	write.Jump(next)
 
 	l.b = lost
 	l.count(devlog.Lost)
-	if site.Assert {
+	if l.fail != nil && site == l.fail.Params[0] {
 		l.count(devlog.Failed)
 	}
 	lost.Jump(next)
 }
 
-// words returns the words of the record of the latest site.
-func (l *logLowering) words(values []*ir.Value) []*ir.Value {
-	out := []*ir.Value{
-		devlog.RecordSite:   l.konst(ir.U64, uint64(len(l.sites))),
+// words returns the first words of a record.
+func (l *logLowering) words(site *ir.Value) []*ir.Value {
+	return []*ir.Value{
+		devlog.RecordSite:   site,
 		devlog.RecordLaunch: l.launch,
 		devlog.RecordBlock:  l.pair(l.axis(ir.OpBlock, 0), l.axis(ir.OpBlock, 1)),
 		devlog.RecordMiddle: l.pair(l.axis(ir.OpBlock, 2), l.axis(ir.OpThread, 0)),
 		devlog.RecordThread: l.pair(l.axis(ir.OpThread, 1), l.axis(ir.OpThread, 2)),
 	}
-	for _, x := range values {
-		out = append(out, l.word(x))
-	}
-	return out
 }
 
 // count adds one to a word of the log's header.
@@ -159,6 +225,8 @@ func (l *logLowering) pair(low, high *ir.Value) *ir.Value {
 // word returns a value as 64 bits.
 func (l *logLowering) word(x *ir.Value) *ir.Value {
 	switch {
+	case x.IsConst() && x.Type.IsInt():
+		return l.konst(ir.U64, x.Imm)
 	case x.Type == ir.Bool:
 		return l.emit(ir.OpSelect, ir.U64, x, l.konst(ir.U64, 1), l.konst(ir.U64, 0))
 	case !x.Type.IsInt():

@@ -200,6 +200,16 @@ func (x *machine) step(v *ir.Value, a []uint64) uint64 {
 			panic(failure(fmt.Sprintf("index %d out of range %d", i, n)))
 		}
 		return 0
+	case ir.OpDivisor:
+		if a[1] == 0 {
+			panic(failure("divide by zero"))
+		}
+		return 0
+	case ir.OpCount:
+		if int64(a[0]) < 0 {
+			panic(failure("negative shift"))
+		}
+		return 0
 	case ir.OpBarrier, ir.OpWarpBarrier:
 		return 0
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:

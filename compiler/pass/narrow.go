@@ -20,7 +20,7 @@ func narrow(m *ir.Module, opt *Options) error {
 		}
 		if opt.Release && opt.Small {
 			wrapIndices(f)
-			dropBounds(f)
+			drop(f, ir.OpBounds)
 		}
 		dce(f) // what nothing reads must not count as a use
 		newNarrower(f, opt.Small).run()

@@ -171,7 +171,7 @@ func (c *counted) suitable(exit, again *ir.Block) bool {
 			case v.Op == ir.OpLoad && v.Args[0].Type.Space != ir.Local:
 				loads = true
 			}
-			if v.Op != ir.OpConst && v.Op != ir.OpBounds {
+			if v.Op != ir.OpConst && !isCheck(v.Op) {
 				c.size++
 			}
 		}

@@ -22,6 +22,9 @@ type Options struct {
 	Disable []string
 	// Release drops bounds checks.
 	Release bool
+	// Checked keeps the checks of divisors and of counts of shifts, for whose failure
+	// there is a defined result otherwise.
+	Checked bool
 	// WarpSize is the number of threads in a warp; 0 if it is not known yet.
 	WarpSize int
 	// Narrow computes integers of 64 bits in 32 where that gives the same.
@@ -52,8 +55,8 @@ var Passes = []Pass{
 		Doc: "Makes arrays of dsl.SharedSlice and dsl.LocalSlice, whose lengths are constant by now; folds the functions that have any. Right after inline, so that no other pass meets an array without a length.",
 	},
 	{
-		Name: "release", Run: release,
-		Doc: "In release builds drops bounds checks, except that small variants keep them for narrow. Right after inline, so that no later pass is held up by operations that may fail.",
+		Name: "release", Required: true, Run: release,
+		Doc: "Drops the checks that the build does without: those of divisors and shifts unless it is a checked one, and in release builds those of bounds, except that small variants keep them for narrow. Right after inline, so that no later pass is held up by operations that may fail.",
 	},
 	{
 		Name: "fold", Run: perFunc(fold),

@@ -71,8 +71,9 @@ func checkModule(t require.TestingT, m *ir.Module, opt Options) {
 	checkSame(t, m, after, text)
 }
 
-// variants are the ways in which the compiler runs the passes, but for release.
-var variants = []Options{{}, {WarpSize: 32, Narrow: true}, {WarpSize: 32, Narrow: true, Small: true}}
+// variants are the ways in which the compiler runs the passes, but for release: what fails
+// must fail as before.
+var variants = []Options{{Checked: true}, {Checked: true, WarpSize: 32, Narrow: true}, {Checked: true, WarpSize: 32, Narrow: true, Small: true}}
 
 // TestMeaning compares random programs before and after all passes. Set
 // KILN_SEED to run one program, KILN_PROGRAMS for how many.
@@ -141,7 +142,7 @@ func TestUniformityHolds(t *testing.T) {
 		m := g.module()
 		require.NoError(t, inlineModule(m, nil))
 		if i%2 == 1 {
-			require.NoError(t, Run(m, Options{Disable: []string{"unroll", "ifconv"}}))
+			require.NoError(t, Run(m, Options{Checked: true, Disable: []string{"unroll", "ifconv"}}))
 		}
 		u, f := Uniformity(m), m.Kernel()
 		for _, p := range pairs {

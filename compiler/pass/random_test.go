@@ -259,7 +259,7 @@ func (g *gen) mixed() {
 			}
 		}
 	}
-	switch g.intn(7) {
+	switch g.intn(8) {
 	case 0, 1:
 		for t == ir.Bool || t.IsHalf() {
 			t = genTypes[g.intn(len(genTypes))]
@@ -271,9 +271,28 @@ func (g *gen) mixed() {
 		g.emit(ir.OpSelect, t, g.value(ir.Bool), g.value(t), g.value(t))
 	case 5:
 		g.emit(ir.OpNot, ir.Bool, g.value(ir.Bool))
+	case 6:
+		g.check(t)
 	default:
 		v := g.emit(g.pick(ir.OpThread, ir.OpBlock, ir.OpBlockDim, ir.OpGridDim), ir.I64)
 		v.Imm = uint64(g.intn(3))
+	}
+}
+
+// check divides or shifts by what is checked first and seldom fails.
+func (g *gen) check(t *ir.Type) {
+	if !t.IsInt() {
+		return
+	}
+	x, y := g.value(t), g.value(t)
+	if g.intn(6) > 0 {
+		y = g.emit(ir.OpOr, t, g.emit(ir.OpAnd, t, y, g.constant(t, 7)), g.constant(t, 1))
+	}
+	g.emit(ir.OpDivisor, ir.Void, x, y)
+	g.emit(g.pick(ir.OpDiv, ir.OpRem), t, x, y)
+	if t == ir.I64 {
+		g.emit(ir.OpCount, ir.Void, y)
+		g.emit(ir.OpShl, t, x, g.emit(ir.OpConvert, ir.U64, y))
 	}
 }
 

@@ -46,12 +46,12 @@ func newUnroller(f *ir.Func) *unroller {
 	return u
 }
 
-// sizeOf is the work in b. Bounds checks do not count: most builds drop them,
+// sizeOf is the work in b. Checks do not count: most builds drop them,
 // and a loop must not stay a loop for what is not there.
 func sizeOf(b *ir.Block) int {
 	n := 1
 	for _, v := range b.Instrs {
-		if v.Op != ir.OpBounds {
+		if !isCheck(v.Op) {
 			n++
 		}
 	}

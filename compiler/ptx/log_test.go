@@ -75,7 +75,7 @@ func TestLog(t *testing.T) {
 	for ; len(log) > 0; log = log[8:] {
 		words = append(words, binary.LittleEndian.Uint64(log))
 	}
-	require.Equal(t, []uint64{4*9 + 4*5, 0, 0, 0}, words[:devlog.Header])
+	require.Equal(t, []uint64{4*9 + 4*7, 0, 0, 0}, words[:devlog.Header])
 	kernel := &devlog.Log{Kernel: "k", Sites: sites}
 	var got strings.Builder
 	for _, r := range devlog.Read(words[devlog.Header:], func(id uint32) *devlog.Log {
@@ -83,7 +83,7 @@ func TestLog(t *testing.T) {
 		return kernel
 	}) {
 		require.EqualValues(t, 7, r.Launch)
-		if r.Site.Assert {
+		if r.Site.Fails {
 			fmt.Fprintln(&got, &devlog.Failure{Record: r})
 		} else {
 			fmt.Fprint(&got, r.Block, r.Thread, r.Text())
@@ -109,9 +109,9 @@ kernel k: block (0,0,1), thread (0,3,0): assertion failed: not the last
 }
 
 func TestLogWithoutRoom(t *testing.T) {
-	_, log, _ := runLog(t, devlog.Header+9+5)
+	_, log, _ := runLog(t, devlog.Header+9+7)
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(log[8*i:]) }
-	require.EqualValues(t, 4*9+4*5, word(devlog.Used))
+	require.EqualValues(t, 4*9+4*7, word(devlog.Used))
 	require.EqualValues(t, 7, word(devlog.Lost))
 	require.EqualValues(t, 4, word(devlog.Failed))
 }

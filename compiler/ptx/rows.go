@@ -83,12 +83,17 @@ var coded = map[ir.Op]string{
 	ir.OpZero:       "as many stores as the object needs, or a loop",
 }
 
+const logged = "becomes a record in the device log first (pass.LowerLog)"
+
 // unsupported lists the operations that cannot be written, and why.
 var unsupported = map[ir.Op]string{
-	ir.OpCall:   "functions must be inlined first (pass inline)",
-	ir.OpAssert: "becomes a record in the device log first (pass.LowerLog)",
-	ir.OpPrint:  "becomes a record in the device log first (pass.LowerLog)",
-	ir.OpProj:   "functions must be inlined first (pass inline)",
+	ir.OpCall: "functions must be inlined first (pass inline)",
+	ir.OpProj: "functions must be inlined first (pass inline)",
+
+	ir.OpAssert:  logged,
+	ir.OpPrint:   logged,
+	ir.OpDivisor: logged,
+	ir.OpCount:   logged,
 
 	ir.OpLocalSized:  "lengths must be constant first (pass size)",
 	ir.OpSharedSized: "lengths must be constant first (pass size)",
@@ -206,6 +211,7 @@ var fixedRows = []row{
 		asm: "mov.u32 $r1, %tid.z; mov.u32 $r2, %ntid.y; mov.u32 $r3, %tid.y; mad.lo.u32 $r4, $r1, $r2, $r3;" +
 			"mov.u32 $r5, %ntid.x; mov.u32 $r6, %tid.x; mad.lo.u32 $r7, $r4, $r5, $r6; shr.u32 $r0, $r7, 5; cvt.u64.u32 $d, $r0"},
 
+	// Of IR that was written as such; compiled kernels log a failure, see pass.LowerLog.
 	{op: ir.OpBounds, on: of(ir.KI64), asm: "setp.ge.u64 $p0, $a, $b; @$p0 trap"},
 	{op: ir.OpBarrier, on: noKind, asm: "bar.sync 0"},
 	{op: ir.OpWarpBarrier, on: noKind, asm: "bar.warp.sync 0xffffffff"},

@@ -11,7 +11,7 @@ import (
 const (
 	Used   = 0 // words that records have taken, those without room included
 	Lost   = 1 // records that found no room
-	Failed = 2 // those of them that told of a failed assertion
+	Failed = 2 // those of them that told of a failure
 	Header = 4 // how many words there are
 )
 
@@ -38,12 +38,17 @@ type Log struct {
 // ArgBytes is the room that a log takes in the argument block.
 const ArgBytes = 24
 
-// Site is a call of dsl.Printf or dsl.Assert.
+// FailureValues is how many values a record of a failure has, used or not: all
+// failures of a kernel share the code that writes them.
+const FailureValues = 2
+
+// Site is a place that writes records: a call of dsl.Printf or dsl.Assert, or a check.
 type Site struct {
-	Text   string   `json:"text"`             // format or message
+	Text   string   `json:"text,omitempty"`   // format or message
 	Pos    int      `json:"pos"`              // in the kernel's position table
 	Place  string   `json:"-"`                // what that says: file and line
-	Assert bool     `json:"assert,omitempty"` // a record tells of a failure
+	Fails  bool     `json:"fails,omitempty"`  // a record tells of a failure
+	Check  Check    `json:"check,omitempty"`  // of what
 	Values []string `json:"values,omitempty"` // types of the values: i8, u64, f32, bool …
 }
 
@@ -134,16 +139,34 @@ func value(t string, word uint64) any {
 // Text is what the record prints.
 func (r Record) Text() string { return fmt.Sprintf(r.Site.Text, r.Values...) }
 
-// Failure is a failed assertion.
-type Failure struct{ Record Record }
+// Failure is the failure of a thread.
+type Failure struct {
+	Record Record
+	More   uint64 // how many threads failed besides
+}
 
-// Error names the place, the kernel, the block, the thread and the message.
+// Error names the place, the kernel, the block, the thread and what happened.
 func (f *Failure) Error() string {
 	r := f.Record
-	place := ""
-	if r.Site.Place != "" {
-		place = r.Site.Place + ": "
+	line := Line(r.Site.Place, r.Log.Kernel, r.Block, r.Thread, r.message())
+	if f.More > 0 {
+		line += fmt.Sprintf(" (and %d more)", f.More)
 	}
-	return fmt.Sprintf("%skernel %s: block (%d,%d,%d), thread (%d,%d,%d): assertion failed: %s", place, r.Log.Kernel,
-		r.Block[0], r.Block[1], r.Block[2], r.Thread[0], r.Thread[1], r.Thread[2], r.Site.Text)
+	return line
+}
+
+func (r Record) message() string {
+	var values [FailureValues]any
+	copy(values[:], r.Values)
+	switch r.Site.Check {
+	case Assert:
+		return Asserted(r.Site.Text)
+	case Divide:
+		return DividedByZero(values[0])
+	case Shift:
+		return NegativeShift(values[0])
+	}
+	x, _ := values[0].(int64)
+	n, _ := values[1].(int64)
+	return r.Site.Check.OutOfRange(x, n)
 }

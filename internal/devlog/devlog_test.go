@@ -11,7 +11,7 @@ import (
 var logs = []*Log{
 	{Kernel: "A", Sites: []Site{
 		{Text: "%d %v %t\n", Values: []string{"i8", "f32", "bool"}},
-		{Text: "is wrong", Place: "a.go:3", Assert: true},
+		{Text: "is wrong", Place: "a.go:3", Fails: true, Check: Assert},
 	}},
 	{Kernel: "B", Sites: []Site{{Text: "b\n"}}},
 }
@@ -49,7 +49,7 @@ func TestRead(t *testing.T) {
 	assert.Equal(t, "-3 0.5 true\n", list[0].Text())
 	assert.Equal(t, "4 0.5 false\n", list[1].Text())
 	assert.Equal(t, [3]int{0, 2, 0}, list[2].Block)
-	assert.EqualError(t, &Failure{list[2]}, "a.go:3: kernel A: block (0,2,0), thread (3,4,5): assertion failed: is wrong")
+	assert.EqualError(t, &Failure{Record: list[2]}, "a.go:3: kernel A: block (0,2,0), thread (3,4,5): assertion failed: is wrong")
 	assert.Equal(t, [3]int{0, 0, 1}, list[3].Block)
 	assert.Equal(t, "b\n", list[4].Text())
 }
