@@ -47,6 +47,8 @@ const (
 // block is a basic block of code; edge 0 is taken when the condition is true.
 type block struct {
 	code  []ins
+	pos   int32 // source position of its first operation that has one
+	end   int32 // and of its last
 	term  term
 	cond  int32
 	cmp   comparison
@@ -112,6 +114,8 @@ type lowered struct {
 	frame     int       // bytes of local objects of a thread
 	shared    int       // bytes of shared memory
 	offsets   []int     // of each shared object
+	declared  []int32   // source position of each shared object
+	sites     []site    // of accesses, in a checked build
 
 	whole bool // lanes must be all threads of the block
 	warps bool // threads of a warp communicate

@@ -101,7 +101,7 @@ func TestWarpPart(t *testing.T) {
 
 	p := load(t, intKernel("%k = const 40 : i64\n %c = lt %i, %k : bool"+inWarp))
 	err := tryRun(p, 1, 64, make([]int64, 64))
-	require.EqualError(t, err, "k/k.go:9: kernel K: block (0,0,0), thread (32,0,0): warp operation without all threads of the warp: thread (40,0,0) has returned or took another way")
+	require.EqualError(t, err, "k/k.go:9: kernel K: block (0,0,0), thread (32,0,0): warp operation without all threads of the warp: thread (40,0,0) returns")
 	err = tryRun(p, 1, 33, make([]int64, 64))
 	require.ErrorContains(t, err, "a block must be a multiple of 32 threads, not 33")
 }
@@ -117,7 +117,7 @@ b1:
 b2:
   ret`))
 	err := tryRun(branch, 2, 10, []int64{})
-	require.EqualError(t, err, "k/k.go:7: kernel K: block (0,0,0), thread (0,0,0): barrier reached by 9 of 10 threads: thread (3,0,0) has returned or took another way")
+	require.EqualError(t, err, "k/k.go:7: kernel K: block (0,0,0), thread (0,0,0): barrier reached by 9 of 10 threads: thread (3,0,0) returns")
 	early := load(t, intKernel(`
   %k = const 8 : i64
   %c = lt %t, %k : bool
@@ -128,7 +128,7 @@ b1:
 b2:
   ret`))
 	require.NoError(t, tryRun(early, 1, 8, []int64{}))
-	require.ErrorContains(t, tryRun(early, 1, 9, []int64{}), "thread (8,0,0) has returned")
+	require.ErrorContains(t, tryRun(early, 1, 9, []int64{}), "thread (8,0,0) returns")
 }
 
 func TestAssert(t *testing.T) {

@@ -5,6 +5,7 @@ import "github.com/gokiln/kiln/compiler/ir"
 // load translates a load. The lanes of the result that are idle stay as they are,
 // so it needs no place aside.
 func (l *lowerer) load(v *ir.Value) {
+	l.watch(v, plainRead)
 	size := v.Type.Size()
 	in := ins{how: special, d: l.scalar[v.ID], pos: int32(v.Pos)}
 	fused := l.address(v.Args[0], &in)
@@ -38,8 +39,10 @@ func (l *lowerer) effect(v *ir.Value) {
 	in := ins{how: special, pos: int32(v.Pos)}
 	switch v.Op {
 	case ir.OpStore:
+		l.watch(v, plainWrite)
 		l.store(v, &in)
 	case ir.OpZero:
+		l.watch(v, zeroing)
 		in.f, in.imm = zeroObjects, uint64(v.Args[0].Type.Elem.Size())
 		in.setA(l.ref(v.Args[0]))
 	case ir.OpBounds, ir.OpDivisor, ir.OpCount, ir.OpAssert:
@@ -49,6 +52,7 @@ func (l *lowerer) effect(v *ir.Value) {
 	case ir.OpWarpBarrier:
 		in.f, l.warps = warpBarrier, true
 	case ir.OpFence, ir.OpFenceBlock:
+		l.notice(noticeFence)
 		return // the operations of a block run in order, and atomics order all of Go's memory
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
 		l.shuffle(v, &in)
@@ -59,8 +63,17 @@ func (l *lowerer) effect(v *ir.Value) {
 		in.setA(l.array(v.Args[0]))
 	default:
 		l.atomic(v, &in)
+		return
 	}
 	l.emit(in)
+	switch {
+	case v.Op == ir.OpBarrier:
+		l.notice(noticeBarrier)
+	case v.Op == ir.OpWarpBarrier:
+		l.notice(noticeWarps)
+	case v.Op.Has(ir.Convergent):
+		l.notice(noticeExchange)
+	}
 }
 
 func (l *lowerer) store(v *ir.Value, in *ins) {
@@ -100,6 +113,14 @@ func (l *lowerer) shuffle(v *ir.Value, in *ins) {
 }
 
 func (l *lowerer) atomic(v *ir.Value, in *ins) {
+	switch v.Op {
+	case ir.OpAtomicLoad:
+		l.watch(v, atomicRead)
+	case ir.OpAtomicStore:
+		l.watch(v, atomicWrite)
+	default:
+		defer l.watch(v, atomicUpdate)
+	}
 	p := v.Args[0].Type
 	in.f, in.imm = atomicFunc(v.Op, p.Elem, p.Space), uint64(v.Op)
 	if v.Type != ir.Void {
@@ -112,6 +133,7 @@ func (l *lowerer) atomic(v *ir.Value, in *ins) {
 	if len(v.Args) > 2 {
 		in.setC(l.elem(v.Args[2]))
 	}
+	l.emit(*in)
 }
 
 // moveIns returns the instruction that makes a move for the active lanes.

@@ -41,6 +41,8 @@ type worker struct {
 	pos int32 // source position of the last operation on memory
 	err error
 	j   *job
+
+	check *checker // of a checked build
 }
 
 func newWorker(p *plan) *worker {
@@ -148,7 +150,9 @@ func (w *worker) strip(n int) {
 		e := &b.edges[0]
 		switch b.term {
 		case termReturn:
-			e = nil
+			if e = nil; w.check != nil {
+				w.check.leave(at)
+			}
 		case termUniform:
 			if *(*uint8)(w.at(b.cond)) == 0 {
 				e = &b.edges[1]
@@ -353,7 +357,11 @@ func (w *worker) fail(in *ins, lane int, format string, args ...any) {
 
 // thread returns the index of the thread of a lane.
 func (w *worker) thread(lane int) [3]int {
-	t := w.first + lane
+	return w.threadOf(w.first + lane)
+}
+
+// threadOf returns the index of a thread of the block from its number.
+func (w *worker) threadOf(t int) [3]int {
 	return [3]int{t % w.dim[0], t / w.dim[0] % w.dim[1], t / (w.dim[0] * w.dim[1])}
 }
 

@@ -40,6 +40,10 @@ func (s *laneSet) count() int {
 	return n
 }
 
+func (s *laneSet) has(lane int) bool {
+	return int(s.lo) <= lane && lane < int(s.hi) && (!s.sparse || s.bits[lane/64]>>(lane%64)&1 != 0)
+}
+
 // wordRange returns the lanes of word w that lie in [lo, hi), as bits.
 func wordRange(w int, lo, hi int32) uint64 {
 	from, to := max(int(lo)-w*64, 0), min(int(hi)-w*64, 64)

@@ -69,6 +69,9 @@ func lower(m *ir.Module, g *graph, rows bool) (*lowered, error) {
 		}
 		l.terminate(b)
 	}
+	if err := l.checkSites(); err != nil {
+		return nil, err
+	}
 	l.insertAll()
 	return l.lowered, nil
 }
@@ -95,6 +98,7 @@ func (l *lowerer) layout() {
 		l.offsets = append(l.offsets, l.shared)
 		l.shared = min(l.shared+o.Type.Size(), maxObjects+1)
 	}
+	l.declared = make([]int32, len(l.offsets))
 }
 
 // places gives every value that is not computed by an instruction its place.
@@ -157,6 +161,7 @@ func (l *lowerer) place(v *ir.Value) {
 	case ir.OpShared:
 		l.whole = true
 		l.scalar[v.ID] = l.newScalar()
+		l.declared[v.Imm] = int32(v.Pos)
 		l.shareds = append(l.shareds, initial{at: l.scalar[v.ID], bits: uint64(l.offsets[v.Imm])})
 	default:
 		l.give(v)
@@ -478,6 +483,7 @@ func (l *lowerer) fusedIntoBranch(v *ir.Value) bool {
 // terminate translates the end of b.
 func (l *lowerer) terminate(b *ir.Block) {
 	out := &l.blocks[l.at]
+	out.pos, out.end = positions(b)
 	switch t := &b.Term; t.Kind {
 	case ir.TermJump:
 		out.term = termJump
@@ -488,6 +494,24 @@ func (l *lowerer) terminate(b *ir.Block) {
 		out.edges[i].to = int32(l.g.at[e.To.ID])
 		l.moves[l.at][i] = l.edgeMoves(e)
 	}
+}
+
+// positions returns the source positions of the first and the last operation of b
+// that have one, 0 for none.
+func positions(b *ir.Block) (first, last int32) {
+	note := func(pos int) {
+		if pos != 0 {
+			last = int32(pos)
+		}
+		if first == 0 {
+			first = last
+		}
+	}
+	for _, v := range b.Instrs {
+		note(v.Pos)
+	}
+	note(b.Term.Pos)
+	return first, last
 }
 
 // condition translates the condition of a branch at the end of b.

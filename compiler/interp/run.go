@@ -113,6 +113,9 @@ const inlineTime = 20 * time.Microsecond
 // expected to take long, by what a block took last time, or turns out to.
 func (j *job) run() {
 	others := min(runtime.GOMAXPROCS(0), j.blocks) - 1
+	if j.prog.module.Checked {
+		others = 0 // a checker sees all blocks, in order
+	}
 	if others == 0 {
 		j.chunk = j.blocks
 		j.work(nil)
@@ -169,7 +172,7 @@ func (j *job) work(more func() bool) (done int) {
 			break
 		}
 	}
-	w.j = nil
+	w.j, w.check = nil, nil
 	j.c.plan.idle.put(w)
 	return done
 }
@@ -212,6 +215,9 @@ func (s *workers) put(w *worker) {
 // begin sets up what is the same for all blocks of a launch.
 func (w *worker) begin(j *job) {
 	w.j, w.err = j, nil
+	if j.prog.module.Checked {
+		w.check = newChecker(w)
+	}
 	if w.dim != j.launch.Block {
 		w.dim, w.filled = j.launch.Block, -1
 	}
@@ -271,13 +277,15 @@ func (w *worker) fault(r any) error {
 
 // block executes one block, strip by strip.
 func (w *worker) block(index int) {
-	g := &w.j.launch.Grid
-	w.blockID = [3]int{index % g[0], index / g[0] % g[1], index / (g[0] * g[1])}
+	w.blockID = w.j.blockAt(index)
 	for i := range int32(3) {
 		w.setPair(blockAt+16*i, uint64(w.blockID[i]), 0)
 	}
 	if len(w.shared) > 0 {
 		fill64(w.shared, ^uint64(0))
+	}
+	if w.check != nil {
+		w.check.beginBlock()
 	}
 	row := w.threads
 	if w.j.c.rows {
@@ -289,6 +297,12 @@ func (w *worker) block(index int) {
 			w.strip(min(w.j.c.strip, row-x))
 		}
 	}
+}
+
+// blockAt returns the index of a block from its number.
+func (j *job) blockAt(index int) [3]int {
+	g := &j.launch.Grid
+	return [3]int{index % g[0], index / g[0] % g[1], index / (g[0] * g[1])}
 }
 
 func fill64(s []uint64, x uint64) {

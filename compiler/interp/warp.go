@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"fmt"
 	"math/bits"
 	"unsafe"
 
@@ -14,9 +15,7 @@ func barrier(w *worker, in *ins) {
 		return
 	}
 	missing := w.firstIdle(0, w.threads)
-	t := w.thread(missing)
-	w.fail(in, w.lo, "barrier reached by %d of %d threads: thread (%d,%d,%d) has returned or took another way",
-		w.count(), w.threads, t[0], t[1], t[2])
+	w.fail(in, w.lo, "barrier reached by %d of %d threads: %s", w.count(), w.threads, w.whereIs(missing))
 }
 
 func (w *worker) count() int { return w.set.count() }
@@ -52,9 +51,7 @@ func (w *worker) eachWarp(in *ins, fn func(first int)) {
 		}
 		last = first
 		if idle := w.firstIdle(first, first+WarpSize); idle >= 0 {
-			t := w.thread(idle)
-			w.fail(in, i, "warp operation without all threads of the warp: thread (%d,%d,%d) has returned or took another way",
-				t[0], t[1], t[2])
+			w.fail(in, i, "warp operation without all threads of the warp: %s", w.whereIs(idle))
 			return
 		}
 		fn(first)
@@ -111,4 +108,49 @@ func vote(w *worker, in *ins) {
 		}
 		fill(lanes[byte](unsafe.Add(w.base, int(in.d)+first), WarpSize), byte(m))
 	})
+}
+
+// whereIs says, for a message, what a lane that is not active does.
+func (w *worker) whereIs(lane int) string {
+	t := w.thread(lane)
+	name := fmt.Sprintf("thread (%d,%d,%d)", t[0], t[1], t[2])
+	if at, waits := w.waitsAt(lane); waits {
+		b := w.p.next(at)
+		if len(b.code) == 0 && b.term == termReturn {
+			return name + " returns" + w.placeOf(" at", b.pos)
+		}
+		return name + " took another way" + w.placeOf(" and is at", b.pos)
+	}
+	if w.check != nil && w.check.left[w.first+lane] > 0 {
+		return name + " has returned" + w.placeOf(", last at", w.p.blocks[w.check.left[w.first+lane]-1].end)
+	}
+	return name + " has returned"
+}
+
+// waitsAt returns the block in front of which a lane waits.
+func (w *worker) waitsAt(lane int) (at int, waits bool) {
+	for at := range w.waiting {
+		if w.pending[at/64]>>(at%64)&1 != 0 && w.waiting[at].has(lane) {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// next returns the first block with something to do on the way from a block.
+func (p *plan) next(at int) *block {
+	b := &p.blocks[at]
+	for len(b.code) == 0 && b.term == termJump && int(b.edges[0].to) > at {
+		at = int(b.edges[0].to)
+		b = &p.blocks[at]
+	}
+	return b
+}
+
+func (w *worker) placeOf(text string, pos int32) string {
+	p := w.j.prog.module.PosOf(int(pos))
+	if p.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %s:%d", text, p.File, p.Line)
 }

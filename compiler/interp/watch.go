@@ -1,0 +1,164 @@
+package interp
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// site is a place in the code that accesses memory which threads share.
+type site struct {
+	kind   kind
+	typ    *ir.Type // of what is accessed
+	shared bool
+	fused  bool // its address is a + b*imm
+	pos    int32
+}
+
+// watch translates the look that a checked build takes at v: right before it, but
+// after an atomic update, which only then has shown whether it wrote. Accesses to
+// local memory need none.
+func (l *lowerer) watch(v *ir.Value, k kind) {
+	p := v.Args[0]
+	if !l.m.Checked || p.Type.Space == ir.Local {
+		return
+	}
+	in := ins{how: special, f: watchAccess, d: int32(len(l.sites)), pos: int32(v.Pos)}
+	s := site{kind: k, typ: p.Type.Elem, shared: p.Type.Space == ir.Shared, pos: in.pos}
+	switch k {
+	case plainRead, plainWrite:
+		s.fused = l.address(p, &in)
+	default:
+		in.setA(l.ref(p))
+	}
+	switch k {
+	case plainWrite, atomicWrite:
+		in.setC(l.elem(v.Args[1]))
+	case atomicUpdate:
+		in.setC(l.array(v))
+	}
+	if v.Op == ir.OpAtomicCAS {
+		in.f = watchCAS
+		in.setB(l.elem(v.Args[1]))
+	}
+	l.sites = append(l.sites, s)
+	l.emit(in)
+}
+
+// notice translates the look that a checked build takes after an operation which
+// orders accesses.
+func (l *lowerer) notice(f func(w *worker, in *ins)) {
+	if l.m.Checked {
+		l.emit(ins{how: special, f: f})
+	}
+}
+
+func noticeBarrier(w *worker, _ *ins) { w.check.meet() }
+
+func noticeWarps(w *worker, in *ins) {
+	w.eachWarp(in, func(first int) { w.check.meetWarp(w.first + first) })
+}
+
+// noticeExchange is after shuffles and votes: they order no memory, but who gets a
+// ticket that another lane has drawn may go by it.
+func noticeExchange(w *worker, in *ins) {
+	if !w.check.informed {
+		return
+	}
+	w.eachWarp(in, func(first int) { w.check.share(w.first+first, w.first+first+WarpSize) })
+}
+
+func noticeFence(w *worker, _ *ins) { w.check.fenced = true }
+
+// address returns the address that lane i accesses.
+func (w *worker) address(in *ins, s *site, i int) uint64 {
+	a := w.lane(in.a, in.aw, i)
+	if s.fused {
+		a += w.lane(in.b, in.bw, i) * in.imm
+	}
+	return a
+}
+
+// watchAccess looks at one access of each active lane.
+func watchAccess(w *worker, in *ins) {
+	c, s := w.check, &w.p.sites[in.d]
+	c.look1(s)
+	if s.kind == plainRead && in.aw == 0 && !s.fused && w.hi-w.lo > 1 {
+		if _, step := w.pointer(in.a); step == 0 {
+			// The first and the last lane stand for all that read one place: with one
+			// of another warp or thread than the other, as note wants it.
+			w.watchLane(in, s, s.kind, w.lo)
+			w.watchLane(in, s, s.kind, w.hi-1)
+			return
+		}
+	}
+	if w.sparse {
+		for _, i := range w.active() {
+			w.watchLane(in, s, s.kind, int(i))
+		}
+		return
+	}
+	for i := w.lo; i < w.hi; i++ {
+		w.watchLane(in, s, s.kind, i)
+	}
+}
+
+// watchCAS looks at compare and swap, which writes if it found what it expected.
+func watchCAS(w *worker, in *ins) {
+	s := &w.p.sites[in.d]
+	w.check.look1(s)
+	old, dist := w.value(in.c, in.cw)
+	want, wd := w.value(in.b, in.bw)
+	each(w, func(i int) {
+		k := atomicUpdate
+		if bitsAt(unsafe.Add(old, i*dist), s.typ.Size()) != bitsAt(unsafe.Add(want, i*wd), s.typ.Size()) {
+			k = atomicRead
+		}
+		w.watchLane(in, s, k, i)
+	})
+}
+
+// look1 says whose accesses come next.
+func (c *checker) look1(s *site) { c.site, c.shared = s, s.shared }
+
+// watchLane looks at the access of lane i.
+func (w *worker) watchLane(in *ins, s *site, k kind, i int) {
+	if w.err != nil {
+		return
+	}
+	c, t, addr := w.check, w.first+i, w.address(in, s, i)
+	if v := c.touch(k, addr, s.typ.Size(), newAccess(c.now, in.d, t)); v.bad() {
+		w.reportAccess(in, s, i, v)
+		return
+	}
+	if !k.atomic() {
+		return
+	}
+	if k.reads() {
+		c.acquire(addr, t)
+	}
+	if k.writes() {
+		c.release(addr, t)
+	}
+}
+
+func bitsAt(p unsafe.Pointer, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(*(*uint8)(p))
+	case 2:
+		return uint64(*(*uint16)(p))
+	case 4:
+		return uint64(*(*uint32)(p))
+	}
+	return *(*uint64)(p)
+}
+
+// checkSites fails for a kernel with more accesses than an access can name.
+func (l *lowerer) checkSites() error {
+	if len(l.sites) > maxSites {
+		return fmt.Errorf("kernel %s has %d accesses to memory, a checked build can tell %d apart", l.g.f.Name, len(l.sites), maxSites)
+	}
+	return nil
+}
