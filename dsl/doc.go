@@ -17,11 +17,11 @@
 //   - A launch is a grid of blocks of threads. Threads of a block share
 //     [Shared] memory and meet at [Thread.Sync]; threads of a warp exchange
 //     registers by [Shuffle] and its relatives.
-//   - Parameters are numbers, bools, slices of them, and structs and arrays of
-//     fixed size, which are passed by value. One of type [ConstInt] or
-//     [ConstBool], and a field of such a type, is a constant of the compiled
-//     kernel: loops over it unroll, branches on it disappear, and [SharedSlice]
-//     and [LocalSlice] make arrays of that length.
+//   - Parameters are numbers, bools, structs and arrays of fixed size, which are
+//     passed by value, and slices of all of these. One of type [ConstInt] or
+//     [ConstBool], and a field of a struct of such a type, is a constant of the
+//     compiled kernel: loops over it unroll, branches on it disappear, and
+//     [SharedSlice] and [LocalSlice] make arrays of that length.
 //   - Half types ([F16], [BF16]) and those of 8 bits ([F8E4M3], [F8E5M2]) are
 //     storage. Arithmetic is in float32: [F32] on the way in, [To] on the way out.
 //   - Math functions ([Exp], [Sin], …) return the same bits on every target,

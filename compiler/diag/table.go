@@ -33,12 +33,12 @@ var Codes = []Row{
 	{TypeSwitch, "type switch or assertion", "Types are known at compile time; there are no interface values to ask.", "switch any(x).(type) {}", "write one function for each type, or use a type parameter"},
 	{Import, "call outside of kernel code", "Kernels reach package dsl, parts of math and math/bits, and other kernel packages; nothing else can be compiled.", "fmt.Println(i)", "use what package dsl offers, or move the work to the host"},
 	{Unsafe, "unsafe", "Pointers of package unsafe have no address space.", "p := unsafe.Pointer(&x)", "use math.Float32bits and its relatives for bits"},
-	{Builtin, "built-in function", "This built-in function has no meaning in a kernel.", "n := cap(s)", "write a loop; the capacity of a slice is its length in a kernel"},
+	{Builtin, "built-in function", "cap, clear and copy do not exist in kernels. A slice is an address and a length there, so its capacity is its length.", "copy(dst, src)", "use len in place of cap, and a loop in place of clear and copy"},
 	{Escape, "escaping pointer", "The pointer outlives the variable it points to: in Go the variable would move to the heap.", "func f() *int { x := 1; return &x }", "return the value, or take a pointer to a variable of the caller"},
 	{FuncValue, "unknown function value", "Functions are inlined, so the compiler must know which function is called.", "f := g; if c { f = h }; f(1)", "call each function in its own branch"},
 	{HalfArith, "arithmetic on a half type", "dsl.F16, dsl.BF16, dsl.F8E4M3 and dsl.F8E5M2 are storage: operators on them would treat their bits as integers.", "y := x + x // x is dsl.F16", "convert with dsl.F32, compute, and convert back with dsl.To"},
 	{NilPointer, "nil", "There are no nil pointers, slices or functions in kernels.", "var p *int = nil", "test a flag, or len of the slice"},
-	{MixedSpaces, "pointer to different memory", "A pointer must point to one kind of memory (global, shared or local) on every path.", "p := &x[0]; if c { p = &local }", "use two pointers, or copy the value"},
+	{MixedSpaces, "pointer to different memory", "A pointer or slice, and a variable or field that holds one, must point to one kind of memory on every path: to global memory (the slices that a launch passes), to shared memory (dsl.Shared), or to local variables. Devices have other instructions for each, so the compiler must know which is meant.", "p := &x[0] // x is a parameter: global memory\nif c {\n\tp = &local // a variable: local memory\n}", "use a pointer for each kind of memory, or copy the value into a variable and point to that"},
 	{DynamicIndex, "variable index", "An array that holds pointers or slices can be indexed by constants only.", "s := [2][]float32{a, b}; y := s[i]", "choose with if or switch"},
 	{PointerOrder, "comparison", "Values of this type cannot be compared in a kernel.", "same := p == q", "compare indices or values"},
 	{LargeValue, "large array value", "The array is copied as a value, which would take one register for each element.", "b := a // a is [4096]float32", "pass a pointer to the array, or a slice of it, and copy in a loop"},
@@ -49,7 +49,7 @@ var Codes = []Row{
 
 	{FirstParam, "first parameter", "The first parameter of a kernel is its thread.", "//kiln:kernel\nfunc Scale(x []float32) {}", "declare the function as func Name(t dsl.Thread, …)"},
 	{HasResult, "kernel with a result", "A kernel runs in thousands of threads, so it has no single result.", "//kiln:kernel\nfunc Sum(t dsl.Thread, x []float32) float32 { return 0 }", "store the result in a slice parameter"},
-	{ParamType, "parameter type", "Parameters of a kernel are numbers, bools, slices of them, and structs and arrays that hold numbers and bools only, at most 256.", "//kiln:kernel\nfunc K(t dsl.Thread, x [][]float32) {}", "pass the fields or rows as separate slices and numbers"},
+	{ParamType, "parameter type", "Parameters of a kernel are numbers, bools, structs and arrays that hold numbers and bools only, at most 256, and slices of all these.", "//kiln:kernel\nfunc K(t dsl.Thread, x [][]float32) {}", "pass the fields or rows as separate slices and numbers"},
 	{KernelForm, "form of a kernel", "A kernel is a plain function: not a method, not variadic, with a name and a body.", "//kiln:kernel\nfunc (c conf) Run(t dsl.Thread) {}", "make it a plain function, with a slice in place of ...T"},
 	{Uninferable, "type parameter not inferable", "A type parameter of the kernel does not appear in its parameters, so a launch cannot tell it.", "//kiln:kernel\nfunc Fill[T dsl.Float](t dsl.Thread, n int) {}", "let a parameter have the type, for example a slice of it; or write a kernel for each type, which calls the generic function"},
 

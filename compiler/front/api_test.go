@@ -54,7 +54,8 @@ func Helper(t dsl.Thread) {}
 		{"mismatch", Request{Func: "Scale", Sig: "func(dsl.Thread, []float32)"}, "14:6: K0008: Scale cannot be instantiated: type func(dsl.Thread, []float32) does not match func(t dsl.Thread, x []T, by T)", ""},
 		{"not types", Request{Func: "Scale", Sig: "func(dsl.Thread, "}, "K0006: \"func(dsl.Thread, \" is not a list of types for Scale", ""},
 		{"more than types", Request{Func: "Scale", TypeArgs: []string{"int]; var _ = x[int"}}, "K0006", ""},
-		{"struct elements", Request{Func: "Copy", TypeArgs: []string{"struct{ a int }"}}, "11:40: K0203: parameter of kernel Copy is []struct{a int}, a slice of what is not a number", ""},
+		{"struct elements", Request{Func: "Copy", TypeArgs: []string{"struct{ a int }"}}, "", "[]struct{a int} []struct{a int}"},
+		{"pointer elements", Request{Func: "Copy", TypeArgs: []string{"*int"}}, "11:40: K0203: parameter of kernel Copy is []*int, a slice of what is not a number", ""},
 		{"absent", Request{Func: "Absent"}, "K0004: package example.com/k has no kernel Absent", ""},
 		{"not marked", Request{Func: "Helper"}, "k.go:19:1: K0005: Helper is not marked //kiln:kernel", ""},
 	}

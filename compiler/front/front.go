@@ -234,7 +234,9 @@ func (b *build) checkInstances(u *unit, k *decl, sig *types.Signature, load Load
 	if !fits {
 		name := k.node.(*ast.FuncDecl).Name
 		msg := fmt.Sprintf("%s cannot be instantiated: no type of package %s has the methods of its constraints", name.Name, u.path)
-		list.Add(diag.New(b.position(name.Pos()), diag.Instantiation, msg, ""))
+		d := diag.New(b.position(name.Pos()), diag.Instantiation, msg, "a generic kernel is checked with types of its package")
+		d.Fix = "declare a type with these methods in the package, if only to check the kernel with it"
+		list.Add(d)
 	}
 	return list
 }

@@ -2,7 +2,6 @@ package front
 
 import (
 	"go/token"
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -235,20 +234,10 @@ func (f *funcLower) pass(phi *ssa.Phi, v val) val {
 	}
 	if hasPointers(phi.Type()) && shapeOf(want) != shapeOf(v) {
 		f.at = phi.Pos()
-		f.mismatch(phi.Type())
+		f.mismatched(phi.Type(), want, v)
 		return val{}
 	}
 	return v
-}
-
-// mismatch reports that values of a type with pointers or functions meet that
-// the compiler cannot join.
-func (f *funcLower) mismatch(t types.Type) {
-	if _, ok := t.Underlying().(*types.Signature); ok {
-		f.report(diag.FuncValue, "which function is meant depends on the path taken")
-		return
-	}
-	f.report(diag.MixedSpaces, "%s points to different memory on different paths", typeName(t))
 }
 
 // val returns the value of an SSA operand.

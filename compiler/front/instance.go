@@ -240,16 +240,23 @@ const maxInstances = 16
 // methods they are a guess, the named types of the kernel's package.
 func representatives(u *unit, fn *types.Signature) (out [][]string, guess bool) {
 	var sets [][]string
+	var free []typeParam // whose types are known
 	n := 1
 	for tp := range fn.TypeParams().TypeParams() {
 		set := candidates(tp.Constraint())
+		if len(set) > 0 {
+			free = append(free, typeParam{tp.Obj().Name(), constraintName(tp.Constraint())})
+		}
+		sets = append(sets, set)
+	}
+	for i, set := range sets {
 		if len(set) == 0 {
-			set, guess = u.typeNames(), true
+			set, guess = u.typeNames(free), true
+			sets[i] = set
 		}
 		if len(set) == 0 {
 			return nil, true
 		}
-		sets = append(sets, set)
 		n = max(n, len(set))
 	}
 	for i := range min(n, maxInstances) {
@@ -286,24 +293,56 @@ func candidates(constraint types.Type) (names []string) {
 	return names
 }
 
-// typeNames returns the types that u declares, without generic types and
-// interfaces, in order of the source.
-func (u *unit) typeNames() (names []string) {
+// typeParam is a type parameter of a kernel, and the name of its constraint.
+type typeParam struct{ name, constraint string }
+
+func constraintName(t types.Type) string {
+	return types.TypeString(types.Unalias(t), func(*types.Package) string { return "" })
+}
+
+// typeNames returns the types that u declares, without interfaces, in order of
+// the source. Generic types are written with the type parameters in free that
+// have the same constraints, as in Gelu[C]; others are left out.
+func (u *unit) typeNames(free []typeParam) (names []string) {
 	var found []*decl
 	for _, d := range u.decls {
 		d.load()
 		if g, ok := d.node.(*ast.GenDecl); ok && g.Tok == token.TYPE {
-			t := g.Specs[0].(*ast.TypeSpec)
-			if _, constraint := t.Type.(*ast.InterfaceType); !constraint && t.TypeParams == nil {
+			if _, constraint := g.Specs[0].(*ast.TypeSpec).Type.(*ast.InterfaceType); !constraint {
 				found = append(found, d)
 			}
 		}
 	}
 	slices.SortFunc(found, func(a, b *decl) int { return cmp.Or(cmp.Compare(a.file.ord, b.file.ord), cmp.Compare(a.ord, b.ord)) })
 	for _, d := range found {
-		names = append(names, d.name)
+		spec := d.node.(*ast.GenDecl).Specs[0].(*ast.TypeSpec)
+		if args, ok := paramsOf(spec, free); ok {
+			names = append(names, d.name+args)
+		}
 	}
 	return names
+}
+
+// paramsOf writes type arguments for a type, none if it is not generic.
+func paramsOf(spec *ast.TypeSpec, free []typeParam) (text string, ok bool) {
+	if spec.TypeParams == nil {
+		return "", true
+	}
+	var args []string
+	for _, f := range spec.TypeParams.List {
+		constraint := f.Type
+		if s, ok := constraint.(*ast.SelectorExpr); ok {
+			constraint = s.Sel
+		}
+		i := slices.IndexFunc(free, func(p typeParam) bool { return p.constraint == types.ExprString(constraint) })
+		if i < 0 {
+			return "", false
+		}
+		for range f.Names {
+			args = append(args, free[i].name)
+		}
+	}
+	return "[" + strings.Join(args, ", ") + "]", true
 }
 
 // substitute replaces type parameters in the text of a type, as in ~[]T.

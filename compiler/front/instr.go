@@ -118,7 +118,7 @@ func (f *funcLower) ret(r *ssa.Return) {
 			}
 		}
 	} else if !v.broken() && !f.result.broken() && shapeOf(v) != shapeOf(*f.result) {
-		f.mismatch(f.fn.Signature.Results().At(0).Type())
+		f.mismatched(f.fn.Signature.Results().At(0).Type(), *f.result, v)
 	}
 	f.blk.Return(v.flatten(nil)...)
 	f.blk.Term.Pos = f.l.position(f.at)

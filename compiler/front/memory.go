@@ -23,7 +23,19 @@ func (f *funcLower) alloc(a *ssa.Alloc) val {
 		mem := f.object(t, a, nil, false)
 		return val{cell: &val{bad: true}, mem: &mem}
 	}
+	if _, ok := t.Underlying().(*types.Struct); ok && memType(t) != nil && merges(a) {
+		return f.whole(memType(t), !setNext(a))
+	}
 	return f.object(t, a, nil, !setNext(a))
+}
+
+// whole makes a variable that is in memory as a whole.
+func (f *funcLower) whole(m *ir.Type, clear bool) val {
+	p := f.local(m)
+	if clear {
+		f.emit(ir.OpZero, ir.Void, p)
+	}
+	return val{v: p}
 }
 
 // setNext reports whether the instruction after a sets the whole variable,
@@ -82,11 +94,7 @@ func extend(path []int, i int) []int { return append(append([]int(nil), path...)
 
 func (f *funcLower) arrayObject(u *types.Array, t types.Type, a *ssa.Alloc, path []int, clear bool) val {
 	if m := memType(t); m != nil {
-		p := f.local(m)
-		if clear {
-			f.emit(ir.OpZero, ir.Void, p)
-		}
-		return val{v: p}
+		return f.whole(m, clear)
 	}
 	if !hasPointers(t) || u.Len() > maxLeaves {
 		f.report(diag.LargeValue, "variable of type %s is too large", typeName(t))
@@ -237,7 +245,7 @@ func (f *funcLower) store(addr, v val, t types.Type) {
 		return
 	}
 	if addr.v == nil || v.v == nil || addr.v.Type.Elem != v.v.Type {
-		f.report(diag.MixedSpaces, "%s is stored where pointers to other memory are kept", typeName(t))
+		f.report(diag.MixedSpaces, "a pointer to %s memory is stored where pointers to %s memory are kept", memoryOf(v), keptAt(addr))
 		return
 	}
 	f.emit(ir.OpStore, ir.Void, addr.v, v.v)

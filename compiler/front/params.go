@@ -186,7 +186,7 @@ func (f *funcLower) kernelParam(p *ssa.Parameter, i int) val {
 	var v val
 	switch u := p.Type().Underlying().(type) {
 	case *types.Slice:
-		a.Kind, a.Elem = ir.ArgSlice, scalarType(u.Elem())
+		a.Kind, a.Elem = ir.ArgSlice, memType(u.Elem())
 		v.parts = []val{{v: f.out.NewParam(ir.PtrTo(ir.Global, a.Elem))}, {v: f.out.NewParam(ir.I64)}}
 	case *types.Struct, *types.Array:
 		a.Kind = ir.ArgStruct
@@ -257,16 +257,7 @@ func (p paramPart) constant(t types.Type) val {
 // nothing is. Type parameters pass: their instances are checked.
 func badParam(t types.Type) string {
 	if s, ok := t.Underlying().(*types.Slice); ok && !isTypeParam(t) {
-		elem := s.Elem()
-		switch _, slices := elem.Underlying().(*types.Slice); {
-		case slices && !isTypeParam(elem):
-			return typeName(t) + ", a slice of slices"
-		case isConstType(elem):
-			return typeName(t) + ", a slice of compile-time values"
-		case isTypeParam(elem) || scalarType(elem) != nil:
-			return ""
-		}
-		return typeName(t) + ", a slice of what is not a number"
+		return badSlice(t, s.Elem())
 	}
 	switch where, part, what := badPart(t); {
 	case what != "" && where == "":
@@ -278,6 +269,58 @@ func badParam(t types.Type) string {
 		return fmt.Sprintf("%s, which holds more than %d numbers", typeName(t), maxLeaves)
 	}
 	return ""
+}
+
+// badSlice is badParam for slices. Their elements are memory, which a struct may
+// take more of than a value can.
+func badSlice(t, elem types.Type) string {
+	if isTypeParam(elem) {
+		return ""
+	}
+	if _, slices := elem.Underlying().(*types.Slice); slices {
+		return typeName(t) + ", a slice of slices"
+	}
+	switch where, part, what := badPart(elem); {
+	case what != "" && where == "":
+		return typeName(t) + ", a slice of what is not a number: " + what
+	case what != "":
+		return fmt.Sprintf("%s, a slice of elements whose part %s is %s, %s", typeName(t), where, typeName(part), what)
+	case hasConst(elem):
+		return typeName(t) + ", a slice of compile-time values"
+	}
+	switch m := memType(elem); {
+	case hasTypeParam(elem):
+	case m == nil:
+		return typeName(t) + ", whose elements are too large"
+	case m.Size() == 0:
+		return typeName(t) + ", whose elements hold nothing"
+	}
+	return ""
+}
+
+// hasConst reports whether a part of t is fixed when the kernel is compiled,
+// which no element of a slice can be.
+func hasConst(t types.Type) bool { return hasPart(t, isConstType) }
+
+// hasTypeParam reports whether a part of t is a type parameter.
+func hasTypeParam(t types.Type) bool { return hasPart(t, isTypeParam) }
+
+// hasPart reports whether is holds for a part of t, a type without pointers.
+func hasPart(t types.Type, is func(types.Type) bool) bool {
+	if is(t) {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return hasPart(u.Elem(), is)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if hasPart(f.Type(), is) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // badPart finds a part of a type that cannot be passed by value: its place, its

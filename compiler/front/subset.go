@@ -88,6 +88,8 @@ func (c *subsetChecker) visit(n ast.Node) bool {
 	case *ast.SendStmt:
 		c.report(n, diag.Channel, "send on a channel in a kernel")
 		return false
+	case *ast.GenDecl:
+		return n.Tok != token.CONST // checked where they are used
 	case *ast.AssignStmt:
 		if n.Tok != token.ASSIGN && n.Tok != token.DEFINE {
 			c.operand[n.Rhs[0]] = true
@@ -273,10 +275,19 @@ func (c *subsetChecker) call(n *ast.CallExpr) bool {
 		return true
 	case "make":
 		c.makeCall(n)
+	case "cap", "clear", "copy":
+		c.b.reportFix(n.Pos(), diag.Builtin, builtinFixes[name], "%s in a kernel", name)
 	default:
 		c.report(n, builtinCodes[name], "%s in a kernel", name)
 	}
 	return false
+}
+
+// builtinFixes has the ways out for functions that loops replace.
+var builtinFixes = map[string]string{
+	"cap":   "use len: a slice of a kernel has no room behind its end",
+	"clear": "write a loop: for i := range s { s[i] = 0 }",
+	"copy":  "write a loop: for i := range min(len(dst), len(src)) { dst[i] = src[i] }",
 }
 
 func (c *subsetChecker) makeCall(n *ast.CallExpr) {
@@ -296,8 +307,8 @@ func (c *subsetChecker) makeCall(n *ast.CallExpr) {
 }
 
 var builtinCodes = map[string]diag.Code{
-	"append": diag.Append, "cap": diag.Builtin, "clear": diag.Builtin, "close": diag.Channel,
-	"complex": diag.Complex, "copy": diag.Builtin, "delete": diag.Map, "imag": diag.Complex,
+	"append": diag.Append, "close": diag.Channel,
+	"complex": diag.Complex, "delete": diag.Map, "imag": diag.Complex,
 	"new": diag.Heap, "panic": diag.Panic, "print": diag.Print, "println": diag.Print,
 	"real": diag.Complex, "recover": diag.Recover,
 }

@@ -22,6 +22,7 @@ func Cases() []Case {
 	b.control()
 	b.block()
 	b.config()
+	b.language()
 	return b.cases
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/gokiln/kiln/dsl/dsltest"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tests/conformance/language"
 )
 
 // Case is one kernel instance with one set of inputs.
@@ -141,6 +142,16 @@ func upload(dev *runtime.Device, a any) (any, func() (any, error), error) {
 		return place(dev, s)
 	case []float64:
 		return place(dev, s)
+	case []bool:
+		return place(dev, s)
+	case [][3]float32:
+		return place(dev, s)
+	case []language.P:
+		return place(dev, s)
+	case []language.Flags:
+		return place(dev, s)
+	case []language.Temp:
+		return place(dev, s)
 	}
 	return nil, nil, fmt.Errorf("conformance cannot upload %T", a)
 }
@@ -204,11 +215,30 @@ func Compare(want, got any) error {
 	if wrong == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d elements differ, first [%d]: got %v (%#x), want %v (%#x)", wrong, w.Len(), first,
-		g.Index(first), bitsOf(g.Index(first)), w.Index(first), bitsOf(w.Index(first)))
+	bits := ""
+	if k := w.Index(first).Kind(); k != reflect.Struct && k != reflect.Array {
+		bits = fmt.Sprintf(" (bits %#x, want %#x)", bitsOf(g.Index(first)), bitsOf(w.Index(first)))
+	}
+	return fmt.Errorf("%d of %d elements differ, first [%d]: got %v, want %v%s", wrong, w.Len(), first, g.Index(first), w.Index(first), bits)
 }
 
 func same(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if !same(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Array:
+		for i := range a.Len() {
+			if !same(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	}
 	if bitsOf(a) == bitsOf(b) {
 		return true
 	}
@@ -225,6 +255,8 @@ func bitsOf(v reflect.Value) uint64 {
 	switch {
 	case v.CanInt():
 		return uint64(v.Int())
+	case v.Kind() == reflect.Bool:
+		return uint64(map[bool]int{true: 1}[v.Bool()])
 	case v.CanUint():
 		return v.Uint()
 	case v.Kind() == reflect.Float32:

@@ -30,3 +30,17 @@ func Thrice[N none](t dsl.Thread, x []float32, y []N) { // ERROR 6 "K0008: Thric
 func Any[T dsl.Number](t dsl.Thread, x []T) {
 	x[0] += 1 // ERROR 2 "K0125"  // ERROR 2 "K0125" ERROR 2 "K0125: \+ on dsl.F8E4M3"  ERROR 2 "K0125: \+ on dsl.F8E5M2"
 }
+
+type grown[T dsl.Real] struct{ by T }
+
+func (g grown[T]) of(x T) T { return x * g.by }
+
+type grows[T dsl.Real] interface{ of(T) T }
+
+// Grown is checked with the generic type grown.
+//
+//kiln:kernel
+func Grown[T dsl.Real, G grows[T]](t dsl.Thread, x []T, g G) {
+	x[0] = g.of(x[0])
+	defer t.Sync() // ERROR 2 "K0104"
+}

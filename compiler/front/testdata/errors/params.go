@@ -12,6 +12,10 @@ type nested struct {
 	}
 }
 
+type tuned struct {
+	a [2]struct{ n dsl.ConstInt }
+}
+
 type named struct {
 	n    dsl.ConstInt
 	name *int32
@@ -24,7 +28,7 @@ func K(t dsl.Thread,
 	c *float32, // ERROR 4 "K0203: .* a pointer"
 	d nested, // ERROR 4 "K0203: parameter of kernel K is k.nested, whose part .parts\[i\].bad is \[\]k.pair, a slice"
 	e [4]named, // ERROR 4 "K0203: parameter of kernel K is \[4\]k.named, whose part \[i\].name is \*int32, a pointer"
-	f []pair, // ERROR 4 "K0203: .* a slice of what is not a number"
+	f []pair,
 	g any, // ERROR 4 "K0203: .* an interface"
 	h map[int]int, // ERROR 4 "K0203: .* a map"
 	i chan int, // ERROR 4 "K0203: .* a channel"
@@ -36,6 +40,12 @@ func K(t dsl.Thread,
 	q [300]int8, // ERROR 4 "K0203: .*\[300\]int8, which holds more than 256 numbers"
 	r struct{ t dsl.Thread }, // ERROR 4 "K0203: .* whose part .t is dsl.Thread, a second thread"
 	s []dsl.ConstInt, // ERROR 4 "K0203: .* a slice of compile-time values"
+	x []nested, // ERROR 4 "K0203: .*\[\]k.nested, a slice of elements whose part .parts\[i\].bad is \[\]k.pair, a slice"
+	y []*int, // ERROR 4 "K0203: .*\[\]\*int, a slice of what is not a number: a pointer"
+	z []tuned, // ERROR 4 "K0203: .*\[\]k.tuned, a slice of compile-time values"
+	aa []struct{}, // ERROR 5 "K0203: .* whose elements hold nothing"
+	bb [][1 << 31]int8, // ERROR 5 "K0203: .* whose elements are too large"
+	cc [][3]float32,
 	u pair,
 	v [2]pair,
 	w dsl.ConstBool,
@@ -55,4 +65,4 @@ func Asm(t dsl.Thread) // ERROR 6 "K0204: kernel Asm has no body"
 func G[T any](t dsl.Thread, x T) {}
 
 //kiln:kernel
-func H[T pair | float32](t dsl.Thread, x []T) {} // ERROR 42 "K0203: .*\[\]k.pair"
+func H[T tuned | float32](t dsl.Thread, x []T) {} // ERROR 43 "K0203: .*\[\]k.tuned"
