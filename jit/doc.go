@@ -29,6 +29,14 @@
 // [ErrSpecialisations]: the parameter should then be an int. All other fields of
 // a struct are passed as they are in memory.
 //
+// # Checked kernels
+//
+// [Kernel.Checked] gives a handle of the same kernel that reports what goes wrong
+// in it, on a GPU as on the CPU:
+//
+//	err = scale.Checked().Launch(s, grid, x, float32(2))
+//	err = s.Sync() // cuda:0: kernel Scale failed: k.go:12: kernel Scale: block (1,0,0), thread (6,0,0): index out of range [70] with length 70
+//
 // # Keys
 //
 // The cache has three levels, each keyed by SHA-256 of everything its content
@@ -48,6 +56,7 @@
 //	KILN_JIT        auto: use the cache, compile on a miss (default)
 //	                readonly: a miss is ErrNotPrebuilt
 //	                off: compile always, ignore the cache
+//	KILN_CHECK      1: all kernels are checked, see [Kernel.Checked]
 //	KILN_LOG        info or debug: lines on standard error
 //	KILN_DUMP       kernels to write a page about, see package compiler/dump
 //	KILN_DUMP_DIR   where to write it

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -42,6 +43,13 @@ func readSettings(getenv func(string) string, stderr io.Writer) (*settings, erro
 	case Auto, ReadOnly, Off:
 	default:
 		return nil, fmt.Errorf("KILN_JIT=%s: want auto, readonly or off", s.mode)
+	}
+	if check := getenv("KILN_CHECK"); check != "" {
+		on, err := strconv.ParseBool(check)
+		if err != nil {
+			return nil, fmt.Errorf("KILN_CHECK=%s: want 1 or 0", check)
+		}
+		s.options.Checked = on
 	}
 	log, err := logger(getenv("KILN_LOG"), stderr)
 	if err != nil {

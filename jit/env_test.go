@@ -29,6 +29,15 @@ func TestSettings(t *testing.T) {
 	_, err = readSettings(env(map[string]string{"KILN_LOG": "loud"}), nil)
 	assert.ErrorContains(t, err, "KILN_LOG=loud")
 
+	assert.False(t, s.options.Checked)
+	for value, want := range map[string]bool{"1": true, "true": true, "0": false} {
+		s, err = readSettings(env(map[string]string{"KILN_CHECK": value}), nil)
+		require.NoError(t, err)
+		assert.Equal(t, want, s.options.Checked, value)
+	}
+	_, err = readSettings(env(map[string]string{"KILN_CHECK": "all"}), nil)
+	assert.ErrorContains(t, err, "KILN_CHECK=all: want 1 or 0")
+
 	var out bytes.Buffer
 	s, err = readSettings(env(map[string]string{"KILN_LOG": "info"}), &out)
 	require.NoError(t, err)

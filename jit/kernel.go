@@ -25,6 +25,9 @@ type Kernel struct {
 	err    error
 	ready  atomic.Pointer[table] // what launches use
 
+	checked bool
+	twin    atomic.Pointer[Kernel] // the checked handle of one that is not
+
 	mu      sync.Mutex
 	flights map[flightKey]*flight
 }
@@ -191,7 +194,7 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 	req := k.req
 	req.Consts = k.named(values)
 	name := k.name + constantsText(req.Consts)
-	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: compiler.Registered}
+	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: compiler.Registered, checked: k.checked}
 	im, err := prebuilt(assume, func(a compiler.Assume) (*image, error) {
 		r.assume = a
 		return r.resolve()
@@ -225,9 +228,12 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 
 // report logs how the kernel was resolved and tells the observers.
 func report(r *resolver) {
-	r.ev.Target = r.tgt.String()
+	r.ev.Target, r.ev.Checked = r.tgt.String(), r.opts().Checked
 	ms := slog.Float64("ms", millis(r.ev.Total))
 	common := []any{"kernel", r.ev.Kernel, "target", r.ev.Target}
+	if r.ev.Checked {
+		common = append(common, "checked", true)
+	}
 	if r.ev.Source == "compiled" {
 		r.log.Info("compiled", append(common, ms)...)
 	} else {

@@ -24,14 +24,15 @@ var ErrNotPrebuilt = errors.New("kernel is not prebuilt")
 
 // Event tells how one kernel was resolved.
 type Event struct {
-	Kernel string
-	Target string
-	Source string // "compiled" or "cache"
-	Front  time.Duration
-	Emit   time.Duration
-	Link   time.Duration
-	Load   time.Duration
-	Total  time.Duration
+	Kernel  string
+	Target  string
+	Source  string // "compiled" or "cache"
+	Checked bool   // the code is
+	Front   time.Duration
+	Emit    time.Duration
+	Link    time.Duration
+	Load    time.Duration
+	Total   time.Duration
 }
 
 // image is a kernel ready to be loaded on one kind of device.
@@ -56,6 +57,7 @@ type resolver struct {
 	load front.Loader
 	ev   Event
 
+	checked   bool
 	assume    compiler.Assume
 	positions []ir.Pos
 	program   *compiler.Program
@@ -64,13 +66,6 @@ type resolver struct {
 // sourceMeta describes a source entry; its body is the position table.
 type sourceMeta struct {
 	IR string `json:"ir"` // hash
-}
-
-// opts returns what to compile with.
-func (r *resolver) opts() compiler.Options {
-	o := r.options
-	o.Assume = r.assume
-	return o
 }
 
 func (r *resolver) resolve() (*image, error) {

@@ -49,7 +49,7 @@ func emitCommand() *cobra.Command {
 	fl.StringSliceVar(&f.consts, "const", nil, "values of compile-time parameters and fields, as `name=value`,cfg.Field=value")
 	fl.StringVar(&f.after, "after", "", "with -target ir: print the IR after this pass; 'front' for the IR before all passes")
 	fl.BoolVar(&f.lines, "lines", false, "name Go lines in comments")
-	fl.BoolVar(&f.checked, "checked", false, "keep bounds checks")
+	fl.BoolVar(&f.checked, "check", false, "checked code: it reports what Go panics on")
 	fl.BoolVar(&f.dump, "dump", false, "write a page (HTML) with the source, the IR after each pass and the result\ninto $KILN_DUMP_DIR, and print its name")
 	return cmd
 }

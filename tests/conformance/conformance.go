@@ -33,15 +33,18 @@ func RunAll(t *testing.T, dev *runtime.Device) {
 		})
 	}
 	RunLog(t, dev)
+	RunChecked(t, dev)
 }
 
 // Check runs one case on dev and reports the first difference to plain Go.
-func Check(dev *runtime.Device, c Case) error {
+func Check(dev *runtime.Device, c Case) error { return check(dev, c, false) }
+
+func check(dev *runtime.Device, c Case, checked bool) error {
 	want, err := onHost(c)
 	if err != nil {
 		return fmt.Errorf("as plain Go: %w", err)
 	}
-	got, err := onDevice(dev, c)
+	got, err := onDevice(dev, c, checked)
 	if err != nil {
 		return fmt.Errorf("on %s: %w", dev.Name(), err)
 	}
@@ -75,7 +78,7 @@ func onHost(c Case) ([]any, error) {
 }
 
 // onDevice runs the case on dev.
-func onDevice(dev *runtime.Device, c Case) ([]any, error) {
+func onDevice(dev *runtime.Device, c Case, checked bool) ([]any, error) {
 	args := make([]any, len(c.Args))
 	down := make([]func() (any, error), len(c.Args))
 	for i, a := range c.Args {
@@ -90,7 +93,11 @@ func onDevice(dev *runtime.Device, c Case) ([]any, error) {
 	}
 	s := dev.DefaultStream()
 	grid := runtime.Grid{Blocks: runtime.Dim3(c.Grid), Threads: runtime.Dim3(c.Threads)}
-	if err := jit.Of(c.Kernel).Launch(s, grid, args...); err != nil {
+	k := jit.Of(c.Kernel)
+	if checked {
+		k = k.Checked()
+	}
+	if err := k.Launch(s, grid, args...); err != nil {
 		return nil, err
 	}
 	if err := s.Sync(); err != nil {

@@ -1,0 +1,157 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/dsltest"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tests/conformance/kernels"
+)
+
+// RunChecked runs every case on dev as checked code, which has to give the same, and
+// compares what checked code reports with what Go panics with.
+func RunChecked(t *testing.T, dev *runtime.Device) {
+	for _, c := range Cases() {
+		t.Run("Checked/"+c.Name, func(t *testing.T) {
+			if err := check(dev, c, true); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Run("Fault", func(t *testing.T) { checkFaults(t, dev) })
+	t.Run("FaultAll", func(t *testing.T) { checkFaultAll(t, dev) })
+	t.Run("FaultUnchecked", func(t *testing.T) { checkUnchecked(t, dev) })
+}
+
+// faults are arguments x, y and z of the kernel Fault, whose slice has 20 elements,
+// and what the message has behind Go's.
+var faults = []struct {
+	fault, x, y, z int
+	more           string
+}{
+	{0, 20, 0, 0, ""},
+	{0, -1, 0, 0, ""},
+	{0, 1 << 40, 0, 0, ""},
+	{1, 1<<32 + 1, 0, 0, ""},
+	{1, -1, 0, 0, ""}, // 1<<64 - 1
+	{2, -128, 0, 0, ""},
+	{3, 5, 0, 2, ""},
+	{3, math.MinInt64, 0, 2, ""},
+	{4, 8, 0, 0, ""},
+	{5, 21, 0, 0, ""},
+	{5, -3, 0, 0, ""},
+	{6, 21, 0, 0, ""},
+	{6, -1, 0, 0, ""},
+	{7, 5, 4, 0, ""},
+	{7, 5, 21, 0, ""},
+	{7, -5, 4, 0, ""},
+	{8, 1, 2, 21, ""},
+	{8, 1, 3, 2, ""},
+	{8, 4, 3, 5, ""},
+	{8, -4, 3, 5, ""},
+	{9, 0, -1, 5, ""},
+	{9, 0, 1, -5, ""},
+	{10, 6, 0, 0, ""},
+	{10, -6, 0, 0, ""},
+	{11, 7, 6, 0, ""},
+	{11, 7, 9, 0, ""},
+	{12, 1, 2, 6, ""},
+	{12, 1, 7, 5, ""},
+	{13, 21, 0, 0, ""},
+	{13, -7, 0, 0, ""},
+	{14, 1, 5, 0, ""},
+	{14, 1, 3, 2, ""},
+	{15, 7, 0, 0, " (dividend 7)"},
+	{15, math.MinInt64, 0, 0, " (dividend -9223372036854775808)"},
+	{16, -2, 0, 0, " (dividend 18446744073709551614)"},
+	{17, -5, 256, 0, " (dividend -5)"},
+	{18, 65535, 0, 0, " (dividend 65535)"},
+	{19, 1 << 31, 1 << 32, 0, " (dividend -2147483648)"},
+	{20, 1, -1, 0, " (-1)"},
+	{21, 1, 128, 0, " (-128)"},
+	{22, 1, 2, 0, ""},
+}
+
+const faultLen = 20
+
+var (
+	faultGrid  = dsl.D3(2, 1, 3)
+	faultBlock = dsl.D3(4, 2, 2)
+)
+
+// goPanic takes the error of a kernel as plain Go apart: the thread, the line and the
+// message.
+var goPanic = regexp.MustCompile(`^dsltest: (?:kernel panic: |(assertion failed: ))(block \(\d,\d,\d\), thread \(\d,\d,\d\)), \S*/fault\.go:(\d+): (?:runtime error: )?(.*)$`)
+
+// checkFaults compares each fault with that of plain Go, and goes on with the device.
+func checkFaults(t *testing.T, dev *runtime.Device) {
+	k, s := jit.Of(kernels.Fault).Checked(), dev.DefaultStream()
+	grid := runtime.Grid{Blocks: runtime.Dim3(faultGrid), Threads: runtime.Dim3(faultBlock)}
+	tried := map[int]bool{}
+	for i, f := range faults {
+		tried[f.fault] = true
+		thread := (7 * i) % 90
+		wrong := dsltest.Run(faultGrid, faultBlock, func(th dsl.Thread) { kernels.Fault(th, make([]int64, faultLen), f.fault, thread, f.x, f.y, f.z) })
+		require.Error(t, wrong, "fault %d", f.fault)
+		parts := goPanic.FindStringSubmatch(wrong.Error())
+		require.NotNil(t, parts, wrong.Error())
+
+		out := upload32(t, dev, make([]int64, faultLen))
+		require.NoError(t, k.Launch(s, grid, out, f.fault, thread, f.x, f.y, f.z))
+		err := s.Sync()
+		require.ErrorIs(t, err, runtime.ErrLaunch, "fault %d with %d, %d, %d", f.fault, f.x, f.y, f.z)
+		place, rest, _ := strings.Cut(strings.TrimPrefix(err.Error(), dev.Name()+": kernel Fault failed: "), ": ")
+		assert.Regexp(t, `(^|/)kernels/fault\.go:`+parts[3]+"$", place)
+		assert.Equal(t, fmt.Sprintf("kernel Fault: %s: %s%s", parts[2], parts[1]+parts[4], f.more), rest)
+		require.NoError(t, s.Sync(), "it is reported once")
+	}
+	assert.Len(t, tried, kernels.Faults)
+
+	out := upload32(t, dev, make([]int64, faultLen))
+	require.NoError(t, k.Launch(s, grid, out, 0, 3, 1, 0, 0), "the device goes on")
+	host, err := out.Host()
+	require.NoError(t, err)
+	for i, v := range host {
+		want := int64(i)
+		if i == 3 {
+			want = 0
+		}
+		assert.Equal(t, want, v)
+	}
+}
+
+// checkFaultAll has many threads fail: the first is reported. Devices on which the
+// others go on say how many.
+func checkFaultAll(t *testing.T, dev *runtime.Device) {
+	out := upload32(t, dev, make([]int32, 1024))
+	require.NoError(t, jit.Of(kernels.FaultAll).Checked().Launch(dev.DefaultStream(), runtime.Blocks(4, 256), out, 300, int32(0)))
+	err := dev.DefaultStream().Sync()
+	require.ErrorIs(t, err, runtime.ErrLaunch)
+	msg := strings.TrimSuffix(err.Error(), " (and 723 more)")
+	assert.Regexp(t, `kernels/fault\.go:\d+: kernel FaultAll: block \(1,0,0\), thread \(44,0,0\): integer divide by zero \(dividend 300\)$`, msg)
+}
+
+// checkUnchecked has the results that are defined where nothing is checked.
+func checkUnchecked(t *testing.T, dev *runtime.Device) {
+	grid := runtime.Grid{Blocks: runtime.Dim3(faultGrid), Threads: runtime.Dim3(faultBlock)}
+	for _, f := range []struct {
+		fault, x, y int
+		want        int64
+	}{{15, 7, 0, 0}, {16, 7, 0, 7}, {17, -5, 0, 0}, {20, 1, -1, 0}, {21, 1, -1, 0}} {
+		out := upload32(t, dev, make([]int64, faultLen))
+		require.NoError(t, jit.Of(kernels.Fault).Launch(dev.DefaultStream(), grid, out, f.fault, 2, f.x, f.y, 0))
+		host, err := out.Host()
+		require.NoError(t, err)
+		assert.Equal(t, f.want, host[2], "fault %d", f.fault)
+		assert.EqualValues(t, 3, host[3])
+	}
+}
