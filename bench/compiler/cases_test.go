@@ -38,6 +38,10 @@ func runCases(t *testing.T, dev *runtime.Device) {
 			require.Error(t, p.check(), "before the launch")
 			require.NoError(t, jit.Of(k.kernel).Launch(dev.DefaultStream(), p.grid, p.args...))
 			require.NoError(t, p.check())
+
+			require.NoError(t, p.reset())
+			require.NoError(t, jit.Of(k.kernel).Checked().Launch(dev.DefaultStream(), p.grid, p.args...))
+			require.NoError(t, p.check(), "checked")
 		})
 	}
 }

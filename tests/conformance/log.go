@@ -104,7 +104,7 @@ func checkAssert(t *testing.T, dev *runtime.Device) {
 	err := dev.Sync()
 	require.ErrorIs(t, err, runtime.ErrLaunch)
 	assert.ErrorContains(t, err, "kernel Check failed: ")
-	assert.ErrorContains(t, err, "log.go:29: kernel Check: block (1,0,0), thread (36,0,0): assertion failed: elements are not negative")
+	assert.ErrorContains(t, err, "log.go:30: kernel Check: block (1,0,0), thread (36,0,0): assertion failed: elements are not negative")
 	assert.NotContains(t, err.Error(), "\n")
 	require.NoError(t, dev.Sync(), "it is reported once")
 

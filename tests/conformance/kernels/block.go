@@ -151,7 +151,7 @@ func Atomics[T int32 | uint32 | int64 | uint64](t dsl.Thread, out, x []T) {
 		dsl.AtomicOr(&out[4], x[i])
 		dsl.AtomicXor(&out[5], x[i])
 		for {
-			old := out[6]
+			old := dsl.AtomicLoad(&out[6])
 			if dsl.AtomicCAS(&out[6], old, old+x[i]*x[i]) == old {
 				break
 			}

@@ -17,7 +17,8 @@ func Print(t dsl.Thread, out []int32, x []float32, n int8, on bool) {
 	if i == 1 {
 		dsl.Printf(t, "%d %d %d %d %d %d %d %d %v 100%%\n", int8(-1), uint8(255), int16(-2), uint16(65535), int32(-3), uint32(1<<32-1), int64(-1)<<63, ^uint64(0), float64(x[0])/3)
 	}
-	out[i] = int32(i)
+	all := ((t.BlockZ()*t.GridDimY()+t.BlockY())*t.GridDimX()+t.BlockX())*t.BlockSize() + t.ThreadIndex()
+	out[all] = int32(all)
 }
 
 // Check asserts that no element is negative. Threads of a block meet before.
