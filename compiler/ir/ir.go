@@ -180,6 +180,44 @@ func (f *Func) NumValues() int { return f.nextValue }
 // NumBlocks returns an upper bound of block IDs, for tables indexed by ID.
 func (f *Func) NumBlocks() int { return f.nextBlock }
 
+// Compact gives values and blocks new IDs without gaps, in the order of the old
+// ones, if at least a quarter of the values are gone: tables indexed by ID are
+// then as small as the function.
+func (f *Func) Compact() {
+	n := len(f.Params)
+	for _, b := range f.Blocks {
+		n += len(b.Params) + len(b.Instrs)
+	}
+	if 4*n > 3*f.nextValue {
+		return
+	}
+	vals, blocks := make([]*Value, f.nextValue), make([]*Block, f.nextBlock)
+	note := func(vs []*Value) {
+		for _, v := range vs {
+			vals[v.ID] = v
+		}
+	}
+	note(f.Params)
+	for _, b := range f.Blocks {
+		blocks[b.ID] = b
+		note(b.Params)
+		note(b.Instrs)
+	}
+	f.nextValue, f.nextBlock = 0, 0
+	for _, v := range vals {
+		if v != nil {
+			v.ID = f.nextValue
+			f.nextValue++
+		}
+	}
+	for _, b := range blocks {
+		if b != nil {
+			b.ID = f.nextBlock
+			f.nextBlock++
+		}
+	}
+}
+
 // NewParam adds a parameter to b; every edge to b must pass one more value.
 func (b *Block) NewParam(f *Func, t *Type) *Value {
 	v := f.NewValue(OpBlockParam, t)

@@ -16,7 +16,7 @@ func (m *Module) String() string {
 			fmt.Fprintf(&p.b, "pos !%d %q %d %d\n", i+1, q.File, q.Line, q.Col)
 		}
 	}
-	return p.b.String()
+	return string(p.b)
 }
 
 // Text returns the text form of m without the position table. Positions appear
@@ -24,7 +24,7 @@ func (m *Module) String() string {
 func (m *Module) Text() string {
 	p := newPrinter(m)
 	p.module()
-	return p.b.String()
+	return string(p.b)
 }
 
 // String returns the text form of f alone.
@@ -32,21 +32,54 @@ func (f *Func) String() string {
 	p := newPrinter(&Module{})
 	p.noPos = true
 	p.fn(f)
-	return p.b.String()
+	return string(p.b)
 }
 
 type printer struct {
-	m      *Module
-	b      strings.Builder
-	used   map[int]bool // positions printed
-	noPos  bool
-	ids    map[*Value]int
-	blocks map[*Block]int
+	m     *Module
+	b     textBuffer
+	used  []bool // positions printed
+	noPos bool
+
+	// The numbers of the values and blocks of the function being printed, by ID.
+	// What has another's ID is not part of the function.
+	ids    []int32
+	vals   []*Value
+	labels []int32
+	blocks []*Block
+	n      int32 // values numbered
 }
 
 func newPrinter(m *Module) *printer {
-	return &printer{m: m, used: map[int]bool{}}
+	p := &printer{m: m, used: make([]bool, len(m.Pos)+1)}
+	size := 0
+	for _, f := range m.Funcs {
+		size += f.NumValues()
+	}
+	p.b = make(textBuffer, 0, 256+32*size) // an instruction is about that long
+	return p
 }
+
+// textBuffer collects text.
+type textBuffer []byte
+
+func (b *textBuffer) WriteString(s string) { *b = append(*b, s...) }
+
+func (b *textBuffer) WriteByte(c byte) error {
+	*b = append(*b, c)
+	return nil
+}
+
+func (b *textBuffer) Write(p []byte) (int, error) {
+	*b = append(*b, p...)
+	return len(p), nil
+}
+
+func (b *textBuffer) Reset() { *b = (*b)[:0] }
+
+func (b textBuffer) String() string { return string(b) }
+
+func (b *textBuffer) int(n int) { *b = strconv.AppendInt(*b, int64(n), 10) }
 
 func (p *printer) module() {
 	fmt.Fprintf(&p.b, "module %q\n", p.m.Name)
@@ -68,22 +101,28 @@ func (p *printer) module() {
 // number gives values and blocks consecutive numbers in order of appearance, so
 // that equal programs print equal text whatever passes did to their IDs.
 func (p *printer) number(f *Func) {
-	p.ids = make(map[*Value]int, f.NumValues())
-	p.blocks = make(map[*Block]int, len(f.Blocks))
+	p.ids, p.vals = make([]int32, f.NumValues()), make([]*Value, f.NumValues())
+	p.labels, p.blocks = make([]int32, f.NumBlocks()), make([]*Block, f.NumBlocks())
+	p.n = 0
 	for _, v := range f.Params {
-		p.ids[v] = len(p.ids)
+		p.name(v)
 	}
 	for i, b := range f.Blocks {
-		p.blocks[b] = i
+		p.labels[b.ID], p.blocks[b.ID] = int32(i), b
 		for _, v := range b.Params {
-			p.ids[v] = len(p.ids)
+			p.name(v)
 		}
 		for _, v := range b.Instrs {
 			if !v.Op.Info().NoValue && v.Type != Void {
-				p.ids[v] = len(p.ids)
+				p.name(v)
 			}
 		}
 	}
+}
+
+func (p *printer) name(v *Value) {
+	p.ids[v.ID], p.vals[v.ID] = p.n, v
+	p.n++
 }
 
 func (p *printer) fn(f *Func) {
@@ -126,116 +165,152 @@ func (p *printer) params(ps []*Value) {
 		if i > 0 {
 			p.b.WriteString(", ")
 		}
-		fmt.Fprintf(&p.b, "%s: %s", p.ref(v), v.Type)
+		p.putRef("", v)
+		p.b.WriteString(": ")
+		p.b.WriteString(v.Type.String())
 	}
 }
 
+// putRef writes the name of a value behind a separator.
+func (p *printer) putRef(sep string, v *Value) {
+	p.b.WriteString(sep)
+	switch {
+	case v == nil:
+		p.b.WriteString("%nil")
+	case v.ID < len(p.vals) && p.vals[v.ID] == v:
+		p.b.WriteString("%")
+		p.b.int(int(p.ids[v.ID]))
+	default:
+		p.b.WriteString("%undefined") // the verifier will say so
+		p.b.int(v.ID)
+	}
+}
+
+// ref returns the name of a value, for messages.
 func (p *printer) ref(v *Value) string {
-	if id, ok := p.ids[v]; ok {
-		return "%" + strconv.Itoa(id)
-	}
-	if v == nil {
-		return "%nil"
-	}
-	return "%undefined" + strconv.Itoa(v.ID) // the verifier will say so
+	q := *p
+	q.b = nil
+	q.putRef("", v)
+	return q.b.String()
 }
 
+// label returns the name of a block, for messages.
 func (p *printer) label(b *Block) string {
-	if i, ok := p.blocks[b]; ok {
-		return "b" + strconv.Itoa(i)
+	q := *p
+	q.b = nil
+	q.putLabel(b)
+	return q.b.String()
+}
+
+func (p *printer) refs(sep string, vs []*Value) {
+	for _, v := range vs {
+		p.putRef(sep, v)
+		sep = ", "
 	}
-	return "bundefined"
+}
+
+func (p *printer) putLabel(b *Block) {
+	if b.ID >= len(p.blocks) || p.blocks[b.ID] != b {
+		p.b.WriteString("bundefined")
+		return
+	}
+	p.b.WriteString("b")
+	p.b.int(int(p.labels[b.ID]))
 }
 
 func (p *printer) block(b *Block) {
-	p.b.WriteString(p.label(b))
+	p.putLabel(b)
 	if len(b.Params) > 0 {
-		p.b.WriteByte('(')
+		p.b.WriteString("(")
 		p.params(b.Params)
-		p.b.WriteByte(')')
+		p.b.WriteString(")")
 	}
 	p.b.WriteString(":\n")
 	for _, v := range b.Instrs {
 		p.b.WriteString("  ")
 		p.instr(v)
-		p.b.WriteByte('\n')
+		p.b.WriteString("\n")
 	}
 	p.b.WriteString("  ")
 	p.term(&b.Term)
-	p.b.WriteByte('\n')
+	p.b.WriteString("\n")
 }
 
 func (p *printer) instr(v *Value) {
 	info := v.Op.Info()
 	hasValue := !info.NoValue && v.Type != Void
 	if hasValue {
-		p.b.WriteString(p.ref(v) + " = ")
+		p.putRef("", v)
+		p.b.WriteString(" = ")
 	}
 	p.b.WriteString(v.Op.String())
 	sep := " "
 	switch {
 	case v.Op == OpConst:
-		p.b.WriteString(" " + ConstText(v.Type, v.Imm))
+		p.b.WriteString(" ")
+		p.b.WriteString(ConstText(v.Type, v.Imm))
 	case v.Op == OpCall:
 		name := "undefined"
 		if v.Callee != nil {
 			name = v.Callee.Name
 		}
-		p.b.WriteString(" @" + name)
+		p.b.WriteString(" @")
+		p.b.WriteString(name)
 		sep = ", "
 	case info.HasImm && len(v.Args) == 0:
-		p.b.WriteString(" " + strconv.FormatUint(v.Imm, 10))
+		p.imm(" ", v.Imm)
 	}
-	for _, a := range v.Args {
-		p.b.WriteString(sep + p.ref(a))
-		sep = ", "
-	}
+	p.refs(sep, v.Args)
 	if info.HasImm && len(v.Args) > 0 || info.MayImm && v.Imm != 0 {
-		p.b.WriteString(", " + strconv.FormatUint(v.Imm, 10))
+		p.imm(", ", v.Imm)
 	}
 	if hasValue {
-		p.b.WriteString(" : " + v.Type.String())
+		p.b.WriteString(" : ")
+		p.b.WriteString(v.Type.String())
 	}
 	p.pos(v.Pos)
+}
+
+func (p *printer) imm(sep string, n uint64) {
+	p.b.WriteString(sep)
+	p.b = strconv.AppendUint(p.b, n, 10)
 }
 
 func (p *printer) pos(pos int) {
 	if pos == 0 || p.noPos {
 		return
 	}
-	p.used[pos] = true
-	fmt.Fprintf(&p.b, " !%d", pos)
+	if pos > 0 && pos < len(p.used) {
+		p.used[pos] = true
+	}
+	p.b.WriteString(" !")
+	p.b.int(pos)
 }
 
 func (p *printer) term(t *Term) {
 	switch t.Kind {
 	case TermJump:
-		p.b.WriteString("jump " + p.edge(t.Succs[0]))
+		p.edge("jump ", t.Succs[0])
 	case TermBranch:
-		p.b.WriteString("br " + p.ref(t.Args[0]) + ", " + p.edge(t.Succs[0]) + ", " + p.edge(t.Succs[1]))
+		p.putRef("br ", t.Args[0])
+		p.edge(", ", t.Succs[0])
+		p.edge(", ", t.Succs[1])
 	case TermReturn:
 		p.b.WriteString("ret")
-		sep := " "
-		for _, v := range t.Args {
-			p.b.WriteString(sep + p.ref(v))
-			sep = ", "
-		}
+		p.refs(" ", t.Args)
 	default:
 		p.b.WriteString("missing")
 	}
 	p.pos(t.Pos)
 }
 
-func (p *printer) edge(e Edge) string {
-	s := p.label(e.To)
-	if len(e.Args) == 0 {
-		return s
+func (p *printer) edge(sep string, e Edge) {
+	p.b.WriteString(sep)
+	p.putLabel(e.To)
+	if len(e.Args) > 0 {
+		p.refs("(", e.Args)
+		p.b.WriteString(")")
 	}
-	refs := make([]string, len(e.Args))
-	for i, v := range e.Args {
-		refs[i] = p.ref(v)
-	}
-	return s + "(" + strings.Join(refs, ", ") + ")"
 }
 
 // ConstText returns the text of a constant: decimal for integers, shortest

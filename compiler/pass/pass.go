@@ -185,6 +185,9 @@ func Run(m *ir.Module, opt Options) error {
 		if err := p.Run(m, &opt); err != nil {
 			return fmt.Errorf("pass %s: %w", p.Name, err)
 		}
+		for _, f := range m.Funcs {
+			f.Compact()
+		}
 		if opt.Check != nil {
 			if err := opt.Check(m); err != nil {
 				return fmt.Errorf("module is invalid after pass %s: %w", p.Name, err)

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
@@ -72,7 +73,7 @@ type frag struct {
 func text(s string) frag { return frag{text: s} }
 func use(r reg) frag     { return frag{reg: r} }
 func number(n int64) frag {
-	return frag{text: fmt.Sprint(n)}
+	return frag{text: strconv.FormatInt(n, 10)}
 }
 
 // inst is an instruction or a label.
@@ -100,6 +101,7 @@ type emitter struct {
 	t      target.Target
 	opt    Options
 	insts  []inst
+	room   []frag  // for the fragments of instructions
 	class  []class // by register
 	vals   []value // by value ID
 	params map[*ir.Value]*ir.Value
@@ -131,10 +133,12 @@ type value struct {
 }
 
 func newEmitter(m *ir.Module, f *ir.Func, t target.Target) *emitter {
-	e := &emitter{m: m, f: f, t: t, class: make([]class, 1), vals: make([]value, f.NumValues()), shared: make([]bool, len(m.Shared))}
+	e := &emitter{m: m, f: f, t: t, vals: make([]value, f.NumValues()), shared: make([]bool, len(m.Shared))}
 	e.label = make([]string, f.NumBlocks())
+	e.class = make([]class, 1, f.NumValues()+64)
+	e.insts = make([]inst, 0, f.NumValues()+64)
 	for i, b := range f.Blocks {
-		e.label[b.ID] = fmt.Sprintf("$b%d", i)
+		e.label[b.ID] = "$b" + strconv.Itoa(i)
 	}
 	return e
 }
@@ -195,6 +199,16 @@ func (e *emitter) checkShared() error {
 	return nil
 }
 
+// fragments returns a list with room for n fragments, out of a larger one.
+func (e *emitter) fragments(n int) []frag {
+	if n > len(e.room) {
+		e.room = make([]frag, max(n, 256))
+	}
+	list := e.room[:0:n]
+	e.room = e.room[n:]
+	return list
+}
+
 func (e *emitter) newReg(c class) reg {
 	e.class = append(e.class, c)
 	return reg(len(e.class) - 1)
@@ -203,7 +217,7 @@ func (e *emitter) newReg(c class) reg {
 // add appends an instruction: opcode and operands, the first defs of which are
 // written.
 func (e *emitter) add(opcode string, defs int, operands ...frag) *inst {
-	in := inst{frags: make([]frag, 0, 2*len(operands)+1), defs: defs, effect: defs == 0, pos: e.pos}
+	in := inst{frags: e.fragments(2*len(operands) + 1), defs: defs, effect: defs == 0, pos: e.pos}
 	in.frags = append(in.frags, text(opcode))
 	for i, o := range operands {
 		sep := ", "

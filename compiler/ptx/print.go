@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/ir"
@@ -10,46 +11,47 @@ import (
 // print returns the module's text. Registers are numbered in order of
 // appearance, so that the text does not depend on what was dropped.
 func (e *emitter) print(o Options) string {
-	var body strings.Builder
-	names := make([]string, len(e.class))
+	body := make([]byte, 0, 32*len(e.insts)) // an instruction is about that long
+	numbers := make([]int32, len(e.class))   // from 1
 	var counts [numClasses]int
-	name := func(r reg) string {
-		if names[r] == "" {
-			c := e.class[r]
-			names[r] = fmt.Sprintf("%s%d", classNames[c].prefix, counts[c])
-			counts[c]++
-		}
-		return names[r]
-	}
 	jumped := map[string]bool{}
 	for i := range e.insts {
-		jumped[e.insts[i].target] = true
+		if to := e.insts[i].target; to != "" {
+			jumped[to] = true
+		}
 	}
 	var last ir.Pos
 	for i := range e.insts {
 		in := &e.insts[i]
 		if in.label != "" {
 			if jumped[in.label] {
-				body.WriteString(in.label + ":\n")
+				body = append(append(body, in.label...), ":\n"...)
 			}
 			continue
 		}
 		if p := e.m.PosOf(in.pos); o.Lines && p.File != "" && (p.File != last.File || p.Line != last.Line) {
-			fmt.Fprintf(&body, "\t// %s:%d\n", p.File, p.Line)
+			body = fmt.Appendf(body, "\t// %s:%d\n", p.File, p.Line)
 			last = p
 		}
-		body.WriteByte('\t')
+		body = append(body, '\t')
 		for _, f := range in.frags {
-			if f.reg != 0 {
-				body.WriteString(name(f.reg))
-			} else {
-				body.WriteString(f.text)
+			if f.reg == 0 {
+				body = append(body, f.text...)
+				continue
 			}
+			c := e.class[f.reg]
+			if numbers[f.reg] == 0 {
+				counts[c]++
+				numbers[f.reg] = int32(counts[c])
+			}
+			body = append(body, classNames[c].prefix...)
+			body = strconv.AppendInt(body, int64(numbers[f.reg]-1), 10)
 		}
-		body.WriteString(";\n")
+		body = append(body, ";\n"...)
 	}
 
 	var b strings.Builder
+	b.Grow(len(body) + 512)
 	fmt.Fprintf(&b, ".version %d.%d\n.target %s\n.address_size 64\n\n", e.t.Version/10, e.t.Version%10, e.t.Arch)
 	fmt.Fprintf(&b, ".visible .entry %s(%s)\n{\n", EntryName(e.f.Name), e.paramList())
 	for c := pred; c < numClasses; c++ {
@@ -61,7 +63,7 @@ func (e *emitter) print(o Options) string {
 		fmt.Fprintf(&b, "\t.%s .align %d .b8 %s[%d];\n", v.space, v.align, v.name, max(v.size, 1))
 	}
 	b.WriteByte('\n')
-	b.WriteString(body.String())
+	b.Write(body)
 	b.WriteString("}\n")
 	return b.String()
 }

@@ -61,7 +61,7 @@ func (e *emitter) alias(v *ir.Value) {
 
 // expand writes v by the row c; b is the value of a constant second operand.
 func (e *emitter) expand(v *ir.Value, c *choice, b uint64) {
-	x := expansion{e: e, v: v, b: b, temps: map[piece]reg{}}
+	x := expansion{e: e, v: v, b: b}
 	if v.Type != ir.Void {
 		x.result = e.newReg(classOf(kindOf(v.Type)))
 	}
@@ -82,7 +82,7 @@ func (e *emitter) expand(v *ir.Value, c *choice, b uint64) {
 	}
 	if v.Op.Info().Rule == ir.RuleGeom || v.Op == ir.OpLane || v.Op == ir.OpWarp {
 		val := &e.vals[v.ID]
-		val.narrow, val.signed, val.zeroed = x.temps[piece{kind: pieceTemp, c: b32}], true, true
+		val.narrow, val.signed, val.zeroed = x.known(b32, 0), true, true
 	}
 }
 
@@ -93,8 +93,34 @@ type expansion struct {
 	b       uint64
 	result  reg
 	operand reg // in place of v's operands, if v is nil
-	temps   map[piece]reg
+	temps   []temp
 	label   string // "" before its first use
+}
+
+// temp is a register of a template.
+type temp struct {
+	c   class
+	n   int
+	reg reg
+}
+
+// known returns the register of a temporary, 0 before its first use.
+func (x *expansion) known(c class, n int) reg {
+	for _, t := range x.temps {
+		if t.c == c && t.n == n {
+			return t.reg
+		}
+	}
+	return 0
+}
+
+func (x *expansion) temp(q *piece) reg {
+	r := x.known(q.c, q.n)
+	if r == 0 {
+		r = x.e.newReg(q.c)
+		x.temps = append(x.temps, temp{q.c, q.n, r})
+	}
+	return r
 }
 
 func (x *expansion) instruction(p *pattern) {
@@ -102,7 +128,7 @@ func (x *expansion) instruction(p *pattern) {
 		x.e.place(x.target())
 		return
 	}
-	in := inst{frags: make([]frag, 0, len(p.pieces)+2), defs: p.defs, effect: p.effect}
+	in := inst{frags: x.e.fragments(len(p.pieces) + 2), defs: p.defs, effect: p.effect}
 	for i := range p.pieces {
 		in.frags = x.piece(in.frags, p, &p.pieces[i])
 		if p.pieces[i].kind == pieceLabel {
@@ -128,12 +154,7 @@ func (x *expansion) piece(out []frag, p *pattern, q *piece) []frag {
 	case pieceResult:
 		return append(out, use(x.result))
 	case pieceTemp:
-		r, ok := x.temps[*q]
-		if !ok {
-			r = x.e.newReg(q.c)
-			x.temps[*q] = r
-		}
-		return append(out, use(r))
+		return append(out, use(x.temp(q)))
 	case pieceOperand:
 		return append(out, x.e.operand(x.v.Args[q.n], p.float))
 	case pieceReg:
