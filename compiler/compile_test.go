@@ -104,8 +104,8 @@ func TestVersion(t *testing.T) {
 		for _, name := range []string{"cpu", "ptx:sm_70", "ptx:sm_90"} {
 			tgt, err := target.Parse(name)
 			require.NoError(t, err)
-			for _, assume := range []compiler.Assume{0, compiler.Small | compiler.Aligned | compiler.Disjoint} {
-				art, err := p.Emit(tgt, compiler.Options{Assume: assume})
+			for _, opt := range []compiler.Options{{}, {Assume: compiler.Small | compiler.Aligned | compiler.Disjoint}, {Checked: true}} {
+				art, err := p.Emit(tgt, opt)
 				require.NoError(t, err)
 				meta, err := json.Marshal(art.Meta)
 				require.NoError(t, err)

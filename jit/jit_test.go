@@ -148,7 +148,41 @@ func TestFaultAtSync(t *testing.T) {
 	require.Error(t, err)
 	assert.ErrorContains(t, err, "Overrun")
 	assert.ErrorContains(t, err, "kernels.go:")
-	assert.ErrorContains(t, err, "index 3")
+	assert.ErrorContains(t, err, "index out of range [3] with length 3")
+}
+
+// A checked handle is another kernel to the process, and one to its callers.
+func TestCheckedHandle(t *testing.T) {
+	dev := open(t)
+	k := jit.Of(testkernels.Divide)
+	checked := k.Checked()
+	assert.NotSame(t, k, checked)
+	assert.Same(t, checked, k.Checked())
+	assert.Same(t, checked, checked.Checked())
+	assert.Equal(t, k.Name(), checked.Name())
+
+	var events []jit.Event
+	stop := jit.OnResolve(func(e jit.Event) { events = append(events, e) })
+	defer stop()
+	for _, h := range []*jit.Kernel{k, checked} {
+		x := upload(t, dev, int32(3), 2, 1, 0)
+		require.NoError(t, h.Launch(dev.DefaultStream(), runtime.Blocks(2, 2), x, int32(-6)))
+		got, err := x.Host()
+		if h == k {
+			require.NoError(t, err)
+			assert.Equal(t, []int32{-2, -3, -6, 0}, got)
+			continue
+		}
+		require.ErrorIs(t, err, runtime.ErrLaunch)
+		assert.ErrorContains(t, err, "kernel Divide: block (1,0,0), thread (1,0,0): integer divide by zero (dividend -6)")
+	}
+	require.Len(t, events, 2)
+	assert.False(t, events[0].Checked)
+	assert.True(t, events[1].Checked)
+
+	bad := jit.Of(3)
+	assert.Same(t, bad, bad.Checked())
+	assert.Error(t, bad.Checked().Launch(dev.DefaultStream(), runtime.Blocks(1, 1)))
 }
 
 func TestSameHandle(t *testing.T) {

@@ -129,6 +129,27 @@ func TestLogOfCachedCode(t *testing.T) {
 	require.Empty(t, l.Sites[0].Place, "it is shared")
 }
 
+// Checked code and code that is not never stand for each other, on any level.
+func TestCheckedCode(t *testing.T) {
+	g := newRig(t)
+	plain := g.must("compiled", 1)
+	require.Nil(t, plain.meta.Log)
+	g.source = strings.Replace(scaleSource, "x[i] *= 2", "x[i+1] *= 2", 1)
+	g.must("compiled", 2)
+	g.env["KILN_CHECK"] = "1"
+	checked := g.must("compiled", 3)
+	require.NotNil(t, checked.meta.Log)
+	require.Len(t, checked.meta.Log.Sites, 1)
+	require.Equal(t, checked.meta.Log, g.must("cache", 3).meta.Log)
+	g.env["KILN_CHECK"] = ""
+	require.Nil(t, g.must("cache", 3).meta.Log)
+
+	g.target, g.dev.key = "cpu", ""
+	require.NotContains(t, string(g.must("compiled", 3).img.Code), "\nchecked\n")
+	g.env["KILN_CHECK"] = "1"
+	require.Contains(t, string(g.must("compiled", 3).img.Code), "\nchecked\n")
+}
+
 func TestModes(t *testing.T) {
 	g := newRig(t)
 	g.env["KILN_JIT"] = "readonly"

@@ -36,6 +36,13 @@ func Sums(t dsl.Thread, out []int32) {
 	out[t.Global()] = dsl.WarpSum(t, int32(t.Global()))
 }
 
+// Divide divides n by each element.
+//
+//kiln:kernel
+func Divide(t dsl.Thread, x []int32, n int32) {
+	x[t.Global()] = n / x[t.Global()]
+}
+
 // Overrun writes one element too many.
 //
 //kiln:kernel

@@ -42,7 +42,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(bin)
-	build := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./cmd/kiln", "./examples/swiglu", "./examples/edges")
+	build := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./cmd/kiln", "./examples/swiglu", "./examples/edges", "./tests/e2e/testdata/fault")
 	build.Dir = repo
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -69,6 +69,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("REPO", repo)
+			env.Setenv("KILN_DEVICE", device())
 			env.Setenv("KILN_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
 			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GOROOT"} {
 				if v := goenv(name); v != "" {
