@@ -5,9 +5,11 @@ import (
 	"net/url"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/dsl"
 )
 
 const dslPath = "github.com/gokiln/kiln/dsl"
@@ -91,10 +93,21 @@ func instanceExpr(name, pkg string) (string, error) {
 		case typ == "Float16" && strings.HasSuffix(path, "x448/float16"):
 			b.WriteString("dsl.F16")
 		default:
-			return "", fmt.Errorf("type %s of another package in the signature of a generic kernel", word)
+			if err := registered(path, typ); err != nil {
+				return "", err
+			}
+			b.WriteString(strconv.Quote(path) + "." + typ)
 		}
 	}
 	return b.String(), nil
+}
+
+// registered reports an error for a type of a package that is no kernel package.
+func registered(path, name string) error {
+	if _, ok := dsl.SourceOf(path); ok {
+		return nil
+	}
+	return fmt.Errorf("type %s of package %s in the signature of a generic kernel: use a basic type, or declare the type in a kernel package, one with dsl.Source", name, path)
 }
 
 func typeExpr(t reflect.Type, pkg string) (string, error) {
@@ -108,7 +121,11 @@ func typeExpr(t reflect.Type, pkg string) (string, error) {
 	case t.PkgPath() == pkg:
 		return instanceExpr(t.Name(), pkg)
 	case t.Name() != "":
-		return "", fmt.Errorf("type %s of another package in the signature of a generic kernel: use a basic type, or declare the type in the kernel's package", t)
+		if err := registered(t.PkgPath(), t.Name()); err != nil {
+			return "", err
+		}
+		name, err := instanceExpr(t.Name(), pkg)
+		return strconv.Quote(t.PkgPath()) + "." + name, err
 	case t.Kind() == reflect.Slice:
 		elem, err := typeExpr(t.Elem(), pkg)
 		return "[]" + elem, err

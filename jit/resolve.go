@@ -98,7 +98,7 @@ func (r *resolver) resolve() (*image, error) {
 func (r *resolver) source() (string, error) {
 	start := time.Now()
 	defer func() { r.ev.Front = time.Since(start) }()
-	sum, err := front.SourceHash(r.req.Pkg, r.load)
+	sum, err := front.SourceHash(r.req.Pkg, r.load, front.Packages(r.req.Sig)...)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", r.name, err)
 	}

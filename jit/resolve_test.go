@@ -18,6 +18,7 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/internal/devlog"
+	"github.com/gokiln/kiln/jit/testkernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -223,7 +224,8 @@ func TestSignature(t *testing.T) {
 	}{
 		{fn: func(dsl.Thread, []float32, dsl.F16, []dsl.BF16, int) {}, sig: "func(dsl.Thread, []float32, dsl.F16, []dsl.BF16, int)"},
 		{fn: func(dsl.Thread, [3]uint8, local) {}, sig: "func(dsl.Thread, [3]uint8, local)"},
-		{fn: func(dsl.Thread, cache.Key) {}, wrong: "type cache.Key of another package"},
+		{fn: func(dsl.Thread, []testkernels.Tap) {}, sig: "func(dsl.Thread, []\"github.com/gokiln/kiln/jit/testkernels\".Tap)"},
+		{fn: func(dsl.Thread, cache.Key) {}, wrong: "type Key of package github.com/gokiln/kiln/cache in the signature"},
 		{fn: func(dsl.Thread, map[int]int) {}, wrong: "not one a kernel can have"},
 	} {
 		sig, err := signature(reflect.TypeOf(c.fn), "github.com/gokiln/kiln/jit")

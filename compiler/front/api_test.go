@@ -257,6 +257,40 @@ func TestDisplayDirAndFileSelection(t *testing.T) {
 	require.EqualError(t, list, "k/a.go:6:42: K0002: cannot use \"\" (untyped string constant) as int value in argument to f (correct the code; go vet shows the same error)")
 }
 
+// TestForeignTypes checks that a kernel can be instantiated with types of packages
+// that its own does not import, of the same name even.
+func TestForeignTypes(t *testing.T) {
+	texts := map[string]string{
+		"a": head + "type apply interface{ Apply(float32) float32 }\n//kiln:kernel\nfunc Map[F apply](t dsl.Thread, x []float32, f F) { x[0] = f.Apply(x[0]) }\n",
+		"b": "package k\n\ntype Op[T any] struct{ By T }\n\nfunc (o Op[T]) Apply(x float32) float32 { return x * 2 }\n",
+		"c": "package k\n\ntype Op[T any] struct{ By T }\n\nfunc (o Op[T]) Apply(x float32) float32 { return x * 3 }\n",
+		"d": "package d\n\nfunc Host() {}\n",
+	}
+	load := packages(texts)
+	build := func(sig string) (*ir.Module, error) {
+		return Build(Request{Pkg: "a", Func: "Map", Sig: "func(dsl.Thread, []float32, " + sig + ")"}, load)
+	}
+	b, err := build(`"b".Op["c".Op[int8]]`)
+	require.NoError(t, err)
+	c, err := build(`"c".Op["c".Op[int8]]`)
+	require.NoError(t, err)
+	require.NotEqual(t, b.Text(), c.Text())
+	require.Equal(t, []string{"b", "c"}, Packages(`func("b".Op["c".Op[int8]], "b".X)`))
+	_, err = build(`"d".None`)
+	require.ErrorContains(t, err, "K0008: Map cannot be instantiated: undefined: ")
+	_, err = build(`"e".Op`)
+	require.ErrorContains(t, err, "K0008: Map cannot be instantiated: package e of type Op registers no kernel source")
+	for path, other := range map[string]string{"a.b": "a_2eb", "a/b": "a_b"} {
+		require.NotEqual(t, importName(path), importName(other))
+	}
+
+	sum, err := SourceHash("a", load)
+	require.NoError(t, err)
+	more, err := SourceHash("a", load, "b")
+	require.NoError(t, err)
+	require.NotEqual(t, sum, more)
+}
+
 func TestSourceHash(t *testing.T) {
 	texts := map[string]string{
 		"a": "package a\n\nimport (\n\t\"b\"\n\t\"fmt\"\n\n\t\"github.com/gokiln/kiln/dsl\"\n)\n",

@@ -39,7 +39,7 @@ type Request struct {
 	Func string
 	// Sig is the Go type of the instance, as in func(dsl.Thread, []float32).
 	// Types may be qualified by dsl, float16, the kernel's own package and what
-	// its file imports.
+	// its file imports, or by an import path in quotes; see [Packages].
 	Sig      string
 	TypeArgs []string // alternative to Sig
 	// Consts gives the values of compile-time parameters, those of type

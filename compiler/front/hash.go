@@ -13,11 +13,14 @@ import (
 // SourceHash returns a hash of the source of a kernel package and of the kernel
 // packages it imports, directly or not. It depends on import paths, file base
 // names and text alone, so it is the same on every machine. Package dsl is not
-// part of it: it belongs to the compiler and its version.
-func SourceHash(importPath string, load Loader) ([32]byte, error) {
+// part of it: it belongs to the compiler and its version. More are packages whose
+// types the kernel is instantiated with; see [Packages].
+func SourceHash(importPath string, load Loader, more ...string) ([32]byte, error) {
 	h := hasher{load: load, pkgs: map[string]*Package{}}
-	if err := h.add(importPath); err != nil {
-		return [32]byte{}, err
+	for _, path := range append(more, importPath) {
+		if err := h.add(path); err != nil {
+			return [32]byte{}, err
+		}
 	}
 	paths := make([]string, 0, len(h.pkgs))
 	for p := range h.pkgs {

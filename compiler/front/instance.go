@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,8 +25,9 @@ const instanceVar = "kilnInstance"
 
 // instance is the synthetic declaration for one request.
 type instance struct {
-	kernel *decl
-	tok    *token.File
+	kernel  *decl
+	tok     *token.File
+	imports []*importSpec // that the request names by their paths
 }
 
 // addInstance reaches the kernel through a synthetic declaration if it is
@@ -38,7 +40,8 @@ func (b *build) addInstance(u *unit, kernel *decl, req Request) {
 		b.reach(kernel)
 		return
 	}
-	tree, tok, err := parseFile("instance", []byte(instanceText(u, kernel, req)), 0)
+	text, imports := instanceText(u, kernel, req)
+	tree, tok, err := parseFile("instance", []byte(text), 0)
 	if err != nil || !plainInstance(tree) {
 		at := diag.Position{File: kernel.file.name}
 		want := req.Sig + strings.Join(req.TypeArgs, ", ")
@@ -46,17 +49,56 @@ func (b *build) addInstance(u *unit, kernel *decl, req Request) {
 		b.reach(kernel)
 		return
 	}
-	b.inst.tok = tok
+	b.inst.tok, b.inst.imports = tok, imports
 	b.reach(b.inst.decl(u, tree))
 }
 
-// instanceText declares the variable for a request.
-func instanceText(u *unit, kernel *decl, req Request) string {
+// instanceText declares the variable for a request, and lists the imports that
+// the declaration wants besides those of the kernel.
+func instanceText(u *unit, kernel *decl, req Request) (string, []*importSpec) {
 	text := "package " + u.name + "; var " + instanceVar
 	if req.Sig != "" {
-		return text + " " + req.Sig + " = " + kernel.name
+		text += " " + req.Sig + " = " + kernel.name
+	} else {
+		text += " = " + kernel.name + "[" + strings.Join(req.TypeArgs, ", ") + "]"
 	}
-	return text + " = " + kernel.name + "[" + strings.Join(req.TypeArgs, ", ") + "]"
+	var imports []*importSpec
+	for _, path := range Packages(text) {
+		name := importName(path)
+		text = strings.ReplaceAll(text, `"`+path+`".`, name+".")
+		imports = append(imports, libImport(name, path))
+	}
+	return text, imports
+}
+
+// byPath is a package in a signature or type that is named by its import path.
+var byPath = regexp.MustCompile(`"([^"\\]+)"\.`)
+
+// Packages returns the packages that a signature or type of a [Request] names
+// by their import paths, as in
+//
+//	func(dsl.Thread, []float32, "example.com/act".Gelu[float32])
+func Packages(text string) (paths []string) {
+	for _, m := range byPath.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(paths, m[1]) {
+			paths = append(paths, m[1])
+		}
+	}
+	return paths
+}
+
+// importName makes a name of an import path, another one for each.
+func importName(path string) string {
+	var b strings.Builder
+	b.WriteString("kiln_")
+	for _, c := range []byte(path) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return b.String()
 }
 
 // plainInstance guards against a signature that smuggles in other Go text.
@@ -78,6 +120,7 @@ func (in *instance) decl(u *unit, tree *ast.File) *decl {
 	v.Type, v.Values[0] = unqualify(v.Type, u.name), unqualify(v.Values[0], u.name)
 	f := &file{name: "instance", ord: 1 << 30, pkg: tree.Name, tok: in.tok}
 	f.imports = append(f.imports, libImport("dsl", dslPath), libImport("float16", float16Path))
+	f.imports = append(f.imports, in.imports...)
 	for _, d := range u.kernels {
 		f.imports = append(f.imports, d.file.imports...)
 	}

@@ -163,6 +163,9 @@ func (b *build) outside(d *decl, s selRef, path string, err error) {
 	b.silence(s)
 	full := s.pkg.Name + "." + s.sel.Sel.Name
 	switch {
+	case b.synthetic(s.sel.Pos()):
+		k := b.inst.kernel
+		b.report(k.node.Pos(), diag.Instantiation, "", "%s cannot be instantiated: package %s of type %s registers no kernel source", k.name, path, s.sel.Sel.Name)
 	case path == "unsafe":
 		b.report(s.sel.Pos(), diag.Unsafe, "", "%s in a kernel", full)
 	case err != nil && mayRegister(d.unit.path, path):

@@ -103,12 +103,13 @@ func (b *build) wish(u *unit, kernel *decl, req Request) *wish {
 	if req.Sig == "" && len(req.TypeArgs) == 0 {
 		return nil
 	}
-	w.key = instanceText(u, kernel, req)
+	text, imports := instanceText(u, kernel, req)
+	w.key = text
 	tree, tok, err := parseFile("instance", []byte(w.key), 0)
 	if err != nil || !plainInstance(tree) {
 		return nil
 	}
-	d := (&instance{kernel: kernel, tok: tok}).decl(u, tree)
+	d := (&instance{kernel: kernel, tok: tok, imports: imports}).decl(u, tree)
 	w.inst, w.file = d.node.(*ast.GenDecl), d.file
 	if !b.resolve(w, d.refs) {
 		return nil

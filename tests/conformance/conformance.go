@@ -13,6 +13,7 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/conformance/language"
+	"github.com/gokiln/kiln/tests/conformance/language/vec3"
 )
 
 // Case is one kernel instance with one set of inputs.
@@ -154,6 +155,8 @@ func upload(dev *runtime.Device, a any) (any, func() (any, error), error) {
 	case [][3]float32:
 		return place(dev, s)
 	case []language.P:
+		return place(dev, s)
+	case []vec3.V3[float64]:
 		return place(dev, s)
 	case []language.Flags:
 		return place(dev, s)

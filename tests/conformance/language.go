@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/tests/conformance/language"
+	"github.com/gokiln/kiln/tests/conformance/language/vec3"
 )
 
 // language adds the cases of package language.
@@ -80,6 +81,11 @@ func (b *builder) functors() {
 	b.add("Map/Gelu", language.Map[float32, gelu], 1, 32, make([]float32, n), in, gelu{})
 	b.add("Map/Affine", language.Map[float64, language.Affine[float64]], 1, 32, make([]float64, n), ranged[float64](b, n, 10), language.Affine[float64]{A: 2, B: 3})
 	b.add("Map/Then", language.Map[float32, language.Then[float32, affine, gelu]], 1, 32, make([]float32, n), in, language.Then[float32, affine, gelu]{First: first})
+	fade := vec3.Fade[float32]{By: vec3.V3[float32]{X: 3, Z: 0.5}}
+	b.add("Map/Fade", language.Map[float32, vec3.Fade[float32]], 1, 32, make([]float32, n), in, fade)
+	b.add("Map/Then/Fade", language.Map[float32, language.Then[float32, vec3.Fade[float32], affine]], 1, 32, make([]float32, n), in,
+		language.Then[float32, vec3.Fade[float32], affine]{First: fade, Second: first})
+	b.add("SliceOfT/other", language.SliceOfT[vec3.V3[float64]], 1, 32, make([]vec3.V3[float64], n), make([]vec3.V3[float64], n))
 	b.add("Fixed", language.Fixed, 1, 32, make([]float32, n), in)
 }
 
