@@ -1,6 +1,6 @@
 // Package harness runs generated kernels: as plain Go by dsltest, on a device
-// through jit, and in the interpreter with optimisation passes turned off. The
-// results must be the same bytes, NaNs aside.
+// through jit, and in the interpreter as a checked build and with optimisation passes
+// turned off. The results must be the same bytes, NaNs aside, and checks find nothing.
 //
 // It is the main package of the programs that package fuzz builds. Those need
 // neither Go nor files, so they can be taken to a machine with a GPU:

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/conformance"
@@ -54,7 +55,7 @@ func Main(kernels []Kernel) {
 	flag.IntVar(&o.from, "from", 0, "number of kernels to pass over")
 	flag.IntVar(&o.count, "count", len(kernels), "number of kernels to run")
 	flag.IntVar(&o.workers, "j", 2, "kernels at a time")
-	flag.StringVar(&o.passes, "passes", "none", "run in the interpreter with passes turned off, and emit PTX, too: none; one (another pass for each kernel); each (all in turn)")
+	flag.StringVar(&o.passes, "passes", "none", "run in the interpreter as a checked build and with passes turned off, and emit PTX, too: none; one (another pass for each kernel); each (all in turn)")
 	flag.DurationVar(&o.limit, "for", 0, "time after which no more kernels are started; no limit if 0")
 	flag.BoolVar(&o.verbose, "v", false, "print the name of each kernel")
 	flag.Parse()
@@ -184,9 +185,16 @@ func (s *session) check(k Kernel) error {
 	if err != nil {
 		return err
 	}
-	want, err := prog.run(nil, c)
+	want, err := prog.run(compiler.Options{}, c)
 	if err != nil {
 		return fmt.Errorf("in the interpreter: %w", err)
+	}
+	got, err := prog.run(compiler.Options{Checked: true}, c) // which reports races, too: generated kernels have none
+	if err == nil {
+		err = want.compare(got)
+	}
+	if err != nil {
+		return fmt.Errorf("as a checked build: %w", err)
 	}
 	names := optional
 	if s.passes == "one" {
@@ -194,7 +202,7 @@ func (s *session) check(k Kernel) error {
 	}
 	errs := []error{prog.emit()}
 	for _, name := range names {
-		got, err := prog.run([]string{name}, c)
+		got, err := prog.run(compiler.Options{Disable: []string{name}}, c)
 		if err == nil {
 			err = want.compare(got)
 		}

@@ -89,10 +89,9 @@ func (want outcome) compare(got outcome) error {
 	return nil
 }
 
-// run interprets the program, optimised without some passes, on copies of the
-// arguments.
-func (p program) run(disable []string, c conformance.Case) (outcome, error) {
-	m, err := p.Optimize(target.CPU, compiler.Options{Disable: disable})
+// run interprets the program, optimised as opt says, on copies of the arguments.
+func (p program) run(opt compiler.Options, c conformance.Case) (outcome, error) {
+	m, err := p.Optimize(target.CPU, opt)
 	if err != nil {
 		return nil, err
 	}
