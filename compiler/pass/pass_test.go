@@ -32,6 +32,7 @@ func parse(t testing.TB, text string) *ir.Module {
 //	--
 //	module after
 //
+// A + behind a pass is for checked builds, a ! for release ones, a ~ for small ones.
 // KILN_UPDATE=1 rewrites the parts after.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.ir")
@@ -78,9 +79,10 @@ func runNamed(t testing.TB, m *ir.Module, name string) {
 	}
 	name, small := strings.CutSuffix(name, "~")
 	name, release := strings.CutSuffix(name, "!")
+	name, checked := strings.CutSuffix(name, "+")
 	i := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == name })
 	require.GreaterOrEqual(t, i, 0, "pass %q", name)
-	require.NoError(t, Passes[i].Run(m, &Options{Release: release || small, WarpSize: 32, Narrow: true, Small: small}))
+	require.NoError(t, Passes[i].Run(m, &Options{Release: release || small, Checked: checked, WarpSize: 32, Narrow: true, Small: small}))
 	require.NoError(t, ir.Verify(m), "after %s:\n%s", name, m)
 }
 

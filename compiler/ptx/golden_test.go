@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/pass"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -19,6 +20,15 @@ func parse(t *testing.T, text string) *ir.Module {
 	m, err := ir.Parse(text)
 	require.NoError(t, err)
 	require.NoError(t, ir.Verify(m))
+	return m
+}
+
+// lowered is parse of a module as the compiler hands it over.
+func lowered(t *testing.T, text string) *ir.Module {
+	m := parse(t, text)
+	if m.Checked {
+		pass.LowerLog(m, true)
+	}
 	return m
 }
 
@@ -34,9 +44,9 @@ func TestGolden(t *testing.T) {
 				require.NoError(t, err)
 				vector := filepath.Base(file) == "vector.ir"
 				o := Options{Lines: filepath.Base(file) == "scale.ir", Aligned: vector, Disjoint: vector}
-				got, err := o.Emit(parse(t, string(src)), mustTarget(t, arch))
+				got, err := o.Emit(lowered(t, string(src)), mustTarget(t, arch))
 				require.NoError(t, err)
-				again, err := o.Emit(parse(t, string(src)), mustTarget(t, arch))
+				again, err := o.Emit(lowered(t, string(src)), mustTarget(t, arch))
 				require.NoError(t, err)
 				require.Equal(t, got, again, "the text must depend on the module alone")
 				if *update {
