@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front"
@@ -63,6 +64,19 @@ type Program struct {
 	Hash      string // of Text, in hexadecimal
 	Text      string // IR without positions
 	Positions []ir.Pos
+
+	// The module that Text was written of, for the first to ask for it: passes
+	// change modules.
+	module atomic.Pointer[ir.Module]
+}
+
+// parsed returns the module that p.Text stands for.
+func (p *Program) parsed() (*ir.Module, error) {
+	if m := p.module.Swap(nil); m != nil {
+		m.Renumber()
+		return m, nil
+	}
+	return ir.Parse(p.Text)
 }
 
 // Front compiles a kernel to IR.
@@ -75,6 +89,7 @@ func Front(req front.Request, load front.Loader) (p *Program, err error) {
 	p = &Program{Kernel: m.Name, Text: m.Text(), Positions: m.Pos}
 	sum := sha256.Sum256([]byte(p.Text))
 	p.Hash = hex.EncodeToString(sum[:])
+	p.module.Store(m)
 	return p, nil
 }
 
@@ -151,7 +166,7 @@ func (p *Program) fits(m *ir.Module, meta *Meta, t target.Target) error {
 // Optimize runs the passes for a target and checks that barriers and warp
 // operations are reached together by the threads they join.
 func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
-	m, err := ir.Parse(p.Text)
+	m, err := p.parsed()
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading IR: %w", p.Kernel, err)
 	}

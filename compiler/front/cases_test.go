@@ -84,6 +84,8 @@ func golden(t *testing.T, req Request, file string) {
 	back, err := ir.Parse(m.String())
 	require.NoError(t, err)
 	require.Equal(t, m.Text(), back.Text())
+	m.Renumber()
+	require.Equal(t, ids(back), ids(m), "IDs after Renumber are those after Parse")
 
 	var b strings.Builder
 	fmt.Fprintf(&b, "module %q\n", m.Name)
@@ -105,6 +107,30 @@ func golden(t *testing.T, req Request, file string) {
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, string(want), text, "run go test ./compiler/front -update")
+}
+
+// ids lists the IDs of values and blocks in the order of the text.
+func ids(m *ir.Module) (list []int) {
+	add := func(vs []*ir.Value) {
+		for _, v := range vs {
+			list = append(list, v.ID)
+		}
+	}
+	for _, f := range m.Funcs {
+		add(f.Params)
+		for _, b := range f.Blocks {
+			list = append(list, b.ID)
+			add(b.Params)
+			add(b.Instrs)
+			add(b.Term.Args)
+			for _, e := range b.Term.Succs {
+				list = append(list, e.To.ID)
+				add(e.Args)
+			}
+		}
+		list = append(list, f.NumValues(), f.NumBlocks())
+	}
+	return list
 }
 
 func TestCheckCases(t *testing.T) {

@@ -85,7 +85,16 @@ func (l *lowerer) newFunc(fn *ssa.Function, name string) *funcLower {
 	if n > 0 {
 		name = fmt.Sprintf("%s.%d", name, n)
 	}
-	return &funcLower{l: l, fn: fn, out: l.m.NewFunc(name), env: make(map[ssa.Value]val, 32), oneCell: map[*ssa.Phi]bool{}, pending: map[*val]bool{}}
+	return &funcLower{l: l, fn: fn, out: l.m.NewFunc(name), env: make(map[ssa.Value]val, numValues(fn)), oneCell: map[*ssa.Phi]bool{}, pending: map[*val]bool{}}
+}
+
+// numValues returns about how many values fn has.
+func numValues(fn *ssa.Function) int {
+	n := len(fn.Params) + len(fn.FreeVars)
+	for _, b := range fn.Blocks {
+		n += len(b.Instrs) - 1
+	}
+	return n
 }
 
 // funcName is the name of a helper function in IR: package, receiver, name.

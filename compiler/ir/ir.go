@@ -218,6 +218,42 @@ func (f *Func) Compact() {
 	}
 }
 
+// Renumber gives values and blocks the IDs that they have in what [Parse] makes
+// of the text of m.
+func (m *Module) Renumber() {
+	for _, f := range m.Funcs {
+		f.renumber()
+	}
+}
+
+func (f *Func) renumber() {
+	f.nextValue, f.nextBlock = 0, 0
+	take := func(vs []*Value) {
+		for _, v := range vs {
+			v.ID = f.nextValue
+			f.nextValue++
+		}
+	}
+	for _, b := range f.Blocks {
+		b.ID = -1
+	}
+	name := func(b *Block) { // blocks are numbered where they are first named
+		if b.ID < 0 {
+			b.ID = f.nextBlock
+			f.nextBlock++
+		}
+	}
+	take(f.Params)
+	for _, b := range f.Blocks {
+		name(b)
+		take(b.Params)
+		take(b.Instrs)
+		for _, e := range b.Term.Succs {
+			name(e.To)
+		}
+	}
+}
+
 // NewParam adds a parameter to b; every edge to b must pass one more value.
 func (b *Block) NewParam(f *Func, t *Type) *Value {
 	v := f.NewValue(OpBlockParam, t)

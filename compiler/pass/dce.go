@@ -52,7 +52,10 @@ func dce(f *ir.Func) {
 
 // sweep marks what the effects of f need and drops the rest.
 func sweep(f *ir.Func) {
-	l := &liveness{f: f, live: make([]bool, f.NumValues()), in: inEdges(f)}
+	l := &liveness{f: f, live: make([]bool, f.NumValues())}
+	if hasParams(f) {
+		l.in = inEdges(f)
+	}
 	for _, b := range f.Blocks {
 		for _, v := range b.Instrs {
 			l.root(v)

@@ -175,6 +175,9 @@ func (fo *folder) join(b *ir.Block) {
 
 // forwardParams replaces block parameters that always get the same value.
 func forwardParams(f *ir.Func) bool {
+	if !hasParams(f) {
+		return false
+	}
 	in := inEdges(f)
 	r := newReplacer(f)
 	for _, b := range f.Blocks {
@@ -193,6 +196,11 @@ func forwardParams(f *ir.Func) bool {
 	}
 	r.apply(f)
 	return r.any
+}
+
+// hasParams reports whether a block has parameters.
+func hasParams(f *ir.Func) bool {
+	return slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return len(b.Params) > 0 })
 }
 
 func inEntry(f *ir.Func, v *ir.Value) bool { return v.Block == f.Blocks[0] }
@@ -277,14 +285,14 @@ func mergeChains(f *ir.Func) bool {
 // skipEmpty redirects edges into blocks that only jump on.
 func skipEmpty(f *ir.Func) bool {
 	var uses []int32
+	var in [][]edge
 	any := false
-	in := inEdges(f)
 	for _, e := range f.Blocks[1:] {
 		if len(e.Instrs) > 0 || e.Term.Kind != ir.TermJump || e.Term.Succs[0].To == e {
 			continue
 		}
 		if uses == nil {
-			uses = useCounts(f)
+			uses, in = useCounts(f), inEdges(f)
 		}
 		if !usedOnlyByEnd(e, uses) {
 			continue

@@ -15,6 +15,9 @@ const maxSpeculated = 24
 // gives later passes and the target's scheduler more to work with.
 func ifconv(f *ir.Func) {
 	ir.RemoveUnreachable(f)
+	if len(f.Blocks) == 1 {
+		return
+	}
 	any := false
 	for again := true; again; {
 		again = false

@@ -15,13 +15,17 @@ func licm(f *ir.Func) {
 		return
 	}
 	made := false
-	for _, l := range findLoops(f, inEdges(f)) {
+	loops := findLoops(f, inEdges(f))
+	for _, l := range loops {
 		if l.preheader() == nil {
 			makePreheader(f, l)
 			made = true
 		}
 	}
-	for _, l := range slices.Backward(findLoops(f, inEdges(f))) { // inner loops first
+	if made {
+		loops = findLoops(f, inEdges(f))
+	}
+	for _, l := range slices.Backward(loops) { // inner loops first
 		h := &hoister{loop: l, to: l.preheader()}
 		h.run()
 	}
