@@ -12,6 +12,7 @@ import (
 
 	"github.com/gokiln/kiln/runtime/internal/cudatest"
 	"github.com/gokiln/kiln/runtime/internal/driver"
+	"github.com/gokiln/kiln/runtime/internal/hostcopy"
 )
 
 func TestMain(m *testing.M) { cudatest.Main(m) }
@@ -156,11 +157,11 @@ func TestStagingIsBounded(t *testing.T) {
 	s := d.Default()
 	a, err := s.Alloc(int64(len(large)))
 	require.NoError(t, err)
-	for range 4 * smallChunks {
+	for range 4 * hostcopy.SmallChunks {
 		require.NoError(t, s.Upload(a, small))
 	}
 	var wg sync.WaitGroup
-	for range 3 * largeChunks {
+	for range 3 * hostcopy.LargeChunks {
 		wg.Go(func() {
 			b, err := s.Alloc(int64(len(large)))
 			back := make([]byte, len(large))
@@ -179,10 +180,10 @@ func TestStagingIsBounded(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.LessOrEqual(t, lib.Get("hosts"), smallChunks+largeChunks)
+	require.LessOrEqual(t, lib.Get("hosts"), hostcopy.SmallChunks+hostcopy.LargeChunks)
 	require.Equal(t, lib.Get("hosts"), lib.Get("events"))
-	require.Len(t, d.staging.large.idle, d.staging.large.made, "all came back")
-	require.Len(t, d.staging.small.idle, d.staging.small.made)
+	made, idle := d.staging.Chunks()
+	require.Equal(t, made, idle, "all came back")
 	require.NoError(t, d.Close())
 	require.Zero(t, lib.Get("hosts"))
 	require.Zero(t, lib.Get("events"))
@@ -215,7 +216,8 @@ func TestStagingSurvivesFailures(t *testing.T) {
 			clear(back)
 			require.NoError(t, s.Download(back, a), name)
 			require.True(t, bytes.Equal(data, back), name)
-			require.Len(t, d.staging.large.idle, d.staging.large.made, name)
+			made, idle := d.staging.Chunks()
+			require.Equal(t, made, idle, name)
 		}
 	}
 	require.NoError(t, d.Close())

@@ -6,7 +6,9 @@ import (
 	goruntime "runtime"
 	"unsafe"
 
+	"github.com/gokiln/kiln/internal/dl"
 	"github.com/gokiln/kiln/runtime/internal/driver"
+	"github.com/gokiln/kiln/runtime/internal/hostcopy"
 )
 
 // device is a GPU with its primary context.
@@ -17,7 +19,7 @@ type device struct {
 	ctx           uintptr // CUcontext
 	pool          uintptr // CUmemoryPool, 0 if there is none
 	defaultStream *stream
-	staging       *staging
+	staging       *hostcopy.Staging
 }
 
 // Open opens a GPU.
@@ -45,7 +47,7 @@ func (b *Backend) Open(ordinal int) (driver.Device, error) {
 	}
 	d.ctx = *ctx
 	d.defaultStream = &stream{dev: d}
-	d.staging = newStaging(d)
+	d.staging = hostcopy.New(d)
 	if err := d.openPool(); err != nil {
 		// The first error is the one to report.
 		_ = d.Close()
@@ -136,7 +138,7 @@ func (d *device) AllocHost(size int) ([]byte, error) {
 	if err := d.do(op, d.lib.cuMemHostAlloc, uintptr(unsafe.Pointer(p)), uintptr(size), hostAllocPortable); err != nil {
 		return nil, err
 	}
-	return cBytes(*p, size), nil
+	return dl.Bytes(*p, size), nil
 }
 
 // FreeHost frees memory of AllocHost.
@@ -163,7 +165,7 @@ func (d *device) Sync() error { return d.do("wait for the device", d.lib.cuCtxSy
 // that was lost is given up all the same.
 func (d *device) Close() error {
 	err := d.Sync()
-	d.staging.close()
+	d.staging.Close()
 	r := call(d.lib.cuDevicePrimaryCtxRelease, d.handle)
 	if err == nil {
 		err = d.lib.error("close", d.info.Name, r)

@@ -12,8 +12,8 @@
 //   - The default stream is CUDA's legacy stream, other streams are blocking
 //     ones: that gives the order which package driver demands.
 //   - Memory comes from the device's stream-ordered pool, where there is one.
-//   - Copies of Go memory go through page-locked chunks, see staging.go: the
-//     device never sees a Go pointer.
+//   - Copies of Go memory go through page-locked chunks, see package hostcopy:
+//     the device never sees a Go pointer.
 //   - What is passed by address to the driver lies on the Go heap, which does not
 //     move: functions marked go:uintptrescapes see to that, and on the launch
 //     path the pooled driver.Launch.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/gokiln/kiln/internal/dl"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
@@ -98,24 +99,5 @@ func (l *library) text(fn uintptr, r result) string {
 	if call(fn, uintptr(r), uintptr(unsafe.Pointer(p))) != success {
 		return ""
 	}
-	return cString(*p)
+	return dl.Text(*p)
 }
-
-// cString copies the C string at p.
-func cString(p uintptr) string {
-	if p == 0 {
-		return ""
-	}
-	n := 0
-	for *(*byte)(pointer(p + uintptr(n))) != 0 {
-		n++
-	}
-	return string(unsafe.Slice((*byte)(pointer(p)), n))
-}
-
-// pointer converts an address of C memory. It is not Go memory, so the
-// conversion that vet distrusts goes through a pointer to it.
-func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
-
-// cBytes views C memory.
-func cBytes(p uintptr, size int) []byte { return unsafe.Slice((*byte)(pointer(p)), size) }

@@ -16,6 +16,9 @@ type event struct {
 // NewEvent makes an event that takes the time.
 func (d *device) NewEvent() (driver.Event, error) { return d.newEvent(0) }
 
+// NewMark makes an event that takes no time.
+func (d *device) NewMark() (driver.Event, error) { return d.newEvent(eventDisableTiming) }
+
 func (d *device) newEvent(flags uintptr) (*event, error) {
 	h := new(uintptr)
 	err := d.do("create an event", d.lib.cuEventCreate, uintptr(unsafe.Pointer(h)), flags)

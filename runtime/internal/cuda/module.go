@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/gokiln/kiln/internal/dl"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
@@ -124,7 +125,7 @@ func (d *device) Finalize(img driver.Image) (driver.Image, string, error) {
 	if r != success {
 		return driver.Image{}, text(o.errors), d.refused(op, r, o)
 	}
-	img.Format, img.Code = "cubin", bytes.Clone(cBytes(*cubin, int(*size)))
+	img.Format, img.Code = "cubin", bytes.Clone(dl.Bytes(*cubin, int(*size)))
 	return img, text(o.info), nil
 }
 

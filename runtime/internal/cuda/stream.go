@@ -40,11 +40,21 @@ func (s *stream) Free(a driver.Addr, _ int64) error {
 }
 
 func (s *stream) Upload(dst driver.Addr, src []byte) error {
-	return s.dev.staging.upload(s, dst, src)
+	return s.dev.staging.Upload(s, dst, src)
 }
 
 func (s *stream) Download(dst []byte, src driver.Addr) error {
-	return s.dev.staging.download(s, dst, src)
+	return s.dev.staging.Download(s, dst, src)
+}
+
+// FromHost copies memory of AllocHost to the device.
+func (s *stream) FromHost(dst driver.Addr, src uintptr, size int) error {
+	return s.dev.do("copy to the device", s.dev.lib.cuMemcpyHtoDAsync, uintptr(dst), src, uintptr(size), s.handle)
+}
+
+// ToHost copies from the device to memory of AllocHost.
+func (s *stream) ToHost(dst uintptr, src driver.Addr, size int) error {
+	return s.dev.do("copy to the host", s.dev.lib.cuMemcpyDtoHAsync, dst, uintptr(src), uintptr(size), s.handle)
 }
 
 // Copy leaves it to the driver to find out from the addresses where they are.

@@ -1,4 +1,4 @@
-package cuda
+package hostcopy
 
 import (
 	goruntime "runtime"
@@ -8,47 +8,75 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
+// Device is what the copies need of a device.
+type Device interface {
+	AllocHost(size int) ([]byte, error)
+	FreeHost(mem []byte) error
+	// NewMark makes an event that need not take the time.
+	NewMark() (driver.Event, error)
+}
+
+// Stream is what the copies need of a stream: both ways between the device and
+// memory of AllocHost, without waiting.
+type Stream interface {
+	FromHost(dst driver.Addr, src uintptr, size int) error
+	ToHost(dst uintptr, src driver.Addr, size int) error
+	Record(driver.Event) error
+	Sync() error
+}
+
 // Sizes of the page-locked chunks that copies of Go memory pass through. Many
 // small ones let small uploads run ahead; a few large ones keep the bus busy
 // while the next piece is copied.
 const (
-	smallChunk  = 64 << 10
-	smallChunks = 16
-	largeChunk  = 4 << 20
-	largeChunks = 4
+	SmallChunk  = 64 << 10
+	SmallChunks = 16
+	LargeChunk  = 4 << 20
+	LargeChunks = 4
 )
 
-// staging copies between Go memory and the device. Go memory is copied by the
+// Staging copies between Go memory and the device. Go memory is copied by the
 // processor from or to a chunk of page-locked memory, and the device copies the
 // chunk in stream order. An event says when a chunk is free again.
-type staging struct {
+type Staging struct {
 	small, large *chunkPool
 }
 
-func newStaging(d *device) *staging {
-	return &staging{
-		small: &chunkPool{dev: d, size: smallChunk, max: smallChunks, idle: make(chan *chunk, smallChunks)},
-		large: &chunkPool{dev: d, size: largeChunk, max: largeChunks, idle: make(chan *chunk, largeChunks)},
+// New returns the staging of a device. Chunks are made when they are needed.
+func New(d Device) *Staging {
+	return &Staging{
+		small: &chunkPool{dev: d, size: SmallChunk, max: SmallChunks, idle: make(chan *chunk, SmallChunks)},
+		large: &chunkPool{dev: d, size: LargeChunk, max: LargeChunks, idle: make(chan *chunk, LargeChunks)},
 	}
 }
 
-func (s *staging) poolFor(size int) *chunkPool {
-	if size <= smallChunk {
+func (s *Staging) poolFor(size int) *chunkPool {
+	if size <= SmallChunk {
 		return s.small
 	}
 	return s.large
 }
 
-// close frees the chunks; no copy is under way any more.
-func (s *staging) close() {
+// Close frees the chunks; no copy is under way any more.
+func (s *Staging) Close() {
 	s.small.close()
 	s.large.close()
+}
+
+// Chunks counts the chunks that were made and those that are not in use.
+func (s *Staging) Chunks() (made, idle int) {
+	for _, p := range []*chunkPool{s.small, s.large} {
+		p.mu.Lock()
+		made, idle = made+p.made, idle+len(p.idle)
+		p.mu.Unlock()
+	}
+	return made, idle
 }
 
 // chunk is page-locked memory and the event of its last use.
 type chunk struct {
 	mem     []byte
-	used    *event
+	used    driver.Event
 	pending bool // used has been recorded and not been waited for
 }
 
@@ -65,7 +93,7 @@ func (c *chunk) wait() error {
 
 // chunkPool holds chunks of one size. They are made as they are needed.
 type chunkPool struct {
-	dev  *device
+	dev  Device
 	size int
 	max  int
 	idle chan *chunk // with room for all: putting one back never blocks
@@ -135,7 +163,7 @@ func (p *chunkPool) make() (*chunk, error) {
 		}
 		return nil, err
 	}
-	used, err := p.dev.newEvent(eventDisableTiming)
+	used, err := p.dev.NewMark()
 	if err != nil {
 		// The first error is the one to report.
 		_ = p.dev.FreeHost(mem)
@@ -146,7 +174,7 @@ func (p *chunkPool) make() (*chunk, error) {
 }
 
 // put gives back a chunk whose last use is behind the stream's last operation.
-func (p *chunkPool) put(c *chunk, s *stream) error {
+func (p *chunkPool) put(c *chunk, s Stream) error {
 	err := s.Record(c.used)
 	if err != nil {
 		// Then only waiting for the stream can tell that the chunk is free.
@@ -168,8 +196,8 @@ func (p *chunkPool) close() {
 	}
 }
 
-// upload copies src to the device. It returns when src has been read.
-func (s *staging) upload(st *stream, dst driver.Addr, src []byte) error {
+// Upload copies src to the device. It returns when src has been read.
+func (s *Staging) Upload(st Stream, dst driver.Addr, src []byte) error {
 	pool := s.poolFor(len(src))
 	for len(src) > 0 {
 		c, err := pool.take()
@@ -178,7 +206,7 @@ func (s *staging) upload(st *stream, dst driver.Addr, src []byte) error {
 		}
 		n := min(len(src), pool.size)
 		parallelCopy(c.mem[:n], src[:n])
-		err = st.dev.do("copy to the device", st.dev.lib.cuMemcpyHtoDAsync, uintptr(dst), c.addr(), uintptr(n), st.handle)
+		err = st.FromHost(dst, c.addr(), n)
 		if putErr := pool.put(c, st); err == nil {
 			err = putErr
 		}
@@ -196,9 +224,9 @@ type piece struct {
 	dst []byte
 }
 
-// download copies from the device into dst and returns when it is there. The
+// Download copies from the device into dst and returns when it is there. The
 // device fills one chunk while the processor empties another.
-func (s *staging) download(st *stream, dst []byte, src driver.Addr) error {
+func (s *Staging) Download(st Stream, dst []byte, src driver.Addr) error {
 	pool := s.poolFor(len(dst))
 	var flying []piece
 	var err error
@@ -229,7 +257,7 @@ func (s *staging) download(st *stream, dst []byte, src driver.Addr) error {
 
 // fetch starts the copy of the next piece. Whoever holds a chunk already must
 // not wait for another: all chunks could be held by goroutines that do.
-func (p *chunkPool) fetch(st *stream, dst []byte, src driver.Addr, mayWait bool) (piece, error) {
+func (p *chunkPool) fetch(st Stream, dst []byte, src driver.Addr, mayWait bool) (piece, error) {
 	take := p.tryTake
 	if mayWait {
 		take = p.take
@@ -243,7 +271,7 @@ func (p *chunkPool) fetch(st *stream, dst []byte, src driver.Addr, mayWait bool)
 		return piece{}, err
 	}
 	n := min(len(dst), p.size)
-	err = st.dev.do("copy to the host", st.dev.lib.cuMemcpyDtoHAsync, c.addr(), uintptr(src), uintptr(n), st.handle)
+	err = st.ToHost(c.addr(), src, n)
 	if err == nil {
 		err = st.Record(c.used)
 	}
