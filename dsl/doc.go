@@ -34,7 +34,8 @@
 // # Where devices differ from plain Go
 //
 // All devices agree with each other, and with plain Go but for what Go leaves
-// open or what makes it panic:
+// open or what makes it panic, which checked code reports instead (see
+// docs/semantics.md):
 //
 //   - x/0 is 0 and x%0 is x, for integers. Go panics.
 //   - A negative shift count is past the width. Go panics.

@@ -75,7 +75,7 @@ const (
 	OpLoad        // *x
 	OpStore       // *x = y
 	OpZero        // zero the object x points to
-	OpBounds      // fail the kernel unless 0 <= x < y; Imm is a devlog.Check
+	OpBounds      // fail the kernel unless 0 <= x < y; Imm says what is checked, for the message
 	OpDivisor     // fail the kernel unless y, by which x is divided, is not zero; in checked builds only
 	OpCount       // fail the kernel unless x, the count of a shift, is not negative; likewise
 
