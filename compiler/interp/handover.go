@@ -16,6 +16,7 @@ type handovers struct {
 	releases []release        // of the launch, in order
 	flags    map[uint64]int32 // by address: how many releases there were after the last to it
 	known    []int32          // by thread: of how many releases it knows
+	unfenced bool             // there was an atomic write without a fence before it
 	informed bool             // some thread of the block knows of a release
 	full     bool             // there were too many: all is taken to be in order
 }
@@ -64,6 +65,7 @@ func (h *handovers) acquire(addr uint64, t int) {
 // release is an atomic write by thread t.
 func (c *checker) release(addr uint64, t int) {
 	if !c.fenced || c.full {
+		c.unfenced = c.unfenced || !c.fenced
 		return
 	}
 	if len(c.releases) >= maxReleases {

@@ -72,18 +72,22 @@ func (r *report) who(a access) string {
 
 // missing says what would order the accesses.
 func (r *report) missing(a access, o *site) string {
-	t := r.w.first + r.lane
-	mixed := ""
+	way, mixed := "", ""
 	if r.s.kind.atomic() != o.kind.atomic() {
 		mixed = "make both accesses atomic, or "
 	}
-	switch {
+	switch t := r.w.first + r.lane; {
 	case a.time() < r.c.start:
-		return "nothing orders the blocks of a launch: " + mixed + "use a launch for each step"
+		way = "nothing orders the blocks of a launch: " + mixed + "use a launch for each step"
 	case a.warp() == t/WarpSize:
-		return "no barrier is between the two: " + mixed + "put t.Sync() there, or t.SyncWarp()"
+		way = "no barrier is between the two: " + mixed + "put t.Sync() there (or t.SyncWarp(), if only lanes of one warp share it)"
+	default:
+		way = "no barrier is between the two: " + mixed + "put t.Sync() there"
 	}
-	return "no barrier is between the two: " + mixed + "put t.Sync() there"
+	if r.c.unfenced {
+		way += "; to hand memory over by an atomic operation, put dsl.Fence() before it"
+	}
+	return way
 }
 
 // value returns the value of the access, with a space in front, or a word for it.
