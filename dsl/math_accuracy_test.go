@@ -2,6 +2,7 @@ package dsl_test
 
 import (
 	"flag"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -15,6 +16,8 @@ import (
 
 var (
 	exhaustive = flag.Bool("exhaustive", false, "test all 2^32 arguments of each float32 function of one argument (minutes each)")
+	only       = flag.String("only", "", "functions that -exhaustive takes, comma-separated; all if empty")
+	journal    = flag.String("journal", "testdata/sweep.journal", "file in which -exhaustive notes how far it is")
 	stride     = flag.Uint64("stride", 1<<12-3, "distance of the float32 arguments tested")
 	points     = flag.Int("points", 600, "random float64 arguments tested for each function")
 )
@@ -98,6 +101,9 @@ func bound(t *testing.T, name string) dsltest.MathBound {
 func ulps32(got float32, want float64) float64 {
 	const overflow = 0x1.ffffffp127 // rounds to infinity
 	g := float64(got)
+	if e := math.Float64bits(want) >> 52 & 0x7FF; e >= 1023-126 && e < 1023+127 && !math.IsInf(g, 0) { // quick for most
+		return math.Abs(g-want) * math.Float64frombits((2*1023+23-e)<<52)
+	}
 	switch {
 	case want != want || g != g:
 		if want != want && g != g {
@@ -149,19 +155,18 @@ func sweep32(u unary, step uint64) (worst float64, at float32) {
 }
 
 func TestFloat32Accuracy(t *testing.T) {
-	step := *stride
-	if *exhaustive {
-		step = 1
-	}
 	for _, u := range unaries {
 		t.Run(u.name, func(t *testing.T) {
-			worst, at := sweep32(u, step)
+			worst, at := sweep32(u, *stride)
 			for _, x := range edges32() {
 				if e := ulps32(u.f32(x), u.ref(float64(x))); e > worst {
 					worst, at = e, x
 				}
 			}
 			t.Logf("%s %.3f ulp at %g (%#08x)", u.name, worst, at, math.Float32bits(at))
+			if *update {
+				keep(t, record{u.name, 32, all32 / *stride, worst, fmt.Sprintf("%#08x", math.Float32bits(at)), u.print32()})
+			}
 			if b := bound(t, u.name).F32; worst > b {
 				t.Errorf("%s(%g) is off by %.3f ulp, stated are %g", u.name, at, worst, b)
 			}
@@ -228,25 +233,43 @@ func edges64() []float64 {
 	return list
 }
 
+// args64 are the float64 arguments at which u is tested.
+func args64(u unary, points int) []float64 {
+	r := rand.New(rand.NewPCG(1, 2))
+	args := edges64()
+	for range points {
+		args = append(args, r.NormFloat64()*u.wide, 1+r.NormFloat64()*u.wide/64, (r.Float64()*2-1)*u.wide*2.5, math.Float64frombits(r.Uint64()))
+	}
+	return args
+}
+
+var recording sync.Mutex
+
+// measured keeps r, one at a time.
+func measured(t *testing.T, r record) {
+	recording.Lock()
+	defer recording.Unlock()
+	keep(t, r)
+}
+
 func TestFloat64Accuracy(t *testing.T) {
 	for _, u := range unaries {
 		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(1, 2))
-			args := edges64()
-			for range *points {
-				args = append(args, r.NormFloat64()*u.wide, 1+r.NormFloat64()*u.wide/64, (r.Float64()*2-1)*u.wide*2.5, math.Float64frombits(r.Uint64()))
-			}
-			worst, at := 0.0, 0.0
-			for _, x := range args {
+			worst, at, n := 0.0, 0.0, uint64(0)
+			for _, x := range args64(u, *points) {
 				if math.IsNaN(x) || math.IsInf(x, 0) || !u.in(x) {
 					continue
 				}
+				n++
 				if e := ulps64(u.f64(x), u.big(fl(x))); e > worst {
 					worst, at = e, x
 				}
 			}
 			t.Logf("%s %.3f ulp at %g (%x)", u.name, worst, at, at)
+			if *update {
+				measured(t, record{u.name, 64, n, worst, fmt.Sprintf("%#016x", math.Float64bits(at)), u.print64()})
+			}
 			if b := bound(t, u.name).F64; worst > b {
 				t.Errorf("%s(%g) is off by %.3f ulp, stated are %g", u.name, at, worst, b)
 			}
@@ -287,13 +310,14 @@ func TestBinaryAccuracy(t *testing.T) {
 	for _, b := range binaries {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			worst32, worst64 := 0.0, 0.0
+			worst32, worst64, n := 0.0, 0.0, uint64(0)
 			var at32, at64 [2]float64
 			for _, p := range pairs(rand.New(rand.NewPCG(3, 4)), *points) {
 				x, y := p[0], p[1]
 				if !finite(b.name, x, y) {
 					continue
 				}
+				n++
 				if e := ulps64(b.f64(x, y), b.big(fl(x), fl(y))); e > worst64 {
 					worst64, at64 = e, p
 				}
@@ -307,6 +331,13 @@ func TestBinaryAccuracy(t *testing.T) {
 				}
 			}
 			t.Logf("%s float32 %.3f ulp at %g, float64 %.3f ulp at %g", b.name, worst32, at32, worst64, at64)
+			if *update {
+				at := func(p [2]float64) string {
+					return fmt.Sprintf("%#016x,%#016x", math.Float64bits(p[0]), math.Float64bits(p[1]))
+				}
+				measured(t, record{b.name, 32, n, worst32, at(at32), b.print32()})
+				measured(t, record{b.name, 64, n, worst64, at(at64), b.print64()})
+			}
 			if s := bound(t, b.name); worst32 > s.F32 || worst64 > s.F64 {
 				t.Errorf("float32 %.3f ulp at %g, float64 %.3f ulp at %g; stated are %g and %g", worst32, at32, worst64, at64, s.F32, s.F64)
 			}

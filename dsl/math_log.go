@@ -115,13 +115,32 @@ func logjoin32(e, cut, rest, hi, lo float32) float32 {
 }
 
 // log32 computes the common case for every x and then chooses, which costs
-// threads less than parting.
+// threads less than parting. It cuts at ⅔, not at √½: e·ln 2 + log(1+f) then
+// cancels less, so that neither needs a second part, and the exponent needs no
+// shift, as the bits above the fraction are e·2^23.
 func log32(x float32) float32 {
-	e, f := logsplit32(x)
-	hi, lo := logsum32(f)
-	y := logjoin32(e, ln2cut32, ln2rest32, hi, lo)
-	if !(x > 0 && x < inf32()) {
-		y = logedge32(x)
+	a, shift := x, float32(0)
+	if x < 0x1p-126 {
+		a, shift = float32(x*0x1p23), -23
+	}
+	b := math.Float32bits(a)
+	above := (b - 0x3F2AAAAB) & 0xFF800000
+	f := math.Float32frombits(b-above) - 1
+	p := FMA32(-0x1.080766p-3, f, 0x1.1e6626p-3)
+	p = FMA32(p, f, -0x1.f31072p-4)
+	p = FMA32(p, f, 0x1.1ed736p-3)
+	p = FMA32(p, f, -0x1.559dd2p-3)
+	p = FMA32(p, f, 0x1.99d026p-3)
+	p = FMA32(p, f, -0x1.fffefp-3)
+	p = FMA32(p, f, 0x1.555506p-2)
+	p = FMA32(p, f, -0.5)
+	y := FMA32(float32(f*f), p, f)
+	y = FMA32(FMA32(float32(int32(above)), 0x1p-23, shift), ln2f32, y)
+	if b >= 0x7F800000 { // infinite, NaN, or with a sign
+		y = FMA32(x, inf32(), inf32())
+	}
+	if x == 0 {
+		y = -inf32()
 	}
 	return y
 }

@@ -22,6 +22,18 @@ func scale32(x float32, n int32) float32 {
 	return float32(float32(x*pow2f32(half)) * pow2f32(n-half))
 }
 
+// scaleby32 is x·2^n for x around one, where z is n + round32: n from -123 to
+// 129, or from -190 to -64 for small results. The first factor is a normal
+// number, the second one of two constants, and only the second product rounds.
+func scaleby32(x, z float32, small bool) float32 {
+	bias, last := uint32(126<<23), float32(2)
+	if small {
+		bias, last = (127+64)<<23, 0x1p-64
+	}
+	// The shift leaves n alone of z.
+	return float32(float32(x*math.Float32frombits(math.Float32bits(z)<<23+bias)) * last)
+}
+
 // scale64 is x·2^n for x around one and n from -2044 to 2046.
 func scale64(x float64, n int32) float64 {
 	half := n >> 1

@@ -104,6 +104,16 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.Fence":      direct(ir.OpFence),
 	"dsl.FenceBlock": direct(ir.OpFenceBlock),
 
+	"fast.Exp2":  direct(ir.OpApproxExp2),
+	"fast.Log2":  direct(ir.OpApproxLog2),
+	"fast.Sin":   direct(ir.OpApproxSin),
+	"fast.Cos":   direct(ir.OpApproxCos),
+	"fast.Tanh":  direct(ir.OpApproxTanh),
+	"fast.Rsqrt": direct(ir.OpApproxRsqrt),
+	"fast.Sqrt":  direct(ir.OpApproxSqrt),
+	"fast.Recip": direct(ir.OpApproxRecip),
+	"fast.Div":   direct(ir.OpApproxDiv),
+
 	"math.Sqrt":            direct(ir.OpSqrt),
 	"math.Abs":             direct(ir.OpAbs),
 	"math.Floor":           direct(ir.OpFloor),

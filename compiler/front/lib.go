@@ -11,11 +11,13 @@ import (
 	"sync"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/fast"
 )
 
 // Import paths that the compiler itself provides.
 const (
 	dslPath     = "github.com/gokiln/kiln/dsl"
+	fastPath    = dslPath + "/fast"
 	mathPath    = "math"
 	bitsPath    = "math/bits"
 	float16Path = "github.com/x448/float16"
@@ -25,7 +27,8 @@ const (
 // gofmt makes reliable, and each declaration is parsed when a kernel first
 // reaches it. Both happen once in a process.
 var libraries = map[string]func() *unit{
-	dslPath:     sync.OnceValue(loadDSL),
+	dslPath:     sync.OnceValue(func() *unit { return loadLib(dslPath, "dsl", dsl.API()) }),
+	fastPath:    sync.OnceValue(func() *unit { return loadLib(fastPath, "fast", fast.API()) }),
 	mathPath:    sync.OnceValue(func() *unit { return standIn(mathPath, "math", mathSource) }),
 	bitsPath:    sync.OnceValue(func() *unit { return standIn(bitsPath, "bits", bitsSource) }),
 	float16Path: sync.OnceValue(func() *unit { return standIn(float16Path, "float16", float16Source) }),
@@ -35,22 +38,23 @@ var libraries = map[string]func() *unit{
 // the host.
 const threadType = "type Thread struct{}"
 
-func loadDSL() *unit {
-	u := newLib(dslPath, "dsl")
-	api := dsl.API()
+// loadLib makes the unit of a package of ours from the source that it carries.
+func loadLib(importPath, name string, api fs.FS) *unit {
+	u := newLib(importPath, name)
+	u.bodies = true
 	names, err := fs.Glob(api, "*.go")
 	if err != nil {
-		panic(fmt.Sprintf("package dsl does not carry its source: %v", err))
+		panic(fmt.Sprintf("package %s does not carry its source: %v", name, err))
 	}
-	for i, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
+	for i, file := range names {
+		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		text, err := fs.ReadFile(api, name)
+		text, err := fs.ReadFile(api, file)
 		if err != nil {
-			panic(fmt.Sprintf("package dsl does not carry its source: %v", err))
+			panic(fmt.Sprintf("package %s does not carry its source: %v", name, err))
 		}
-		u.split(path.Join(dslPath, name), i, string(text))
+		u.split(path.Join(importPath, file), i, string(text))
 	}
 	return u
 }
@@ -200,7 +204,7 @@ func (s *splitter) declare(text string, line int) {
 		s.add(specNames(text), "", text, line, seen)
 		return
 	}
-	if seen.intrinsic || s.u.path != dslPath || seen.dispatch {
+	if seen.intrinsic || !s.u.bodies || seen.dispatch {
 		text = signature(text)
 	}
 	recv, name := funcNames(text)

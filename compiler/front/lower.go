@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"path"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -167,8 +166,8 @@ func (l *lowerer) instance(fn *ssa.Function, args, captured []val) *funcInstance
 	return in
 }
 
-// position returns the index of pos in the module's table. Code of package dsl
-// has no positions of its own: it gets those of the kernel's calls when it is
+// position returns the index of pos in the module's table. Code of packages dsl
+// and fast has no positions of its own: it gets those of the kernel's calls when it is
 // inlined, which is where a mistake can be mended.
 func (l *lowerer) position(pos token.Pos) int {
 	if !pos.IsValid() {
@@ -178,7 +177,7 @@ func (l *lowerer) position(pos token.Pos) int {
 		return i
 	}
 	p, i := l.b.fset.Position(pos), 0
-	if path.Dir(p.Filename) != dslPath {
+	if !strings.HasPrefix(p.Filename, dslPath+"/") {
 		i = l.m.AddPos(ir.Pos{File: p.Filename, Line: p.Line, Col: p.Column})
 	}
 	l.pos[pos] = i

@@ -22,7 +22,8 @@ import (
 type unit struct {
 	path    string
 	name    string
-	lib     bool // dsl and the stand-ins for math: no subset check, positions inside are ours
+	lib     bool // dsl, dsl/fast and the stand-ins for math: no subset check, positions inside are ours
+	bodies  bool // of a lib: its functions have bodies to compile, if they are not intrinsics
 	decls   map[string]*decl
 	methods map[string]map[string]*decl // receiver type -> method
 	kernels []*decl

@@ -3,6 +3,8 @@ package interp
 import (
 	"math"
 	"unsafe"
+
+	"github.com/gokiln/kiln/compiler/ir"
 )
 
 func neg32(d, a, _, _ unsafe.Pointer, n int) {
@@ -82,6 +84,26 @@ func rintKern[T float](d, a, _, _ unsafe.Pointer, n int) {
 	A := lanes[T](a, n)[:len(D)]
 	for i := range D {
 		D[i] = T(math.RoundToEven(float64(A[i])))
+	}
+}
+
+// approxKern returns the kernel of an operation that need not be exact.
+func approxKern(op ir.Op) kern {
+	if op.Info().Args == 2 {
+		return func(d, a, b, _ unsafe.Pointer, n int) {
+			D := lanes[float32](d, n)
+			A, B := lanes[float32](a, n)[:len(D)], lanes[float32](b, n)[:len(D)]
+			for i := range D {
+				D[i] = ir.Approx(op, A[i], B[i])
+			}
+		}
+	}
+	return func(d, a, _, _ unsafe.Pointer, n int) {
+		D := lanes[float32](d, n)
+		A := lanes[float32](a, n)[:len(D)]
+		for i := range D {
+			D[i] = ir.Approx(op, A[i], 0)
+		}
 	}
 }
 

@@ -130,6 +130,8 @@ func opTypes(op ir.Op, t, u *ir.Type) (opCase, bool) {
 		ok = ok && (t.IsInt() || t == ir.Bool)
 	case ir.RuleFloat:
 		ok = ok && t.IsFloat()
+	case ir.RuleApprox:
+		ok = ok && t == ir.F32
 	case ir.RuleShift:
 		ok = t.IsInt() && u.IsInt() && !u.IsSigned()
 		c.args[1] = u

@@ -11,6 +11,9 @@ const arrays shape = 0
 // shape, nil if that form does not exist. The form for arrays alone exists for
 // every operation. swap tells to exchange the first two operands.
 func findKern(v *ir.Value, s shape) (k kern, swap bool) {
+	if v.Op.Info().Rule == ir.RuleApprox {
+		return onlyArrays(approxKern(v.Op), s), false
+	}
 	switch v.Op {
 	case ir.OpConvert:
 		return onlyArrays(convKern(v.Type, v.Args[0].Type), s), false

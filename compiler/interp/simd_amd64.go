@@ -98,7 +98,7 @@ var simdConvert = map[[2]*ir.Type]kern{
 // simdKern returns the vector kernel of v for operands of the given shape, nil if
 // there is none.
 func simdKern(v *ir.Value, s shape) (k kern, swap bool) {
-	if !hasSIMD {
+	if !hasSIMD || v.Op.Info().Rule == ir.RuleApprox {
 		return nil, false
 	}
 	switch v.Op {

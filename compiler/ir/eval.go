@@ -37,6 +37,12 @@ func Eval(op Op, t *Type, imm uint64, args []uint64, argTypes []*Type) (result u
 		return args[2], true
 	case RuleArith, RuleInt, RuleLogic, RuleFloat, RuleShift:
 		r, ok = evalArith(op, t, args)
+	case RuleApprox:
+		x := [2]float32{math.Float32frombits(uint32(args[0]))}
+		if len(args) == 2 {
+			x[1] = math.Float32frombits(uint32(args[1]))
+		}
+		return bits32(Approx(op, x[0], x[1])), t == F32
 	case RuleWord:
 		r, ok = evalWord(op, t, uint32(args[0]), uint32(args[1]), uint32(args[2])), true
 	}

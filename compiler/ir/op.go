@@ -46,6 +46,16 @@ const (
 	OpRint     // to nearest, ties to even
 	OpCopysign // magnitude of x, sign of y
 
+	OpApproxExp2  // 2^x, as good as the target does it in an instruction; so the rest
+	OpApproxLog2  // binary logarithm
+	OpApproxSin   // sine
+	OpApproxCos   // cosine
+	OpApproxTanh  // hyperbolic tangent
+	OpApproxRsqrt // 1/√x
+	OpApproxSqrt  // √x
+	OpApproxRecip // 1/x
+	OpApproxDiv   // x/y
+
 	OpConvert // numeric conversion; float to int saturates, NaN gives 0; to narrower floats rounds to nearest even
 	OpBitcast // same bits, other type of the same width
 	OpSelect  // if x then y else z
@@ -143,6 +153,7 @@ const (
 	RuleWord                  // T i32 or u32, operands T
 	RuleLogic                 // T int or bool, operands T
 	RuleFloat                 // T float, operands T
+	RuleApprox                // T f32, operands T; targets may differ in the last bits, see [Approx]
 	RuleShift                 // T int, x of T, y unsigned
 	RuleCompare               // T bool, operands of one scalar or pointer type
 	RuleBoolArith             // ordering: T bool, operands of one int or float type
@@ -210,6 +221,16 @@ var ops = [numOps]Info{
 	OpTrunc:    {Name: "trunc", Args: 1, Rule: RuleFloat},
 	OpRint:     {Name: "rint", Args: 1, Rule: RuleFloat},
 	OpCopysign: {Name: "copysign", Args: 2, Rule: RuleFloat},
+
+	OpApproxExp2:  {Name: "approx.exp2", Args: 1, Rule: RuleApprox},
+	OpApproxLog2:  {Name: "approx.log2", Args: 1, Rule: RuleApprox},
+	OpApproxSin:   {Name: "approx.sin", Args: 1, Rule: RuleApprox},
+	OpApproxCos:   {Name: "approx.cos", Args: 1, Rule: RuleApprox},
+	OpApproxTanh:  {Name: "approx.tanh", Args: 1, Rule: RuleApprox},
+	OpApproxRsqrt: {Name: "approx.rsqrt", Args: 1, Rule: RuleApprox},
+	OpApproxSqrt:  {Name: "approx.sqrt", Args: 1, Rule: RuleApprox},
+	OpApproxRecip: {Name: "approx.recip", Args: 1, Rule: RuleApprox},
+	OpApproxDiv:   {Name: "approx.div", Args: 2, Rule: RuleApprox},
 
 	OpConvert: {Name: "convert", Args: 1, Rule: RuleConvert},
 	OpBitcast: {Name: "bitcast", Args: 1, Rule: RuleBitcast},

@@ -283,6 +283,8 @@ func (v *verifier) rule(in *Value, r Rule) string {
 		return check((t.IsInt() || t == Bool) && same(), "wants operands of one integer type or bool")
 	case RuleFloat:
 		return check(t.IsFloat() && same(), "wants operands of one float type")
+	case RuleApprox:
+		return check(t == F32 && same(), "wants operands of type f32")
 	case RuleShift:
 		return check(t.IsInt() && arg(0) == t && arg(1).IsInt() && !arg(1).IsSigned(), "wants an integer and an unsigned count")
 	case RuleCompare:

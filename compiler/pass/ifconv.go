@@ -79,6 +79,9 @@ func costOf(v *ir.Value) int {
 		}
 		return 8
 	}
+	if v.Op.Info().Rule == ir.RuleApprox {
+		return 2 // a quarter of the rate of others
+	}
 	return 1
 }
 

@@ -185,6 +185,23 @@ var fixedRows = []row{
 	{op: ir.OpRint, on: floats, asm: "cvt.rni.{t}.{t} $d, $A"},
 	{op: ir.OpCopysign, on: floats, asm: "and.{b} {T}0, $a, {mag}; and.{b} {T}1, $b, {sign}; or.{b} $d, {T}0, {T}1"},
 
+	// None flushes subnormal numbers. tanh.approx needs PTX 7.0, so that the first
+	// architecture that is sure to have it is sm_80; before, it is
+	// 1 - 2/(e^2|x| + 1), or x itself where that would lose digits.
+	{op: ir.OpApproxExp2, on: of(ir.KF32), asm: "ex2.approx.{t} $d, $A"},
+	{op: ir.OpApproxLog2, on: of(ir.KF32), asm: "lg2.approx.{t} $d, $A"},
+	{op: ir.OpApproxSin, on: of(ir.KF32), asm: "sin.approx.{t} $d, $A"},
+	{op: ir.OpApproxCos, on: of(ir.KF32), asm: "cos.approx.{t} $d, $A"},
+	{op: ir.OpApproxTanh, on: of(ir.KF32), cc: 80, asm: "tanh.approx.{t} $d, $A"},
+	{op: ir.OpApproxTanh, on: of(ir.KF32),
+		asm: "abs.f32 $r0, $A; mul.rn.f32 $r1, $r0, 0f4038AA3B; ex2.approx.f32 $r2, $r1; add.rn.f32 $r3, $r2, 0f3F800000;" +
+			"rcp.approx.f32 $r4, $r3; fma.rn.f32 $r5, $r4, 0fC0000000, 0f3F800000; and.b32 $r6, $A, {sign}; or.b32 $r7, $r5, $r6;" +
+			"setp.lt.f32 $p0, $r0, 0f3C800000; selp.b32 $d, $A, $r7, $p0"},
+	{op: ir.OpApproxRsqrt, on: of(ir.KF32), asm: "rsqrt.approx.{t} $d, $A"},
+	{op: ir.OpApproxSqrt, on: of(ir.KF32), asm: "sqrt.approx.{t} $d, $A"},
+	{op: ir.OpApproxRecip, on: of(ir.KF32), asm: "rcp.approx.{t} $d, $A"},
+	{op: ir.OpApproxDiv, on: of(ir.KF32), asm: "div.full.{t} $d, $a, $b"},
+
 	{op: ir.OpSelect, on: allKinds &^ boolean, asm: "selp.{b} $d, $b, $c, $A"},
 	{op: ir.OpSelect, on: boolean,
 		asm: "and.pred $p0, $a, $b; not.pred $p1, $a; and.pred $p2, $p1, $c; or.pred $d, $p0, $p2"},

@@ -322,6 +322,9 @@ func isNaN(t *ir.Type, x uint64) bool {
 
 func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread) {
 	typ := last(mods)
+	if op, ok := approximate[strings.Join(mods[:2], ".")]; ok {
+		return approxSim(op, ops)
+	}
 	switch mods[0] {
 	case "rcp":
 		t := irType(typ)
@@ -384,6 +387,24 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 			args[i] = ops[i+1].get(t)
 		}
 		ops[0].set(t, arithSim(op, mods, irType(typ), args))
+	}
+}
+
+// approximate lists the instructions whose results are not laid down to the
+// last bit.
+var approximate = map[string]ir.Op{
+	"ex2.approx": ir.OpApproxExp2, "lg2.approx": ir.OpApproxLog2, "sin.approx": ir.OpApproxSin, "cos.approx": ir.OpApproxCos,
+	"tanh.approx": ir.OpApproxTanh, "rsqrt.approx": ir.OpApproxRsqrt, "sqrt.approx": ir.OpApproxSqrt, "rcp.approx": ir.OpApproxRecip,
+	"div.full": ir.OpApproxDiv,
+}
+
+func approxSim(op ir.Op, ops []simOperand) func(t *simThread) {
+	return func(t *simThread) {
+		args := make([]uint64, len(ops)-1)
+		for i := range args {
+			args[i] = ops[i+1].get(t)
+		}
+		ops[0].set(t, evalIR(op, ir.F32, args...))
 	}
 }
 

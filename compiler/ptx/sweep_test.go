@@ -59,6 +59,8 @@ func usages(op ir.Op) []usage {
 		each(intTypes, boolType)
 	case ir.RuleFloat:
 		each(floatTypes)
+	case ir.RuleApprox:
+		each([]*ir.Type{ir.F32})
 	case ir.RuleShift:
 		for _, t := range intTypes {
 			for _, c := range countTypes {

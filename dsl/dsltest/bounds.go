@@ -15,7 +15,7 @@ func MathBounds() []MathBound { return append([]MathBound(nil), mathBounds...) }
 var mathBounds = []MathBound{
 	{"Exp", 1, 1},
 	{"Exp2", 1, 1},
-	{"Expm1", 1, 1},
+	{"Expm1", 1.1, 1},
 	{"Log", 1, 1},
 	{"Log2", 1, 1},
 	{"Log10", 1, 1},

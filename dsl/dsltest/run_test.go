@@ -3,8 +3,6 @@ package dsltest_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -282,13 +280,4 @@ func TestGoexit(t *testing.T) {
 	}()
 	<-done
 	assert.False(t, returned)
-}
-
-func TestBoundsInDocs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/math.md")
-	require.NoError(t, err)
-	for _, b := range dsltest.MathBounds() {
-		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\| %s \| %g \| %g \|`, b.Name, b.F32, b.F64))
-		assert.Regexp(t, row, string(text), "docs/math.md states another bound than dsltest.MathBounds")
-	}
 }

@@ -19,6 +19,7 @@ func Cases() []Case {
 	b.arithmetic()
 	b.conversions()
 	b.math()
+	b.approximate()
 	b.control()
 	b.block()
 	b.config()
@@ -33,11 +34,11 @@ type builder struct {
 
 // add appends a case over one-dimensional blocks.
 func (b *builder) add(name string, kernel any, blocks, threads int, args ...any) {
-	b.cases = append(b.cases, Case{name, kernel, dsl.D1(blocks), dsl.D1(threads), args})
+	b.cases = append(b.cases, Case{Name: name, Kernel: kernel, Grid: dsl.D1(blocks), Threads: dsl.D1(threads), Args: args})
 }
 
 func (b *builder) add3(name string, kernel any, grid, threads dsl.Dim3, args ...any) {
-	b.cases = append(b.cases, Case{name, kernel, grid, threads, args})
+	b.cases = append(b.cases, Case{Name: name, Kernel: kernel, Grid: grid, Threads: threads, Args: args})
 }
 
 func (b *builder) arithmetic() {

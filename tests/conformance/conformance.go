@@ -22,7 +22,12 @@ type Case struct {
 	Kernel        any      // the function
 	Grid, Threads dsl.Dim3 // blocks, threads of a block
 	Args          []any    // after the Thread: slices of Go values, and scalars
+	Near          []Near   // how far each of the first Args, float32 slices, may be off; none: to the bit
 }
+
+// Near is a tolerance: a fraction of the value wanted, and an absolute one. Both
+// zero ask for the same bits.
+type Near struct{ Rel, Abs float64 }
 
 // RunAll runs every case on dev.
 func RunAll(t *testing.T, dev *runtime.Device) {
@@ -50,6 +55,12 @@ func check(dev *runtime.Device, c Case, checked bool) error {
 		return fmt.Errorf("on %s: %w", dev.Name(), err)
 	}
 	for i := range want {
+		if i < len(c.Near) && c.Near[i] != (Near{}) {
+			if err := c.Near[i].compare(want[i].([]float32), got[i].([]float32)); err != nil {
+				return fmt.Errorf("argument %d: %w", i+1, err)
+			}
+			continue
+		}
 		if err := Compare(want[i], got[i]); err != nil {
 			return fmt.Errorf("argument %d: %w", i+1, err)
 		}
@@ -230,6 +241,24 @@ func Compare(want, got any) error {
 		bits = fmt.Sprintf(" (bits %#x, want %#x)", bitsOf(g.Index(first)), bitsOf(w.Index(first)))
 	}
 	return fmt.Errorf("%d of %d elements differ, first [%d]: got %v, want %v%s", wrong, w.Len(), first, g.Index(first), w.Index(first), bits)
+}
+
+// compare compares two slices within the tolerance. NaN and infinities must be
+// where they are wanted.
+func (n Near) compare(want, got []float32) error {
+	if len(want) != len(got) {
+		return fmt.Errorf("length %d, want %d", len(got), len(want))
+	}
+	for i, w := range want {
+		g := got[i]
+		if w == g || w != w && g != g {
+			continue
+		}
+		if diff, limit := math.Abs(float64(g)-float64(w)), n.Abs+n.Rel*math.Abs(float64(w)); !(diff <= limit) {
+			return fmt.Errorf("element %d is %v, want %v, which is off by %.3g where %.3g is allowed", i, g, w, diff, limit)
+		}
+	}
+	return nil
 }
 
 func same(a, b reflect.Value) bool {

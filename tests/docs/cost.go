@@ -44,7 +44,7 @@ var opcodeClasses = map[string]class{
 	"copysign": arithmetic, "prmt": arithmetic, "bfe": arithmetic, "bfi": arithmetic, "dp4a": arithmetic, "testp": arithmetic, "trap": arithmetic, "exit": arithmetic,
 	"cvt.u64.u32": arithmetic, "cvt.s64.s32": arithmetic, "cvt.u32.u64": arithmetic, // moves of registers
 	"cvt": slow, "popc": slow, "clz": slow, "brev": slow, "mul.lo.s64": slow, "mul.lo.u64": slow, "mul.hi": slow, "mad.lo.s64": slow,
-	"ex2": slow, "lg2": slow, "rcp.approx": slow, "rsqrt.approx": slow, "sin.approx": slow, "cos.approx": slow, "tanh.approx": slow, "sqrt.approx": slow, "div.approx": slow,
+	"ex2": slow, "lg2": slow, "rcp.approx": slow, "rsqrt.approx": slow, "sin.approx": slow, "cos.approx": slow, "tanh.approx": slow, "sqrt.approx": slow, "div.full": slow,
 	"div": division, "rem": division, "sqrt": division, "rcp": division,
 	"ld.shared": shared, "st.shared": shared, "ld.local": shared, "st.local": shared,
 	"ld.global": memory, "st.global": memory, "ld": memory, "st": memory,

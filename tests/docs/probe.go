@@ -215,7 +215,7 @@ func (p probe) source() string {
 	params := strings.Join(append([]string{"t dsl.Thread"}, p.params...), ", ")
 	var b strings.Builder
 	b.WriteString("package probe\n\nimport \"github.com/gokiln/kiln/dsl\"\n")
-	for name, path := range map[string]string{"math": "math", "bits": "math/bits", "float16": "github.com/x448/float16"} {
+	for name, path := range map[string]string{"math": "math", "bits": "math/bits", "float16": "github.com/x448/float16", "fast": "github.com/gokiln/kiln/dsl/fast"} {
 		if strings.Contains(body+params, name+".") {
 			fmt.Fprintf(&b, "import %q\n", path)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/dsltest"
+	"github.com/gokiln/kiln/dsl/fast"
 )
 
 // function is a function that kernels may call.
@@ -55,7 +56,7 @@ var hostOnly = []string{"API", "SourceOf", "Sources", "Source", "Path", "NewThre
 // listed come last under their own name.
 var groups = []struct{ file, title string }{
 	{"thread", "Threads and barriers"}, {"shared", "Shared and local memory"}, {"vec", "Vector loads and stores"}, {"convert", "Conversions"},
-	{"exact", "Exact math"}, {"math", "Math"}, {"warp", "Warps"}, {"reduce", "Reductions"}, {"scan", "Scans"}, {"atomic", "Atomics"},
+	{"exact", "Exact math"}, {"math", "Math"}, {"fast", "Approximate math"}, {"warp", "Warps"}, {"reduce", "Reductions"}, {"scan", "Scans"}, {"atomic", "Atomics"},
 }
 
 // Reference returns the text of docs/reference.md; root is the module's folder.
@@ -93,7 +94,7 @@ Every function that a kernel may call, and every operation that the compiler has
 kernel Go, compiled from its body. **In PTX** are the instructions for ` + "`" + probeTarget[4:] + "`" + `, for the types in the probe: float32 where the function
 takes floats, 32-bit integers where it does not. They are counted in a kernel that does nothing else, without the loads of the arguments and
 the store of the result; constants among the arguments make many of them fewer. **Largest error** is in units in the last place, for
-float32 and float64; everything else is exact or rounds once.
+float32 and float64; everything else is exact or rounds once, but for the functions of package fast, which state their own.
 
 The cost classes:
 
@@ -105,9 +106,9 @@ The cost classes:
 	}
 }
 
-// library writes the functions of package dsl.
+// library writes the functions of packages dsl and fast.
 func (r *reference) library() error {
-	list, err := r.dslFunctions()
+	list, err := r.ownFunctions()
 	if err != nil {
 		return err
 	}
@@ -142,30 +143,44 @@ func groupRank(file string) int {
 	return i
 }
 
-func (r *reference) dslFunctions() ([]function, error) {
-	names, err := fs.Glob(dsl.API(), "*.go")
+func (r *reference) ownFunctions() ([]function, error) {
+	list, err := r.packageFunctions("dsl", "", dsl.API())
 	if err != nil {
 		return nil, err
 	}
-	var list []function
+	more, err := r.packageFunctions("fast", "fast_", fast.API())
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, more...)
+	list = slices.DeleteFunc(list, func(f function) bool { return slices.Contains(hostOnly, f.name) })
+	slices.SortStableFunc(list, func(a, b function) int {
+		return cmp.Or(groupRank(a.file)-groupRank(b.file), cmp.Compare(groupOf(a.file), groupOf(b.file)))
+	})
+	return list, nil
+}
+
+// packageFunctions returns the functions of a package; prefix goes before the
+// names of its files, which tell the group.
+func (r *reference) packageFunctions(pkg, prefix string, source fs.FS) (list []function, err error) {
+	names, err := fs.Glob(source, "*.go")
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		text, err := fs.ReadFile(dsl.API(), name)
+		text, err := fs.ReadFile(source, name)
 		if err != nil {
 			return nil, err
 		}
-		fns, err := r.functions("dsl", name, text)
+		fns, err := r.functions(pkg, prefix+name, text)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, fns...)
 	}
-	list = slices.DeleteFunc(list, func(f function) bool { return slices.Contains(hostOnly, f.name) })
-	slices.SortStableFunc(list, func(a, b function) int {
-		return cmp.Or(groupRank(a.file)-groupRank(b.file), cmp.Compare(groupOf(a.file), groupOf(b.file)))
-	})
 	return list, nil
 }
 

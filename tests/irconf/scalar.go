@@ -58,6 +58,8 @@ func Signatures(op ir.Op) []Signature {
 		same(intTypes, boolTypes)
 	case ir.RuleFloat:
 		same(floatTypes)
+	case ir.RuleApprox:
+		same([]*ir.Type{ir.F32})
 	case ir.RuleShift:
 		for _, t := range intTypes {
 			for _, c := range countTypes {
@@ -146,7 +148,7 @@ func loaded(s Signature) Case {
 		text += put("%r", s.Result)
 	}
 	rows := combine(s)
-	c := Case{Name: s.String(), Text: text + footer, Types: types}
+	c := Case{Name: s.String(), Text: text + footer, Types: types, Near: nearOf(s.Op, rows)}
 	columns := make([][]uint64, len(types))
 	for _, row := range rows {
 		columns[0] = append(columns[0], eval(s, row))
@@ -257,8 +259,14 @@ func withConstants(s Signature) Case {
 		}
 		text += fmt.Sprintf("  %%o%d = offset %%p0, %%z%d : ptr<global,%s>\n  store %%o%d, %s\n", i, i, out, i, r)
 	}
-	c := Case{Name: name, Text: text + footer, Types: types}
 	rows := combine(Signature{s.Op, s.Result, s.Args[:last]})
+	var all [][]uint64
+	for _, row := range rows {
+		for _, v := range consts {
+			all = append(all, append(append([]uint64(nil), row...), v))
+		}
+	}
+	c := Case{Name: name, Text: text + footer, Types: types, Near: nearOf(s.Op, all)}
 	columns := make([][]uint64, len(types))
 	for _, row := range rows {
 		for _, v := range consts {
