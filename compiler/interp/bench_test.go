@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,6 +89,35 @@ func BenchmarkMandelbrot(b *testing.B) {
 	out := make([]int32, w*w)
 	iterations := mandelbrotGo(out, w)
 	bench(b, p, [3]int{w * w / 256}, [3]int{256}, float64(iterations)/(w*w)*12+20, out, w)
+}
+
+// checked makes a checked build of IR text.
+func checked(text string) string {
+	return strings.Replace(text, "module \"m\"", "module \"m\"\nchecked", 1)
+}
+
+// BenchmarkChecked runs kernels in builds that look for mistakes, on one processor,
+// and without, on as many as there are.
+func BenchmarkChecked(b *testing.B) {
+	n := 1 << 16
+	x, y, z := make([]float32, n), make([]float32, n), make([]float32, n)
+	data, bins := make([]byte, n), make([]uint32, 256)
+	for _, c := range []struct {
+		name, text  string
+		grid, block [3]int
+		args        []any
+	}{
+		{"saxpy", saxpy, [3]int{n / 1024}, [3]int{256}, []any{y, x, float32(2)}},
+		{"poly", polyKernel(), [3]int{n / 256}, [3]int{256}, []any{y, x}},
+		{"blur", blur, [3]int{n / 256}, [3]int{256}, []any{y, x, 8}},
+		{"histogram", histogram, [3]int{16}, [3]int{256}, []any{bins, data}},
+		{"reduce", reduce, [3]int{n / 256}, [3]int{256}, []any{y[:n/256], x}},
+		{"matmul", matmul, [3]int{8, 8}, [3]int{16, 16}, []any{z[:128*128], x[:128*128], y[:128*128], 128}},
+		{"mandelbrot", mandelbrot, [3]int{128 * 128 / 256}, [3]int{256}, []any{make([]int32, 128*128), 128}},
+	} {
+		b.Run(c.name+"/unchecked", func(b *testing.B) { bench(b, load(b, c.text), c.grid, c.block, 1, c.args...) })
+		b.Run(c.name+"/checked", func(b *testing.B) { bench(b, load(b, checked(c.text)), c.grid, c.block, 1, c.args...) })
+	}
 }
 
 // BenchmarkLaunch measures the cost of a launch that has nearly nothing to do.

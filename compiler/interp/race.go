@@ -41,6 +41,7 @@ type checker struct {
 
 	site   *site // of the access that is looked at
 	shared bool  // that is in shared memory
+	addrs  [MaxBlock]uint64
 }
 
 // newChecker returns a checker of one launch, which w runs.
@@ -177,6 +178,41 @@ func (c *checker) touch(k kind, addr uint64, size int, me access) (v verdict) {
 		addr, size = addr+uint64(n), size-n
 	}
 	return v
+}
+
+// quick is touch for what most accesses are: plain, with a cell to itself on the page
+// of the one before, and nothing since the last barrier but accesses of its own thread,
+// or reads. It does nothing and reports false for all others.
+func (c *checker) quick(k kind, addr, size uint64, me access) bool {
+	p := c.last
+	if k > plainWrite || p == nil || addr/pageBytes != c.key || p.atomics != nil || 1<<p.shift != size || addr&(size-1) != 0 {
+		return false
+	}
+	x := &p.cells[addr%pageBytes>>p.shift]
+	if k == plainWrite {
+		if !c.calm(x.write, me) || !c.calm(x.reads[0], me) || !c.calm(x.reads[1], me) {
+			return false
+		}
+		*x = cell{write: me}
+		return true
+	}
+	if c.shared && x.write.time() < c.start || !c.calm(x.write, me) {
+		return false
+	}
+	switch a := x.reads[0]; {
+	case a == 0:
+		x.reads[0] = me
+	case a.time() >= c.barrier && x.reads[1] != 0 && a.warp() != x.reads[1].warp():
+	default:
+		c.note(&x.reads, me)
+	}
+	return true
+}
+
+// calm reports whether a was before the last barrier, or of the same thread.
+func (c *checker) calm(a, me access) bool {
+	at := a.time()
+	return a == 0 || at < c.barrier && (at >= c.start || c.shared) || at >= c.barrier && (a^me)<<(64-threadBits) == 0
 }
 
 // look is touch for one cell.

@@ -80,10 +80,36 @@ func (w *worker) address(in *ins, s *site, i int) uint64 {
 	return a
 }
 
+// addresses returns what address does for all lanes from w.lo to w.hi, by lane.
+func (w *worker) addresses(in *ins, s *site) []uint64 {
+	out := w.check.addrs[:w.hi]
+	if in.aw > 0 {
+		copy(out[w.lo:], lanes[uint64](w.at(in.a), w.hi)[w.lo:])
+	} else {
+		p := (*[2]uint64)(w.at(in.a))
+		for i := w.lo; i < w.hi; i++ {
+			out[i] = p[0] + uint64(i)*p[1]
+		}
+	}
+	switch {
+	case s.fused && in.bw > 0:
+		index := lanes[uint64](w.at(in.b), w.hi)
+		for i := w.lo; i < w.hi; i++ {
+			out[i] += index[i] * in.imm
+		}
+	case s.fused:
+		dist := *(*uint64)(w.at(in.b)) * in.imm
+		for i := w.lo; i < w.hi; i++ {
+			out[i] += dist
+		}
+	}
+	return out
+}
+
 // watchAccess looks at one access of each active lane.
 func watchAccess(w *worker, in *ins) {
 	c, s := w.check, &w.p.sites[in.d]
-	c.look1(s)
+	c.attend(s)
 	if s.kind == plainRead && in.aw == 0 && !s.fused && w.hi-w.lo > 1 {
 		if _, step := w.pointer(in.a); step == 0 {
 			// The first and the last lane stand for all that read one place: with one
@@ -93,21 +119,28 @@ func watchAccess(w *worker, in *ins) {
 			return
 		}
 	}
+	addrs, size := w.addresses(in, s), uint64(s.typ.Size())
 	if w.sparse {
 		for _, i := range w.active() {
-			w.watchLane(in, s, s.kind, int(i))
+			if !c.quick(s.kind, addrs[i], size, newAccess(c.now, in.d, w.first+int(i))) {
+				w.watchLane(in, s, s.kind, int(i))
+			}
 		}
 		return
 	}
+	me := newAccess(c.now, in.d, w.first+w.lo)
 	for i := w.lo; i < w.hi; i++ {
-		w.watchLane(in, s, s.kind, i)
+		if !c.quick(s.kind, addrs[i], size, me) {
+			w.watchLane(in, s, s.kind, i)
+		}
+		me++ // the next thread
 	}
 }
 
 // watchCAS looks at compare and swap, which writes if it found what it expected.
 func watchCAS(w *worker, in *ins) {
 	s := &w.p.sites[in.d]
-	w.check.look1(s)
+	w.check.attend(s)
 	old, dist := w.value(in.c, in.cw)
 	want, wd := w.value(in.b, in.bw)
 	each(w, func(i int) {
@@ -119,8 +152,8 @@ func watchCAS(w *worker, in *ins) {
 	})
 }
 
-// look1 says whose accesses come next.
-func (c *checker) look1(s *site) { c.site, c.shared = s, s.shared }
+// attend says whose accesses come next.
+func (c *checker) attend(s *site) { c.site, c.shared = s, s.shared }
 
 // watchLane looks at the access of lane i.
 func (w *worker) watchLane(in *ins, s *site, k kind, i int) {
