@@ -49,7 +49,7 @@ func (f *funcLower) value(in ssa.Value) val {
 	case *ssa.FieldAddr:
 		return f.component(f.val(in.X), deref(in.X.Type()), in.Field)
 	case *ssa.Field:
-		return f.val(in.X).part(in.Field)
+		return f.nonNil(f.val(in.X).part(in.Field))
 	case *ssa.IndexAddr:
 		return f.indexAddr(in)
 	case *ssa.Index:

@@ -74,7 +74,7 @@ func (f *funcLower) object(t types.Type, a *ssa.Alloc, path []int, clear bool) v
 	case *types.Pointer:
 		// A pointer set once can have any form, a pointer to a struct in parts too.
 		if !storedOnce(a, path) {
-			return f.pointerObject(u, a, path)
+			return f.pointerObject(u, a, path, clear)
 		}
 	}
 	if storedOnce(a, path) {
@@ -118,13 +118,63 @@ func (f *funcLower) sliceObject(u *types.Slice, a *ssa.Alloc, path []int) val {
 	return val{parts: []val{{v: f.local(ir.PtrTo(f.spaceAt(a, path), elem))}, {v: length}}}
 }
 
-func (f *funcLower) pointerObject(u *types.Pointer, a *ssa.Alloc, path []int) val {
+// pointerObject makes a variable for a pointer: the pointer, and whether it is set.
+// It has no zero value, for there is no address that is in no memory on all devices.
+func (f *funcLower) pointerObject(u *types.Pointer, a *ssa.Alloc, path []int, clear bool) val {
 	elem := memType(u.Elem())
 	if elem == nil {
 		f.report(diag.StoredPointer, "variable of type %s cannot be in memory", typeName(u))
 		return badVal
 	}
-	return val{v: f.local(ir.PtrTo(f.spaceAt(a, path), elem))}
+	p := f.local(ir.StructOf(ir.PtrTo(f.spaceAt(a, path), elem), ir.Bool))
+	if clear {
+		f.emit(ir.OpStore, ir.Void, f.field(p, 1), f.konst(ir.Bool, 0))
+	}
+	return val{v: p}
+}
+
+// pointerAt returns the type of pointer that pointerObject keeps at p, nil if p is
+// of another form.
+func pointerAt(p *ir.Value) *ir.Type {
+	if t := p.Type.Elem; t.Kind == ir.KStruct && len(t.Elems) > 0 && t.Elems[0].IsPtr() { // no other struct in memory has pointers
+		return t.Elems[0]
+	}
+	return nil
+}
+
+// field returns the address of a field of the struct in memory at p.
+func (f *funcLower) field(p *ir.Value, i int) *ir.Value {
+	return f.emitImm(ir.OpField, ir.PtrTo(p.Type.Space, p.Type.Elem.Elems[i]), uint64(i), p)
+}
+
+// loadPointer reads what pointerObject keeps.
+func (f *funcLower) loadPointer(p *ir.Value) val {
+	return val{v: f.emit(ir.OpLoad, pointerAt(p), f.field(p, 0)), set: f.emit(ir.OpLoad, ir.Bool, f.field(p, 1))}
+}
+
+// nonNil checks a pointer out of a variable before its use. A pointer that is copied
+// with the aggregate around it need not be set.
+func (f *funcLower) nonNil(v val) val {
+	if v.set != nil {
+		f.emit(ir.OpNonNil, ir.Void, v.set)
+		v.set = nil
+	}
+	return v
+}
+
+// storePointer sets or clears what pointerObject keeps.
+func (f *funcLower) storePointer(p *ir.Value, v val) {
+	set := v.set
+	switch {
+	case v.isNil:
+		set = f.konst(ir.Bool, 0)
+	case set == nil:
+		set = f.konst(ir.Bool, 1)
+	}
+	f.emit(ir.OpStore, ir.Void, f.field(p, 1), set)
+	if !v.isNil {
+		f.emit(ir.OpStore, ir.Void, f.field(p, 0), v.v)
+	}
 }
 
 // local makes an object in the entry block.
@@ -149,7 +199,7 @@ func (f *funcLower) load(addr val, t types.Type) val {
 		f.report(diag.LargeValue, "value of type %s is too large to be copied", typeName(t))
 		return badVal
 	}
-	return f.loadParts(addr, t)
+	return f.nonNil(f.loadParts(addr, t))
 }
 
 func (f *funcLower) loadParts(addr val, t types.Type) val {
@@ -172,6 +222,9 @@ func (f *funcLower) loadParts(addr val, t types.Type) val {
 	if addr.v == nil {
 		f.report(diag.Unsupported, "value of type %s cannot be read here", typeName(t))
 		return badVal
+	}
+	if pointerAt(addr.v) != nil {
+		return f.loadPointer(addr.v)
 	}
 	return val{v: f.emit(ir.OpLoad, addr.v.Type.Elem, addr.v)}
 }
@@ -236,10 +289,18 @@ func (f *funcLower) store(addr, v val, t types.Type) {
 		delete(f.pending, addr.cell)
 		return
 	}
-	if v.isNil {
-		return // the zero value of a slice or pointer: reading it before it is set has no meaning
+	_, isSlice := t.Underlying().(*types.Slice)
+	switch {
+	case addr.v != nil && pointerAt(addr.v) != nil && (v.isNil || v.v != nil && v.v.Type == pointerAt(addr.v)):
+		f.storePointer(addr.v, v)
+		return
+	case v.isNil && isSlice && addr.v == nil: // without elements its address does not matter
+		f.store(addr.part(1), val{v: f.int(0)}, types.Typ[types.Int])
+		return
+	case v.isNil:
+		return
 	}
-	if _, ok := t.Underlying().(*types.Slice); ok && addr.v == nil {
+	if isSlice && addr.v == nil {
 		f.store(addr.part(0), v.part(0), types.Typ[types.Int])
 		f.store(addr.part(1), v.part(1), types.Typ[types.Int])
 		return

@@ -112,5 +112,8 @@ func keptAt(addr val) string {
 	if addr.v != nil && addr.v.Type.Elem.IsPtr() {
 		return fmt.Sprint(addr.v.Type.Elem.Space)
 	}
+	if addr.v != nil && pointerAt(addr.v) != nil {
+		return fmt.Sprint(pointerAt(addr.v).Space)
+	}
 	return "other"
 }

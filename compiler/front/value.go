@@ -30,7 +30,8 @@ type val struct {
 	parts []val
 	fn    *ssa.Function
 	cell  *val
-	mem   *val // where the value of cell is in memory too, for variable indices
+	mem   *val      // where the value of cell is in memory too, for variable indices
+	set   *ir.Value // of a pointer in a copied aggregate: whether it is set
 	bad   bool
 	isNil bool // nil pointer, slice or function
 }

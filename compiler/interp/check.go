@@ -22,6 +22,9 @@ func (l *lowerer) check(v *ir.Value, in *ins) {
 	case ir.OpCount:
 		in.f = bySize(size, checkCount[int8], checkCount[int16], checkCount[int32], checkCount[int64])
 		in.setA(l.elem(v.Args[0]))
+	case ir.OpNonNil:
+		in.f = checkSet
+		in.setA(l.elem(v.Args[0]))
 	default:
 		in.f, in.imm = checkAssert, v.Imm
 		in.setA(l.elem(v.Args[0]))
@@ -95,12 +98,20 @@ func checkCount[T int8 | int16 | int32 | int64](w *worker, in *ins) {
 	})
 }
 
+// checkSet fails for the first lane whose pointer, of which a says whether it is
+// set, is not.
+func checkSet(w *worker, in *ins) { w.checkTrue(in, devlog.NilPointer) }
+
 // checkAssert fails for the first lane whose condition a does not hold.
 func checkAssert(w *worker, in *ins) {
+	w.checkTrue(in, devlog.Asserted(w.j.prog.module.Texts[in.imm]))
+}
+
+func (w *worker) checkTrue(in *ins, message string) {
 	cond, dist := w.value(in.a, in.aw)
 	each(w, func(i int) {
 		if w.err == nil && *(*uint8)(unsafe.Add(cond, i*dist)) == 0 {
-			w.fail(in, i, "%s", devlog.Asserted(w.j.prog.module.Texts[in.imm]))
+			w.fail(in, i, "%s", message)
 		}
 	})
 }

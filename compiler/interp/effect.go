@@ -45,7 +45,7 @@ func (l *lowerer) effect(v *ir.Value) {
 		l.watch(v, zeroing)
 		in.f, in.imm = zeroObjects, uint64(v.Args[0].Type.Elem.Size())
 		in.setA(l.ref(v.Args[0]))
-	case ir.OpBounds, ir.OpDivisor, ir.OpCount, ir.OpAssert:
+	case ir.OpBounds, ir.OpNonNil, ir.OpDivisor, ir.OpCount, ir.OpAssert:
 		l.check(v, &in)
 	case ir.OpBarrier:
 		in.f, l.whole = barrier, true

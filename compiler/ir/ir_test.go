@@ -61,6 +61,7 @@ func TestVerify(t *testing.T) {
 		{"vote", "b0:\n %3 = ballot %1 : u64\n ret", "wants a bool"},
 		{"shuffle", "b0:\n %3 = eq %1, %1 : bool\n %4 = shfl.up %3, %1 : bool\n ret", "wants a number"},
 		{"bounds", "b0:\n bounds %1, %2\n ret", "two i64"},
+		{"nonnil", "b0:\n nonnil %1\n ret", "wants a bool"},
 		{"divisor", "b0:\n %3 = const 1 : i32\n divisor %1, %3\n ret", "one integer type"},
 		{"count", "b0:\n %3 = const 1 : u32\n count %3\n ret", "wants a signed integer"},
 		{"text", "b0:\n %3 = eq %1, %1 : bool\n assert %3, 0\n ret", "number of a text"},

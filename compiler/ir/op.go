@@ -86,6 +86,7 @@ const (
 	OpStore       // *x = y
 	OpZero        // zero the object x points to
 	OpBounds      // fail the kernel unless 0 <= x < y; Imm says what is checked, for the message
+	OpNonNil      // fail the kernel unless x, whether a pointer that is used has been set
 	OpDivisor     // fail the kernel unless y, by which x is divided, is not zero; in checked builds only
 	OpCount       // fail the kernel unless x, the count of a shift, is not negative; likewise
 
@@ -263,6 +264,7 @@ var ops = [numOps]Info{
 	OpStore:       {Name: "store", Args: 2, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpZero:        {Name: "zero", Args: 1, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpBounds:      {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true, MayImm: true},
+	OpNonNil:      {Name: "nonnil", Args: 1, Rule: RuleNone, Effect: Fails, NoValue: true},
 	OpDivisor:     {Name: "divisor", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
 	OpCount:       {Name: "count", Args: 1, Rule: RuleNone, Effect: Fails, NoValue: true},
 

@@ -440,6 +440,10 @@ func (v *verifier) special(in *Value) string {
 		if in.Args[0].Type != I64 || in.Args[1].Type != I64 {
 			return "wants two i64"
 		}
+	case OpNonNil:
+		if in.Args[0].Type != Bool {
+			return "wants a bool"
+		}
 	case OpDivisor:
 		if !in.Args[0].Type.IsInt() || in.Args[0].Type != in.Args[1].Type {
 			return "wants two of one integer type"

@@ -12,7 +12,7 @@ import (
 func boundsModule(m *ir.Module, opt *Options) error {
 	for _, f := range m.Funcs {
 		if opt.Release {
-			drop(f, ir.OpBounds)
+			drop(f, ir.OpBounds, ir.OpNonNil)
 		} else {
 			bounds(f, opt.Small)
 		}
@@ -29,7 +29,7 @@ func bounds(f *ir.Func, small bool) {
 		return
 	}
 	c := &checks{ranges: newRanges(f, small), made: map[*ir.Value][]*ir.Value{}}
-	var divisors, counts seen
+	var divisors, counts, set seen
 	for _, b := range c.dom.order {
 		b.Instrs = slices.DeleteFunc(b.Instrs, func(v *ir.Value) bool {
 			switch v.Op {
@@ -38,6 +38,8 @@ func bounds(f *ir.Func, small bool) {
 					return true
 				}
 				c.made[v.Args[0]] = append(c.made[v.Args[0]], v)
+			case ir.OpNonNil:
+				return set.before(c.dom, v.Args[0], b)
 			case ir.OpDivisor:
 				y := c.at(v.Args[1], b)
 				return y.lo > 0 || y.hi < 0 || divisors.before(c.dom, v.Args[1], b)

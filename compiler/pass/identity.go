@@ -54,7 +54,7 @@ func (fo *folder) rewrite(v *ir.Value) (*ir.Value, bool) {
 		if v.Args[0].IsConst() && int64(v.Args[0].Imm) >= 0 {
 			return nil, false
 		}
-	case ir.OpAssert:
+	case ir.OpAssert, ir.OpNonNil:
 		if isConst(v.Args[0], 1) {
 			return nil, false
 		}

@@ -115,6 +115,8 @@ func (l *logLowering) check(v *ir.Value, next *ir.Block) {
 	case ir.OpBounds:
 		site.Check = devlog.Check(v.Imm)
 		holds = l.emit(ir.OpLt, ir.Bool, l.word(v.Args[0]), l.word(v.Args[1])) // a negative index is large
+	case ir.OpNonNil:
+		site.Check, holds, values = devlog.Nil, v.Args[0], nil
 	case ir.OpDivisor:
 		site.Check, values = devlog.Divide, v.Args[:1]
 		holds = l.emit(ir.OpNe, ir.Bool, v.Args[1], l.konst(v.Args[1].Type, 0))

@@ -200,6 +200,11 @@ func (x *machine) step(v *ir.Value, a []uint64) uint64 {
 			panic(failure(fmt.Sprintf("index %d out of range %d", i, n)))
 		}
 		return 0
+	case ir.OpNonNil:
+		if a[0] == 0 {
+			panic(failure("nil"))
+		}
+		return 0
 	case ir.OpDivisor:
 		if a[1] == 0 {
 			panic(failure("divide by zero"))

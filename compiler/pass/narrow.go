@@ -20,7 +20,7 @@ func narrow(m *ir.Module, opt *Options) error {
 		}
 		if opt.Release && opt.Small {
 			wrapIndices(f)
-			drop(f, ir.OpBounds)
+			drop(f, ir.OpBounds, ir.OpNonNil)
 		}
 		dce(f) // what nothing reads must not count as a use
 		newNarrower(f, opt.Small).run()

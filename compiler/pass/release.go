@@ -14,7 +14,7 @@ func release(m *ir.Module, opt *Options) error {
 			drop(f, ir.OpDivisor, ir.OpCount)
 		}
 		if opt.Release && !opt.Small {
-			drop(f, ir.OpBounds)
+			drop(f, ir.OpBounds, ir.OpNonNil)
 		}
 	}
 	return nil
@@ -28,4 +28,6 @@ func drop(f *ir.Func, ops ...ir.Op) {
 
 // isCheck reports whether op is there for its failure only, which most builds do
 // without.
-func isCheck(op ir.Op) bool { return op == ir.OpBounds || op == ir.OpDivisor || op == ir.OpCount }
+func isCheck(op ir.Op) bool {
+	return op == ir.OpBounds || op == ir.OpNonNil || op == ir.OpDivisor || op == ir.OpCount
+}

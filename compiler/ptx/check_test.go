@@ -58,6 +58,7 @@ func TestChecks(t *testing.T) {
 		{two("u16") + "  divisor %a, %b !1\n", "integer divide by zero (dividend 65535)", -1, 0},
 		{"  divisor %x, %y !1\n", "integer divide by zero (dividend -9223372036854775808)", -1 << 63, 0},
 		{two("u64") + "  divisor %a, %b !1\n", "integer divide by zero (dividend 9223372036854775808)", -1 << 63, 0},
+		{"  %a = eq %x, %y : bool\n  nonnil %a !1\n", "invalid memory address or nil pointer dereference", 1, 2},
 		{"  count %x !1\n", "negative shift amount (-1)", -1, 0},
 		{convert("%x", "i8") + "  count %a !1\n", "negative shift amount (-1)", 255, 0},
 		{convert("%x", "i16") + "  count %a !2\n", "negative shift amount (-32768)", 32768, 0},

@@ -92,6 +92,7 @@ var unsupported = map[ir.Op]string{
 
 	ir.OpAssert:  logged,
 	ir.OpPrint:   logged,
+	ir.OpNonNil:  logged,
 	ir.OpDivisor: logged,
 	ir.OpCount:   logged,
 

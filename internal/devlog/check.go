@@ -18,6 +18,7 @@ const (
 	Slice3Low               // s[x:y:]
 	Divide                  // x divided by zero, or modulo zero
 	Shift                   // a shift by x
+	Nil                     // a pointer was used that had not been set
 	Assert                  // dsl.Assert; the text is that of the site
 
 	// Unsigned is added to the check of an index of 64 bits without a sign.
@@ -65,6 +66,9 @@ func DividedByZero(dividend any) string {
 func NegativeShift(count any) string {
 	return fmt.Sprintf("negative shift amount (%d)", count)
 }
+
+// NilPointer is the message of the use of a pointer that was not set.
+const NilPointer = "invalid memory address or nil pointer dereference"
 
 // Asserted is the message of a failed assertion.
 func Asserted(text string) string { return "assertion failed: " + text }

@@ -161,6 +161,8 @@ func (r Record) message() string {
 	switch r.Site.Check {
 	case Assert:
 		return Asserted(r.Site.Text)
+	case Nil:
+		return NilPointer
 	case Divide:
 		return DividedByZero(values[0])
 	case Shift:

@@ -27,6 +27,10 @@ func RunChecked(t *testing.T, dev *runtime.Device) {
 			}
 		})
 	}
+	cursors := Case{Name: "Cursors", Kernel: kernels.Cursors, Grid: dsl.D1(2), Threads: dsl.D1(32), Args: []any{make([]int64, 60), make([]int64, 5)}}
+	for _, checked := range []bool{false, true} {
+		t.Run(fmt.Sprintf("Cursors/%t", checked), func(t *testing.T) { require.NoError(t, check(dev, cursors, checked)) })
+	}
 	t.Run("Fault", func(t *testing.T) { checkFaults(t, dev) })
 	t.Run("FaultAll", func(t *testing.T) { checkFaultAll(t, dev) })
 	t.Run("FaultUnchecked", func(t *testing.T) { checkUnchecked(t, dev) })
@@ -79,6 +83,7 @@ var faults = []struct {
 	{20, 1, -1, 0, " (-1)"},
 	{21, 1, 128, 0, " (-128)"},
 	{22, 1, 2, 0, ""},
+	{23, 1, 2, 0, ""},
 }
 
 const faultLen = 20

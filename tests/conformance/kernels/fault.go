@@ -3,7 +3,7 @@ package kernels
 import "github.com/gokiln/kiln/dsl"
 
 // Faults is the number of faults that [Fault] has.
-const Faults = 23
+const Faults = 24
 
 // Fault breaks rule number fault of Go in one thread, if x, y and z do; the others
 // store what has no fault. All of them meet afterwards.
@@ -87,8 +87,59 @@ func otherFault(t dsl.Thread, fault, x, y int) int64 {
 		return int64(uint8(x) >> int8(y))
 	case 22:
 		dsl.Assert(t, x == y, "x is y")
+	case 23:
+		var c cursor
+		if x == y {
+			c.at = &c.own
+		}
+		return *c.at
 	}
 	return 0
+}
+
+// cursor is where something is: in own, elsewhere, or nowhere.
+type cursor struct {
+	at   *int64
+	own  int64
+	rest []int64
+}
+
+// add adds to what the cursor is at.
+func (c *cursor) add(x int64) { *c.at += x }
+
+// Cursors uses pointers and slices in structs that are set, copied before they are
+// set, and cleared.
+//
+//kiln:kernel
+func Cursors(t dsl.Thread, out, in []int64) {
+	i := t.Global()
+	var a cursor
+	b := a // nothing in it is set
+	value := int64(7)
+	if i%2 == 0 {
+		b.at = &value
+	} else {
+		b.at = &b.own
+	}
+	*b.at += int64(i)
+	sum := value + b.own
+	if i%3 == 0 {
+		a.rest = in
+	}
+	sum += 100 * int64(len(a.rest))
+	if i%6 == 0 {
+		a = cursor{}
+	}
+	sum += 1000 * int64(len(a.rest))
+	a.at, a.rest = &sum, in[:i%4]
+	a.add(10_000 * int64(len(a.rest)))
+	b = a
+	b.add(100_000)
+	b = cursor{}
+	b.at, b.rest = &value, in[5:]
+	if i < len(out) {
+		out[i] = sum + 1_000_000**b.at
+	}
 }
 
 // FaultAll divides by zero in every thread from the given one on.
