@@ -17,7 +17,6 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
-	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/internal/devlog"
@@ -27,12 +26,6 @@ import (
 // give other code; a test compares what the compiler makes of a set of kernels
 // with a recorded digest and fails when one changed without the other.
 const Version = "5"
-
-// The formats of an artifact's code.
-const (
-	FormatIR  = "kir" // IR text, for the CPU
-	FormatPTX = "ptx"
-)
 
 // Options change what Emit makes.
 type Options struct {
@@ -111,28 +104,25 @@ func Check(p *front.Package, load front.Loader) (diag.List, int) {
 // Emit compiles the program for a target.
 func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) {
 	defer recoverTo(&err, p.Kernel)
+	back, err := backendOf(t.Kind)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Kernel, err)
+	}
 	m, err := p.Optimize(t, opt)
 	if err != nil {
 		return nil, err
 	}
-	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: FormatIR}}
+	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: back.format}}
 	// The interpreter checks assertions itself and stops at the first that fails.
 	describe(m, &art.Meta, pass.LowerLog(m, t.Kind != target.Interp))
 	if err := p.fits(m, &art.Meta, t); err != nil {
 		return nil, err
 	}
-	switch t.Kind {
-	case target.Interp:
-		art.Code = []byte(m.Text())
-	case target.PTX:
-		text, err := ptx.Options{Lines: opt.Lines, Aligned: opt.Assume&Aligned != 0, Disjoint: opt.Assume&Disjoint != 0}.Emit(m, t)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Kernel, err)
-		}
-		art.Format, art.Entry, art.Code = FormatPTX, ptx.EntryName(art.Entry), []byte(text)
-	default:
-		return nil, fmt.Errorf("%s: no emitter for target %s", p.Kernel, t)
+	text, err := back.emit(m, t, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Kernel, err)
 	}
+	art.Entry, art.Code = back.entry(art.Entry), []byte(text)
 	return art, nil
 }
 
@@ -174,7 +164,7 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	release := t.Kind != target.Interp && !opt.Checked
 	passes := pass.Options{
 		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
-		Narrow: t.Kind == target.PTX, Small: t.Kind == target.PTX && opt.Assume&Small != 0,
+		Narrow: t.Kind != target.Interp, Small: t.Kind != target.Interp && opt.Assume&Small != 0,
 	}
 	if err := pass.Run(m, passes); err != nil {
 		if list := lengths(m, pass.LengthErrors(err)); len(list) > 0 {

@@ -153,7 +153,7 @@ func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error)
 		f.err = err
 		return nil, err
 	}
-	f.in, f.err = k.resolve(dev, values, mostAssumed(tgt))
+	f.in, f.err = k.resolve(dev, values, compiler.Assumes(tgt))
 	return f.in, f.err
 }
 
@@ -269,15 +269,11 @@ func OnResolve(fn func(Event)) (stop func()) {
 // targetOf returns what to compile for on a device.
 func targetOf(dev *runtime.Device) (target.Target, error) {
 	info := dev.Info()
-	for _, format := range info.Formats {
-		switch format {
-		case compiler.FormatIR:
-			return target.Parse("cpu")
-		case compiler.FormatPTX:
-			return target.Parse("ptx:" + info.Arch)
-		}
+	t, err := compiler.TargetFor(info.Formats, info.Arch)
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", dev.Name(), err)
 	}
-	return target.Target{}, fmt.Errorf("%s loads %v, none of which the compiler makes", dev.Name(), info.Formats)
+	return t, nil
 }
 
 // Info resolves the kernel for a device, as [Kernel.Prepare] does, and returns

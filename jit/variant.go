@@ -6,18 +6,8 @@ import (
 
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/pass"
-	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/runtime"
 )
-
-// mostAssumed is what the first code of a kernel assumes: what nearly all
-// launches have. Targets whose code would not differ have one variant.
-func mostAssumed(t target.Target) compiler.Assume {
-	if t.Kind == target.Interp {
-		return 0
-	}
-	return compiler.Small | compiler.Aligned | compiler.Disjoint
-}
 
 // variant returns the code for launches that have the properties a, compiling
 // it at the first such launch.

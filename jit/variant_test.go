@@ -51,7 +51,7 @@ func TestProperties(t *testing.T) {
 		assert.Equal(t, (all &^ c.lacks).String(), w.properties(all, c.grid, block).String(), c.name)
 	}
 	assert.Zero(t, w.properties(0, grid, make([]byte, 40)))
-	assert.Zero(t, mostAssumed(target.CPU))
+	assert.Zero(t, compiler.Assumes(target.CPU))
 }
 
 // TestPrebuilt: code that assumes less will do where only that is prebuilt.

@@ -8,13 +8,15 @@ import (
 // The kinds of target: which code generator makes the artifact.
 const (
 	PTX    = "ptx"    // text for the CUDA driver
+	HIP    = "hip"    // C++ for AMD's hipRTC
+	CUDA   = "cuda"   // C++ for NVIDIA's NVRTC
 	Interp = "interp" // IR text for the interpreter, written "cpu"
 )
 
 // Target is what code is compiled for.
 type Target struct {
-	Kind string // PTX or Interp
-	Arch string // "sm_90"; "" for the interpreter
+	Kind string // PTX, HIP, …
+	Arch string // "sm_90", "gfx942"; "" for the interpreter
 
 	CC        int  // compute capability, major*10 + minor
 	Version   int  // first PTX version that knows the architecture, major*10 + minor
@@ -88,34 +90,84 @@ func (a arch) target() Target {
 	}
 }
 
+// families lists the kinds of target with their architectures, for [All] and
+// [Parse]. A new kind is a row.
+var families = []struct {
+	kind    string
+	example string
+	targets func() []Target
+}{
+	{PTX, "sm_90", cudaTargets(PTX)},
+	{CUDA, "sm_90", cudaTargets(CUDA)},
+	{HIP, "gfx942", hipTargets},
+	{LLVM, "gfx942", llvmTargets},
+}
+
 // All returns every known target, the interpreter first.
 func All() []Target {
 	out := []Target{CPU}
-	for _, a := range archs {
-		out = append(out, a.target())
+	for _, f := range families {
+		out = append(out, f.targets()...)
 	}
 	return out
 }
 
-// Parse reads a target: "cpu", or "ptx:" and an architecture.
+// cudaTargets are the CUDA architectures as targets of a kind.
+func cudaTargets(kind string) func() []Target {
+	return func() []Target {
+		out := make([]Target, len(archs))
+		for i, a := range archs {
+			out[i] = a.target()
+			out[i].Kind = kind
+		}
+		return out
+	}
+}
+
+// gfx is a row of the table of AMD architectures. Waves are 64 wide on CDNA; on
+// RDNA, which can do both, 32 is what its compilers choose (AMDGPU backend user
+// guide of LLVM, processors and target features).
+type gfx struct {
+	name string
+	wave int
+}
+
+var gfxs = []gfx{
+	{"gfx900", 64}, {"gfx906", 64}, {"gfx908", 64}, {"gfx90a", 64}, {"gfx942", 64}, {"gfx950", 64},
+	{"gfx1010", 32}, {"gfx1030", 32}, {"gfx1031", 32}, {"gfx1032", 32}, {"gfx1100", 32}, {"gfx1101", 32}, {"gfx1102", 32}, {"gfx1103", 32},
+	{"gfx1150", 32}, {"gfx1151", 32}, {"gfx1200", 32}, {"gfx1201", 32},
+}
+
+func hipTargets() []Target {
+	out := make([]Target, len(gfxs))
+	for i, g := range gfxs {
+		out[i] = Target{Kind: HIP, Arch: g.name, WarpSize: g.wave, MaxThreads: 1024, MaxShared: 64 << 10, OptShared: 64 << 10, MaxArgs: 4 << 10, MaxLocal: maxLocal}
+	}
+	return out
+}
+
+// Parse reads a target: "cpu", or a kind and an architecture, as in "ptx:sm_90".
 func Parse(s string) (Target, error) {
 	if s == "cpu" {
 		return CPU, nil
 	}
 	kind, name, _ := strings.Cut(s, ":")
-	if kind != PTX {
-		return Target{}, fmt.Errorf("target %q: unknown kind %q; use cpu or ptx:<arch>, as in ptx:sm_90", s, kind)
-	}
-	for _, a := range archs {
-		if a.name == name {
-			return a.target(), nil
+	var examples []string
+	for _, f := range families {
+		examples = append(examples, f.kind+":"+f.example)
+		if f.kind != kind {
+			continue
 		}
+		var names []string
+		for _, t := range f.targets() {
+			if t.Arch == name {
+				return t, nil
+			}
+			names = append(names, t.Arch)
+		}
+		return Target{}, fmt.Errorf("target %q: unknown architecture %q; known are %s", s, name, strings.Join(names, ", "))
 	}
-	names := make([]string, len(archs))
-	for i, a := range archs {
-		names[i] = a.name
-	}
-	return Target{}, fmt.Errorf("target %q: unknown architecture %q; known are %s", s, name, strings.Join(names, ", "))
+	return Target{}, fmt.Errorf("target %q: unknown kind %q; use cpu or a kind and an architecture: %s", s, kind, strings.Join(examples, ", "))
 }
 
 // ForCUDA returns the target for a device of the given compute capability: the

@@ -1,0 +1,308 @@
+package cfamily
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+)
+
+// Options change what the text holds besides the code.
+type Options struct {
+	// Lines adds a comment with the Go file and line wherever it changes.
+	Lines bool
+	// Disjoint says that no slice that the kernel writes overlaps another.
+	Disjoint bool
+}
+
+// Emit returns the text of the kernel of m in language l for t. The module must
+// satisfy [ir.Verify] and hold no calls, which the inline pass sees to.
+func (l *Language) Emit(m *ir.Module, t target.Target, o Options) (string, error) {
+	f := m.Kernel()
+	if f == nil {
+		return "", fmt.Errorf("%s: module %q has no kernel", l.Kind, m.Name)
+	}
+	if t.Kind != l.Kind {
+		return "", fmt.Errorf("%s: kernel %s: cannot compile for target %s", l.Kind, f.Name, t)
+	}
+	e := &emitter{lang: l, m: m, f: f, t: t, opt: o, types: types{lang: l, names: map[*ir.Type]string{}}}
+	text, err := e.run()
+	if err != nil {
+		return "", fmt.Errorf("%s: kernel %s: %w", l.Kind, f.Name, err)
+	}
+	return text, nil
+}
+
+// EntryName returns the name under which the kernel called name is found in the
+// text: the name itself, with each character that C does not allow replaced by an
+// underscore and its code. A module has one kernel, so names need not differ.
+func EntryName(name string) string {
+	out := make([]byte, 0, len(name))
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' && i > 0 || c == '_' {
+			out = append(out, c)
+		} else {
+			out = fmt.Appendf(out, "_%02x", c)
+		}
+	}
+	return string(out)
+}
+
+type emitter struct {
+	lang  *Language
+	m     *ir.Module
+	f     *ir.Func
+	t     target.Target
+	opt   Options
+	types types
+
+	uses   []int  // by value ID
+	inline []bool // written where it is used
+	top    []bool // declared at the head of the function
+	params []string
+	shared []bool // which shared objects are used
+
+	around []*construct // what a jump leaves, innermost last
+	flags  []string     // variables of jumps through several constructs
+	head   strings.Builder
+	body   strings.Builder
+	depth  int
+	pos    int
+	line0  ir.Pos
+}
+
+func (e *emitter) run() (string, error) {
+	tree, err := structure(e.f)
+	if err != nil {
+		return "", err
+	}
+	order := ir.RPO(e.f)
+	if err := e.supported(order); err != nil {
+		return "", err
+	}
+	e.plan(order)
+	e.shared = make([]bool, len(e.m.Shared))
+	e.params = make([]string, e.f.NumValues())
+	params := e.signature()
+	e.declare(tree, order)
+	e.depth = 1
+	if err := e.list(tree, nil); err != nil {
+		return "", err
+	}
+	return e.assemble(params), nil
+}
+
+// supported refuses what the language lacks, with the place in the source.
+func (e *emitter) supported(order []*ir.Block) error {
+	check := func(v *ir.Value) error {
+		why := Unsupported[v.Op]
+		if own := e.lang.MissingOps[v.Op]; own != "" {
+			why = own
+		}
+		for _, t := range append([]*ir.Type{v.Type}, argTypes(v)...) {
+			if w := e.missing(t); w != "" {
+				return fmt.Errorf("%s is not available on %s: %s", t, e.t, w)
+			}
+		}
+		if why != "" {
+			return fmt.Errorf("operation %s on %s: %s", v.Op, e.t, why)
+		}
+		return nil
+	}
+	for _, p := range e.f.Params {
+		if err := check(p); err != nil {
+			return err
+		}
+	}
+	for _, b := range order {
+		for _, v := range b.Instrs {
+			if err := check(v); err != nil {
+				return e.at(v.Pos, err)
+			}
+		}
+	}
+	return e.checkShared()
+}
+
+func argTypes(v *ir.Value) []*ir.Type {
+	out := make([]*ir.Type, len(v.Args))
+	for i, a := range v.Args {
+		out[i] = a.Type
+	}
+	return out
+}
+
+// missing says why there is no type t, "" if there is.
+func (e *emitter) missing(t *ir.Type) string {
+	switch t.Kind {
+	case ir.KPtr, ir.KArray:
+		return e.missing(t.Elem)
+	case ir.KStruct:
+		for _, f := range t.Elems {
+			if why := e.missing(f); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+	return e.lang.MissingTypes[t.Kind]
+}
+
+func (e *emitter) at(pos int, err error) error {
+	if p := e.m.PosOf(pos); p.File != "" {
+		return fmt.Errorf("%s:%d: %w", p.File, p.Line, err)
+	}
+	return err
+}
+
+func (e *emitter) checkShared() error {
+	total := 0
+	for _, o := range e.m.Shared {
+		a := max(o.Type.Align(), 1)
+		total = (total+a-1)/a*a + o.Type.Size()
+	}
+	if e.t.MaxShared > 0 && total > e.t.MaxShared {
+		return fmt.Errorf("needs %d bytes of shared memory, %s has %d for a block; use smaller shared arrays", total, e.t, e.t.MaxShared)
+	}
+	return nil
+}
+
+// signature names the parameters.
+func (e *emitter) signature() []Param {
+	written := ir.WrittenParams(e.f)
+	var out []Param
+	taken := map[string]bool{}
+	unique := func(name string) string {
+		name = e.goName(name)
+		for taken[name] {
+			name += "_"
+		}
+		taken[name] = true
+		return name
+	}
+	next := 0
+	for _, a := range e.f.Args {
+		first, n := next, a.NumParams()
+		next += n
+		switch a.Kind {
+		case ir.ArgStruct:
+			name := unique(a.Name)
+			out = append(out, Param{Type: e.types.memory(a.Elem), Name: name})
+			e.leaves(a.Elem, name, e.f.Params[first:next])
+		case ir.ArgSlice:
+			name := unique(a.Name)
+			p := e.f.Params[first]
+			out = append(out, Param{Type: e.types.value(p.Type, e.opt.Disjoint && written[first]), Name: name},
+				Param{Type: "i64", Name: unique(a.Name + "_len")})
+			e.params[p.ID], e.params[e.f.Params[first+1].ID] = name, out[len(out)-1].Name
+		case ir.ArgScalar:
+			p := e.f.Params[first]
+			name := unique(a.Name)
+			e.params[p.ID] = name
+			param := Param{Type: e.types.memory(p.Type), Name: name, Bool: p.Type.Kind == ir.KBool}
+			out = append(out, param)
+		}
+	}
+	for ; next < len(e.f.Params); next++ { // functions that are not from Go have no Args
+		p := e.f.Params[next]
+		e.params[p.ID] = unique(fmt.Sprintf("p%d", next))
+		out = append(out, Param{Type: e.types.memory(p.Type), Name: e.params[p.ID], Bool: p.Type.Kind == ir.KBool})
+		if p.Type.IsPtr() {
+			out[len(out)-1].Type = e.types.value(p.Type, e.opt.Disjoint && written[next])
+		}
+	}
+	return out
+}
+
+// leaves names the parameters that are the scalars of a struct.
+func (e *emitter) leaves(t *ir.Type, path string, params []*ir.Value) []*ir.Value {
+	switch t.Kind {
+	case ir.KStruct:
+		for i, f := range t.Elems {
+			params = e.leaves(f, fmt.Sprintf("%s.f%d", path, i), params)
+		}
+		return params
+	case ir.KArray:
+		for i := range t.Len {
+			params = e.leaves(t.Elem, fmt.Sprintf("%s.v[%d]", path, i), params)
+		}
+		return params
+	}
+	if t.Kind == ir.KBool {
+		path = "(" + path + " != 0)"
+	}
+	e.params[params[0].ID] = path
+	return params[1:]
+}
+
+// goName makes a Go name one that C and our own names leave free.
+func (e *emitter) goName(name string) string {
+	name = EntryName(name)
+	if reserved[name] || identifier.FindString(name) != name || len(name) > 1 && name[0] == 'v' && strings.Trim(name[1:], "0123456789") == "" {
+		return name + "_"
+	}
+	return name
+}
+
+// name returns the variable of v.
+func (e *emitter) name(v *ir.Value) string {
+	if n := e.params[v.ID]; n != "" {
+		return n
+	}
+	if v.Op == ir.OpLocal {
+		return fmt.Sprintf("local%d", v.ID)
+	}
+	return fmt.Sprintf("v%d", v.ID)
+}
+
+func (e *emitter) sharedName(i int) string {
+	e.shared[i] = true
+	return fmt.Sprintf("shared%d", i)
+}
+
+// assemble puts the text together.
+func (e *emitter) assemble(params []Param) string {
+	var kernel strings.Builder
+	head, first := e.lang.Entry(e.t, EntryName(e.f.Name), params)
+	kernel.WriteString(head)
+	kernel.WriteString(" {\n")
+	for i, o := range e.m.Shared {
+		if e.shared[i] {
+			fmt.Fprintf(&kernel, "\t%s\n", e.lang.Shared(e.types.memory(o.Type), fmt.Sprintf("shared%d", i)))
+		}
+	}
+	for _, s := range first {
+		fmt.Fprintf(&kernel, "\t%s\n", s)
+	}
+	for _, f := range e.flags {
+		fmt.Fprintf(&kernel, "\tbool %s = false;\n", f)
+	}
+	kernel.WriteString(e.head.String())
+	kernel.WriteString(e.body.String())
+	kernel.WriteString("}\n")
+	code := e.types.decls.String() + kernel.String()
+	text := e.lang.Head(e.t) + "\n" + e.lang.prelude(code)
+	if d := e.types.decls.String(); d != "" {
+		text += "\n" + d
+	}
+	return text + "\n" + kernel.String()
+}
+
+// reserved are names that C, its relatives or our helpers use.
+var reserved = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constant constexpr
+		const_cast continue decltype default delete device do double dynamic_cast else enum explicit export extern false float for friend fragment goto half if inline int
+		kernel local global private long mutable namespace new noexcept not not_eq nullptr operator or or_eq protected public register reinterpret_cast restrict
+		return short signed sizeof static static_assert static_cast struct switch template this thread thread_local threadgroup throw true try typedef
+		typeid typename union unsigned using vertex virtual void volatile wchar_t while xor xor_eq main printf uint uchar ushort ulong size_t
+		i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 min max abs FN NULL metal end`) {
+		m[w] = true
+	}
+	for _, h := range Helpers {
+		m[h.Name] = true
+	}
+	return m
+}()

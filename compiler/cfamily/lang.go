@@ -1,0 +1,155 @@
+package cfamily
+
+import (
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+)
+
+// Language is what sets one C-like language apart: tables, and three pieces of
+// text. A package of its own holds each.
+type Language struct {
+	Kind string // of target
+
+	// Rows say how operations are written; they are tried before [Rows].
+	Rows []Row
+	// Missing lists the operations and types that the language lacks, and what to
+	// do instead.
+	MissingOps   map[ir.Op]string
+	MissingTypes map[ir.Kind]string
+
+	// PlainC says that the names of structs are not types.
+	PlainC bool
+
+	// Helpers are the types and functions that rows name. They come before those
+	// of [Helpers] of the same name; the text holds those that it uses.
+	Helpers []Helper
+	// Head comes before everything.
+	Head func(t target.Target) string
+
+	// Pointer writes the type of a pointer to elem. Restrict says that nothing else
+	// points to what it is used for.
+	Pointer func(elem string, space ir.Space, restrict bool) string
+	// Shared declares an object in shared memory, in the kernel's body.
+	Shared func(elem, name string) string
+	// Zero is a statement that clears the object {p} of type {t}.
+	Zero string
+	// Entry writes the head of the kernel, up to its opening brace, from the
+	// declarations of its parameters. It may add statements for the body.
+	Entry func(t target.Target, name string, params []Param) (head string, body []string)
+}
+
+// Param is a parameter of a kernel as the language declares it.
+type Param struct {
+	Type, Name string
+	Bool       bool // passed as a byte, named Name with Arg before it
+}
+
+// Row says how an operation is written for some kinds of type. The first row that
+// applies is taken. Text is an expression, or a statement if the operation has no
+// result, with placeholders: $a, $b and $c are the operands, $A, $B and $C the same
+// for texts that name them twice; $p is the object that operand a points to. In braces:
+// t, u, s is the type keyed on, its unsigned and its signed kin; w the type of
+// twice the width; n the width and m the width less one; k the name of the kind, f that
+// of operand a; d the type of the result; imm the number of the operation.
+type Row struct {
+	Op    ir.Op
+	On    Kinds // see keyType; zero for all
+	From  Kinds // of conversions
+	Space Spaces
+	When  func(v *ir.Value) bool
+	Text  string
+}
+
+// Helper is a type or a function that texts may name. Its own text may name others.
+type Helper struct{ Name, Text string }
+
+// Kinds is a set of kinds of type.
+type Kinds uint32
+
+// Of returns the set of some kinds.
+func Of(ks ...ir.Kind) Kinds {
+	var s Kinds
+	for _, k := range ks {
+		s |= 1 << k
+	}
+	return s
+}
+
+// Has reports whether k is in the set.
+func (s Kinds) Has(k ir.Kind) bool { return s>>k&1 != 0 }
+
+// Sets of kinds.
+var (
+	Narrow   = Of(ir.KI8, ir.KU8, ir.KI16, ir.KU16)
+	Int32    = Of(ir.KI32, ir.KU32)
+	Int64    = Of(ir.KI64, ir.KU64)
+	Ints     = Narrow | Int32 | Int64
+	Signed   = Of(ir.KI8, ir.KI16, ir.KI32, ir.KI64)
+	Unsigned = Ints &^ Signed
+	F32      = Of(ir.KF32)
+	F64      = Of(ir.KF64)
+	Floats   = F32 | F64
+	Halves   = Of(ir.KF16, ir.KBF16)
+	Boolean  = Of(ir.KBool)
+	Pointers = Of(ir.KPtr)
+)
+
+// Spaces is a set of address spaces.
+type Spaces uint8
+
+// Sets of address spaces.
+const (
+	InGlobal Spaces = 1 << ir.Global
+	InShared Spaces = 1 << ir.Shared
+	InLocal  Spaces = 1 << ir.Local
+)
+
+// keyType is the type that rows are chosen by: of what is compared, stored or
+// voted on, else of the result.
+func keyType(v *ir.Value) *ir.Type {
+	switch v.Op {
+	case ir.OpEq, ir.OpNe, ir.OpLt, ir.OpLe, ir.OpGt, ir.OpGe, ir.OpBallot, ir.OpAny, ir.OpAll:
+		return v.Args[0].Type
+	case ir.OpStore, ir.OpAtomicStore:
+		return v.Args[1].Type
+	}
+	return v.Type
+}
+
+func (r *Row) fits(v *ir.Value) bool {
+	switch {
+	case r.On != 0 && !r.On.Has(keyType(v).Kind):
+		return false
+	case r.From != 0 && !r.From.Has(v.Args[0].Type.Kind):
+		return false
+	case r.Space != 0 && r.Space>>v.Args[0].Type.Space&1 == 0:
+		return false
+	}
+	return r.When == nil || r.When(v)
+}
+
+// row finds how v is written, nil if it cannot be.
+func (l *Language) row(v *ir.Value) *Row {
+	for _, table := range [][]Row{l.Rows, Rows} {
+		for i := range table {
+			if table[i].Op == v.Op && table[i].fits(v) {
+				return &table[i]
+			}
+		}
+	}
+	return nil
+}
+
+// Declare writes the declarations of parameters in the way of C++. A bool is
+// passed as a byte, which may hold anything; body makes it a bool.
+func Declare(params []Param) (list, body []string) {
+	for _, p := range params {
+		name := p.Name
+		if p.Bool {
+			name += "_byte"
+			body = append(body, "bool "+p.Name+" = "+name+" != 0;")
+		}
+		list = append(list, p.Type+" "+name)
+	}
+	return list, body
+}

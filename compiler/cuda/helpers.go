@@ -1,0 +1,100 @@
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/compiler/cfamily"
+)
+
+// helpers are the types and functions that CUDA has or lacks.
+var helpers = append(floats("f32", "f"), append(floats("f64", ""), []cfamily.Helper{
+	{Name: "FN", Text: "#define FN static __device__ __forceinline__"},
+	{Name: "i8", Text: "typedef signed char i8;"}, {Name: "u8", Text: "typedef unsigned char u8;"},
+	{Name: "i16", Text: "typedef short i16;"}, {Name: "u16", Text: "typedef unsigned short u16;"},
+	{Name: "i32", Text: "typedef int i32;"}, {Name: "u32", Text: "typedef unsigned int u32;"},
+	{Name: "i64", Text: "typedef long long i64;"}, {Name: "u64", Text: "typedef unsigned long long u64;"},
+	{Name: "f32", Text: "typedef float f32;"}, {Name: "f64", Text: "typedef double f64;"},
+	{Name: "word32", Text: "typedef unsigned int word32;"},
+	{Name: "word64", Text: "typedef unsigned long long word64;"},
+
+	{Name: "bits_f32", Text: "FN u32 bits_f32(f32 x) { return __float_as_uint(x); }"},
+	{Name: "f32_bits", Text: "FN f32 f32_bits(u32 x) { return __uint_as_float(x); }"},
+	{Name: "bits_f64", Text: "FN u64 bits_f64(f64 x) { return (u64)__double_as_longlong(x); }"},
+	{Name: "f64_bits", Text: "FN f64 f64_bits(u64 x) { return __longlong_as_double((i64)x); }"},
+	{Name: "fma_f32", Text: "FN f32 fma_f32(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }"},
+	{Name: "fma_f64", Text: "FN f64 fma_f64(f64 a, f64 b, f64 c) { return __fma_rn(a, b, c); }"},
+	{Name: "sqrt_f32", Text: "FN f32 sqrt_f32(f32 x) { return __fsqrt_rn(x); }"},
+	{Name: "sqrt_f64", Text: "FN f64 sqrt_f64(f64 x) { return __dsqrt_rn(x); }"},
+
+	{Name: "f32_from_f16", Text: `FN f32 f32_from_f16(u16 h) {
+	f32 x;
+	asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
+	return x;
+}`},
+	{Name: "f16_from_f32", Text: `FN u16 f16_from_f32(f32 x) {
+	u16 h;
+	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+	return h;
+}`},
+	{Name: "popcount32", Text: "FN u32 popcount32(u32 x) { return (u32)__popc(x); }"},
+	{Name: "popcount64", Text: "FN u32 popcount64(u64 x) { return (u32)__popcll(x); }"},
+	{Name: "clz32", Text: "FN u32 clz32(u32 x) { return (u32)__clz((int)x); }"},
+	{Name: "clz64", Text: "FN u32 clz64(u64 x) { return (u32)__clzll((i64)x); }"},
+	{Name: "ctz32", Text: "FN u32 ctz32(u32 x) { return (u32)__clz((int)__brev(x)); }"},
+	{Name: "ctz64", Text: "FN u32 ctz64(u64 x) { return (u32)__clzll((i64)__brevll(x)); }"},
+	{Name: "reverse32", Text: "FN u32 reverse32(u32 x) { return __brev(x); }"},
+	{Name: "reverse64", Text: "FN u64 reverse64(u64 x) { return __brevll(x); }"},
+	{Name: "mulhi_u64", Text: "FN u64 mulhi_u64(u64 a, u64 b) { return __umul64hi(a, b); }"},
+	{Name: "mulhi_i64", Text: "FN i64 mulhi_i64(i64 a, i64 b) { return __mul64hi(a, b); }"},
+
+	{Name: "fail", Text: "FN void fail() { __trap(); }"},
+	{Name: "lane_id", Text: `FN u32 lane_id() {
+	u32 x;
+	asm("mov.u32 %0, %%laneid;" : "=r"(x));
+	return x;
+}`},
+	{Name: "warp_id", Text: "FN u32 warp_id() { return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32; }"},
+	{Name: "source", Text: "FN int source(i64 lane) { return (u64)lane < 32 ? (int)lane : (int)lane_id(); }"},
+	{Name: "approx_tanh", Text: `FN f32 approx_tanh(f32 x) {
+	return copysignf(1.0f - 2.0f * approx_rcp(1.0f + approx_ex2(__fmul_rn(2.8853901f, fabsf(x)))), x);
+}`},
+	approx("ex2"), approx("lg2"), approx("sin"), approx("cos"), approx("rsqrt"), approx("sqrt"), approx("rcp"),
+	{Name: "add_f16", Text: addHalf("f16")}, {Name: "add_bf16", Text: addHalf("bf16")},
+}...)...)
+
+// floats are the functions of one width.
+func floats(t, suffix string) []cfamily.Helper {
+	var out []cfamily.Helper
+	for name, fn := range map[string]string{"abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"} {
+		out = append(out, cfamily.Helper{Name: name + "_" + t,
+			Text: fmt.Sprintf("FN %[1]s %[2]s_%[1]s(%[1]s x) { return %[3]s%[4]s(x); }", t, name, fn, suffix)})
+	}
+	return append(out, cfamily.Helper{Name: "copysign_" + t,
+		Text: fmt.Sprintf("FN %[1]s copysign_%[1]s(%[1]s a, %[1]s b) { return copysign%[2]s(a, b); }", t, suffix)})
+}
+
+// addHalf adds to a half by exchanging the word around it until nobody came
+// between.
+func addHalf(t string) string {
+	return fmt.Sprintf(`FN u16 add_%[1]s(u16* p, u16 x) {
+	u64 at = (u64)p;
+	word32* word = (word32*)(at & ~(u64)3);
+	u32 shift = (u32)(at & 2) * 8;
+	for (u32 old = *(volatile word32*)word;;) {
+		u16 half = (u16)(old >> shift);
+		u32 sum = %[1]s_from_f32(f32_from_%[1]s(half) + f32_from_%[1]s(x));
+		u32 found = atomicCAS(word, old, (old & ~(0xffffu << shift)) | sum << shift);
+		if (found == old) return half;
+		old = found;
+	}
+}`, t)
+}
+
+// approx is an instruction of PTX that approximates a function.
+func approx(name string) cfamily.Helper {
+	return cfamily.Helper{Name: "approx_" + name, Text: fmt.Sprintf(`FN f32 approx_%[1]s(f32 x) {
+	f32 y;
+	asm("%[1]s.approx.f32 %%0, %%1;" : "=f"(y) : "f"(x));
+	return y;
+}`, name)}
+}

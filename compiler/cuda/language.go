@@ -1,0 +1,34 @@
+package cuda
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/cfamily"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+)
+
+// Language is CUDA C++.
+var Language = &cfamily.Language{
+	Kind:    target.CUDA,
+	Rows:    rows,
+	Helpers: helpers,
+	Head:    func(target.Target) string { return "" },
+	Pointer: func(elem string, _ ir.Space, restrict bool) string {
+		if restrict {
+			return elem + "* __restrict__"
+		}
+		return elem + "*"
+	},
+	Shared: func(elem, name string) string { return fmt.Sprintf("__shared__ %s %s;", elem, name) },
+	Zero:   "{p} = {t}{};",
+	Entry:  entry,
+}
+
+// entry declares the kernel. The driver passes the arguments as one block in which
+// each has its natural alignment, as the compiler lays them out.
+func entry(_ target.Target, name string, params []cfamily.Param) (string, []string) {
+	list, body := cfamily.Declare(params)
+	return fmt.Sprintf("extern \"C\" __global__ void %s(%s)", name, strings.Join(list, ", ")), body
+}

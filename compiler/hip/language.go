@@ -1,0 +1,45 @@
+package hip
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/cfamily"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+)
+
+// Language is HIP C++.
+var Language = &cfamily.Language{
+	Kind:    target.HIP,
+	Rows:    rows,
+	Helpers: helpers,
+	Head:    head,
+	Pointer: func(elem string, _ ir.Space, restrict bool) string {
+		if restrict {
+			return elem + "* __restrict__"
+		}
+		return elem + "*"
+	},
+	Shared: func(elem, name string) string { return fmt.Sprintf("__shared__ %s %s;", elem, name) },
+	Zero:   "{p} = {t}{};",
+	Entry:  entry,
+}
+
+// head makes the words of HIP known to a clang that has no HIP headers, and keeps
+// products and sums apart.
+func head(t target.Target) string {
+	var b strings.Builder
+	for _, word := range []string{"global", "device", "shared"} {
+		fmt.Fprintf(&b, "#ifndef __%[1]s__\n#define __%[1]s__ __attribute__((%[1]s))\n#endif\n", word)
+	}
+	fmt.Fprintf(&b, "#define WAVE %d\n#pragma clang fp contract(off)\n", t.WarpSize)
+	return b.String()
+}
+
+// entry declares the kernel. The driver passes the arguments as one block in which
+// each has its natural alignment, as the compiler lays them out.
+func entry(_ target.Target, name string, params []cfamily.Param) (string, []string) {
+	list, body := cfamily.Declare(params)
+	return fmt.Sprintf("extern \"C\" __global__ void %s(%s)", name, strings.Join(list, ", ")), body
+}

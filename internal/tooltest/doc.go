@@ -1,0 +1,8 @@
+// Package tooltest finds the programs that tests use and users do not need, such as
+// compilers that check emitted text.
+//
+//	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
+//
+// A test whose program is absent is skipped by name, or fails where
+// KILN_REQUIRE_TOOLS=1 says that the machine has everything.
+package tooltest
