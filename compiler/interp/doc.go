@@ -24,6 +24,12 @@
 // not reach, argument size. Shared memory starts as 0xFF bytes. A failure is a
 // [KernelError] naming the kernel, the place in its source, the block and the thread.
 //
+// A checked build (ir.Module.Checked) is looked at more closely: before each access to
+// shared or global memory the checker (race.go) compares it with what a shadow of the
+// memory remembers of earlier ones, and reports data races, between blocks too, and
+// reads of shared memory that no thread of the block has written. It then runs the
+// blocks in order on one processor. Other builds have none of those instructions.
+//
 //	p, err := interp.Load("scale", text)
 //	if err != nil { … }
 //	err = p.Run(interp.Launch{Grid: [3]int{64, 1, 1}, Block: [3]int{256, 1, 1}, Args: args})

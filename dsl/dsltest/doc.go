@@ -11,6 +11,7 @@
 //	})
 //
 // Shared memory starts as bytes 0xFF, so that reading it before writing gives
-// NaN or -1. What a run does not show is how threads of different warps race
-// between barriers; the checked mode of the compiler finds that.
+// NaN or -1. What a run does not show is a missing barrier: threads run in order, so
+// that what they read may be there by luck. Checked handles (jit.Kernel.Checked) on
+// the CPU find such races, and reads of shared memory that nobody wrote.
 package dsltest
