@@ -1,0 +1,88 @@
+package llvm
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+)
+
+// isa is a set of instruction sets.
+type isa uint8
+
+const (
+	wave32 isa = 1 << iota // amdgcn with 32 threads in a wave
+	wave64                 // amdgcn with 64
+	nvptx                  // nvptx64
+	host                   // the machine that runs the tests: one thread at a time
+	amdgcn = wave32 | wave64
+	gpus   = amdgcn | nvptx
+	all    = gpus | host
+)
+
+// dialect is how LLVM IR is written for an instruction set.
+type dialect struct {
+	isa        isa
+	triple     string // "" for the machine's own
+	convention string // of calling a kernel
+	spaces     [3]int // address space numbers by ir.Space
+	device     string // synchronisation scope of all threads of the device
+	width      int    // threads in a warp
+}
+
+var (
+	dialectWave32 = &dialect{isa: wave32, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: [3]int{1, 3, 5}, device: "agent", width: 32}
+	dialectWave64 = &dialect{isa: wave64, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: [3]int{1, 3, 5}, device: "agent", width: 64}
+	dialectNVPTX  = &dialect{isa: nvptx, triple: "nvptx64-nvidia-cuda", convention: "ptx_kernel ", spaces: [3]int{1, 3, 0}, device: "device", width: 32}
+	dialectHost   = &dialect{isa: host, spaces: [3]int{1, 3, 0}, device: "device", width: 32}
+
+	dialects = []*dialect{dialectWave32, dialectWave64, dialectNVPTX, dialectHost}
+)
+
+// dialectOf returns the dialect for t, nil if this package has none.
+func dialectOf(t target.Target) *dialect {
+	switch {
+	case t.Kind != target.LLVM:
+		return nil
+	case t.CC != 0:
+		return dialectNVPTX
+	case t.WarpSize == 32:
+		return dialectWave32
+	}
+	return dialectWave64
+}
+
+// pointer returns the type of pointers into a space.
+func (d *dialect) pointer(s ir.Space) string {
+	if d.spaces[s] == 0 {
+		return "ptr"
+	}
+	return fmt.Sprintf("ptr addrspace(%d)", d.spaces[s])
+}
+
+// typeOf returns the type of values of t.
+func (d *dialect) typeOf(t *ir.Type) string {
+	if t.IsPtr() {
+		return d.pointer(t.Space)
+	}
+	return typeNames[t.Kind]
+}
+
+// attributes of a kernel. The GPU's own defaults flush no denormals either, but
+// they are not the same in all versions.
+func (d *dialect) attributes(t target.Target) string {
+	const ieee = ` "denormal-fp-math"="ieee,ieee" "denormal-fp-math-f32"="ieee,ieee"`
+	switch {
+	case d.isa&amdgcn != 0:
+		return fmt.Sprintf(`nounwind "target-cpu"="%s" "amdgpu-flat-work-group-size"="1,%d" "uniform-work-group-size"="true"`, t.Arch, t.MaxThreads) + ieee
+	case d.isa == nvptx:
+		return fmt.Sprintf(`nounwind "target-cpu"="%s"`, t.Arch) + ieee
+	}
+	return "nounwind" + ieee
+}
+
+// typeNames are the types of values by kind. Halves are patterns.
+var typeNames = map[ir.Kind]string{
+	ir.KBool: "i1", ir.KI8: "i8", ir.KU8: "i8", ir.KI16: "i16", ir.KU16: "i16", ir.KI32: "i32", ir.KU32: "i32",
+	ir.KI64: "i64", ir.KU64: "i64", ir.KF16: "i16", ir.KBF16: "i16", ir.KF32: "float", ir.KF64: "double",
+}

@@ -1,0 +1,168 @@
+package llvm
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// parameters declares the parameters of the function.
+func (e *emitter) parameters() {
+	if e.d.isa == host {
+		e.hostParameters()
+		return
+	}
+	offsets, size := e.f.ParamOffsets()
+	names := e.paramNames()
+	written := ir.WrittenParams(e.f)
+	at := 0
+	for i, p := range e.f.Params {
+		n := p.Type.Size()
+		if (at+n-1)/n*n != offsets[i] {
+			e.pad(offsets[i] - at)
+		}
+		at = offsets[i] + n
+		switch {
+		case p.Type.Kind == ir.KBool:
+			e.names[p.ID] = e.fresh(countValues)
+			e.params = append(e.params, "i8 noundef "+names[i])
+			e.entry = append(e.entry, line{fmt.Sprintf("  %s = icmp ne i8 %s, 0", e.names[p.ID], names[i]), 0})
+		default:
+			e.names[p.ID] = names[i]
+			e.params = append(e.params, e.d.typeOf(p.Type)+" "+e.paramAttributes(p, written[i])+names[i])
+		}
+	}
+	// The block is padded as a whole, too: see ir.BlockAlign.
+	e.pad((size+ir.BlockAlign-1)/ir.BlockAlign*ir.BlockAlign - at)
+}
+
+func (e *emitter) pad(n int) {
+	if n > 0 {
+		e.params = append(e.params, fmt.Sprintf("[%d x i8] %s", n, e.fresh(countPads)))
+	}
+}
+
+func (e *emitter) paramAttributes(p *ir.Value, written bool) string {
+	out := "noundef "
+	if !p.Type.IsPtr() {
+		return out
+	}
+	if e.opt.Disjoint {
+		out += "noalias "
+	}
+	if e.opt.Disjoint && !written {
+		out += "readonly "
+	}
+	if e.opt.Aligned {
+		out += fmt.Sprintf("align %d ", objectAlign)
+	}
+	return out
+}
+
+// hostParameters loads the parameters from the argument block.
+func (e *emitter) hostParameters() {
+	e.params = []string{"ptr %.args"}
+	offsets, _ := e.f.ParamOffsets()
+	for i, p := range e.f.Params {
+		at, name := e.fresh(countValues), e.fresh(countValues)
+		t := e.d.typeOf(p.Type)
+		if p.Type.Kind == ir.KBool {
+			t = "i8"
+		}
+		e.entry = append(e.entry, line{fmt.Sprintf("  %s = getelementptr i8, ptr %%.args, i64 %d", at, offsets[i]), 0},
+			line{fmt.Sprintf("  %s = load %s, ptr %s, align %d", name, t, at, p.Type.Align()), 0})
+		e.names[p.ID] = name
+		if p.Type.Kind == ir.KBool {
+			e.names[p.ID] = e.fresh(countValues)
+			e.entry = append(e.entry, line{fmt.Sprintf("  %s = icmp ne i8 %s, 0", e.names[p.ID], name), 0})
+		}
+	}
+}
+
+// paramNames names the parameters after those of the Go function.
+func (e *emitter) paramNames() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, a := range e.f.Args {
+		base := EntryName(a.Name)
+		if base == "" {
+			base = "$"
+		}
+		if n := a.NumParams(); n > 0 && seen[base] {
+			base = fmt.Sprintf("%s.%d", base, len(out))
+		}
+		seen[base] = true
+		for i := range a.NumParams() {
+			name := "%" + base
+			switch {
+			case a.Kind == ir.ArgSlice && i == 1:
+				name += ".len"
+			case a.Kind == ir.ArgStruct:
+				name += fmt.Sprintf(".%d", i)
+			}
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// print returns the module's text.
+func (e *emitter) print() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "; kernel %s for %s\n", e.f.Name, e.t)
+	if e.d.triple != "" {
+		fmt.Fprintf(&b, "target triple = %q\n\n", e.d.triple)
+	}
+	for i, used := range e.shared {
+		if used {
+			fmt.Fprintf(&b, "@%s = internal addrspace(%d) global [%d x i8] undef, align %d\n",
+				e.sharedName(i), e.d.spaces[ir.Shared], max(e.m.Shared[i].Type.Size(), 1), objectAlign)
+		}
+	}
+	fmt.Fprintf(&b, "define %svoid @%s(%s) #0 {\n", e.d.convention, EntryName(e.f.Name), strings.Join(e.params, ", "))
+	e.printBody(&b)
+	b.WriteString("}\n\n")
+	for _, decl := range slices.Sorted(maps.Keys(e.declared)) {
+		b.WriteString(decl + "\n")
+	}
+	fmt.Fprintf(&b, "attributes #0 = { %s }\n", e.d.attributes(e.t))
+	b.WriteString("!1 = !{float 2.5}\n!2 = !{float 1.0}\n") // units in the last place
+	if e.d.isa&amdgcn != 0 {
+		// Code object version 5 is the first with sizes of blocks in the implicit arguments.
+		b.WriteString("!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"amdhsa_code_object_version\", i32 500}\n")
+	}
+	return b.String()
+}
+
+func (e *emitter) printBody(b *strings.Builder) {
+	var last ir.Pos
+	for i, s := range e.sections {
+		b.WriteString(e.label[s.block.ID] + ":\n")
+		if i == 0 {
+			for _, l := range e.entry {
+				b.WriteString(l.text + "\n")
+			}
+		}
+		e.printPhis(b, s.block)
+		for _, l := range s.lines {
+			if p := e.m.PosOf(l.pos); e.opt.Lines && p.File != "" && (p.File != last.File || p.Line != last.Line) {
+				fmt.Fprintf(b, "  ; %s:%d\n", p.File, p.Line)
+				last = p
+			}
+			b.WriteString(l.text + "\n")
+		}
+	}
+}
+
+func (e *emitter) printPhis(b *strings.Builder, block *ir.Block) {
+	for i, p := range block.Params {
+		var from []string
+		for _, in := range e.into[block.ID] {
+			from = append(from, fmt.Sprintf("[ %s, %%%s ]", e.operand(in.args[i]), in.from))
+		}
+		fmt.Fprintf(b, "  %s = phi %s %s\n", e.operand(p), e.d.typeOf(p.Type), strings.Join(from, ", "))
+	}
+}
