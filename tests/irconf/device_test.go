@@ -53,25 +53,5 @@ func onDevice(dev *runtime.Device, tgt target.Target, c Case) ([][]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	bufs := make([]runtime.Slice[byte], len(c.Bufs))
-	for i, b := range c.Bufs {
-		if bufs[i], err = runtime.From(dev, b); err != nil {
-			return nil, err
-		}
-		defer bufs[i].Free()
-	}
-	args := c.Pack(func(i int) uint64 { return bufs[i].Addr() })
-	grid := runtime.Grid{Blocks: dim(c.Grid), Threads: dim(c.Block)}
-	if err := dev.DefaultStream().Launch(fn, grid, 0, args); err != nil {
-		return nil, err
-	}
-	got := make([][]byte, len(bufs))
-	for i := range bufs {
-		if got[i], err = bufs[i].Host(); err != nil {
-			return nil, err
-		}
-	}
-	return got, nil
+	return Run(dev, fn, c)
 }
-
-func dim(d [3]int) runtime.Dim3 { return runtime.Dim3{X: d[0], Y: d[1], Z: d[2]} }
