@@ -30,7 +30,7 @@ type source struct {
 	*front.Package
 	registered bool     // it gives its embedded files to dsl.Source
 	left       []string // files with kernels that it does not give
-	kernels    bool     // some file has a kernel
+	kernels    bool     // some file has a kernel, or a literal for jit.Func
 }
 
 // loadSources asks the go command for packages. Nothing is type-checked: the
@@ -179,8 +179,10 @@ func (s *sources) withKernels() ([]*source, error) {
 	return out, nil
 }
 
+// hasKernel reports whether a file has something to compile: a kernel, or a
+// function literal that is made into a handle.
 func hasKernel(f front.File) bool {
-	return bytes.Contains(f.Text, []byte("\n//kiln:kernel"))
+	return bytes.Contains(f.Text, []byte("\n//kiln:kernel")) || front.HasLiterals(f)
 }
 
 // unregistered reports the files whose kernels no program can compile.

@@ -16,6 +16,7 @@ import (
 
 const (
 	dslPath = "github.com/gokiln/kiln/dsl"
+	jitPath = "github.com/gokiln/kiln/jit"
 	docURL  = "https://github.com/gokiln/kiln/blob/main/docs/diagnostics.md"
 )
 
@@ -25,8 +26,9 @@ var Analyzer = &analysis.Analyzer{
 	Doc: `report what a GPU cannot do in functions marked //kiln:kernel
 
 The kernel analyzer compiles every kernel of the package to the compiler's
-intermediate form, generic ones for the types of their constraints, and reports
-each mistake with its code. The codes are explained in docs/diagnostics.md.`,
+intermediate form, generic ones for the types of their constraints, and the
+function literals that are arguments of jit.Func, and reports each mistake with its
+code. The codes are explained in docs/diagnostics.md.`,
 	URL:              docURL,
 	Run:              run,
 	RunDespiteErrors: true, // the front end checks types itself
@@ -54,8 +56,8 @@ func (s *sources) String() string {
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	if !imports(pass, dslPath) {
-		return nil, nil // neither a kernel nor a library for kernels
+	if !imports(pass, dslPath) && !imports(pass, jitPath) {
+		return nil, nil // nothing to compile, and no library for kernels
 	}
 	c := &checker{pass: pass, path: importPath(pass), known: map[string]*front.Package{}, via: map[string]string{}}
 	if err := c.read(); err != nil {

@@ -53,7 +53,11 @@ func (fs ownFiles) left() []string {
 	return out
 }
 
-func (f ownFile) hasKernel() bool { return bytes.Contains(f.Text, []byte("\n//kiln:kernel")) }
+// hasKernel reports whether the file has something to compile: a kernel, or a
+// function literal that is made into a handle.
+func (f ownFile) hasKernel() bool {
+	return bytes.Contains(f.Text, []byte("\n//kiln:kernel")) || front.HasLiterals(f.File)
+}
 
 // registered reports whether some file calls dsl.Source and some Go file is
 // embedded.

@@ -55,6 +55,7 @@ const (
 	Unsupported   Code = "K0131"
 	StoredPointer Code = "K0132"
 	LogCall       Code = "K0133"
+	Capture       Code = "K0134"
 
 	FirstParam  Code = "K0201"
 	HasResult   Code = "K0202"

@@ -34,6 +34,9 @@ type build struct {
 	info     *types.Info
 	prog     *ssa.Program
 	inst     *instance
+	bound    map[string]*binding // functions that parameters stand for, as in Request.Funcs
+	synth    []*token.File       // of declarations made for function literals
+	untyped  bool                // a literal is checked without the types of the function it stands in
 	consts   constants
 	at       token.Pos // what is being compiled, for internal errors
 }

@@ -85,7 +85,9 @@ func (f *funcLower) call(in *ssa.Call) val {
 	switch {
 	case fn.bad:
 		return badVal
-	case fn.fn == nil:
+	case fn.opaque && !bad:
+		return f.stand(in, args)
+	case fn.fn == nil && !fn.opaque:
 		f.report(diag.FuncValue, "the function that is called is not known at compile time")
 		return badVal
 	case bad:

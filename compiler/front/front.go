@@ -20,7 +20,11 @@ type Package struct {
 	Path       string // import path
 	Files      []File
 	DisplayDir string // directory in positions; the import path if empty
+	Tests      bool   // files named _test.go are part of the package
 }
+
+// compiles reports whether f is a file that kernels of p may use.
+func (p *Package) compiles(f File) bool { return p.Tests || !strings.HasSuffix(f.Name, "_test.go") }
 
 // File is a source file.
 type File struct {
@@ -47,7 +51,10 @@ type Request struct {
 	// by fields and indices for a part of it, as in cfg.Tiles[1]. The place of the
 	// parameter, counted from the Thread at 0, may stand for its name: 3.Tiles[1].
 	Consts map[string]int64
-	Fill   Fill // for parameters that Consts does not name
+	Fill   Fill // for parameters that Consts and Funcs do not name
+	// Funcs gives the functions that parameters of function types stand for, by
+	// the name or the place of the parameter.
+	Funcs map[string]Func
 }
 
 // Build compiles a kernel to IR. Mistakes in the kernel are a [diag.List];
@@ -97,6 +104,9 @@ func (b *build) compile(u *unit, kernel *decl, req Request) (*ir.Module, error) 
 func (b *build) prepare(u *unit, kernel *decl, req Request) (*ssa.Function, error) {
 	b.consts = newConstants(req)
 	b.addInstance(u, kernel, req)
+	if !b.bind(req.Funcs) {
+		return nil, b.diags.Err()
+	}
 	b.check()
 	b.subset()
 	if len(b.diags) > 0 {
@@ -176,6 +186,9 @@ func Kernels(p *Package) []string {
 //
 //	//kiln:const tile=16,32 cfg.Fast=true
 //
+// A parameter of a function type stands for all functions. Function literals that
+// are arguments of jit.Func are checked too.
+//
 // Packages that p
 // imports come from load. If more is not nil it is called with the IR of each
 // instance without mistakes and may add some.
@@ -200,6 +213,7 @@ func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
 	for _, k := range u.kernels {
 		all = append(all, checkKernel(u, k, find, more)...)
 	}
+	all = append(all, checkLiterals(u, find)...)
 	return all.Sorted()
 }
 

@@ -34,7 +34,7 @@ func SourceHash(importPath string, load Loader, more ...string) ([32]byte, error
 		slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 		frame(sum, path)
 		for _, f := range files {
-			if !strings.HasSuffix(f.Name, "_test.go") {
+			if p.compiles(f) {
 				frame(sum, f.Name)
 				frame(sum, string(f.Text))
 			}
@@ -68,7 +68,7 @@ func (h *hasher) add(path string) error {
 	}
 	h.pkgs[path] = p
 	for _, f := range p.Files {
-		if strings.HasSuffix(f.Name, "_test.go") {
+		if !p.compiles(f) {
 			continue
 		}
 		tree, _, err := parseFile(f.Name, f.Text, parser.ImportsOnly)

@@ -25,7 +25,7 @@ const instanceVar = "kilnInstance"
 
 // instance is the synthetic declaration for one request.
 type instance struct {
-	kernel  *decl
+	kernel  *decl // nil if the declaration is for a function that a kernel is given
 	tok     *token.File
 	imports []*importSpec // that the request names by their paths
 }
@@ -62,6 +62,11 @@ func instanceText(u *unit, kernel *decl, req Request) (string, []*importSpec) {
 	} else {
 		text += " = " + kernel.name + "[" + strings.Join(req.TypeArgs, ", ") + "]"
 	}
+	return byImports(text)
+}
+
+// byImports replaces the import paths in a text by names.
+func byImports(text string) (string, []*importSpec) {
 	var imports []*importSpec
 	for _, path := range Packages(text) {
 		name := importName(path)
@@ -150,6 +155,11 @@ func unqualify(x ast.Expr, own string) ast.Expr {
 	case *ast.FuncType:
 		for _, f := range x.Params.List {
 			f.Type = unqualify(f.Type, own)
+		}
+		if x.Results != nil {
+			for _, f := range x.Results.List {
+				f.Type = unqualify(f.Type, own)
+			}
 		}
 	case *ast.IndexExpr:
 		x.X, x.Index = unqualify(x.X, own), unqualify(x.Index, own)

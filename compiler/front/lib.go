@@ -18,6 +18,7 @@ import (
 const (
 	dslPath     = "github.com/gokiln/kiln/dsl"
 	fastPath    = dslPath + "/fast"
+	jitPath     = "github.com/gokiln/kiln/jit" // where function literals become handles
 	mathPath    = "math"
 	bitsPath    = "math/bits"
 	float16Path = "github.com/x448/float16"

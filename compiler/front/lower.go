@@ -34,9 +34,15 @@ type funcInstance struct {
 
 // lower makes the module of a kernel.
 func (b *build) lower(u *unit, fn *ssa.Function) *ir.Module {
-	l := &lowerer{
+	l := b.newLowerer(u.path + "." + b.inst.kernel.name + typeArgs(fn))
+	l.kernel(fn)
+	return l.m
+}
+
+func (b *build) newLowerer(name string) *lowerer {
+	return &lowerer{
 		b:         b,
-		m:         &ir.Module{Name: u.path + "." + b.inst.kernel.name + typeArgs(fn)},
+		m:         &ir.Module{Name: name},
 		instances: map[string]*funcInstance{},
 		depth:     map[*ssa.Function]int{},
 		names:     map[string]int{},
@@ -45,8 +51,6 @@ func (b *build) lower(u *unit, fn *ssa.Function) *ir.Module {
 		shared:    map[sharedKey]int{},
 		lines:     map[sharedLine]token.Pos{},
 	}
-	l.kernel(fn)
-	return l.m
 }
 
 // typeArgs writes the type arguments of an instance as Go does.

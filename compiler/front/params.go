@@ -173,6 +173,7 @@ func (f *funcLower) params(at []token.Pos) {
 		}
 		b.report(k.node.Pos(), diag.ConstValue, note, "kernel %s has no compile-time parameter %s", k.name, name)
 	}
+	f.unknownFuncs()
 	f.l.m.Name += b.consts.String()
 }
 
@@ -188,6 +189,10 @@ func (f *funcLower) kernelParam(p *ssa.Parameter, i int) val {
 	case *types.Slice:
 		a.Kind, a.Elem = ir.ArgSlice, memType(u.Elem())
 		v.parts = []val{{v: f.out.NewParam(ir.PtrTo(ir.Global, a.Elem))}, {v: f.out.NewParam(ir.I64)}}
+	case *types.Signature:
+		// A function is a word, of which the kernel knows all that there is to know.
+		a.Kind, a.Elem, a.Go = ir.ArgConst, ir.U64, signatureName(u)
+		v = f.funcParam(p, name, strconv.Itoa(i))
 	case *types.Struct, *types.Array:
 		a.Kind = ir.ArgStruct
 		v = part.value(p.Type())
@@ -258,6 +263,9 @@ func (p paramPart) constant(t types.Type) val {
 func badParam(t types.Type) string {
 	if s, ok := t.Underlying().(*types.Slice); ok && !isTypeParam(t) {
 		return badSlice(t, s.Elem())
+	}
+	if s, ok := t.Underlying().(*types.Signature); ok && !s.Variadic() {
+		return ""
 	}
 	switch where, part, what := badPart(t); {
 	case what != "" && where == "":

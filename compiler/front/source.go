@@ -8,6 +8,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,8 +23,9 @@ import (
 type unit struct {
 	path    string
 	name    string
-	lib     bool // dsl, dsl/fast and the stand-ins for math: no subset check, positions inside are ours
-	bodies  bool // of a lib: its functions have bodies to compile, if they are not intrinsics
+	lib     bool    // dsl, dsl/fast and the stand-ins for math: no subset check, positions inside are ours
+	bodies  bool    // of a lib: its functions have bodies to compile, if they are not intrinsics
+	files   []*file // none of a library
 	decls   map[string]*decl
 	methods map[string]map[string]*decl // receiver type -> method
 	kernels []*decl
@@ -35,9 +37,11 @@ type unit struct {
 
 // file is a source file of a unit.
 type file struct {
+	unit     *unit
 	name     string // as positions show it
 	ord      int    // place in the unit
 	pkg      *ast.Ident
+	tree     *ast.File // nil for a library
 	tok      *token.File
 	imports  []*importSpec
 	loadOnce func() // reads imports of a library file on demand
@@ -172,7 +176,7 @@ func parsePackage(p *Package) *unit {
 
 func packageKey(p *Package) (key [32]byte) {
 	h := sha256.New()
-	frame(h, p.Path, p.DisplayDir)
+	frame(h, p.Path, p.DisplayDir, strconv.FormatBool(p.Tests))
 	for _, f := range p.Files {
 		frame(h, f.Name)
 		frame(h, string(f.Text))
@@ -188,7 +192,7 @@ func parseUnit(p *Package) *unit {
 		dir = p.Path
 	}
 	for i, f := range p.Files {
-		if strings.HasSuffix(f.Name, "_test.go") || !wanted(f.Text) {
+		if !p.compiles(f) || !wanted(f.Text) {
 			continue
 		}
 		u.addFile(path.Join(dir, path.Base(f.Name)), i, f.Text)
@@ -207,7 +211,8 @@ func (u *unit) addFile(name string, ord int, text []byte) {
 	if u.name == "" {
 		u.name = tree.Name.Name
 	}
-	f := &file{name: name, ord: ord, pkg: tree.Name, tok: tok}
+	f := &file{unit: u, name: name, ord: ord, pkg: tree.Name, tree: tree, tok: tok}
+	u.files = append(u.files, f)
 	for _, s := range tree.Imports {
 		f.imports = append(f.imports, newImport(s))
 	}

@@ -149,6 +149,7 @@ func (b *build) typeError(err error) {
 		b.report(e.Pos, diag.ImportCycle, "", "kernel packages import each other")
 	case b.synthetic(e.Pos):
 		b.instanceError(e)
+	case b.boundError(e):
 	default:
 		p := b.position(e.Pos)
 		p.Col = 0

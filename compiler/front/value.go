@@ -15,7 +15,8 @@ import (
 //   - scalars: v
 //   - structs, arrays, results of a call: parts, one for each field or element
 //   - slices: parts pointer and length
-//   - functions: fn, known statically, with what it captures in parts
+//   - functions: fn, known statically, with what it captures in parts; or opaque,
+//     a parameter of a kernel that is checked for all functions
 //   - pointers have one of three forms. v points to an object in memory. parts
 //     point to the components of a struct whose fields live apart, which lets
 //     them be promoted to registers one by one, and lets a local struct hold
@@ -26,14 +27,15 @@ import (
 // A bad value stands for what could not be lowered; a diagnostic was reported,
 // and whatever uses it stays silent.
 type val struct {
-	v     *ir.Value
-	parts []val
-	fn    *ssa.Function
-	cell  *val
-	mem   *val      // where the value of cell is in memory too, for variable indices
-	set   *ir.Value // of a pointer in a copied aggregate: whether it is set
-	bad   bool
-	isNil bool // nil pointer, slice or function
+	v      *ir.Value
+	parts  []val
+	fn     *ssa.Function
+	opaque bool
+	cell   *val
+	mem    *val      // where the value of cell is in memory too, for variable indices
+	set    *ir.Value // of a pointer in a copied aggregate: whether it is set
+	bad    bool
+	isNil  bool // nil pointer, slice or function
 }
 
 var badVal = val{bad: true}
@@ -88,7 +90,7 @@ func (v val) flatten(out []*ir.Value) []*ir.Value {
 
 // rebuild returns a value of the form of v in which next gives the IR values.
 func (v val) rebuild(next func(t *ir.Type) *ir.Value) val {
-	out := val{fn: v.fn, bad: v.bad, isNil: v.isNil}
+	out := val{fn: v.fn, opaque: v.opaque, bad: v.bad, isNil: v.isNil}
 	if v.v != nil {
 		out.v = next(v.v.Type)
 		return out
@@ -127,6 +129,8 @@ func (v val) shape(b *strings.Builder) {
 			b.WriteByte('@')
 			v.mem.shape(b)
 		}
+	case v.opaque:
+		b.WriteString("func")
 	default:
 		if v.fn != nil {
 			fmt.Fprintf(b, "%p", v.fn)

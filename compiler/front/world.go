@@ -94,7 +94,7 @@ type wish struct {
 func (b *build) wish(u *unit, kernel *decl, req Request) *wish {
 	w := &wish{u: u, kernel: kernel, roots: []*decl{kernel}}
 	fn, ok := kernel.node.(*ast.FuncDecl)
-	if !ok || kernel.next != nil {
+	if !ok || kernel.next != nil || len(req.Funcs) > 0 {
 		return nil
 	}
 	if fn.Type.TypeParams == nil {

@@ -24,7 +24,9 @@ type named struct {
 //kiln:kernel
 func K(t dsl.Thread,
 	a [][]float32, // ERROR 4 "K0203: parameter of kernel K is \[\]\[\]float32, a slice of slices"
-	b func(float32) float32, // ERROR 4 "K0203: .* a function"
+	b func(...float32) float32, // ERROR 4 "K0203: .* a function"
+	b2 struct{ f func(float32) float32 }, // ERROR 5 "K0203: .* whose part .f is func\(float32\) float32, a function"
+	b3 func(float32) float32,
 	c *float32, // ERROR 4 "K0203: .* a pointer"
 	d nested, // ERROR 4 "K0203: parameter of kernel K is k.nested, whose part .parts\[i\].bad is \[\]k.pair, a slice"
 	e [4]named, // ERROR 4 "K0203: parameter of kernel K is \[4\]k.named, whose part \[i\].name is \*int32, a pointer"

@@ -1,0 +1,322 @@
+package front
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Func is a function that a kernel is compiled with: what a parameter of a
+// function type stands for. It is a function of a package, by its name, or a
+// function literal, by its place; see [FindLiteral].
+type Func struct {
+	Pkg  string // import path
+	Name string // "" for a function literal
+
+	File      string // base name, for a literal
+	Line, Col int    // of the word func
+
+	// Sig is the Go type of the function, as for [Request]. Only a generic
+	// function, and a literal inside of one, need it.
+	Sig string
+}
+
+// String tells functions apart whose packages have the same source.
+func (f Func) String() string {
+	s := f.Pkg + "." + f.Name
+	if f.Name == "" {
+		s = fmt.Sprintf("%s/%s:%d:%d", f.Pkg, f.File, f.Line, f.Col)
+	}
+	if f.Sig != "" {
+		s += " " + f.Sig
+	}
+	return s
+}
+
+// binding is a Func in a compilation.
+type binding struct {
+	Func
+	unit *unit
+	pos  token.Pos   // where to report what is wrong with it
+	tok  *token.File // of the declarations made for it, nil if there are none
+
+	name   string // for people, as in k.Square or k.Outer.func1
+	global string // of the SSA function or, if generic, of the variable that holds it
+	lit    bool   // the function is the literal inside of that
+	inst   bool   // global is a variable
+}
+
+func (b *binding) what() string {
+	if b.lit {
+		return "function literal"
+	}
+	return "function " + b.name
+}
+
+// bind reaches the functions of a request. Each literal is moved into a function
+// of its own, for the declaration that it stands in is host code. What bind
+// cannot reach has no meaning to check: it reports false.
+func (b *build) bind(funcs map[string]Func) (ok bool) {
+	if len(funcs) == 0 {
+		return true
+	}
+	ok = true
+	b.bound = map[string]*binding{}
+	for i, key := range slices.Sorted(maps.Keys(funcs)) {
+		f := funcs[key]
+		u, err := b.unit(f.Pkg)
+		if err != nil {
+			b.diags.Add(diag.New(diag.Position{File: f.Pkg}, diag.NoSource, err.Error(), ""))
+			ok = false
+			continue
+		}
+		n := &binding{Func: f, unit: u, lit: f.Name == ""}
+		b.bound[key] = n
+		if n.lit {
+			ok = b.bindLiteral(n, i) && ok
+		} else {
+			ok = b.bindNamed(n, i) && ok
+		}
+	}
+	return b.apart() && ok
+}
+
+// bindNamed reaches a function of a package.
+func (b *build) bindNamed(n *binding, i int) bool {
+	d := n.unit.decls[n.Name]
+	if d == nil || d.lazy != nil {
+		b.diags.Add(diag.New(diag.Position{File: n.Pkg}, diag.NoKernel, fmt.Sprintf("package %s has no function %s", n.Pkg, n.Name), ""))
+		return false
+	}
+	b.addFile(d.file.tok)
+	fn, ok := d.node.(*ast.FuncDecl)
+	if !ok {
+		b.report(d.node.Pos(), diag.BadRequest, "", "%s is not a function", n.Name)
+		return false
+	}
+	n.pos, n.name, n.global = fn.Name.Pos(), n.unit.name+"."+n.Name, n.Name
+	if fn.Type.TypeParams == nil || b.untyped {
+		b.reach(d)
+		return true
+	}
+	return b.bindInstance(n, i, n.Name, n.Sig)
+}
+
+// bindInstance reaches a generic function by a variable of its type.
+func (b *build) bindInstance(n *binding, i int, name, sig string) bool {
+	n.global, n.inst = fmt.Sprintf("kilnBound%d", i), true
+	text, imports := byImports("package " + n.unit.name + "; var " + n.global + " " + sig + " = " + name)
+	tree, tok, err := parseFile("instance", []byte(text), 0)
+	if err != nil || n.Sig == "" || !plainInstance(tree) {
+		b.report(n.pos, diag.BadRequest, "", "%q is not a type for %s", n.Sig, n.what())
+		return false
+	}
+	n.tok = tok
+	in := &instance{tok: tok, imports: imports}
+	d := in.decl(n.unit, tree)
+	d.name, d.file.ord = n.global, d.file.ord+1+i
+	b.reach(d)
+	return true
+}
+
+// bindLiteral reaches a function literal.
+func (b *build) bindLiteral(n *binding, i int) bool {
+	lit := n.unit.literal(n.Func)
+	if lit == nil {
+		at := diag.Position{File: path.Join(n.Pkg, n.File), Line: n.Line, Col: n.Col}
+		b.diags.Add(diag.New(at, diag.BadRequest, "no function literal begins here", ""))
+		return false
+	}
+	b.addFile(lit.file.tok)
+	n.pos, n.name = lit.node.Pos(), n.unit.name+"."+lit.name
+	outer := lit.scope()
+	for _, c := range outer.captured {
+		b.report(c.use.Pos(), diag.Capture, "", "function literal captures variable %s, which is declared at %s", c.use.Name, b.position(c.def))
+	}
+	if len(outer.captured) > 0 {
+		return false
+	}
+	n.global = fmt.Sprintf("kilnLiteral%d", i)
+	d, err := lit.hoist(n.global, outer)
+	if err != nil {
+		b.report(n.pos, diag.BadRequest, "", "function literal cannot be taken out of %s: %v", lit.outer(), err)
+		return false
+	}
+	b.addFile(d.tok)
+	b.synth = append(b.synth, d.tok)
+	b.reach(d)
+	if b.seen[lit.decl] {
+		b.report(n.pos, diag.Recursion, "", "function literal uses %s, which it is part of", lit.decl.name)
+		return false
+	}
+	if outer.params != nil && !b.untyped {
+		return b.bindInstance(n, i, n.global, "func() "+n.Sig)
+	}
+	return true
+}
+
+// apart reports literals inside of each other: their syntax is shared, and
+// can be part of one function only.
+func (b *build) apart() (ok bool) {
+	ok = true
+	for _, x := range b.bound {
+		for _, y := range b.bound {
+			if x.lit && y.lit && x != y && x.Pkg == y.Pkg && x.File == y.File && (x.Line != y.Line || x.Col != y.Col) {
+				if l, m := x.unit.literal(x.Func), y.unit.literal(y.Func); l != nil && m != nil && l.node.Pos() < m.node.Pos() && m.node.Pos() < l.node.End() {
+					b.report(m.node.Pos(), diag.Unsupported, "", "function literal stands inside of another that the kernel takes too: declare one as a function")
+					ok = false
+				}
+			}
+		}
+	}
+	return ok
+}
+
+// boundError reports a type error of a declaration made for a bound function; it
+// reports false if pos is in none.
+func (b *build) boundError(e types.Error) bool {
+	for _, n := range b.bound {
+		if n.tok != nil && within(n.tok, e.Pos) {
+			b.reportFix(n.pos, diag.Instantiation, "use a function whose type names all of its type parameters",
+				"%s cannot be instantiated: %s", n.what(), e.Msg)
+			return true
+		}
+	}
+	for _, tok := range b.synth {
+		if within(tok, e.Pos) {
+			b.diags.Add(diag.New(b.position(e.Pos), diag.TypeError, e.Msg, ""))
+			return true
+		}
+	}
+	return false
+}
+
+func within(f *token.File, pos token.Pos) bool {
+	return int(pos) >= f.Base() && int(pos) <= f.Base()+f.Size()
+}
+
+// boundFunc returns the SSA function of a binding, nil if there is none because
+// of a mistake.
+func (b *build) boundFunc(n *binding) *ssa.Function {
+	pkg := b.part(n.unit).ssa
+	fn := pkg.Func(n.global)
+	if n.inst {
+		fn = storedFunc(pkg, n.global)
+	}
+	if n.lit && fn != nil {
+		if len(fn.AnonFuncs) == 0 {
+			return nil
+		}
+		fn = fn.AnonFuncs[0]
+	}
+	return fn
+}
+
+// funcParam returns the value of a kernel parameter of a function type.
+func (f *funcLower) funcParam(p *ssa.Parameter, name, number string) val {
+	b := f.l.b
+	n := b.bound[number]
+	if n == nil {
+		n = b.bound[name]
+	}
+	if n == nil {
+		if b.consts.fill == NoFill {
+			f.report(diag.ConstValue, "parameter %s of kernel %s, a function, has no value", name, b.inst.kernel.name)
+			return badVal
+		}
+		return val{opaque: true}
+	}
+	b.consts.text = append(b.consts.text, name+":"+n.name)
+	fn := b.boundFunc(n)
+	if fn == nil {
+		return badVal
+	}
+	if want := p.Type().Underlying(); !types.Identical(want, fn.Signature) {
+		b.report(n.pos, diag.ConstValue, "", "%s has type %s, parameter %s of kernel %s is %s", n.what(), typeName(fn.Signature), name, b.inst.kernel.name, typeName(want))
+		return badVal
+	}
+	return val{fn: fn}
+}
+
+// unknownFuncs reports functions for parameters that the kernel has not.
+func (f *funcLower) unknownFuncs() {
+	b, k := f.l.b, f.l.b.inst.kernel
+	for _, key := range slices.Sorted(maps.Keys(b.bound)) {
+		found := false
+		for i, p := range f.fn.Params {
+			_, isFunc := p.Type().Underlying().(*types.Signature)
+			found = found || isFunc && (p.Name() == key || fmt.Sprint(i) == key)
+		}
+		if !found {
+			b.report(k.node.Pos(), diag.ConstValue, "", "kernel %s has no parameter %s of a function type", k.name, key)
+		}
+	}
+}
+
+// stand makes the result of a call of a function that is not known, in a kernel
+// that is checked for all functions: something of the right type that depends on
+// all arguments.
+func (f *funcLower) stand(in *ssa.Call, args []val) val {
+	if hasPointers(in.Type()) {
+		return badVal
+	}
+	sum := f.konst(ir.F32, 0)
+	for _, a := range args {
+		for _, v := range a.flatten(nil) {
+			if x := f.number(v); x != nil {
+				sum = f.emit(ir.OpAdd, ir.F32, sum, x)
+			}
+		}
+	}
+	return typed(in.Type(), func(t *ir.Type) *ir.Value {
+		switch t {
+		case ir.F32:
+			return sum
+		case ir.Bool:
+			return f.emit(ir.OpGt, ir.Bool, sum, f.konst(ir.F32, 0))
+		}
+		return f.emit(ir.OpConvert, t, sum)
+	})
+}
+
+// number returns a scalar as a float32, nil if it is a pointer.
+func (f *funcLower) number(v *ir.Value) *ir.Value {
+	switch {
+	case v.Type == ir.F32:
+		return v
+	case v.Type == ir.Bool:
+		return f.emit(ir.OpSelect, ir.F32, v, f.konst(ir.F32, uint64(0x3F800000)), f.konst(ir.F32, 0))
+	case v.Type.IsPtr():
+		return nil
+	}
+	return f.emit(ir.OpConvert, ir.F32, v)
+}
+
+// signatureName spells the type of a function parameter, without names.
+func signatureName(s *types.Signature) string {
+	list := func(t *types.Tuple) string {
+		names := make([]string, t.Len())
+		for i := range names {
+			names[i] = typeName(t.At(i).Type())
+		}
+		return strings.Join(names, ",")
+	}
+	out := "func(" + list(s.Params()) + ")"
+	switch s.Results().Len() {
+	case 0:
+		return out
+	case 1:
+		return out + list(s.Results())
+	}
+	return out + "(" + list(s.Results()) + ")"
+}

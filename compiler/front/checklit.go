@@ -1,0 +1,158 @@
+package front
+
+import (
+	"bytes"
+	"go/ast"
+	"go/types"
+	"path"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// compilers are the functions, by import path and name, whose argument is
+// compiled if it is a function literal.
+var compilers = map[string]string{jitPath: "Func"}
+
+// checkLiterals reports mistakes in the function literals of u that are made
+// into kernel functions on the spot, as in jit.Func(func(x float32) float32 …).
+func checkLiterals(u *unit, load Loader) (list diag.List) {
+	var asked map[*ast.FuncLit]bool
+	for _, f := range u.files {
+		asked = f.compiled(asked)
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	for l := range u.literals {
+		if asked[l.node] {
+			b := newBuild(load)
+			b.units[u.path] = u
+			at := l.file.tok.Position(l.node.Pos())
+			f := Func{Pkg: u.path, File: path.Base(l.file.name), Line: at.Line, Col: at.Column}
+			list = append(list, b.attemptFunc(f)...)
+		}
+	}
+	return list
+}
+
+// HasLiterals reports whether a file has function literals that [Check] looks at.
+func HasLiterals(f File) bool {
+	if !bytes.Contains(f.Text, []byte(`"`+jitPath+`"`)) {
+		return false
+	}
+	for _, f := range parsePackage(&Package{Files: []File{f}}).files {
+		if len(f.compiled(nil)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// compiled adds the literals of a file that are arguments of compilers.
+func (f *file) compiled(to map[*ast.FuncLit]bool) map[*ast.FuncLit]bool {
+	names := map[string]string{} // of imports -> function
+	for _, im := range f.imports {
+		if fn := compilers[im.path]; fn != "" && im.name == "" {
+			names[path.Base(im.path)] = fn
+		} else if fn != "" {
+			names[im.name] = fn
+		}
+	}
+	if len(names) == 0 {
+		return to
+	}
+	if to == nil {
+		to = map[*ast.FuncLit]bool{}
+	}
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return true
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		id, ok := sel.X.(*ast.Ident)
+		lit, isLit := ast.Unparen(call.Args[0]).(*ast.FuncLit)
+		if ok && isLit && id.Obj == nil && names[id.Name] == sel.Sel.Name {
+			to[lit] = true
+		}
+		return true
+	})
+	return to
+}
+
+// CheckFunc reports all mistakes in a function that kernels are to be compiled
+// with, as a [diag.List].
+func CheckFunc(f Func, load Loader) error { return newBuild(load).attemptFunc(f).Sorted().Err() }
+
+// attemptFunc compiles a function as far as it can be without a kernel.
+func (b *build) attemptFunc(f Func) (list diag.List) {
+	var err error
+	defer func() {
+		if d, ok := err.(diag.List); ok {
+			list = d
+		}
+	}()
+	defer b.recoverInternal(f.String(), &err)
+	b.untyped = f.Sig == ""
+	if !b.bind(map[string]Func{"": f}) {
+		return b.diags
+	}
+	b.check()
+	b.subset()
+	if len(b.diags) > 0 {
+		return b.diags
+	}
+	if b.reachDispatch(); len(b.diags) > 0 {
+		return b.diags
+	}
+	b.buildSSA()
+	n := b.bound[""]
+	if fn := b.boundFunc(n); fn != nil && instantiated(fn) {
+		b.lowerFunc(n, fn)
+	}
+	return b.diags
+}
+
+// lowerFunc lowers a function by itself. Which memory pointers point to is not
+// known without a kernel, so that a function with pointers is not lowered.
+func (b *build) lowerFunc(n *binding, fn *ssa.Function) {
+	low := b.newLowerer(n.name)
+	shapes := low.m.NewFunc("arguments")
+	args := make([]val, len(fn.Params))
+	for i, p := range fn.Params {
+		if isThread(p.Type()) {
+			continue
+		}
+		switch u := p.Type().Underlying().(type) {
+		case *types.Slice:
+			elem := memType(u.Elem())
+			if elem == nil {
+				return
+			}
+			args[i].parts = []val{{v: shapes.NewParam(ir.PtrTo(ir.Global, elem))}, {v: shapes.NewParam(ir.I64)}}
+		default:
+			if hasPointers(p.Type()) || leaves(p.Type()) > maxLeaves {
+				return
+			}
+			args[i] = typed(p.Type(), shapes.NewParam)
+		}
+	}
+	b.inst = &instance{kernel: &decl{name: n.name}}
+	low.instance(fn, args, nil)
+}
+
+// instantiated reports whether fn has types, of its own and around it.
+func instantiated(fn *ssa.Function) bool {
+	for ; fn != nil; fn = fn.Parent() {
+		if fn.TypeParams().Len() > len(fn.TypeArgs()) {
+			return false
+		}
+	}
+	return true
+}
