@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path"
@@ -241,22 +243,55 @@ func recoverTo(err *error, kernel string) {
 // Registered loads the kernel packages that registered their source with
 // dsl.Source.
 func Registered(importPath string) (*front.Package, error) {
+	return registered(importPath, false)
+}
+
+// RegisteredTests is Registered for a package that is being tested: its test files
+// are part of it, and a path such as example.com/k_test is that of external tests.
+func RegisteredTests(importPath string) (*front.Package, error) {
+	return registered(importPath, true)
+}
+
+func registered(importPath string, tests bool) (*front.Package, error) {
 	files, ok := dsl.SourceOf(importPath)
 	if !ok {
 		return nil, fmt.Errorf("package %s has no kernel source in this program: add `//go:embed *.go`, `var source embed.FS` and `var _ = dsl.Source(source)` to it", importPath)
 	}
+	if tests {
+		return readTests(importPath, files)
+	}
 	return ReadPackage(importPath, files)
+}
+
+// readTests reads the files of a package together with its tests. Package
+// clauses tell those inside of the package from external ones.
+func readTests(importPath string, files fs.FS) (*front.Package, error) {
+	p, err := readFiles(importPath, files, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	p.Tests = true
+	external := strings.HasSuffix(importPath, "_test")
+	p.Files = slices.DeleteFunc(p.Files, func(f front.File) bool {
+		tree, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Text, parser.PackageClauseOnly)
+		return err == nil && strings.HasSuffix(tree.Name.Name, "_test") != external
+	})
+	return p, nil
 }
 
 // ReadPackage reads the kernel source of a package: its Go files without tests.
 func ReadPackage(importPath string, files fs.FS) (*front.Package, error) {
+	return readFiles(importPath, files, func(name string) bool { return !strings.HasSuffix(name, "_test.go") })
+}
+
+func readFiles(importPath string, files fs.FS, wanted func(name string) bool) (*front.Package, error) {
 	names, err := fs.Glob(files, "*.go")
 	if err != nil {
 		return nil, fmt.Errorf("reading source of %s: %w", importPath, err)
 	}
 	p := &front.Package{Path: importPath}
 	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
+		if !wanted(name) {
 			continue
 		}
 		text, err := fs.ReadFile(files, name)

@@ -80,7 +80,7 @@ func kernelFuncs(files []*ast.File, visit func(f *ast.FuncDecl)) {
 var hostHelpers = map[string]bool{
 	"toWord": true, "fromWord": true, "boolWord": true, "printable": true, "loadWord": true, "swapWord": true, "addHalf": true, "bf16": true,
 	"isFloat32": true, "D1": true, "D2": true, "D3": true, "NewThread": true, "Bits": true,
-	"API": true, "Path": true, "Source": true, "SourceOf": true, "Sources": true, "packageOf": true, "Open": true, "ReadDir": true,
+	"API": true, "Path": true, "Source": true, "SourceOf": true, "Sources": true, "SourcesAt": true, "dirOf": true, "packageOf": true, "Open": true, "ReadDir": true,
 }
 
 // A Go compiler may fuse a product with a following sum, which would make

@@ -30,6 +30,7 @@ func (s SourceTag) Path() string { return s.path }
 var registry struct {
 	sync.RWMutex
 	byPath map[string]fs.FS
+	byDir  map[string][]string // directory of the source when it was compiled -> import paths
 }
 
 // Source registers the kernel source of the calling package under its import
@@ -51,11 +52,14 @@ func Source(files embed.FS) SourceTag {
 	defer registry.Unlock()
 	if registry.byPath == nil {
 		registry.byPath = map[string]fs.FS{}
+		registry.byDir = map[string][]string{}
 	}
 	if earlier, ok := registry.byPath[path]; ok {
 		registry.byPath[path] = union{earlier, files}
 	} else {
 		registry.byPath[path] = files
+		dir := dirOf(frame.File)
+		registry.byDir[dir] = append(registry.byDir[dir], path)
 	}
 	return SourceTag{path}
 }
@@ -72,6 +76,17 @@ func SourceOf(path string) (fs.FS, bool) {
 	files, ok := registry.byPath[path]
 	return files, ok
 }
+
+// SourcesAt returns the import paths of the registered packages whose source stood
+// in the directory of a file, as the Go compiler names files: a package and,
+// while it is tested, the package of its external tests.
+func SourcesAt(file string) []string {
+	registry.RLock()
+	defer registry.RUnlock()
+	return registry.byDir[dirOf(file)]
+}
+
+func dirOf(file string) string { return file[:strings.LastIndexAny(file, `/\`)+1] }
 
 // Sources returns the import paths of all registered packages, sorted.
 func Sources() []string {

@@ -1,8 +1,8 @@
 package jit
 
 import (
+	"errors"
 	"fmt"
-	"net/url"
 	"reflect"
 	"runtime"
 	"strconv"
@@ -23,14 +23,7 @@ func identify(fn any) (front.Request, error) {
 		return front.Request{}, fmt.Errorf("jit.Of: %T is not a kernel function", fn)
 	}
 	full := runtime.FuncForPC(v.Pointer()).Name()
-	slash := strings.LastIndexByte(full, '/') + 1
-	pkg, name, ok := strings.Cut(full[slash:], ".")
-	if !ok {
-		return front.Request{}, fmt.Errorf("jit.Of: cannot tell the package of %q", full)
-	}
-	if path, err := url.PathUnescape(full[:slash] + pkg); err == nil {
-		pkg = path
-	}
+	pkg, name := splitName(full)
 	name, generic := strings.CutSuffix(name, "[...]")
 	if !isIdent(name) {
 		return front.Request{}, fmt.Errorf("jit.Of: %s is not a package-level function: pass kernels.Name or kernels.Name[T] itself, not a function literal, a method value, or an instance made inside a generic function", full)
@@ -55,17 +48,27 @@ func isIdent(s string) bool {
 	return s != ""
 }
 
-// signature writes t as a Go expression that means the same inside package pkg.
+// signature writes a function type as a Go expression that means the same inside
+// package pkg.
 func signature(t reflect.Type, pkg string) (string, error) {
-	params := make([]string, t.NumIn())
-	for i := range params {
-		p, err := typeExpr(t.In(i), pkg)
+	in, err1 := typeList(t.NumIn(), t.In, pkg)
+	out, err2 := typeList(t.NumOut(), t.Out, pkg)
+	if out != "" {
+		out = " (" + out + ")"
+	}
+	return "func(" + in + ")" + out, errors.Join(err1, err2)
+}
+
+func typeList(n int, at func(int) reflect.Type, pkg string) (string, error) {
+	names := make([]string, n)
+	for i := range names {
+		name, err := typeExpr(at(i), pkg)
 		if err != nil {
 			return "", err
 		}
-		params[i] = p
+		names[i] = name
 	}
-	return "func(" + strings.Join(params, ", ") + ")", nil
+	return strings.Join(names, ", "), nil
 }
 
 // instanceExpr writes the name of a type of package pkg. The name of a generic
@@ -129,6 +132,11 @@ func typeExpr(t reflect.Type, pkg string) (string, error) {
 	case t.Kind() == reflect.Slice:
 		elem, err := typeExpr(t.Elem(), pkg)
 		return "[]" + elem, err
+	case t.Kind() == reflect.Pointer:
+		elem, err := typeExpr(t.Elem(), pkg)
+		return "*" + elem, err
+	case t.Kind() == reflect.Func && !t.IsVariadic():
+		return signature(t, pkg)
 	case t.Kind() == reflect.Array:
 		elem, err := typeExpr(t.Elem(), pkg)
 		return fmt.Sprintf("[%d]%s", t.Len(), elem), err

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -80,6 +82,54 @@ func Of(fn any) *Kernel {
 	return got.(*Kernel)
 }
 
+// named are the handles that Named returned.
+var named sync.Map // namedKey -> *Kernel
+
+type namedKey struct {
+	pkg, name string
+	typ       reflect.Type
+}
+
+// Named returns the handle of a kernel by the import path of its package and its
+// name, for libraries that choose types at run time. The type is that of the
+// instance, such as reflect.FuncOf makes it: its first parameter is dsl.Thread.
+func Named(pkg, name string, typ reflect.Type) *Kernel {
+	key := namedKey{pkg, name, typ}
+	if k, ok := named.Load(key); ok {
+		return k.(*Kernel)
+	}
+	k := &Kernel{fn: typ, name: pkg + "." + name, req: front.Request{Pkg: pkg, Func: name}}
+	if typ == nil || typ.Kind() != reflect.Func || typ.NumIn() == 0 || typ.In(0) != reflect.TypeFor[dsl.Thread]() {
+		k.err = fmt.Errorf("jit.Named: %s: %v is not the type of a kernel", k.name, typ)
+		return k
+	}
+	if k.req.Sig, k.err = signature(typ, pkg); k.err == nil {
+		k.consts, k.err = findConstants(typ)
+	}
+	if k.err != nil {
+		k.err = fmt.Errorf("jit.Named: %s: %w", k.name, k.err)
+	}
+	got, _ := named.LoadOrStore(key, k)
+	return got.(*Kernel)
+}
+
+// sameBasic reports whether a parameter of a compiled kernel may be what Go calls
+// t. Only a handle made by Named can be of the wrong type.
+func sameBasic(spelled string, t reflect.Type) bool {
+	elem := t
+	if t.Kind() == reflect.Slice {
+		spelled, elem = strings.TrimPrefix(spelled, "[]"), t.Elem()
+	}
+	want := predeclared(elem)
+	switch spelled {
+	case "byte":
+		spelled = "uint8"
+	case "rune":
+		spelled = "int32"
+	}
+	return want == "" || want == spelled
+}
+
 // Name returns the kernel's package path and function.
 func (k *Kernel) Name() string { return k.name }
 
@@ -124,7 +174,11 @@ func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error)
 	if k.err != nil {
 		return nil, k.err
 	}
-	key := flightKey{dev, constantsText(k.named(values))}
+	req, _, err := k.request(values)
+	if err != nil {
+		return nil, err
+	}
+	key := flightKey{dev, specialisation(req)}
 	k.mu.Lock()
 	have := k.ready.Load()
 	if in := have.find(dev, values); in != nil {
@@ -191,10 +245,12 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 		return nil, err
 	}
 	start := time.Now()
-	req := k.req
-	req.Consts = k.named(values)
-	name := k.name + constantsText(req.Consts)
-	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: compiler.Registered, checked: k.checked}
+	req, load, err := k.request(values)
+	if err != nil {
+		return nil, err
+	}
+	name := k.name + specialisation(req)
+	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: load, checked: k.checked}
 	im, err := prebuilt(assume, func(a compiler.Assume) (*image, error) {
 		r.assume = a
 		return r.resolve()

@@ -36,6 +36,9 @@ func planArgs(args []compiler.Arg, fn reflect.Type) ([]param, error) {
 		if a.Slice != (t.Kind() == reflect.Slice) || int(elem.Size()) != a.Size {
 			return nil, fmt.Errorf("parameter %s is %s in the compiled kernel, %s in the function", a.Name, a.Go, t)
 		}
+		if !sameBasic(a.Go, t) {
+			return nil, fmt.Errorf("parameter %s is %s in the kernel, %s in the type that the handle was made for", a.Name, a.Go, t)
+		}
 		plan[i].Arg, plan[i].goType, plan[i].want = a, t, want
 	}
 	return plan, nil
@@ -141,14 +144,14 @@ func (in *instance) signature() string {
 func (in *instance) pack(block []byte, args []any) error {
 	for i := range args {
 		p := &in.plan[i]
+		if p.Const {
+			continue // it chose the code
+		}
 		a := (*iface)(unsafe.Pointer(&args[i]))
 		if a.typ != p.typ.Load() || a.typ == 0 {
 			if err := p.accept(i, reflect.TypeOf(args[i]), a.typ); err != nil {
 				return err
 			}
-		}
-		if p.Const {
-			continue
 		}
 		if !p.Slice {
 			copy(block[p.Offset:p.Offset+p.Size], unsafe.Slice((*byte)(a.data), p.Size))

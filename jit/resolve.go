@@ -98,11 +98,11 @@ func (r *resolver) resolve() (*image, error) {
 func (r *resolver) source() (string, error) {
 	start := time.Now()
 	defer func() { r.ev.Front = time.Since(start) }()
-	sum, err := front.SourceHash(r.req.Pkg, r.load, front.Packages(r.req.Sig)...)
+	sum, err := sourceHash(r.req, r.load)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", r.name, err)
 	}
-	key := cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), r.req.Pkg, r.req.Func, r.req.Sig, constantsText(r.req.Consts))
+	key := cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), r.req.Pkg, r.req.Func, r.req.Sig, specialisation(r.req))
 	if e := r.get(key); e != nil {
 		var m sourceMeta
 		err := errors.Join(json.Unmarshal(e.Meta, &m), json.Unmarshal(e.Body, &r.positions))

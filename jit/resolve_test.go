@@ -225,6 +225,7 @@ func TestSignature(t *testing.T) {
 		{fn: func(dsl.Thread, []float32, dsl.F16, []dsl.BF16, int) {}, sig: "func(dsl.Thread, []float32, dsl.F16, []dsl.BF16, int)"},
 		{fn: func(dsl.Thread, [3]uint8, local) {}, sig: "func(dsl.Thread, [3]uint8, local)"},
 		{fn: func(dsl.Thread, []testkernels.Tap) {}, sig: "func(dsl.Thread, []\"github.com/gokiln/kiln/jit/testkernels\".Tap)"},
+		{fn: func(*float32, func(a, b dsl.F16) (bool, int)) {}, sig: "func(*float32, func(dsl.F16, dsl.F16) (bool, int))"},
 		{fn: func(dsl.Thread, cache.Key) {}, wrong: "type Key of package github.com/gokiln/kiln/cache in the signature"},
 		{fn: func(dsl.Thread, map[int]int) {}, wrong: "not one a kernel can have"},
 	} {

@@ -33,6 +33,7 @@ type constArg struct {
 	typ   reflect.Type
 	word  uintptr // of typ, as an interface holds it
 	parts []constPart
+	fn    reflect.Type // without a name, of a parameter of a function type
 }
 
 type constPart struct {
@@ -46,17 +47,25 @@ var (
 	constBoolType = reflect.TypeFor[dsl.ConstBool]()
 )
 
-// findConstants returns the parameters of a kernel with compile-time values.
+// findConstants returns the parameters of a kernel with compile-time values; a
+// function is one, too.
 func findConstants(fn reflect.Type) (list []constArg, err error) {
 	n := 0
 	for i := 1; i < fn.NumIn(); i++ {
 		t := fn.In(i)
 		parts := constParts(nil, t, strconv.Itoa(i), 0)
+		if t.Kind() == reflect.Func {
+			parts = []constPart{{name: strconv.Itoa(i)}}
+		}
 		if len(parts) == 0 {
 			continue
 		}
 		zero := reflect.Zero(t).Interface()
-		list = append(list, constArg{i - 1, t, (*iface)(unsafe.Pointer(&zero)).typ, parts})
+		c := constArg{index: i - 1, typ: t, word: (*iface)(unsafe.Pointer(&zero)).typ, parts: parts}
+		if t.Kind() == reflect.Func {
+			c.fn = unnamed(t)
+		}
+		list = append(list, c)
 		n += len(parts)
 	}
 	if n > maxConstants {
@@ -112,6 +121,14 @@ func (k *Kernel) constants(args []any, values *[maxConstants]uint64) ([]uint64, 
 	n := 0
 	for i := range k.consts {
 		c := &k.consts[i]
+		if c.fn != nil {
+			var err error
+			if values[n], err = c.code(&args[c.index]); err != nil {
+				return nil, err
+			}
+			n++
+			continue
+		}
 		a := (*iface)(unsafe.Pointer(&args[c.index]))
 		if a.typ != c.word {
 			if err := c.accept(args[c.index]); err != nil {
@@ -154,9 +171,13 @@ func (k *Kernel) named(values []uint64) map[string]int64 {
 		return nil
 	}
 	m := make(map[string]int64, len(values))
+	n := 0
 	for _, c := range k.consts {
 		for _, p := range c.parts {
-			m[p.name] = int64(values[len(m)])
+			if c.fn == nil {
+				m[p.name] = int64(values[n])
+			}
+			n++
 		}
 	}
 	return m

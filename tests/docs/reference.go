@@ -50,7 +50,7 @@ func (f function) title() string {
 }
 
 // hostOnly are the exported functions of package dsl that kernels do not call.
-var hostOnly = []string{"API", "SourceOf", "Sources", "Source", "Path", "NewThread", "D1", "D2", "D3"}
+var hostOnly = []string{"API", "SourceOf", "Sources", "SourcesAt", "Source", "Path", "NewThread", "D1", "D2", "D3"}
 
 // groups orders the files of package dsl and names them; files that are not
 // listed come last under their own name.
