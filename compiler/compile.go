@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -190,29 +189,6 @@ func lengths(m *ir.Module, errs []*pass.LengthError) (list diag.List) {
 
 func diagPosition(p ir.Pos) diag.Position {
 	return diag.Position{File: p.File, Line: p.Line, Col: p.Col}
-}
-
-// convergence turns what the uniformity analysis found into diagnostics.
-func convergence(m *ir.Module) diag.List {
-	var list diag.List
-	found := pass.CheckConvergence(m)
-	for _, d := range found {
-		code, what := diag.DivergentBarrier, "barrier"
-		if d.Need == ir.UniformWarp {
-			code, what = diag.DivergentWarp, "warp operation"
-		}
-		at, branch := m.PosOf(d.Op.Pos), m.PosOf(d.Branch)
-		if code == diag.DivergentWarp && slices.ContainsFunc(found, func(b pass.Divergence) bool { return b.Need == ir.UniformBlock && b.Op.Pos == d.Op.Pos }) {
-			continue // a function with both, such as dsl.BlockSum, is one mistake
-		}
-		msg := fmt.Sprintf("%s is not reached by all threads together", what)
-		note := "the branch that separates the threads has no position"
-		if branch != (ir.Pos{}) {
-			note = fmt.Sprintf("the threads part at %s:%d:%d", branch.File, branch.Line, branch.Col)
-		}
-		list = append(list, diag.New(diag.Position{File: at.File, Line: at.Line, Col: at.Col}, code, msg, note))
-	}
-	return list.Sorted()
 }
 
 // InternalError is a fault of the compiler, not of the kernel.

@@ -23,7 +23,7 @@ func checkCommand() *cobra.Command {
 			return check(cmd, args, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print diagnostics as a JSON array")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array of objects with pos (file, line, col), code, msg, note and fix")
 	return cmd
 }
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -71,30 +70,5 @@ func compare(t *testing.T, want []*expected, got diag.List, file string) {
 		if !w.seen {
 			t.Errorf("line %d: no error in column %d matching %q", w.line, w.col, w.re)
 		}
-	}
-}
-
-// byPasses are the codes that the passes find; package compiler tests them.
-var byPasses = []diag.Code{diag.DivergentBarrier, diag.DivergentWarp, diag.SliceLength}
-
-// TestCodesTested checks that every code about the language, the signature and
-// memory has a wrong program.
-func TestCodesTested(t *testing.T) {
-	files, err := filepath.Glob("testdata/errors/*.go")
-	require.NoError(t, err)
-	var all strings.Builder
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for _, a := range annotations(t, text) {
-			all.WriteString(a.re.String())
-		}
-	}
-	for _, row := range diag.Codes {
-		group := row.Code[:3]
-		if slices.Contains(byPasses, row.Code) || group != "K01" && group != "K02" && group != "K03" {
-			continue
-		}
-		require.Contains(t, all.String(), string(row.Code), "%s (%s)", row.Code, row.Name)
 	}
 }

@@ -11,6 +11,7 @@ type Divergence struct {
 	Cond   *ir.Value     // the condition of that branch
 	Need   ir.Uniformity // what Op requires of the control above it
 	Have   ir.Uniformity // what the control is
+	Why    []Reason      // where the threads' values of Cond begin to differ
 }
 
 // CheckConvergence returns the operations of m that stand under divergent
@@ -62,10 +63,11 @@ func hasConvergent(m *ir.Module) bool {
 }
 
 func (u *uniformity) divergence(v *ir.Value, need ir.Uniformity) Divergence {
-	t := &u.cause[v.Block.ID].Term
+	cause := u.cause[v.Block.ID]
+	t := &cause.Term
 	pos := t.Pos
 	if pos == 0 {
 		pos = t.Args[0].Pos
 	}
-	return Divergence{Func: u.f, Op: v, Branch: pos, Cond: t.Args[0], Need: need, Have: u.control[v.Block.ID]}
+	return Divergence{Func: u.f, Op: v, Branch: pos, Cond: t.Args[0], Need: need, Have: u.control[v.Block.ID], Why: u.why(t.Args[0], cause)}
 }

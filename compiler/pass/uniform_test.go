@@ -312,6 +312,8 @@ b5:
 					c = c.Args[0]
 				}
 				require.Greater(t, d.Have, d.Need)
+				require.NotEmpty(t, d.Why)
+				require.Equal(t, Differs, d.Why[len(d.Why)-1].Kind)
 				got = append(got, fmt.Sprintf("%s: %s under %s", d.Op.Op, levelNames[d.Have], c.Op))
 			}
 			require.Equal(t, tt.want, got)

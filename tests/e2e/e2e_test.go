@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,7 +43,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(bin)
-	build := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./cmd/kiln", "./examples/swiglu", "./examples/edges", "./tests/e2e/testdata/fault")
+	build := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./cmd/kiln", "./cmd/kiln-vet", "./examples/swiglu", "./examples/edges", "./tests/e2e/testdata/fault")
 	build.Dir = repo
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -65,10 +66,15 @@ func TestScripts(t *testing.T) {
 		t.Skip("needs the go command, which kiln check and kiln emit run")
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:  "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("REPO", repo)
+			env.Setenv("BIN", bin)
+			if runtime.GOOS == "windows" {
+				env.Setenv("EXE", ".exe")
+			}
 			env.Setenv("KILN_DEVICE", device())
 			env.Setenv("KILN_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
 			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GOROOT"} {
@@ -79,6 +85,24 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// status runs a program and checks its exit status: status 2 kiln frobnicate.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status n program [arguments]")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v: %v", args[1:], err)
+		}
+		got = exit.ExitCode()
+	}
+	if fmt.Sprint(got) != args[0] {
+		ts.Fatalf("%v: exit status %d, want %s", args[1:], got, args[0])
+	}
 }
 
 var goenvOnce = sync.OnceValue(func() map[string]string {

@@ -1,0 +1,88 @@
+package compiler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/pass"
+)
+
+// convergence turns what the uniformity analysis found into diagnostics.
+func convergence(m *ir.Module) diag.List {
+	var list diag.List
+	found := pass.CheckConvergence(m)
+	for _, d := range found {
+		code, what := diag.DivergentBarrier, "barrier"
+		if d.Need == ir.UniformWarp {
+			code, what = diag.DivergentWarp, "warp operation"
+		}
+		if code == diag.DivergentWarp && slices.ContainsFunc(found, func(b pass.Divergence) bool { return b.Need == ir.UniformBlock && b.Op.Pos == d.Op.Pos }) {
+			continue // a function with both, such as dsl.BlockSum, is one mistake
+		}
+		msg := fmt.Sprintf("%s is not reached by all threads together", what)
+		list = append(list, diag.New(diagPosition(m.PosOf(d.Op.Pos)), code, msg, parting(m, d)))
+	}
+	return list.Sorted()
+}
+
+// parting says where the threads part, and why.
+func parting(m *ir.Module, d pass.Divergence) string {
+	at := m.PosOf(d.Branch)
+	if at == (ir.Pos{}) {
+		return "the branch that separates the threads has no position"
+	}
+	note := "the threads part at " + diagPosition(at).String()
+	if len(d.Why) > 0 {
+		note += ", because the condition depends on " + reasons(m, d.Why)
+	}
+	return note
+}
+
+// reasons spells the way from a condition to where values begin to differ. Steps
+// at one place are said once.
+func reasons(m *ir.Module, why []pass.Reason) string {
+	var parts []string
+	last := ""
+	for _, r := range why {
+		at := diagPosition(m.PosOf(r.Pos)).String()
+		text := reason(r) + " at " + at
+		if text != last {
+			parts = append(parts, text)
+		}
+		last = text
+	}
+	return strings.Join(parts, ", and that on ")
+}
+
+func reason(r pass.Reason) string {
+	switch r.Kind {
+	case pass.Read:
+		return "what is read"
+	case pass.Parted:
+		return "the way taken"
+	case pass.Leaves:
+		return "the iteration in which the loop is left"
+	}
+	switch op := r.Op.Op; op {
+	case ir.OpThread:
+		return "t.Thread" + string("XYZ"[min(r.Op.Imm, 2)]) + "()"
+	case ir.OpLane:
+		return "t.Lane()"
+	case ir.OpWarp:
+		return "t.Warp()"
+	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
+		return "the result of a shuffle"
+	case ir.OpBallot, ir.OpAny, ir.OpAll:
+		return "the vote of a warp"
+	case ir.OpLoad:
+		return "a variable"
+	default:
+		if strings.HasPrefix(op.String(), "atomic.") {
+			return "the result of an atomic operation"
+		}
+		return "the result of " + op.String()
+	}
+}
