@@ -241,15 +241,24 @@ func (in *ins) setA(o operand) { in.a, in.aw = o.ref, o.width }
 func (in *ins) setB(o operand) { in.b, in.bw = o.ref, o.width }
 func (in *ins) setC(o operand) { in.c, in.cw = o.ref, o.width }
 
+// unsupported lists the operations that no program has, and what replaces them.
+var unsupported = map[ir.Op]string{
+	ir.OpPrint:       "prints: turn that into writes to the device log first (pass.LowerLog)",
+	ir.OpCall:        "calls a function: run the inline pass on the module first",
+	ir.OpProj:        "calls a function: run the inline pass on the module first",
+	ir.OpLocalSized:  "has arrays without a length: run the size pass on the module first",
+	ir.OpSharedSized: "has arrays without a length: run the size pass on the module first",
+}
+
+// Unsupported says what has to become of an operation before a program can be
+// made, "" for an operation that programs have.
+func Unsupported(op ir.Op) string { return unsupported[op] }
+
 // value translates one instruction.
 func (l *lowerer) value(v *ir.Value) error {
 	switch {
-	case v.Op == ir.OpPrint:
-		return fmt.Errorf("kernel %s prints: turn that into writes to the device log first (pass.LowerLog)", l.g.f.Name)
-	case v.Op == ir.OpCall || v.Op == ir.OpProj:
-		return fmt.Errorf("kernel %s calls a function: run the inline pass on the module first", l.g.f.Name)
-	case v.Op == ir.OpLocalSized || v.Op == ir.OpSharedSized:
-		return fmt.Errorf("kernel %s has arrays without a length: run the size pass on the module first", l.g.f.Name)
+	case unsupported[v.Op] != "":
+		return fmt.Errorf("kernel %s %s", l.g.f.Name, unsupported[v.Op])
 	case v.Op.Info().NoValue || v.Op.Has(ir.Convergent|ir.Writes):
 		l.effect(v)
 	case invariant(v) || l.nuses[v.ID] == 0 && v.Op.Pure() || l.fusedIntoBranch(v) || l.fusedIntoAccess(v):

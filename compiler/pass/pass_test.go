@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/gokiln/kiln/compiler/ir"
 )
+
+var update = flag.Bool("update", false, "rewrite testdata/*.ir")
 
 // parse parses and verifies text; a header is added where it is missing.
 func parse(t testing.TB, text string) *ir.Module {
@@ -33,12 +36,11 @@ func parse(t testing.TB, text string) *ir.Module {
 //	module after
 //
 // A + behind a pass is for checked builds, a ! for release ones, a ~ for small ones.
-// KILN_UPDATE=1 rewrites the parts after.
+// The flag -update rewrites the parts after.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.ir")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	update := os.Getenv("KILN_UPDATE") != ""
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -56,14 +58,14 @@ func TestGolden(t *testing.T) {
 				}
 				got := strings.TrimPrefix(m.String(), "module \"t\"\n\n")
 				out.WriteString("== " + head + "\n" + before + "\n--\n" + got + "\n")
-				if !update {
+				if !*update {
 					if diff := cmp.Diff(strings.TrimSpace(after), strings.TrimSpace(got)); diff != "" {
 						t.Errorf("(-want +got)\n%s", diff)
 					}
 				}
 			})
 		}
-		if update {
+		if *update {
 			require.NoError(t, os.WriteFile(file, []byte(strings.TrimRight(out.String(), "\n")+"\n"), 0o644))
 		}
 	}

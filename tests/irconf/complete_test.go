@@ -1,0 +1,147 @@
+package irconf_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler/interp"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/ptx"
+	"github.com/gokiln/kiln/tests/irconf"
+)
+
+// targets has a row for each emitter: the spellings that it has of an operation,
+// or the reason why it has none. A new emitter adds its row.
+var targets = []struct {
+	name     string
+	spelling func(op ir.Op) (spellings int, why string)
+}{
+	{"interp", func(op ir.Op) (int, string) {
+		if why := interp.Unsupported(op); why != "" {
+			return 0, why
+		}
+		return loads(op), ""
+	}},
+	{"ptx", func(op ir.Op) (int, string) {
+		list, why := ptx.Spellings(op)
+		return len(list), why
+	}},
+}
+
+// elsewhere lists the operations that no case of this package has, with the test
+// that has them and a word to look for in it.
+var elsewhere = map[ir.Op]struct{ file, word string }{
+	ir.OpCall:        {"../../compiler/pass/testdata/inline.ir", "call @"},
+	ir.OpProj:        {"../../compiler/pass/testdata/inline.ir", "proj "},
+	ir.OpLocalSized:  {"../../compiler/pass/size_test.go", "local.sized"},
+	ir.OpSharedSized: {"../../compiler/pass/size_test.go", "shared.sized"},
+	ir.OpAssert:      {"../conformance/kernels/log.go", "dsl.Assert("},
+	ir.OpPrint:       {"../conformance/kernels/log.go", "dsl.Printf("},
+	ir.OpDivisor:     {"../conformance/fault.go", "integer divide by zero"},
+	ir.OpCount:       {"../conformance/kernels/fault.go", "<<"},
+}
+
+// TestOpTableComplete walks the table of operations. Each must have a reference
+// that says what it gives, a spelling on each target or a reason for none, a test
+// that compares targets with the reference, and a line in the documentation.
+func TestOpTableComplete(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference.md")
+	require.NoError(t, err)
+	for op := range ir.Ops {
+		other, noCase := elsewhere[op]
+		assert.NotEqual(t, noCase, len(casesOf(op)) > 0, "%s: no case of package irconf has it, and no entry in elsewhere names another test (or both)", op)
+		if noCase {
+			text, err := os.ReadFile(other.file)
+			require.NoError(t, err)
+			assert.True(t, strings.Contains(string(text), other.word), "%s: %s should test it", op, other.file)
+		}
+		if op.Pure() && op.Info().Args > 0 && scalar(op) {
+			assert.True(t, evaluated(op), "%s: ir.Eval, the reference, does not know it", op)
+		}
+		for _, tgt := range targets {
+			n, why := tgt.spelling(op)
+			assert.True(t, n > 0 != (why != ""), "%s: %s has %d spellings, and for none the reason %q", op, tgt.name, n, why)
+		}
+		row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` \\| \\S", regexp.QuoteMeta(op.String())))
+		assert.True(t, row.Match(page), "%s: no line in docs/reference.md", op)
+	}
+}
+
+// byOp lists the cases whose kernels have an operation.
+var byOp map[ir.Op][]irconf.Case
+
+func casesOf(op ir.Op) []irconf.Case {
+	if byOp != nil {
+		return byOp[op]
+	}
+	byOp = map[ir.Op][]irconf.Case{}
+	for _, c := range irconf.Cases() {
+		m, err := ir.Parse(c.Text)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", c.Name, err))
+		}
+		has := map[ir.Op]bool{}
+		for _, b := range m.Kernel().Blocks {
+			has[ir.OpBlockParam] = has[ir.OpBlockParam] || len(b.Params) > 0
+			for _, v := range b.Instrs {
+				has[v.Op] = true
+			}
+		}
+		has[ir.OpParam] = len(m.Kernel().Params) > 0
+		for op := range has {
+			if has[op] {
+				byOp[op] = append(byOp[op], c)
+			}
+		}
+	}
+	return byOp[op]
+}
+
+// loads counts the programs with op that the interpreter takes: one is enough.
+// Without a case, the operation has to be in a kernel of package conformance.
+func loads(op ir.Op) int {
+	cases := casesOf(op)
+	if len(cases) == 0 {
+		return 1 // elsewhere names the test that runs it
+	}
+	for _, c := range cases {
+		if _, err := interp.Load(c.Name, []byte(c.Text)); err == nil {
+			return 1
+		}
+	}
+	return 0
+}
+
+// scalar reports whether the rule of op is about numbers alone.
+func scalar(op ir.Op) bool {
+	switch op.Info().Rule {
+	case ir.RuleArith, ir.RuleInt, ir.RuleWord, ir.RuleLogic, ir.RuleFloat, ir.RuleShift, ir.RuleCompare, ir.RuleBoolArith,
+		ir.RuleConvert, ir.RuleBitcast, ir.RuleSelect:
+		return true
+	}
+	return false
+}
+
+// evaluated reports whether ir.Eval knows op for some type.
+func evaluated(op ir.Op) bool {
+	for _, t := range ir.Scalars {
+		for _, first := range []*ir.Type{t, ir.Bool} { // of a selection
+			for _, last := range []*ir.Type{t, ir.U32} { // of a shift
+				args := []*ir.Type{first, t, t}[:op.Info().Args]
+				if n := len(args); n > 1 {
+					args[n-1] = last
+				}
+				if _, ok := ir.Eval(op, t, 0, make([]uint64, len(args)), args); ok {
+					return true
+				}
+			}
+		}
+	}
+	return strings.HasPrefix(op.String(), "approx.") // compared within a bound
+}
