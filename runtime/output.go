@@ -220,14 +220,20 @@ func (d *Device) emit(head [devlog.Header]uint64, words []uint64) (failure error
 	if lost := head[devlog.Lost] - min(head[devlog.Failed], head[devlog.Lost]); lost > 0 {
 		fmt.Fprintf(d.out.w, "kiln: %s: %d entries of the device log found no room and are lost; see runtime.Device.SetOutputSize\n", d.name, lost)
 	}
-	switch {
-	case first != nil:
-		first.More = failed - 1
-		return &driver.Error{Device: d.name, Kernels: []string{first.Record.Log.Kernel}, Kind: driver.ErrLaunch, Cause: first}
-	case failed > 0:
-		return &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: fmt.Sprintf("%d threads failed; the device log had no room to say where, see runtime.Device.SetOutputSize", failed)}
+	if failed > 0 {
+		return d.failure(first, failed)
 	}
 	return failure
+}
+
+// failure is the error of n threads, the first of which is first unless nothing is
+// known of it.
+func (d *Device) failure(first *devlog.Failure, n uint64) error {
+	if first == nil {
+		return &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: fmt.Sprintf("%d threads failed; the device log had no room to say where, see runtime.Device.SetOutputSize", n)}
+	}
+	first.More = n - 1
+	return &driver.Error{Device: d.name, Kernels: []string{first.Record.Log.Kernel}, Kind: driver.ErrLaunch, Cause: first}
 }
 
 // retireOutput has the default stream read the log of a stream that is gone.

@@ -108,25 +108,7 @@ func (l *logLowering) site(s devlog.Site) *ir.Value {
 
 // check goes on at next if v holds and ends the thread with a record otherwise.
 func (l *logLowering) check(v *ir.Value, next *ir.Block) {
-	site := devlog.Site{Pos: v.Pos, Fails: true}
-	var holds *ir.Value
-	values := v.Args
-	switch v.Op {
-	case ir.OpBounds:
-		site.Check = devlog.Check(v.Imm)
-		holds = l.emit(ir.OpLt, ir.Bool, l.word(v.Args[0]), l.word(v.Args[1])) // a negative index is large
-	case ir.OpNonNil:
-		site.Check, holds, values = devlog.Nil, v.Args[0], nil
-	case ir.OpDivisor:
-		site.Check, values = devlog.Divide, v.Args[:1]
-		holds = l.emit(ir.OpNe, ir.Bool, v.Args[1], l.konst(v.Args[1].Type, 0))
-	case ir.OpCount:
-		site.Check = devlog.Shift
-		holds = l.emit(ir.OpGe, ir.Bool, v.Args[0], l.konst(v.Args[0].Type, 0))
-	default:
-		site.Check, site.Text = devlog.Assert, l.m.Texts[v.Imm]
-		holds, values = v.Args[0], nil
-	}
+	holds, site, values := l.condition(v)
 	failed := l.f.NewBlock()
 	l.b.Branch(holds, next, failed)
 	l.b = failed
@@ -142,6 +124,29 @@ func (l *logLowering) check(v *ir.Value, next *ir.Block) {
 	}
 	n := l.site(site)
 	failed.Jump(l.failure(), append([]*ir.Value{n}, args...)...)
+}
+
+// condition returns what v wants to be true, and the site and the values of the
+// record if it is not.
+func (l *logLowering) condition(v *ir.Value) (holds *ir.Value, site devlog.Site, values []*ir.Value) {
+	site = devlog.Site{Pos: v.Pos, Fails: true}
+	x := v.Args[0]
+	switch v.Op {
+	case ir.OpBounds:
+		site.Check = devlog.Check(v.Imm)
+		return l.emit(ir.OpLt, ir.Bool, l.word(x), l.word(v.Args[1])), site, v.Args // a negative index is large
+	case ir.OpDivisor:
+		site.Check = devlog.Divide
+		return l.emit(ir.OpNe, ir.Bool, v.Args[1], l.konst(x.Type, 0)), site, v.Args[:1]
+	case ir.OpCount:
+		site.Check = devlog.Shift
+		return l.emit(ir.OpGe, ir.Bool, x, l.konst(x.Type, 0)), site, v.Args
+	case ir.OpNonNil:
+		site.Check = devlog.Nil
+	default:
+		site.Check, site.Text = devlog.Assert, l.m.Texts[v.Imm]
+	}
+	return x, site, nil
 }
 
 // failure returns the block that ends failed threads. Its parameters are the number
