@@ -52,7 +52,11 @@ func (l *lowerer) effect(v *ir.Value) {
 	case ir.OpWarpBarrier:
 		in.f, l.warps = warpBarrier, true
 	case ir.OpFence, ir.OpFenceBlock:
-		l.notice(noticeFence)
+		if v.Op == ir.OpFence {
+			l.notice(noticeFence)
+		} else {
+			l.notice(noticeFenceBlock)
+		}
 		return // the operations of a block run in order, and atomics order all of Go's memory
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
 		l.shuffle(v, &in)

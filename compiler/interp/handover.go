@@ -13,6 +13,7 @@ import "slices"
 // before, and what barriers put before that.
 type handovers struct {
 	fenced   bool             // the block has executed a fence
+	device   bool             // and one for the whole device
 	releases []release        // of the launch, in order
 	flags    map[uint64]int32 // by address: how many releases there were after the last to it
 	known    []int32          // by thread: of how many releases it knows
@@ -26,7 +27,8 @@ type release struct {
 	at      uint32 // accesses of its thread up to this time come before
 	barrier uint32 // accesses of its block before this time do
 	warp    uint32 // accesses of its warp before this time do
-	thread  int32
+	thread  int16
+	device  bool // it counts for other blocks, too
 }
 
 const maxReleases = 1 << 22
@@ -37,7 +39,7 @@ func (h *handovers) forget() {
 }
 
 func (h *handovers) beginBlock() {
-	h.fenced = false
+	h.fenced, h.device = false, false
 	if h.informed {
 		clear(h.known)
 		h.informed = false
@@ -73,7 +75,7 @@ func (c *checker) release(addr uint64, t int) {
 		c.handovers.releases, c.flags = nil, nil
 		return
 	}
-	c.releases = append(c.releases, release{c.now, c.barrier, c.warps[t/WarpSize], int32(t)})
+	c.releases = append(c.releases, release{c.now, c.barrier, c.warps[t/WarpSize], int16(t), c.device})
 	if c.flags == nil {
 		c.flags = map[uint64]int32{}
 	}
@@ -95,6 +97,9 @@ func (c *checker) handed(a access, t int) bool {
 	})
 	for ; i < int(c.known[t]) && c.releases[i].at < end; i++ {
 		r := &c.releases[i]
+		if at < c.start && !r.device {
+			continue
+		}
 		if at < r.barrier || int(r.thread) == a.thread() || int(r.thread)/WarpSize == a.warp() && at < r.warp {
 			return true
 		}

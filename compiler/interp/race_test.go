@@ -188,6 +188,7 @@ func TestRaces(t *testing.T) {
 		{"claim", "cas out[b] 0 1\nif k < 1\nwrite in[b] t\nend", 3, 64, ""},
 		{"last block", lastBlock, 2, 64, ""},
 		{"last block without a fence", strings.Replace(lastBlock, "fence", "", 1), 2, 1, "data race on out[0]"},
+		{"last block with a fence for the block", strings.Replace(lastBlock, "fence", "fence.block", 1), 2, 64, "data race on out[0]"},
 		{"last block without a barrier", strings.Replace(lastBlock, "sync", "", 1), 2, 64, "data race on out["},
 		{"last block before the barrier", "fence\nif t < 1\nadd in[0] 1\nend\nwrite out[i] i\nsync\nload in[0]\nif 0 < b\nread out[j]\nend", 2, 1, "data race on out[0]"},
 		{"unrelated atomics", "write out[i] i\nfence\nadd in[b] 1\nif 0 < b\nread out[j]\nend", 2, 1, "data race on out[0]"},
@@ -402,6 +403,32 @@ func TestRandomRaces(t *testing.T) {
 	}
 	require.Greater(t, found, 500)
 	require.Less(t, found, 2500)
+}
+
+// TestReleases takes what is beyond the limit to be in order.
+func TestReleases(t *testing.T) {
+	c := newChecker(&worker{threads: 64})
+	c.beginBlock()
+	require.False(t, c.touch(plainWrite, 64, 8, newAccess(c.now, 1, 0)).bad())
+	c.fenced = true
+	c.release(8, 0)
+	require.Len(t, c.releases, 1)
+	require.False(t, c.touch(plainWrite, 72, 8, newAccess(c.now, 1, 0)).bad(), "after the release")
+	require.True(t, c.touch(plainRead, 64, 8, newAccess(c.now, 2, 1)).bad())
+	c.acquire(16, 1)
+	require.True(t, c.touch(plainRead, 64, 8, newAccess(c.now, 2, 1)).bad(), "of another flag")
+	c.acquire(8, 1)
+	require.False(t, c.touch(plainRead, 64, 8, newAccess(c.now, 2, 1)).bad())
+	require.True(t, c.touch(plainRead, 72, 8, newAccess(c.now, 2, 1)).bad())
+	require.True(t, c.touch(plainRead, 64, 8, newAccess(c.now, 2, 2)).bad(), "thread 2 knows nothing")
+	c.meet()
+	require.False(t, c.touch(plainRead, 72, 8, newAccess(c.now, 2, 2)).bad())
+
+	c.releases = make([]release, maxReleases)
+	c.release(8, 0)
+	require.True(t, c.full)
+	require.Empty(t, c.releases)
+	require.False(t, c.touch(plainWrite, 72, 8, newAccess(c.now, 2, 5)).bad())
 }
 
 // TestClockOverflow forgets what was before, and takes nothing for a mistake.

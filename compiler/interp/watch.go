@@ -69,7 +69,8 @@ func noticeExchange(w *worker, in *ins) {
 	w.eachWarp(in, func(first int) { w.check.share(w.first+first, w.first+first+WarpSize) })
 }
 
-func noticeFence(w *worker, _ *ins) { w.check.fenced = true }
+func noticeFence(w *worker, _ *ins)      { w.check.fenced, w.check.device = true, true }
+func noticeFenceBlock(w *worker, _ *ins) { w.check.fenced = true }
 
 // address returns the address that lane i accesses.
 func (w *worker) address(in *ins, s *site, i int) uint64 {
