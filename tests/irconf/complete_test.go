@@ -44,6 +44,7 @@ var elsewhere = map[ir.Op]struct{ file, word string }{
 	ir.OpAssert:      {"../conformance/kernels/log.go", "dsl.Assert("},
 	ir.OpPrint:       {"../conformance/kernels/log.go", "dsl.Printf("},
 	ir.OpDivisor:     {"../conformance/fault.go", "integer divide by zero"},
+	ir.OpNonNil:      {"../conformance/kernels/fault.go", "*c.at"},
 	ir.OpCount:       {"../conformance/kernels/fault.go", "<<"},
 }
 
