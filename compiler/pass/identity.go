@@ -180,6 +180,13 @@ func floatOne(t *ir.Type) uint64 {
 	return math.Float64bits(1)
 }
 
+func floatTwo(t *ir.Type) uint64 {
+	if t == ir.F32 {
+		return uint64(math.Float32bits(2))
+	}
+	return math.Float64bits(2)
+}
+
 func negZero(t *ir.Type) uint64 { return 1 << (t.Bits() - 1) }
 
 func (fo *folder) floatArith(v *ir.Value) (*ir.Value, bool) {
@@ -196,6 +203,10 @@ func (fo *folder) floatArith(v *ir.Value) (*ir.Value, bool) {
 	case ir.OpMul:
 		if isConst(y, floatOne(v.Type)) {
 			return x, false
+		}
+		if isConst(y, floatTwo(v.Type)) { // a sum is never slower, and exact here
+			become(v, ir.OpAdd, v.Type, x, x)
+			return v, true
 		}
 	case ir.OpDiv:
 		if isConst(y, floatOne(v.Type)) {

@@ -4,8 +4,10 @@ import "github.com/gokiln/kiln/compiler/ir"
 
 // The budgets of partial unrolling.
 const (
-	partialCopies = 4  // bodies in a turn of the new loop
-	maxPartial    = 40 // instructions of a body
+	partialCopies = 4   // bodies in a turn of the new loop
+	maxPartial    = 40  // instructions of a body
+	maxEven       = 256 // instructions of twice as many bodies, where no rest is left
+	maxLoads      = 4   // in a body: more are under way together anyway
 )
 
 // partial gives small innermost loops that read memory and count up to a limit
@@ -28,11 +30,12 @@ func partial(m *ir.Module, opt *Options) error {
 			if c == nil {
 				c, even = evenLoop(l), true
 			}
-			if c == nil || u.size+partialCopies*c.size > maxFuncSize {
+			if c == nil || u.size+c.copies()*c.size > maxFuncSize {
 				continue
 			}
 			any = true
-			if u.size += partialCopies * c.size; even {
+			u.size += c.copies() * c.size
+			if even {
 				u.repeat(c)
 			} else {
 				u.interleave(c)
@@ -53,6 +56,7 @@ type counted struct {
 	stay  int       // the header's successor inside the loop
 	index int       // of the counter among the header's parameters
 	size  int
+	turns int64 // of a loop that ends with its test
 }
 
 // countedLoop returns l if it can be unrolled in part, else nil.
@@ -128,7 +132,16 @@ func evenLoop(l *loop) *counted {
 	if turns := (to - from) / max(step, 1); step <= 0 || from < 0 || to <= from || (to-from)%step != 0 || turns%partialCopies != 0 {
 		return nil
 	}
+	c.turns = (to - from) / step
 	return c
+}
+
+// copies returns how many bodies a turn of an even loop gets.
+func (c *counted) copies() int {
+	if n := 2 * partialCopies; c.turns > 0 && c.turns%int64(n) == 0 && n*c.size <= maxEven {
+		return n
+	}
+	return partialCopies
 }
 
 // repeat puts copies of c in front of it that leave their tests out. What is
@@ -137,7 +150,7 @@ func (u *unroller) repeat(c *counted) {
 	p := &plan{loop: c.loop}
 	e := c.latches[0]
 	first := c.header
-	for range partialCopies - 1 { // from the last copy to the first
+	for range c.copies() - 1 { // from the last copy to the first
 		to := u.copyLoop(p)
 		last := to.blocks[e.from.ID]
 		back := ir.Edge{To: first, Args: last.Term.Succs[e.succ].Args}
@@ -150,11 +163,11 @@ func (u *unroller) repeat(c *counted) {
 	}
 }
 
-// suitable reports whether the loop is small, reads memory, holds no other loop
+// suitable reports whether the loop is small, reads a little memory, holds no other loop
 // and no operation of several threads, and is left at the block exit alone. The
 // block again does nothing that must not happen twice.
 func (c *counted) suitable(exit, again *ir.Block) bool {
-	loads := false
+	loads := 0
 	for _, b := range c.blocks {
 		for _, e := range b.Term.Succs {
 			if b != exit && !c.has(e.To) {
@@ -169,14 +182,14 @@ func (c *counted) suitable(exit, again *ir.Block) bool {
 			case v.Op.Has(ir.Convergent), b == again && !v.Op.Pure():
 				return false
 			case v.Op == ir.OpLoad && v.Args[0].Type.Space != ir.Local:
-				loads = true
+				loads++
 			}
 			if v.Op != ir.OpConst && !isCheck(v.Op) {
 				c.size++
 			}
 		}
 	}
-	return loads && c.size <= maxPartial
+	return loads > 0 && loads <= maxLoads && c.size <= maxPartial
 }
 
 // interleave puts the new loop in front of c.

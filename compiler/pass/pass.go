@@ -104,7 +104,7 @@ var Passes = []Pass{
 	},
 	{
 		Name: "partial", Run: partial,
-		Doc: "Unrolls small loops that read memory four times, for as long as four turns are left. After unroll, which needs no rest of a loop where it applies, and when the bodies are as small as they get; before narrow, which narrows the new counters too.",
+		Doc: "Unrolls small loops that read memory four times, for as long as four turns are left, or eight times if that divides the turns. After unroll, which needs no rest of a loop where it applies, and when the bodies are as small as they get; before narrow, which narrows the new counters too.",
 	},
 	{
 		Name: "narrow", Run: narrow,

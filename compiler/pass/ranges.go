@@ -466,6 +466,7 @@ func (r *ranges) headed(b *ir.Block) *loop {
 func (r *ranges) counter(p *ir.Value, i int, l *loop) interval {
 	all := typeRange(p.Type)
 	x := r.incoming(i, l.entries, all)
+	var tested []interval // steps that a test behind them keeps from wrapping
 	for _, e := range l.latches {
 		a := e.args()[i]
 		if a == p {
@@ -477,6 +478,11 @@ func (r *ranges) counter(p *ir.Value, i int, l *loop) interval {
 		}
 		g := r.guard(p, a.Block) // p where the step is taken
 		next, ok := addRange(g, step)
+		if top := r.onEdge(a, e, all).hi; step.lo >= 0 && top < all.hi && p.Type != ir.U64 && !(ok && next.hi <= top) {
+			x.hi = max(x.hi, top)
+			tested = append(tested, step)
+			continue
+		}
 		if !ok || !next.within(all) || p.Type == ir.U64 && (!x.nonNegative() || step.lo < 0) {
 			return all
 		}
@@ -487,7 +493,21 @@ func (r *ranges) counter(p *ir.Value, i int, l *loop) interval {
 			x.hi = max(x.hi, next.hi)
 		}
 	}
+	for _, step := range tested {
+		if next, ok := addRange(x, step); !ok || !next.within(all) {
+			return all
+		}
+	}
 	return x
+}
+
+// onEdge intersects x with what is known of v where the edge e is taken: that it
+// passed the test at its start.
+func (r *ranges) onEdge(v *ir.Value, e edge, x interval) interval {
+	if t := &e.from.Term; t.Kind == ir.TermBranch && t.Succs[0].To != t.Succs[1].To {
+		known(t.Args[0], e.succ == 0, func(cond *ir.Value, truth bool) { x = r.apply(v, cond, truth, x) })
+	}
+	return r.narrow(v, e.from, x)
 }
 
 // maxTries bounds how often a function's loops are looked at again.
@@ -508,7 +528,8 @@ func (r *ranges) suppose(p *ir.Value, i int, l *loop) (interval, bool) {
 		r.memo[p.ID], r.state[p.ID] = y, 2
 		kept := true
 		for _, e := range l.latches {
-			kept = kept && r.at(e.args()[i], e.from).within(y)
+			a := e.args()[i]
+			kept = kept && r.onEdge(a, e, r.of(a)).within(y)
 		}
 		if kept {
 			return y, true
@@ -519,16 +540,27 @@ func (r *ranges) suppose(p *ir.Value, i int, l *loop) (interval, bool) {
 	return x, false
 }
 
-// step returns the range of s if a = p + s.
+// step returns the range of s if a = p + s. Copies of a loop's body add to p one
+// after the other.
 func (r *ranges) step(a, p *ir.Value) (interval, bool) {
-	if a.Op != ir.OpAdd || a.ID >= len(r.state) {
-		return interval{}, false
-	}
-	switch p {
-	case a.Args[0]:
-		return r.of(a.Args[1]), true
-	case a.Args[1]:
-		return r.of(a.Args[0]), true
+	sum := interval{}
+	for k := range 2 * partialCopies {
+		if a.Op != ir.OpAdd || a.ID >= len(r.state) {
+			break
+		}
+		from, by := a.Args[0], a.Args[1]
+		if by == p {
+			from, by = by, from
+		}
+		s := r.of(by)
+		var ok bool
+		if sum, ok = addRange(sum, s); !ok || s.lo < 0 && (k > 0 || from != p) {
+			break // a part might wrap where the sum does not
+		}
+		if from == p {
+			return sum, true
+		}
+		a = from
 	}
 	return interval{}, false
 }

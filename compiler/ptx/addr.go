@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -44,7 +45,9 @@ func (e *emitter) form(v *ir.Value) addr {
 	return e.index(v, e.addressOf(v.Args[0]), v.Args[1], v.Type.Elem.Size())
 }
 
-func sharedName(i int) string { return fmt.Sprintf("shared%d", i) }
+const sharedPrefix = "shared"
+
+func sharedName(i int) string { return fmt.Sprintf("%s%d", sharedPrefix, i) }
 
 // advance adds a constant number of bytes. Offsets of instructions have 32 bits;
 // what does not fit goes to a register.
@@ -68,9 +71,9 @@ func (e *emitter) index(v *ir.Value, a addr, i *ir.Value, size int) addr {
 	// i may be x + constant: the constant goes to the offset too. All of it wraps
 	// at the width of an address, as the IR's addresses do.
 	for {
-		i = e.resolve(i)
+		i = e.lowPart(v, e.resolve(i))
 		if n, ok := e.constant(i); ok {
-			return e.advance(v, a, int64(n)*int64(size))
+			return e.advance(v, a, distance(i, n)*int64(size))
 		}
 		rest, n, ok := e.split(i)
 		if !ok || n > math.MaxInt32 || n < math.MinInt32 {
@@ -98,6 +101,24 @@ func (e *emitter) index(v *ir.Value, a addr, i *ir.Value, size int) addr {
 	return addr{base: use(r), off: a.off, align: gcd(a.align, int64(size)<<min(e.zeros[i.ID], 8))}
 }
 
+// lowPart returns an integer of 32 bits that gives the same address as the index
+// i, if i extends one and the address v has 32 bits itself.
+func (e *emitter) lowPart(v, i *ir.Value) *ir.Value {
+	for addrClass(v) == b32 && i.Op == ir.OpConvert && i.Args[0].Type.IsInt() && i.Args[0].Type.Bits() >= 32 {
+		i = e.resolve(i.Args[0])
+	}
+	return i
+}
+
+// distance returns the constant c of the type of i as a distance: where an address
+// has 32 bits, 2^32 - 1 is one step back.
+func distance(i *ir.Value, c uint64) int64 {
+	if i.Type.Bits() == 32 {
+		return int64(int32(c))
+	}
+	return int64(c)
+}
+
 // gcd returns the largest power of two up to objectAlign that divides the power
 // of two a and n.
 func gcd(a int, n int64) int {
@@ -114,12 +135,12 @@ func (e *emitter) split(i *ir.Value) (x *ir.Value, n int64, ok bool) {
 	}
 	if c, ok := e.constant(i.Args[1]); ok {
 		if i.Op == ir.OpSub {
-			return i.Args[0], -int64(c), true
+			return i.Args[0], -distance(i, c), true
 		}
-		return i.Args[0], int64(c), true
+		return i.Args[0], distance(i, c), true
 	}
 	if c, ok := e.constant(i.Args[0]); ok && i.Op == ir.OpAdd {
-		return i.Args[1], int64(c), true
+		return i.Args[1], distance(i, c), true
 	}
 	return nil, 0, false
 }
@@ -162,7 +183,11 @@ func (e *emitter) scale(i *ir.Value, size int) reg {
 
 func (e *emitter) index32(base frag, i *ir.Value, size int) reg {
 	x, _, _ := e.half(i)
-	if x.reg == 0 {
+	switch {
+	case x.reg != 0:
+	case i.Type.Bits() == 32:
+		x = use(e.register(i))
+	default:
 		x = use(e.compute(b32, "cvt.u32.u64", use(e.register(i))))
 	}
 	if base.reg == 0 {
@@ -183,16 +208,37 @@ func (e *emitter) pointer(a addr) reg {
 func (e *emitter) pointerReg(c class, a addr) reg {
 	r := a.base.reg
 	if r == 0 {
-		at := sum{base: a.base}
-		if r = e.sums[at]; r == 0 {
-			r = e.compute(b32, "mov.u32", a.base)
-			e.sums[at] = r
-		}
+		r = e.objectReg(a.base)
 	}
 	if a.off == 0 {
 		return r
 	}
 	return e.compute(c, "add.s"+classNames[c].bits[1:], use(r), number(a.off))
+}
+
+// objectReg returns a register that holds the address of an object. That of a
+// shared one is taken at the start of the kernel: it comes from a special
+// register, which is slow to read, and assemblers leave it in the loop where it
+// is asked for.
+func (e *emitter) objectReg(name frag) reg {
+	at := sum{base: name}
+	if r := e.bases[at]; r != 0 {
+		return r
+	}
+	if r := e.sums[at]; r != 0 {
+		return r
+	}
+	if !strings.HasPrefix(name.text, sharedPrefix) {
+		r := e.compute(b32, "mov.u32", name)
+		e.sums[at] = r
+		return r
+	}
+	here := e.insts
+	e.insts = e.prologue
+	r := e.compute(b32, "mov.u32", name)
+	e.prologue, e.insts = e.insts, here
+	e.bases[at] = r
+	return r
 }
 
 // unrolledStores is how many stores an object is zeroed with before a loop is

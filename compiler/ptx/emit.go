@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/gokiln/kiln/compiler/ir"
@@ -116,6 +117,9 @@ type emitter struct {
 
 	// Within one block, sums of addresses that were already computed.
 	sums map[sum]reg
+
+	prologue []inst      // instructions at the start of the kernel, which take
+	bases    map[sum]reg // the addresses of shared objects
 }
 
 // value is what is known about an IR value.
@@ -158,6 +162,8 @@ func (e *emitter) run() error {
 			}
 		}
 	}
+	e.bases = map[sum]reg{}
+	start := len(e.insts)
 	for i, b := range order {
 		var next *ir.Block
 		if i+1 < len(order) {
@@ -167,6 +173,7 @@ func (e *emitter) run() error {
 			return err
 		}
 	}
+	e.insts = slices.Insert(e.insts, start, e.prologue...)
 	return e.checkShared()
 }
 
