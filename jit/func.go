@@ -196,10 +196,13 @@ func findLiteral(frame goruntime.Frame, pkg string, typ reflect.Type, tests bool
 		want.Results = append(want.Results, predeclared(typ.Out(i)))
 	}
 	paths := dsl.SourcesAt(frame.File)
+	var first error
 	if len(paths) == 0 {
 		paths = []string{pkg}
+		if _, ok := dsl.SourceOf(pkg); ok { // but it is another package
+			first = fmt.Errorf("the package in directory %s has no kernel source in this program: add `//go:embed *.go`, `var source embed.FS` and `var _ = dsl.Source(source)` to it", path.Dir(strings.ReplaceAll(frame.File, `\`, "/")))
+		}
 	}
-	var first error
 	for _, path := range paths {
 		p, err := loadSource(path, tests)
 		if err == nil {

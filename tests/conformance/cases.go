@@ -24,6 +24,7 @@ func Cases() []Case {
 	b.block()
 	b.config()
 	b.language()
+	b.lambdas()
 	return b.cases
 }
 
