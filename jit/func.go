@@ -187,8 +187,9 @@ func locate(frame goruntime.Frame, typ reflect.Type) (*source, error) {
 // findLiteral finds a function literal. Its package is that of its file: the name
 // of the function begins with that of another package where the function around
 // the literal was inlined.
-func findLiteral(frame goruntime.Frame, pkg string, typ reflect.Type, tests bool) (front.Func, error) {
-	want := front.Literal{File: path.Base(strings.ReplaceAll(frame.File, `\`, "/")), Line: startLine(frame)}
+func findLiteral(frame goruntime.Frame, pkg string, typ reflect.Type, tests bool) (f front.Func, err error) {
+	file := strings.ReplaceAll(frame.File, `\`, "/")
+	want := front.Literal{File: path.Base(file), Line: startLine(frame)}
 	for i := range typ.NumIn() {
 		want.Params = append(want.Params, predeclared(typ.In(i)))
 	}
@@ -196,26 +197,24 @@ func findLiteral(frame goruntime.Frame, pkg string, typ reflect.Type, tests bool
 		want.Results = append(want.Results, predeclared(typ.Out(i)))
 	}
 	paths := dsl.SourcesAt(frame.File)
-	var first error
 	if len(paths) == 0 {
-		paths = []string{pkg}
-		if _, ok := dsl.SourceOf(pkg); ok { // but it is another package
-			first = fmt.Errorf("the package in directory %s has no kernel source in this program: add `//go:embed *.go`, `var source embed.FS` and `var _ = dsl.Source(source)` to it", path.Dir(strings.ReplaceAll(frame.File, `\`, "/")))
+		if _, err = compiler.Registered(pkg); err == nil { // which is another package
+			err = fmt.Errorf("the package in %s has no kernel source in this program: add `//go:embed *.go`, `var source embed.FS` and `var _ = dsl.Source(source)` to it", path.Dir(file))
 		}
+		return f, err
 	}
-	for _, path := range paths {
-		p, err := loadSource(path, tests)
-		if err == nil {
-			var f front.Func
-			if f, err = front.FindLiteral(p, want); err == nil {
+	for _, path := range paths { // of a package and its external tests, one has the file
+		p, wrong := loadSource(path, tests)
+		if wrong == nil {
+			if f, wrong = front.FindLiteral(p, want); wrong == nil {
 				return f, nil
 			}
 		}
-		if first == nil || !strings.HasSuffix(path, "_test") {
-			first = err
+		if err == nil || p != nil && slices.ContainsFunc(p.Files, func(f front.File) bool { return f.Name == want.File }) {
+			err = wrong
 		}
 	}
-	return front.Func{}, first
+	return f, err
 }
 
 // predeclared returns the name of a type that Go declares, "" for others.
