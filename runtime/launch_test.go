@@ -50,7 +50,7 @@ func TestLaunchRefusals(t *testing.T) {
 			"-1 blocks in X":           Blocks(-1, 32),
 			"blocks in Y":              {Dim3{1, 1 << 20, 1}, Dim3{X: 1}},
 			"0 threads":                Blocks(1, 0),
-			"threads of a block in Z":  {Dim3{X: 1}, Dim3{1, 1, 65}},
+			"threads of a block in Z":  {Dim3{X: 1}, Dim3{1, 1, r.Info().MaxBlock[2] + 1}},
 			"blocks of 2048 threads":   {Dim3{X: 1}, Dim3{64, 32, 1}},
 			"100000 threads of a":      Blocks(1, 100000),
 			"-3 threads of a block in": {Dim3{X: 1}, Dim3{1, -3, 1}},
@@ -227,7 +227,7 @@ func TestImages(t *testing.T) {
 			return
 		}
 		require.Positive(t, fn.Info().Registers)
-		_, err = r.Load(Image{Format: "ptx", Name: "k"})
+		_, err = r.Load(Image{Format: r.image().Format, Name: "k"})
 		require.ErrorContains(t, err, "empty")
 	})
 }
@@ -256,7 +256,7 @@ func TestCompilerLog(t *testing.T) {
 }
 
 func TestFinalize(t *testing.T) {
-	for _, kind := range []string{"standin", "cuda"} {
+	for _, kind := range []string{"standin", "rocm64", "rocm32", "cuda"} {
 		t.Run(kind, func(t *testing.T) {
 			r := newRig(t, kind)
 			require.Contains(t, r.FinalKey(), r.Info().Arch)
@@ -268,7 +268,7 @@ func TestFinalize(t *testing.T) {
 			if r.standin != nil { // what a real log says is the vendor's business
 				require.Contains(t, log, "registers")
 			}
-			require.Equal(t, "cubin", final.Format)
+			require.Equal(t, r.Info().Formats[0], final.Format)
 			require.Equal(t, "\x7fELF", string(final.Code[:4]))
 			again, _, err := r.Finalize(final)
 			require.NoError(t, err)
@@ -322,7 +322,11 @@ func faultSequence(t require.TestingT, r *rig, fault, fn *Function) {
 	err = st.Sync()
 	require.ErrorIs(t, err, ErrLaunch)
 	require.ErrorContains(t, err, r.Name()+": ")
-	require.ErrorContains(t, err, "kernel fault failed: CUDA_ERROR_ILLEGAL_ADDRESS (700)")
+	name := "CUDA_ERROR_ILLEGAL_ADDRESS (700)"
+	if r.sim != nil {
+		name = "hipErrorIllegalAddress (700)"
+	}
+	require.ErrorContains(t, err, "kernel fault failed: "+name)
 
 	_, again := y.Host()
 	require.ErrorIs(t, again, err, "the device is lost")
@@ -344,8 +348,10 @@ func faultSequence(t require.TestingT, r *rig, fault, fn *Function) {
 }
 
 func TestFaultOnStandin(t *testing.T) {
-	r := newRig(t, "standin")
-	faultSequence(t, r, r.function(t, "fault"), r.function(t, "saxpy"))
+	for _, kind := range []string{"standin", "rocm64", "rocm32"} {
+		r := newRig(t, kind)
+		faultSequence(t, r, r.function(t, "fault"), r.function(t, "saxpy"))
+	}
 }
 
 const faultChild = "KILN_TEST_FAULT_CHILD"
@@ -430,7 +436,7 @@ func TestBlockingLaunchesBadValue(t *testing.T) {
 
 func TestBlockingLaunches(t *testing.T) {
 	t.Setenv("KILN_LAUNCH_BLOCKING", "1")
-	for _, kind := range []string{"cpu", "standin"} {
+	for _, kind := range []string{"cpu", "standin", "rocm64"} {
 		r := newRig(t, kind)
 		ok := r.function(t, "nothing")
 		require.NoError(t, r.DefaultStream().Launch(ok, Blocks(1, 1), 0, nil))

@@ -19,13 +19,18 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/cuda"
 	"github.com/gokiln/kiln/runtime/internal/cudatest"
 	"github.com/gokiln/kiln/runtime/internal/driver"
+	"github.com/gokiln/kiln/runtime/internal/rocm"
+	"github.com/gokiln/kiln/tests/sim/hip"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv(faultChild) != "" {
 		faultInChild() // does not return
 	}
-	cudatest.Main(m)
+	code := m.Run()
+	cudatest.Clean()
+	hip.Clean()
+	os.Exit(code)
 }
 
 // kernels is hand-written PTX: what the tests launch on a GPU. The stand-in for
@@ -34,17 +39,25 @@ func TestMain(m *testing.M) {
 //go:embed testdata/kernels.ptx
 var kernels []byte
 
+// hipKernels are the same kernels as HIP text.
+//
+//go:embed testdata/kernels.hip
+var hipKernels []byte
+
 // rig is a device under test.
 type rig struct {
 	*Device
-	kind     string            // "cpu", "standin", "cuda"
+	kind     string            // of rigKinds
 	standin  *cudatest.Library // for "standin"
+	sim      *hip.Library      // for "rocm64" and "rocm32"
 	backend  driver.Backend
 	registry *registry
 }
 
-// rigKinds are the devices that every test runs on. The last needs a GPU.
-var rigKinds = []string{"cpu", "standin", "cuda"}
+// rigKinds are the devices that every test runs on: the CPU, the stand-in for
+// libcuda, the simulated AMD GPUs with waves of 64 and of 32 lanes, and what needs
+// a GPU.
+var rigKinds = []string{"cpu", "standin", "rocm64", "rocm32", "cuda"}
 
 // onEach runs a test on every kind of device.
 func onEach(t *testing.T, test func(t *testing.T, r *rig)) {
@@ -65,6 +78,12 @@ func newRig(tb testing.TB, kind string) *rig {
 	case "standin":
 		r.standin = cudatest.Open(tb)
 		r.backend = cuda.New(r.standin.Path)
+	case "rocm64", "rocm32":
+		r.sim = hip.Open(tb)
+		r.sim.Set("memory", 128<<20)
+		tb.Setenv("KILN_HIPRTC_LIBRARY", r.sim.Path)
+		r.backend = rocm.New(r.sim.Path)
+		name = map[string]string{"rocm64": "rocm:0", "rocm32": "rocm:1"}[kind]
 	case "cuda":
 		r.backend = realCUDA()
 		if err := r.backend.Probe().Err; err != nil {
@@ -82,8 +101,11 @@ func newRig(tb testing.TB, kind string) *rig {
 var realCUDA = sync.OnceValue(func() driver.Backend { return cuda.New() })
 
 func (r *rig) image() Image {
-	if r.kind == "cpu" {
+	switch {
+	case r.kind == "cpu":
 		return Image{Format: "kir", Code: []byte("kernels")}
+	case r.sim != nil:
+		return Image{Format: "hip", Code: hipKernels}
 	}
 	return Image{Format: "ptx", Code: kernels}
 }

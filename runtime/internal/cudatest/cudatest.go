@@ -70,10 +70,15 @@ func build() (dl.Lib, error) {
 // Main runs the tests and removes what was built for them.
 func Main(m *testing.M) {
 	code := m.Run()
+	Clean()
+	os.Exit(code)
+}
+
+// Clean removes what was built.
+func Clean() {
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
 	}
-	os.Exit(code)
 }
 
 //go:uintptrescapes

@@ -1,0 +1,136 @@
+package rocm
+
+import (
+	"fmt"
+	"math"
+	goruntime "runtime"
+	"unsafe"
+
+	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// stream is a hipStream_t; handle 0 is the null stream.
+type stream struct {
+	dev    *device
+	handle uintptr
+}
+
+func (s *stream) Alloc(size int64) (driver.Addr, error) {
+	d, p := s.dev, new(uintptr)
+	op := fmt.Sprintf("allocate %d bytes", size)
+	var err error
+	if d.pool != 0 {
+		err = d.do(op, d.lib.hipMallocAsync, uintptr(unsafe.Pointer(p)), uintptr(size), s.handle)
+	} else {
+		err = d.do(op, d.lib.hipMalloc, uintptr(unsafe.Pointer(p)), uintptr(size))
+	}
+	return driver.Addr(*p), d.made(err, d.lib.hipFree, p)
+}
+
+// Free frees in stream order. Without a pool the runtime itself waits for the
+// whole device, which is later than asked for and as safe.
+func (s *stream) Free(a driver.Addr, _ int64) error {
+	d := s.dev
+	if d.pool == 0 {
+		return d.destroy("free", d.lib.hipFree, uintptr(a))
+	}
+	d.owned.drop(d.lib.hipFree, uintptr(a))
+	return d.do("free", d.lib.hipFreeAsync, uintptr(a), s.handle)
+}
+
+func (s *stream) Upload(dst driver.Addr, src []byte) error {
+	return s.dev.staging.Upload(s, dst, src)
+}
+
+func (s *stream) Download(dst []byte, src driver.Addr) error {
+	return s.dev.staging.Download(s, dst, src)
+}
+
+// FromHost copies memory of AllocHost to the device.
+func (s *stream) FromHost(dst driver.Addr, src uintptr, size int) error {
+	return s.dev.do("copy to the device", s.dev.lib.hipMemcpyAsync, uintptr(dst), src, uintptr(size), copyHostToDevice, s.handle)
+}
+
+// ToHost copies from the device to memory of AllocHost.
+func (s *stream) ToHost(dst uintptr, src driver.Addr, size int) error {
+	return s.dev.do("copy to the host", s.dev.lib.hipMemcpyAsync, dst, uintptr(src), uintptr(size), copyDeviceToHost, s.handle)
+}
+
+// Copy leaves it to the runtime to find out from the addresses where they are.
+func (s *stream) Copy(dst, src driver.Addr, size int64) error {
+	return s.dev.do("copy", s.dev.lib.hipMemcpyAsync, uintptr(dst), uintptr(src), uintptr(size), copyByAddress, s.handle)
+}
+
+func (s *stream) Copy2D(dst driver.Addr, dstPitch int64, src driver.Addr, srcPitch int64, width, height int64) error {
+	return s.dev.do("copy a rectangle", s.dev.lib.hipMemcpy2DAsync, uintptr(dst), uintptr(dstPitch), uintptr(src), uintptr(srcPitch),
+		uintptr(width), uintptr(height), copyByAddress, s.handle)
+}
+
+func (s *stream) Fill(dst driver.Addr, value byte, size int64) error {
+	return s.dev.do("fill", s.dev.lib.hipMemsetD8Async, uintptr(dst), uintptr(value), uintptr(size), s.handle)
+}
+
+// launchCall is all that the runtime reads of a launch, besides the arguments.
+type launchCall struct {
+	dl.Pair
+	extra [5]uintptr
+	size  uintptr
+}
+
+// The scratch memory of a launch has room for it.
+var _ [unsafe.Sizeof(driver.Launch{}.Scratch) - unsafe.Sizeof(launchCall{})]byte
+
+// Launch passes the packed argument block by HIP_LAUNCH_PARAM_BUFFER_POINTER.
+// It is the path that must not allocate: all that the runtime reads lies in l,
+// which is on the heap because it is pooled.
+func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
+	fn, ok := f.(*function)
+	if !ok || fn.dev != s.dev {
+		return &driver.Error{Op: "launch", Device: s.dev.info.Name, Kind: driver.ErrInvalid,
+			Text: "the kernel was loaded on another device"}
+	}
+	if axis := tooWide(l); axis >= 0 {
+		return &driver.Error{Op: "launch " + fn.info.Name, Device: s.dev.info.Name, Kind: driver.ErrInvalid,
+			Text: fmt.Sprintf("%d blocks of %d threads in %c: an AMD GPU counts the threads of a grid in 32 bits", l.Grid[axis], l.Block[axis], "XYZ"[axis])}
+	}
+	c := (*launchCall)(unsafe.Pointer(&l.Scratch))
+	c.size = uintptr(len(l.Args))
+	args := unsafe.Pointer(unsafe.SliceData(l.Args))
+	if len(l.Args) == 0 {
+		args = unsafe.Pointer(&c.size) // anything but nil: a kernel without parameters reads nothing
+	}
+	c.extra = [5]uintptr{launchBufferPointer, uintptr(args), launchBufferSize, uintptr(unsafe.Pointer(&c.size)), launchEnd}
+	c.Pair = dl.Pair{First: s.dev.lib.hipSetDevice, Arg: s.dev.handle, Fn: s.dev.lib.hipModuleLaunchKernel, Args: [11]uintptr{
+		fn.handle,
+		uintptr(l.Grid[0]), uintptr(l.Grid[1]), uintptr(l.Grid[2]),
+		uintptr(l.Block[0]), uintptr(l.Block[1]), uintptr(l.Block[2]),
+		uintptr(l.Shared), s.handle, 0, uintptr(unsafe.Pointer(&c.extra)),
+	}}
+	r := result(uint32(c.Call()))
+	goruntime.KeepAlive(l)
+	if r != success {
+		return s.dev.lib.failure("launch "+fn.info.Name, s.dev.info.Name, r)
+	}
+	return nil
+}
+
+// tooWide is the dimension in which a grid has 2³² threads or more: the packet
+// that starts a kernel has 32 bits for each. It is -1 if there is none.
+func tooWide(l *driver.Launch) int {
+	for i := range l.Grid {
+		if uint64(l.Grid[i])*uint64(l.Block[i]) > math.MaxUint32 {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *stream) Sync() error {
+	return s.dev.do("wait for the stream", s.dev.lib.hipStreamSynchronize, s.handle)
+}
+
+// Close lets the runtime finish the stream's work by itself.
+func (s *stream) Close() error {
+	return s.dev.destroy("destroy a stream", s.dev.lib.hipStreamDestroy, s.handle)
+}

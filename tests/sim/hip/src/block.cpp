@@ -1,0 +1,345 @@
+// The threads of a block: fibers of one thread of this process. They run one
+// after the other until they meet at a barrier or at an operation of their wave,
+// where all of them have to arrive. One block runs at a time.
+//
+// A fault of a fiber (a page that cannot be touched, a division by zero, a trap)
+// ends the kernel; faults of anyone else go where they went before.
+#include "sim.h"
+#include "prelude.h"
+
+#include <csetjmp>
+#include <csignal>
+#include <pthread.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+#include <time.h>
+#include <vector>
+
+EXPORT const kiln_sim_thread *kiln_sim_here = nullptr;
+EXPORT unsigned char kiln_sim_packet[64] = {};
+
+// ---- switching -------------------------------------------------------------------
+
+#if defined(__x86_64__)
+// sim_switch saves the registers that a function keeps, stores the stack pointer
+// in *save and goes on at load.
+extern "C" void sim_switch(void **save, void *load);
+asm(R"(
+.text
+.hidden sim_switch
+.globl sim_switch
+sim_switch:
+	pushq %rbp
+	pushq %rbx
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+	movq %rsp, (%rdi)
+	movq %rsi, %rsp
+	popq %r15
+	popq %r14
+	popq %r13
+	popq %r12
+	popq %rbx
+	popq %rbp
+	ret
+)");
+
+static void *prepare(char *top, void (*entry)()) {
+	void **sp = (void **)(top - 64);
+	*--sp = nullptr; // the return address of entry, which does not return
+	*--sp = (void *)entry;
+	for (int i = 0; i < 6; i++) *--sp = nullptr;
+	return sp;
+}
+#else
+#include <ucontext.h>
+// Elsewhere the C library switches: a context stands for a stack pointer.
+static void sim_switch(void **save, void *load) { swapcontext((ucontext_t *)*save, (ucontext_t *)load); }
+#endif
+
+namespace {
+
+constexpr size_t stack_size = 1 << 20, page = 4096;
+constexpr int max_threads = 1024;
+
+enum State { READY, AT_WAVE, AT_BARRIER, DONE };
+const char *const wave_names[] = {"a ballot", "ds_bpermute", "readfirstlane", "readlane", "a wave barrier"};
+
+struct Fiber {
+	kiln_sim_thread here; // first: kiln_sim_here points at it
+	State state;
+	char *stack; // nullptr until it runs, and again when it is done
+	void *sp;
+#if !defined(__x86_64__)
+	ucontext_t context;
+#endif
+	int kind, site, line;
+	unsigned value, operand;
+	unsigned long result;
+};
+
+struct Block {
+	const Kernel *kernel;
+	const unsigned char *args;
+	int n, wave;
+	uint32_t dim[3];
+};
+
+Fiber fibers[max_threads];
+Block block;
+std::vector<char *> stacks; // not in use
+Fiber *running;
+void *scheduler;
+#if !defined(__x86_64__)
+ucontext_t scheduler_context;
+#endif
+
+// What a fault jumps to, while kernel_thread runs a kernel.
+volatile bool in_kernel;
+volatile pthread_t kernel_thread;
+sigjmp_buf fault_jump;
+volatile int fault_signal;
+void *volatile fault_address;
+
+void body() {
+	block.kernel->call(block.args);
+	running->state = DONE;
+	sim_switch(&running->sp, scheduler);
+	abort(); // a fiber that is done does not run again
+}
+
+char *take_stack() {
+	if (!stacks.empty()) {
+		char *s = stacks.back();
+		stacks.pop_back();
+		return s;
+	}
+	void *s = mmap(nullptr, stack_size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (s == MAP_FAILED) abort();
+	mprotect(s, page, PROT_NONE); // what overflows the stack
+	return (char *)s;
+}
+
+void run(Fiber &f) {
+	if (f.stack == nullptr) {
+		f.stack = take_stack();
+#if defined(__x86_64__)
+		f.sp = prepare(f.stack + page + stack_size, body);
+#else
+		getcontext(&f.context);
+		f.context.uc_stack.ss_sp = f.stack + page, f.context.uc_stack.ss_size = stack_size, f.context.uc_link = nullptr;
+		makecontext(&f.context, body, 0);
+		f.sp = &f.context;
+		scheduler = &scheduler_context;
+#endif
+	}
+	running = &f;
+	kiln_sim_here = &f.here;
+	sim_switch(&scheduler, f.sp);
+	if (f.state == DONE) {
+		stacks.push_back(f.stack);
+		f.stack = nullptr;
+	}
+}
+
+std::string name_of(const unsigned v[3]) {
+	return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
+}
+
+std::string place(const Fiber &f) {
+	std::string who = "thread " + name_of(f.here.id);
+	switch (f.state) {
+	case DONE: return who + " has returned";
+	case AT_BARRIER: return who + " waits at the barrier of line " + std::to_string(f.line);
+	case AT_WAVE: return who + " waits at " + wave_names[f.kind] + " of line " + std::to_string(f.line);
+	default: return who + " runs";
+	}
+}
+
+std::string divergence(const char *what, const Fiber &a, const Fiber &b) {
+	return "kernel " + block.kernel->name + ", block " + name_of(a.here.block) + ": the threads of a " + what + " part ways: " + place(a) + ", " + place(b);
+}
+
+// meet does the operation at which all lanes of a wave have arrived.
+void meet(Fiber *wave, int n) {
+	unsigned long ballot = 0;
+	for (int i = 0; i < n; i++) ballot |= (unsigned long)(wave[i].value & 1) << i;
+	for (int i = 0; i < n; i++) {
+		Fiber &f = wave[i];
+		int from = 0;
+		switch (f.kind) {
+		case kiln_sim_ballot: f.result = ballot; break;
+		case kiln_sim_permute: // the address counts in bytes and wraps around
+			from = (int)(f.operand / 4 % (unsigned)block.wave);
+			f.result = from < n ? wave[from].value : 0;
+			break;
+		case kiln_sim_first: f.result = wave[0].value; break;
+		case kiln_sim_lane:
+			from = (int)(f.operand % (unsigned)block.wave);
+			f.result = from < n ? wave[from].value : 0;
+			break;
+		}
+		f.state = READY;
+	}
+}
+
+// run_wave runs the lanes of a wave until all of them wait at a barrier of the
+// block or are done.
+std::string run_wave(Fiber *wave, int n) {
+	for (;;) {
+		for (int i = 0; i < n; i++)
+			if (wave[i].state == READY) run(wave[i]);
+		bool waits = false;
+		for (int i = 0; i < n; i++) waits |= wave[i].state == AT_WAVE;
+		if (!waits) return "";
+		for (int i = 1; i < n; i++)
+			if (wave[i].state != wave[0].state || wave[i].site != wave[0].site || wave[i].kind != wave[0].kind)
+				return divergence("wave", wave[0], wave[i]);
+		meet(wave, n);
+	}
+}
+
+std::string run_block(const uint32_t at[3]) {
+	for (int i = 0; i < block.n; i++) {
+		Fiber &f = fibers[i];
+		unsigned u = (unsigned)i;
+		f.here = {{u % block.dim[0], u / block.dim[0] % block.dim[1], u / block.dim[0] / block.dim[1]}, {at[0], at[1], at[2]}, u % (unsigned)block.wave};
+		f.state = READY, f.stack = nullptr;
+	}
+	if (block.kernel->lds_size) memset(block.kernel->lds, 0xFF, block.kernel->lds_size);
+	for (;;) {
+		for (int i = 0; i < block.n; i += block.wave) {
+			std::string wrong = run_wave(fibers + i, std::min(block.wave, block.n - i));
+			if (!wrong.empty()) return wrong;
+		}
+		for (int i = 1; i < block.n; i++)
+			if (fibers[i].state != fibers[0].state || (fibers[i].state == AT_BARRIER && fibers[i].site != fibers[0].site))
+				return divergence("block", fibers[0], fibers[i]);
+		if (fibers[0].state == DONE) return "";
+		for (int i = 0; i < block.n; i++) fibers[i].state = READY;
+	}
+}
+
+// ---- faults ------------------------------------------------------------------------
+
+const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+struct sigaction before[64];
+
+void on_fault(int signal, siginfo_t *info, void *context) {
+	if (in_kernel && pthread_equal(pthread_self(), kernel_thread)) {
+		in_kernel = false;
+		fault_signal = signal, fault_address = info->si_addr;
+		siglongjmp(fault_jump, 1);
+	}
+	struct sigaction &old = before[signal];
+	if (old.sa_flags & SA_SIGINFO) {
+		old.sa_sigaction(signal, info, context);
+	} else if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) {
+		old.sa_handler(signal);
+	} else {
+		sigaction(signal, &old, nullptr); // happens again, and ends the process
+	}
+}
+
+// catch_faults puts on_fault before the handlers that there are, and gives this
+// thread a stack for it: that of a fiber may be what has overflowed.
+void catch_faults() {
+	static thread_local bool have_stack;
+	if (!have_stack) {
+		have_stack = true;
+		stack_t s = {};
+		s.ss_size = 64 << 10;
+		s.ss_sp = malloc(s.ss_size);
+		sigaltstack(&s, nullptr);
+	}
+	for (int signal : fault_signals) {
+		struct sigaction now;
+		sigaction(signal, nullptr, &now);
+		if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault) continue;
+		before[signal] = now;
+		struct sigaction ours = {};
+		ours.sa_sigaction = on_fault;
+		ours.sa_mask = now.sa_mask;
+		ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+		sigaction(signal, &ours, nullptr);
+	}
+}
+
+std::string fault() {
+	char *at = (char *)fault_address;
+	char address[32];
+	snprintf(address, sizeof address, "%p", (void *)at);
+	std::string text = "touches address " + std::string(address);
+	if (fault_signal == SIGFPE) text = "divides an integer by zero, or the least one by -1";
+	else if (fault_signal == SIGILL || fault_signal == SIGTRAP) text = "traps";
+	else if (at >= running->stack && at < running->stack + page) text = "needs more than " + std::to_string(stack_size) + " bytes for its variables";
+	return "kernel " + block.kernel->name + ", block " + name_of(running->here.block) + ", thread " + name_of(running->here.id) + ": " + text;
+}
+
+// abandon gives the stacks of fibers back that will not go on.
+void abandon() {
+	for (int i = 0; i < block.n; i++)
+		if (fibers[i].stack) stacks.push_back(fibers[i].stack);
+}
+
+} // namespace
+
+std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t dim[3], int wave, const unsigned char *args, int *code) {
+	static std::mutex one;
+	std::lock_guard<std::mutex> lock(one);
+	catch_faults();
+	block = {&k, args, (int)(dim[0] * dim[1] * dim[2]), wave, {dim[0], dim[1], dim[2]}};
+	// The packet, as far as kernels read it: the size of a block and of the grid, in threads.
+	for (int i = 0; i < 3; i++) {
+		uint16_t size = (uint16_t)dim[i];
+		uint32_t all = grid[i] * dim[i];
+		memcpy(kiln_sim_packet + 4 + 2 * i, &size, 2);
+		memcpy(kiln_sim_packet + 12 + 4 * i, &all, 4);
+	}
+	if (sigsetjmp(fault_jump, 1) != 0) {
+		std::string text = fault();
+		abandon();
+		*code = ILLEGAL_ADDRESS;
+		return text;
+	}
+	kernel_thread = pthread_self(), in_kernel = true;
+	std::string wrong;
+	for (uint32_t z = 0; z < grid[2] && wrong.empty(); z++)
+		for (uint32_t y = 0; y < grid[1] && wrong.empty(); y++)
+			for (uint32_t x = 0; x < grid[0] && wrong.empty(); x++) {
+				const uint32_t at[3] = {x, y, z};
+				wrong = run_block(at);
+			}
+	in_kernel = false;
+	if (!wrong.empty()) {
+		abandon();
+		*code = LAUNCH_FAILURE;
+	}
+	return wrong;
+}
+
+// ---- what kernels call ----------------------------------------------------------------
+
+EXPORT unsigned long kiln_sim_wave(int kind, unsigned value, unsigned operand, int site, int line) {
+	Fiber *f = running;
+	f->state = AT_WAVE, f->kind = kind, f->value = value, f->operand = operand, f->site = site, f->line = line;
+	sim_switch(&f->sp, scheduler);
+	return f->result;
+}
+
+EXPORT void kiln_sim_barrier(int site, int line) {
+	Fiber *f = running;
+	f->state = AT_BARRIER, f->site = site, f->line = line;
+	sim_switch(&f->sp, scheduler);
+}
+
+// kiln_sim_clock counts at 100 MHz, as the clock of the real devices does.
+EXPORT unsigned long kiln_sim_clock(void) {
+	timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (unsigned long)t.tv_sec * 100000000ul + (unsigned long)t.tv_nsec / 10;
+}

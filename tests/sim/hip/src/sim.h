@@ -1,0 +1,97 @@
+// The parts of the simulator: what they offer each other.
+//
+//   control.cpp  what tests order and read, errors
+//   memory.cpp   device memory and page-locked memory, checked
+//   queue.cpp    streams and events: one queue that a thread works off
+//   block.cpp    the threads of a block as fibers, barriers, wave operations
+//   module.cpp   hipRTC on clang, code objects, launches
+//   hip.cpp      the functions of libamdhip64
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+enum Result : int {
+	SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_CONFIGURATION = 9,
+	NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
+	INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_FAILURE = 719
+};
+
+// ---- control.cpp
+extern std::mutex mu; // guards all state that is not said to be otherwise
+
+// enter counts a call of a function and returns the error that was ordered, if
+// any, or the error of a lost device. uses_device: the function works on the
+// calling thread's device, which hipSetDevice has to have named before each call.
+int enter(const char *name, bool uses_device);
+int device_now(); // the device of the call that enter has let in
+
+#define ENTER(uses_device) \
+	do { \
+		int entered = enter(__func__, uses_device); \
+		if (entered != SUCCESS) return entered; \
+	} while (0)
+
+// refuse returns code and keeps text for hipGetErrorString to add.
+int refuse(int code, const std::string &text);
+// lose makes every later call fail with code: a kernel has gone wrong.
+void lose(int code, const std::string &text);
+int lost();
+
+enum Live { HOSTS, STREAMS, EVENTS, MODULES, LIVE_KINDS };
+void count(Live what, int n);
+int setting(const char *name); // "devices", "pools", "delay_us"
+
+// Arch is a kind of device that can be simulated.
+struct Arch {
+	const char *name, *model;
+	int wave, units, lds;
+};
+int device_count();
+const Arch &arch_of(int device);
+
+// ---- memory.cpp, all with mu held
+int memory_alloc(uint64_t *out, size_t size, bool device);
+bool memory_free(uint64_t at, bool device); // false: no such allocation
+void memory_forget();
+// inside reports whether a range lies in one allocation, of the kind if given.
+bool inside(uint64_t at, uint64_t size, int device = -1);
+bool begins(uint64_t at, bool device);
+// damaged returns the text of damage around allocations, "" if there is none.
+std::string damaged();
+size_t memory_limit(), memory_used();
+void set_memory_limit(size_t);
+
+// ---- queue.cpp
+struct Stream {
+	int device;
+};
+struct Event {
+	std::atomic<uint64_t> seq{0}; // 0: never recorded
+	double when = 0;  // milliseconds
+	bool timing = true;
+};
+// submit queues work; one that is done on a lost device too is marked.
+uint64_t submit(std::function<void()> work, bool always = false);
+uint64_t latest();
+int wait_for(uint64_t seq);
+bool reached(uint64_t seq);
+// stream_ok reports whether a handle is a stream of the device of this call.
+bool stream_ok(void *s);
+
+// ---- block.cpp
+struct Kernel {
+	std::string name;
+	void (*call)(const unsigned char *args);
+	size_t size;
+	char *lds;
+	size_t lds_size;
+	int device;
+};
+// run_grid runs a kernel and returns the text of what went wrong, with its code.
+std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], int wave, const unsigned char *args, int *code);
