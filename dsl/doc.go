@@ -42,9 +42,30 @@
 //   - A float out of the range of an integer type becomes its nearest value, and
 //     NaN 0. In Go the result depends on the machine.
 //   - x*y + z is rounded twice. Go may round once on some machines; [FMA] always
-//     does.
+//     does, and so do kernels with the mark below.
 //   - An index out of range is a panic in Go and an error on the CPU, with line
 //     and thread. A GPU does not check it.
+//
+// # Contraction
+//
+// A kernel with the line //kiln:fastmath next to its //kiln:kernel lets the
+// compiler make one operation of a product and a sum:
+//
+//	//kiln:kernel
+//	//kiln:fastmath
+//	func Axpy(t dsl.Thread, y, x []float32, a float32) {
+//		for i := t.Global(); i < len(y); i += t.GlobalSize() {
+//			y[i] += a * x[i] // is dsl.FMA(a, x[i], y[i])
+//		}
+//	}
+//
+// In the kernel and the functions that it calls, x*y + z, x*y - z and z - x*y are
+// then rounded once, in variables and across statements too, but where a
+// conversion rounds the product, as in float32(x*y) + z: just what the Go language
+// allows on a machine that has the instruction. Nothing else changes: no
+// reassociation, no approximation, no flushing of subnormal numbers, and the
+// functions of this package keep their bits. All devices still agree with each
+// other; plain Go need not, in the last places.
 //
 // # Two kinds of function
 //

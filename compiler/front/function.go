@@ -29,6 +29,9 @@ type funcLower struct {
 	skipped map[ssa.Instruction]bool  // what makes a slice of them
 
 	pending map[*val]bool // parts of variables that hold a function and wait for it
+
+	contract bool               // see contraction
+	rounded  map[token.Pos]bool // products that conversions round
 }
 
 type constKey struct {
@@ -45,6 +48,7 @@ func (f *funcLower) report(code diag.Code, format string, args ...any) {
 func (f *funcLower) body() {
 	order := rpo(f.fn)
 	f.skipLogArgs()
+	f.contraction()
 	f.blocks = make([]*ir.Block, len(f.fn.Blocks))
 	for _, b := range order {
 		f.blocks[b.Index] = f.out.NewBlock()

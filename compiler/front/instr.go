@@ -157,7 +157,7 @@ func (f *funcLower) binOp(in *ssa.BinOp) val {
 	if (in.Op == token.QUO || in.Op == token.REM) && t.IsInt() && !y.v.IsConst() {
 		f.emit(ir.OpDivisor, ir.Void, x.v, y.v)
 	}
-	return val{v: f.emit(binOps[in.Op], res, x.v, y.v)}
+	return val{v: f.arith(in, binOps[in.Op], res, x.v, y.v)}
 }
 
 func (f *funcLower) halfArith(t types.Type, op token.Token) {

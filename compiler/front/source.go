@@ -76,6 +76,7 @@ type decl struct {
 // marks are the //kiln: comment lines above a function.
 type marks struct {
 	kernel, intrinsic, dispatch bool
+	fastmath                    bool   // products and sums may be contracted
 	consts                      string // what //kiln:const says, see valueMarks
 }
 
@@ -94,6 +95,8 @@ func (m *marks) add(line string) {
 		m.intrinsic = true
 	case "dispatch":
 		m.dispatch = true
+	case "fastmath":
+		m.fastmath = true
 	}
 }
 
@@ -101,7 +104,7 @@ func (m *marks) add(line string) {
 func strayMark(line string) bool {
 	line = strings.TrimSpace(line)
 	if word, ok := strings.CutPrefix(line, "//kiln:"); ok {
-		return word != "kernel" && word != "intrinsic" && word != "dispatch" && !strings.HasPrefix(word, "const ")
+		return word != "kernel" && word != "intrinsic" && word != "dispatch" && word != "fastmath" && !strings.HasPrefix(word, "const ")
 	}
 	return strings.TrimSpace(strings.TrimPrefix(line, "//")) == "kiln:kernel"
 }
@@ -254,6 +257,9 @@ func (u *unit) addDecl(f *file, tree *ast.File, n ast.Decl) {
 					d.stray = c.Text
 				}
 			}
+		}
+		if d.marks.fastmath && !d.marks.kernel {
+			d.stray = "//kiln:fastmath"
 		}
 		d.refs = collect(n, tree)
 		u.add(d)

@@ -39,6 +39,10 @@
 //	  ret
 //	}
 //
+// Arithmetic is exact to the last bit, so that no pass may change the rounding of
+// floats. The one licence is [Value.Contract]: in kernels marked //kiln:fastmath
+// the front end puts it on what their author wrote, and pass contract uses it.
+//
 // A value may carry a source position, printed as !n and resolved through the
 // module's position table. The table is not part of [Module.Text], so that an
 // edited comment, which moves lines and nothing else, leaves the text and its

@@ -62,8 +62,12 @@ type Arg struct {
 
 // Value is the result of an operation. Values are compared by identity.
 type Value struct {
-	ID     int
-	Op     Op
+	ID int
+	Op Op
+	// Contract lets a sum or difference take this product, or this sum take a
+	// product, without rounding it first. Printed as the suffix .contract.
+	Contract bool
+
 	Type   *Type
 	Args   []*Value
 	Imm    uint64 // constant bits, axis, field, object or parameter index
@@ -307,6 +311,11 @@ func Normalize(t *Type, bits uint64) uint64 {
 		return uint64(int64(bits<<n) >> n)
 	}
 	return bits << n >> n
+}
+
+// MayContract reports whether v is an operation that can have Contract.
+func (v *Value) MayContract() bool {
+	return v.Type.IsFloat() && (v.Op == OpAdd || v.Op == OpSub || v.Op == OpMul)
 }
 
 // IsConst reports whether v is a constant.

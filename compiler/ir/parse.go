@@ -356,12 +356,13 @@ func (p *parser) instr(b *Block) error {
 			return fmt.Errorf("expected = after %s", name)
 		}
 	}
-	word := p.word()
+	word, contract := strings.CutSuffix(p.word(), contractSuffix)
 	op, ok := opByName[word]
 	if !ok || op == OpParam || op == OpBlockParam {
 		return fmt.Errorf("unknown operation %q", word)
 	}
 	v := p.f.NewValue(op, Void)
+	v.Contract = contract
 	var err error
 	if op == OpConst {
 		err = p.constant(v)

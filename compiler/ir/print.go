@@ -236,6 +236,9 @@ func (p *printer) block(b *Block) {
 	p.b.WriteString("\n")
 }
 
+// contractSuffix follows the operation of a value with Contract.
+const contractSuffix = ".contract"
+
 func (p *printer) instr(v *Value) {
 	info := v.Op.Info()
 	hasValue := !info.NoValue && v.Type != Void
@@ -244,6 +247,9 @@ func (p *printer) instr(v *Value) {
 		p.b.WriteString(" = ")
 	}
 	p.b.WriteString(v.Op.String())
+	if v.Contract {
+		p.b.WriteString(contractSuffix)
+	}
 	sep := " "
 	switch {
 	case v.Op == OpConst:

@@ -205,6 +205,9 @@ func (v *verifier) instr(in *Value, at int) {
 	if msg := v.rule(in, info.Rule); msg != "" {
 		v.failAt(in, "%s", msg)
 	}
+	if in.Contract && !in.MayContract() {
+		v.failAt(in, "cannot have the suffix %s, which is for sums and products of floats", contractSuffix)
+	}
 }
 
 func (v *verifier) term(b *Block) {

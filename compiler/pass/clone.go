@@ -54,7 +54,7 @@ func (c *cloner) newBlock(b *ir.Block) *ir.Block {
 func (c *cloner) instrs(b, to *ir.Block) {
 	for _, v := range b.Instrs {
 		w := c.f.NewValue(v.Op, v.Type, c.list(v.Args)...)
-		w.Imm, w.Callee, w.Pos = v.Imm, v.Callee, cmp.Or(v.Pos, c.pos)
+		w.Imm, w.Callee, w.Pos, w.Contract = v.Imm, v.Callee, cmp.Or(v.Pos, c.pos), v.Contract
 		c.vals[v.ID] = w
 		to.Append(w)
 	}

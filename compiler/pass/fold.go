@@ -114,6 +114,7 @@ func foldConst(v *ir.Value) bool {
 // one is safe.
 func become(v *ir.Value, op ir.Op, t *ir.Type, args ...*ir.Value) {
 	v.Op, v.Type = op, t
+	v.Contract = v.Contract && v.MayContract()
 	v.Args = append(v.Args[:0], args...)
 	if len(args) == 0 {
 		v.Args = nil

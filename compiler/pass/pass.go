@@ -71,6 +71,10 @@ var Passes = []Pass{
 		Doc: "Again: values that came out of memory may be constants that bound loops.",
 	},
 	{
+		Name: "contract", Run: perFunc(contract),
+		Doc: "In kernels marked //kiln:fastmath, makes one operation of a product and a sum. After inline and sroa, which bring products next to sums; before unroll, whose copies it would have to visit, and before cse, for which operations with the licence and without are the same.",
+	},
+	{
 		Name: "unroll", Run: perFunc(unroll),
 		Doc: "Copies the bodies of loops with a small constant trip count, folding after each level. After sroa, which shows the counters.",
 	},
@@ -147,6 +151,9 @@ var Constraints = []Constraint{
 	{"inline", "sroa", "a pointer passed to a call would escape"},
 	{"inline", "unroll", "loop sizes count the callees' bodies"},
 	{"release", "licm", "loads do not move across operations that may fail"},
+	{"inline", "contract", "products may be made in callees"},
+	{"sroa", "contract", "products may be kept in variables"},
+	{"contract", "cse", "it takes away the licence, which cse does not look at"},
 	{"fold", "unroll", "trip counts must be constants"},
 	{"sroa", "unroll", "counters must be values"},
 	{"unroll", "sroa", "array indices become constants"},

@@ -131,7 +131,7 @@ b0:
 		After: func(p string, _ *ir.Module) { ran = append(ran, p) },
 	})
 	require.NoError(t, err)
-	require.Equal(t, []string{"inline", "target", "size", "release", "unroll", "unroll", "strength", "licm", "partial", "narrow", "cse", "ifconv", "licm", "bounds", "dce"}, ran)
+	require.Equal(t, []string{"inline", "target", "size", "release", "contract", "unroll", "unroll", "strength", "licm", "partial", "narrow", "cse", "ifconv", "licm", "bounds", "dce"}, ran)
 	require.Contains(t, m.String(), "bounds")
 	require.NoError(t, Run(m, Options{Release: true}))
 	require.NotContains(t, m.String(), "bounds")

@@ -28,6 +28,9 @@ func (b *builder) approximate() {
 	b.near("Fast/Trig", kernels.FastTrig, []Near{{Abs: 0x1p-20}, {Abs: 0x1p-20}, {Rel: 0x1p-18, Abs: 0x1p-18}}, append(out(3), ranged[float32](b, n, math.Pi/4))...)
 	b.near("Fast/Roots", kernels.FastRoots, []Near{{Rel: 3 * ulp}, {Rel: 3 * ulp}, {Rel: 3 * ulp}, {Rel: 3 * ulp}, {Rel: 200 * ulp}},
 		append(out(5), positive[float32](b, n, 1000), ranged[float32](b, n, 8))...)
+	// A product that is not rounded moves a sum by half an ulp of the product.
+	few := []Near{{Abs: 100 * ulp}, {Abs: 100 * ulp}, {Abs: 400 * ulp}, {}}
+	b.near("Contracted/float32", kernels.Contracted[float32], few, append(out(4), ranged[float32](b, n, 10), ranged[float32](b, n, 10), ranged[float32](b, n, 10))...)
 	// NaN, infinities and zeros.
 	special := floats[float32](b, n)
 	for i, x := range special { // the values are promised for moderate arguments only

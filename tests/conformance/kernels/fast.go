@@ -51,3 +51,21 @@ func FastRoots(t dsl.Thread, rsqrt, sqrt, recip, div, pow, x, y []float32) {
 		pow[i] = fast.Pow(x[i], y[i])
 	}
 }
+
+// Contracted sums products, which the compiler may do without rounding them. The
+// fourth result keeps its product rounded, as plain Go does.
+//
+//kiln:kernel
+//kiln:fastmath
+func Contracted[T dsl.Real](t dsl.Thread, sum, diff, dot, kept, x, y, z []T) {
+	for i := t.Global(); i < len(x); i += t.GlobalSize() {
+		sum[i] = x[i]*y[i] + z[i]
+		diff[i] = z[i] - x[i]*y[i]
+		s := T(0)
+		for k := range 4 {
+			s += x[(i+k)%len(x)] * y[(i+k)%len(y)]
+		}
+		dot[i] = s
+		kept[i] = T(x[i]*y[i]) + z[i]
+	}
+}

@@ -10,6 +10,9 @@ func Spaced(t dsl.Thread, x []float32) { x[0] = 1 } // ERROR 1 "K0005: the comme
 //kiln:kernl
 func Typo(t dsl.Thread, x []float32) { x[0] = 1 } // ERROR 1 "K0005: the comment //kiln:kernl of Typo"
 
+//kiln:fastmath
+func helper(x float32) float32 { return x * x } // ERROR 1 "K0005: the comment //kiln:fastmath of helper means nothing: the mark of kernels is //kiln:kernel"
+
 // Right is fine; kiln:kernel in a sentence is no mark.
 //
 //kiln:kernel
