@@ -108,7 +108,7 @@ func (r *report) otherValue(a access, o *site) string {
 		return " it"
 	}
 	if i := a.thread() - r.w.first; o == r.s && o.kind == plainWrite && a.time() == r.c.now &&
-		i >= r.w.lo && i < r.lane && r.isActive(i) && r.w.address(r.in, r.s, i) == r.addr {
+		i < r.lane && r.isActive(i) && r.w.address(r.in, r.s, i) == r.addr {
 		return r.operand(i)
 	}
 	return r.inMemory(o.typ)
