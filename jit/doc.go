@@ -37,12 +37,32 @@
 //	err = scale.Checked().Launch(s, grid, x, float32(2))
 //	err = s.Sync() // cuda:0: kernel Scale failed: k.go:12: kernel Scale: block (1,0,0), thread (6,0,0): index out of range [70] with length 70
 //
+// # Functions
+//
+// [Func] makes a handle from a function, most often a function literal in the
+// middle of host code. It runs over slices, or is what a kernel is compiled with:
+//
+//	add := jit.Func(func(a, b float32) float32 { return a*b + 1 })
+//	err = add.Map(s, out, x, y)
+//	err = jit.Of(kernels.Fold[float32]).Launch(s, grid, out, x, add)
+//
+// A parameter of a function type, as in
+//
+//	func Fold[T dsl.Number](t dsl.Thread, out, in []T, f func(a, b T) T)
+//
+// is a compile-time parameter: each function makes a specialisation, in which its
+// body stands where the kernel calls it. The function is found by the position of
+// its code, which the Go runtime knows, in the source that its package registers
+// with dsl.Source. What a literal refers to is compiled with it; variables that it
+// captures are refused by name. A library of templates that chooses element types
+// at run time gets its kernels from [Named].
+//
 // # Keys
 //
 // The cache has three levels, each keyed by SHA-256 of everything its content
 // depends on and of nothing else:
 //
-//	source   source text, kernel, types, compile-time values, compiler → hash of the IR, positions
+//	source   source text, kernel, types, compile-time values and functions, compiler → hash of the IR, positions
 //	artifact hash of the IR, target, options          → PTX, or IR for the CPU
 //	machine  artifact, device architecture, driver    → cubin
 //

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -20,15 +21,15 @@ import (
 type emitFlags struct {
 	target, kernel, types, after string
 	lines, checked, dump         bool
-	consts                       []string
+	consts, funcs                []string
 }
 
 func emitCommand() *cobra.Command {
 	var f emitFlags
 	cmd := &cobra.Command{
-		Use:   "emit -target ir|ptx:sm_NN [-kernel K] [-types T,U] [-const name=value,…] package",
+		Use:   "emit -target ir|ptx:sm_NN [-kernel K] [-types T,U] [-const name=value,…] [-func name=function,…] package",
 		Short: "print what the kernels of a package compile to",
-		Long:  "Emit prints the code of the kernels of a package. A compile-time parameter that\n-const does not name gets a representative value: the larger one of the\nkernel's comment //kiln:const, or 8, or true; the values taken are named on standard error.",
+		Long:  "Emit prints the code of the kernels of a package. A compile-time parameter that\n-const does not name gets a representative value: the larger one of the\nkernel's comment //kiln:const, or 8, or true; the values taken are named on standard error.\nA parameter of a function type that -func does not name stands for any function.",
 		Example: "  kiln emit -target ptx:sm_90 -kernel SwiGLU -types float32 ./examples/swiglu/kernels\n" +
 			"  kiln emit -target ir -after inline -kernel Scale ./kernels\n" +
 			"  kiln emit -target ptx:sm_90 -kernel Tiled -const cfg.Tile=16,cfg.Padded=true ./kernels",
@@ -47,6 +48,7 @@ func emitCommand() *cobra.Command {
 	fl.StringVar(&f.kernel, "kernel", "", "only this kernel")
 	fl.StringVar(&f.types, "types", "", "type arguments of a generic kernel, comma-separated")
 	fl.StringSliceVar(&f.consts, "const", nil, "values of compile-time parameters and fields, as `name=value`,cfg.Field=value")
+	fl.StringSliceVar(&f.funcs, "func", nil, "functions for parameters of function types, as `name=Function` or name=import/path.Function")
 	fl.StringVar(&f.after, "after", "", "with -target ir: print the IR after this pass; 'front' for the IR before all passes")
 	fl.BoolVar(&f.lines, "lines", false, "name Go lines in comments")
 	fl.BoolVar(&f.checked, "check", false, "checked code: it reports what Go panics on")
@@ -60,6 +62,10 @@ func emit(w, stderr io.Writer, pattern string, f emitFlags) error {
 		return usageError{err}
 	}
 	consts, err := parseConsts(f.consts)
+	if err != nil {
+		return usageError{err}
+	}
+	funcs, err := parseFuncs(f.funcs)
 	if err != nil {
 		return usageError{err}
 	}
@@ -78,7 +84,7 @@ func emit(w, stderr io.Writer, pattern string, f emitFlags) error {
 				continue
 			}
 			found++
-			req := front.Request{Pkg: p.Path, Func: name, Consts: consts, Fill: front.FillLarge}
+			req := front.Request{Pkg: p.Path, Func: name, Consts: consts, Funcs: inPackage(funcs, p.Path), Fill: front.FillLarge}
 			if f.types != "" {
 				req.TypeArgs = strings.Split(f.types, ",")
 			}
@@ -117,6 +123,33 @@ func parseConsts(list []string) (map[string]int64, error) {
 		consts[name] = n
 	}
 	return consts, nil
+}
+
+// parseFuncs reads functions for parameters of function types: names of functions
+// of the kernel's package, or of another after its import path and a dot.
+func parseFuncs(list []string) (map[string]front.Func, error) {
+	funcs := map[string]front.Func{}
+	for _, item := range list {
+		param, name, ok := strings.Cut(item, "=")
+		if !ok || param == "" || name == "" {
+			return nil, fmt.Errorf("-func %s: want name=Function or name=import/path.Function", item)
+		}
+		dot := strings.LastIndexByte(name, '.')
+		funcs[param] = front.Func{Pkg: name[:max(dot, 0)], Name: name[dot+1:]}
+	}
+	return funcs, nil
+}
+
+// inPackage fills in the package of functions that have none.
+func inPackage(funcs map[string]front.Func, path string) map[string]front.Func {
+	out := maps.Clone(funcs)
+	for param, f := range out {
+		if f.Pkg == "" {
+			f.Pkg = path
+			out[param] = f
+		}
+	}
+	return out
 }
 
 func emitOne(w, stderr io.Writer, req front.Request, load front.Loader, tgt target.Target, f emitFlags) error {

@@ -71,7 +71,7 @@ func TestValid(t *testing.T) {
 }
 
 func TestPackages(t *testing.T) {
-	acts := analyze(t, "", "./testdata/kern", "./testdata/lib", "./testdata/unregistered", "fmt")
+	acts := analyze(t, "", "./testdata/kern", "./testdata/lib", "./testdata/unregistered", "../../tests/e2e/testdata/lambda", "fmt")
 
 	assert.Empty(t, acts["fmt"].Diagnostics)
 	assert.Empty(t, acts["lib"].Diagnostics, "a library without kernels is judged where it is used")
@@ -79,6 +79,9 @@ func TestPackages(t *testing.T) {
 		`kern.go:34:2: K0120: fmt.Println is outside of kernel code; use what package dsl offers, or move the work to the host`,
 		`kern.go:42:9: K0301: barrier is not reached by all threads together; move the barrier out of the branch or loop, so that all threads of the block reach it`,
 	}, within(lines(acts["kern"]), "kern.go:[34]"))
+
+	require.Len(t, lines(acts["lambda"]), 1, "%q", lines(acts["lambda"]))
+	assert.Contains(t, lines(acts["lambda"])[0], "main.go:69:19: K0134: function literal captures variable captured")
 
 	// Divergence: the note points at the branch.
 	i := slices.IndexFunc(acts["kern"].Diagnostics, func(d analysis.Diagnostic) bool { return d.Category == "K0301" })
