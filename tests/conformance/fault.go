@@ -97,10 +97,32 @@ var (
 // message.
 var goPanic = regexp.MustCompile(`^dsltest: (?:kernel panic: |(assertion failed: ))(block \(\d,\d,\d\), thread \(\d,\d,\d\)), \S*/fault\.go:(\d+): (?:runtime error: )?(.*)$`)
 
-// checkFaults compares each fault with that of plain Go, and goes on with the device.
-func checkFaults(t *testing.T, dev *runtime.Device) {
-	k, s := jit.Of(kernels.Fault).Checked(), dev.DefaultStream()
+// launchFault runs the kernel Fault.
+func launchFault(t *testing.T, k *jit.Kernel, dev *runtime.Device, fault, thread, x, y, z int) runtime.Slice[int64] {
+	out := upload32(t, dev, make([]int64, faultLen))
 	grid := runtime.Grid{Blocks: runtime.Dim3(faultGrid), Threads: runtime.Dim3(faultBlock)}
+	require.NoError(t, k.Launch(dev.DefaultStream(), grid, out, fault, thread, x, y, z))
+	return out
+}
+
+// faultText runs the kernel Fault checked, and returns its error without what names
+// the device.
+func faultText(t *testing.T, dev *runtime.Device, fault, thread, x, y, z int) string {
+	launchFault(t, jit.Of(kernels.Fault).Checked(), dev, fault, thread, x, y, z)
+	err := dev.DefaultStream().Sync()
+	require.ErrorIs(t, err, runtime.ErrLaunch, "fault %d with %d, %d, %d", fault, x, y, z)
+	require.NoError(t, dev.DefaultStream().Sync(), "it is reported once")
+	text, ok := strings.CutPrefix(err.Error(), dev.Name()+": kernel Fault failed: ")
+	require.True(t, ok, err.Error())
+	return text
+}
+
+// checkFaults compares each fault with that of plain Go and with that on the CPU, and
+// goes on with the device.
+func checkFaults(t *testing.T, dev *runtime.Device) {
+	cpu, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer cpu.Close()
 	tried := map[int]bool{}
 	for i, f := range faults {
 		tried[f.fault] = true
@@ -110,20 +132,15 @@ func checkFaults(t *testing.T, dev *runtime.Device) {
 		parts := goPanic.FindStringSubmatch(wrong.Error())
 		require.NotNil(t, parts, wrong.Error())
 
-		out := upload32(t, dev, make([]int64, faultLen))
-		require.NoError(t, k.Launch(s, grid, out, f.fault, thread, f.x, f.y, f.z))
-		err := s.Sync()
-		require.ErrorIs(t, err, runtime.ErrLaunch, "fault %d with %d, %d, %d", f.fault, f.x, f.y, f.z)
-		place, rest, _ := strings.Cut(strings.TrimPrefix(err.Error(), dev.Name()+": kernel Fault failed: "), ": ")
+		text := faultText(t, dev, f.fault, thread, f.x, f.y, f.z)
+		assert.Equal(t, faultText(t, cpu, f.fault, thread, f.x, f.y, f.z), text, "as on the CPU")
+		place, rest, _ := strings.Cut(text, ": ")
 		assert.Regexp(t, `(^|/)kernels/fault\.go:`+parts[3]+"$", place)
 		assert.Equal(t, fmt.Sprintf("kernel Fault: %s: %s%s", parts[2], parts[1]+parts[4], f.more), rest)
-		require.NoError(t, s.Sync(), "it is reported once")
 	}
 	assert.Len(t, tried, kernels.Faults)
 
-	out := upload32(t, dev, make([]int64, faultLen))
-	require.NoError(t, k.Launch(s, grid, out, 0, 3, 1, 0, 0), "the device goes on")
-	host, err := out.Host()
+	host, err := launchFault(t, jit.Of(kernels.Fault).Checked(), dev, 0, 3, 1, 0, 0).Host() // the device goes on
 	require.NoError(t, err)
 	for i, v := range host {
 		want := int64(i)
@@ -141,20 +158,18 @@ func checkFaultAll(t *testing.T, dev *runtime.Device) {
 	require.NoError(t, jit.Of(kernels.FaultAll).Checked().Launch(dev.DefaultStream(), runtime.Blocks(4, 256), out, 300, int32(0)))
 	err := dev.DefaultStream().Sync()
 	require.ErrorIs(t, err, runtime.ErrLaunch)
-	msg := strings.TrimSuffix(err.Error(), " (and 723 more)")
+	msg, others := strings.CutSuffix(err.Error(), " (and 723 more)")
+	assert.Equal(t, dev.Name() != "cpu", others, msg)
 	assert.Regexp(t, `kernels/fault\.go:\d+: kernel FaultAll: block \(1,0,0\), thread \(44,0,0\): integer divide by zero \(dividend 300\)$`, msg)
 }
 
 // checkUnchecked has the results that are defined where nothing is checked.
 func checkUnchecked(t *testing.T, dev *runtime.Device) {
-	grid := runtime.Grid{Blocks: runtime.Dim3(faultGrid), Threads: runtime.Dim3(faultBlock)}
 	for _, f := range []struct {
 		fault, x, y int
 		want        int64
 	}{{15, 7, 0, 0}, {16, 7, 0, 7}, {17, -5, 0, 0}, {20, 1, -1, 0}, {21, 1, -1, 0}} {
-		out := upload32(t, dev, make([]int64, faultLen))
-		require.NoError(t, jit.Of(kernels.Fault).Launch(dev.DefaultStream(), grid, out, f.fault, 2, f.x, f.y, 0))
-		host, err := out.Host()
+		host, err := launchFault(t, jit.Of(kernels.Fault), dev, f.fault, 2, f.x, f.y, 0).Host()
 		require.NoError(t, err)
 		assert.Equal(t, f.want, host[2], "fault %d", f.fault)
 		assert.EqualValues(t, 3, host[3])
