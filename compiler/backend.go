@@ -8,6 +8,7 @@ import (
 	"github.com/gokiln/kiln/compiler/cuda"
 	"github.com/gokiln/kiln/compiler/hip"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/llvm"
 	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -18,6 +19,7 @@ const (
 	FormatPTX  = "ptx"
 	FormatHIP  = "hip"  // HIP C++
 	FormatCUDA = "cuda" // CUDA C++
+	FormatLLVM = "ll"   // LLVM IR
 )
 
 // backend makes the code of one kind of target.
@@ -44,6 +46,13 @@ var backends = []backend{
 			return ptx.Options{Lines: opt.Lines, Aligned: opt.Assume&Aligned != 0, Disjoint: opt.Assume&Disjoint != 0}.Emit(m, t)
 		},
 		entry: ptx.EntryName,
+	},
+	{
+		kind: target.LLVM, format: FormatLLVM, assumes: Small | Aligned | Disjoint,
+		emit: func(m *ir.Module, t target.Target, opt Options) (string, error) {
+			return llvm.Options{Lines: opt.Lines, Aligned: opt.Assume&Aligned != 0, Disjoint: opt.Assume&Disjoint != 0}.Emit(m, t)
+		},
+		entry: llvm.EntryName,
 	},
 	structured(hip.Language, FormatHIP),
 	structured(cuda.Language, FormatCUDA),

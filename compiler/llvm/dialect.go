@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
@@ -14,29 +15,33 @@ const (
 	wave32 isa = 1 << iota // amdgcn with 32 threads in a wave
 	wave64                 // amdgcn with 64
 	nvptx                  // nvptx64
-	host                   // the machine that runs the tests: one thread at a time
 	amdgcn = wave32 | wave64
-	gpus   = amdgcn | nvptx
-	all    = gpus | host
+	all    = amdgcn | nvptx
 )
 
 // dialect is how LLVM IR is written for an instruction set.
 type dialect struct {
 	isa        isa
-	triple     string // "" for the machine's own
+	triple     string // "" in tests, which run the code on the machine's own processor
 	convention string // of calling a kernel
 	spaces     [3]int // address space numbers by ir.Space
 	device     string // synchronisation scope of all threads of the device
 	width      int    // threads in a warp
+
+	once  sync.Once
+	table map[key][]choice
+}
+
+// rows returns the rows of the dialect.
+func (d *dialect) rows() map[key][]choice {
+	d.once.Do(func() { d.table = d.makeTable() })
+	return d.table
 }
 
 var (
 	dialectWave32 = &dialect{isa: wave32, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: [3]int{1, 3, 5}, device: "agent", width: 32}
 	dialectWave64 = &dialect{isa: wave64, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: [3]int{1, 3, 5}, device: "agent", width: 64}
 	dialectNVPTX  = &dialect{isa: nvptx, triple: "nvptx64-nvidia-cuda", convention: "ptx_kernel ", spaces: [3]int{1, 3, 0}, device: "device", width: 32}
-	dialectHost   = &dialect{isa: host, spaces: [3]int{1, 3, 0}, device: "device", width: 32}
-
-	dialects = []*dialect{dialectWave32, dialectWave64, dialectNVPTX, dialectHost}
 )
 
 // dialectOf returns the dialect for t, nil if this package has none.
@@ -68,17 +73,17 @@ func (d *dialect) typeOf(t *ir.Type) string {
 	return typeNames[t.Kind]
 }
 
-// attributes of a kernel. The GPU's own defaults flush no denormals either, but
-// they are not the same in all versions.
+// attributes of a kernel. The GPU's own defaults flush no subnormal numbers
+// either, but they are not the same in all versions.
 func (d *dialect) attributes(t target.Target) string {
 	const ieee = ` "denormal-fp-math"="ieee,ieee" "denormal-fp-math-f32"="ieee,ieee"`
 	switch {
+	case d.triple == "":
+		return "nounwind" + ieee
 	case d.isa&amdgcn != 0:
 		return fmt.Sprintf(`nounwind "target-cpu"="%s" "amdgpu-flat-work-group-size"="1,%d" "uniform-work-group-size"="true"`, t.Arch, t.MaxThreads) + ieee
-	case d.isa == nvptx:
-		return fmt.Sprintf(`nounwind "target-cpu"="%s"`, t.Arch) + ieee
 	}
-	return "nounwind" + ieee
+	return fmt.Sprintf(`nounwind "target-cpu"="%s"`, t.Arch) + ieee
 }
 
 // typeNames are the types of values by kind. Halves are patterns.

@@ -91,12 +91,13 @@ type emitter struct {
 
 	sections []section
 	params   []string // of the function, with types
-	entry    []line   // before the first block: objects, parameters
+	entry    []string // before the first block: objects, parameters
 	names    []string // by value ID: how a value is written
 	label    []string // by block ID
 	into     [][]incoming
 	shared   []bool // which shared objects are used
 	declared map[string]bool
+	inexact  bool // metadata of rows is used
 	counts   [4]int
 	here     string // label of the block that instructions go to
 	pos      int

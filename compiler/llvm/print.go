@@ -11,8 +11,8 @@ import (
 
 // parameters declares the parameters of the function.
 func (e *emitter) parameters() {
-	if e.d.isa == host {
-		e.hostParameters()
+	if e.d.triple == "" {
+		e.blockParameters()
 		return
 	}
 	offsets, size := e.f.ParamOffsets()
@@ -27,9 +27,8 @@ func (e *emitter) parameters() {
 		at = offsets[i] + n
 		switch {
 		case p.Type.Kind == ir.KBool:
-			e.names[p.ID] = e.fresh(countValues)
 			e.params = append(e.params, "i8 noundef "+names[i])
-			e.entry = append(e.entry, line{fmt.Sprintf("  %s = icmp ne i8 %s, 0", e.names[p.ID], names[i]), 0})
+			e.boolParameter(p, names[i])
 		default:
 			e.names[p.ID] = names[i]
 			e.params = append(e.params, e.d.typeOf(p.Type)+" "+e.paramAttributes(p, written[i])+names[i])
@@ -62,8 +61,9 @@ func (e *emitter) paramAttributes(p *ir.Value, written bool) string {
 	return out
 }
 
-// hostParameters loads the parameters from the argument block.
-func (e *emitter) hostParameters() {
+// blockParameters loads the parameters from the argument block, whose address is
+// the only parameter of the function.
+func (e *emitter) blockParameters() {
 	e.params = []string{"ptr %.args"}
 	offsets, _ := e.f.ParamOffsets()
 	for i, p := range e.f.Params {
@@ -72,14 +72,24 @@ func (e *emitter) hostParameters() {
 		if p.Type.Kind == ir.KBool {
 			t = "i8"
 		}
-		e.entry = append(e.entry, line{fmt.Sprintf("  %s = getelementptr i8, ptr %%.args, i64 %d", at, offsets[i]), 0},
-			line{fmt.Sprintf("  %s = load %s, ptr %s, align %d", name, t, at, p.Type.Align()), 0})
+		e.enter("%s = getelementptr i8, ptr %%.args, i64 %d", at, offsets[i])
+		e.enter("%s = load %s, ptr %s, align %d", name, t, at, p.Type.Align())
 		e.names[p.ID] = name
 		if p.Type.Kind == ir.KBool {
-			e.names[p.ID] = e.fresh(countValues)
-			e.entry = append(e.entry, line{fmt.Sprintf("  %s = icmp ne i8 %s, 0", e.names[p.ID], name), 0})
+			e.boolParameter(p, name)
 		}
 	}
+}
+
+// boolParameter makes a bool of a byte.
+func (e *emitter) boolParameter(p *ir.Value, byte string) {
+	e.names[p.ID] = e.fresh(countValues)
+	e.enter("%s = icmp ne i8 %s, 0", e.names[p.ID], byte)
+}
+
+// enter appends an instruction to what precedes the first block.
+func (e *emitter) enter(format string, args ...any) {
+	e.entry = append(e.entry, "  "+fmt.Sprintf(format, args...))
 }
 
 // paramNames names the parameters after those of the Go function.
@@ -129,8 +139,10 @@ func (e *emitter) print() string {
 		b.WriteString(decl + "\n")
 	}
 	fmt.Fprintf(&b, "attributes #0 = { %s }\n", e.d.attributes(e.t))
-	b.WriteString("!1 = !{float 2.5}\n!2 = !{float 1.0}\n") // units in the last place
-	if e.d.isa&amdgcn != 0 {
+	if e.inexact {
+		b.WriteString("!1 = !{float 2.5}\n!2 = !{float 1.0}\n") // units in the last place
+	}
+	if e.d.isa&amdgcn != 0 && e.d.triple != "" {
 		// Code object version 5 is the first with sizes of blocks in the implicit arguments.
 		b.WriteString("!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"amdhsa_code_object_version\", i32 500}\n")
 	}
@@ -142,8 +154,8 @@ func (e *emitter) printBody(b *strings.Builder) {
 	for i, s := range e.sections {
 		b.WriteString(e.label[s.block.ID] + ":\n")
 		if i == 0 {
-			for _, l := range e.entry {
-				b.WriteString(l.text + "\n")
+			for _, text := range e.entry {
+				b.WriteString(text + "\n")
 			}
 		}
 		e.printPhis(b, s.block)

@@ -3,7 +3,6 @@ package llvm
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -169,16 +168,16 @@ var fixedRows = []row{
 	// On AMD the metadata asks for what the hardware gives, with scaling where it
 	// would flush subnormal numbers. Where there is no instruction, the exact
 	// operation is as good.
-	{op: ir.OpApproxExp2, on: f32, isa: amdgcn | host, asm: "$d = call float @llvm.exp2.f32(float $a)"},
-	{op: ir.OpApproxLog2, on: f32, isa: amdgcn | host, asm: "$d = call float @llvm.log2.f32(float $a)"},
-	{op: ir.OpApproxSin, on: f32, isa: amdgcn | host, asm: "$d = call float @llvm.sin.f32(float $a)"},
-	{op: ir.OpApproxCos, on: f32, isa: amdgcn | host, asm: "$d = call float @llvm.cos.f32(float $a)"},
-	{op: ir.OpApproxTanh, on: f32, isa: amdgcn | host, asm: approxTanh("@llvm.exp2.f32")},
-	{op: ir.OpApproxRsqrt, on: f32, isa: amdgcn | host,
+	{op: ir.OpApproxExp2, on: f32, isa: amdgcn, asm: "$d = call float @llvm.exp2.f32(float $a)"},
+	{op: ir.OpApproxLog2, on: f32, isa: amdgcn, asm: "$d = call float @llvm.log2.f32(float $a)"},
+	{op: ir.OpApproxSin, on: f32, isa: amdgcn, asm: "$d = call float @llvm.sin.f32(float $a)"},
+	{op: ir.OpApproxCos, on: f32, isa: amdgcn, asm: "$d = call float @llvm.cos.f32(float $a)"},
+	{op: ir.OpApproxTanh, on: f32, isa: amdgcn, asm: approxTanh("@llvm.exp2.f32")},
+	{op: ir.OpApproxRsqrt, on: f32, isa: amdgcn,
 		asm: "$0 = call contract float @llvm.sqrt.f32(float $a), !fpmath !1; $d = fdiv contract float 1.0, $0, !fpmath !1"},
-	{op: ir.OpApproxSqrt, on: f32, isa: amdgcn | host, asm: "$d = call float @llvm.sqrt.f32(float $a), !fpmath !1"},
-	{op: ir.OpApproxRecip, on: f32, isa: amdgcn | host, asm: "$d = fdiv float 1.0, $a, !fpmath !2"},
-	{op: ir.OpApproxDiv, on: f32, isa: amdgcn | host, asm: "$d = fdiv float $a, $b, !fpmath !1"},
+	{op: ir.OpApproxSqrt, on: f32, isa: amdgcn, asm: "$d = call float @llvm.sqrt.f32(float $a), !fpmath !1"},
+	{op: ir.OpApproxRecip, on: f32, isa: amdgcn, asm: "$d = fdiv float 1.0, $a, !fpmath !2"},
+	{op: ir.OpApproxDiv, on: f32, isa: amdgcn, asm: "$d = fdiv float $a, $b, !fpmath !1"},
 	{op: ir.OpApproxExp2, on: f32, isa: nvptx, asm: "$d = call float @llvm.nvvm.ex2.approx.f(float $a)"},
 	{op: ir.OpApproxLog2, on: f32, isa: nvptx, asm: "$d = call float @llvm.nvvm.lg2.approx.f(float $a)"},
 	{op: ir.OpApproxSin, on: f32, isa: nvptx, asm: "$d = call float @llvm.nvvm.sin.approx.f(float $a)"},
@@ -198,9 +197,8 @@ var fixedRows = []row{
 
 	{op: ir.OpPermute, on: int32s, isa: nvptx, asm: "$d = call i32 @llvm.nvvm.prmt(i32 $a, i32 $b, i32 $c)"},
 	{op: ir.OpPermute, on: int32s, isa: amdgcn, asm: amdPermute},
-	{op: ir.OpPermute, on: int32s, isa: host, asm: plainPermute()},
 	{op: ir.OpDot4, on: int32s, isa: amdgcn, asm: "$d = call i32 @llvm.amdgcn.{s}dot4(i32 $a, i32 $b, i32 $c, i1 false)"},
-	{op: ir.OpDot4, on: int32s, isa: all, asm: plainDot4()},
+	{op: ir.OpDot4, on: int32s, isa: nvptx, asm: "$d = call i32 @llvm.nvvm.idp4a.{s}.{s}(i32 $a, i32 $b, i32 $c)"},
 
 	// Of IR that was written as such; compiled kernels log a failure, see pass.LowerLog.
 	{op: ir.OpBounds, on: of(ir.KI64), isa: all,
@@ -227,44 +225,6 @@ const amdPermute = "$0 = and i32 $c, 65535; $1 = shl i32 $0, 8; $2 = or i32 $0, 
 	"$9 = and i32 $6, 134744072; $10 = lshr i32 $9, 3; $11 = mul i32 $10, 255;" + // bytes to replace
 	"$12 = lshr i32 $8, 7; $13 = and i32 $12, 16843009; $14 = mul i32 $13, 255;" + // signs
 	"$15 = xor i32 $11, -1; $16 = and i32 $8, $15; $17 = and i32 $14, $11; $d = or i32 $16, $17"
-
-func plainPermute() string {
-	s := "$0 = zext i32 $b to i64; $1 = shl i64 $0, 32; $2 = zext i32 $a to i64; $3 = or i64 $1, $2; "
-	sum := "0"
-	for i := range 4 {
-		t := func(n int) string { return fmt.Sprintf("$%d", 10*(i+1)+n) }
-		s += strings.NewReplacer("#0", t(0), "#1", t(1), "#2", t(2), "#3", t(3), "#4", t(4), "#5", t(5), "#6", t(6), "#7", t(7)).Replace(
-			fmt.Sprintf("#0 = lshr i32 $c, %d; #1 = and i32 #0, 7; #2 = shl i32 #1, 3; #3 = zext i32 #2 to i64; #4 = lshr i64 $3, #3;"+
-				"#5 = trunc i64 #4 to i8; #6 = ashr i8 #5, 7; #7 = and i32 #0, 8; ", 4*i))
-		u := func(n int) string { return fmt.Sprintf("$%d", 50+10*(i+1)+n) }
-		d := u(4)
-		if i == 3 {
-			d = "$d"
-		}
-		s += fmt.Sprintf("%s = icmp ne i32 %s, 0; %s = select i1 %s, i8 %s, i8 %s; %s = zext i8 %s to i32; %s = shl i32 %s, %d; %s = or i32 %s, %s;",
-			u(0), t(7), u(1), u(0), t(6), t(5), u(2), u(1), u(3), u(2), 8*i, d, sum, u(3))
-		sum = d
-	}
-	return s
-}
-
-// plainDot4 is multiplications and additions, of which NVPTX makes dp4a nowhere,
-// but shorter code than calls would be.
-func plainDot4() string {
-	s, sum := "", "$c"
-	for i := range 4 {
-		t := func(n int) string { return fmt.Sprintf("$%d", 10*i+n) }
-		d := t(7)
-		if i == 3 {
-			d = "$d"
-		}
-		s += fmt.Sprintf("%s = lshr i32 $a, %d; %s = trunc i32 %s to i8; %s = {ext} i8 %s to i32;", t(0), 8*i, t(1), t(0), t(2), t(1))
-		s += fmt.Sprintf("%s = lshr i32 $b, %d; %s = trunc i32 %s to i8; %s = {ext} i8 %s to i32;", t(3), 8*i, t(4), t(3), t(5), t(4))
-		s += fmt.Sprintf("%s = mul i32 %s, %s; %s = add i32 %s, %s;", t(6), t(2), t(5), d, sum, t(6))
-		sum = d
-	}
-	return s
-}
 
 // tableRows returns every row.
 func tableRows() []row {

@@ -85,16 +85,7 @@ type choice struct {
 	patterns func() []pattern // parsed at first use: a kernel needs a few of a thousand
 }
 
-// tables are the rows of each dialect.
-var tables = func() map[*dialect]func() map[key][]choice {
-	out := map[*dialect]func() map[key][]choice{}
-	for _, d := range dialects {
-		out[d] = sync.OnceValue(d.table)
-	}
-	return out
-}()
-
-func (d *dialect) table() map[key][]choice {
+func (d *dialect) makeTable() map[key][]choice {
 	rows := tableRows()
 	out := make(map[key][]choice, len(rows))
 	for i := range rows {
@@ -144,7 +135,7 @@ func subKey(v *ir.Value) int {
 // choose returns the row for v; b is the constant value of v's second operand
 // if isConst.
 func (d *dialect) choose(v *ir.Value, b uint64, isConst bool) (*choice, error) {
-	rows := tables[d]()
+	rows := d.rows()
 	k := key{v.Op, selecting(v).Kind, subKey(v)}
 	for {
 		list := rows[k]

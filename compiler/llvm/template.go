@@ -29,6 +29,7 @@ type pattern struct {
 	pieces  []piece
 	place   int    // the label that stands here instead of an instruction, from 1
 	declare string // of the function that is called
+	inexact bool   // refers to how exact a result must be
 }
 
 var placeholder = regexp.MustCompile(`\$(?:L[0-9]|[0-9]+|[a-dPt])`)
@@ -48,7 +49,7 @@ func parsePattern(line string) pattern {
 	if len(line) == 4 && strings.HasPrefix(line, "$L") && line[3] == ':' {
 		return pattern{place: int(line[2]-'0') + 1}
 	}
-	p := pattern{declare: declaration(line)}
+	p := pattern{declare: declaration(line), inexact: strings.Contains(line, "!fpmath")}
 	at := 0
 	for _, m := range placeholder.FindAllStringIndex(line, -1) {
 		if m[0] > at {

@@ -86,6 +86,7 @@ func (x *expansion) instruction(p *pattern) {
 	if p.declare != "" {
 		x.e.declared[p.declare] = true
 	}
+	x.e.inexact = x.e.inexact || p.inexact
 	var b strings.Builder
 	b.WriteString("  ")
 	for _, q := range p.pieces {
@@ -134,7 +135,7 @@ func (e *emitter) local(t *ir.Type) string {
 	if n := e.d.spaces[ir.Local]; n != 0 {
 		space = fmt.Sprintf(", addrspace(%d)", n)
 	}
-	e.entry = append(e.entry, line{fmt.Sprintf("  %s = alloca [%d x i8], align %d%s", name, max(t.Size(), 1), objectAlign, space), 0})
+	e.enter("%s = alloca [%d x i8], align %d%s", name, max(t.Size(), 1), objectAlign, space)
 	return name
 }
 

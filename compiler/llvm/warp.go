@@ -25,7 +25,6 @@ func geometryRows() []row {
 			"$2 = getelementptr i8, ptr addrspace(4) $1, i64 %d; $0 = load i32, ptr addrspace(4) $2, align 4", 4*axis)+widen)
 		for i, op := range []ir.Op{ir.OpThread, ir.OpBlock, ir.OpBlockDim, ir.OpGridDim} {
 			add(op, nvptx, "$0 = call i32 @llvm.nvvm.read.ptx.sreg."+[]string{"tid", "ctaid", "ntid", "nctaid"}[i]+"."+letter+"()"+widen)
-			add(op, host, fmt.Sprintf("$0 = getelementptr i8, ptr @kiln_geometry, i64 %d; $d = load i64, ptr $0, align 8", 24*i+8*axis))
 		}
 	}
 	for _, on := range []isa{wave32, wave64, nvptx} {
@@ -79,8 +78,6 @@ func warpRows() []row {
 		{op: ir.OpFenceBlock, on: noKind, isa: amdgcn, asm: `fence syncscope("workgroup") seq_cst`},
 		{op: ir.OpFence, on: noKind, isa: nvptx, asm: "call void @llvm.nvvm.membar.gl()"},
 		{op: ir.OpFenceBlock, on: noKind, isa: nvptx, asm: "call void @llvm.nvvm.membar.cta()"},
-		{op: ir.OpFence, on: noKind, isa: host, asm: "fence seq_cst"},
-		{op: ir.OpFenceBlock, on: noKind, isa: host, asm: "fence seq_cst"},
 		{op: ir.OpBallot, on: boolean, isa: wave64, asm: "$d = call i64 @llvm.amdgcn.ballot.i64(i1 $a)"},
 		{op: ir.OpAny, on: boolean, isa: wave64, asm: "$0 = call i64 @llvm.amdgcn.ballot.i64(i1 $a); $d = icmp ne i64 $0, 0"},
 		{op: ir.OpAll, on: boolean, isa: wave64, asm: "$0 = xor i1 $a, true; $1 = call i64 @llvm.amdgcn.ballot.i64(i1 $0); $d = icmp eq i64 $1, 0"},
