@@ -36,6 +36,8 @@ var pairs = []pair{
 	{kernels.Scans, nil, runtime.Blocks(2, 96), numbers, "", ""},
 	{kernels.Total, kernels.TotalNoFence, runtime.Blocks(4, 64), counters, "parts[0]: this thread reads 480 here, block (0,0,0), thread (0,0,0) wrote 480 at", "nothing orders the blocks of a launch"},
 	{kernels.Locked, kernels.LockedNoFence, runtime.Blocks(2, 40), locks, "out[0]", "put dsl.Fence() before it"},
+	{kernels.Chain, kernels.ChainNoFence, runtime.Blocks(5, 64), locks, "out[0]: this thread reads 480 here, block (0,0,0), thread (0,0,0) wrote 480", "put dsl.Fence() before it"},
+	{kernels.Compact, kernels.CompactByLoad, runtime.Blocks(2, 64), locks, "out[0]: this thread writes 2 here, thread (1,0,0) wrote 1 at", "put t.Sync() there"},
 	{kernels.Shift, kernels.ShiftInPlace, runtime.Blocks(2, 64), numbers, "out[32]: this thread writes 0 here, thread (31,0,0) read 0 at", "put t.Sync() there"},
 	{kernels.Neighbours, kernels.NeighboursOverlap, runtime.Blocks(2, 64), neighbours, "pairs[1] field 1: this thread writes 7 here, thread (1,0,0) wrote 1 at", "put t.Sync() there"},
 	{kernels.Halo, kernels.HaloForgotten, runtime.Blocks(2, 64), numbers, "this thread reads element [65] of the shared memory declared at", "which no thread of the block has written"},
@@ -69,8 +71,9 @@ func counters(t *testing.T, dev *runtime.Device) []any {
 	return append(numbers(t, dev), upload(t, dev, 16, zero), upload(t, dev, 1, zero))
 }
 
+// locks are numbers and some words of zero.
 func locks(t *testing.T, dev *runtime.Device) []any {
-	return append(numbers(t, dev), upload(t, dev, 1, zero))
+	return append(numbers(t, dev), upload(t, dev, 16, zero))
 }
 
 func neighbours(t *testing.T, dev *runtime.Device) []any {

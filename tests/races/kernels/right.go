@@ -185,3 +185,30 @@ func Halo(t dsl.Thread, out, in []int32) {
 	t.Sync()
 	out[g] = tile[i-1] + tile[i] + tile[i+1]
 }
+
+// Chain writes running sums of blocks: each waits for the one before it.
+//
+//kiln:kernel
+func Chain(t dsl.Thread, out, in, flags []int32) {
+	b, sum := t.BlockX(), dsl.BlockSum(t, in[t.Global()])
+	if t.ThreadX() == 0 {
+		if b > 0 {
+			for dsl.AtomicLoad(&flags[b-1]) == 0 {
+			}
+			dsl.Fence()
+			sum += out[b-1]
+		}
+		out[b] = sum
+		dsl.Fence()
+		dsl.AtomicStore(&flags[b], 1)
+	}
+}
+
+// Compact writes the elements that are not zero, in any order.
+//
+//kiln:kernel
+func Compact(t dsl.Thread, out, in, count []int32) {
+	if v := in[t.Global()]; v != 0 {
+		out[dsl.AtomicAdd(&count[0], 1)] = v
+	}
+}

@@ -143,3 +143,29 @@ func HaloForgotten(t dsl.Thread, out, in []int32) {
 	t.Sync()
 	out[g] = tile[i-1] + tile[i] + tile[i+1] // bad
 }
+
+// ChainNoFence raises its flag before the sum is there.
+//
+//kiln:kernel
+func ChainNoFence(t dsl.Thread, out, in, flags []int32) {
+	b, sum := t.BlockX(), dsl.BlockSum(t, in[t.Global()])
+	if t.ThreadX() == 0 {
+		if b > 0 {
+			for dsl.AtomicLoad(&flags[b-1]) == 0 {
+			}
+			sum += out[b-1] // bad
+		}
+		out[b] = sum // other
+		dsl.AtomicStore(&flags[b], 1)
+	}
+}
+
+// CompactByLoad takes a place that another thread may take as well.
+//
+//kiln:kernel
+func CompactByLoad(t dsl.Thread, out, in, count []int32) {
+	if v := in[t.Global()]; v != 0 {
+		out[dsl.AtomicLoad(&count[0])] = v // bad // other
+		dsl.AtomicAdd(&count[0], 1)
+	}
+}
