@@ -12,6 +12,7 @@ import (
 // "hip" is another name of "rocm", and the two devices differ in their waves.
 func TestOpenROCm(t *testing.T) {
 	r := newRig(t, "rocm64")
+	r.sim.Set("devices", 2)
 	require.Equal(t, "rocm:0", r.Name())
 	require.Equal(t, 64, r.WarpSize())
 	again, err := r.registry.openDevice("hip:0")

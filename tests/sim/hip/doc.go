@@ -16,8 +16,8 @@
 //     each block; device memory is fenced, and freed memory cannot be touched.
 //     Calls with wrong handles, wrong sizes or Go memory are refused.
 //   - A kernel that fails loses the device: each later call says what happened.
-//   - There is a device for each architecture in KILN_SIM_ARCH, by default gfx942
-//     with waves of 64 lanes and gfx1100 with waves of 32.
+//   - There is a device for each architecture in KILN_SIM_ARCH; by default
+//     gfx942 with waves of 64 lanes, gfx1100 with waves of 32, and then the others.
 //   - The stand-in's state belongs to the process. Every Open resets it, so tests
 //     that use it must not run in parallel.
 //   - A test package calls [Main] or [Clean] at its end; it removes what was built.

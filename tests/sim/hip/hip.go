@@ -134,6 +134,9 @@ func (l *Library) Fail(name string, code, after, count int) {
 	call(l.sym("sim_fail"), uintptr(unsafe.Pointer(cstring(name))), uintptr(code), uintptr(after), uintptr(count))
 }
 
+// Revive makes a device that was lost usable again.
+func (l *Library) Revive(ordinal int) { call(l.sym("sim_revive"), uintptr(ordinal)) }
+
 // Calls is how often a function was called since the last Reset.
 func (l *Library) Calls(name string) int {
 	return int(int32(call(l.sym("sim_calls"), uintptr(unsafe.Pointer(cstring(name))))))

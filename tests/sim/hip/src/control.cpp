@@ -19,11 +19,15 @@ std::map<std::string, Entry> entries;
 std::map<std::string, int> settings;
 int live[LIVE_KINDS];
 bool initialised;
-int lost_code;
-std::string lost_text;
-// What hipGetErrorString adds: the thread's last refusal.
-thread_local std::string refusal;
-thread_local int refused_code;
+// The devices that are lost, and why.
+struct Loss {
+	int code;
+	std::string text;
+};
+std::map<int, Loss> losses;
+// What hipGetErrorString adds: the last refusal with a code. It is not kept by
+// thread, since a goroutine may ask from another one than it called from.
+std::map<int, std::string> refusals;
 // The device that the thread has set, for one call; and that of the call.
 thread_local int chosen = -1, current = -1;
 
@@ -35,11 +39,12 @@ const Arch archs[] = {
 	{"gfx1201", "Simulated Radeon RX 9070", 32, 32, 64 << 10},
 };
 
-// The devices are those that KILN_SIM_ARCH lists; by default one of each width.
+// The devices are those that KILN_SIM_ARCH lists; by default all, one
+// of each width first.
 std::vector<const Arch *> &devices() {
 	static std::vector<const Arch *> list = [] {
 		const char *env = getenv("KILN_SIM_ARCH");
-		std::string text = env && *env ? env : "gfx942,gfx1100";
+		std::string text = env && *env ? env : "gfx942,gfx1100,gfx90a,gfx1030,gfx1201";
 		std::vector<const Arch *> found;
 		for (size_t at = 0; at <= text.size();) {
 			size_t end = text.find(',', at);
@@ -71,7 +76,6 @@ int setting(const char *name) {
 
 int enter(const char *name, bool uses_device) {
 	std::lock_guard<std::mutex> lock(mu);
-	refused_code = 0;
 	Entry &e = entries[name];
 	e.calls++;
 	current = uses_device ? chosen : -1;
@@ -88,28 +92,30 @@ int enter(const char *name, bool uses_device) {
 	if (!strcmp(name, "hipInit")) initialised = true;
 	if (!initialised) return NOT_INITIALIZED;
 	if (uses_device && current < 0) {
-		refusal = std::string(name) + " was called without hipSetDevice on its thread", refused_code = INVALID_CONTEXT;
+		refusals[INVALID_CONTEXT] = std::string(name) + " was called without hipSetDevice on its thread";
 		return INVALID_CONTEXT;
 	}
-	return uses_device ? lost_code : (int)SUCCESS;
+	auto it = losses.find(current);
+	return uses_device && it != losses.end() ? it->second.code : (int)SUCCESS;
 }
 
 int device_now() { return current; }
 
 int refuse(int code, const std::string &text) {
-	refusal = text, refused_code = code;
+	std::lock_guard<std::mutex> lock(mu);
+	refusals[code] = text;
 	return code;
 }
 
-void lose(int code, const std::string &text) {
+void lose(int device, int code, const std::string &text) {
 	std::lock_guard<std::mutex> lock(mu);
-	if (lost_code) return;
-	lost_code = code, lost_text = text;
+	losses.insert({device, {code, text}});
 }
 
-int lost() {
+int lost(int device) {
 	std::lock_guard<std::mutex> lock(mu);
-	return lost_code;
+	auto it = losses.find(device);
+	return it != losses.end() ? it->second.code : (int)SUCCESS;
 }
 
 void count(Live what, int n) {
@@ -163,8 +169,13 @@ EXPORT const char *hipGetErrorString(int code) {
 	for (auto &t : texts)
 		if (t.code == code) text = t.text;
 	std::lock_guard<std::mutex> lock(mu);
-	if (code != 0 && code == refused_code) text += ": " + refusal;
-	else if (code != 0 && code == lost_code) text += ": " + lost_text;
+	for (auto &[device, loss] : losses)
+		if (loss.code == code) return (text += ": " + loss.text).c_str();
+	auto it = refusals.find(code);
+	if (it != refusals.end()) {
+		text += ": " + it->second;
+		refusals.erase(it);
+	}
 	return text.c_str();
 }
 
@@ -197,16 +208,24 @@ EXPORT uint64_t sim_get(const char *what) {
 	return !strcmp(what, "used") ? memory_used() : 0;
 }
 
+// sim_revive makes a lost device usable.
+EXPORT void sim_revive(int device) {
+	wait_for(latest());
+	std::lock_guard<std::mutex> lock(mu);
+	if (losses.erase(device)) memory_forget(device);
+}
+
 // sim_reset waits for the queue and forgets errors, orders and counts, and what
 // could not be given back to a device that was lost.
 EXPORT void sim_reset(void) {
 	wait_for(latest());
 	std::lock_guard<std::mutex> lock(mu);
-	if (lost_code) {
-		memory_forget();
+	for (auto &[device, loss] : losses) {
+		memory_forget(device);
 		for (int &n : live) n = 0;
 	}
-	lost_code = 0;
+	losses.clear();
+	refusals.clear();
 	settings.clear();
 	entries.clear();
 	set_memory_limit(0);

@@ -109,8 +109,22 @@ static int allocate(void **p, size_t size, bool device) {
 }
 
 static int release(void *p, bool device) {
+	{
+		std::lock_guard<std::mutex> lock(mu);
+		if (memory_free((uint64_t)(uintptr_t)p, device)) return SUCCESS;
+	}
+	return refuse(INVALID_VALUE, "there is no allocation at this address");
+}
+
+// spans reports whether a range lies in one allocation, of the kind if given.
+static bool spans(const void *p, size_t size, int device) {
 	std::lock_guard<std::mutex> lock(mu);
-	return memory_free((uint64_t)(uintptr_t)p, device) ? SUCCESS : refuse(INVALID_VALUE, "there is no allocation at this address");
+	return inside((uint64_t)(uintptr_t)p, size, device);
+}
+
+static bool allocated(void *p) {
+	std::lock_guard<std::mutex> lock(mu);
+	return begins((uint64_t)(uintptr_t)p, true);
 }
 
 EXPORT int hipMalloc(void **p, size_t size) {
@@ -132,10 +146,7 @@ EXPORT int hipMallocAsync(void **p, size_t size, void *stream) {
 EXPORT int hipFreeAsync(void *p, void *stream) {
 	ENTER(true);
 	if (!stream_ok(stream)) return INVALID_HANDLE;
-	{
-		std::lock_guard<std::mutex> lock(mu);
-		if (!begins((uint64_t)(uintptr_t)p, true)) return refuse(INVALID_VALUE, "there is no allocation at this address");
-	}
+	if (!allocated(p)) return refuse(INVALID_VALUE, "there is no allocation at this address");
 	submit([p] { release(p, true); });
 	return SUCCESS;
 }
@@ -196,11 +207,8 @@ static int copy(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, 
 	if (!stream_ok(stream)) return INVALID_HANDLE;
 	if (kind < HOST_TO_DEVICE || kind > BY_ADDRESS) return INVALID_VALUE;
 	int to = kind == BY_ADDRESS ? -1 : kind != DEVICE_TO_HOST, from = kind == BY_ADDRESS ? -1 : kind != HOST_TO_DEVICE;
-	{
-		std::lock_guard<std::mutex> lock(mu);
-		if (!inside((uint64_t)(uintptr_t)dst, (height - 1) * dst_pitch + width, to)) return refuse(INVALID_VALUE, "the destination is not in one allocation of that kind");
-		if (!inside((uint64_t)(uintptr_t)src, (height - 1) * src_pitch + width, from)) return refuse(INVALID_VALUE, "the source is not in one allocation of that kind");
-	}
+	if (!spans(dst, (height - 1) * dst_pitch + width, to)) return refuse(INVALID_VALUE, "the destination is not in one allocation of that kind");
+	if (!spans(src, (height - 1) * src_pitch + width, from)) return refuse(INVALID_VALUE, "the source is not in one allocation of that kind");
 	submit([=] {
 		for (size_t y = 0; y < height; y++) memmove((char *)dst + y * dst_pitch, (const char *)src + y * src_pitch, width);
 	});
@@ -221,10 +229,7 @@ EXPORT int hipMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t
 EXPORT int hipMemsetD8Async(void *dst, unsigned char value, size_t size, void *stream) {
 	ENTER(true);
 	if (!stream_ok(stream)) return INVALID_HANDLE;
-	{
-		std::lock_guard<std::mutex> lock(mu);
-		if (!inside((uint64_t)(uintptr_t)dst, size, 1)) return refuse(INVALID_VALUE, "the range is not in one allocation of the device");
-	}
+	if (!spans(dst, size, 1)) return refuse(INVALID_VALUE, "the range is not in one allocation of the device");
 	submit([=] { memset(dst, value, size); });
 	return SUCCESS;
 }

@@ -19,6 +19,7 @@ constexpr size_t parked_max = 4096; // freed allocations whose addresses are kep
 struct Block {
 	uint64_t at, size, base, span; // base and span of all pages, guards included
 	bool device;
+	int owner; // whose call made it
 };
 
 std::map<uint64_t, Block> blocks;
@@ -59,7 +60,7 @@ int memory_alloc(uint64_t *out, size_t size, bool device) {
 		munmap(base, body + 2 * page);
 		return OUT_OF_MEMORY;
 	}
-	Block b = {0, size, (uint64_t)(uintptr_t)base, body + 2 * page, device};
+	Block b = {0, size, (uint64_t)(uintptr_t)base, body + 2 * page, device, device_now()};
 	b.at = b.base + page + body - tail;
 	memset(bytes(b.base + page), pattern, b.at - b.base - page);
 	memset(bytes(b.at), fresh, size < (1 << 20) ? size : 1 << 16); // a program that reads it sees no zeroes
@@ -86,8 +87,11 @@ bool memory_free(uint64_t at, bool device) {
 	return true;
 }
 
-void memory_forget() {
-	while (!blocks.empty()) memory_free(blocks.begin()->first, blocks.begin()->second.device);
+void memory_forget(int owner) {
+	for (auto it = blocks.begin(); it != blocks.end();) {
+		const Block b = (it++)->second;
+		if (b.owner == owner) memory_free(b.at, b.device);
+	}
 }
 
 bool inside(uint64_t at, uint64_t size, int device) {
@@ -100,9 +104,9 @@ bool begins(uint64_t at, bool device) {
 	return it != blocks.end() && it->second.device == device;
 }
 
-std::string damaged() {
+std::string damaged(int owner) {
 	for (auto &[at, b] : blocks)
-		if (b.device && !intact(b))
+		if (b.device && b.owner == owner && !intact(b))
 			return "memory next to an allocation of " + std::to_string(b.size) + " bytes was written";
 	return "";
 }

@@ -450,9 +450,9 @@ EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsig
 		std::string wrong = run_grid(*k, grid, block, wave, copy.data(), &code);
 		if (wrong.empty()) {
 			std::lock_guard<std::mutex> lock(mu);
-			if (std::string text = damaged(); !text.empty()) wrong = "kernel " + k->name + ": " + text, code = ILLEGAL_ADDRESS;
+			if (std::string text = damaged(k->device); !text.empty()) wrong = "kernel " + k->name + ": " + text, code = ILLEGAL_ADDRESS;
 		}
-		if (!wrong.empty()) lose(code, wrong);
+		if (!wrong.empty()) lose(k->device, code, wrong);
 	});
 	return SUCCESS;
 }

@@ -14,6 +14,7 @@ namespace {
 struct Op {
 	std::function<void()> work;
 	bool always;
+	int device;
 };
 
 // Of its own lock: work takes mu.
@@ -38,7 +39,7 @@ void work() {
 			delay = setting("delay_us");
 		}
 		if (delay) usleep((useconds_t)delay);
-		if (op.always || !lost()) op.work();
+		if (op.always || !lost(op.device)) op.work();
 		lock.lock();
 		completed++;
 		moved.notify_all();
@@ -60,7 +61,7 @@ bool event_ok(void *e) {
 
 uint64_t submit(std::function<void()> op, bool always) {
 	std::lock_guard<std::mutex> lock(qmu);
-	queue.push_back({std::move(op), always});
+	queue.push_back({std::move(op), always, device_now()});
 	if (!working) {
 		working = true;
 		std::thread(work).detach();
@@ -84,7 +85,7 @@ int wait_for(uint64_t seq) {
 		std::unique_lock<std::mutex> lock(qmu);
 		moved.wait(lock, [&] { return completed >= seq; });
 	}
-	return lost();
+	return lost(device_now());
 }
 
 bool stream_ok(void *s) {

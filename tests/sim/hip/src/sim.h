@@ -39,9 +39,9 @@ int device_now(); // the device of the call that enter has let in
 
 // refuse returns code and keeps text for hipGetErrorString to add.
 int refuse(int code, const std::string &text);
-// lose makes every later call fail with code: a kernel has gone wrong.
-void lose(int code, const std::string &text);
-int lost();
+// lose makes every later call on a device fail with code: a kernel has gone wrong.
+void lose(int device, int code, const std::string &text);
+int lost(int device);
 
 enum Live { HOSTS, STREAMS, EVENTS, MODULES, LIVE_KINDS };
 void count(Live what, int n);
@@ -58,12 +58,13 @@ const Arch &arch_of(int device);
 // ---- memory.cpp, all with mu held
 int memory_alloc(uint64_t *out, size_t size, bool device);
 bool memory_free(uint64_t at, bool device); // false: no such allocation
-void memory_forget();
+void memory_forget(int owner); // all of a device that was lost
 // inside reports whether a range lies in one allocation, of the kind if given.
 bool inside(uint64_t at, uint64_t size, int device = -1);
 bool begins(uint64_t at, bool device);
-// damaged returns the text of damage around allocations, "" if there is none.
-std::string damaged();
+// damaged returns the text of damage around the allocations of a device, "" if
+// there is none.
+std::string damaged(int owner);
 size_t memory_limit(), memory_used();
 void set_memory_limit(size_t);
 
@@ -76,10 +77,11 @@ struct Event {
 	double when = 0;  // milliseconds
 	bool timing = true;
 };
-// submit queues work; one that is done on a lost device too is marked.
+// submit queues work of the device of this call; one that is done on a lost device
+// too is marked.
 uint64_t submit(std::function<void()> work, bool always = false);
 uint64_t latest();
-int wait_for(uint64_t seq);
+int wait_for(uint64_t seq); // returns the error of the device of this call
 bool reached(uint64_t seq);
 // stream_ok reports whether a handle is a stream of the device of this call.
 bool stream_ok(void *s);

@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tests/sim/hip"
+)
+
+var rocmEnv sync.Once
+
+// OpenROCm opens the simulated AMD GPU of an architecture, such as gfx942, and
+// closes it when the test ends. A machine without the compiler that it needs skips
+// the test, or fails it when KILN_REQUIRE_TOOLS=1. Devices of several
+// architectures can be open at the same time.
+func OpenROCm(tb testing.TB, arch string) *runtime.Device {
+	tb.Helper()
+	lib := hip.Attach(tb)
+	rocmEnv.Do(func() { setROCm(tb, lib) })
+	for _, report := range runtime.Probe() {
+		if report.Kind != "rocm" {
+			continue
+		}
+		var known []string
+		for i, info := range report.Devices {
+			if info.Arch == arch {
+				lib.Revive(i)
+				return open(tb, info.Name)
+			}
+			known = append(known, info.Arch)
+		}
+		tb.Fatalf("no simulated AMD GPU is a %q; there are %s (error: %v)", arch, strings.Join(known, ", "), report.Err)
+	}
+	tb.Fatal("this build has no ROCm driver")
+	return nil
+}
+
+// setROCm names the stand-in to the ROCm driver, for the whole process: the driver
+// opens its libraries once.
+func setROCm(tb testing.TB, lib *hip.Library) {
+	for _, name := range []string{"KILN_HIP_LIBRARY", "KILN_HIPRTC_LIBRARY"} {
+		if err := os.Setenv(name, lib.Path); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func open(tb testing.TB, name string) *runtime.Device {
+	tb.Helper()
+	dev, err := runtime.Open(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		// A device that a test has lost says so again.
+		_ = dev.Close()
+	})
+	return dev
+}
+
+// Main runs the tests and removes what was built for them.
+func Main(m *testing.M) {
+	code := m.Run()
+	hip.Clean()
+	os.Exit(code)
+}
