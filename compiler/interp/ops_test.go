@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -242,6 +243,36 @@ func TestOps(t *testing.T) {
 	for _, c := range opCases() {
 		for scalars := range 1 << len(c.args) {
 			c.check(t, scalars)
+		}
+	}
+}
+
+// TestEvalKern compares the loop over the reference, which serves operations
+// without one of their own, with the loops of those that have one.
+func TestEvalKern(t *testing.T) {
+	const n = 100
+	for _, c := range opCases() {
+		if c.op.Info().Rule == ir.RuleShift {
+			continue // the loops take counts that are widened first
+		}
+		v := &ir.Value{Op: c.op, Type: c.t}
+		var in [3]unsafe.Pointer
+		for i, a := range c.args {
+			v.Args = append(v.Args, &ir.Value{Op: ir.OpParam, Type: a})
+			in[i] = unsafe.Pointer(&memory(a, samples(a, n+7*i)[7*i:])[0])
+		}
+		own, swap := findKern(v, arrays)
+		want, got := make([]byte, n*c.t.Size()+8), make([]byte, n*c.t.Size()+8)
+		a, b := in[0], in[1]
+		if swap {
+			a, b = b, a
+		}
+		own(unsafe.Pointer(&want[0]), a, b, in[2], n)
+		evalKern(v)(unsafe.Pointer(&got[0]), in[0], in[1], in[2], n)
+		for i := range n {
+			if w, g := get(want, c.t, i), get(got, c.t, i); w != g && !(isNaN(c.t, w) && isNaN(c.t, g)) {
+				t.Fatalf("%s, lane %d: %#x by the reference, %#x by its own loop", c, i, g, w)
+			}
 		}
 	}
 }

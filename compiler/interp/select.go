@@ -9,8 +9,18 @@ const arrays shape = 0
 
 // findKern returns the kernel of the pure operation v for operands of the given
 // shape, nil if that form does not exist. The form for arrays alone exists for
-// every operation. swap tells to exchange the first two operands.
+// every operation: the reference serves those that have no loop of their own.
+// swap tells to exchange the first two operands.
 func findKern(v *ir.Value, s shape) (k kern, swap bool) {
+	k, swap = ownKern(v, s)
+	if k == nil && s == arrays {
+		return evalKern(v), false
+	}
+	return k, swap
+}
+
+// ownKern is findKern for operations that have a loop of their own.
+func ownKern(v *ir.Value, s shape) (k kern, swap bool) {
 	if v.Op.Info().Rule == ir.RuleApprox {
 		return onlyArrays(approxKern(v.Op), s), false
 	}
@@ -33,11 +43,13 @@ func findKern(v *ir.Value, s shape) (k kern, swap bool) {
 		}
 		return onlyArrays(dot4Unsigned, s), false
 	}
-	t := v.Args[0].Type
-	if len(v.Args) == 1 {
+	switch t := v.Args[0].Type; len(v.Args) {
+	case 1:
 		return onlyArrays(unaryKern(v.Op, t), s), false
+	case 2:
+		return pickForm(v, s, binaryForms)
 	}
-	return pickForm(v, s, binaryForms)
+	return nil, false
 }
 
 // pickForm chooses among the forms of a two-operand operation.
