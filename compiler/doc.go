@@ -3,8 +3,8 @@
 //
 // The way of the data, one package a step:
 //
-//	Go source → front → ir → pass → ptx  → Artifact
-//	                              ↘ kir ↗
+//	Go source → front → ir → pass → an emitter, ptx for example → Artifact
+//	                              ↘ the IR's text, for the CPU  ↗
 //
 // [Front] runs the first half, up to IR: it needs no target, and its result has
 // a hash that does not change when a comment does. [Program.Emit] runs the
@@ -12,8 +12,11 @@
 // a level for each.
 //
 //	p, err := compiler.Front(front.Request{Pkg: "example.com/k", Func: "Scale"}, compiler.Registered)
-//	art, err := p.Emit(target.MustParse("ptx:sm_90"), compiler.Options{})
+//	tgt, err := target.Parse("ptx:sm_90")
+//	art, err := p.Emit(tgt, compiler.Options{})
 //	fmt.Println(string(art.Code)) // PTX
+//
+// The example below is the same with all errors handled.
 //
 // Mistakes in a kernel come back as a [diag.List]; a fault of the compiler
 // itself as an [InternalError]. Neither half panics on user input.

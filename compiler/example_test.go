@@ -3,6 +3,7 @@ package compiler_test
 import (
 	"fmt"
 	"log"
+	"path"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler"
@@ -24,7 +25,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(art.Kernel, "for", art.Target)
+	fmt.Println(path.Base(art.Kernel), "for", art.Target)
 	for line := range strings.Lines(string(art.Code)) {
 		if strings.Contains(line, ".entry") {
 			fmt.Print(line)
