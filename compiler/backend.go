@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/compiler/hip"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/llvm"
+	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -43,7 +44,10 @@ var backends = []backend{
 	{
 		kind: target.PTX, format: FormatPTX, assumes: Small | Aligned | Disjoint,
 		emit: func(m *ir.Module, t target.Target, opt Options) (string, error) {
-			return ptx.Options{Lines: opt.Lines, Aligned: opt.Assume&Aligned != 0, Disjoint: opt.Assume&Disjoint != 0}.Emit(m, t)
+			return ptx.Options{
+				Lines: opt.Lines, Aligned: opt.Assume&Aligned != 0, Disjoint: opt.Assume&Disjoint != 0,
+				Scalar: slices.Contains(opt.Disable, "vectorize"), Uniform: uniformBranches(m, opt),
+			}.Emit(m, t)
 		},
 		entry: ptx.EntryName,
 	},
@@ -56,6 +60,19 @@ var backends = []backend{
 	},
 	structured(hip.Language, FormatHIP),
 	structured(cuda.Language, FormatCUDA),
+}
+
+// uniformBranches returns what tells the branches that a warp takes together, nil
+// if none is to be looked for.
+func uniformBranches(m *ir.Module, opt Options) func(*ir.Block) bool {
+	k := m.Kernel()
+	if slices.Contains(opt.Disable, "uniform") || k == nil || len(k.Blocks) == 1 {
+		return nil
+	}
+	u := pass.Uniformity(m)
+	return func(b *ir.Block) bool {
+		return u.Block(k, b) <= ir.UniformWarp && u.Branch(k, b) <= ir.UniformWarp
+	}
 }
 
 // structured is the backend of a C-like language.

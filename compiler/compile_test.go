@@ -313,3 +313,26 @@ func BenchmarkEmit(b *testing.B) {
 		}
 	}
 }
+
+// The stages of the PTX emitter can be left out like passes.
+func TestStages(t *testing.T) {
+	const text = "package k\n\nimport \"github.com/gokiln/kiln/dsl\"\n\n//kiln:kernel\nfunc Sum(t dsl.Thread, out, x []float32, n int) {\n" +
+		"\ts := float32(0)\n\tfor i := range int(x[0]) {\n\t\tv := dsl.LoadVec[[4]float32](x, t.Global()+i)\n\t\ts += v[0] * v[1] * v[2] * v[3]\n\t\tif t.ThreadX() > i {\n\t\t\tout[i] = s\n\t\t}\n\t}\n\tout[n] = s\n}\n"
+	p, err := compiler.Front(front.Request{Pkg: "k", Func: "Sum"}, load(text))
+	require.NoError(t, err)
+	sm90, err := target.Parse("ptx:sm_90")
+	require.NoError(t, err)
+	emit := func(disable ...string) string {
+		a, err := p.Emit(sm90, compiler.Options{Assume: compiler.Aligned, Disable: disable})
+		require.NoError(t, err)
+		return string(a.Code)
+	}
+	text90 := emit()
+	assert.Contains(t, text90, "ld.global.v4.b32")
+	assert.Regexp(t, `setp\.[a-z]+\.[su]64 (%p\d+).*\n\t@!?%p\d+ bra\.uni`, text90, "the loop's test")
+	assert.Regexp(t, `@!?%p\d+ bra \$`, text90, "the test of the thread")
+	assert.NotContains(t, emit("vectorize"), ".v4.")
+	assert.NotContains(t, emit("uniform"), ".uni")
+	_, err = p.Emit(sm90, compiler.Options{Disable: []string{"nosuch"}})
+	assert.ErrorContains(t, err, "the stages of emitters are vectorize, uniform")
+}

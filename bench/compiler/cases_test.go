@@ -1,10 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -26,6 +30,35 @@ func TestCases(t *testing.T) {
 		defer dev.Close()
 		runCases(t, dev)
 	})
+}
+
+// TestWithoutAPass runs the cases once for each pass and stage of an emitter, in a
+// process that leaves it out.
+func TestWithoutAPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	required := map[string]bool{}
+	for _, p := range pass.Passes {
+		required[p.Name] = p.Required
+	}
+	names := pass.Names()
+	for _, s := range pass.Stages {
+		names = append(names, s.Name)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestCases$")
+			cmd.Env = append(os.Environ(), "KILN_DISABLE_PASS="+name, "KILN_CACHE_DIR="+t.TempDir())
+			out, err := cmd.CombinedOutput()
+			if required[name] {
+				require.Error(t, err)
+				require.Contains(t, string(out), fmt.Sprintf("pass %q cannot be disabled: later stages need it", name))
+				return
+			}
+			require.NoError(t, err, string(out))
+		})
+	}
 }
 
 func runCases(t *testing.T, dev *runtime.Device) {

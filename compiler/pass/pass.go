@@ -207,6 +207,16 @@ func Run(m *ir.Module, opt Options) error {
 	return nil
 }
 
+// Stage is a step of an emitter that [Options].Disable can name too. It works on
+// instructions of the target, where no pass can see what it needs.
+type Stage struct{ Name, Doc string }
+
+// Stages lists the steps of emitters that can be left out.
+var Stages = []Stage{
+	{"vectorize", "Makes one instruction of loads, or stores, of neighbouring addresses whose alignment is known, within straight code. In the emitter, because what is a neighbour shows when constant distances have become offsets, and because the IR has no vectors."},
+	{"uniform", "Marks branches that the threads of a warp take together, so that the assembler need not provide for their meeting again. In the emitter, because the mark is one on the target's instruction."},
+}
+
 // Names returns the names of the passes, each once, in order.
 func Names() []string {
 	var names []string
@@ -218,12 +228,20 @@ func Names() []string {
 	return names
 }
 
+func stageNames() (names []string) {
+	for _, s := range Stages {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 func checkDisabled(disable []string) error {
 	for _, name := range disable {
 		i := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == name })
 		switch {
+		case slices.ContainsFunc(Stages, func(s Stage) bool { return s.Name == name }):
 		case i < 0:
-			return fmt.Errorf("no pass is named %q; the passes are %s", name, strings.Join(Names(), ", "))
+			return fmt.Errorf("no pass is named %q; the passes are %s; the stages of emitters are %s", name, strings.Join(Names(), ", "), strings.Join(stageNames(), ", "))
 		case Passes[i].Required:
 			return fmt.Errorf("pass %q cannot be disabled: later stages need it", name)
 		}

@@ -144,11 +144,14 @@ func (e *emitter) jump(label string) {
 
 // branch jumps to label if p is true, or if it is false when negated.
 func (e *emitter) branch(p frag, negated bool, label string) {
-	at := "@"
+	at, bra := "@", " bra "
 	if negated {
 		at = "@!"
 	}
-	e.insts = append(e.insts, inst{frags: []frag{text(at), p, text(" bra " + label)}, effect: true, target: label, pos: e.pos})
+	if e.together {
+		bra = " bra.uni "
+	}
+	e.insts = append(e.insts, inst{frags: []frag{text(at), p, text(bra + label)}, effect: true, target: label, pos: e.pos})
 }
 
 // fork writes a conditional branch. An edge with moves gets a place of its own

@@ -18,6 +18,11 @@ type Options struct {
 	Aligned bool
 	// Disjoint says that no slice that the kernel writes overlaps another.
 	Disjoint bool
+	// Scalar leaves loads and stores as they are, each of one value.
+	Scalar bool
+	// Uniform, if not nil, reports whether the threads of a warp that reach the
+	// end of a block together take its branch together.
+	Uniform func(*ir.Block) bool
 }
 
 // Emit returns the PTX text of the kernel of m for t. The module must satisfy
@@ -39,7 +44,9 @@ func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
 		return "", fmt.Errorf("ptx: kernel %s: %w", f.Name, err)
 	}
 	e.dropDead()
-	e.vectorise()
+	if !o.Scalar {
+		e.vectorise()
+	}
 	return e.print(o), nil
 }
 
@@ -111,6 +118,8 @@ type emitter struct {
 	label  []string
 	labels int
 	pos    int
+
+	together bool // the threads of a warp take the branch being written together
 
 	written []bool  // by parameter: the kernel may write through it
 	zeros   []uint8 // by value ID: low bits that are zero
@@ -190,6 +199,7 @@ func (e *emitter) block(b, next *ir.Block) error {
 		}
 	}
 	e.pos = b.Term.Pos
+	e.together = b.Term.Kind == ir.TermBranch && e.opt.Uniform != nil && e.opt.Uniform(b)
 	return e.terminate(&b.Term, next)
 }
 

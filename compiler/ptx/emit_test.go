@@ -139,3 +139,30 @@ b0:
 	require.Contains(t, text, "+-40]")
 	assemble(t, "sm_80", text)
 }
+
+// TestUniform marks the branches of the blocks that it is asked about.
+func TestUniform(t *testing.T) {
+	m := parse(t, `module "m"
+kernel @k(%0: ptr<global,i32>, %1: i64, %2: i32) args(o slice i32 "[]int32", x scalar i32 "int32") {
+b0:
+  %3 = const 0 : i32
+  %4 = lt %2, %3 : bool
+  br %4, b1, b2
+b1:
+  %5 = load %0 : i32
+  %6 = lt %5, %2 : bool
+  br %6, b2, b3
+b2:
+  store %0, %3
+  jump b3
+b3:
+  ret
+}
+`)
+	entry := m.Kernel().Blocks[0]
+	text, err := Options{Uniform: func(b *ir.Block) bool { return b == entry }}.Emit(m, mustTarget(t, "sm_90"))
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(text, " bra.uni "), text)
+	require.Equal(t, 1, strings.Count(text, " bra $"), text)
+	require.Less(t, strings.Index(text, "bra.uni"), strings.Index(text, "bra $"))
+}

@@ -51,11 +51,33 @@ type simThread struct {
 	id      int
 	done    bool
 	waiting bool
+	visits  map[int]int // of branches marked as uniform
 }
 
 type simBlock struct {
 	shared []byte
 	args   []byte
+	taken  map[simVisit]bool // what branches marked as uniform did
+}
+
+// simVisit is the arrival of a warp at an instruction, counted from 1.
+type simVisit struct{ warp, pc, n int }
+
+// together checks that all threads of a warp go the same way at a branch marked
+// as uniform.
+func (t *simThread) together(taken bool) {
+	if t.visits == nil {
+		t.visits = map[int]int{}
+	}
+	t.visits[t.pc]++
+	at := simVisit{t.id / 32, t.pc, t.visits[t.pc]}
+	if t.block.taken == nil {
+		t.block.taken = map[simVisit]bool{}
+	}
+	if before, ok := t.block.taken[at]; ok && before != taken {
+		panic(fmt.Sprintf("instruction %d: a branch marked as uniform parts the threads of a warp", t.pc))
+	}
+	t.block.taken[at] = taken
 }
 
 // simOperand reads or writes: a register, an immediate, an address, or a pair.
@@ -228,8 +250,13 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 		if !ok {
 			panic("no label " + rest)
 		}
+		uni := len(in.mods) > 1 && in.mods[1] == "uni"
 		in.exec = func(t *simThread) {
-			if guard(t) {
+			taken := guard(t)
+			if uni {
+				t.together(taken)
+			}
+			if taken {
 				t.pc = to - 1
 			}
 		}

@@ -191,7 +191,14 @@ func TestConformance(t *testing.T) {
 				if i == 2 { // as small launches are compiled, with bounds checks
 					require.NoError(t, pass.Run(m, pass.Options{Narrow: true, Small: true}))
 				}
-				text, err := Options{Aligned: i == 2, Disjoint: i == 2}.Emit(m, mustTarget(t, arch))
+				opt := Options{Aligned: i == 2, Disjoint: i == 2}
+				if i == 2 {
+					u := pass.Uniformity(m)
+					opt.Uniform = func(b *ir.Block) bool {
+						return true || u.Block(m.Kernel(), b) <= ir.UniformWarp && u.Branch(m.Kernel(), b) <= ir.UniformWarp
+					}
+				}
+				text, err := opt.Emit(m, mustTarget(t, arch))
 				require.NoError(t, err)
 				_, code, _ := strings.Cut(text, ".address_size")
 				if code == ran {
