@@ -195,7 +195,7 @@ func TestConformance(t *testing.T) {
 				if i == 2 {
 					u := pass.Uniformity(m)
 					opt.Uniform = func(b *ir.Block) bool {
-						return true || u.Block(m.Kernel(), b) <= ir.UniformWarp && u.Branch(m.Kernel(), b) <= ir.UniformWarp
+						return u.Block(m.Kernel(), b) <= ir.UniformWarp && u.Branch(m.Kernel(), b) <= ir.UniformWarp
 					}
 				}
 				text, err := opt.Emit(m, mustTarget(t, arch))
