@@ -91,6 +91,8 @@ func TestFuncMapInPlace(t *testing.T) {
 	dev := open(t)
 	x := upload(t, dev, float32(1), 2, 3, 4)
 	double := jit.Func(func(x float32) float32 { return 2 * x })
+	require.NoError(t, double.Prepare(dev))
+	assert.ErrorContains(t, jit.Func(1).Prepare(dev), "int is not a function")
 	require.NoError(t, double.Map(dev.DefaultStream(), x, x))
 	require.NoError(t, double.Map(dev.DefaultStream(), x.Slice(1, 3), x.Slice(1, 3)))
 	require.NoError(t, double.Map(dev.DefaultStream(), x.Slice(1, 1), x.Slice(2, 2)))

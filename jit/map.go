@@ -56,6 +56,16 @@ func (f *Fn) Map(s *runtime.Stream, out any, in ...any) error {
 	return m.kernel.Launch(s, runtime.Cover(n, mapThreads), args[:2+len(in)]...)
 }
 
+// Prepare compiles or loads what [Fn.Map] runs on a device, as its first call there
+// would.
+func (f *Fn) Prepare(dev *runtime.Device) error {
+	m, err := f.newMapper()
+	if err != nil {
+		return err
+	}
+	return m.kernel.Prepare(dev, f)
+}
+
 // newMapper finds the kernel for the types of a function.
 func (f *Fn) newMapper() (*mapper, error) {
 	if f.pc == 0 {

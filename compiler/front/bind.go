@@ -159,7 +159,7 @@ func (b *build) bindLiteral(n *binding, i int) bool {
 		b.report(n.pos, diag.Recursion, "", "function literal uses %s, which it is part of", lit.decl.name)
 		return false
 	}
-	if outer.params != nil && !b.untyped {
+	if len(outer.params) > 0 && !b.untyped {
 		return b.bindInstance(n, i, n.global, "func() "+n.Sig)
 	}
 	return true

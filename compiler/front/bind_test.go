@@ -54,6 +54,8 @@ var client http.Client
 
 func Square(x float32) float32 { return x * x }
 
+func Sub(a, b float32) float32 { return a - b }
+
 func Cube[T dsl.Real](x T) T { return x * x * x }
 
 type server struct{}
@@ -66,6 +68,16 @@ func (s *server) run() any {
 func generic[T dsl.Real](n T) any {
 	type pair struct{ a, b T }
 	return func(a T) T { p := pair{a, a}; return p.a + p.b + dsl.Sqrt(a) }
+}
+
+type number[A ~[]B, B dsl.Real] struct{ a A }
+
+func (n *number[X, Y]) method(s string) any {
+	return func(y Y, x float32) Y { return y + Y(x) }
+}
+
+func between[T any, U dsl.Real](n T) any {
+	return func(x float32) float32 { return x + 3 }
 }
 
 func warm() any { return func(c Celsius) float32 { return float32(c) + 1 } }
@@ -120,6 +132,8 @@ func TestBind(t *testing.T) {
 			Funcs: map[string]Func{"3": at(t, "func(c Celsius)")},
 		}, "x/maps.Map[host.Celsius,float32]{f:host.warm.func1}"},
 		{"in a generic function", Request{Func: "Map", Sig: f32, Funcs: map[string]Func{"3": withSig(at(t, "func(a T) T"), "func(float32) float32")}}, "x/maps.Map[float32,float32]{f:host.generic.func1}"},
+		{"without its types", Request{Func: "Map", Sig: f32, Funcs: map[string]Func{"3": at(t, "func(x float32) float32 { return x + 3")}}, "x/maps.Map[float32,float32]{f:host.between.func1}"},
+		{"in a generic method", Request{Func: "Fold", Funcs: map[string]Func{"3": withSig(at(t, "func(y Y, x float32)"), "func(float32, float32) float32"), "4": {Pkg: "x/host", Name: "Sub"}}}, "x/maps.Fold{first:host.number.method.func1,rest:host.Sub}"},
 		{"two", Request{Func: "Fold", Funcs: map[string]Func{"3": at(t, "func(a, b float32) float32 { return a*k"), "rest": at(t, "func(a, b float32) float32 {\n")}}, "x/maps.Fold{first:host.server.run.func1,rest:host.nested.func1}"},
 		{"one twice", Request{Func: "Fold", Funcs: map[string]Func{"3": at(t, "func(a, b float32) float32 { return a*k"), "4": at(t, "func(a, b float32) float32 { return a*k")}}, "x/maps.Fold{first:host.server.run.func1,rest:host.server.run.func1}"},
 	} {
@@ -147,13 +161,13 @@ func TestBindMistakes(t *testing.T) {
 		want string
 	}{
 		{"none", Request{Func: "Map", Sig: sig}, "x/maps/k.go:6:52: K0009: parameter f of kernel Map, a function, has no value"},
-		{"wrong type", one(at(t, "func(c Celsius)")), "x/host/k.go:29:26: K0009: function literal has type func(c host.Celsius) float32, parameter f of kernel Map is func(float32) float32"},
+		{"wrong type", one(at(t, "func(c Celsius)")), "x/host/k.go:41:26: K0009: function literal has type func(c host.Celsius) float32, parameter f of kernel Map is func(float32) float32"},
 		{"no package", one(Func{Pkg: "x/none", Name: "F"}), "K0003: package x/none has no kernel source"},
 		{"no function", one(Func{Pkg: "x/host", Name: "F"}), "K0004: package x/host has no function F"},
 		{"type", one(Func{Pkg: "x/host", Name: "Celsius"}), "Celsius is not a function"},
 		{"no types", one(Func{Pkg: "x/host", Name: "Cube"}), `"" is not a type for function host.Cube`},
 		{"smuggled", one(Func{Pkg: "x/host", Name: "Cube", Sig: "int; var x func(float32) float32"}), "is not a type for function"},
-		{"wrong types", one(Func{Pkg: "x/host", Name: "Cube", Sig: "func(bool) bool"}), "x/host/k.go:15:6: K0008: function host.Cube cannot be instantiated"},
+		{"wrong types", one(Func{Pkg: "x/host", Name: "Cube", Sig: "func(bool) bool"}), "x/host/k.go:17:6: K0008: function host.Cube cannot be instantiated"},
 		{"no literal", one(Func{Pkg: "x/host", File: "k.go", Line: 3, Col: 1}), "x/host/k.go:3:1: K0006: no function literal begins here"},
 		{"around itself", one(at(t, "func(a float32) any")), "K0106: function literal uses again, which it is part of"},
 		{"inside", Request{Func: "Fold", Funcs: map[string]Func{"3": at(t, "func(a, b float32) float32 {\n"), "4": at(t, "func(a, b float32) float32 { return a }")}}, "K0131: function literal stands inside of another"},
@@ -164,6 +178,50 @@ func TestBindMistakes(t *testing.T) {
 			_, err := Build(c.req, bindSources)
 			require.ErrorContains(t, err, c.want)
 		})
+	}
+}
+
+func TestFindLiteral(t *testing.T) {
+	const text = `package k
+
+var a, b = func(x int) {}, func(x, y int) {}
+
+func f() { g(func(x byte, r rune) (a, b T) { return }, func(float32, rune) (T, T) { return }) }
+
+func h[T any]() {
+	g(k.F[T], func(x T) {})
+	g(k.F[T](1), func(x T) {})
+	g(func(x T) {}, func(x int) {}, func(x uint) {})
+}
+`
+	p := &Package{Path: "x/k", Files: []File{{"k.go", []byte(text)}, {"linux.go", []byte("//go:build linux\n\npackage k\n")}, {"bad.go", []byte("package")}}}
+	for _, c := range []struct {
+		file            string
+		line            int
+		params, results []string
+		col             int
+		err             string
+	}{
+		{"k.go", 3, []string{"int"}, nil, 12, ""},
+		{"k.go", 3, []string{"int", "int"}, nil, 28, ""},
+		{"k.go", 3, []string{"bool"}, nil, 0, "x/k/k.go:3: no function literal of this type begins on this line"},
+		{"k.go", 5, []string{"uint8", "int32"}, []string{"", ""}, 14, ""},
+		{"k.go", 5, []string{"float32", "int32"}, []string{"", ""}, 56, ""},
+		{"k.go", 8, []string{""}, nil, 0, "an instance of a generic function stands on the line of a function literal"},
+		{"k.go", 9, []string{"float32"}, nil, 15, ""},
+		{"k.go", 10, []string{"int"}, nil, 0, "x/k/k.go:10: 2 function literals of the same type"},
+		{"k.go", 10, []string{"float32"}, nil, 4, ""},
+		{"l.go", 1, nil, nil, 0, "file l.go is not among the source files that package x/k embeds"},
+		{"linux.go", 1, nil, nil, 0, "file linux.go of package x/k has a build constraint"},
+		{"bad.go", 1, nil, nil, 0, "reading source of x/k: bad.go:1:8"},
+	} {
+		f, err := FindLiteral(p, Literal{c.file, c.line, c.params, c.results})
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err)
+			continue
+		}
+		require.NoError(t, err, "%v", c)
+		assert.Equal(t, Func{Pkg: "x/k", File: c.file, Line: c.line, Col: c.col}, f)
 	}
 }
 

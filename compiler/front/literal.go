@@ -27,6 +27,9 @@ func FindLiteral(p *Package, want Literal) (Func, error) {
 	if i < 0 {
 		return Func{}, fmt.Errorf("file %s is not among the source files that package %s embeds: have its //go:embed line take it in", want.File, p.Path)
 	}
+	if !wanted(p.Files[i].Text) {
+		return Func{}, fmt.Errorf("file %s of package %s has a build constraint that leaves it out of kernel code, which is the same for all targets: move the function to a file without one", want.File, p.Path)
+	}
 	fset := token.NewFileSet()
 	tree, err := parser.ParseFile(fset, want.File, p.Files[i].Text, parser.SkipObjectResolution)
 	if err != nil {
@@ -194,7 +197,8 @@ func (l *literal) outer() string { return l.name[:strings.LastIndexByte(l.name, 
 type scope struct {
 	captured []capture
 	decls    []ast.Decl // of constants and types, in order
-	params   []param    // type parameters
+	params   []param    // type parameters that are used
+	used     map[string]bool
 }
 
 type capture struct {
@@ -209,60 +213,92 @@ type param struct {
 
 // scope finds what l takes from around it, by the parser's resolution of names.
 func (l *literal) scope() *scope {
-	s := &scope{params: typeParams(l)}
-	seen := map[*ast.Object]bool{}
+	s := &scope{used: map[string]bool{}}
+	seen := map[any]bool{}
 	s.walk(l, l.node, seen)
+	s.params = s.needed(typeParams(l))
 	slices.SortFunc(s.decls, func(a, b ast.Decl) int { return int(a.Pos() - b.Pos()) })
 	s.decls = slices.Compact(s.decls)
 	return s
 }
 
-func (s *scope) walk(l *literal, n ast.Node, seen map[*ast.Object]bool) {
+func (s *scope) walk(l *literal, n ast.Node, seen map[any]bool) {
 	keys := map[*ast.Ident]bool{} // of composite literals: names of fields, or constants
+	sels := map[*ast.Ident]bool{}
 	ast.Inspect(n, func(x ast.Node) bool {
 		switch x := x.(type) {
 		case *ast.KeyValueExpr:
 			if id, ok := x.Key.(*ast.Ident); ok {
 				keys[id] = true
 			}
+		case *ast.SelectorExpr:
+			sels[x.Sel] = true
 		case *ast.Ident:
-			if o := x.Obj; o != nil && !seen[o] && l.outside(o) && !(keys[x] && o.Kind == ast.Var) {
-				seen[o] = true
-				s.take(l, x, o, n != ast.Node(l.node), seen)
+			if x.Obj == nil && !sels[x] {
+				s.used[x.Name] = true // the parser does not resolve type parameters of receivers
+			}
+			if x.Obj != nil && !seen[x.Obj] && l.outside(x) && !(keys[x] && x.Obj.Kind == ast.Var) {
+				seen[x.Obj] = true
+				s.take(l, x, n != ast.Node(l.node), seen)
 			}
 		}
 		return true
 	})
 }
 
-// outside reports whether o is declared in the function around l.
-func (l *literal) outside(o *ast.Object) bool {
-	if l.file.tree.Scope.Objects[o.Name] == o {
+// outside reports whether a name is declared in the function around l.
+func (l *literal) outside(id *ast.Ident) bool {
+	if l.file.tree.Scope.Objects[id.Name] == id.Obj {
 		return false
 	}
-	return o.Pos() < l.node.Pos() || o.Pos() >= l.node.End()
+	return id.Obj.Pos() < l.node.Pos() || id.Obj.Pos() >= l.node.End()
 }
 
-// take records that o is used by the literal or, if local, by a declaration that it
+// take records a name that the literal uses or, if local, a declaration that it
 // needs, whose variables are fields.
-func (s *scope) take(l *literal, use *ast.Ident, o *ast.Object, local bool, seen map[*ast.Object]bool) {
-	switch o.Kind {
+func (s *scope) take(l *literal, use *ast.Ident, local bool, seen map[any]bool) {
+	switch use.Obj.Kind {
 	case ast.Var:
 		if !local {
-			s.captured = append(s.captured, capture{use, o.Pos()})
+			s.captured = append(s.captured, capture{use, use.Obj.Pos()})
 		}
 	case ast.Con, ast.Typ:
-		if d := l.declaring(o); d != nil {
+		if d := l.declaring(use.Obj.Decl); d != nil {
 			s.decls = append(s.decls, d)
 			s.walk(l, d, seen)
+		} else {
+			s.used[use.Name] = true
 		}
 	}
 }
 
-// declaring returns the local declaration of o, nil for a type parameter. Of a
+// needed returns the type parameters that are used, in the constraints of such
+// too.
+func (s *scope) needed(all []param) (out []param) {
+	for range all { // each round finds one more, or none does
+		for _, p := range all {
+			if s.used[p.name] {
+				ast.Inspect(p.constraint, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok {
+						s.used[id.Name] = true
+					}
+					return true
+				})
+			}
+		}
+	}
+	for _, p := range all {
+		if s.used[p.name] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// declaring returns the local declaration that has a specification, nil for a type parameter. Of a
 // group of types it is the one, of a group of constants all: they may count by
 // iota.
-func (l *literal) declaring(o *ast.Object) (out ast.Decl) {
+func (l *literal) declaring(of any) (out ast.Decl) {
 	ast.Inspect(l.top, func(n ast.Node) bool {
 		g, ok := n.(*ast.GenDecl)
 		if !ok {
@@ -270,7 +306,7 @@ func (l *literal) declaring(o *ast.Object) (out ast.Decl) {
 		}
 		for _, spec := range g.Specs {
 			switch {
-			case any(spec) != o.Decl:
+			case any(spec) != of:
 			case g.Tok == token.TYPE && len(g.Specs) > 1:
 				out = &ast.GenDecl{TokPos: spec.Pos(), Tok: g.Tok, Specs: []ast.Spec{spec}}
 			default:
