@@ -68,8 +68,7 @@ func (f *Fn) Prepare(dev *runtime.Device) error {
 
 // newMapper finds the kernel for the types of a function.
 func (f *Fn) newMapper() (*mapper, error) {
-	if f.pc == 0 {
-		_, err := f.source()
+	if _, err := f.source(); err != nil {
 		return nil, err
 	}
 	t := f.typ
