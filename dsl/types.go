@@ -39,6 +39,22 @@ type Real interface {
 	float32 | float64
 }
 
+// Compute is Real by the name that says what for: the type that a kernel computes
+// in, where memory holds another. Functors, types with a method that kernels take
+// as type arguments, are generic over it:
+//
+//	type Gelu[C dsl.Compute] struct{}
+//
+//	func (Gelu[C]) Apply(x C) C { return x / 2 * (1 + dsl.Erf(x*math.Sqrt2/2)) }
+//
+//	//kiln:kernel
+//	func Map[T dsl.Float, F interface{ Apply(float32) float32 }](t dsl.Thread, out, in []T, f F) {
+//		for i := t.Global(); i < len(out); i += t.GlobalSize() {
+//			out[i] = dsl.To[T](f.Apply(dsl.F32(in[i])))
+//		}
+//	}
+type Compute = Real
+
 // Int is any signed integer.
 type Int interface {
 	int | int8 | int16 | int32 | int64

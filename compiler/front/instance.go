@@ -304,7 +304,7 @@ func representatives(u *unit, fn *types.Signature) (out [][]string, guess bool) 
 	}
 	for i, set := range sets {
 		if len(set) == 0 {
-			set, guess = u.typeNames(free), true
+			set, guess = u.typesWith(methodNames(fn.TypeParams().At(i).Constraint()), free), true
 			sets[i] = set
 		}
 		if len(set) == 0 {
@@ -353,49 +353,79 @@ func constraintName(t types.Type) string {
 	return types.TypeString(types.Unalias(t), func(*types.Package) string { return "" })
 }
 
-// typeNames returns the types that u declares, without interfaces, in order of
-// the source. Generic types are written with the type parameters in free that
-// have the same constraints, as in Gelu[C]; others are left out.
-func (u *unit) typeNames(free []typeParam) (names []string) {
+func methodNames(constraint types.Type) (names []string) {
+	if iface, ok := constraint.Underlying().(*types.Interface); ok {
+		for m := range iface.Methods() {
+			names = append(names, m.Name())
+		}
+	}
+	return names
+}
+
+// typesWith returns the types of u that may have the methods, in order of the
+// source. Generic types are written with type arguments, as in Gelu[C].
+func (u *unit) typesWith(methods []string, free []typeParam) (names []string) {
 	var found []*decl
 	for _, d := range u.decls {
 		d.load()
-		if g, ok := d.node.(*ast.GenDecl); ok && g.Tok == token.TYPE {
-			if _, constraint := g.Specs[0].(*ast.TypeSpec).Type.(*ast.InterfaceType); !constraint {
-				found = append(found, d)
-			}
+		if g, ok := d.node.(*ast.GenDecl); ok && g.Tok == token.TYPE && u.mayHave(d.name, g.Specs[0].(*ast.TypeSpec), methods) {
+			found = append(found, d)
 		}
 	}
 	slices.SortFunc(found, func(a, b *decl) int { return cmp.Or(cmp.Compare(a.file.ord, b.file.ord), cmp.Compare(a.ord, b.ord)) })
 	for _, d := range found {
-		spec := d.node.(*ast.GenDecl).Specs[0].(*ast.TypeSpec)
-		if args, ok := paramsOf(spec, free); ok {
+		for _, args := range typeArgTexts(d.node.(*ast.GenDecl).Specs[0].(*ast.TypeSpec), free) {
 			names = append(names, d.name+args)
 		}
 	}
 	return names
 }
 
-// paramsOf writes type arguments for a type, none if it is not generic.
-func paramsOf(spec *ast.TypeSpec, free []typeParam) (text string, ok bool) {
+// mayHave reports whether a type has the methods or may have them from a field.
+func (u *unit) mayHave(name string, spec *ast.TypeSpec, methods []string) bool {
+	switch t := spec.Type.(type) {
+	case *ast.InterfaceType:
+		return false
+	case *ast.StructType:
+		if slices.ContainsFunc(t.Fields.List, func(f *ast.Field) bool { return len(f.Names) == 0 }) {
+			return true
+		}
+	}
+	return spec.Assign.IsValid() || !slices.ContainsFunc(methods, func(m string) bool { return u.methods[name][m] == nil })
+}
+
+// typeArgTexts writes type arguments for a type that may do: the type parameters
+// in free with the same constraints, or else float32, and the first of them.
+func typeArgTexts(spec *ast.TypeSpec, free []typeParam) []string {
 	if spec.TypeParams == nil {
-		return "", true
+		return []string{""}
 	}
-	var args []string
-	for _, f := range spec.TypeParams.List {
-		constraint := f.Type
-		if s, ok := constraint.(*ast.SelectorExpr); ok {
-			constraint = s.Sel
-		}
-		i := slices.IndexFunc(free, func(p typeParam) bool { return p.constraint == types.ExprString(constraint) })
-		if i < 0 {
-			return "", false
-		}
-		for range f.Names {
-			args = append(args, free[i].name)
-		}
+	others := []string{"float32"}
+	if len(free) > 0 {
+		others = append(others, free[0].name)
 	}
-	return "[" + strings.Join(args, ", ") + "]", true
+	var texts []string
+	for _, other := range others {
+		var args []string
+		for _, f := range spec.TypeParams.List {
+			arg := other
+			if i := slices.IndexFunc(free, func(p typeParam) bool { return p.constraint == unqualified(f.Type) }); i >= 0 {
+				arg = free[i].name
+			}
+			for range f.Names {
+				args = append(args, arg)
+			}
+		}
+		texts = append(texts, "["+strings.Join(args, ", ")+"]")
+	}
+	return slices.Compact(texts)
+}
+
+func unqualified(x ast.Expr) string {
+	if s, ok := x.(*ast.SelectorExpr); ok {
+		x = s.Sel
+	}
+	return types.ExprString(x)
 }
 
 // substitute replaces type parameters in the text of a type, as in ~[]T.

@@ -86,6 +86,7 @@ func (b *builder) functors() {
 	b.add("Map/Then/Fade", language.Map[float32, language.Then[float32, vec3.Fade[float32], affine]], 1, 32, make([]float32, n), in,
 		language.Then[float32, vec3.Fade[float32], affine]{First: fade, Second: first})
 	b.add("SliceOfT/other", language.SliceOfT[vec3.V3[float64]], 1, 32, make([]vec3.V3[float64], n), make([]vec3.V3[float64], n))
+	b.add("MapTo/bf16", language.MapTo[dsl.BF16, gelu], 1, 32, make([]dsl.BF16, n), halves[dsl.BF16](b, n), gelu{})
 	b.add("Fixed", language.Fixed, 1, 32, make([]float32, n), in)
 }
 

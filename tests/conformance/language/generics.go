@@ -13,13 +13,13 @@ import (
 type Unary[C dsl.Real] interface{ Apply(x C) C }
 
 // Gelu is a functor without fields.
-type Gelu[C dsl.Real] struct{}
+type Gelu[C dsl.Compute] struct{}
 
 // Apply is the function.
 func (Gelu[C]) Apply(x C) C { return x * (1 + dsl.Erf(x*C(0.70710678118654752440))) / 2 }
 
 // Affine is a functor with fields.
-type Affine[C dsl.Real] struct{ A, B C }
+type Affine[C dsl.Compute] struct{ A, B C }
 
 // Apply is the function.
 func (f Affine[C]) Apply(x C) C { return f.A*x + f.B }
@@ -45,6 +45,15 @@ func Map[C dsl.Real, F Unary[C]](t dsl.Thread, out, in []C, f F) {
 func each[C dsl.Real, F Unary[C]](xs []C, i int) C {
 	var f F
 	return f.Apply(xs[i])
+}
+
+// MapTo is the example of dsl.Compute: memory of one type, arithmetic in another.
+//
+//kiln:kernel
+func MapTo[T dsl.Float, F Unary[float32]](t dsl.Thread, out, in []T, f F) {
+	for i := t.Global(); i < len(in); i += t.GlobalSize() {
+		out[i] = dsl.To[T](f.Apply(dsl.F32(in[i])))
+	}
 }
 
 // Fixed hands the type of a functor on.

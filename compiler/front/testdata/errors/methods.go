@@ -44,3 +44,15 @@ func Grown[T dsl.Real, G grows[T]](t dsl.Thread, x []T, g G) {
 	x[0] = g.of(x[0])
 	defer t.Sync() // ERROR 2 "K0104"
 }
+
+type shrunk[C dsl.Compute] struct{}
+
+func (shrunk[C]) less(x C) C { return x / 2 }
+
+// Shrunk is checked with shrunk[float32], whatever T is.
+//
+//kiln:kernel
+func Shrunk[T dsl.Float, F interface{ less(float32) float32 }](t dsl.Thread, x []T, f F) {
+	x[0] = dsl.To[T](f.less(dsl.F32(x[0])))
+	defer t.Sync() // ERROR 2 "K0104"
+}
