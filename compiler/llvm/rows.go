@@ -197,8 +197,7 @@ var fixedRows = []row{
 
 	{op: ir.OpPermute, on: int32s, isa: nvptx, asm: "$d = call i32 @llvm.nvvm.prmt(i32 $a, i32 $b, i32 $c)"},
 	{op: ir.OpPermute, on: int32s, isa: amdgcn, asm: amdPermute},
-	{op: ir.OpDot4, on: int32s, isa: amdgcn, asm: "$d = call i32 @llvm.amdgcn.{s}dot4(i32 $a, i32 $b, i32 $c, i1 false)"},
-	{op: ir.OpDot4, on: int32s, isa: nvptx, asm: "$d = call i32 @llvm.nvvm.idp4a.{s}.{s}(i32 $a, i32 $b, i32 $c)"},
+	{op: ir.OpDot4, on: int32s, isa: all, asm: plainDot4()},
 
 	// Of IR that was written as such; compiled kernels log a failure, see pass.LowerLog.
 	{op: ir.OpBounds, on: of(ir.KI64), isa: all,
@@ -225,6 +224,25 @@ const amdPermute = "$0 = and i32 $c, 65535; $1 = shl i32 $0, 8; $2 = or i32 $0, 
 	"$9 = and i32 $6, 134744072; $10 = lshr i32 $9, 3; $11 = mul i32 $10, 255;" + // bytes to replace
 	"$12 = lshr i32 $8, 7; $13 = and i32 $12, 16843009; $14 = mul i32 $13, 255;" + // signs
 	"$15 = xor i32 $11, -1; $16 = and i32 $8, $15; $17 = and i32 $14, $11; $d = or i32 $16, $17"
+
+// plainDot4 is multiplications and additions, of which LLVM makes one instruction
+// on AMD where there is one; the intrinsic is refused where there is none.
+func plainDot4() string {
+	s, sum := "", "$c"
+	for i := range 4 {
+		extended := func(operand string, n int) string {
+			return fill("$%d = lshr i32 %s, %d; $%d = trunc i32 $%[1]d to i8; ", n, operand, 8*i, n+1) + fill("$%d = {ext} i8 $%d to i32; ", n+2, n+1)
+		}
+		next := fmt.Sprintf("$%d", 10*i+7)
+		if i == 3 {
+			next = "$d"
+		}
+		s += extended("$a", 10*i) + extended("$b", 10*i+3) +
+			fill("$%d = mul i32 $%d, $%d; %s = add i32 %s, $%[1]d; ", 10*i+6, 10*i+2, 10*i+5, next, sum)
+		sum = next
+	}
+	return s
+}
 
 // tableRows returns every row.
 func tableRows() []row {

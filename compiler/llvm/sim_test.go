@@ -118,7 +118,7 @@ var (
 	warps   = regexp.MustCompile(`^(warpbarrier|lane|warp|warpsize|shfl\..*|ballot|any|all)$`)
 	// Scalar operations are written the same in all dialects, these aside.
 	scalarName = regexp.MustCompile(`^[a-z0-9.]+\(.*\)`)
-	ownRows    = regexp.MustCompile(`^(permute|dot4|approx)`)
+	ownRows    = regexp.MustCompile(`^(permute|approx)`)
 )
 
 // uses reports whether m has an operation whose name matches.

@@ -22,7 +22,7 @@ func geometryRows() []row {
 		add(ir.OpBlock, amdgcn, "$0 = call i32 @llvm.amdgcn.workgroup.id."+letter+"()"+widen)
 		add(ir.OpBlockDim, amdgcn, groupSize(axis, 0)+"; $d = zext i16 $2 to i64")
 		add(ir.OpGridDim, amdgcn, fmt.Sprintf("$1 = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr(); "+
-			"$2 = getelementptr i8, ptr addrspace(4) $1, i64 %d; $0 = load i32, ptr addrspace(4) $2, align 4", 4*axis)+widen)
+			"$2 = getelementptr i32, ptr addrspace(4) $1, i64 %d; $0 = load i32, ptr addrspace(4) $2, align 4", axis)+widen)
 		for i, op := range []ir.Op{ir.OpThread, ir.OpBlock, ir.OpBlockDim, ir.OpGridDim} {
 			add(op, nvptx, "$0 = call i32 @llvm.nvvm.read.ptx.sreg."+[]string{"tid", "ctaid", "ntid", "nctaid"}[i]+"."+letter+"()"+widen)
 		}

@@ -32,7 +32,7 @@ define amdgpu_kernel void @Scale(ptr addrspace(1) noundef %x, i64 noundef %x.len
   %.16 = fmul float %.15, %a
   store float %.16, ptr addrspace(1) %.14, align 4
   %.18 = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
-  %.19 = getelementptr i8, ptr addrspace(4) %.18, i64 0
+  %.19 = getelementptr i32, ptr addrspace(4) %.18, i64 0
   %.20 = load i32, ptr addrspace(4) %.19, align 4
   %.17 = zext i32 %.20 to i64
   %.21 = mul i64 %.17, %.4

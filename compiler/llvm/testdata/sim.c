@@ -126,14 +126,6 @@ static uint64_t votes(int yes) {
 	return set;
 }
 
-static uint32_t dot4(uint32_t a, uint32_t b, uint32_t c, int is_signed) {
-	for (int i = 0; i < 32; i += 8) {
-		uint32_t x = a >> i & 255, y = b >> i & 255;
-		c += is_signed ? (uint32_t)((int8_t)x * (int8_t)y) : x * y;
-	}
-	return c;
-}
-
 // AMD: "RDNA3" and "MI300" instruction set manuals, V_PERM_B32, V_MBCNT_*,
 // DS_BPERMUTE_B32; LLVM's AMDGPU user guide for the implicit arguments.
 
@@ -193,11 +185,6 @@ uint32_t amd_perm(uint32_t high, uint32_t low, uint32_t select) {
 	return result;
 }
 
-uint32_t amd_sdot4(uint32_t, uint32_t, uint32_t, _Bool) AS("amd.sdot4");
-uint32_t amd_sdot4(uint32_t a, uint32_t b, uint32_t c, _Bool clamp) { return dot4(a, b, c, 1); }
-uint32_t amd_udot4(uint32_t, uint32_t, uint32_t, _Bool) AS("amd.udot4");
-uint32_t amd_udot4(uint32_t a, uint32_t b, uint32_t c, _Bool clamp) { return dot4(a, b, c, 0); }
-
 // NVIDIA: PTX ISA.
 
 #define SREG(name, value) uint32_t name(void) AS("nv.read.ptx.sreg." value)
@@ -245,11 +232,6 @@ uint32_t nv_prmt(uint32_t low, uint32_t high, uint32_t select) {
 	}
 	return result;
 }
-
-uint32_t nv_sdot4(uint32_t, uint32_t, uint32_t) AS("nv.idp4a.s.s");
-uint32_t nv_sdot4(uint32_t a, uint32_t b, uint32_t c) { return dot4(a, b, c, 1); }
-uint32_t nv_udot4(uint32_t, uint32_t, uint32_t) AS("nv.idp4a.u.u");
-uint32_t nv_udot4(uint32_t a, uint32_t b, uint32_t c) { return dot4(a, b, c, 0); }
 
 float nv_ex2(float) AS("nv.ex2.approx.f");
 float nv_ex2(float x) { return exp2f(x); }
