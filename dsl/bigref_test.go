@@ -269,3 +269,48 @@ func refPow(x, y bf) bf {
 
 func refHypot(x, y bf) bf { return bnew().Sqrt(add(mul(x, x), mul(y, y))) }
 func refRsqrt(x bf) bf    { return quo(fl(1), bnew().Sqrt(x)) }
+
+// bernoulli are B2, B4, … as fractions.
+var bernoulli = func() (list []*big.Rat) {
+	b := []*big.Rat{}
+	for m := range int64(62) { // B_m = -Σ C(m+1, k)·B_k / (m+1)
+		sum := new(big.Rat)
+		for k := range m {
+			c := new(big.Rat).SetInt(new(big.Int).Binomial(m+1, k))
+			sum.Add(sum, c.Mul(c, b[k]))
+		}
+		if m == 0 {
+			sum.SetInt64(-1)
+		}
+		b = append(b, sum.Mul(sum, big.NewRat(-1, m+1)))
+		if m > 0 && m%2 == 0 {
+			list = append(list, b[m])
+		}
+	}
+	return list
+}()
+
+// refLgamma takes the argument up to 40 by the recurrence, where Stirling's
+// series is right to more than 300 bits.
+func refLgamma(x bf) bf {
+	if x.Sign() < 0 {
+		pi := bnew().Set(refPi)
+		s := refSin(mul(pi, x))
+		s.Abs(s)
+		return sub(refLog(quo(pi, mul(neg(x), s))), refLgamma(neg(x)))
+	}
+	p, y := fl(1), bnew().Set(x)
+	for y.Cmp(fl(40)) < 0 {
+		p.Mul(p, y)
+		y.Add(y, fl(1))
+	}
+	sum := sub(mul(sub(y, fl(0.5)), refLog(y)), y)
+	sum.Add(sum, scale(refLog(scale(bnew().Set(refPi), 1)), -1))
+	power := bnew().Set(y)
+	for i, b := range bernoulli {
+		k := float64(2 * (i + 1))
+		sum.Add(sum, quo(bnew().SetRat(b), mul(fl(k*(k-1)), power)))
+		power.Mul(power, mul(y, y))
+	}
+	return sub(sum, refLog(p))
+}

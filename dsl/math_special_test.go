@@ -47,6 +47,7 @@ func TestSpecialCases(t *testing.T) {
 		{"Atan", dsl.Atan[float32], dsl.Atan[float64], odd},
 		{"Erf", dsl.Erf[float32], dsl.Erf[float64], append(cases{{inf, 1}, {-inf, -1}, {9, 1}}, odd...)},
 		{"Erfc", dsl.Erfc[float32], dsl.Erfc[float64], cases{{0, 1}, {zero, 1}, {inf, 0}, {-inf, 2}, {30, 0}, {-9, 2}, {nan, nan}}},
+		{"Lgamma", dsl.Lgamma[float32], dsl.Lgamma[float64], cases{{1, 0}, {2, 0}, {0, inf}, {zero, inf}, {-1, inf}, {-7, inf}, {-1e30, inf}, {inf, inf}, {-inf, -inf}, {nan, nan}}},
 		{"Rsqrt", dsl.Rsqrt[float32], dsl.Rsqrt[float64], cases{{0, inf}, {zero, -inf}, {inf, 0}, {4, 0.5}, {-1, nan}, {nan, nan}}},
 		{"Cbrt", dsl.Cbrt[float32], dsl.Cbrt[float64], append(cases{{inf, inf}, {-inf, -inf}, {27, 3}, {-8, -2}}, odd...)},
 		{"Round", dsl.Round[float32], dsl.Round[float64], append(cases{{0.5, 1}, {-0.5, -1}, {2.5, 3}, {-2.5, -3}, {0.25, 0}, {-0.25, zero}, {0.49999997, 0}, {inf, inf}, {-inf, -inf}, {8388609, 8388609}}, odd...)},

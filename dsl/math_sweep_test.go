@@ -118,7 +118,7 @@ func sweepSlice(u unary, n uint32) (worst float64, at uint32) {
 	for i := range uint32(1 << sliceBits) {
 		b := n<<sliceBits | i
 		x := math.Float32frombits(b)
-		if e := ulps32(u.f32(x), u.ref(float64(x))); e > worst {
+		if e := u.err32(x); e > worst {
 			worst, at = e, b
 		}
 	}

@@ -29,6 +29,7 @@ var cases = []testCase{
 	{"RMSNorm", "rows", kernels.RMSNorm, rmsNorm},
 	{"NBody", "compute", kernels.NBody, nBody},
 	{"BlackScholes", "compute", kernels.BlackScholes, blackScholes},
+	{"BlackScholesFast", "fast", kernels.BlackScholesFast, blackScholes},
 	{"Mandelbrot", "compute", kernels.Mandelbrot, mandelbrot},
 	{"XXHash64", "compute", kernels.XXHash64, xxHash64},
 	{"SGEMM", "gemm", kernels.SGEMM, sgemm},

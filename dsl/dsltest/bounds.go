@@ -32,6 +32,7 @@ var mathBounds = []MathBound{
 	{"Atan2", 1, 1},
 	{"Erf", 1, 1},
 	{"Erfc", 1.1, 1.1},
+	{"Lgamma", 2.5, 2.5},
 	{"Pow", 1, 1},
 	{"Rsqrt", 0.6, 0.6},
 	{"Cbrt", 0.6, 0.6},
