@@ -47,6 +47,11 @@ var helpers = append(floats("f32", "f"), append(floats("f64", ""), []cfamily.Hel
 	{Name: "mulhi_u64", Text: "FN u64 mulhi_u64(u64 a, u64 b) { return __umul64hi(a, b); }"},
 	{Name: "mulhi_i64", Text: "FN i64 mulhi_i64(i64 a, i64 b) { return __mul64hi(a, b); }"},
 
+	{Name: "neg_i16", Text: `FN i16 neg_i16(i16 x) {
+	i32 y;
+	asm("neg.s32 %0, %1;" : "=r"(y) : "r"((i32)x));
+	return (i16)y;
+}`},
 	{Name: "fail", Text: "FN void fail() { __trap(); }"},
 	{Name: "lane_id", Text: `FN u32 lane_id() {
 	u32 x;

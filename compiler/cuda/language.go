@@ -30,5 +30,5 @@ var Language = &cfamily.Language{
 // each has its natural alignment, as the compiler lays them out.
 func entry(_ target.Target, name string, params []cfamily.Param) (string, []string) {
 	list, body := cfamily.Declare(params)
-	return fmt.Sprintf("extern \"C\" __global__ void %s(%s)", name, strings.Join(list, ", ")), body
+	return fmt.Sprintf("extern \"C\" __global__ void __launch_bounds__(1024) %s(%s)", name, strings.Join(list, ", ")), body
 }

@@ -168,6 +168,7 @@ const (
 	jitInfoLogSize  = 4
 	jitErrorLog     = 5
 	jitErrorLogSize = 6
+	jitOptLevel     = 7
 	jitLogVerbose   = 12
 	jitLineInfo     = 13
 )

@@ -156,7 +156,13 @@ func (d *device) Trim() error {
 
 // FinalKey is what machine code depends on: the architecture, and the version
 // of the compiler in the driver.
-func (d *device) FinalKey() string { return d.info.Arch + ", " + d.info.Driver }
+func (d *device) FinalKey() string {
+	key := d.info.Arch + ", " + d.info.Driver
+	if n, ok := optLevel(); ok {
+		key += fmt.Sprintf(", optimised %d", n)
+	}
+	return key
+}
 
 // Sync waits for all streams.
 func (d *device) Sync() error { return d.do("wait for the device", d.lib.cuCtxSynchronize) }

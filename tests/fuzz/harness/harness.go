@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/conformance"
@@ -185,24 +186,35 @@ func (s *session) check(k Kernel) error {
 	if err != nil {
 		return err
 	}
-	want, err := prog.run(compiler.Options{}, c)
+	gpu, err := target.Parse("ptx:sm_90")
+	if err != nil {
+		return err
+	}
+	want, err := prog.run(target.CPU, compiler.Options{}, c)
 	if err != nil {
 		return fmt.Errorf("in the interpreter: %w", err)
 	}
-	got, err := prog.run(compiler.Options{Checked: true}, c) // which reports races, too: generated kernels have none
+	got, err := prog.run(target.CPU, compiler.Options{Checked: true}, c) // which reports races, too: generated kernels have none
 	if err == nil {
 		err = want.compare(got)
 	}
 	if err != nil {
 		return fmt.Errorf("as a checked build: %w", err)
 	}
+	got, err = prog.run(gpu, compiler.Options{Assume: compiler.Assumes(gpu)}, c)
+	if err == nil {
+		err = want.compare(got)
+	}
+	if err != nil {
+		return fmt.Errorf("optimised for %s: %w", gpu, err)
+	}
 	names := optional
 	if s.passes == "one" {
 		names = optional[k.Seed%uint64(len(optional)):][:1]
 	}
-	errs := []error{prog.emit()}
+	errs := []error{prog.emit(gpu)}
 	for _, name := range names {
-		got, err := prog.run(compiler.Options{Disable: []string{name}}, c)
+		got, err := prog.run(target.CPU, compiler.Options{Disable: []string{name}}, c)
 		if err == nil {
 			err = want.compare(got)
 		}

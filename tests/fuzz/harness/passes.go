@@ -47,12 +47,7 @@ func translate(k Kernel) (program, error) {
 
 // emit makes the code of a GPU. Nothing runs it here, but ptxas assembles it if
 // KILN_PTXAS says where that is.
-func (p program) emit() error {
-	const arch = "sm_90"
-	t, err := target.Parse("ptx:" + arch)
-	if err != nil {
-		return err
-	}
+func (p program) emit(t target.Target) error {
 	art, err := p.Emit(t, compiler.Options{})
 	if err != nil {
 		return fmt.Errorf("emitting PTX: %w", err)
@@ -70,7 +65,7 @@ func (p program) emit() error {
 	if err := os.WriteFile(file, art.Code, 0o600); err != nil {
 		return fmt.Errorf("writing PTX: %w", err)
 	}
-	if out, err := exec.Command(tool, "-arch="+arch, "-o", filepath.Join(dir, "kernel.cubin"), file).CombinedOutput(); err != nil {
+	if out, err := exec.Command(tool, "-arch="+t.Arch, "-o", filepath.Join(dir, "kernel.cubin"), file).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", tool, err, out)
 	}
 	return nil
@@ -89,9 +84,10 @@ func (want outcome) compare(got outcome) error {
 	return nil
 }
 
-// run interprets the program, optimised as opt says, on copies of the arguments.
-func (p program) run(opt compiler.Options, c conformance.Case) (outcome, error) {
-	m, err := p.Optimize(target.CPU, opt)
+// run interprets the program, optimised for t as opt says, on copies of the
+// arguments.
+func (p program) run(t target.Target, opt compiler.Options, c conformance.Case) (outcome, error) {
+	m, err := p.Optimize(t, opt)
 	if err != nil {
 		return nil, err
 	}
