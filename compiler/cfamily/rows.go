@@ -22,6 +22,7 @@ var Coded = map[ir.Op]string{
 var Unsupported = map[ir.Op]string{
 	ir.OpCall:        "functions must be inlined first (pass inline)",
 	ir.OpProj:        "functions must be inlined first (pass inline)",
+	ir.OpNonNil:      "becomes a record in the device log first (pass.LowerLog)",
 	ir.OpDivisor:     "becomes a record in the device log first (pass.LowerLog)",
 	ir.OpCount:       "becomes a record in the device log first (pass.LowerLog)",
 	ir.OpAssert:      "becomes a record in the device log first (pass.LowerLog)",

@@ -4,14 +4,19 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/compiler/cfamily"
+	"github.com/gokiln/kiln/compiler/cuda"
+	"github.com/gokiln/kiln/compiler/hip"
 	"github.com/gokiln/kiln/compiler/interp"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/llvm"
 	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/tests/irconf"
 )
@@ -32,6 +37,26 @@ var targets = []struct {
 		list, why := ptx.Spellings(op)
 		return len(list), why
 	}},
+	{"cuda", structured(cuda.Language)},
+	{"hip", structured(hip.Language)},
+	{"llvm", llvm.Spellings},
+}
+
+// structured returns the spellings of a C-like language.
+func structured(l *cfamily.Language) func(op ir.Op) (int, string) {
+	return func(op ir.Op) (n int, why string) {
+		for _, table := range []map[ir.Op]string{cfamily.Coded, cfamily.Unsupported, l.MissingOps} {
+			if table[op] != "" {
+				return 0, table[op]
+			}
+		}
+		for _, r := range slices.Concat(l.Rows, cfamily.Rows) {
+			if r.Op == op {
+				n++
+			}
+		}
+		return n, ""
+	}
 }
 
 // elsewhere lists the operations that no case of this package has, with the test
