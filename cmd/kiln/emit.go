@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,11 +16,13 @@ import (
 	"github.com/gokiln/kiln/compiler/dump"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/llvm"
 	"github.com/gokiln/kiln/compiler/target"
 )
 
 type emitFlags struct {
 	target, kernel, types, after string
+	object                       string
 	lines, checked, dump         bool
 	consts, funcs                []string
 }
@@ -27,7 +30,7 @@ type emitFlags struct {
 func emitCommand() *cobra.Command {
 	var f emitFlags
 	cmd := &cobra.Command{
-		Use:   "emit -target ir|ptx:sm_NN [-kernel K] [-types T,U] [-const name=value,…] [-func name=function,…] package",
+		Use:   "emit -target ir|ptx:sm_NN|… [-kernel K] [-types T,U] [-const name=value,…] [-func name=function,…] package",
 		Short: "print what the kernels of a package compile to",
 		Long:  "Emit prints the code of the kernels of a package. A compile-time parameter that\n-const does not name gets a representative value: the larger one of the\nkernel's comment //kiln:const, or 8, or true; the values taken are named on standard error.\nA parameter of a function type that -func does not name stands for any function.",
 		Example: "  kiln emit -target ptx:sm_90 -kernel SwiGLU -types float32 ./examples/swiglu/kernels\n" +
@@ -44,7 +47,7 @@ func emitCommand() *cobra.Command {
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.target, "target", "ir", "ir (optimised for the CPU), or ptx:sm_70 and up")
+	fl.StringVar(&f.target, "target", "ir", "ir (optimised for the CPU), or one of ptx:sm_70 and up, cuda:sm_70 and up,\nhip:gfx942 and others, llvm:gfx942, llvm:sm_90 and others")
 	fl.StringVar(&f.kernel, "kernel", "", "only this kernel")
 	fl.StringVar(&f.types, "types", "", "type arguments of a generic kernel, comma-separated")
 	fl.StringSliceVar(&f.consts, "const", nil, "values of compile-time parameters and fields, as `name=value`,cfg.Field=value")
@@ -52,6 +55,7 @@ func emitCommand() *cobra.Command {
 	fl.StringVar(&f.after, "after", "", "with -target ir: print the IR after this pass; 'front' for the IR before all passes")
 	fl.BoolVar(&f.lines, "lines", false, "name Go lines in comments")
 	fl.BoolVar(&f.checked, "check", false, "checked code: it reports what Go panics on")
+	fl.StringVar(&f.object, "object", "", "with -target llvm:gfxNNN: write the code object (.hsaco) of the kernel to this `file` instead,\nmade by llc and ld.lld; with -target llvm:sm_NN what llc makes, PTX")
 	fl.BoolVar(&f.dump, "dump", false, "write a page (HTML) with the source, the IR after each pass and the result\ninto $KILN_DUMP_DIR, and print its name")
 	return cmd
 }
@@ -76,6 +80,9 @@ func emit(w, stderr io.Writer, pattern string, f emitFlags) error {
 	pkgs, err := src.withKernels()
 	if err != nil {
 		return err
+	}
+	if f.object != "" && (f.kernel == "" || tgt.Kind != target.LLVM) {
+		return usageError{errors.New("-object wants one kernel, named by -kernel, and -target llvm:<arch>")}
 	}
 	found := 0
 	for _, p := range pkgs {
@@ -175,8 +182,24 @@ func emitOne(w, stderr io.Writer, req front.Request, load front.Loader, tgt targ
 	if err != nil {
 		return err
 	}
+	if f.object != "" {
+		return emitObject(art, tgt, f.object)
+	}
 	_, err = w.Write(art.Code)
 	return err
+}
+
+// emitObject writes what LLVM's programs make of its IR.
+func emitObject(art *compiler.Artifact, tgt target.Target, file string) error {
+	tools, err := llvm.FindTools(tgt)
+	if err != nil {
+		return err
+	}
+	code, err := tools.Build(context.Background(), string(art.Code), tgt)
+	if err != nil {
+		return fmt.Errorf("%s: %w", art.Kernel, err)
+	}
+	return os.WriteFile(file, code, 0o666)
 }
 
 func emitPage(w io.Writer, in dump.Input) error {
