@@ -130,6 +130,19 @@ func (b *builder) math() {
 	b.add("Exps/float64", kernels.Exps[float64], 4, 128, make([]float64, 4*n), append(floats[float64](b, n/2), ranged[float64](b, n/2, 750)...))
 	b.add("Logs/float32", kernels.Logs[float32], 4, 128, make([]float32, 4*n), append(floats[float32](b, n/2), positive[float32](b, n/2, 10)...))
 	b.add("Logs/float64", kernels.Logs[float64], 4, 128, make([]float64, 4*n), append(floats[float64](b, n/2), positive[float64](b, n/2, 10)...))
+	mathCases[float32](b, "float32", kernels.Trigs[float32], kernels.Arcs[float32], kernels.Specials[float32], kernels.Pairs[float32])
+	mathCases[float64](b, "float64", kernels.Trigs[float64], kernels.Arcs[float64], kernels.Specials[float64], kernels.Pairs[float64])
+}
+
+// mathCases adds the other math functions of one type, at arguments of all sizes
+// and at ordinary ones.
+func mathCases[T float32 | float64](b *builder, name string, trigs, arcs, specials, pairs any) {
+	const n = 1000
+	of := func(size float64) []T { return append(floats[T](b, n/2), ranged[T](b, n/2, size)...) }
+	b.add("Trigs/"+name, trigs, 4, 64, make([]T, 4*n), of(20))
+	b.add("Arcs/"+name, arcs, 4, 64, make([]T, 4*n), of(1.1))
+	b.add("Specials/"+name, specials, 4, 64, make([]T, 5*n), of(12))
+	b.add("Pairs/"+name, pairs, 4, 64, make([]T, 4*n), of(10), of(10))
 }
 
 func (b *builder) control() {
