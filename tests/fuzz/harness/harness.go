@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/runtime"
@@ -201,7 +202,7 @@ func (s *session) check(k Kernel) error {
 	if err != nil {
 		return fmt.Errorf("as a checked build: %w", err)
 	}
-	got, err = prog.run(gpu, compiler.Options{Assume: compiler.Assumes(gpu)}, c)
+	got, err = prog.run(gpu, compiler.Options{Assume: properties(gpu, c.Args)}, c)
 	if err == nil {
 		err = want.compare(got)
 	}
@@ -223,6 +224,18 @@ func (s *session) check(k Kernel) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// properties returns what a launch with the arguments keeps to, of what code for t is
+// better for knowing.
+func properties(t target.Target, args []any) compiler.Assume {
+	a := compiler.Assumes(t)
+	for _, arg := range args {
+		if n, ok := arg.(int); ok && (n >= pass.SmallLen || n <= -pass.SmallLen) {
+			a &^= compiler.Small
+		}
+	}
+	return a
 }
 
 // inputs draws the arguments of a kernel from its seed.
