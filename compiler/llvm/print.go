@@ -128,8 +128,8 @@ func (e *emitter) print() string {
 	}
 	for i, used := range e.shared {
 		if used {
-			fmt.Fprintf(&b, "@%s = internal addrspace(%d) global [%d x i8] undef, align %d\n",
-				e.sharedName(i), e.d.spaces[ir.Shared], max(e.m.Shared[i].Type.Size(), 1), objectAlign)
+			fmt.Fprintf(&b, "@%s = internal addrspace(%d) global %s undef, align %d\n",
+				e.sharedName(i), e.d.spaces[ir.Shared], objectType(e.m.Shared[i].Type), objectAlign)
 		}
 	}
 	fmt.Fprintf(&b, "define %svoid @%s(%s) #0 {\n", e.d.convention, EntryName(e.f.Name), strings.Join(e.params, ", "))

@@ -135,12 +135,25 @@ func (e *emitter) local(t *ir.Type) string {
 	if n := e.d.spaces[ir.Local]; n != 0 {
 		space = fmt.Sprintf(", addrspace(%d)", n)
 	}
-	e.enter("%s = alloca [%d x i8], align %d%s", name, max(t.Size(), 1), objectAlign, space)
+	e.enter("%s = alloca %s, align %d%s", name, objectType(t), objectAlign, space)
 	return name
 }
 
 func (e *emitter) sharedName(i int) string {
 	return fmt.Sprintf("%s_shared%d", EntryName(e.f.Name), i)
+}
+
+// objectType is the type of an object of t in memory. LLVM keeps small arrays in
+// registers if it knows their elements.
+func objectType(t *ir.Type) string {
+	n, elem := 1, t
+	for elem.Kind == ir.KArray {
+		n, elem = n*elem.Len, elem.Elem
+	}
+	if n == 0 || !elem.IsValue() {
+		n, elem = max(t.Size(), 1), ir.U8
+	}
+	return fmt.Sprintf("[%d x %s]", n, elementType(elem))
 }
 
 // elementType is the type that indexes are counted in.

@@ -1,11 +1,11 @@
 ; kernel Memory for llvm:sm_90
 target triple = "nvptx64-nvidia-cuda"
 
-@Memory_shared0 = internal addrspace(3) global [4224 x i8] undef, align 16
+@Memory_shared0 = internal addrspace(3) global [1056 x float] undef, align 16
 @Memory_shared2 = internal addrspace(3) global [16 x i8] undef, align 16
 define ptx_kernel void @Memory(ptr addrspace(1) noundef %x, i64 noundef %x.len, i64 noundef %i) #0 {
 .b0:
-  %.local1 = alloca [1200 x i8], align 16
+  %.local1 = alloca [300 x float], align 16
   %.local2 = alloca [5 x i8], align 16
   %.1 = getelementptr [12 x i8], ptr addrspace(1) %x, i64 2
   %.2 = getelementptr i8, ptr addrspace(1) %.1, i64 4

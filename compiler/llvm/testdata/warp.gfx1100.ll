@@ -1,7 +1,7 @@
 ; kernel Warp for llvm:gfx1100
 target triple = "amdgcn-amd-amdhsa"
 
-@Warp_shared0 = internal addrspace(3) global [4 x i8] undef, align 16
+@Warp_shared0 = internal addrspace(3) global [1 x i32] undef, align 16
 define amdgpu_kernel void @Warp(ptr addrspace(1) noundef %x, i64 noundef %x.len, ptr addrspace(1) noundef %m, i64 noundef %m.len, i64 noundef %d) #0 {
 .b0:
   %.2 = call i32 @llvm.amdgcn.workitem.id.x()
