@@ -188,6 +188,9 @@ func (e *emitter) signature() []Param {
 		next += n
 		switch a.Kind {
 		case ir.ArgStruct:
+			if a.Elem.Size() == 0 {
+				continue // in C++ an empty struct takes a byte
+			}
 			name := unique(a.Name)
 			out = append(out, Param{Type: e.types.memory(a.Elem), Name: name})
 			e.leaves(a.Elem, name, e.f.Params[first:next])
@@ -212,6 +215,11 @@ func (e *emitter) signature() []Param {
 		if p.Type.IsPtr() {
 			out[len(out)-1].Type = e.types.value(p.Type, e.opt.Disjoint && written[next])
 		}
+	}
+	// The block is a whole number of words: see ir.BlockAlign.
+	if _, size := ir.Layout(e.f.Args); size%ir.BlockAlign != 0 {
+		pad := ir.ArrayOf(ir.BlockAlign-size%ir.BlockAlign, ir.U8)
+		out = append(out, Param{Type: e.types.memory(pad), Name: unique("padding")})
 	}
 	return out
 }

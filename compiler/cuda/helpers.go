@@ -47,9 +47,9 @@ var helpers = append(floats("f32", "f"), append(floats("f64", ""), []cfamily.Hel
 	{Name: "mulhi_u64", Text: "FN u64 mulhi_u64(u64 a, u64 b) { return __umul64hi(a, b); }"},
 	{Name: "mulhi_i64", Text: "FN i64 mulhi_i64(i64 a, i64 b) { return __mul64hi(a, b); }"},
 
-	{Name: "neg_i16", Text: `FN i16 neg_i16(i16 x) {
+	{Name: "wrap_i16", Text: `FN i16 wrap_i16(u32 x) {
 	i32 y;
-	asm("neg.s32 %0, %1;" : "=r"(y) : "r"((i32)x));
+	asm("cvt.s32.s16 %0, %1;" : "=r"(y) : "r"(x));
 	return (i16)y;
 }`},
 	{Name: "fail", Text: "FN void fail() { __trap(); }"},
@@ -61,6 +61,7 @@ var helpers = append(floats("f32", "f"), append(floats("f64", ""), []cfamily.Hel
 	{Name: "warp_id", Text: "FN u32 warp_id() { return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32; }"},
 	{Name: "source", Text: "FN int source(i64 lane) { return (u64)lane < 32 ? (int)lane : (int)lane_id(); }"},
 	{Name: "approx_tanh", Text: `FN f32 approx_tanh(f32 x) {
+	if (fabsf(x) < 0.0078125f) return x;
 	return copysignf(1.0f - 2.0f * approx_rcp(1.0f + approx_ex2(__fmul_rn(2.8853901f, fabsf(x)))), x);
 }`},
 	approx("ex2"), approx("lg2"), approx("sin"), approx("cos"), approx("rsqrt"), approx("sqrt"), approx("rcp"),

@@ -11,12 +11,14 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpMul, On: cfamily.F64, Text: "__dmul_rn($a, $b)"},
 	{Op: ir.OpDiv, On: cfamily.F32, Text: "__fdiv_rn($a, $b)"},
 
-	// The compilers of CUDA 13.0 take a negated 16-bit value for 32768 where it is
-	// widened and should be -32768 (neg.s16 and cvt.s64.s16, with optimisation), so
-	// they must not see that it is one.
-	{Op: ir.OpNeg, On: cfamily.Of(ir.KI16), Text: "neg_i16($a)"},
-	{Op: ir.OpMul, On: cfamily.Of(ir.KI16), When: byMinusOne, Text: "neg_i16($a)"},
-	{Op: ir.OpDiv, On: cfamily.Of(ir.KI16), When: byMinusOne, Text: "neg_i16($a)"},
+	// ptxas 13.0 takes a negated 16-bit value for 32768 where it is widened and
+	// should be -32768 (neg.s16 and cvt.s64.s16), and NVVM makes negations of some
+	// products. Both see 32-bit arithmetic only.
+	{Op: ir.OpAdd, On: cfamily.Of(ir.KI16), Text: "wrap_i16((u32)$a + (u32)$b)"},
+	{Op: ir.OpSub, On: cfamily.Of(ir.KI16), Text: "wrap_i16((u32)$a - (u32)$b)"},
+	{Op: ir.OpMul, On: cfamily.Of(ir.KI16), Text: "wrap_i16((u32)$a * (u32)$b)"},
+	{Op: ir.OpNeg, On: cfamily.Of(ir.KI16), Text: "wrap_i16(0u - (u32)$a)"},
+	{Op: ir.OpDiv, On: cfamily.Of(ir.KI16), When: byMinusOne, Text: "wrap_i16(0u - (u32)$a)"},
 
 	{Op: ir.OpThread, When: axis(0), Text: "(i64)threadIdx.x"},
 	{Op: ir.OpThread, When: axis(1), Text: "(i64)threadIdx.y"},

@@ -70,6 +70,7 @@ var helpers = append(floats("f32", "f", "u32"), append(floats("f64", "", "u64"),
 	// The sine and cosine of the hardware take turns.
 	{Name: "turns", Text: "FN f32 turns(f32 x) { return __builtin_amdgcn_fractf(x * 0.15915494f); }"},
 	{Name: "approx_tanh", Text: `FN f32 approx_tanh(f32 x) {
+	if (__builtin_fabsf(x) < 0.0078125f) return x;
 	return __builtin_copysignf(1.0f - 2.0f / (1.0f + __builtin_exp2f(2.8853901f * __builtin_fabsf(x))), x);
 }`},
 	{Name: "add_f16", Text: addHalf("f16")}, {Name: "add_bf16", Text: addHalf("bf16")},

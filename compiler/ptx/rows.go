@@ -225,8 +225,9 @@ var fixedRows = []row{
 	{op: ir.OpApproxDiv, on: of(ir.KF32), asm: "div.full.{t} $d, $a, $b"},
 
 	{op: ir.OpSelect, on: allKinds &^ boolean, asm: "selp.{b} $d, $b, $c, $A"},
-	{op: ir.OpSelect, on: boolean,
-		asm: "and.pred $p0, $a, $b; not.pred $p1, $a; and.pred $p2, $p1, $c; or.pred $d, $p0, $p2"},
+	// Not as the sum of two products: for (a|b ? a&b : !b) with b implying a, ptxas
+	// (12.8 to 13.5) leaves the negated condition out of the second product.
+	{op: ir.OpSelect, on: boolean, asm: "xor.pred $p0, $b, $c; and.pred $p1, $a, $p0; xor.pred $d, $p1, $c"},
 
 	{op: ir.OpPopcount, on: small & signed, asm: "and.b32 $r0, $A, {low}; popc.b32 $d, $r0"},
 	{op: ir.OpPopcount, on: ints &^ int64s, asm: "popc.b32 $d, $A"},
