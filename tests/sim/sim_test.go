@@ -220,6 +220,8 @@ func TestKernelsThatFail(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"barrier and return", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID < 7) __builtin_amdgcn_s_barrier();\n}",
 			"block (0,0,0): the threads of a block part ways: thread (0,0,0) waits at the barrier of line 17, thread (7,0,0) has returned"},
+		{"ballot and return", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID < 7) out[0] = __builtin_amdgcn_ballot_w32(1);\n}",
+			"the threads of a wave part ways: thread (0,0,0) waits at a ballot of line 17, thread (7,0,0) has returned"},
 		{"two barriers", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID < 128) __builtin_amdgcn_s_barrier();\n\telse __builtin_amdgcn_s_barrier();\n}",
 			"thread (0,0,0) waits at the barrier of line 17, thread (128,0,0) waits at the barrier of line 18"},
 		{"wave operation of some lanes", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID != 9) out[0] = __builtin_amdgcn_readfirstlane(1);\n\telse __builtin_amdgcn_s_barrier();\n}",
@@ -234,9 +236,42 @@ func TestKernelsThatFail(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := &bench{t, sim.OpenROCm(t, "gfx1100"), 32}
+			lib := hip.Attach(t)
+			lib.Set("strict", 1)
+			defer lib.Set("strict", 0)
 			require.ErrorContains(t, b.fails(c.text, runtime.Blocks(2, 256)), c.want)
 		})
 	}
+}
+
+// Threads that have returned do not hold up the others, as on the hardware.
+func TestThreadsThatHaveReturned(t *testing.T) {
+	onBoth(t, func(b *bench) {
+		got := b.run(fmt.Sprintf(`KERNEL(k)(u32* out, u64 n) {
+	__shared__ u32 s[128];
+	s[TID] = 1;
+	if (TID %% 3 == 0) return;
+	__builtin_amdgcn_s_barrier();
+	out[TID] = s[TID - 1] + (u32)__builtin_amdgcn_readfirstlane(10 * TID) + (__builtin_amdgcn_ballot_w%d(true) & 15) * 10000;
+}`, b.wave), runtime.Blocks(1, 128), make([]uint32, 128))
+		for i, v := range got {
+			want := uint32(0)
+			if i%3 != 0 {
+				first := i / b.wave * b.wave
+				votes := uint32(0)
+				for lane := range 4 {
+					if (first+lane)%3 != 0 {
+						votes |= 1 << lane
+					}
+				}
+				if first%3 == 0 {
+					first++
+				}
+				want = 1 + uint32(10*first) + votes*10000
+			}
+			require.Equal(b, want, v, i)
+		}
+	})
 }
 
 // A kernel cannot reach memory that was freed.

@@ -12,7 +12,7 @@
 //     it. That header is the list of what a kernel may use.
 //   - The threads of a block are fibers of one host thread; a block runs at a time.
 //     At barriers and at operations of a wave all threads of the block or wave
-//     have to arrive, or the kernel fails. Shared memory is filled with 0xFF before
+//     that have not returned have to arrive, or the kernel fails. Shared memory is filled with 0xFF before
 //     each block; device memory is fenced, and freed memory cannot be touched.
 //     Calls with wrong handles, wrong sizes or Go memory are refused.
 //   - A kernel that fails loses the device: each later call says what happened.

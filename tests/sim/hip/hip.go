@@ -144,7 +144,8 @@ func (l *Library) Calls(name string) int {
 }
 
 // Set sets "devices" (how many of them there are), "pools" (-1: the runtime does
-// not know the attribute), "memory" (bytes) or "delay_us" (before every operation).
+// not know the attribute), "memory" (bytes), "delay_us" (before every operation) or
+// "strict" (1: threads that have returned are missed at a barrier).
 func (l *Library) Set(what string, value int) {
 	call(l.sym("sim_set"), uintptr(unsafe.Pointer(cstring(what))), uintptr(value))
 }

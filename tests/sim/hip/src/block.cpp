@@ -87,6 +87,7 @@ struct Block {
 	const unsigned char *args;
 	int n, wave;
 	uint32_t dim[3];
+	bool strict;
 };
 
 Fiber fibers[max_threads];
@@ -164,12 +165,22 @@ std::string divergence(const char *what, const Fiber &a, const Fiber &b) {
 	return "kernel " + block.kernel->name + ", block " + name_of(a.here.block) + ": the threads of a " + what + " part ways: " + place(a) + ", " + place(b);
 }
 
-// meet does the operation at which all lanes of a wave have arrived.
+// meet does the operation at which the lanes of a wave have arrived. Lanes that
+// have returned are off: they vote for nothing, and zero is read from them.
 void meet(Fiber *wave, int n) {
 	unsigned long ballot = 0;
-	for (int i = 0; i < n; i++) ballot |= (unsigned long)(wave[i].value & 1) << i;
+	int first = -1;
+	for (int i = 0; i < n; i++) {
+		if (wave[i].state == DONE) {
+			wave[i].value = 0;
+			continue;
+		}
+		if (first < 0) first = i;
+		ballot |= (unsigned long)(wave[i].value & 1) << i;
+	}
 	for (int i = 0; i < n; i++) {
 		Fiber &f = wave[i];
+		if (f.state == DONE) continue;
 		int from = 0;
 		switch (f.kind) {
 		case kiln_sim_ballot: f.result = ballot; break;
@@ -177,7 +188,7 @@ void meet(Fiber *wave, int n) {
 			from = (int)(f.operand / 4 % (unsigned)block.wave);
 			f.result = from < n ? wave[from].value : 0;
 			break;
-		case kiln_sim_first: f.result = wave[0].value; break;
+		case kiln_sim_first: f.result = wave[first].value; break;
 		case kiln_sim_lane:
 			from = (int)(f.operand % (unsigned)block.wave);
 			f.result = from < n ? wave[from].value : 0;
@@ -185,6 +196,25 @@ void meet(Fiber *wave, int n) {
 		}
 		f.state = READY;
 	}
+}
+
+// live is the first thread that has not returned.
+Fiber *live(Fiber *list, int n) {
+	for (int i = 0; i < n; i++)
+		if (list[i].state != DONE) return &list[i];
+	return nullptr;
+}
+
+// apart is a thread that does not wait where the first one waits. The hardware does
+// not wait for threads that have returned, such as those in which an assertion
+// failed; the setting "strict" does.
+Fiber *apart(Fiber *list, int n) {
+	Fiber *first = live(list, n);
+	for (int i = 0; i < n; i++) {
+		Fiber &f = list[i];
+		if (f.state == DONE ? block.strict : f.state != first->state || f.site != first->site || (f.state == AT_WAVE && f.kind != first->kind)) return &f;
+	}
+	return nullptr;
 }
 
 // run_wave runs the lanes of a wave until all of them wait at a barrier of the
@@ -196,9 +226,7 @@ std::string run_wave(Fiber *wave, int n) {
 		bool waits = false;
 		for (int i = 0; i < n; i++) waits |= wave[i].state == AT_WAVE;
 		if (!waits) return "";
-		for (int i = 1; i < n; i++)
-			if (wave[i].state != wave[0].state || wave[i].site != wave[0].site || wave[i].kind != wave[0].kind)
-				return divergence("wave", wave[0], wave[i]);
+		if (Fiber *f = apart(wave, n)) return divergence("wave", *live(wave, n), *f);
 		meet(wave, n);
 	}
 }
@@ -216,11 +244,11 @@ std::string run_block(const uint32_t at[3]) {
 			std::string wrong = run_wave(fibers + i, std::min(block.wave, block.n - i));
 			if (!wrong.empty()) return wrong;
 		}
-		for (int i = 1; i < block.n; i++)
-			if (fibers[i].state != fibers[0].state || (fibers[i].state == AT_BARRIER && fibers[i].site != fibers[0].site))
-				return divergence("block", fibers[0], fibers[i]);
-		if (fibers[0].state == DONE) return "";
-		for (int i = 0; i < block.n; i++) fibers[i].state = READY;
+		Fiber *first = live(fibers, block.n);
+		if (first == nullptr) return "";
+		if (Fiber *f = apart(fibers, block.n)) return divergence("block", *first, *f);
+		for (int i = 0; i < block.n; i++)
+			if (fibers[i].state == AT_BARRIER) fibers[i].state = READY;
 	}
 }
 
@@ -269,6 +297,11 @@ void catch_faults() {
 	}
 }
 
+bool is_strict() {
+	std::lock_guard<std::mutex> lock(mu);
+	return setting("strict") != 0;
+}
+
 std::string fault() {
 	char *at = (char *)fault_address;
 	char address[32];
@@ -292,7 +325,7 @@ std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t dim
 	static std::mutex one;
 	std::lock_guard<std::mutex> lock(one);
 	catch_faults();
-	block = {&k, args, (int)(dim[0] * dim[1] * dim[2]), wave, {dim[0], dim[1], dim[2]}};
+	block = {&k, args, (int)(dim[0] * dim[1] * dim[2]), wave, {dim[0], dim[1], dim[2]}, is_strict()};
 	// The packet, as far as kernels read it: the size of a block and of the grid, in threads.
 	for (int i = 0; i < 3; i++) {
 		uint16_t size = (uint16_t)dim[i];

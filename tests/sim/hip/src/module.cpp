@@ -110,7 +110,7 @@ std::string unit(const Program &p, const std::string &arch) {
 	std::string s = "#line 1 \"" + p.name + "\"\n" + p.source + "\n#line 1 \"simulator\"\nextern \"C\" {\n";
 	s += "extern const char kiln_sim_arch[] = \"" + arch + "\";\nextern const kiln_sim_kernel kiln_sim_kernels[] = {\n";
 	for (const std::string &name : kernels_in(p.source))
-		s += "\t{\"" + name + "\", kiln_sim_thunk<&" + name + ">::call, kiln_sim_thunk<&" + name + ">::layout.end},\n";
+		s += "\t{\"" + name + "\", kiln_sim_thunk<&" + name + ">::call, kiln_sim_thunk<&" + name + ">::layout.used},\n";
 	return s + "\t{0, 0, 0}};\nextern char *const kiln_sim_lds[] = {__start_kiln_lds, __stop_kiln_lds};\n}\n";
 }
 

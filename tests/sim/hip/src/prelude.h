@@ -61,6 +61,14 @@ enum { kiln_sim_ballot, kiln_sim_permute, kiln_sim_first, kiln_sim_lane, kiln_si
 #define __builtin_amdgcn_s_sendmsg_rtnl(what) kiln_sim_clock()
 #define __builtin_amdgcn_s_sleep(n) ((void)(n))
 
+// V_FRACT_F32 stays below one; V_SIN_F32 and V_COS_F32 count in turns.
+static inline float __builtin_amdgcn_fractf(float x) {
+	float y = x - __builtin_floorf(x);
+	return y < 1 ? y : y == 1 ? 0x1.fffffep-1f : y;
+}
+static inline float __builtin_amdgcn_sinf(float turns) { return (float)__builtin_sin(6.283185307179586 * (turns - __builtin_floorf(turns))); }
+static inline float __builtin_amdgcn_cosf(float turns) { return (float)__builtin_cos(6.283185307179586 * (turns - __builtin_floorf(turns))); }
+
 static inline unsigned __builtin_amdgcn_mbcnt_lo(unsigned mask, unsigned base) {
 	unsigned lane = kiln_sim_here->lane;
 	return base + (unsigned)__builtin_popcount(lane < 32 ? mask & ((1u << lane) - 1) : mask);
@@ -110,7 +118,7 @@ static inline unsigned __builtin_amdgcn_udot4(unsigned a, unsigned b, unsigned c
 struct kiln_sim_kernel {
 	const char *name;
 	void (*call)(const unsigned char *args);
-	unsigned long size; // of the arguments, without padding behind them
+	unsigned long size; // of the arguments, without what is empty and behind them
 };
 
 template <class T> static inline T kiln_sim_load(const unsigned char *p) {
@@ -120,12 +128,14 @@ template <class T> static inline T kiln_sim_load(const unsigned char *p) {
 }
 
 template <class... A> struct kiln_sim_layout {
-	unsigned long at[sizeof...(A) + 1] = {}, end = 0;
+	unsigned long at[sizeof...(A) + 1] = {}, end = 0, used = 0; // used: without empty ones at the end
 	constexpr kiln_sim_layout() {
 		constexpr unsigned long sizes[] = {sizeof(A)..., 0}, aligns[] = {alignof(A)..., 1};
+		constexpr bool empty[] = {__is_empty(A)..., true};
 		for (unsigned long i = 0; i < sizeof...(A); i++) {
 			at[i] = (end + aligns[i] - 1) / aligns[i] * aligns[i];
 			end = at[i] + sizes[i];
+			if (!empty[i]) used = end;
 		}
 	}
 };

@@ -45,7 +45,7 @@ int lost(int device);
 
 enum Live { HOSTS, STREAMS, EVENTS, MODULES, LIVE_KINDS };
 void count(Live what, int n);
-int setting(const char *name); // "devices", "pools", "delay_us"
+int setting(const char *name); // "devices", "pools", "delay_us", "strict"
 
 // Arch is a kind of device that can be simulated.
 struct Arch {
