@@ -8,7 +8,7 @@ import "math"
 
 // Atan returns the arc tangent of x, in radians.
 //
-// Error: at most 1 ulp in float32, 1 ulp in float64.
+// Error: at most 1.1 ulp in float32, 1 ulp in float64.
 //
 //kiln:dispatch
 func Atan[T Real](x T) T {

@@ -28,7 +28,7 @@ var mathBounds = []MathBound{
 	{"Tanh", 1, 1},
 	{"Asin", 1, 1},
 	{"Acos", 1, 1},
-	{"Atan", 1, 1},
+	{"Atan", 1.1, 1},
 	{"Atan2", 1, 1},
 	{"Erf", 1, 1},
 	{"Erfc", 1.1, 1.1},
