@@ -4,6 +4,8 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,13 +91,32 @@ func build() (dl.Lib, error) {
 	if err != nil {
 		return dl.Lib{}, err
 	}
+	number, err := buildNumber()
+	if err != nil {
+		return dl.Lib{}, err
+	}
 	// The thread that works off the queue outlives main: nothing is destroyed behind it.
 	args := append([]string{"-std=c++17", "-O1", "-fno-c++-static-destructors", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
-		fmt.Sprintf("-DSIM_CLANG=%q", clang), fmt.Sprintf("-DSIM_DIR=%q", src), "-DKILN_SIM_WAVE=64", "-o", out}, files...)
+		fmt.Sprintf("-DSIM_CLANG=%q", clang), fmt.Sprintf("-DSIM_DIR=%q", src), "-DKILN_SIM_WAVE=64",
+		fmt.Sprintf("-DSIM_BUILD=%d", number), "-o", out}, files...)
 	if text, err := exec.Command(clang, args...).CombinedOutput(); err != nil {
 		return dl.Lib{}, fmt.Errorf("%s: %w\n%s", clang, err, text)
 	}
 	return dl.Open(out)
+}
+
+// buildNumber is the last part of HIP's version: another one for other sources.
+func buildNumber() (int, error) {
+	sum := crc32.NewIEEE()
+	err := fs.WalkDir(sources, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := sources.ReadFile(name)
+		sum.Write(text)
+		return err
+	})
+	return int(sum.Sum32() % 100000), err
 }
 
 // Main runs the tests and removes what was built for them.
