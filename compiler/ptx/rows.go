@@ -225,9 +225,10 @@ var fixedRows = []row{
 	{op: ir.OpApproxDiv, on: of(ir.KF32), asm: "div.full.{t} $d, $a, $b"},
 
 	{op: ir.OpSelect, on: allKinds &^ boolean, asm: "selp.{b} $d, $b, $c, $A"},
-	// Not as the sum of two products: for (a|b ? a&b : !b) with b implying a, ptxas
-	// (12.8 to 13.5) leaves the negated condition out of the second product.
-	{op: ir.OpSelect, on: boolean, asm: "xor.pred $p0, $b, $c; and.pred $p1, $a, $p0; xor.pred $d, $p1, $c"},
+	// Not by logic on predicates: where ptxas (12.8 to 13.5) makes several such
+	// operations one, PLOP3, it forgets that it holds an operand negated.
+	{op: ir.OpSelect, on: boolean,
+		asm: "selp.b32 $r0, 1, 0, $b; selp.b32 $r1, 1, 0, $c; selp.b32 $r2, $r0, $r1, $a; setp.ne.u32 $d, $r2, 0"},
 
 	{op: ir.OpPopcount, on: small & signed, asm: "and.b32 $r0, $A, {low}; popc.b32 $d, $r0"},
 	{op: ir.OpPopcount, on: ints &^ int64s, asm: "popc.b32 $d, $A"},
