@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/compiler/hip"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/llvm"
+	"github.com/gokiln/kiln/compiler/msl"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/compiler/target"
@@ -20,6 +21,7 @@ const (
 	FormatPTX  = "ptx"
 	FormatHIP  = "hip"  // HIP C++
 	FormatCUDA = "cuda" // CUDA C++
+	FormatMSL  = "msl"  // Metal Shading Language
 	FormatLLVM = "ll"   // LLVM IR
 )
 
@@ -60,6 +62,7 @@ var backends = []backend{
 	},
 	structured(hip.Language, FormatHIP),
 	structured(cuda.Language, FormatCUDA),
+	structured(msl.Language, FormatMSL),
 }
 
 // uniformBranches returns what tells the branches that a warp takes together, nil

@@ -2,6 +2,7 @@ package cfamily
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/ir"
@@ -100,6 +101,9 @@ func (e *emitter) supported(order []*ir.Block) error {
 		why := Unsupported[v.Op]
 		if own := e.lang.MissingOps[v.Op]; own != "" {
 			why = own
+		}
+		if e.lang.Refuse != nil && why == "" {
+			why = e.lang.Refuse(e.t, v)
 		}
 		for _, t := range append([]*ir.Type{v.Type}, argTypes(v)...) {
 			if w := e.missing(t); w != "" {
@@ -248,7 +252,7 @@ func (e *emitter) leaves(t *ir.Type, path string, params []*ir.Value) []*ir.Valu
 // goName makes a Go name one that C and our own names leave free.
 func (e *emitter) goName(name string) string {
 	name = EntryName(name)
-	if reserved[name] || identifier.FindString(name) != name || len(name) > 1 && name[0] == 'v' && strings.Trim(name[1:], "0123456789") == "" {
+	if reserved[name] || e.lang.reserves(name) || identifier.FindString(name) != name || len(name) > 1 && name[0] == 'v' && strings.Trim(name[1:], "0123456789") == "" {
 		return name + "_"
 	}
 	return name
@@ -273,6 +277,11 @@ func (e *emitter) sharedName(i int) string {
 // assemble puts the text together.
 func (e *emitter) assemble(params []Param) string {
 	var kernel strings.Builder
+	for _, in := range e.lang.Inputs {
+		if names(e.head.String(), in.Name) || names(e.body.String(), in.Name) {
+			params = append(params, in)
+		}
+	}
 	head, first := e.lang.Entry(e.t, EntryName(e.f.Name), params)
 	kernel.WriteString(head)
 	kernel.WriteString(" {\n")
@@ -296,6 +305,17 @@ func (e *emitter) assemble(params []Param) string {
 		text += "\n" + d
 	}
 	return text + "\n" + kernel.String()
+}
+
+// names reports whether text has a word.
+func names(text, word string) bool {
+	return slices.Contains(identifier.FindAllString(text, -1), word)
+}
+
+// reserves reports whether name has a meaning of its own in the language.
+func (l *Language) reserves(name string) bool {
+	return slices.Contains(l.Words, name) || slices.ContainsFunc(l.Inputs, func(p Param) bool { return p.Name == name }) ||
+		slices.ContainsFunc(l.Helpers, func(h Helper) bool { return h.Name == name })
 }
 
 // reserved are names that C, its relatives or our helpers use.

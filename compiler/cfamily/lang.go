@@ -16,6 +16,9 @@ type Language struct {
 	// do instead.
 	MissingOps   map[ir.Op]string
 	MissingTypes map[ir.Kind]string
+	// Refuse says why the language has no spelling of v for t, where that depends on
+	// more than the operation; "" if it has one. It may be nil.
+	Refuse func(t target.Target, v *ir.Value) string
 
 	// PlainC says that the names of structs are not types.
 	PlainC bool
@@ -33,6 +36,11 @@ type Language struct {
 	Shared func(elem, name string) string
 	// Zero is a statement that clears the object {p} of type {t}.
 	Zero string
+	// Inputs are what the hardware tells a thread, where that is a parameter of the
+	// kernel. Those that the kernel names follow its own parameters. Their names are
+	// reserved, and so are those of Words.
+	Inputs []Param
+	Words  []string
 	// Entry writes the head of the kernel, up to its opening brace, from the
 	// declarations of its parameters. It may add statements for the body.
 	Entry func(t target.Target, name string, params []Param) (head string, body []string)
@@ -41,7 +49,8 @@ type Language struct {
 // Param is a parameter of a kernel as the language declares it.
 type Param struct {
 	Type, Name string
-	Bool       bool // passed as a byte, named Name with Arg before it
+	Bool       bool   // passed as a byte, named Name with Arg before it
+	Attr       string // of the language's inputs, what they are
 }
 
 // Row says how an operation is written for some kinds of type. The first row that

@@ -10,6 +10,7 @@ const (
 	PTX    = "ptx"    // text for the CUDA driver
 	HIP    = "hip"    // C++ for AMD's hipRTC
 	CUDA   = "cuda"   // C++ for NVIDIA's NVRTC
+	MSL    = "msl"    // Metal Shading Language, for Apple's GPUs
 	Interp = "interp" // IR text for the interpreter, written "cpu"
 )
 
@@ -19,7 +20,7 @@ type Target struct {
 	Arch string // "sm_90", "gfx942"; "" for the interpreter
 
 	CC        int  // compute capability, major*10 + minor
-	Version   int  // first PTX version that knows the architecture, major*10 + minor
+	Version   int  // first PTX version that knows the architecture, or version of Metal's language; major*10 + minor
 	Exclusive bool // code runs on this architecture or family only
 
 	WarpSize   int // threads that run in step
@@ -101,6 +102,7 @@ var families = []struct {
 	{CUDA, "sm_90", cudaTargets(CUDA)},
 	{HIP, "gfx942", hipTargets},
 	{LLVM, "gfx942", llvmTargets},
+	{MSL, "3.0", mslTargets},
 }
 
 // All returns every known target, the interpreter first.

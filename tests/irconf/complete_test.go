@@ -17,6 +17,7 @@ import (
 	"github.com/gokiln/kiln/compiler/interp"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/llvm"
+	"github.com/gokiln/kiln/compiler/msl"
 	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/tests/irconf"
 )
@@ -39,6 +40,7 @@ var targets = []struct {
 	}},
 	{"cuda", structured(cuda.Language)},
 	{"hip", structured(hip.Language)},
+	{"msl", structured(msl.Language)},
 	{"llvm", llvm.Spellings},
 }
 

@@ -9,6 +9,24 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 )
 
+// Written returns the cases that language l has for t, and for the others the reason
+// why it has them not, by name.
+func Written(l *cfamily.Language, t target.Target, cases []Case) (have []Case, lacks map[string]error, err error) {
+	lacks = map[string]error{}
+	for _, c := range cases {
+		m, err := ir.Parse(c.Text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		if _, err := l.Emit(m, t, cfamily.Options{}); err != nil {
+			lacks[c.Name] = err
+		} else {
+			have = append(have, c)
+		}
+	}
+	return have, lacks, nil
+}
+
 // Together writes the kernels of cases in a language of C++ as one text, each in a
 // namespace of its own: starting a compiler takes longer than most of them. The
 // kernel of case i is k followed by i.
