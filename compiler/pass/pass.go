@@ -29,6 +29,8 @@ type Options struct {
 	WarpSize int
 	// Narrow computes integers of 64 bits in 32 where that gives the same.
 	Narrow bool
+	// Reciprocal divides by constants with products: who compiles the result does not.
+	Reciprocal bool
 	// Small says what launches keep to: see [SmallLen], [SmallBlocks] and
 	// [SmallThreads].
 	Small bool
@@ -115,6 +117,10 @@ var Passes = []Pass{
 		Doc: "Computes 64-bit integers in 32 bits where their ranges, or what is made of them, allow. After the last fold, which would have to see through its conversions; before cse, which gathers them.",
 	},
 	{
+		Name: "reciprocal", Run: reciprocal,
+		Doc: "Makes divisions by constants products with a reciprocal. After narrow, which halves the width of many, and strength, which knows better ways for some; before cse, to which a quotient and a remainder share their product.",
+	},
+	{
 		Name: "cse", Run: perFunc(cse),
 		Doc: "Computes equal pure expressions once and gathers constants in the entry block. After the copies of unroll exist; before licm and bounds, which compare values by identity.",
 	},
@@ -167,6 +173,9 @@ var Constraints = []Constraint{
 	{"strength", "partial", "bodies are counted as they will be"},
 	{"partial", "narrow", "it makes counters"},
 	{"release", "narrow", "it notes which indices are in range"},
+	{"narrow", "reciprocal", "a division of 32 bits is half as long"},
+	{"strength", "reciprocal", "shifts are shorter than products"},
+	{"reciprocal", "cse", "a quotient and a remainder share their product"},
 	{"strength", "narrow", "shifts and masks narrow more easily than divisions"},
 	{"narrow", "cse", "the same value is converted in several places"},
 	{"sroa", "strength", "ranges are known of values, not of memory"},
