@@ -13,9 +13,10 @@ import (
 // threads.
 var sizes = []int{0, 1, 31, 193, 1000}
 
-// Cases returns all cases. Inputs are the same in every call.
-func Cases() []Case {
-	b := &builder{rng: rand.New(rand.NewPCG(1, 2))}
+// Cases returns all cases for devices whose warps have that many threads. Inputs are
+// the same in every call.
+func Cases(warpSize int) []Case {
+	b := &builder{rng: rand.New(rand.NewPCG(1, 2)), warp: warpSize}
 	b.arithmetic()
 	b.conversions()
 	b.math()
@@ -30,6 +31,7 @@ func Cases() []Case {
 
 type builder struct {
 	rng   *rand.Rand
+	warp  int // threads of a warp
 	cases []Case
 }
 
@@ -161,15 +163,16 @@ func (b *builder) control() {
 }
 
 func (b *builder) block() {
+	one, three := b.warp, 3*b.warp // blocks of one warp and of three
 	b.add3("Transpose/float32", kernels.Transpose[float32], dsl.D2(4, 3), dsl.D2(16, 16), make([]float32, 37*61), floats[float32](b, 37*61), 37, 61)
 	b.add3("Transpose/int64", kernels.Transpose[int64], dsl.D2(2, 2), dsl.D2(16, 16), make([]int64, 17*31), ints[int64](b, 17*31), 17, 31)
 	b.add3("Transpose/uint8", kernels.Transpose[uint8], dsl.D2(2, 2), dsl.D2(16, 16), make([]uint8, 17*31), ints[uint8](b, 17*31), 17, 31)
 	b.add("BlockSums/float32", kernels.BlockSums[float32], 3, 256, make([]float32, 3), ranged[float32](b, 3001, 1))
 	b.add("BlockSums/float64", kernels.BlockSums[float64], 3, 128, make([]float64, 3), ranged[float64](b, 3001, 1))
-	b.add("BlockSums/int32", kernels.BlockSums[int32], 2, 32, make([]int32, 2), ints[int32](b, 777))
-	b.add("Reductions/float32", kernels.Reductions[float32], 2, 96, make([]float32, 2*96*6), ranged[float32](b, 150, 10))
+	b.add("BlockSums/int32", kernels.BlockSums[int32], 2, one, make([]int32, 2), ints[int32](b, 777))
+	b.add("Reductions/float32", kernels.Reductions[float32], 2, three, make([]float32, 2*three*6), ranged[float32](b, 150, 10))
 	b.add("Reductions/int32", kernels.Reductions[int32], 2, 1024, make([]int32, 2*1024*6), ints[int32](b, 2000))
-	b.add("Reductions/uint64", kernels.Reductions[uint64], 1, 32, make([]uint64, 32*6), ints[uint64](b, 32))
+	b.add("Reductions/uint64", kernels.Reductions[uint64], 1, one, make([]uint64, one*6), ints[uint64](b, one))
 	b.add("Shuffles/int32", kernels.Shuffles[int32], 2, 64, make([]int32, 5*128), ints[int32](b, 128))
 	b.add("Shuffles/float32", kernels.Shuffles[float32], 2, 64, make([]float32, 5*128), floats[float32](b, 128))
 	b.add("Shuffles/int64", kernels.Shuffles[int64], 2, 64, make([]int64, 5*128), ints[int64](b, 128))
@@ -178,9 +181,9 @@ func (b *builder) block() {
 	b.add("Shuffles/uint16", kernels.Shuffles[uint16], 2, 64, make([]uint16, 5*128), ints[uint16](b, 128))
 	b.add("Shuffles/f16", kernels.Shuffles[dsl.F16], 2, 64, make([]dsl.F16, 5*128), halves[dsl.F16](b, 128))
 	b.add("Shuffles/bf16", kernels.Shuffles[dsl.BF16], 2, 64, make([]dsl.BF16, 5*128), halves[dsl.BF16](b, 128))
-	b.add("Scans/int32", kernels.Scans[int32], 3, 96, make([]int32, 3*96*4), ints[int32](b, 250))
+	b.add("Scans/int32", kernels.Scans[int32], 3, three, make([]int32, 3*three*4), ints[int32](b, 250))
 	b.add("Scans/uint32", kernels.Scans[uint32], 1, 1024, make([]uint32, 1024*4), ints[uint32](b, 1024))
-	b.add("Scans/int64", kernels.Scans[int64], 2, 32, make([]int64, 2*32*4), ints[int64](b, 64))
+	b.add("Scans/int64", kernels.Scans[int64], 2, one, make([]int64, 2*one*4), ints[int64](b, 2*one))
 	b.add("Scans/uint64", kernels.Scans[uint64], 2, 64, make([]uint64, 2*64*4), ints[uint64](b, 99))
 	b.add("Scans/float32", kernels.Scans[float32], 2, 128, make([]float32, 2*128*4), ranged[float32](b, 256, 10))
 	b.add3("Scans/float64", kernels.Scans[float64], dsl.D1(2), dsl.D2(16, 8), make([]float64, 2*128*4), ranged[float64](b, 256, 10))
@@ -196,7 +199,7 @@ func (b *builder) block() {
 	b.add("AtomicFloats/float64", kernels.AtomicFloats[float64], 3, 64, make([]float64, 3), whole[float64](b, 500))
 	b.add("AtomicHalves/f16", kernels.AtomicHalves[dsl.F16], 3, 64, make([]dsl.F16, 5), signs[dsl.F16](b, 501))
 	b.add("AtomicHalves/bf16", kernels.AtomicHalves[dsl.BF16], 3, 64, make([]dsl.BF16, 5), signs[dsl.BF16](b, 501))
-	b.add("LastBlock", kernels.LastBlock, 7, 96, make([]float32, 1), make([]float32, 7), make([]int32, 1), ranged[float32](b, 5000, 10))
+	b.add("LastBlock", kernels.LastBlock, 7, three, make([]float32, 1), make([]float32, 7), make([]int32, 1), ranged[float32](b, 5000, 10))
 	b.add3("MatMul", kernels.MatMul, dsl.D2(2, 3), dsl.D2(8, 8), make([]float32, 35*29), ranged[float32](b, 35*19, 1), ranged[float32](b, 19*29, 1), 35, 29, 19)
 	b.add3("Geometry", kernels.Geometry, dsl.D3(3, 2, 2), dsl.D3(8, 4, 2), make([]int, 3*2*2*64))
 }

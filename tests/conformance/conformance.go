@@ -31,7 +31,7 @@ type Near struct{ Rel, Abs float64 }
 
 // RunAll runs every case on dev.
 func RunAll(t *testing.T, dev *runtime.Device) {
-	for _, c := range Cases() {
+	for _, c := range Cases(dev.WarpSize()) {
 		t.Run(c.Name, func(t *testing.T) {
 			if err := Check(dev, c); err != nil {
 				t.Error(err)
@@ -46,7 +46,7 @@ func RunAll(t *testing.T, dev *runtime.Device) {
 func Check(dev *runtime.Device, c Case) error { return check(dev, c, false) }
 
 func check(dev *runtime.Device, c Case, checked bool) error {
-	want, err := onHost(c)
+	want, err := onHost(c, dev.WarpSize())
 	if err != nil {
 		return fmt.Errorf("as plain Go: %w", err)
 	}
@@ -68,8 +68,8 @@ func check(dev *runtime.Device, c Case, checked bool) error {
 	return nil
 }
 
-// onHost runs the case as plain Go on copies of the slices.
-func onHost(c Case) ([]any, error) {
+// onHost runs the case as plain Go on copies of the slices, with warps of that size.
+func onHost(c Case, warpSize int) ([]any, error) {
 	fn := reflect.ValueOf(c.Kernel)
 	out := make([]any, len(c.Args))
 	in := make([]reflect.Value, len(c.Args)+1)
@@ -85,7 +85,7 @@ func onHost(c Case) ([]any, error) {
 	err := dsltest.Run(c.Grid, c.Threads, func(t dsl.Thread) {
 		call := append([]reflect.Value{reflect.ValueOf(t)}, in[1:]...)
 		fn.Call(call)
-	})
+	}, dsltest.WarpSize(warpSize))
 	return out, err
 }
 

@@ -20,7 +20,7 @@ import (
 // RunChecked runs every case on dev as checked code, which has to give the same, and
 // compares what checked code reports with what Go panics with.
 func RunChecked(t *testing.T, dev *runtime.Device) {
-	for _, c := range Cases() {
+	for _, c := range Cases(dev.WarpSize()) {
 		t.Run("Checked/"+c.Name, func(t *testing.T) {
 			if err := check(dev, c, true); err != nil {
 				t.Error(err)

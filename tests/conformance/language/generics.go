@@ -241,7 +241,7 @@ func Reslices(t dsl.Thread, out []int32, in []int32) {
 	g[0] = 77
 	h := (&arr)[:]
 	sh := dsl.Shared[[64]int32](t)
-	w := sh[t.Warp()*32:][:32]
+	w := sh[t.Warp()*t.WarpSize():][:t.WarpSize()]
 	w[t.Lane()] = int32(i)
 	t.Sync()
 	n := int32(len(a) + 10*len(b) + 100*len(c) + 1000*len(d) + 10000*len(e) + len(h))
@@ -249,7 +249,7 @@ func Reslices(t dsl.Thread, out []int32, in []int32) {
 		n += g[0]
 		g = g[1:]
 	}
-	out[i] = n + b[0] + c[1] + arr[3] + w[31-t.Lane()] + h[4]
+	out[i] = n + b[0] + c[1] + arr[3] + w[t.WarpSize()-1-t.Lane()] + h[4]
 }
 
 const (
