@@ -288,7 +288,9 @@ void catch_faults() {
 		struct sigaction now;
 		sigaction(signal, nullptr, &now);
 		if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault) continue;
-		before[signal] = now;
+		static bool known[64]; // another simulator may have come between; it has our handler already
+		if (!known[signal]) before[signal] = now;
+		known[signal] = true;
 		struct sigaction ours = {};
 		ours.sa_sigaction = on_fault;
 		ours.sa_mask = now.sa_mask;

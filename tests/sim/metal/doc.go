@@ -1,0 +1,22 @@
+// Package metal makes the Metal driver testable, and Metal kernels executable, on a
+// machine without an Apple GPU: it builds a stand-in for Apple's libraries and steers
+// it.
+//
+// The model:
+//
+//   - [Open] compiles the sources in src with clang++, once for a test binary; a
+//     machine without clang++-19 skips the test, or fails it when
+//     KILN_REQUIRE_TOOLS=1.
+//   - Text is compiled as C++ for OpenCL, which keeps the same address spaces apart;
+//     src/metal_stdlib is the list of what a kernel may use, by version. Parameters of
+//     kernels are read and judged by the simulator itself.
+//   - Kernels run on the engine of package hip, with simdgroups of 32 lanes: fibers,
+//     poisoned threadgroup memory, divergence found at barriers.
+//   - What Metal's validation layer would stop a process for is a problem, which fails
+//     the test.
+//
+// Example:
+//
+//	code, err := metal.Open(t).Compile(text, 32)
+//	err = code.Run("saxpy", grid, block, args)
+package metal

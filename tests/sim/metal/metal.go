@@ -1,0 +1,201 @@
+package metal
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/tests/sim/hip"
+)
+
+//go:embed src
+var sources embed.FS
+
+// Library is the stand-in.
+type Library struct {
+	Path string
+	tb   testing.TB
+	lib  dl.Lib
+}
+
+var built struct {
+	once sync.Once
+	dir  string
+	lib  dl.Lib
+	err  error
+}
+
+var errNoCompiler = errors.New("clang++-19 for x86-64 Linux is missing, and so is the simulator of Apple's GPUs: install clang-19 or set KILN_CLANG to the path of a clang++")
+
+// Open returns the stand-in, and fails the test if what it was asked for breaks a
+// rule of Metal.
+func Open(tb testing.TB) *Library {
+	tb.Helper()
+	built.once.Do(func() { built.lib, built.err = build() })
+	switch {
+	case (errors.Is(built.err, errNoCompiler) || errors.Is(built.err, dl.ErrNoDL)) && os.Getenv("KILN_REQUIRE_TOOLS") != "1":
+		tb.Skip(built.err)
+	case built.err != nil:
+		tb.Fatal(built.err)
+	}
+	l := &Library{Path: built.lib.Name(), tb: tb, lib: built.lib}
+	tb.Cleanup(func() {
+		if text := l.Problems(); text != "" {
+			tb.Errorf("Metal's rules were broken:\n%s", text)
+		}
+	})
+	return l
+}
+
+// compiler finds clang++.
+func compiler() (string, error) {
+	if goruntime.GOOS != "linux" || goruntime.GOARCH != "amd64" {
+		return "", errNoCompiler
+	}
+	for _, name := range []string{os.Getenv("KILN_CLANG"), "clang++-19"} {
+		if path, err := exec.LookPath(name); name != "" && err == nil {
+			return path, nil
+		}
+	}
+	return "", errNoCompiler
+}
+
+func build() (dl.Lib, error) {
+	clang, err := compiler()
+	if err != nil {
+		return dl.Lib{}, err
+	}
+	if built.dir, err = os.MkdirTemp("", "kiln-sim-metal"); err != nil {
+		return dl.Lib{}, err
+	}
+	engine, err := hip.Engine()
+	if err != nil {
+		return dl.Lib{}, err
+	}
+	if err := os.CopyFS(built.dir, sources); err != nil {
+		return dl.Lib{}, err
+	}
+	src, out := filepath.Join(built.dir, "src"), filepath.Join(built.dir, "libMetal.so")
+	for _, name := range []string{"block.cpp", "sim.h", "prelude.h"} {
+		text, err := fs.ReadFile(engine, name)
+		if err != nil {
+			return dl.Lib{}, err
+		}
+		if err := os.WriteFile(filepath.Join(src, name), text, 0o600); err != nil {
+			return dl.Lib{}, err
+		}
+	}
+	lds := exec.Command(clang, "-c", "-fPIC", "-x", "c++", "-o", filepath.Join(src, "lds.o"), filepath.Join(src, "lds.cc"))
+	if text, err := lds.CombinedOutput(); err != nil {
+		return dl.Lib{}, fmt.Errorf("%s: %w\n%s", clang, err, text)
+	}
+	files, err := filepath.Glob(filepath.Join(src, "*.cpp"))
+	if err != nil {
+		return dl.Lib{}, err
+	}
+	args := append([]string{"-std=c++17", "-O1", "-fno-c++-static-destructors", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
+		fmt.Sprintf("-DSIM_CLANG=%q", clang), fmt.Sprintf("-DSIM_DIR=%q", src), "-DKILN_SIM_WAVE=32", "-o", out}, files...)
+	// Both simulators may be in one process.
+	for _, name := range []string{"here", "packet", "wave", "barrier", "clock"} {
+		args = append(args, "-Dkiln_sim_"+name+"=kiln_metal_"+name)
+	}
+	if text, err := exec.Command(clang, args...).CombinedOutput(); err != nil {
+		return dl.Lib{}, fmt.Errorf("%s: %w\n%s", clang, err, text)
+	}
+	return dl.Open(out)
+}
+
+// Main runs the tests and removes what was built for them.
+func Main(m *testing.M) {
+	code := m.Run()
+	Clean()
+	os.Exit(code)
+}
+
+// Clean removes what was built.
+func Clean() {
+	if built.dir != "" {
+		// A folder that cannot be removed is left to the system.
+		_ = os.RemoveAll(built.dir)
+	}
+}
+
+//go:uintptrescapes
+func call(fn uintptr, args ...uintptr) uintptr { return dl.Call(fn, args) }
+
+func (l *Library) sym(name string) uintptr {
+	addr, err := l.lib.Sym(name)
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	return addr
+}
+
+func cstring(s string) *byte { return &append([]byte(s), 0)[0] }
+
+// text is what a function of C wrote.
+func text(b []byte) string {
+	s, _, _ := strings.Cut(string(b), "\x00")
+	return s
+}
+
+// Problems returns what broke a rule of Metal since the last call, a line each.
+func (l *Library) Problems() string {
+	out := make([]byte, 1<<14)
+	call(l.sym("sim_problems"), uintptr(unsafe.Pointer(&out[0])), uintptr(len(out)))
+	return text(out)
+}
+
+// Fail orders a failure: what is called name fails, after `after` times, count
+// times in all (0 for always).
+func (l *Library) Fail(name string, after, count int) {
+	call(l.sym("sim_fail"), uintptr(unsafe.Pointer(cstring(name))), uintptr(after), uintptr(count))
+}
+
+// Set sets "strict" (1: threads that have returned are missed at a barrier).
+func (l *Library) Set(what string, value int) {
+	call(l.sym("sim_set"), uintptr(unsafe.Pointer(cstring(what))), uintptr(value))
+}
+
+// Code is a text that was compiled, without the rest of Metal.
+type Code struct {
+	lib    *Library
+	handle uintptr
+}
+
+// Compile compiles a text for a version of the language, 32 for 3.2. Floats are safe.
+func (l *Library) Compile(source string, version int) (*Code, error) {
+	log := make([]byte, 1<<14)
+	h := call(l.sym("sim_compile"), uintptr(unsafe.Pointer(cstring(source))), uintptr(version), uintptr(unsafe.Pointer(&log[0])), uintptr(len(log)))
+	if h == 0 {
+		return nil, errors.New(text(log))
+	}
+	return &Code{l, h}, nil
+}
+
+// Run runs a kernel. Its argument block, and what that points to, is memory of the
+// caller.
+func (c *Code) Run(name string, grid, block [3]int, args []byte) error {
+	dims := new([6]uint32)
+	for i := range 3 {
+		dims[i], dims[3+i] = uint32(grid[i]), uint32(block[i])
+	}
+	log := make([]byte, 1<<12)
+	args = append(args, make([]byte, 8)...) // a kernel without arguments reads none
+	r := call(c.lib.sym("sim_run"), c.handle, uintptr(unsafe.Pointer(cstring(name))), uintptr(unsafe.Pointer(dims)), uintptr(unsafe.Pointer(&args[0])),
+		uintptr(unsafe.Pointer(&log[0])), uintptr(len(log)))
+	if int32(r) != 0 {
+		return errors.New(text(log))
+	}
+	return nil
+}

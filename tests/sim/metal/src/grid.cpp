@@ -1,0 +1,42 @@
+// Kernels on the engine of the HIP simulator: a simdgroup is a wave of 32 lanes.
+#include "metal.h"
+#include "prelude.h"
+
+#include <cstring>
+
+namespace {
+uint32_t sizes[6]; // of a block, of the grid; the engine runs one kernel at a time
+std::mutex one;
+}
+
+std::string run_kernel(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], const uint64_t buffers[max_buffers]) {
+	std::lock_guard<std::mutex> lock(one);
+	memcpy(sizes, block, 12), memcpy(sizes + 3, grid, 12);
+	int code = 0;
+	return run_grid(k, grid, block, 32, (const unsigned char *)buffers, &code);
+}
+
+// kiln_metal_place gives a thread what the parameters of a kernel may ask for.
+EXPORT void kiln_metal_place(uint32_t *v) {
+	const kiln_sim_thread &t = *kiln_sim_here;
+	uint32_t index = t.id[0] + sizes[0] * (t.id[1] + sizes[1] * t.id[2]);
+	for (int i = 0; i < 3; i++)
+		v[i] = t.id[i], v[3 + i] = t.block[i], v[6 + i] = sizes[i], v[9 + i] = sizes[3 + i], v[12 + i] = t.block[i] * sizes[i] + t.id[i];
+	v[15] = t.lane, v[16] = index / 32, v[17] = index, v[18] = 32;
+}
+
+// sim_compile and sim_run are kernels without Metal around them.
+EXPORT void *sim_compile(const char *source, int version, char *log, size_t size) {
+	std::string text;
+	std::shared_ptr<Code> code = compile_text(source, version, false, text);
+	strncpy(log, text.c_str(), size - 1);
+	return code ? new std::shared_ptr<Code>(code) : nullptr;
+}
+
+EXPORT int sim_run(void *handle, const char *name, const uint32_t *dims, uint64_t args, char *log, size_t size) {
+	auto &f = (*(std::shared_ptr<Code> *)handle)->functions[name];
+	uint64_t buffers[max_buffers] = {args};
+	std::string wrong = f ? run_kernel(f->kernel, dims, dims + 3, buffers) : "no kernel " + std::string(name);
+	strncpy(log, wrong.c_str(), size - 1);
+	return !wrong.empty();
+}
