@@ -178,7 +178,7 @@ func (f *funcLower) jump(b *ssa.BasicBlock) {
 	case *ssa.Jump:
 		f.blk.Jump(f.blocks[b.Succs[0].Index], f.edge(b, 0)...)
 	case *ssa.If:
-		if p := last.Cond.Pos(); p.IsValid() {
+		if p := f.condPos(last); p.IsValid() {
 			f.at = p // the branch itself has no position
 		}
 		cond := f.scalar(last.Cond)

@@ -43,7 +43,7 @@ func Counted(t dsl.Thread, x []int32) {
 
 func helper(t dsl.Thread, on bool) float32 {
 	if on {
-		return dsl.WarpSum(t, float32(1)) // ERROR 21 "K0302: .*the threads part at .*:44:.*depends on the iteration in which the loop is left at .*:54:23, and that on t.Lane\(\) at .*:54:17"
+		return dsl.WarpSum(t, float32(1)) // ERROR 21 "K0302: .*the threads part at .*:45:5, because the condition depends on the iteration in which the loop is left at .*:54:23, and that on t.Lane\(\) at .*:54:17"
 	}
 	return 0
 }
@@ -91,4 +91,27 @@ func Ways(t dsl.Thread, x []float32) {
 	if v > 2 {
 		t.SyncWarp() // ERROR 13 "K0302"
 	}
+}
+
+// The branch on a parameter has the place of the test, not of the parameter.
+func tests(t dsl.Thread, x []float32, even, odd bool) {
+	if even {
+		x[0] = 1
+	}
+	if odd && !even {
+		t.Sync() // ERROR 9 "K0301: .*the threads part at .*:101:"
+	}
+	for k := 0; k < 3; k++ {
+		if odd {
+			x[1] = 2
+		}
+		if !even {
+			t.Sync() // ERROR 10 "K0301: .*the threads part at .*:108:7,"
+		}
+	}
+}
+
+//kiln:kernel
+func Tests(t dsl.Thread, x []float32) {
+	tests(t, x, t.ThreadX() == 5, t.ThreadY() == 6)
 }

@@ -1,0 +1,73 @@
+package front
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// condPos returns the place of a branch's condition. That of a parameter, such as
+// on in "if on {", is where it is declared, and go/ssa has no place for its use: it
+// is looked up in the text.
+func (f *funcLower) condPos(in *ssa.If) token.Pos {
+	param, ok := in.Cond.(*ssa.Parameter)
+	if !ok || f.fn.Syntax() == nil {
+		return in.Cond.Pos()
+	}
+	uses := f.tested(f.fn.Syntax(), param.Pos())
+	i := slices.Index(branchesOn(f.fn, param), in)
+	if i < 0 || i >= len(uses) {
+		return in.Cond.Pos() // go/ssa has merged some
+	}
+	return uses[i]
+}
+
+// tested returns where the variable declared at def decides alone, or as an operand
+// of !, && and ||, which way an if or for statement or such an operator takes; in
+// order of the text. Literals inside are functions of their own.
+func (f *funcLower) tested(fn ast.Node, def token.Pos) (out []token.Pos) {
+	var cond func(ast.Expr)
+	cond = func(x ast.Expr) {
+		switch x := ast.Unparen(x).(type) {
+		case *ast.Ident:
+			if use := f.l.b.info.Uses[x]; use != nil && use.Pos() == def {
+				out = append(out, x.Pos())
+			}
+		case *ast.UnaryExpr:
+			cond(x.X)
+		case *ast.BinaryExpr:
+			if x.Op == token.LAND || x.Op == token.LOR {
+				cond(x.X)
+				cond(x.Y)
+			}
+		}
+	}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return ast.Node(n) == fn
+		case *ast.IfStmt:
+			cond(n.Cond)
+		case *ast.ForStmt:
+			if n.Cond != nil {
+				cond(n.Cond)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// branchesOn returns the branches that a parameter decides, in order of the text:
+// go/ssa makes the blocks behind a condition when it comes to it.
+func branchesOn(fn *ssa.Function, cond *ssa.Parameter) (out []*ssa.If) {
+	for _, b := range fn.Blocks {
+		if in, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok && in.Cond == ssa.Value(cond) {
+			out = append(out, in)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *ssa.If) int { return a.Block().Succs[0].Index - b.Block().Succs[0].Index })
+	return out
+}
