@@ -24,6 +24,7 @@ type Header struct {
 	Types  string `json:"types,omitempty"`  // the parameter types of this instance
 	Target string `json:"target,omitempty"` // "ptx:sm_90"
 	Format string `json:"format,omitempty"` // of the body: "ir", "ptx", "cubin"
+	Build  string `json:"build,omitempty"`  // how it differs from the plain one: "checked", "small,aligned"
 	Tool   string `json:"tool,omitempty"`   // what produced it, with versions
 
 	// Meta holds what else this kind needs, as JSON. It comes back compacted.

@@ -53,6 +53,24 @@ func (o Options) Key() string {
 	return fmt.Sprintf("checked=%t lines=%t disable=%s assume=%s", o.Checked, o.Lines, strings.Join(o.Disable, ","), o.Assume)
 }
 
+// Build names for people what sets code apart from that of the zero Options.
+func (o Options) Build() string {
+	var list []string
+	if o.Checked {
+		list = append(list, "checked")
+	}
+	if o.Lines {
+		list = append(list, "lines")
+	}
+	if a := o.Assume.String(); a != "" {
+		list = append(list, a)
+	}
+	for _, pass := range o.Disable {
+		list = append(list, "-"+pass)
+	}
+	return strings.Join(list, ",")
+}
+
 // Program is a kernel in IR, checked, not yet optimised.
 type Program struct {
 	Kernel    string // package path, function and type arguments

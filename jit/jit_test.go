@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Setenv("KILN_CACHE_DIR", dir)
+	os.Unsetenv("KILN_CHECK") // tests say themselves what is checked
+	os.Unsetenv("KILN_JIT")
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)

@@ -201,7 +201,7 @@ func (r *resolver) keep(key cache.Key, kind string, art *compiler.Artifact) erro
 		return fmt.Errorf("%s: writing %s entry: %w", r.name, kind, err)
 	}
 	r.put(key, &cache.Entry{
-		Header: cache.Header{Kind: kind, Kernel: art.Kernel, Target: art.Target, Format: art.Format, Tool: tool, Meta: meta},
+		Header: cache.Header{Kind: kind, Kernel: art.Kernel, Target: art.Target, Format: art.Format, Build: r.opts().Build(), Tool: tool, Meta: meta},
 		Body:   art.Code,
 	})
 	return nil

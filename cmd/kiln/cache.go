@@ -102,11 +102,11 @@ func cacheList(cmd *cobra.Command, s *cache.Store, asJSON bool) error {
 		return enc.Encode(list)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "KERNEL\tKIND\tTARGET\tFORMAT\tBYTES\tUSED\tKEY")
+	fmt.Fprintln(w, "KERNEL\tKIND\tTARGET\tBUILD\tFORMAT\tBYTES\tUSED\tKEY")
 	var total int64
 	for _, e := range list {
 		total += e.Size
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%.12s\n", e.Kernel, e.Kind, e.Target, e.Format, e.Size, e.ModTime.Format(time.DateTime), e.Key)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%.12s\n", e.Kernel, e.Kind, e.Target, e.Build, e.Format, e.Size, e.ModTime.Format(time.DateTime), e.Key)
 	}
 	if err := w.Flush(); err != nil {
 		return err

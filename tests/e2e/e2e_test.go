@@ -26,6 +26,9 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 // run builds the programs, unless KILN_BIN names a directory that has them: on
 // a machine with a GPU there need not be Go.
 func run(m *testing.M) int {
+	for _, name := range []string{"KILN_CHECK", "KILN_JIT"} {
+		os.Unsetenv(name) // the tests set them where they want them
+	}
 	var err error
 	if repo, err = filepath.Abs("../.."); err != nil {
 		fmt.Fprintln(os.Stderr, err)
