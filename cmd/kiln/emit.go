@@ -32,7 +32,7 @@ func emitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "emit -target ir|ptx:sm_NN|… [-kernel K] [-types T,U] [-const name=value,…] [-func name=function,…] package",
 		Short: "print what the kernels of a package compile to",
-		Long:  "Emit prints the code of the kernels of a package. A compile-time parameter that\n-const does not name gets a representative value: the larger one of the\nkernel's comment //kiln:const, or 8, or true; the values taken are named on standard error.\nA parameter of a function type that -func does not name stands for any function.",
+		Long:  "Emit prints the code of the kernels of a package. Without -types a generic kernel\nis compiled for the first types that its constraints allow. A compile-time parameter that\n-const does not name gets a representative value: the larger one of the\nkernel's comment //kiln:const, or 8, or true; the values taken are named on standard error.\nA parameter of a function type that -func does not name stands for any function.",
 		Example: "  kiln emit -target ptx:sm_90 -kernel SwiGLU -types float32 ./examples/swiglu/kernels\n" +
 			"  kiln emit -target ir -after inline -kernel Scale ./kernels\n" +
 			"  kiln emit -target ptx:sm_90 -kernel Tiled -const cfg.Tile=16,cfg.Padded=true ./kernels",
@@ -94,6 +94,8 @@ func emit(w, stderr io.Writer, pattern string, f emitFlags) error {
 			req := front.Request{Pkg: p.Path, Func: name, Consts: consts, Funcs: inPackage(funcs, p.Path), Fill: front.FillLarge}
 			if f.types != "" {
 				req.TypeArgs = strings.Split(f.types, ",")
+			} else if req.TypeArgs = front.Representative(p.Package, name, src.loadAsked); req.TypeArgs != nil {
+				fmt.Fprintf(stderr, "kiln: %s with the types %s, of those that its constraints allow; -types names others\n", name, strings.Join(req.TypeArgs, ","))
 			}
 			if err := emitOne(w, stderr, req, src.loadAsked, tgt, f); err != nil {
 				return err

@@ -233,6 +233,30 @@ func checkKernel(u *unit, k *decl, load Loader, more func(*ir.Module) diag.List)
 	return b.checkInstances(u, k, sig, load, more)
 }
 
+// Representative returns type arguments that a generic kernel can be compiled
+// with, the first that Check takes; none for a kernel that is not generic, or that
+// cannot be compiled with any.
+func Representative(p *Package, kernel string, load Loader) []string {
+	u := parsePackage(p)
+	i := slices.IndexFunc(u.kernels, func(k *decl) bool { return k.name == kernel })
+	if i < 0 || len(u.errs) > 0 {
+		return nil
+	}
+	k := u.kernels[i]
+	b, _ := checkFilled(u, k, nil, load, nil)
+	sig := b.signature(u, k)
+	if sig == nil || sig.TypeParams().Len() == 0 {
+		return nil
+	}
+	all, _ := representatives(u, sig)
+	for _, args := range all {
+		if _, found := checkFilled(u, k, args, load, nil); len(found) == 0 {
+			return args
+		}
+	}
+	return nil
+}
+
 // checkInstances compiles a generic kernel for representative types.
 func (b *build) checkInstances(u *unit, k *decl, sig *types.Signature, load Loader, more func(*ir.Module) diag.List) (list diag.List) {
 	args, guess := representatives(u, sig)
