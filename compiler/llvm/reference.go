@@ -17,3 +17,14 @@ func Spellings(op ir.Op) (n int, why string) {
 	}
 	return n, ""
 }
+
+// Templates returns the ways to write an operation, in the form of this package's
+// table; none where [Spellings] has a reason.
+func Templates(op ir.Op) (list []string) {
+	for _, r := range tableRows() {
+		if r.op == op {
+			list = append(list, r.asm)
+		}
+	}
+	return list
+}

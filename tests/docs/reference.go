@@ -72,6 +72,7 @@ func Reference(root string) (string, error) {
 	if err := r.operations(filepath.Join(root, "compiler", "ir", "op.go")); err != nil {
 		return "", err
 	}
+	r.elsewhere()
 	return r.b.String(), nil
 }
 
@@ -93,7 +94,8 @@ Every function that a kernel may call, and every operation that the compiler has
 **In the IR** names the operations that a call becomes (` + "`kiln emit -target ir -after front`" + `); a function without one is ordinary
 kernel Go, compiled from its body. **In PTX** are the instructions for ` + "`" + probeTarget[4:] + "`" + `, for the types in the probe: float32 where the function
 takes floats, 32-bit integers where it does not. They are counted in a kernel that does nothing else, without the loads of the arguments and
-the store of the result; constants among the arguments make many of them fewer. **Largest error** is in units in the last place, for
+the store of the result; constants among the arguments make many of them fewer. What the operations are on other targets is in the
+[last table](#operations-on-other-targets). **Largest error** is in units in the last place, for
 float32 and float64; everything else is exact or rounds once, but for the functions of package fast, which state their own.
 
 The cost classes:
