@@ -10,6 +10,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/llvm"
 	"github.com/gokiln/kiln/compiler/msl"
+	"github.com/gokiln/kiln/compiler/opencl"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/compiler/target"
@@ -17,12 +18,13 @@ import (
 
 // The formats of an artifact's code.
 const (
-	FormatIR   = "kir" // IR text, for the CPU
-	FormatPTX  = "ptx"
-	FormatHIP  = "hip"  // HIP C++
-	FormatCUDA = "cuda" // CUDA C++
-	FormatMSL  = "msl"  // Metal Shading Language
-	FormatLLVM = "ll"   // LLVM IR
+	FormatIR     = "kir" // IR text, for the CPU
+	FormatPTX    = "ptx"
+	FormatHIP    = "hip"  // HIP C++
+	FormatCUDA   = "cuda" // CUDA C++
+	FormatMSL    = "msl"  // Metal Shading Language
+	FormatOpenCL = "cl"   // OpenCL C
+	FormatLLVM   = "ll"   // LLVM IR
 )
 
 // backend makes the code of one kind of target.
@@ -63,6 +65,7 @@ var backends = []backend{
 	structured(hip.Language, FormatHIP),
 	structured(cuda.Language, FormatCUDA),
 	structured(msl.Language, FormatMSL),
+	structured(opencl.Language, FormatOpenCL),
 }
 
 // uniformBranches returns what tells the branches that a warp takes together, nil

@@ -20,19 +20,35 @@ type Options struct {
 // Emit returns the text of the kernel of m in language l for t. The module must
 // satisfy [ir.Verify] and hold no calls, which the inline pass sees to.
 func (l *Language) Emit(m *ir.Module, t target.Target, o Options) (string, error) {
-	f := m.Kernel()
-	if f == nil {
-		return "", fmt.Errorf("%s: module %q has no kernel", l.Kind, m.Name)
+	return l.EmitAll([]*ir.Module{m}, t, o)
+}
+
+// EmitAll is [Language.Emit] for several modules, whose kernels have different
+// names: one text, in which they share their types and helpers.
+func (l *Language) EmitAll(ms []*ir.Module, t target.Target, o Options) (string, error) {
+	types := &types{lang: l, names: map[*ir.Type]string{}}
+	var kernels strings.Builder
+	for _, m := range ms {
+		f := m.Kernel()
+		if f == nil {
+			return "", fmt.Errorf("%s: module %q has no kernel", l.Kind, m.Name)
+		}
+		if t.Kind != l.Kind {
+			return "", fmt.Errorf("%s: kernel %s: cannot compile for target %s", l.Kind, f.Name, t)
+		}
+		e := &emitter{lang: l, m: m, f: f, t: t, opt: o, types: types}
+		text, err := e.run()
+		if err != nil {
+			return "", fmt.Errorf("%s: kernel %s: %w", l.Kind, f.Name, err)
+		}
+		kernels.WriteString("\n" + text)
 	}
-	if t.Kind != l.Kind {
-		return "", fmt.Errorf("%s: kernel %s: cannot compile for target %s", l.Kind, f.Name, t)
+	decls := types.decls.String()
+	text := l.Head(t) + "\n" + l.prelude(decls+kernels.String())
+	if decls != "" {
+		text += "\n" + decls
 	}
-	e := &emitter{lang: l, m: m, f: f, t: t, opt: o, types: types{lang: l, names: map[*ir.Type]string{}}}
-	text, err := e.run()
-	if err != nil {
-		return "", fmt.Errorf("%s: kernel %s: %w", l.Kind, f.Name, err)
-	}
-	return text, nil
+	return text + kernels.String(), nil
 }
 
 // EntryName returns the name under which the kernel called name is found in the
@@ -57,7 +73,7 @@ type emitter struct {
 	f     *ir.Func
 	t     target.Target
 	opt   Options
-	types types
+	types *types
 
 	uses   []int  // by value ID
 	inline []bool // written where it is used
@@ -220,8 +236,8 @@ func (e *emitter) signature() []Param {
 			out[len(out)-1].Type = e.types.value(p.Type, e.opt.Disjoint && written[next])
 		}
 	}
-	// The block is a whole number of words: see ir.BlockAlign.
-	if _, size := ir.Layout(e.f.Args); size%ir.BlockAlign != 0 {
+	// A block is a whole number of words: see ir.BlockAlign.
+	if _, size := ir.Layout(e.f.Args); size%ir.BlockAlign != 0 && !e.lang.Apart {
 		pad := ir.ArrayOf(ir.BlockAlign-size%ir.BlockAlign, ir.U8)
 		out = append(out, Param{Type: e.types.memory(pad), Name: unique("padding")})
 	}
@@ -274,7 +290,7 @@ func (e *emitter) sharedName(i int) string {
 	return fmt.Sprintf("shared%d", i)
 }
 
-// assemble puts the text together.
+// assemble puts the text of the kernel together.
 func (e *emitter) assemble(params []Param) string {
 	var kernel strings.Builder
 	for _, in := range e.lang.Inputs {
@@ -299,12 +315,7 @@ func (e *emitter) assemble(params []Param) string {
 	kernel.WriteString(e.head.String())
 	kernel.WriteString(e.body.String())
 	kernel.WriteString("}\n")
-	code := e.types.decls.String() + kernel.String()
-	text := e.lang.Head(e.t) + "\n" + e.lang.prelude(code)
-	if d := e.types.decls.String(); d != "" {
-		text += "\n" + d
-	}
-	return text + "\n" + kernel.String()
+	return kernel.String()
 }
 
 // names reports whether text has a word.

@@ -22,6 +22,8 @@ type Language struct {
 
 	// PlainC says that the names of structs are not types.
 	PlainC bool
+	// Apart says that arguments are passed one by one, not as a block.
+	Apart bool
 
 	// Helpers are the types and functions that rows name. They come before those
 	// of [Helpers] of the same name; the text holds those that it uses.

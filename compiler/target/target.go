@@ -103,6 +103,7 @@ var families = []struct {
 	{HIP, "gfx942", hipTargets},
 	{LLVM, "gfx942", llvmTargets},
 	{MSL, "3.0", mslTargets},
+	{OpenCL, "1.2", openclTargets},
 }
 
 // All returns every known target, the interpreter first.

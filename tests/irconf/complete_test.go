@@ -18,6 +18,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/llvm"
 	"github.com/gokiln/kiln/compiler/msl"
+	"github.com/gokiln/kiln/compiler/opencl"
 	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/tests/irconf"
 )
@@ -41,6 +42,7 @@ var targets = []struct {
 	{"cuda", structured(cuda.Language)},
 	{"hip", structured(hip.Language)},
 	{"msl", structured(msl.Language)},
+	{"opencl", structured(opencl.Language)},
 	{"llvm", llvm.Spellings},
 }
 

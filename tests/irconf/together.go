@@ -2,7 +2,6 @@ package irconf
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/gokiln/kiln/compiler/cfamily"
 	"github.com/gokiln/kiln/compiler/ir"
@@ -27,22 +26,17 @@ func Written(l *cfamily.Language, t target.Target, cases []Case) (have []Case, l
 	return have, lacks, nil
 }
 
-// Together writes the kernels of cases in a language of C++ as one text, each in a
-// namespace of its own: starting a compiler takes longer than most of them. The
-// kernel of case i is k followed by i.
+// Together writes the kernels of cases in a C-like language as one text: starting a
+// compiler takes longer than most of them. The kernel of case i is k followed by i.
 func Together(l *cfamily.Language, t target.Target, cases []Case) (string, error) {
-	var b strings.Builder
+	modules := make([]*ir.Module, len(cases))
 	for i, c := range cases {
 		m, err := ir.Parse(c.Text)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", c.Name, err)
 		}
 		m.Kernel().Name = fmt.Sprintf("k%d", i)
-		text, err := l.Emit(m, t, cfamily.Options{})
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", c.Name, err)
-		}
-		fmt.Fprintf(&b, "namespace n%d { // %s\n%s}\n", i, c.Name, text)
+		modules[i] = m
 	}
-	return b.String(), nil
+	return l.EmitAll(modules, t, cfamily.Options{})
 }

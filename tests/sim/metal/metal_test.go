@@ -31,9 +31,6 @@ func TestPrograms(t *testing.T) {
 				cases := have[first:min(first+batch, len(have))]
 				text, err := irconf.Together(msl.Language, tgt, cases)
 				require.NoError(t, err)
-				for i := range cases {
-					text += fmt.Sprintf("using namespace n%d;\n", i)
-				}
 				code, err := lib.Compile("#include <metal_stdlib>\n"+text, tgt.Version)
 				require.NoError(t, err)
 				for i, c := range cases {

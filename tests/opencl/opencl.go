@@ -1,0 +1,191 @@
+package opencl
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"github.com/gokiln/kiln/internal/dl"
+)
+
+// Numbers of cl.h.
+const (
+	deviceTypeAll     = 0xffffffff
+	deviceName        = 0x102b
+	memReadWrite      = 1 << 0
+	memCopyHostMemory = 1 << 5
+	programBuildLog   = 0x1183
+)
+
+// Device is the first device of the first platform.
+type Device struct {
+	lib                    dl.Lib
+	device, context, queue uintptr
+	name                   string
+}
+
+// Open opens libOpenCL, or the file that KILN_OPENCL names.
+func Open() (*Device, error) {
+	names := []string{"libOpenCL.so.1", "libOpenCL.so"}
+	if name := os.Getenv("KILN_OPENCL"); name != "" {
+		names = []string{name}
+	}
+	lib, err := dl.Open(names...)
+	if err != nil {
+		return nil, fmt.Errorf("OpenCL: %w", err)
+	}
+	d := &Device{lib: lib}
+	c := new(call)
+	if err := d.do("clGetPlatformIDs", 1, addr(&c.out), 0); err != nil {
+		return nil, err
+	}
+	if err := d.do("clGetDeviceIDs", c.out, deviceTypeAll, 1, addr(&d.device), 0); err != nil {
+		return nil, err
+	}
+	if d.name, err = d.text("clGetDeviceInfo", d.device, deviceName); err != nil {
+		return nil, err
+	}
+	if d.context, err = d.make("clCreateContext", 0, 1, addr(&d.device), 0, 0); err != nil {
+		return nil, err
+	}
+	d.queue, err = d.make("clCreateCommandQueue", d.context, d.device, 0)
+	return d, err
+}
+
+// Name is what the driver calls the device.
+func (d *Device) Name() string { return d.name }
+
+// call is what a call of the library writes; on the heap, where it does not move.
+type call struct {
+	out  uintptr
+	code int32
+}
+
+// do calls a function that returns an error code.
+func (d *Device) do(name string, args ...uintptr) error {
+	fn, err := d.lib.Sym(name)
+	if err != nil {
+		return err
+	}
+	if code := int32(dl.Call(fn, args)); code != 0 {
+		return fmt.Errorf("%s: OpenCL error %d", name, code)
+	}
+	return nil
+}
+
+// make calls a function that returns an object, and an error code through its last
+// argument, which is added.
+func (d *Device) make(name string, args ...uintptr) (uintptr, error) {
+	fn, err := d.lib.Sym(name)
+	if err != nil {
+		return 0, err
+	}
+	c := new(call)
+	object := dl.Call(fn, append(args, addr(&c.code)))
+	if c.code != 0 || object == 0 {
+		return 0, fmt.Errorf("%s: OpenCL error %d", name, c.code)
+	}
+	return object, nil
+}
+
+// text asks for a property that is a text; the leading arguments name it.
+func (d *Device) text(name string, args ...uintptr) (string, error) {
+	c := new(call)
+	if err := d.do(name, append(args, 0, 0, addr(&c.out))...); err != nil {
+		return "", err
+	}
+	buf := make([]byte, c.out+1)
+	err := d.do(name, append(args, c.out, addr(&buf[0]), 0)...)
+	return string(buf[:max(c.out, 1)-1]), err
+}
+
+// Program is compiled text.
+type Program struct {
+	dev     *Device
+	program uintptr
+}
+
+// Build compiles text. An error has the compiler's log.
+func (d *Device) Build(text, options string) (*Program, error) {
+	source := &struct {
+		at   *byte
+		text []byte
+		opts []byte
+	}{text: append([]byte(text), 0), opts: append([]byte(options), 0)}
+	source.at = &source.text[0]
+	program, err := d.make("clCreateProgramWithSource", d.context, 1, addr(&source.at), 0)
+	if err != nil {
+		return nil, err
+	}
+	err = d.do("clBuildProgram", program, 1, addr(&d.device), addr(&source.opts[0]), 0, 0)
+	runtime.KeepAlive(source)
+	if err != nil {
+		log, logErr := d.text("clGetProgramBuildInfo", program, d.device, programBuildLog)
+		if logErr != nil {
+			log = logErr.Error()
+		}
+		return nil, fmt.Errorf("%w\n%s", err, log)
+	}
+	return &Program{d, program}, nil
+}
+
+// Arg is an argument of a kernel: memory that the kernel may change, if Memory is
+// set, or the bytes of a scalar or struct.
+type Arg struct {
+	Memory bool
+	Bytes  []byte
+}
+
+// Run runs a kernel and waits for it. Memory among the arguments has afterwards what
+// the kernel left there.
+func (p *Program) Run(name string, grid, block [3]int, args []Arg) error {
+	d := p.dev
+	text := append([]byte(name), 0)
+	kernel, err := d.make("clCreateKernel", p.program, addr(&text[0]))
+	if err != nil {
+		return fmt.Errorf("kernel %s: %w", name, err)
+	}
+	defer func() { _ = d.do("clReleaseKernel", kernel) }()
+	handles := make([]uintptr, len(args))
+	for i, a := range args {
+		value, size := unsafe.Pointer(unsafe.SliceData(a.Bytes)), uintptr(len(a.Bytes))
+		if a.Memory {
+			if handles[i], err = d.upload(a.Bytes); err != nil {
+				return err
+			}
+			defer func() { _ = d.do("clReleaseMemObject", handles[i]) }()
+			value, size = unsafe.Pointer(&handles[i]), unsafe.Sizeof(handles[i])
+		}
+		if err := d.do("clSetKernelArg", kernel, uintptr(i), size, uintptr(value)); err != nil {
+			return fmt.Errorf("argument %d: %w", i, err)
+		}
+	}
+	sizes := new([2][3]uintptr) // threads of the grid, threads of a block
+	for axis := range 3 {
+		sizes[0][axis], sizes[1][axis] = uintptr(grid[axis]*block[axis]), uintptr(block[axis])
+	}
+	if err := d.do("clEnqueueNDRangeKernel", d.queue, kernel, 3, 0, addr(&sizes[0]), addr(&sizes[1]), 0, 0, 0); err != nil {
+		return err
+	}
+	runtime.KeepAlive(sizes)
+	for i, a := range args {
+		if a.Memory && len(a.Bytes) > 0 {
+			const wait = 1
+			if err := d.do("clEnqueueReadBuffer", d.queue, handles[i], wait, 0, uintptr(len(a.Bytes)), addr(&a.Bytes[0]), 0, 0, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return d.do("clFinish", d.queue)
+}
+
+// upload makes a memory object; there are none of no bytes.
+func (d *Device) upload(data []byte) (uintptr, error) {
+	if len(data) == 0 {
+		return d.make("clCreateBuffer", d.context, memReadWrite, 1, 0)
+	}
+	return d.make("clCreateBuffer", d.context, memReadWrite|memCopyHostMemory, uintptr(len(data)), addr(&data[0]))
+}
+
+func addr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
