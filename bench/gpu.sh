@@ -7,7 +7,7 @@
 # KILN_BIN  folder of binaries that build.sh wrote, or a .tar.gz of its content
 # OUT       folder for results (default: ./gpu-results)
 # PYTHON    interpreter for the peers (default: python3)
-# STEPS     of: device tests edges gpubench peers (default: all of them)
+# STEPS     of: device tests hip edges gpubench peers (default: all of them)
 #
 # Nothing is installed and no setting of the GPU is changed. A step that fails
 # is reported and the others go on; one table comes last.
@@ -39,20 +39,40 @@ step_device() {
 	limited 60 "$bin/kiln" devices || fail "kiln devices"
 }
 
-# step_tests runs every test binary in its package's folder.
+# test_package runs the test binary of a package in the package's folder. The second
+# argument is a name for the log, the others are put before the command.
+test_package() {
+	local pkg="$1" log="$out/$2.log"
+	shift 2
+	if (cd "$root/$pkg" && KILN_BIN="$bin" limited 200 env "$@" "$bin/${pkg//\//+}.test" -test.v -test.timeout 190s >"$log" 2>&1); then
+		echo "ok      $pkg: $(grep -c -- '--- PASS' "$log") passed, $(grep -c -- '--- SKIP' "$log") skipped"
+	else
+		fail "$pkg: $(grep -c -- '--- FAIL' "$log") failed, $(grep -c -- '--- PASS' "$log") passed"
+		grep -E -A 12 -- '--- FAIL|^panic|^fatal' "$log" | cut -c 1-400 | head -n 60
+	fi
+}
+
+# step_tests runs every test binary.
 step_tests() {
 	local test pkg
 	for test in "$bin"/*.test; do
 		[ -e "$test" ] || { echo "no test binaries"; return; }
 		pkg="$(basename "$test" .test)"
-		pkg="${pkg//+//}"
-		if (cd "$root/$pkg" && KILN_BIN="$bin" KILN_DEVICE=cuda limited 200 "$test" -test.v -test.timeout 190s >"$out/${pkg//\//+}.log" 2>&1); then
-			echo "ok      $pkg: $(grep -c -- '--- PASS' "$out/${pkg//\//+}.log") passed, $(grep -c -- '--- SKIP' "$out/${pkg//\//+}.log") skipped"
-		else
-			fail "$pkg"
-			grep -E -A 12 -- '--- FAIL|^panic|^fatal' "$out/${pkg//\//+}.log" | head -n 30
-		fi
+		[ "$pkg" = tests+sim+hipcuda ] || test_package "${pkg//+//}" "$pkg" KILN_DEVICE=cuda
 	done
+}
+
+# step_hip runs the ROCm driver on this GPU: with a libamdhip64 that is made of
+# libcuda and NVRTC, see tests/sim/hipcuda.
+step_hip() {
+	local hip="$bin/libamdhip64.so"
+	[ -f "$hip" ] || { fail "no $hip"; return; }
+	set -- KILN_HIP_LIBRARY="$hip" KILN_HIPRTC_LIBRARY="$hip" KILN_DEVICE=rocm:0
+	limited 60 env "$@" "$bin/kiln" devices || fail "kiln devices"
+	test_package tests/sim/hipcuda hip-conformance "$@"
+	test_package runtime hip-runtime "$@"
+	test_package tests/e2e hip-e2e "$@"
+	limited 60 env "$@" "$bin/edges" -device rocm:0 -compare cpu -out "$out/edges-hip.png" || fail "edges on rocm, compared with cpu"
 }
 
 # step_edges makes the same picture on both devices; every pixel must agree.
@@ -78,7 +98,7 @@ step_peers() {
 	done
 }
 
-for step in ${STEPS:-device tests edges gpubench peers}; do
+for step in ${STEPS:-device tests hip edges gpubench peers}; do
 	echo "== $step"
 	begin=$SECONDS
 	"step_$step"

@@ -1,0 +1,189 @@
+package hipcuda
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/runtime"
+)
+
+//go:embed src
+var sources embed.FS
+
+var built struct {
+	once sync.Once
+	dir  string
+	path string
+	err  error
+}
+
+// Build returns the path of the library, which is built first.
+func Build(tb testing.TB) string {
+	tb.Helper()
+	built.once.Do(func() { built.path, built.err = build() })
+	switch {
+	case errors.Is(built.err, exec.ErrNotFound) && os.Getenv("KILN_REQUIRE_TOOLS") != "1":
+		tb.Skipf("HIP over CUDA is built with gcc: %v", built.err)
+	case built.err != nil:
+		tb.Fatal(built.err)
+	}
+	return built.path
+}
+
+func build() (string, error) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		return "", err
+	}
+	if built.dir, err = os.MkdirTemp("", "kiln-hipcuda"); err != nil {
+		return "", err
+	}
+	if err := os.CopyFS(built.dir, sources); err != nil {
+		return "", err
+	}
+	src, out := filepath.Join(built.dir, "src"), filepath.Join(built.dir, "libamdhip64.so")
+	files, err := filepath.Glob(filepath.Join(src, "*.c"))
+	if err != nil {
+		return "", err
+	}
+	args := append([]string{"-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
+		fmt.Sprintf("-DPRELUDE=%q", filepath.Join(src, "prelude.h")), "-o", out}, files...)
+	args = append(args, "-ldl")
+	if text, err := exec.Command(gcc, args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", gcc, err, text)
+	}
+	return out, nil
+}
+
+// Main runs the tests and removes what was built for them.
+func Main(m *testing.M) {
+	code := m.Run()
+	Clean()
+	os.Exit(code)
+}
+
+// Clean removes what was built.
+func Clean() {
+	if built.dir != "" {
+		// A folder that cannot be removed is left to the system.
+		_ = os.RemoveAll(built.dir)
+	}
+}
+
+// Open opens the first NVIDIA GPU through the ROCm driver and closes it when the
+// test ends. A machine without one skips the test. KILN_HIP_LIBRARY says that the
+// library is built already.
+func Open(tb testing.TB) *runtime.Device {
+	tb.Helper()
+	if os.Getenv("KILN_HIP_LIBRARY") == "" {
+		needGPU(tb)
+		lib := Build(tb)
+		for _, name := range []string{"KILN_HIP_LIBRARY", "KILN_HIPRTC_LIBRARY"} {
+			if err := os.Setenv(name, lib); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+	dev, err := runtime.Open("rocm:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		// A device that a test has lost says so again.
+		_ = dev.Close()
+	})
+	return dev
+}
+
+func needGPU(tb testing.TB) {
+	tb.Helper()
+	if goruntime.GOOS != "linux" {
+		tb.Skip("HIP over CUDA is for Linux")
+	}
+	dev, err := runtime.Open("cuda:0")
+	if err != nil {
+		tb.Skipf("needs an NVIDIA GPU: %v", err)
+	}
+	if err := dev.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Compiler is the library's hipRTC, which needs no GPU.
+type Compiler struct{ lib dl.Lib }
+
+// OpenCompiler returns the compiler, or an error that says why there is no NVRTC.
+func OpenCompiler(path string) (*Compiler, error) {
+	lib, err := dl.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	c, v := &Compiler{lib}, new([2]int32)
+	return c, c.call("hiprtcVersion", addr(&v[0]), addr(&v[1]))
+}
+
+func (c *Compiler) call(name string, args ...uintptr) error {
+	fn, err := c.lib.Sym(name)
+	if err != nil {
+		return err
+	}
+	if r := int32(dl.Call(fn, args)); r != 0 {
+		text, err := c.lib.Sym("hiprtcGetErrorString")
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%s: %s", name, dl.Text(dl.Call(text, []uintptr{uintptr(r)})))
+	}
+	return nil
+}
+
+// memory is what a compilation reads and writes; on the heap, where it does not move.
+type memory struct {
+	program, size uintptr
+	text, name    []byte
+	options       [][]byte
+	list          []uintptr
+	out           []byte
+}
+
+// Compile compiles HIP text and returns the machine code, or an error with the log.
+func (c *Compiler) Compile(name, text string, options ...string) ([]byte, error) {
+	m := &memory{text: append([]byte(text), 0), name: append([]byte(name), 0), list: make([]uintptr, len(options)+1)}
+	if err := c.call("hiprtcCreateProgram", addr(&m.program), addr(&m.text[0]), addr(&m.name[0]), 0, 0, 0); err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.call("hiprtcDestroyProgram", addr(&m.program)) }()
+	for i, o := range options {
+		m.options = append(m.options, append([]byte(o), 0))
+		m.list[i] = addr(&m.options[i][0])
+	}
+	if err := c.call("hiprtcCompileProgram", m.program, uintptr(len(options)), addr(&m.list[0])); err != nil {
+		log, logErr := c.get(m, "hiprtcGetProgramLogSize", "hiprtcGetProgramLog")
+		return nil, errors.Join(fmt.Errorf("%w\n%s", err, bytes.TrimRight(log, "\x00")), logErr)
+	}
+	code, err := c.get(m, "hiprtcGetCodeSize", "hiprtcGetCode")
+	goruntime.KeepAlive(m)
+	return code, err
+}
+
+// get asks for a result of the program and its size.
+func (c *Compiler) get(m *memory, size, what string) ([]byte, error) {
+	if err := c.call(size, m.program, addr(&m.size)); err != nil {
+		return nil, err
+	}
+	m.out = make([]byte, m.size+1)
+	err := c.call(what, m.program, addr(&m.out[0]))
+	return m.out[:m.size], err
+}
+
+func addr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
