@@ -149,15 +149,21 @@ go:
 	return []Case{reverse, scan, clear}
 }
 
-// lanes are the second operands of shuffles, in and out of range.
-var lanes = []int64{0, 1, 2, 5, 16, 31, 32, 33, 63, 64, -1, -2, -32, 1 << 32, 1<<32 + 3, math.MaxInt64, math.MinInt64}
+// lanesOf are the second operands of shuffles, in and out of the range of a warp: as many
+// as a block has warps.
+func lanesOf(warp int) []int64 {
+	if warp == 64 {
+		return []int64{0, 1, 5, 31, 32, 33, 63, 64, 65, -1, -2, -64, 1 << 32, 1<<32 + 35, math.MaxInt64, math.MinInt64}
+	}
+	return []int64{0, 1, 2, 5, 16, 31, 32, 33, 63, 64, -1, -2, -32, 1 << 32, 1<<32 + 3, math.MaxInt64, math.MinInt64}
+}
 
 // source returns the lane that a shuffle reads.
-func source(op ir.Op, lane int, y int64) int {
+func source(warp int, op ir.Op, lane int, y int64) int {
 	var s int64
 	switch op {
 	case ir.OpShflIdx:
-		return int(y & 31)
+		return int(y & int64(warp-1))
 	case ir.OpShflUp:
 		s = int64(lane) - y
 	case ir.OpShflDown:
@@ -165,50 +171,51 @@ func source(op ir.Op, lane int, y int64) int {
 	default:
 		s = int64(lane) ^ y
 	}
-	if s < 0 || s >= 32 {
+	if s < 0 || s >= int64(warp) {
 		return lane
 	}
 	return int(s)
 }
 
-func warpCases() []Case {
+// warpCases are about the operations of warps of that many threads.
+func warpCases(warp int) []Case {
 	var out []Case
 	for _, op := range []ir.Op{ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor} {
 		for _, t := range numTypes {
-			out = append(out, shuffle(op, t))
+			out = append(out, shuffle(warp, op, t))
 		}
 	}
 	for _, c := range []struct {
 		op   string
 		t    *ir.Type
-		want func(mask uint32) uint64
+		want func(mask uint64) uint64
 	}{
-		{"ballot", ir.U64, func(m uint32) uint64 { return uint64(m) }},
-		{"any", ir.Bool, func(m uint32) uint64 { return b2u(m != 0) }},
-		{"all", ir.Bool, func(m uint32) uint64 { return b2u(m == math.MaxUint32) }},
+		{"ballot", ir.U64, func(m uint64) uint64 { return m }},
+		{"any", ir.Bool, func(m uint64) uint64 { return b2u(m != 0) }},
+		{"all", ir.Bool, func(m uint64) uint64 { return b2u(m == math.MaxUint64>>(64-warp)) }},
 	} {
-		v := wholeBlocks(c.op, []*ir.Type{c.t, ir.I32}, 2, 128, "", at(1, ir.I32)+fmt.Sprintf(`
+		v := wholeBlocks(c.op, []*ir.Type{c.t, ir.I32}, 2, 4*warp, "", at(1, ir.I32)+fmt.Sprintf(`
   %%c0 = const 0 : i32
   %%x = ne %%x1, %%c0 : bool
   %%r = %s %%x : %s
 `, c.op, c.t)+put("%r", c.t), func(_, i int) uint64 {
-			switch i / 32 { // warps with some, all, no and one lane true
+			switch i / warp { // warps with some, all, no and one lane true
 			case 1:
 				return 1
 			case 2, 6:
 				return 0
 			case 3:
-				return b2u(i%32 == 31)
+				return b2u(i%warp == warp-1)
 			}
 			return uint64(i*i) >> 1 & 1
 		}, func(in [][]uint64) []uint64 {
 			var out []uint64
-			for w := 0; w < len(in[0]); w += 32 {
-				var mask uint32
-				for l := range 32 {
-					mask |= uint32(in[0][w+l]) << l
+			for w := 0; w < len(in[0]); w += warp {
+				var mask uint64
+				for l := range warp {
+					mask |= in[0][w+l] << l
 				}
-				for range 32 {
+				for range warp {
 					out = append(out, c.want(mask))
 				}
 			}
@@ -217,12 +224,13 @@ func warpCases() []Case {
 		v.Warp = true
 		out = append(out, v)
 	}
-	return append(out, butterfly())
+	return append(out, butterfly(warp))
 }
 
 // shuffle has each lane read once by a lane number from memory for each warp, and
 // once by each of the constants; the results are combined in a hash.
-func shuffle(op ir.Op, t *ir.Type) Case {
+func shuffle(warp int, op ir.Op, t *ir.Type) Case {
+	lanes := lanesOf(warp)
 	as := "bitcast"
 	bitsType := []*ir.Type{1: ir.U8, 2: ir.U16, 4: ir.U32, 8: ir.U64}[t.Size()]
 	step := func(n int, v string) string {
@@ -235,11 +243,11 @@ func shuffle(op ir.Op, t *ir.Type) Case {
 		body += fmt.Sprintf("  %%y%d = const %d : i64\n  %%s%d = %s %%x1, %%y%d : %s\n", i+1, y, i+1, op, i+1, t) + step(i+1, fmt.Sprintf("%%s%d", i+1))
 	}
 	last := fmt.Sprintf("%%g%d", len(lanes)+1)
-	c := wholeBlocks(fmt.Sprintf("%s %s", op, t), []*ir.Type{ir.U64, t, ir.I64}, 3, 32*len(lanes), "", body+put(last, ir.U64),
+	c := wholeBlocks(fmt.Sprintf("%s %s", op, t), []*ir.Type{ir.U64, t, ir.I64}, 3, warp*len(lanes), "", body+put(last, ir.U64),
 		func(j, i int) uint64 {
 			if j == 1 { // one lane number a warp, then one of its own for each lane
-				if i/(32*len(lanes)) == 0 {
-					return uint64(lanes[i/32%len(lanes)])
+				if i/(warp*len(lanes)) == 0 {
+					return uint64(lanes[i/warp%len(lanes)])
 				}
 				return uint64(lanes[i%len(lanes)])
 			}
@@ -252,10 +260,10 @@ func shuffle(op ir.Op, t *ir.Type) Case {
 		func(in [][]uint64) []uint64 {
 			var out []uint64
 			for i := range in[0] {
-				lane, warp := i%32, i-i%32
+				lane, first := i%warp, i-i%warp
 				h := uint64(17)
 				for _, y := range append([]int64{int64(in[1][i])}, lanes...) {
-					v := in[0][warp+source(op, lane, y)]
+					v := in[0][first+source(warp, op, lane, y)]
 					h = h*1099511628211 ^ ir.Normalize(bitsType, v)
 				}
 				out = append(out, h)
@@ -267,14 +275,14 @@ func shuffle(op ir.Op, t *ir.Type) Case {
 }
 
 // butterfly sums a warp and lets lane 0 of each warp publish the result.
-func butterfly() Case {
+func butterfly(warp int) Case {
 	body := at(1, ir.I64)
 	x := "%x1"
-	for i, d := range []int{16, 8, 4, 2, 1} {
+	for i, d := 0, warp/2; d > 0; i, d = i+1, d/2 {
 		body += fmt.Sprintf("  %%d%d = const %d : i64\n  %%o%d = shfl.xor %s, %%d%d : i64\n  %%a%d = add %s, %%o%d : i64\n", i, d, i, x, i, i, x, i)
 		x = fmt.Sprintf("%%a%d", i)
 	}
-	c := wholeBlocks("warp sums through shared memory", []*ir.Type{ir.I64, ir.I64}, 2, 96, "shared 0 \"sums\" [3]i64\n", body+`
+	c := wholeBlocks("warp sums through shared memory", []*ir.Type{ir.I64, ir.I64}, 2, 3*warp, "shared 0 \"sums\" [3]i64\n", body+`
   %lane = lane : i64
   %warp = warp : i64
   %s = shared 0 : ptr<shared,[3]i64>
@@ -303,9 +311,9 @@ wait:
 `+put("%r3", ir.I64), func(_, i int) uint64 { return uint64(i * 31) }, func(in [][]uint64) []uint64 {
 		var sums [3]uint64
 		for i, v := range in[0] {
-			sums[i/32] += v
+			sums[i/warp] += v
 		}
-		out := make([]uint64, 96)
+		out := make([]uint64, 3*warp)
 		for i := range out {
 			out[i] = sums[0]*4 + sums[1]*2 + sums[2]
 		}

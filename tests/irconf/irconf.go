@@ -21,7 +21,7 @@ type Case struct {
 	Bufs  [][]byte // contents before
 	Want  [][]byte // contents after
 	Types []*ir.Type
-	Warp  bool // uses warp operations; the block is a multiple of 32 threads
+	Warp  bool // uses warp operations; the block is a multiple of a warp
 	// Near, if not nil, says whether element i of buffer 0 may be got where want
 	// is the reference.
 	Near func(i int, got, want uint64) bool
@@ -150,9 +150,13 @@ func encode(t *ir.Type, values []uint64) []byte {
 	return out
 }
 
-// Cases returns every case, in an order that does not change.
-func Cases() []Case {
-	out := append(scalarCases(), programCases()...)
+// Cases returns every case for devices with warps of 32 threads, in an order that does
+// not change.
+func Cases() []Case { return CasesFor(32) }
+
+// CasesFor returns every case for devices with warps of 32 or of 64 threads.
+func CasesFor(warp int) []Case {
+	out := append(scalarCases(), programCases(warp)...)
 	for i := range out {
 		out[i].Text = number(out[i].Text)
 	}

@@ -8,10 +8,11 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// programCases are the cases about anything but scalar operations.
-func programCases() []Case {
+// programCases are the cases about anything but scalar operations, for warps of that
+// many threads.
+func programCases(warp int) []Case {
 	var out []Case
-	for _, list := range [][]Case{controlCases(), wideCases(), argumentCases(), memoryCases(), sharedCases(), warpCases(), atomicCases()} {
+	for _, list := range [][]Case{controlCases(), wideCases(), argumentCases(warp), memoryCases(), sharedCases(), warpCases(warp), atomicCases()} {
 		out = append(out, list...)
 	}
 	return out
@@ -334,7 +335,7 @@ func relative(index, elem *ir.Type) Case {
 
 // argumentCases pass every type by value, alone and after others that put it at
 // an awkward offset.
-func argumentCases() []Case {
+func argumentCases(warp int) []Case {
 	var out []Case
 	for _, t := range ir.Scalars {
 		for i, v := range thin(Edges(t)) {
@@ -367,11 +368,11 @@ b0:
 			out = append(out, c)
 		}
 	}
-	return append(out, geometry(), structArgument())
+	return append(out, geometry(warp), structArgument())
 }
 
 // geometry stores the indices of each thread of a three-dimensional launch.
-func geometry() Case {
+func geometry(warp int) Case {
 	grid, block := [3]int{3, 2, 2}, [3]int{4, 2, 8}
 	text := `module "geometry"
 
@@ -410,7 +411,7 @@ b0:
 	each(grid, func(b [3]int) {
 		n := 0
 		each(block, func(t [3]int) {
-			for _, v := range [][3]int{t, b, block, grid, {n % 32, n / 32, 32}} {
+			for _, v := range [][3]int{t, b, block, grid, {n % warp, n / warp, warp}} {
 				want = append(want, uint64(v[0]), uint64(v[1]), uint64(v[2]))
 			}
 			n++
