@@ -256,7 +256,7 @@ func TestCompilerLog(t *testing.T) {
 }
 
 func TestFinalize(t *testing.T) {
-	for _, kind := range []string{"standin", "rocm64", "rocm32", "cuda"} {
+	for _, kind := range []string{"standin", "rocm64", "rocm32", "rocm", "cuda"} {
 		t.Run(kind, func(t *testing.T) {
 			r := newRig(t, kind)
 			require.Contains(t, r.FinalKey(), r.Info().Arch)

@@ -57,7 +57,7 @@ type rig struct {
 // rigKinds are the devices that every test runs on: the CPU, the stand-in for
 // libcuda, the simulated AMD GPUs with waves of 64 and of 32 lanes, and what needs
 // a GPU.
-var rigKinds = []string{"cpu", "standin", "rocm64", "rocm32", "cuda"}
+var rigKinds = []string{"cpu", "standin", "rocm64", "rocm32", "rocm", "cuda"}
 
 // onEach runs a test on every kind of device.
 func onEach(t *testing.T, test func(t *testing.T, r *rig)) {
@@ -84,6 +84,11 @@ func newRig(tb testing.TB, kind string) *rig {
 		tb.Setenv("KILN_HIPRTC_LIBRARY", r.sim.Path)
 		r.backend = rocm.New(r.sim.Path)
 		name = map[string]string{"rocm64": "rocm:0", "rocm32": "rocm:1"}[kind]
+	case "rocm":
+		r.backend, name = realROCm(), "rocm:0"
+		if err := r.backend.Probe().Err; err != nil {
+			tb.Skip(err) // "no ROCm device: …"
+		}
 	case "cuda":
 		r.backend = realCUDA()
 		if err := r.backend.Probe().Err; err != nil {
@@ -98,13 +103,16 @@ func newRig(tb testing.TB, kind string) *rig {
 	return r
 }
 
-var realCUDA = sync.OnceValue(func() driver.Backend { return cuda.New() })
+var (
+	realCUDA = sync.OnceValue(func() driver.Backend { return cuda.New() })
+	realROCm = sync.OnceValue(func() driver.Backend { return rocm.New() })
+)
 
 func (r *rig) image() Image {
 	switch {
 	case r.kind == "cpu":
 		return Image{Format: "kir", Code: []byte("kernels")}
-	case r.sim != nil:
+	case r.sim != nil || r.kind == "rocm":
 		return Image{Format: "hip", Code: hipKernels}
 	}
 	return Image{Format: "ptx", Code: kernels}
