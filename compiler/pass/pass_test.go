@@ -88,6 +88,28 @@ func runNamed(t testing.TB, m *ir.Module, name string) {
 	require.NoError(t, ir.Verify(m), "after %s:\n%s", name, m)
 }
 
+// Every pass has a case of its own in TestGolden.
+func TestGoldenHasEveryPass(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.ir")
+	require.NoError(t, err)
+	tested := map[string]bool{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(data)) {
+			if head, ok := strings.CutPrefix(line, "== "); ok {
+				_, list, _ := strings.Cut(strings.TrimSpace(head), ": ")
+				for p := range strings.SplitSeq(list, ", ") {
+					tested[strings.TrimRight(p, "+!~")] = true
+				}
+			}
+		}
+	}
+	for _, name := range Names() {
+		require.True(t, tested[name], "testdata has no case for pass %s", name)
+	}
+}
+
 func TestTable(t *testing.T) {
 	names := Names()
 	for _, p := range Passes {
