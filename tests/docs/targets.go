@@ -11,6 +11,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/llvm"
 	"github.com/gokiln/kiln/compiler/msl"
+	"github.com/gokiln/kiln/compiler/opencl"
 )
 
 // targets are the emitters beside PTX: the spellings that each has of an
@@ -22,6 +23,7 @@ var targets = []struct {
 	{"CUDA C++", structured(cuda.Language)},
 	{"HIP C++", structured(hip.Language)},
 	{"Metal", structured(msl.Language)},
+	{"OpenCL C", structured(opencl.Language)},
 	{"LLVM IR", func(op ir.Op) ([]string, string) {
 		_, why := llvm.Spellings(op)
 		return llvm.Templates(op), why
