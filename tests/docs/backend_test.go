@@ -1,0 +1,79 @@
+package docs
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler/opencl"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/tests/irconf"
+)
+
+const backendPage = root + "/docs/adding-a-backend.md"
+
+// lines counts the lines of a file, or of the Go files of a folder.
+func lines(t *testing.T, path string) int {
+	files := []string{path}
+	if !strings.HasSuffix(path, ".go") {
+		var err error
+		files, err = filepath.Glob(path + "/*.go")
+		require.NoError(t, err)
+	}
+	n := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		n += bytes.Count(text, []byte("\n"))
+	}
+	return n
+}
+
+// TestBackendGuide checks that what the guide names is there, that its lines of
+// code are in the files, and that its numbers are right.
+func TestBackendGuide(t *testing.T) {
+	text, err := os.ReadFile(backendPage)
+	require.NoError(t, err)
+	page := string(text)
+
+	paths := regexp.MustCompile("`((?:compiler|runtime|tests|internal)/[a-z0-9_/.]+)`").FindAllStringSubmatch(page, -1)
+	require.Greater(t, len(paths), 20)
+	for _, m := range paths {
+		_, err := os.Stat(filepath.Join(root, m[1]))
+		assert.NoError(t, err)
+	}
+
+	for code, file := range map[string]string{
+		"    {OpenCL, \"1.2\", openclTargets},\n":          "compiler/target/target.go",
+		"    structured(opencl.Language, FormatOpenCL),\n": "compiler/backend.go",
+	} {
+		source, err := os.ReadFile(filepath.Join(root, file))
+		require.NoError(t, err)
+		assert.Contains(t, page, code)
+		assert.Contains(t, string(source), strings.TrimSpace(code), file)
+	}
+
+	sum := 0
+	counts := regexp.MustCompile("(?m)^\\| `([a-z/.]+)` \\| ([0-9]+) \\|$").FindAllStringSubmatch(page, -1)
+	require.Len(t, counts, 3)
+	for _, m := range counts {
+		n := lines(t, filepath.Join(root, m[1]))
+		assert.Equal(t, strconv.Itoa(n), m[2], "lines of %s", m[1])
+		sum += n
+	}
+	assert.Less(t, sum, 1500)
+
+	tgt, err := target.Parse("opencl:1.2")
+	require.NoError(t, err)
+	cases := irconf.Cases()
+	have, _, err := irconf.Written(opencl.Language, tgt, cases)
+	require.NoError(t, err)
+	assert.Contains(t, page, "It has "+strconv.Itoa(len(have))+" of the "+strconv.Itoa(len(cases))+" programs of irconf.")
+}
