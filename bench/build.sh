@@ -23,6 +23,6 @@ for pkg in runtime runtime/internal/cuda jit tests/conformance tests/irconf test
 done
 # HIP over CUDA, for the step hip.
 hipcuda=tests/sim/hipcuda/src
-gcc -std=gnu11 -O1 -Wall -shared -fPIC -fvisibility=hidden -pthread -DPRELUDE="\"$hipcuda/prelude.h\"" \
+gcc -std=gnu11 -O1 -Wall -shared -fPIC -pthread -DPRELUDE="\"$hipcuda/prelude.h\"" \
 	-o "$out/libamdhip64.so" "$hipcuda"/*.c -ldl
 ls -l "$out"

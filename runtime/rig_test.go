@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	goruntime "runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/driver"
 	"github.com/gokiln/kiln/runtime/internal/rocm"
 	"github.com/gokiln/kiln/tests/sim/hip"
+	"github.com/gokiln/kiln/tests/sim/hipcuda"
 )
 
 func TestMain(m *testing.M) {
@@ -30,6 +32,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	cudatest.Clean()
 	hip.Clean()
+	hipcuda.Clean()
 	os.Exit(code)
 }
 
@@ -55,9 +58,10 @@ type rig struct {
 }
 
 // rigKinds are the devices that every test runs on: the CPU, the stand-in for
-// libcuda, the simulated AMD GPUs with waves of 64 and of 32 lanes, and what needs
+// libcuda, the simulated AMD GPUs with waves of 64 and of 32 lanes, the ROCm driver
+// over the stand-in for libcuda, and what needs
 // a GPU.
-var rigKinds = []string{"cpu", "standin", "rocm64", "rocm32", "rocm", "cuda"}
+var rigKinds = []string{"cpu", "standin", "rocm64", "rocm32", "rocmcuda", "rocm", "cuda"}
 
 // onEach runs a test on every kind of device.
 func onEach(t *testing.T, test func(t *testing.T, r *rig)) {
@@ -84,6 +88,8 @@ func newRig(tb testing.TB, kind string) *rig {
 		tb.Setenv("KILN_HIPRTC_LIBRARY", r.sim.Path)
 		r.backend = rocm.New(r.sim.Path)
 		name = map[string]string{"rocm64": "rocm:0", "rocm32": "rocm:1"}[kind]
+	case "rocmcuda":
+		r.backend, name = hipOverCUDA(tb), "rocm:0"
 	case "rocm":
 		r.backend, name = realROCm(), "rocm:0"
 		if err := r.backend.Probe().Err; err != nil {
@@ -112,7 +118,7 @@ func (r *rig) image() Image {
 	switch {
 	case r.kind == "cpu":
 		return Image{Format: "kir", Code: []byte("kernels")}
-	case r.sim != nil || r.kind == "rocm":
+	case strings.HasPrefix(r.kind, "rocm"):
 		return Image{Format: "hip", Code: hipKernels}
 	}
 	return Image{Format: "ptx", Code: kernels}

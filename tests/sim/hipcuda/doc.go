@@ -13,10 +13,11 @@
 //   - Every function of HIP that the driver calls is one of CUDA's. Errors keep
 //     their number, and the text of HIP's has what CUDA said behind it.
 //   - KILN_CUDA_LIBRARY and KILN_NVRTC name the libraries below, where they are not
-//     in the usual places.
+//     in the usual places. [BuildOver] puts stand-ins there, so that what lies between
+//     is tested on a machine without a GPU.
 //
 // Example:
 //
-//	dev := hipcuda.Open(t) // or skips: there is no NVIDIA GPU here
-//	err := kernel.Launch(dev.DefaultStream(), grid, args...)
+//	t.Setenv("KILN_HIP_LIBRARY", hipcuda.Build(t))
+//	dev, err := runtime.Open("rocm:0")
 package hipcuda

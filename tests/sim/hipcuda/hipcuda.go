@@ -14,23 +14,23 @@ import (
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
-	"github.com/gokiln/kiln/runtime"
 )
 
-//go:embed src
+//go:embed src src/fake
 var sources embed.FS
 
 var built struct {
-	once sync.Once
-	dir  string
-	path string
-	err  error
+	once, over sync.Once
+	dir        string
+	path       string
+	nvrtc      string // the stand-in
+	err        error
 }
 
 // Build returns the path of the library, which is built first.
 func Build(tb testing.TB) string {
 	tb.Helper()
-	built.once.Do(func() { built.path, built.err = build() })
+	built.once.Do(func() { built.err = build() })
 	switch {
 	case errors.Is(built.err, exec.ErrNotFound) && os.Getenv("KILN_REQUIRE_TOOLS") != "1":
 		tb.Skipf("HIP over CUDA is built with gcc: %v", built.err)
@@ -40,29 +40,36 @@ func Build(tb testing.TB) string {
 	return built.path
 }
 
-func build() (string, error) {
+func build() error {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
-		return "", err
+		return err
 	}
 	if built.dir, err = os.MkdirTemp("", "kiln-hipcuda"); err != nil {
-		return "", err
+		return err
 	}
 	if err := os.CopyFS(built.dir, sources); err != nil {
-		return "", err
+		return err
 	}
-	src, out := filepath.Join(built.dir, "src"), filepath.Join(built.dir, "libamdhip64.so")
-	files, err := filepath.Glob(filepath.Join(src, "*.c"))
+	built.path, built.nvrtc = filepath.Join(built.dir, "libamdhip64.so"), filepath.Join(built.dir, "libnvrtc.so")
+	src := filepath.Join(built.dir, "src")
+	if err := compile(gcc, built.path, src, filepath.Join(src, "*.c")); err != nil {
+		return err
+	}
+	return compile(gcc, built.nvrtc, src, filepath.Join(src, "fake", "*.c"))
+}
+
+func compile(gcc, out, src, pattern string) error {
+	files, err := filepath.Glob(pattern)
 	if err != nil {
-		return "", err
+		return err
 	}
-	args := append([]string{"-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
+	args := append([]string{"-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread",
 		fmt.Sprintf("-DPRELUDE=%q", filepath.Join(src, "prelude.h")), "-o", out}, files...)
-	args = append(args, "-ldl")
-	if text, err := exec.Command(gcc, args...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", gcc, err, text)
+	if text, err := exec.Command(gcc, append(args, "-ldl")...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", gcc, err, text)
 	}
-	return out, nil
+	return nil
 }
 
 // Main runs the tests and removes what was built for them.
@@ -80,43 +87,37 @@ func Clean() {
 	}
 }
 
-// Open opens the first NVIDIA GPU through the ROCm driver and closes it when the
-// test ends. A machine without one skips the test. KILN_HIP_LIBRARY says that the
-// library is built already.
-func Open(tb testing.TB) *runtime.Device {
+// BuildOver returns the path of the library, which from now on uses a copy of the given
+// libcuda, with a state of its own, and an NVRTC that compiles nothing: it turns a text
+// into a list of its kernels. That is for the whole process.
+func BuildOver(tb testing.TB, libcuda string) string {
 	tb.Helper()
-	if os.Getenv("KILN_HIP_LIBRARY") == "" {
-		needGPU(tb)
-		lib := Build(tb)
-		for _, name := range []string{"KILN_HIP_LIBRARY", "KILN_HIPRTC_LIBRARY"} {
-			if err := os.Setenv(name, lib); err != nil {
-				tb.Fatal(err)
-			}
-		}
-	}
-	dev, err := runtime.Open("rocm:0")
+	path := Build(tb)
+	lib, err := dl.Open(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		// A device that a test has lost says so again.
-		_ = dev.Close()
-	})
-	return dev
+	use, err := lib.Sym("shim_use")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	own := filepath.Join(built.dir, "libcuda.so")
+	built.over.Do(func() { built.err = copyFile(own, libcuda) })
+	if built.err != nil {
+		tb.Fatal(built.err)
+	}
+	m := &memory{text: append([]byte(own), 0), name: append([]byte(built.nvrtc), 0)}
+	dl.Call(use, []uintptr{addr(&m.text[0]), addr(&m.name[0])})
+	goruntime.KeepAlive(m)
+	return path
 }
 
-func needGPU(tb testing.TB) {
-	tb.Helper()
-	if goruntime.GOOS != "linux" {
-		tb.Skip("HIP over CUDA is for Linux")
-	}
-	dev, err := runtime.Open("cuda:0")
+func copyFile(to, from string) error {
+	text, err := os.ReadFile(from)
 	if err != nil {
-		tb.Skipf("needs an NVIDIA GPU: %v", err)
+		return err
 	}
-	if err := dev.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	return os.WriteFile(to, text, 0o600)
 }
 
 // Compiler is the library's hipRTC, which needs no GPU.

@@ -67,9 +67,30 @@ func TestLog(t *testing.T) {
 	require.ErrorContains(t, err, "-fwhatever")
 }
 
+// open opens the first NVIDIA GPU through the ROCm driver. KILN_HIP_LIBRARY says
+// that the library is built already.
+func open(t *testing.T) *runtime.Device {
+	t.Helper()
+	if os.Getenv("KILN_HIP_LIBRARY") == "" {
+		gpu, err := runtime.Open("cuda:0")
+		if err != nil {
+			t.Skipf("needs an NVIDIA GPU: %v", err)
+		}
+		require.NoError(t, gpu.Close())
+		lib := hipcuda.Build(t)
+		// For the whole process: the driver opens its libraries once.
+		require.NoError(t, os.Setenv("KILN_HIP_LIBRARY", lib))
+		require.NoError(t, os.Setenv("KILN_HIPRTC_LIBRARY", lib))
+	}
+	dev, err := runtime.Open("rocm:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, dev.Close()) })
+	return dev
+}
+
 // The programs of irconf, as HIP text through the ROCm driver.
 func TestProgramsOnGPU(t *testing.T) {
-	dev := hipcuda.Open(t)
+	dev := open(t)
 	tgt, err := target.Parse("hip:" + dev.Info().Arch)
 	require.NoError(t, err)
 	cases := irconf.Cases()
@@ -95,5 +116,5 @@ func TestProgramsOnGPU(t *testing.T) {
 
 // The kernels of the conformance suite, compiled by package jit.
 func TestConformanceOnGPU(t *testing.T) {
-	conformance.RunAll(t, hipcuda.Open(t))
+	conformance.RunAll(t, open(t))
 }

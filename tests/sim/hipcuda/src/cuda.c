@@ -9,6 +9,14 @@
 #include <string.h>
 
 struct cuda cuda;
+const char *cuda_instead, *nvrtc_instead;
+
+// shim_use names the libraries to open, before the first call: a program cannot set
+// the environment of C.
+EXPORT void shim_use(const char *cuda_library, const char *nvrtc_library) {
+	cuda_instead = strdup(cuda_library);
+	nvrtc_instead = strdup(nvrtc_library);
+}
 
 // What hipGetErrorString adds to a code: the last text of that code. It is not kept
 // by thread, since a goroutine may ask from another one than it called from.
@@ -102,7 +110,7 @@ EXPORT const char *hipGetErrorString(int code) {
 }
 
 static int start(void) {
-	const char *name = getenv("KILN_CUDA_LIBRARY");
+	const char *name = cuda_instead ? cuda_instead : getenv("KILN_CUDA_LIBRARY");
 	if (name == NULL || *name == 0) name = "libcuda.so.1";
 	void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	if (lib == NULL) return refuse(NO_DEVICE, "HIP over CUDA needs NVIDIA's driver: %s", dlerror());

@@ -67,7 +67,7 @@ static void *open_pattern(const char *pattern) {
 // open_library opens libnvrtc: the file that KILN_NVRTC names, or the one that the
 // system's loader or the usual places have.
 static void *open_library(void) {
-	const char *name = getenv("KILN_NVRTC");
+	const char *name = nvrtc_instead ? nvrtc_instead : getenv("KILN_NVRTC");
 	if (name != NULL && *name) return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	static const char *const names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"};
 	static const char *const patterns[] = {"/usr/local/cuda*/lib64/libnvrtc.so*", "/usr/local/cuda*/targets/*/lib/libnvrtc.so*"};

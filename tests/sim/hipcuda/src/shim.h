@@ -67,6 +67,8 @@ enum {
 	INVALID_IMAGE = 200, NO_BINARY = 209, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILURE = 719, UNKNOWN = 999
 };
 
+// The libraries that shim_use named, NULL for the usual ones.
+extern const char *cuda_instead, *nvrtc_instead;
 // open_cuda opens and starts libcuda, once, and returns a hipError_t.
 int open_cuda(void);
 // hip_error makes a hipError_t of a CUresult, and keeps what CUDA says about it.
