@@ -298,6 +298,9 @@ func (e *emitter) assemble(params []Param) string {
 			params = append(params, in)
 		}
 	}
+	for i, p := range params { // the byte of a bool that nobody asks for stays a byte
+		params[i].Bool = p.Bool && (names(e.head.String(), p.Name) || names(e.body.String(), p.Name))
+	}
 	head, first := e.lang.Entry(e.t, EntryName(e.f.Name), params)
 	kernel.WriteString(head)
 	kernel.WriteString(" {\n")

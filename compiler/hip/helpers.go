@@ -45,8 +45,11 @@ var helpers = append(floats("f32", "f", "u32"), append(floats("f64", "", "u64"),
 	u32 row = (u32)__builtin_amdgcn_workitem_id_y() + block_dim(1) * (u32)__builtin_amdgcn_workitem_id_z();
 	return ((u32)__builtin_amdgcn_workitem_id_x() + block_dim(0) * row) / WAVE;
 }`},
+	// Clang 16, which is in ROCm 5.6, and those before it compare instead.
 	{Name: "ballot", Text: `FN u64 ballot(bool x) {
-#if WAVE == 64
+#if defined(__clang_major__) && __clang_major__ < 17
+	return __builtin_amdgcn_uicmp((u32)x, 0u, 33);
+#elif WAVE == 64
 	return __builtin_amdgcn_ballot_w64(x);
 #else
 	return __builtin_amdgcn_ballot_w32(x);

@@ -27,13 +27,17 @@ var Language = &cfamily.Language{
 }
 
 // head makes the words of HIP known to a clang that has no HIP headers, and keeps
-// products and sums apart.
+// products and sums apart. It silences the warnings about what is the Go program's own,
+// such as a comparison of two equal values, which optimisation brings together.
 func head(t target.Target) string {
 	var b strings.Builder
 	for _, word := range []string{"global", "device", "shared"} {
 		fmt.Fprintf(&b, "#ifndef __%[1]s__\n#define __%[1]s__ __attribute__((%[1]s))\n#endif\n", word)
 	}
 	fmt.Fprintf(&b, "#define WAVE %d\n#pragma clang fp contract(off)\n", t.WarpSize)
+	for _, about := range []string{"tautological-compare", "uninitialized"} {
+		fmt.Fprintf(&b, "#pragma clang diagnostic ignored \"-W%s\"\n", about)
+	}
 	return b.String()
 }
 
