@@ -8,7 +8,9 @@
 //	go run ./tests/fuzz/cmd/kilnfuzz -n 2000 -seed 1 -o kilnfuzz
 //	./kilnfuzz -device cuda:0
 //
-// The test of this package does a short run. A kernel that once failed is kept
+// The test of this package does a short run, on the CPU and on simulated AMD GPUs.
+// Kernels do not depend on the width of a warp; those whose blocks are not whole
+// warps of a device are passed over there. A kernel that once failed is kept
 // as source in testdata, made smaller, and is part of every short run: seeds
 // mean other kernels whenever the generator changes.
 package fuzz

@@ -6,26 +6,52 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/tests/fuzz/gen"
+	"github.com/gokiln/kiln/tests/sim/hip"
 )
 
-// TestShort runs the regressions and some generated kernels. KILN_FUZZ_SEED and
-// KILN_FUZZ_N choose others, KILN_FUZZ_DEVICE another device.
+func TestMain(m *testing.M) { hip.Main(m) }
+
+// TestShort runs the regressions and some generated kernels, and then on simulated AMD
+// GPUs of both wave widths. KILN_FUZZ_SEED and KILN_FUZZ_N choose others,
+// KILN_FUZZ_DEVICE another device for the first run.
 func TestShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program: not in a -short run")
 	}
+	binary, n := short(t)
+	out, err := exec.Command(binary, "-passes", "one").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), strconv.Itoa(n)+" kernels on ")
+	t.Logf("%s", out)
+	for arch, width := range map[string]int{"gfx942": 64, "gfx1100": 32} {
+		t.Run(arch, func(t *testing.T) {
+			lib := hip.Attach(t)
+			cmd := exec.Command(binary, "-device", "rocm:0")
+			cmd.Env = append(os.Environ(), "KILN_SIM_ARCH="+arch, "KILN_HIP_LIBRARY="+lib.Path, "KILN_HIPRTC_LIBRARY="+lib.Path)
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), " kernels on rocm:0 ")
+			require.Equal(t, width == 64, strings.Contains(string(out), "passed over: their blocks are no whole warps of 64 threads"), "%s", out)
+			t.Logf("%s", out)
+		})
+	}
+}
+
+// short builds the program of a short run, of n kernels.
+func short(t *testing.T) (binary string, n int) {
 	kernels, err := Regressions()
 	require.NoError(t, err)
 	require.NotEmpty(t, kernels)
 	kernels = append(kernels, Generate(uint64(number(t, "KILN_FUZZ_SEED", 1)), number(t, "KILN_FUZZ_N", 60))...)
 	root, err := Root()
 	require.NoError(t, err)
-	binary := filepath.Join(t.TempDir(), "kilnfuzz")
+	binary = filepath.Join(t.TempDir(), "kilnfuzz")
 	err = Batch{Kernels: kernels, Root: root}.Build(t.TempDir(), binary)
 	if errors.Is(err, ErrNoGo) || errors.Is(err, ErrArch) {
 		if os.Getenv("KILN_REQUIRE_TOOLS") == "1" && errors.Is(err, ErrNoGo) {
@@ -34,10 +60,7 @@ func TestShort(t *testing.T) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	out, err := exec.Command(binary, "-passes", "one").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Contains(t, string(out), strconv.Itoa(len(kernels))+" kernels on ")
-	t.Logf("%s", out)
+	return binary, len(kernels)
 }
 
 func number(t *testing.T, name string, otherwise int) int {

@@ -88,6 +88,9 @@ func run(kernels []Kernel, o options, w io.Writer) (failed bool, err error) {
 	defer dev.Close()
 	s := &session{options: o, dev: dev, w: w, start: time.Now()}
 	s.all(kernels)
+	if n := s.over.Load(); n > 0 {
+		fmt.Fprintf(w, "%d kernels passed over: their blocks are no whole warps of %d threads\n", n, dev.WarpSize())
+	}
 	fmt.Fprintf(w, "%d kernels on %s (%s), %d failed, %v\n", s.ran.Load(), dev.Name(), dev.Info().Name, s.failed.Load(), time.Since(s.start).Round(time.Millisecond))
 	return s.failed.Load() > 0, nil
 }
@@ -122,6 +125,7 @@ type session struct {
 	dev    *runtime.Device
 	start  time.Time
 	ran    atomic.Int64
+	over   atomic.Int64 // passed over: their blocks are no whole warps here
 	failed atomic.Int64
 	row    atomic.Int64 // failures one after the other
 	mu     sync.Mutex
@@ -160,7 +164,20 @@ func (s *session) print(format string, args ...any) {
 	fmt.Fprintf(s.w, format+"\n", args...)
 }
 
+// generatedFor is the warp whose multiples generated kernels have as blocks.
+const generatedFor = 32
+
+// fits says whether a kernel that is made for whole warps gets them on the device.
+func (s *session) fits(k Kernel) bool {
+	n := k.Threads.X * k.Threads.Y * k.Threads.Z
+	return n%generatedFor != 0 || n%s.dev.WarpSize() == 0
+}
+
 func (s *session) one(k Kernel) {
+	if !s.fits(k) {
+		s.over.Add(1)
+		return
+	}
 	if s.verbose {
 		s.print("run  seed=%d kernel=%s", k.Seed, k.Name)
 	}
