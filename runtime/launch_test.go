@@ -226,7 +226,9 @@ func TestImages(t *testing.T) {
 		if r.kind == "cpu" {
 			return
 		}
-		require.Positive(t, fn.Info().Registers)
+		if r.metal == nil { // Metal does not say
+			require.Positive(t, fn.Info().Registers)
+		}
 		_, err = r.Load(Image{Format: r.image().Format, Name: "k"})
 		require.ErrorContains(t, err, "empty")
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/cpu"
 	"github.com/gokiln/kiln/runtime/internal/cuda"
 	"github.com/gokiln/kiln/runtime/internal/driver"
+	"github.com/gokiln/kiln/runtime/internal/metal"
 	"github.com/gokiln/kiln/runtime/internal/rocm"
 )
 
@@ -33,12 +34,12 @@ func newRegistry(backends ...driver.Backend) *registry {
 	return &registry{backends: backends, open: map[string]*Device{}}
 }
 
-var devices = newRegistry(cuda.New(), rocm.New(), cpu.New())
+var devices = newRegistry(cuda.New(), rocm.New(), metal.New(), cpu.New())
 
 // aliases are other names of a kind.
 var aliases = map[string]string{"hip": "rocm"}
 
-// Open returns a device: "cpu", "cuda" (the first), "cuda:1", "rocm:0", or "auto" (also
+// Open returns a device: "cpu", "cuda" (the first), "cuda:1", "rocm:0", "metal:0", or "auto" (also
 // "") for the first GPU that can be opened and else the CPU. Opening a device again returns
 // the same *Device; it is closed when every Open has been matched by a Close.
 func Open(name string) (*Device, error) { return devices.openDevice(name) }

@@ -20,9 +20,11 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/cuda"
 	"github.com/gokiln/kiln/runtime/internal/cudatest"
 	"github.com/gokiln/kiln/runtime/internal/driver"
+	metaldriver "github.com/gokiln/kiln/runtime/internal/metal"
 	"github.com/gokiln/kiln/runtime/internal/rocm"
 	"github.com/gokiln/kiln/tests/sim/hip"
 	"github.com/gokiln/kiln/tests/sim/hipcuda"
+	"github.com/gokiln/kiln/tests/sim/metal"
 )
 
 func TestMain(m *testing.M) {
@@ -33,6 +35,7 @@ func TestMain(m *testing.M) {
 	cudatest.Clean()
 	hip.Clean()
 	hipcuda.Clean()
+	metal.Clean()
 	os.Exit(code)
 }
 
@@ -47,21 +50,26 @@ var kernels []byte
 //go:embed testdata/kernels.hip
 var hipKernels []byte
 
+// metalKernels are the same kernels in Metal's language.
+//
+//go:embed testdata/kernels.metal
+var metalKernels []byte
+
 // rig is a device under test.
 type rig struct {
 	*Device
 	kind     string            // of rigKinds
 	standin  *cudatest.Library // for "standin"
 	sim      *hip.Library      // for "rocm64" and "rocm32"
+	metal    *metal.Library    // for "metal"
 	backend  driver.Backend
 	registry *registry
 }
 
 // rigKinds are the devices that every test runs on: the CPU, the stand-in for
 // libcuda, the simulated AMD GPUs with waves of 64 and of 32 lanes, the ROCm driver
-// over the stand-in for libcuda, and what needs
-// a GPU.
-var rigKinds = []string{"cpu", "standin", "rocm64", "rocm32", "rocmcuda", "rocm", "cuda"}
+// over the stand-in for libcuda, the simulated Apple GPU, and what needs a GPU.
+var rigKinds = []string{"cpu", "standin", "rocm64", "rocm32", "metal", "rocmcuda", "rocm", "cuda"}
 
 // onEach runs a test on every kind of device.
 func onEach(t *testing.T, test func(t *testing.T, r *rig)) {
@@ -88,6 +96,11 @@ func newRig(tb testing.TB, kind string) *rig {
 		tb.Setenv("KILN_HIPRTC_LIBRARY", r.sim.Path)
 		r.backend = rocm.New(r.sim.Path)
 		name = map[string]string{"rocm64": "rocm:0", "rocm32": "rocm:1"}[kind]
+	case "metal":
+		r.metal = metal.Open(tb)
+		r.metal.Set("memory", 128)
+		r.backend = metaldriver.New(r.metal.Path)
+		name = "metal"
 	case "rocmcuda":
 		r.backend, name = hipOverCUDA(tb), "rocm:0"
 	case "rocm":
@@ -120,6 +133,8 @@ func (r *rig) image() Image {
 		return Image{Format: "kir", Code: []byte("kernels")}
 	case strings.HasPrefix(r.kind, "rocm"):
 		return Image{Format: "hip", Code: hipKernels}
+	case r.metal != nil:
+		return Image{Format: "msl", Code: metalKernels}
 	}
 	return Image{Format: "ptx", Code: kernels}
 }

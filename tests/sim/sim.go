@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/sim/hip"
+	"github.com/gokiln/kiln/tests/sim/metal"
 )
 
 var rocmEnv sync.Once
@@ -48,6 +49,18 @@ func setROCm(tb testing.TB, lib *hip.Library) {
 	}
 }
 
+// OpenMetal opens the simulated Apple GPU, and closes it when the test ends. It skips
+// and fails as OpenROCm does.
+func OpenMetal(tb testing.TB) *runtime.Device {
+	tb.Helper()
+	lib := metal.Open(tb)
+	// For the whole process: the driver opens its libraries once.
+	if err := os.Setenv("KILN_METAL_LIBRARY", lib.Path); err != nil {
+		tb.Fatal(err)
+	}
+	return open(tb, "metal:0")
+}
+
 func open(tb testing.TB, name string) *runtime.Device {
 	tb.Helper()
 	dev, err := runtime.Open(name)
@@ -65,5 +78,6 @@ func open(tb testing.TB, name string) *runtime.Device {
 func Main(m *testing.M) {
 	code := m.Run()
 	hip.Clean()
+	metal.Clean()
 	os.Exit(code)
 }

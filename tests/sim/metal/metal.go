@@ -50,6 +50,7 @@ func Open(tb testing.TB) *Library {
 	}
 	l := &Library{Path: built.lib.Name(), tb: tb, lib: built.lib}
 	tb.Cleanup(func() {
+		call(l.sym("sim_reset"))
 		if text := l.Problems(); text != "" {
 			tb.Errorf("Metal's rules were broken:\n%s", text)
 		}
@@ -162,9 +163,16 @@ func (l *Library) Fail(name string, after, count int) {
 	call(l.sym("sim_fail"), uintptr(unsafe.Pointer(cstring(name))), uintptr(after), uintptr(count))
 }
 
-// Set sets "strict" (1: threads that have returned are missed at a barrier).
+// Set sets "strict" (1: threads that have returned are missed at a barrier), "memory"
+// (MiB), "devices" (-1: none) or, before anything else is done, "version" (of the
+// language, 32 for 3.2).
 func (l *Library) Set(what string, value int) {
 	call(l.sym("sim_set"), uintptr(unsafe.Pointer(cstring(what))), uintptr(value))
+}
+
+// Get counts the objects of a class that exist.
+func (l *Library) Get(class string) int {
+	return int(int32(call(l.sym("sim_get"), uintptr(unsafe.Pointer(cstring(class))))))
 }
 
 // Code is a text that was compiled, without the rest of Metal.

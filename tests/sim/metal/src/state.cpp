@@ -42,6 +42,11 @@ EXPORT void sim_fail(const char *name, int after, int count) {
 	orders[name] = {after, count};
 }
 
+EXPORT void sim_reset() {
+	std::lock_guard<std::mutex> lock(mu);
+	orders.clear(), settings.clear();
+}
+
 EXPORT void sim_set(const char *name, int value) {
 	std::lock_guard<std::mutex> lock(mu);
 	settings[name] = value;

@@ -1,0 +1,123 @@
+package metal
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"unsafe"
+
+	"github.com/gokiln/kiln/internal/dl"
+)
+
+// functions are the addresses of C functions.
+type functions struct {
+	getClass, registerName, msgSend, push, pop, copyAllDevices uintptr
+}
+
+// selectors are the messages that objects are sent.
+type selectors struct {
+	retain, release, responds, instancesRespond, new                                           uintptr
+	count, objectAt, stringWith, utf8, code, description, stringValue, valueForKey             uintptr
+	name, workingSet, sharedLength, supportsFamily, newQueue, newEvent, newBuffer, newLibrary  uintptr
+	newPipeline, setFastMath, setMathMode, setLanguage, newFunction, maxThreads, width, static uintptr
+	contents, gpuAddress, setSignaled, commandBuffer, compute, blit, waitFor, signal           uintptr
+	commit, waitDone, status, error, setPipeline, setBytes, useResource, dispatch, endEncoding uintptr
+	copy, fill, architecture                                                                   uintptr
+}
+
+// library is the Objective-C runtime with Metal.
+type library struct {
+	functions
+	selectors
+	name    string
+	str     uintptr // the class NSString
+	options uintptr // the class MTLCompileOptions
+}
+
+func (s *selectors) table() map[string]*uintptr {
+	return map[string]*uintptr{
+		"retain": &s.retain, "release": &s.release, "respondsToSelector:": &s.responds, "instancesRespondToSelector:": &s.instancesRespond, "new": &s.new,
+		"count": &s.count, "objectAtIndex:": &s.objectAt, "stringWithUTF8String:": &s.stringWith, "UTF8String": &s.utf8, "code": &s.code,
+		"localizedDescription": &s.description, "stringValue": &s.stringValue, "valueForKey:": &s.valueForKey,
+		"name": &s.name, "recommendedMaxWorkingSetSize": &s.workingSet, "maxThreadgroupMemoryLength": &s.sharedLength,
+		"supportsFamily:": &s.supportsFamily, "newCommandQueue": &s.newQueue, "newSharedEvent": &s.newEvent, "newBufferWithLength:options:": &s.newBuffer,
+		"newLibraryWithSource:options:error:": &s.newLibrary, "newComputePipelineStateWithFunction:error:": &s.newPipeline,
+		"setFastMathEnabled:": &s.setFastMath, "setMathMode:": &s.setMathMode, "setLanguageVersion:": &s.setLanguage, "newFunctionWithName:": &s.newFunction,
+		"maxTotalThreadsPerThreadgroup": &s.maxThreads, "threadExecutionWidth": &s.width, "staticThreadgroupMemoryLength": &s.static,
+		"contents": &s.contents, "gpuAddress": &s.gpuAddress, "setSignaledValue:": &s.setSignaled, "commandBuffer": &s.commandBuffer,
+		"computeCommandEncoder": &s.compute, "blitCommandEncoder": &s.blit, "encodeWaitForEvent:value:": &s.waitFor, "encodeSignalEvent:value:": &s.signal,
+		"commit": &s.commit, "waitUntilCompleted": &s.waitDone, "status": &s.status, "error": &s.error,
+		"setComputePipelineState:": &s.setPipeline, "setBytes:length:atIndex:": &s.setBytes, "useResource:usage:": &s.useResource,
+		"dispatchThreadgroups:threadsPerThreadgroup:": &s.dispatch, "endEncoding": &s.endEncoding,
+		"copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:": &s.copy, "fillBuffer:range:value:": &s.fill, "architecture": &s.architecture,
+	}
+}
+
+// load opens the libraries, which names gives one after the other.
+func load(names []string) (*library, error) {
+	l := &library{}
+	want := map[string]*uintptr{
+		"objc_getClass": &l.getClass, "sel_registerName": &l.registerName, "objc_msgSend": &l.msgSend,
+		"objc_autoreleasePoolPush": &l.push, "objc_autoreleasePoolPop": &l.pop, "MTLCopyAllDevices": &l.copyAllDevices,
+	}
+	for _, name := range names {
+		lib, err := dl.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		l.name = lib.Name()
+		for symbol, at := range want {
+			if addr, err := lib.Sym(symbol); err == nil {
+				*at = addr
+				delete(want, symbol)
+			}
+		}
+	}
+	for symbol := range want {
+		return nil, fmt.Errorf("the function %s is not in %v", symbol, names)
+	}
+	for name, at := range l.table() {
+		*at = call(l.registerName, pointer(cstring(name)))
+	}
+	for name, at := range map[string]*uintptr{"NSString": &l.str, "MTLCompileOptions": &l.options} {
+		if *at = call(l.getClass, pointer(cstring(name))); *at == 0 {
+			return nil, fmt.Errorf("the class %s is missing", name)
+		}
+	}
+	return l, nil
+}
+
+//go:uintptrescapes
+func call(fn uintptr, args ...uintptr) uintptr { return dl.Call(fn, args) }
+
+// send sends a message with words as arguments.
+//
+//go:uintptrescapes
+func (l *library) send(object, selector uintptr, args ...uintptr) uintptr {
+	return dl.Call(l.msgSend, append([]uintptr{object, selector}, args...))
+}
+
+// pool opens an autorelease pool on this thread; the function that it returns closes
+// it.
+func (l *library) pool() func() {
+	goruntime.LockOSThread()
+	token := call(l.push)
+	return func() {
+		call(l.pop, token)
+		goruntime.UnlockOSThread()
+	}
+}
+
+// string makes an NSString, which lives as long as the pool.
+func (l *library) string(s string) uintptr { return l.send(l.str, l.stringWith, pointer(cstring(s))) }
+
+// text is what an NSString holds.
+func (l *library) text(s uintptr) string { return dl.Text(l.send(s, l.utf8)) }
+
+// responds reports whether an object has a method.
+func (l *library) has(object, selector uintptr) bool {
+	return l.send(object, l.responds, selector)&0xff != 0
+}
+
+func cstring(s string) *byte { return &append([]byte(s), 0)[0] }
+
+func pointer(p *byte) uintptr { return uintptr(unsafe.Pointer(p)) }

@@ -1,0 +1,103 @@
+package metal
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// event is an operation that does nothing, and the time when it was done. Its fields
+// are guarded by the device's lock.
+type event struct {
+	dev    *device
+	number uint64  // of the operation; 0 if it was never recorded
+	time   float64 // seconds
+	timed  bool
+}
+
+// NewEvent makes an event.
+func (d *device) NewEvent() (driver.Event, error) { return &event{dev: d}, nil }
+
+func (s *stream) own(op string, e driver.Event) (*event, error) {
+	ev, ok := e.(*event)
+	if !ok || ev.dev != s.dev {
+		return nil, s.dev.invalid(op, "the event belongs to another device")
+	}
+	return ev, nil
+}
+
+func (s *stream) Record(e driver.Event) error {
+	const op = "record an event"
+	ev, err := s.own(op, e)
+	if err != nil {
+		return err
+	}
+	d := s.dev
+	defer d.lib.pool()()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	cb, err := d.begin(op)
+	if err != nil {
+		return err
+	}
+	d.commit(cb, "", ev)
+	ev.number, ev.timed = d.next, false
+	return nil
+}
+
+// Wait has nothing to do: operations run in the order of the calls.
+func (s *stream) Wait(e driver.Event) error {
+	_, err := s.own("wait for an event", e)
+	return err
+}
+
+// reached reads the time of an operation that is done. GPUEndTime is a float, which
+// dl.Call cannot return; its text can be read.
+func (e *event) reached(o *operation) {
+	if e.number != o.number {
+		return // recorded anew
+	}
+	d := e.dev
+	key := d.lib.string("GPUEndTime")
+	text := d.msg(d.msg(o.buffer, d.lib.valueForKey, key, 0, 0, 0), d.lib.stringValue, 0, 0, 0, 0)
+	t, err := strconv.ParseFloat(dl.Text(d.msg(text, d.lib.utf8, 0, 0, 0, 0)), 64)
+	e.time, e.timed = t, err == nil
+}
+
+func (e *event) Done() (bool, error) {
+	d := e.dev
+	defer d.lib.pool()()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reap()
+	return d.done >= e.number, nil
+}
+
+func (e *event) Sync() error {
+	e.dev.mu.Lock()
+	number := e.number
+	e.dev.mu.Unlock()
+	return e.dev.report(number)
+}
+
+func (e *event) Since(start driver.Event) (time.Duration, error) {
+	const op = "time between events"
+	from, err := (&stream{dev: e.dev}).own(op, start)
+	if err != nil {
+		return 0, err
+	}
+	d := e.dev
+	defer d.lib.pool()()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reap()
+	if !e.timed || !from.timed {
+		return 0, &driver.Error{Op: op, Device: d.info.Name, Kind: driver.ErrNotReady, Text: "an event was not recorded or not reached; wait for it first"}
+	}
+	return time.Duration((e.time - from.time) * float64(time.Second)), nil
+}
+
+// Close has nothing to give back.
+func (e *event) Close() error { return nil }

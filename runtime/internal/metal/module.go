@@ -1,0 +1,112 @@
+package metal
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// module is an MTLLibrary.
+type module struct {
+	dev    *device
+	handle uintptr
+	mu     sync.Mutex
+	states []uintptr // of its kernels
+}
+
+// function is an MTLComputePipelineState.
+type function struct {
+	dev    *device
+	handle uintptr
+	info   driver.FunctionInfo
+}
+
+// Load compiles Metal's language.
+func (d *device) Load(img driver.Image) (driver.Module, error) {
+	op := "load kernel " + img.Name
+	switch {
+	case img.Format != "msl":
+		return nil, d.refused(op, "an Apple GPU runs code of format msl, not "+img.Format)
+	case len(img.Code) == 0:
+		return nil, d.refused(op, "the image is empty")
+	}
+	l := d.lib
+	defer l.pool()()
+	options := l.send(l.options, l.new)
+	defer l.send(options, l.release)
+	var major, minor uintptr
+	if _, err := fmt.Sscanf(d.info.Arch, "%d.%d", &major, &minor); err != nil {
+		return nil, fmt.Errorf("%s: language version %q: %w", op, d.info.Arch, err)
+	}
+	l.send(options, l.setLanguage, major<<16|minor)
+	if l.has(options, l.setMathMode) {
+		l.send(options, l.setMathMode, mathSafe)
+	} else {
+		l.send(options, l.setFastMath, 0)
+	}
+	failure := new(uintptr)
+	h := l.send(d.handle, l.newLibrary, l.string(string(img.Code)), options, uintptr(unsafe.Pointer(failure)))
+	if h == 0 {
+		return nil, d.compileError(op, "MTLLibraryError", *failure)
+	}
+	return &module{dev: d, handle: d.own(h)}, nil
+}
+
+func (d *device) refused(op, text string) error {
+	return &driver.Error{Op: op, Device: d.info.Name, Kind: driver.ErrBadImage, Text: text}
+}
+
+// compileError is what Metal's compiler said.
+func (d *device) compileError(op, name string, failure uintptr) error {
+	l := d.lib
+	return &driver.Error{Op: op, Device: d.info.Name, Kind: driver.ErrBadImage, Name: name, Code: int(l.send(failure, l.code)),
+		Log: l.text(l.send(failure, l.description))}
+}
+
+// Finalize changes nothing: Metal keeps what it has compiled by itself.
+func (d *device) Finalize(img driver.Image) (driver.Image, string, error) { return img, "", nil }
+
+// Function finds a kernel and makes it ready to run.
+func (m *module) Function(name string) (driver.Function, error) {
+	d, l := m.dev, m.dev.lib
+	op := "kernel " + name
+	defer l.pool()()
+	f := l.send(m.handle, l.newFunction, l.string(name))
+	if f == 0 {
+		return nil, &driver.Error{Op: op, Device: d.info.Name, Kind: driver.ErrNotFound, Text: "the library has no function of that name"}
+	}
+	defer l.send(f, l.release)
+	failure := new(uintptr)
+	h := l.send(d.handle, l.newPipeline, f, uintptr(unsafe.Pointer(failure)))
+	if h == 0 {
+		return nil, d.compileError(op, "MTLLibraryError", *failure)
+	}
+	if width := int(l.send(h, l.width)); width != d.info.WarpSize {
+		l.send(h, l.release)
+		return nil, d.refused(op, fmt.Sprintf("the GPU runs it with simdgroups of %d threads; code is for %d", width, d.info.WarpSize))
+	}
+	fn := &function{dev: d, handle: d.own(h), info: driver.FunctionInfo{
+		Name: name, MaxThreads: int(l.send(h, l.maxThreads)), Shared: int(l.send(h, l.static)),
+	}}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.states = append(m.states, h)
+	return fn, nil
+}
+
+// Close releases the library and its kernels.
+func (m *module) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, state := range m.states {
+		m.dev.disown(state)
+	}
+	m.states = nil
+	m.dev.disown(m.handle)
+	return nil
+}
+
+// Info says what the kernel needs.
+func (f *function) Info() driver.FunctionInfo { return f.info }

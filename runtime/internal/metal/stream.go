@@ -1,0 +1,176 @@
+package metal
+
+import (
+	"encoding/binary"
+	goruntime "runtime"
+	"unsafe"
+
+	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// stream is a name for the device's queue.
+type stream struct{ dev *device }
+
+func (s *stream) Alloc(n int64) (driver.Addr, error) {
+	b, err := s.dev.allocate(n, false)
+	return driver.Addr(b.address), err
+}
+
+func (s *stream) Free(a driver.Addr, _ int64) error { return s.dev.free(uint64(a), false) }
+
+// Upload waits until nothing uses the memory, and writes to it.
+func (s *stream) Upload(dst driver.Addr, src []byte) error {
+	if len(src) == 0 {
+		return nil
+	}
+	p, err := s.dev.host("copy to the device", dst, int64(len(src)))
+	if err != nil {
+		return err
+	}
+	s.dev.wait(s.dev.latest())
+	copy(dl.Bytes(p, len(src)), src)
+	return nil
+}
+
+// Download waits for what was submitted, and reads.
+func (s *stream) Download(dst []byte, src driver.Addr) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	p, err := s.dev.host("copy to the host", src, int64(len(dst)))
+	if err != nil {
+		return err
+	}
+	if err := s.dev.Sync(); err != nil {
+		return err
+	}
+	copy(dst, dl.Bytes(p, len(dst)))
+	return nil
+}
+
+func (s *stream) Copy(dst, src driver.Addr, n int64) error {
+	return s.Copy2D(dst, n, src, n, n, 1)
+}
+
+// Copy2D is a blit for each row.
+func (s *stream) Copy2D(dst driver.Addr, dstPitch int64, src driver.Addr, srcPitch int64, width, height int64) error {
+	const op = "copy"
+	if width == 0 || height == 0 {
+		return nil
+	}
+	return s.dev.blit(op, func(encoder uintptr) error {
+		d := s.dev
+		from, fromAt, err := d.resolve(op, src, (height-1)*srcPitch+width)
+		if err != nil {
+			return err
+		}
+		to, toAt, err := d.resolve(op, dst, (height-1)*dstPitch+width)
+		if err != nil {
+			return err
+		}
+		for row := range uintptr(height) {
+			d.words = [24]uintptr{encoder, d.lib.copy, from.buffer, fromAt + row*uintptr(srcPitch), to.buffer, toAt + row*uintptr(dstPitch), uintptr(width)}
+			dl.Call(d.lib.msgSend, d.words[:7])
+		}
+		return nil
+	})
+}
+
+func (s *stream) Fill(dst driver.Addr, value byte, n int64) error {
+	const op = "fill"
+	if n == 0 {
+		return nil
+	}
+	return s.dev.blit(op, func(encoder uintptr) error {
+		b, at, err := s.dev.resolve(op, dst, n)
+		if err == nil { // a range is two words
+			s.dev.msg(encoder, s.dev.lib.fill, b.buffer, at, uintptr(n), uintptr(value))
+		}
+		return err
+	})
+}
+
+// blit submits what encode writes to an encoder of copies.
+func (d *device) blit(op string, encode func(encoder uintptr) error) error {
+	defer d.lib.pool()()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	cb, err := d.begin(op)
+	if err != nil {
+		return err
+	}
+	encoder := d.msg(cb, d.lib.blit, 0, 0, 0, 0)
+	err = encode(encoder)
+	d.msg(encoder, d.lib.endEncoding, 0, 0, 0, 0)
+	if err != nil {
+		d.msg(cb, d.lib.release, 0, 0, 0, 0)
+		return err
+	}
+	d.commit(cb, "", nil)
+	return nil
+}
+
+// Launch submits a kernel. It is the path that must not allocate.
+func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
+	d := s.dev
+	fn, ok := f.(*function)
+	if !ok || fn.dev != d {
+		return d.invalid("launch", "the kernel was loaded on another device")
+	}
+	if l.Shared > 0 {
+		return d.invalid("launch "+fn.info.Name, "Metal kernels declare their threadgroup memory; a launch cannot add to it")
+	}
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	token := d.call(d.lib.push, 0)
+	err := d.launch(fn, l)
+	d.call(d.lib.pop, token)
+	goruntime.KeepAlive(l)
+	return err
+}
+
+func (d *device) call(fn, arg uintptr) uintptr {
+	d.words[0] = arg
+	return dl.Call(fn, d.words[:1])
+}
+
+func (d *device) launch(fn *function, l *driver.Launch) error {
+	cb, err := d.begin("launch")
+	if err != nil {
+		return err
+	}
+	encoder := d.msg(cb, d.lib.compute, 0, 0, 0, 0)
+	d.msg(encoder, d.lib.setPipeline, fn.handle, 0, 0, 0)
+	for len(l.Args)%8 != 0 { // the struct in the kernel is a whole number of words
+		l.Args = append(l.Args, 0)
+	}
+	if len(l.Args) > 0 {
+		d.msg(encoder, d.lib.setBytes, uintptr(unsafe.Pointer(unsafe.SliceData(l.Args))), uintptr(len(l.Args)), 0, 0)
+	}
+	d.reside(encoder, l.Args)
+	dl.Call(d.lib.msgSend, dispatchWords(&l.Scratch, encoder, d.lib.dispatch, l.Grid, l.Block))
+	d.msg(encoder, d.lib.endEncoding, 0, 0, 0, 0)
+	d.commit(cb, fn.info.Name, nil)
+	return nil
+}
+
+// reside makes the buffers resident that a block of arguments points to: every aligned
+// word that is an address in one. A number that looks like one does no harm.
+func (d *device) reside(encoder uintptr, args []byte) {
+	var last uintptr
+	for at := 0; at+8 <= len(args); at += 8 {
+		b := d.memory.find(binary.LittleEndian.Uint64(args[at:]), false)
+		if b != nil && b.buffer != last {
+			last = b.buffer
+			d.msg(encoder, d.lib.useResource, b.buffer, usageReadWrite, 0, 0)
+		}
+	}
+}
+
+func (s *stream) Sync() error { return s.dev.Sync() }
+
+// Close does nothing: the queue is the device's.
+func (s *stream) Close() error { return nil }

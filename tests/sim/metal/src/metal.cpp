@@ -1,0 +1,270 @@
+// The classes of Metal, with what its validation layer checks.
+#include "device.h"
+
+#include <cstring>
+
+namespace {
+
+struct Size {
+	uint64_t w, h, d;
+};
+struct Range {
+	uint64_t at, size;
+};
+
+constexpr int max_threads = 1024;
+constexpr size_t threadgroup_memory = 32 << 10;
+
+struct Device : Object {
+	Device() : Object("MTLDevice") {}
+};
+
+// version is the newest language of the device, 32 for 3.2.
+int version() {
+	std::lock_guard<std::mutex> lock(mu);
+	int v = setting("version");
+	return v ? v : 32;
+}
+
+Device *the_device() {
+	static Device *d = new Device;
+	return d;
+}
+
+Object *fail(Error **out, long code, const std::string &text) {
+	Error *e = new Error(code, text);
+	autorelease(e);
+	if (out) *out = e;
+	return nullptr;
+}
+
+Object *new_library(Device *, SEL, String *source, Options *o, Error **err) {
+	if (fails("newLibraryWithSource")) return fail(err, 3, "Compiler encountered an internal error");
+	int v = o && o->version ? o->version : version();
+	if (v > version()) return fail(err, 1, "the language version is not supported on this OS");
+	std::string log;
+	Library *l = new Library;
+	l->code = compile_text(source->s, v, o ? o->fast : true, log);
+	if (l->code) return l;
+	release(l);
+	return fail(err, 3, log);
+}
+
+Object *new_function(Library *l, SEL, String *name) {
+	auto it = l->code->functions.find(name->s);
+	if (it == l->code->functions.end()) return nullptr;
+	Function *f = new Function;
+	f->code = l->code, f->f = it->second.get();
+	return f;
+}
+
+Object *new_pipeline(Device *, SEL, Function *f, Error **err) {
+	if (!f) return problem("newComputePipelineStateWithFunction: the function is nil"), nullptr;
+	if (fails("newComputePipelineState")) return fail(err, 3, "Compiler encountered XPC_ERROR_CONNECTION_INTERRUPTED");
+	if (f->f->kernel.lds_size > threadgroup_memory)
+		return fail(err, 3, "Threadgroup memory size (" + std::to_string(f->f->kernel.lds_size) + ") exceeds the maximum threadgroup memory allowed (32768)");
+	Pipeline *p = new Pipeline;
+	p->code = f->code, p->f = f->f;
+	return p;
+}
+
+Object *new_encoder(CommandBuffer *cb, const char *name) {
+	if (cb->encoding) problem(std::string(name) + ": another encoder of the command buffer has not ended");
+	if (status_of(cb) != NOT_ENQUEUED) problem(std::string(name) + ": the command buffer was committed");
+	cb->encoding = true;
+	return autorelease(new Encoder(name, cb));
+}
+
+bool open(Encoder *e, const char *sel) {
+	if (e->ended) problem("-[" + e->isa->name + " " + sel + "]: after endEncoding");
+	return !e->ended;
+}
+
+bool index_ok(uint64_t i, const char *sel) {
+	if (i >= max_buffers) problem(std::string(sel) + ": index " + std::to_string(i) + " is out of range: there are 31 buffers");
+	return i < max_buffers;
+}
+
+void set_bytes(Encoder *e, SEL sel, const char *p, uint64_t size, uint64_t i) {
+	if (!open(e, sel) || !index_ok(i, sel)) return;
+	if (size == 0 || size > 4096) return problem(std::string(sel) + ": the length " + std::to_string(size) + " is not between 1 and 4096");
+	e->bytes[(int)i] = std::string(p, size);
+	e->buffers.erase((int)i);
+}
+
+void set_buffer(Encoder *e, SEL sel, Buffer *b, uint64_t at, uint64_t i) {
+	if (!open(e, sel) || !index_ok(i, sel) || !b) return;
+	if (at >= b->size) return problem(std::string(sel) + ": the offset is behind the end of the buffer");
+	e->buffers[(int)i] = {b, at}, e->bytes.erase((int)i);
+	e->used.push_back(b);
+}
+
+void use_resource(Encoder *e, SEL sel, Buffer *b, uint64_t usage) {
+	if (!open(e, sel)) return;
+	if (!b || (usage & ~3ul) || usage == 0) return problem("useResource:usage: wrong resource or usage");
+	e->used.push_back(b);
+}
+
+// refused returns why a dispatch cannot be, "" if it can.
+std::string refused(Encoder *e, Size grid, Size block) {
+	if (!e->pipeline) return "no pipeline state is set";
+	if (!grid.w || !grid.h || !grid.d || !block.w || !block.h || !block.d) return "the grid or the threadgroup is empty";
+	uint64_t n = block.w * block.h * block.d;
+	if (n > max_threads) return "a threadgroup of " + std::to_string(n) + " threads; the pipeline state has maxTotalThreadsPerThreadgroup 1024";
+	for (const Parameter &p : e->pipeline->f->entry.params) {
+		if (p.buffer < 0) continue;
+		size_t need = e->pipeline->f->needs[p.buffer], have = 0;
+		auto bytes = e->bytes.find(p.buffer);
+		auto buffer = e->buffers.find(p.buffer);
+		if (bytes != e->bytes.end()) have = bytes->second.size();
+		else if (buffer != e->buffers.end()) have = buffer->second.first->size - buffer->second.second;
+		else return "missing buffer binding at index " + std::to_string(p.buffer) + " for " + p.name;
+		if (p.reference && have < need)
+			return "argument " + p.name + " from buffer " + std::to_string(p.buffer) + " needs " + std::to_string(need) + " bytes, and has " + std::to_string(have);
+	}
+	return "";
+}
+
+void dispatch(Encoder *e, SEL sel, Size grid, Size block) {
+	if (!open(e, sel)) return;
+	if (std::string why = refused(e, grid, block); !why.empty()) return problem(std::string(sel) + ": " + why);
+	e->cb->hold(e->pipeline);
+	for (Buffer *b : e->used) e->cb->hold(b);
+	Pipeline *p = e->pipeline;
+	auto used = e->used;
+	auto bytes = e->bytes;
+	auto buffers = e->buffers;
+	e->cb->work.push_back([=]() -> std::string {
+		uint64_t table[max_buffers] = {};
+		for (auto &[i, b] : bytes) table[i] = (uint64_t)b.data();
+		for (auto &[i, b] : buffers) table[i] = b.first->gpu + b.second;
+		for (Buffer *b : used) b->resident(true);
+		const uint32_t g[3] = {(uint32_t)grid.w, (uint32_t)grid.h, (uint32_t)grid.d}, t[3] = {(uint32_t)block.w, (uint32_t)block.h, (uint32_t)block.d};
+		std::string wrong = run_kernel(p->f->kernel, g, t, table);
+		for (Buffer *b : used) b->resident(false);
+		return wrong;
+	});
+}
+
+void end_encoding(Encoder *e, SEL sel) {
+	if (!open(e, sel)) return;
+	e->ended = true, e->cb->encoding = false;
+}
+
+bool inside(Buffer *b, uint64_t at, uint64_t size, const char *sel) {
+	bool ok = b && at <= b->size && size <= b->size - at && size > 0;
+	if (!ok) problem(std::string(sel) + ": the range is not inside of the buffer");
+	return ok;
+}
+
+void blit_copy(Encoder *e, SEL sel, Buffer *from, uint64_t at, Buffer *to, uint64_t to_at, uint64_t size) {
+	if (!open(e, sel) || !inside(from, at, size, sel) || !inside(to, to_at, size, sel)) return;
+	e->cb->hold(from), e->cb->hold(to);
+	e->cb->work.push_back([=] { return memmove(to->cpu + to_at, from->cpu + at, size), std::string(); });
+}
+
+void blit_fill(Encoder *e, SEL sel, Buffer *b, Range r, uint8_t value) {
+	if (!open(e, sel) || !inside(b, r.at, r.size, sel)) return;
+	e->cb->hold(b);
+	e->cb->work.push_back([=] { return memset(b->cpu + r.at, value, r.size), std::string(); });
+}
+
+Object *number(CommandBuffer *cb, SEL, String *key) {
+	if (key->s != "GPUEndTime") return problem("valueForKey: the class is not key value coding-compliant for the key " + key->s), nullptr;
+	char text[64];
+	snprintf(text, sizeof text, "%.16g", cb->end);
+	return autorelease(new String(text, "NSNumber"));
+}
+
+void device_methods() {
+	const char *c = "MTLDevice";
+	method(c, "name", +[](Device *, SEL) { return autorelease(new String("Simulated Apple GPU")); });
+	method(c, "registryID", +[](Device *, SEL) { return 42l; });
+	method(c, "hasUnifiedMemory", +[](Device *, SEL) { return 1l; });
+	method(c, "supportsFamily:", +[](Device *, SEL, long family) { return (long)(family == 5001 || family == 1007); });
+	method(c, "recommendedMaxWorkingSetSize", +[](Device *, SEL) { return memory_limit(); });
+	method(c, "currentAllocatedSize", +[](Device *, SEL) { return memory_used(); });
+	method(c, "maxThreadgroupMemoryLength", +[](Device *, SEL) { return threadgroup_memory; });
+	method(c, "maxBufferLength", +[](Device *, SEL) { return memory_limit(); });
+	if (version() >= 31) method(c, "architecture", +[](Device *, SEL) { return (Object *)nullptr; });
+	method(c, "newCommandQueue", +[](Device *, SEL) -> Object * { return fails("newCommandQueue") ? nullptr : new Queue; });
+	method(c, "newSharedEvent", +[](Device *, SEL) -> Object * { return new SharedEvent; });
+	method(c, "newBufferWithLength:options:", +[](Device *, SEL, uint64_t size, uint64_t options) -> Object * {
+		if (options != 0) return problem("newBufferWithLength:options: the simulator has shared memory only"), nullptr;
+		return new_buffer(size);
+	});
+	method(c, "newLibraryWithSource:options:error:", new_library);
+	method(c, "newComputePipelineStateWithFunction:error:", new_pipeline);
+	class_method("MTLCompileOptions", "new", +[](Class *, SEL) -> Object * { return new Options; });
+	c = "MTLCompileOptions";
+	method(c, "setFastMathEnabled:", +[](Options *o, SEL, bool yes) { o->fast = yes; });
+	if (version() >= 32) method(c, "setMathMode:", +[](Options *o, SEL, long mode) { o->fast = mode != 0; });
+	method(c, "setLanguageVersion:", +[](Options *o, SEL, uint64_t v) { o->version = (int)((v >> 16) * 10 + (v & 0xffff)); });
+}
+
+void object_methods() {
+	method("MTLLibrary", "newFunctionWithName:", new_function);
+	const char *c = "MTLComputePipelineState";
+	method(c, "maxTotalThreadsPerThreadgroup", +[](Pipeline *, SEL) { return (long)max_threads; });
+	method(c, "threadExecutionWidth", +[](Pipeline *, SEL) { return 32l; });
+	method(c, "staticThreadgroupMemoryLength", +[](Pipeline *p, SEL) { return p->f->kernel.lds_size; });
+	c = "MTLBuffer";
+	method(c, "contents", +[](Buffer *b, SEL) { return b->cpu; });
+	method(c, "gpuAddress", +[](Buffer *b, SEL) { return b->gpu; });
+	method(c, "length", +[](Buffer *b, SEL) { return b->size; });
+	c = "MTLSharedEvent";
+	method(c, "signaledValue", +[](SharedEvent *e, SEL) { return value_of(e); });
+	method(c, "setSignaledValue:", +[](SharedEvent *e, SEL, uint64_t v) { set_value(e, v); });
+}
+
+void command_methods() {
+	method("MTLCommandQueue", "commandBuffer", +[](Queue *, SEL) -> Object * { return fails("commandBuffer") ? nullptr : autorelease(new CommandBuffer); });
+	const char *c = "MTLCommandBuffer";
+	method(c, "computeCommandEncoder", +[](CommandBuffer *cb, SEL) { return new_encoder(cb, "MTLComputeCommandEncoder"); });
+	method(c, "blitCommandEncoder", +[](CommandBuffer *cb, SEL) { return new_encoder(cb, "MTLBlitCommandEncoder"); });
+	method(c, "encodeWaitForEvent:value:", +[](CommandBuffer *cb, SEL, SharedEvent *e, uint64_t v) {
+		if (cb->encoding) return problem("encodeWaitForEvent: an encoder has not ended");
+		cb->hold(e), cb->work.push_back([=] { return await(e, v); });
+	});
+	method(c, "encodeSignalEvent:value:", +[](CommandBuffer *cb, SEL, SharedEvent *e, uint64_t v) {
+		if (cb->encoding) return problem("encodeSignalEvent: an encoder has not ended");
+		cb->hold(e), cb->work.push_back([=] { return set_value(e, v), std::string(); });
+	});
+	method(c, "commit", +[](CommandBuffer *cb, SEL) { commit(cb); });
+	method(c, "waitUntilCompleted", +[](CommandBuffer *cb, SEL) { wait(cb); });
+	method(c, "status", +[](CommandBuffer *cb, SEL) { return status_of(cb); });
+	method(c, "error", +[](CommandBuffer *cb, SEL) -> Object * { return status_of(cb) == FAILED ? autorelease(new Error(3, cb->wrong)) : nullptr; });
+	method(c, "valueForKey:", number);
+	c = "MTLComputeCommandEncoder";
+	method(c, "setComputePipelineState:", +[](Encoder *e, SEL sel, Pipeline *p) {
+		if (open(e, sel)) e->pipeline = p;
+	});
+	method(c, "setBytes:length:atIndex:", set_bytes);
+	method(c, "setBuffer:offset:atIndex:", set_buffer);
+	method(c, "useResource:usage:", use_resource);
+	method(c, "dispatchThreadgroups:threadsPerThreadgroup:", dispatch);
+	method(c, "endEncoding", end_encoding);
+	c = "MTLBlitCommandEncoder";
+	method(c, "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:", blit_copy);
+	method(c, "fillBuffer:range:value:", blit_fill);
+	method(c, "endEncoding", end_encoding);
+}
+
+} // namespace
+
+void metal() { device_methods(), object_methods(), command_methods(); }
+
+EXPORT Object *MTLCopyAllDevices() {
+	define();
+	Array *a = new Array;
+	std::unique_lock<std::mutex> lock(mu);
+	bool none = setting("devices") < 0;
+	lock.unlock();
+	if (!none) retain(the_device()), a->list.push_back(the_device());
+	return a;
+}
+
+EXPORT Object *MTLCreateSystemDefaultDevice() {
+	define();
+	return retain(the_device()), the_device();
+}
