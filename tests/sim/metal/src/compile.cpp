@@ -114,7 +114,7 @@ std::shared_ptr<Code> build(const std::string &source, int version, bool fast, s
 	if (!mkdtemp(dir)) return nullptr;
 	std::string base = std::string(dir) + "/kernel", in = base + ".metal", out = base + ".so", messages = base + ".log";
 	std::vector<std::string> args = {SIM_CLANG, "-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc", "-Xclang", "-cl-ext=+cl_khr_fp16", "-isystem", SIM_DIR,
-		"-D__METAL_VERSION__=" + std::to_string(version * 10), "-O1", __builtin_cpu_supports("x86-64-v3") ? "-march=x86-64-v3" : "-march=x86-64", fast ? "-ffast-math" : "-ffp-contract=fast", "-fPIC", "-shared", "-nostartfiles",
+		"-D__METAL_VERSION__=" + std::to_string(version * 10), "-O1", __builtin_cpu_supports("x86-64-v3") ? "-march=x86-64-v3" : "-march=x86-64", fast ? "-ffast-math" : "-ffp-contract=fast-honor-pragmas", "-fPIC", "-shared", "-nostartfiles",
 		"-nostdlib++", "-Wno-unknown-attributes", "-Wno-ignored-attributes", "-o", out, in, "-x", "none", SIM_DIR "/lds.o", "-lm"};
 	int status = write_file(in, text) ? command(args, messages) : -1;
 	log = status < 0 ? std::string("cannot run ") + SIM_CLANG : read_file(messages);
