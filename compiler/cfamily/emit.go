@@ -123,11 +123,11 @@ func (e *emitter) supported(order []*ir.Block) error {
 		}
 		for _, t := range append([]*ir.Type{v.Type}, argTypes(v)...) {
 			if w := e.missing(t); w != "" {
-				return fmt.Errorf("%s is not available on %s: %s", t, e.t, w)
+				return &target.Unsupported{What: t.String(), Target: e.t, Why: w}
 			}
 		}
 		if why != "" {
-			return fmt.Errorf("operation %s on %s: %s", v.Op, e.t, why)
+			return &target.Unsupported{What: "operation " + v.Op.String(), Target: e.t, Why: why}
 		}
 		return nil
 	}

@@ -65,7 +65,7 @@ func TestErrors(t *testing.T) {
 	l := *host
 	l.MissingOps = map[ir.Op]string{ir.OpFence: "there is nobody else"}
 	_, err = l.Emit(m, hostTarget, cfamily.Options{})
-	require.ErrorContains(t, err, "host: kernel k: operation fence on host:: there is nobody else")
+	require.ErrorContains(t, err, "host: kernel k: operation fence is not available on host:: there is nobody else")
 	l = *host
 	l.MissingTypes = map[ir.Kind]string{ir.KF64: "use f32"}
 	_, err = l.Emit(m, hostTarget, cfamily.Options{})
