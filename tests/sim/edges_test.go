@@ -1,0 +1,51 @@
+package sim_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/tests/sim/hip"
+)
+
+// TestEdgesOnROCm runs the example as a user does: on the GPU, compared with the CPU.
+func TestEdgesOnROCm(t *testing.T) {
+	lib := hip.Attach(t)
+	t.Setenv("KILN_HIP_LIBRARY", lib.Path)
+	t.Setenv("KILN_HIPRTC_LIBRARY", lib.Path)
+	edges := buildEdges(t)
+	for _, arch := range []string{"gfx942", "gfx1100"} {
+		t.Run(arch, func(t *testing.T) {
+			t.Setenv("KILN_SIM_ARCH", arch)
+			compareEdges(t, edges, "rocm:0")
+		})
+	}
+}
+
+// buildEdges builds the example and returns its path.
+func buildEdges(t *testing.T) string {
+	tool, err := exec.LookPath("go")
+	if errors.Is(err, exec.ErrNotFound) && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
+		t.Skip("needs the go command in PATH")
+	}
+	require.NoError(t, err)
+	exe := filepath.Join(t.TempDir(), "edges")
+	out, err := exec.Command(tool, "build", "-o", exe, "../../examples/edges").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return exe
+}
+
+// compareEdges fails unless the picture of a device is that of the CPU.
+func compareEdges(t *testing.T, exe, device string) {
+	cmd := exec.Command(exe, "-device", device, "-compare", "cpu")
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "KILN_CACHE_DIR="+cmd.Dir)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), device+" against cpu: 0 of ")
+	require.Contains(t, string(out), "pixels differ, largest difference 0")
+}
