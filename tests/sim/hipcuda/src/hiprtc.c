@@ -1,4 +1,5 @@
 // The functions of libhiprtc, on NVRTC: the text is compiled behind prelude.h.
+#define _GNU_SOURCE // dladdr
 #include "shim.h"
 
 #include <dlfcn.h>
@@ -83,12 +84,24 @@ static void *open_library(void) {
 	return NULL;
 }
 
+// open_builtins opens the library that NVRTC opens by name, from NVRTC's own folder:
+// the loader looks into that one only if it was told to.
+static void open_builtins(void *lib) {
+	Dl_info info;
+	char pattern[600];
+	void *symbol = dlsym(lib, "nvrtcVersion");
+	if (symbol == NULL || !dladdr(symbol, &info) || strrchr(info.dli_fname, '/') == NULL) return;
+	snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so*", (int)(strrchr(info.dli_fname, '/') - info.dli_fname), info.dli_fname);
+	open_pattern(pattern);
+}
+
 static int start(void) {
 	void *lib = open_library();
 	if (lib == NULL) {
 		snprintf(missing, sizeof missing, "HIP over CUDA needs NVRTC, see KILN_NVRTC: %s", dlerror());
 		return RTC_INTERNAL;
 	}
+	open_builtins(lib);
 #define FIND(name, parameters) \
 	*(void **)&nvrtc.name = dlsym(lib, #name); \
 	if (nvrtc.name == NULL) { \
@@ -122,26 +135,29 @@ struct program {
 	char *name, *log;
 };
 
-// count is how often a word occurs.
-static size_t count(const char *text, const char *word) {
-	size_t n = 0;
-	while ((text = strstr(text, word)) != NULL) n++, text += strlen(word);
-	return n;
+static const char cast[] = "(i16)(", function[] = "kiln_i16(";
+
+// next_cast is the next cast of an expression in parentheses to the 16-bit integer,
+// rather than of another cast.
+static const char *next_cast(const char *text) {
+	for (; (text = strstr(text, cast)) != NULL; text++) {
+		const char *inside = text + strlen(cast);
+		if (!(strchr("iuf", inside[0]) && inside[strcspn(inside, "()")] == ')' && strcspn(inside, "()") <= 3)) return text;
+	}
+	return NULL;
 }
 
-// whole writes the prelude and then the text, whose lines keep their numbers. Casts to
-// the 16-bit integer are calls of prelude.h's function.
+// whole writes the prelude and then the text, whose lines keep their numbers. Those
+// casts are calls of prelude.h's function.
 static char *whole(const char *source, const char *name) {
-	static const char before[] = "(i16)(", after[] = "kiln_i16(";
-	char *out = malloc(strlen(shim_prelude) + strlen(name) + 32 + strlen(source) + count(source, before) * sizeof after + 1);
+	size_t casts = 0;
+	for (const char *at = source; (at = next_cast(at)) != NULL; at++) casts++;
+	char *out = malloc(strlen(shim_prelude) + strlen(name) + 32 + strlen(source) + casts * sizeof function);
 	if (out == NULL) return NULL;
 	char *at = out + sprintf(out, "%s\n#line 1 \"%s\"\n", shim_prelude, name);
-	const char *found;
-	while ((found = strstr(source, before)) != NULL) {
+	for (const char *found; (found = next_cast(source)) != NULL; source = found + strlen(cast)) {
 		memcpy(at, source, (size_t)(found - source));
-		at += found - source;
-		at = stpcpy(at, after);
-		source = found + strlen(before);
+		at = stpcpy(at + (found - source), function);
 	}
 	strcpy(at, source);
 	return out;
