@@ -2,14 +2,19 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gokiln/kiln/cmd/kiln/internal/selftest"
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -31,8 +36,10 @@ func devicesCommand() *cobra.Command {
 // deviceReport is a device as -json prints it.
 type deviceReport struct {
 	runtime.Info
-	SelfTest string  `json:",omitempty"` // "ok" or what failed
-	TestMS   float64 `json:",omitempty"`
+	Features []compiler.Feature
+	Lacks    map[compiler.Feature]string `json:",omitempty"` // and why
+	SelfTest string                      `json:",omitempty"` // "ok" or what failed
+	TestMS   float64                     `json:",omitempty"`
 }
 
 // backendReport is a backend as -json prints it.
@@ -55,6 +62,7 @@ func devices(w io.Writer, asJSON, test bool) error {
 		}
 		for _, info := range p.Devices {
 			d := deviceReport{Info: info}
+			d.features()
 			if test {
 				d.SelfTest, d.TestMS = runTest(info.Name)
 				failed = failed || d.SelfTest != "ok"
@@ -78,6 +86,25 @@ func devices(w io.Writer, asJSON, test bool) error {
 		return errProblems
 	}
 	return nil
+}
+
+// features asks the compiler what code for the device can have.
+func (d *deviceReport) features() {
+	t, err := compiler.TargetFor(d.Formats, d.Arch)
+	if err != nil {
+		return // the self-test says so
+	}
+	for _, f := range compiler.Features() {
+		err := compiler.Supports(t, f)
+		if lack := (*target.Unsupported)(nil); errors.As(err, &lack) {
+			if d.Lacks == nil {
+				d.Lacks = map[compiler.Feature]string{}
+			}
+			d.Lacks[f] = lack.Why
+		} else if err == nil {
+			d.Features = append(d.Features, f)
+		}
+	}
 }
 
 func runTest(name string) (result string, ms float64) {
@@ -127,6 +154,14 @@ func printDevice(w io.Writer, d deviceReport) {
 	row("units", "%d, warps of %d threads, blocks of up to %d", d.Units, d.WarpSize, d.MaxThreads)
 	row("memory", "%s, shared %s a block", size(d.MemTotal), size(int64(d.SharedPerBlock)))
 	row("loads", "%s", strings.Join(d.Formats, ", "))
+	var has []string
+	for _, f := range d.Features {
+		has = append(has, string(f))
+	}
+	row("features", "%s", strings.Join(has, ", "))
+	for _, f := range slices.Sorted(maps.Keys(d.Lacks)) {
+		row("lacks", "%s: %s", f, d.Lacks[f])
+	}
 	if d.SelfTest != "" {
 		row("self-test", "%s (%.1f ms)", d.SelfTest, d.TestMS)
 	}

@@ -1,6 +1,7 @@
-// Package selftest runs a kernel on a device and checks its results. The kernel
-// uses what a device most often gets wrong: shared memory, barriers, warp
-// shuffles, atomics, 16-bit floats and accurate division.
+// Package selftest runs kernels on a device and compares their results with those of
+// plain Go. They use what a device most often gets wrong: shared memory, barriers,
+// shuffles and votes, atomics, 16-bit floats and accurate division, and where the device
+// has them 64-bit floats, 64-bit atomics and the device log.
 //
 //	if err := selftest.Run(dev); err != nil {
 //		fmt.Println("this device computes wrongly:", err)

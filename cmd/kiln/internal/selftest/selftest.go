@@ -1,8 +1,13 @@
 package selftest
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"os"
+	"strings"
 
+	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/dsltest"
 	"github.com/gokiln/kiln/jit"
@@ -15,76 +20,119 @@ const (
 	n       = blocks * threads
 )
 
-// results are the outputs of Probe.
-type results struct {
-	out   []dsl.BF16
-	sums  []int32
-	total []uint32
-}
-
-// Run runs Probe on dev and compares its results with those of plain Go.
+// Run runs the kernels on dev and compares their results with those of plain Go.
 func Run(dev *runtime.Device) error {
 	x := make([]float32, n)
 	for i := range x {
 		x[i] = float32(i)/17 - 12
 	}
-	want := results{make([]dsl.BF16, n), make([]int32, blocks), make([]uint32, 1)}
-	err := dsltest.Run(dsl.D1(blocks), dsl.D1(threads), func(t dsl.Thread) {
-		Probe(t, want.out, want.sums, want.total, x)
-	})
+	errs := []error{probe(dev, x)}
+	has, err := features(dev)
 	if err != nil {
-		return fmt.Errorf("as plain Go: %w", err)
+		return errors.Join(errs[0], err)
 	}
-	got, err := onDevice(dev, x)
-	if err != nil {
+	if has(compiler.Float64) {
+		errs = append(errs, double(dev, x))
+	}
+	if has(compiler.DeviceLog) {
+		errs = append(errs, log(dev))
+	}
+	return errors.Join(errs...)
+}
+
+// features returns what tells which features a device has.
+func features(dev *runtime.Device) (func(compiler.Feature) bool, error) {
+	info := dev.Info()
+	t, err := compiler.TargetFor(info.Formats, info.Arch)
+	return func(f compiler.Feature) bool { return compiler.Supports(t, f) == nil }, err
+}
+
+func probe(dev *runtime.Device, x []float32) error {
+	out, squares := made[dsl.BF16](dev, n), made[dsl.F16](dev, n)
+	words, sums, total := made[uint64](dev, n), made[int32](dev, blocks), made[uint32](dev, 2)
+	err := plain(dev, func(t dsl.Thread) {
+		Probe(t, out.want, squares.want, words.want, sums.want, total.want, x)
+	})
+	in, inErr := runtime.From(dev, x)
+	if err := errors.Join(err, inErr, out.err, squares.err, words.err, sums.err, total.err); err != nil {
 		return err
 	}
-	for i := range want.out {
-		if got.out[i] != want.out[i] {
-			return fmt.Errorf("out[%d] is %#x, want %#x", i, got.out[i], want.out[i])
+	defer in.Free()
+	err = launch(dev, Probe, out.on, squares.on, words.on, sums.on, total.on, in)
+	return errors.Join(err, out.check("bfloat16 of silu"), squares.check("float16 of squares"), words.check("words of warps"),
+		sums.check("sums of blocks"), total.check("total"))
+}
+
+func double(dev *runtime.Device, x []float32) error {
+	out := made[float64](dev, n)
+	err := plain(dev, func(t dsl.Thread) { Double(t, out.want, x) })
+	in, inErr := runtime.From(dev, x)
+	if err := errors.Join(err, inErr, out.err); err != nil {
+		return err
+	}
+	defer in.Free()
+	err = launch(dev, Double, out.on, in)
+	for i, v := range out.want {
+		if math.IsNaN(v) {
+			return fmt.Errorf("float64: element %d is not a number as plain Go", i)
 		}
 	}
-	for i := range want.sums {
-		if got.sums[i] != want.sums[i] {
-			return fmt.Errorf("sums[%d] is %d, want %d", i, got.sums[i], want.sums[i])
-		}
+	return errors.Join(err, out.check("float64"))
+}
+
+func log(dev *runtime.Device) error {
+	var want, got strings.Builder
+	total := made[uint64](dev, 1)
+	err := plain(dev, func(t dsl.Thread) { Log(t, total.want) }, dsltest.Output(&want))
+	if err := errors.Join(err, total.err); err != nil {
+		return err
 	}
-	if got.total[0] != want.total[0] {
-		return fmt.Errorf("%d threads ran, want %d", got.total[0], want.total[0])
+	dev.SetOutput(&got)
+	defer dev.SetOutput(os.Stderr)
+	if err := errors.Join(launch(dev, Log, total.on), total.check("total of 64 bits")); err != nil {
+		return err
+	}
+	if got.String() != want.String() {
+		return fmt.Errorf("the device log is %q, want %q", got.String(), want.String())
 	}
 	return nil
 }
 
-func onDevice(dev *runtime.Device, x []float32) (r results, err error) {
-	in, err := runtime.From(dev, x)
+// plain runs a kernel as plain Go, with warps as the device has them.
+func plain(dev *runtime.Device, kernel func(dsl.Thread), opts ...dsltest.Option) error {
+	if err := dsltest.Run(dsl.D1(blocks), dsl.D1(threads), kernel, append(opts, dsltest.WarpSize(dev.WarpSize()))...); err != nil {
+		return fmt.Errorf("as plain Go: %w", err)
+	}
+	return nil
+}
+
+func launch(dev *runtime.Device, kernel any, args ...any) error {
+	return jit.Of(kernel).Launch(dev.DefaultStream(), runtime.Blocks(blocks, threads), args...)
+}
+
+// result is an output of a kernel: as plain Go writes it, and on the device.
+type result[T comparable] struct {
+	want []T
+	on   runtime.Slice[T]
+	err  error
+}
+
+func made[T comparable](dev *runtime.Device, n int) result[T] {
+	r := result[T]{want: make([]T, n)}
+	r.on, r.err = runtime.From(dev, r.want)
+	return r
+}
+
+// check compares and frees the device's part.
+func (r result[T]) check(what string) error {
+	got, err := r.on.Host()
 	if err != nil {
-		return r, err
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	defer in.Free()
-	out, err := runtime.From(dev, make([]dsl.BF16, n))
-	if err != nil {
-		return r, err
+	for i, v := range r.want {
+		if got[i] != v {
+			return fmt.Errorf("%s: element %d is %v, want %v", what, i, got[i], v)
+		}
 	}
-	defer out.Free()
-	sums, err := runtime.From(dev, make([]int32, blocks))
-	if err != nil {
-		return r, err
-	}
-	defer sums.Free()
-	total, err := runtime.From(dev, make([]uint32, 1))
-	if err != nil {
-		return r, err
-	}
-	defer total.Free()
-	if err := jit.Of(Probe).Launch(dev.DefaultStream(), runtime.Blocks(blocks, threads), out, sums, total, in); err != nil {
-		return r, err
-	}
-	if r.out, err = out.Host(); err != nil {
-		return r, err
-	}
-	if r.sums, err = sums.Host(); err != nil {
-		return r, err
-	}
-	r.total, err = total.Host()
-	return r, err
+	return r.on.Free()
 }
