@@ -1,12 +1,14 @@
 package metal_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	goruntime "runtime"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/cpu"
 
 	"github.com/gokiln/kiln/compiler/msl"
 	"github.com/gokiln/kiln/compiler/target"
@@ -40,6 +42,29 @@ func TestPrograms(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Products and sums are kept apart where the text asks for it, in the words of its
+// version, and only there.
+func TestContraction(t *testing.T) {
+	lib := metal.Open(t)
+	const kernel = "struct A { device float* p; };\nkernel void k(constant A& a [[buffer(0)]]) { a.p[0] = a.p[1] * a.p[1] + a.p[2]; }\n"
+	for _, c := range []struct {
+		pragma  string
+		version int
+		apart   bool
+	}{
+		{"#pragma clang fp contract(off)", 24, true}, {"#pragma METAL fp contract(off)", 32, true}, {"#pragma METAL fp contract(off)", 31, false}, {"", 32, false},
+	} {
+		code, err := lib.Compile("#include <metal_stdlib>\n"+c.pragma+"\n"+kernel, c.version)
+		require.NoError(t, err)
+		p := &[3]float32{7, 1 + 0x1p-12, -1 - 0x1p-11} // the product ends in 2⁻²⁴, which rounding takes
+		require.NoError(t, code.Run("k", [3]int{1, 1, 1}, [3]int{1, 1, 1}, binary.LittleEndian.AppendUint64(nil, uint64(uintptr(unsafe.Pointer(p))))))
+		if c.apart || cpu.X86.HasFMA {
+			require.Equal(t, c.apart, p[0] == 0, "%q for %d: %v", c.pragma, c.version, p[0])
+		}
+		goruntime.KeepAlive(p)
 	}
 }
 
