@@ -188,8 +188,12 @@ func (e *emitter) fill(r *Row, v *ir.Value) (string, error) {
 		}
 		pairs = append(pairs, "&$p", address(p).operand(), "$p", p)
 	}
-	return strings.NewReplacer(append(pairs, e.words(v)...)...).Replace(r.Text), nil
+	return casts.Replace(strings.NewReplacer(append(pairs, e.words(v)...)...).Replace(r.Text)), nil
 }
+
+// casts are pairs of which the first one does the work of both: all bits stay.
+var casts = strings.NewReplacer("(u32)(i32)", "(u32)", "(i32)(u32)", "(i32)", "(u64)(i64)", "(u64)", "(i64)(u64)", "(i64)",
+	"(u32)(u32)", "(u32)", "(i32)(i32)", "(i32)", "(u64)(u64)", "(u64)", "(i64)(i64)", "(i64)")
 
 // words are the placeholders that depend on types.
 func (e *emitter) words(v *ir.Value) []string {

@@ -47,6 +47,18 @@ func plainCount(v *ir.Value) bool {
 	return ok && b < uint64(v.Type.Bits())
 }
 
+// typed: an operand, and so the result, has its type in C as well. Constants are
+// written as bare numbers.
+func typed(v *ir.Value) bool { return !v.Args[0].IsConst() || !v.Args[1].IsConst() }
+
+// ofConstants: nothing that is selected has its type in C.
+func ofConstants(v *ir.Value) bool { return v.Args[1].IsConst() && v.Args[2].IsConst() }
+
+// byConstant: the first operand has its type in C, and gives it to the second.
+func byConstant(v *ir.Value) bool { return !v.Args[0].IsConst() && v.Args[1].IsConst() }
+
+func typedPlainCount(v *ir.Value) bool { return !v.Args[0].IsConst() && plainCount(v) }
+
 // Rows are the operations that C++, OpenCL C and Metal write alike. Signed
 // arithmetic is done on unsigned types, which wrap, and shifts and divisions are
 // guarded: C leaves the rest undefined.
@@ -56,9 +68,12 @@ var Rows = []Row{
 	{Op: ir.OpMul, On: Floats, Text: "$a * $b"},
 	{Op: ir.OpDiv, On: Floats, Text: "$a / $b"},
 	{Op: ir.OpNeg, On: Floats, Text: "-$a"},
-	{Op: ir.OpAdd, On: Of(ir.KU32, ir.KU64), Text: "$a + $b"},
-	{Op: ir.OpSub, On: Of(ir.KU32, ir.KU64), Text: "$a - $b"},
-	{Op: ir.OpMul, On: Of(ir.KU32, ir.KU64), Text: "$a * $b"},
+	{Op: ir.OpAdd, On: Of(ir.KU32, ir.KU64), When: typed, Text: "$a + $b"},
+	{Op: ir.OpSub, On: Of(ir.KU32, ir.KU64), When: typed, Text: "$a - $b"},
+	{Op: ir.OpMul, On: Of(ir.KU32, ir.KU64), When: typed, Text: "$a * $b"},
+	{Op: ir.OpAdd, On: Int32 | Int64, When: byConstant, Text: "({t})(({u})$a + $b)"},
+	{Op: ir.OpSub, On: Int32 | Int64, When: byConstant, Text: "({t})(({u})$a - $b)"},
+	{Op: ir.OpMul, On: Int32 | Int64, When: byConstant, Text: "({t})(({u})$a * $b)"},
 	{Op: ir.OpAdd, On: Ints, Text: "({t})(({u})$a + ({u})$b)"},
 	{Op: ir.OpSub, On: Ints, Text: "({t})(({u})$a - ({u})$b)"},
 	{Op: ir.OpMul, On: Narrow, Text: "({t})((u32)$a * (u32)$b)"},
@@ -76,15 +91,20 @@ var Rows = []Row{
 	{Op: ir.OpXor, On: Boolean, Text: "$a != $b"},
 	{Op: ir.OpAndNot, On: Boolean, Text: "$a && !$b"},
 	{Op: ir.OpNot, On: Boolean, Text: "!$a"},
+	{Op: ir.OpAnd, On: Int32 | Int64, When: typed, Text: "$a & $b"},
+	{Op: ir.OpOr, On: Int32 | Int64, When: typed, Text: "$a | $b"},
+	{Op: ir.OpXor, On: Int32 | Int64, When: typed, Text: "$a ^ $b"},
 	{Op: ir.OpAnd, On: Ints, Text: "({t})($a & $b)"},
 	{Op: ir.OpOr, On: Ints, Text: "({t})($a | $b)"},
 	{Op: ir.OpXor, On: Ints, Text: "({t})($a ^ $b)"},
 	{Op: ir.OpAndNot, On: Ints, Text: "({t})($a & ~$b)"},
 	{Op: ir.OpNot, On: Ints, Text: "({t})~$a"},
+	{Op: ir.OpShl, On: Of(ir.KU32, ir.KU64), When: typedPlainCount, Text: "$a << $b"},
 	{Op: ir.OpShl, On: Narrow, When: plainCount, Text: "({t})((u32)$a << $b)"},
 	{Op: ir.OpShl, On: Ints, When: plainCount, Text: "({t})(({u})$a << $b)"},
 	{Op: ir.OpShl, On: Narrow, Text: "({t})($B < {n} ? (u32)$a << $B : 0)"},
 	{Op: ir.OpShl, On: Ints, Text: "({t})($B < {n} ? ({u})$a << $B : 0)"},
+	{Op: ir.OpShr, On: Int32 | Int64, When: typedPlainCount, Text: "$a >> $b"},
 	{Op: ir.OpShr, On: Ints, When: plainCount, Text: "({t})($a >> $b)"},
 	{Op: ir.OpShr, On: Signed, Text: "({t})($a >> ($B < {n} ? $B : {m}))"},
 	{Op: ir.OpShr, On: Ints, Text: "({t})($B < {n} ? $a >> $B : 0)"},
@@ -99,6 +119,7 @@ var Rows = []Row{
 	{Op: ir.OpMax, On: Ints, Text: "$A > $B ? $A : $B"},
 	{Op: ir.OpMin, On: Floats, Text: "min_{k}($a, $b)"},
 	{Op: ir.OpMax, On: Floats, Text: "max_{k}($a, $b)"},
+	{Op: ir.OpSelect, On: Ints, When: ofConstants, Text: "({t})($a ? $b : $c)"},
 	{Op: ir.OpSelect, Text: "$a ? $b : $c"},
 
 	{Op: ir.OpFMA, On: Floats, Text: "fma_{k}($a, $b, $c)"},

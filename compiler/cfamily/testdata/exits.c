@@ -15,11 +15,11 @@ void Exits(u32* out, i64 out_len, u32 x) {
 	do {
 		do {
 			for (;;) {
-				if ((u32)(v7 & 1) == 1) {
+				if ((v7 & 1) == 1) {
 					to2 = true;
 					break;
 				}
-				u32 v10 = (u32)(v7 >> 1);
+				u32 v10 = v7 >> 1;
 				if (v10 < 2) {
 					break;
 				}

@@ -21,13 +21,13 @@ void Nested(i64* out, i64 out_len, i64 want) {
 				break;
 			}
 			out[v7] = v11;
-			v7 = (i64)((u64)v7 + (u64)1);
+			v7 = (i64)((u64)v7 + 1);
 		}
 		if (to3) {
 			to3 = false;
 			break;
 		}
-		v5 = (i64)((u64)v5 + (u64)1);
+		v5 = (i64)((u64)v5 + 1);
 	}
 	out[0] = v5;
 }

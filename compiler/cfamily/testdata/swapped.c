@@ -16,7 +16,7 @@ void Swapped(u32* out, i64 out_len) {
 			return;
 		}
 		out[v6] = v7;
-		i64 v12 = (i64)((u64)v6 + (u64)1);
+		i64 v12 = (i64)((u64)v6 + 1);
 		u32 v13 = v7 + v8;
 		if (v13 < v7) {
 			v6 = v12;
