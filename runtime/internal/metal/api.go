@@ -113,7 +113,7 @@ func (l *library) string(s string) uintptr { return l.send(l.str, l.stringWith, 
 // text is what an NSString holds.
 func (l *library) text(s uintptr) string { return dl.Text(l.send(s, l.utf8)) }
 
-// responds reports whether an object has a method.
+// has reports whether an object has a method.
 func (l *library) has(object, selector uintptr) bool {
 	return l.send(object, l.responds, selector)&0xff != 0
 }

@@ -12,6 +12,9 @@
 //     kernels are read and judged by the simulator itself.
 //   - Kernels run on the engine of package hip, with simdgroups of 32 lanes: fibers,
 //     poisoned threadgroup memory, divergence found at barriers.
+//   - Objects of Objective-C and of Metal are counted. Buffers have one address for the
+//     host and another for kernels, which can touch only what is resident. Command
+//     buffers run on a thread of their own, in the order in which they were committed.
 //   - What Metal's validation layer would stop a process for is a problem, which fails
 //     the test.
 //
