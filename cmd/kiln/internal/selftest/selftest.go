@@ -34,7 +34,7 @@ func Run(dev *runtime.Device) error {
 	if has(compiler.Float64) {
 		errs = append(errs, double(dev, x))
 	}
-	if has(compiler.DeviceLog) {
+	if has(compiler.DeviceLog) && has(compiler.Atomics64) {
 		errs = append(errs, log(dev))
 	}
 	return errors.Join(errs...)
