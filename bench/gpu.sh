@@ -48,7 +48,8 @@ test_package() {
 		echo "ok      $pkg: $(grep -c -- '--- PASS' "$log") passed, $(grep -c -- '--- SKIP' "$log") skipped"
 	else
 		fail "$pkg: $(grep -c -- '--- FAIL' "$log") failed, $(grep -c -- '--- PASS' "$log") passed"
-		grep -E -A 12 -- '--- FAIL|^panic|^fatal' "$log" | cut -c 1-400 | head -n 60
+		grep -vE '^=== |^ *--- |^PASS|^FAIL' "$log" | cut -c 1-400 | head -n 60 # what the tests say
+		grep -- '--- FAIL' "$log" | tail -n 30
 	fi
 }
 
