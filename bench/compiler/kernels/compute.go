@@ -74,11 +74,12 @@ func Mandelbrot(t dsl.Thread, out []int32, width, height, limit int, x0, y0, ste
 	x, y := float32(0), float32(0)
 	n := 0
 	for ; n < limit; n++ {
-		xx, yy := x*x, y*y
+		yy, xx := y*y, x*x
 		if xx+yy > 4 {
 			break
 		}
-		x, y = xx-yy+cx, dsl.FMA(2*x, y, cy)
+		y = dsl.FMA(2*x, y, cy)
+		x = xx - yy + cx
 	}
 	out[py*width+px] = int32(n)
 }
