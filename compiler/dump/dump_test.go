@@ -18,6 +18,7 @@ import (
 	"github.com/gokiln/kiln/compiler/dump"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 const source = `package k
@@ -318,10 +319,8 @@ func TestPTXAS(t *testing.T) {
 	t.Run("real", func(t *testing.T) {
 		run := dump.PTXAS(parse("ptx:sm_90"))
 		if run == nil {
-			if os.Getenv("KILN_REQUIRE_TOOLS") == "1" {
-				t.Fatal("no ptxas: set KILN_PTXAS")
-			}
-			t.Skip("no ptxas")
+			tooltest.Find(t, "KILN_PTXAS", "ptxas") // skips, or fails where it must not be missing
+			t.Fatal("ptxas is there, and was not found")
 		}
 		p := collect(t, "Reverse", "ptx:sm_90", run)
 		assert.Empty(t, p.Problem)

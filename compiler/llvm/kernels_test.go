@@ -20,6 +20,7 @@ import (
 	"github.com/gokiln/kiln/compiler/llvm"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 const (
@@ -141,14 +142,7 @@ func (b *texts) add(text string) {
 
 // assemble gives PTX to the vendor's assembler where there is one.
 func assemble(t *testing.T, arch string, text []byte) {
-	path := os.Getenv("KILN_PTXAS")
-	if path == "" {
-		path, _ = exec.LookPath("ptxas")
-	}
-	if path == "" {
-		require.NotEqual(t, "1", os.Getenv("KILN_REQUIRE_TOOLS"), "KILN_REQUIRE_TOOLS=1, but neither KILN_PTXAS nor PATH leads to ptxas")
-		t.Skip("ptxas not found: set KILN_PTXAS or put it on PATH")
-	}
+	path := tooltest.Find(t, "KILN_PTXAS", "ptxas")
 	if arch == "sm_70" {
 		arch = "sm_75" // the oldest that CUDA 13 knows; it takes PTX for older ones
 	}

@@ -8,10 +8,10 @@ import (
 )
 
 // Find returns the path of a program: what the environment variable says if it is
-// set, else the first of names that is in PATH.
+// set, and may be "" for none, else the first of names that is in PATH.
 func Find(t testing.TB, variable string, names ...string) string {
 	t.Helper()
-	if path := os.Getenv(variable); path != "" {
+	if path := os.Getenv(variable); variable != "" && path != "" {
 		return path
 	}
 	for _, name := range names {
@@ -19,10 +19,20 @@ func Find(t testing.TB, variable string, names ...string) string {
 			return path
 		}
 	}
-	const format = "needs %s: neither %s nor PATH leads to it"
-	if os.Getenv("KILN_REQUIRE_TOOLS") == "1" {
-		t.Fatalf(format, strings.Join(names, " or "), variable)
+	missing := "needs " + strings.Join(names, " or ") + ", which PATH does not lead to"
+	if variable != "" {
+		missing += "; nor is " + variable + " set"
 	}
-	t.Skipf(format, strings.Join(names, " or "), variable)
+	if os.Getenv("KILN_REQUIRE_TOOLS") == "1" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
 	return ""
+}
+
+// Go returns the path of the go command. Tests of a binary that was built elsewhere
+// may run where there is none.
+func Go(t testing.TB) string {
+	t.Helper()
+	return Find(t, "", "go")
 }

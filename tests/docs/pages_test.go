@@ -13,6 +13,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 // module writes a module with the files, which uses this one, and returns its
@@ -41,9 +42,7 @@ func module(t *testing.T, files map[string]string) string {
 // TestTutorial extracts the module of the tutorial and runs every command that
 // it shows.
 func TestTutorial(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("needs the go command")
-	}
+	tooltest.Go(t)
 	blocks, err := Blocks(root + "/docs/tutorial.md")
 	require.NoError(t, err)
 	files := map[string]string{}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 // readmeFiles are the files of which the README shows the Go blocks without imports,
@@ -44,9 +46,7 @@ func TestGated(t *testing.T) {
 
 // TestReadme builds and runs the program of the README.
 func TestReadme(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("needs the go command")
-	}
+	tooltest.Go(t)
 	blocks, err := Blocks(root + "/README.md")
 	require.NoError(t, err)
 	files := map[string]string{}

@@ -63,7 +63,7 @@ var groups = []struct{ file, title string }{
 func Reference(root string) (string, error) {
 	r := &reference{fset: token.NewFileSet(), intrinsics: front.Intrinsics()}
 	r.head()
-	if err := r.library(); err != nil {
+	if err := r.ownLibrary(); err != nil {
 		return "", err
 	}
 	if err := r.standIns(); err != nil {
@@ -108,8 +108,8 @@ The cost classes:
 	}
 }
 
-// library writes the functions of packages dsl and fast.
-func (r *reference) library() error {
+// ownLibrary writes the functions of packages dsl and fast.
+func (r *reference) ownLibrary() error {
 	list, err := r.ownFunctions()
 	if err != nil {
 		return err

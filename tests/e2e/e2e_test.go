@@ -16,6 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 // bin is the directory of the built programs, repo the module's root.
@@ -65,9 +67,7 @@ func device() string {
 }
 
 func TestScripts(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("needs the go command, which kiln check and kiln emit run")
-	}
+	tooltest.Go(t)
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},

@@ -10,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 // What a program knows of a function literal depends on how it was built, what is
 // compiled of it does not: builds that differ in paths and inlining share the cache.
 func TestLambdas(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("needs the go command")
-	}
+	tooltest.Go(t)
 	want := []string{
 		"[-2 0 2]", "[4 6 10]", "[7 6 5]", "[3 2 3]",
 		"main.square: Map with 2 slices for a function of 1 arguments",

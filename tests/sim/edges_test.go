@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/sim/hip"
 )
 
@@ -28,11 +28,7 @@ func TestEdgesOnROCm(t *testing.T) {
 
 // buildEdges builds the example and returns its path.
 func buildEdges(t *testing.T) string {
-	tool, err := exec.LookPath("go")
-	if errors.Is(err, exec.ErrNotFound) && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
-		t.Skip("needs the go command in PATH")
-	}
-	require.NoError(t, err)
+	tool := tooltest.Go(t)
 	exe := filepath.Join(t.TempDir(), "edges")
 	out, err := exec.Command(tool, "build", "-o", exe, "../../examples/edges").CombinedOutput()
 	require.NoError(t, err, "%s", out)
