@@ -1,0 +1,102 @@
+package everykernel
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/pass"
+	"github.com/gokiln/kiln/compiler/target"
+)
+
+const module = "github.com/gokiln/kiln"
+
+// Builds that kernels are compiled as: what ordinary launches use, and checked code.
+var (
+	Fast    = compiler.Options{Assume: compiler.Small | compiler.Aligned | compiler.Disjoint}
+	Checked = compiler.Options{Checked: true}
+)
+
+// Programs returns every kernel of this repository, with all representative types and
+// compile-time values.
+func Programs(t testing.TB) (list []*compiler.Program) {
+	t.Helper()
+	root := findRoot(t)
+	load := func(path string) (*front.Package, error) {
+		if rel, ok := strings.CutPrefix(path, module); ok {
+			return compiler.ReadPackage(path, os.DirFS(filepath.Join(root, rel)))
+		}
+		return compiler.Registered(path)
+	}
+	for _, folder := range folders(t, root) {
+		rel, err := filepath.Rel(root, folder)
+		require.NoError(t, err)
+		p, err := load(module + "/" + filepath.ToSlash(rel))
+		require.NoError(t, err)
+		// Mistakes are other tests' concern, some of which make them on purpose.
+		front.Check(p, load, func(m *ir.Module) diag.List {
+			list = append(list, &compiler.Program{Kernel: m.Name, Text: m.Text(), Positions: m.Pos})
+			return nil
+		})
+	}
+	require.Greater(t, len(list), 100, "kernels below %s", root)
+	return list
+}
+
+// findRoot returns the folder of this module, which tests run in a folder of.
+func findRoot(t testing.TB) string {
+	start, err := os.Getwd()
+	require.NoError(t, err)
+	for dir := start; ; dir = filepath.Dir(dir) {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(text), "module "+module+"\n") {
+			return dir
+		}
+		require.NotEqual(t, dir, filepath.Dir(dir), "%s is not in the tree of %s, whose kernels are wanted", start, module)
+	}
+}
+
+// folders returns the folders that have kernels.
+func folders(t testing.TB, root string) (list []string) {
+	seen := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || seen[filepath.Dir(path)]:
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(text), "\n//kiln:kernel\n") {
+			seen[filepath.Dir(path)] = true
+			list = append(list, filepath.Dir(path))
+		}
+		return err
+	}))
+	return list
+}
+
+// Modules optimises kernels for a target, up to what an emitter takes. The kernel of
+// program i is called kernel and the number.
+func Modules(t testing.TB, all []*compiler.Program, tgt target.Target, opt compiler.Options) (list []*ir.Module) {
+	t.Helper()
+	for i, p := range all {
+		m, err := p.Optimize(tgt, opt)
+		require.NoError(t, err, p.Kernel)
+		pass.LowerLog(m, true)
+		m.Kernel().Name = fmt.Sprintf("kernel%d", i)
+		list = append(list, m)
+	}
+	return list
+}
