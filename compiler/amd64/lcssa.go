@@ -1,0 +1,190 @@
+package amd64
+
+import "github.com/gokiln/kiln/compiler/ir"
+
+// closeLoops gives every value that is defined in a loop and used behind it a
+// parameter of the blocks to which the loop exits, so that lanes which leave in
+// different iterations each keep the value of their last one.
+func closeLoops(f *ir.Func) {
+	loops := ir.Loops(f)
+	dom := ir.Dominators(f)
+	for i := len(loops) - 1; i >= 0; i-- { // inner loops first
+		c := &closer{f: f, loop: loops[i], dom: dom, preds: f.Preds()}
+		c.close()
+	}
+}
+
+// closer works on one loop.
+type closer struct {
+	f     *ir.Func
+	loop  *ir.Loop
+	dom   *ir.DomTree
+	preds [][]*ir.Block
+
+	v    *ir.Value               // the value that is being closed
+	at   map[*ir.Block]*ir.Value // what stands for it at the start of a block outside
+	made []*ir.Value             // parameters that were added for it
+}
+
+// use is an operand outside the loop of a value defined inside.
+type use struct {
+	at *ir.Block // where the value must be there: of an edge, where it comes from
+	to **ir.Value
+}
+
+func (c *closer) close() {
+	uses := map[*ir.Value][]use{}
+	var order []*ir.Value
+	note := func(at *ir.Block, to **ir.Value) {
+		v := *to
+		if v.Block == nil || v.Op == ir.OpConst || !c.loop.Has(v.Block) || c.loop.Has(at) {
+			return
+		}
+		if uses[v] == nil {
+			order = append(order, v)
+		}
+		uses[v] = append(uses[v], use{at, to})
+	}
+	for _, b := range c.f.Blocks {
+		if c.loop.Has(b) {
+			continue
+		}
+		for _, v := range b.Instrs {
+			for i := range v.Args {
+				note(b, &v.Args[i])
+			}
+		}
+		for i := range b.Term.Args {
+			note(b, &b.Term.Args[i])
+		}
+		for s := range b.Term.Succs {
+			args := b.Term.Succs[s].Args
+			for i := range args {
+				note(b, &args[i])
+			}
+		}
+	}
+	for _, v := range order {
+		c.v, c.at, c.made = v, map[*ir.Block]*ir.Value{}, nil
+		for _, u := range uses[v] {
+			*u.to = c.start(u.at)
+		}
+		c.simplify()
+	}
+}
+
+// start returns what stands for the value at the start of a block outside of the
+// loop.
+func (c *closer) start(b *ir.Block) *ir.Value {
+	if got := c.at[b]; got != nil {
+		return got
+	}
+	preds := c.preds[b.ID]
+	if len(preds) == 1 && !c.loop.Has(preds[0]) {
+		got := c.start(preds[0])
+		c.at[b] = got
+		return got
+	}
+	p := b.NewParam(c.f, c.v.Type)
+	p.Pos = c.v.Pos
+	c.at[b] = p
+	c.made = append(c.made, p)
+	for i, from := range preds {
+		if i > 0 && slicesContains(preds[:i], from) {
+			continue // its edges are done together
+		}
+		arg := c.v
+		if !c.loop.Has(from) {
+			arg = c.start(from)
+		}
+		for s := range from.Term.Succs {
+			if e := &from.Term.Succs[s]; e.To == b {
+				e.Args = append(e.Args[:len(e.Args):len(e.Args)], arg)
+			}
+		}
+	}
+	return p
+}
+
+func slicesContains(list []*ir.Block, b *ir.Block) bool {
+	for _, x := range list {
+		if x == b {
+			return true
+		}
+	}
+	return false
+}
+
+// simplify removes the parameters that were added at joins outside of the loop
+// which all edges give the same value.
+func (c *closer) simplify() {
+	for again := true; again; {
+		again = false
+		for i, p := range c.made {
+			if p == nil || c.isExit(p.Block) {
+				continue
+			}
+			if v := c.only(p); v != nil {
+				c.drop(p)
+				c.f.ReplaceUses(map[*ir.Value]*ir.Value{p: v})
+				c.made[i], again = nil, true
+			}
+		}
+	}
+}
+
+// isExit reports whether the loop exits to b.
+func (c *closer) isExit(b *ir.Block) bool {
+	for _, from := range c.preds[b.ID] {
+		if c.loop.Has(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// only returns the one value other than p itself that all edges give p, nil if
+// there are several.
+func (c *closer) only(p *ir.Value) *ir.Value {
+	var one *ir.Value
+	i := paramIndex(p)
+	for _, from := range c.preds[p.Block.ID] {
+		for _, e := range from.Term.Succs {
+			if e.To != p.Block || e.Args[i] == p {
+				continue
+			}
+			if one != nil && one != e.Args[i] {
+				return nil
+			}
+			one = e.Args[i]
+		}
+	}
+	return one
+}
+
+// drop removes parameter p and its arguments.
+func (c *closer) drop(p *ir.Value) {
+	b, i := p.Block, paramIndex(p)
+	b.Params = append(b.Params[:i:i], b.Params[i+1:]...)
+	done := map[*ir.Block]bool{}
+	for _, from := range c.preds[b.ID] {
+		if done[from] {
+			continue
+		}
+		done[from] = true
+		for s := range from.Term.Succs {
+			if e := &from.Term.Succs[s]; e.To == b {
+				e.Args = append(e.Args[:i:i], e.Args[i+1:]...)
+			}
+		}
+	}
+}
+
+func paramIndex(p *ir.Value) int {
+	for i, q := range p.Block.Params {
+		if q == p {
+			return i
+		}
+	}
+	return -1
+}
