@@ -211,6 +211,9 @@ func (e *emitter) words(v *ir.Value) []string {
 	} else if k.IsFloat() {
 		w = append(w, "{u}", "u"+strconv.Itoa(k.Bits()))
 	}
+	if len(v.Args) > 1 && v.Args[1].IsConst() && v.Args[1].Type.IsInt() {
+		w = append(w, "{less}", literal(ir.U64, -v.Args[1].Imm).s)
+	}
 	if len(v.Args) > 0 {
 		w = append(w, "{f}", v.Args[0].Type.String())
 	}

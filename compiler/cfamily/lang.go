@@ -61,7 +61,8 @@ type Param struct {
 // for texts that name them twice; $p is the object that operand a points to. In braces:
 // t, u, s is the type keyed on, its unsigned and its signed kin; w the type of
 // twice the width; n the width and m the width less one; k the name of the kind, f that
-// of operand a; d the type of the result; imm the number of the operation.
+// of operand a; d the type of the result; imm the number of the operation; less what
+// the constant operand b is less than zero.
 type Row struct {
 	Op    ir.Op
 	On    Kinds // see keyType; zero for all

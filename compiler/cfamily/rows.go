@@ -54,8 +54,19 @@ func typed(v *ir.Value) bool { return !v.Args[0].IsConst() || !v.Args[1].IsConst
 // ofConstants: nothing that is selected has its type in C.
 func ofConstants(v *ir.Value) bool { return v.Args[1].IsConst() && v.Args[2].IsConst() }
 
-// byConstant: the first operand has its type in C, and gives it to the second.
-func byConstant(v *ir.Value) bool { return !v.Args[0].IsConst() && v.Args[1].IsConst() }
+// byConstant: the first operand has its type in C, and gives it to the second, which
+// is not negative: it would be written as a signed number.
+func byConstant(v *ir.Value) bool {
+	b, ok := constOperand(v, 1)
+	return ok && !v.Args[0].IsConst() && (!v.Type.IsSigned() || int64(b) >= 0)
+}
+
+// byNegative: {less} is what a negative second operand is less than zero, and the first
+// operand has its type in C.
+func byNegative(v *ir.Value) bool {
+	b, ok := constOperand(v, 1)
+	return ok && !v.Args[0].IsConst() && v.Type.IsSigned() && int64(b) < 0 && b<<(64-v.Type.Bits()) != 1<<63
+}
 
 func typedPlainCount(v *ir.Value) bool { return !v.Args[0].IsConst() && plainCount(v) }
 
@@ -74,6 +85,8 @@ var Rows = []Row{
 	{Op: ir.OpAdd, On: Int32 | Int64, When: byConstant, Text: "({t})(({u})$a + $b)"},
 	{Op: ir.OpSub, On: Int32 | Int64, When: byConstant, Text: "({t})(({u})$a - $b)"},
 	{Op: ir.OpMul, On: Int32 | Int64, When: byConstant, Text: "({t})(({u})$a * $b)"},
+	{Op: ir.OpAdd, On: Int32 | Int64, When: byNegative, Text: "({t})(({u})$a - {less})"},
+	{Op: ir.OpSub, On: Int32 | Int64, When: byNegative, Text: "({t})(({u})$a + {less})"},
 	{Op: ir.OpAdd, On: Ints, Text: "({t})(({u})$a + ({u})$b)"},
 	{Op: ir.OpSub, On: Ints, Text: "({t})(({u})$a - ({u})$b)"},
 	{Op: ir.OpMul, On: Narrow, Text: "({t})((u32)$a * (u32)$b)"},

@@ -36,17 +36,19 @@ func Open() (*Device, error) {
 		return nil, fmt.Errorf("OpenCL: %w", err)
 	}
 	d := &Device{lib: lib}
-	c := new(call)
-	if err := d.do("clGetPlatformIDs", 1, addr(&c.out), 0); err != nil {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	platform := new(uintptr)
+	if err := d.do("clGetPlatformIDs", 1, addr(&pin, platform), 0); err != nil {
 		return nil, err
 	}
-	if err := d.do("clGetDeviceIDs", c.out, deviceTypeAll, 1, addr(&d.device), 0); err != nil {
+	if err := d.do("clGetDeviceIDs", *platform, deviceTypeAll, 1, addr(&pin, &d.device), 0); err != nil {
 		return nil, err
 	}
 	if d.name, err = d.text("clGetDeviceInfo", d.device, deviceName); err != nil {
 		return nil, err
 	}
-	if d.context, err = d.make("clCreateContext", 0, 1, addr(&d.device), 0, 0); err != nil {
+	if d.context, err = d.make("clCreateContext", 0, 1, addr(&pin, &d.device), 0, 0); err != nil {
 		return nil, err
 	}
 	d.queue, err = d.make("clCreateCommandQueue", d.context, d.device, 0)
@@ -55,12 +57,6 @@ func Open() (*Device, error) {
 
 // Name is what the driver calls the device.
 func (d *Device) Name() string { return d.name }
-
-// call is what a call of the library writes; on the heap, where it does not move.
-type call struct {
-	out  uintptr
-	code int32
-}
 
 // do calls a function that returns an error code.
 func (d *Device) do(name string, args ...uintptr) error {
@@ -81,23 +77,27 @@ func (d *Device) make(name string, args ...uintptr) (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	c := new(call)
-	object := dl.Call(fn, append(args, addr(&c.code)))
-	if c.code != 0 || object == 0 {
-		return 0, fmt.Errorf("%s: OpenCL error %d", name, c.code)
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	code := new(int32)
+	object := dl.Call(fn, append(args, addr(&pin, code)))
+	if *code != 0 || object == 0 {
+		return 0, fmt.Errorf("%s: OpenCL error %d", name, *code)
 	}
 	return object, nil
 }
 
 // text asks for a property that is a text; the leading arguments name it.
 func (d *Device) text(name string, args ...uintptr) (string, error) {
-	c := new(call)
-	if err := d.do(name, append(args, 0, 0, addr(&c.out))...); err != nil {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	size := new(uintptr)
+	if err := d.do(name, append(args, 0, 0, addr(&pin, size))...); err != nil {
 		return "", err
 	}
-	buf := make([]byte, c.out+1)
-	err := d.do(name, append(args, c.out, addr(&buf[0]), 0)...)
-	return string(buf[:max(c.out, 1)-1]), err
+	buf := make([]byte, *size+1)
+	err := d.do(name, append(args, *size, addr(&pin, &buf[0]), 0)...)
+	return string(buf[:max(*size, 1)-1]), err
 }
 
 // Program is compiled text.
@@ -108,18 +108,15 @@ type Program struct {
 
 // Build compiles text. An error has the compiler's log.
 func (d *Device) Build(text, options string) (*Program, error) {
-	source := &struct {
-		at   *byte
-		text []byte
-		opts []byte
-	}{text: append([]byte(text), 0), opts: append([]byte(options), 0)}
-	source.at = &source.text[0]
-	program, err := d.make("clCreateProgramWithSource", d.context, 1, addr(&source.at), 0)
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	source, opts := append([]byte(text), 0), append([]byte(options), 0)
+	list := []uintptr{addr(&pin, &source[0])}
+	program, err := d.make("clCreateProgramWithSource", d.context, 1, addr(&pin, &list[0]), 0)
 	if err != nil {
 		return nil, err
 	}
-	err = d.do("clBuildProgram", program, 1, addr(&d.device), addr(&source.opts[0]), 0, 0)
-	runtime.KeepAlive(source)
+	err = d.do("clBuildProgram", program, 1, addr(&pin, &d.device), addr(&pin, &opts[0]), 0, 0)
 	if err != nil {
 		log, logErr := d.text("clGetProgramBuildInfo", program, d.device, programBuildLog)
 		if logErr != nil {
@@ -141,23 +138,29 @@ type Arg struct {
 // the kernel left there.
 func (p *Program) Run(name string, grid, block [3]int, args []Arg) error {
 	d := p.dev
+	var pin runtime.Pinner
+	defer pin.Unpin()
 	text := append([]byte(name), 0)
-	kernel, err := d.make("clCreateKernel", p.program, addr(&text[0]))
+	kernel, err := d.make("clCreateKernel", p.program, addr(&pin, &text[0]))
 	if err != nil {
 		return fmt.Errorf("kernel %s: %w", name, err)
 	}
 	defer func() { _ = d.do("clReleaseKernel", kernel) }()
 	handles := make([]uintptr, len(args))
 	for i, a := range args {
-		value, size := unsafe.Pointer(unsafe.SliceData(a.Bytes)), uintptr(len(a.Bytes))
+		size := uintptr(len(a.Bytes))
 		if a.Memory {
 			if handles[i], err = d.upload(a.Bytes); err != nil {
 				return err
 			}
 			defer func() { _ = d.do("clReleaseMemObject", handles[i]) }()
-			value, size = unsafe.Pointer(&handles[i]), unsafe.Sizeof(handles[i])
+			size = unsafe.Sizeof(handles[i])
 		}
-		if err := d.do("clSetKernelArg", kernel, uintptr(i), size, uintptr(value)); err != nil {
+		value := addr(&pin, &handles[i])
+		if !a.Memory && len(a.Bytes) > 0 {
+			value = addr(&pin, &a.Bytes[0])
+		}
+		if err := d.do("clSetKernelArg", kernel, uintptr(i), size, value); err != nil {
 			return fmt.Errorf("argument %d: %w", i, err)
 		}
 	}
@@ -165,14 +168,13 @@ func (p *Program) Run(name string, grid, block [3]int, args []Arg) error {
 	for axis := range 3 {
 		sizes[0][axis], sizes[1][axis] = uintptr(grid[axis]*block[axis]), uintptr(block[axis])
 	}
-	if err := d.do("clEnqueueNDRangeKernel", d.queue, kernel, 3, 0, addr(&sizes[0]), addr(&sizes[1]), 0, 0, 0); err != nil {
+	if err := d.do("clEnqueueNDRangeKernel", d.queue, kernel, 3, 0, addr(&pin, &sizes[0]), addr(&pin, &sizes[1]), 0, 0, 0); err != nil {
 		return err
 	}
-	runtime.KeepAlive(sizes)
 	for i, a := range args {
 		if a.Memory && len(a.Bytes) > 0 {
 			const wait = 1
-			if err := d.do("clEnqueueReadBuffer", d.queue, handles[i], wait, 0, uintptr(len(a.Bytes)), addr(&a.Bytes[0]), 0, 0, 0); err != nil {
+			if err := d.do("clEnqueueReadBuffer", d.queue, handles[i], wait, 0, uintptr(len(a.Bytes)), addr(&pin, &a.Bytes[0]), 0, 0, 0); err != nil {
 				return err
 			}
 		}
@@ -185,7 +187,14 @@ func (d *Device) upload(data []byte) (uintptr, error) {
 	if len(data) == 0 {
 		return d.make("clCreateBuffer", d.context, memReadWrite, 1, 0)
 	}
-	return d.make("clCreateBuffer", d.context, memReadWrite|memCopyHostMemory, uintptr(len(data)), addr(&data[0]))
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	return d.make("clCreateBuffer", d.context, memReadWrite|memCopyHostMemory, uintptr(len(data)), addr(&pin, &data[0]))
 }
 
-func addr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+// addr returns the address of what a call reads or writes, where it stays until pin
+// lets it go. Stacks move; what is pinned is on none.
+func addr[T any](pin *runtime.Pinner, p *T) uintptr {
+	pin.Pin(p)
+	return uintptr(unsafe.Pointer(p))
+}

@@ -107,8 +107,10 @@ func BuildOver(tb testing.TB, libcuda string) string {
 		tb.Fatal(built.err)
 	}
 	m := &memory{text: append([]byte(own), 0), name: append([]byte(built.nvrtc), 0)}
+	var pin goruntime.Pinner
+	pin.Pin(m)
+	defer pin.Unpin()
 	dl.Call(use, []uintptr{addr(&m.text[0]), addr(&m.name[0])})
-	goruntime.KeepAlive(m)
 	return path
 }
 
@@ -130,6 +132,9 @@ func OpenCompiler(path string) (*Compiler, error) {
 		return nil, err
 	}
 	c, v := &Compiler{lib}, new([2]int32)
+	var pin goruntime.Pinner
+	pin.Pin(v)
+	defer pin.Unpin()
 	return c, c.call("hiprtcVersion", addr(&v[0]), addr(&v[1]))
 }
 
@@ -148,7 +153,8 @@ func (c *Compiler) call(name string, args ...uintptr) error {
 	return nil
 }
 
-// memory is what a compilation reads and writes; on the heap, where it does not move.
+// memory is what a compilation reads and writes. It is pinned, and so on the heap:
+// stacks move.
 type memory struct {
 	program, size uintptr
 	text, name    []byte
@@ -160,6 +166,9 @@ type memory struct {
 // Compile compiles HIP text and returns the machine code, or an error with the log.
 func (c *Compiler) Compile(name, text string, options ...string) ([]byte, error) {
 	m := &memory{text: append([]byte(text), 0), name: append([]byte(name), 0), list: make([]uintptr, len(options)+1)}
+	var pin goruntime.Pinner
+	pin.Pin(m)
+	defer pin.Unpin()
 	if err := c.call("hiprtcCreateProgram", addr(&m.program), addr(&m.text[0]), addr(&m.name[0]), 0, 0, 0); err != nil {
 		return nil, err
 	}
@@ -172,9 +181,7 @@ func (c *Compiler) Compile(name, text string, options ...string) ([]byte, error)
 		log, logErr := c.get(m, "hiprtcGetProgramLogSize", "hiprtcGetProgramLog")
 		return nil, errors.Join(fmt.Errorf("%w\n%s", err, bytes.TrimRight(log, "\x00")), logErr)
 	}
-	code, err := c.get(m, "hiprtcGetCodeSize", "hiprtcGetCode")
-	goruntime.KeepAlive(m)
-	return code, err
+	return c.get(m, "hiprtcGetCodeSize", "hiprtcGetCode")
 }
 
 // get asks for a result of the program and its size.

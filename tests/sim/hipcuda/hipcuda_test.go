@@ -25,7 +25,8 @@ func compiler(t *testing.T) *hipcuda.Compiler {
 	t.Helper()
 	c, err := hipcuda.OpenCompiler(hipcuda.Build(t))
 	if err != nil {
-		t.Skipf("needs NVRTC: %v", err)
+		require.NotEqual(t, "1", os.Getenv("KILN_REQUIRE_TOOLS"), "KILN_NVRTC should name NVIDIA's run-time compiler: %v", err)
+		t.Skipf("needs NVIDIA's run-time compiler: %v", err)
 	}
 	return c
 }

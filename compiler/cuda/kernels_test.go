@@ -1,0 +1,45 @@
+package cuda_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/cfamily"
+	"github.com/gokiln/kiln/compiler/cuda"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/tests/everykernel"
+	"github.com/gokiln/kiln/tests/nvrtc"
+)
+
+// TestKernels gives all kernels of this repository to NVIDIA's run-time compiler, which
+// has nothing to warn of. It needs no GPU. Checked builds, which are long, are read only.
+func TestKernels(t *testing.T) {
+	lib := nvrtc.For(t)
+	all := everykernel.Programs(t)
+	for _, c := range []struct {
+		arch string
+		opt  compiler.Options
+	}{{"sm_90", everykernel.Fast}, {"sm_75", compiler.Options{}}, {"sm_75", everykernel.Checked}} {
+		t.Run(fmt.Sprintf("%s %s", c.arch, c.opt.Build()), func(t *testing.T) {
+			tgt, err := target.Parse("cuda:" + c.arch)
+			require.NoError(t, err)
+			text, err := cuda.Language.EmitAll(everykernel.Modules(t, all, tgt, c.opt), tgt, cfamily.Options{Disjoint: c.opt.Assume&compiler.Disjoint != 0})
+			require.NoError(t, err)
+			if c.opt.Checked {
+				log, err := lib.Check("all.cu", text, tgt.Arch)
+				require.NoError(t, err)
+				require.Empty(t, nvrtc.Warnings(log))
+				return
+			}
+			cubin, log, err := lib.Compile("all.cu", text, tgt.Arch)
+			require.NoError(t, err)
+			require.Empty(t, nvrtc.Warnings(log))
+			for i := range all {
+				require.Contains(t, string(cubin), fmt.Sprintf("\x00kernel%d\x00", i))
+			}
+		})
+	}
+}
