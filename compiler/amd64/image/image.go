@@ -1,0 +1,173 @@
+package image
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"github.com/gokiln/kiln/internal/devlog"
+)
+
+// Image is a kernel in machine code.
+type Image struct {
+	Kernel  string `json:"kernel"` // its name in the module
+	ISA     string `json:"isa"`    // level of x86-64 that the code needs: "x86-64-v3" or "x86-64-v4"
+	Warp    int    `json:"warp"`   // threads of a vector
+	Rows    int    `json:"rows"`   // offset in Code of the entry for the mapping by rows
+	General int    `json:"general"`
+	// FrameSize is the memory of a warp for spilled registers and local arrays, a
+	// multiple of 64 bytes. With Barriers each warp of a block has a frame of its
+	// own, one after the other; without, all use the same.
+	FrameSize int    `json:"frame"`
+	Barriers  bool   `json:"barriers,omitempty"`
+	WarpOps   bool   `json:"warpops,omitempty"` // threads of a warp communicate: blocks are whole warps
+	Shared    int    `json:"shared"`            // bytes of shared memory of a block
+	Local     int    `json:"local"`             // bytes of a thread in FrameSize
+	Args      int    `json:"args"`              // bytes of the argument block, without padding at its end
+	Sites     []Site `json:"sites,omitempty"`   // where the kernel can fail
+
+	// Code is the machine code and its constants. Entries and constants may be
+	// anywhere in it; it is loaded at a multiple of 64 bytes at least.
+	Code []byte `json:"-"`
+}
+
+// None is the offset of an entry that an image does not have.
+const None = -1
+
+// Site is a check in the code.
+type Site struct {
+	Check devlog.Check `json:"check"`          // which rule was broken; zero is an index out of range
+	Text  string       `json:"text,omitempty"` // message of an assertion
+	Pos   int          `json:"pos"`            // in the table of the module, from 1; 0 if unknown
+
+	File string `json:"file,omitempty"` // what Pos says, see [Locate]
+	Line int    `json:"line,omitempty"`
+	Col  int    `json:"col,omitempty"`
+}
+
+// Message says what went wrong, in the words of Go's runtime. The values are those
+// of the check: an index and a length.
+func (s *Site) Message(x, y int64) string {
+	switch s.Check {
+	case devlog.Nil:
+		return devlog.NilPointer
+	case devlog.Assert:
+		return devlog.Asserted(s.Text)
+	case devlog.Divide:
+		return devlog.DividedByZero(x)
+	case devlog.Shift:
+		return devlog.NegativeShift(x)
+	}
+	return s.Check.OutOfRange(x, y)
+}
+
+const (
+	magic     = "kilnx86\x01"
+	prefix    = len(magic) + 12 // lengths of header and code, checksum
+	codeAlign = 64
+
+	maxFrame  = 1 << 30
+	maxShared = 1 << 30
+)
+
+// Encode returns the container of the image.
+func (m *Image) Encode() ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("native code of %s: %w", m.Kernel, err)
+	}
+	header, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("native code of %s: %w", m.Kernel, err)
+	}
+	out := make([]byte, 0, prefix+len(header)+len(m.Code)+codeAlign)
+	out = append(out, magic...)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(header)))
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(m.Code)))
+	out = binary.LittleEndian.AppendUint32(out, 0)
+	out = append(out, header...)
+	for len(out)%codeAlign != 0 {
+		out = append(out, 0)
+	}
+	out = append(out, m.Code...)
+	binary.LittleEndian.PutUint32(out[prefix-4:], sum(out))
+	return out, nil
+}
+
+// sum is the checksum of a container, of which the field for it does not count.
+func sum(data []byte) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	return crc32.Update(crc32.Checksum(data[:prefix-4], table), table, data[prefix:])
+}
+
+// Decode reads a container. Code of the image is a part of data.
+func Decode(data []byte) (*Image, error) {
+	if len(data) < len(magic) || string(data[:len(magic)-1]) != magic[:len(magic)-1] {
+		return nil, errors.New("this is not native code made by kiln")
+	}
+	if data[len(magic)-1] != magic[len(magic)-1] {
+		return nil, fmt.Errorf("native code in version %d of its format, this program reads version %d: compile the kernel again",
+			data[len(magic)-1], magic[len(magic)-1])
+	}
+	if len(data) < prefix {
+		return nil, errDamaged
+	}
+	words := data[len(magic):prefix]
+	header, code := int64(binary.LittleEndian.Uint32(words)), int64(binary.LittleEndian.Uint32(words[4:]))
+	start := (int64(prefix) + header + codeAlign - 1) / codeAlign * codeAlign
+	if start+code != int64(len(data)) || binary.LittleEndian.Uint32(words[8:]) != sum(data) {
+		return nil, errDamaged
+	}
+	m := new(Image)
+	if err := json.Unmarshal(data[prefix:int64(prefix)+header], m); err != nil {
+		return nil, fmt.Errorf("header of native code: %w", err)
+	}
+	m.Code = data[start:]
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("native code of %s: %w", m.Kernel, err)
+	}
+	return m, nil
+}
+
+var errDamaged = errors.New("native code is damaged: its checksum is wrong")
+
+// warps has the levels of x86-64 that code can be for, with their vectors.
+var warps = map[string]int{"x86-64-v3": 8, "x86-64-v4": 16}
+
+// check looks for what would make a call go wrong.
+func (m *Image) check() error {
+	switch w, known := warps[m.ISA]; {
+	case !known:
+		return fmt.Errorf("unknown instruction set %q", m.ISA)
+	case m.Warp != w:
+		return fmt.Errorf("%d threads in a vector, %s has %d", m.Warp, m.ISA, w)
+	case m.Rows == None && m.General == None:
+		return errors.New("no entry")
+	case !m.inside(m.Rows) || !m.inside(m.General):
+		return fmt.Errorf("entries at %d and %d of %d bytes of code", m.Rows, m.General, len(m.Code))
+	case m.FrameSize < 0 || m.FrameSize > maxFrame || m.FrameSize%64 != 0:
+		return fmt.Errorf("frame of %d bytes", m.FrameSize)
+	case m.Shared < 0 || m.Shared > maxShared || m.Local < 0 || m.Args < 0:
+		return fmt.Errorf("%d bytes of shared memory, %d of local variables, %d of arguments", m.Shared, m.Local, m.Args)
+	}
+	return nil
+}
+
+func (m *Image) inside(entry int) bool { return entry == None || entry >= 0 && entry < len(m.Code) }
+
+// Locate returns the container with its sites' source positions filled in: at
+// gives the file, line and column that a position stands for, "" if it has none.
+func Locate(container []byte, at func(pos int) (file string, line, col int)) ([]byte, error) {
+	m, err := Decode(container)
+	if err != nil {
+		return nil, err
+	}
+	m.Sites = slices.Clone(m.Sites)
+	for i := range m.Sites {
+		s := &m.Sites[i]
+		s.File, s.Line, s.Col = at(s.Pos)
+	}
+	return m.Encode()
+}
