@@ -45,7 +45,7 @@ var uses = map[Feature]struct {
 	AtomicsFloat:   {ir.F32, "  %x = load %e : f32\n  %y = atomic.add %e, %x : f32\n"},
 	AtomicsHalf:    {ir.BF16, "  %x = load %e : bf16\n  %y = atomic.add %e, %x : bf16\n"},
 	Fences:         {ir.U32, "  fence\n"},
-	DeviceLog:      {ir.U64, "  %x = load %e : u64\n  %y = atomic.add %e, %x : u64\n"}, // places in it are given out so
+	DeviceLog:      {ir.U32, "  %x = load %e : u32\n  %y = atomic.add %e, %x : u32\n"}, // places in it are given out so
 }
 
 // Features returns all features in order.
@@ -67,7 +67,7 @@ func Supports(t target.Target, f Feature) error {
 	if err != nil {
 		return fmt.Errorf("feature %s: %w", f, err)
 	}
-	if _, err = b.emit(m, t, Options{}); err == nil {
+	if _, err = b.emit(m, t, Options{}); err == nil || forInterp(err) {
 		return nil
 	}
 	if lack := (*target.Unsupported)(nil); errors.As(err, &lack) {

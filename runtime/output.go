@@ -25,7 +25,7 @@ type output struct {
 	mu     sync.Mutex
 	stream driver.Stream // of the device's default stream once the own one is gone
 	buf    *Buffer
-	words  int    // in buf
+	words  int    // in buf, behind the counts
 	launch uint32 // number of the latest
 	dirty  bool   // there may be records
 }
@@ -54,8 +54,11 @@ func (d *Device) SetOutput(w io.Writer) {
 // dsl.Printf takes 40 bytes and 8 for each value. Streams on which something was
 // printed already keep their size.
 func (d *Device) SetOutputSize(bytes int) error {
-	if least := 8 * (devlog.Header + devlog.RecordHeader); bytes < least {
+	if least := devlog.CountBytes + 8*devlog.RecordHeader; bytes < least {
 		return d.invalid("set the size of output", fmt.Sprintf("%d bytes; the least is %d", bytes, least))
+	}
+	if most := 8 * (devlog.Most - 1); int64(bytes) > int64(most) {
+		return d.invalid("set the size of output", fmt.Sprintf("%d bytes; the most is %d", bytes, int64(most)))
 	}
 	d.out.mu.Lock()
 	defer d.out.mu.Unlock()
@@ -87,7 +90,8 @@ func (s *Stream) launchLogged(f *Function, l *driver.Launch) error {
 	for len(l.Args) < f.log.Offset {
 		l.Args = append(l.Args, 0)
 	}
-	for _, word := range [devlog.ArgBytes / 8]uint64{o.buf.Addr(), uint64(o.words), uint64(f.logID)<<32 | uint64(o.launch)} {
+	at := o.buf.Addr()
+	for _, word := range [devlog.ArgBytes / 8]uint64{at, devlog.Counts, at + devlog.CountBytes, uint64(o.words), uint64(f.logID)<<32 | uint64(o.launch)} {
 		l.Args = binary.LittleEndian.AppendUint64(l.Args, word)
 	}
 	s.dev.setDirty(o, true)
@@ -109,13 +113,13 @@ func (d *Device) setDirty(o *output, dirty bool) {
 func (s *Stream) makeOutput() error {
 	all := &s.dev.out
 	all.mu.Lock()
-	words := all.size / 8
+	words := (all.size - devlog.CountBytes) / 8
 	all.mu.Unlock()
-	buf, err := s.Alloc(8 * words)
+	buf, err := s.Alloc(devlog.CountBytes + 8*words)
 	if err != nil {
 		return err
 	}
-	if err := s.drv.Fill(buf.mem.addr, 0, int64(8*words)); err != nil {
+	if err := s.drv.Fill(buf.mem.addr, 0, buf.mem.size); err != nil {
 		return err
 	}
 	s.out.stream, s.out.buf, s.out.words = s.drv, buf, words
@@ -126,28 +130,28 @@ func (s *Stream) makeOutput() error {
 }
 
 // readOutput takes the records out of a log, after the work of its stream.
-func (d *Device) readOutput(o *output) (head [devlog.Header]uint64, words []uint64, err error) {
+func (d *Device) readOutput(o *output) (counts [devlog.Counts]uint32, words []uint64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.dirty {
-		return head, nil, nil
+		return counts, nil, nil
 	}
 	d.setDirty(o, false)
 	at := o.buf.mem.addr
-	if err = o.stream.Download(bytesOf(head[:]), at); err != nil {
-		return head, nil, err
+	if err = o.stream.Download(bytesOf(counts[:]), at); err != nil {
+		return counts, nil, err
 	}
-	words = make([]uint64, min(head[devlog.Used], uint64(o.words-devlog.Header)))
+	words = make([]uint64, min(uint64(counts[devlog.Used]), uint64(o.words)))
 	if len(words) > 0 {
-		if err = o.stream.Download(bytesOf(words), at+8*devlog.Header); err != nil {
-			return head, nil, err
+		if err = o.stream.Download(bytesOf(words), at+devlog.CountBytes); err != nil {
+			return counts, nil, err
 		}
 	}
-	return head, words, o.stream.Fill(at, 0, int64(8*(devlog.Header+len(words))))
+	return counts, words, o.stream.Fill(at, 0, int64(devlog.CountBytes+8*len(words)))
 }
 
-func bytesOf(words []uint64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
+func bytesOf[T uint32 | uint64](words []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), int(unsafe.Sizeof(T(0)))*len(words))
 }
 
 // drain prints what kernels wrote to the log of a stream, of the default stream to
@@ -179,11 +183,11 @@ func (d *Device) drain(err error) error {
 }
 
 func (d *Device) drainOne(o *output, err error) error {
-	head, words, failed := d.readOutput(o)
+	counts, words, failed := d.readOutput(o)
 	if failed != nil {
 		failed = d.wrap(failed)
 	} else {
-		failed = d.emit(head, words)
+		failed = d.emit(counts, words)
 	}
 	if err != nil {
 		return err
@@ -192,7 +196,7 @@ func (d *Device) drainOne(o *output, err error) error {
 }
 
 // emit prints records and returns the first failure among them.
-func (d *Device) emit(head [devlog.Header]uint64, words []uint64) (failure error) {
+func (d *Device) emit(counts [devlog.Counts]uint32, words []uint64) (failure error) {
 	d.out.mu.Lock()
 	kernels := slices.Clone(d.out.kernels)
 	d.out.mu.Unlock()
@@ -204,7 +208,7 @@ func (d *Device) emit(head [devlog.Header]uint64, words []uint64) (failure error
 	})
 	d.out.writing.Lock()
 	defer d.out.writing.Unlock()
-	failed := head[devlog.Failed]
+	failed := uint64(counts[devlog.Failed])
 	var first *devlog.Failure
 	for _, r := range records {
 		if !r.Site.Fails {
@@ -217,7 +221,7 @@ func (d *Device) emit(head [devlog.Header]uint64, words []uint64) (failure error
 			first = &devlog.Failure{Record: r}
 		}
 	}
-	if lost := head[devlog.Lost] - min(head[devlog.Failed], head[devlog.Lost]); lost > 0 {
+	if lost := counts[devlog.Lost] - min(counts[devlog.Failed], counts[devlog.Lost]); lost > 0 {
 		fmt.Fprintf(d.out.w, "kiln: %s: %d entries of the device log found no room and are lost; see runtime.Device.SetOutputSize\n", d.name, lost)
 	}
 	if failed > 0 {

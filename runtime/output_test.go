@@ -88,8 +88,8 @@ func TestOutputWithoutRoom(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {
 		var out strings.Builder
 		r.SetOutput(&out)
-		require.ErrorIs(t, r.SetOutputSize(71), ErrInvalid)
-		require.NoError(t, r.SetOutputSize(8*(devlog.Header+2*6)))
+		require.ErrorIs(t, r.SetOutputSize(55), ErrInvalid)
+		require.NoError(t, r.SetOutputSize(devlog.CountBytes+8*2*6))
 		f := noter(t, r, "a")
 		s := r.DefaultStream()
 		for range 2 { // it is empty again each time

@@ -203,11 +203,11 @@ func (p fakeProgram) Run(_, _ [3]int, args []byte) error {
 			y[i] += a * x[i]
 		}
 	case "note":
-		a := make([]uint64, 5) // site, value, log, words, launch
+		a := make([]uint64, 7) // site, value, counts, 4, log, words, launch
 		for i := range a {
 			a[i] = binary.LittleEndian.Uint64(args[8*i:])
 		}
-		note(a[0], a[1], wordsAt(a[2], int(a[3])), a[4])
+		note(a[0], a[1], wordsAt[uint32](a[2], int(a[3])), wordsAt[uint64](a[4], int(a[5])), a[6])
 	case "spin":
 		time.Sleep(time.Duration(binary.LittleEndian.Uint64(args)))
 	case "fault":
@@ -217,23 +217,23 @@ func (p fakeProgram) Run(_, _ [3]int, args []byte) error {
 }
 
 // note writes a record to the device log, with the value if the site is 1.
-func note(site, value uint64, log []uint64, launch uint64) {
+func note(site, value uint64, counts []uint32, log []uint64, launch uint64) {
 	record := []uint64{site, launch, 0, 0, 0}
 	if site == 1 {
 		record = append(record, value)
 	}
-	at := log[devlog.Used]
-	if log[devlog.Used] += uint64(len(record)); log[devlog.Used] > uint64(len(log)-devlog.Header) {
-		log[devlog.Lost]++
-		log[devlog.Failed] += site - 1
+	at := counts[devlog.Used]
+	if counts[devlog.Used] += uint32(len(record)); int(counts[devlog.Used]) > len(log) {
+		counts[devlog.Lost]++
+		counts[devlog.Failed] += uint32(site - 1)
 		return
 	}
-	copy(log[devlog.Header+at:], record)
+	copy(log[at:], record)
 }
 
-func wordsAt(addr uint64, n int) []uint64 {
+func wordsAt[T uint32 | uint64](addr uint64, n int) []T {
 	p := uintptr(addr)
-	return unsafe.Slice((*uint64)(*(*unsafe.Pointer)(unsafe.Pointer(&p))), n)
+	return unsafe.Slice((*T)(*(*unsafe.Pointer)(unsafe.Pointer(&p))), n)
 }
 
 func floatsAt(addr uint64, n int) []float32 {

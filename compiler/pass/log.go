@@ -9,12 +9,13 @@ import (
 
 // logArgs are the arguments that [LowerLog] adds to the kernel.
 var logArgs = [LogArgs]ir.Arg{
+	{Name: "log_counts", Kind: ir.ArgSlice, Elem: ir.U32, Go: "[]uint32"},
 	{Name: "log", Kind: ir.ArgSlice, Elem: ir.U64, Go: "[]uint64"},
 	{Name: "launch", Kind: ir.ArgScalar, Elem: ir.U64, Go: "uint64"},
 }
 
 // LogArgs is how many arguments [LowerLog] adds to a kernel that writes to the log.
-const LogArgs = 2
+const LogArgs = 3
 
 // LowerLog turns prints, and with failures assertions and checks, of the kernel into
 // writes of records to the device log (package devlog), which it adds to the kernel's
@@ -37,6 +38,8 @@ func LowerLog(m *ir.Module, failures bool) []devlog.Site {
 	if !slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return slices.ContainsFunc(b.Instrs, l.wanted) }) {
 		return nil
 	}
+	l.counts = f.NewParam(ir.PtrTo(ir.Global, ir.U32))
+	f.NewParam(ir.I64) // there are always as many counts
 	l.log, l.n, l.launch = f.NewParam(ir.PtrTo(ir.Global, ir.U64)), f.NewParam(ir.I64), f.NewParam(ir.U64)
 	f.Args = append(f.Args, logArgs[:]...)
 	for _, b := range slices.Clone(f.Blocks) {
@@ -51,7 +54,8 @@ type logLowering struct {
 	m              *ir.Module
 	f              *ir.Func
 	failures       bool
-	log, n, launch *ir.Value
+	counts         *ir.Value
+	log, n, launch *ir.Value // n is below devlog.Most
 	sites          []devlog.Site
 	fail           *ir.Block // writes the record of any failure and ends the thread
 	b              *ir.Block // where instructions go
@@ -171,26 +175,32 @@ func (l *logLowering) failure() *ir.Block {
 // record writes the record of a site with n values, which it calls for where it
 // wants them, and goes on at next.
 func (l *logLowering) record(site *ir.Value, values func() []*ir.Value, n int, next *ir.Block) {
-	size := l.konst(ir.U64, uint64(devlog.RecordHeader+n))
-	from := l.emit(ir.OpAtomicAdd, ir.U64, l.log, size)
-	to := l.emit(ir.OpAdd, ir.U64, from, size)
-	room := l.emit(ir.OpSub, ir.U64, l.emit(ir.OpConvert, ir.U64, l.n), l.konst(ir.U64, devlog.Header))
-	write, lost := l.f.NewBlock(), l.f.NewBlock()
-	l.b.Branch(l.emit(ir.OpLe, ir.Bool, to, room), write, lost)
+	size := l.konst(ir.U32, uint64(devlog.RecordHeader+n))
+	room := l.emit(ir.OpConvert, ir.U32, l.n)
+	reserve, write, lost, count := l.f.NewBlock(), l.f.NewBlock(), l.f.NewBlock(), l.f.NewBlock()
+	// A log that is full is not added to: the sum would begin again at zero.
+	l.b.Branch(l.emit(ir.OpLe, ir.Bool, l.emit(ir.OpAtomicLoad, ir.U32, l.countAt(devlog.Used)), room), reserve, lost)
+
+	l.b = reserve
+	from := l.emit(ir.OpAtomicAdd, ir.U32, l.countAt(devlog.Used), size)
+	l.b.Branch(l.emit(ir.OpLe, ir.Bool, l.emit(ir.OpAdd, ir.U32, from, size), room), write, lost)
 
 	l.b = write
 	at := l.emit(ir.OpOffset, l.log.Type, l.log, l.emit(ir.OpConvert, ir.I64, from))
 	for i, w := range append(l.words(site), values()...) {
-		l.emit(ir.OpStore, ir.Void, l.emit(ir.OpOffset, at.Type, at, l.konst(ir.I64, uint64(devlog.Header+i))), w)
+		l.emit(ir.OpStore, ir.Void, l.emit(ir.OpOffset, at.Type, at, l.konst(ir.I64, uint64(i))), w)
 	}
 	write.Jump(next)
 
 	l.b = lost
+	l.b.Branch(l.emit(ir.OpLt, ir.Bool, l.emit(ir.OpAtomicLoad, ir.U32, l.countAt(devlog.Lost)), l.konst(ir.U32, devlog.Most)), count, next)
+
+	l.b = count
 	l.count(devlog.Lost)
 	if l.fail != nil && site == l.fail.Params[0] {
 		l.count(devlog.Failed)
 	}
-	lost.Jump(next)
+	count.Jump(next)
 }
 
 // words returns the first words of a record.
@@ -204,10 +214,13 @@ func (l *logLowering) words(site *ir.Value) []*ir.Value {
 	}
 }
 
-// count adds one to a word of the log's header.
-func (l *logLowering) count(word uint64) {
-	p := l.emit(ir.OpOffset, l.log.Type, l.log, l.konst(ir.I64, word))
-	l.emit(ir.OpAtomicAdd, ir.U64, p, l.konst(ir.U64, 1))
+// count adds one to a count of the log.
+func (l *logLowering) count(i uint64) {
+	l.emit(ir.OpAtomicAdd, ir.U32, l.countAt(i), l.konst(ir.U32, 1))
+}
+
+func (l *logLowering) countAt(i uint64) *ir.Value {
+	return l.emit(ir.OpOffset, l.counts.Type, l.counts, l.konst(ir.I64, i))
 }
 
 func (l *logLowering) emit(op ir.Op, t *ir.Type, args ...*ir.Value) *ir.Value {
@@ -236,11 +249,13 @@ func (l *logLowering) word(x *ir.Value) *ir.Value {
 		return l.konst(ir.U64, x.Imm)
 	case x.Type == ir.Bool:
 		return l.emit(ir.OpSelect, ir.U64, x, l.konst(ir.U64, 1), l.konst(ir.U64, 0))
-	case !x.Type.IsInt():
-		if x.Type != ir.F64 {
-			x = l.emit(ir.OpConvert, ir.F64, x)
-		}
+	case x.Type == ir.F64:
 		return l.emit(ir.OpBitcast, ir.U64, x)
+	case !x.Type.IsInt():
+		if x.Type != ir.F32 {
+			x = l.emit(ir.OpConvert, ir.F32, x)
+		}
+		return l.emit(ir.OpConvert, ir.U64, l.emit(ir.OpBitcast, ir.U32, x))
 	case x.Type == ir.U64:
 		return x
 	}

@@ -65,7 +65,7 @@ func TestChecks(t *testing.T) {
 		{two("i32") + "  bounds %x, %y !1\n  divisor %a, %b !1\n  count %a !2\n", "", 3, 4},
 	} {
 		text := checkKernel(c.body)
-		args := argWords(1<<32, 8, 5, uint64(c.x), uint64(c.y), 2<<32, 100, 3<<32|7)
+		args := argWords(1<<32, 8, 5, uint64(c.x), uint64(c.y), 2<<32, devlog.Counts, 2<<32+devlog.CountBytes, 100, 3<<32|7)
 		want := ""
 		if c.want != "" {
 			at := ":7"
@@ -75,7 +75,7 @@ func TestChecks(t *testing.T) {
 			want = "k.go" + at + ": kernel k: block (0,0,0), thread (5,0,0): " + c.want
 		}
 		for _, arch := range []string{"sm_70", "sm_90"} {
-			out, log := make([]byte, 4*8), make([]byte, 8*100)
+			out, log := make([]byte, 4*8), make([]byte, devlog.CountBytes+8*100)
 			m := parse(t, text)
 			sites := pass.LowerLog(m, true)
 			require.NoError(t, ir.Verify(m))
@@ -112,11 +112,8 @@ func failure(t *testing.T, m *ir.Module, sites []devlog.Site, log []byte) string
 			sites[i].Place = at.File + ":" + string(rune('0'+at.Line))
 		}
 	}
-	var list []uint64
-	for ; len(log) > 0; log = log[8:] {
-		list = append(list, binary.LittleEndian.Uint64(log))
-	}
-	records := devlog.Read(list[devlog.Header:], func(uint32) *devlog.Log { return &devlog.Log{Kernel: "k", Sites: sites} })
+	_, words := logWords(log)
+	records := devlog.Read(words, func(uint32) *devlog.Log { return &devlog.Log{Kernel: "k", Sites: sites} })
 	if len(records) == 0 {
 		return ""
 	}

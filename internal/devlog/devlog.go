@@ -7,16 +7,25 @@ import (
 	"slices"
 )
 
-// The words before the first record.
+// The counts before the first record, of 32 bits each: not every device adds to more
+// bits at once.
 const (
 	Used   = 0 // words that records have taken, those without room included
-	Lost   = 1 // records that found no room
+	Lost   = 1 // records that found no room; it stops at Most or a little above
 	Failed = 2 // those of them that told of a failure
-	Header = 4 // how many words there are
+	Counts = 4 // how many counts there are
 )
 
+// CountBytes is the room that the counts take. The records follow.
+const CountBytes = 4 * Counts
+
+// Most is a limit that keeps counts from beginning again at zero: no log has as many
+// words. Counts go above it by what threads add that run at the same time.
+const Most = 1 << 31
+
 // The words of a record. Values follow as 64 bits each: integers extended by
-// their sign, floats as float64, bools as 0 and 1.
+// their sign, float64 and float32 as their bits, shorter floats as float32, bools as 0
+// and 1.
 const (
 	RecordSite   = 0 // number of the site, from 1
 	RecordLaunch = 1 // number of the launch, with the kernel's in the upper half
@@ -29,14 +38,15 @@ const (
 // Log says what a kernel writes to the device log.
 type Log struct {
 	Kernel string `json:"kernel"`
-	// Offset is where a launch passes the log in the argument block: its address,
-	// its number of words, and what RecordLaunch is to be.
+	// Offset is where a launch passes the log in the argument block: the address and
+	// the number of counts, the address and the number of words for records, and what
+	// RecordLaunch is to be.
 	Offset int    `json:"offset"`
 	Sites  []Site `json:"sites"`
 }
 
 // ArgBytes is the room that a log takes in the argument block.
-const ArgBytes = 24
+const ArgBytes = 40
 
 // FailureValues is how many values a record of a failure has, used or not: all
 // failures of a kernel share the code that writes them.
@@ -61,7 +71,7 @@ type Record struct {
 	Values        []any
 }
 
-// Read returns the records among the words behind the header, ordered by launch,
+// Read returns the records among the words behind the counts, ordered by launch,
 // block and thread. kernels returns the log of a kernel by its number; records of
 // unknown kernels end the reading.
 func Read(words []uint64, kernels func(id uint32) *Log) []Record {
@@ -133,7 +143,7 @@ func value(t string, word uint64) any {
 	case "f64":
 		return math.Float64frombits(word)
 	}
-	return float32(math.Float64frombits(word))
+	return math.Float32frombits(uint32(word))
 }
 
 // Text is what the record prints.

@@ -36,7 +36,7 @@ func join(lists ...[]uint64) (out []uint64) {
 
 func TestRead(t *testing.T) {
 	minus := uint64(math.MaxUint64 - 2)
-	half := math.Float64bits(0.5)
+	half := uint64(math.Float32bits(0.5))
 	list := Read(join(
 		words(1, 7, 1, [3]uint64{}, [3]uint64{}),
 		words(0, 6, 1, [3]uint64{1, 0, 0}, [3]uint64{0, 0, 0}, minus, half, 1),
@@ -75,6 +75,6 @@ func TestValues(t *testing.T) {
 	} {
 		assert.Equal(t, want, value(name, math.MaxUint64-1), name)
 	}
-	assert.Equal(t, float32(0.1), value("f32", math.Float64bits(float64(float32(0.1)))))
+	assert.Equal(t, float32(0.1), value("f32", uint64(math.Float32bits(0.1))))
 	assert.Equal(t, 0.1, value("f64", math.Float64bits(0.1)))
 }

@@ -3,12 +3,12 @@
 // makes kernels write it, the runtime owns the memory and reads it; both know its
 // form from here.
 //
-// The log is an array of 64-bit words. Its first words count, and records follow.
-// A thread reserves room for its record by one atomic addition to the first word;
-// what finds no room is counted only. A record names the call it comes from by a
-// number, so that texts stay on the host:
+// The log begins with counts of 32 bits; records follow, of 64-bit words. A thread
+// reserves room for its record by one atomic addition to the first count; what finds
+// no room is counted only. A record names the call it comes from by a number, so that
+// texts stay on the host:
 //
-//	words[Used] words[Lost] words[Failed] 0 | record | record | …
+//	Used Lost Failed 0 | record | record | …
 //	record: site, launch, block and thread (3 words), values
 //
 //	list := devlog.Read(words, func(id uint32) *devlog.Log { return kernels[id] })

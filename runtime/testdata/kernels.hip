@@ -46,15 +46,15 @@ extern "C" __global__ void spin(u64 ns) {
 extern "C" __global__ void fault(u64 p) { *(volatile int*)p = 42; }
 
 // writes a record to the device log, with the value if the site is 1
-extern "C" __global__ void note(u64 site, u64 value, u64* log, u64 words, u64 launch) {
-	u64 n = site == 1 ? 6 : 5;
-	u64 at = __hip_atomic_fetch_add(log, n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-	if (at + n + 4 > words) {
-		__hip_atomic_fetch_add(log + 1, 1ull, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-		__hip_atomic_fetch_add(log + 2, site == 2 ? 1ull : 0ull, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+extern "C" __global__ void note(u64 site, u64 value, u32* counts, u64, u64* log, u64 words, u64 launch) {
+	u32 n = site == 1 ? 6 : 5;
+	u64 at = __hip_atomic_fetch_add(counts, n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+	if (at + n > words) {
+		__hip_atomic_fetch_add(counts + 1, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+		__hip_atomic_fetch_add(counts + 2, site == 2 ? 1u : 0u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 		return;
 	}
-	u64* r = log + 4 + at;
+	u64* r = log + at;
 	r[0] = site, r[1] = launch, r[2] = r[3] = r[4] = 0;
 	if (site == 1) r[5] = value;
 }

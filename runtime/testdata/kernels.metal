@@ -36,6 +36,8 @@ kernel void fault(constant fault_args& args [[buffer(0)]]) { *(device volatile i
 
 struct note_args {
 	unsigned long site, value;
+	device unsigned* counts;
+	unsigned long four;
 	device unsigned long* log;
 	unsigned long words, launch;
 };
@@ -43,14 +45,14 @@ struct note_args {
 // writes a record to the device log, with the value if the site is 1; it is run by
 // one thread
 kernel void note(constant note_args& args [[buffer(0)]]) {
-	unsigned long n = args.site == 1 ? 6 : 5, at = args.log[0];
-	args.log[0] += n;
-	if (at + n + 4 > args.words) {
-		args.log[1] += 1;
-		args.log[2] += args.site == 2 ? 1 : 0;
+	unsigned n = args.site == 1 ? 6 : 5, at = args.counts[0];
+	args.counts[0] += n;
+	if (at + n > args.words) {
+		args.counts[1] += 1;
+		args.counts[2] += args.site == 2 ? 1 : 0;
 		return;
 	}
-	device unsigned long* r = args.log + 4 + at;
+	device unsigned long* r = args.log + at;
 	r[0] = args.site, r[1] = args.launch, r[2] = r[3] = r[4] = 0;
 	if (args.site == 1) r[5] = args.value;
 }

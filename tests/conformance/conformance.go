@@ -2,12 +2,16 @@ package conformance
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"testing"
 	"unsafe"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/dsltest"
 	"github.com/gokiln/kiln/jit"
@@ -29,17 +33,40 @@ type Case struct {
 // zero ask for the same bits.
 type Near struct{ Rel, Abs float64 }
 
-// RunAll runs every case on dev.
+// RunAll runs every case on dev. Cases of what the device lacks, such as 64-bit floats
+// on Metal, are skipped with the compiler's reason.
 func RunAll(t *testing.T, dev *runtime.Device) {
 	for _, c := range Cases(dev.WarpSize()) {
-		t.Run(c.Name, func(t *testing.T) {
-			if err := Check(dev, c); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Run(c.Name, func(t *testing.T) { judge(t, dev, Check(dev, c)) })
 	}
 	RunLog(t, dev)
 	RunChecked(t, dev)
+}
+
+// judge fails the test for an error, unless that says that the device lacks something,
+// and it does.
+func judge(t *testing.T, dev *runtime.Device, err error) {
+	t.Helper()
+	if errors.Is(err, compiler.ErrUnsupported) && len(lacks(t, dev)) > 0 {
+		t.Skipf("unsupported: %v", err)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// lacks returns the features that kernels for dev cannot have.
+func lacks(t *testing.T, dev *runtime.Device) (list []compiler.Feature) {
+	t.Helper()
+	info := dev.Info()
+	target, err := compiler.TargetFor(info.Formats, info.Arch)
+	require.NoError(t, err)
+	for _, f := range compiler.Features() {
+		if errors.Is(compiler.Supports(target, f), compiler.ErrUnsupported) {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // Check runs one case on dev and reports the first difference to plain Go.

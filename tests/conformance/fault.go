@@ -23,11 +23,7 @@ import (
 // compares what checked code reports with what Go panics with.
 func RunChecked(t *testing.T, dev *runtime.Device) {
 	for _, c := range Cases(dev.WarpSize()) {
-		t.Run("Checked/"+c.Name, func(t *testing.T) {
-			if err := check(dev, c, true); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Run("Checked/"+c.Name, func(t *testing.T) { judge(t, dev, check(dev, c, true)) })
 	}
 	cursors := Case{Name: "Cursors", Kernel: kernels.Cursors, Grid: dsl.D1(2), Threads: dsl.D1(32), Args: []any{make([]int64, 60), make([]int64, 5)}}
 	for _, checked := range []bool{false, true} {

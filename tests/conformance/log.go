@@ -19,6 +19,7 @@ import (
 // assertions are reported.
 func RunLog(t *testing.T, dev *runtime.Device) {
 	t.Run("Log/print", func(t *testing.T) { checkPrint(t, dev) })
+	t.Run("Log/float64", func(t *testing.T) { checkPrintDouble(t, dev) })
 	t.Run("Log/streams", func(t *testing.T) { checkPrintOnStreams(t, dev) })
 	t.Run("Log/assert", func(t *testing.T) { checkAssert(t, dev) })
 	t.Run("Log/overflow", func(t *testing.T) { checkOverflow(t, dev) })
@@ -65,6 +66,18 @@ func checkPrint(t *testing.T, dev *runtime.Device) {
 	assert.Equal(t, want, got.String(), "nothing is printed twice")
 }
 
+// checkPrintDouble compares likewise, where the device has 64-bit floats.
+func checkPrintDouble(t *testing.T, dev *runtime.Device) {
+	x := []float32{0.5, -1.25, 3e10, 1.0 / 3}
+	var want strings.Builder
+	require.NoError(t, dsltest.Run(dsl.D1(1), dsl.D1(4), func(th dsl.Thread) { kernels.PrintDouble(th, x) }, dsltest.Output(&want)))
+	got := capture(t, dev)
+	err := jit.Of(kernels.PrintDouble).Launch(dev.DefaultStream(), runtime.Blocks(1, 4), upload32(t, dev, x))
+	judge(t, dev, err)
+	require.NoError(t, dev.Sync())
+	assert.Equal(t, want.String(), got.String())
+}
+
 // checkPrintOnStreams prints on two streams, each of which waits for itself.
 func checkPrintOnStreams(t *testing.T, dev *runtime.Device) {
 	x := []float32{1}
@@ -104,7 +117,7 @@ func checkAssert(t *testing.T, dev *runtime.Device) {
 	err := dev.Sync()
 	require.ErrorIs(t, err, runtime.ErrLaunch)
 	assert.ErrorContains(t, err, "kernel Check failed: ")
-	assert.ErrorContains(t, err, "log.go:30: kernel Check: block (1,0,0), thread (36,0,0): assertion failed: elements are not negative")
+	assert.ErrorContains(t, err, "log.go:38: kernel Check: block (1,0,0), thread (36,0,0): assertion failed: elements are not negative")
 	assert.NotContains(t, err.Error(), "\n")
 	require.NoError(t, dev.Sync(), "it is reported once")
 
@@ -119,7 +132,7 @@ func checkAssert(t *testing.T, dev *runtime.Device) {
 // checkOverflow prints more than the log of a new stream has room for.
 func checkOverflow(t *testing.T, dev *runtime.Device) {
 	require.Error(t, dev.SetOutputSize(8))
-	require.NoError(t, dev.SetOutputSize(8*(4+3*7))) // the header and three records of two values
+	require.NoError(t, dev.SetOutputSize(16+8*3*7)) // the counts and three records of two values
 	defer func() { require.NoError(t, dev.SetOutputSize(1<<20)) }()
 	s, err := dev.NewStream()
 	require.NoError(t, err)

@@ -15,10 +15,18 @@ func Print(t dsl.Thread, out []int32, x []float32, n int8, on bool) {
 		dsl.Printf(t, "\t%d: %v %6.2f %t %x\n", k, n, x[(i+k)%len(x)], on, uint16(i*1000))
 	}
 	if i == 1 {
-		dsl.Printf(t, "%d %d %d %d %d %d %d %d %v 100%%\n", int8(-1), uint8(255), int16(-2), uint16(65535), int32(-3), uint32(1<<32-1), int64(-1)<<63, ^uint64(0), float64(x[0])/3)
+		dsl.Printf(t, "%d %d %d %d %d %d %d %d %v 100%%\n", int8(-1), uint8(255), int16(-2), uint16(65535), int32(-3), uint32(1<<32-1), int64(-1)<<63, ^uint64(0), x[0]/3)
 	}
 	all := ((t.BlockZ()*t.GridDimY()+t.BlockY())*t.GridDimX()+t.BlockX())*t.BlockSize() + t.ThreadIndex()
 	out[all] = int32(all)
+}
+
+// PrintDouble prints 64-bit floats, which not every device has.
+//
+//kiln:kernel
+func PrintDouble(t dsl.Thread, x []float32) {
+	i := t.Global()
+	dsl.Printf(t, "%v %g\n", float64(x[i])/3, x[i])
 }
 
 // Check asserts that no element is negative. Threads of a block meet before.

@@ -33,12 +33,18 @@ func Double(t dsl.Thread, out []float64, x []float32) {
 	out[i] = dsl.FMA(v, v, dsl.Log(1+v*v)) / dsl.Sqrt(3+dsl.Sin(v))
 }
 
-// Log prints, and adds integers of 64 bits together.
+// Wide adds integers of 64 bits together.
 //
 //kiln:kernel
-func Log(t dsl.Thread, total []uint64) {
+func Wide(t dsl.Thread, total []uint64) {
+	dsl.AtomicAdd(&total[0], uint64(t.Global())<<33)
+}
+
+// Log prints.
+//
+//kiln:kernel
+func Log(t dsl.Thread) {
 	i := t.Global()
-	dsl.AtomicAdd(&total[0], uint64(i)<<33)
 	dsl.Assert(t, t.Lane() < t.WarpSize(), "the lane is none of the warp")
 	if i%50 == 0 {
 		dsl.Printf(t, "thread %d\n", i)

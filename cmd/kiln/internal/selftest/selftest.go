@@ -34,7 +34,10 @@ func Run(dev *runtime.Device) error {
 	if has(compiler.Float64) {
 		errs = append(errs, double(dev, x))
 	}
-	if has(compiler.DeviceLog) && has(compiler.Atomics64) {
+	if has(compiler.Atomics64) {
+		errs = append(errs, wide(dev))
+	}
+	if has(compiler.DeviceLog) {
 		errs = append(errs, log(dev))
 	}
 	return errors.Join(errs...)
@@ -80,16 +83,23 @@ func double(dev *runtime.Device, x []float32) error {
 	return errors.Join(err, out.check("float64"))
 }
 
+func wide(dev *runtime.Device) error {
+	total := made[uint64](dev, 1)
+	err := plain(dev, func(t dsl.Thread) { Wide(t, total.want) })
+	if err := errors.Join(err, total.err); err != nil {
+		return err
+	}
+	return errors.Join(launch(dev, Wide, total.on), total.check("total of 64 bits"))
+}
+
 func log(dev *runtime.Device) error {
 	var want, got strings.Builder
-	total := made[uint64](dev, 1)
-	err := plain(dev, func(t dsl.Thread) { Log(t, total.want) }, dsltest.Output(&want))
-	if err := errors.Join(err, total.err); err != nil {
+	if err := plain(dev, Log, dsltest.Output(&want)); err != nil {
 		return err
 	}
 	dev.SetOutput(&got)
 	defer dev.SetOutput(os.Stderr)
-	if err := errors.Join(launch(dev, Log, total.on), total.check("total of 64 bits")); err != nil {
+	if err := errors.Join(launch(dev, Log), dev.Sync()); err != nil {
 		return err
 	}
 	if got.String() != want.String() {

@@ -269,22 +269,22 @@ static void saxpy(Op *o) {
 
 // note writes one record to the device log: site 1 has a value, site 2 has none.
 static void note(Op *o) {
-	uint64_t a[5]; // site, value, log, words, launch
+	uint64_t a[7]; // site, value, counts, 4, log, words, launch
 	memcpy(a, o->args, sizeof a);
 	uint64_t n = a[0] == 1 ? 6 : 5;
 	pthread_mutex_lock(&mu);
-	int ok = inside(a[2], a[3] * 8);
+	int ok = inside(a[2], a[3] * 4) && inside(a[4], a[5] * 8);
 	if (!ok) sticky = ILLEGAL_ADDRESS;
 	pthread_mutex_unlock(&mu);
 	if (!ok) return;
-	uint64_t *log = (uint64_t *)(uintptr_t)a[2], at = log[0];
-	if ((log[0] += n) > a[3] - 4) {
-		log[1]++;
-		log[2] += a[0] == 2;
+	uint32_t *counts = (uint32_t *)(uintptr_t)a[2], at = counts[0];
+	if ((counts[0] += n) > a[5]) {
+		counts[1]++;
+		counts[2] += a[0] == 2;
 		return;
 	}
-	uint64_t *r = log + 4 + at;
-	r[0] = a[0], r[1] = a[4], r[2] = r[3] = r[4] = 0;
+	uint64_t *r = (uint64_t *)(uintptr_t)a[4] + at;
+	r[0] = a[0], r[1] = a[6], r[2] = r[3] = r[4] = 0;
 	if (n == 6) r[5] = a[1];
 }
 
