@@ -98,11 +98,15 @@ func describe(m *ir.Module, meta *Meta, sites []devlog.Site) {
 	}
 }
 
-// WithPositions returns the code of a "kir" artifact with a position table
-// appended, so that errors of the running kernel name source lines. Artifacts
+// WithPositions returns the code of a "kir" or "x86" artifact with positions from a
+// table added, so that errors of the running kernel name source lines. Artifacts
 // are stored without: a table changes whenever a line moves, the code does not.
 func (a *Artifact) WithPositions(table []ir.Pos) []byte {
-	if a.Format != FormatIR {
+	switch a.Format {
+	case FormatX86:
+		return located(a.Code, table)
+	case FormatIR:
+	default:
 		return a.Code
 	}
 	b := bytes.NewBuffer(bytes.Clone(a.Code))

@@ -25,6 +25,7 @@ const (
 	FormatMSL    = "msl"  // Metal Shading Language
 	FormatOpenCL = "cl"   // OpenCL C
 	FormatLLVM   = "ll"   // LLVM IR
+	FormatX86    = "x86"  // machine code for amd64, in the container of package image
 )
 
 // backend makes the code of one kind of target.
@@ -66,6 +67,7 @@ var backends = []backend{
 	structured(cuda.Language, FormatCUDA),
 	structured(msl.Language, FormatMSL),
 	structured(opencl.Language, FormatOpenCL),
+	nativeBackend,
 }
 
 // uniformBranches returns what tells the branches that a warp takes together, nil
@@ -118,6 +120,9 @@ func TargetFor(formats []string, arch string) (target.Target, error) {
 			switch {
 			case b.format != format:
 			case b.kind == target.Interp:
+				if t, err := target.Parse("cpu:" + arch); err == nil && t.Kind == target.Interp {
+					return t, nil
+				}
 				return target.CPU, nil
 			default:
 				return target.Parse(b.kind + ":" + arch)

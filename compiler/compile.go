@@ -128,17 +128,26 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Kernel, err)
 	}
+	if interpreted(t, opt, false) {
+		return p.forInterpreter(t, opt)
+	}
 	m, err := p.Optimize(t, opt)
 	if err != nil {
 		return nil, err
 	}
 	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: back.format}}
-	// The interpreter checks assertions itself and stops at the first that fails.
-	describe(m, &art.Meta, pass.LowerLog(m, t.Kind != target.Interp))
+	// Code on the CPU checks assertions itself and stops at the first that fails.
+	describe(m, &art.Meta, pass.LowerLog(m, !t.OnCPU()))
+	if interpreted(t, opt, art.Log != nil) {
+		return p.forInterpreter(t, opt)
+	}
 	if err := p.fits(m, &art.Meta, t); err != nil {
 		return nil, err
 	}
 	text, err := back.emit(m, t, opt)
+	if forInterp(err) {
+		return p.forInterpreter(t, opt)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Kernel, err)
 	}
@@ -181,7 +190,7 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 		return nil, fmt.Errorf("%s: reading IR: %w", p.Kernel, err)
 	}
 	m.Pos, m.Checked = p.Positions, opt.Checked
-	release := t.Kind != target.Interp && !opt.Checked
+	release := !t.OnCPU() && !opt.Checked
 	passes := pass.Options{
 		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
 		Narrow: t.Kind != target.Interp, Reciprocal: t.Kind == target.PTX, Small: t.Kind != target.Interp && opt.Assume&Small != 0,

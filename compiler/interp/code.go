@@ -117,6 +117,7 @@ type lowered struct {
 	declared  []int32   // source position of each shared object
 	sites     []site    // of accesses, in a checked build
 
+	warp  int  // threads in a warp
 	whole bool // lanes must be all threads of the block
 	warps bool // threads of a warp communicate
 	geom  bool // uses the arrays of thread geometry

@@ -71,7 +71,7 @@ func newWorker(p *plan) *worker {
 			w.setPair(x.at, addressOf(w.shared)+x.bits, 0)
 		}
 	}
-	w.setPair(warpSizeAt, WarpSize, 0)
+	w.setPair(warpSizeAt, uint64(p.warp), 0)
 	for _, c := range p.constants {
 		w.setScalar(c.at, c.width, c.bits)
 	}

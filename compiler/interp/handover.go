@@ -75,7 +75,7 @@ func (c *checker) release(addr uint64, t int) {
 		c.handovers.releases, c.flags = nil, nil
 		return
 	}
-	c.releases = append(c.releases, release{c.now, c.barrier, c.warps[t/WarpSize], int16(t), c.device})
+	c.releases = append(c.releases, release{c.now, c.barrier, c.warps[c.warpOf(t)], int16(t), c.device})
 	if c.flags == nil {
 		c.flags = map[uint64]int32{}
 	}
@@ -100,7 +100,7 @@ func (c *checker) handed(a access, t int) bool {
 		if at < c.start && !r.device {
 			continue
 		}
-		if at < r.barrier || int(r.thread) == a.thread() || int(r.thread)/WarpSize == a.warp() && at < r.warp {
+		if at < r.barrier || int(r.thread) == a.thread() || c.warpOf(int(r.thread)) == c.warp(a) && at < r.warp {
 			return true
 		}
 	}

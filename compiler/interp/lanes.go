@@ -9,7 +9,8 @@ import (
 const (
 	// MaxBlock is the largest number of threads in a block.
 	MaxBlock = 1024
-	// WarpSize is the number of threads in a warp.
+	// WarpSize is the number of threads in a warp where none is chosen, and the most
+	// that can be.
 	WarpSize = 32
 
 	setWords = MaxBlock / 64

@@ -44,14 +44,23 @@ type chosen struct {
 	plan  *plan
 }
 
+// Option changes how a program runs.
+type Option func(*options)
+
+type options struct{ warp int }
+
+// Warp has the program run with warps of n threads, a power of two from 4 to
+// [WarpSize]. The module must have been compiled for warps of that size.
+func Warp(n int) Option { return func(o *options) { o.warp = n } }
+
 // Load parses and verifies the text form of a module and prepares its kernel.
 // The module must have its calls inlined. name is what errors call the text.
-func Load(name string, text []byte) (*Program, error) {
+func Load(name string, text []byte, opts ...Option) (*Program, error) {
 	m, err := ir.Parse(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", name, err)
 	}
-	p, err := New(m)
+	p, err := New(m, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", name, err)
 	}
@@ -60,7 +69,14 @@ func Load(name string, text []byte) (*Program, error) {
 
 // New verifies a module and prepares its kernel. The module must not be changed
 // afterwards.
-func New(m *ir.Module) (*Program, error) {
+func New(m *ir.Module, opts ...Option) (*Program, error) {
+	o := options{warp: WarpSize}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.warp < 4 || o.warp > WarpSize || o.warp&(o.warp-1) != 0 {
+		return nil, fmt.Errorf("warps of %d threads: want a power of two from 4 to %d", o.warp, WarpSize)
+	}
 	if err := ir.Verify(m); err != nil {
 		return nil, fmt.Errorf("malformed module: %w", err)
 	}
@@ -82,6 +98,7 @@ func New(m *ir.Module) (*Program, error) {
 		if p.code[i], err = lower(m, g, i != 0); err != nil {
 			return nil, err
 		}
+		p.code[i].warp = o.warp
 	}
 	return p, nil
 }
@@ -103,9 +120,9 @@ func (p *Program) choose(block [3]int) (*chosen, error) {
 	c := p.known[block]
 	if c == nil {
 		n := block[0] * block[1] * block[2]
-		if p.code[0].warps && n%WarpSize != 0 {
+		if warp := p.code[0].warp; p.code[0].warps && n%warp != 0 {
 			return nil, fmt.Errorf("launch %s: the kernel uses warp operations, so a block must be a multiple of %d threads, not %d",
-				p.name, WarpSize, n)
+				p.name, warp, n)
 		}
 		c = p.planFor(block, n)
 		p.known[block] = c

@@ -39,14 +39,16 @@ type checker struct {
 	blind   bool    // it is not known what the block has written
 	left    []int32 // by thread: block of code with which it returned, from 1
 
+	warpShift int // log2 of the threads in a warp
+
 	site   *site // of the access that is looked at
 	shared bool  // that is in shared memory
 	addrs  [MaxBlock]uint64
 }
 
 // newChecker returns a checker of one launch, which w runs.
-func newChecker(w *worker) *checker {
-	c := &checker{w: w, warps: make([]uint32, MaxBlock/WarpSize), left: make([]int32, MaxBlock)}
+func newChecker(w *worker, warp int) *checker {
+	c := &checker{w: w, warpShift: bits.TrailingZeros(uint(warp)), warps: make([]uint32, MaxBlock/warp), left: make([]int32, MaxBlock)}
 	c.known = make([]int32, MaxBlock)
 	c.pages = map[uint64]*page{}
 	return c
@@ -100,9 +102,14 @@ func (c *checker) meet() {
 
 // meetWarp is a barrier of the warp that starts at the given thread.
 func (c *checker) meetWarp(first int) {
-	c.warps[first/WarpSize] = c.tick()
-	c.share(first, first+WarpSize)
+	c.warps[c.warpOf(first)] = c.tick()
+	c.share(first, first+1<<c.warpShift)
 }
+
+// warpOf returns the warp of a thread.
+func (c *checker) warpOf(thread int) int { return thread >> c.warpShift }
+
+func (c *checker) warp(a access) int { return c.warpOf(a.thread()) }
 
 // before reports whether a comes before what thread t of this block does now.
 func (c *checker) before(a access, t int) bool {
@@ -114,7 +121,7 @@ func (c *checker) before(a access, t int) bool {
 		}
 	case at < c.barrier || a.thread() == t:
 		return true
-	case a.warp() == t/WarpSize && at < c.warps[t/WarpSize]:
+	case c.warp(a) == c.warpOf(t) && at < c.warps[c.warpOf(t)]:
 		return true
 	}
 	return c.handed(a, t)
@@ -142,10 +149,10 @@ func (c *checker) note(set *[2]access, me access) {
 		set[0], set[1] = me, 0
 	case a.time() < c.start: // another block's
 		set[1] = me
-	case b != 0 && a.warp() != b.warp():
-	case a.warp() != me.warp():
+	case b != 0 && c.warp(a) != c.warp(b):
+	case c.warp(a) != c.warp(me):
 		set[1] = me
-	case a.time() < c.warps[me.warp()]:
+	case a.time() < c.warps[c.warp(me)]:
 		set[0], set[1] = me, 0
 	case a.thread() != me.thread() && b == 0:
 		set[1] = me
@@ -202,7 +209,7 @@ func (c *checker) quick(k kind, addr, size uint64, me access) bool {
 	switch a := x.reads[0]; {
 	case a == 0:
 		x.reads[0] = me
-	case a.time() >= c.barrier && x.reads[1] != 0 && a.warp() != x.reads[1].warp():
+	case a.time() >= c.barrier && x.reads[1] != 0 && c.warp(a) != c.warp(x.reads[1]):
 	default:
 		c.note(&x.reads, me)
 	}

@@ -315,7 +315,7 @@ func TestRaceSizes(t *testing.T) {
 			if swap {
 				c.addr, c.size, c.addr2, c.size2 = c.addr2, c.size2, c.addr, c.size
 			}
-			k := newChecker(&worker{threads: 64})
+			k := newChecker(&worker{threads: 64}, WarpSize)
 			k.beginBlock()
 			require.False(t, k.touch(plainWrite, c.addr, int(c.size), newAccess(k.now, 1, 0)).bad())
 			require.Equal(t, c.conflict, k.touch(plainRead, c.addr2, int(c.size2), newAccess(k.now, 2, 1)).bad(), "%s, swapped %t", c.name, swap)
@@ -347,7 +347,7 @@ func TestRandomRaces(t *testing.T) {
 	for seed := range uint64(6000) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		shared := seed%2 == 0
-		c := newChecker(&worker{threads: threads})
+		c := newChecker(&worker{threads: threads}, WarpSize)
 		c.shared, c.blind = shared, true
 		if seed%5 == 0 {
 			c.now = math.MaxUint32 - 1000000
@@ -411,7 +411,7 @@ func TestRandomRaces(t *testing.T) {
 
 // TestReleases takes what is beyond the limit to be in order.
 func TestReleases(t *testing.T) {
-	c := newChecker(&worker{threads: 64})
+	c := newChecker(&worker{threads: 64}, WarpSize)
 	c.beginBlock()
 	require.False(t, c.touch(plainWrite, 64, 8, newAccess(c.now, 1, 0)).bad())
 	c.fenced = true
@@ -437,7 +437,7 @@ func TestReleases(t *testing.T) {
 
 // TestClockOverflow forgets what was before, and takes nothing for a mistake.
 func TestClockOverflow(t *testing.T) {
-	c := newChecker(&worker{threads: 64})
+	c := newChecker(&worker{threads: 64}, WarpSize)
 	c.now = math.MaxUint32 - 2
 	c.beginBlock()
 	c.beginBlock()

@@ -79,7 +79,7 @@ func (r *report) missing(a access, o *site) string {
 	switch t := r.w.first + r.lane; {
 	case a.time() < r.c.start:
 		way = "nothing orders the blocks of a launch: " + mixed + "use a launch for each step"
-	case a.warp() == t/WarpSize:
+	case r.c.warp(a) == r.c.warpOf(t):
 		way = "no barrier is between the two: " + mixed + "put t.Sync() there (or t.SyncWarp(), if only lanes of one warp share it)"
 	default:
 		way = "no barrier is between the two: " + mixed + "put t.Sync() there"

@@ -216,7 +216,7 @@ func (s *workers) put(w *worker) {
 func (w *worker) begin(j *job) {
 	w.j, w.err = j, nil
 	if j.prog.module.Checked {
-		w.check = newChecker(w)
+		w.check = newChecker(w, w.p.warp)
 	}
 	if w.dim != j.launch.Block {
 		w.dim, w.filled = j.launch.Block, -1
@@ -335,9 +335,9 @@ func (w *worker) fillGeometry(reg int, out []int64) {
 	for i := range out {
 		switch reg {
 		case laneReg:
-			out[i] = int64((w.first + i) % WarpSize)
+			out[i] = int64((w.first + i) % w.p.warp)
 		case warpReg:
-			out[i] = int64((w.first + i) / WarpSize)
+			out[i] = int64((w.first + i) / w.p.warp)
 		default:
 			out[i] = int64(w.thread(i)[reg-threadReg])
 		}

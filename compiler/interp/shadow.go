@@ -20,7 +20,6 @@ func newAccess(time uint32, site int32, thread int) access {
 func (a access) time() uint32 { return uint32(a >> 32) }
 func (a access) site() int32  { return int32(a >> threadBits & (maxSites - 1)) }
 func (a access) thread() int  { return int(a & (1<<threadBits - 1)) }
-func (a access) warp() int    { return a.thread() / WarpSize }
 
 // cell is what is known about a few bytes of memory: the last plain write, and who
 // has read since. Two reads stand for all (see checker.note).

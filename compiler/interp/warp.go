@@ -37,20 +37,21 @@ func (w *worker) firstIdle(lo, hi int) int {
 // eachWarp calls fn with the first lane of each warp that has active lanes; it
 // fails if one of these warps is not complete.
 func (w *worker) eachWarp(in *ins, fn func(first int)) {
-	if !w.sparse && w.lo%WarpSize == 0 && w.hi%WarpSize == 0 {
-		for first := w.lo; first < w.hi; first += WarpSize {
+	n := w.p.warp
+	if !w.sparse && w.lo&(n-1) == 0 && w.hi&(n-1) == 0 {
+		for first := w.lo; first < w.hi; first += n {
 			fn(first)
 		}
 		return
 	}
 	last := -1
 	each(w, func(i int) {
-		first := i &^ (WarpSize - 1)
+		first := i &^ (n - 1)
 		if first == last || w.err != nil {
 			return
 		}
 		last = first
-		if idle := w.firstIdle(first, first+WarpSize); idle >= 0 {
+		if idle := w.firstIdle(first, first+n); idle >= 0 {
 			w.fail(in, i, "warp operation without all threads of the warp: %s", w.whereIs(idle))
 			return
 		}
@@ -63,22 +64,23 @@ func warpBarrier(w *worker, in *ins) { w.eachWarp(in, func(int) {}) }
 func shuffle[T unsigned](w *worker, in *ins) {
 	D, A := lanes[T](w.at(in.d), w.n), lanes[T](w.at(in.a), w.n)
 	y, dist := w.value(in.b, in.bw)
-	op := ir.Op(in.imm)
+	op, n := ir.Op(in.imm), w.p.warp
 	w.eachWarp(in, func(first int) {
-		d, a := (*[WarpSize]T)(D[first:]), (*[WarpSize]T)(A[first:])
-		for i := range uint64(WarpSize) {
-			from := source(op, i, *(*uint64)(unsafe.Add(y, (first+int(i))*dist)))
-			if from >= WarpSize {
-				from = i
+		d, a := D[first:first+n], A[first:first+n]
+		a = a[:len(d)]
+		for i := range d {
+			x := a[i]
+			if from := source(op, uint64(i), *(*uint64)(unsafe.Add(y, (first+i)*dist)), n); from < uint64(len(a)) {
+				x = a[from]
 			}
-			d[i] = a[from]
+			d[i] = x
 		}
 	})
 }
 
-// source returns the lane that a shuffle reads; one that does not exist is at
-// least WarpSize.
-func source(op ir.Op, lane, y uint64) uint64 {
+// source returns the lane that a shuffle reads in a warp of n; one that does not
+// exist is at least n.
+func source(op ir.Op, lane, y uint64, n int) uint64 {
 	switch op {
 	case ir.OpShflUp:
 		return lane - y
@@ -87,26 +89,26 @@ func source(op ir.Op, lane, y uint64) uint64 {
 	case ir.OpShflXor:
 		return lane ^ y
 	}
-	return y % WarpSize
+	return y & uint64(n-1)
 }
 
 func vote(w *worker, in *ins) {
-	A := lanes[byte](w.at(in.a), w.n)
+	A, n := lanes[byte](w.at(in.a), w.n), w.p.warp
 	w.eachWarp(in, func(first int) {
 		var m uint64
-		for i, x := range A[first : first+WarpSize] {
+		for i, x := range A[first : first+n] {
 			m |= uint64(x&1) << i
 		}
 		switch ir.Op(in.imm) {
 		case ir.OpBallot:
-			splat[uint64](unsafe.Add(w.base, int(in.d)+8*first), unsafe.Pointer(&m), nil, nil, WarpSize)
+			splat[uint64](unsafe.Add(w.base, int(in.d)+8*first), unsafe.Pointer(&m), nil, nil, n)
 			return
 		case ir.OpAll:
-			m = b2u(bits.OnesCount64(m) == WarpSize)
+			m = b2u(bits.OnesCount64(m) == n)
 		default:
 			m = b2u(m != 0)
 		}
-		fill(lanes[byte](unsafe.Add(w.base, int(in.d)+first), WarpSize), byte(m))
+		fill(lanes[byte](unsafe.Add(w.base, int(in.d)+first), n), byte(m))
 	})
 }
 

@@ -66,7 +66,7 @@ func noticeExchange(w *worker, in *ins) {
 	if !w.check.informed {
 		return
 	}
-	w.eachWarp(in, func(first int) { w.check.share(w.first+first, w.first+first+WarpSize) })
+	w.eachWarp(in, func(first int) { w.check.share(w.first+first, w.first+first+w.p.warp) })
 }
 
 func noticeFence(w *worker, _ *ins)      { w.check.fenced, w.check.device = true, true }

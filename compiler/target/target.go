@@ -11,7 +11,7 @@ const (
 	HIP    = "hip"    // C++ for AMD's hipRTC
 	CUDA   = "cuda"   // C++ for NVIDIA's NVRTC
 	MSL    = "msl"    // Metal Shading Language, for Apple's GPUs
-	Interp = "interp" // IR text for the interpreter, written "cpu"
+	Interp = "interp" // IR text for the interpreter, written "cpu"; native code for the CPU is of kind [Native]
 )
 
 // Target is what code is compiled for.
@@ -34,7 +34,7 @@ type Target struct {
 // String returns the text that [Parse] reads.
 func (t Target) String() string {
 	if t.Kind == Interp {
-		return "cpu"
+		return interpreterName(t.WarpSize)
 	}
 	return t.Kind + ":" + t.Arch
 }
@@ -104,6 +104,7 @@ var families = []struct {
 	{LLVM, "gfx942", llvmTargets},
 	{MSL, "3.0", mslTargets},
 	{OpenCL, "1.2", openclTargets},
+	{Native, "x86-64-v4", nativeTargets},
 }
 
 // All returns every known target, the interpreter first.
@@ -150,9 +151,11 @@ func hipTargets() []Target {
 }
 
 // Parse reads a target: "cpu", or a kind and an architecture, as in "ptx:sm_90".
+// The names amd64:avx2 and amd64:avx512 stand for the levels of x86-64 that these
+// are the vectors of.
 func Parse(s string) (Target, error) {
-	if s == "cpu" {
-		return CPU, nil
+	if t, ok := parseCPU(s); ok {
+		return t, nil
 	}
 	kind, name, _ := strings.Cut(s, ":")
 	var examples []string

@@ -12,15 +12,36 @@ func TestParseRoundTrip(t *testing.T) {
 		got, err := Parse(want.String())
 		require.NoError(t, err)
 		require.Equal(t, want, got)
-		require.Contains(t, []int{32, 64}, got.WarpSize)
+		require.Contains(t, []int{8, 16, 32, 64}, got.WarpSize)
 	}
 }
 
 func TestParseErrors(t *testing.T) {
-	for _, s := range []string{"", "gpu", "ptx", "ptx:sm_60", "ptx:sm_90 ", "cpu:x", "hip:gfx1", "hip"} {
+	for _, s := range []string{"", "gpu", "ptx", "ptx:sm_60", "ptx:sm_90 ", "cpu:x", "cpu:warp7", "cpu:warp+8", "amd64:sse", "hip:gfx1", "hip"} {
 		_, err := Parse(s)
 		require.Error(t, err, s)
-		require.Regexp(t, "ptx|known are gfx900", err.Error())
+		require.Regexp(t, "ptx|known are gfx900|known are x86-64-v3, x86-64-v4", err.Error())
+	}
+}
+
+func TestCPU(t *testing.T) {
+	for text, want := range map[string]struct {
+		kind, name string
+		warp       int
+	}{
+		"cpu":           {Interp, "cpu", 32},
+		"cpu:warp32":    {Interp, "cpu", 32},
+		"cpu:warp16":    {Interp, "cpu:warp16", 16},
+		"cpu:x86-64-v3": {Native, "cpu:x86-64-v3", 8},
+		"cpu:x86-64-v4": {Native, "cpu:x86-64-v4", 16},
+		"amd64:avx2":    {Native, "cpu:x86-64-v3", 8},
+		"amd64:avx512":  {Native, "cpu:x86-64-v4", 16},
+	} {
+		got, err := Parse(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want.kind, got.Kind, text)
+		require.Equal(t, want.name, got.String(), text)
+		require.Equal(t, want.warp, got.WarpSize, text)
 	}
 }
 

@@ -34,6 +34,9 @@ type Image struct {
 	Code []byte `json:"-"`
 }
 
+// ErrInterp says that a kernel gets no native code: the interpreter has to run it.
+var ErrInterp = errors.New("the kernel runs on the interpreter")
+
 // None is the offset of an entry that an image does not have.
 const None = -1
 

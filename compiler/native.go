@@ -1,0 +1,83 @@
+package compiler
+
+import (
+	"errors"
+
+	"github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+)
+
+// nativeBackend makes machine code of the CPU. Indices of 32 bits are what its
+// vectors are best at, so code for small launches is worth a variant.
+var nativeBackend = backend{
+	kind: target.Native, format: FormatX86, assumes: Small,
+	emit: func(m *ir.Module, t target.Target, opt Options) (string, error) {
+		code, err := emitNative(m, t)
+		return string(code), err
+	},
+	entry: func(name string) string { return name },
+}
+
+// emitNative makes native code of an optimised module, and listNative shows it. An
+// error that is image.ErrInterp says that the interpreter has to run the kernel.
+var (
+	emitNative = func(*ir.Module, target.Target) ([]byte, error) { return nil, image.ErrInterp }
+	listNative = func(*ir.Module, target.Target) (string, error) { return "", image.ErrInterp }
+)
+
+// interpreted reports whether code for t is to run on the interpreter: it reports
+// all that checked code reports, and prints.
+func interpreted(t target.Target, opt Options, prints bool) bool {
+	return t.Kind == target.Native && (opt.Checked || prints)
+}
+
+// forInterpreter compiles the program for the interpreter, with warps as t has
+// them. The artifact is one for t.
+func (p *Program) forInterpreter(t target.Target, opt Options) (*Artifact, error) {
+	opt.Assume = 0
+	art, err := p.Emit(target.Interpreter(t.WarpSize), opt)
+	if err != nil {
+		return nil, err
+	}
+	art.Target = t.String()
+	return art, nil
+}
+
+// Listing returns native code for people to read: instructions with the lines of Go
+// that they are for. Of a kernel that the interpreter runs on this target it
+// returns the IR.
+func (p *Program) Listing(t target.Target, opt Options) (text string, err error) {
+	defer recoverTo(&err, p.Kernel)
+	art, err := p.Emit(t, opt)
+	if err != nil {
+		return "", err
+	}
+	if art.Format != FormatX86 {
+		return string(art.Code), nil
+	}
+	m, err := p.Optimize(t, opt)
+	if err != nil {
+		return "", err
+	}
+	return listNative(m, t)
+}
+
+// located fills the positions of a table into native code. Code that cannot be
+// read is left to the driver to refuse.
+func located(code []byte, table []ir.Pos) []byte {
+	out, err := image.Locate(code, func(pos int) (string, int, int) {
+		if pos < 1 || pos > len(table) {
+			return "", 0, 0
+		}
+		p := table[pos-1]
+		return p.File, p.Line, p.Col
+	})
+	if err != nil {
+		return code
+	}
+	return out
+}
+
+// forInterp reports whether an emitter left a kernel to the interpreter.
+func forInterp(err error) bool { return errors.Is(err, image.ErrInterp) }
