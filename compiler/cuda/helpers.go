@@ -52,6 +52,13 @@ var helpers = append(floats("f32", "f"), append(floats("f64", ""), []cfamily.Hel
 	asm("cvt.s32.s16 %0, %1;" : "=r"(y) : "r"(x));
 	return (i16)y;
 }`},
+	{Name: "div_i16", Text: "FN i16 div_i16(i16 a, i16 b) { return b == 0 ? (i16)0 : wrap_i16((u32)((i32)a / (i32)b)); }"},
+	{Name: "pick", Text: `FN u32 pick(bool first, u32 a, u32 b) {
+	u32 x;
+	asm("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tselp.b32 %0, %2, %3, p;\n\t}" : "=r"(x) : "r"((u32)first), "r"(a), "r"(b));
+	return x;
+}`},
+	extremum("min_i32", "lt", "s32"), extremum("max_i32", "gt", "s32"), extremum("min_u32", "lt", "u32"), extremum("max_u32", "gt", "u32"),
 	{Name: "fail", Text: "FN void fail() { __trap(); }"},
 	{Name: "lane_id", Text: `FN u32 lane_id() {
 	u32 x;
@@ -77,6 +84,16 @@ func floats(t, suffix string) []cfamily.Helper {
 	}
 	return append(out, cfamily.Helper{Name: "copysign_" + t,
 		Text: fmt.Sprintf("FN %[1]s copysign_%[1]s(%[1]s a, %[1]s b) { return copysign%[2]s(a, b); }", t, suffix)})
+}
+
+// extremum compares and selects, which stays two instructions.
+func extremum(name, compare, t string) cfamily.Helper {
+	k := map[string]string{"s32": "i32", "u32": "u32"}[t]
+	return cfamily.Helper{Name: name, Text: fmt.Sprintf(`FN %[1]s %[2]s(%[1]s a, %[1]s b) {
+	%[1]s x;
+	asm("{\n\t.reg .pred p;\n\tsetp.%[3]s.%[4]s p, %%1, %%2;\n\tselp.b32 %%0, %%1, %%2, p;\n\t}" : "=r"(x) : "r"(a), "r"(b));
+	return x;
+}`, k, name, compare, t)}
 }
 
 // addHalf adds to a half by exchanging the word around it until nobody came

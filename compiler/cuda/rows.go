@@ -3,6 +3,7 @@ package cuda
 import (
 	"github.com/gokiln/kiln/compiler/cfamily"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/ptxas"
 )
 
 // rows are the operations that CUDA has its own words for.
@@ -11,14 +12,22 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpMul, On: cfamily.F64, Text: "__dmul_rn($a, $b)"},
 	{Op: ir.OpDiv, On: cfamily.F32, Text: "__fdiv_rn($a, $b)"},
 
-	// ptxas 13.0 takes a negated 16-bit value for 32768 where it is widened and
-	// should be -32768 (neg.s16 and cvt.s64.s16), and NVVM makes negations of some
-	// products. Both see 32-bit arithmetic only.
-	{Op: ir.OpAdd, On: cfamily.Of(ir.KI16), Text: "wrap_i16((u32)$a + (u32)$b)"},
-	{Op: ir.OpSub, On: cfamily.Of(ir.KI16), Text: "wrap_i16((u32)$a - (u32)$b)"},
-	{Op: ir.OpMul, On: cfamily.Of(ir.KI16), Text: "wrap_i16((u32)$a * (u32)$b)"},
-	{Op: ir.OpNeg, On: cfamily.Of(ir.KI16), Text: "wrap_i16(0u - (u32)$a)"},
-	{Op: ir.OpDiv, On: cfamily.Of(ir.KI16), When: byMinusOne, Text: "wrap_i16(0u - (u32)$a)"},
+	// What ptxas gets wrong (see package ptxas) is hidden from NVVM, which rewrites
+	// arithmetic, in helpers that are asm.
+	{Op: ir.OpAdd, On: sixteen, Text: "wrap_i16((u32)$a + (u32)$b)"},
+	{Op: ir.OpSub, On: sixteen, Text: "wrap_i16((u32)$a - (u32)$b)"},
+	{Op: ir.OpMul, On: sixteen, Text: "wrap_i16((u32)$a * (u32)$b)"},
+	{Op: ir.OpNeg, On: sixteen, Text: "wrap_i16(0u - (u32)$a)"},
+	{Op: ir.OpConvert, On: sixteen, From: cfamily.Unsigned&cfamily.Narrow&^cfamily.Of(ir.KU8) | cfamily.Int32 | cfamily.Int64, Text: "wrap_i16((u32)$a)"},
+	{Op: ir.OpBitcast, On: sixteen, From: cfamily.Of(ir.KU16), Text: "wrap_i16((u32)$a)"},
+	{Op: ir.OpMin, On: cfamily.Int32, When: ptxas.Computed, Text: "min_{k}($a, $b)"},
+	{Op: ir.OpMax, On: cfamily.Int32, When: ptxas.Computed, Text: "max_{k}($a, $b)"},
+	{Op: ir.OpMin, On: cfamily.Narrow & cfamily.Signed, When: ptxas.Computed, Text: "({t})min_i32((i32)$a, (i32)$b)"},
+	{Op: ir.OpMax, On: cfamily.Narrow & cfamily.Signed, When: ptxas.Computed, Text: "({t})max_i32((i32)$a, (i32)$b)"},
+	{Op: ir.OpMin, On: cfamily.Narrow & cfamily.Unsigned, When: ptxas.Computed, Text: "({t})min_u32((u32)$a, (u32)$b)"},
+	{Op: ir.OpMax, On: cfamily.Narrow & cfamily.Unsigned, When: ptxas.Computed, Text: "({t})max_u32((u32)$a, (u32)$b)"},
+	{Op: ir.OpSelect, On: cfamily.Narrow | cfamily.Int32, When: ptxas.Extremum, Text: "({t})pick($a, (u32)$b, (u32)$c)"},
+	{Op: ir.OpSelect, On: cfamily.Boolean, Text: "pick($a, $b, $c) != 0"},
 
 	{Op: ir.OpThread, When: axis(0), Text: "(i64)threadIdx.x"},
 	{Op: ir.OpThread, When: axis(1), Text: "(i64)threadIdx.y"},
@@ -69,9 +78,8 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpAtomicStore, Text: "*(volatile {t}*)&$p = $b"},
 }...)
 
-func byMinusOne(v *ir.Value) bool {
-	return v.Args[1].IsConst() && int64(v.Args[1].Imm) == -1
-}
+// sixteen are the numbers that ptxas may have negated and not wrapped.
+var sixteen = cfamily.Of(ir.KI16)
 
 func axis(n uint64) func(*ir.Value) bool { return func(v *ir.Value) bool { return v.Imm == n } }
 

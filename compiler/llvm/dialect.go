@@ -22,7 +22,7 @@ const (
 // dialect is how LLVM IR is written for an instruction set.
 type dialect struct {
 	isa        isa
-	triple     string // "" in tests, which run the code on the machine's own processor
+	triple     string // "" for the machine's own processor, see [Options.Host]
 	convention string // of calling a kernel
 	spaces     [3]int // address space numbers by ir.Space
 	device     string // synchronisation scope of all threads of the device
@@ -56,6 +56,15 @@ func dialectOf(t target.Target) *dialect {
 	}
 	return dialectWave64
 }
+
+// hosts are the dialects as the machine's own processor can run them.
+var hosts = map[isa]*dialect{wave32: onHost(dialectWave32), wave64: onHost(dialectWave64), nvptx: onHost(dialectNVPTX)}
+
+func onHost(d *dialect) *dialect {
+	return &dialect{isa: d.isa, spaces: [3]int{1, 3, 0}, device: d.device, width: d.width}
+}
+
+func (d *dialect) host() *dialect { return hosts[d.isa] }
 
 // pointer returns the type of pointers into a space.
 func (d *dialect) pointer(s ir.Space) string {

@@ -15,6 +15,10 @@ type Options struct {
 	Aligned bool
 	// Disjoint says that no slice that the kernel writes overlaps another.
 	Disjoint bool
+	// Host writes the code for the processor of this machine, as tests run it: the
+	// kernel takes the address of its argument block, and the instructions that only
+	// the GPU has are functions that have to be given.
+	Host bool
 }
 
 // Emit returns the LLVM IR of the kernel of m for t. The module must satisfy
@@ -27,10 +31,9 @@ func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
 	if d == nil {
 		return "", fmt.Errorf("llvm: kernel %s: cannot compile for target %s; use one of llvm:<arch>", m.Name, t)
 	}
-	return o.emit(m, t, d)
-}
-
-func (o Options) emit(m *ir.Module, t target.Target, d *dialect) (string, error) {
+	if o.Host {
+		d = d.host()
+	}
 	f := m.Kernel()
 	if f == nil {
 		return "", fmt.Errorf("llvm: module %q has no kernel", m.Name)

@@ -36,7 +36,7 @@ func TestKernels(t *testing.T) {
 			if arch != "gfx942" && arch != "sm_90" {
 				variants = variants[:1] // the rest differs by little, and takes a while
 			}
-			var text texts
+			var list []string
 			n := 0
 			for _, opt := range variants {
 				for _, m := range everykernel.Modules(t, all, tgt, opt) {
@@ -44,10 +44,10 @@ func TestKernels(t *testing.T) {
 					n++
 					one, err := llvm.Options{Aligned: opt.Assume != 0, Disjoint: opt.Assume != 0}.Emit(m, tgt)
 					require.NoError(t, err)
-					text.add(one)
+					list = append(list, one)
 				}
 			}
-			object, err := tools.Build(context.Background(), text.String(), tgt)
+			object, err := tools.Build(context.Background(), llvm.Join(list), tgt)
 			require.NoError(t, err)
 			if tgt.CC != 0 {
 				require.Equal(t, n, strings.Count(string(object), ".visible .entry kernel"))
@@ -58,25 +58,6 @@ func TestKernels(t *testing.T) {
 				assert.Contains(t, string(object), fmt.Sprintf("\x00kernel%d.kd\x00", i))
 			}
 		})
-	}
-}
-
-// texts is one module of several: what all have stays once.
-type texts struct {
-	strings.Builder
-	seen map[string]bool
-}
-
-func (b *texts) add(text string) {
-	if b.seen == nil {
-		b.seen = map[string]bool{}
-	}
-	for line := range strings.Lines(text) {
-		common := strings.HasPrefix(line, "declare ") || strings.HasPrefix(line, "attributes ") || strings.HasPrefix(line, "!") || strings.HasPrefix(line, "target ")
-		if !common || !b.seen[line] {
-			b.WriteString(line)
-		}
-		b.seen[line] = common
 	}
 }
 

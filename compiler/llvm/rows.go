@@ -246,7 +246,7 @@ func plainDot4() string {
 
 // tableRows returns every row.
 func tableRows() []row {
-	out := append([]row{}, fixedRows...)
+	out := append(ptxasRows(), fixedRows...)
 	out = append(out, shiftRows()...)
 	out = append(out, geometryRows()...)
 	out = append(out, warpRows()...)

@@ -1,11 +1,7 @@
 package llvm
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -15,101 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/dl"
-	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/irconf"
+	"github.com/gokiln/kiln/tests/sim/onhost"
 )
 
-// The code for GPUs is run on the CPU: clang optimises it and makes a library of
-// it, with testdata/sim.c in place of what the GPUs have and the CPU has not. An
-// operation that LLVM leaves undefined for some operands shows in the results,
-// because the optimiser makes use of it.
-
-// onCPU is a dialect as the machine's own processor can run it.
-func onCPU(d *dialect) *dialect {
-	return &dialect{isa: d.isa, spaces: [3]int{1, 3, 0}, device: d.device, width: d.width}
-}
-
-// intrinsics are the functions that sim.c has.
-var intrinsics = strings.NewReplacer("@llvm.amdgcn.", "@amd.", "@llvm.nvvm.", "@nv.")
-
-// joined makes one module of several texts: declarations, attributes and
-// metadata are the same in all and stay once.
-func joined(texts []string) string {
-	var out strings.Builder
-	seen := map[string]bool{}
-	for _, text := range texts {
-		for line := range strings.Lines(intrinsics.Replace(text)) {
-			if strings.HasPrefix(line, "declare ") || strings.HasPrefix(line, "attributes ") || strings.HasPrefix(line, "!") {
-				if seen[line] {
-					continue
-				}
-				seen[line] = true
-			}
-			out.WriteString(line)
-		}
-	}
-	return out.String()
-}
-
-// simulator is a library of kernels and what runs them.
-type simulator struct {
-	lib   dl.Lib
-	run   uintptr
-	width int
-}
-
-func simulate(t *testing.T, width int, texts []string) simulator {
-	t.Helper()
-	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang-20", "clang-18")
-	dir := t.TempDir()
-	in, out := filepath.Join(dir, "k.ll"), filepath.Join(dir, "k.so")
-	require.NoError(t, os.WriteFile(in, []byte(joined(texts)), 0o600))
-	msg, err := exec.Command(clang, "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o", out, in, "testdata/sim.c", "-lm").CombinedOutput()
-	if err != nil {
-		t.Fatalf("clang: %s", msg[:min(len(msg), 4000)])
-	}
-	lib, err := dl.Open(out)
-	if errors.Is(err, dl.ErrNoDL) {
-		t.Skip("built without foreign functions")
-	}
-	require.NoError(t, err)
-	run, err := lib.Sym("sim_run")
-	require.NoError(t, err)
-	return simulator{lib, run, width}
-}
-
-// launch runs the function name for every thread of c and returns the buffers.
-func (s simulator) launch(t *testing.T, name string, c irconf.Case, together bool) [][]byte {
-	fn, err := s.lib.Sym(name)
-	require.NoError(t, err)
+// launch runs the kernel called name for every thread of c and returns the buffers.
+func launch(t *testing.T, lib *onhost.Library, name string, c irconf.Case, together bool) [][]byte {
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	aligned := func(b []byte) []byte {
-		memory := make([]uint64, len(b)/8+2)
-		pin.Pin(&memory[0])
-		out := unsafe.Slice((*byte)(unsafe.Pointer(&memory[0])), len(b))
-		copy(out, b)
-		return out
-	}
-	address := func(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 	got := make([][]byte, len(c.Bufs))
 	for i, b := range c.Bufs {
-		got[i] = aligned(b)
+		memory := make([]uint64, len(b)/8+2)
+		pin.Pin(&memory[0])
+		got[i] = unsafe.Slice((*byte)(unsafe.Pointer(&memory[0])), len(b))
+		copy(got[i], b)
 	}
-	args := aligned(c.Pack(func(i int) uint64 { return uint64(address(got[i])) }))
-	var dims [6]uint32
-	for i := range 3 {
-		dims[i], dims[i+3] = uint32(c.Grid[i]), uint32(c.Block[i])
-	}
-	pin.Pin(&dims)
-	fibers := uintptr(0)
-	if together {
-		fibers = 1
-	}
-	stuck := dl.Call(s.run, []uintptr{fn, address(args), uintptr(unsafe.Pointer(&dims)), uintptr(s.width), fibers})
-	require.Zero(t, uint32(stuck), "%s: threads wait for ever", c.Name)
+	args := c.Pack(func(i int) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(got[i])))) })
+	require.NoError(t, lib.Run(name, c.Grid, c.Block, args, together), c.Name)
 	return got
 }
 
@@ -137,21 +55,22 @@ func uses(m *ir.Module, name *regexp.Regexp) bool {
 // threads; with 64, those that do not depend on it and some of its own.
 func TestSimulation(t *testing.T) {
 	t.Run("wave32", func(t *testing.T) {
-		runAll(t, dialectWave32, irconf.Cases(), func(irconf.Case, *ir.Module) bool { return true })
+		runAll(t, "gfx1100", irconf.Cases(), func(irconf.Case, *ir.Module) bool { return true })
 	})
 	t.Run("wave64", func(t *testing.T) {
-		runAll(t, dialectWave64, append(irconf.Cases(), wideCases()...), func(c irconf.Case, m *ir.Module) bool {
+		runAll(t, "gfx942", append(irconf.Cases(), wideCases()...), func(c irconf.Case, m *ir.Module) bool {
 			return !scalarName.MatchString(c.Name) && (!uses(m, warps) || strings.HasPrefix(c.Name, "wide"))
 		})
 	})
 	t.Run("nvptx", func(t *testing.T) {
-		runAll(t, dialectNVPTX, irconf.Cases(), func(c irconf.Case, _ *ir.Module) bool {
+		runAll(t, "sm_90", irconf.Cases(), func(c irconf.Case, _ *ir.Module) bool {
 			return !scalarName.MatchString(c.Name) || ownRows.MatchString(c.Name)
 		})
 	})
 }
 
-func runAll(t *testing.T, d *dialect, all []irconf.Case, wanted func(irconf.Case, *ir.Module) bool) {
+func runAll(t *testing.T, arch string, all []irconf.Case, wanted func(irconf.Case, *ir.Module) bool) {
+	tgt := mustTarget(t, arch)
 	var texts []string
 	var cases []irconf.Case
 	var together []bool
@@ -161,13 +80,13 @@ func runAll(t *testing.T, d *dialect, all []irconf.Case, wanted func(irconf.Case
 			continue
 		}
 		m.Kernel().Name = fmt.Sprintf("case%d", len(cases))
-		text, err := Options{}.emit(m, target.Target{}, onCPU(d))
+		text, err := Options{Host: true}.Emit(m, tgt)
 		require.NoError(t, err, c.Name)
 		texts, cases, together = append(texts, text), append(cases, c), append(together, uses(m, waiting))
 	}
-	s := simulate(t, d.width, texts)
+	lib := onhost.For(t, Join(texts), tgt.WarpSize)
 	for i, c := range cases {
-		if err := c.Check(s.launch(t, fmt.Sprintf("case%d", i), c, together[i])); err != nil {
+		if err := c.Check(launch(t, lib, fmt.Sprintf("case%d", i), c, together[i])); err != nil {
 			t.Error(err)
 		}
 	}

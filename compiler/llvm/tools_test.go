@@ -69,12 +69,13 @@ func assemble(t testing.TB, arch, text string) []byte {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	if dialectOf(tgt) == dialectNVPTX {
-		ptxas(t, arch, out)
+		assembled(t, arch, out)
 	}
 	return out
 }
 
-func ptxas(t testing.TB, arch string, text []byte) {
+// assembled gives PTX to the vendor's assembler.
+func assembled(t testing.TB, arch string, text []byte) {
 	t.Helper()
 	path := os.Getenv("KILN_PTXAS")
 	if path == "" {

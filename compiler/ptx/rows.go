@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/ptxas"
 )
 
 // row says how an operation is written for some kinds of type. Rows of an
@@ -114,24 +115,8 @@ func reciprocal(v *ir.Value, _ uint64, _ bool) bool {
 	return v.Args[0].IsConst() && v.Args[0].Imm == one
 }
 
-// negated: of a minimum or maximum, one of whose operands is a negation. ptxas 13.0
-// makes one instruction of two of these, VIMNMX3, and forgets the negation there.
-func negated(v *ir.Value, _ uint64, _ bool) bool {
-	for _, x := range v.Args {
-		for x.Op == ir.OpConvert || x.Op == ir.OpBitcast {
-			x = x.Args[0]
-		}
-		zero, minus := false, false
-		if len(x.Args) == 2 {
-			zero = x.Args[0].IsConst() && x.Args[0].Imm == 0
-			minus = x.Args[1].IsConst() && int64(x.Args[1].Imm<<(64-x.Type.Bits()))>>(64-x.Type.Bits()) == -1
-		}
-		if x.Op == ir.OpNeg || x.Op == ir.OpSub && zero || (x.Op == ir.OpMul || x.Op == ir.OpDiv) && minus {
-			return true
-		}
-	}
-	return false
-}
+// negated: of a minimum or maximum, see package ptxas.
+func negated(v *ir.Value, _ uint64, _ bool) bool { return ptxas.Negated(v) }
 
 func smallCount(_ *ir.Value, b uint64, isConst bool) bool { return isConst && b <= 64 }
 
@@ -225,8 +210,7 @@ var fixedRows = []row{
 	{op: ir.OpApproxDiv, on: of(ir.KF32), asm: "div.full.{t} $d, $a, $b"},
 
 	{op: ir.OpSelect, on: allKinds &^ boolean, asm: "selp.{b} $d, $b, $c, $A"},
-	// Not by logic on predicates: where ptxas (12.8 to 13.5) makes several such
-	// operations one, PLOP3, it forgets that it holds an operand negated.
+	// Not by logic on predicates, see package ptxas.
 	{op: ir.OpSelect, on: boolean,
 		asm: "selp.b32 $r0, 1, 0, $b; selp.b32 $r1, 1, 0, $c; selp.b32 $r2, $r0, $r1, $a; setp.ne.u32 $d, $r2, 0"},
 

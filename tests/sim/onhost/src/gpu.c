@@ -1,5 +1,4 @@
-// A GPU on the CPU for code that the tests make: the intrinsics of amdgcn (amd.*)
-// and nvptx64 (nv.*) as functions. A block runs on one thread of the machine. Its
+// A GPU on the CPU: the intrinsics of amdgcn (amd.*) and nvptx64 (nv.*) as functions. A block runs on one thread of the machine. Its
 // threads are contexts of their own where they wait for each other, else they run
 // one after another.
 #include <math.h>
@@ -245,3 +244,29 @@ float nv_sqrt(float) AS("nv.sqrt.approx.f");
 float nv_sqrt(float x) { return sqrtf(x); }
 float nv_rsqrt(float) AS("nv.rsqrt.approx.f");
 float nv_rsqrt(float x) { return (float)(1 / sqrt((double)x)); }
+
+// Instructions that stand in the text.
+uint32_t nv_wrap(uint32_t) AS("nv.wrap");
+uint32_t nv_wrap(uint32_t x) { return (int16_t)x; }
+uint32_t nv_pick(uint32_t, uint32_t, _Bool) AS("nv.pick");
+uint32_t nv_pick(uint32_t a, uint32_t b, _Bool first) { return first ? a : b; }
+
+#define EXTREMUM(id, value, t, op) \
+	uint32_t id(uint32_t, uint32_t) AS("nv." value); \
+	uint32_t id(uint32_t a, uint32_t b) { return (t)a op (t)b ? a : b; }
+EXTREMUM(nv_lt_s32, "lt.s32", int32_t, <)
+EXTREMUM(nv_lt_u32, "lt.u32", uint32_t, <)
+EXTREMUM(nv_gt_s32, "gt.s32", int32_t, >)
+EXTREMUM(nv_gt_u32, "gt.u32", uint32_t, >)
+
+// What is left of a number that is not infinite as a half is exact in float.
+static uint16_t half(float x) {
+	_Float16 h = (_Float16)x;
+	uint16_t bits;
+	memcpy(&bits, &h, sizeof bits);
+	return bits;
+}
+uint16_t nv_half_s32(int32_t) AS("nv.half.s32");
+uint16_t nv_half_s32(int32_t x) { return half(x > 131072 ? 131072 : x < -131072 ? -131072 : x); }
+uint16_t nv_half_u32(uint32_t) AS("nv.half.u32");
+uint16_t nv_half_u32(uint32_t x) { return half(x > 131072 ? 131072 : x); }

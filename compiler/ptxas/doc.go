@@ -1,0 +1,21 @@
+// Package ptxas knows what NVIDIA's assembler gets wrong, for the emitters whose code
+// it reads: ptxas is in the driver, in nvcc and behind NVRTC. Each fault was seen on
+// hardware and can be reproduced with the assembler alone; the versions are those that
+// were tried.
+//
+//   - A minimum or maximum of 32-bit integers whose operand is negated: of two such
+//     operations ptxas 13.0 makes one, VIMNMX3, and forgets the negation. A comparison
+//     and a selection (setp, selp) stay what they are.
+//   - A 16-bit number that is negated (neg.s16, sub.s16 of 0, abs.s16) and then taken
+//     as signed, be it widened, compared or shifted: ptxas 13.0 has 32768 where it is
+//     -32768, because it leaves out that the negation wraps. Arithmetic of 32 bits and
+//     cvt.s32.s16 is right.
+//   - Logic on predicates: where ptxas (12.8 to 13.5) makes several such operations one,
+//     PLOP3, it forgets that it holds an operand negated. A selection between two
+//     predicates is one of them; it is right when done on 32-bit numbers.
+//
+// The conditions are about the IR. An emitter whose text an optimiser rewrites before
+// ptxas sees it has to hide what it does from that one: in asm, which is read as it is.
+//
+//	if ptxas.Negated(v) { … } // setp and selp instead of min
+package ptxas
