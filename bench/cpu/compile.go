@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gokiln/kiln/bench/cpu/kernels"
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// constants are the compile-time parameters of the kernels that have some.
+var constants = map[string]map[string]int64{
+	"SGEMM": {"cfg.Rows": 128, "cfg.Cols": 64, "cfg.Depth": 64, "cfg.High": 8, "cfg.Each": 2},
+}
+
+// compiled are the kernels to compile, of each one instance.
+var compiled = []any{
+	kernels.Saxpy, kernels.Exp, kernels.Gelu, kernels.Softmax, kernels.RMSNorm, kernels.Sum, kernels.Transpose, kernels.Histogram,
+	kernels.Mandelbrot, kernels.NBody, kernels.Stencil, kernels.SGEMM,
+}
+
+// compileTimes prints how long kernels take from source to code for the device:
+// the least times of the front end, which keeps what it has checked of a package, and
+// of passes and emitter, the time of the first attempt, and the code's size.
+func compileTimes(w io.Writer, dev *runtime.Device, c config) error {
+	info := dev.Info()
+	tgt, err := compiler.TargetFor(info.Formats, info.Arch)
+	if err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "\ncompiling for %s, ms\tfront end\tpasses and code\ttogether\tthe first time\tbytes\n", tgt)
+	for _, fn := range compiled {
+		name := goruntime.FuncForPC(reflect.ValueOf(fn).Pointer()).Name()
+		dot := strings.LastIndexByte(name, '.')
+		req := front.Request{Pkg: name[:dot], Func: name[dot+1:], Consts: constants[name[dot+1:]]}
+		if len(c.only) > 0 && !slices.Contains(c.only, req.Func) {
+			continue
+		}
+		var begins, ends []time.Duration
+		size := 0
+		for range 7 {
+			start := time.Now()
+			p, err := compiler.Front(req, compiler.Registered)
+			if err != nil {
+				return err
+			}
+			middle := time.Now()
+			art, err := p.Emit(tgt, compiler.Options{Assume: compiler.Assumes(tgt)})
+			if err != nil {
+				return err
+			}
+			begins, ends = append(begins, middle.Sub(start)), append(ends, time.Since(middle))
+			size = len(art.Code)
+		}
+		a, b := slices.Min(begins).Seconds()*1e3, slices.Min(ends).Seconds()*1e3
+		first := (begins[0] + ends[0]).Seconds() * 1e3
+		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%d\n", req.Func, a, b, a+b, first, size)
+	}
+	fmt.Fprintln(t)
+	return t.Flush()
+}

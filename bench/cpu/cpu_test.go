@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/internal/tooltest"
+)
+
+// TestAgree runs every kernel beside its twins on small sizes.
+func TestAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles C: not in a -short run")
+	}
+	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
+	var out, errs bytes.Buffer
+	err := run([]string{"-small", "-rounds", "1", "-batch", "1us", "-clang", clang, "-only", strings.Join(names(), ",")}, &out, &errs)
+	require.NoError(t, err, "%s%s", &out, &errs)
+	for _, name := range names() {
+		require.Contains(t, out.String(), "\n"+name+" ")
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-only", "Nothing"}, "no such case; there are Saxpy, SaxpyMemory"},
+		{[]string{"-rounds", "0"}, "at least one round"},
+		{[]string{"x"}, "flags only"},
+		{[]string{"-clang", "no-such-compiler"}, "name another by -clang"},
+	} {
+		var out bytes.Buffer
+		require.ErrorContains(t, run(c.args, &out, &out), c.want)
+	}
+}

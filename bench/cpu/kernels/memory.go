@@ -1,0 +1,58 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Transpose moves tiles of 32 by 32 through shared memory, four elements a
+// thread of a block of 32 by 8. The sides are multiples of 32.
+//
+//kiln:kernel
+func Transpose(t dsl.Thread, out, in []float32, rows, cols int) {
+	tile := dsl.Shared[[32][33]float32](t)
+	tx, ty := t.ThreadX()%32, t.ThreadY()%8 // which is no change, but says what the indices cannot exceed
+	x, y := t.BlockX()*32+tx, t.BlockY()*32+ty
+	for j := 0; j < 32; j += 8 {
+		tile[ty+j][tx] = in[(y+j)*cols+x]
+	}
+	t.Sync()
+	x, y = t.BlockY()*32+tx, t.BlockX()*32+ty
+	for j := 0; j < 32; j += 8 {
+		out[(y+j)*rows+x] = tile[tx][ty+j]
+	}
+}
+
+// Histogram counts bytes, four in a word, in shared memory first.
+//
+//kiln:kernel
+func Histogram(t dsl.Thread, bins, x []uint32) {
+	part := dsl.Shared[[256]uint32](t)
+	for i := t.ThreadX(); i < 256; i += t.BlockDimX() {
+		part[i] = 0
+	}
+	t.Sync()
+	for i := t.Global(); i < len(x); i += t.GlobalSize() {
+		w := x[i]
+		dsl.AtomicAdd(&part[w&255], 1)
+		dsl.AtomicAdd(&part[w>>8&255], 1)
+		dsl.AtomicAdd(&part[w>>16&255], 1)
+		dsl.AtomicAdd(&part[w>>24], 1)
+	}
+	t.Sync()
+	for i := t.ThreadX(); i < 256; i += t.BlockDimX() {
+		dsl.AtomicAdd(&bins[i], part[i])
+	}
+}
+
+// Stencil is a step of the heat equation on a grid of nx·ny·nz points, one inner
+// point a thread.
+//
+//kiln:kernel
+func Stencil(t dsl.Thread, out, in []float32, nx, ny int, a, b float32) {
+	x, y := t.GlobalX()+1, t.GlobalY()+1
+	if x >= nx-1 || y >= ny-1 {
+		return
+	}
+	plane := nx * ny
+	at := (t.BlockZ()+1)*plane + y*nx + x
+	sum := in[at-1] + in[at+1] + in[at-nx] + in[at+nx] + in[at-plane] + in[at+plane]
+	out[at] = dsl.FMA(a, in[at], b*sum)
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gokiln/kiln/runtime"
+)
+
+// config is what the flags say.
+type config struct {
+	isa    string
+	only   []string
+	small  bool
+	wall   bool
+	rounds int
+	batch  time.Duration // of one sample
+	clang  string
+}
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "cpu:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+// run is main without the process around it.
+func run(args []string, stdout, stderr io.Writer) error {
+	c, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	if c.isa != "" {
+		os.Setenv("KILN_CPU", c.isa)
+	}
+	goruntime.GOMAXPROCS(1) // the launches of a stream are then run by one thread
+	dir, err := os.MkdirTemp("", "kiln-bench-cpu")
+	if err != nil {
+		return fmt.Errorf("directory for the twins: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	libs, err := compileTwins(c, dir)
+	if err != nil {
+		return err
+	}
+	dev, err := runtime.Open("cpu")
+	if err != nil {
+		return fmt.Errorf("opening the CPU: %w", err)
+	}
+	defer dev.Close()
+	info := dev.Info()
+	fmt.Fprintf(stdout, "%s: %s, formats %s, warps of %d\n", info.Model, info.Arch, strings.Join(info.Formats, " "), info.WarpSize)
+	peak, err := measurePeak(c, libs[0], dev)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "multiply-add peak of a core: %.1f Gflop/s\n", peak/1e9)
+	if err := compileTimes(stdout, dev, c); err != nil { // before anything is compiled
+		return err
+	}
+	var results []result
+	var errs []error
+	for _, k := range cases {
+		if len(c.only) > 0 && !slices.Contains(c.only, k.name) {
+			continue
+		}
+		r, err := measure(dev, c, libs, k)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", k.name, err))
+			continue
+		}
+		results = append(results, r)
+	}
+	errs = append(errs, writeTable(stdout, results, peak))
+	if len(c.only) == 0 {
+		errs = append(errs, edges(stdout, c, dir))
+	}
+	return errors.Join(errs...)
+}
+
+func parse(args []string, stderr io.Writer) (config, error) {
+	c := config{}
+	flags := flag.NewFlagSet("cpu", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&c.isa, "isa", os.Getenv("KILN_CPU"), "engine for the kernels: avx512, avx2 or interp; what the machine has if empty; also KILN_CPU")
+	only := flags.String("only", "", "cases, comma-separated; all and edges if empty")
+	flags.BoolVar(&c.small, "small", false, "sizes for the interpreter")
+	flags.BoolVar(&c.wall, "wall", false, "measure time by the clock, not the processor's")
+	flags.IntVar(&c.rounds, "rounds", 15, "samples of each version")
+	flags.DurationVar(&c.batch, "batch", 4*time.Millisecond, "time of one sample")
+	flags.StringVar(&c.clang, "clang", "clang-19", "compiler for the twins")
+	if err := flags.Parse(args); err != nil {
+		return c, err
+	}
+	if *only != "" {
+		c.only = strings.Split(*only, ",")
+		for _, name := range c.only {
+			if !slices.ContainsFunc(cases, func(k testCase) bool { return k.name == name }) {
+				return c, fmt.Errorf("-only %s: no such case; there are %s", name, strings.Join(names(), ", "))
+			}
+		}
+	}
+	if c.rounds < 1 || flags.NArg() > 0 {
+		return c, fmt.Errorf("want at least one round, and flags only: got %d rounds and %q", c.rounds, flags.Args())
+	}
+	return c, nil
+}
+
+func names() []string {
+	var list []string
+	for _, k := range cases {
+		list = append(list, k.name)
+	}
+	return list
+}
