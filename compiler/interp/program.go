@@ -120,9 +120,10 @@ func (p *Program) choose(block [3]int) (*chosen, error) {
 	c := p.known[block]
 	if c == nil {
 		n := block[0] * block[1] * block[2]
-		if warp := p.code[0].warp; p.code[0].warps && n%warp != 0 {
-			return nil, fmt.Errorf("launch %s: the kernel uses warp operations, so a block must be a multiple of %d threads, not %d",
-				p.name, warp, n)
+		if p.code[0].warps {
+			if err := CheckWarps(p.name, n, p.code[0].warp); err != nil {
+				return nil, err
+			}
 		}
 		c = p.planFor(block, n)
 		p.known[block] = c

@@ -70,30 +70,45 @@ func (j *job) release() {
 }
 
 // check validates the launch and fills in missing axes.
-func (j *job) check() error {
-	l, p := &j.launch, j.prog
-	if len(l.Args) < p.size || len(l.Args) > (p.size+7)&^7 {
-		return fmt.Errorf("launch %s: argument block of %d bytes, the kernel's parameters take %d", p.name, len(l.Args), p.size)
+func (j *job) check() (err error) {
+	j.blocks, err = j.launch.Check(j.prog.name, j.prog.size)
+	return err
+}
+
+// Check reports what is wrong with the launch of a kernel whose parameters take
+// size bytes, fills in missing axes, and returns the number of blocks.
+func (l *Launch) Check(kernel string, size int) (blocks int, err error) {
+	if len(l.Args) < size || len(l.Args) > (size+7)&^7 {
+		return 0, fmt.Errorf("launch %s: argument block of %d bytes, the kernel's parameters take %d", kernel, len(l.Args), size)
 	}
 	threads := 1
-	j.blocks = 1
+	blocks = 1
 	for i := range 3 {
 		if i > 0 {
 			l.Grid[i], l.Block[i] = orOne(l.Grid[i]), orOne(l.Block[i])
 		}
 		if l.Grid[i] < 0 || l.Block[i] < 1 {
-			return fmt.Errorf("launch %s: grid %v of blocks %v is not possible", p.name, l.Grid, l.Block)
+			return 0, fmt.Errorf("launch %s: grid %v of blocks %v is not possible", kernel, l.Grid, l.Block)
 		}
-		if l.Grid[i] > 0 && j.blocks > maxBlocks/l.Grid[i] || l.Block[i] > MaxBlock {
-			return fmt.Errorf("launch %s: grid %v of blocks %v is too large", p.name, l.Grid, l.Block)
+		if l.Grid[i] > 0 && blocks > maxBlocks/l.Grid[i] || l.Block[i] > MaxBlock {
+			return 0, fmt.Errorf("launch %s: grid %v of blocks %v is too large", kernel, l.Grid, l.Block)
 		}
 		threads *= l.Block[i]
-		j.blocks *= l.Grid[i]
+		blocks *= l.Grid[i]
 	}
 	if threads > MaxBlock {
-		return fmt.Errorf("launch %s: block %v has %d threads, the limit is %d", p.name, l.Block, threads, MaxBlock)
+		return 0, fmt.Errorf("launch %s: block %v has %d threads, the limit is %d", kernel, l.Block, threads, MaxBlock)
 	}
-	return nil
+	return blocks, nil
+}
+
+// CheckWarps reports a block that is no whole number of warps.
+func CheckWarps(kernel string, threads, warp int) error {
+	if threads%warp == 0 {
+		return nil
+	}
+	return fmt.Errorf("launch %s: the kernel uses warp operations, so a block must be a multiple of %d threads, not %d",
+		kernel, warp, threads)
 }
 
 // maxBlocks keeps the count of blocks, and sums of it, inside int.

@@ -50,6 +50,9 @@ func call(code, ctx uintptr) {
 //go:noescape
 func enter(code, ctx uintptr)
 
+// pause tells the processor that this is a loop that waits.
+func pause()
+
 // The runtime keeps these two for packages that make system calls of their own.
 
 //go:linkname entersyscall runtime.entersyscall

@@ -9,3 +9,8 @@ TEXT ·enter(SB), NOSPLIT, $8-16
 	MOVQ ctx+8(FP), DI
 	CALL AX
 	RET
+
+// func pause()
+TEXT ·pause(SB), NOSPLIT, $0-0
+	PAUSE
+	RET

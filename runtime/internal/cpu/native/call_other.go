@@ -7,3 +7,5 @@ const Supported = false
 
 // call is not reached: Load refuses code where Supported is false.
 func call(_, _ uintptr) {}
+
+func pause() {}

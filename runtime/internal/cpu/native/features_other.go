@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package native
+
+func missing() map[string]string { return nil }

@@ -1,0 +1,223 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gokiln/kiln/compiler/interp"
+)
+
+// job is a launch in progress.
+type job struct {
+	prog        *Program
+	shape       shape
+	grid, block [3]int
+	args        []byte
+	ctx         context.Context
+	blocks      int
+	workers     int // how many may share the work
+	helpers     int // how many were started
+
+	next  atomic.Int64 // first block not handed out
+	limit atomic.Int64 // first block that need not run: the first that failed
+	cost  atomic.Int64 // nanoseconds of a block as last measured in this launch, 0 before
+
+	mu  sync.Mutex
+	err error
+
+	// Helpers that come when the work is over go away without having touched it,
+	// so nobody waits for them.
+	state atomic.Int64  // helpers at work; closed is added when there is no more for others
+	idle  chan struct{} // the last helper at work has gone
+	refs  atomic.Int64  // who may still look at state; the last returns the job to the pool
+	help  func()        // helper, as a value made once: starting it allocates nothing
+}
+
+const closed = 1 << 32
+
+// jobs saves the allocation in every launch.
+var jobs = sync.Pool{New: func() any { return new(job) }}
+
+// What the amount of work decides. A measurement takes some 50 ns and starting a
+// goroutine on another processor some microseconds.
+const (
+	chunkTime = 5 * time.Microsecond   // chunks of less do not pay
+	longChunk = 500 * time.Microsecond // chunks of more are slow to notice a failure
+	helpTime  = 15 * time.Microsecond  // work for which a helper pays
+	// parts is into how many chunks the rest of the work of each worker is cut: the
+	// last to finish is late by a part of what is left.
+	parts = 3
+	// spins is how often to look whether helpers are done before going to sleep:
+	// for some microseconds.
+	spins = 100
+)
+
+// runJob executes all blocks of a launch.
+func (p *Program) runJob(l *interp.Launch, blocks int) error {
+	j := jobs.Get().(*job)
+	if j.help == nil {
+		j.help, j.idle = j.helper, make(chan struct{}, 1)
+	}
+	j.prog, j.shape, j.grid, j.block, j.args, j.ctx, j.blocks = p, p.shape(l.Block), l.Grid, l.Block, l.Args, l.Ctx, blocks
+	j.workers = min(runtime.GOMAXPROCS(0), blocks)
+	j.next.Store(0)
+	j.limit.Store(int64(blocks))
+	j.cost.Store(0)
+	j.state.Store(0)
+	j.refs.Store(1)
+	j.helpers, j.err = 0, nil
+
+	if cost := p.cost.Load(); cost > 0 {
+		j.recruit(time.Duration(float64(cost) * float64(blocks)))
+	}
+	spent, done := j.work(true)
+	j.finish()
+	if done > 0 {
+		p.cost.Store(max(1, int64(spent)/int64(done)))
+	}
+	err := j.err
+	j.leave()
+	return err
+}
+
+// recruit starts the helpers that pay for work that is expected to take that long,
+// besides those that it has started before.
+func (j *job) recruit(work time.Duration) {
+	n := min(j.workers-1, int(work/helpTime)) - j.helpers
+	if n <= 0 {
+		return
+	}
+	j.helpers += n
+	j.refs.Add(int64(n))
+	for range n {
+		go j.help()
+	}
+}
+
+// helper works for a job that another goroutine has begun.
+func (j *job) helper() {
+	for {
+		s := j.state.Load()
+		if s >= closed {
+			break
+		}
+		if j.state.CompareAndSwap(s, s+1) {
+			j.work(false)
+			if j.state.Add(-1) == closed {
+				j.idle <- struct{}{}
+			}
+			break
+		}
+	}
+	j.leave()
+}
+
+// finish waits for the helpers that are at work. The blocks are all handed out, so
+// they soon are done, and looking is quicker than sleeping.
+func (j *job) finish() {
+	if j.helpers == 0 || j.state.Add(closed) == closed {
+		return
+	}
+	for range spins {
+		select {
+		case <-j.idle:
+			return
+		default:
+			pause()
+		}
+	}
+	<-j.idle
+}
+
+// leave gives up a reference to the job.
+func (j *job) leave() {
+	if j.refs.Add(-1) == 0 {
+		j.prog, j.args, j.ctx, j.err = nil, nil, nil, nil
+		jobs.Put(j)
+	}
+}
+
+// work executes chunks of blocks until there are none. It returns how many blocks
+// it has executed, and the time that they took.
+func (j *job) work(first bool) (spent time.Duration, done int) {
+	w := j.prog.pool.get()
+	defer j.prog.pool.put(w)
+	if err := w.begin(j); err != nil {
+		j.fail(0, err)
+		return 0, 0
+	}
+	start := now()
+	for {
+		from, to := j.chunk()
+		if from >= to {
+			return spent, done
+		}
+		if j.ctx != nil && j.ctx.Err() != nil {
+			j.fail(from, fmt.Errorf("launch %s: %w", j.prog.img.Kernel, context.Cause(j.ctx)))
+			return spent, done
+		}
+		if w.run(j, from, to) {
+			err := j.prog.fault(w, j.block)
+			j.fail(j.index(err.Block), err)
+		}
+		end := now()
+		cost := max(1, int64(end-start)/int64(to-from))
+		spent += end - start
+		done += to - from
+		start = end
+		if to == j.blocks {
+			return spent, done
+		}
+		j.cost.Store(cost)
+		if first {
+			j.recruit(time.Duration(float64(cost) * float64(j.blocks-to)))
+		}
+	}
+}
+
+// chunk hands out the next blocks. What blocks cost may have changed since the last
+// launch, so the first chunk is small and a small part of the work; then chunks take
+// about an equal share of what is left.
+func (j *job) chunk() (from, to int) {
+	left := max(j.blocks-int(j.next.Load()), 1)
+	n := 1
+	if cost := float64(j.cost.Load()); cost > 0 {
+		share := float64(left) * cost / float64(parts*j.workers)
+		n = int(min(max(share, float64(chunkTime)), float64(longChunk)) / cost)
+	} else if last := j.prog.cost.Load(); last > 0 {
+		n = min(left/(2*j.workers), int(chunkTime)/int(last))
+	}
+	if j.workers == 1 && j.ctx == nil {
+		n = left
+	}
+	n = max(n, 1)
+	from = int(j.next.Add(int64(n))) - n
+	return from, min(from+n, int(j.limit.Load()))
+}
+
+// fail records the failure of a block; later ones need not run.
+func (j *job) fail(block int, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if int64(block) < j.limit.Load() {
+		j.err = err
+		j.limit.Store(int64(block))
+	}
+}
+
+// blockAt returns the index of a block from its number, and index the reverse.
+func (j *job) blockAt(n int) [3]int {
+	g := &j.grid
+	return [3]int{n % g[0], n / g[0] % g[1], n / (g[0] * g[1])}
+}
+
+func (j *job) index(b [3]int) int { return b[0] + j.grid[0]*(b[1]+j.grid[1]*b[2]) }
+
+var began = time.Now()
+
+// now is a clock that reads no date.
+func now() time.Duration { return time.Since(began) }

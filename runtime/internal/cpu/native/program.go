@@ -1,0 +1,124 @@
+package native
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/interp"
+)
+
+// Program is a kernel in machine code. It may be run by several goroutines at
+// once.
+type Program struct {
+	img  *image.Image // without its code
+	code *Code
+	pool *Pool
+	cost atomic.Int64 // nanoseconds a block took lately; 0 if it is not known
+}
+
+// Load reads a container and puts its code into executable memory.
+func Load(pool *Pool, container []byte) (*Program, error) {
+	img, err := image.Decode(container)
+	if err != nil {
+		return nil, err
+	}
+	if arch, have := Arch(); img.Warp > warpOf(arch) || !have {
+		return nil, fmt.Errorf("the code of %s is for %s, which this processor has not", img.Kernel, img.ISA)
+	}
+	code, err := NewCode(img.Kernel, img.Code)
+	if err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", img.Kernel, err)
+	}
+	img.Code = nil
+	return &Program{img: img, code: code, pool: pool}, nil
+}
+
+// Name is the name of the kernel.
+func (p *Program) Name() string { return p.img.Kernel }
+
+// WarpSize is the number of threads of a warp.
+func (p *Program) WarpSize() int { return p.img.Warp }
+
+// Shared is the static shared memory of a block.
+func (p *Program) Shared() int { return p.img.Shared }
+
+// Local is the memory that local variables of a thread take.
+func (p *Program) Local() int { return p.img.Local }
+
+// Close gives the code's memory back, when the last launch that runs is done.
+func (p *Program) Close() { p.code.Close() }
+
+// Expect returns how long the blocks of a grid are expected to take on one
+// processor, 0 if nothing is known.
+func (p *Program) Expect(grid [3]int) time.Duration {
+	blocks := float64(max(grid[0], 1)) * float64(max(grid[1], 1)) * float64(max(grid[2], 1))
+	return time.Duration(min(blocks*float64(p.cost.Load()), 1e18))
+}
+
+// Run executes the kernel and returns when all blocks are done. Of several blocks
+// that fail the error of the first, in order, is returned; those after it may not
+// run.
+func (p *Program) Run(l interp.Launch) error {
+	blocks, err := l.Check(p.img.Kernel, p.img.Args)
+	if err != nil || blocks == 0 {
+		return err
+	}
+	if p.img.WarpOps {
+		if err := interp.CheckWarps(p.img.Kernel, l.Block[0]*l.Block[1]*l.Block[2], p.img.Warp); err != nil {
+			return err
+		}
+	}
+	if err := p.code.m.acquire(); err != nil {
+		return fmt.Errorf("launch %s: %w", p.img.Kernel, err)
+	}
+	defer p.code.m.release()
+	return p.runJob(&l, blocks)
+}
+
+// shape is how threads of a block lie in vectors, and what memory they need.
+type shape struct {
+	entry   uintptr
+	general bool
+	vectors int
+	frames  int // bytes
+}
+
+// shape chooses the mapping. By rows is the better one: x is consecutive and y and
+// z are the same in a vector. A kernel has a second entry if it matters to it which
+// threads make a warp; then rows must be whole warps, or the only one.
+func (p *Program) shape(block [3]int) (s shape) {
+	m := p.img
+	s.general = m.Rows == image.None || m.General != image.None && block[0]%m.Warp != 0 && block[1]*block[2] != 1
+	entry := m.Rows
+	if s.general {
+		entry = m.General
+	}
+	s.entry = p.code.Base() + uintptr(entry)
+	s.vectors = image.Vectors(block, m.Warp, s.general)
+	s.frames = m.FrameSize
+	if m.Barriers {
+		s.frames *= s.vectors
+	}
+	return s
+}
+
+// fault is the error that a context tells of.
+func (p *Program) fault(w *worker, block [3]int) *interp.KernelError {
+	e := &interp.KernelError{Kernel: p.img.Kernel, Block: w.triple(image.CtxFaultBlock), Thread: w.triple(image.CtxFaultThread)}
+	e.Thread[0] += int(w.ctx[image.CtxFaultLane/8])
+	if w.ctx[image.CtxThreads/8] != 0 {
+		n := e.Thread[0]
+		e.Thread = [3]int{n % block[0], n / block[0] % block[1], n / (block[0] * block[1])}
+	}
+	site := w.ctx[image.CtxFault/8] - 1
+	if site >= uint64(len(p.img.Sites)) {
+		e.Msg = fmt.Sprintf("a check failed that the code does not list (number %d)", site)
+		return e
+	}
+	s := &p.img.Sites[site]
+	e.Pos.File, e.Pos.Line, e.Pos.Col = s.File, s.Line, s.Col
+	e.Msg = s.Message(int64(w.ctx[image.CtxFaultValues/8]), int64(w.ctx[image.CtxFaultValues/8+1]))
+	return e
+}
