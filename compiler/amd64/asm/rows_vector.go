@@ -1,0 +1,161 @@
+package asm
+
+// vectorRows is the first part of the table.
+const vectorRows = `
+VMOVUPS b 1 0 10 0 =rv,mv* fm ; b 1 0 11 0 =mM,rv fm
+VMOVAPS b 1 0 28 0 =rv,mv* fm ; b 1 0 29 0 =mM,rv fm
+VMOVUPD b 1 1 10 0/1 =rv,mv* fm ; b 1 1 11 0/1 =mM,rv fm
+VMOVDQU v 1 2 6F 0 =rv,mv* fm ; v 1 2 7F 0 =mM,rv fm
+VMOVDQU32 e 1 2 6F 0 =rv,mv* fm ; e 1 2 7F 0 =mM,rv fm
+VMOVDQU64 e 1 2 6F 1 =rv,mv* fm ; e 1 2 7F 1 =mM,rv fm
+VMOVNTPS b 1 0 2B 0 =mM,rv fm
+VMOVSS b 1 2 10 0 =rv,mM s4 ; b 1 2 11 0 =mM,rv s4
+VMOVSD b 1 3 10 0/1 =rv,mM s8 ; b 1 3 11 0/1 =mM,rv s8
+VMOVD b 1 1 6E 0 =rv,mg* s4 ; b 1 1 7E 0 =mg*,rv s4
+VMOVQ b 1 1 6E 1 =rv,mg s8 ; b 1 1 7E 1 =mg,rv s8 ; b 1 2 7E 0/1 =rv,mv* s8 ; b 1 1 D6 0/1 =mM,rv s8
+VBROADCASTSS b 2 1 18 0 =rv,mx* s4
+VBROADCASTSD b 2 1 19 0/1 =rv,mx* s8
+VPBROADCASTB b 2 1 78 0 =rv,mx* s1
+VPBROADCASTW b 2 1 79 0 =rv,mx* s2
+VPBROADCASTD b 2 1 58 0 =rv,mx* s4
+VPBROADCASTQ b 2 1 59 0/1 =rv,mx* s8
+VPBROADCASTDR e 2 1 7C 0 =rv,mg -
+VPBROADCASTQR e 2 1 7C 1 =rv,mg -
+VBROADCASTI32X4 e 2 1 5A 0 =rv,mM t16
+VBROADCASTI128 v 2 1 5A 0 =rv,mM -
+VADDPS b 1 0 58 0 =rv,vv,mv* f4
+VADDPD b 1 1 58 0/1 =rv,vv,mv* f8
+VADDSS b 1 2 58 0 =rv,vv,mv* s4
+VADDSD b 1 3 58 0/1 =rv,vv,mv* s8
+VMULPS b 1 0 59 0 =rv,vv,mv* f4
+VMULPD b 1 1 59 0/1 =rv,vv,mv* f8
+VMULSS b 1 2 59 0 =rv,vv,mv* s4
+VMULSD b 1 3 59 0/1 =rv,vv,mv* s8
+VSUBPS b 1 0 5C 0 =rv,vv,mv* f4
+VSUBPD b 1 1 5C 0/1 =rv,vv,mv* f8
+VSUBSS b 1 2 5C 0 =rv,vv,mv* s4
+VSUBSD b 1 3 5C 0/1 =rv,vv,mv* s8
+VMINPS b 1 0 5D 0 =rv,vv,mv* f4
+VMINPD b 1 1 5D 0/1 =rv,vv,mv* f8
+VDIVPS b 1 0 5E 0 =rv,vv,mv* f4
+VDIVPD b 1 1 5E 0/1 =rv,vv,mv* f8
+VDIVSS b 1 2 5E 0 =rv,vv,mv* s4
+VDIVSD b 1 3 5E 0/1 =rv,vv,mv* s8
+VMAXPS b 1 0 5F 0 =rv,vv,mv* f4
+VMAXPD b 1 1 5F 0/1 =rv,vv,mv* f8
+VSQRTPS b 1 0 51 0 =rv,mv* f4
+VSQRTPD b 1 1 51 0/1 =rv,mv* f8
+VSQRTSS b 1 2 51 0 =rv,vv,mv* s4
+VSQRTSD b 1 3 51 0/1 =rv,vv,mv* s8
+VRSQRTPS v 1 0 52 0 =rv,mv* -
+VRCPPS v 1 0 53 0 =rv,mv* -
+VRSQRT14PS e 2 1 4E 0 =rv,mv* f4
+VRCP14PS e 2 1 4C 0 =rv,mv* f4
+VANDPS b 1 0 54 0 =rv,vv,mv* f4
+VANDNPS b 1 0 55 0 =rv,vv,mv* f4
+VORPS b 1 0 56 0 =rv,vv,mv* f4
+VXORPS b 1 0 57 0 =rv,vv,mv* f4
+VANDPD b 1 1 54 0/1 =rv,vv,mv* f8
+VANDNPD b 1 1 55 0/1 =rv,vv,mv* f8
+VORPD b 1 1 56 0/1 =rv,vv,mv* f8
+VXORPD b 1 1 57 0/1 =rv,vv,mv* f8
+VPAND v 1 1 DB 0 =rv,vv,mv* -
+VPANDN v 1 1 DF 0 =rv,vv,mv* -
+VPOR v 1 1 EB 0 =rv,vv,mv* -
+VPXOR v 1 1 EF 0 =rv,vv,mv* -
+VPANDD e 1 1 DB 0 =rv,vv,mv* f4
+VPANDND e 1 1 DF 0 =rv,vv,mv* f4
+VPORD e 1 1 EB 0 =rv,vv,mv* f4
+VPXORD e 1 1 EF 0 =rv,vv,mv* f4
+VPANDQ e 1 1 DB 1 =rv,vv,mv* f8
+VPANDNQ e 1 1 DF 1 =rv,vv,mv* f8
+VPORQ e 1 1 EB 1 =rv,vv,mv* f8
+VPXORQ e 1 1 EF 1 =rv,vv,mv* f8
+VPTERNLOGD e 3 1 25 0 +rv,vv,mv*,i f4
+VPTERNLOGQ e 3 1 25 1 +rv,vv,mv*,i f8
+VCMPPS v 1 0 C2 0 =rv,vv,mv*,i -
+VCMPPD v 1 1 C2 0 =rv,vv,mv*,i -
+VCMPPSK e 1 0 C2 0 =rk,vv,mv*,i f4
+VCMPPDK e 1 1 C2 1 =rk,vv,mv*,i f8
+VPCMPEQB v 1 1 74 0 =rv,vv,mv* -
+VPCMPEQW v 1 1 75 0 =rv,vv,mv* -
+VPCMPEQD v 1 1 76 0 =rv,vv,mv* -
+VPCMPEQQ v 2 1 29 0 =rv,vv,mv* -
+VPCMPGTB v 1 1 64 0 =rv,vv,mv* -
+VPCMPGTW v 1 1 65 0 =rv,vv,mv* -
+VPCMPGTD v 1 1 66 0 =rv,vv,mv* -
+VPCMPGTQ v 2 1 37 0 =rv,vv,mv* -
+VPCMPD e 3 1 1F 0 =rk,vv,mv*,i f4
+VPCMPUD e 3 1 1E 0 =rk,vv,mv*,i f4
+VPCMPQ e 3 1 1F 1 =rk,vv,mv*,i f8
+VPCMPUQ e 3 1 1E 1 =rk,vv,mv*,i f8
+VPTESTMD e 2 1 27 0 =rk,vv,mv* f4
+VPTESTMQ e 2 1 27 1 =rk,vv,mv* f8
+VPTESTNMD e 2 2 27 0 =rk,vv,mv* f4
+VPTESTNMQ e 2 2 27 1 =rk,vv,mv* f8
+VROUNDPS v 3 1 08 0 =rv,mv*,i -
+VROUNDPD v 3 1 09 0 =rv,mv*,i -
+VRNDSCALEPS e 3 1 08 0 =rv,mv*,i f4
+VRNDSCALEPD e 3 1 09 1 =rv,mv*,i f8
+VCVTDQ2PS b 1 0 5B 0 =rv,mv* f4
+VCVTPS2DQ b 1 1 5B 0 =rv,mv* f4
+VCVTTPS2DQ b 1 2 5B 0 =rv,mv* f4
+VCVTUDQ2PS e 1 3 7A 0 =rv,mv* f4
+VCVTTPS2UDQ e 1 0 78 0 =rv,mv* f4
+VCVTQQ2PD e 1 2 E6 1 =rv,mv* f8
+VCVTUQQ2PD e 1 2 7A 1 =rv,mv* f8
+VCVTQQ2PS e 1 0 5B 1 =rh,mv* f8
+VCVTUQQ2PS e 1 3 7A 1 =rh,mv* f8
+VCVTTPD2QQ e 1 1 7A 1 =rv,mv* f8
+VCVTTPD2UQQ e 1 1 78 1 =rv,mv* f8
+VCVTTPS2QQ e 1 1 7A 0 =rv,mh* h4
+VCVTTPS2UQQ e 1 1 78 0 =rv,mh* h4
+VCVTPS2PD b 1 0 5A 0 =rv,mh* h4
+VCVTPD2PS b 1 1 5A 0/1 =rh,mv* f8
+VCVTDQ2PD b 1 2 E6 0 =rv,mh* h4
+VCVTUDQ2PD e 1 2 7A 0 =rv,mh* h4
+VCVTTPD2DQ b 1 1 E6 0/1 =rh,mv* f8
+VCVTTPD2UDQ e 1 0 78 1 =rh,mv* f8
+VCVTPH2PS b 2 1 13 0 =rv,mh* hm
+VCVTPS2PH b 3 1 1D 0 =mh*,rv,i hm
+VCVTNEPS2BF16 e 2 2 72 0 =rh,mv* f4
+VCVTSS2SD b 1 2 5A 0 =rv,vv,mv* s4
+VCVTSD2SS b 1 3 5A 0/1 =rv,vv,mv* s8
+VPADDD b 1 1 FE 0 =rv,vv,mv* f4
+VPADDQ b 1 1 D4 0/1 =rv,vv,mv* f8
+VPADDB b 1 1 FC 0 =rv,vv,mv* fm
+VPADDW b 1 1 FD 0 =rv,vv,mv* fm
+VPSUBD b 1 1 FA 0 =rv,vv,mv* f4
+VPSUBQ b 1 1 FB 0/1 =rv,vv,mv* f8
+VPSUBB b 1 1 F8 0 =rv,vv,mv* fm
+VPSUBW b 1 1 F9 0 =rv,vv,mv* fm
+VPMULLD b 2 1 40 0 =rv,vv,mv* f4
+VPMULLQ e 2 1 40 1 =rv,vv,mv* f8
+VPMULLW b 1 1 D5 0 =rv,vv,mv* fm
+VPMULUDQ b 1 1 F4 0/1 =rv,vv,mv* f8
+VPMULDQ b 2 1 28 0/1 =rv,vv,mv* f8
+VPMADDWD b 1 1 F5 0 =rv,vv,mv* fm
+VPMADDUBSW b 2 1 04 0 =rv,vv,mv* fm
+VPSADBW b 1 1 F6 0 =rv,vv,mv* fm
+VPMINSD b 2 1 39 0 =rv,vv,mv* f4
+VPMINUD b 2 1 3B 0 =rv,vv,mv* f4
+VPMAXSD b 2 1 3D 0 =rv,vv,mv* f4
+VPMAXUD b 2 1 3F 0 =rv,vv,mv* f4
+VPMINSQ e 2 1 39 1 =rv,vv,mv* f8
+VPMINUQ e 2 1 3B 1 =rv,vv,mv* f8
+VPMAXSQ e 2 1 3D 1 =rv,vv,mv* f8
+VPMAXUQ e 2 1 3F 1 =rv,vv,mv* f8
+VPABSD b 2 1 1E 0 =rv,mv* f4
+VPABSQ e 2 1 1F 1 =rv,mv* f8
+VPSLLVD b 2 1 47 0 =rv,vv,mv* f4
+VPSRLVD b 2 1 45 0 =rv,vv,mv* f4
+VPSRAVD b 2 1 46 0 =rv,vv,mv* f4
+VPSLLVQ b 2 1 47 1 =rv,vv,mv* f8
+VPSRLVQ b 2 1 45 1 =rv,vv,mv* f8
+VPSRAVQ e 2 1 46 1 =rv,vv,mv* f8
+VPROLVD e 2 1 15 0 =rv,vv,mv* f4
+VPROLD e 1 1 72/1 0 =vv,mv*,i f4
+VPLZCNTD e 2 1 44 0 =rv,mv* f4
+VPLZCNTQ e 2 1 44 1 =rv,mv* f8
+VPSHUFB b 2 1 00 0 =rv,vv,mv* fm
+`
