@@ -14,6 +14,7 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/detour"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -250,7 +251,7 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 		return nil, err
 	}
 	name := k.name + specialisation(req)
-	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: load, checked: k.checked}
+	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: load, checked: k.checked, way: detour.For(dev.Info().Formats)}
 	im, err := prebuilt(assume, func(a compiler.Assume) (*image, error) {
 		r.assume = a
 		return r.resolve()
@@ -326,6 +327,9 @@ func OnResolve(fn func(Event)) (stop func()) {
 func targetOf(dev *runtime.Device) (target.Target, error) {
 	info := dev.Info()
 	t, err := compiler.TargetFor(info.Formats, info.Arch)
+	if way := detour.For(info.Formats); way != nil {
+		t, err = way.Target(info.Arch)
+	}
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", dev.Name(), err)
 	}

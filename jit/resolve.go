@@ -15,6 +15,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/detour"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -57,6 +58,7 @@ type resolver struct {
 	load front.Loader
 	ev   Event
 
+	way       *detour.Way // nil for the usual one
 	checked   bool
 	assume    compiler.Assume
 	positions []ir.Pos
@@ -72,6 +74,9 @@ func (r *resolver) resolve() (*image, error) {
 	irHash, err := r.source()
 	if err != nil {
 		return nil, err
+	}
+	if r.way != nil {
+		return r.detour()
 	}
 	artKey := cache.NewKey("artifact", compiler.Version, irHash, r.tgt.String(), r.opts().Key())
 	finalKey := r.dev.FinalKey()
@@ -181,18 +186,34 @@ func (r *resolver) compile(key cache.Key) (*image, error) {
 	if r.mode == ReadOnly {
 		return nil, r.missing(key)
 	}
+	art, err := r.emit((*compiler.Program).Emit)
+	if err != nil {
+		return nil, err
+	}
+	return r.image(art), r.keep(key, cache.KindArtifact, art)
+}
+
+// emit makes code by a function.
+func (r *resolver) emit(by func(*compiler.Program, target.Target, compiler.Options) (*compiler.Artifact, error)) (*compiler.Artifact, error) {
 	start := time.Now()
 	if r.program == nil { // the source was known, the target is new
 		if err := r.front(); err != nil {
 			return nil, err
 		}
 	}
-	art, err := r.program.Emit(r.tgt, r.opts())
+	art, err := by(r.program, r.tgt, r.opts())
+	r.ev.Emit, r.ev.Source = time.Since(start), "compiled"
+	return art, err
+}
+
+// detour makes code by another way than the usual. It is not kept: what it depends on
+// is in no key.
+func (r *resolver) detour() (*image, error) {
+	art, err := r.emit(r.way.Emit)
 	if err != nil {
 		return nil, err
 	}
-	r.ev.Emit, r.ev.Source = time.Since(start), "compiled"
-	return r.image(art), r.keep(key, cache.KindArtifact, art)
+	return r.image(art), nil
 }
 
 func (r *resolver) keep(key cache.Key, kind string, art *compiler.Artifact) error {

@@ -29,7 +29,7 @@ var arrows = []arrow{
 	{from: "compiler/opencl", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},
 	{from: "compiler/ptx", to: []string{"compiler/ir", "compiler/target", "compiler/ptxas"}},
 	{from: "compiler/llvm", to: []string{"compiler/ir", "compiler/target", "compiler/ptxas"}},
-	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/target"}},
+	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/target", "internal/devlog"}},
 	{from: "compiler/interp", to: []string{"compiler/ir", "internal/devlog"}},
 	{from: "compiler", to: []string{"compiler", "dsl", "internal/devlog"}, leaf: true},
 	// Tools around the compiler: what it found wrong, and what it made.
@@ -43,7 +43,8 @@ var arrows = []arrow{
 	// The CPU driver executes the IR, so it alone reaches into the compiler.
 	{from: "runtime/internal/cpu", to: []string{"internal/dl", "runtime/internal", "compiler/interp", "compiler/amd64"}},
 
-	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime"}},
+	{from: "internal/detour", to: []string{"compiler"}},
+	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/detour"}},
 	{from: "ops", to: []string{"dsl", "runtime", "jit"}},
 	{from: "tensor", to: []string{"dsl", "runtime", "jit", "ops"}},
 	{from: "nn", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
