@@ -1,0 +1,420 @@
+package regalloc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+)
+
+// ErrWrong is the error of an allocation that [Check] refutes.
+var ErrWrong = errors.New("allocation is wrong")
+
+// Trace says for each block of the code after allocation where its instructions
+// come from.
+type Trace struct {
+	blocks [][]step
+	remats []asm.Reg // registers whose values can be made again
+}
+
+// step is an instruction that was kept, dropped or put in.
+type step struct {
+	orig  int32 // index into the block before, or -1
+	out   int32 // index into the block after, or -1
+	remat int32 // of one put in: which of the values that can be made again, or -1
+}
+
+func (t *Trace) block() {
+	if t != nil {
+		t.blocks = append(t.blocks, nil)
+	}
+}
+
+func (t *Trace) add(orig int32, out int, remat int32) {
+	if t != nil {
+		b := &t.blocks[len(t.blocks)-1]
+		*b = append(*b, step{orig: orig, out: int32(out), remat: remat})
+	}
+}
+
+func (t *Trace) addRemat(r asm.Reg) {
+	if t != nil {
+		t.remats = append(t.remats, r)
+	}
+}
+
+// RunChecked is [Run] followed by [Check]: slower by far, for tests.
+func RunChecked(f *Func, cfg Config) (Result, error) {
+	before := f.clone()
+	var t Trace
+	res, err := new(alloc).run(f, cfg, &t)
+	if err != nil {
+		return res, err
+	}
+	return res, Check(before, f, cfg, &t)
+}
+
+// Check proves by symbolic execution that each instruction after allocation reads
+// the values that it read before.
+func Check(before, after *Func, cfg Config, t *Trace) error {
+	c := &checker{before: before, after: after, cfg: cfg, trace: t, remats: t.remats}
+	return c.run()
+}
+
+func (f *Func) clone() *Func {
+	g := *f
+	g.Blocks = make([]*Block, len(f.Blocks))
+	for i, b := range f.Blocks {
+		g.Blocks[i] = &Block{Insts: slices.Clone(b.Insts), Depth: b.Depth}
+	}
+	return &g
+}
+
+// checker executes the code before and after allocation side by side. Its state
+// says for each place (a register, a slot of the frame, a value that can be made
+// again) which registers of the code before have their current value there. Where
+// paths meet, what holds on all of them remains.
+type checker struct {
+	before, after *Func
+	cfg           Config
+	trace         *Trace
+	remats        []asm.Reg
+
+	base    [5]int
+	words   int
+	slots   []slotPlace
+	places  int
+	entry   [][]uint64 // by block after: the state at its start, nil if not reached
+	work    []int
+	state   []uint64
+	remat0  int // place of the first value that can be made again
+	scratch alloc
+}
+
+// slotPlace is a part of the frame.
+type slotPlace struct{ off, size int32 }
+
+const physPlaces = 4 * 32
+
+func (c *checker) run() error {
+	c.setup()
+	for len(c.work) > 0 {
+		i := c.work[len(c.work)-1]
+		c.work = c.work[:len(c.work)-1]
+		if err := c.block(i); err != nil {
+			return fmt.Errorf("regalloc: %w: block %d: %w", ErrWrong, i, err)
+		}
+	}
+	return nil
+}
+
+func (c *checker) setup() {
+	n := 0
+	for k, v := range c.before.Virt {
+		c.base[k] = n
+		n += v
+	}
+	c.base[4] = n
+	c.words = (n + physPlaces + 63) / 64
+	c.findSlots()
+	c.remat0 = physPlaces + len(c.slots)
+	c.places = c.remat0 + len(c.remats)
+	c.entry = make([][]uint64, len(c.after.Blocks))
+	c.state = make([]uint64, c.places*c.words)
+	for p := range physPlaces {
+		c.put(p, c.base[4]+p)
+	}
+	for i, r := range c.remats {
+		c.put(c.remat0+i, c.symbol(r))
+	}
+	c.flow(0)
+}
+
+// findSlots finds the parts of the frame that moves and operands name.
+func (c *checker) findSlots() {
+	for i, steps := range c.trace.blocks {
+		for _, s := range steps {
+			if s.out < 0 || s.remat >= 0 {
+				continue
+			}
+			for k, arg := range c.after.Blocks[i].Insts[s.out].Args {
+				if arg.Kind == asm.MemArg && (s.orig < 0 || c.before.Blocks[i].Insts[s.orig].Args[k].Kind == asm.RegArg) {
+					c.slot(arg, c.movedClass(i, s))
+				}
+			}
+		}
+	}
+}
+
+// movedClass returns the class of the value that a step moves or folds.
+func (c *checker) movedClass(i int, s step) asm.Class {
+	args := c.after.Blocks[i].Insts[s.out].Args
+	if s.orig >= 0 {
+		for k, arg := range args {
+			if b := c.before.Blocks[i].Insts[s.orig].Args[k]; arg.Kind == asm.MemArg && b.Kind == asm.RegArg {
+				return b.Reg.Class()
+			}
+		}
+	}
+	if args[0].Kind == asm.RegArg {
+		return args[0].Reg.Class()
+	}
+	return args[1].Reg.Class()
+}
+
+// slot returns the place of a memory operand of the frame.
+func (c *checker) slot(arg asm.Arg, class asm.Class) int {
+	s := slotPlace{off: arg.Disp, size: 8}
+	if class == asm.Vec {
+		s.size = int32(c.cfg.VecBytes)
+	}
+	k := slices.Index(c.slots, s)
+	if k < 0 {
+		k = len(c.slots)
+		c.slots = append(c.slots, s)
+	}
+	return physPlaces + k
+}
+
+// symbol is the number of a register of the code before.
+func (c *checker) symbol(r asm.Reg) int {
+	if r.IsVirtual() {
+		return c.base[r.Class()] + r.Num()
+	}
+	return c.base[4] + physPlace(r)
+}
+
+func physPlace(r asm.Reg) int { return int(r.Class())*32 + r.Num() }
+
+func (c *checker) at(place int) []uint64 {
+	return c.state[place*c.words : (place+1)*c.words]
+}
+
+func (c *checker) has(place, sym int) bool { return c.at(place)[sym/64]>>(sym%64)&1 != 0 }
+
+func (c *checker) put(place, sym int) { c.at(place)[sym/64] |= 1 << (sym % 64) }
+
+// forget removes a register from all places: it gets another value.
+func (c *checker) forget(sym int) {
+	for p := range c.places {
+		c.at(p)[sym/64] &^= 1 << (sym % 64)
+	}
+}
+
+// flow brings the state to the start of a block.
+func (c *checker) flow(to int) {
+	if c.entry[to] == nil {
+		c.entry[to] = slices.Clone(c.state)
+		c.work = append(c.work, to)
+		return
+	}
+	changed := false
+	for w, bits := range c.entry[to] {
+		if m := bits & c.state[w]; m != bits {
+			c.entry[to][w], changed = m, true
+		}
+	}
+	if changed {
+		c.work = append(c.work, to)
+	}
+}
+
+func (c *checker) block(i int) error {
+	copy(c.state, c.entry[i])
+	for _, s := range c.trace.blocks[i] {
+		ends, err := c.step(i, s)
+		if err != nil {
+			return fmt.Errorf("step %+v: %w", s, err)
+		}
+		if ends {
+			return nil
+		}
+	}
+	if i+1 >= len(c.after.Blocks) {
+		return errors.New("runs past the code")
+	}
+	c.flow(i + 1)
+	return nil
+}
+
+func (c *checker) step(i int, s step) (ends bool, err error) {
+	var was, is *asm.Inst
+	if s.orig >= 0 {
+		was = &c.before.Blocks[i].Insts[s.orig]
+	}
+	if s.out >= 0 {
+		is = &c.after.Blocks[i].Insts[s.out]
+	}
+	switch {
+	case was == nil && s.remat >= 0:
+		copy(c.at(physPlace(is.Args[0].Reg)), c.at(c.remat0+int(s.remat)))
+	case was == nil && !isJump(is.Op):
+		return false, c.move(is)
+	case was != nil && was.Op == asm.COPY:
+		return false, c.copy(i, s, was, is)
+	case was != nil && was.Op == asm.UNDEF:
+		for p := range c.places {
+			c.put(p, c.symbol(was.Args[0].Reg))
+		}
+	case was != nil && is == nil:
+		return false, c.dropped(was)
+	case was != nil:
+		if err := c.inst(was, is); err != nil {
+			return false, err
+		}
+	}
+	if is == nil || !isJump(is.Op) {
+		return false, nil
+	}
+	return c.jump(was, is)
+}
+
+// jump brings the state to the target of a jump.
+func (c *checker) jump(was, is *asm.Inst) (ends bool, err error) {
+	for k, arg := range is.Args {
+		if arg.Kind != asm.LabelArg {
+			continue
+		}
+		if was != nil && was.Args[k].Imm != arg.Imm {
+			insts := c.after.Blocks[arg.Imm].Insts
+			if last := insts[len(insts)-1]; last.Op != asm.JMP || last.Args[0].Imm != was.Args[k].Imm {
+				return false, fmt.Errorf("jump to block %d leads to %d", was.Args[k].Imm, arg.Imm)
+			}
+		}
+		c.flow(int(arg.Imm))
+	}
+	return is.Op != asm.JCC, nil
+}
+
+// move executes a move that was put in.
+func (c *checker) move(is *asm.Inst) error {
+	class := is.Args[0].Reg.Class()
+	if is.Args[0].Kind == asm.MemArg {
+		class = is.Args[1].Reg.Class()
+	}
+	dst, src := c.place(is.Args[0], class), c.place(is.Args[1], class)
+	if dst >= physPlaces {
+		c.clobberSlots(dst)
+	}
+	copy(c.at(dst), c.at(src))
+	return nil
+}
+
+func (c *checker) clobberSlots(place int) {
+	s := c.slots[place-physPlaces]
+	for k, o := range c.slots {
+		if o.off < s.off+s.size && s.off < o.off+o.size {
+			clear(c.at(physPlaces + k))
+		}
+	}
+}
+
+func (c *checker) place(arg asm.Arg, class asm.Class) int {
+	if arg.Kind == asm.MemArg {
+		return c.slot(arg, class)
+	}
+	return physPlace(arg.Reg)
+}
+
+// copy executes a COPY, which may have become a move.
+func (c *checker) copy(i int, s step, was, is *asm.Inst) error {
+	d, r := c.symbol(was.Args[0].Reg), c.symbol(was.Args[1].Reg)
+	if is != nil {
+		class := was.Args[0].Reg.Class()
+		dst, src := c.place(is.Args[0], class), c.place(is.Args[1], class)
+		if !c.has(src, r) {
+			return fmt.Errorf("COPY reads %v, which does not hold virtual register %d", is.Args[1], was.Args[1].Reg.Num())
+		}
+		copy(c.at(dst), c.at(src))
+	}
+	if d == r {
+		return nil
+	}
+	c.forget(d)
+	for p := range c.places {
+		if c.has(p, r) {
+			c.put(p, d)
+		}
+	}
+	return nil
+}
+
+// inst executes an instruction: it must read what the one before read.
+func (c *checker) inst(was, is *asm.Inst) error {
+	if was.Op != is.Op {
+		return errors.New("instruction differs")
+	}
+	if clobbers(was.Op) {
+		clear(c.state[:physPlaces*c.words])
+		return nil
+	}
+	ops := slices.Clone(c.scratch.operands(was))
+	for k := range ops {
+		o := &ops[k]
+		if !o.read || !o.reg.IsVirtual() && !c.allocatable(o.reg) {
+			continue
+		}
+		if p := c.operandPlace(is, o); !c.has(p, c.symbol(o.reg)) {
+			return fmt.Errorf("argument %d does not hold register %d of class %d", o.arg, o.reg.Num(), o.reg.Class())
+		}
+	}
+	for k := range ops {
+		if o := &ops[k]; o.write {
+			if err := c.write(is, ops, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dropped executes an instruction that was dropped: what it writes is made again
+// where it is used.
+func (c *checker) dropped(was *asm.Inst) error {
+	r := was.Args[0].Reg
+	k := slices.Index(c.remats, r)
+	if k < 0 {
+		return fmt.Errorf("instruction that writes register %d of class %d was dropped", r.Num(), r.Class())
+	}
+	c.forget(c.symbol(r))
+	c.put(c.remat0+k, c.symbol(r))
+	return nil
+}
+
+func (c *checker) allocatable(r asm.Reg) bool { return slices.Contains(c.cfg.Regs[r.Class()], r) }
+
+// write executes the write of an operand.
+func (c *checker) write(is *asm.Inst, ops []operand, o *operand) error {
+	p := c.operandPlace(is, o)
+	for k := range ops {
+		q := &ops[k]
+		if q.reg != o.reg && (q.write || o.early) && c.operandPlace(is, q) == p {
+			return fmt.Errorf("arguments %d and %d share a register", o.arg, q.arg)
+		}
+	}
+	c.forget(c.symbol(o.reg))
+	clear(c.at(p))
+	c.put(p, c.symbol(o.reg))
+	for k, r := range c.remats {
+		if r == o.reg {
+			c.put(c.remat0+k, c.symbol(r))
+		}
+	}
+	return nil
+}
+
+// operandPlace returns the place that an instruction has for an operand.
+func (c *checker) operandPlace(is *asm.Inst, o *operand) int {
+	switch o.part {
+	case partIndex:
+		return physPlace(is.Args[o.arg].Index)
+	case partMask:
+		return physPlace(is.Mask)
+	}
+	arg := is.Args[o.arg]
+	if arg.Kind == asm.MemArg && arg.Reg == c.cfg.Base && o.memory {
+		return c.slot(arg, o.reg.Class())
+	}
+	return physPlace(arg.Reg)
+}

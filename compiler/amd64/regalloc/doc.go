@@ -1,0 +1,26 @@
+// Package regalloc gives machine registers to the virtual registers of code
+// for amd64: a linear scan over live intervals with holes, which splits them.
+//
+// The model, in the order of the work:
+//
+//   - Instructions are numbered in code order; number k reads at position 2k and
+//     writes at 2k+1. Every basic block has one number of its own before its first
+//     instruction, so that its start differs from the end of the block before.
+//   - Liveness by dataflow gives each virtual register a list of ranges. A register
+//     may have many definitions.
+//   - Registers joined by a COPY become one where neither is written while the
+//     other is live; two-address code and loop-carried values lose their moves here.
+//   - The scan goes through the intervals by start. Under pressure the interval
+//     that costs least to put into the frame goes, by the frequency (10 to the
+//     depth) of the places where it would be stored and loaded again; stores and
+//     loads move out of the loops that do not use the value. BARRIER puts all that
+//     lives across it into the frame.
+//   - Between the parts of an interval, and on edges of the graph, moves are put in.
+//     An operand may stay in the frame where the instruction can read memory.
+//
+// A caller sets up code with virtual registers and says what there is:
+//
+//	res, err := regalloc.Run(f, regalloc.V4(frameOffset))
+//
+// [Check] proves a result by symbolic execution; [RunChecked] does both.
+package regalloc

@@ -1,0 +1,90 @@
+package regalloc
+
+import "github.com/gokiln/kiln/compiler/amd64/asm"
+
+// operand is a register that an instruction reads or writes.
+type operand struct {
+	reg         asm.Reg
+	read, write bool
+	again       bool  // written like an operand before, by an instruction that clears it
+	memory      bool  // read alone, and the instruction could read it from memory
+	early       bool  // written, and not to be a register that the instruction reads
+	arg         int8  // index into Inst.Args
+	part        uint8 // where in the instruction
+	peer        int32 // of a COPY: the other virtual register, or -1
+}
+
+const (
+	partReg   = iota // Args[arg].Reg
+	partIndex        // Args[arg].Index
+	partMask         // Mask
+)
+
+// isJump reports whether an instruction ends a basic block.
+func isJump(op asm.Op) bool {
+	return op == asm.JMP || op == asm.JCC || op == asm.RET
+}
+
+// clobbers reports whether an instruction changes all registers.
+func clobbers(op asm.Op) bool { return op == asm.BARRIER || op == asm.CALL }
+
+// operands returns the registers of an instruction. The next call reuses the memory.
+func (a *alloc) operands(in *asm.Inst) []operand {
+	ops := a.ops[:0]
+	fold := -1 // argument that can be in memory
+	mem := false
+	clears := in.Clears()
+	for i := range in.Args {
+		arg := &in.Args[i]
+		switch arg.Kind {
+		case asm.RegArg:
+			o := a.regOperand(in, i)
+			switch {
+			case clears:
+				o.read, o.write, o.again = false, true, i > 0
+			case o.read && !o.write && (in.Op.CanBeMem(i) || in.Op == asm.COPY):
+				fold = len(ops)
+			}
+			ops = append(ops, o)
+		case asm.PoolArg:
+			mem = true
+		case asm.MemArg:
+			mem = true
+			ops = appendMem(ops, in, i)
+		}
+	}
+	if in.Mask != 0 {
+		w := in.Op.MaskRole()&asm.Write != 0
+		ops = append(ops, operand{reg: in.Mask, read: true, write: w, early: w, part: partMask, peer: -1})
+	}
+	if fold >= 0 && !mem {
+		ops[fold].memory = true
+	}
+	return ops
+}
+
+// regOperand is the register argument i of an instruction.
+func (a *alloc) regOperand(in *asm.Inst, i int) operand {
+	reg, role := in.Args[i].Reg, in.RoleOf(i)
+	o := operand{reg: reg, read: role&asm.Read != 0, write: role&asm.Write != 0, arg: int8(i), peer: -1}
+	o.early = o.write && isGather(in.Op)
+	if in.Op == asm.COPY && in.Args[1-i].Reg.IsVirtual() {
+		o.peer = a.virtual(in.Args[1-i].Reg)
+	}
+	return o
+}
+
+// appendMem appends the registers of the memory argument i.
+func appendMem(ops []operand, in *asm.Inst, i int) []operand {
+	arg := &in.Args[i]
+	if arg.Reg != 0 {
+		ops = append(ops, operand{reg: arg.Reg, read: true, arg: int8(i), part: partReg, peer: -1})
+	}
+	if arg.Index != 0 {
+		ops = append(ops, operand{reg: arg.Index, read: true, arg: int8(i), part: partIndex, peer: -1})
+	}
+	return ops
+}
+
+// isGather reports whether an instruction wants all its registers to differ.
+func isGather(op asm.Op) bool { return op >= asm.VPGATHERDD && op <= asm.VPGATHERQQK }

@@ -1,0 +1,176 @@
+package regalloc
+
+import (
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+)
+
+// rewrite puts the machine registers and the moves into the code.
+func (a *alloc) rewrite() {
+	a.at = 0
+	a.cursor = grow(a.cursor, a.count())
+	for v := range a.vals {
+		a.cursor[v] = a.vals[v].first
+	}
+	targets := int64(len(a.f.Blocks))
+	k := 0
+	for i, b := range a.f.Blocks {
+		a.out = a.out[:0]
+		a.trace.block()
+		for ; k < len(a.blocks) && a.blocks[k].block == int32(i); k++ {
+			a.rewriteBlock(b, k, targets)
+		}
+		b.Insts = append(b.Insts[:0], a.out...)
+	}
+	for t, i := range a.tramps {
+		a.addTrampoline(int32(t), i)
+	}
+}
+
+func (a *alloc) rewriteBlock(f *Block, k int, targets int64) {
+	b := &a.blocks[k]
+	insts := f.Insts[b.lo:b.hi]
+	pos := int32(0)
+	if len(insts) > 0 {
+		pos = insts[0].Pos
+	}
+	a.emitMoves(key(b.entry+1, 0), pos)
+	for n := range insts {
+		slot := b.entry + 1 + int32(n)
+		in := &insts[n]
+		a.emitMoves(key(slot, atAfter), in.Pos)
+		if t := a.trampOf[k]; t >= 0 && in.Op == asm.JCC {
+			a.retarget(in, targets+int64(t))
+		}
+		a.rewriteInst(in, slot, b.lo+int32(n))
+		a.emitMoves(key(slot+1, 0), in.Pos)
+	}
+}
+
+func (a *alloc) retarget(in *asm.Inst, block int64) {
+	for i := range in.Args {
+		if in.Args[i].Kind == asm.LabelArg {
+			in.Args[i].Imm = block
+		}
+	}
+}
+
+// addTrampoline appends the block with the moves of the edge that the jump at the
+// end of basic block i takes.
+func (a *alloc) addTrampoline(t, i int32) {
+	b := &a.blocks[i]
+	to := &a.blocks[b.succ[0]]
+	from := a.f.Blocks[b.block]
+	pos := int32(0)
+	a.out = a.out[:0]
+	a.trace.block()
+	slot := int32(len(a.blockOf)) + t
+	a.emitMoves(key(slot+1, 0), pos)
+	a.emit(asm.Inst{Op: asm.JMP, Args: [4]asm.Arg{asm.L(int(to.block))}, Pos: pos}, -1)
+	a.f.Blocks = append(a.f.Blocks, &Block{
+		Insts: append([]asm.Inst(nil), a.out...),
+		Depth: min(from.Depth, a.f.Blocks[to.block].Depth),
+	})
+}
+
+// emit appends an instruction that was put in.
+func (a *alloc) emit(in asm.Inst, remat int32) {
+	a.out = append(a.out, in)
+	a.trace.add(-1, len(a.out)-1, remat)
+}
+
+// place returns where virtual register r is at a position: an index into the
+// registers of its class, or inFrame, and its value. Positions only grow.
+func (a *alloc) where(r asm.Reg, pos int32) (int16, int32) {
+	v := a.find(a.virtual(r))
+	i := a.cursor[v]
+	for a.ivs[i].to <= pos && a.ivs[i].next >= 0 {
+		i = a.ivs[i].next
+	}
+	a.cursor[v] = i
+	return a.ivs[i].reg, v
+}
+
+// rewriteInst appends an instruction with machine registers, unless it goes.
+func (a *alloc) rewriteInst(in *asm.Inst, slot, orig int32) {
+	switch in.Op {
+	case asm.UNDEF:
+		a.trace.add(orig, -1, -1)
+		return
+	case asm.COPY:
+		a.rewriteCopy(in, slot, orig)
+		return
+	}
+	if a.isDropped(in) {
+		a.trace.add(orig, -1, -1)
+		return
+	}
+	a.out = append(a.out, *in)
+	a.trace.add(orig, len(a.out)-1, -1)
+	in = &a.out[len(a.out)-1]
+	ops := a.operands(in)
+	for i := range ops {
+		if o := &ops[i]; o.read && o.reg.IsVirtual() {
+			a.substitute(in, o, 2*slot)
+		}
+	}
+	for i := range ops {
+		if o := &ops[i]; o.write && !o.read && o.reg.IsVirtual() {
+			a.substitute(in, o, 2*slot+1)
+		}
+	}
+}
+
+// substitute puts the place of an operand into an instruction.
+func (a *alloc) substitute(in *asm.Inst, o *operand, pos int32) {
+	reg, v := a.where(o.reg, pos)
+	if reg == inFrame {
+		a.stats.Folded++
+		in.Args[o.arg] = asm.M(a.cfg.Base, a.vals[v].slot)
+		return
+	}
+	r := a.cfg.Regs[o.reg.Class()][reg]
+	switch o.part {
+	case partReg:
+		in.Args[o.arg].Reg = r
+	case partIndex:
+		in.Args[o.arg].Index = r
+	case partMask:
+		in.Mask = r
+	}
+}
+
+// rewriteCopy turns a COPY into a move, or drops it.
+func (a *alloc) rewriteCopy(in *asm.Inst, slot, orig int32) {
+	dst, src := in.Args[0].Reg, in.Args[1].Reg
+	c := dst.Class()
+	from := asm.R(src)
+	if src.IsVirtual() {
+		reg, v := a.where(src, 2*slot)
+		if dst.IsVirtual() && a.find(a.virtual(dst)) == v {
+			a.dropCopy(orig)
+			return
+		}
+		if reg == inFrame {
+			a.stats.Folded++
+			from = asm.M(a.cfg.Base, a.vals[v].slot)
+		} else {
+			from = asm.R(a.cfg.Regs[c][reg])
+		}
+	}
+	if dst.IsVirtual() {
+		reg, _ := a.where(dst, 2*slot+1)
+		dst = a.cfg.Regs[c][reg]
+	}
+	if from.Kind == asm.RegArg && from.Reg == dst {
+		a.dropCopy(orig)
+		return
+	}
+	a.stats.Kept++
+	a.out = append(a.out, a.moveInst(c, asm.R(dst), from, in.Pos))
+	a.trace.add(orig, len(a.out)-1, -1)
+}
+
+func (a *alloc) dropCopy(orig int32) {
+	a.stats.Copies++
+	a.trace.add(orig, -1, -1)
+}
