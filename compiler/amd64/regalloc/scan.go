@@ -3,8 +3,6 @@ package regalloc
 import (
 	"fmt"
 	"math"
-
-	"github.com/gokiln/kiln/compiler/amd64/asm"
 )
 
 var infinite = float32(math.Inf(1))
