@@ -61,15 +61,16 @@ type rig struct {
 	kind     string            // of rigKinds
 	standin  *cudatest.Library // for "standin"
 	sim      *hip.Library      // for "rocm64" and "rocm32"
-	metal    *metal.Library    // for "metal"
+	metal    *metal.Library    // for "metal" and "metaldiscrete"
 	backend  driver.Backend
 	registry *registry
 }
 
 // rigKinds are the devices that every test runs on: the CPU, the stand-in for
 // libcuda, the simulated AMD GPUs with waves of 64 and of 32 lanes, the ROCm driver
-// over the stand-in for libcuda, the simulated Apple GPU, and what needs a GPU.
-var rigKinds = []string{"cpu", "standin", "rocm64", "rocm32", "metal", "rocmcuda", "rocm", "cuda"}
+// over the stand-in for libcuda, the simulated Apple GPU, which shares the memory of
+// the host or has its own, and what needs a GPU.
+var rigKinds = []string{"cpu", "standin", "rocm64", "rocm32", "metal", "metaldiscrete", "rocmcuda", "rocm", "cuda"}
 
 // onEach runs a test on every kind of device.
 func onEach(t *testing.T, test func(t *testing.T, r *rig)) {
@@ -96,9 +97,12 @@ func newRig(tb testing.TB, kind string) *rig {
 		tb.Setenv("KILN_HIPRTC_LIBRARY", r.sim.Path)
 		r.backend = rocm.New(r.sim.Path)
 		name = map[string]string{"rocm64": "rocm:0", "rocm32": "rocm:1"}[kind]
-	case "metal":
+	case "metal", "metaldiscrete":
 		r.metal = metal.Open(tb)
 		r.metal.Set("memory", 128)
+		if kind == "metaldiscrete" {
+			r.metal.Set("discrete", 1)
+		}
 		r.backend = metaldriver.New(r.metal.Path)
 		name = "metal"
 	case "rocmcuda":

@@ -15,22 +15,31 @@ type functions struct {
 
 // selectors are the messages that objects are sent.
 type selectors struct {
-	retain, release, responds, instancesRespond, new                                           uintptr
-	count, objectAt, stringWith, utf8, code, description, stringValue, valueForKey             uintptr
-	name, workingSet, sharedLength, supportsFamily, newQueue, newEvent, newBuffer, newLibrary  uintptr
-	newPipeline, setFastMath, setMathMode, setLanguage, newFunction, maxThreads, width, static uintptr
-	contents, gpuAddress, setSignaled, commandBuffer, compute, blit, waitFor, signal           uintptr
-	commit, waitDone, status, error, setPipeline, setBytes, useResource, dispatch, endEncoding uintptr
-	copy, fill, architecture                                                                   uintptr
+	retain, release, responds, instancesRespond, new                                      uintptr
+	count, objectAt, stringWith, utf8, code, description, stringValue, valueForKey        uintptr
+	arrayWith, fileURL, processInfo, systemVersion                                        uintptr
+	name, workingSet, sharedLength, supportsFamily, unified, architecture                 uintptr
+	newQueue, newEvent, newBuffer, newLibrary, newArchive, newPipeline, newPipelineWith   uintptr
+	setFastMath, setMathMode, setLanguage, newFunction, functionNames                     uintptr
+	maxThreads, width, static                                                             uintptr
+	setURL, setFunction, setArchives, addFunctions, serialize                             uintptr
+	contents, gpuAddress, setSignaled, waitValue, commandBuffer, compute, blit, waitFor   uintptr
+	signal, commit, waitDone, status, error, setPipeline, setBytes, useResource, dispatch uintptr
+	endEncoding, copy, fill                                                               uintptr
+}
+
+// classes are those that are sent messages themselves.
+type classes struct {
+	str, array, url, process                       uintptr // of Foundation
+	options, pipelineDescriptor, archiveDescriptor uintptr
 }
 
 // library is the Objective-C runtime with Metal.
 type library struct {
 	functions
 	selectors
-	name    string
-	str     uintptr // the class NSString
-	options uintptr // the class MTLCompileOptions
+	classes
+	name string
 }
 
 func (s *selectors) table() map[string]*uintptr {
@@ -38,17 +47,29 @@ func (s *selectors) table() map[string]*uintptr {
 		"retain": &s.retain, "release": &s.release, "respondsToSelector:": &s.responds, "instancesRespondToSelector:": &s.instancesRespond, "new": &s.new,
 		"count": &s.count, "objectAtIndex:": &s.objectAt, "stringWithUTF8String:": &s.stringWith, "UTF8String": &s.utf8, "code": &s.code,
 		"localizedDescription": &s.description, "stringValue": &s.stringValue, "valueForKey:": &s.valueForKey,
+		"arrayWithObject:": &s.arrayWith, "fileURLWithPath:": &s.fileURL, "processInfo": &s.processInfo, "operatingSystemVersionString": &s.systemVersion,
 		"name": &s.name, "recommendedMaxWorkingSetSize": &s.workingSet, "maxThreadgroupMemoryLength": &s.sharedLength,
-		"supportsFamily:": &s.supportsFamily, "newCommandQueue": &s.newQueue, "newSharedEvent": &s.newEvent, "newBufferWithLength:options:": &s.newBuffer,
-		"newLibraryWithSource:options:error:": &s.newLibrary, "newComputePipelineStateWithFunction:error:": &s.newPipeline,
+		"supportsFamily:": &s.supportsFamily, "hasUnifiedMemory": &s.unified, "architecture": &s.architecture,
+		"newCommandQueueWithMaxCommandBufferCount:": &s.newQueue, "newSharedEvent": &s.newEvent, "newBufferWithLength:options:": &s.newBuffer,
+		"newLibraryWithSource:options:error:": &s.newLibrary, "newBinaryArchiveWithDescriptor:error:": &s.newArchive,
+		"newComputePipelineStateWithFunction:error:": &s.newPipeline, "newComputePipelineStateWithDescriptor:options:reflection:error:": &s.newPipelineWith,
 		"setFastMathEnabled:": &s.setFastMath, "setMathMode:": &s.setMathMode, "setLanguageVersion:": &s.setLanguage, "newFunctionWithName:": &s.newFunction,
+		"functionNames": &s.functionNames, "setUrl:": &s.setURL, "setComputeFunction:": &s.setFunction, "setBinaryArchives:": &s.setArchives,
+		"addComputePipelineFunctionsWithDescriptor:error:": &s.addFunctions, "serializeToURL:error:": &s.serialize,
 		"maxTotalThreadsPerThreadgroup": &s.maxThreads, "threadExecutionWidth": &s.width, "staticThreadgroupMemoryLength": &s.static,
-		"contents": &s.contents, "gpuAddress": &s.gpuAddress, "setSignaledValue:": &s.setSignaled, "commandBuffer": &s.commandBuffer,
+		"contents": &s.contents, "gpuAddress": &s.gpuAddress, "setSignaledValue:": &s.setSignaled, "waitUntilSignaledValue:timeoutMS:": &s.waitValue, "commandBuffer": &s.commandBuffer,
 		"computeCommandEncoder": &s.compute, "blitCommandEncoder": &s.blit, "encodeWaitForEvent:value:": &s.waitFor, "encodeSignalEvent:value:": &s.signal,
 		"commit": &s.commit, "waitUntilCompleted": &s.waitDone, "status": &s.status, "error": &s.error,
 		"setComputePipelineState:": &s.setPipeline, "setBytes:length:atIndex:": &s.setBytes, "useResource:usage:": &s.useResource,
 		"dispatchThreadgroups:threadsPerThreadgroup:": &s.dispatch, "endEncoding": &s.endEncoding,
-		"copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:": &s.copy, "fillBuffer:range:value:": &s.fill, "architecture": &s.architecture,
+		"copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:": &s.copy, "fillBuffer:range:value:": &s.fill,
+	}
+}
+
+func (c *classes) table() map[string]*uintptr {
+	return map[string]*uintptr{
+		"NSString": &c.str, "NSArray": &c.array, "NSURL": &c.url, "NSProcessInfo": &c.process,
+		"MTLCompileOptions": &c.options, "MTLComputePipelineDescriptor": &c.pipelineDescriptor, "MTLBinaryArchiveDescriptor": &c.archiveDescriptor,
 	}
 }
 
@@ -75,10 +96,10 @@ func load(names []string) (*library, error) {
 	for symbol := range want {
 		return nil, fmt.Errorf("the function %s is not in %v", symbol, names)
 	}
-	for name, at := range l.table() {
+	for name, at := range l.selectors.table() {
 		*at = call(l.registerName, pointer(cstring(name)))
 	}
-	for name, at := range map[string]*uintptr{"NSString": &l.str, "MTLCompileOptions": &l.options} {
+	for name, at := range l.classes.table() {
 		if *at = call(l.getClass, pointer(cstring(name))); *at == 0 {
 			return nil, fmt.Errorf("the class %s is missing", name)
 		}

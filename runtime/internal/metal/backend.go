@@ -1,7 +1,6 @@
 package metal
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	goruntime "runtime"
@@ -18,7 +17,8 @@ const LibraryEnv = "KILN_METAL_LIBRARY"
 // The values of Metal's enumerations that are used.
 const (
 	familyMetal3     = 5001
-	storageShared    = 0
+	storageShared    = 0 << 4
+	storagePrivate   = 2 << 4
 	mathSafe         = 0
 	usageReadWrite   = 3
 	statusCompleted  = 4
@@ -49,10 +49,12 @@ func (b *Backend) looked() []string {
 	if name := os.Getenv(LibraryEnv); name != "" {
 		return []string{name}
 	}
-	if goruntime.GOOS == "darwin" {
-		return []string{"/usr/lib/libobjc.A.dylib", "/System/Library/Frameworks/Foundation.framework/Foundation", "/System/Library/Frameworks/Metal.framework/Metal"}
-	}
-	return nil
+	return frameworks
+}
+
+// frameworks are the libraries of macOS.
+var frameworks = []string{
+	"/usr/lib/libobjc.A.dylib", "/System/Library/Frameworks/Foundation.framework/Foundation", "/System/Library/Frameworks/Metal.framework/Metal",
 }
 
 // open opens the libraries once. A failure is final as long as the same names are
@@ -65,8 +67,10 @@ func (b *Backend) open() (*library, error) {
 		return b.lib, b.err
 	}
 	b.tried, b.err = names, nil
-	err := errors.New("there is no Metal for " + goruntime.GOOS)
-	if len(names) > 0 {
+	var err error
+	if goruntime.GOOS != "darwin" && slices.Equal(names, frameworks) {
+		err = fmt.Errorf("this is %s, and only macOS has %s", goruntime.GOOS, strings.Join(names, ", "))
+	} else {
 		b.lib, err = load(names)
 	}
 	if err != nil {
@@ -140,10 +144,15 @@ func (l *library) info(i int, dev uintptr) (driver.Info, error) {
 	v := l.language(dev)
 	return driver.Info{
 		Name: name, Kind: "metal", Vendor: "Apple", Model: model, Arch: fmt.Sprintf("%d.%d", v/10, v%10),
-		Driver: fmt.Sprintf("Metal 3, language %d.%d", v/10, v%10), Formats: []string{"msl"}, WarpSize: 32,
+		Driver: fmt.Sprintf("Metal 3, language %d.%d, macOS %s", v/10, v%10, l.system()), Formats: []string{formatArchive, formatText}, WarpSize: 32,
 		MaxThreads: 1024, MaxBlock: [3]int{1024, 1024, 1024}, MaxGrid: [3]int{1<<31 - 1, 65535, 65535},
 		SharedPerBlock: int(l.send(dev, l.sharedLength)), MemTotal: int64(l.send(dev, l.workingSet)),
 	}, nil
+}
+
+// system is the version of the system, such as "15.1 (Build 24B83)".
+func (l *library) system() string {
+	return strings.TrimPrefix(l.text(l.send(l.send(l.process, l.processInfo), l.systemVersion)), "Version ")
 }
 
 // Open opens a GPU.

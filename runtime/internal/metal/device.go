@@ -2,47 +2,45 @@ package metal
 
 import (
 	"fmt"
-	goruntime "runtime"
 	"sync"
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
 	"github.com/gokiln/kiln/runtime/internal/driver"
+	"github.com/gokiln/kiln/runtime/internal/hostcopy"
 )
 
 // device is a GPU.
 type device struct {
-	lib    *library
-	info   driver.Info
-	handle uintptr // id<MTLDevice>
-	queue  uintptr // id<MTLCommandQueue>
-	event  uintptr // id<MTLSharedEvent>: the number of the latest operation that is done
+	lib     *library
+	info    driver.Info
+	handle  uintptr // id<MTLDevice>
+	unified bool    // host and GPU share their memory
+	staging *hostcopy.Staging
+	def     *stream
 
 	mu      sync.Mutex
 	words   [24]uintptr // arguments of the call being made
-	next    uint64      // number of the latest operation
-	done    uint64      // and of the latest that is known to be done
-	pending []operation // those in between
-	failed  error       // of a kernel, not reported yet
+	next    uint64      // number of the latest operation of any stream
+	streams []*stream   // that are open, def first
 	memory  memory
 	owned   map[uintptr]struct{} // what Close has to release
-}
 
-// operation is a command buffer that was committed.
-type operation struct {
-	buffer uintptr // id<MTLCommandBuffer>
-	number uint64
-	kernel string // "" if it is none
-	mark   *event // to be told when it was done, or nil
+	compiled struct { // what Finalize compiled last, for the load that follows
+		text   string
+		handle uintptr
+	}
 }
 
 func newDevice(l *library, info driver.Info, handle uintptr) (*device, error) {
 	d := &device{lib: l, info: info, owned: map[uintptr]struct{}{}}
 	d.handle = d.own(l.send(handle, l.retain))
-	d.queue, d.event = d.own(l.send(handle, l.newQueue)), d.own(l.send(handle, l.newEvent))
-	if d.queue == 0 || d.event == 0 {
+	d.unified = l.send(handle, l.unified)&0xff != 0
+	d.staging = hostcopy.New(d)
+	var err error
+	if d.def, err = d.newStream(); err != nil {
 		d.releaseAll()
-		return nil, d.invalid("open", "Metal makes no command queue")
+		return nil, err
 	}
 	return d, nil
 }
@@ -85,118 +83,6 @@ func (d *device) msg(object, selector, a, b, c, e uintptr) uintptr {
 	return dl.Call(d.lib.msgSend, d.words[:6])
 }
 
-// ---- the queue, all with mu held and a pool in place
-
-// begin opens a command buffer that waits for the operation before it.
-func (d *device) begin(op string) (uintptr, error) {
-	d.reap()
-	cb := d.msg(d.queue, d.lib.commandBuffer, 0, 0, 0, 0)
-	if cb == 0 {
-		return 0, d.invalid(op, "Metal makes no command buffer")
-	}
-	d.msg(cb, d.lib.retain, 0, 0, 0, 0)
-	d.msg(cb, d.lib.waitFor, d.event, uintptr(d.next), 0, 0)
-	return cb, nil
-}
-
-// commit submits what was encoded.
-func (d *device) commit(cb uintptr, kernel string, mark *event) {
-	d.next++
-	d.msg(cb, d.lib.signal, d.event, uintptr(d.next), 0, 0)
-	d.msg(cb, d.lib.commit, 0, 0, 0, 0)
-	if len(d.pending) == cap(d.pending) { // those that are done left room at the front
-		d.pending = append(make([]operation, 0, 2*len(d.pending)+64), d.pending...)
-	}
-	d.pending = append(d.pending, operation{cb, d.next, kernel, mark})
-}
-
-// reap takes note of operations that are done.
-func (d *device) reap() {
-	n := 0
-	for ; n < len(d.pending); n++ {
-		o := &d.pending[n]
-		status := d.msg(o.buffer, d.lib.status, 0, 0, 0, 0)
-		if status < statusCompleted {
-			break
-		}
-		if status == statusError {
-			if d.failed == nil {
-				d.failed = d.failure(o)
-			}
-			d.msg(d.event, d.lib.setSignaled, uintptr(o.number), 0, 0, 0) // it did not itself
-		}
-		if o.mark != nil {
-			o.mark.reached(o)
-		}
-		d.done = o.number
-		d.msg(o.buffer, d.lib.release, 0, 0, 0, 0)
-	}
-	if n > 0 {
-		d.pending = d.pending[:copy(d.pending, d.pending[n:])]
-		d.memory.reclaim(d)
-	}
-}
-
-// failure is the error of an operation that failed.
-func (d *device) failure(o *operation) error {
-	err := d.msg(o.buffer, d.lib.error, 0, 0, 0, 0)
-	e := &driver.Error{Device: d.info.Name, Name: "MTLCommandBufferError", Code: int(d.msg(err, d.lib.code, 0, 0, 0, 0)),
-		Text: dl.Text(d.msg(d.msg(err, d.lib.description, 0, 0, 0, 0), d.lib.utf8, 0, 0, 0, 0)), Kind: driver.ErrLaunch}
-	if e.Code == errorOutOfMemory {
-		e.Kind = driver.ErrOutOfMemory
-	}
-	if o.kernel != "" {
-		e.Kernels = []string{o.kernel}
-	}
-	return e
-}
-
-// ---- waiting
-
-// wait waits for the operations up to a number.
-func (d *device) wait(number uint64) {
-	goruntime.LockOSThread()
-	defer goruntime.UnlockOSThread()
-	for {
-		cb := d.first(number)
-		if cb == 0 {
-			return
-		}
-		d.lib.send(cb, d.lib.waitDone)
-		d.lib.send(cb, d.lib.release)
-	}
-}
-
-// first is the first operation up to a number that is not done, retained; 0 if there
-// is none.
-func (d *device) first(number uint64) uintptr {
-	defer d.lib.pool()()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.reap()
-	if len(d.pending) == 0 || d.pending[0].number > number {
-		return 0
-	}
-	return d.msg(d.pending[0].buffer, d.lib.retain, 0, 0, 0, 0)
-}
-
-// latest is the number of the latest operation.
-func (d *device) latest() uint64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.next
-}
-
-// report waits, and returns what has failed and was not reported.
-func (d *device) report(number uint64) error {
-	d.wait(number)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	err := d.failed
-	d.failed = nil
-	return err
-}
-
 // ---- driver.Device
 
 // Info is what the device is.
@@ -209,11 +95,14 @@ func (d *device) MemInfo() (free, total int64, err error) {
 	return max(0, d.info.MemTotal-d.memory.used), d.info.MemTotal, nil
 }
 
-// Default is a stream as all others.
-func (d *device) Default() driver.Stream { return &stream{dev: d} }
+// Default is the stream that is ordered against all others.
+func (d *device) Default() driver.Stream { return d.def }
 
-// NewStream makes a stream; all of them are one queue.
-func (d *device) NewStream() (driver.Stream, error) { return &stream{dev: d}, nil }
+// NewStream makes a stream with a queue of its own.
+func (d *device) NewStream() (driver.Stream, error) { return d.newStream() }
+
+// NewMark makes an event for package hostcopy.
+func (d *device) NewMark() (driver.Event, error) { return d.NewEvent() }
 
 // AllocHost returns memory that blits can use.
 func (d *device) AllocHost(size int) ([]byte, error) {
@@ -231,23 +120,40 @@ func (d *device) FreeHost(mem []byte) error {
 
 // Trim waits, so that what was freed is released.
 func (d *device) Trim() error {
-	d.wait(d.latest())
+	d.waitAll()
 	return nil
 }
 
-// FinalKey is "": Metal keeps what it has compiled by itself.
-func (d *device) FinalKey() string { return "" }
-
 // Sync waits for all streams.
-func (d *device) Sync() error { return d.report(d.latest()) }
+func (d *device) Sync() error {
+	d.waitAll()
+	return d.takeFailure()
+}
+
+// takeFailure returns what has failed first of what was not reported.
+func (d *device) takeFailure() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var first failure
+	for _, s := range d.streams {
+		if s.failed.err != nil && (first.err == nil || s.failed.number < first.number) {
+			first = s.failed
+		}
+		s.failed = failure{}
+	}
+	return first.err
+}
 
 // Close waits, and releases what was made on the device.
 func (d *device) Close() error {
 	err := d.Sync()
+	d.staging.Close()
+	d.waitAll() // for what the staging freed
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.memory.close(d)
 	d.releaseAll()
+	d.streams = d.streams[:0]
 	return err
 }
 

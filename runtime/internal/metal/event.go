@@ -11,10 +11,10 @@ import (
 // event is an operation that does nothing, and the time when it was done. Its fields
 // are guarded by the device's lock.
 type event struct {
-	dev    *device
-	number uint64  // of the operation; 0 if it was never recorded
-	time   float64 // seconds
-	timed  bool
+	dev   *device
+	at    point   // the operation; it has no stream if it was never recorded
+	time  float64 // seconds
+	timed bool
 }
 
 // NewEvent makes an event.
@@ -36,27 +36,35 @@ func (s *stream) Record(e driver.Event) error {
 	}
 	d := s.dev
 	defer d.lib.pool()()
-	d.mu.Lock()
+	s.enter()
 	defer d.mu.Unlock()
-	cb, err := d.begin(op)
+	cb, err := s.begin(op)
 	if err != nil {
 		return err
 	}
-	d.commit(cb, "", ev)
-	ev.number, ev.timed = d.next, false
+	s.commit(cb, "", ev)
+	ev.at, ev.timed = point{s, s.last}, false
 	return nil
 }
 
-// Wait has nothing to do: operations run in the order of the calls.
+// Wait has the next operation wait; those after it wait for that one.
 func (s *stream) Wait(e driver.Event) error {
-	_, err := s.own("wait for an event", e)
-	return err
+	ev, err := s.own("wait for an event", e)
+	if err != nil {
+		return err
+	}
+	s.dev.mu.Lock()
+	defer s.dev.mu.Unlock()
+	if ev.at.stream != nil && !ev.at.passed() {
+		s.after = append(s.after, ev.at)
+	}
+	return nil
 }
 
 // reached reads the time of an operation that is done. GPUEndTime is a float, which
 // dl.Call cannot return; its text can be read.
 func (e *event) reached(o *operation) {
-	if e.number != o.number {
+	if e.at.number != o.number {
 		return // recorded anew
 	}
 	d := e.dev
@@ -72,14 +80,17 @@ func (e *event) Done() (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reap()
-	return d.done >= e.number, nil
+	return e.at.stream == nil || e.at.passed(), nil
 }
 
 func (e *event) Sync() error {
 	e.dev.mu.Lock()
-	number := e.number
+	at := e.at
 	e.dev.mu.Unlock()
-	return e.dev.report(number)
+	if at.stream == nil {
+		return nil
+	}
+	return at.stream.report(at)
 }
 
 func (e *event) Since(start driver.Event) (time.Duration, error) {

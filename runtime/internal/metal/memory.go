@@ -12,8 +12,7 @@ type block struct {
 	address  uint64
 	size     int64
 	buffer   uintptr
-	contents uintptr
-	host     bool
+	contents uintptr // where the host sees it; 0 for private memory
 }
 
 // memory is what was allocated. Its methods are called with the device's lock held.
@@ -23,7 +22,7 @@ type memory struct {
 	used   int64
 }
 
-// freed is memory that operations up to a number may use.
+// freed is memory that operations up to a number may use, those of all streams.
 type freed struct {
 	block
 	number uint64
@@ -59,8 +58,9 @@ func (m *memory) find(address uint64, host bool) *block {
 
 // reclaim releases what was freed and is not used any more.
 func (m *memory) reclaim(d *device) {
+	finished := d.finished()
 	m.freed = slices.DeleteFunc(m.freed, func(f freed) bool {
-		if f.number > d.done {
+		if f.number > finished {
 			return false
 		}
 		d.msg(f.buffer, d.lib.release, 0, 0, 0, 0)
@@ -88,7 +88,7 @@ func (d *device) allocate(n int64, host bool) (block, error) {
 	if err == nil {
 		return b, nil
 	}
-	d.wait(d.latest())
+	d.waitAll()
 	return d.tryAllocate(n, host)
 }
 
@@ -100,14 +100,19 @@ func (d *device) tryAllocate(n int64, host bool) (block, error) {
 	m := &d.memory
 	m.reclaim(d)
 	n = max(n, 1)
-	b := block{size: n, host: host}
+	b, storage := block{size: n}, uintptr(storageShared)
+	if !host && !d.unified {
+		storage = storagePrivate
+	}
 	if m.used+n <= d.info.MemTotal {
-		b.buffer = d.msg(d.handle, d.lib.newBuffer, uintptr(n), storageShared, 0, 0)
+		b.buffer = d.msg(d.handle, d.lib.newBuffer, uintptr(n), storage, 0, 0)
 	}
 	if b.buffer == 0 {
 		return b, &driver.Error{Op: "allocate " + size(n), Device: d.info.Name, Kind: driver.ErrOutOfMemory, Text: "Metal makes no buffer of that size"}
 	}
-	b.contents = d.msg(b.buffer, d.lib.contents, 0, 0, 0, 0)
+	if storage == storageShared {
+		b.contents = d.msg(b.buffer, d.lib.contents, 0, 0, 0, 0)
+	}
 	b.address = uint64(d.msg(b.buffer, d.lib.gpuAddress, 0, 0, 0, 0))
 	if host {
 		b.address = uint64(b.contents)
@@ -146,12 +151,12 @@ func (d *device) resolve(op string, a driver.Addr, n int64) (*block, uintptr, er
 	return nil, 0, d.invalid(op, "the range is in no memory of the device")
 }
 
-// host returns where the host sees a range of memory.
+// host returns where the host sees a range of memory, 0 if it does not.
 func (d *device) host(op string, a driver.Addr, n int64) (uintptr, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b, at, err := d.resolve(op, a, n)
-	if err != nil {
+	if err != nil || b.contents == 0 {
 		return 0, err
 	}
 	return b.contents + at, nil

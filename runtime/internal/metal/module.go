@@ -10,10 +10,11 @@ import (
 
 // module is an MTLLibrary.
 type module struct {
-	dev    *device
-	handle uintptr
-	mu     sync.Mutex
-	states []uintptr // of its kernels
+	dev     *device
+	handle  uintptr
+	archive []byte // of its machine code, nil if there is none
+	mu      sync.Mutex
+	states  []uintptr // of its kernels
 }
 
 // function is an MTLComputePipelineState.
@@ -23,22 +24,41 @@ type function struct {
 	info   driver.FunctionInfo
 }
 
-// Load compiles Metal's language.
+// Load compiles Metal's language. Of an image that was finalised the machine code is
+// there already.
 func (d *device) Load(img driver.Image) (driver.Module, error) {
 	op := "load kernel " + img.Name
+	text, archive := string(img.Code), []byte(nil)
 	switch {
-	case img.Format != "msl":
-		return nil, d.refused(op, "an Apple GPU runs code of format msl, not "+img.Format)
 	case len(img.Code) == 0:
 		return nil, d.refused(op, "the image is empty")
+	case img.Format == formatArchive:
+		var ok bool
+		if text, archive, ok = unpack(img.Code); !ok {
+			return nil, d.refused(op, "the image is damaged")
+		}
+	case img.Format != formatText:
+		return nil, d.refused(op, "an Apple GPU runs code of format msl, not "+img.Format)
 	}
+	defer d.lib.pool()()
+	h := d.takeCompiled(text)
+	if h == 0 {
+		var err error
+		if h, err = d.compile(op, text); err != nil {
+			return nil, err
+		}
+	}
+	return &module{dev: d, handle: h, archive: archive}, nil
+}
+
+// compile makes an MTLLibrary of a text, with a pool in place.
+func (d *device) compile(op, text string) (uintptr, error) {
 	l := d.lib
-	defer l.pool()()
 	options := l.send(l.options, l.new)
 	defer l.send(options, l.release)
 	var major, minor uintptr
 	if _, err := fmt.Sscanf(d.info.Arch, "%d.%d", &major, &minor); err != nil {
-		return nil, fmt.Errorf("%s: language version %q: %w", op, d.info.Arch, err)
+		return 0, fmt.Errorf("%s: language version %q: %w", op, d.info.Arch, err)
 	}
 	l.send(options, l.setLanguage, major<<16|minor)
 	if l.has(options, l.setMathMode) {
@@ -47,26 +67,24 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 		l.send(options, l.setFastMath, 0)
 	}
 	failure := new(uintptr)
-	h := l.send(d.handle, l.newLibrary, l.string(string(img.Code)), options, uintptr(unsafe.Pointer(failure)))
+	h := l.send(d.handle, l.newLibrary, l.string(text), options, uintptr(unsafe.Pointer(failure)))
 	if h == 0 {
-		return nil, d.compileError(op, "MTLLibraryError", *failure)
+		return 0, d.compileError(op, *failure, text)
 	}
-	return &module{dev: d, handle: d.own(h)}, nil
+	return d.own(h), nil
 }
 
 func (d *device) refused(op, text string) error {
 	return &driver.Error{Op: op, Device: d.info.Name, Kind: driver.ErrBadImage, Text: text}
 }
 
-// compileError is what Metal's compiler said.
-func (d *device) compileError(op, name string, failure uintptr) error {
+// compileError is what Metal's compiler said, with the lines of Go where the text
+// tells them.
+func (d *device) compileError(op string, failure uintptr, text string) error {
 	l := d.lib
-	return &driver.Error{Op: op, Device: d.info.Name, Kind: driver.ErrBadImage, Name: name, Code: int(l.send(failure, l.code)),
-		Log: l.text(l.send(failure, l.description))}
+	return &driver.Error{Op: op, Device: d.info.Name, Kind: driver.ErrBadImage, Name: "MTLLibraryError", Code: int(l.send(failure, l.code)),
+		Log: driver.GoLines(l.text(l.send(failure, l.description)), "program_source", text)}
 }
-
-// Finalize changes nothing: Metal keeps what it has compiled by itself.
-func (d *device) Finalize(img driver.Image) (driver.Image, string, error) { return img, "", nil }
 
 // Function finds a kernel and makes it ready to run.
 func (m *module) Function(name string) (driver.Function, error) {
@@ -78,10 +96,9 @@ func (m *module) Function(name string) (driver.Function, error) {
 		return nil, &driver.Error{Op: op, Device: d.info.Name, Kind: driver.ErrNotFound, Text: "the library has no function of that name"}
 	}
 	defer l.send(f, l.release)
-	failure := new(uintptr)
-	h := l.send(d.handle, l.newPipeline, f, uintptr(unsafe.Pointer(failure)))
-	if h == 0 {
-		return nil, d.compileError(op, "MTLLibraryError", *failure)
+	h, err := m.pipeline(op, f)
+	if err != nil {
+		return nil, err
 	}
 	if width := int(l.send(h, l.width)); width != d.info.WarpSize {
 		l.send(h, l.release)
@@ -94,6 +111,23 @@ func (m *module) Function(name string) (driver.Function, error) {
 	defer m.mu.Unlock()
 	m.states = append(m.states, h)
 	return fn, nil
+}
+
+// pipeline makes the MTLComputePipelineState of a function, from the archive if that
+// has it.
+func (m *module) pipeline(op string, f uintptr) (uintptr, error) {
+	d, l := m.dev, m.dev.lib
+	if m.archive != nil {
+		if h := d.archived(m.archive, f); h != 0 {
+			return h, nil
+		}
+	}
+	failure := new(uintptr)
+	h := l.send(d.handle, l.newPipeline, f, uintptr(unsafe.Pointer(failure)))
+	if h == 0 {
+		return 0, d.compileError(op, *failure, "")
+	}
+	return h, nil
 }
 
 // Close releases the library and its kernels.

@@ -9,9 +9,6 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
-// stream is a name for the device's queue.
-type stream struct{ dev *device }
-
 func (s *stream) Alloc(n int64) (driver.Addr, error) {
 	b, err := s.dev.allocate(n, false)
 	return driver.Addr(b.address), err
@@ -19,16 +16,20 @@ func (s *stream) Alloc(n int64) (driver.Addr, error) {
 
 func (s *stream) Free(a driver.Addr, _ int64) error { return s.dev.free(uint64(a), false) }
 
-// Upload waits until nothing uses the memory, and writes to it.
+// Upload waits for what comes before, and writes to memory that is shared; private
+// memory is written by blits from chunks of shared memory.
 func (s *stream) Upload(dst driver.Addr, src []byte) error {
 	if len(src) == 0 {
 		return nil
 	}
 	p, err := s.dev.host("copy to the device", dst, int64(len(src)))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case p == 0:
+		return s.dev.staging.Upload(s, dst, src)
 	}
-	s.dev.wait(s.dev.latest())
+	s.settle()
 	copy(dl.Bytes(p, len(src)), src)
 	return nil
 }
@@ -39,14 +40,30 @@ func (s *stream) Download(dst []byte, src driver.Addr) error {
 		return nil
 	}
 	p, err := s.dev.host("copy to the host", src, int64(len(dst)))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case p == 0:
+		if err := s.dev.staging.Download(s, dst, src); err != nil {
+			return err
+		}
+		return s.Sync()
 	}
-	if err := s.dev.Sync(); err != nil {
+	s.settle()
+	if err := s.Sync(); err != nil {
 		return err
 	}
 	copy(dst, dl.Bytes(p, len(dst)))
 	return nil
+}
+
+// FromHost and ToHost are copies from and to shared memory, for package hostcopy.
+func (s *stream) FromHost(dst driver.Addr, src uintptr, n int) error {
+	return s.Copy(dst, driver.Addr(src), int64(n))
+}
+
+func (s *stream) ToHost(dst uintptr, src driver.Addr, n int) error {
+	return s.Copy(driver.Addr(dst), src, int64(n))
 }
 
 func (s *stream) Copy(dst, src driver.Addr, n int64) error {
@@ -59,7 +76,7 @@ func (s *stream) Copy2D(dst driver.Addr, dstPitch int64, src driver.Addr, srcPit
 	if width == 0 || height == 0 {
 		return nil
 	}
-	return s.dev.blit(op, func(encoder uintptr) error {
+	return s.blit(op, func(encoder uintptr) error {
 		d := s.dev
 		from, fromAt, err := d.resolve(op, src, (height-1)*srcPitch+width)
 		if err != nil {
@@ -82,7 +99,7 @@ func (s *stream) Fill(dst driver.Addr, value byte, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	return s.dev.blit(op, func(encoder uintptr) error {
+	return s.blit(op, func(encoder uintptr) error {
 		b, at, err := s.dev.resolve(op, dst, n)
 		if err == nil { // a range is two words
 			s.dev.msg(encoder, s.dev.lib.fill, b.buffer, at, uintptr(n), uintptr(value))
@@ -92,11 +109,12 @@ func (s *stream) Fill(dst driver.Addr, value byte, n int64) error {
 }
 
 // blit submits what encode writes to an encoder of copies.
-func (d *device) blit(op string, encode func(encoder uintptr) error) error {
+func (s *stream) blit(op string, encode func(encoder uintptr) error) error {
+	d := s.dev
 	defer d.lib.pool()()
-	d.mu.Lock()
+	s.enter()
 	defer d.mu.Unlock()
-	cb, err := d.begin(op)
+	cb, err := s.begin(op)
 	if err != nil {
 		return err
 	}
@@ -107,7 +125,7 @@ func (d *device) blit(op string, encode func(encoder uintptr) error) error {
 		d.msg(cb, d.lib.release, 0, 0, 0, 0)
 		return err
 	}
-	d.commit(cb, "", nil)
+	s.commit(cb, "", nil)
 	return nil
 }
 
@@ -123,22 +141,24 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 	}
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
-	d.mu.Lock()
+	s.enter()
 	defer d.mu.Unlock()
 	token := d.call(d.lib.push, 0)
-	err := d.launch(fn, l)
+	err := s.launch(fn, l)
 	d.call(d.lib.pop, token)
 	goruntime.KeepAlive(l)
 	return err
 }
 
+// call calls a function of one argument, with mu held.
 func (d *device) call(fn, arg uintptr) uintptr {
 	d.words[0] = arg
 	return dl.Call(fn, d.words[:1])
 }
 
-func (d *device) launch(fn *function, l *driver.Launch) error {
-	cb, err := d.begin("launch")
+func (s *stream) launch(fn *function, l *driver.Launch) error {
+	d := s.dev
+	cb, err := s.begin("launch")
 	if err != nil {
 		return err
 	}
@@ -153,7 +173,7 @@ func (d *device) launch(fn *function, l *driver.Launch) error {
 	d.reside(encoder, l.Args)
 	dl.Call(d.lib.msgSend, dispatchWords(&l.Scratch, encoder, d.lib.dispatch, l.Grid, l.Block))
 	d.msg(encoder, d.lib.endEncoding, 0, 0, 0, 0)
-	d.commit(cb, fn.info.Name, nil)
+	s.commit(cb, fn.info.Name, nil)
 	return nil
 }
 
@@ -169,8 +189,3 @@ func (d *device) reside(encoder uintptr, args []byte) {
 		}
 	}
 }
-
-func (s *stream) Sync() error { return s.dev.Sync() }
-
-// Close does nothing: the queue is the device's.
-func (s *stream) Close() error { return nil }

@@ -228,21 +228,6 @@ func TestImagesThatAreNoCode(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-func TestGoLines(t *testing.T) {
-	const text = "head\n// a.go:3\nx;\ny; // b.go:9\nz;\n"
-	for log, want := range map[string]string{
-		"k.hip:1:5: error: early\n":         "k.hip:1:5: error: early\n",
-		"k.hip:3:1: error: bad x\n\tx;\n":   "k.hip:3:1: error: bad x [a.go:3]\n\tx;\n",
-		"k.hip:4:1: error: bad y":           "k.hip:4:1: error: bad y [b.go:9]\n",
-		"k.hip:5:1: note: z\nother:5:1: z":  "k.hip:5:1: note: z [b.go:9]\nother:5:1: z",
-		"k.hip:99:1: error: after the end":  "k.hip:99:1: error: after the end",
-		"k.hip:what: error: is not a line":  "k.hip:what: error: is not a line",
-		"k.hip:-1: error: is not one too\n": "k.hip:-1: error: is not one too\n",
-	} {
-		require.Equal(t, want, goLines(log, "k.hip", text))
-	}
-}
-
 func TestWithoutPool(t *testing.T) {
 	for _, pools := range []int{0, -1} {
 		lib := simulator(t)

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"regexp"
 	goruntime "runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"unsafe"
 
@@ -141,7 +139,7 @@ func (c *rtc) compile(op, device, arch string, img driver.Image) (code []byte, l
 	compiled := call(c.hiprtcCompileProgram, *prog, uintptr(len(opts)), uintptr(unsafe.Pointer(&addrs[0])), uintptr(unsafe.Pointer(&text[0])))
 	out, r := c.bytes(*prog, c.hiprtcGetProgramLogSize, c.hiprtcGetProgramLog)
 	if r == success {
-		log = goLines(cut(out), img.Name+".hip", string(img.Code))
+		log = driver.GoLines(cut(out), img.Name+".hip", string(img.Code))
 	}
 	if compiled != success {
 		e := c.failure(op, device, compiled)
@@ -173,35 +171,4 @@ func cstring(s string) []byte { return append([]byte(s), 0) }
 func cut(text []byte) string {
 	before, _, _ := bytes.Cut(text, []byte{0})
 	return string(before)
-}
-
-var goPlace = regexp.MustCompile(`//\s*(\S+\.go:\d+)`)
-
-// goLines adds the Go line to what the compiler says about a line of the text.
-// The text tells it in comments such as "// saxpy.go:12", where it was made with
-// them: the nearest one above, or on the line itself, counts.
-func goLines(log, name, text string) string {
-	lines := strings.Split(text, "\n")
-	places := make([]string, len(lines)+1)
-	for i, line := range lines {
-		places[i+1] = places[i]
-		if m := goPlace.FindStringSubmatch(line); m != nil {
-			places[i+1] = m[1]
-		}
-	}
-	var b strings.Builder
-	for line := range strings.Lines(log) {
-		b.WriteString(line)
-		rest, ok := strings.CutPrefix(line, name+":")
-		if !ok {
-			continue
-		}
-		number, _, _ := strings.Cut(rest, ":")
-		if n, err := strconv.Atoi(number); err == nil && n > 0 && n < len(places) && places[n] != "" {
-			out := strings.TrimRight(b.String(), "\n")
-			b.Reset()
-			b.WriteString(out + " [" + places[n] + "]\n")
-		}
-	}
-	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	goruntime "runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -33,6 +34,8 @@ var built struct {
 	dir  string
 	lib  dl.Lib
 	err  error
+
+	users atomic.Int32 // tests that are running
 }
 
 var errNoCompiler = errors.New("clang++-19 for x86-64 Linux is missing, and so is the simulator of Apple's GPUs: install clang-19 or set KILN_CLANG to the path of a clang++")
@@ -49,10 +52,17 @@ func Open(tb testing.TB) *Library {
 		tb.Fatal(built.err)
 	}
 	l := &Library{Path: built.lib.Name(), tb: tb, lib: built.lib}
+	built.users.Add(1)
 	tb.Cleanup(func() {
 		call(l.sym("sim_reset"))
 		if text := l.Problems(); text != "" {
 			tb.Errorf("Metal's rules were broken:\n%s", text)
+		}
+		if built.users.Add(-1) > 0 {
+			return // a test around this one has objects of its own
+		}
+		if text := l.Alive(); text != "" {
+			tb.Errorf("objects of Metal were not released:\n%s", text)
 		}
 	})
 	return l
@@ -157,6 +167,20 @@ func (l *Library) Problems() string {
 	return text(out)
 }
 
+// Alive returns the classes that have objects, with their number, a line each.
+func (l *Library) Alive() string {
+	out := make([]byte, 1<<12)
+	call(l.sym("sim_alive"), uintptr(unsafe.Pointer(&out[0])), uintptr(len(out)))
+	return text(out)
+}
+
+// Compiled counts what Metal has compiled: "library" is the first half of the work,
+// from text, "kernel" the second, to the code of the GPU; "archived" counts kernels
+// that were taken from an archive instead.
+func (l *Library) Compiled(what string) int {
+	return int(int32(call(l.sym("sim_compiled"), uintptr(unsafe.Pointer(cstring(what))))))
+}
+
 // Fail orders a failure: what is called name fails, after `after` times, count
 // times in all (0 for always).
 func (l *Library) Fail(name string, after, count int) {
@@ -164,15 +188,10 @@ func (l *Library) Fail(name string, after, count int) {
 }
 
 // Set sets "strict" (1: threads that have returned are missed at a barrier), "memory"
-// (MiB), "devices" (-1: none) or, before anything else is done, "version" (of the
+// (MiB), "devices" (-1: none), "discrete" (1: the GPU has memory of its own) or, before anything else is done, "version" (of the
 // language, 32 for 3.2).
 func (l *Library) Set(what string, value int) {
 	call(l.sym("sim_set"), uintptr(unsafe.Pointer(cstring(what))), uintptr(value))
-}
-
-// Get counts the objects of a class that exist.
-func (l *Library) Get(class string) int {
-	return int(int32(call(l.sym("sim_get"), uintptr(unsafe.Pointer(cstring(class))))))
 }
 
 // Code is a text that was compiled, without the rest of Metal.

@@ -15,23 +15,6 @@ extern char **environ;
 
 namespace {
 
-std::string read_file(const std::string &path) {
-	std::string s;
-	if (FILE *f = fopen(path.c_str(), "rb")) {
-		char buf[1 << 16];
-		for (size_t n; (n = fread(buf, 1, sizeof buf, f)) > 0;) s.append(buf, n);
-		fclose(f);
-	}
-	return s;
-}
-
-bool write_file(const std::string &path, const std::string &text) {
-	FILE *f = fopen(path.c_str(), "wb");
-	if (!f) return false;
-	bool ok = fwrite(text.data(), 1, text.size(), f) == text.size();
-	return fclose(f) == 0 && ok;
-}
-
 int command(const std::vector<std::string> &args, const std::string &messages) {
 	std::vector<char *> argv;
 	for (const std::string &a : args) argv.push_back(const_cast<char *>(a.c_str()));
@@ -116,8 +99,9 @@ std::shared_ptr<Code> build(const std::string &source, int version, bool fast, s
 	std::vector<std::string> args = {SIM_CLANG, "-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc", "-Xclang", "-cl-ext=+cl_khr_fp16", "-isystem", SIM_DIR,
 		"-D__METAL_VERSION__=" + std::to_string(version * 10), "-O1", __builtin_cpu_supports("x86-64-v3") ? "-march=x86-64-v3" : "-march=x86-64", fast ? "-ffast-math" : "-ffp-contract=fast-honor-pragmas", "-fPIC", "-shared", "-nostartfiles",
 		"-nostdlib++", "-Wno-unknown-attributes", "-Wno-ignored-attributes", "-o", out, in, "-x", "none", SIM_DIR "/lds.o", "-lm"};
-	int status = write_file(in, text) ? command(args, messages) : -1;
-	log = status < 0 ? std::string("cannot run ") + SIM_CLANG : read_file(messages);
+	int status = write_whole(in, text) ? command(args, messages) : -1;
+	if (status < 0) log = std::string("cannot run ") + SIM_CLANG;
+	else read_whole(messages, log);
 	std::shared_ptr<Code> code;
 	if (status == 0) {
 		code = std::make_shared<Code>();

@@ -2,17 +2,21 @@
 #pragma once
 #include "objc.h"
 
+#include <deque>
 #include <functional>
+#include <set>
 
 struct Buffer : Object {
 	size_t size, whole;
 	char *cpu_base, *gpu_base, *cpu;
 	uint64_t gpu;
+	bool hidden = false; // private: the host has no address of it
+	int users = 0;       // kernels that run and have it resident
 	Buffer() : Object("MTLBuffer") {}
 	void resident(bool yes);
 	void close() override;
 };
-Buffer *new_buffer(size_t size);
+Buffer *new_buffer(size_t size, bool hidden);
 
 struct SharedEvent : Object {
 	uint64_t value = 0; // guarded by the lock of the queue
@@ -27,12 +31,14 @@ struct Options : Object {
 
 struct Library : Object {
 	std::shared_ptr<Code> code;
+	std::string made_of; // text and options
 	Library() : Object("MTLLibrary") {}
 	void close() override { code.reset(); }
 };
 struct Function : Object {
 	std::shared_ptr<Code> code;
 	Code::Function *f;
+	std::string made_of;
 	Function() : Object("MTLFunction") {}
 	void close() override { code.reset(); }
 };
@@ -43,8 +49,35 @@ struct Pipeline : Object {
 	void close() override { code.reset(); }
 };
 
+// Descriptor describes a pipeline state.
+struct Descriptor : Object {
+	Function *f = nullptr;
+	Array *archives = nullptr;
+	Descriptor() : Object("MTLComputePipelineDescriptor") {}
+	void close() override { release(f), release(archives); }
+};
+struct ArchiveDescriptor : Object {
+	String *url = nullptr;
+	ArchiveDescriptor() : Object("MTLBinaryArchiveDescriptor") {}
+	void close() override { release(url); }
+};
+struct Archive : Object {
+	std::set<std::string> kernels; // by what they were compiled of
+	Archive() : Object("MTLBinaryArchive") {}
+};
+
+struct CommandBuffer;
+// Lane is the part of a queue that outlives it; the lock of the queues guards it.
+struct Lane {
+	std::deque<CommandBuffer *> waiting;
+	uint64_t open = 0; // command buffers that are not completed
+	bool working = false, closed = false;
+};
 struct Queue : Object {
-	Queue() : Object("MTLCommandQueue") {}
+	std::shared_ptr<Lane> lane = std::make_shared<Lane>();
+	uint64_t most;
+	explicit Queue(uint64_t n) : Object("MTLCommandQueue"), most(n) {}
+	void close() override;
 };
 
 enum Status : long { NOT_ENQUEUED = 0, COMMITTED = 2, COMPLETED = 4, FAILED = 5 };
@@ -56,13 +89,13 @@ struct CommandBuffer : Object {
 	Status status = NOT_ENQUEUED; // guarded by the lock of the queue, like the rest
 	std::string wrong;
 	double end = 0;
-	CommandBuffer() : Object("MTLCommandBuffer") {}
+	std::shared_ptr<Lane> lane;
+	explicit CommandBuffer(std::shared_ptr<Lane> l) : Object("MTLCommandBuffer"), lane(l) {}
 	void hold(Object *o) { retain(o), holds.push_back(o); }
-	void close() override {
-		for (Object *o : holds) release(o);
-		holds.clear(), work.clear();
-	}
+	void leave();
+	void close() override;
 };
+CommandBuffer *new_command_buffer(Queue *q);
 
 struct Encoder : Object {
 	CommandBuffer *cb;
@@ -78,12 +111,14 @@ struct Encoder : Object {
 	}
 };
 
-// The queue: a thread works off the command buffers in the order in which they were
-// committed.
+// The queues: a thread of each works off its command buffers in the order in which they
+// were committed.
 void commit(CommandBuffer *cb);
 void wait(CommandBuffer *cb);
 Status status_of(CommandBuffer *cb);
 // await waits for the value of an event, and gives what went wrong.
 std::string await(SharedEvent *e, uint64_t value);
+// reached waits for the value of an event, so many milliseconds at most.
+bool reached(SharedEvent *e, uint64_t value, uint64_t ms);
 uint64_t value_of(SharedEvent *e);
 void set_value(SharedEvent *e, uint64_t value);

@@ -9,6 +9,7 @@
 namespace {
 constexpr size_t page = 4096;
 size_t used; // guarded by mu
+std::mutex residence;
 }
 
 size_t memory_limit() {
@@ -22,7 +23,7 @@ size_t memory_used() {
 	return used;
 }
 
-Buffer *new_buffer(size_t size) {
+Buffer *new_buffer(size_t size, bool hidden) {
 	if (size == 0) return problem("newBufferWithLength: the length is zero"), nullptr;
 	if (fails("newBufferWithLength") || memory_used() + size > memory_limit()) return nullptr;
 	size_t whole = (size + page - 1) / page * page;
@@ -34,6 +35,7 @@ Buffer *new_buffer(size_t size) {
 	mmap(gpu + page, whole, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0);
 	close(fd);
 	Buffer *b = new Buffer;
+	b->hidden = hidden;
 	b->size = size, b->whole = whole, b->cpu_base = cpu, b->gpu_base = gpu + page;
 	size_t slack = (whole - size) / 256 * 256; // the end of the buffer is close to what cannot be touched
 	b->cpu = cpu + slack, b->gpu = (uint64_t)(gpu + page + slack);
@@ -42,7 +44,11 @@ Buffer *new_buffer(size_t size) {
 	return b;
 }
 
-void Buffer::resident(bool yes) { mprotect(gpu_base, whole, yes ? PROT_READ | PROT_WRITE : PROT_NONE); }
+void Buffer::resident(bool yes) {
+	std::lock_guard<std::mutex> lock(residence);
+	users += yes ? 1 : -1;
+	mprotect(gpu_base, whole, users > 0 ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
 
 void Buffer::close() {
 	munmap(cpu_base, whole), munmap(gpu_base - page, whole + 2 * page);

@@ -26,8 +26,14 @@ int version() {
 	return v ? v : 32;
 }
 
+// discrete says that the GPU has memory of its own.
+bool discrete() {
+	std::lock_guard<std::mutex> lock(mu);
+	return setting("discrete") != 0;
+}
+
 Device *the_device() {
-	static Device *d = new Device;
+	static Device *d = (Device *)keep(new Device);
 	return d;
 }
 
@@ -42,8 +48,10 @@ Object *new_library(Device *, SEL, String *source, Options *o, Error **err) {
 	if (fails("newLibraryWithSource")) return fail(err, 3, "Compiler encountered an internal error");
 	int v = o && o->version ? o->version : version();
 	if (v > version()) return fail(err, 1, "the language version is not supported on this OS");
+	count_compilation("library");
 	std::string log;
 	Library *l = new Library;
+	l->made_of = std::to_string(v) + (o && !o->fast ? "s" : "f") + source->s;
 	l->code = compile_text(source->s, v, o ? o->fast : true, log);
 	if (l->code) return l;
 	release(l);
@@ -54,19 +62,86 @@ Object *new_function(Library *l, SEL, String *name) {
 	auto it = l->code->functions.find(name->s);
 	if (it == l->code->functions.end()) return nullptr;
 	Function *f = new Function;
-	f->code = l->code, f->f = it->second.get();
+	f->code = l->code, f->f = it->second.get(), f->made_of = name->s + "\n" + l->made_of;
 	return f;
 }
 
-Object *new_pipeline(Device *, SEL, Function *f, Error **err) {
-	if (!f) return problem("newComputePipelineStateWithFunction: the function is nil"), nullptr;
-	if (fails("newComputePipelineState")) return fail(err, 3, "Compiler encountered XPC_ERROR_CONNECTION_INTERRUPTED");
+Object *function_names(Library *l, SEL) {
+	Array *a = new Array;
+	for (auto &[name, f] : l->code->functions) a->list.push_back(new String(name));
+	return autorelease(a);
+}
+
+// compile_kernel is the second half of the compiler: from a library to the machine.
+bool compile_kernel(Function *f, Error **err) {
+	count_compilation("kernel");
+	if (fails("newComputePipelineState")) return fail(err, 3, "Compiler encountered XPC_ERROR_CONNECTION_INTERRUPTED"), false;
 	if (f->f->kernel.lds_size > threadgroup_memory)
-		return fail(err, 3, "Threadgroup memory size (" + std::to_string(f->f->kernel.lds_size) + ") exceeds the maximum threadgroup memory allowed (32768)");
+		return fail(err, 3, "Threadgroup memory size (" + std::to_string(f->f->kernel.lds_size) + ") exceeds the maximum threadgroup memory allowed (32768)"), false;
+	return true;
+}
+
+Object *made_pipeline(Function *f) {
 	Pipeline *p = new Pipeline;
 	p->code = f->code, p->f = f->f;
 	return p;
 }
+
+Object *new_pipeline(Device *, SEL, Function *f, Error **err) {
+	if (!f) return problem("newComputePipelineStateWithFunction: the function is nil"), nullptr;
+	return compile_kernel(f, err) ? made_pipeline(f) : nullptr;
+}
+
+constexpr uint64_t fail_on_miss = 1 << 2;
+
+Object *new_pipeline_with(Device *, SEL sel, Descriptor *d, uint64_t options, void **reflection, Error **err) {
+	if (!d || !d->f) return problem(std::string(sel) + ": computeFunction must not be nil"), nullptr;
+	if ((options & ~(uint64_t)7) || ((options & 3) && !reflection)) return problem(std::string(sel) + ": wrong options"), nullptr;
+	if (d->archives)
+		for (Object *o : d->archives->list)
+			if (((Archive *)o)->kernels.count(d->f->made_of)) return count_compilation("archived"), made_pipeline(d->f);
+	if (options & fail_on_miss) return fail(err, 3, "the function was not found in the binary archives");
+	return compile_kernel(d->f, err) ? made_pipeline(d->f) : nullptr;
+}
+
+// An archive is a file of the kernels in it, for this GPU and this system.
+const std::string archive_magic = "simulated archive of " + system_version() + "\n";
+
+Object *new_archive(Device *, SEL sel, ArchiveDescriptor *d, Error **err) {
+	if (!d) return problem(std::string(sel) + ": the descriptor is nil"), nullptr;
+	Archive *a = new Archive;
+	if (!d->url) return a;
+	std::string s;
+	bool ok = read_whole(d->url->s, s) && s.compare(0, archive_magic.size(), archive_magic) == 0;
+	size_t at = archive_magic.size(), size = 0;
+	while (ok && at < s.size()) {
+		ok = at + 8 <= s.size() && (memcpy(&size, &s[at], 8), at += 8, size <= s.size() - at);
+		if (ok) a->kernels.insert(s.substr(at, size)), at += size;
+	}
+	if (ok && !fails("newBinaryArchive")) return a;
+	release(a);
+	return fail(err, 1, "Invalid binary archive, or of another GPU or system: " + d->url->s);
+}
+
+bool add_functions(Archive *a, SEL sel, Descriptor *d, Error **err) {
+	if (!d || !d->f) return problem(std::string(sel) + ": computeFunction must not be nil"), false;
+	if (!compile_kernel(d->f, err)) return false;
+	a->kernels.insert(d->f->made_of);
+	return true;
+}
+
+bool serialize(Archive *a, SEL sel, String *url, Error **err) {
+	if (!url || url->isa->name != "NSURL") return problem(std::string(sel) + ": wants a URL"), false;
+	std::string s = archive_magic;
+	for (const std::string &k : a->kernels) {
+		size_t n = k.size();
+		s.append((const char *)&n, 8), s += k;
+	}
+	if (!fails("serializeToURL") && write_whole(url->s, s)) return true;
+	return fail(err, 2, "cannot write " + url->s), false;
+}
+
+template <class T> void replace(T *&at, T *with) { retain(with), release(at), at = with; }
 
 Object *new_encoder(CommandBuffer *cb, const char *name) {
 	if (cb->encoding) problem(std::string(name) + ": another encoder of the command buffer has not ended");
@@ -180,21 +255,27 @@ void device_methods() {
 	const char *c = "MTLDevice";
 	method(c, "name", +[](Device *, SEL) { return autorelease(new String("Simulated Apple GPU")); });
 	method(c, "registryID", +[](Device *, SEL) { return 42l; });
-	method(c, "hasUnifiedMemory", +[](Device *, SEL) { return 1l; });
+	method(c, "hasUnifiedMemory", +[](Device *, SEL) { return (long)!discrete(); });
 	method(c, "supportsFamily:", +[](Device *, SEL, long family) { return (long)(family == 5001 || family == 1007); });
 	method(c, "recommendedMaxWorkingSetSize", +[](Device *, SEL) { return memory_limit(); });
 	method(c, "currentAllocatedSize", +[](Device *, SEL) { return memory_used(); });
 	method(c, "maxThreadgroupMemoryLength", +[](Device *, SEL) { return threadgroup_memory; });
 	method(c, "maxBufferLength", +[](Device *, SEL) { return memory_limit(); });
 	if (version() >= 31) method(c, "architecture", +[](Device *, SEL) { return (Object *)nullptr; });
-	method(c, "newCommandQueue", +[](Device *, SEL) -> Object * { return fails("newCommandQueue") ? nullptr : new Queue; });
+	method(c, "newCommandQueue", +[](Device *, SEL) -> Object * { return fails("newCommandQueue") ? nullptr : new Queue(64); });
+	method(c, "newCommandQueueWithMaxCommandBufferCount:", +[](Device *, SEL sel, uint64_t n) -> Object * {
+		if (n == 0) problem(std::string(sel) + ": the count is zero");
+		return fails("newCommandQueue") ? nullptr : new Queue(n);
+	});
 	method(c, "newSharedEvent", +[](Device *, SEL) -> Object * { return new SharedEvent; });
 	method(c, "newBufferWithLength:options:", +[](Device *, SEL, uint64_t size, uint64_t options) -> Object * {
-		if (options != 0) return problem("newBufferWithLength:options: the simulator has shared memory only"), nullptr;
-		return new_buffer(size);
+		if (options != 0 && options != 2 << 4) return problem("newBufferWithLength:options: wrong options " + std::to_string(options)), nullptr;
+		return new_buffer(size, options != 0);
 	});
 	method(c, "newLibraryWithSource:options:error:", new_library);
 	method(c, "newComputePipelineStateWithFunction:error:", new_pipeline);
+	method(c, "newComputePipelineStateWithDescriptor:options:reflection:error:", new_pipeline_with);
+	method(c, "newBinaryArchiveWithDescriptor:error:", new_archive);
 	class_method("MTLCompileOptions", "new", +[](Class *, SEL) -> Object * { return new Options; });
 	c = "MTLCompileOptions";
 	method(c, "setFastMathEnabled:", +[](Options *o, SEL, bool yes) { o->fast = yes; });
@@ -204,21 +285,34 @@ void device_methods() {
 
 void object_methods() {
 	method("MTLLibrary", "newFunctionWithName:", new_function);
-	const char *c = "MTLComputePipelineState";
+	method("MTLLibrary", "functionNames", function_names);
+	class_method("MTLComputePipelineDescriptor", "new", +[](Class *, SEL) -> Object * { return new Descriptor; });
+	class_method("MTLBinaryArchiveDescriptor", "new", +[](Class *, SEL) -> Object * { return new ArchiveDescriptor; });
+	const char *c = "MTLComputePipelineDescriptor";
+	method(c, "setComputeFunction:", +[](Descriptor *d, SEL, Function *f) { replace(d->f, f); });
+	method(c, "setBinaryArchives:", +[](Descriptor *d, SEL, Array *a) { replace(d->archives, a); });
+	method("MTLBinaryArchiveDescriptor", "setUrl:", +[](ArchiveDescriptor *d, SEL, String *url) { replace(d->url, url); });
+	method("MTLBinaryArchive", "addComputePipelineFunctionsWithDescriptor:error:", add_functions);
+	method("MTLBinaryArchive", "serializeToURL:error:", serialize);
+	c = "MTLComputePipelineState";
 	method(c, "maxTotalThreadsPerThreadgroup", +[](Pipeline *, SEL) { return (long)max_threads; });
 	method(c, "threadExecutionWidth", +[](Pipeline *, SEL) { return 32l; });
 	method(c, "staticThreadgroupMemoryLength", +[](Pipeline *p, SEL) { return p->f->kernel.lds_size; });
 	c = "MTLBuffer";
-	method(c, "contents", +[](Buffer *b, SEL) { return b->cpu; });
+	method(c, "contents", +[](Buffer *b, SEL) -> char * {
+		if (b->hidden) return problem("contents: the buffer is private, and the host has no address of it"), nullptr;
+		return b->cpu;
+	});
 	method(c, "gpuAddress", +[](Buffer *b, SEL) { return b->gpu; });
 	method(c, "length", +[](Buffer *b, SEL) { return b->size; });
 	c = "MTLSharedEvent";
 	method(c, "signaledValue", +[](SharedEvent *e, SEL) { return value_of(e); });
 	method(c, "setSignaledValue:", +[](SharedEvent *e, SEL, uint64_t v) { set_value(e, v); });
+	method(c, "waitUntilSignaledValue:timeoutMS:", +[](SharedEvent *e, SEL, uint64_t v, uint64_t ms) -> long { return reached(e, v, ms); });
 }
 
 void command_methods() {
-	method("MTLCommandQueue", "commandBuffer", +[](Queue *, SEL) -> Object * { return fails("commandBuffer") ? nullptr : autorelease(new CommandBuffer); });
+	method("MTLCommandQueue", "commandBuffer", +[](Queue *q, SEL) -> Object * { return fails("commandBuffer") ? nullptr : autorelease(new_command_buffer(q)); });
 	const char *c = "MTLCommandBuffer";
 	method(c, "computeCommandEncoder", +[](CommandBuffer *cb, SEL) { return new_encoder(cb, "MTLComputeCommandEncoder"); });
 	method(c, "blitCommandEncoder", +[](CommandBuffer *cb, SEL) { return new_encoder(cb, "MTLBlitCommandEncoder"); });

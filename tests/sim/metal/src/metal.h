@@ -22,6 +22,12 @@ void problem(const std::string &text);
 // fails reports whether the test has ordered that the function called name fails.
 bool fails(const std::string &name);
 
+// count_compilation counts what is compiled, and adds a line to the file that
+// KILN_SIM_METAL_TRACE names.
+void count_compilation(const std::string &what);
+bool read_whole(const std::string &path, std::string &text);
+bool write_whole(const std::string &path, const std::string &text);
+
 // ---- text.cpp
 
 // Parameter is a parameter of a kernel.

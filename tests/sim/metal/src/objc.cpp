@@ -15,6 +15,7 @@ std::map<std::string, Class *> &classes() {
 	return all;
 }
 std::map<std::string, int> live;
+std::vector<Object *> kept;
 std::map<std::string, SEL> selectors;
 
 struct Pool {
@@ -145,11 +146,27 @@ EXPORT void objc_autoreleasePoolPop(void *token) {
 	delete p;
 }
 
-// sim_get counts the objects of a class that exist.
-EXPORT int sim_get(const char *name) {
+// keep gives an object that is always there, once, to whoever asks.
+Object *keep(Object *o) {
 	std::lock_guard<std::mutex> lock(objc_mu);
-	return live[name];
+	kept.push_back(o);
+	live[o->isa->name]--;
+	return o;
 }
+
+// sim_alive names the classes that have objects, with their number, a line each, and
+// objects that are always there and were retained too often.
+EXPORT void sim_alive(char *out, size_t size) {
+	std::lock_guard<std::mutex> lock(objc_mu);
+	std::string s;
+	for (auto &[name, n] : live)
+		if (n != 0) s += std::to_string(n) + " " + name + "\n";
+	for (Object *o : kept)
+		if (o->refs != 1) s += o->isa->name + " with " + std::to_string(o->refs - 1) + " references too many\n";
+	strncpy(out, s.c_str(), size - 1);
+}
+
+std::string system_version() { return "Version 15.0 (Build SIM1)"; }
 
 void foundation() {
 	method("NSObject", "retain", +[](Object *o, SEL) { return retain(o), o; });
@@ -167,6 +184,18 @@ void foundation() {
 		if (i >= a->list.size()) return problem("-[NSArray objectAtIndex:]: index " + std::to_string(i) + " beyond bounds"), nullptr;
 		return a->list[i];
 	});
+	class_method("NSArray", "arrayWithObject:", +[](Class *, SEL, Object *o) -> Object * {
+		if (!o) return problem("+[NSArray arrayWithObject:]: the object is nil"), nullptr;
+		Array *a = new Array;
+		retain(o), a->list.push_back(o);
+		return autorelease(a);
+	});
+	class_method("NSURL", "fileURLWithPath:", +[](Class *, SEL, String *path) { return autorelease(new String(path->s, "NSURL")); });
+	class_method("NSProcessInfo", "processInfo", +[](Class *, SEL) -> Object * {
+		static Object *info = keep(new String("", "NSProcessInfo"));
+		return info;
+	});
+	method("NSProcessInfo", "operatingSystemVersionString", +[](Object *, SEL) { return autorelease(new String(system_version())); });
 	method("NSError", "code", +[](Error *e, SEL) { return e->code; });
 	method("NSError", "localizedDescription", +[](Error *e, SEL) { return autorelease(new String(e->text)); });
 	method("NSNumber", "stringValue", +[](String *s, SEL) { return autorelease(new String(s->s)); });

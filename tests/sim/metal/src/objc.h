@@ -28,6 +28,7 @@ template <class F> void class_method(const char *c, const char *sel, F *f) { cla
 void retain(Object *o);
 void release(Object *o);
 Object *autorelease(Object *o);
+Object *keep(Object *o);
 
 struct String : Object {
 	std::string s;
@@ -46,6 +47,7 @@ struct Error : Object {
 	Error(long c, const std::string &t) : Object("NSError"), code(c), text(t) {}
 };
 
+std::string system_version();
 void define();     // all classes, once
 void foundation(); // defines the classes of Foundation
 void metal();      // and those of Metal
