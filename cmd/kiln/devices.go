@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -151,7 +152,11 @@ func printDevice(w io.Writer, d deviceReport) {
 		fmt.Fprintf(w, "    %-10s%s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("model", "%s, %s", d.Model, d.Arch)
-	row("units", "%d, warps of %d threads, blocks of up to %d", d.Units, d.WarpSize, d.MaxThreads)
+	units := "not told" // as by Metal
+	if d.Units > 0 {
+		units = strconv.Itoa(d.Units)
+	}
+	row("units", "%s, warps of %d threads, blocks of up to %d", units, d.WarpSize, d.MaxThreads)
 	row("memory", "%s, shared %s a block", size(d.MemTotal), size(int64(d.SharedPerBlock)))
 	row("loads", "%s", strings.Join(d.Formats, ", "))
 	var has []string

@@ -11,6 +11,7 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/sim/hip"
+	"github.com/gokiln/kiln/tests/sim/metal"
 )
 
 func TestMain(m *testing.M) {
@@ -22,24 +23,32 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	os.RemoveAll(dir)
 	hip.Clean()
+	metal.Clean()
 	os.Exit(code)
 }
 
-// The report names each kind of device, and simulated AMD GPUs pass the self-test.
+// The report names each kind of device, and simulated AMD and Apple GPUs pass the
+// self-test.
 func TestDevices(t *testing.T) {
-	lib := hip.Attach(t)
+	lib, apple := hip.Attach(t), metal.Open(t)
 	t.Setenv("KILN_HIP_LIBRARY", lib.Path)
 	t.Setenv("KILN_HIPRTC_LIBRARY", lib.Path)
+	t.Setenv("KILN_METAL_LIBRARY", apple.Path)
 	t.Setenv("KILN_SIM_ARCH", "gfx942,gfx1100")
 	var text strings.Builder
 	require.NoError(t, devices(&text, false, true), "%s", &text)
 	for _, want := range []string{
 		"rocm: 2 devices\n", "looked for  " + lib.Path, "library     " + lib.Path, "driver      HIP ",
 		"gfx942\n", "warps of 64 threads", "gfx1100\n", "warps of 32 threads", "shared 64 KiB a block", "loads     hsaco, hip",
-		"features  ", "float64", "device log", "self-test ok", "cpu: 1 device", "cuda: ", "metal: ",
+		"features  ", "float64", "device log", "self-test ok", "cpu: 1 device", "cuda: ",
+		"metal: 1 device\n", "looked for  " + apple.Path, "model     Simulated Apple GPU, 3.2\n", "units     not told, warps of 32 threads", "lacks     atomics64: ", "lacks     float64: Metal has no 64-bit floats",
 	} {
 		require.Contains(t, text.String(), want)
 	}
+	_, part, _ := strings.Cut(text.String(), "metal: 1 device")
+	part, _, _ = strings.Cut(part, "cpu: 1 device")
+	require.Contains(t, part, "device log")
+	require.Contains(t, part, "self-test ok")
 }
 
 func TestDevicesAsJSON(t *testing.T) {
