@@ -40,7 +40,9 @@ var devices = newRegistry(cuda.New(), rocm.New(), metal.New(), cpu.New())
 var aliases = map[string]string{"hip": "rocm"}
 
 // Open returns a device: "cpu", "cuda" (the first), "cuda:1", "rocm:0", "metal:0", or "auto" (also
-// "") for the first GPU that can be opened and else the CPU. Opening a device again returns
+// "") for the first GPU that can be opened and else the CPU. Kernels run on the CPU in native code
+// where that is possible and else on the interpreter; "cpu:avx512", "cpu:avx2" and "cpu:interp"
+// choose, and the variable KILN_CPU with these names does for "cpu". Opening a device again returns
 // the same *Device; it is closed when every Open has been matched by a Close.
 func Open(name string) (*Device, error) { return devices.openDevice(name) }
 
@@ -73,23 +75,37 @@ func (r *registry) openDevice(name string) (*Device, error) {
 		return r.openAuto(blocking)
 	}
 	kind, number, hasNumber := strings.Cut(name, ":")
-	ordinal := 0
-	if hasNumber {
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("device %q: want a number after the colon, as in %s:0: %w", name, kind, ErrNoDevice)
-		}
-		ordinal = n
-	}
 	if usual, ok := aliases[kind]; ok {
 		kind = usual
 	}
 	for _, b := range r.backends {
-		if b.Kind() == kind {
-			return r.openAt(b, ordinal, blocking)
+		if b.Kind() != kind {
+			continue
 		}
+		ordinal := 0
+		if hasNumber {
+			if ordinal, err = ordinalOf(b, number); err != nil {
+				return nil, fmt.Errorf("device %q: %w: %w", name, err, ErrNoDevice)
+			}
+		}
+		return r.openAt(b, ordinal, blocking)
 	}
 	return nil, fmt.Errorf("device %q: unknown kind; this build knows %s and auto: %w", name, strings.Join(r.kinds(), ", "), ErrNoDevice)
+}
+
+// ordinalOf reads what is behind the colon of a device's name: a number, or a name
+// where a backend knows any.
+func ordinalOf(b driver.Backend, text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err == nil && n >= 0 {
+		return n, nil
+	}
+	if named, ok := b.(interface {
+		Ordinal(name string) (int, error)
+	}); ok && err != nil && text != "" {
+		return named.Ordinal(text)
+	}
+	return 0, fmt.Errorf("want a number after the colon, as in %s:0", b.Kind())
 }
 
 func (r *registry) kinds() []string {

@@ -85,6 +85,17 @@ func TestOpenNames(t *testing.T) {
 		_, err := Open(name)
 		require.ErrorIs(t, err, ErrNoDevice, name)
 	}
+	narrow, err := Open("cpu:interp8")
+	require.NoError(t, err)
+	require.Equal(t, "cpu:interp8", narrow.Name())
+	require.Equal(t, 8, narrow.WarpSize())
+	again, err := Open("cpu:interp8")
+	require.NoError(t, err)
+	require.Same(t, narrow, again)
+	require.NoError(t, again.Close())
+	require.NoError(t, narrow.Close())
+	_, err = Open("cpu:x")
+	require.EqualError(t, err, `device "cpu:x": unknown engine "x" for the CPU: want one of avx512, avx2, interp, interp16, interp8: no such device`)
 	_, err = Open("tpu")
 	require.EqualError(t, err, `device "tpu": unknown kind; this build knows cuda, rocm, metal, cpu and auto: no such device`)
 }

@@ -133,7 +133,7 @@ func (j *job) run() {
 	}
 	if others == 0 {
 		j.chunk = j.blocks
-		j.work(nil)
+		j.timed(func(time.Time) int { return j.work(nil) })
 		return
 	}
 	left := j.blocks
@@ -153,6 +153,16 @@ func (j *job) run() {
 	}
 	j.timed(func(time.Time) int { return j.work(nil) })
 	j.wg.Wait()
+}
+
+// Expect returns how long the blocks of a grid are expected to take on one
+// processor, by what a block took last time, and 0 if nothing is known.
+func (p *Program) Expect(grid [3]int) time.Duration {
+	blocks := 1.0
+	for _, n := range grid {
+		blocks *= float64(orOne(n))
+	}
+	return time.Duration(min(blocks*float64(p.cost.Load()), math.MaxInt64/2))
 }
 
 // timed notes what a block takes in the caller's share of the work.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	goruntime "runtime"
 
+	"github.com/gokiln/kiln/runtime/internal/cpu/native"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
@@ -11,52 +12,87 @@ const deviceName = "cpu"
 
 // Backend is the CPU as a kind of device.
 type Backend struct {
-	Load  Loader // runs kernels; nil refuses them
+	Load  Loader // runs IR; nil refuses it
 	Limit int64  // bytes of device memory; 0 means the machine's memory
+
+	engines bool // kernels run on the engines of this build
 }
 
-// New returns the backend with the executor of this build.
-func New() *Backend { return &Backend{Load: executor} }
+// New returns the backend with the engines of this build. KILN_CPU chooses the one
+// that a device without a name of its own has.
+func New() *Backend { return &Backend{engines: true} }
 
 // Kind is "cpu".
 func (b *Backend) Kind() string { return "cpu" }
 
 // Probe reports the one CPU device, which always exists.
 func (b *Backend) Probe() driver.Report {
-	info := b.info()
+	e, err := b.engine(0)
+	if err != nil {
+		return driver.Report{Kind: "cpu", Driver: "kiln", Err: err}
+	}
+	info := b.info(0, e)
 	return driver.Report{Kind: "cpu", Driver: info.Driver, Devices: []driver.Info{info}}
+}
+
+// engine returns that of a device, see [Backend.Ordinal].
+func (b *Backend) engine(ordinal int) (engine, error) {
+	switch {
+	case !b.engines:
+		return engine{warp: WarpSize}, nil
+	case ordinal < 0:
+		return chooseEngine(engines[-1-ordinal].name)
+	}
+	return environment()
 }
 
 // Open returns a new device.
 func (b *Backend) Open(ordinal int) (driver.Device, error) {
-	if ordinal != 0 {
+	if ordinal > 0 || -ordinal > len(engines) {
 		return nil, &driver.Error{Op: fmt.Sprintf("open cpu:%d", ordinal), Kind: driver.ErrNoDevice,
 			Text: "there is one CPU device, cpu"}
 	}
-	d := &device{info: b.info(), load: b.Load, queue: newQueue()}
+	e, err := b.engine(ordinal)
+	if err != nil {
+		return nil, &driver.Error{Op: "open " + nameOf(ordinal), Kind: driver.ErrNoDevice, Cause: err}
+	}
+	d := &device{info: b.info(ordinal, e), load: b.Load, queue: newQueue()}
+	if b.engines {
+		d.load, d.native = interpreter(e.warp), e.arch != ""
+	}
 	d.memory = newArena(d.info.MemTotal)
 	d.defaultStream = &stream{dev: d}
 	return d, nil
 }
 
-func (b *Backend) info() driver.Info {
+// nameOf is the name of the device with a number.
+func nameOf(ordinal int) string {
+	if ordinal < 0 {
+		return deviceName + ":" + engines[-1-ordinal].name
+	}
+	return deviceName
+}
+
+func (b *Backend) info(ordinal int, e engine) driver.Info {
 	total := b.Limit
 	if total == 0 {
 		total, _ = systemMemory()
 	}
-	return driver.Info{
-		Name: deviceName, Kind: "cpu", Vendor: "CPU", Model: modelName(), Arch: goruntime.GOARCH,
-		Driver: "kiln", Formats: []string{"kir"},
-		WarpSize: WarpSize, MaxThreads: maxThreads,
+	info := driver.Info{
+		Name: nameOf(ordinal), Kind: "cpu", Vendor: "CPU", Model: modelName(), MaxThreads: maxThreads,
 		MaxBlock: [3]int{maxThreads, maxThreads, 64},
 		MaxGrid:  [3]int{1<<31 - 1, 65535, 65535}, SharedPerBlock: sharedPerBlock,
 		Units: goruntime.GOMAXPROCS(0), ThreadsPerUnit: maxThreads, MemTotal: total,
 	}
+	e.describe(&info)
+	return info
 }
 
 type device struct {
 	info          driver.Info
 	load          Loader
+	native        bool // runs native code, too
+	workers       native.Pool
 	memory        *arena
 	queue         *queue
 	defaultStream *stream
@@ -100,6 +136,7 @@ func (d *device) FreeHost(mem []byte) error {
 func (d *device) Trim() error {
 	d.queue.wait(d.queue.last())
 	d.memory.trim()
+	d.workers.Trim()
 	return nil
 }
 
@@ -119,6 +156,7 @@ func (d *device) Sync() error {
 func (d *device) Close() error {
 	err := d.Sync()
 	d.memory.trim()
+	d.workers.Trim()
 	return err
 }
 

@@ -11,8 +11,12 @@
 //   - Launching returns at once. A kernel's failure stops its stream: what was
 //     queued behind it does not run, and the next call that waits for the
 //     stream returns the error and clears it.
-//   - Code is the compiler's IR (format "kir"); the executor that runs it is
-//     given by [Backend.Load], in one place, exec.go.
+//   - Code is machine code (format "x86", see package native) where the engine is
+//     one of native code, and the compiler's IR (format "kir"), which the
+//     interpreter runs: all of it on other processors, and what checks or prints
+//     on this. engine.go chooses.
+//   - A kernel that is expected to take some microseconds, by how long it took
+//     before, is run by the launch itself if nothing is queued.
 //
 // Example:
 //

@@ -1,17 +1,21 @@
 package cpu
 
-import "github.com/gokiln/kiln/compiler/interp"
+import (
+	"time"
 
-// WarpSize is the number of threads that kernels on the CPU see as a warp.
-const WarpSize = interp.WarpSize
+	"github.com/gokiln/kiln/compiler/interp"
+	"github.com/gokiln/kiln/runtime/internal/cpu/native"
+)
 
-// executor runs kernels on the interpreter.
-func executor(name string, text []byte) (Program, error) {
-	p, err := interp.Load(name, text)
-	if err != nil {
-		return nil, err
+// interpreter returns what loads IR for warps of a size.
+func interpreter(warp int) Loader {
+	return func(name string, text []byte) (Program, error) {
+		p, err := interp.Load(name, text, interp.Warp(warp))
+		if err != nil {
+			return nil, err
+		}
+		return interpreted{p}, nil
 	}
-	return interpreted{p}, nil
 }
 
 // interpreted is a program of the interpreter.
@@ -20,4 +24,17 @@ type interpreted struct{ *interp.Program }
 // Run runs the kernel over a grid.
 func (p interpreted) Run(grid, block [3]int, args []byte) error {
 	return p.Program.Run(interp.Launch{Grid: grid, Block: block, Args: args})
+}
+
+// compiled is a program in native code.
+type compiled struct{ *native.Program }
+
+// Run runs the kernel over a grid.
+func (p compiled) Run(grid, block [3]int, args []byte) error {
+	return p.Program.Run(interp.Launch{Grid: grid, Block: block, Args: args})
+}
+
+// estimator is a program that knows how long it is likely to take.
+type estimator interface {
+	Expect(grid [3]int) time.Duration
 }

@@ -1,11 +1,25 @@
 package cpu
 
-import "github.com/gokiln/kiln/runtime/internal/driver"
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gokiln/kiln/compiler/interp"
+	"github.com/gokiln/kiln/runtime/internal/cpu/native"
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
 
 const maxThreads = 1024 // of a block
 
 // sharedPerBlock is what the compiler may count on.
 const sharedPerBlock = 48 << 10
+
+// WarpSize is the number of threads that kernels see as a warp where nothing else
+// is chosen.
+const WarpSize = interp.WarpSize
 
 // Loader turns the text of a kernel into something that can be run.
 type Loader func(name string, text []byte) (Program, error)
@@ -16,43 +30,106 @@ type Program interface {
 	Run(grid, block [3]int, args []byte) error
 }
 
-type module struct{ program Program }
+// The formats of code that a device may load.
+const (
+	formatIR     = "kir"
+	formatNative = "x86"
+)
+
+type module struct {
+	dev     *device
+	program Program
+}
 
 // Load prepares the image; the executor checks it here, not at the first launch.
 func (d *device) Load(img driver.Image) (driver.Module, error) {
-	op := "load kernel " + img.Name
-	if img.Format != "kir" {
-		return nil, &driver.Error{Op: op, Device: deviceName, Kind: driver.ErrBadImage,
-			Text: "the CPU runs code of format kir, not " + img.Format}
+	refuse := func(text string, cause error) (driver.Module, error) {
+		return nil, &driver.Error{Op: "load kernel " + img.Name, Device: d.info.Name, Kind: driver.ErrBadImage, Text: text, Cause: cause}
 	}
-	if d.load == nil {
-		return nil, &driver.Error{Op: op, Device: deviceName, Kind: driver.ErrBadImage,
-			Text: "this program has no executor for kernels on the CPU"}
+	switch {
+	case !slices.Contains(d.info.Formats, img.Format):
+		return refuse(fmt.Sprintf("the device loads code of format %s, not %s", strings.Join(d.info.Formats, " or "), img.Format), nil)
+	case img.Format == formatNative:
+		p, err := native.Load(&d.workers, img.Code)
+		if err != nil {
+			return refuse("", err)
+		}
+		if n := p.WarpSize(); n != d.info.WarpSize {
+			p.Close()
+			return refuse(fmt.Sprintf("the code is for warps of %d threads, the device has %d", n, d.info.WarpSize), nil)
+		}
+		return &module{d, compiled{p}}, nil
+	case d.load == nil:
+		return refuse("this program has no executor for kernels on the CPU", nil)
 	}
 	p, err := d.load(img.Name, img.Code)
 	if err != nil {
-		return nil, &driver.Error{Op: op, Device: deviceName, Kind: driver.ErrBadImage, Cause: err}
+		return refuse("", err)
 	}
-	return &module{p}, nil
+	return &module{d, p}, nil
 }
 
 // Function returns the one kernel of an image.
 func (m *module) Function(name string) (driver.Function, error) {
 	if have := m.program.Name(); name != have {
-		return nil, &driver.Error{Op: "kernel " + name, Device: deviceName, Kind: driver.ErrNotFound,
+		return nil, &driver.Error{Op: "kernel " + name, Device: m.dev.info.Name, Kind: driver.ErrNotFound,
 			Text: "the image holds the kernel " + have}
 	}
-	return &function{name: name, program: m.program}, nil
+	f := &function{dev: m.dev, name: name, program: m.program}
+	f.estimate, _ = m.program.(estimator)
+	return f, nil
 }
 
-func (m *module) Close() error { return nil }
+// Close unloads the code. Launches that run still end.
+func (m *module) Close() error {
+	if p, ok := m.program.(compiled); ok {
+		p.Close()
+	}
+	return nil
+}
 
 type function struct {
-	name    string
-	program Program
+	dev      *device
+	name     string
+	program  Program
+	estimate estimator // nil if there is none
 }
 
 // Info says what is known before a launch.
 func (f *function) Info() driver.FunctionInfo {
-	return driver.FunctionInfo{Name: f.name, MaxThreads: maxThreads}
+	info := driver.FunctionInfo{Name: f.name, MaxThreads: maxThreads}
+	if p, ok := f.program.(compiled); ok {
+		info.Shared, info.Local = p.Shared(), p.Local()
+	}
+	return info
+}
+
+// shortTime is up to which a kernel runs on the goroutine that launches it: handing
+// it over would take about as long.
+const shortTime = 20 * time.Microsecond
+
+// short reports whether a launch is expected to be done so soon that it may as well
+// be done at once.
+func (f *function) short(grid [3]int) bool {
+	if f.estimate == nil {
+		return false
+	}
+	d := f.estimate.Expect(grid)
+	return d > 0 && d < shortTime
+}
+
+// run runs a kernel. A panic of the executor is a failure of the kernel, not of
+// the program.
+func (f *function) run(grid, block [3]int, args []byte) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &driver.Error{Device: f.dev.info.Name, Kernels: []string{f.name},
+				Kind: driver.ErrLaunch, Text: fmt.Sprint(p), Log: string(debug.Stack())}
+		}
+	}()
+	if err = f.program.Run(grid, block, args); err != nil {
+		err = &driver.Error{Device: f.dev.info.Name, Kernels: []string{f.name},
+			Kind: driver.ErrLaunch, Cause: err}
+	}
+	return err
 }

@@ -2,8 +2,6 @@ package cpu
 
 import (
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 
 	"github.com/gokiln/kiln/runtime/internal/driver"
@@ -29,8 +27,9 @@ type task struct {
 	always bool // runs even when the stream has failed: frees, events
 }
 
-// queue runs tasks in order on a goroutine that exists while there are any.
-// Two slices swap roles, so that submitting a launch reuses the memory of an
+// queue runs tasks in order on a goroutine that exists while there are any. What
+// is short, or waited for, is done on the goroutine that submits it if nothing is
+// before it. Two slices swap roles, so that submitting a launch reuses the memory of an
 // earlier one and allocates nothing.
 type queue struct {
 	mu      sync.Mutex
@@ -41,7 +40,7 @@ type queue struct {
 	seq     uint64 // submitted so far
 	done    uint64 // completed so far
 	waiting int    // goroutines in moved.Wait
-	running bool
+	running bool   // some goroutine works for the queue
 	worker  func() // run, as a value made once: starting it allocates nothing
 	failed  map[*stream]error
 }
@@ -53,6 +52,50 @@ func newQueue() *queue {
 	return q
 }
 
+// begin makes the calling goroutine the one that works for the queue, if nothing
+// is queued, until it calls end. The lock is held.
+func (q *queue) begin() bool {
+	if q.running || q.n > 0 {
+		return false
+	}
+	q.running = true
+	q.seq++
+	return true
+}
+
+// end completes the task that was begun.
+func (q *queue) end(s *stream, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.complete(s, err)
+	if q.running = q.n > 0; q.running {
+		go q.worker()
+	}
+}
+
+// complete records how a task ended, with the lock held.
+func (q *queue) complete(s *stream, err error) {
+	if err != nil && q.failed[s] == nil {
+		q.failed[s] = err
+	}
+	q.done++
+	if q.waiting > 0 {
+		q.moved.Broadcast()
+	}
+}
+
+// atOnce does work now, on the calling goroutine, if nothing is before it. It
+// reports whether that was so.
+func (q *queue) atOnce(s *stream, work func() error) bool {
+	q.mu.Lock()
+	now := q.failed[s] == nil && q.begin()
+	q.mu.Unlock()
+	if now {
+		q.end(s, work())
+	}
+	return now
+}
+
 // submit queues work and returns its number.
 func (q *queue) submit(s *stream, always bool, work func() error) uint64 {
 	q.mu.Lock()
@@ -62,9 +105,15 @@ func (q *queue) submit(s *stream, always bool, work func() error) uint64 {
 	return q.add()
 }
 
-// launch queues a kernel. The arguments are copied.
+// launch queues a kernel, or runs a short one. The arguments are copied.
 func (q *queue) launch(s *stream, fn *function, l *driver.Launch) {
+	short := fn.short(l.Grid)
 	q.mu.Lock()
+	if short && q.failed[s] == nil && q.begin() {
+		q.mu.Unlock()
+		q.end(s, fn.run(l.Grid, l.Block, l.Args))
+		return
+	}
 	defer q.mu.Unlock()
 	t := q.slot()
 	t.s, t.fn, t.grid, t.block, t.nargs = s, fn, l.Grid, l.Block, len(l.Args)
@@ -169,39 +218,23 @@ func (q *queue) run() {
 				err = t.run()
 			}
 			q.mu.Lock()
-			if err != nil && q.failed[t.s] == nil {
-				q.failed[t.s] = err
-			}
+			s := t.s
 			t.fn, t.work, t.large, t.s, t.always = nil, nil, nil, nil, false
-			q.done++
-			if q.waiting > 0 {
-				q.moved.Broadcast()
-			}
+			q.complete(s, err)
 		}
 	}
 	q.running = false
 	q.mu.Unlock()
 }
 
-// run executes the task. A panic of the executor is a failure of the kernel,
-// not of the program.
-func (t *task) run() (err error) {
+// run executes the task.
+func (t *task) run() error {
 	if t.fn == nil {
 		return t.work()
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = &driver.Error{Device: deviceName, Kernels: []string{t.fn.name},
-				Kind: driver.ErrLaunch, Text: fmt.Sprint(p), Log: string(debug.Stack())}
-		}
-	}()
 	args := t.large
 	if t.nargs <= smallArgs {
 		args = t.small[:t.nargs]
 	}
-	if err = t.fn.program.Run(t.grid, t.block, args); err != nil {
-		err = &driver.Error{Device: deviceName, Kernels: []string{t.fn.name},
-			Kind: driver.ErrLaunch, Cause: err}
-	}
-	return err
+	return t.fn.run(t.grid, t.block, args)
 }

@@ -23,15 +23,22 @@ func (s *stream) scope() *stream {
 // do runs work in its turn and waits for it.
 func (s *stream) do(work func() error) error {
 	q := s.dev.queue
-	q.wait(q.submit(s, false, work))
+	if !q.atOnce(s, work) {
+		q.wait(q.submit(s, false, work))
+	}
 	return q.takeErrors(s.scope())
 }
 
-// post runs work in its turn.
-func (s *stream) post(work func() error) error {
-	s.dev.queue.submit(s, false, work)
+// post runs work on so many bytes in its turn.
+func (s *stream) post(size int64, work func() error) error {
+	if size > smallCopy || !s.dev.queue.atOnce(s, work) {
+		s.dev.queue.submit(s, false, work)
+	}
 	return nil
 }
+
+// smallCopy is up to how many bytes are copied as fast as somebody else is told to.
+const smallCopy = 32 << 10
 
 func (s *stream) Alloc(size int64) (driver.Addr, error) { return s.dev.alloc(size) }
 
@@ -63,14 +70,14 @@ func (s *stream) Download(dst []byte, src driver.Addr) error {
 }
 
 func (s *stream) Copy(dst, src driver.Addr, size int64) error {
-	return s.post(func() error {
+	return s.post(size, func() error {
 		copy(bytesAt(dst, size), bytesAt(src, size))
 		return nil
 	})
 }
 
 func (s *stream) Copy2D(dst driver.Addr, dstPitch int64, src driver.Addr, srcPitch int64, width, height int64) error {
-	return s.post(func() error {
+	return s.post(width*height, func() error {
 		for y := range height {
 			to, from := dst+driver.Addr(y*dstPitch), src+driver.Addr(y*srcPitch)
 			copy(bytesAt(to, width), bytesAt(from, width))
@@ -80,7 +87,7 @@ func (s *stream) Copy2D(dst driver.Addr, dstPitch int64, src driver.Addr, srcPit
 }
 
 func (s *stream) Fill(dst driver.Addr, value byte, size int64) error {
-	return s.post(func() error {
+	return s.post(size, func() error {
 		mem := bytesAt(dst, size)
 		if value == 0 {
 			clear(mem)

@@ -2,6 +2,7 @@ package native
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -51,10 +52,13 @@ func (p *Program) Local() int { return p.img.Local }
 func (p *Program) Close() { p.code.Close() }
 
 // Expect returns how long the blocks of a grid are expected to take on one
-// processor, 0 if nothing is known.
+// processor, by what a block took last time, and 0 if nothing is known.
 func (p *Program) Expect(grid [3]int) time.Duration {
-	blocks := float64(max(grid[0], 1)) * float64(max(grid[1], 1)) * float64(max(grid[2], 1))
-	return time.Duration(min(blocks*float64(p.cost.Load()), 1e18))
+	blocks := 1.0
+	for _, n := range grid {
+		blocks *= float64(max(n, 1))
+	}
+	return time.Duration(min(blocks*float64(p.cost.Load()), math.MaxInt64/2))
 }
 
 // Run executes the kernel and returns when all blocks are done. Of several blocks
