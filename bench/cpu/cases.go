@@ -17,7 +17,7 @@ type testCase struct {
 }
 
 var cases = []testCase{
-	{"Saxpy", "Saxpy", "", func(p *problem, small bool) { saxpy(p, pick(small, 4000, 1<<16)) }},
+	{"Saxpy", "Saxpy", "", func(p *problem, small bool) { saxpy(p, pick(small, 4000, 1<<17)) }},
 	{"SaxpyMemory", "Saxpy", "", func(p *problem, small bool) { saxpy(p, pick(small, 9001, 1<<24)) }},
 	{"Exp", "Exp", "ExpOurs", func(p *problem, small bool) { elementwise(p, small, kernels.Exp, uniform(-80, 80), 1e-6) }},
 	{"Gelu", "Gelu", "GeluOurs", func(p *problem, small bool) { elementwise(p, small, kernels.Gelu, uniform(-5, 5), 1e-6) }},
@@ -56,7 +56,7 @@ func saxpy(p *problem, n int) {
 }
 
 func elementwise(p *problem, small bool, kernel any, gen func(*rand.Rand) float32, tol float64) {
-	n := pick(small, 4001, 1<<16)
+	n := pick(small, 4001, 1<<17)
 	out, x := newResult[float32](p, n), input(p, n, gen)
 	p.bytes, p.tol = 8*float64(n), tol
 	p.launch(kernel, p.warps((n+16383)/16384), out, x)
@@ -85,7 +85,7 @@ func rmsNorm(p *problem, small bool) {
 // sum adds in two launches, of which the second adds what the blocks of the first
 // have.
 func sum(p *problem, small bool) {
-	n, blocks := pick(small, 5000, 1<<17), pick(small, 3, 16)
+	n, blocks := pick(small, 5000, 1<<18), pick(small, 3, 16)
 	x, part, total := input(p, n, uniform(0, 1)), input(p, blocks, uniform(0, 0)), newResult[float32](p, 1)
 	p.bytes, p.tol = 4*float64(n), 1e-5
 	p.launch(kernels.Sum, p.warps(blocks), part, x)

@@ -20,14 +20,14 @@ func edges(w io.Writer, c config, dir string) error {
 	if text, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building examples/edges: %w\n%s", err, text)
 	}
-	run := func(engine string) (steps map[string]float64, order []string, err error) {
+	run := func(device string) (steps map[string]float64, order []string, err error) {
 		steps = map[string]float64{}
 		for range 6 {
-			cmd := exec.Command(binary, "-device", "cpu", "-json", "-out", filepath.Join(dir, "edges.png"))
-			cmd.Env = append(os.Environ(), "KILN_CACHE_DIR="+filepath.Join(dir, "cache"), "KILN_CPU="+engine)
+			cmd := exec.Command(binary, "-device", device, "-json", "-out", filepath.Join(dir, "edges.png"))
+			cmd.Env = append(os.Environ(), "KILN_CACHE_DIR="+filepath.Join(dir, "cache"))
 			text, err := cmd.Output()
 			if err != nil {
-				return nil, nil, fmt.Errorf("examples/edges with KILN_CPU=%s: %w", engine, err)
+				return nil, nil, fmt.Errorf("examples/edges on %s: %w", device, err)
 			}
 			var report struct {
 				Steps []struct {
@@ -49,11 +49,11 @@ func edges(w io.Writer, c config, dir string) error {
 		}
 		return steps, order, nil
 	}
-	interp, order, err := run("interp")
+	interp, order, err := run("cpu:interp")
 	if err != nil {
 		return err
 	}
-	native, _, err := run(c.isa)
+	native, _, err := run(c.device())
 	if err != nil {
 		return err
 	}

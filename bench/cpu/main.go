@@ -40,9 +40,6 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if c.isa != "" {
-		os.Setenv("KILN_CPU", c.isa)
-	}
 	goruntime.GOMAXPROCS(1) // the launches of a stream are then run by one thread
 	dir, err := os.MkdirTemp("", "kiln-bench-cpu")
 	if err != nil {
@@ -53,9 +50,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	dev, err := runtime.Open("cpu")
+	dev, err := runtime.Open(c.device())
 	if err != nil {
-		return fmt.Errorf("opening the CPU: %w", err)
+		return fmt.Errorf("opening %s: %w", c.device(), err)
 	}
 	defer dev.Close()
 	info := dev.Info()
@@ -88,11 +85,19 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return errors.Join(errs...)
 }
 
+// device is the name of the device to measure.
+func (c config) device() string {
+	if c.isa == "" {
+		return "cpu"
+	}
+	return "cpu:" + c.isa
+}
+
 func parse(args []string, stderr io.Writer) (config, error) {
 	c := config{}
 	flags := flag.NewFlagSet("cpu", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&c.isa, "isa", os.Getenv("KILN_CPU"), "engine for the kernels: avx512, avx2 or interp; what the machine has if empty; also KILN_CPU")
+	flags.StringVar(&c.isa, "isa", "", "engine for the kernels: avx512, avx2 or interp; what KILN_CPU says, or the best of the machine, if empty")
 	only := flags.String("only", "", "cases, comma-separated; all and edges if empty")
 	flags.BoolVar(&c.small, "small", false, "sizes for the interpreter")
 	flags.BoolVar(&c.wall, "wall", false, "measure time by the clock, not the processor's")
