@@ -267,24 +267,41 @@ func (c *checker) step(i int, s step) (ends bool, err error) {
 	if is == nil || !isJump(is.Op) {
 		return false, nil
 	}
-	return c.jump(was, is)
+	return c.jump(i, was, is)
 }
 
 // jump brings the state to the target of a jump.
-func (c *checker) jump(was, is *asm.Inst) (ends bool, err error) {
+func (c *checker) jump(i int, was, is *asm.Inst) (ends bool, err error) {
 	for k, arg := range is.Args {
 		if arg.Kind != asm.LabelArg {
 			continue
 		}
-		if was != nil && was.Args[k].Imm != arg.Imm {
-			insts := c.after.Blocks[arg.Imm].Insts
-			if last := insts[len(insts)-1]; last.Op != asm.JMP || last.Args[0].Imm != was.Args[k].Imm {
-				return false, fmt.Errorf("jump to block %d leads to %d", was.Args[k].Imm, arg.Imm)
-			}
+		if was != nil && !c.sameTarget(i, was, is, k) {
+			return false, fmt.Errorf("jump to block %d leads to %d", was.Args[k].Imm, arg.Imm)
 		}
 		c.flow(int(arg.Imm))
 	}
 	return is.Op != asm.JCC, nil
+}
+
+// sameTarget reports whether a jump leads to where it led, if by a jump behind it, now
+// that it jumps past that in the other case, or in a block at the end.
+func (c *checker) sameTarget(i int, was, is *asm.Inst, k int) bool {
+	via := int(is.Args[k].Imm)
+	switch {
+	case is.Cond == was.Cond && is.Args[k].Imm == was.Args[k].Imm:
+		return true
+	case is.Cond == was.Cond && via < len(c.before.Blocks):
+		return false
+	case is.Cond != was.Cond:
+		if is.Cond != was.Cond^1 || via != i+1 {
+			return false
+		}
+		via = i
+	}
+	insts := c.after.Blocks[via].Insts
+	last := insts[len(insts)-1]
+	return last.Op == asm.JMP && last.Args[0].Imm == was.Args[k].Imm
 }
 
 // move executes a move that was put in.

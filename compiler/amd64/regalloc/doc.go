@@ -16,7 +16,9 @@
 //     loads move out of the loops that do not use the value. BARRIER puts all that
 //     lives across it into the frame.
 //   - Between the parts of an interval, and on edges of the graph, moves are put in.
-//     An operand may stay in the frame where the instruction can read memory.
+//     An operand may stay in the frame where the instruction can read memory. What
+//     only has a constant, or an instruction of Func.Remat that leaves the flags
+//     alone, is made again instead of kept.
 //
 // A caller sets up code with virtual registers and says what there is:
 //

@@ -1,7 +1,9 @@
 package regalloc
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 )
@@ -108,20 +110,22 @@ func (a *alloc) flattenValue(v int32) {
 	})
 }
 
-// findRemats notes the values that an instruction can make again.
+// findRemats notes the values that an instruction can make again: those that the
+// caller names and those that a constant is put into. The places of constants were
+// noted when the ranges were built.
 func (a *alloc) findRemats() {
-	a.remats = a.remats[:0]
+	given := len(a.remats)
 	for r, in := range a.f.Remat {
-		if !r.IsVirtual() {
-			continue
+		if r.IsVirtual() {
+			a.remats = append(a.remats, remat{inst: in, reg: r})
 		}
-		x := &a.vals[a.find(a.virtual(r))]
-		if x.remat >= 0 && a.remats[x.remat].reg < r {
-			continue // the same choice whatever the order of the map
-		}
-		a.remats = append(a.remats, remat{inst: in, reg: r})
-		a.trace.addRemat(r)
-		x.remat = int32(len(a.remats) - 1)
+	}
+	// The same order whatever that of the map.
+	slices.SortFunc(a.remats[given:], func(x, y remat) int { return cmp.Compare(x.reg, y.reg) })
+	for i := range a.remats {
+		r := &a.remats[i]
+		a.vals[a.find(a.virtual(r.reg))].remat = int32(i)
+		a.trace.addRemat(r.reg)
 	}
 }
 

@@ -28,6 +28,27 @@ func isJump(op asm.Op) bool {
 // clobbers reports whether an instruction changes all registers.
 func clobbers(op asm.Op) bool { return op == asm.BARRIER || op == asm.CALL }
 
+// isConstant reports whether an instruction does nothing but put a constant into a
+// register, and leaves the flags alone.
+func isConstant(in *asm.Inst) bool {
+	switch {
+	case in.Mask != 0 || in.Args[0].Kind != asm.RegArg:
+		return false
+	case in.Clears():
+		return in.Op >= asm.VMOVUPS
+	case in.Args[2].Kind != asm.NoArg:
+		return false
+	}
+	switch in.Op {
+	case asm.MOV:
+		return in.Args[1].Kind == asm.ImmArg
+	case asm.VMOVUPS, asm.VMOVAPS, asm.VMOVDQU, asm.VMOVDQU32, asm.VMOVDQU64, asm.VBROADCASTSS, asm.VBROADCASTSD,
+		asm.VPBROADCASTD, asm.VPBROADCASTQ, asm.KMOVW, asm.KMOVQ:
+		return in.Args[1].Kind == asm.PoolArg
+	}
+	return false
+}
+
 // operands returns the registers of an instruction. The next call reuses the memory.
 func (a *alloc) operands(in *asm.Inst) []operand {
 	ops := a.ops[:0]

@@ -52,8 +52,13 @@ func (a *alloc) emitLoad(m move, pos int32) {
 		return
 	}
 	a.stats.Remats++
-	in := a.remats[x.remat].inst
-	in.Args[0].Reg = a.cfg.Regs[c][m.to]
+	r := &a.remats[x.remat]
+	in := r.inst
+	for i := range in.Args {
+		if in.Args[i].Reg == r.reg { // more than once where it clears the register
+			in.Args[i].Reg = a.cfg.Regs[c][m.to]
+		}
+	}
 	in.Pos = pos
 	a.emit(in, x.remat)
 }

@@ -154,8 +154,17 @@ func (g *gen) define() {
 		for n := range g.regs[c] {
 			r := asm.Virtual(c, n)
 			in := inst(asm.MOV, asm.R(r), asm.I(int64(n)))
+			switch c {
+			case asm.Vec:
+				in = inst(asm.VPXORD, asm.R(r), asm.R(r), asm.R(r))
+			case asm.Mask:
+				in = inst(asm.KXORW, asm.R(r), asm.R(r), asm.R(r))
+			}
 			if n < g.consts[c] {
-				g.f.Remat[r] = in
+				if g.Intn(2) == 0 {
+					in = inst([]asm.Op{1: asm.MOV, 2: asm.VMOVUPS, 3: asm.KMOVW}[c], asm.R(r), asm.M(asm.R15, int32(8*n)))
+					g.f.Remat[r] = in
+				}
 			} else if !g.exposed(r) {
 				continue
 			} else if g.Intn(4) == 0 {
@@ -196,6 +205,9 @@ func TestRandomCode(t *testing.T) {
 		if err := noVirtual(f); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text(f))
 		}
+		if err := encode(f); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
 		s := res.Stats
 		sum.Spills += s.Spills
 		sum.Reloads += s.Reloads
@@ -211,6 +223,25 @@ func TestRandomCode(t *testing.T) {
 			t.Fatalf("the random code does not reach all of the allocator: %+v", sum)
 		}
 	}
+}
+
+// encode assembles the code: operands from the frame are where instructions take
+// memory.
+func encode(f *Func) error {
+	var a asm.Assembler
+	for i, b := range f.Blocks {
+		a.Block(i)
+		for k := range b.Insts {
+			if b.Insts[k].Op == asm.BARRIER {
+				continue
+			}
+			if err := a.Inst(&b.Insts[k]); err != nil {
+				return err
+			}
+		}
+	}
+	_, _, err := a.Finish(nil)
+	return err
 }
 
 // noVirtual reports what must not be left over.

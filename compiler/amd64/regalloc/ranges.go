@@ -37,7 +37,7 @@ type copyPair struct {
 // through the code backward so that lists grow at their head.
 func (a *alloc) buildRanges() error {
 	n := a.count()
-	a.links, a.events, a.copies = a.links[:0], a.events[:0], a.copies[:0]
+	a.links, a.events, a.copies, a.remats = a.links[:0], a.events[:0], a.copies[:0], a.remats[:0]
 	a.rangeHead, a.useHead = grow(a.rangeHead, n), grow(a.useHead, n)
 	for v := range n {
 		a.rangeHead[v], a.useHead[v] = -1, -1
@@ -102,6 +102,9 @@ func (a *alloc) buildWrites(b *bblock, slot int32, in *asm.Inst, ops []operand, 
 			flags |= useUndef
 		}
 		a.addEvent(v, 2*slot+1, o.peer, flags)
+		if isConstant(in) {
+			a.remats = append(a.remats, remat{inst: *in, reg: o.reg})
+		}
 	}
 }
 

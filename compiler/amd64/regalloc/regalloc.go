@@ -137,6 +137,7 @@ type alloc struct {
 	effect   []uint8 // by block: on that
 	tramps   []int32 // basic blocks whose jump has a block of its own for moves
 	trampOf  []int32 // by basic block: index into tramps, or -1
+	trampAt  []int32 // of tramps: the block at the end, or -1 if behind the jump
 
 	frame  frame
 	cursor []int32 // by value: the interval at hand

@@ -64,9 +64,9 @@ func TestCode(t *testing.T) {
 			cfg:  small(4, 3, 2),
 			in: `
 			b0: depth 0
-				MOV g0, 1
-				MOV v0, 0
-				MOV v1, 1
+				MOV g0, [R15+0]
+				VMOVUPS v0, [R15+64]
+				VMOVUPS v1, [R15+128]
 			b1: depth 1
 				VADDPS v2, v1, v1
 				VADDPS v3, v2, v1
@@ -80,10 +80,10 @@ func TestCode(t *testing.T) {
 				RET`,
 			want: `
 			b0: depth 0
-				MOV RBX, 1
-				MOV Z0, 0
+				MOV RBX, [R15+0]
+				VMOVUPS Z0, [R15+64]
 				VMOVUPS [R14+0], Z0
-				MOV Z1, 1
+				VMOVUPS Z1, [R15+128]
 			b1: depth 1
 				VADDPS Z2, Z1, Z1
 				VADDPS Z0, Z2, Z1
@@ -98,13 +98,13 @@ func TestCode(t *testing.T) {
 				RET`,
 		},
 		{
-			name: "a constant is made again",
+			name: "what Func.Remat makes again is not stored",
 			cfg:  small(4, 3, 2),
 			in: `
 			b0: depth 0
-				remat MOV v0, 7
+				remat VMOVUPS v0, [R15+64]
 				MOV g0, 1
-				MOV v0, 7
+				VMOVUPS v0, [R15+64]
 				MOV v1, 1
 				VMOVUPS [g0+0], v0
 			b1: depth 1
@@ -121,7 +121,7 @@ func TestCode(t *testing.T) {
 			want: `
 			b0: depth 0
 				MOV RBX, 1
-				MOV Z0, 7
+				VMOVUPS Z0, [R15+64]
 				MOV Z1, 1
 				VMOVUPS [RBX+0], Z0
 			b1: depth 1
@@ -133,8 +133,145 @@ func TestCode(t *testing.T) {
 				JCC b1
 			b2: depth 0
 				VMOVUPS [RBX+0], Z1
-				MOV Z0, 7
+				VMOVUPS Z0, [R15+64]
 				VMOVUPS [RBX+0], Z0
+				RET`,
+		},
+		{
+			name: "a constant is made where it is used",
+			cfg:  small(4, 3, 2),
+			in: `
+			b0: depth 0
+				MOV g0, [R15+0]
+				VPXORD v0, v0, v0
+				VMOVUPS v1, [R15+64]
+			b1: depth 1
+				VADDPS v2, v1, v1
+				VADDPS v3, v2, v1
+				VADDPS v4, v2, v3
+				VMOVUPS [g0+0], v4
+				VMOVUPS [g0+0], v3
+				JCC b1
+			b2: depth 0
+				VMOVUPS [g0+0], v1
+				VMOVUPS [g0+0], v0
+				RET`,
+			want: `
+			b0: depth 0
+				MOV RBX, [R15+0]
+				VMOVUPS Z1, [R15+64]
+			b1: depth 1
+				VADDPS Z2, Z1, Z1
+				VADDPS Z0, Z2, Z1
+				VADDPS Z2, Z2, Z0
+				VMOVUPS [RBX+0], Z2
+				VMOVUPS [RBX+0], Z0
+				JCC b1
+			b2: depth 0
+				VMOVUPS [RBX+0], Z1
+				VPXORD Z0, Z0, Z0
+				VMOVUPS [RBX+0], Z0
+				RET`,
+		},
+		{
+			name: "an operand is read from the frame",
+			cfg:  small(4, 3, 2),
+			in: `
+			b0: depth 0
+				MOV g0, [R15+0]
+				VMOVUPS v0, [R15+64]
+				VMOVUPS v1, [R15+128]
+			b1: depth 1
+				VADDPS v2, v1, v0
+				VADDPS v3, v2, v1
+				VADDPS v4, v3, v2
+				VMOVUPS [g0+0], v2
+				VMOVUPS [g0+0], v3
+				VMOVUPS [g0+0], v4
+				JCC b1
+			b2: depth 0
+				RET`,
+			want: `
+			b0: depth 0
+				MOV RBX, [R15+0]
+				VMOVUPS Z0, [R15+64]
+				VMOVUPS [R14+0], Z0
+				VMOVUPS Z1, [R15+128]
+				VMOVUPS [R14+64], Z1
+			b1: depth 1
+				VMOVUPS Z1, [R14+64]
+				VADDPS Z2, Z1, [R14+0]
+				VADDPS Z0, Z2, Z1
+				VADDPS Z1, Z0, Z2
+				VMOVUPS [RBX+0], Z2
+				VMOVUPS [RBX+0], Z0
+				VMOVUPS [RBX+0], Z1
+				JCC b1
+			b2: depth 0
+				RET`,
+		},
+		{
+			name: "moves of a jump back are behind it",
+			cfg:  small(4, 3, 2),
+			in: `
+			b0: depth 0
+				MOV g0, [R15+0]
+				VMOVUPS v0, [R15+64]
+				VMOVUPS v1, [R15+128]
+			b1: depth 1
+				VADDPS v2, v1, v0
+				VFMADD231PS v1, v2, v2
+				VADDPS v3, v2, v1
+				VADDPS v1, v2, v3
+				JCC b1
+			b2: depth 0
+				VMOVUPS [g0+0], v1
+				VMOVUPS [g0+0], v3
+				RET`,
+			want: `
+			b0: depth 0
+				MOV RBX, [R15+0]
+				VMOVUPS Z0, [R15+64]
+				VMOVUPS Z1, [R15+128]
+			b1: depth 1
+				VADDPS Z2, Z1, Z0
+				VFMADD231PS Z1, Z2, Z2
+				VADDPS Z1, Z2, Z1
+				VADDPS Z2, Z2, Z1
+				JCC b2
+				VMOVAPS Z1, Z2
+				JMP b1
+			b2: depth 0
+				VMOVUPS [RBX+0], Z2
+				VMOVUPS [RBX+0], Z1
+				RET`,
+		},
+		{
+			name: "a call keeps no register",
+			cfg:  small(4, 3, 2),
+			in: `
+			b0: depth 0
+				MOV g0, [R15+0]
+				MOV g1, 7
+				BARRIER
+				CALL b1
+				ADD g0, g1
+				MOV [R15+8], g0
+				RET
+			b1: depth 0
+				RET`,
+			want: `
+			b0: depth 0
+				MOV RBX, [R15+0]
+				MOV [R14+0], RBX
+				BARRIER
+				CALL b1
+				MOV RBX, [R14+0]
+				MOV RSI, 7
+				ADD RBX, RSI
+				MOV [R15+8], RBX
+				RET
+			b1: depth 0
 				RET`,
 		},
 		{
@@ -142,7 +279,7 @@ func TestCode(t *testing.T) {
 			cfg:  small(4, 6, 2),
 			in: `
 			b0: depth 0
-				MOV g0, 1
+				MOV g0, [R15+0]
 				MOV v0, 0
 			b1: depth 1
 				BARRIER
@@ -158,7 +295,7 @@ func TestCode(t *testing.T) {
 				RET`,
 			want: `
 			b0: depth 0
-				MOV RBX, 1
+				MOV RBX, [R15+0]
 				MOV [R14+64], RBX
 				MOV Z0, 0
 				VMOVUPS [R14+0], Z0

@@ -50,7 +50,38 @@ func (a *alloc) resolve() {
 		a.chooseStores(int32(v), n)
 	}
 	slices.SortStableFunc(a.moves, func(x, y move) int { return cmp.Compare(x.key, y.key) })
+	a.placeTramps()
 }
+
+// placeTramps decides where the moves of jumps go that have no place of their own: in
+// a block at the end of the code or, for a jump back at the end of a block, behind
+// that jump, which then is to leave the loop.
+func (a *alloc) placeTramps() {
+	n := int32(len(a.f.Blocks))
+	a.trampAt = a.trampAt[:0]
+	for _, i := range a.tramps {
+		b := &a.blocks[i]
+		if b.succ[0] <= i && int(b.hi) == len(a.f.Blocks[b.block].Insts) && len(a.group(key(b.last(), atEnd))) == 0 {
+			a.trampAt = append(a.trampAt, -1)
+			continue
+		}
+		a.trampAt = append(a.trampAt, n)
+		n++
+	}
+}
+
+// group returns the moves of a place.
+func (a *alloc) group(k int32) []move {
+	lo, _ := slices.BinarySearchFunc(a.moves, k, func(m move, k int32) int { return cmp.Compare(m.key, k) })
+	hi := lo
+	for hi < len(a.moves) && a.moves[hi].key == k {
+		hi++
+	}
+	return a.moves[lo:hi]
+}
+
+// trampKey is the place of the moves of trampoline t.
+func (a *alloc) trampKey(t int32) int32 { return key(int32(len(a.blockOf))+t, atBefore) }
 
 // joinParts adds the moves from one part of v to the next inside blocks.
 func (a *alloc) joinParts(v int32) {
@@ -144,7 +175,7 @@ func (a *alloc) edgeKey(i int32, succ int) int32 {
 		a.trampOf[i] = int32(len(a.tramps))
 		a.tramps = append(a.tramps, i)
 	}
-	return key(int32(len(a.blockOf))+a.trampOf[i], atBefore)
+	return a.trampKey(a.trampOf[i])
 }
 
 // chooseStores decides whether v is stored where it leaves its register or after

@@ -11,22 +11,23 @@ func (a *alloc) rewrite() {
 	for v := range a.vals {
 		a.cursor[v] = a.vals[v].first
 	}
-	targets := int64(len(a.f.Blocks))
 	k := 0
 	for i, b := range a.f.Blocks {
 		a.out = a.out[:0]
 		a.trace.block()
 		for ; k < len(a.blocks) && a.blocks[k].block == int32(i); k++ {
-			a.rewriteBlock(b, k, targets)
+			a.rewriteBlock(b, k)
 		}
 		b.Insts = append(b.Insts[:0], a.out...)
 	}
 	for t, i := range a.tramps {
-		a.addTrampoline(int32(t), i)
+		if a.trampAt[t] >= 0 {
+			a.addTrampoline(int32(t), i)
+		}
 	}
 }
 
-func (a *alloc) rewriteBlock(f *Block, k int, targets int64) {
+func (a *alloc) rewriteBlock(f *Block, k int) {
 	b := &a.blocks[k]
 	insts := f.Insts[b.lo:b.hi]
 	pos := int32(0)
@@ -39,19 +40,30 @@ func (a *alloc) rewriteBlock(f *Block, k int, targets int64) {
 		in := &insts[n]
 		a.emitMoves(key(slot, atAfter), in.Pos)
 		if t := a.trampOf[k]; t >= 0 && in.Op == asm.JCC {
-			a.retarget(in, targets+int64(t))
+			a.rewriteJump(in, b, t, b.lo+int32(n))
+			continue
 		}
 		a.rewriteInst(in, slot, b.lo+int32(n))
 		a.emitMoves(key(slot+1, 0), in.Pos)
 	}
 }
 
-func (a *alloc) retarget(in *asm.Inst, block int64) {
-	for i := range in.Args {
-		if in.Args[i].Kind == asm.LabelArg {
-			in.Args[i].Imm = block
-		}
+// rewriteJump appends the conditional jump at the end of b, on whose edge there are
+// moves.
+func (a *alloc) rewriteJump(in *asm.Inst, b *bblock, t, orig int32) {
+	a.out = append(a.out, *in)
+	a.trace.add(orig, len(a.out)-1, -1)
+	jump := &a.out[len(a.out)-1]
+	if at := a.trampAt[t]; at >= 0 {
+		jump.Args[0].Imm = int64(at)
+		a.emitMoves(key(b.last()+1, 0), in.Pos)
+		return
 	}
+	to := in.Args[0]
+	jump.Cond ^= 1
+	jump.Args[0].Imm = int64(b.block) + 1
+	a.emitGroup(a.group(a.trampKey(t)), in.Pos)
+	a.emit(asm.Inst{Op: asm.JMP, Width: 64, Args: [4]asm.Arg{to}, Pos: in.Pos}, -1)
 }
 
 // addTrampoline appends the block with the moves of the edge that the jump at the
@@ -60,12 +72,11 @@ func (a *alloc) addTrampoline(t, i int32) {
 	b := &a.blocks[i]
 	to := &a.blocks[b.succ[0]]
 	from := a.f.Blocks[b.block]
-	pos := int32(0)
+	pos := from.Insts[len(from.Insts)-1].Pos
 	a.out = a.out[:0]
 	a.trace.block()
-	slot := int32(len(a.blockOf)) + t
-	a.emitMoves(key(slot+1, 0), pos)
-	a.emit(asm.Inst{Op: asm.JMP, Args: [4]asm.Arg{asm.L(int(to.block))}, Pos: pos}, -1)
+	a.emitGroup(a.group(a.trampKey(t)), pos)
+	a.emit(asm.Inst{Op: asm.JMP, Width: 64, Args: [4]asm.Arg{asm.L(int(to.block))}, Pos: pos}, -1)
 	a.f.Blocks = append(a.f.Blocks, &Block{
 		Insts: append([]asm.Inst(nil), a.out...),
 		Depth: min(from.Depth, a.f.Blocks[to.block].Depth),

@@ -235,10 +235,31 @@ func (a *alloc) conflict(j, at, now, after int32) (float32, int32) {
 		return a.cost(j, now, after)
 	}
 	// In a hole: it goes on in another register.
-	if start := a.rng[x.cur].from; start&1 == 0 {
+	start := a.rng[x.cur].from
+	if start&1 == 0 {
 		return a.freqAt(start), start
 	}
-	return 0, at
+	return a.carriedFreq(x, start), at
+}
+
+// carriedFreq returns how often the start of the innermost loop around a position
+// runs that x is passed on to: there it wants to be in the register of before.
+func (a *alloc) carriedFreq(x *ival, pos int32) float32 {
+	for l := a.blockAt(pos).loop; l >= 0 && x.to >= a.loops[l].end; l = a.loops[l].parent {
+		if p := &a.loops[l]; x.from <= p.start && a.rngCovers(x, p.end-1) {
+			return p.freq
+		}
+	}
+	return 0
+}
+
+func (a *alloc) rngCovers(x *ival, pos int32) bool {
+	for k := x.cur; k < x.rhi && a.rng[k].from <= pos; k++ {
+		if pos < a.rng[k].to {
+			return true
+		}
+	}
+	return false
 }
 
 // evict takes register r for interval i from all that stand in its way.
@@ -288,7 +309,7 @@ func (a *alloc) sparse(j, now int32) int32 {
 		return j
 	}
 	start := a.loops[l].start
-	pos := a.reloadPos(j, a.firstUse(j, start), start)
+	pos := a.reloadPos(j, a.firstUse(j, start), start+2)
 	if pos <= start || pos&1 != 0 || a.rangeAt(j, pos) >= start {
 		return j
 	}
@@ -297,6 +318,9 @@ func (a *alloc) sparse(j, now int32) int32 {
 	mid := a.split(j, start)
 	rest := a.split(mid, pos)
 	a.ivs[mid].reg, a.ivs[rest].reg = inFrame, r
+	if u := a.ivs[rest].ulo; a.firstUse(rest, now) == u+1 && a.uses[u].flags&useMemory != 0 {
+		a.ivs[rest].reg = inFrame
+	}
 	return rest
 }
 

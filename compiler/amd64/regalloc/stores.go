@@ -89,8 +89,14 @@ func (a *alloc) dropDefs(v int32) {
 	if p.reg < 0 || p.uhi != p.ulo+1 || a.uses[p.ulo].flags&useWrite == 0 {
 		return
 	}
-	if p.to >= a.blockAt(p.from).end() {
+	b := a.blockAt(p.from)
+	if p.to > b.end() {
 		return
+	}
+	for _, s := range b.succ {
+		if p.to == b.end() && s >= 0 && a.locStart[s] >= 0 {
+			return
+		}
 	}
 	if n := p.next; n >= 0 && a.ivs[n].from == p.to && a.ivs[n].reg >= 0 {
 		return
