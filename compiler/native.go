@@ -46,21 +46,22 @@ func (p *Program) forInterpreter(t target.Target, opt Options) (*Artifact, error
 
 // Listing returns native code for people to read: instructions with the lines of Go
 // that they are for. Of a kernel that the interpreter runs on this target it
-// returns the IR.
-func (p *Program) Listing(t target.Target, opt Options) (text string, err error) {
+// returns the IR, and native is false.
+func (p *Program) Listing(t target.Target, opt Options) (text string, native bool, err error) {
 	defer recoverTo(&err, p.Kernel)
 	art, err := p.Emit(t, opt)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if art.Format != FormatX86 {
-		return string(art.Code), nil
+		return string(art.Code), false, nil
 	}
 	m, err := p.Optimize(t, opt)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return listNative(m, t)
+	text, err = listNative(m, t)
+	return text, true, err
 }
 
 // located fills the positions of a table into native code. Code that cannot be

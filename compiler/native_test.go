@@ -31,8 +31,9 @@ func TestInterpretedOnNativeTargets(t *testing.T) {
 			wide, err := p.Emit(target.CPU, compiler.Options{Checked: true})
 			require.NoError(t, err)
 			assert.False(t, string(wide.Code) == string(art.Code), "the size of a warp is a constant in the code")
-			text, err := p.Listing(tgt, opt)
+			text, native, err := p.Listing(tgt, opt)
 			require.NoError(t, err)
+			assert.False(t, native)
 			assert.Equal(t, string(art.Code), text)
 		}
 	}

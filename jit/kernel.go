@@ -280,6 +280,9 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 	r.ev.Load, r.ev.Total = time.Since(loading), time.Since(start)
 	r.ev.Kernel = im.meta.Kernel
 	report(r)
+	if im.meta.Format == compiler.FormatIR {
+		assume = 0 // the interpreter takes every launch
+	}
 	return &instance{dev: dev, consts: slices.Clone(values), fn: fn, meta: im.meta, plan: plan, size: im.meta.ArgBytes(), assumed: assume, watched: watch(plan)}, nil
 }
 

@@ -92,7 +92,7 @@ func (w *watched) properties(assumed compiler.Assume, g runtime.Grid, block []by
 		if n >= pass.SmallLen {
 			a &^= compiler.Small
 		}
-		if w.slices[i].written && w.overlapped(i, begin, begin+n*w.slices[i].size, block) {
+		if a&compiler.Disjoint != 0 && w.slices[i].written && w.overlapped(i, begin, begin+n*w.slices[i].size, block) {
 			a &^= compiler.Disjoint
 		}
 	}

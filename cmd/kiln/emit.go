@@ -47,7 +47,7 @@ func emitCommand() *cobra.Command {
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.target, "target", "ir", "ir (optimised for the CPU), or one of ptx:sm_70 and up, cuda:sm_70 and up,\nhip:gfx942 and others, llvm:gfx942, llvm:sm_90 and others")
+	fl.StringVar(&f.target, "target", "ir", "ir (optimised for the CPU), or one of ptx:sm_70 and up, cuda:sm_70 and up,\nhip:gfx942 and others, llvm:gfx942, llvm:sm_90 and others; amd64:avx512 and amd64:avx2\nlist native code for the CPU")
 	fl.StringVar(&f.kernel, "kernel", "", "only this kernel")
 	fl.StringVar(&f.types, "types", "", "type arguments of a generic kernel, comma-separated")
 	fl.StringSliceVar(&f.consts, "const", nil, "values of compile-time parameters and fields, as `name=value`,cfg.Field=value")
@@ -55,7 +55,7 @@ func emitCommand() *cobra.Command {
 	fl.StringVar(&f.after, "after", "", "with -target ir: print the IR after this pass; 'front' for the IR before all passes")
 	fl.BoolVar(&f.lines, "lines", false, "name Go lines in comments")
 	fl.BoolVar(&f.checked, "check", false, "checked code: it reports what Go panics on")
-	fl.StringVar(&f.object, "object", "", "with -target llvm:gfxNNN: write the code object (.hsaco) of the kernel to this `file` instead,\nmade by llc and ld.lld; with -target llvm:sm_NN what llc makes, PTX")
+	fl.StringVar(&f.object, "object", "", "with -target llvm:gfxNNN: write the code object (.hsaco) of the kernel to this `file` instead,\nmade by llc and ld.lld; with -target llvm:sm_NN what llc makes, PTX; with -target amd64:avx512 or avx2 the container\nthat the CPU driver loads")
 	fl.BoolVar(&f.dump, "dump", false, "write a page (HTML) with the source, the IR after each pass and the result\ninto $KILN_DUMP_DIR, and print its name")
 	return cmd
 }
@@ -81,8 +81,8 @@ func emit(w, stderr io.Writer, pattern string, f emitFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.object != "" && (f.kernel == "" || tgt.Kind != target.LLVM) {
-		return usageError{errors.New("-object wants one kernel, named by -kernel, and -target llvm:<arch>")}
+	if f.object != "" && (f.kernel == "" || tgt.Kind != target.LLVM && tgt.Kind != target.Native) {
+		return usageError{errors.New("-object wants one kernel, named by -kernel, and -target llvm:<arch> or cpu:<level>")}
 	}
 	found := 0
 	for _, p := range pkgs {
@@ -180,6 +180,9 @@ func emitOne(w, stderr io.Writer, req front.Request, load front.Loader, tgt targ
 	if f.after != "" {
 		return usageError{errors.New("-after needs -target ir")}
 	}
+	if tgt.Kind == target.Native && f.object == "" {
+		return emitListing(w, stderr, p, tgt, opt)
+	}
 	art, err := p.Emit(tgt, opt)
 	if err != nil {
 		return err
@@ -191,8 +194,24 @@ func emitOne(w, stderr io.Writer, req front.Request, load front.Loader, tgt targ
 	return err
 }
 
-// emitObject writes what LLVM's programs make of its IR.
+// emitListing prints native code, and the IR of a kernel that has none.
+func emitListing(w, stderr io.Writer, p *compiler.Program, tgt target.Target, opt compiler.Options) error {
+	text, native, err := p.Listing(tgt, opt)
+	if err != nil {
+		return err
+	}
+	if !native {
+		fmt.Fprintf(stderr, "kiln: %s runs on the interpreter on %s; this is its IR\n", p.Kernel, tgt)
+	}
+	_, err = io.WriteString(w, text)
+	return err
+}
+
+// emitObject writes what the CPU driver loads, or what LLVM's programs make of its IR.
 func emitObject(art *compiler.Artifact, tgt target.Target, file string) error {
+	if tgt.Kind == target.Native {
+		return os.WriteFile(file, art.Code, 0o666)
+	}
 	tools, err := llvm.FindTools(tgt)
 	if err != nil {
 		return err

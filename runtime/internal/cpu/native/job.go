@@ -63,7 +63,10 @@ func (p *Program) runJob(l *interp.Launch, blocks int) error {
 		j.help, j.idle = j.helper, make(chan struct{}, 1)
 	}
 	j.prog, j.shape, j.grid, j.block, j.args, j.ctx, j.blocks = p, p.shape(l.Block), l.Grid, l.Block, l.Args, l.Ctx, blocks
-	j.workers = min(runtime.GOMAXPROCS(0), blocks)
+	j.workers = 1
+	if blocks > 1 {
+		j.workers = min(runtime.GOMAXPROCS(0), blocks)
+	}
 	j.next.Store(0)
 	j.limit.Store(int64(blocks))
 	j.cost.Store(0)
