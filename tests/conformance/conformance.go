@@ -73,13 +73,20 @@ func lacks(t *testing.T, dev *runtime.Device) (list []compiler.Feature) {
 func Check(dev *runtime.Device, c Case) error { return check(dev, c, false) }
 
 func check(dev *runtime.Device, c Case, checked bool) error {
-	want, err := onHost(c, dev.WarpSize())
+	return CheckBy(c, dev.WarpSize(), dev.Name(), func() ([]any, error) { return onDevice(dev, c, checked) })
+}
+
+// CheckBy runs one case by a function, which returns the arguments as the kernel leaves
+// them, and reports the first difference to plain Go with warps of that size. On is where
+// the function runs it.
+func CheckBy(c Case, warpSize int, on string, run func() ([]any, error)) error {
+	want, err := onHost(c, warpSize)
 	if err != nil {
 		return fmt.Errorf("as plain Go: %w", err)
 	}
-	got, err := onDevice(dev, c, checked)
+	got, err := run()
 	if err != nil {
-		return fmt.Errorf("on %s: %w", dev.Name(), err)
+		return fmt.Errorf("on %s: %w", on, err)
 	}
 	for i := range want {
 		if i < len(c.Near) && c.Near[i] != (Near{}) {

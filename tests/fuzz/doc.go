@@ -8,7 +8,14 @@
 //	go run ./tests/fuzz/cmd/kilnfuzz -n 2000 -seed 1 -o kilnfuzz
 //	./kilnfuzz -device cuda:0
 //
-// The test of this package does a short run, on the CPU and on simulated AMD GPUs.
+// Machine code of the CPU is compared with the interpreter, too, which runs the same
+// IR with warps of the same width. The long run of both instruction sets is
+//
+//	go run ./tests/fuzz/cmd/kilnfuzz -n 10000 -seed 1 -o kilnfuzz
+//	./kilnfuzz -device cpu:avx512 && ./kilnfuzz -device cpu:avx2
+//
+// The test of this package does a short run, on the CPU, on simulated AMD GPUs, and on
+// the CPU again as OpenCL C and as LLVM IR.
 // Kernels do not depend on the width of a warp; those whose blocks are not whole
 // warps of a device are passed over there. A kernel that once failed is kept
 // as source in testdata, made smaller, and is part of every short run: seeds

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { hip.Main(m) }
 
-// TestShort runs the regressions and some generated kernels, and then on simulated AMD
-// GPUs of both wave widths. KILN_FUZZ_SEED and KILN_FUZZ_N choose others,
+// TestShort runs the regressions and some generated kernels, and then as machine code of
+// the CPU and on simulated AMD GPUs of both wave widths. KILN_FUZZ_SEED and KILN_FUZZ_N choose others,
 // KILN_FUZZ_DEVICE another device for the first run.
 func TestShort(t *testing.T) {
 	if testing.Short() {
@@ -38,6 +38,22 @@ func TestShort(t *testing.T) {
 			require.NoError(t, err, "%s", out)
 			require.Contains(t, string(out), " kernels on rocm:0 ")
 			require.Equal(t, width == 64, strings.Contains(string(out), "passed over: their blocks are no whole warps of 64 threads"), "%s", out)
+			t.Logf("%s", out)
+		})
+	}
+	throughOthers(t, binary)
+}
+
+// throughOthers runs the program by ways without a device.
+func throughOthers(t *testing.T, binary string) {
+	for _, way := range []string{"host:gfx942", "host:gfx1100", "host:sm_90", "opencl"} {
+		t.Run(way, func(t *testing.T) {
+			out, err := exec.Command(binary, "-through", way).CombinedOutput()
+			if code := (*exec.ExitError)(nil); errors.As(err, &code) && code.ExitCode() == 2 && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
+				t.Skipf("%s", out)
+			}
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), " 0 failed")
 			t.Logf("%s", out)
 		})
 	}

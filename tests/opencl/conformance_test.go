@@ -1,14 +1,12 @@
 package opencl_test
 
 import (
-	"encoding/binary"
 	"fmt"
 	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,7 +17,6 @@ import (
 	emit "github.com/gokiln/kiln/compiler/opencl"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/dsl/dsltest"
 	"github.com/gokiln/kiln/tests/conformance"
 	"github.com/gokiln/kiln/tests/opencl"
 )
@@ -92,11 +89,6 @@ func (k *kernels) compile(req front.Request, tgt target.Target) *ir.Module {
 	return m
 }
 
-// bytesOf views a slice as bytes.
-func bytesOf(v reflect.Value) []byte {
-	return unsafe.Slice((*byte)(v.UnsafePointer()), v.Len()*int(v.Type().Elem().Size()))
-}
-
 // TestConformance runs the conformance kernels that need neither sub-groups nor
 // structs as arguments, and compares them with plain Go.
 func TestConformance(t *testing.T) {
@@ -119,42 +111,9 @@ func TestConformance(t *testing.T) {
 }
 
 func check(t *testing.T, program *opencl.Program, name string, c conformance.Case) {
-	var args []opencl.Arg
-	got := make([]any, len(c.Args))
-	call := make([]reflect.Value, len(c.Args)+1)
-	for i, a := range c.Args {
-		v := reflect.ValueOf(a)
-		call[i+1], got[i] = v, a
-		if v.Kind() != reflect.Slice {
-			data, err := binary.Append(nil, binary.LittleEndian, number(v))
-			require.NoError(t, err)
-			args = append(args, opencl.Arg{Bytes: data})
-			continue
-		}
-		call[i+1] = reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v)
-		copied := reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v)
-		got[i] = copied.Interface()
-		args = append(args, opencl.Arg{Memory: true, Bytes: bytesOf(copied)},
-			opencl.Arg{Bytes: binary.LittleEndian.AppendUint64(nil, uint64(v.Len()))})
-	}
-	require.NoError(t, dsltest.Run(c.Grid, c.Threads, func(th dsl.Thread) {
-		reflect.ValueOf(c.Kernel).Call(append([]reflect.Value{reflect.ValueOf(th)}, call[1:]...))
+	require.NoError(t, conformance.CheckBy(c, 32, "OpenCL", func() ([]any, error) {
+		return program.Call(name, axes(c.Grid), axes(c.Threads), c.Args)
 	}))
-	require.NoError(t, program.Run(name, axes(c.Grid), axes(c.Threads), args))
-	for i, a := range got {
-		require.NoError(t, conformance.Compare(call[i+1].Interface(), a), "argument %d", i+1)
-	}
-}
-
-// number returns a number of a size that does not depend on the machine.
-func number(v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Int:
-		return v.Int()
-	case reflect.Uint, reflect.Uintptr:
-		return v.Uint()
-	}
-	return v.Interface()
 }
 
 func axes(d dsl.Dim3) [3]int { return [3]int{max(d.X, 1), max(d.Y, 1), max(d.Z, 1)} }

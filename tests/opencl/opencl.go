@@ -3,10 +3,12 @@ package opencl
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"runtime"
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/tests/hostargs"
 )
 
 // Numbers of cl.h.
@@ -180,6 +182,22 @@ func (p *Program) Run(name string, grid, block [3]int, args []Arg) error {
 		}
 	}
 	return d.do("clFinish", d.queue)
+}
+
+// Call runs a kernel with Go values as arguments, slices and numbers, and returns them
+// as the kernel leaves them.
+func (p *Program) Call(name string, grid, block [3]int, args []any) ([]any, error) {
+	a := hostargs.Copy(args...)
+	defer a.Close()
+	var list []Arg
+	for _, v := range a.Values {
+		if s := reflect.ValueOf(v); s.Kind() == reflect.Slice {
+			list = append(list, Arg{Memory: true, Bytes: hostargs.Bytes(v)}, Arg{Bytes: hostargs.Number(s.Len())})
+		} else {
+			list = append(list, Arg{Bytes: hostargs.Number(v)})
+		}
+	}
+	return a.Values, p.Run(name, grid, block, list)
 }
 
 // upload makes a memory object; there are none of no bytes.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/conformance"
+	"github.com/gokiln/kiln/tests/through"
 )
 
 // Kernel is a kernel to run.
@@ -35,6 +37,8 @@ type Kernel struct {
 // options come from the command line.
 type options struct {
 	device  string
+	through string
+	record  string
 	only    string
 	from    int
 	count   int
@@ -53,6 +57,8 @@ func Main(kernels []Kernel) {
 		device = "cpu"
 	}
 	flag.StringVar(&o.device, "device", device, "device to run on, as runtime.Open takes it; also KILN_FUZZ_DEVICE")
+	flag.StringVar(&o.through, "through", "", "another way to run kernels: "+waysText)
+	flag.StringVar(&o.record, "record", "", "with -device cpu: file to write the PTX to that LLVM makes of the kernels for sm_90, for -through llvm")
 	flag.StringVar(&o.only, "only", "", "seeds to run, with commas between; all if empty")
 	flag.IntVar(&o.from, "from", 0, "number of kernels to pass over")
 	flag.IntVar(&o.count, "count", len(kernels), "number of kernels to run")
@@ -81,18 +87,21 @@ func run(kernels []Kernel, o options, w io.Writer) (failed bool, err error) {
 	if o.passes != "none" && o.passes != "one" && o.passes != "each" {
 		return false, fmt.Errorf("-passes %s: want none, one or each", o.passes)
 	}
-	dev, err := runtime.Open(o.device)
+	s := &session{options: o, w: w, start: time.Now()}
+	done, err := s.open()
 	if err != nil {
 		return false, err
 	}
-	defer dev.Close()
-	s := &session{options: o, dev: dev, w: w, start: time.Now()}
+	defer done()
 	s.all(kernels)
 	if n := s.over.Load(); n > 0 {
-		fmt.Fprintf(w, "%d kernels passed over: their blocks are no whole warps of %d threads\n", n, dev.WarpSize())
+		fmt.Fprintf(w, "%d kernels passed over: their blocks are no whole warps of %d threads\n", n, s.width)
 	}
-	fmt.Fprintf(w, "%d kernels on %s (%s), %d failed, %v\n", s.ran.Load(), dev.Name(), dev.Info().Name, s.failed.Load(), time.Since(s.start).Round(time.Millisecond))
-	return s.failed.Load() > 0, nil
+	for why, n := range s.lacking {
+		fmt.Fprintf(w, "%d kernels passed over: %s\n", n, why)
+	}
+	fmt.Fprintf(w, "%d kernels on %s, %d failed, %v\n", s.ran.Load(), s.where, s.failed.Load(), time.Since(s.start).Round(time.Millisecond))
+	return s.failed.Load() > 0, s.finish()
 }
 
 func choose(kernels []Kernel, o options) ([]Kernel, error) {
@@ -122,7 +131,11 @@ func choose(kernels []Kernel, o options) ([]Kernel, error) {
 // session is one run over many kernels.
 type session struct {
 	options
-	dev    *runtime.Device
+	dev    *runtime.Device // nil where route is not
+	route  *route
+	rec    *through.Recorder
+	where  string
+	width  int // threads of a warp
 	start  time.Time
 	ran    atomic.Int64
 	over   atomic.Int64 // passed over: their blocks are no whole warps here
@@ -130,21 +143,27 @@ type session struct {
 	row    atomic.Int64 // failures one after the other
 	mu     sync.Mutex
 	w      io.Writer
+
+	lacking map[string]int // kernels that a route cannot have, by reason
 }
 
 // all runs the kernels on several goroutines. After many failures without a
 // success it stops: a fault of one kernel can leave a GPU unusable for the rest.
 func (s *session) all(kernels []Kernel) {
-	next := make(chan Kernel)
+	next := make(chan []Kernel)
 	var wg sync.WaitGroup
 	for range max(s.workers, 1) {
 		wg.Go(func() {
-			for k := range next {
-				s.one(k)
+			for list := range next {
+				s.some(list)
 			}
 		})
 	}
-	for _, k := range kernels {
+	size := 1
+	if s.route != nil {
+		size = s.route.batch
+	}
+	for list := range slices.Chunk(kernels, size) {
 		if s.limit > 0 && time.Since(s.start) > s.limit {
 			break
 		}
@@ -152,7 +171,7 @@ func (s *session) all(kernels []Kernel) {
 			s.print("20 failures in a row: stopped")
 			break
 		}
-		next <- k
+		next <- list
 	}
 	close(next)
 	wg.Wait()
@@ -170,30 +189,52 @@ const generatedFor = 32
 // fits says whether a kernel that is made for whole warps gets them on the device.
 func (s *session) fits(k Kernel) bool {
 	n := k.Threads.X * k.Threads.Y * k.Threads.Z
-	return n%generatedFor != 0 || n%s.dev.WarpSize() == 0
+	return n%generatedFor != 0 || n%s.width == 0
 }
 
-func (s *session) one(k Kernel) {
-	if !s.fits(k) {
-		s.over.Add(1)
-		return
+// some runs kernels that are compiled together, where that is so.
+func (s *session) some(list []Kernel) {
+	list = slices.DeleteFunc(slices.Clone(list), func(k Kernel) bool {
+		if !s.fits(k) {
+			s.over.Add(1)
+		}
+		return !s.fits(k)
+	})
+	check := s.check
+	if s.route != nil {
+		var err error
+		if list, check, err = s.routed(list); err != nil {
+			s.ran.Add(int64(len(list)))
+			s.fail("", err)
+			return
+		}
 	}
-	if s.verbose {
-		s.print("run  seed=%d kernel=%s", k.Seed, k.Name)
+	for _, k := range list {
+		if s.verbose {
+			s.print("run  seed=%d kernel=%s", k.Seed, k.Name)
+		}
+		err := check(k)
+		s.ran.Add(1)
+		if err == nil {
+			s.row.Store(0)
+			continue
+		}
+		s.fail(fmt.Sprintf(" seed=%d kernel=%s", k.Seed, k.Name), err)
 	}
-	err := s.check(k)
-	s.ran.Add(1)
-	if err == nil {
-		s.row.Store(0)
-		return
-	}
+}
+
+func (s *session) fail(which string, err error) {
 	s.failed.Add(1)
 	s.row.Add(1)
-	s.print("FAIL seed=%d kernel=%s: %v", k.Seed, k.Name, err)
+	s.print("FAIL%s: %v", which, err)
+}
+
+func (k Kernel) launch() conformance.Case {
+	return conformance.Case{Name: k.Name, Kernel: k.Func, Grid: k.Blocks, Threads: k.Threads, Args: inputs(k)}
 }
 
 func (s *session) check(k Kernel) error {
-	c := conformance.Case{Name: k.Name, Kernel: k.Func, Grid: k.Blocks, Threads: k.Threads, Args: inputs(k)}
+	c := k.launch()
 	if err := conformance.Check(s.dev, c); err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package harness
 
 import (
+	"archive/zip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,6 +33,9 @@ func TestRun(t *testing.T) {
 		{"no seed", []Kernel{agrees}, options{only: "x"}, false, []string{"want seeds"}},
 		{"range", []Kernel{differs, agrees, differs}, options{from: 1, count: 1}, false, []string{"1 kernels"}},
 		{"unknown passes", []Kernel{agrees}, options{passes: "some"}, false, []string{"want none, one or each"}},
+		{"unknown way", []Kernel{agrees}, options{through: "ether"}, false, []string{"-through ether: want cuda, llvm, opencl, or host:"}},
+		{"unknown architecture", []Kernel{agrees}, options{through: "host:gfx1"}, false, []string{"gfx1"}},
+		{"no PTX", []Kernel{agrees}, options{through: "llvm"}, false, []string{"PTX that LLVM made", "build it with kilnfuzz -llvm"}},
 		{"unknown device", []Kernel{agrees}, options{device: "abacus"}, false, []string{"abacus"}},
 	}
 	for _, test := range tests {
@@ -75,4 +81,42 @@ func TestInputsDependOnSeedOnly(t *testing.T) {
 	other := agrees
 	other.Seed++
 	require.NotEqual(t, inputs(agrees), inputs(other))
+}
+
+// Through LLVM and OpenCL, where the machine has them.
+func TestWays(t *testing.T) {
+	cross := Kernel{Seed: 9, Name: "Crosses", Func: kernels.Crosses, Blocks: dsl.D1(3), Threads: dsl.D1(64), Lens: []int{192}}
+	for way, want := range map[string]string{
+		"host:gfx942": "3 kernels on this machine's processor, as LLVM IR for gfx942, 1 failed",
+		"host:sm_90":  "3 kernels on this machine's processor, as LLVM IR for sm_90, 1 failed",
+		"opencl":      "1 kernels passed over: OpenCL C 1.2 has no sub-groups",
+	} {
+		t.Run(way, func(t *testing.T) {
+			var out strings.Builder
+			failed, err := run([]Kernel{differs, agrees, cross}, options{through: way, passes: "none", count: 3}, &out)
+			if err != nil && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
+				t.Skip(err)
+			}
+			require.NoError(t, err)
+			require.True(t, failed)
+			require.Contains(t, out.String(), want)
+			require.Contains(t, out.String(), "FAIL seed=8 kernel=Differs: argument 1: ")
+			require.Equal(t, 1, strings.Count(out.String(), "FAIL"), out.String())
+		})
+	}
+}
+
+// What is recorded is PTX for what would be asked for on a GPU.
+func TestRecord(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ptx.zip")
+	var out strings.Builder
+	_, err := run([]Kernel{agrees}, options{device: "cpu", record: file, passes: "none", count: 1}, &out)
+	if err != nil && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	images, err := zip.OpenReader(file)
+	require.NoError(t, err)
+	defer images.Close()
+	require.Len(t, images.File, 1)
 }

@@ -1,9 +1,7 @@
 package harness
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +15,9 @@ import (
 	"github.com/gokiln/kiln/compiler/interp"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/tests/conformance"
+	"github.com/gokiln/kiln/tests/hostargs"
 )
 
 // optional are the passes that can be turned off.
@@ -91,67 +91,19 @@ func (p program) run(t target.Target, opt compiler.Options, c conformance.Case) 
 	if err != nil {
 		return nil, err
 	}
-	prog, err := interp.New(m)
+	prog, err := interp.New(m, interp.Warp(min(t.WarpSize, interp.WarpSize)))
 	if err != nil {
 		return nil, err
 	}
-	out := make(outcome, len(c.Args))
-	var block []byte
-	var pin goruntime.Pinner
-	defer pin.Unpin()
-	for i, a := range c.Args {
-		v := reflect.ValueOf(a)
-		if v.Kind() != reflect.Slice {
-			out[i] = a
-			block = appendScalar(block, v)
-			continue
-		}
-		s := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-		reflect.Copy(s, v)
-		out[i] = s.Interface()
-		addr := s.UnsafePointer()
-		pin.Pin(addr)
-		block = aligned(block, 8)
-		block = binary.LittleEndian.AppendUint64(block, uint64(uintptr(addr)))
-		block = binary.LittleEndian.AppendUint64(block, uint64(v.Len()))
-	}
+	a := hostargs.Copy(c.Args...)
+	defer a.Close()
+	block := a.Block()
 	// The interpreter reads words of the block: start it at a multiple of eight.
 	words := make([]uint64, len(block)/8+1)
 	args := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*8)[:len(block)]
 	copy(args, block)
-	err = prog.Run(interp.Launch{
-		Grid:  [3]int{c.Grid.X, c.Grid.Y, c.Grid.Z},
-		Block: [3]int{c.Threads.X, c.Threads.Y, c.Threads.Z},
-		Args:  args,
-	})
-	return out, err
+	err = prog.Run(interp.Launch{Grid: axes(c.Grid), Block: axes(c.Threads), Args: args})
+	return a.Values, err
 }
 
-// appendScalar adds a scalar at its natural alignment.
-func appendScalar(block []byte, v reflect.Value) []byte {
-	size := int(v.Type().Size())
-	block = aligned(block, size)
-	var bits uint64
-	switch {
-	case v.Kind() == reflect.Bool:
-		if v.Bool() {
-			bits = 1
-		}
-	case v.CanInt():
-		bits = uint64(v.Int())
-	case v.CanUint():
-		bits = v.Uint()
-	case size == 4:
-		bits = uint64(math.Float32bits(float32(v.Float())))
-	default:
-		bits = math.Float64bits(v.Float())
-	}
-	return append(block, binary.LittleEndian.AppendUint64(nil, bits)[:size]...)
-}
-
-func aligned(block []byte, n int) []byte {
-	for len(block)%n != 0 {
-		block = append(block, 0)
-	}
-	return block
-}
+func axes(d dsl.Dim3) [3]int { return [3]int{max(d.X, 1), max(d.Y, 1), max(d.Z, 1)} }

@@ -31,3 +31,14 @@ func Agrees(t dsl.Thread, out []uint64, on bool, a int8, b uint16, c float32, d 
 func Differs(t dsl.Thread, out []int32, x float64) {
 	out[t.Global()] = int32(x*0 + 1e30)
 }
+
+// Crosses exchanges values in a block and in a warp.
+//
+//kiln:kernel
+func Crosses(t dsl.Thread, out []int32) {
+	values := dsl.Shared[[64]int32](t)
+	i := t.ThreadX()
+	values[i] = int32(t.Global() * 7)
+	t.Sync()
+	out[t.Global()] = values[63-i] + dsl.WarpSum(t, values[i]&1)
+}
