@@ -190,9 +190,8 @@ func (a *alloc) liveness() {
 func (a *alloc) summarize(i int) {
 	b := &a.blocks[i]
 	gen, kill := a.set(a.gen, i), a.set(a.kill, i)
-	insts := a.f.Blocks[b.block].Insts[b.lo:b.hi]
-	for k := len(insts) - 1; k >= 0; k-- {
-		ops := a.operands(&insts[k])
+	for slot := b.last(); slot > b.entry; slot-- {
+		ops := a.operands(slot)
 		for j := range ops {
 			if o := &ops[j]; o.write && o.reg.IsVirtual() {
 				v := a.virtual(o.reg)

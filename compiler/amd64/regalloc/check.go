@@ -366,7 +366,7 @@ func (c *checker) inst(was, is *asm.Inst) error {
 		clear(c.state[:physPlaces*c.words])
 		return nil
 	}
-	ops := slices.Clone(c.scratch.operands(was))
+	ops := c.scratch.appendOperands(nil, was)
 	for k := range ops {
 		o := &ops[k]
 		if !o.read || !o.reg.IsVirtual() && !c.allocatable(o.reg) {

@@ -49,9 +49,28 @@ func isConstant(in *asm.Inst) bool {
 	return false
 }
 
-// operands returns the registers of an instruction. The next call reuses the memory.
-func (a *alloc) operands(in *asm.Inst) []operand {
-	ops := a.ops[:0]
+// decode finds the registers of all instructions.
+func (a *alloc) decode() {
+	a.ops = a.ops[:0]
+	a.opsAt = grow(a.opsAt, len(a.blockOf)+1)
+	for i := range a.blocks {
+		b := &a.blocks[i]
+		insts := a.f.Blocks[b.block].Insts[b.lo:b.hi]
+		a.opsAt[b.entry] = int32(len(a.ops))
+		for k := range insts {
+			a.opsAt[b.entry+1+int32(k)] = int32(len(a.ops))
+			a.ops = a.appendOperands(a.ops, &insts[k])
+		}
+	}
+	a.opsAt[len(a.blockOf)] = int32(len(a.ops))
+}
+
+// operands returns the registers of an instruction by its number.
+func (a *alloc) operands(slot int32) []operand { return a.ops[a.opsAt[slot]:a.opsAt[slot+1]] }
+
+// appendOperands appends the registers of an instruction.
+func (a *alloc) appendOperands(ops []operand, in *asm.Inst) []operand {
+	first := len(ops)
 	fold := -1 // argument that can be in memory
 	mem := false
 	clears := in.Clears()
@@ -64,7 +83,7 @@ func (a *alloc) operands(in *asm.Inst) []operand {
 			case clears:
 				o.read, o.write, o.again = false, true, i > 0
 			case o.read && !o.write && (in.Op.CanBeMem(i) || in.Op == asm.COPY):
-				fold = len(ops)
+				fold = len(ops) - first
 			}
 			ops = append(ops, o)
 		case asm.PoolArg:
@@ -79,20 +98,37 @@ func (a *alloc) operands(in *asm.Inst) []operand {
 		ops = append(ops, operand{reg: in.Mask, read: true, write: w, early: w, part: partMask, peer: -1})
 	}
 	if fold >= 0 && !mem {
-		ops[fold].memory = true
+		ops[first+fold].memory = true
 	}
 	return ops
 }
 
 // regOperand is the register argument i of an instruction.
 func (a *alloc) regOperand(in *asm.Inst, i int) operand {
-	reg, role := in.Args[i].Reg, in.RoleOf(i)
+	reg, role := in.Args[i].Reg, roleOf(in, i)
 	o := operand{reg: reg, read: role&asm.Read != 0, write: role&asm.Write != 0, arg: int8(i), peer: -1}
 	o.early = o.write && isGather(in.Op)
 	if in.Op == asm.COPY && in.Args[1-i].Reg.IsVirtual() {
 		o.peer = a.virtual(in.Args[1-i].Reg)
 	}
 	return o
+}
+
+// generalRoles has the roles of the operations on general registers, for speed.
+var generalRoles = func() (t [asm.VMOVUPS][4]asm.Role) {
+	for op := range t {
+		for i := range t[op] {
+			t[op][i] = asm.Op(op).Role(i)
+		}
+	}
+	return t
+}()
+
+func roleOf(in *asm.Inst, i int) asm.Role {
+	if in.Op < asm.VMOVUPS && in.Op != asm.IMUL {
+		return generalRoles[in.Op][i]
+	}
+	return in.RoleOf(i)
 }
 
 // appendMem appends the registers of the memory argument i.

@@ -184,6 +184,7 @@ func (g *gen) exposed(r asm.Reg) bool {
 	if err := a.findBlocks(); err != nil {
 		panic(err)
 	}
+	a.decode()
 	a.liveness()
 	v := a.virtual(r)
 	return a.liveIn[v>>6]>>(v&63)&1 != 0
@@ -253,7 +254,7 @@ func noVirtual(f *Func) error {
 			if in.Op == asm.UNDEF || in.Op == asm.COPY {
 				return fmt.Errorf("block %d instruction %d: pseudo operation left", i, k)
 			}
-			for _, o := range a.operands(in) {
+			for _, o := range a.appendOperands(nil, in) {
 				if o.reg.IsVirtual() {
 					return fmt.Errorf("block %d instruction %d: virtual register left", i, k)
 				}

@@ -104,7 +104,8 @@ type alloc struct {
 	blockOf  []int32 // by instruction number: its basic block
 	loops    []loop
 	barriers []int32 // instruction numbers
-	ops      [16]operand
+	ops      []operand
+	opsAt    []int32 // by instruction number: the first of its operands
 
 	words             int // of a set of virtual registers
 	liveIn, gen, kill []uint64
@@ -153,6 +154,7 @@ func (a *alloc) run(f *Func, cfg Config, trace *Trace) (Result, error) {
 		return Result{}, err
 	}
 	a.findLoops()
+	a.decode()
 	a.liveness()
 	if err := a.checkEntry(); err != nil {
 		return Result{}, err

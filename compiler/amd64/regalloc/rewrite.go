@@ -118,7 +118,7 @@ func (a *alloc) rewriteInst(in *asm.Inst, slot, orig int32) {
 	a.out = append(a.out, *in)
 	a.trace.add(orig, len(a.out)-1, -1)
 	in = &a.out[len(a.out)-1]
-	ops := a.operands(in)
+	ops := a.operands(slot)
 	for i := range ops {
 		if o := &ops[i]; o.read && o.reg.IsVirtual() {
 			a.substitute(in, o, 2*slot)
