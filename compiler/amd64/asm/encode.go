@@ -9,6 +9,7 @@ import (
 type Assembler struct {
 	buf    []byte
 	blocks []int // offset of each block, -1 if not yet begun
+	base   int   // number of the first block of the function
 	fixes  []fix
 	marks  []Mark
 	pos    int32
@@ -34,6 +35,21 @@ func (a *Assembler) Block(n int) {
 		a.blocks = append(a.blocks, -1)
 	}
 	a.blocks[n] = len(a.buf)
+}
+
+// Func adds a function: its blocks, which jumps know by their number in it.
+func (a *Assembler) Func(n int, block func(i int) []Inst) error {
+	a.base, a.pos = len(a.blocks), 0
+	for i := range n {
+		a.Block(a.base + i)
+		list := block(i)
+		for k := range list {
+			if err := a.Inst(&list[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Len is the size of the code so far, in bytes.

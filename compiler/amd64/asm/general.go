@@ -294,7 +294,7 @@ func (a *Assembler) jump(in *Inst) error {
 		a.rm(32, 0, 0xff, digit, x, 0)
 		return nil
 	}
-	if n := int(x.Imm); in.Op != CALL && n < len(a.blocks) && a.blocks[n] >= 0 {
+	if n := a.base + int(x.Imm); in.Op != CALL && n < len(a.blocks) && a.blocks[n] >= 0 {
 		if d := a.blocks[n] - (len(a.buf) + 2); d >= -128 {
 			op := byte(0xeb)
 			if in.Op == JCC {
@@ -313,6 +313,6 @@ func (a *Assembler) jump(in *Inst) error {
 		a.put(0x0f, 0x80|byte(in.Cond))
 	}
 	a.put(0, 0, 0, 0)
-	a.fixes = append(a.fixes, fix{len(a.buf) - 4, len(a.buf), int(x.Imm), 0})
+	a.fixes = append(a.fixes, fix{len(a.buf) - 4, len(a.buf), a.base + int(x.Imm), 0})
 	return nil
 }

@@ -21,13 +21,15 @@ type Image struct {
 	// FrameSize is the memory of a warp for spilled registers and local arrays, a
 	// multiple of 64 bytes. With Barriers each warp of a block has a frame of its
 	// own, one after the other; without, all use the same.
-	FrameSize int    `json:"frame"`
-	Barriers  bool   `json:"barriers,omitempty"`
-	WarpOps   bool   `json:"warpops,omitempty"` // threads of a warp communicate: blocks are whole warps
-	Shared    int    `json:"shared"`            // bytes of shared memory of a block
-	Local     int    `json:"local"`             // bytes of a thread in FrameSize
-	Args      int    `json:"args"`              // bytes of the argument block, without padding at its end
-	Sites     []Site `json:"sites,omitempty"`   // where the kernel can fail
+	FrameSize int  `json:"frame"`
+	Barriers  bool `json:"barriers,omitempty"`
+	// WarpOps says that threads of a warp communicate: blocks must be whole warps. A
+	// kernel that only asks for the number of its lane has two entries, and takes any.
+	WarpOps bool   `json:"warpops,omitempty"`
+	Shared  int    `json:"shared"`          // bytes of shared memory of a block
+	Local   int    `json:"local"`           // bytes of a thread in FrameSize
+	Args    int    `json:"args"`            // bytes of the argument block, without padding at its end
+	Sites   []Site `json:"sites,omitempty"` // where the kernel can fail
 
 	// Code is the machine code and its constants. Entries and constants may be
 	// anywhere in it; it is loaded at a multiple of 64 bytes at least.

@@ -130,12 +130,7 @@ func (a *alloc) addTarget(b *bblock, in *asm.Inst) error {
 // overlaps another is grown to hold it.
 func (a *alloc) findLoops() {
 	a.loops = a.loops[:0]
-	for i := range a.blocks {
-		b := &a.blocks[i]
-		if h := b.succ[0]; h >= 0 && h <= int32(i) {
-			a.loops = append(a.loops, loop{start: a.blocks[h].start(), end: b.end(), parent: -1, freq: a.blocks[h].freq})
-		}
-	}
+	a.findBackEdges()
 	slices.SortFunc(a.loops, func(x, y loop) int {
 		if x.start != y.start {
 			return int(x.start - y.start)
@@ -147,6 +142,43 @@ func (a *alloc) findLoops() {
 		l := &a.loops[i]
 		for k := a.blockOf[l.start/2]; int(k) < len(a.blocks) && a.blocks[k].start() < l.end; k++ {
 			a.blocks[k].loop = int32(i)
+		}
+	}
+}
+
+// findBackEdges makes a loop of each edge that leads to a block on the path by which
+// a depth-first walk came to it. Other jumps backward only return from code that was
+// put out of the way.
+func (a *alloc) findBackEdges() {
+	const (
+		visited = 1 << iota
+		onPath
+	)
+	a.marks = grow(a.marks, len(a.blocks))
+	a.path = append(a.path[:0], 0)
+	for len(a.path) > 0 {
+		i := a.path[len(a.path)-1]
+		if a.marks[i]&onPath != 0 { // all behind it is done
+			a.path = a.path[:len(a.path)-1]
+			a.marks[i] &^= onPath
+			continue
+		}
+		if a.marks[i] != 0 {
+			a.path = a.path[:len(a.path)-1]
+			continue
+		}
+		a.marks[i] = visited | onPath
+		b := &a.blocks[i]
+		for _, s := range b.succ {
+			switch {
+			case s < 0:
+			case a.marks[s]&onPath != 0:
+				if s <= i {
+					a.loops = append(a.loops, loop{start: a.blocks[s].start(), end: b.end(), parent: -1, freq: a.blocks[s].freq})
+				}
+			case a.marks[s] == 0:
+				a.path = append(a.path, s)
+			}
 		}
 	}
 }

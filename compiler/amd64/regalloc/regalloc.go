@@ -103,6 +103,8 @@ type alloc struct {
 	firstOf  []int32 // by block of f: its first basic block
 	blockOf  []int32 // by instruction number: its basic block
 	loops    []loop
+	marks    []uint8 // by block, of the walk that finds loops
+	path     []int32
 	barriers []int32 // instruction numbers
 	ops      []operand
 	opsAt    []int32 // by instruction number: the first of its operands
@@ -132,6 +134,8 @@ type alloc struct {
 
 	moves    []move
 	pending  []move
+	lifeLo   int32   // the first block of the life of the value in question
+	lifeHi   int32   // and the last
 	locStart []int16 // by block: the place of the value in question, or noReg
 	locEnd   []int16
 	cleanIn  []bool  // by block: the frame has its current value at the start

@@ -36,11 +36,17 @@ func (a *alloc) resolve() {
 	for i := range a.trampOf {
 		a.trampOf[i] = -1
 	}
+	a.locStart, a.locEnd = grow(a.locStart, len(a.blocks)), grow(a.locEnd, len(a.blocks))
+	a.cleanIn, a.effect = grow(a.cleanIn, len(a.blocks)), grow(a.effect, len(a.blocks))
+	for i := range a.locStart {
+		a.locStart[i], a.locEnd[i] = noReg, noReg
+	}
 	for v := range a.vals {
 		x := &a.vals[v]
 		if x.first < 0 || a.ivs[x.first].next < 0 {
 			continue
 		}
+		a.lifeLo, a.lifeHi = a.blockOf[a.rng[x.rlo].from>>1], a.blockOf[(a.rng[x.rhi-1].to-1)>>1]
 		n := len(a.moves)
 		a.locate(int32(v))
 		a.findClean(int32(v))
@@ -48,6 +54,9 @@ func (a *alloc) resolve() {
 		a.joinParts(int32(v))
 		a.joinEdges(int32(v))
 		a.chooseStores(int32(v), n)
+		for i := a.lifeLo; i <= a.lifeHi; i++ {
+			a.locStart[i], a.locEnd[i] = noReg, noReg
+		}
 	}
 	slices.SortStableFunc(a.moves, func(x, y move) int { return cmp.Compare(x.key, y.key) })
 	a.placeTramps()
@@ -122,26 +131,22 @@ func (a *alloc) addMove(key, v int32, from, to int16) {
 
 // joinEdges adds the moves of v on edges between blocks.
 func (a *alloc) joinEdges(v int32) {
-	for i := range a.blocks {
+	for i := a.lifeLo; i <= a.lifeHi; i++ {
 		b := &a.blocks[i]
 		for k, s := range b.succ {
 			if s < 0 || a.locStart[s] == noReg || a.locStart[s] == a.locEnd[i] {
 				continue
 			}
-			if a.locStart[s] == inFrame && a.cleanOut(int32(i)) {
+			if a.locStart[s] == inFrame && a.cleanOut(i) {
 				continue
 			}
-			a.addMove(a.edgeKey(int32(i), k), v, a.locEnd[i], a.locStart[s])
+			a.addMove(a.edgeKey(i, k), v, a.locEnd[i], a.locStart[s])
 		}
 	}
 }
 
-// locate finds where v is at the start and the end of each block.
+// locate finds where v is at the start and the end of each block of its life.
 func (a *alloc) locate(v int32) {
-	a.locStart, a.locEnd = grow(a.locStart, len(a.blocks)), grow(a.locEnd, len(a.blocks))
-	for i := range a.locStart {
-		a.locStart[i], a.locEnd[i] = noReg, noReg
-	}
 	for i := a.vals[v].first; i >= 0; i = a.ivs[i].next {
 		x := &a.ivs[i]
 		for k := x.rlo; k < x.rhi; k++ {

@@ -12,20 +12,18 @@ const (
 // findClean finds out for each block whether the frame has the current value of v at
 // its start and its end, so that it need not be stored again. Must follow locate.
 func (a *alloc) findClean(v int32) {
-	n := len(a.blocks)
-	a.cleanIn, a.effect = grow(a.cleanIn, n), grow(a.effect, n)
-	a.blockEffects(v)
-	for i := range a.cleanIn {
-		a.cleanIn[i] = i > 0
+	for i := a.lifeLo; i <= a.lifeHi; i++ {
+		a.cleanIn[i], a.effect[i] = i > 0, passes
 	}
+	a.blockEffects(v)
 	for changed := true; changed; {
 		changed = false
-		for i := range a.blocks {
-			if a.locEnd[i] == noReg || a.cleanOut(int32(i)) {
+		for i := a.lifeLo; i <= a.lifeHi; i++ {
+			if a.locEnd[i] == noReg || a.cleanOut(i) {
 				continue
 			}
 			for _, s := range a.blocks[i].succ {
-				if s >= 0 && a.cleanIn[s] && a.locStart[s] >= 0 {
+				if s >= 0 && a.locStart[s] >= 0 && a.cleanIn[s] {
 					a.cleanIn[s], changed = false, true
 				}
 			}

@@ -1,0 +1,234 @@
+package amd64
+
+import (
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Addresses. A pointer that is the same in all lanes, or goes up by a constant from
+// lane to lane, is one number, of lane 0. Others are never made as a whole: an
+// access adds the offsets of the lanes to the address that the pointer comes from.
+//
+// Local memory of the lanes is interleaved: what lies at offset o of a thread's
+// object is at o times the lanes of a vector in the frame, behind it that of the
+// other lanes. So lanes that read one variable read a vector.
+
+// address is where the lanes of a vector access memory.
+type address struct {
+	mem asm.Arg // of lane 0, or what off is added to
+	// step is the distance in bytes from lane to lane, 0 of one place for all.
+	step int64
+	// off has the offset of each lane, if they follow no rule: 32 bits signed (n is
+	// 1) or 64 (n is 2). It replaces step.
+	off   val
+	scale uint8 // of off
+}
+
+func (a *address) scattered() bool { return a.off.n > 0 }
+
+// shifted returns the operand disp bytes behind m.
+func shifted(m asm.Arg, disp int32) asm.Arg {
+	m.Disp += disp
+	return m
+}
+
+// scaleOf returns by how much an index of pointer v is multiplied.
+func (e *emitter) scaleOf(v *ir.Value) int64 {
+	n := int64(v.Type.Elem.Size())
+	if v.Type.Space == ir.Local {
+		n *= int64(e.isa.lanes())
+	}
+	return n
+}
+
+// fieldOf returns the distance of a field from its struct.
+func (e *emitter) fieldOf(v *ir.Value) int64 {
+	n := int64(v.Args[0].Type.Elem.Offset(int(v.Imm)))
+	if v.Type.Space == ir.Local {
+		n *= int64(e.isa.lanes())
+	}
+	return n
+}
+
+func isPath(v *ir.Value) bool {
+	return v.Op == ir.OpIndex || v.Op == ir.OpOffset || v.Op == ir.OpField
+}
+
+// findLazy marks the pointers that are not made, because all their users can form
+// them as they access memory.
+func (e *emitter) findLazy() {
+	e.lazy = make([]bool, len(e.shape))
+	for i := range e.blocks {
+		for _, v := range e.blocks[i].b.Instrs {
+			e.lazy[v.ID] = isPath(v) && (e.of(v).kind == varying || e.formable(v))
+		}
+	}
+	for i := range e.blocks {
+		b := e.blocks[i].b
+		for _, v := range b.Instrs {
+			for n, x := range v.Args {
+				if e.lazy[x.ID] && e.of(x).kind != varying && !(n == 0 && (isAccess(v.Op) || e.lazy[v.ID] && isDisp(v))) {
+					e.lazy[x.ID] = false
+				}
+			}
+		}
+		e.notLazy(b.Term.Args)
+		for _, s := range b.Term.Succs {
+			e.notLazy(s.Args)
+		}
+	}
+}
+
+func (e *emitter) notLazy(list []*ir.Value) {
+	for _, v := range list {
+		if e.of(v).kind != varying {
+			e.lazy[v.ID] = false
+		}
+	}
+}
+
+// isAccess reports whether operand 0 of op is the address of what it accesses.
+func isAccess(op ir.Op) bool {
+	return op == ir.OpLoad || op == ir.OpStore
+}
+
+// isDisp reports whether a path adds a constant.
+func isDisp(v *ir.Value) bool { return v.Op == ir.OpField || v.Args[1].IsConst() }
+
+// formable reports whether an operand of an instruction can be the memory that a
+// uniform or affine pointer points to.
+func (e *emitter) formable(v *ir.Value) bool {
+	if isDisp(v) {
+		_, ok := e.dispOf(v)
+		return ok
+	}
+	switch e.scaleOf(v) {
+	case 1, 2, 4, 8:
+		return true
+	}
+	return false
+}
+
+// dispOf returns the constant that a path adds, if it fits.
+func (e *emitter) dispOf(v *ir.Value) (int32, bool) {
+	if v.Op == ir.OpField {
+		n := e.fieldOf(v)
+		return int32(n), n < 1<<30
+	}
+	c := int64(v.Args[1].Imm)
+	if c > 1<<28 || c < -1<<28 {
+		return 0, false
+	}
+	n := c * e.scaleOf(v)
+	return int32(n), n < 1<<30 && n > -1<<30
+}
+
+// memory returns the operand that a uniform or affine pointer points to.
+func (e *emitter) memory(p *ir.Value) asm.Arg {
+	if !e.lazy[p.ID] {
+		return asm.M(e.general64(p), 0)
+	}
+	if isDisp(p) {
+		d, _ := e.dispOf(p)
+		return shifted(e.memory(p.Args[0]), d)
+	}
+	base := e.general64(p.Args[0])
+	return asm.MX(base, e.general64(p.Args[1]), uint8(e.scaleOf(p)), 0)
+}
+
+// pointer makes a uniform or affine pointer that is not lazy.
+func (e *emitter) pointer(v *ir.Value) error {
+	r := e.gpr()
+	e.vals[v.ID] = val{reg: [2]asm.Reg{r}, n: 1}
+	base := v.Args[0]
+	if isDisp(v) {
+		if d, ok := e.dispOf(v); ok {
+			e.op(asm.LEA, 64, asm.R(r), shifted(e.memory(base), d))
+			return nil
+		}
+	}
+	scale := e.scaleOf(v)
+	if v.Op == ir.OpField {
+		e.op(asm.MOV, 64, asm.R(asm.RAX), asm.I(e.fieldOf(v)))
+		e.op(asm.LEA, 64, asm.R(r), asm.MX(e.general64(base), asm.RAX, 1, 0))
+		return nil
+	}
+	idx := e.general64(v.Args[1])
+	switch scale {
+	case 1, 2, 4, 8:
+		e.op(asm.LEA, 64, asm.R(r), asm.MX(e.general64(base), idx, uint8(scale), 0))
+	default:
+		e.op(asm.IMUL, 64, asm.R(asm.RAX), asm.R(idx), asm.I(scale))
+		e.op(asm.LEA, 64, asm.R(r), asm.MX(e.general64(base), asm.RAX, 1, 0))
+	}
+	return nil
+}
+
+// general64 returns the general register that holds a uniform or affine integer or
+// pointer.
+func (e *emitter) general64(v *ir.Value) asm.Reg {
+	if v.Op == ir.OpConst {
+		r := e.gpr()
+		e.op(asm.MOV, 64, asm.R(r), asm.I(int64(v.Imm)))
+		return r
+	}
+	if e.lazy[v.ID] { // a base of a path that is formed at its access
+		r := e.gpr()
+		e.op(asm.LEA, 64, asm.R(r), e.memory(v))
+		return r
+	}
+	return e.vals[v.ID].reg[0]
+}
+
+// addressOf returns where the lanes access a value of size bytes through p.
+func (e *emitter) addressOf(p *ir.Value, size int) address {
+	local := p.Type.Space == ir.Local
+	if s := e.of(p); s.kind != varying {
+		a := address{mem: e.memory(p), step: s.step}
+		if local {
+			a.step = int64(size)
+		}
+		return a
+	}
+	// Walk back to what is uniform or affine, and gather what the lanes add.
+	sum := offsets{e: e, mem32: local}
+	if local {
+		sum.step = int64(size)
+	}
+	disp := int64(0)
+	for ; isPath(p) && e.of(p).kind == varying; p = p.Args[0] {
+		if d, ok := int32(0), false; isDisp(p) {
+			if d, ok = e.dispOf(p); ok {
+				disp += int64(d)
+				continue
+			}
+		}
+		if p.Op == ir.OpField {
+			disp += e.fieldOf(p)
+			continue
+		}
+		sum.add(p.Args[1], e.scaleOf(p))
+	}
+	a := address{}
+	if e.of(p).kind == varying { // a pointer that lanes chose: its own value is the offset
+		sum.add(p, 1)
+		zero := e.gpr()
+		e.op(asm.XOR, 32, asm.R(zero), asm.R(zero))
+		a.mem = asm.M(zero, 0)
+	} else {
+		a.mem = e.memory(p)
+		if s := e.of(p); s.kind == affine {
+			sum.step += s.step
+		}
+	}
+	if disp != int64(int32(disp)) || a.mem.Index != 0 || int64(a.mem.Disp)+disp != int64(int32(int64(a.mem.Disp)+disp)) {
+		r := e.gpr()
+		e.op(asm.MOV, 64, asm.R(asm.RAX), asm.I(disp))
+		e.op(asm.LEA, 64, asm.R(r), a.mem)
+		e.op(asm.ADD, 64, asm.R(r), asm.R(asm.RAX))
+		a.mem, disp = asm.M(r, 0), 0
+	}
+	a.mem.Disp += int32(disp)
+	a.off, a.scale = sum.total()
+	return a
+}

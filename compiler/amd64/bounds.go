@@ -1,0 +1,164 @@
+package amd64
+
+import (
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/internal/devlog"
+)
+
+// Checks. What fails ends the kernel: the code leaves in the context which check it
+// was, for which lane, and the numbers, and returns. The ways to that lie behind
+// the kernel, so that checks that hold cost a comparison and a jump not taken.
+
+// site notes a check and returns its number, from 1.
+func (e *emitter) site(v *ir.Value, check devlog.Check, text string) int64 {
+	e.sites = append(e.sites, image.Site{Check: check, Text: text, Pos: v.Pos})
+	return int64(len(e.sites))
+}
+
+// later has code emitted behind the kernel, at a label that it returns.
+func (e *emitter) later(code func()) label {
+	l, pos := e.newLabel(), e.pos
+	e.cold = append(e.cold, func() {
+		e.depth = 0
+		e.pos = pos
+		e.bind(l)
+		code()
+	})
+	return l
+}
+
+// fail emits what ends the kernel: the lane is in rax, the numbers in rcx and rdx.
+func (e *emitter) fail(site int64) {
+	e.op(asm.MOV, 64, ctxAt(image.CtxFaultLane), asm.R(asm.RAX))
+	e.op(asm.MOV, 64, ctxAt(image.CtxFaultValues), asm.R(asm.RCX))
+	e.op(asm.MOV, 64, ctxAt(image.CtxFaultValues+8), asm.R(asm.RDX))
+	e.op(asm.MOV, 64, ctxAt(image.CtxFault), asm.I(site))
+	e.jump(e.fault)
+}
+
+// faultCode is where all failures end: it notes which threads ran.
+func (e *emitter) faultCode() {
+	e.bind(e.fault)
+	for i := range int32(3) {
+		e.op(asm.MOV, 64, asm.R(asm.RAX), ctxAt(image.CtxBlock+8*i))
+		e.op(asm.MOV, 64, ctxAt(image.CtxFaultBlock+8*i), asm.R(asm.RAX))
+		e.op(asm.MOV, 64, asm.R(asm.RAX), ctxAt(ctxThread+8*i))
+		e.op(asm.MOV, 64, ctxAt(image.CtxFaultThread+8*i), asm.R(asm.RAX))
+	}
+	if e.general {
+		e.op(asm.MOV, 64, asm.R(asm.RAX), ctxAt(ctxVec))
+		e.op(asm.SHL, 64, asm.R(asm.RAX), asm.I(int64(log2(e.isa.lanes()))))
+		e.op(asm.MOV, 64, ctxAt(image.CtxFaultThread), asm.R(asm.RAX))
+	}
+	e.op(asm.VZEROUPPER, 128)
+	e.op(asm.RET, 64)
+}
+
+// bounds emits the check that 0 <= i < n.
+func (e *emitter) bounds(b *block, v *ir.Value) {
+	i, n := v.Args[0], v.Args[1]
+	site := e.site(v, devlog.Check(v.Imm), "")
+	m := e.masks[b.class]
+	si, sn := e.of(i), e.of(n)
+	switch {
+	case si.kind == uniform && sn.kind == uniform:
+		cold := e.later(func() {
+			e.firstLane(m)
+			e.op(asm.MOV, 64, asm.R(asm.RCX), e.source64(i))
+			e.op(asm.MOV, 64, asm.R(asm.RDX), e.source64(n))
+			e.fail(site)
+		})
+		e.compare64(i, n)
+		e.jcc(asm.CondAE, cold)
+	case si == lanes && sn.kind == uniform:
+		e.boundsInRow(i, n, m, site)
+	default:
+		e.boundsOfLanes(i, n, m, site)
+	}
+}
+
+// boundsInRow checks indices that go up by one from lane to lane: if the first and
+// the last are in range so are all. Else, when there are fewer, each is looked at.
+func (e *emitter) boundsInRow(i, n *ir.Value, m asm.Reg, site int64) {
+	back := e.newLabel()
+	cold := e.later(func() {
+		e.boundsOfLanes(i, n, m, site)
+		e.jump(back)
+	})
+	e.compare64(i, n)
+	e.jcc(asm.CondAE, cold)
+	e.op(asm.MOV, 64, asm.R(asm.RAX), e.source64(n))
+	e.op(asm.SUB, 64, asm.R(asm.RAX), e.source64(i))
+	e.op(asm.CMP, 64, asm.R(asm.RAX), asm.I(int64(e.isa.lanes())))
+	e.jcc(asm.CondB, cold)
+	e.bind(back)
+}
+
+// boundsOfLanes checks any indices.
+func (e *emitter) boundsOfLanes(i, n *ir.Value, m asm.Reg, site int64) {
+	x, y := e.wide64(i), e.wide64(n)
+	bad := e.outside(x, y, m)
+	cold := e.later(func() {
+		e.firstLane(bad)
+		e.op(e.moveOp(), e.width(), ctxAt(bufX), asm.R(half(x, 0)))
+		e.op(e.moveOp(), e.width(), ctxAt(bufX+int32(e.bytes())), asm.R(half(x, 1)))
+		e.op(e.moveOp(), e.width(), ctxAt(bufY), asm.R(half(y, 0)))
+		e.op(e.moveOp(), e.width(), ctxAt(bufY+int32(e.bytes())), asm.R(half(y, 1)))
+		e.op(asm.MOV, 64, asm.R(asm.RCX), slot(bufX, ir.I64))
+		e.op(asm.MOV, 64, asm.R(asm.RDX), slot(bufY, ir.I64))
+		e.fail(site)
+	})
+	e.jumpIfAny(bad, cold)
+}
+
+// outside returns the lanes of m for which 0 <= x < y does not hold.
+func (e *emitter) outside(x, y val, m asm.Reg) asm.Reg {
+	bad := e.mask()
+	if e.isa == v4 {
+		lo, hi := e.mask(), e.mask()
+		const notBelow = 5
+		e.masked(asm.VPCMPUQ, 512, m, false, asm.R(lo), asm.R(half(x, 0)), asm.R(half(y, 0)), asm.I(notBelow))
+		e.masked(asm.VPCMPUQ, 512, e.highMask(m), false, asm.R(hi), asm.R(half(x, 1)), asm.R(half(y, 1)), asm.I(notBelow))
+		e.op(asm.KUNPCKBW, 16, asm.R(bad), asm.R(hi), asm.R(lo))
+		return bad
+	}
+	var in [2]asm.Reg
+	for h := range in { // y > x, and x not negative
+		neg, less := e.vec(), e.vec()
+		in[h] = e.vec()
+		e.op(asm.VPCMPGTQ, 256, asm.R(neg), asm.R(e.zero()), asm.R(half(x, h)))
+		e.op(asm.VPCMPGTQ, 256, asm.R(less), asm.R(half(y, h)), asm.R(half(x, h)))
+		e.op(asm.VPANDN, 256, asm.R(in[h]), asm.R(neg), asm.R(less))
+	}
+	e.maskAndNot(bad, m, e.packMask(in[0], in[1]))
+	return bad
+}
+
+// firstLane puts the number of the first lane of m into rax.
+func (e *emitter) firstLane(m asm.Reg) {
+	e.bits(asm.RAX, m)
+	e.op(asm.TZCNT, 32, asm.R(asm.RAX), asm.R(asm.RAX))
+}
+
+// condition emits a check that x holds for all lanes.
+func (e *emitter) condition(b *block, v *ir.Value, check devlog.Check, text string) error {
+	site := e.site(v, check, text)
+	m, x := e.masks[b.class], v.Args[0]
+	if e.of(x).kind == uniform {
+		cold := e.later(func() {
+			e.firstLane(m)
+			e.fail(site)
+		})
+		return e.jumpUnless(x, cold)
+	}
+	bad := e.mask()
+	e.maskAndNot(bad, m, e.maskOf(x))
+	cold := e.later(func() {
+		e.firstLane(bad)
+		e.fail(site)
+	})
+	e.jumpIfAny(bad, cold)
+	return nil
+}

@@ -1,0 +1,266 @@
+package amd64
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/amd64/regalloc"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/devlog"
+)
+
+// emitter makes the code of one entry of a kernel.
+type emitter struct {
+	*analysis
+	*code
+	m *ir.Module
+
+	vals    []val  // by value ID: where it is
+	spreads []val  // by value ID: the vector of one that is kept once, if made
+	lazy    []bool // by value ID: a pointer that accesses form themselves
+	fused   []bool // by value ID: a comparison that its branch makes
+	wanted  []bool // by value ID: of one kept once, that a vector is needed
+	used    []bool // by value ID
+
+	spots   []spot
+	repeats []repeat
+	masks   []asm.Reg // by class
+
+	cold   []func()
+	sites  []image.Site
+	shared []int32 // by object: offset in shared memory
+	locals int     // bytes of a thread
+
+	barriers                            bool
+	blockStart, body, end, leave, fault label
+	meet, setResume                     label
+}
+
+// newEmitter analyses a kernel whose loops are closed.
+func newEmitter(m *ir.Module, f *ir.Func, c *code, general bool) (*emitter, error) {
+	g, err := newGraph(f)
+	if err != nil {
+		return nil, err
+	}
+	e := &emitter{analysis: analyse(g, general), code: c, m: m}
+	n := f.NumValues()
+	e.vals, e.spreads = make([]val, n), make([]val, n)
+	e.findLazy()
+	e.findFused()
+	e.findWanted()
+	at := 0
+	for _, o := range m.Shared {
+		at = (at + o.Type.Align() - 1) / o.Type.Align() * o.Type.Align()
+		e.shared = append(e.shared, int32(at))
+		at += o.Type.Size()
+	}
+	for _, l := range []*label{&e.blockStart, &e.body, &e.end, &e.leave, &e.fault, &e.meet, &e.setResume} {
+		*l = e.newLabel()
+	}
+	return e, nil
+}
+
+// kernel emits the whole code of the entry.
+func (e *emitter) kernel() error {
+	e.prepare()
+	e.masks[0] = e.mask()
+	e.bind(e.newLabel())
+	e.entryCode()
+	for i := range e.blocks {
+		if err := e.block(i); err != nil {
+			return err
+		}
+	}
+	e.exitCode()
+	for n := 0; n < len(e.cold); n++ { // which may add more
+		e.cold[n]()
+	}
+	e.faultCode()
+	return nil
+}
+
+// instr emits one operation.
+func (e *emitter) instr(b *block, v *ir.Value) error {
+	e.pos = int32(v.Pos)
+	if err := e.operation(b, v); err != nil {
+		return fmt.Errorf("%v of %v: %w", v.Op, v.Type, err)
+	}
+	if e.vals[v.ID].n > 0 {
+		e.spread(v)
+	}
+	return nil
+}
+
+func (e *emitter) operation(b *block, v *ir.Value) error {
+	switch v.Op {
+	case ir.OpConst:
+		return nil // made where it is used
+	case ir.OpThread, ir.OpBlock, ir.OpBlockDim, ir.OpGridDim, ir.OpLane, ir.OpWarp, ir.OpWarpSize:
+		e.geometry(v)
+	case ir.OpLocal, ir.OpShared:
+		e.object(v)
+	case ir.OpIndex, ir.OpOffset, ir.OpField:
+		if !e.lazy[v.ID] {
+			return e.pointer(v)
+		}
+	case ir.OpLoad:
+		return e.load(b, v)
+	case ir.OpStore:
+		return e.store(b, v)
+	case ir.OpZero:
+		return e.clearObject(b, v)
+	case ir.OpBounds:
+		e.bounds(b, v)
+	case ir.OpNonNil:
+		return e.condition(b, v, devlog.Nil, "")
+	case ir.OpAssert:
+		return e.condition(b, v, devlog.Assert, e.m.Texts[v.Imm])
+	case ir.OpBarrier:
+		e.op(asm.BARRIER, 64)
+		e.op(asm.CALL, 64, e.to(e.meet))
+	case ir.OpWarpBarrier, ir.OpFenceBlock: // lanes run in step, a block on one core
+	case ir.OpFence:
+		e.op(asm.MFENCE, 64)
+	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
+		return e.shuffle(v)
+	case ir.OpBallot, ir.OpAny, ir.OpAll:
+		e.vote(b, v)
+	default:
+		if v.Op.Has(ir.Writes) {
+			return e.atomic(b, v)
+		}
+		return e.compute(v)
+	}
+	return nil
+}
+
+// Emit compiles a kernel into a native image, see package image. What the code
+// cannot do, printing, it leaves to the interpreter with [image.ErrInterp].
+func Emit(m *ir.Module, t target.Target) ([]byte, error) {
+	im, _, err := build(m, t)
+	if err != nil {
+		return nil, err
+	}
+	return im.Encode()
+}
+
+// traits is what the code needs to know of a kernel beforehand.
+type traits struct {
+	barriers, warps, prints bool
+}
+
+func traitsOf(f *ir.Func) (t traits) {
+	for _, b := range f.Blocks {
+		for _, v := range b.Instrs {
+			switch v.Op {
+			case ir.OpBarrier:
+				t.barriers = true
+			case ir.OpPrint, ir.OpDivisor, ir.OpCount, ir.OpCall:
+				t.prints = true
+			case ir.OpLane, ir.OpWarp, ir.OpWarpBarrier, ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor,
+				ir.OpBallot, ir.OpAny, ir.OpAll:
+				t.warps = true
+			}
+		}
+	}
+	return t
+}
+
+// generate emits and allocates one entry.
+func generate(m *ir.Module, f *ir.Func, c *code, tr traits, sites []image.Site, general bool) (*emitter, regalloc.Result, error) {
+	e, err := newEmitter(m, f, c, general)
+	if err != nil {
+		return nil, regalloc.Result{}, err
+	}
+	e.barriers, e.sites = tr.barriers, sites
+	if err := e.kernel(); err != nil {
+		return nil, regalloc.Result{}, err
+	}
+	if err := e.resolve(); err != nil {
+		return nil, regalloc.Result{}, err
+	}
+	cfg := regalloc.V4(e.locals)
+	if c.isa == v3 {
+		cfg = regalloc.V3(e.locals)
+	}
+	res, err := regalloc.Run(c.f, cfg)
+	if err != nil {
+		return nil, res, err
+	}
+	res.FrameSize = (res.FrameSize + 63) &^ 63
+	e.patchFrames(res.FrameSize)
+	return e, res, nil
+}
+
+// frameSize stands for the size of a frame until registers are allocated.
+const frameSize = 0x7ead_be00
+
+// patchFrames puts the size of a frame where it was not known yet.
+func (e *emitter) patchFrames(size int) {
+	for _, b := range e.f.Blocks {
+		for i := range b.Insts {
+			if in := &b.Insts[i]; in.Op == asm.ADD && in.Args[0].Reg == frame && in.Args[1].Imm == frameSize {
+				in.Args[1].Imm = int64(size)
+			}
+		}
+	}
+}
+
+// build makes the image of a kernel, and the listing of its code if asked to.
+func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
+	f := m.Kernel()
+	tr := traitsOf(f)
+	if tr.prints {
+		return nil, nil, image.ErrInterp
+	}
+	level := v4
+	if t.WarpSize == 8 {
+		level = v3
+	}
+	closeLoops(f)
+	im := &image.Image{
+		Kernel: f.Name, ISA: t.Arch, Warp: level.lanes(), General: image.None,
+		Barriers: tr.barriers, WarpOps: tr.warps,
+	}
+	_, im.Args = f.ParamOffsets()
+	for _, o := range m.Shared {
+		im.Shared = (im.Shared+o.Type.Align()-1)/o.Type.Align()*o.Type.Align() + o.Type.Size()
+	}
+	entries := []bool{false}
+	if tr.warps { // numbers of lanes matter: blocks whose rows are not whole vectors
+		entries = append(entries, true)
+	}
+	var a asm.Assembler
+	var list []listed
+	consts := &poolOf{at: map[string]int64{}}
+	for _, general := range entries {
+		c := newCode(level, consts)
+		at := a.Len()
+		e, res, err := generate(m, f, c, tr, im.Sites, general)
+		if err != nil {
+			return nil, nil, err
+		}
+		im.FrameSize = max(im.FrameSize, res.FrameSize)
+		im.Sites, im.Local = e.sites, e.locals/level.lanes()
+		if general {
+			im.General = at
+		} else {
+			im.Rows = at
+		}
+		if err := a.Func(len(c.f.Blocks), func(i int) []asm.Inst { return c.f.Blocks[i].Insts }); err != nil {
+			return nil, nil, err
+		}
+		list = append(list, listed{general, c.f})
+	}
+	code, _, err := a.Finish(consts.bytes)
+	im.Code = code
+	return im, list, err
+}
+
+// listed is the code of an entry, for people.
+type listed struct {
+	general bool
+	f       *regalloc.Func
+}

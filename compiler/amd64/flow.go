@@ -1,0 +1,329 @@
+package amd64
+
+import (
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Control flow. Blocks come one after the other in the order of the graph. A
+// branch that all lanes of a class take is a jump. One that parts them is none: it
+// gives each side the lanes that go there, and control falls through to whatever
+// comes next, where a block without lanes is skipped. Parameters of blocks are
+// registers that edges write, for their own lanes only where lanes bring different
+// values at different times.
+
+// spot is where control can come to for the sake of a block.
+type spot struct {
+	start  label    // before the test
+	body   label    // behind it: where loops go back to
+	before []func() // run before the test: what loops in the block gather
+	inside []func() // run behind it
+	blend  []val    // by parameter: where edges put its value
+	mask   asm.Reg  // of tested blocks: the lanes that have arrived
+	once   bool     // a tested block to which lanes come from one place, once
+}
+
+// repeat is a loop that lanes leave one by one.
+type repeat struct {
+	latch label
+	mask  asm.Reg // lanes that go round again
+	next  []val   // by parameter of the header: its value in the next iteration
+}
+
+// prepare makes the labels, masks and parameters of all blocks.
+func (e *emitter) prepare() {
+	e.spots = make([]spot, len(e.blocks))
+	e.repeats = make([]repeat, len(e.loops))
+	e.masks = make([]asm.Reg, e.classes)
+	for i := range e.blocks {
+		s := &e.spots[i]
+		s.start, s.body = e.newLabel(), e.newLabel()
+		e.prepareParams(i)
+		if e.blocks[i].entry == tested {
+			e.prepareMask(i)
+		}
+	}
+	for l := range e.loops {
+		if e.loops[l].diverges {
+			e.prepareLoop(l)
+		}
+	}
+}
+
+func (e *emitter) prepareParams(i int) {
+	b := &e.blocks[i]
+	for p, v := range b.b.Params {
+		r := e.place(v)
+		e.vals[v.ID] = r
+		e.spots[i].blend = append(e.spots[i].blend, r)
+		if e.blended[i][p] {
+			e.initialise(i, func() { e.undef(r) })
+		}
+	}
+}
+
+func (e *emitter) prepareMask(i int) {
+	b, s := &e.blocks[i], &e.spots[i]
+	s.mask = e.mask()
+	e.masks[b.class] = s.mask
+	n := 0
+	s.once = true
+	for _, in := range b.in {
+		if in.from >= i {
+			continue // lanes that go round again have a mask of their own
+		}
+		n++
+		s.once = s.once && !e.leavesDivergent(in.from, i)
+	}
+	if s.once = s.once && n == 1; !s.once {
+		e.initialise(i, func() { e.clearMask(s.mask) })
+	}
+}
+
+func (e *emitter) prepareLoop(l int) {
+	x, h := &e.repeats[l], e.loops[l].first
+	x.latch, x.mask = e.newLabel(), e.mask()
+	for _, v := range e.blocks[h].b.Params {
+		x.next = append(x.next, e.place(v))
+	}
+	s := &e.spots[h]
+	s.inside = append(s.inside, func() {
+		e.clearMask(x.mask)
+		for p := range x.next {
+			e.undef(x.next[p])
+		}
+	})
+}
+
+// initialise has code run once before lanes begin to come to block i: where its
+// immediate dominator stands, in front of the loops around that which do not
+// contain the block.
+func (e *emitter) initialise(i int, code func()) {
+	d := e.blocks[i].idom
+	at := -1
+	for l := e.blocks[d].loop; l >= 0 && !e.loops[l].has(i); l = e.loops[l].parent {
+		at = e.loops[l].first
+	}
+	if at >= 0 {
+		e.spots[at].before = append(e.spots[at].before, code)
+		return
+	}
+	e.spots[d].inside = append(e.spots[d].inside, code)
+}
+
+// land returns where control goes on that has nothing more to do before position
+// at and is in loop l: to the first block that lanes may wait in, else to the end
+// of the innermost loop that lanes leave one by one, else to the end.
+func (e *emitter) land(at, l int) label {
+	for l >= 0 && !e.loops[l].diverges {
+		l = e.loops[l].parent
+	}
+	for {
+		if l >= 0 && at > e.loops[l].last {
+			return e.repeats[l].latch
+		}
+		if at >= len(e.blocks) {
+			return e.end
+		}
+		if e.blocks[at].entry != direct {
+			return e.spots[at].start
+		}
+		at = e.blocks[at].end
+	}
+}
+
+// block emits the block at position i and the ends of the loops that end with it.
+func (e *emitter) block(i int) error {
+	b, s := &e.blocks[i], &e.spots[i]
+	e.depth = 1
+	for l := b.loop; l >= 0; l = e.loops[l].parent {
+		e.depth++
+	}
+	l := e.headed(i)
+	if l >= 0 {
+		e.depth--
+	}
+	e.bind(s.start)
+	run(s.before)
+	if b.entry == tested {
+		outside := b.loop
+		if l >= 0 {
+			outside = e.loops[l].parent
+		}
+		e.jumpIfEmpty(s.mask, e.land(b.end, outside))
+	}
+	if l >= 0 {
+		e.depth++
+	}
+	e.bind(s.body)
+	run(s.inside)
+	for _, v := range b.b.Params {
+		e.spread(v)
+	}
+	for _, v := range b.b.Instrs {
+		if err := e.instr(b, v); err != nil {
+			return err
+		}
+	}
+	if err := e.terminator(i); err != nil {
+		return err
+	}
+	for l := b.loop; l >= 0; l = e.loops[l].parent {
+		if e.loops[l].diverges && e.loops[l].last == i {
+			e.latch(l)
+		}
+	}
+	return nil
+}
+
+func run(list []func()) {
+	for _, fn := range list {
+		fn()
+	}
+}
+
+// latch ends a loop that lanes leave one by one: it goes round again with those
+// that are left.
+func (e *emitter) latch(l int) {
+	x, loop := &e.repeats[l], &e.loops[l]
+	e.bind(x.latch)
+	h := loop.first
+	for p := range x.next {
+		e.move(e.spots[h].blend[p], x.next[p])
+	}
+	e.copy(e.spots[h].mask, x.mask)
+	e.jumpIfAny(e.spots[h].mask, e.spots[h].body)
+	e.depth--
+	e.jump(e.land(loop.last+1, loop.parent))
+}
+
+// terminator emits the end of the block at i.
+func (e *emitter) terminator(i int) error {
+	b := &e.blocks[i]
+	t := &b.b.Term
+	e.pos = int32(t.Pos)
+	l := b.loop
+	switch {
+	case t.Kind == ir.TermReturn:
+		e.jump(e.land(i+1, l))
+	case t.Kind == ir.TermJump:
+		to, err := e.edge(i, 0, e.masks[b.class], true)
+		if err != nil {
+			return err
+		}
+		e.jump(to)
+	case e.parted[i]:
+		return e.part(i)
+	default:
+		return e.choose(i)
+	}
+	return nil
+}
+
+// part ends a block whose lanes go different ways.
+func (e *emitter) part(i int) error {
+	b := &e.blocks[i]
+	cond, all := e.maskOf(b.b.Term.Args[0]), e.masks[b.class]
+	for s := range 2 {
+		m := e.mask()
+		if s == 0 {
+			e.maskAnd(m, all, cond)
+		} else {
+			e.maskAndNot(m, all, cond)
+		}
+		if _, err := e.edge(i, s, m, false); err != nil {
+			return err
+		}
+	}
+	e.jump(e.land(i+1, b.loop))
+	return nil
+}
+
+// choose ends a block with a jump that all its lanes take.
+func (e *emitter) choose(i int) error {
+	b := &e.blocks[i]
+	other := e.newLabel()
+	if err := e.jumpUnless(b.b.Term.Args[0], other); err != nil {
+		return err
+	}
+	to, err := e.edge(i, 0, e.masks[b.class], true)
+	if err != nil {
+		return err
+	}
+	e.jump(to)
+	e.bind(other)
+	if to, err = e.edge(i, 1, e.masks[b.class], true); err != nil {
+		return err
+	}
+	e.jump(to)
+	return nil
+}
+
+// edge sends the lanes of a mask along successor s of the block at i, and returns
+// where control goes if those are all the lanes it has.
+func (e *emitter) edge(i, s int, lanes asm.Reg, whole bool) (label, error) {
+	b := &e.blocks[i]
+	edge := &b.b.Term.Succs[s]
+	at := e.graph.pos[edge.To.ID]
+	t, spot := &e.blocks[at], &e.spots[at]
+	l := e.headed(at)
+	back := at <= i
+	if back && e.loops[l].diverges {
+		x := &e.repeats[l]
+		e.maskOr(x.mask, lanes, e.loops[l].back == 1)
+		return e.land(i+1, b.loop), e.pass(edge, at, x.next, lanes)
+	}
+	if t.entry == tested {
+		e.maskOr(spot.mask, lanes, spot.once)
+	}
+	if err := e.pass(edge, at, spot.blend, lanes); err != nil {
+		return 0, err
+	}
+	switch {
+	case t.entry == direct && whole && back:
+		return spot.body, nil
+	case t.entry == direct && whole:
+		return spot.start, nil
+	}
+	return e.land(i+1, b.loop), nil
+}
+
+// pass gives the parameters of the block at position at the arguments of an edge,
+// all at once.
+func (e *emitter) pass(edge *ir.Edge, at int, to []val, lanes asm.Reg) error {
+	from := make([]val, len(to))
+	for p, v := range e.blocks[at].b.Params {
+		arg, err := e.as(edge.Args[p], e.of(v))
+		if err != nil {
+			return err
+		}
+		from[p] = arg
+	}
+	for p := range from { // what another parameter's register holds is read first
+		for q := range to {
+			if q != p && overlap(from[p], to[q]) {
+				from[p] = e.saved(from[p])
+				break
+			}
+		}
+	}
+	for p := range to {
+		if e.blended[at][p] {
+			e.blendInto(to[p], from[p], lanes)
+		} else {
+			e.move(to[p], from[p])
+		}
+	}
+	return nil
+}
+
+func overlap(a, b val) bool {
+	for i := range a.n {
+		for j := range b.n {
+			if a.reg[i] == b.reg[j] {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+package amd64
+
+import (
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// loadParams loads the arguments of the kernel. They stay where they are, so that a
+// register which is needed for something else can be loaded again.
+func (e *emitter) loadParams() {
+	offsets, _ := e.graph.f.ParamOffsets()
+	base := e.gpr()
+	e.op(asm.MOV, 64, asm.R(base), ctxAt(image.CtxArgs))
+	for i, p := range e.graph.f.Params {
+		if e.used[p.ID] {
+			e.vals[p.ID] = e.loadSame(p.Type, asm.M(base, int32(offsets[i])))
+			e.spread(p)
+		}
+	}
+}
+
+// geometry emits where a thread is.
+func (e *emitter) geometry(v *ir.Value) {
+	at := int32(8 * v.Imm)
+	switch v.Op {
+	case ir.OpThread:
+		if e.general {
+			e.threadOfTable(v)
+			return
+		}
+		at += ctxThread
+	case ir.OpBlock:
+		at += image.CtxBlock
+	case ir.OpBlockDim:
+		at += image.CtxBlockDim
+	case ir.OpGridDim:
+		at += image.CtxGridDim
+	case ir.OpWarp:
+		at = ctxVec
+	}
+	r := e.gpr()
+	e.vals[v.ID] = val{reg: [2]asm.Reg{r}, n: 1}
+	switch v.Op {
+	case ir.OpLane:
+		e.op(asm.MOV, 64, asm.R(r), asm.I(0))
+	case ir.OpWarpSize:
+		e.op(asm.MOV, 64, asm.R(r), asm.I(int64(e.isa.lanes())))
+	default:
+		e.op(asm.MOV, 64, asm.R(r), ctxAt(at))
+	}
+}
+
+// threadOfTable reads thread indices from the driver's table: x of all threads of
+// the block, y of all, z of all, in 32 bits; each part is whole vectors long.
+func (e *emitter) threadOfTable(v *ir.Value) {
+	part := int64(e.bytes()) // of a vector
+	e.op(asm.MOV, 64, asm.R(asm.RAX), ctxAt(image.CtxVectors))
+	e.op(asm.IMUL, 64, asm.R(asm.RAX), asm.R(asm.RAX), asm.I(int64(v.Imm)))
+	e.op(asm.ADD, 64, asm.R(asm.RAX), ctxAt(ctxVec))
+	e.op(asm.IMUL, 64, asm.R(asm.RAX), asm.R(asm.RAX), asm.I(part))
+	e.op(asm.ADD, 64, asm.R(asm.RAX), ctxAt(image.CtxThreads))
+	r := e.lanesOf(v.Type)
+	e.vals[v.ID] = r
+	e.op(asm.VPMOVSXDQ, e.width(), asm.R(r.reg[0]), asm.M(asm.RAX, 0))
+	e.op(asm.VPMOVSXDQ, e.width(), asm.R(r.reg[1]), asm.M(asm.RAX, int32(part/2)))
+}
+
+// object emits the address of a shared object, or of a local one, which is in the
+// frame, in front of what the allocation of registers puts there.
+func (e *emitter) object(v *ir.Value) {
+	r := e.gpr()
+	e.vals[v.ID] = val{reg: [2]asm.Reg{r}, n: 1}
+	if v.Op == ir.OpShared {
+		e.op(asm.MOV, 64, asm.R(r), ctxAt(image.CtxShared))
+		if off := e.shared[v.Imm]; off != 0 {
+			e.op(asm.ADD, 64, asm.R(r), asm.I(int64(off)))
+		}
+		return
+	}
+	e.op(asm.LEA, 64, asm.R(r), asm.M(frame, int32(e.locals)))
+	n := (v.Type.Elem.Size() + 7) &^ 7
+	e.locals += n * e.isa.lanes()
+}
+
+// linear emits 64-bit arithmetic on values that go up by a constant from lane to
+// lane: on those of lane 0.
+func (e *emitter) linear(v *ir.Value) error {
+	args := make([]val, len(v.Args))
+	for i, x := range v.Args {
+		args[i] = e.kept(x)
+	}
+	r, err := e.scalar(v, args)
+	e.vals[v.ID] = r
+	return err
+}
+
+// findFused marks the comparisons of uniform integers that only the branch behind
+// them uses: it makes them itself.
+func (e *emitter) findFused() {
+	e.fused, e.used = make([]bool, len(e.shape)), make([]bool, len(e.shape))
+	uses := make([]int, len(e.shape))
+	for i := range e.blocks {
+		b := e.blocks[i].b
+		count := func(list []*ir.Value) {
+			for _, x := range list {
+				uses[x.ID]++
+				e.used[x.ID] = true
+			}
+		}
+		for _, v := range b.Instrs {
+			count(v.Args)
+		}
+		count(b.Term.Args)
+		for _, s := range b.Term.Succs {
+			count(s.Args)
+		}
+	}
+	for i := range e.blocks {
+		b := e.blocks[i].b
+		if b.Term.Kind != ir.TermBranch {
+			continue
+		}
+		if c := b.Term.Args[0]; c.Block == b && uses[c.ID] == 1 && e.of(c).kind == uniform && comparesGeneral(c) {
+			e.fused[c.ID] = true
+		}
+	}
+}
+
+// comparesGeneral reports whether v compares what general registers hold.
+func comparesGeneral(v *ir.Value) bool {
+	return v.Op >= ir.OpEq && v.Op <= ir.OpGe && !inVector(v.Args[0].Type)
+}
+
+// findWanted marks the values kept once that varying operations take as vectors:
+// those are made where the value is, outside of loops that only use it.
+func (e *emitter) findWanted() {
+	e.wanted = make([]bool, len(e.shape))
+	want := func(x *ir.Value) {
+		if e.of(x).kind != varying && x.Op != ir.OpConst {
+			e.wanted[x.ID] = true
+		}
+	}
+	for i := range e.blocks {
+		b := e.blocks[i].b
+		for _, v := range b.Instrs {
+			switch {
+			case isPath(v) || v.Op == ir.OpBounds:
+			case v.Op == ir.OpStore:
+				if e.of(v.Args[0]).kind == varying || e.of(v.Args[0]).kind == affine || v.Args[0].Type.Space == ir.Local {
+					want(v.Args[1])
+				}
+			case e.of(v).kind == varying && v.Op.Pure():
+				for _, x := range v.Args {
+					want(x)
+				}
+			}
+		}
+		for _, s := range b.Term.Succs {
+			at := e.graph.pos[s.To.ID]
+			for p, x := range s.Args {
+				if e.of(e.blocks[at].b.Params[p]).kind == varying {
+					want(x)
+				}
+			}
+		}
+	}
+}
+
+// spread makes the vector of a value that is kept once, if one is wanted.
+func (e *emitter) spread(v *ir.Value) {
+	if e.wanted[v.ID] && e.of(v).kind != varying && !inVector(v.Type) && !e.lazy[v.ID] {
+		e.spreads[v.ID] = e.spreadNow(v)
+	}
+}

@@ -1,0 +1,220 @@
+package amd64
+
+import (
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// intOp emits an operation on integers that is more than one instruction.
+func (c *code) intOp(v *ir.Value, args []val) (val, error) {
+	t, wide := v.Type, v.Type.Size() == 8
+	each := func(fn func(h int) asm.Reg) (val, error) { return c.fit(t, c.halves(v, args, fn), v.Op), nil }
+	x := func(h int) asm.Reg { return half(args[0], h) }
+	y := func(h int) asm.Reg { return half(args[1], h) }
+	pick := func(narrow, wide64 asm.Op) asm.Op {
+		if wide {
+			return wide64
+		}
+		return narrow
+	}
+	switch v.Op {
+	case ir.OpNeg:
+		return each(func(h int) asm.Reg { return c.vxx(pick(asm.VPSUBD, asm.VPSUBQ), c.zero(), x(h)) })
+	case ir.OpNot:
+		return each(func(h int) asm.Reg { return c.vop(c.pick(asm.VPXOR, asm.VPXORD), asm.R(x(h)), c.all32(1<<32-1)) })
+	case ir.OpAndNot:
+		return each(func(h int) asm.Reg { return c.vxx(c.pick(asm.VPANDN, asm.VPANDND), y(h), x(h)) })
+	case ir.OpMul:
+		if wide {
+			return each(func(h int) asm.Reg { return c.mul64(x(h), y(h)) })
+		}
+	case ir.OpMin, ir.OpMax:
+		if !wide || c.isa == v4 {
+			return each(func(h int) asm.Reg { return c.vxx(minMax[minMaxKey{v.Op, t.IsSigned(), wide}], x(h), y(h)) })
+		}
+		op := ir.OpLt
+		if v.Op == ir.OpMax {
+			op = ir.OpGt
+		}
+		return c.blend(t, c.compare(op, t, args).reg[0], args[0], args[1]), nil
+	case ir.OpMulHi:
+		if !wide {
+			return one(c.mulHigh(t, x(0), y(0))), nil
+		}
+	case ir.OpPopcount:
+		return each(func(h int) asm.Reg { return c.popcount(wide, c.unsignedLanes(t, x(h))) })
+	case ir.OpCtz:
+		return each(func(h int) asm.Reg { return c.trailingZeros(t, wide, x(h)) })
+	case ir.OpClz:
+		if c.isa == v4 {
+			return each(func(h int) asm.Reg { return c.leadingZeros(t, wide, c.unsignedLanes(t, x(h))) })
+		}
+	case ir.OpReverse:
+		return each(func(h int) asm.Reg { return c.reverse(t, x(h)) })
+	case ir.OpDot4:
+		return one(c.dot4(t, x(0), y(0), args[2].reg[0])), nil
+	case ir.OpDiv, ir.OpRem:
+		if !wide && (c.isa == v4 || t.IsSigned() || t.Size() < 4) {
+			return c.fitAlways(t, one(c.divide(v.Op, t, x(0), y(0)))), nil
+		}
+	}
+	return c.byLane(v, args)
+}
+
+type minMaxKey struct {
+	op           ir.Op
+	signed, wide bool
+}
+
+var minMax = map[minMaxKey]asm.Op{
+	{ir.OpMin, true, false}: asm.VPMINSD, {ir.OpMin, false, false}: asm.VPMINUD,
+	{ir.OpMax, true, false}: asm.VPMAXSD, {ir.OpMax, false, false}: asm.VPMAXUD,
+	{ir.OpMin, true, true}: asm.VPMINSQ, {ir.OpMin, false, true}: asm.VPMINUQ,
+	{ir.OpMax, true, true}: asm.VPMAXSQ, {ir.OpMax, false, true}: asm.VPMAXUQ,
+}
+
+// unsignedLanes returns the bits of a value of type t without those of its sign
+// above.
+func (c *code) unsignedLanes(t *ir.Type, x asm.Reg) asm.Reg {
+	if t.Size() >= 4 || !t.IsSigned() {
+		return x
+	}
+	return c.and32(x, 1<<(8*t.Size())-1)
+}
+
+// mul64 is the low half of a product on x86-64-v3: of three products of 32 bits.
+func (c *code) mul64(x, y asm.Reg) asm.Reg {
+	xh := c.vop(asm.VPSRLQ, asm.R(x), asm.I(32))
+	yh := c.vop(asm.VPSRLQ, asm.R(y), asm.I(32))
+	cross := c.vxx(asm.VPADDQ, c.vxx(asm.VPMULUDQ, xh, y), c.vxx(asm.VPMULUDQ, x, yh))
+	return c.vxx(asm.VPADDQ, c.vxx(asm.VPMULUDQ, x, y), c.vop(asm.VPSLLQ, asm.R(cross), asm.I(32)))
+}
+
+// mulHigh is the high half of a product of up to 32 bits.
+func (c *code) mulHigh(t *ir.Type, x, y asm.Reg) asm.Reg {
+	if t.Size() < 4 { // the whole product is in 32 bits
+		op := asm.VPSRLD
+		if t.IsSigned() {
+			op = asm.VPSRAD
+		}
+		return c.vop(op, asm.R(c.vxx(asm.VPMULLD, x, y)), asm.I(int64(8*t.Size())))
+	}
+	op := asm.VPMULUDQ
+	if t.IsSigned() {
+		op = asm.VPMULDQ
+	}
+	even := c.vop(asm.VPSRLQ, asm.R(c.vxx(op, x, y)), asm.I(32))
+	odd := c.vxx(op, c.vop(asm.VPSRLQ, asm.R(x), asm.I(32)), c.vop(asm.VPSRLQ, asm.R(y), asm.I(32)))
+	top := c.vop(c.pick(asm.VPAND, asm.VPANDQ), asm.R(odd), c.all64(0xffffffff00000000))
+	return c.vxx(c.pick(asm.VPOR, asm.VPORD), even, top)
+}
+
+// bytesTable returns the constant of 16 bytes, repeated over the vector.
+func (c *code) bytesTable(words [4]uint32) asm.Reg {
+	var w []uint32
+	for range c.bytes() / 16 {
+		w = append(w, words[:]...)
+	}
+	return c.vop(asm.VMOVUPS, c.pool(w))
+}
+
+// popcount counts bits: those of the halves of each byte by a table, then it adds
+// up the bytes.
+func (c *code) popcount(wide bool, x asm.Reg) asm.Reg {
+	table := c.bytesTable([4]uint32{0x02010100, 0x03020201, 0x03020201, 0x04030302})
+	low := c.and32(x, 0x0f0f0f0f)
+	high := c.and32(c.vop(asm.VPSRLW, asm.R(x), asm.I(4)), 0x0f0f0f0f)
+	n := c.vxx(asm.VPADDB, c.vxx(asm.VPSHUFB, table, low), c.vxx(asm.VPSHUFB, table, high))
+	if wide {
+		return c.vxx(asm.VPSADBW, n, c.zero())
+	}
+	pairs := c.vxx(asm.VPMADDUBSW, n, c.constant32(0x01010101))
+	return c.vxx(asm.VPMADDWD, pairs, c.constant32(0x00010001))
+}
+
+// trailingZeros counts the ones below the lowest bit; without one all are.
+func (c *code) trailingZeros(t *ir.Type, wide bool, x asm.Reg) asm.Reg {
+	sub, add := asm.VPSUBD, asm.VPADDD
+	if wide {
+		sub, add = asm.VPSUBQ, asm.VPADDQ
+	}
+	lowest := c.vxx(c.pick(asm.VPAND, asm.VPANDD), x, c.vxx(sub, c.zero(), x))
+	ones := c.all32(1<<32 - 1)
+	below := c.vop(add, asm.R(lowest), c.onesFor(wide, ones))
+	if t.Size() < 4 {
+		below = c.and32(below, 1<<(8*t.Size())-1)
+	}
+	return c.popcount(wide, below)
+}
+
+// onesFor returns the operand with all bits set for elements of 32 or 64 bits.
+func (c *code) onesFor(wide bool, narrow asm.Arg) asm.Arg {
+	if wide {
+		return c.all64(1<<64 - 1)
+	}
+	return narrow
+}
+
+func (c *code) leadingZeros(t *ir.Type, wide bool, x asm.Reg) asm.Reg {
+	if wide {
+		return c.vxx(asm.VPLZCNTQ, x)
+	}
+	n := c.vxx(asm.VPLZCNTD, x)
+	if extra := uint32(32 - 8*t.Size()); extra > 0 {
+		return c.vop(asm.VPSUBD, asm.R(n), c.all32(extra))
+	}
+	return n
+}
+
+// reverse reverses the bits of each half byte by a table, and the order of the
+// halves and the bytes.
+func (c *code) reverse(t *ir.Type, x asm.Reg) asm.Reg {
+	table := c.bytesTable([4]uint32{0x0c040800, 0x0e060a02, 0x0d050901, 0x0f070b03})
+	low := c.and32(x, 0x0f0f0f0f)
+	high := c.and32(c.vop(asm.VPSRLW, asm.R(x), asm.I(4)), 0x0f0f0f0f)
+	l := c.vop(asm.VPSLLW, asm.R(c.vxx(asm.VPSHUFB, table, low)), asm.I(4))
+	bits := c.vxx(c.pick(asm.VPOR, asm.VPORD), l, c.vxx(asm.VPSHUFB, table, high))
+	order := [4]uint32{0x00010203, 0x04050607, 0x08090a0b, 0x0c0d0e0f}
+	if t.Size() == 8 {
+		order = [4]uint32{0x04050607, 0x00010203, 0x0c0d0e0f, 0x08090a0b}
+	}
+	r := c.vxx(asm.VPSHUFB, bits, c.bytesTable(order))
+	if n := int64(32 - 8*t.Size()); n > 0 {
+		return c.vop(asm.VPSRLD, asm.R(r), asm.I(n))
+	}
+	return r
+}
+
+// dot4 adds the products of bytes: as 16-bit numbers, the even and the odd ones.
+func (c *code) dot4(t *ir.Type, x, y, z asm.Reg) asm.Reg {
+	split := func(r asm.Reg) (even, odd asm.Reg) {
+		if !t.IsSigned() {
+			return c.and32(r, 0x00ff00ff), c.vop(asm.VPSRLW, asm.R(r), asm.I(8))
+		}
+		up := c.vop(asm.VPSLLW, asm.R(r), asm.I(8))
+		return c.vop(asm.VPSRAW, asm.R(up), asm.I(8)), c.vop(asm.VPSRAW, asm.R(r), asm.I(8))
+	}
+	xe, xo := split(x)
+	ye, yo := split(y)
+	sum := c.vxx(asm.VPADDD, c.vxx(asm.VPMADDWD, xe, ye), c.vxx(asm.VPMADDWD, xo, yo))
+	return c.vxx(asm.VPADDD, sum, z)
+}
+
+// divide divides integers of up to 32 bits as float64, in which the quotient rounded
+// towards zero is exact. By zero it gives 0; MinInt / -1 is out of range, which
+// converts to MinInt.
+func (c *code) divide(op ir.Op, t *ir.Type, x, y asm.Reg) asm.Reg {
+	to, back := asm.VCVTDQ2PD, asm.VCVTTPD2DQ
+	if t.Kind == ir.KU32 {
+		to, back = asm.VCVTUDQ2PD, asm.VCVTTPD2UDQ
+	}
+	part := func(a, b asm.Reg) asm.Reg { return c.vxx(back, c.vxx(asm.VDIVPD, c.vxx(to, a), c.vxx(to, b))) }
+	q := c.joinedHalves(part(x, y), part(c.upper(x), c.upper(y)))
+	zero := c.compareHalf(ir.OpEq, ir.I32, y, c.zero())
+	r := c.vec()
+	c.blendHalf(r, false, 0, zero, c.zero(), q)
+	if op == ir.OpDiv {
+		return r
+	}
+	return c.vxx(asm.VPSUBD, x, c.vxx(asm.VPMULLD, r, y))
+}

@@ -1,0 +1,137 @@
+package amd64
+
+import (
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// What vectors cannot do is done lane by lane: offsets and values go through a
+// buffer in the context, and a loop visits the lanes of a mask in ascending order.
+
+// The parts of the buffer: an offset, two operands and a result of 8 bytes a lane.
+const (
+	bufOffset = ctxBuffer
+	bufX      = bufOffset + 128
+	bufY      = bufX + 128
+	bufResult = bufY + 128
+)
+
+// dump writes the lanes of a value to a part of the buffer, 4 or 8 bytes each.
+func (e *code) dump(at int32, x val, t *ir.Type) {
+	if t.Kind == ir.KBool {
+		x = e.bytesOf(x)
+	}
+	e.op(e.moveOp(), e.width(), ctxAt(at), asm.R(x.reg[0]))
+	if t.Size() == 8 {
+		e.op(e.moveOp(), e.width(), ctxAt(at+int32(e.bytes())), asm.R(half(x, 1)))
+	}
+}
+
+// fetch reads the lanes of a value from a part of the buffer.
+func (e *code) fetch(r val, at int32, t *ir.Type) {
+	x := r.reg[0]
+	if t.Kind == ir.KBool {
+		x = e.vec()
+	}
+	e.op(e.moveOp(), e.width(), asm.R(x), ctxAt(at))
+	if t.Size() == 8 {
+		e.op(e.moveOp(), e.width(), asm.R(r.reg[1]), ctxAt(at+int32(e.bytes())))
+	}
+	if t.Kind == ir.KBool {
+		e.truth(r.reg[0], x)
+	}
+}
+
+// slot returns a lane's place in a part of the buffer, for values of t; the lane is
+// in rax.
+func slot(at int32, t *ir.Type) asm.Arg {
+	if t.Size() == 8 {
+		return asm.MX(ctx, asm.RAX, 8, at)
+	}
+	return asm.MX(ctx, asm.RAX, 4, at)
+}
+
+// eachLane runs code for every lane of a mask, the number of the lane in rax.
+func (e *emitter) eachLane(m asm.Reg, code func()) {
+	left, again, done := e.gpr(), e.newLabel(), e.newLabel()
+	e.bits(left, m)
+	e.op(asm.TEST, 32, asm.R(left), asm.R(left))
+	e.jcc(asm.CondE, done)
+	e.depth++
+	e.bind(again)
+	e.op(asm.TZCNT, 32, asm.R(asm.RAX), asm.R(left))
+	code()
+	e.op(asm.BLSR, 32, asm.R(left), asm.R(left))
+	e.jcc(asm.CondNE, again)
+	e.depth--
+	e.bind(done)
+}
+
+// spot2 returns the memory that the lane in rax accesses; it changes rcx.
+func (e *emitter) laneMemory(a address) asm.Arg {
+	if !a.scattered() && a.step == 0 {
+		return a.mem
+	}
+	base := a.mem
+	if base.Index != 0 {
+		panic("amd64: an address with offsets has an index") // addressOf makes none
+	}
+	if a.off.n == 1 {
+		e.op(asm.MOVSXD, 64, asm.R(asm.RCX), slot(bufOffset, ir.I32))
+	} else {
+		e.op(asm.MOV, 64, asm.R(asm.RCX), slot(bufOffset, ir.I64))
+	}
+	return asm.MX(base.Reg, asm.RCX, a.scale, base.Disp)
+}
+
+// offsetsOf gives an address offsets, if it has none but a step, and writes them to
+// the buffer.
+func (e *emitter) offsetsOf(a address) address {
+	if !a.scattered() {
+		if a.step == 0 {
+			return a
+		}
+		a.off, a.scale = e.iota32(a.step), 1
+	}
+	if a.mem.Index != 0 {
+		r := e.gpr()
+		e.op(asm.LEA, 64, asm.R(r), a.mem)
+		a.mem = asm.M(r, 0)
+	}
+	t := ir.I32
+	if a.off.n == 2 {
+		t = ir.I64
+	}
+	e.dump(bufOffset, a.off, t)
+	return a
+}
+
+// gatherEach loads lane by lane.
+func (e *emitter) gatherEach(r val, t *ir.Type, a address, m asm.Reg) {
+	a = e.offsetsOf(a)
+	e.eachLane(m, func() {
+		mem := e.laneMemory(a)
+		e.loadGeneral(asm.RDX, t, mem)
+		e.op(asm.MOV, slotBits(t), slot(bufResult, t), asm.R(asm.RDX))
+	})
+	e.fetch(r, bufResult, t)
+}
+
+// scatterEach stores lane by lane.
+func (e *emitter) scatterEach(x val, t *ir.Type, a address, m asm.Reg) {
+	a = e.offsetsOf(a)
+	e.dump(bufX, x, t)
+	e.eachLane(m, func() {
+		mem := e.laneMemory(a)
+		e.op(asm.MOV, slotBits(t), asm.R(asm.RDX), slot(bufX, t))
+		e.op(asm.MOV, 8*t.Size(), mem, asm.R(asm.RDX))
+	})
+}
+
+// slotBits is the width of a lane in the buffer.
+func slotBits(t *ir.Type) int {
+	if t.Size() == 8 {
+		return 64
+	}
+	return 32
+}

@@ -1,0 +1,127 @@
+package amd64
+
+import (
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Memory of the lanes on x86-64-v3. Only accesses of 4 and 8 bytes have masks; the
+// others are done as one when all lanes are on, else lane by lane.
+
+// halfMask3 returns the mask of one half of the lanes, as 64-bit lanes.
+func (e *code) halfMask3(m asm.Reg, h int) asm.Reg {
+	r := e.vec()
+	if h == 1 {
+		m = e.upper(m)
+	}
+	e.op(asm.VPMOVSXDQ, 256, asm.R(r), asm.R(m))
+	return r
+}
+
+// whole emits one of two codes: for when all lanes are on, or not.
+func (e *emitter) whole(m asm.Reg, all, some func()) {
+	other, done := e.newLabel(), e.newLabel()
+	e.bits(asm.RAX, m)
+	e.op(asm.CMP, 32, asm.R(asm.RAX), asm.I(0xff))
+	e.jcc(asm.CondNE, other)
+	all()
+	e.jump(done)
+	e.bind(other)
+	some()
+	e.bind(done)
+}
+
+func (e *emitter) loadVector3(r val, t *ir.Type, mem asm.Arg, m asm.Reg) {
+	switch t.Size() {
+	case 8:
+		e.op(asm.VPMASKMOVQ, 256, asm.R(r.reg[0]), asm.R(e.halfMask3(m, 0)), mem)
+		e.op(asm.VPMASKMOVQ, 256, asm.R(r.reg[1]), asm.R(e.halfMask3(m, 1)), shifted(mem, 32))
+		return
+	case 4:
+		e.op(asm.VPMASKMOVD, 256, asm.R(r.reg[0]), asm.R(m), mem)
+		return
+	}
+	op := asm.VPMOVZXBD
+	switch {
+	case t.Size() == 2 && t.IsSigned():
+		op = asm.VPMOVSXWD
+	case t.Size() == 2:
+		op = asm.VPMOVZXWD
+	case t.IsSigned():
+		op = asm.VPMOVSXBD
+	}
+	e.whole(m, func() {
+		x := r.reg[0]
+		if t.Kind == ir.KBool {
+			x = e.vec()
+		}
+		e.op(op, 256, asm.R(x), mem)
+		if t.Kind == ir.KBool {
+			e.truth(r.reg[0], x)
+		}
+	}, func() {
+		e.gatherEach(r, t, address{mem: mem, step: int64(t.Size())}, m)
+	})
+}
+
+func (e *emitter) storeVector3(x val, t *ir.Type, mem asm.Arg, m asm.Reg) {
+	switch t.Size() {
+	case 8:
+		e.op(asm.VPMASKMOVQ, 256, mem, asm.R(e.halfMask3(m, 0)), asm.R(half(x, 0)))
+		e.op(asm.VPMASKMOVQ, 256, shifted(mem, 32), asm.R(e.halfMask3(m, 1)), asm.R(half(x, 1)))
+		return
+	case 4:
+		e.op(asm.VPMASKMOVD, 256, mem, asm.R(m), asm.R(x.reg[0]))
+		return
+	}
+	e.whole(m, func() { e.storeNarrow3(x, t, mem) }, func() {
+		e.scatterEach(x, t, address{mem: mem, step: int64(t.Size())}, m)
+	})
+}
+
+// storeNarrow3 stores the low bytes of all lanes.
+func (e *emitter) storeNarrow3(x val, t *ir.Type, mem asm.Arg) {
+	if t.Kind == ir.KBool {
+		x = e.bytesOf(x)
+	}
+	const bytesLow = 0x0c080400
+	s, q, r := e.vec(), e.vec(), e.vec()
+	if t.Size() == 2 {
+		pattern := []uint32{0x05040100, 0x0d0c0908, 0x80808080, 0x80808080}
+		e.op(asm.VPSHUFB, 256, asm.R(s), asm.R(x.reg[0]), e.pool(append(pattern, pattern...)))
+		e.op(asm.VPERMQ, 256, asm.R(q), asm.R(s), asm.I(0x08))
+		e.op(asm.VMOVUPS, 128, mem, asm.R(q))
+		return
+	}
+	pattern := []uint32{bytesLow, 0x80808080, 0x80808080, 0x80808080}
+	e.op(asm.VPSHUFB, 256, asm.R(s), asm.R(x.reg[0]), e.pool(append(pattern, pattern...)))
+	e.op(asm.VEXTRACTI128, 256, asm.R(q), asm.R(s), asm.I(1))
+	e.op(asm.VPUNPCKLDQ, 128, asm.R(r), asm.R(s), asm.R(q))
+	e.op(asm.VMOVQ, 128, mem, asm.R(r))
+}
+
+// gather3 loads 4- and 8-byte values.
+func (e *emitter) gather3(r val, t *ir.Type, a address, m asm.Reg) {
+	one := func(op asm.Op, width int, dst, index, m asm.Reg) {
+		k := e.vec()
+		e.copy(k, m)
+		e.clear(dst)
+		e.op(op, width, asm.R(dst), indexed(a, index), asm.R(k))
+	}
+	small := a.off.n == 1
+	switch {
+	case t.Size() == 8 && small:
+		one(asm.VPGATHERDQ, 256, r.reg[0], a.off.reg[0], e.halfMask3(m, 0))
+		one(asm.VPGATHERDQ, 256, r.reg[1], e.upper(a.off.reg[0]), e.halfMask3(m, 1))
+	case t.Size() == 8:
+		one(asm.VPGATHERQQ, 256, r.reg[0], a.off.reg[0], e.halfMask3(m, 0))
+		one(asm.VPGATHERQQ, 256, r.reg[1], a.off.reg[1], e.halfMask3(m, 1))
+	case small:
+		one(asm.VPGATHERDD, 256, r.reg[0], a.off.reg[0], m)
+	default:
+		lo, hi := e.vec(), e.vec()
+		one(asm.VPGATHERQD, 256, lo, a.off.reg[0], m)
+		one(asm.VPGATHERQD, 256, hi, a.off.reg[1], e.upper(m))
+		e.op(asm.VINSERTI128, 256, asm.R(r.reg[0]), asm.R(lo), asm.R(hi), asm.I(1))
+	}
+}

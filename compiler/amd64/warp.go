@@ -1,0 +1,171 @@
+package amd64
+
+import (
+	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Operations between the lanes of a vector. All of it are active: who uses them
+// comes to them with whole warps.
+
+// shuffle emits a move between lanes.
+func (e *emitter) shuffle(v *ir.Value) error {
+	x, y := v.Args[0], v.Args[1]
+	if e.of(v).kind == uniform { // all lanes have the same to give
+		e.vals[v.ID] = e.kept(x)
+		return nil
+	}
+	from := e.sources(v.Op, y)
+	in := e.vectors(x)
+	r := e.lanesOf(v.Type)
+	e.vals[v.ID] = r
+	if v.Op == ir.OpShflIdx {
+		e.permute(r, in, from, 0)
+		return nil
+	}
+	valid := e.mask()
+	e.lessThan32(valid, from, uint32(e.isa.lanes()))
+	e.permute(r, in, from, valid)
+	return nil
+}
+
+// sources returns the numbers of the lanes to take from, of those that there are
+// not any with the sign bit or above the last.
+func (e *emitter) sources(op ir.Op, y *ir.Value) asm.Reg {
+	w := uint32(e.isa.lanes())
+	by := e.distance(op, y)
+	if op == ir.OpShflIdx {
+		return by
+	}
+	r, iota := e.vec(), e.pool(iotaWords(int(w), 1))
+	switch op {
+	case ir.OpShflXor:
+		e.op(e.pick(asm.VPXOR, asm.VPXORD), e.width(), asm.R(r), asm.R(by), iota)
+	case ir.OpShflDown:
+		e.op(asm.VPADDD, e.width(), asm.R(r), asm.R(by), iota)
+	default:
+		t := e.vec()
+		e.op(e.moveOp(), e.width(), asm.R(t), iota)
+		e.op(asm.VPSUBD, e.width(), asm.R(r), asm.R(t), asm.R(by))
+	}
+	return r
+}
+
+// distance returns operand y of a shuffle in 32 bits. What is no number of a lane
+// becomes the number of lanes, except for shfl.idx, which takes it modulo that.
+func (e *emitter) distance(op ir.Op, y *ir.Value) asm.Reg {
+	w := int64(e.isa.lanes())
+	r := e.vec()
+	if e.of(y).kind == uniform {
+		e.op(asm.MOV, 64, asm.R(asm.RCX), asm.R(e.general64(y)))
+		e.op(asm.MOV, 32, asm.R(asm.RAX), asm.I(w))
+		if op != ir.OpShflIdx {
+			e.op(asm.CMP, 64, asm.R(asm.RCX), asm.R(asm.RAX))
+			e.cmov(asm.CondA, asm.RCX, asm.RAX)
+		}
+		e.broadcastGeneral(r, asm.RCX)
+	} else {
+		full := e.vectors(y)
+		if op == ir.OpShflIdx {
+			r = e.truncate(full).reg[0]
+		} else {
+			r = e.clamped(full, uint32(w))
+		}
+	}
+	if op != ir.OpShflIdx {
+		return r
+	}
+	m := e.vec()
+	e.op(e.pick(asm.VPAND, asm.VPANDD), e.width(), asm.R(m), asm.R(r), e.all32(uint32(w-1)))
+	return m
+}
+
+// clamped returns the lanes of a 64-bit value in 32 bits, at most limit.
+func (e *code) clamped(x val, limit uint32) asm.Reg {
+	r := e.vec()
+	if e.isa == v4 {
+		lo, hi := e.vec(), e.vec()
+		e.op(asm.VPMOVUSQD, 512, asm.R(lo), asm.R(x.reg[0]))
+		e.op(asm.VPMOVUSQD, 512, asm.R(hi), asm.R(half(x, 1)))
+		e.op(asm.VPMINUD, 512, asm.R(r), asm.R(e.joinedHalves(lo, hi)), e.all32(limit))
+		return r
+	}
+	// Where the high half is not zero the value is too large.
+	lo, hi := e.vec(), e.vec()
+	e.op(asm.VSHUFPS, 256, asm.R(lo), asm.R(x.reg[0]), asm.R(half(x, 1)), asm.I(0x88))
+	e.op(asm.VSHUFPS, 256, asm.R(hi), asm.R(x.reg[0]), asm.R(half(x, 1)), asm.I(0xdd))
+	zero, ok := e.zero(), e.vec()
+	e.op(asm.VPCMPEQD, 256, asm.R(ok), asm.R(hi), asm.R(zero))
+	all := e.vec()
+	e.op(asm.VPCMPEQD, 256, asm.R(all), asm.R(zero), asm.R(zero))
+	e.op(asm.VPXOR, 256, asm.R(ok), asm.R(ok), asm.R(all))
+	e.op(asm.VPOR, 256, asm.R(lo), asm.R(lo), asm.R(ok))
+	e.op(asm.VPMINUD, 256, asm.R(lo), asm.R(lo), e.all32(limit))
+	e.op(asm.VPERMQ, 256, asm.R(r), asm.R(lo), asm.I(0xd8))
+	return r
+}
+
+// lessThan32 sets m to the lanes of x that are below limit, unsigned.
+func (e *emitter) lessThan32(m, x asm.Reg, limit uint32) {
+	if e.isa == v4 {
+		e.op(asm.VPCMPUD, 512, asm.R(m), asm.R(x), e.all32(limit), asm.I(1))
+		return
+	}
+	small := e.vec()
+	e.op(asm.VPMINUD, 256, asm.R(small), asm.R(x), e.all32(limit-1))
+	e.op(asm.VPCMPEQD, 256, asm.R(m), asm.R(small), asm.R(x))
+}
+
+// permute takes the lanes of x by number, its own where valid is not set.
+func (e *emitter) permute(r, x val, from, valid asm.Reg) {
+	switch {
+	case x.n == 2 || r.n == 2:
+		e.permute64(r, x, from, valid)
+	case e.isa == v4 && valid != 0:
+		e.copy(r.reg[0], x.reg[0])
+		in := e.op(asm.VPERMD, 512, asm.R(r.reg[0]), asm.R(from), asm.R(x.reg[0]))
+		in.Mask = valid
+	case valid != 0:
+		t := e.vec()
+		e.op(asm.VPERMD, 256, asm.R(t), asm.R(from), asm.R(x.reg[0]))
+		e.op(asm.VBLENDVPS, 256, asm.R(r.reg[0]), asm.R(x.reg[0]), asm.R(t), asm.R(valid))
+	default:
+		e.op(asm.VPERMD, e.width(), asm.R(r.reg[0]), asm.R(from), asm.R(x.reg[0]))
+	}
+}
+
+// permute64 does it for 64-bit values, through memory: they are in two vectors.
+func (e *emitter) permute64(r, x val, from, valid asm.Reg) {
+	e.dump(bufX, x, ir.I64)
+	a := address{mem: ctxAt(bufX), off: val{reg: [2]asm.Reg{from}, n: 1}, scale: 8}
+	if valid == 0 {
+		valid = e.allLanes()
+	}
+	got := e.lanesOf(ir.I64)
+	e.gatherWide(got, a, valid)
+	for h := range int(r.n) {
+		e.blendHalf(r.reg[h], true, h, valid, half(got, h), half(x, h))
+	}
+}
+
+// vote emits a vote of the lanes.
+func (e *emitter) vote(b *block, v *ir.Value) {
+	m, x := e.masks[b.class], e.maskOf(v.Args[0])
+	r, t := e.gpr(), e.mask()
+	e.vals[v.ID] = val{reg: [2]asm.Reg{r}, n: 1}
+	if v.Op == ir.OpAll {
+		e.maskAndNot(t, m, x)
+	} else {
+		e.maskAnd(t, m, x)
+	}
+	if v.Op == ir.OpBallot {
+		e.bits(r, t)
+		return
+	}
+	e.testMask(t)
+	cond := asm.CondNE
+	if v.Op == ir.OpAll {
+		cond = asm.CondE
+	}
+	e.setcc(cond, r)
+}
