@@ -34,16 +34,23 @@ func TestClang(t *testing.T) {
 			}
 			text, err := irconf.Together(msl.Language, tgt, have)
 			require.NoError(t, err)
-			file := filepath.Join(t.TempDir(), "all.metal")
-			require.NoError(t, os.WriteFile(file, []byte("#include <metal_stdlib>\n"+text), 0o600))
-			macro := "-D__METAL_VERSION__=" + strings.ReplaceAll(version, ".", "") + "0"
-			cmd := exec.Command(clang, "-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc", "-Xclang", "-cl-ext=+cl_khr_fp16", "-isystem", "../../tests/sim/metal/src", macro,
-				"-Wall", "-Wextra", "-Werror", "-Wno-unknown-attributes", "-Wno-unknown-pragmas", "-Wno-unused-parameter", "-Wno-unused-variable", "-Wno-unused-function",
-				"-fsyntax-only", file)
-			out, err := cmd.CombinedOutput()
-			require.NoError(t, err, "%.4000s", out)
+			compiles(t, clang, version, text)
 		})
 	}
+}
+
+// compiles compiles a text with headers that hold no more than a version of the language
+// does. Warnings are errors.
+func compiles(t *testing.T, clang, version, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "all.metal")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	macro := "-D__METAL_VERSION__=" + strings.ReplaceAll(version, ".", "") + "0"
+	cmd := exec.Command(clang, "-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc", "-Xclang", "-cl-ext=+cl_khr_fp16", "-isystem", "../../tests/sim/metal/src", macro,
+		"-Wall", "-Wextra", "-Werror", "-Wno-unknown-attributes", "-Wno-unknown-pragmas", "-Wno-unused-parameter", "-Wno-unused-variable", "-Wno-unused-function",
+		"-fsyntax-only", file)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%.4000s", out)
 }
 
 // What Metal lacks is refused with the place, and what to do.

@@ -41,12 +41,15 @@ var spaces = map[ir.Space]string{ir.Global: "device", ir.Shared: "threadgroup", 
 var basic = map[string]bool{"i8": true, "u8": true, "i16": true, "u16": true, "i32": true, "u32": true, "i64": true, "u64": true, "f32": true}
 
 // head asks for floats that keep their meaning. Versions before 3.2 have no pragma
-// for all of it; there the driver's options turn fast math off.
+// for all of it; there the driver's options turn fast math off. What clang would warn of
+// is meant: x == x is how one asks for NaN, and clang does not see that a flag tells
+// whether a variable is set.
 func head(t target.Target) string {
+	const quiet = "#pragma clang diagnostic ignored \"-Wtautological-compare\"\n#pragma clang diagnostic ignored \"-Wuninitialized\"\n"
 	if t.Version >= 32 {
-		return "#include <metal_stdlib>\n#pragma METAL fp math_mode(safe)\n#pragma METAL fp contract(off)\n"
+		return "#include <metal_stdlib>\n#pragma METAL fp math_mode(safe)\n#pragma METAL fp contract(off)\n" + quiet
 	}
-	return "#include <metal_stdlib>\n#pragma clang fp contract(off)\n"
+	return "#include <metal_stdlib>\n#pragma clang fp contract(off)\n" + quiet
 }
 
 // entry declares the kernel, and the struct that its arguments are in.

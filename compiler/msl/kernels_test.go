@@ -1,0 +1,54 @@
+package msl_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/cfamily"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/msl"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/tooltest"
+	"github.com/gokiln/kiln/tests/everykernel"
+)
+
+// lacks is what is said of a kernel that Metal cannot have: where, what, and what to do.
+const lacks = `^msl: kernel kernel\d+: (\S+\.go:\d+: )?(.*f64.* is not available on msl:\S+: Metal has no 64-bit floats; use float32` +
+	`|operation atomic\.\w+ is not available on msl:\S+: Metal has no 64-bit atomics on all devices; use 32-bit integers` +
+	`|operation fence is not available on msl:\S+: Metal has fences from version 3.2 on; hand values on between kernels)$`
+
+// TestKernels compiles all kernels of this repository for each version of the language,
+// and for the newest as checked code. Those with what Metal lacks are refused.
+func TestKernels(t *testing.T) {
+	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
+	all := everykernel.Programs(t)
+	for _, c := range []struct {
+		version string
+		opt     compiler.Options
+	}{{"2.4", everykernel.Fast}, {"3.0", everykernel.Fast}, {"3.1", everykernel.Fast}, {"3.2", everykernel.Fast}, {"3.2", everykernel.Checked}} {
+		t.Run(fmt.Sprintf("%s checked=%t", c.version, c.opt.Checked), func(t *testing.T) {
+			tgt, err := target.Parse("msl:" + c.version)
+			require.NoError(t, err)
+			o := cfamily.Options{Disjoint: c.opt.Assume&compiler.Disjoint != 0}
+			modules := everykernel.Modules(t, all, tgt, c.opt)
+			have := slices.DeleteFunc(slices.Clone(modules), func(m *ir.Module) bool {
+				_, err := msl.Language.Emit(m, tgt, o)
+				if err == nil {
+					return false
+				}
+				require.ErrorIs(t, err, compiler.ErrUnsupported)
+				require.Regexp(t, lacks, err.Error())
+				return true
+			})
+			t.Logf("%d kernels, %d are refused", len(have), len(modules)-len(have))
+			require.Greater(t, len(have), 3*(len(modules)-len(have)))
+			text, err := msl.Language.EmitAll(have, tgt, o)
+			require.NoError(t, err)
+			compiles(t, clang, c.version, text)
+		})
+	}
+}
