@@ -36,11 +36,22 @@ type Near struct{ Rel, Abs float64 }
 // RunAll runs every case on dev. Cases of what the device lacks, such as 64-bit floats
 // on Metal, are skipped with the compiler's reason.
 func RunAll(t *testing.T, dev *runtime.Device) {
-	for _, c := range Cases(dev.WarpSize()) {
-		t.Run(c.Name, func(t *testing.T) { judge(t, dev, Check(dev, c)) })
-	}
+	runCases(t, "Cases", dev, false)
 	RunLog(t, dev)
 	RunChecked(t, dev)
+}
+
+// runCases runs every case as a subtest of the group, several at a time: what takes time
+// is the compilers of devices.
+func runCases(t *testing.T, group string, dev *runtime.Device, checked bool) {
+	t.Run(group, func(t *testing.T) {
+		for _, c := range Cases(dev.WarpSize()) {
+			t.Run(c.Name, func(t *testing.T) {
+				t.Parallel()
+				judge(t, dev, check(dev, c, checked))
+			})
+		}
+	})
 }
 
 // judge fails the test for an error, unless that says that the device lacks something,
@@ -123,8 +134,18 @@ func onHost(c Case, warpSize int) ([]any, error) {
 	return out, err
 }
 
-// onDevice runs the case on dev.
+// onDevice runs the case on dev, on a stream of its own: several cases run at a time.
 func onDevice(dev *runtime.Device, c Case, checked bool) ([]any, error) {
+	s, err := dev.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	return onStream(s, c, checked)
+}
+
+// onStream runs the case on a stream.
+func onStream(s *runtime.Stream, c Case, checked bool) ([]any, error) {
+	dev := s.Device()
 	args := make([]any, len(c.Args))
 	down := make([]func() (any, error), len(c.Args))
 	for i, a := range c.Args {
@@ -137,7 +158,6 @@ func onDevice(dev *runtime.Device, c Case, checked bool) ([]any, error) {
 			}
 		}
 	}
-	s := dev.DefaultStream()
 	grid := runtime.Grid{Blocks: runtime.Dim3(c.Grid), Threads: runtime.Dim3(c.Threads)}
 	k := jit.Of(c.Kernel)
 	if checked {

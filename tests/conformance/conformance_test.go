@@ -3,18 +3,16 @@ package conformance_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/conformance"
+	"github.com/gokiln/kiln/tests/engine"
 )
 
 func TestCPU(t *testing.T) {
-	dev, err := runtime.Open("cpu")
-	require.NoError(t, err)
-	defer dev.Close()
-	conformance.RunAll(t, dev)
-	conformance.RunHuge(t, dev)
+	engine.Each(t, func(t *testing.T, dev *runtime.Device) {
+		conformance.RunAll(t, dev)
+		conformance.RunHuge(t, dev)
+	})
 }
 
 func TestCUDA(t *testing.T) {

@@ -22,9 +22,7 @@ import (
 // RunChecked runs every case on dev as checked code, which has to give the same, and
 // compares what checked code reports with what Go panics with.
 func RunChecked(t *testing.T, dev *runtime.Device) {
-	for _, c := range Cases(dev.WarpSize()) {
-		t.Run("Checked/"+c.Name, func(t *testing.T) { judge(t, dev, check(dev, c, true)) })
-	}
+	runCases(t, "Checked", dev, true)
 	cursors := Case{Name: "Cursors", Kernel: kernels.Cursors, Grid: dsl.D1(2), Threads: dsl.D1(32), Args: []any{make([]int64, 60), make([]int64, 5)}}
 	for _, checked := range []bool{false, true} {
 		t.Run(fmt.Sprintf("Cursors/%t", checked), func(t *testing.T) { require.NoError(t, check(dev, cursors, checked)) })
@@ -157,7 +155,7 @@ func checkFaultAll(t *testing.T, dev *runtime.Device) {
 	err := dev.DefaultStream().Sync()
 	require.ErrorIs(t, err, runtime.ErrLaunch)
 	msg, others := strings.CutSuffix(err.Error(), " (and 723 more)")
-	assert.Equal(t, dev.Name() != "cpu", others, msg)
+	assert.Equal(t, dev.Info().Kind != "cpu", others, msg)
 	assert.Regexp(t, `kernels/fault\.go:\d+: kernel FaultAll: block \(1,0,0\), thread \(44,0,0\): integer divide by zero \(dividend 300\)$`, msg)
 }
 
