@@ -51,15 +51,44 @@ func sgemm(rows, cols int) *Func {
 }
 
 func TestMatrixProductIsSpillFree(t *testing.T) {
-	for _, shape := range [][2]int{{12, 2}, {14, 2}, {8, 3}, {9, 3}, {6, 4}, {28, 1}} {
-		f := sgemm(shape[0], shape[1])
-		res, err := RunChecked(f, V4(0))
+	tests := []struct {
+		rows, cols int
+		cfg        Config
+	}{
+		{12, 2, V4(0)}, {14, 2, V4(0)}, {8, 3, V4(0)}, {9, 3, V4(0)}, {6, 4, V4(0)}, {28, 1, V4(0)}, {30, 1, V4(0)},
+		{6, 2, V3(0)}, {4, 3, V3(0)}, {12, 1, V3(0)},
+	}
+	for _, tt := range tests {
+		f := sgemm(tt.rows, tt.cols)
+		res, err := RunChecked(f, tt.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := res.Stats
 		if s.Spills+s.Reloads+s.Folded+s.Moves+s.Kept != 0 {
-			t.Errorf("%v: %+v\n%s", shape, s, text(f))
+			t.Errorf("%d by %d: %+v\n%s", tt.rows, tt.cols, s, text(f))
+		}
+	}
+}
+
+// With too many accumulators each that finds no room costs a load and a store each
+// time around and reads the vector that all use from the frame; the others none.
+func TestMatrixProductThatDoesNotFit(t *testing.T) {
+	for extra := range 4 {
+		f := sgemm(31+extra, 1) // and a vector of each matrix
+		if _, err := RunChecked(f, V4(0)); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, in := range f.Blocks[1].Insts {
+			for _, arg := range in.Args {
+				if arg.Kind == asm.MemArg && arg.Reg == asm.R14 {
+					n++
+				}
+			}
+		}
+		if most := 3*(extra+1) + 1; n > most {
+			t.Errorf("%d too many: %d accesses to the frame in the loop, want at most %d\n%s", extra+1, n, most, text(f))
 		}
 	}
 }

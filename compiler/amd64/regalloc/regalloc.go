@@ -153,6 +153,9 @@ type alloc struct {
 func (a *alloc) run(f *Func, cfg Config, trace *Trace) (Result, error) {
 	a.f, a.cfg, a.trace, a.stats = f, cfg, trace, Stats{}
 	defer func() { a.f, a.trace = nil, nil }()
+	if len(f.Blocks) == 0 {
+		return Result{FrameSize: cfg.Offset}, nil
+	}
 	a.number()
 	if err := a.findBlocks(); err != nil {
 		return Result{}, err
@@ -226,9 +229,6 @@ func grow[T any](s []T, n int) []T {
 
 // checkEntry reports a register that is live where the code begins.
 func (a *alloc) checkEntry() error {
-	if len(a.blocks) == 0 {
-		return nil
-	}
 	for w, bits := range a.liveIn[:a.words] {
 		if bits != 0 {
 			v := int32(w*64) + trailing(bits)
