@@ -1,6 +1,7 @@
 package jit_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	goruntime "runtime"
@@ -118,7 +119,7 @@ func TestLaunchErrors(t *testing.T) {
 		{"stream", scale.Launch(nil, one, x, float32(2)), "nil stream"},
 		{"block", scale.Launch(s, runtime.Blocks(1, 5000), x, float32(2)), "block of 5000 threads"},
 		{"no threads", scale.Launch(s, runtime.Blocks(1, 0), x, float32(2)), "block of 0 threads"},
-		{"warp", jit.Of(testkernels.Sums).Launch(s, runtime.Blocks(1, 33), upload[int32](t, dev, 1)), "multiple of 32 threads"},
+		{"warp", jit.Of(testkernels.Sums).Launch(s, runtime.Blocks(1, 33), upload[int32](t, dev, 1)), fmt.Sprintf("multiple of %d threads", dev.WarpSize())},
 		{"goroutine", jit.Of(testkernels.Bad).Launch(s, one, upload[int32](t, dev, 1)), "goroutine"},
 		{"not a kernel", jit.Of(testkernels.NotMarked).Launch(s, one, upload[int32](t, dev, 1)), "//kiln:kernel"},
 		{"inference", jit.Of(testkernels.Untyped[float64]).Launch(s, one, upload[int32](t, dev, 1)), "infer"},

@@ -17,7 +17,8 @@ const Supported = true
 //     call, which entersyscall has noted and which stays as it is until
 //     exitsyscall; stacks of goroutines in system calls are not moved
 //     (isShrinkStackSafe). Nothing here can grow the stack: call and enter are
-//     nosplit, and native code uses no stack besides its return address.
+//     nosplit, and native code uses two words of it, for its return address and for
+//     that of a subroutine, out of the hundreds that every Go frame has below it.
 //   - Native code sees addresses of the context only, which is not Go memory, and
 //     of device memory, so there is nothing for write barriers to do.
 //   - Signal handlers run on the signal stack of the thread (the runtime sets
