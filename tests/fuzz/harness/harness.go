@@ -100,6 +100,7 @@ func run(kernels []Kernel, o options, w io.Writer) (failed bool, err error) {
 	for why, n := range s.lacking {
 		fmt.Fprintf(w, "%d kernels passed over: %s\n", n, why)
 	}
+	s.reportNative(w)
 	fmt.Fprintf(w, "%d kernels on %s, %d failed, %v\n", s.ran.Load(), s.where, s.failed.Load(), time.Since(s.start).Round(time.Millisecond))
 	return s.failed.Load() > 0, s.finish()
 }
@@ -132,6 +133,7 @@ func choose(kernels []Kernel, o options) ([]Kernel, error) {
 type session struct {
 	options
 	dev    *runtime.Device // nil where route is not
+	native native
 	route  *route
 	rec    *through.Recorder
 	where  string
@@ -236,6 +238,9 @@ func (k Kernel) launch() conformance.Case {
 func (s *session) check(k Kernel) error {
 	c := k.launch()
 	if err := conformance.Check(s.dev, c); err != nil {
+		return err
+	}
+	if err := s.against(k); err != nil {
 		return err
 	}
 	if s.passes == "none" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler"
@@ -41,7 +42,13 @@ func (s *session) open() (done func(), err error) {
 		return nil, err
 	}
 	s.where, s.width = fmt.Sprintf("%s (%s)", s.dev.Name(), s.dev.Info().Name), s.dev.WarpSize()
+	if err := s.openNative(); err != nil {
+		return nil, err
+	}
 	way, err := s.way()
+	if err == nil && way != nil && !slices.Contains(s.dev.Info().Formats, way.Loads) {
+		err = fmt.Errorf("-device %s -through %s -record %s: the device loads %v, not %s", s.device, s.through, s.record, s.dev.Info().Formats, way.Loads)
+	}
 	if err != nil || way == nil {
 		return func() { s.dev.Close() }, err
 	}
