@@ -21,6 +21,16 @@ for pkg in runtime runtime/internal/cuda jit tests/conformance tests/irconf test
 	[ -n "$(find "$pkg" -maxdepth 1 -name '*_test.go' -print -quit 2>/dev/null)" ] || continue
 	go test -c -trimpath -ldflags='-s -w' -o "$out/${pkg//\//+}.test" "./$pkg"
 done
+# Generated kernels, and what LLVM makes of them and of the suites, for the steps fuzz and
+# llvm: the machine with the GPU needs no LLVM.
+llvm=()
+if command -v llc-19 >/dev/null || [ -n "${KILN_LLC:-}" ]; then
+	llvm=(-llvm)
+	for pkg in tests/conformance tests/irconf; do
+		KILN_LLVM_RECORD="$out/${pkg//\//+}.llvm.zip" go test -count=1 -run '^TestRecordLLVM$' "./$pkg"
+	done
+fi
+go run ./tests/fuzz/cmd/kilnfuzz -n "${KILN_FUZZ_N:-300}" -seed "${KILN_FUZZ_SEED:-1}" "${llvm[@]}" -o "$out/kilnfuzz"
 # HIP over CUDA, for the step hip.
 hipcuda=tests/sim/hipcuda/src
 gcc -std=gnu11 -O1 -Wall -shared -fPIC -pthread -DPRELUDE="\"$hipcuda/prelude.h\"" \

@@ -7,7 +7,8 @@
 # KILN_BIN  folder of binaries that build.sh wrote, or a .tar.gz of its content
 # OUT       folder for results (default: ./gpu-results)
 # PYTHON    interpreter for the peers (default: python3)
-# STEPS     of: device tests hip edges gpubench peers (default: all of them)
+# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench peers (default: all of them)
+# KILN_NVRTC  NVRTC, if it is not in the usual places
 #
 # Nothing is installed and no setting of the GPU is changed. A step that fails
 # is reported and the others go on; one table comes last.
@@ -40,11 +41,12 @@ step_device() {
 }
 
 # test_package runs the test binary of a package in the package's folder. The second
-# argument is a name for the log, the others are put before the command.
+# argument is a name for the log, the others are put before the command. The variable only
+# chooses tests.
 test_package() {
 	local pkg="$1" log="$out/$2.log"
 	shift 2
-	if (cd "$root/$pkg" && KILN_BIN="$bin" limited 200 env "$@" "$bin/${pkg//\//+}.test" -test.v -test.timeout 190s >"$log" 2>&1); then
+	if (cd "$root/$pkg" && KILN_BIN="$bin" limited 200 env "$@" "$bin/${pkg//\//+}.test" -test.v -test.timeout 190s -test.run "${only:-.}" >"$log" 2>&1); then
 		echo "ok      $pkg: $(grep -c -- '--- PASS' "$log") passed, $(grep -c -- '--- SKIP' "$log") skipped"
 	else
 		fail "$pkg: $(grep -c -- '--- FAIL' "$log") failed, $(grep -c -- '--- PASS' "$log") passed"
@@ -60,6 +62,32 @@ step_tests() {
 		[ -e "$test" ] || { echo "no test binaries"; return; }
 		pkg="$(basename "$test" .test)"
 		[ "$pkg" = tests+sim+hipcuda ] || test_package "${pkg//+//}" "$pkg" KILN_DEVICE=cuda
+	done
+}
+
+# step_nvrtc runs kernels as CUDA C++ text: every program of irconf, and the whole
+# conformance suite.
+step_nvrtc() {
+	test_package tests/nvrtc nvrtc-irconf
+	only='^TestNVRTC$' test_package tests/conformance nvrtc-conformance KILN_THROUGH=nvrtc
+}
+
+# step_llvm runs the same as the PTX that LLVM made where build.sh ran.
+step_llvm() {
+	local pkg images
+	for pkg in tests/irconf tests/conformance; do
+		images="$bin/${pkg//\//+}.llvm.zip"
+		[ -f "$images" ] || { fail "no $images: build.sh found no LLVM"; continue; }
+		only='^TestLLVM$' test_package "$pkg" "llvm-${pkg##*/}" KILN_LLVM_IMAGES="$images"
+	done
+}
+
+# step_fuzz runs generated kernels in all ways to the GPU.
+step_fuzz() {
+	local way
+	for way in "" cuda llvm; do
+		limited 300 "$bin/kilnfuzz" -device cuda:0 -through "$way" -j 8 >"$out/fuzz-${way:-ptx}.log" 2>&1 || fail "fuzz ${way:-ptx}"
+		tail -n 25 "$out/fuzz-${way:-ptx}.log" | cut -c 1-400
 	done
 }
 
@@ -99,7 +127,7 @@ step_peers() {
 	done
 }
 
-for step in ${STEPS:-device tests hip edges gpubench peers}; do
+for step in ${STEPS:-device tests nvrtc llvm hip fuzz edges gpubench peers}; do
 	echo "== $step"
 	begin=$SECONDS
 	"step_$step"
