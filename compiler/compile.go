@@ -193,7 +193,7 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	release := !t.OnCPU() && !opt.Checked
 	passes := pass.Options{
 		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
-		Narrow: t.Kind != target.Interp, Reciprocal: t.Kind == target.PTX, Small: t.Kind != target.Interp && opt.Assume&Small != 0,
+		Narrow: !t.OnCPU(), Reciprocal: t.Kind == target.PTX, Small: !t.OnCPU() && opt.Assume&Small != 0,
 	}
 	if err := pass.Run(m, passes); err != nil {
 		if list := lengths(m, pass.LengthErrors(err)); len(list) > 0 {

@@ -3,28 +3,21 @@ package compiler
 import (
 	"errors"
 
+	"github.com/gokiln/kiln/compiler/amd64"
 	"github.com/gokiln/kiln/compiler/amd64/image"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 )
 
-// nativeBackend makes machine code of the CPU. Indices of 32 bits are what its
-// vectors are best at, so code for small launches is worth a variant.
+// nativeBackend makes machine code of the CPU.
 var nativeBackend = backend{
-	kind: target.Native, format: FormatX86, assumes: Small,
+	kind: target.Native, format: FormatX86,
 	emit: func(m *ir.Module, t target.Target, opt Options) (string, error) {
-		code, err := emitNative(m, t)
+		code, err := amd64.Emit(m, t)
 		return string(code), err
 	},
 	entry: func(name string) string { return name },
 }
-
-// emitNative makes native code of an optimised module, and listNative shows it. An
-// error that is image.ErrInterp says that the interpreter has to run the kernel.
-var (
-	emitNative = func(*ir.Module, target.Target) ([]byte, error) { return nil, image.ErrInterp }
-	listNative = func(*ir.Module, target.Target) (string, error) { return "", image.ErrInterp }
-)
 
 // interpreted reports whether code for t is to run on the interpreter: it reports
 // all that checked code reports, and prints.
@@ -60,7 +53,7 @@ func (p *Program) Listing(t target.Target, opt Options) (text string, native boo
 	if err != nil {
 		return "", false, err
 	}
-	text, err = listNative(m, t)
+	text, err = amd64.List(m, t)
 	return text, true, err
 }
 

@@ -2,6 +2,7 @@ package amd64
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/amd64/image"
@@ -263,4 +264,31 @@ func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
 type listed struct {
 	general bool
 	f       *regalloc.Func
+}
+
+// List returns the code of a kernel for people to read.
+func List(m *ir.Module, t target.Target) (string, error) {
+	_, list, err := build(m, t)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, l := range list {
+		if l.general {
+			b.WriteString("\n# threads by table: for blocks whose rows are no whole vectors\n")
+		}
+		pos := int32(0)
+		for n, block := range l.f.Blocks {
+			fmt.Fprintf(&b, ".%d:\n", n)
+			for i := range block.Insts {
+				in := &block.Insts[i]
+				if p := m.PosOf(int(in.Pos)); in.Pos != pos && p.Line > 0 {
+					fmt.Fprintf(&b, "\t\t\t\t# %s:%d\n", p.File, p.Line)
+					pos = in.Pos
+				}
+				fmt.Fprintf(&b, "\t%s\n", in)
+			}
+		}
+	}
+	return b.String(), nil
 }

@@ -131,19 +131,16 @@ func (c *code) fma(v *ir.Value, wide bool, x, y, z asm.Reg) asm.Reg {
 	if wide {
 		op231, op213 = asm.VFMADD231PD, asm.VFMADD213PD
 	}
-	switch a := v.Args; {
-	case a[2].IsConst() && !a[0].IsConst():
+	switch i := fmaConstant(v); i {
+	case 2:
 		c.copy(r, x)
-		c.op(op213, c.width(), asm.R(r), asm.R(y), c.constantArg(a[2]))
-	case a[2].IsConst():
-		c.copy(r, y)
-		c.op(op213, c.width(), asm.R(r), asm.R(x), c.constantArg(a[2]))
-	case a[1].IsConst():
+		c.op(op213, c.width(), asm.R(r), asm.R(y), c.constantArg(v.Args[2]))
+	case 1:
 		c.copy(r, z)
-		c.op(op231, c.width(), asm.R(r), asm.R(x), c.constantArg(a[1]))
-	case a[0].IsConst():
+		c.op(op231, c.width(), asm.R(r), asm.R(x), c.constantArg(v.Args[1]))
+	case 0:
 		c.copy(r, z)
-		c.op(op231, c.width(), asm.R(r), asm.R(y), c.constantArg(a[0]))
+		c.op(op231, c.width(), asm.R(r), asm.R(y), c.constantArg(v.Args[0]))
 	default:
 		c.copy(r, z)
 		c.op(op231, c.width(), asm.R(r), asm.R(x), asm.R(y))

@@ -88,7 +88,9 @@ func (e *emitter) object(v *ir.Value) {
 func (e *emitter) linear(v *ir.Value) error {
 	args := make([]val, len(v.Args))
 	for i, x := range v.Args {
-		args[i] = e.kept(x)
+		if !e.inInstruction(v, i) {
+			args[i] = e.kept(x)
+		}
 	}
 	r, err := e.scalar(v, args)
 	e.vals[v.ID] = r

@@ -19,8 +19,12 @@ func (c *code) scalar(v *ir.Value, args []val) (val, error) {
 	r := c.gpr()
 	x := func(i int) asm.Reg { return args[i].reg[0] }
 	if op, ok := aluOps[v.Op]; ok {
-		c.copy(r, x(0))
-		c.op(op, 64, asm.R(r), c.immediate(v.Args[1], args[1]))
+		if y := c.immediate(v.Args[1], args[1]); op == asm.IMUL && y.Kind == asm.ImmArg {
+			c.op(op, 64, asm.R(r), asm.R(x(0)), y)
+		} else {
+			c.copy(r, x(0))
+			c.op(op, 64, asm.R(r), y)
+		}
 		c.canonical(r, t)
 		return one(r), nil
 	}

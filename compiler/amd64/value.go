@@ -150,14 +150,13 @@ func (e *emitter) inVectors(v *ir.Value) bool {
 // argument returns operand i of an operation in vectors. A constant count of a
 // shift is in the instruction.
 func (e *emitter) argument(v *ir.Value, i int, x *ir.Value) val {
-	if i == 1 && x.Op == ir.OpConst && (v.Op == ir.OpShl || v.Op == ir.OpShr) {
+	switch {
+	case i == 1 && x.Op == ir.OpConst && (v.Op == ir.OpShl || v.Op == ir.OpShr):
 		return val{}
+	case v.Op == ir.OpFMA && fmaConstant(v) == i:
+		return val{n: 1, splat: true} // the instruction reads it from memory: see fma
 	}
-	r := e.vectors(x)
-	if v.Op == ir.OpFMA && x.Op == ir.OpConst {
-		return r // made when needed only: see fma
-	}
-	return r
+	return e.vectors(x)
 }
 
 // compute emits an operation without effects.
@@ -171,7 +170,9 @@ func (e *emitter) compute(v *ir.Value) (err error) {
 		return e.linear(v)
 	case s.kind != varying && !e.inVectors(v):
 		for i, x := range v.Args {
-			args[i] = e.kept(x)
+			if !e.inInstruction(v, i) {
+				args[i] = e.kept(x)
+			}
 		}
 		e.vals[v.ID], err = e.scalar(v, args)
 		return err
@@ -185,6 +186,31 @@ func (e *emitter) compute(v *ir.Value) (err error) {
 	}
 	e.vals[v.ID] = r
 	return err
+}
+
+// inInstruction reports whether operand i of an operation on general registers is a
+// constant that the instruction holds.
+func (e *emitter) inInstruction(v *ir.Value, i int) bool {
+	x := v.Args[i]
+	if i != 1 || x.Op != ir.OpConst {
+		return false
+	}
+	if v.Op == ir.OpShl || v.Op == ir.OpShr {
+		return true
+	}
+	_, alu := aluOps[v.Op]
+	return (alu || v.Op >= ir.OpEq && v.Op <= ir.OpGe) && int64(x.Imm) == int64(int32(x.Imm))
+}
+
+// fmaConstant returns the operand of an FMA that the instruction reads from the pool
+// of constants, -1 for none.
+func fmaConstant(v *ir.Value) int {
+	for _, i := range []int{2, 1, 0} {
+		if v.Args[i].IsConst() {
+			return i
+		}
+	}
+	return -1
 }
 
 // blendInto copies a value into registers for the lanes of a mask.
