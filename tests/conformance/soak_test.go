@@ -1,0 +1,98 @@
+package conformance_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	goruntime "runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tests/conformance"
+	"github.com/gokiln/kiln/tests/engine"
+)
+
+// TestSoak runs small kernels in machine code from many goroutines, for as long as
+// KILN_SOAK says (2s if it is not set, as in 1h30m), while all that a Go program does
+// besides goes on: the collector runs all the time, the profiler sends its signals,
+// goroutines are preempted, stacks grow and shrink, code is loaded and unloaded.
+func TestSoak(t *testing.T) {
+	if testing.Short() && os.Getenv("KILN_SOAK") == "" {
+		t.Skip("takes seconds")
+	}
+	length := 2 * time.Second
+	if text := os.Getenv("KILN_SOAK"); text != "" {
+		var err error
+		length, err = time.ParseDuration(text)
+		require.NoError(t, err, "KILN_SOAK")
+	}
+	engine.Each(t, func(t *testing.T, dev *runtime.Device) {
+		if dev.Name() == "cpu:interp" {
+			t.Skip("is no machine code")
+		}
+		soak(t, dev, length)
+	})
+}
+
+func soak(t *testing.T, dev *runtime.Device, length time.Duration) {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	var profile bytes.Buffer
+	if err := pprof.StartCPUProfile(&profile); err == nil {
+		defer pprof.StopCPUProfile()
+	}
+	var cases []conformance.Case
+	for _, c := range conformance.Cases(dev.WarpSize()) {
+		if c.Grid.X*c.Threads.X <= 2048 {
+			cases = append(cases, c)
+		}
+	}
+	var runs, next atomic.Int64
+	end := time.Now().Add(length)
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				goruntime.GC()
+			}
+		}
+	}()
+	for range 2*goruntime.GOMAXPROCS(0) + 2 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(1, uint64(next.Add(1))))
+			for time.Now().Before(end) && !t.Failed() {
+				c := cases[rng.IntN(len(cases))]
+				deepen(rng.IntN(200), func() {
+					if err := conformance.Check(dev, c); err != nil {
+						t.Errorf("%s: %v", c.Name, err)
+					}
+				})
+				runs.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	close(stop)
+	t.Logf("%d kernels in %v", runs.Load(), length)
+}
+
+// deepen calls fn n frames down a stack that grows on the way.
+func deepen(n int, fn func()) {
+	var pad [128]byte
+	if n == 0 {
+		fn()
+	} else {
+		deepen(n-1, fn)
+	}
+	goruntime.KeepAlive(&pad)
+}
