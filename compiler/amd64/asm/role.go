@@ -52,10 +52,20 @@ func (in *Inst) RoleOf(i int) Role {
 			r = f.args[i].role
 		}
 	}
-	if i == 0 && in.Mask != 0 && !in.Zero && r == Write && in.Args[0].Reg.Class() == Vec {
+	if i == 0 && r == Write && in.Merges() {
 		r = ReadWrite
 	}
 	return r
+}
+
+// Merges reports whether the instruction keeps the lanes of its destination that
+// its mask leaves out. Blends do not: there the mask chooses.
+func (in *Inst) Merges() bool {
+	switch in.Op {
+	case VBLENDMPS, VBLENDMPD, VPBLENDMD, VPBLENDMQ:
+		return false
+	}
+	return in.Mask != 0 && !in.Zero && in.Args[0].Kind == RegArg && in.Args[0].Reg.Class() == Vec
 }
 
 // MaskRole returns what op does with its write mask: gathers and scatters clear it.
