@@ -40,7 +40,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.SetOutput(stderr)
 	f.StringVar(&o.in, "in", "", "picture to read, PNG or JPEG (default a built-in one)")
 	f.StringVar(&o.out, "out", "edges.png", "PNG file to write, empty for none")
-	f.StringVar(&o.device, "device", "auto", "device: auto, cpu, cuda, cuda:1, …")
+	f.StringVar(&o.device, "device", "auto", "device: auto, cpu, or one that kiln devices lists")
 	f.Float64Var(&o.sigma, "sigma", 1.4, "standard deviation of the blur in pixels")
 	f.StringVar(&o.compare, "compare", "", "a second device, to compare the result with")
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")

@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	device := flag.String("device", "auto", "device: auto, cpu, cuda, cuda:1, …")
+	device := flag.String("device", "auto", "device: auto, cpu, or one that kiln devices lists")
 	n := flag.Int("n", 1_000_003, "number of elements")
 	flag.Parse()
 	if err := run(os.Stdout, *device, *n); err != nil {

@@ -14,8 +14,9 @@
 //     finding, so that a new one is thought about. Test files are free, since
 //     the Go compiler refuses the cycles that would matter.
 //   - purego: only internal/dl imports it, and nothing imports "C".
-//   - names: no identifier and no string of ops, nn, quantized and tensor holds
-//     the name of a backend. A new backend is one emitter and one driver.
+//   - names: no identifier and no string holds the name of a backend in the kernel
+//     language, the middle of the compiler, jit, the operations, the kernels and the
+//     examples ([neutral] lists the folders). A new backend is one emitter and one driver.
 //   - kernels: a package called kernels imports what kernels may use.
 //   - doc: every package has a doc.go with its package comment.
 //
