@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -36,8 +37,9 @@ func compileTimes(w io.Writer, dev *runtime.Device, c config) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "\ncompiling for %s, ms\tfront end\tpasses and code\ttogether\tthe first time\tbytes\n", tgt)
+	fmt.Fprintf(t, "\ncompiling for %s, ms\tfront end\tpasses and code\ttogether\tthe first time\tbytes\tformat\n", tgt)
 	for _, fn := range compiled {
 		name := goruntime.FuncForPC(reflect.ValueOf(fn).Pointer()).Name()
 		dot := strings.LastIndexByte(name, '.')
@@ -47,6 +49,7 @@ func compileTimes(w io.Writer, dev *runtime.Device, c config) error {
 		}
 		var begins, ends []time.Duration
 		size := 0
+		format := ""
 		for range 7 {
 			start := time.Now()
 			p, err := compiler.Front(req, compiler.Registered)
@@ -56,15 +59,19 @@ func compileTimes(w io.Writer, dev *runtime.Device, c config) error {
 			middle := time.Now()
 			art, err := p.Emit(tgt, compiler.Options{Assume: compiler.Assumes(tgt)})
 			if err != nil {
-				return err
+				errs = append(errs, err)
+				break
 			}
 			begins, ends = append(begins, middle.Sub(start)), append(ends, time.Since(middle))
-			size = len(art.Code)
+			size, format = len(art.Code), art.Format
+		}
+		if len(ends) == 0 {
+			continue
 		}
 		a, b := slices.Min(begins).Seconds()*1e3, slices.Min(ends).Seconds()*1e3
 		first := (begins[0] + ends[0]).Seconds() * 1e3
-		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%d\n", req.Func, a, b, a+b, first, size)
+		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t%s\n", req.Func, a, b, a+b, first, size, format)
 	}
 	fmt.Fprintln(t)
-	return t.Flush()
+	return errors.Join(append(errs, t.Flush())...)
 }

@@ -62,11 +62,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(stdout, "multiply-add peak of a core: %.1f Gflop/s\n", peak/1e9)
-	if err := compileTimes(stdout, dev, c); err != nil { // before anything is compiled
-		return err
-	}
+	errs := []error{compileTimes(stdout, dev, c)} // before anything is compiled
 	var results []result
-	var errs []error
 	for _, k := range cases {
 		if len(c.only) > 0 && !slices.Contains(c.only, k.name) {
 			continue

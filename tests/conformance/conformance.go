@@ -99,18 +99,7 @@ func CheckBy(c Case, warpSize int, on string, run func() ([]any, error)) error {
 	if err != nil {
 		return fmt.Errorf("on %s: %w", on, err)
 	}
-	for i := range want {
-		if i < len(c.Near) && c.Near[i] != (Near{}) {
-			if err := c.Near[i].compare(want[i].([]float32), got[i].([]float32)); err != nil {
-				return fmt.Errorf("argument %d: %w", i+1, err)
-			}
-			continue
-		}
-		if err := Compare(want[i], got[i]); err != nil {
-			return fmt.Errorf("argument %d: %w", i+1, err)
-		}
-	}
-	return nil
+	return c.Judge(want, got)
 }
 
 // onHost runs the case as plain Go on copies of the slices, with warps of that size.
