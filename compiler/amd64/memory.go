@@ -32,7 +32,7 @@ func (e *emitter) load(b *block, v *ir.Value) error {
 }
 
 // loadSame loads a value that is the same in all lanes.
-func (e *emitter) loadSame(t *ir.Type, mem asm.Arg) val {
+func (e *code) loadSame(t *ir.Type, mem asm.Arg) val {
 	if inVector(t) {
 		r := e.vec()
 		e.broadcastMem(r, t, mem)
@@ -44,7 +44,7 @@ func (e *emitter) loadSame(t *ir.Type, mem asm.Arg) val {
 }
 
 // loadGeneral loads an integer, pointer or bool into a general register, extended.
-func (e *emitter) loadGeneral(r asm.Reg, t *ir.Type, mem asm.Arg) {
+func (e *code) loadGeneral(r asm.Reg, t *ir.Type, mem asm.Arg) {
 	size := t.Size()
 	switch {
 	case size == 8:
@@ -65,7 +65,7 @@ func (e *emitter) loadGeneral(r asm.Reg, t *ir.Type, mem asm.Arg) {
 }
 
 // broadcastMem loads a float into all lanes.
-func (e *emitter) broadcastMem(r asm.Reg, t *ir.Type, mem asm.Arg) {
+func (e *code) broadcastMem(r asm.Reg, t *ir.Type, mem asm.Arg) {
 	switch t.Size() {
 	case 8:
 		e.op(asm.VBROADCASTSD, e.width(), asm.R(r), mem)

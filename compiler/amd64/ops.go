@@ -58,6 +58,29 @@ var simple3 = map[asm.Op]asm.Op{
 // errLater is the error of operations that have no code for vectors.
 var errLater = errors.Join(image.ErrInterp, errors.New("no code for vectors"))
 
+// takesConstant reports whether vector does without a register for operand i, which
+// is a constant.
+func (c *code) takesConstant(v *ir.Value, i int) bool {
+	switch v.Op {
+	case ir.OpShl, ir.OpShr:
+		return i == 1
+	case ir.OpFMA:
+		return i == fmaConstant(v)
+	}
+	return false
+}
+
+// fmaConstant returns the operand of an FMA that the instruction reads from the pool
+// of constants, -1 for none.
+func fmaConstant(v *ir.Value) int {
+	for _, i := range []int{2, 1, 0} {
+		if v.Args[i].IsConst() {
+			return i
+		}
+	}
+	return -1
+}
+
 // vector emits an operation on operands with a lane for each thread, or equal lanes.
 func (c *code) vector(v *ir.Value, args []val) (val, error) {
 	if v.Type.Kind == ir.KBool && len(v.Args) > 0 && v.Args[0].Type.Kind == ir.KBool && v.Op != ir.OpSelect {

@@ -13,6 +13,15 @@ var aluOps = map[ir.Op]asm.Op{
 	ir.OpAdd: asm.ADD, ir.OpSub: asm.SUB, ir.OpMul: asm.IMUL, ir.OpAnd: asm.AND, ir.OpOr: asm.OR, ir.OpXor: asm.XOR,
 }
 
+// uniform emits an operation on values that are the same in all lanes, as they are
+// kept. Operands that are constants which the operation takes may be missing.
+func (c *code) uniform(v *ir.Value, args []val) (val, error) {
+	if !c.inVectors(v) {
+		return c.scalar(v, args)
+	}
+	return c.throughVector(v, args)
+}
+
 // scalar emits an operation on general registers.
 func (c *code) scalar(v *ir.Value, args []val) (val, error) {
 	t := v.Type
@@ -80,6 +89,20 @@ func (c *code) scalar(v *ir.Value, args []val) (val, error) {
 		c.canonical(r, t)
 	}
 	return one(r), nil
+}
+
+// inInstruction reports whether operand i of an operation on general registers is a
+// constant that the instruction holds.
+func (c *code) inInstruction(v *ir.Value, i int) bool {
+	x := v.Args[i]
+	if i != 1 || x.Op != ir.OpConst {
+		return false
+	}
+	if v.Op == ir.OpShl || v.Op == ir.OpShr {
+		return true
+	}
+	_, alu := aluOps[v.Op]
+	return (alu || v.Op >= ir.OpEq && v.Op <= ir.OpGe) && int64(x.Imm) == int64(int32(x.Imm))
 }
 
 // immediate returns the operand for a value: a constant that fits, or its register.
@@ -255,7 +278,10 @@ func (c *code) countGeneral(r asm.Reg, v *ir.Value, x asm.Reg) {
 func (c *code) throughVector(v *ir.Value, args []val) (val, error) {
 	in := make([]val, len(args))
 	for i, a := range args {
-		in[i] = c.splat(a, v.Args[i].Type)
+		if a.n > 0 {
+			in[i] = c.splat(a, v.Args[i].Type)
+			in[i].splat = true
+		}
 	}
 	r, err := c.vector(v, in)
 	if err != nil {

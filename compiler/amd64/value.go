@@ -70,15 +70,8 @@ func (e *emitter) as(v *ir.Value, s shape) (val, error) {
 // vectors returns v with a lane for each thread; bools as masks.
 func (e *emitter) vectors(v *ir.Value) val {
 	switch {
-	case v.Op == ir.OpConst && v.Type.Kind == ir.KBool:
-		return one(e.constantMask(v.Imm != 0))
-	case v.Op == ir.OpConst && !inVector(v.Type) && v.Type.Size() == 8:
-		r := e.constant64(v.Imm)
-		return val{reg: [2]asm.Reg{r, r}, n: 2}
 	case v.Op == ir.OpConst:
-		r := e.constantVector(v)
-		r.splat = inVector(v.Type)
-		return r
+		return e.constantLanes(v)
 	case e.of(v).kind == varying && e.lazy[v.ID]:
 		return e.wholePointer(v)
 	case e.of(v).kind == varying:
@@ -89,7 +82,21 @@ func (e *emitter) vectors(v *ir.Value) val {
 	return e.spreadNow(v)
 }
 
-func (e *emitter) constantMask(all bool) asm.Reg {
+// constantLanes returns a constant in all lanes.
+func (c *code) constantLanes(v *ir.Value) val {
+	switch {
+	case v.Type.Kind == ir.KBool:
+		return one(c.constantMask(v.Imm != 0))
+	case !inVector(v.Type) && v.Type.Size() == 8:
+		r := c.constant64(v.Imm)
+		return val{reg: [2]asm.Reg{r, r}, n: 2}
+	}
+	r := c.constantVector(v)
+	r.splat = inVector(v.Type)
+	return r
+}
+
+func (e *code) constantMask(all bool) asm.Reg {
 	m := e.mask()
 	e.clearMask(m)
 	if all {
@@ -135,7 +142,7 @@ func (e *emitter) wide64(v *ir.Value) val {
 
 // inVectors reports whether an operation on uniform values is done in vectors:
 // floats take part.
-func (e *emitter) inVectors(v *ir.Value) bool {
+func (e *code) inVectors(v *ir.Value) bool {
 	if inVector(v.Type) {
 		return true
 	}
@@ -147,18 +154,6 @@ func (e *emitter) inVectors(v *ir.Value) bool {
 	return false
 }
 
-// argument returns operand i of an operation in vectors. A constant count of a
-// shift is in the instruction.
-func (e *emitter) argument(v *ir.Value, i int, x *ir.Value) val {
-	switch {
-	case i == 1 && x.Op == ir.OpConst && (v.Op == ir.OpShl || v.Op == ir.OpShr):
-		return val{}
-	case v.Op == ir.OpFMA && fmaConstant(v) == i:
-		return val{n: 1, splat: true} // the instruction reads it from memory: see fma
-	}
-	return e.vectors(x)
-}
-
 // compute emits an operation without effects.
 func (e *emitter) compute(v *ir.Value) (err error) {
 	s := e.of(v)
@@ -168,49 +163,23 @@ func (e *emitter) compute(v *ir.Value) (err error) {
 		return nil
 	case s.kind == affine:
 		return e.linear(v)
-	case s.kind != varying && !e.inVectors(v):
-		for i, x := range v.Args {
-			if !e.inInstruction(v, i) {
-				args[i] = e.kept(x)
-			}
-		}
-		e.vals[v.ID], err = e.scalar(v, args)
-		return err
 	}
+	vectors := s.kind == varying || e.inVectors(v)
 	for i, x := range v.Args {
-		args[i] = e.argument(v, i, x)
-	}
-	r, err := e.vector(v, args)
-	if err == nil && s.kind != varying {
-		r = e.lowLane(r, v.Type)
-	}
-	e.vals[v.ID] = r
-	return err
-}
-
-// inInstruction reports whether operand i of an operation on general registers is a
-// constant that the instruction holds.
-func (e *emitter) inInstruction(v *ir.Value, i int) bool {
-	x := v.Args[i]
-	if i != 1 || x.Op != ir.OpConst {
-		return false
-	}
-	if v.Op == ir.OpShl || v.Op == ir.OpShr {
-		return true
-	}
-	_, alu := aluOps[v.Op]
-	return (alu || v.Op >= ir.OpEq && v.Op <= ir.OpGe) && int64(x.Imm) == int64(int32(x.Imm))
-}
-
-// fmaConstant returns the operand of an FMA that the instruction reads from the pool
-// of constants, -1 for none.
-func fmaConstant(v *ir.Value) int {
-	for _, i := range []int{2, 1, 0} {
-		if v.Args[i].IsConst() {
-			return i
+		switch {
+		case x.Op == ir.OpConst && vectors && e.takesConstant(v, i), x.Op == ir.OpConst && !vectors && e.inInstruction(v, i):
+		case s.kind == varying:
+			args[i] = e.vectors(x)
+		default:
+			args[i] = e.kept(x)
 		}
 	}
-	return -1
+	if s.kind == varying {
+		e.vals[v.ID], err = e.vector(v, args)
+	} else {
+		e.vals[v.ID], err = e.uniform(v, args)
+	}
+	return err
 }
 
 // blendInto copies a value into registers for the lanes of a mask.

@@ -49,3 +49,10 @@ func nearOf(op ir.Op, rows [][]uint64) func(i int, got, want uint64) bool {
 		return math.Abs(g-w) <= limit+4*math.SmallestNonzeroFloat32
 	}
 }
+
+// Near reports whether got, what a target has for an approximate operation applied
+// to operands, is as near to the reference as any target must come.
+func Near(op ir.Op, operands []uint64, got, want uint64) bool {
+	near := nearOf(op, [][]uint64{operands})
+	return near != nil && near(0, got, want)
+}
