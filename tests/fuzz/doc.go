@@ -14,10 +14,13 @@
 //	go run ./tests/fuzz/cmd/kilnfuzz -n 10000 -seed 1 -o kilnfuzz
 //	./kilnfuzz -device cpu:avx512 && ./kilnfuzz -device cpu:avx2
 //
-// The test of this package does a short run, on the CPU, on simulated AMD GPUs, and on
+// The test of this package does a short run, on the CPU, on simulated GPUs of AMD and Apple, and on
 // the CPU again as OpenCL C and as LLVM IR.
 // Kernels do not depend on the width of a warp; those whose blocks are not whole
 // warps of a device are passed over there. A kernel that once failed is kept
 // as source in testdata, made smaller, and is part of every short run: seeds
 // mean other kernels whenever the generator changes.
+//
+// Seeds from 1<<41 on (gen.Narrow) give kernels without 64-bit floats and atomics, for
+// Metal; other kernels that use them are passed over there.
 package fuzz

@@ -11,14 +11,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/tests/engine"
 	"github.com/gokiln/kiln/tests/fuzz/gen"
+	"github.com/gokiln/kiln/tests/sim"
 	"github.com/gokiln/kiln/tests/sim/hip"
+	"github.com/gokiln/kiln/tests/sim/metal"
 )
 
-func TestMain(m *testing.M) { hip.Main(m) }
+func TestMain(m *testing.M) { sim.Main(m) }
 
 // TestShort runs the regressions and some generated kernels, and then as machine code of
-// the CPU and on simulated AMD GPUs of both wave widths. KILN_FUZZ_SEED and KILN_FUZZ_N choose others,
+// the CPU, on simulated AMD GPUs of both wave widths, and on a simulated Apple GPU. KILN_FUZZ_SEED and KILN_FUZZ_N choose others,
 // KILN_FUZZ_DEVICE another device for the first run.
 func TestShort(t *testing.T) {
 	if testing.Short() {
@@ -29,6 +32,15 @@ func TestShort(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), strconv.Itoa(n)+" kernels on ")
 	t.Logf("%s", out)
+	for _, e := range engine.Native() {
+		t.Run(e.Name, func(t *testing.T) {
+			e.Need(t)
+			out, err := exec.Command(binary, "-device", e.Device()).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), strconv.Itoa(n)+" compiled to machine code for cpu:"+e.Arch)
+			t.Logf("%s", out)
+		})
+	}
 	for arch, width := range map[string]int{"gfx942": 64, "gfx1100": 32} {
 		t.Run(arch, func(t *testing.T) {
 			lib := hip.Attach(t)
@@ -41,7 +53,20 @@ func TestShort(t *testing.T) {
 			t.Logf("%s", out)
 		})
 	}
+	t.Run("metal", func(t *testing.T) { onMetal(t, binary) })
 	throughOthers(t, binary)
+}
+
+// onMetal runs the program on the simulated Apple GPU. Kernels with 64-bit floats or
+// 64-bit atomics are passed over there, which is said.
+func onMetal(t *testing.T, binary string) {
+	cmd := exec.Command(binary, "-device", "metal:0")
+	cmd.Env = append(os.Environ(), "KILN_METAL_LIBRARY="+metal.Open(t).Path)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), " kernels on metal:0 ")
+	require.Contains(t, string(out), " kernels passed over: Metal has no 64-bit floats; use float32")
+	t.Logf("%s", out)
 }
 
 // throughOthers runs the program by ways without a device.
@@ -64,7 +89,9 @@ func short(t *testing.T) (binary string, n int) {
 	kernels, err := Regressions()
 	require.NoError(t, err)
 	require.NotEmpty(t, kernels)
-	kernels = append(kernels, Generate(uint64(number(t, "KILN_FUZZ_SEED", 1)), number(t, "KILN_FUZZ_N", 60))...)
+	seed, some := uint64(number(t, "KILN_FUZZ_SEED", 1)), number(t, "KILN_FUZZ_N", 60)
+	kernels = append(kernels, Generate(seed, some)...)
+	kernels = append(kernels, Generate(gen.Narrow+seed, some/3)...)
 	root, err := Root()
 	require.NoError(t, err)
 	binary = filepath.Join(t.TempDir(), "kilnfuzz")

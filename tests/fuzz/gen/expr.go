@@ -207,7 +207,7 @@ func (g *gen) atom(t *typ, depth int) string {
 // conversions of bools serve.
 func (g *gen) anyNumber() *typ {
 	for range 20 {
-		t := pick(g, numbers)
+		t := g.draw(numbers)
 		if g.find(func(v variable) bool { return v.t.has(t) }) != nil {
 			return t
 		}
@@ -246,7 +246,7 @@ func (g *gen) boolExpr(depth int) string {
 			}
 		}
 	}
-	t := pick(g, numbers)
+	t := g.draw(numbers)
 	return fmt.Sprintf("(%s %s %s)", g.expr(t, depth-1), pick(g, []string{"==", "!=", "<", "<=", ">", ">="}), g.operand(t, depth-1))
 }
 
@@ -323,7 +323,7 @@ func (g *gen) bitsCall(t *typ, depth int) string {
 		return fmt.Sprintf("bits.%s%s(%s)", pick(g, []string{"LeadingZeros", "TrailingZeros", "OnesCount", "Len"}), suffix, g.expr(w, depth-1))
 	case u32, u64, uintT:
 		suffix := map[*typ]string{u32: "32", u64: "64", uintT: ""}[t]
-		if t != uintT && g.one(2) {
+		if t != uintT && g.one(2) && t != g.unfloated() {
 			f := map[*typ]*typ{u32: f32, u64: f64}[t]
 			return fmt.Sprintf("bits%s(%s)", suffix, g.expr(f, depth-1))
 		}
@@ -396,7 +396,7 @@ var heavyFuncs = []string{
 
 // conversion converts an expression of another type.
 func (g *gen) conversion(t *typ, depth int) string {
-	return g.convert(t, pick(g, numbers), depth)
+	return g.convert(t, g.draw(numbers), depth)
 }
 
 func (g *gen) convert(t, from *typ, depth int) string {

@@ -82,11 +82,16 @@ type gen struct {
 	depth    int
 	heavy    int // calls of long math functions left
 	threads  int // of a block
+	narrow   bool
 }
+
+// Narrow is the first of the seeds whose kernels have neither 64-bit floats nor 64-bit
+// atomics, for devices that lack them.
+const Narrow = 1 << 41
 
 // New returns the kernel of a seed.
 func New(seed uint64) Kernel {
-	g := &gen{r: rand.New(rand.NewPCG(seed, 0x6b696c6e)), id: fmt.Sprint(seed), weight: 1}
+	g := &gen{r: rand.New(rand.NewPCG(seed, 0x6b696c6e)), id: fmt.Sprint(seed), weight: 1, narrow: seed >= Narrow}
 	k := Kernel{Seed: seed, Name: "K" + g.id}
 	g.out = &g.decls
 	g.shape(&k)
@@ -100,6 +105,31 @@ func New(seed uint64) Kernel {
 	g.kernelFunc(&k)
 	k.Source = g.decls.String()
 	return k
+}
+
+// draw picks a type.
+func (g *gen) draw(from []*typ) *typ {
+	t := pick(g, from)
+	if t == f64 && g.narrow {
+		return f32
+	}
+	return t
+}
+
+// widest is the unsigned integer of atomics with the most bits.
+func (g *gen) widest() *typ {
+	if g.narrow {
+		return u32
+	}
+	return u64
+}
+
+// unfloated is the integer that no float has the bits of.
+func (g *gen) unfloated() *typ {
+	if g.narrow {
+		return u64
+	}
+	return nil
 }
 
 func pick[T any](g *gen, from []T) T { return from[g.r.IntN(len(from))] }
@@ -129,7 +159,7 @@ func (g *gen) structType() {
 	t := &typ{kind: structure, name: "S" + g.id + string(rune('a'+len(g.structs)))}
 	var b strings.Builder
 	for i := range 1 + g.r.IntN(4) {
-		ft := pick(g, scalars)
+		ft := g.draw(scalars)
 		switch g.r.IntN(6) {
 		case 0:
 			ft = &typ{kind: array, n: 1 + g.r.IntN(4), elem: ft}
@@ -159,7 +189,7 @@ func (g *gen) helper() {
 			t = &typ{kind: pointer, elem: t}
 			f.pure = false
 		case 1:
-			t = &typ{kind: slice, elem: pick(g, numbers)}
+			t = &typ{kind: slice, elem: g.draw(numbers)}
 		}
 		name := fmt.Sprintf("p%d", i)
 		params = append(params, name+" "+t.String())
@@ -230,11 +260,11 @@ func (g *gen) valueType() *typ {
 	case n == 1 && len(g.structs) > 0:
 		return pick(g, g.structs)
 	}
-	return pick(g, scalars)
+	return g.draw(scalars)
 }
 
 func (g *gen) arrayType() *typ {
-	elem := pick(g, scalars)
+	elem := g.draw(scalars)
 	if g.one(8) && len(g.structs) > 0 {
 		elem = pick(g, g.structs)
 	} else if g.one(8) {
@@ -265,7 +295,7 @@ const words64 = 8 // that each thread writes to the first parameter
 // part without, results.
 func (g *gen) kernelFunc(k *Kernel) {
 	threads := g.threads * k.Blocks[0] * k.Blocks[1]
-	params := []string{"t dsl.Thread", "out []uint64", "add []int32", "most []uint64", "flip []uint32"}
+	params := []string{"t dsl.Thread", "out []uint64", "add []int32", "most []" + g.widest().name, "flip []uint32"}
 	k.Lens = []int{words64 * threads, 8, 8, 8}
 	g.vars, g.closures, g.frozen, g.captured = nil, nil, 0, 0
 	var own []string
@@ -285,13 +315,13 @@ func (g *gen) kernelFunc(k *Kernel) {
 		}
 	}
 	for range 1 + g.r.IntN(2) {
-		param("own", &typ{kind: slice, elem: pick(g, numbers)}, 4*threads)
+		param("own", &typ{kind: slice, elem: g.draw(numbers)}, 4*threads)
 	}
 	for range 2 + g.r.IntN(3) {
-		param("in", &typ{kind: slice, elem: pick(g, numbers)}, pick(g, []int{1, 7, 37, 64, 101}))
+		param("in", &typ{kind: slice, elem: g.draw(numbers)}, pick(g, []int{1, 7, 37, 64, 101}))
 	}
 	for range 1 + g.r.IntN(4) {
-		param("s", pick(g, scalars), 0)
+		param("s", g.draw(scalars), 0)
 	}
 	g.halfParams(k, &params, threads)
 	g.line("//kiln:kernel\nfunc %s(%s) {", k.Name, strings.Join(params, ", "))

@@ -37,7 +37,7 @@ func (g *gen) fold(from int) {
 		return
 	}
 	for range 3 {
-		t := pick(g, scalars)
+		t := g.draw(scalars)
 		v := g.find(func(v variable) bool { return v.t.has(t) })
 		if v == nil {
 			continue
@@ -146,7 +146,7 @@ func (g *gen) shadowed() {
 	v := g.find(func(v variable) bool { return v.t.kind == scalar && v.name != "id" })
 	nv := len(g.vars)
 	if v != nil {
-		t := pick(g, scalars)
+		t := g.draw(scalars)
 		g.line("\t%s := %s", v.name, g.expr(t, 2))
 		g.line("\t_ = %s", v.name)
 		g.vars = append(g.vars, variable{name: v.name, t: t, mut: true})
@@ -171,7 +171,7 @@ func (g *gen) target(t *typ) (string, bool) {
 
 func (g *gen) assign() {
 	for range 10 {
-		t := pick(g, scalars)
+		t := g.draw(scalars)
 		to, ok := g.target(t)
 		if !ok {
 			continue
@@ -200,7 +200,7 @@ func (g *gen) assign() {
 
 // tuple assigns to two places at once, in Go's two phases.
 func (g *gen) tuple() {
-	t, u := pick(g, numbers), pick(g, numbers)
+	t, u := g.draw(numbers), g.draw(numbers)
 	if g.one(2) {
 		u = t
 	}
@@ -225,7 +225,7 @@ func (g *gen) byPointer() {
 		g.line("}")
 		return
 	}
-	t := pick(g, scalars)
+	t := g.draw(scalars)
 	a, ok1 := g.target(t)
 	b, ok2 := g.target(t)
 	if !ok1 || !ok2 || a[0] == '*' || b[0] == '*' {
@@ -268,7 +268,7 @@ func (g *gen) ifStmt() {
 	g.branch(func() {
 		nv := len(g.vars)
 		if g.one(5) {
-			name, t := g.name("c"), pick(g, numbers)
+			name, t := g.name("c"), g.draw(numbers)
 			e := g.expr(t, 2)
 			g.vars = append(g.vars, variable{name: name, t: t, mut: true})
 			g.line("if %s := %s; (%s %s %s) {", name, e, name, pick(g, []string{"<", "!=", ">="}), g.operand(t, 2))
@@ -548,7 +548,7 @@ func (g *gen) closure() {
 // shapeOfClosure draws parameters and results, often such as twice takes.
 func (g *gen) shapeOfClosure() (params, results []*typ) {
 	if g.one(3) {
-		t := pick(g, scalars)
+		t := g.draw(scalars)
 		return []*typ{t}, []*typ{t}
 	}
 	for range g.r.IntN(3) {
@@ -663,7 +663,7 @@ func (g *gen) atomic() {
 	case 0:
 		g.line("dsl.AtomicAdd(&add[%s], %s)", i, g.operand(i32, 2))
 	case 1:
-		g.line("dsl.AtomicMax(&most[%s], %s)", i, g.operand(u64, 2))
+		g.line("dsl.AtomicMax(&most[%s], %s)", i, g.operand(g.widest(), 2))
 	default:
 		g.line("dsl.AtomicXor(&flip[%s], %s)", i, g.operand(u32, 2))
 	}

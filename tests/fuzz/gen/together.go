@@ -27,7 +27,7 @@ func (g *gen) together() {
 
 // exchange writes to shared memory and reads what another thread wrote.
 func (g *gen) exchange() {
-	t := pick(g, scalars)
+	t := g.draw(scalars)
 	sh := g.name("sh")
 	v := variable{name: g.name("v"), t: t, mut: true}
 	if g.one(3) { // two dimensions, with padding
@@ -54,7 +54,7 @@ func (g *gen) exchange() {
 }
 
 func (g *gen) shuffle() {
-	t := pick(g, numbers)
+	t := g.draw(numbers)
 	v := variable{name: g.name("v"), t: t, mut: true}
 	e := g.expr(t, 2)
 	switch g.r.IntN(4) {
@@ -79,7 +79,7 @@ func (g *gen) vote() {
 }
 
 func (g *gen) reduce() {
-	t := pick(g, words)
+	t := g.draw(words)
 	v := variable{name: g.name("v"), t: t, mut: true}
 	names := []string{"Sum", "Max", "Min", "ScanSum", "ScanExclusive"}
 	of := pick(g, []string{"Warp", "Warp", "Block"})

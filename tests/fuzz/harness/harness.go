@@ -216,6 +216,10 @@ func (s *session) some(list []Kernel) {
 			s.print("run  seed=%d kernel=%s", k.Seed, k.Name)
 		}
 		err := check(k)
+		if errors.Is(err, target.ErrUnsupported) {
+			s.lack(err) // what it uses is in no kernel for the device
+			continue
+		}
 		s.ran.Add(1)
 		if err == nil {
 			s.row.Store(0)
