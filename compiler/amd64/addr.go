@@ -212,8 +212,9 @@ func (e *emitter) addressOf(p *ir.Value, size int) address {
 	a := address{}
 	if e.of(p).kind == varying { // a pointer that lanes chose: its own value is the offset
 		sum.add(p, 1)
+		sum.mem32 = false
 		zero := e.gpr()
-		e.op(asm.XOR, 32, asm.R(zero), asm.R(zero))
+		e.op(asm.MOV, 32, asm.R(zero), asm.I(0))
 		a.mem = asm.M(zero, 0)
 	} else {
 		a.mem = e.memory(p)
