@@ -20,10 +20,10 @@ import (
 const (
 	testData   = image.ContextSize
 	testResult = testData + 3*128
-	testFrame  = 2048
+	testFrame  = 4096
 	testMemory = 1 << 16
-	testSaveG  = 496
-	testSaveBP = 504
+	testSaveG  = 2048
+	testSaveBP = 2056
 )
 
 // program is code under test in executable memory.

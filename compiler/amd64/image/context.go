@@ -30,7 +30,7 @@ const (
 
 	CtxPrivate = 200 // the rest is the code's own
 
-	ContextSize  = 512
+	ContextSize  = 768
 	ContextAlign = 64
 )
 
