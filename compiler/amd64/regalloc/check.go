@@ -390,12 +390,11 @@ func (c *checker) inst(was, is *asm.Inst) error {
 // where it is used.
 func (c *checker) dropped(was *asm.Inst) error {
 	r := was.Args[0].Reg
-	k := slices.Index(c.remats, r)
-	if k < 0 {
+	if !slices.Contains(c.remats, r) {
 		return fmt.Errorf("instruction that writes register %d of class %d was dropped", r.Num(), r.Class())
 	}
 	c.forget(c.symbol(r))
-	c.put(c.remat0+k, c.symbol(r))
+	c.keepRemat(r)
 	return nil
 }
 
@@ -413,12 +412,17 @@ func (c *checker) write(is *asm.Inst, ops []operand, o *operand) error {
 	c.forget(c.symbol(o.reg))
 	clear(c.at(p))
 	c.put(p, c.symbol(o.reg))
-	for k, r := range c.remats {
-		if r == o.reg {
+	c.keepRemat(o.reg)
+	return nil
+}
+
+// keepRemat notes that r, if it can be made again, was given its value.
+func (c *checker) keepRemat(r asm.Reg) {
+	for k, m := range c.remats {
+		if m == r { // more than once if the caller also names what is found here
 			c.put(c.remat0+k, c.symbol(r))
 		}
 	}
-	return nil
 }
 
 // operandPlace returns the place that an instruction has for an operand.
