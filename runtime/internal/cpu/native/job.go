@@ -35,6 +35,9 @@ type job struct {
 	idle  chan struct{} // the last helper at work has gone
 	refs  atomic.Int64  // who may still look at state; the last returns the job to the pool
 	help  func()        // helper, as a value made once: starting it allocates nothing
+
+	tickets atomic.Int64  // references that those take who look for a job
+	offered time.Duration // when there were tickets for them last; 0 if they are dealt with
 }
 
 const closed = 1 << 32
@@ -47,13 +50,16 @@ var jobs = sync.Pool{New: func() any { return new(job) }}
 const (
 	chunkTime = 5 * time.Microsecond   // chunks of less do not pay
 	longChunk = 500 * time.Microsecond // chunks of more are slow to notice a failure
-	helpTime  = 15 * time.Microsecond  // work for which a helper pays
+	helpTime  = 30 * time.Microsecond  // work for which it pays to wake a helper
+	nearTime  = 6 * time.Microsecond   // work for which a helper pays that looks for it
+	// lookTime is how long helpers look for the next job, as kernels often follow each
+	// other within microseconds, and how long the first worker waits for them awake.
+	lookTime   = 50 * time.Microsecond
+	answerTime = 3 * time.Microsecond // after which a ticket that nobody took is for nobody
 	// parts is into how many chunks the rest of the work of each worker is cut: the
 	// last to finish is late by a part of what is left.
 	parts = 3
-	// spins is how often to look whether helpers are done before going to sleep:
-	// for some microseconds.
-	spins = 100
+	looks = 16 // at what may change, between two at the clock
 )
 
 // runJob executes all blocks of a launch.
@@ -72,7 +78,7 @@ func (p *Program) runJob(l *interp.Launch, blocks int) error {
 	j.cost.Store(0)
 	j.state.Store(0)
 	j.refs.Store(1)
-	j.helpers, j.err = 0, nil
+	j.helpers, j.offered, j.err = 0, 0, nil
 
 	if cost := p.cost.Load(); cost > 0 {
 		j.recruit(time.Duration(float64(cost) * float64(blocks)))
@@ -87,22 +93,55 @@ func (p *Program) runJob(l *interp.Launch, blocks int) error {
 	return err
 }
 
-// recruit starts the helpers that pay for work that is expected to take that long,
-// besides those that it has started before.
+// recruit finds helpers for work that is expected to take that long, besides those
+// found before. Those that have just worked for another job still look for one and
+// come at once; to wake others takes the system tens of microseconds.
 func (j *job) recruit(work time.Duration) {
-	n := min(j.workers-1, int(work/helpTime)) - j.helpers
-	if n <= 0 {
+	if j.workers == 1 {
 		return
 	}
-	j.helpers += n
-	j.refs.Add(int64(n))
+	p := j.prog.pool
+	if j.offered > 0 && now()-j.offered > answerTime {
+		j.start(int(j.tickets.Swap(0))) // who looked has given up
+		j.offered = 0
+	}
+	most := min(j.workers-1, int(work/nearTime)) - j.helpers
+	near := min(most, int(p.looking.Load()))
+	far := min(j.workers-1, int(work/helpTime)) - j.helpers - max(near, 0)
+	if near > 0 {
+		j.helpers += near
+		j.refs.Add(int64(near))
+		j.tickets.Add(int64(near))
+		p.offer.Store(j)
+		j.offered = now()
+	}
+	if far > 0 {
+		j.helpers += far
+		j.refs.Add(int64(far))
+		j.start(far)
+	}
+}
+
+// start starts n helpers, whose references the job has.
+func (j *job) start(n int) {
 	for range n {
 		go j.help()
 	}
 }
 
-// helper works for a job that another goroutine has begun.
+// helper works for a job that another goroutine has begun, and then for others that
+// begin soon after.
 func (j *job) helper() {
+	p := j.prog.pool
+	for j != nil {
+		j.join()
+		j = p.look()
+	}
+}
+
+// join has the calling goroutine work for the job, if there is work left, and gives
+// up its reference.
+func (j *job) join() {
 	for {
 		s := j.state.Load()
 		if s >= closed {
@@ -119,18 +158,57 @@ func (j *job) helper() {
 	j.leave()
 }
 
+// take takes a ticket: the reference to the job that is meant for whoever has it. The
+// job may have ended and be another by now; then it is a ticket of that.
+func (j *job) take() bool {
+	for {
+		n := j.tickets.Load()
+		if n <= 0 {
+			return false
+		}
+		if j.tickets.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+}
+
+// look waits a moment for the next job that wants helpers, nil if none does.
+func (p *Pool) look() *job {
+	if int(p.looking.Add(1)) >= runtime.GOMAXPROCS(0) {
+		p.looking.Add(-1)
+		return nil
+	}
+	defer p.looking.Add(-1)
+	for end := now() + lookTime; now() < end; {
+		for range looks {
+			if j := p.offer.Load(); j != nil && j.take() {
+				return j
+			}
+			pause()
+		}
+	}
+	return nil
+}
+
 // finish waits for the helpers that are at work. The blocks are all handed out, so
 // they soon are done, and looking is quicker than sleeping.
 func (j *job) finish() {
-	if j.helpers == 0 || j.state.Add(closed) == closed {
+	if j.helpers == 0 {
 		return
 	}
-	for range spins {
-		select {
-		case <-j.idle:
-			return
-		default:
-			pause()
+	j.prog.pool.offer.CompareAndSwap(j, nil)
+	j.refs.Add(-j.tickets.Swap(0))
+	if j.state.Add(closed) == closed {
+		return
+	}
+	for end := now() + lookTime; now() < end; {
+		for range looks {
+			select {
+			case <-j.idle:
+				return
+			default:
+				pause()
+			}
 		}
 	}
 	<-j.idle

@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/gokiln/kiln/compiler/amd64/image"
@@ -112,10 +113,13 @@ func (w *worker) triple(at int) [3]int {
 	return [3]int{int(w.ctx[at]), int(w.ctx[at+1]), int(w.ctx[at+2])}
 }
 
-// Pool keeps workers for the next launch. The zero Pool is ready for use.
+// Pool keeps workers, and for a moment helpers, for the next launch. The zero Pool is ready for use.
 type Pool struct {
 	mu   sync.Mutex
 	idle []*worker
+
+	looking atomic.Int32        // helpers that look for a job
+	offer   atomic.Pointer[job] // the last job that had tickets for them
 }
 
 func (p *Pool) get() *worker {
