@@ -28,6 +28,43 @@ var compiled = []any{
 	kernels.Mandelbrot, kernels.NBody, kernels.Stencil, kernels.SGEMM,
 }
 
+// requests are the kernels to compile that the flags name.
+func requests(c config) (list []front.Request) {
+	for _, fn := range compiled {
+		name := goruntime.FuncForPC(reflect.ValueOf(fn).Pointer()).Name()
+		dot := strings.LastIndexByte(name, '.')
+		if short := name[dot+1:]; len(c.only) == 0 || slices.Contains(c.only, short) {
+			list = append(list, front.Request{Pkg: name[:dot], Func: short, Consts: constants[short]})
+		}
+	}
+	return list
+}
+
+// list prints code for people to read.
+func list(w io.Writer, c config) error {
+	dev, err := runtime.Open(c.device())
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", c.device(), err)
+	}
+	defer dev.Close()
+	tgt, err := compiler.TargetFor(dev.Info().Formats, dev.Info().Arch)
+	if err != nil {
+		return err
+	}
+	for _, req := range requests(c) {
+		p, err := compiler.Front(req, compiler.Registered)
+		if err != nil {
+			return err
+		}
+		text, _, err := p.Listing(tgt, compiler.Options{Assume: compiler.Assumes(tgt)})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "# %s\n%s\n", req.Func, text)
+	}
+	return nil
+}
+
 // compileTimes prints how long kernels take from source to code for the device:
 // the least times of the front end, which keeps what it has checked of a package, and
 // of passes and emitter, the time of the first attempt, and the code's size.
@@ -40,13 +77,7 @@ func compileTimes(w io.Writer, dev *runtime.Device, c config) error {
 	var errs []error
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "\ncompiling for %s, ms\tfront end\tpasses and code\ttogether\tthe first time\tbytes\tformat\n", tgt)
-	for _, fn := range compiled {
-		name := goruntime.FuncForPC(reflect.ValueOf(fn).Pointer()).Name()
-		dot := strings.LastIndexByte(name, '.')
-		req := front.Request{Pkg: name[:dot], Func: name[dot+1:], Consts: constants[name[dot+1:]]}
-		if len(c.only) > 0 && !slices.Contains(c.only, req.Func) {
-			continue
-		}
+	for _, req := range requests(c) {
 		var begins, ends []time.Duration
 		size := 0
 		format := ""

@@ -4,6 +4,7 @@
 //	go run ./bench/cpu -only SGEMM,Softmax    some kernels, nothing else
 //	go run ./bench/cpu -isa avx2              our code for AVX2, C for x86-64-v3
 //	go run ./bench/cpu -small                 sizes for the interpreter
+//	go run ./bench/cpu -list -only SGEMM      the code of a kernel
 //
 // A case is a kernel of bench/cpu/kernels and its twin in bench/cpu/c, which the
 // command compiles by clang -O3 -march=native with the pragmas of OpenMP for

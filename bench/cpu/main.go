@@ -18,6 +18,7 @@ import (
 type config struct {
 	isa    string
 	only   []string
+	list   bool
 	small  bool
 	wall   bool
 	rounds int
@@ -41,6 +42,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	goruntime.GOMAXPROCS(1) // the launches of a stream are then run by one thread
+	if c.list {
+		return list(stdout, c)
+	}
 	dir, err := os.MkdirTemp("", "kiln-bench-cpu")
 	if err != nil {
 		return fmt.Errorf("directory for the twins: %w", err)
@@ -96,6 +100,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	flags.SetOutput(stderr)
 	flags.StringVar(&c.isa, "isa", "", "engine for the kernels: avx512, avx2 or interp; what KILN_CPU says, or the best of the machine, if empty")
 	only := flags.String("only", "", "cases, comma-separated; all and edges if empty")
+	flags.BoolVar(&c.list, "list", false, "print the code of the kernels, as they are launched, and measure nothing")
 	flags.BoolVar(&c.small, "small", false, "sizes for the interpreter")
 	flags.BoolVar(&c.wall, "wall", false, "measure time by the clock, not the processor's")
 	flags.IntVar(&c.rounds, "rounds", 15, "samples of each version")

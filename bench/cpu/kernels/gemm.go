@@ -36,10 +36,11 @@ func SGEMM(t dsl.Thread, c, a, b []float32, n, k int, cfg Tiling) {
 		}
 		t.Sync()
 		for i := range depth {
+			atA, atB := y*int(cfg.High)*depth+i, i*cols+x
 			for e := range int(cfg.Each) {
-				v := bs[i*cols+e*wide+x]
+				v := bs[atB+e*wide]
 				for h := range int(cfg.High) {
-					acc[h*int(cfg.Each)+e] = dsl.FMA(as[(y*int(cfg.High)+h)*depth+i], v, acc[h*int(cfg.Each)+e])
+					acc[h*int(cfg.Each)+e] = dsl.FMA(as[atA+h*depth], v, acc[h*int(cfg.Each)+e])
 				}
 			}
 		}
