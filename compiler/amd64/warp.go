@@ -51,8 +51,9 @@ func (e *emitter) sources(op ir.Op, y *ir.Value) asm.Reg {
 	return r
 }
 
-// distance returns operand y of a shuffle in 32 bits. What is no number of a lane
-// becomes the number of lanes, except for shfl.idx, which takes it modulo that.
+// distance returns operand y of a shuffle in 32 bits. What leads to no lane, forwards
+// or backwards, becomes the number of lanes or less it, except for shfl.idx, which
+// takes it modulo that.
 func (e *emitter) distance(op ir.Op, y *ir.Value) asm.Reg {
 	w := int64(e.isa.lanes())
 	r := e.vec()
@@ -61,7 +62,10 @@ func (e *emitter) distance(op ir.Op, y *ir.Value) asm.Reg {
 		e.op(asm.MOV, 32, asm.R(asm.RAX), asm.I(w))
 		if op != ir.OpShflIdx {
 			e.op(asm.CMP, 64, asm.R(asm.RCX), asm.R(asm.RAX))
-			e.cmov(asm.CondA, asm.RCX, asm.RAX)
+			e.cmov(asm.CondG, asm.RCX, asm.RAX)
+			e.op(asm.NEG, 64, asm.R(asm.RAX))
+			e.op(asm.CMP, 64, asm.R(asm.RCX), asm.R(asm.RAX))
+			e.cmov(asm.CondL, asm.RCX, asm.RAX)
 		}
 		e.broadcastGeneral(r, asm.RCX)
 	} else {
@@ -69,7 +73,7 @@ func (e *emitter) distance(op ir.Op, y *ir.Value) asm.Reg {
 		if op == ir.OpShflIdx {
 			r = e.truncate(full).reg[0]
 		} else {
-			r = e.clamped(full, uint32(w))
+			r = e.within(full, uint32(w))
 		}
 	}
 	if op != ir.OpShflIdx {
@@ -78,6 +82,29 @@ func (e *emitter) distance(op ir.Op, y *ir.Value) asm.Reg {
 	m := e.vec()
 	e.op(e.pick(asm.VPAND, asm.VPANDD), e.width(), asm.R(m), asm.R(r), e.all32(uint32(w-1)))
 	return m
+}
+
+// within returns the lanes of a signed 64-bit value in 32 bits, at most limit and at
+// least less it.
+func (c *code) within(x val, limit uint32) asm.Reg {
+	var r asm.Reg
+	if c.isa == v4 {
+		r = c.narrow(asm.VPMOVSQD, x).reg[0]
+	} else {
+		lo := c.packMask(x.reg[0], half(x, 1))
+		hi := c.highWords(x)
+		fits := c.vxx(asm.VPCMPEQD, hi, c.vop(asm.VPSRAD, asm.R(lo), asm.I(31)))
+		r = c.vec()
+		c.op(asm.VBLENDVPS, 256, asm.R(r), asm.R(c.constant32(limit)), asm.R(lo), asm.R(fits))
+	}
+	r = c.vop(asm.VPMINSD, asm.R(r), c.all32(limit))
+	return c.vop(asm.VPMAXSD, asm.R(r), c.all32(-limit))
+}
+
+// highWords returns the upper 32 bits of 64-bit lanes on x86-64-v3.
+func (c *code) highWords(x val) asm.Reg {
+	t := c.vop(asm.VSHUFPS, asm.R(x.reg[0]), asm.R(half(x, 1)), asm.I(0xdd))
+	return c.vop(asm.VPERMQ, asm.R(t), asm.I(0xd8))
 }
 
 // clamped returns the lanes of a 64-bit value in 32 bits, at most limit.
