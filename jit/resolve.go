@@ -236,7 +236,7 @@ func (r *resolver) link(key cache.Key, im *image) (*image, error) {
 	start := time.Now()
 	final, log, err := r.dev.Finalize(im.img)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.name, err)
+		return nil, fmt.Errorf("%s: %w", r.name, r.explain(err))
 	}
 	r.ev.Link = time.Since(start)
 	r.debug("linked", "kernel", r.name, "ms", millis(r.ev.Link), "log", log)

@@ -27,12 +27,14 @@ type linker struct {
 	key   string
 	err   error
 	calls int
+	last  []byte // code that it was given
 }
 
 func (l *linker) FinalKey() string { return l.key }
 
 func (l *linker) Finalize(img runtime.Image) (runtime.Image, string, error) {
 	l.calls++
+	l.last = img.Code
 	img.Format, img.Code = "cubin", []byte("machine code of "+img.Name)
 	return img, "used 24 registers", l.err
 }

@@ -48,6 +48,11 @@ func TestEdgesOnMetal(t *testing.T) {
 	again, archived := count()
 	require.Zero(t, again, "Metal compiles no kernel to machine code twice")
 	require.Equal(t, compiled, archived)
+
+	t.Setenv("KILN_SIM_METAL_VERSION", "30") // another version is another target
+	compiled, archived = count()
+	require.Positive(t, compiled)
+	require.Equal(t, compiled, archived)
 }
 
 // buildEdges builds the example and returns its path.

@@ -188,8 +188,9 @@ func (l *Library) Fail(name string, after, count int) {
 }
 
 // Set sets "strict" (1: threads that have returned are missed at a barrier), "memory"
-// (MiB), "devices" (-1: none), "discrete" (1: the GPU has memory of its own) or, before anything else is done, "version" (of the
-// language, 32 for 3.2).
+// (MiB), "devices" (-1: none) or "discrete" (1: the GPU has memory of its own). The
+// newest version of the language is what the environment variable
+// KILN_SIM_METAL_VERSION says, 30 for 3.0, else 3.2.
 func (l *Library) Set(what string, value int) {
 	call(l.sym("sim_set"), uintptr(unsafe.Pointer(cstring(what))), uintptr(value))
 }
