@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"runtime/trace"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -186,6 +187,30 @@ func TestProfiling(t *testing.T) {
 	}
 	wg.Wait()
 	pprof.StopCPUProfile()
+	require.NotZero(t, out.Len())
+}
+
+// The execution tracer follows a processor that is taken from native code.
+func TestExecutionTrace(t *testing.T) {
+	c, ctx := newCode(t, spin), newCtx(t)
+	spinFor(t, c, ctx, 2*time.Millisecond)
+	var out bytes.Buffer
+	if err := trace.Start(&out); err != nil {
+		t.Skip(err) // the tests are being traced
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		own := newCtx(t)
+		wg.Go(func() {
+			for range 20 {
+				own[1] = ctx[1]
+				call(c.Base(), addr(own))
+				runtime.GC()
+			}
+		})
+	}
+	wg.Wait()
+	trace.Stop()
 	require.NotZero(t, out.Len())
 }
 

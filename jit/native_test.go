@@ -1,0 +1,45 @@
+package jit
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
+	container "github.com/gokiln/kiln/compiler/amd64/image"
+)
+
+// Native code of the CPU is kept like that of any other target, on any machine, and
+// finds its lines when they move.
+func TestNativeCodeIsCached(t *testing.T) {
+	g := newRig(t)
+	g.dev.key = ""
+	g.source = strings.Replace(scaleSource, "if i := t.Global(); i < len(x) {\n\t\tx[i] *= 2\n\t}", "x[t.Global()] *= 2", 1)
+	sites := func(im *image) container.Site {
+		require.Equal(t, compiler.FormatX86, im.img.Format)
+		native, err := container.Decode(im.img.Code)
+		require.NoError(t, err)
+		require.NotEmpty(t, native.Sites)
+		return native.Sites[0]
+	}
+	for _, name := range []string{"cpu:x86-64-v4", "cpu:x86-64-v3"} {
+		g.target = name
+		im := g.must("compiled", 0)
+		assert.Equal(t, name, im.meta.Target)
+		first := sites(im)
+		assert.Equal(t, 7, first.Line)
+		assert.Equal(t, first, sites(g.must("cache", 0)))
+
+		source := g.source
+		g.source = strings.Replace(source, "\tx[", "\t// twice\n\tx[", 1)
+		moved := sites(g.must("cache", 0))
+		assert.Equal(t, 8, moved.Line)
+		assert.Equal(t, first.File, moved.File)
+		g.env["KILN_JIT"] = "readonly"
+		assert.Equal(t, moved, sites(g.must("cache", 0)))
+		delete(g.env, "KILN_JIT")
+		g.source = source
+	}
+}
