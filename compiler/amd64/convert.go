@@ -7,42 +7,74 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
+// Conversions of numbers. Where the instructions of a level differ from what the
+// IR wants (out of range, NaN, two roundings) operands are brought into a form in
+// which they do not, see also convert3.go for what x86-64-v3 lacks.
+
+// Predicates of comparisons of floats.
+const (
+	cmpUnordered = 0x03
+	cmpOrdered   = 0x07
+	cmpLess      = 0x11
+	cmpGE        = 0x1d
+	cmpGT        = 0x1e
+)
+
 // convert converts numbers between any two types.
-func (c *code) convert(to, from *ir.Type, x val) (val, error) {
-	if x.n == 1 && from.Size() == 8 { // equal lanes
-		x = val{reg: [2]asm.Reg{x.reg[0], x.reg[0]}, n: 2}
-	}
+func (c *code) convert(to, from *ir.Type, x val) val {
 	switch {
 	case from.IsInt() && to.IsInt():
-		return c.convertInts(to, from, x), nil
+		return c.convertInts(to, from, x)
+	case from == to:
+		return x
 	case from.IsHalf():
-		y := c.fromHalf(from, x)
-		if to.Kind == ir.KF32 {
-			return y, nil
-		}
-		return c.convert(to, ir.F32, y)
+		return c.convert(to, ir.F32, c.fromHalf(from, x))
 	case to.IsHalf():
 		return c.toHalf(to, from, x)
 	case from.IsInt():
 		return c.intToFloat(to, from, x)
 	case to.IsInt():
 		return c.floatToInt(to, from, x)
-	case to.Kind == ir.KF64 && from.Kind == ir.KF32:
-		return c.pair(asm.VCVTPS2PD, x.reg[0], c.upper(x.reg[0])), nil
-	case to.Kind == ir.KF32 && from.Kind == ir.KF64:
-		return c.narrow(asm.VCVTPD2PS, x), nil
+	case to.Kind == ir.KF64:
+		return c.widen(x, c.unary(asm.VCVTPS2PD))
 	}
-	return x, nil
+	return c.narrowed(x, c.unary(asm.VCVTPD2PS))
 }
 
-// pair makes a value of 64 bits of two vectors that op takes.
-func (c *code) pair(op asm.Op, lo, hi asm.Reg) val {
-	return val{reg: [2]asm.Reg{c.vxx(op, lo), c.vxx(op, hi)}, n: 2}
+// unary is an instruction with one operand as a function.
+func (c *code) unary(op asm.Op) func(asm.Reg) asm.Reg {
+	return func(x asm.Reg) asm.Reg { return c.vxx(op, x) }
 }
 
-// narrow makes a value of 32 bits of one of 64, whose halves op narrows.
-func (c *code) narrow(op asm.Op, x val) val {
-	return one(c.joinedHalves(c.vxx(op, x.reg[0]), c.vxx(op, half(x, 1))))
+// widen makes a value of 64 bits of one of 32; fn gets half a vector.
+func (c *code) widen(x val, fn func(asm.Reg) asm.Reg) val {
+	if x.splat {
+		return val{reg: [2]asm.Reg{fn(x.reg[0])}, n: 1, splat: true}
+	}
+	return val{reg: [2]asm.Reg{fn(x.reg[0]), fn(c.upper(x.reg[0]))}, n: 2}
+}
+
+// narrowed makes a value of 32 bits of one of 64; fn returns half a vector.
+func (c *code) narrowed(x val, fn func(asm.Reg) asm.Reg) val {
+	lo := fn(x.reg[0])
+	hi := lo
+	if !x.splat {
+		hi = fn(half(x, 1))
+	}
+	return val{reg: [2]asm.Reg{c.joinedHalves(lo, hi)}, n: 1, splat: x.splat}
+}
+
+// both makes a value of 64 bits of one of 64.
+func (c *code) both(x val, fn func(asm.Reg) asm.Reg) val {
+	if x.splat {
+		return val{reg: [2]asm.Reg{fn(x.reg[0])}, n: 1, splat: true}
+	}
+	return val{reg: [2]asm.Reg{fn(x.reg[0]), fn(half(x, 1))}, n: 2}
+}
+
+// like makes a value of 32 bits of one of 32.
+func (c *code) like(x val, fn func(asm.Reg) asm.Reg) val {
+	return val{reg: [2]asm.Reg{fn(x.reg[0])}, n: 1, splat: x.splat}
 }
 
 func (c *code) convertInts(to, from *ir.Type, x val) val {
@@ -53,186 +85,58 @@ func (c *code) convertInts(to, from *ir.Type, x val) val {
 		return c.extend(x, from.IsSigned())
 	case from.Size() == 8:
 		x = c.truncate(x)
-	case to.Size() > from.Size() && (!from.IsSigned() || to.IsSigned() || to.Size() == 4), to.Size() == 4:
+	case to.Size() > from.Size() && (!from.IsSigned() || to.IsSigned() || to.Size() == 4), to.Size() == 4, to == from:
 		return x
 	}
 	return c.fitAlways(to, x)
 }
 
-// fromHalf returns half-width floats as float32; it is exact.
-func (c *code) fromHalf(from *ir.Type, x val) val {
-	if from.Kind == ir.KBF16 {
-		return one(c.vop(asm.VPSLLD, asm.R(x.reg[0]), asm.I(16)))
-	}
-	return one(c.vxx(asm.VCVTPH2PS, c.words(x.reg[0])))
-}
-
-// words packs the low 16 bits of each lane into half a vector.
-func (c *code) words(x asm.Reg) asm.Reg {
-	if c.isa == v4 {
-		return c.vxx(asm.VPMOVDW, x)
-	}
-	t := c.vxx(asm.VPACKUSDW, x, x)
-	r := c.vec()
-	c.op(asm.VPERMQ, 256, asm.R(r), asm.R(t), asm.I(0x08))
-	return r
-}
-
-// toHalf rounds once to a float of 16 bits. What float32 does not hold exactly is
-// first rounded there to odd: of the two neighbours the one whose last bit is set,
-// which tells the second rounding all that it needs.
-func (c *code) toHalf(to, from *ir.Type, x val) (val, error) {
-	switch {
-	case from.Kind == ir.KF64:
-		x = c.roundToOdd(x)
-	case from.IsInt() && from.Size() == 8:
-		return val{}, errLater
-	case from.IsInt() && from.Size() == 4:
-		y, err := c.convert(ir.F64, from, x)
-		if err != nil {
-			return val{}, err
-		}
-		x = c.roundToOdd(y)
-	case from.IsInt():
-		y, err := c.convert(ir.F32, from, x)
-		if err != nil {
-			return val{}, err
-		}
-		x = y
-	}
-	if to.Kind == ir.KBF16 {
-		return one(c.toBF16(x.reg[0])), nil
-	}
-	h := c.vec()
-	c.op(asm.VCVTPS2PH, c.width(), asm.R(h), asm.R(x.reg[0]), asm.I(0))
-	return one(c.vxx(asm.VPMOVZXWD, h)), nil
-}
-
-// toBF16 rounds float32 to its upper half, to nearest even.
-func (c *code) toBF16(x asm.Reg) asm.Reg {
-	odd := c.and32(c.vop(asm.VPSRLD, asm.R(x), asm.I(16)), 1)
-	sum := c.vxx(asm.VPADDD, x, c.vop(asm.VPADDD, asm.R(odd), c.all32(0x7fff)))
-	r := c.vop(asm.VPSRLD, asm.R(sum), asm.I(16))
-	return c.whereNaN(x, r, c.constant32(0x7fc0))
-}
-
-// whereNaN returns y where x is not a number, else r.
-func (c *code) whereNaN(x, r, y asm.Reg) asm.Reg {
-	const unordered = 3
-	m, d := c.mask(), c.vec()
-	c.op(c.pick(asm.VCMPPS, asm.VCMPPSK), c.width(), asm.R(m), asm.R(x), asm.R(x), asm.I(unordered))
-	c.blendHalf(d, false, 0, m, y, r)
-	return d
-}
-
-// roundToOdd converts float64 to float32.
-func (c *code) roundToOdd(x val) val {
-	y := c.narrow(asm.VCVTPD2PS, x)
-	back := c.pair(asm.VCVTPS2PD, y.reg[0], c.upper(y.reg[0]))
-	absX := val{reg: [2]asm.Reg{c.magnitude(true, x.reg[0]), c.magnitude(true, x.reg[1])}, n: 2}
-	absB := val{reg: [2]asm.Reg{c.magnitude(true, back.reg[0]), c.magnitude(true, back.reg[1])}, n: 2}
-	above := c.compare(ir.OpGt, ir.F64, []val{absB, absX}).reg[0]
-	inexact := c.compare(ir.OpNe, ir.F64, []val{absB, absX}).reg[0]
-	// Rounded away: the neighbour towards zero is one less. NaN is unequal to itself,
-	// and stays NaN with its last bit set.
-	down := c.vop(asm.VPADDD, asm.R(y.reg[0]), c.all32(math.MaxUint32))
-	t, r := c.vec(), c.vec()
-	c.blendHalf(t, false, 0, above, down, y.reg[0])
-	odd := c.vop(c.pick(asm.VPOR, asm.VPORD), asm.R(t), c.all32(1))
-	c.blendHalf(r, false, 0, inexact, odd, t)
-	return one(r)
-}
-
-func (c *code) intToFloat(to, from *ir.Type, x val) (val, error) {
+// intToFloat rounds once.
+func (c *code) intToFloat(to, from *ir.Type, x val) val {
 	unsigned := from.Kind == ir.KU32 || from.Kind == ir.KU64
 	if c.isa == v3 && (unsigned || from.Size() == 8) {
-		return val{}, errLater
+		return c.intToFloat3(to, from, x)
+	}
+	pick := func(s, u asm.Op) func(asm.Reg) asm.Reg {
+		if unsigned {
+			s = u
+		}
+		return c.unary(s)
 	}
 	switch {
 	case to.Kind == ir.KF32 && from.Size() < 8:
-		if unsigned {
-			return one(c.vxx(asm.VCVTUDQ2PS, x.reg[0])), nil
-		}
-		return one(c.vxx(asm.VCVTDQ2PS, x.reg[0])), nil
+		return c.like(x, pick(asm.VCVTDQ2PS, asm.VCVTUDQ2PS))
 	case from.Size() < 8:
-		op := asm.VCVTDQ2PD
-		if unsigned {
-			op = asm.VCVTUDQ2PD
-		}
-		return c.pair(op, x.reg[0], c.upper(x.reg[0])), nil
+		return c.widen(x, pick(asm.VCVTDQ2PD, asm.VCVTUDQ2PD))
 	case to.Kind == ir.KF32:
-		if unsigned {
-			return c.narrow(asm.VCVTUQQ2PS, x), nil
-		}
-		return c.narrow(asm.VCVTQQ2PS, x), nil
-	case unsigned:
-		return c.pair(asm.VCVTUQQ2PD, x.reg[0], x.reg[1]), nil
+		return c.narrowed(x, pick(asm.VCVTQQ2PS, asm.VCVTUQQ2PS))
 	}
-	return c.pair(asm.VCVTQQ2PD, x.reg[0], x.reg[1]), nil
+	return c.both(x, pick(asm.VCVTQQ2PD, asm.VCVTUQQ2PD))
 }
 
 // floatToInt rounds towards zero; what is out of range becomes the nearest number
 // that is not, NaN 0.
-func (c *code) floatToInt(to, from *ir.Type, x val) (val, error) {
-	if c.isa == v3 && (to.Size() == 8 || to.Kind == ir.KU32) {
-		return val{}, errLater
-	}
-	if from.Kind == ir.KF64 && to.Size() < 8 {
-		return c.clampWide(to, x), nil
-	}
-	if to.Size() < 4 {
-		return one(c.clampNarrow(to, x.reg[0])), nil
-	}
-	unsigned := to.Kind == ir.KU32 || to.Kind == ir.KU64
-	limit := float32(1 << 31)
-	if to.Size() == 8 {
-		limit = 1 << 63
-	}
-	f := func(h int) asm.Reg { return half(x, h) }
-	if to.Size() < 8 {
-		if unsigned { // max gives 0 for NaN; too large gives all ones
-			return one(c.vxx(asm.VCVTTPS2UDQ, c.vxx(asm.VMAXPS, f(0), c.zero()))), nil
+func (c *code) floatToInt(to, from *ir.Type, x val) val {
+	wide := from.Kind == ir.KF64
+	switch {
+	case to.Size() < 8 && wide:
+		if to.Kind == ir.KU32 && c.isa == v3 {
+			return one(c.packMask(c.wholeBits3(x.reg[0]), c.wholeBits3(half(x, 1))))
 		}
-		r := one(c.vxx(asm.VCVTTPS2DQ, f(0)))
-		return c.saturate(to, from, x, r, limit), nil
-	}
-	if from.Kind == ir.KF32 {
-		lo, hi := x.reg[0], asm.Reg(0)
-		if unsigned {
-			lo = c.vxx(asm.VMAXPS, lo, c.zero())
-			return c.pair(asm.VCVTTPS2UQQ, lo, c.upper(lo)), nil
+		return c.narrowed(x, func(r asm.Reg) asm.Reg { return c.toInt32(to, true, r) })
+	case to.Size() < 8:
+		if to.Kind == ir.KU32 && c.isa == v3 {
+			return c.like(x, c.floatToUint3)
 		}
-		hi = c.upper(lo)
-		return c.saturate(to, from, x, c.pair(asm.VCVTTPS2QQ, lo, hi), limit), nil
+		return c.like(x, func(r asm.Reg) asm.Reg { return c.toInt32(to, false, r) })
+	case c.isa == v3 && !wide:
+		return c.floatToInt(to, ir.F64, c.widen(x, c.unary(asm.VCVTPS2PD)))
+	case c.isa == v3:
+		return c.both(x, func(r asm.Reg) asm.Reg { return c.floatToInt64on3(to, r) })
+	case wide:
+		return c.both(x, func(r asm.Reg) asm.Reg { return c.toInt64(to, true, r) })
 	}
-	if unsigned {
-		return c.pair(asm.VCVTTPD2UQQ, c.vxx(asm.VMAXPD, f(0), c.zero()), c.vxx(asm.VMAXPD, f(1), c.zero())), nil
-	}
-	return c.saturate(to, from, x, c.pair(asm.VCVTTPD2QQ, f(0), f(1)), limit), nil
-}
-
-// saturate mends what conversions to signed integers give out of range, the least
-// number: the largest above, 0 for NaN.
-func (c *code) saturate(to, from *ir.Type, x, r val, limit float32) val {
-	var lim val
-	if from.Kind == ir.KF64 {
-		l := c.constant64(math.Float64bits(float64(limit)))
-		lim = val{reg: [2]asm.Reg{l, l}, n: 2}
-	} else {
-		lim = one(c.constant32(math.Float32bits(limit)))
-	}
-	high := c.compare(ir.OpGe, from, []val{x, lim}).reg[0]
-	nan := c.compare(ir.OpNe, from, []val{x, x}).reg[0]
-	var most, none val
-	if to.Size() == 8 {
-		m := c.constant64(1<<63 - 1)
-		most = val{reg: [2]asm.Reg{m, m}, n: 2}
-		z := c.zero()
-		none = val{reg: [2]asm.Reg{z, z}, n: 2}
-	} else {
-		most, none = one(c.constant32(1<<31-1)), one(c.zero())
-	}
-	return c.blend(to, nan, none, c.blend(to, high, most, r))
+	return c.widen(x, func(r asm.Reg) asm.Reg { return c.toInt64(to, false, r) })
 }
 
 // rangeOf returns the least and the largest number of a type of less than 64 bits.
@@ -244,34 +148,103 @@ func rangeOf(t *ir.Type) (lo, hi float64) {
 	return 0, math.Ldexp(1, n) - 1
 }
 
-// clampNarrow converts float32 to integers of 8 and 16 bits, whose limits float32
-// has.
-func (c *code) clampNarrow(to *ir.Type, x asm.Reg) asm.Reg {
-	lo, hi := rangeOf(to)
-	y := c.vxx(asm.VMAXPS, x, c.constant32(math.Float32bits(float32(lo)))) // the limit for NaN
-	y = c.vxx(asm.VMINPS, y, c.constant32(math.Float32bits(float32(hi))))
-	return c.whereNaN(x, c.vxx(asm.VCVTTPS2DQ, y), c.zero())
+// floatArg is the operand for a float in all lanes.
+func (c *code) floatArg(wide bool, x float64) asm.Arg {
+	if wide {
+		return c.all64(math.Float64bits(x))
+	}
+	return c.all32(math.Float32bits(float32(x)))
 }
 
-// clampWide converts float64 to integers of up to 32 bits, whose limits float64 has.
-func (c *code) clampWide(to *ir.Type, x val) val {
-	lo, hi := rangeOf(to)
-	l, h := c.constant64(math.Float64bits(lo)), c.constant64(math.Float64bits(hi))
-	op := asm.VCVTTPD2DQ
-	if to.Kind == ir.KU32 {
-		op = asm.VCVTTPD2UDQ
+// compareFloat returns the lanes for which a predicate holds. Of float32 that become
+// 64 bits it compares half a vector.
+func (c *code) compareFloat(wide bool, width int, x asm.Reg, y asm.Arg, predicate int64) asm.Reg {
+	op := c.pick(asm.VCMPPS, asm.VCMPPSK)
+	if wide {
+		op = c.pick(asm.VCMPPD, asm.VCMPPDK)
 	}
-	clamp := func(r asm.Reg) asm.Reg { return c.vxx(asm.VMINPD, c.vxx(asm.VMAXPD, r, l), h) }
-	r := c.narrow(op, val{reg: [2]asm.Reg{clamp(x.reg[0]), clamp(half(x, 1))}, n: 2})
-	nan := c.compare(ir.OpNe, ir.F64, []val{x, x}).reg[0]
-	return c.blend(ir.I32, nan, one(c.zero()), r)
+	m := c.mask()
+	c.op(op, width, asm.R(m), asm.R(x), y, asm.I(predicate))
+	return m
+}
+
+// only emits an instruction for the lanes of a mask; the others become zero.
+func (c *code) only(m asm.Reg, op asm.Op, args ...asm.Arg) asm.Reg {
+	r := c.vec()
+	c.masked(op, c.width(), m, true, append([]asm.Arg{asm.R(r)}, args...)...)
+	return r
+}
+
+// toInt32 converts to integers of up to 32 bits; of float64 half a vector.
+func (c *code) toInt32(to *ir.Type, wide bool, x asm.Reg) asm.Reg {
+	lo, hi := rangeOf(to)
+	most, least, toSigned, toUnsigned := asm.VMINPS, asm.VMAXPS, asm.VCVTTPS2DQ, asm.VCVTTPS2UDQ
+	if wide {
+		most, least, toSigned, toUnsigned = asm.VMINPD, asm.VMAXPD, asm.VCVTTPD2DQ, asm.VCVTTPD2UDQ
+	}
+	switch {
+	case to.Kind == ir.KU32: // too large gives all ones
+		return c.only(c.compareFloat(wide, c.width(), x, c.floatArg(wide, 0), cmpGT), toUnsigned, asm.R(x))
+	case !to.IsSigned(): // the maximum of NaN and 0 is 0
+		x = c.vop(least, asm.R(x), c.floatArg(wide, 0))
+		return c.vxx(toSigned, c.vop(most, asm.R(x), c.floatArg(wide, hi)))
+	case to.Size() == 4 && !wide:
+		return c.floatToInt32(x)
+	}
+	x = c.numbersUpTo(wide, x, hi)
+	if to.Size() < 4 {
+		x = c.vop(least, asm.R(x), c.floatArg(wide, lo))
+	}
+	return c.vxx(toSigned, x) // too small gives the least number
+}
+
+// numbersUpTo returns 0 for NaN and at most hi.
+func (c *code) numbersUpTo(wide bool, x asm.Reg, hi float64) asm.Reg {
+	op, and := asm.VMINPS, asm.VANDPS
+	if wide {
+		op, and = asm.VMINPD, asm.VANDPD
+	}
+	m := c.compareFloat(wide, c.width(), x, asm.R(x), cmpOrdered)
+	if c.isa == v4 {
+		return c.only(m, op, asm.R(x), c.floatArg(wide, hi))
+	}
+	return c.vxx(and, c.vop(op, asm.R(x), c.floatArg(wide, hi)), m)
+}
+
+// floatToInt32 converts float32, which does not have the largest int32: what is
+// above gives the least number, of which all bits are to be others.
+func (c *code) floatToInt32(x asm.Reg) asm.Reg {
+	limit := c.floatArg(false, 1<<31)
+	if c.isa == v3 {
+		high := c.vop(asm.VCMPPS, asm.R(x), limit, asm.I(cmpGE))
+		r := c.vxx(asm.VPXOR, c.vxx(asm.VCVTTPS2DQ, x), high)
+		return c.vxx(asm.VPAND, r, c.vop(asm.VCMPPS, asm.R(x), asm.R(x), asm.I(cmpOrdered)))
+	}
+	r := c.only(c.compareFloat(false, 512, x, asm.R(x), cmpOrdered), asm.VCVTTPS2DQ, asm.R(x))
+	high := c.compareFloat(false, 512, x, limit, cmpGE)
+	c.op(asm.VPBROADCASTD, 512, asm.R(r), c.pool([]uint32{math.MaxInt32})).Mask = high
+	return r
+}
+
+// toInt64 converts to 64 bits on x86-64-v4; of float32 half a vector.
+func (c *code) toInt64(to *ir.Type, wide bool, x asm.Reg) asm.Reg {
+	width, signed, unsigned := 256, asm.VCVTTPS2QQ, asm.VCVTTPS2UQQ
+	if wide {
+		width, signed, unsigned = 512, asm.VCVTTPD2QQ, asm.VCVTTPD2UQQ
+	}
+	if !to.IsSigned() { // too large gives all ones
+		return c.only(c.compareFloat(wide, width, x, c.floatArg(wide, 0), cmpGT), unsigned, asm.R(x))
+	}
+	r := c.only(c.compareFloat(wide, width, x, asm.R(x), cmpOrdered), signed, asm.R(x))
+	high := c.compareFloat(wide, width, x, c.floatArg(wide, 1<<63), cmpGE)
+	c.op(asm.VPBROADCASTQ, 512, asm.R(r), c.pool([]uint32{math.MaxUint32, math.MaxInt32})).Mask = high
+	return r
 }
 
 // convertLow converts what is in the lowest lane.
 func (c *code) convertLow(x asm.Reg, from, to *ir.Type) asm.Reg {
-	r, err := c.convert(to, from, one(x))
-	if err != nil {
-		panic(err) // halves and float32 convert on all levels
-	}
-	return r.reg[0]
+	return c.convert(to, from, val{reg: [2]asm.Reg{x}, n: 1, splat: true}).reg[0]
 }
+
+// narrow makes a value of 32 bits of one of 64, whose halves op narrows.
+func (c *code) narrow(op asm.Op, x val) val { return c.narrowed(x, c.unary(op)) }

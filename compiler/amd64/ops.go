@@ -102,7 +102,7 @@ func (c *code) vector(v *ir.Value, args []val) (val, error) {
 	case ir.OpSelect:
 		return c.choose(v, args), nil
 	case ir.OpConvert:
-		return c.convert(v.Type, v.Args[0].Type, args[0])
+		return c.convert(v.Type, v.Args[0].Type, args[0]), nil
 	case ir.OpBitcast:
 		return c.fitAlways(v.Type, args[0]), nil
 	case ir.OpShl, ir.OpShr:
