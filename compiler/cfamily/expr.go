@@ -122,6 +122,15 @@ func (e *emitter) expr(v *ir.Value) (text, error) {
 	return x, err
 }
 
+// whole returns the expression for v where it is all there is to a statement: it may be
+// long.
+func (e *emitter) whole(v *ir.Value) (text, error) {
+	if v.IsConst() || v.Op == ir.OpWarpSize || !e.inline[v.ID] {
+		return e.expr(v)
+	}
+	return e.compute(v)
+}
+
 // materialise gives the expression of v a name, before the statement being
 // written.
 func (e *emitter) materialise(v *ir.Value, x text) text {
@@ -178,7 +187,7 @@ func (e *emitter) fill(r *Row, v *ir.Value) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			pairs = append(pairs, lower, x.operand())
+			pairs = append(pairs, lower, x.at(r.Text, lower))
 		}
 	}
 	if strings.Contains(r.Text, "$p") {
@@ -188,12 +197,83 @@ func (e *emitter) fill(r *Row, v *ir.Value) (string, error) {
 		}
 		pairs = append(pairs, "&$p", address(p).operand(), "$p", p)
 	}
-	return casts.Replace(strings.NewReplacer(append(pairs, e.words(v)...)...).Replace(r.Text)), nil
+	s := strings.NewReplacer(append(pairs, e.words(v)...)...).Replace(r.Text)
+	return unsigned(casts.Replace(s)), nil
 }
 
-// casts are pairs of which the first one does the work of both: all bits stay.
-var casts = strings.NewReplacer("(u32)(i32)", "(u32)", "(i32)(u32)", "(i32)", "(u64)(i64)", "(u64)", "(i64)(u64)", "(i64)",
-	"(u32)(u32)", "(u32)", "(i32)(i32)", "(i32)", "(u64)(u64)", "(u64)", "(i64)(i64)", "(i64)")
+// at returns the text for a placeholder of a row. An argument of a call needs no
+// parentheses.
+func (x text) at(row, placeholder string) string {
+	for rest := row; ; {
+		before, after, found := strings.Cut(rest, placeholder)
+		if !found {
+			return x.s
+		}
+		inner := strings.TrimSuffix(before, "(")
+		first := inner != before && inner != "" && (inner[len(inner)-1] == '}' || identifier.MatchString(inner[len(inner)-1:]))
+		if !first && !strings.HasSuffix(before, ", ") || !strings.HasPrefix(after, ",") && !strings.HasPrefix(after, ")") {
+			if strings.HasSuffix(before, "-") && strings.HasPrefix(x.s, "-") { // a negative number
+				return "(" + x.s + ")"
+			}
+			return x.operand()
+		}
+		rest = after
+	}
+}
+
+// casts are pairs of which the first one does the work of both: it is not wider.
+var casts = func() *strings.Replacer {
+	var pairs []string
+	for _, outer := range ir.Scalars {
+		for _, inner := range ir.Scalars {
+			if outer.IsInt() && inner.IsInt() && outer.Bits() <= inner.Bits() {
+				pairs = append(pairs, fmt.Sprintf("(%s)(%s)", outer, inner), fmt.Sprintf("(%s)", outer))
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// unsigned takes back what brings an unsigned sum to its signed type where it is used
+// as an unsigned number: in (u32)(i32)((u32)a + b) the parentheses are enough.
+func unsigned(s string) string {
+	for _, n := range []string{"32", "64"} {
+		from := 0
+		for {
+			at := strings.Index(s[from:], "(u"+n+")((u"+n+")")
+			if at < 0 {
+				break
+			}
+			from += at + len("(u32)")
+			if sum(s[from:]) {
+				s = s[:from-len("(u32)")] + s[from:]
+				from -= len("(u32)")
+			}
+		}
+	}
+	return s
+}
+
+// sum reports whether the parentheses that s begins with hold operations whose result has
+// the type of their first operand, which is a cast.
+func sum(s string) bool {
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			if depth--; depth == 0 {
+				return true
+			}
+		case '?', '<', '>', '=', '&', '|', ',':
+			if depth == 1 && !(s[i] == '<' && (strings.HasPrefix(s[i:], "<<") || s[i-1] == '<')) {
+				return false
+			}
+		}
+	}
+	return false
+}
 
 // words are the placeholders that depend on types.
 func (e *emitter) words(v *ir.Value) []string {
@@ -328,8 +408,8 @@ func literal(t *ir.Type, bits uint64) text {
 		if n := t.Bits(); bits<<(64-n) == 1<<63 { // the least has no positive counterpart
 			return text{fmt.Sprintf("((%s)%#x)", t, uint64(1)<<(n-1)), atom}
 		}
-		return text{"(" + strconv.FormatInt(int64(bits), 10) + ")", atom}
-	case bits >= 1<<31:
+		return text{strconv.FormatInt(int64(bits), 10), atom}
+	case bits >= 1<<31 || !t.IsSigned() && bits >= 1<<16:
 		return text{fmt.Sprintf("%#x", bits), atom}
 	}
 	return text{strconv.FormatUint(bits, 10), atom}
@@ -346,9 +426,6 @@ func floatLiteral(t *ir.Type, bits uint64) text {
 	s := strconv.FormatFloat(x, 'g', -1, t.Bits())
 	if !strings.ContainsAny(s, ".e") {
 		s += ".0"
-	}
-	if s[0] == '-' {
-		return text{"(" + s + suffix + ")", atom}
 	}
 	return text{s + suffix, atom}
 }

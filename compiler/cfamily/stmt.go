@@ -329,7 +329,7 @@ func (e *emitter) instr(v *ir.Value) error {
 		if err != nil {
 			return err
 		}
-		x, err := e.expr(v.Args[1])
+		x, err := e.whole(v.Args[1])
 		e.line("%s = %s;", p, x.s)
 		return err
 	case v.Op == ir.OpZero:
@@ -380,7 +380,7 @@ func (e *emitter) copies(edge *ir.Edge) error {
 		}
 		reads := map[*ir.Value]bool{}
 		e.reads(edge.Args[i], reads)
-		x, err := e.expr(edge.Args[i])
+		x, err := e.whole(edge.Args[i])
 		if err != nil {
 			return err
 		}

@@ -8,5 +8,5 @@ typedef unsigned char u8;
 void Constants(u64* out, i64 out_len, u8 a_byte, u8 b_byte) {
 	bool a = a_byte != 0;
 	bool b = b_byte != 0;
-	*out = (u64)(a ? 2147483647 : 0) + (u64)(b ? 0 : 2147483647);
+	*out = (u64)(a ? 0x7fffffff : 0) + (u64)(b ? 0 : 0x7fffffff);
 }

@@ -16,5 +16,5 @@ typedef struct S1 S1;
 
 void Parameters(i64* out, i64 out_len, u8 flip_byte, S1 s, i64 register_) {
 	bool flip = flip_byte != 0;
-	out[0] = (flip && (s.f1.f1 != 0)) ? (i64)((u64)((u64)s.f0 - (u64)s.f2.v[1]) * (u64)register_) : s.f1.f0;
+	out[0] = (flip && (s.f1.f1 != 0)) ? (i64)(((u64)s.f0 - (u64)s.f2.v[1]) * (u64)register_) : s.f1.f0;
 }
