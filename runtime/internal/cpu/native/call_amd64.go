@@ -32,7 +32,7 @@ const Supported = true
 //     kept by the frame of enter.
 //   - A fault of memory in native code ends the program, as it does in C: nothing
 //     could unwind it. Kernels check their indices, so it takes a slice of memory
-//     that was freed.
+//     that was freed, or a fault of the compiler; see trapping.
 //
 // The race detector does not see what native code does; call has no memory
 // accesses that it could see on a stack that must not grow, either.

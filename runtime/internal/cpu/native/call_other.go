@@ -8,4 +8,6 @@ const Supported = false
 // call is not reached: Load refuses code where Supported is false.
 func call(_, _ uintptr) {}
 
+func enter(_, _ uintptr) {}
+
 func pause() {}

@@ -241,8 +241,7 @@ func (j *job) work(first bool) (spent time.Duration, done int) {
 			j.fail(from, fmt.Errorf("launch %s: %w", j.prog.img.Kernel, context.Cause(j.ctx)))
 			return spent, done
 		}
-		if w.run(j, from, to) {
-			err := j.prog.fault(w, j.block)
+		if err := w.run(j, from, to); err != nil {
 			j.fail(j.index(err.Block), err)
 		}
 		end := now()

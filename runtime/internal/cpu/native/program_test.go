@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -121,6 +122,29 @@ func TestFirstFailureWins(t *testing.T) {
 		}
 	}
 	require.EqualError(t, v.run(), "visit.go:12: kernel Visit: block (0,0,0), thread (19,1,0): index out of range [-5]")
+}
+
+// A bad address is an error where that was asked for.
+func TestTrap(t *testing.T) {
+	trapping = true
+	defer func() { trapping = false }()
+	v := newVisits(t, new(Pool), [3]int{3, 4, 1})
+	require.NoError(t, v.run())
+	v.check(t, 1)
+	hole, err := mapWritable(1 << 16)
+	require.NoError(t, err)
+	unmap(hole)
+	for _, bad := range []uint64{0x123456780, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(hole))))} {
+		args := binary.LittleEndian.AppendUint64(nil, bad)
+		args = append(args, v.args[8:]...)
+		for range 10 {
+			err := v.p.Run(interp.Launch{Grid: v.grid, Block: [3]int{8}, Args: args})
+			require.EqualError(t, err, fmt.Sprintf("kernel Visit: block (0,0,0), thread (0,0,0): native code used the address %#x", bad))
+		}
+	}
+	v.p.img.Sites = nil
+	v.spins[7] = -4
+	require.ErrorContains(t, v.run(), "block (1,2,0)")
 }
 
 func TestUnknownSite(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/interp"
 )
 
 // worker has the memory in which one processor runs blocks. It is outside the Go
@@ -94,8 +95,8 @@ func (w *worker) index(block [3]int, warp int) {
 	}
 }
 
-// run executes blocks from to to. It reports whether one has failed.
-func (w *worker) run(j *job, from, to int) (failed bool) {
+// run executes blocks from to to. It returns the first failure.
+func (w *worker) run(j *job, from, to int) *interp.KernelError {
 	c := w.ctx
 	b := j.blockAt(from)
 	for i := range 3 {
@@ -103,8 +104,17 @@ func (w *worker) run(j *job, from, to int) (failed bool) {
 	}
 	c[image.CtxBlocks/8] = uint64(to - from)
 	c[image.CtxFault/8] = 0
-	call(j.shape.entry, uintptr(unsafe.Pointer(c)))
-	return c[image.CtxFault/8] != 0
+	if trapping {
+		if err := trapped(j.shape.entry, uintptr(unsafe.Pointer(c))); err != nil {
+			return &interp.KernelError{Kernel: j.prog.img.Kernel, Block: w.triple(image.CtxBlock), Msg: err.Error()}
+		}
+	} else {
+		call(j.shape.entry, uintptr(unsafe.Pointer(c)))
+	}
+	if c[image.CtxFault/8] == 0 {
+		return nil
+	}
+	return j.prog.fault(w, j.block)
 }
 
 // triple reads three words of the context.
