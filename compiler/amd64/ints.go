@@ -1,6 +1,8 @@
 package amd64
 
 import (
+	"fmt"
+
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -38,27 +40,26 @@ func (c *code) intOp(v *ir.Value, args []val) (val, error) {
 		}
 		return c.blend(t, c.compare(op, t, args).reg[0], args[0], args[1]), nil
 	case ir.OpMulHi:
-		if !wide {
-			return one(c.mulHigh(t, x(0), y(0))), nil
+		if wide {
+			return each(func(h int) asm.Reg { return c.mulHigh64(t, x(h), y(h)) })
 		}
+		return one(c.mulHigh(t, x(0), y(0))), nil
 	case ir.OpPopcount:
 		return each(func(h int) asm.Reg { return c.popcount(wide, c.unsignedLanes(t, x(h))) })
 	case ir.OpCtz:
 		return each(func(h int) asm.Reg { return c.trailingZeros(t, wide, x(h)) })
 	case ir.OpClz:
-		if c.isa == v4 {
-			return each(func(h int) asm.Reg { return c.leadingZeros(t, wide, c.unsignedLanes(t, x(h))) })
-		}
+		return each(func(h int) asm.Reg { return c.leadingZeros(t, wide, c.unsignedLanes(t, x(h))) })
 	case ir.OpReverse:
 		return each(func(h int) asm.Reg { return c.reverse(t, x(h)) })
+	case ir.OpPermute:
+		return one(c.permuteBytes(x(0), y(0), args[2].reg[0])), nil
 	case ir.OpDot4:
 		return one(c.dot4(t, x(0), y(0), args[2].reg[0])), nil
 	case ir.OpDiv, ir.OpRem:
-		if !wide && (c.isa == v4 || t.IsSigned() || t.Size() < 4) {
-			return c.fitAlways(t, one(c.divide(v.Op, t, x(0), y(0)))), nil
-		}
+		return c.divide(v, args)
 	}
-	return c.byLane(v, args)
+	return val{}, fmt.Errorf("vectors have no %v of %v", v.Op, t)
 }
 
 type minMaxKey struct {
@@ -132,38 +133,60 @@ func (c *code) popcount(wide bool, x asm.Reg) asm.Reg {
 	return c.vxx(asm.VPMADDWD, pairs, c.constant32(0x00010001))
 }
 
-// trailingZeros counts the ones below the lowest bit; without one all are.
+// trailingZeros counts the ones below the lowest bit; a bit behind the last of a
+// narrow type ends the count.
 func (c *code) trailingZeros(t *ir.Type, wide bool, x asm.Reg) asm.Reg {
-	sub, add := asm.VPSUBD, asm.VPADDD
-	if wide {
-		sub, add = asm.VPSUBQ, asm.VPADDQ
-	}
-	lowest := c.vxx(c.pick(asm.VPAND, asm.VPANDD), x, c.vxx(sub, c.zero(), x))
-	ones := c.all32(1<<32 - 1)
-	below := c.vop(add, asm.R(lowest), c.onesFor(wide, ones))
 	if t.Size() < 4 {
-		below = c.and32(below, 1<<(8*t.Size())-1)
+		x = c.vop(c.pick(asm.VPOR, asm.VPORD), asm.R(x), c.all32(1<<(8*t.Size())))
 	}
-	return c.popcount(wide, below)
-}
-
-// onesFor returns the operand with all bits set for elements of 32 or 64 bits.
-func (c *code) onesFor(wide bool, narrow asm.Arg) asm.Arg {
+	less := c.vop(asm.VPADDD, asm.R(x), c.all32(1<<32-1))
 	if wide {
-		return c.all64(1<<64 - 1)
+		less = c.vop(asm.VPADDQ, asm.R(x), c.all64(1<<64-1))
 	}
-	return narrow
+	below := c.vxx(c.pick(asm.VPANDN, asm.VPANDND), x, less)
+	switch {
+	case c.isa == v3:
+		return c.popcount(wide, below)
+	case wide:
+		return c.vxx(asm.VPSUBQ, c.constant64(64), c.vxx(asm.VPLZCNTQ, below))
+	}
+	return c.vxx(asm.VPSUBD, c.constant32(32), c.vxx(asm.VPLZCNTD, below))
 }
 
 func (c *code) leadingZeros(t *ir.Type, wide bool, x asm.Reg) asm.Reg {
 	if wide {
-		return c.vxx(asm.VPLZCNTQ, x)
+		if c.isa == v4 {
+			return c.vxx(asm.VPLZCNTQ, x)
+		}
+		return c.leadingZeros64on3(x)
 	}
-	n := c.vxx(asm.VPLZCNTD, x)
+	n := asm.Reg(0)
+	if c.isa == v4 {
+		n = c.vxx(asm.VPLZCNTD, x)
+	} else {
+		n = c.leadingZeros3(x)
+	}
 	if extra := uint32(32 - 8*t.Size()); extra > 0 {
 		return c.vop(asm.VPSUBD, asm.R(n), c.all32(extra))
 	}
 	return n
+}
+
+// leadingZeros3 counts on x86-64-v3 by the exponent of a float: of the number less
+// the bits behind its first, so that it is not rounded up. That of a negative number
+// is far too large because of the sign.
+func (c *code) leadingZeros3(x asm.Reg) asm.Reg {
+	first := c.vxx(asm.VPANDN, c.vop(asm.VPSRLD, asm.R(x), asm.I(1)), x)
+	exp := c.vop(asm.VPSRLD, asm.R(c.vxx(asm.VCVTDQ2PS, first)), asm.I(23))
+	n := c.vxx(asm.VPSUBD, c.constant32(127+31), exp)
+	return c.vop(asm.VPMINSD, asm.R(c.vop(asm.VPMAXSD, asm.R(n), c.all32(0))), c.all32(32))
+}
+
+// leadingZeros64on3 adds the count of the lower half where the upper one is 0.
+func (c *code) leadingZeros64on3(x asm.Reg) asm.Reg {
+	n := c.leadingZeros3(x)
+	none := c.vop(asm.VPSRLQ, asm.R(c.vop(asm.VPCMPEQD, asm.R(n), c.all32(32))), asm.I(32))
+	return c.vxx(asm.VPADDQ, c.vop(asm.VPSRLQ, asm.R(n), asm.I(32)), c.vxx(asm.VPAND, n, none))
 }
 
 // reverse reverses the bits of each half byte by a table, and the order of the
@@ -200,21 +223,26 @@ func (c *code) dot4(t *ir.Type, x, y, z asm.Reg) asm.Reg {
 	return c.vxx(asm.VPADDD, sum, z)
 }
 
-// divide divides integers of up to 32 bits as float64, in which the quotient rounded
-// towards zero is exact. By zero it gives 0; MinInt / -1 is out of range, which
-// converts to MinInt.
-func (c *code) divide(op ir.Op, t *ir.Type, x, y asm.Reg) asm.Reg {
-	to, back := asm.VCVTDQ2PD, asm.VCVTTPD2DQ
-	if t.Kind == ir.KU32 {
-		to, back = asm.VCVTUDQ2PD, asm.VCVTTPD2UDQ
+// permuteBytes picks bytes from y:x. The bytes of two lanes are in the 16 that an
+// instruction picks from, so it does it twice.
+func (c *code) permuteBytes(x, y, z asm.Reg) asm.Reg {
+	and, or := c.pick(asm.VPAND, asm.VPANDD), c.pick(asm.VPOR, asm.VPORD)
+	// A nibble of z in each byte: 0000abcd, 00ab00cd, 0a0b0c0d.
+	n := c.and32(z, 0xffff)
+	n = c.and32(c.vxx(or, n, c.vop(asm.VPSLLD, asm.R(n), asm.I(8))), 0x00ff00ff)
+	n = c.and32(c.vxx(or, n, c.vop(asm.VPSLLD, asm.R(n), asm.I(4))), 0x0f0f0f0f)
+	index := c.and32(n, 0x07070707)
+	pick := func(unpack asm.Op, where [4]uint32) asm.Reg {
+		return c.vxx(asm.VPSHUFB, c.vxx(unpack, x, y), c.vxx(or, index, c.bytesTable(where)))
 	}
-	part := func(a, b asm.Reg) asm.Reg { return c.vxx(back, c.vxx(asm.VDIVPD, c.vxx(to, a), c.vxx(to, b))) }
-	q := c.joinedHalves(part(x, y), part(c.upper(x), c.upper(y)))
-	zero := c.compareHalf(ir.OpEq, ir.I32, y, c.zero())
-	r := c.vec()
-	c.blendHalf(r, false, 0, zero, c.zero(), q)
-	if op == ir.OpDiv {
-		return r
+	const none, second = 0x80808080, 0x08080808
+	r := c.vxx(or, pick(asm.VPUNPCKLDQ, [4]uint32{0, second, none, none}), pick(asm.VPUNPCKHDQ, [4]uint32{none, none, 0, second}))
+	// The top bits of bytes, and of nibbles, spread over their bytes.
+	spread := func(bits asm.Reg) asm.Reg {
+		bits = c.and32(bits, 0x01010101)
+		return c.vxx(asm.VPSUBD, c.vop(asm.VPSLLD, asm.R(bits), asm.I(8)), bits)
 	}
-	return c.vxx(asm.VPSUBD, x, c.vxx(asm.VPMULLD, r, y))
+	signs := spread(c.vop(asm.VPSRLD, asm.R(r), asm.I(7)))
+	want := spread(c.vop(asm.VPSRLD, asm.R(n), asm.I(3)))
+	return c.vxx(or, c.vxx(and, want, signs), c.vxx(c.pick(asm.VPANDN, asm.VPANDND), want, r))
 }
