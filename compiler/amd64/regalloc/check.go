@@ -16,6 +16,13 @@ var ErrWrong = errors.New("allocation is wrong")
 type Trace struct {
 	blocks [][]step
 	remats []asm.Reg // registers whose values can be made again
+	twists []twisted
+}
+
+// twisted is an instruction that was changed before the allocation.
+type twisted struct {
+	block, inst int32
+	to          asm.Inst
 }
 
 // step is an instruction that was kept, dropped or put in.
@@ -38,6 +45,12 @@ func (t *Trace) add(orig int32, out int, remat int32) {
 	}
 }
 
+func (t *Trace) twist(block, inst int32, to *asm.Inst) {
+	if t != nil {
+		t.twists = append(t.twists, twisted{block, inst, *to})
+	}
+}
+
 func (t *Trace) addRemat(r asm.Reg) {
 	if t != nil {
 		t.remats = append(t.remats, r)
@@ -56,8 +69,16 @@ func RunChecked(f *Func, cfg Config) (Result, error) {
 }
 
 // Check proves by symbolic execution that each instruction after allocation reads
-// the values that it read before.
+// the values that it read before. What operations compute is not its concern: it
+// takes those in another order of operands as given.
 func Check(before, after *Func, cfg Config, t *Trace) error {
+	if len(t.twists) > 0 {
+		before = before.clone()
+	}
+	for i := range t.twists {
+		w := &t.twists[i]
+		before.Blocks[w.block].Insts[w.inst] = w.to
+	}
 	c := &checker{before: before, after: after, cfg: cfg, trace: t, remats: t.remats}
 	return c.run()
 }

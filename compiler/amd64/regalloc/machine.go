@@ -53,6 +53,10 @@ func isConstant(in *asm.Inst) bool {
 func (a *alloc) decode() {
 	a.ops = a.ops[:0]
 	a.opsAt = grow(a.opsAt, len(a.blockOf)+1)
+	a.copyTo = grow(a.copyTo, a.count())
+	for v := range a.copyTo {
+		a.copyTo[v] = -1
+	}
 	for i := range a.blocks {
 		b := &a.blocks[i]
 		insts := a.f.Blocks[b.block].Insts[b.lo:b.hi]
@@ -60,6 +64,9 @@ func (a *alloc) decode() {
 		for k := range insts {
 			a.opsAt[b.entry+1+int32(k)] = int32(len(a.ops))
 			a.ops = a.appendOperands(a.ops, &insts[k])
+			if in := &insts[k]; in.Op == asm.COPY && in.Args[0].Reg.IsVirtual() && in.Args[1].Reg.IsVirtual() {
+				a.copyTo[a.virtual(in.Args[1].Reg)] = a.virtual(in.Args[0].Reg)
+			}
 		}
 	}
 	a.opsAt[len(a.blockOf)] = int32(len(a.ops))

@@ -67,6 +67,7 @@ func (a *alloc) buildBlock(i int) error {
 	insts := a.f.Blocks[b.block].Insts[b.lo:b.hi]
 	for k := len(insts) - 1; k >= 0; k-- {
 		slot := b.entry + 1 + int32(k)
+		a.twist(b, k)
 		ops := a.operands(slot)
 		a.buildWrites(b, slot, &insts[k], ops, &phys)
 		a.buildReads(b, slot, ops, &phys)

@@ -119,6 +119,7 @@ type alloc struct {
 	useHead   []int32
 	fixed     [4][32]int32 // ranges of machine registers that the code names
 	copies    []copyPair
+	copyTo    []int32 // by virtual register: one that it is copied to, or -1
 	parent    []int32
 
 	vals   []value
