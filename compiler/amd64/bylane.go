@@ -7,11 +7,6 @@ import (
 
 // byLane does an operation on integers lane by lane, in general registers.
 func (c *code) byLane(v *ir.Value, args []val) (val, error) {
-	switch v.Op {
-	case ir.OpDiv, ir.OpRem, ir.OpMulHi, ir.OpClz, ir.OpMul:
-	default:
-		return val{}, errLater
-	}
 	t := v.Args[0].Type
 	parts := []int32{bufX, bufY}
 	for i, x := range args {

@@ -1,6 +1,7 @@
 package amd64
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
@@ -48,7 +49,10 @@ func (c *code) floatOp(v *ir.Value, args []val) (val, error) {
 			return c.vxx(asm.VDIVPS, c.constant32(math.Float32bits(1)), c.vxx(asm.VSQRTPS, x(h)))
 		})
 	}
-	return val{}, errLater
+	if v.Op.Info().Rule == ir.RuleApprox {
+		return each(func(h int) asm.Reg { return c.approximate(v.Op, x(h)) })
+	}
+	return val{}, fmt.Errorf("vectors have no %v of %v", v.Op, v.Type)
 }
 
 // constant32 returns a vector of equal 32-bit lanes.

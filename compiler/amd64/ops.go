@@ -1,11 +1,10 @@
 package amd64
 
 import (
-	"errors"
+	"fmt"
 	"math"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
-	"github.com/gokiln/kiln/compiler/amd64/image"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -54,9 +53,6 @@ var simple3 = map[asm.Op]asm.Op{
 	asm.VPANDD: asm.VPAND, asm.VPANDQ: asm.VPAND, asm.VPORD: asm.VPOR, asm.VPORQ: asm.VPOR,
 	asm.VPXORD: asm.VPXOR, asm.VPXORQ: asm.VPXOR, asm.VPMULLQ: asm.NoOp,
 }
-
-// errLater is the error of operations that have no code for vectors.
-var errLater = errors.Join(image.ErrInterp, errors.New("no code for vectors"))
 
 // takesConstant reports whether vector does without a register for operand i, which
 // is a constant.
@@ -186,7 +182,7 @@ func (c *code) logic(v *ir.Value, args []val) (val, error) {
 	case ir.OpBitcast:
 		return args[0], nil
 	default:
-		return val{}, errLater
+		return val{}, fmt.Errorf("masks have no %v", v.Op)
 	}
 	return one(r), nil
 }

@@ -227,6 +227,15 @@ func rowsFor(s irconf.Signature, r *rand.Rand) [][]uint64 {
 		}
 		rows = next
 	}
+	if s.Op == ir.OpDiv || s.Op == ir.OpRem { // vectors whose numbers are all short, too
+		for range 64 {
+			x, y := r.Int64N(1<<51)>>r.IntN(51), r.Int64N(1<<51)>>r.IntN(51)
+			if s.Result.IsSigned() {
+				x, y = x*(1-2*r.Int64N(2)), y*(1-2*r.Int64N(2))
+			}
+			rows = append(rows, []uint64{short(s.Result, x), short(s.Result, y)})
+		}
+	}
 	for range 200 {
 		row := make([]uint64, len(s.Args))
 		for i, t := range s.Args {
@@ -235,6 +244,12 @@ func rowsFor(s irconf.Signature, r *rand.Rand) [][]uint64 {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// short returns an integer, or a whole float, as a value of t.
+func short(t *ir.Type, n int64) uint64 {
+	bits, _ := ir.Eval(ir.OpConvert, t, 0, []uint64{uint64(n)}, []*ir.Type{ir.I64})
+	return bits
 }
 
 func shiftCounts(t *ir.Type) []uint64 {
