@@ -106,7 +106,7 @@ func (f *function) Info() driver.FunctionInfo {
 
 // shortTime is up to which a kernel runs on the goroutine that launches it: handing
 // it over would take about as long.
-const shortTime = 20 * time.Microsecond
+const shortTime = 50 * time.Microsecond
 
 // short reports whether a launch is expected to be done so soon that it may as well
 // be done at once.
