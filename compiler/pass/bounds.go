@@ -101,7 +101,7 @@ func (c *checks) holds(i, n *ir.Value, b *ir.Block) bool {
 	if !x.nonNegative() {
 		return false
 	}
-	if x.hi < length.lo || belowByForm(i, n, length) || c.remainder(i, n, b) {
+	if x.hi < length.lo || belowByForm(i, n, length) || c.remainder(i, n, b) || c.belowBy(i, n, b) {
 		return true
 	}
 	c.facts(b, func(cond *ir.Value, truth bool) {

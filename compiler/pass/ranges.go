@@ -59,23 +59,24 @@ var word = interval{math.MinInt32, math.MaxInt32}
 
 // ranges computes intervals of integer values, on demand.
 type ranges struct {
-	f     *ir.Func
-	in    [][]edge
-	dom   *domTree
-	loops []*loop
-	memo  []interval // by value ID
-	state []uint8    // by value ID: 0 unknown, 1 in progress, 2 known
-	len   []bool     // by parameter index: the length of a slice
-	whole []bool     // by parameter index: an int
-	small bool
-	done  []int // IDs of known values in the order in which they became known
-	tries int   // suppositions left
+	f       *ir.Func
+	in      [][]edge
+	dom     *domTree
+	loops   []*loop
+	memo    []interval // by value ID
+	state   []uint8    // by value ID: 0 unknown, 1 in progress, 2 known
+	len     []bool     // by parameter index: the length of a slice
+	whole   []bool     // by parameter index: an int
+	small   bool
+	slicing *slicing
+	done    []int // IDs of known values in the order in which they became known
+	tries   int   // suppositions left
 }
 
 // newRanges prepares the analysis of f; small says that launches keep to the
 // limits of small variants.
 func newRanges(f *ir.Func, small bool) *ranges {
-	r := &ranges{f: f, in: inEdges(f), small: small, tries: maxTries}
+	r := &ranges{f: f, in: inEdges(f), small: small, tries: maxTries, slicing: newSlicing(f)}
 	r.dom = dominators(f, r.in)
 	r.loops = findLoops(f, r.in)
 	r.memo, r.state = make([]interval, f.NumValues()), make([]uint8, f.NumValues())
@@ -166,9 +167,13 @@ func (r *ranges) compute(v *ir.Value) interval {
 	case ir.OpBlockParam:
 		return r.param(v)
 	default:
+		if x, ok := r.resliced(v); ok {
+			return x
+		}
 		if len(v.Args) == 2 && v.Op.Pure() && v.Type.IsInt() {
 			if v.Op == ir.OpAdd && v.Block != nil { // what a guard says of a counter holds for the next
-				return r.binary(v, r.at(v.Args[0], v.Block), r.at(v.Args[1], v.Block))
+				x := r.spanned(v.Args[0], v, r.at(v.Args[0], v.Block))
+				return r.binary(v, x, r.at(v.Args[1], v.Block))
 			}
 			return r.binary(v, r.of(v.Args[0]), r.of(v.Args[1]))
 		}
@@ -505,7 +510,7 @@ func (r *ranges) counter(p *ir.Value, i int, l *loop) interval {
 // passed the test at its start.
 func (r *ranges) onEdge(v *ir.Value, e edge, x interval) interval {
 	if t := &e.from.Term; t.Kind == ir.TermBranch && t.Succs[0].To != t.Succs[1].To {
-		known(t.Args[0], e.succ == 0, func(cond *ir.Value, truth bool) { x = r.apply(v, cond, truth, x) })
+		known(t.Args[0], e.succ == 0, func(cond *ir.Value, truth bool) { x = r.apply(v, cond, truth, e.from, x) })
 	}
 	return r.narrow(v, e.from, x)
 }
@@ -581,9 +586,9 @@ func (r *ranges) narrow(v *ir.Value, b *ir.Block, x interval) interval {
 		return x
 	}
 	r.facts(b, func(cond *ir.Value, truth bool) {
-		x = r.apply(v, cond, truth, x)
+		x = r.apply(v, cond, truth, b, x)
 	})
-	return x
+	return r.spannedIn(v, b, x)
 }
 
 // facts calls yield with the conditions known at the start of b.
@@ -633,12 +638,13 @@ func comparison(v, cond *ir.Value, truth bool) (ir.Op, *ir.Value) {
 	return ir.OpInvalid, nil
 }
 
-func (r *ranges) apply(v, cond *ir.Value, truth bool, x interval) interval {
+// apply intersects x with what a condition that holds in block b says of v.
+func (r *ranges) apply(v, cond *ir.Value, truth bool, b *ir.Block, x interval) interval {
 	op, w := comparison(v, cond, truth)
 	if w == nil {
 		return r.applySum(v, cond, truth, x)
 	}
-	y := r.of(w)
+	y := r.spannedIn(w, b, r.of(w))
 	if v.Type == ir.U64 && !(x.nonNegative() && y.nonNegative()) {
 		return x
 	}
