@@ -105,7 +105,7 @@ func histogram(p *problem, small bool) {
 	n := pick(small, 3000, 1<<16)
 	bins, x := inout(p, 256, func(*rand.Rand) uint32 { return 0 }), input(p, n, (*rand.Rand).Uint32)
 	p.bytes = 4 * float64(n)
-	p.launch(kernels.Histogram, runtime.Blocks(pick(small, 3, 4), 128), bins, x)
+	p.launch(kernels.Histogram, p.warps(pick(small, 3, 4)), bins, x)
 }
 
 func stencil(p *problem, small bool) {

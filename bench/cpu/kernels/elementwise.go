@@ -2,12 +2,23 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
+// part returns which of n elements, all in a row, belong to the block. Blocks that
+// take turns instead would walk through memory in long steps, and a CPU runs them
+// one after the other.
+func part(t dsl.Thread, n int) (first, end int) {
+	each := (n + t.GridDimX() - 1) / t.GridDimX()
+	first = min(t.BlockX()*each, n)
+	return first, min(first+each, n)
+}
+
 // Saxpy adds a·x to y.
 //
 //kiln:kernel
 func Saxpy(t dsl.Thread, y, x []float32, a float32) {
-	for i := t.Global(); i < len(y); i += t.GlobalSize() {
-		y[i] = a*x[i] + y[i]
+	first, end := part(t, len(y))
+	in, to := x[first:end], y[first:end]
+	for i := t.ThreadX(); i < len(to); i += t.BlockDimX() {
+		to[i] = a*in[i] + to[i]
 	}
 }
 
@@ -15,8 +26,10 @@ func Saxpy(t dsl.Thread, y, x []float32, a float32) {
 //
 //kiln:kernel
 func Exp(t dsl.Thread, out, x []float32) {
-	for i := t.Global(); i < len(out); i += t.GlobalSize() {
-		out[i] = dsl.Exp(x[i])
+	first, end := part(t, len(out))
+	in, to := x[first:end], out[first:end]
+	for i := t.ThreadX(); i < len(to); i += t.BlockDimX() {
+		to[i] = dsl.Exp(in[i])
 	}
 }
 
@@ -24,9 +37,11 @@ func Exp(t dsl.Thread, out, x []float32) {
 //
 //kiln:kernel
 func Gelu(t dsl.Thread, out, x []float32) {
-	for i := t.Global(); i < len(out); i += t.GlobalSize() {
-		v := x[i]
+	first, end := part(t, len(out))
+	in, to := x[first:end], out[first:end]
+	for i := t.ThreadX(); i < len(to); i += t.BlockDimX() {
+		v := in[i]
 		u := 0.7978845608 * dsl.FMA(0.044715*v, v*v, v)
-		out[i] = 0.5 * v * (1 + dsl.Tanh(u))
+		to[i] = 0.5 * v * (1 + dsl.Tanh(u))
 	}
 }

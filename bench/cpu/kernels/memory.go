@@ -24,21 +24,23 @@ func Transpose(t dsl.Thread, out, in []float32, rows, cols int) {
 //
 //kiln:kernel
 func Histogram(t dsl.Thread, bins, x []uint32) {
-	part := dsl.Shared[[256]uint32](t)
+	counts := dsl.Shared[[256]uint32](t)
 	for i := t.ThreadX(); i < 256; i += t.BlockDimX() {
-		part[i] = 0
+		counts[i] = 0
 	}
 	t.Sync()
-	for i := t.Global(); i < len(x); i += t.GlobalSize() {
-		w := x[i]
-		dsl.AtomicAdd(&part[w&255], 1)
-		dsl.AtomicAdd(&part[w>>8&255], 1)
-		dsl.AtomicAdd(&part[w>>16&255], 1)
-		dsl.AtomicAdd(&part[w>>24], 1)
+	first, end := part(t, len(x))
+	in := x[first:end]
+	for i := t.ThreadX(); i < len(in); i += t.BlockDimX() {
+		w := in[i]
+		dsl.AtomicAdd(&counts[w&255], 1)
+		dsl.AtomicAdd(&counts[w>>8&255], 1)
+		dsl.AtomicAdd(&counts[w>>16&255], 1)
+		dsl.AtomicAdd(&counts[w>>24], 1)
 	}
 	t.Sync()
 	for i := t.ThreadX(); i < 256; i += t.BlockDimX() {
-		dsl.AtomicAdd(&bins[i], part[i])
+		dsl.AtomicAdd(&bins[i], counts[i])
 	}
 }
 

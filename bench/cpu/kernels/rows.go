@@ -54,6 +54,7 @@ func Softmax(t dsl.Thread, out, x []float32, cols int) {
 func RMSNorm(t dsl.Thread, out, x, weight []float32, cols int, eps float32) {
 	row := t.GlobalY() * cols
 	in, to := x[row:row+cols], out[row:row+cols]
+	weight = weight[:cols]
 	w := t.WarpSize()
 	var part [4]float32
 	i := t.ThreadX()
@@ -78,26 +79,25 @@ func RMSNorm(t dsl.Thread, out, x, weight []float32, cols int, eps float32) {
 //
 //kiln:kernel
 func Sum(t dsl.Thread, out, x []float32) {
-	each := (len(x) + t.GridDimX() - 1) / t.GridDimX()
-	first := min(t.BlockX()*each, len(x))
-	in := x[first:min(first+each, len(x))]
+	first, end := part(t, len(x))
+	in := x[first:end]
 	w := t.WarpSize()
-	var part [8]float32
+	var sums [8]float32
 	i := t.ThreadX()
 	for ; i < len(in)-7*w; i += 8 * w {
-		for k := range part {
-			part[k] += in[i+k*w]
+		for k := range sums {
+			sums[k] += in[i+k*w]
 		}
 	}
 	for ; i < len(in); i += w {
-		part[0] += in[i]
+		sums[0] += in[i]
 	}
 	for d := 4; d > 0; d /= 2 {
 		for k := range d {
-			part[k] += part[k+d]
+			sums[k] += sums[k+d]
 		}
 	}
-	if sum := dsl.WarpSum(t, part[0]); t.ThreadX() == 0 {
+	if sum := dsl.WarpSum(t, sums[0]); t.ThreadX() == 0 {
 		out[t.BlockX()] = sum
 	}
 }
