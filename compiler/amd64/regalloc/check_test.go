@@ -47,7 +47,32 @@ func TestCheckFindsMistakes(t *testing.T) {
 	}
 }
 
-// reachable are the steps of the blocks that the code can come to.
+// Random code has jumps back with moves on their edges: the moves are behind the jump,
+// which is turned around, or in a block at the end.
+func TestMovesOfJumps(t *testing.T) {
+	turned, atEnd := 0, 0
+	for seed := range int64(300) {
+		f, cfg := random(seed)
+		before := f.clone()
+		var trace Trace
+		if _, err := new(alloc).run(f, cfg, &trace); err != nil {
+			t.Fatal(err)
+		}
+		for i, steps := range trace.blocks {
+			for _, s := range steps {
+				if s.orig >= 0 && s.out >= 0 && f.Blocks[i].Insts[s.out].Cond != before.Blocks[i].Insts[s.orig].Cond {
+					turned++
+				}
+			}
+		}
+		atEnd += len(f.Blocks) - len(before.Blocks)
+	}
+	if turned < 20 || atEnd < 20 {
+		t.Errorf("%d jumps turned around, %d blocks at the end", turned, atEnd)
+	}
+}
+
+// pick returns an instruction that fits, of those that the code can come to.
 func pick(r *rand.Rand, f *Func, t *Trace, fits func(s step, in *asm.Inst) bool) *asm.Inst {
 	var all []*asm.Inst
 	for i, steps := range t.blocks {

@@ -52,16 +52,27 @@ func (a *alloc) cost(i, now, after int32) (float32, int32) {
 	for ; u < x.uhi && u != w; u++ {
 		sum += foldCost * a.freqAt(a.uses[u].pos)
 	}
-	return sum + a.backEdge(x, now, next), next
+	if l := a.carrying(x, now, next); l >= 0 {
+		// It is loaded again each time around.
+		sum += a.loops[l].freq
+		next = a.loops[l].end + a.nextAround(x, l)
+	}
+	return sum, next
 }
 
-// backEdge returns what it costs that the value is not in its register at the end of
-// a loop that has used it: it is loaded again each time around.
-func (a *alloc) backEdge(x *ival, now, next int32) float32 {
-	if l := a.carrying(x, now, next); l >= 0 {
-		return a.loops[l].freq
+// nextAround returns how far behind the start of a loop its first use of x is.
+func (a *alloc) nextAround(x *ival, l int32) int32 {
+	v := &a.vals[x.value]
+	start := a.loops[l].start
+	lo, hi := v.ulo, v.uhi
+	for lo < hi {
+		if m := (lo + hi) / 2; a.uses[m].pos < start {
+			lo = m + 1
+		} else {
+			hi = m
+		}
 	}
-	return 0
+	return a.uses[lo].pos - start
 }
 
 // carrying returns the loop around a position that used x before the position and

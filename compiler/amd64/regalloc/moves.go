@@ -19,6 +19,9 @@ func (a *alloc) emitMoves(before, pos int32) {
 // they are written, and loaded after they were read.
 func (a *alloc) emitGroup(group []move, pos int32) {
 	a.pending = a.pending[:0]
+	if len(group) > 0 {
+		a.stats.Cost += float64(len(group)) * float64(a.moveFreq(group[0].key))
+	}
 	for _, m := range group {
 		switch {
 		case m.to == inFrame:

@@ -13,7 +13,7 @@ var opNames = map[string]asm.Op{}
 func init() {
 	for _, op := range []asm.Op{
 		asm.COPY, asm.UNDEF, asm.BARRIER, asm.JMP, asm.JCC, asm.RET, asm.MOV, asm.ADD, asm.CMP, asm.KMOVQ,
-		asm.VMOVAPS, asm.VMOVUPS, asm.VADDPS, asm.VFMADD231PS, asm.VPGATHERDDK, asm.VPCMPD, asm.VPXORD, asm.CALL, asm.SUB, asm.VFMADD213PS, asm.VFMADD132PS,
+		asm.VMOVAPS, asm.VMOVUPS, asm.VADDPS, asm.VFMADD231PS, asm.VPGATHERDDK, asm.VPCMPD, asm.VPXORD, asm.CALL, asm.KANDW, asm.KORW, asm.KMOVW, asm.SUB, asm.VFMADD213PS, asm.VFMADD132PS,
 	} {
 		opNames[opText(op)] = op
 	}

@@ -60,13 +60,14 @@ type Result struct {
 
 // Stats counts what the allocation put in and took out.
 type Stats struct {
-	Spills  int // stores to the frame
-	Reloads int // loads from the frame
-	Folded  int // operands read from the frame by the instruction itself
-	Remats  int // values made again instead of loaded
-	Moves   int // moves between registers that were put in
-	Copies  int // COPYs that were deleted
-	Kept    int // COPYs that became moves
+	Spills  int     // stores to the frame
+	Reloads int     // loads from the frame
+	Folded  int     // operands read from the frame by the instruction itself
+	Remats  int     // values made again instead of loaded
+	Moves   int     // moves between registers that were put in
+	Copies  int     // COPYs that were deleted
+	Kept    int     // COPYs that became moves
+	Cost    float64 // of all stores, loads and moves put in: the sum of how often they run
 }
 
 // Failures of an allocation. Each is a mistake in the code that was given.

@@ -211,42 +211,6 @@ func TestCode(t *testing.T) {
 				RET`,
 		},
 		{
-			name: "moves of a jump back are behind it",
-			cfg:  small(4, 3, 2),
-			in: `
-			b0: depth 0
-				MOV g0, [R15+0]
-				VMOVUPS v0, [R15+64]
-				VMOVUPS v1, [R15+128]
-			b1: depth 1
-				VADDPS v2, v1, v0
-				VFMADD231PS v1, v2, v2
-				VADDPS v3, v2, v1
-				VADDPS v1, v2, v3
-				JCC b1
-			b2: depth 0
-				VMOVUPS [g0+0], v1
-				VMOVUPS [g0+0], v3
-				RET`,
-			want: `
-			b0: depth 0
-				MOV RBX, [R15+0]
-				VMOVUPS Z0, [R15+64]
-				VMOVUPS Z1, [R15+128]
-			b1: depth 1
-				VADDPS Z2, Z1, Z0
-				VFMADD231PS Z1, Z2, Z2
-				VADDPS Z1, Z2, Z1
-				VADDPS Z2, Z2, Z1
-				JCC b2
-				VMOVAPS Z1, Z2
-				JMP b1
-			b2: depth 0
-				VMOVUPS [RBX+0], Z2
-				VMOVUPS [RBX+0], Z1
-				RET`,
-		},
-		{
 			name: "a call keeps no register",
 			cfg:  small(4, 3, 2),
 			in: `

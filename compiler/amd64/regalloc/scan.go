@@ -129,7 +129,7 @@ func (a *alloc) makeRoom(i int32) error {
 		a.assign(i, r)
 		return nil
 	}
-	if cost < own || cost == own && cost < infinite && next > ownNext {
+	if cost < infinite && density(cost, now, next) < density(own, now, ownNext) {
 		a.evict(i, victim, now, after)
 		return nil
 	}
@@ -203,6 +203,7 @@ func (a *alloc) freeUntil(i, after int32) (r int16, pos int32, freq float32) {
 // for interval i, with that cost and their next use.
 func (a *alloc) cheapest(i, now, after int32) (best int16, least float32, next int32) {
 	best, least = noReg, infinite
+	most := infinite
 	for r := range a.regs() {
 		sum, near := float32(0), never
 		for _, j := range a.active[a.class][r] {
@@ -213,15 +214,20 @@ func (a *alloc) cheapest(i, now, after int32) (best int16, least float32, next i
 			c, n := a.conflict(j, at, now, after)
 			sum += c
 			near = min(near, n)
-			if sum > least {
+			if sum == infinite {
 				break
 			}
 		}
-		if sum < least || sum == least && sum < infinite && near > next {
-			best, least, next = int16(r), sum, near
+		if d := density(sum, now, near); d < most {
+			best, least, next, most = int16(r), sum, near, d
 		}
 	}
 	return best, least, next
+}
+
+// density is a cost by the stretch of code for which it frees a register.
+func density(cost float32, now, next int32) float32 {
+	return cost / float32(max(next-now, 1))
 }
 
 // conflict returns what it costs to take the register of interval j, which is needed
