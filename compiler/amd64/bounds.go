@@ -72,7 +72,7 @@ func (e *emitter) bounds(b *block, v *ir.Value) {
 		})
 		e.compare64(i, n)
 		e.jcc(asm.CondAE, cold)
-	case si == lanes && sn.kind == uniform:
+	case si.kind == affine && si.step == 1 && sn.kind == uniform:
 		e.boundsInRow(i, n, m, site)
 	default:
 		e.boundsOfLanes(i, n, m, site)

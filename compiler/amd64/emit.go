@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/compiler/amd64/image"
 	"github.com/gokiln/kiln/compiler/amd64/regalloc"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/devlog"
 )
@@ -17,7 +18,10 @@ import (
 type emitter struct {
 	*analysis
 	*code
-	m *ir.Module
+	m      *ir.Module
+	tests  map[*ir.Value]wholeTest
+	full   []bool // by position: all lanes are on
+	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
 
 	vals    []val  // by value ID: where it is
 	spreads []val  // by value ID: the vector of one that is kept once, if made
@@ -41,12 +45,13 @@ type emitter struct {
 }
 
 // newEmitter analyses a kernel whose loops are closed.
-func newEmitter(m *ir.Module, f *ir.Func, c *code, general bool) (*emitter, error) {
+func newEmitter(m *ir.Module, f *ir.Func, c *code, tests map[*ir.Value]wholeTest, general bool) (*emitter, error) {
 	g, err := newGraph(f)
 	if err != nil {
 		return nil, err
 	}
-	e := &emitter{analysis: analyse(g, general), code: c, m: m}
+	e := &emitter{analysis: analyse(g, general, c.isa.lanes()), code: c, m: m, tests: tests, ranges: pass.Ranges(f)}
+	e.findFull()
 	n := f.NumValues()
 	e.vals, e.spreads = make([]val, n), make([]val, n)
 	e.findLazy()
@@ -86,6 +91,9 @@ func (e *emitter) kernel() error {
 // instr emits one operation.
 func (e *emitter) instr(b *block, v *ir.Value) error {
 	e.pos = int32(v.Pos)
+	if v.Op.Pure() && !e.used[v.ID] {
+		return nil
+	}
 	if err := e.operation(b, v); err != nil {
 		return fmt.Errorf("%v of %v: %w", v.Op, v.Type, err)
 	}
@@ -128,7 +136,9 @@ func (e *emitter) operation(b *block, v *ir.Value) error {
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
 		return e.shuffle(v)
 	case ir.OpBallot, ir.OpAny, ir.OpAll:
-		e.vote(b, v)
+		if _, is := e.tests[v]; !is { // its branch makes it
+			e.vote(b, v)
+		}
 	default:
 		if v.Op.Has(ir.Writes) {
 			return e.atomic(b, v)
@@ -171,8 +181,8 @@ func traitsOf(f *ir.Func) (t traits) {
 }
 
 // generate emits and allocates one entry.
-func generate(m *ir.Module, f *ir.Func, c *code, tr traits, sites []image.Site, general bool) (*emitter, regalloc.Result, error) {
-	e, err := newEmitter(m, f, c, general)
+func generate(m *ir.Module, f *ir.Func, c *code, tr traits, tests map[*ir.Value]wholeTest, sites []image.Site, general bool) (*emitter, regalloc.Result, error) {
+	e, err := newEmitter(m, f, c, tests, general)
 	if err != nil {
 		return nil, regalloc.Result{}, err
 	}
@@ -240,15 +250,22 @@ func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
 	}
 	entries := []bool{false}
 	if tr.warps { // numbers of lanes matter: blocks whose rows are not whole vectors
-		entries = append(entries, true)
+		entries = []bool{true, false}
 	}
+	var tests map[*ir.Value]wholeTest
 	var a asm.Assembler
 	var list []listed
 	consts := &poolOf{at: map[string]int64{}}
 	for _, general := range entries {
 		c := newCode(level, consts)
 		at := a.Len()
-		e, res, err := generate(m, f, c, tr, im.Sites, general)
+		if !general {
+			var err error
+			if tests, err = peel(f, level.lanes()); err != nil {
+				return nil, nil, err
+			}
+		}
+		e, res, err := generate(m, f, c, tr, tests, im.Sites, general)
 		if err != nil {
 			return nil, nil, err
 		}

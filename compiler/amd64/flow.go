@@ -39,7 +39,7 @@ func (e *emitter) prepare() {
 		s := &e.spots[i]
 		s.start, s.body = e.newLabel(), e.newLabel()
 		e.prepareParams(i)
-		if e.blocks[i].entry == tested {
+		if e.blocks[i].entry == tested || e.divergentHeader(i) {
 			e.prepareMask(i)
 		}
 	}
@@ -75,7 +75,7 @@ func (e *emitter) prepareMask(i int) {
 		n++
 		s.once = s.once && !e.leavesDivergent(in.from, i)
 	}
-	if s.once = s.once && n == 1; !s.once {
+	if s.once = s.once && n == 1 || b.entry == direct; !s.once {
 		e.initialise(i, func() { e.clearMask(s.mask) })
 	}
 }
@@ -243,7 +243,9 @@ func (e *emitter) part(i int) error {
 func (e *emitter) choose(i int) error {
 	b := &e.blocks[i]
 	other := e.newLabel()
-	if err := e.jumpUnless(b.b.Term.Args[0], other); err != nil {
+	if t, is := e.tests[b.b.Term.Args[0]]; is {
+		e.jumpUnlessWhole(b, t, other)
+	} else if err := e.jumpUnless(b.b.Term.Args[0], other); err != nil {
 		return err
 	}
 	to, err := e.edge(i, 0, e.masks[b.class], true)
@@ -273,7 +275,7 @@ func (e *emitter) edge(i, s int, lanes asm.Reg, whole bool) (label, error) {
 		e.maskOr(x.mask, lanes, e.loops[l].back == 1)
 		return e.land(i+1, b.loop), e.pass(edge, at, x.next, lanes)
 	}
-	if t.entry == tested {
+	if t.entry == tested || e.divergentHeader(at) {
 		e.maskOr(spot.mask, lanes, spot.once)
 	}
 	if err := e.pass(edge, at, spot.blend, lanes); err != nil {

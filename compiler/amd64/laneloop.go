@@ -54,7 +54,11 @@ func slot(at int32, t *ir.Type) asm.Arg {
 // eachLane runs code for every lane of a mask, the number of the lane in rax.
 func (e *emitter) eachLane(m asm.Reg, code func()) {
 	left, again, done := e.gpr(), e.newLabel(), e.newLabel()
-	e.bits(left, m)
+	if m == 0 {
+		e.op(asm.MOV, 32, asm.R(left), asm.I(1<<e.isa.lanes()-1))
+	} else {
+		e.bits(left, m)
+	}
 	e.op(asm.TEST, 32, asm.R(left), asm.R(left))
 	e.jcc(asm.CondE, done)
 	e.depth++

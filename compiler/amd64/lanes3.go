@@ -10,6 +10,9 @@ import (
 
 // halfMask3 returns the mask of one half of the lanes, as 64-bit lanes.
 func (e *code) halfMask3(m asm.Reg, h int) asm.Reg {
+	if m == 0 {
+		return 0
+	}
 	r := e.vec()
 	if h == 1 {
 		m = e.upper(m)
@@ -20,6 +23,10 @@ func (e *code) halfMask3(m asm.Reg, h int) asm.Reg {
 
 // whole emits one of two codes: for when all lanes are on, or not.
 func (e *emitter) whole(m asm.Reg, all, some func()) {
+	if m == 0 {
+		all()
+		return
+	}
 	other, done := e.newLabel(), e.newLabel()
 	e.bits(asm.RAX, m)
 	e.op(asm.CMP, 32, asm.R(asm.RAX), asm.I(0xff))
@@ -32,12 +39,17 @@ func (e *emitter) whole(m asm.Reg, all, some func()) {
 }
 
 func (e *emitter) loadVector3(r val, t *ir.Type, mem asm.Arg, m asm.Reg) {
-	switch t.Size() {
-	case 8:
+	switch {
+	case t.Size() >= 4 && m == 0:
+		for h := range r.n {
+			e.op(asm.VMOVUPS, 256, asm.R(r.reg[h]), shifted(mem, 32*int32(h)))
+		}
+		return
+	case t.Size() == 8:
 		e.op(asm.VPMASKMOVQ, 256, asm.R(r.reg[0]), asm.R(e.halfMask3(m, 0)), mem)
 		e.op(asm.VPMASKMOVQ, 256, asm.R(r.reg[1]), asm.R(e.halfMask3(m, 1)), shifted(mem, 32))
 		return
-	case 4:
+	case t.Size() == 4:
 		e.op(asm.VPMASKMOVD, 256, asm.R(r.reg[0]), asm.R(m), mem)
 		return
 	}
@@ -65,12 +77,17 @@ func (e *emitter) loadVector3(r val, t *ir.Type, mem asm.Arg, m asm.Reg) {
 }
 
 func (e *emitter) storeVector3(x val, t *ir.Type, mem asm.Arg, m asm.Reg) {
-	switch t.Size() {
-	case 8:
+	switch {
+	case t.Size() >= 4 && m == 0:
+		for h := range t.Size() / 4 {
+			e.op(asm.VMOVUPS, 256, shifted(mem, 32*int32(h)), asm.R(half(x, h)))
+		}
+		return
+	case t.Size() == 8:
 		e.op(asm.VPMASKMOVQ, 256, mem, asm.R(e.halfMask3(m, 0)), asm.R(half(x, 0)))
 		e.op(asm.VPMASKMOVQ, 256, shifted(mem, 32), asm.R(e.halfMask3(m, 1)), asm.R(half(x, 1)))
 		return
-	case 4:
+	case t.Size() == 4:
 		e.op(asm.VPMASKMOVD, 256, mem, asm.R(m), asm.R(x.reg[0]))
 		return
 	}
@@ -104,7 +121,12 @@ func (e *emitter) storeNarrow3(x val, t *ir.Type, mem asm.Arg) {
 func (e *emitter) gather3(r val, t *ir.Type, a address, m asm.Reg) {
 	one := func(op asm.Op, width int, dst, index, m asm.Reg) {
 		k := e.vec()
-		e.copy(k, m)
+		if m == 0 {
+			e.op(asm.UNDEF, 256, asm.R(k))
+			e.op(asm.VPCMPEQD, 256, asm.R(k), asm.R(k), asm.R(k))
+		} else {
+			e.copy(k, m)
+		}
 		e.clear(dst)
 		e.op(op, width, asm.R(dst), indexed(a, index), asm.R(k))
 	}
@@ -121,7 +143,15 @@ func (e *emitter) gather3(r val, t *ir.Type, a address, m asm.Reg) {
 	default:
 		lo, hi := e.vec(), e.vec()
 		one(asm.VPGATHERQD, 256, lo, a.off.reg[0], m)
-		one(asm.VPGATHERQD, 256, hi, a.off.reg[1], e.upper(m))
+		one(asm.VPGATHERQD, 256, hi, a.off.reg[1], e.upperMask(m))
 		e.op(asm.VINSERTI128, 256, asm.R(r.reg[0]), asm.R(lo), asm.R(hi), asm.I(1))
 	}
+}
+
+// upperMask returns the mask of the upper half of the lanes.
+func (e *emitter) upperMask(m asm.Reg) asm.Reg {
+	if m == 0 {
+		return 0
+	}
+	return e.upper(m)
 }

@@ -12,12 +12,15 @@ import (
 // if the destination is a register, and stay as they are in memory.
 func (e *code) masked(op asm.Op, width int, m asm.Reg, zero bool, args ...asm.Arg) {
 	in := e.op(op, width, args...)
-	in.Mask, in.Zero = m, zero
+	in.Mask, in.Zero = m, zero && m != 0
 }
 
 // highMask returns the mask of the upper half of the lanes, those of 64-bit values
 // in the second vector.
 func (e *code) highMask(m asm.Reg) asm.Reg {
+	if m == 0 {
+		return 0
+	}
 	h := e.mask()
 	e.op(asm.KSHIFTRW, 16, asm.R(h), asm.R(m), asm.I(8))
 	return h
@@ -67,11 +70,22 @@ func indexed(a address, index asm.Reg) asm.Arg {
 	return asm.Arg{Kind: asm.MemArg, Reg: a.mem.Reg, Index: index, Scale: a.scale, Disp: a.mem.Disp}
 }
 
+// ownMask returns a copy of a mask that the instruction clears.
+func (e *emitter) ownMask(m asm.Reg) asm.Reg {
+	k := e.mask()
+	if m == 0 {
+		e.op(asm.UNDEF, 16, asm.R(k))
+		e.op(asm.KXNORW, 16, asm.R(k), asm.R(k), asm.R(k))
+	} else {
+		e.copy(k, m)
+	}
+	return k
+}
+
 // gather4 loads 4- and 8-byte values.
 func (e *emitter) gather4(r val, t *ir.Type, a address, m asm.Reg) {
 	one := func(op asm.Op, width int, dst, index, m asm.Reg) {
-		k := e.mask()
-		e.copy(k, m)
+		k := e.ownMask(m)
 		e.clear(dst)
 		in := e.op(op, width, asm.R(dst), indexed(a, index))
 		in.Mask = k
@@ -97,8 +111,7 @@ func (e *emitter) gather4(r val, t *ir.Type, a address, m asm.Reg) {
 // scatter4 stores 4- and 8-byte values.
 func (e *emitter) scatter4(x val, t *ir.Type, a address, m asm.Reg) {
 	one := func(op asm.Op, src, index, m asm.Reg) {
-		k := e.mask()
-		e.copy(k, m)
+		k := e.ownMask(m)
 		in := e.op(op, 512, indexed(a, index), asm.R(src))
 		in.Mask = k
 	}

@@ -15,7 +15,7 @@ func (e *emitter) load(b *block, v *ir.Value) error {
 		return nil
 	}
 	a := e.addressOf(p, v.Type.Size())
-	m := e.masks[b.class]
+	m := e.active(b)
 	r := e.lanesOf(v.Type)
 	e.vals[v.ID] = r
 	switch {
@@ -85,7 +85,7 @@ func (e *emitter) store(b *block, v *ir.Value) error {
 		e.storeSame(x, a.mem)
 		return nil
 	}
-	return e.storeLanes(e.vectors(x), x.Type, a, e.masks[b.class])
+	return e.storeLanes(e.vectors(x), x.Type, a, e.active(b))
 }
 
 // storeLanes stores a value for each lane of a mask; of lanes that write one place
@@ -132,7 +132,7 @@ func (e *emitter) clearObject(b *block, v *ir.Value) error {
 	if p.Type.Space == ir.Local && !a.scattered() {
 		a.step = 0
 	}
-	return e.zeroAt(a, p.Type.Elem, p.Type.Space == ir.Local, e.masks[b.class])
+	return e.zeroAt(a, p.Type.Elem, p.Type.Space == ir.Local, e.active(b))
 }
 
 // unrolled is the length up to which arrays are cleared without a loop.

@@ -10,11 +10,13 @@ func (a *analysis) result(v *ir.Value) shape {
 		case a.general:
 			return vary
 		case v.Imm == 0:
-			return lanes
+			return shape{affine, 1, a.wide}
 		}
 		return same
 	case ir.OpLane:
-		return lanes
+		return shape{affine, 1, maxAlign}
+	case ir.OpConst:
+		return shape{uniform, 0, multiple(int64(v.Imm))}
 	case ir.OpLocal, ir.OpShared, ir.OpBallot, ir.OpAny, ir.OpAll:
 		return same
 	}
@@ -44,10 +46,17 @@ func (a *analysis) combine(v *ir.Value, s shape) shape {
 	case v.Op == ir.OpLoad && v.Args[0].Type.Space == ir.Local:
 		return vary // each lane has memory of its own
 	case s.kind != varying:
+		if wide(v.Type) {
+			s.align = a.alignment(v)
+		}
 		return s
 	}
 	x, y := a.operand(v, 0), a.operand(v, 1)
 	switch v.Op {
+	case ir.OpAnd:
+		if c := v.Args[1]; c.IsConst() && wide(v.Type) {
+			return a.modulo(x, int64(c.Imm))
+		}
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
 		if x.kind == uniform {
 			return same
@@ -106,29 +115,70 @@ func linear(v *ir.Value, x, y shape) shape {
 	return vary
 }
 
+// maxAlign is as good as any alignment.
+const maxAlign = 1 << 40
+
+// multiple returns the largest power of two, up to maxAlign, that divides c.
+func multiple(c int64) int64 {
+	if c == 0 {
+		return maxAlign
+	}
+	return min(c&-c, maxAlign)
+}
+
+// alignment returns a power of two that divides a uniform 64-bit integer.
+func (a *analysis) alignment(v *ir.Value) int64 {
+	x, y := max(a.operand(v, 0).align, 1), max(a.operand(v, 1).align, 1)
+	switch v.Op {
+	case ir.OpAdd, ir.OpSub, ir.OpOr, ir.OpXor:
+		return min(x, y)
+	case ir.OpMul:
+		return min(x*min(y, maxAlign/x), maxAlign)
+	case ir.OpAnd:
+		return max(x, y)
+	case ir.OpNeg, ir.OpBitcast, ir.OpConvert:
+		return x
+	case ir.OpShl:
+		if c := v.Args[1]; c.IsConst() && c.Imm < 40 {
+			return min(x<<min(c.Imm, 20), maxAlign)
+		}
+	}
+	return 1
+}
+
+// modulo returns the shape of x modulo c+1, a power of two. Where lane 0 has a
+// multiple of more than what the lanes add, its low bits and theirs do not carry.
+func (a *analysis) modulo(x shape, c int64) shape {
+	last := x.step * (a.wide - 1)
+	if x.kind != affine || x.step < 0 || c < 0 || (c+1)&c != 0 || last >= min(x.align, c+1) {
+		return vary
+	}
+	return shape{affine, x.step, x.align}
+}
+
 // maxStep bounds steps, so that those of a whole vector fit in 32 bits.
 const maxStep = 1 << 26
 
-func limited(step int64) shape {
+func limited(step, align int64) shape {
 	switch {
 	case step > maxStep || step < -maxStep:
 		return vary
 	case step == 0:
-		return same
+		return shape{uniform, 0, align}
 	}
-	return shape{affine, step}
+	return shape{affine, step, align}
 }
 
 func sum(x, y shape) shape {
 	if x.kind == varying || y.kind == varying {
 		return vary
 	}
-	return limited(x.step + y.step)
+	return limited(x.step+y.step, min(x.align, y.align))
 }
 
 func scaled(x shape, by int64) shape {
 	if x.kind == varying || x.step != 0 && (by > maxStep || by < -maxStep) {
 		return vary
 	}
-	return limited(x.step * by)
+	return limited(x.step*by, min(max(x.align, 1)*min(multiple(by), maxAlign/max(x.align, 1)), maxAlign))
 }

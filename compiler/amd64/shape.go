@@ -16,20 +16,28 @@ const (
 type shape struct {
 	kind kind
 	step int64 // of affine ones: per lane
+	// align is a power of two of which the value, of lane 0, is a multiple; 0 and 1
+	// say nothing.
+	align int64
 }
 
 var (
-	same  = shape{kind: uniform}
-	vary  = shape{kind: varying}
-	lanes = shape{kind: affine, step: 1}
+	same = shape{kind: uniform, align: 1}
+	vary = shape{kind: varying}
 )
+
+// alike reports whether values of the two shapes are kept in the same way.
+func (s shape) alike(t shape) bool { return s.kind == t.kind && s.step == t.step }
 
 // join returns the shape of a value that is one of two.
 func join(a, b shape) shape {
 	switch {
-	case a.kind == unknown || a == b:
+	case a.kind == unknown:
 		return b
 	case b.kind == unknown:
+		return a
+	case a.alike(b):
+		a.align = min(a.align, b.align)
 		return a
 	}
 	return vary
@@ -52,6 +60,7 @@ const (
 type analysis struct {
 	*graph
 	general bool    // threads lie in lanes by a table
+	wide    int64   // lanes of a vector
 	shape   []shape // by value ID
 	parted  []bool  // by position: ends in a branch that lanes take differently
 	classes int
@@ -59,9 +68,9 @@ type analysis struct {
 	blended [][]bool // by position and parameter: lanes come with values of their own
 }
 
-func analyse(g *graph, general bool) *analysis {
+func analyse(g *graph, general bool, width int) *analysis {
 	a := &analysis{
-		graph: g, general: general,
+		graph: g, general: general, wide: int64(width),
 		shape:  make([]shape, g.f.NumValues()),
 		parted: make([]bool, len(g.blocks)),
 	}
@@ -125,12 +134,15 @@ func (a *analysis) classOf(i int) {
 		b.class, b.entry = a.newClass(), direct
 		return
 	}
-	l := a.headed(i)
-	if l >= 0 && a.loops[l].diverges {
+	c, ok := a.onlyClass(b)
+	switch {
+	case a.divergentHeader(i):
 		b.class, b.entry = a.newClass(), tested
+		if ok {
+			b.entry = direct
+		}
 		return
-	}
-	if c, ok := a.onlyClass(b); ok {
+	case ok:
 		b.class, b.entry = c, direct
 		return
 	}
@@ -141,6 +153,13 @@ func (a *analysis) classOf(i int) {
 		}
 	}
 	b.class, b.entry = a.newClass(), tested
+}
+
+// divergentHeader reports whether the block at i is the header of a loop that lanes
+// leave one by one: it runs with those that are left.
+func (a *analysis) divergentHeader(i int) bool {
+	l := a.headed(i)
+	return l >= 0 && a.loops[l].diverges
 }
 
 func (a *analysis) newClass() int {
@@ -229,11 +248,11 @@ func (a *analysis) blends(b *block, p int) bool {
 	if equal {
 		return false
 	}
+	if a.divergentHeader(at) {
+		return forward > 1 && !a.uniformEntries(b) || back > 1
+	}
 	if b.entry == direct {
 		return false
-	}
-	if l := a.headed(at); l >= 0 && a.loops[l].diverges {
-		return forward > 1 && !a.uniformEntries(b) || back > 1
 	}
 	if b.entry == joined && a.uniformEntries(b) {
 		return false

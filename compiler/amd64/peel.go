@@ -1,0 +1,181 @@
+package amd64
+
+import (
+	"slices"
+
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/pass"
+)
+
+// Most vectors are whole: every lane has a thread, and every thread is in range. So
+// what is behind a test that indices are, `i < n` with i one more in each lane, is
+// there twice: once for vectors of which all lanes pass, which two scalar
+// instructions find out, and whose code has no masks; and as it was.
+//
+// Of a loop it is the loop: the copy goes round as long as whole vectors do, and
+// then goes on in the original.
+
+// peelLimit bounds how many operations are copied.
+const peelLimit = 800
+
+// wholeTest is the test that all lanes are there and pass.
+type wholeTest struct {
+	i, n  *ir.Value
+	equal bool // i may be n
+}
+
+// peeler duplicates code of a kernel.
+type peeler struct {
+	*analysis
+	f      *ir.Func
+	tests  map[*ir.Value]wholeTest // by the value that stands for the test
+	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
+	size   int
+	done   []bool // by position: copied, or a part of what was
+}
+
+// peel duplicates what is worth it and returns the tests.
+func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
+	g, err := newGraph(f)
+	if err != nil {
+		return nil, err
+	}
+	p := &peeler{
+		analysis: analyse(g, false, width), f: f, tests: map[*ir.Value]wholeTest{}, ranges: pass.Ranges(f),
+		done: make([]bool, len(g.blocks)),
+	}
+	for i := range p.blocks {
+		if p.done[i] || !p.parted[i] {
+			continue
+		}
+		if l := p.headed(i); l >= 0 {
+			p.loop(l)
+		} else {
+			p.branch(i)
+		}
+	}
+	return p.tests, nil
+}
+
+// test returns the test that whole vectors pass at the branch of the block at i, and
+// by which successor they go on.
+func (p *peeler) test(i int) (t wholeTest, succ int, ok bool) {
+	b := p.blocks[i].b
+	c := b.Term.Args[0]
+	if c.Op < ir.OpLt || c.Op > ir.OpGe || !wide(c.Args[0].Type) || !c.Args[0].Type.IsSigned() {
+		return t, 0, false
+	}
+	x, y, op := c.Args[0], c.Args[1], c.Op
+	if p.of(x).kind == uniform { // n > i is i < n
+		x, y = y, x
+		op = map[ir.Op]ir.Op{ir.OpLt: ir.OpGt, ir.OpLe: ir.OpGe, ir.OpGt: ir.OpLt, ir.OpGe: ir.OpLe}[op]
+	}
+	if s := p.of(x); s.kind != affine || s.step != 1 || p.of(y).kind != uniform {
+		return t, 0, false
+	}
+	// Without overflow, so that the last lane tells of all.
+	if lo, hi := p.ranges(x, b); lo < -1<<60 || hi > 1<<60 {
+		return t, 0, false
+	}
+	t = wholeTest{i: x, n: y}
+	switch op {
+	case ir.OpLe:
+		t.equal = true
+	case ir.OpGe:
+		succ = 1
+	case ir.OpGt:
+		succ, t.equal = 1, true
+	}
+	return t, succ, true
+}
+
+// region returns the blocks at positions from up to end, unless they are too many.
+func (p *peeler) region(from, end int) ([]*ir.Block, bool) {
+	var list []*ir.Block
+	n := 0
+	for i := from; i < end; i++ {
+		b := p.blocks[i].b
+		list = append(list, b)
+		n += len(b.Instrs) + 1
+		if p.done[i] {
+			return nil, false
+		}
+		for _, v := range b.Instrs {
+			if v.Op == ir.OpLocal || v.Op == ir.OpBarrier {
+				return nil, false
+			}
+		}
+	}
+	if p.size+n > peelLimit {
+		return nil, false
+	}
+	p.size += n
+	for i := from; i < end; i++ {
+		p.done[i] = true
+	}
+	return list, true
+}
+
+// decide ends a block with a branch on a test.
+func (p *peeler) decide(b *ir.Block, t wholeTest, yes, no ir.Edge) {
+	v := p.f.NewValue(ir.OpAll, ir.Bool, t.i, t.n)
+	v.Pos = b.Term.Pos
+	b.Append(v)
+	p.tests[v] = t
+	b.Term = ir.Term{Kind: ir.TermBranch, Args: []*ir.Value{v}, Succs: []ir.Edge{yes, no}, Pos: b.Term.Pos}
+}
+
+// branch copies what the block at i dominates behind one side of its branch.
+func (p *peeler) branch(i int) {
+	t, succ, ok := p.test(i)
+	if !ok {
+		return
+	}
+	b := p.blocks[i].b
+	to := &p.blocks[p.pos[b.Term.Succs[succ].To.ID]]
+	if len(to.in) != 1 || p.headed(to.at) >= 0 {
+		return
+	}
+	list, ok := p.region(to.at, to.end)
+	if !ok {
+		return
+	}
+	_, block := pass.Copies(p.f, list)
+	rest := p.f.NewBlock()
+	rest.Term = b.Term
+	edge := b.Term.Succs[succ]
+	edge.To, edge.Args = block(edge.To), slices.Clone(edge.Args)
+	p.decide(b, t, edge, ir.Edge{To: rest})
+}
+
+// loop copies a loop in front of itself. Its header is left by one side, and goes on
+// in the original by that.
+func (p *peeler) loop(l int) {
+	x := &p.loops[l]
+	t, succ, ok := p.test(x.first)
+	h := p.blocks[x.first].b
+	if !ok || x.has(p.pos[h.Term.Succs[1-succ].To.ID]) || !x.has(p.pos[h.Term.Succs[succ].To.ID]) || len(h.Instrs) > 40 {
+		return
+	}
+	// Who goes on in the original does what is in the header again.
+	if slices.ContainsFunc(h.Instrs, func(v *ir.Value) bool { return v.Op.Has(ir.Writes) }) {
+		return
+	}
+	list, ok := p.region(x.first, x.last+1)
+	if !ok {
+		return
+	}
+	value, block := pass.Copies(p.f, list)
+	fast := block(h)
+	for _, in := range p.blocks[x.first].in { // who comes from outside comes to the copy
+		if !x.has(in.from) {
+			p.edge(in).To = fast
+		}
+	}
+	t.i, t.n = value(t.i), value(t.n)
+	var args []*ir.Value
+	for _, q := range h.Params {
+		args = append(args, value(q))
+	}
+	p.decide(fast, t, fast.Term.Succs[succ], ir.Edge{To: h, Args: args})
+}
