@@ -34,9 +34,9 @@ func (c *code) floatOp(v *ir.Value, args []val) (val, error) {
 			return c.vxx(c.pick(asm.VPOR, asm.VPORD), c.magnitude(wide, x(h)), s)
 		})
 	case ir.OpMin, ir.OpMax:
-		return each(func(h int) asm.Reg { return c.extreme(v.Op == ir.OpMax, wide, x(h), half(args[1], h)) })
+		return each(func(h int) asm.Reg { return c.minMax(v, wide, x(h), half(args[1], h)) })
 	case ir.OpFMA:
-		return each(func(h int) asm.Reg { return c.fma(v, wide, x(h), half(args[1], h), half(args[2], h)) })
+		return each(func(h int) asm.Reg { return c.fma(v, wide, args, h) })
 	case ir.OpSqrt, ir.OpApproxSqrt:
 		return each(func(h int) asm.Reg { return c.vxx(pick(asm.VSQRTPS, asm.VSQRTPD), x(h)) })
 	case ir.OpFloor, ir.OpCeil, ir.OpTrunc, ir.OpRint:
@@ -100,62 +100,102 @@ func (c *code) magnitude(wide bool, x asm.Reg) asm.Reg {
 	return c.vop(c.pick(asm.VPAND, asm.VPANDQ), asm.R(x), c.all64(1<<63-1))
 }
 
+func (c *code) minMax(v *ir.Value, wide bool, x, y asm.Reg) asm.Reg {
+	largest := v.Op == ir.OpMax
+	if k := v.Args[1]; k.IsConst() {
+		if r, ok := c.extremeOf(largest, wide, k, y, x); ok {
+			return r
+		}
+	} else if k := v.Args[0]; k.IsConst() {
+		if r, ok := c.extremeOf(largest, wide, k, x, y); ok {
+			return r
+		}
+	}
+	return c.extreme(largest, wide, x, y)
+}
+
 // extreme is Go's min and max. The instructions give their second operand where the
-// two are equal, or one is no number: taken in both orders, the bits of the two
-// results together have the sign of -0 for min and that of +0 for max. A NaN stays
-// one under or; where and could lose it, it is put back.
+// two are equal, or one is no number. Taken in both orders, the two results differ
+// for zeros in the sign, and for a NaN, which has to stay: or gives that, and the
+// sign of min; that of max is and.
 func (c *code) extreme(largest, wide bool, x, y asm.Reg) asm.Reg {
-	op := map[[2]bool]asm.Op{{false, false}: asm.VMINPS, {false, true}: asm.VMINPD, {true, false}: asm.VMAXPS, {true, true}: asm.VMAXPD}[[2]bool{largest, wide}]
+	op := extremeOp(largest, wide)
 	a, b := c.vxx(op, x, y), c.vxx(op, y, x)
-	if !largest {
+	switch {
+	case !largest:
 		return c.vxx(c.pick(asm.VPOR, asm.VPORD), a, b)
+	case c.isa == v3: // all ones are a NaN
+		nan := c.compareFloat(wide, 256, x, asm.R(y), cmpUnordered)
+		return c.vxx(asm.VPOR, c.vxx(asm.VPAND, a, b), nan)
 	}
-	both := c.vxx(c.pick(asm.VPAND, asm.VPANDD), a, b)
-	add, cmp := asm.VADDPS, c.pick(asm.VCMPPS, asm.VCMPPSK)
+	r := c.vec()
+	c.copy(r, a)
+	const andOr = 0xd4 // c ? a & b : a | b
 	if wide {
-		add, cmp = asm.VADDPD, c.pick(asm.VCMPPD, asm.VCMPPDK)
+		c.op(asm.VPTERNLOGQ, 512, asm.R(r), asm.R(b), c.all64(1<<63), asm.I(andOr))
+	} else {
+		c.op(asm.VPTERNLOGD, 512, asm.R(r), asm.R(b), c.all32(1<<31), asm.I(andOr))
 	}
-	const unordered = 3
-	m, r := c.mask(), c.vec()
-	c.op(cmp, c.width(), asm.R(m), asm.R(x), asm.R(y), asm.I(unordered))
-	if c.isa == v3 {
-		c.op(asm.VBLENDVPS, 256, asm.R(r), asm.R(both), asm.R(c.vxx(add, x, y)), asm.R(m))
-		return r
-	}
-	c.copy(r, both)
-	c.op(add, 512, asm.R(r), asm.R(x), asm.R(y)).Mask = m
 	return r
+}
+
+func extremeOp(largest, wide bool) asm.Op {
+	switch {
+	case largest && wide:
+		return asm.VMAXPD
+	case largest:
+		return asm.VMAXPS
+	case wide:
+		return asm.VMINPD
+	}
+	return asm.VMINPS
+}
+
+// extremeOf is min and max of which one operand is a constant, if that is easier: a
+// NaN x is the result of the instruction as its second operand, and so is one of
+// equal zeros.
+func (c *code) extremeOf(largest, wide bool, k *ir.Value, constant, x asm.Reg) (asm.Reg, bool) {
+	f := k.Type.Value(k.Imm)
+	n, isDouble := f.(float64)
+	if !isDouble {
+		n = float64(f.(float32))
+	}
+	switch {
+	case n != n || n == 0 && math.Signbit(n) && !largest:
+		return 0, false
+	case n == 0 && !math.Signbit(n) && largest:
+		// Of what is above 0, or NaN, itself.
+		const notLE = 0x16
+		m := c.compareFloat(wide, c.width(), x, c.floatArg(wide, 0), notLE)
+		if c.isa == v3 {
+			return c.vxx(asm.VPAND, m, x), true
+		}
+		return c.only(m, moveOf(k.Type), asm.R(x)), true
+	}
+	return c.vxx(extremeOp(largest, wide), constant, x), true
 }
 
 // fma emits x*y + z. It overwrites a copy of the addend, which in a loop is the sum
 // that grows; of a constant addend the instruction reads memory.
-func (c *code) fma(v *ir.Value, wide bool, x, y, z asm.Reg) asm.Reg {
+func (c *code) fma(v *ir.Value, wide bool, args []val, h int) asm.Reg {
 	r := c.vec()
 	op231, op213 := asm.VFMADD231PS, asm.VFMADD213PS
 	if wide {
 		op231, op213 = asm.VFMADD231PD, asm.VFMADD213PD
 	}
-	switch i := fmaConstant(v); i {
-	case 2:
-		c.copy(r, x)
-		c.op(op213, c.width(), asm.R(r), asm.R(y), c.constantArg(v.Args[2]))
-	case 1:
-		c.copy(r, z)
-		c.op(op231, c.width(), asm.R(r), asm.R(x), c.constantArg(v.Args[1]))
-	case 0:
-		c.copy(r, z)
-		c.op(op231, c.width(), asm.R(r), asm.R(y), c.constantArg(v.Args[0]))
-	default:
-		c.copy(r, z)
-		c.op(op231, c.width(), asm.R(r), asm.R(x), asm.R(y))
+	x, y := 0, 1
+	if v.Args[0].IsConst() { // a constant is loaded anyway, into the register that is overwritten
+		x, y = 1, 0
 	}
+	if args[2].n == 0 {
+		if v.Args[y].IsConst() {
+			x, y = y, x
+		}
+		c.copy(r, half(args[x], h))
+		c.op(op213, c.width(), asm.R(r), asm.R(half(args[y], h)), c.constantArg(v.Args[2]))
+		return r
+	}
+	c.copy(r, half(args[2], h))
+	c.op(op231, c.width(), asm.R(r), asm.R(half(args[x], h)), c.operand(v, args, y, h))
 	return r
-}
-
-// constantArg returns the operand for a constant float in all lanes.
-func (c *code) constantArg(v *ir.Value) asm.Arg {
-	if v.Type.Size() == 8 {
-		return c.all64(v.Imm)
-	}
-	return c.all32(uint32(v.Imm))
 }

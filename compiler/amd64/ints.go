@@ -25,6 +25,14 @@ func (c *code) intOp(v *ir.Value, args []val) (val, error) {
 	case ir.OpNot:
 		return each(func(h int) asm.Reg { return c.vop(c.pick(asm.VPXOR, asm.VPXORD), asm.R(x(h)), c.all32(1<<32-1)) })
 	case ir.OpAndNot:
+		if args[1].n == 0 {
+			mask := &ir.Value{Op: ir.OpConst, Type: t, Imm: ^v.Args[1].Imm}
+			and := c.pick(asm.VPAND, asm.VPANDD)
+			if wide {
+				and = c.pick(asm.VPAND, asm.VPANDQ)
+			}
+			return each(func(h int) asm.Reg { return c.vop(and, asm.R(x(h)), c.constantArg(mask)) })
+		}
 		return each(func(h int) asm.Reg { return c.vxx(c.pick(asm.VPANDN, asm.VPANDND), y(h), x(h)) })
 	case ir.OpMul:
 		if wide {
@@ -32,7 +40,7 @@ func (c *code) intOp(v *ir.Value, args []val) (val, error) {
 		}
 	case ir.OpMin, ir.OpMax:
 		if !wide || c.isa == v4 {
-			return each(func(h int) asm.Reg { return c.vxx(minMax[minMaxKey{v.Op, t.IsSigned(), wide}], x(h), y(h)) })
+			return c.binary(v, args, minMax[minMaxKey{v.Op, t.IsSigned(), wide}]), nil
 		}
 		op := ir.OpLt
 		if v.Op == ir.OpMax {
