@@ -83,7 +83,7 @@ func neighbours(t *testing.T, dev *runtime.Device) []any {
 
 // launch runs a kernel as a checked build and returns what it reports.
 func launch(t *testing.T, kernel any, p pair) error {
-	dev, err := runtime.Open("cpu")
+	dev, err := runtime.Open("cpu:interp")
 	require.NoError(t, err)
 	defer dev.Close()
 	require.NoError(t, jit.Of(kernel).Checked().Launch(dev.DefaultStream(), p.grid, p.args(t, dev)...))
@@ -144,7 +144,7 @@ func TestUnchecked(t *testing.T) {
 	if on, _ := strconv.ParseBool(os.Getenv("KILN_CHECK")); on {
 		t.Skip("KILN_CHECK has every kernel checked")
 	}
-	dev, err := runtime.Open("cpu")
+	dev, err := runtime.Open("cpu:interp")
 	require.NoError(t, err)
 	defer dev.Close()
 	for _, p := range pairs {
