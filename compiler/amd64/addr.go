@@ -60,14 +60,14 @@ func (e *emitter) findLazy() {
 	e.lazy = make([]bool, len(e.shape))
 	for i := range e.blocks {
 		for _, v := range e.blocks[i].b.Instrs {
-			e.lazy[v.ID] = isPath(v) && (e.of(v).kind == varying || e.formable(v))
+			e.lazy[v.ID] = isPath(v) && (e.of(v).kind == varying || e.formable(v)) || e.isSum(v)
 		}
 	}
 	for i := range e.blocks {
 		b := e.blocks[i].b
 		for _, v := range b.Instrs {
 			for n, x := range v.Args {
-				if e.lazy[x.ID] && e.of(x).kind != varying && !(n == 0 && (isAccess(v.Op) || e.lazy[v.ID] && isDisp(v))) {
+				if e.lazy[x.ID] && e.of(x).kind != varying && !e.formsItself(v, n, x) {
 					e.lazy[x.ID] = false
 				}
 			}
@@ -77,6 +77,15 @@ func (e *emitter) findLazy() {
 			e.notLazy(s.Args)
 		}
 	}
+}
+
+// formsItself reports whether v, whose operand n is the lazy value x, does without x
+// in a register.
+func (e *emitter) formsItself(v *ir.Value, n int, x *ir.Value) bool {
+	if x.Op == ir.OpAdd {
+		return v.Op == ir.OpBounds && n == 0 || isPath(v) && n == 1 && e.lazy[v.ID] && e.of(v).kind != varying
+	}
+	return n == 0 && (isAccess(v.Op) || e.lazy[v.ID] && isPath(v) && isDisp(v))
 }
 
 func (e *emitter) notLazy(list []*ir.Value) {
@@ -132,8 +141,26 @@ func (e *emitter) memory(p *ir.Value) asm.Arg {
 		d, _ := e.dispOf(p)
 		return shifted(e.memory(p.Args[0]), d)
 	}
-	base := e.general64(p.Args[0])
-	return asm.MX(base, e.general64(p.Args[1]), uint8(e.scaleOf(p)), 0)
+	base, scale := e.general64(p.Args[0]), e.scaleOf(p)
+	i := p.Args[1]
+	if e.lazy[i.ID] {
+		x, c := sumOf(i)
+		return asm.MX(base, e.general64(x), uint8(scale), int32(c*scale))
+	}
+	return asm.MX(base, e.general64(i), uint8(scale), 0)
+}
+
+// sumOf returns the operand and the constant of a lazy sum.
+func sumOf(v *ir.Value) (x *ir.Value, c int64) { return v.Args[0], int64(v.Args[1].Imm) }
+
+// isSum reports whether v adds a small constant to a 64-bit integer: addresses have
+// room for it.
+func (e *emitter) isSum(v *ir.Value) bool {
+	if v.Op != ir.OpAdd || !wide(v.Type) || !v.Args[1].IsConst() || e.of(v).kind == varying {
+		return false
+	}
+	c := int64(v.Args[1].Imm)
+	return c < 1<<24 && c > -1<<24
 }
 
 // pointer makes a uniform or affine pointer that is not lazy.
@@ -170,6 +197,12 @@ func (e *emitter) general64(v *ir.Value) asm.Reg {
 	if v.Op == ir.OpConst {
 		r := e.gpr()
 		e.op(asm.MOV, 64, asm.R(r), asm.I(int64(v.Imm)))
+		return r
+	}
+	if e.lazy[v.ID] && v.Op == ir.OpAdd {
+		r := e.gpr()
+		x, c := sumOf(v)
+		e.op(asm.LEA, 64, asm.R(r), asm.M(e.general64(x), int32(c)))
 		return r
 	}
 	if e.lazy[v.ID] { // a base of a path that is formed at its access

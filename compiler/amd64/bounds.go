@@ -73,26 +73,38 @@ func (e *emitter) bounds(b *block, v *ir.Value) {
 		e.compare64(i, n)
 		e.jcc(asm.CondAE, cold)
 	case si.kind == affine && si.step == 1 && sn.kind == uniform:
-		e.boundsInRow(i, n, m, site)
+		e.boundsInRow(b, i, n, m, site)
 	default:
 		e.boundsOfLanes(i, n, m, site)
 	}
 }
 
-// boundsInRow checks indices that go up by one from lane to lane: if the first and
-// the last are in range so are all. Else, when there are fewer, each is looked at.
-func (e *emitter) boundsInRow(i, n *ir.Value, m asm.Reg, site int64) {
+// boundsInRow checks indices that go up by one from lane to lane. None that is looked
+// at is negative, if that is known; then all are in range if the last is. Else, and
+// when there are fewer, each lane is looked at.
+func (e *emitter) boundsInRow(b *block, i, n *ir.Value, m asm.Reg, site int64) {
 	back := e.newLabel()
 	cold := e.later(func() {
 		e.boundsOfLanes(i, n, m, site)
 		e.jump(back)
 	})
-	e.compare64(i, n)
-	e.jcc(asm.CondAE, cold)
-	e.op(asm.MOV, 64, asm.R(asm.RAX), e.source64(n))
-	e.op(asm.SUB, 64, asm.R(asm.RAX), e.source64(i))
-	e.op(asm.CMP, 64, asm.R(asm.RAX), asm.I(int64(e.isa.lanes())))
-	e.jcc(asm.CondB, cold)
+	last := int64(e.isa.lanes() - 1)
+	x, c := i, int64(0)
+	if e.lazy[i.ID] {
+		x, c = sumOf(i)
+	}
+	if lo, hi := e.ranges(i, b.b); lo < 0 || hi > 1<<60 {
+		e.compare64(i, n)
+		e.jcc(asm.CondAE, cold)
+		e.op(asm.MOV, 64, asm.R(asm.RAX), e.source64(n))
+		e.op(asm.SUB, 64, asm.R(asm.RAX), e.source64(i))
+		e.op(asm.CMP, 64, asm.R(asm.RAX), asm.I(last+1))
+		e.jcc(asm.CondB, cold)
+	} else {
+		e.op(asm.LEA, 64, asm.R(asm.RAX), asm.M(e.general64(x), int32(c+last)))
+		e.op(asm.CMP, 64, asm.R(asm.RAX), e.source64(n))
+		e.jcc(asm.CondAE, cold)
+	}
 	e.bind(back)
 }
 

@@ -147,7 +147,7 @@ func (e *emitter) findWanted() {
 		b := e.blocks[i].b
 		for _, v := range b.Instrs {
 			switch {
-			case isPath(v) || v.Op == ir.OpBounds:
+			case isPath(v) || v.Op == ir.OpBounds || v.Op.Pure() && !e.used[v.ID]:
 			case v.Op == ir.OpStore:
 				if e.of(v.Args[0]).kind == varying || e.of(v.Args[0]).kind == affine || v.Args[0].Type.Space == ir.Local {
 					want(v.Args[1])

@@ -40,10 +40,10 @@ func (c *code) setcc(cond asm.Cond, d asm.Reg) {
 	c.op(asm.SETCC, 8, asm.R(d)).Cond = cond
 }
 
-// resolve gives jumps the numbers of their blocks, and leaves out those to the
-// block that follows.
+// resolve gives jumps the numbers of their blocks. It leaves out those to the block
+// that follows, and passes over blocks that only jump.
 func (c *code) resolve() error {
-	for n, b := range c.f.Blocks {
+	for _, b := range c.f.Blocks {
 		for i := range b.Insts {
 			for a := range b.Insts[i].Args {
 				arg := &b.Insts[i].Args[a]
@@ -55,22 +55,82 @@ func (c *code) resolve() error {
 				}
 			}
 		}
-		b.Insts = endOnce(b.Insts, n+1)
+		b.Insts = endOnce(b.Insts)
+	}
+	c.thread()
+	for n, b := range c.f.Blocks {
+		b.Insts = c.invert(b.Insts, n)
 	}
 	return nil
 }
 
-// endOnce cuts a block behind its first jump that is always taken, which goes too
-// if it leads to the next block.
-func endOnce(list []asm.Inst, next int) []asm.Inst {
+// endOnce cuts a block behind its first jump that is always taken.
+func endOnce(list []asm.Inst) []asm.Inst {
 	for i := range list {
-		switch in := &list[i]; in.Op {
-		case asm.JMP, asm.RET:
-			if in.Op == asm.JMP && in.Args[0].Kind == asm.LabelArg && int(in.Args[0].Imm) == next {
-				return list[:i]
-			}
+		if list[i].Op == asm.JMP || list[i].Op == asm.RET {
 			return list[:i+1]
 		}
 	}
 	return list
+}
+
+// thread leads jumps to where the jump leads that is all there is at their target.
+func (c *code) thread() {
+	for _, b := range c.f.Blocks {
+		for i := range b.Insts {
+			if in := &b.Insts[i]; in.Op == asm.JMP || in.Op == asm.JCC {
+				for range 8 {
+					to, ok := c.onlyJumps(in.Args[0])
+					if !ok {
+						break
+					}
+					in.Args[0].Imm = to
+				}
+			}
+		}
+	}
+}
+
+// onlyJumps returns where the code at a label goes that does nothing else.
+func (c *code) onlyJumps(l asm.Arg) (int64, bool) {
+	if l.Kind != asm.LabelArg {
+		return 0, false
+	}
+	for n := l.Imm; n < int64(len(c.f.Blocks)); n++ {
+		list := c.f.Blocks[n].Insts
+		if len(list) == 0 {
+			continue
+		}
+		if in := &list[0]; in.Op == asm.JMP && in.Args[0].Kind == asm.LabelArg && in.Args[0].Imm != l.Imm {
+			return in.Args[0].Imm, true
+		}
+		return n, n != l.Imm
+	}
+	return 0, false
+}
+
+// invert drops a jump to what follows the block at n, and makes one of a jump over a
+// jump.
+func (c *code) invert(list []asm.Inst, n int) []asm.Inst {
+	k := len(list)
+	if k == 0 || list[k-1].Op != asm.JMP || list[k-1].Args[0].Kind != asm.LabelArg {
+		return list
+	}
+	if c.follows(n, list[k-1].Args[0].Imm) {
+		return list[:k-1]
+	}
+	if k > 1 && list[k-2].Op == asm.JCC && c.follows(n, list[k-2].Args[0].Imm) {
+		list[k-2].Cond ^= 1
+		list[k-2].Args[0] = list[k-1].Args[0]
+		return list[:k-1]
+	}
+	return list
+}
+
+// follows reports whether nothing lies between the end of the block at n and the
+// block to.
+func (c *code) follows(n int, to int64) bool {
+	for n++; int64(n) < to && len(c.f.Blocks[n].Insts) == 0; n++ {
+	}
+	return int64(n) == to
 }
