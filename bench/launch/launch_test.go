@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/gokiln/kiln/bench/kernels"
@@ -54,13 +55,19 @@ func BenchmarkLaunchAndWait(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	k, s, g := jit.Of(kernels.Saxpy), dev.DefaultStream(), runtime.Blocks(1, 32)
-	for b.Loop() {
-		if err := k.Launch(s, g, x, x, float32(2)); err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Sync(); err != nil {
-			b.Fatal(err)
-		}
+	k, s := jit.Of(kernels.Saxpy), dev.DefaultStream()
+	for _, blocks := range []int{1, 16, 256, 4096, 65536} {
+		b.Run(strconv.Itoa(blocks), func(b *testing.B) {
+			g := runtime.Blocks(blocks, 32)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := k.Launch(s, g, x, x, float32(2)); err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Sync(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
