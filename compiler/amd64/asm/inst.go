@@ -83,6 +83,7 @@ type Inst struct {
 	Mask  Reg    // write mask (AVX-512); none writes all lanes
 	Zero  bool   // lanes that are masked off become zero, not kept
 	Bcast bool   // the memory operand is one element, given to all lanes (AVX-512)
+	Lock  bool   // the operation on memory is atomic
 	Args  [4]Arg
 	Pos   int32 // place in the source for listings, index of ir.Module.Pos
 }

@@ -1,43 +1,14 @@
 package asm
 
 import (
-	"fmt"
-	"strings"
+	"strconv"
 )
 
-// names has the spelling of the operations of the table; the others are below.
-var names [numOps]string
-
-var generalNames = [...]string{
-	COPY: "copy", UNDEF: "undef", BARRIER: "barrier",
-	MOV: "mov", MOVZXB: "movzx", MOVZXW: "movzx", MOVSXB: "movsx", MOVSXW: "movsx", MOVSXD: "movsxd", LEA: "lea",
-	ADD: "add", OR: "or", ADC: "adc", SBB: "sbb", AND: "and", SUB: "sub", XOR: "xor", CMP: "cmp", TEST: "test",
-	NEG: "neg", NOT: "not", INC: "inc", DEC: "dec", IMUL: "imul", IMUL1: "imul", MUL: "mul", DIV: "div", IDIV: "idiv",
-	CQO: "cqo", CDQ: "cdq", SHL: "shl", SHR: "shr", SAR: "sar", ROL: "rol", ROR: "ror",
-	POPCNT: "popcnt", LZCNT: "lzcnt", TZCNT: "tzcnt", BSWAP: "bswap", BT: "bt", SETCC: "set", CMOVCC: "cmov", JCC: "j",
-	JMP: "jmp", CALL: "call", RET: "ret", POP: "pop", PUSH: "push", XCHG: "xchg",
-	LOCK_XADD: "lock xadd", LOCK_CMPXCHG: "lock cmpxchg", MFENCE: "mfence", PAUSE: "pause", UD2: "ud2", NOP: "nop",
-}
-
-// shortNames are of operations whose names here have a letter more than in the
-// manuals.
-var shortNames = map[Op]string{
-	VCMPPSK: "vcmpps", VCMPPDK: "vcmppd", VPBROADCASTDR: "vpbroadcastd", VPBROADCASTQR: "vpbroadcastq",
-	VPGATHERDDK: "vpgatherdd", VPGATHERDQK: "vpgatherdq", VPGATHERQDK: "vpgatherqd", VPGATHERQQK: "vpgatherqq",
-	VPSLLDX: "vpslld", VPSRLDX: "vpsrld", VPSRADX: "vpsrad", VPSLLQX: "vpsllq", VPSRLQX: "vpsrlq", VPSRAQX: "vpsraq",
-}
-
 func (op Op) String() string {
-	if int(op) < len(generalNames) && generalNames[op] != "" {
-		return generalNames[op]
+	if op < numOps {
+		return mnemonics[op]
 	}
-	if s := shortNames[op]; s != "" {
-		return s
-	}
-	if op < numOps && names[op] != "" {
-		return names[op]
-	}
-	return fmt.Sprintf("op%d", op)
+	return "op" + strconv.Itoa(int(op))
 }
 
 var gprNames = [4][16]string{
@@ -48,166 +19,208 @@ var gprNames = [4][16]string{
 }
 
 // Name returns the name of a register seen with a width in bits; of a virtual one %,
-// its class and number.
-func (r Reg) Name(width int) string {
+// a letter for its class (g, v, m) and its number.
+func (r Reg) Name(width int) string { return string(r.appendName(nil, width)) }
+
+func (r Reg) appendName(b []byte, width int) []byte {
+	n := int64(r.Num())
 	c := r.Class()
-	if r.IsVirtual() {
-		return fmt.Sprintf("%%%c%d", "?gvm"[c], r.Num())
+	switch {
+	case c > Mask || c == NoClass:
+		return append(b, '?')
+	case r.IsVirtual():
+		b = append(b, '%', "?gvm"[c])
+	case c == Mask:
+		b = append(b, 'k')
+	case c == GPR:
+		return append(b, gprName(n, width)...)
+	case width == 512:
+		b = append(b, "zmm"...)
+	case width == 256:
+		b = append(b, "ymm"...)
+	default:
+		b = append(b, "xmm"...)
 	}
-	n := r.Num()
-	switch c {
-	case Mask:
-		return fmt.Sprintf("k%d", n)
-	case Vec:
-		return fmt.Sprintf("%s%d", map[int]string{128: "xmm", 256: "ymm", 512: "zmm"}[max(width, 128)], n)
-	case GPR:
-		for i, w := range []int{8, 16, 32, 64} {
-			if w == width {
-				return gprNames[i][n&15]
-			}
-		}
-		return gprNames[3][n&15]
-	}
-	return "?"
+	return strconv.AppendInt(b, n, 10)
 }
 
-// String returns the instruction in Intel's syntax; jumps name blocks as .N and
-// constants as pool+N.
-func (in *Inst) String() string {
-	var b strings.Builder
-	b.WriteString(in.Op.String())
-	if in.Op == JCC || in.Op == SETCC || in.Op == CMOVCC {
-		b.WriteString(condNames[in.Cond&15])
+func gprName(n int64, width int) string {
+	if n > 15 {
+		return "?"
 	}
+	switch width {
+	case 8:
+		return gprNames[0][n]
+	case 16:
+		return gprNames[1][n]
+	case 32:
+		return gprNames[2][n]
+	}
+	return gprNames[3][n]
+}
+
+// String returns the instruction in Intel's syntax, as LLVM reads and prints it.
+// Jumps name blocks as .N, and constants are pool+N.
+func (in *Inst) String() string { return string(in.Append(nil)) }
+
+// Append appends the text of the instruction, see [Inst.String].
+func (in *Inst) Append(b []byte) []byte {
+	f := in.shape()
+	if in.Lock {
+		b = append(b, "lock "...)
+	}
+	b, last := in.appendName(b)
+	sep := byte(' ')
 	for i := range in.Args {
 		a := &in.Args[i]
-		if a.Kind == NoArg {
+		if a.Kind == NoArg || i == last {
 			break
 		}
-		if i == 0 {
-			b.WriteByte(' ')
-		} else {
-			b.WriteString(", ")
+		if i > 0 {
+			b = append(b, ',')
 		}
-		b.WriteString(in.argText(i, a))
-		if i == 0 && in.Mask != 0 {
-			fmt.Fprintf(&b, " {%s}", in.Mask.Name(64))
-			if in.Zero {
-				b.WriteString(" {z}")
-			}
+		b = append(b, ' ')
+		p := param(0)
+		if f != nil {
+			p = f.args[i]
+		}
+		b = in.appendArg(b, f, p, a)
+		if i == 0 {
+			b = in.appendMask(b, sep)
 		}
 	}
-	return b.String()
+	return b
 }
 
-func (in *Inst) argText(i int, a *Arg) string {
-	width := in.argWidth(i)
+func (in *Inst) appendMask(b []byte, sep byte) []byte {
+	if in.Mask != 0 && (in.masked() || in.Zero) {
+		b = append(b, sep, '{')
+		b = in.Mask.appendName(b, 0)
+		b = append(b, '}')
+	}
+	if in.Zero {
+		b = append(b, sep)
+		b = append(b, "{z}"...)
+	}
+	return b
+}
+
+// comparisons of floats by their number, as they are written in mnemonics.
+var comparisons = [32]string{
+	"eq", "lt", "le", "unord", "neq", "nlt", "nle", "ord", "eq_uq", "nge", "ngt", "false", "neq_oq", "ge", "gt", "true",
+	"eq_os", "lt_oq", "le_oq", "unord_s", "neq_us", "nlt_uq", "nle_uq", "ord_s", "eq_us", "nge_uq", "ngt_uq", "false_os", "neq_os", "ge_oq", "gt_oq", "true_us",
+}
+
+// appendName appends the mnemonic. Of comparisons it has the predicate, and the
+// operand that says it, last, is not written.
+func (in *Inst) appendName(b []byte) (_ []byte, last int) {
+	name := in.Op.String()
+	n := in.Args[3].Imm
+	switch in.Op {
+	case JCC, SETCC, CMOVCC:
+		return append(append(b, name...), in.Cond.String()...), -1
+	case VCMPPS, VCMPPD, VCMPSS, VCMPSD, VCMPPSK, VCMPPDK, VCMPSSK, VCMPSDK:
+		if n >= 0 && n < 32 {
+			b = append(append(b, "vcmp"...), comparisons[n]...)
+			return append(b, name[4:]...), 3
+		}
+	case VPCMPB, VPCMPW, VPCMPD, VPCMPQ, VPCMPUB, VPCMPUW, VPCMPUD, VPCMPUQ:
+		if n >= 0 && n < 7 && n != 3 {
+			s := comparisons[n]
+			if n == 6 && len(name) == len("vpcmpd") {
+				s = "gt"
+			}
+			b = append(append(b, "vpcmp"...), s...)
+			return append(b, name[5:]...), 3
+		}
+	}
+	return append(b, name...), -1
+}
+
+func (in *Inst) appendArg(b []byte, f *form, p param, a *Arg) []byte {
+	w := int(in.Width)
 	switch a.Kind {
 	case RegArg:
-		return a.Reg.Name(width)
+		n := w
+		if p != 0 {
+			n = p.regSize().bits(w)
+		}
+		return a.Reg.appendName(b, n)
 	case ImmArg:
-		return fmt.Sprint(a.Imm)
+		v := a.Imm
+		switch p & checks {
+		case isByte:
+			v = int64(uint8(v))
+		case isInt8, isInt:
+			v = signed(v, in.Width)
+		}
+		if c := p & checks; c == isBits || c == isInt && (w == 16 || w == 32) {
+			v &= 1<<w - 1
+		}
+		return strconv.AppendInt(b, v, 10)
 	case LabelArg:
-		return fmt.Sprintf(".%d", a.Imm)
-	}
-	var text string
-	if a.Kind == PoolArg {
-		text = fmt.Sprintf("[rip + pool+%d]", a.Imm+int64(a.Disp))
-	} else {
-		text = "[" + a.memText(in.indexWidth(i)) + "]"
-	}
-	size := map[int]string{8: "byte", 16: "word", 32: "dword", 64: "qword", 128: "xmmword", 256: "ymmword", 512: "zmmword"}[width]
-	if in.Bcast {
-		f := formOf(in)
-		if f != nil && f.bcast != 0 {
-			n := int(in.Width) / (8 * int(f.bcast)) >> f.tuple.shift
-			return fmt.Sprintf("%s ptr %s{1to%d}", map[uint8]string{4: "dword", 8: "qword"}[f.bcast], text, n)
+		if p&places != inRM {
+			return strconv.AppendInt(append(b, '.'), a.Imm, 10)
 		}
 	}
-	if in.Op == LEA || size == "" {
-		return text
+	bits := p.memSize().bits(w)
+	n := 0
+	if in.Bcast && f != nil && f.flags&(f4|f8) != 0 {
+		n, bits = bits/(8*f.element()), 8*f.element()
 	}
-	return size + " ptr " + text
+	if p != 0 {
+		b = append(b, pointers[bits]...)
+	}
+	b = append(b, '[')
+	b = a.appendAddress(b, p.regSize().bits(w))
+	b = append(b, ']')
+	if n > 0 {
+		b = append(b, "{1to"...)
+		b = strconv.AppendInt(b, int64(n), 10)
+		b = append(b, '}')
+	}
+	return b
 }
 
-func (a *Arg) memText(indexWidth int) string {
-	var parts []string
+var pointers = map[int]string{8: "byte ptr ", 16: "word ptr ", 32: "dword ptr ", 64: "qword ptr ", 128: "xmmword ptr ", 256: "ymmword ptr ", 512: "zmmword ptr "}
+
+// appendAddress appends what is between the brackets; a vector of indices has so
+// many bits.
+func (a *Arg) appendAddress(b []byte, indexBits int) []byte {
+	switch a.Kind {
+	case PoolArg:
+		return strconv.AppendInt(append(b, "rip + pool+"...), a.Imm+int64(a.Disp), 10)
+	case LabelArg:
+		b = strconv.AppendInt(append(b, "rip + ."...), a.Imm, 10)
+		return appendDisp(b, a.Disp)
+	}
+	if a.Reg == 0 && a.Index == 0 {
+		return strconv.AppendInt(b, int64(a.Disp), 10)
+	}
 	if a.Reg != 0 {
-		parts = append(parts, a.Reg.Name(64))
+		b = a.Reg.appendName(b, 64)
 	}
 	if a.Index != 0 {
-		s := a.Index.Name(indexWidth)
+		if a.Reg != 0 {
+			b = append(b, " + "...)
+		}
 		if a.Scale > 1 {
-			s = fmt.Sprintf("%d*%s", a.Scale, s)
+			b = append(b, '0'+a.Scale, '*')
 		}
-		parts = append(parts, s)
+		if a.Index.Class() == GPR {
+			indexBits = 64
+		}
+		b = a.Index.appendName(b, indexBits)
 	}
-	text := strings.Join(parts, " + ")
-	switch {
-	case text == "":
-		return fmt.Sprint(a.Disp)
-	case a.Disp < 0:
-		return fmt.Sprintf("%s - %d", text, -int64(a.Disp))
-	case a.Disp > 0:
-		return fmt.Sprintf("%s + %d", text, a.Disp)
-	}
-	return text
+	return appendDisp(b, a.Disp)
 }
 
-// indexWidth returns the width of a vector index.
-func (in *Inst) indexWidth(i int) int {
-	if in.Args[i].Index.Class() != Vec {
-		return 64
-	}
-	if f := formOf(in); f != nil && f.args[i].mem == 'Y' {
-		return int(in.Width) / 2
-	}
-	return int(in.Width)
-}
-
-// argWidth returns the width in bits that operand i is seen with.
-func (in *Inst) argWidth(i int) int {
-	w := int(in.Width)
-	if in.Op < VMOVUPS {
-		switch {
-		case i > 0 && (in.Op == MOVZXB || in.Op == MOVSXB):
-			return 8
-		case i > 0 && (in.Op == MOVZXW || in.Op == MOVSXW):
-			return 16
-		case i > 0 && in.Op == MOVSXD:
-			return 32
-		case i > 0 && (in.Op == SHL || in.Op == SHR || in.Op == SAR || in.Op == ROL || in.Op == ROR), in.Op == SETCC:
-			return 8
-		case in.Op == PUSH || in.Op == POP || in.Op == JMP || in.Op == CALL || in.Op == BSWAP && w < 32:
-			return 64
-		}
-		return w
-	}
-	f := formOf(in)
-	if f == nil || i >= len(f.args) {
-		return w
-	}
-	p := &f.args[i]
-	mem := in.Args[i].Kind == MemArg || in.Args[i].Kind == PoolArg
+func appendDisp(b []byte, d int32) []byte {
 	switch {
-	case mem && f.tuple.bytes != 0 && p.class != 'g':
-		return 8 * int(f.tuple.bytes)
-	case f.wide && p.class != 'g':
-		return 128
-	case p.class == 'g':
-		switch {
-		case f.wide:
-			return w
-		case in.Op == VMOVQ || in.Op == KMOVQ || in.Op == VPBROADCASTQR:
-			return 64
-		}
-		return 32
-	case p.class == 'x', f.tuple.bytes != 0 && f.tuple.bytes < 16 && p.class == 'v' && p.mem == '*':
-		return 128
-	case p.class == 'h', p.class == 'y':
-		return max(w/2, 128)
-	case p.class == 'q':
-		return max(w/4, 128)
+	case d < 0:
+		return strconv.AppendInt(append(b, " - "...), -int64(d), 10)
+	case d > 0:
+		return strconv.AppendInt(append(b, " + "...), int64(d), 10)
 	}
-	return w
+	return b
 }

@@ -1,162 +1,50 @@
 package asm
 
-// convertRows is the second part of the table.
-const convertRows = `
-VPSHUFD b 1 1 70 0 =rv,mv*,i f4
-VSHUFPS b 1 0 C6 0 =rv,vv,mv*,i f4
-VSHUFPD b 1 1 C6 0/1 =rv,vv,mv*,i f8
-VPERMD b 2 1 36 0 =rv,vv,mv* f4
-VPERMPS b 2 1 16 0 =rv,vv,mv* f4
-VPERMQ b 3 1 00 1 =rv,mv*,i f8
-VPERMT2D e 2 1 7E 0 +rv,vv,mv* f4
-VPERMT2Q e 2 1 7E 1 +rv,vv,mv* f8
-VPERMI2D e 2 1 76 0 +rv,vv,mv* f4
-VPERM2I128 v 3 1 46 0 =rv,vv,mv*,i -
-VINSERTI128 v 3 1 38 0 =rv,vv,mx*,i -
-VEXTRACTI128 v 3 1 39 0 =mx*,rv,i -
-VINSERTI64X4 e 3 1 3A 1 =rv,vv,mh*,i t32
-VEXTRACTI64X4 e 3 1 3B 1 =mh*,rv,i t32
-VINSERTI32X4 e 3 1 38 0 =rv,vv,mx*,i t16
-VEXTRACTI32X4 e 3 1 39 0 =mx*,rv,i t16
-VALIGND e 3 1 03 0 =rv,vv,mv*,i f4
-VPALIGNR b 3 1 0F 0 =rv,vv,mv*,i fm
-VUNPCKLPS b 1 0 14 0 =rv,vv,mv* f4
-VUNPCKHPS b 1 0 15 0 =rv,vv,mv* f4
-VPUNPCKLBW b 1 1 60 0 =rv,vv,mv* fm
-VPUNPCKHBW b 1 1 68 0 =rv,vv,mv* fm
-VPUNPCKLWD b 1 1 61 0 =rv,vv,mv* fm
-VPUNPCKHWD b 1 1 69 0 =rv,vv,mv* fm
-VPUNPCKLDQ b 1 1 62 0 =rv,vv,mv* f4
-VPUNPCKHDQ b 1 1 6A 0 =rv,vv,mv* f4
-VPUNPCKLQDQ b 1 1 6C 0/1 =rv,vv,mv* f8
-VPUNPCKHQDQ b 1 1 6D 0/1 =rv,vv,mv* f8
-VPACKUSDW b 2 1 2B 0 =rv,vv,mv* f4
-VPACKSSDW b 1 1 6B 0 =rv,vv,mv* f4
-VPACKUSWB b 1 1 67 0 =rv,vv,mv* fm
-VPACKSSWB b 1 1 63 0 =rv,vv,mv* fm
-VPMOVZXBD b 2 1 31 0 =rv,mq* qm
-VPMOVZXWD b 2 1 33 0 =rv,mh* hm
-VPMOVZXDQ b 2 1 35 0 =rv,mh* hm
-VPMOVSXBD b 2 1 21 0 =rv,mq* qm
-VPMOVSXWD b 2 1 23 0 =rv,mh* hm
-VPMOVSXDQ b 2 1 25 0 =rv,mh* hm
-VPMOVDB e 2 2 31 0 =mq*,rv qm
-VPMOVDW e 2 2 33 0 =mh*,rv hm
-VPMOVQD e 2 2 35 0 =mh*,rv hm
-VPMOVUSQD e 2 2 15 0 =mh*,rv hm
-VPMOVSQD e 2 2 25 0 =mh*,rv hm
-VBLENDVPS v 3 1 4A 0 =rv,vv,mv*,4 -
-VBLENDVPD v 3 1 4B 0 =rv,vv,mv*,4 -
-VPBLENDVB v 3 1 4C 0 =rv,vv,mv*,4 -
-VBLENDMPS e 2 1 65 0 =rv,vv,mv* f4
-VBLENDMPD e 2 1 65 1 =rv,vv,mv* f8
-VPBLENDMD e 2 1 64 0 =rv,vv,mv* f4
-VPBLENDMQ e 2 1 64 1 =rv,vv,mv* f8
-VPBLENDD v 3 1 02 0 =rv,vv,mv*,i -
-VPBLENDW v 3 1 0E 0 =rv,vv,mv*,i -
-VMASKMOVPS v 2 1 2C 0 =rv,vv,mM - ; v 2 1 2E 0 =mM,vv,rv -
-VPMASKMOVD v 2 1 8C 0 =rv,vv,mM - ; v 2 1 8E 0 =mM,vv,rv -
-VPMASKMOVQ v 2 1 8C 1 =rv,vv,mM - ; v 2 1 8E 1 =mM,vv,rv -
-VPGATHERDD v 2 1 90 0 +rv,mX,+vv -
-VPGATHERDQ v 2 1 90 1 +rv,mY,+vv -
-VPGATHERQD v 2 1 91 0 +ry,mX,+vy -
-VPGATHERQQ v 2 1 91 1 +rv,mX,+vv -
-VPGATHERDDK e 2 1 90 0 +rv,mX s4k
-VPGATHERDQK e 2 1 90 1 +rv,mY s8k
-VPGATHERQDK e 2 1 91 0 +rh,mX s4k
-VPGATHERQQK e 2 1 91 1 +rv,mX s8k
-VPSCATTERDD e 2 1 A0 0 =mX,rv s4k
-VPSCATTERDQ e 2 1 A0 1 =mY,rv s8k
-VPSCATTERQD e 2 1 A1 0 =mX,rh s4k
-VPSCATTERQQ e 2 1 A1 1 =mX,rv s8k
-VPCOMPRESSD e 2 1 8B 0 =mv*,rv s4
-VPDPBUSD e 2 1 50 0 +rv,vv,mv* f4
-VMOVMSKPS v 1 0 50 0 =rg,mv -
-VMOVMSKPD v 1 1 50 0 =rg,mv -
-VPMOVMSKB v 1 1 D7 0 =rg,mv -
-VPMOVD2M e 2 2 39 0 =rk,mv -
-VPMOVM2D e 2 2 38 0 =rv,mk -
-VPMOVM2Q e 2 2 38 1 =rv,mk -
-VSCALEFPS e 2 1 2C 0 =rv,vv,mv* f4
-VSCALEFPD e 2 1 2C 1 =rv,vv,mv* f8
-VGETEXPPS e 2 1 42 0 =rv,mv* f4
-VPTEST v 2 1 17 0 rv,mv* -
-VPSLLD b 1 1 72/6 0 =vv,mv,i f4
-VPSRLD b 1 1 72/2 0 =vv,mv,i f4
-VPSRAD b 1 1 72/4 0 =vv,mv,i f4
-VPSLLQ b 1 1 73/6 0/1 =vv,mv,i f8
-VPSRLQ b 1 1 73/2 0/1 =vv,mv,i f8
-VPSRAQ e 1 1 72/4 1 =vv,mv,i f8
-VPSLLW b 1 1 71/6 0 =vv,mv,i fm
-VPSRLW b 1 1 71/2 0 =vv,mv,i fm
-VPSRAW b 1 1 71/4 0 =vv,mv,i fm
-VPSLLDX b 1 1 F2 0 =rv,vv,mx t16
-VPSRLDX b 1 1 D2 0 =rv,vv,mx t16
-VPSRADX b 1 1 E2 0 =rv,vv,mx t16
-VPSLLQX b 1 1 F3 0/1 =rv,vv,mx t16
-VPSRLQX b 1 1 D3 0/1 =rv,vv,mx t16
-VPSRAQX e 1 1 E2 1 =rv,vv,mx t16
-VUCOMISS b 1 0 2E 0 rv,mv* s4
-VUCOMISD b 1 1 2E 0/1 rv,mv* s8
-VCVTSI2SS b 1 2 2A g =rv,vv,mg* g
-VCVTSI2SD b 1 3 2A g =rv,vv,mg* g
-VCVTTSS2SI b 1 2 2C g =rg,mv* s4
-VCVTTSD2SI b 1 3 2C g =rg,mv* s8
-VCVTUSI2SS e 1 2 7B g =rv,vv,mg* g
-VCVTUSI2SD e 1 3 7B g =rv,vv,mg* g
-VCVTTSS2USI e 1 2 78 g =rg,mv* s4
-VCVTTSD2USI e 1 3 78 g =rg,mv* s8
-VZEROUPPER v 1 0 77 0 - -
-KANDW v 1 0 41 0 =rk,vk,mk -1
-KANDNW v 1 0 42 0 =rk,vk,mk -1
-KORW v 1 0 45 0 =rk,vk,mk -1
-KXNORW v 1 0 46 0 =rk,vk,mk -1
-KXORW v 1 0 47 0 =rk,vk,mk -1
-KUNPCKBW v 1 1 4B 0 =rk,vk,mk -1
-KNOTW v 1 0 44 0 =rk,mk -0
-KORTESTW v 1 0 98 0 rk,mk -0
-KTESTW v 1 0 99 0 rk,mk -0
-KORTESTB v 1 1 98 0 rk,mk -0
-KSHIFTRW v 3 1 30 1 =rk,mk,i -0
-KSHIFTLW v 3 1 32 1 =rk,mk,i -0
-KMOVW v 1 0 90 0 =rk,mk* -0 ; v 1 0 91 0 =mM,rk -0 ; v 1 0 92 0 =rk,mg -0 ; v 1 0 93 0 =rg,mk -0
-KMOVQ v 1 0 90 1 =rk,mk* -0 ; v 1 0 91 1 =mM,rk -0 ; v 1 3 92 1 =rk,mg -0 ; v 1 3 93 1 =rg,mk -0
-ANDN v 2 0 F2 g =rg,vg,mg* -
-BZHI v 2 0 F5 g =rg,mg*,vg -
-BEXTR v 2 0 F7 g =rg,mg*,vg -
-SHLX v 2 1 F7 g =rg,mg*,vg -
-SARX v 2 2 F7 g =rg,mg*,vg -
-SHRX v 2 3 F7 g =rg,mg*,vg -
-BLSR v 2 0 F3/1 g =vg,mg* -
-MULX v 2 3 F6 g =rg,=vg,mg* -
-VFMADD132PS b 2 1 98 0 +rv,vv,mv* f4
-VFMADD132PD b 2 1 98 1 +rv,vv,mv* f8
-VFMSUB132PS b 2 1 9A 0 +rv,vv,mv* f4
-VFMSUB132PD b 2 1 9A 1 +rv,vv,mv* f8
-VFNMADD132PS b 2 1 9C 0 +rv,vv,mv* f4
-VFNMADD132PD b 2 1 9C 1 +rv,vv,mv* f8
-VFNMSUB132PS b 2 1 9E 0 +rv,vv,mv* f4
-VFNMSUB132PD b 2 1 9E 1 +rv,vv,mv* f8
-VFMADD132SS b 2 1 99 0 +rv,vv,mv* s4
-VFMADD132SD b 2 1 99 1 +rv,vv,mv* s8
-VFMADD213PS b 2 1 A8 0 +rv,vv,mv* f4
-VFMADD213PD b 2 1 A8 1 +rv,vv,mv* f8
-VFMSUB213PS b 2 1 AA 0 +rv,vv,mv* f4
-VFMSUB213PD b 2 1 AA 1 +rv,vv,mv* f8
-VFNMADD213PS b 2 1 AC 0 +rv,vv,mv* f4
-VFNMADD213PD b 2 1 AC 1 +rv,vv,mv* f8
-VFNMSUB213PS b 2 1 AE 0 +rv,vv,mv* f4
-VFNMSUB213PD b 2 1 AE 1 +rv,vv,mv* f8
-VFMADD213SS b 2 1 A9 0 +rv,vv,mv* s4
-VFMADD213SD b 2 1 A9 1 +rv,vv,mv* s8
-VFMADD231PS b 2 1 B8 0 +rv,vv,mv* f4
-VFMADD231PD b 2 1 B8 1 +rv,vv,mv* f8
-VFMSUB231PS b 2 1 BA 0 +rv,vv,mv* f4
-VFMSUB231PD b 2 1 BA 1 +rv,vv,mv* f8
-VFNMADD231PS b 2 1 BC 0 +rv,vv,mv* f4
-VFNMADD231PD b 2 1 BC 1 +rv,vv,mv* f8
-VFNMSUB231PS b 2 1 BE 0 +rv,vv,mv* f4
-VFNMSUB231PD b 2 1 BE 1 +rv,vv,mv* f8
-VFMADD231SS b 2 1 B9 0 +rv,vv,mv* s4
-VFMADD231SD b 2 1 B9 1 +rv,vv,mv* s8
-`
+// convertRows are conversions between numbers.
+var convertRows = [...]form{
+	{VCVTDQ2PS, both, m0F, np, 0x5b, slashR, w0, vl, f4, args{dV, rmV}},
+	{VCVTPS2DQ, both, m0F, p66, 0x5b, slashR, w0, vl, f4, args{dV, rmV}},
+	{VCVTTPS2DQ, both, m0F, pF3, 0x5b, slashR, w0, vl, f4, args{dV, rmV}},
+	{VCVTUDQ2PS, evex, m0F, pF2, 0x7a, slashR, w0, vl, f4, args{dV, rmV}},
+	{VCVTPS2UDQ, evex, m0F, np, 0x79, slashR, w0, vl, f4, args{dV, rmV}},
+	{VCVTTPS2UDQ, evex, m0F, np, 0x78, slashR, w0, vl, f4, args{dV, rmV}},
+	{VCVTQQ2PD, evex, m0F, pF3, 0xe6, slashR, w1, vl, f8, args{dV, rmV}},
+	{VCVTUQQ2PD, evex, m0F, pF3, 0x7a, slashR, w1, vl, f8, args{dV, rmV}},
+	{VCVTQQ2PS, evex, m0F, np, 0x5b, slashR, w1, vl, f8, args{dH, rmV}},
+	{VCVTUQQ2PS, evex, m0F, pF2, 0x7a, slashR, w1, vl, f8, args{dH, rmV}},
+	{VCVTPD2QQ, evex, m0F, p66, 0x7b, slashR, w1, vl, f8, args{dV, rmV}},
+	{VCVTPD2UQQ, evex, m0F, p66, 0x79, slashR, w1, vl, f8, args{dV, rmV}},
+	{VCVTTPD2QQ, evex, m0F, p66, 0x7a, slashR, w1, vl, f8, args{dV, rmV}},
+	{VCVTTPD2UQQ, evex, m0F, p66, 0x78, slashR, w1, vl, f8, args{dV, rmV}},
+	{VCVTPS2QQ, evex, m0F, p66, 0x7b, slashR, w0, vl, f4, args{dV, rmH}},
+	{VCVTPS2UQQ, evex, m0F, p66, 0x79, slashR, w0, vl, f4, args{dV, rmH}},
+	{VCVTTPS2QQ, evex, m0F, p66, 0x7a, slashR, w0, vl, f4, args{dV, rmH}},
+	{VCVTTPS2UQQ, evex, m0F, p66, 0x78, slashR, w0, vl, f4, args{dV, rmH}},
+	{VCVTPS2PD, both, m0F, np, 0x5a, slashR, w0, vl, f4, args{dV, rmH}},
+	{VCVTPD2PS, both, m0F, p66, 0x5a, slashR, w01, vl, f8, args{dH, rmV}},
+	{VCVTDQ2PD, both, m0F, pF3, 0xe6, slashR, w0, vl, f4, args{dV, rmH}},
+	{VCVTUDQ2PD, evex, m0F, pF3, 0x7a, slashR, w0, vl, f4, args{dV, rmH}},
+	{VCVTPD2DQ, both, m0F, pF2, 0xe6, slashR, w01, vl, f8, args{dH, rmV}},
+	{VCVTTPD2DQ, both, m0F, p66, 0xe6, slashR, w01, vl, f8, args{dH, rmV}},
+	{VCVTPD2UDQ, evex, m0F, np, 0x79, slashR, w1, vl, f8, args{dH, rmV}},
+	{VCVTTPD2UDQ, evex, m0F, np, 0x78, slashR, w1, vl, f8, args{dH, rmV}},
+	{VCVTPH2PS, both, m0F38, p66, 0x13, slashR, w0, vl, t0, args{dV, rmH}},
+	{VCVTPS2PH, both, m0F3A, p66, 0x1d, slashR, w0, vl, t0, args{wmH, sR, i8}},
+	{VCVTNEPS2BF16, evex, m0F38, pF3, 0x72, slashR, w0, vl, f4, args{dH, rmV}},
+	{VCVTNE2PS2BF16, evex, m0F38, pF2, 0x72, slashR, w0, vl, f4, args{dV, sV, rmV}},
+	{VDPBF16PS, evex, m0F38, pF3, 0x52, slashR, w0, vl, f4, args{xV, sV, rmV}},
+	{VCVTSS2SD, both, m0F, pF3, 0x5a, slashR, w0, anyWidth, t0, args{dX, sX, rmX32}},
+	{VCVTSD2SS, both, m0F, pF2, 0x5a, slashR, w01, anyWidth, t0, args{dX, sX, rmX64}},
+	{VCVTSI2SS, both, m0F, pF3, 0x2a, slashR, wG, b32 | b64, nomask, args{dX, sX, rmG}},
+	{VCVTUSI2SS, evex, m0F, pF3, 0x7b, slashR, wG, b32 | b64, nomask, args{dX, sX, rmG}},
+	{VCVTTSS2SI, both, m0F, pF3, 0x2c, slashR, wG, b32 | b64, nomask, args{dG, rmX32}},
+	{VCVTSS2SI, both, m0F, pF3, 0x2d, slashR, wG, b32 | b64, nomask, args{dG, rmX32}},
+	{VCVTTSS2USI, evex, m0F, pF3, 0x78, slashR, wG, b32 | b64, nomask, args{dG, rmX32}},
+	{VCVTSS2USI, evex, m0F, pF3, 0x79, slashR, wG, b32 | b64, nomask, args{dG, rmX32}},
+	{VCVTSI2SD, both, m0F, pF2, 0x2a, slashR, wG, b32 | b64, nomask, args{dX, sX, rmG}},
+	{VCVTUSI2SD, evex, m0F, pF2, 0x7b, slashR, wG, b32 | b64, nomask, args{dX, sX, rmG}},
+	{VCVTTSD2SI, both, m0F, pF2, 0x2c, slashR, wG, b32 | b64, nomask, args{dG, rmX64}},
+	{VCVTSD2SI, both, m0F, pF2, 0x2d, slashR, wG, b32 | b64, nomask, args{dG, rmX64}},
+	{VCVTTSD2USI, evex, m0F, pF2, 0x78, slashR, wG, b32 | b64, nomask, args{dG, rmX64}},
+	{VCVTSD2USI, evex, m0F, pF2, 0x79, slashR, wG, b32 | b64, nomask, args{dG, rmX64}},
+}

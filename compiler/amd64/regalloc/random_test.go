@@ -27,8 +27,10 @@ func (g *gen) dst(c asm.Class) asm.Reg {
 func inst(op asm.Op, args ...asm.Arg) asm.Inst {
 	in := asm.Inst{Op: op, Width: 64}
 	copy(in.Args[:], args)
-	if len(args) > 0 && args[0].Kind == asm.RegArg && args[0].Reg.Class() == asm.Vec {
-		in.Width = 512
+	for _, a := range args {
+		if a.Kind == asm.RegArg && a.Reg.Class() == asm.Vec {
+			in.Width = 512
+		}
 	}
 	return in
 }
