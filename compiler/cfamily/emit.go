@@ -36,7 +36,7 @@ func (l *Language) EmitAll(ms []*ir.Module, t target.Target, o Options) (string,
 		if t.Kind != l.Kind {
 			return "", fmt.Errorf("%s: kernel %s: cannot compile for target %s", l.Kind, f.Name, t)
 		}
-		e := &emitter{lang: l, m: m, f: f, t: t, opt: o, types: types}
+		e := &emitter{lang: l, m: m, f: f, t: t, opt: o, types: types, body: new(strings.Builder)}
 		text, err := e.run()
 		if err != nil {
 			return "", fmt.Errorf("%s: kernel %s: %w", l.Kind, f.Name, err)
@@ -79,19 +79,20 @@ type emitter struct {
 	inline []bool // written where it is used
 	top    []bool // declared at the head of the function
 	params []string
+	end    *ending // the function that the kernel's end is, or nil
 	shared []bool // which shared objects are used
 
 	around []*construct // what a jump leaves, innermost last
 	flags  []string     // variables of jumps through several constructs
 	head   strings.Builder
-	body   strings.Builder
+	body   *strings.Builder
 	depth  int
 	pos    int
 	line0  ir.Pos
 }
 
 func (e *emitter) run() (string, error) {
-	tree, err := structure(e.f)
+	tree, end, err := structure(e.f)
 	if err != nil {
 		return "", err
 	}
@@ -103,12 +104,21 @@ func (e *emitter) run() (string, error) {
 	e.shared = make([]bool, len(e.m.Shared))
 	e.params = make([]string, e.f.NumValues())
 	params := e.signature()
-	e.declare(tree, order)
 	e.depth = 1
+	before := ""
+	if end != nil {
+		end.name = EntryName(e.f.Name) + "_end"
+		if before, err = e.function(end, params); err != nil {
+			return "", err
+		}
+		e.end = end
+		order = slices.DeleteFunc(order, func(b *ir.Block) bool { return slices.Contains(end.order, b) })
+	}
+	e.declare(tree, order, nil)
 	if err := e.list(tree, nil); err != nil {
 		return "", err
 	}
-	return e.assemble(params), nil
+	return before + e.assemble(params), nil
 }
 
 // supported refuses what the language lacks, with the place in the source.

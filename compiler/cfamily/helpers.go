@@ -10,8 +10,10 @@ import (
 
 // Helpers are the functions that the languages share. Where a language has the
 // function itself it says so in a helper of the same name. FN stands for what a
-// function's definition begins with, see [Language.Helpers].
+// function's definition begins with, FAR for the same of one that is not to be
+// inlined; see [Language.Helpers].
 var Helpers = append(integerHelpers(), []Helper{
+	{"FAR", "#define FAR static __attribute__((noinline))"}, // a function that stays one
 	{"mulhi_u64", `FN u64 mulhi_u64(u64 a, u64 b) {
 	u64 al = (u32)a, ah = a >> 32, bl = (u32)b, bh = b >> 32;
 	u64 low = al * bl, mid = ah * bl + (low >> 32), high = al * bh + (u32)mid;

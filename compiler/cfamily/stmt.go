@@ -18,7 +18,7 @@ type construct struct {
 func (e *emitter) line(format string, args ...any) {
 	e.comment()
 	e.body.WriteString(strings.Repeat("\t", e.depth))
-	fmt.Fprintf(&e.body, format, args...)
+	fmt.Fprintf(e.body, format, args...)
 	e.body.WriteByte('\n')
 }
 
@@ -29,13 +29,14 @@ func (e *emitter) comment() {
 		return
 	}
 	e.line0 = p
-	fmt.Fprintf(&e.body, "%s// %s:%d\n", strings.Repeat("\t", e.depth), p.File, p.Line)
+	fmt.Fprintf(e.body, "%s// %s:%d\n", strings.Repeat("\t", e.depth), p.File, p.Line)
 }
 
 // declare decides which variables stand at the head of the function: parameters
 // of blocks, and values that are used outside of the braces in which they are
 // computed.
-func (e *emitter) declare(tree []stmt, order []*ir.Block) {
+// The parameters of the block own are those of the function itself.
+func (e *emitter) declare(tree []stmt, order []*ir.Block, own *ir.Block) {
 	braces := map[*ir.Block][]int{}
 	count := 0
 	var walk func(list []stmt, path []int)
@@ -84,7 +85,9 @@ func (e *emitter) declare(tree []stmt, order []*ir.Block) {
 	}
 	for _, b := range order {
 		for _, p := range b.Params {
-			fmt.Fprintf(&e.head, "\t%s %s;\n", e.types.value(p.Type, false), e.name(p))
+			if b != own {
+				fmt.Fprintf(&e.head, "\t%s %s;\n", e.types.value(p.Type, false), e.name(p))
+			}
 		}
 		for _, v := range b.Instrs {
 			switch {
@@ -121,6 +124,8 @@ func (e *emitter) stmt(x stmt, next *ir.Block) error {
 		return e.jump(x.to, true)
 	case leave:
 		e.line("return;")
+	case *call:
+		return e.call(x.e)
 	case *branch:
 		return e.branch(x, next)
 	case *loop:
@@ -258,7 +263,7 @@ func ends(list []stmt) bool {
 		return false
 	}
 	switch x := list[len(list)-1].(type) {
-	case jump, leave:
+	case jump, leave, *call:
 		return true
 	case *branch:
 		return ends(x.then) && ends(x.els)

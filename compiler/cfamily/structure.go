@@ -51,10 +51,11 @@ type structurer struct {
 	placed map[*ir.Block]bool        // blocks of kids and after: jumps go to them
 	loops  map[*ir.Block]*ir.Loop    // by header
 	inner  map[*ir.Block][]*ir.Loop  // the loops around a block, outermost first
+	last   *ir.Block                 // the block that the function at the end begins with, or nil
 }
 
-// structure returns the tree of f.
-func structure(f *ir.Func) ([]stmt, error) {
+// structure returns the tree of f, and the function that its end becomes, or nil.
+func structure(f *ir.Func) ([]stmt, *ending, error) {
 	s := &structurer{
 		f: f, dom: ir.Dominators(f), order: map[*ir.Block]int{}, kids: map[*ir.Block][]*ir.Block{}, after: map[*ir.Block][]*ir.Block{},
 		placed: map[*ir.Block]bool{}, loops: map[*ir.Block]*ir.Loop{}, inner: map[*ir.Block][]*ir.Loop{},
@@ -64,12 +65,16 @@ func structure(f *ir.Func) ([]stmt, error) {
 		s.order[b] = i
 	}
 	if err := s.reducible(rpo); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.findLoops(rpo)
+	s.last = s.ending(rpo)
 	s.place(rpo)
-	body := s.tree(f.Blocks[0])
-	return settle(body, nil), nil
+	body := settle(s.tree(f.Blocks[0]), nil)
+	if s.last == nil {
+		return body, nil, nil
+	}
+	return body, &ending{first: s.last, tree: settle(s.tree(s.last), nil), order: s.part(s.last, rpo)}, nil
 }
 
 // reducible refuses graphs with a loop that has two entries. Go without goto has
@@ -110,7 +115,7 @@ func (s *structurer) place(rpo []*ir.Block) {
 	}
 	for _, b := range rpo[1:] {
 		d := s.dom.Idom(b)
-		if empty(b) {
+		if empty(b) || b == s.last || entries[b] == 1 && s.calls(b) {
 			continue // written where it is jumped to
 		}
 		if l := s.left(d, b); l != nil {
@@ -171,6 +176,9 @@ func (s *structurer) term(b *ir.Block) []stmt {
 }
 
 func (s *structurer) edge(from *ir.Block, e *ir.Edge) []stmt {
+	if e.To == s.last {
+		return []stmt{&call{e}}
+	}
 	var out []stmt
 	if len(e.Args) > 0 {
 		out = append(out, &copies{e})

@@ -9,6 +9,7 @@ import (
 // helpers are the types and functions that HIP has or lacks.
 var helpers = append(floats("f32", "f", "u32"), append(floats("f64", "", "u64"), []cfamily.Helper{
 	{Name: "FN", Text: "#define FN static __device__ inline __attribute__((always_inline))"},
+	{Name: "FAR", Text: "#define FAR static __device__ __attribute__((noinline))"},
 	{Name: "i8", Text: "typedef signed char i8;"}, {Name: "u8", Text: "typedef unsigned char u8;"},
 	{Name: "i16", Text: "typedef short i16;"}, {Name: "u16", Text: "typedef unsigned short u16;"},
 	{Name: "i32", Text: "typedef int i32;"}, {Name: "u32", Text: "typedef unsigned int u32;"},

@@ -18,7 +18,29 @@
 //   - Metal has no float64, no 64-bit atomics on all devices and, before 3.2, no
 //     fences; all are refused, with the place in the source. bfloat16 is held as its
 //     bits on every version, so no version refuses it.
-//   - Nothing traps: a thread that fails a check returns.
+//   - Nothing traps: a thread that fails a check returns. Metal wants all threads of a
+//     threadgroup at a barrier; Apple's hardware goes on without those that have ended,
+//     and a launch with a failed thread has failed in any case.
+//
+// Known traps of Metal, and how the text keeps out of them:
+//
+//   - max_total_threads_per_threadgroup makes the compiler get loads of 8×8 matrices
+//     wrong: the text never has it, and the pipeline state says how many threads it runs.
+//   - Fast math breaks exp(−∞), NaN and infinities, and it is what Metal does unless it
+//     is told otherwise: pragma and options both say safe, and library functions whose
+//     fast forms differ are named with precise::.
+//   - Very long bodies crash the compiler: unrolling has budgets (pass unroll), and
+//     functions that the text shares are helpers, not copies.
+//   - There is no float64, and no double in the text; bfloat needs 3.1, so there is none
+//     either; atomics are on words.
+//   - Threadgroup memory is 32 KB: package cfamily refuses more before Metal sees it.
+//     It is declared in the kernel and never initialised there.
+//   - There is no goto and no recursion; control flow is loops, branches and flags.
+//   - A shuffle from a lane that does not exist is undefined: the text clamps the lane.
+//   - atomic_compare_exchange_weak may fail for no reason: the text repeats it.
+//   - A threadgroup need not make progress while another waits for it. A kernel that
+//     spins until another block has done something may spin for ever; handing work to
+//     the last block that comes, by an atomic counter, is fine.
 //
 // Example:
 //

@@ -2,7 +2,9 @@ package msl_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +22,13 @@ import (
 const lacks = `^msl: kernel kernel\d+: (\S+\.go:\d+: )?(.*f64.* is not available on msl:\S+: Metal has no 64-bit floats; use float32` +
 	`|operation atomic\.\w+ is not available on msl:\S+: Metal has no 64-bit atomics on all devices; use 32-bit integers` +
 	`|operation fence is not available on msl:\S+: Metal has fences from version 3.2 on; hand values on between kernels)$`
+
+// traps are words that no text may have; see the package comment.
+var traps = regexp.MustCompile(`max_total_threads_per_threadgroup|\bgoto\b|\bdouble\b|\bbfloat\b|\bfast::|atomic_u?long|metal::(exp|exp2|log|log2|sin|cos|tan|tanh|pow|sqrt|rsqrt)\b|math_mode\((fast|relaxed)\)`)
+
+// longest is how many lines a kernel may have: bodies of tens of thousands are known to
+// crash the compiler.
+const longest = 5000
 
 // TestKernels compiles all kernels of this repository for each version of the language,
 // and for the newest as checked code. Those with what Metal lacks are refused.
@@ -48,6 +57,11 @@ func TestKernels(t *testing.T) {
 			require.Greater(t, len(have), 3*(len(modules)-len(have)))
 			text, err := msl.Language.EmitAll(have, tgt, o)
 			require.NoError(t, err)
+			require.NotRegexp(t, traps, text)
+			for _, kernel := range strings.Split(text, "\nkernel void ")[1:] {
+				name, _, _ := strings.Cut(kernel, "(")
+				require.Less(t, strings.Count(kernel, "\n"), longest, "lines of %s", name)
+			}
 			compiles(t, clang, c.version, text)
 		})
 	}
