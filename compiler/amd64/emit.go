@@ -197,7 +197,7 @@ func generate(m *ir.Module, f *ir.Func, c *code, tr traits, tests map[*ir.Value]
 	if c.isa == v3 {
 		cfg = regalloc.V3(e.locals)
 	}
-	res, err := regalloc.Run(c.f, cfg)
+	res, err := allocate(c.f, cfg)
 	if err != nil {
 		if os.Getenv("KILN_DEBUG_AMD64") != "" {
 			for n, b := range c.f.Blocks {

@@ -1,0 +1,43 @@
+package amd64_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/amd64"
+	"github.com/gokiln/kiln/compiler/amd64/regalloc"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/tests/everykernel"
+)
+
+// TestAllocations proves the allocation of registers in kernels of this repository:
+// each instruction reads what it read before.
+func TestAllocations(t *testing.T) {
+	amd64.CheckAllocations()
+	var some []*compiler.Program
+	const step = 9 // proofs take their time
+	for i, p := range everykernel.Programs(t) {
+		if i%step == 0 || !testing.Short() && i%(step/3) == 0 {
+			some = append(some, p)
+		}
+	}
+	for _, name := range []string{"cpu:x86-64-v3", "cpu:x86-64-v4"} {
+		t.Run(name, func(t *testing.T) {
+			tgt, err := target.Parse(name)
+			require.NoError(t, err)
+			compiled := 0
+			for i, m := range everykernel.Modules(t, some, tgt, everykernel.Fast) {
+				_, err := amd64.Emit(m, tgt)
+				for _, bad := range []error{regalloc.ErrWrong, regalloc.ErrPressure, regalloc.ErrUndefined, regalloc.ErrShape} {
+					require.NotErrorIs(t, err, bad, some[i].Kernel)
+				}
+				if err == nil { // other failures are other tests' concern
+					compiled++
+				}
+			}
+			require.Greater(t, compiled, len(some)/2)
+		})
+	}
+}
