@@ -13,7 +13,7 @@ import (
 // atomic emits an atomic operation.
 func (e *emitter) atomic(b *block, v *ir.Value) error {
 	t := v.Args[0].Type.Elem
-	m := e.masks[b.class]
+	m := e.active(b)
 	plain := v.Args[0].Type.Space != ir.Global
 	switch v.Op {
 	case ir.OpAtomicLoad:
@@ -26,6 +26,10 @@ func (e *emitter) atomic(b *block, v *ir.Value) error {
 		return nil
 	}
 	a := e.offsetsOf(e.addressOf(v.Args[0], t.Size()))
+	if op, ok := counts[v.Op]; ok && !e.used[v.ID] && t.IsInt() {
+		e.update(op, v, a, t, b, plain)
+		return nil
+	}
 	e.dump(bufX, e.vectors(v.Args[1]), t)
 	if v.Op == ir.OpAtomicCAS {
 		e.dump(bufY, e.vectors(v.Args[2]), t)
@@ -39,6 +43,41 @@ func (e *emitter) atomic(b *block, v *ir.Value) error {
 	e.vals[v.ID] = r
 	e.fetch(r, bufResult, t)
 	return nil
+}
+
+// counts has the operations on memory that are one instruction if nobody wants the
+// value that was there.
+var counts = map[ir.Op]asm.Op{
+	ir.OpAtomicAdd: asm.ADD, ir.OpAtomicAnd: asm.AND, ir.OpAtomicOr: asm.OR, ir.OpAtomicXor: asm.XOR,
+}
+
+// update changes memory lane by lane. With all lanes on there is no loop.
+func (e *emitter) update(op asm.Op, v *ir.Value, a address, t *ir.Type, b *block, plain bool) {
+	x := v.Args[1]
+	same := e.of(x).kind == uniform
+	var operand asm.Arg
+	if same {
+		operand = e.source64(x)
+	} else {
+		e.dump(bufX, e.vectors(x), t)
+	}
+	one := func(slot func(part int32, t *ir.Type) asm.Arg) {
+		mem := e.placeOf(a, slot)
+		by := operand
+		if !same {
+			e.op(asm.MOV, slotBits(t), asm.R(asm.RDX), slot(bufX, t))
+			by = asm.R(asm.RDX)
+		}
+		e.op(op, 8*t.Size(), mem, by).Lock = !plain
+	}
+	m := e.active(b)
+	if m != 0 {
+		e.eachLane(m, func() { one(slot) })
+		return
+	}
+	for lane := range int32(e.isa.lanes()) {
+		one(func(part int32, t *ir.Type) asm.Arg { return ctxAt(part + lane*int32(slotBits(t)/8)) })
+	}
 }
 
 // atomicLane does the operation for the lane in rax.

@@ -72,40 +72,65 @@ func (e *emitter) bounds(b *block, v *ir.Value) {
 		})
 		e.compare64(i, n)
 		e.jcc(asm.CondAE, cold)
-	case si.kind == affine && si.step == 1 && sn.kind == uniform:
-		e.boundsInRow(b, i, n, m, site)
+	case e.inRow(v):
+		e.boundsInRow(i, n, m, site)
 	default:
 		e.boundsOfLanes(i, n, m, site)
 	}
 }
 
-// boundsInRow checks indices that go up by one from lane to lane. None that is looked
-// at is negative, if that is known; then all are in range if the last is. Else, and
-// when there are fewer, each lane is looked at.
-func (e *emitter) boundsInRow(b *block, i, n *ir.Value, m asm.Reg, site int64) {
+// boundsInRow checks indices that go up by one from lane to lane: if that of lane 0
+// is in range with room for the others so are all. Else each lane is looked at.
+func (e *emitter) boundsInRow(i, n *ir.Value, m asm.Reg, site int64) {
 	back := e.newLabel()
 	cold := e.later(func() {
 		e.boundsOfLanes(i, n, m, site)
 		e.jump(back)
 	})
-	last := int64(e.isa.lanes() - 1)
-	x, c := i, int64(0)
-	if e.lazy[i.ID] {
-		x, c = sumOf(i)
-	}
-	if lo, hi := e.ranges(i, b.b); lo < 0 || hi > 1<<60 {
-		e.compare64(i, n)
-		e.jcc(asm.CondAE, cold)
-		e.op(asm.MOV, 64, asm.R(asm.RAX), e.source64(n))
-		e.op(asm.SUB, 64, asm.R(asm.RAX), e.source64(i))
-		e.op(asm.CMP, 64, asm.R(asm.RAX), asm.I(last+1))
-		e.jcc(asm.CondB, cold)
-	} else {
-		e.op(asm.LEA, 64, asm.R(asm.RAX), asm.M(e.general64(x), int32(c+last)))
-		e.op(asm.CMP, 64, asm.R(asm.RAX), e.source64(n))
-		e.jcc(asm.CondAE, cold)
-	}
+	e.op(asm.CMP, 64, asm.R(e.general64(i)), e.limitOf(n))
+	e.jcc(asm.CondAE, cold)
 	e.bind(back)
+}
+
+// limitOf returns the operand for how many indices below n have room for a vector.
+func (e *emitter) limitOf(n *ir.Value) asm.Arg {
+	room := int64(e.isa.lanes() - 1)
+	if n.Op == ir.OpConst {
+		if lim := max(int64(n.Imm)-room, 0); lim == int64(int32(lim)) {
+			return asm.I(lim)
+		}
+	}
+	if r := e.limits[n.ID]; r != 0 {
+		return asm.R(r)
+	}
+	return asm.R(e.newLimit(n))
+}
+
+func (e *emitter) newLimit(n *ir.Value) asm.Reg {
+	r := e.gpr()
+	e.op(asm.MOV, 32, asm.R(asm.RAX), asm.I(0))
+	e.op(asm.MOV, 64, asm.R(r), e.source64(n))
+	e.op(asm.SUB, 64, asm.R(r), asm.I(int64(e.isa.lanes()-1)))
+	e.cmov(asm.CondL, r, asm.RAX)
+	return r
+}
+
+// findLimits marks the lengths of which limitOf is made where they are.
+func (e *emitter) findLimits() {
+	e.limited, e.limits = make([]bool, len(e.shape)), make([]asm.Reg, len(e.shape))
+	for i := range e.blocks {
+		for _, v := range e.blocks[i].b.Instrs {
+			if v.Op == ir.OpBounds && e.inRow(v) && !v.Args[1].IsConst() {
+				e.limited[v.Args[1].ID] = true
+			}
+		}
+	}
+}
+
+// inRow reports whether the indices that v checks go up by one from lane to lane.
+func (e *emitter) inRow(v *ir.Value) bool {
+	s := e.of(v.Args[0])
+	return s.kind == affine && s.step == 1 && e.of(v.Args[1]).kind == uniform
 }
 
 // boundsOfLanes checks any indices.

@@ -23,12 +23,14 @@ type emitter struct {
 	full   []bool // by position: all lanes are on
 	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
 
-	vals    []val  // by value ID: where it is
-	spreads []val  // by value ID: the vector of one that is kept once, if made
-	lazy    []bool // by value ID: a pointer that accesses form themselves
-	fused   []bool // by value ID: a comparison that its branch makes
-	wanted  []bool // by value ID: of one kept once, that a vector is needed
-	used    []bool // by value ID
+	vals    []val     // by value ID: where it is
+	spreads []val     // by value ID: the vector of one that is kept once, if made
+	lazy    []bool    // by value ID: a pointer that accesses form themselves
+	fused   []bool    // by value ID: a comparison that its branch makes
+	wanted  []bool    // by value ID: of one kept once, that a vector is needed
+	used    []bool    // by value ID
+	limited []bool    // by value ID: a length that rows of indices are compared with
+	limits  []asm.Reg // by value ID: see limitOf
 
 	spots   []spot
 	repeats []repeat
@@ -57,6 +59,7 @@ func newEmitter(m *ir.Module, f *ir.Func, c *code, tests map[*ir.Value]wholeTest
 	e.findLazy()
 	e.findFused()
 	e.findWanted()
+	e.findLimits()
 	at := 0
 	for _, o := range m.Shared {
 		at = (at + o.Type.Align() - 1) / o.Type.Align() * o.Type.Align()

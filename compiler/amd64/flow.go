@@ -231,8 +231,16 @@ func (e *emitter) part(i int) error {
 		} else {
 			e.maskAndNot(m, all, cond)
 		}
+		// Few turns of a loop are the last of a lane: what leaves is skipped if none does.
+		skip, guarded := e.newLabel(), e.leavesDivergent(i, e.graph.pos[b.b.Term.Succs[s].To.ID])
+		if guarded {
+			e.jumpIfEmpty(m, skip)
+		}
 		if _, err := e.edge(i, s, m, false); err != nil {
 			return err
+		}
+		if guarded {
+			e.bind(skip)
 		}
 	}
 	e.jump(e.land(i+1, b.loop))

@@ -160,6 +160,9 @@ func (e *emitter) findWanted() {
 		}
 		for _, s := range b.Term.Succs {
 			at := e.graph.pos[s.To.ID]
+			if e.parted[i] && e.leavesDivergent(i, at) {
+				continue // made where lanes leave
+			}
 			for p, x := range s.Args {
 				if e.of(e.blocks[at].b.Params[p]).kind == varying {
 					want(x)
@@ -173,5 +176,8 @@ func (e *emitter) findWanted() {
 func (e *emitter) spread(v *ir.Value) {
 	if e.wanted[v.ID] && e.of(v).kind != varying && !inVector(v.Type) && !e.lazy[v.ID] {
 		e.spreads[v.ID] = e.spreadNow(v)
+	}
+	if e.limited[v.ID] {
+		e.limits[v.ID] = e.newLimit(v)
 	}
 }

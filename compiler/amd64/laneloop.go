@@ -71,21 +71,20 @@ func (e *emitter) eachLane(m asm.Reg, code func()) {
 	e.bind(done)
 }
 
-// spot2 returns the memory that the lane in rax accesses; it changes rcx.
-func (e *emitter) laneMemory(a address) asm.Arg {
+// laneMemory returns the memory that the lane in rax accesses; it changes rcx.
+func (e *emitter) laneMemory(a address) asm.Arg { return e.placeOf(a, slot) }
+
+// placeOf is laneMemory for the lane whose places in the buffer are given.
+func (e *emitter) placeOf(a address, slot func(part int32, t *ir.Type) asm.Arg) asm.Arg {
 	if !a.scattered() && a.step == 0 {
 		return a.mem
-	}
-	base := a.mem
-	if base.Index != 0 {
-		panic("amd64: an address with offsets has an index") // addressOf makes none
 	}
 	if a.off.n == 1 {
 		e.op(asm.MOVSXD, 64, asm.R(asm.RCX), slot(bufOffset, ir.I32))
 	} else {
 		e.op(asm.MOV, 64, asm.R(asm.RCX), slot(bufOffset, ir.I64))
 	}
-	return asm.MX(base.Reg, asm.RCX, a.scale, base.Disp)
+	return asm.MX(a.mem.Reg, asm.RCX, a.scale, a.mem.Disp)
 }
 
 // offsetsOf gives an address offsets, if it has none but a step, and writes them to

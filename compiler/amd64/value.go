@@ -159,7 +159,7 @@ func (e *emitter) compute(v *ir.Value) (err error) {
 	s := e.of(v)
 	args := make([]val, len(v.Args))
 	switch {
-	case e.fused[v.ID]:
+	case e.fused[v.ID], e.lazy[v.ID]:
 		return nil
 	case s.kind == affine:
 		return e.linear(v)
