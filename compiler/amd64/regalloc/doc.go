@@ -10,11 +10,12 @@
 //     may have many definitions.
 //   - Registers joined by a COPY become one where neither is written while the
 //     other is live; two-address code and loop-carried values lose their moves here.
+//     Where another operand could be the first, the one that ends here is taken.
 //   - The scan goes through the intervals by start. Under pressure the interval
-//     that costs least to put into the frame goes, by the frequency (10 to the
-//     depth) of the places where it would be stored and loaded again; stores and
-//     loads move out of the loops that do not use the value. BARRIER puts all that
-//     lives across it into the frame.
+//     that costs least to put into the frame goes: how often the places run (10 to
+//     the depth) where it would be stored and loaded again, by the stretch until
+//     then. Stores and loads move out of the loops that do not use the value.
+//     BARRIER and CALL put all that lives across them into the frame.
 //   - Between the parts of an interval, and on edges of the graph, moves are put in.
 //     An operand may stay in the frame where the instruction can read memory. What
 //     only has a constant, or an instruction of Func.Remat that leaves the flags

@@ -120,6 +120,7 @@ func (g *gen) block(i, n int) *Block {
 func random(seed int64) (*Func, Config) {
 	g := &gen{Rand: rand.New(rand.NewSource(seed)), f: &Func{Remat: map[asm.Reg]asm.Inst{}}}
 	g.cfg = V4(g.Intn(3) * 24)
+	g.cfg.VecBytes = 32 << g.Intn(2)
 	for c, least := range map[asm.Class]int{asm.GPR: 4, asm.Vec: 4, asm.Mask: 3} {
 		all := g.cfg.Regs[c]
 		k := least + g.Intn(len(all)-least+1)
@@ -245,6 +246,23 @@ func encode(f *Func) error {
 	}
 	_, _, err := a.Finish(nil)
 	return err
+}
+
+// The same code gives the same result: it is cached by what it was made from.
+func TestSameResult(t *testing.T) {
+	for seed := range int64(100) {
+		var texts [3]string
+		for i := range texts {
+			f, cfg := random(seed)
+			if _, err := Run(f, cfg); err != nil {
+				t.Fatal(err)
+			}
+			texts[i] = text(f)
+		}
+		if texts[0] != texts[1] || texts[0] != texts[2] {
+			t.Fatalf("seed %d: the results differ", seed)
+		}
+	}
 }
 
 // noVirtual reports what must not be left over.
