@@ -60,14 +60,14 @@ func (e *emitter) findLazy() {
 	e.lazy = make([]bool, len(e.shape))
 	for i := range e.blocks {
 		for _, v := range e.blocks[i].b.Instrs {
-			e.lazy[v.ID] = isPath(v) && (e.of(v).kind == varying || e.formable(v)) || e.isSum(v)
+			e.lazy[v.ID] = isPath(v) && (e.of(v).kind == varying || e.formable(v)) || e.isSum(v) || e.isWidening(v)
 		}
 	}
 	for i := range e.blocks {
 		b := e.blocks[i].b
 		for _, v := range b.Instrs {
 			for n, x := range v.Args {
-				if e.lazy[x.ID] && e.of(x).kind != varying && !e.formsItself(v, n, x) {
+				if e.lazy[x.ID] && (e.of(x).kind != varying || !isPath(x)) && !e.formsItself(v, n, x) {
 					e.lazy[x.ID] = false
 				}
 			}
@@ -79,10 +79,19 @@ func (e *emitter) findLazy() {
 	}
 }
 
+// isWidening reports whether v makes 64 bits of narrower integers that vary: gathers
+// do so themselves.
+func (e *emitter) isWidening(v *ir.Value) bool {
+	return v.Op == ir.OpConvert && wide(v.Type) && v.Args[0].Type.IsInt() && !wide(v.Args[0].Type) && e.of(v).kind == varying
+}
+
 // formsItself reports whether v, whose operand n is the lazy value x, does without x
 // in a register.
 func (e *emitter) formsItself(v *ir.Value, n int, x *ir.Value) bool {
-	if x.Op == ir.OpAdd {
+	switch x.Op {
+	case ir.OpConvert:
+		return isPath(v) && n == 1 && e.of(v).kind == varying
+	case ir.OpAdd:
 		return v.Op == ir.OpBounds && n == 0 || isPath(v) && n == 1 && e.lazy[v.ID] && e.of(v).kind != varying
 	}
 	return n == 0 && (isAccess(v.Op) || e.lazy[v.ID] && isPath(v) && isDisp(v))
@@ -90,7 +99,7 @@ func (e *emitter) formsItself(v *ir.Value, n int, x *ir.Value) bool {
 
 func (e *emitter) notLazy(list []*ir.Value) {
 	for _, v := range list {
-		if e.of(v).kind != varying {
+		if e.of(v).kind != varying || !isPath(v) {
 			e.lazy[v.ID] = false
 		}
 	}

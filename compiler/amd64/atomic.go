@@ -25,7 +25,12 @@ func (e *emitter) atomic(b *block, v *ir.Value) error {
 		e.scatterEach(e.vectors(v.Args[1]), t, e.addressOf(v.Args[0], t.Size()), m)
 		return nil
 	}
-	a := e.offsetsOf(e.addressOf(v.Args[0], t.Size()))
+	a := e.addressOf(v.Args[0], t.Size())
+	if op, ok := counts[v.Op]; ok && !e.used[v.ID] && t.IsInt() && e.active(b) == 0 && a.off.n == 1 && e.of(v.Args[1]).kind == uniform {
+		e.updateAll(op, v, e.plainBase(a), t, plain)
+		return nil
+	}
+	a = e.offsetsOf(a)
 	if op, ok := counts[v.Op]; ok && !e.used[v.ID] && t.IsInt() {
 		e.update(op, v, a, t, b, plain)
 		return nil
@@ -77,6 +82,35 @@ func (e *emitter) update(op asm.Op, v *ir.Value, a address, t *ir.Type, b *block
 	}
 	for lane := range int32(e.isa.lanes()) {
 		one(func(part int32, t *ir.Type) asm.Arg { return ctxAt(part + lane*int32(slotBits(t)/8)) })
+	}
+}
+
+// updateAll is update for all lanes, with one operand for all: it takes the offsets
+// from the vector, two at a time.
+func (e *emitter) updateAll(op asm.Op, v *ir.Value, a address, t *ir.Type, plain bool) {
+	by := e.source64(v.Args[1])
+	one := func(offset asm.Reg) {
+		e.op(op, 8*t.Size(), asm.MX(a.mem.Reg, offset, a.scale, a.mem.Disp), by).Lock = !plain
+	}
+	for q := range e.isa.lanes() / 4 {
+		four := a.off.reg[0]
+		switch {
+		case q > 0 && e.isa == v3:
+			four = e.upper(four)
+		case q > 0:
+			x := e.vec()
+			e.op(asm.VEXTRACTI32X4, 512, asm.R(x), asm.R(four), asm.I(int64(q)))
+			four = x
+		}
+		high := e.vec()
+		e.op(asm.VPUNPCKHQDQ, 128, asm.R(high), asm.R(four), asm.R(four))
+		for _, two := range []asm.Reg{four, high} {
+			e.op(asm.VMOVQ, 128, asm.R(asm.RCX), asm.R(two))
+			e.op(asm.MOVSXD, 64, asm.R(asm.RAX), asm.R(asm.RCX))
+			one(asm.RAX)
+			e.op(asm.SAR, 64, asm.R(asm.RCX), asm.I(32))
+			one(asm.RCX)
+		}
 	}
 }
 

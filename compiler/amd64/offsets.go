@@ -45,8 +45,10 @@ func (o *offsets) indices(v *ir.Value) val {
 		x = v.Args[0]
 	}
 	r := o.e.vectors(x)
-	if x.Type.Kind == ir.KU32 {
-		return o.e.extend(r, false)
+	if x.Type.Kind == ir.KU32 && x.Block != nil {
+		if _, hi := o.e.ranges(x, x.Block); hi > 1<<31-1 {
+			return o.e.extend(r, false)
+		}
 	}
 	return r
 }

@@ -72,6 +72,8 @@ func (e *emitter) vectors(v *ir.Value) val {
 	switch {
 	case v.Op == ir.OpConst:
 		return e.constantLanes(v)
+	case e.lazy[v.ID] && v.Op == ir.OpConvert:
+		return e.extend(e.vectors(v.Args[0]), v.Args[0].Type.IsSigned())
 	case e.of(v).kind == varying && e.lazy[v.ID]:
 		return e.wholePointer(v)
 	case e.of(v).kind == varying:
@@ -159,10 +161,12 @@ func (e *emitter) compute(v *ir.Value) (err error) {
 	s := e.of(v)
 	args := make([]val, len(v.Args))
 	switch {
-	case e.fused[v.ID], e.lazy[v.ID]:
+	case e.fused[v.ID], e.lazy[v.ID], e.negated[v.ID]:
 		return nil
 	case s.kind == affine:
 		return e.linear(v)
+	case v.Op == ir.OpFMA:
+		v = e.withoutNegations(v)
 	}
 	vectors := s.kind == varying || e.inVectors(v)
 	for i, x := range v.Args {
