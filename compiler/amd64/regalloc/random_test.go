@@ -121,7 +121,10 @@ func random(seed int64) (*Func, Config) {
 	g := &gen{Rand: rand.New(rand.NewSource(seed)), f: &Func{Remat: map[asm.Reg]asm.Inst{}}}
 	g.cfg = V4(g.Intn(3) * 24)
 	g.cfg.VecBytes = 32 << g.Intn(2)
-	for c, least := range map[asm.Class]int{asm.GPR: 4, asm.Vec: 4, asm.Mask: 3} {
+	for c, least := range [...]int{asm.GPR: 4, asm.Vec: 4, asm.Mask: 3} {
+		if least == 0 {
+			continue
+		}
 		all := g.cfg.Regs[c]
 		k := least + g.Intn(len(all)-least+1)
 		if g.Intn(2) == 0 {

@@ -27,7 +27,7 @@ func (a *alloc) twist(b *bblock, k int) {
 		return
 	}
 	switch {
-	case in.Op >= asm.VFMADD231PS && in.Op <= asm.VFMADD231SD:
+	case in.Op >= asm.VFMADD231PS && in.Op <= asm.VFNMSUB231SD:
 		i := a.betterFirst(d, c, in, 1, 2)
 		if i < 0 {
 			return
@@ -40,7 +40,7 @@ func (a *alloc) twist(b *bblock, k int) {
 			in.Op -= 2 * forms
 			in.Args[1] = asm.R(c)
 		}
-	case in.Op == asm.ADD, in.Op == asm.AND, in.Op == asm.OR, in.Op == asm.XOR, in.Op == asm.IMUL && in.Args[2].Kind == asm.NoArg:
+	case in.Op >= asm.VFMADD213PS && in.Op <= asm.VFNMSUB213SD, in.Op == asm.ADD, in.Op == asm.AND, in.Op == asm.OR, in.Op == asm.XOR, in.Op == asm.IMUL && in.Args[2].Kind == asm.NoArg:
 		if a.betterFirst(d, c, in, 1) < 0 {
 			return
 		}
