@@ -27,6 +27,7 @@ type emitter struct {
 	spreads []val     // by value ID: the vector of one that is kept once, if made
 	lazy    []bool    // by value ID: a pointer that accesses form themselves
 	fused   []bool    // by value ID: a comparison that its branch makes
+	negated []bool    // by value ID: a negation that the multiply-adds which use it do
 	wanted  []bool    // by value ID: of one kept once, that a vector is needed
 	used    []bool    // by value ID
 	limited []bool    // by value ID: a length that rows of indices are compared with
@@ -58,6 +59,7 @@ func newEmitter(m *ir.Module, f *ir.Func, c *code, tests map[*ir.Value]wholeTest
 	e.vals, e.spreads = make([]val, n), make([]val, n)
 	e.findLazy()
 	e.findFused()
+	e.findNegated()
 	e.findWanted()
 	e.findLimits()
 	at := 0

@@ -175,13 +175,27 @@ func (c *code) extremeOf(largest, wide bool, k *ir.Value, constant, x asm.Reg) (
 	return c.vxx(extremeOp(largest, wide), constant, x), true
 }
 
+// Bits of Imm of an FMA in code: negations of operands that the instruction does.
+const (
+	negProduct = 1
+	negSum     = 2
+)
+
+// fmaOps has the forms of x*y + z, by the negations: what overwrites the sum, what
+// overwrites a factor, for float32 and float64.
+var fmaOps = [4][2][2]asm.Op{
+	{{asm.VFMADD231PS, asm.VFMADD231PD}, {asm.VFMADD213PS, asm.VFMADD213PD}},
+	negProduct:          {{asm.VFNMADD231PS, asm.VFNMADD231PD}, {asm.VFNMADD213PS, asm.VFNMADD213PD}},
+	negSum:              {{asm.VFMSUB231PS, asm.VFMSUB231PD}, {asm.VFMSUB213PS, asm.VFMSUB213PD}},
+	negProduct | negSum: {{asm.VFNMSUB231PS, asm.VFNMSUB231PD}, {asm.VFNMSUB213PS, asm.VFNMSUB213PD}},
+}
+
 // fma emits x*y + z. It overwrites a copy of the addend, which in a loop is the sum
 // that grows; of a constant addend the instruction reads memory.
 func (c *code) fma(v *ir.Value, wide bool, args []val, h int) asm.Reg {
-	r := c.vec()
-	op231, op213 := asm.VFMADD231PS, asm.VFMADD213PS
+	r, k := c.vec(), 0
 	if wide {
-		op231, op213 = asm.VFMADD231PD, asm.VFMADD213PD
+		k = 1
 	}
 	x, y := 0, 1
 	if v.Args[0].IsConst() { // a constant is loaded anyway, into the register that is overwritten
@@ -192,10 +206,10 @@ func (c *code) fma(v *ir.Value, wide bool, args []val, h int) asm.Reg {
 			x, y = y, x
 		}
 		c.copy(r, half(args[x], h))
-		c.op(op213, c.width(), asm.R(r), asm.R(half(args[y], h)), c.constantArg(v.Args[2]))
+		c.op(fmaOps[v.Imm][1][k], c.width(), asm.R(r), asm.R(half(args[y], h)), c.constantArg(v.Args[2]))
 		return r
 	}
 	c.copy(r, half(args[2], h))
-	c.op(op231, c.width(), asm.R(r), asm.R(half(args[x], h)), c.operand(v, args, y, h))
+	c.op(fmaOps[v.Imm][0][k], c.width(), asm.R(r), asm.R(half(args[x], h)), c.operand(v, args, y, h))
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,7 @@ type form struct {
 	uniform bool
 	fixed   int // the operand that is a constant, -1 for none
 	bits    uint64
+	neg     uint64 // of an FMA: its Imm, see fmaOps
 }
 
 func (f form) String() string {
@@ -39,7 +41,7 @@ func (f form) String() string {
 
 // value makes the operation and its operands.
 func (f form) value() *ir.Value {
-	v := &ir.Value{Op: f.sig.Op, Type: f.sig.Result, ID: 100}
+	v := &ir.Value{Op: f.sig.Op, Type: f.sig.Result, ID: 100, Imm: f.neg}
 	for i, t := range f.sig.Args {
 		x := &ir.Value{Op: ir.OpParam, Type: t, ID: i}
 		if i == f.fixed {
@@ -164,6 +166,13 @@ func (f form) right(t *testing.T, p *program, lane int, row []uint64) bool {
 	row = append([]uint64{}, row...)
 	if f.fixed >= 0 {
 		row[f.fixed] = f.bits
+	}
+	sign := uint64(1) << (f.sig.Result.Size()*8 - 1)
+	if f.neg&negProduct != 0 {
+		row[0] ^= sign
+	}
+	if f.neg&negSum != 0 {
+		row[2] ^= sign
 	}
 	want, ok := ir.Eval(f.sig.Op, f.sig.Result, 0, row, f.sig.Args)
 	require.True(t, ok, f.String())
@@ -303,13 +312,13 @@ func levels(t *testing.T) []isa {
 func forms(s irconf.Signature, i isa) []form {
 	var out []form
 	for _, u := range []bool{false, true} {
-		out = append(out, form{s, i, u, -1, 0})
+		out = append(out, form{s, i, u, -1, 0, 0})
 		for a := range s.Args {
 			if len(s.Args) == 1 {
 				break
 			}
 			for _, bits := range fixedValues(s, a) {
-				out = append(out, form{s, i, u, a, bits})
+				out = append(out, form{s, i, u, a, bits, 0})
 			}
 		}
 	}
@@ -332,6 +341,59 @@ func fixedValues(s irconf.Signature, a int) []uint64 {
 	}
 	edges := irconf.Edges(t)
 	return edges[:min(len(edges), 8)]
+}
+
+// TestNegatedMultiplyAdds tries the multiply-adds that negate operands.
+func TestNegatedMultiplyAdds(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for _, level := range levels(t) {
+		for _, s := range irconf.Signatures(ir.OpFMA) {
+			rows := rowsFor(s, r)
+			for _, f := range forms(s, level) {
+				for f.neg = range uint64(len(fmaOps)) {
+					f.check(t, sample(rows, 100, r))
+				}
+			}
+		}
+	}
+}
+
+// pointers are what irconf has no operations on.
+func pointers() []irconf.Signature {
+	p := ir.PtrTo(ir.Global, ir.F32)
+	return []irconf.Signature{
+		{Op: ir.OpEq, Result: ir.Bool, Args: []*ir.Type{p, p}},
+		{Op: ir.OpNe, Result: ir.Bool, Args: []*ir.Type{p, p}},
+		{Op: ir.OpSelect, Result: p, Args: []*ir.Type{ir.Bool, p, p}},
+		{Op: ir.OpEq, Result: ir.Bool, Args: []*ir.Type{ir.F16, ir.F16}},
+		{Op: ir.OpNe, Result: ir.Bool, Args: []*ir.Type{ir.BF16, ir.BF16}},
+	}
+}
+
+// TestOperationsOnPatterns compares and selects what has no arithmetic.
+func TestOperationsOnPatterns(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, level := range levels(t) {
+		for _, s := range pointers() {
+			rows := rowsFor(s, r)
+			for _, u := range []bool{false, true} {
+				form{s, level, u, -1, 0, 0}.check(t, rows)
+			}
+		}
+	}
+}
+
+// TestEveryScalarOperation makes sure that none is left out.
+func TestEveryScalarOperation(t *testing.T) {
+	scalar := []ir.Rule{
+		ir.RuleArith, ir.RuleInt, ir.RuleWord, ir.RuleLogic, ir.RuleFloat, ir.RuleApprox, ir.RuleShift,
+		ir.RuleCompare, ir.RuleBoolArith, ir.RuleConvert, ir.RuleBitcast, ir.RuleSelect,
+	}
+	for op := range ir.Ops {
+		if info := op.Info(); slices.Contains(scalar, info.Rule) && op.Pure() {
+			require.NotEmpty(t, irconf.Signatures(op), "%v is not tried", op)
+		}
+	}
 }
 
 // TestScalarOperations tries every operation on values, for all types that it takes,
