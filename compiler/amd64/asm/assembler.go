@@ -2,7 +2,9 @@ package asm
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"strconv"
 )
 
 // Assembler turns instructions with machine registers into code. The zero value is
@@ -87,15 +89,16 @@ func (a *Assembler) clear() {
 	a.spots, a.kept = a.spots[:0], a.kept[:0]
 }
 
-// Func adds a function: its blocks, which jumps know by their number in it.
+// Func adds a function: its blocks, which jumps know by their number in it. What
+// block does to the assembler, such as [Assembler.Align], comes before the block.
 func (a *Assembler) Func(n int, block func(i int) []Inst) error {
 	if err := a.complete(); err != nil {
 		return err
 	}
 	a.pos = 0
 	for i := range n {
-		a.Block(i)
 		list := block(i)
+		a.Block(i)
 		for k := range list {
 			if err := a.Inst(&list[k]); err != nil {
 				return err
@@ -138,9 +141,17 @@ func (a *Assembler) Offset(n int) int {
 	return a.blocks[n]
 }
 
+// block returns the number of the block that a label is at, -2 for what is none.
+func (a *Arg) block() int32 {
+	if a.Imm < 0 || a.Imm > maxCode {
+		return -2
+	}
+	return int32(a.Imm)
+}
+
 // jump adds a jump to a block.
 func (a *Assembler) jump(in *Inst, f *form) {
-	to := int32(in.Args[0].Imm)
+	to := in.Args[0].block()
 	code := byte(0xeb)
 	switch in.Op {
 	case CALL:
@@ -158,7 +169,7 @@ func (a *Assembler) relative(reg byte, m *Arg, after int) {
 	a.put(reg|5, 0, 0, 0, 0)
 	h := hole{place: place{int32(len(a.buf) - 4), int32(len(a.items))}, after: int32(after), block: -1, offset: m.Imm + int64(m.Disp)}
 	if m.Kind == LabelArg {
-		h.block, h.offset = int32(m.Imm), int64(m.Disp)
+		h.block, h.offset = m.block(), int64(m.Disp)
 	}
 	a.holes = append(a.holes, h)
 }
@@ -241,15 +252,23 @@ func (a *Assembler) complete() error {
 func (a *Assembler) checkTargets() error {
 	for i := range a.items {
 		if t := a.items[i].target; t != -1 && !a.exists(t) {
-			return fmt.Errorf("jump to block %d, which does not exist", t)
+			return errors.New("a jump leads to " + blockName(t))
 		}
 	}
 	for i := range a.holes {
 		if b := a.holes[i].block; b != -1 && !a.exists(b) {
-			return fmt.Errorf("reference to block %d, which does not exist", b)
+			return errors.New("an address is that of " + blockName(b))
 		}
 	}
 	return nil
+}
+
+// blockName names a block that does not exist.
+func blockName(n int32) string {
+	if n < 0 {
+		return "a block whose number is out of range"
+	}
+	return "block " + strconv.Itoa(int(n)) + ", which does not exist"
 }
 
 func (a *Assembler) exists(block int32) bool {

@@ -147,7 +147,7 @@ func (x *opInfo) fill(rows []form) {
 				x.roles[k] |= p.role()
 			}
 			switch {
-			case p&(gpr|vec|mask) == 0 || f.hasMemoryOnly():
+			case p&(gpr|vec|mask) == 0 || p&places == implied || f.hasMemoryOnly():
 			case p&mem != 0 && p&mask == 0 && p.role() == Read && p&places == inRM:
 				x.memory |= 1 << k
 			default:

@@ -133,7 +133,7 @@ func (f *form) immCheck() param {
 // the next eight, and of those that only EVEX has, alone and together.
 func (s *sampler) registers() {
 	for _, base := range []int{0, 8, 16, 24} {
-		for d := range 8 {
+		for d := range 3 {
 			for i := range s.in.Args {
 				s.in.Args[i] = s.arg(i, base+(d*3+i*2)%8)
 			}
@@ -159,10 +159,13 @@ func (s *sampler) memory() {
 			s.in.Args[i] = s.arg(i, 1+(s.n+i*5)%7)
 		}
 		n := p.memSize().bits(int(s.in.Width)) / 8
-		for _, a := range s.addresses(p, int32(max(n, 1))) {
+		for i, a := range s.addresses(p, int32(max(n, 1))) {
+			if a.Kind == MemArg && a.Disp%int32(max(n, 1)) != 0 && (i+s.n)%4 != 0 {
+				continue // only distances that may be shortened are tried with each row
+			}
 			s.in.Args[k] = a
 			s.add()
-			if s.f.flags&(f4|f8) != 0 && s.n%2 == 0 {
+			if s.f.flags&(f4|f8) != 0 && s.n%3 == 0 {
 				s.in.Bcast = true
 				s.add()
 				s.in.Bcast = false
@@ -193,9 +196,8 @@ func (s *sampler) addresses(p param, n int32) (list []Arg) {
 	for i, d := range disps {
 		list = append(list, M(bases[i%len(bases)], d), MX(bases[(i+3)%len(bases)], []Reg{RCX, RBP, R12, R13, R9}[i%5], 1<<(i%4), d))
 	}
-	for _, b := range bases {
-		list = append(list, M(b, 0), M(b, 64), MX(b, RDX, 2, 0), MX(b, R13, 8, -64))
-	}
+	b := bases[s.n%len(bases)]
+	list = append(list, M(b, 0), M(b, 64), MX(b, RDX, 2, 0), MX(b, R13, 8, -64))
 	list = append(list, MX(0, RDX, 8, 16), MX(0, R12, 2, 0), M(0, 4096), Pool(64), Arg{Kind: PoolArg, Imm: 32, Disp: 4})
 	if p&label != 0 {
 		list = append(list, L(3))
