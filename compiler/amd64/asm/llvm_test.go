@@ -2,11 +2,16 @@ package asm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/tooltest"
 )
@@ -90,24 +95,84 @@ func canonical(s string) string {
 // ripText are the operands that are relative to rip; before Finish they are 0.
 var ripText = regexp.MustCompile(`rip \+ (pool\+|\.)\d+`)
 
-// roundTrips returns instructions of all rows, their code and text.
-func roundTrips(t *testing.T) (list []Inst, code [][]byte, text []string) {
-	t.Helper()
+// trips are instructions, their code and text.
+type trips struct {
+	list []Inst
+	code [][]byte
+	text []string
+	err  error
+}
+
+func (x *trips) add(in Inst) {
+	var a Assembler
+	if err := a.Inst(&in); err != nil {
+		x.err = errors.Join(x.err, err)
+		return
+	}
+	x.list, x.code = append(x.list, in), append(x.code, a.buf)
+	x.text = append(x.text, ripText.ReplaceAllString(in.String(), "rip"))
+}
+
+// allTrips are instructions of all rows.
+var allTrips = sync.OnceValue(func() (x trips) {
 	for _, f := range allRows() {
 		if f.args[0] == toLabel {
 			continue // TestJumps
 		}
 		for _, in := range samples(f) {
-			var a Assembler
-			if err := a.Inst(&in); err != nil {
-				t.Error(err)
-				continue
-			}
-			list, code = append(list, in), append(code, a.buf)
-			text = append(text, ripText.ReplaceAllString(in.String(), "rip"))
+			x.add(in)
 		}
 	}
-	return list, code, text
+	return x
+})
+
+// randomTrips are instructions of random rows with random operands.
+func randomTrips(r *rand.Rand, n int) (x trips) {
+	rows := allRows()
+	for len(x.list) < n {
+		f := rows[r.IntN(len(rows))]
+		widths := f.testWidths()
+		s := sampler{f: f, in: Inst{Op: f.op, Width: widths[r.IntN(len(widths))], Cond: Cond(r.IntN(16))}}
+		for i, p := range f.args {
+			s.in.Args[i] = s.arg(i, r.IntN(32))
+			if p&imm != 0 && p&checks <= isInt {
+				s.in.Args[i].Imm = int64(r.Uint64()) >> r.IntN(64)
+			}
+			if p&(mem|vmem) != 0 && (p&anyKind&^(mem|vmem|label) == 0 || r.IntN(2) == 0) {
+				s.in.Args[i] = randomAddress(r, p, int(s.in.Width))
+				s.in.Bcast = r.IntN(3) == 0
+			}
+		}
+		if r.IntN(3) == 0 || f.flags&gather != 0 {
+			s.in.Mask, s.in.Zero = Phys(Mask, r.IntN(8)), r.IntN(2) == 0
+		}
+		s.in.Lock = r.IntN(2) == 0 && s.in.lockable()
+		if _, _, err := s.in.form(); err == nil && f.args[0] != toLabel && f.op != XCHG {
+			x.add(s.in)
+		}
+	}
+	return x
+}
+
+func randomAddress(r *rand.Rand, p param, width int) Arg {
+	a := Arg{Kind: MemArg, Scale: 1 << r.IntN(4), Reg: Phys(GPR, r.IntN(16)), Disp: int32(r.Uint32()) >> r.IntN(32)}
+	if r.IntN(2) == 0 {
+		a.Disp = int32(r.IntN(300)-150) * int32(max(p.memSize().bits(width)/8, 1))
+	}
+	switch {
+	case p&vmem != 0:
+		a.Index = Phys(Vec, r.IntN(32))
+	case r.IntN(2) == 0:
+		a.Index = Phys(GPR, r.IntN(16))
+	}
+	return a
+}
+
+func TestRandomInstructions(t *testing.T) {
+	x := randomTrips(rand.New(rand.NewPCG(11, 12)), 30000)
+	require.NoError(t, x.err)
+	x.disassemble(t)
+	x.assemble(t)
 }
 
 // sameText reports whether LLVM's text says the same as an instruction's.
@@ -134,15 +199,21 @@ func sameText(got, want string, in *Inst) bool {
 // TestDisassembles compares what LLVM reads in the bytes of every form with what
 // they were made of.
 func TestDisassembles(t *testing.T) {
-	list, code, text := roundTrips(t)
+	x := allTrips()
+	require.NoError(t, x.err)
+	x.disassemble(t)
+	t.Logf("%d instructions of %d rows", len(x.list), len(allRows()))
+}
+
+func (x *trips) disassemble(t *testing.T) {
+	t.Helper()
 	bad := map[Op]int{}
-	for i, got := range disassemble(t, code) {
-		if !sameText(got, text[i], &list[i]) && bad[list[i].Op] < 3 {
-			bad[list[i].Op]++
-			t.Errorf("%q is encoded as % x, %q", text[i], code[i], got)
+	for i, got := range disassemble(t, x.code) {
+		if in := &x.list[i]; !sameText(got, x.text[i], in) && bad[in.Op] < 3 {
+			bad[in.Op]++
+			t.Errorf("%q is encoded as % x, %q", x.text[i], x.code[i], got)
 		}
 	}
-	t.Logf("%d instructions of %d rows", len(list), len(allRows()))
 }
 
 // longer reports whether our code may be longer than LLVM's, by a byte: LLVM
@@ -156,22 +227,28 @@ func longer(in *Inst) bool {
 // TestAssembles compares the code that LLVM makes of the text of every form with
 // ours: it is ours, or something no shorter that it reads as the same.
 func TestAssembles(t *testing.T) {
-	list, code, text := roundTrips(t)
+	x := allTrips()
+	require.NoError(t, x.err)
+	x.assemble(t)
+}
+
+func (x *trips) assemble(t *testing.T) {
+	t.Helper()
 	var other []int
 	var pieces [][]byte
-	for i, theirs := range assemble(t, text) {
-		if bytes.Equal(theirs, code[i]) {
+	for i, theirs := range assemble(t, x.text) {
+		if bytes.Equal(theirs, x.code[i]) {
 			continue
 		}
-		if len(code[i]) > len(theirs) && !(longer(&list[i]) && len(code[i]) == len(theirs)+1) {
-			t.Errorf("%q: our code % x is longer than LLVM's % x", text[i], code[i], theirs)
+		if n := len(x.code[i]); n > len(theirs) && !(longer(&x.list[i]) && n == len(theirs)+1) {
+			t.Errorf("%q: our code % x is longer than LLVM's % x", x.text[i], x.code[i], theirs)
 		}
 		other, pieces = append(other, i), append(pieces, theirs)
 	}
 	for k, got := range disassemble(t, pieces) {
-		if i := other[k]; !sameText(got, text[i], &list[i]) {
-			t.Errorf("LLVM takes %q for %q", text[i], got)
+		if i := other[k]; !sameText(got, x.text[i], &x.list[i]) {
+			t.Errorf("LLVM takes %q for %q", x.text[i], got)
 		}
 	}
-	t.Logf("%d of %d instructions have other code", len(other), len(list))
+	t.Logf("%d of %d instructions have other code", len(other), len(x.list))
 }

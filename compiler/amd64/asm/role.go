@@ -73,9 +73,19 @@ func (in *Inst) Clears() bool {
 	case XOR, SUB:
 		return a[0].Kind == RegArg && a[1].Kind == RegArg && a[0].Reg == a[1].Reg
 	case VPXOR, VPXORD, VPXORQ, VXORPS, VXORPD, KXORB, KXORW, KXORD, KXORQ, VPCMPEQD, KXNORB, KXNORW, KXNORD, KXNORQ:
-		return in.Mask == 0 && a[1].Kind == RegArg && a[2].Kind == RegArg && a[0].Reg == a[1].Reg && a[1].Reg == a[2].Reg
+		return in.oneRegister()
+	case VPTERNLOGD, VPTERNLOGQ:
+		v := uint8(a[3].Imm)
+		return (v == 0 || v == 255) && in.oneRegister()
 	}
 	return false
+}
+
+// oneRegister reports whether the first three operands are the same register, with
+// no mask.
+func (in *Inst) oneRegister() bool {
+	a := &in.Args
+	return in.Mask == 0 && a[1].Kind == RegArg && a[2].Kind == RegArg && a[0].Reg == a[1].Reg && a[1].Reg == a[2].Reg
 }
 
 // CanBeMem reports whether operand i of op, a register that it reads, could as well

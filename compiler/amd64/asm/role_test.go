@@ -86,6 +86,8 @@ func TestRoles(t *testing.T) {
 		{mk(VADDPS, 512, R(v(0)), R(v(1)), R(v(2))).with(m(0), true, false), []Reg{v(1), v(2), m(0)}, []Reg{v(0)}},
 		{mk(VBLENDMPS, 512, R(v(0)), R(v(1)), R(v(2))).with(m(0), false, false), []Reg{v(1), v(2), m(0)}, []Reg{v(0)}},
 		{mk(VPXORD, 512, R(v(0)), R(v(0)), R(v(0))), nil, []Reg{v(0)}},
+		{mk(VPTERNLOGD, 512, R(v(0)), R(v(0)), R(v(0)), I(255)), nil, []Reg{v(0)}},
+		{mk(VPTERNLOGD, 512, R(v(0)), R(v(0)), R(v(0)), I(254)), []Reg{v(0), v(0), v(0)}, []Reg{v(0)}},
 		{mk(VMOVUPS, 512, M(g(0), 0), R(v(0))).with(m(0), false, false), []Reg{g(0), v(0), m(0)}, nil},
 		{mk(VFMADD231PS, 512, R(v(0)), R(v(1)), R(v(2))), []Reg{v(0), v(1), v(2)}, []Reg{v(0)}},
 		{mk(VPTERNLOGD, 512, R(v(0)), R(v(1)), R(v(2)), I(1)), []Reg{v(0), v(1), v(2)}, []Reg{v(0)}},
