@@ -198,6 +198,7 @@ func generate(m *ir.Module, f *ir.Func, c *code, tr traits, tests map[*ir.Value]
 	if err := e.resolve(); err != nil {
 		return nil, regalloc.Result{}, err
 	}
+	e.dropDead()
 	cfg := regalloc.V4(e.locals)
 	if c.isa == v3 {
 		cfg = regalloc.V3(e.locals)

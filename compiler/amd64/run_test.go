@@ -39,6 +39,7 @@ func assembled(t *testing.T, c *code) *program {
 	t.Helper()
 	c.op(asm.RET, 64)
 	require.NoError(t, c.resolve())
+	c.dropDead()
 	cfg := regalloc.V4(0)
 	if c.isa == v3 {
 		cfg = regalloc.V3(0)
