@@ -21,6 +21,7 @@ var cases = []testCase{
 	{"SaxpyMemory", "Saxpy", "", func(p *problem, small bool) { saxpy(p, pick(small, 9001, 1<<24)) }},
 	{"Exp", "Exp", "ExpOurs", func(p *problem, small bool) { elementwise(p, small, kernels.Exp, uniform(-80, 80), 1e-6) }},
 	{"Gelu", "Gelu", "GeluOurs", func(p *problem, small bool) { elementwise(p, small, kernels.Gelu, uniform(-5, 5), 1e-6) }},
+	{"Tanh", "Tanh", "TanhOurs", func(p *problem, small bool) { elementwise(p, small, kernels.Tanh, uniform(-5, 5), 1e-6) }},
 	{"Softmax", "Softmax", "SoftmaxOurs", softmax},
 	{"RMSNorm", "RMSNorm", "", rmsNorm},
 	{"Sum", "Sum", "", sum},
@@ -149,14 +150,28 @@ func mandelbrot(p *problem, small bool) {
 	}
 }
 
+// tiling is the tile of c that fits in the vector registers of the device.
+func tiling(warp int) kernels.Tiling {
+	if warp == 8 { // of which AVX2 has 16
+		return kernels.Tiling{High: 4, Each: 2, Wide: 8}
+	}
+	return kernels.Tiling{High: 8, Each: 2, Wide: dsl.ConstInt(warp)}
+}
+
+// sgemm packs both matrices before it multiplies, which is part of the time.
 func sgemm(p *problem, small bool) {
 	side := pick(small, 128, 1024)
 	a, b, c := input(p, side*side, uniform(-1, 1)), input(p, side*side, uniform(-1, 1)), newResult[float32](p, side*side)
+	bands, panels := input(p, side*side, uniform(0, 0)), input(p, side*side, uniform(0, 0))
 	p.flops = 2 * float64(side) * float64(side) * float64(side)
-	cfg := kernels.Tiling{Rows: 128, Cols: 64, Depth: 64, High: 8, Each: 2}
-	grid := runtime.Grid{
-		Blocks:  runtime.Dim3{X: side / int(cfg.Cols), Y: side / int(cfg.Rows)},
-		Threads: runtime.Dim3{X: int(cfg.Cols / cfg.Each), Y: int(cfg.Rows / cfg.High)},
+	cfg := tiling(p.dev.WarpSize())
+	high, wide := int(cfg.High), int(cfg.Wide)
+	width := wide * int(cfg.Each)
+	grid := func(bx, by, x, y int) runtime.Grid {
+		return runtime.Grid{Blocks: runtime.Dim3{X: bx, Y: by}, Threads: runtime.Dim3{X: x, Y: y}}
 	}
-	p.launch(kernels.SGEMM, grid, c, a, b, side, side, cfg)
+	p.launch(kernels.PackA, grid(side/64, side/high, 64, 1), bands, a, side, cfg.High)
+	p.launch(kernels.PackB, grid(side/width, side/8, width, 8), panels, b, side, side, dsl.ConstInt(width))
+	p.launch(kernels.SGEMM, grid(side/width, side/high/16, wide, 16), c, bands, panels, side, side, cfg)
+	p.twin = []any{c, a, b, bands, panels, side, side}
 }

@@ -19,13 +19,13 @@ import (
 
 // constants are the compile-time parameters of the kernels that have some.
 var constants = map[string]map[string]int64{
-	"SGEMM": {"cfg.Rows": 128, "cfg.Cols": 64, "cfg.Depth": 64, "cfg.High": 8, "cfg.Each": 2},
+	"PackA": {"height": 8}, "PackB": {"width": 32}, "SGEMM": {"cfg.High": 8, "cfg.Each": 2, "cfg.Wide": 16},
 }
 
 // compiled are the kernels to compile, of each one instance.
 var compiled = []any{
-	kernels.Saxpy, kernels.Exp, kernels.Gelu, kernels.Softmax, kernels.RMSNorm, kernels.Sum, kernels.Transpose, kernels.Histogram,
-	kernels.Mandelbrot, kernels.NBody, kernels.Stencil, kernels.SGEMM,
+	kernels.Saxpy, kernels.Exp, kernels.Gelu, kernels.Tanh, kernels.Softmax, kernels.RMSNorm, kernels.Sum, kernels.Transpose, kernels.Histogram,
+	kernels.Mandelbrot, kernels.NBody, kernels.Stencil, kernels.PackA, kernels.PackB, kernels.SGEMM,
 }
 
 // requests are the kernels to compile that the flags name.

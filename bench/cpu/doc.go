@@ -22,8 +22,8 @@
 // Both sides run in this process, on one thread, on the same buffers, and take
 // turns. Each result is checked against the twin's. A sample is a batch of some
 // milliseconds; time is the processor's, which neighbours on the machine disturb
-// less than that of the clock (-wall for that). A time in the table is the least,
-// a ratio is the median of those of the rounds.
+// less than that of the clock (-wall for that). A time in the table is the least of
+// the rounds, and a ratio that of two of these.
 //
 // The multiply-add peak of one core is measured by a loop in C, for the share that
 // SGEMM reaches. At the end stand the times for compiling the kernels, and those of

@@ -103,7 +103,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	flags.BoolVar(&c.list, "list", false, "print the code of the kernels, as they are launched, and measure nothing")
 	flags.BoolVar(&c.small, "small", false, "sizes for the interpreter")
 	flags.BoolVar(&c.wall, "wall", false, "measure time by the clock, not the processor's")
-	flags.IntVar(&c.rounds, "rounds", 15, "samples of each version")
+	flags.IntVar(&c.rounds, "rounds", 25, "samples of each version")
 	flags.DurationVar(&c.batch, "batch", 4*time.Millisecond, "time of one sample")
 	flags.StringVar(&c.clang, "clang", "clang-19", "compiler for the twins")
 	if err := flags.Parse(args); err != nil {

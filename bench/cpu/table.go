@@ -8,21 +8,16 @@ import (
 	"text/tabwriter"
 )
 
-// ratio returns the median of our time over that of the fastest of the versions
-// with those names, sample by sample. It is 0 if there is none.
+// ratio returns our least time over that of the versions with those names, 0 if
+// there is none.
 func (r result) ratio(names ...string) float64 {
-	var list []float64
-	for i, t := range r.versions[0].samples {
-		least := math.Inf(1)
-		for _, v := range r.versions[1:] {
-			if slices.Contains(names, v.name) {
-				least = min(least, v.samples[i])
-			}
+	least := math.Inf(1)
+	for _, v := range r.versions[1:] {
+		if slices.Contains(names, v.name) {
+			least = min(least, slices.Min(v.samples))
 		}
-		list = append(list, t/least)
 	}
-	slices.Sort(list)
-	return list[len(list)/2]
+	return slices.Min(r.versions[0].samples) / least
 }
 
 // least returns the least time of a version, by name, in microseconds.

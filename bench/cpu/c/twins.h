@@ -22,16 +22,12 @@ typedef struct {
 enum { LANES = 16 };
 typedef float vec __attribute__((vector_size(64)));
 vec _ZGVeN16v_tanhf(vec);
-vec _ZGVeN16v_expf(vec);
 #define vtanhf _ZGVeN16v_tanhf
-#define vexpf _ZGVeN16v_expf
 #else
 enum { LANES = 8 };
 typedef float vec __attribute__((vector_size(32)));
 vec _ZGVdN8v_tanhf(vec);
-vec _ZGVdN8v_expf(vec);
 #define vtanhf _ZGVdN8v_tanhf
-#define vexpf _ZGVdN8v_expf
 #endif
 
 // vec at any address.

@@ -33,7 +33,8 @@ func Exp(t dsl.Thread, out, x []float32) {
 	}
 }
 
-// Gelu is the activation function of that name in the form with tanh.
+// Gelu is the activation function of that name in the form with tanh, of which
+// (1 + tanh u)/2 is 1/(1 + exp(-2u)).
 //
 //kiln:kernel
 func Gelu(t dsl.Thread, out, x []float32) {
@@ -41,7 +42,18 @@ func Gelu(t dsl.Thread, out, x []float32) {
 	in, to := x[first:end], out[first:end]
 	for i := t.ThreadX(); i < len(to); i += t.BlockDimX() {
 		v := in[i]
-		u := 0.7978845608 * dsl.FMA(0.044715*v, v*v, v)
-		to[i] = 0.5 * v * (1 + dsl.Tanh(u))
+		u := -1.5957691216 * dsl.FMA(0.044715*v, v*v, v)
+		to[i] = v / (1 + dsl.Exp(u))
+	}
+}
+
+// Tanh writes the hyperbolic tangents of x.
+//
+//kiln:kernel
+func Tanh(t dsl.Thread, out, x []float32) {
+	first, end := part(t, len(out))
+	in, to := x[first:end], out[first:end]
+	for i := t.ThreadX(); i < len(to); i += t.BlockDimX() {
+		to[i] = dsl.Tanh(in[i])
 	}
 }

@@ -2,53 +2,62 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// Tiling is how SGEMM divides its work. A block has Cols/Each by Rows/High threads.
+// Tiling is what a thread of SGEMM computes, and how many threads are side by side.
 type Tiling struct {
-	Rows, Cols dsl.ConstInt // of c that a block computes
-	Depth      dsl.ConstInt // of the tiles in shared memory
 	High, Each dsl.ConstInt // rows and columns of c that a thread computes
+	Wide       dsl.ConstInt // threads side by side, neighbours in neighbouring columns
 }
 
-// SGEMM computes c = a·b for row-major matrices of m by k and k by n, with tiles
-// in shared memory and High by Each elements of c in the registers of each thread.
-// Threads of a warp compute neighbouring columns of the same rows, so that they
-// read a in one place and b side by side. The sides are multiples of the tile's.
+// PackA writes a, row-major with k columns, as bands of height rows, each of them
+// column after column, so that SGEMM reads it from end to end.
+//
+//kiln:kernel
+func PackA(t dsl.Thread, out, a []float32, k int, height dsl.ConstInt) {
+	h, band, i := int(height), t.BlockY(), t.GlobalX()
+	if i >= k {
+		return
+	}
+	for r := range h {
+		out[(band*k+i)*h+r] = a[(band*h+r)*k+i]
+	}
+}
+
+// PackB writes b, row-major with k rows of n, as panels of width columns, each of
+// them row after row. A block is as wide as a panel.
+//
+//kiln:kernel
+func PackB(t dsl.Thread, out, b []float32, n, k int, width dsl.ConstInt) {
+	w, panel, row := int(width), t.BlockX(), t.GlobalY()
+	if row < k {
+		out[(panel*k+row)*w+t.ThreadX()] = b[row*n+panel*w+t.ThreadX()]
+	}
+}
+
+// SGEMM computes c = a·b with n columns, of a in bands of High rows and b in panels
+// of Wide·Each columns, with k numbers in a sum. A block has Wide threads side by
+// side, and any number of bands on top of each other; the panel that they share
+// stays in the cache. Threads side by side read a in one place and b in a row.
 //
 //kiln:kernel
 func SGEMM(t dsl.Thread, c, a, b []float32, n, k int, cfg Tiling) {
-	rows, cols, depth := int(cfg.Rows), int(cfg.Cols), int(cfg.Depth)
-	wide, high := int(cfg.Cols/cfg.Each), int(cfg.Rows/cfg.High)
-	as := dsl.SharedSlice[float32](t, cfg.Rows*cfg.Depth)
-	bs := dsl.SharedSlice[float32](t, cfg.Depth*cfg.Cols)
+	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
+	width := wide * each
+	band, panel, x := t.GlobalY(), t.BlockX(), t.ThreadX()
+	as, bs := a[band*k*high:][:k*high], b[panel*k*width:][:k*width]
 	acc := dsl.LocalSlice[float32](cfg.High * cfg.Each)
-	x, y := t.ThreadX()%wide, t.ThreadY()%high // which is no change, but says what the indices cannot exceed
-	row, col := t.BlockY()*rows, t.BlockX()*cols
-	for k0 := 0; k0 < k; k0 += depth {
-		for r := y; r < rows; r += high {
-			for i := x; i < depth; i += wide {
-				as[r*depth+i] = a[(row+r)*k+k0+i]
+	j := x
+	for i := 0; i < len(as)-(high-1); i += high {
+		for e := range each {
+			v := bs[j+e*wide]
+			for h := range high {
+				acc[h*each+e] = dsl.FMA(as[i+h], v, acc[h*each+e])
 			}
 		}
-		for r := y; r < depth; r += high {
-			for i := x; i < cols; i += wide {
-				bs[r*cols+i] = b[(k0+r)*n+col+i]
-			}
-		}
-		t.Sync()
-		for i := range depth {
-			atA, atB := y*int(cfg.High)*depth+i, i*cols+x
-			for e := range int(cfg.Each) {
-				v := bs[atB+e*wide]
-				for h := range int(cfg.High) {
-					acc[h*int(cfg.Each)+e] = dsl.FMA(as[atA+h*depth], v, acc[h*int(cfg.Each)+e])
-				}
-			}
-		}
-		t.Sync()
+		j += width
 	}
-	for h := range int(cfg.High) {
-		for e := range int(cfg.Each) {
-			c[(row+y*int(cfg.High)+h)*n+col+e*wide+x] = acc[h*int(cfg.Each)+e]
+	for h := range high {
+		for e := range each {
+			c[(band*high+h)*n+panel*width+e*wide+x] = acc[h*each+e]
 		}
 	}
 }
