@@ -68,10 +68,14 @@ func (r *ranges) resliced(v *ir.Value) (interval, bool) {
 }
 
 // spanned intersects x with what checks that come before user say of v, as in
-// x[low:low+v]. Only an end that is checked itself has not wrapped.
+// x[:v] and x[low:low+v]. Of the latter, only
+// an end that is checked itself has not wrapped.
 func (r *ranges) spanned(v, user *ir.Value, x interval) interval {
 	if r.slicing == nil || user.Block == nil {
 		return x
+	}
+	if top := r.upTo(v, user); top <= maxLen {
+		x = x.meet(interval{0, top})
 	}
 	for _, c := range r.slicing.spans[v] {
 		high := c.Args[1].Args[0]
@@ -88,6 +92,11 @@ func (r *ranges) spannedIn(v *ir.Value, b *ir.Block, x interval) interval {
 		return x
 	}
 	above := func(c *ir.Value) bool { return c.Block != b && r.dom.dominates(c.Block, b) }
+	for _, d := range r.slicing.highs[v] {
+		if above(d) {
+			x = x.meet(interval{0, min(r.of(d.Args[1]).hi, maxLen+1) - 1})
+		}
+	}
 	for _, c := range r.slicing.spans[v] {
 		high := c.Args[1].Args[0]
 		for _, d := range r.slicing.highs[high] {
