@@ -88,7 +88,7 @@ func structured(l *cfamily.Language, format string) backend {
 	return backend{
 		kind: l.Kind, format: format, assumes: Small | Disjoint,
 		emit: func(m *ir.Module, t target.Target, opt Options) (string, error) {
-			return l.Emit(m, t, cfamily.Options{Lines: opt.Lines, Disjoint: opt.Assume&Disjoint != 0})
+			return l.Emit(m, t, cfamily.Options{Lines: opt.Lines, Disjoint: opt.Assume&Disjoint != 0, Names: opt.Names})
 		},
 		entry: cfamily.EntryName,
 	}

@@ -36,6 +36,7 @@ type Options struct {
 	Disable []string                        // passes to leave out
 	Assume  Assume                          // what every launch of the code keeps to
 	After   func(pass string, m *ir.Module) // called after each pass
+	Names   func(ir.Pos) string             // names variables of text for readers, see [front.Names]
 }
 
 // OptionsFromEnv returns the options that the environment asks for:

@@ -164,6 +164,11 @@ func inPackage(funcs map[string]front.Func, path string) map[string]front.Func {
 func emitOne(w, stderr io.Writer, req front.Request, load front.Loader, tgt target.Target, f emitFlags) error {
 	opt := compiler.OptionsFromEnv()
 	opt.Lines, opt.Checked = f.lines, f.checked
+	names, err := front.Names(req.Pkg, load)
+	if err != nil {
+		return err
+	}
+	opt.Names = names
 	if f.dump {
 		return emitPage(w, dump.Input{Request: req, Load: load, Target: tgt, Options: opt, Assemble: dump.PTXAS(tgt)})
 	}

@@ -2,6 +2,7 @@ package cfamily
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,9 @@ type Options struct {
 	Lines bool
 	// Disjoint says that no slice that the kernel writes overlaps another.
 	Disjoint bool
+	// Names, if not nil, names the Go variable for the value computed at a place of the
+	// source, "" for none.
+	Names func(ir.Pos) string
 }
 
 // Emit returns the text of the kernel of m in language l for t. The module must
@@ -75,9 +79,13 @@ type emitter struct {
 	opt   Options
 	types *types
 
-	uses   []int  // by value ID
-	inline []bool // written where it is used
-	top    []bool // declared at the head of the function
+	uses   []int    // by value ID
+	parts  []bool   // parts of an expression that another value of the same place is
+	called []string // names of values, as far as they were asked for
+	taken  map[string]bool
+	inline []bool            // written where it is used
+	top    []bool            // declared at the head of the function
+	firsts map[*ir.Edge]bool // that declare the parameters that they set
 	params []string
 	end    *ending // the function that the kernel's end is, or nil
 	shared []bool // which shared objects are used
@@ -101,6 +109,8 @@ func (e *emitter) run() (string, error) {
 		return "", err
 	}
 	e.plan(order)
+	e.taken = map[string]bool{}
+	e.called = make([]string, e.f.NumValues())
 	e.shared = make([]bool, len(e.m.Shared))
 	e.params = make([]string, e.f.NumValues())
 	params := e.signature()
@@ -203,13 +213,12 @@ func (e *emitter) checkShared() error {
 func (e *emitter) signature() []Param {
 	written := ir.WrittenParams(e.f)
 	var out []Param
-	taken := map[string]bool{}
 	unique := func(name string) string {
 		name = e.goName(name)
-		for taken[name] {
+		for e.taken[name] {
 			name += "_"
 		}
-		taken[name] = true
+		e.taken[name] = true
 		return name
 	}
 	next := 0
@@ -284,21 +293,69 @@ func (e *emitter) goName(name string) string {
 	return name
 }
 
-// name returns the variable of v.
+// name returns the variable of v: what it is called in Go, where that is known, else a
+// letter and a number.
 func (e *emitter) name(v *ir.Value) string {
 	if n := e.params[v.ID]; n != "" {
 		return n
 	}
-	if v.Op == ir.OpLocal {
-		return fmt.Sprintf("local%d", v.ID)
+	if e.called[v.ID] == "" {
+		letter := "v"
+		if v.Op == ir.OpLocal {
+			letter = "local"
+		}
+		e.called[v.ID] = e.goVariable(v)
+		if e.called[v.ID] == "" {
+			e.called[v.ID] = fmt.Sprint(letter, v.ID)
+		}
 	}
-	return fmt.Sprintf("v%d", v.ID)
+	return e.called[v.ID]
+}
+
+// goVariable returns a name for v after that of a Go variable, "" if none is known.
+func (e *emitter) goVariable(v *ir.Value) string {
+	address := v.Type.IsPtr() && v.Op != ir.OpLocal && v.Op != ir.OpShared && v.Op != ir.OpBlockParam
+	if e.opt.Names == nil || e.parts[v.ID] || address {
+		return ""
+	}
+	base := e.opt.Names(e.m.PosOf(v.Pos))
+	if base == "" {
+		return ""
+	}
+	base = e.goName(base)
+	name := base
+	for n := 2; e.taken[name]; n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+	e.taken[name] = true
+	return name
 }
 
 func (e *emitter) sharedName(i int) string {
 	e.shared[i] = true
+	for _, b := range e.f.Blocks {
+		for _, v := range b.Instrs {
+			if v.Op == ir.OpShared && int(v.Imm) == i {
+				return e.sharedVariable(v)
+			}
+		}
+	}
 	return fmt.Sprintf("shared%d", i)
 }
+
+// sharedVariable returns the name of the object that v is the address of.
+func (e *emitter) sharedVariable(v *ir.Value) string {
+	if e.called[v.ID] == "" {
+		e.called[v.ID] = e.goVariable(v)
+		if e.called[v.ID] == "" {
+			e.called[v.ID] = fmt.Sprintf("shared%d", v.Imm)
+		}
+	}
+	return e.called[v.ID]
+}
+
+// lastReturn matches a return at the end of a kernel, and the comment that it has.
+var lastReturn = regexp.MustCompile(`(?m)(^\t// \S+:\d+\n)?^\treturn;\n\z`)
 
 // assemble puts the text of the kernel together.
 func (e *emitter) assemble(params []Param) string {
@@ -316,7 +373,7 @@ func (e *emitter) assemble(params []Param) string {
 	kernel.WriteString(" {\n")
 	for i, o := range e.m.Shared {
 		if e.shared[i] {
-			fmt.Fprintf(&kernel, "\t%s\n", e.lang.Shared(e.types.memory(o.Type), fmt.Sprintf("shared%d", i)))
+			fmt.Fprintf(&kernel, "\t%s\n", e.lang.Shared(e.types.memory(o.Type), e.sharedName(i)))
 		}
 	}
 	for _, s := range first {
@@ -326,7 +383,7 @@ func (e *emitter) assemble(params []Param) string {
 		fmt.Fprintf(&kernel, "\tbool %s = false;\n", f)
 	}
 	kernel.WriteString(e.head.String())
-	kernel.WriteString(e.body.String())
+	kernel.WriteString(lastReturn.ReplaceAllString(e.body.String(), ""))
 	kernel.WriteString("}\n")
 	return kernel.String()
 }

@@ -17,13 +17,14 @@ const maxText = 100
 
 // plan finds the values that are written where they are used.
 func (e *emitter) plan(order []*ir.Block) {
-	e.uses = make([]int, e.f.NumValues())
+	e.uses, e.parts = make([]int, e.f.NumValues()), make([]bool, e.f.NumValues())
 	user := make([]*ir.Value, e.f.NumValues()) // the last; nil for a terminator
 	for _, b := range order {
 		for _, v := range b.Instrs {
 			for _, a := range v.Args {
 				e.uses[a.ID]++
 				user[a.ID] = v
+				e.parts[a.ID] = e.parts[a.ID] || a.Pos == v.Pos && !v.Op.Info().NoValue
 			}
 		}
 		for _, a := range termOperands(b) {

@@ -32,12 +32,24 @@ func (e *emitter) comment() {
 	fmt.Fprintf(e.body, "%s// %s:%d\n", strings.Repeat("\t", e.depth), p.File, p.Line)
 }
 
-// declare decides which variables stand at the head of the function: parameters
-// of blocks, and values that are used outside of the braces in which they are
-// computed.
+// setting is an edge that gives the parameters of a block their values, and the braces
+// that it is in.
+type setting struct {
+	edge *ir.Edge
+	path []int
+}
+
+// within reports whether braces are the same as others or lie in them.
+func within(path, outer []int) bool {
+	return len(path) >= len(outer) && slices.Equal(path[:len(outer)], outer)
+}
+
+// declare decides which variables stand at the head of the function: parameters of
+// blocks and values that are used outside of the braces in which they are first set.
 // The parameters of the block own are those of the function itself.
 func (e *emitter) declare(tree []stmt, order []*ir.Block, own *ir.Block) {
 	braces := map[*ir.Block][]int{}
+	sets := map[*ir.Block][]setting{}
 	count := 0
 	var walk func(list []stmt, path []int)
 	walk = func(list []stmt, path []int) {
@@ -49,6 +61,8 @@ func (e *emitter) declare(tree []stmt, order []*ir.Block, own *ir.Block) {
 			switch x := x.(type) {
 			case *code:
 				braces[x.b] = path
+			case *copies:
+				sets[x.e.To] = append(sets[x.e.To], setting{x.e, path})
 			case *branch:
 				walk(x.then, inside())
 				walk(x.els, inside())
@@ -64,13 +78,21 @@ func (e *emitter) declare(tree []stmt, order []*ir.Block, own *ir.Block) {
 		}
 	}
 	walk(tree, nil)
-	e.top = make([]bool, e.f.NumValues())
+	e.top, e.firsts = make([]bool, e.f.NumValues()), map[*ir.Edge]bool{}
+	wide := map[*ir.Block]bool{} // blocks whose parameters are declared at the head
+	for b, list := range sets {
+		wide[b] = slices.ContainsFunc(list, func(s setting) bool { return !within(s.path, list[0].path) }) ||
+			!within(braces[b], list[0].path) || slices.ContainsFunc(b.Params, func(p *ir.Value) bool { return slices.Contains(list[0].edge.Args, p) })
+	}
 	use := func(v *ir.Value, b *ir.Block) {
-		if v.Block != nil && !e.inline[v.ID] && v.Op != ir.OpBlockParam {
-			in, at := braces[v.Block], braces[b]
-			if len(in) > len(at) || !slices.Equal(in, at[:len(in)]) {
-				e.top[v.ID] = true
+		switch {
+		case v.Block == nil || e.inline[v.ID]:
+		case v.Op == ir.OpBlockParam:
+			if list := sets[v.Block]; len(list) == 0 || !within(braces[b], list[0].path) {
+				wide[v.Block] = true
 			}
+		case !within(braces[b], braces[v.Block]):
+			e.top[v.ID] = true
 		}
 	}
 	for _, b := range order {
@@ -84,7 +106,13 @@ func (e *emitter) declare(tree []stmt, order []*ir.Block, own *ir.Block) {
 		}
 	}
 	for _, b := range order {
+		if list := sets[b]; len(list) > 0 && !wide[b] {
+			e.firsts[list[0].edge] = true
+		}
 		for _, p := range b.Params {
+			if !wide[b] && len(sets[b]) > 0 {
+				break
+			}
 			if b != own {
 				fmt.Fprintf(&e.head, "\t%s %s;\n", e.types.value(p.Type, false), e.name(p))
 			}
@@ -130,10 +158,14 @@ func (e *emitter) stmt(x stmt, next *ir.Block) error {
 		return e.branch(x, next)
 	case *loop:
 		c := &construct{head: x.head, after: next}
-		if cond, body := e.while(x, next); cond != "" {
-			return e.construct("while ("+cond+") {", "}", c, body, x.head)
+		cond, body, behind := e.while(x, next)
+		if cond == "" {
+			return e.construct("for (;;) {", "}", c, x.body, x.head)
 		}
-		return e.construct("for (;;) {", "}", c, x.body, x.head)
+		if err := e.construct("while ("+cond+") {", "}", c, body, x.head); err != nil {
+			return err
+		}
+		return e.list(behind, next)
 	case *scope:
 		if !x.real {
 			return e.list(x.body, x.next)
@@ -217,15 +249,17 @@ func (e *emitter) jump(b *ir.Block, set bool) error {
 
 func (e *emitter) branch(x *branch, next *ir.Block) error {
 	cond, err := e.expr(x.cond)
-	if err != nil {
+	if err != nil || len(x.then)+len(x.els) == 0 {
 		return err
 	}
+	return e.arms("if", cond, x, next)
+}
+
+// arms writes a branch that begins with a word.
+func (e *emitter) arms(word string, cond text, x *branch, next *ir.Block) error {
 	then, els := x.then, x.els
 	text := cond.s
 	if len(then) == 0 {
-		if len(els) == 0 {
-			return nil
-		}
 		then, els = els, nil
 		text = "!" + cond.operand()
 	}
@@ -233,7 +267,7 @@ func (e *emitter) branch(x *branch, next *ir.Block) error {
 		then, els = els, then
 		text = "!" + cond.operand()
 	}
-	e.line("if (%s) {", text)
+	e.line("%s (%s) {", word, text)
 	if err := e.indented(then, next); err != nil {
 		return err
 	}
@@ -241,14 +275,43 @@ func (e *emitter) branch(x *branch, next *ir.Block) error {
 	case len(els) == 0:
 		e.line("}")
 		return nil
-	case ends(then): // what follows needs no braces
+	case ends(then) && word == "if": // what follows needs no braces
 		e.line("}")
 		return e.list(els, next)
 	}
+	if inner, cond := e.only(els); inner != nil {
+		return e.arms("} else if", cond, inner, next)
+	}
 	e.line("} else {")
-	err = e.indented(els, next)
+	err := e.indented(els, next)
 	e.line("}")
 	return err
+}
+
+// only returns the branch that is all there is in a list, with its condition, nil if
+// there is more.
+func (e *emitter) only(list []stmt) (*branch, text) {
+	for len(list) > 1 {
+		first, ok := list[0].(*code)
+		if !ok || slices.ContainsFunc(first.b.Instrs, e.written) {
+			return nil, text{}
+		}
+		list = list[1:]
+	}
+	x, ok := list[0].(*branch)
+	if !ok || len(x.then)+len(x.els) == 0 {
+		return nil, text{}
+	}
+	body, inline := e.body, slices.Clone(e.inline)
+	e.body = new(strings.Builder)
+	cond, err := e.expr(x.cond)
+	alone := err == nil && e.body.Len() == 0
+	e.body = body
+	if !alone { // statements would have to come first
+		e.inline = inline
+		return nil, text{}
+	}
+	return x, cond
 }
 
 func (e *emitter) indented(list []stmt, next *ir.Block) error {
@@ -271,36 +334,113 @@ func ends(list []stmt) bool {
 	return false
 }
 
-// while returns the condition under which a loop goes on and what it does then, if
-// that is all there is to the loop.
-func (e *emitter) while(x *loop, after *ir.Block) (cond string, body []stmt) {
-	if len(x.body) != 2 || after == nil {
-		return "", nil
+// while returns the condition under which a loop goes on, what it does then, and what
+// follows it, if the condition is all that it begins with.
+func (e *emitter) while(x *loop, after *ir.Block) (cond string, body, behind []stmt) {
+	if len(x.body) != 2 {
+		return "", nil, nil
 	}
 	head, isCode := x.body[0].(*code)
 	br, isBranch := x.body[1].(*branch)
 	if !isCode || !isBranch || slices.ContainsFunc(head.b.Instrs, func(v *ir.Value) bool { return e.written(v) }) {
-		return "", nil
+		return "", nil, nil
 	}
 	out := func(list []stmt) bool {
 		if len(list) != 1 {
 			return false
 		}
 		j, ok := list[0].(jump)
-		return ok && j.to == after
+		return ok && after != nil && j.to == after
+	}
+	// What ends the loop may follow it if nothing else does.
+	last := func(list, body []stmt) bool { return e.follows(list, after) && stays(body, x.head) }
+	var negated bool
+	switch {
+	case out(br.els):
+		body = br.then
+	case out(br.then):
+		body, negated = br.els, true
+	case last(br.els, br.then):
+		body, behind = br.then, fallThrough(br.els, after)
+	case last(br.then, br.els):
+		body, behind, negated = br.els, fallThrough(br.then, after), true
+	default:
+		return "", nil, nil
 	}
 	before := e.body.Len()
 	c, err := e.expr(br.cond)
-	if err != nil || e.body.Len() != before {
-		return "", nil // too long for a condition; it has a name now
-	}
 	switch {
-	case out(br.els):
-		return c.s, br.then
-	case out(br.then):
-		return "!" + c.operand(), br.els
+	case err != nil || e.body.Len() != before: // too long for a condition; it has a name now
+		return "", nil, nil
+	case negated:
+		return "!" + c.operand(), body, behind
 	}
-	return "", nil
+	return c.s, body, behind
+}
+
+// follows reports whether a list that ends a loop can stand behind it, where after comes
+// next: it jumps at its end only, and to where one statement leads.
+func (e *emitter) follows(list []stmt, after *ir.Block) bool {
+	if len(list) == 0 || jumps(list[:len(list)-1], func(*ir.Block) bool { return true }) {
+		return false
+	}
+	switch x := list[len(list)-1].(type) {
+	case leave:
+		return true
+	case jump:
+		return after != nil && x.to == after || e.direct(x.to) != ""
+	}
+	return false
+}
+
+// fallThrough returns a list without a jump at its end to what comes next.
+func fallThrough(list []stmt, after *ir.Block) []stmt {
+	if j, ok := list[len(list)-1].(jump); ok && after != nil && j.to == after {
+		return list[:len(list)-1]
+	}
+	return list
+}
+
+// stays reports whether a list leaves the loop of head nowhere: all of its jumps are to
+// there, or to what it holds itself.
+func stays(list []stmt, head *ir.Block) bool {
+	inside := map[*ir.Block]bool{head: true}
+	walk(list, func(x stmt) {
+		switch x := x.(type) {
+		case *loop:
+			inside[x.head] = true
+		case *scope:
+			inside[x.next] = true
+		}
+	})
+	return !jumps(list, func(to *ir.Block) bool { return !inside[to] })
+}
+
+// jumps reports whether a list has a jump to a block that matches.
+func jumps(list []stmt, match func(*ir.Block) bool) bool {
+	found := false
+	walk(list, func(x stmt) {
+		if j, ok := x.(jump); ok && match(j.to) {
+			found = true
+		}
+	})
+	return found
+}
+
+// walk calls visit for all statements of a list, and of those in them.
+func walk(list []stmt, visit func(stmt)) {
+	for _, x := range list {
+		visit(x)
+		switch x := x.(type) {
+		case *branch:
+			walk(x.then, visit)
+			walk(x.els, visit)
+		case *loop:
+			walk(x.body, visit)
+		case *scope:
+			walk(x.body, visit)
+		}
+	}
 }
 
 // written reports whether v gets a statement of its own in its block.
@@ -379,6 +519,12 @@ type assignment struct {
 // through temporary variables.
 func (e *emitter) copies(edge *ir.Edge) error {
 	var todo []assignment
+	typed := func(p *ir.Value) string {
+		if e.firsts[edge] {
+			return e.types.value(p.Type, false) + " "
+		}
+		return ""
+	}
 	for i, p := range edge.To.Params {
 		if edge.Args[i] == p {
 			continue
@@ -403,7 +549,7 @@ func (e *emitter) copies(edge *ir.Edge) error {
 			a.from, a.reads = next, nil
 			continue
 		}
-		e.line("%s = %s;", e.name(todo[i].to), todo[i].from)
+		e.line("%s%s = %s;", typed(todo[i].to), e.name(todo[i].to), todo[i].from)
 		todo = slices.Delete(todo, i, i+1)
 	}
 	return nil

@@ -129,7 +129,11 @@ func (f *funcLower) phis(b *ssa.BasicBlock) {
 }
 
 func (f *funcLower) phi(phi *ssa.Phi) val {
-	param := func(t *ir.Type) *ir.Value { return f.blk.NewParam(f.out, t) }
+	param := func(t *ir.Type) *ir.Value {
+		p := f.blk.NewParam(f.out, t)
+		p.Pos = f.l.position(f.at)
+		return p
+	}
 	if !hasPointers(phi.Type()) {
 		if leaves(phi.Type()) > maxLeaves {
 			f.report(diag.LargeValue, "value of type %s is too large to be copied", typeName(phi.Type()))

@@ -14,18 +14,13 @@ FAR void Ending_end(u32* out, u32 v24, i64 v25) {
 }
 
 void Ending(u32* out, i64 out_len, u32 limit) {
-	i64 v9;
-	i64 v11;
 	if (!(out_len > 0)) {
 		Ending_end(out, 1, 0);
 		return;
 	}
-	v9 = 0;
-	for (;;) {
-		if (!(v9 < out_len)) {
-			return;
-		}
-		v11 = 0;
+	i64 v9 = 0;
+	while (v9 < out_len) {
+		i64 v11 = 0;
 		while (v11 < v9) {
 			u32* v13 = out + v11;
 			u32 v14 = *v13;

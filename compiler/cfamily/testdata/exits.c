@@ -9,9 +9,8 @@ FN void barrier(void) {}
 void Exits(u32* out, i64 out_len, u32 x) {
 	bool to2 = false;
 	bool to5 = false;
-	u32 v7;
 	u32* v6 = out + 0;
-	v7 = x;
+	u32 v7 = x;
 	do {
 		do {
 			for (;;) {

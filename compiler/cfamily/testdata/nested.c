@@ -6,11 +6,9 @@ typedef unsigned long long u64;
 
 void Nested(i64* out, i64 out_len, i64 want) {
 	bool to3 = false;
-	i64 v5;
-	i64 v7;
-	v5 = 0;
+	i64 v5 = 0;
 	while (v5 < out_len) {
-		v7 = 0;
+		i64 v7 = 0;
 		while (v7 < v5) {
 			i64 v11 = out[(i64)((u64)v5 + (u64)v7)];
 			if (v11 == want) {
