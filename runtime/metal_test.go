@@ -182,6 +182,30 @@ func TestWaitingForAKernelThatFails(t *testing.T) {
 	require.Equal(t, ramp(10, 2), got)
 }
 
+// Copies to private memory pass through chunks that streams take in turn. The kernel of
+// one stream that failed is not reported by the copies of another.
+func TestCopiesDoNotReportKernels(t *testing.T) {
+	r := newRig(t, "metaldiscrete")
+	a, err := r.NewStream()
+	require.NoError(t, err)
+	b, err := r.NewStream()
+	require.NoError(t, err)
+	x, err := Alloc[float32](r.Device, 100)
+	require.NoError(t, err)
+	require.NoError(t, a.Launch(r.function(t, "fault"), Blocks(1, 1), 0, pack(uint64(16))))
+	for range 40 { // more than there are chunks
+		require.NoError(t, x.CopyFromAsync(a, ramp(100, 1)))
+	}
+	for range 40 {
+		require.NoError(t, x.CopyFromAsync(b, ramp(100, 2)))
+	}
+	require.NoError(t, b.Sync())
+	require.ErrorContains(t, a.Sync(), "kernel fault failed")
+	got, err := x.Host()
+	require.NoError(t, err)
+	require.Equal(t, ramp(100, 2), got)
+}
+
 // A queue takes only so many command buffers at a time; Metal blocks who wants more.
 func TestManyLaunchesOnMetal(t *testing.T) {
 	r := newRig(t, "metal")

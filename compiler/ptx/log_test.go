@@ -44,8 +44,9 @@ b2:
 }
 `
 
-// runLog runs logKernel with a log of so many words behind the counts.
-func runLog(t *testing.T, words int) (out, log []byte, sites []devlog.Site) {
+// runLog runs logKernel with a log of so many words behind the counts, which begin as
+// given.
+func runLog(t *testing.T, words int, counts ...uint32) (out, log []byte, sites []devlog.Site) {
 	for _, arch := range []string{"sm_70", "sm_90"} {
 		m, err := ir.Parse(logKernel)
 		require.NoError(t, err)
@@ -56,6 +57,9 @@ func runLog(t *testing.T, words int) (out, log []byte, sites []devlog.Site) {
 		out, log = make([]byte, 8*4), make([]byte, devlog.CountBytes+8*words)
 		for i := range out {
 			out[i] = 0xEE
+		}
+		for i, n := range counts {
+			binary.LittleEndian.PutUint32(log[4*i:], n)
 		}
 		var args []byte
 		for _, w := range []uint64{1 << 32, 8, 0x3f000000_00000002, 2 << 32, devlog.Counts, 2<<32 + devlog.CountBytes, uint64(words), 3<<32 | 7} {
@@ -124,4 +128,12 @@ func TestLogWithoutRoom(t *testing.T) {
 	require.Less(t, counts[devlog.Used], uint32(4*9+4*7))
 	require.EqualValues(t, 7, counts[devlog.Lost])
 	require.EqualValues(t, 4, counts[devlog.Failed])
+}
+
+// Counts do not come back to zero, however many records are lost.
+func TestLogStopsCounting(t *testing.T) {
+	begin := [devlog.Counts]uint32{devlog.Used: 1<<32 - 1, devlog.Lost: devlog.Most, devlog.Failed: 5}
+	_, log, _ := runLog(t, 100, begin[:]...)
+	counts, _ := logWords(log)
+	require.Equal(t, begin, counts)
 }

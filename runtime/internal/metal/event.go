@@ -15,6 +15,7 @@ type event struct {
 	at    point   // the operation; it has no stream if it was never recorded
 	time  float64 // seconds
 	timed bool
+	quiet bool // who waits for it does not report what failed
 }
 
 // NewEvent makes an event.
@@ -87,7 +88,11 @@ func (e *event) Sync() error {
 	e.dev.mu.Lock()
 	at := e.at
 	e.dev.mu.Unlock()
-	if at.stream == nil {
+	switch {
+	case at.stream == nil:
+		return nil
+	case e.quiet:
+		e.dev.wait(at)
 		return nil
 	}
 	return at.stream.report(at)
