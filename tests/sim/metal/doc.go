@@ -12,11 +12,15 @@
 //     kernels are read and judged by the simulator itself.
 //   - Kernels run on the engine of package hip, with simdgroups of 32 lanes: fibers,
 //     poisoned threadgroup memory, divergence found at barriers.
-//   - Objects of Objective-C and of Metal are counted. Buffers have one address for the
-//     host and another for kernels, which can touch only what is resident. Command
-//     buffers run on a thread of their own, in the order in which they were committed.
+//   - Buffers have one address for the host and another for kernels, which can touch
+//     only what is resident; private buffers have none for the host. Each queue has a
+//     thread that runs its command buffers in the order in which they were committed.
+//   - Binary archives are files of the kernels that were put into them, for this GPU and
+//     system. What is compiled is counted, and listed in the file that the environment
+//     variable KILN_SIM_METAL_TRACE names.
 //   - What Metal's validation layer would stop a process for is a problem, which fails
-//     the test.
+//     the test. Objects of Objective-C and of Metal are counted, and those that are left
+//     at the end fail it too.
 //
 // Example:
 //

@@ -3,20 +3,17 @@ package metal
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	goruntime "runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
 	"github.com/gokiln/kiln/tests/sim/hip"
+	"github.com/gokiln/kiln/tests/sim/standin"
 )
 
 //go:embed src
@@ -29,36 +26,23 @@ type Library struct {
 	lib  dl.Lib
 }
 
-var built struct {
-	once sync.Once
-	dir  string
-	lib  dl.Lib
-	err  error
+var built = standin.Library{What: "Apple's GPUs", Name: "libMetal.so", Sources: sources, Arch: "amd64", Prepare: prepare, Flags: flags}
 
-	users atomic.Int32 // tests that are running
-}
-
-var errNoCompiler = errors.New("clang++-19 for x86-64 Linux is missing, and so is the simulator of Apple's GPUs: install clang-19 or set KILN_CLANG to the path of a clang++")
+var users atomic.Int32 // tests that are running
 
 // Open returns the stand-in, and fails the test if what it was asked for breaks a
 // rule of Metal.
 func Open(tb testing.TB) *Library {
 	tb.Helper()
-	built.once.Do(func() { built.lib, built.err = build() })
-	switch {
-	case (errors.Is(built.err, errNoCompiler) || errors.Is(built.err, dl.ErrNoDL)) && os.Getenv("KILN_REQUIRE_TOOLS") != "1":
-		tb.Skip(built.err)
-	case built.err != nil:
-		tb.Fatal(built.err)
-	}
-	l := &Library{Path: built.lib.Name(), tb: tb, lib: built.lib}
-	built.users.Add(1)
+	lib := built.Open(tb)
+	l := &Library{Path: lib.Name(), tb: tb, lib: lib}
+	users.Add(1)
 	tb.Cleanup(func() {
 		call(l.sym("sim_reset"))
 		if text := l.Problems(); text != "" {
 			tb.Errorf("Metal's rules were broken:\n%s", text)
 		}
-		if built.users.Add(-1) > 0 {
+		if users.Add(-1) > 0 {
 			return // a test around this one has objects of its own
 		}
 		if text := l.Alive(); text != "" {
@@ -68,62 +52,31 @@ func Open(tb testing.TB) *Library {
 	return l
 }
 
-// compiler finds clang++.
-func compiler() (string, error) {
-	if goruntime.GOOS != "linux" || goruntime.GOARCH != "amd64" {
-		return "", errNoCompiler
-	}
-	for _, name := range []string{os.Getenv("KILN_CLANG"), "clang++-19"} {
-		if path, err := exec.LookPath(name); name != "" && err == nil {
-			return path, nil
-		}
-	}
-	return "", errNoCompiler
-}
-
-func build() (dl.Lib, error) {
-	clang, err := compiler()
-	if err != nil {
-		return dl.Lib{}, err
-	}
-	if built.dir, err = os.MkdirTemp("", "kiln-sim-metal"); err != nil {
-		return dl.Lib{}, err
-	}
+// prepare adds what the simulator of AMD GPUs has.
+func prepare(clang, src string) error {
 	engine, err := hip.Engine()
 	if err != nil {
-		return dl.Lib{}, err
+		return err
 	}
-	if err := os.CopyFS(built.dir, sources); err != nil {
-		return dl.Lib{}, err
-	}
-	src, out := filepath.Join(built.dir, "src"), filepath.Join(built.dir, "libMetal.so")
 	for _, name := range []string{"block.cpp", "sim.h", "prelude.h"} {
 		text, err := fs.ReadFile(engine, name)
 		if err != nil {
-			return dl.Lib{}, err
+			return err
 		}
 		if err := os.WriteFile(filepath.Join(src, name), text, 0o600); err != nil {
-			return dl.Lib{}, err
+			return err
 		}
 	}
-	lds := exec.Command(clang, "-c", "-fPIC", "-x", "c++", "-o", filepath.Join(src, "lds.o"), filepath.Join(src, "lds.cc"))
-	if text, err := lds.CombinedOutput(); err != nil {
-		return dl.Lib{}, fmt.Errorf("%s: %w\n%s", clang, err, text)
-	}
-	files, err := filepath.Glob(filepath.Join(src, "*.cpp"))
-	if err != nil {
-		return dl.Lib{}, err
-	}
-	args := append([]string{"-std=c++17", "-O1", "-fno-c++-static-destructors", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
-		fmt.Sprintf("-DSIM_CLANG=%q", clang), fmt.Sprintf("-DSIM_DIR=%q", src), "-DKILN_SIM_WAVE=32", "-o", out}, files...)
+	return standin.Run(clang, "-c", "-fPIC", "-x", "c++", "-o", filepath.Join(src, "lds.o"), filepath.Join(src, "lds.cc"))
+}
+
+func flags() ([]string, error) {
+	list := []string{"-DKILN_SIM_WAVE=32"}
 	// Both simulators may be in one process.
 	for _, name := range []string{"here", "packet", "wave", "barrier", "clock"} {
-		args = append(args, "-Dkiln_sim_"+name+"=kiln_metal_"+name)
+		list = append(list, "-Dkiln_sim_"+name+"=kiln_metal_"+name)
 	}
-	if text, err := exec.Command(clang, args...).CombinedOutput(); err != nil {
-		return dl.Lib{}, fmt.Errorf("%s: %w\n%s", clang, err, text)
-	}
-	return dl.Open(out)
+	return list, nil
 }
 
 // Main runs the tests and removes what was built for them.
@@ -134,12 +87,7 @@ func Main(m *testing.M) {
 }
 
 // Clean removes what was built.
-func Clean() {
-	if built.dir != "" {
-		// A folder that cannot be removed is left to the system.
-		_ = os.RemoveAll(built.dir)
-	}
-}
+func Clean() { built.Clean() }
 
 //go:uintptrescapes
 func call(fn uintptr, args ...uintptr) uintptr { return dl.Call(fn, args) }
