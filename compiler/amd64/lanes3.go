@@ -103,6 +103,9 @@ func (e *emitter) storeNarrow3(x val, t *ir.Type, mem asm.Arg) {
 	}
 	const bytesLow = 0x0c080400
 	s, q, r := e.vec(), e.vec(), e.vec()
+	if t.Kind == ir.KF16 && e.storeHalf(x.reg[0], mem, 0) {
+		return
+	}
 	if t.Size() == 2 {
 		pattern := []uint32{0x05040100, 0x0d0c0908, 0x80808080, 0x80808080}
 		e.op(asm.VPSHUFB, 256, asm.R(s), asm.R(x.reg[0]), e.pool(append(pattern, pattern...)))

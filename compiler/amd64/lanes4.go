@@ -58,6 +58,7 @@ func (e *emitter) storeVector4(x val, t *ir.Type, mem asm.Arg, m asm.Reg) {
 		e.masked(asm.VMOVDQU64, 512, e.highMask(m), false, shifted(mem, 64), asm.R(half(x, 1)))
 	case t.Size() == 4:
 		e.masked(asm.VMOVDQU32, 512, m, false, mem, asm.R(x.reg[0]))
+	case t.Kind == ir.KF16 && e.storeHalf(x.reg[0], mem, m):
 	case t.Size() == 2:
 		e.masked(asm.VPMOVDW, 512, m, false, mem, asm.R(x.reg[0]))
 	default:
