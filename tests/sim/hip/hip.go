@@ -2,19 +2,15 @@ package hip
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
-	goruntime "runtime"
-	"sync"
 	"testing"
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/tests/sim/standin"
 )
 
 //go:embed src
@@ -30,14 +26,10 @@ type Library struct {
 	lib  dl.Lib
 }
 
-var built struct {
-	once sync.Once
-	dir  string
-	lib  dl.Lib
-	err  error
-}
-
-var errNoCompiler = errors.New("clang++-19 is missing, and so is the simulator of AMD GPUs: install clang-19 or set KILN_CLANG to the path of a clang++")
+var built = standin.Library{What: "AMD GPUs", Name: "libamdhip64.so", Sources: sources, Flags: func() ([]string, error) {
+	number, err := buildNumber()
+	return []string{"-DKILN_SIM_WAVE=64", fmt.Sprintf("-DSIM_BUILD=%d", number)}, err
+}}
 
 // Open returns the stand-in in its initial state, and puts it back into that when
 // the test ends.
@@ -52,57 +44,8 @@ func Open(tb testing.TB) *Library {
 // Attach returns the stand-in as it is.
 func Attach(tb testing.TB) *Library {
 	tb.Helper()
-	built.once.Do(func() { built.lib, built.err = build() })
-	switch {
-	case (errors.Is(built.err, errNoCompiler) || errors.Is(built.err, dl.ErrNoDL)) && os.Getenv("KILN_REQUIRE_TOOLS") != "1":
-		tb.Skip(built.err)
-	case built.err != nil:
-		tb.Fatal(built.err)
-	}
-	return &Library{Path: built.lib.Name(), tb: tb, lib: built.lib}
-}
-
-// compiler finds clang++.
-func compiler() (string, error) {
-	if goruntime.GOOS != "linux" {
-		return "", errNoCompiler
-	}
-	for _, name := range []string{os.Getenv("KILN_CLANG"), "clang++-19"} {
-		if path, err := exec.LookPath(name); name != "" && err == nil {
-			return path, nil
-		}
-	}
-	return "", errNoCompiler
-}
-
-func build() (dl.Lib, error) {
-	clang, err := compiler()
-	if err != nil {
-		return dl.Lib{}, err
-	}
-	if built.dir, err = os.MkdirTemp("", "kiln-sim-hip"); err != nil {
-		return dl.Lib{}, err
-	}
-	if err := os.CopyFS(built.dir, sources); err != nil {
-		return dl.Lib{}, err
-	}
-	src, out := filepath.Join(built.dir, "src"), filepath.Join(built.dir, "libamdhip64.so")
-	files, err := filepath.Glob(filepath.Join(src, "*.cpp"))
-	if err != nil {
-		return dl.Lib{}, err
-	}
-	number, err := buildNumber()
-	if err != nil {
-		return dl.Lib{}, err
-	}
-	// The thread that works off the queue outlives main: nothing is destroyed behind it.
-	args := append([]string{"-std=c++17", "-O1", "-fno-c++-static-destructors", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
-		fmt.Sprintf("-DSIM_CLANG=%q", clang), fmt.Sprintf("-DSIM_DIR=%q", src), "-DKILN_SIM_WAVE=64",
-		fmt.Sprintf("-DSIM_BUILD=%d", number), "-o", out}, files...)
-	if text, err := exec.Command(clang, args...).CombinedOutput(); err != nil {
-		return dl.Lib{}, fmt.Errorf("%s: %w\n%s", clang, err, text)
-	}
-	return dl.Open(out)
+	lib := built.Open(tb)
+	return &Library{Path: lib.Name(), tb: tb, lib: lib}
 }
 
 // buildNumber is the last part of HIP's version: another one for other sources.
@@ -127,12 +70,7 @@ func Main(m *testing.M) {
 }
 
 // Clean removes what was built.
-func Clean() {
-	if built.dir != "" {
-		// A folder that cannot be removed is left to the system.
-		_ = os.RemoveAll(built.dir)
-	}
-}
+func Clean() { built.Clean() }
 
 //go:uintptrescapes
 func call(fn uintptr, args ...uintptr) uintptr { return dl.Call(fn, args) }
