@@ -113,7 +113,7 @@ func stencil(p *problem, small bool) {
 	nx, ny, nz := pick(small, 35, 128), pick(small, 9, 64), pick(small, 6, 32)
 	out, in := newResult[float32](p, nx*ny*nz), input(p, nx*ny*nz, uniform(-1, 1))
 	p.bytes, p.tol = 8*float64(nx*ny*nz), 1e-6
-	grid := runtime.Grid{Blocks: runtime.Dim3{X: (nx + 125) / 128, Y: (ny + 5) / 8, Z: nz - 2}, Threads: runtime.Dim3{X: 128, Y: 8}}
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: (nx + 125) / 128, Y: 1, Z: nz - 2}, Threads: runtime.Dim3{X: 128}}
 	p.launch(kernels.Stencil, grid, out, in, nx, ny, float32(0.4), float32(0.1))
 }
 
@@ -132,7 +132,7 @@ func mandelbrot(p *problem, small bool) {
 	width, height, limit := pick(small, 64, 512), pick(small, 24, 256), pick(small, 50, 256)
 	out := newResult[int32](p, width*height)
 	x0, y0, step := float32(-2), float32(-1.25), 2.5/float32(height)
-	p.launch(kernels.Mandelbrot, runtime.Grid{Blocks: runtime.Dim3{X: (width + 63) / 64, Y: (height + 3) / 4}, Threads: runtime.Dim3{X: 64, Y: 4}},
+	p.launch(kernels.Mandelbrot, runtime.Grid{Blocks: runtime.Dim3{X: (width + 63) / 64, Y: height / 8}, Threads: runtime.Dim3{X: 64, Y: 4}},
 		out, width, height, limit, x0, y0, step)
 	for py := range height {
 		for px := range width {

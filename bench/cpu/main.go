@@ -41,7 +41,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	goruntime.GOMAXPROCS(1) // the launches of a stream are then run by one thread
+	os.Setenv("KILN_JIT", "off") // what is measured is what this compiler makes
+	goruntime.GOMAXPROCS(1)      // the launches of a stream are then run by one thread
 	if c.list {
 		return list(stdout, c)
 	}

@@ -23,24 +23,37 @@ func NBody(t dsl.Thread, ax, ay, az, x, y, z, mass []float32, soft float32) {
 	ax[i], ay[i], az[i] = fx, fy, fz
 }
 
-// Mandelbrot counts iterations, one point a thread of a two-dimensional grid.
+// Mandelbrot counts iterations, two points a thread of a two-dimensional grid, one
+// above the other: while one waits for its sums, the other is computed.
 //
 //kiln:kernel
 func Mandelbrot(t dsl.Thread, out []int32, width, height, limit int, x0, y0, step float32) {
-	px, py := t.GlobalX(), t.GlobalY()
-	if px >= width || py >= height {
+	px, py := t.GlobalX(), 2*t.GlobalY()
+	if px >= width || py+1 >= height {
 		return
 	}
-	cx, cy := dsl.FMA(float32(px), step, x0), dsl.FMA(float32(py), step, y0)
-	x, y := float32(0), float32(0)
-	n := 0
-	for ; n < limit; n++ {
-		yy, xx := y*y, x*x
-		if xx+yy > 4 {
+	cx := dsl.FMA(float32(px), step, x0)
+	var x, y, cy [2]float32
+	var count [2]int32
+	for k := range cy {
+		cy[k] = dsl.FMA(float32(py+k), step, y0)
+	}
+	for range limit {
+		inside := false
+		for k := range cy {
+			yy, xx := y[k]*y[k], x[k]*x[k]
+			if xx+yy <= 4 {
+				y[k] = dsl.FMA(2*x[k], y[k], cy[k])
+				x[k] = xx - yy + cx
+				count[k]++
+				inside = true
+			}
+		}
+		if !inside {
 			break
 		}
-		y = dsl.FMA(2*x, y, cy)
-		x = xx - yy + cx
 	}
-	out[py*width+px] = int32(n)
+	for k := range count {
+		out[(py+k)*width+px] = count[k]
+	}
 }

@@ -44,17 +44,23 @@ func Histogram(t dsl.Thread, bins, x []uint32) {
 	}
 }
 
-// Stencil is a step of the heat equation on a grid of nx·ny·nz points, one inner
-// point a thread.
+// Stencil is a step of the heat equation on a grid of nx·ny·nz points. Each thread
+// walks along y with three values of its column in registers.
 //
 //kiln:kernel
 func Stencil(t dsl.Thread, out, in []float32, nx, ny int, a, b float32) {
-	x, y := t.GlobalX()+1, t.GlobalY()+1
-	if x >= nx-1 || y >= ny-1 {
+	x := t.GlobalX() + 1
+	if x >= nx-1 {
 		return
 	}
 	plane := nx * ny
-	at := (t.BlockZ()+1)*plane + y*nx + x
-	sum := in[at-1] + in[at+1] + in[at-nx] + in[at+nx] + in[at-plane] + in[at+plane]
-	out[at] = dsl.FMA(a, in[at], b*sum)
+	at := (t.BlockZ()+1)*plane + x
+	before, here := in[at], in[at+nx]
+	for y := 1; y < ny-1; y++ {
+		at += nx
+		after := in[at+nx]
+		sum := in[at-1] + in[at+1] + before + after + in[at-plane] + in[at+plane]
+		out[at] = dsl.FMA(a, here, b*sum)
+		before, here = here, after
+	}
 }
