@@ -98,8 +98,8 @@ func transpose(p *problem, small bool) {
 	rows, cols := pick(small, 64, 1024), pick(small, 96, 512)
 	out, in := newResult[float32](p, rows*cols), input(p, rows*cols, uniform(-1, 1))
 	p.bytes = 8 * float64(rows*cols)
-	grid := runtime.Grid{Blocks: runtime.Dim3{X: cols / 32, Y: rows / 32}, Threads: runtime.Dim3{X: 32, Y: 8}}
-	p.launch(kernels.Transpose, grid, out, in, rows, cols)
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: cols / 32, Y: rows / 32}, Threads: runtime.Dim3{X: 32, Y: 2}}
+	p.launch(kernels.Transpose, grid, out, in, rows, cols, dsl.ConstInt(0))
 }
 
 func histogram(p *problem, small bool) {

@@ -123,8 +123,7 @@ func uniform(lo, hi float32) func(*rand.Rand) float32 {
 	return func(r *rand.Rand) float32 { return lo + (hi-lo)*r.Float32() }
 }
 
-// pack writes an argument block. Structs are compile-time parameters, which twins
-// have not.
+// pack writes an argument block, without compile-time parameters, as all structs are.
 func pack(args []any) []byte {
 	var out []byte
 	word := func(size int, bits uint64) {
@@ -144,6 +143,7 @@ func pack(args []any) []byte {
 		case addressed:
 			word(8, x.Addr())
 			word(8, uint64(x.Len()))
+		case dsl.ConstInt:
 		default:
 			if reflect.TypeOf(a).Kind() != reflect.Struct {
 				panic(fmt.Sprintf("argument of type %T", a))

@@ -2,21 +2,23 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// Transpose moves tiles of 32 by 32 through shared memory, four elements a
-// thread of a block of 32 by 8. The sides are multiples of 32.
+// Transpose moves tiles of 32 by 32 through shared memory. A block has 32 by 2
+// threads. Rows of a tile are pad numbers apart, 1 where columns would lie in one
+// bank of shared memory, as on a GPU. The sides are multiples of 32.
 //
 //kiln:kernel
-func Transpose(t dsl.Thread, out, in []float32, rows, cols int) {
-	tile := dsl.Shared[[32][33]float32](t)
-	tx, ty := t.ThreadX()%32, t.ThreadY()%8 // which is no change, but says what the indices cannot exceed
+func Transpose(t dsl.Thread, out, in []float32, rows, cols int, pad dsl.ConstInt) {
+	pitch := 32 + int(pad)
+	tile := dsl.SharedSlice[float32](t, 32*(32+pad))
+	tx, ty := t.ThreadX()%32, t.ThreadY()%2 // which is no change, but says what the indices cannot exceed
 	x, y := t.BlockX()*32+tx, t.BlockY()*32+ty
-	for j := 0; j < 32; j += 8 {
-		tile[ty+j][tx] = in[(y+j)*cols+x]
+	for j := 0; j < 32; j += 2 {
+		tile[(ty+j)*pitch+tx] = in[(y+j)*cols+x]
 	}
 	t.Sync()
 	x, y = t.BlockY()*32+tx, t.BlockX()*32+ty
-	for j := 0; j < 32; j += 8 {
-		out[(y+j)*rows+x] = tile[tx][ty+j]
+	for j := 0; j < 32; j += 2 {
+		out[(y+j)*rows+x] = tile[tx*pitch+ty+j]
 	}
 }
 
