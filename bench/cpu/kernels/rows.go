@@ -28,20 +28,13 @@ func Softmax(t dsl.Thread, out, x []float32, cols int) {
 		}
 	}
 	top := dsl.WarpMax(t, max(most[0], most[1], most[2], most[3]))
-	var part [4]float32
-	for i = t.ThreadX(); i < cols-3*w; i += 4 * w {
-		for k := range part {
-			e := dsl.Exp(in[i+k*w] - top)
-			to[i+k*w] = e
-			part[k] += e
-		}
-	}
-	for ; i < cols; i += w {
+	sum := float32(0)
+	for i = t.ThreadX(); i < cols; i += w { // one sum will do, beside an exponential
 		e := dsl.Exp(in[i] - top)
 		to[i] = e
-		part[0] += e
+		sum += e
 	}
-	scale := 1 / dsl.WarpSum(t, (part[0]+part[1])+(part[2]+part[3]))
+	scale := 1 / dsl.WarpSum(t, sum)
 	for i = t.ThreadX(); i < cols; i += w {
 		to[i] *= scale
 	}
