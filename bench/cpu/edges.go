@@ -24,7 +24,7 @@ func edges(w io.Writer, c config, dir string) error {
 		steps = map[string]float64{}
 		for range 6 {
 			cmd := exec.Command(binary, "-device", device, "-json", "-out", filepath.Join(dir, "edges.png"))
-			cmd.Env = append(os.Environ(), "KILN_CACHE_DIR="+filepath.Join(dir, "cache"))
+			cmd.Env = append(os.Environ(), "KILN_CACHE_DIR="+filepath.Join(dir, "cache"), "KILN_JIT=auto")
 			text, err := cmd.Output()
 			if err != nil {
 				return nil, nil, fmt.Errorf("examples/edges on %s: %w", device, err)
