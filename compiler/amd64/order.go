@@ -12,7 +12,7 @@ import (
 type block struct {
 	b    *ir.Block
 	at   int // position
-	end  int // position behind the last block that this one dominates
+	end  int // position behind the blocks that follow for being dominated by this one
 	idom int // -1 for the entry
 	loop int // innermost loop, -1 for none
 	in   []inEdge
@@ -70,15 +70,13 @@ func newGraph(f *ir.Func) (*graph, error) {
 }
 
 // place puts the blocks in order: each followed by the subtrees of its children in
-// the dominator tree, those in its own loops first.
+// the dominator tree, those in its own loops first. Exits of loops count as children
+// of the header.
 func (g *graph) place(rpo []*ir.Block) {
 	num := make([]int, g.f.NumBlocks())
 	children := make([][]*ir.Block, g.f.NumBlocks())
 	for i, b := range rpo {
 		num[b.ID] = i
-		if d := g.dom.Idom(b); d != nil {
-			children[d.ID] = append(children[d.ID], b)
-		}
 	}
 	inner := map[*ir.Block]*ir.Loop{}
 	for _, l := range ir.Loops(g.f) {
@@ -86,22 +84,42 @@ func (g *graph) place(rpo []*ir.Block) {
 			inner[b] = l
 		}
 	}
+	for _, b := range rpo {
+		if d := g.dom.Idom(b); d != nil {
+			d = outermost(inner[d], b, d)
+			children[d.ID] = append(children[d.ID], b)
+		}
+	}
 	g.blocks = make([]block, 0, len(rpo))
-	var visit func(b *ir.Block, idom int)
-	visit = func(b *ir.Block, idom int) {
+	var visit func(b *ir.Block)
+	visit = func(b *ir.Block) {
 		at := len(g.blocks)
 		g.pos[b.ID] = at
+		idom := -1
+		if d := g.dom.Idom(b); d != nil {
+			idom = g.pos[d.ID]
+		}
 		g.blocks = append(g.blocks, block{b: b, at: at, idom: idom, loop: -1})
 		kids := children[b.ID]
 		slices.SortFunc(kids, func(x, y *ir.Block) int {
 			return cmp.Or(left(inner[b], x)-left(inner[b], y), num[x.ID]-num[y.ID])
 		})
 		for _, k := range kids {
-			visit(k, at)
+			visit(k)
 		}
 		g.blocks[at].end = len(g.blocks)
 	}
-	visit(rpo[0], -1)
+	visit(rpo[0])
+}
+
+// outermost returns the header of the outermost of the loops around d, from l
+// outwards, that do not contain b, else d: what a loop exits to comes behind the
+// whole of it.
+func outermost(l *ir.Loop, b, d *ir.Block) *ir.Block {
+	for ; l != nil && !l.Has(b); l = l.Parent {
+		d = l.Header
+	}
+	return d
 }
 
 // left returns how many of the loops around a block, from l outwards, do not

@@ -29,9 +29,18 @@ type peeler struct {
 	*analysis
 	f      *ir.Func
 	tests  map[*ir.Value]wholeTest // by the value that stands for the test
+	found  []found                 // by position
 	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
 	size   int
 	done   []bool // by position: copied, or a part of what was
+}
+
+// found is a test that whole vectors pass at a branch, and by which successor they go
+// on.
+type found struct {
+	wholeTest
+	succ int
+	ok   bool
 }
 
 // peel duplicates what is worth it and returns the tests.
@@ -44,8 +53,14 @@ func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
 		analysis: analyse(g, false, width), f: f, tests: map[*ir.Value]wholeTest{}, ranges: pass.Ranges(f),
 		done: make([]bool, len(g.blocks)),
 	}
+	p.found = make([]found, len(p.blocks))
+	for i := range p.blocks { // before anything changes
+		if p.parted[i] {
+			p.found[i] = p.find(i)
+		}
+	}
 	for i := range p.blocks {
-		if p.done[i] || !p.parted[i] {
+		if p.done[i] || !p.found[i].ok {
 			continue
 		}
 		if l := p.headed(i); l >= 0 {
@@ -57,13 +72,12 @@ func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
 	return p.tests, nil
 }
 
-// test returns the test that whole vectors pass at the branch of the block at i, and
-// by which successor they go on.
-func (p *peeler) test(i int) (t wholeTest, succ int, ok bool) {
+// find returns the test at the branch of the block at i.
+func (p *peeler) find(i int) (t found) {
 	b := p.blocks[i].b
 	c := b.Term.Args[0]
 	if c.Op < ir.OpLt || c.Op > ir.OpGe || !wide(c.Args[0].Type) || !c.Args[0].Type.IsSigned() {
-		return t, 0, false
+		return t
 	}
 	x, y, op := c.Args[0], c.Args[1], c.Op
 	if p.of(x).kind == uniform { // n > i is i < n
@@ -71,22 +85,22 @@ func (p *peeler) test(i int) (t wholeTest, succ int, ok bool) {
 		op = map[ir.Op]ir.Op{ir.OpLt: ir.OpGt, ir.OpLe: ir.OpGe, ir.OpGt: ir.OpLt, ir.OpGe: ir.OpLe}[op]
 	}
 	if s := p.of(x); s.kind != affine || s.step != 1 || p.of(y).kind != uniform {
-		return t, 0, false
+		return t
 	}
 	// Without overflow, so that the last lane tells of all.
 	if lo, hi := p.ranges(x, b); lo < -1<<60 || hi > 1<<60 {
-		return t, 0, false
+		return t
 	}
-	t = wholeTest{i: x, n: y}
+	t.i, t.n, t.ok = x, y, true
 	switch op {
 	case ir.OpLe:
 		t.equal = true
 	case ir.OpGe:
-		succ = 1
+		t.succ = 1
 	case ir.OpGt:
-		succ, t.equal = 1, true
+		t.succ, t.equal = 1, true
 	}
-	return t, succ, true
+	return t
 }
 
 // region returns the blocks at positions from up to end, unless they are too many.
@@ -127,10 +141,7 @@ func (p *peeler) decide(b *ir.Block, t wholeTest, yes, no ir.Edge) {
 
 // branch copies what the block at i dominates behind one side of its branch.
 func (p *peeler) branch(i int) {
-	t, succ, ok := p.test(i)
-	if !ok {
-		return
-	}
+	t, succ := p.found[i].wholeTest, p.found[i].succ
 	b := p.blocks[i].b
 	to := &p.blocks[p.pos[b.Term.Succs[succ].To.ID]]
 	if len(to.in) != 1 || p.headed(to.at) >= 0 {
@@ -152,9 +163,14 @@ func (p *peeler) branch(i int) {
 // in the original by that.
 func (p *peeler) loop(l int) {
 	x := &p.loops[l]
-	t, succ, ok := p.test(x.first)
+	t, succ := p.found[x.first].wholeTest, p.found[x.first].succ
 	h := p.blocks[x.first].b
-	if !ok || x.has(p.pos[h.Term.Succs[1-succ].To.ID]) || !x.has(p.pos[h.Term.Succs[succ].To.ID]) || len(h.Instrs) > 40 {
+	for _, in := range p.blocks[x.first].in {
+		if from := p.blocks[in.from].b; in.succ >= len(from.Term.Succs) || p.edge(in).To != h {
+			return // its block ends otherwise by now
+		}
+	}
+	if x.has(p.pos[h.Term.Succs[1-succ].To.ID]) || !x.has(p.pos[h.Term.Succs[succ].To.ID]) || len(h.Instrs) > 40 {
 		return
 	}
 	// Who goes on in the original does what is in the header again.
