@@ -131,10 +131,8 @@ func TestTrap(t *testing.T) {
 	v := newVisits(t, new(Pool), [3]int{3, 4, 1})
 	require.NoError(t, v.run())
 	v.check(t, 1)
-	hole, err := mapWritable(1 << 16)
-	require.NoError(t, err)
-	unmap(hole)
-	for _, bad := range []uint64{0x123456780, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(hole))))} {
+	fixed := newCode(t, addOne) // memory that cannot be written
+	for _, bad := range []uint64{0x123456780, uint64(fixed.Base())} {
 		args := binary.LittleEndian.AppendUint64(nil, bad)
 		args = append(args, v.args[8:]...)
 		for range 10 {
