@@ -8,19 +8,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/tooltest"
+	"github.com/gokiln/kiln/tests/engine"
 )
 
-// TestAgree runs every kernel beside its twins on small sizes.
+// TestAgree runs every kernel beside its twins on small sizes, on each engine.
 func TestAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles C: not in a -short run")
 	}
 	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
-	var out, errs bytes.Buffer
-	err := run([]string{"-small", "-rounds", "1", "-batch", "1us", "-clang", clang, "-only", strings.Join(names(), ",")}, &out, &errs)
-	require.NoError(t, err, "%s%s", &out, &errs)
-	for _, name := range names() {
-		require.Contains(t, out.String(), "\n"+name+" ")
+	for _, e := range engine.Engines {
+		t.Run(e.Name, func(t *testing.T) {
+			e.Need(t)
+			var out, errs bytes.Buffer
+			err := run([]string{"-small", "-isa", e.Name, "-rounds", "1", "-batch", "1us", "-clang", clang, "-only", strings.Join(names(), ",")}, &out, &errs)
+			require.NoError(t, err, "%s%s", &out, &errs)
+			for _, name := range names() {
+				require.Contains(t, out.String(), "\n"+name+" ")
+			}
+		})
 	}
 }
 

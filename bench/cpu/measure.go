@@ -22,6 +22,7 @@ type version struct {
 // result is what was measured of a case, ours first.
 type result struct {
 	name         string
+	extra        bool
 	bytes, flops float64
 	versions     []*version
 }
@@ -34,7 +35,7 @@ func measure(dev *runtime.Device, c config, libs []library, k testCase) (result,
 	if err := errors.Join(p.errs...); err != nil {
 		return result{}, err
 	}
-	r := result{name: k.name, bytes: p.bytes, flops: p.flops, versions: []*version{ours(dev, p)}}
+	r := result{name: k.name, extra: k.extra, bytes: p.bytes, flops: p.flops, versions: []*version{ours(dev, p)}}
 	twins, err := twinsOf(libs, k, p)
 	if err != nil {
 		return r, err
