@@ -209,6 +209,9 @@ func (c *code) fma(v *ir.Value, wide bool, args []val, h int) asm.Reg {
 		c.op(fmaOps[v.Imm][1][k], c.width(), asm.R(r), asm.R(half(args[y], h)), c.constantArg(v.Args[2]))
 		return r
 	}
+	if args[x].n == 0 { // both are constants
+		x, y = y, x
+	}
 	c.copy(r, half(args[2], h))
 	c.op(fmaOps[v.Imm][0][k], c.width(), asm.R(r), asm.R(half(args[x], h)), c.operand(v, args, y, h))
 	return r

@@ -3,6 +3,7 @@ package hipcuda_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,6 +106,9 @@ func TestProgramsOnGPU(t *testing.T) {
 		}
 		for i, c := range part {
 			t.Run(c.Name, func(t *testing.T) {
+				if strings.HasPrefix(c.Name, "negated ") {
+					t.Skip("text for AMD's compiler does nothing about the faults of NVIDIA's, which these programs look for")
+				}
 				fn, err := mod.Function(fmt.Sprintf("k%d", i))
 				require.NoError(t, err)
 				got, err := irconf.Run(dev, fn, c)
