@@ -56,10 +56,21 @@ func (e *emitter) prepareParams(i int) {
 		r := e.place(v)
 		e.vals[v.ID] = r
 		e.spots[i].blend = append(e.spots[i].blend, r)
-		if e.blended[i][p] {
+		if e.blended[i][p] || e.behindLoop(i) {
 			e.initialise(i, func() { e.undef(r) })
 		}
 	}
+}
+
+// behindLoop reports whether lanes come to the block at i out of a loop that they
+// leave one by one: in turns in which none does the code for it is skipped.
+func (e *emitter) behindLoop(i int) bool {
+	for _, in := range e.blocks[i].in {
+		if e.leavesDivergent(in.from, i) {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *emitter) prepareMask(i int) {
