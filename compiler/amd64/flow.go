@@ -56,7 +56,7 @@ func (e *emitter) prepareParams(i int) {
 		r := e.place(v)
 		e.vals[v.ID] = r
 		e.spots[i].blend = append(e.spots[i].blend, r)
-		if e.blended[i][p] || e.behindLoop(i) {
+		if e.blended[i][p] || e.behindLoop(i) || b.entry != direct && len(b.in) > 1 {
 			e.initialise(i, func() { e.undef(r) })
 		}
 	}
