@@ -2,7 +2,6 @@ package amd64
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
@@ -205,14 +204,6 @@ func generate(m *ir.Module, f *ir.Func, c *code, tr traits, tests map[*ir.Value]
 	}
 	res, err := allocate(c.f, cfg)
 	if err != nil {
-		if os.Getenv("KILN_DEBUG_AMD64") != "" {
-			for n, b := range c.f.Blocks {
-				fmt.Fprintf(os.Stderr, ".%d:\n", n)
-				for i := range b.Insts {
-					fmt.Fprintf(os.Stderr, "\t%s\n", &b.Insts[i])
-				}
-			}
-		}
 		return nil, res, err
 	}
 	res.FrameSize = (res.FrameSize + 63) &^ 63

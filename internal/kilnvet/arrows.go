@@ -29,7 +29,7 @@ var arrows = []arrow{
 	{from: "compiler/opencl", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},
 	{from: "compiler/ptx", to: []string{"compiler/ir", "compiler/target", "compiler/ptxas"}},
 	{from: "compiler/llvm", to: []string{"compiler/ir", "compiler/target", "compiler/ptxas"}},
-	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/target", "internal/devlog"}},
+	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/pass", "compiler/target", "internal/devlog"}},
 	{from: "compiler/interp", to: []string{"compiler/ir", "internal/devlog"}},
 	{from: "compiler", to: []string{"compiler", "dsl", "internal/devlog"}, leaf: true},
 	// Tools around the compiler: what it found wrong, and what it made.

@@ -14,7 +14,7 @@ import (
 
 // nativeByDefault says whether native code is used where KILN_CPU does not choose
 // an engine and the processor has what it takes.
-const nativeByDefault = false
+const nativeByDefault = true
 
 // engine is what runs kernels.
 type engine struct {
