@@ -174,11 +174,15 @@ var fixedRows = []row{
 	{op: ir.OpGe, on: ints | floats, asm: "setp.ge.{t} $d, $a, $b"},
 
 	// Without .NaN the instruction returns the other operand; both order zeros.
-	{op: ir.OpMin, on: small | int32s, when: negated, asm: "setp.lt.{t} $p0, $A, $B; selp.{b} $d, $A, $B, $p0"},
+	{op: ir.OpMin, on: (small | int32s) & unsigned, when: negated,
+		asm: "cvt.u64.{t} $q0, $A; cvt.u64.{t} $q1, $B; setp.lt.u64 $p0, $q0, $q1; selp.{b} $d, $A, $B, $p0"},
+	{op: ir.OpMin, on: (small | int32s) & signed, when: negated, asm: "setp.lt.{t} $p0, $A, $B; selp.{b} $d, $A, $B, $p0"},
 	{op: ir.OpMin, on: ints, asm: "min.{t} $d, $a, $b"},
 	{op: ir.OpMin, on: of(ir.KF32), cc: 80, asm: "min.NaN.{t} $d, $a, $b"},
 	{op: ir.OpMin, on: floats, asm: "min.{t} {T}0, $a, $b; setp.nan.{t} $p0, $a, $b; selp.{b} $d, {nan}, {T}0, $p0"},
-	{op: ir.OpMax, on: small | int32s, when: negated, asm: "setp.gt.{t} $p0, $A, $B; selp.{b} $d, $A, $B, $p0"},
+	{op: ir.OpMax, on: (small | int32s) & unsigned, when: negated,
+		asm: "cvt.u64.{t} $q0, $A; cvt.u64.{t} $q1, $B; setp.gt.u64 $p0, $q0, $q1; selp.{b} $d, $A, $B, $p0"},
+	{op: ir.OpMax, on: (small | int32s) & signed, when: negated, asm: "setp.gt.{t} $p0, $A, $B; selp.{b} $d, $A, $B, $p0"},
 	{op: ir.OpMax, on: ints, asm: "max.{t} $d, $a, $b"},
 	{op: ir.OpMax, on: of(ir.KF32), cc: 80, asm: "max.NaN.{t} $d, $a, $b"},
 	{op: ir.OpMax, on: floats, asm: "max.{t} {T}0, $a, $b; setp.nan.{t} $p0, $a, $b; selp.{b} $d, {nan}, {T}0, $p0"},

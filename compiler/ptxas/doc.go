@@ -5,7 +5,8 @@
 //
 //   - A minimum or maximum of 32-bit integers whose operand is negated: of two such
 //     operations ptxas 13.0 makes one, VIMNMX3, and forgets the negation. A comparison
-//     and a selection (setp, selp) stay what they are.
+//     and a selection (setp, selp) stay what they are when signed; unsigned ones become
+//     a minimum again, unless they compare 64 bits.
 //   - A 16-bit number that is negated (neg.s16, sub.s16 of 0, abs.s16) and then taken
 //     as signed, be it widened, compared or shifted: ptxas 13.0 has 32768 where it is
 //     -32768, because it leaves out that the negation wraps. Arithmetic of 32 bits and
