@@ -263,7 +263,7 @@ func TestRefusals(t *testing.T) {
 	require.LessOrEqual(t, free, total)
 	info := b.Probe().Devices[0]
 	require.NotEmpty(t, info.Model)
-	require.Equal(t, WarpSize, info.WarpSize)
+	require.Equal(t, dev.Info().WarpSize, info.WarpSize)
 }
 
 func TestConcurrentUse(t *testing.T) {
