@@ -65,6 +65,6 @@ func TestRecordLLVM(t *testing.T) {
 		t.Skip("has LLVM compile every kernel: not in a -short run")
 	}
 	rec := through.For(t, "sm_90")
-	by(t, "cpu", rec.Way(), "llvm")
+	by(t, "cpu:interp", rec.Way(), "llvm")
 	rec.WriteFile(t)
 }

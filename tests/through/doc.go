@@ -11,7 +11,7 @@
 // [Images].
 //
 //	rec, err := through.NewRecorder("sm_90")
-//	back := detour.Take(rec.Way())      // run the suite on the device cpu
+//	back := detour.Take(rec.Way())      // run the suite on the device cpu:interp, whose warps are those of GPUs
 //	back()
 //	err := rec.Write(ctx, file)         // with llc
 //

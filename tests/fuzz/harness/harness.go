@@ -58,7 +58,7 @@ func Main(kernels []Kernel) {
 	}
 	flag.StringVar(&o.device, "device", device, "device to run on, as runtime.Open takes it; also KILN_FUZZ_DEVICE")
 	flag.StringVar(&o.through, "through", "", "another way to run kernels: "+waysText)
-	flag.StringVar(&o.record, "record", "", "with -device cpu: file to write the PTX to that LLVM makes of the kernels for sm_90, for -through llvm")
+	flag.StringVar(&o.record, "record", "", "with -device cpu:interp: file to write the PTX to that LLVM makes of the kernels for sm_90, for -through llvm")
 	flag.StringVar(&o.only, "only", "", "seeds to run, with commas between; all if empty")
 	flag.IntVar(&o.from, "from", 0, "number of kernels to pass over")
 	flag.IntVar(&o.count, "count", len(kernels), "number of kernels to run")

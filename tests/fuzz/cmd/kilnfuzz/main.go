@@ -67,7 +67,7 @@ func appendPTX(program string) error {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "ptx.zip")
-	if out, err := exec.Command(program, "-device", "cpu", "-record", file).CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, "-device", "cpu:interp", "-record", file).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s -record: %w: %s", program, err, out)
 	}
 	archive, err := os.ReadFile(file)
