@@ -88,7 +88,7 @@ type emitter struct {
 	firsts map[*ir.Edge]bool // that declare the parameters that they set
 	params []string
 	end    *ending // the function that the kernel's end is, or nil
-	shared []bool // which shared objects are used
+	shared []bool  // which shared objects are used
 
 	around []*construct // what a jump leaves, innermost last
 	flags  []string     // variables of jumps through several constructs
