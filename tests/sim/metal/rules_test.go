@@ -2,6 +2,7 @@ package metal_test
 
 import (
 	"fmt"
+	goruntime "runtime"
 	"testing"
 	"unsafe"
 
@@ -21,7 +22,10 @@ type objc struct {
 
 func newObjc(t *testing.T) *objc { return newObjcFor(t, metal.Open(t)) }
 
+// newObjcFor keeps the test on its thread, which autorelease pools belong to.
 func newObjcFor(t *testing.T, sim *metal.Library) *objc {
+	goruntime.LockOSThread()
+	t.Cleanup(goruntime.UnlockOSThread)
 	o := &objc{t: t, sim: sim}
 	lib, err := dl.Open(o.sim.Path)
 	require.NoError(t, err)
