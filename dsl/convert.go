@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/x448/float16"
+
+	"github.com/gokiln/kiln/dsl/internal/host"
 )
 
 // F32 converts x to float32, rounding to nearest even.
@@ -63,6 +65,36 @@ func To[T Float](x float32) T {
 		*p = x
 	case *float64:
 		*p = float64(x)
+	}
+	return out
+}
+
+// Convert converts x to D by value, between any two types: what F32, F64, To and a
+// conversion of Go do for those they are for. A fraction is cut off on the way to an
+// integer, a float out of the integer's range becomes its nearest value, and NaN 0.
+// From 64 bits, other than floats, to F8E4M3 and F8E5M2 it rounds twice, by float32.
+//
+//kiln:intrinsic
+func Convert[D, S Number](x S) D {
+	if d, ok := any(x).(D); ok {
+		return d
+	}
+	var out D
+	switch p := any(&out).(type) {
+	case *F16:
+		*p = float16.Fromfloat32(host.Odd(x, F64(x)))
+	case *BF16:
+		*p = bf16(host.Odd(x, F64(x)))
+	case *F8E4M3:
+		*p = toE4M3(F32(x))
+	case *F8E5M2:
+		*p = toE5M2(F32(x))
+	case *float32:
+		*p = F32(x)
+	case *float64:
+		*p = F64(x)
+	default:
+		return host.ToInt[D](x, F64(x))
 	}
 	return out
 }

@@ -34,7 +34,14 @@ func (b *build) dispatched() []string {
 	var names []string
 	for id, inst := range b.info.Instances {
 		fn, ok := b.info.Uses[id].(*types.Func)
-		if !ok || fn.Pkg() == nil || fn.Pkg().Path() != dslPath || inst.TypeArgs.Len() != 1 {
+		if !ok || fn.Pkg() == nil || fn.Pkg().Path() != dslPath {
+			continue
+		}
+		if fn.Name() == "Convert" {
+			names = append(names, b.conversions(inst.TypeArgs)...)
+			continue
+		}
+		if inst.TypeArgs.Len() != 1 {
 			continue
 		}
 		if d := libraries[dslPath]().decls[fn.Name()]; d == nil || !d.marks.dispatch {
@@ -53,6 +60,23 @@ func (b *build) dispatched() []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// conversions returns the names of the functions behind dsl.Convert, which 8-bit
+// floats go through.
+func (b *build) conversions(args *types.TypeList) (names []string) {
+	for i := range args.Len() {
+		arg, formats := args.At(i), []string{"E4M3", "E5M2"}
+		if w := float8(arg); w != "" {
+			formats = []string{w}
+		} else if !isTypeParam(arg) || !b.floats8 {
+			continue
+		}
+		for _, w := range formats {
+			names = append(names, dispatchName("To", w), dispatchName("F32", w))
+		}
+	}
+	return names
 }
 
 // dispatchName returns the function that Name stands for with a type argument:

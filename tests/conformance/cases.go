@@ -123,7 +123,26 @@ func (b *builder) conversions() {
 	b.add("Narrow/e5m2", kernels.Narrow[dsl.F8E5M2], 16, 64, make([]dsl.F8E5M2, 4096), make([]float64, 4096), narrow(b, 4096))
 	b.add("SwiGLU/e4m3", kernels.SwiGLU[dsl.F8E4M3], 1, 64, make([]dsl.F8E4M3, 256), e4m3, e4m3)
 	b.add("SwiGLU/e5m2", kernels.SwiGLU[dsl.F8E5M2], 1, 64, make([]dsl.F8E5M2, 256), e5m2, e5m2)
+	values(b, "int8", kernels.Values[int8], ints[int8](b, n))
+	values(b, "uint8", kernels.Values[uint8], ints[uint8](b, n))
+	values(b, "int16", kernels.Values[int16], ints[int16](b, n))
+	values(b, "uint16", kernels.Values[uint16], ints[uint16](b, n))
+	values(b, "int32", kernels.Values[int32], ints[int32](b, n))
+	values(b, "uint32", kernels.Values[uint32], ints[uint32](b, n))
+	values(b, "int64", kernels.Values[int64], ints[int64](b, n))
+	values(b, "uint64", kernels.Values[uint64], ints[uint64](b, n))
+	values(b, "float32", kernels.Values[float32], append(floats[float32](b, n), ranged[float32](b, n, 70000)...))
+	values(b, "float64", kernels.Values[float64], append(floats[float64](b, n), ranged[float64](b, n, 70000)...))
+	values(b, "f16", kernels.Values[dsl.F16], halves[dsl.F16](b, n))
+	values(b, "bf16", kernels.Values[dsl.BF16], halves[dsl.BF16](b, n))
+	values(b, "e4m3", kernels.Values[dsl.F8E4M3], e4m3)
+	values(b, "e5m2", kernels.Values[dsl.F8E5M2], e5m2)
 	b.add("Halves/float64", kernels.Halves[float64], 2, 64, make([]float64, n), make([]float32, n), floats[float64](b, n))
+}
+
+// values adds the conversion of numbers of one type to all types.
+func values[T any](b *builder, name string, kernel any, in []T) {
+	b.add("Values/"+name, kernel, 2, 64, make([]kernels.Numbers, len(in)), in)
 }
 
 func (b *builder) math() {

@@ -16,6 +16,7 @@ import (
 	"github.com/gokiln/kiln/dsl/dsltest"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tests/conformance/kernels"
 	"github.com/gokiln/kiln/tests/conformance/language"
 	"github.com/gokiln/kiln/tests/conformance/language/vec3"
 )
@@ -207,6 +208,8 @@ func upload(dev *runtime.Device, a any) (any, func() (any, error), error) {
 	case []bool:
 		return place(dev, s)
 	case [][3]float32:
+		return place(dev, s)
+	case []kernels.Numbers:
 		return place(dev, s)
 	case []language.P:
 		return place(dev, s)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/tests/conformance/kernels"
 	"github.com/gokiln/kiln/tests/conformance/language"
 	"github.com/gokiln/kiln/tests/conformance/language/vec3"
 )
@@ -101,6 +102,10 @@ func (b *builder) warps() {
 	b.add("Warps/uint64", language.Warps[uint64], 2, 64, make([]uint64, n*each), ints[uint64](b, n))
 	b.add("Warps/float32", language.Warps[float32], 2, 64, make([]float32, n*each), ranged[float32](b, n, 10))
 	b.add("Warps/float64", language.Warps[float64], 2, 64, make([]float64, n*each), ranged[float64](b, n, 10))
+	// Kernels that only ask for their lane and warp take blocks of any size.
+	for _, d := range []dsl.Dim3{dsl.D3(45, 1, 1), dsl.D3(5, 3, 3), dsl.D3(40, 1, 2), dsl.D3(3, 1, 1)} {
+		b.add3(fmt.Sprintf("PartWarps/%dx%dx%d", d.X, d.Y, d.Z), kernels.Geometry, dsl.D3(2, 3, 1), d, make([]int, 6*d.X*d.Y*d.Z))
+	}
 }
 
 // vectors has accesses of several elements for every size of an element.
