@@ -93,6 +93,18 @@ func unnamed(t reflect.Type) reflect.Type {
 	return reflect.FuncOf(in, out, t.IsVariadic())
 }
 
+// As returns the handle of another instance of the same generic function, by its
+// type, for libraries that choose types at run time and have one instance at hand:
+//
+//	sqr := jit.Func(kernels.Sqr[float32])
+//	half := sqr.As(reflect.TypeFor[func(dsl.F16) dsl.F16]())
+func (f *Fn) As(typ reflect.Type) *Fn {
+	if f.pc == 0 || typ == nil || typ.Kind() != reflect.Func {
+		return &Fn{typ: typ}
+	}
+	return function(f.pc, unnamed(typ))
+}
+
 // Name returns the function's name as the Go runtime has it: that of a literal is
 // the name of the function around it and a number.
 func (f *Fn) Name() string {

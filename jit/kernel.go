@@ -114,6 +114,15 @@ func Named(pkg, name string, typ reflect.Type) *Kernel {
 	return got.(*Kernel)
 }
 
+// As returns the handle of another instance of the same generic kernel, by its type:
+// see [Fn.As] and [Named].
+func (k *Kernel) As(typ reflect.Type) *Kernel {
+	if k.err != nil {
+		return k
+	}
+	return Named(k.req.Pkg, k.req.Func, typ)
+}
+
 // sameBasic reports whether a parameter of a compiled kernel may be what Go calls
 // t. Only a handle made by Named can be of the wrong type.
 func sameBasic(spelled string, t reflect.Type) bool {
