@@ -164,7 +164,9 @@ func Emit(m *ir.Module, t target.Target) ([]byte, error) {
 
 // traits is what the code needs to know of a kernel beforehand.
 type traits struct {
-	barriers, warps, prints bool
+	barriers, prints bool
+	warps            bool // threads of a warp communicate
+	lanes            bool // it matters which threads make a warp
 }
 
 func traitsOf(f *ir.Func) (t traits) {
@@ -175,9 +177,12 @@ func traitsOf(f *ir.Func) (t traits) {
 				t.barriers = true
 			case ir.OpPrint, ir.OpDivisor, ir.OpCount, ir.OpCall:
 				t.prints = true
-			case ir.OpLane, ir.OpWarp, ir.OpWarpBarrier, ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor,
-				ir.OpBallot, ir.OpAny, ir.OpAll:
-				t.warps = true
+			case ir.OpLane, ir.OpWarp:
+				t.lanes = true
+			default:
+				if v.Op.Has(ir.Convergent) {
+					t.warps, t.lanes = true, true
+				}
 			}
 		}
 	}
@@ -246,7 +251,7 @@ func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
 		im.Shared = (im.Shared+o.Type.Align()-1)/o.Type.Align()*o.Type.Align() + o.Type.Size()
 	}
 	entries := []bool{false}
-	if tr.warps { // numbers of lanes matter: blocks whose rows are not whole vectors
+	if tr.lanes { // blocks whose rows are not whole vectors
 		entries = []bool{true, false}
 	}
 	var tests map[*ir.Value]wholeTest
