@@ -16,9 +16,8 @@ type Buffer struct {
 
 // allocation is the part of a Buffer that outlives it: what its cleanup needs.
 type allocation struct {
+	block
 	dev   *Device
-	addr  driver.Addr
-	size  int64
 	freed atomic.Bool
 }
 
@@ -30,19 +29,21 @@ type allocation struct {
 // collected first; only then the error is [ErrOutOfMemory].
 func (s *Stream) Alloc(size int) (*Buffer, error) {
 	d := s.dev
-	if err := d.usable(); err != nil {
+	if err := s.usable("allocate"); err != nil {
 		return nil, err
 	}
 	if size < 0 {
 		return nil, d.invalid("allocate", fmt.Sprintf("%d bytes", size))
 	}
-	m := &allocation{dev: d, size: int64(size)}
+	m := &allocation{dev: d, block: block{size: int64(size)}}
+	m.owner = m
 	if size > 0 {
 		addr, err := d.allocate(s.drv, int64(size))
 		if err != nil {
 			return nil, err
 		}
 		m.addr = addr
+		d.blocks.add(&m.block)
 	}
 	d.buffers.Add(1)
 	d.bytes.Add(m.size)
@@ -59,10 +60,19 @@ func (m *allocation) drop() {
 	})
 }
 
+// free frees the memory behind the work of a stream, or has the last graph do so
+// that holds it.
 func (m *allocation) free(s driver.Stream) error {
-	if m.freed.Swap(true) {
+	if m.freed.Swap(true) || !m.dev.blocks.free(&m.block) {
 		return nil
 	}
+	return m.releaseOn(s)
+}
+
+// release frees the memory behind the work of all streams.
+func (m *allocation) release() error { return m.releaseOn(m.dev.def.drv) }
+
+func (m *allocation) releaseOn(s driver.Stream) error {
 	var err error
 	if m.size > 0 {
 		err = s.Free(m.addr, m.size)
@@ -74,7 +84,7 @@ func (m *allocation) free(s driver.Stream) error {
 }
 
 // Free gives the memory back when the work submitted to the device so far is
-// done. Freeing it again does nothing.
+// done, and when no [Graph] can use it any more. Freeing it again does nothing.
 func (b *Buffer) Free() error { return b.FreeOn(b.mem.dev.def) }
 
 // FreeOn gives the memory back when the work submitted to the stream so far is

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	goruntime "runtime"
 	"unsafe"
@@ -77,8 +78,24 @@ func Copy2DAsync[T any](st *Stream, dst Slice[T], dstPitch int, src Slice[T], sr
 // slice of it may outlive the Pinned.
 type Pinned[T any] struct {
 	dev  *Device
-	mem  []byte
+	mem  *hostMemory // nil if there are no bytes, or when it was freed
 	data []T
+}
+
+// hostMemory is page-locked memory that graphs can hold.
+type hostMemory struct {
+	block
+	dev *Device
+	mem []byte
+}
+
+// release waits for the device and frees the memory.
+func (m *hostMemory) release() error {
+	err := m.dev.drv.Sync()
+	if freeErr := m.dev.drv.FreeHost(m.mem); err == nil {
+		err = freeErr
+	}
+	return m.dev.wrap(err)
 }
 
 // AllocPinned allocates n elements of host memory for copies of one device.
@@ -98,25 +115,36 @@ func AllocPinned[T any](dev *Device, n int) (*Pinned[T], error) {
 		p.data = make([]T, n)
 		return p, nil
 	}
-	if p.mem, err = dev.drv.AllocHost(n * size); err != nil {
+	mem, err := dev.drv.AllocHost(n * size)
+	if err != nil {
 		return nil, dev.wrap(err)
 	}
-	p.data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p.mem))), n)
+	p.data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), n)
+	p.mem = &hostMemory{dev: dev, mem: mem, block: block{addr: p.addr(), size: int64(len(mem)), host: true}}
+	p.mem.owner = p.mem
+	dev.blocks.add(&p.mem.block)
 	return p, nil
 }
 
 // Data is the memory. It is valid until Free.
 func (p *Pinned[T]) Data() []T { return p.data }
 
-// Free waits for the device and frees the memory.
+// Free waits for the device and frees the memory, the latter when no [Graph] can use
+// it any more.
 func (p *Pinned[T]) Free() error {
 	mem := p.mem
-	p.mem, p.data = nil, nil
 	if mem == nil || p.dev.closed.Load() {
 		return nil
 	}
 	err := p.dev.Sync()
-	if freeErr := p.dev.wrap(p.dev.drv.FreeHost(mem)); err == nil {
+	if errors.Is(err, ErrCapturing) {
+		return err
+	}
+	p.mem, p.data = nil, nil
+	if !p.dev.blocks.free(&mem.block) {
+		return err
+	}
+	if freeErr := mem.release(); err == nil {
 		err = freeErr
 	}
 	return err

@@ -28,6 +28,9 @@ type Device struct {
 	buffers    atomic.Int64
 	bytes      atomic.Int64
 	dropped    atomic.Int64
+	blocks     blockList
+
+	capturing capturing
 
 	out   outputs
 	dirty atomic.Int32 // logs of out with records
@@ -72,6 +75,9 @@ func (d *Device) DefaultStream() *Stream { return d.def }
 // Sync waits until all work of the device is done and reports what failed.
 func (d *Device) Sync() error {
 	if err := d.usable(); err != nil {
+		return err
+	}
+	if err := d.def.usable("wait for the device"); err != nil {
 		return err
 	}
 	logs := d.allLogs()

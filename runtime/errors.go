@@ -17,6 +17,7 @@ var (
 	ErrClosed      = driver.ErrClosed      // the device was closed
 	ErrFreed       = driver.ErrFreed       // the memory was freed
 	ErrNotReady    = driver.ErrNotReady    // an event was not reached yet
+	ErrCapturing   = driver.ErrCapturing   // a graph cannot hold it, see Device.Capture
 )
 
 // Error is a failure that a device reported, with the vendor's name and number

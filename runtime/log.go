@@ -14,15 +14,18 @@ const logSize = 16
 type launchLog struct {
 	next    atomic.Uint64 // launches so far
 	done    atomic.Uint64 // those known to have finished
-	ring    [logSize]atomic.Pointer[Function]
+	ring    [logSize]atomic.Pointer[launched]
 	retired atomic.Bool // the stream is gone
 }
 
+// launched is what was launched: a kernel, or those of a graph.
+type launched struct{ names []string }
+
 // add notes a launch, before it is made, and returns its place.
-func (l *launchLog) add(f *Function) *atomic.Pointer[Function] {
+func (l *launchLog) add(k *launched) *atomic.Pointer[launched] {
 	slot := &l.ring[(l.next.Add(1)-1)%logSize]
-	if slot.Load() != f { // loops launch the same kernel; a store costs more than a look
-		slot.Store(f)
+	if slot.Load() != k { // loops launch the same kernel; a store costs more than a look
+		slot.Store(k)
 	}
 	return slot
 }
@@ -46,9 +49,14 @@ func (l *launchLog) unfinished(names []string) ([]string, uint64) {
 		first = next - logSize
 	}
 	for i := next; i > first; i-- {
-		f := l.ring[(i-1)%logSize].Load()
-		if f != nil && !slices.Contains(names, f.info.Name) {
-			names = append(names, f.info.Name)
+		k := l.ring[(i-1)%logSize].Load()
+		if k == nil {
+			continue
+		}
+		for _, name := range k.names {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names, first - done

@@ -53,7 +53,7 @@ func (m *Module) Function(name string) (*Function, error) {
 	if err != nil {
 		return nil, m.dev.wrap(err)
 	}
-	f := &Function{module: m, drv: drv, info: drv.Info()}
+	f := &Function{module: m, drv: drv, info: drv.Info(), launched: launched{[]string{name}}}
 	f.info.Name = name
 	return f, nil
 }
@@ -63,8 +63,9 @@ type Function struct {
 	module *Module
 	drv    driver.Function
 	info   FunctionInfo
-	log    *Log // nil if the kernel does not write to the device log
-	logID  uint32
+	launched
+	log   *Log // nil if the kernel does not write to the device log
+	logID uint32
 }
 
 // Name is the kernel's name in its module.

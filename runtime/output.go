@@ -23,11 +23,12 @@ const defaultOutput = 1 << 20
 // that write to it: both are made with the lock held.
 type output struct {
 	mu     sync.Mutex
-	stream driver.Stream // of the device's default stream once the own one is gone
+	stream driver.Stream // of the device's default stream once the own one is gone, and for graphs
 	buf    *Buffer
-	words  int    // in buf, behind the counts
-	launch uint32 // number of the latest
-	dirty  bool   // there may be records
+	words  int       // in buf, behind the counts
+	launch uint32    // number of the latest
+	dirty  bool      // there may be records
+	on     []*output // of a graph: the logs of the streams it was launched on since
 }
 
 // outputs are the device logs of all streams of a device, and where they go.
@@ -94,7 +95,9 @@ func (s *Stream) launchLogged(f *Function, l *driver.Launch) error {
 	for _, word := range [devlog.ArgBytes / 8]uint64{at, devlog.Counts, at + devlog.CountBytes, uint64(o.words), uint64(f.logID)<<32 | uint64(o.launch)} {
 		l.Args = binary.LittleEndian.AppendUint64(l.Args, word)
 	}
-	s.dev.setDirty(o, true)
+	if s.rec == nil {
+		s.dev.setDirty(o, true)
+	}
 	return s.drv.Launch(f.drv, l)
 }
 
@@ -119,10 +122,14 @@ func (s *Stream) makeOutput() error {
 	if err != nil {
 		return err
 	}
-	if err := s.drv.Fill(buf.mem.addr, 0, buf.mem.size); err != nil {
+	drv := s.drv
+	if s.rec != nil { // a graph is launched on any stream
+		drv = s.dev.def.drv
+	}
+	if err := drv.Fill(buf.mem.addr, 0, buf.mem.size); err != nil {
 		return err
 	}
-	s.out.stream, s.out.buf, s.out.words = s.drv, buf, words
+	s.out.stream, s.out.buf, s.out.words = drv, buf, words
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.list = append(all.list, s.out)
@@ -137,6 +144,8 @@ func (d *Device) readOutput(o *output) (counts [devlog.Counts]uint32, words []ui
 		return counts, nil, nil
 	}
 	d.setDirty(o, false)
+	clear(o.on)
+	o.on = o.on[:0]
 	at := o.buf.mem.addr
 	if err = o.stream.Download(bytesOf(counts[:]), at); err != nil {
 		return counts, nil, err
@@ -154,18 +163,38 @@ func bytesOf[T uint32 | uint64](words []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), int(unsafe.Sizeof(T(0)))*len(words))
 }
 
-// drain prints what kernels wrote to the log of a stream, of the default stream to
-// the logs of all, and reports the first thread that failed. err is what the wait
-// before it returned, and goes first.
+// drain prints what kernels wrote to the log of a stream, and to those of the graphs
+// launched on it; of the default stream to the logs of all. It reports the first
+// thread that failed. err is what the wait before it returned, and goes first.
 func (s *Stream) drain(err error) error {
-	switch d := s.dev; {
+	d := s.dev
+	switch {
 	case d.dirty.Load() == 0 || d.lost.Load() != nil:
 		return err
 	case s == d.def:
 		return d.drain(err)
-	default:
-		return d.drainOne(s.out, err)
 	}
+	err = d.drainOne(s.out, err)
+	for _, o := range d.outputs() {
+		if o.launchedOn(s.out) {
+			err = d.drainOne(o, err)
+		}
+	}
+	return err
+}
+
+// launchedOn reports whether there may be records of a graph that was launched on the
+// stream with another log.
+func (o *output) launchedOn(stream *output) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Contains(o.on, stream)
+}
+
+func (d *Device) outputs() []*output {
+	d.out.mu.Lock()
+	defer d.out.mu.Unlock()
+	return slices.Clone(d.out.list)
 }
 
 // drain is [Stream.drain] of all streams.
@@ -173,10 +202,7 @@ func (d *Device) drain(err error) error {
 	if d.dirty.Load() == 0 || d.lost.Load() != nil {
 		return err
 	}
-	d.out.mu.Lock()
-	list := slices.Clone(d.out.list)
-	d.out.mu.Unlock()
-	for _, o := range list {
+	for _, o := range d.outputs() {
 		err = d.drainOne(o, err)
 	}
 	return err

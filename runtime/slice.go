@@ -198,6 +198,9 @@ func (s Slice[T]) ready(op string, st *Stream, n int) (bool, error) {
 	if st == nil || st.dev != s.buf.mem.dev {
 		return false, s.buf.mem.dev.invalid(op, "the stream is not of the slice's device")
 	}
+	if err := st.usable(op); err != nil {
+		return false, err
+	}
 	return s.bytes() > 0, nil
 }
 

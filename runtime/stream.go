@@ -15,6 +15,7 @@ type Stream struct {
 	drv driver.Stream
 	log *launchLog
 	out *output
+	rec *recording // that the stream makes, nil for one that runs work
 }
 
 func (d *Device) newStream(drv driver.Stream) *Stream {
@@ -51,10 +52,27 @@ func (d *Device) NewStream() (*Stream, error) {
 // Device is where the stream's work runs.
 func (s *Stream) Device() *Device { return s.dev }
 
+// usable reports why the stream cannot be used for an operation, nil if it can.
+func (s *Stream) usable(op string) error {
+	d := s.dev
+	if err := d.usable(); err != nil {
+		return err
+	}
+	if s.rec != nil {
+		return s.rec.usable(op)
+	}
+	if s == d.def {
+		if r := d.capturing.here(); r != nil {
+			return r.refuse(op, "it would not be part of the graph; use the stream that Capture gives")
+		}
+	}
+	return nil
+}
+
 // Sync waits for the work submitted to the stream so far. The error is that of
 // the first thing that failed since the last call that waited.
 func (s *Stream) Sync() error {
-	if err := s.dev.usable(); err != nil {
+	if err := s.usable("wait for the stream"); err != nil {
 		return err
 	}
 	return s.waited(s.log.next.Load(), s.drv.Sync())
@@ -80,7 +98,7 @@ var launches = sync.Pool{New: func() any { return new(driver.Launch) }}
 // Launch returns when the work is queued, without having allocated. What goes
 // wrong in the kernel is reported by the next call that waits for the stream.
 func (s *Stream) Launch(f *Function, g Grid, shared int, args []byte) error {
-	if err := s.dev.usable(); err != nil {
+	if err := s.usable("launch"); err != nil {
 		return err
 	}
 	if f == nil || f.module.dev != s.dev {
@@ -97,7 +115,10 @@ func (s *Stream) Launch(f *Function, g Grid, shared int, args []byte) error {
 		return nil
 	}
 	l.Args = append(l.Args[:0], args...)
-	slot := s.log.add(f)
+	if s.rec != nil {
+		s.rec.use(f)
+	}
+	slot := s.log.add(&f.launched)
 	var err error
 	if f.log == nil {
 		err = s.drv.Launch(f.drv, l)
@@ -110,7 +131,7 @@ func (s *Stream) Launch(f *Function, g Grid, shared int, args []byte) error {
 		slot.Store(nil) // it never ran
 		return s.dev.wrap(err)
 	}
-	if s.dev.blocking {
+	if s.dev.blocking && s.rec == nil {
 		return s.Sync()
 	}
 	return nil

@@ -14,6 +14,8 @@
 //   - Memory is allocated and freed in stream order: a free takes effect when
 //     the work submitted before it is done.
 //   - A failure of a kernel is reported by the next call that waits for it.
+//   - A [Graph] is a list of operations that is submitted at once. A device that
+//     has graphs is a [Grapher]; for others [NewGraph] submits one by one.
 //
 // Every method may be called from any goroutine. Sizes are in bytes.
 //

@@ -18,6 +18,7 @@ var (
 	ErrClosed      = errors.New("device is closed")
 	ErrFreed       = errors.New("memory was freed")
 	ErrNotReady    = errors.New("not ready")
+	ErrCapturing   = errors.New("not possible while a graph is captured")
 )
 
 // Error is a failure that a device or its driver reported. It prints on one
