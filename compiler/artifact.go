@@ -26,6 +26,10 @@ type Meta struct {
 	Shared int    `json:"shared"` // bytes of shared memory of a block
 	Warp   bool   `json:"warp"`   // uses warp operations: a block must be whole warps
 
+	// Interpreted is the fault of the compiler for which a kernel that should be native
+	// code is IR for the interpreter, "" if there was none.
+	Interpreted string `json:"interpreted,omitempty"`
+
 	// Log is what the kernel writes to the device log, nil if nothing. The log takes
 	// the last part of the argument block, and is none of Args.
 	Log *devlog.Log `json:"log,omitempty"`

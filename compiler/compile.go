@@ -37,12 +37,16 @@ type Options struct {
 	Assume  Assume                          // what every launch of the code keeps to
 	After   func(pass string, m *ir.Module) // called after each pass
 	Names   func(ir.Pos) string             // names variables of text for readers, see [front.Names]
+
+	// Strict makes a fault of the emitter of native code an error. Without it, the
+	// kernel runs on the interpreter, see [Meta].
+	Strict bool
 }
 
 // OptionsFromEnv returns the options that the environment asks for:
-// KILN_DISABLE_PASS is a comma-separated list of passes.
+// KILN_DISABLE_PASS is a comma-separated list of passes, KILN_STRICT=1 sets Strict.
 func OptionsFromEnv() Options {
-	var o Options
+	o := Options{Strict: os.Getenv("KILN_STRICT") == "1"}
 	if list := os.Getenv("KILN_DISABLE_PASS"); list != "" {
 		o.Disable = strings.Split(list, ",")
 	}
@@ -51,7 +55,11 @@ func OptionsFromEnv() Options {
 
 // Key returns a text that differs between options that make different code.
 func (o Options) Key() string {
-	return fmt.Sprintf("checked=%t lines=%t disable=%s assume=%s", o.Checked, o.Lines, strings.Join(o.Disable, ","), o.Assume)
+	key := fmt.Sprintf("checked=%t lines=%t disable=%s assume=%s", o.Checked, o.Lines, strings.Join(o.Disable, ","), o.Assume)
+	if o.Strict {
+		key += " strict" // code that was kept may be for the interpreter
+	}
+	return key
 }
 
 // Build names for people what sets code apart from that of the zero Options.
@@ -146,8 +154,8 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 		return nil, err
 	}
 	text, err := back.emit(m, t, opt)
-	if forInterp(err) {
-		return p.forInterpreter(t, opt)
+	if err != nil && t.Kind == target.Native {
+		return p.instead(t, opt, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Kernel, err)

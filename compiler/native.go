@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/gokiln/kiln/compiler/amd64"
 	"github.com/gokiln/kiln/compiler/amd64/image"
@@ -12,7 +13,8 @@ import (
 // nativeBackend makes machine code of the CPU.
 var nativeBackend = backend{
 	kind: target.Native, format: FormatX86,
-	emit: func(m *ir.Module, t target.Target, opt Options) (string, error) {
+	emit: func(m *ir.Module, t target.Target, _ Options) (text string, err error) {
+		defer recoverTo(&err, m.Name)
 		code, err := amd64.Emit(m, t)
 		return string(code), err
 	},
@@ -37,11 +39,32 @@ func (p *Program) forInterpreter(t target.Target, opt Options) (*Artifact, error
 	return art, nil
 }
 
+// instead compiles for the interpreter a kernel that there is no native code of, for
+// a reason. Printing is one. All others are faults of the emitter, which must not keep
+// a program from running: the artifact tells of them, and Strict makes them errors.
+func (p *Program) instead(t target.Target, opt Options, why error) (*Artifact, error) {
+	fault := !forInterp(why)
+	var internal *InternalError
+	switch {
+	case !fault || !opt.Strict:
+	case errors.As(why, &internal): // which names the kernel
+		return nil, why
+	default:
+		return nil, fmt.Errorf("%s: %w", p.Kernel, why)
+	}
+	art, err := p.forInterpreter(t, opt)
+	if err == nil && fault {
+		art.Interpreted = why.Error()
+	}
+	return art, err
+}
+
 // Listing returns native code for people to read: instructions with the lines of Go
 // that they are for. Of a kernel that the interpreter runs on this target it
-// returns the IR, and native is false.
+// returns the IR, and native is false; a fault of the emitter is an error here.
 func (p *Program) Listing(t target.Target, opt Options) (text string, native bool, err error) {
 	defer recoverTo(&err, p.Kernel)
+	opt.Strict = true
 	art, err := p.Emit(t, opt)
 	if err != nil {
 		return "", false, err

@@ -81,4 +81,6 @@
 //	KILN_DUMP       kernels to write a page about, see package compiler/dump
 //	KILN_DUMP_DIR   where to write it
 //	KILN_DISABLE_PASS  optimisation passes to leave out, for finding faults
+//	KILN_STRICT     1: a kernel that the emitter of machine code for the CPU fails on is
+//	                an error; by default it runs on the interpreter, and KILN_LOG=info tells
 package jit

@@ -43,3 +43,17 @@ func TestNativeCodeIsCached(t *testing.T) {
 		g.source = source
 	}
 }
+
+// A kernel that the compiler has no machine code for, by a fault of its own, runs all
+// the same, and the log tells.
+func TestFaultOfTheEmitterIsLogged(t *testing.T) {
+	g := newRig(t)
+	s, err := readSettings(func(name string) string { return g.env[name] }, &g.log)
+	require.NoError(t, err)
+	art := &compiler.Artifact{Meta: compiler.Meta{Kernel: "k.Scale", Target: "cpu:x86-64-v4", Format: compiler.FormatIR}}
+	(&resolver{settings: s}).image(art)
+	assert.Empty(t, g.log.String())
+	art.Interpreted = "no register"
+	(&resolver{settings: s}).image(art)
+	assert.Equal(t, "msg=interpreted kernel=k.Scale target=cpu:x86-64-v4 err=\"no register\"\n", g.log.String())
+}

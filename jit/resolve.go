@@ -246,6 +246,9 @@ func (r *resolver) link(key cache.Key, im *image) (*image, error) {
 }
 
 func (r *resolver) image(a *compiler.Artifact) *image {
+	if a.Interpreted != "" {
+		r.log.Info("interpreted", "kernel", a.Kernel, "target", a.Target, "err", a.Interpreted)
+	}
 	return &image{a.Meta, runtime.Image{Format: a.Format, Name: a.Entry, Code: a.WithPositions(r.positions)}}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"os"
 	goruntime "runtime"
 	"testing"
 
@@ -19,6 +20,10 @@ type Engine struct {
 // Engines are all but the interpreters with warps as machine code has them, that of
 // every machine first.
 var Engines = []Engine{{"interp", "", 32}, {"avx2", "x86-64-v3", 8}, {"avx512", "x86-64-v4", 16}}
+
+// A kernel that the compiler has no machine code for fails a test; elsewhere it runs on
+// the interpreter. Package jit reads this at the first launch.
+func init() { os.Setenv("KILN_STRICT", "1") }
 
 // Native returns the engines that run machine code.
 func Native() []Engine { return Engines[1:] }

@@ -68,6 +68,7 @@ func Main(kernels []Kernel) {
 	flag.BoolVar(&o.verbose, "v", false, "print the name of each kernel")
 	flag.Parse()
 	os.Setenv("KILN_JIT", "off") // read at the first launch: thousands of kernels have no place in a cache
+	os.Setenv("KILN_STRICT", "1")
 	failed, err := run(kernels, o, os.Stdout)
 	switch {
 	case err != nil:

@@ -37,7 +37,7 @@ func (s *session) against(k Kernel) error {
 		return err
 	}
 	c := k.launch()
-	opt := compiler.Options{Assume: properties(t, c.Args)}
+	opt := compiler.Options{Assume: properties(t, c.Args), Strict: true}
 	want, err := prog.run(t, opt, c)
 	if err != nil {
 		return fmt.Errorf("in the interpreter, as optimised for %s: %w", t, err)
