@@ -51,7 +51,7 @@ func emitCommand() *cobra.Command {
 	fl.StringVar(&f.kernel, "kernel", "", "only this kernel")
 	fl.StringVar(&f.types, "types", "", "type arguments of a generic kernel, comma-separated")
 	fl.StringSliceVar(&f.consts, "const", nil, "values of compile-time parameters and fields, as `name=value`,cfg.Field=value")
-	fl.StringSliceVar(&f.funcs, "func", nil, "functions for parameters of function types, as `name=Function` or name=import/path.Function")
+	fl.StringSliceVar(&f.funcs, "func", nil, "functions for parameters of function types, as `name=Function`, name=Function[float32] or name=import/path.Function")
 	fl.StringVar(&f.after, "after", "", "with -target ir: print the IR after this pass; 'front' for the IR before all passes")
 	fl.BoolVar(&f.lines, "lines", false, "name Go lines in comments")
 	fl.BoolVar(&f.checked, "check", false, "checked code: it reports what Go panics on")
@@ -143,7 +143,8 @@ func parseFuncs(list []string) (map[string]front.Func, error) {
 		if !ok || param == "" || name == "" {
 			return nil, fmt.Errorf("-func %s: want name=Function or name=import/path.Function", item)
 		}
-		dot := strings.LastIndexByte(name, '.')
+		plain, _, _ := strings.Cut(name, "[") // type arguments may have dots
+		dot := strings.LastIndexByte(plain, '.')
 		funcs[param] = front.Func{Pkg: name[:max(dot, 0)], Name: name[dot+1:]}
 	}
 	return funcs, nil

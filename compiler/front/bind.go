@@ -21,13 +21,13 @@ import (
 // function literal, by its place; see [FindLiteral].
 type Func struct {
 	Pkg  string // import path
-	Name string // "" for a function literal
+	Name string // "" for a function literal; Name[T] for an instance of a generic one
 
 	File      string // base name, for a literal
 	Line, Col int    // of the word func
 
 	// Sig is the Go type of the function, as for [Request]. Only a generic
-	// function, and a literal inside of one, need it.
+	// function without type arguments, and a literal inside of one, need it.
 	Sig string
 }
 
@@ -93,21 +93,26 @@ func (b *build) bind(funcs map[string]Func) (ok bool) {
 
 // bindNamed reaches a function of a package.
 func (b *build) bindNamed(n *binding, i int) bool {
-	d := n.unit.decls[n.Name]
+	name, args, _ := strings.Cut(n.Name, "[")
+	d := n.unit.decls[name]
 	if d == nil || d.lazy != nil {
-		b.diags.Add(diag.New(diag.Position{File: n.Pkg}, diag.NoKernel, fmt.Sprintf("package %s has no function %s", n.Pkg, n.Name), ""))
+		b.diags.Add(diag.New(diag.Position{File: n.Pkg}, diag.NoKernel, fmt.Sprintf("package %s has no function %s", n.Pkg, name), ""))
 		return false
 	}
 	b.addFile(d.file.tok)
 	fn, ok := d.node.(*ast.FuncDecl)
 	if !ok {
-		b.report(d.node.Pos(), diag.BadRequest, "", "%s is not a function", n.Name)
+		b.report(d.node.Pos(), diag.BadRequest, "", "%s is not a function", name)
 		return false
 	}
 	n.pos, n.name, n.global = fn.Name.Pos(), n.unit.name+"."+n.Name, n.Name
-	if fn.Type.TypeParams == nil || b.untyped {
+	switch {
+	case fn.Type.TypeParams == nil && args == "" || b.untyped:
 		b.reach(d)
 		return true
+	case n.Sig == "" && args == "":
+		b.report(n.pos, diag.BadRequest, "name an instance, such as "+name+"[float32]", "%s is generic", n.what())
+		return false
 	}
 	return b.bindInstance(n, i, n.Name, n.Sig)
 }
@@ -117,8 +122,8 @@ func (b *build) bindInstance(n *binding, i int, name, sig string) bool {
 	n.global, n.inst = fmt.Sprintf("kilnBound%d", i), true
 	text, imports := byImports("package " + n.unit.name + "; var " + n.global + " " + sig + " = " + name)
 	tree, tok, err := parseFile("instance", []byte(text), 0)
-	if err != nil || n.Sig == "" || !plainInstance(tree) {
-		b.report(n.pos, diag.BadRequest, "", "%q is not a type for %s", n.Sig, n.what())
+	if err != nil || n.lit && n.Sig == "" || !plainInstance(tree) {
+		b.report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(name+" "+n.Sig), n.what())
 		return false
 	}
 	n.tok = tok
