@@ -59,6 +59,13 @@ var helpers = append(floats("f32", "f"), append(floats("f64", ""), []cfamily.Hel
 	asm("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tselp.b32 %0, %2, %3, p;\n\t}" : "=r"(x) : "r"((u32)first), "r"(a), "r"(b));
 	return x;
 }`},
+	{Name: "pick64", Text: `FN u64 pick64(bool first, u64 a, u64 b) {
+	u64 x;
+	asm("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tselp.b64 %0, %2, %3, p;\n\t}" : "=l"(x) : "r"((u32)first), "l"(a), "l"(b));
+	return x;
+}`},
+	same("i32", "32", "r"), same("u32", "32", "r"), same("i64", "64", "l"), same("u64", "64", "l"),
+	half("i32", "s32", "r"), half("u32", "u32", "r"), half("i64", "s64", "l"), half("u64", "u64", "l"),
 	extremum("min_i32", "lt", "s32"), extremum("max_i32", "gt", "s32"), extremum("min_u32", "lt", "u32"), extremum("max_u32", "gt", "u32"),
 	{Name: "fail", Text: "FN void fail() { __trap(); }"},
 	{Name: "lane_id", Text: `FN u32 lane_id() {
@@ -87,14 +94,36 @@ func floats(t, suffix string) []cfamily.Helper {
 		Text: fmt.Sprintf("FN %[1]s copysign_%[1]s(%[1]s a, %[1]s b) { return copysign%[2]s(a, b); }", t, suffix)})
 }
 
-// extremum compares and selects, which stays two instructions.
+// extremum compares and selects, which stays two instructions. That of unsigned numbers
+// compares 64 bits, of which ptxas makes no minimum.
 func extremum(name, compare, t string) cfamily.Helper {
-	k := map[string]string{"s32": "i32", "u32": "u32"}[t]
+	k, asm := "i32", "setp.%s.s32 p, %%1, %%2;"
+	if t == "u32" {
+		k, asm = "u32", ".reg .b64 a, b;\\n\\tcvt.u64.u32 a, %%1;\\n\\tcvt.u64.u32 b, %%2;\\n\\tsetp.%s.u64 p, a, b;"
+	}
 	return cfamily.Helper{Name: name, Text: fmt.Sprintf(`FN %[1]s %[2]s(%[1]s a, %[1]s b) {
 	%[1]s x;
-	asm("{\n\t.reg .pred p;\n\tsetp.%[3]s.%[4]s p, %%1, %%2;\n\tselp.b32 %%0, %%1, %%2, p;\n\t}" : "=r"(x) : "r"(a), "r"(b));
+	asm("{\n\t.reg .pred p;\n\t%[3]s\n\tselp.b32 %%0, %%1, %%2, p;\n\t}" : "=r"(x) : "r"(a), "r"(b));
 	return x;
-}`, k, name, compare, t)}
+}`, k, name, fmt.Sprintf(asm, compare))}
+}
+
+// same returns a number that NVVM does not know where it comes from.
+func same(t, bits, register string) cfamily.Helper {
+	return cfamily.Helper{Name: "same_" + t, Text: fmt.Sprintf(`FN %[1]s same_%[1]s(%[1]s x) {
+	%[1]s y;
+	asm("mov.b%[2]s %%0, %%1;" : "=%[3]s"(y) : "%[3]s"(x));
+	return y;
+}`, t, bits, register)}
+}
+
+// half rounds an integer to a half.
+func half(t, asm, register string) cfamily.Helper {
+	return cfamily.Helper{Name: "f16_from_" + t, Text: fmt.Sprintf(`FN u16 f16_from_%[1]s(%[1]s x) {
+	u16 h;
+	asm("cvt.rn.f16.%[2]s %%0, %%1;" : "=h"(h) : "%[3]s"(x));
+	return h;
+}`, t, asm, register)}
 }
 
 // addHalf adds to a half by exchanging the word around it until nobody came

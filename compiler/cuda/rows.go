@@ -13,13 +13,28 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpDiv, On: cfamily.F32, Text: "__fdiv_rn($a, $b)"},
 
 	// What ptxas gets wrong (see package ptxas) is hidden from NVVM, which rewrites
-	// arithmetic, in helpers that are asm.
+	// arithmetic, in helpers that are asm. Negations are of numbers that NVVM knows
+	// nothing of, so that it finds no magnitudes.
 	{Op: ir.OpAdd, On: sixteen, Text: "wrap_i16((u32)$a + (u32)$b)"},
 	{Op: ir.OpSub, On: sixteen, Text: "wrap_i16((u32)$a - (u32)$b)"},
 	{Op: ir.OpMul, On: sixteen, Text: "wrap_i16((u32)$a * (u32)$b)"},
 	{Op: ir.OpNeg, On: sixteen, Text: "wrap_i16(0u - (u32)$a)"},
 	{Op: ir.OpConvert, On: sixteen, From: cfamily.Unsigned&cfamily.Narrow&^cfamily.Of(ir.KU8) | cfamily.Int32 | cfamily.Int64, Text: "wrap_i16((u32)$a)"},
 	{Op: ir.OpBitcast, On: sixteen, From: cfamily.Of(ir.KU16), Text: "wrap_i16((u32)$a)"},
+	{Op: ir.OpNeg, On: cfamily.Int32 | cfamily.Int64, Text: "({t})(({u})0 - ({u})same_{k}($a))"},
+	{Op: ir.OpNeg, On: cfamily.Narrow, Text: "({t})(0u - same_u32((u32)$a))"},
+	{Op: ir.OpAdd, On: cfamily.Int32 | cfamily.Int64, When: ptxas.Disguised, Text: "({t})(({u})same_{k}($a) + ({u})same_{k}($b))"},
+	{Op: ir.OpAdd, On: cfamily.Narrow, When: ptxas.Disguised, Text: "({t})(same_u32((u32)$a) + same_u32((u32)$b))"},
+	{Op: ir.OpSub, On: cfamily.Int32 | cfamily.Int64, When: ptxas.Disguised, Text: "({t})(({u})same_{k}($a) - ({u})same_{k}($b))"},
+	{Op: ir.OpSub, On: cfamily.Narrow, When: ptxas.Disguised, Text: "({t})(same_u32((u32)$a) - same_u32((u32)$b))"},
+	{Op: ir.OpMul, On: cfamily.Int32 | cfamily.Int64, When: ptxas.Disguised, Text: "({t})(({u})same_{k}($a) * ({u})same_{k}($b))"},
+	{Op: ir.OpMul, On: cfamily.Narrow, When: ptxas.Disguised, Text: "({t})(same_u32((u32)$a) * same_u32((u32)$b))"},
+	{Op: ir.OpXor, On: cfamily.Int32 | cfamily.Int64, When: ptxas.Disguised, Text: "({t})(({u})same_{k}($a) ^ ({u})same_{k}($b))"},
+	{Op: ir.OpXor, On: cfamily.Narrow, When: ptxas.Disguised, Text: "({t})(same_u32((u32)$a) ^ same_u32((u32)$b))"},
+	{Op: ir.OpDiv, On: cfamily.Int32 | cfamily.Int64, When: ptxas.Disguised, Text: "({t})(({u})0 - ({u})same_{k}($a))"},
+	{Op: ir.OpDiv, On: cfamily.Narrow, When: ptxas.Disguised, Text: "({t})(0u - same_u32((u32)$a))"},
+	{Op: ir.OpNot, On: cfamily.Int32 | cfamily.Int64, When: ptxas.Disguised, Text: "({t})~same_{k}($a)"},
+	{Op: ir.OpNot, On: cfamily.Narrow, When: ptxas.Disguised, Text: "({t})~same_u32((u32)$a)"},
 	{Op: ir.OpMin, On: cfamily.Int32, When: ptxas.Computed, Text: "min_{k}($a, $b)"},
 	{Op: ir.OpMax, On: cfamily.Int32, When: ptxas.Computed, Text: "max_{k}($a, $b)"},
 	{Op: ir.OpMin, On: cfamily.Narrow & cfamily.Signed, When: ptxas.Computed, Text: "({t})min_i32((i32)$a, (i32)$b)"},
@@ -27,7 +42,10 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpMin, On: cfamily.Narrow & cfamily.Unsigned, When: ptxas.Computed, Text: "({t})min_u32((u32)$a, (u32)$b)"},
 	{Op: ir.OpMax, On: cfamily.Narrow & cfamily.Unsigned, When: ptxas.Computed, Text: "({t})max_u32((u32)$a, (u32)$b)"},
 	{Op: ir.OpSelect, On: cfamily.Narrow | cfamily.Int32, When: ptxas.Extremum, Text: "({t})pick($a, (u32)$b, (u32)$c)"},
+	{Op: ir.OpSelect, On: cfamily.Int64, When: ptxas.Extremum, Text: "({t})pick64($a, (u64)$b, (u64)$c)"},
 	{Op: ir.OpSelect, On: cfamily.Boolean, Text: "pick($a, $b, $c) != 0"},
+	{Op: ir.OpConvert, On: cfamily.Of(ir.KF16), From: cfamily.Int32 | cfamily.Int64, Text: "f16_from_{f}($a)"},
+	{Op: ir.OpConvert, On: cfamily.Of(ir.KF16), From: cfamily.Narrow, Text: "f16_from_i32((i32)$a)"},
 
 	{Op: ir.OpThread, When: axis(0), Text: "(i64)threadIdx.x"},
 	{Op: ir.OpThread, When: axis(1), Text: "(i64)threadIdx.y"},

@@ -10,20 +10,30 @@ import (
 // read as it is stands in asm, in which \24 is the sign for an operand and \3B ends an
 // instruction. Tests that run the code elsewhere have functions for these texts.
 const (
-	asmWrap     = `asm "cvt.s32.s16 \240, \241\3B", "=r,r"`
-	asmPick     = `asm "selp.b32 \240, \241, \242, \243\3B", "=r,r,r,b"`
-	asmSigned   = `asm "cvt.rn.f16.s32 \240, \241\3B", "=h,r"`
-	asmUnsigned = `asm "cvt.rn.f16.u32 \240, \241\3B", "=h,r"`
+	asmWrap       = `asm "cvt.s32.s16 \240, \241\3B", "=r,r"`
+	asmPick       = `asm "selp.b32 \240, \241, \242, \243\3B", "=r,r,r,b"`
+	asmSigned     = `asm "cvt.rn.f16.s32 \240, \241\3B", "=h,r"`
+	asmUnsigned   = `asm "cvt.rn.f16.u32 \240, \241\3B", "=h,r"`
+	asmSigned64   = `asm "cvt.rn.f16.s64 \240, \241\3B", "=h,l"`
+	asmUnsigned64 = `asm "cvt.rn.f16.u64 \240, \241\3B", "=h,l"`
+	asmPick64     = `asm "selp.b64 \240, \241, \242, \243\3B", "=l,l,l,b"`
+	asmSame       = `asm "mov.b32 \240, \241\3B", "=r,r"`
+	asmSame64     = `asm "mov.b64 \240, \241\3B", "=l,l"`
 )
 
 // asmExtremum is the smaller or the greater of two numbers, by comparison (lt or gt) and
-// selection.
+// selection. That of unsigned numbers compares 64 bits, of which ptxas makes no minimum.
 func asmExtremum(compare, t string) string {
-	return `asm "{ .reg .pred p\3B setp.` + compare + `.` + t + ` p, \241, \242\3B selp.b32 \240, \241, \242, p\3B }", "=r,r,r"`
+	test := `setp.` + compare + `.s32 p, \241, \242\3B`
+	if t == "u32" {
+		test = `.reg .b64 a, b\3B cvt.u64.u32 a, \241\3B cvt.u64.u32 b, \242\3B setp.` + compare + `.u64 p, a, b\3B`
+	}
+	return `asm "{ .reg .pred p\3B ` + test + ` selp.b32 \240, \241, \242, p\3B }", "=r,r,r"`
 }
 
-func computed(v *ir.Value, _ uint64, _ bool) bool { return ptxas.Computed(v) }
-func extremum(v *ir.Value, _ uint64, _ bool) bool { return ptxas.Extremum(v) }
+func computed(v *ir.Value, _ uint64, _ bool) bool  { return ptxas.Computed(v) }
+func disguised(v *ir.Value, _ uint64, _ bool) bool { return ptxas.Disguised(v) }
+func extremum(v *ir.Value, _ uint64, _ bool) bool  { return ptxas.Extremum(v) }
 
 // narrow are the integers that are computed in 32 bits, sixteen those that ptxas may
 // have negated and not wrapped.
@@ -38,6 +48,7 @@ func ptxasRows() []row {
 		{op: ir.OpSelect, on: boolean, isa: nvptx,
 			asm: "$0 = zext i1 $b to i32; $1 = zext i1 $c to i32; $2 = call i32 " + asmPick + "(i32 $0, i32 $1, i1 $a); $d = icmp ne i32 $2, 0"},
 		{op: ir.OpSelect, on: int32s, isa: nvptx, when: extremum, asm: "$d = call i32 " + asmPick + "(i32 $b, i32 $c, i1 $a)"},
+		{op: ir.OpSelect, on: int64s, isa: nvptx, when: extremum, asm: "$d = call i64 " + asmPick64 + "(i64 $b, i64 $c, i1 $a)"},
 		{op: ir.OpSelect, on: narrow, isa: nvptx, when: extremum,
 			asm: "$0 = {ext} {t} $b to i32; $1 = {ext} {t} $c to i32; $2 = call i32 " + asmPick + "(i32 $0, i32 $1, i1 $a); $d = trunc i32 $2 to {t}"},
 
@@ -53,7 +64,10 @@ func ptxasRows() []row {
 		// By way of float32 it takes a minimum.
 		{op: ir.OpConvert, on: of(ir.KF16), sub: fromSub + int(ir.KI32), isa: nvptx, asm: "$d = call i16 " + asmSigned + "(i32 $a)"},
 		{op: ir.OpConvert, on: of(ir.KF16), sub: fromSub + int(ir.KU32), isa: nvptx, asm: "$d = call i16 " + asmUnsigned + "(i32 $a)"},
+		{op: ir.OpConvert, on: of(ir.KF16), sub: fromSub + int(ir.KI64), isa: nvptx, asm: "$d = call i16 " + asmSigned64 + "(i64 $a)"},
+		{op: ir.OpConvert, on: of(ir.KF16), sub: fromSub + int(ir.KU64), isa: nvptx, asm: "$d = call i16 " + asmUnsigned64 + "(i64 $a)"},
 	}
+	out = append(out, disguisedRows()...)
 	for _, from := range []ir.Kind{ir.KI32, ir.KU32} {
 		out = append(out, row{op: ir.OpConvert, on: sixteen, sub: fromSub + int(from), isa: nvptx, asm: wrap("$a")})
 	}
@@ -73,6 +87,46 @@ func ptxasRows() []row {
 				asm: "$0 = {ext} {t} $a to i32; $1 = {ext} {t} $b to i32; $2 = " + call + "(i32 $0, i32 $1); $d = trunc i32 $2 to {t}"})
 	}
 	return out
+}
+
+// disguisedRows hide from LLVM what a negation or a magnitude is of. The smallest number
+// by -1 is left undefined by LLVM; it is what a negation gives.
+func disguisedRows() []row {
+	var out []row
+	for _, o := range []struct {
+		op   ir.Op
+		x, y string
+		text string
+	}{
+		{ir.OpNeg, "$a", "", "sub {t} 0, $1"},
+		{ir.OpDiv, "$a", "", "sub {t} 0, $1"},
+		{ir.OpNot, "$a", "", "xor {t} $1, {ones}"},
+		{ir.OpAdd, "$a", "$b", "add {t} $1, $2"},
+		{ir.OpSub, "$a", "$b", "sub {t} $1, $2"},
+		{ir.OpMul, "$a", "$b", "mul {t} $1, $2"},
+		{ir.OpXor, "$a", "$b", "xor {t} $1, $2"},
+	} {
+		for _, on := range []kinds{int32s, int64s, narrow} {
+			asm := hidden("$1", o.x, on)
+			if o.y != "" {
+				asm += hidden("$2", o.y, on)
+			}
+			out = append(out, row{op: o.op, on: on, isa: nvptx, when: disguised, asm: asm + "$d = " + o.text})
+		}
+	}
+	return out
+}
+
+// hidden makes to a number that is x, which LLVM does not know. It has temporaries of its
+// own, next to to.
+func hidden(to, x string, on kinds) string {
+	switch on {
+	case int32s:
+		return to + " = call i32 " + asmSame + "(i32 " + x + "); "
+	case int64s:
+		return to + " = call i64 " + asmSame64 + "(i64 " + x + "); "
+	}
+	return to + "1 = zext {t} " + x + " to i32; " + to + "2 = call i32 " + asmSame + "(i32 " + to + "1); " + to + " = trunc i32 " + to + "2 to {t}; "
 }
 
 // both leads to the operands in 32 bits, in $0 and $1.

@@ -11,6 +11,9 @@
 //     as signed, be it widened, compared or shifted: ptxas 13.0 has 32768 where it is
 //     -32768, because it leaves out that the negation wraps. Arithmetic of 32 bits and
 //     cvt.s32.s16 is right.
+//   - A magnitude (abs.s16, .s32, .s64): ptxas (12.8 to 13.5) takes it to be at least 0,
+//     which that of the smallest number is not, and leaves out comparisons with zero. It
+//     does not see one in a negation and a selection; optimisers make one of these.
 //   - Logic on predicates: where ptxas (12.8 to 13.5) makes several such operations one,
 //     PLOP3, it forgets that it holds an operand negated. A selection between two
 //     predicates is one of them; it is right when done on 32-bit numbers.
@@ -18,5 +21,6 @@
 // The conditions are about the IR. An emitter whose text an optimiser rewrites before
 // ptxas sees it has to hide what it does from that one: in asm, which is read as it is.
 //
-//	if ptxas.Negated(v) { … } // setp and selp instead of min
+//	if ptxas.Negated(v) { … }   // setp and selp instead of min
+//	if ptxas.Disguised(v) { … } // operands that an optimiser knows nothing of
 package ptxas

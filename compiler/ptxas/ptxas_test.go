@@ -2,6 +2,7 @@ package ptxas_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +37,37 @@ func TestConditions(t *testing.T) {
 		"  %l = lt %x, %y : bool\n  %r = select %l, %x, %y : i32\n":                      false,
 	} {
 		require.Equal(t, want, ptxas.Extremum(last(t, code)), code)
+	}
+}
+
+// TestForms has every way to a negation and to a magnitude, and what is nearly one.
+func TestForms(t *testing.T) {
+	const sign = "  %c = const 31 : u32\n  %s = shr %x, %c : i32\n"
+	for code, want := range map[string]string{
+		"%r = neg %x : i32":                                                                              "negation",
+		"%z = const 0 : i32\n  %r = sub %z, %x : i32":                                                    "negation",
+		"%z = const 1 : i32\n  %r = sub %z, %x : i32":                                                    "",
+		"%m = const -1 : i32\n  %r = mul %m, %x : i32":                                                   "negation",
+		"%m = const -1 : i32\n  %r = div %x, %m : i32":                                                   "negation",
+		"%m = const -1 : i32\n  %r = div %m, %x : i32":                                                   "",
+		"%n = not %x : i32\n  %o = const 1 : i32\n  %r = add %n, %o : i32":                               "negation",
+		"%m = const -1 : i32\n  %n = xor %x, %m : i32\n  %o = const 1 : i32\n  %r = add %o, %n : i32":    "negation",
+		"%m = const -1 : i32\n  %n = xor %m, %x : i32\n  %r = sub %n, %m : i32":                          "negation",
+		"%m = const -1 : i32\n  %n = sub %m, %x : i32\n  %o = const 1 : i32\n  %r = add %n, %o : i32":    "negation",
+		"%m = const -1 : i32\n  %n = andnot %m, %x : i32\n  %o = const 1 : i32\n  %r = add %n, %o : i32": "negation",
+		"%m = const -1 : i32\n  %n = add %x, %m : i32\n  %r = not %n : i32":                              "negation",
+		"%o = const 1 : i32\n  %n = sub %x, %o : i32\n  %m = const -1 : i32\n  %r = xor %n, %m : i32":    "negation",
+		"%n = not %x : i32\n  %o = const 2 : i32\n  %r = add %n, %o : i32":                               "",
+		"%o = const 1 : i32\n  %n = add %x, %o : i32\n  %r = not %n : i32":                               "",
+		sign + "  %n = xor %x, %s : i32\n  %r = sub %n, %s : i32":                                        "magnitude",
+		sign + "  %n = add %s, %x : i32\n  %r = xor %s, %n : i32":                                        "magnitude",
+		sign + "  %n = xor %x, %s : i32\n  %r = sub %s, %n : i32":                                        "",
+		"%c = const 30 : u32\n  %s = shr %x, %c : i32\n  %n = xor %x, %s : i32\n  %r = sub %n, %s : i32": "",
+	} {
+		v := last(t, "  "+strings.TrimSpace(code)+"\n")
+		require.Equal(t, want == "negation", ptxas.Negation(v), code)
+		require.Equal(t, want == "magnitude", ptxas.Magnitude(v), code)
+		require.Equal(t, want != "", ptxas.Disguised(v), code)
 	}
 }
 

@@ -118,6 +118,17 @@ var negations = []struct {
 		less := c.do(ir.OpLt, ir.Bool, x, c.constant(t, 0))
 		return c.do(ir.OpSelect, t, less, c.do(ir.OpNeg, t, x), x)
 	}},
+	{"magnitude by the sign", (*ir.Type).IsSigned, func(c *chain, t *ir.Type, x int) int {
+		sign := c.do(ir.OpShr, t, x, c.constant(ir.U32, uint64(t.Bits()-1)))
+		return c.do(ir.OpSub, t, c.do(ir.OpXor, t, x, sign), sign)
+	}},
+	{"magnitude by the sign, inverted", (*ir.Type).IsSigned, func(c *chain, t *ir.Type, x int) int {
+		sign := c.do(ir.OpShr, t, x, c.constant(ir.U32, uint64(t.Bits()-1)))
+		return c.do(ir.OpXor, t, c.do(ir.OpAdd, t, x, sign), sign)
+	}},
+	{"not of one less", nil, func(c *chain, t *ir.Type, x int) int {
+		return c.do(ir.OpNot, t, c.do(ir.OpAdd, t, x, c.constant(t, ^uint64(0))))
+	}},
 }
 
 // sibling is the integer type of the same width and the other sign.
@@ -138,6 +149,9 @@ var negatedUses = []struct {
 	{"widened", func(c *chain, t *ir.Type, n, _ int) int { return c.do(ir.OpConvert, ir.I64, n) }},
 	{"shifted", func(c *chain, t *ir.Type, n, _ int) int { return c.do(ir.OpShr, t, n, c.constant(ir.U32, 3)) }},
 	{"compared", func(c *chain, t *ir.Type, n, y int) int { return c.do(ir.OpLt, ir.Bool, n, y) }},
+	{"below zero", func(c *chain, t *ir.Type, n, _ int) int { return c.do(ir.OpLt, ir.Bool, n, c.constant(t, 0)) }},
+	{"as a float", func(c *chain, t *ir.Type, n, _ int) int { return c.do(ir.OpConvert, ir.F32, n) }},
+	{"as a bfloat16", func(c *chain, t *ir.Type, n, _ int) int { return c.do(ir.OpConvert, ir.BF16, n) }},
 	{"as a half", func(c *chain, t *ir.Type, n, _ int) int { return c.do(ir.OpConvert, ir.F16, n) }},
 	{"masked", func(c *chain, t *ir.Type, n, y int) int {
 		return c.do(ir.OpConvert, ir.I64, c.do(ir.OpAnd, t, n, c.do(ir.OpNot, t, y)))
@@ -152,6 +166,11 @@ var negatedUses = []struct {
 	{"within limits", func(c *chain, t *ir.Type, n, y int) int {
 		return c.do(ir.OpMax, t, c.do(ir.OpMin, t, n, c.constant(t, 100)), y)
 	}},
+	{"chosen of three", func(c *chain, t *ir.Type, n, y int) int {
+		first := c.do(ir.OpSelect, t, c.do(ir.OpLt, ir.Bool, y, n), y, n)
+		z := c.do(ir.OpOr, t, y, c.constant(t, 6))
+		return c.do(ir.OpConvert, ir.I64, c.do(ir.OpSelect, t, c.do(ir.OpLt, ir.Bool, z, first), z, first))
+	}},
 	{"chosen and greatest", func(c *chain, t *ir.Type, n, y int) int {
 		return c.do(ir.OpMax, t, c.do(ir.OpSelect, t, c.do(ir.OpGt, ir.Bool, n, y), n, y), c.constant(t, 5))
 	}},
@@ -161,12 +180,15 @@ var negatedUses = []struct {
 // something else in some places: see package compiler/ptxas.
 func negationCases() []Case {
 	var out []Case
-	for _, t := range []*ir.Type{ir.I8, ir.U8, ir.I16, ir.U16, ir.I32, ir.U32} {
+	for _, t := range []*ir.Type{ir.I8, ir.U8, ir.I16, ir.U16, ir.I32, ir.U32, ir.I64} {
 		for i, n := range negations {
 			if n.on != nil && !n.on(t) || t.Bits() == 8 && i > 0 {
 				continue
 			}
 			for _, u := range negatedUses {
+				if t == ir.I64 && !strings.HasPrefix(n.name, "magnitude") {
+					continue // it is the magnitude that has instructions of 64 bits
+				}
 				c := &chain{inputs: []*ir.Type{t, t}}
 				u.do(c, t, n.do(c, t, 0), 1)
 				out = append(out, c.program(fmt.Sprintf("negated %s: %s, %s", t, n.name, u.name), [][]uint64{Edges(t), thin(Edges(t))}))

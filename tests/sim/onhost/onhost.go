@@ -84,6 +84,11 @@ const declarations = `declare i32 @nv.wrap(i32)
 declare i32 @nv.pick(i32, i32, i1 zeroext)
 declare i16 @nv.half.s32(i32)
 declare i16 @nv.half.u32(i32)
+declare i16 @nv.half.s64(i64)
+declare i16 @nv.half.u64(i64)
+declare i64 @nv.pick64(i64, i64, i1 zeroext)
+declare i32 @nv.same(i32)
+declare i64 @nv.same64(i64)
 declare i32 @nv.lt.s32(i32, i32)
 declare i32 @nv.lt.u32(i32, i32)
 declare i32 @nv.gt.s32(i32, i32)
@@ -94,11 +99,19 @@ func instructions() (pairs []string) {
 	for _, i := range [][2]string{
 		{`cvt.s32.s16 \240, \241\3B", "=r,r"`, "wrap"}, {`selp.b32 \240, \241, \242, \243\3B", "=r,r,r,b"`, "pick"},
 		{`cvt.rn.f16.s32 \240, \241\3B", "=h,r"`, "half.s32"}, {`cvt.rn.f16.u32 \240, \241\3B", "=h,r"`, "half.u32"},
+		{`cvt.rn.f16.s64 \240, \241\3B", "=h,l"`, "half.s64"}, {`cvt.rn.f16.u64 \240, \241\3B", "=h,l"`, "half.u64"},
+		{`selp.b64 \240, \241, \242, \243\3B", "=l,l,l,b"`, "pick64"},
+		{`mov.b32 \240, \241\3B", "=r,r"`, "same"}, {`mov.b64 \240, \241\3B", "=l,l"`, "same64"},
 	} {
 		pairs = append(pairs, `asm "`+i[0], "@nv."+i[1])
 	}
-	for _, how := range []string{"lt.s32", "lt.u32", "gt.s32", "gt.u32"} {
-		pairs = append(pairs, `asm "{ .reg .pred p\3B setp.`+how+` p, \241, \242\3B selp.b32 \240, \241, \242, p\3B }", "=r,r,r"`, "@nv."+how)
+	for _, compare := range []string{"lt", "gt"} {
+		for t, test := range map[string]string{
+			"s32": `setp.` + compare + `.s32 p, \241, \242\3B`,
+			"u32": `.reg .b64 a, b\3B cvt.u64.u32 a, \241\3B cvt.u64.u32 b, \242\3B setp.` + compare + `.u64 p, a, b\3B`,
+		} {
+			pairs = append(pairs, `asm "{ .reg .pred p\3B `+test+` selp.b32 \240, \241, \242, p\3B }", "=r,r,r"`, "@nv."+compare+"."+t)
+		}
 	}
 	return pairs
 }

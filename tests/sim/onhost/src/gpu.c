@@ -251,6 +251,13 @@ uint32_t nv_wrap(uint32_t x) { return (int16_t)x; }
 uint32_t nv_pick(uint32_t, uint32_t, _Bool) AS("nv.pick");
 uint32_t nv_pick(uint32_t a, uint32_t b, _Bool first) { return first ? a : b; }
 
+uint64_t nv_pick64(uint64_t, uint64_t, _Bool) AS("nv.pick64");
+uint64_t nv_pick64(uint64_t a, uint64_t b, _Bool first) { return first ? a : b; }
+uint32_t nv_same(uint32_t) AS("nv.same");
+uint32_t nv_same(uint32_t x) { return x; }
+uint64_t nv_same64(uint64_t) AS("nv.same64");
+uint64_t nv_same64(uint64_t x) { return x; }
+
 #define EXTREMUM(id, value, t, op) \
 	uint32_t id(uint32_t, uint32_t) AS("nv." value); \
 	uint32_t id(uint32_t a, uint32_t b) { return (t)a op (t)b ? a : b; }
@@ -270,3 +277,7 @@ uint16_t nv_half_s32(int32_t) AS("nv.half.s32");
 uint16_t nv_half_s32(int32_t x) { return half(x > 131072 ? 131072 : x < -131072 ? -131072 : x); }
 uint16_t nv_half_u32(uint32_t) AS("nv.half.u32");
 uint16_t nv_half_u32(uint32_t x) { return half(x > 131072 ? 131072 : x); }
+uint16_t nv_half_s64(int64_t) AS("nv.half.s64");
+uint16_t nv_half_s64(int64_t x) { return half(x > 131072 ? 131072 : x < -131072 ? -131072 : x); }
+uint16_t nv_half_u64(uint64_t) AS("nv.half.u64");
+uint16_t nv_half_u64(uint64_t x) { return half(x > 131072 ? 131072 : x); }
