@@ -106,6 +106,7 @@ func (e engine) describe(info *driver.Info) {
 	switch {
 	case e.arch != "":
 		info.Arch, info.Formats = e.arch, []string{formatNative, formatIR}
+		info.ThreadsPerUnit = e.warp // a core runs one warp after the other
 	case e.warp != interp.WarpSize:
 		info.Arch = fmt.Sprintf("warp%d", e.warp)
 	}

@@ -1,0 +1,216 @@
+package ops
+
+import (
+	"fmt"
+	"reflect"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Elementwise is an operation that computes every element of its result from the
+// elements of its operands in the same place.
+type Elementwise struct {
+	name   string
+	kernel *jit.Kernel // an instance of the family
+	fns    [2]*jit.Fn  // an instance of the function for floating-point types, and of that for integers
+	takes  types
+	args   int  // operands
+	params int  // numbers that all elements share
+	extra  int  // arguments of the function that are not passed
+	truth  bool // the result is 0 or 1, of type U8
+
+	made [32]atomic.Pointer[instance] // by element type
+}
+
+// instance is an operation for one element type.
+type instance struct {
+	kernel *jit.Kernel
+	fn     *jit.Fn
+}
+
+var elementwises []*Elementwise
+
+func row(e *Elementwise, name string, kernel, fn any, t types) *Elementwise {
+	e.name, e.kernel, e.takes = name, jit.Of(kernel), t
+	if fn != nil {
+		e.fns = [2]*jit.Fn{jit.Func(fn), jit.Func(fn)}
+	}
+	elementwises = append(elementwises, e)
+	return e
+}
+
+// ints gives the row another function for integers.
+func (e *Elementwise) ints(fn any) *Elementwise {
+	e.fns[1], e.takes = jit.Func(fn), e.takes|ints
+	return e
+}
+
+func unary(name string, fn any, t types) *Elementwise {
+	return row(&Elementwise{args: 1}, name, kernels.Unary[float32, float32], fn, t)
+}
+
+func test(name string, fn any, t types) *Elementwise {
+	return row(&Elementwise{args: 1, truth: true}, name, kernels.Test[float32, float32], fn, t)
+}
+
+func binary(name string, fn any, t types) *Elementwise {
+	return row(&Elementwise{args: 2}, name, kernels.Binary[float32, float32], fn, t)
+}
+
+func compare(name string, fn any) *Elementwise {
+	return row(&Elementwise{args: 2, truth: true}, name, kernels.Compare[float32, float32], fn, numbers)
+}
+
+func scaled(name string, fn any, t types) *Elementwise {
+	return row(&Elementwise{args: 1, params: 2}, name, kernels.Scaled[float32, float32], fn, t)
+}
+
+func scaledTest(name string, fn any) *Elementwise {
+	return row(&Elementwise{args: 1, params: 1, truth: true}, name, kernels.ScaledTest[float32, float32], fn, numbers)
+}
+
+// Name is the operation's name.
+func (e *Elementwise) Name() string { return e.name }
+
+// Operands is how many operands the operation has.
+func (e *Elementwise) Operands() int { return e.args }
+
+// Params is how many numbers the operation has besides its operands.
+func (e *Elementwise) Params() int { return e.params }
+
+// Takes reports whether the operation is for elements of a type.
+func (e *Elementwise) Takes(d dtype.DType) bool { return e.takes.has(d) }
+
+// Check reports why the operation does not take elements of a type, nil if it does.
+func (e *Elementwise) Check(d dtype.DType) error {
+	if !e.takes.has(d) {
+		return unsupported(e.name, d, e.takes.String())
+	}
+	return nil
+}
+
+// Result is the element type of the result for operands of a type.
+func (e *Elementwise) Result(d dtype.DType) dtype.DType {
+	if e.truth {
+		return dtype.U8
+	}
+	return d
+}
+
+// instance returns the operation for an element type.
+func (e *Elementwise) instance(d dtype.DType) (*instance, error) {
+	if in := e.made[d&31].Load(); in != nil {
+		return in, nil
+	}
+	if err := e.Check(d); err != nil {
+		return nil, err
+	}
+	elems, compute := reflect.SliceOf(d.Type()), d.Compute().Type()
+	result, out := compute, elems
+	if e.truth {
+		result, out = boolType, reflect.SliceOf(dtype.U8.Type())
+	}
+	params := []reflect.Type{out}
+	for range e.args {
+		params = append(params, elems)
+	}
+	params = append(params, walkType)
+	for range e.params {
+		params = append(params, compute)
+	}
+	fn := function(e.args+e.params, compute, result)
+	of := e.fns[0]
+	if d.IsInt() {
+		of = e.fns[1]
+	}
+	in := &instance{e.kernel.As(kernelType(append(params, fn)...)), of.As(fn)}
+	e.made[d].Store(in)
+	return in, nil
+}
+
+// Run stores the operation of x in out. The operands have one element type and the
+// shape of out; memory of out may be that of an operand where the layouts are the same.
+// The numbers are converted to the type that is computed in.
+func (e *Elementwise) Run(s *runtime.Stream, out View, x []View, numbers ...dtype.Scalar) error {
+	if len(x) != e.args || len(numbers) != e.params {
+		return fmt.Errorf("%s of %d operands and %d numbers, want %d and %d", e.name, len(x), len(numbers), e.args, e.params)
+	}
+	in, err := e.instance(x[0].DType)
+	if err != nil {
+		return err
+	}
+	var l launch
+	l.view(out)
+	for i := range x {
+		l.view(x[i])
+	}
+	if ok, err := l.plan(s); !ok {
+		return err
+	}
+	for i := range numbers {
+		l.number(numbers[i].Convert(x[0].DType.Compute()))
+	}
+	return l.run(s, in.kernel, in.fn)
+}
+
+// launch is the arguments of a kernel that walks over its operands. It stays on the
+// stack.
+type launch struct {
+	walk  kernels.Walk
+	grid  runtime.Grid
+	views [kernels.Operands]View
+	heads [kernels.Operands]runtime.SliceHeader
+	words [2]uint64
+	kinds [2]dtype.DType
+	n, m  int // operands, numbers
+}
+
+func (l *launch) view(v View) {
+	l.views[l.n], l.heads[l.n] = v, v.header()
+	l.n++
+}
+
+func (l *launch) number(s dtype.Scalar) {
+	l.words[l.m], l.kinds[l.m] = s.Bits(), s.DType()
+	l.m++
+}
+
+// plan chooses how the kernel walks over the operands; it reports false if there is
+// nothing to do.
+func (l *launch) plan(s *runtime.Stream) (bool, error) {
+	return plan(&l.walk, &l.grid, s.Device(), l.views[:l.n])
+}
+
+// run launches a kernel with the operands, the walk, the numbers, and a function if
+// there is one.
+func (l *launch) run(s *runtime.Stream, k *jit.Kernel, fn *jit.Fn) error {
+	var args [kernels.Operands + 4]any
+	n := 0
+	for i := range l.n {
+		args[n] = slice(l.views[i].DType, &l.heads[i])
+		n++
+	}
+	args[n] = l.walk
+	n++
+	for i := range l.m {
+		args[n] = word(l.kinds[i], &l.words[i])
+		n++
+	}
+	if fn != nil {
+		args[n] = fn
+		n++
+	}
+	return k.Launch(s, l.grid, args[:n]...)
+}
+
+// word returns the low bytes of a word as a number of an element type: an argument of
+// a launch, without a copy on the heap.
+func word(d dtype.DType, w *uint64) (arg any) {
+	*(*iface)(unsafe.Pointer(&arg)) = iface{wordTypes[d], unsafe.Pointer(w)}
+	return arg
+}

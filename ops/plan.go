@@ -1,0 +1,127 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+const (
+	maxThreads  = 256 // of a block
+	perThread   = 4   // elements of a thread, where there are enough
+	shortestRow = 32  // below, blocks do not go along rows
+	maxBlocksY  = 32768
+)
+
+// plan joins the dimensions of the operands, which have the same shape, and divides the
+// elements among blocks. It reports false if there are none.
+func plan(w *kernels.Walk, g *runtime.Grid, dev *runtime.Device, of []View) (bool, error) {
+	n := of[0].Layout.Count()
+	if n == 0 {
+		return false, nil
+	}
+	info := dev.Info()
+	if flat(of) {
+		*w = kernels.Walk{Mode: kernels.Flat, N: n}
+		*g = split(w, &info, 1)
+		return true, nil
+	}
+	var room [kernels.Operands]layout.Layout
+	for k := range of {
+		room[k] = of[k].Layout
+	}
+	m := layout.Merge(room[:len(of)]...)
+	if len(m.Sizes) > kernels.MaxRank {
+		return false, fmt.Errorf("%w: %d dimensions of %v cannot be joined, kernels go over %d", layout.ErrRank, len(m.Sizes), room[0].Shape(), kernels.MaxRank)
+	}
+	*w = kernels.Walk{Mode: kernels.Dims, Rank: dsl.ConstInt(max(1, len(m.Sizes))), N: n, Rows: 1}
+	for d, size := range m.Sizes {
+		w.Size[d], w.Div[d] = size, divisor(size)
+		for k := range of {
+			w.Step[k][d] = m.Strides[k][d]
+		}
+	}
+	if row := w.Size[0]; row >= shortestRow {
+		w.Mode, w.Rows, w.N = kernels.Rows, n/row, row
+		for k := range of {
+			w.Kind[k] = kind(w.Step[k][0])
+		}
+	}
+	w.Wide = dsl.ConstBool(divides(w) > math.MaxInt32)
+	*g = split(w, &info, w.Rows)
+	return true, nil
+}
+
+// flat reports whether all operands lie in row-major order without gaps.
+func flat(of []View) bool {
+	for i := range of {
+		if !of[i].Layout.IsContiguous() {
+			return false
+		}
+	}
+	return true
+}
+
+func kind(step int) dsl.ConstInt {
+	switch step {
+	case 0:
+		return kernels.Same
+	case 1:
+		return kernels.Unit
+	}
+	return kernels.Any
+}
+
+// split divides the elements among blocks. There are blocks for all units of the
+// device to have work for all the threads that they can hold, and some more so that
+// none waits long for another; each thread has several elements then.
+func split(w *kernels.Walk, info *runtime.Info, rows int) runtime.Grid {
+	threads := min(maxThreads, info.ThreadsPerUnit, info.MaxThreads)
+	fewest := 4 * info.Units * max(1, info.ThreadsPerUnit/threads)
+	part := threads * perThread
+	serial := info.ThreadsPerUnit <= info.WarpSize // blocks of a unit come one after the other
+	switch {
+	case serial:
+		part = max(part, up((w.N*rows+fewest-1)/fewest, threads))
+	case w.N*rows < part*fewest:
+		part = threads
+	}
+	w.Part = min(part, up(w.N, threads))
+	blocks := runtime.Dim3{X: (w.N + w.Part - 1) / w.Part}
+	if w.Mode == kernels.Rows {
+		blocks.Y = min(rows, maxBlocksY)
+		if serial {
+			blocks.Y = min(rows, max(1, fewest/blocks.X))
+		}
+	}
+	return runtime.Grid{Blocks: blocks, Threads: runtime.Dim3{X: threads}}
+}
+
+// divides is the largest number that the walk divides, 0 if it divides none.
+func divides(w *kernels.Walk) int {
+	switch {
+	case w.Mode == kernels.Rows && w.Rank > 2:
+		return w.Rows
+	case w.Mode == kernels.Dims && w.Rank > 1:
+		return w.N
+	}
+	return 0
+}
+
+func up(n, to int) int { return (n + to - 1) / to * to }
+
+// divisor prepares a size for division by a product. Sizes that do not fit are those
+// of walks that are Wide.
+func divisor(n int) kernels.Divisor {
+	if n > math.MaxInt32 {
+		return kernels.Divisor{}
+	}
+	shift := bits.Len32(uint32(n - 1))
+	mul := (uint64(1)<<32*(uint64(1)<<shift-uint64(n)))/uint64(n) + 1
+	return kernels.Divisor{By: uint32(n), Mul: uint32(mul), Shift: uint32(shift)}
+}

@@ -1,0 +1,55 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// ErrDType is what an operation says that does not take an element type.
+var ErrDType = errors.New("unsupported element type")
+
+// View is elements in memory.
+type View struct {
+	Buf    *runtime.Buffer // which begins where offset 0 of the layout is; nil if there are no elements
+	DType  dtype.DType
+	Layout layout.Layout
+}
+
+// header is the part of the buffer that the layout reaches over.
+func (v *View) header() runtime.SliceHeader {
+	return runtime.SliceHeader{Buf: v.Buf, Off: v.Layout.Offset(), Len: v.Layout.Span()}
+}
+
+// iface is the memory of an interface value.
+type iface struct {
+	typ  unsafe.Pointer
+	data unsafe.Pointer
+}
+
+// sliceTypes and wordTypes are the types of runtime.Slice of each element type, and of an
+// element, as interfaces hold them.
+var sliceTypes, wordTypes = func() (slices, words [32]unsafe.Pointer) {
+	for _, d := range dtype.All() {
+		of, zero := sliceOf[d], reflect.Zero(d.Type()).Interface()
+		slices[d], words[d] = (*iface)(unsafe.Pointer(&of)).typ, (*iface)(unsafe.Pointer(&zero)).typ
+	}
+	return slices, words
+}()
+
+// slice returns a header as the [runtime.Slice] of an element type: an argument of a
+// launch, without a copy on the heap.
+func slice(d dtype.DType, h *runtime.SliceHeader) (arg any) {
+	*(*iface)(unsafe.Pointer(&arg)) = iface{sliceTypes[d], unsafe.Pointer(h)}
+	return arg
+}
+
+// unsupported is the error of an operation without a row for a type.
+func unsupported(op string, d dtype.DType, want string) error {
+	return fmt.Errorf("%w: %s of %s: it is for %s", ErrDType, op, d, want)
+}
