@@ -289,8 +289,8 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 	r.ev.Load, r.ev.Total = time.Since(loading), time.Since(start)
 	r.ev.Kernel = im.meta.Kernel
 	report(r)
-	if im.meta.Format == compiler.FormatIR {
-		assume = 0 // the interpreter takes every launch
+	if im.meta.Format == compiler.FormatIR && r.way == nil {
+		assume = 0 // the interpreter takes every launch; a way may lead to more than that
 	}
 	return &instance{dev: dev, consts: slices.Clone(values), fn: fn, meta: im.meta, plan: plan, size: im.meta.ArgBytes(), assumed: assume, watched: watch(plan)}, nil
 }

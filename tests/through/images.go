@@ -81,6 +81,13 @@ func (r *Recorder) Add(text string) {
 	r.texts[text] = true
 }
 
+// Has reports whether a text was added.
+func (r *Recorder) Has(text string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.texts[text]
+}
+
 // Way runs kernels on the CPU as usual, after adding what LLVM would be given for them
 // on a GPU.
 func (r *Recorder) Way() *detour.Way {
