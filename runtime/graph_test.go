@@ -600,9 +600,13 @@ func TestGraphLaunchDoesNotAllocate(t *testing.T) {
 	}
 	onEach(t, func(t *testing.T, r *rig) {
 		fn, note := r.function(t, "saxpy"), noter(t, r, "a")
-		x := upload(t, r, 1)
+		x, y := upload(t, r, 1), upload(t, r, 1)
 		st := r.DefaultStream()
 		g := capture(t, r, func(s *Stream) {
+			if r.kind != "cpu" && r.metal == nil { // where it is not the stream that copies
+				require.NoError(t, x.ZeroAsync(s))
+				require.NoError(t, CopyAsync(s, y, x))
+			}
 			for range 3 {
 				saxpy(t, s, fn, 1, x, x)
 			}

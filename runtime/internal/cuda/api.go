@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/runtime/internal/vendorgraph"
 )
 
 // api is the part of libcuda that is used: addresses of functions.
@@ -28,6 +29,8 @@ type api struct {
 	cuModuleLoadDataEx, cuModuleUnload, cuModuleGetFunction, cuFuncGetAttribute, cuFuncSetAttribute, cuLaunchKernel uintptr
 
 	cuLinkCreate, cuLinkAddData, cuLinkComplete, cuLinkDestroy uintptr
+
+	graphs vendorgraph.Functions
 }
 
 // entry says where in libcuda a function is found. Several names are tried in
@@ -91,6 +94,14 @@ func (a *api) entries() []entry {
 		need(&a.cuLinkAddData, "cuLinkAddData_v2"),
 		need(&a.cuLinkComplete, "cuLinkComplete"),
 		need(&a.cuLinkDestroy, "cuLinkDestroy"),
+		may(&a.graphs.Create, "cuGraphCreate"),
+		may(&a.graphs.AddKernel, "cuGraphAddKernelNode_v2", "cuGraphAddKernelNode"),
+		may(&a.graphs.AddCopy, "cuGraphAddMemcpyNode"),
+		may(&a.graphs.AddFill, "cuGraphAddMemsetNode"),
+		may(&a.graphs.Instantiate, "cuGraphInstantiateWithFlags"),
+		may(&a.graphs.Launch, "cuGraphLaunch"),
+		may(&a.graphs.Destroy, "cuGraphDestroy"),
+		may(&a.graphs.DestroyExec, "cuGraphExecDestroy"),
 	}
 }
 

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,6 +116,47 @@ func TestOldDriver(t *testing.T) {
 	l, err := openLibrary([]string{out})
 	require.NoError(t, err)
 	require.False(t, l.pools())
+	_, err = (&device{lib: l}).NewGraph(nil)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+// The driver takes no longer rows, and no graph then.
+func TestGraphWithLongRows(t *testing.T) {
+	lib := cudatest.Open(t)
+	d := open(t, lib, 0)
+	for _, op := range []driver.Op{
+		{Width: 1 << 31, Rows: 1},
+		{Width: 1, Rows: 2, SrcPitch: 1 << 31, DstPitch: 1},
+		{Width: 1, Rows: 2, SrcPitch: 1, DstPitch: 1 << 31},
+	} {
+		_, err := d.NewGraph([]driver.Op{op})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, "rows of 2147483648 bytes")
+	}
+	_, err := d.Node(&driver.Op{Width: 1<<31 - 1, Rows: 1})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	require.Zero(t, lib.Get("graphs"))
+}
+
+// A graph is launched and filled with what is its device's.
+func TestGraphOfAnotherDevice(t *testing.T) {
+	lib := cudatest.Open(t)
+	a, b := open(t, lib, 0), open(t, lib, 1)
+	mod, err := a.Load(driver.Image{Format: "ptx", Code: []byte(noop)})
+	require.NoError(t, err)
+	fn, err := mod.Function("noop")
+	require.NoError(t, err)
+	ops := []driver.Op{{Kernel: fn, Launch: driver.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}}}}
+	_, err = b.NewGraph(ops)
+	require.ErrorIs(t, err, driver.ErrInvalid)
+	require.ErrorContains(t, err, "another device")
+	g, err := a.NewGraph(ops)
+	require.NoError(t, err)
+	require.ErrorIs(t, g.Launch(b.Default()), driver.ErrInvalid)
+	require.NoError(t, g.Launch(a.Default()))
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
 }
 
 func TestVersionIn(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/internal/dl"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 	"github.com/gokiln/kiln/runtime/internal/hostcopy"
+	"github.com/gokiln/kiln/runtime/internal/vendorgraph"
 )
 
 // device is a GPU with its primary context.
@@ -20,6 +21,7 @@ type device struct {
 	pool          uintptr // CUmemoryPool, 0 if there is none
 	defaultStream *stream
 	staging       *hostcopy.Staging
+	graphs        vendorgraph.Set
 }
 
 // Open opens a GPU.
@@ -167,11 +169,14 @@ func (d *device) FinalKey() string {
 // Sync waits for all streams.
 func (d *device) Sync() error { return d.do("wait for the device", d.lib.cuCtxSynchronize) }
 
-// Close waits, frees the staging memory and gives the context up. A context
-// that was lost is given up all the same.
+// Close waits, destroys what is left, and gives the context up. A context that was
+// lost is given up all the same.
 func (d *device) Close() error {
 	err := d.Sync()
 	d.staging.Close()
+	if closeErr := d.graphs.Close(); err == nil {
+		err = closeErr
+	}
 	r := call(d.lib.cuDevicePrimaryCtxRelease, d.handle)
 	if err == nil {
 		err = d.lib.error("close", d.info.Name, r)

@@ -14,6 +14,8 @@
 //   - Memory comes from the device's stream-ordered pool, where there is one.
 //   - Copies of Go memory go through page-locked chunks, see package hostcopy:
 //     the device never sees a Go pointer.
+//   - Graphs are the driver's, of nodes with explicit dependencies: see package
+//     vendorgraph, which this package tells what a node is.
 //   - What is passed by address to the driver lies on the Go heap, which does not
 //     move: functions marked go:uintptrescapes see to that, and on the launch
 //     path the pooled driver.Launch.

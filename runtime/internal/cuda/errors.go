@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -35,6 +36,7 @@ const (
 	invalidSpace      result = 717
 	invalidPC         result = 718
 	launchFailed      result = 719
+	notSupported      result = 801
 )
 
 // kind is the sentinel for a result, nil if there is none.
@@ -52,6 +54,8 @@ func (r result) kind() error {
 		return driver.ErrNotReady
 	case launchResources:
 		return driver.ErrLaunch
+	case notSupported:
+		return errors.ErrUnsupported
 	}
 	if r.sticky() {
 		return driver.ErrLaunch

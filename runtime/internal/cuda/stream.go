@@ -93,37 +93,55 @@ func (s *stream) Fill(dst driver.Addr, value byte, size int64) error {
 	return s.dev.do("fill", s.dev.lib.cuMemsetD8Async, uintptr(dst), uintptr(value), uintptr(size), s.handle)
 }
 
+// extra is the list that passes a block of arguments, by
+// CU_LAUNCH_PARAM_BUFFER_POINTER.
+type extra struct {
+	list [5]uintptr
+	size uintptr
+}
+
+func (e *extra) set(args []byte) {
+	e.list = [5]uintptr{launchBufferPointer, uintptr(unsafe.Pointer(unsafe.SliceData(args))), launchBufferSize, uintptr(unsafe.Pointer(&e.size)), launchEnd}
+	e.size = uintptr(len(args))
+}
+
 // launchCall is all that the driver reads of a launch, besides the arguments.
 type launchCall struct {
 	dl.Pair
-	extra [5]uintptr
-	size  uintptr
+	extra extra
 }
 
 // The scratch memory of a launch has room for it.
 var _ [unsafe.Sizeof(driver.Launch{}.Scratch) - unsafe.Sizeof(launchCall{})]byte
 
-// Launch passes the packed argument block by CU_LAUNCH_PARAM_BUFFER_POINTER.
-// It is the path that must not allocate: all that the driver reads lies in l,
-// which is on the heap because it is pooled.
-func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
+// launchable checks a launch and gets the kernel ready for it.
+func (d *device) launchable(f driver.Function, l *driver.Launch) (*function, error) {
 	fn, ok := f.(*function)
-	if !ok || fn.dev != s.dev {
-		return &driver.Error{Op: "launch", Device: s.dev.info.Name, Kind: driver.ErrInvalid,
+	if !ok || fn.dev != d {
+		return nil, &driver.Error{Op: "launch", Device: d.info.Name, Kind: driver.ErrInvalid,
 			Text: "the kernel was loaded on another device"}
 	}
 	if int64(l.Shared) > fn.maxDynamic.Load() {
 		if err := fn.allowDynamic(l.Shared); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if len(l.Args)%4 != 0 { // the driver copies whole words and would drop the rest in silence
-		return &driver.Error{Op: "launch " + fn.info.Name, Device: s.dev.info.Name, Kind: driver.ErrInvalid,
+		return nil, &driver.Error{Op: "launch " + fn.info.Name, Device: d.info.Name, Kind: driver.ErrInvalid,
 			Text: "the argument block is not a whole number of 4-byte words: pad the kernel's parameters"}
 	}
+	return fn, nil
+}
+
+// Launch is the path that must not allocate: all that the driver reads lies in l,
+// which is on the heap because it is pooled.
+func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
+	fn, err := s.dev.launchable(f, l)
+	if err != nil {
+		return err
+	}
 	c := (*launchCall)(unsafe.Pointer(&l.Scratch))
-	c.extra = [5]uintptr{launchBufferPointer, uintptr(unsafe.Pointer(unsafe.SliceData(l.Args))), launchBufferSize, uintptr(unsafe.Pointer(&c.size)), launchEnd}
-	c.size = uintptr(len(l.Args))
+	c.extra.set(l.Args)
 	c.Pair = dl.Pair{First: s.dev.lib.cuCtxSetCurrent, Arg: s.dev.ctx, Fn: s.dev.lib.cuLaunchKernel, Args: [11]uintptr{
 		fn.handle,
 		uintptr(l.Grid[0]), uintptr(l.Grid[1]), uintptr(l.Grid[2]),

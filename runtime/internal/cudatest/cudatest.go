@@ -1,7 +1,7 @@
 package cudatest
 
 import (
-	_ "embed"
+	"embed"
 	"errors"
 	"os"
 	"os/exec"
@@ -13,8 +13,8 @@ import (
 	"github.com/gokiln/kiln/internal/dl"
 )
 
-//go:embed testdata/standin.c
-var source []byte
+//go:embed testdata/*.c
+var sources embed.FS
 
 // Library is the stand-in for libcuda.
 type Library struct {
@@ -56,10 +56,10 @@ func build() (dl.Lib, error) {
 	if built.dir, err = os.MkdirTemp("", "kiln-standin"); err != nil {
 		return dl.Lib{}, err
 	}
-	src, out := filepath.Join(built.dir, "standin.c"), filepath.Join(built.dir, "libcuda.so")
-	if err := os.WriteFile(src, source, 0o600); err != nil {
+	if err := os.CopyFS(built.dir, sources); err != nil {
 		return dl.Lib{}, err
 	}
+	src, out := filepath.Join(built.dir, "testdata", "standin.c"), filepath.Join(built.dir, "libcuda.so")
 	cmd := exec.Command(gcc, "-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread", "-o", out, src)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return dl.Lib{}, errors.New("gcc: " + err.Error() + "\n" + string(text))
@@ -114,7 +114,7 @@ func (l *Library) Set(what string, value int) {
 	call(l.sym("standin_set"), uintptr(unsafe.Pointer(cstring(what))), uintptr(value))
 }
 
-// Get reads "used" (bytes), "hosts", "streams", "events", "modules", "retained":
+// Get reads "used" (bytes), "hosts", "streams", "events", "modules", "graphs", "retained":
 // what exists now.
 func (l *Library) Get(what string) int {
 	return int(call(l.sym("standin_get"), uintptr(unsafe.Pointer(cstring(what)))))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/runtime/internal/vendorgraph"
 )
 
 // api is the part of libamdhip64 that is used: addresses of functions. They are
@@ -27,6 +28,9 @@ type api struct {
 	hipEventCreate, hipEventDestroy, hipEventRecord, hipEventQuery, hipEventSynchronize, hipEventElapsedTime uintptr
 
 	hipModuleUnload, hipModuleGetFunction, hipFuncGetAttribute, hipModuleLaunchKernel uintptr
+
+	graphs                  vendorgraph.Functions
+	hipGraphAddMemcpyNode1D uintptr
 }
 
 // entry says where in a library a function is found: under the first of the
@@ -82,6 +86,15 @@ func (a *api) entries() []entry {
 		need(&a.hipModuleGetFunction, "hipModuleGetFunction"),
 		need(&a.hipFuncGetAttribute, "hipFuncGetAttribute"),
 		need(&a.hipModuleLaunchKernel, "hipModuleLaunchKernel"),
+		may(&a.graphs.Create, "hipGraphCreate"),
+		may(&a.graphs.AddKernel, "hipGraphAddKernelNode"),
+		may(&a.graphs.AddCopy, "hipGraphAddMemcpyNode"),
+		may(&a.hipGraphAddMemcpyNode1D, "hipGraphAddMemcpyNode1D"),
+		may(&a.graphs.AddFill, "hipGraphAddMemsetNode"),
+		may(&a.graphs.Instantiate, "hipGraphInstantiateWithFlags"),
+		may(&a.graphs.Launch, "hipGraphLaunch"),
+		may(&a.graphs.Destroy, "hipGraphDestroy"),
+		may(&a.graphs.DestroyExec, "hipGraphExecDestroy"),
 	}
 }
 

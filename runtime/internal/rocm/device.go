@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/internal/dl"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 	"github.com/gokiln/kiln/runtime/internal/hostcopy"
+	"github.com/gokiln/kiln/runtime/internal/vendorgraph"
 )
 
 // device is a GPU.
@@ -21,6 +22,7 @@ type device struct {
 	defaultStream *stream
 	staging       *hostcopy.Staging
 	owned         owned
+	graphs        vendorgraph.Set
 }
 
 // Open opens a GPU.
@@ -179,6 +181,9 @@ func (d *device) Sync() error { return d.do("wait for the device", d.lib.hipDevi
 func (d *device) Close() error {
 	err := d.Sync()
 	d.staging.Close()
+	if closeErr := d.graphs.Close(); err == nil {
+		err = closeErr
+	}
 	for _, t := range d.owned.take() {
 		if r := d.try(t.destroy, t.handle); err == nil {
 			err = d.lib.error("close", d.info.Name, r)

@@ -13,6 +13,9 @@
 //     that gives the order which package driver demands.
 //   - Memory comes from the device's stream-ordered pool, where there is one.
 //     Copies of Go memory go through page-locked chunks, see package hostcopy.
+//   - Graphs are the runtime's, of nodes with explicit dependencies: see package
+//     vendorgraph, which this package tells what a node is. Its functions and one
+//     structure are not the same in all versions; without them there are no graphs.
 //   - HIP has no context that takes everything with it, so a device keeps a list
 //     of what was made on it and not destroyed, and destroys that when it closes.
 //   - Code of format "hip" is HIP C++ text, which hipRTC compiles to "hsaco", a

@@ -1,6 +1,7 @@
 package rocm
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gokiln/kiln/internal/dl"
@@ -10,24 +11,26 @@ import (
 // The results that are told apart (hipError_t); all others only have a name and a
 // text.
 const (
-	success           result = 0
-	invalidValue      result = 1
-	outOfMemory       result = 2
-	noDevice          result = 100
-	invalidDevice     result = 101
-	invalidImage      result = 200
-	noBinaryForGPU    result = 209
-	eccUncorrectable  result = 214
-	invalidKernelFile result = 218
-	invalidSource     result = 300
-	invalidHandle     result = 400
-	notFound          result = 500
-	notReady          result = 600
-	illegalAddress    result = 700
-	launchResources   result = 701
-	launchTimeout     result = 702
-	deviceAssert      result = 710
-	launchFailed      result = 719
+	success               result = 0
+	invalidValue          result = 1
+	outOfMemory           result = 2
+	invalidDeviceFunction result = 98
+	noDevice              result = 100
+	invalidDevice         result = 101
+	invalidImage          result = 200
+	noBinaryForGPU        result = 209
+	eccUncorrectable      result = 214
+	invalidKernelFile     result = 218
+	invalidSource         result = 300
+	invalidHandle         result = 400
+	notFound              result = 500
+	notReady              result = 600
+	illegalAddress        result = 700
+	launchResources       result = 701
+	launchTimeout         result = 702
+	deviceAssert          result = 710
+	launchFailed          result = 719
+	notSupported          result = 801
 )
 
 // kind is the sentinel for a result, nil if there is none.
@@ -45,6 +48,8 @@ func (r result) kind() error {
 		return driver.ErrNotReady
 	case launchResources:
 		return driver.ErrLaunch
+	case notSupported:
+		return errors.ErrUnsupported
 	}
 	if r.sticky() {
 		return driver.ErrLaunch

@@ -71,36 +71,54 @@ func (s *stream) Fill(dst driver.Addr, value byte, size int64) error {
 	return s.dev.do("fill", s.dev.lib.hipMemsetD8Async, uintptr(dst), uintptr(value), uintptr(size), s.handle)
 }
 
+// extra is the list that passes a block of arguments, by
+// HIP_LAUNCH_PARAM_BUFFER_POINTER.
+type extra struct {
+	list [5]uintptr
+	size uintptr
+}
+
+func (e *extra) set(args []byte) {
+	e.size = uintptr(len(args))
+	p := unsafe.Pointer(unsafe.SliceData(args))
+	if len(args) == 0 {
+		p = unsafe.Pointer(&e.size) // anything but nil: a kernel without parameters reads nothing
+	}
+	e.list = [5]uintptr{launchBufferPointer, uintptr(p), launchBufferSize, uintptr(unsafe.Pointer(&e.size)), launchEnd}
+}
+
 // launchCall is all that the runtime reads of a launch, besides the arguments.
 type launchCall struct {
 	dl.Pair
-	extra [5]uintptr
-	size  uintptr
+	extra extra
 }
 
 // The scratch memory of a launch has room for it.
 var _ [unsafe.Sizeof(driver.Launch{}.Scratch) - unsafe.Sizeof(launchCall{})]byte
 
-// Launch passes the packed argument block by HIP_LAUNCH_PARAM_BUFFER_POINTER.
-// It is the path that must not allocate: all that the runtime reads lies in l,
-// which is on the heap because it is pooled.
-func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
+// launchable checks a launch.
+func (d *device) launchable(f driver.Function, l *driver.Launch) (*function, error) {
 	fn, ok := f.(*function)
-	if !ok || fn.dev != s.dev {
-		return &driver.Error{Op: "launch", Device: s.dev.info.Name, Kind: driver.ErrInvalid,
+	if !ok || fn.dev != d {
+		return nil, &driver.Error{Op: "launch", Device: d.info.Name, Kind: driver.ErrInvalid,
 			Text: "the kernel was loaded on another device"}
 	}
 	if axis := tooWide(l); axis >= 0 {
-		return &driver.Error{Op: "launch " + fn.info.Name, Device: s.dev.info.Name, Kind: driver.ErrInvalid,
+		return nil, &driver.Error{Op: "launch " + fn.info.Name, Device: d.info.Name, Kind: driver.ErrInvalid,
 			Text: fmt.Sprintf("%d blocks of %d threads in %c: an AMD GPU counts the threads of a grid in 32 bits", l.Grid[axis], l.Block[axis], "XYZ"[axis])}
 	}
-	c := (*launchCall)(unsafe.Pointer(&l.Scratch))
-	c.size = uintptr(len(l.Args))
-	args := unsafe.Pointer(unsafe.SliceData(l.Args))
-	if len(l.Args) == 0 {
-		args = unsafe.Pointer(&c.size) // anything but nil: a kernel without parameters reads nothing
+	return fn, nil
+}
+
+// Launch is the path that must not allocate: all that the runtime reads lies in l,
+// which is on the heap because it is pooled.
+func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
+	fn, err := s.dev.launchable(f, l)
+	if err != nil {
+		return err
 	}
-	c.extra = [5]uintptr{launchBufferPointer, uintptr(args), launchBufferSize, uintptr(unsafe.Pointer(&c.size)), launchEnd}
+	c := (*launchCall)(unsafe.Pointer(&l.Scratch))
+	c.extra.set(l.Args)
 	c.Pair = dl.Pair{First: s.dev.lib.hipSetDevice, Arg: s.dev.handle, Fn: s.dev.lib.hipModuleLaunchKernel, Args: [11]uintptr{
 		fn.handle,
 		uintptr(l.Grid[0]), uintptr(l.Grid[1]), uintptr(l.Grid[2]),

@@ -103,14 +103,15 @@ func (l *Library) Calls(name string) int {
 }
 
 // Set sets "devices" (how many of them there are), "pools" (-1: the runtime does
-// not know the attribute), "memory" (bytes), "delay_us" (before every operation) or
-// "strict" (1: threads that have returned are missed at a barrier).
+// not know the attribute), "memory" (bytes), "delay_us" (before every operation),
+// "strict" (1: threads that have returned are missed at a barrier) or "hip7" (1: the
+// runtime is that of HIP 7, for devices that are opened from now on).
 func (l *Library) Set(what string, value int) {
 	call(l.sym("sim_set"), uintptr(unsafe.Pointer(cstring(what))), uintptr(value))
 }
 
-// Get reads "used" (bytes), "hosts", "streams", "events", "modules": what exists
-// now.
+// Get reads "used" (bytes), "hosts", "streams", "events", "modules", "graphs": what
+// exists now.
 func (l *Library) Get(what string) int {
 	return int(call(l.sym("sim_get"), uintptr(unsafe.Pointer(cstring(what)))))
 }

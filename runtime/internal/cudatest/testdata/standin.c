@@ -41,7 +41,7 @@ static int device_count = 2;
 static int pools = 1;
 static uint64_t memory_limit = 128ull << 20, memory_used;
 static int delay_us;
-static int live_hosts, live_streams, live_events, live_modules, retained;
+static int live_hosts, live_streams, live_events, live_modules, live_graphs, retained;
 
 typedef struct {
 	uint64_t grid[3], block[3], shared, stream, nargs;
@@ -88,6 +88,7 @@ uint64_t standin_get(const char *what) {
 	if (!strcmp(what, "streams")) v = (uint64_t)live_streams;
 	if (!strcmp(what, "events")) v = (uint64_t)live_events;
 	if (!strcmp(what, "modules")) v = (uint64_t)live_modules;
+	if (!strcmp(what, "graphs")) v = (uint64_t)live_graphs;
 	if (!strcmp(what, "retained")) v = (uint64_t)retained;
 	pthread_mutex_unlock(&mu);
 	return v;
@@ -201,10 +202,11 @@ typedef struct {
 } Function;
 
 typedef struct Op {
-	enum { COPY, COPY2D, FILL, FREE, RECORD, KERNEL } kind;
+	enum { COPY, COPY2D, FILL, FREE, RECORD, KERNEL, GRAPH } kind;
 	uint64_t dst, src, size, dpitch, spitch, height;
 	int value;
 	Event *event;
+	struct Graph *graph;
 	char kernel[64];
 	unsigned char args[4096];
 	struct Op *next;
@@ -303,6 +305,8 @@ static void run_kernel(Op *o) {
 	}
 }
 
+static void run_graph(struct Graph *g);
+
 static void run(Op *o) {
 	if (delay_us) usleep((useconds_t)delay_us);
 	switch (o->kind) {
@@ -326,6 +330,9 @@ static void run(Op *o) {
 		break;
 	case KERNEL:
 		run_kernel(o);
+		break;
+	case GRAPH:
+		run_graph(o->graph);
 	}
 }
 
@@ -392,6 +399,7 @@ static const struct {
 	{700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
 	{701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
 	{719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+	{801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
 };
 
 CUresult cuGetErrorName(CUresult code, const char **out) {
@@ -477,7 +485,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(int dev) {
 	if (--retained == 0) {
 		for (int i = nblocks - 1; i >= 0; i--)
 			if (blocks[i].device) release(blocks[i].at, 1);
-		live_streams = live_events = live_modules = 0;
+		live_streams = live_events = live_modules = 0; // graphs are destroyed one by one
 	}
 	pthread_mutex_unlock(&mu);
 	return SUCCESS;
@@ -486,6 +494,12 @@ CUresult cuDevicePrimaryCtxRelease_v2(int dev) {
 CUresult cuCtxSetCurrent(void *ctx) {
 	ENTER(0);
 	current = ctx;
+	return SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(void **ctx) {
+	ENTER(0);
+	*ctx = current;
 	return SUCCESS;
 }
 
@@ -581,15 +595,17 @@ CUresult cuMemFreeHost(void *p) {
 	return r;
 }
 
-// copy refuses memory that is not ours: the real driver takes Go memory too,
+// copyable refuses memory that is not ours: the real driver takes Go memory too,
 // but an asynchronous copy of it is what must not happen.
-static CUresult copy(Op op) {
-	uint64_t rows = op.kind == COPY2D ? op.height : 1;
+static int copyable(const Op *op) {
+	uint64_t rows = op->kind == COPY2D ? op->height : 1;
 	pthread_mutex_lock(&mu);
-	int ok = inside(op.dst, (rows - 1) * op.dpitch + op.size) && inside(op.src, (rows - 1) * op.spitch + op.size);
+	int ok = inside(op->dst, (rows - 1) * op->dpitch + op->size) && inside(op->src, (rows - 1) * op->spitch + op->size);
 	pthread_mutex_unlock(&mu);
-	return ok ? submit(&op) : INVALID_VALUE;
+	return ok;
 }
+
+static CUresult copy(Op op) { return copyable(&op) ? submit(&op) : INVALID_VALUE; }
 
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, void *stream) {
 	(void)stream;
@@ -804,26 +820,34 @@ CUresult cuFuncSetAttribute(Function *f, int attr, int v) {
 	return SUCCESS;
 }
 
-CUresult cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-		unsigned shared, void *stream, void **params, void **extra) {
-	ENTER(1);
-	if (params != NULL || extra == NULL || gx * gy * gz == 0 || bx * by * bz == 0 || bx * by * bz > 1024) return INVALID_VALUE;
-	if ((int)shared > f->max_dynamic) return INVALID_VALUE;
+// kernel_op checks a launch and makes the operation of it.
+static CUresult kernel_op(Op *op, Function *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void *stream, void **params, void **extra) {
+	if (params != NULL || extra == NULL || grid[0] * grid[1] * grid[2] == 0) return INVALID_VALUE;
+	unsigned threads = block[0] * block[1] * block[2];
+	if (threads == 0 || threads > 1024 || (int)shared > f->max_dynamic) return INVALID_VALUE;
 	void *buf = NULL;
 	size_t size = 0;
 	for (int i = 0; extra[i] != (void *)0; i += 2) {
 		if (extra[i] == (void *)1) buf = extra[i + 1];
 		if (extra[i] == (void *)2) size = *(size_t *)extra[i + 1];
 	}
-	Op op = {.kind = KERNEL};
-	if (size > sizeof op.args) return INVALID_VALUE;
-	if (size) memcpy(op.args, buf, size);
-	memcpy(op.kernel, f->name, sizeof op.kernel);
+	*op = (Op){.kind = KERNEL};
+	if (size > sizeof op->args) return INVALID_VALUE;
+	if (size) memcpy(op->args, buf, size);
+	memcpy(op->kernel, f->name, sizeof op->kernel);
 	pthread_mutex_lock(&mu);
-	last = (LastLaunch){{gx, gy, gz}, {bx, by, bz}, shared, (uint64_t)(uintptr_t)stream, size, {0}};
-	memcpy(last.args, op.args, size);
+	last = (LastLaunch){{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, (uint64_t)(uintptr_t)stream, size, {0}};
+	memcpy(last.args, op->args, size);
 	pthread_mutex_unlock(&mu);
-	return submit(&op);
+	return SUCCESS;
+}
+
+CUresult cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		unsigned shared, void *stream, void **params, void **extra) {
+	ENTER(1);
+	Op op;
+	CUresult r = kernel_op(&op, f, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream, params, extra);
+	return r == SUCCESS ? submit(&op) : r;
 }
 
 typedef struct {
@@ -867,3 +891,5 @@ CUresult cuLinkDestroy(Link *l) {
 	free(l);
 	return SUCCESS;
 }
+
+#include "graph.c"

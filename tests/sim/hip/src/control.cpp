@@ -141,6 +141,7 @@ const struct {
 	{2, "hipErrorOutOfMemory", "out of memory"},
 	{3, "hipErrorNotInitialized", "initialization error"},
 	{9, "hipErrorInvalidConfiguration", "invalid configuration argument"},
+	{98, "hipErrorInvalidDeviceFunction", "invalid device function"},
 	{100, "hipErrorNoDevice", "no ROCm-capable device is detected"},
 	{101, "hipErrorInvalidDevice", "invalid device ordinal"},
 	{200, "hipErrorInvalidImage", "device kernel image is invalid"},
@@ -152,6 +153,7 @@ const struct {
 	{700, "hipErrorIllegalAddress", "an illegal memory access was encountered"},
 	{701, "hipErrorLaunchOutOfResources", "too many resources requested for launch"},
 	{719, "hipErrorLaunchFailure", "unspecified launch failure"},
+	{801, "hipErrorNotSupported", "operation not supported"},
 };
 
 } // namespace
@@ -202,7 +204,7 @@ EXPORT void sim_set(const char *what, uint64_t value) {
 
 EXPORT uint64_t sim_get(const char *what) {
 	std::lock_guard<std::mutex> lock(mu);
-	static const char *const names[] = {"hosts", "streams", "events", "modules"};
+	static const char *const names[] = {"hosts", "streams", "events", "modules", "graphs"};
 	for (int i = 0; i < LIVE_KINDS; i++)
 		if (!strcmp(what, names[i])) return (uint64_t)live[i];
 	return !strcmp(what, "used") ? memory_used() : 0;

@@ -11,7 +11,8 @@ EXPORT int hipInit(unsigned flags) {
 
 EXPORT int hipRuntimeGetVersion(int *v) {
 	ENTER(false);
-	*v = 60200000 + SIM_BUILD; // code that another simulator made is not this one's
+	// Code that another simulator made is not this one's.
+	*v = (setting("hip7") ? 70000000 : 60200000) + SIM_BUILD;
 	return SUCCESS;
 }
 
@@ -201,18 +202,32 @@ EXPORT int hipMemPoolTrimTo(void *p, size_t) {
 
 enum Kind { HOST_TO_DEVICE = 1, DEVICE_TO_HOST = 2, DEVICE_TO_DEVICE = 3, BY_ADDRESS = 4 };
 
-// copy refuses memory that is not ours: the real runtime takes Go memory too, but
+// copy_work refuses memory that is not ours: the real runtime takes Go memory too, but
 // an asynchronous copy of it is what must not happen.
-static int copy(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height, int kind, void *stream) {
-	if (!stream_ok(stream)) return INVALID_HANDLE;
+int copy_work(std::function<void()> &work, void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height, int kind) {
 	if (kind < HOST_TO_DEVICE || kind > BY_ADDRESS) return INVALID_VALUE;
 	int to = kind == BY_ADDRESS ? -1 : kind != DEVICE_TO_HOST, from = kind == BY_ADDRESS ? -1 : kind != HOST_TO_DEVICE;
+	if (width == 0 || height == 0 || width > dst_pitch || width > src_pitch) return INVALID_VALUE;
 	if (!spans(dst, (height - 1) * dst_pitch + width, to)) return refuse(INVALID_VALUE, "the destination is not in one allocation of that kind");
 	if (!spans(src, (height - 1) * src_pitch + width, from)) return refuse(INVALID_VALUE, "the source is not in one allocation of that kind");
-	submit([=] {
+	work = [=] {
 		for (size_t y = 0; y < height; y++) memmove((char *)dst + y * dst_pitch, (const char *)src + y * src_pitch, width);
-	});
+	};
 	return SUCCESS;
+}
+
+int fill_work(std::function<void()> &work, void *dst, unsigned char value, size_t size) {
+	if (!spans(dst, size, 1)) return refuse(INVALID_VALUE, "the range is not in one allocation of the device");
+	work = [=] { memset(dst, value, size); };
+	return SUCCESS;
+}
+
+static int copy(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height, int kind, void *stream) {
+	if (!stream_ok(stream)) return INVALID_HANDLE;
+	std::function<void()> work;
+	int r = copy_work(work, dst, dst_pitch, src, src_pitch, width, height, kind);
+	if (r == SUCCESS) submit(work);
+	return r;
 }
 
 EXPORT int hipMemcpyAsync(void *dst, const void *src, size_t size, int kind, void *stream) {
@@ -222,14 +237,14 @@ EXPORT int hipMemcpyAsync(void *dst, const void *src, size_t size, int kind, voi
 
 EXPORT int hipMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height, int kind, void *stream) {
 	ENTER(true);
-	if (width == 0 || height == 0 || width > dst_pitch || width > src_pitch) return INVALID_VALUE;
 	return copy(dst, dst_pitch, src, src_pitch, width, height, kind, stream);
 }
 
 EXPORT int hipMemsetD8Async(void *dst, unsigned char value, size_t size, void *stream) {
 	ENTER(true);
 	if (!stream_ok(stream)) return INVALID_HANDLE;
-	if (!spans(dst, size, 1)) return refuse(INVALID_VALUE, "the range is not in one allocation of the device");
-	submit([=] { memset(dst, value, size); });
-	return SUCCESS;
+	std::function<void()> work;
+	int r = fill_work(work, dst, value, size);
+	if (r == SUCCESS) submit(work);
+	return r;
 }

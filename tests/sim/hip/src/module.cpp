@@ -421,16 +421,13 @@ static bool arguments(void **extra, const unsigned char **args, size_t *size) {
 	return *args != nullptr;
 }
 
-EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
-		void **params, void **extra) {
-	ENTER(true);
-	if (!known(functions, function) || !stream_ok(stream)) return INVALID_HANDLE;
+int kernel_work(std::function<void()> &work, void *function, const uint32_t grid[3], const uint32_t block[3], unsigned shared, void *stream, void **params, void **extra) {
+	if (!known(functions, function)) return INVALID_HANDLE;
 	const Kernel *k = (const Kernel *)function;
 	if (k->device != device_now()) return refuse(INVALID_HANDLE, "the kernel is loaded on another device");
-	const uint32_t grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
 	for (int i = 0; i < 3; i++)
 		if (grid[i] == 0 || block[i] == 0 || (uint64_t)grid[i] * block[i] > UINT32_MAX) return refuse(INVALID_CONFIGURATION, "the grid is empty or too large");
-	if ((uint64_t)bx * by * bz > 1024) return refuse(INVALID_CONFIGURATION, "a block has more than 1024 threads");
+	if ((uint64_t)block[0] * block[1] * block[2] > 1024) return refuse(INVALID_CONFIGURATION, "a block has more than 1024 threads");
 	if (shared + k->lds_size > (size_t)arch_of(k->device).lds) return refuse(INVALID_VALUE, "more shared memory than a block has");
 	const unsigned char *args;
 	size_t size;
@@ -438,21 +435,34 @@ EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsig
 	// What follows the arguments may be padding, and a kernel without any reads none.
 	if (size < k->size || (k->size > 0 && size > (k->size + 7) / 8 * 8))
 		return refuse(INVALID_VALUE, "kernel " + k->name + " has " + std::to_string(k->size) + " bytes of arguments and was given " + std::to_string(size));
-	std::vector<unsigned char> copy(args, args + size);
 	{
 		std::lock_guard<std::mutex> lock(mu);
-		last = {{gx, gy, gz}, {bx, by, bz}, shared, (uint64_t)(uintptr_t)stream, size, {0}};
+		last = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, (uint64_t)(uintptr_t)stream, size, {0}};
 		memcpy(last.args, args, std::min(size, sizeof last.args));
 	}
+	struct Shape {
+		uint32_t grid[3], block[3];
+	} shape = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}};
 	int wave = arch_of(k->device).wave;
-	submit([=] {
+	work = [k, shape, wave, copy = std::vector<unsigned char>(args, args + size)] {
 		int code = LAUNCH_FAILURE;
-		std::string wrong = run_grid(*k, grid, block, wave, copy.data(), &code);
+		std::string wrong = run_grid(*k, shape.grid, shape.block, wave, copy.data(), &code);
 		if (wrong.empty()) {
 			std::lock_guard<std::mutex> lock(mu);
 			if (std::string text = damaged(k->device); !text.empty()) wrong = "kernel " + k->name + ": " + text, code = ILLEGAL_ADDRESS;
 		}
 		if (!wrong.empty()) lose(k->device, code, wrong);
-	});
+	};
 	return SUCCESS;
+}
+
+EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
+		void **params, void **extra) {
+	ENTER(true);
+	if (!stream_ok(stream)) return INVALID_HANDLE;
+	const uint32_t grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
+	std::function<void()> work;
+	int r = kernel_work(work, function, grid, block, shared, stream, params, extra);
+	if (r == SUCCESS) submit(work);
+	return r;
 }

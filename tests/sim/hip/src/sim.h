@@ -6,6 +6,7 @@
 //   block.cpp    the threads of a block as fibers, barriers, wave operations
 //   module.cpp   hipRTC on clang, code objects, launches
 //   hip.cpp      the functions of libamdhip64
+//   graph.cpp    graphs
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -43,9 +44,9 @@ int refuse(int code, const std::string &text);
 void lose(int device, int code, const std::string &text);
 int lost(int device);
 
-enum Live { HOSTS, STREAMS, EVENTS, MODULES, LIVE_KINDS };
+enum Live { HOSTS, STREAMS, EVENTS, MODULES, GRAPHS, LIVE_KINDS };
 void count(Live what, int n);
-int setting(const char *name); // "devices", "pools", "delay_us", "strict"
+int setting(const char *name); // "devices", "pools", "delay_us", "strict", "hip7"
 
 // Arch is a kind of device that can be simulated.
 struct Arch {
@@ -97,3 +98,9 @@ struct Kernel {
 };
 // run_grid runs a kernel and returns the text of what went wrong, with its code.
 std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], int wave, const unsigned char *args, int *code);
+
+// ---- what streams and graphs do: each checks its parameters, as the call of the
+// runtime does, and gives out the work
+int kernel_work(std::function<void()> &work, void *function, const uint32_t grid[3], const uint32_t block[3], unsigned shared, void *stream, void **params, void **extra);
+int copy_work(std::function<void()> &work, void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height, int kind);
+int fill_work(std::function<void()> &work, void *dst, unsigned char value, size_t size);

@@ -207,13 +207,19 @@ EXPORT int hipModuleGetFunction(void **f, void *module, const char *name) { retu
 // The first attributes have the same numbers.
 EXPORT int hipFuncGetAttribute(int *v, int attribute, void *f) { return hip_error(cuda.cuFuncGetAttribute(v, attribute, f)); }
 
-// hipModuleLaunchKernel takes the block of arguments only: {1, address, 2, address of
-// the size, 3}. CUDA's list ends with 0.
-EXPORT int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-	unsigned shared, void *stream, void **parameters, void **extra) {
+// cuda_extra takes the block of arguments only: {1, address, 2, address of the size, 3}.
+// CUDA's list ends with 0.
+int cuda_extra(void **parameters, void **extra, void *ours[5]) {
 	if (parameters != NULL || extra == NULL) return refuse(INVALID_VALUE, "HIP over CUDA wants the arguments in one block");
 	if ((uintptr_t)extra[0] != 1 || (uintptr_t)extra[2] != 2 || (uintptr_t)extra[4] != 3)
 		return refuse(INVALID_VALUE, "the list of extras is not HIP's: 1, address, 2, address of the size, 3");
-	void *ours[] = {(void *)1, extra[1], (void *)2, extra[3], NULL};
-	return hip_error(cuda.cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, NULL, ours));
+	ours[0] = (void *)1, ours[1] = extra[1], ours[2] = (void *)2, ours[3] = extra[3], ours[4] = NULL;
+	return SUCCESS;
+}
+
+EXPORT int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+	unsigned shared, void *stream, void **parameters, void **extra) {
+	void *ours[5];
+	int r = cuda_extra(parameters, extra, ours);
+	return r != SUCCESS ? r : hip_error(cuda.cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, NULL, ours));
 }

@@ -2,6 +2,7 @@
 //
 //   cuda.c    libcuda: its functions, errors, the current device
 //   hip.c     the functions of libamdhip64
+//   graph.c   those of graphs
 //   hiprtc.c  the functions of libhiprtc, on NVRTC
 #pragma once
 #include <stddef.h>
@@ -53,7 +54,16 @@
 	X(cuModuleUnload, (void *)) \
 	X(cuModuleGetFunction, (void **, void *, const char *)) \
 	X(cuFuncGetAttribute, (int *, int, void *)) \
-	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))
+	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **)) \
+	X(cuCtxGetCurrent, (void **)) \
+	X(cuGraphCreate, (void **, unsigned)) \
+	X(cuGraphAddKernelNode_v2, (void **, void *, void *const *, size_t, const void *)) \
+	X(cuGraphAddMemcpyNode, (void **, void *, void *const *, size_t, const void *, void *)) \
+	X(cuGraphAddMemsetNode, (void **, void *, void *const *, size_t, const void *, void *)) \
+	X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
+	X(cuGraphLaunch, (void *, void *)) \
+	X(cuGraphDestroy, (void *)) \
+	X(cuGraphExecDestroy, (void *))
 
 struct cuda {
 #define DECLARE(name, parameters) int(*name) parameters;
@@ -75,6 +85,8 @@ int open_cuda(void);
 int hip_error(int cuda_result);
 // refuse returns a hipError_t and keeps text for hipGetErrorString to add.
 int refuse(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// cuda_extra makes CUDA's list of extras of HIP's.
+int cuda_extra(void **parameters, void **extra, void *ours[5]);
 // architecture is the number N in sm_N of the first device, 0 if there is none.
 int architecture(void);
 // hash is a number for texts that differ.
