@@ -47,6 +47,12 @@ var arrows = []arrow{
 	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/detour"}},
 	{from: "ops", to: []string{"dsl", "runtime", "jit"}},
 	{from: "tensor", to: []string{"dsl", "runtime", "jit", "ops"}},
+	// Formats of files know bytes, element types and layouts, and no device.
+	{from: "tensor/file", to: []string{"ops/dtype", "ops/layout"}},
+	{from: "tensor/internal/archive", to: []string{"tensor/file"}},
+	{from: "tensor/safetensors", to: []string{"ops/dtype", "ops/layout", "tensor/file"}},
+	{from: "tensor/npy", to: []string{"ops/dtype", "ops/layout", "tensor/file", "tensor/internal/archive"}},
+	{from: "tensor/torch", to: []string{"ops/dtype", "ops/layout", "tensor/file", "tensor/internal/archive"}},
 	{from: "nn", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "quantized", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized"}},

@@ -1,0 +1,12 @@
+//go:build !unix && !windows
+
+package file
+
+import (
+	"errors"
+	"os"
+)
+
+func mapFile(*os.File, int) ([]byte, error) { return nil, errors.ErrUnsupported }
+
+func unmapFile([]byte) {}
