@@ -95,8 +95,8 @@ var (
 	DivOf     = scaled("div", kernels.DivOf[float32], numbers)
 	MaximumOf = scaled("maximum", kernels.MaximumOf[float32], numbers)
 	MinimumOf = scaled("minimum", kernels.MinimumOf[float32], numbers)
-	SubFrom   = scaled("sub", kernels.SubFrom[float32], numbers)
-	DivFrom   = scaled("div", kernels.DivFrom[float32], numbers)
+	SubFrom   = scaled("rsub", kernels.SubFrom[float32], numbers)
+	DivFrom   = scaled("rdiv", kernels.DivFrom[float32], numbers)
 
 	EqOf = scaledTest("eq", kernels.Eq[float32])
 	NeOf = scaledTest("ne", kernels.Ne[float32])

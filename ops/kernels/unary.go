@@ -149,11 +149,16 @@ func Softplus[C dsl.Real](x C) C {
 	return max(x, 0) + dsl.Log1p(dsl.Exp(-dsl.Abs(x)))
 }
 
-// Gelu is x/2 · (1 + tanh(√(2/π)·(x + 0.044715x³))), of which (1 + tanh u)/2 is
-// 1/(1 + exp(-2u)).
+// Gelu is x/2 · (1 + tanh u), where u is √(2/π)·(x + 0.044715x³). Half of the sum is
+// 1/(1 + exp(-2u)), and for small u, without overflow, exp(2u)/(1 + exp(2u)).
 func Gelu[C dsl.Real](x C) C {
-	u := -2 * 0.7978845608028654 * x * dsl.FMA(0.044715*x, x, 1)
-	return x / (1 + dsl.Exp(u))
+	u := 2 * 0.7978845608028654 * x * dsl.FMA(0.044715*x, x, 1)
+	e := dsl.Exp(-dsl.Abs(u))
+	p := 1 / (1 + e)
+	if u < 0 {
+		p = e / (1 + e)
+	}
+	return x * p
 }
 
 // GeluErf is x times the normal distribution function of x.
