@@ -13,6 +13,8 @@
 //     streams of [Device.NewStream] overlap with each other. The functions that
 //     take no stream use the default stream, so they always see earlier work.
 //   - An [Event] marks a point in a stream, to wait for or to measure time.
+//   - A [Graph] is work that was captured, to be launched as a whole: see
+//     [Device.Capture].
 //   - A [Module] is loaded code, a [Function] one kernel in it. Most programs leave
 //     these to package jit.
 //   - A kernel that fails makes the next call that waits for it fail, with the

@@ -2,7 +2,7 @@
 // in the same process:
 //
 //	gpubench -suite saxpy    bandwidth of a·x+y over 1 GiB arrays, beside a device-to-device copy
-//	gpubench -suite launch   time and allocations of a launch, beside a bare cuLaunchKernel
+//	gpubench -suite launch   time and allocations of a launch, beside a bare cuLaunchKernel, and of a graph
 //	gpubench -suite cold     source to loaded function in fresh processes, without and with a cache
 //	gpubench -suite all      all of them
 //	gpubench -table files    print rows collected with -json, ours and others', as one table

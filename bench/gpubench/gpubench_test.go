@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/bench/kernels"
+	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -69,6 +71,27 @@ func TestSaxpySuiteOnCPU(t *testing.T) {
 	for _, r := range rows {
 		require.Positive(t, r.Median, r.What)
 	}
+}
+
+// TestGraphRowsOnCPU runs what is measured of graphs where every machine can.
+func TestGraphRowsOnCPU(t *testing.T) {
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	x, y, err := twoArrays(dev, 256)
+	require.NoError(t, err)
+	launches := 0
+	rows, err := graphRows(dev, config{samples: 2}, func(s *runtime.Stream) error {
+		launches++
+		return jit.Of(kernels.Saxpy).Launch(s, runtime.Blocks(1, 256), y, x, float32(0.5))
+	})
+	require.NoError(t, err)
+	require.Len(t, rows, 4)
+	for _, r := range rows {
+		require.Positive(t, r.Median, r.What)
+	}
+	require.Zero(t, launches%graphKernels)
+	require.NoError(t, dev.Sync())
 }
 
 // TestCheckSaxpyFindsErrors checks the check: a variant that does nothing, and

@@ -32,8 +32,9 @@ func launchSuite(c config) ([]row, error) {
 	}
 	direct.arguments(saxpyArgs{y: y.Addr(), ny: int64(y.Len()), x: x.Addr(), nx: int64(x.Len()), a: 2})
 	kernel, stream, grid := jit.Of(kernels.Saxpy), dev.DefaultStream(), runtime.Blocks(1, 256)
-	ours := func() error { return kernel.Launch(stream, grid, y, x, float32(2)) }
-	ns, err := alternateHost(dev, c, ours, direct.launchBlock, direct.launchPointers)
+	on := func(s *runtime.Stream) error { return kernel.Launch(s, grid, y, x, float32(2)) }
+	ours := func() error { return on(stream) }
+	ns, err := alternateHost(dev, c, batch, ours, direct.launchBlock, direct.launchPointers)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,11 @@ func launchSuite(c config) ([]row, error) {
 		rowOf("launch", "launch and wait", "kiln", "ns", "", wait),
 	}
 	rows[0].Note = fmt.Sprintf("%g allocations", allocs)
-	return rows, dev.Sync()
+	graphs, err := graphRows(dev, c, on)
+	if err != nil {
+		return rows, err
+	}
+	return append(rows, graphs...), dev.Sync()
 }
 
 func twoArrays(dev *runtime.Device, n int) (x, y runtime.Slice[float32], err error) {
@@ -76,10 +81,10 @@ func differences(a, b []float64) []float64 {
 	return d
 }
 
-// alternateHost times batches of the calls in turn, each first in its share of
+// alternateHost times batches of n of the calls in turn, each first in its share of
 // the rounds, and returns ns for one call by round. The device is drained
 // between batches, outside the timed part.
-func alternateHost(dev *runtime.Device, c config, calls ...func() error) ([][]float64, error) {
+func alternateHost(dev *runtime.Device, c config, n int, calls ...func() error) ([][]float64, error) {
 	samples := make([][]float64, len(calls))
 	warmUntil := time.Now().Add(c.warm)
 	for round := 0; len(samples[0]) < c.samples; round++ {
@@ -88,7 +93,7 @@ func alternateHost(dev *runtime.Device, c config, calls ...func() error) ([][]fl
 			i := (round + j) % len(calls)
 			call := calls[i]
 			begin := time.Now()
-			for range batch {
+			for range n {
 				if err := call(); err != nil {
 					return nil, err
 				}
@@ -98,7 +103,7 @@ func alternateHost(dev *runtime.Device, c config, calls ...func() error) ([][]fl
 				return nil, err
 			}
 			if !warm {
-				samples[i] = append(samples[i], float64(took.Nanoseconds())/batch)
+				samples[i] = append(samples[i], float64(took.Nanoseconds())/float64(n))
 			}
 		}
 	}
