@@ -23,6 +23,9 @@ func NewSet(closers ...io.Closer) *Set {
 	return &Set{index: map[string]int{}, meta: map[string]string{}, closers: closers}
 }
 
+// Own has the Set close something more.
+func (s *Set) Own(c io.Closer) { s.closers = append(s.closers, c) }
+
 // Add adds an Entry, whose name must be new.
 func (s *Set) Add(e *Entry) error {
 	if _, ok := s.index[e.Name]; ok {
@@ -51,7 +54,7 @@ func Join(sets ...*Set) *Set {
 			out.put(e)
 		}
 		maps.Copy(out.meta, s.meta)
-		out.closers = append(out.closers, s)
+		out.Own(s)
 	}
 	return out
 }

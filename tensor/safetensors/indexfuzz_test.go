@@ -1,0 +1,35 @@
+package safetensors
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/gokiln/kiln/tensor/file"
+)
+
+// FuzzIndex parses anything as an index, which never leads out of its folder.
+func FuzzIndex(f *testing.F) {
+	f.Add([]byte(`{"metadata":{"total_size":12,"x":"y"},"weight_map":{"a":"m-1.safetensors","b":"m-2.safetensors"}}`))
+	f.Add([]byte(`{"weight_map":{"a":"../x"},"new":[{"y":[]}]}`))
+	f.Add([]byte(`{"weight_map":{}} x`))
+	f.Add([]byte(`{"metadata":{"total_size": `))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ix, err := parseIndex("index.json", b)
+		var fault *file.Error
+		switch {
+		case errors.As(err, &fault):
+			if fault.Offset < 0 || fault.Offset > int64(len(b)) {
+				t.Fatalf("byte %d of %d: %v", fault.Offset, len(b), err)
+			}
+			return
+		case err != nil:
+			t.Fatalf("an error without a place: %v", err)
+		}
+		for name, p := range ix.tensors {
+			if !filepath.IsLocal(p.file) {
+				t.Fatalf("%q is in %q", name, p.file)
+			}
+		}
+	})
+}
