@@ -373,13 +373,15 @@ func TestGraphHoldsItsMemory(t *testing.T) {
 		var g *Graph
 		func() {
 			x, unused := upload(t, r, 1, 2, 3, 4, 5), upload(t, r, 1)
-			tmp := upload(t, r, 0, 0, 0, 0)
+			tmp, one := upload(t, r, 0, 0, 0, 0), upload(t, r, 1, 1, 1, 1)
 			g = capture(t, r, func(s *Stream) {
 				require.NoError(t, CopyAsync(s, tmp, x.Slice(1, 5))) // an address inside
 				saxpy(t, s, fn, 1, y, tmp)
+				saxpy(t, s, fn, 1, y, one)
 				require.NoError(t, y.CopyToPinned(s, pinned))
 			})
 			require.NoError(t, tmp.Free())
+			require.NoError(t, one.Free(), "only its address is known, as an argument")
 			require.NoError(t, unused.Free())
 			require.ErrorIs(t, tmp.Zero(), ErrFreed)
 		}()
@@ -387,13 +389,13 @@ func TestGraphHoldsItsMemory(t *testing.T) {
 		require.NoError(t, pinned.Free())
 		require.NoError(t, pinned.Free())
 		require.True(t, collectUntil(func() bool { return r.Stats().Dropped == 1 }), "x is collected")
-		require.Equal(t, 3, r.Stats().Buffers)
+		require.Equal(t, 4, r.Stats().Buffers)
 		fresh := upload(t, r, 7, 7, 7, 7) // in nobody's place
 		for range 3 {
 			require.NoError(t, g.Launch(r.DefaultStream()))
 		}
-		require.Equal(t, []float32{6, 9, 12, 15}, download(t, y))
-		require.Equal(t, []float32{6, 9, 12, 15}, result)
+		require.Equal(t, []float32{9, 12, 15, 18}, download(t, y))
+		require.Equal(t, []float32{9, 12, 15, 18}, result)
 		require.Equal(t, []float32{7, 7, 7, 7}, download(t, fresh))
 		require.NoError(t, fresh.Free())
 		require.NoError(t, g.Close())
@@ -538,6 +540,7 @@ func TestGraphOutput(t *testing.T) {
 		require.NoError(t, failing.Close())
 		require.NoError(t, r.Device.Sync())
 		require.Equal(t, "a 1\nb 2\n", out.String())
+		require.Len(t, r.outputs(), 1, "that of the stream s")
 	})
 }
 

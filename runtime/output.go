@@ -22,13 +22,14 @@ const defaultOutput = 1 << 20
 // output is the device log of one stream. Reading it is ordered with the launches
 // that write to it: both are made with the lock held.
 type output struct {
-	mu     sync.Mutex
-	stream driver.Stream // of the device's default stream once the own one is gone, and for graphs
-	buf    *Buffer
-	words  int       // in buf, behind the counts
-	launch uint32    // number of the latest
-	dirty  bool      // there may be records
-	on     []*output // of a graph: the logs of the streams it was launched on since
+	mu      sync.Mutex
+	stream  driver.Stream // of the device's default stream once the own one is gone, and for graphs
+	buf     *Buffer
+	words   int       // in buf, behind the counts
+	launch  uint32    // number of the latest
+	dirty   bool      // there may be records
+	on      []*output // of a graph: the logs of the streams it was launched on since
+	retired bool      // the stream or the graph is gone
 }
 
 // outputs are the device logs of all streams of a device, and where they go.
@@ -144,6 +145,9 @@ func (d *Device) readOutput(o *output) (counts [devlog.Counts]uint32, words []ui
 		return counts, nil, nil
 	}
 	d.setDirty(o, false)
+	if o.retired {
+		d.dropOutput(o)
+	}
 	clear(o.on)
 	o.on = o.on[:0]
 	at := o.buf.mem.addr
@@ -266,13 +270,19 @@ func (d *Device) failure(first *devlog.Failure, n uint64) error {
 	return &driver.Error{Device: d.name, Kernels: []string{first.Record.Log.Kernel}, Kind: driver.ErrLaunch, Cause: first}
 }
 
-// retireOutput has the default stream read the log of a stream that is gone.
+// retireOutput has the default stream read the log of a stream or a graph that is
+// gone, if there is something to read.
 func (d *Device) retireOutput(o *output) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.stream = d.def.drv; o.dirty {
-		return
+	o.stream, o.retired = d.def.drv, true
+	if !o.dirty {
+		d.dropOutput(o)
 	}
+}
+
+// dropOutput takes a log off the list of the device.
+func (d *Device) dropOutput(o *output) {
 	d.out.mu.Lock()
 	defer d.out.mu.Unlock()
 	d.out.list = slices.DeleteFunc(d.out.list, func(p *output) bool { return p == o })

@@ -138,6 +138,7 @@ func TestOutputOfCollectedStream(t *testing.T) {
 		require.Eventually(t, retired, 10*time.Second, 10*time.Millisecond)
 		require.NoError(t, r.DefaultStream().Sync())
 		require.Equal(t, "a 1\n", out.String())
+		require.Empty(t, r.outputs(), "nobody writes to it any more")
 	})
 }
 
