@@ -36,6 +36,30 @@ func BenchmarkLaunch(b *testing.B) {
 	})
 }
 
+// BenchmarkGraph is one launch of a graph of 20 kernels.
+func BenchmarkGraph(b *testing.B) {
+	onEachB(b, func(b *testing.B, r *rig) {
+		fn, st := r.function(b, "nothing"), r.DefaultStream()
+		g := capture(b, r, func(s *Stream) {
+			for range 20 {
+				require.NoError(b, s.Launch(fn, Blocks(1, 32), 0, make([]byte, 40)))
+			}
+		})
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if err := g.Launch(st); err != nil {
+				b.Fatal(err)
+			}
+			if i%16 == 15 { // do not measure a full queue
+				b.StopTimer()
+				require.NoError(b, st.Sync())
+				b.StartTimer()
+			}
+		}
+		require.NoError(b, st.Sync())
+	})
+}
+
 // BenchmarkLaunchDirect calls cuLaunchKernel with arguments prepared once, on a
 // thread that has its context: the least a launch can cost.
 func BenchmarkLaunchDirect(b *testing.B) {
