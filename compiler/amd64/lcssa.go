@@ -28,46 +28,42 @@ type closer struct {
 
 // use is an operand outside the loop of a value defined inside.
 type use struct {
-	at *ir.Block // where the value must be there: of an edge, where it comes from
-	to **ir.Value
+	at   *ir.Block // where the value must be there: of an edge, where it comes from
+	list func() []*ir.Value
+	arg  int // in the list, which moves when edges get more arguments
 }
 
 func (c *closer) close() {
 	uses := map[*ir.Value][]use{}
 	var order []*ir.Value
-	note := func(at *ir.Block, to **ir.Value) {
-		v := *to
-		if v.Block == nil || v.Op == ir.OpConst || !c.loop.Has(v.Block) || c.loop.Has(at) {
-			return
+	note := func(at *ir.Block, list func() []*ir.Value) {
+		for i, v := range list() {
+			if v.Block == nil || v.Op == ir.OpConst || !c.loop.Has(v.Block) {
+				continue
+			}
+			if uses[v] == nil {
+				order = append(order, v)
+			}
+			uses[v] = append(uses[v], use{at, list, i})
 		}
-		if uses[v] == nil {
-			order = append(order, v)
-		}
-		uses[v] = append(uses[v], use{at, to})
 	}
 	for _, b := range c.f.Blocks {
 		if c.loop.Has(b) {
 			continue
 		}
 		for _, v := range b.Instrs {
-			for i := range v.Args {
-				note(b, &v.Args[i])
-			}
+			note(b, func() []*ir.Value { return v.Args })
 		}
-		for i := range b.Term.Args {
-			note(b, &b.Term.Args[i])
-		}
+		note(b, func() []*ir.Value { return b.Term.Args })
 		for s := range b.Term.Succs {
-			args := b.Term.Succs[s].Args
-			for i := range args {
-				note(b, &args[i])
-			}
+			note(b, func() []*ir.Value { return b.Term.Succs[s].Args })
 		}
 	}
 	for _, v := range order {
 		c.v, c.at, c.made = v, map[*ir.Block]*ir.Value{}, nil
 		for _, u := range uses[v] {
-			*u.to = c.start(u.at)
+			to := c.start(u.at) // may give the list more arguments
+			u.list()[u.arg] = to
 		}
 		c.simplify()
 	}

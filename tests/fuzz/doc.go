@@ -14,6 +14,10 @@
 //	go run ./tests/fuzz/cmd/kilnfuzz -n 10000 -seed 1 -o kilnfuzz
 //	./kilnfuzz -device cpu:avx512 && ./kilnfuzz -device cpu:avx2
 //
+// A kernel on which they disagree is made smaller by package reduce:
+//
+//	go run ./tests/fuzz/cmd/kilnfuzz -seed 4711 -reduce avx2
+//
 // The test of this package does a short run, on the CPU, on simulated GPUs of AMD and Apple, and on
 // the CPU again as OpenCL C and as LLVM IR.
 // Kernels do not depend on the width of a warp; those whose blocks are not whole

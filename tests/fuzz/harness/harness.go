@@ -315,13 +315,13 @@ func inputs(k Kernel) []any {
 		t := fn.In(i + 1)
 		if t.Kind() != reflect.Slice {
 			v := reflect.New(t).Elem()
-			draw(r, v)
+			Draw(r, v)
 			args[i] = v.Interface()
 			continue
 		}
 		s := reflect.MakeSlice(t, n, n)
 		for j := range n {
-			draw(r, s.Index(j))
+			Draw(r, s.Index(j))
 		}
 		args[i] = s.Interface()
 	}
@@ -333,8 +333,8 @@ var specialFloats = []float64{
 	math.MaxFloat32, -math.MaxFloat64, 8388607.5, 4503599627370495.5, 2147483648, -9223372036854775808, 255.75, 65520,
 }
 
-// draw sets v to a value of any magnitude, often one at an edge.
-func draw(r *rand.Rand, v reflect.Value) {
+// Draw sets v to a value of any magnitude, often one at an edge.
+func Draw(r *rand.Rand, v reflect.Value) {
 	switch {
 	case v.Kind() == reflect.Bool:
 		v.SetBool(r.IntN(2) == 0)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokiln/kiln/tests/fuzz"
 	"github.com/gokiln/kiln/tests/fuzz/gen"
+	"github.com/gokiln/kiln/tests/fuzz/reduce"
 )
 
 func main() {
@@ -19,9 +20,19 @@ func main() {
 	dir := flag.String("dir", "", "empty directory for the generated module, which is kept; a temporary one if empty")
 	llvm := flag.Bool("llvm", false, "have LLVM make PTX of the kernels for sm_90, for a machine without LLVM, and put it at the end of the program")
 	show := flag.Bool("print", false, "print the kernel of -seed and build nothing")
+	smaller := flag.String("reduce", "", "print the kernel of -seed, made smaller, on which machine code for avx512 or avx2 disagrees with the interpreter, and build nothing")
 	flag.Parse()
 	if *show {
 		fmt.Print(gen.New(*seed).Source)
+		return
+	}
+	if *smaller != "" {
+		text, err := reduce.Kernel(gen.New(*seed), *smaller)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "kilnfuzz:", err)
+			os.Exit(1)
+		}
+		fmt.Print(text)
 		return
 	}
 	err := build(*seed, *n, *dir, *out)
