@@ -10,10 +10,14 @@ import (
 // block, the thread, and msg, a constant. The thread ends there; what others of the
 // launch write is undefined.
 //
+// With one or two integers msg is a format for them, as of package fmt:
+//
+//	dsl.Assert(t, x < n, "index %d at position %d is out of range", x, i)
+//
 //kiln:intrinsic
-func Assert(t Thread, cond bool, msg string) {
+func Assert(t Thread, cond bool, msg string, values ...any) {
 	if !cond {
-		t.h.Must().Fail(msg)
+		t.h.Must().Fail(msg, values...)
 	}
 }
 

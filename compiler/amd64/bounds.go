@@ -179,13 +179,15 @@ func (e *emitter) firstLane(m asm.Reg) {
 	e.op(asm.TZCNT, 32, asm.R(asm.RAX), asm.R(asm.RAX))
 }
 
-// condition emits a check that x holds for all lanes.
+// condition emits a check that x holds for all lanes. The other operands are values
+// of the message.
 func (e *emitter) condition(b *block, v *ir.Value, check devlog.Check, text string) error {
 	site := e.site(v, check, text)
-	m, x := e.masks[b.class], v.Args[0]
+	m, x, values := e.masks[b.class], v.Args[0], v.Args[1:]
 	if e.of(x).kind == uniform {
 		cold := e.later(func() {
 			e.firstLane(m)
+			e.told(values)
 			e.fail(site)
 		})
 		return e.jumpUnless(x, cold)
@@ -194,8 +196,24 @@ func (e *emitter) condition(b *block, v *ir.Value, check devlog.Check, text stri
 	e.maskAndNot(bad, m, e.maskOf(x))
 	cold := e.later(func() {
 		e.firstLane(bad)
+		e.told(values)
 		e.fail(site)
 	})
 	e.jumpIfAny(bad, cold)
 	return nil
+}
+
+// told puts up to two values of the lane in rax into rcx and rdx.
+func (e *emitter) told(values []*ir.Value) {
+	buf, to := [2]int32{bufX, bufY}, [2]asm.Reg{asm.RCX, asm.RDX}
+	for i, v := range values {
+		if e.of(v).kind == uniform {
+			e.op(asm.MOV, 64, asm.R(to[i]), e.source64(v))
+			continue
+		}
+		x := e.wide64(v)
+		e.op(e.moveOp(), e.width(), ctxAt(buf[i]), asm.R(half(x, 0)))
+		e.op(e.moveOp(), e.width(), ctxAt(buf[i]+int32(e.bytes())), asm.R(half(x, 1)))
+		e.op(asm.MOV, 64, asm.R(to[i]), slot(buf[i], ir.I64))
+	}
 }

@@ -130,7 +130,7 @@ func (e *emitter) operation(b *block, v *ir.Value) error {
 	case ir.OpNonNil:
 		return e.condition(b, v, devlog.Nil, "")
 	case ir.OpAssert:
-		return e.condition(b, v, devlog.Assert, e.m.Texts[v.Imm])
+		return e.condition(b, v, devlog.Asserting(len(v.Args)-1), e.m.Texts[v.Imm])
 	case ir.OpBarrier:
 		e.op(asm.BARRIER, 64)
 		e.op(asm.CALL, 64, e.to(e.meet))

@@ -11,10 +11,10 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/internal/devlog"
 )
 
-// dsl.Assert and dsl.Printf take texts, and Printf any values: what kernels have
-// not otherwise. Their calls are lowered as a whole, texts and the slice of
+// dsl.Assert and dsl.Printf take texts and values: what kernels have not otherwise. Their calls are lowered as a whole, texts and the slice of
 // interface values that go/ssa makes of the arguments included.
 
 // logText is the index of the text among the arguments of a function that takes
@@ -67,13 +67,17 @@ func (f *funcLower) skipLogArgs() {
 	for _, b := range f.fn.Blocks {
 		for _, in := range b.Instrs {
 			call, ok := in.(*ssa.Call)
-			if !ok || f.logKey(call) != "dsl.Printf" {
+			if !ok {
+				continue
+			}
+			key := f.logKey(call)
+			if key == "" {
 				continue
 			}
 			if f.printed == nil {
 				f.printed, f.skipped = map[*ssa.Call][]ssa.Value{}, map[ssa.Instruction]bool{}
 			}
-			if s, ok := call.Call.Args[2].(*ssa.Slice); ok {
+			if s, ok := call.Call.Args[logText[key]+1].(*ssa.Slice); ok {
 				f.printed[call] = f.skipSlice(s)
 			}
 		}
@@ -128,10 +132,6 @@ func (f *funcLower) logCall(in *ssa.Call, key string) val {
 		return badVal
 	}
 	format := constant.StringVal(text.Value)
-	if key == "dsl.Assert" {
-		f.emit(ir.OpAssert, ir.Void, f.scalar(in.Call.Args[1])).Imm = f.l.text(format)
-		return val{}
-	}
 	var args []*ir.Value
 	var zeros []any
 	for _, x := range f.printed[in] {
@@ -140,21 +140,45 @@ func (f *funcLower) logCall(in *ssa.Call, key string) val {
 			if x != nil {
 				what = typeName(x.Type())
 			}
-			f.report(diag.LogCall, "dsl.Printf prints numbers and bools, not %s", what)
+			f.report(diag.LogCall, "%s prints numbers and bools, not %s", key, what)
 			return badVal
 		}
 		v := f.scalar(x)
 		args, zeros = append(args, v), append(zeros, zeroOf(x.Type(), v.Type))
 	}
-	if c, ok := in.Call.Args[2].(*ssa.Const); f.printed[in] == nil && (!ok || c.Value != nil) {
-		f.report(diag.LogCall, "arguments of dsl.Printf are a slice")
+	if c, ok := in.Call.Args[logText[key]+1].(*ssa.Const); f.printed[in] == nil && (!ok || c.Value != nil) {
+		f.report(diag.LogCall, "arguments of %s are a slice", key)
 		return badVal
 	}
-	if wrong := badFormat(format, zeros); wrong != "" {
-		f.report(diag.LogCall, "format %q of dsl.Printf does not fit the arguments: it prints %s", format, wrong)
+	if wrong := badFormat(format, zeros); wrong != "" && (key == "dsl.Printf" || len(args) > 0) {
+		f.report(diag.LogCall, "format %q of %s does not fit the arguments: it prints %s", format, key, wrong)
 		return badVal
+	}
+	if key == "dsl.Assert" {
+		return f.assert(f.scalar(in.Call.Args[1]), format, args)
 	}
 	f.emit(ir.OpPrint, ir.Void, args...).Imm = f.l.text(format)
+	return val{}
+}
+
+// assert emits an assertion. A text without values is no format.
+func (f *funcLower) assert(cond *ir.Value, text string, values []*ir.Value) val {
+	if len(values) > devlog.FailureValues {
+		f.report(diag.LogCall, "dsl.Assert takes at most %d values", devlog.FailureValues)
+		return badVal
+	}
+	args := []*ir.Value{cond}
+	for _, v := range values {
+		if !v.Type.IsInt() {
+			f.report(diag.LogCall, "values of dsl.Assert are integers, not %v", v.Type)
+			return badVal
+		}
+		if v.Type != ir.I64 {
+			v = f.emit(ir.OpConvert, ir.I64, v)
+		}
+		args = append(args, v)
+	}
+	f.emit(ir.OpAssert, ir.Void, args...).Imm = f.l.text(text)
 	return val{}
 }
 

@@ -26,8 +26,14 @@ func (l *lowerer) check(v *ir.Value, in *ins) {
 		in.f = checkSet
 		in.setA(l.elem(v.Args[0]))
 	default:
-		in.f, in.imm = checkAssert, v.Imm
+		in.f, in.imm = checkAssert, v.Imm|uint64(devlog.Asserting(len(v.Args)-1))<<32
 		in.setA(l.elem(v.Args[0]))
+		if len(v.Args) > 1 {
+			in.setB(l.ref(v.Args[1]))
+		}
+		if len(v.Args) > 2 {
+			in.setC(l.ref(v.Args[2]))
+		}
 	}
 }
 
@@ -100,18 +106,30 @@ func checkCount[T int8 | int16 | int32 | int64](w *worker, in *ins) {
 
 // checkSet fails for the first lane whose pointer, of which a says whether it is
 // set, is not.
-func checkSet(w *worker, in *ins) { w.checkTrue(in, devlog.NilPointer) }
+func checkSet(w *worker, in *ins) {
+	w.checkTrue(in, func(int) string { return devlog.NilPointer })
+}
 
 // checkAssert fails for the first lane whose condition a does not hold.
 func checkAssert(w *worker, in *ins) {
-	w.checkTrue(in, devlog.Asserted(w.j.prog.module.Texts[in.imm]))
+	w.checkTrue(in, func(i int) string {
+		check, text := devlog.Check(in.imm>>32), w.j.prog.module.Texts[uint32(in.imm)]
+		var x, y int64
+		if check > devlog.Assert {
+			x = int64(w.lane(in.b, in.bw, i))
+		}
+		if check > devlog.AssertOne {
+			y = int64(w.lane(in.c, in.cw, i))
+		}
+		return check.AssertedOf(text, x, y)
+	})
 }
 
-func (w *worker) checkTrue(in *ins, message string) {
+func (w *worker) checkTrue(in *ins, message func(lane int) string) {
 	cond, dist := w.value(in.a, in.aw)
 	each(w, func(i int) {
 		if w.err == nil && *(*uint8)(unsafe.Add(cond, i*dist)) == 0 {
-			w.fail(in, i, "%s", message)
+			w.fail(in, i, "%s", message(i))
 		}
 	})
 }

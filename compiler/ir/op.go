@@ -90,7 +90,7 @@ const (
 	OpDivisor     // fail the kernel unless y, by which x is divided, is not zero; in checked builds only
 	OpCount       // fail the kernel unless x, the count of a shift, is not negative; likewise
 
-	OpAssert // fail the kernel with text Imm of the module unless x
+	OpAssert // fail the kernel with text Imm of the module, a format for y and z if there are such, unless x
 	OpPrint  // print the operands by the format that is text Imm of the module
 
 	OpBarrier     // all threads of the block meet; memory is ordered
@@ -165,7 +165,7 @@ const (
 	RuleWarp                  // T i64, no operands
 	RulePtr                   // pointer formation
 	RuleMem                   // loads, stores
-	RuleText                  // operands scalars, of assert one bool; Imm is the number of a text
+	RuleText                  // operands scalars, of assert a bool and up to two i64; Imm is the number of a text
 	RuleShfl                  // T a number, halves too, x of T, y i64
 	RuleVote                  // x bool
 	RuleAtomic                // x pointer to what the result and the others are
@@ -268,7 +268,7 @@ var ops = [numOps]Info{
 	OpDivisor:     {Name: "divisor", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
 	OpCount:       {Name: "count", Args: 1, Rule: RuleNone, Effect: Fails, NoValue: true},
 
-	OpAssert: {Name: "assert", Args: 1, Rule: RuleText, Effect: Fails, NoValue: true, HasImm: true},
+	OpAssert: {Name: "assert", Args: -1, Rule: RuleText, Effect: Fails, NoValue: true, HasImm: true},
 	OpPrint:  {Name: "print", Args: -1, Rule: RuleText, Effect: Reads | Writes, NoValue: true, HasImm: true},
 
 	OpBarrier:     {Name: "barrier", Effect: Reads | Writes | Convergent, NoValue: true},

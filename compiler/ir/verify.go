@@ -330,8 +330,19 @@ func (v *verifier) text(in *Value) string {
 		return "wants the number of a text"
 	}
 	for _, x := range in.Args {
-		if !x.Type.IsValue() || x.Type.IsPtr() || in.Op == OpAssert && x.Type != Bool {
-			return "wants scalars, and one bool to assert"
+		if !x.Type.IsValue() || x.Type.IsPtr() {
+			return "wants scalars"
+		}
+	}
+	if in.Op != OpAssert {
+		return ""
+	}
+	if n := len(in.Args); n < 1 || n > 3 || in.Args[0].Type != Bool {
+		return "wants one bool to assert, and at most two values"
+	}
+	for _, x := range in.Args[1:] {
+		if x.Type != I64 {
+			return "wants values of type i64"
 		}
 	}
 	return ""

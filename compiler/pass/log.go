@@ -148,7 +148,8 @@ func (l *logLowering) condition(v *ir.Value) (holds *ir.Value, site devlog.Site,
 	case ir.OpNonNil:
 		site.Check = devlog.Nil
 	default:
-		site.Check, site.Text = devlog.Assert, l.m.Texts[v.Imm]
+		site.Check, site.Text = devlog.Asserting(len(v.Args)-1), l.m.Texts[v.Imm]
+		return x, site, v.Args[1:]
 	}
 	return x, site, nil
 }

@@ -20,6 +20,8 @@ const (
 	Shift                   // a shift by x
 	Nil                     // a pointer was used that had not been set
 	Assert                  // dsl.Assert; the text is that of the site
+	AssertOne               // dsl.Assert; the text of the site is a format for x
+	AssertTwo               // dsl.Assert; the text of the site is a format for x and y
 
 	// Unsigned is added to the check of an index of 64 bits without a sign.
 	Unsigned Check = 1 << 7
@@ -72,6 +74,18 @@ const NilPointer = "invalid memory address or nil pointer dereference"
 
 // Asserted is the message of a failed assertion.
 func Asserted(text string) string { return "assertion failed: " + text }
+
+// Asserting is the check of an assertion with so many values.
+func Asserting(values int) Check { return Assert + Check(values) }
+
+// AssertedOf is the message of a failed assertion, of its text and values.
+func (c Check) AssertedOf(text string, x, y any) string {
+	values := []any{x, y}
+	if n := c - Assert; n > 0 {
+		text = fmt.Sprintf(text, values[:n]...)
+	}
+	return Asserted(text)
+}
 
 // Line is how an error tells of a failed thread, on every device. place may be empty.
 func Line(place, kernel string, block, thread [3]int, message string) string {

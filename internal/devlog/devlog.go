@@ -169,8 +169,8 @@ func (r Record) message() string {
 	var values [FailureValues]any
 	copy(values[:], r.Values)
 	switch r.Site.Check {
-	case Assert:
-		return Asserted(r.Site.Text)
+	case Assert, AssertOne, AssertTwo:
+		return r.Site.Check.AssertedOf(r.Site.Text, values[0], values[1])
 	case Nil:
 		return NilPointer
 	case Divide:

@@ -22,6 +22,7 @@ func RunLog(t *testing.T, dev *runtime.Device) {
 	t.Run("Log/float64", func(t *testing.T) { checkPrintDouble(t, dev) })
 	t.Run("Log/streams", func(t *testing.T) { checkPrintOnStreams(t, dev) })
 	t.Run("Log/assert", func(t *testing.T) { checkAssert(t, dev) })
+	t.Run("Log/assert values", func(t *testing.T) { checkAssertValues(t, dev) })
 	t.Run("Log/overflow", func(t *testing.T) { checkOverflow(t, dev) })
 }
 
@@ -148,4 +149,21 @@ func checkOverflow(t *testing.T, dev *runtime.Device) {
 		assert.Contains(t, lines[room], fmt.Sprintf("%d entries of the device log found no room and are lost", 64-room))
 		got.Reset()
 	}
+}
+
+// checkAssertValues has an assertion say its values: of one thread and of all.
+func checkAssertValues(t *testing.T, dev *runtime.Device) {
+	x := make([]uint8, 128)
+	x[77], x[100] = 201, 202
+	in, err := runtime.From(dev, x)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = in.Free() })
+	out := upload32(t, dev, make([]int32, len(x)))
+	check := func(limit int) error {
+		require.NoError(t, jit.Of(kernels.CheckRange).Launch(dev.DefaultStream(), runtime.Blocks(2, 64), out, in, limit))
+		return dev.Sync()
+	}
+	require.NoError(t, check(203))
+	assert.ErrorContains(t, check(200), "log.go:50: kernel CheckRange: block (1,0,0), thread (13,0,0): assertion failed: element 77 is 201")
+	assert.ErrorContains(t, check(-5), "log.go:49: kernel CheckRange: block (0,0,0), thread (0,0,0): assertion failed: limit -5%")
 }

@@ -59,8 +59,8 @@ func (s *Site) Message(x, y int64) string {
 	switch s.Check {
 	case devlog.Nil:
 		return devlog.NilPointer
-	case devlog.Assert:
-		return devlog.Asserted(s.Text)
+	case devlog.Assert, devlog.AssertOne, devlog.AssertTwo:
+		return s.Check.AssertedOf(s.Text, x, y)
 	case devlog.Divide:
 		return devlog.DividedByZero(x)
 	case devlog.Shift:

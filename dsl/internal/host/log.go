@@ -8,8 +8,13 @@ import (
 // assertion ends a thread whose assertion failed.
 type assertion string
 
-// Fail ends the kernel with an error.
-func (l *Lane) Fail(message string) { panic(assertion(message)) }
+// Fail ends the kernel with an error. With values the message is a format for them.
+func (l *Lane) Fail(message string, values ...any) {
+	if len(values) > 0 {
+		message = fmt.Sprintf(message, values...)
+	}
+	panic(assertion(message))
+}
 
 // Printf prints at once.
 func (l *Lane) Printf(format string, args []any) {

@@ -40,3 +40,13 @@ func Check(t dsl.Thread, out, x []int32) {
 	t.Sync()
 	dsl.Printf(t, "%d passed\n", i)
 }
+
+// CheckRange asserts that all elements are below a limit, and says which is not.
+//
+//kiln:kernel
+func CheckRange(t dsl.Thread, out []int32, x []uint8, limit int) {
+	i := t.Global()
+	dsl.Assert(t, limit > 0, "limit %d%%", limit)
+	dsl.Assert(t, int(x[i]) < limit, "element %d is %d", i, x[i])
+	out[i] = int32(x[i])
+}
