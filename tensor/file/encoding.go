@@ -74,7 +74,7 @@ func (e Encoding) decode(v *View, l layout.Layout) (*View, error) {
 	}
 	dst := make([]byte, len(src)/(e.Bits()/8)*e.DType.Size())
 	e.convert(dst, src)
-	return fresh(dst), nil
+	return NewView(dst), nil
 }
 
 func (e Encoding) order() binary.ByteOrder {

@@ -169,7 +169,7 @@ func (s *Source) View(off, n int64) (*View, error) {
 	if _, err := s.ReadAt(b, off); err != nil {
 		return nil, err
 	}
-	return fresh(b), nil
+	return NewView(b), nil
 }
 
 // Section is the n bytes from off on.

@@ -16,8 +16,8 @@ type View struct {
 	fresh   bool // nobody else has the bytes
 }
 
-// fresh returns a view of bytes that were made for it.
-func fresh(b []byte) *View { return &View{data: b, fresh: true} }
+// NewView returns a View of bytes in memory, which are its own from now on.
+func NewView(b []byte) *View { return &View{data: b, fresh: true} }
 
 // Bytes is the bytes, nil after Release.
 func (v *View) Bytes() []byte { return v.data }
