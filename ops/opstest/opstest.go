@@ -9,9 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -23,6 +24,7 @@ var families = []struct {
 }{
 	{"Elementwise", elementwise},
 	{"Move", move},
+	{"Random", random},
 }
 
 // RunAll tests all operations on a device.
@@ -43,9 +45,7 @@ type bench struct {
 
 // has reports whether the device computes with a type; Metal has no F64.
 func (b *bench) has(d dtype.DType) bool {
-	info := b.dev.Info()
-	target, err := compiler.TargetFor(info.Formats, info.Arch)
-	return d != dtype.F64 || err == nil && compiler.Supports(target, compiler.Float64) == nil
+	return d != dtype.F64 || jit.Of(kernels.Fill[float64]).Prepare(b.dev) == nil
 }
 
 // value is elements on the device and what they are.

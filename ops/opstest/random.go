@@ -1,0 +1,75 @@
+package opstest
+
+import (
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// philox is Philox4x32-10, written from the paper.
+func philox(c [4]uint32, k [2]uint32) [4]uint32 {
+	for range 10 {
+		h0, l0 := bits.Mul32(0xD2511F53, c[0])
+		h1, l1 := bits.Mul32(0xCD9E8D57, c[2])
+		c = [4]uint32{h1 ^ c[1] ^ k[0], l1, h0 ^ c[3] ^ k[1], l0}
+		k[0], k[1] = k[0]+0x9E3779B9, k[1]+0xBB67AE85
+	}
+	return c
+}
+
+// random tests that uniform numbers have the bits that counter and key say, which makes
+// them the same on every device, and that normal ones have the moments they should.
+func random(t *testing.T, b *bench) {
+	// The known answers of the authors' implementation.
+	require.Equal(t, [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}, philox([4]uint32{}, [2]uint32{}))
+	require.Equal(t, [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}, philox([4]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1}, [2]uint32{1<<32 - 1, 1<<32 - 1}))
+
+	const key, first = 0x123456789abcdef0, 1<<32 - 3 // the counter carries
+	for _, n := range []int{0, 1, 5, 1000} {
+		for _, d := range dtype.Floats() {
+			if !b.has(d) {
+				continue
+			}
+			out := b.result(t, d, layout.Contiguous(layout.Shape{n}))
+			require.NoError(t, ops.Uniform.Run(b.s, out.View, key, first, dtype.New(-1.0), dtype.New(3.0)))
+			for i, got := range b.read(t, out) {
+				counter := uint64(first + i/ops.PerCounter)
+				word := func(sequence uint32) uint32 {
+					return philox([4]uint32{uint32(counter), uint32(counter >> 32), sequence}, [2]uint32{key & 0xffffffff, key >> 32})[i%ops.PerCounter]
+				}
+				u := float64(word(0)>>8) * 0x1p-24
+				if d == dtype.F64 {
+					u = float64(uint64(word(0))<<21|uint64(word(1)>>11)) * 0x1p-53
+				}
+				want := dtype.FromFloat(d, 4*u-1)
+				if want.Float() >= 3 {
+					want = dtype.FromFloat(d, -1)
+				}
+				require.NoError(t, near(got, want, 1), "element %d of %v", i, d)
+				require.Less(t, got.Float(), 3.0)
+			}
+			b.normal(t, d, n)
+		}
+	}
+	require.ErrorIs(t, ops.Normal.Run(b.s, ops.View{DType: dtype.I32}, 0, 0, dtype.Scalar{}, dtype.Scalar{}), ops.ErrDType)
+}
+
+func (b *bench) normal(t *testing.T, d dtype.DType, n int) {
+	t.Helper()
+	out := b.result(t, d, layout.Contiguous(layout.Shape{n}))
+	require.NoError(t, ops.Normal.Run(b.s, out.View, 1, 2, dtype.New(5.0), dtype.New(2.0)))
+	var sum, squares float64
+	for _, x := range b.read(t, out) {
+		sum += x.Float()
+		squares += (x.Float() - 5) * (x.Float() - 5)
+	}
+	if n >= 1000 {
+		require.InDelta(t, 5, sum/float64(n), 0.3)
+		require.InDelta(t, 4, squares/float64(n), 0.8)
+	}
+}

@@ -1,0 +1,85 @@
+package tensor
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Device is where tensors are. Two Devices are the same device if they are equal.
+type Device struct {
+	rt     *runtime.Device
+	stream *runtime.Stream
+	random random
+}
+
+var devices struct {
+	sync.Mutex
+	open map[*runtime.Device]*Device
+}
+
+// Open opens a device: "cpu", "cuda:0", "rocm:0", "metal:0", or "auto" for the first GPU
+// there is and else the CPU. The same name gives the same *Device.
+func Open(name string) (*Device, error) {
+	rt, err := runtime.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return On(rt), nil
+}
+
+// On returns the Device of an open device of package runtime, for programs that launch
+// kernels of their own.
+func On(rt *runtime.Device) *Device {
+	devices.Lock()
+	defer devices.Unlock()
+	if d := devices.open[rt]; d != nil {
+		return d
+	}
+	for old := range devices.open {
+		if old.Closed() {
+			delete(devices.open, old)
+		}
+	}
+	if devices.open == nil {
+		devices.open = map[*runtime.Device]*Device{}
+	}
+	d := &Device{rt: rt, stream: rt.DefaultStream()}
+	d.random.seed(DefaultSeed)
+	devices.open[rt] = d
+	return d
+}
+
+// Runtime is the device as package runtime knows it.
+func (d *Device) Runtime() *runtime.Device { return d.rt }
+
+// Stream is the stream that operations are queued on.
+func (d *Device) Stream() *runtime.Stream { return d.stream }
+
+// Name is the device's name, such as "cuda:0".
+func (d *Device) Name() string { return d.rt.Name() }
+
+// String is the device's name.
+func (d *Device) String() string { return d.Name() }
+
+// Synchronize waits until all work of the device is done, and reports what failed.
+func (d *Device) Synchronize() error { return wrap("synchronize", d.rt.Sync()) }
+
+// MemInfo returns the free and the total memory in bytes.
+func (d *Device) MemInfo() (free, total int64, err error) { return d.rt.MemInfo() }
+
+// Stats counts the memory that the device has given out.
+func (d *Device) Stats() runtime.Stats { return d.rt.Stats() }
+
+// Close gives the device up, once for every Open. Tensors on it cannot be used
+// afterwards.
+func (d *Device) Close() error { return d.rt.Close() }
+
+// check reports why nothing can be made on the device.
+func (d *Device) check() error {
+	if d == nil {
+		return fmt.Errorf("%w: no device: Open gives one", ErrArgument)
+	}
+	return nil
+}

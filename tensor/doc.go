@@ -1,0 +1,40 @@
+// Package tensor has tensors: numbers of one type in a shape, on a device.
+//
+//	dev, err := tensor.Open("auto") // the first GPU, or else the CPU
+//	x := tensor.From(dev, []float32{1, 2, 3, 4, 5, 6}, 2, 3)
+//	y := x.Mul(x).AddScalar(1).T() // nothing to check on the way
+//	rows, err := tensor.To2[float32](y)
+//
+// # The model
+//
+// A [Tensor] is a value: no operation but those that say so changes one, and every
+// operation returns a new one. Views, which is what [Tensor.Narrow], [Tensor.Transpose]
+// and the like return, share memory with what they are views of. Memory is given back
+// when Go collects the last Tensor of it, or by [Tensor.Free].
+//
+// Work is asynchronous. Operations return when they are queued on the device; what
+// takes numbers to the host waits for them.
+//
+// # Errors
+//
+// Errors stick. An operation that cannot be done returns a Tensor that holds the error,
+// and every operation on that returns it on. What takes something out, such as
+// [Tensor.Err], [To1], [Tensor.Item], [Tensor.Backward] and printing, reports the first
+// one: with the operation, what was wrong, and the line of the program:
+//
+//	y := x.MatMul(w).Add(b).Gelu()
+//	if err := y.Err(); err != nil {
+//		return err // matmul: shape mismatch: [2, 3] and [4, 5] (main.go:12)
+//	}
+//
+// The kinds of errors, for errors.Is, begin with Err.
+//
+// # Rules
+//
+// Operands of an operation have one element type and are on one device: [Tensor.To] and
+// [Tensor.Cast] bring them there, nothing else does. Their shapes are broadcast as in
+// NumPy: aligned at the last dimension, a size of 1 is repeated. Dimensions count from 0,
+// or from -1 backwards. Any strides are fine for any operation. Numbers of fewer than 32
+// bits are computed in float32 and rounded once at the end; integers wrap; NaN goes
+// through minima and maxima. All devices give the same bits for elementwise operations.
+package tensor

@@ -1,0 +1,437 @@
+package tensor
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// unary computes each element from one.
+func (t *Tensor) unary(op *ops.Elementwise, back grad1) *Tensor {
+	if bad := first(op.Name(), t); bad != nil {
+		return bad
+	}
+	return t.apply(op, back, []*Tensor{t})
+}
+
+// scaled is unary with numbers that all elements share, which are given in float64.
+func (t *Tensor) scaled(op *ops.Elementwise, back grad1, numbers ...float64) *Tensor {
+	if bad := first(op.Name(), t); bad != nil {
+		return bad
+	}
+	var list [2]Scalar
+	for i, x := range numbers {
+		s, err := t.number(x)
+		if err != nil {
+			return failed(op.Name(), err)
+		}
+		list[i] = s
+	}
+	return t.apply(op, back, []*Tensor{t}, list[:op.Params()]...)
+}
+
+// number returns x in the type that elements are computed in. What an integer type has
+// no number for is refused: a fraction that vanishes is a mistake.
+func (t *Tensor) number(x float64) (Scalar, error) {
+	s := dtype.FromFloat(t.dtype.Compute(), x)
+	if t.dtype.IsInt() && s.Float() != x {
+		return s, fmt.Errorf("%w: %v is no number of type %s: Cast the tensor to a floating-point type", ErrArgument, x, t.dtype)
+	}
+	return s, nil
+}
+
+// binary computes each element from two, of shapes that are broadcast to each other.
+func (t *Tensor) binary(op *ops.Elementwise, u *Tensor, back grad2) *Tensor {
+	if bad := first(op.Name(), t, u); bad != nil {
+		return bad
+	}
+	return t.apply(op, back, []*Tensor{t, u})
+}
+
+// apply runs an operation on operands that hold no error.
+func (t *Tensor) apply(op *ops.Elementwise, back gradient, in []*Tensor, numbers ...Scalar) *Tensor {
+	if err := same(in...); err != nil {
+		return failed(op.Name(), err)
+	}
+	if err := op.Check(t.dtype); err != nil {
+		return failed(op.Name(), err)
+	}
+	var room [2]ops.View
+	views, shape, err := broadcast(&room, in)
+	if err != nil {
+		return failed(op.Name(), err)
+	}
+	out, err := empty(t.dev, op.Result(t.dtype), shape)
+	if err != nil {
+		return failed(op.Name(), err)
+	}
+	if err := op.Run(t.dev.stream, out.view(), views, numbers...); err != nil {
+		return failed(op.Name(), err)
+	}
+	return out.from(op.Name(), back, in...)
+}
+
+// broadcast returns views of the operands in the shape that they are broadcast to.
+func broadcast(room *[2]ops.View, in []*Tensor) ([]ops.View, Shape, error) {
+	views := room[:len(in)]
+	views[0] = in[0].view()
+	shape := in[0].layout.Shape()
+	if len(in) == 1 {
+		return views, shape, nil
+	}
+	views[1] = in[1].view()
+	if shape.Equal(in[1].layout.Shape()) {
+		return views, shape, nil
+	}
+	shape, err := layout.Broadcast(shape, in[1].layout.Shape())
+	for i := range views {
+		if err == nil {
+			views[i].Layout, err = views[i].Layout.BroadcastTo(shape)
+		}
+	}
+	return views, shape, err
+}
+
+// Add is t + u.
+func (t *Tensor) Add(u *Tensor) *Tensor { return t.binary(ops.Add, u, gradAdd) }
+
+// Sub is t - u.
+func (t *Tensor) Sub(u *Tensor) *Tensor { return t.binary(ops.Sub, u, gradSub) }
+
+// Mul is t · u, element by element.
+func (t *Tensor) Mul(u *Tensor) *Tensor { return t.binary(ops.Mul, u, gradMul) }
+
+// Div is t / u. Integers are cut towards zero, and x/0 is 0.
+func (t *Tensor) Div(u *Tensor) *Tensor { return t.binary(ops.Div, u, gradDiv) }
+
+// Mod is the remainder of t/u cut towards zero, which has the sign of t.
+func (t *Tensor) Mod(u *Tensor) *Tensor { return t.binary(ops.Mod, u, gradMod) }
+
+// Maximum is the larger one of t and u, NaN where one is.
+func (t *Tensor) Maximum(u *Tensor) *Tensor { return t.binary(ops.Maximum, u, gradMaximum) }
+
+// Minimum is the smaller one of t and u, NaN where one is.
+func (t *Tensor) Minimum(u *Tensor) *Tensor { return t.binary(ops.Minimum, u, gradMinimum) }
+
+// Pow is t to the u. Integers wrap.
+func (t *Tensor) Pow(u *Tensor) *Tensor { return t.binary(ops.Pow, u, gradPow) }
+
+// Atan2 is the angle of the points (t, u) = (y, x).
+func (t *Tensor) Atan2(u *Tensor) *Tensor { return t.binary(ops.Atan2, u, gradAtan2) }
+
+// Hypot is √(t² + u²), without overflow.
+func (t *Tensor) Hypot(u *Tensor) *Tensor { return t.binary(ops.Hypot, u, gradHypot) }
+
+// Copysign is t with the signs of u.
+func (t *Tensor) Copysign(u *Tensor) *Tensor { return t.binary(ops.Copysign, u, gradCopysign) }
+
+// And is the bits that both integers have.
+func (t *Tensor) And(u *Tensor) *Tensor { return t.binary(ops.And, u, flat2) }
+
+// Or is the bits that one of the integers has.
+func (t *Tensor) Or(u *Tensor) *Tensor { return t.binary(ops.Or, u, flat2) }
+
+// Xor is the bits that just one of the integers has.
+func (t *Tensor) Xor(u *Tensor) *Tensor { return t.binary(ops.Xor, u, flat2) }
+
+// Shl is the integers of t shifted to the left by those of u, 0 where u is the width or
+// more, or negative.
+func (t *Tensor) Shl(u *Tensor) *Tensor { return t.binary(ops.Shl, u, flat2) }
+
+// Shr is the integers of t shifted to the right by those of u, filled with the sign.
+func (t *Tensor) Shr(u *Tensor) *Tensor { return t.binary(ops.Shr, u, flat2) }
+
+// Eq is 1 where t = u and else 0, of type U8.
+func (t *Tensor) Eq(u *Tensor) *Tensor { return t.binary(ops.Eq, u, flat2) }
+
+// Ne is 1 where t ≠ u and else 0, of type U8.
+func (t *Tensor) Ne(u *Tensor) *Tensor { return t.binary(ops.Ne, u, flat2) }
+
+// Lt is 1 where t < u and else 0, of type U8.
+func (t *Tensor) Lt(u *Tensor) *Tensor { return t.binary(ops.Lt, u, flat2) }
+
+// Le is 1 where t ≤ u and else 0, of type U8.
+func (t *Tensor) Le(u *Tensor) *Tensor { return t.binary(ops.Le, u, flat2) }
+
+// Gt is 1 where t > u and else 0, of type U8.
+func (t *Tensor) Gt(u *Tensor) *Tensor { return t.binary(ops.Gt, u, flat2) }
+
+// Ge is 1 where t ≥ u and else 0, of type U8.
+func (t *Tensor) Ge(u *Tensor) *Tensor { return t.binary(ops.Ge, u, flat2) }
+
+// LogicalAnd is 1 where neither is 0, and else 0, of type U8.
+func (t *Tensor) LogicalAnd(u *Tensor) *Tensor { return t.binary(ops.LogicalAnd, u, flat2) }
+
+// LogicalOr is 1 where one is not 0, and else 0, of type U8.
+func (t *Tensor) LogicalOr(u *Tensor) *Tensor { return t.binary(ops.LogicalOr, u, flat2) }
+
+// LogicalXor is 1 where just one is not 0, and else 0, of type U8.
+func (t *Tensor) LogicalXor(u *Tensor) *Tensor { return t.binary(ops.LogicalXor, u, flat2) }
+
+// LogicalNot is 1 where t is 0, and else 0, of type U8.
+func (t *Tensor) LogicalNot() *Tensor { return t.unary(ops.False, flat) }
+
+// IsNaN is 1 where t is NaN, and else 0, of type U8.
+func (t *Tensor) IsNaN() *Tensor { return t.unary(ops.IsNaN, flat) }
+
+// IsInf is 1 where t is infinite, and else 0, of type U8.
+func (t *Tensor) IsInf() *Tensor { return t.unary(ops.IsInf, flat) }
+
+// IsFinite is 1 where t is neither infinite nor NaN, and else 0, of type U8.
+func (t *Tensor) IsFinite() *Tensor { return t.unary(ops.IsFinite, flat) }
+
+// Neg is -t.
+func (t *Tensor) Neg() *Tensor { return t.unary(ops.Neg, gradNeg) }
+
+// Abs is the magnitude of t.
+func (t *Tensor) Abs() *Tensor { return t.unary(ops.Abs, gradAbs) }
+
+// Sign is -1, 0 or 1, and NaN of NaN. Its gradient is 0.
+func (t *Tensor) Sign() *Tensor { return t.unary(ops.Sign, flat) }
+
+// Sqr is t².
+func (t *Tensor) Sqr() *Tensor { return t.unary(ops.Sqr, gradSqr) }
+
+// Relu is the larger one of t and 0. Its gradient at 0 is 0.
+func (t *Tensor) Relu() *Tensor { return t.unary(ops.Relu, gradRelu) }
+
+// Not is the complement of the bits of integers.
+func (t *Tensor) Not() *Tensor { return t.unary(ops.Not, flat) }
+
+// Floor is the largest integer not above t. Its gradient is 0.
+func (t *Tensor) Floor() *Tensor { return t.unary(ops.Floor, flat) }
+
+// Ceil is the least integer not below t. Its gradient is 0.
+func (t *Tensor) Ceil() *Tensor { return t.unary(ops.Ceil, flat) }
+
+// Trunc is t without its fraction. Its gradient is 0.
+func (t *Tensor) Trunc() *Tensor { return t.unary(ops.Trunc, flat) }
+
+// Round is the integer nearest to t, halves away from zero. Its gradient is 0.
+func (t *Tensor) Round() *Tensor { return t.unary(ops.Round, flat) }
+
+// RoundEven is the integer nearest to t, halves to the even one. Its gradient is 0.
+func (t *Tensor) RoundEven() *Tensor { return t.unary(ops.RoundEven, flat) }
+
+// RoundTo rounds to so many decimal digits, halves away from zero. Its gradient is 0.
+func (t *Tensor) RoundTo(digits int) *Tensor {
+	return t.scaled(ops.RoundTo, flat, math.Pow(10, float64(digits)), 0)
+}
+
+// Recip is 1/t.
+func (t *Tensor) Recip() *Tensor { return t.unary(ops.Recip, gradRecip) }
+
+// Sqrt is the square root of t.
+func (t *Tensor) Sqrt() *Tensor { return t.unary(ops.Sqrt, gradSqrt) }
+
+// Rsqrt is 1/√t.
+func (t *Tensor) Rsqrt() *Tensor { return t.unary(ops.Rsqrt, gradRsqrt) }
+
+// Cbrt is the cube root of t.
+func (t *Tensor) Cbrt() *Tensor { return t.unary(ops.Cbrt, gradCbrt) }
+
+// Exp is e to the t.
+func (t *Tensor) Exp() *Tensor { return t.unary(ops.Exp, gradExp) }
+
+// Exp2 is 2 to the t.
+func (t *Tensor) Exp2() *Tensor { return t.unary(ops.Exp2, gradExp2) }
+
+// Expm1 is e to the t, minus 1.
+func (t *Tensor) Expm1() *Tensor { return t.unary(ops.Expm1, gradExpm1) }
+
+// Log is the natural logarithm of t.
+func (t *Tensor) Log() *Tensor { return t.unary(ops.Log, gradLog) }
+
+// Log2 is the logarithm of t to base 2.
+func (t *Tensor) Log2() *Tensor { return t.unary(ops.Log2, gradLog2) }
+
+// Log10 is the logarithm of t to base 10.
+func (t *Tensor) Log10() *Tensor { return t.unary(ops.Log10, gradLog10) }
+
+// Log1p is the natural logarithm of 1 + t.
+func (t *Tensor) Log1p() *Tensor { return t.unary(ops.Log1p, gradLog1p) }
+
+// Sin is the sine of t.
+func (t *Tensor) Sin() *Tensor { return t.unary(ops.Sin, gradSin) }
+
+// Cos is the cosine of t.
+func (t *Tensor) Cos() *Tensor { return t.unary(ops.Cos, gradCos) }
+
+// Tan is the tangent of t.
+func (t *Tensor) Tan() *Tensor { return t.unary(ops.Tan, gradTan) }
+
+// Asin is the arc sine of t.
+func (t *Tensor) Asin() *Tensor { return t.unary(ops.Asin, gradAsin) }
+
+// Acos is the arc cosine of t.
+func (t *Tensor) Acos() *Tensor { return t.unary(ops.Acos, gradAcos) }
+
+// Atan is the arc tangent of t.
+func (t *Tensor) Atan() *Tensor { return t.unary(ops.Atan, gradAtan) }
+
+// Sinh is the hyperbolic sine of t.
+func (t *Tensor) Sinh() *Tensor { return t.unary(ops.Sinh, gradSinh) }
+
+// Cosh is the hyperbolic cosine of t.
+func (t *Tensor) Cosh() *Tensor { return t.unary(ops.Cosh, gradCosh) }
+
+// Tanh is the hyperbolic tangent of t.
+func (t *Tensor) Tanh() *Tensor { return t.unary(ops.Tanh, gradTanh) }
+
+// Erf is the error function of t.
+func (t *Tensor) Erf() *Tensor { return t.unary(ops.Erf, gradErf) }
+
+// Erfc is 1 minus the error function of t.
+func (t *Tensor) Erfc() *Tensor { return t.unary(ops.Erfc, gradErfc) }
+
+// Lgamma is the logarithm of the magnitude of the gamma function of t.
+func (t *Tensor) Lgamma() *Tensor { return t.unary(ops.Lgamma, unknown) }
+
+// Sigmoid is 1/(1 + exp(-t)).
+func (t *Tensor) Sigmoid() *Tensor { return t.unary(ops.Sigmoid, gradSigmoid) }
+
+// Silu is t/(1 + exp(-t)).
+func (t *Tensor) Silu() *Tensor { return t.unary(ops.Silu, gradSilu) }
+
+// Softplus is log(1 + exp(t)), without overflow.
+func (t *Tensor) Softplus() *Tensor { return t.unary(ops.Softplus, gradSoftplus) }
+
+// Gelu is t/2 · (1 + tanh(√(2/π)·(t + 0.044715t³))).
+func (t *Tensor) Gelu() *Tensor { return t.unary(ops.Gelu, gradGelu) }
+
+// GeluErf is t/2 · (1 + erf(t/√2)).
+func (t *Tensor) GeluErf() *Tensor { return t.unary(ops.GeluErf, gradGeluErf) }
+
+// Elu is t where t > 0, and α(exp(t) - 1) elsewhere.
+func (t *Tensor) Elu(alpha float64) *Tensor {
+	return t.scaled(ops.Elu, gradElu(alpha), alpha, 0)
+}
+
+// LeakyRelu is t where t > 0, and slope·t elsewhere.
+func (t *Tensor) LeakyRelu(slope float64) *Tensor {
+	return t.scaled(ops.LeakyRelu, gradLeakyRelu(slope), slope, 0)
+}
+
+// Affine is t·mul + add, rounded after each.
+func (t *Tensor) Affine(mul, add float64) *Tensor {
+	return t.scaled(ops.Affine, gradScale(mul), mul, add)
+}
+
+// PowScalar is t to the e.
+func (t *Tensor) PowScalar(e float64) *Tensor { return t.scaled(ops.PowF, gradPowScalar(e), e, 0) }
+
+// Clamp is t, but not below low and not above high.
+func (t *Tensor) Clamp(low, high float64) *Tensor {
+	return t.scaled(ops.Clamp, gradClamp(low, high), low, high)
+}
+
+// AddScalar is t + x.
+func (t *Tensor) AddScalar(x float64) *Tensor { return t.scaled(ops.AddOf, gradScale(1), x, 0) }
+
+// SubScalar is t - x.
+func (t *Tensor) SubScalar(x float64) *Tensor { return t.scaled(ops.SubOf, gradScale(1), x, 0) }
+
+// MulScalar is t · x.
+func (t *Tensor) MulScalar(x float64) *Tensor { return t.scaled(ops.MulOf, gradScale(x), x, 0) }
+
+// DivScalar is t / x.
+func (t *Tensor) DivScalar(x float64) *Tensor { return t.scaled(ops.DivOf, gradOver(x), x, 0) }
+
+// SubFrom is x - t.
+func (t *Tensor) SubFrom(x float64) *Tensor { return t.scaled(ops.SubFrom, gradScale(-1), x, 0) }
+
+// DivFrom is x / t.
+func (t *Tensor) DivFrom(x float64) *Tensor { return t.scaled(ops.DivFrom, gradDivFrom(x), x, 0) }
+
+// MaximumScalar is the larger one of t and x.
+func (t *Tensor) MaximumScalar(x float64) *Tensor {
+	return t.scaled(ops.MaximumOf, gradMaximumScalar(x), x, 0)
+}
+
+// MinimumScalar is the smaller one of t and x.
+func (t *Tensor) MinimumScalar(x float64) *Tensor {
+	return t.scaled(ops.MinimumOf, gradMinimumScalar(x), x, 0)
+}
+
+// EqScalar is 1 where t = x and else 0, of type U8.
+func (t *Tensor) EqScalar(x float64) *Tensor { return t.scaled(ops.EqOf, flat, x) }
+
+// NeScalar is 1 where t ≠ x and else 0, of type U8.
+func (t *Tensor) NeScalar(x float64) *Tensor { return t.scaled(ops.NeOf, flat, x) }
+
+// LtScalar is 1 where t < x and else 0, of type U8.
+func (t *Tensor) LtScalar(x float64) *Tensor { return t.scaled(ops.LtOf, flat, x) }
+
+// LeScalar is 1 where t ≤ x and else 0, of type U8.
+func (t *Tensor) LeScalar(x float64) *Tensor { return t.scaled(ops.LeOf, flat, x) }
+
+// GtScalar is 1 where t > x and else 0, of type U8.
+func (t *Tensor) GtScalar(x float64) *Tensor { return t.scaled(ops.GtOf, flat, x) }
+
+// GeScalar is 1 where t ≥ x and else 0, of type U8.
+func (t *Tensor) GeScalar(x float64) *Tensor { return t.scaled(ops.GeOf, flat, x) }
+
+// Where is x where t, integers, is not 0, and y elsewhere. The three are broadcast.
+func (t *Tensor) Where(x, y *Tensor) *Tensor {
+	const op = "where"
+	if bad := first(op, t, x, y); bad != nil {
+		return bad
+	}
+	if err := same(x, y); err != nil {
+		return failed(op, err)
+	}
+	if t.dev != x.dev {
+		return failed(op, fmt.Errorf("%w: %s and %s: To brings a tensor to another device", ErrDevice, t.dev, x.dev))
+	}
+	shape, err := layout.Broadcast(x.layout.Shape(), y.layout.Shape())
+	if err == nil {
+		shape, err = layout.Broadcast(shape, t.layout.Shape())
+	}
+	var views [3]ops.View
+	for i, u := range []*Tensor{t, x, y} {
+		if err == nil {
+			views[i] = u.view()
+			views[i].Layout, err = views[i].Layout.BroadcastTo(shape)
+		}
+	}
+	if err != nil {
+		return failed(op, err)
+	}
+	out, err := empty(x.dev, x.dtype, shape)
+	if err == nil {
+		err = ops.Where(x.dev.stream, out.view(), views[0], views[1], views[2])
+	}
+	if err != nil {
+		return failed(op, err)
+	}
+	return out.from(op, backward(gradWhere), t, x, y)
+}
+
+// Cast converts the elements to another type by value: fractions are cut off on the way
+// to integers, floats beyond an integer's range become its nearest number, and NaN 0;
+// integers wrap. A tensor of the type already is returned as it is.
+func (t *Tensor) Cast(to DType) *Tensor {
+	const op = "cast"
+	if bad := first(op, t); bad != nil || t.dtype == to {
+		return either(bad, t)
+	}
+	out, err := empty(t.dev, to, t.layout.Shape())
+	if err == nil {
+		err = ops.Copy(t.dev.stream, out.view(), t.view())
+	}
+	if err != nil {
+		return failed(op, err)
+	}
+	return out.from(op, backward(gradCast), t)
+}
+
+// either returns a if it is not nil, and else b.
+func either(a, b *Tensor) *Tensor {
+	if a != nil {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,123 @@
+package tensor
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// The kinds of errors, for errors.Is.
+var (
+	ErrShape         = layout.ErrShape     // shapes or counts do not fit
+	ErrBroadcast     = layout.ErrBroadcast // shapes cannot be broadcast to each other
+	ErrDim           = layout.ErrDim       // there is no such dimension
+	ErrDuplicateDim  = layout.ErrDuplicate // a dimension is named twice
+	ErrRank          = layout.ErrRank      // the number of dimensions does not fit
+	ErrRange         = layout.ErrNarrow    // a range reaches beyond a dimension
+	ErrTooLarge      = layout.ErrTooLarge  // more elements than can be counted
+	ErrDType         = ops.ErrDType        // the operation is not for the element type
+	ErrOutOfMemory   = runtime.ErrOutOfMemory
+	ErrDTypeMismatch = errors.New("element types differ")
+	ErrDevice        = errors.New("devices differ")
+	ErrEmpty         = errors.New("the tensor is empty")
+	ErrArgument      = errors.New("invalid argument")
+	ErrIndex         = errors.New("index out of range")
+	ErrVar           = errors.New("the variable cannot be set")
+	ErrNoGradient    = errors.New("no gradient")
+)
+
+// Error is why an operation failed.
+type Error struct {
+	Op  string // the operation, as in "matmul"
+	Pos string // file:line of the caller of this module, "" if it is not known
+	Err error  // what was wrong
+}
+
+// Error is one line: the operation, what was wrong, and where.
+func (e *Error) Error() string {
+	if e.Pos == "" {
+		return e.Op + ": " + e.Err.Error()
+	}
+	return fmt.Sprintf("%s: %v (%s)", e.Op, e.Err, e.Pos)
+}
+
+// Unwrap returns what was wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// module is what the names of functions of this module's libraries begin with.
+const module = "github.com/gokiln/kiln/"
+
+// libraries are the packages whose callers an error is told about.
+var libraries = []string{"tensor.", "nn.", "quantized.", "models/", "ops"}
+
+// position is the line outside of the module's libraries that an operation was asked
+// for.
+func position() string {
+	var pcs [64]uintptr
+	frames := goruntime.CallersFrames(pcs[:goruntime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !inLibrary(f.Function) && f.File != "" {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+func inLibrary(function string) bool {
+	name, ok := strings.CutPrefix(function, module)
+	if !ok {
+		return strings.HasPrefix(function, "runtime.")
+	}
+	for _, l := range libraries {
+		if strings.HasPrefix(name, l) {
+			return true
+		}
+	}
+	return false
+}
+
+// failed returns a Tensor that holds an error.
+func failed(op string, err error) *Tensor {
+	var e *Error
+	if errors.As(err, &e) {
+		return &Tensor{err: e} // of an operation that this one is made of
+	}
+	return &Tensor{err: &Error{Op: op, Pos: position(), Err: err}}
+}
+
+// failf is failed with a kind and a text.
+func failf(op string, kind error, format string, args ...any) *Tensor {
+	return failed(op, fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...)))
+}
+
+// first returns the first error that the operands of an operation hold, as a Tensor;
+// nil if there is none.
+func first(op string, of ...*Tensor) *Tensor {
+	for i, t := range of {
+		switch {
+		case t == nil:
+			return failf(op, ErrArgument, "operand %d is a nil tensor", i)
+		case t.err != nil:
+			return t
+		}
+	}
+	return nil
+}
+
+// wrap gives an error of something that is no operation on tensors its place.
+func wrap(op string, err error) error {
+	var e *Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	return &Error{Op: op, Pos: position(), Err: err}
+}

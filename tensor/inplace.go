@@ -1,0 +1,99 @@
+package tensor
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// copyInto copies the elements of src, of the same shape, type and device, over those of
+// dst.
+func (d *Device) copyInto(dst, src *Tensor) error {
+	if dst.buf == src.buf && dst.buf != nil {
+		src = src.Detach().Copy() // the two may overlap
+		if src.err != nil {
+			return src.err
+		}
+	}
+	return ops.Copy(d.stream, dst.view(), src.view())
+}
+
+// inPlace reports why the elements of t cannot be changed one by one.
+func (t *Tensor) inPlace(op string) error {
+	if bad := first(op, t); bad != nil {
+		return bad.err
+	}
+	if t.layout.Overlaps() {
+		return failf(op, ErrArgument, "indices of the tensor share elements, as it is broadcast: Copy it first").err
+	}
+	return nil
+}
+
+// ConstSet sets all elements to x, which is converted to their type. It changes the
+// memory that views share, and is not known to gradients.
+func (t *Tensor) ConstSet(x Scalar) error {
+	const op = "const set"
+	if bad := first(op, t); bad != nil {
+		return bad.err
+	}
+	if err := computes(t.dtype); err != nil {
+		return failed(op, err).err
+	}
+	return wrap(op, ops.Fill(t.dev.stream, t.view(), x.Convert(t.dtype)))
+}
+
+// ZeroSet sets all elements to 0: see [Tensor.ConstSet].
+func (t *Tensor) ZeroSet() error { return t.ConstSet(dtype.Zero(F32)) }
+
+// OneSet sets all elements to 1: see [Tensor.ConstSet].
+func (t *Tensor) OneSet() error { return t.ConstSet(dtype.One(F32)) }
+
+// Assign copies the elements of src, which is broadcast to the shape of t, over those of
+// t. It changes the memory that views share, and is not known to gradients.
+func (t *Tensor) Assign(src *Tensor) error {
+	const op = "assign"
+	if err := t.inPlace(op); err != nil {
+		return err
+	}
+	if bad := first(op, src); bad != nil {
+		return bad.err
+	}
+	if err := same(t, src); err != nil {
+		return failed(op, err).err
+	}
+	b := src.Detach().BroadcastTo(t.layout.Shape()...)
+	if b.err != nil {
+		return failed(op, b.err.Err).err
+	}
+	return wrap(op, t.dev.copyInto(t, b))
+}
+
+// SliceSet copies src over the part of dimension d of t that begins at start; all other
+// dimensions have the same size. It changes the memory that views share, and is not
+// known to gradients. The two must not share memory.
+func (t *Tensor) SliceSet(src *Tensor, d, start int) error {
+	const op = "slice set"
+	if bad := first(op, t, src); bad != nil {
+		return bad.err
+	}
+	if t.buf == src.buf && t.buf != nil {
+		return failf(op, ErrArgument, "source and destination share memory: Copy the source first").err
+	}
+	d, err := layout.Dim(d, t.Rank())
+	switch {
+	case err != nil:
+		return failed(op, err).err
+	case src.Rank() != t.Rank():
+		return failf(op, ErrRank, "%v into %v", src.layout.Shape(), t.layout.Shape()).err
+	}
+	part := t.Detach().Narrow(d, start, src.Size(d))
+	if part.err != nil {
+		return failed(op, part.err.Err).err
+	}
+	if !part.layout.Shape().Equal(src.layout.Shape()) {
+		return failed(op, fmt.Errorf("%w: %v into %v along dimension %d", ErrShape, src.layout.Shape(), t.layout.Shape(), d)).err
+	}
+	return part.Assign(src)
+}

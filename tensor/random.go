@@ -1,0 +1,86 @@
+package tensor
+
+import (
+	"sync"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+)
+
+// DefaultSeed is the seed of a device that no seed was set for.
+const DefaultSeed = 299792458
+
+// random is the state of a device's random numbers: they are those of a counter.
+type random struct {
+	mu   sync.Mutex
+	key  uint64
+	next uint64 // of the counters that no number was drawn from
+}
+
+func (r *random) seed(x uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.key, r.next = x, 0
+}
+
+// take reserves counters for n numbers.
+func (r *random) take(n int) (key, first uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first = r.next
+	r.next += uint64((n + ops.PerCounter - 1) / ops.PerCounter)
+	return r.key, first
+}
+
+// SetSeed starts the device's random numbers anew. The same seed gives the same numbers,
+// on every kind of device.
+func (d *Device) SetSeed(seed uint64) { d.random.seed(seed) }
+
+// Seed is the seed that the device's random numbers started with.
+func (d *Device) Seed() uint64 {
+	d.random.mu.Lock()
+	defer d.random.mu.Unlock()
+	return d.random.key
+}
+
+// Rand returns random numbers that are distributed uniformly, from low up to but not
+// including high.
+func Rand(d *Device, dt DType, low, high float64, shape ...int) *Tensor {
+	return draw("rand", ops.Uniform, d, dt, low, high, shape)
+}
+
+// Randn returns random numbers of a normal distribution.
+func Randn(d *Device, dt DType, mean, std float64, shape ...int) *Tensor {
+	return draw("randn", ops.Normal, d, dt, mean, std, shape)
+}
+
+// RandLike is [Rand] in the shape, type and place of t.
+func (t *Tensor) RandLike(low, high float64) *Tensor {
+	if bad := first("rand", t); bad != nil {
+		return bad
+	}
+	return Rand(t.dev, t.dtype, low, high, t.layout.Shape()...)
+}
+
+// RandnLike is [Randn] in the shape, type and place of t.
+func (t *Tensor) RandnLike(mean, std float64) *Tensor {
+	if bad := first("randn", t); bad != nil {
+		return bad
+	}
+	return Randn(t.dev, t.dtype, mean, std, t.layout.Shape()...)
+}
+
+func draw(op string, kind *ops.Random, d *Device, dt DType, a, b float64, shape Shape) *Tensor {
+	if !dt.IsFloat() {
+		return failf(op, ErrDType, "%s: random numbers are of floating-point types", dt)
+	}
+	t, err := empty(d, dt, append(Shape(nil), shape...))
+	if err == nil {
+		key, at := d.random.take(t.Count())
+		err = kind.Run(d.stream, t.view(), key, at, dtype.New(a), dtype.New(b))
+	}
+	if err != nil {
+		return failed(op, err)
+	}
+	return t
+}
