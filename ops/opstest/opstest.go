@@ -24,6 +24,7 @@ var families = []struct {
 }{
 	{"Elementwise", elementwise},
 	{"Move", move},
+	{"Reduce", reduce},
 	{"Random", random},
 }
 

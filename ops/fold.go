@@ -1,0 +1,272 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+const (
+	stepAhead   = 8  // elements that a thread of a reduction has at hand
+	fewestCols  = 16 // below, threads do not lie across rows
+	colWidth    = 32 // threads of a block of columns that lie across rows
+	nestedRow   = 64 // innermost dimensions of rows from this size on are gone through one by one
+	serialPart  = 8192
+	maxBlocksZ  = 32768
+	partsThread = 4 // parts of a row that a thread joins at least
+)
+
+// foldPlan is a reduction on its way to the device.
+type foldPlan struct {
+	r      *Reduction
+	in     *reducer
+	out, x View
+	fold   kernels.Fold
+	grid   runtime.Grid
+	across bool // threads lie across rows
+	parts  int  // of each row
+	second kernels.Fold
+}
+
+// byStride puts the dimensions of layouts of one shape in the order of the strides of
+// the first, the largest first.
+func byStride(of ...layout.Layout) []layout.Layout {
+	order := make([]int, of[0].Rank())
+	for i := range order {
+		order[i] = i
+	}
+	stride := of[0].Strides()
+	slices.SortStableFunc(order, func(a, b int) int { return stride[b] - stride[a] })
+	out := slices.Clone(of)
+	for k := range of {
+		out[k], _ = of[k].Permute(order...) // a permutation
+	}
+	return out
+}
+
+// make chooses how threads go through the rows.
+func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layout.Layout) {
+	info := dev.Info()
+	w := &p.fold
+	w.Form = dsl.ConstInt(p.r.form)
+	if !p.r.ordered {
+		reduced = byStride(reduced)[0]
+	}
+	sorted := byStride(kept[0], kept[1])
+	outs, ins := layout.Merge(sorted...), layout.Merge(reduced)
+	w.Outs, w.Ins = dsl.ConstInt(len(outs.Sizes)), dsl.ConstInt(len(ins.Sizes))
+	for d, n := range outs.Sizes {
+		w.OutSize[d], w.OutDiv[d], w.XStep[d], w.OutStep[d] = n, divisor(n), outs.Strides[0][d], outs.Strides[1][d]
+	}
+	for d, n := range ins.Sizes {
+		w.InSize[d], w.InDiv[d], w.InStep[d] = n, divisor(n), ins.Strides[0][d]
+	}
+	w.Rows, w.N = kept[0].Count(), reduced.Count()
+	w.Wide = dsl.ConstBool(max(w.Rows, w.N) > math.MaxInt32)
+	p.second = *w
+	p.across = len(outs.Sizes) > 0 && w.OutSize[0] >= fewestCols && (len(ins.Sizes) == 0 || w.XStep[0] < w.InStep[0])
+	if p.across {
+		p.planCols(&info)
+	} else {
+		p.planRows(&info)
+	}
+	if p.parts > 1 {
+		p.planParts(&info)
+	}
+}
+
+// room is how many blocks of so many threads give all units of the device work.
+func room(info *runtime.Info, threads int) int {
+	return 2 * info.Units * max(1, info.ThreadsPerUnit/threads)
+}
+
+func serial(info *runtime.Info) bool { return info.ThreadsPerUnit <= info.WarpSize }
+
+// rowThreads returns how many threads share a row of n elements, 0 for a block of them,
+// and how many a block has.
+func rowThreads(info *runtime.Info, rows, n, each int) (group dsl.ConstInt, whole dsl.ConstBool, threads int) {
+	warp := info.WarpSize
+	if serial(info) {
+		threads = warp
+	} else {
+		threads = min(maxThreads, info.MaxThreads)
+	}
+	g := 1
+	for g < warp && g*each < n {
+		g *= 2
+	}
+	few := rows*warp < info.Units*info.ThreadsPerUnit // warps would leave threads without work
+	if g == warp && threads > warp && n >= threads && n > each*warp && (few || n >= 8*each*warp) {
+		return 0, false, threads
+	}
+	return dsl.ConstInt(g), g == threads, threads
+}
+
+func (p *foldPlan) planRows(info *runtime.Info) {
+	w := &p.fold
+	w.Unit = dsl.ConstBool(w.Ins > 0 && w.InStep[0] == 1)
+	w.Nested = dsl.ConstBool(w.Ins > 1 && w.InSize[0] >= nestedRow)
+	span, length := w.N, w.N // what is cut into parts, and elements along threads
+	if w.Nested {
+		length = w.InSize[0]
+		span = w.N / length
+		w.N, w.Outer = length, span
+	}
+	if w.Ins == 0 {
+		w.Ins, w.InSize[0], w.InStep[0] = 1, 1, 0
+	}
+	var threads int
+	w.Group, w.Whole, threads = rowThreads(info, w.Rows, length, stepAhead)
+	per := 1
+	if w.Group > 0 && !w.Whole {
+		per = threads / int(w.Group)
+	}
+	blocks := (w.Rows + per - 1) / per
+	least := threads * stepAhead * 4 // elements of a part
+	if serial(info) {
+		least = serialPart
+	}
+	if w.Nested {
+		least = max(1, least/length)
+	}
+	p.cut(info, threads, blocks, span, least)
+	p.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
+}
+
+// rowBlocks bounds the blocks that go through rows; each takes several if there are more.
+func rowBlocks(info *runtime.Info, threads int) int {
+	if serial(info) {
+		return 4 * info.Units
+	}
+	return 16 * room(info, threads)
+}
+
+// cut divides rows into parts of at least so much if there are too few blocks for the
+// device.
+func (p *foldPlan) cut(info *runtime.Info, threads, blocks, span, least int) {
+	w := &p.fold
+	want := room(info, threads)
+	if serial(info) {
+		want = 4 * info.Units
+	}
+	p.parts = 1
+	if 2*blocks <= want {
+		p.parts = max(1, min(want/blocks, span/least))
+	}
+	w.Part = (span + p.parts - 1) / p.parts
+	p.parts = (span + w.Part - 1) / w.Part
+}
+
+func (p *foldPlan) planCols(info *runtime.Info) {
+	w := &p.fold
+	w.Unit = w.XStep[0] == 1
+	w.Width = w.OutSize[0]
+	w.Rows /= w.Width
+	threads, x := min(maxThreads, info.MaxThreads), colWidth
+	w.Cols = 1
+	if serial(info) {
+		threads, x = info.WarpSize, info.WarpSize
+		for w.Cols < 8 && int(w.Cols)*2*x <= w.Width {
+			w.Cols *= 2
+		}
+	}
+	y := max(1, threads/x)
+	for y > 1 && y*stepAhead > w.N {
+		y /= 2
+	}
+	tile := x * int(w.Cols)
+	tiles := (w.Width + tile - 1) / tile
+	least := y * stepAhead * 4
+	if serial(info) {
+		least = max(1, serialPart/tile)
+	}
+	p.cut(info, x*y, tiles*w.Rows, w.N, least)
+	p.grid = runtime.Grid{
+		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
+		Threads: runtime.Dim3{X: x, Y: y},
+	}
+}
+
+// planParts chooses how what is known of parts is joined.
+func (p *foldPlan) planParts(info *runtime.Info) {
+	w := &p.second
+	w.N = p.parts
+	w.Group, w.Whole, _ = rowThreads(info, w.Rows, w.N, partsThread)
+}
+
+// run launches the kernels.
+func (p *foldPlan) run(s *runtime.Stream) error {
+	f := p.in.fns
+	xh, oh := p.x.header(), p.out.header()
+	x, out := slice(p.x.DType, &xh), slice(p.out.DType, &oh)
+	if p.parts == 1 {
+		k := p.in.rows
+		if p.across {
+			k = p.in.cols
+		}
+		return k.Launch(s, p.grid, out, x, p.fold, f[0], f[1], f[2], f[3])
+	}
+	c, n := p.x.DType.Compute(), p.parts*p.second.Rows
+	var room scratch
+	if err := room.alloc(s, n*(3*c.Size()+8)); err != nil {
+		return fmt.Errorf("%s: %w", p.r.name, err)
+	}
+	defer room.free(s)
+	var h [4]runtime.SliceHeader
+	var args [4]any
+	h[3] = room.take(8, n)
+	args[3] = slice(dtype.I64, &h[3])
+	for i := range 3 {
+		h[i] = room.take(c.Size(), n)
+		args[i] = slice(c, &h[i])
+	}
+	k := p.in.partRows
+	if p.across {
+		k = p.in.partCols
+	}
+	if err := k.Launch(s, p.grid, args[0], args[1], args[2], args[3], x, p.fold, f[0], f[1], f[2]); err != nil {
+		return err
+	}
+	return p.join(s, p.in.parts, out, args, f)
+}
+
+// join launches the kernel that joins parts.
+func (p *foldPlan) join(s *runtime.Stream, k *jit.Kernel, out any, args [4]any, f [4]*jit.Fn) error {
+	info := s.Device().Info()
+	_, _, threads := rowThreads(&info, p.second.Rows, p.parts, partsThread)
+	per := 1
+	if p.second.Group > 0 && !p.second.Whole {
+		per = threads / int(p.second.Group)
+	}
+	blocks := (p.second.Rows + per - 1) / per
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(&info, threads))}, Threads: runtime.Dim3{X: threads}}
+	return k.Launch(s, grid, out, args[0], args[1], args[2], args[3], p.second, f[2], f[3])
+}
+
+// scratch is memory for one call.
+type scratch struct {
+	buf  *runtime.Buffer
+	used int
+}
+
+func (m *scratch) alloc(s *runtime.Stream, bytes int) (err error) {
+	m.buf, err = s.Alloc(bytes)
+	return err
+}
+
+// take returns room for n elements of a size; larger elements are taken first.
+func (m *scratch) take(size, n int) runtime.SliceHeader {
+	h := runtime.SliceHeader{Buf: m.buf, Off: m.used / size, Len: n}
+	m.used += size * n
+	return h
+}
+
+// free gives the memory back once what was launched so far is done.
+func (m *scratch) free(s *runtime.Stream) { _ = m.buf.FreeOn(s) }

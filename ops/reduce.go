@@ -1,0 +1,246 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// ErrEmpty is what a reduction says of no elements if it has no result for them.
+var ErrEmpty = errors.New("no elements")
+
+// Reduction is an operation whose result has one element for all elements of its
+// operand along some dimensions. Numbers are computed in the type that kernels compute
+// in, which is F32 for halves, and integers wrap. The order is fixed for a device, a
+// shape and strides, so that the same call has the same bits.
+type Reduction struct {
+	name     string
+	form     int
+	takes    types
+	fns      [4]*jit.Fn   // init, step, merge, finish
+	result   dtype.DType  // that of the result, Invalid for that of the operand
+	empty    float64      // what no elements give
+	needs    bool         // no elements give no result
+	ordered  bool         // elements are numbered
+	corrects bool         // it divides by the number of elements less the correction
+	index    reflect.Type // what finish returns if it is no number of the computing type
+
+	made [32]atomic.Pointer[reducer]
+}
+
+// reducer is a reduction for one element type.
+type reducer struct {
+	rows, cols, partRows, partCols, parts *jit.Kernel
+	fns                                   [4]*jit.Fn
+}
+
+var reductions []*Reduction
+
+func reduction(name string, form int, t types, init, step, merge, finish any) *Reduction {
+	r := &Reduction{name: name, form: form, takes: t, fns: [4]*jit.Fn{jit.Func(init), jit.Func(step), jit.Func(merge), jit.Func(finish)}}
+	reductions = append(reductions, r)
+	return r
+}
+
+func (r *Reduction) of(empty float64) *Reduction { r.empty = empty; return r }
+func (r *Reduction) some() *Reduction            { r.needs = true; return r }
+func (r *Reduction) truth() *Reduction           { r.result = dtype.U8; return r }
+func (r *Reduction) corrected() *Reduction       { r.corrects = true; return r }
+func (r *Reduction) position() *Reduction {
+	r.result, r.ordered, r.index = dtype.U32, true, reflect.TypeFor[int]()
+	return r.some()
+}
+
+// The reductions. Those that compare take NaN for larger and for smaller than any
+// number: it is the result if there is one. Of several elements that are largest, and of
+// several NaN, ArgMax and ArgMin give the first one in row-major order of the dimensions
+// that are reduced.
+var (
+	Sum       = reduction("sum", kernels.Single, numbers, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32])
+	Prod      = reduction("prod", kernels.Single, numbers, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1)
+	Max       = reduction("max", kernels.Single, numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Value[float32]).some()
+	Min       = reduction("min", kernels.Single, numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Value[float32]).some()
+	AnyOf     = reduction("any", kernels.Single, numbers, kernels.FromTruth[float32], kernels.AnyStep[float32], kernels.Larger[float32], kernels.Value[float32]).truth()
+	AllOf     = reduction("all", kernels.Single, numbers, kernels.FromTruth[float32], kernels.AllStep[float32], kernels.Smaller[float32], kernels.Value[float32]).of(1).truth()
+	ArgMax    = reduction("argmax", kernels.Indexed, numbers, kernels.FromFirst[float32], kernels.ArgMaxStep[float32], kernels.FirstMax[float32], kernels.Index[float32]).position()
+	ArgMin    = reduction("argmin", kernels.Indexed, numbers, kernels.FromFirst[float32], kernels.ArgMinStep[float32], kernels.FirstMin[float32], kernels.Index[float32]).position()
+	Average   = reduction("mean", kernels.Single, floats, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Mean[float32]).of(math.NaN())
+	SumSqr    = reduction("sumsqr", kernels.Single, numbers, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32])
+	Norm2     = reduction("norm", kernels.Single, floats, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Root[float32])
+	Var       = reduction("var", kernels.Triple, floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Variance[float32]).of(math.NaN()).corrected()
+	Std       = reduction("std", kernels.Triple, floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Deviation[float32]).of(math.NaN()).corrected()
+	LogSumExp = reduction("log_sum_exp", kernels.Pair, floats, kernels.FromBottom[float32], kernels.AddExp[float32], kernels.JoinExp[float32], kernels.LogSum[float32]).of(math.Inf(-1))
+)
+
+// Reductions returns all of them, in the order of the table.
+func Reductions() []*Reduction { return reductions }
+
+// Name is the operation's name.
+func (r *Reduction) Name() string { return r.name }
+
+// Takes reports whether the operation is for elements of a type.
+func (r *Reduction) Takes(d dtype.DType) bool { return r.takes.has(d) }
+
+// Check reports why the operation does not take elements of a type, nil if it does.
+func (r *Reduction) Check(d dtype.DType) error {
+	if !r.takes.has(d) {
+		return unsupported(r.name, d, r.takes.String())
+	}
+	return nil
+}
+
+// Result is the element type of the result for an operand of a type.
+func (r *Reduction) Result(d dtype.DType) dtype.DType {
+	if r.result != dtype.Invalid {
+		return r.result
+	}
+	return d
+}
+
+// accTypes has the type of what a reduction knows, for each type that is computed in.
+var accTypes = [32]reflect.Type{
+	dtype.U8: reflect.TypeFor[kernels.Acc[uint8]](), dtype.U32: reflect.TypeFor[kernels.Acc[uint32]](), dtype.I16: reflect.TypeFor[kernels.Acc[int16]](),
+	dtype.I32: reflect.TypeFor[kernels.Acc[int32]](), dtype.I64: reflect.TypeFor[kernels.Acc[int64]](),
+	dtype.F32: reflect.TypeFor[kernels.Acc[float32]](), dtype.F64: reflect.TypeFor[kernels.Acc[float64]](),
+}
+
+var (
+	foldType = reflect.TypeFor[kernels.Fold]()
+	intType  = reflect.TypeFor[int]()
+	int64s   = reflect.TypeFor[[]int64]()
+
+	reduceRows  = jit.Of(kernels.ReduceRows[float32, float32, float32, float32])
+	reduceCols  = jit.Of(kernels.ReduceCols[float32, float32, float32, float32])
+	partRows    = jit.Of(kernels.PartRows[float32, float32])
+	partCols    = jit.Of(kernels.PartCols[float32, float32])
+	reduceParts = jit.Of(kernels.ReduceParts[float32, float32, float32])
+)
+
+// instance returns the reduction for an element type.
+func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
+	if in := r.made[d&31].Load(); in != nil {
+		return in, nil
+	}
+	if err := r.Check(d); err != nil {
+		return nil, err
+	}
+	compute := d.Compute()
+	c, acc := compute.Type(), accTypes[compute]
+	final := c
+	if r.index != nil {
+		final = r.index
+	}
+	types := [4]reflect.Type{
+		reflect.FuncOf([]reflect.Type{c}, []reflect.Type{acc}, false),
+		reflect.FuncOf([]reflect.Type{acc, c, intType}, []reflect.Type{acc}, false),
+		reflect.FuncOf([]reflect.Type{acc, acc}, []reflect.Type{acc}, false),
+		reflect.FuncOf([]reflect.Type{acc, intType}, []reflect.Type{final}, false),
+	}
+	in := new(reducer)
+	for i := range types {
+		in.fns[i] = r.fns[i].As(types[i])
+	}
+	out, x, cs := reflect.SliceOf(r.Result(d).Type()), reflect.SliceOf(d.Type()), reflect.SliceOf(c)
+	whole := kernelType(out, x, foldType, types[0], types[1], types[2], types[3])
+	part := kernelType(cs, cs, cs, int64s, x, foldType, types[0], types[1], types[2])
+	in.rows, in.cols = reduceRows.As(whole), reduceCols.As(whole)
+	in.partRows, in.partCols = partRows.As(part), partCols.As(part)
+	in.parts = reduceParts.As(kernelType(out, cs, cs, cs, int64s, foldType, types[2], types[3]))
+	r.made[d].Store(in)
+	return in, nil
+}
+
+// Run stores in out the reduction of x along dims. Out has the other dimensions of x, or
+// all of them with size 1 for those of dims. No dims at all reduce each element for
+// itself. Var and Std divide by the number of elements less one.
+func (r *Reduction) Run(s *runtime.Stream, out, x View, dims []int) error {
+	return r.RunCorrected(s, out, x, dims, 1)
+}
+
+// RunCorrected is [Reduction.Run] with what Var and Std subtract from the number of
+// elements; others ignore it.
+func (r *Reduction) RunCorrected(s *runtime.Stream, out, x View, dims []int, correction int) error {
+	in, err := r.instance(x.DType)
+	if err != nil {
+		return err
+	}
+	if want := r.Result(x.DType); out.DType != want {
+		return fmt.Errorf("%w: %s of %s gives %s, not %s", ErrDType, r.name, x.DType, want, out.DType)
+	}
+	kept, reduced, err := divide(r.name, out.Layout, x.Layout, dims)
+	if err != nil {
+		return err
+	}
+	n := reduced.Count()
+	switch {
+	case n == 0 && r.needs:
+		return fmt.Errorf("%w: %s along dimensions %v of shape %v", ErrEmpty, r.name, dims, x.Layout.Shape())
+	case r.ordered && n > math.MaxUint32:
+		return fmt.Errorf("%w: %s of %d elements, positions are %s", layout.ErrTooLarge, r.name, n, dtype.U32)
+	case out.Layout.Count() == 0:
+		return nil
+	case n == 0:
+		return Fill(s, out, dtype.FromFloat(out.DType, r.empty))
+	}
+	p := foldPlan{r: r, in: in, out: out, x: x}
+	p.fold.Div = n
+	if r.corrects {
+		p.fold.Div = n - correction
+	}
+	p.make(s.Device(), kept, reduced)
+	return p.run(s)
+}
+
+// divide returns the layout of the dimensions of out, as x and out have them, and that of
+// dims in x.
+func divide(op string, out, x layout.Layout, dims []int) (kept [2]layout.Layout, reduced layout.Layout, err error) {
+	dims, err = layout.Dims(dims, x.Rank())
+	if err != nil {
+		return kept, reduced, fmt.Errorf("%s: %w", op, err)
+	}
+	keep := out.Rank() == x.Rank()
+	var shapes [3]layout.Shape // kept by x, of out, reduced
+	var strides [3][]int
+	add := func(k, n, stride int) { shapes[k], strides[k] = append(shapes[k], n), append(strides[k], stride) }
+	o := 0
+	for d, n := range x.Shape() {
+		in := len(dims) > 0 && dims[0] == d
+		if in {
+			dims = dims[1:]
+			add(2, n, x.Strides()[d])
+		} else {
+			add(0, n, x.Strides()[d])
+		}
+		if in && !keep {
+			continue
+		}
+		if in {
+			n = 1
+		}
+		if o >= out.Rank() || out.Shape()[o] != n {
+			return kept, reduced, fmt.Errorf("%w: %s of %v into %v", layout.ErrShape, op, x.Shape(), out.Shape())
+		}
+		if !in {
+			add(1, n, out.Strides()[o])
+		}
+		o++
+	}
+	if o != out.Rank() {
+		return kept, reduced, fmt.Errorf("%w: %s of %v into %v", layout.ErrShape, op, x.Shape(), out.Shape())
+	}
+	var all [3]layout.Layout
+	for k := range all {
+		if all[k], err = layout.New(shapes[k], strides[k], 0); err != nil {
+			return kept, reduced, err
+		}
+	}
+	return [2]layout.Layout{all[0], all[1]}, all[2], nil
+}
