@@ -1,8 +1,234 @@
 package tensor
 
+import (
+	"slices"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// reduce runs a reduction along dims, or along all dimensions if none are named. The
+// dimensions go, or keep size 1.
+func (t *Tensor) reduce(op *ops.Reduction, back reduced, dims []int, keep bool) *Tensor {
+	return t.reduceCorrected(op, back, dims, keep, 1)
+}
+
+func (t *Tensor) reduceCorrected(op *ops.Reduction, back reduced, dims []int, keep bool, correction int) *Tensor {
+	if bad := first(op.Name(), t); bad != nil {
+		return bad
+	}
+	if err := op.Check(t.dtype); err != nil {
+		return failed(op.Name(), err)
+	}
+	if len(dims) == 0 {
+		dims = make([]int, t.Rank())
+		for i := range dims {
+			dims[i] = i
+		}
+	}
+	dims, err := layout.Dims(dims, t.Rank())
+	if err != nil {
+		return failed(op.Name(), err)
+	}
+	kept := t.Shape()
+	for _, d := range dims {
+		kept[d] = 1
+	}
+	shape := kept
+	if !keep {
+		shape = slices.Clone(kept)
+		for _, d := range slices.Backward(dims) {
+			shape = slices.Delete(shape, d, d+1)
+		}
+	}
+	out, err := empty(t.dev, op.Result(t.dtype), shape)
+	if err == nil {
+		err = op.RunCorrected(t.dev.stream, out.view(), t.view(), dims, correction)
+	}
+	if err != nil {
+		return failed(op.Name(), err)
+	}
+	if back == nil {
+		return out
+	}
+	n := 1
+	for _, d := range dims {
+		n *= t.layout.Shape()[d]
+	}
+	return out.from(op.Name(), backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
+		return []*Tensor{back(g.Reshape(kept...), in[0], out.Reshape(kept...), dims, n)}
+	}), t)
+}
+
+// reduced is the gradient of a reduction along dims of n elements: of the result, out,
+// the dimensions are there with size 1, as in g.
+type reduced func(g, x, out *Tensor, dims []int, n int) *Tensor
+
+// gradSum makes g as large as x.
+func gradSum(g, x, out *Tensor, dims []int, n int) *Tensor {
+	return g.BroadcastTo(x.layout.Shape()...)
+}
+
+func gradMean(g, x, out *Tensor, dims []int, n int) *Tensor {
+	return g.DivScalar(float64(n)).BroadcastTo(x.layout.Shape()...)
+}
+
+// gradTied gives the elements that are the result equal parts.
+func gradTied(g, x, out *Tensor, dims []int, n int) *Tensor {
+	tied := x.Eq(out)
+	return g.Div(tied.Cast(g.dtype).SumKeep(dims...)).where(tied)
+}
+
+// gradProd is the product of the other elements: the result over the element, but where
+// elements are 0.
+func gradProd(g, x, out *Tensor, dims []int, n int) *Tensor {
+	zero := x.EqScalar(0)
+	others := zero.Where(x.OnesLike(), x)
+	p := others.ProdKeep(dims...)
+	zeros := zero.Cast(x.dtype).SumKeep(dims...)
+	none := p.Div(others).where(zeros.EqScalar(0)) // of the elements is 0
+	one := p.where(zeros.EqScalar(1))
+	return g.Mul(zero.Where(one, none))
+}
+
+func gradSumSqr(g, x, out *Tensor, dims []int, n int) *Tensor { return g.Mul(x).MulScalar(2) }
+
+// gradNorm is 0 where the norm is.
+func gradNorm(g, x, out *Tensor, dims []int, n int) *Tensor {
+	return g.Mul(x).Div(out).where(out.NeScalar(0))
+}
+
+func gradLogSumExp(g, x, out *Tensor, dims []int, n int) *Tensor {
+	return g.Mul(x.Sub(out).Exp().where(out.IsFinite()))
+}
+
+func gradVar(correction int) reduced {
+	return func(g, x, out *Tensor, dims []int, n int) *Tensor {
+		return g.Mul(x.Sub(x.MeanKeep(dims...))).MulScalar(2 / float64(n-correction))
+	}
+}
+
+func gradStd(correction int) reduced {
+	return func(g, x, out *Tensor, dims []int, n int) *Tensor {
+		return g.Mul(x.Sub(x.MeanKeep(dims...))).Div(out).DivScalar(float64(n - correction))
+	}
+}
+
+// sumTo adds up what a tensor of shape s was broadcast to.
 func (t *Tensor) sumTo(s Shape) *Tensor {
 	if t.err != nil || t.layout.Shape().Equal(s) {
 		return t
 	}
-	return failf("sum", ErrArgument, "not there")
+	lead := t.Rank() - len(s)
+	var dims []int
+	for d, n := range t.layout.Shape() {
+		if d < lead || s[d-lead] == 1 && n != 1 {
+			dims = append(dims, d)
+		}
+	}
+	return t.SumKeep(dims...).Reshape(s...)
+}
+
+// Sum adds up the elements along dims, or all if none are named. The dimensions go.
+// Integers wrap. The sum of no elements is 0.
+func (t *Tensor) Sum(dims ...int) *Tensor { return t.reduce(ops.Sum, gradSum, dims, false) }
+
+// SumKeep is [Tensor.Sum] where the dimensions keep size 1.
+func (t *Tensor) SumKeep(dims ...int) *Tensor { return t.reduce(ops.Sum, gradSum, dims, true) }
+
+// Mean is the mean of the elements along dims, or of all; NaN of no elements.
+func (t *Tensor) Mean(dims ...int) *Tensor { return t.reduce(ops.Average, gradMean, dims, false) }
+
+// MeanKeep is [Tensor.Mean] where the dimensions keep size 1.
+func (t *Tensor) MeanKeep(dims ...int) *Tensor { return t.reduce(ops.Average, gradMean, dims, true) }
+
+// Prod is the product of the elements along dims, or of all; 1 of no elements.
+func (t *Tensor) Prod(dims ...int) *Tensor { return t.reduce(ops.Prod, gradProd, dims, false) }
+
+// ProdKeep is [Tensor.Prod] where the dimensions keep size 1.
+func (t *Tensor) ProdKeep(dims ...int) *Tensor { return t.reduce(ops.Prod, gradProd, dims, true) }
+
+// Max is the largest element along dims, or of all, NaN if one is; of no elements it is
+// an error. Elements that tie share the gradient equally.
+func (t *Tensor) Max(dims ...int) *Tensor { return t.reduce(ops.Max, gradTied, dims, false) }
+
+// MaxKeep is [Tensor.Max] where the dimensions keep size 1.
+func (t *Tensor) MaxKeep(dims ...int) *Tensor { return t.reduce(ops.Max, gradTied, dims, true) }
+
+// Min is the smallest element along dims, or of all, NaN if one is; of no elements it is
+// an error. Elements that tie share the gradient equally.
+func (t *Tensor) Min(dims ...int) *Tensor { return t.reduce(ops.Min, gradTied, dims, false) }
+
+// MinKeep is [Tensor.Min] where the dimensions keep size 1.
+func (t *Tensor) MinKeep(dims ...int) *Tensor { return t.reduce(ops.Min, gradTied, dims, true) }
+
+// Any is 1 where an element along dims, or of all, is not 0, of type U8.
+func (t *Tensor) Any(dims ...int) *Tensor { return t.reduce(ops.AnyOf, nil, dims, false) }
+
+// AnyKeep is [Tensor.Any] where the dimensions keep size 1.
+func (t *Tensor) AnyKeep(dims ...int) *Tensor { return t.reduce(ops.AnyOf, nil, dims, true) }
+
+// All is 1 where no element along dims, or of all, is 0, of type U8.
+func (t *Tensor) All(dims ...int) *Tensor { return t.reduce(ops.AllOf, nil, dims, false) }
+
+// AllKeep is [Tensor.All] where the dimensions keep size 1.
+func (t *Tensor) AllKeep(dims ...int) *Tensor { return t.reduce(ops.AllOf, nil, dims, true) }
+
+// ArgMax is where the largest element along dims, or of all, is, counted in row-major
+// order of these: the first if several are, or the first NaN. It is of type U32.
+func (t *Tensor) ArgMax(dims ...int) *Tensor { return t.reduce(ops.ArgMax, nil, dims, false) }
+
+// ArgMaxKeep is [Tensor.ArgMax] where the dimensions keep size 1.
+func (t *Tensor) ArgMaxKeep(dims ...int) *Tensor { return t.reduce(ops.ArgMax, nil, dims, true) }
+
+// ArgMin is where the smallest element along dims, or of all, is: see [Tensor.ArgMax].
+func (t *Tensor) ArgMin(dims ...int) *Tensor { return t.reduce(ops.ArgMin, nil, dims, false) }
+
+// ArgMinKeep is [Tensor.ArgMin] where the dimensions keep size 1.
+func (t *Tensor) ArgMinKeep(dims ...int) *Tensor { return t.reduce(ops.ArgMin, nil, dims, true) }
+
+// Var is the variance of the elements along dims, or of all: the mean squared distance
+// from the mean, divided by one less than the number of elements.
+func (t *Tensor) Var(dims ...int) *Tensor { return t.reduce(ops.Var, gradVar(1), dims, false) }
+
+// VarKeep is [Tensor.Var] where the dimensions keep size 1, divided by the number of
+// elements less the correction.
+func (t *Tensor) VarKeep(correction int, dims ...int) *Tensor {
+	return t.reduceCorrected(ops.Var, gradVar(correction), dims, true, correction)
+}
+
+// Std is the square root of [Tensor.Var].
+func (t *Tensor) Std(dims ...int) *Tensor { return t.reduce(ops.Std, gradStd(1), dims, false) }
+
+// StdKeep is the square root of [Tensor.VarKeep].
+func (t *Tensor) StdKeep(correction int, dims ...int) *Tensor {
+	return t.reduceCorrected(ops.Std, gradStd(correction), dims, true, correction)
+}
+
+// LogSumExp is log Σ exp(t) along dims, or of all, without overflow; -Inf of no elements.
+func (t *Tensor) LogSumExp(dims ...int) *Tensor {
+	return t.reduce(ops.LogSumExp, gradLogSumExp, dims, false)
+}
+
+// LogSumExpKeep is [Tensor.LogSumExp] where the dimensions keep size 1.
+func (t *Tensor) LogSumExpKeep(dims ...int) *Tensor {
+	return t.reduce(ops.LogSumExp, gradLogSumExp, dims, true)
+}
+
+// Norm is √Σt² along dims, or of all. Its gradient is 0 where it is 0.
+func (t *Tensor) Norm(dims ...int) *Tensor { return t.reduce(ops.Norm2, gradNorm, dims, false) }
+
+// SumSqr is Σt² along dims, or of all.
+func (t *Tensor) SumSqr(dims ...int) *Tensor { return t.reduce(ops.SumSqr, gradSumSqr, dims, false) }
+
+// Dot is the sum of the products of two tensors of one dimension and the same length.
+func (t *Tensor) Dot(u *Tensor) *Tensor {
+	const op = "dot"
+	if bad := first(op, t, u); bad != nil {
+		return bad
+	}
+	if t.Rank() != 1 || !t.layout.Shape().Equal(u.layout.Shape()) {
+		return failf(op, ErrShape, "%v and %v", t.layout.Shape(), u.layout.Shape())
+	}
+	return t.Mul(u).Sum()
 }

@@ -1,0 +1,255 @@
+package tensor_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// gradient is a formula whose gradients are compared with finite differences, at points
+// drawn from between low and high.
+type gradient struct {
+	name      string
+	shapes    [][]int
+	low, high float64
+	f         func(x []*tensor.Tensor) *tensor.Tensor
+}
+
+func g1(name string, low, high float64, f func(x *tensor.Tensor) *tensor.Tensor) gradient {
+	return gradient{name, [][]int{{3, 4}}, low, high, func(x []*tensor.Tensor) *tensor.Tensor { return f(x[0]) }}
+}
+
+func g2(name string, low, high float64, f func(x, y *tensor.Tensor) *tensor.Tensor) gradient {
+	return gradient{name, [][]int{{3, 4}, {3, 4}}, low, high, func(x []*tensor.Tensor) *tensor.Tensor { return f(x[0], x[1]) }}
+}
+
+type (
+	ten = *tensor.Tensor
+)
+
+var gradients = []gradient{
+	g2("add", -2, 2, func(x, y ten) ten { return x.Add(y) }),
+	g2("sub", -2, 2, func(x, y ten) ten { return x.Sub(y) }),
+	g2("mul", -2, 2, func(x, y ten) ten { return x.Mul(y) }),
+	g2("div", 0.5, 2, func(x, y ten) ten { return x.Div(y) }),
+	g2("mod", 0.6, 0.9, func(x, y ten) ten { return x.MulScalar(5).Mod(y.AddScalar(1.5)) }),
+	g2("maximum", -2, 2, func(x, y ten) ten { return x.Maximum(y) }),
+	g2("minimum", -2, 2, func(x, y ten) ten { return x.Minimum(y) }),
+	g2("pow", 0.5, 2, func(x, y ten) ten { return x.Pow(y) }),
+	g2("atan2", 0.5, 2, func(x, y ten) ten { return x.Atan2(y.Neg()) }),
+	g2("hypot", 0.5, 2, func(x, y ten) ten { return x.Hypot(y) }),
+	g2("copysign", 0.5, 2, func(x, y ten) ten { return x.Neg().Copysign(y) }),
+	g2("where", -2, 2, func(x, y ten) ten { return x.Detach().GtScalar(0.3).Where(x, y) }),
+	{"broadcast add", [][]int{{3, 1}, {2, 1, 4}}, -2, 2, func(x []ten) ten { return x[0].Add(x[1]) }},
+	{"broadcast mul", [][]int{{4}, {3, 4}}, -2, 2, func(x []ten) ten { return x[0].Mul(x[1]) }},
+	{"broadcast where", [][]int{{}, {3, 4}}, -2, 2, func(x []ten) ten { return x[1].Detach().GtScalar(0).Where(x[0], x[1]) }},
+	g1("neg", -2, 2, ten.Neg),
+	g1("abs", 0.1, 2, func(x ten) ten { return x.Neg().Abs() }),
+	g1("sqr", -2, 2, ten.Sqr),
+	g1("relu", -2, 2, ten.Relu),
+	g1("recip", 0.5, 2, ten.Recip),
+	g1("sqrt", 0.5, 2, ten.Sqrt),
+	g1("rsqrt", 0.5, 2, ten.Rsqrt),
+	g1("cbrt", 0.5, 2, ten.Cbrt),
+	g1("exp", -2, 2, ten.Exp),
+	g1("exp2", -2, 2, ten.Exp2),
+	g1("expm1", -2, 2, ten.Expm1),
+	g1("log", 0.5, 2, ten.Log),
+	g1("log2", 0.5, 2, ten.Log2),
+	g1("log10", 0.5, 2, ten.Log10),
+	g1("log1p", -0.5, 2, ten.Log1p),
+	g1("sin", -2, 2, ten.Sin),
+	g1("cos", -2, 2, ten.Cos),
+	g1("tan", -1, 1, ten.Tan),
+	g1("asin", -0.8, 0.8, ten.Asin),
+	g1("acos", -0.8, 0.8, ten.Acos),
+	g1("atan", -2, 2, ten.Atan),
+	g1("sinh", -2, 2, ten.Sinh),
+	g1("cosh", -2, 2, ten.Cosh),
+	g1("tanh", -2, 2, ten.Tanh),
+	g1("erf", -2, 2, ten.Erf),
+	g1("erfc", -2, 2, ten.Erfc),
+	g1("sigmoid", -2, 2, ten.Sigmoid),
+	g1("silu", -2, 2, ten.Silu),
+	g1("softplus", -2, 2, ten.Softplus),
+	g1("gelu", -3, 3, ten.Gelu),
+	g1("gelu erf", -3, 3, ten.GeluErf),
+	g1("elu", -2, 2, func(x ten) ten { return x.Elu(1.5) }),
+	g1("leaky relu", -2, 2, func(x ten) ten { return x.LeakyRelu(0.1) }),
+	g1("affine", -2, 2, func(x ten) ten { return x.Affine(3, 4) }),
+	g1("powf", 0.5, 2, func(x ten) ten { return x.PowScalar(2.5).Add(x.PowScalar(0)).Add(x.PowScalar(1)) }),
+	g1("clamp", -2, 2, func(x ten) ten { return x.Clamp(-1, 0.7) }),
+	g1("scalars", 0.5, 2, func(x ten) ten {
+		return x.AddScalar(1).SubScalar(3).MulScalar(2).DivScalar(5).SubFrom(2).DivFrom(3).MaximumScalar(1.1).MinimumScalar(3)
+	}),
+	g1("cast", -2, 2, func(x ten) ten { return x.Cast(tensor.F64).Sqr() }),
+	g1("narrow", -2, 2, func(x ten) ten { return x.Narrow(1, 1, 2).Sqr() }),
+	g1("step", -2, 2, func(x ten) ten { return x.Step(-1, 2).Sqr() }),
+	g1("get", -2, 2, func(x ten) ten { return x.Get(-1).Sqr() }),
+	g1("transpose", -2, 2, func(x ten) ten { return x.T().Sqr() }),
+	g1("permute", -2, 2, func(x ten) ten { return x.Unsqueeze(1).Permute(2, -3, 1).Sqr() }),
+	g1("expand", -2, 2, func(x ten) ten { return x.Unsqueeze(1).Expand(3, 5, 4).Sqr() }),
+	g1("reshape", -2, 2, func(x ten) ten { return x.T().Reshape(2, tensor.Hole).Sqr() }),
+	g1("unfold", -2, 2, func(x ten) ten { return x.Unfold(1, 3, 1).Sqr().Add(x.Unfold(-1, 3, 1)) }),
+	g1("diagonal", -2, 2, func(x ten) ten { return x.Diagonal(1, 0, 1).Sqr() }),
+	g1("contiguous", -2, 2, func(x ten) ten { return x.T().Contiguous().Copy().Sqr() }),
+	g1("chunk", -2, 2, func(x ten) ten { c := x.Chunk(2, 1); return c[0].Mul(c[1].Sqr()) }),
+	g1("split", -2, 2, func(x ten) ten { c := x.Split([]int{1, 2}, 0); return c[0].Mul(c[1].Sqr()) }),
+	g2("cat", -2, 2, func(x, y ten) ten { return tensor.Cat(-1, x, y, x.Sqr()).Sqr() }),
+	g2("stack", -2, 2, func(x, y ten) ten { return tensor.Stack(1, x, y).Sqr() }),
+	g1("used twice", -2, 2, func(x ten) ten { y := x.Sqr(); return y.Mul(x).Add(y.Exp()).Add(x) }),
+	g1("sum", -2, 2, func(x ten) ten { return x.Sqr().Sum(0).Mul(x.Sum(-1).Sum()).Add(x.SumKeep()) }),
+	g1("mean", -2, 2, func(x ten) ten { return x.Mean(1).Sqr().Add(x.Mean()) }),
+	g1("prod", -2, 2, func(x ten) ten { return x.Prod(1) }),
+	g1("max", -2, 2, func(x ten) ten { return x.Max(0).Sqr() }),
+	g1("min", -2, 2, func(x ten) ten { return x.Min(1, 0).Sqr() }),
+	g1("var", -2, 2, func(x ten) ten { return x.Var(1).Add(x.VarKeep(0, 0).Sum()) }),
+	g1("std", -2, 2, func(x ten) ten { return x.Std(1).Add(x.StdKeep(0, 0).Sum()) }),
+	g1("log sum exp", -2, 2, func(x ten) ten { return x.LogSumExp(1).Sqr() }),
+	g1("norm", -2, 2, func(x ten) ten { return x.Norm(0).Add(x.SumSqr().Sqr()) }),
+	{"dot", [][]int{{5}, {5}}, -2, 2, func(x []ten) ten { return x[0].Dot(x[1]) }},
+}
+
+// TestGradients compares the gradients of every operation with finite differences, for
+// operands that are dense, transposed, part of something larger, and broadcast.
+func TestGradients(t *testing.T) {
+	d := open(t)
+	for _, c := range gradients {
+		for _, kind := range []string{"dense", "transposed", "narrowed", "broadcast"} {
+			t.Run(c.name+"/"+kind, func(t *testing.T) {
+				require.NoError(t, c.check(d, kind))
+			})
+		}
+	}
+}
+
+// check compares all gradients of the formula at one point.
+func (c gradient) check(d *tensor.Device, kind string) error {
+	rng := rand.New(rand.NewPCG(7, 8))
+	points := make([][]float64, len(c.shapes))
+	for i, s := range c.shapes {
+		for range tensor.Shape(s).Count() {
+			points[i] = append(points[i], c.low+(c.high-c.low)*rng.Float64())
+		}
+	}
+	vars, loss, err := c.loss(d, kind, points)
+	if err != nil {
+		return err
+	}
+	grads, err := loss.Backward()
+	if err != nil {
+		return err
+	}
+	for i, v := range vars {
+		g := grads.Of(v)
+		if g == nil { // the result does not change with it
+			g = v.ZerosLike()
+		}
+		got, err := tensor.ToSlice[float64](g)
+		if err != nil {
+			return err
+		}
+		for k, x := range points[i] {
+			const h = 1e-5
+			value := func(at float64) (float64, error) {
+				points[i][k] = at
+				defer func() { points[i][k] = x }()
+				_, l, err := c.loss(d, kind, points)
+				if err != nil {
+					return 0, err
+				}
+				return tensor.To0[float64](l)
+			}
+			hi, err := value(x + h)
+			if err != nil {
+				return err
+			}
+			lo, err := value(x - h)
+			if err != nil {
+				return err
+			}
+			if want := (hi - lo) / (2 * h); math.Abs(got[k]-want) > 1e-6*(1+math.Abs(want)) {
+				return fmt.Errorf("operand %d, element %d: %v, finite differences %v", i, k, got[k], want)
+			}
+		}
+	}
+	return nil
+}
+
+// loss is a weighted sum of the formula's result at a point, with the variables.
+func (c gradient) loss(d *tensor.Device, kind string, points [][]float64) (vars []*tensor.Tensor, loss *tensor.Tensor, err error) {
+	operands := make([]*tensor.Tensor, len(points))
+	for i, p := range points {
+		v := tensor.NewVar(tensor.From(d, p, c.shapes[i]...)).Tensor()
+		vars = append(vars, v)
+		operands[i] = laid(v, kind)
+	}
+	y := c.f(operands)
+	if err := y.Err(); err != nil {
+		return nil, nil, err
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	w := make([]float64, y.Count())
+	for i := range w {
+		w[i] = rng.Float64() + 0.5
+	}
+	loss = y.Mul(tensor.From(d, w, y.Shape()...)).Sum()
+	return vars, loss, loss.Err()
+}
+
+// laid returns the elements of a variable in another layout, still with gradient.
+func laid(v *tensor.Tensor, kind string) *tensor.Tensor {
+	last := v.Rank() - 1
+	switch {
+	case last < 0:
+		return v
+	case kind == "transposed" && last > 0:
+		return v.Transpose(0, last).Contiguous().Transpose(0, last)
+	case kind == "narrowed":
+		return tensor.Cat(last, v.ZerosLike(), v, v.ZerosLike()).Narrow(last, v.Size(last), v.Size(last))
+	case kind == "broadcast":
+		s := append([]int{2}, v.Shape()...)
+		return v.Unsqueeze(0).BroadcastTo(s...).Get(1)
+	}
+	return v
+}
+
+// The cases of training and of variables.
+func TestBackward(t *testing.T) {
+	d := open(t)
+	x := tensor.NewVar(tensor.From(d, []float32{3, 1, 4}))
+	y := x.Tensor().Sqr().Add(x.Tensor().MulScalar(5)).AddScalar(4)
+	require.Equal(t, []float32{28, 10, 40}, list[float32](t, y))
+	g, err := y.Backward()
+	require.NoError(t, err)
+	require.Equal(t, []float32{11, 7, 13}, list[float32](t, g.Of(x.Tensor())))
+	require.Equal(t, 1, g.Len())
+	require.Nil(t, g.Of(y))
+
+	_, err = tensor.From(d, []float32{1}).Backward()
+	require.ErrorIs(t, err, tensor.ErrNoGradient)
+	_, err = x.Tensor().Lgamma().Backward()
+	require.ErrorIs(t, err, tensor.ErrNoGradient)
+	tensor.NoGrad(func() { require.False(t, x.Tensor().Exp().Tracked()) })
+	require.True(t, x.Tensor().Exp().Tracked())
+	require.False(t, x.Tensor().Exp().Detach().Tracked())
+	require.False(t, x.Tensor().GtScalar(1).Tracked())
+
+	require.ErrorIs(t, x.Set(tensor.From(d, []float32{1, 2})), tensor.ErrVar)
+	require.ErrorIs(t, x.Set(x.Tensor().Narrow(0, 0, 3)), tensor.ErrVar)
+	require.ErrorIs(t, tensor.NewVar(tensor.From(d, []int32{1})).Err(), tensor.ErrDType)
+
+	// 100 steps of gradient descent on (x - 4.2)².
+	z := tensor.NewVar(tensor.From(d, []float32{0}))
+	for range 100 {
+		g, err := z.Tensor().SubScalar(4.2).Sqr().Backward()
+		require.NoError(t, err)
+		require.NoError(t, z.Set(z.Tensor().Sub(g.Of(z.Tensor()).MulScalar(0.1))))
+	}
+	require.InDelta(t, 4.199999, list[float32](t, z.Tensor())[0], 1e-6)
+}
