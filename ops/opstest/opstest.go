@@ -24,8 +24,9 @@ var families = []struct {
 }{
 	{"Elementwise", elementwise},
 	{"Move", move},
-	{"Reduce", reduce},
+	{"Index", index},
 	{"Random", random},
+	{"Reduce", reduce},
 }
 
 // RunAll tests all operations on a device.

@@ -1,0 +1,391 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Indices are elements of any integer type. The largest value of the type stands for
+// no index: what reads gives 0 there, and what writes passes over it. Other indices that
+// are out of range, negative ones among them, touch no memory and make the next call
+// that waits for the stream an error, which tells the operation, the index and its
+// position.
+
+var (
+	gather = family{name: "gather", kernel: jit.Of(kernels.Gather[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), walkType, axisType}
+	}}
+	take = family{name: "take", kernel: jit.Of(kernels.Take[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), walkType, walkType, axisType}
+	}}
+	oneHot = family{name: "one_hot", kernel: jit.Of(kernels.OneHot[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), walkType, axisType, t, t}
+	}}
+	scatter = family{name: "scatter", kernel: jit.Of(kernels.Scatter[float32, float32, int32]), params: scatterParams}
+
+	axisType, linesType = reflect.TypeFor[kernels.Axis](), reflect.TypeFor[kernels.Lines]()
+)
+
+// scatterParams are the parameters of a scatter of elements of type t, which are added in
+// the type that computes.
+func scatterParams(t, i reflect.Type) []reflect.Type {
+	c := computeOf(t)
+	return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), walkType, linesType, axisType, function(2, c, c)}
+}
+
+func computeOf(t reflect.Type) reflect.Type {
+	for _, d := range dtype.All() {
+		if d.Type() == t {
+			return d.Compute().Type()
+		}
+	}
+	return t
+}
+
+// noIndex is the index of a type that stands for none.
+func noIndex(d dtype.DType) int {
+	switch d {
+	case dtype.U8:
+		return math.MaxUint8
+	case dtype.I16:
+		return math.MaxInt16
+	case dtype.I32:
+		return math.MaxInt32
+	case dtype.U32:
+		return math.MaxUint32
+	}
+	return math.MaxInt64
+}
+
+func checkIDs(op string, d dtype.DType) error {
+	if !d.IsInt() {
+		return unsupported(op+" with indices", d, ints.String())
+	}
+	return nil
+}
+
+// walkOver plans a walk over layouts of one shape. It reports false if they are empty.
+func walkOver(s *runtime.Stream, w *kernels.Walk, g *runtime.Grid, of ...layout.Layout) (bool, error) {
+	var views [kernels.Operands]View
+	for i := range of {
+		views[i].Layout = of[i]
+	}
+	return plan(w, g, s.Device(), views[:len(of)])
+}
+
+// along returns a layout of shape s in which only the indices of some dimensions count,
+// with such strides.
+func along(s layout.Shape, strides map[int]int) layout.Layout {
+	all := make([]int, len(s))
+	for d, n := range strides {
+		all[d] = n
+	}
+	l, _ := layout.New(s, all, 0) // shapes of layouts are right
+	return l
+}
+
+// within returns the layout of elements of l whose indices are those of shape s, but
+// for dimension d, of which the first counts for all.
+func within(l layout.Layout, s layout.Shape, d int) (layout.Layout, error) {
+	strides := slices.Clone(l.Strides())
+	strides[d] = 0
+	for i, n := range s {
+		if i != d && n > l.Shape()[i] {
+			return l, fmt.Errorf("%w: %v and %v differ in dimension %d", layout.ErrShape, s, l.Shape(), i)
+		}
+	}
+	return layout.New(s, strides, l.Offset())
+}
+
+func sameType(op string, a, b View) error {
+	if a.DType != b.DType {
+		return fmt.Errorf("%w: %s of %v and %v", ErrDType, op, a.DType, b.DType)
+	}
+	return nil
+}
+
+func sameShape(op string, a, b layout.Shape) error {
+	if !a.Equal(b) {
+		return fmt.Errorf("%w: %s of %v and %v", layout.ErrShape, op, a, b)
+	}
+	return nil
+}
+
+// Gather stores in out, which has the shape of ids, the elements of x whose index in
+// dimension d is that of ids and whose other indices are their own.
+func Gather(s *runtime.Stream, out, x, ids View, d int) error {
+	shape := ids.Layout.Shape()
+	d, err := layout.Dim(d, len(shape))
+	if err != nil {
+		return fmt.Errorf("gather: %w", err)
+	}
+	if err := sameShape("gather", out.Layout.Shape(), shape); err != nil {
+		return err
+	}
+	if x.Layout.Rank() != len(shape) {
+		return fmt.Errorf("%w: gather of %v with indices %v", layout.ErrRank, x.Layout.Shape(), shape)
+	}
+	from, err := within(x.Layout, shape, d)
+	if err != nil {
+		return fmt.Errorf("gather: %w", err)
+	}
+	a := kernels.Axis{Op: kernels.OpGather, Size: x.Layout.Shape()[d], Step: x.Layout.Strides()[d]}
+	return runGather(s, out, x, ids, a, ids.Layout, from, layout.Contiguous(shape))
+}
+
+// runGather gathers elements of x that lie as from says, by indices that lie as at says
+// and are counted by pos. All have the shape of out.
+func runGather(s *runtime.Stream, out, x, ids View, a kernels.Axis, at, from, pos layout.Layout) error {
+	if err := sameType("gather", out, x); err != nil {
+		return err
+	}
+	if err := checkIDs("gather", ids.DType); err != nil {
+		return err
+	}
+	k, err := gather.of(carrier(x.DType), ids.DType)
+	if err != nil {
+		return err
+	}
+	var w kernels.Walk
+	var g runtime.Grid
+	if ok, err := walkOver(s, &w, &g, out.Layout, at, from, pos); !ok {
+		return err
+	}
+	a.None = noIndex(ids.DType)
+	to, index, of := out.header(), ids.header(), x.header()
+	t := carrier(x.DType)
+	return k.Launch(s, g, slice(t, &to), slice(ids.DType, &index), slice(t, &of), w, a)
+}
+
+// IndexSelect stores in out the elements of x whose indices in dimension d are those
+// of ids, which has one dimension.
+func IndexSelect(s *runtime.Stream, out, x, ids View, d int) error {
+	d, err := layout.Dim(d, x.Layout.Rank())
+	if err != nil {
+		return fmt.Errorf("index_select: %w", err)
+	}
+	if ids.Layout.Rank() != 1 {
+		return fmt.Errorf("%w: index_select with indices of shape %v, want one dimension", layout.ErrRank, ids.Layout.Shape())
+	}
+	shape := slices.Clone(x.Layout.Shape())
+	shape[d] = ids.Layout.Count()
+	if err := sameShape("index_select", out.Layout.Shape(), shape); err != nil {
+		return err
+	}
+	from, err := within(x.Layout, shape, d)
+	if err != nil {
+		return err
+	}
+	a := kernels.Axis{Op: kernels.OpIndexSelect, Size: x.Layout.Shape()[d], Step: x.Layout.Strides()[d]}
+	at := along(shape, map[int]int{d: ids.Layout.Strides()[0]})
+	return runGather(s, out, x, ids, a, at, from, along(shape, map[int]int{d: 1}))
+}
+
+// Embedding stores in out, which has the shape of ids and one dimension more, the rows of
+// x at the indices of ids.
+func Embedding(s *runtime.Stream, out, x, ids View) error {
+	if x.Layout.Rank() != 2 {
+		return fmt.Errorf("%w: embedding of %v, want two dimensions", layout.ErrRank, x.Layout.Shape())
+	}
+	rows, row := ids.Layout.Shape(), x.Layout.Shape()[1]
+	shape := append(slices.Clone(rows), row)
+	if err := sameShape("embedding", out.Layout.Shape(), shape); err != nil {
+		return err
+	}
+	last := len(rows)
+	at, err := layout.New(shape, append(slices.Clone(ids.Layout.Strides()), 0), ids.Layout.Offset())
+	if err != nil {
+		return err
+	}
+	pos, err := layout.New(shape, append(rows.Strides(), 0), 0)
+	if err != nil {
+		return err
+	}
+	a := kernels.Axis{Op: kernels.OpIndexSelect, Size: x.Layout.Shape()[0], Step: x.Layout.Strides()[0]}
+	return runGather(s, out, x, ids, a, at, along(shape, map[int]int{last: x.Layout.Strides()[1]}), pos)
+}
+
+// Take stores in out, which has the shape of ids, the elements of x that ids count in
+// row-major order.
+func Take(s *runtime.Stream, out, x, ids View) error {
+	shape := ids.Layout.Shape()
+	if err := sameShape("take", out.Layout.Shape(), shape); err != nil {
+		return err
+	}
+	if err := sameType("take", out, x); err != nil {
+		return err
+	}
+	if err := checkIDs("take", ids.DType); err != nil {
+		return err
+	}
+	t := carrier(x.DType)
+	k, err := take.of(t, ids.DType)
+	if err != nil {
+		return err
+	}
+	var w, of kernels.Walk
+	var g, unused runtime.Grid
+	if ok, err := walkOver(s, &w, &g, out.Layout, ids.Layout, out.Layout, layout.Contiguous(shape)); !ok {
+		return err
+	}
+	if _, err := walkOver(s, &of, &unused, x.Layout); err != nil {
+		return err
+	}
+	anyOrder(&of, x.Layout.Count())
+	a := kernels.Axis{Op: kernels.OpTake, Size: x.Layout.Count(), None: noIndex(ids.DType)}
+	to, index, from := out.header(), ids.header(), x.header()
+	return k.Launch(s, g, slice(t, &to), slice(ids.DType, &index), slice(t, &from), w, of, a)
+}
+
+// anyOrder makes a walk over n elements one that can be asked for any of them.
+func anyOrder(w *kernels.Walk, n int) {
+	if w.Mode != kernels.Rows {
+		return
+	}
+	w.Mode, w.N, w.Rows, w.Kind = kernels.Dims, n, 1, [kernels.Operands]dsl.ConstInt{}
+	w.Wide = divides(w) > math.MaxInt32
+}
+
+var second, plus = jit.Func(kernels.Second[float32]), jit.Func(kernels.Add[float32])
+
+// Scatter stores the elements of src in out: at the index of ids in dimension d, and at
+// their own indices in the others. ids has the shape of src. Where indices are the same
+// the last one counts.
+func Scatter(s *runtime.Stream, out, ids, src View, d int) error {
+	return scatterBy(s, second, kernels.OpScatter, "scatter", out, ids, src, d)
+}
+
+// ScatterAdd adds where [Scatter] stores. The sums are made in the order of the
+// indices, with a result that is rounded to the element type after each.
+func ScatterAdd(s *runtime.Stream, out, ids, src View, d int) error {
+	return scatterBy(s, plus, kernels.OpScatterAdd, "scatter_add", out, ids, src, d)
+}
+
+func scatterBy(s *runtime.Stream, f *jit.Fn, op dsl.ConstInt, name string, out, ids, src View, d int) error {
+	shape := src.Layout.Shape()
+	d, err := layout.Dim(d, len(shape))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if err := sameShape(name, ids.Layout.Shape(), shape); err != nil {
+		return err
+	}
+	return runScatter(s, f, op, name, out, ids, src, d, ids.Layout, layout.Contiguous(shape))
+}
+
+// IndexAdd adds the parts of src along dimension d to those of out at the indices of
+// ids, which has one dimension. Other sizes are the same. The sums are those of
+// [ScatterAdd].
+func IndexAdd(s *runtime.Stream, out, ids, src View, d int) error {
+	shape := src.Layout.Shape()
+	d, err := layout.Dim(d, len(shape))
+	if err != nil {
+		return fmt.Errorf("index_add: %w", err)
+	}
+	if err := sameShape("index_add", ids.Layout.Shape(), layout.Shape{shape[d]}); err != nil {
+		return err
+	}
+	at := along(shape, map[int]int{d: ids.Layout.Strides()[0]})
+	return runScatter(s, plus, kernels.OpIndexAdd, "index_add", out, ids, src, d, at, along(shape, map[int]int{d: 1}))
+}
+
+// runScatter scatters src by indices that lie as at says and are counted by pos, both
+// of the shape of src.
+func runScatter(s *runtime.Stream, f *jit.Fn, op dsl.ConstInt, name string, out, ids, src View, d int, at, pos layout.Layout) error {
+	shape := src.Layout.Shape()
+	if out.Layout.Rank() != len(shape) {
+		return fmt.Errorf("%w: %s of %v to %v", layout.ErrRank, name, shape, out.Layout.Shape())
+	}
+	if err := sameType(name, out, src); err != nil {
+		return err
+	}
+	if err := checkIDs(name, ids.DType); err != nil {
+		return err
+	}
+	to, err := within(out.Layout, shape, d)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	t := out.DType
+	if f == second {
+		t = carrier(t)
+	}
+	k, err := scatter.of(t, ids.DType)
+	if err != nil || shape[d] == 0 {
+		return err
+	}
+	c := t.Compute().Type()
+	l := kernels.Lines{N: shape[d], Step: [kernels.Operands]int{0, at.Strides()[d], src.Layout.Strides()[d], pos.Strides()[d]}}
+	a := kernels.Axis{Op: op, None: noIndex(ids.DType), Size: out.Layout.Shape()[d], Step: out.Layout.Strides()[d]}
+	var lines [kernels.Operands]layout.Layout
+	for i, from := range []layout.Layout{to, at, src.Layout, pos} {
+		if lines[i], err = from.Index(d, 0); err != nil {
+			return err
+		}
+	}
+	var w kernels.Walk
+	var g runtime.Grid
+	if ok, err := walkOver(s, &w, &g, lines[:]...); !ok {
+		return err
+	}
+	info := s.Device().Info()
+	g.Blocks.Z = sharers(&info, lines[0].Count(), l.N, a.Size)
+	dst, index, from := out.header(), ids.header(), src.header()
+	return k.Launch(s, g, slice(t, &dst), slice(ids.DType, &index), slice(t, &from), w, l, a, f.As(function(2, c, c)))
+}
+
+// sharers is how many threads share a line of n indices below size, of so many lines:
+// enough for all units of the device to have work. Each reads all the indices.
+func sharers(info *runtime.Info, lines, n, size int) int {
+	if n < info.WarpSize {
+		return 1
+	}
+	room := info.Units * info.ThreadsPerUnit / max(lines, info.WarpSize)
+	return max(1, min(room, size, maxSharers))
+}
+
+const maxSharers = 1024
+
+// OneHot stores on where the index along the last dimension of out is the one of ids,
+// which has the shape of out without it, and off elsewhere. A row of -1, as one of
+// no index, is off throughout.
+func OneHot(s *runtime.Stream, out, ids View, on, off dtype.Scalar) error {
+	shape, rows := out.Layout.Shape(), ids.Layout.Shape()
+	last := len(rows)
+	if len(shape) != last+1 || !shape[:last].Equal(rows) {
+		return fmt.Errorf("%w: one_hot of indices %v in %v", layout.ErrShape, rows, shape)
+	}
+	if err := checkIDs("one_hot", ids.DType); err != nil {
+		return err
+	}
+	t := carrier(out.DType)
+	k, err := oneHot.of(t, ids.DType)
+	if err != nil {
+		return err
+	}
+	at, err := layout.New(shape, append(slices.Clone(ids.Layout.Strides()), 0), ids.Layout.Offset())
+	if err != nil {
+		return err
+	}
+	pos, err := layout.New(shape, append(rows.Strides(), 0), 0)
+	if err != nil {
+		return err
+	}
+	var w kernels.Walk
+	var g runtime.Grid
+	if ok, err := walkOver(s, &w, &g, out.Layout, at, along(shape, map[int]int{last: 1}), pos); !ok {
+		return err
+	}
+	a := kernels.Axis{Op: kernels.OpOneHot, None: noIndex(ids.DType), Size: shape[last]}
+	to, index, yes, no := out.header(), ids.header(), on.Bits(), off.Bits()
+	return k.Launch(s, g, slice(t, &to), slice(ids.DType, &index), w, a, word(t, &yes), word(t, &no))
+}

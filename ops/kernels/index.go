@@ -1,0 +1,237 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Operations whose indices are checked, for the message.
+const (
+	OpGather = iota
+	OpIndexSelect
+	OpTake
+	OpScatter
+	OpScatterAdd
+	OpIndexAdd
+	OpOneHot
+)
+
+// Axis is the dimension that indices are for.
+type Axis struct {
+	Op   dsl.ConstInt // whose message
+	None int          // the index that stands for none
+	Size int          // indices are below
+	Step int          // distance of neighbours
+}
+
+// find returns an index, and whether there is one. The thread ends with an error if it is
+// out of range; at is its position among the indices.
+func (a *Axis) find(t dsl.Thread, i, at int) bool {
+	if i == a.None {
+		return false
+	}
+	ok := i >= 0 && i < a.Size
+	switch a.Op {
+	case OpGather:
+		dsl.Assert(t, ok, "gather: index %d at position %d is out of range", i, at)
+	case OpIndexSelect:
+		dsl.Assert(t, ok, "index_select: index %d at position %d is out of range", i, at)
+	case OpTake:
+		dsl.Assert(t, ok, "take: index %d at position %d is out of range", i, at)
+	case OpScatter:
+		dsl.Assert(t, ok, "scatter: index %d at position %d is out of range", i, at)
+	case OpScatterAdd:
+		dsl.Assert(t, ok, "scatter_add: index %d at position %d is out of range", i, at)
+	case OpIndexAdd:
+		dsl.Assert(t, ok, "index_add: index %d at position %d is out of range", i, at)
+	case OpOneHot:
+		dsl.Assert(t, ok, "one_hot: index %d at position %d is out of range", i, at)
+	}
+	return ok
+}
+
+// Gather stores the elements of x at the indices of ids, and 0 for those that are none.
+// The walk has x without the dimension of the indices; its last operand is the
+// position among ids.
+//
+//kiln:kernel
+func Gather[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, x []T, w Walk, a Axis) {
+	w.Each(t, func(at [Operands]int) {
+		var v T
+		if i := int(ids[at[1]]); a.find(t, i, at[3]) {
+			v = x[at[2]+i*a.Step]
+		}
+		out[at[0]] = v
+	})
+}
+
+// Take stores the elements of x, of which the second walk has the dimensions, that the
+// indices of ids count in row-major order, and 0 for those that are none. The last
+// operand of the walk is the position among ids.
+//
+//kiln:kernel
+func Take[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, x []T, w, of Walk, a Axis) {
+	w.Each(t, func(at [Operands]int) {
+		var v T
+		if i := int(ids[at[1]]); a.find(t, i, at[3]) {
+			v = x[of.place(i)[0]]
+		}
+		out[at[0]] = v
+	})
+}
+
+// Lines says how the indices of a [Scatter] lie along the lines that it walks over.
+type Lines struct {
+	N    int           // how many there are in a line
+	Step [Operands]int // distance of neighbours in a line
+}
+
+// Scatter stores f of an element of out and one of src at the indices of ids. The
+// walk goes over lines along the dimension of the indices, with out at its first
+// element; its last operand is the position among ids.
+//
+// The indices of a line are taken in order, so that results do not depend on chance
+// and the last one counts where f is its second operand. Blocks in z share a line: each
+// has part of the elements of out, and passes over what is for others.
+//
+//kiln:kernel
+func Scatter[T, C dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, src []T, w Walk, l Lines, a Axis, f func(a, b C) C) {
+	part := (a.Size + t.GridDimZ() - 1) / t.GridDimZ()
+	lo := t.BlockZ() * part
+	w.Each(t, func(at [Operands]int) {
+		for k := range l.N {
+			i := int(ids[at[1]+k*l.Step[1]])
+			if a.find(t, i, at[3]+k*l.Step[3]) && i >= lo && i < lo+part {
+				to := at[0] + i*a.Step
+				out[to] = dsl.Convert[T](f(dsl.Convert[C](out[to]), dsl.Convert[C](src[at[2]+k*l.Step[2]])))
+			}
+		}
+	})
+}
+
+// Second is y: what Scatter computes that stores.
+func Second[C dsl.Number](_, y C) C { return y }
+
+// OneHot stores on where the index of ids is the one of the element along the last
+// dimension, the third operand of the walk, and else off. The last operand is the
+// position among ids.
+//
+//kiln:kernel
+func OneHot[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, w Walk, a Axis, on, off T) {
+	w.Each(t, func(at [Operands]int) {
+		v := off
+		// -1 is no class, as the index that stands for none.
+		if i := int(ids[at[1]]); i != -1 && a.find(t, i, at[3]) && i == at[2] {
+			v = on
+		}
+		out[at[0]] = v
+	})
+}
+
+// MaskedFill stores v where the element of mask is not 0, and else the element of x.
+//
+//kiln:kernel
+func MaskedFill[M dsl.Int | dsl.Uint, T dsl.Number](t dsl.Thread, out []T, mask []M, x []T, w Walk, v T) {
+	w.Each(t, func(at [Operands]int) {
+		y := x[at[2]]
+		if mask[at[1]] != 0 {
+			y = v
+		}
+		out[at[0]] = y
+	})
+}
+
+// Flip stores the elements of x with some dimensions backwards. The second operand of
+// the walk has these dimensions, the third the others, and last is where the last
+// index of all of them is.
+//
+//kiln:kernel
+func Flip[T dsl.Number](t dsl.Thread, out, x []T, w Walk, last int) {
+	w.Each(t, func(at [Operands]int) { out[at[0]] = x[last-at[1]+at[2]] })
+}
+
+// Triangle stores the elements of x on one side of a diagonal, where the column minus
+// the row is at least from and at most to, and else 0. The last operands of the walk
+// are row and column.
+//
+//kiln:kernel
+func Triangle[T dsl.Number](t dsl.Thread, out, x []T, w Walk, from, to int) {
+	w.Each(t, func(at [Operands]int) {
+		var v T
+		if d := at[3] - at[2]; d >= from && d <= to {
+			v = x[at[1]]
+		}
+		out[at[0]] = v
+	})
+}
+
+// CountTrue stores how many elements of mask are not zero in the part of each block.
+//
+//kiln:kernel
+func CountTrue[M, C dsl.Number](t dsl.Thread, out []int64, mask []M, w Walk, zero C) {
+	first := t.BlockX() * w.Part
+	end := min(first+w.Part, w.N)
+	n := int64(0)
+	for i := first + t.ThreadX(); i < end; i += t.BlockDimX() {
+		if dsl.Convert[C](mask[w.place(i)[0]]) != zero {
+			n++
+		}
+	}
+	n = dsl.BlockSum(t, n)
+	if t.ThreadX() == 0 {
+		out[t.BlockX()] = n
+	}
+}
+
+// SelectTrue stores the elements of x where mask is not 0, in order. The part of a
+// block begins at its element of starts.
+//
+//kiln:kernel
+func SelectTrue[M dsl.Int | dsl.Uint, T dsl.Number](t dsl.Thread, out []T, mask []M, x []T, w Walk, starts []int64) {
+	var zero M
+	eachTrue(t, mask, zero, &w, starts, func(to int, at [Operands]int, _ int) { out[to] = x[at[1]] })
+}
+
+// Nonzero stores the indices of the elements of mask that are not zero, in order, rank
+// of them for each. The part of a block begins at its element of starts. The
+// dimensions are numbered from the innermost.
+//
+//kiln:kernel
+func Nonzero[M, C dsl.Number](t dsl.Thread, out []int64, mask []M, w Walk, starts []int64, rank dsl.ConstInt, size [MaxRank]int, zero C) {
+	eachTrue(t, mask, zero, &w, starts, func(to int, _ [Operands]int, i int) {
+		for d := range int(rank) {
+			q := i / size[d]
+			out[to*int(rank)+int(rank)-1-d] = int64(i - q*size[d])
+			i = q
+		}
+	})
+}
+
+// eachTrue calls f for the elements of mask in the block's part that are not zero: with
+// their number among all of these, where they are, and their number among all.
+func eachTrue[M, C dsl.Number](t dsl.Thread, mask []M, zero C, w *Walk, starts []int64, f func(to int, at [Operands]int, i int)) {
+	first := t.BlockX() * w.Part
+	end := min(first+w.Part, w.N)
+	to := int(starts[t.BlockX()])
+	for base := first; base < end; base += t.BlockDimX() { // as often for all threads, which meet
+		i := base + t.ThreadX()
+		var at [Operands]int
+		n := int32(0)
+		if i < end {
+			at = w.place(i)
+			if dsl.Convert[C](mask[at[0]]) != zero {
+				n = 1
+			}
+		}
+		before := dsl.BlockScanExclusive(t, n)
+		if n != 0 {
+			f(to+int(before), at, i)
+		}
+		to += int(dsl.BlockSum(t, n))
+	}
+}
+
+// place returns where the operands have element i, in any mode but Rows.
+func (w *Walk) place(i int) [Operands]int {
+	if w.Mode == Flat {
+		return [Operands]int{i, i, i, i}
+	}
+	return w.find(i, 0)
+}
