@@ -210,7 +210,6 @@ func (l *launch) run(s *runtime.Stream, k *jit.Kernel, fn *jit.Fn) error {
 
 // word returns the low bytes of a word as a number of an element type: an argument of
 // a launch, without a copy on the heap.
-func word(d dtype.DType, w *uint64) (arg any) {
-	*(*iface)(unsafe.Pointer(&arg)) = iface{wordTypes[d], unsafe.Pointer(w)}
-	return arg
+func word(d dtype.DType, w *uint64) any {
+	return *(*any)(unsafe.Pointer(&iface{wordTypes[d], unsafe.Pointer(w)}))
 }

@@ -44,9 +44,8 @@ var sliceTypes, wordTypes = func() (slices, words [32]unsafe.Pointer) {
 
 // slice returns a header as the [runtime.Slice] of an element type: an argument of a
 // launch, without a copy on the heap.
-func slice(d dtype.DType, h *runtime.SliceHeader) (arg any) {
-	*(*iface)(unsafe.Pointer(&arg)) = iface{sliceTypes[d], unsafe.Pointer(h)}
-	return arg
+func slice(d dtype.DType, h *runtime.SliceHeader) any {
+	return *(*any)(unsafe.Pointer(&iface{sliceTypes[d], unsafe.Pointer(h)}))
 }
 
 // unsupported is the error of an operation without a row for a type.

@@ -115,8 +115,15 @@ func first(op string, of ...*Tensor) *Tensor {
 
 // wrap gives an error of something that is no operation on tensors its place.
 func wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return wrapped(op, err)
+}
+
+func wrapped(op string, err error) error {
 	var e *Error
-	if err == nil || errors.As(err, &e) {
+	if errors.As(err, &e) {
 		return err
 	}
 	return &Error{Op: op, Pos: position(), Err: err}

@@ -1,0 +1,25 @@
+package tensor_test
+
+import (
+	"testing"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// BenchmarkSmallAdd is the host's time of an operation on 1024 elements, with its result.
+func BenchmarkSmallAdd(b *testing.B) {
+	d, err := tensor.Open("auto")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	x := tensor.Ones(d, tensor.F32, 1024)
+	b.ReportAllocs()
+	for b.Loop() {
+		y := x.Add(x)
+		if y.Err() != nil {
+			b.Fatal(y.Err())
+		}
+		_ = y.Free()
+	}
+}
