@@ -51,6 +51,7 @@ type code struct {
 	f      *regalloc.Func
 	cur    *regalloc.Block
 	isa    isa
+	vnni   bool // there are dot products of bytes: AVX512_VNNI, or AVX_VNNI
 	pos    int32
 	consts *poolOf
 

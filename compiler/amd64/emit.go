@@ -167,6 +167,7 @@ type traits struct {
 	barriers, prints bool
 	warps            bool // threads of a warp communicate
 	lanes            bool // it matters which threads make a warp
+	dots             bool // there are dot products of bytes
 }
 
 func traitsOf(f *ir.Func) (t traits) {
@@ -179,6 +180,8 @@ func traitsOf(f *ir.Func) (t traits) {
 				t.prints = true
 			case ir.OpLane, ir.OpWarp:
 				t.lanes = true
+			case ir.OpDot4:
+				t.dots = true
 			default:
 				if v.Op.Has(ir.Convergent) {
 					t.warps, t.lanes = true, true
@@ -250,48 +253,92 @@ func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
 	for _, o := range m.Shared {
 		im.Shared = (im.Shared+o.Type.Align()-1)/o.Type.Align()*o.Type.Align() + o.Type.Size()
 	}
-	entries := []bool{false}
-	if tr.lanes { // blocks whose rows are not whole vectors
-		entries = []bool{true, false}
-	}
 	var tests map[*ir.Value]wholeTest
 	var a asm.Assembler
 	var list []listed
 	consts := &poolOf{at: map[string]int64{}}
-	for _, general := range entries {
+	for _, x := range tr.ways() {
 		c := newCode(level, consts)
-		at := a.Len()
-		if !general {
+		c.vnni = x.vnni
+		if !x.general && tests == nil {
 			var err error
 			if tests, err = peel(f, level.lanes()); err != nil {
 				return nil, nil, err
 			}
 		}
-		e, res, err := generate(m, f, c, tr, tests, im.Sites, general)
+		x.add(im, a.Len())
+		e, res, err := generate(m, f, c, tr, tests, im.Sites, x.general)
 		if err != nil {
 			return nil, nil, err
 		}
 		im.FrameSize = max(im.FrameSize, res.FrameSize)
 		im.Sites, im.Local = e.sites, e.locals/level.lanes()
-		if general {
-			im.General = at
-		} else {
-			im.Rows = at
-		}
 		if err := a.Func(len(c.f.Blocks), func(i int) []asm.Inst { return c.f.Blocks[i].Insts }); err != nil {
 			return nil, nil, err
 		}
-		list = append(list, listed{general, c.f})
+		list = append(list, listed{x, c.f})
 	}
 	code, _, err := a.Finish(consts.bytes)
 	im.Code = code
 	return im, list, err
 }
 
+// way is a way into the code of a kernel.
+type way struct {
+	general bool // which threads are where is in a table
+	vnni    bool // for processors with dot products of bytes
+}
+
+// ways returns what a kernel needs, what goes by the table first: only the other is
+// peeled.
+func (t *traits) ways() (list []way) {
+	for _, general := range []bool{true, false} {
+		if general && !t.lanes { // only blocks whose rows are not whole vectors need it
+			continue
+		}
+		list = append(list, way{general: general})
+		if t.dots {
+			list = append(list, way{general, true})
+		}
+	}
+	return list
+}
+
+// add notes where the code of the way is.
+func (x way) add(im *image.Image, at int) {
+	rows, general := &im.Rows, &im.General
+	if x.vnni {
+		if im.VNNI == nil {
+			im.VNNI = &image.Entries{General: image.None}
+		}
+		rows, general = &im.VNNI.Rows, &im.VNNI.General
+	}
+	if x.general {
+		*general = at
+	} else {
+		*rows = at
+	}
+}
+
 // listed is the code of an entry, for people.
 type listed struct {
-	general bool
-	f       *regalloc.Func
+	way
+	f *regalloc.Func
+}
+
+// title writes which blocks and processors the code is for.
+func (x way) title(b *strings.Builder) {
+	what := "for blocks whose rows along x are cut into vectors"
+	if x.general {
+		what = "for blocks whose rows along x are no whole vectors: threads by table"
+	}
+	if x.vnni {
+		what += "; for processors with VNNI"
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(b, "# %s\n", what)
 }
 
 // List returns the code of a kernel for people to read.
@@ -302,9 +349,7 @@ func List(m *ir.Module, t target.Target) (string, error) {
 	}
 	var b strings.Builder
 	for _, l := range list {
-		if l.general {
-			b.WriteString("\n# threads by table: for blocks whose rows are no whole vectors\n")
-		}
+		l.title(&b)
 		pos := int32(0)
 		for n, block := range l.f.Blocks {
 			fmt.Fprintf(&b, ".%d:\n", n)

@@ -116,7 +116,8 @@ func (c *code) toHalf(to, from *ir.Type, x val) val {
 	})
 }
 
-// toBF16 rounds float32 to its upper half, to nearest even.
+// toBF16 rounds float32 to its upper half, to nearest even. VCVTNEPS2BF16 of AVX512_BF16
+// would not do: it takes denormals for zero, and its results that are denormal are zero.
 func (c *code) toBF16(x asm.Reg) asm.Reg {
 	odd := c.and32(c.vop(asm.VPSRLD, asm.R(x), asm.I(16)), 1)
 	sum := c.vxx(asm.VPADDD, x, c.vop(asm.VPADDD, asm.R(odd), c.all32(0x7fff)))

@@ -218,6 +218,9 @@ func (c *code) reverse(t *ir.Type, x asm.Reg) asm.Reg {
 
 // dot4 adds the products of bytes: as 16-bit numbers, the even and the odd ones.
 func (c *code) dot4(t *ir.Type, x, y, z asm.Reg) asm.Reg {
+	if c.vnni {
+		return c.dot4VNNI(t, x, y, z)
+	}
 	split := func(r asm.Reg) (even, odd asm.Reg) {
 		if !t.IsSigned() {
 			return c.and32(r, 0x00ff00ff), c.vop(asm.VPSRLW, asm.R(r), asm.I(8))
@@ -229,6 +232,27 @@ func (c *code) dot4(t *ir.Type, x, y, z asm.Reg) asm.Reg {
 	ye, yo := split(y)
 	sum := c.vxx(asm.VPADDD, c.vxx(asm.VPMADDWD, xe, ye), c.vxx(asm.VPMADDWD, xo, yo))
 	return c.vxx(asm.VPADDD, sum, z)
+}
+
+// dot4VNNI does it where there is an instruction, which multiplies unsigned bytes with
+// signed ones. Bytes with their top bit inverted are 128 more, or less, and have the
+// other kind of sign; what that adds to the products is 128 times the other operand,
+// and is subtracted. z is added last: in loops it is what the next turn waits for.
+func (c *code) dot4VNNI(t *ir.Type, x, y, z asm.Reg) asm.Reg {
+	dot := func(unsigned, signed asm.Reg) asm.Reg {
+		r := c.zero()
+		c.op(c.pick(asm.VPDPBUSDVEX, asm.VPDPBUSD), c.width(), asm.R(r), asm.R(unsigned), asm.R(signed))
+		return r
+	}
+	top := c.constant32(0x80808080)
+	flip := func(r asm.Reg) asm.Reg { return c.vxx(c.pick(asm.VPXOR, asm.VPXORD), r, top) }
+	product, extra := asm.Reg(0), asm.Reg(0)
+	if t.IsSigned() {
+		product, extra = dot(flip(x), y), dot(top, y)
+	} else {
+		product, extra = dot(x, flip(y)), dot(x, top)
+	}
+	return c.vxx(asm.VPADDD, c.vxx(asm.VPSUBD, product, extra), z)
 }
 
 // permuteBytes picks bytes from y:x. The bytes of two lanes are in the 16 that an

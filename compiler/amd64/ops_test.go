@@ -26,12 +26,16 @@ type form struct {
 	fixed   int // the operand that is a constant, -1 for none
 	bits    uint64
 	neg     uint64 // of an FMA: its Imm, see fmaOps
+	vnni    bool
 }
 
 func (f form) String() string {
 	s := fmt.Sprintf("%v v%d", f.sig, f.isa)
 	if f.uniform {
 		s += " uniform"
+	}
+	if f.vnni {
+		s += " VNNI"
 	}
 	if f.fixed >= 0 {
 		s += fmt.Sprintf(" operand %d = %s", f.fixed, ir.ConstText(f.sig.Args[f.fixed], f.bits))
@@ -56,6 +60,7 @@ func (f form) value() *ir.Value {
 func (f form) compiled(t *testing.T) *program {
 	t.Helper()
 	c := newCode(f.isa, &poolOf{at: map[string]int64{}})
+	c.vnni = f.vnni
 	c.bind(c.newLabel())
 	v := f.value()
 	var err error
@@ -315,17 +320,27 @@ func levels(t *testing.T) []isa {
 func forms(s irconf.Signature, i isa) []form {
 	var out []form
 	for _, u := range []bool{false, true} {
-		out = append(out, form{s, i, u, -1, 0, 0})
+		out = append(out, form{sig: s, isa: i, uniform: u, fixed: -1})
 		for a := range s.Args {
 			if len(s.Args) == 1 {
 				break
 			}
 			for _, bits := range fixedValues(s, a) {
-				out = append(out, form{s, i, u, a, bits, 0})
+				out = append(out, form{sig: s, isa: i, uniform: u, fixed: a, bits: bits})
 			}
 		}
 	}
+	if s.Op == ir.OpDot4 && hasVNNI(i) {
+		for _, f := range out {
+			f.vnni = true
+			out = append(out, f)
+		}
+	}
 	return out
+}
+
+func hasVNNI(i isa) bool {
+	return i == v3 && cpu.X86.HasAVXVNNI || i == v4 && cpu.X86.HasAVX512VNNI
 }
 
 func fixedValues(s irconf.Signature, a int) []uint64 {
@@ -380,7 +395,7 @@ func TestOperationsOnPatterns(t *testing.T) {
 		for _, s := range pointers() {
 			rows := rowsFor(s, r)
 			for _, u := range []bool{false, true} {
-				form{s, level, u, -1, 0, 0}.check(t, rows)
+				form{sig: s, isa: level, uniform: u, fixed: -1}.check(t, rows)
 			}
 		}
 	}

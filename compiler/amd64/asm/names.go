@@ -129,7 +129,7 @@ var mnemonics = [numOps]string{
 	VPSLLD: "vpslld", VPSLLQ: "vpsllq", VPSRLW: "vpsrlw", VPSRLD: "vpsrld", VPSRLQ: "vpsrlq", VPSRAW: "vpsraw",
 	VPSRAD: "vpsrad", VPSRAQ: "vpsraq", VPSLLWX: "vpsllw", VPSLLDX: "vpslld", VPSLLQX: "vpsllq",
 	VPSRLWX: "vpsrlw", VPSRLDX: "vpsrld", VPSRLQX: "vpsrlq", VPSRAWX: "vpsraw", VPSRADX: "vpsrad",
-	VPSRAQX: "vpsraq", VPSLLDQ: "vpslldq", VPSRLDQ: "vpsrldq", VPDPBUSD: "vpdpbusd", VPDPBUSDS: "vpdpbusds",
+	VPSRAQX: "vpsraq", VPSLLDQ: "vpslldq", VPSRLDQ: "vpsrldq", VPDPBUSD: "vpdpbusd", VPDPBUSDVEX: "{vex} vpdpbusd", VPDPBUSDS: "vpdpbusds",
 	VPDPWSSD: "vpdpwssd", VPDPWSSDS: "vpdpwssds", VPTEST: "vptest", VTESTPS: "vtestps", VTESTPD: "vtestpd",
 
 	VPSHUFB: "vpshufb", VPSHUFD: "vpshufd", VPSHUFLW: "vpshuflw", VPSHUFHW: "vpshufhw", VSHUFPS: "vshufps",

@@ -26,7 +26,7 @@ func TestNames(t *testing.T) {
 		return true
 	})
 	require.Len(t, consts, int(numOps)+1)
-	other := map[string]string{"SETCC": "set", "CMOVCC": "cmov", "JCC": "j", "IMUL1": "imul", "MOVZXB": "movzx", "MOVZXW": "movzx", "MOVSXB": "movsx", "MOVSXW": "movsx"}
+	other := map[string]string{"SETCC": "set", "CMOVCC": "cmov", "JCC": "j", "IMUL1": "imul", "MOVZXB": "movzx", "MOVZXW": "movzx", "MOVSXB": "movsx", "MOVSXW": "movsx", "VPDPBUSDVEX": "{vex} vpdpbusd"}
 	for op := range numOps {
 		want := strings.ToLower(strings.Replace(consts[op], "LOCK_", "LOCK ", 1))
 		if s := other[consts[op]]; s != "" {

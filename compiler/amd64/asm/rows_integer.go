@@ -153,6 +153,7 @@ var integerRows = [...]form{
 	{VPSRLDQ, both, m0F, p66, 0x73, slash3, w0, vl, nomask, args{dVV, rV, i8}},
 	{VPSRLDQ, evex, m0F, p66, 0x73, slash3, w0, vl, nomask, args{dVV, rmV, i8}},
 	{VPDPBUSD, evex, m0F38, p66, 0x50, slashR, w0, vl, f4, args{xV, sV, rmV}},
+	{VPDPBUSDVEX, vex, m0F38, p66, 0x50, slashR, w0, v128 | v256, t0, args{xV, sV, rmV}},
 	{VPDPBUSDS, evex, m0F38, p66, 0x51, slashR, w0, vl, f4, args{xV, sV, rmV}},
 	{VPDPWSSD, evex, m0F38, p66, 0x52, slashR, w0, vl, f4, args{xV, sV, rmV}},
 	{VPDPWSSDS, evex, m0F38, p66, 0x53, slashR, w0, vl, f4, args{xV, sV, rmV}},

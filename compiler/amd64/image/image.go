@@ -11,6 +11,12 @@ import (
 	"github.com/gokiln/kiln/internal/devlog"
 )
 
+// Entries are offsets in the code, [None] for those that there are not.
+type Entries struct {
+	Rows    int `json:"rows"`
+	General int `json:"general"`
+}
+
 // Image is a kernel in machine code.
 type Image struct {
 	Kernel  string `json:"kernel"` // its name in the module
@@ -18,6 +24,10 @@ type Image struct {
 	Warp    int    `json:"warp"`   // threads of a vector
 	Rows    int    `json:"rows"`   // offset in Code of the entry for the mapping by rows
 	General int    `json:"general"`
+	// VNNI are entries for processors that have dot products of bytes besides the level:
+	// AVX512_VNNI with x86-64-v4, AVX_VNNI with x86-64-v3. It is nil for a kernel that has
+	// no use for them. Both are in the code, so that the code is the same everywhere.
+	VNNI *Entries `json:"vnni,omitempty"`
 	// FrameSize is the memory of a warp for spilled registers and local arrays, a
 	// multiple of 64 bytes. With Barriers each warp of a block has a frame of its
 	// own, one after the other; without, all use the same.
@@ -152,6 +162,8 @@ func (m *Image) check() error {
 		return errors.New("no entry")
 	case !m.inside(m.Rows) || !m.inside(m.General):
 		return fmt.Errorf("entries at %d and %d of %d bytes of code", m.Rows, m.General, len(m.Code))
+	case m.VNNI != nil && ((m.VNNI.Rows == None) != (m.Rows == None) || (m.VNNI.General == None) != (m.General == None) || !m.inside(m.VNNI.Rows) || !m.inside(m.VNNI.General)):
+		return fmt.Errorf("entries for VNNI at %d and %d, others at %d and %d, of %d bytes of code", m.VNNI.Rows, m.VNNI.General, m.Rows, m.General, len(m.Code))
 	case m.FrameSize < 0 || m.FrameSize > maxFrame || m.FrameSize%64 != 0:
 		return fmt.Errorf("frame of %d bytes", m.FrameSize)
 	case m.Shared < 0 || m.Shared > maxShared || m.Local < 0 || m.Args < 0:

@@ -22,6 +22,15 @@ func missing() map[string]string {
 	return map[string]string{ArchAVX2: v3, ArchAVX512: v4}
 }
 
+// hasVNNI reports whether the processor has dot products of bytes besides a level, which
+// has the registers for them.
+func hasVNNI(arch string) bool {
+	if arch == ArchAVX512 {
+		return cpu.X86.HasAVX512VNNI
+	}
+	return cpu.X86.HasAVXVNNI
+}
+
 // list names what is not there.
 func list(have map[string]bool) string {
 	var out []string

@@ -33,7 +33,15 @@ func Load(pool *Pool, container []byte) (*Program, error) {
 		return nil, fmt.Errorf("kernel %s: %w", img.Kernel, err)
 	}
 	img.Code = nil
+	choose(img, hasVNNI(img.ISA))
 	return &Program{img: img, code: code, pool: pool}, nil
+}
+
+// choose takes the entries that suit the processor best.
+func choose(img *image.Image, vnni bool) {
+	if vnni && img.VNNI != nil {
+		img.Rows, img.General = img.VNNI.Rows, img.VNNI.General
+	}
 }
 
 // Name is the name of the kernel.

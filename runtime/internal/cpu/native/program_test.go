@@ -184,6 +184,20 @@ func TestImpossibleLaunches(t *testing.T) {
 	require.ErrorIs(t, v.run(), ErrClosed)
 }
 
+// Code for VNNI is entered where the processor has it.
+func TestVNNI(t *testing.T) {
+	for _, vnni := range []bool{false, true} {
+		plain := image.Image{Rows: 1, General: 2}
+		choose(&plain, vnni)
+		require.Equal(t, image.Image{Rows: 1, General: 2}, plain)
+	}
+	both := image.Image{Rows: 1, General: image.None, VNNI: &image.Entries{Rows: 3, General: image.None}}
+	choose(&both, false)
+	require.Equal(t, [2]int{1, image.None}, [2]int{both.Rows, both.General})
+	choose(&both, true)
+	require.Equal(t, [2]int{3, image.None}, [2]int{both.Rows, both.General})
+}
+
 // The mapping by rows serves unless a second one was compiled and rows are no whole
 // warps; the general one has a table.
 func TestMappings(t *testing.T) {
