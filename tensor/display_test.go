@@ -101,7 +101,7 @@ func TestStringOfEveryType(t *testing.T) {
 	}{
 		{tensor.F4, []byte{0x10, 0x72, 0xF9}, "[ 0.0000,  0.5000,  1.0000,  6.0000, -0.5000, -6.0000]\nTensor[[6], f4]"},
 		{tensor.F6E2M3, []byte{0x01, 0xF8, 0xFF}, "[ 0.1250, -0.0000, -7.5000, -7.5000]\nTensor[[4], f6e2m3]"},
-		{tensor.F6E3M2, []byte{0xC1, 0xF7, 0x03}, "[ 6.2500e-2,  2.8000e1, -2.8000e1,  0.0000e0]\nTensor[[4], f6e3m2]"},
+		{tensor.F6E3M2, []byte{0xC1, 0xF7, 0x03}, "[  0.0625,  28.0000, -28.0000,   0.0000]\nTensor[[4], f6e3m2]"},
 		{tensor.F8E8M0, []byte{127, 128, 126, 255}, "[1.0000, 2.0000, 0.5000,    NaN]\nTensor[[4], f8e8m0]"},
 	} {
 		require.Equal(t, c.want, tensor.FromBytes(d, c.dt, c.bytes).String())
