@@ -41,10 +41,14 @@ type Error struct {
 
 // Error is one line: the operation, what was wrong, and where.
 func (e *Error) Error() string {
-	if e.Pos == "" {
-		return e.Op + ": " + e.Err.Error()
+	text := e.Err.Error()
+	if !strings.HasPrefix(text, e.Op+": ") { // which the layers below may have named
+		text = e.Op + ": " + text
 	}
-	return fmt.Sprintf("%s: %v (%s)", e.Op, e.Err, e.Pos)
+	if e.Pos != "" {
+		text += " (" + e.Pos + ")"
+	}
+	return text
 }
 
 // Unwrap returns what was wrong.

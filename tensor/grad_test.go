@@ -112,8 +112,34 @@ var gradients = []gradient{
 	g1("std", -2, 2, func(x ten) ten { return x.Std(1).Add(x.StdKeep(0, 0).Sum()) }),
 	g1("log sum exp", -2, 2, func(x ten) ten { return x.LogSumExp(1).Sqr() }),
 	g1("norm", -2, 2, func(x ten) ten { return x.Norm(0).Add(x.SumSqr().Sqr()) }),
+	g1("gather", -2, 2, func(x ten) ten { return x.Gather(at(x, []int{3, 2}, 0, 3, 3, 1, 1, 2), 1).Sqr() }),
+	g2("scatter", -2, 2, func(x, y ten) ten {
+		return x.Scatter(at(x, []int{3, 4}, 0, 3, 3, 1, 1, 2, 2, 2, 0, 1, 2, 3), y, 1).Sqr()
+	}),
+	g2("scatter add", -2, 2, func(x, y ten) ten {
+		return x.ScatterAdd(at(x, []int{3, 4}, 0, 2, 2, 1, 1, 2, 2, 2, 0, 1, 2, 1), y, 0).Sqr()
+	}),
+	g1("index select", -2, 2, func(x ten) ten { return x.IndexSelect(at(x, []int{6}, 0, 3, 3, 1, 0, 2), -1).Sqr() }),
+	g2("index add", -2, 2, func(x, y ten) ten { return x.IndexAdd(at(x, []int{3}, 0, 2, 2), y, 0).Sqr() }),
+	g1("embedding", -2, 2, func(x ten) ten { return x.Embedding(at(x, []int{2, 2}, 0, 2, 2, 1)).Sqr() }),
+	g1("take", -2, 2, func(x ten) ten { return x.Take(at(x, []int{2, 2}, 0, 11, 11, 1)).Sqr() }),
+	g1("masked fill", -2, 2, func(x ten) ten { return x.MaskedFill(x.Detach().GtScalar(0), 3).Sqr() }),
+	g1("masked select", -2, 2, func(x ten) ten { return x.MaskedSelect(x.Detach().GtScalar(-1)).Sqr() }),
+	g1("flip", -2, 2, func(x ten) ten { return x.Flip(0, 1).Mul(x) }),
+	g1("roll", -2, 2, func(x ten) ten { return x.Roll(-1, 1).Mul(x) }),
+	g1("repeat", -2, 2, func(x ten) ten { return x.Repeat(2, 1, 3).Sqr() }),
+	g1("pad", -2, 2, func(x ten) ten { return x.Pad(1, 2, 1, tensor.PadConstant, 4).Sqr() }),
+	g1("pad edge", -2, 2, func(x ten) ten { return x.Pad(0, 2, 1, tensor.PadEdge, 0).Sqr() }),
+	g1("pad reflect", -2, 2, func(x ten) ten { return x.Pad(1, 2, 3, tensor.PadReflect, 0).Sqr() }),
+	g1("pad circular", -2, 2, func(x ten) ten { return x.Pad(1, 2, 3, tensor.PadCircular, 0).Sqr() }),
+	g1("tril", -2, 2, func(x ten) ten { return x.Tril(1).Add(x.Triu(-1).Sqr()) }),
+	g2("slice scatter", -2, 2, func(x, y ten) ten { return x.SliceScatter(y.Narrow(1, 1, 2), 1, 2).Sqr() }),
+	{"meshgrid", [][]int{{3}, {4}}, -2, 2, func(x []ten) ten { m := tensor.Meshgrid(true, x...); return m[0].Mul(m[1]) }},
 	{"dot", [][]int{{5}, {5}}, -2, 2, func(x []ten) ten { return x[0].Dot(x[1]) }},
 }
+
+// at returns indices in a shape, on the device of x.
+func at(x ten, shape []int, list ...int64) ten { return tensor.From(x.Device(), list, shape...) }
 
 // TestGradients compares the gradients of every operation with finite differences, for
 // operands that are dense, transposed, part of something larger, and broadcast.
