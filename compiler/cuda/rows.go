@@ -44,6 +44,9 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpSelect, On: cfamily.Narrow | cfamily.Int32, When: ptxas.Extremum, Text: "({t})pick($a, (u32)$b, (u32)$c)"},
 	{Op: ir.OpSelect, On: cfamily.Int64, When: ptxas.Extremum, Text: "({t})pick64($a, (u64)$b, (u64)$c)"},
 	{Op: ir.OpSelect, On: cfamily.Boolean, Text: "pick($a, $b, $c) != 0"},
+	{Op: ir.OpOr, On: cfamily.Boolean, Text: "either($a, $b)"},
+	{Op: ir.OpAnd, When: ptxas.Disjunction, Text: "both($a, $b)"},
+	{Op: ir.OpAndNot, When: ptxas.Disjunction, Text: "both($a, !$b)"},
 	{Op: ir.OpConvert, On: cfamily.Of(ir.KF16), From: cfamily.Int32 | cfamily.Int64, Text: "f16_from_{f}($a)"},
 	{Op: ir.OpConvert, On: cfamily.Of(ir.KF16), From: cfamily.Narrow, Text: "f16_from_i32((i32)$a)"},
 

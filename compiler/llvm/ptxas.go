@@ -31,9 +31,10 @@ func asmExtremum(compare, t string) string {
 	return `asm "{ .reg .pred p\3B ` + test + ` selp.b32 \240, \241, \242, p\3B }", "=r,r,r"`
 }
 
-func computed(v *ir.Value, _ uint64, _ bool) bool  { return ptxas.Computed(v) }
-func disguised(v *ir.Value, _ uint64, _ bool) bool { return ptxas.Disguised(v) }
-func extremum(v *ir.Value, _ uint64, _ bool) bool  { return ptxas.Extremum(v) }
+func computed(v *ir.Value, _ uint64, _ bool) bool    { return ptxas.Computed(v) }
+func disguised(v *ir.Value, _ uint64, _ bool) bool   { return ptxas.Disguised(v) }
+func disjunction(v *ir.Value, _ uint64, _ bool) bool { return ptxas.Disjunction(v) }
+func extremum(v *ir.Value, _ uint64, _ bool) bool    { return ptxas.Extremum(v) }
 
 // narrow are the integers that are computed in 32 bits, sixteen those that ptxas may
 // have negated and not wrapped.
@@ -47,6 +48,11 @@ func ptxasRows() []row {
 	out := []row{
 		{op: ir.OpSelect, on: boolean, isa: nvptx,
 			asm: "$0 = zext i1 $b to i32; $1 = zext i1 $c to i32; $2 = call i32 " + asmPick + "(i32 $0, i32 $1, i1 $a); $d = icmp ne i32 $2, 0"},
+		{op: ir.OpOr, on: boolean, isa: nvptx, asm: "$0 = zext i1 $b to i32; $1 = call i32 " + asmPick + "(i32 1, i32 $0, i1 $a); $d = icmp ne i32 $1, 0"},
+		{op: ir.OpAnd, on: boolean, isa: nvptx, when: disjunction,
+			asm: "$0 = zext i1 $b to i32; $1 = call i32 " + asmPick + "(i32 $0, i32 0, i1 $a); $d = icmp ne i32 $1, 0"},
+		{op: ir.OpAndNot, on: boolean, isa: nvptx,
+			asm: "$2 = xor i1 $b, true; $0 = zext i1 $2 to i32; $1 = call i32 " + asmPick + "(i32 $0, i32 0, i1 $a); $d = icmp ne i32 $1, 0"},
 		{op: ir.OpSelect, on: int32s, isa: nvptx, when: extremum, asm: "$d = call i32 " + asmPick + "(i32 $b, i32 $c, i1 $a)"},
 		{op: ir.OpSelect, on: int64s, isa: nvptx, when: extremum, asm: "$d = call i64 " + asmPick64 + "(i64 $b, i64 $c, i1 $a)"},
 		{op: ir.OpSelect, on: narrow, isa: nvptx, when: extremum,

@@ -150,7 +150,9 @@ var fixedRows = []row{
 	{op: ir.OpDiv, on: floats, asm: "div.rn.{t} $d, $a, $b"},
 
 	{op: ir.OpAnd, on: ints | boolean, asm: "and.{b} $d, $a, $b"},
-	{op: ir.OpOr, on: ints | boolean, asm: "or.{b} $d, $a, $b"},
+	{op: ir.OpOr, on: ints, asm: "or.{b} $d, $a, $b"},
+	// By De Morgan, see package ptxas; that is the same code where nothing is wrong.
+	{op: ir.OpOr, on: boolean, asm: "not.pred $p0, $A; not.pred $p1, $B; and.pred $p2, $p0, $p1; not.pred $d, $p2"},
 	{op: ir.OpXor, on: ints | boolean, asm: "xor.{b} $d, $a, $b"},
 	{op: ir.OpAndNot, on: ints | boolean, asm: "not.{b} {T}0, $B; and.{b} $d, $a, {T}0"},
 	{op: ir.OpNot, on: ints | boolean, asm: "not.{b} $d, $A", narrow: true},

@@ -14,13 +14,18 @@
 //   - A magnitude (abs.s16, .s32, .s64): ptxas (12.8 to 13.5) takes it to be at least 0,
 //     which that of the smallest number is not, and leaves out comparisons with zero. It
 //     does not see one in a negation and a selection; optimisers make one of these.
-//   - Logic on predicates: where ptxas (12.8 to 13.5) makes several such operations one,
-//     PLOP3, it forgets that it holds an operand negated. A selection between two
-//     predicates is one of them; it is right when done on 32-bit numbers.
+//   - Logic on predicates: of and.pred and or.pred of the same two predicates ptxas (12.8
+//     to 13.5) makes one instruction, PLOP3, with two results. Where it makes another one
+//     of the second result and of what takes that, it reads the table of the first: of
+//     (a|b)&^b it makes false where a&b is used, too. Written as ^(^a&^b), which leads to
+//     no more instructions, a disjunction is right, and so is a selection on 32-bit
+//     numbers.
 //
 // The conditions are about the IR. An emitter whose text an optimiser rewrites before
 // ptxas sees it has to hide what it does from that one: in asm, which is read as it is.
 //
 //	if ptxas.Negated(v) { … }   // setp and selp instead of min
 //	if ptxas.Disguised(v) { … } // operands that an optimiser knows nothing of
+//
+// tests/fuzz and tests/irconf look for these faults on a GPU.
 package ptxas

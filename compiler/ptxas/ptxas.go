@@ -123,3 +123,18 @@ func Extremum(v *ir.Value) bool {
 	}
 	return Computed(c)
 }
+
+// Disjunction reports whether v is the disjunction of two bools, or a conjunction that
+// holds a negation, of which optimisers make one.
+func Disjunction(v *ir.Value) bool {
+	if v.Type != ir.Bool {
+		return false
+	}
+	switch v.Op {
+	case ir.OpOr, ir.OpAndNot:
+		return true
+	case ir.OpAnd:
+		return v.Args[0].Op == ir.OpNot || v.Args[1].Op == ir.OpNot
+	}
+	return false
+}

@@ -71,6 +71,23 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestDisjunctions: a disjunction, and what may become one.
+func TestDisjunctions(t *testing.T) {
+	for code, want := range map[string]bool{
+		"or %a, %b":     true,
+		"andnot %a, %b": true,
+		"and %a, %n":    true,
+		"and %n, %b":    true,
+		"and %a, %b":    false,
+		"xor %a, %n":    false,
+		"not %a":        false,
+	} {
+		v := last(t, "  %a = lt %x, %y : bool\n  %b = eq %x, %y : bool\n  %n = not %a : bool\n  %v = "+code+" : bool\n  %r = select %v, %x, %y : i32\n")
+		require.Equal(t, want, ptxas.Disjunction(v.Args[0]), code)
+	}
+	require.False(t, ptxas.Disjunction(last(t, "  %r = or %x, %y : i32\n")))
+}
+
 // last returns the value %r of code.
 func last(t *testing.T, code string) *ir.Value {
 	m, err := ir.Parse(fmt.Sprintf("module \"m\"\n\nkernel @k(%%p: ptr<global,i32>, %%len: i64, %%x: i32, %%y: i32) args(p slice i32 \"[]int32\", x scalar i32 \"int32\", y scalar i32 \"int32\") {\nb0:\n%s  store %%p, %%r\n  ret\n}\n", code))

@@ -219,6 +219,39 @@ var predicates = []struct {
 	}},
 }
 
+// disjunctions have the conjunction and the disjunction of the same two bools, of which
+// one is computed, and something that takes both.
+var disjunctions = []struct {
+	name string
+	do   func(l logic, a, b, d int) int
+}{
+	{"without one", func(l logic, a, b, d int) int {
+		x := l.or(b, d)
+		either, both := l.or(a, x), l.and(x, a)
+		return l.or(l.and(either, l.not(x)), both)
+	}},
+	{"with one", func(l logic, a, b, d int) int {
+		x := l.xor(d, b)
+		return l.xor(l.or(l.or(d, x), x), l.and(d, x))
+	}},
+	{"equal to one", func(l logic, a, b, d int) int {
+		x := l.and(d, b)
+		either, both := l.or(x, d), l.and(x, d)
+		return l.xor(both, l.not(l.xor(x, either)))
+	}},
+	{"both of both", func(l logic, a, b, d int) int {
+		x := l.and(a, b)
+		either, both := l.or(d, x), l.and(x, d)
+		return l.xor(l.and(x, both), either)
+	}},
+	{"of negations", func(l logic, a, b, d int) int {
+		x := l.not(l.xor(a, b))
+		neither, both := l.and(l.not(d), l.not(x)), l.and(x, d)
+		return l.xor(l.or(l.not(neither), x), both)
+	}},
+	{"negated and both", func(l logic, a, b, d int) int { return l.xor(l.and(a, b), l.not(b)) }},
+}
+
 // logic is a chain of operations on bools.
 type logic struct{ *chain }
 
@@ -236,6 +269,11 @@ func predicateCases() []Case {
 		l := logic{&chain{inputs: []*ir.Type{ir.I32, ir.I32, ir.I32}}}
 		p.do(l, l.do(ir.OpLt, ir.Bool, 0, 1), l.do(ir.OpEq, ir.Bool, 1, 2), l.do(ir.OpGe, ir.Bool, 2, 0))
 		out = append(out, l.program("choice of bools: "+p.name, [][]uint64{few, few, few}))
+	}
+	for _, p := range disjunctions {
+		l := logic{&chain{inputs: []*ir.Type{ir.I32, ir.I32, ir.I32, ir.I32}}}
+		p.do(l, l.do(ir.OpEq, ir.Bool, 0, 2), l.do(ir.OpLt, ir.Bool, 3, 2), l.do(ir.OpNe, ir.Bool, 3, 1))
+		out = append(out, l.program("logic of bools: "+p.name, [][]uint64{few, few, few, few}))
 	}
 	return out
 }
