@@ -17,7 +17,7 @@ export CGO_ENABLED=0 GOOS=linux GOARCH=amd64
 go build -trimpath -ldflags='-s -w' -o "$out/" ./bench/gpubench ./examples/edges ./examples/swiglu ./cmd/kiln \
 	./tests/e2e/testdata/fault ./tests/e2e/testdata/lambda
 # Packages whose tests do more where there is a GPU.
-for pkg in runtime runtime/internal/cuda jit tests/conformance tests/irconf tests/nvrtc tests/sim/hipcuda tests/e2e; do
+for pkg in runtime runtime/internal/cuda jit ops tensor tests/conformance tests/irconf tests/nvrtc tests/sim/hipcuda tests/e2e; do
 	[ -n "$(find "$pkg" -maxdepth 1 -name '*_test.go' -print -quit 2>/dev/null)" ] || continue
 	go test -c -trimpath -ldflags='-s -w' -o "$out/${pkg//\//+}.test" "./$pkg"
 done

@@ -13,7 +13,7 @@ import (
 
 func open(t *testing.T) *tensor.Device {
 	t.Helper()
-	d, err := tensor.Open("cpu")
+	d, err := tensor.Open("auto")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	return d
