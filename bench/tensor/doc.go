@@ -1,0 +1,12 @@
+// Command tensor measures the operations of package tensor, each beside a copy of the
+// same run:
+//
+//	go run ./bench/tensor                    # on the CPU
+//	go run ./bench/tensor -device cuda:0 -json >ours.jsonl
+//	python3 bench/peers/tensor.py >torch.jsonl
+//	go run ./bench/gpubench -table ours.jsonl torch.jsonl
+//
+// The rate of an operation that moves memory is its operands, each read once, and its
+// result, written once, over the device's time between two events, the allocation of the
+// result included; that of a product of matrices is its floating-point operations.
+package main

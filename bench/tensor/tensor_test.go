@@ -1,0 +1,22 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestRun(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, run([]string{"-samples", "1", "-warm", "1ns", "-only", "^(where|cast) bf16$", "-json"}, &out, &out))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, 3)
+	var r row
+	require.NoError(t, json.Unmarshal([]byte(lines[2]), &r))
+	require.Equal(t, "cast bf16", r.What)
+	require.Contains(t, r.Note, "% of the copy")
+	require.Error(t, run([]string{"-only", "("}, &out, &out))
+	require.Error(t, run([]string{"-device", "abacus"}, &out, &out))
+}
