@@ -111,6 +111,10 @@ func (fo *folder) add(v, x, y *ir.Value) (*ir.Value, bool) {
 			return v, true
 		}
 	}
+	if x.Op == ir.OpNot && isConst(y, 1) { // ^a + 1 = -a
+		become(v, ir.OpNeg, v.Type, x.Args[0])
+		return v, true
+	}
 	// (a - b) + b = a
 	if x.Op == ir.OpSub && sameValue(x.Args[1], y) {
 		return x.Args[0], false
@@ -147,6 +151,9 @@ func (fo *folder) mul(v, x, y *ir.Value) (*ir.Value, bool) {
 		return y, false
 	case isConst(y, 1):
 		return x, false
+	case isConst(y, allOnes(v.Type)):
+		become(v, ir.OpNeg, v.Type, x)
+		return v, true
 	case y.IsConst():
 		if a, c := constPair(x, ir.OpMul); a != nil {
 			become(v, ir.OpMul, v.Type, a, fo.constant(v.Type, c.Imm*y.Imm))
@@ -258,6 +265,11 @@ func unary(v *ir.Value) (*ir.Value, bool) {
 		return v, true
 	case x.Op == v.Op: // -(-x), ^^x
 		return x.Args[0], false
+	case v.Op == ir.OpNot && v.Type.IsInt():
+		if a, c := constPair(x, ir.OpAdd); a != nil && c.Imm == allOnes(v.Type) { // ^(a - 1) = -a
+			become(v, ir.OpNeg, v.Type, a)
+			return v, true
+		}
 	}
 	if inv, ok := inverse[x.Op]; ok && v.Op == ir.OpNot && v.Type == ir.Bool {
 		// With NaN both x < y and x >= y are false; == and != stay opposites.

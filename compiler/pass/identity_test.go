@@ -207,6 +207,49 @@ func TestIdentityChains(t *testing.T) {
 	}
 }
 
+// TestNegations: whatever way leads to a negation, one operation is left.
+func TestNegations(t *testing.T) {
+	for _, typ := range []*ir.Type{ir.I8, ir.U8, ir.I16, ir.U16, ir.I32, ir.U32, ir.I64, ir.U64} {
+		ones, one := allOnes(typ), uint64(1)
+		for text, do := range map[string]func(e *exprs) *ir.Value{
+			"0 - x":  func(e *exprs) *ir.Value { return e.emit(ir.OpSub, typ, e.constant(typ, 0), e.x) },
+			"x * -1": func(e *exprs) *ir.Value { return e.emit(ir.OpMul, typ, e.x, e.constant(typ, ones)) },
+			"-1 * x": func(e *exprs) *ir.Value { return e.emit(ir.OpMul, typ, e.constant(typ, ones), e.x) },
+			"^x + 1": func(e *exprs) *ir.Value {
+				return e.emit(ir.OpAdd, typ, e.emit(ir.OpNot, typ, e.x), e.constant(typ, one))
+			},
+			"1 + ^x": func(e *exprs) *ir.Value {
+				return e.emit(ir.OpAdd, typ, e.constant(typ, one), e.emit(ir.OpNot, typ, e.x))
+			},
+			"x ^ -1 + 1": func(e *exprs) *ir.Value {
+				return e.emit(ir.OpAdd, typ, e.emit(ir.OpXor, typ, e.x, e.constant(typ, ones)), e.constant(typ, one))
+			},
+			"^x - -1": func(e *exprs) *ir.Value {
+				return e.emit(ir.OpSub, typ, e.emit(ir.OpNot, typ, e.x), e.constant(typ, ones))
+			},
+			"^(x - 1)": func(e *exprs) *ir.Value {
+				return e.emit(ir.OpNot, typ, e.emit(ir.OpSub, typ, e.x, e.constant(typ, one)))
+			},
+			"^(-1 + x)": func(e *exprs) *ir.Value {
+				return e.emit(ir.OpNot, typ, e.emit(ir.OpAdd, typ, e.constant(typ, ones), e.x))
+			},
+		} {
+			e := newExprs(typ)
+			e.show(do(e), text)
+			e.b.Return()
+			runNamed(t, e.m, "fold")
+			runNamed(t, e.m, "dce")
+			var ops []ir.Op
+			for _, v := range e.b.Instrs {
+				if v.Type == typ && !v.IsConst() && v.Op != ir.OpBitcast {
+					ops = append(ops, v.Op)
+				}
+			}
+			require.Equal(t, []ir.Op{ir.OpNeg}, ops, "%s of %s", text, typ)
+		}
+	}
+}
+
 func TestShiftIdentities(t *testing.T) {
 	for _, typ := range []*ir.Type{ir.I8, ir.U8, ir.I32, ir.U32, ir.I64, ir.U64} {
 		e := newExprs(typ)

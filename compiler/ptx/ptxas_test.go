@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,19 @@ func TestExtremumOfNegated(t *testing.T) {
 			require.NoError(t, err)
 			require.Regexp(t, `setp\.`+compare+`\.u64[^\n]*\n\s*selp\.b32`, text)
 			require.NotContains(t, text, op+".u32")
+		}
+	}
+}
+
+// TestChoiceOfNegated: so is the comparison of which a selection may become one.
+func TestChoiceOfNegated(t *testing.T) {
+	tgt, err := target.Parse("ptx:sm_90")
+	require.NoError(t, err)
+	for op, compare := range map[string]string{"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"} {
+		for typ, wide := range map[string]bool{"u32": true, "u16": true, "i32": false} {
+			text, err := Emit(parse(t, fmt.Sprintf("module \"m\"\n\nkernel @k(%%p: ptr<global,%[1]s>, %%len: i64, %%x: %[1]s, %%y: %[1]s) args(p slice %[1]s \"[]T\", x scalar %[1]s \"T\", y scalar %[1]s \"T\") {\nb0:\n  %%n = neg %%x : %[1]s\n  %%c = %[2]s %%y, %%n : bool\n  %%r = select %%c, %%y, %%n : %[1]s\n  store %%p, %%r\n  ret\n}\n", typ, op)), tgt)
+			require.NoError(t, err)
+			require.Equal(t, wide, regexp.MustCompile(`setp\.`+compare+`\.u64`).MatchString(text), text)
 		}
 	}
 }

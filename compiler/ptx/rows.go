@@ -61,6 +61,9 @@ var (
 	ints     = small | int32s | int64s
 	signed   = of(ir.KI8, ir.KI16, ir.KI32, ir.KI64)
 	unsigned = ints &^ signed
+	// narrowUnsigned are the unsigned integers that have 32-bit registers.
+	narrowUnsigned = (small | int32s) & unsigned
+
 	floats   = of(ir.KF32, ir.KF64)
 	halves   = of(ir.KF16, ir.KBF16)
 	boolean  = of(ir.KBool)
@@ -118,6 +121,11 @@ func reciprocal(v *ir.Value, _ uint64, _ bool) bool {
 // negated: of a minimum or maximum, see package ptxas.
 func negated(v *ir.Value, _ uint64, _ bool) bool { return ptxas.Negated(v) }
 
+// wideCompare compares two unsigned numbers of up to 32 bits in 64.
+func wideCompare(how string) string {
+	return "cvt.u64.{t} $q0, $A; cvt.u64.{t} $q1, $B; setp." + how + ".u64 $d, $q0, $q1"
+}
+
 func smallCount(_ *ir.Value, b uint64, isConst bool) bool { return isConst && b <= 64 }
 
 func inWarp(_ *ir.Value, b uint64, isConst bool) bool { return isConst && b < 32 }
@@ -170,19 +178,24 @@ var fixedRows = []row{
 	{op: ir.OpNe, on: ints, asm: "setp.ne.{t} $d, $a, $b"},
 	{op: ir.OpNe, on: floats, asm: "setp.neu.{t} $d, $a, $b"}, // true if unordered
 	{op: ir.OpNe, on: boolean, asm: "xor.pred $d, $a, $b"},
+	// Of a selection by these ptxas makes a minimum, unless 64 bits are compared.
+	{op: ir.OpLt, on: narrowUnsigned, when: negated, asm: wideCompare("lt")},
+	{op: ir.OpLe, on: narrowUnsigned, when: negated, asm: wideCompare("le")},
+	{op: ir.OpGt, on: narrowUnsigned, when: negated, asm: wideCompare("gt")},
+	{op: ir.OpGe, on: narrowUnsigned, when: negated, asm: wideCompare("ge")},
 	{op: ir.OpLt, on: ints | floats, asm: "setp.lt.{t} $d, $a, $b"},
 	{op: ir.OpLe, on: ints | floats, asm: "setp.le.{t} $d, $a, $b"},
 	{op: ir.OpGt, on: ints | floats, asm: "setp.gt.{t} $d, $a, $b"},
 	{op: ir.OpGe, on: ints | floats, asm: "setp.ge.{t} $d, $a, $b"},
 
 	// Without .NaN the instruction returns the other operand; both order zeros.
-	{op: ir.OpMin, on: (small | int32s) & unsigned, when: negated,
+	{op: ir.OpMin, on: narrowUnsigned, when: negated,
 		asm: "cvt.u64.{t} $q0, $A; cvt.u64.{t} $q1, $B; setp.lt.u64 $p0, $q0, $q1; selp.{b} $d, $A, $B, $p0"},
 	{op: ir.OpMin, on: (small | int32s) & signed, when: negated, asm: "setp.lt.{t} $p0, $A, $B; selp.{b} $d, $A, $B, $p0"},
 	{op: ir.OpMin, on: ints, asm: "min.{t} $d, $a, $b"},
 	{op: ir.OpMin, on: of(ir.KF32), cc: 80, asm: "min.NaN.{t} $d, $a, $b"},
 	{op: ir.OpMin, on: floats, asm: "min.{t} {T}0, $a, $b; setp.nan.{t} $p0, $a, $b; selp.{b} $d, {nan}, {T}0, $p0"},
-	{op: ir.OpMax, on: (small | int32s) & unsigned, when: negated,
+	{op: ir.OpMax, on: narrowUnsigned, when: negated,
 		asm: "cvt.u64.{t} $q0, $A; cvt.u64.{t} $q1, $B; setp.gt.u64 $p0, $q0, $q1; selp.{b} $d, $A, $B, $p0"},
 	{op: ir.OpMax, on: (small | int32s) & signed, when: negated, asm: "setp.gt.{t} $p0, $A, $B; selp.{b} $d, $A, $B, $p0"},
 	{op: ir.OpMax, on: ints, asm: "max.{t} $d, $a, $b"},
