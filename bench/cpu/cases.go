@@ -114,7 +114,7 @@ func stencil(p *problem, small bool) {
 	nx, ny, nz := pick(small, 35, 128), pick(small, 9, 64), pick(small, 6, 32)
 	out, in := newResult[float32](p, nx*ny*nz), input(p, nx*ny*nz, uniform(-1, 1))
 	p.bytes, p.tol = 8*float64(nx*ny*nz), 1e-6
-	grid := runtime.Grid{Blocks: runtime.Dim3{X: (nx + 125) / 128, Y: 1, Z: nz - 2}, Threads: runtime.Dim3{X: 128}}
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: (nx + 125) / 128, Y: pick(small, 2, 4), Z: nz - 2}, Threads: runtime.Dim3{X: 128}}
 	p.launch(kernels.Stencil, grid, out, in, nx, ny, float32(0.4), float32(0.1))
 }
 
@@ -154,25 +154,25 @@ func mandelbrot(p *problem, small bool) {
 // tiling is the tile of c that fits in the vector registers of the device.
 func tiling(warp int) kernels.Tiling {
 	if warp == 8 { // of which AVX2 has 16
-		return kernels.Tiling{High: 4, Each: 2, Wide: 8}
+		return kernels.Tiling{High: 6, Each: 2, Wide: 8}
 	}
-	return kernels.Tiling{High: 8, Each: 2, Wide: dsl.ConstInt(warp)}
+	return kernels.Tiling{High: 12, Each: 2, Wide: dsl.ConstInt(warp)}
 }
 
 // sgemm packs both matrices before it multiplies, which is part of the time.
 func sgemm(p *problem, small bool) {
 	side := pick(small, 128, 1024)
 	a, b, c := input(p, side*side, uniform(-1, 1)), input(p, side*side, uniform(-1, 1)), newResult[float32](p, side*side)
-	bands, panels := input(p, side*side, uniform(0, 0)), input(p, side*side, uniform(0, 0))
 	p.flops = 2 * float64(side) * float64(side) * float64(side)
 	cfg := tiling(p.dev.WarpSize())
 	high, wide := int(cfg.High), int(cfg.Wide)
-	width := wide * int(cfg.Each)
+	width, count := wide*int(cfg.Each), (side+high-1)/high
+	bands, panels := input(p, count*high*side, uniform(0, 0)), input(p, side*side, uniform(0, 0))
 	grid := func(bx, by, x, y int) runtime.Grid {
 		return runtime.Grid{Blocks: runtime.Dim3{X: bx, Y: by}, Threads: runtime.Dim3{X: x, Y: y}}
 	}
-	p.launch(kernels.PackA, grid(side/64, side/high, 64, 1), bands, a, side, cfg.High)
+	p.launch(kernels.PackA, grid(side/64, count, 64, 1), bands, a, side, cfg.High)
 	p.launch(kernels.PackB, grid(side/width, side/8, width, 8), panels, b, side, side, dsl.ConstInt(width))
-	p.launch(kernels.SGEMM, grid(side/width, side/high/16, wide, 16), c, bands, panels, side, side, cfg)
+	p.launch(kernels.SGEMM, grid(side/width, (count+15)/16, wide, 16), c, bands, panels, side, side, cfg)
 	p.twin = []any{c, a, b, bands, panels, side, side}
 }

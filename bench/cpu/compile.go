@@ -19,7 +19,7 @@ import (
 
 // constants are the compile-time parameters of the kernels that have some.
 var constants = map[string]map[string]int64{
-	"Transpose": {"pad": 0}, "PackA": {"height": 8}, "PackB": {"width": 32}, "SGEMM": {"cfg.High": 8, "cfg.Each": 2, "cfg.Wide": 16},
+	"Transpose": {"pad": 0}, "PackA": {"height": 12}, "PackB": {"width": 32}, "SGEMM": {"cfg.High": 12, "cfg.Each": 2, "cfg.Wide": 16},
 }
 
 // compiled are the kernels to compile, of each one instance.

@@ -9,7 +9,8 @@ type Tiling struct {
 }
 
 // PackA writes a, row-major with k columns, as bands of height rows, each of them
-// column after column, so that SGEMM reads it from end to end.
+// column after column, so that SGEMM reads it from end to end. In the last band there
+// are zeros below the rows of a.
 //
 //kiln:kernel
 func PackA(t dsl.Thread, out, a []float32, k int, height dsl.ConstInt) {
@@ -18,7 +19,11 @@ func PackA(t dsl.Thread, out, a []float32, k int, height dsl.ConstInt) {
 		return
 	}
 	for r := range h {
-		out[(band*k+i)*h+r] = a[(band*h+r)*k+i]
+		v := float32(0)
+		if at := (band*h+r)*k + i; at < len(a) {
+			v = a[at]
+		}
+		out[(band*k+i)*h+r] = v
 	}
 }
 
@@ -43,21 +48,31 @@ func SGEMM(t dsl.Thread, c, a, b []float32, n, k int, cfg Tiling) {
 	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
 	width := wide * each
 	band, panel, x := t.GlobalY(), t.BlockX(), t.ThreadX()
+	if band*high*n >= len(c) {
+		return
+	}
 	as, bs := a[band*k*high:][:k*high], b[panel*k*width:][:k*width]
-	acc := dsl.LocalSlice[float32](cfg.High * cfg.Each)
+	acc, v := dsl.LocalSlice[float32](cfg.High*cfg.Each), dsl.LocalSlice[float32](cfg.Each)
 	j := x
 	for i := 0; i < len(as)-(high-1); i += high {
 		for e := range each {
-			v := bs[j+e*wide]
-			for h := range high {
-				acc[h*each+e] = dsl.FMA(as[i+h], v, acc[h*each+e])
+			v[e] = bs[j+e*wide]
+		}
+		for h := range high {
+			for e := range each {
+				acc[h*each+e] = dsl.FMA(as[i+h], v[e], acc[h*each+e])
 			}
 		}
 		j += width
 	}
+	to := c[band*high*n:]
 	for h := range high {
-		for e := range each {
-			c[(band*high+h)*n+panel*width+e*wide+x] = acc[h*each+e]
+		if len(to) < n {
+			break
 		}
+		for e := range each {
+			to[panel*width+e*wide+x] = acc[h*each+e]
+		}
+		to = to[n:]
 	}
 }
