@@ -56,6 +56,11 @@ func Copy(s *runtime.Stream, out, x View) error {
 		// Bits are bits: types of one size share a kernel, and NaN stays what it is.
 		out.DType = carrier(x.DType)
 		x.DType = out.DType
+		if !out.Layout.IsContiguous() || !x.Layout.IsContiguous() {
+			if w, ok := tiles(out.Layout, x.Layout); ok {
+				return transposed(s, out, x, &w)
+			}
+		}
 	}
 	k, err := cast.of(out.DType, x.DType)
 	if err != nil {

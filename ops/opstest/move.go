@@ -29,6 +29,7 @@ func move(t *testing.T, b *bench) {
 			}
 		}
 	}
+	b.turned(t)
 	for i, d := range dtype.All() {
 		if b.has(d) {
 			b.where(t, dtype.Ints()[i%5], d, i)
@@ -71,5 +72,28 @@ func (b *bench) fill(t *testing.T, d dtype.DType) {
 	require.NoError(t, ops.Arange(b.s, out.View, dtype.FromInt(d, 3), dtype.FromInt(d, 2)))
 	for i, got := range b.read(t, out) {
 		require.Equal(t, dtype.FromInt(d, 3+2*int64(i)), got)
+	}
+}
+
+// turned tests copies that turn matrices, of sizes about those of tiles.
+func (b *bench) turned(t *testing.T) {
+	t.Helper()
+	for _, d := range []dtype.DType{dtype.U8, dtype.BF16, dtype.F32, dtype.I64} {
+		for _, c := range []struct {
+			shape layout.Shape
+			order []int
+		}{
+			{layout.Shape{16, 16}, []int{1, 0}}, {layout.Shape{33, 65}, []int{1, 0}}, {layout.Shape{100, 31}, []int{1, 0}},
+			{layout.Shape{3, 40, 20}, []int{0, 2, 1}}, {layout.Shape{20, 3, 40}, []int{2, 1, 0}}, {layout.Shape{20, 2, 3, 40}, []int{3, 2, 1, 0}}, {layout.Shape{2, 17, 3, 40}, []int{2, 3, 0, 1}},
+		} {
+			l, err := layout.Contiguous(c.shape).Permute(c.order...)
+			require.NoError(t, err)
+			x := b.value(t, d, l, func() dtype.Scalar { return b.number(d) })
+			for _, kind := range []string{"dense", "narrowed"} {
+				out := b.result(t, d, layoutOf(t, kind, l.Shape()))
+				require.NoError(t, ops.Copy(b.s, out.View, x.View))
+				require.Equal(t, x.want, b.read(t, out), "%v of %v by %v", d, c.shape, c.order)
+			}
+		}
 	}
 }
