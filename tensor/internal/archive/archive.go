@@ -96,8 +96,11 @@ func (a *Archive) member(f *zip.File) (*Member, error) {
 		return nil, a.fault(f, file.ErrFormat, "%v", err)
 	}
 	m := &Member{Name: f.Name, Offset: -1, src: a.src, zip: f}
+	if int64(f.CompressedSize64) > a.src.Size()-off {
+		return nil, memberFault(a.src, f.Name, a.src.Size(), file.ErrTruncated, "%d bytes should begin at byte %d", f.CompressedSize64, off)
+	}
 	if m.blob, err = a.src.Section(off, int64(f.CompressedSize64)); err != nil {
-		return nil, memberFault(a.src, f.Name, off, file.ErrTruncated, "%v", err)
+		return nil, err
 	}
 	switch {
 	case f.Method == zip.Store && f.CompressedSize64 != f.UncompressedSize64:

@@ -121,6 +121,9 @@ func TestWrongArchives(t *testing.T) {
 			_, err := open(c.file)
 			require.ErrorIs(t, err, c.kind)
 			require.ErrorContains(t, err, c.text)
+			var f *file.Error
+			require.ErrorAs(t, err, &f)
+			require.LessOrEqual(t, f.Offset, int64(len(c.file)))
 		})
 	}
 }
