@@ -25,6 +25,7 @@ var families = []struct {
 	{"Elementwise", elementwise},
 	{"Move", move},
 	{"Index", index},
+	{"Matmul", matmul},
 	{"Random", random},
 	{"Reduce", reduce},
 }

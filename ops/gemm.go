@@ -1,0 +1,372 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Matmul stores in out the products of the matrices in the last two dimensions of a
+// and b. The dimensions before count matrices and broadcast to those of out, which has as
+// many. Layouts are any, but elements of out must not share memory. Sums are made in
+// the type that is computed in, and are the same in every run.
+func Matmul(s *runtime.Stream, out, a, b View) error { return multiply(s, out, a, b, nil) }
+
+// MatmulBy is [Matmul] in one of the ways that [MatmulWays] lists, whether it is the best
+// or not: for tests and benchmarks.
+func MatmulBy(s *runtime.Stream, way string, out, a, b View) error {
+	for i := range matmuls {
+		if matmuls[i].name == way {
+			return multiply(s, out, a, b, &matmuls[i])
+		}
+	}
+	return fmt.Errorf("there is no way %q to multiply matrices, only %v", way, MatmulWays())
+}
+
+// MatmulWays lists the ways to multiply matrices that a device can be asked for. The one
+// called thin is for at most four rows or columns.
+func MatmulWays() (names []string) {
+	for i := range matmuls {
+		names = append(names, matmuls[i].name)
+	}
+	return names
+}
+
+func multiply(s *runtime.Stream, out, a, b View, way *matmulWay) error {
+	p, err := newProduct(s, out, a, b)
+	if err != nil || out.Layout.Count() == 0 {
+		return err
+	}
+	if p.K == 0 {
+		return Fill(s, out, dtype.Zero(out.DType))
+	}
+	if way == nil {
+		i := slices.IndexFunc(matmuls, func(w matmulWay) bool { return w.fits(p) })
+		way = &matmuls[i] // the last fits all
+	}
+	return way.run(s, p)
+}
+
+// matmulWay is a way to multiply matrices.
+type matmulWay struct {
+	name string
+	fits func(*product) bool
+	run  func(*runtime.Stream, *product) error
+}
+
+// matmuls are the ways to multiply matrices; the first that fits is taken.
+var matmuls = []matmulWay{
+	{"thin", (*product).thin, runThin},
+	{"packed", (*product).serial, runPacked},
+	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8}, (*product).large),
+	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8}, never),
+	tiled(kernels.Tile{M: 128, N: 64, K: 16, Rows: 8, Cols: 8}, never),
+	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4}, (*product).medium),
+	tiled(kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}, func(*product, kernels.Tile) bool { return true }),
+}
+
+// never is for configurations that others are measured against.
+func never(*product, kernels.Tile) bool { return false }
+
+// tiled is a row for a configuration of the tiled kernel.
+func tiled(c kernels.Tile, fits func(*product, kernels.Tile) bool) matmulWay {
+	return matmulWay{
+		name: fmt.Sprintf("tiles of %dx%dx%d", c.M, c.N, c.K),
+		fits: func(p *product) bool { return fits(p, c) },
+		run:  func(s *runtime.Stream, p *product) error { return runTile(s, p, c) },
+	}
+}
+
+// product is matrices to multiply.
+type product struct {
+	kernels.Product
+	out, a, b View
+	info      runtime.Info
+	batch     [3]layout.Layout // dimensions that count matrices, of out, a and b
+	walk      kernels.Walk     // over them
+}
+
+func newProduct(s *runtime.Stream, out, a, b View) (*product, error) {
+	shapes := [3]layout.Shape{out.Layout.Shape(), a.Layout.Shape(), b.Layout.Shape()}
+	rank := len(shapes[0])
+	if rank < 2 || len(shapes[1]) < 2 || len(shapes[2]) < 2 || len(shapes[1]) > rank || len(shapes[2]) > rank {
+		return nil, fmt.Errorf("%w: matmul of %v and %v in %v", layout.ErrRank, shapes[1], shapes[2], shapes[0])
+	}
+	p := &product{out: out, a: a, b: b, info: s.Device().Info()}
+	dims := func(i int) (n, m int) { l := len(shapes[i]); return shapes[i][l-2], shapes[i][l-1] }
+	m, k := dims(1)
+	k2, n := dims(2)
+	if om, on := dims(0); k != k2 || om != m || on != n {
+		return nil, fmt.Errorf("%w in matmul, lhs: %v rhs: %v, in %v", layout.ErrShape, shapes[1], shapes[2], shapes[0])
+	}
+	batch := shapes[0][:rank-2]
+	for i, v := range []View{out, a, b} {
+		l := v.Layout
+		lead, err := layout.New(l.Shape()[:l.Rank()-2], l.Strides()[:l.Rank()-2], 0)
+		if err == nil {
+			p.batch[i], err = lead.BroadcastTo(batch)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("matmul, lhs: %v rhs: %v: %w", shapes[1], shapes[2], err)
+		}
+	}
+	if a.DType != b.DType || a.DType != out.DType {
+		return nil, fmt.Errorf("%w: matmul of %v and %v in %v", ErrDType, a.DType, b.DType, out.DType)
+	}
+	if !a.DType.Computes() {
+		return nil, unsupported("matmul", a.DType, numbers.String())
+	}
+	p.Product = kernels.Product{M: m, N: n, K: k, Batch: batch.Count()}
+	p.OutM, p.OutN = strideOf(out, -2), strideOf(out, -1)
+	p.XM, p.XK = strideOf(a, -2), strideOf(a, -1)
+	p.YK, p.YN = strideOf(b, -2), strideOf(b, -1)
+	p.simplify()
+	return p, p.plan(s)
+}
+
+// strideOf is the stride of a dimension, 0 if it has one place.
+func strideOf(v View, d int) int {
+	d += v.Layout.Rank()
+	if v.Layout.Shape()[d] == 1 {
+		return 0
+	}
+	return v.Layout.Strides()[d]
+}
+
+// simplify makes many small matrices one where that is the same, and takes the product of
+// the transposed matrices where that is easier.
+func (p *product) simplify() {
+	m := layout.Merge(p.batch[:]...)
+	if len(m.Sizes) > 0 && m.Strides[2][0] == 0 && m.Sizes[0] > 1 {
+		n, so, sx := m.Sizes[0], m.Strides[0][0], m.Strides[1][0]
+		switch {
+		case p.M == 1:
+			p.M, p.OutM, p.XM = n, so, sx
+		case so == p.M*p.OutM && sx == p.M*p.XM:
+			p.M *= n
+		default:
+			n = 1
+		}
+		if n > 1 {
+			m.Sizes = m.Sizes[1:]
+			for i := range m.Strides {
+				m.Strides[i] = m.Strides[i][1:]
+			}
+			p.Batch /= n
+		}
+	}
+	sizes := reversedInts(m.Sizes)
+	for i := range p.batch {
+		p.batch[i], _ = layout.New(sizes, reversedInts(m.Strides[i]), 0) // of right layouts
+	}
+	if p.M < p.N && p.M <= thinCols || p.OutM == 1 && p.OutN > 1 && p.N > thinCols {
+		p.transpose()
+	}
+	if p.K == 1 {
+		p.XK, p.YK = 1, 1
+	}
+}
+
+func reversedInts(s []int) []int {
+	s = slices.Clone(s)
+	slices.Reverse(s)
+	return s
+}
+
+// transpose makes the product that of the transposed matrices.
+func (p *product) transpose() {
+	p.a, p.b = p.b, p.a
+	p.batch[1], p.batch[2] = p.batch[2], p.batch[1]
+	p.M, p.N = p.N, p.M
+	p.OutM, p.OutN = p.OutN, p.OutM
+	p.XM, p.XK, p.YK, p.YN = p.YN, p.YK, p.XK, p.XM
+}
+
+func (p *product) plan(s *runtime.Stream) error {
+	if p.out.Layout.Count() == 0 {
+		return nil
+	}
+	var unused runtime.Grid
+	_, err := walkOver(s, &p.walk, &unused, p.batch[:]...)
+	anyOrder(&p.walk, p.Batch)
+	return err
+}
+
+// serial reports whether a unit of the device runs one warp at a time, with the
+// elements of a vector as its threads.
+func (p *product) serial() bool { return p.info.ThreadsPerUnit <= p.info.WarpSize }
+
+// even reports whether numbers are multiples of n.
+func even(n int, of ...int) bool {
+	for _, x := range of {
+		if x%n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// vectors reports whether an operand, with such strides from one matrix to the next,
+// can be read n elements at a time along the dimension with stride one.
+func vectors(n int, batch layout.Layout, one, other, size int) bool {
+	return one == 1 && even(n, other, size) && even(n, batch.Strides()...)
+}
+
+// matmulKernel is a kernel for types of the result, the operands, and what is computed
+// in.
+type matmulKernel struct {
+	kernel *jit.Kernel
+	params func(o, t, c reflect.Type) []reflect.Type
+}
+
+func (k *matmulKernel) of(o, t dtype.DType) *jit.Kernel {
+	return k.kernel.As(kernelType(k.params(o.Type(), t.Type(), t.Compute().Type())...))
+}
+
+var (
+	productType, tileType = reflect.TypeFor[kernels.Product](), reflect.TypeFor[kernels.Tile]()
+
+	gemmTiled = matmulKernel{jit.Of(kernels.Gemm[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), walkType, productType, tileType, function(3, c, c)}
+	}}
+	sumParts = family{name: "matmul", kernel: jit.Of(kernels.SumParts[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), walkType, intType, intType}
+	}}
+	madReal, madInt = jit.Func(kernels.MadReal[float32]), jit.Func(kernels.MadInt[int32])
+)
+
+// mad is the function that adds a product to a sum.
+func mad(c dtype.DType) *jit.Fn {
+	f := madReal
+	if c.IsInt() {
+		f = madInt
+	}
+	return f.As(function(3, c.Type(), c.Type()))
+}
+
+// large reports whether tiles are enough for all units of the device to be busy for
+// some time. Numbers of 64 bits take twice the registers.
+func (p *product) large(c kernels.Tile) bool {
+	return p.a.DType.Compute().Size() <= 4 && p.blocks(&c)*2 >= p.info.Units*3
+}
+
+// medium is the same of all types. Where tiles are few but sums are long, parts of the
+// sums make up for it.
+func (p *product) medium(c kernels.Tile) bool {
+	return p.blocks(&c)*2 >= p.info.Units*3 || p.M >= 64 && p.N >= 64 && p.K >= 16*(p.M+p.N)
+}
+
+// blocks is how many tiles the results have.
+func (p *product) blocks(c *kernels.Tile) int {
+	return (p.M + int(c.M) - 1) / int(c.M) * ((p.N + int(c.N) - 1) / int(c.N)) * p.Batch
+}
+
+// ways sets how a tile is brought.
+func (p *product) ways(c *kernels.Tile) {
+	c.X, c.XVec = side(p.batch[1], p.XM, p.XK, p.M, p.K)
+	c.Y, c.YVec = side(p.batch[2], p.YN, p.YK, p.N, p.K)
+	c.OutVec = boolConst(vectors(4, p.batch[0], p.OutN, p.OutM, p.N))
+}
+
+// runTile multiplies with a configuration of the tiled kernel.
+func runTile(s *runtime.Stream, p *product, c kernels.Tile) error {
+	blocks := p.blocks(&c)
+	parts := p.split(blocks, 2*p.info.Units, 8*int(c.K), 4*int(c.K))
+	threads := int(c.M / c.Rows * (c.N / c.Cols))
+	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: threads}}
+	return p.withParts(s, parts, func(out View) error {
+		p.ways(&c) // parts may lie otherwise than the result
+		to, x, y := out.header(), p.a.header(), p.b.header()
+		t := p.a.DType
+		return gemmTiled.of(out.DType, t).Launch(s, g, slice(out.DType, &to), slice(t, &x), slice(t, &y), p.walk, p.Product, c, mad(t.Compute()))
+	})
+}
+
+// side chooses how an operand with strides across and along k is brought.
+func side(batch layout.Layout, across, along, n, k int) (way dsl.ConstInt, vec dsl.ConstBool) {
+	switch {
+	case vectors(4, batch, along, across, k):
+		return kernels.AlongK, true
+	case vectors(4, batch, across, along, n):
+		return kernels.AcrossK, true
+	case along != 0 && (along <= across || across == 0):
+		return kernels.AlongK, false
+	}
+	return kernels.AcrossK, false
+}
+
+func boolConst(b bool) dsl.ConstBool { return dsl.ConstBool(b) }
+
+// split is into how many parts sums are divided so that there are enough blocks: parts
+// of at least some length, which are multiples of step.
+func (p *product) split(blocks, enough, least, step int) int {
+	p.Part = p.K
+	if blocks >= enough {
+		return 1
+	}
+	parts := max(1, min((enough+blocks-1)/blocks, p.K/least, maxParts))
+	p.Part = up((p.K+parts-1)/parts, step)
+	return (p.K + p.Part - 1) / p.Part
+}
+
+const maxParts = 256
+
+// withParts has a kernel store in out, or the parts of sums in memory of its own, and
+// adds these.
+func (p *product) withParts(s *runtime.Stream, parts int, run func(out View) error) error {
+	if parts == 1 {
+		return run(p.out)
+	}
+	c := p.out.DType.Compute()
+	n := p.Batch * p.M * p.N
+	if n > math.MaxInt/parts/c.Size() {
+		return fmt.Errorf("%w: %d parts of %d sums", layout.ErrTooLarge, parts, n)
+	}
+	mem, err := s.Alloc(parts * n * c.Size())
+	if err != nil {
+		return err
+	}
+	err = p.addParts(s, View{Buf: mem, DType: c}, parts, n, run)
+	if e := mem.FreeOn(s); err == nil {
+		err = e
+	}
+	return err
+}
+
+func (p *product) addParts(s *runtime.Stream, room View, parts, n int, run func(out View) error) error {
+	batch := p.batch[0].Shape()
+	shape := append(slices.Clone(batch), p.M, p.N)
+	final, err := layout.New(shape, append(slices.Clone(p.batch[0].Strides()), p.OutM, p.OutN), p.out.Layout.Offset())
+	if err != nil {
+		return err
+	}
+	dense := layout.Contiguous(shape)
+	p.batch[0], _ = layout.New(batch, dense.Strides()[:len(batch)], 0)
+	p.OutM, p.OutN, p.Parts = p.N, 1, n
+	if err := p.plan(s); err != nil {
+		return err
+	}
+	room.Layout = layout.Contiguous(layout.Shape{parts * n})
+	if err := run(room); err != nil {
+		return err
+	}
+	k, err := sumParts.of(p.out.DType, room.DType)
+	if err != nil {
+		return err
+	}
+	var w kernels.Walk
+	var g runtime.Grid
+	if ok, err := walkOver(s, &w, &g, final, dense); !ok {
+		return err
+	}
+	to, from := p.out.header(), room.header()
+	return k.Launch(s, g, slice(p.out.DType, &to), slice(room.DType, &from), w, parts, n)
+}

@@ -1,0 +1,115 @@
+package ops
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var (
+	packingType, tilingType = reflect.TypeFor[kernels.Packing](), reflect.TypeFor[kernels.Tiling]()
+
+	pack = family{name: "matmul", kernel: jit.Of(kernels.Pack[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), walkType, packingType}
+	}}
+	packed = family{name: "matmul", kernel: jit.Of(kernels.Packed[float32, float32]), params: func(o, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(c), reflect.SliceOf(c), walkType, productType, tilingType, function(3, c, c)}
+	}}
+)
+
+// tiling is the tile that fits into the vector registers of a processor: those of
+// eight lanes have 16, wider ones 32. A vector has half as many 64-bit numbers.
+func tiling(warp int, c dtype.DType) kernels.Tiling {
+	t := kernels.Tiling{High: 8, Each: 2, Wide: dsl.ConstInt(warp)}
+	if warp <= 8 {
+		t.High = 4
+	}
+	if c.Size() > 4 {
+		t.Each = 1
+	}
+	return t
+}
+
+// runPacked packs both operands and multiplies them.
+func runPacked(s *runtime.Stream, p *product) error {
+	c := p.a.DType.Compute()
+	cfg := tiling(p.info.WarpSize, c)
+	xs, err := p.pack(s, p.a, 1, p.M, p.XM, p.XK, cfg.High)
+	if err != nil {
+		return err
+	}
+	ys, err := p.pack(s, p.b, 2, p.N, p.YN, p.YK, cfg.Wide*cfg.Each)
+	if err == nil {
+		err = p.multiplyPacked(s, xs, ys, cfg)
+		if e := ys.Buf.FreeOn(s); err == nil {
+			err = e
+		}
+	}
+	if e := xs.Buf.FreeOn(s); err == nil {
+		err = e
+	}
+	return err
+}
+
+// pack packs operand i, with rows and strides across and along k, in bands. Matrices
+// that are all the same are packed once.
+func (p *product) pack(s *runtime.Stream, v View, i, rows, across, inner int, high dsl.ConstInt) (View, error) {
+	shape := p.batch[i].Shape()
+	n := p.Batch
+	index := layout.Contiguous(shape)
+	if !slices.ContainsFunc(p.batch[i].Strides(), func(n int) bool { return n != 0 }) {
+		n, index = 1, along(shape, nil)
+	}
+	t := v.DType
+	k, err := pack.of(t, t.Compute())
+	if err != nil {
+		return v, err
+	}
+	cfg := kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK}
+	if across == 1 && inner != 1 && int(high)%p.info.WarpSize == 0 {
+		cfg.Way = kernels.AcrossK
+	}
+	bands := up(rows, int(high)) / int(high)
+	to := View{DType: t.Compute(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
+	if to.Buf, err = s.Alloc(to.Layout.Count() * to.DType.Size()); err != nil {
+		return to, err
+	}
+	var w kernels.Walk
+	var unused runtime.Grid
+	if _, err := walkOver(s, &w, &unused, p.batch[i]); err != nil {
+		return to, err
+	}
+	anyOrder(&w, p.Batch)
+	g := runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, maxBlocksY)}, Threads: runtime.Dim3{X: p.info.WarpSize}}
+	p.batch[i] = index
+	dst, src := to.header(), v.header()
+	return to, k.Launch(s, g, slice(to.DType, &dst), slice(t, &src), w, cfg)
+}
+
+// multiplyPacked multiplies packed operands.
+func (p *product) multiplyPacked(s *runtime.Stream, xs, ys View, cfg kernels.Tiling) error {
+	if err := p.plan(s); err != nil { // with the numbers of packed matrices
+		return err
+	}
+	const most = 16 // bands that share a panel of y
+	bands := (p.M + int(cfg.High) - 1) / int(cfg.High)
+	width := int(cfg.Wide * cfg.Each)
+	c := xs.DType
+	k, err := packed.of(p.out.DType, c)
+	if err != nil {
+		return err
+	}
+	high := min(most, bands, p.info.MaxThreads/int(cfg.Wide))
+	g := runtime.Grid{
+		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch, maxBlocksY)},
+		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
+	}
+	to, x, y := p.out.header(), xs.header(), ys.header()
+	return k.Launch(s, g, slice(p.out.DType, &to), slice(c, &x), slice(c, &y), p.walk, p.Product, cfg, mad(c))
+}

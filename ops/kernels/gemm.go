@@ -1,0 +1,251 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Product says where the elements of matrices are: out has M rows and N columns, x has M
+// rows and K columns, and y K rows and N columns. Many of them are multiplied.
+type Product struct {
+	M, N, K    int
+	OutM, OutN int // strides of out
+	XM, XK     int // strides of x
+	YK, YN     int // strides of y
+	Batch      int // how many products
+	Part       int // how much of K a block in z does
+	Parts      int // distance in out of what blocks in z make
+}
+
+// Ways in which [Gemm] brings an operand into shared memory.
+const (
+	AlongK  = iota // neighbouring threads go along k
+	AcrossK        // neighbouring threads go across k
+)
+
+// Tile says how [Gemm] divides its work.
+type Tile struct {
+	M, N, K    dsl.ConstInt  // what a block holds in shared memory: M by K of x, K by N of y
+	Rows, Cols dsl.ConstInt  // what a thread computes, multiples of 4
+	X, Y       dsl.ConstInt  // ways of the operands
+	XVec, YVec dsl.ConstBool // vectors of four lie side by side, all of them inside or all outside
+	OutVec     dsl.ConstBool // likewise of the result, along rows
+}
+
+// threads is how many threads a block has.
+func (c *Tile) threads() dsl.ConstInt { return c.M / c.Rows * (c.N / c.Cols) }
+
+// gap keeps columns of a tile in different banks of shared memory, and vectors of
+// four aligned.
+const gap = 4
+
+// Gemm computes products of matrices. Tiles of the operands come into shared memory, the
+// next ones while those that are there are used, and each thread sums a tile of the
+// result in registers. Blocks in x go over tiles, in y over products, and in z over
+// parts of k.
+//
+//kiln:kernel
+//kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.X=0,1 cfg.Y=0,1
+func Gemm[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Tile, mad func(a, b, c C) C) {
+	xs := dsl.SharedSlice[C](t, 2*cfg.K*(cfg.M+gap))
+	ys := dsl.SharedSlice[C](t, 2*cfg.K*(cfg.N+gap))
+	xr := dsl.LocalSlice[C](cfg.M * cfg.K / cfg.threads())
+	yr := dsl.LocalSlice[C](cfg.N * cfg.K / cfg.threads())
+	row, col := p.tile(t.BlockX(), &cfg)
+	lo := t.BlockZ() * p.Part
+	hi := min(lo+p.Part, p.K)
+	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
+		at := w.place(z)
+		acc := dsl.LocalSlice[C](cfg.Rows * cfg.Cols)
+		bring(t, xr, x, at[1], row, p.M, p.XM, lo, hi, p.XK, cfg.M, &cfg, cfg.X, cfg.XVec)
+		bring(t, yr, y, at[2], col, p.N, p.YN, lo, hi, p.YK, cfg.N, &cfg, cfg.Y, cfg.YVec)
+		put(t, xs, xr, 0, cfg.M, &cfg, cfg.X, cfg.XVec)
+		put(t, ys, yr, 0, cfg.N, &cfg, cfg.Y, cfg.YVec)
+		t.Sync()
+		buf := 0
+		for k := lo; k < hi; k += int(cfg.K) {
+			next := k + int(cfg.K)
+			if next < hi {
+				bring(t, xr, x, at[1], row, p.M, p.XM, next, hi, p.XK, cfg.M, &cfg, cfg.X, cfg.XVec)
+				bring(t, yr, y, at[2], col, p.N, p.YN, next, hi, p.YK, cfg.N, &cfg, cfg.Y, cfg.YVec)
+			}
+			multiply(t, acc, xs, ys, buf, &cfg, mad)
+			if next < hi {
+				buf = 1 - buf
+				put(t, xs, xr, buf, cfg.M, &cfg, cfg.X, cfg.XVec)
+				put(t, ys, yr, buf, cfg.N, &cfg, cfg.Y, cfg.YVec)
+			}
+			t.Sync()
+		}
+		storeTile(t, out, acc, at[0]+t.BlockZ()*p.Parts, row, col, &p, &cfg)
+	}
+}
+
+// tile returns where the tile of a block begins. Neighbouring blocks are in bands of
+// eight rows of tiles, and go down in them before they go on, so that those that run
+// together share what they read.
+func (p *Product) tile(block int, cfg *Tile) (row, col int) {
+	const high = 8
+	tm, tn := (p.M+int(cfg.M)-1)/int(cfg.M), (p.N+int(cfg.N)-1)/int(cfg.N)
+	band := block / (high * tn)
+	first := band * high
+	here := min(high, tm-first)
+	i := block - first*tn
+	return (first + i%here) * int(cfg.M), i / here * int(cfg.N)
+}
+
+// spot returns which element of a tile, size across k, the i-th of a thread is, or the
+// first of a vector.
+func spot(t dsl.Thread, i int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) (across, k int) {
+	n := 1
+	if vec {
+		n = 4
+	}
+	i = i/n*int(cfg.threads()) + t.ThreadX()
+	if way == AlongK {
+		row := int(cfg.K) / n
+		return i / row, i % row * n
+	}
+	row := int(size) / n
+	return i % row * n, i / row
+}
+
+// bring loads the elements of a tile that are the thread's from memory: from first on
+// of limit across k, and from lo on below hi along it. What is outside is 0.
+func bring[T, C dsl.Number](t dsl.Thread, to []C, from []T, at, first, limit, across, lo, hi, along int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) {
+	n := int(size * cfg.K / cfg.threads())
+	if vec {
+		for i := 0; i < n; i += 4 {
+			a, k := spot(t, i, size, cfg, way, vec)
+			var v [4]T
+			if first+a < limit && lo+k < hi {
+				v = dsl.LoadVec[[4]T](from, (at+(first+a)*across+(lo+k)*along)>>2)
+			}
+			for j := range 4 {
+				to[i+j] = dsl.Convert[C](v[j])
+			}
+		}
+		return
+	}
+	for i := range n {
+		a, k := spot(t, i, size, cfg, way, vec)
+		var v T
+		if first+a < limit && lo+k < hi {
+			v = from[at+(first+a)*across+(lo+k)*along]
+		}
+		to[i] = dsl.Convert[C](v)
+	}
+}
+
+// put stores what [bring] has brought in a half of shared memory, k by k.
+func put[C dsl.Number](t dsl.Thread, to, from []C, half int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) {
+	n := int(size * cfg.K / cfg.threads())
+	pitch := int(size) + gap
+	base := half * int(cfg.K) * pitch
+	if !vec {
+		for i := range n {
+			a, k := spot(t, i, size, cfg, way, vec)
+			to[base+k*pitch+a] = from[i]
+		}
+		return
+	}
+	for i := 0; i < n; i += 4 {
+		a, k := spot(t, i, size, cfg, way, vec)
+		if way == AcrossK {
+			dsl.StoreVec(to, (base+k*pitch+a)>>2, [4]C{from[i], from[i+1], from[i+2], from[i+3]})
+			continue
+		}
+		for j := range 4 {
+			to[base+(k+j)*pitch+a] = from[i+j]
+		}
+	}
+}
+
+// corner returns where in the block the thread's tile is: rows and columns are in
+// vectors of four, of which the first is here and others as far apart as all threads'
+// first ones reach. Threads are in groups of four by eight, which read few places of
+// shared memory at once.
+func (c *Tile) corner(t dsl.Thread) (row, col int) {
+	const down, side = 4, 8
+	id := t.ThreadX()
+	group, i := id/(down*side), id%(down*side)
+	wide := int(c.N/c.Cols) / side
+	return (group/wide*down + i/side) * 4, (group%wide*side + i%side) * 4
+}
+
+// multiply adds the products of the tiles in a half of shared memory to acc.
+func multiply[C dsl.Number](t dsl.Thread, acc, xs, ys []C, half int, cfg *Tile, mad func(a, b, c C) C) {
+	rows, cols := int(cfg.Rows), int(cfg.Cols)
+	downX, downY := int(cfg.M)+gap, int(cfg.N)+gap
+	row, col := cfg.corner(t)
+	row += half * int(cfg.K) * downX
+	col += half * int(cfg.K) * downY
+	x, y := dsl.LocalSlice[C](cfg.Rows), dsl.LocalSlice[C](cfg.Cols)
+	for k := range int(cfg.K) {
+		for i := 0; i < rows; i += 4 {
+			v := dsl.LoadVec[[4]C](xs, (row+k*downX+i/4*(int(cfg.M)*4/rows))>>2)
+			for j := range 4 {
+				x[i+j] = v[j]
+			}
+		}
+		for i := 0; i < cols; i += 4 {
+			v := dsl.LoadVec[[4]C](ys, (col+k*downY+i/4*(int(cfg.N)*4/cols))>>2)
+			for j := range 4 {
+				y[i+j] = v[j]
+			}
+		}
+		for i := range rows {
+			for j := range cols {
+				acc[i*cols+j] = mad(x[i], y[j], acc[i*cols+j])
+			}
+		}
+	}
+}
+
+// storeTile stores the thread's tile of the result.
+func storeTile[O, C dsl.Number](t dsl.Thread, out []O, acc []C, at, row, col int, p *Product, cfg *Tile) {
+	rows, cols := int(cfg.Rows), int(cfg.Cols)
+	r, c := cfg.corner(t)
+	r, c = r+row, c+col
+	for i := range rows {
+		ri := r + i/4*(int(cfg.M)*4/rows) + i%4
+		if ri >= p.M {
+			continue
+		}
+		for j := 0; j < cols; j += 4 {
+			cj := c + j/4*(int(cfg.N)*4/cols)
+			to := at + ri*p.OutM + cj*p.OutN
+			if cfg.OutVec {
+				if cj < p.N {
+					var v [4]O
+					for e := range 4 {
+						v[e] = dsl.Convert[O](acc[i*cols+j+e])
+					}
+					dsl.StoreVec(out, to>>2, v)
+				}
+				continue
+			}
+			for e := range 4 {
+				if cj+e < p.N {
+					out[to+e*p.OutN] = dsl.Convert[O](acc[i*cols+j+e])
+				}
+			}
+		}
+	}
+}
+
+// MadReal is a·b + c, rounded once.
+func MadReal[C dsl.Real](a, b, c C) C { return dsl.FMA(a, b, c) }
+
+// MadInt is a·b + c, which wraps.
+func MadInt[C dsl.Number](a, b, c C) C { return a*b + c }
+
+// SumParts stores the sums of n numbers, step apart, in order.
+//
+//kiln:kernel
+func SumParts[T, C dsl.Number](t dsl.Thread, out []T, parts []C, w Walk, n, step int) {
+	w.Each(t, func(at [Operands]int) {
+		var sum C
+		for i := range n {
+			sum += parts[at[1]+i*step]
+		}
+		out[at[0]] = dsl.Convert[T](sum)
+	})
+}

@@ -1,0 +1,97 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Packing says how [Pack] writes a matrix.
+type Packing struct {
+	Rows, K       int          // size of the matrix
+	Across, Along int          // its strides
+	Batch         int          // how many matrices there are
+	High          dsl.ConstInt // rows of a band
+	Way           dsl.ConstInt // whether threads go along k or across it
+}
+
+// Pack writes matrices as bands of High rows, each of them column after column, so that
+// [Packed] reads it from end to end. Rows that the last band lacks are 0. Blocks in x
+// go over bands, in y over matrices.
+//
+//kiln:kernel
+//kiln:const p.High=8 p.Way=0,1
+func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w Walk, p Packing) {
+	high, bands := int(p.High), (p.Rows+int(p.High)-1)/int(p.High)
+	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
+		at := w.place(z)[0]
+		first := t.BlockX() * high
+		to := out[(z*bands+t.BlockX())*p.K*high:][:p.K*high]
+		if p.Way == AlongK {
+			for k := t.ThreadX(); k < p.K; k += t.BlockDimX() {
+				for r := range high {
+					var v C
+					if first+r < p.Rows {
+						v = dsl.Convert[C](x[at+(first+r)*p.Across+k*p.Along])
+					}
+					to[k*high+r] = v
+				}
+			}
+			continue
+		}
+		for k := range p.K {
+			for r := t.ThreadX(); r < high; r += t.BlockDimX() {
+				var v C
+				if first+r < p.Rows {
+					v = dsl.Convert[C](x[at+(first+r)*p.Across+k*p.Along])
+				}
+				to[k*high+r] = v
+			}
+		}
+	}
+}
+
+// Tiling is what a thread of [Packed] computes, and how many threads are side by side.
+type Tiling struct {
+	High, Each dsl.ConstInt // rows and columns of the result that a thread computes
+	Wide       dsl.ConstInt // threads side by side, neighbours in neighbouring columns
+}
+
+// Packed computes products of matrices, of x in bands of High rows and y in bands of
+// Wide·Each columns. A block has Wide threads side by side, and any number of bands on
+// top of each other; the band of y that they share stays in the cache. Threads side by side read x in
+// one place and y in a row. It is for processors whose vectors are warps: nothing is
+// in shared memory.
+//
+//kiln:kernel
+//kiln:const cfg.High=4,8 cfg.Each=2 cfg.Wide=8
+func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w Walk, p Product, cfg Tiling, mad func(a, b, c C) C) {
+	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
+	width := wide * each
+	bands, panels := (p.M+high-1)/high, (p.N+width-1)/width
+	band, panel, lane := t.GlobalY(), t.BlockX(), t.ThreadX()
+	if band >= bands {
+		return
+	}
+	for z := t.BlockZ(); z < p.Batch; z += t.GridDimZ() {
+		at := w.place(z)
+		xs := x[(at[1]*bands+band)*p.K*high:][:p.K*high]
+		ys := y[(at[2]*panels+panel)*p.K*width:][:p.K*width]
+		acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
+		j := lane
+		for i := 0; i < len(xs)-(high-1); i += high {
+			for e := range each {
+				v := ys[j+e*wide]
+				for h := range high {
+					acc[h*each+e] = mad(xs[i+h], v, acc[h*each+e])
+				}
+			}
+			j += width
+		}
+		for h := range high {
+			row := band*high + h
+			for e := range each {
+				col := panel*width + e*wide + lane
+				if row < p.M && col < p.N {
+					out[at[0]+row*p.OutM+col*p.OutN] = dsl.Convert[O](acc[h*each+e])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Thin says how the products of a matrix with few columns are divided.
+type Thin struct {
+	Cols   dsl.ConstInt  // columns of y and out
+	Vec    dsl.ConstInt  // elements that a thread reads at once: 1, 4 or 8
+	YVec   dsl.ConstBool // y can be read so too
+	Unroll dsl.ConstInt  // how often, before they are used
+}
+
+// ThinRows computes products of matrices with few columns where rows of x lie side by
+// side along k: a warp sums a row. Blocks in y go over products, in z over parts of k.
+//
+//kiln:kernel
+//kiln:const cfg.Cols=1,2 cfg.Vec=1,4 cfg.Unroll=2
+func ThinRows[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Thin, mad func(a, b, c C) C, add func(a, b C) C) {
+	warps := t.BlockDimX() / t.WarpSize()
+	row := t.BlockX()*warps + t.Warp()
+	lo := t.BlockZ() * p.Part
+	hi := min(lo+p.Part, p.K)
+	vec, step := int(cfg.Vec), t.WarpSize()*int(cfg.Vec)
+	for z := t.BlockY(); z < p.Batch && row < p.M; z += t.GridDimY() {
+		at := w.place(z)
+		acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll)
+		for k := lo + t.Lane()*vec; k < hi; k += step * int(cfg.Unroll) {
+			for u := range int(cfg.Unroll) {
+				if ku := k + u*step; ku < hi {
+					thin(acc[u*int(cfg.Cols):], x, y, at[1]+row*p.XM+ku*p.XK, at[2]+ku*p.YK, &p, &cfg, mad)
+				}
+			}
+		}
+		for c := range int(cfg.Cols) {
+			sum := acc[c]
+			for u := 1; u < int(cfg.Unroll); u++ {
+				sum = add(sum, acc[u*int(cfg.Cols)+c])
+			}
+			sum = dsl.WarpReduce(t, sum, add)
+			if t.Lane() == 0 {
+				out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](sum)
+			}
+		}
+	}
+}
+
+// thin adds the products of a run of x with all columns of y to acc.
+func thin[T, C dsl.Number](acc []C, x, y []T, xat, yat int, p *Product, cfg *Thin, mad func(a, b, c C) C) {
+	xs := dsl.LocalSlice[C](cfg.Vec)
+	run(xs, x, xat, p.XK, cfg.Vec, cfg.Vec > 1)
+	for c := range int(cfg.Cols) {
+		ys := dsl.LocalSlice[C](cfg.Vec)
+		run(ys, y, yat+c*p.YN, p.YK, cfg.Vec, bool(cfg.YVec))
+		for i := range int(cfg.Vec) {
+			acc[c] = mad(xs[i], ys[i], acc[c])
+		}
+	}
+}
+
+// run loads n elements, step apart, at once if they are a vector.
+func run[T, C dsl.Number](to []C, from []T, at, step int, n dsl.ConstInt, vec bool) {
+	switch {
+	case vec && n == 4:
+		v := dsl.LoadVec[[4]T](from, at>>2)
+		for i := range v {
+			to[i] = dsl.Convert[C](v[i])
+		}
+	case vec && n == 8:
+		v := dsl.LoadVec[[8]T](from, at>>3)
+		for i := range v {
+			to[i] = dsl.Convert[C](v[i])
+		}
+	default:
+		for i := range int(n) {
+			to[i] = dsl.Convert[C](from[at+i*step])
+		}
+	}
+}
+
+// ThinCols computes products of matrices with few columns where columns of x lie side
+// by side across k: neighbouring threads sum neighbouring rows, Unroll of them each.
+// Blocks are as those of [ThinRows].
+//
+//kiln:kernel
+//kiln:const cfg.Cols=1,2 cfg.Vec=1 cfg.Unroll=2
+func ThinCols[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Thin, mad func(a, b, c C) C) {
+	each, cols := int(cfg.Unroll), int(cfg.Cols)
+	first := t.BlockX()*t.BlockDimX()*each + t.ThreadX()
+	lo := t.BlockZ() * p.Part
+	hi := min(lo+p.Part, p.K)
+	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
+		at := w.place(z)
+		acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll)
+		for k := lo; k < hi; k++ {
+			for u := range each {
+				row := first + u*t.BlockDimX()
+				if row < p.M {
+					v := dsl.Convert[C](x[at[1]+row*p.XM+k*p.XK])
+					for c := range cols {
+						acc[u*cols+c] = mad(v, dsl.Convert[C](y[at[2]+k*p.YK+c*p.YN]), acc[u*cols+c])
+					}
+				}
+			}
+		}
+		for u := range each {
+			row := first + u*t.BlockDimX()
+			for c := range cols {
+				if row < p.M {
+					out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](acc[u*cols+c])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package opstest
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// products are shapes of matrices to multiply: m, k, n with dimensions that count them.
+var products = []struct {
+	batchA, batchB layout.Shape
+	m, k, n        int
+}{
+	{m: 1, k: 1, n: 1}, {m: 33, k: 17, n: 40}, {m: 128, k: 16, n: 128}, {m: 5, k: 300, n: 6}, {m: 64, k: 7, n: 130},
+	{m: 1, k: 70, n: 50}, {m: 40, k: 200, n: 1}, {m: 2, k: 64, n: 96}, {m: 65, k: 40, n: 3}, {m: 1, k: 2500, n: 2},
+	{m: 0, k: 3, n: 2}, {m: 3, k: 0, n: 4}, {m: 3, k: 4, n: 0},
+	{layout.Shape{2, 3}, layout.Shape{2, 3}, 9, 8, 12}, {layout.Shape{3, 1}, layout.Shape{6}, 4, 5, 7}, {layout.Shape{4}, layout.Shape{}, 6, 20, 16},
+	{layout.Shape{}, layout.Shape{2, 2}, 20, 12, 30}, {layout.Shape{5}, layout.Shape{1}, 1, 33, 8}, {layout.Shape{0}, layout.Shape{1}, 2, 3, 4},
+}
+
+// matmul tests products of matrices.
+func matmul(t *testing.T, b *bench) {
+	for i, d := range dtype.All() {
+		if !b.has(d) {
+			continue
+		}
+		for n := range products {
+			if d == dtype.F32 || (n+i)%3 == 0 {
+				b.product(t, d, n, i+n, "")
+			}
+		}
+		for n, way := range ops.MatmulWays() {
+			if d.Compute().Size() <= 4 || !strings.Contains(way, "128") { // there is no room in shared memory
+				b.product(t, d, 4-n%4, i+n, way)
+			}
+		}
+	}
+	for kind := range 16 { // all pairs of layouts, of a tile and of a thin one
+		b.product(t, dtype.F32, 1, kind*7, "")
+		b.product(t, dtype.F32, 1, kind*7, "tiles of 32x32x16")
+		b.product(t, dtype.F32, 7, kind*7, "")
+		b.product(t, dtype.F32, 8, kind*7, "")
+	}
+	t.Run("Cases", func(t *testing.T) { matmulCases(t, b) })
+	t.Run("Errors", func(t *testing.T) { matmulErrors(t, b) })
+}
+
+func join(a layout.Shape, b ...int) layout.Shape { return append(append(layout.Shape{}, a...), b...) }
+
+// product tests one product in some way, with operands that lie as kind says.
+func (b *bench) product(t *testing.T, d dtype.DType, n, kind int, way string) {
+	t.Helper()
+	c := products[n]
+	draw := func() dtype.Scalar { return dtype.FromFloat(d, float64(b.rng.IntN(33)-16)/8) }
+	if d.IsInt() {
+		draw = func() dtype.Scalar { return b.number(d) }
+	}
+	x := b.value(t, d, layoutOf(t, kinds[kind%len(kinds)], join(c.batchA, c.m, c.k)), draw)
+	y := b.value(t, d, layoutOf(t, kinds[kind/len(kinds)%len(kinds)], join(c.batchB, c.k, c.n)), draw)
+	batch, err := layout.Broadcast(c.batchA, c.batchB)
+	require.NoError(t, err)
+	out := b.room(t, d, join(batch, c.m, c.n), kind/2)
+	switch {
+	case way == "":
+		require.NoError(t, ops.Matmul(b.s, out.View, x.View, y.View))
+	case way == "thin" && min(c.m, c.n) > 4:
+		return
+	default:
+		require.NoError(t, ops.MatmulBy(b.s, way, out.View, x.View, y.View), way)
+	}
+	got, i := b.read(t, out), 0
+	space(out.Layout.Shape(), func(at []int) {
+		lead, row, col := at[:len(at)-2], at[len(at)-2], at[len(at)-1]
+		want, size := sumOfProducts(d, c.k, func(k int) (dtype.Scalar, dtype.Scalar) {
+			return x.want[(aligned(lead, c.batchA)*c.m+row)*c.k+k], y.want[(aligned(lead, c.batchB)*c.k+k)*c.n+col]
+		})
+		require.NoError(t, within(got[i], want, size), "%v by %v of %v, element %v", x.Layout, y.Layout, d, at)
+		i++
+	})
+}
+
+// aligned is the number of a matrix in a batch that is broadcast.
+func aligned(at []int, s layout.Shape) int {
+	at = at[len(at)-len(s):]
+	n := 0
+	for d := range s {
+		n *= s[d]
+		if s[d] > 1 {
+			n += at[d]
+		}
+	}
+	return n
+}
+
+// sumOfProducts adds n products, and their magnitudes.
+func sumOfProducts(d dtype.DType, n int, of func(i int) (x, y dtype.Scalar)) (sum dtype.Scalar, size float64) {
+	var floats float64
+	var ints int64
+	for i := range n {
+		x, y := of(i)
+		if d.IsInt() {
+			ints += x.Int() * y.Int()
+			continue
+		}
+		p := x.Float() * y.Float()
+		floats += p
+		size += math.Abs(p)
+	}
+	if d.IsInt() {
+		return dtype.FromBits(d, uint64(ints)), 0
+	}
+	return dtype.FromFloat(d, floats), size
+}
+
+// within compares a sum of products of some size: errors are those of sums in F32, or F64,
+// and of rounding the result once.
+func within(got, want dtype.Scalar, size float64) error {
+	d := got.DType()
+	if d.IsInt() {
+		return near(got, want, 0)
+	}
+	if math.Abs(got.Float()-want.Float()) <= size*math.Ldexp(1, -18) {
+		return nil
+	}
+	return near(got, want, 1)
+}
+
+// matmulCases are examples with known results.
+func matmulCases(t *testing.T, b *bench) {
+	for _, d := range []dtype.DType{dtype.F32, dtype.BF16} {
+		x := b.of(t, d, layout.Shape{2, 2}, 1, 2, 3, 4)
+		out := b.room(t, d, layout.Shape{2, 2}, 0)
+		require.NoError(t, ops.Matmul(b.s, out.View, x.View, x.View))
+		b.wantNumbers(t, out, 7, 10, 15, 22)
+	}
+	x := b.of(t, dtype.F32, layout.Shape{2, 2, 3}, count(0, 12)...)
+	y := b.of(t, dtype.F32, layout.Shape{2, 3, 2}, count(2, 12)...)
+	out := b.room(t, dtype.F32, layout.Shape{2, 2, 2}, 0)
+	require.NoError(t, ops.Matmul(b.s, out.View, x.View, y.View))
+	b.wantNumbers(t, out, 16, 19, 52, 64, 214, 235, 304, 334)
+}
+
+// matmulErrors are operands that do not fit.
+func matmulErrors(t *testing.T, b *bench) {
+	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
+	f := dtype.F32
+	require.ErrorContains(t, ops.Matmul(b.s, view(f, 0, 4), view(f, 0, 2), view(f, 3, 4)), "shape mismatch in matmul, lhs: [0, 2] rhs: [3, 4]")
+	require.ErrorIs(t, ops.Matmul(b.s, view(f, 0, 3), view(f, 0, 2), view(dtype.F16, 2, 3)), ops.ErrDType)
+	require.ErrorIs(t, ops.Matmul(b.s, view(f, 3), view(f, 3), view(f, 3, 3)), layout.ErrRank)
+	require.ErrorIs(t, ops.Matmul(b.s, view(f, 2, 3, 3), view(f, 3, 3, 3), view(f, 3, 3)), layout.ErrBroadcast)
+	require.ErrorContains(t, ops.MatmulBy(b.s, "magic", view(f, 2, 2), view(f, 2, 2), view(f, 2, 2)), `no way "magic"`)
+	require.ErrorIs(t, ops.MatmulBy(b.s, "thin", view(f, 9, 9), view(f, 9, 9), view(f, 9, 9)), layout.ErrShape)
+}
