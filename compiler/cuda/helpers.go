@@ -59,6 +59,11 @@ var helpers = append(floats("f32", "f"), append(floats("f64", ""), []cfamily.Hel
 	asm("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tselp.b32 %0, %2, %3, p;\n\t}" : "=r"(x) : "r"((u32)first), "r"(a), "r"(b));
 	return x;
 }`},
+	{Name: "less", Text: `FN bool less(u32 a, u32 b) {
+	u32 x;
+	asm("{\n\t.reg .pred p;\n\t.reg .b64 a, b;\n\tcvt.u64.u32 a, %1;\n\tcvt.u64.u32 b, %2;\n\tsetp.lt.u64 p, a, b;\n\tselp.u32 %0, 1, 0, p;\n\t}" : "=r"(x) : "r"(a), "r"(b));
+	return x != 0;
+}`},
 	{Name: "either", Text: "FN bool either(bool a, bool b) { return pick(a, 1u, (u32)b) != 0; }"},
 	{Name: "both", Text: "FN bool both(bool a, bool b) { return pick(a, (u32)b, 0u) != 0; }"},
 	{Name: "pick64", Text: `FN u64 pick64(bool first, u64 a, u64 b) {

@@ -47,6 +47,10 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpOr, On: cfamily.Boolean, Text: "either($a, $b)"},
 	{Op: ir.OpAnd, When: ptxas.Disjunction, Text: "both($a, $b)"},
 	{Op: ir.OpAndNot, When: ptxas.Disjunction, Text: "both($a, !$b)"},
+	{Op: ir.OpLt, On: (cfamily.Narrow | cfamily.Int32) & cfamily.Unsigned, When: ptxas.Negated, Text: "less($a, $b)"},
+	{Op: ir.OpGt, On: (cfamily.Narrow | cfamily.Int32) & cfamily.Unsigned, When: ptxas.Negated, Text: "less($b, $a)"},
+	{Op: ir.OpGe, On: (cfamily.Narrow | cfamily.Int32) & cfamily.Unsigned, When: ptxas.Negated, Text: "!less($a, $b)"},
+	{Op: ir.OpLe, On: (cfamily.Narrow | cfamily.Int32) & cfamily.Unsigned, When: ptxas.Negated, Text: "!less($b, $a)"},
 	{Op: ir.OpConvert, On: cfamily.Of(ir.KF16), From: cfamily.Int32 | cfamily.Int64, Text: "f16_from_{f}($a)"},
 	{Op: ir.OpConvert, On: cfamily.Of(ir.KF16), From: cfamily.Narrow, Text: "f16_from_i32((i32)$a)"},
 

@@ -11,6 +11,7 @@ import (
 // instruction. Tests that run the code elsewhere have functions for these texts.
 const (
 	asmWrap       = `asm "cvt.s32.s16 \240, \241\3B", "=r,r"`
+	asmLess       = `asm "{ .reg .pred p\3B .reg .b64 a, b\3B cvt.u64.u32 a, \241\3B cvt.u64.u32 b, \242\3B setp.lt.u64 p, a, b\3B selp.u32 \240, 1, 0, p\3B }", "=r,r,r"`
 	asmPick       = `asm "selp.b32 \240, \241, \242, \243\3B", "=r,r,r,b"`
 	asmSigned     = `asm "cvt.rn.f16.s32 \240, \241\3B", "=h,r"`
 	asmUnsigned   = `asm "cvt.rn.f16.u32 \240, \241\3B", "=h,r"`
@@ -33,6 +34,7 @@ func asmExtremum(compare, t string) string {
 
 func computed(v *ir.Value, _ uint64, _ bool) bool    { return ptxas.Computed(v) }
 func disguised(v *ir.Value, _ uint64, _ bool) bool   { return ptxas.Disguised(v) }
+func isNegated(v *ir.Value, _ uint64, _ bool) bool   { return ptxas.Negated(v) }
 func disjunction(v *ir.Value, _ uint64, _ bool) bool { return ptxas.Disjunction(v) }
 func extremum(v *ir.Value, _ uint64, _ bool) bool    { return ptxas.Extremum(v) }
 
@@ -73,7 +75,7 @@ func ptxasRows() []row {
 		{op: ir.OpConvert, on: of(ir.KF16), sub: fromSub + int(ir.KI64), isa: nvptx, asm: "$d = call i16 " + asmSigned64 + "(i64 $a)"},
 		{op: ir.OpConvert, on: of(ir.KF16), sub: fromSub + int(ir.KU64), isa: nvptx, asm: "$d = call i16 " + asmUnsigned64 + "(i64 $a)"},
 	}
-	out = append(out, disguisedRows()...)
+	out = append(append(out, disguisedRows()...), compareRows()...)
 	for _, from := range []ir.Kind{ir.KI32, ir.KU32} {
 		out = append(out, row{op: ir.OpConvert, on: sixteen, sub: fromSub + int(from), isa: nvptx, asm: wrap("$a")})
 	}
@@ -119,6 +121,22 @@ func disguisedRows() []row {
 			}
 			out = append(out, row{op: o.op, on: on, isa: nvptx, when: disguised, asm: asm + "$d = " + o.text})
 		}
+	}
+	return out
+}
+
+// compareRows compare negations without a sign in 64 bits, as [asmExtremum] does.
+func compareRows() []row {
+	var out []row
+	for _, c := range []struct {
+		op         ir.Op
+		x, y, than string // x < y, compared with 0
+	}{{ir.OpLt, "$a", "$b", "ne"}, {ir.OpGe, "$a", "$b", "eq"}, {ir.OpGt, "$b", "$a", "ne"}, {ir.OpLe, "$b", "$a", "eq"}} {
+		result := "; $d = icmp " + c.than + " i32 $2, 0"
+		out = append(out,
+			row{op: c.op, on: int32s & unsigned, isa: nvptx, when: isNegated, asm: "$2 = call i32 " + asmLess + "(i32 " + c.x + ", i32 " + c.y + ")" + result},
+			row{op: c.op, on: narrow & unsigned, isa: nvptx, when: isNegated,
+				asm: "$0 = zext {t} " + c.x + " to i32; $1 = zext {t} " + c.y + " to i32; $2 = call i32 " + asmLess + "(i32 $0, i32 $1)" + result})
 	}
 	return out
 }

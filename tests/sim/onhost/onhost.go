@@ -89,6 +89,7 @@ declare i16 @nv.half.u64(i64)
 declare i64 @nv.pick64(i64, i64, i1 zeroext)
 declare i32 @nv.same(i32)
 declare i64 @nv.same64(i64)
+declare i32 @nv.less(i32, i32)
 declare i32 @nv.lt.s32(i32, i32)
 declare i32 @nv.lt.u32(i32, i32)
 declare i32 @nv.gt.s32(i32, i32)
@@ -100,6 +101,7 @@ func instructions() (pairs []string) {
 		{`cvt.s32.s16 \240, \241\3B", "=r,r"`, "wrap"}, {`selp.b32 \240, \241, \242, \243\3B", "=r,r,r,b"`, "pick"},
 		{`cvt.rn.f16.s32 \240, \241\3B", "=h,r"`, "half.s32"}, {`cvt.rn.f16.u32 \240, \241\3B", "=h,r"`, "half.u32"},
 		{`cvt.rn.f16.s64 \240, \241\3B", "=h,l"`, "half.s64"}, {`cvt.rn.f16.u64 \240, \241\3B", "=h,l"`, "half.u64"},
+		{`{ .reg .pred p\3B .reg .b64 a, b\3B cvt.u64.u32 a, \241\3B cvt.u64.u32 b, \242\3B setp.lt.u64 p, a, b\3B selp.u32 \240, 1, 0, p\3B }", "=r,r,r"`, "less"},
 		{`selp.b64 \240, \241, \242, \243\3B", "=l,l,l,b"`, "pick64"},
 		{`mov.b32 \240, \241\3B", "=r,r"`, "same"}, {`mov.b64 \240, \241\3B", "=l,l"`, "same64"},
 	} {

@@ -258,6 +258,9 @@ uint32_t nv_same(uint32_t x) { return x; }
 uint64_t nv_same64(uint64_t) AS("nv.same64");
 uint64_t nv_same64(uint64_t x) { return x; }
 
+uint32_t nv_less(uint32_t, uint32_t) AS("nv.less");
+uint32_t nv_less(uint32_t a, uint32_t b) { return a < b; }
+
 #define EXTREMUM(id, value, t, op) \
 	uint32_t id(uint32_t, uint32_t) AS("nv." value); \
 	uint32_t id(uint32_t a, uint32_t b) { return (t)a op (t)b ? a : b; }
