@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
@@ -22,6 +21,9 @@ const (
 	maxBlocksZ  = 32768
 	partsThread = 4 // parts of a row that a thread joins at least
 )
+
+// infoOf says for what device to divide work; tests let it be another one.
+var infoOf = (*runtime.Device).Info
 
 // foldPlan is a reduction on its way to the device.
 type foldPlan struct {
@@ -51,27 +53,33 @@ func byStride(of ...layout.Layout) []layout.Layout {
 	return out
 }
 
+// keepDims joins the dimensions of the results, as the operand and the results have them.
+func keepDims(w *kernels.Fold, kept [2]layout.Layout) {
+	outs := layout.Merge(byStride(kept[0], kept[1])...)
+	w.Rows, w.Outs = kept[0].Count(), dsl.ConstInt(len(outs.Sizes))
+	for d, n := range outs.Sizes {
+		w.OutSize[d], w.OutDiv[d], w.XStep[d], w.OutStep[d] = n, divisor(n), outs.Strides[0][d], outs.Strides[1][d]
+	}
+}
+
 // make chooses how threads go through the rows.
 func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layout.Layout) {
-	info := dev.Info()
+	info := infoOf(dev)
 	w := &p.fold
 	w.Form = dsl.ConstInt(p.r.form)
 	if !p.r.ordered {
 		reduced = byStride(reduced)[0]
 	}
-	sorted := byStride(kept[0], kept[1])
-	outs, ins := layout.Merge(sorted...), layout.Merge(reduced)
-	w.Outs, w.Ins = dsl.ConstInt(len(outs.Sizes)), dsl.ConstInt(len(ins.Sizes))
-	for d, n := range outs.Sizes {
-		w.OutSize[d], w.OutDiv[d], w.XStep[d], w.OutStep[d] = n, divisor(n), outs.Strides[0][d], outs.Strides[1][d]
-	}
+	keepDims(w, kept)
+	ins := layout.Merge(reduced)
+	w.Ins = dsl.ConstInt(len(ins.Sizes))
 	for d, n := range ins.Sizes {
 		w.InSize[d], w.InDiv[d], w.InStep[d] = n, divisor(n), ins.Strides[0][d]
 	}
-	w.Rows, w.N = kept[0].Count(), reduced.Count()
+	w.N = reduced.Count()
 	w.Wide = dsl.ConstBool(max(w.Rows, w.N) > math.MaxInt32)
 	p.second = *w
-	p.across = len(outs.Sizes) > 0 && w.OutSize[0] >= fewestCols && (len(ins.Sizes) == 0 || w.XStep[0] < w.InStep[0])
+	p.across = w.Outs > 0 && w.OutSize[0] >= fewestCols && (len(ins.Sizes) == 0 || w.XStep[0] < w.InStep[0])
 	if p.across {
 		p.planCols(&info)
 	} else {
@@ -213,14 +221,22 @@ func (p *foldPlan) run(s *runtime.Stream) error {
 		}
 		return k.Launch(s, p.grid, out, x, p.fold, f[0], f[1], f[2], f[3])
 	}
-	c, n := p.x.DType.Compute(), p.parts*p.second.Rows
 	var room scratch
-	if err := room.alloc(s, n*(3*c.Size()+8)); err != nil {
-		return fmt.Errorf("%s: %w", p.r.name, err)
+	args, err := p.runParts(s, &room)
+	if err != nil {
+		return err
 	}
 	defer room.free(s)
-	var h [4]runtime.SliceHeader
-	var args [4]any
+	return p.in.parts.Launch(s, p.joinGrid(s), out, args[0], args[1], args[2], args[3], p.second, f[2], f[3])
+}
+
+// runParts launches the kernel that keeps what is known of parts, and returns where.
+func (p *foldPlan) runParts(s *runtime.Stream, room *scratch) (args [4]any, err error) {
+	c, n := p.x.DType.Compute(), p.parts*p.second.Rows
+	if err := room.alloc(s, n*(3*c.Size()+8)); err != nil {
+		return args, fmt.Errorf("%s: %w", p.r.name, err)
+	}
+	h := new([4]runtime.SliceHeader)
 	h[3] = room.take(8, n)
 	args[3] = slice(dtype.I64, &h[3])
 	for i := range 3 {
@@ -231,23 +247,24 @@ func (p *foldPlan) run(s *runtime.Stream) error {
 	if p.across {
 		k = p.in.partCols
 	}
-	if err := k.Launch(s, p.grid, args[0], args[1], args[2], args[3], x, p.fold, f[0], f[1], f[2]); err != nil {
-		return err
+	f, xh := p.in.fns, p.x.header()
+	err = k.Launch(s, p.grid, args[0], args[1], args[2], args[3], slice(p.x.DType, &xh), p.fold, f[0], f[1], f[2])
+	if err != nil {
+		room.free(s)
 	}
-	return p.join(s, p.in.parts, out, args, f)
+	return args, err
 }
 
-// join launches the kernel that joins parts.
-func (p *foldPlan) join(s *runtime.Stream, k *jit.Kernel, out any, args [4]any, f [4]*jit.Fn) error {
-	info := s.Device().Info()
+// joinGrid is the grid for a kernel that joins parts.
+func (p *foldPlan) joinGrid(s *runtime.Stream) runtime.Grid {
+	info := infoOf(s.Device())
 	_, _, threads := rowThreads(&info, p.second.Rows, p.parts, partsThread)
 	per := 1
 	if p.second.Group > 0 && !p.second.Whole {
 		per = threads / int(p.second.Group)
 	}
 	blocks := (p.second.Rows + per - 1) / per
-	grid := runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(&info, threads))}, Threads: runtime.Dim3{X: threads}}
-	return k.Launch(s, grid, out, args[0], args[1], args[2], args[3], p.second, f[2], f[3])
+	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(&info, threads))}, Threads: runtime.Dim3{X: threads}}
 }
 
 // scratch is memory for one call.
@@ -269,4 +286,8 @@ func (m *scratch) take(size, n int) runtime.SliceHeader {
 }
 
 // free gives the memory back once what was launched so far is done.
-func (m *scratch) free(s *runtime.Stream) { _ = m.buf.FreeOn(s) }
+func (m *scratch) free(s *runtime.Stream) {
+	if m.buf != nil {
+		_ = m.buf.FreeOn(s)
+	}
+}

@@ -30,12 +30,15 @@ type Fold struct {
 	Outs   dsl.ConstInt  // dimensions of the results
 	Ins    dsl.ConstInt  // dimensions of a row
 	Cols   dsl.ConstInt  // how many columns a thread has
+	Keep   dsl.ConstInt  // how many elements of a row a thread keeps, 0 if it reads them again
+	Full   dsl.ConstBool // the Group keeps just the elements of a row
 	N      int           // elements in a row; in its innermost dimension if Nested
 	Outer  int           // how many innermost dimensions there are if Nested
 	Part   int           // how much of a row, or of Outer, a block goes through
 	Rows   int           // how many rows there are; how many rows of columns
 	Width  int           // how many columns there are in a row of them
 	Div    int           // what finish divides by
+	OutIn  int           // the stride of results that lie in rows too
 
 	OutDiv, InDiv   [MaxRank]Divisor // the sizes of the dimensions
 	OutSize, InSize [MaxRank]int

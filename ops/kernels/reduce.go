@@ -59,6 +59,24 @@ func keep[C dsl.Number](w Fold, v, m, n []C, k []int64, i int, a Acc[C]) {
 //
 //kiln:kernel
 func ReduceParts[C, F, R dsl.Number](t dsl.Thread, out []R, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+	joinParts(t, v, m, n, k, w, merge, func(at int, a Acc[C]) { out[at] = dsl.Convert[R](finish(a, w.Div)) })
+}
+
+// KeepParts is [ReduceParts] that stores V and W of what is known as it is.
+//
+//kiln:kernel
+func KeepParts[C dsl.Number](t dsl.Thread, outV, outW, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C]) {
+	joinParts(t, v, m, n, k, w, merge, func(at int, a Acc[C]) {
+		outV[at] = a.V
+		if w.Form == Pair || w.Form == Triple {
+			outW[at] = a.W
+		}
+	})
+}
+
+// joinParts joins the parts of rows, and gives what is known to emit, with where the
+// result of the row is, in one thread each.
+func joinParts[C dsl.Number](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C], emit func(at int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
 		g = t.BlockDimX()
@@ -75,7 +93,7 @@ func ReduceParts[C, F, R dsl.Number](t dsl.Thread, out []R, v, m, n []C, k []int
 		a = together(t, w, a, merge)
 		if lane == 0 && r0+sub < w.Rows {
 			_, at := w.row(r, 0)
-			out[at] = dsl.Convert[R](finish(a, w.Div))
+			emit(at, a)
 		}
 	}
 }

@@ -24,6 +24,7 @@ var families = []struct {
 }{
 	{"Elementwise", elementwise},
 	{"Move", move},
+	{"RowNorm", rowNorm},
 	{"Index", index},
 	{"Matmul", matmul},
 	{"Random", random},

@@ -1,0 +1,229 @@
+package opstest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// rowOp is an operation that makes a row of a row, with its weights.
+type rowOp struct {
+	name    string
+	weights int
+	run     func(b *bench, out, x ops.View, weights [2]ops.View, dim int) error
+	want    func(x []float64, scale, shift func(i int) float64) []float64
+	ulps    float64 // of the largest of a row, or of 1
+}
+
+const testEps = 1e-5
+
+var rowOps = []rowOp{
+	{"softmax", 0, func(b *bench, out, x ops.View, _ [2]ops.View, dim int) error {
+		return ops.Softmax(b.s, out, x, dim, false)
+	},
+		func(x []float64, _, _ func(int) float64) []float64 {
+			l := logSumOf(x)
+			return eachOf(x, func(_ int, v float64) float64 { return math.Exp(v - l) })
+		}, 8},
+	{"log_softmax", 0, func(b *bench, out, x ops.View, _ [2]ops.View, dim int) error {
+		return ops.Softmax(b.s, out, x, dim, true)
+	},
+		func(x []float64, _, _ func(int) float64) []float64 {
+			l := logSumOf(x)
+			return eachOf(x, func(_ int, v float64) float64 { return v - l })
+		}, 16},
+	{"rms_norm", 1, func(b *bench, out, x ops.View, w [2]ops.View, dim int) error {
+		return ops.RMSNorm(b.s, out, x, w[0], dim, testEps)
+	}, func(x []float64, scale, shift func(int) float64) []float64 {
+		f := 1 / math.Sqrt(sqrOf(x)/float64(len(x))+testEps)
+		return eachOf(x, func(i int, v float64) float64 { return v * f * scale(i) })
+	}, 16},
+	{"layer_norm", 2, func(b *bench, out, x ops.View, w [2]ops.View, dim int) error {
+		return ops.LayerNorm(b.s, out, x, w[0], w[1], dim, testEps)
+	}, func(x []float64, scale, shift func(int) float64) []float64 {
+		n := float64(len(x))
+		sum, _ := sumOf(x)
+		sqr := sqrOf(eachOf(x, func(_ int, v float64) float64 { return v - sum/n }))
+		f := 1 / math.Sqrt(sqr/n+testEps)
+		return eachOf(x, func(i int, v float64) float64 { return (v-sum/n)*f*scale(i) + shift(i) })
+	}, 32},
+}
+
+func eachOf(x []float64, f func(i int, v float64) float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = f(i, v)
+	}
+	return out
+}
+
+var rowShapes = []fold{
+	{layout.Shape{1}, []int{0}}, {layout.Shape{7}, []int{0}}, {layout.Shape{33, 5}, []int{1}}, {layout.Shape{33, 40}, []int{0}}, {layout.Shape{3, 64}, []int{-1}},
+	{layout.Shape{2, 3, 256}, []int{2}}, {layout.Shape{4, 300}, []int{1}}, {layout.Shape{2, 5, 30}, []int{1}}, {layout.Shape{3, 0}, []int{1}}, {layout.Shape{0, 3}, []int{1}},
+	{layout.Shape{3, 1000}, []int{1}}, {layout.Shape{2, 4096}, []int{1}}, {layout.Shape{2, 9000}, []int{1}}, {layout.Shape{1, 40000}, []int{1}},
+}
+
+func rowNorm(t *testing.T, b *bench) {
+	n := 0
+	for _, op := range rowOps {
+		t.Run(op.name, func(t *testing.T) {
+			for i, f := range rowShapes {
+				b.rowOp(t, op, dtype.F32, f, i%3, op.weights)
+				n++
+				d := dtype.Floats()[n%len(dtype.Floats())]
+				if b.has(d) {
+					b.rowOp(t, op, d, f, n, i%(op.weights+1))
+				}
+			}
+		})
+	}
+	t.Run("Long", func(t *testing.T) {
+		for _, op := range rowOps {
+			b.rowOp(t, op, dtype.F32, fold{layout.Shape{1, 140001}, []int{1}}, 0, op.weights)
+		}
+	})
+	t.Run("Special", b.specialRows)
+	t.Run("Cases", b.rowCases)
+}
+
+// rowOp tests an operation with so many weights, of an operand in one of the kinds of
+// layouts.
+func (b *bench) rowOp(t *testing.T, op rowOp, d dtype.DType, f fold, kind, weights int) {
+	t.Helper()
+	x := b.value(t, d, layoutOf(t, kinds[kind%len(kinds)], f.shape), func() dtype.Scalar { return dtype.FromFloat(d, b.rng.Float64()*8-3) })
+	dim, err := layout.Dim(f.dims[0], len(f.shape))
+	require.NoError(t, err)
+	w := [2]*value{}
+	views := [2]ops.View{}
+	for i := range weights {
+		w[i] = b.value(t, d, layoutOf(t, kinds[(kind+i)%4], layout.Shape{f.shape[dim]}), func() dtype.Scalar { return b.moderate(d) })
+		views[i] = w[i].View
+	}
+	out := b.result(t, d, layoutOf(t, kinds[(kind+1)%4], f.shape))
+	require.NoError(t, op.run(b, out.View, x.View, views, f.dims[0]))
+	b.rowsAre(t, op, out, x, w, f)
+}
+
+// rowsAre compares the result of an operation.
+func (b *bench) rowsAre(t *testing.T, op rowOp, out, x *value, w [2]*value, f fold) {
+	t.Helper()
+	got := b.read(t, out)
+	at := func(k int, none float64) func(int) float64 {
+		return func(i int) float64 {
+			if w[k] == nil {
+				return none
+			}
+			return w[k].want[i].Float()
+		}
+	}
+	d := out.DType
+	_, rows := along(f.shape, f.dims)
+	for r, row := range rows {
+		if len(row) == 0 {
+			continue
+		}
+		in := make([]float64, len(row))
+		for k, i := range row {
+			in[k] = x.want[i].Float()
+		}
+		want := op.want(in, at(0, 1), at(1, 0))
+		scale := max(1, math.Abs(logSumOf(in)))
+		for k, i := range row {
+			slack := op.ulps * ulp(d.Compute(), max(1, math.Abs(want[k])))
+			if op.name == "softmax" {
+				slack = op.ulps * ulp(d.Compute(), want[k]) * scale
+			}
+			s := dtype.FromFloat(d, want[k])
+			if d.Bits() < 32 {
+				slack += ulp(d, s.Float())
+			}
+			if math.Abs(got[i].Float()-s.Float()) <= slack {
+				continue
+			}
+			require.NoError(t, near(got[i], s, 0), "%s of %v %v, row %d, element %d, slack %g", op.name, d, f, r, k, slack)
+		}
+	}
+}
+
+// specialRows tests rows with infinities and NaN, and numbers far from 0.
+func (b *bench) specialRows(t *testing.T) {
+	inf := math.Inf(1)
+	x := b.numbers(t, dtype.F32, layout.Shape{4, 3}, -inf, -inf, -inf, 1, math.NaN(), 2, inf, 1, 2, -inf, 0, 0)
+	for dim, v := range map[int]*value{1: x, 0: b.numbers(t, dtype.F32, layout.Shape{3, 4}, -inf, 1, inf, -inf, -inf, math.NaN(), 1, 0, -inf, 2, 2, 0)} {
+		out := b.result(t, dtype.F32, layout.Contiguous(v.Layout.Shape()))
+		require.NoError(t, ops.Softmax(b.s, out.View, v.View, dim, false))
+		got := b.read(t, out)
+		_, rows := along(v.Layout.Shape(), []int{dim})
+		for r := range 3 {
+			require.True(t, math.IsNaN(got[rows[r][0]].Float()), "row %d", r)
+		}
+		for k, want := range []float64{0, 0.5, 0.5} {
+			require.Equal(t, want, got[rows[3][k]].Float())
+		}
+	}
+	// Numbers far from 0 that differ little: their variance is not lost.
+	n := 600
+	far := make([]float64, n)
+	for i := range far {
+		far[i] = 1e6 + float64(i%2)
+	}
+	for dim, shape := range []layout.Shape{{n, 1}, {1, n}} {
+		v := b.numbers(t, dtype.F32, shape, far...)
+		out := b.result(t, dtype.F32, layout.Contiguous(shape))
+		require.NoError(t, ops.LayerNorm(b.s, out.View, v.View, ops.View{}, ops.View{}, dim, 0))
+		for i, got := range b.read(t, out) {
+			require.InDelta(t, float64(i%2*2-1), got.Float(), 0.2)
+		}
+	}
+	f := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{4, 3}))
+	w := b.numbers(t, dtype.F32, layout.Shape{4}, 1)
+	require.ErrorIs(t, ops.RMSNorm(b.s, f.View, x.View, w.View, 1, 0), layout.ErrShape)
+	require.ErrorIs(t, ops.Softmax(b.s, f.View, x.View, 2, false), layout.ErrDim)
+	i := b.numbers(t, dtype.I32, layout.Shape{4, 3}, 1)
+	require.ErrorIs(t, ops.Softmax(b.s, i.View, i.View, 1, false), ops.ErrDType)
+}
+
+// rowCases are those that tensor libraries are compared by.
+func (b *bench) rowCases(t *testing.T) {
+	cube := []float64{3, 1, 4, 1, 5, 9, 2, 1, 7, 8, 2, 8}
+	logs := eachOf(cube, func(_ int, v float64) float64 { return math.Log(v) })
+	x := b.numbers(t, dtype.F32, layout.Shape{2, 2, 3}, cube...)
+	l := b.numbers(t, dtype.F32, layout.Shape{2, 2, 3}, logs...)
+	pair := b.numbers(t, dtype.F32, layout.Shape{2}, 1234, 0)
+	scale := b.numbers(t, dtype.F32, layout.Shape{3}, 1, 2, 3)
+	shift := b.numbers(t, dtype.F32, layout.Shape{3}, 0.5, 0, -0.2)
+	soft := func(dim int) func(out, x ops.View) error {
+		return func(out, x ops.View) error { return ops.Softmax(b.s, out, x, dim, false) }
+	}
+	for _, c := range []struct {
+		number int
+		x      *value
+		run    func(out, x ops.View) error
+		want   []float64
+		within float64
+	}{
+		{89, l, soft(0), []float64{0.6, 0.5, 0.3636, 0.1111, 0.7143, 0.5294, 0.4, 0.5, 0.6364, 0.8889, 0.2857, 0.4706}, 1e-4},
+		{89, l, soft(1), []float64{0.75, 0.1667, 0.3077, 0.25, 0.8333, 0.6923, 0.2, 0.3333, 0.4667, 0.8, 0.6667, 0.5333}, 1e-4},
+		{89, l, soft(2), []float64{0.375, 0.125, 0.5, 0.0667, 0.3333, 0.6, 0.2, 0.1, 0.7, 0.4444, 0.1111, 0.4444}, 1e-4},
+		{90, pair, soft(0), []float64{1, 0}, 0},
+		{91, x, func(out, x ops.View) error { return ops.RMSNorm(b.s, out, x, scale.View, -1, 1e-5) },
+			[]float64{1.019, 0.6794, 4.0762, 0.1674, 1.6744, 4.521, 0.4714, 0.4714, 4.9497, 1.206, 0.603, 3.6181}, 1e-4},
+		{93, x, func(out, x ops.View) error { return ops.LayerNorm(b.s, out, x, scale.View, shift.View, -1, 1e-5) },
+			[]float64{0.7673, -2.6726, 3.0071, -0.7247, 0, 3.4742, -0.008, -1.778, 3.991, 1.2071, -2.8284, 1.9213}, 1e-4},
+	} {
+		out := b.result(t, dtype.F32, layout.Contiguous(c.x.Layout.Shape()))
+		require.NoError(t, c.run(out.View, c.x.View))
+		for i, got := range b.read(t, out) {
+			require.InDelta(t, c.want[i], got.Float(), c.within, "case %d, element %d", c.number, i)
+		}
+	}
+	huge := b.value(t, dtype.F32, layout.Contiguous(layout.Shape{4, 6912}), func() dtype.Scalar { return dtype.FromFloat(dtype.F32, (b.rng.Float64()*2-1)*7e9) })
+	out := b.result(t, dtype.F32, layout.Contiguous(huge.Layout.Shape()))
+	require.NoError(t, ops.RMSNorm(b.s, out.View, huge.View, ops.View{}, 1, 1e-5), "case 92")
+	b.rowsAre(t, rowOps[2], out, huge, [2]*value{}, fold{huge.Layout.Shape(), []int{1}})
+}

@@ -1,0 +1,349 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var (
+	constBool = reflect.TypeFor[dsl.ConstBool]()
+
+	softmax = family{name: "softmax", kernel: jit.Of(kernels.Softmax[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, c, constBool}
+	}}
+	softmaxOf = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxOf[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(c), reflect.SliceOf(c), walkType, function(3, c, c)}
+	}}
+	norm = family{name: "norm", kernel: jit.Of(kernels.Norm[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, ts, ts, ts, foldType, c, constBool, constBool, constBool}
+	}}
+	normOf = family{name: "norm", kernel: jit.Of(kernels.NormOf[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		ts, cs := reflect.SliceOf(t), reflect.SliceOf(c)
+		return []reflect.Type{ts, ts, ts, ts, cs, cs, walkType, c, c, constBool, constBool, constBool}
+	}}
+	keepParts = family{name: "reduction", kernel: jit.Of(kernels.KeepParts[float32]), params: func(c, _ reflect.Type) []reflect.Type {
+		cs := reflect.SliceOf(c)
+		return []reflect.Type{cs, cs, cs, cs, cs, int64s, foldType, reflect.FuncOf([]reflect.Type{accOf(c), accOf(c)}, []reflect.Type{accOf(c)}, false)}
+	}}
+	shares = [2]*jit.Fn{jit.Func(kernels.Share[float32]), jit.Func(kernels.LogShare[float32])}
+)
+
+// accOf returns the type of what a reduction in type c knows.
+func accOf(c reflect.Type) reflect.Type {
+	for _, a := range accTypes {
+		if a != nil && a.Field(0).Type == c {
+			return a
+		}
+	}
+	return nil
+}
+
+const (
+	keptInWarp  = 8  // elements of a short row that a thread keeps
+	keptInBlock = 16 // of a long one, while there are more threads
+	mostKept    = 32
+	longRow     = 1 << 17 // rows from this size on are divided where there are few and blocks are one warp
+)
+
+// lines is an operation that goes through each row of a tensor, in the hands of some
+// threads, and stores a row.
+type lines struct {
+	name   string
+	out, x View
+	dim    int
+	kept   [2]layout.Layout
+	fold   kernels.Fold
+	grid   runtime.Grid
+}
+
+// newLines checks the operands.
+func newLines(name string, out, x View, dim int) (l lines, err error) {
+	switch {
+	case !floats.has(x.DType):
+		return l, unsupported(name, x.DType, floats.String())
+	case out.DType != x.DType:
+		return l, fmt.Errorf("%w: %s of %s gives %s, not %s", ErrDType, name, x.DType, x.DType, out.DType)
+	case !out.Layout.Shape().Equal(x.Layout.Shape()):
+		return l, fmt.Errorf("%w: %s of %v into %v", layout.ErrShape, name, x.Layout.Shape(), out.Layout.Shape())
+	}
+	if dim, err = layout.Dim(dim, x.Layout.Rank()); err != nil {
+		return l, fmt.Errorf("%s: %w", name, err)
+	}
+	l = lines{name: name, out: out, x: x, dim: dim}
+	for i, of := range []layout.Layout{x.Layout, out.Layout} {
+		l.kept[i], err = of.Narrow(dim, 0, min(1, of.Shape()[dim]))
+		if err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+// size is how many elements a row has.
+func (l *lines) size() int { return l.x.Layout.Shape()[l.dim] }
+
+// plan chooses how the kernels that keep rows go through them. It reports false if rows
+// have to be read more than once from memory, or do not lie side by side.
+func (l *lines) plan(dev *runtime.Device) bool {
+	info := infoOf(dev)
+	w, n := &l.fold, l.size()
+	unit := func(v *View) bool { return n == 1 || v.Layout.Strides()[l.dim] == 1 }
+	if !unit(&l.x) || !unit(&l.out) {
+		return false
+	}
+	keepDims(w, l.kept)
+	w.Unit, w.Ins, w.N = true, 1, n
+	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
+	w.Wide = dsl.ConstBool(w.Rows > math.MaxInt32)
+	threads := info.WarpSize
+	switch {
+	case serial(&info):
+		if n >= longRow && w.Rows < info.Units {
+			return false
+		}
+		w.Group, w.Whole = dsl.ConstInt(threads), true
+	case n > mostKept*info.MaxThreads:
+		return false
+	default:
+		threads = l.keep(&info)
+	}
+	per := 1
+	if w.Group > 0 {
+		per = threads / int(w.Group)
+	}
+	blocks := (w.Rows + per - 1) / per
+	if serial(&info) {
+		blocks = min(blocks, 4*info.Units)
+	}
+	l.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, math.MaxInt32)}, Threads: runtime.Dim3{X: threads}}
+	return true
+}
+
+// keep divides a row among threads that keep it, and returns how many a block has.
+func (l *lines) keep(info *runtime.Info) int {
+	w := &l.fold
+	warp, n := info.WarpSize, l.fold.N
+	threads, g, keep := min(maxThreads, info.MaxThreads), 1, 1
+	for g < warp && g*keptInWarp < n {
+		g *= 2
+	}
+	for g*keep < n && keep < mostKept {
+		keep *= 2
+	}
+	w.Group = dsl.ConstInt(g)
+	if g*keep < n {
+		keep, threads = keptInBlock, warp
+		for threads*keep < n && threads*2 <= info.MaxThreads {
+			threads *= 2
+		}
+		for threads*keep < n {
+			keep *= 2
+		}
+		w.Group, g = 0, threads
+	}
+	w.Keep, w.Full = dsl.ConstInt(keep), g*keep == n
+	return threads
+}
+
+// stats reduces each row, and returns V and W of what is known of them, which go through
+// the elements as x does.
+func (l *lines) stats(s *runtime.Stream, r *Reduction, room *scratch) (v, w View, err error) {
+	in, err := r.instance(l.x.DType)
+	if err != nil {
+		return v, w, err
+	}
+	kept := layout.Contiguous(l.kept[0].Shape())
+	reduced, err := layout.New(layout.Shape{l.size()}, []int{l.x.Layout.Strides()[l.dim]}, 0)
+	if err != nil {
+		return v, w, err
+	}
+	p := foldPlan{r: r, in: in, x: l.x}
+	p.make(s.Device(), [2]layout.Layout{l.kept[0], kept}, reduced)
+	info := infoOf(s.Device())
+	p.planParts(&info)
+	var parts scratch
+	args, err := p.runParts(s, &parts)
+	if err != nil {
+		return v, w, err
+	}
+	defer parts.free(s)
+	c, n := l.x.DType.Compute(), kept.Count()
+	k, err := keepParts.of(c, c)
+	if err != nil {
+		return v, w, err
+	}
+	if err := room.alloc(s, 2*n*c.Size()); err != nil {
+		return v, w, fmt.Errorf("%s: %w", l.name, err)
+	}
+	h := [2]runtime.SliceHeader{room.take(c.Size(), n), room.take(c.Size(), n)}
+	if err := k.Launch(s, p.joinGrid(s), slice(c, &h[0]), slice(c, &h[1]), args[0], args[1], args[2], args[3], p.second, in.fns[2]); err != nil {
+		room.free(s)
+		return v, w, err
+	}
+	return l.spread(c, kept, h[0]), l.spread(c, kept, h[1]), nil
+}
+
+// spread is one number for each row as a view of the shape of the operand.
+func (l *lines) spread(d dtype.DType, kept layout.Layout, h runtime.SliceHeader) View {
+	at, _ := layout.New(kept.Shape(), kept.Strides(), h.Off)
+	at, _ = at.BroadcastTo(l.x.Layout.Shape()) // the sizes are those of x, or 1
+	return View{Buf: h.Buf, DType: d, Layout: at}
+}
+
+// Softmax stores exp(x) over the sum of it along a dimension, and the logarithm of that
+// if log. A row of which the largest element is infinite is NaN.
+func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
+	l, err := newLines("softmax", out, x, dim)
+	if err != nil || x.Layout.Count() == 0 {
+		return err
+	}
+	c := x.DType.Compute()
+	xh, oh := x.header(), out.header()
+	if l.plan(s.Device()) {
+		k, err := softmax.of(x.DType, c)
+		if err != nil {
+			return err
+		}
+		bottom := dtype.FromFloat(c, math.Inf(-1)).Bits()
+		return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, word(c, &bottom), dsl.ConstBool(log))
+	}
+	var room scratch
+	v, w, err := l.stats(s, LogSumExp, &room)
+	if err != nil {
+		return err
+	}
+	defer room.free(s)
+	k, err := softmaxOf.of(x.DType, c)
+	if err != nil {
+		return err
+	}
+	var walk kernels.Walk
+	var grid runtime.Grid
+	if _, err := plan(&walk, &grid, s.Device(), []View{out, x, v}); err != nil {
+		return err
+	}
+	f := shares[0]
+	if log {
+		f = shares[1]
+	}
+	vh, wh := v.header(), w.header()
+	return k.Launch(s, grid, slice(out.DType, &oh), slice(x.DType, &xh), slice(c, &vh), slice(c, &wh), walk, f.As(function(3, c.Type(), c.Type())))
+}
+
+// RMSNorm stores x over the root of the mean of its squares and eps along a dimension,
+// times scale, one number for each index of it. A scale without memory is none.
+func RMSNorm(s *runtime.Stream, out, x, scale View, dim int, eps float64) error {
+	return normalize(s, "rms_norm", out, x, scale, View{}, dim, eps, false)
+}
+
+// LayerNorm subtracts the mean of x along a dimension, and stores that over the root of
+// its variance and eps, times scale, plus shift, of which there is one number for each
+// index of the dimension. A scale or shift without memory is none.
+func LayerNorm(s *runtime.Stream, out, x, scale, shift View, dim int, eps float64) error {
+	return normalize(s, "layer_norm", out, x, scale, shift, dim, eps, true)
+}
+
+func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim int, eps float64, center bool) error {
+	l, err := newLines(name, out, x, dim)
+	if err != nil || x.Layout.Count() == 0 {
+		return err
+	}
+	var weights [2]weight
+	for i, v := range []View{scale, shift} {
+		if err := weights[i].take(s, &l, v); err != nil {
+			return err
+		}
+		defer weights[i].room.free(s)
+	}
+	c := x.DType.Compute()
+	xh, oh := x.header(), out.header()
+	var sh, bh runtime.SliceHeader
+	if scale.Buf != nil {
+		sh = weights[0].header()
+	}
+	if shift.Buf != nil {
+		bh = weights[1].header()
+	}
+	e := dtype.FromFloat(c, eps).Bits()
+	flags := [3]dsl.ConstBool{dsl.ConstBool(center), dsl.ConstBool(scale.Buf != nil), dsl.ConstBool(shift.Buf != nil)}
+	o, i, sc, bi := slice(out.DType, &oh), slice(x.DType, &xh), slice(x.DType, &sh), slice(x.DType, &bh)
+	if l.plan(s.Device()) {
+		k, err := norm.of(x.DType, c)
+		if err != nil {
+			return err
+		}
+		return k.Launch(s, l.grid, o, i, sc, bi, l.fold, word(c, &e), flags[0], flags[1], flags[2])
+	}
+	var room scratch
+	of := SumSqr
+	if center {
+		of = Var
+	}
+	v, w, err := l.stats(s, of, &room)
+	if err != nil {
+		return err
+	}
+	defer room.free(s)
+	if !center {
+		v, w = w, v
+	}
+	k, err := normOf.of(x.DType, c)
+	if err != nil {
+		return err
+	}
+	var walk kernels.Walk
+	var grid runtime.Grid
+	if _, err := plan(&walk, &grid, s.Device(), []View{out, x, v, l.indices()}); err != nil {
+		return err
+	}
+	vh, wh := v.header(), w.header()
+	n := dtype.FromInt(c, int64(l.size())).Bits()
+	return k.Launch(s, grid, o, i, sc, bi, slice(c, &vh), slice(c, &wh), walk, word(c, &e), word(c, &n), flags[0], flags[1], flags[2])
+}
+
+// indices is what a vector along the dimension of the rows looks like in the shape of
+// the operand.
+func (l *lines) indices() View {
+	shape := l.x.Layout.Shape()
+	stride := make([]int, len(shape))
+	stride[l.dim] = 1
+	at, _ := layout.New(shape, stride, 0)
+	return View{Layout: at}
+}
+
+// weight is a vector whose elements lie side by side.
+type weight struct {
+	View
+	room scratch
+}
+
+// take checks a vector, and copies it if its elements do not lie side by side.
+func (w *weight) take(s *runtime.Stream, l *lines, v View) error {
+	if v.Buf == nil {
+		return nil
+	}
+	if v.DType != l.x.DType {
+		return fmt.Errorf("%w: %s of %s with weights of %s", ErrDType, l.name, l.x.DType, v.DType)
+	}
+	if !v.Layout.Shape().Equal(layout.Shape{l.size()}) {
+		return fmt.Errorf("%w: %s along %d elements with weights of shape %v", layout.ErrShape, l.name, l.size(), v.Layout.Shape())
+	}
+	w.View = v
+	if v.Layout.IsContiguous() {
+		return nil
+	}
+	if err := w.room.alloc(s, v.DType.Size()*l.size()); err != nil {
+		return fmt.Errorf("%s: %w", l.name, err)
+	}
+	w.View = View{Buf: w.room.buf, DType: v.DType, Layout: layout.Contiguous(v.Layout.Shape())}
+	return Copy(s, w.View, v)
+}

@@ -1,0 +1,25 @@
+package ops_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// TestManyThreads tests what goes through rows as it does on devices whose units hold
+// many threads: rows are shared by parts of warps and by blocks of several.
+func TestManyThreads(t *testing.T) {
+	for _, name := range []string{"cpu", "cpu:interp"} {
+		t.Run(name, func(t *testing.T) {
+			dev, err := runtime.Open(name)
+			require.NoError(t, err)
+			defer dev.Close()
+			defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
+			opstest.RunRows(t, dev)
+		})
+	}
+}
