@@ -326,7 +326,7 @@ func runScatter(s *runtime.Stream, f *jit.Fn, op dsl.ConstInt, name string, out,
 	c := t.Compute().Type()
 	l := kernels.Lines{N: shape[d], Step: [kernels.Operands]int{0, at.Strides()[d], src.Layout.Strides()[d], pos.Strides()[d]}}
 	a := kernels.Axis{Op: op, None: noIndex(ids.DType), Size: out.Layout.Shape()[d], Step: out.Layout.Strides()[d]}
-	var lines [kernels.Operands]layout.Layout
+	var lines [4]layout.Layout
 	for i, from := range []layout.Layout{to, at, src.Layout, pos} {
 		if lines[i], err = from.Index(d, 0); err != nil {
 			return err

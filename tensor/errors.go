@@ -22,6 +22,7 @@ var (
 	ErrRange         = layout.ErrNarrow    // a range reaches beyond a dimension
 	ErrTooLarge      = layout.ErrTooLarge  // more elements than can be counted
 	ErrDType         = ops.ErrDType        // the operation is not for the element type
+	ErrFunction      = ops.ErrFunction     // a function of Map does not take the operands
 	ErrOutOfMemory   = runtime.ErrOutOfMemory
 	ErrDTypeMismatch = errors.New("element types differ")
 	ErrDevice        = errors.New("devices differ")

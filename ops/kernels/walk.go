@@ -3,7 +3,7 @@ package kernels
 import "github.com/gokiln/kiln/dsl"
 
 // Operands is how many operands a Walk has at most, the result included.
-const Operands = 4
+const Operands = 6
 
 // MaxRank is how many dimensions a Walk has at most.
 const MaxRank = 8
@@ -64,7 +64,7 @@ func (w *Walk) Each(t dsl.Thread, f func(at [Operands]int)) {
 	}
 	for i := first + t.ThreadX(); i < end; i += t.BlockDimX() {
 		if w.Mode == Flat {
-			f([Operands]int{i, i, i, i})
+			f([Operands]int{i, i, i, i, i, i})
 		} else {
 			f(w.find(i, 0))
 		}
