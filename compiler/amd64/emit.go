@@ -2,7 +2,6 @@ package amd64
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/amd64/image"
@@ -88,7 +87,9 @@ func (e *emitter) kernel() error {
 	for n := 0; n < len(e.cold); n++ { // which may add more
 		e.cold[n]()
 	}
-	e.faultCode()
+	if len(e.sites) > 0 {
+		e.faultCode()
+	}
 	return nil
 }
 
@@ -153,7 +154,8 @@ func (e *emitter) operation(b *block, v *ir.Value) error {
 }
 
 // Emit compiles a kernel into a native image, see package image. What the code
-// cannot do, printing, it leaves to the interpreter with [image.ErrInterp].
+// cannot do, printing, it leaves to the interpreter with [image.ErrInterp]. The
+// module is of no use for another target then.
 func Emit(m *ir.Module, t target.Target) ([]byte, error) {
 	im, _, err := build(m, t)
 	if err != nil {
@@ -276,7 +278,7 @@ func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
 		if err := a.Func(len(c.f.Blocks), func(i int) []asm.Inst { return c.f.Blocks[i].Insts }); err != nil {
 			return nil, nil, err
 		}
-		list = append(list, listed{x, c.f})
+		list = append(list, listed{x, c.f, consts})
 	}
 	code, _, err := a.Finish(consts.bytes)
 	im.Code = code
@@ -318,50 +320,4 @@ func (x way) add(im *image.Image, at int) {
 	} else {
 		*rows = at
 	}
-}
-
-// listed is the code of an entry, for people.
-type listed struct {
-	way
-	f *regalloc.Func
-}
-
-// title writes which blocks and processors the code is for.
-func (x way) title(b *strings.Builder) {
-	what := "for blocks whose rows along x are cut into vectors"
-	if x.general {
-		what = "for blocks whose rows along x are no whole vectors: threads by table"
-	}
-	if x.vnni {
-		what += "; for processors with VNNI"
-	}
-	if b.Len() > 0 {
-		b.WriteString("\n")
-	}
-	fmt.Fprintf(b, "# %s\n", what)
-}
-
-// List returns the code of a kernel for people to read.
-func List(m *ir.Module, t target.Target) (string, error) {
-	_, list, err := build(m, t)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	for _, l := range list {
-		l.title(&b)
-		pos := int32(0)
-		for n, block := range l.f.Blocks {
-			fmt.Fprintf(&b, ".%d:\n", n)
-			for i := range block.Insts {
-				in := &block.Insts[i]
-				if p := m.PosOf(int(in.Pos)); in.Pos != pos && p.Line > 0 {
-					fmt.Fprintf(&b, "\t\t\t\t# %s:%d\n", p.File, p.Line)
-					pos = in.Pos
-				}
-				fmt.Fprintf(&b, "\t%s\n", in)
-			}
-		}
-	}
-	return b.String(), nil
 }

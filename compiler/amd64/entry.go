@@ -105,7 +105,7 @@ func (e *emitter) count(counter, limit int32, done label) {
 
 // exitCode emits what comes after the kernel.
 func (e *emitter) exitCode() {
-	e.depth = 1
+	e.depth, e.pos = 1, 0
 	blockDone, next := e.newLabel(), e.newLabel()
 	e.bind(e.end)
 	e.advance(blockDone)

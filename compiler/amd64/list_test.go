@@ -1,0 +1,72 @@
+package amd64
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+)
+
+// A listing names lines once, fields of the context and constants, and has a label only
+// where something jumps to.
+func TestList(t *testing.T) {
+	const source = `module "k.Twice"
+
+kernel @Twice(%0: ptr<global,f32>, %1: i64) args(x slice f32 "[]float32") {
+b0:
+  %2 = thread 0 : i64 !1
+  %3 = lt %2, %1 : bool !1
+  br %3, b1, b2 !1
+b1:
+  %4 = const 1.5 : f32 !2
+  %5 = offset %0, %2 : ptr<global,f32> !2
+  %6 = load %5 : f32 !2
+  %7 = mul %6, %4 : f32 !3
+  store %5, %7 !2
+  jump b2 !2
+b2:
+  ret !4
+}
+
+pos !1 "k.go" 5 2
+pos !2 "k.go" 6 2
+pos !3 "k.go" 6 9
+pos !4 "k.go" 8 1
+`
+	for _, name := range []string{"amd64:avx2", "amd64:avx512"} {
+		tgt, err := target.Parse(name)
+		require.NoError(t, err)
+		m, err := ir.Parse(source)
+		require.NoError(t, err)
+		text, err := List(m, tgt)
+		require.NoError(t, err)
+		assert.Contains(t, text, "# Twice for "+tgt.String())
+		assert.Contains(t, text, "# first thread of the vector x\n")
+		assert.Contains(t, text, "# around the kernel")
+		assert.Contains(t, text, "3fc00000", "the constant 1.5")
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			if i > 0 && strings.HasPrefix(line, "\t\t\t\t#") {
+				assert.NotEqual(t, line, lines[i-1])
+			}
+			if strings.HasPrefix(line, ".") {
+				label := strings.TrimSuffix(line, ":")
+				assert.Contains(t, strings.ReplaceAll(text, line, ""), label, "nothing jumps there")
+			}
+		}
+	}
+}
+
+func TestFieldNames(t *testing.T) {
+	for at, want := range map[int32]string{
+		image.CtxArgs: "arguments", image.CtxBlock + 16: "block z", image.CtxFaultValues + 8: "values of the failed check",
+		ctxThread: "first thread of the vector x", ctxVec: "number of the vector", ctxBuffer: "", ctxVec + 8: "",
+	} {
+		assert.Equal(t, want, fieldName(at), at)
+	}
+}
