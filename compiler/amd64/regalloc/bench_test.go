@@ -2,6 +2,7 @@ package regalloc
 
 import (
 	"math/rand"
+	"strconv"
 	"testing"
 	"time"
 
@@ -170,6 +171,11 @@ func benchmark(b *testing.B, f *Func) {
 	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "ns/run")
 }
 
-func BenchmarkOrdinary(b *testing.B) { benchmark(b, ordinary(2000)) }
+// BenchmarkOrdinary has several lengths: time is about in proportion.
+func BenchmarkOrdinary(b *testing.B) {
+	for _, n := range []int{500, 2000, 8000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) { benchmark(b, ordinary(n)) })
+	}
+}
 
 func BenchmarkMatrixProduct(b *testing.B) { benchmark(b, sgemm(14, 2)) }
