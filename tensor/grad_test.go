@@ -135,6 +135,12 @@ var gradients = []gradient{
 	g1("tril", -2, 2, func(x ten) ten { return x.Tril(1).Add(x.Triu(-1).Sqr()) }),
 	g2("slice scatter", -2, 2, func(x, y ten) ten { return x.SliceScatter(y.Narrow(1, 1, 2), 1, 2).Sqr() }),
 	{"meshgrid", [][]int{{3}, {4}}, -2, 2, func(x []ten) ten { m := tensor.Meshgrid(true, x...); return m[0].Mul(m[1]) }},
+	{"matmul", [][]int{{3, 4}, {4, 2}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]).Sqr() }},
+	{"matmul of batches", [][]int{{2, 1, 3, 4}, {3, 4, 2}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]) }},
+	{"matmul of a vector", [][]int{{4}, {2, 4, 3}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]) }},
+	{"mv", [][]int{{3, 4}, {4}}, -2, 2, func(x []ten) ten { return x[0].MV(x[1]).Sqr() }},
+	{"einsum", [][]int{{2, 3, 4}, {4, 5, 2}, {5}}, -1, 1, func(x []ten) ten { return tensor.Einsum("aij,jka,k->ia", x...) }},
+	{"einsum of a trace", [][]int{{3, 3}}, -1, 1, func(x []ten) ten { return tensor.Einsum("ii", x...).Sqr() }},
 	{"dot", [][]int{{5}, {5}}, -2, 2, func(x []ten) ten { return x[0].Dot(x[1]) }},
 }
 

@@ -1,0 +1,60 @@
+package tensor
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// MatMul is the product of matrices: of (…, m, k) and (…, k, n) it is (…, m, n), where the
+// dimensions in front are broadcast. An operand of one dimension is a row in front and a
+// column behind, and its dimension does not come back. Products of no elements are 0.
+// Numbers of fewer than 32 bits are added up in float32; integers wrap.
+func (t *Tensor) MatMul(u *Tensor) *Tensor {
+	const op = "matmul"
+	if bad := first(op, t, u); bad != nil {
+		return bad
+	}
+	switch {
+	case t.Rank() == 0 || u.Rank() == 0:
+		return failf(op, ErrRank, "%v and %v: single numbers have no product of matrices", t.layout.Shape(), u.layout.Shape())
+	case t.Rank() == 1 && u.Rank() == 1:
+		return t.Unsqueeze(0).MatMul(u.Unsqueeze(1)).Reshape()
+	case t.Rank() == 1:
+		return t.Unsqueeze(0).MatMul(u).Squeeze(-2)
+	case u.Rank() == 1:
+		return t.MatMul(u.Unsqueeze(1)).Squeeze(-1)
+	}
+	a, b := t.layout.Shape(), u.layout.Shape()
+	m, k, n := a[len(a)-2], a[len(a)-1], b[len(b)-1]
+	if k != b[len(b)-2] {
+		return failf(op, ErrShape, "%v and %v: %d columns and %d rows", a, b, k, b[len(b)-2])
+	}
+	batch, err := layout.Broadcast(a[:len(a)-2], b[:len(b)-2])
+	if err != nil {
+		return failed(op, fmt.Errorf("%w: %v and %v: %v", ErrShape, a, b, err))
+	}
+	if err := same(t, u); err != nil {
+		return failed(op, err)
+	}
+	out := t.produce(op, append(slices.Clone(batch), m, n), func(out ops.View) error {
+		return ops.Matmul(t.dev.stream, out, t.view(), u.view())
+	})
+	return out.from(op, grad2(gradMatMul), t, u)
+}
+
+func gradMatMul(g, x, y, out *Tensor) (*Tensor, *Tensor) { return g.MatMul(y.T()), x.T().MatMul(g) }
+
+// MV is the product of a matrix and a vector: [Tensor.MatMul] of two and one dimensions.
+func (t *Tensor) MV(u *Tensor) *Tensor {
+	const op = "mv"
+	if bad := first(op, t, u); bad != nil {
+		return bad
+	}
+	if t.Rank() != 2 || u.Rank() != 1 {
+		return failf(op, ErrRank, "%v and %v: want a matrix and a vector", t.layout.Shape(), u.layout.Shape())
+	}
+	return t.MatMul(u)
+}

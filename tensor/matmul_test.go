@@ -1,0 +1,113 @@
+package tensor_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+func TestMatMul(t *testing.T) {
+	d := open(t)
+	x := tensor.New(d, [][]float32{{1, 2}, {3, 4}})
+	require.Equal(t, []float32{7, 10, 15, 22}, list[float32](t, x.MatMul(x)))
+	b := x.Cast(tensor.BF16)
+	require.Equal(t, []float32{7, 10, 15, 22}, list[float32](t, b.MatMul(b).Cast(tensor.F32)))
+	y, z := count(d, 2, 2, 3), count(d, 2, 3, 2).AddScalar(2)
+	want := []float32{16, 19, 52, 64, 214, 235, 304, 334}
+	require.Equal(t, want, list[float32](t, y.MatMul(z)))
+	require.Equal(t, want, list[float32](t, y.T().Contiguous().T().MatMul(z.T().Contiguous().T())))
+	require.Equal(t, []float32{32}, list[float32](t, tensor.From(d, []float32{1, 2, 3}).Dot(tensor.From(d, []float32{4, 5, 6}))))
+	require.Equal(t, []float32{6, 15}, list[float32](t, count(d, 2, 3).AddScalar(1).MV(tensor.Ones(d, tensor.F32, 3))))
+	require.Equal(t, make([]float32, 6), list[float32](t, count(d, 2, 0).MatMul(count(d, 0, 3))))
+	require.Equal(t, tensor.Shape{4, 0, 3}, count(d, 4, 3, 1).MatMul(count(d, 4, 0, 1).T()).T().Shape())
+	require.Equal(t, tensor.Shape{3, 6, 4, 2}, count(d, 3, 1, 4, 5).MatMul(count(d, 6, 5, 2)).Shape())
+	require.Empty(t, count(d, 3).MatMul(count(d, 3)).Shape())
+
+	// Shapes come first, then devices, then element types.
+	e := count(d, 0, 2).MatMul(count(d, 3, 4)).Err()
+	require.ErrorIs(t, e, tensor.ErrShape)
+	require.ErrorContains(t, e, "matmul: shape mismatch: [0, 2] and [3, 4]: 2 columns and 3 rows")
+	require.ErrorIs(t, count(d, 0, 2).MatMul(count(d, 2, 3).Cast(tensor.F16)).Err(), tensor.ErrDTypeMismatch)
+	require.ErrorIs(t, count(d, 2, 1, 2).MatMul(count(d, 3, 2, 1)).Err(), tensor.ErrShape)
+	require.ErrorIs(t, tensor.Item(d, float32(1)).MatMul(x).Err(), tensor.ErrRank)
+	require.ErrorIs(t, x.MV(x).Err(), tensor.ErrRank)
+}
+
+// TestEinsum compares formulas with loops over all letters.
+func TestEinsum(t *testing.T) {
+	d := open(t)
+	rng := rand.New(rand.NewPCG(3, 4))
+	size := map[rune]int{'a': 2, 'b': 3, 'i': 4, 'j': 5, 'k': 3}
+	for _, formula := range []string{
+		"i->i", "i->", "ij->ji", "ij->j", "ii->i", "ii->", "iji->ij", "ij,jk->ik", "ij,jk->ki", "aij,ajk->aik", "ij,ij->", "ij,ij->ij", "i,j->ij",
+		"ij,jk,k->i", "a,aij,b->bj", "ii,ij->j", "ab,ij->", "abij,jkb->kia",
+	} {
+		in, out, _ := strings.Cut(formula, "->")
+		var terms []string
+		var list []*tensor.Tensor
+		var data [][]float64
+		for term := range strings.SplitSeq(in, ",") {
+			var shape []int
+			for _, r := range term {
+				shape = append(shape, size[r])
+			}
+			values := make([]float64, tensor.Shape(shape).Count())
+			for i := range values {
+				values[i] = float64(rng.IntN(7) - 3)
+			}
+			terms, data, list = append(terms, term), append(data, values), append(list, tensor.From(d, values, shape...))
+		}
+		got, err := tensor.ToSlice[float64](tensor.Einsum(formula, list...))
+		require.NoError(t, err, formula)
+		require.Equal(t, sums(terms, out, data, size), got, formula)
+	}
+	x := count(d, 2, 3, 4)
+	require.Equal(t, list[float32](t, x.T()), list[float32](t, tensor.Einsum("...ij->...ji", x)))
+	require.Equal(t, list[float32](t, x.MatMul(x.T())), list[float32](t, tensor.Einsum("...ij,...kj->...ik", x, x)))
+	require.Equal(t, list[float32](t, x.MatMul(x.Get(0).T())), list[float32](t, tensor.Einsum("...ij,kj", x, x.Get(0))))
+	for formula, kind := range map[string]error{"ij": tensor.ErrRank, "ijk,ijk->": tensor.ErrArgument, "iij->": tensor.ErrShape, "ijk->l": tensor.ErrArgument, "ijk->ii": tensor.ErrArgument, "i.k->i": tensor.ErrArgument} {
+		require.ErrorIs(t, tensor.Einsum(formula, x).Err(), kind, formula)
+	}
+}
+
+// sums computes a formula by loops.
+func sums(terms []string, out string, data [][]float64, size map[rune]int) []float64 {
+	letters := []rune{}
+	for _, r := range strings.Join(terms, "") {
+		if !strings.ContainsRune(string(letters), r) {
+			letters = append(letters, r)
+		}
+	}
+	at := map[rune]int{}
+	offset := func(term string) (n int) {
+		for _, r := range term {
+			n = n*size[r] + at[r]
+		}
+		return n
+	}
+	n := 1
+	for _, r := range out {
+		n *= size[r]
+	}
+	result := make([]float64, n)
+	var loop func(k int)
+	loop = func(k int) {
+		if k < len(letters) {
+			for at[letters[k]] = 0; at[letters[k]] < size[letters[k]]; at[letters[k]]++ {
+				loop(k + 1)
+			}
+			return
+		}
+		p := 1.0
+		for i, term := range terms {
+			p *= data[i][offset(term)]
+		}
+		result[offset(out)] += p
+	}
+	loop(0)
+	return result
+}
