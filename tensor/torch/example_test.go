@@ -8,26 +8,25 @@ import (
 )
 
 func Example() {
-	set, err := torch.Open("testdata/python-zip-4.pt", "state_dict")
+	set, err := torch.Open("testdata/zip-2.pt", "model")
 	if err != nil {
 		panic(err)
 	}
 	defer set.Close()
 	for e := range set.All() { // nothing is read yet
-		fmt.Println(e.Name, e.Stored, e.DType, e.Shape(), e.Layout.Strides())
+		fmt.Println(e.Name, e.Stored, e.DType, e.Shape())
 	}
-	e, err := set.Get("w.t")
+	e, err := set.Get("running_mean")
 	if err != nil {
 		panic(err)
 	}
 	values, err := file.Values[float32](e)
 	fmt.Println(values, err)
 	// Output:
-	// w torch.float32 f32 [2, 3] [3 1]
-	// w.t torch.float32 f32 [3, 2] [1 3]
-	// bias torch.float32 f32 [2] [2]
-	// n torch.int64 i64 [] []
-	// f8 torch.float8_e4m3fn f8e4m3 [2] [1]
-	// sub torch.float32 f32 [1] [1]
-	// [0 3 1 4 2 5] <nil>
+	// weight torch.float32 f32 [1]
+	// bias torch.float32 f32 [1]
+	// running_mean torch.float32 f32 [1]
+	// running_var torch.float32 f32 [1]
+	// num_batches_tracked torch.int64 i64 []
+	// [0.15] <nil>
 }

@@ -227,22 +227,35 @@ func TestNames(t *testing.T) {
 	require.Equal(t, []string{"a"}, set.Names())
 }
 
-// testdata has what Python's own pickle makes of objects that say of themselves what
-// those of PyTorch do, in the versions 2 to 5 of pickle.
-func TestFilesOfPython(t *testing.T) {
-	paths, err := filepath.Glob("testdata/python-*.pt")
+// The files are PyTorch's own: see testdata/make.py.
+func TestFilesOfPyTorch(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.pt")
 	require.NoError(t, err)
 	require.Len(t, paths, 4)
 	for _, path := range paths {
 		set, err := torch.Open(path)
 		require.NoError(t, err, path)
-		require.Equal(t, []string{"state_dict.w", "state_dict.w.t", "state_dict.bias", "state_dict.n", "state_dict.f8", "state_dict.sub", "opt.state.0.m"}, set.Names())
-		require.Equal(t, []float64{0, 1, 2, 3, 4, 5}, values(t, get(t, set, "state_dict.w")))
-		require.Equal(t, []float64{0, 3, 1, 4, 2, 5}, values(t, get(t, set, "state_dict.w.t")))
-		require.Equal(t, []float64{1, 3}, values(t, get(t, set, "state_dict.bias")))
-		require.Equal(t, []float64{7}, values(t, get(t, set, "state_dict.n")))
-		require.Equal(t, []float64{1, -2}, values(t, get(t, set, "state_dict.f8")))
-		v, err := get(t, set, "state_dict.w").View()
+		for name, want := range map[string][]float64{
+			"rows": {0, 1, 2, 3, 4, 5}, "columns": {0, 3, 1, 4, 2, 5}, "part": {1, 2, 4, 5}, "expanded": {7, 7, 7},
+			"scalar": {2.5}, "empty": {}, "param": {1, -2},
+		} {
+			require.Equal(t, want, values(t, get(t, set, "state_dict."+name)), "%s in %s", name, path)
+		}
+		for _, name := range strings.Fields("float64 float16 bfloat16 float8_e4m3fn float8_e5m2 uint8 int8 int16 int32 int64 bool uint16 uint32 uint64") {
+			e := get(t, set, "state_dict."+name)
+			require.Equal(t, "torch."+name, e.Stored)
+			require.Equal(t, []float64{0, 1, 1}, values(t, e), "%s in %s", name, path)
+		}
+		for _, name := range []string{"complex64", "float8_e4m3fnuz", "negative"} {
+			_, err := get(t, set, "state_dict."+name).Bytes()
+			require.ErrorIs(t, err, file.ErrUnsupported)
+		}
+		require.Equal(t, []float64{1}, values(t, get(t, set, "model.num_batches_tracked")))
+		require.Equal(t, layout.Shape{1}, get(t, set, "optimizer.state.0.exp_avg_sq").Shape())
+		require.Equal(t, []int{1, 3}, get(t, set, "state_dict.columns").Layout.Strides())
+		require.Equal(t, 24+5+6, set.Len())
+
+		v, err := get(t, set, "state_dict.rows").View()
 		require.NoError(t, err)
 		require.NoError(t, set.Close())
 		require.Len(t, v.Bytes(), 24, "a view outlives the set")
