@@ -14,7 +14,7 @@ out="$(cd "$1" && pwd)"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CGO_ENABLED=0 GOOS=linux GOARCH=amd64
 
-go build -trimpath -ldflags='-s -w' -o "$out/" ./bench/gpubench ./examples/edges ./examples/swiglu ./cmd/kiln \
+go build -trimpath -ldflags='-s -w' -o "$out/" ./bench/gpubench ./bench/tensor ./examples/edges ./examples/swiglu ./cmd/kiln \
 	./tests/e2e/testdata/fault ./tests/e2e/testdata/lambda
 # Packages whose tests do more where there is a GPU.
 for pkg in runtime runtime/internal/cuda jit ops tensor tests/conformance tests/irconf tests/nvrtc tests/sim/hipcuda tests/e2e; do

@@ -7,7 +7,7 @@
 # KILN_BIN  folder of binaries that build.sh wrote, or a .tar.gz of its content
 # OUT       folder for results (default: ./gpu-results)
 # PYTHON    interpreter for the peers (default: python3)
-# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench peers (default: all of them)
+# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench tensor peers (default: all of them)
 # KILN_NVRTC  NVRTC, if it is not in the usual places
 #
 # Nothing is installed and no setting of the GPU is changed. A step that fails
@@ -119,6 +119,13 @@ step_gpubench() {
 	done
 }
 
+# step_tensor measures the tensor operations and PyTorch's.
+step_tensor() {
+	limited 200 "$bin/tensor" -device cuda -json >"$out/kiln-tensor.jsonl" || fail "bench/tensor"
+	PYTHONDONTWRITEBYTECODE=1 limited 300 "${PYTHON:-python3}" "$root/bench/peers/tensor.py" >"$out/peers-tensor.jsonl" ||
+		fail "peers/tensor.py"
+}
+
 step_peers() {
 	local script
 	for script in saxpy launch cold; do
@@ -127,7 +134,7 @@ step_peers() {
 	done
 }
 
-for step in ${STEPS:-device tests nvrtc llvm hip fuzz edges gpubench peers}; do
+for step in ${STEPS:-device tests nvrtc llvm hip fuzz edges gpubench tensor peers}; do
 	echo "== $step"
 	begin=$SECONDS
 	"step_$step"
