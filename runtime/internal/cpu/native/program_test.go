@@ -159,10 +159,9 @@ func TestCancelledLaunch(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errors.New("enough"))
 	defer cancel()
-	start := time.Now()
 	err := v.p.Run(interp.Launch{Grid: v.grid, Block: [3]int{1}, Args: v.args, Ctx: ctx})
 	require.EqualError(t, err, "launch Visit: enough")
-	require.Less(t, time.Since(start), 2*time.Second)
+	require.Contains(t, v.seen, int64(0), "blocks that were not begun")
 }
 
 func TestImpossibleLaunches(t *testing.T) {
