@@ -1,0 +1,318 @@
+package tensor_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// TestSequences runs sequences of operations, drawn at random with their shapes, on
+// tensors and on plain lists of float64. KILN_SEQUENCES says how many, KILN_SEED where to
+// begin; the same seed gives the same sequence.
+func TestSequences(t *testing.T) {
+	n, seed := number(t, "KILN_SEQUENCES", 300), number(t, "KILN_SEED", 1)
+	d := open(t)
+	for i := range n {
+		s := &sequence{rng: rand.New(rand.NewPCG(uint64(seed+i), 0)), d: d}
+		require.NoError(t, s.run(), "KILN_SEED=%d KILN_SEQUENCES=1: %v", seed+i, s.steps)
+	}
+}
+
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, name)
+	return n
+}
+
+// plain is a tensor as a list of numbers in row-major order.
+type plain struct {
+	shape []int
+	v     []float64
+}
+
+// plainOf returns the plain tensor of a shape with f of each index.
+func plainOf(shape []int, f func(at []int) float64) plain {
+	p := plain{shape: slices.Clone(shape)}
+	n := tensor.Shape(shape).Count()
+	for i := range n {
+		at := make([]int, len(shape))
+		for d, rest := len(shape)-1, i; d >= 0; d-- {
+			at[d], rest = rest%shape[d], rest/shape[d]
+		}
+		p.v = append(p.v, f(at))
+	}
+	return p
+}
+
+// at is the element at an index, where dimensions of size 1 repeat theirs, and there may
+// be more dimensions in front.
+func (p plain) at(index []int) float64 {
+	index = index[len(index)-len(p.shape):]
+	n := 0
+	for d, i := range index {
+		if p.shape[d] == 1 {
+			i = 0
+		}
+		n = n*p.shape[d] + i
+	}
+	return p.v[n]
+}
+
+// sequence is a pool of values, as tensors and as plain ones, that operations are
+// applied to.
+type sequence struct {
+	rng   *rand.Rand
+	d     *tensor.Device
+	t     []*tensor.Tensor
+	p     []plain
+	steps []string
+}
+
+func (s *sequence) run() error {
+	for range 2 {
+		s.fresh()
+	}
+	for range 3 + s.rng.IntN(8) {
+		k := s.rng.IntN(len(s.t))
+		t, p, step := s.step(s.t[k], s.p[k])
+		s.steps = append(s.steps, fmt.Sprintf("%d: %s of %d%v", len(s.t), step, k, s.p[k].shape))
+		if err := same(t, p); err != nil {
+			return err
+		}
+		s.t, s.p = append(s.t, t), append(s.p, p)
+	}
+	return nil
+}
+
+// fresh adds small whole numbers in a shape drawn at random.
+func (s *sequence) fresh() {
+	shape := make([]int, s.rng.IntN(4))
+	for d := range shape {
+		shape[d] = 1 + s.rng.IntN(4)
+		if s.rng.IntN(12) == 0 {
+			shape[d] = []int{0, 33, 70}[s.rng.IntN(3)]
+		}
+	}
+	p := plainOf(shape, func([]int) float64 { return float64(s.rng.IntN(9) - 4) })
+	data := make([]float32, len(p.v))
+	for i, x := range p.v {
+		data[i] = float32(x)
+	}
+	s.t, s.p = append(s.t, tensor.From(s.d, data).Reshape(shape...)), append(s.p, p)
+	s.steps = append(s.steps, fmt.Sprintf("%d: fresh %v", len(s.t)-1, shape))
+}
+
+// same compares; the numbers are whole and small, or a few operations away from it.
+func same(t *tensor.Tensor, p plain) error {
+	got, err := tensor.ToSlice[float32](t)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(t.Shape(), p.shape) && len(p.shape) > 0 {
+		return fmt.Errorf("shape %v, want %v", t.Shape(), p.shape)
+	}
+	for i, x := range got {
+		if w := p.v[i]; !(math.Abs(float64(x)-w) <= 1e-4*(1+math.Abs(w))) && !(math.IsNaN(w) && x != x) {
+			return fmt.Errorf("element %d of %v is %v, want %v", i, p.shape, x, w)
+		}
+	}
+	return nil
+}
+
+// small keeps numbers from growing: t·scale where that is needed.
+func small(t *tensor.Tensor, p plain) (*tensor.Tensor, plain) {
+	most := 0.0
+	for _, x := range p.v {
+		most = max(most, math.Abs(x))
+	}
+	if most < 1000 {
+		return t, p
+	}
+	return t.MulScalar(1 / 1024.0), plainOf(p.shape, func(at []int) float64 { return p.at(at) / 1024 })
+}
+
+// step applies an operation drawn at random.
+func (s *sequence) step(t *tensor.Tensor, p plain) (*tensor.Tensor, plain, string) {
+	t, p = small(t, p)
+	rank := len(p.shape)
+	if rank == 0 || s.rng.IntN(3) == 0 {
+		return s.elementwise(t, p)
+	}
+	d := s.rng.IntN(rank)
+	if s.rng.IntN(2) == 0 {
+		return s.view(t, p, d)
+	}
+	return s.compute(t, p, d)
+}
+
+func (s *sequence) elementwise(t *tensor.Tensor, p plain) (*tensor.Tensor, plain, string) {
+	each := func(f func(float64) float64) plain {
+		return plainOf(p.shape, func(at []int) float64 { return f(p.at(at)) })
+	}
+	switch s.rng.IntN(6) {
+	case 0:
+		return t.Neg(), each(func(x float64) float64 { return -x }), "neg"
+	case 1:
+		return t.Relu(), each(func(x float64) float64 { return max(x, 0) }), "relu"
+	case 2:
+		return t.Affine(0.5, 1), each(func(x float64) float64 { return x*0.5 + 1 }), "affine"
+	case 3:
+		return t.Abs().Sqrt(), each(func(x float64) float64 { return math.Sqrt(math.Abs(x)) }), "sqrt abs"
+	}
+	// Another value whose shape can be broadcast.
+	for _, k := range s.rng.Perm(len(s.t)) {
+		u, q := small(s.t[k], s.p[k])
+		shape, ok := joined(p.shape, q.shape)
+		if !ok {
+			continue
+		}
+		both := func(f func(x, y float64) float64) plain {
+			return plainOf(shape, func(at []int) float64 { return f(p.at(at), q.at(at)) })
+		}
+		switch s.rng.IntN(4) {
+		case 0:
+			return t.Add(u), both(func(x, y float64) float64 { return x + y }), fmt.Sprint("add ", k)
+		case 1:
+			return t.Mul(u), both(func(x, y float64) float64 { return x * y }), fmt.Sprint("mul ", k)
+		case 2:
+			return t.Maximum(u), both(math.Max), fmt.Sprint("maximum ", k)
+		}
+		return t.GtScalar(0).Where(t, u), both(func(x, y float64) float64 {
+			if x > 0 {
+				return x
+			}
+			return y
+		}), fmt.Sprint("where ", k)
+	}
+	return t.Copy(), p, "copy"
+}
+
+// joined broadcasts two shapes.
+func joined(a, b []int) ([]int, bool) {
+	out := make([]int, max(len(a), len(b)))
+	for i := range out {
+		x, y := 1, 1
+		if k := len(a) - len(out) + i; k >= 0 {
+			x = a[k]
+		}
+		if k := len(b) - len(out) + i; k >= 0 {
+			y = b[k]
+		}
+		if x != y && x != 1 && y != 1 {
+			return nil, false
+		}
+		if out[i] = x; x == 1 {
+			out[i] = y
+		}
+	}
+	return out, tensor.Shape(out).Count() < 5000
+}
+
+func (s *sequence) view(t *tensor.Tensor, p plain, d int) (*tensor.Tensor, plain, string) {
+	with := func(n int) []int { c := slices.Clone(p.shape); c[d] = n; return c }
+	moved := func(at []int, x int) []int { c := slices.Clone(at); c[d] = x; return c }
+	n, rank := p.shape[d], len(p.shape)
+	switch s.rng.IntN(7) {
+	case 0:
+		from := s.rng.IntN(n + 1)
+		k := s.rng.IntN(n - from + 1)
+		return t.Narrow(d, from, k), plainOf(with(k), func(at []int) float64 { return p.at(moved(at, at[d]+from)) }), "narrow"
+	case 1:
+		e := s.rng.IntN(rank)
+		c := slices.Clone(p.shape)
+		c[d], c[e] = c[e], c[d]
+		return t.Transpose(d-rank, e), plainOf(c, func(at []int) float64 { at = slices.Clone(at); at[d], at[e] = at[e], at[d]; return p.at(at) }), "transpose"
+	case 2:
+		k := 1 + s.rng.IntN(3)
+		return t.Step(d, k), plainOf(with((n+k-1)/k), func(at []int) float64 { return p.at(moved(at, at[d]*k)) }), "step"
+	case 3:
+		c := append([]int{2}, p.shape...)
+		return t.BroadcastLeft(2), plainOf(c, func(at []int) float64 { return p.at(at) }), "broadcast"
+	case 4:
+		return t.Reshape(tensor.Shape(p.shape).Count()), plain{[]int{len(p.v)}, p.v}, "flatten"
+	case 5:
+		if n > 0 {
+			i := s.rng.IntN(n)
+			c := slices.Delete(slices.Clone(p.shape), d, d+1)
+			return t.GetOn(d, i), plainOf(c, func(at []int) float64 { return p.at(slices.Insert(slices.Clone(at), d, i)) }), "get"
+		}
+	}
+	return t.Flip(d), plainOf(p.shape, func(at []int) float64 { return p.at(moved(at, n-1-at[d])) }), "flip"
+}
+
+func (s *sequence) compute(t *tensor.Tensor, p plain, d int) (*tensor.Tensor, plain, string) {
+	rest := slices.Delete(slices.Clone(p.shape), d, d+1)
+	n := p.shape[d]
+	fold := func(init float64, f func(a, x float64) float64) plain {
+		return plainOf(rest, func(at []int) float64 {
+			a := init
+			for i := range n {
+				a = f(a, p.at(slices.Insert(slices.Clone(at), d, i)))
+			}
+			return a
+		})
+	}
+	moved := func(at []int, x int) []int { c := slices.Clone(at); c[d] = x; return c }
+	with := func(n int) []int { c := slices.Clone(p.shape); c[d] = n; return c }
+	switch s.rng.IntN(7) {
+	case 0:
+		return t.Sum(d), fold(0, func(a, x float64) float64 { return a + x }), "sum"
+	case 1:
+		if n > 0 {
+			return t.Max(d), fold(math.Inf(-1), math.Max), "max"
+		}
+	case 2:
+		if n > 0 {
+			ids := make([]int32, 1+s.rng.IntN(5))
+			for i := range ids {
+				ids[i] = s.rng.Int32N(int32(n))
+			}
+			return t.IndexSelect(tensor.From(s.d, ids), d), plainOf(with(len(ids)), func(at []int) float64 { return p.at(moved(at, int(ids[at[d]]))) }), "index select"
+		}
+	case 3:
+		return tensor.Cat(d, t, t.Neg()), plainOf(with(2*n), func(at []int) float64 {
+			if at[d] < n {
+				return p.at(at)
+			}
+			return -p.at(moved(at, at[d]-n))
+		}), "cat"
+	case 4:
+		k := s.rng.IntN(7) - 3
+		return t.Roll(k, d), plainOf(p.shape, func(at []int) float64 { return p.at(moved(at, ((at[d]-k)%n+n)%n)) }), "roll"
+	case 5:
+		return t.Pad(d, 1, 2, tensor.PadConstant, 5), plainOf(with(n+3), func(at []int) float64 {
+			if i := at[d] - 1; i >= 0 && i < n {
+				return p.at(moved(at, i))
+			}
+			return 5
+		}), "pad"
+	}
+	last := len(p.shape) - 1
+	if last < 1 {
+		return t.Contiguous(), p, "contiguous"
+	}
+	r, c := p.shape[last-1], p.shape[last]
+	shape := append(slices.Clone(p.shape[:last]), r)
+	return t.MatMul(t.T()), plainOf(shape, func(at []int) float64 {
+		sum := 0.0
+		for k := range c {
+			i, j := slices.Clone(at), slices.Clone(at)
+			i[last], j[last-1], j[last] = k, at[last], k
+			sum += p.at(i) * p.at(j)
+		}
+		return sum
+	}), "matmul"
+}
