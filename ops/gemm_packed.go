@@ -71,9 +71,9 @@ func (p *product) pack(s *runtime.Stream, v View, i, rows, across, inner int, hi
 	if err != nil {
 		return v, err
 	}
-	cfg := kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK}
+	cfg := kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Unit: inner == 1}
 	if across == 1 && inner != 1 && int(high)%p.info.WarpSize == 0 {
-		cfg.Way = kernels.AcrossK
+		cfg.Way, cfg.Unit = kernels.AcrossK, true
 	}
 	bands := up(rows, int(high)) / int(high)
 	to := View{DType: t.Compute(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
@@ -105,6 +105,7 @@ func (p *product) multiplyPacked(s *runtime.Stream, xs, ys View, cfg kernels.Til
 	if err != nil {
 		return err
 	}
+	cfg.Unit = p.OutN == 1
 	high := min(most, bands, p.info.MaxThreads/int(cfg.Wide))
 	g := runtime.Grid{
 		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch, maxBlocksY)},

@@ -42,7 +42,7 @@ func runThin(s *runtime.Stream, p *product) error {
 
 // runThinRows has a warp sum a row.
 func runThinRows(s *runtime.Stream, p *product) error {
-	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Vec: 1, Unroll: 4}
+	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Vec: 1, Unroll: 4, XUnit: p.XK == 1, YUnit: p.YK == 1}
 	warp := p.info.WarpSize
 	warps, step := 1, 1
 	if !p.serial() {
@@ -70,7 +70,7 @@ func runThinRows(s *runtime.Stream, p *product) error {
 
 // runThinCols has neighbouring threads sum neighbouring rows.
 func runThinCols(s *runtime.Stream, p *product) error {
-	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Vec: 1, Unroll: 1}
+	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Vec: 1, Unroll: 1, XUnit: p.XM == 1}
 	threads := min(maxThreads, p.info.ThreadsPerUnit, p.info.MaxThreads)
 	if p.serial() {
 		c.Unroll = 4

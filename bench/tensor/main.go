@@ -22,10 +22,11 @@ type work struct {
 	bytes float64 // moved, or
 	flops float64 // done
 	run   func() *tensor.Tensor
+	op    func() error // what is measured instead, into memory that is there
 }
 
 // groups make the operations of each family; small is for the CPU.
-var groups = []func(d *tensor.Device, small bool) []work{elementwise}
+var groups = []func(d *tensor.Device, small bool) []work{elementwise, matmul, index}
 
 func main() {
 	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
@@ -121,6 +122,9 @@ func (c *config) time(d *tensor.Device, k work) (row, error) {
 		r.Unit, amount = "TFLOP/s", k.flops/1e12
 	}
 	once := func() error {
+		if k.op != nil {
+			return k.op()
+		}
 		t := k.run()
 		if err := t.Err(); err != nil {
 			return err

@@ -4,11 +4,12 @@ import "github.com/gokiln/kiln/dsl"
 
 // Packing says how [Pack] writes a matrix.
 type Packing struct {
-	Rows, K       int          // size of the matrix
-	Across, Along int          // its strides
-	Batch         int          // how many matrices there are
-	High          dsl.ConstInt // rows of a band
-	Way           dsl.ConstInt // whether threads go along k or across it
+	Rows, K       int           // size of the matrix
+	Across, Along int           // its strides
+	Batch         int           // how many matrices there are
+	High          dsl.ConstInt  // rows of a band
+	Way           dsl.ConstInt  // whether threads go along k or across it
+	Unit          dsl.ConstBool // the stride there is 1
 }
 
 // Pack writes matrices as bands of High rows, each of them column after column, so that
@@ -28,7 +29,7 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w Walk, p Packing) {
 				for r := range high {
 					var v C
 					if first+r < p.Rows {
-						v = dsl.Convert[C](x[at+(first+r)*p.Across+k*p.Along])
+						v = dsl.Convert[C](x[at+(first+r)*p.Across+times(k, p.Along, p.Unit)])
 					}
 					to[k*high+r] = v
 				}
@@ -39,7 +40,7 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w Walk, p Packing) {
 			for r := t.ThreadX(); r < high; r += t.BlockDimX() {
 				var v C
 				if first+r < p.Rows {
-					v = dsl.Convert[C](x[at+(first+r)*p.Across+k*p.Along])
+					v = dsl.Convert[C](x[at+times(first+r, p.Across, p.Unit)+k*p.Along])
 				}
 				to[k*high+r] = v
 			}
@@ -49,8 +50,9 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w Walk, p Packing) {
 
 // Tiling is what a thread of [Packed] computes, and how many threads are side by side.
 type Tiling struct {
-	High, Each dsl.ConstInt // rows and columns of the result that a thread computes
-	Wide       dsl.ConstInt // threads side by side, neighbours in neighbouring columns
+	High, Each dsl.ConstInt  // rows and columns of the result that a thread computes
+	Wide       dsl.ConstInt  // threads side by side, neighbours in neighbouring columns
+	Unit       dsl.ConstBool // columns of the result lie side by side
 }
 
 // Packed computes products of matrices, of x in bands of High rows and y in bands of
@@ -89,7 +91,7 @@ func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w Walk, p Product,
 			for e := range each {
 				col := panel*width + e*wide + lane
 				if row < p.M && col < p.N {
-					out[at[0]+row*p.OutM+col*p.OutN] = dsl.Convert[O](acc[h*each+e])
+					out[at[0]+row*p.OutM+times(col, p.OutN, cfg.Unit)] = dsl.Convert[O](acc[h*each+e])
 				}
 			}
 		}

@@ -7,6 +7,8 @@ type Thin struct {
 	Cols   dsl.ConstInt  // columns of y and out
 	Vec    dsl.ConstInt  // elements that a thread reads at once: 1, 4 or 8
 	YVec   dsl.ConstBool // y can be read so too
+	XUnit  dsl.ConstBool // the stride of x along k, or across it for [ThinCols], is 1
+	YUnit  dsl.ConstBool // the stride of y along k is 1
 	Unroll dsl.ConstInt  // how often, before they are used
 }
 
@@ -24,12 +26,14 @@ func ThinRows[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Pro
 	for z := t.BlockY(); z < p.Batch && row < p.M; z += t.GridDimY() {
 		at := w.place(z)
 		acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll)
-		for k := lo + t.Lane()*vec; k < hi; k += step * int(cfg.Unroll) {
+		k := lo
+		for ; k+step*int(cfg.Unroll) <= hi; k += step * int(cfg.Unroll) {
 			for u := range int(cfg.Unroll) {
-				if ku := k + u*step; ku < hi {
-					thin(acc[u*int(cfg.Cols):], x, y, at[1]+row*p.XM+ku*p.XK, at[2]+ku*p.YK, &p, &cfg, mad)
-				}
+				thin(acc[u*int(cfg.Cols):], x, y, at, row, k+u*step+t.Lane()*vec, &p, &cfg, mad)
 			}
+		}
+		for k += t.Lane() * vec; k < hi; k += step {
+			thin(acc, x, y, at, row, k, &p, &cfg, mad)
 		}
 		for c := range int(cfg.Cols) {
 			sum := acc[c]
@@ -44,10 +48,21 @@ func ThinRows[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Pro
 	}
 }
 
-// thin adds the products of a run of x with all columns of y to acc.
-func thin[T, C dsl.Number](acc []C, x, y []T, xat, yat int, p *Product, cfg *Thin, mad func(a, b, c C) C) {
+// times is i·stride, which is i where that is known to be 1: then neighbouring threads
+// are known to read what lies side by side.
+func times(i, stride int, unit dsl.ConstBool) int {
+	if unit {
+		return i
+	}
+	return i * stride
+}
+
+// thin adds the products of a run of x, in some row from k on, with all columns of y
+// to acc.
+func thin[T, C dsl.Number](acc []C, x, y []T, at [Operands]int, row, k int, p *Product, cfg *Thin, mad func(a, b, c C) C) {
 	xs := dsl.LocalSlice[C](cfg.Vec)
-	run(xs, x, xat, p.XK, cfg.Vec, cfg.Vec > 1)
+	run(xs, x, at[1]+row*p.XM+times(k, p.XK, cfg.XUnit), p.XK, cfg.Vec, cfg.Vec > 1)
+	yat := at[2] + times(k, p.YK, cfg.YUnit)
 	for c := range int(cfg.Cols) {
 		ys := dsl.LocalSlice[C](cfg.Vec)
 		run(ys, y, yat+c*p.YN, p.YK, cfg.Vec, bool(cfg.YVec))
@@ -84,30 +99,41 @@ func run[T, C dsl.Number](to []C, from []T, at, step int, n dsl.ConstInt, vec bo
 //kiln:kernel
 //kiln:const cfg.Cols=1,2 cfg.Vec=1 cfg.Unroll=2
 func ThinCols[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Thin, mad func(a, b, c C) C) {
-	each, cols := int(cfg.Unroll), int(cfg.Cols)
-	first := t.BlockX()*t.BlockDimX()*each + t.ThreadX()
-	lo := t.BlockZ() * p.Part
-	hi := min(lo+p.Part, p.K)
+	each := int(cfg.Unroll)
+	first := t.BlockX() * t.BlockDimX() * each
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
 		at := w.place(z)
-		acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll)
-		for k := lo; k < hi; k++ {
-			for u := range each {
-				row := first + u*t.BlockDimX()
-				if row < p.M {
-					v := dsl.Convert[C](x[at[1]+row*p.XM+k*p.XK])
-					for c := range cols {
-						acc[u*cols+c] = mad(v, dsl.Convert[C](y[at[2]+k*p.YK+c*p.YN]), acc[u*cols+c])
-					}
+		// Where all rows are there, none is asked for.
+		if first+t.BlockDimX()*each <= p.M {
+			thinColumn(t, out, x, y, at, first+t.ThreadX(), true, &p, &cfg, mad)
+		} else {
+			thinColumn(t, out, x, y, at, first+t.ThreadX(), false, &p, &cfg, mad)
+		}
+	}
+}
+
+// thinColumn sums the rows of a thread, from first on. If not whole, some are not there.
+func thinColumn[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, at [Operands]int, first int, whole bool, p *Product, cfg *Thin, mad func(a, b, c C) C) {
+	each, cols := int(cfg.Unroll), int(cfg.Cols)
+	acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll)
+	lo := t.BlockZ() * p.Part
+	hi := min(lo+p.Part, p.K)
+	for k := lo; k < hi; k++ {
+		for u := range each {
+			row := first + u*t.BlockDimX()
+			if whole || row < p.M {
+				v := dsl.Convert[C](x[at[1]+times(row, p.XM, cfg.XUnit)+k*p.XK])
+				for c := range cols {
+					acc[u*cols+c] = mad(v, dsl.Convert[C](y[at[2]+k*p.YK+c*p.YN]), acc[u*cols+c])
 				}
 			}
 		}
-		for u := range each {
-			row := first + u*t.BlockDimX()
-			for c := range cols {
-				if row < p.M {
-					out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](acc[u*cols+c])
-				}
+	}
+	for u := range each {
+		row := first + u*t.BlockDimX()
+		for c := range cols {
+			if whole || row < p.M {
+				out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](acc[u*cols+c])
 			}
 		}
 	}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// room makes a view of new memory, which holds zeros.
+func room(d *tensor.Device, t dtype.DType, s ...int) ops.View {
+	shape := layout.Shape(s)
+	v := ops.View{DType: t, Layout: layout.Contiguous(shape)}
+	mem, err := runtime.Alloc[byte](d.Runtime(), t.Bytes(shape.Count()))
+	if err == nil {
+		err = mem.Zero()
+	}
+	if err != nil {
+		return v // operations say that there is no memory
+	}
+	v.Buf = mem.Buffer()
+	return v
+}
+
+// drawn makes a view of new memory with numbers that are not all the same, of which
+// products are ordinary numbers.
+func drawn(d *tensor.Device, t dtype.DType, s ...int) ops.View {
+	v := room(d, t, s...)
+	flat := v
+	flat.Layout = layout.Contiguous(layout.Shape{v.Layout.Count()})
+	if t.IsFloat() {
+		_ = ops.Uniform.Run(d.Stream(), flat, 1, 0, dtype.FromFloat(t, -1), dtype.FromFloat(t, 1)) // zeros do as well
+	}
+	return v
+}
+
+// turned is a view of the transposed matrices.
+func turned(v ops.View) ops.View {
+	v.Layout, _ = v.Layout.Transpose(-2, -1) // which matrices have
+	return v
+}
+
+// matmul is products of matrices: large ones in every configuration, and those of decoding,
+// which read a matrix once.
+func matmul(d *tensor.Device, small bool) []work {
+	side, wide := 4096, 4096
+	if small {
+		side, wide = 1024, 2048
+	}
+	s := d.Stream()
+	var list []work
+	product := func(name, way string, t dtype.DType, m, n, k int, x, y ops.View, moves bool) {
+		out := room(d, t, m, n)
+		w := work{name: fmt.Sprintf("matmul %s %s", name, t), flops: 2 * float64(m) * float64(n) * float64(k)}
+		if moves {
+			w.flops, w.bytes = 0, float64(t.Bytes(m*k+k*n+m*n))
+		}
+		w.op = func() error {
+			if way == "" {
+				return ops.Matmul(s, out, x, y)
+			}
+			return ops.MatmulBy(s, way, out, x, y)
+		}
+		list = append(list, w)
+	}
+	for _, t := range []dtype.DType{dtype.F32, dtype.BF16, dtype.F64} {
+		x, y := drawn(d, t, side, side), drawn(d, t, side, side)
+		product(fmt.Sprintf("%d", side), "", t, side, side, side, x, y, false)
+		if t == dtype.F32 && !small {
+			for _, way := range ops.MatmulWays()[2:] {
+				product(fmt.Sprintf("%d in %s", side, way), way, t, side, side, side, x, y, false)
+			}
+		}
+		product(fmt.Sprintf("%d transposed", side), "", t, side, side, side, turned(x), turned(y), false)
+		product("512", "", t, 512, 512, 512, room(d, t, 512, 512), room(d, t, 512, 512), false)
+		product("64x64 of long sums", "", t, 64, 64, 16*side, drawn(d, t, 64, 16*side), drawn(d, t, 16*side, 64), false)
+		matrix := drawn(d, t, wide, 4*wide)
+		product("vector by rows", "", t, 1, wide, 4*wide, drawn(d, t, 1, 4*wide), turned(matrix), true)
+		product("vector by columns", "", t, 1, 4*wide, wide, drawn(d, t, 1, wide), matrix, true)
+		product("4 vectors by rows", "", t, 4, wide, 4*wide, drawn(d, t, 4, 4*wide), turned(matrix), true)
+	}
+	return list
+}
+
+// index is what reads and writes by indices, half of a large matrix.
+func index(d *tensor.Device, small bool) []work {
+	rows, wide := 32768, 4096
+	if small {
+		rows, wide = 4096, 1024
+	}
+	s := d.Stream()
+	var list []work
+	for _, t := range []dtype.DType{dtype.F32, dtype.BF16} {
+		x, out, ids := drawn(d, t, rows, wide), room(d, t, rows/2, wide), room(d, dtype.U32, rows/2)
+		_ = ops.Arange(s, ids, dtype.FromInt(dtype.U32, 1), dtype.FromInt(dtype.U32, 2)) // zeros are indices too
+		size := 2 * float64(t.Bytes(rows/2*wide))
+		name := func(op string) string { return op + " " + t.String() }
+		all := ids
+		all.Layout, _ = layout.New(layout.Shape{rows / 2, wide}, []int{1, 0}, 0)
+		half := x
+		half.Layout = out.Layout
+		list = append(list,
+			work{name: name("index_select"), bytes: size, op: func() error { return ops.IndexSelect(s, out, x, ids, 0) }},
+			work{name: name("gather"), bytes: size, op: func() error { return ops.Gather(s, out, x, all, 0) }},
+			work{name: name("scatter"), bytes: size, op: func() error { return ops.Scatter(s, x, all, out, 0) }},
+			work{name: name("index_add"), bytes: 1.5 * size, op: func() error { return ops.IndexAdd(s, x, ids, out, 0) }},
+			work{name: name("flip"), bytes: size, op: func() error { return ops.Flip(s, out, half, 1) }},
+		)
+	}
+	return list
+}
