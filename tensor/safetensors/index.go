@@ -97,13 +97,13 @@ func parseIndex(path string, text []byte) (*index, error) {
 	ix := &index{tensors: map[string]place{}, meta: map[string]string{}}
 	known := map[string]bool{}
 	mapped := false
-	err = s.object("the index", func(_ int64, key string) error {
+	err = s.object("the index", "", func(_ int64, key string) error {
 		switch key {
 		case "metadata":
 			return s.texts("metadata", true, ix.meta)
 		case "weight_map":
 			mapped = true
-			return s.object("weight_map", func(at int64, name string) error {
+			return s.object("weight_map", "", func(at int64, name string) error {
 				pos := s.pos()
 				f, err := s.str("the file of " + name)
 				if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -124,28 +125,56 @@ func (s *scanner) numbers(what string, most int) ([]int, error) {
 }
 
 // object reads an object, whose keys must differ. It calls field for each key, which
-// reads the value.
-func (s *scanner) object(what string, field func(at int64, key string) error) error {
+// reads the value. Errors call it what, and the name.
+func (s *scanner) object(what, name string, field func(at int64, key string) error) error {
 	if err := s.delim('{', what); err != nil {
 		return err
 	}
-	seen := map[string]bool{}
+	var seen keys
 	for s.dec.More() {
 		at := s.pos()
 		key, err := s.str("a name")
 		if err != nil {
 			return err
 		}
-		if seen[key] {
-			return s.fault(at, "%s has %q twice", what, key)
+		if !seen.add(key) {
+			return s.fault(at, "%s%s has %q twice", what, name, key)
 		}
-		seen[key] = true
 		if err := field(at, key); err != nil {
 			return err
 		}
 	}
 	_, err := s.token()
 	return err
+}
+
+// keys is the keys of an object, of which most have few.
+type keys struct {
+	few  []string
+	many map[string]bool
+	room [8]string
+}
+
+// add reports whether a key is new.
+func (k *keys) add(key string) bool {
+	if k.many == nil {
+		if slices.Contains(k.few, key) {
+			return false
+		}
+		if len(k.few) < len(k.room) {
+			k.few = append(k.room[:len(k.few)], key)
+			return true
+		}
+		k.many = map[string]bool{}
+		for _, f := range k.few {
+			k.many[f] = true
+		}
+	}
+	if k.many[key] {
+		return false
+	}
+	k.many[key] = true
+	return true
 }
 
 // skip reads a value that nobody needs.
@@ -169,7 +198,7 @@ func (s *scanner) skip() error {
 
 // texts reads an object of strings; other values are kept as they are written if loose.
 func (s *scanner) texts(what string, loose bool, into map[string]string) error {
-	return s.object(what, func(_ int64, key string) error {
+	return s.object(what, "", func(_ int64, key string) error {
 		at := s.pos()
 		begin := at - s.base
 		if begin < int64(len(s.text)) && s.text[begin] != '"' && loose {

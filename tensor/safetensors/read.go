@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -98,7 +97,7 @@ func parseHeader(name string, text []byte) (*header, error) {
 		return nil, s.fault(prefix, "the header must begin with {; is this a safetensors file?")
 	}
 	h := &header{meta: map[string]string{}}
-	err = s.object("the header", func(at int64, key string) error {
+	err = s.object("the header", "", func(at int64, key string) error {
 		if key == metadataKey {
 			return s.texts(metadataKey, false, h.meta)
 		}
@@ -117,7 +116,7 @@ func parseHeader(name string, text []byte) (*header, error) {
 func (s *scanner) tensor(at int64, name string) (tensor, error) {
 	t := tensor{name: name, at: at}
 	have := 0
-	err := s.object(fmt.Sprintf("tensor %q", name), func(_ int64, key string) error {
+	err := s.object("tensor ", name, func(_ int64, key string) error {
 		switch key {
 		case "dtype":
 			text, err := s.str("dtype")
