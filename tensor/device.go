@@ -12,6 +12,7 @@ type Device struct {
 	rt     *runtime.Device
 	stream *runtime.Stream
 	random random
+	codes  sync.Map // codeKey -> *Code
 }
 
 var devices struct {

@@ -1,0 +1,253 @@
+package tensor
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// CustomOp1 is an operation of a program, of one operand. [Apply1] applies it:
+//
+//	type SoftCap struct{ Limit float32 }
+//
+//	func (SoftCap) Name() string { return "softcap" }
+//
+//	func (op SoftCap) Forward(x *tensor.Tensor) *tensor.Tensor {
+//		out := tensor.Empty(x.Device(), x.DType(), x.Shape()...)
+//		return tensor.LaunchInto(out, kernel, runtime.Cover(x.Count(), 256), x, x.Layout(), op.Limit)
+//	}
+//
+//	func (op SoftCap) Backward(g, x, out *tensor.Tensor) *tensor.Tensor { … }
+//
+// Forward makes the result, most often by launching one kernel, which is the same for all
+// devices, or of other operations. Its operand holds no error and has any layout. An
+// error is a result, too: see [Fail].
+//
+// An operation with the method of [Backward1] has a gradient.
+//
+// On one kind of device another method than Forward can make the result, as one that
+// launches text in the language of a vendor's compiler: see [Device.Code]. These methods
+// have the parameters and the result of Forward and are called ForwardCPU, ForwardCUDA,
+// ForwardROCm and ForwardMetal. An operation has those that it needs.
+type CustomOp1 interface {
+	Name() string // for errors
+	Forward(x *Tensor) *Tensor
+}
+
+// CustomOp2 is an operation of two operands: see [CustomOp1].
+type CustomOp2 interface {
+	Name() string
+	Forward(x, y *Tensor) *Tensor
+}
+
+// CustomOp3 is an operation of three operands: see [CustomOp1].
+type CustomOp3 interface {
+	Name() string
+	Forward(x, y, z *Tensor) *Tensor
+}
+
+// Backward1 is what a [CustomOp1] with a gradient has: g is the gradient of the result,
+// out; the gradient of x is returned. It is nil if there is none, and may have a shape
+// that x is broadcast to.
+type Backward1 interface {
+	Backward(g, x, out *Tensor) *Tensor
+}
+
+// Backward2 is what a [CustomOp2] with a gradient has: see [Backward1].
+type Backward2 interface {
+	Backward(g, x, y, out *Tensor) (dx, dy *Tensor)
+}
+
+// Backward3 is what a [CustomOp3] with a gradient has: see [Backward1].
+type Backward3 interface {
+	Backward(g, x, y, z, out *Tensor) (dx, dy, dz *Tensor)
+}
+
+// Apply1 applies an operation of a program. Asking for a gradient that it does not have
+// is an error of kind [ErrNoGradient].
+func Apply1(op CustomOp1, x *Tensor) *Tensor {
+	return custom(op, func() *Tensor { return on(x.dev, op, forwards1, op.Forward)(x.Detach()) }, func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool) {
+		if b, ok := op.(Backward1); ok {
+			return []*Tensor{b.Backward(g, in[0], out)}, true
+		}
+		return nil, false
+	}, x)
+}
+
+// Apply2 applies an operation of two operands: see [Apply1].
+func Apply2(op CustomOp2, x, y *Tensor) *Tensor {
+	return custom(op, func() *Tensor { return on(x.dev, op, forwards2, op.Forward)(x.Detach(), y.Detach()) }, func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool) {
+		if b, ok := op.(Backward2); ok {
+			dx, dy := b.Backward(g, in[0], in[1], out)
+			return []*Tensor{dx, dy}, true
+		}
+		return nil, false
+	}, x, y)
+}
+
+// Apply3 applies an operation of three operands: see [Apply1].
+func Apply3(op CustomOp3, x, y, z *Tensor) *Tensor {
+	return custom(op, func() *Tensor { return on(x.dev, op, forwards3, op.Forward)(x.Detach(), y.Detach(), z.Detach()) }, func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool) {
+		if b, ok := op.(Backward3); ok {
+			dx, dy, dz := b.Backward(g, in[0], in[1], in[2], out)
+			return []*Tensor{dx, dy, dz}, true
+		}
+		return nil, false
+	}, x, y, z)
+}
+
+// custom makes the result of an operation of a program.
+func custom(op interface{ Name() string }, forward func() *Tensor, back func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool), in ...*Tensor) *Tensor {
+	name := op.Name()
+	if bad := first(name, in...); bad != nil {
+		return bad
+	}
+	out := forward()
+	if bad := first(name, out); bad != nil {
+		if out == nil {
+			return failf(name, ErrArgument, "%T returned no tensor", op)
+		}
+		return bad
+	}
+	spread := backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
+		grads, ok := back(g, out, in)
+		if !ok {
+			none := failf(name, ErrNoGradient, "%T has no method Backward", op)
+			grads = make([]*Tensor, len(in))
+			for i, x := range in {
+				if !stops(x.dtype) {
+					grads[i] = none
+				}
+			}
+		}
+		return grads
+	})
+	return out.with(out.layout).from(name, spread, in...)
+}
+
+// InplaceOp1 is an operation of a program that changes its operand: see [CustomOp1] for
+// how it is written, and which methods it may have on one kind of device. It has no
+// gradient.
+type InplaceOp1 interface {
+	Name() string
+	Forward(x *Tensor) error
+}
+
+// InplaceOp2 is an operation that changes the first one of two operands: see
+// [InplaceOp1].
+type InplaceOp2 interface {
+	Name() string
+	Forward(x, y *Tensor) error
+}
+
+// InplaceOp3 is an operation that changes the first one of three operands: see
+// [InplaceOp1].
+type InplaceOp3 interface {
+	Name() string
+	Forward(x, y, z *Tensor) error
+}
+
+// InPlace1 applies an operation that changes the elements of x. It changes the memory that
+// views share, and is not known to gradients.
+func InPlace1(op InplaceOp1, x *Tensor) error {
+	if err := x.changeable(op.Name()); err != nil {
+		return err
+	}
+	return wrap(op.Name(), on(x.dev, op, inplace1, op.Forward)(x.Detach()))
+}
+
+// InPlace2 applies an operation that changes the elements of x: see [InPlace1].
+func InPlace2(op InplaceOp2, x, y *Tensor) error {
+	if err := x.changeable(op.Name(), y); err != nil {
+		return err
+	}
+	return wrap(op.Name(), on(x.dev, op, inplace2, op.Forward)(x.Detach(), y.Detach()))
+}
+
+// InPlace3 applies an operation that changes the elements of x: see [InPlace1].
+func InPlace3(op InplaceOp3, x, y, z *Tensor) error {
+	if err := x.changeable(op.Name(), y, z); err != nil {
+		return err
+	}
+	return wrap(op.Name(), on(x.dev, op, inplace3, op.Forward)(x.Detach(), y.Detach(), z.Detach()))
+}
+
+// changeable reports why an operation cannot change t, with other operands.
+func (t *Tensor) changeable(op string, others ...*Tensor) error {
+	if err := t.inPlace(op); err != nil {
+		return err
+	}
+	if bad := first(op, others...); bad != nil {
+		return bad.err
+	}
+	return nil
+}
+
+// Fail returns a tensor that holds an error, for operations of programs. The error names
+// the operation and the line outside of this module's libraries that it comes from.
+func Fail(op string, err error) *Tensor {
+	if err == nil {
+		return failf(op, ErrArgument, "Fail without an error")
+	}
+	return failed(op, err)
+}
+
+// Launch runs a kernel of a program on the device of the tensors among its arguments,
+// behind the work so far. A *Tensor is passed as the slice of its memory that begins at
+// the first element, a [Layout] as kernels.Strided of package ops/kernels, with which a
+// kernel finds the elements of a tensor that is not contiguous, and all others as
+// [jit.Kernel.Launch] takes them:
+//
+//	//kiln:kernel
+//	func softCap(t dsl.Thread, out, x []float32, at kernels.Strided, limit float32) {
+//		if i := t.Global(); i < at.Count {
+//			out[i] = limit * dsl.Tanh(x[at.At(i)]/limit)
+//		}
+//	}
+//
+//	var kernel = jit.Of(softCap)
+//
+//	err := tensor.Launch(kernel, runtime.Cover(x.Count(), 256), out, x, x.Layout(), float32(30))
+//
+// Kernels of more than one element type are generic; [jit.Kernel.As] and a switch over
+// [Tensor.DType] choose the instance.
+func Launch(k *jit.Kernel, g runtime.Grid, args ...any) error {
+	const op = "launch"
+	list := make([]any, len(args))
+	var one *Tensor
+	for i, arg := range args {
+		t, ok := arg.(*Tensor)
+		if !ok {
+			list[i] = arg
+			continue
+		}
+		if bad := first(op, t); bad != nil {
+			return bad.err
+		}
+		if one == nil {
+			one = t
+		}
+		if t.dev != one.dev {
+			return wrap(op, fmt.Errorf("%w: %s and %s: To brings a tensor to another device", ErrDevice, one.dev, t.dev))
+		}
+		list[i] = t.view()
+	}
+	if one == nil {
+		return wrap(op, fmt.Errorf("%w: no argument is a tensor", ErrArgument))
+	}
+	return wrap(op, ops.Launch(one.dev.stream, k, g, list...))
+}
+
+// LaunchInto is [Launch] with out as the first argument. It returns out, or what went
+// wrong.
+func LaunchInto(out *Tensor, k *jit.Kernel, g runtime.Grid, args ...any) *Tensor {
+	if bad := first("launch", out); bad != nil {
+		return bad
+	}
+	if err := Launch(k, g, append([]any{out}, args...)...); err != nil {
+		return failed("launch", err)
+	}
+	return out
+}
