@@ -65,27 +65,12 @@ type lines struct {
 	grid   runtime.Grid
 }
 
-// newLines checks the operands.
+// newLines checks the operands, which are floating-point numbers.
 func newLines(name string, out, x View, dim int) (l lines, err error) {
-	switch {
-	case !floats.has(x.DType):
+	if !floats.has(x.DType) {
 		return l, unsupported(name, x.DType, floats.String())
-	case out.DType != x.DType:
-		return l, fmt.Errorf("%w: %s of %s gives %s, not %s", ErrDType, name, x.DType, x.DType, out.DType)
-	case !out.Layout.Shape().Equal(x.Layout.Shape()):
-		return l, fmt.Errorf("%w: %s of %v into %v", layout.ErrShape, name, x.Layout.Shape(), out.Layout.Shape())
 	}
-	if dim, err = layout.Dim(dim, x.Layout.Rank()); err != nil {
-		return l, fmt.Errorf("%s: %w", name, err)
-	}
-	l = lines{name: name, out: out, x: x, dim: dim}
-	for i, of := range []layout.Layout{x.Layout, out.Layout} {
-		l.kept[i], err = of.Narrow(dim, 0, min(1, of.Shape()[dim]))
-		if err != nil {
-			return l, err
-		}
-	}
-	return l, nil
+	return newRows(name, out, x, dim)
 }
 
 // size is how many elements a row has.

@@ -6,6 +6,7 @@ import "github.com/gokiln/kiln/dsl"
 // apart by the size of the Group.
 type line struct {
 	lane, group int
+	row         int
 	x, out      int // where the row begins
 }
 
@@ -19,8 +20,9 @@ func eachLine(t dsl.Thread, w Fold, f func(l line, store bool)) {
 		lane, sub, per = t.ThreadX()%g, t.ThreadX()/g, t.BlockDimX()/g
 	}
 	for r0 := t.BlockX() * per; r0 < w.Rows; r0 += t.GridDimX() * per {
-		x, out := w.row(min(r0+sub, w.Rows-1), 0)
-		f(line{lane, g, x, out}, r0+sub < w.Rows)
+		r := min(r0+sub, w.Rows-1)
+		x, out := w.row(r, 0)
+		f(line{lane, g, r, x, out}, r0+sub < w.Rows)
 	}
 }
 

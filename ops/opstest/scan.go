@@ -1,0 +1,110 @@
+package opstest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// scanned is what a scan computes, and how many ulps of what is added on the way it may
+// be off.
+type scanned struct {
+	float func(a, b float64) float64
+	int   func(a, b int64) int64
+	ulps  float64
+}
+
+var scans = map[string]scanned{
+	"cumsum":  {func(a, b float64) float64 { return a + b }, func(a, b int64) int64 { return a + b }, 8},
+	"cumprod": {func(a, b float64) float64 { return a * b }, func(a, b int64) int64 { return a * b }, 3000},
+	"cummax":  {func(a, b float64) float64 { return max(a, b) }, func(a, b int64) int64 { return max(a, b) }, 0},
+	"cummin":  {func(a, b float64) float64 { return min(a, b) }, func(a, b int64) int64 { return min(a, b) }, 0},
+}
+
+var scanShapes = []fold{
+	{layout.Shape{1}, []int{0}}, {layout.Shape{7}, []int{0}}, {layout.Shape{33, 5}, []int{1}}, {layout.Shape{33, 5}, []int{0}}, {layout.Shape{3, 300}, []int{1}},
+	{layout.Shape{300, 40}, []int{0}}, {layout.Shape{2, 30, 5}, []int{1}}, {layout.Shape{3, 0}, []int{1}}, {layout.Shape{5, 1, 3}, []int{1}},
+	{layout.Shape{2, 20001}, []int{1}}, {layout.Shape{9001, 17}, []int{0}}, {layout.Shape{70, 257}, []int{-1}}, {layout.Shape{33001}, []int{0}},
+}
+
+func scan(t *testing.T, b *bench) {
+	n := 0
+	for _, c := range ops.Scans() {
+		ref, ok := scans[c.Name()]
+		require.True(t, ok, "scan %s has no reference", c.Name())
+		t.Run(c.Name(), func(t *testing.T) {
+			for i, f := range scanShapes {
+				b.scan(t, c, ref, dtype.F32, f, i)
+			}
+			for _, d := range dtype.All() {
+				for range 2 {
+					if n++; b.has(d) {
+						b.scan(t, c, ref, d, scanShapes[n%len(scanShapes)], n/2)
+					}
+				}
+			}
+		})
+	}
+	t.Run("Cases", func(t *testing.T) {
+		x := b.numbers(t, dtype.F32, layout.Shape{5}, 3, 1, 4, 1, 5)
+		out := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{5}))
+		require.NoError(t, ops.CumSum.Run(b.s, out.View, x.View, 0))
+		for i, want := range []float64{3, 4, 8, 9, 14} {
+			require.Equal(t, want, b.read(t, out)[i].Float(), "case 39")
+		}
+		nan := b.numbers(t, dtype.F32, layout.Shape{5}, 3, 4, math.NaN(), 1, 9)
+		for _, c := range ops.Scans() {
+			require.NoError(t, c.Run(b.s, out.View, nan.View, 0))
+			for i, got := range b.read(t, out) {
+				require.Equal(t, i >= 2, math.IsNaN(got.Float()), "%s, element %d", c.Name(), i)
+			}
+		}
+		require.ErrorIs(t, ops.CumSum.Run(b.s, out.View, x.View, 1), layout.ErrDim)
+		require.ErrorIs(t, ops.CumSum.Run(b.s, ops.View{DType: dtype.F16, Layout: out.Layout}, x.View, 0), ops.ErrDType)
+	})
+}
+
+// scan tests a scan of an operand in one of the kinds of layouts.
+func (b *bench) scan(t *testing.T, c *ops.Scan, ref scanned, d dtype.DType, f fold, kind int) {
+	t.Helper()
+	draw := b.moderate
+	if c.Name() == "cumprod" {
+		draw = b.positive
+	}
+	x := b.value(t, d, layoutOf(t, kinds[kind%len(kinds)], f.shape), func() dtype.Scalar { return draw(d) })
+	out := b.result(t, d, layoutOf(t, kinds[(kind+1)%4], f.shape))
+	require.NoError(t, c.Run(b.s, out.View, x.View, f.dims[0]))
+	got := b.read(t, out)
+	_, rows := along(f.shape, f.dims)
+	for _, row := range rows {
+		var a, size float64
+		var w int64
+		for k, i := range row {
+			v := x.want[i]
+			if k == 0 {
+				a, size, w = v.Float(), math.Abs(v.Float()), v.Int()
+			} else if size = max(size+math.Abs(v.Float()), math.Abs(a)); d.IsInt() {
+				w = dtype.FromBits(d, uint64(ref.int(w, v.Int()))).Int()
+			} else {
+				a = ref.float(a, v.Float())
+			}
+			want, slack := dtype.FromFloat(d, a), 0.0
+			if d.IsInt() {
+				want = dtype.FromBits(d, uint64(w))
+			} else if ref.ulps > 0 {
+				slack = ref.ulps * ulp(d.Compute(), size)
+			}
+			if d.IsFloat() && d.Bits() < 32 {
+				slack += ulp(d, want.Float())
+			}
+			if d.IsInt() || math.Abs(got[i].Float()-want.Float()) > slack {
+				require.NoError(t, near(got[i], want, 0), "%s of %v %v, element %d, slack %g", c.Name(), d, f, k, slack)
+			}
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package ops
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Scan is an operation that stores in each place what a reduction of the elements of a
+// dimension up to there gives. The work is linear and the order fixed, as for a
+// [Reduction].
+type Scan struct {
+	name   string
+	reduce *Reduction // of parts
+	init   *jit.Fn
+	op     *jit.Fn
+}
+
+var scans []*Scan
+
+func scan(name string, r *Reduction, init, op any) *Scan {
+	c := &Scan{name: name, reduce: r, init: jit.Func(init), op: jit.Func(op)}
+	scans = append(scans, c)
+	return c
+}
+
+// The scans. From the first NaN on, all is NaN.
+var (
+	CumSum  = scan("cumsum", Sum, kernels.Nothing[float32], kernels.Add[float32])
+	CumProd = scan("cumprod", Prod, kernels.Once[float32], kernels.Mul[float32])
+	CumMax  = scan("cummax", Max, kernels.Identity[float32], kernels.Maximum[float32])
+	CumMin  = scan("cummin", Min, kernels.Identity[float32], kernels.Minimum[float32])
+)
+
+// Scans returns all of them.
+func Scans() []*Scan { return scans }
+
+// Name is the operation's name.
+func (c *Scan) Name() string { return c.name }
+
+// Takes reports whether the operation is for elements of a type.
+func (c *Scan) Takes(d dtype.DType) bool { return numbers.has(d) }
+
+// scanParams are the parameters of ScanRows and ScanCols.
+func scanParams(t, c reflect.Type) []reflect.Type {
+	ts := reflect.SliceOf(t)
+	return []reflect.Type{ts, ts, reflect.SliceOf(c), foldType, constBool, function(1, c, c), function(2, c, c)}
+}
+
+var (
+	scanRows  = family{name: "scan", kernel: jit.Of(kernels.ScanRows[float32, float32]), params: scanParams}
+	scanCols  = family{name: "scan", kernel: jit.Of(kernels.ScanCols[float32, float32]), params: scanParams}
+	scanParts = family{name: "scan", kernel: jit.Of(kernels.ScanParts[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), foldType, function(1, c, c), function(2, c, c)}
+	}}
+)
+
+// Run stores in out, of the shape and type of x, the scan of x along dim.
+func (c *Scan) Run(s *runtime.Stream, out, x View, dim int) error {
+	if !numbers.has(x.DType) {
+		return unsupported(c.name, x.DType, numbers.String())
+	}
+	l, err := newRows(c.name, out, x, dim)
+	if err != nil || x.Layout.Count() == 0 {
+		return err
+	}
+	in, err := c.reduce.instance(x.DType)
+	if err != nil {
+		return err
+	}
+	reduced, err := layout.New(layout.Shape{l.size()}, []int{x.Layout.Strides()[l.dim]}, 0)
+	if err != nil {
+		return err
+	}
+	p := foldPlan{r: c.reduce, in: in, out: out, x: x}
+	p.make(s.Device(), l.kept, reduced)
+	return c.run(s, &l, &p)
+}
+
+// run launches the kernels.
+func (c *Scan) run(s *runtime.Stream, l *lines, p *foldPlan) error {
+	d := l.x.DType.Compute()
+	t := d.Type()
+	init, op := c.init.As(function(1, t, t)), c.op.As(function(2, t, t))
+	var room scratch
+	carry := slice(d, new(runtime.SliceHeader))
+	if p.parts > 1 {
+		args, err := p.runParts(s, &room)
+		if err != nil {
+			return err
+		}
+		defer room.free(s)
+		k, err := scanParts.of(l.x.DType, d)
+		if err != nil {
+			return err
+		}
+		carry = args[0]
+		xh := l.x.header()
+		if err := k.Launch(s, runtime.Cover(p.second.Rows, infoOf(s.Device()).WarpSize), carry, slice(l.x.DType, &xh), p.second, init, op); err != nil {
+			return err
+		}
+	}
+	f, info := &rowScan, infoOf(s.Device())
+	if p.across {
+		f = &colScan
+	}
+	k, grid, err := f.plan(&info, l, p)
+	if err != nil {
+		return err
+	}
+	xh, oh := l.x.header(), l.out.header()
+	return k.Launch(s, grid, slice(l.out.DType, &oh), slice(l.x.DType, &xh), carry, p.fold, dsl.ConstBool(p.parts > 1), init, op)
+}
+
+// scanShape is how threads lie for a scan.
+type scanShape struct {
+	family *family
+	grid   func(info *runtime.Info, l *lines, p *foldPlan) runtime.Grid
+}
+
+func (f *scanShape) plan(info *runtime.Info, l *lines, p *foldPlan) (*jit.Kernel, runtime.Grid, error) {
+	p.fold.OutIn = l.out.Layout.Strides()[l.dim]
+	k, err := f.family.of(l.x.DType, l.x.DType.Compute())
+	return k, f.grid(info, l, p), err
+}
+
+const scannedByThread = 4 // neighbours, where a block has several warps
+
+var rowScan = scanShape{&scanRows, func(info *runtime.Info, l *lines, p *foldPlan) runtime.Grid {
+	w := &p.fold
+	w.Unit = w.InStep[0] == 1 && w.OutIn == 1
+	threads, per := info.WarpSize, 1
+	w.Keep, w.Group, w.Whole = 1, dsl.ConstInt(threads), true
+	if !serial(info) {
+		w.Keep, w.Whole = scannedByThread, false
+		threads = min(maxThreads, info.MaxThreads)
+		per = threads / int(w.Group)
+		if w.N > 8*scannedByThread*info.WarpSize || w.Rows*info.WarpSize < info.Units*info.ThreadsPerUnit/4 {
+			w.Group, per = 0, 1
+		}
+	}
+	blocks := (w.Rows + per - 1) / per
+	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
+}}
+
+var colScan = scanShape{&scanCols, func(info *runtime.Info, l *lines, p *foldPlan) runtime.Grid {
+	w := &p.fold
+	w.Unit = w.XStep[0] == 1 && w.OutStep[0] == 1
+	threads := info.WarpSize
+	if !serial(info) {
+		for threads < maxThreads && threads < w.Width && w.Width*w.Rows > 2*threads*info.Units {
+			threads *= 2
+		}
+	}
+	return runtime.Grid{
+		Blocks:  runtime.Dim3{X: (w.Width + threads - 1) / threads, Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
+		Threads: runtime.Dim3{X: threads},
+	}
+}}
+
+// newRows checks the operands of an operation that makes rows of rows.
+func newRows(name string, out, x View, dim int) (l lines, err error) {
+	switch {
+	case out.DType != x.DType:
+		return l, fmt.Errorf("%w: %s of %s gives %s, not %s", ErrDType, name, x.DType, x.DType, out.DType)
+	case !out.Layout.Shape().Equal(x.Layout.Shape()):
+		return l, fmt.Errorf("%w: %s of %v into %v", layout.ErrShape, name, x.Layout.Shape(), out.Layout.Shape())
+	}
+	if dim, err = layout.Dim(dim, x.Layout.Rank()); err != nil {
+		return l, fmt.Errorf("%s: %w", name, err)
+	}
+	l = lines{name: name, out: out, x: x, dim: dim}
+	for i, of := range []layout.Layout{x.Layout, out.Layout} {
+		if l.kept[i], err = of.Narrow(dim, 0, min(1, of.Shape()[dim])); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
