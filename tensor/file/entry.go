@@ -184,7 +184,7 @@ func (e *Entry) Size() int64 { return As("", e.DType).bytes(e.Layout.Count()) }
 
 // View returns the elements as the file has them, to be read by Layout: with the least
 // significant byte first. It copies nothing if the file is mapped and needs no
-// conversion.
+// conversion; the bytes may then begin at any address, whatever the element type.
 func (e *Entry) View() (*View, error) {
 	if !e.DType.Valid() {
 		return nil, e.fault(ErrUnsupported, "%s", e.enc.unsupported())
