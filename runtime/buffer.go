@@ -46,7 +46,6 @@ func (s *Stream) Alloc(size int) (*Buffer, error) {
 		d.blocks.add(&m.block)
 	}
 	d.buffers.Add(1)
-	d.bytes.Add(m.size)
 	b := &Buffer{mem: m}
 	b.cleanup = goruntime.AddCleanup(b, (*allocation).drop, m)
 	return b, nil

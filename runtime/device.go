@@ -27,6 +27,8 @@ type Device struct {
 	reclaiming sync.Mutex
 	buffers    atomic.Int64
 	bytes      atomic.Int64
+	peak       atomic.Int64
+	limit      atomic.Int64
 	dropped    atomic.Int64
 	blocks     blockList
 

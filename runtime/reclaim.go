@@ -18,12 +18,12 @@ const reclaimTries = 2
 // memory, so a program can fill a device with buffers it has long dropped:
 // when the driver has none left, they are collected before giving up.
 func (d *Device) allocate(s driver.Stream, size int64) (driver.Addr, error) {
-	addr, err := s.Alloc(size)
+	addr, err := d.take(s, size)
 	for try := 0; try < reclaimTries && errors.Is(err, ErrOutOfMemory); try++ {
 		if trimErr := d.reclaim(); trimErr != nil {
 			return 0, d.wrap(trimErr)
 		}
-		addr, err = s.Alloc(size)
+		addr, err = d.take(s, size)
 	}
 	if !errors.Is(err, ErrOutOfMemory) {
 		return addr, d.wrap(err)
@@ -65,6 +65,9 @@ func (d *Device) noMemory(size int64, cause error) error {
 	text := fmt.Sprintf("%s wanted, %s in %d buffers of this program", bytesText(size), bytesText(d.bytes.Load()), d.buffers.Load())
 	if free, total, err := d.drv.MemInfo(); err == nil {
 		text += fmt.Sprintf(", %s of %s free on the device", bytesText(free), bytesText(total))
+	}
+	if limit := d.MemoryLimit(); limit > 0 {
+		text += fmt.Sprintf(", limited to %s", bytesText(limit))
 	}
 	e := &driver.Error{Op: "allocate", Device: d.name, Kind: ErrOutOfMemory, Text: text}
 	if c, ok := errors.AsType[*driver.Error](cause); ok {
