@@ -28,11 +28,11 @@ func (o blended) Backward(g, x, y, out *tensor.Tensor) (dx, dy *tensor.Tensor) {
 	return g.MulScalar(float64(o.a)), g.MulScalar(1 - float64(o.a))
 }
 
-// plain has no gradient.
-type plain struct{}
+// gradless has no gradient.
+type gradless struct{}
 
-func (plain) Name() string                            { return "plain" }
-func (plain) Forward(x *tensor.Tensor) *tensor.Tensor { return x.MulScalar(3) }
+func (gradless) Name() string                            { return "gradless" }
+func (gradless) Forward(x *tensor.Tensor) *tensor.Tensor { return x.MulScalar(3) }
 
 // sum3 returns one of its operands' sums, with gradients but for the last.
 type sum3 struct{}
@@ -60,13 +60,13 @@ func TestApply(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float32{1, 1, 1, 1, 1, 1}, list[float32](t, g.Of(v.Tensor())))
 
-	p := tensor.Apply1(plain{}, x)
+	p := tensor.Apply1(gradless{}, x)
 	require.Equal(t, []float32{3, 12, 6, 15, 9, 18}, list[float32](t, p))
 	_, err = p.Backward()
 	require.ErrorIs(t, err, tensor.ErrNoGradient)
-	require.ErrorContains(t, err, "plain: no gradient: tensor_test.plain has no method Backward")
-	require.False(t, tensor.Apply1(plain{}, x.Detach()).Tracked())
-	tensor.NoGrad(func() { require.False(t, tensor.Apply1(plain{}, x).Tracked()) })
+	require.ErrorContains(t, err, "gradless: no gradient: tensor_test.gradless has no method Backward")
+	require.False(t, tensor.Apply1(gradless{}, x.Detach()).Tracked())
+	tensor.NoGrad(func() { require.False(t, tensor.Apply1(gradless{}, x).Tracked()) })
 }
 
 // broken returns what it is told to.
@@ -79,8 +79,8 @@ func TestApplyErrors(t *testing.T) {
 	d := open(t)
 	x := tensor.From(d, []float32{1, 2, 3})
 	bad := x.Add(tensor.From(d, []float32{1, 2}))
-	require.Equal(t, bad.Err(), tensor.Apply1(plain{}, bad).Err())
-	require.ErrorIs(t, tensor.Apply1(plain{}, nil).Err(), tensor.ErrArgument)
+	require.Equal(t, bad.Err(), tensor.Apply1(gradless{}, bad).Err())
+	require.ErrorIs(t, tensor.Apply1(gradless{}, nil).Err(), tensor.ErrArgument)
 	require.ErrorContains(t, tensor.Apply1(broken{}, x).Err(), "broken: invalid argument: tensor_test.broken returned no tensor (custom_test.go:")
 	reason := errors.New("the moon is full")
 	err := tensor.Apply1(broken{tensor.Fail("broken", reason)}, x).Err()
@@ -141,7 +141,7 @@ b0:
 `
 
 // native is an operation with text of its own for one kind of device.
-type native struct{ plain }
+type native struct{ gradless }
 
 func (native) ForwardCPU(x *tensor.Tensor) *tensor.Tensor {
 	out := tensor.Empty(x.Device(), tensor.I32, x.Shape()...)
@@ -156,7 +156,7 @@ func (native) ForwardCPU(x *tensor.Tensor) *tensor.Tensor {
 }
 
 // elsewhere is an operation that is different on other devices, and in place.
-type elsewhere struct{ plain }
+type elsewhere struct{ gradless }
 
 func (elsewhere) ForwardCUDA(x *tensor.Tensor) *tensor.Tensor  { panic("not here") }
 func (elsewhere) ForwardROCm(x *tensor.Tensor) *tensor.Tensor  { panic("not here") }
