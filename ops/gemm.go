@@ -238,7 +238,7 @@ var (
 		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), walkType, productType, tileType, function(3, c, c)}
 	}}
 	sumParts = family{name: "matmul", kernel: jit.Of(kernels.SumParts[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), walkType, intType, intType}
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), walkType, intType, intType, function(2, c, c)}
 	}}
 	madReal, madInt = jit.Func(kernels.MadReal[float32]), jit.Func(kernels.MadInt[int32])
 )
@@ -368,5 +368,5 @@ func (p *product) addParts(s *runtime.Stream, room View, parts, n int, run func(
 		return err
 	}
 	to, from := p.out.header(), room.header()
-	return k.Launch(s, g, slice(p.out.DType, &to), slice(room.DType, &from), w, parts, n)
+	return k.Launch(s, g, slice(p.out.DType, &to), slice(room.DType, &from), w, parts, n, plus.As(function(2, room.DType.Type(), room.DType.Type())))
 }

@@ -44,37 +44,45 @@ const gap = 4
 //kiln:kernel
 //kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.X=0,1 cfg.Y=0,1
 func Gemm[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Tile, mad func(a, b, c C) C) {
+	gemm(t, out, x, &w, &p, &cfg, mad, func(to []C, at, col, k, hi int) {
+		bring(t, to, y, at, col, p.N, p.YN, k, hi, p.YK, cfg.N, &cfg, cfg.Y, cfg.YVec)
+	})
+}
+
+// gemm is [Gemm] with any second operand: bringY loads the thread's elements of a tile
+// of the matrix at, from column col and from k on below hi.
+func gemm[O, T, C dsl.Number](t dsl.Thread, out []O, x []T, w *Walk, p *Product, cfg *Tile, mad func(a, b, c C) C, bringY func(to []C, at, col, k, hi int)) {
 	xs := dsl.SharedSlice[C](t, 2*cfg.K*(cfg.M+gap))
 	ys := dsl.SharedSlice[C](t, 2*cfg.K*(cfg.N+gap))
 	xr := dsl.LocalSlice[C](cfg.M * cfg.K / cfg.threads())
 	yr := dsl.LocalSlice[C](cfg.N * cfg.K / cfg.threads())
-	row, col := p.tile(t.BlockX(), &cfg)
+	row, col := p.tile(t.BlockX(), cfg)
 	lo := t.BlockZ() * p.Part
 	hi := min(lo+p.Part, p.K)
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
 		at := w.place(z)
 		acc := dsl.LocalSlice[C](cfg.Rows * cfg.Cols)
-		bring(t, xr, x, at[1], row, p.M, p.XM, lo, hi, p.XK, cfg.M, &cfg, cfg.X, cfg.XVec)
-		bring(t, yr, y, at[2], col, p.N, p.YN, lo, hi, p.YK, cfg.N, &cfg, cfg.Y, cfg.YVec)
-		put(t, xs, xr, 0, cfg.M, &cfg, cfg.X, cfg.XVec)
-		put(t, ys, yr, 0, cfg.N, &cfg, cfg.Y, cfg.YVec)
+		bring(t, xr, x, at[1], row, p.M, p.XM, lo, hi, p.XK, cfg.M, cfg, cfg.X, cfg.XVec)
+		bringY(yr, at[2], col, lo, hi)
+		put(t, xs, xr, 0, cfg.M, cfg, cfg.X, cfg.XVec)
+		put(t, ys, yr, 0, cfg.N, cfg, cfg.Y, cfg.YVec)
 		t.Sync()
 		buf := 0
 		for k := lo; k < hi; k += int(cfg.K) {
 			next := k + int(cfg.K)
 			if next < hi {
-				bring(t, xr, x, at[1], row, p.M, p.XM, next, hi, p.XK, cfg.M, &cfg, cfg.X, cfg.XVec)
-				bring(t, yr, y, at[2], col, p.N, p.YN, next, hi, p.YK, cfg.N, &cfg, cfg.Y, cfg.YVec)
+				bring(t, xr, x, at[1], row, p.M, p.XM, next, hi, p.XK, cfg.M, cfg, cfg.X, cfg.XVec)
+				bringY(yr, at[2], col, next, hi)
 			}
-			multiply(t, acc, xs, ys, buf, &cfg, mad)
+			multiply(t, acc, xs, ys, buf, cfg, mad)
 			if next < hi {
 				buf = 1 - buf
-				put(t, xs, xr, buf, cfg.M, &cfg, cfg.X, cfg.XVec)
-				put(t, ys, yr, buf, cfg.N, &cfg, cfg.Y, cfg.YVec)
+				put(t, xs, xr, buf, cfg.M, cfg, cfg.X, cfg.XVec)
+				put(t, ys, yr, buf, cfg.N, cfg, cfg.Y, cfg.YVec)
 			}
 			t.Sync()
 		}
-		storeTile(t, out, acc, at[0]+t.BlockZ()*p.Parts, row, col, &p, &cfg)
+		storeTile(t, out, acc, at[0]+t.BlockZ()*p.Parts, row, col, p, cfg)
 	}
 }
 
@@ -240,11 +248,11 @@ func MadInt[C dsl.Number](a, b, c C) C { return a*b + c }
 // SumParts stores the sums of n numbers, step apart, in order.
 //
 //kiln:kernel
-func SumParts[T, C dsl.Number](t dsl.Thread, out []T, parts []C, w Walk, n, step int) {
+func SumParts[T, C dsl.Number](t dsl.Thread, out []T, parts []C, w Walk, n, step int, add func(a, b C) C) {
 	w.Each(t, func(at [Operands]int) {
 		var sum C
 		for i := range n {
-			sum += parts[at[1]+i*step]
+			sum = add(sum, parts[at[1]+i*step])
 		}
 		out[at[0]] = dsl.Convert[T](sum)
 	})

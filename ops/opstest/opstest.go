@@ -28,6 +28,7 @@ var families = []struct {
 	{"RowNorm", rowNorm},
 	{"Index", index},
 	{"Matmul", matmul},
+	{"Conv", convolution},
 	{"Random", random},
 	{"Reduce", reduce},
 }

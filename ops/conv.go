@@ -1,0 +1,312 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Convolution says how a kernel moves over an input of one to three dimensions, after
+// those of inputs and channels. Lists have a number for each dimension; an empty one is
+// that of the usual number, which is given here.
+type Convolution struct {
+	Stride        []int // 1
+	Padding       []int // 0: zeros in front of the input and behind it
+	Dilation      []int // 1: distance of what neighbours of the kernel meet
+	OutputPadding []int // 0: places that a transposed convolution has more
+	Groups        int   // 1, which 0 stands for
+
+	// Way is how it is computed, "direct" or "tiles", for tests and benchmarks. The
+	// empty string stands for the better one.
+	Way string
+}
+
+func (c *Convolution) groups() int { return max(c.Groups, 1) }
+
+// axis returns number d of a list, or the usual one.
+func axis(list []int, d, usual int) int {
+	if len(list) == 0 {
+		return usual
+	}
+	return list[d]
+}
+
+// check reports lists of a wrong length, and wrong numbers.
+func (c *Convolution) check(rank int) error {
+	if rank < 1 || rank > kernels.Axes {
+		return fmt.Errorf("%w: convolution over %d dimensions, want 1 to %d", layout.ErrRank, rank, kernels.Axes)
+	}
+	for _, l := range []struct {
+		name  string
+		list  []int
+		least int
+	}{{"strides", c.Stride, 1}, {"paddings", c.Padding, 0}, {"dilations", c.Dilation, 1}, {"output paddings", c.OutputPadding, 0}} {
+		if len(l.list) != 0 && len(l.list) != rank {
+			return fmt.Errorf("%w: %d %s for %d dimensions", layout.ErrRank, len(l.list), l.name, rank)
+		}
+		for _, n := range l.list {
+			if n < l.least {
+				return fmt.Errorf("%w: %s %v, want %d or more", layout.ErrShape, l.name, l.list, l.least)
+			}
+		}
+	}
+	if c.Groups < 0 {
+		return fmt.Errorf("%w: %d groups", layout.ErrShape, c.Groups)
+	}
+	return nil
+}
+
+// Shape is the shape of the convolution of x, of inputs and channels first, with
+// weights, which have channels of the result, channels of a group and the kernel.
+func (c *Convolution) Shape(x, weights layout.Shape) (layout.Shape, error) {
+	if err := c.channels(x, weights, 1); err != nil {
+		return nil, err
+	}
+	out := layout.Shape{x[0], weights[0]}
+	for d, n := range x[2:] {
+		reach := axis(c.Dilation, d, 1)*(weights[d+2]-1) + 1
+		padded := n + 2*axis(c.Padding, d, 0)
+		if weights[d+2] < 1 || padded < reach {
+			return nil, fmt.Errorf("%w: convolution of %v with a kernel of %v: it reaches over %d of %d places", layout.ErrShape, x, weights, reach, padded)
+		}
+		out = append(out, (padded-reach)/axis(c.Stride, d, 1)+1)
+	}
+	return out, nil
+}
+
+// TransposedShape is the shape of the transposed convolution of x with weights, which
+// have channels of x, channels of a group of the result and the kernel.
+func (c *Convolution) TransposedShape(x, weights layout.Shape) (layout.Shape, error) {
+	if err := c.channels(x, weights, 0); err != nil {
+		return nil, err
+	}
+	out := layout.Shape{x[0], weights[1] * c.groups()}
+	for d, n := range x[2:] {
+		m := (n-1)*axis(c.Stride, d, 1) - 2*axis(c.Padding, d, 0) + axis(c.Dilation, d, 1)*(weights[d+2]-1) + axis(c.OutputPadding, d, 0) + 1
+		if weights[d+2] < 1 || m < 1 {
+			return nil, fmt.Errorf("%w: transposed convolution of %v with a kernel of %v has %d places", layout.ErrShape, x, weights, m)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// channels checks ranks and that the channels of x are those of weights, in dimension
+// in.
+func (c *Convolution) channels(x, weights layout.Shape, in int) error {
+	if len(x) != len(weights) {
+		return fmt.Errorf("%w: convolution of %v with %v", layout.ErrRank, x, weights)
+	}
+	if err := c.check(len(x) - 2); err != nil {
+		return err
+	}
+	want := weights[in]
+	if in == 1 {
+		want *= c.groups()
+	}
+	if x[1] != want || weights[0]%c.groups() != 0 {
+		return fmt.Errorf("%w: convolution of %v with %v in %d groups", layout.ErrShape, x, weights, c.groups())
+	}
+	return nil
+}
+
+// Conv stores the convolution of x with weights in out, whose shape is [Convolution.Shape].
+func Conv(s *runtime.Stream, out, x, weights View, c Convolution) error {
+	shape, err := c.Shape(x.Layout.Shape(), weights.Layout.Shape())
+	if err != nil {
+		return err
+	}
+	return conv(s, out, x, weights, &c, shape, false)
+}
+
+// ConvTranspose stores the transposed convolution of x with weights in out, whose
+// shape is [Convolution.TransposedShape]: what the gradient of a convolution is.
+func ConvTranspose(s *runtime.Stream, out, x, weights View, c Convolution) error {
+	shape, err := c.TransposedShape(x.Layout.Shape(), weights.Layout.Shape())
+	if err != nil {
+		return err
+	}
+	return conv(s, out, x, weights, &c, shape, true)
+}
+
+// convolution is a convolution at hand. As a product, x is weights and y the input.
+type convolution struct {
+	product
+	window  kernels.Window
+	weights kernels.Weights
+	tiled   bool // it can be a product
+}
+
+func conv(s *runtime.Stream, out, x, weights View, c *Convolution, shape layout.Shape, transposed bool) error {
+	if err := sameShape("convolution", out.Layout.Shape(), shape); err != nil {
+		return err
+	}
+	if x.DType != weights.DType || out.DType != x.DType {
+		return fmt.Errorf("%w: convolution of %v with %v in %v", ErrDType, x.DType, weights.DType, out.DType)
+	}
+	if !x.DType.Computes() {
+		return unsupported("convolution", x.DType, numbers.String())
+	}
+	if shape.Count() == 0 {
+		return nil
+	}
+	if x.Layout.Count() == 0 || weights.Layout.Count() == 0 {
+		return Fill(s, out, dtype.Zero(out.DType))
+	}
+	v := convolution{product: product{out: out, a: weights, b: x, info: s.Device().Info()}}
+	v.setWindow(c, transposed)
+	if err := v.setProduct(s, c.groups()); err != nil {
+		return err
+	}
+	if c.Way == "tiles" && !v.tiled {
+		return fmt.Errorf("%w: convolution of %v with %v does not go by tiles: weights and result of a channel do not lie in a row", layout.ErrShape, x.Layout, weights.Layout)
+	}
+	if c.Way == "tiles" || c.Way == "" && v.tiled && !v.serial() && v.M >= 16 && v.K >= 16 {
+		return v.runTiles(s)
+	}
+	return v.runDirect(s)
+}
+
+// setWindow sets how the kernel moves and where the weights are.
+func (v *convolution) setWindow(c *Convolution, transposed bool) {
+	xl, wl, ol := v.b.Layout, v.a.Layout, v.out.Layout
+	in, outer := 1, 0 // dimensions of the weights
+	if transposed {
+		in, outer = 0, 1
+	}
+	w, u := &v.window, &v.weights
+	w.Transposed = dsl.ConstBool(transposed)
+	w.Channels, w.XChannel = xl.Shape()[1]/c.groups(), xl.Strides()[1]
+	u.Out, u.In = wl.Strides()[outer], wl.Strides()[in]
+	u.Channels, u.OutChannel = ol.Shape()[1]/c.groups(), ol.Strides()[1]
+	rank := xl.Rank() - 2
+	for a := range kernels.Axes {
+		w.In[a], w.Out[a], w.Kernel[a], w.Stride[a], w.Dilation[a] = 1, 1, 1, 1, 1
+		if d := a + rank - kernels.Axes; d >= 0 {
+			w.In[a], w.Out[a], w.Kernel[a] = xl.Shape()[d+2], ol.Shape()[d+2], wl.Shape()[d+2]
+			w.Stride[a], w.Pad[a], w.Dilation[a] = axis(c.Stride, d, 1), axis(c.Padding, d, 0), axis(c.Dilation, d, 1)
+			w.X[a], u.Kernel[a], u.OutAt[a] = xl.Strides()[d+2], wl.Strides()[d+2], ol.Strides()[d+2]
+		}
+		w.OutDiv[a], w.KernelDiv[a] = divisor(w.Out[a]), divisor(w.Kernel[a])
+	}
+}
+
+// setProduct sets the convolution as a product: inputs and groups count matrices.
+func (v *convolution) setProduct(s *runtime.Stream, groups int) error {
+	w, u := &v.window, &v.weights
+	inputs := v.b.Layout.Shape()[0]
+	shape := layout.Shape{inputs, groups}
+	places, kernel := w.Out[0]*w.Out[1]*w.Out[2], w.Kernel[0]*w.Kernel[1]*w.Kernel[2]
+	if places > math.MaxInt32 {
+		return fmt.Errorf("%w: convolution with a result of %v", layout.ErrTooLarge, v.out.Layout.Shape())
+	}
+	perGroup := u.Channels * u.Out
+	if w.Transposed {
+		perGroup = w.Channels * u.In
+	}
+	for i, strides := range [][]int{
+		{v.out.Layout.Strides()[0], u.Channels * u.OutChannel}, {0, perGroup}, {v.b.Layout.Strides()[0], w.Channels * w.XChannel},
+	} {
+		v.batch[i], _ = layout.New(shape, strides, 0) // strides of layouts are right
+	}
+	u.Batch = inputs * groups
+	v.Product = kernels.Product{M: u.Channels, N: places, K: w.Channels * kernel, Batch: u.Batch, OutM: u.OutChannel, XM: u.Out}
+	var joined [2]bool
+	v.XK, joined[0] = joinedStride(layout.Shape{w.Channels, w.Kernel[0], w.Kernel[1], w.Kernel[2]}, []int{u.In, u.Kernel[0], u.Kernel[1], u.Kernel[2]})
+	v.OutN, joined[1] = joinedStride(w.Out[:], u.OutAt[:])
+	v.tiled = joined[0] && joined[1]
+	return v.plan(s)
+}
+
+// joinedStride is the stride of dimensions seen as one.
+func joinedStride(s layout.Shape, strides []int) (int, bool) {
+	l, err := layout.New(s, strides, 0)
+	if err != nil {
+		return 0, false
+	}
+	m := layout.Merge(l)
+	switch len(m.Sizes) {
+	case 0:
+		return 1, true
+	case 1:
+		return m.Strides[0][0], true
+	}
+	return 0, false
+}
+
+var (
+	windowType = reflect.TypeFor[kernels.Window]()
+
+	convTiles = matmulKernel{jit.Of(kernels.ConvTiles[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), walkType, productType, tileType, windowType, function(3, c, c)}
+	}}
+	convDirect = family{name: "convolution", kernel: jit.Of(kernels.Conv[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(t), walkType, windowType, reflect.TypeFor[kernels.Weights](), reflect.TypeFor[kernels.Direct](), function(3, c, c)}
+	}}
+)
+
+// runTiles multiplies tiles.
+func (v *convolution) runTiles(s *runtime.Stream) error {
+	c := kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8}
+	if !v.large(c) {
+		c = kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4}
+		if !v.medium(c) {
+			c = kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}
+		}
+	}
+	return v.runTile(s, c)
+}
+
+func (v *convolution) runTile(s *runtime.Stream, c kernels.Tile) error {
+	blocks := v.blocks(&c)
+	parts := v.split(blocks, 2*v.info.Units, 8*int(c.K), 4*int(c.K))
+	threads := int(c.M / c.Rows * (c.N / c.Cols))
+	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks / v.Batch, Y: min(v.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: threads}}
+	return v.withParts(s, parts, func(out View) error {
+		c.X, c.XVec = side(v.batch[1], v.XM, v.XK, v.M, v.K)
+		c.Y, c.YVec = kernels.AcrossK, false
+		c.OutVec = boolConst(vectors(4, v.batch[0], v.OutN, v.OutM, v.N))
+		to, weights, x := out.header(), v.a.header(), v.b.header()
+		t := v.a.DType
+		return convTiles.of(out.DType, t).Launch(s, g, slice(out.DType, &to), slice(t, &weights), slice(t, &x), v.walk, v.Product, c, v.window, mad(t.Compute()))
+	})
+}
+
+// runDirect has threads sum some channels of some places each.
+func (v *convolution) runDirect(s *runtime.Stream) error {
+	w, u := &v.window, &v.weights
+	t := v.a.DType
+	k, err := convDirect.of(t, t.Compute())
+	if err != nil {
+		return err
+	}
+	threads := min(maxThreads, v.info.ThreadsPerUnit, v.info.MaxThreads)
+	cfg := kernels.Direct{Each: 8, Wide: 2}
+	for cfg.Each > 1 && int(cfg.Each) > u.Channels {
+		cfg.Each /= 2
+	}
+	row, rows := w.Out[0]*w.Out[1]*w.Out[2], 1
+	if w.Out[2] >= shortestRow {
+		cfg.Rows = true
+		row, rows = w.Out[2], w.Out[0]*w.Out[1]
+		threads = min(threads, up(row, v.info.WarpSize))
+	}
+	if row <= threads {
+		cfg.Wide = 1
+	}
+	cfg.Unit = boolConst(bool(cfg.Rows) && !bool(w.Transposed) && w.Stride[2] == 1 && w.X[2] == 1 && u.OutAt[2] == 1)
+	across := threads * int(cfg.Wide)
+	g := runtime.Grid{
+		Blocks:  runtime.Dim3{X: (row + across - 1) / across, Y: min(u.Batch*rows, maxBlocksY), Z: (u.Channels + int(cfg.Each) - 1) / int(cfg.Each)},
+		Threads: runtime.Dim3{X: threads},
+	}
+	to, weights, x := v.out.header(), v.a.header(), v.b.header()
+	return k.Launch(s, g, slice(t, &to), slice(t, &weights), slice(t, &x), v.walk, *w, *u, cfg, mad(t.Compute()))
+}

@@ -1,0 +1,172 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Axes is how many dimensions a [Window] moves in at most.
+const Axes = 3
+
+// Window says how a window moves over an input. The innermost dimension is the last
+// axis; axes that are not used have sizes of 1.
+type Window struct {
+	Transposed            dsl.ConstBool // the roles of input and result are swapped
+	In, Out, Kernel       [Axes]int     // sizes
+	Stride, Pad, Dilation [Axes]int
+	X                     [Axes]int // strides of the input
+	Channels              int       // of the input, of a group
+	XChannel              int       // stride of channels of the input
+	OutDiv, KernelDiv     [Axes]Divisor
+}
+
+// source returns which place of the input, along an axis, a place of the kernel meets at
+// one of the result, and whether there is one.
+func (v *Window) source(axis, out, kernel int) (int, bool) {
+	if !v.Transposed {
+		i := out*v.Stride[axis] - v.Pad[axis] + kernel*v.Dilation[axis]
+		return i, i >= 0 && i < v.In[axis]
+	}
+	i := out + v.Pad[axis] - kernel*v.Dilation[axis]
+	if v.Stride[axis] == 1 {
+		return i, i >= 0 && i < v.In[axis]
+	}
+	q := i / v.Stride[axis]
+	return q, i >= 0 && q*v.Stride[axis] == i && q < v.In[axis]
+}
+
+// outPlace splits the number of an element of the result into its indices.
+func (v *Window) outPlace(i int) (at [Axes]int) {
+	i, at[2] = v.OutDiv[2].split(i)
+	at[0], at[1] = v.OutDiv[1].split(i)
+	return at
+}
+
+// kernelPlace splits the number of an element of a kernel, of all channels, into its
+// indices and the channel.
+func (v *Window) kernelPlace(i int) (channel int, at [Axes]int) {
+	i, at[2] = v.KernelDiv[2].split(i)
+	i, at[1] = v.KernelDiv[1].split(i)
+	channel, at[0] = v.KernelDiv[0].split(i)
+	return channel, at
+}
+
+// ConvTiles is a convolution as a product of matrices: weights, with a row for each
+// channel of the result, by the input, with a column for each element of the result
+// that has what the kernel meets there. This matrix is never in memory: a tile of it
+// is read from the input where [Gemm] reads a tile of an operand.
+//
+//kiln:kernel
+//kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.X=0,1 cfg.Y=1 cfg.YVec=false
+func ConvTiles[O, T, C dsl.Number](t dsl.Thread, out []O, weights, x []T, w Walk, p Product, cfg Tile, v Window, mad func(a, b, c C) C) {
+	gemm(t, out, weights, &w, &p, &cfg, mad, func(to []C, at, col, k, hi int) {
+		for i := range int(cfg.N * cfg.K / cfg.threads()) {
+			n, ki := spot(t, i, cfg.N, &cfg, AcrossK, false)
+			var e T
+			if n+col < p.N && ki+k < hi {
+				channel, kernel := v.kernelPlace(ki + k)
+				place := v.outPlace(n + col)
+				from, ok := at+channel*v.XChannel, true
+				for axis := range Axes {
+					j, inside := v.source(axis, place[axis], kernel[axis])
+					from, ok = from+j*v.X[axis], ok && inside
+				}
+				if ok {
+					e = x[from]
+				}
+			}
+			to[i] = dsl.Convert[C](e)
+		}
+	})
+}
+
+// Direct says what a thread of [Conv] computes.
+type Direct struct {
+	Each dsl.ConstInt  // channels of the result
+	Wide dsl.ConstInt  // elements of each
+	Rows dsl.ConstBool // blocks in y go over rows of the result; else its elements are one row
+	Unit dsl.ConstBool // neighbours in a row meet neighbours of the input, side by side
+}
+
+// Weights says where the weights of a convolution are, and the result.
+type Weights struct {
+	Out, In    int       // strides of channels of the result, and of the input
+	Kernel     [Axes]int // strides
+	Channels   int       // of the result, of a group
+	OutChannel int       // stride of channels of the result
+	OutAt      [Axes]int // strides of the result
+	Batch      int       // inputs times groups
+}
+
+// Conv is a convolution without tiles in shared memory: a thread sums some channels of
+// some elements. It is for few channels, as where each is a group, and for processors
+// whose vectors are warps. Blocks in z go over channels.
+//
+//kiln:kernel
+//kiln:const cfg.Each=2,4 cfg.Wide=1,2
+func Conv[T, C dsl.Number](t dsl.Thread, out, weights, x []T, w Walk, v Window, u Weights, cfg Direct, mad func(a, b, c C) C) {
+	row := v.Out[0] * v.Out[1] * v.Out[2]
+	rows := 1
+	if cfg.Rows {
+		row, rows = v.Out[2], v.Out[0]*v.Out[1]
+	}
+	first := t.BlockX()*t.BlockDimX()*int(cfg.Wide) + t.ThreadX()
+	for y := t.BlockY(); y < u.Batch*rows; y += t.GridDimY() {
+		at := w.place(y / rows)
+		channel := t.BlockZ() * int(cfg.Each)
+		acc := dsl.LocalSlice[C](cfg.Each * cfg.Wide)
+		for c := range v.Channels {
+			for k0 := range v.Kernel[0] {
+				for k1 := range v.Kernel[1] {
+					for k2 := range v.Kernel[2] {
+						wat := at[1] + channel*u.Out + c*u.In + k0*u.Kernel[0] + k1*u.Kernel[1] + k2*u.Kernel[2]
+						xat := at[2] + c*v.XChannel
+						convAdd(acc, weights, x, wat, xat, channel, first, y%rows, row, t.BlockDimX(), [Axes]int{k0, k1, k2}, &v, &u, &cfg, mad)
+					}
+				}
+			}
+		}
+		for e := range int(cfg.Each) {
+			for i := range int(cfg.Wide) {
+				j := first + i*t.BlockDimX()
+				if j < row && channel+e < u.Channels {
+					place := v.place(j, y%rows, bool(cfg.Rows))
+					to := at[0] + (channel+e)*u.OutChannel + place[0]*u.OutAt[0] + place[1]*u.OutAt[1]
+					out[to+times(place[2], u.OutAt[2], cfg.Unit)] = dsl.Convert[T](acc[e*int(cfg.Wide)+i])
+				}
+			}
+		}
+	}
+}
+
+// place returns the indices of element i of a row of the result, or of all.
+func (v *Window) place(i, row int, rows bool) [Axes]int {
+	if !rows {
+		return v.outPlace(i)
+	}
+	q, r := v.OutDiv[1].split(row)
+	return [Axes]int{q, r, i}
+}
+
+// convAdd adds the products of one place of the kernel.
+func convAdd[T, C dsl.Number](acc []C, weights, x []T, wat, xat, channel, first, y, row, apart int, kernel [Axes]int, v *Window, u *Weights, cfg *Direct, mad func(a, b, c C) C) {
+	ws := dsl.LocalSlice[C](cfg.Each)
+	for e := range int(cfg.Each) {
+		ws[e] = dsl.Convert[C](weights[wat+min(e, u.Channels-1-channel)*u.Out]) // the last again where there are no more
+	}
+	for i := range int(cfg.Wide) {
+		j := first + i*apart
+		place := v.place(j, y, bool(cfg.Rows))
+		i0, ok0 := v.source(0, place[0], kernel[0])
+		i1, ok1 := v.source(1, place[1], kernel[1])
+		i2 := j - v.Pad[2] + kernel[2]*v.Dilation[2]
+		ok2 := i2 >= 0 && i2 < v.In[2]
+		if !cfg.Unit {
+			i2, ok2 = v.source(2, place[2], kernel[2])
+			i2 *= v.X[2]
+		}
+		if j < row && ok0 && ok1 && ok2 {
+			xv := dsl.Convert[C](x[xat+i0*v.X[0]+i1*v.X[1]+i2])
+			for e := range int(cfg.Each) {
+				acc[e*int(cfg.Wide)+i] = mad(xv, ws[e], acc[e*int(cfg.Wide)+i])
+			}
+		}
+	}
+}
