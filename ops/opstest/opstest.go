@@ -24,6 +24,7 @@ var families = []struct {
 }{
 	{"Elementwise", elementwise},
 	{"Move", move},
+	{"Sort", sorting},
 	{"Scan", scan},
 	{"RowNorm", rowNorm},
 	{"Index", index},

@@ -1,0 +1,277 @@
+package kernels
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/gokiln/kiln/dsl"
+)
+
+// Sorting is by keys, unsigned integers in the order of what they stand for, and stable:
+// equal keys stay in order. NaN has the largest key, and both zeros the same.
+
+// Key is what elements are sorted by.
+type Key interface{ uint32 | uint64 }
+
+// KeyFloat is the key of a floating-point number of up to 32 bits.
+func KeyFloat[T dsl.Float](x T) uint32 {
+	v := dsl.Convert[float32](x)
+	if v != v {
+		return math.MaxUint32
+	}
+	b := math.Float32bits(v + 0) // of both zeros the same
+	if b>>31 != 0 {
+		return ^b
+	}
+	return b | 1<<31
+}
+
+// KeyDouble is the key of a float64.
+func KeyDouble(x float64) uint64 {
+	if x != x {
+		return math.MaxUint64
+	}
+	b := math.Float64bits(x + 0)
+	if b>>63 != 0 {
+		return ^b
+	}
+	return b | 1<<63
+}
+
+// KeyUint is the key of an unsigned integer.
+func KeyUint[T uint8 | uint32](x T) uint32 { return uint32(x) }
+
+// KeyShort is the key of an int16.
+func KeyShort(x int16) uint32 { return uint32(int32(x) + 1<<15) }
+
+// KeyInt is the key of an int32.
+func KeyInt(x int32) uint32 { return uint32(x) ^ 1<<31 }
+
+// KeyLong is the key of an int64.
+func KeyLong(x int64) uint64 { return uint64(x) ^ 1<<63 }
+
+// Order says what of rows is sorted how. The rows of the operand and of the values are
+// those of a Fold, and where the rows of the indices are is said by another.
+type Order struct {
+	Down    dsl.ConstBool // the largest first
+	Values  dsl.ConstBool // are stored
+	Indices dsl.ConstBool // are stored
+	Size    dsl.ConstInt  // of a row for SortShort, a power of two
+	Room    dsl.ConstInt  // elements that a block of SortShort has, of one row or several
+	Take    int           // how many elements of a row are stored
+}
+
+// SortShort sorts rows that a block has room for, by a bitonic network (Batcher, "Sorting
+// networks and their applications", 1968) over pairs of keys and indices.
+//
+//kiln:kernel
+func SortShort[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x []T, w, wi Fold, o Order, key func(T) K) {
+	keys := dsl.SharedSlice[K](t, o.Room)
+	at := dsl.SharedSlice[uint32](t, o.Room)
+	size, per := int(o.Size), int(o.Room/o.Size)
+	for r0 := t.BlockX() * per; r0 < w.Rows; r0 += t.GridDimX() * per {
+		for e := t.ThreadX(); e < int(o.Room); e += t.BlockDimX() {
+			i := e % size
+			base, _ := w.row(min(r0+e/size, w.Rows-1), 0)
+			var k K
+			k = ^k
+			if i < w.N { // what is past the end has the largest key and index
+				k = ordered(key(x[base+w.at(i)]), o)
+			}
+			keys[e], at[e] = k, uint32(i)
+		}
+		t.Sync()
+		for k := 2; k <= size; k *= 2 {
+			for j := k / 2; j > 0; j /= 2 {
+				for p := t.ThreadX(); p < int(o.Room)/2; p += t.BlockDimX() {
+					a := 2*p - p&(j-1)
+					b := a + j
+					after := keys[a] > keys[b] || keys[a] == keys[b] && at[a] > at[b]
+					if up := a%size&k == 0; after == up {
+						keys[a], keys[b] = keys[b], keys[a]
+						at[a], at[b] = at[b], at[a]
+					}
+				}
+				t.Sync()
+			}
+		}
+		for e := t.ThreadX(); e < int(o.Room); e += t.BlockDimX() {
+			if r, i := r0+e/size, e%size; i < o.Take && r < w.Rows {
+				sorted(values, indices, x, w, wi, o, r, i, at[e])
+			}
+		}
+		t.Sync() // before the next rows are read
+	}
+}
+
+func ordered[K Key](k K, o Order) K {
+	if o.Down {
+		return ^k
+	}
+	return k
+}
+
+// sorted stores element i of a row that is sorted, which element from is in the operand.
+func sorted[T dsl.Number](values []T, indices []uint32, x []T, w, wi Fold, o Order, r, i int, from uint32) {
+	base, to := w.row(r, 0)
+	if o.Values {
+		values[to+i*w.OutIn] = x[base+w.at(int(from))]
+	}
+	if o.Indices {
+		_, to := wi.row(r, 0)
+		indices[to+i*wi.OutIn] = from
+	}
+}
+
+// Longer rows are sorted by the digits of their keys, the lowest first: each pass counts
+// the digits of the parts of a row, adds up where those of each part go, and moves them
+// there.
+
+const (
+	digitBits = 8
+	digits    = 1 << digitBits
+	radixWarp = 8 // warps of a block that moves
+)
+
+// SortKeys stores the keys of rows side by side.
+//
+//kiln:kernel
+func SortKeys[T dsl.Number, K Key](t dsl.Thread, keys []K, x []T, w Fold, o Order, key func(T) K) {
+	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
+		base, _ := w.row(r, 0)
+		for i := t.Global(); i < w.N; i += t.GlobalSize() {
+			keys[r*w.N+i] = ordered(key(x[base+w.at(i)]), o)
+		}
+	}
+}
+
+// SortCount counts the digits of keys from bit shift on, in each part of part keys of
+// rows of n: count d of a part comes after those of smaller digits in all parts, and
+// those of d in earlier parts.
+//
+//kiln:kernel
+func SortCount[K Key](t dsl.Thread, counts []uint32, keys []K, n, part, rows, shift int) {
+	count := dsl.Shared[[digits]uint32](t)
+	for r := t.BlockY(); r < rows; r += t.GridDimY() {
+		for d := t.ThreadX(); d < digits; d += t.BlockDimX() {
+			count[d] = 0
+		}
+		t.Sync()
+		first, end := t.BlockX()*part, min(t.BlockX()*part+part, n)
+		for i := first + t.ThreadX(); i < end; i += t.BlockDimX() {
+			dsl.AtomicAdd(&count[digit(keys[r*n+i], shift)], 1)
+		}
+		t.Sync()
+		for d := t.ThreadX(); d < digits; d += t.BlockDimX() {
+			counts[(r*digits+d)*t.GridDimX()+t.BlockX()] = count[d]
+		}
+		t.Sync()
+	}
+}
+
+func digit[K Key](k K, shift int) int { return int(k >> uint(shift) & (digits - 1)) }
+
+// SortMove moves keys and indices to where their digits belong. before are the sums of
+// the counts up to each one. The indices of the first pass are where the keys are.
+//
+//kiln:kernel
+func SortMove[K Key](t dsl.Thread, toKeys []K, toAt []uint32, keys []K, at, before []uint32, n, part, rows, shift int, from dsl.ConstBool) {
+	next := dsl.Shared[[radixWarp][digits]uint32](t)
+	warps := t.BlockDimX() / t.WarpSize()
+	for r := t.BlockY(); r < rows; r += t.GridDimY() {
+		// Each warp has a part of the part, so that its keys come in order.
+		end := min(t.BlockX()*part+part, n)
+		each := (part/warps + t.WarpSize() - 1) / t.WarpSize() * t.WarpSize()
+		first := t.BlockX()*part + t.Warp()*each
+		end = min(end, first+each)
+		for d := t.ThreadX(); d < digits; d += t.BlockDimX() {
+			for k := range warps {
+				next[k][d] = 0
+			}
+		}
+		t.Sync()
+		for i := first + t.Lane(); i < end; i += t.WarpSize() {
+			dsl.AtomicAdd(&next[t.Warp()][digit(keys[r*n+i], shift)], 1)
+		}
+		t.Sync()
+		for d := t.ThreadX(); d < digits; d += t.BlockDimX() {
+			sum := uint32(0)
+			if i := (r*digits+d)*t.GridDimX() + t.BlockX(); i > r*digits*t.GridDimX() {
+				sum = before[i-1]
+			}
+			for k := range warps {
+				c := next[k][d]
+				next[k][d] = sum
+				sum += c
+			}
+		}
+		t.Sync()
+		for j := first; j < end; j += t.WarpSize() {
+			i := j + t.Lane()
+			in := i < end
+			k := keys[r*n+min(i, end-1)]
+			d := digit(k, shift)
+			same := peers(t, d, in)
+			rank := bits.OnesCount64(same & (1<<uint(t.Lane()) - 1))
+			to := int(next[t.Warp()][d]) + rank
+			t.SyncWarp()
+			if in && same>>uint(t.Lane()) == 1 { // the last of them
+				next[t.Warp()][d] = uint32(to + 1)
+			}
+			t.SyncWarp()
+			if in {
+				toKeys[r*n+to] = k
+				if from {
+					toAt[r*n+to] = at[r*n+i]
+				} else {
+					toAt[r*n+to] = uint32(i)
+				}
+			}
+		}
+		t.Sync()
+	}
+}
+
+// peers returns the lanes of a warp that are in and have the same digit.
+func peers(t dsl.Thread, d int, in bool) uint64 {
+	same := dsl.Ballot(t, in)
+	for b := range digitBits {
+		set := d>>b&1 != 0
+		with := dsl.Ballot(t, set)
+		if set {
+			same &= with
+		} else {
+			same &= ^with
+		}
+	}
+	return same
+}
+
+// SortStore stores the elements of rows in the order of at, which is side by side.
+//
+//kiln:kernel
+func SortStore[T dsl.Number](t dsl.Thread, values []T, indices []uint32, x []T, at []uint32, w, wi Fold, o Order) {
+	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
+		for i := t.Global(); i < o.Take; i += t.GlobalSize() {
+			sorted(values, indices, x, w, wi, o, r, i, at[r*w.N+i])
+		}
+	}
+}
+
+// Quantile stores what lies frac of the way from element at of rows to the next one. The
+// rows are sorted and lie side by side. One with NaN, which is last then, gives NaN.
+//
+//kiln:kernel
+func Quantile[T dsl.Float, C dsl.Real](t dsl.Thread, out, sorted []T, w Fold, at int, frac C) {
+	for r := t.Global(); r < w.Rows; r += t.GlobalSize() {
+		_, to := w.row(r, 0)
+		v, next, last := dsl.Convert[C](sorted[r*w.N+at]), dsl.Convert[C](sorted[r*w.N+min(at+1, w.N-1)]), dsl.Convert[C](sorted[r*w.N+w.N-1])
+		if frac != 0 && v != next { // also infinite ones
+			v += (next - v) * frac
+		}
+		if last != last {
+			v = last
+		}
+		out[to] = dsl.Convert[T](v)
+	}
+}

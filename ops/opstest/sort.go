@@ -1,0 +1,175 @@
+package opstest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+var sortShapes = []fold{
+	{layout.Shape{1}, []int{0}}, {layout.Shape{7}, []int{0}}, {layout.Shape{33, 5}, []int{1}}, {layout.Shape{33, 5}, []int{0}}, {layout.Shape{3, 300}, []int{1}},
+	{layout.Shape{2, 30, 5}, []int{1}}, {layout.Shape{3, 0}, []int{1}}, {layout.Shape{5, 1, 3}, []int{1}}, {layout.Shape{4, 1024}, []int{1}},
+	{layout.Shape{1025}, []int{0}}, {layout.Shape{2, 5001}, []int{1}}, {layout.Shape{2000, 3}, []int{0}},
+}
+
+// order compares two numbers as sorting does: NaN is larger than all, and equal to NaN.
+func order(a, b dtype.Scalar) int {
+	if a.DType().IsInt() {
+		return cmp.Compare(a.Int(), b.Int())
+	}
+	x, y := a.Float(), b.Float()
+	switch {
+	case x != x && y != y:
+		return 0
+	case x != x:
+		return 1
+	case y != y:
+		return -1
+	}
+	return cmp.Compare(x+0, y+0)
+}
+
+func sorting(t *testing.T, b *bench) {
+	n := 0
+	for _, d := range dtype.All() {
+		if !b.has(d) {
+			continue
+		}
+		t.Run(d.String(), func(t *testing.T) {
+			for range 3 {
+				n++
+				b.sort(t, d, sortShapes[n%len(sortShapes)], n, n%2 == 0, 0)
+			}
+			b.sort(t, d, sortShapes[10], n, n%3 == 0, 0)
+		})
+	}
+	t.Run("Shapes", func(t *testing.T) {
+		for i, f := range sortShapes {
+			b.sort(t, dtype.F32, f, i, i%2 == 0, 0)
+			b.sort(t, dtype.I32, f, i+1, i%2 != 0, i%4)
+		}
+	})
+	t.Run("Quantile", b.quantiles)
+	t.Run("Cases", b.sortCases)
+}
+
+// sort tests a sort of an operand in one of the kinds of layouts, of which all but drop
+// are kept.
+func (b *bench) sort(t *testing.T, d dtype.DType, f fold, kind int, down bool, drop int) {
+	t.Helper()
+	dim, err := layout.Dim(f.dims[0], len(f.shape))
+	require.NoError(t, err)
+	x := b.value(t, d, layoutOf(t, kinds[kind%len(kinds)], f.shape), func() dtype.Scalar {
+		if b.rng.IntN(2) == 0 {
+			return dtype.FromInt(d, int64(b.rng.IntN(20))-10) // some are equal
+		}
+		return b.number(d)
+	})
+	shape := slices.Clone(f.shape)
+	shape[dim] = max(0, shape[dim]-drop)
+	values := b.result(t, d, layoutOf(t, kinds[(kind+1)%4], shape))
+	indices := b.result(t, dtype.U32, layoutOf(t, kinds[(kind+2)%4], shape))
+	require.NoError(t, ops.Sort(b.s, values.View, indices.View, x.View, f.dims[0], down))
+	v, at := b.read(t, values), b.read(t, indices)
+	_, rows := along(f.shape, f.dims)
+	_, outs := along(shape, f.dims)
+	for r, row := range rows {
+		want := make([]int, len(row))
+		for i := range want {
+			want[i] = i
+		}
+		slices.SortStableFunc(want, func(i, j int) int {
+			if down {
+				i, j = j, i
+			}
+			return order(x.want[row[i]], x.want[row[j]])
+		})
+		for k, i := range outs[r] {
+			require.Equal(t, int64(want[k]), at[i].Int(), "%v of %v, down %v, row %d, index %d", f, d, down, r, k)
+			require.Equal(t, x.want[row[want[k]]].Bits(), v[i].Bits(), "%v of %v, down %v, row %d, value %d", f, d, down, r, k)
+		}
+	}
+}
+
+func (b *bench) quantiles(t *testing.T) {
+	for i, d := range []dtype.DType{dtype.F32, dtype.F32, dtype.BF16, dtype.F64, dtype.F32} {
+		if !b.has(d) {
+			continue
+		}
+		f := []fold{{layout.Shape{9, 4}, []int{0}}, {layout.Shape{3, 1500}, []int{1}}, {layout.Shape{2, 4, 5}, []int{1}}, {layout.Shape{6, 70}, []int{-1}}, {layout.Shape{1}, []int{0}}}[i]
+		x := b.value(t, d, layoutOf(t, kinds[i%len(kinds)], f.shape), func() dtype.Scalar { return b.moderate(d) })
+		shape, rows := along(f.shape, f.dims)
+		for _, q := range []float64{0, 0.25, 0.5, 1} {
+			out := b.result(t, d, layoutOf(t, kinds[(i+1)%4], shape))
+			require.NoError(t, ops.Quantile(b.s, out.View, x.View, f.dims[0], q))
+			for r, got := range b.read(t, out) {
+				row := make([]float64, len(rows[r]))
+				for k, at := range rows[r] {
+					row[k] = x.want[at].Float()
+				}
+				slices.Sort(row)
+				at, frac := math.Modf(q * float64(len(row)-1))
+				want := row[int(at)]
+				if frac > 0 {
+					want += (row[int(at)+1] - want) * frac
+				}
+				require.InDelta(t, want, got.Float(), ulp(d, want)+4*ulp(d.Compute(), 2), "%v, q %v, row %d", f, q, r)
+			}
+		}
+	}
+	nan := b.numbers(t, dtype.F32, layout.Shape{3, 3}, 1, math.NaN(), 2, 3, 1, math.Inf(1), math.Inf(-1), math.Inf(-1), 0)
+	out := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{3, 1}))
+	require.NoError(t, ops.Quantile(b.s, out.View, nan.View, 1, 0.5))
+	got := b.read(t, out)
+	require.True(t, math.IsNaN(got[0].Float()))
+	require.Equal(t, []float64{3, math.Inf(-1)}, []float64{got[1].Float(), got[2].Float()})
+	require.ErrorContains(t, ops.Quantile(b.s, out.View, nan.View, 1, 1.5), "want 0 to 1")
+	none := b.value(t, dtype.F32, layout.Contiguous(layout.Shape{3, 0}), nil)
+	require.ErrorIs(t, ops.Quantile(b.s, out.View, none.View, 1, 0.5), ops.ErrEmpty)
+}
+
+// sortCases are those that tensor libraries are compared by.
+func (b *bench) sortCases(t *testing.T) {
+	down := make([]float64, 2000)
+	reversed := make([]float64, 2000)
+	for i := range down {
+		down[i], reversed[i] = float64(2000-i), float64(1999-i)
+	}
+	two := b.numbers(t, dtype.F32, layout.Shape{2, 5}, 3, 1, 4, 1.1, 5, 2.1, 1, 7, 8, 2)
+	row := b.numbers(t, dtype.F32, layout.Shape{2, 3}, 0, 0, 0, 30, 10, 20)
+	var err error
+	row.Layout, err = row.Layout.Index(0, 1)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		number int
+		x      *value
+		down   bool
+		want   []float64
+	}{
+		{42, two, false, []float64{1, 3, 0, 2, 4, 1, 4, 0, 2, 3}},
+		{42, two, true, []float64{4, 2, 0, 3, 1, 3, 2, 0, 4, 1}},
+		{43, row, false, []float64{1, 2, 0}},
+		{44, b.numbers(t, dtype.F32, layout.Shape{2000}, down...), false, reversed},
+	} {
+		at := b.result(t, dtype.U32, layout.Contiguous(c.x.Layout.Shape()))
+		require.NoError(t, ops.Sort(b.s, ops.View{}, at.View, c.x.View, -1, c.down))
+		for i, got := range b.read(t, at) {
+			require.Equal(t, c.want[i], got.Float(), "case %d, element %d", c.number, i)
+		}
+	}
+	values := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{3}))
+	require.NoError(t, ops.Sort(b.s, values.View, ops.View{}, row.View, 0, false))
+	for i, got := range b.read(t, values) {
+		require.Equal(t, float64(i+1)*10, got.Float(), "case 43")
+	}
+	require.ErrorIs(t, ops.Sort(b.s, values.View, ops.View{}, two.View, 1, false), layout.ErrShape)
+	require.ErrorIs(t, ops.Sort(b.s, ops.View{}, values.View, row.View, 0, false), ops.ErrDType)
+	require.ErrorIs(t, ops.Sort(b.s, values.View, ops.View{}, row.View, 1, false), layout.ErrDim)
+}

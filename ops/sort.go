@@ -1,0 +1,351 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// sortKey says how elements of a type are sorted: by which bits of which key.
+type sortKey struct {
+	fn        *jit.Fn
+	typ       reflect.Type // of the key
+	from, end int          // the bits that differ
+}
+
+var (
+	key32 = reflect.TypeFor[uint32]()
+	key64 = reflect.TypeFor[uint64]()
+
+	keyFloat = jit.Func(kernels.KeyFloat[float32])
+	keyUint  = jit.Func(kernels.KeyUint[uint32])
+)
+
+// sortKeys has the key of each type. Numbers of fewer bits leave the low bits of the
+// float32 that is their key 0.
+var sortKeys = [32]sortKey{
+	dtype.U8: {keyUint, key32, 0, 8}, dtype.U32: {keyUint, key32, 0, 32}, dtype.I16: {jit.Func(kernels.KeyShort), key32, 0, 16},
+	dtype.I32: {jit.Func(kernels.KeyInt), key32, 0, 32}, dtype.I64: {jit.Func(kernels.KeyLong), key64, 0, 64},
+	dtype.BF16: {keyFloat, key32, 16, 32}, dtype.F16: {keyFloat, key32, 8, 32}, dtype.F32: {keyFloat, key32, 0, 32}, dtype.F64: {jit.Func(kernels.KeyDouble), key64, 0, 64},
+	dtype.F8E4M3: {keyFloat, key32, 16, 32}, dtype.F8E5M2: {keyFloat, key32, 16, 32},
+}
+
+const (
+	shortRows  = 1024 // rows up to this size are sorted by one block
+	digitBits  = 8
+	movedPart  = 4096  // keys that a block counts and moves, where it has several warps
+	serialMove = 16384 // where it has one
+)
+
+var (
+	orderType = reflect.TypeFor[kernels.Order]()
+	uint32s   = reflect.TypeFor[[]uint32]()
+
+	sortShort = jit.Of(kernels.SortShort[float32, uint32])
+	sortFirst = jit.Of(kernels.SortKeys[float32, uint32])
+	sortCount = jit.Of(kernels.SortCount[uint32])
+	sortMove  = jit.Of(kernels.SortMove[uint32])
+	sortStore = family{name: "sort", kernel: jit.Of(kernels.SortStore[float32]), params: func(t, _ reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, uint32s, ts, uint32s, foldType, foldType, orderType}
+	}}
+	quantile = family{name: "quantile", kernel: jit.Of(kernels.Quantile[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, intType, c}
+	}}
+)
+
+// sorter is a call of [Sort].
+type sorter struct {
+	lines
+	values, indices View
+	order           kernels.Order
+	second          kernels.Fold // of the indices
+	key             sortKey
+	fn              *jit.Fn
+	fnType          reflect.Type
+}
+
+// Sort sorts the elements of x along a dimension, the smallest or the largest first, and
+// stores them in values and the places that they had in the dimension, of type U32, in
+// indices; either may be without memory. Where these have fewer elements along the
+// dimension they get the first ones. Equal elements stay in order, -0 and 0 are equal, and
+// so are all NaN, which are larger than all numbers. What is stored must not lie in the
+// memory of x.
+func Sort(s *runtime.Stream, values, indices, x View, dim int, descending bool) error {
+	c, err := newSorter(values, indices, x, dim, descending)
+	if err != nil || x.Layout.Count() == 0 || c.order.Take == 0 {
+		return err
+	}
+	info := infoOf(s.Device())
+	if c.size() <= shortRows {
+		return c.short(s, &info)
+	}
+	return c.long(s, &info)
+}
+
+func newSorter(values, indices, x View, dim int, descending bool) (*sorter, error) {
+	if !numbers.has(x.DType) {
+		return nil, unsupported("sort", x.DType, numbers.String())
+	}
+	dim, err := layout.Dim(dim, x.Layout.Rank())
+	if err != nil {
+		return nil, fmt.Errorf("sort: %w", err)
+	}
+	c := &sorter{lines: lines{name: "sort", x: x, dim: dim}, values: values, indices: indices}
+	n := c.size()
+	if n > math.MaxUint32 {
+		return nil, fmt.Errorf("%w: sort of %d elements, indices are %s", layout.ErrTooLarge, n, dtype.U32)
+	}
+	c.order = kernels.Order{Down: dsl.ConstBool(descending), Values: values.Buf != nil, Indices: indices.Buf != nil, Take: -1}
+	if c.kept[0], err = x.Layout.Narrow(dim, 0, min(1, n)); err != nil {
+		return nil, err
+	}
+	for _, o := range []struct {
+		v    *View
+		want dtype.DType
+		w    *kernels.Fold
+	}{{&c.values, x.DType, &c.fold}, {&c.indices, dtype.U32, &c.second}} {
+		if o.v.Buf == nil {
+			*o.v = View{DType: o.want, Layout: layout.Contiguous(x.Layout.Shape())}
+		} else if err := c.check(*o.v, o.want); err != nil {
+			return nil, err
+		} else if n > 0 {
+			c.order.Take = o.v.Layout.Shape()[dim]
+		}
+		if err := c.place(o.w, *o.v); err != nil {
+			return nil, err
+		}
+	}
+	c.order.Take = max(c.order.Take, 0)
+	c.key = sortKeys[x.DType]
+	c.fnType = reflect.FuncOf([]reflect.Type{x.DType.Type()}, []reflect.Type{c.key.typ}, false)
+	c.fn = c.key.fn.As(c.fnType)
+	return c, nil
+}
+
+// check checks what the result goes to.
+func (c *sorter) check(v View, want dtype.DType) error {
+	if v.DType != want {
+		return fmt.Errorf("%w: sort of %s gives %s, not %s", ErrDType, c.x.DType, want, v.DType)
+	}
+	a, b := c.x.Layout.Shape(), v.Layout.Shape()
+	fits := len(a) == len(b)
+	for d := range a {
+		fits = fits && (a[d] == b[d] || d == c.dim && b[d] <= a[d] && (c.order.Take < 0 || b[d] == c.order.Take))
+	}
+	if !fits {
+		return fmt.Errorf("%w: sort of %v along dimension %d into %v", layout.ErrShape, a, c.dim, b)
+	}
+	return nil
+}
+
+// place says where the rows of the operand and of a result are.
+func (c *sorter) place(w *kernels.Fold, v View) (err error) {
+	size := v.Layout.Shape()[c.dim]
+	if c.x.Layout.Count() == 0 || size == 0 {
+		return nil
+	}
+	if c.kept[1], err = v.Layout.Narrow(c.dim, 0, 1); err != nil {
+		return err
+	}
+	keepDims(w, c.kept)
+	w.Ins, w.N = 1, c.size()
+	w.InSize[0], w.InStep[0] = w.N, c.x.Layout.Strides()[c.dim]
+	w.OutIn = v.Layout.Strides()[c.dim]
+	w.Wide = dsl.ConstBool(w.Rows > math.MaxInt32)
+	return nil
+}
+
+// results are the arguments of kernels that store.
+func (c *sorter) results() (values, indices, x any) {
+	h := new([3]runtime.SliceHeader)
+	if c.order.Values {
+		h[0] = c.values.header()
+	}
+	if c.order.Indices {
+		h[1] = c.indices.header()
+	}
+	h[2] = c.x.header()
+	return slice(c.x.DType, &h[0]), slice(dtype.U32, &h[1]), slice(c.x.DType, &h[2])
+}
+
+// short sorts rows that a block has room for.
+func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
+	size := max(2, 1<<bits.Len(uint(c.fold.N-1)))
+	threads := min(maxThreads, info.MaxThreads)
+	if serial(info) {
+		threads = info.WarpSize
+	}
+	c.order.Size, c.order.Room = dsl.ConstInt(size), dsl.ConstInt(max(size, 2*threads))
+	per := int(c.order.Room) / size
+	blocks := (c.fold.Rows + per - 1) / per
+	ts := reflect.SliceOf(c.x.DType.Type())
+	k := sortShort.As(kernelType(ts, uint32s, ts, foldType, foldType, orderType, c.fnType))
+	v, i, x := c.results()
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads))}, Threads: runtime.Dim3{X: threads}}
+	return k.Launch(s, grid, v, i, x, c.fold, c.second, c.order, c.fn)
+}
+
+// radix is the memory of a sort by digits.
+type radix struct {
+	keys   [2]any // slices of keys
+	at     [2]any // of indices
+	counts any
+	sums   View
+	count  View
+	room   scratch
+}
+
+// long sorts rows by the digits of their keys.
+func (c *sorter) long(s *runtime.Stream, info *runtime.Info) error {
+	rows, n := c.fold.Rows, c.fold.N
+	part, threads := movedPart, min(maxThreads, info.MaxThreads, radixWarps*info.WarpSize)
+	if serial(info) {
+		part, threads = serialMove, info.WarpSize
+	}
+	parts := (n + part - 1) / part
+	var m radix
+	if err := m.alloc(s, c.key.typ == key64, rows, n, parts); err != nil {
+		return fmt.Errorf("sort of %d elements: %w", rows*n, err)
+	}
+	defer m.room.free(s)
+	ks, ts := reflect.SliceOf(c.key.typ), reflect.SliceOf(c.x.DType.Type())
+	values, indices, x := c.results()
+	across := runtime.Grid{Blocks: runtime.Dim3{X: parts, Y: min(rows, maxBlocksY)}, Threads: runtime.Dim3{X: threads}}
+	first := sortFirst.As(kernelType(ks, ts, foldType, orderType, c.fnType))
+	if err := first.Launch(s, across, m.keys[0], x, c.fold, c.order, c.fn); err != nil {
+		return err
+	}
+	count := sortCount.As(kernelType(uint32s, ks, intType, intType, intType, intType))
+	move := sortMove.As(kernelType(ks, uint32s, ks, uint32s, uint32s, intType, intType, intType, intType, constBool))
+	here := 0
+	for shift := c.key.from; shift < c.key.end; shift += digitBits {
+		if err := count.Launch(s, across, m.counts, m.keys[here], n, part, rows, shift); err != nil {
+			return err
+		}
+		if err := CumSum.Run(s, m.sums, m.count, 1); err != nil {
+			return err
+		}
+		sums := m.sums.header()
+		err := move.Launch(s, across, m.keys[1-here], m.at[1-here], m.keys[here], m.at[here], slice(dtype.U32, &sums), n, part, rows, shift, dsl.ConstBool(shift > c.key.from))
+		if err != nil {
+			return err
+		}
+		here = 1 - here
+	}
+	store, err := sortStore.of(c.x.DType, c.x.DType)
+	if err != nil {
+		return err
+	}
+	return store.Launch(s, across, values, indices, x, m.at[here], c.fold, c.second, c.order)
+}
+
+// radixWarps is how many warps a block that moves keys may have.
+const radixWarps = 8
+
+func (m *radix) alloc(s *runtime.Stream, wide bool, rows, n, parts int) error {
+	size, counts := 4, rows*parts<<digitBits
+	if wide {
+		size = 8
+	}
+	if err := m.room.alloc(s, 2*rows*n*(size+4)+8*counts); err != nil {
+		return err
+	}
+	for i := range m.keys {
+		h := m.room.take(size, rows*n)
+		if wide {
+			all, err := runtime.View[uint64](h.Buf)
+			if err != nil {
+				return err
+			}
+			m.keys[i] = all.Slice(h.Off, h.Off+h.Len)
+		} else {
+			m.keys[i] = slice(dtype.U32, &h)
+		}
+	}
+	for i := range m.at {
+		h := m.room.take(4, rows*n)
+		m.at[i] = slice(dtype.U32, &h)
+	}
+	for _, v := range []*View{&m.count, &m.sums} {
+		h := m.room.take(4, counts)
+		at, err := layout.New(layout.Shape{rows, parts << digitBits}, []int{parts << digitBits, 1}, h.Off)
+		if err != nil {
+			return err
+		}
+		*v = View{Buf: h.Buf, DType: dtype.U32, Layout: at}
+	}
+	h := m.count.header()
+	m.counts = slice(dtype.U32, &h)
+	return nil
+}
+
+// Quantile stores, for each row of x along a dimension, what lies q, of 0 to 1, of the way
+// from the smallest element to the largest, between two elements in proportion: q = 0.5
+// gives the median, of an even number of elements the middle of two. A row with NaN gives
+// NaN. Out has the other dimensions of x, or all of them with size 1 for dim.
+func Quantile(s *runtime.Stream, out, x View, dim int, q float64) error {
+	switch {
+	case !floats.has(x.DType):
+		return unsupported("quantile", x.DType, floats.String())
+	case out.DType != x.DType:
+		return fmt.Errorf("%w: quantile of %s gives %s, not %s", ErrDType, x.DType, x.DType, out.DType)
+	case !(q >= 0 && q <= 1):
+		return fmt.Errorf("quantile %v: want 0 to 1", q)
+	}
+	kept, reduced, err := divide("quantile", out.Layout, x.Layout, []int{dim})
+	if err != nil {
+		return err
+	}
+	n := reduced.Count()
+	if n == 0 {
+		return fmt.Errorf("%w: quantile along dimension %d of shape %v", ErrEmpty, dim, x.Layout.Shape())
+	}
+	if out.Layout.Count() == 0 {
+		return nil
+	}
+	d, err := layout.Dim(dim, x.Layout.Rank())
+	if err != nil {
+		return err
+	}
+	var room scratch
+	if err := room.alloc(s, x.Layout.Count()*x.DType.Size()); err != nil {
+		return fmt.Errorf("quantile: %w", err)
+	}
+	defer room.free(s)
+	// Rows side by side, in the order of the other dimensions.
+	last := x.Layout.Rank() - 1
+	moved := make([]int, 0, last+1)
+	for i := range last + 1 {
+		if i != d {
+			moved = append(moved, i)
+		}
+	}
+	rows, err := x.Layout.Permute(append(moved, d)...)
+	if err != nil {
+		return err
+	}
+	sorted := View{Buf: room.buf, DType: x.DType, Layout: layout.Contiguous(rows.Shape())}
+	if err := Sort(s, sorted, View{}, View{Buf: x.Buf, DType: x.DType, Layout: rows}, last, false); err != nil {
+		return err
+	}
+	c := x.DType.Compute()
+	k, err := quantile.of(x.DType, c)
+	if err != nil {
+		return err
+	}
+	var w kernels.Fold
+	keepDims(&w, [2]layout.Layout{layout.Contiguous(kept[1].Shape()), kept[1]})
+	w.N, w.Wide = n, w.Rows > math.MaxInt32
+	at, frac := math.Modf(q * float64(n-1))
+	oh, sh, f := out.header(), sorted.header(), dtype.FromFloat(c, frac).Bits()
+	return k.Launch(s, runtime.Cover(w.Rows, infoOf(s.Device()).WarpSize), slice(out.DType, &oh), slice(x.DType, &sh), w, int(at), word(c, &f))
+}
