@@ -194,7 +194,7 @@ func (in *instance) address(h *runtime.SliceHeader, p *param) (uint64, error) {
 	case h.Buf == nil:
 		return 0, fmt.Errorf("slice without a buffer")
 	case h.Buf.Freed():
-		return 0, fmt.Errorf("buffer was freed")
+		return 0, fmt.Errorf("buffer was freed: %w", runtime.ErrFreed)
 	case h.Buf.Device() != in.dev:
 		return 0, fmt.Errorf("buffer is on %s, the stream on %s: copy it over first", h.Buf.Device().Name(), in.dev.Name())
 	}

@@ -195,7 +195,7 @@ func TestCode(t *testing.T) {
 	require.NoError(t, a.Launch(runtime.Blocks(1, 2), x.Narrow(0, 1, 2), 2, int32(9)))
 	require.Equal(t, []int32{1, 9, 9, 4}, list[int32](t, x))
 	require.NoError(t, x.Free())
-	require.ErrorIs(t, a.Launch(runtime.Blocks(1, 2), x, 2, int32(9)), runtime.ErrFreed)
+	require.ErrorIs(t, a.Launch(runtime.Blocks(1, 2), x, 2, int32(9)), tensor.ErrFreed)
 }
 
 // swish is x · sigmoid(beta · x), made of other operations, with a gradient.

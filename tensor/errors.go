@@ -14,16 +14,17 @@ import (
 
 // The kinds of errors, for errors.Is.
 var (
-	ErrShape         = layout.ErrShape     // shapes or counts do not fit
-	ErrBroadcast     = layout.ErrBroadcast // shapes cannot be broadcast to each other
-	ErrDim           = layout.ErrDim       // there is no such dimension
-	ErrDuplicateDim  = layout.ErrDuplicate // a dimension is named twice
-	ErrRank          = layout.ErrRank      // the number of dimensions does not fit
-	ErrRange         = layout.ErrNarrow    // a range reaches beyond a dimension
-	ErrTooLarge      = layout.ErrTooLarge  // more elements than can be counted
-	ErrDType         = ops.ErrDType        // the operation is not for the element type
-	ErrFunction      = ops.ErrFunction     // a function of Map does not take the operands
-	ErrOutOfMemory   = runtime.ErrOutOfMemory
+	ErrShape         = layout.ErrShape        // shapes or counts do not fit
+	ErrBroadcast     = layout.ErrBroadcast    // shapes cannot be broadcast to each other
+	ErrDim           = layout.ErrDim          // there is no such dimension
+	ErrDuplicateDim  = layout.ErrDuplicate    // a dimension is named twice
+	ErrRank          = layout.ErrRank         // the number of dimensions does not fit
+	ErrRange         = layout.ErrNarrow       // a range reaches beyond a dimension
+	ErrTooLarge      = layout.ErrTooLarge     // more elements than can be counted
+	ErrDType         = ops.ErrDType           // the operation is not for the element type
+	ErrFunction      = ops.ErrFunction        // a function of Map does not take the operands
+	ErrOutOfMemory   = runtime.ErrOutOfMemory // after dropped tensors were collected
+	ErrFreed         = runtime.ErrFreed       // the memory of a tensor was freed
 	ErrDTypeMismatch = errors.New("element types differ")
 	ErrDevice        = errors.New("devices differ")
 	ErrEmpty         = errors.New("the tensor is empty")

@@ -154,6 +154,7 @@ func empty(d *Device, dt DType, s Shape) (*Tensor, error) {
 		if t.buf, err = d.stream.Alloc(dt.Bytes(n)); err != nil {
 			return nil, fmt.Errorf("%v of %s: %w", s, dt, err)
 		}
+		scoped(t.buf)
 	}
 	return t, nil
 }

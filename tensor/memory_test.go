@@ -1,0 +1,205 @@
+package tensor_test
+
+import (
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// settled opens the CPU and collects what other tests have left there.
+func settled(t *testing.T) *tensor.Device {
+	t.Helper()
+	d := open(t)
+	t.Cleanup(func() { d.SetMemoryLimit(0) })
+	collect(d, 0)
+	return d
+}
+
+// collect collects garbage until no more than some bytes are left, for two seconds.
+func collect(d *tensor.Device, left int64) int64 {
+	for range 200 {
+		goruntime.GC()
+		if d.Stats().Bytes <= left {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return d.Stats().Bytes
+}
+
+// becomes waits until the device has so many bytes: memory that Go has just collected is
+// freed a moment later.
+func becomes(t *testing.T, d *tensor.Device, bytes int64) {
+	t.Helper()
+	for range 200 {
+		if d.Stats().Bytes == bytes {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	require.Equal(t, bytes, d.Stats().Bytes)
+}
+
+func TestScope(t *testing.T) {
+	d := settled(t)
+	x := tensor.From(d, ramp(1000))
+	before := d.Stats().Bytes
+	s := tensor.OpenScope()
+	a := x.Exp()
+	b := a.Add(x).Reshape(10, 100).T()
+	c := s.Keep(b.Narrow(0, 0, 5))
+	require.NoError(t, s.Close())
+	require.NoError(t, s.Close())
+	becomes(t, d, before+4000) // what is kept, and nothing else
+	require.Len(t, list[float32](t, c), 50)
+	require.Len(t, list[float32](t, b), 1000, "the same memory")
+	require.NoError(t, c.Free())
+	becomes(t, d, before)
+	require.ErrorIs(t, a.Neg().Err(), tensor.ErrFreed)
+	require.Len(t, list[float32](t, x), 1000, "made before")
+	require.Nil(t, s.Keep(nil))
+}
+
+func TestScopesNest(t *testing.T) {
+	d := settled(t)
+	x := tensor.From(d, ramp(1000))
+	before := d.Stats().Bytes
+	outer := tensor.OpenScope()
+	var inner *tensor.Tensor
+	y := tensor.InScope(func() *tensor.Tensor {
+		inner = x.Exp()
+		return inner.Neg()
+	})
+	becomes(t, d, before+4000)
+	require.Len(t, list[float32](t, y), 1000)
+
+	var wg sync.WaitGroup
+	var z *tensor.Tensor
+	wg.Go(func() { z = x.Sqr() }) // is no part of the scope
+	wg.Wait()
+	abandoned := tensor.OpenScope()
+	w := x.Cos()
+	require.NoError(t, outer.Close())
+	becomes(t, d, before+8000)
+	require.Len(t, list[float32](t, z), 1000)
+	require.Len(t, list[float32](t, w), 1000)
+	require.NoError(t, abandoned.Close())
+	becomes(t, d, before+4000)
+	require.ErrorIs(t, inner.Neg().Err(), tensor.ErrFreed)
+	require.ErrorIs(t, y.Neg().Err(), tensor.ErrFreed)
+	goruntime.KeepAlive(z)
+}
+
+// What is kept has its gradient, too.
+func TestScopeKeepsGradients(t *testing.T) {
+	d := settled(t)
+	v := tensor.NewVar(tensor.From(d, ramp(1000)))
+	s := tensor.OpenScope()
+	y := s.Keep(v.Tensor().MulScalar(0.001).Exp().Sqr())
+	waste := v.Tensor().Neg()
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, waste.Neg().Err(), tensor.ErrFreed)
+	s = tensor.OpenScope()
+	g, err := y.Backward()
+	require.NoError(t, err)
+	s.KeepGradients(g)
+	require.NoError(t, s.Close())
+	require.InDelta(t, 0.002, list[float32](t, g.Of(v.Tensor()))[0], 1e-6)
+}
+
+// A program that works in scopes has no more memory at the end of a step than at its
+// beginning, without the garbage collector.
+func TestNoLeaks(t *testing.T) {
+	d := settled(t)
+	x, y := tensor.From(d, ramp(64), 8, 8), tensor.From(d, ramp(64), 8, 8)
+	w := tensor.NewVar(tensor.Ones(d, tensor.F32, 8, 8))
+	step := func() {
+		loss := w.Tensor().Mul(x).Sub(y).Sqr().Sum()
+		g, err := loss.Backward()
+		require.NoError(t, err)
+		require.NoError(t, w.Set(w.Tensor().Sub(g.Of(w.Tensor()).MulScalar(1e-6))))
+	}
+	scoped := func() {
+		s := tensor.OpenScope()
+		step()
+		require.NoError(t, s.Close())
+	}
+	const held = 3 * 8 * 8 * 4
+	require.EqualValues(t, held, collect(d, held))
+	for range 20 {
+		scoped()
+		becomes(t, d, held)
+	}
+	for range 20 {
+		step()
+	}
+	require.EqualValues(t, held, collect(d, held), "nor with it")
+	goruntime.KeepAlive([]any{x, y, w})
+}
+
+func TestPeakBytes(t *testing.T) {
+	d := settled(t)
+	x := tensor.Zeros(d, tensor.F32, 1000)
+	held := d.Stats().Bytes
+	d.ResetPeak()
+	require.Equal(t, held, d.PeakBytes())
+	y := x.Exp()
+	require.NoError(t, y.Free())
+	z := x.Neg()
+	require.NoError(t, z.Free())
+	require.Equal(t, held+4000, d.PeakBytes(), "both had the memory, one after the other")
+	goruntime.KeepAlive(x)
+}
+
+func TestOutOfMemory(t *testing.T) {
+	d := settled(t)
+	x := tensor.Zeros(d, tensor.F32, 1<<18) // 1 MiB
+	require.NoError(t, d.Synchronize())
+	d.SetMemoryLimit(d.Stats().Bytes + 5<<20)
+	y := x
+	for range 100 { // all but the last one are garbage
+		y = y.AddScalar(1)
+	}
+	require.NoError(t, y.Err())
+	require.EqualValues(t, 100, list[float32](t, y.Narrow(0, 0, 1))[0])
+
+	err := x.Reshape(1, 1<<18).BroadcastTo(8, 1<<18).Exp().Err()
+	require.ErrorIs(t, err, tensor.ErrOutOfMemory)
+	require.ErrorContains(t, err, "exp: [8, 262144] of f32: cpu: allocate: ")
+	require.ErrorContains(t, err, "8.0 MiB wanted, ")
+	require.ErrorContains(t, err, "of this program, ")
+	require.ErrorContains(t, err, " free on the device, limited to ")
+	require.ErrorContains(t, err, "(memory_test.go:")
+	require.NoError(t, x.Exp().Err(), "the device is still usable")
+	goruntime.KeepAlive(x)
+}
+
+func ExampleScope() {
+	dev, err := tensor.Open("cpu")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := tensor.From(dev, []float32{1, 2, 3})
+	s := tensor.OpenScope()
+	squares := x.Sqr()
+	y := s.Keep(squares.AddScalar(1).Sqrt())
+	if err := s.Close(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(y)
+	_, err = tensor.To1[float32](squares)
+	fmt.Println(errors.Is(err, tensor.ErrFreed))
+	// Output:
+	// [1.4142, 2.2361, 3.1623]
+	// Tensor[[3], f32]
+	// true
+}
