@@ -21,7 +21,54 @@ def elementwise():
         yield f"transpose copy {name}", 2 * size, lambda: x.t().contiguous()
 
 
-GROUPS = [elementwise]
+def reductions():
+    n = 64 << 20
+    for name, dt in (("f32", torch.float32), ("bf16", torch.bfloat16)):
+        x = torch.randn(n, device="cuda", dtype=dt)
+        size = n * x.element_size()
+        wide, short, long = x.view(-1, 4096), x.view(-1, 256), x.view(-1, 32768)
+        yield f"sum all {name}", size, lambda: wide.sum()
+        yield f"sum last 4096 {name}", size, lambda: wide.sum(1)
+        yield f"sum last 256 {name}", size, lambda: short.sum(1)
+        yield f"sum last 32768 {name}", size, lambda: long.sum(1)
+        yield f"sum first 4096 {name}", size, lambda: wide.sum(0)
+        yield f"argmax last 4096 {name}", size, lambda: wide.argmax(1)
+        yield f"var last 4096 {name}", size, lambda: wide.var(1)
+        yield f"logsumexp last 4096 {name}", size, lambda: wide.logsumexp(1)
+
+
+def rows():
+    n = 64 << 20
+    f = torch.nn.functional
+    for name, dt in (("f32", torch.float32), ("bf16", torch.bfloat16)):
+        flat = torch.randn(n, device="cuda", dtype=dt)
+        size = 2 * n * flat.element_size()
+        for wide in (256, 4096, 32768, 262144):
+            x, w = flat.view(-1, wide), torch.randn(wide, device="cuda", dtype=dt)
+            shape = f"{n // wide}x{wide} {name}"
+            yield f"softmax {shape}", size, lambda x=x: torch.softmax(x, 1)
+            yield f"rms_norm {shape}", size, lambda x=x, w=w: f.rms_norm(x, w.shape, w, 1e-5)
+            yield f"layer_norm {shape}", size, lambda x=x, w=w: f.layer_norm(x, w.shape, w, w, 1e-5)
+        x = flat.view(-1, 4096)
+        shape = f"{n // 4096}x4096 {name}"
+        yield f"log_softmax {shape}", size, lambda: torch.log_softmax(x, 1)
+        yield f"softmax first {shape}", size, lambda: torch.softmax(x, 0)
+        yield f"cumsum last {shape}", size, lambda: torch.cumsum(x, 1)
+        yield f"cumsum first {shape}", size, lambda: torch.cumsum(x, 0)
+        yield f"cumsum of one row 1x{n} {name}", size, lambda: torch.cumsum(flat, 0)
+
+
+def sorts():
+    n = 16 << 20
+    for name, dt in (("f32", torch.float32), ("bf16", torch.bfloat16)):
+        flat = torch.randn(n, device="cuda", dtype=dt)
+        size = 2 * n * flat.element_size() + 4 * n  # as if the indices had 32 bits
+        for wide in (256, 1024, 32768, n):
+            x = flat.view(-1, wide)
+            yield f"sort {n // wide}x{wide} {name}", size, lambda x=x: torch.sort(x, 1, stable=True)
+
+
+GROUPS = [elementwise, reductions, rows, sorts]
 
 
 def measure(group):
