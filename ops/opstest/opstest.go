@@ -28,6 +28,7 @@ var families = []struct {
 	{"Scan", scan},
 	{"RowNorm", rowNorm},
 	{"Index", index},
+	{"Map", mapped},
 	{"Matmul", matmul},
 	{"Conv", convolution},
 	{"Random", random},

@@ -1,0 +1,116 @@
+package opstest
+
+import (
+	"embed"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+)
+
+//go:embed map.go
+var source embed.FS
+
+var _ = dsl.Source(source)
+
+// The functions that are mapped. Products are rounded before sums, on the host as on the
+// device.
+
+func map1(a float32) float32                   { return float32(a*a) - 1 }
+func map2(a float32, n int32) float32          { return a - float32(n) }
+func map3(a, b float32, n uint8) float32       { return max(a, b) + float32(n) }
+func map4(a, b, c, d float32) float32          { return float32(a*b) - float32(c*d) }
+func holds2(a float32, n int64) bool           { return a < 0 && n > 0 }
+func slope1(a float32) float32                 { return a + a }
+func slope2(a float32, n int32) (d, e float32) { return a + 1, float32(n) }
+func slope4(a, b, c, d float32) (p, q, r, s float32) {
+	return b, a, -d, -c
+}
+
+// mapped tests functions of programs. Types of fewer bits than float32 take its place.
+func mapped(t *testing.T, b *bench) {
+	small := []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.F8E4M3, dtype.F8E5M2}
+	f := func(x dtype.Scalar) float32 { return float32(x.Float()) }
+	for k := range shapes {
+		d := small[k%len(small)]
+		num := func(x float32) dtype.Scalar { return dtype.FromFloat(d, float64(x)) }
+		b.maps(t, k, map1, d, func(x []dtype.Scalar) dtype.Scalar { return num(map1(f(x[0]))) }, d)
+		b.maps(t, k, map2, d, func(x []dtype.Scalar) dtype.Scalar { return num(map2(f(x[0]), int32(x[1].Int()))) }, d, dtype.I32)
+		b.maps(t, k, map3, d, func(x []dtype.Scalar) dtype.Scalar { return num(map3(f(x[0]), f(x[1]), uint8(x[2].Int()))) }, d, d, dtype.U8)
+		b.maps(t, k, map4, d, func(x []dtype.Scalar) dtype.Scalar { return num(map4(f(x[0]), f(x[1]), f(x[2]), f(x[3]))) }, d, d, d, d)
+		b.maps(t, k, holds2, dtype.U8, func(x []dtype.Scalar) dtype.Scalar {
+			if holds2(f(x[0]), x[1].Int()) {
+				return dtype.One(dtype.U8)
+			}
+			return dtype.Zero(dtype.U8)
+		}, d, dtype.I64)
+		b.slopes(t, k, slope1, func(x []dtype.Scalar) []float32 { return []float32{slope1(f(x[0]))} }, d, d)
+		b.slopes(t, k, slope2, func(x []dtype.Scalar) []float32 {
+			p, q := slope2(f(x[0]), int32(x[1].Int()))
+			return []float32{p, q}
+		}, d, d, dtype.I32)
+		b.slopes(t, k, slope4, func(x []dtype.Scalar) []float32 {
+			p, q, r, s := slope4(f(x[0]), f(x[1]), f(x[2]), f(x[3]))
+			return []float32{p, q, r, s}
+		}, d, d, d, d, d)
+	}
+	_, err := ops.MapOf(map2).Result(dtype.F32, dtype.F32)
+	require.ErrorIs(t, err, ops.ErrFunction)
+	_, err = ops.MapOf(map2).Result(dtype.F32)
+	require.ErrorIs(t, err, ops.ErrFunction)
+	_, err = ops.MapOf(func(string) string { return "" }).Result(dtype.F32)
+	require.ErrorIs(t, err, ops.ErrFunction)
+	got, err := ops.MapOf(map4).Result(dtype.F16, dtype.F16, dtype.BF16, dtype.F16)
+	require.NoError(t, err)
+	require.Equal(t, dtype.F32, got)
+}
+
+// operands makes one of each type, in shape k and in different layouts.
+func (b *bench) operands(t *testing.T, k int, types []dtype.DType) (list []*value, views []ops.View) {
+	t.Helper()
+	for i, d := range types {
+		v := b.value(t, d, layoutOf(t, kinds[(k+i)%len(kinds)], shapes[k]), func() dtype.Scalar { return b.number(d) })
+		list, views = append(list, v), append(views, v.View)
+	}
+	return list, views
+}
+
+// at returns element i of all operands.
+func at(list []*value, i int) []dtype.Scalar {
+	out := make([]dtype.Scalar, len(list))
+	for k, v := range list {
+		out[k] = v.want[i]
+	}
+	return out
+}
+
+func (b *bench) maps(t *testing.T, k int, f any, gives dtype.DType, want func([]dtype.Scalar) dtype.Scalar, types ...dtype.DType) {
+	t.Helper()
+	list, views := b.operands(t, k, types)
+	m := ops.MapOf(f)
+	got, err := m.Result(types...)
+	require.NoError(t, err)
+	require.Equal(t, gives, got)
+	out := b.result(t, gives, layoutOf(t, kinds[k%4], shapes[k]))
+	require.NoError(t, m.Run(b.s, out.View, views))
+	for i, x := range b.read(t, out) {
+		require.NoError(t, near(x, want(at(list, i)), 0), "%v", at(list, i))
+	}
+}
+
+// slopes tests every derivative times a gradient, whose type comes first.
+func (b *bench) slopes(t *testing.T, k int, f any, want func([]dtype.Scalar) []float32, types ...dtype.DType) {
+	t.Helper()
+	list, views := b.operands(t, k, types)
+	for which := range len(types) - 1 {
+		out := b.result(t, types[0], layoutOf(t, kinds[(k+1)%4], shapes[k]))
+		require.NoError(t, ops.MapOf(f).Slope(b.s, out.View, views[0], views[1:], which))
+		for i, got := range b.read(t, out) {
+			x := at(list, i)
+			require.NoError(t, near(got, dtype.FromFloat(types[0], float64(float32(x[0].Float())*want(x[1:])[which])), 0), "%v", x)
+		}
+	}
+}
