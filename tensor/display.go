@@ -98,9 +98,11 @@ func (t *Tensor) title(strides bool) string {
 	return line + t.place() + "]"
 }
 
-// place is the device for the end of a line, and nothing for the CPU.
-func (t *Tensor) place() string {
-	name := t.dev.Name()
+// place is the device for the end of a line.
+func (t *Tensor) place() string { return suffix(t.dev.Name()) }
+
+// suffix is the name of a device behind a comma, and nothing for the CPU.
+func suffix(name string) string {
 	if kind, _, _ := strings.Cut(name, ":"); kind == "cpu" {
 		return ""
 	}

@@ -37,4 +37,28 @@
 // or from -1 backwards. Any strides are fine for any operation. Numbers of fewer than 32
 // bits are computed in float32 and rounded once at the end; integers wrap; NaN goes
 // through minima and maxima. All devices give the same bits for elementwise operations.
+//
+// # Operations of programs
+//
+// [Map] and those after it compute elements by a Go function, which is compiled for the
+// device into one kernel:
+//
+//	z := tensor.Map2(func(a, b float32) float32 { return a*b + 1 }, x, y)
+//
+// [Apply1] applies an operation that launches a kernel of its own and may have a
+// gradient: see [CustomOp1].
+//
+// # Memory
+//
+// A [Scope] frees the memory of a step's tensors at its end. [Device.PeakBytes] and
+// [Device.Stats] tell what was used, and [Device.SetMemoryLimit] bounds it. When there is
+// no memory left, dropped tensors are collected before an operation fails with
+// [ErrOutOfMemory].
+//
+// # Printing
+//
+// Tensors print themselves by package fmt, with its verbs and precisions, as
+// [Tensor.Format] says, and as [PrintOptions] say for the whole process:
+//
+//	fmt.Printf("%.2f\n", x)
 package tensor
