@@ -66,7 +66,10 @@ func keepDims(w *kernels.Fold, kept [2]layout.Layout) {
 func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layout.Layout) {
 	info := infoOf(dev)
 	w := &p.fold
-	w.Form = dsl.ConstInt(p.r.form)
+	w.Form, w.Ahead = dsl.ConstInt(p.r.form), dsl.ConstInt(stepAhead)
+	if p.x.DType.Size() <= 2 && !serial(&info) {
+		w.Ahead *= 2 // as many bytes
+	}
 	if !p.r.ordered {
 		reduced = byStride(reduced)[0]
 	}
@@ -97,9 +100,9 @@ func room(info *runtime.Info, threads int) int {
 
 func serial(info *runtime.Info) bool { return info.ThreadsPerUnit <= info.WarpSize }
 
-// rowThreads returns how many threads share a row of n elements, 0 for a block of them,
-// and how many a block has.
-func rowThreads(info *runtime.Info, rows, n, each int) (group dsl.ConstInt, whole dsl.ConstBool, threads int) {
+// rowThreads chooses how many threads share a row of n elements, of which each looks at so
+// many at once, and returns how many a block has.
+func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) {
 	warp := info.WarpSize
 	if serial(info) {
 		threads = warp
@@ -110,11 +113,13 @@ func rowThreads(info *runtime.Info, rows, n, each int) (group dsl.ConstInt, whol
 	for g < warp && g*each < n {
 		g *= 2
 	}
-	few := rows*warp < info.Units*info.ThreadsPerUnit // warps would leave threads without work
+	few := w.Rows*warp < info.Units*info.ThreadsPerUnit // warps would leave threads without work
 	if g == warp && threads > warp && n >= threads && n > each*warp && (few || n >= 8*each*warp) {
-		return 0, false, threads
+		w.Group, w.Whole, w.Block = 0, false, dsl.ConstInt(threads)
+		return threads
 	}
-	return dsl.ConstInt(g), g == threads, threads
+	w.Group, w.Whole, w.Block = dsl.ConstInt(g), g == threads, 0
+	return threads
 }
 
 func (p *foldPlan) planRows(info *runtime.Info) {
@@ -130,8 +135,7 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	if w.Ins == 0 {
 		w.Ins, w.InSize[0], w.InStep[0] = 1, 1, 0
 	}
-	var threads int
-	w.Group, w.Whole, threads = rowThreads(info, w.Rows, length, stepAhead)
+	threads := rowThreads(info, w, length, int(w.Ahead))
 	per := 1
 	if w.Group > 0 && !w.Whole {
 		per = threads / int(w.Group)
@@ -179,6 +183,9 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	w.Rows /= w.Width
 	threads, x := min(maxThreads, info.MaxThreads), colWidth
 	w.Cols = 1
+	if w.Ahead > stepAhead && w.Width >= 2*colWidth {
+		w.Cols = 2
+	}
 	if serial(info) {
 		threads, x = info.WarpSize, info.WarpSize
 		for w.Cols < 8 && int(w.Cols)*2*x <= w.Width {
@@ -206,7 +213,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 func (p *foldPlan) planParts(info *runtime.Info) {
 	w := &p.second
 	w.N = p.parts
-	w.Group, w.Whole, _ = rowThreads(info, w.Rows, w.N, partsThread)
+	rowThreads(info, w, w.N, partsThread)
 }
 
 // run launches the kernels.
@@ -258,7 +265,7 @@ func (p *foldPlan) runParts(s *runtime.Stream, room *scratch) (args [4]any, err 
 // joinGrid is the grid for a kernel that joins parts.
 func (p *foldPlan) joinGrid(s *runtime.Stream) runtime.Grid {
 	info := infoOf(s.Device())
-	_, _, threads := rowThreads(&info, p.second.Rows, p.parts, partsThread)
+	threads := rowThreads(&info, &p.second, p.parts, partsThread)
 	per := 1
 	if p.second.Group > 0 && !p.second.Whole {
 		per = threads / int(p.second.Group)

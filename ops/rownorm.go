@@ -49,8 +49,9 @@ func accOf(c reflect.Type) reflect.Type {
 
 const (
 	keptInWarp  = 8  // elements of a short row that a thread keeps
+	keptByWarp  = 32 // at most
 	keptInBlock = 16 // of a long one, while there are more threads
-	mostKept    = 32
+	mostKept    = 64
 	longRow     = 1 << 17 // rows from this size on are divided where there are few and blocks are one warp
 )
 
@@ -96,10 +97,10 @@ func (l *lines) plan(dev *runtime.Device) bool {
 			return false
 		}
 		w.Group, w.Whole = dsl.ConstInt(threads), true
-	case n > mostKept*info.MaxThreads:
-		return false
 	default:
-		threads = l.keep(&info)
+		if threads = l.keep(&info); threads == 0 {
+			return false
+		}
 	}
 	per := 1
 	if w.Group > 0 {
@@ -113,27 +114,38 @@ func (l *lines) plan(dev *runtime.Device) bool {
 	return true
 }
 
-// keep divides a row among threads that keep it, and returns how many a block has.
+// keep divides a row among threads that keep it, and returns how many a block has, 0 if
+// there is no room. Blocks of more than 256 threads have to do with few registers: they are
+// for rows that need no care at their end.
 func (l *lines) keep(info *runtime.Info) int {
 	w := &l.fold
 	warp, n := info.WarpSize, l.fold.N
-	threads, g, keep := min(maxThreads, info.MaxThreads), 1, 1
-	for g < warp && g*keptInWarp < n {
+	threads, g, keep, first := min(maxThreads, info.MaxThreads), 1, 1, keptInWarp
+	if l.x.DType.Size() <= 2 {
+		first *= 2 // as many bytes
+	}
+	for g < warp && g*first < n {
 		g *= 2
 	}
-	for g*keep < n && keep < mostKept {
+	for g*keep < n && keep < keptByWarp {
 		keep *= 2
 	}
 	w.Group = dsl.ConstInt(g)
 	if g*keep < n {
 		keep, threads = keptInBlock, warp
-		for threads*keep < n && threads*2 <= info.MaxThreads {
+		for threads*keep < n && threads*2 <= min(maxThreads, info.MaxThreads) {
 			threads *= 2
 		}
-		for threads*keep < n {
+		for threads*keep < n && keep < mostKept {
 			keep *= 2
 		}
-		w.Group, g = 0, threads
+		if large := 2 * maxThreads; keep == mostKept && large <= info.MaxThreads && (n == large*keep || n == large*keep/2) {
+			threads, keep = large, n/large
+		}
+		if threads*keep < n {
+			return 0
+		}
+		w.Group, w.Block, g = 0, dsl.ConstInt(threads), threads
 	}
 	w.Keep, w.Full = dsl.ConstInt(keep), g*keep == n
 	return threads

@@ -142,7 +142,7 @@ var rowScan = scanShape{&scanRows, func(info *runtime.Info, l *lines, p *foldPla
 		threads = min(maxThreads, info.MaxThreads)
 		per = threads / int(w.Group)
 		if w.N > 8*scannedByThread*info.WarpSize || w.Rows*info.WarpSize < info.Units*info.ThreadsPerUnit/4 {
-			w.Group, per = 0, 1
+			w.Group, w.Block, per = 0, dsl.ConstInt(threads), 1
 		}
 	}
 	blocks := (w.Rows + per - 1) / per

@@ -24,6 +24,8 @@ type Fold struct {
 	Form   dsl.ConstInt
 	Group  dsl.ConstInt  // how many threads share a row, a power of two up to the warp size, or 0: those of the block
 	Whole  dsl.ConstBool // the Group is the block
+	Block  dsl.ConstInt  // how many threads the block has, where Group is 0
+	Ahead  dsl.ConstInt  // how many elements a thread of a reduction loads before it looks at them
 	Unit   dsl.ConstBool // neighbours in a row, or the columns of neighbours, are side by side
 	Nested dsl.ConstBool // innermost dimensions of rows are long: the others are gone through one after the other
 	Wide   dsl.ConstBool // indices of 31 bits are not enough for Div
@@ -98,18 +100,23 @@ func (w *Fold) at(i int) int {
 // The functions of a reduction: init is what it knows of no element, given the first of
 // them; step adds an element and its index; merge joins what is known of two parts.
 
-// ahead is how many elements a thread loads before it looks at them.
-const ahead = 8
+// ahead is how many elements a thread loads before it looks at them, and mostAhead how
+// many where a Fold says so.
+const (
+	ahead     = 8
+	mostAhead = 16
+)
 
 // foldRows reduces parts of rows by threads that lie along a row, and gives what is
 // known of them to emit in one thread each.
 func foldRows[T, C dsl.Number](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
-		g = t.BlockDimX()
+		g = int(w.Block)
 	} else if !w.Whole {
 		lane, sub, per = t.ThreadX()%g, t.ThreadX()/g, t.BlockDimX()/g
 	}
+	many := int(w.Ahead)
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
 	outer, outers := 0, 1
 	if w.Nested {
@@ -120,8 +127,8 @@ func foldRows[T, C dsl.Number](t dsl.Thread, x []T, w Fold, init func(C) Acc[C],
 		r := min(r0+sub, w.Rows-1)
 		base, _ := w.row(r, 0)
 		zero := init(dsl.Convert[C](x[base]))
-		var acc [ahead]Acc[C]
-		for u := range acc {
+		var acc [mostAhead]Acc[C]
+		for u := range many {
 			acc[u] = zero
 		}
 		for o := outer; o < outers; o++ {
@@ -130,29 +137,29 @@ func foldRows[T, C dsl.Number](t dsl.Thread, x []T, w Fold, init func(C) Acc[C],
 				at, number = base+w.in(o, 1), o*w.N
 			}
 			j := first
-			for ; j+ahead*g <= end; j += ahead * g {
-				var v [ahead]C
-				for u := range ahead {
+			for ; j+many*g <= end; j += many * g {
+				var v [mostAhead]C
+				for u := range many {
 					v[u] = dsl.Convert[C](x[at+w.at(j+u*g+lane)])
 				}
-				for u := range ahead {
+				for u := range many {
 					acc[u] = step(acc[u], v[u], number+j+u*g+lane)
 				}
 			}
 			if j < end {
 				// The rest, loaded at once too: what is past the end is some other element.
-				var v [ahead]C
-				for u := range ahead {
+				var v [mostAhead]C
+				for u := range many {
 					v[u] = dsl.Convert[C](x[at+w.at(min(j+u*g+lane, end-1))])
 				}
-				for u := range ahead {
+				for u := range many {
 					if j+u*g+lane < end {
 						acc[u] = step(acc[u], v[u], number+j+u*g+lane)
 					}
 				}
 			}
 		}
-		a := join(acc, merge)
+		a := join(acc, many, merge)
 		a = together(t, w, a, merge)
 		if lane == 0 && r0+sub < w.Rows {
 			emit(r, a)
@@ -161,8 +168,8 @@ func foldRows[T, C dsl.Number](t dsl.Thread, x []T, w Fold, init func(C) Acc[C],
 }
 
 // join merges what a thread knows.
-func join[C dsl.Number](acc [ahead]Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
-	for n := ahead / 2; n > 0; n /= 2 {
+func join[C dsl.Number](acc [mostAhead]Acc[C], n int, merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+	for n /= 2; n > 0; n /= 2 {
 		for u := range n {
 			acc[u] = merge(acc[u], acc[u+n])
 		}
@@ -258,10 +265,9 @@ func foldCols[T, C dsl.Number](t dsl.Thread, x []T, w Fold, init func(C) Acc[C],
 
 // foldTile reduces the columns of a block from column c on.
 func foldTile[T, C dsl.Number](t dsl.Thread, x []T, w Fold, base, c int, clamp bool, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(c int, a Acc[C])) {
-	const most = 8
 	cols := int(w.Cols)
-	var at [most]int
-	var acc [most]Acc[C]
+	var at [mostAhead]int
+	var acc [mostAhead]Acc[C]
 	for k := range cols {
 		col := c + k*t.BlockDimX() + t.ThreadX()
 		if clamp {
@@ -274,10 +280,10 @@ func foldTile[T, C dsl.Number](t dsl.Thread, x []T, w Fold, base, c int, clamp b
 		acc[k] = init(dsl.Convert[C](x[at[k]]))
 	}
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
-	high, deep := t.BlockDimY(), most/cols
+	high, deep := t.BlockDimY(), int(w.Ahead)/cols
 	j := first + t.ThreadY()
 	for ; j+(deep-1)*high < end; j += deep * high {
-		var v [most]C
+		var v [mostAhead]C
 		for u := range deep {
 			off := w.in(j+u*high, 0)
 			for k := range cols {
@@ -298,10 +304,7 @@ func foldTile[T, C dsl.Number](t dsl.Thread, x []T, w Fold, base, c int, clamp b
 	}
 	for k := range cols {
 		col := c + k*t.BlockDimX() + t.ThreadX()
-		a := acc[k]
-		if cols == 1 {
-			a = stacked(t, w, a, merge)
-		}
+		a := stacked(t, w, acc[k], merge)
 		if t.ThreadY() == 0 && (!clamp || col < w.Width) {
 			emit(col, a)
 		}

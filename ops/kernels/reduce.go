@@ -79,7 +79,7 @@ func KeepParts[C dsl.Number](t dsl.Thread, outV, outW, v, m, n []C, k []int64, w
 func joinParts[C dsl.Number](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C], emit func(at int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
-		g = t.BlockDimX()
+		g = int(w.Block)
 	} else if !w.Whole {
 		lane, sub, per = t.ThreadX()%g, t.ThreadX()/g, t.BlockDimX()/g
 	}

@@ -15,7 +15,7 @@ type line struct {
 func eachLine(t dsl.Thread, w Fold, f func(l line, store bool)) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
-		g = t.BlockDimX()
+		g = int(w.Block)
 	} else if !w.Whole {
 		lane, sub, per = t.ThreadX()%g, t.ThreadX()/g, t.BlockDimX()/g
 	}

@@ -65,7 +65,7 @@ func eachOf(x []float64, f func(i int, v float64) float64) []float64 {
 var rowShapes = []fold{
 	{layout.Shape{1}, []int{0}}, {layout.Shape{7}, []int{0}}, {layout.Shape{33, 5}, []int{1}}, {layout.Shape{33, 40}, []int{0}}, {layout.Shape{3, 64}, []int{-1}},
 	{layout.Shape{2, 3, 256}, []int{2}}, {layout.Shape{4, 300}, []int{1}}, {layout.Shape{2, 5, 30}, []int{1}}, {layout.Shape{3, 0}, []int{1}}, {layout.Shape{0, 3}, []int{1}},
-	{layout.Shape{3, 1000}, []int{1}}, {layout.Shape{2, 4096}, []int{1}}, {layout.Shape{2, 9000}, []int{1}}, {layout.Shape{1, 40000}, []int{1}},
+	{layout.Shape{3, 1000}, []int{1}}, {layout.Shape{2, 4096}, []int{1}}, {layout.Shape{2, 9000}, []int{1}}, {layout.Shape{1, 16384}, []int{1}}, {layout.Shape{1, 40000}, []int{1}},
 }
 
 func rowNorm(t *testing.T, b *bench) {
