@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
@@ -55,7 +56,17 @@ type Map struct {
 	truth bool
 	err   error
 
+	results int
+
 	made sync.Map // mapTypes -> *jit.Kernel
+	last atomic.Pointer[madeMap]
+}
+
+// madeMap is the kernel for some types: that of the last launch, which is found without
+// allocating.
+type madeMap struct {
+	types  mapTypes
+	kernel *jit.Kernel
 }
 
 // mapTypes are the element types of the result and of the operands.
@@ -89,7 +100,7 @@ func newMap(fn *jit.Fn, t reflect.Type) *Map {
 	for i := range out {
 		out[i] = t.Out(i)
 	}
-	m.typ = reflect.FuncOf(in, out, false)
+	m.typ, m.results = reflect.FuncOf(in, out, false), len(out)
 	if m.truth = out[0] == boolType; m.truth {
 		out[0] = dtype.U8.Type()
 	}
@@ -116,17 +127,14 @@ func dtypeOf(t reflect.Type) dtype.DType {
 // function gives. A float32 is rounded to the type of the operands of fewer bits, where
 // all operands that the function takes as float32 have this type.
 func (m *Map) Result(of ...dtype.DType) (dtype.DType, error) {
-	if m.err != nil {
-		return dtype.Invalid, m.err
-	}
-	if len(of) != len(m.takes) {
-		return dtype.Invalid, fmt.Errorf("%w: %d operands for %v", ErrFunction, len(of), m.typ)
+	if err := m.check(len(of)); err != nil {
+		return dtype.Invalid, err
 	}
 	narrow := dtype.Invalid // what the operands that are taken as float32 are
 	mixed := false
 	for i, d := range of {
-		if want := m.takes[i]; d != want && !(want == dtype.F32 && d.Compute() == dtype.F32) {
-			return dtype.Invalid, fmt.Errorf("%w: operand %d is of %s, and %v takes %s there: Cast converts a tensor", ErrFunction, i, d, m.typ, want)
+		if err := m.takesThere(i, d); err != nil {
+			return dtype.Invalid, err
 		}
 		if m.takes[i] == dtype.F32 {
 			mixed = mixed || narrow != dtype.Invalid && narrow != d
@@ -139,72 +147,99 @@ func (m *Map) Result(of ...dtype.DType) (dtype.DType, error) {
 	return m.gives, nil
 }
 
+// check reports why the function is none for n operands.
+func (m *Map) check(n int) error {
+	if m.err == nil && n != len(m.takes) {
+		return fmt.Errorf("%w: %d operands for %v", ErrFunction, n, m.typ)
+	}
+	return m.err
+}
+
+// takesThere reports why the function does not take operand i of a type.
+func (m *Map) takesThere(i int, d dtype.DType) error {
+	if want := m.takes[i]; d != want && !(want == dtype.F32 && d.Compute() == dtype.F32) {
+		return fmt.Errorf("%w: operand %d is of %s, and %v takes %s there: Cast converts a tensor", ErrFunction, i, d, m.typ, want)
+	}
+	return nil
+}
+
 // Run stores the function of the operands in out. All have the same shape.
 func (m *Map) Run(s *runtime.Stream, out View, x []View) error {
-	if _, err := m.Result(typesOf(x)...); err != nil {
+	if err := m.check(len(x)); err != nil {
 		return err
 	}
-	if m.typ.NumOut() != 1 {
-		return fmt.Errorf("%w: %v has %d results, want 1", ErrFunction, m.typ, m.typ.NumOut())
+	if m.results != 1 {
+		return fmt.Errorf("%w: %v has %d results, want 1", ErrFunction, m.typ, m.results)
+	}
+	var l launch
+	l.view(out)
+	types := mapTypes{out.DType}
+	for i := range x {
+		if err := m.takesThere(i, x[i].DType); err != nil {
+			return err
+		}
+		l.view(x[i])
+		types[1+i] = x[i].DType
+	}
+	if ok, err := l.plan(s); !ok {
+		return err
 	}
 	family := maps[len(x)-1]
 	if m.truth {
 		family = holds[len(x)-1]
 	}
-	return m.launch(s, family, -1, append([]View{out}, x...))
+	return l.run(s, m.kernel(family, types, 1+len(x), false), m.fn)
 }
 
 // Slope stores, in out, g times the derivative for operand which that the function gives
 // at the operands. All have the same shape.
 func (m *Map) Slope(s *runtime.Stream, out, g View, x []View, which int) error {
-	if _, err := m.Result(typesOf(x)...); err != nil {
+	if err := m.check(len(x)); err != nil {
 		return err
 	}
-	if n := m.typ.NumOut(); n != len(x) || !m.gives.IsFloat() || m.gives.Bits() < 32 {
+	if m.results != len(x) || !m.gives.IsFloat() || m.gives.Bits() < 32 {
 		return fmt.Errorf("%w: %v does not give %d derivatives", ErrFunction, m.typ, len(x))
 	}
-	return m.launch(s, slopes[len(x)-1], which, append([]View{out, g}, x...))
-}
-
-func typesOf(x []View) []dtype.DType {
-	out := make([]dtype.DType, len(x))
-	for i := range x {
-		out[i] = x[i].DType
-	}
-	return out
-}
-
-// launch runs the kernel of a family for views, with a number for slopes.
-func (m *Map) launch(s *runtime.Stream, family *jit.Kernel, which int, views []View) error {
 	var l launch
-	var types mapTypes
-	for i := range views {
-		l.view(views[i])
-		types[i] = views[i].DType
+	types := mapTypes{}
+	for i, v := range append([]View{out, g}, x...) {
+		if i >= 2 {
+			if err := m.takesThere(i-2, v.DType); err != nil {
+				return err
+			}
+		}
+		l.view(v)
+		types[i] = v.DType
 	}
 	if ok, err := l.plan(s); !ok {
 		return err
 	}
-	k, ok := m.made.Load(types)
-	if !ok {
-		k, _ = m.made.LoadOrStore(types, family.As(m.kernelType(views, which >= 0)))
-	}
 	args := make([]any, 0, kernels.Operands+3)
-	for i := range views {
+	for i := range l.n {
 		args = append(args, slice(l.views[i].DType, &l.heads[i]))
 	}
-	args = append(args, l.walk)
-	if which >= 0 {
-		args = append(args, dsl.ConstInt(which))
-	}
-	return k.(*jit.Kernel).Launch(s, l.grid, append(args, m.fn)...)
+	k := m.kernel(slopes[len(x)-1], types, l.n, true)
+	return k.Launch(s, l.grid, append(args, l.walk, dsl.ConstInt(which), m.fn)...)
 }
 
-// kernelType is the type of the kernel for views.
-func (m *Map) kernelType(views []View, slope bool) reflect.Type {
+// kernel returns that of a family for n views of such types.
+func (m *Map) kernel(family *jit.Kernel, types mapTypes, n int, slope bool) *jit.Kernel {
+	if last := m.last.Load(); last != nil && last.types == types {
+		return last.kernel
+	}
+	k, ok := m.made.Load(types)
+	if !ok {
+		k, _ = m.made.LoadOrStore(types, family.As(m.kernelType(types[:n], slope)))
+	}
+	m.last.Store(&madeMap{types, k.(*jit.Kernel)})
+	return k.(*jit.Kernel)
+}
+
+// kernelType is the type of the kernel for views of such types.
+func (m *Map) kernelType(types []dtype.DType, slope bool) reflect.Type {
 	var params []reflect.Type
-	for i := range views {
-		params = append(params, reflect.SliceOf(views[i].DType.Type()))
+	for _, d := range types {
+		params = append(params, reflect.SliceOf(d.Type()))
 	}
 	params = append(params, walkType)
 	if slope {

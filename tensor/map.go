@@ -76,7 +76,7 @@ func mapped(f, df any, in ...*Tensor) *Tensor {
 	if bad := first(op, in...); bad != nil {
 		return bad
 	}
-	types := make([]DType, len(in))
+	var types [ops.MapArgs]DType
 	for i, t := range in {
 		types[i] = t.dtype
 		if t.dev != in[0].dev {
@@ -84,11 +84,12 @@ func mapped(f, df any, in ...*Tensor) *Tensor {
 		}
 	}
 	m := ops.MapOf(f)
-	dt, err := m.Result(types...)
+	dt, err := m.Result(types[:len(in)]...)
 	if err != nil {
 		return failed(op, err)
 	}
-	views, shape, err := broadcastAll(in)
+	var room [ops.MapArgs]ops.View
+	views, shape, err := broadcastAll(&room, in)
 	if err != nil {
 		return failed(op, err)
 	}
@@ -102,19 +103,27 @@ func mapped(f, df any, in ...*Tensor) *Tensor {
 	return out.from(op, gradMap(df), in...)
 }
 
-// broadcastAll returns views of any number of operands in the shape that they are
-// broadcast to.
-func broadcastAll(in []*Tensor) ([]ops.View, Shape, error) {
+// broadcastAll returns views of operands in the shape that they are broadcast to.
+func broadcastAll(room *[ops.MapArgs]ops.View, in []*Tensor) ([]ops.View, Shape, error) {
 	shape := in[0].layout.Shape()
-	var err error
+	alike := true
 	for _, t := range in[1:] {
+		if shape.Equal(t.layout.Shape()) {
+			continue
+		}
+		var err error
 		if shape, err = layout.Broadcast(shape, t.layout.Shape()); err != nil {
 			return nil, nil, err
 		}
+		alike = false
 	}
-	views := make([]ops.View, len(in))
+	views := room[:len(in)]
 	for i, t := range in {
 		views[i] = t.view()
+		if alike {
+			continue
+		}
+		var err error
 		if views[i].Layout, err = t.layout.BroadcastTo(shape); err != nil {
 			return nil, nil, err
 		}
@@ -146,7 +155,8 @@ func slope(df any, g *Tensor, in []*Tensor, i int) *Tensor {
 	if g.err != nil {
 		return g
 	}
-	views, shape, err := broadcastAll(in)
+	var room [ops.MapArgs]ops.View
+	views, shape, err := broadcastAll(&room, in)
 	if err != nil {
 		return failed(op, err)
 	}

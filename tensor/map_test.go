@@ -119,6 +119,24 @@ func TestMapGradients(t *testing.T) {
 	tensor.NoGrad(func() { require.False(t, tensor.Map2(mulAdd, x, y).Tracked()) })
 }
 
+// BenchmarkSmallMap is the host's time of a function on 1024 elements, with its result.
+func BenchmarkSmallMap(b *testing.B) {
+	d, err := tensor.Open("auto")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	x := tensor.Ones(d, tensor.F32, 1024)
+	b.ReportAllocs()
+	for b.Loop() {
+		y := tensor.Map2(mulAdd, x, x)
+		if y.Err() != nil {
+			b.Fatal(y.Err())
+		}
+		_ = y.Free()
+	}
+}
+
 func ExampleMap2() {
 	dev, err := tensor.Open("cpu")
 	if err != nil {
