@@ -19,7 +19,8 @@ const (
 	nestedRow   = 64 // innermost dimensions of rows from this size on are gone through one by one
 	serialPart  = 8192
 	maxBlocksZ  = 32768
-	partsThread = 4 // parts of a row that a thread joins at least
+	partsOf     = 16 // elements that long parts have a multiple of
+	partsThread = 4  // parts of a row that a thread joins at least
 )
 
 // infoOf says for what device to divide work; tests let it be another one.
@@ -173,6 +174,9 @@ func (p *foldPlan) cut(info *runtime.Info, threads, blocks, span, least int) {
 		p.parts = max(1, min(want/blocks, span/least))
 	}
 	w.Part = (span + p.parts - 1) / p.parts
+	if w.Part > 4*partsOf {
+		w.Part = up(w.Part, partsOf) // for vectors
+	}
 	p.parts = (span + w.Part - 1) / w.Part
 }
 

@@ -50,7 +50,7 @@ func (c *Scan) Takes(d dtype.DType) bool { return numbers.has(d) }
 // scanParams are the parameters of ScanRows and ScanCols.
 func scanParams(t, c reflect.Type) []reflect.Type {
 	ts := reflect.SliceOf(t)
-	return []reflect.Type{ts, ts, reflect.SliceOf(c), foldType, constBool, function(1, c, c), function(2, c, c)}
+	return []reflect.Type{ts, ts, reflect.SliceOf(c), foldType, constBool, constBool, function(1, c, c), function(2, c, c)}
 }
 
 var (
@@ -115,7 +115,7 @@ func (c *Scan) run(s *runtime.Stream, l *lines, p *foldPlan) error {
 		return err
 	}
 	xh, oh := l.x.header(), l.out.header()
-	return k.Launch(s, grid, slice(l.out.DType, &oh), slice(l.x.DType, &xh), carry, p.fold, dsl.ConstBool(p.parts > 1), init, op)
+	return k.Launch(s, grid, slice(l.out.DType, &oh), slice(l.x.DType, &xh), carry, p.fold, dsl.ConstBool(p.parts > 1), l.vectors(&p.fold), init, op)
 }
 
 // scanShape is how threads lie for a scan.
@@ -130,18 +130,39 @@ func (f *scanShape) plan(info *runtime.Info, l *lines, p *foldPlan) (*jit.Kernel
 	return k, f.grid(info, l, p), err
 }
 
-const scannedByThread = 4 // neighbours, where a block has several warps
+const mostScanned = 8 // elements that a thread of a scan has at once
+
+// vectors reports whether the neighbours of a thread lie where it can move them at once.
+func (l *lines) vectors(w *kernels.Fold) dsl.ConstBool {
+	n := int(w.Keep)
+	if n < 4 || !w.Unit || n*l.x.DType.Size() > 16 || w.Part%n != 0 {
+		return false
+	}
+	for d := range int(w.Outs) {
+		if w.XStep[d]%n != 0 || w.OutStep[d]%n != 0 {
+			return false
+		}
+	}
+	return true
+}
 
 var rowScan = scanShape{&scanRows, func(info *runtime.Info, l *lines, p *foldPlan) runtime.Grid {
 	w := &p.fold
 	w.Unit = w.InStep[0] == 1 && w.OutIn == 1
 	threads, per := info.WarpSize, 1
-	w.Keep, w.Group, w.Whole = 1, dsl.ConstInt(threads), true
+	w.Keep = 1
+	if v := 16 / l.x.DType.Size(); !serial(info) {
+		w.Keep = dsl.ConstInt(min(max(v, 4), mostScanned))
+		if !l.vectors(w) {
+			w.Keep = 1
+		}
+	}
+	w.Group, w.Whole = dsl.ConstInt(threads), true
 	if !serial(info) {
-		w.Keep, w.Whole = scannedByThread, false
+		w.Whole = false
 		threads = min(maxThreads, info.MaxThreads)
 		per = threads / int(w.Group)
-		if w.N > 8*scannedByThread*info.WarpSize || w.Rows*info.WarpSize < info.Units*info.ThreadsPerUnit/4 {
+		if w.N > 8*int(w.Keep)*info.WarpSize || w.Rows*info.WarpSize < info.Units*info.ThreadsPerUnit/4 {
 			w.Group, w.Block, per = 0, dsl.ConstInt(threads), 1
 		}
 	}
@@ -153,13 +174,18 @@ var colScan = scanShape{&scanCols, func(info *runtime.Info, l *lines, p *foldPla
 	w := &p.fold
 	w.Unit = w.XStep[0] == 1 && w.OutStep[0] == 1
 	threads := info.WarpSize
-	if !serial(info) {
+	w.Cols = 1
+	if serial(info) {
+		for w.Cols < mostScanned && int(w.Cols)*2*threads*info.Units <= w.Width*w.Rows {
+			w.Cols *= 2
+		}
+	} else {
 		for threads < maxThreads && threads < w.Width && w.Width*w.Rows > 2*threads*info.Units {
 			threads *= 2
 		}
 	}
 	return runtime.Grid{
-		Blocks:  runtime.Dim3{X: (w.Width + threads - 1) / threads, Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
+		Blocks:  runtime.Dim3{X: (w.Width + threads*int(w.Cols) - 1) / (threads * int(w.Cols)), Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
 		Threads: runtime.Dim3{X: threads},
 	}
 }}

@@ -85,7 +85,7 @@ func Sort(s *runtime.Stream, values, indices, x View, dim int, descending bool) 
 		return err
 	}
 	info := infoOf(s.Device())
-	if c.size() <= shortRows {
+	if c.size() <= shortest(&info) {
 		return c.short(s, &info)
 	}
 	return c.long(s, &info)
@@ -192,6 +192,14 @@ func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
 	v, i, x := c.results()
 	grid := runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads))}, Threads: runtime.Dim3{X: threads}}
 	return k.Launch(s, grid, v, i, x, c.fold, c.second, c.order, c.fn)
+}
+
+// shortest is the size of rows from which on a network is slower than digits.
+func shortest(info *runtime.Info) int {
+	if serial(info) {
+		return shortRows / 8
+	}
+	return shortRows
 }
 
 // radix is the memory of a sort by digits.

@@ -9,10 +9,11 @@ const mostScanned = 8
 
 // ScanRows stores op of the elements of a row up to each one. init is what op changes
 // nothing with, given the first element of the row. With carried, carry has what to
-// begin each part of a row with.
+// begin each part of a row with. A thread has w.Keep neighbours, which with vectors lie
+// where it can move them at once.
 //
 //kiln:kernel
-func ScanRows[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carried dsl.ConstBool, init func(C) C, op func(a, b C) C) {
+func ScanRows[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
 	per := int(w.Keep)
 	eachLine(t, w, func(l line, store bool) {
@@ -21,34 +22,89 @@ func ScanRows[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carr
 		if carried {
 			before = carry[l.row*t.GridDimY()+t.BlockY()]
 		}
-		for j := first; j < end; j += l.group * per {
-			var v [mostScanned]C
+		j := first
+		for ; j+l.group*per <= end; j += l.group * per {
+			v := neighbours[T, C](x, w, l.x, j+l.lane*per, vectors)
+			below, all := scanTile(t, w, &v, none, op)
+			below = op(before, below)
+			for k := range per {
+				v[k] = op(below, v[k])
+			}
+			if store {
+				putNeighbours(out, w, l.out, j+l.lane*per, v, vectors)
+			}
+			before = op(before, all)
+		}
+		if j < end {
 			at := j + l.lane*per
-			if j+l.group*per <= end {
-				for k := range per {
+			var v [mostScanned]C
+			for k := range per {
+				v[k] = none
+				if at+k < end {
 					v[k] = dsl.Convert[C](x[l.x+w.at(at+k)])
 				}
-			} else {
-				for k := range per {
-					v[k] = none
-					if at+k < end {
-						v[k] = dsl.Convert[C](x[l.x+w.at(at+k)])
-					}
-				}
 			}
-			for k := 1; k < per; k++ {
-				v[k] = op(v[k-1], v[k])
-			}
-			below, all := scanGroup(t, w, v[per-1], none, op)
+			below, _ := scanTile(t, w, &v, none, op)
 			below = op(before, below)
 			for k := range per {
 				if store && at+k < end {
 					out[l.out+w.to(at+k)] = dsl.Convert[T](op(below, v[k]))
 				}
 			}
-			before = op(before, all)
 		}
 	})
+}
+
+// scanTile makes each of a thread's neighbours op of those up to it, and returns op of
+// what the threads of the Group before have, and of what all have.
+func scanTile[C dsl.Number](t dsl.Thread, w Fold, v *[mostScanned]C, none C, op func(a, b C) C) (below, all C) {
+	for k := 1; k < int(w.Keep); k++ {
+		v[k] = op(v[k-1], v[k])
+	}
+	return scanGroup(t, w, v[w.Keep-1], none, op)
+}
+
+// neighbours returns the elements of a row from one on.
+func neighbours[T, C dsl.Number](x []T, w Fold, base, at int, vectors dsl.ConstBool) (v [mostScanned]C) {
+	switch {
+	case bool(vectors) && w.Keep == 4:
+		p := dsl.LoadVec[[4]T](x, (base+at)/4)
+		for k := range p {
+			v[k] = dsl.Convert[C](p[k])
+		}
+	case bool(vectors) && w.Keep == 8:
+		p := dsl.LoadVec[[8]T](x, (base+at)/8)
+		for k := range p {
+			v[k] = dsl.Convert[C](p[k])
+		}
+	default:
+		for k := range int(w.Keep) {
+			v[k] = dsl.Convert[C](x[base+w.at(at+k)])
+		}
+	}
+	return v
+}
+
+// putNeighbours stores the elements of a row from one on.
+func putNeighbours[T, C dsl.Number](out []T, w Fold, base, at int, v [mostScanned]C, vectors dsl.ConstBool) {
+	switch {
+	case bool(vectors) && w.Keep == 4:
+		var p [4]T
+		for k := range p {
+			p[k] = dsl.Convert[T](v[k])
+		}
+		dsl.StoreVec(out, (base+at)/4, p)
+	case bool(vectors) && w.Keep == 8:
+		var p [8]T
+		for k := range p {
+			p[k] = dsl.Convert[T](v[k])
+		}
+		dsl.StoreVec(out, (base+at)/8, p)
+	default:
+		for k := range int(w.Keep) {
+			out[base+w.to(at+k)] = dsl.Convert[T](v[k])
+		}
+	}
 }
 
 // scanGroup returns op of what the threads of the Group have that come before, none for
@@ -85,40 +141,63 @@ func scanGroup[C dsl.Number](t dsl.Thread, w Fold, v, none C, op func(a, b C) C)
 	return op(before, below), all
 }
 
-// ScanCols is [ScanRows] by threads across rows.
+// ScanCols is [ScanRows] by threads across rows, each with w.Cols columns.
 //
 //kiln:kernel
-func ScanCols[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carried dsl.ConstBool, init func(C) C, op func(a, b C) C) {
-	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
+func ScanCols[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
+	tile := t.BlockDimX() * int(w.Cols)
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
 		base, to := w.row(r, 1)
-		for c := t.BlockX() * t.BlockDimX(); c < w.Width; c += t.GridDimX() * t.BlockDimX() {
-			col := c + t.ThreadX()
-			if col < w.Width {
-				at, put := base+col, to+col
-				if !w.Unit {
-					at, put = base+col*w.XStep[0], to+col*w.OutStep[0]
-				}
-				before := init(dsl.Convert[C](x[at]))
-				if carried {
-					before = carry[(r*w.Width+col)*t.GridDimY()+t.BlockY()]
-				}
-				j := first
-				for ; j+ahead <= end; j += ahead {
-					var v [ahead]C
-					for u := range ahead {
-						v[u] = dsl.Convert[C](x[at+(j+u)*w.InStep[0]])
-					}
-					for u := range ahead {
-						before = op(before, v[u])
-						out[put+(j+u)*w.OutIn] = dsl.Convert[T](before)
-					}
-				}
-				for ; j < end; j++ {
-					before = op(before, dsl.Convert[C](x[at+j*w.InStep[0]]))
-					out[put+j*w.OutIn] = dsl.Convert[T](before)
+		for c := t.BlockX() * tile; c < w.Width; c += t.GridDimX() * tile {
+			if c+tile <= w.Width {
+				scanCols(t, out, x, carry, w, carried, r, base, to, c, int(w.Cols), init, op)
+				continue
+			}
+			for ; c < w.Width; c += t.BlockDimX() {
+				if c+t.ThreadX() < w.Width {
+					scanCols(t, out, x, carry, w, carried, r, base, to, c, 1, init, op)
 				}
 			}
+		}
+	}
+}
+
+// scanCols scans columns from c on, so many for each thread.
+func scanCols[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carried dsl.ConstBool, r, base, to, c, cols int, init func(C) C, op func(a, b C) C) {
+	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
+	var at, put [mostScanned]int
+	var before [mostScanned]C
+	for k := range cols {
+		col := c + k*t.BlockDimX() + t.ThreadX()
+		at[k], put[k] = base+col, to+col
+		if !w.Unit {
+			at[k], put[k] = base+col*w.XStep[0], to+col*w.OutStep[0]
+		}
+		before[k] = init(dsl.Convert[C](x[at[k]]))
+		if carried {
+			before[k] = carry[(r*w.Width+col)*t.GridDimY()+t.BlockY()]
+		}
+	}
+	deep := mostScanned / cols
+	j := first
+	for ; j+deep <= end; j += deep {
+		var v [mostScanned]C
+		for u := range deep {
+			for k := range cols {
+				v[u*cols+k] = dsl.Convert[C](x[at[k]+(j+u)*w.InStep[0]])
+			}
+		}
+		for u := range deep {
+			for k := range cols {
+				before[k] = op(before[k], v[u*cols+k])
+				out[put[k]+(j+u)*w.OutIn] = dsl.Convert[T](before[k])
+			}
+		}
+	}
+	for ; j < end; j++ {
+		for k := range cols {
+			before[k] = op(before[k], dsl.Convert[C](x[at[k]+j*w.InStep[0]]))
+			out[put[k]+j*w.OutIn] = dsl.Convert[T](before[k])
 		}
 	}
 }
