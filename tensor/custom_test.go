@@ -155,6 +155,38 @@ func (native) ForwardCPU(x *tensor.Tensor) *tensor.Tensor {
 	return out
 }
 
+// fillPTX is the kernel in the language of another kind of device.
+const fillPTX = `
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry fill(.param .u64 out, .param .u64 n, .param .u32 v)
+{
+	.reg .u64 %p, %i;
+	.reg .u32 %v, %t;
+	ld.param.u64 %p, [out];
+	cvta.to.global.u64 %p, %p;
+	ld.param.u32 %v, [v];
+	mov.u32 %t, %tid.x;
+	mul.wide.u32 %i, %t, 4;
+	add.u64 %p, %p, %i;
+	st.global.u32 [%p], %v;
+	ret;
+}
+`
+
+func (native) ForwardCUDA(x *tensor.Tensor) *tensor.Tensor {
+	out := tensor.Empty(x.Device(), tensor.I32, x.Shape()...)
+	code, err := x.Device().Code(runtime.Image{Format: "ptx", Name: "fill", Code: []byte(fillPTX)}, "fill")
+	if err == nil {
+		err = code.Launch(runtime.Blocks(1, out.Count()), out, out.Count(), int32(7))
+	}
+	if err != nil {
+		return tensor.Fail("native", err)
+	}
+	return out
+}
+
 // elsewhere is an operation that is different on other devices, and in place.
 type elsewhere struct{ gradless }
 
@@ -174,6 +206,40 @@ func TestReplacements(t *testing.T) {
 	require.Equal(t, []float32{1, 1, 1}, list[float32](t, x))
 	for range 2 {
 		require.Equal(t, []int32{7, 7, 7}, list[int32](t, tensor.Apply1(native{}, x)))
+	}
+}
+
+// Operations of programs and functions run on the GPUs of this machine, too, one of each
+// kind, and on the interpreter.
+func TestCustomOnEveryDevice(t *testing.T) {
+	names, kinds := []string{"cpu:interp"}, map[string]bool{"cpu": true}
+	for _, d := range runtime.Devices() {
+		if !kinds[d.Kind] {
+			names, kinds[d.Kind] = append(names, d.Name), true
+		}
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			d, err := tensor.Open(name)
+			require.NoError(t, err)
+			defer d.Close()
+			v := tensor.NewVar(tensor.From(d, []float32{1, 2, 3, 4, 5, 6}, 2, 3))
+			x := v.Tensor().T()
+			y := tensor.Apply2(blended{0.25}, x, x.MulScalar(2))
+			require.Equal(t, []float32{1.75, 7, 3.5, 8.75, 5.25, 10.5}, list[float32](t, y))
+			z := tensor.Map2Grad(
+				func(a, b float32) float32 { return a * b },
+				func(a, b float32) (float32, float32) { return b, a }, y, x)
+			g, err := z.Backward()
+			require.NoError(t, err)
+			require.Equal(t, []float32{3.5, 7, 10.5, 14, 17.5, 21}, list[float32](t, g.Of(v.Tensor())))
+			require.NoError(t, tensor.InPlace1(doubling{}, y))
+			require.Equal(t, []float32{3.5, 14, 7, 17.5, 10.5, 21}, list[float32](t, y))
+			if kind := d.Runtime().Info().Kind; kind == "cuda" {
+				require.Equal(t, []int32{7, 7, 7, 7, 7, 7}, list[int32](t, tensor.Apply1(native{}, x)))
+				require.Equal(t, "[1., 4.]\nTensor[[2], f32, "+name+"]", x.Get(0).String())
+			}
+		})
 	}
 }
 
