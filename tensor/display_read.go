@@ -142,40 +142,43 @@ func (t *Tensor) packed(s *shown) ([]number, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape := t.layout.Shape()
-	last := len(shape) - 1
+	bits := t.dtype.Bits()
 	out := make([]number, 0, s.shape.Count())
-	for rest := s.shape.Count(); rest > 0; {
-		at, i := 0, len(out) // where the run begins, in t and in what is shown
-		stride := 1
-		run := 1
-		for d := last; d >= 0; d-- {
-			x := i % s.shape[d]
-			i /= s.shape[d]
-			if d == last {
-				run = s.shape[d] - x
-				if s.cut[d] && x < s.edge {
-					run = s.edge - x
-				}
-			}
-			if s.cut[d] && x >= s.edge {
-				x += shape[d] - 2*s.edge
-			}
-			at += x * stride
-			stride *= shape[d]
-		}
-		bits := t.dtype.Bits()
-		from, to := at*bits/8, ((at+run)*bits+7)/8
+	for len(out) < s.shape.Count() {
+		at, n := s.run(t.layout.Shape(), len(out))
+		from, to := at*bits/8, ((at+n)*bits+7)/8
 		raw, err := mem.Slice(from, to).Host()
 		if err != nil {
 			return nil, err
 		}
-		for k := range run {
+		for k := range n {
 			out = append(out, unpack(t.dtype, raw, (at+k)*bits-from*8))
 		}
-		rest -= run
 	}
 	return out, nil
+}
+
+// run returns where the tensor, of a shape, has number i of what is shown, and how many
+// follow it without a gap.
+func (s *shown) run(shape Shape, i int) (at, n int) {
+	stride := 1
+	n = 1
+	for d := len(shape) - 1; d >= 0; d-- {
+		x := i % s.shape[d]
+		i /= s.shape[d]
+		if d == len(shape)-1 {
+			n = s.shape[d] - x
+			if s.cut[d] && x < s.edge {
+				n = s.edge - x
+			}
+		}
+		if s.cut[d] && x >= s.edge {
+			x += shape[d] - 2*s.edge
+		}
+		at += x * stride
+		stride *= shape[d]
+	}
+	return at, n
 }
 
 // decode returns the element that raw begins with.

@@ -94,7 +94,7 @@ type page struct {
 
 // append appends the numbers as a matrix.
 func (s *shown) append(b []byte, st style) []byte {
-	if s.shape.Count() == 0 && s.count() == 0 {
+	if s.count() == 0 {
 		return append(b, "[]"...)
 	}
 	f := formOf(st, s.numbers)
