@@ -107,17 +107,18 @@ func (w *Fold) to(i int) int {
 	return i * w.OutIn
 }
 
-// load returns element i of a row, other where there is none.
-func load[T dsl.Float, C dsl.Real](x []T, w Fold, l line, i int, other C) C {
+// from is the part of s from the first element on that is the thread's, of a row that
+// begins at base: what the thread keeps lies at multiples of the Group's size in it. With
+// these known to the compiler there is one address for all of them.
+func from[T dsl.Float](s []T, w Fold, l line, base int) []T {
 	if w.Full {
-		return dsl.Convert[C](x[l.x+w.at(i)])
+		return s[base+l.lane:]
 	}
-	v := dsl.Convert[C](x[l.x+w.at(min(i, w.N-1))])
-	if i >= w.N {
-		v = other
-	}
-	return v
+	return s[base+min(l.lane, w.N-1):]
 }
+
+// has reports whether element u that a thread keeps is one of the row.
+func (l line) has(w Fold, u int) bool { return bool(w.Full) || u*l.group+l.lane < w.N }
 
 // Softmax stores exp(x) of a row over the sum of it, and the logarithm of that if log.
 // It is NaN where the row has NaN or +Inf, or nothing but -Inf. bottom is -Inf.
@@ -136,8 +137,12 @@ func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C
 			return
 		}
 		v := dsl.LocalSlice[C](w.Keep)
+		xs := from(x, w, l, l.x)
 		for u := range int(w.Keep) {
-			v[u] = load(x, w, l, u*l.group+l.lane, bottom)
+			v[u] = bottom
+			if l.has(w, u) {
+				v[u] = dsl.Convert[C](xs[u*l.group])
+			}
 		}
 		m := v[0]
 		for u := range int(w.Keep) {
@@ -158,13 +163,17 @@ func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C
 		if log {
 			f = dsl.Log(s)
 		}
+		if !store {
+			return
+		}
+		ys := from(out, w, l, l.out)
 		for u := range int(w.Keep) {
 			y := v[u] * f
 			if log {
 				y = v[u] - m - f
 			}
-			if i := u*l.group + l.lane; store && (bool(w.Full) || i < w.N) {
-				out[l.out+w.to(i)] = dsl.Convert[T](y)
+			if l.has(w, u) {
+				ys[u*l.group] = dsl.Convert[T](y)
 			}
 		}
 	})
@@ -216,8 +225,11 @@ func Norm[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, w Fol
 			return
 		}
 		v := dsl.LocalSlice[C](w.Keep)
+		xs := from(x, w, l, l.x)
 		for u := range int(w.Keep) {
-			v[u] = load(x, w, l, u*l.group+l.lane, C(0))
+			if l.has(w, u) {
+				v[u] = dsl.Convert[C](xs[u*l.group])
+			}
 		}
 		if center {
 			m := C(0)
@@ -227,7 +239,7 @@ func Norm[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, w Fol
 			m = shared(t, w, m, sum[C]) / n
 			for u := range int(w.Keep) {
 				v[u] -= m
-				if !w.Full && u*l.group+l.lane >= w.N {
+				if !l.has(w, u) {
 					v[u] = 0
 				}
 			}
@@ -237,9 +249,19 @@ func Norm[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, w Fol
 			s += v[u] * v[u]
 		}
 		f := 1 / dsl.Sqrt(shared(t, w, s, sum[C])/n+eps)
+		if !store {
+			return
+		}
+		ys, a, b := from(out, w, l, l.out), scale, shift
+		if scaled {
+			a = from(scale, w, l, 0)
+		}
+		if shifted {
+			b = from(shift, w, l, 0)
+		}
 		for u := range int(w.Keep) {
-			if i := u*l.group + l.lane; store && (bool(w.Full) || i < w.N) {
-				out[l.out+w.to(i)] = dsl.Convert[T](weighted(v[u]*f, scale, shift, i, scaled, shifted))
+			if l.has(w, u) {
+				ys[u*l.group] = dsl.Convert[T](weighted(v[u]*f, a, b, u*l.group, scaled, shifted))
 			}
 		}
 	})
