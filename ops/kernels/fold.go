@@ -136,21 +136,40 @@ func foldRows[T, C dsl.Number](t dsl.Thread, x []T, w Fold, init func(C) Acc[C],
 			if w.Nested {
 				at, number = base+w.in(o, 1), o*w.N
 			}
+			// Where a row lies side by side there is one address for what is loaded at once. A
+			// CPU sees by itself that lanes are neighbours.
+			near := bool(w.Unit) && !bool(w.Whole) && (int(w.Ins) == 1 || bool(w.Nested))
 			j := first
 			for ; j+many*g <= end; j += many * g {
 				var v [mostAhead]C
-				for u := range many {
-					v[u] = dsl.Convert[C](x[at+w.at(j+u*g+lane)])
+				if near {
+					xs := x[at+j+lane:]
+					for u := range many {
+						v[u] = dsl.Convert[C](xs[u*g])
+					}
+				} else {
+					for u := range many {
+						v[u] = dsl.Convert[C](x[at+w.at(j+u*g+lane)])
+					}
 				}
 				for u := range many {
 					acc[u] = step(acc[u], v[u], number+j+u*g+lane)
 				}
 			}
 			if j < end {
-				// The rest, loaded at once too: what is past the end is some other element.
+				// The rest, loaded at once too.
 				var v [mostAhead]C
-				for u := range many {
-					v[u] = dsl.Convert[C](x[at+w.at(min(j+u*g+lane, end-1))])
+				if near {
+					xs := x[at+min(j+lane, end-1):]
+					for u := range many {
+						if j+u*g+lane < end {
+							v[u] = dsl.Convert[C](xs[u*g])
+						}
+					}
+				} else {
+					for u := range many { // what is past the end is some other element
+						v[u] = dsl.Convert[C](x[at+w.at(min(j+u*g+lane, end-1))])
+					}
 				}
 				for u := range many {
 					if j+u*g+lane < end {
