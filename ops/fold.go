@@ -55,16 +55,29 @@ func byStride(of ...layout.Layout) []layout.Layout {
 }
 
 // keepDims joins the dimensions of the results, as the operand and the results have them.
-func keepDims(w *kernels.Fold, kept [2]layout.Layout) {
+func keepDims(w *kernels.Fold, kept [2]layout.Layout) error {
 	outs := layout.Merge(byStride(kept[0], kept[1])...)
+	if err := fits(len(outs.Sizes), kept[0]); err != nil {
+		return err
+	}
 	w.Rows, w.Outs = kept[0].Count(), dsl.ConstInt(len(outs.Sizes))
 	for d, n := range outs.Sizes {
 		w.OutSize[d], w.OutDiv[d], w.XStep[d], w.OutStep[d] = n, divisor(n), outs.Strides[0][d], outs.Strides[1][d]
 	}
+	return nil
+}
+
+// fits reports if kernels cannot go over so many dimensions, which are those of a layout
+// that cannot be joined.
+func fits(n int, of layout.Layout) error {
+	if n > kernels.MaxRank {
+		return fmt.Errorf("%w: %d dimensions of %v cannot be joined, kernels go over %d", layout.ErrRank, n, of.Shape(), kernels.MaxRank)
+	}
+	return nil
 }
 
 // make chooses how threads go through the rows.
-func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layout.Layout) {
+func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layout.Layout) error {
 	info := infoOf(dev)
 	w := &p.fold
 	w.Form, w.Ahead = dsl.ConstInt(p.r.form), dsl.ConstInt(stepAhead)
@@ -74,8 +87,13 @@ func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layo
 	if !p.r.ordered {
 		reduced = byStride(reduced)[0]
 	}
-	keepDims(w, kept)
+	if err := keepDims(w, kept); err != nil {
+		return fmt.Errorf("%s: %w", p.r.name, err)
+	}
 	ins := layout.Merge(reduced)
+	if err := fits(len(ins.Sizes), reduced); err != nil {
+		return fmt.Errorf("%s: %w", p.r.name, err)
+	}
 	w.Ins = dsl.ConstInt(len(ins.Sizes))
 	for d, n := range ins.Sizes {
 		w.InSize[d], w.InDiv[d], w.InStep[d] = n, divisor(n), ins.Strides[0][d]
@@ -92,6 +110,7 @@ func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layo
 	if p.parts > 1 {
 		p.planParts(&info)
 	}
+	return nil
 }
 
 // room is how many blocks of so many threads give all units of the device work.

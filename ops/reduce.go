@@ -195,7 +195,9 @@ func (r *Reduction) RunCorrected(s *runtime.Stream, out, x View, dims []int, cor
 	if r.corrects {
 		p.fold.Div = n - correction
 	}
-	p.make(s.Device(), kept, reduced)
+	if err := p.make(s.Device(), kept, reduced); err != nil {
+		return err
+	}
 	return p.run(s)
 }
 

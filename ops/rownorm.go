@@ -86,7 +86,9 @@ func (l *lines) plan(dev *runtime.Device) bool {
 	if !unit(&l.x) || !unit(&l.out) {
 		return false
 	}
-	keepDims(w, l.kept)
+	if err := keepDims(w, l.kept); err != nil {
+		return false // the other way says so
+	}
 	w.Unit, w.Ins, w.N = true, 1, n
 	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
 	w.Wide = dsl.ConstBool(w.Rows > math.MaxInt32)
@@ -164,7 +166,9 @@ func (l *lines) stats(s *runtime.Stream, r *Reduction, room *scratch) (v, w View
 		return v, w, err
 	}
 	p := foldPlan{r: r, in: in, x: l.x}
-	p.make(s.Device(), [2]layout.Layout{l.kept[0], kept}, reduced)
+	if err := p.make(s.Device(), [2]layout.Layout{l.kept[0], kept}, reduced); err != nil {
+		return v, w, err
+	}
 	info := infoOf(s.Device())
 	p.planParts(&info)
 	var parts scratch

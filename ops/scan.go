@@ -79,7 +79,9 @@ func (c *Scan) Run(s *runtime.Stream, out, x View, dim int) error {
 		return err
 	}
 	p := foldPlan{r: c.reduce, in: in, out: out, x: x}
-	p.make(s.Device(), l.kept, reduced)
+	if err := p.make(s.Device(), l.kept, reduced); err != nil {
+		return err
+	}
 	return c.run(s, &l, &p)
 }
 

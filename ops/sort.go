@@ -156,7 +156,9 @@ func (c *sorter) place(w *kernels.Fold, v View) (err error) {
 	if c.kept[1], err = v.Layout.Narrow(c.dim, 0, 1); err != nil {
 		return err
 	}
-	keepDims(w, c.kept)
+	if err := keepDims(w, c.kept); err != nil {
+		return fmt.Errorf("sort: %w", err)
+	}
 	w.Ins, w.N = 1, c.size()
 	w.InSize[0], w.InStep[0] = w.N, c.x.Layout.Strides()[c.dim]
 	w.OutIn = v.Layout.Strides()[c.dim]
@@ -351,7 +353,9 @@ func Quantile(s *runtime.Stream, out, x View, dim int, q float64) error {
 		return err
 	}
 	var w kernels.Fold
-	keepDims(&w, [2]layout.Layout{layout.Contiguous(kept[1].Shape()), kept[1]})
+	if err := keepDims(&w, [2]layout.Layout{layout.Contiguous(kept[1].Shape()), kept[1]}); err != nil {
+		return fmt.Errorf("quantile: %w", err)
+	}
 	w.N, w.Wide = n, w.Rows > math.MaxInt32
 	at, frac := math.Modf(q * float64(n-1))
 	oh, sh, f := out.header(), sorted.header(), dtype.FromFloat(c, frac).Bits()

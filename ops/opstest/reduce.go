@@ -324,6 +324,14 @@ func (b *bench) emptyFolds(t *testing.T) {
 	require.ErrorIs(t, ops.Sum.Run(b.s, out.View, x.View, []int{1, -1}), layout.ErrDuplicate)
 	require.ErrorIs(t, ops.Sum.Run(b.s, out.View, x.View, []int{0}), layout.ErrShape)
 	require.ErrorIs(t, ops.ArgMax.Run(b.s, out.View, x.View, []int{1}), ops.ErrDType)
+	// Many dimensions are fine as long as they can be joined.
+	twos := layout.Shape{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}
+	deep := b.numbers(t, dtype.F32, twos, 1)
+	sums := b.result(t, dtype.F32, layout.Contiguous(twos[1:]))
+	require.NoError(t, ops.Sum.Run(b.s, sums.View, deep.View, []int{0}))
+	require.Equal(t, 2.0, b.read(t, sums)[77].Float())
+	sums = b.result(t, dtype.F32, layout.Contiguous(twos[9:]))
+	require.ErrorIs(t, ops.Sum.Run(b.s, sums.View, deep.View, []int{0, 2, 4, 6, 8, 10, 12, 14, 16}), layout.ErrRank)
 	one := b.numbers(t, dtype.F32, layout.Shape{3, 1}, 1, 2, 3)
 	require.NoError(t, ops.Var.Run(b.s, out.View, one.View, []int{1}))
 	require.True(t, math.IsNaN(b.read(t, out)[0].Float()), "variance of one element")
