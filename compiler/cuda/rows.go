@@ -19,6 +19,8 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpSub, On: sixteen, Text: "wrap_i16((u32)$a - (u32)$b)"},
 	{Op: ir.OpMul, On: sixteen, Text: "wrap_i16((u32)$a * (u32)$b)"},
 	{Op: ir.OpNeg, On: sixteen, Text: "wrap_i16(0u - (u32)$a)"},
+	{Op: ir.OpDiv, On: sixteen, When: ptxas.Disguised, Text: "wrap_i16(0u - (u32)$a)"},
+	{Op: ir.OpNot, On: sixteen, When: ptxas.Disguised, Text: "wrap_i16(~(u32)$a)"},
 	{Op: ir.OpConvert, On: sixteen, From: cfamily.Unsigned&cfamily.Narrow&^cfamily.Of(ir.KU8) | cfamily.Int32 | cfamily.Int64, Text: "wrap_i16((u32)$a)"},
 	{Op: ir.OpBitcast, On: sixteen, From: cfamily.Of(ir.KU16), Text: "wrap_i16((u32)$a)"},
 	{Op: ir.OpNeg, On: cfamily.Int32 | cfamily.Int64, Text: "({t})(({u})0 - ({u})same_{k}($a))"},
