@@ -17,9 +17,15 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// constants are the compile-time parameters of the kernels that have some.
-var constants = map[string]map[string]int64{
-	"Transpose": {"pad": 0}, "PackA": {"height": 12}, "PackB": {"width": 32}, "SGEMM": {"cfg.High": 12, "cfg.Each": 2, "cfg.Wide": 16},
+// constants are the compile-time parameters of the kernels that have some, as they
+// are launched on a device with warps of that size.
+func constants(warp int) map[string]map[string]int64 {
+	cfg := tiling(warp)
+	high, each, wide := int64(cfg.High), int64(cfg.Each), int64(cfg.Wide)
+	return map[string]map[string]int64{
+		"Transpose": {"pad": 0}, "PackA": {"height": high}, "PackB": {"width": wide * each},
+		"SGEMM": {"cfg.High": high, "cfg.Each": each, "cfg.Wide": wide},
+	}
 }
 
 // compiled are the kernels to compile, of each one instance.
@@ -28,13 +34,14 @@ var compiled = []any{
 	kernels.Mandelbrot, kernels.NBody, kernels.Stencil, kernels.PackA, kernels.PackB, kernels.SGEMM,
 }
 
-// requests are the kernels to compile that the flags name.
-func requests(c config) (list []front.Request) {
+// requests are the kernels to compile that the flags name, for warps of a size.
+func requests(c config, warp int) (list []front.Request) {
+	consts := constants(warp)
 	for _, fn := range compiled {
 		name := goruntime.FuncForPC(reflect.ValueOf(fn).Pointer()).Name()
 		dot := strings.LastIndexByte(name, '.')
 		if short := name[dot+1:]; len(c.only) == 0 || slices.Contains(c.only, short) {
-			list = append(list, front.Request{Pkg: name[:dot], Func: short, Consts: constants[short]})
+			list = append(list, front.Request{Pkg: name[:dot], Func: short, Consts: consts[short]})
 		}
 	}
 	return list
@@ -51,7 +58,7 @@ func list(w io.Writer, c config) error {
 	if err != nil {
 		return err
 	}
-	for _, req := range requests(c) {
+	for _, req := range requests(c, dev.Info().WarpSize) {
 		p, err := compiler.Front(req, compiler.Registered)
 		if err != nil {
 			return err
@@ -77,7 +84,7 @@ func compileTimes(w io.Writer, dev *runtime.Device, c config) error {
 	var errs []error
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "\ncompiling for %s, ms\tfront end\tpasses and code\ttogether\tthe first time\tbytes\tformat\n", tgt)
-	for _, req := range requests(c) {
+	for _, req := range requests(c, info.WarpSize) {
 		var begins, ends []time.Duration
 		size := 0
 		format := ""

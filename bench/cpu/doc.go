@@ -27,5 +27,6 @@
 //
 // The multiply-add peak of one core is measured by a loop in C, for the share that
 // SGEMM reaches. At the end stand the times for compiling the kernels, and those of
-// examples/edges on the interpreter and as machine code.
+// examples/edges on the interpreter and as machine code, with its own picture and
+// with one of 12 megapixels.
 package main
