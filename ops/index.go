@@ -151,7 +151,17 @@ func runGather(s *runtime.Stream, out, x, ids View, a kernels.Axis, at, from, po
 	if err := checkIDs("gather", ids.DType); err != nil {
 		return err
 	}
-	k, err := gather.of(carrier(x.DType), ids.DType)
+	t := carrier(x.DType)
+	if wide, n := widened(out.Layout, at, from, x.Layout, a.Step, t.Size()); n > 1 {
+		// Rows side by side are moved 8 bytes at a time.
+		t = dtype.I64
+		out.Layout, at, from, x.Layout = wide[0], wide[1], wide[2], wide[3]
+		a.Step /= n
+		strides := slices.Clone(pos.Strides())
+		strides[len(strides)-1] *= n
+		pos, _ = layout.New(at.Shape(), strides, 0) // as at is
+	}
+	k, err := gather.of(t, ids.DType)
 	if err != nil {
 		return err
 	}
@@ -162,8 +172,36 @@ func runGather(s *runtime.Stream, out, x, ids View, a kernels.Axis, at, from, po
 	}
 	a.None = noIndex(ids.DType)
 	to, index, of := out.header(), ids.header(), x.header()
-	t := carrier(x.DType)
 	return k.Launch(s, g, slice(t, &to), slice(ids.DType, &index), slice(t, &of), w, a)
+}
+
+// widened returns the layouts of a gather for elements of 8 bytes in place of smaller
+// ones, and how many of these are one, or 1 if runs of elements are not moved together.
+// The first is the result's, then come that of the indices, which all elements of a run
+// share, and two of the input.
+func widened(out, at, from, x layout.Layout, step, size int) (wide [4]layout.Layout, n int) {
+	n = 8 / size
+	last := out.Rank() - 1
+	if n == 1 || last < 0 || at.Strides()[last] != 0 || at.Shape()[last] == 1 || !even(n, step) {
+		return wide, 1
+	}
+	for i, l := range []layout.Layout{out, at, from, x} {
+		// The input has dimensions of its own, of which the last is that of a run too.
+		d := l.Rank() - 1
+		shape, strides, offset := slices.Clone(l.Shape()), slices.Clone(l.Strides()), l.Offset()
+		if i != 1 {
+			if strides[d] != 1 || !even(n, shape[d], offset) || !even(n, strides[:d]...) {
+				return wide, 1
+			}
+			offset /= n
+			for e := range d {
+				strides[e] /= n
+			}
+		}
+		shape[d] /= n
+		wide[i], _ = layout.New(shape, strides, offset) // smaller than those that were right
+	}
+	return wide, n
 }
 
 // IndexSelect stores in out the elements of x whose indices in dimension d are those

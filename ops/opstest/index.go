@@ -26,6 +26,7 @@ func index(t *testing.T, b *bench) {
 			b.take(t, d, ids, i+k)
 			b.oneHot(t, d, ids, i+k)
 		}
+		b.wholeRows(t, d)
 		b.selects(t, d, ids, i)
 		b.rearrange(t, d, i)
 	}
@@ -130,6 +131,42 @@ func (b *bench) gathers(t *testing.T, d, id dtype.DType, kind, k int) {
 		}
 		require.Equal(t, want, got[flatIndex(layout.Shape{3, 4, 64}, at)])
 	})
+}
+
+// wholeRows gathers rows that begin at multiples of 8 bytes, so that they are moved
+// by larger pieces than elements, with a wrong index at the end.
+func (b *bench) wholeRows(t *testing.T, d dtype.DType) {
+	t.Helper()
+	lie := func(s layout.Shape) layout.Layout {
+		l, err := layout.New(s, s.Strides(), 2*8-guard)
+		require.NoError(t, err)
+		return l
+	}
+	x := b.value(t, d, lie(layout.Shape{10, 48}), func() dtype.Scalar { return b.number(d) })
+	ids := b.ids(t, dtype.U32, layout.Contiguous(layout.Shape{7}), 10)
+	for _, by := range []string{"embedding", "index_select", "gather"} {
+		out := b.result(t, d, lie(layout.Shape{7, 48}))
+		run := func(ids ops.View) error {
+			switch by {
+			case "embedding":
+				return ops.Embedding(b.s, out.View, x.View, ids)
+			case "index_select":
+				return ops.IndexSelect(b.s, out.View, x.View, ids, 0)
+			}
+			var err error
+			ids.Layout, err = layout.New(layout.Shape{7, 48}, []int{1, 0}, ids.Layout.Offset())
+			require.NoError(t, err)
+			return ops.Gather(b.s, out.View, x.View, ids, 0)
+		}
+		require.NoError(t, run(ids.View))
+		b.wantSelected(t, out, x, func(at []int) dtype.Scalar { return ids.want[at[0]] }, 0)
+		at := 4
+		if by == "gather" {
+			at *= 48
+		}
+		require.NoError(t, run(b.of(t, dtype.U32, layout.Shape{7}, 0, 1, 2, 3, 77, 5, 6).View))
+		require.ErrorContains(t, b.s.Sync(), fmt.Sprintf("index 77 at position %d is out of range", at))
+	}
 }
 
 // wantSelected compares a result with the elements of x at indices along a dimension.
