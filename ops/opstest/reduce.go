@@ -21,12 +21,24 @@ type folded struct {
 	ulps  float64
 }
 
+// sumOf adds with what rounding loses kept apart (Neumaier, "Rundungsfehleranalyse einiger
+// Verfahren zur Summation endlicher Summen", 1974): it is the reference of F64 too.
 func sumOf(x []float64) (sum, size float64) {
+	lost := 0.0
 	for _, v := range x {
-		sum += v
+		t := sum + v
+		if math.Abs(sum) >= math.Abs(v) {
+			lost += sum - t + v
+		} else {
+			lost += v - t + sum
+		}
+		sum = t
 		size += math.Abs(v)
 	}
-	return sum, size
+	if math.IsInf(sum, 0) || sum != sum {
+		return sum, size
+	}
+	return sum + lost, size
 }
 
 func best(x []float64, better func(a, b float64) bool) (at int) {
@@ -38,20 +50,15 @@ func best(x []float64, better func(a, b float64) bool) (at int) {
 	return at
 }
 
-func varOf(x []float64) float64 {
+// varOf also returns the mean.
+func varOf(x []float64) (v, mean float64) {
 	sum, _ := sumOf(x)
-	mean, sqr := sum/float64(len(x)), 0.0
-	for _, v := range x {
-		sqr += (v - mean) * (v - mean)
-	}
-	return sqr / float64(len(x)-1)
+	mean = sum / float64(len(x))
+	return sqrOf(eachOf(x, func(_ int, v float64) float64 { return v - mean })) / float64(len(x)-1), mean
 }
 
 func sqrOf(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v * v
-	}
+	sum, _ := sumOf(eachOf(x, func(_ int, v float64) float64 { return v * v }))
 	return sum
 }
 
@@ -60,10 +67,7 @@ func logSumOf(x []float64) float64 {
 	if math.IsInf(m, 0) {
 		return m
 	}
-	sum := 0.0
-	for _, v := range x {
-		sum += math.Exp(v - m)
-	}
+	sum, _ := sumOf(eachOf(x, func(_ int, v float64) float64 { return math.Exp(v - m) }))
 	return m + math.Log(sum)
 }
 
@@ -85,8 +89,8 @@ func larger(a, b float64) bool { return a > b }
 func less(a, b float64) bool   { return a < b }
 
 var reduced = map[string]folded{
-	"sum":    {sumOf, over(0, func(a, x int64) int64 { return a + x }), 4},
-	"prod":   {alone(over(1, func(a, x float64) float64 { return a * x })), over(1, func(a, x int64) int64 { return a * x }), 3000},
+	"sum":    {sumOf, over(0, func(a, x int64) int64 { return a + x }), 24},
+	"prod":   {alone(over(1, func(a, x float64) float64 { return a * x })), over(1, func(a, x int64) int64 { return a * x }), 40000},
 	"max":    {alone(func(x []float64) float64 { return x[best(x, larger)] }), func(x []int64) int64 { return slices.Max(x) }, 0},
 	"min":    {alone(func(x []float64) float64 { return x[best(x, less)] }), func(x []int64) int64 { return slices.Min(x) }, 0},
 	"any":    {alone(over(0, func(a, x float64) float64 { return truth(a != 0 || x != 0) })), nil, 0},
@@ -96,11 +100,17 @@ var reduced = map[string]folded{
 	"mean": {func(x []float64) (float64, float64) {
 		w, size := sumOf(x)
 		return w / float64(len(x)), size / float64(len(x))
-	}, nil, 4},
-	"sumsqr":      {alone(sqrOf), over(0, func(a, x int64) int64 { return a + x*x }), 8},
-	"norm":        {alone(func(x []float64) float64 { return math.Sqrt(sqrOf(x)) }), nil, 8},
-	"var":         {alone(varOf), nil, 64},
-	"std":         {alone(func(x []float64) float64 { return math.Sqrt(varOf(x)) }), nil, 64},
+	}, nil, 24},
+	"sumsqr": {alone(sqrOf), over(0, func(a, x int64) int64 { return a + x*x }), 24},
+	"norm":   {alone(func(x []float64) float64 { return math.Sqrt(sqrOf(x)) }), nil, 24},
+	"var": {func(x []float64) (float64, float64) { // the distance from a mean that is rounded
+		v, mean := varOf(x)
+		return v, v + mean*mean*0x1p-50
+	}, nil, 64},
+	"std": {func(x []float64) (float64, float64) {
+		v, mean := varOf(x)
+		return math.Sqrt(v), math.Sqrt(v) + math.Abs(mean)
+	}, nil, 64},
 	"log_sum_exp": {alone(logSumOf), nil, 16},
 }
 

@@ -21,7 +21,7 @@ type scanned struct {
 
 var scans = map[string]scanned{
 	"cumsum":  {func(a, b float64) float64 { return a + b }, func(a, b int64) int64 { return a + b }, 8},
-	"cumprod": {func(a, b float64) float64 { return a * b }, func(a, b int64) int64 { return a * b }, 3000},
+	"cumprod": {func(a, b float64) float64 { return a * b }, func(a, b int64) int64 { return a * b }, 40000},
 	"cummax":  {func(a, b float64) float64 { return max(a, b) }, func(a, b int64) int64 { return max(a, b) }, 0},
 	"cummin":  {func(a, b float64) float64 { return min(a, b) }, func(a, b int64) int64 { return min(a, b) }, 0},
 }
@@ -74,7 +74,12 @@ func (b *bench) scan(t *testing.T, c *ops.Scan, ref scanned, d dtype.DType, f fo
 	t.Helper()
 	draw := b.moderate
 	if c.Name() == "cumprod" {
-		draw = b.positive
+		draw = func(d dtype.DType) dtype.Scalar {
+			if d.IsInt() {
+				return b.positive(d)
+			}
+			return dtype.FromFloat(d, 0.999+b.rng.Float64()*0.002) // products of many are finite
+		}
 	}
 	x := b.value(t, d, layoutOf(t, kinds[kind%len(kinds)], f.shape), func() dtype.Scalar { return draw(d) })
 	out := b.result(t, d, layoutOf(t, kinds[(kind+1)%4], f.shape))
@@ -98,6 +103,9 @@ func (b *bench) scan(t *testing.T, c *ops.Scan, ref scanned, d dtype.DType, f fo
 				want = dtype.FromBits(d, uint64(w))
 			} else if ref.ulps > 0 {
 				slack = ref.ulps * ulp(d.Compute(), size)
+				if d == dtype.F64 { // the reference rounds as often
+					slack += float64(k) * ulp(d, size)
+				}
 			}
 			if d.IsFloat() && d.Bits() < 32 {
 				slack += ulp(d, want.Float())
