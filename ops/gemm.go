@@ -31,8 +31,8 @@ func MatmulBy(s *runtime.Stream, way string, out, a, b View) error {
 	return fmt.Errorf("there is no way %q to multiply matrices, only %v", way, MatmulWays())
 }
 
-// MatmulWays lists the ways to multiply matrices that a device can be asked for. The one
-// called thin is for at most four rows or columns.
+// MatmulWays lists the ways to multiply matrices that a device can be asked for. Those
+// called thin are for at most four rows or columns.
 func MatmulWays() (names []string) {
 	for i := range matmuls {
 		names = append(names, matmuls[i].name)
@@ -64,7 +64,8 @@ type matmulWay struct {
 
 // matmuls are the ways to multiply matrices; the first that fits is taken.
 var matmuls = []matmulWay{
-	{"thin", (*product).thin, runThin},
+	{"thin", func(p *product) bool { return p.thin() && p.serial() }, func(s *runtime.Stream, p *product) error { return runThin(s, p, false) }},
+	{"thin in vectors", (*product).thin, func(s *runtime.Stream, p *product) error { return runThin(s, p, true) }},
 	{"packed", (*product).serial, runPacked},
 	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8}, (*product).large),
 	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8}, never),

@@ -30,24 +30,24 @@ func thinParams(o, t, c reflect.Type) []reflect.Type {
 // thin reports whether there are few columns, so that time goes into reading x.
 func (p *product) thin() bool { return p.N <= thinCols }
 
-func runThin(s *runtime.Stream, p *product) error {
+// runThin multiplies thin matrices. With vectors a thread reads 16 bytes at once where
+// it can: on a processor whose vectors are warps, the elements of one would lie apart.
+func runThin(s *runtime.Stream, p *product, vectors bool) error {
 	if !p.thin() {
 		return fmt.Errorf("%w: %d by %d is not thin, at most %d columns are", layout.ErrShape, p.M, p.N, thinCols)
 	}
 	if p.XM == 1 && p.XK != 1 {
 		return runThinCols(s, p)
 	}
-	return runThinRows(s, p)
+	return runThinRows(s, p, vectors)
 }
 
 // runThinRows has a warp sum a row.
-func runThinRows(s *runtime.Stream, p *product) error {
+func runThinRows(s *runtime.Stream, p *product, wide bool) error {
 	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Vec: 1, Unroll: 4, XUnit: p.XK == 1, YUnit: p.YK == 1}
 	warp := p.info.WarpSize
 	warps, step := 1, 1
-	if !p.serial() {
-		// A thread reads 16 bytes at once where it can. On a processor whose vectors are
-		// warps, the elements of a vector would then lie apart.
+	if wide {
 		warps = max(1, min(maxThreads, p.info.MaxThreads)/warp)
 		for _, n := range []int{8, 4} {
 			if n*p.a.DType.Size() <= 16 && vectors(n, p.batch[1], p.XK, p.XM, p.K) {

@@ -18,7 +18,7 @@ var products = []struct {
 	m, k, n        int
 }{
 	{m: 1, k: 1, n: 1}, {m: 33, k: 17, n: 40}, {m: 128, k: 16, n: 128}, {m: 5, k: 300, n: 6}, {m: 64, k: 7, n: 130},
-	{m: 1, k: 70, n: 50}, {m: 40, k: 200, n: 1}, {m: 2, k: 64, n: 96}, {m: 65, k: 40, n: 3}, {m: 1, k: 2500, n: 2},
+	{m: 1, k: 70, n: 50}, {m: 40, k: 200, n: 1}, {m: 2, k: 64, n: 96}, {m: 65, k: 40, n: 3}, {m: 1, k: 2500, n: 2}, {m: 30, k: 2048, n: 4},
 	{m: 0, k: 3, n: 2}, {m: 3, k: 0, n: 4}, {m: 3, k: 4, n: 0},
 	{layout.Shape{2, 3}, layout.Shape{2, 3}, 9, 8, 12}, {layout.Shape{3, 1}, layout.Shape{6}, 4, 5, 7}, {layout.Shape{4}, layout.Shape{}, 6, 20, 16},
 	{layout.Shape{}, layout.Shape{2, 2}, 20, 12, 30}, {layout.Shape{5}, layout.Shape{1}, 1, 33, 8}, {layout.Shape{0}, layout.Shape{1}, 2, 3, 4},
@@ -47,6 +47,13 @@ func matmul(t *testing.T, b *bench) {
 		b.product(t, dtype.F32, 7, kind*7, "")
 		b.product(t, dtype.F32, 8, kind*7, "")
 	}
+	for i, d := range dtype.All() {
+		for n, c := range products {
+			if b.has(d) && min(c.m, c.n) <= 4 && len(c.batchA)+len(c.batchB) == 0 && (n+i)%2 == 0 {
+				b.product(t, d, n, 5*(n%4), "thin in vectors")
+			}
+		}
+	}
 	t.Run("Cases", func(t *testing.T) { matmulCases(t, b) })
 	t.Run("Errors", func(t *testing.T) { matmulErrors(t, b) })
 }
@@ -69,7 +76,7 @@ func (b *bench) product(t *testing.T, d dtype.DType, n, kind int, way string) {
 	switch {
 	case way == "":
 		require.NoError(t, ops.Matmul(b.s, out.View, x.View, y.View))
-	case way == "thin" && min(c.m, c.n) > 4:
+	case strings.HasPrefix(way, "thin") && min(c.m, c.n) > 4:
 		return
 	default:
 		require.NoError(t, ops.MatmulBy(b.s, way, out.View, x.View, y.View), way)
