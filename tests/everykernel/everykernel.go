@@ -27,7 +27,8 @@ var (
 )
 
 // Programs returns every kernel of this repository, with all representative types and
-// compile-time values.
+// compile-time values; but of the kernels of the tensor operations a few instances each,
+// unless KILN_EVERY_INSTANCE is set.
 func Programs(t testing.TB) (list []*compiler.Program) {
 	t.Helper()
 	root := findRoot(t)
@@ -48,6 +49,9 @@ func Programs(t testing.TB) (list []*compiler.Program) {
 			return nil
 		})
 	}
+	if os.Getenv("KILN_EVERY_INSTANCE") == "" {
+		list = thin(list)
+	}
 	require.Greater(t, len(list), 100, "kernels below %s", root)
 	return list
 }
@@ -63,6 +67,38 @@ func findRoot(t testing.TB) string {
 		}
 		require.NotEqual(t, dir, filepath.Dir(dir), "%s is not in the tree of %s, whose kernels are wanted", start, module)
 	}
+}
+
+const (
+	familiesOf = module + "/ops/kernels." // whose kernels have an instance for every element type
+	mostOf     = 3                        // instances of each of these
+)
+
+// thin leaves a few instances of each kernel of the tensor operations, spread over its
+// types and values, and not the same ones of every kernel: compilers take minutes for
+// all. What they compute is tested for every type by ops/opstest.
+func thin(list []*compiler.Program) (out []*compiler.Program) {
+	groups := map[string][]*compiler.Program{}
+	var names []string
+	for _, p := range list {
+		if !strings.HasPrefix(p.Kernel, familiesOf) {
+			out = append(out, p)
+			continue
+		}
+		name, _, _ := strings.Cut(strings.ReplaceAll(p.Kernel, "{", "["), "[")
+		if groups[name] == nil {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], p)
+	}
+	for i, name := range names {
+		g := groups[name]
+		n := min(len(g), mostOf)
+		for k := range n {
+			out = append(out, g[(i+k*len(g)/n)%len(g)])
+		}
+	}
+	return out
 }
 
 // folders returns the folders that have kernels.
