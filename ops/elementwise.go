@@ -21,7 +21,6 @@ type Elementwise struct {
 	takes  types
 	args   int  // operands
 	params int  // numbers that all elements share
-	extra  int  // arguments of the function that are not passed
 	truth  bool // the result is 0 or 1, of type U8
 
 	made [32]atomic.Pointer[instance] // by element type

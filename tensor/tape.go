@@ -52,10 +52,7 @@ func (t *Tensor) from(op string, back gradient, in ...*Tensor) *Tensor {
 func (t *Tensor) Tracked() bool { return t != nil && t.node != nil }
 
 // Var is a variable: a tensor that gradients are for, and whose numbers change.
-type Var struct {
-	mu sync.RWMutex
-	t  *Tensor
-}
+type Var struct{ t *Tensor }
 
 // NewVar returns a variable that begins with a copy of the numbers of t.
 func NewVar(t *Tensor) *Var {

@@ -5,16 +5,16 @@ import "github.com/gokiln/kiln/dsl"
 // What Binary and Compare compute of two elements.
 
 // Add is x + y.
-func Add[C dsl.Number](x, y C) C { return x + y }
+func Add[C Computed](x, y C) C { return x + y }
 
 // Sub is x - y.
-func Sub[C dsl.Number](x, y C) C { return x - y }
+func Sub[C Computed](x, y C) C { return x - y }
 
 // Mul is x · y.
-func Mul[C dsl.Number](x, y C) C { return x * y }
+func Mul[C Computed](x, y C) C { return x * y }
 
 // Div is x / y. Integers are cut towards zero, and x/0 is 0.
-func Div[C dsl.Number](x, y C) C { return x / y }
+func Div[C Computed](x, y C) C { return x / y }
 
 // Mod is the remainder of x/y cut towards zero, which has the sign of x.
 func Mod[C dsl.Real](x, y C) C { return dsl.Mod(x, y) }
@@ -23,10 +23,10 @@ func Mod[C dsl.Real](x, y C) C { return dsl.Mod(x, y) }
 func ModInt[C dsl.Int | dsl.Uint](x, y C) C { return x % y }
 
 // Maximum is the larger one, NaN if there is one.
-func Maximum[C dsl.Number](x, y C) C { return max(x, y) }
+func Maximum[C Computed](x, y C) C { return max(x, y) }
 
 // Minimum is the smaller one, NaN if there is one.
-func Minimum[C dsl.Number](x, y C) C { return min(x, y) }
+func Minimum[C Computed](x, y C) C { return min(x, y) }
 
 // Pow is x to the y.
 func Pow[C dsl.Real](x, y C) C { return dsl.Pow(x, y) }
@@ -82,36 +82,36 @@ func Shl[C dsl.Int | dsl.Uint](x, y C) C { return x << uint64(y) }
 func Shr[C dsl.Int | dsl.Uint](x, y C) C { return x >> uint64(y) }
 
 // Eq reports whether x = y.
-func Eq[C dsl.Number](x, y C) bool { return x == y }
+func Eq[C Computed](x, y C) bool { return x == y }
 
 // Ne reports whether x ≠ y.
-func Ne[C dsl.Number](x, y C) bool { return x != y }
+func Ne[C Computed](x, y C) bool { return x != y }
 
 // Lt reports whether x < y.
-func Lt[C dsl.Number](x, y C) bool { return x < y }
+func Lt[C Computed](x, y C) bool { return x < y }
 
 // Le reports whether x ≤ y.
-func Le[C dsl.Number](x, y C) bool { return x <= y }
+func Le[C Computed](x, y C) bool { return x <= y }
 
 // Gt reports whether x > y.
-func Gt[C dsl.Number](x, y C) bool { return x > y }
+func Gt[C Computed](x, y C) bool { return x > y }
 
 // Ge reports whether x ≥ y.
-func Ge[C dsl.Number](x, y C) bool { return x >= y }
+func Ge[C Computed](x, y C) bool { return x >= y }
 
 // Both reports whether both are true, which any number but 0 is.
-func Both[C dsl.Number](x, y C) bool { return x != 0 && y != 0 }
+func Both[C Computed](x, y C) bool { return x != 0 && y != 0 }
 
 // Either reports whether one is true.
-func Either[C dsl.Number](x, y C) bool { return x != 0 || y != 0 }
+func Either[C Computed](x, y C) bool { return x != 0 || y != 0 }
 
 // Differ reports whether just one is true.
-func Differ[C dsl.Number](x, y C) bool { return (x != 0) != (y != 0) }
+func Differ[C Computed](x, y C) bool { return (x != 0) != (y != 0) }
 
 // What Test computes of one element.
 
 // IsNaN reports whether x is no number.
-func IsNaN[C dsl.Number](x C) bool { return x != x }
+func IsNaN[C Computed](x C) bool { return x != x }
 
 // IsInf reports whether x is infinite.
 func IsInf[C dsl.Real](x C) bool { return dsl.IsInf(x, 0) }
@@ -120,4 +120,4 @@ func IsInf[C dsl.Real](x C) bool { return dsl.IsInf(x, 0) }
 func IsFinite[C dsl.Real](x C) bool { return x-x == 0 }
 
 // False reports whether x is 0.
-func False[C dsl.Number](x C) bool { return x == 0 }
+func False[C Computed](x C) bool { return x == 0 }

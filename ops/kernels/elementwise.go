@@ -5,7 +5,7 @@ import "github.com/gokiln/kiln/dsl"
 // Unary stores f of an element.
 //
 //kiln:kernel
-func Unary[T, C dsl.Number](t dsl.Thread, out, x []T, w Walk, f func(C) C) {
+func Unary[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, f func(C) C) {
 	w.Each(t, func(at [Operands]int) {
 		out[at[0]] = dsl.Convert[T](f(dsl.Convert[C](x[at[1]])))
 	})
@@ -14,7 +14,7 @@ func Unary[T, C dsl.Number](t dsl.Thread, out, x []T, w Walk, f func(C) C) {
 // Binary stores f of two elements.
 //
 //kiln:kernel
-func Binary[T, C dsl.Number](t dsl.Thread, out, x, y []T, w Walk, f func(a, b C) C) {
+func Binary[T dsl.Number, C Computed](t dsl.Thread, out, x, y []T, w Walk, f func(a, b C) C) {
 	w.Each(t, func(at [Operands]int) {
 		out[at[0]] = dsl.Convert[T](f(dsl.Convert[C](x[at[1]]), dsl.Convert[C](y[at[2]])))
 	})
@@ -23,7 +23,7 @@ func Binary[T, C dsl.Number](t dsl.Thread, out, x, y []T, w Walk, f func(a, b C)
 // Compare stores 1 where f of two elements is true, and else 0.
 //
 //kiln:kernel
-func Compare[T, C dsl.Number](t dsl.Thread, out []uint8, x, y []T, w Walk, f func(a, b C) bool) {
+func Compare[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x, y []T, w Walk, f func(a, b C) bool) {
 	w.Each(t, func(at [Operands]int) {
 		v := uint8(0)
 		if f(dsl.Convert[C](x[at[1]]), dsl.Convert[C](y[at[2]])) {
@@ -36,7 +36,7 @@ func Compare[T, C dsl.Number](t dsl.Thread, out []uint8, x, y []T, w Walk, f fun
 // Test stores 1 where f of an element is true, and else 0.
 //
 //kiln:kernel
-func Test[T, C dsl.Number](t dsl.Thread, out []uint8, x []T, w Walk, f func(C) bool) {
+func Test[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x []T, w Walk, f func(C) bool) {
 	w.Each(t, func(at [Operands]int) {
 		v := uint8(0)
 		if f(dsl.Convert[C](x[at[1]])) {

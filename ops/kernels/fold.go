@@ -4,7 +4,7 @@ import "github.com/gokiln/kiln/dsl"
 
 // Acc is what a reduction knows of some elements. Which of it means something is
 // said by [Fold.Form].
-type Acc[C dsl.Number] struct {
+type Acc[C Computed] struct {
 	V, W, N C
 	I       int
 }
@@ -109,7 +109,7 @@ const (
 
 // foldRows reduces parts of rows by threads that lie along a row, and gives what is
 // known of them to emit in one thread each.
-func foldRows[T, C dsl.Number](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
+func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
 		g = int(w.Block)
@@ -187,7 +187,7 @@ func foldRows[T, C dsl.Number](t dsl.Thread, x []T, w Fold, init func(C) Acc[C],
 }
 
 // join merges what a thread knows.
-func join[C dsl.Number](acc [mostAhead]Acc[C], n int, merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+func join[C Computed](acc [mostAhead]Acc[C], n int, merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	for n /= 2; n > 0; n /= 2 {
 		for u := range n {
 			acc[u] = merge(acc[u], acc[u+n])
@@ -197,7 +197,7 @@ func join[C dsl.Number](acc [mostAhead]Acc[C], n int, merge func(a, b Acc[C]) Ac
 }
 
 // together merges what the threads of a Group know; the first one has the result.
-func together[C dsl.Number](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+func together[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	g := int(w.Group)
 	if g == 0 {
 		g = t.WarpSize()
@@ -249,7 +249,7 @@ func together[C dsl.Number](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[
 const maxWarps = 128
 
 // across returns what the lane knows whose number differs in the bits of d.
-func across[C dsl.Number](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
+func across[C Computed](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
 	b := Acc[C]{V: dsl.ShuffleXor(t, a.V, d)}
 	if w.Form == Pair || w.Form == Triple {
 		b.W = dsl.ShuffleXor(t, a.W, d)
@@ -266,7 +266,7 @@ func across[C dsl.Number](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
 // foldCols reduces parts of rows by threads that lie across them: each has its own
 // columns, which are rows for all others, and the threads of a block that differ in Y
 // have parts of them. emit gets the row of columns, the column, and what is known.
-func foldCols[T, C dsl.Number](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
+func foldCols[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
 	tile := t.BlockDimX() * int(w.Cols)
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
 		base, _ := w.row(r, 1)
@@ -283,7 +283,7 @@ func foldCols[T, C dsl.Number](t dsl.Thread, x []T, w Fold, init func(C) Acc[C],
 }
 
 // foldTile reduces the columns of a block from column c on.
-func foldTile[T, C dsl.Number](t dsl.Thread, x []T, w Fold, base, c int, clamp bool, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(c int, a Acc[C])) {
+func foldTile[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, base, c int, clamp bool, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(c int, a Acc[C])) {
 	cols := int(w.Cols)
 	var at [mostAhead]int
 	var acc [mostAhead]Acc[C]
@@ -331,7 +331,7 @@ func foldTile[T, C dsl.Number](t dsl.Thread, x []T, w Fold, base, c int, clamp b
 }
 
 // stacked merges what the threads know that differ in Y; the first one has the result.
-func stacked[C dsl.Number](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+func stacked[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	v := dsl.Shared[[colThreads]C](t)
 	m := dsl.Shared[[colThreads]C](t)
 	n := dsl.Shared[[colThreads]C](t)

@@ -165,7 +165,7 @@ func Triangle[T dsl.Number](t dsl.Thread, out, x []T, w Walk, from, to int) {
 // CountTrue stores how many elements of mask are not zero in the part of each block.
 //
 //kiln:kernel
-func CountTrue[M, C dsl.Number](t dsl.Thread, out []int64, mask []M, w Walk, zero C) {
+func CountTrue[M dsl.Number, C Computed](t dsl.Thread, out []int64, mask []M, w Walk, zero C) {
 	first := t.BlockX() * w.Part
 	end := min(first+w.Part, w.N)
 	n := int64(0)
@@ -194,7 +194,7 @@ func SelectTrue[M dsl.Int | dsl.Uint, T dsl.Number](t dsl.Thread, out []T, mask 
 // dimensions are numbered from the innermost.
 //
 //kiln:kernel
-func Nonzero[M, C dsl.Number](t dsl.Thread, out []int64, mask []M, w Walk, starts []int64, rank dsl.ConstInt, size [MaxRank]int, zero C) {
+func Nonzero[M dsl.Number, C Computed](t dsl.Thread, out []int64, mask []M, w Walk, starts []int64, rank dsl.ConstInt, size [MaxRank]int, zero C) {
 	eachTrue(t, mask, zero, &w, starts, func(to int, _ [Operands]int, i int) {
 		for d := range int(rank) {
 			q := i / size[d]
@@ -206,7 +206,7 @@ func Nonzero[M, C dsl.Number](t dsl.Thread, out []int64, mask []M, w Walk, start
 
 // eachTrue calls f for the elements of mask in the block's part that are not zero: with
 // their number among all of these, where they are, and their number among all.
-func eachTrue[M, C dsl.Number](t dsl.Thread, mask []M, zero C, w *Walk, starts []int64, f func(to int, at [Operands]int, i int)) {
+func eachTrue[M dsl.Number, C Computed](t dsl.Thread, mask []M, zero C, w *Walk, starts []int64, f func(to int, at [Operands]int, i int)) {
 	first := t.BlockX() * w.Part
 	end := min(first+w.Part, w.N)
 	to := int(starts[t.BlockX()])

@@ -33,6 +33,6 @@ func Where[M dsl.Int | dsl.Uint, T dsl.Number](t dsl.Thread, out []T, cond []M, 
 // Count stores a + i·b in element i.
 //
 //kiln:kernel
-func Count[T, C dsl.Number](t dsl.Thread, out []T, w Walk, a, b C) {
+func Count[T dsl.Number, C Computed](t dsl.Thread, out []T, w Walk, a, b C) {
 	w.Each(t, func(at [Operands]int) { out[at[0]] = dsl.Convert[T](a + dsl.Convert[C](at[0])*b) })
 }

@@ -22,7 +22,7 @@ func (p *Pooling) clip(axis, from int) (first, end int) {
 // AvgPool stores means.
 //
 //kiln:kernel
-func AvgPool[T, C dsl.Number](t dsl.Thread, out, x []T, w Walk, p Pooling, add, div func(a, b C) C) {
+func AvgPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, p Pooling, add, div func(a, b C) C) {
 	w.Each(t, func(at [Operands]int) {
 		y, z := at[2]-p.Pad[0], at[3]-p.Pad[1]
 		y0, y1 := p.clip(0, y)
@@ -47,7 +47,7 @@ func AvgPool[T, C dsl.Number](t dsl.Thread, out, x []T, w Walk, p Pooling, add, 
 // where that is stored.
 //
 //kiln:kernel
-func MaxPool[T, C dsl.Number](t dsl.Thread, out, x []T, which []int64, w Walk, p Pooling, more func(a, b C) bool) {
+func MaxPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, which []int64, w Walk, p Pooling, more func(a, b C) bool) {
 	w.Each(t, func(at [Operands]int) {
 		y, z := at[2]-p.Pad[0], at[3]-p.Pad[1]
 		y0, y1 := p.clip(0, y)
@@ -70,7 +70,7 @@ func MaxPool[T, C dsl.Number](t dsl.Thread, out, x []T, which []int64, w Walk, p
 }
 
 // More reports whether a is larger than b, or the first NaN.
-func More[C dsl.Number](a, b C) bool { return a > b || a != a && b == b }
+func More[C Computed](a, b C) bool { return a > b || a != a && b == b }
 
 // Resize says how the last two dimensions of an input become others. The walk of a
 // kernel has the result, the input without these dimensions, and the place in both.

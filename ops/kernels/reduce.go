@@ -5,7 +5,7 @@ import "github.com/gokiln/kiln/dsl"
 // ReduceRows stores what is known of rows, by threads along them.
 //
 //kiln:kernel
-func ReduceRows[T, C, F, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+func ReduceRows[T dsl.Number, C, F Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	foldRows(t, x, w, init, step, merge, func(r int, a Acc[C]) {
 		_, at := w.row(r, 0)
 		out[at] = dsl.Convert[R](finish(a, w.Div))
@@ -15,7 +15,7 @@ func ReduceRows[T, C, F, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, ini
 // ReduceCols stores what is known of rows, by threads across them.
 //
 //kiln:kernel
-func ReduceCols[T, C, F, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+func ReduceCols[T dsl.Number, C, F Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	foldCols(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
 		_, at := w.row(r, 1)
 		out[at+c*w.OutStep[0]] = dsl.Convert[R](finish(a, w.Div))
@@ -26,7 +26,7 @@ func ReduceCols[T, C, F, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, ini
 // side by side.
 //
 //kiln:kernel
-func PartRows[T, C dsl.Number](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
+func PartRows[T dsl.Number, C Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
 	foldRows(t, x, w, init, step, merge, func(r int, a Acc[C]) {
 		keep(w, v, m, n, k, r*t.GridDimY()+t.BlockY(), a)
 	})
@@ -35,13 +35,13 @@ func PartRows[T, C dsl.Number](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fo
 // PartCols is [PartRows] by threads across rows.
 //
 //kiln:kernel
-func PartCols[T, C dsl.Number](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
+func PartCols[T dsl.Number, C Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
 	foldCols(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
 		keep(w, v, m, n, k, (r*w.Width+c)*t.GridDimY()+t.BlockY(), a)
 	})
 }
 
-func keep[C dsl.Number](w Fold, v, m, n []C, k []int64, i int, a Acc[C]) {
+func keep[C Computed](w Fold, v, m, n []C, k []int64, i int, a Acc[C]) {
 	v[i] = a.V
 	if w.Form == Pair || w.Form == Triple {
 		m[i] = a.W
@@ -58,14 +58,14 @@ func keep[C dsl.Number](w Fold, v, m, n []C, k []int64, i int, a Acc[C]) {
 // their parts, which are w.N for each row. Rows are in row-major order of the results.
 //
 //kiln:kernel
-func ReduceParts[C, F, R dsl.Number](t dsl.Thread, out []R, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+func ReduceParts[C, F Computed, R dsl.Number](t dsl.Thread, out []R, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	joinParts(t, v, m, n, k, w, merge, func(at int, a Acc[C]) { out[at] = dsl.Convert[R](finish(a, w.Div)) })
 }
 
 // KeepParts is [ReduceParts] that stores V and W of what is known as it is.
 //
 //kiln:kernel
-func KeepParts[C dsl.Number](t dsl.Thread, outV, outW, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C]) {
+func KeepParts[C Computed](t dsl.Thread, outV, outW, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C]) {
 	joinParts(t, v, m, n, k, w, merge, func(at int, a Acc[C]) {
 		outV[at] = a.V
 		if w.Form == Pair || w.Form == Triple {
@@ -76,7 +76,7 @@ func KeepParts[C dsl.Number](t dsl.Thread, outV, outW, v, m, n []C, k []int64, w
 
 // joinParts joins the parts of rows, and gives what is known to emit, with where the
 // result of the row is, in one thread each.
-func joinParts[C dsl.Number](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C], emit func(at int, a Acc[C])) {
+func joinParts[C Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C], emit func(at int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
 		g = int(w.Block)
@@ -98,7 +98,7 @@ func joinParts[C dsl.Number](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge
 	}
 }
 
-func known[C dsl.Number](w Fold, v, m, n []C, k []int64, i int) Acc[C] {
+func known[C Computed](w Fold, v, m, n []C, k []int64, i int) Acc[C] {
 	a := Acc[C]{V: v[i]}
 	if w.Form == Pair || w.Form == Triple {
 		a.W = m[i]
@@ -115,16 +115,16 @@ func known[C dsl.Number](w Fold, v, m, n []C, k []int64, i int) Acc[C] {
 // What reductions begin with.
 
 // FromZero is 0.
-func FromZero[C dsl.Number](C) Acc[C] { return Acc[C]{} }
+func FromZero[C Computed](C) Acc[C] { return Acc[C]{} }
 
 // FromOne is 1.
-func FromOne[C dsl.Number](C) Acc[C] { return Acc[C]{V: 1} }
+func FromOne[C Computed](C) Acc[C] { return Acc[C]{V: 1} }
 
 // FromFirst is the first element, for reductions that may meet an element twice.
-func FromFirst[C dsl.Number](x C) Acc[C] { return Acc[C]{V: x} }
+func FromFirst[C Computed](x C) Acc[C] { return Acc[C]{V: x} }
 
 // FromTruth is 1 if the first element is not 0, else 0.
-func FromTruth[C dsl.Number](x C) Acc[C] {
+func FromTruth[C Computed](x C) Acc[C] {
 	if x != 0 {
 		return Acc[C]{V: 1}
 	}
@@ -138,19 +138,19 @@ func FromBottom[C dsl.Real](x C) Acc[C] { return Acc[C]{V: x} }
 // How an element is added.
 
 // AddStep adds.
-func AddStep[C dsl.Number](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: a.V + x} }
+func AddStep[C Computed](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: a.V + x} }
 
 // MulStep multiplies.
-func MulStep[C dsl.Number](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: a.V * x} }
+func MulStep[C Computed](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: a.V * x} }
 
 // MaxStep is the larger one, NaN if there is one.
-func MaxStep[C dsl.Number](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: max(a.V, x)} }
+func MaxStep[C Computed](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: max(a.V, x)} }
 
 // MinStep is the smaller one, NaN if there is one.
-func MinStep[C dsl.Number](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: min(a.V, x)} }
+func MinStep[C Computed](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: min(a.V, x)} }
 
 // AnyStep is 1 if one is not 0, which NaN is not.
-func AnyStep[C dsl.Number](a Acc[C], x C, _ int) Acc[C] {
+func AnyStep[C Computed](a Acc[C], x C, _ int) Acc[C] {
 	if x != 0 {
 		a.V = 1
 	}
@@ -158,7 +158,7 @@ func AnyStep[C dsl.Number](a Acc[C], x C, _ int) Acc[C] {
 }
 
 // AllStep is 0 if one is 0.
-func AllStep[C dsl.Number](a Acc[C], x C, _ int) Acc[C] {
+func AllStep[C Computed](a Acc[C], x C, _ int) Acc[C] {
 	if x == 0 {
 		a.V = 0
 	}
@@ -166,7 +166,7 @@ func AllStep[C dsl.Number](a Acc[C], x C, _ int) Acc[C] {
 }
 
 // ArgMaxStep keeps the first one of the largest, the first NaN if there is one.
-func ArgMaxStep[C dsl.Number](a Acc[C], x C, i int) Acc[C] {
+func ArgMaxStep[C Computed](a Acc[C], x C, i int) Acc[C] {
 	if x > a.V || x != x && a.V == a.V {
 		return Acc[C]{V: x, I: i}
 	}
@@ -174,7 +174,7 @@ func ArgMaxStep[C dsl.Number](a Acc[C], x C, i int) Acc[C] {
 }
 
 // ArgMinStep keeps the first one of the smallest, the first NaN if there is one.
-func ArgMinStep[C dsl.Number](a Acc[C], x C, i int) Acc[C] {
+func ArgMinStep[C Computed](a Acc[C], x C, i int) Acc[C] {
 	if x < a.V || x != x && a.V == a.V {
 		return Acc[C]{V: x, I: i}
 	}
@@ -182,7 +182,7 @@ func ArgMinStep[C dsl.Number](a Acc[C], x C, i int) Acc[C] {
 }
 
 // SquareStep adds the square.
-func SquareStep[C dsl.Number](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: a.V + x*x} }
+func SquareStep[C Computed](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: a.V + x*x} }
 
 // MomentStep counts in N, and keeps the mean in V and the sum of the squares of the
 // distances from it in W (Welford, "Note on a method for calculating corrected sums of
@@ -210,19 +210,19 @@ func AddExp[C dsl.Real](a Acc[C], x C, _ int) Acc[C] {
 // How two parts are joined.
 
 // Plus adds.
-func Plus[C dsl.Number](a, b Acc[C]) Acc[C] { return Acc[C]{V: a.V + b.V} }
+func Plus[C Computed](a, b Acc[C]) Acc[C] { return Acc[C]{V: a.V + b.V} }
 
 // Times multiplies.
-func Times[C dsl.Number](a, b Acc[C]) Acc[C] { return Acc[C]{V: a.V * b.V} }
+func Times[C Computed](a, b Acc[C]) Acc[C] { return Acc[C]{V: a.V * b.V} }
 
 // Larger is the larger one, NaN if there is one.
-func Larger[C dsl.Number](a, b Acc[C]) Acc[C] { return Acc[C]{V: max(a.V, b.V)} }
+func Larger[C Computed](a, b Acc[C]) Acc[C] { return Acc[C]{V: max(a.V, b.V)} }
 
 // Smaller is the smaller one, NaN if there is one.
-func Smaller[C dsl.Number](a, b Acc[C]) Acc[C] { return Acc[C]{V: min(a.V, b.V)} }
+func Smaller[C Computed](a, b Acc[C]) Acc[C] { return Acc[C]{V: min(a.V, b.V)} }
 
 // FirstMax is the larger one, NaN if there is one, and the first one of two.
-func FirstMax[C dsl.Number](a, b Acc[C]) Acc[C] {
+func FirstMax[C Computed](a, b Acc[C]) Acc[C] {
 	same := b.V == a.V || b.V != b.V && a.V != a.V
 	if b.V > a.V || b.V != b.V && a.V == a.V || same && b.I < a.I {
 		return Acc[C]{V: b.V, I: b.I}
@@ -231,7 +231,7 @@ func FirstMax[C dsl.Number](a, b Acc[C]) Acc[C] {
 }
 
 // FirstMin is the smaller one, NaN if there is one, and the first one of two.
-func FirstMin[C dsl.Number](a, b Acc[C]) Acc[C] {
+func FirstMin[C Computed](a, b Acc[C]) Acc[C] {
 	same := b.V == a.V || b.V != b.V && a.V != a.V
 	if b.V < a.V || b.V != b.V && a.V == a.V || same && b.I < a.I {
 		return Acc[C]{V: b.V, I: b.I}
@@ -266,10 +266,10 @@ func JoinExp[C dsl.Real](a, b Acc[C]) Acc[C] {
 // What is made of it at the end.
 
 // Value is V.
-func Value[C dsl.Number](a Acc[C], _ int) C { return a.V }
+func Value[C Computed](a Acc[C], _ int) C { return a.V }
 
 // Index is I.
-func Index[C dsl.Number](a Acc[C], _ int) int { return a.I }
+func Index[C Computed](a Acc[C], _ int) int { return a.I }
 
 // Mean is V/n.
 func Mean[C dsl.Real](a Acc[C], n int) C { return a.V / dsl.Convert[C](n) }

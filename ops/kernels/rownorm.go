@@ -55,7 +55,7 @@ func sum[C dsl.Real](a, b C) C   { return a + b }
 func upper[C dsl.Real](a, b C) C { return max(a, b) }
 
 // sweep adds the elements of a row that are the thread's to start.
-func sweep[T, C dsl.Number](x []T, w Fold, l line, start C, step func(a, x C) C, merge func(a, b C) C) C {
+func sweep[T dsl.Number, C Computed](x []T, w Fold, l line, start C, step func(a, x C) C, merge func(a, b C) C) C {
 	var acc [ahead]C
 	for u := range acc {
 		acc[u] = start
@@ -190,7 +190,7 @@ func softmaxOf[C dsl.Real](x, m, s C, log dsl.ConstBool) C {
 // exp(x-max) are known.
 //
 //kiln:kernel
-func SoftmaxOf[T, C dsl.Number](t dsl.Thread, out, x []T, m, s []C, w Walk, f func(x, m, s C) C) {
+func SoftmaxOf[T dsl.Number, C Computed](t dsl.Thread, out, x []T, m, s []C, w Walk, f func(x, m, s C) C) {
 	w.Each(t, func(at [Operands]int) {
 		out[at[0]] = dsl.Convert[T](f(dsl.Convert[C](x[at[1]]), m[at[2]], s[at[2]]))
 	})

@@ -5,7 +5,7 @@ import "github.com/gokiln/kiln/dsl"
 // Scaled stores f of an element and two numbers.
 //
 //kiln:kernel
-func Scaled[T, C dsl.Number](t dsl.Thread, out, x []T, w Walk, a, b C, f func(x, a, b C) C) {
+func Scaled[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, a, b C, f func(x, a, b C) C) {
 	w.Each(t, func(at [Operands]int) {
 		out[at[0]] = dsl.Convert[T](f(dsl.Convert[C](x[at[1]]), a, b))
 	})
@@ -14,7 +14,7 @@ func Scaled[T, C dsl.Number](t dsl.Thread, out, x []T, w Walk, a, b C, f func(x,
 // ScaledTest stores 1 where f of an element and a number is true, and else 0.
 //
 //kiln:kernel
-func ScaledTest[T, C dsl.Number](t dsl.Thread, out []uint8, x []T, w Walk, a C, f func(x, a C) bool) {
+func ScaledTest[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x []T, w Walk, a C, f func(x, a C) bool) {
 	w.Each(t, func(at [Operands]int) {
 		v := uint8(0)
 		if f(dsl.Convert[C](x[at[1]]), a) {
@@ -25,7 +25,7 @@ func ScaledTest[T, C dsl.Number](t dsl.Thread, out []uint8, x []T, w Walk, a C, 
 }
 
 // Affine is x·a + b, rounded twice.
-func Affine[C dsl.Number](x, a, b C) C { return x*a + b }
+func Affine[C Computed](x, a, b C) C { return x*a + b }
 
 // PowF is x to the a.
 func PowF[C dsl.Real](x, a, _ C) C {
@@ -55,7 +55,7 @@ func LeakyRelu[C dsl.Real](x, a, _ C) C {
 }
 
 // Clamp is x, but not below a and not above b.
-func Clamp[C dsl.Number](x, a, b C) C { return min(max(x, a), b) }
+func Clamp[C Computed](x, a, b C) C { return min(max(x, a), b) }
 
 // RoundTo is x·a rounded to an integer, halves away from zero, over a.
 func RoundTo[C dsl.Real](x, a, _ C) C { return dsl.Round(x*a) / a }
@@ -63,25 +63,25 @@ func RoundTo[C dsl.Real](x, a, _ C) C { return dsl.Round(x*a) / a }
 // What follows is the operations of two elements where all share one of them, a.
 
 // AddOf is x + a.
-func AddOf[C dsl.Number](x, a, _ C) C { return x + a }
+func AddOf[C Computed](x, a, _ C) C { return x + a }
 
 // SubOf is x - a.
-func SubOf[C dsl.Number](x, a, _ C) C { return x - a }
+func SubOf[C Computed](x, a, _ C) C { return x - a }
 
 // MulOf is x · a.
-func MulOf[C dsl.Number](x, a, _ C) C { return x * a }
+func MulOf[C Computed](x, a, _ C) C { return x * a }
 
 // DivOf is x / a.
-func DivOf[C dsl.Number](x, a, _ C) C { return x / a }
+func DivOf[C Computed](x, a, _ C) C { return x / a }
 
 // MaximumOf is the larger one of x and a.
-func MaximumOf[C dsl.Number](x, a, _ C) C { return max(x, a) }
+func MaximumOf[C Computed](x, a, _ C) C { return max(x, a) }
 
 // MinimumOf is the smaller one of x and a.
-func MinimumOf[C dsl.Number](x, a, _ C) C { return min(x, a) }
+func MinimumOf[C Computed](x, a, _ C) C { return min(x, a) }
 
 // SubFrom is a - x.
-func SubFrom[C dsl.Number](x, a, _ C) C { return a - x }
+func SubFrom[C Computed](x, a, _ C) C { return a - x }
 
 // DivFrom is a / x.
-func DivFrom[C dsl.Number](x, a, _ C) C { return a / x }
+func DivFrom[C Computed](x, a, _ C) C { return a / x }

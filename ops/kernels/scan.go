@@ -13,7 +13,7 @@ const mostScanned = 8
 // where it can move them at once.
 //
 //kiln:kernel
-func ScanRows[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
+func ScanRows[T dsl.Number, C Computed](t dsl.Thread, out, x []T, carry []C, w Fold, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
 	per := int(w.Keep)
 	eachLine(t, w, func(l line, store bool) {
@@ -57,7 +57,7 @@ func ScanRows[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carr
 
 // scanTile makes each of a thread's neighbours op of those up to it, and returns op of
 // what the threads of the Group before have, and of what all have.
-func scanTile[C dsl.Number](t dsl.Thread, w Fold, v *[mostScanned]C, none C, op func(a, b C) C) (below, all C) {
+func scanTile[C Computed](t dsl.Thread, w Fold, v *[mostScanned]C, none C, op func(a, b C) C) (below, all C) {
 	for k := 1; k < int(w.Keep); k++ {
 		v[k] = op(v[k-1], v[k])
 	}
@@ -65,7 +65,7 @@ func scanTile[C dsl.Number](t dsl.Thread, w Fold, v *[mostScanned]C, none C, op 
 }
 
 // neighbours returns the elements of a row from one on.
-func neighbours[T, C dsl.Number](x []T, w Fold, base, at int, vectors dsl.ConstBool) (v [mostScanned]C) {
+func neighbours[T dsl.Number, C Computed](x []T, w Fold, base, at int, vectors dsl.ConstBool) (v [mostScanned]C) {
 	switch {
 	case bool(vectors) && w.Keep == 4:
 		p := dsl.LoadVec[[4]T](x, (base+at)/4)
@@ -86,7 +86,7 @@ func neighbours[T, C dsl.Number](x []T, w Fold, base, at int, vectors dsl.ConstB
 }
 
 // putNeighbours stores the elements of a row from one on.
-func putNeighbours[T, C dsl.Number](out []T, w Fold, base, at int, v [mostScanned]C, vectors dsl.ConstBool) {
+func putNeighbours[T dsl.Number, C Computed](out []T, w Fold, base, at int, v [mostScanned]C, vectors dsl.ConstBool) {
 	switch {
 	case bool(vectors) && w.Keep == 4:
 		var p [4]T
@@ -109,7 +109,7 @@ func putNeighbours[T, C dsl.Number](out []T, w Fold, base, at int, v [mostScanne
 
 // scanGroup returns op of what the threads of the Group have that come before, none for
 // the first, and of what all have.
-func scanGroup[C dsl.Number](t dsl.Thread, w Fold, v, none C, op func(a, b C) C) (below, all C) {
+func scanGroup[C Computed](t dsl.Thread, w Fold, v, none C, op func(a, b C) C) (below, all C) {
 	for d := 1; d < t.WarpSize(); d *= 2 {
 		other := dsl.ShuffleUp(t, v, d)
 		if t.Lane() >= d {
@@ -144,7 +144,7 @@ func scanGroup[C dsl.Number](t dsl.Thread, w Fold, v, none C, op func(a, b C) C)
 // ScanCols is [ScanRows] by threads across rows, each with w.Cols columns.
 //
 //kiln:kernel
-func ScanCols[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
+func ScanCols[T dsl.Number, C Computed](t dsl.Thread, out, x []T, carry []C, w Fold, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
 	tile := t.BlockDimX() * int(w.Cols)
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
 		base, to := w.row(r, 1)
@@ -163,7 +163,7 @@ func ScanCols[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carr
 }
 
 // scanCols scans columns from c on, so many for each thread.
-func scanCols[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carried dsl.ConstBool, r, base, to, c, cols int, init func(C) C, op func(a, b C) C) {
+func scanCols[T dsl.Number, C Computed](t dsl.Thread, out, x []T, carry []C, w Fold, carried dsl.ConstBool, r, base, to, c, cols int, init func(C) C, op func(a, b C) C) {
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
 	var at, put [mostScanned]int
 	var before [mostScanned]C
@@ -206,7 +206,7 @@ func scanCols[T, C dsl.Number](t dsl.Thread, out, x []T, carry []C, w Fold, carr
 // of those before it.
 //
 //kiln:kernel
-func ScanParts[T, C dsl.Number](t dsl.Thread, part []C, x []T, w Fold, init func(C) C, op func(a, b C) C) {
+func ScanParts[T dsl.Number, C Computed](t dsl.Thread, part []C, x []T, w Fold, init func(C) C, op func(a, b C) C) {
 	for r := t.Global(); r < w.Rows; r += t.GlobalSize() {
 		at, _ := w.row(r, 0)
 		before := init(dsl.Convert[C](x[at]))
@@ -219,7 +219,7 @@ func ScanParts[T, C dsl.Number](t dsl.Thread, part []C, x []T, w Fold, init func
 }
 
 // Nothing is 0, which adding changes nothing with.
-func Nothing[C dsl.Number](C) C { return 0 }
+func Nothing[C Computed](C) C { return 0 }
 
 // Once is 1, which multiplying changes nothing with.
-func Once[C dsl.Number](C) C { return 1 }
+func Once[C Computed](C) C { return 1 }

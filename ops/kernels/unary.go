@@ -10,16 +10,16 @@ import (
 // where the other of the name is for floating-point numbers.
 
 // Identity is x.
-func Identity[C dsl.Number](x C) C { return x }
+func Identity[C Computed](x C) C { return x }
 
 // Neg is -x; unsigned integers wrap.
-func Neg[C dsl.Number](x C) C { return -x }
+func Neg[C Computed](x C) C { return -x }
 
 // Abs is the magnitude of x.
 func Abs[C dsl.Real](x C) C { return dsl.Abs(x) }
 
 // AbsInt is the magnitude of x; that of the least integer wraps.
-func AbsInt[C dsl.Number](x C) C {
+func AbsInt[C Computed](x C) C {
 	if x < 0 {
 		x = -x
 	}
@@ -27,7 +27,7 @@ func AbsInt[C dsl.Number](x C) C {
 }
 
 // Sign is -1, 0 or 1, and NaN of NaN.
-func Sign[C dsl.Number](x C) C {
+func Sign[C Computed](x C) C {
 	var zero C
 	switch {
 	case x > 0:
@@ -41,10 +41,10 @@ func Sign[C dsl.Number](x C) C {
 }
 
 // Sqr is x squared.
-func Sqr[C dsl.Number](x C) C { return x * x }
+func Sqr[C Computed](x C) C { return x * x }
 
 // Relu is the larger one of x and 0, NaN of NaN.
-func Relu[C dsl.Number](x C) C {
+func Relu[C Computed](x C) C {
 	if x < 0 {
 		x = 0
 	}

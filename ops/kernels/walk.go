@@ -2,6 +2,9 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
+// Computed is a type that kernels compute in.
+type Computed interface{ dsl.Int | dsl.Uint | dsl.Real }
+
 // Operands is how many operands a Walk has at most, the result included.
 const Operands = 6
 

@@ -53,7 +53,7 @@ type bench struct {
 
 // has reports whether the device computes with a type; Metal has no F64.
 func (b *bench) has(d dtype.DType) bool {
-	return d != dtype.F64 || jit.Of(kernels.Fill[float64]).Prepare(b.dev) == nil
+	return d != dtype.F64 || jit.Of(kernels.Fill[float64]).Prepare(b.dev, kernels.Walk{}) == nil
 }
 
 // value is elements on the device and what they are.
