@@ -199,7 +199,9 @@ type inplaceNative struct{ doubling }
 func (inplaceNative) ForwardCPU(x *tensor.Tensor) error { return x.OneSet() }
 
 func TestReplacements(t *testing.T) {
-	d := open(t)
+	d, err := tensor.Open("cpu") // whose forms these are
+	require.NoError(t, err)
+	defer d.Close()
 	x := tensor.From(d, []float32{1, 2, 3})
 	require.Equal(t, []float32{3, 6, 9}, list[float32](t, tensor.Apply1(elsewhere{}, x)))
 	require.NoError(t, tensor.InPlace1(inplaceNative{}, x))
