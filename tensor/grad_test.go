@@ -141,6 +141,14 @@ var gradients = []gradient{
 	{"mv", [][]int{{3, 4}, {4}}, -2, 2, func(x []ten) ten { return x[0].MV(x[1]).Sqr() }},
 	{"einsum", [][]int{{2, 3, 4}, {4, 5, 2}, {5}}, -1, 1, func(x []ten) ten { return tensor.Einsum("aij,jka,k->ia", x...) }},
 	{"einsum of a trace", [][]int{{3, 3}}, -1, 1, func(x []ten) ten { return tensor.Einsum("ii", x...).Sqr() }},
+	g1("softmax", -2, 2, func(x ten) ten { return x.Softmax(0).Mul(x).Add(x.Softmax(-1)) }),
+	g1("log softmax", -2, 2, func(x ten) ten { return x.LogSoftmax(1).Sqr() }),
+	g1("cumsum", -2, 2, func(x ten) ten { return x.CumSum(0).Sqr().Add(x.CumSum(-1)) }),
+	g1("cumprod", -2, 2, func(x ten) ten { return x.CumProd(0).Add(x.CumProd(1)) }),
+	g1("cumprod of zeros", -2, 2, func(x ten) ten { return x.Mul(x.Detach().GtScalar(0).Cast(tensor.F64)).CumProd(1) }),
+	g1("sort", -2, 2, func(x ten) ten { v, _ := x.Sort(1, true); return v.Mul(v.CumSum(1)) }),
+	g1("topk", -2, 2, func(x ten) ten { v, _ := x.TopK(2, 0, true); return v.Sqr() }),
+	g1("quantile", -2, 2, func(x ten) ten { return x.Quantile(0.3, 1).Sqr().Add(x.Median(0).Sum()) }),
 	{"dot", [][]int{{5}, {5}}, -2, 2, func(x []ten) ten { return x[0].Dot(x[1]) }},
 }
 

@@ -1,0 +1,180 @@
+package tensor
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// What works along one dimension: softmax, cumulative sums, sorting.
+
+// along runs an operation of one operand along dimension d, whose result has its shape.
+func (t *Tensor) along(op string, d int, back func(g, x, out *Tensor, d int) *Tensor, run func(out ops.View, d int) error) *Tensor {
+	if bad := first(op, t); bad != nil {
+		return bad
+	}
+	d, err := layout.Dim(d, t.Rank())
+	if err != nil {
+		return failed(op, err)
+	}
+	if err := computes(t.dtype); err != nil {
+		return failed(op, err)
+	}
+	out := t.produce(op, t.Shape(), func(out ops.View) error { return run(out, d) })
+	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return back(g, x, out, d) }), t)
+}
+
+// Softmax is exp(t) over its sum along dimension d, without overflow.
+func (t *Tensor) Softmax(d int) *Tensor {
+	return t.along("softmax", d, gradSoftmax, func(out ops.View, d int) error {
+		return ops.Softmax(t.dev.stream, out, t.view(), d, false)
+	})
+}
+
+func gradSoftmax(g, x, out *Tensor, d int) *Tensor {
+	p := g.Mul(out)
+	return p.Sub(out.Mul(p.SumKeep(d)))
+}
+
+// LogSoftmax is the logarithm of [Tensor.Softmax], as exact where that is near 0.
+func (t *Tensor) LogSoftmax(d int) *Tensor {
+	return t.along("log_softmax", d, gradLogSoftmax, func(out ops.View, d int) error {
+		return ops.Softmax(t.dev.stream, out, t.view(), d, true)
+	})
+}
+
+func gradLogSoftmax(g, x, out *Tensor, d int) *Tensor {
+	return g.Sub(out.Exp().Mul(g.SumKeep(d)))
+}
+
+// scanned runs a scan along dimension d.
+func (t *Tensor) scanned(op *ops.Scan, d int, back func(g, x, out *Tensor, d int) *Tensor) *Tensor {
+	return t.along(op.Name(), d, back, func(out ops.View, d int) error { return op.Run(t.dev.stream, out, t.view(), d) })
+}
+
+// CumSum is the sum of the elements along dimension d up to each.
+func (t *Tensor) CumSum(d int) *Tensor {
+	return t.scanned(ops.CumSum, d, func(g, x, out *Tensor, d int) *Tensor { return g.Flip(d).CumSum(d).Flip(d) })
+}
+
+// CumProd is the product of the elements along dimension d up to each. Its gradient takes
+// room for a square of the dimension.
+func (t *Tensor) CumProd(d int) *Tensor { return t.scanned(ops.CumProd, d, gradCumProd) }
+
+// gradCumProd adds up, for each element, the products without it: those of rows in which
+// the element is 1, so that elements may be 0.
+func gradCumProd(g, x, out *Tensor, d int) *Tensor {
+	if g.err != nil {
+		return g
+	}
+	n := x.Size(d)
+	last := x.Transpose(d, -1)
+	square := last.Unsqueeze(-2).BroadcastTo(append(last.Shape()[:last.Rank()-1], n, n)...)
+	without := Eye(x.dev, U8, n).Where(square.OnesLike(), square).CumProd(-1).Triu(0)
+	return without.Mul(g.Transpose(d, -1).Unsqueeze(-2)).Sum(-1).Transpose(d, -1)
+}
+
+// CumMax is the largest element along dimension d up to each, NaN behind one.
+func (t *Tensor) CumMax(d int) *Tensor { return t.scanned(ops.CumMax, d, unknownAlong) }
+
+// CumMin is the smallest element along dimension d up to each, NaN behind one.
+func (t *Tensor) CumMin(d int) *Tensor { return t.scanned(ops.CumMin, d, unknownAlong) }
+
+func unknownAlong(g, x, out *Tensor, d int) *Tensor { return unknown(g, x, out) }
+
+// Sort sorts the elements along dimension d, the smallest or the largest first. It
+// returns them and the places that they had, of type U32. Equal elements stay in order,
+// and NaN is larger than all numbers.
+func (t *Tensor) Sort(d int, descending bool) (values, places *Tensor) {
+	const op = "sort"
+	if bad := first(op, t); bad != nil {
+		return bad, bad
+	}
+	i, err := layout.Dim(d, t.Rank())
+	if err != nil {
+		bad := failed(op, err)
+		return bad, bad
+	}
+	return t.sorted(op, i, t.layout.Shape()[i], descending)
+}
+
+// TopK returns the k largest elements along dimension d, the largest first, and the
+// places that they have, of type U32; the smallest ones with smallest.
+func (t *Tensor) TopK(k, d int, smallest bool) (values, places *Tensor) {
+	const op = "topk"
+	if bad := first(op, t); bad != nil {
+		return bad, bad
+	}
+	i, err := layout.Dim(d, t.Rank())
+	if err == nil && (k < 0 || k > t.layout.Shape()[i]) {
+		err = fmt.Errorf("%w: %d of dimension %d of %v", ErrRange, k, i, t.layout.Shape())
+	}
+	if err != nil {
+		bad := failed(op, err)
+		return bad, bad
+	}
+	return t.sorted(op, i, k, !smallest)
+}
+
+// sorted returns the first k elements along dimension d in order, and their places.
+func (t *Tensor) sorted(op string, d, k int, descending bool) (values, places *Tensor) {
+	shape := t.Shape()
+	shape[d] = k
+	places, err := empty(t.dev, U32, shape)
+	if err != nil {
+		bad := failed(op, err)
+		return bad, bad
+	}
+	values = t.produce(op, shape, func(out ops.View) error {
+		return ops.Sort(t.dev.stream, out, places.view(), t.view(), d, descending)
+	})
+	if values.err != nil {
+		return values, values
+	}
+	back := grad1(func(g, x, out *Tensor) *Tensor { return x.ZerosLike().ScatterAdd(places, g, d) })
+	return values.from(op, back, t), places
+}
+
+// ArgSort returns the places of [Tensor.Sort].
+func (t *Tensor) ArgSort(d int, descending bool) *Tensor {
+	_, places := t.Sort(d, descending)
+	return places
+}
+
+// Quantile is what lies q, from 0 to 1, of the way from the smallest element along
+// dimension d to the largest, between two elements in proportion. The dimension goes. Of
+// elements with NaN it is NaN.
+func (t *Tensor) Quantile(q float64, d int) *Tensor {
+	const op = "quantile"
+	if bad := first(op, t); bad != nil {
+		return bad
+	}
+	i, err := layout.Dim(d, t.Rank())
+	if err == nil && !(q >= 0 && q <= 1) {
+		err = fmt.Errorf("%w: %v, want 0 to 1", ErrArgument, q)
+	}
+	if err != nil {
+		return failed(op, err)
+	}
+	shape := t.Shape()
+	n := shape[i]
+	shape = append(shape[:i:i], shape[i+1:]...)
+	out := t.produce(op, shape, func(out ops.View) error { return ops.Quantile(t.dev.stream, out, t.view(), i, q) })
+	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor {
+		at := q * float64(n-1)
+		below := int(math.Floor(at))
+		part := at - float64(below)
+		places := x.ArgSort(i, false)
+		g = g.Unsqueeze(i)
+		sum := x.ZerosLike().ScatterAdd(places.Narrow(i, below, 1), g.MulScalar(1-part), i)
+		if part == 0 {
+			return sum
+		}
+		return sum.ScatterAdd(places.Narrow(i, below+1, 1), g.MulScalar(part), i)
+	}), t)
+}
+
+// Median is the middle element along dimension d, or the middle of two.
+func (t *Tensor) Median(d int) *Tensor { return t.Quantile(0.5, d) }
