@@ -149,6 +149,28 @@ var gradients = []gradient{
 	g1("sort", -2, 2, func(x ten) ten { v, _ := x.Sort(1, true); return v.Mul(v.CumSum(1)) }),
 	g1("topk", -2, 2, func(x ten) ten { v, _ := x.TopK(2, 0, true); return v.Sqr() }),
 	g1("quantile", -2, 2, func(x ten) ten { return x.Quantile(0.3, 1).Sqr().Add(x.Median(0).Sum()) }),
+	{"conv1d", [][]int{{2, 4, 7}, {6, 2, 3}}, -1, 1, func(x []ten) ten {
+		return x[0].Conv(x[1], tensor.Convolution{Stride: []int{2}, Padding: []int{1}, Groups: 2})
+	}},
+	{"conv2d", [][]int{{2, 2, 5, 6}, {3, 2, 3, 2}}, -1, 1, func(x []ten) ten {
+		return x[0].Conv(x[1], tensor.Convolution{Stride: []int{1, 2}, Padding: []int{1, 0}, Dilation: []int{2, 1}})
+	}},
+	{"conv of a turned kernel", [][]int{{1, 2, 4, 4}, {2, 3, 2, 2}}, -1, 1, func(x []ten) ten {
+		return x[0].Conv(x[1].Transpose(0, 1), tensor.Convolution{})
+	}},
+	{"conv transpose", [][]int{{2, 4, 3, 2}, {4, 1, 3, 2}}, -1, 1, func(x []ten) ten {
+		return x[0].ConvTranspose(x[1], tensor.Convolution{Stride: []int{2, 1}, Padding: []int{1, 0}, OutputPadding: []int{1, 0}, Groups: 2})
+	}},
+	{"max pool", [][]int{{2, 5, 7}}, -2, 2, func(x []ten) ten {
+		return x[0].MaxPool(tensor.Pooling{Kernel: []int{2, 3}, Stride: []int{1, 2}, Padding: []int{1, 1}}).Sqr()
+	}},
+	{"avg pool", [][]int{{2, 5, 7}}, -2, 2, func(x []ten) ten {
+		return x[0].AvgPool(tensor.Pooling{Kernel: []int{2, 3}}).Sqr().Sum().Add(x[0].AvgPool(tensor.Pooling{Kernel: []int{3}, Stride: []int{2}, Padding: []int{1}, Inside: true}))
+	}},
+	{"upsample nearest", [][]int{{2, 3, 4}}, -2, 2, func(x []ten) ten { return x[0].UpsampleNearest(5, 9).Sqr() }},
+	{"upsample bilinear", [][]int{{2, 3, 4}}, -2, 2, func(x []ten) ten {
+		return x[0].UpsampleBilinear(5, 9, true).Sqr().Sum().Add(x[0].UpsampleBilinear(2, 7, false))
+	}},
 	{"dot", [][]int{{5}, {5}}, -2, 2, func(x []ten) ten { return x[0].Dot(x[1]) }},
 }
 

@@ -1,0 +1,242 @@
+package tensor
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+)
+
+// Convolution says how a kernel moves over an input: stride, padding, dilation and groups.
+type Convolution = ops.Convolution
+
+// Conv is the convolution of t, of shape (inputs, channels, …), with weights of shape
+// (channels of the result, channels of a group, kernel …), over one to three dimensions.
+// Along each the result has (n + 2·padding - dilation·(kernel-1) - 1)/stride + 1 places.
+func (t *Tensor) Conv(weights *Tensor, c Convolution) *Tensor {
+	const op = "conv"
+	if bad := first(op, t, weights); bad != nil {
+		return bad
+	}
+	shape, err := c.Shape(t.layout.Shape(), weights.layout.Shape())
+	if err == nil {
+		err = same(t, weights)
+	}
+	if err != nil {
+		return failed(op, err)
+	}
+	out := t.produce(op, shape, func(out ops.View) error { return ops.Conv(t.dev.stream, out, t.view(), weights.view(), c) })
+	return out.from(op, grad2(func(g, x, w, out *Tensor) (*Tensor, *Tensor) {
+		return g.ConvTranspose(w, transposedOf(c, g, x, w)), weightGradient(x, g, w, c)
+	}), t, weights)
+}
+
+// ConvTranspose is the transposed convolution of t, of shape (inputs, channels, …), with
+// weights of shape (channels, channels of a group of the result, kernel …): what a
+// gradient goes back through a convolution by. Along each dimension the result has
+// (n-1)·stride - 2·padding + dilation·(kernel-1) + output padding + 1 places.
+func (t *Tensor) ConvTranspose(weights *Tensor, c Convolution) *Tensor {
+	const op = "conv_transpose"
+	if bad := first(op, t, weights); bad != nil {
+		return bad
+	}
+	shape, err := c.TransposedShape(t.layout.Shape(), weights.layout.Shape())
+	if err == nil {
+		err = same(t, weights)
+	}
+	if err != nil {
+		return failed(op, err)
+	}
+	out := t.produce(op, shape, func(out ops.View) error {
+		return ops.ConvTranspose(t.dev.stream, out, t.view(), weights.view(), c)
+	})
+	return out.from(op, grad2(func(g, x, w, out *Tensor) (*Tensor, *Tensor) {
+		forth := c
+		forth.OutputPadding = nil
+		dx := g.Conv(w, forth)
+		for d := 2; d < x.Rank() && dx.err == nil; d++ {
+			dx = dx.Narrow(d, 0, x.Size(d)) // output padding may have made room for more
+		}
+		return dx, weightGradient(g, x, w, forth)
+	}), t, weights)
+}
+
+// axis returns number d of a list, or the usual one of an empty list.
+func axis(list []int, d, usual int) int {
+	if len(list) == 0 {
+		return usual
+	}
+	return list[d]
+}
+
+// transposedOf is the transposed convolution from the gradient g of the result to that of x.
+func transposedOf(c Convolution, g, x, w *Tensor) Convolution {
+	c.OutputPadding = make([]int, x.Rank()-2)
+	for d := range c.OutputPadding {
+		n := (g.Size(d+2)-1)*axis(c.Stride, d, 1) - 2*axis(c.Padding, d, 0) + axis(c.Dilation, d, 1)*(w.Size(d+2)-1) + 1
+		c.OutputPadding[d] = x.Size(d+2) - n
+	}
+	return c
+}
+
+// weightGradient is the gradient for the weights w of the convolution c of x whose result
+// has the gradient g: a convolution of x with g, in which inputs and channels have
+// changed places and stride and dilation too.
+func weightGradient(x, g, w *Tensor, c Convolution) *Tensor {
+	groups := max(c.Groups, 1)
+	turned := Convolution{Stride: c.Dilation, Dilation: c.Stride, Padding: c.Padding}
+	xs, gs := x.Chunk(groups, 1), g.Chunk(groups, 1)
+	parts := make([]*Tensor, groups)
+	for i := range parts {
+		p := xs[i].Transpose(0, 1).Conv(gs[i].Transpose(0, 1), turned)
+		for d := 2; d < w.Rank() && p.err == nil; d++ {
+			p = p.Narrow(d, 0, w.Size(d)) // places that the stride left over
+		}
+		parts[i] = p.Transpose(0, 1)
+	}
+	return Cat(0, parts...)
+}
+
+// Pooling says how a window moves over the last dimensions of an input.
+type Pooling = ops.Pooling
+
+// MaxPool is the largest elements of windows over the last one or two dimensions, NaN
+// where there is one. Of several that are largest the first has the gradient.
+func (t *Tensor) MaxPool(p Pooling) *Tensor {
+	const op = "max_pool"
+	if bad := first(op, t); bad != nil {
+		return bad
+	}
+	shape, err := p.Shape(t.layout.Shape())
+	if err != nil {
+		return failed(op, err)
+	}
+	which := &Tensor{}
+	if t.Tracked() {
+		if which, err = empty(t.dev, I64, shape); err != nil {
+			return failed(op, err)
+		}
+	}
+	out := t.produce(op, shape, func(out ops.View) error { return ops.MaxPool(t.dev.stream, out, which.view(), t.view(), p) })
+	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradMaxPool(g, x, which, p) }), t)
+}
+
+// gradMaxPool adds gradients where the largest elements of the windows are: which counts
+// them in the last dimensions of x.
+func gradMaxPool(g, x, which *Tensor, p Pooling) *Tensor {
+	lead := x.Rank() - len(p.Kernel)
+	flat := append(slices.Clone(x.layout.Shape()[:lead]), Hole)
+	return x.ZerosLike().Reshape(flat...).ScatterAdd(which.Reshape(flat...), g.Reshape(flat...), lead).Reshape(x.Shape()...)
+}
+
+// AvgPool is the means of windows over the last one or two dimensions.
+func (t *Tensor) AvgPool(p Pooling) *Tensor {
+	const op = "avg_pool"
+	if bad := first(op, t); bad != nil {
+		return bad
+	}
+	shape, err := p.Shape(t.layout.Shape())
+	if err != nil {
+		return failed(op, err)
+	}
+	out := t.produce(op, shape, func(out ops.View) error { return ops.AvgPool(t.dev.stream, out, t.view(), p) })
+	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradAvgPool(g, x, p) }), t)
+}
+
+// gradAvgPool spreads gradients over the windows: a transposed convolution with ones.
+func gradAvgPool(g, x *Tensor, p Pooling) *Tensor {
+	lead := x.Rank() - len(p.Kernel)
+	area := Shape(p.Kernel).Count()
+	g = g.DivScalar(float64(area))
+	if p.Inside { // how much of each window is inside
+		whole := p
+		whole.Inside = false
+		g = g.Div(x.OnesLike().AvgPool(whole))
+	}
+	stride := p.Stride
+	if len(stride) == 0 {
+		stride = p.Kernel
+	}
+	c := Convolution{Stride: stride, Padding: p.Padding, Dilation: p.Dilation}
+	planes := func(t *Tensor) *Tensor {
+		return t.Reshape(append([]int{t.layout.Shape()[:lead].Count(), 1}, t.layout.Shape()[lead:]...)...)
+	}
+	if g.err != nil {
+		return g
+	}
+	gp, xp := planes(g), planes(x)
+	w := Ones(x.dev, x.dtype, append([]int{1, 1}, p.Kernel...)...)
+	return gp.ConvTranspose(w, transposedOf(c, gp, xp, w)).Reshape(x.Shape()...)
+}
+
+// UpsampleNearest gives the last one or two dimensions other sizes: place i of n is place
+// i·m/n, cut, of the m that were there.
+func (t *Tensor) UpsampleNearest(sizes ...int) *Tensor {
+	const op = "upsample_nearest"
+	if bad := first(op, t); bad != nil {
+		return bad
+	}
+	lead := t.Rank() - len(sizes)
+	if lead < 0 || len(sizes) == 0 {
+		return failf(op, ErrRank, "%d sizes for %v", len(sizes), t.layout.Shape())
+	}
+	shape := append(t.Shape()[:lead], sizes...)
+	out := t.produce(op, shape, func(out ops.View) error { return ops.UpsampleNearest(t.dev.stream, out, t.view(), len(sizes)) })
+	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor {
+		for d := lead; d < x.Rank(); d++ {
+			m, n := x.Size(d), out.Size(d)
+			ids := make([]int64, n)
+			for i := range ids {
+				ids[i] = int64(i * m / n)
+			}
+			s := g.Shape()
+			s[d] = m
+			g = Zeros(g.dev, g.dtype, s...).IndexAdd(From(g.dev, ids), g, d)
+		}
+		return g
+	}), t)
+}
+
+// UpsampleBilinear gives the last two dimensions other sizes: each element is the mean of
+// the four around its place, weighted by how near they are. With align the first and last
+// places are those of t, and else the edges are.
+func (t *Tensor) UpsampleBilinear(height, width int, align bool) *Tensor {
+	const op = "upsample_bilinear"
+	if bad := first(op, t); bad != nil {
+		return bad
+	}
+	lead := t.Rank() - 2
+	if lead < 0 {
+		return failf(op, ErrRank, "%v has fewer than 2 dimensions", t.layout.Shape())
+	}
+	out := t.produce(op, append(t.Shape()[:lead], height, width), func(out ops.View) error {
+		return ops.UpsampleBilinear(t.dev.stream, out, t.view(), ops.Bilinear{AlignCorners: align})
+	})
+	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor {
+		rows := weightsOf(x, x.Size(-2), height, align)
+		cols := weightsOf(x, x.Size(-1), width, align)
+		return rows.T().MatMul(g).MatMul(cols)
+	}), t)
+}
+
+// weightsOf is the matrix by which n places along a dimension are made of m, in the type
+// and on the device of x.
+func weightsOf(x *Tensor, m, n int, align bool) *Tensor {
+	w := make([]float64, n*m)
+	for i := range n {
+		at := max(0, (float64(i)+0.5)*float64(m)/float64(n)-0.5)
+		if align {
+			at = float64(i) * float64(m-1) / float64(max(n-1, 1))
+		}
+		below := min(int(math.Floor(at)), m-1)
+		part := at - float64(below)
+		w[i*m+below] += 1 - part
+		w[i*m+min(below+1, m-1)] += part
+	}
+	var bytes []byte
+	for _, v := range w {
+		bytes = dtype.FromFloat(x.dtype, v).Append(bytes)
+	}
+	return FromBytes(x.dev, x.dtype, bytes, n, m)
+}
