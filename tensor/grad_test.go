@@ -133,6 +133,11 @@ var gradients = []gradient{
 	g1("pad reflect", -2, 2, func(x ten) ten { return x.Pad(1, 2, 3, tensor.PadReflect, 0).Sqr() }),
 	g1("pad circular", -2, 2, func(x ten) ten { return x.Pad(1, 2, 3, tensor.PadCircular, 0).Sqr() }),
 	g1("tril", -2, 2, func(x ten) ten { return x.Tril(1).Add(x.Triu(-1).Sqr()) }),
+	g1("index", -2, 2, func(x ten) ten {
+		return x.Index(tensor.SliceFrom(1).By(-1), []int{3, 1, 3}).Add(x.Index(0, tensor.Ellipsis, tensor.NewAxis, 2)).Sqr()
+	}),
+	g1("index of a tensor", -2, 2, func(x ten) ten { return x.Index(at(x, []int{2, 2}, 0, 2, 2, 1)).Sqr() }),
+	g1("index of a mask", -2, 2, func(x ten) ten { return x.Index(tensor.Mask(x.Detach().GtScalar(-1))).Sqr() }),
 	g2("slice scatter", -2, 2, func(x, y ten) ten { return x.SliceScatter(y.Narrow(1, 1, 2), 1, 2).Sqr() }),
 	{"meshgrid", [][]int{{3}, {4}}, -2, 2, func(x []ten) ten { m := tensor.Meshgrid(true, x...); return m[0].Mul(m[1]) }},
 	{"matmul", [][]int{{3, 4}, {4, 2}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]).Sqr() }},
