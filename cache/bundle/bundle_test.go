@@ -1,0 +1,272 @@
+package bundle
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/cache"
+)
+
+// sample is entries as programs have them: text that repeats itself, and some noise.
+func sample(n int) map[cache.Key]*cache.Entry {
+	rng := rand.New(rand.NewPCG(1, 2))
+	out := map[cache.Key]*cache.Entry{}
+	for i := range n {
+		target := []string{Common, "hip:gfx942", "ptx:sm_80", "ptx:sm_90"}[i%4]
+		kind := cache.KindArtifact
+		if target == Common {
+			kind = cache.KindSource
+		}
+		body := strings.Repeat(fmt.Sprintf("ld.param.u64 %%rd%d, [arg]; fma.rn.f32 %%f1, %%f2, %%f3, %%f4;\n", i), 20)
+		noise := make([]byte, rng.IntN(200))
+		for j := range noise {
+			noise[j] = byte(rng.Uint32())
+		}
+		out[cache.NewKey(fmt.Sprint(i))] = &cache.Entry{
+			Header: cache.Header{Kind: kind, Kernel: fmt.Sprintf("pkg.K%d[float32]", i/4), Target: target, Format: "ptx", Tool: "test", Meta: []byte(`{"Entry":"K"}`)},
+			Body:   append([]byte(body), noise...),
+		}
+	}
+	return out
+}
+
+func written(t testing.TB, entries map[cache.Key]*cache.Entry, sign ...ed25519.PrivateKey) []byte {
+	t.Helper()
+	w := Writer{Compiler: "7", Sign: sign}
+	for k, e := range entries { // in the order of the map: another one every time
+		require.NoError(t, w.Add(k, e))
+	}
+	var b bytes.Buffer
+	n, err := w.WriteTo(&b)
+	require.NoError(t, err)
+	require.EqualValues(t, b.Len(), n)
+	return b.Bytes()
+}
+
+func parse(t testing.TB, data []byte) *Bundle {
+	t.Helper()
+	b, err := Parse("test.kiln", string(data))
+	require.NoError(t, err)
+	return b
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, n := range []int{0, 1, 7, 100, 1000} {
+		entries := sample(n)
+		data := written(t, entries)
+		b := parse(t, data)
+		require.NoError(t, b.Verify())
+		require.Equal(t, "7", b.Header().Compiler)
+		items, err := b.Manifest()
+		require.NoError(t, err)
+		require.Len(t, items, n)
+		raw := 0
+		for k, e := range entries {
+			got, err := b.Get(e.Target, k)
+			require.NoError(t, err)
+			require.Equal(t, e, got)
+			raw += len(e.Body)
+			_, err = b.Get("ptx:sm_70", k)
+			require.ErrorIs(t, err, ErrMissing)
+		}
+		_, err = b.Get(Common, cache.NewKey("none"))
+		require.ErrorIs(t, err, ErrMissing)
+		if n == 1000 {
+			require.Less(t, len(data), raw/3, "entries that resemble one another compress")
+		}
+	}
+}
+
+func TestSameBytesWhateverTheOrder(t *testing.T) {
+	entries := sample(200)
+	first := written(t, entries)
+	for range 3 {
+		require.Equal(t, first, written(t, entries))
+	}
+}
+
+func TestEntriesThatDifferUnderOneKey(t *testing.T) {
+	var w Writer
+	k := cache.NewKey("k")
+	require.NoError(t, w.Add(k, &cache.Entry{Header: cache.Header{Kernel: "p.K", Target: "cpu"}, Body: []byte("a")}))
+	require.NoError(t, w.Add(k, &cache.Entry{Header: cache.Header{Kernel: "p.K", Target: "cpu"}, Body: []byte("a")}))
+	require.Equal(t, 1, w.Len())
+	err := w.Add(k, &cache.Entry{Header: cache.Header{Kernel: "p.K", Target: "cpu"}, Body: []byte("b")})
+	require.ErrorContains(t, err, "p.K for cpu")
+}
+
+func TestCopies(t *testing.T) {
+	entries := sample(100)
+	whole := parse(t, written(t, entries))
+	var small bytes.Buffer
+	require.NoError(t, whole.Copy(&small, func(target string) bool { return target == Common || target == "ptx:sm_90" }))
+	part := parse(t, small.Bytes())
+	require.NoError(t, part.Verify())
+	require.Equal(t, whole.Digest(), part.Digest())
+	for k, e := range entries {
+		got, err := part.Get(e.Target, k)
+		if e.Target == Common || e.Target == "ptx:sm_90" {
+			require.NoError(t, err)
+			require.Equal(t, e, got)
+		} else {
+			require.ErrorIs(t, err, ErrMissing)
+			require.False(t, part.Has(e.Target))
+		}
+	}
+	// A copy without sections and the sections make the whole again.
+	var head, again bytes.Buffer
+	require.NoError(t, whole.Copy(&head, func(string) bool { return false }))
+	sections := map[string]io.Reader{}
+	for _, s := range whole.Header().Sections {
+		r, err := whole.Section(s.Target)
+		require.NoError(t, err)
+		sections[s.Target] = r
+	}
+	require.NoError(t, parse(t, head.Bytes()).Assemble(&again, sections))
+	require.Equal(t, written(t, entries), again.Bytes())
+
+	var w Writer
+	require.NoError(t, w.AddBundle(part))
+	require.NoError(t, w.AddBundle(whole))
+	require.Equal(t, 100, w.Len())
+}
+
+func TestSignatures(t *testing.T) {
+	secret, public, err := NewKey()
+	require.NoError(t, err)
+	key, err := ParseSecret(secret)
+	require.NoError(t, err)
+	_, other, err := NewKey()
+	require.NoError(t, err)
+	entries := sample(20)
+	plain, sealed := parse(t, written(t, entries)), parse(t, written(t, entries, key))
+	require.Equal(t, plain.Digest(), sealed.Digest())
+
+	file := filepath.Join(t.TempDir(), "keys")
+	require.NoError(t, os.WriteFile(file, []byte("# release\n"+public+" # me\n"), 0o600))
+	for _, text := range []string{public, other + "," + public, file} {
+		trust, err := ParseTrust(text)
+		require.NoError(t, err)
+		require.NoError(t, trust.Check(sealed))
+		require.ErrorIs(t, trust.Check(plain), ErrUntrusted)
+	}
+	trust, err := ParseTrust(other)
+	require.NoError(t, err)
+	require.ErrorContains(t, trust.Check(sealed), public)
+	require.NoError(t, Trust(nil).Check(plain))
+	for _, text := range []string{",", "nokey", filepath.Join(t.TempDir(), "none")} {
+		_, err := ParseTrust(text)
+		require.Error(t, err, text)
+	}
+
+	// The signature of one bundle is not good for another one.
+	stolen := parse(t, written(t, sample(21)))
+	stolen.seal = sealed.seal
+	trust, err = ParseTrust(public)
+	require.NoError(t, err)
+	require.ErrorIs(t, trust.Check(stolen), ErrUntrusted)
+}
+
+func TestRewriteSigns(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "app.kiln")
+	require.NoError(t, os.WriteFile(name, written(t, sample(20)), 0o600))
+	_, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	all := func(string) bool { return true }
+	for range 2 { // the second time changes nothing
+		require.NoError(t, Rewrite(name, all, key))
+		b, err := Open(name)
+		require.NoError(t, err)
+		require.NoError(t, b.Verify())
+		require.NoError(t, Trust{key.Public().(ed25519.PublicKey)}.Check(b))
+		require.Len(t, b.seal.Signatures, 1)
+		require.NoError(t, b.Close())
+	}
+}
+
+// TestDamage changes each byte, and cuts at each place: no entry may come out wrong.
+func TestDamage(t *testing.T) {
+	entries := sample(24)
+	data := written(t, entries)
+	step := 1
+	if testing.Short() {
+		step = 13
+	}
+	unnoticed := 0
+	for i := 0; i < len(data); i += step {
+		bad := bytes.Clone(data)
+		bad[i] ^= 1 << (i % 8)
+		if !sound(t, bad, entries) {
+			continue
+		}
+		unnoticed++
+		require.False(t, sound(t, data[:i], entries), "cut at %d", i)
+	}
+	require.Less(t, unnoticed, 40, "bytes of the seal alone may change unnoticed")
+}
+
+// sound reports whether all is well with a bundle; an entry that is wrong fails the test.
+func sound(t *testing.T, data []byte, want map[cache.Key]*cache.Entry) bool {
+	b, err := Parse("bad", string(data))
+	if err != nil {
+		require.ErrorIs(t, err, ErrFormat)
+		return false
+	}
+	ok := b.Verify() == nil
+	for k, e := range want {
+		got, err := b.Get(e.Target, k)
+		if err == nil {
+			require.Equal(t, e, got)
+			continue
+		}
+		ok = false
+	}
+	return ok
+}
+
+func TestHostile(t *testing.T) {
+	data := string(written(t, sample(8)))
+	for name, change := range map[string][2]string{
+		"entries":  {`"entries":2`, `"entries":2000000000`},
+		"size":     {`"size":`, `"size":9223372036854775`},
+		"negative": {`"size":`, `"size":-`},
+		"raw":      {`"raw":`, `"raw":99999999`},
+		"present":  {`"present":[0,`, `"present":[9,`},
+		"nothing":  {"kiln bundle 1", "kiln bundle 2"},
+		"endless":  {"\n{", "\n" + strings.Repeat(" ", maxHeader) + "{"},
+	} {
+		b, err := Parse(name, strings.Replace(data, change[0], change[1], 1))
+		if err == nil {
+			err = b.Verify()
+		}
+		require.Error(t, err, name)
+		require.True(t, errors.Is(err, ErrFormat), "%s: %v", name, err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(written(f, sample(8)))
+	f.Add(written(f, nil))
+	f.Add([]byte(magic))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, err := Parse("fuzz", string(data))
+		if err != nil {
+			return
+		}
+		_ = b.Verify()
+		var out bytes.Buffer
+		if b.Copy(&out, func(string) bool { return true }) == nil {
+			parse(t, out.Bytes())
+		}
+	})
+}

@@ -1,0 +1,225 @@
+package bundle
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/gokiln/kiln/cache"
+)
+
+// Writer collects entries and writes them as a bundle. The zero value is ready.
+type Writer struct {
+	Compiler string               // for the header
+	Sign     []ed25519.PrivateKey // who signs
+
+	targets map[string]map[cache.Key][]byte // entries, encoded
+	items   map[cache.Key]Item
+}
+
+// Add adds an entry to the section of its target. Adding the same entry again changes
+// nothing; another one under the same key is an error.
+func (w *Writer) Add(key cache.Key, e *cache.Entry) error {
+	data, err := encode(e)
+	if err != nil {
+		return fmt.Errorf("bundle: entry %.12s: %w", key, err)
+	}
+	if len(data) > maxPart {
+		return fmt.Errorf("bundle: entry %.12s of %s: %d bytes, the limit is %d", key, e.Kernel, len(data), maxPart)
+	}
+	if have, ok := w.items[key]; ok {
+		if !bytes.Equal(w.targets[have.Target][key], data) {
+			return fmt.Errorf("bundle: two entries of %s for %s under key %.12s that differ: compiling it is not deterministic", e.Kernel, e.Target, key)
+		}
+		return nil
+	}
+	if w.targets == nil {
+		w.targets, w.items = map[string]map[cache.Key][]byte{}, map[cache.Key]Item{}
+	}
+	if w.targets[e.Target] == nil {
+		w.targets[e.Target] = map[cache.Key][]byte{}
+	}
+	w.targets[e.Target][key] = data
+	w.items[key] = Item{Key: key, Header: e.Header, Size: len(data)}
+	return nil
+}
+
+// Len is how many entries there are.
+func (w *Writer) Len() int { return len(w.items) }
+
+// WriteTo writes the bundle.
+func (w *Writer) WriteTo(out io.Writer) (int64, error) {
+	head := Header{Compiler: w.Compiler, Sections: []Section{}}
+	manifest, err := w.manifest()
+	if err != nil {
+		return 0, err
+	}
+	head.Manifest = part(manifest.packed, manifest.raw)
+	body, s := [][]byte{manifest.packed}, seal{}
+	for i, t := range slices.Sorted(maps.Keys(w.targets)) {
+		section, parts, err := pack(t, w.targets[t], w.items)
+		if err != nil {
+			return 0, err
+		}
+		head.Sections = append(head.Sections, section)
+		body = append(body, parts...)
+		s.Present = append(s.Present, i)
+	}
+	text, err := line(head)
+	if err != nil {
+		return 0, err
+	}
+	s.Header = sha256.Sum256(text)
+	for _, key := range w.Sign {
+		s.Signatures = append(s.Signatures, sign(key, s.Header))
+	}
+	return write(out, text, s, body)
+}
+
+// write writes the file of a bundle.
+func write(out io.Writer, header []byte, s seal, body [][]byte) (n int64, err error) {
+	sealed, err := line(s)
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range append([][]byte{[]byte(magic), header, sealed}, body...) {
+		m, err := out.Write(b)
+		if n += int64(m); err != nil {
+			return n, fmt.Errorf("writing bundle: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// WriteFile writes the bundle to a file, which appears whole or not at all.
+func (w *Writer) WriteFile(name string) error {
+	return replace(name, func(f io.Writer) error { _, err := w.WriteTo(f); return err })
+}
+
+// replace writes a file under another name and renames it.
+func replace(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".tmp-"+filepath.Base(name)+"-*")
+	if err != nil {
+		return fmt.Errorf("bundle %s: %w", name, err)
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = errors.Join(os.Chmod(f.Name(), 0o644), os.Rename(f.Name(), name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("bundle %s: %w", name, err)
+	}
+	return nil
+}
+
+type packed struct {
+	packed []byte
+	raw    int
+}
+
+func part(b []byte, raw int) Part {
+	return Part{Size: int64(len(b)), Raw: int64(raw), SHA256: sha256.Sum256(b)}
+}
+
+// manifest lists the entries in an order that a person can read.
+func (w *Writer) manifest() (packed, error) {
+	var text bytes.Buffer
+	items := slices.SortedFunc(maps.Values(w.items), compare)
+	for i := range items {
+		items[i].Meta = nil // it is in the entry
+		l, err := line(items[i])
+		if err != nil {
+			return packed{}, err
+		}
+		text.Write(l)
+	}
+	enc, err := compressor(nil)
+	if err != nil {
+		return packed{}, err
+	}
+	return packed{enc.EncodeAll(text.Bytes(), nil), text.Len()}, nil
+}
+
+// compare orders entries by what they are.
+func compare(a, b Item) int {
+	for _, p := range [][2]string{{a.Target, b.Target}, {a.Kernel, b.Kernel}, {a.Kind, b.Kind}, {a.Format, b.Format}, {a.Build, b.Build}} {
+		if c := strings.Compare(p[0], p[1]); c != 0 {
+			return c
+		}
+	}
+	return bytes.Compare(a.Key[:], b.Key[:])
+}
+
+// pack compresses the entries of a target.
+func pack(target string, files map[cache.Key][]byte, items map[cache.Key]Item) (Section, [][]byte, error) {
+	order := slices.SortedFunc(maps.Keys(files), func(a, b cache.Key) int { return compare(items[a], items[b]) })
+	dict := dictionary(order, files)
+	plain, err := compressor(nil)
+	if err != nil {
+		return Section{}, nil, err
+	}
+	enc := plain
+	dictPacked := []byte{}
+	if len(dict) > 0 {
+		dictPacked = plain.EncodeAll(dict, nil)
+		if enc, err = compressor(dict); err != nil {
+			return Section{}, nil, err
+		}
+	}
+	records, blobs, at, err := compress(enc, order, files)
+	if err != nil {
+		return Section{}, nil, fmt.Errorf("bundle: target %s: %w", target, err)
+	}
+	slices.SortFunc(records, func(a, b record) int { return bytes.Compare(a.key[:], b.key[:]) })
+	var index []byte
+	for i := range records {
+		index = records[i].append(index)
+	}
+	s := Section{Target: target, Entries: len(records), Dict: part(dictPacked, len(dict)), Index: part(index, 0)}
+	s.Size = s.Dict.Size + s.Index.Size + int64(at)
+	return s, append([][]byte{dictPacked, index}, blobs...), nil
+}
+
+// compress returns the entries one after the other, and where they begin.
+func compress(enc *zstd.Encoder, order []cache.Key, files map[cache.Key][]byte) (records []record, blobs [][]byte, at uint64, err error) {
+	for _, k := range order {
+		blob := enc.EncodeAll(files[k], nil)
+		if len(blob) > math.MaxUint32 {
+			return nil, nil, 0, fmt.Errorf("entry %.12s: %d bytes", k, len(blob))
+		}
+		records = append(records, record{key: Digest(k), sum: sha256.Sum256(blob), at: at, size: uint32(len(blob)), raw: uint32(len(files[k]))})
+		blobs = append(blobs, blob)
+		at += uint64(len(blob))
+	}
+	return records, blobs, at, nil
+}
+
+// dictionary samples a section: the beginnings of entries from all over it, the most
+// typical last, where a raw dictionary is cheapest to refer to.
+func dictionary(order []cache.Key, files map[cache.Key][]byte) []byte {
+	const samples, least = 16, 8
+	if len(order) < least {
+		return nil
+	}
+	var dict []byte
+	for i := range samples {
+		b := files[order[i*(len(order)-1)/(samples-1)]]
+		dict = append(dict, b[:min(len(b), maxDict/samples)]...)
+	}
+	return dict
+}
