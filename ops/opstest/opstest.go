@@ -37,6 +37,9 @@ var families = []struct {
 
 // RunAll tests all operations on a device.
 func RunAll(t *testing.T, dev *runtime.Device) {
+	info := dev.Info()
+	require.Positive(t, info.Units, "work is divided among the units of a device")
+	require.GreaterOrEqual(t, info.ThreadsPerUnit, info.WarpSize)
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
 			f.run(t, &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2))})

@@ -14,8 +14,8 @@ type Info struct {
 	MaxBlock         [3]int // threads in a block, in each dimension
 	MaxGrid          [3]int // blocks in a grid, in each dimension
 	SharedPerBlock   int    // bytes of shared memory a block can have, static and dynamic together
-	Units            int    // multiprocessors, or cores
-	ThreadsPerUnit   int    // threads that can be resident on one unit
+	Units            int    // multiprocessors, or cores; an estimate where the vendor does not say
+	ThreadsPerUnit   int    // threads that can be resident on one unit; an estimate where the vendor does not say
 	RegistersPerUnit int    // 32-bit registers of one unit; 0 where that means nothing
 	ClockKHz         int    // 0 when unknown
 	MemClockKHz      int    // 0 when unknown

@@ -147,7 +147,22 @@ func (l *library) info(i int, dev uintptr) (driver.Info, error) {
 		Driver: fmt.Sprintf("Metal 3, language %d.%d, macOS %s", v/10, v%10, l.system()), Formats: []string{formatArchive, formatText}, WarpSize: 32,
 		MaxThreads: 1024, MaxBlock: [3]int{1024, 1024, 1024}, MaxGrid: [3]int{1<<31 - 1, 65535, 65535},
 		SharedPerBlock: int(l.send(dev, l.sharedLength)), MemTotal: int64(l.send(dev, l.workingSet)),
+		Units: units(model), ThreadsPerUnit: 2048,
 	}, nil
+}
+
+// units is about how many cores a model has: Metal does not say, and who divides work
+// among blocks needs a number. The same goes for the threads that a core can hold.
+func units(model string) int {
+	for _, size := range []struct {
+		name  string
+		cores int
+	}{{"Ultra", 64}, {"Max", 32}, {"Pro", 16}} {
+		if strings.HasSuffix(model, size.name) {
+			return size.cores
+		}
+	}
+	return 10
 }
 
 // system is the version of the system, such as "15.1 (Build 24B83)".

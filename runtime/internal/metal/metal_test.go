@@ -36,3 +36,9 @@ func TestImages(t *testing.T) {
 		require.False(t, ok, "%q", bad)
 	}
 }
+
+func TestUnits(t *testing.T) {
+	for model, want := range map[string]int{"Apple M4": 10, "Apple M1 Pro": 16, "Apple M3 Max": 32, "Apple M2 Ultra": 64, "AMD Radeon Pro 5500M": 10} {
+		require.Equal(t, want, units(model), model)
+	}
+}
