@@ -305,9 +305,11 @@ func TestSourceHash(t *testing.T) {
 	}
 	first := hash()
 	require.Equal(t, first, hash())
-	texts["d"] += "// not imported\n"
+	texts["d"] += "var x int // not imported\n"
 	require.Equal(t, first, hash())
-	texts["c"] += "// imported by an import\n"
+	texts["c"] = "package c // the comment of an import\n"
+	require.Equal(t, first, hash())
+	texts["c"] += "var x int\n"
 	require.NotEqual(t, first, hash())
 
 	_, err := SourceHash("x", packages(texts))

@@ -12,7 +12,8 @@ import (
 
 // SourceHash returns a hash of the source of a kernel package and of the kernel
 // packages it imports, directly or not. It depends on import paths, file base
-// names and text alone, so it is the same on every machine. Package dsl is not
+// names and text without comments alone, so it is the same on every machine, and
+// editing a comment does not change it. Package dsl is not
 // part of it: it belongs to the compiler and its version. More are packages whose
 // types the kernel is instantiated with; see [Packages].
 func SourceHash(importPath string, load Loader, more ...string) ([32]byte, error) {
@@ -36,7 +37,7 @@ func SourceHash(importPath string, load Loader, more ...string) ([32]byte, error
 		for _, f := range files {
 			if p.compiles(f) {
 				frame(sum, f.Name)
-				frame(sum, string(f.Text))
+				frame(sum, string(essence(f.Text)))
 			}
 		}
 	}
