@@ -119,7 +119,7 @@ func (t *Tensor) MaxPool(p Pooling) *Tensor {
 		}
 	}
 	out := t.produce(op, shape, func(out ops.View) error { return ops.MaxPool(t.dev.stream, out, which.view(), t.view(), p) })
-	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradMaxPool(g, x, which, p) }), t)
+	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradMaxPool(g, x, which, p) }), t).saves(which)
 }
 
 // gradMaxPool adds gradients where the largest elements of the windows are: which counts

@@ -50,7 +50,9 @@ type CustomOp3 interface {
 
 // Backward1 is what a [CustomOp1] with a gradient has: g is the gradient of the result,
 // out; the gradient of x is returned. It is nil if there is none, and may have a shape
-// that x is broadcast to.
+// that x is broadcast to. Where gradients are to have gradients themselves, see
+// [BackwardOptions], one that a kernel has computed has none, which is an error, and one
+// made by operations of this package has.
 type Backward1 interface {
 	Backward(g, x, out *Tensor) *Tensor
 }
@@ -121,6 +123,9 @@ func custom(op interface{ Name() string }, forward func() *Tensor, back func(g, 
 					grads[i] = none
 				}
 			}
+		}
+		for i := range grads {
+			grads[i] = grads[i].once("gradient of "+name, append([]*Tensor{g}, in...)...)
 		}
 		return grads
 	})

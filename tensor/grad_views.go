@@ -27,10 +27,11 @@ func gradView(make func(Layout) (Layout, error)) backward {
 
 // put returns zeros in the shape of x with g where a view of x is.
 func put(g, x *Tensor, make func(Layout) (Layout, error)) *Tensor {
+	const op = "gradient of a view"
 	if g.err != nil {
 		return g
 	}
-	out := x.ZerosLike()
+	out := x.Detach().ZerosLike()
 	if out.err != nil {
 		return out
 	}
@@ -39,9 +40,9 @@ func put(g, x *Tensor, make func(Layout) (Layout, error)) *Tensor {
 		err = out.dev.copyInto(out.with(l), g)
 	}
 	if err != nil {
-		return failed("gradient of a view", err)
+		return failed(op, err)
 	}
-	return out
+	return out.from(op, grad1(func(gg, _, _ *Tensor) *Tensor { return gg.viewed(op, gradView(make), make) }), g)
 }
 
 // gradUnfold adds up the windows that an element is in.

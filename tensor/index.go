@@ -51,7 +51,7 @@ func (t *Tensor) Gather(ids *Tensor, d int) *Tensor {
 	out := t.produce(op, ids.Shape(), func(out ops.View) error { return ops.Gather(t.dev.stream, out, t.view(), ids.view(), d) })
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
 		return []*Tensor{in[0].ZerosLike().ScatterAdd(ids, g, d)}
-	}), t)
+	}), t).saves(ids)
 }
 
 // Scatter returns t with the elements of src at the index of ids in dimension d, and at
@@ -101,7 +101,7 @@ func (t *Tensor) scatter(op string, ids, src *Tensor, d int, run func(out ops.Vi
 	if err := run(out.view()); err != nil {
 		return failed(op, err)
 	}
-	return out.from(op, back, t, src)
+	return out.from(op, back, t, src).saves(ids)
 }
 
 // IndexSelect returns the parts of t along dimension d at the indices of ids, which has
@@ -120,7 +120,7 @@ func (t *Tensor) IndexSelect(ids *Tensor, d int) *Tensor {
 	out := t.produce(op, shape, func(out ops.View) error { return ops.IndexSelect(t.dev.stream, out, t.view(), ids.view(), i) })
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
 		return []*Tensor{in[0].ZerosLike().IndexAdd(ids, g, i)}
-	}), t)
+	}), t).saves(ids)
 }
 
 // Embedding returns the rows of t, which has two dimensions, at the indices of ids: the
@@ -163,7 +163,7 @@ func (t *Tensor) MaskedFill(mask *Tensor, x float64) *Tensor {
 	out := t.produce(op, t.Shape(), func(out ops.View) error {
 		return ops.MaskedFill(t.dev.stream, out, m.view(), t.view(), s.Convert(t.dtype))
 	})
-	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g.MaskedFill(m, 0)} }), t)
+	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g.MaskedFill(m, 0)} }), t).saves(m)
 }
 
 // MaskedSelect returns the elements of t where mask, integers of the same shape, is not 0,
@@ -188,7 +188,7 @@ func (t *Tensor) MaskedSelect(mask *Tensor) *Tensor {
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
 		at := mask.FlattenAll().Nonzero().Squeeze(1)
 		return []*Tensor{in[0].ZerosLike().FlattenAll().Scatter(at, g, 0).Reshape(in[0].Shape()...)}
-	}), t)
+	}), t).saves(mask)
 }
 
 // Nonzero returns the indices of the elements of t, integers, that are not 0: a row for
@@ -426,10 +426,6 @@ func (t *Tensor) SliceScatter(src *Tensor, d, start int) *Tensor {
 	}
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
 		n := in[1].Size(d)
-		rest := g.Copy()
-		if err := rest.Narrow(d, start, n).ZeroSet(); err != nil {
-			rest = failed(op, err)
-		}
-		return []*Tensor{rest, g.Narrow(d, start, n)}
+		return []*Tensor{g.SliceScatter(in[1].ZerosLike(), d, start), g.Narrow(d, start, n)}
 	}), t, src)
 }

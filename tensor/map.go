@@ -167,5 +167,5 @@ func slope(df any, g *Tensor, in []*Tensor, i int) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
-	return out
+	return out.once(op, append([]*Tensor{g}, in...)...)
 }

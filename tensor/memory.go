@@ -184,7 +184,7 @@ func reach(kept []*Tensor) map[*runtime.Buffer]bool {
 			keep[t.buf] = true
 		}
 		if t.node != nil {
-			todo = append(todo, t.node.in...)
+			todo = append(append(todo, t.node.in...), t.node.saved...)
 		}
 	}
 	return keep

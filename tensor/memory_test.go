@@ -203,3 +203,20 @@ func ExampleScope() {
 	// Tensor[[3], f32]
 	// true
 }
+
+// What a kept tensor's gradient needs besides operands is kept, too: indices, masks, places.
+func TestScopeKeepsIndices(t *testing.T) {
+	d := open(t)
+	v := tensor.NewVar(tensor.From(d, []float32{3, 1, 4, 1}))
+	loss := tensor.InScope(func() *tensor.Tensor {
+		x := v.Tensor()
+		ids := tensor.From(d, []int64{2, 0, 2, 1})
+		sorted, _ := x.Sort(0, false)
+		return x.Gather(ids, 0).Add(x.IndexSelect(ids, 0)).Add(x.ScatterAdd(ids, x, 0)).
+			Add(x.MaskedFill(x.GtScalar(2), 5)).Add(sorted).Add(x.MaxPool(tensor.Pooling{Kernel: []int{1}})).
+			Sum().Add(x.MaskedSelect(x.GtScalar(1)).Sum())
+	})
+	g, err := loss.Backward()
+	require.NoError(t, err)
+	require.Equal(t, []float32{7, 7, 9, 5}, list[float32](t, g.Of(v.Tensor())))
+}

@@ -134,7 +134,7 @@ func (t *Tensor) sorted(op string, d, k int, descending bool) (values, places *T
 		return values, values
 	}
 	back := grad1(func(g, x, out *Tensor) *Tensor { return x.ZerosLike().ScatterAdd(places, g, d) })
-	return values.from(op, back, t), places
+	return values.from(op, back, t).saves(places), places
 }
 
 // ArgSort returns the places of [Tensor.Sort].

@@ -26,9 +26,10 @@ func stops(dt DType) bool { return !dt.IsFloat() }
 
 // node is how a tensor was made.
 type node struct {
-	op   string
-	in   []*Tensor
-	back gradient // of a variable nil, as in
+	op    string
+	in    []*Tensor
+	back  gradient  // of a variable nil, as in
+	saved []*Tensor // what back needs besides
 }
 
 // from notes how t was made, if one of the operands has a gradient.
@@ -44,6 +45,14 @@ func (t *Tensor) from(op string, back gradient, in ...*Tensor) *Tensor {
 		return t
 	}
 	t.node = &node{op: op, in: slices.Clone(in), back: back}
+	return t
+}
+
+// saves notes tensors that the gradient of t needs besides its operands.
+func (t *Tensor) saves(list ...*Tensor) *Tensor {
+	if t.node != nil {
+		t.node.saved = list
+	}
 	return t
 }
 
@@ -136,62 +145,160 @@ func (g *Gradients) Add(h *Gradients) error {
 }
 
 // Backward returns the gradients of the sum of the elements of t for all variables that
-// t was made of. Gradients of what is between are given up on the way.
-func (t *Tensor) Backward() (*Gradients, error) {
-	if err := t.Err(); err != nil {
-		return nil, err
-	}
-	return t.BackwardWith(t.OnesLike())
-}
+// t was made of. Gradients of what is between are given up on the way. Of a tensor that
+// was made of no variable it is an error of kind [ErrNoGradient]; so it is if an operation
+// on the way has a gradient that is not known.
+func (t *Tensor) Backward() (*Gradients, error) { return t.BackwardBy(BackwardOptions{}) }
 
-// BackwardWith is [Tensor.Backward] with a gradient of t to begin with.
+// BackwardWith is [Tensor.Backward] with a gradient of t to begin with, of its shape.
 func (t *Tensor) BackwardWith(seed *Tensor) (*Gradients, error) {
-	const op = "backward"
-	if bad := first(op, t, seed); bad != nil {
+	if bad := first("backward", t, seed); bad != nil {
 		return nil, bad.err
 	}
-	if t.node == nil {
+	return t.BackwardBy(BackwardOptions{Seed: seed})
+}
+
+// BackwardOptions are for [Tensor.BackwardBy].
+type BackwardOptions struct {
+	// Seed is the gradient of the result to begin with, of its shape; nil is ones.
+	Seed *Tensor
+	// Graph has the gradients be noted like other tensors, so that they have gradients
+	// themselves:
+	//
+	//	g, err := y.BackwardBy(tensor.BackwardOptions{Graph: true})
+	//	h, err := g.Of(x).Sqr().Sum().Backward() // of a penalty on the slope
+	//
+	// All operations of this package have gradients of any order, but for those whose
+	// documentation says otherwise; the gradients of [MapGrad] and those like it, and
+	// what kernels of programs compute, have none, which is an error of kind
+	// [ErrNoGradient] when it is needed.
+	Graph bool
+	// For is what gradients are wanted for: variables, and tensors on the way to the
+	// result. Nil is all variables.
+	For []*Tensor
+
+	stop []*Tensor // where gradients end
+}
+
+// BackwardBy is [Tensor.Backward] with options.
+func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
+	const op = "backward"
+	if bad := first(op, append([]*Tensor{t}, o.For...)...); bad != nil {
+		return nil, bad.err
+	}
+	if o.Seed == nil {
+		o.Seed = t.OnesLike()
+	}
+	switch {
+	case o.Seed.err != nil:
+		return nil, o.Seed.err
+	case t.node == nil:
 		return nil, failf(op, ErrNoGradient, "the tensor was made of no variable").err
+	case !o.Seed.layout.Shape().Equal(t.layout.Shape()):
+		return nil, failf(op, ErrShape, "a gradient of %v for %v", o.Seed.layout.Shape(), t.layout.Shape()).err
 	}
-	if !seed.layout.Shape().Equal(t.layout.Shape()) {
-		return nil, failf(op, ErrShape, "a gradient of %v for %v", seed.layout.Shape(), t.layout.Shape()).err
+	if !o.Graph {
+		o.Seed = o.Seed.Detach()
 	}
-	grads := map[*Tensor]*Tensor{t: seed.Detach()}
-	for _, u := range Order(t) {
-		g := grads[u]
-		if g == nil || u.node.in == nil {
-			continue // a variable keeps its gradient
+	b := &pass{graph: o.Graph, grads: map[*Tensor]*Tensor{t: o.Seed}}
+	order := Order(t)
+	b.want(o.For, order)
+	for _, u := range order {
+		g := b.grads[u]
+		if g == nil || u.node.in == nil || slices.Contains(o.stop, u) {
+			continue // it keeps its gradient
 		}
-		delete(grads, u)
-		if err := u.spread(g, grads); err != nil {
+		if !b.wanted[u] {
+			delete(b.grads, u)
+		}
+		if err := b.spread(u, g); err != nil {
 			return nil, err
 		}
 	}
-	return &Gradients{grads}, nil
+	return b.result(), nil
+}
+
+// pass is one way back from a result to what it was made of.
+type pass struct {
+	graph  bool
+	grads  map[*Tensor]*Tensor
+	wanted map[*Tensor]bool // nil: all variables are
+	leads  map[*Tensor]bool // to what is wanted; nil: everything does
+}
+
+// want notes what gradients are for; order has operands behind results.
+func (b *pass) want(list, order []*Tensor) {
+	if list == nil {
+		return
+	}
+	b.wanted, b.leads = map[*Tensor]bool{}, map[*Tensor]bool{}
+	for _, t := range list {
+		b.wanted[t], b.leads[t] = true, true
+	}
+	for _, u := range slices.Backward(order) {
+		if slices.ContainsFunc(u.node.in, func(x *Tensor) bool { return b.leads[x] }) {
+			b.leads[u] = true
+		}
+	}
+}
+
+// result is the gradients that are wanted.
+func (b *pass) result() *Gradients {
+	if b.wanted != nil {
+		for t := range b.grads {
+			if !b.wanted[t] {
+				delete(b.grads, t)
+			}
+		}
+	}
+	return &Gradients{b.grads}
 }
 
 // spread adds what the gradient g of u is worth to those of the operands.
-func (u *Tensor) spread(g *Tensor, grads map[*Tensor]*Tensor) error {
+func (b *pass) spread(u, g *Tensor) error {
 	n := u.node
-	in := make([]*Tensor, len(n.in))
-	for i := range in {
-		in[i] = n.in[i].Detach()
+	in, out := n.in, u
+	if !b.graph { // nothing is noted
+		in, out = make([]*Tensor, len(n.in)), u.Detach()
+		for i := range in {
+			in[i] = n.in[i].Detach()
+		}
 	}
-	for i, x := range n.back.spread(g, u.Detach(), in) {
+	for i, x := range n.back.spread(g, out, in) {
 		to := n.in[i]
-		if x == nil || to.node == nil {
+		if x == nil || to.node == nil || b.leads != nil && !b.leads[to] {
 			continue
 		}
+		if !b.graph {
+			x = x.Detach()
+		}
 		x = x.sumTo(to.layout.Shape())
-		if have := grads[to]; have != nil {
+		if have := b.grads[to]; have != nil {
 			x = have.Add(x)
 		}
 		if x.err != nil {
 			return fmt.Errorf("gradient of %s: %w", n.op, x.err)
 		}
-		grads[to] = x
+		b.grads[to] = x
 	}
 	return nil
+}
+
+// once notes that t, a gradient which a kernel has computed of some tensors, has no
+// gradient itself: asking for it is an error, where it would be 0 otherwise.
+func (t *Tensor) once(op string, of ...*Tensor) *Tensor {
+	if t == nil || t.node != nil {
+		return t
+	}
+	return t.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
+		grads := make([]*Tensor, len(in))
+		for i, x := range in {
+			if !stops(x.dtype) {
+				grads[i] = failf(op, ErrNoGradient, "the gradient of a gradient is not known")
+			}
+		}
+		return grads
+	}), of...)
 }
 
 // Order returns what a tensor was made of and has a gradient, itself first, so that
@@ -246,6 +353,28 @@ func NoGrad(f func()) {
 	}
 	mark(1)
 	defer mark(-1)
+	f()
+}
+
+// withGrad calls f, whose calls are noted also inside of NoGrad.
+func withGrad(f func()) {
+	if recording() {
+		f()
+		return
+	}
+	id := goroutine()
+	swap := func(n int) (was int) {
+		quiet.mu.Lock()
+		defer quiet.mu.Unlock()
+		was = quiet.by[id]
+		if quiet.by[id] = n; n == 0 {
+			delete(quiet.by, id)
+		}
+		quiet.count.Add(int32(n - was))
+		return was
+	}
+	was := swap(0)
+	defer func() { swap(was) }()
 	f()
 }
 
