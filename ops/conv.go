@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -196,6 +197,7 @@ func (v *convolution) setWindow(c *Convolution, transposed bool) {
 		}
 		w.OutDiv[a], w.KernelDiv[a] = divisor(w.Out[a]), divisor(w.Kernel[a])
 	}
+	w.ChannelDiv = divisor(w.Channels)
 }
 
 // setProduct sets the convolution as a product: inputs and groups count matrices.
@@ -261,18 +263,50 @@ func (v *convolution) runTiles(s *runtime.Stream) error {
 			c = kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}
 		}
 	}
-	return v.runTile(s, c)
+	if v.window.Channels%int(c.K) != 0 {
+		return v.runTile(s, c)
+	}
+	weights, err := v.turnWeights(s)
+	if err != nil {
+		return err
+	}
+	v.a = weights
+	err = v.runTile(s, c)
+	if e := weights.Buf.FreeOn(s); err == nil {
+		err = e
+	}
+	return err
+}
+
+// turnWeights copies the weights so that all channels of the input follow each other for
+// each place of the kernel, and those of the result lie side by side. Then a tile is of
+// one place, which is looked for once.
+func (v *convolution) turnWeights(s *runtime.Stream) (View, error) {
+	w, u, l := &v.window, &v.weights, v.a.Layout
+	groups := v.batch[1].Shape()[1]
+	shape := layout.Shape{groups, w.Kernel[0], w.Kernel[1], w.Kernel[2], w.Channels, v.M}
+	from := v.a
+	var err error
+	from.Layout, err = layout.New(shape, []int{v.batch[1].Strides()[1], u.Kernel[0], u.Kernel[1], u.Kernel[2], u.In, u.Out}, l.Offset())
+	if err != nil {
+		return from, err
+	}
+	to := View{DType: v.a.DType, Layout: layout.Contiguous(shape)}
+	if to.Buf, err = s.Alloc(to.Layout.Count() * to.DType.Size()); err != nil {
+		return to, err
+	}
+	if err := Copy(s, to, from); err != nil {
+		return to, errors.Join(err, to.Buf.FreeOn(s))
+	}
+	v.XM, v.XK, w.Inner = 1, v.M, true
+	v.batch[1], _ = layout.New(v.batch[1].Shape(), []int{0, v.K * v.M}, 0) // of a right layout
+	return to, v.plan(s)
 }
 
 func (v *convolution) runTile(s *runtime.Stream, c kernels.Tile) error {
-	blocks := v.blocks(&c)
-	parts := v.split(blocks, 2*v.info.Units, 8*int(c.K), 4*int(c.K))
-	threads := int(c.M / c.Rows * (c.N / c.Cols))
-	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks / v.Batch, Y: min(v.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: threads}}
-	return v.withParts(s, parts, func(out View) error {
+	return v.launchTiles(s, c, func(g runtime.Grid, out View, c kernels.Tile) error {
 		c.X, c.XVec = side(v.batch[1], v.XM, v.XK, v.M, v.K)
 		c.Y, c.YVec = kernels.AcrossK, false
-		c.OutVec = boolConst(vectors(4, v.batch[0], v.OutN, v.OutM, v.N))
 		to, weights, x := out.header(), v.a.header(), v.b.header()
 		t := v.a.DType
 		return convTiles.of(out.DType, t).Launch(s, g, slice(out.DType, &to), slice(t, &weights), slice(t, &x), v.walk, v.Product, c, v.window, mad(t.Compute()))

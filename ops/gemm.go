@@ -270,24 +270,29 @@ func (p *product) blocks(c *kernels.Tile) int {
 	return (p.M + int(c.M) - 1) / int(c.M) * ((p.N + int(c.N) - 1) / int(c.N)) * p.Batch
 }
 
-// ways sets how a tile is brought.
-func (p *product) ways(c *kernels.Tile) {
-	c.X, c.XVec = side(p.batch[1], p.XM, p.XK, p.M, p.K)
-	c.Y, c.YVec = side(p.batch[2], p.YN, p.YK, p.N, p.K)
-	c.OutVec = boolConst(vectors(4, p.batch[0], p.OutN, p.OutM, p.N))
-}
-
 // runTile multiplies with a configuration of the tiled kernel.
 func runTile(s *runtime.Stream, p *product, c kernels.Tile) error {
-	blocks := p.blocks(&c)
-	parts := p.split(blocks, 2*p.info.Units, 8*int(c.K), 4*int(c.K))
-	threads := int(c.M / c.Rows * (c.N / c.Cols))
-	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: threads}}
-	return p.withParts(s, parts, func(out View) error {
-		p.ways(&c) // parts may lie otherwise than the result
+	return p.launchTiles(s, c, func(g runtime.Grid, out View, c kernels.Tile) error {
+		c.X, c.XVec = side(p.batch[1], p.XM, p.XK, p.M, p.K)
+		c.Y, c.YVec = side(p.batch[2], p.YN, p.YK, p.N, p.K)
 		to, x, y := out.header(), p.a.header(), p.b.header()
 		t := p.a.DType
 		return gemmTiled.of(out.DType, t).Launch(s, g, slice(out.DType, &to), slice(t, &x), slice(t, &y), p.walk, p.Product, c, mad(t.Compute()))
+	})
+}
+
+// launchTiles has a tiled kernel store products in out, or in memory for parts of sums.
+func (p *product) launchTiles(s *runtime.Stream, c kernels.Tile, launch func(g runtime.Grid, out View, c kernels.Tile) error) error {
+	blocks := p.blocks(&c)
+	parts := p.split(blocks, 2*p.info.Units, 8*int(c.K), 4*int(c.K))
+	g := runtime.Grid{
+		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, maxBlocksY), Z: parts},
+		Threads: runtime.Dim3{X: int(c.M / c.Rows * (c.N / c.Cols))},
+	}
+	return p.withParts(s, parts, func(out View) error {
+		// Parts may lie otherwise than the result.
+		c.OutVec = boolConst(vectors(4, p.batch[0], p.OutN, p.OutM, p.N))
+		return launch(g, out, c)
 	})
 }
 

@@ -9,12 +9,14 @@ const Axes = 3
 // axis; axes that are not used have sizes of 1.
 type Window struct {
 	Transposed            dsl.ConstBool // the roles of input and result are swapped
+	Inner                 dsl.ConstBool // for [ConvTiles]: channels are multiples of cfg.K, and k goes over them first
 	In, Out, Kernel       [Axes]int     // sizes
 	Stride, Pad, Dilation [Axes]int
 	X                     [Axes]int // strides of the input
 	Channels              int       // of the input, of a group
 	XChannel              int       // stride of channels of the input
 	OutDiv, KernelDiv     [Axes]Divisor
+	ChannelDiv            Divisor
 }
 
 // source returns which place of the input, along an axis, a place of the kernel meets at
@@ -51,30 +53,84 @@ func (v *Window) kernelPlace(i int) (channel int, at [Axes]int) {
 // ConvTiles is a convolution as a product of matrices: weights, with a row for each
 // channel of the result, by the input, with a column for each element of the result
 // that has what the kernel meets there. This matrix is never in memory: a tile of it
-// is read from the input where [Gemm] reads a tile of an operand.
+// is read from the input where [Gemm] reads a tile of an operand. All that a thread
+// reads is of one column.
 //
 //kiln:kernel
 //kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.X=0,1 cfg.Y=1 cfg.YVec=false
 func ConvTiles[O, T, C dsl.Number](t dsl.Thread, out []O, weights, x []T, w Walk, p Product, cfg Tile, v Window, mad func(a, b, c C) C) {
-	gemm(t, out, weights, &w, &p, &cfg, mad, func(to []C, at, col, k, hi int) {
-		for i := range int(cfg.N * cfg.K / cfg.threads()) {
-			n, ki := spot(t, i, cfg.N, &cfg, AcrossK, false)
-			var e T
-			if n+col < p.N && ki+k < hi {
-				channel, kernel := v.kernelPlace(ki + k)
-				place := v.outPlace(n + col)
-				from, ok := at+channel*v.XChannel, true
-				for axis := range Axes {
-					j, inside := v.source(axis, place[axis], kernel[axis])
-					from, ok = from+j*v.X[axis], ok && inside
-				}
-				if ok {
-					e = x[from]
-				}
+	row, col := p.tile(t.BlockX(), &cfg)
+	lo := t.BlockZ() * p.Part
+	hi := min(lo+p.Part, p.K)
+	n, _ := spot(t, 0, cfg.N, &cfg, AcrossK, false)
+	place := v.outPlace(min(col+n, p.N-1))
+	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
+		at := w.place(z)
+		ws := dsl.LocalSlice[int](cfg.loads(cfg.M, cfg.XVec))
+		begin(t, ws, at[1]+lo*p.XK, row, p.M, p.XM, p.XK, cfg.M, &cfg, cfg.X, cfg.XVec)
+		acc := dsl.LocalSlice[C](cfg.Rows * cfg.Cols)
+		k := lo
+		gemm(t, acc, hi-lo, &cfg, mad, func(to []C, some int) {
+			bring(t, to, weights, ws, some, p.XK, cfg.M, &cfg, cfg.X, cfg.XVec)
+		}, func(to []C, some int) {
+			if v.Inner {
+				v.bringChannels(t, place, k, at[2], &cfg, func(i, from int, inside bool) {
+					var e T
+					if inside {
+						e = x[from]
+					}
+					to[i] = dsl.Convert[C](e)
+				})
+			} else {
+				v.bringAny(t, place, k, k+some, at[2], &cfg, func(i, from int, inside bool) {
+					var e T
+					if inside {
+						e = x[from]
+					}
+					to[i] = dsl.Convert[C](e)
+				})
 			}
-			to[i] = dsl.Convert[C](e)
-		}
-	})
+			k += some
+		})
+		storeTile(t, out, acc, at[0]+t.BlockZ()*p.Parts, row, col, &p, &cfg)
+	}
+}
+
+// meets returns where in the input a place of the kernel meets one of the result, if it
+// does.
+func (v *Window) meets(place, kernel [Axes]int) (at int, inside bool) {
+	inside = true
+	for axis := range Axes {
+		j, ok := v.source(axis, place[axis], kernel[axis])
+		at, inside = at+j*v.X[axis], inside && ok
+	}
+	return at, inside
+}
+
+// bringChannels tells where in the input are the thread's elements of a tile that is of
+// one place of the kernel, from k on.
+func (v *Window) bringChannels(t dsl.Thread, place [Axes]int, k, at int, cfg *Tile, load func(i, from int, inside bool)) {
+	i, channel := v.ChannelDiv.split(k)
+	var kernel [Axes]int
+	i, kernel[2] = v.KernelDiv[2].split(i)
+	kernel[0], kernel[1] = v.KernelDiv[1].split(i)
+	from, inside := v.meets(place, kernel)
+	_, first := spot(t, 0, cfg.N, cfg, AcrossK, false)
+	from += at + (channel+first)*v.XChannel
+	for i := range int(cfg.loads(cfg.N, false)) {
+		load(i, from, inside)
+		from += int(cfg.threads()/cfg.N) * v.XChannel
+	}
+}
+
+// bringAny is the same of any tile, from k on below hi.
+func (v *Window) bringAny(t dsl.Thread, place [Axes]int, k, hi, at int, cfg *Tile, load func(i, from int, inside bool)) {
+	for i := range int(cfg.loads(cfg.N, false)) {
+		_, ki := spot(t, i, cfg.N, cfg, AcrossK, false)
+		channel, kernel := v.kernelPlace(k + ki)
+		from, inside := v.meets(place, kernel)
+		load(i, at+channel*v.XChannel+from, inside && k+ki < hi)
+	}
 }
 
 // Direct says what a thread of [Conv] computes.

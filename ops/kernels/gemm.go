@@ -44,46 +44,55 @@ const gap = 4
 //kiln:kernel
 //kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.X=0,1 cfg.Y=0,1
 func Gemm[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Tile, mad func(a, b, c C) C) {
-	gemm(t, out, x, &w, &p, &cfg, mad, func(to []C, at, col, k, hi int) {
-		bring(t, to, y, at, col, p.N, p.YN, k, hi, p.YK, cfg.N, &cfg, cfg.Y, cfg.YVec)
-	})
-}
-
-// gemm is [Gemm] with any second operand: bringY loads the thread's elements of a tile
-// of the matrix at, from column col and from k on below hi.
-func gemm[O, T, C dsl.Number](t dsl.Thread, out []O, x []T, w *Walk, p *Product, cfg *Tile, mad func(a, b, c C) C, bringY func(to []C, at, col, k, hi int)) {
-	xs := dsl.SharedSlice[C](t, 2*cfg.K*(cfg.M+gap))
-	ys := dsl.SharedSlice[C](t, 2*cfg.K*(cfg.N+gap))
-	xr := dsl.LocalSlice[C](cfg.M * cfg.K / cfg.threads())
-	yr := dsl.LocalSlice[C](cfg.N * cfg.K / cfg.threads())
-	row, col := p.tile(t.BlockX(), cfg)
+	row, col := p.tile(t.BlockX(), &cfg)
 	lo := t.BlockZ() * p.Part
 	hi := min(lo+p.Part, p.K)
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
 		at := w.place(z)
+		xs := dsl.LocalSlice[int](cfg.loads(cfg.M, cfg.XVec))
+		ys := dsl.LocalSlice[int](cfg.loads(cfg.N, cfg.YVec))
+		begin(t, xs, at[1]+lo*p.XK, row, p.M, p.XM, p.XK, cfg.M, &cfg, cfg.X, cfg.XVec)
+		begin(t, ys, at[2]+lo*p.YK, col, p.N, p.YN, p.YK, cfg.N, &cfg, cfg.Y, cfg.YVec)
 		acc := dsl.LocalSlice[C](cfg.Rows * cfg.Cols)
-		bring(t, xr, x, at[1], row, p.M, p.XM, lo, hi, p.XK, cfg.M, cfg, cfg.X, cfg.XVec)
-		bringY(yr, at[2], col, lo, hi)
-		put(t, xs, xr, 0, cfg.M, cfg, cfg.X, cfg.XVec)
-		put(t, ys, yr, 0, cfg.N, cfg, cfg.Y, cfg.YVec)
-		t.Sync()
-		buf := 0
-		for k := lo; k < hi; k += int(cfg.K) {
-			next := k + int(cfg.K)
-			if next < hi {
-				bring(t, xr, x, at[1], row, p.M, p.XM, next, hi, p.XK, cfg.M, cfg, cfg.X, cfg.XVec)
-				bringY(yr, at[2], col, next, hi)
-			}
-			multiply(t, acc, xs, ys, buf, cfg, mad)
-			if next < hi {
-				buf = 1 - buf
-				put(t, xs, xr, buf, cfg.M, cfg, cfg.X, cfg.XVec)
-				put(t, ys, yr, buf, cfg.N, cfg, cfg.Y, cfg.YVec)
-			}
-			t.Sync()
-		}
-		storeTile(t, out, acc, at[0]+t.BlockZ()*p.Parts, row, col, p, cfg)
+		gemm(t, acc, hi-lo, &cfg, mad, func(to []C, some int) {
+			bring(t, to, x, xs, some, p.XK, cfg.M, &cfg, cfg.X, cfg.XVec)
+		}, func(to []C, some int) {
+			bring(t, to, y, ys, some, p.YK, cfg.N, &cfg, cfg.Y, cfg.YVec)
+		})
+		storeTile(t, out, acc, at[0]+t.BlockZ()*p.Parts, row, col, &p, &cfg)
 	}
+}
+
+// gemm adds the products of n places along k, of any operands, to acc. bringX and bringY
+// load the thread's elements of the next tile: some of it, or all if that is cfg.K.
+func gemm[C dsl.Number](t dsl.Thread, acc []C, n int, cfg *Tile, mad func(a, b, c C) C, bringX, bringY func(to []C, some int)) {
+	xs := dsl.SharedSlice[C](t, 2*cfg.K*(cfg.M+gap))
+	ys := dsl.SharedSlice[C](t, 2*cfg.K*(cfg.N+gap))
+	xr := dsl.LocalSlice[C](cfg.M * cfg.K / cfg.threads())
+	yr := dsl.LocalSlice[C](cfg.N * cfg.K / cfg.threads())
+	if n <= 0 {
+		return
+	}
+	// The first tile is the one that is not whole, so that no other asks what is there.
+	rest := (n - 1) / int(cfg.K)
+	some := n - rest*int(cfg.K)
+	bringX(xr, some)
+	bringY(yr, some)
+	put(t, xs, xr, 0, cfg.M, cfg, cfg.X, cfg.XVec)
+	put(t, ys, yr, 0, cfg.N, cfg, cfg.Y, cfg.YVec)
+	t.Sync()
+	half := 0
+	for range rest {
+		bringX(xr, int(cfg.K))
+		bringY(yr, int(cfg.K))
+		multiply(t, acc, xs, ys, half, cfg, mad)
+		half = 1 - half
+		put(t, xs, xr, half, cfg.M, cfg, cfg.X, cfg.XVec)
+		put(t, ys, yr, half, cfg.N, cfg, cfg.Y, cfg.YVec)
+		t.Sync()
+	}
+	multiply(t, acc, xs, ys, half, cfg, mad)
+	t.Sync() // shared memory is free for another product
 }
 
 // tile returns where the tile of a block begins. Neighbouring blocks are in bands of
@@ -99,14 +108,14 @@ func (p *Product) tile(block int, cfg *Tile) (row, col int) {
 	return (first + i%here) * int(cfg.M), i / here * int(cfg.N)
 }
 
-// spot returns which element of a tile, size across k, the i-th of a thread is, or the
-// first of a vector.
+// spot returns which element of a tile, size across k, the i-th load of a thread is, or
+// the first of its vector.
 func spot(t dsl.Thread, i int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) (across, k int) {
 	n := 1
 	if vec {
 		n = 4
 	}
-	i = i/n*int(cfg.threads()) + t.ThreadX()
+	i = i*int(cfg.threads()) + t.ThreadX()
 	if way == AlongK {
 		row := int(cfg.K) / n
 		return i / row, i % row * n
@@ -115,53 +124,80 @@ func spot(t dsl.Thread, i int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, v
 	return i % row * n, i / row
 }
 
-// bring loads the elements of a tile that are the thread's from memory: from first on
-// of limit across k, and from lo on below hi along it. What is outside is 0.
-func bring[T, C dsl.Number](t dsl.Thread, to []C, from []T, at, first, limit, across, lo, hi, along int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) {
-	n := int(size * cfg.K / cfg.threads())
+// loads is how many loads bring a thread its elements of a tile, size across k.
+func (c *Tile) loads(size dsl.ConstInt, vec dsl.ConstBool) dsl.ConstInt {
 	if vec {
-		for i := 0; i < n; i += 4 {
-			a, k := spot(t, i, size, cfg, way, vec)
+		return size * c.K / c.threads() / 4
+	}
+	return size * c.K / c.threads()
+}
+
+// begin stores where in memory the thread's elements of the first tile at a place are,
+// from first on of limit across k, counted in vectors where they are. Instead of those
+// that are not there others are read: what comes of them is not stored.
+func begin(t dsl.Thread, places []int, at, first, limit, across, along int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) {
+	last := limit - 1
+	if vec && way == AcrossK {
+		last = limit - 4
+	}
+	for i := range places {
+		a, k := spot(t, i, size, cfg, way, vec)
+		place := at + min(first+a, last)*across + k*along
+		if vec {
+			place >>= 2
+		}
+		places[i] = place
+	}
+}
+
+// bring loads the elements of a tile that are the thread's, and has places go on to the
+// next one. Some of the tile is there along k, or all of it; the rest is 0.
+func bring[T, C dsl.Number](t dsl.Thread, to []C, from []T, places []int, some, along int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) {
+	step := some * along
+	switch {
+	case bool(vec) && way == AlongK:
+		step = some >> 2
+	case bool(vec):
+		step >>= 2
+	}
+	for i := range places {
+		_, k := spot(t, i, size, cfg, way, vec)
+		there := some == int(cfg.K) || k < some
+		if vec {
 			var v [4]T
-			if first+a < limit && lo+k < hi {
-				v = dsl.LoadVec[[4]T](from, (at+(first+a)*across+(lo+k)*along)>>2)
+			if there {
+				v = dsl.LoadVec[[4]T](from, places[i])
 			}
 			for j := range 4 {
-				to[i+j] = dsl.Convert[C](v[j])
+				to[i*4+j] = dsl.Convert[C](v[j])
 			}
+		} else {
+			var v T
+			if there {
+				v = from[places[i]]
+			}
+			to[i] = dsl.Convert[C](v)
 		}
-		return
-	}
-	for i := range n {
-		a, k := spot(t, i, size, cfg, way, vec)
-		var v T
-		if first+a < limit && lo+k < hi {
-			v = from[at+(first+a)*across+(lo+k)*along]
-		}
-		to[i] = dsl.Convert[C](v)
+		places[i] += step
 	}
 }
 
 // put stores what [bring] has brought in a half of shared memory, k by k.
 func put[C dsl.Number](t dsl.Thread, to, from []C, half int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) {
-	n := int(size * cfg.K / cfg.threads())
 	pitch := int(size) + gap
-	base := half * int(cfg.K) * pitch
-	if !vec {
-		for i := range n {
-			a, k := spot(t, i, size, cfg, way, vec)
-			to[base+k*pitch+a] = from[i]
-		}
-		return
-	}
-	for i := 0; i < n; i += 4 {
+	base := half * (int(cfg.K) * pitch)
+	for i := range int(cfg.loads(size, vec)) {
 		a, k := spot(t, i, size, cfg, way, vec)
-		if way == AcrossK {
-			dsl.StoreVec(to, (base+k*pitch+a)>>2, [4]C{from[i], from[i+1], from[i+2], from[i+3]})
-			continue
-		}
-		for j := range 4 {
-			to[base+(k+j)*pitch+a] = from[i+j]
+		at := base + (k*pitch + a)
+		switch {
+		case !bool(vec):
+			to[at] = from[i]
+		case way == AcrossK:
+			dsl.StoreVec(to, at>>2, [4]C{from[i*4], from[i*4+1], from[i*4+2], from[i*4+3]})
+		default:
+			for j := range 4 {
+				to[at+j*pitch] = from[i*4+j]
+			}
 		}
 	}
 }
@@ -169,13 +205,17 @@ func put[C dsl.Number](t dsl.Thread, to, from []C, half int, size dsl.ConstInt, 
 // corner returns where in the block the thread's tile is: rows and columns are in
 // vectors of four, of which the first is here and others as far apart as all threads'
 // first ones reach. Threads are in groups of four by eight, which read few places of
-// shared memory at once.
+// shared memory at once. Two that are neighbours read the same columns, and those two
+// apart the same rows: so a device that reads vectors for a few threads at a time reads
+// them for twice as many.
 func (c *Tile) corner(t dsl.Thread) (row, col int) {
-	const down, side = 4, 8
+	const down, side, pair = 4, 8, 2
 	id := t.ThreadX()
 	group, i := id/(down*side), id%(down*side)
 	wide := int(c.N/c.Cols) / side
-	return (group/wide*down + i/side) * 4, (group%wide*side + i%side) * 4
+	row = group/wide*down + i/(side*pair)*pair + i%pair
+	col = group%wide*side + i%(side*pair)/pair
+	return row * 4, col * 4
 }
 
 // multiply adds the products of the tiles in a half of shared memory to acc.
@@ -183,21 +223,15 @@ func multiply[C dsl.Number](t dsl.Thread, acc, xs, ys []C, half int, cfg *Tile, 
 	rows, cols := int(cfg.Rows), int(cfg.Cols)
 	downX, downY := int(cfg.M)+gap, int(cfg.N)+gap
 	row, col := cfg.corner(t)
-	row += half * int(cfg.K) * downX
-	col += half * int(cfg.K) * downY
+	row += half * (int(cfg.K) * downX)
+	col += half * (int(cfg.K) * downY)
 	x, y := dsl.LocalSlice[C](cfg.Rows), dsl.LocalSlice[C](cfg.Cols)
 	for k := range int(cfg.K) {
-		for i := 0; i < rows; i += 4 {
-			v := dsl.LoadVec[[4]C](xs, (row+k*downX+i/4*(int(cfg.M)*4/rows))>>2)
-			for j := range 4 {
-				x[i+j] = v[j]
-			}
+		for i := range rows {
+			x[i] = xs[row+(k*downX+i/4*(int(cfg.M)*4/rows)+i%4)]
 		}
-		for i := 0; i < cols; i += 4 {
-			v := dsl.LoadVec[[4]C](ys, (col+k*downY+i/4*(int(cfg.N)*4/cols))>>2)
-			for j := range 4 {
-				y[i+j] = v[j]
-			}
+		for i := range cols {
+			y[i] = ys[col+(k*downY+i/4*(int(cfg.N)*4/cols)+i%4)]
 		}
 		for i := range rows {
 			for j := range cols {

@@ -25,11 +25,14 @@ var convolutions = []struct {
 	{x: layout.Shape{1, 4, 6, 36}, weights: layout.Shape{18, 2, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}, Groups: 2}},
 	{x: layout.Shape{2, 17, 5, 4}, weights: layout.Shape{33, 17, 1, 1}},
 	{x: layout.Shape{1, 2, 3, 4, 5}, weights: layout.Shape{3, 2, 2, 3, 2}, conv: ops.Convolution{Padding: []int{1, 0, 1}}},
+	{x: layout.Shape{2, 16, 6, 7}, weights: layout.Shape{20, 16, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}}},
+	{x: layout.Shape{1, 32, 11}, weights: layout.Shape{10, 16, 4}, conv: ops.Convolution{Stride: []int{2}, Padding: []int{2}, Dilation: []int{2}, Groups: 2}},
 	{x: layout.Shape{0, 2, 5}, weights: layout.Shape{3, 2, 2}},
 	{x: layout.Shape{2, 0, 5}, weights: layout.Shape{3, 0, 2}},
 	{x: layout.Shape{2, 4, 5}, weights: layout.Shape{4, 3, 3}, transposed: true},
 	{x: layout.Shape{1, 4, 20}, weights: layout.Shape{4, 2, 4}, conv: ops.Convolution{Stride: []int{3}, Padding: []int{1}, OutputPadding: []int{2}, Dilation: []int{2}, Groups: 2}, transposed: true},
 	{x: layout.Shape{2, 3, 4, 5}, weights: layout.Shape{3, 2, 3, 2}, conv: ops.Convolution{Stride: []int{2, 3}, Padding: []int{1, 0}, OutputPadding: []int{1, 0}}, transposed: true},
+	{x: layout.Shape{1, 16, 5, 4}, weights: layout.Shape{16, 9, 3, 2}, conv: ops.Convolution{Stride: []int{2, 1}, Padding: []int{1, 1}}, transposed: true},
 	{x: layout.Shape{1, 16, 3, 3}, weights: layout.Shape{16, 1, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}, Groups: 16}, transposed: true},
 }
 
