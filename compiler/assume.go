@@ -1,6 +1,10 @@
 package compiler
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Assume is a set of properties that launches have. Code compiled under some is
 // faster, and right for the launches that have them; a launcher looks at the
@@ -33,4 +37,16 @@ func (a Assume) String() string {
 		}
 	}
 	return strings.Join(list, ",")
+}
+
+// ParseAssume returns the set of properties with these names.
+func ParseAssume(names ...string) (a Assume, err error) {
+	for _, name := range names {
+		i := slices.Index(assumeNames[:], name)
+		if i < 0 {
+			return 0, fmt.Errorf("no property of launches is called %q, only %s", name, strings.Join(assumeNames[:], ", "))
+		}
+		a |= 1 << i
+	}
+	return a, nil
 }

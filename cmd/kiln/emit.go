@@ -24,7 +24,7 @@ type emitFlags struct {
 	target, kernel, types, after string
 	object                       string
 	lines, checked, dump         bool
-	consts, funcs                []string
+	consts, funcs, assume        []string
 }
 
 func emitCommand() *cobra.Command {
@@ -52,6 +52,7 @@ func emitCommand() *cobra.Command {
 	fl.StringVar(&f.types, "types", "", "type arguments of a generic kernel, comma-separated")
 	fl.StringSliceVar(&f.consts, "const", nil, "values of compile-time parameters and fields, as `name=value`,cfg.Field=value")
 	fl.StringSliceVar(&f.funcs, "func", nil, "functions for parameters of function types, as `name=Function`, name=Function[float32] or name=import/path.Function")
+	fl.StringSliceVar(&f.assume, "assume", nil, "what every launch keeps to: small (fits 32-bit indices), aligned (slices at multiples of 16 bytes),\ndisjoint (slices do not overlap); a launch chooses the code by what its arguments have")
 	fl.StringVar(&f.after, "after", "", "with -target ir: print the IR after this pass; 'front' for the IR before all passes")
 	fl.BoolVar(&f.lines, "lines", false, "name Go lines in comments")
 	fl.BoolVar(&f.checked, "check", false, "checked code: it reports what Go panics on")
@@ -165,11 +166,13 @@ func inPackage(funcs map[string]front.Func, path string) map[string]front.Func {
 func emitOne(w, stderr io.Writer, req front.Request, load front.Loader, tgt target.Target, f emitFlags) error {
 	opt := compiler.OptionsFromEnv()
 	opt.Lines, opt.Checked = f.lines, f.checked
-	names, err := front.Names(req.Pkg, load)
-	if err != nil {
+	var err error
+	if opt.Assume, err = compiler.ParseAssume(f.assume...); err != nil {
+		return usageError{fmt.Errorf("-assume: %w", err)}
+	}
+	if opt.Names, err = front.Names(req.Pkg, load); err != nil {
 		return err
 	}
-	opt.Names = names
 	if f.dump {
 		return emitPage(w, dump.Input{Request: req, Load: load, Target: tgt, Options: opt, Assemble: dump.PTXAS(tgt)})
 	}
