@@ -176,6 +176,15 @@ var gradients = []gradient{
 	{"upsample bilinear", [][]int{{2, 3, 4}}, -2, 2, func(x []ten) ten {
 		return x[0].UpsampleBilinear(5, 9, true).Sqr().Sum().Add(x[0].UpsampleBilinear(2, 7, false))
 	}},
+	{"upsample bilinear by factors", [][]int{{2, 3, 4}}, -2, 2, func(x []ten) ten {
+		return x[0].UpsampleBilinearBy(1.5, 2.6, false).Sqr().Sum().Add(x[0].UpsampleBilinearBy(0.7, 1.3, true))
+	}},
+	{"conv3d", [][]int{{2, 2, 3, 4, 3}, {2, 1, 2, 2, 2}}, -1, 1, func(x []ten) ten {
+		return x[0].Conv(x[1], tensor.Convolution{Stride: []int{1, 2, 1}, Padding: []int{1, 0, 1}, Dilation: []int{1, 1, 2}, Groups: 2})
+	}},
+	{"conv transpose 3d", [][]int{{1, 2, 2, 2, 2}, {2, 2, 2, 1, 2}}, -1, 1, func(x []ten) ten {
+		return x[0].ConvTranspose(x[1], tensor.Convolution{Stride: []int{2, 1, 1}, Padding: []int{1, 0, 0}})
+	}},
 	{"dot", [][]int{{5}, {5}}, -2, 2, func(x []ten) ten { return x[0].Dot(x[1]) }},
 }
 
