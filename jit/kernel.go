@@ -79,36 +79,56 @@ func Of(fn any) *Kernel {
 			k.err = fmt.Errorf("%s: %w", k.name, k.err)
 		}
 	}
+	if k.err == nil {
+		one, _ := named.LoadOrStore(namedKey{k.req.Pkg, k.req.Func, k.fn, k.req.Sig != ""}, k)
+		k = one.(*Kernel)
+	}
 	got, _ := handles.LoadOrStore(key, k)
 	return got.(*Kernel)
 }
 
-// named are the handles that Named returned.
+// named are the handles by name, however they were asked for.
 var named sync.Map // namedKey -> *Kernel
 
 type namedKey struct {
 	pkg, name string
 	typ       reflect.Type
+	generic   bool // the request has a signature
 }
 
 // Named returns the handle of a kernel by the import path of its package and its
 // name, for libraries that choose types at run time. The type is that of the
 // instance, such as reflect.FuncOf makes it: its first parameter is dsl.Thread.
 func Named(pkg, name string, typ reflect.Type) *Kernel {
-	key := namedKey{pkg, name, typ}
+	k := kernelOf(pkg, name, typ, true)
+	if k.err != nil { // nobody else has it
+		k.err = fmt.Errorf("jit.Named: %w", k.err)
+	}
+	return k
+}
+
+// kernelOf returns the handle of a kernel by name; one that cannot be used is new each time.
+// Without its signature the request for a generic kernel says too little, and with it that
+// for another one is not that of Of.
+func kernelOf(pkg, name string, typ reflect.Type, generic bool) *Kernel {
+	key := namedKey{pkg, name, typ, generic}
 	if k, ok := named.Load(key); ok {
 		return k.(*Kernel)
 	}
 	k := &Kernel{fn: typ, name: pkg + "." + name, req: front.Request{Pkg: pkg, Func: name}}
 	if typ == nil || typ.Kind() != reflect.Func || typ.NumIn() == 0 || typ.In(0) != reflect.TypeFor[dsl.Thread]() {
-		k.err = fmt.Errorf("jit.Named: %s: %v is not the type of a kernel", k.name, typ)
+		k.err = fmt.Errorf("%s: %v is not the type of a kernel", k.name, typ)
 		return k
 	}
-	if k.req.Sig, k.err = signature(typ, pkg); k.err == nil {
+	if generic {
+		k.req.Sig, k.err = signature(typ, pkg)
+	}
+	if k.err == nil {
 		k.consts, k.err = findConstants(typ)
 	}
 	if k.err != nil {
-		k.err = fmt.Errorf("jit.Named: %s: %w", k.name, k.err)
+		k.err = fmt.Errorf("%s: %w", k.name, k.err)
+		return k
 	}
 	got, _ := named.LoadOrStore(key, k)
 	return got.(*Kernel)
