@@ -182,7 +182,12 @@ func (l *launch) number(s dtype.Scalar) {
 // plan chooses how the kernel walks over the operands; it reports false if there is
 // nothing to do.
 func (l *launch) plan(s *runtime.Stream) (bool, error) {
-	return plan(&l.walk, &l.grid, s.Device(), l.views[:l.n])
+	ok, err := plan(&l.walk, &l.grid, s.Device(), l.views[:l.n])
+	if ok {
+		info := infoOf(s.Device())
+		together(&l.walk, &l.grid, &info, l.views[:l.n])
+	}
+	return ok, err
 }
 
 // run launches a kernel with the operands, the walk, the numbers, and a function if

@@ -14,6 +14,10 @@ import (
 const (
 	maxThreads  = 256 // of a block
 	perThread   = 4   // elements of a thread, where there are enough
+	loadedBytes = 32  // of an operand, which a thread loads before it stores
+	mostMany    = 8   // elements of those
+	vectorBytes = 16  // the most that a thread moves at once
+	mostVector  = 4   // elements of those
 	shortestRow = 32  // below, blocks do not go along rows
 	maxBlocksY  = 32768
 )
@@ -25,7 +29,7 @@ func plan(w *kernels.Walk, g *runtime.Grid, dev *runtime.Device, of []View) (boo
 	if n == 0 {
 		return false, nil
 	}
-	info := dev.Info()
+	info := infoOf(dev)
 	if flat(of) {
 		*w = kernels.Walk{Mode: kernels.Flat, N: n}
 		*g = split(w, &info, 1)
@@ -100,6 +104,65 @@ func split(w *kernels.Walk, info *runtime.Info, rows int) runtime.Grid {
 		}
 	}
 	return runtime.Grid{Blocks: blocks, Threads: runtime.Dim3{X: threads}}
+}
+
+// together has the threads of a planned walk take many elements each, and neighbours
+// where the operands have those side by side: a block is done with its part then, and
+// the next one comes. On a device that runs blocks one after the other threads stay lanes
+// of vectors, and take elements one by one.
+func together(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, of []View) {
+	if info.ThreadsPerUnit <= info.WarpSize {
+		return
+	}
+	n := w.N
+	if w.Mode != kernels.Flat {
+		if n *= w.Rows; n > math.MaxInt32 {
+			return // to find elements would take long divisions
+		}
+		w.Mode, w.Rows = kernels.Dims, 1
+		for k := range of {
+			w.Kind[k] = kind(w.Step[k][0])
+		}
+	}
+	widest := 1
+	for k := range of {
+		widest = max(widest, of[k].DType.Size())
+	}
+	vec := min(mostVector, max(1, vectorBytes/widest))
+	for vec > 1 && !neighbours(w, of, vec) {
+		vec /= 2
+	}
+	many := min(mostMany, loadedBytes/widest)
+	w.N, w.Vec, w.Many = n, dsl.ConstInt(vec), dsl.ConstInt(many)
+	threads := min(maxThreads, info.ThreadsPerUnit, info.MaxThreads)
+	w.Part = threads * many
+	if n < info.Units*w.Part {
+		w.Part = threads // few elements: each has a thread
+	}
+	*g = runtime.Grid{Blocks: runtime.Dim3{X: (n + w.Part - 1) / w.Part}, Threads: runtime.Dim3{X: threads}}
+}
+
+// neighbours reports whether so many neighbours in the innermost dimension begin at
+// multiples of that in all operands that have them side by side.
+func neighbours(w *kernels.Walk, of []View, vec int) bool {
+	if w.Mode != kernels.Flat && w.Size[0]%vec != 0 {
+		return false
+	}
+	for k := range of {
+		unit := w.Mode == kernels.Flat || w.Kind[k] == kernels.Unit
+		if !unit {
+			continue
+		}
+		if at := of[k].Buf.Addr() + uint64(of[k].Layout.Offset()*of[k].DType.Size()); at%vectorBytes != 0 {
+			return false
+		}
+		for d := 1; w.Mode != kernels.Flat && d < int(w.Rank); d++ {
+			if w.Step[k][d]%vec != 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // divides is the largest number that the walk divides, 0 if it divides none.

@@ -11,7 +11,8 @@ import (
 )
 
 // TestManyThreads tests what goes through rows as it does on devices whose units hold
-// many threads: rows are shared by parts of warps and by blocks of several.
+// many threads: rows are shared by parts of warps and by blocks of several, and threads
+// take many elements at once.
 func TestManyThreads(t *testing.T) {
 	for _, name := range []string{"cpu", "cpu:interp"} {
 		t.Run(name, func(t *testing.T) {
@@ -20,6 +21,7 @@ func TestManyThreads(t *testing.T) {
 			defer dev.Close()
 			defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
 			opstest.RunRows(t, dev)
+			t.Run("Many", func(t *testing.T) { opstest.RunMany(t, dev, 4) })
 		})
 	}
 }

@@ -5,34 +5,51 @@ import "github.com/gokiln/kiln/dsl"
 // Cast stores elements in another type, by value.
 //
 //kiln:kernel
+//kiln:const w.Many=1,4 w.Vec=1,2
 func Cast[D, S dsl.Number](t dsl.Thread, out []D, x []S, w Walk) {
-	w.Each(t, func(at [Operands]int) { out[at[0]] = dsl.Convert[D](x[at[1]]) })
+	apply(t, &w, out,
+		func(at [Operands]int) S { return x[at[1]] },
+		func(v S) D { return dsl.Convert[D](v) })
 }
 
 // Fill stores one number everywhere.
 //
 //kiln:kernel
+//kiln:const w.Many=1,4 w.Vec=1,2
 func Fill[T dsl.Number](t dsl.Thread, out []T, w Walk, v T) {
-	w.Each(t, func(at [Operands]int) { out[at[0]] = v })
+	apply(t, &w, out,
+		func(at [Operands]int) T { return v },
+		func(v T) T { return v })
+}
+
+// choice is what [Where] takes one of two by.
+type choice[M, T any] struct {
+	cond M
+	x, y T
 }
 
 // Where stores the element of x where that of cond is true, which any number but 0
 // is, and else that of y.
 //
 //kiln:kernel
+//kiln:const w.Many=1,4 w.Vec=1,2
 func Where[M dsl.Int | dsl.Uint, T dsl.Number](t dsl.Thread, out []T, cond []M, x, y []T, w Walk) {
-	w.Each(t, func(at [Operands]int) {
-		v := y[at[3]]
-		if cond[at[1]] != 0 {
-			v = x[at[2]]
-		}
-		out[at[0]] = v
-	})
+	apply(t, &w, out,
+		func(at [Operands]int) choice[M, T] { return choice[M, T]{cond[at[1]], x[at[2]], y[at[3]]} },
+		func(c choice[M, T]) T {
+			if c.cond != 0 {
+				return c.x
+			}
+			return c.y
+		})
 }
 
 // Count stores a + i·b in element i.
 //
 //kiln:kernel
+//kiln:const w.Many=1,4 w.Vec=1,2
 func Count[T dsl.Number, C Computed](t dsl.Thread, out []T, w Walk, a, b C) {
-	w.Each(t, func(at [Operands]int) { out[at[0]] = dsl.Convert[T](a + dsl.Convert[C](at[0])*b) })
+	apply(t, &w, out,
+		func(at [Operands]int) int { return at[0] },
+		func(i int) T { return dsl.Convert[T](a + dsl.Convert[C](i)*b) })
 }

@@ -5,23 +5,21 @@ import "github.com/gokiln/kiln/dsl"
 // Scaled stores f of an element and two numbers.
 //
 //kiln:kernel
+//kiln:const w.Many=1,4 w.Vec=1,2
 func Scaled[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, a, b C, f func(x, a, b C) C) {
-	w.Each(t, func(at [Operands]int) {
-		out[at[0]] = dsl.Convert[T](f(dsl.Convert[C](x[at[1]]), a, b))
-	})
+	apply(t, &w, out,
+		func(at [Operands]int) T { return x[at[1]] },
+		func(v T) T { return dsl.Convert[T](f(dsl.Convert[C](v), a, b)) })
 }
 
 // ScaledTest stores 1 where f of an element and a number is true, and else 0.
 //
 //kiln:kernel
+//kiln:const w.Many=1,4 w.Vec=1,2
 func ScaledTest[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x []T, w Walk, a C, f func(x, a C) bool) {
-	w.Each(t, func(at [Operands]int) {
-		v := uint8(0)
-		if f(dsl.Convert[C](x[at[1]]), a) {
-			v = 1
-		}
-		out[at[0]] = v
-	})
+	apply(t, &w, out,
+		func(at [Operands]int) T { return x[at[1]] },
+		func(v T) uint8 { return truth(f(dsl.Convert[C](v), a)) })
 }
 
 // Affine is x·a + b, rounded twice.

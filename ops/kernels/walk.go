@@ -42,7 +42,9 @@ type Walk struct {
 	Mode dsl.ConstInt
 	Rank dsl.ConstInt           // of Rows and Dims, 1 or more
 	Wide dsl.ConstBool          // indices of 31 bits are not enough for Div
-	Kind [Operands]dsl.ConstInt // of Rows
+	Kind [Operands]dsl.ConstInt // of Rows, and of Dims with vectors
+	Many dsl.ConstInt           // elements that a thread loads before it stores one, for Flat and Dims; up to 1, it takes them one by one
+	Vec  dsl.ConstInt           // so many of them, a power of two, are neighbours in the innermost dimension and begin at multiples of that
 	Part int                    // how many elements a block goes through, of a row for Rows
 	N    int                    // how many elements there are, in a row for Rows
 	Rows int                    // how many rows there are, for Rows
@@ -72,6 +74,56 @@ func (w *Walk) Each(t dsl.Thread, f func(at [Operands]int)) {
 			f(w.find(i, 0))
 		}
 	}
+}
+
+// apply stores f of what load finds of every element that is the thread's. No element of
+// out is stored before what is loaded of it, and of those after it within [Walk.Many]:
+// memory of out may be that of an operand only where the layouts are the same.
+func apply[L any, T dsl.Number](t dsl.Thread, w *Walk, out []T, load func(at [Operands]int) L, f func(L) T) {
+	part := t.BlockDimX() * int(w.Many)
+	first := t.BlockX() * part
+	if w.Many <= 1 || w.Part != part || first+part > w.N {
+		w.Each(t, func(at [Operands]int) { out[at[0]] = f(load(at)) })
+		return
+	}
+	vec, turn := int(w.Vec), t.BlockDimX()*int(w.Vec)
+	first += t.ThreadX() * vec
+	in, results := dsl.LocalSlice[L](w.Many), dsl.LocalSlice[T](w.Many)
+	for k := range int(w.Many) {
+		in[k] = load(w.beside(w.group(first+k/vec*turn), k%vec))
+	}
+	for k := range int(w.Many) {
+		results[k] = f(in[k])
+	}
+	for k := range int(w.Many) {
+		out[w.beside(w.group(first+k/vec*turn), k%vec)[0]] = results[k]
+	}
+}
+
+// group returns where the operands have the first one of neighbours.
+func (w *Walk) group(i int) (at [Operands]int) {
+	if w.Mode == Flat {
+		return [Operands]int{i, i, i, i, i, i}
+	}
+	at = w.find(i, 0)
+	for k := range at {
+		if w.Vec > 1 && w.Kind[k] == Unit {
+			at[k] &^= int(w.Vec) - 1 // which it is: the compiler sees what it may load at once
+		}
+	}
+	return at
+}
+
+// beside returns where the operands have the neighbour of an element that comes i after it.
+func (w *Walk) beside(at [Operands]int, i int) [Operands]int {
+	switch {
+	case i == 0:
+		return at
+	case w.Mode == Flat:
+		i += at[0]
+		return [Operands]int{i, i, i, i, i, i}
+	}
+	return w.along(at, i)
 }
 
 // find returns where the operands have element i of the dimensions from one on.

@@ -24,6 +24,7 @@ var families = []struct {
 }{
 	{"Elementwise", elementwise},
 	{"Move", move},
+	{"Many", many},
 	{"Sort", sorting},
 	{"Scan", scan},
 	{"RowNorm", rowNorm},
