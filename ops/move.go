@@ -58,7 +58,10 @@ func Copy(s *runtime.Stream, out, x View) error {
 		x.DType = out.DType
 		if !out.Layout.IsContiguous() || !x.Layout.IsContiguous() {
 			if w, ok := tiles(out.Layout, x.Layout); ok {
-				return transposed(s, out, x, &w)
+				info := infoOf(s.Device())
+				if g, ok := inTiles(&w, &info, out, x); ok {
+					return transposed(s, out, x, &w, g)
+				}
 			}
 		}
 	}

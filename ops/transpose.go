@@ -49,23 +49,66 @@ func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
 	}
 	o.Rank = dsl.ConstInt(max(1, k))
 	o.Wide = dsl.ConstBool(k > 1 && o.N > math.MaxInt32)
-	// The rows of tiles are a dimension of the grid, of which devices have fewer.
-	return w, (w.Rows+kernels.TileSize-1)/kernels.TileSize <= maxBlocksY
+	return w, true
+}
+
+const (
+	tileSide   = 32  // rows and columns of a tile
+	largeSide  = 64  // of matrices with more, where elements have up to 4 bytes
+	turnedLine = 128 // bytes of a line that threads side by side move at once
+)
+
+// inTiles chooses how blocks go through the tiles. It reports false if there are more rows
+// of tiles than devices have blocks in that dimension.
+func inTiles(w *kernels.Tiles, info *runtime.Info, out, x View) (g runtime.Grid, ok bool) {
+	size := out.DType.Size()
+	w.Side = tileSide
+	switch {
+	case serial(info) || info.MaxThreads < maxThreads:
+		y := max(1, min(maxThreads, info.ThreadsPerUnit)/tileSide)
+		g.Threads = runtime.Dim3{X: min(tileSide, info.ThreadsPerUnit), Y: y}
+	default:
+		if size <= 4 && min(w.Rows, w.Cols) > tileSide {
+			w.Side = largeSide
+		}
+		vec := min(mostVector, vectorBytes/size)
+		for vec > 1 && !turnsVectors(w, out, x, vec) {
+			vec /= 2
+		}
+		lanes := min(turnedLine/(size*vec), int(w.Side)/vec)
+		w.Threads, w.Lanes, w.Vec = maxThreads, dsl.ConstInt(lanes), dsl.ConstInt(vec)
+		g.Threads = runtime.Dim3{X: maxThreads}
+	}
+	side := int(w.Side)
+	g.Blocks = runtime.Dim3{X: (w.Cols + side - 1) / side, Y: (w.Rows + side - 1) / side, Z: min(w.Outer.N, maxBlocksZ)}
+	return g, g.Blocks.Y <= maxBlocksY
+}
+
+// turnsVectors reports whether so many neighbours begin at multiples of that in all lines
+// of both operands.
+func turnsVectors(w *kernels.Tiles, out, x View, vec int) bool {
+	if w.XStep%vec != 0 || w.OutStep%vec != 0 {
+		return false
+	}
+	for i, v := range []View{out, x} {
+		if (v.Buf.Addr()+uint64(v.Layout.Offset()*v.DType.Size()))%vectorBytes != 0 {
+			return false
+		}
+		for d := range int(w.Outer.Rank) {
+			if w.Outer.Step[i][d]%vec != 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // transposed copies by tiles; the types of both are the same.
-func transposed(s *runtime.Stream, out, x View, w *kernels.Tiles) error {
+func transposed(s *runtime.Stream, out, x View, w *kernels.Tiles, g runtime.Grid) error {
 	k, err := turn.of(out.DType, dtype.U8)
 	if err != nil {
 		return err
 	}
-	info := s.Device().Info()
-	const tile = kernels.TileSize
-	threads := runtime.Dim3{X: tile, Y: max(1, maxThreads/tile)}
-	if info.ThreadsPerUnit < tile*threads.Y {
-		threads = runtime.Dim3{X: min(tile, info.ThreadsPerUnit), Y: 1}
-	}
-	blocks := runtime.Dim3{X: (w.Cols + tile - 1) / tile, Y: (w.Rows + tile - 1) / tile, Z: min(w.Outer.N, maxBlocksZ)}
 	o, i := out.header(), x.header()
-	return k.Launch(s, runtime.Grid{Blocks: blocks, Threads: threads}, slice(out.DType, &o), slice(x.DType, &i), *w)
+	return k.Launch(s, g, slice(out.DType, &o), slice(x.DType, &i), *w)
 }

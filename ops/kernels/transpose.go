@@ -2,41 +2,99 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// TileSize is how many rows and columns a block of Transpose moves at a time.
-const TileSize = 32
-
 // Tiles is a matrix of matrices that Transpose goes through: x has the elements of a row
 // side by side, and the result those of a column.
 type Tiles struct {
-	Rows, Cols int
-	XStep      int  // of x, from row to row
-	OutStep    int  // of the result, from column to column
-	Outer      Walk // over the matrices, as Dims
+	Side    dsl.ConstInt // rows and columns that a block moves at a time
+	Threads dsl.ConstInt // of a block, a power of two, each of which loads all its elements of a tile before it stores one; or 0, and they go through the tile in two dimensions
+	Lanes   dsl.ConstInt // of these, that are side by side
+	Vec     dsl.ConstInt // neighbours that each of them moves, at multiples of that
+	Rows    int
+	Cols    int
+	XStep   int  // of x, from row to row
+	OutStep int  // of the result, from column to column
+	Outer   Walk // over the matrices, as Dims
 }
 
 // Transpose copies matrices whose elements lie the other way round in the result, by
 // tiles that are turned in shared memory: both sides are read and written side by side.
 //
 //kiln:kernel
+//kiln:const w.Side=32 w.Threads=0,256 w.Lanes=8 w.Vec=4
 func Transpose[T dsl.Number](t dsl.Thread, out, x []T, w Tiles) {
-	tile := dsl.Shared[[TileSize][TileSize + 1]T](t)
-	row0, col0 := t.BlockY()*TileSize, t.BlockX()*TileSize
-	rows, cols := min(TileSize, w.Rows-row0), min(TileSize, w.Cols-col0)
+	side := int(w.Side)
+	tile := dsl.SharedSlice[T](t, w.Side*(w.Side+1))
+	row0, col0 := t.BlockY()*side, t.BlockX()*side
+	rows, cols := min(side, w.Rows-row0), min(side, w.Cols-col0)
 	for z := t.BlockZ(); z < w.Outer.N; z += t.GridDimZ() {
 		at := w.Outer.find(z, 0)
-		for r := t.ThreadY(); r < rows; r += t.BlockDimY() {
-			from := at[1] + (row0+r)*w.XStep + col0
-			for c := t.ThreadX(); c < cols; c += t.BlockDimX() {
-				tile[r][c] = x[from+c]
-			}
-		}
-		t.Sync()
-		for c := t.ThreadY(); c < cols; c += t.BlockDimY() {
-			to := at[0] + (col0+c)*w.OutStep + row0
-			for r := t.ThreadX(); r < rows; r += t.BlockDimX() {
-				out[to+r] = tile[r][c]
-			}
+		from, to := at[1]+row0*w.XStep+col0, at[0]+col0*w.OutStep+row0
+		switch {
+		case w.Threads == 0:
+			turn(t, out, x, tile, &w, from, to, rows, cols)
+		case rows == side && cols == side:
+			turnMany(t, out, x, tile, &w, from, to, rows, cols, true)
+		default:
+			turnMany(t, out, x, tile, &w, from, to, rows, cols, false)
 		}
 		t.Sync()
 	}
+}
+
+// turn moves a tile element by element.
+func turn[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to, rows, cols int) {
+	pitch := int(w.Side) + 1
+	for r := t.ThreadY(); r < rows; r += t.BlockDimY() {
+		for c := t.ThreadX(); c < cols; c += t.BlockDimX() {
+			tile[r*pitch+c] = x[from+r*w.XStep+c]
+		}
+	}
+	t.Sync()
+	for c := t.ThreadY(); c < cols; c += t.BlockDimY() {
+		for r := t.ThreadX(); r < rows; r += t.BlockDimX() {
+			out[to+c*w.OutStep+r] = tile[r*pitch+c]
+		}
+	}
+}
+
+// turnMany moves a tile, of which all is there or not, with many elements of each thread
+// on the way at once.
+func turnMany[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to, rows, cols int, whole bool) {
+	pitch, vec := int(w.Side)+1, int(w.Vec)
+	many := w.Side * w.Side / w.Threads
+	in := dsl.LocalSlice[T](many)
+	for k := range int(many) / vec {
+		r, c := w.place(t, k)
+		a := (from + r*w.XStep + c) &^ (vec - 1) // which it is: the compiler sees what it may load at once
+		for j := range vec {
+			if whole || r < rows && c+j < cols {
+				in[k*vec+j] = x[a+j]
+			}
+		}
+	}
+	for k := range int(many) / vec {
+		r, c := w.place(t, k)
+		for j := range vec {
+			tile[r*pitch+c+j] = in[k*vec+j]
+		}
+	}
+	t.Sync()
+	for k := range int(many) / vec {
+		c, r := w.place(t, k)
+		a := (to + c*w.OutStep + r) &^ (vec - 1)
+		for j := range vec {
+			if whole || c < cols && r+j < rows {
+				out[a+j] = tile[(r+j)*pitch+c]
+			}
+		}
+	}
+}
+
+// place returns where in a tile a thread has its vector k: in which line, and from which
+// element of that on.
+func (w *Tiles) place(t dsl.Thread, k int) (line, first int) {
+	lanes, vec := int(w.Lanes), int(w.Vec)
+	parts := int(w.Side) / (lanes * vec) // of a line, of all lanes
+	line = t.ThreadX()/lanes + k/parts*(int(w.Threads)/lanes)
+	return line, (t.ThreadX()%lanes + k%parts*lanes) * vec
 }
