@@ -21,6 +21,9 @@ const (
 	ImportCycle   Code = "K0007"
 	Instantiation Code = "K0008"
 	ConstValue    Code = "K0009"
+	BadInstances  Code = "K0010"
+	Stale         Code = "K0011"
+	LauncherName  Code = "K0012"
 
 	Channel       Code = "K0101"
 	Map           Code = "K0102"

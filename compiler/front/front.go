@@ -24,7 +24,16 @@ type Package struct {
 }
 
 // compiles reports whether f is a file that kernels of p may use.
-func (p *Package) compiles(f File) bool { return p.Tests || !strings.HasSuffix(f.Name, "_test.go") }
+func (p *Package) compiles(f File) bool {
+	return !Generated(f.Name) && (p.Tests || !strings.HasSuffix(f.Name, "_test.go"))
+}
+
+// Generated reports whether a file of this name is what the command kiln writes next to
+// kernels: launchers and prebuilt code. Nothing of it is part of a kernel, so that writing
+// it again changes no kernel.
+func Generated(name string) bool {
+	return strings.HasPrefix(name, "zz_kernels") || strings.HasPrefix(name, "zz_prebuilt")
+}
 
 // File is a source file.
 type File struct {
@@ -187,7 +196,8 @@ func Kernels(p *Package) []string {
 //	//kiln:const tile=16,32 cfg.Fast=true
 //
 // A parameter of a function type stands for all functions. Function literals that
-// are arguments of jit.Func are checked too.
+// are arguments of jit.Func are checked too, and that instances which comments
+// //kiln:instances name exist; see [Instances].
 //
 // Packages that p
 // imports come from load. If more is not nil it is called with the IR of each
@@ -197,21 +207,17 @@ func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
 	if len(u.errs) > 0 {
 		return u.errs.Sorted()
 	}
-	find := func(path string) (*Package, error) {
-		switch {
-		case path == p.Path:
-			return p, nil
-		case load == nil:
-			return nil, fmt.Errorf("package %s is not a kernel package", path)
-		}
-		return load(path)
-	}
+	find := p.orLoad(load)
 	var all diag.List
 	for _, d := range u.strays {
 		all = append(all, d.unmarked()...)
 	}
 	for _, k := range u.kernels {
-		all = append(all, checkKernel(u, k, find, more)...)
+		found := checkKernel(u, k, find, more)
+		if len(found) == 0 && len(k.wants) > 0 {
+			_, found = u.instances(k, find)
+		}
+		all = append(all, found...)
 	}
 	all = append(all, checkLiterals(u, find)...)
 	return all.Sorted()

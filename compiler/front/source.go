@@ -63,7 +63,8 @@ type decl struct {
 	recv  string // receiver type of a method
 	next  *decl  // another declaration of the same name: a mistake of the user
 	marks marks
-	stray string // a comment that looks like a mark and is none
+	stray string         // a comment that looks like a mark and is none
+	wants []*ast.Comment // //kiln:instances, see [Instances]
 
 	lazy  *lazyText // for libraries: what the fields below are made from, once
 	once  sync.Once
@@ -104,7 +105,7 @@ func (m *marks) add(line string) {
 func strayMark(line string) bool {
 	line = strings.TrimSpace(line)
 	if word, ok := strings.CutPrefix(line, "//kiln:"); ok {
-		return word != "kernel" && word != "intrinsic" && word != "dispatch" && word != "fastmath" && !strings.HasPrefix(word, "const ")
+		return word != "kernel" && word != "intrinsic" && word != "dispatch" && word != "fastmath" && !strings.HasPrefix(word, "const ") && !strings.HasPrefix(word, "instances ")
 	}
 	return strings.TrimSpace(strings.TrimPrefix(line, "//")) == "kiln:kernel"
 }
@@ -256,10 +257,17 @@ func (u *unit) addDecl(f *file, tree *ast.File, n ast.Decl) {
 				if strayMark(c.Text) {
 					d.stray = c.Text
 				}
+				if strings.HasPrefix(c.Text, instancesMark) {
+					d.wants = append(d.wants, c)
+				}
 			}
 		}
-		if d.marks.fastmath && !d.marks.kernel {
+		switch {
+		case d.marks.kernel:
+		case d.marks.fastmath:
 			d.stray = "//kiln:fastmath"
+		case len(d.wants) > 0:
+			d.stray = strings.TrimSpace(instancesMark)
 		}
 		d.refs = collect(n, tree)
 		u.add(d)
