@@ -43,3 +43,13 @@ func checkDir(dir string) error {
 	}
 	return checkOwner(dir, info)
 }
+
+// CheckFile reports why a file must not be run that lies somewhere else than in a cache:
+// others can write to it. It is not for files that are signed.
+func CheckFile(name string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	return checkFileOwner(name, info)
+}

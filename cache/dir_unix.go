@@ -26,3 +26,15 @@ func checkOwner(dir string, info fs.FileInfo) error {
 	}
 	return nil
 }
+
+// checkFileOwner refuses a file that anybody can have written: what is in it is run.
+func checkFileOwner(name string, info fs.FileInfo) error {
+	if mode := info.Mode().Perm(); mode&0o002 != 0 {
+		return fmt.Errorf("%w: %s can be written by everybody (mode %04o), and what is in it is run; run \"chmod o-w %s\", or sign it and set KILN_TRUST", ErrUnusable, name, mode, name)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if uid := os.Geteuid(); ok && stat.Uid != 0 && int(stat.Uid) != uid {
+		return fmt.Errorf("%w: %s belongs to user %d, this process runs as %d, and what is in it is run; make it root's or your own, or sign it and set KILN_TRUST", ErrUnusable, name, stat.Uid, uid)
+	}
+	return nil
+}

@@ -55,11 +55,7 @@ func OptionsFromEnv() Options {
 
 // Key returns a text that differs between options that make different code.
 func (o Options) Key() string {
-	key := fmt.Sprintf("checked=%t lines=%t disable=%s assume=%s", o.Checked, o.Lines, strings.Join(o.Disable, ","), o.Assume)
-	if o.Strict {
-		key += " strict" // code that was kept may be for the interpreter
-	}
-	return key
+	return fmt.Sprintf("checked=%t lines=%t disable=%s assume=%s", o.Checked, o.Lines, strings.Join(o.Disable, ","), o.Assume)
 }
 
 // Build names for people what sets code apart from that of the zero Options.
@@ -78,6 +74,28 @@ func (o Options) Build() string {
 		list = append(list, "-"+pass)
 	}
 	return strings.Join(list, ",")
+}
+
+// ParseBuild returns the options that [Options.Build] names.
+func ParseBuild(text string) (o Options, err error) {
+	var names []string
+	for name := range strings.SplitSeq(text, ",") {
+		switch {
+		case name == "":
+		case name == "checked":
+			o.Checked = true
+		case name == "lines":
+			o.Lines = true
+		case name[0] == '-':
+			o.Disable = append(o.Disable, name[1:])
+		default:
+			names = append(names, name)
+		}
+	}
+	if o.Assume, err = ParseAssume(names...); err != nil {
+		return Options{}, fmt.Errorf("build %q: %w", text, err)
+	}
+	return o, nil
 }
 
 // Program is a kernel in IR, checked, not yet optimised.

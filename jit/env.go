@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/gokiln/kiln/cache"
+	"github.com/gokiln/kiln/cache/bundle"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/dump"
 )
@@ -33,6 +34,11 @@ type settings struct {
 	pages   dump.Selection // kernels to write pages of
 	log     *slog.Logger
 	warned  sync.Once // about a cache that cannot be written
+
+	bundles []*bundle.Bundle
+	broken  error    // of bundles that are not used
+	told    sync.Map // names of damaged ones
+	record  *recorder
 }
 
 func readSettings(getenv func(string) string, stderr io.Writer) (*settings, error) {
@@ -56,11 +62,15 @@ func readSettings(getenv func(string) string, stderr io.Writer) (*settings, erro
 		return nil, err
 	}
 	s.log = log
-	if s.mode != Off {
-		s.store, err = cache.Open(cache.DefaultDir())
-		if err != nil {
-			s.warn(err)
-		}
+	s.record = newRecorder(getenv("KILN_RECORD"))
+	if s.mode == Off {
+		return s, nil
+	}
+	if s.store, err = cache.Open(cache.DefaultDir()); err != nil {
+		s.warn(err)
+	}
+	if s.bundles, s.broken = openBundles(getenv); s.broken != nil {
+		s.log.Warn("bundles not used", "err", s.broken)
 	}
 	return s, nil
 }

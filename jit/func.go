@@ -2,7 +2,6 @@ package jit
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
 	"path"
 	"reflect"
@@ -330,23 +329,4 @@ func (k *Kernel) request(values []uint64) (front.Request, front.Loader, error) {
 		}
 	}
 	return req, loaderFor(list), nil
-}
-
-// specialisation writes what a request has besides the kernel: for keys, and for
-// messages.
-func specialisation(req front.Request) string {
-	text := constantsText(req.Consts)
-	for _, name := range slices.Sorted(maps.Keys(req.Funcs)) {
-		text += "{" + name + ":" + req.Funcs[name].String() + "}"
-	}
-	return text
-}
-
-// sourceHash covers the source of all packages that a request names.
-func sourceHash(req front.Request, load front.Loader) ([32]byte, error) {
-	more := front.Packages(req.Sig)
-	for _, f := range req.Funcs {
-		more = append(append(more, f.Pkg), front.Packages(f.Sig)...)
-	}
-	return front.SourceHash(req.Pkg, load, more...)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/artifact"
 	"github.com/gokiln/kiln/internal/detour"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -208,7 +209,7 @@ func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error)
 	if err != nil {
 		return nil, err
 	}
-	key := flightKey{dev, specialisation(req)}
+	key := flightKey{dev, artifact.Specialisation(req)}
 	k.mu.Lock()
 	have := k.ready.Load()
 	if in := have.find(dev, values); in != nil {
@@ -279,12 +280,9 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 	if err != nil {
 		return nil, err
 	}
-	name := k.name + specialisation(req)
+	name := k.name + artifact.Specialisation(req)
 	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: load, checked: k.checked, way: detour.For(dev.Info().Formats)}
-	im, err := prebuilt(assume, func(a compiler.Assume) (*image, error) {
-		r.assume = a
-		return r.resolve()
-	})
+	im, err := r.best(assume)
 	if err != nil {
 		r.dumpPage(name) // as far as it came
 		return nil, err
@@ -296,8 +294,16 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 	}
 	loading := time.Now()
 	mod, err := dev.Load(im.img)
+	if err != nil && r.shippedMachine {
+		// Tools that are newer than the driver have made it: there may be text as well.
+		r.log.Warn("machine code of a bundle not usable", "kernel", name, "err", err)
+		r.noMachine, r.shippedMachine = true, false
+		if im, err = r.best(assume); err == nil {
+			mod, err = dev.Load(im.img)
+		}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: loading %s code: %w", name, im.img.Format, err)
+		return nil, fmt.Errorf("%s: loading code: %w", name, err)
 	}
 	fn, err := mod.Function(im.meta.Entry)
 	if err != nil {
@@ -329,6 +335,7 @@ func report(r *resolver) {
 		r.log.Info("loaded", append(common, "source", r.ev.Source, ms)...)
 	}
 	r.debug("resolved", append(common, "front_ms", millis(r.ev.Front), "emit_ms", millis(r.ev.Emit), "link_ms", millis(r.ev.Link), "load_ms", millis(r.ev.Load))...)
+	r.remember()
 	observers.Lock()
 	defer observers.Unlock()
 	for _, fn := range observers.list {

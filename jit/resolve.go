@@ -1,33 +1,31 @@
 package jit
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/gokiln/kiln/cache"
+	"github.com/gokiln/kiln/cache/bundle"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/artifact"
 	"github.com/gokiln/kiln/internal/detour"
 	"github.com/gokiln/kiln/runtime"
 )
 
 // ErrNotPrebuilt is what a launch returns in readonly mode for a kernel that is
-// not in the cache.
+// neither in a bundle nor in the cache.
 var ErrNotPrebuilt = errors.New("kernel is not prebuilt")
 
 // Event tells how one kernel was resolved.
 type Event struct {
 	Kernel  string
 	Target  string
-	Source  string // "compiled" or "cache"
+	Source  string // "compiled", "cache" or "bundle"
 	Checked bool   // the code is
 	Front   time.Duration
 	Emit    time.Duration
@@ -63,61 +61,57 @@ type resolver struct {
 	assume    compiler.Assume
 	positions []ir.Pos
 	program   *compiler.Program
-}
 
-// sourceMeta describes a source entry; its body is the position table.
-type sourceMeta struct {
-	IR string `json:"ir"` // hash
+	shippedMachine bool // what resolve found is machine code of a bundle
+	noMachine      bool // the device does not load such code
 }
 
 func (r *resolver) resolve() (*image, error) {
-	irHash, err := r.source()
+	hash, err := r.source()
 	if err != nil {
 		return nil, err
 	}
 	if r.way != nil {
 		return r.detour()
 	}
-	artKey := cache.NewKey("artifact", compiler.Version, irHash, r.tgt.String(), r.opts().Key())
-	finalKey := r.dev.FinalKey()
-	machineKey := cache.NewKey("machine", artKey.String(), finalKey)
-	if finalKey != "" {
-		if im := r.cached(machineKey, cache.KindMachine); im != nil {
-			return im, nil
-		}
-	}
-	im := r.cached(artKey, cache.KindArtifact)
-	if im == nil {
-		if im, err = r.compile(artKey); err != nil {
+	key := artifact.CodeKey(hash, r.tgt, r.opts())
+	im, found := r.prebuilt(hash)
+	switch {
+	case im == nil:
+		if im, err = r.compile(key); err != nil {
 			return nil, err
 		}
+	case found.kind == cache.KindMachine:
+		r.shippedMachine = !found.local
+		return im, nil
+	default:
+		key = found.key
 	}
-	if finalKey == "" {
+	final := r.dev.FinalKey()
+	if final == "" {
 		return im, nil
 	}
-	return r.link(machineKey, im)
+	return r.link(artifact.MachineKey(key, final), im)
 }
 
-// source returns the hash of the kernel's IR, from the cache where the source
-// is unchanged.
+// source returns the hash of the kernel's IR, from where the source is known.
 func (r *resolver) source() (string, error) {
 	start := time.Now()
 	defer func() { r.ev.Front = time.Since(start) }()
-	sum, err := sourceHash(r.req, r.load)
+	key, err := artifact.SourceKey(r.req, r.load)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", r.name, err)
 	}
-	key := cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), r.req.Pkg, r.req.Func, r.req.Sig, specialisation(r.req))
-	if e := r.get(key); e != nil {
-		var m sourceMeta
-		err := errors.Join(json.Unmarshal(e.Meta, &m), json.Unmarshal(e.Body, &r.positions))
-		if err == nil && e.Kind == cache.KindSource && m.IR != "" {
-			return m.IR, nil
+	if e, _ := r.find(bundle.Common, key); e != nil {
+		s, err := artifact.ReadSource(e)
+		if err == nil {
+			r.positions = s.Positions
+			return s.IR, nil
 		}
 		r.debug("source entry unreadable", "kernel", r.name, "key", key, "err", err)
 	}
 	if r.mode == ReadOnly {
-		return "", r.missing(key)
+		return "", r.missing()
 	}
 	if err := r.front(); err != nil {
 		return "", err
@@ -126,33 +120,14 @@ func (r *resolver) source() (string, error) {
 }
 
 func (r *resolver) keepSource(key cache.Key) error {
-	meta, err := json.Marshal(sourceMeta{r.program.Hash})
+	s := artifact.Source{IR: r.program.Hash, Positions: r.positions}
+	e, err := s.Entry(r.program.Kernel)
 	if err != nil {
-		return fmt.Errorf("%s: writing source entry: %w", r.name, err)
+		return err
 	}
-	body, err := json.Marshal(r.positions)
-	if err != nil {
-		return fmt.Errorf("%s: writing source entry: %w", r.name, err)
-	}
-	r.put(key, &cache.Entry{Header: cache.Header{Kind: cache.KindSource, Kernel: r.program.Kernel, Tool: tool, Meta: meta}, Body: body})
+	r.put(key, e)
 	return nil
 }
-
-// dslHash covers the functions of package dsl that kernels call: they are
-// compiled from their source like the kernel itself.
-var dslHash = sync.OnceValue(func() string {
-	h := sha256.New()
-	p, err := compiler.ReadPackage(dslPath, dsl.API())
-	if err != nil {
-		return err.Error() // the front end will fail on the same error
-	}
-	for _, f := range p.Files {
-		fmt.Fprintf(h, "%s %d\n%s", f.Name, len(f.Text), f.Text)
-	}
-	return string(h.Sum(nil))
-})
-
-const tool = "kiln " + compiler.Version
 
 func (r *resolver) front() error {
 	p, err := compiler.Front(r.req, r.load)
@@ -163,28 +138,9 @@ func (r *resolver) front() error {
 	return nil
 }
 
-func (r *resolver) missing(key cache.Key) error {
-	return fmt.Errorf("%w: %s for %s: looked in %s for %s; run the program once with KILN_JIT=auto on a machine of this kind", ErrNotPrebuilt, r.name, r.tgt, r.store.Dir(), key)
-}
-
-// cached loads an entry that holds code.
-func (r *resolver) cached(key cache.Key, kind string) *image {
-	e := r.get(key)
-	if e == nil || e.Kind != kind {
-		return nil
-	}
-	a := compiler.Artifact{Code: e.Body}
-	if err := json.Unmarshal(e.Meta, &a.Meta); err != nil {
-		r.debug("entry unreadable", "kernel", r.name, "key", key, "err", err)
-		return nil
-	}
-	r.ev.Source = "cache"
-	return r.image(&a)
-}
-
 func (r *resolver) compile(key cache.Key) (*image, error) {
 	if r.mode == ReadOnly {
-		return nil, r.missing(key)
+		return nil, r.missing()
 	}
 	art, err := r.emit((*compiler.Program).Emit)
 	if err != nil {
@@ -217,14 +173,11 @@ func (r *resolver) detour() (*image, error) {
 }
 
 func (r *resolver) keep(key cache.Key, kind string, art *compiler.Artifact) error {
-	meta, err := json.Marshal(art.Meta)
+	e, err := artifact.Entry(kind, art, r.opts(), artifact.Tool)
 	if err != nil {
-		return fmt.Errorf("%s: writing %s entry: %w", r.name, kind, err)
+		return err
 	}
-	r.put(key, &cache.Entry{
-		Header: cache.Header{Kind: kind, Kernel: art.Kernel, Target: art.Target, Format: art.Format, Build: r.opts().Build(), Tool: tool, Meta: meta},
-		Body:   art.Code,
-	})
+	r.put(key, e)
 	return nil
 }
 

@@ -69,19 +69,30 @@ func newRig(t *testing.T) *rig {
 
 func (g *rig) resolve() (*image, Event, error) {
 	g.t.Helper()
-	s, err := readSettings(func(name string) string { return g.env[name] }, &g.log)
-	require.NoError(g.t, err)
-	tgt, err := target.Parse(g.target)
-	require.NoError(g.t, err)
-	r := &resolver{settings: s, req: front.Request{Pkg: "k", Func: "Scale", Consts: g.consts}, name: "k.Scale", dev: &g.dev, tgt: tgt,
-		load: func(path string) (*front.Package, error) {
-			if path != "k" {
-				return nil, errors.New("no such package")
-			}
-			return &front.Package{Path: path, Files: []front.File{{Name: "k.go", Text: []byte(g.source)}}}, nil
-		}}
+	r := g.resolver(g.settings())
 	im, err := r.resolve()
 	return im, r.ev, err
+}
+
+func (g *rig) settings() *settings {
+	g.t.Helper()
+	s, err := readSettings(func(name string) string { return g.env[name] }, &g.log)
+	require.NoError(g.t, err)
+	return s
+}
+
+func (g *rig) resolver(s *settings) *resolver {
+	g.t.Helper()
+	tgt, err := target.Parse(g.target)
+	require.NoError(g.t, err)
+	return &resolver{settings: s, req: front.Request{Pkg: "k", Func: "Scale", Consts: g.consts}, name: "k.Scale", dev: &g.dev, tgt: tgt, load: g.load}
+}
+
+func (g *rig) load(path string) (*front.Package, error) {
+	if path != "k" {
+		return nil, errors.New("no such package")
+	}
+	return &front.Package{Path: path, Files: []front.File{{Name: "k.go", Text: []byte(g.source)}}}, nil
 }
 
 func (g *rig) must(source string, calls int) *image {

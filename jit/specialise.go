@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"unsafe"
 
 	"github.com/gokiln/kiln/dsl"
@@ -181,19 +180,6 @@ func (k *Kernel) named(values []uint64) map[string]int64 {
 		}
 	}
 	return m
-}
-
-// constantsText writes values in one way: for keys, and for messages.
-func constantsText(consts map[string]int64) string {
-	if len(consts) == 0 {
-		return ""
-	}
-	list := make([]string, 0, len(consts))
-	for name, v := range consts {
-		list = append(list, name+":"+strconv.FormatInt(v, 10))
-	}
-	slices.Sort(list)
-	return "{" + strings.Join(list, ",") + "}"
 }
 
 // table finds the specialisation of a kernel for a device and values. It is

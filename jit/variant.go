@@ -31,9 +31,17 @@ func (k *Kernel) variant(in *instance, a compiler.Assume) (*runtime.Function, er
 	return other.fn, nil
 }
 
-// prebuilt calls resolve for a and, as long as that is not prebuilt, for less
+// best returns code that assumes what is given, or less.
+func (r *resolver) best(assume compiler.Assume) (*image, error) {
+	return weaker(assume, func(a compiler.Assume) (*image, error) {
+		r.assume = a
+		return r.resolve()
+	})
+}
+
+// weaker calls resolve for a and, as long as that is not prebuilt, for less
 // and less of it: such code is right too.
-func prebuilt(a compiler.Assume, resolve func(compiler.Assume) (*image, error)) (*image, error) {
+func weaker(a compiler.Assume, resolve func(compiler.Assume) (*image, error)) (*image, error) {
 	im, first := resolve(a)
 	err := first
 	for b := a; errors.Is(err, ErrNotPrebuilt) && b != 0; {

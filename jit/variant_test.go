@@ -63,19 +63,19 @@ func TestPrebuilt(t *testing.T) {
 		}
 		return nil, fmt.Errorf("%w: %s", ErrNotPrebuilt, a)
 	}
-	im, err := prebuilt(compiler.Small|compiler.Aligned, resolve)
+	im, err := weaker(compiler.Small|compiler.Aligned, resolve)
 	require.NoError(t, err)
 	assert.Same(t, have[compiler.Aligned], im)
-	im, err = prebuilt(compiler.Disjoint, resolve)
+	im, err = weaker(compiler.Disjoint, resolve)
 	require.NoError(t, err)
 	assert.Same(t, have[0], im)
 
 	delete(have, 0)
-	_, err = prebuilt(compiler.Disjoint, resolve)
+	_, err = weaker(compiler.Disjoint, resolve)
 	require.ErrorIs(t, err, ErrNotPrebuilt)
 	require.ErrorContains(t, err, "disjoint")
 
 	other := errors.New("other")
-	_, err = prebuilt(compiler.Disjoint, func(compiler.Assume) (*image, error) { return nil, other })
+	_, err = weaker(compiler.Disjoint, func(compiler.Assume) (*image, error) { return nil, other })
 	require.ErrorIs(t, err, other)
 }

@@ -69,3 +69,31 @@ func TestTable(t *testing.T) {
 		require.GreaterOrEqual(t, a.optShared, 48, a.name)
 	}
 }
+
+func TestTakes(t *testing.T) {
+	names := func(list []Target) (out []string) {
+		for _, o := range list {
+			out = append(out, o.Arch)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		of            string
+		machine, text []string
+	}{
+		{"ptx:sm_70", nil, nil},
+		{"ptx:sm_87", nil, []string{"sm_86", "sm_80", "sm_75", "sm_72", "sm_70"}},
+		{"ptx:sm_89", []string{"sm_86", "sm_80"}, []string{"sm_87", "sm_86", "sm_80", "sm_75", "sm_72", "sm_70"}},
+		{"ptx:sm_90", []string{"sm_90a"}, []string{"sm_90a", "sm_89", "sm_87", "sm_86", "sm_80", "sm_75", "sm_72", "sm_70"}},
+		{"ptx:sm_103", []string{"sm_103f", "sm_103a", "sm_100f", "sm_100"}, []string{"sm_103f", "sm_103a", "sm_100f", "sm_100", "sm_90", "sm_89", "sm_87", "sm_86", "sm_80", "sm_75", "sm_72", "sm_70"}},
+		{"msl:3.1", nil, []string{"3.0", "2.4"}},
+		{"hip:gfx942", nil, nil},
+		{"cpu:x86-64-v4", nil, nil},
+	} {
+		of, err := Parse(c.of)
+		require.NoError(t, err)
+		machine, text := of.Takes()
+		require.Equal(t, c.machine, names(machine), c.of)
+		require.Equal(t, c.text, names(text), c.of)
+	}
+}

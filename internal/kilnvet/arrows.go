@@ -44,7 +44,10 @@ var arrows = []arrow{
 	{from: "runtime/internal/cpu", to: []string{"internal/dl", "runtime/internal", "compiler/interp", "compiler/amd64"}},
 
 	{from: "internal/detour", to: []string{"compiler"}},
-	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/detour"}},
+	{from: "internal/artifact", to: []string{"dsl", "compiler", "cache"}},
+	{from: "internal/record", to: []string{"compiler"}},
+	{from: "internal/prebuild", to: []string{"compiler", "cache", "internal/artifact", "internal/record"}},
+	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/artifact", "internal/detour", "internal/record"}},
 	{from: "ops", to: []string{"dsl", "runtime", "jit"}},
 	{from: "tensor", to: []string{"dsl", "runtime", "jit", "ops"}},
 	// Formats of files know bytes, element types and layouts, and no device.

@@ -1,0 +1,152 @@
+package artifact
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gokiln/kiln/cache"
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/dsl"
+)
+
+// DSL is the import path of package dsl.
+const DSL = "github.com/gokiln/kiln/dsl"
+
+// Tool is what entries say that made them.
+const Tool = "kiln " + compiler.Version
+
+// SourceKey is the key of a kernel's source entry.
+func SourceKey(req front.Request, load front.Loader) (cache.Key, error) {
+	more := front.Packages(req.Sig)
+	for _, f := range req.Funcs {
+		more = append(append(more, f.Pkg), front.Packages(f.Sig)...)
+	}
+	sum, err := front.SourceHash(req.Pkg, load, more...)
+	if err != nil {
+		return cache.Key{}, err
+	}
+	return cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), req.Pkg, req.Func, req.Sig, Specialisation(req)), nil
+}
+
+// dslHash covers the functions of package dsl that kernels call: they are
+// compiled from their source like the kernel itself.
+var dslHash = sync.OnceValue(func() string {
+	h := sha256.New()
+	p, err := compiler.ReadPackage(DSL, dsl.API())
+	if err != nil {
+		return err.Error() // the front end will fail on the same error
+	}
+	for _, f := range p.Files {
+		fmt.Fprintf(h, "%s %d\n%s", f.Name, len(f.Text), f.Text)
+	}
+	return string(h.Sum(nil))
+})
+
+// Specialisation writes what a request has besides the kernel in one way: for keys, and
+// for messages.
+func Specialisation(req front.Request) string {
+	text := ""
+	if len(req.Consts) > 0 {
+		list := make([]string, 0, len(req.Consts))
+		for name, v := range req.Consts {
+			list = append(list, name+":"+strconv.FormatInt(v, 10))
+		}
+		slices.Sort(list)
+		text = "{" + strings.Join(list, ",") + "}"
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.Funcs)) {
+		text += "{" + name + ":" + req.Funcs[name].String() + "}"
+	}
+	return text
+}
+
+// CodeKey is the key of what the compiler makes of IR with a hash.
+func CodeKey(hash string, t target.Target, opt compiler.Options) cache.Key {
+	return cache.NewKey("artifact", compiler.Version, hash, t.String(), opt.Key())
+}
+
+// MachineKey is the key of machine code for what is under a CodeKey. By is what made it:
+// the device and driver, as a device says itself, or [Assembled].
+func MachineKey(code cache.Key, by string) cache.Key {
+	return cache.NewKey("machine", code.String(), by)
+}
+
+// Assembled stands for the tools that make machine code where no device is. It runs on
+// every driver that knows the format; which version of the tools made it is in the entry.
+const Assembled = "assembled"
+
+// Source is what a source entry has.
+type Source struct {
+	IR        string // hash
+	Positions []ir.Pos
+}
+
+type sourceMeta struct {
+	IR string `json:"ir"`
+}
+
+// Entry returns the entry of s, for a kernel.
+func (s *Source) Entry(kernel string) (*cache.Entry, error) {
+	meta, err := json.Marshal(sourceMeta{s.IR})
+	if err != nil {
+		return nil, fmt.Errorf("%s: writing source entry: %w", kernel, err)
+	}
+	body, err := json.Marshal(s.Positions)
+	if err != nil {
+		return nil, fmt.Errorf("%s: writing source entry: %w", kernel, err)
+	}
+	return &cache.Entry{Header: cache.Header{Kind: cache.KindSource, Kernel: kernel, Tool: Tool, Meta: meta}, Body: body}, nil
+}
+
+// ReadSource reads the entry that [Source.Entry] made.
+func ReadSource(e *cache.Entry) (*Source, error) {
+	var m sourceMeta
+	var s Source
+	if e.Kind != cache.KindSource {
+		return nil, fmt.Errorf("an entry of kind %s, want %s", e.Kind, cache.KindSource)
+	}
+	if err := json.Unmarshal(e.Meta, &m); err != nil {
+		return nil, fmt.Errorf("source entry: %w", err)
+	}
+	if err := json.Unmarshal(e.Body, &s.Positions); err != nil {
+		return nil, fmt.Errorf("source entry: %w", err)
+	}
+	if s.IR = m.IR; s.IR == "" {
+		return nil, fmt.Errorf("source entry without a hash")
+	}
+	return &s, nil
+}
+
+// Entry returns the entry of code, [cache.KindArtifact] or [cache.KindMachine]. Tool may say
+// more than that this compiler made it.
+func Entry(kind string, a *compiler.Artifact, opt compiler.Options, tool string) (*cache.Entry, error) {
+	meta, err := json.Marshal(a.Meta)
+	if err != nil {
+		return nil, fmt.Errorf("%s: writing %s entry: %w", a.Kernel, kind, err)
+	}
+	return &cache.Entry{
+		Header: cache.Header{Kind: kind, Kernel: a.Kernel, Target: a.Target, Format: a.Format, Build: opt.Build(), Tool: tool, Meta: meta},
+		Body:   a.Code,
+	}, nil
+}
+
+// Read reads the entry that [Entry] made.
+func Read(e *cache.Entry, kind string) (*compiler.Artifact, error) {
+	if e.Kind != kind {
+		return nil, fmt.Errorf("an entry of kind %s, want %s", e.Kind, kind)
+	}
+	a := &compiler.Artifact{Code: e.Body}
+	if err := json.Unmarshal(e.Meta, &a.Meta); err != nil {
+		return nil, fmt.Errorf("%s entry: %w", kind, err)
+	}
+	return a, nil
+}

@@ -1,0 +1,255 @@
+package prebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gokiln/kiln/cache"
+	"github.com/gokiln/kiln/cache/bundle"
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/artifact"
+	"github.com/gokiln/kiln/internal/record"
+)
+
+// Job says what to compile.
+type Job struct {
+	Load    front.Loader
+	Specs   []record.Spec
+	Targets []target.Target // of all specialisations; without any, each is for those it was used for
+	Tools   []*Assembler    // see [Assemblers]
+	Workers int             // how many at the same time; 0 stands for the number of cores
+
+	// Progress is called, one call at a time, when a piece of the work is done.
+	Progress func(done, all int, what string)
+}
+
+// Refused is an error about one specialisation for one target: the rest of the job is
+// not in vain.
+type Refused struct {
+	Spec   record.Spec
+	Target target.Target
+	Err    error
+}
+
+func (e *Refused) Error() string {
+	if e.Target.Kind == "" {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("for %s: %v", e.Target, e.Err)
+}
+
+func (e *Refused) Unwrap() error { return e.Err }
+
+// piece is one specialisation for one target.
+type piece struct {
+	spec  int
+	tgt   target.Target
+	build compiler.Options
+}
+
+// run is a job that runs.
+type run struct {
+	*Job
+	w        bundle.Writer
+	mu       sync.Mutex // of w, errs and Progress
+	errs     []error
+	done     atomic.Int64
+	all      int
+	programs []program
+}
+
+// program is a specialisation that is compiled to IR once.
+type program struct {
+	once sync.Once
+	p    *compiler.Program
+	err  error
+}
+
+// Run compiles. Errors about kernels are joined, each a [Refused], beside what could be
+// compiled.
+func (j *Job) Run(ctx context.Context) (*bundle.Writer, error) {
+	pieces, err := j.pieces()
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Job: j, all: len(pieces), programs: make([]program, len(j.Specs))}
+	r.w.Compiler = compiler.Version
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, j.Workers, (1-min(j.Workers, 1))*runtime.GOMAXPROCS(0)))
+	for _, p := range pieces {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return r.piece(ctx, p)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(r.errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return &r.w, errors.Join(slices.CompactFunc(r.errs, func(a, b error) bool { return a.Error() == b.Error() })...)
+}
+
+// pieces divides the job.
+func (j *Job) pieces() (list []piece, err error) {
+	for i, s := range j.Specs {
+		targets := j.Targets
+		if len(targets) == 0 {
+			for _, name := range s.Targets {
+				t, err := target.Parse(name)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", s.Kernel, err)
+				}
+				targets = append(targets, t)
+			}
+			if len(targets) == 0 {
+				return nil, fmt.Errorf("%s: no target is asked for, and the record names none", s.Kernel)
+			}
+		}
+		for _, t := range targets {
+			builds, err := builds(s.Builds, t)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.Kernel, err)
+			}
+			for _, b := range builds {
+				list = append(list, piece{i, t, b})
+			}
+		}
+	}
+	return list, nil
+}
+
+// builds returns the options for variants of code by their names, and for those that
+// there should be in any case: one for launches that have all properties that the target's
+// code is better for, if none is named, and one that takes every launch.
+func builds(names []string, t target.Target) ([]compiler.Options, error) {
+	var list []compiler.Options
+	add := func(o compiler.Options) {
+		o.Assume &= compiler.Assumes(t) // other targets have other variants
+		if !slices.ContainsFunc(list, func(have compiler.Options) bool { return have.Key() == o.Key() }) {
+			list = append(list, o)
+		}
+	}
+	if len(names) == 0 {
+		add(compiler.Options{Assume: compiler.Assumes(t)})
+	}
+	for _, name := range names {
+		o, err := compiler.ParseBuild(name)
+		if err != nil {
+			return nil, err
+		}
+		add(o)
+		o.Assume = 0
+		add(o)
+	}
+	if len(names) == 0 {
+		add(compiler.Options{})
+	}
+	return list, nil
+}
+
+// piece compiles a piece.
+func (r *run) piece(ctx context.Context, p piece) error {
+	spec := r.Specs[p.spec]
+	err := r.compile(ctx, p)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		refused := &Refused{Spec: spec, Target: p.tgt, Err: err}
+		if r.programs[p.spec].err != nil {
+			refused.Target = target.Target{} // it is refused for all
+		}
+		r.errs = append(r.errs, refused)
+	}
+	if done := r.done.Add(1); r.Progress != nil {
+		r.Progress(int(done), r.all, plain(spec.Kernel)+" for "+p.tgt.String())
+	}
+	return nil
+}
+
+// plain is the last element of an import path, a dot and a name.
+func plain(kernel string) string { return kernel[strings.LastIndexByte(kernel, '/')+1:] }
+
+func (r *run) compile(ctx context.Context, p piece) error {
+	prog, err := r.program(p.spec)
+	if err != nil {
+		return err
+	}
+	art, err := prog.Emit(p.tgt, p.build)
+	if err != nil {
+		return err
+	}
+	key := artifact.CodeKey(prog.Hash, p.tgt, p.build)
+	if err := r.add(key, cache.KindArtifact, art, p.build, artifact.Tool); err != nil {
+		return err
+	}
+	for _, tool := range r.Tools {
+		if tool.format != art.Format {
+			continue
+		}
+		code, err := tool.assemble(ctx, art.Code, p.tgt)
+		if err != nil {
+			return err
+		}
+		machine := *art
+		machine.Code, machine.Format = code, tool.makes
+		if err := r.add(artifact.MachineKey(key, artifact.Assembled), cache.KindMachine, &machine, p.build, artifact.Tool+", "+tool.version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// program compiles a specialisation to IR, once for all targets.
+func (r *run) program(i int) (*compiler.Program, error) {
+	p := &r.programs[i]
+	p.once.Do(func() { p.p, p.err = r.front(r.Specs[i]) })
+	return p.p, p.err
+}
+
+func (r *run) front(s record.Spec) (*compiler.Program, error) {
+	req, err := s.Request()
+	if err != nil {
+		return nil, err
+	}
+	key, err := artifact.SourceKey(req, r.Load)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Kernel, err)
+	}
+	prog, err := compiler.Front(req, r.Load)
+	if err != nil {
+		return nil, err
+	}
+	src := artifact.Source{IR: prog.Hash, Positions: prog.Positions}
+	e, err := src.Entry(prog.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return prog, r.w.Add(key, e)
+}
+
+func (r *run) add(key cache.Key, kind string, art *compiler.Artifact, build compiler.Options, tool string) error {
+	e, err := artifact.Entry(kind, art, build, tool)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.w.Add(key, e)
+}

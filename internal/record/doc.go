@@ -1,0 +1,10 @@
+// Package record reads and writes records of specialisations: what a program used of its
+// kernels, and so what has to be prebuilt for it.
+//
+// A record is text, a line of JSON for each kernel with its compile-time values and
+// functions, sorted, so that records can be compared, merged and kept with the source:
+//
+//	{"kernel":"example.com/k.Add","sig":"func(dsl.Thread, []float32, []float32)","builds":["aligned,disjoint,small"],"targets":["ptx:sm_90"]}
+//
+// Empty lines and lines that begin with # are for people.
+package record

@@ -1,0 +1,238 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gokiln/kiln/compiler/front"
+)
+
+// Spec is one specialisation of a kernel.
+type Spec struct {
+	Kernel  string           `json:"kernel"`        // import path and function
+	Sig     string           `json:"sig,omitempty"` // as in [front.Request]
+	Consts  map[string]int64 `json:"consts,omitempty"`
+	Funcs   map[string]Func  `json:"funcs,omitempty"`
+	Builds  []string         `json:"builds,omitempty"`  // variants, such as "small,aligned" or "checked"; none stands for those that are made by default
+	Targets []string         `json:"targets,omitempty"` // it was used for, such as "ptx:sm_90"
+}
+
+// Func is a [front.Func].
+type Func struct {
+	Pkg  string `json:"pkg"`
+	Name string `json:"name,omitempty"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	Col  int    `json:"col,omitempty"`
+	Sig  string `json:"sig,omitempty"`
+}
+
+// Of returns what a request asks for.
+func Of(req front.Request) Spec {
+	s := Spec{Kernel: req.Pkg + "." + req.Func, Sig: req.Sig, Consts: req.Consts}
+	for name, f := range req.Funcs {
+		if s.Funcs == nil {
+			s.Funcs = map[string]Func{}
+		}
+		s.Funcs[name] = Func(f)
+	}
+	return s
+}
+
+// Request returns the request for the compiler.
+func (s *Spec) Request() (front.Request, error) {
+	// Import paths may have dots, the name of a function has none.
+	dot := strings.LastIndexByte(s.Kernel, '.')
+	if dot <= strings.LastIndexByte(s.Kernel, '/')+1 || dot == len(s.Kernel)-1 {
+		return front.Request{}, fmt.Errorf("kernel %q: want an import path, a dot and a name", s.Kernel)
+	}
+	req := front.Request{Pkg: s.Kernel[:dot], Func: s.Kernel[dot+1:], Sig: s.Sig, Consts: s.Consts}
+	for name, f := range s.Funcs {
+		if req.Funcs == nil {
+			req.Funcs = map[string]front.Func{}
+		}
+		req.Funcs[name] = front.Func(f)
+	}
+	return req, nil
+}
+
+// identity tells specialisations apart, whatever they were used for.
+func (s Spec) identity() string {
+	s.Builds, s.Targets = nil, nil
+	return s.String()
+}
+
+// String returns the line of the specialisation.
+func (s Spec) String() string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil { // strings and numbers
+		return err.Error()
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Set is specialisations, each once.
+type Set struct{ specs map[string]Spec }
+
+// Add adds a specialisation, or what is new of its builds and targets. It reports
+// whether something was.
+func (r *Set) Add(s Spec) bool {
+	if r.specs == nil {
+		r.specs = map[string]Spec{}
+	}
+	id := s.identity()
+	have, ok := r.specs[id]
+	if !ok {
+		have = s
+		have.Builds, have.Targets = nil, nil
+	}
+	builds, targets := union(have.Builds, s.Builds), union(have.Targets, s.Targets)
+	if ok && len(builds) == len(have.Builds) && len(targets) == len(have.Targets) {
+		return false
+	}
+	have.Builds, have.Targets = builds, targets
+	r.specs[id] = have
+	return true
+}
+
+func union(a, b []string) []string {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Specs returns the specialisations in order.
+func (r *Set) Specs() []Spec {
+	out := make([]Spec, 0, len(r.specs))
+	for _, id := range slices.Sorted(maps.Keys(r.specs)) {
+		out = append(out, r.specs[id])
+	}
+	return out
+}
+
+// ReadFrom adds a record; the name is for errors.
+func (r *Set) ReadFrom(name string, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 || text[0] == '#' {
+			continue
+		}
+		s, err := Parse(text)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		r.Add(s)
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// Parse reads a line.
+func Parse(text []byte) (Spec, error) {
+	var s Spec
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&s); err != nil {
+		return s, fmt.Errorf("not a line of a record: %w", err)
+	}
+	if dec.More() {
+		return s, errors.New("not a line of a record: something follows its JSON")
+	}
+	_, err := s.Request()
+	return s, err
+}
+
+// header is the first line of a file.
+const header = "# Kernels that a program used; kiln prebuild -from compiles them.\n"
+
+// Text returns the record as a file has it.
+func (r *Set) Text() []byte {
+	b := []byte(header)
+	for _, s := range r.Specs() {
+		b = append(append(b, s.String()...), '\n')
+	}
+	return b
+}
+
+// Load adds the record in a file; none is an empty one.
+func (r *Set) Load(name string) error {
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	return r.ReadFrom(name, bytes.NewReader(text))
+}
+
+// Save writes the record to a file, which is there whole or as it was.
+func (r *Set) Save(name string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".tmp-"+filepath.Base(name)+"-*")
+	if err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	_, err = f.Write(r.Text())
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = errors.Join(os.Chmod(f.Name(), 0o644), os.Rename(f.Name(), name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("record: %w", err)
+	}
+	return nil
+}
+
+// staleLock is when the lock of a file is taken to be one of a process that died.
+const staleLock = 10 * time.Second
+
+// Update changes the record in a file, which several processes may do at the same time.
+func Update(name string, change func(*Set)) error {
+	unlock, err := lock(name + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var r Set
+	if err := r.Load(name); err != nil {
+		return err
+	}
+	change(&r)
+	return r.Save(name)
+}
+
+// lock makes a file that is there as long as somebody holds it.
+func lock(name string) (unlock func(), err error) {
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err == nil {
+			_ = f.Close()
+			return func() { _ = os.Remove(name) }, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("record: %w", err)
+		}
+		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > staleLock {
+			_ = os.Remove(name)
+			continue
+		}
+		time.Sleep(wait)
+	}
+}
