@@ -169,7 +169,31 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 		least = max(1, least/length)
 	}
 	p.cut(info, threads, blocks, span, least)
+	w.Vec = 1
+	if v := 16 / p.x.DType.Size(); !serial(info) && p.fits(v) {
+		w.Vec = dsl.ConstInt(v)
+	}
 	p.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
+}
+
+// fits reports whether all that threads go through begins at multiples of v elements, side
+// by side.
+func (p *foldPlan) fits(v int) bool {
+	w := &p.fold
+	if !bool(w.Unit) || w.Ins > 1 && !bool(w.Nested) || v > int(w.Ahead) || !bool(w.Nested) && p.parts > 1 && w.Part%v != 0 {
+		return false
+	}
+	for d := 1; d < int(w.Ins); d++ {
+		if w.InStep[d]%v != 0 {
+			return false
+		}
+	}
+	for d := range int(w.Outs) {
+		if w.XStep[d]%v != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // rowBlocks bounds the blocks that go through rows; each takes several if there are more.
@@ -205,9 +229,12 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	w.Width = w.OutSize[0]
 	w.Rows /= w.Width
 	threads, x := min(maxThreads, info.MaxThreads), colWidth
-	w.Cols = 1
-	if w.Ahead > stepAhead && w.Width >= 2*colWidth {
-		w.Cols = 2
+	w.Cols, w.Vec = 1, 1
+	if w.Ahead > stepAhead && w.Width >= 4*colWidth {
+		w.Cols = 4
+		if p.fitCols(4) {
+			w.Vec = 4
+		}
 	}
 	if serial(info) {
 		threads, x = info.WarpSize, info.WarpSize
@@ -230,6 +257,23 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
 		Threads: runtime.Dim3{X: x, Y: y},
 	}
+}
+
+// fitCols reports whether v neighbouring columns lie side by side everywhere, at multiples
+// of v elements.
+func (p *foldPlan) fitCols(v int) bool {
+	w := &p.fold
+	for d := range int(w.Ins) {
+		if w.InStep[d]%v != 0 {
+			return false
+		}
+	}
+	for d := 1; d < int(w.Outs); d++ {
+		if w.XStep[d]%v != 0 {
+			return false
+		}
+	}
+	return bool(w.Unit)
 }
 
 // planParts chooses how what is known of parts is joined.

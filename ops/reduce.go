@@ -70,8 +70,8 @@ var (
 	Min       = reduction("min", kernels.Single, numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Value[float32]).some()
 	AnyOf     = reduction("any", kernels.Single, numbers, kernels.FromTruth[float32], kernels.AnyStep[float32], kernels.Larger[float32], kernels.Value[float32]).truth()
 	AllOf     = reduction("all", kernels.Single, numbers, kernels.FromTruth[float32], kernels.AllStep[float32], kernels.Smaller[float32], kernels.Value[float32]).of(1).truth()
-	ArgMax    = reduction("argmax", kernels.Indexed, numbers, kernels.FromFirst[float32], kernels.ArgMaxStep[float32], kernels.FirstMax[float32], kernels.Index[float32]).position()
-	ArgMin    = reduction("argmin", kernels.Indexed, numbers, kernels.FromFirst[float32], kernels.ArgMinStep[float32], kernels.FirstMin[float32], kernels.Index[float32]).position()
+	ArgMax    = reduction("argmax", kernels.Indexed, numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Index[float32]).position()
+	ArgMin    = reduction("argmin", kernels.Indexed, numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Index[float32]).position()
 	Average   = reduction("mean", kernels.Single, floats, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Mean[float32]).of(math.NaN())
 	SumSqr    = reduction("sumsqr", kernels.Single, numbers, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32])
 	Norm2     = reduction("norm", kernels.Single, floats, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Root[float32])
@@ -140,7 +140,7 @@ func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
 	}
 	types := [4]reflect.Type{
 		reflect.FuncOf([]reflect.Type{c}, []reflect.Type{acc}, false),
-		reflect.FuncOf([]reflect.Type{acc, c, intType}, []reflect.Type{acc}, false),
+		reflect.FuncOf([]reflect.Type{acc, reflect.PointerTo(reflect.ArrayOf(kernels.MostAhead, c)), intType, intType, intType, intType}, []reflect.Type{acc}, false),
 		reflect.FuncOf([]reflect.Type{acc, acc}, []reflect.Type{acc}, false),
 		reflect.FuncOf([]reflect.Type{acc, intType}, []reflect.Type{final}, false),
 	}

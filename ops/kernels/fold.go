@@ -26,6 +26,7 @@ type Fold struct {
 	Whole  dsl.ConstBool // the Group is the block
 	Block  dsl.ConstInt  // how many threads the block has, where Group is 0
 	Ahead  dsl.ConstInt  // how many elements a thread of a reduction loads before it looks at them
+	Vec    dsl.ConstInt  // how many elements side by side a thread loads at once: 1, 2, 4, 8 or 16
 	Unit   dsl.ConstBool // neighbours in a row, or the columns of neighbours, are side by side
 	Nested dsl.ConstBool // innermost dimensions of rows are long: the others are gone through one after the other
 	Wide   dsl.ConstBool // indices of 31 bits are not enough for Div
@@ -98,87 +99,51 @@ func (w *Fold) at(i int) int {
 }
 
 // The functions of a reduction: init is what it knows of no element, given the first of
-// them; step adds an element and its index; merge joins what is known of two parts.
+// them; step adds some elements; merge joins what is known of two parts. An Indexed
+// reduction has functions of the values alone, of which one has to be the result, and the
+// kernels keep its index.
 
-// ahead is how many elements a thread loads before it looks at them, and mostAhead how
-// many where a Fold says so.
-const (
-	ahead     = 8
-	mostAhead = 16
-)
+// MostAhead is how many elements a thread loads at most before it looks at them.
+const MostAhead = 16
+
+// part is what a group of threads goes through of a row.
+type part struct {
+	base       int // where the row begins
+	first, end int // of the innermost dimension
+	lane       int
+	group      int
+}
 
 // foldRows reduces parts of rows by threads that lie along a row, and gives what is
 // known of them to emit in one thread each.
-func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
+func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
 		g = int(w.Block)
 	} else if !w.Whole {
 		lane, sub, per = t.ThreadX()%g, t.ThreadX()/g, t.BlockDimX()/g
 	}
-	many := int(w.Ahead)
-	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
+	p := part{first: t.BlockY() * w.Part, end: min(t.BlockY()*w.Part+w.Part, w.N), lane: lane, group: g}
 	outer, outers := 0, 1
 	if w.Nested {
-		first, end = 0, w.N
+		p.first, p.end = 0, w.N
 		outer, outers = t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.Outer)
 	}
 	for r0 := t.BlockX() * per; r0 < w.Rows; r0 += t.GridDimX() * per {
 		r := min(r0+sub, w.Rows-1)
 		base, _ := w.row(r, 0)
-		zero := init(dsl.Convert[C](x[base]))
-		var acc [mostAhead]Acc[C]
-		for u := range many {
-			acc[u] = zero
-		}
+		a := init(dsl.Convert[C](x[base]))
+		a.I = ^0 // element 0 and no other
 		for o := outer; o < outers; o++ {
-			at, number := base, 0
+			p.base = base
 			if w.Nested {
-				at, number = base+w.in(o, 1), o*w.N
+				p.base = base + w.in(o, 1)
 			}
-			// Where a row lies side by side there is one address for what is loaded at once. A
-			// CPU sees by itself that lanes are neighbours.
-			near := bool(w.Unit) && !bool(w.Whole) && (int(w.Ins) == 1 || bool(w.Nested))
-			j := first
-			for ; j+many*g <= end; j += many * g {
-				var v [mostAhead]C
-				if near {
-					xs := x[at+j+lane:]
-					for u := range many {
-						v[u] = dsl.Convert[C](xs[u*g])
-					}
-				} else {
-					for u := range many {
-						v[u] = dsl.Convert[C](x[at+w.at(j+u*g+lane)])
-					}
-				}
-				for u := range many {
-					acc[u] = step(acc[u], v[u], number+j+u*g+lane)
-				}
-			}
-			if j < end {
-				// The rest, loaded at once too.
-				var v [mostAhead]C
-				if near {
-					xs := x[at+min(j+lane, end-1):]
-					for u := range many {
-						if j+u*g+lane < end {
-							v[u] = dsl.Convert[C](xs[u*g])
-						}
-					}
-				} else {
-					for u := range many { // what is past the end is some other element
-						v[u] = dsl.Convert[C](x[at+w.at(min(j+u*g+lane, end-1))])
-					}
-				}
-				for u := range many {
-					if j+u*g+lane < end {
-						acc[u] = step(acc[u], v[u], number+j+u*g+lane)
-					}
-				}
-			}
+			a = foldPart(x, w, p, o*w.N, a, step)
 		}
-		a := join(acc, many, merge)
+		if w.Form == Indexed {
+			a.I = indexOf(x, w, p, base, outer, outers, a)
+		}
 		a = together(t, w, a, merge)
 		if lane == 0 && r0+sub < w.Rows {
 			emit(r, a)
@@ -186,14 +151,188 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 	}
 }
 
-// join merges what a thread knows.
-func join[C Computed](acc [mostAhead]Acc[C], n int, merge func(a, b Acc[C]) Acc[C]) Acc[C] {
-	for n /= 2; n > 0; n /= 2 {
-		for u := range n {
-			acc[u] = merge(acc[u], acc[u+n])
+// foldPart adds the thread's elements of a part to a. number is the index of the first
+// element of the innermost dimension.
+func foldPart[T dsl.Number, C Computed](x []T, w Fold, p part, number int, a Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C]) Acc[C] {
+	many, g := int(w.Ahead), p.group
+	if !w.Nested {
+		number = 0
+	}
+	j := p.first
+	for ; j+many*g <= p.end; j += many * g {
+		var v [MostAhead]C
+		loadAhead(x, w, p, j, &v)
+		b := step(a, &v, 0, 1, many, many)
+		if w.Form == Indexed {
+			// Which of the elements it is, is found out at the end.
+			b.I = a.I
+			if b.V != a.V {
+				b.I = number + j
+			}
+		}
+		a = b
+	}
+	if j >= p.end {
+		return a
+	}
+	// The rest, loaded at once too. What is past the end is some other element.
+	var v [MostAhead]C
+	if w.near() {
+		xs := x[p.base+min(j+p.lane, p.end-1):]
+		for u := range many {
+			if j+u*g+p.lane < p.end {
+				v[u] = dsl.Convert[C](xs[u*g])
+			}
+		}
+	} else {
+		for u := range many {
+			v[u] = dsl.Convert[C](x[p.base+w.at(min(j+u*g+p.lane, p.end-1))])
 		}
 	}
-	return acc[0]
+	if w.Form != Indexed {
+		return step(a, &v, 0, 1, many, min(many, max(0, p.end-j-p.lane+g-1)/g))
+	}
+	for u := range many {
+		if j+u*g+p.lane < p.end {
+			b := step(a, &v, u, 1, 1, 1)
+			b.I = a.I
+			if b.V != a.V {
+				b.I = ^(number + j + u*g + p.lane)
+			}
+			a = b
+		}
+	}
+	return a
+}
+
+// near reports whether a row lies side by side, so that there is one address for what is
+// loaded at once. A CPU sees by itself that lanes are neighbours.
+func (w *Fold) near() bool {
+	return bool(w.Unit) && !bool(w.Whole) && (int(w.Ins) == 1 || bool(w.Nested))
+}
+
+// loadAhead loads the elements from j on that are the thread's: w.Ahead of them, w.Vec side
+// by side.
+func loadAhead[T dsl.Number, C Computed](x []T, w Fold, p part, j int, v *[MostAhead]C) {
+	g, many := p.group, int(w.Ahead)
+	switch {
+	case w.Vec > 1:
+		at := (p.base+j)/int(w.Vec) + p.lane
+		for q := range many / int(w.Vec) {
+			loadVec(x, w, at+q*g, v, q*int(w.Vec))
+		}
+	case w.near():
+		xs := x[p.base+j+p.lane:]
+		for u := range many {
+			v[u] = dsl.Convert[C](xs[u*g])
+		}
+	default:
+		for u := range many {
+			v[u] = dsl.Convert[C](x[p.base+w.at(j+u*g+p.lane)])
+		}
+	}
+}
+
+// loadVec loads vector i of x, of w.Vec elements, into v from one on.
+func loadVec[T dsl.Number, C Computed](x []T, w Fold, i int, v *[MostAhead]C, from int) {
+	switch w.Vec {
+	case 2:
+		p := dsl.LoadVec[[2]T](x, i)
+		for k := range p {
+			v[from+k] = dsl.Convert[C](p[k])
+		}
+	case 4:
+		p := dsl.LoadVec[[4]T](x, i)
+		for k := range p {
+			v[from+k] = dsl.Convert[C](p[k])
+		}
+	case 8:
+		p := dsl.LoadVec[[8]T](x, i)
+		for k := range p {
+			v[from+k] = dsl.Convert[C](p[k])
+		}
+	case 16:
+		p := dsl.LoadVec[[16]T](x, i)
+		for k := range p {
+			v[from+k] = dsl.Convert[C](p[k])
+		}
+	}
+}
+
+// ahead returns which element from j on is element u of what loadAhead loads.
+func (p *part) ahead(w Fold, j, u int) int {
+	v := int(w.Vec)
+	return j + (u/v)*(v*p.group) + p.lane*v + u%v
+}
+
+// indexOf returns the index of what the thread knows to be the result: the first of equal
+// ones, the first NaN.
+func indexOf[T dsl.Number, C Computed](x []T, w Fold, p part, base, outer, outers int, a Acc[C]) int {
+	many := int(w.Ahead)
+	switch {
+	case a.V != a.V:
+		return firstNaN[T, C](x, w, p, base, outer, outers)
+	case a.I < 0:
+		return ^a.I
+	}
+	number, j := 0, a.I
+	p.base = base
+	if w.Nested {
+		o := a.I / w.N
+		number = o * w.N
+		j = a.I - number
+		p.base = base + w.in(o, 1)
+	}
+	var v [MostAhead]C
+	loadAhead(x, w, p, j, &v)
+	at := 0
+	for u := range many {
+		if v[many-1-u] == a.V {
+			at = p.ahead(w, j, many-1-u)
+		}
+	}
+	return number + at
+}
+
+// firstNaN returns the index of the thread's first NaN, which is there. It is rare.
+func firstNaN[T dsl.Number, C Computed](x []T, w Fold, p part, base, outer, outers int) int {
+	many := int(w.Ahead)
+	blocks := (p.end - p.first) / (many * p.group)
+	for o := outer; o < outers; o++ {
+		number := 0
+		p.base = base
+		if w.Nested {
+			number, p.base = o*w.N, base+w.in(o, 1)
+		}
+		for k := 0; ; k++ {
+			at := p.ahead(w, p.first+k/many*(many*p.group), k%many)
+			if k >= blocks*many {
+				at = p.first + k*p.group + p.lane
+				if at >= p.end {
+					break
+				}
+			}
+			v := dsl.Convert[C](x[p.base+w.at(at)])
+			if v != v {
+				return number + at
+			}
+		}
+	}
+	return 0
+}
+
+// both joins what is known of two parts.
+func both[C Computed](w Fold, a, b Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+	if w.Form != Indexed {
+		return merge(a, b)
+	}
+	c := merge(Acc[C]{V: a.V}, Acc[C]{V: b.V})
+	fromA := a.V == c.V || a.V != a.V
+	fromB := b.V == c.V || b.V != b.V
+	if fromA && !(fromB && b.I < a.I) {
+		return Acc[C]{V: c.V, I: a.I}
+	}
+	return Acc[C]{V: c.V, I: b.I}
 }
 
 // together merges what the threads of a Group know; the first one has the result.
@@ -203,7 +342,7 @@ func together[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]
 		g = t.WarpSize()
 	}
 	for d := g / 2; d > 0; d /= 2 {
-		a = merge(a, across(t, w, a, d))
+		a = both(w, a, across(t, w, a, d), merge)
 	}
 	if w.Group > 0 {
 		return a
@@ -239,7 +378,7 @@ func together[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]
 			if w.Form == Indexed {
 				b.I = k[i]
 			}
-			a = merge(a, b)
+			a = both(w, a, b, merge)
 		}
 	}
 	return a
@@ -266,7 +405,7 @@ func across[C Computed](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
 // foldCols reduces parts of rows by threads that lie across them: each has its own
 // columns, which are rows for all others, and the threads of a block that differ in Y
 // have parts of them. emit gets the row of columns, the column, and what is known.
-func foldCols[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
+func foldCols[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
 	tile := t.BlockDimX() * int(w.Cols)
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
 		base, _ := w.row(r, 1)
@@ -282,13 +421,21 @@ func foldCols[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 	}
 }
 
+// column returns column k of a thread, of those of a block from c on.
+func (w *Fold) column(t dsl.Thread, c, k int) int {
+	if w.Vec > 1 {
+		return c + t.ThreadX()*int(w.Cols) + k
+	}
+	return c + k*t.BlockDimX() + t.ThreadX()
+}
+
 // foldTile reduces the columns of a block from column c on.
-func foldTile[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, base, c int, clamp bool, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(c int, a Acc[C])) {
+func foldTile[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, base, c int, clamp bool, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(c int, a Acc[C])) {
 	cols := int(w.Cols)
-	var at [mostAhead]int
-	var acc [mostAhead]Acc[C]
+	var at [MostAhead]int
+	var acc [MostAhead]Acc[C]
 	for k := range cols {
-		col := c + k*t.BlockDimX() + t.ThreadX()
+		col := w.column(t, c, k)
 		if clamp {
 			col = min(col, w.Width-1)
 		}
@@ -297,37 +444,81 @@ func foldTile[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, base, c int
 			at[k] = base + col*w.XStep[0]
 		}
 		acc[k] = init(dsl.Convert[C](x[at[k]]))
+		acc[k].I = ^0 // element 0 and no other
 	}
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
 	high, deep := t.BlockDimY(), int(w.Ahead)/cols
+	load := func(v *[MostAhead]C, u, j int) {
+		off := w.in(j, 0)
+		if w.Vec > 1 && !clamp {
+			loadVec(x, w, (at[0]+off)/cols, v, u*cols)
+			return
+		}
+		for k := range cols {
+			v[u*cols+k] = dsl.Convert[C](x[at[k]+off])
+		}
+	}
 	j := first + t.ThreadY()
 	for ; j+(deep-1)*high < end; j += deep * high {
-		var v [mostAhead]C
+		var v [MostAhead]C
 		for u := range deep {
-			off := w.in(j+u*high, 0)
-			for k := range cols {
-				v[u*cols+k] = dsl.Convert[C](x[at[k]+off])
-			}
+			load(&v, u, j+u*high)
 		}
-		for u := range deep {
-			for k := range cols {
-				acc[k] = step(acc[k], v[u*cols+k], j+u*high)
+		for k := range cols {
+			b := step(acc[k], &v, k, cols, deep, deep)
+			if w.Form == Indexed {
+				// Which of the elements it is, is found out at the end.
+				b.I = acc[k].I
+				if b.V != acc[k].V {
+					b.I = j
+				}
 			}
+			acc[k] = b
 		}
 	}
 	for ; j < end; j += high {
-		off := w.in(j, 0)
+		var v [MostAhead]C
+		load(&v, 0, j)
 		for k := range cols {
-			acc[k] = step(acc[k], dsl.Convert[C](x[at[k]+off]), j)
+			b := step(acc[k], &v, k, 1, 1, 1)
+			if w.Form == Indexed {
+				b.I = acc[k].I
+				if b.V != acc[k].V {
+					b.I = ^j
+				}
+			}
+			acc[k] = b
 		}
 	}
 	for k := range cols {
-		col := c + k*t.BlockDimX() + t.ThreadX()
+		col := w.column(t, c, k)
+		if w.Form == Indexed {
+			acc[k].I = indexIn(x, w, at[k], first+t.ThreadY(), end, high, deep, acc[k])
+		}
 		a := stacked(t, w, acc[k], merge)
 		if t.ThreadY() == 0 && (!clamp || col < w.Width) {
 			emit(col, a)
 		}
 	}
+}
+
+// indexIn is [indexOf] for a column that begins at base, of which the thread has every
+// high-th element from one on, and looked at so many deep at once.
+func indexIn[T dsl.Number, C Computed](x []T, w Fold, base, first, end, high, deep int, a Acc[C]) int {
+	i := a.I
+	switch {
+	case a.V != a.V:
+		i = first
+	case a.I < 0:
+		return ^a.I
+	}
+	for ; i < end; i += high {
+		v := dsl.Convert[C](x[base+w.in(i, 0)])
+		if v == a.V || v != v {
+			return i
+		}
+	}
+	return i
 }
 
 // stacked merges what the threads know that differ in Y; the first one has the result.
@@ -365,7 +556,7 @@ func stacked[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C])
 			if w.Form == Indexed {
 				b.I = k[i]
 			}
-			a = merge(a, b)
+			a = both(w, a, b, merge)
 		}
 	}
 	return a

@@ -5,7 +5,7 @@ import "github.com/gokiln/kiln/dsl"
 // ReduceRows stores what is known of rows, by threads along them.
 //
 //kiln:kernel
-func ReduceRows[T dsl.Number, C, F Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+func ReduceRows[T dsl.Number, C, F Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	foldRows(t, x, w, init, step, merge, func(r int, a Acc[C]) {
 		_, at := w.row(r, 0)
 		out[at] = dsl.Convert[R](finish(a, w.Div))
@@ -15,7 +15,7 @@ func ReduceRows[T dsl.Number, C, F Computed, R dsl.Number](t dsl.Thread, out []R
 // ReduceCols stores what is known of rows, by threads across them.
 //
 //kiln:kernel
-func ReduceCols[T dsl.Number, C, F Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+func ReduceCols[T dsl.Number, C, F Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	foldCols(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
 		_, at := w.row(r, 1)
 		out[at+c*w.OutStep[0]] = dsl.Convert[R](finish(a, w.Div))
@@ -26,7 +26,7 @@ func ReduceCols[T dsl.Number, C, F Computed, R dsl.Number](t dsl.Thread, out []R
 // side by side.
 //
 //kiln:kernel
-func PartRows[T dsl.Number, C Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
+func PartRows[T dsl.Number, C Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
 	foldRows(t, x, w, init, step, merge, func(r int, a Acc[C]) {
 		keep(w, v, m, n, k, r*t.GridDimY()+t.BlockY(), a)
 	})
@@ -35,7 +35,7 @@ func PartRows[T dsl.Number, C Computed](t dsl.Thread, v, m, n []C, k []int64, x 
 // PartCols is [PartRows] by threads across rows.
 //
 //kiln:kernel
-func PartCols[T dsl.Number, C Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(Acc[C], C, int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
+func PartCols[T dsl.Number, C Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
 	foldCols(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
 		keep(w, v, m, n, k, (r*w.Width+c)*t.GridDimY()+t.BlockY(), a)
 	})
@@ -88,7 +88,7 @@ func joinParts[C Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge f
 		// No thread is without a part: there are as many as threads, or more.
 		a := known(w, v, m, n, k, r*w.N+lane)
 		for i := lane + g; i < w.N; i += g {
-			a = merge(a, known(w, v, m, n, k, r*w.N+i))
+			a = both(w, a, known(w, v, m, n, k, r*w.N+i), merge)
 		}
 		a = together(t, w, a, merge)
 		if lane == 0 && r0+sub < w.Rows {
@@ -135,76 +135,102 @@ func FromTruth[C Computed](x C) Acc[C] {
 // first element here.
 func FromBottom[C dsl.Real](x C) Acc[C] { return Acc[C]{V: x} }
 
-// How an element is added.
+// How elements are added: n of those that a thread has at hand, v[from], v[from+by] and
+// so on, of which the first few are there, all but at the end of a row.
+
+// tree joins f of elements in pairs, and pairs of pairs; op changes nothing with none.
+func tree[C Computed](v *[MostAhead]C, from, by, n, has int, none C, f func(C) C, op func(a, b C) C) C {
+	var p [MostAhead]C
+	for u := range n {
+		p[u] = none
+		if u < has {
+			p[u] = f(v[from+u*by])
+		}
+	}
+	for n /= 2; n > 0; n /= 2 {
+		for u := range n {
+			p[u] = op(p[u], p[u+n])
+		}
+	}
+	return p[0]
+}
+
+func itself[C Computed](x C) C     { return x }
+func plus[C Computed](a, b C) C    { return a + b }
+func product[C Computed](a, b C) C { return a * b }
+func larger[C Computed](a, b C) C  { return max(a, b) }
+func smaller[C Computed](a, b C) C { return min(a, b) }
+func truthOf[C Computed](x C) (is C) {
+	if x != 0 {
+		is = 1
+	}
+	return is
+}
 
 // AddStep adds.
-func AddStep[C Computed](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: a.V + x} }
+func AddStep[C Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	return Acc[C]{V: a.V + tree(v, from, by, n, has, 0, itself[C], plus[C])}
+}
 
 // MulStep multiplies.
-func MulStep[C Computed](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: a.V * x} }
+func MulStep[C Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	return Acc[C]{V: a.V * tree(v, from, by, n, has, 1, itself[C], product[C])}
+}
 
 // MaxStep is the larger one, NaN if there is one.
-func MaxStep[C Computed](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: max(a.V, x)} }
+func MaxStep[C Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	return Acc[C]{V: max(a.V, tree(v, from, by, n, has, a.V, itself[C], larger[C]))}
+}
 
 // MinStep is the smaller one, NaN if there is one.
-func MinStep[C Computed](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: min(a.V, x)} }
+func MinStep[C Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	return Acc[C]{V: min(a.V, tree(v, from, by, n, has, a.V, itself[C], smaller[C]))}
+}
 
 // AnyStep is 1 if one is not 0, which NaN is not.
-func AnyStep[C Computed](a Acc[C], x C, _ int) Acc[C] {
-	if x != 0 {
-		a.V = 1
-	}
-	return Acc[C]{V: a.V}
+func AnyStep[C Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	return Acc[C]{V: max(a.V, tree(v, from, by, n, has, 0, truthOf[C], larger[C]))}
 }
 
 // AllStep is 0 if one is 0.
-func AllStep[C Computed](a Acc[C], x C, _ int) Acc[C] {
-	if x == 0 {
-		a.V = 0
-	}
-	return Acc[C]{V: a.V}
-}
-
-// ArgMaxStep keeps the first one of the largest, the first NaN if there is one.
-func ArgMaxStep[C Computed](a Acc[C], x C, i int) Acc[C] {
-	if x > a.V || x != x && a.V == a.V {
-		return Acc[C]{V: x, I: i}
-	}
-	return Acc[C]{V: a.V, I: a.I}
-}
-
-// ArgMinStep keeps the first one of the smallest, the first NaN if there is one.
-func ArgMinStep[C Computed](a Acc[C], x C, i int) Acc[C] {
-	if x < a.V || x != x && a.V == a.V {
-		return Acc[C]{V: x, I: i}
-	}
-	return Acc[C]{V: a.V, I: a.I}
+func AllStep[C Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	return Acc[C]{V: min(a.V, tree(v, from, by, n, has, 1, truthOf[C], smaller[C]))}
 }
 
 // SquareStep adds the square.
-func SquareStep[C Computed](a Acc[C], x C, _ int) Acc[C] { return Acc[C]{V: a.V + x*x} }
+func SquareStep[C Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	return Acc[C]{V: a.V + tree(v, from, by, n, has, 0, func(x C) C { return x * x }, plus[C])}
+}
 
 // MomentStep counts in N, and keeps the mean in V and the sum of the squares of the
-// distances from it in W (Welford, "Note on a method for calculating corrected sums of
-// squares and products", 1962).
-func MomentStep[C dsl.Real](a Acc[C], x C, _ int) Acc[C] {
-	n, d := a.N+1, x-a.V
-	m := a.V + d/n
-	return Acc[C]{V: m, W: a.W + d*(x-m), N: n}
+// distances from it in W. Those of the elements at hand are computed first, and joined as
+// [Moments] joins.
+func MomentStep[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	count := dsl.Convert[C](has)
+	m := tree(v, from, by, n, has, 0, itself[C], plus[C]) / count
+	if has == 0 {
+		m = 0
+	}
+	w := tree(v, from, by, n, has, 0, func(x C) C { return (x - m) * (x - m) }, plus[C])
+	return Moments(a, Acc[C]{V: m, W: w, N: count})
 }
 
 // AddExp keeps the maximum in V, and the sum of the exponentials of the distances from
-// it in W.
-func AddExp[C dsl.Real](a Acc[C], x C, _ int) Acc[C] {
-	d := x - a.V
-	if x == a.V { // also infinite ones
-		d = 0
+// it in W, which is NaN if the maximum is +Inf.
+func AddExp[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	top := max(a.V, tree(v, from, by, n, has, a.V, itself[C], larger[C]))
+	low := above(top)
+	s := tree(v, from, by, n, has, 0, func(x C) C { return dsl.Exp(x - low) }, plus[C])
+	return Acc[C]{V: top, W: dsl.FMA(a.W, dsl.Exp(min(above(a.V)-low, 0)), s)}
+}
+
+// above is x, or 0 if that is -Inf: distances from it are no NaN, and those of -Inf are
+// -Inf.
+func above[C dsl.Real](x C) C {
+	if x < 0 && x+x == x {
+		return 0
 	}
-	e := dsl.Exp(-dsl.Abs(d))
-	if d > 0 {
-		return Acc[C]{V: x, W: a.W*e + 1}
-	}
-	return Acc[C]{V: a.V, W: a.W + e}
+	return x
 }
 
 // How two parts are joined.
@@ -221,25 +247,7 @@ func Larger[C Computed](a, b Acc[C]) Acc[C] { return Acc[C]{V: max(a.V, b.V)} }
 // Smaller is the smaller one, NaN if there is one.
 func Smaller[C Computed](a, b Acc[C]) Acc[C] { return Acc[C]{V: min(a.V, b.V)} }
 
-// FirstMax is the larger one, NaN if there is one, and the first one of two.
-func FirstMax[C Computed](a, b Acc[C]) Acc[C] {
-	same := b.V == a.V || b.V != b.V && a.V != a.V
-	if b.V > a.V || b.V != b.V && a.V == a.V || same && b.I < a.I {
-		return Acc[C]{V: b.V, I: b.I}
-	}
-	return Acc[C]{V: a.V, I: a.I}
-}
-
-// FirstMin is the smaller one, NaN if there is one, and the first one of two.
-func FirstMin[C Computed](a, b Acc[C]) Acc[C] {
-	same := b.V == a.V || b.V != b.V && a.V != a.V
-	if b.V < a.V || b.V != b.V && a.V == a.V || same && b.I < a.I {
-		return Acc[C]{V: b.V, I: b.I}
-	}
-	return Acc[C]{V: a.V, I: a.I}
-}
-
-// Moments joins what [MomentStep] keeps (Chan, Golub and LeVeque, "Updating formulae
+// Moments joins what [MomentStep] keeps of two parts (Chan, Golub and LeVeque, "Updating formulae
 // and a pairwise algorithm for computing sample variances", 1979).
 func Moments[C dsl.Real](a, b Acc[C]) Acc[C] {
 	n := a.N + b.N
@@ -290,4 +298,9 @@ func Variance[C dsl.Real](a Acc[C], n int) C {
 func Deviation[C dsl.Real](a Acc[C], n int) C { return dsl.Sqrt(Variance(a, n)) }
 
 // LogSum is the logarithm of the sum of exponentials.
-func LogSum[C dsl.Real](a Acc[C], _ int) C { return a.V + dsl.Log(a.W) }
+func LogSum[C dsl.Real](a Acc[C], _ int) C {
+	if a.V-a.V != 0 { // an infinite one decides, and NaN
+		return a.V
+	}
+	return a.V + dsl.Log(a.W)
+}

@@ -26,6 +26,9 @@ func eachLine(t dsl.Thread, w Fold, f func(l line, store bool)) {
 	}
 }
 
+// ahead is how many elements a thread loads before it looks at them.
+const ahead = 8
+
 // shared combines a number of each thread of a Group, and gives all of them the result.
 func shared[C dsl.Real](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
 	g := int(w.Group)
