@@ -30,26 +30,9 @@ var (
 	oneHot = family{name: "one_hot", kernel: jit.Of(kernels.OneHot[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), walkType, axisType, t, t}
 	}}
-	scatter = family{name: "scatter", kernel: jit.Of(kernels.Scatter[float32, float32, int32]), params: scatterParams}
 
-	axisType, linesType = reflect.TypeFor[kernels.Axis](), reflect.TypeFor[kernels.Lines]()
+	axisType = reflect.TypeFor[kernels.Axis]()
 )
-
-// scatterParams are the parameters of a scatter of elements of type t, which are added in
-// the type that computes.
-func scatterParams(t, i reflect.Type) []reflect.Type {
-	c := computeOf(t)
-	return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), walkType, linesType, axisType, function(2, c, c)}
-}
-
-func computeOf(t reflect.Type) reflect.Type {
-	for _, d := range dtype.All() {
-		if d.Type() == t {
-			return d.Compute().Type()
-		}
-	}
-	return t
-}
 
 // noIndex is the index of a type that stands for none.
 func noIndex(d dtype.DType) int {
@@ -294,104 +277,6 @@ func anyOrder(w *kernels.Walk, n int) {
 }
 
 var second, plus = jit.Func(kernels.Second[float32]), jit.Func(kernels.Add[float32])
-
-// Scatter stores the elements of src in out: at the index of ids in dimension d, and at
-// their own indices in the others. ids has the shape of src. Where indices are the same
-// the last one counts.
-func Scatter(s *runtime.Stream, out, ids, src View, d int) error {
-	return scatterBy(s, second, kernels.OpScatter, "scatter", out, ids, src, d)
-}
-
-// ScatterAdd adds where [Scatter] stores. The sums are made in the order of the
-// indices, with a result that is rounded to the element type after each.
-func ScatterAdd(s *runtime.Stream, out, ids, src View, d int) error {
-	return scatterBy(s, plus, kernels.OpScatterAdd, "scatter_add", out, ids, src, d)
-}
-
-func scatterBy(s *runtime.Stream, f *jit.Fn, op dsl.ConstInt, name string, out, ids, src View, d int) error {
-	shape := src.Layout.Shape()
-	d, err := layout.Dim(d, len(shape))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if err := sameShape(name, ids.Layout.Shape(), shape); err != nil {
-		return err
-	}
-	return runScatter(s, f, op, name, out, ids, src, d, ids.Layout, layout.Contiguous(shape))
-}
-
-// IndexAdd adds the parts of src along dimension d to those of out at the indices of
-// ids, which has one dimension. Other sizes are the same. The sums are those of
-// [ScatterAdd].
-func IndexAdd(s *runtime.Stream, out, ids, src View, d int) error {
-	shape := src.Layout.Shape()
-	d, err := layout.Dim(d, len(shape))
-	if err != nil {
-		return fmt.Errorf("index_add: %w", err)
-	}
-	if err := sameShape("index_add", ids.Layout.Shape(), layout.Shape{shape[d]}); err != nil {
-		return err
-	}
-	at := along(shape, map[int]int{d: ids.Layout.Strides()[0]})
-	return runScatter(s, plus, kernels.OpIndexAdd, "index_add", out, ids, src, d, at, along(shape, map[int]int{d: 1}))
-}
-
-// runScatter scatters src by indices that lie as at says and are counted by pos, both
-// of the shape of src.
-func runScatter(s *runtime.Stream, f *jit.Fn, op dsl.ConstInt, name string, out, ids, src View, d int, at, pos layout.Layout) error {
-	shape := src.Layout.Shape()
-	if out.Layout.Rank() != len(shape) {
-		return fmt.Errorf("%w: %s of %v to %v", layout.ErrRank, name, shape, out.Layout.Shape())
-	}
-	if err := sameType(name, out, src); err != nil {
-		return err
-	}
-	if err := checkIDs(name, ids.DType); err != nil {
-		return err
-	}
-	to, err := within(out.Layout, shape, d)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	t := out.DType
-	if f == second {
-		t = carrier(t)
-	}
-	k, err := scatter.of(t, ids.DType)
-	if err != nil || shape[d] == 0 {
-		return err
-	}
-	c := t.Compute().Type()
-	l := kernels.Lines{N: shape[d], Step: [kernels.Operands]int{0, at.Strides()[d], src.Layout.Strides()[d], pos.Strides()[d]}}
-	a := kernels.Axis{Op: op, None: noIndex(ids.DType), Size: out.Layout.Shape()[d], Step: out.Layout.Strides()[d]}
-	var lines [4]layout.Layout
-	for i, from := range []layout.Layout{to, at, src.Layout, pos} {
-		if lines[i], err = from.Index(d, 0); err != nil {
-			return err
-		}
-	}
-	var w kernels.Walk
-	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, lines[:]...); !ok {
-		return err
-	}
-	info := s.Device().Info()
-	g.Blocks.Z = sharers(&info, lines[0].Count(), l.N, a.Size)
-	dst, index, from := out.header(), ids.header(), src.header()
-	return k.Launch(s, g, slice(t, &dst), slice(ids.DType, &index), slice(t, &from), w, l, a, f.As(function(2, c, c)))
-}
-
-// sharers is how many threads share a line of n indices below size, of so many lines:
-// enough for all units of the device to have work. Each reads all the indices.
-func sharers(info *runtime.Info, lines, n, size int) int {
-	if n < info.WarpSize {
-		return 1
-	}
-	room := info.Units * info.ThreadsPerUnit / max(lines, info.WarpSize)
-	return max(1, min(room, size, maxSharers))
-}
-
-const maxSharers = 1024
 
 // OneHot stores on where the index along the last dimension of out is the one of ids,
 // which has the shape of out without it, and off elsewhere. A row of -1, as one of

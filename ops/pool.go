@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 
@@ -69,7 +70,7 @@ var (
 
 // AvgPool stores the means of the windows of x in out.
 func AvgPool(s *runtime.Stream, out, x View, p Pooling) error {
-	w, g, k, ok, err := p.plan(s, out, x)
+	w, g, k, ok, err := p.plan(s, out, x, out.Layout)
 	if !ok {
 		return err
 	}
@@ -109,8 +110,9 @@ func MaxPool(s *runtime.Stream, out, which, x View, p Pooling) error {
 	return kernel.Launch(s, g, slice(out.DType, &to), slice(x.DType, &from), slice(dtype.I64, &at), w, k, more.As(function(2, x.DType.Compute().Type(), boolType)))
 }
 
-// plan walks over the result, the input where windows begin, both places, and others.
-func (p *Pooling) plan(s *runtime.Stream, out, x View, others ...layout.Layout) (w kernels.Walk, g runtime.Grid, k kernels.Pooling, ok bool, err error) {
+// plan walks over the result, the input where windows begin, both places, where places
+// are stored, and the rows of the result.
+func (p *Pooling) plan(s *runtime.Stream, out, x View, which layout.Layout) (w kernels.Walk, g runtime.Grid, k kernels.Pooling, ok bool, err error) {
 	shape, err := p.Shape(x.Layout.Shape())
 	if err != nil {
 		return w, g, k, false, err
@@ -122,7 +124,7 @@ func (p *Pooling) plan(s *runtime.Stream, out, x View, others ...layout.Layout) 
 		return w, g, k, false, err
 	}
 	rank, n := len(shape), len(p.Kernel)
-	k = kernels.Pooling{In: [2]int{1, 1}, Kernel: [2]int{1, 1}, Dilation: [2]int{1, 1}, Outside: !p.Inside}
+	k = kernels.Pooling{Rows: 1, Height: 1, Step: 1, In: [2]int{1, 1}, Kernel: [2]int{1, 1}, Dilation: [2]int{1, 1}, Outside: !p.Inside}
 	starts := slices.Clone(x.Layout.Strides())
 	var places [2]map[int]int
 	for d := range n {
@@ -132,13 +134,74 @@ func (p *Pooling) plan(s *runtime.Stream, out, x View, others ...layout.Layout) 
 		stride := axis(p.Stride, d, p.Kernel[d])
 		starts[i] *= stride
 		places[a] = map[int]int{i: stride}
+		if a == 0 {
+			k.Height, k.Step, k.Down = shape[i], stride, [2]int{out.Layout.Strides()[i], which.Strides()[i]}
+		}
+	}
+	k.Clip = k.Pad != [2]int{}
+	if area := k.Kernel[0] * k.Kernel[1]; area <= mostWindow {
+		k.High, k.Wide = dsl.ConstInt(k.Kernel[0]), dsl.ConstInt(k.Kernel[1])
+		if n == 2 {
+			k.Rows = below(s, shape, pooledAtOnce/area)
+		}
 	}
 	from, err := layout.New(shape, starts, x.Layout.Offset())
 	if err != nil {
 		return w, g, k, false, err
 	}
-	ok, err = walkOver(s, &w, &g, append([]layout.Layout{out.Layout, from, along(shape, places[0]), along(shape, places[1])}, others...)...)
+	number := map[int]int{}
+	if n == 2 {
+		number[rank-2] = 1
+	}
+	ok, err = walkBelow(s, &w, &g, int(k.Rows), out.Layout, from, along(shape, places[0]), along(shape, places[1]), which, along(shape, number))
 	return w, g, k, ok, err
+}
+
+const (
+	mostWindow   = 16 // elements of a window that a kernel is compiled for
+	pooledAtOnce = 16 // elements that a thread loads at once
+)
+
+// below is how many results, one below the other, a thread has at most so many of: where
+// a CPU has vectors along rows, one is as fast.
+func below(s *runtime.Stream, shape layout.Shape, most int) dsl.ConstInt {
+	info := infoOf(s.Device())
+	n := 1
+	for !serial(&info) && 2*n <= min(most, 4) && shape[len(shape)-2] >= 2*n && shape.Count()/(2*n) >= info.Units*info.ThreadsPerUnit {
+		n *= 2
+	}
+	return dsl.ConstInt(n)
+}
+
+// walkBelow plans a walk over layouts of one shape whose elements are for so many rows
+// below each other. Where that is more than one, or blocks would be wider than rows, they
+// go through the elements of all rows.
+func walkBelow(s *runtime.Stream, w *kernels.Walk, g *runtime.Grid, rows int, of ...layout.Layout) (bool, error) {
+	for i, l := range of {
+		d := l.Rank() - 2
+		if rows == 1 {
+			break
+		}
+		shape, strides := slices.Clone(l.Shape()), slices.Clone(l.Strides())
+		shape[d], strides[d] = (shape[d]+rows-1)/rows, strides[d]*rows
+		of[i], _ = layout.New(shape, strides, l.Offset()) // smaller than one that was right
+	}
+	if ok, err := walkOver(s, w, g, of...); !ok {
+		return false, err
+	}
+	if info := infoOf(s.Device()); !serial(&info) {
+		everyElement(w, g, &info, of[0].Count())
+	}
+	return true, nil
+}
+
+// everyElement makes a walk over n elements one in which each thread has one, whatever
+// row it is in.
+func everyElement(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, n int) {
+	anyOrder(w, n)
+	threads := min(maxThreads, info.MaxThreads, info.ThreadsPerUnit)
+	w.Part = threads
+	*g = runtime.Grid{Blocks: runtime.Dim3{X: (n + threads - 1) / threads}, Threads: runtime.Dim3{X: threads}}
 }
 
 var (
@@ -221,16 +284,21 @@ func resize(s *runtime.Stream, out, x View, n int) (w kernels.Walk, g runtime.Gr
 	}
 	strides := slices.Clone(x.Layout.Strides())
 	var places [2]map[int]int
-	r = kernels.Resize{In: [2]int{1, 1}, Out: [2]int{1, 1}}
+	r = kernels.Resize{Rows: 1, In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]kernels.Divisor{divisor(1), divisor(1)}}
 	for d := lead; d < rank; d++ {
 		a := d - rank + 2
 		r.In[a], r.Out[a], r.X[a] = x.Layout.Shape()[d], shape[d], strides[d]
+		r.Div[a] = divisor(max(1, shape[d]))
+		r.Wide = r.Wide || r.In[a]*r.Out[a] > math.MaxInt32
 		places[a], strides[d] = map[int]int{d: 1}, 0
+		if a == 0 {
+			r.Down, r.Rows = out.Layout.Strides()[d], below(s, shape, 4)
+		}
 	}
 	from, err := layout.New(shape, strides, x.Layout.Offset())
 	if err != nil {
 		return w, g, r, false, err
 	}
-	ok, err = walkOver(s, &w, &g, out.Layout, from, along(shape, places[0]), along(shape, places[1]))
+	ok, err = walkBelow(s, &w, &g, int(r.Rows), out.Layout, from, along(shape, places[0]), along(shape, places[1]))
 	return w, g, r, ok, err
 }

@@ -25,6 +25,8 @@ var (
 	key32 = reflect.TypeFor[uint32]()
 	key64 = reflect.TypeFor[uint64]()
 
+	slices32, slices64 = reflect.SliceOf(key32), reflect.SliceOf(key64)
+
 	keyFloat = jit.Func(kernels.KeyFloat[float32])
 	keyUint  = jit.Func(kernels.KeyUint[uint32])
 )
@@ -204,74 +206,93 @@ func shortest(info *runtime.Info) int {
 	return shortRows
 }
 
-// radix is the memory of a sort by digits.
-type radix struct {
-	keys   [2]any // slices of keys
-	at     [2]any // of indices
-	counts any
-	sums   View
-	count  View
-	room   scratch
-}
-
 // long sorts rows by the digits of their keys.
 func (c *sorter) long(s *runtime.Stream, info *runtime.Info) error {
-	rows, n := c.fold.Rows, c.fold.N
-	part, threads := movedPart, min(maxThreads, info.MaxThreads, radixWarps*info.WarpSize)
-	if serial(info) {
-		part, threads = serialMove, info.WarpSize
-	}
-	parts := (n + part - 1) / part
-	var m radix
-	if err := m.alloc(s, c.key.typ == key64, rows, n, parts); err != nil {
-		return fmt.Errorf("sort of %d elements: %w", rows*n, err)
+	m := radix{rows: c.fold.Rows, n: c.fold.N, wide: c.key.typ == key64, from: c.key.from, end: c.key.end}
+	if err := m.alloc(s, info); err != nil {
+		return fmt.Errorf("sort of %d elements: %w", m.rows*m.n, err)
 	}
 	defer m.room.free(s)
 	ks, ts := reflect.SliceOf(c.key.typ), reflect.SliceOf(c.x.DType.Type())
 	values, indices, x := c.results()
-	across := runtime.Grid{Blocks: runtime.Dim3{X: parts, Y: min(rows, maxBlocksY)}, Threads: runtime.Dim3{X: threads}}
 	first := sortFirst.As(kernelType(ks, ts, foldType, orderType, c.fnType))
-	if err := first.Launch(s, across, m.keys[0], x, c.fold, c.order, c.fn); err != nil {
+	if err := first.Launch(s, m.grid(), m.keys[0], x, c.fold, c.order, c.fn); err != nil {
 		return err
 	}
-	count := sortCount.As(kernelType(uint32s, ks, intType, intType, intType, intType))
-	move := sortMove.As(kernelType(ks, uint32s, ks, uint32s, uint32s, intType, intType, intType, intType, constBool))
-	here := 0
-	for shift := c.key.from; shift < c.key.end; shift += digitBits {
-		if err := count.Launch(s, across, m.counts, m.keys[here], n, part, rows, shift); err != nil {
-			return err
-		}
-		if err := CumSum.Run(s, m.sums, m.count, 1); err != nil {
-			return err
-		}
-		sums := m.sums.header()
-		err := move.Launch(s, across, m.keys[1-here], m.at[1-here], m.keys[here], m.at[here], slice(dtype.U32, &sums), n, part, rows, shift, dsl.ConstBool(shift > c.key.from))
-		if err != nil {
-			return err
-		}
-		here = 1 - here
+	at, err := m.run(s, info)
+	if err != nil {
+		return err
 	}
 	store, err := sortStore.of(c.x.DType, c.x.DType)
 	if err != nil {
 		return err
 	}
-	return store.Launch(s, across, values, indices, x, m.at[here], c.fold, c.second, c.order)
+	return store.Launch(s, m.grid(), values, indices, x, m.at[at], c.fold, c.second, c.order)
+}
+
+// radix is a sort of rows of keys by their digits, and its memory.
+type radix struct {
+	rows, n   int
+	wide      bool // keys have 64 bits
+	from, end int  // the bits that differ
+
+	part, parts, threads int    // of a row, which a block has
+	keys                 [2]any // slices of keys
+	at                   [2]any // of where they were
+	counts               any
+	sums, count          View
+	room                 scratch
 }
 
 // radixWarps is how many warps a block that moves keys may have.
 const radixWarps = 8
 
-func (m *radix) alloc(s *runtime.Stream, wide bool, rows, n, parts int) error {
-	size, counts := 4, rows*parts<<digitBits
-	if wide {
+func (m *radix) grid() runtime.Grid {
+	return runtime.Grid{Blocks: runtime.Dim3{X: m.parts, Y: min(m.rows, maxBlocksY)}, Threads: runtime.Dim3{X: m.threads}}
+}
+
+// run sorts the keys that are in the first slice. It returns which slices have them then,
+// and where they were in their rows.
+func (m *radix) run(s *runtime.Stream, info *runtime.Info) (here int, err error) {
+	ks := slices32
+	if m.wide {
+		ks = slices64
+	}
+	count := sortCount.As(kernelType(uint32s, ks, intType, intType, intType, intType))
+	move := sortMove.As(kernelType(ks, uint32s, ks, uint32s, uint32s, intType, intType, intType, intType, constBool))
+	for shift := m.from; shift < m.end; shift += digitBits {
+		if err := count.Launch(s, m.grid(), m.counts, m.keys[here], m.n, m.part, m.rows, shift); err != nil {
+			return here, err
+		}
+		if err := CumSum.Run(s, m.sums, m.count, 1); err != nil {
+			return here, err
+		}
+		sums := m.sums.header()
+		err := move.Launch(s, m.grid(), m.keys[1-here], m.at[1-here], m.keys[here], m.at[here], slice(dtype.U32, &sums), m.n, m.part, m.rows, shift, dsl.ConstBool(shift > m.from))
+		if err != nil {
+			return here, err
+		}
+		here = 1 - here
+	}
+	return here, nil
+}
+
+func (m *radix) alloc(s *runtime.Stream, info *runtime.Info) error {
+	m.part, m.threads = movedPart, min(maxThreads, info.MaxThreads, radixWarps*info.WarpSize)
+	if serial(info) {
+		m.part, m.threads = serialMove, info.WarpSize
+	}
+	m.parts = (m.n + m.part - 1) / m.part
+	size, counts := 4, m.rows*m.parts<<digitBits
+	if m.wide {
 		size = 8
 	}
-	if err := m.room.alloc(s, 2*rows*n*(size+4)+8*counts); err != nil {
+	if err := m.room.alloc(s, 2*m.rows*m.n*(size+4)+8*counts); err != nil {
 		return err
 	}
 	for i := range m.keys {
-		h := m.room.take(size, rows*n)
-		if wide {
+		h := m.room.take(size, m.rows*m.n)
+		if m.wide {
 			all, err := runtime.View[uint64](h.Buf)
 			if err != nil {
 				return err
@@ -282,12 +303,12 @@ func (m *radix) alloc(s *runtime.Stream, wide bool, rows, n, parts int) error {
 		}
 	}
 	for i := range m.at {
-		h := m.room.take(4, rows*n)
+		h := m.room.take(4, m.rows*m.n)
 		m.at[i] = slice(dtype.U32, &h)
 	}
 	for _, v := range []*View{&m.count, &m.sums} {
 		h := m.room.take(4, counts)
-		at, err := layout.New(layout.Shape{rows, parts << digitBits}, []int{parts << digitBits, 1}, h.Off)
+		at, err := layout.New(layout.Shape{m.rows, m.parts << digitBits}, []int{m.parts << digitBits, 1}, h.Off)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ const (
 	OpScatterAdd
 	OpIndexAdd
 	OpOneHot
+	OpScatterReduce
 )
 
 // Axis is the dimension that indices are for.
@@ -41,6 +42,8 @@ func (a *Axis) find(t dsl.Thread, i, at int) bool {
 		dsl.Assert(t, ok, "scatter_add: index %d at position %d is out of range", i, at)
 	case OpIndexAdd:
 		dsl.Assert(t, ok, "index_add: index %d at position %d is out of range", i, at)
+	case OpScatterReduce:
+		dsl.Assert(t, ok, "scatter_reduce: index %d at position %d is out of range", i, at)
 	case OpOneHot:
 		dsl.Assert(t, ok, "one_hot: index %d at position %d is out of range", i, at)
 	}

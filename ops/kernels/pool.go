@@ -3,17 +3,63 @@ package kernels
 import "github.com/gokiln/kiln/dsl"
 
 // Pooling is a window that moves over the last two dimensions of an input. The walk of
-// a kernel has the result, the input where a window would begin without padding, and
-// that place in both dimensions.
+// a kernel has the result, the input where a window would begin without padding, that
+// place in both dimensions, the places that MaxPool stores, and which row the result is
+// in. Each element of the walk is for several rows, one below the other.
 type Pooling struct {
+	High, Wide dsl.ConstInt  // the sizes of the window, or 0: those of Kernel
+	Clip       dsl.ConstBool // windows reach over the edges of the input
+	Rows       dsl.ConstInt  // results of an element of the walk
+	Height     int           // rows of results
+	Down       [2]int        // strides of the result and of the places from a row to the next
+	Step       int           // places from a row to the next
+
 	In, Kernel, Pad, Dilation [2]int
 	X                         [2]int // strides of the input
 	Outside                   bool   // a mean counts places outside of the input, as zeros
 }
 
+// each calls f for the results of an element of the walk: with where the input would have
+// the first element of the window, its places, and how many rows below the first one it is.
+// The last row comes more than once where there are no more.
+func (p *Pooling) each(at [Operands]int, f func(base, y, z, row int)) {
+	base, y, z := at[1]-p.Pad[0]*p.X[0]-p.Pad[1]*p.X[1], at[2]-p.Pad[0], at[3]-p.Pad[1]
+	f(base, y, z, 0)
+	for k := 1; k < int(p.Rows); k++ {
+		row := min(k, p.Height-1-at[5])
+		f(base+row*p.Step*p.X[0], y+row*p.Step, z, row)
+	}
+}
+
+// inside calls f for the places of a window that are inside of the input, in order: with
+// where they are, and their number.
+func (p *Pooling) inside(base, y, z int, f func(at, i, j int)) {
+	if p.High > 0 {
+		for i := range int(p.High) {
+			for j := range int(p.Wide) {
+				down, side := i*p.Dilation[0], j*p.Dilation[1]
+				if !bool(p.Clip) || y+down >= 0 && y+down < p.In[0] && z+side >= 0 && z+side < p.In[1] {
+					f(base+down*p.X[0]+side*p.X[1], i, j)
+				}
+			}
+		}
+		return
+	}
+	y0, y1 := p.clip(0, y)
+	z0, z1 := p.clip(1, z)
+	for i := y0; i < y1; i++ {
+		for j := z0; j < z1; j++ {
+			f(base+i*p.Dilation[0]*p.X[0]+j*p.Dilation[1]*p.X[1], i, j)
+		}
+	}
+}
+
 // clip returns which places of a window are inside along an axis, the first and the one
 // behind the last, where the window begins at from.
 func (p *Pooling) clip(axis, from int) (first, end int) {
+	if !p.Clip {
+		return 0, p.Kernel[axis]
+	}
 	d := p.Dilation[axis]
 	first = max(0, (-from+d-1)/d)
 	return first, min(p.Kernel[axis], (p.In[axis]-from+d-1)/d)
@@ -22,50 +68,43 @@ func (p *Pooling) clip(axis, from int) (first, end int) {
 // AvgPool stores means.
 //
 //kiln:kernel
+//kiln:const p.High=0,2 p.Wide=2 p.Rows=1,2
 func AvgPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, p Pooling, add, div func(a, b C) C) {
 	w.Each(t, func(at [Operands]int) {
-		y, z := at[2]-p.Pad[0], at[3]-p.Pad[1]
-		y0, y1 := p.clip(0, y)
-		z0, z1 := p.clip(1, z)
-		base := at[1] - p.Pad[0]*p.X[0] - p.Pad[1]*p.X[1]
-		var sum C
-		for i := y0; i < y1; i++ {
-			for j := z0; j < z1; j++ {
-				sum = add(sum, dsl.Convert[C](x[base+i*p.Dilation[0]*p.X[0]+j*p.Dilation[1]*p.X[1]]))
+		p.each(at, func(base, y, z, row int) {
+			var sum C
+			p.inside(base, y, z, func(from, _, _ int) { sum = add(sum, dsl.Convert[C](x[from])) })
+			n := p.Kernel[0] * p.Kernel[1]
+			if bool(p.Clip) && !p.Outside {
+				y0, y1 := p.clip(0, y)
+				z0, z1 := p.clip(1, z)
+				n = max(y1-y0, 0) * max(z1-z0, 0)
 			}
-		}
-		n := max(y1-y0, 0) * max(z1-z0, 0)
-		if p.Outside {
-			n = p.Kernel[0] * p.Kernel[1]
-		}
-		out[at[0]] = dsl.Convert[T](div(sum, dsl.Convert[C](max(n, 1))))
+			out[at[0]+row*p.Down[0]] = dsl.Convert[T](div(sum, dsl.Convert[C](max(n, 1))))
+		})
 	})
 }
 
 // MaxPool stores the largest elements, NaN if there is one, and which they are: the
-// first of them, counted in the last two dimensions. The last operand of the walk is
-// where that is stored.
+// first of them, counted in the last two dimensions.
 //
 //kiln:kernel
+//kiln:const p.High=0,2 p.Wide=2 p.Rows=1,2
 func MaxPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, which []int64, w Walk, p Pooling, more func(a, b C) bool) {
 	w.Each(t, func(at [Operands]int) {
-		y, z := at[2]-p.Pad[0], at[3]-p.Pad[1]
-		y0, y1 := p.clip(0, y)
-		z0, z1 := p.clip(1, z)
-		base := at[1] - p.Pad[0]*p.X[0] - p.Pad[1]*p.X[1]
-		best, place := dsl.Convert[C](x[base+y0*p.Dilation[0]*p.X[0]+z0*p.Dilation[1]*p.X[1]]), (y+y0*p.Dilation[0])*p.In[1]+z+z0*p.Dilation[1]
-		for i := y0; i < y1; i++ {
-			for j := z0; j < z1; j++ {
-				v := dsl.Convert[C](x[base+i*p.Dilation[0]*p.X[0]+j*p.Dilation[1]*p.X[1]])
-				if more(v, best) {
-					best, place = v, (y+i*p.Dilation[0])*p.In[1]+z+j*p.Dilation[1]
+		p.each(at, func(base, y, z, row int) {
+			var best C
+			some, place := false, 0
+			p.inside(base, y, z, func(from, i, j int) {
+				if v := dsl.Convert[C](x[from]); !some || more(v, best) {
+					some, best, place = true, v, (y+i*p.Dilation[0])*p.In[1]+z+j*p.Dilation[1]
 				}
+			})
+			out[at[0]+row*p.Down[0]] = dsl.Convert[T](best)
+			if len(which) > 0 {
+				which[at[4]+row*p.Down[1]] = int64(place)
 			}
-		}
-		out[at[0]] = dsl.Convert[T](best)
-		if len(which) > 0 {
-			which[at[4]] = int64(place)
-		}
+		})
 	})
 }
 
@@ -73,17 +112,46 @@ func MaxPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, which []int64, 
 func More[C Computed](a, b C) bool { return a > b || a != a && b == b }
 
 // Resize says how the last two dimensions of an input become others. The walk of a
-// kernel has the result, the input without these dimensions, and the place in both.
+// kernel has the result, the input without these dimensions, and the place in both. Each
+// element of the walk is for several rows, one below the other.
 type Resize struct {
+	Rows dsl.ConstInt  // results of an element of the walk
+	Wide dsl.ConstBool // places times sizes need more than 31 bits
+
 	In, Out, X [2]int // sizes, and strides of the input
+	Down       int    // stride of the result from a row to the next
+	Div        [2]Divisor
+}
+
+// each calls f for the results of an element of the walk, with the row of each and how
+// many rows below the first it is.
+func (r *Resize) each(first int, f func(y, row int)) {
+	f(first, 0)
+	for k := 1; k < int(r.Rows); k++ {
+		row := min(k, r.Out[0]-1-first)
+		f(first+row, row)
+	}
+}
+
+// from returns the place of the input that is as far along.
+func (r *Resize) from(axis, i int) int {
+	if r.Wide {
+		return i * r.In[axis] / r.Out[axis]
+	}
+	q, _ := r.Div[axis].split(i * r.In[axis])
+	return q
 }
 
 // Nearest stores the elements of the input at the places that are as far along.
 //
 //kiln:kernel
+//kiln:const r.Rows=1,4
 func Nearest[T dsl.Number](t dsl.Thread, out, x []T, w Walk, r Resize) {
 	w.Each(t, func(at [Operands]int) {
-		out[at[0]] = x[at[1]+at[2]*r.In[0]/r.Out[0]*r.X[0]+at[3]*r.In[1]/r.Out[1]*r.X[1]]
+		base := at[1] + r.from(1, at[3])*r.X[1]
+		r.each(at[2], func(y, row int) {
+			out[at[0]+row*r.Down] = x[base+r.from(0, y)*r.X[0]]
+		})
 	})
 }
 
@@ -92,15 +160,18 @@ func Nearest[T dsl.Number](t dsl.Thread, out, x []T, w Walk, r Resize) {
 // not aligned, elements are squares and places are their middles.
 //
 //kiln:kernel
+//kiln:const r.Rows=1,4
 func Bilinear[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Walk, r Resize, down, side C, aligned dsl.ConstBool, mad func(a, b, c C) C) {
 	w.Each(t, func(at [Operands]int) {
-		y0, y1, fy := between[C](at[2], r.In[0], down, aligned)
 		z0, z1, fz := between[C](at[3], r.In[1], side, aligned)
-		load := func(y, z int) C { return dsl.Convert[C](x[at[1]+y*r.X[0]+z*r.X[1]]) }
-		a, b := load(y0, z0), load(y0, z1)
-		c, d := load(y1, z0), load(y1, z1)
-		upper, lower := mad(fz, b-a, a), mad(fz, d-c, c)
-		out[at[0]] = dsl.Convert[T](mad(fy, lower-upper, upper))
+		left, right := at[1]+z0*r.X[1], at[1]+z1*r.X[1]
+		r.each(at[2], func(y, row int) {
+			y0, y1, fy := between[C](y, r.In[0], down, aligned)
+			a, b := dsl.Convert[C](x[left+y0*r.X[0]]), dsl.Convert[C](x[right+y0*r.X[0]])
+			c, d := dsl.Convert[C](x[left+y1*r.X[0]]), dsl.Convert[C](x[right+y1*r.X[0]])
+			upper, lower := mad(fz, b-a, a), mad(fz, d-c, c)
+			out[at[0]+row*r.Down] = dsl.Convert[T](mad(fy, lower-upper, upper))
+		})
 	})
 }
 
