@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	goruntime "runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
@@ -15,28 +16,46 @@ type stream struct {
 	handle uintptr
 }
 
+// memoryCall is what the driver reads and writes of an allocation. Operations on small
+// tensors wait for little else, so it is pooled, and made in one crossing.
+type memoryCall struct {
+	dl.Pair
+	addr uint64
+}
+
+var memoryCalls = sync.Pool{New: func() any { return new(memoryCall) }}
+
+// with calls a function of up to three arguments with the device's context current.
+func (c *memoryCall) with(d *device, fn, a0, a1, a2 uintptr) result {
+	c.Pair = dl.Pair{First: d.lib.cuCtxSetCurrent, Arg: d.ctx, Fn: fn}
+	c.Args[0], c.Args[1], c.Args[2] = a0, a1, a2
+	return result(uint32(c.Call()))
+}
+
 func (s *stream) Alloc(size int64) (driver.Addr, error) {
-	p := new(uint64)
-	l := s.dev.lib
-	var r result
+	c := memoryCalls.Get().(*memoryCall)
+	defer memoryCalls.Put(c)
+	fn := s.dev.lib.cuMemAlloc
 	if s.dev.pool != 0 {
-		r = s.dev.try(l.cuMemAllocAsync, uintptr(unsafe.Pointer(p)), uintptr(size), s.handle)
-	} else {
-		r = s.dev.try(l.cuMemAlloc, uintptr(unsafe.Pointer(p)), uintptr(size))
+		fn = s.dev.lib.cuMemAllocAsync
 	}
-	if r != success {
-		return 0, l.failure(fmt.Sprintf("allocate %d bytes", size), s.dev.info.Name, r)
+	// Without a pool there is no third argument.
+	if r := c.with(s.dev, fn, uintptr(unsafe.Pointer(&c.addr)), uintptr(size), s.handle); r != success {
+		return 0, s.dev.lib.failure(fmt.Sprintf("allocate %d bytes", size), s.dev.info.Name, r)
 	}
-	return driver.Addr(*p), nil
+	return driver.Addr(c.addr), nil
 }
 
 // Free frees in stream order. Without a pool the driver itself waits for the
 // whole device, which is later than asked for and as safe.
 func (s *stream) Free(a driver.Addr, _ int64) error {
+	c := memoryCalls.Get().(*memoryCall)
+	defer memoryCalls.Put(c)
+	fn := s.dev.lib.cuMemFree
 	if s.dev.pool != 0 {
-		return s.dev.do("free", s.dev.lib.cuMemFreeAsync, uintptr(a), s.handle)
+		fn = s.dev.lib.cuMemFreeAsync
 	}
-	return s.dev.do("free", s.dev.lib.cuMemFree, uintptr(a))
+	return s.dev.lib.error("free", s.dev.info.Name, c.with(s.dev, fn, uintptr(a), s.handle, 0))
 }
 
 func (s *stream) Upload(dst driver.Addr, src []byte) error {
