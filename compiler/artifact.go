@@ -26,6 +26,10 @@ type Meta struct {
 	Shared int    `json:"shared"` // bytes of shared memory of a block
 	Warp   bool   `json:"warp"`   // uses warp operations: a block must be whole warps
 
+	// Threads is how many threads a block must have, 0 for any number: the kernel's
+	// dsl.LaunchBounds.
+	Threads int `json:"threads,omitempty"`
+
 	// Interpreted is the fault of the compiler for which a kernel that should be native
 	// code is IR for the interpreter, "" if there was none.
 	Interpreted string `json:"interpreted,omitempty"`
@@ -77,7 +81,7 @@ func layout(args []ir.Arg) []Arg {
 // the writes to the device log.
 func describe(m *ir.Module, meta *Meta, sites []devlog.Site) {
 	k := m.Kernel()
-	meta.Entry = k.Name
+	meta.Entry, meta.Threads = k.Name, m.Launch.Threads
 	meta.Args = layout(k.Args)
 	written, at := ir.WrittenParams(k), 0
 	for i, a := range k.Args {

@@ -51,6 +51,22 @@ type ConstBool bool
 //go:noinline
 func SharedSlice[T any](t Thread, n ConstInt) []T { return host.SharedSlice[T](t.h, int(n)) }
 
+// LaunchBounds says that the kernel runs in blocks of so many threads, and that a unit of
+// the device should have room for so many of them at once, or 0 if the compiler shall
+// choose:
+//
+//	dsl.LaunchBounds(t, cfg.Tile*cfg.Tile, 2)
+//
+// The compiler then gives a thread as many registers as that leaves for it. A launch
+// in blocks of another size is an error, of any shape it is not. Numbers are what
+// those of [SharedSlice] are; it does not matter where in the kernel the call stands,
+// and a kernel that calls it again repeats the same numbers.
+//
+// dsltest takes the number of threads and no other either.
+//
+//kiln:intrinsic
+func LaunchBounds(t Thread, threads, blocks ConstInt) { t.h.Bounds(int(threads), int(blocks)) }
+
 // LocalSlice returns n zeros that belong to the calling thread, an array
 //
 //	var acc [n]T

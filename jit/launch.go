@@ -123,6 +123,9 @@ func (in *instance) checkGrid(g runtime.Grid) error {
 	if most := in.fn.MaxThreads(); threads <= 0 || threads > most {
 		return fmt.Errorf("block of %d threads: %s runs 1 to %d of this kernel", threads, in.dev.Name(), most)
 	}
+	if want := in.meta.Threads; want > 0 && threads != want {
+		return fmt.Errorf("block of %d threads: the kernel is for blocks of %d, as its call of dsl.LaunchBounds says", threads, want)
+	}
 	if in.meta.Warp && threads%in.dev.WarpSize() != 0 {
 		return fmt.Errorf("block of %d threads: the kernel uses warp operations, so the block must be a multiple of %d threads", threads, in.dev.WarpSize())
 	}

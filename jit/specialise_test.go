@@ -105,6 +105,23 @@ func TestConstantErrors(t *testing.T) {
 	}
 }
 
+// A launch has as many threads as launch bounds say.
+func TestLaunchBounds(t *testing.T) {
+	dev := openCPU(t)
+	out, err := runtime.Alloc[int32](dev, 128)
+	require.NoError(t, err)
+	k, s := Of(testkernels.Bounded), dev.DefaultStream()
+	require.NoError(t, k.Launch(s, runtime.Blocks(2, 64), out, dsl.ConstInt(2)))
+	require.NoError(t, k.Launch(s, runtime.Grid{Blocks: runtime.Dim3{X: 1}, Threads: runtime.Dim3{X: 16, Y: 2}}, out, dsl.ConstInt(1)), "any shape will do")
+	require.NoError(t, k.Launch(s, runtime.Blocks(2, 64), out, dsl.ConstInt(2)))
+	host, err := out.Host()
+	require.NoError(t, err)
+	assert.EqualValues(t, 64, host[127])
+	err = k.Launch(s, runtime.Blocks(2, 96), out, dsl.ConstInt(2))
+	assert.EqualError(t, err, "github.com/gokiln/kiln/jit/testkernels.Bounded: block of 96 threads: the kernel is for blocks of 64, as its call of dsl.LaunchBounds says")
+	assert.ErrorContains(t, k.Launch(s, runtime.Blocks(1, 32), out, dsl.ConstInt(-1)), "K0306: dsl.LaunchBounds of blocks of -32 threads")
+}
+
 func TestTooManySpecialisations(t *testing.T) {
 	dev := openCPU(t)
 	defer func(n int) { maxSpecialisations = n }(maxSpecialisations)

@@ -256,9 +256,9 @@ var (
 
 // runTiles multiplies tiles.
 func (v *convolution) runTiles(s *runtime.Stream) error {
-	c := kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8}
+	c := kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}
 	if !v.large(c) {
-		c = kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4}
+		c = kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}
 		if !v.medium(c) {
 			c = kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}
 		}

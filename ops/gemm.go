@@ -67,10 +67,10 @@ var matmuls = []matmulWay{
 	{"thin", func(p *product) bool { return p.thin() && p.serial() }, func(s *runtime.Stream, p *product) error { return runThin(s, p, false) }},
 	{"thin in vectors", (*product).thin, func(s *runtime.Stream, p *product) error { return runThin(s, p, true) }},
 	{"packed", (*product).serial, runPacked},
-	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8}, (*product).large),
-	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8}, never),
-	tiled(kernels.Tile{M: 128, N: 64, K: 16, Rows: 8, Cols: 8}, never),
-	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4}, (*product).medium),
+	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*product).large),
+	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, never),
+	tiled(kernels.Tile{M: 128, N: 64, K: 16, Rows: 8, Cols: 8, Blocks: 4}, never),
+	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}, (*product).medium),
 	tiled(kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}, func(*product, kernels.Tile) bool { return true }),
 }
 
@@ -288,6 +288,9 @@ func (p *product) launchTiles(s *runtime.Stream, c kernels.Tile, launch func(g r
 	g := runtime.Grid{
 		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, maxBlocksY), Z: parts},
 		Threads: runtime.Dim3{X: int(c.M / c.Rows * (c.N / c.Cols))},
+	}
+	if p.a.DType.Compute().Size() > 4 {
+		c.Blocks = 0 // numbers of 64 bits take twice the registers
 	}
 	return p.withParts(s, parts, func(out View) error {
 		// Parts may lie otherwise than the result.

@@ -368,7 +368,7 @@ func (e *emitter) assemble(params []Param) string {
 	for i, p := range params { // the byte of a bool that nobody asks for stays a byte
 		params[i].Bool = p.Bool && (names(e.head.String(), p.Name) || names(e.body.String(), p.Name))
 	}
-	head, first := e.lang.Entry(e.t, EntryName(e.f.Name), params)
+	head, first := e.lang.Entry(e.t, EntryName(e.f.Name), params, e.m.Launch)
 	kernel.WriteString(head)
 	kernel.WriteString(" {\n")
 	for i, o := range e.m.Shared {

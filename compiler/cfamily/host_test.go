@@ -42,7 +42,7 @@ var host = &cfamily.Language{
 	},
 	Shared: func(elem, name string) string { return fmt.Sprintf("static %s %s;", elem, name) },
 	Zero:   "{p} = ({t}){0};",
-	Entry: func(_ target.Target, name string, params []cfamily.Param) (string, []string) {
+	Entry: func(_ target.Target, name string, params []cfamily.Param, _ ir.Bounds) (string, []string) {
 		list, body := cfamily.Declare(params)
 		return fmt.Sprintf("void %s(%s)", name, strings.Join(list, ", ")), body
 	},

@@ -45,7 +45,7 @@ type Language struct {
 	Words  []string
 	// Entry writes the head of the kernel, up to its opening brace, from the
 	// declarations of its parameters. It may add statements for the body.
-	Entry func(t target.Target, name string, params []Param) (head string, body []string)
+	Entry func(t target.Target, name string, params []Param, launch ir.Bounds) (head string, body []string)
 }
 
 // Param is a parameter of a kernel as the language declares it.

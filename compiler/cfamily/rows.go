@@ -29,6 +29,7 @@ var Unsupported = map[ir.Op]string{
 	ir.OpPrint:       "becomes a record in the device log first (pass.LowerLog)",
 	ir.OpLocalSized:  "lengths must be constant first (pass size)",
 	ir.OpSharedSized: "lengths must be constant first (pass size)",
+	ir.OpLaunch:      "becomes part of the module first (pass size)",
 }
 
 func constOperand(v *ir.Value, i int) (uint64, bool) {

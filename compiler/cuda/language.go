@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/cfamily"
@@ -28,7 +29,14 @@ var Language = &cfamily.Language{
 
 // entry declares the kernel. The driver passes the arguments as one block in which
 // each has its natural alignment, as the compiler lays them out.
-func entry(_ target.Target, name string, params []cfamily.Param) (string, []string) {
+func entry(_ target.Target, name string, params []cfamily.Param, launch ir.Bounds) (string, []string) {
 	list, body := cfamily.Declare(params)
-	return fmt.Sprintf("extern \"C\" __global__ void __launch_bounds__(1024) %s(%s)", name, strings.Join(list, ", ")), body
+	bounds := "1024"
+	if launch.Threads > 0 {
+		bounds = strconv.Itoa(launch.Threads)
+	}
+	if launch.Blocks > 0 {
+		bounds += ", " + strconv.Itoa(launch.Blocks)
+	}
+	return fmt.Sprintf("extern \"C\" __global__ void __launch_bounds__(%s) %s(%s)", bounds, name, strings.Join(list, ", ")), body
 }

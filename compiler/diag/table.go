@@ -62,7 +62,7 @@ var Codes = []Row{
 	{SharedType, "type of shared memory", "Shared memory holds numbers and bools, and arrays and structs of them.", "p := dsl.Shared[[4][]float32](t)", "use an array of fixed size"},
 	{SharedTwice, "two shared objects on a line", "A shared object is identified by its line, so one line can declare only one object of a type.", "a, b := dsl.Shared[int](t), dsl.Shared[int](t)", "put the declarations on lines of their own"},
 	{AtomicOperand, "operand of an atomic operation", "Atomic operations work on global and shared memory.", "var n int; dsl.AtomicAdd(&n, 1)", "use an element of a slice parameter or of dsl.Shared memory"},
-	{SliceLength, "length of a slice", "The length of dsl.SharedSlice or dsl.LocalSlice must be known when the kernel is compiled, not negative, and below 1 GiB in bytes. It may come out of constants, compile-time parameters, operators, calls, and branches that these decide, but not out of loops or ordinary parameters.", "s := dsl.SharedSlice[float32](t, dsl.ConstInt(len(x)))", "make the length of parameters of type dsl.ConstInt and constants"},
+	{SliceLength, "length of a slice", "The length of dsl.SharedSlice or dsl.LocalSlice must be known when the kernel is compiled, not negative, and below 1 GiB in bytes; so must the numbers of dsl.LaunchBounds, which are the same wherever a kernel calls it. It may come out of constants, compile-time parameters, operators, calls, and branches that these decide, but not out of loops or ordinary parameters.", "s := dsl.SharedSlice[float32](t, dsl.ConstInt(len(x)))", "make the length of parameters of type dsl.ConstInt and constants"},
 
 	{Internal, "internal error", "The compiler failed; the kernel is not at fault.", "", "report it with the source of the kernel"},
 }

@@ -59,6 +59,8 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.SharedSlice": {lower: sharedSlice},
 	"dsl.LocalSlice":  {lower: localSlice},
 
+	"dsl.LaunchBounds": {lower: launchBounds},
+
 	"dsl.F32": {accepts: notFloat8, lower: convertTo},
 	"dsl.F64": {accepts: notFloat8, lower: convertTo},
 	"dsl.To":  {accepts: notFloat8, lower: convertTo},
@@ -348,6 +350,12 @@ func localSlice(c *callSite) val {
 	}
 	p := c.f.emit(ir.OpLocalSized, ir.PtrTo(ir.Local, t), c.arg(0))
 	return val{parts: []val{{v: p}, {v: c.arg(0)}}}
+}
+
+// launchBounds leaves the numbers to the pass size, like sharedSlice.
+func launchBounds(c *callSite) val {
+	c.f.emit(ir.OpLaunch, ir.Void, c.arg(1), c.arg(2))
+	return val{}
 }
 
 func (c *callSite) sharedType(elem types.Type) *ir.Type {

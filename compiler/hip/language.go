@@ -43,7 +43,12 @@ func head(t target.Target) string {
 
 // entry declares the kernel. The driver passes the arguments as one block in which
 // each has its natural alignment, as the compiler lays them out.
-func entry(_ target.Target, name string, params []cfamily.Param) (string, []string) {
+func entry(_ target.Target, name string, params []cfamily.Param, launch ir.Bounds) (string, []string) {
 	list, body := cfamily.Declare(params)
-	return fmt.Sprintf("extern \"C\" __global__ void %s(%s)", name, strings.Join(list, ", ")), body
+	head, bounds := "", ""
+	if launch.Threads > 0 { // CUDA's second number is another one here
+		head = "#ifndef __launch_bounds__\n#define __launch_bounds__(n) __attribute__((launch_bounds(n)))\n#endif\n"
+		bounds = fmt.Sprintf("__launch_bounds__(%d) ", launch.Threads)
+	}
+	return fmt.Sprintf("%sextern \"C\" __global__ void %s%s(%s)", head, bounds, name, strings.Join(list, ", ")), body
 }

@@ -248,6 +248,7 @@ var unsupported = map[ir.Op]string{
 	ir.OpProj:        "calls a function: run the inline pass on the module first",
 	ir.OpLocalSized:  "has arrays without a length: run the size pass on the module first",
 	ir.OpSharedSized: "has arrays without a length: run the size pass on the module first",
+	ir.OpLaunch:      "has launch bounds in its code: run the size pass on the module first",
 }
 
 // Unsupported says what has to become of an operation before a program can be

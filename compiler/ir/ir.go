@@ -6,8 +6,15 @@ type Module struct {
 	Checked bool // a build that looks for mistakes; who runs it may look for more
 	Funcs   []*Func
 	Shared  []*Object
+	Launch  Bounds
 	Texts   []string // messages of assert, formats of print
 	Pos     []Pos    // position table; Value.Pos is an index into it, from 1
+}
+
+// Bounds says in which blocks a kernel runs, as dsl.LaunchBounds does.
+type Bounds struct {
+	Threads int // of a block, 0 if there may be any number
+	Blocks  int // at once on a unit of the device, 0 if the compiler may choose
 }
 
 // Object is a shared-memory object of a block.

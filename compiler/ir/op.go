@@ -79,6 +79,7 @@ const (
 	OpShared      // pointer to shared object Imm of the module
 	OpLocalSized  // pointer to the first of x zeros in a new private array; x becomes constant in pass size
 	OpSharedSized // pointer to the first element of shared object Imm, as array of x elements; x likewise
+	OpLaunch      // the kernel runs in blocks of x threads, y of them at once on a unit; gone after pass size
 	OpIndex       // pointer to array -> pointer to element y; unchecked
 	OpOffset      // pointer advanced by y elements; unchecked
 	OpField       // pointer to struct -> pointer to field Imm
@@ -257,6 +258,7 @@ var ops = [numOps]Info{
 	OpShared:      {Name: "shared", Rule: RulePtr, HasImm: true},
 	OpLocalSized:  {Name: "local.sized", Args: 1, Rule: RulePtr, Effect: Writes, Uniform: Varying},
 	OpSharedSized: {Name: "shared.sized", Args: 1, Rule: RulePtr, HasImm: true},
+	OpLaunch:      {Name: "launch.bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
 	OpIndex:       {Name: "index", Args: 2, Rule: RulePtr},
 	OpOffset:      {Name: "offset", Args: 2, Rule: RulePtr},
 	OpField:       {Name: "field", Args: 1, Rule: RulePtr, HasImm: true},

@@ -59,6 +59,8 @@ func (p *parser) module() error {
 			p.word()
 			_, err = p.endPos()
 			p.m.Checked = true
+		case "launch":
+			err = p.launch()
 		case "shared":
 			err = p.shared()
 		case "text":
@@ -112,6 +114,14 @@ func (p *parser) posEntry() error {
 		return err
 	}
 	pos.Col, err = p.number()
+	return err
+}
+
+func (p *parser) launch() (err error) {
+	p.s = strings.TrimPrefix(p.s, "launch")
+	if p.m.Launch.Threads, err = p.number(); err == nil {
+		p.m.Launch.Blocks, err = p.number()
+	}
 	return err
 }
 

@@ -86,6 +86,9 @@ func (p *printer) module() {
 	if p.m.Checked {
 		p.b.WriteString("checked\n")
 	}
+	if l := p.m.Launch; l != (Bounds{}) {
+		fmt.Fprintf(&p.b, "launch %d %d\n", l.Threads, l.Blocks)
+	}
 	for i, o := range p.m.Shared {
 		fmt.Fprintf(&p.b, "shared %d %q %s\n", i, o.Name, o.Type)
 	}

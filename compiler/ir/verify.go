@@ -450,7 +450,7 @@ func (v *verifier) special(in *Value) string {
 		if !in.Type.IsValue() || in.Type.IsPtr() || in.Imm != Normalize(in.Type, in.Imm) {
 			return "constant is not normalised to a scalar type"
 		}
-	case OpBounds:
+	case OpBounds, OpLaunch:
 		if in.Args[0].Type != I64 || in.Args[1].Type != I64 {
 			return "wants two i64"
 		}

@@ -84,13 +84,17 @@ func (d *dialect) typeOf(t *ir.Type) string {
 
 // attributes of a kernel. The GPU's own defaults flush no subnormal numbers
 // either, but they are not the same in all versions.
-func (d *dialect) attributes(t target.Target) string {
+func (d *dialect) attributes(t target.Target, launch ir.Bounds) string {
 	const ieee = ` "denormal-fp-math"="ieee,ieee" "denormal-fp-math-f32"="ieee,ieee"`
 	switch {
 	case d.triple == "":
 		return "nounwind" + ieee
 	case d.isa&amdgcn != 0:
-		return fmt.Sprintf(`nounwind "target-cpu"="%s" "amdgpu-flat-work-group-size"="1,%d" "uniform-work-group-size"="true"`, t.Arch, t.MaxThreads) + ieee
+		least, most := 1, t.MaxThreads
+		if launch.Threads > 0 {
+			least, most = launch.Threads, launch.Threads
+		}
+		return fmt.Sprintf(`nounwind "target-cpu"="%s" "amdgpu-flat-work-group-size"="%d,%d" "uniform-work-group-size"="true"`, t.Arch, least, most) + ieee
 	}
 	return fmt.Sprintf(`nounwind "target-cpu"="%s"`, t.Arch) + ieee
 }

@@ -138,7 +138,10 @@ func (e *emitter) print() string {
 	for _, decl := range slices.Sorted(maps.Keys(e.declared)) {
 		b.WriteString(decl + "\n")
 	}
-	fmt.Fprintf(&b, "attributes #0 = { %s }\n", e.d.attributes(e.t))
+	fmt.Fprintf(&b, "attributes #0 = { %s }\n", e.d.attributes(e.t, e.m.Launch))
+	if e.d.isa&nvptx != 0 && e.d.triple != "" {
+		b.WriteString(annotations(EntryName(e.f.Name), e.m.Launch))
+	}
 	if e.inexact {
 		b.WriteString("!1 = !{float 2.5}\n!2 = !{float 1.0}\n") // units in the last place
 	}
@@ -177,4 +180,20 @@ func (e *emitter) printPhis(b *strings.Builder, block *ir.Block) {
 		}
 		fmt.Fprintf(b, "  %s = phi %s %s\n", e.operand(p), e.d.typeOf(p.Type), strings.Join(from, ", "))
 	}
+}
+
+// annotations are launch bounds for nvptx64.
+func annotations(kernel string, l ir.Bounds) string {
+	var list []string
+	add := func(what string, n int) {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("!{ptr @%s, !%q, i32 %d}", kernel, what, n))
+		}
+	}
+	add("maxntidx", l.Threads)
+	add("minctasm", l.Blocks)
+	if len(list) == 0 {
+		return ""
+	}
+	return "!nvvm.annotations = !{" + strings.Join(list, ", ") + "}\n"
 }

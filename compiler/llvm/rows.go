@@ -92,6 +92,7 @@ var unsupported = map[ir.Op]string{
 
 	ir.OpLocalSized:  "lengths must be constant first (pass size)",
 	ir.OpSharedSized: "lengths must be constant first (pass size)",
+	ir.OpLaunch:      "becomes part of the module first (pass size)",
 }
 
 // Conditions of rows on operand b, which is constant with the value b if isConst.

@@ -53,7 +53,7 @@ func head(t target.Target) string {
 }
 
 // entry declares the kernel, and the struct that its arguments are in.
-func entry(_ target.Target, name string, params []cfamily.Param) (string, []string) {
+func entry(_ target.Target, name string, params []cfamily.Param, _ ir.Bounds) (string, []string) {
 	var fields, list, body []string
 	for _, p := range params {
 		switch {

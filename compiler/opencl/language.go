@@ -48,7 +48,7 @@ var words = strings.Fields(`barrier mem_fence mul_hi clz popcount exp2 log2 sin 
 	kernel constant complex INFINITY NAN MAXFLOAT HUGE_VAL HUGE_VALF ptrdiff_t intptr_t uintptr_t`)
 
 // entry declares the kernel.
-func entry(_ target.Target, name string, params []cfamily.Param) (string, []string) {
+func entry(_ target.Target, name string, params []cfamily.Param, _ ir.Bounds) (string, []string) {
 	list, body := cfamily.Declare(params)
 	return fmt.Sprintf("__kernel void %s(%s)", name, strings.Join(list, ", ")), body
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// LengthError is a call of dsl.SharedSlice or dsl.LocalSlice whose length is
-// not known, or of no use. Errors of the pass size join one for each such call.
+// LengthError is a call of dsl.SharedSlice, dsl.LocalSlice or dsl.LaunchBounds with a
+// number that is not known, or of no use. Errors of the pass size join one for each such call.
 type LengthError struct {
 	Pos int // index into the module's positions
 	Msg string
@@ -35,9 +35,9 @@ func LengthErrors(err error) (list []*LengthError) {
 // maxObject bounds the size of one array, in bytes.
 const maxObject = 1 << 30
 
-// size gives the arrays whose length is a compile-time value their types. Their
-// lengths are constants of the kernel by then, possibly behind arithmetic,
-// branches and structs, which is why functions that have such arrays are folded
+// size gives the arrays whose length is a compile-time value their types, and the module
+// its launch bounds. These numbers are constants of the kernel by then, possibly behind arithmetic,
+// branches and structs, which is why functions that have such calls are folded
 // here, whatever passes are turned off.
 func size(m *ir.Module, _ *Options) error {
 	s := sizer{m: m, shared: map[sharedSize]uint64{}, first: make([]bool, len(m.Shared))}
@@ -64,7 +64,9 @@ func hasSized(f *ir.Func) bool {
 	return false
 }
 
-func isSized(op ir.Op) bool { return op == ir.OpLocalSized || op == ir.OpSharedSized }
+func isSized(op ir.Op) bool {
+	return op == ir.OpLocalSized || op == ir.OpSharedSized || op == ir.OpLaunch
+}
 
 // sharedSize names a shared object of a length: one call in the source may be
 // made with several, in copies of the function around it.
@@ -88,6 +90,10 @@ func (s *sizer) function(f *ir.Func) {
 	for _, b := range f.Blocks {
 		out := make([]*ir.Value, 0, len(b.Instrs))
 		for _, v := range b.Instrs {
+			if v.Op == ir.OpLaunch {
+				s.launch(v)
+				continue
+			}
 			if isSized(v.Op) {
 				out = s.array(out, v)
 			}
@@ -98,6 +104,27 @@ func (s *sizer) function(f *ir.Func) {
 	entry := f.Blocks[0]
 	entry.Instrs = append(s.locals, entry.Instrs...)
 	s.direct()
+}
+
+// maxLaunch bounds the threads of a block and the blocks of a unit.
+const maxLaunch = 1 << 16
+
+// launch takes the bounds that v says.
+func (s *sizer) launch(v *ir.Value) {
+	threads, blocks := v.Args[0], v.Args[1]
+	b := ir.Bounds{Threads: int(threads.Imm), Blocks: int(blocks.Imm)}
+	switch {
+	case !threads.IsConst() || !blocks.IsConst():
+		s.fail(v, "numbers of dsl.LaunchBounds are not known at compile time")
+	case b.Threads < 1 || b.Threads > maxLaunch:
+		s.fail(v, "dsl.LaunchBounds of blocks of %d threads", b.Threads)
+	case b.Blocks < 0 || b.Blocks > maxLaunch:
+		s.fail(v, "dsl.LaunchBounds of %d blocks", b.Blocks)
+	case s.m.Launch != ir.Bounds{} && s.m.Launch != b:
+		s.fail(v, "dsl.LaunchBounds of %d threads and %d blocks, and elsewhere in the kernel of %d and %d", b.Threads, b.Blocks, s.m.Launch.Threads, s.m.Launch.Blocks)
+	default:
+		s.m.Launch = b
+	}
 }
 
 // array puts in front of v what makes its array, and turns v into the address

@@ -39,6 +39,40 @@ b0:
 	require.Empty(t, LengthErrors(errors.Join(errors.New("other"))))
 }
 
+// The module has launch bounds where the kernel said so; they must be of use, and one.
+func TestLaunchBounds(t *testing.T) {
+	module := func(body string) *ir.Module {
+		return parse(t, "kernel @k(%0: i64) args(n scalar i64 \"int\") {\nb0:\n%1 = const 64 : i64\n%2 = const 2 : i64\n%3 = const 0 : i64\n%4 = const -1 : i64\n"+body+"\nret\n}")
+	}
+	for _, c := range []struct {
+		body string
+		want ir.Bounds
+		err  string
+	}{
+		{body: "launch.bounds %1, %2", want: ir.Bounds{Threads: 64, Blocks: 2}},
+		{body: "launch.bounds %1, %3", want: ir.Bounds{Threads: 64}},
+		{body: "%5 = mul %1, %2 : i64\nlaunch.bounds %5, %2\nlaunch.bounds %5, %2", want: ir.Bounds{Threads: 128, Blocks: 2}},
+		{body: "launch.bounds %0, %2", err: "numbers of dsl.LaunchBounds are not known at compile time"},
+		{body: "launch.bounds %3, %2", err: "dsl.LaunchBounds of blocks of 0 threads"},
+		{body: "launch.bounds %1, %4", err: "dsl.LaunchBounds of -1 blocks"},
+		{body: "launch.bounds %1, %2\nlaunch.bounds %1, %3", err: "dsl.LaunchBounds of 64 threads and 0 blocks, and elsewhere in the kernel of 64 and 2"},
+	} {
+		m := module(c.body)
+		err := Run(m, Options{})
+		if c.err != "" {
+			require.Len(t, LengthErrors(err), 1, c.body)
+			require.EqualError(t, LengthErrors(err)[0], c.err)
+			continue
+		}
+		require.NoError(t, err, c.body)
+		require.Equal(t, c.want, m.Launch)
+		require.NotContains(t, m.Text(), "launch.bounds")
+		again, err := ir.Parse(m.Text())
+		require.NoError(t, err)
+		require.Equal(t, c.want, again.Launch, m.Text())
+	}
+}
+
 // Lengths are found whatever is turned off.
 func TestSizeStandsAlone(t *testing.T) {
 	const text = `

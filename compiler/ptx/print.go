@@ -53,7 +53,7 @@ func (e *emitter) print(o Options) string {
 	var b strings.Builder
 	b.Grow(len(body) + 512)
 	fmt.Fprintf(&b, ".version %d.%d\n.target %s\n.address_size 64\n\n", e.t.Version/10, e.t.Version%10, e.t.Arch)
-	fmt.Fprintf(&b, ".visible .entry %s(%s)\n{\n", EntryName(e.f.Name), e.paramList())
+	fmt.Fprintf(&b, ".visible .entry %s(%s)\n%s{\n", EntryName(e.f.Name), e.paramList(), bounds(e.m.Launch))
 	for c := pred; c < numClasses; c++ {
 		if counts[c] > 0 {
 			fmt.Fprintf(&b, "\t.reg .%s %s<%d>;\n", classNames[c].bits, classNames[c].prefix, counts[c])
@@ -66,6 +66,17 @@ func (e *emitter) print(o Options) string {
 	b.Write(body)
 	b.WriteString("}\n")
 	return b.String()
+}
+
+// bounds are the directives for launch bounds.
+func bounds(l ir.Bounds) (s string) {
+	if l.Threads > 0 {
+		s = fmt.Sprintf(".maxntid %d\n", l.Threads)
+	}
+	if l.Blocks > 0 {
+		s += fmt.Sprintf(".minnctapersm %d\n", l.Blocks)
+	}
+	return s
 }
 
 func (e *emitter) paramList() string {

@@ -217,6 +217,7 @@ func TestErrors(t *testing.T) {
 			a, b := dsl.SharedSlice[int](t, 2), dsl.SharedSlice[int](t, 2)
 			a[0] = b[0]
 		}, dsltest.ErrPanic, `two calls of SharedSlice[int] stand on one line`},
+		{"launch bounds", func(t dsl.Thread) { dsl.LaunchBounds(t, 5, 1) }, dsltest.ErrPanic, `LaunchBounds of 5 threads, 1 blocks at once, in a block of`},
 		{"negative length", func(t dsl.Thread) { dsl.SharedSlice[int](t, -2) }, dsltest.ErrPanic, `SharedSlice[int] of -2 elements`},
 		{"past the end", func(t dsl.Thread) {
 			where = here(1)

@@ -56,6 +56,14 @@ func Fill(t dsl.Thread, out []int32, value dsl.ConstInt, negative dsl.ConstBool)
 	out[t.Global()] = int32(value)
 }
 
+// Bounded runs in blocks of 32·n threads.
+//
+//kiln:kernel
+func Bounded(t dsl.Thread, out []int32, n dsl.ConstInt) {
+	dsl.LaunchBounds(t, 32*n, 0)
+	out[t.Global()] = int32(t.BlockDimX())
+}
+
 // Crowd has more compile-time values than a kernel may have.
 //
 //kiln:kernel

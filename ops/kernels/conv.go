@@ -57,8 +57,9 @@ func (v *Window) kernelPlace(i int) (channel int, at [Axes]int) {
 // reads is of one column.
 //
 //kiln:kernel
-//kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.X=0,1 cfg.Y=1 cfg.YVec=false
+//kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.Blocks=0,2 cfg.X=0,1 cfg.Y=1 cfg.YVec=false
 func ConvTiles[O, T, C dsl.Number](t dsl.Thread, out []O, weights, x []T, w Walk, p Product, cfg Tile, v Window, mad func(a, b, c C) C) {
+	dsl.LaunchBounds(t, cfg.threads(), cfg.Blocks)
 	row, col := p.tile(t.BlockX(), &cfg)
 	lo := t.BlockZ() * p.Part
 	hi := min(lo+p.Part, p.K)

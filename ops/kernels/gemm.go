@@ -24,6 +24,7 @@ const (
 type Tile struct {
 	M, N, K    dsl.ConstInt  // what a block holds in shared memory: M by K of x, K by N of y
 	Rows, Cols dsl.ConstInt  // what a thread computes, multiples of 4
+	Blocks     dsl.ConstInt  // for so many at once there are registers in a unit, or 0 for any number
 	X, Y       dsl.ConstInt  // ways of the operands
 	XVec, YVec dsl.ConstBool // vectors of four lie side by side, all of them inside or all outside
 	OutVec     dsl.ConstBool // likewise of the result, along rows
@@ -42,8 +43,9 @@ const gap = 4
 // parts of k.
 //
 //kiln:kernel
-//kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.X=0,1 cfg.Y=0,1
+//kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.Blocks=0,2 cfg.X=0,1 cfg.Y=0,1
 func Gemm[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Tile, mad func(a, b, c C) C) {
+	dsl.LaunchBounds(t, cfg.threads(), cfg.Blocks)
 	row, col := p.tile(t.BlockX(), &cfg)
 	lo := t.BlockZ() * p.Part
 	hi := min(lo+p.Part, p.K)

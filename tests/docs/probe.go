@@ -51,6 +51,7 @@ var customProbes = map[string]probe{
 	"dsl.Shared":              {body: []string{"dsl.Shared[[64]float32](t)"}},
 	"dsl.SharedSlice":         {params: []string{"out []float32"}, body: []string{"s := dsl.SharedSlice[float32](t, 64)", "s[0] = out[0]", "t.Sync()", "out[0] = s[0]"}},
 	"dsl.LocalSlice":          {params: []string{"out []float32", "i []int"}, body: []string{"s := dsl.LocalSlice[float32](64)", "s[i[0]] = out[0]", "out[0] = s[i[1]]"}},
+	"dsl.LaunchBounds":        {body: []string{"dsl.LaunchBounds(t, 128, 2)"}},
 	"dsl.LoadVec":             {params: []string{"out, x []float32"}, body: []string{"v := dsl.LoadVec[[4]float32](x, 0)", "out[0] = v[0] + v[1] + v[2] + v[3]"}, noise: []string{"st.global", "add.rn", "add.rn", "add.rn"}},
 	"dsl.StoreVec":            {params: []string{"out, x []float32"}, body: []string{"a := x[0]", "dsl.StoreVec(out, 0, [4]float32{a, a, a, a})"}, noise: []string{"ld.global"}},
 	"dsl.Assert":              {params: []string{"x []int"}, body: []string{"dsl.Assert(t, x[0] > 0, \"positive\")"}},

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"runtime"
 )
 
@@ -67,6 +68,14 @@ func (l *Lane) Must() *Lane {
 
 // Index is the linear number of the thread in its block, x fastest.
 func (l *Lane) Index() int { return l.Must().index }
+
+// Bounds panics unless the block has so many threads.
+func (l *Lane) Bounds(threads, blocks int) {
+	l.Must()
+	if n := l.BlockDim.X * l.BlockDim.Y * l.BlockDim.Z; n != threads || blocks < 0 {
+		panic(fmt.Sprintf("LaunchBounds of %d threads, %d blocks at once, in a block of %d", threads, blocks, n))
+	}
+}
 
 // Meet stops the thread until the scheduler has let it pass a barrier.
 //

@@ -120,6 +120,7 @@ func (c Tiling) pitch() dsl.ConstInt {
 //
 //kiln:kernel
 func Tiled(t dsl.Thread, c, a, b []float32, m, n, k int, cfg Tiling) {
+	dsl.LaunchBounds(t, cfg.Tile*(cfg.Tile/cfg.Each), 2)
 	as := dsl.SharedSlice[float32](t, cfg.Tile*cfg.pitch())
 	bs := dsl.SharedSlice[float32](t, cfg.Tile*cfg.pitch())
 	acc := dsl.LocalSlice[float32](cfg.Each)
