@@ -110,6 +110,9 @@ func (t *Tensor) Div(u *Tensor) *Tensor { return t.binary(ops.Div, u, gradDiv) }
 // Mod is the remainder of t/u cut towards zero, which has the sign of t.
 func (t *Tensor) Mod(u *Tensor) *Tensor { return t.binary(ops.Mod, u, gradMod) }
 
+// Remainder is t less the largest multiple of u that leaves a rest with the sign of u.
+func (t *Tensor) Remainder(u *Tensor) *Tensor { return t.binary(ops.Remainder, u, gradRemainder) }
+
 // Maximum is the larger one of t and u, NaN where one is.
 func (t *Tensor) Maximum(u *Tensor) *Tensor { return t.binary(ops.Maximum, u, gradMaximum) }
 
@@ -281,6 +284,15 @@ func (t *Tensor) Cosh() *Tensor { return t.unary(ops.Cosh, gradCosh) }
 // Tanh is the hyperbolic tangent of t.
 func (t *Tensor) Tanh() *Tensor { return t.unary(ops.Tanh, gradTanh) }
 
+// Asinh is the inverse hyperbolic sine of t.
+func (t *Tensor) Asinh() *Tensor { return t.unary(ops.Asinh, gradAsinh) }
+
+// Acosh is the inverse hyperbolic cosine of t, NaN below 1.
+func (t *Tensor) Acosh() *Tensor { return t.unary(ops.Acosh, gradAcosh) }
+
+// Atanh is the inverse hyperbolic tangent of t, NaN beyond 1 and -1.
+func (t *Tensor) Atanh() *Tensor { return t.unary(ops.Atanh, gradAtanh) }
+
 // Erf is the error function of t.
 func (t *Tensor) Erf() *Tensor { return t.unary(ops.Erf, gradErf) }
 
@@ -288,7 +300,11 @@ func (t *Tensor) Erf() *Tensor { return t.unary(ops.Erf, gradErf) }
 func (t *Tensor) Erfc() *Tensor { return t.unary(ops.Erfc, gradErfc) }
 
 // Lgamma is the logarithm of the magnitude of the gamma function of t.
-func (t *Tensor) Lgamma() *Tensor { return t.unary(ops.Lgamma, unknown) }
+func (t *Tensor) Lgamma() *Tensor { return t.unary(ops.Lgamma, gradLgamma) }
+
+// Digamma is the derivative of [Tensor.Lgamma], NaN at 0 and at negative integers. Its
+// gradient is not known, which is an error of kind [ErrNoGradient].
+func (t *Tensor) Digamma() *Tensor { return t.unary(ops.Digamma, unknown) }
 
 // Sigmoid is 1/(1 + exp(-t)).
 func (t *Tensor) Sigmoid() *Tensor { return t.unary(ops.Sigmoid, gradSigmoid) }

@@ -54,6 +54,10 @@ func gradMod(g, x, y, out *Tensor) (*Tensor, *Tensor) {
 	return g, g.Mul(x.Div(y).Trunc()).Neg()
 }
 
+func gradRemainder(g, x, y, out *Tensor) (*Tensor, *Tensor) {
+	return g, g.Mul(x.Div(y).Floor()).Neg()
+}
+
 // Equal elements get half of the gradient each.
 func gradMaximum(g, x, y, out *Tensor) (*Tensor, *Tensor) { return split(g, x.Gt(y), x.Eq(y)) }
 func gradMinimum(g, x, y, out *Tensor) (*Tensor, *Tensor) { return split(g, x.Lt(y), x.Eq(y)) }
@@ -104,7 +108,13 @@ func gradAtan(g, x, out *Tensor) *Tensor  { return g.Div(x.Sqr().AddScalar(1)) }
 func gradSinh(g, x, out *Tensor) *Tensor  { return g.Mul(x.Cosh()) }
 func gradCosh(g, x, out *Tensor) *Tensor  { return g.Mul(x.Sinh()) }
 func gradTanh(g, x, out *Tensor) *Tensor  { return g.Mul(out.Sqr().SubFrom(1)) }
-func gradErf(g, x, out *Tensor) *Tensor   { return g.Mul(x.Sqr().Neg().Exp()).MulScalar(2 / math.SqrtPi) }
+func gradAsinh(g, x, out *Tensor) *Tensor { return g.Mul(x.Sqr().AddScalar(1).Rsqrt()) }
+
+// With x = cosh y the slope is 1/sinh y, also where x² overflows.
+func gradAcosh(g, x, out *Tensor) *Tensor  { return g.Div(out.Sinh()) }
+func gradAtanh(g, x, out *Tensor) *Tensor  { return g.Div(x.Sqr().SubFrom(1)) }
+func gradLgamma(g, x, out *Tensor) *Tensor { return g.Mul(x.Digamma()) }
+func gradErf(g, x, out *Tensor) *Tensor    { return g.Mul(x.Sqr().Neg().Exp()).MulScalar(2 / math.SqrtPi) }
 func gradErfc(g, x, out *Tensor) *Tensor {
 	return g.Mul(x.Sqr().Neg().Exp()).MulScalar(-2 / math.SqrtPi)
 }

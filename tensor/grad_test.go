@@ -72,6 +72,12 @@ var gradients = []gradient{
 	g1("sinh", -2, 2, ten.Sinh),
 	g1("cosh", -2, 2, ten.Cosh),
 	g1("tanh", -2, 2, ten.Tanh),
+	g1("asinh", -2, 2, ten.Asinh),
+	g1("acosh", 1.2, 3, ten.Acosh),
+	g1("atanh", -0.8, 0.8, ten.Atanh),
+	g1("lgamma", 0.3, 5, ten.Lgamma),
+	g1("lgamma below 0", -2.8, -2.2, ten.Lgamma),
+	g2("remainder", 0.6, 0.9, func(x, y ten) ten { return x.MulScalar(-5).Remainder(y.AddScalar(1.5)) }),
 	g1("erf", -2, 2, ten.Erf),
 	g1("erfc", -2, 2, ten.Erfc),
 	g1("sigmoid", -2, 2, ten.Sigmoid),
@@ -309,7 +315,7 @@ func TestBackward(t *testing.T) {
 
 	_, err = tensor.From(d, []float32{1}).Backward()
 	require.ErrorIs(t, err, tensor.ErrNoGradient)
-	_, err = x.Tensor().Lgamma().Backward()
+	_, err = x.Tensor().Digamma().Backward()
 	require.ErrorIs(t, err, tensor.ErrNoGradient)
 	tensor.NoGrad(func() { require.False(t, x.Tensor().Exp().Tracked()) })
 	require.True(t, x.Tensor().Exp().Tracked())

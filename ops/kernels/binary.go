@@ -22,6 +22,24 @@ func Mod[C dsl.Real](x, y C) C { return dsl.Mod(x, y) }
 // ModInt is the remainder of x/y cut towards zero, and x of x/0.
 func ModInt[C dsl.Int | dsl.Uint](x, y C) C { return x % y }
 
+// Remainder is x less the largest multiple of y that leaves a rest with the sign of y.
+func Remainder[C dsl.Real](x, y C) C {
+	r := dsl.Mod(x, y)
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return r
+}
+
+// RemainderInt is [Remainder] of integers, and x of x/0.
+func RemainderInt[C dsl.Int | dsl.Uint](x, y C) C {
+	r := x % y
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return r
+}
+
 // Maximum is the larger one, NaN if there is one.
 func Maximum[C Computed](x, y C) C { return max(x, y) }
 

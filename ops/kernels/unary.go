@@ -138,6 +138,50 @@ func Erfc[C dsl.Real](x C) C { return dsl.Erfc(x) }
 // Lgamma is the logarithm of the magnitude of the gamma function of x.
 func Lgamma[C dsl.Real](x C) C { return dsl.Lgamma(x) }
 
+// Digamma is the derivative of [Lgamma]: NaN at 0 and at negative integers.
+func Digamma[C dsl.Real](x C) C {
+	var below C // what the reflection to the right of 0 adds
+	if x <= 0 {
+		part := x - dsl.RoundEven(x)
+		if part == 0 {
+			return part / part
+		}
+		below = -math.Pi / dsl.Tan(math.Pi*part)
+		x = 1 - x
+	}
+	for x < 10 {
+		below -= 1 / x
+		x++
+	}
+	y := 1 / (x * x)
+	series := y * (1.0/12 - y*(1.0/120-y*(1.0/252-y*(1.0/240-y*(1.0/132-y*(691.0/32760-y*(1.0/12)))))))
+	return below + (dsl.Log(x) - 0.5/x - series)
+}
+
+// Asinh is the inverse of the hyperbolic sine.
+func Asinh[C dsl.Real](x C) C {
+	a := dsl.Abs(x)
+	if a > 1e9 { // whose square may overflow
+		return dsl.Copysign(dsl.Log(a)+math.Ln2, x)
+	}
+	return dsl.Copysign(dsl.Log1p(a+a*a/(1+dsl.Sqrt(a*a+1))), x)
+}
+
+// Acosh is the inverse of the hyperbolic cosine: NaN below 1.
+func Acosh[C dsl.Real](x C) C {
+	if x > 1e9 {
+		return dsl.Log(x) + math.Ln2
+	}
+	t := x - 1
+	return dsl.Log1p(t + dsl.Sqrt(t*(t+2)))
+}
+
+// Atanh is the inverse of the hyperbolic tangent: NaN beyond 1 and -1.
+func Atanh[C dsl.Real](x C) C {
+	a := dsl.Abs(x)
+	return dsl.Copysign(0.5*dsl.Log1p(2*a/(1-a)), x)
+}
+
 // Sigmoid is 1/(1 + exp(-x)).
 func Sigmoid[C dsl.Real](x C) C { return 1 / (1 + dsl.Exp(-x)) }
 
