@@ -137,9 +137,28 @@ func typeExpr(t reflect.Type, pkg string) (string, error) {
 		return "*" + elem, err
 	case t.Kind() == reflect.Func && !t.IsVariadic():
 		return signature(t, pkg)
+	case t.Kind() == reflect.Struct:
+		return structExpr(t, pkg)
 	case t.Kind() == reflect.Array:
 		elem, err := typeExpr(t.Elem(), pkg)
 		return fmt.Sprintf("[%d]%s", t.Len(), elem), err
 	}
 	return "", fmt.Errorf("parameter type %s is not one a kernel can have", t)
+}
+
+// structExpr writes a struct type without a name.
+func structExpr(t reflect.Type, pkg string) (string, error) {
+	fields := make([]string, t.NumField())
+	for i := range fields {
+		f := t.Field(i)
+		typ, err := typeExpr(f.Type, pkg)
+		if err != nil {
+			return "", err
+		}
+		if f.Anonymous || f.Tag != "" {
+			return "", fmt.Errorf("parameter type %s: declare a type for a struct with embedded fields or tags", t)
+		}
+		fields[i] = f.Name + " " + typ
+	}
+	return "struct{" + strings.Join(fields, "; ") + "}", nil
 }

@@ -149,6 +149,9 @@ func (k *Kernel) As(typ reflect.Type) *Kernel {
 func sameBasic(spelled string, t reflect.Type) bool {
 	elem := t
 	if t.Kind() == reflect.Slice {
+		if t.Name() != "" {
+			return true // spelled by that name
+		}
 		spelled, elem = strings.TrimPrefix(spelled, "[]"), t.Elem()
 	}
 	want := predeclared(elem)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/gen"
 )
 
 func checkCommand() *cobra.Command {
@@ -15,7 +16,7 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [packages]",
 		Short: "diagnose the kernels of packages (default .)",
-		Long:  "Check reports every mistake in every kernel of the packages, as\nfile:line:col: code: message, followed by indented lines that say why and what to do instead. Generic kernels are checked for the types of their constraints, kernels with\ncompile-time parameters for the values 1 and false, 8 and true, or those of a\ncomment above the kernel: //kiln:const tile=16,32 cfg.Fast=true.",
+		Long:  "Check reports every mistake in every kernel of the packages, as\nfile:line:col: code: message, followed by indented lines that say why and what to do instead. Generic kernels are checked for the types of their constraints, kernels with\ncompile-time parameters for the values 1 and false, 8 and true, or those of a\ncomment above the kernel: //kiln:const tile=16,32 cfg.Fast=true.\nLaunchers that kiln gen wrote are reported if they are no longer those of the kernels.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"."}
@@ -41,6 +42,7 @@ func check(cmd *cobra.Command, patterns []string, asJSON bool) error {
 	for _, p := range pkgs {
 		list, n := compiler.Check(p.Package, src.load)
 		all = append(append(all, p.unregistered()...), list...)
+		all = append(all, gen.Check(p.launchers(), src.load)...)
 		kernels += n
 	}
 	out := cmd.OutOrStdout()

@@ -28,16 +28,20 @@ type sources struct {
 // compiler.
 type source struct {
 	*front.Package
+	all        []front.File
+	dir        string   // of its files
 	registered bool     // it gives its embedded files to dsl.Source
 	left       []string // files with kernels that it does not give
-	kernels    bool     // some file has a kernel, or a literal for jit.Func
+	kernels    bool     // some file has a kernel, a literal for jit.Func, or launchers
 }
 
 // loadSources asks the go command for packages. Nothing is type-checked: the
-// compiler's front end does that, for the declarations that kernels reach.
-func loadSources(patterns []string) (*sources, error) {
+// compiler's front end does that, for the declarations that kernels reach. Flags are
+// those of go list.
+func loadSources(patterns []string, flags ...string) (*sources, error) {
 	list, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedEmbedFiles | packages.NeedImports | packages.NeedDeps,
+		Mode:       packages.NeedName | packages.NeedFiles | packages.NeedEmbedFiles | packages.NeedImports | packages.NeedDeps,
+		BuildFlags: flags,
 	}, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("listing packages: %w", err)
@@ -100,9 +104,10 @@ func (s *sources) read(pkg string) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading source of %s: %w", pkg, err)
 	}
-	p := &source{Package: &front.Package{Path: pkg, Files: all}}
+	p := &source{Package: &front.Package{Path: pkg, Files: all}, all: all}
 	if len(listed.GoFiles) > 0 {
-		p.DisplayDir = displayDir(filepath.Dir(listed.GoFiles[0]))
+		p.dir = filepath.Dir(listed.GoFiles[0])
+		p.DisplayDir = displayDir(p.dir)
 	}
 	if p.registered = len(embedded) > 0 && slices.ContainsFunc(all, registers); p.registered {
 		p.Files = embedded
@@ -111,6 +116,7 @@ func (s *sources) read(pkg string) (*source, error) {
 	}
 	for _, f := range all {
 		if !hasKernel(f) {
+			p.kernels = p.kernels || front.Generated(f.Name) // whose kernels may be gone
 			continue
 		}
 		p.kernels = true

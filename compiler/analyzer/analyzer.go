@@ -12,6 +12,7 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/gen"
 )
 
 const (
@@ -28,7 +29,7 @@ var Analyzer = &analysis.Analyzer{
 The kernel analyzer compiles every kernel of the package to the compiler's
 intermediate form, generic ones for the types of their constraints, and the
 function literals that are arguments of jit.Func, and reports each mistake with its
-code. The codes are explained in docs/diagnostics.md.`,
+code, and launchers of kiln gen that are stale. The codes are explained in docs/diagnostics.md.`,
 	URL:              docURL,
 	Run:              run,
 	RunDespiteErrors: true, // the front end checks types itself
@@ -65,6 +66,9 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	c.importFacts()
 	c.exportFact()
+	for _, d := range gen.Check(gen.Package{Package: c.own.compiled(c.path), All: c.own.all()}, c.load) {
+		c.report(d)
+	}
 	if !c.own.hasKernels() {
 		return nil, nil
 	}

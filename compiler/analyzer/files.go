@@ -32,6 +32,15 @@ func (fs ownFiles) compiled(importPath string) *front.Package {
 	return p
 }
 
+// all returns the text of the files.
+func (fs ownFiles) all() []front.File {
+	out := make([]front.File, len(fs))
+	for i, f := range fs {
+		out[i] = f.File
+	}
+	return out
+}
+
 func (fs ownFiles) hasKernels() bool {
 	for _, f := range fs {
 		if f.hasKernel() {

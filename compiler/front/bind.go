@@ -120,7 +120,7 @@ func (b *build) bindNamed(n *binding, i int) bool {
 // bindInstance reaches a generic function by a variable of its type.
 func (b *build) bindInstance(n *binding, i int, name, sig string) bool {
 	n.global, n.inst = fmt.Sprintf("kilnBound%d", i), true
-	text, imports := byImports("package " + n.unit.name + "; var " + n.global + " " + sig + " = " + name)
+	text, imports := byImports(n.unit.withDSL("package " + n.unit.name + "; var " + n.global + " " + sig + " = " + name))
 	tree, tok, err := parseFile("instance", []byte(text), 0)
 	if err != nil || n.lit && n.Sig == "" || !plainInstance(tree) {
 		b.report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(name+" "+n.Sig), n.what())

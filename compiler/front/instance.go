@@ -62,7 +62,18 @@ func instanceText(u *unit, kernel *decl, req Request) (string, []*importSpec) {
 	} else {
 		text += " = " + kernel.name + "[" + strings.Join(req.TypeArgs, ", ") + "]"
 	}
-	return byImports(text)
+	return byImports(u.withDSL(text))
+}
+
+// dslWord is package dsl in a text.
+var dslWord = regexp.MustCompile(`\bdsl\.`)
+
+// withDSL names package dsl by its path in a package that declares something of its name.
+func (u *unit) withDSL(text string) string {
+	if u.decls["dsl"] == nil {
+		return text
+	}
+	return dslWord.ReplaceAllString(text, `"`+dslPath+`".`)
 }
 
 // byImports replaces the import paths in a text by names.

@@ -13,6 +13,7 @@ import (
 
 // Signature is what tools that write code for a kernel need to know of it.
 type Signature struct {
+	Package    string // import path, as in the types
 	Kernel     string
 	Pos        diag.Position // of the kernel's name
 	Doc        string        // without comment markers and marks
@@ -44,7 +45,7 @@ func Signatures(p *Package, load Loader) ([]Signature, diag.List) {
 			continue // reported
 		}
 		name := path.Base(k.file.name)
-		out = append(out, Signature{Kernel: k.name, Pos: b.position(fn.Name.Pos()), Doc: fn.Doc.Text(), File: name, Constraint: k.file.constraint(), Type: sig})
+		out = append(out, Signature{Package: u.path, Kernel: k.name, Pos: b.position(fn.Name.Pos()), Doc: fn.Doc.Text(), File: name, Constraint: k.file.constraint(), Type: sig})
 	}
 	return out, b.diags.Sorted()
 }
@@ -191,6 +192,12 @@ func typeText(t types.Type, pkg string) string {
 		return fmt.Sprintf("[%d]%s", t.Len(), typeText(t.Elem(), pkg))
 	case *types.Signature:
 		return SignatureText(t, pkg)
+	case *types.Struct:
+		fields := make([]string, t.NumFields())
+		for i := range fields {
+			fields[i] = t.Field(i).Name() + " " + typeText(t.Field(i).Type(), pkg)
+		}
+		return "struct{" + strings.Join(fields, "; ") + "}"
 	case *types.Named:
 		return namedText(t, pkg)
 	}

@@ -34,6 +34,7 @@ var arrows = []arrow{
 	{from: "compiler", to: []string{"compiler", "dsl", "internal/devlog"}, leaf: true},
 	// Tools around the compiler: what it found wrong, and what it made.
 	{from: "compiler/analyzer", to: []string{"compiler", "dsl"}},
+	{from: "compiler/gen", to: []string{"compiler"}},
 	{from: "compiler/dump", to: []string{"compiler", "dsl"}},
 
 	{from: "cache"},

@@ -204,7 +204,8 @@ func words(text string) []string {
 	return out
 }
 
-// checkKernels holds packages of kernels to what a kernel may use.
+// checkKernels holds packages of kernels to what a kernel may use. Launchers that are
+// generated next to kernels are host code.
 func checkKernels(p *pkg, report reporter) {
 	if p.name != "kernels" {
 		return
@@ -212,7 +213,7 @@ func checkKernels(p *pkg, report reporter) {
 	imports(p, func(f file, spec *ast.ImportSpec, path string) {
 		rel, inside := strings.CutPrefix(path, p.module+"/")
 		kernels := inside && (within(rel, "dsl") || slices.Contains(strings.Split(rel, "/"), "kernels"))
-		if f.test || kernels || slices.Contains([]string{"embed", "math", "math/bits"}, path) {
+		if f.test || kernels || ast.IsGenerated(f.ast) || slices.Contains([]string{"embed", "math", "math/bits"}, path) {
 			return
 		}
 		report(spec.Pos(), "package kernels imports %s; kernels use embed, math, math/bits, dsl and other kernels packages", path)

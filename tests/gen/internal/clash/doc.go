@@ -1,0 +1,2 @@
+// Package clash declares the names that generated code would have liked.
+package clash

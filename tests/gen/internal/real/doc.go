@@ -1,0 +1,2 @@
+// Package real has the name of another package.
+package real

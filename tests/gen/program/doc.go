@@ -1,0 +1,2 @@
+// Command program launches a kernel of its own through a generated launcher.
+package main

@@ -1,0 +1,2 @@
+// Package shapes has a kernel for each form of parameters.
+package shapes
