@@ -18,6 +18,7 @@ type Elementwise struct {
 	name   string
 	kernel *jit.Kernel // an instance of the family
 	fns    [2]*jit.Fn  // an instance of the function for floating-point types, and of that for integers
+	short  *jit.Fn     // the function for types of 16 bits and less that are computed in F32, if it is another
 	takes  types
 	args   int  // operands
 	params int  // numbers that all elements share
@@ -46,6 +47,13 @@ func row(e *Elementwise, name string, kernel, fn any, t types) *Elementwise {
 // ints gives the row another function for integers.
 func (e *Elementwise) ints(fn any) *Elementwise {
 	e.fns[1], e.takes = jit.Func(fn), e.takes|ints
+	return e
+}
+
+// rounded gives the row another function for types of 16 bits and less, which need not be
+// as exact.
+func (e *Elementwise) rounded(fn any) *Elementwise {
+	e.short = jit.Func(fn)
 	return e
 }
 
@@ -127,7 +135,10 @@ func (e *Elementwise) instance(d dtype.DType) (*instance, error) {
 	if d.IsInt() {
 		of = e.fns[1]
 	}
-	in := &instance{e.kernel.As(kernelType(append(params, fn)...)), of.As(fn)}
+	if of = of.As(fn); e.short != nil && d.IsFloat() && d.Bits() < 32 {
+		of = e.short
+	}
+	in := &instance{e.kernel.As(kernelType(append(params, fn)...)), of}
 	e.made[d].Store(in)
 	return in, nil
 }

@@ -43,7 +43,7 @@ var (
 	Silu      = unary("silu", kernels.Silu[float32], floats)
 	Softplus  = unary("softplus", kernels.Softplus[float32], floats)
 	Gelu      = unary("gelu", kernels.Gelu[float32], floats)
-	GeluErf   = unary("gelu_erf", kernels.GeluErf[float32], floats)
+	GeluErf   = unary("gelu_erf", kernels.GeluErf[float32], floats).rounded(kernels.GeluErfShort)
 
 	IsNaN    = test("isnan", kernels.IsNaN[float32], floats)
 	IsInf    = test("isinf", kernels.IsInf[float32], floats)

@@ -204,6 +204,3 @@ func Gelu[C dsl.Real](x C) C {
 	}
 	return x * p
 }
-
-// GeluErf is x times the normal distribution function of x.
-func GeluErf[C dsl.Real](x C) C { return x * 0.5 * dsl.Erfc(-x*(math.Sqrt2/2)) }
