@@ -9,10 +9,14 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
-// Copy copies src to dst, of the same length, after the work submitted so far.
-// Between devices the elements travel through the host.
+// Copy copies src to dst, of the same length, after the work submitted so far to their
+// devices, whose later work waits for it. Between devices the elements travel directly
+// if the devices are of one kind and the driver has a way, and else through the host.
 func Copy[T any](dst, src Slice[T]) error {
 	if dst.buf != nil && src.buf != nil && dst.Device() != src.Device() {
+		if done, err := copyPeer(dst, src); done || err != nil {
+			return err
+		}
 		host, err := src.Host()
 		if err != nil {
 			return err
@@ -20,6 +24,26 @@ func Copy[T any](dst, src Slice[T]) error {
 		return dst.CopyFrom(host)
 	}
 	return CopyAsync(dst.stream(), dst, src)
+}
+
+// copyPeer is Copy between devices of one kind. It reports false if the driver has no
+// way.
+func copyPeer[T any](dst, src Slice[T]) (bool, error) {
+	to, from := dst.stream(), src.stream()
+	if ok, err := src.ready("copy", from, dst.n); !ok {
+		return err == nil, err
+	}
+	if ok, err := dst.ready("copy", to, src.n); !ok {
+		return err == nil, err
+	}
+	peer, ok := to.drv.(driver.Peer)
+	if !ok {
+		return false, nil
+	}
+	done, err := peer.CopyPeer(driver.Addr(dst.Addr()), from.drv, driver.Addr(src.Addr()), dst.bytes())
+	goruntime.KeepAlive(src.buf)
+	goruntime.KeepAlive(dst.buf)
+	return done, to.dev.wrap(err)
 }
 
 // CopyAsync copies src to dst, of the same length and on the stream's device,

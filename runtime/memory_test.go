@@ -221,6 +221,56 @@ func TestCopyBetweenDevices(t *testing.T) {
 	require.NoError(t, p.Free())
 }
 
+// Two devices of one kind copy by themselves, in the order of both, and through the host
+// where the driver says that they cannot.
+func TestCopyBetweenPeers(t *testing.T) {
+	for _, kind := range []string{"standin", "rocm64", "rocm", "cuda"} {
+		t.Run(kind, func(t *testing.T) {
+			r := newRig(t, kind)
+			other, err := r.registry.openDevice(r.info.Kind + ":1")
+			if errors.Is(err, ErrNoDevice) {
+				t.Skip("one device: ", err)
+			}
+			require.NoError(t, err)
+			defer other.Close()
+			calls := func() int {
+				switch {
+				case r.standin != nil:
+					return r.standin.Calls("cuMemcpyPeerAsync")
+				case r.sim != nil:
+					return r.sim.Calls("hipMemcpyPeerAsync")
+				}
+				return -1
+			}
+			const n = 1 << 20
+			x, err := From(r.Device, ramp(n, 2))
+			require.NoError(t, err)
+			y, err := Alloc[float32](other, n)
+			require.NoError(t, err)
+			for i := range 3 {
+				require.NoError(t, x.CopyFrom(ramp(n, float32(2+i))))
+				require.NoError(t, y.ZeroAsync(other.DefaultStream()))
+				require.NoError(t, Copy(y.Slice(1, n), x.Slice(0, n-1)))
+				require.NoError(t, x.ZeroAsync(r.DefaultStream()), "behind the copy")
+				got, err := y.Host()
+				require.NoError(t, err)
+				require.Equal(t, append([]float32{0}, ramp(n, float32(2+i))[:n-1]...), got)
+				if calls() >= 0 {
+					require.Equal(t, i+1, calls())
+				}
+				if i == 1 && r.standin != nil {
+					r.standin.Fail("cuMemcpyPeerAsync", 217, 0, 1)
+				}
+			}
+			require.ErrorIs(t, Copy(y, x.Slice(0, 4)), ErrInvalid)
+			require.NoError(t, Copy(y.Slice(0, 0), x.Slice(0, 0)))
+			require.NoError(t, x.Free())
+			require.ErrorIs(t, Copy(y, x), ErrFreed)
+			require.NoError(t, other.Sync())
+		})
+	}
+}
+
 func TestFree(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {
 		before := r.Stats()

@@ -18,8 +18,10 @@ type api struct {
 
 	cuMemGetInfo, cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost uintptr
 
-	cuMemAllocAsync, cuMemFreeAsync, cuDeviceGetDefaultMemPool           uintptr
-	cuMemPoolSetAttribute, cuMemPoolGetAttribute, cuMemPoolTrimTo        uintptr
+	cuMemAllocAsync, cuMemFreeAsync, cuDeviceGetDefaultMemPool    uintptr
+	cuMemPoolSetAttribute, cuMemPoolGetAttribute, cuMemPoolTrimTo uintptr
+	cuMemcpyPeerAsync                                             uintptr
+
 	cuMemcpyAsync, cuMemcpyHtoDAsync, cuMemcpyDtoHAsync, cuMemcpy2DAsync uintptr
 	cuMemsetD8Async                                                      uintptr
 
@@ -70,6 +72,7 @@ func (a *api) entries() []entry {
 		may(&a.cuMemPoolGetAttribute, "cuMemPoolGetAttribute"),
 		may(&a.cuMemPoolTrimTo, "cuMemPoolTrimTo"),
 		need(&a.cuMemcpyAsync, "cuMemcpyAsync"),
+		may(&a.cuMemcpyPeerAsync, "cuMemcpyPeerAsync"),
 		need(&a.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"),
 		need(&a.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2"),
 		need(&a.cuMemcpy2DAsync, "cuMemcpy2DAsync_v2"),

@@ -22,6 +22,7 @@ const (
 	invalidPTX        result = 218
 	nvlinkError       result = 220
 	jitCompilerAbsent result = 221
+	peerUnsupported   result = 217
 	unsupportedPTX    result = 222
 	invalidHandle     result = 400
 	notFound          result = 500

@@ -23,6 +23,7 @@ type api struct {
 	hipMallocAsync, hipFreeAsync, hipDeviceGetDefaultMemPool          uintptr
 	hipMemPoolSetAttribute, hipMemPoolGetAttribute, hipMemPoolTrimTo  uintptr
 	hipMemcpyAsync, hipMemcpy2DAsync, hipMemsetD8Async, hipModuleLoad uintptr
+	hipMemcpyPeerAsync                                                uintptr
 
 	hipStreamCreate, hipStreamDestroy, hipStreamSynchronize, hipStreamWaitEvent                              uintptr
 	hipEventCreate, hipEventDestroy, hipEventRecord, hipEventQuery, hipEventSynchronize, hipEventElapsedTime uintptr
@@ -69,6 +70,7 @@ func (a *api) entries() []entry {
 		may(&a.hipMemPoolGetAttribute, "hipMemPoolGetAttribute"),
 		may(&a.hipMemPoolTrimTo, "hipMemPoolTrimTo"),
 		need(&a.hipMemcpyAsync, "hipMemcpyAsync"),
+		may(&a.hipMemcpyPeerAsync, "hipMemcpyPeerAsync"),
 		need(&a.hipMemcpy2DAsync, "hipMemcpy2DAsync"),
 		need(&a.hipMemsetD8Async, "hipMemsetD8Async"),
 		need(&a.hipStreamCreate, "hipStreamCreateWithFlags"),

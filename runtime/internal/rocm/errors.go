@@ -20,6 +20,7 @@ const (
 	invalidImage          result = 200
 	noBinaryForGPU        result = 209
 	eccUncorrectable      result = 214
+	peerUnsupported       result = 217
 	invalidKernelFile     result = 218
 	invalidSource         result = 300
 	invalidHandle         result = 400

@@ -613,6 +613,14 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, void *stream)
 	return copy((Op){.kind = COPY, .dst = dst, .src = src, .size = n});
 }
 
+// The contexts are those of two different devices.
+CUresult cuMemcpyPeerAsync(CUdeviceptr dst, void *dstCtx, CUdeviceptr src, void *srcCtx, size_t n, void *stream) {
+	(void)stream;
+	ENTER(1);
+	if (dstCtx == srcCtx || dstCtx != current || srcCtx < (void *)&context[1] || srcCtx > (void *)&context[31]) return INVALID_VALUE;
+	return copy((Op){.kind = COPY, .dst = dst, .src = src, .size = n});
+}
+
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t n, void *stream) {
 	(void)stream;
 	ENTER(1);

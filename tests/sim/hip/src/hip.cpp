@@ -235,6 +235,13 @@ EXPORT int hipMemcpyAsync(void *dst, const void *src, size_t size, int kind, voi
 	return copy(dst, size, src, size, size, 1, kind, stream);
 }
 
+// The memory of all devices is the host's; the devices are two that there are.
+EXPORT int hipMemcpyPeerAsync(void *dst, int to, const void *src, int from, size_t size, void *stream) {
+	ENTER(true);
+	if (to == from || !valid(to) || !valid(from)) return INVALID_DEVICE;
+	return copy(dst, size, src, size, size, 1, BY_ADDRESS, stream);
+}
+
 EXPORT int hipMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height, int kind, void *stream) {
 	ENTER(true);
 	return copy(dst, dst_pitch, src, src_pitch, width, height, kind, stream);
