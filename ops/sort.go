@@ -16,9 +16,10 @@ import (
 
 // sortKey says how elements of a type are sorted: by which bits of which key.
 type sortKey struct {
-	fn        *jit.Fn
+	fn, back  *jit.Fn      // the key of an element, and the element of a key
 	typ       reflect.Type // of the key
 	from, end int          // the bits that differ
+	bare      bool         // equal keys are those of equal elements
 }
 
 var (
@@ -27,28 +28,32 @@ var (
 
 	slices32, slices64 = reflect.SliceOf(key32), reflect.SliceOf(key64)
 
-	keyFloat = jit.Func(kernels.KeyFloat[float32])
-	keyUint  = jit.Func(kernels.KeyUint[uint32])
+	keyFloat, backFloat = jit.Func(kernels.KeyFloat[float32]), jit.Func(kernels.BackFloat[float32])
+	keyUint, backUint   = jit.Func(kernels.KeyUint[uint32]), jit.Func(kernels.BackUint[uint32])
 )
 
 // sortKeys has the key of each type. Numbers of fewer bits leave the low bits of the
 // float32 that is their key 0.
 var sortKeys = [32]sortKey{
-	dtype.U8: {keyUint, key32, 0, 8}, dtype.U32: {keyUint, key32, 0, 32}, dtype.I16: {jit.Func(kernels.KeyShort), key32, 0, 16},
-	dtype.I32: {jit.Func(kernels.KeyInt), key32, 0, 32}, dtype.I64: {jit.Func(kernels.KeyLong), key64, 0, 64},
-	dtype.BF16: {keyFloat, key32, 16, 32}, dtype.F16: {keyFloat, key32, 8, 32}, dtype.F32: {keyFloat, key32, 0, 32}, dtype.F64: {jit.Func(kernels.KeyDouble), key64, 0, 64},
-	dtype.F8E4M3: {keyFloat, key32, 16, 32}, dtype.F8E5M2: {keyFloat, key32, 16, 32},
+	dtype.U8: {keyUint, backUint, key32, 0, 8, true}, dtype.U32: {keyUint, backUint, key32, 0, 32, true},
+	dtype.I16:  {jit.Func(kernels.KeyShort), jit.Func(kernels.BackShort), key32, 0, 16, true},
+	dtype.I32:  {jit.Func(kernels.KeyInt), jit.Func(kernels.BackInt), key32, 0, 32, true},
+	dtype.I64:  {jit.Func(kernels.KeyLong), jit.Func(kernels.BackLong), key64, 0, 64, true},
+	dtype.BF16: {keyFloat, backFloat, key32, 16, 32, false}, dtype.F16: {keyFloat, backFloat, key32, 8, 32, false}, dtype.F32: {keyFloat, backFloat, key32, 0, 32, false},
+	dtype.F64:    {jit.Func(kernels.KeyDouble), jit.Func(kernels.BackDouble), key64, 0, 64, false},
+	dtype.F8E4M3: {keyFloat, backFloat, key32, 16, 32, false}, dtype.F8E5M2: {keyFloat, backFloat, key32, 16, 32, false},
 }
 
 const (
-	shortRows  = 1024 // rows up to this size are sorted by one block
-	digitBits  = 8
-	movedPart  = 4096  // keys that a block counts and moves, where it has several warps
-	serialMove = 16384 // where it has one
+	shortRows   = 128 // rows up to this size are sorted by a network, where a block has one warp
+	networkRows = 32  // and where it has several
+	digitBits   = 8
+	serialMove  = 16384 // keys that a block of one warp counts and moves
 )
 
 var (
 	orderType = reflect.TypeFor[kernels.Order]()
+	ranksType = reflect.TypeFor[kernels.Ranks]()
 	uint32s   = reflect.TypeFor[[]uint32]()
 
 	sortShort = jit.Of(kernels.SortShort[float32, uint32])
@@ -57,7 +62,7 @@ var (
 	sortMove  = jit.Of(kernels.SortMove[uint32])
 	sortStore = family{name: "sort", kernel: jit.Of(kernels.SortStore[float32]), params: func(t, _ reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, uint32s, ts, uint32s, foldType, foldType, orderType}
+		return []reflect.Type{ts, uint32s, ts, uint32s, ranksType, ranksType, orderType}
 	}}
 	quantile = family{name: "quantile", kernel: jit.Of(kernels.Quantile[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, intType, c}
@@ -69,10 +74,11 @@ type sorter struct {
 	lines
 	values, indices View
 	order           kernels.Order
-	second          kernels.Fold // of the indices
+	ranks, second   kernels.Ranks // of the values, and of the indices
 	key             sortKey
-	fn              *jit.Fn
+	fn, back        *jit.Fn
 	fnType          reflect.Type
+	backType        reflect.Type
 }
 
 // Sort sorts the elements of x along a dimension, the smallest or the largest first, and
@@ -87,8 +93,11 @@ func Sort(s *runtime.Stream, values, indices, x View, dim int, descending bool) 
 		return err
 	}
 	info := infoOf(s.Device())
-	if c.size() <= shortest(&info) {
+	switch n := c.size(); {
+	case n <= shortest(&info):
 		return c.short(s, &info)
+	case !serial(&info) && n <= c.tile(&info, n).room():
+		return c.tiled(s, &info)
 	}
 	return c.long(s, &info)
 }
@@ -113,8 +122,8 @@ func newSorter(values, indices, x View, dim int, descending bool) (*sorter, erro
 	for _, o := range []struct {
 		v    *View
 		want dtype.DType
-		w    *kernels.Fold
-	}{{&c.values, x.DType, &c.fold}, {&c.indices, dtype.U32, &c.second}} {
+		w    *kernels.Ranks
+	}{{&c.values, x.DType, &c.ranks}, {&c.indices, dtype.U32, &c.second}} {
 		if o.v.Buf == nil {
 			*o.v = View{DType: o.want, Layout: layout.Contiguous(x.Layout.Shape())}
 		} else if err := c.check(*o.v, o.want); err != nil {
@@ -130,6 +139,8 @@ func newSorter(values, indices, x View, dim int, descending bool) (*sorter, erro
 	c.key = sortKeys[x.DType]
 	c.fnType = reflect.FuncOf([]reflect.Type{x.DType.Type()}, []reflect.Type{c.key.typ}, false)
 	c.fn = c.key.fn.As(c.fnType)
+	c.backType = reflect.FuncOf([]reflect.Type{c.key.typ}, []reflect.Type{x.DType.Type()}, false)
+	c.back = c.key.back.As(c.backType)
 	return c, nil
 }
 
@@ -150,7 +161,7 @@ func (c *sorter) check(v View, want dtype.DType) error {
 }
 
 // place says where the rows of the operand and of a result are.
-func (c *sorter) place(w *kernels.Fold, v View) (err error) {
+func (c *sorter) place(w *kernels.Ranks, v View) (err error) {
 	size := v.Layout.Shape()[c.dim]
 	if c.x.Layout.Count() == 0 || size == 0 {
 		return nil
@@ -158,13 +169,12 @@ func (c *sorter) place(w *kernels.Fold, v View) (err error) {
 	if c.kept[1], err = v.Layout.Narrow(c.dim, 0, 1); err != nil {
 		return err
 	}
-	if err := keepDims(w, c.kept); err != nil {
+	var f kernels.Fold
+	if err := keepDims(&f, c.kept); err != nil {
 		return fmt.Errorf("sort: %w", err)
 	}
-	w.Ins, w.N = 1, c.size()
-	w.InSize[0], w.InStep[0] = w.N, c.x.Layout.Strides()[c.dim]
-	w.OutIn = v.Layout.Strides()[c.dim]
-	w.Wide = dsl.ConstBool(w.Rows > math.MaxInt32)
+	*w = kernels.Ranks{Outs: f.Outs, Wide: f.Rows > math.MaxInt32, N: c.size(), Rows: f.Rows, In: c.x.Layout.Strides()[c.dim], To: v.Layout.Strides()[c.dim]}
+	w.Div, w.Size, w.Step = f.OutDiv, f.OutSize, [2][kernels.MaxRank]int{f.XStep, f.OutStep}
 	return nil
 }
 
@@ -183,40 +193,114 @@ func (c *sorter) results() (values, indices, x any) {
 
 // short sorts rows that a block has room for.
 func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
-	size := max(2, 1<<bits.Len(uint(c.fold.N-1)))
+	size := max(2, 1<<bits.Len(uint(c.ranks.N-1)))
 	threads := min(maxThreads, info.MaxThreads)
 	if serial(info) {
 		threads = info.WarpSize
 	}
 	c.order.Size, c.order.Room = dsl.ConstInt(size), dsl.ConstInt(max(size, 2*threads))
 	per := int(c.order.Room) / size
-	blocks := (c.fold.Rows + per - 1) / per
+	blocks := (c.ranks.Rows + per - 1) / per
 	ts := reflect.SliceOf(c.x.DType.Type())
-	k := sortShort.As(kernelType(ts, uint32s, ts, foldType, foldType, orderType, c.fnType))
+	k := sortShort.As(kernelType(ts, uint32s, ts, ranksType, ranksType, orderType, c.fnType))
 	v, i, x := c.results()
 	grid := runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads))}, Threads: runtime.Dim3{X: threads}}
-	return k.Launch(s, grid, v, i, x, c.fold, c.second, c.order, c.fn)
+	return k.Launch(s, grid, v, i, x, c.ranks, c.second, c.order, c.fn)
 }
 
 // shortest is the size of rows from which on a network is slower than digits.
 func shortest(info *runtime.Info) int {
 	if serial(info) {
-		return shortRows / 8
+		return shortRows
 	}
-	return shortRows
+	return networkRows
+}
+
+// tile is how blocks of several warps sort rows of n.
+func (c *sorter) tile(info *runtime.Info, n int) *tile {
+	size := 4
+	if c.key.typ == key64 {
+		size = 8
+	}
+	return newTile(info, size, n)
+}
+
+// tile says how blocks of several warps sort.
+type tile struct {
+	kernels.Digits
+	threads int
+}
+
+func (t *tile) room() int { return int(t.Room) }
+
+// newTile returns tiles for keys of so many bytes, of rows of n: no larger than these, or
+// than there is shared memory for.
+func newTile(info *runtime.Info, size, n int) *tile {
+	t := &tile{threads: min(maxThreads, info.MaxThreads)}
+	warps := t.threads / info.WarpSize
+	t.Bits = digitBits
+	for warps<<t.Bits > mostCounters || 1<<t.Bits > t.threads {
+		t.Bits--
+	}
+	t.Next = dsl.ConstInt(warps << t.Bits)
+	t.Wide = info.WarpSize > 32
+	free := min(info.SharedPerBlock, mostShared) - 4*int(t.Next) - 4<<t.Bits - 1024 // what scans have
+	t.Each = 2
+	for most := min(64/size, mostEach); int(t.Each) < most && t.threads*int(t.Each) < n; {
+		if 2*int(t.Each)*t.threads*(size+4) > free {
+			break
+		}
+		t.Each *= 2
+	}
+	t.Room = t.Each * dsl.ConstInt(t.threads)
+	t.N = n
+	return t
+}
+
+const (
+	mostCounters = 4096     // of a block that sorts by digits
+	mostShared   = 48 << 10 // what every device of several warps a unit has
+	mostEach     = 16       // keys of a thread
+)
+
+var (
+	digitsType = reflect.TypeFor[kernels.Digits]()
+	sortRows   = jit.Of(kernels.SortRows[float32, uint32])
+	sortDigits = jit.Of(kernels.SortDigits[float32, uint32])
+	sortTiles  = jit.Of(kernels.SortTiles[float32, uint32])
+)
+
+// tiled sorts rows of which a tile has one or several.
+func (c *sorter) tiled(s *runtime.Stream, info *runtime.Info) error {
+	n := c.size()
+	t := c.tile(info, n)
+	t.Per, t.Rows, t.From, t.End, t.Bare = t.room()/n, c.ranks.Rows, c.key.from, c.key.end, dsl.ConstBool(c.key.bare)
+	t.Div = divisor(n)
+	if t.Per > 1 {
+		t.RowBits = dsl.ConstInt(bits.Len(uint((t.room() - 1) / n)))
+	}
+	ts := reflect.SliceOf(c.x.DType.Type())
+	k := sortRows.As(kernelType(ts, uint32s, ts, ranksType, ranksType, orderType, digitsType, c.fnType, c.backType))
+	v, i, x := c.results()
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: min((c.ranks.Rows+t.Per-1)/t.Per, rowBlocks(info, t.threads))}, Threads: runtime.Dim3{X: t.threads}}
+	return k.Launch(s, grid, v, i, x, c.ranks, c.second, c.order, t.Digits, c.fn, c.back)
 }
 
 // long sorts rows by the digits of their keys.
 func (c *sorter) long(s *runtime.Stream, info *runtime.Info) error {
-	m := radix{rows: c.fold.Rows, n: c.fold.N, wide: c.key.typ == key64, from: c.key.from, end: c.key.end}
+	m := radix{rows: c.ranks.Rows, n: c.ranks.N, wide: c.key.typ == key64, from: c.key.from, end: c.key.end, of: c}
 	if err := m.alloc(s, info); err != nil {
 		return fmt.Errorf("sort of %d elements: %w", m.rows*m.n, err)
 	}
 	defer m.room.free(s)
+	if m.tile != nil {
+		_, err := m.run(s, info)
+		return err
+	}
 	ks, ts := reflect.SliceOf(c.key.typ), reflect.SliceOf(c.x.DType.Type())
 	values, indices, x := c.results()
-	first := sortFirst.As(kernelType(ks, ts, foldType, orderType, c.fnType))
-	if err := first.Launch(s, m.grid(), m.keys[0], x, c.fold, c.order, c.fn); err != nil {
+	first := sortFirst.As(kernelType(ks, ts, ranksType, orderType, c.fnType))
+	if err := first.Launch(s, m.grid(), m.keys[0], x, c.ranks, c.order, c.fn); err != nil {
 		return err
 	}
 	at, err := m.run(s, info)
@@ -227,25 +311,24 @@ func (c *sorter) long(s *runtime.Stream, info *runtime.Info) error {
 	if err != nil {
 		return err
 	}
-	return store.Launch(s, m.grid(), values, indices, x, m.at[at], c.fold, c.second, c.order)
+	return store.Launch(s, m.grid(), values, indices, x, m.at[at], c.ranks, c.second, c.order)
 }
 
 // radix is a sort of rows of keys by their digits, and its memory.
 type radix struct {
 	rows, n   int
-	wide      bool // keys have 64 bits
-	from, end int  // the bits that differ
+	wide      bool    // keys have 64 bits
+	from, end int     // the bits that differ
+	of        *sorter // whose rows these are, if the keys are not there yet
 
 	part, parts, threads int    // of a row, which a block has
+	tile                 *tile  // of blocks of several warps
 	keys                 [2]any // slices of keys
 	at                   [2]any // of where they were
 	counts               any
 	sums, count          View
 	room                 scratch
 }
-
-// radixWarps is how many warps a block that moves keys may have.
-const radixWarps = 8
 
 func (m *radix) grid() runtime.Grid {
 	return runtime.Grid{Blocks: runtime.Dim3{X: m.parts, Y: min(m.rows, maxBlocksY)}, Threads: runtime.Dim3{X: m.threads}}
@@ -254,22 +337,12 @@ func (m *radix) grid() runtime.Grid {
 // run sorts the keys that are in the first slice. It returns which slices have them then,
 // and where they were in their rows.
 func (m *radix) run(s *runtime.Stream, info *runtime.Info) (here int, err error) {
-	ks := slices32
-	if m.wide {
-		ks = slices64
+	pass := m.serialPass
+	if m.tile != nil {
+		pass = m.tilePass
 	}
-	count := sortCount.As(kernelType(uint32s, ks, intType, intType, intType, intType))
-	move := sortMove.As(kernelType(ks, uint32s, ks, uint32s, uint32s, intType, intType, intType, intType, constBool))
-	for shift := m.from; shift < m.end; shift += digitBits {
-		if err := count.Launch(s, m.grid(), m.counts, m.keys[here], m.n, m.part, m.rows, shift); err != nil {
-			return here, err
-		}
-		if err := CumSum.Run(s, m.sums, m.count, 1); err != nil {
-			return here, err
-		}
-		sums := m.sums.header()
-		err := move.Launch(s, m.grid(), m.keys[1-here], m.at[1-here], m.keys[here], m.at[here], slice(dtype.U32, &sums), m.n, m.part, m.rows, shift, dsl.ConstBool(shift > m.from))
-		if err != nil {
+	for shift := m.from; shift < m.end; shift += m.digit() {
+		if err := pass(s, here, shift); err != nil {
 			return here, err
 		}
 		here = 1 - here
@@ -277,13 +350,88 @@ func (m *radix) run(s *runtime.Stream, info *runtime.Info) (here int, err error)
 	return here, nil
 }
 
+// digit is how many bits a digit has.
+func (m *radix) digit() int {
+	if m.tile != nil {
+		return int(m.tile.Bits)
+	}
+	return digitBits
+}
+
+// serialPass moves the keys by one digit, with blocks of one warp.
+func (m *radix) serialPass(s *runtime.Stream, here, shift int) error {
+	ks := m.slices()
+	count := sortCount.As(kernelType(uint32s, ks, intType, intType, intType, intType))
+	if err := count.Launch(s, m.grid(), m.counts, m.keys[here], m.n, m.part, m.rows, shift); err != nil {
+		return err
+	}
+	if err := CumSum.Run(s, m.sums, m.count, 1); err != nil {
+		return err
+	}
+	sums := m.sums.header()
+	move := sortMove.As(kernelType(ks, uint32s, ks, uint32s, uint32s, intType, intType, intType, intType, constBool))
+	return move.Launch(s, m.grid(), m.keys[1-here], m.at[1-here], m.keys[here], m.at[here], slice(dtype.U32, &sums), m.n, m.part, m.rows, shift, dsl.ConstBool(shift > m.from))
+}
+
+// slices is the type of a slice of keys.
+func (m *radix) slices() reflect.Type {
+	if m.wide {
+		return slices64
+	}
+	return slices32
+}
+
+// tilePass moves the keys by one digit. Without rows of an operand keys stand for
+// elements, none of which is read or stored.
+func (m *radix) tilePass(s *runtime.Stream, here, shift int) error {
+	t := m.tile.Digits
+	t.From, t.Parts, t.Rows = shift, m.parts, m.rows
+	t.X, t.At = m.of != nil && shift == m.from, shift > m.from
+	t.Last = m.of != nil && shift+m.digit() >= m.end
+	ks := m.slices()
+	ts, c := ks, &sorter{}
+	values, indices, x := m.keys[0], any(runtime.Slice[uint32]{}), m.keys[0]
+	if m.of != nil {
+		c = m.of
+		t.Bare = dsl.ConstBool(c.key.bare)
+		ts = reflect.SliceOf(c.x.DType.Type())
+		values, indices, x = c.results()
+	} else {
+		c.fnType = reflect.FuncOf([]reflect.Type{ks.Elem()}, []reflect.Type{ks.Elem()}, false)
+		c.backType = c.fnType
+		c.fn = sameKey.As(c.fnType)
+		c.back = c.fn
+	}
+	order := c.order
+	if !t.Last {
+		order.Values, order.Indices = false, false
+	}
+	count := sortDigits.As(kernelType(uint32s, ts, ks, ranksType, orderType, digitsType, c.fnType))
+	if err := count.Launch(s, m.grid(), m.counts, x, m.keys[here], c.ranks, kernels.Order{Down: order.Down}, t, c.fn); err != nil {
+		return err
+	}
+	if err := CumSum.Run(s, m.sums, m.count, 1); err != nil {
+		return err
+	}
+	sums := m.sums.header()
+	move := sortTiles.As(kernelType(ts, uint32s, ks, uint32s, ts, ks, uint32s, uint32s, ranksType, ranksType, orderType, digitsType, c.fnType, c.backType))
+	return move.Launch(s, m.grid(), values, indices, m.keys[1-here], m.at[1-here], x, m.keys[here], m.at[here], slice(dtype.U32, &sums), c.ranks, c.second, order, t, c.fn, c.back)
+}
+
+var sameKey = jit.Func(kernels.SameKey[uint32])
+
 func (m *radix) alloc(s *runtime.Stream, info *runtime.Info) error {
-	m.part, m.threads = movedPart, min(maxThreads, info.MaxThreads, radixWarps*info.WarpSize)
-	if serial(info) {
-		m.part, m.threads = serialMove, info.WarpSize
+	m.part, m.threads = serialMove, info.WarpSize
+	if !serial(info) {
+		size := 4
+		if m.wide {
+			size = 8
+		}
+		m.tile = newTile(info, size, m.n)
+		m.part, m.threads = m.tile.room(), m.tile.threads
 	}
 	m.parts = (m.n + m.part - 1) / m.part
-	size, counts := 4, m.rows*m.parts<<digitBits
+	size, counts := 4, m.rows*m.parts<<m.digit()
 	if m.wide {
 		size = 8
 	}
@@ -308,7 +456,7 @@ func (m *radix) alloc(s *runtime.Stream, info *runtime.Info) error {
 	}
 	for _, v := range []*View{&m.count, &m.sums} {
 		h := m.room.take(4, counts)
-		at, err := layout.New(layout.Shape{m.rows, m.parts << digitBits}, []int{m.parts << digitBits, 1}, h.Off)
+		at, err := layout.New(layout.Shape{m.rows, m.parts << m.digit()}, []int{m.parts << m.digit(), 1}, h.Off)
 		if err != nil {
 			return err
 		}

@@ -50,8 +50,45 @@ func KeyInt(x int32) uint32 { return uint32(x) ^ 1<<31 }
 // KeyLong is the key of an int64.
 func KeyLong(x int64) uint64 { return uint64(x) ^ 1<<63 }
 
+// Ranks says where the rows are that are sorted, in the operand and in a result.
+// Dimensions are numbered from the innermost.
+type Ranks struct {
+	Outs dsl.ConstInt  // dimensions but that of a row
+	Wide dsl.ConstBool // indices of 31 bits are not enough for Div
+	N    int           // elements in a row of the operand
+	Rows int           // how many rows there are
+	In   int           // the stride of the operand in a row
+	To   int           // that of the result
+
+	Div  [MaxRank]Divisor // the sizes of the other dimensions
+	Size [MaxRank]int
+	Step [2][MaxRank]int // the strides of the operand and of the result
+}
+
+// row returns where row r begins in the operand and in the result.
+func (w *Ranks) row(r int) (x, out int) {
+	for d := range int(w.Outs) {
+		q, i := 0, r
+		if d < int(w.Outs)-1 {
+			if w.Wide {
+				q = r / w.Size[d]
+				i = r - q*w.Size[d]
+			} else {
+				q, i = w.Div[d].split(r)
+			}
+		}
+		r = q
+		x += i * w.Step[0][d]
+		out += i * w.Step[1][d]
+	}
+	return x, out
+}
+
+// at returns where element i of a row of the operand is.
+func (w *Ranks) at(i int) int { return i * w.In }
+
 // Order says what of rows is sorted how. The rows of the operand and of the values are
-// those of a Fold, and where the rows of the indices are is said by another.
+// those of Ranks, and where the rows of the indices are is said by others.
 type Order struct {
 	Down    dsl.ConstBool // the largest first
 	Values  dsl.ConstBool // are stored
@@ -65,14 +102,14 @@ type Order struct {
 // networks and their applications", 1968) over pairs of keys and indices.
 //
 //kiln:kernel
-func SortShort[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x []T, w, wi Fold, o Order, key func(T) K) {
+func SortShort[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x []T, w, wi Ranks, o Order, key func(T) K) {
 	keys := dsl.SharedSlice[K](t, o.Room)
 	at := dsl.SharedSlice[uint32](t, o.Room)
 	size, per := int(o.Size), int(o.Room/o.Size)
 	for r0 := t.BlockX() * per; r0 < w.Rows; r0 += t.GridDimX() * per {
 		for e := t.ThreadX(); e < int(o.Room); e += t.BlockDimX() {
 			i := e % size
-			base, _ := w.row(min(r0+e/size, w.Rows-1), 0)
+			base, _ := w.row(min(r0+e/size, w.Rows-1))
 			var k K
 			k = ^k
 			if i < w.N { // what is past the end has the largest key and index
@@ -112,14 +149,14 @@ func ordered[K Key](k K, o Order) K {
 }
 
 // sorted stores element i of a row that is sorted, which element from is in the operand.
-func sorted[T dsl.Number](values []T, indices []uint32, x []T, w, wi Fold, o Order, r, i int, from uint32) {
-	base, to := w.row(r, 0)
+func sorted[T dsl.Number](values []T, indices []uint32, x []T, w, wi Ranks, o Order, r, i int, from uint32) {
+	base, to := w.row(r)
 	if o.Values {
-		values[to+i*w.OutIn] = x[base+w.at(int(from))]
+		values[to+i*w.To] = x[base+w.at(int(from))]
 	}
 	if o.Indices {
-		_, to := wi.row(r, 0)
-		indices[to+i*wi.OutIn] = from
+		_, to := wi.row(r)
+		indices[to+i*wi.To] = from
 	}
 }
 
@@ -136,9 +173,9 @@ const (
 // SortKeys stores the keys of rows side by side.
 //
 //kiln:kernel
-func SortKeys[T dsl.Number, K Key](t dsl.Thread, keys []K, x []T, w Fold, o Order, key func(T) K) {
+func SortKeys[T dsl.Number, K Key](t dsl.Thread, keys []K, x []T, w Ranks, o Order, key func(T) K) {
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
-		base, _ := w.row(r, 0)
+		base, _ := w.row(r)
 		for i := t.Global(); i < w.N; i += t.GlobalSize() {
 			keys[r*w.N+i] = ordered(key(x[base+w.at(i)]), o)
 		}
@@ -250,7 +287,7 @@ func peers(t dsl.Thread, d int, in bool) uint64 {
 // SortStore stores the elements of rows in the order of at, which is side by side.
 //
 //kiln:kernel
-func SortStore[T dsl.Number](t dsl.Thread, values []T, indices []uint32, x []T, at []uint32, w, wi Fold, o Order) {
+func SortStore[T dsl.Number](t dsl.Thread, values []T, indices []uint32, x []T, at []uint32, w, wi Ranks, o Order) {
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
 		for i := t.Global(); i < o.Take; i += t.GlobalSize() {
 			sorted(values, indices, x, w, wi, o, r, i, at[r*w.N+i])
