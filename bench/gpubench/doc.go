@@ -6,6 +6,7 @@
 //	gpubench -suite cold     source to loaded function in fresh processes, without and with a cache
 //	gpubench -suite all      all of them
 //	gpubench -table files    print rows collected with -json, ours and others', as one table
+//	gpubench -ratio kiln/torch files    what two systems reached and the quotients
 //
 // Method: work is repeated before it is timed, until clocks are up. A figure is
 // the median of many samples, printed with the 10th and 90th percentile.

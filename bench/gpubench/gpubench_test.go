@@ -57,6 +57,26 @@ func TestTable(t *testing.T) {
 	require.Error(t, run([]string{"-table", filepath.Join(dir, "missing")}, &out, &errs))
 }
 
+// TestRatio compares the best rows of two systems, faster rates and shorter times alike.
+func TestRatio(t *testing.T) {
+	var file bytes.Buffer
+	require.NoError(t, writeJSON(&file, []row{
+		rowOf("s", "add", "kiln", "GB/s", "", []float64{1}), rowOf("s", "add", "kiln", "GB/s", "", []float64{4}), rowOf("s", "add", "torch", "GB/s", "", []float64{2}),
+		rowOf("s", "launch", "kiln", "ns", "", []float64{4}), rowOf("s", "launch", "torch", "ns", "", []float64{4}), rowOf("s", "launch", "torch", "ns", "", []float64{2}),
+		rowOf("s", "alone", "kiln", "ns", "", []float64{4}),
+	}))
+	path := filepath.Join(t.TempDir(), "rows")
+	require.NoError(t, os.WriteFile(path, file.Bytes(), 0o600))
+	var out bytes.Buffer
+	require.NoError(t, run([]string{"-ratio", "kiln/torch", path}, &out, &out))
+	require.Equal(t, ""+
+		"what                 kiln   torch  unit  ratio\n"+
+		"add                  4.000  2.000  GB/s  2.00\n"+
+		"launch               4.000  2.000  ns    0.50\n"+
+		"geometric mean of 2                      1.000\n", out.String())
+	require.ErrorContains(t, run([]string{"-ratio", "kiln", path}, &out, &out), "as in kiln/torch")
+}
+
 func TestUnknownSuite(t *testing.T) {
 	var out bytes.Buffer
 	require.ErrorContains(t, run([]string{"-suite", "sleep"}, &out, &out), "saxpy, launch, cold and all")

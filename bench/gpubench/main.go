@@ -48,6 +48,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	suite := flags.String("suite", "all", "saxpy, launch, cold or all")
 	asJSON := flags.Bool("json", false, "print rows as lines of JSON")
 	table := flags.Bool("table", false, "print the rows of the files named as one table")
+	ratio := flags.String("ratio", "", "print the rows of the files named for two systems and the quotients, as in kiln/torch")
 	child := flags.String(coldChild, "", "internal: be the measured process of the cold suite")
 	flags.StringVar(&c.device, "device", "cuda", "device to measure")
 	flags.IntVar(&c.bytes, "bytes", 1<<30, "size of one array in the saxpy suite")
@@ -61,6 +62,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return coldProcess(c, *child, stdout)
 	case *table:
 		return tableOf(flags.Args(), stdout)
+	case *ratio != "":
+		return ratiosOf(*ratio, flags.Args(), stdout)
 	}
 	rows, err := measure(c, *suite)
 	if *asJSON {
@@ -94,11 +97,32 @@ func measure(c config, suite string) ([]row, error) {
 
 // tableOf prints the rows of files as one table.
 func tableOf(names []string, w io.Writer) error {
-	var rows []row
+	rows, err := readRows(names)
+	if err != nil {
+		return err
+	}
+	return writeTable(w, rows)
+}
+
+// ratiosOf compares two systems, a/b, by the rows of files.
+func ratiosOf(systems string, names []string, w io.Writer) error {
+	a, b, ok := strings.Cut(systems, "/")
+	if !ok {
+		return fmt.Errorf("-ratio %s: want two systems, as in kiln/torch", systems)
+	}
+	rows, err := readRows(names)
+	if err != nil {
+		return err
+	}
+	return writeRatios(w, rows, a, b)
+}
+
+// readRows reads files of rows as lines of JSON.
+func readRows(names []string) (rows []row, err error) {
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i, line := range strings.Split(string(data), "\n") {
 			if strings.TrimSpace(line) == "" {
@@ -106,12 +130,12 @@ func tableOf(names []string, w io.Writer) error {
 			}
 			var r row
 			if err := json.Unmarshal([]byte(line), &r); err != nil {
-				return fmt.Errorf("%s:%d: %w", name, i+1, err)
+				return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
 			}
 			rows = append(rows, r)
 		}
 	}
-	return writeTable(w, rows)
+	return rows, nil
 }
 
 // openGPU opens the device to measure.

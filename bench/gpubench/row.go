@@ -85,6 +85,45 @@ func writeTable(w io.Writer, rows []row) error {
 	return t.Flush()
 }
 
+// writeRatios prints what two systems reached, the quotients, and their geometric mean:
+// the fastest tenth of the samples, and of several rows for the same the best. What else
+// runs on a machine slows the others.
+func writeRatios(w io.Writer, rows []row, a, b string) error {
+	best := map[[2]string]float64{} // speeds
+	var order []row
+	for _, r := range rows {
+		key := [2]string{r.What, r.Who}
+		if _, ok := best[key]; !ok && r.Who == a {
+			order = append(order, r)
+		}
+		speed := r.High
+		if r.isTime() {
+			speed = 1 / r.Low
+		}
+		best[key] = max(best[key], speed)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "what\t%s\t%s\tunit\tratio\n", a, b)
+	logs, n := 0.0, 0
+	for _, r := range order {
+		x, y := best[[2]string{r.What, a}], best[[2]string{r.What, b}]
+		if x == 0 || y == 0 {
+			continue
+		}
+		ratio := x / y
+		logs, n = logs+math.Log(ratio), n+1
+		if r.isTime() {
+			x, y = 1/x, 1/y
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.2f\n", r.What, figure(x), figure(y), r.Unit, ratio)
+	}
+	fmt.Fprintf(t, "geometric mean of %d\t\t\t\t%.3f\n", n, math.Exp(logs/float64(max(n, 1))))
+	return t.Flush()
+}
+
+// isTime reports whether less is better.
+func (r *row) isTime() bool { return r.Unit == "ns" || r.Unit == "ms" }
+
 // figure prints four significant digits without an exponent.
 func figure(x float64) string {
 	digits := 0

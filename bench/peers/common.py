@@ -46,3 +46,18 @@ def device_seconds(torch, calls, samples, warm):
             end.synchronize()
             times[i].append(begin.elapsed_time(end) / 1e3)
     return times
+
+
+def host_seconds(torch, calls, samples, warm):
+    """Times each call on the CPU, in turn, after a warm-up."""
+    until = time.monotonic() + warm
+    while time.monotonic() < until:
+        for call in calls:
+            call()
+    times = [[] for _ in calls]
+    for _ in range(samples):
+        for i, call in enumerate(calls):
+            begin = time.perf_counter()
+            call()
+            times[i].append(time.perf_counter() - begin)
+    return times

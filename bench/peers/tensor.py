@@ -1,15 +1,37 @@
-"""The operations of bench/tensor in PyTorch, and in what torch.compile makes of them."""
+"""The operations of bench/tensor in PyTorch, and on a GPU in what torch.compile makes of them.
+
+    python3 bench/peers/tensor.py [--device cpu] [--only REGEX] [--samples N]
+"""
+
+import argparse
+import re
 
 import torch
 
-from common import attempt, device_seconds, row
+from common import attempt, device_seconds, host_seconds, row
+
+NAMES = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64}
 
 
-def elementwise():
-    n = 64 << 20
+class Bench:
+    """What the groups of operations are made for; small is for the CPU, as in bench/tensor."""
+
+    def __init__(self, device):
+        self.device = device
+        self.small = device == "cpu"
+
+    def size(self, large, small):
+        return small if self.small else large
+
+    def randn(self, *shape, dtype=torch.float32):
+        return torch.randn(*shape, device=self.device, dtype=dtype)
+
+
+def elementwise(b):
+    n = b.size(64 << 20, 4 << 20)
     for name, dt, other in (("f32", torch.float32, torch.bfloat16), ("bf16", torch.bfloat16, torch.float32)):
-        x, y = (torch.randn(n // 4096, 4096, device="cuda", dtype=dt) for _ in range(2))
-        bias, mask = torch.randn(4096, device="cuda", dtype=dt), x > 0
+        x, y = (b.randn(n // 4096, 4096, dtype=dt) for _ in range(2))
+        bias, mask = b.randn(4096, dtype=dt), x > 0
         size, wide = n * x.element_size(), n * (6 - x.element_size())
         yield f"copy {name}", 2 * size, lambda: x.clone()
         yield f"add {name}", 3 * size, lambda: x + y
@@ -21,10 +43,63 @@ def elementwise():
         yield f"transpose copy {name}", 2 * size, lambda: x.t().contiguous()
 
 
-def reductions():
-    n = 64 << 20
+def matmul(b):
+    side, wide = b.size(4096, 1024), b.size(4096, 2048)
+    for name, dt in NAMES.items():
+        def product(what, m, n, k, x, y, moves):
+            amount = (m * k + k * n + m * n) * x.element_size() if moves else -2.0 * m * n * k
+            return f"matmul {what} {name}", amount, lambda: x @ y
+
+        x, y = b.randn(side, side, dtype=dt), b.randn(side, side, dtype=dt)
+        yield product(f"{side}", side, side, side, x, y, False)
+        yield product(f"{side} transposed", side, side, side, x.t(), y.t(), False)
+        yield product("512", 512, 512, 512, b.randn(512, 512, dtype=dt), b.randn(512, 512, dtype=dt), False)
+        yield product("64x64 of long sums", 64, 64, 16 * side, b.randn(64, 16 * side, dtype=dt), b.randn(16 * side, 64, dtype=dt), False)
+        matrix = b.randn(wide, 4 * wide, dtype=dt)
+        yield product("vector by rows", 1, wide, 4 * wide, b.randn(1, 4 * wide, dtype=dt), matrix.t(), True)
+        yield product("vector by columns", 1, 4 * wide, wide, b.randn(1, wide, dtype=dt), matrix, True)
+        yield product("4 vectors by rows", 4, wide, 4 * wide, b.randn(4, 4 * wide, dtype=dt), matrix.t(), True)
+
+
+def conv(b):
+    batch, f = b.size(32, 1), torch.nn.functional
+
+    def layer(name, call, x, weights, **how):
+        out = call(x, weights, **how)
+        return f"{name} f32", -2.0 * out.numel() * weights[0].numel(), lambda: call(x, weights, **how)
+
+    yield layer("conv2d 3x3 64 of 56x56", f.conv2d, b.randn(batch, 64, 56, 56), b.randn(64, 64, 3, 3), padding=1)
+    yield layer("conv2d 3x3 256 of 14x14", f.conv2d, b.randn(batch, 256, 14, 14), b.randn(256, 256, 3, 3), padding=1)
+    yield layer("conv2d 1x1 256 of 56x56", f.conv2d, b.randn(batch, 64, 56, 56), b.randn(256, 64, 1, 1))
+    yield layer("conv2d 3x3 depthwise 256 of 56x56", f.conv2d, b.randn(batch, 256, 56, 56), b.randn(256, 1, 3, 3), padding=1, groups=256)
+    yield layer("conv1d 3 384 of 3000", f.conv1d, b.randn(batch, 80, 3000), b.randn(384, 80, 3), padding=1)
+    x, mean = b.randn(batch, 64, 112, 112), b.randn(batch, 64, 56, 56)
+    pooled = 4 * (x.numel() + mean.numel())
+    yield "avg_pool2d f32", pooled, lambda: f.avg_pool2d(x, 2)
+    yield "max_pool2d f32", pooled, lambda: f.max_pool2d(x, 2)
+    yield "upsample_nearest2d f32", pooled, lambda: f.interpolate(mean, scale_factor=2, mode="nearest")
+    yield "upsample_bilinear2d f32", pooled, lambda: f.interpolate(mean, scale_factor=2, mode="bilinear")
+
+
+def index(b):
+    rows, wide = b.size(32768, 4096), b.size(4096, 1024)
+    for name in ("f32", "bf16"):
+        dt = NAMES[name]
+        x, half = b.randn(rows, wide, dtype=dt), b.randn(rows // 2, wide, dtype=dt)
+        ids = torch.arange(1, rows, 2, device=b.device)
+        every = ids[:, None].expand(rows // 2, wide)
+        size = 2 * half.numel() * half.element_size()
+        yield f"index_select {name}", size, lambda: torch.index_select(x, 0, ids)
+        yield f"gather {name}", size, lambda: torch.gather(x, 0, every)
+        yield f"scatter {name}", size, lambda: x.scatter_(0, every, half)
+        yield f"index_add {name}", 1.5 * size, lambda: x.index_add_(0, ids, half)
+        yield f"flip {name}", size, lambda: torch.flip(half, (1,))
+
+
+def reductions(b):
+    n = b.size(64 << 20, 4 << 20)
     for name, dt in (("f32", torch.float32), ("bf16", torch.bfloat16)):
-        x = torch.randn(n, device="cuda", dtype=dt)
+        x = b.randn(n, dtype=dt)
         size = n * x.element_size()
         wide, short, long = x.view(-1, 4096), x.view(-1, 256), x.view(-1, 32768)
         yield f"sum all {name}", size, lambda: wide.sum()
@@ -37,14 +112,14 @@ def reductions():
         yield f"logsumexp last 4096 {name}", size, lambda: wide.logsumexp(1)
 
 
-def rows():
-    n = 64 << 20
+def rows(b):
+    n = b.size(64 << 20, 4 << 20)
     f = torch.nn.functional
     for name, dt in (("f32", torch.float32), ("bf16", torch.bfloat16)):
-        flat = torch.randn(n, device="cuda", dtype=dt)
+        flat = b.randn(n, dtype=dt)
         size = 2 * n * flat.element_size()
         for wide in (256, 4096, 32768, 262144):
-            x, w = flat.view(-1, wide), torch.randn(wide, device="cuda", dtype=dt)
+            x, w = flat.view(-1, wide), b.randn(wide, dtype=dt)
             shape = f"{n // wide}x{wide} {name}"
             yield f"softmax {shape}", size, lambda x=x: torch.softmax(x, 1)
             yield f"rms_norm {shape}", size, lambda x=x, w=w: f.rms_norm(x, w.shape, w, 1e-5)
@@ -58,26 +133,32 @@ def rows():
         yield f"cumsum of one row 1x{n} {name}", size, lambda: torch.cumsum(flat, 0)
 
 
-def sorts():
-    n = 16 << 20
-    for name, dt in (("f32", torch.float32), ("bf16", torch.bfloat16)):
-        flat = torch.randn(n, device="cuda", dtype=dt)
+def sorts(b):
+    n = b.size(16 << 20, 1 << 18)
+    for name in ("f32", "bf16", "i64"):
+        flat = torch.randint(-1 << 40, 1 << 40, (n,), device=b.device) if name == "i64" else b.randn(n, dtype=NAMES[name])
         size = 2 * n * flat.element_size() + 4 * n  # as if the indices had 32 bits
         for wide in (256, 1024, 32768, n):
             x = flat.view(-1, wide)
-            yield f"sort {n // wide}x{wide} {name}", size, lambda x=x: torch.sort(x, 1, stable=True)
+            yield f"sort {n // wide}x{wide} {name}", size, lambda x=x: torch.sort(x, dim=1, stable=True)
 
 
-GROUPS = [elementwise, reductions, rows, sorts]
+GROUPS = [elementwise, matmul, conv, index, reductions, rows, sorts]
 
 
-def measure(group):
+def measure(group, b, args):
     copied = None
-    for name, amount, call in group():
+    for name, amount, call in group(b):
+        if not args.only.search(name) and name != "copy f32":
+            continue
         flops = amount < 0  # products of matrices count operations
         unit, scale = ("TFLOP/s", 1e12) if flops else ("GB/s", 1e9)
-        for who, f in (("torch", call), ("torch.compile", torch.compile(call, dynamic=False))):
-            times = device_seconds(torch, [f], samples=30, warm=0.2)[0]
+        ways = [("torch", call)]
+        if not b.small:
+            ways.append(("torch.compile", torch.compile(call, dynamic=False)))
+        for who, f in ways:
+            seconds = host_seconds if b.small else device_seconds
+            times = seconds(torch, [f], samples=args.samples, warm=0.2)[0]
             rates = [abs(amount) / s / scale for s in times]
             middle = sorted(rates)[len(rates) // 2]
             if name == "copy f32" and who == "torch":
@@ -86,5 +167,13 @@ def measure(group):
 
 
 if __name__ == "__main__":
-    for g in GROUPS:
-        attempt(g.__name__, lambda: measure(g))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--only", type=re.compile, default=re.compile("."))
+    parser.add_argument("--samples", type=int, default=30)
+    args = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    bench = Bench(args.device)
+    with torch.inference_mode():
+        for g in GROUPS:
+            attempt(g.__name__, lambda: measure(g, bench, args))
