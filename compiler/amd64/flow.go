@@ -262,8 +262,8 @@ func (e *emitter) part(i int) error {
 func (e *emitter) choose(i int) error {
 	b := &e.blocks[i]
 	other := e.newLabel()
-	if t, is := e.tests[b.b.Term.Args[0]]; is {
-		e.jumpUnlessWhole(b, t, other)
+	if test := b.b.Term.Args[0]; e.isTest(b.b) {
+		e.jumpUnlessWhole(b, test, other)
 	} else if err := e.jumpUnless(b.b.Term.Args[0], other); err != nil {
 		return err
 	}

@@ -58,10 +58,97 @@ func (c *code) resolve() error {
 		b.Insts = endOnce(b.Insts)
 	}
 	c.thread()
+	c.dropUnreached()
+	c.turn()
 	for n, b := range c.f.Blocks {
 		b.Insts = c.invert(b.Insts, n)
 	}
 	return nil
+}
+
+// dropUnreached empties blocks to which nothing leads: those of jumps that others now
+// pass over.
+func (c *code) dropUnreached() {
+	reached := make([]bool, len(c.f.Blocks)+1)
+	for _, b := range c.f.Blocks {
+		for i := range b.Insts {
+			for _, a := range b.Insts[i].Args {
+				if a.Kind == asm.LabelArg {
+					reached[a.Imm] = true
+				}
+			}
+		}
+	}
+	falls := true // control comes from the block before
+	for n, b := range c.f.Blocks {
+		falls = falls || reached[n]
+		if !falls {
+			b.Insts = nil
+		}
+		if k := len(b.Insts); k > 0 {
+			falls = b.Insts[k-1].Op != asm.JMP && b.Insts[k-1].Op != asm.RET
+		}
+	}
+}
+
+// turnLimit is the length up to which what decides on another turn of a loop is done
+// at its end, too.
+const turnLimit = 6
+
+// turn replaces jumps back to where it is decided whether a loop goes on by the same
+// decision, so that each turn has one jump. What decides must write nothing that is
+// given a register.
+func (c *code) turn() {
+	for n, b := range c.f.Blocks {
+		k := len(b.Insts)
+		if k == 0 || b.Insts[k-1].Op != asm.JMP || b.Insts[k-1].Args[0].Kind != asm.LabelArg {
+			continue
+		}
+		to := b.Insts[k-1].Args[0].Imm
+		if to > int64(n) {
+			continue
+		}
+		if list, ok := c.decision(to); ok {
+			b.Insts = append(b.Insts[:k-1:k-1], list...)
+		}
+	}
+}
+
+// decision returns the code at a block that does nothing but decide where to go on.
+func (c *code) decision(at int64) ([]asm.Inst, bool) {
+	for ; at < int64(len(c.f.Blocks))-1 && len(c.f.Blocks[at].Insts) == 0; at++ {
+	}
+	list := c.f.Blocks[at].Insts
+	k := len(list)
+	if k == 0 || k > turnLimit {
+		return nil, false
+	}
+	next := asm.Inst{Op: asm.JMP, Width: 64, Args: [4]asm.Arg{asm.L(int(at) + 1)}, Pos: list[k-1].Pos}
+	if list[k-1].Op == asm.JMP {
+		next, list = list[k-1], list[:k-1]
+	}
+	some := false
+	for i := range list {
+		switch in := &list[i]; in.Op {
+		case asm.JCC:
+			some = true
+		case asm.CMP, asm.TEST, asm.KORTESTW:
+		default:
+			if r := in.Args[0].Reg; in.Args[0].Kind != asm.RegArg || r.IsVirtual() || r != asm.RAX {
+				return nil, false
+			}
+		}
+	}
+	last := len(list) - 1
+	if !some || list[last].Op != asm.JCC {
+		return nil, false
+	}
+	list = append(list[:len(list):len(list)], next)
+	if next.Args[0].Kind == asm.LabelArg { // the other way round: going on is the jump
+		list[last].Cond ^= 1
+		list[last].Args[0], list[last+1].Args[0] = list[last+1].Args[0], list[last].Args[0]
+	}
+	return list, true
 }
 
 // endOnce cuts a block behind its first jump that is always taken.

@@ -18,17 +18,33 @@ import (
 // peelLimit bounds how many operations are copied.
 const peelLimit = 800
 
-// wholeTest is the test that all lanes are there and pass.
-type wholeTest struct {
-	i, n  *ir.Value
-	equal bool // i may be n
+// wholeTest is the test that all lanes are there, and that integers which go up from
+// lane to lane are within bounds in all of them. Of the value that stands for it
+// operand 2k is such an integer and operand 2k+1, the same in all lanes, its bound.
+type wholeTest []bound
+
+// bound is one of the bounds of a test.
+type bound struct {
+	rel relation
+	// wraps says that the integer of the last lane may be beyond the largest one.
+	wraps bool
 }
+
+// relation says where an integer has to be.
+type relation uint8
+
+const (
+	below   relation = iota // its bound
+	upTo                    // its bound, which it may be
+	atLeast                 // its bound
+)
 
 // peeler duplicates code of a kernel.
 type peeler struct {
 	*analysis
 	f      *ir.Func
 	tests  map[*ir.Value]wholeTest // by the value that stands for the test
+	slow   map[*ir.Block]bool      // blocks of which there is a copy without masks
 	found  []found                 // by position
 	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
 	size   int
@@ -38,7 +54,8 @@ type peeler struct {
 // found is a test that whole vectors pass at a branch, and by which successor they go
 // on.
 type found struct {
-	wholeTest
+	bound
+	i, n *ir.Value
 	succ int
 	ok   bool
 }
@@ -51,7 +68,7 @@ func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
 	}
 	p := &peeler{
 		analysis: analyse(g, false, width), f: f, tests: map[*ir.Value]wholeTest{}, ranges: pass.Ranges(f),
-		done: make([]bool, len(g.blocks)),
+		slow: map[*ir.Block]bool{}, done: make([]bool, len(g.blocks)),
 	}
 	p.found = make([]found, len(p.blocks))
 	for i := range p.blocks { // before anything changes
@@ -69,7 +86,7 @@ func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
 			p.branch(i)
 		}
 	}
-	return p.tests, nil
+	return p.tests, unclip(f, width, p.tests, p.slow)
 }
 
 // find returns the test at the branch of the block at i.
@@ -87,20 +104,24 @@ func (p *peeler) find(i int) (t found) {
 	if s := p.of(x); s.kind != affine || s.step != 1 || p.of(y).kind != uniform {
 		return t
 	}
-	// Without overflow, so that the last lane tells of all.
-	if lo, hi := p.ranges(x, b); lo < -1<<60 || hi > 1<<60 {
-		return t
-	}
 	t.i, t.n, t.ok = x, y, true
+	t.wraps = mayWrap(p.ranges, x, b)
 	switch op {
 	case ir.OpLe:
-		t.equal = true
+		t.rel = upTo
 	case ir.OpGe:
 		t.succ = 1
 	case ir.OpGt:
-		t.succ, t.equal = 1, true
+		t.succ, t.rel = 1, upTo
 	}
 	return t
+}
+
+// mayWrap reports whether an integer that is x in lane 0 may pass the largest one on
+// its way to the last lane, which then does not tell of all.
+func mayWrap(ranges func(*ir.Value, *ir.Block) (lo, hi int64), x *ir.Value, b *ir.Block) bool {
+	lo, hi := ranges(x, b)
+	return lo < -1<<60 || hi > 1<<60
 }
 
 // region returns the blocks at positions from up to end, unless they are too many.
@@ -126,24 +147,25 @@ func (p *peeler) region(from, end int) ([]*ir.Block, bool) {
 	p.size += n
 	for i := from; i < end; i++ {
 		p.done[i] = true
+		p.slow[p.blocks[i].b] = true
 	}
 	return list, true
 }
 
-// decide ends a block with a branch on a test.
-func (p *peeler) decide(b *ir.Block, t wholeTest, yes, no ir.Edge) {
-	v := p.f.NewValue(ir.OpAll, ir.Bool, t.i, t.n)
+// decide ends a block with a branch on a test of the operands.
+func decide(f *ir.Func, b *ir.Block, operands []*ir.Value, yes, no ir.Edge) *ir.Value {
+	v := f.NewValue(ir.OpAll, ir.Bool, operands...)
 	v.Pos = b.Term.Pos
 	b.Append(v)
-	p.tests[v] = t
 	b.Term = ir.Term{Kind: ir.TermBranch, Args: []*ir.Value{v}, Succs: []ir.Edge{yes, no}, Pos: b.Term.Pos}
+	return v
 }
 
 // branch copies what the block at i dominates behind one side of its branch.
 func (p *peeler) branch(i int) {
-	t, succ := p.found[i].wholeTest, p.found[i].succ
+	t := &p.found[i]
 	b := p.blocks[i].b
-	to := &p.blocks[p.pos[b.Term.Succs[succ].To.ID]]
+	to := &p.blocks[p.pos[b.Term.Succs[t.succ].To.ID]]
 	if len(to.in) != 1 || p.headed(to.at) >= 0 {
 		return
 	}
@@ -154,16 +176,17 @@ func (p *peeler) branch(i int) {
 	_, block := pass.Copies(p.f, list)
 	rest := p.f.NewBlock()
 	rest.Term = b.Term
-	edge := b.Term.Succs[succ]
+	edge := b.Term.Succs[t.succ]
 	edge.To, edge.Args = block(edge.To), slices.Clone(edge.Args)
-	p.decide(b, t, edge, ir.Edge{To: rest})
+	p.tests[decide(p.f, b, []*ir.Value{t.i, t.n}, edge, ir.Edge{To: rest})] = wholeTest{t.bound}
 }
 
 // loop copies a loop in front of itself. Its header is left by one side, and goes on
 // in the original by that.
 func (p *peeler) loop(l int) {
 	x := &p.loops[l]
-	t, succ := p.found[x.first].wholeTest, p.found[x.first].succ
+	t := &p.found[x.first]
+	succ := t.succ
 	h := p.blocks[x.first].b
 	for _, in := range p.blocks[x.first].in {
 		if from := p.blocks[in.from].b; in.succ >= len(from.Term.Succs) || p.edge(in).To != h {
@@ -188,10 +211,10 @@ func (p *peeler) loop(l int) {
 			p.edge(in).To = fast
 		}
 	}
-	t.i, t.n = value(t.i), value(t.n)
 	var args []*ir.Value
 	for _, q := range h.Params {
 		args = append(args, value(q))
 	}
-	p.decide(fast, t, fast.Term.Succs[succ], ir.Edge{To: h, Args: args})
+	test := decide(p.f, fast, []*ir.Value{value(t.i), value(t.n)}, fast.Term.Succs[succ], ir.Edge{To: h, Args: args})
+	p.tests[test] = wholeTest{t.bound}
 }

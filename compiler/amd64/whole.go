@@ -43,13 +43,16 @@ func (e *emitter) active(b *block) asm.Reg {
 	return e.masks[b.class]
 }
 
-// jumpUnlessWhole jumps unless all lanes are on and pass a test: unless the last one
-// passes.
-func (e *emitter) jumpUnlessWhole(b *block, t wholeTest, to label) {
-	if s := e.of(t.i); s.kind != affine || s.step != 1 || e.of(t.n).kind != uniform {
-		e.jump(to) // the copy did not keep what the test needs
-		e.bind(e.newLabel())
-		return
+// jumpUnlessWhole jumps unless all lanes are on and the integers of a test are within
+// their bounds in all of them.
+func (e *emitter) jumpUnlessWhole(b *block, v *ir.Value, to label) {
+	test := e.tests[v]
+	for k := range test {
+		if s := e.of(v.Args[2*k]); s.kind != affine || s.step < 0 || e.of(v.Args[2*k+1]).kind != uniform {
+			e.jump(to) // the copy did not keep what the test needs
+			e.bind(e.newLabel())
+			return
+		}
 	}
 	if !e.full[b.at] {
 		m := e.masks[b.class]
@@ -62,11 +65,40 @@ func (e *emitter) jumpUnlessWhole(b *block, t wholeTest, to label) {
 			e.jcc(asm.CondAE, to) // carry is set when all are
 		}
 	}
-	e.op(asm.LEA, 64, asm.R(asm.RAX), asm.M(e.general64(t.i), int32(e.isa.lanes()-1)))
-	e.op(asm.CMP, 64, asm.R(asm.RAX), e.source64(t.n))
-	if t.equal {
-		e.jcc(asm.CondG, to)
-	} else {
-		e.jcc(asm.CondGE, to)
+	for k, t := range test {
+		e.jumpUnlessWithin(t, v.Args[2*k], v.Args[2*k+1], to)
 	}
+}
+
+// jumpUnlessWithin jumps unless x, which goes up from lane to lane, is within a bound
+// in all of them: unless the lane that is next to it is.
+func (e *emitter) jumpUnlessWithin(t bound, x, n *ir.Value, to label) {
+	last := e.of(x).step * int64(e.isa.lanes()-1)
+	outside := asm.CondL
+	switch {
+	case t.rel == atLeast:
+		if t.wraps {
+			e.op(asm.MOV, 64, asm.R(asm.RAX), asm.R(e.general64(x)))
+			e.op(asm.ADD, 64, asm.R(asm.RAX), asm.I(last))
+			e.jcc(asm.CondO, to)
+		}
+		e.compare64(x, n)
+		e.jcc(asm.CondL, to)
+		return
+	case t.wraps: // how far the bound is away tells, if that is a number
+		e.op(asm.MOV, 64, asm.R(asm.RAX), e.source64(n))
+		e.op(asm.SUB, 64, asm.R(asm.RAX), asm.R(e.general64(x)))
+		e.jcc(asm.CondO, to)
+		e.op(asm.CMP, 64, asm.R(asm.RAX), asm.I(last))
+		if t.rel == below {
+			outside = asm.CondLE
+		}
+	default:
+		e.op(asm.LEA, 64, asm.R(asm.RAX), asm.M(e.general64(x), int32(last)))
+		e.op(asm.CMP, 64, asm.R(asm.RAX), e.source64(n))
+		if outside = asm.CondG; t.rel == below {
+			outside = asm.CondGE
+		}
+	}
+	e.jcc(outside, to)
 }
