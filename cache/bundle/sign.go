@@ -84,11 +84,11 @@ func (t Trust) Check(b *Bundle) error {
 	if len(b.seal.Signatures) == 0 {
 		return fmt.Errorf("%w: %s has no signature; sign it (kiln bundle sign) or unset KILN_TRUST", ErrUntrusted, b.name)
 	}
-	return fmt.Errorf("%w: %s is signed by %s, which KILN_TRUST does not have or whose signature is of another bundle", ErrUntrusted, b.name, b.signers())
+	return fmt.Errorf("%w: %s is signed by %s, which KILN_TRUST does not have or whose signature is of another bundle", ErrUntrusted, b.name, b.Signers())
 }
 
-// signers are the keys that the bundle says it is signed by.
-func (b *Bundle) signers() string {
+// Signers are the keys that the bundle says it is signed by, in base64; [Trust.Check] verifies.
+func (b *Bundle) Signers() string {
 	var out []string
 	for _, s := range b.seal.Signatures {
 		out = append(out, base64.StdEncoding.EncodeToString(s.Key))

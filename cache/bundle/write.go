@@ -58,6 +58,9 @@ func (w *Writer) Add(key cache.Key, e *cache.Entry) error {
 // Len is how many entries there are.
 func (w *Writer) Len() int { return len(w.items) }
 
+// Items lists the entries, in the order of the manifest.
+func (w *Writer) Items() []Item { return slices.SortedFunc(maps.Values(w.items), compare) }
+
 // WriteTo writes the bundle.
 func (w *Writer) WriteTo(out io.Writer) (int64, error) {
 	head := Header{Compiler: w.Compiler, Sections: []Section{}}
@@ -139,7 +142,7 @@ func part(b []byte, raw int) Part {
 // manifest lists the entries in an order that a person can read.
 func (w *Writer) manifest() (packed, error) {
 	var text bytes.Buffer
-	items := slices.SortedFunc(maps.Values(w.items), compare)
+	items := w.Items()
 	for i := range items {
 		items[i].Meta = nil // it is in the entry
 		l, err := line(items[i])

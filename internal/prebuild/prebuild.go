@@ -29,6 +29,9 @@ type Job struct {
 	Tools   []*Assembler    // see [Assemblers]
 	Workers int             // how many at the same time; 0 stands for the number of cores
 
+	// Notes are what Run has to say besides errors: targets that a tool does not know.
+	Notes []string
+
 	// Progress is called, one call at a time, when a piece of the work is done.
 	Progress func(done, all int, what string)
 }
@@ -118,7 +121,7 @@ func (j *Job) pieces() (list []piece, err error) {
 			}
 		}
 		for _, t := range targets {
-			builds, err := builds(s.Builds, t)
+			builds, err := builds(&s, t)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.Kernel, err)
 			}
@@ -130,10 +133,15 @@ func (j *Job) pieces() (list []piece, err error) {
 	return list, nil
 }
 
-// builds returns the options for variants of code by their names, and for those that
-// there should be in any case: one for launches that have all properties that the target's
-// code is better for, if none is named, and one that takes every launch.
-func builds(names []string, t target.Target) ([]compiler.Options, error) {
+// builds returns the options for the variants of code that a specialisation was used in
+// on targets of this kind, and always for the one that takes every launch. If it was
+// not, there is one for launches that have all properties that the target's code is
+// better for.
+func builds(s *record.Spec, t target.Target) ([]compiler.Options, error) {
+	names := s.Builds
+	if !slices.ContainsFunc(s.Targets, func(used string) bool { return strings.HasPrefix(used, t.Kind+":") }) && len(s.Targets) > 0 {
+		names = nil
+	}
 	var list []compiler.Options
 	add := func(o compiler.Options) {
 		o.Assume &= compiler.Assumes(t) // other targets have other variants
@@ -202,6 +210,10 @@ func (r *run) compile(ctx context.Context, p piece) error {
 			continue
 		}
 		code, err := tool.assemble(ctx, art.Code, p.tgt)
+		if errors.Is(err, errUnknown) {
+			r.note(fmt.Sprintf("no machine code for %s, drivers will compile the text: %v", p.tgt, err))
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -212,6 +224,14 @@ func (r *run) compile(ctx context.Context, p piece) error {
 		}
 	}
 	return nil
+}
+
+func (r *run) note(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i, have := slices.BinarySearch(r.Notes, text); !have {
+		r.Notes = slices.Insert(r.Notes, i, text)
+	}
 }
 
 // program compiles a specialisation to IR, once for all targets.

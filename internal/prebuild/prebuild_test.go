@@ -179,6 +179,12 @@ func TestMachineCode(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int{"cubin": 2, "hsaco": 2}, formats)
+
+	// A target that a tool does not know has its text.
+	tgt := targets(t, "ptx:sm_90")
+	tgt[0].Arch = "sm_1234"
+	_, err = found[0].assemble(t.Context(), nil, tgt[0])
+	require.ErrorIs(t, err, errUnknown)
 }
 
 func TestAbsentTools(t *testing.T) {

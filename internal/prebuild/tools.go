@@ -3,10 +3,12 @@ package prebuild
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler"
@@ -87,6 +89,12 @@ func (a *Assembler) Makes() string { return a.makes }
 // String is the tool and its version.
 func (a *Assembler) String() string { return a.path + ": " + a.version }
 
+// errUnknown is in the chain of errors about targets that a tool does not know.
+var errUnknown = errors.New("unknown to it")
+
+// unknown is how tools say so.
+var unknown = []string{"is not defined for option 'gpu-name'", "unsupported HIP gpu architecture", "invalid target ID"}
+
 // assemble makes machine code. Names of files may be in the code, so they are always the
 // same: the tool runs in a directory of its own.
 func (a *Assembler) assemble(ctx context.Context, code []byte, t target.Target) ([]byte, error) {
@@ -103,6 +111,9 @@ func (a *Assembler) assemble(ctx context.Context, code []byte, t target.Target) 
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
+		if slices.ContainsFunc(unknown, func(s string) bool { return strings.Contains(out.String(), s) }) {
+			return nil, fmt.Errorf("%s: %s is %w", a.version, t.Arch, errUnknown)
+		}
 		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(a.path), err, strings.TrimSpace(out.String()))
 	}
 	return os.ReadFile(filepath.Join(dir, "code"))
