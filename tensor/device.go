@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Device is where tensors are. Two Devices are the same device if they are equal.
+// Device is where tensors are. Two Devices are the same device if they are equal: opening
+// a name again gives the same *Device.
 type Device struct {
 	rt     *runtime.Device
 	stream *runtime.Stream
@@ -28,6 +31,19 @@ func Open(name string) (*Device, error) {
 		return nil, err
 	}
 	return On(rt), nil
+}
+
+// Devices returns the names of the devices of a kind that were found, such as "cuda:0" and
+// "cuda:1", or of all kinds for "": what [Open] takes. It opens none. That a kind has none
+// is no error; package runtime's Probe says why.
+func Devices(kind string) []string {
+	var names []string
+	for _, info := range runtime.Devices() {
+		if kind == "" || info.Kind == kind {
+			names = append(names, info.Name)
+		}
+	}
+	return names
 }
 
 // On returns the Device of an open device of package runtime, for programs that launch
@@ -60,6 +76,19 @@ func (d *Device) Stream() *runtime.Stream { return d.stream }
 
 // Name is the device's name, such as "cuda:0".
 func (d *Device) Name() string { return d.rt.Name() }
+
+// Kind is the device's name without a number: what kind of device it is.
+func (d *Device) Kind() string { return d.rt.Info().Kind }
+
+// fillF64 is a kernel that takes no more than its type.
+var fillF64 = jit.Of(kernels.Fill[float64])
+
+// Supports reports whether the device computes with an element type. All devices do with
+// all types that are not for storage only, but for F64, which some GPUs have not. It may
+// compile a small kernel to find out.
+func (d *Device) Supports(dt DType) bool {
+	return dt.Computes() && (dt != F64 || fillF64.Prepare(d.rt, kernels.Walk{}) == nil)
+}
 
 // String is the device's name.
 func (d *Device) String() string { return d.Name() }

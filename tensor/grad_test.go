@@ -103,6 +103,8 @@ var gradients = []gradient{
 	g1("reshape", -2, 2, func(x ten) ten { return x.T().Reshape(2, tensor.Hole).Sqr() }),
 	g1("unfold", -2, 2, func(x ten) ten { return x.Unfold(1, 3, 1).Sqr().Add(x.Unfold(-1, 3, 1)) }),
 	g1("diagonal", -2, 2, func(x ten) ten { return x.Diagonal(1, 0, 1).Sqr() }),
+	g1("diag embed", -2, 2, func(x ten) ten { return x.DiagEmbed(-1).Sqr().Add(x.DiagEmbed(1)) }),
+	g1("trace", -2, 2, func(x ten) ten { return x.Trace().Sqr() }),
 	g1("contiguous", -2, 2, func(x ten) ten { return x.T().Contiguous().Copy().Sqr() }),
 	g1("chunk", -2, 2, func(x ten) ten { c := x.Chunk(2, 1); return c[0].Mul(c[1].Sqr()) }),
 	g1("split", -2, 2, func(x ten) ten { c := x.Split([]int{1, 2}, 0); return c[0].Mul(c[1].Sqr()) }),

@@ -97,3 +97,46 @@ func (t *Tensor) SliceSet(src *Tensor, d, start int) error {
 	}
 	return part.Assign(src)
 }
+
+// ScatterSet is [Tensor.Scatter] into t itself. It changes the memory that views share, and
+// is not known to gradients.
+func (t *Tensor) ScatterSet(ids, src *Tensor, d int) error {
+	return t.scatterInto("scatter set", ids, src, func(ids, src *Tensor) error {
+		return ops.Scatter(t.dev.stream, t.view(), ids.view(), src.view(), d)
+	})
+}
+
+// ScatterAddSet is [Tensor.ScatterAdd] into t itself: see [Tensor.ScatterSet].
+func (t *Tensor) ScatterAddSet(ids, src *Tensor, d int) error {
+	return t.scatterInto("scatter add set", ids, src, func(ids, src *Tensor) error {
+		return ops.ScatterAdd(t.dev.stream, t.view(), ids.view(), src.view(), d)
+	})
+}
+
+// IndexAddSet is [Tensor.IndexAdd] into t itself: see [Tensor.ScatterSet].
+func (t *Tensor) IndexAddSet(ids, src *Tensor, d int) error {
+	return t.scatterInto("index add set", ids, src, func(ids, src *Tensor) error {
+		return ops.IndexAdd(t.dev.stream, t.view(), ids.view(), src.view(), d)
+	})
+}
+
+// scatterInto changes t by run, whose operands share no memory with it.
+func (t *Tensor) scatterInto(op string, ids, src *Tensor, run func(ids, src *Tensor) error) error {
+	if err := t.inPlace(op); err != nil {
+		return err
+	}
+	if bad := indices(op, ids, t, src); bad != nil {
+		return bad.err
+	}
+	apart := func(u *Tensor) *Tensor {
+		if u.buf == t.buf {
+			return u.Detach().Copy()
+		}
+		return u.Detach()
+	}
+	ids, src = apart(ids), apart(src)
+	if bad := first(op, ids, src); bad != nil {
+		return bad.err
+	}
+	return wrap(op, run(ids, src))
+}
