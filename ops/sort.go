@@ -174,6 +174,7 @@ func (c *sorter) place(w *kernels.Ranks, v View) (err error) {
 		return fmt.Errorf("sort: %w", err)
 	}
 	*w = kernels.Ranks{Outs: f.Outs, Wide: f.Rows > math.MaxInt32, N: c.size(), Rows: f.Rows, In: c.x.Layout.Strides()[c.dim], To: v.Layout.Strides()[c.dim]}
+	w.Unit = w.In == 1
 	w.Div, w.Size, w.Step = f.OutDiv, f.OutSize, [2][kernels.MaxRank]int{f.XStep, f.OutStep}
 	return nil
 }
@@ -252,7 +253,7 @@ func newTile(info *runtime.Info, size, n int) *tile {
 		}
 		t.Each *= 2
 	}
-	t.Room = t.Each * dsl.ConstInt(t.threads)
+	t.Room, t.Blocks = t.Each*dsl.ConstInt(t.threads), 2
 	t.N = n
 	return t
 }

@@ -16,6 +16,7 @@ import (
 type Digits struct {
 	Each    dsl.ConstInt  // keys of a thread
 	Room    dsl.ConstInt  // keys of a block
+	Blocks  dsl.ConstInt  // that a unit has room for at once
 	Next    dsl.ConstInt  // counters: digits of all warps
 	Bits    dsl.ConstInt  // of a digit; a block has a thread for each digit
 	RowBits dsl.ConstInt  // of the number of a row in a tile, 0 if it has one row
@@ -40,7 +41,7 @@ const mostEach = 16
 // digit has several counters, as neighbours often have the same digit.
 //
 //kiln:kernel
-//kiln:const s.Each=2 s.Room=64 s.Bits=4,8
+//kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Bits=4,8
 func SortDigits[T dsl.Number, K Key](t dsl.Thread, counts []uint32, x []T, keys []K, w Ranks, o Order, s Digits, key func(T) K) {
 	const copies = 16
 	count := dsl.SharedSlice[uint32](t, copies<<s.Bits)
@@ -55,12 +56,16 @@ func SortDigits[T dsl.Number, K Key](t dsl.Thread, counts []uint32, x []T, keys 
 			base, _ = w.row(r)
 		}
 		var k [mostEach]K
-		for e := range int(s.Each) {
-			i := min(first+e*t.BlockDimX()+t.ThreadX(), s.N-1)
-			k[e] = keyOf(x, keys, &w, o, &s, base, r, i, key)
+		own := first + item(t, &s)
+		if first+int(s.Room) <= s.N {
+			tileKeys(t, &k, x, keys, &w, o, &s, base, r, own, key)
+		} else {
+			for e := range int(s.Each) {
+				k[e] = keyOf(x, keys, &w, o, &s, base, r, min(own+e*t.WarpSize(), s.N-1), key)
+			}
 		}
 		for e := range int(s.Each) {
-			if first+e*t.BlockDimX()+t.ThreadX() < s.N {
+			if own+e*t.WarpSize() < s.N {
 				dsl.AtomicAdd(&count[digitOf(k[e], s.From, s.Bits)*copies+t.ThreadX()%copies], 1)
 			}
 		}
@@ -76,6 +81,26 @@ func SortDigits[T dsl.Number, K Key](t dsl.Thread, counts []uint32, x []T, keys 
 	}
 }
 
+// tileKeys loads what a thread has of row r from element i on, at distances of a warp.
+func tileKeys[T dsl.Number, K Key](t dsl.Thread, k *[mostEach]K, x []T, keys []K, w *Ranks, o Order, s *Digits, base, r, i int, key func(T) K) {
+	switch {
+	case bool(s.X) && bool(w.Unit):
+		xs := x[base+i:]
+		for e := range int(s.Each) {
+			k[e] = ordered(key(xs[e*t.WarpSize()]), o)
+		}
+	case bool(s.X):
+		for e := range int(s.Each) {
+			k[e] = ordered(key(x[base+w.at(i+e*t.WarpSize())]), o)
+		}
+	default:
+		ks := keys[r*s.N+i:]
+		for e := range int(s.Each) {
+			k[e] = ks[e*t.WarpSize()]
+		}
+	}
+}
+
 // keyOf returns key i of row r, which the operand has from base on.
 func keyOf[T dsl.Number, K Key](x []T, keys []K, w *Ranks, o Order, s *Digits, base, r, i int, key func(T) K) K {
 	if s.X {
@@ -88,8 +113,9 @@ func keyOf[T dsl.Number, K Key](x []T, keys []K, w *Ranks, o Order, s *Digits, b
 // result. before are the sums of the counts up to each one.
 //
 //kiln:kernel
-//kiln:const s.Each=2 s.Room=64 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
+//kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
 func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, toKeys []K, toAt []uint32, x []T, keys []K, at, before []uint32, w, wi Ranks, o Order, s Digits, key func(T) K, back func(K) T) {
+	dsl.LaunchBounds(t, s.Room/s.Each, s.Blocks)
 	room := dsl.SharedSlice[K](t, s.Room)
 	from := dsl.SharedSlice[uint32](t, s.Room)
 	next := dsl.SharedSlice[uint32](t, s.Next)
@@ -104,15 +130,30 @@ func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 		}
 		var k [mostEach]K
 		var a [mostEach]uint32
-		for e := range int(s.Each) {
-			i := item(t, &s, e)
-			k[e] = keyOf(x, keys, &w, o, &s, base, r, first+min(i, n-1), key)
-			a[e] = uint32(first + i)
-			if s.At {
-				a[e] = at[r*s.N+first+min(i, n-1)]
+		// What lies in a whole tile has one address for all that a thread has of it.
+		own := item(t, &s)
+		if n == int(s.Room) {
+			tileKeys(t, &k, x, keys, &w, o, &s, base, r, first+own, key)
+			for e := range int(s.Each) {
+				a[e] = uint32(first + own + e*t.WarpSize())
 			}
-			if i >= n { // behind all
-				k[e] = ^zeroKey[K]()
+			if s.At {
+				ats := at[r*s.N+first+own:]
+				for e := range int(s.Each) {
+					a[e] = ats[e*t.WarpSize()]
+				}
+			}
+		} else {
+			for e := range int(s.Each) {
+				i := own + e*t.WarpSize()
+				k[e] = keyOf(x, keys, &w, o, &s, base, r, first+min(i, n-1), key)
+				a[e] = uint32(first + i)
+				if s.At {
+					a[e] = at[r*s.N+first+min(i, n-1)]
+				}
+				if i >= n { // behind all
+					k[e] = ^zeroKey[K]()
+				}
 			}
 		}
 		pos, begin := placeTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], s.From, s.Bits) })
@@ -148,8 +189,9 @@ func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 // SortRows sorts rows of which a tile has one or several.
 //
 //kiln:kernel
-//kiln:const o.Down=false s.Each=2 s.Room=64 s.Next=32 s.Bits=4 s.RowBits=0,2 s.Bare=true,false
+//kiln:const o.Down=false s.Each=2 s.Room=64 s.Blocks=0 s.Next=32 s.Bits=4 s.RowBits=0,2 s.Bare=true,false
 func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x []T, w, wi Ranks, o Order, s Digits, key func(T) K, back func(K) T) {
+	dsl.LaunchBounds(t, s.Room/s.Each, s.Blocks)
 	room := dsl.SharedSlice[K](t, s.Room)
 	from := dsl.SharedSlice[uint32](t, s.Room)
 	next := dsl.SharedSlice[uint32](t, s.Next)
@@ -157,7 +199,7 @@ func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x
 		var k [mostEach]K
 		var a [mostEach]uint32
 		for e := range int(s.Each) {
-			i := item(t, &s, e)
+			i := item(t, &s) + e*t.WarpSize()
 			row, at := 0, i
 			if s.RowBits > 0 {
 				row, at = s.Div.split(i)
@@ -175,8 +217,9 @@ func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x
 			}
 			t.Sync()
 			if s.RowBits > 0 || shift+int(s.Bits) < s.End {
+				ks, as := room[item(t, &s):], from[item(t, &s):]
 				for e := range int(s.Each) {
-					k[e], a[e] = room[item(t, &s, e)], from[item(t, &s, e)]
+					k[e], a[e] = ks[e*t.WarpSize()], as[e*t.WarpSize()]
 				}
 			}
 		}
@@ -205,9 +248,10 @@ func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x
 	}
 }
 
-// item returns which key of a tile is number e of a thread: warps have neighbours.
-func item(t dsl.Thread, s *Digits, e int) int {
-	return t.Warp()*t.WarpSize()*int(s.Each) + e*t.WarpSize() + t.Lane()
+// item returns which key of a tile is the first of a thread; the others come at distances
+// of a warp.
+func item(t dsl.Thread, s *Digits) int {
+	return t.Warp()*t.WarpSize()*int(s.Each) + t.Lane()
 }
 
 func digitOf[K Key](k K, shift int, n dsl.ConstInt) int {
@@ -224,23 +268,22 @@ func placeTile(t dsl.Thread, s *Digits, next []uint32, n dsl.ConstInt, digit fun
 		next[i] = 0
 	}
 	t.Sync()
-	mine := t.Warp() * digits
-	var d [mostEach]int
+	mine := next[t.Warp()*digits:]
 	for e := range int(s.Each) {
-		d[e] = mine + digit(e)
+		d := digit(e)
 		var ahead, same int
 		if s.Wide {
-			all := peersOf[uint64](t, d[e], n)
+			all := peersOf[uint64](t, d, n)
 			ahead, same = bits.OnesCount64(all&(1<<uint(t.Lane())-1)), bits.OnesCount64(all)
 		} else {
-			all := peersOf[uint32](t, d[e], n)
+			all := peersOf[uint32](t, d, n)
 			ahead, same = bits.OnesCount32(all&(1<<uint(t.Lane())-1)), bits.OnesCount32(all)
 		}
-		before := int(next[d[e]])
+		before := int(mine[d])
 		pos[e] = before + ahead
 		t.SyncWarp()
-		if ahead == same-1 { // the last of them
-			next[d[e]] = uint32(before + same)
+		if ahead == 0 { // the first of them
+			mine[d] = uint32(before + same)
 		}
 		t.SyncWarp()
 	}
@@ -262,7 +305,7 @@ func placeTile(t dsl.Thread, s *Digits, next []uint32, n dsl.ConstInt, digit fun
 	}
 	t.Sync()
 	for e := range int(s.Each) {
-		pos[e] += int(next[d[e]])
+		pos[e] += int(mine[digit(e)])
 	}
 	return pos, begin
 }

@@ -55,6 +55,7 @@ func KeyLong(x int64) uint64 { return uint64(x) ^ 1<<63 }
 type Ranks struct {
 	Outs dsl.ConstInt  // dimensions but that of a row
 	Wide dsl.ConstBool // indices of 31 bits are not enough for Div
+	Unit dsl.ConstBool // neighbours in a row of the operand are side by side
 	N    int           // elements in a row of the operand
 	Rows int           // how many rows there are
 	In   int           // the stride of the operand in a row
@@ -85,7 +86,12 @@ func (w *Ranks) row(r int) (x, out int) {
 }
 
 // at returns where element i of a row of the operand is.
-func (w *Ranks) at(i int) int { return i * w.In }
+func (w *Ranks) at(i int) int {
+	if w.Unit {
+		return i
+	}
+	return i * w.In
+}
 
 // Order says what of rows is sorted how. The rows of the operand and of the values are
 // those of Ranks, and where the rows of the indices are is said by others.
