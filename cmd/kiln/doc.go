@@ -1,6 +1,7 @@
 // Command kiln checks, prints and manages GPU kernels written in Go.
 //
 //	kiln check [packages]                                  diagnose kernels
+//	kiln gen [-check] [packages]                           write typed launchers, zz_kernels.go, next to kernels
 //	kiln emit -target ir|ptx:sm_90|hip:gfx942|… [-kernel K] [-types T,U] [-const name=value,…] package
 //	                                                       print what a kernel compiles to
 //	kiln emit -dump -target T package                     write a page about each kernel: source, IR after each pass, result
@@ -25,6 +26,20 @@
 // a whole. File names are relative to the working directory where they lie below it.
 // Codes are stable; docs/diagnostics.md has a section on each.
 //
+// For a kernel Axpy kiln gen writes LaunchAxpy, PrepareAxpy and KernelAxpy, with the type
+// parameters and the documentation of the kernel. A program that has the line
+//
+//	tool github.com/gokiln/kiln/cmd/kiln
+//
+// in its go.mod (go get -tool writes it) runs the command as go tool kiln, for example by go
+// generate:
+//
+//	//go:generate go tool kiln gen
+//
+// What is written depends on signatures and documentation comments only. When these have
+// changed since, kiln check and go vet with kiln-vet report K0011, and kiln gen -check lists
+// the files; in CI one of them is enough.
+//
 // The exit status is 0 for success, 1 for problems in
-// kernels, devices or the cache, 2 for wrong use.
+// kernels, devices or the cache, or files that kiln gen -check finds stale, 2 for wrong use.
 package main

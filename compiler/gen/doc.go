@@ -22,7 +22,7 @@
 //   - [Generate] is a function of signatures and documentation comments, so that an edited
 //     body changes nothing. What it writes begins with a hash of itself.
 //   - [Check] makes the text again and compares hashes: kiln check and go vet report
-//     launchers that are stale by it.
+//     launchers that are stale by it. A changed signature keeps them from being built, too.
 //   - A kernel in a file with build constraints has its launchers in a file of its own, with
 //     the same constraints: zz_kernels_file.go.
 //   - [Launchers] reads which function launches which kernel, for tools that look for

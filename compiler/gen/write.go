@@ -148,7 +148,10 @@ func (w *writer) launcher(l *launcher) {
 		l.handle, typeArgs, strings.Join(append([]string{dev}, values...), ", "))
 
 	w.comment(l, fmt.Sprintf("%s returns the handle of %s.", l.handle, l.Kernel))
-	w.printf("func %s%s() *%s.Kernel {\n\treturn %s.Instance[%s](&%s)\n}\n", l.handle, typeParams, jit, jit, w.funcType(l), l.entry)
+	// The variable keeps launchers that are stale from being built, and is nothing in the code.
+	typ := w.funcType(l)
+	w.printf("func %s%s() *%s.Kernel {\n\tvar _ %s = %s%s\n\treturn %s.Instance[%s](&%s)\n}\n",
+		l.handle, typeParams, jit, typ, l.Kernel, typeArgs, jit, typ, l.entry)
 }
 
 // entry writes the variable that names a kernel.

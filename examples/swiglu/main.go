@@ -10,7 +10,6 @@ import (
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/examples/swiglu/kernels"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -32,13 +31,13 @@ func run(w io.Writer, device string, n int) error {
 	}
 	defer dev.Close()
 	fmt.Fprintf(w, "%d elements on %s (%s)\n", n, dev.Name(), dev.Info().Model)
-	if err := check[float32](w, dev, "float32", jit.Of(kernels.SwiGLU[float32]), n, bound{u: 0x1p-24, times: 6}); err != nil {
+	if err := check[float32](w, dev, "float32", n, bound{u: 0x1p-24, times: 6}); err != nil {
 		return err
 	}
-	if err := check[dsl.F16](w, dev, "F16", jit.Of(kernels.SwiGLU[dsl.F16]), n, bound{u: 0x1p-11, times: 1.01, floor: 0x1p-25}); err != nil {
+	if err := check[dsl.F16](w, dev, "F16", n, bound{u: 0x1p-11, times: 1.01, floor: 0x1p-25}); err != nil {
 		return err
 	}
-	return check[dsl.BF16](w, dev, "BF16", jit.Of(kernels.SwiGLU[dsl.BF16]), n, bound{u: 0x1p-8, times: 1.01})
+	return check[dsl.BF16](w, dev, "BF16", n, bound{u: 0x1p-8, times: 1.01})
 }
 
 // bound is the allowed error of a result: times·u relative, or floor absolute
@@ -55,9 +54,9 @@ func (b bound) excess(got, want float64) float64 {
 }
 
 // check launches the kernel once and compares every element.
-func check[T dsl.Float](w io.Writer, dev *runtime.Device, name string, kernel *jit.Kernel, n int, b bound) error {
+func check[T dsl.Float](w io.Writer, dev *runtime.Device, name string, n int, b bound) error {
 	gate, up := normal[T](n, 1), normal[T](n, 2)
-	got, err := launch(dev, kernel, gate, up)
+	got, err := launch(dev, gate, up)
 	if err != nil {
 		return err
 	}
@@ -77,7 +76,7 @@ func check[T dsl.Float](w io.Writer, dev *runtime.Device, name string, kernel *j
 
 // launch copies the operands to the device, runs the kernel and copies the
 // result back.
-func launch[T dsl.Float](dev *runtime.Device, kernel *jit.Kernel, gate, up []T) ([]T, error) {
+func launch[T dsl.Float](dev *runtime.Device, gate, up []T) ([]T, error) {
 	g, err := runtime.From(dev, gate)
 	if err != nil {
 		return nil, err
@@ -93,7 +92,7 @@ func launch[T dsl.Float](dev *runtime.Device, kernel *jit.Kernel, gate, up []T) 
 		return nil, err
 	}
 	defer out.Free()
-	if err := kernel.Launch(dev.DefaultStream(), runtime.Cover(out.Len(), 256), out, g, u); err != nil {
+	if err := kernels.LaunchSwiGLU(dev.DefaultStream(), runtime.Cover(out.Len(), 256), out, g, u); err != nil {
 		return nil, err
 	}
 	return out.Host()

@@ -196,8 +196,6 @@ func LaunchOne(t dsl.Thread, x []int32) {
 
 // One has launchers with longer names for it.
 //
-// Deprecated: use [LaunchOne].
-//
 //kiln:kernel
 func One(t dsl.Thread, x []int32) {
 	if i := t.Global(); i < len(x) {
