@@ -23,7 +23,7 @@ var maxSpecialisations = 1000
 
 // maxConstants bounds how many compile-time values the arguments of a kernel
 // may hold, so that a launch finds room for them on its stack.
-const maxConstants = 32
+const maxConstants = 36
 
 // constArg is a parameter of a kernel that is fixed at compile time or has
 // parts that are.
