@@ -22,14 +22,17 @@ var (
 	ErrRange         = layout.ErrNarrow       // a range reaches beyond a dimension
 	ErrTooLarge      = layout.ErrTooLarge     // more elements than can be counted
 	ErrDType         = ops.ErrDType           // the operation is not for the element type
+	ErrEmpty         = ops.ErrEmpty           // there is no result for no elements
 	ErrFunction      = ops.ErrFunction        // a function of Map does not take the operands
 	ErrOutOfMemory   = runtime.ErrOutOfMemory // after dropped tensors were collected
 	ErrFreed         = runtime.ErrFreed       // the memory of a tensor was freed
+	ErrNoDevice      = runtime.ErrNoDevice    // the device, or the vendor's driver, is not there
+	ErrClosed        = runtime.ErrClosed      // the device was closed
+	ErrKernel        = runtime.ErrLaunch      // a kernel failed; the device is to be opened anew where it says so
 	ErrDTypeMismatch = errors.New("element types differ")
 	ErrDevice        = errors.New("devices differ")
-	ErrEmpty         = errors.New("the tensor is empty")
 	ErrArgument      = errors.New("invalid argument")
-	ErrIndex         = errors.New("index out of range")
+	ErrIndex         = errors.New("index out of range") // also when a kernel has found it
 	ErrVar           = errors.New("the variable cannot be set")
 	ErrNoGradient    = errors.New("no gradient")
 )
@@ -55,6 +58,14 @@ func (e *Error) Error() string {
 
 // Unwrap returns what was wrong.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes an index that a kernel found out of range an error of kind [ErrIndex].
+func (e *Error) Is(kind error) bool {
+	return kind == ErrIndex && errors.Is(e.Err, ErrKernel) && strings.Contains(e.Err.Error(), outOfRange)
+}
+
+// outOfRange is what kernels say of an index.
+const outOfRange = "is out of range"
 
 // module is what the names of functions of this module's libraries begin with.
 const module = "github.com/gokiln/kiln/"
