@@ -19,8 +19,9 @@ const (
 	nestedRow   = 64 // innermost dimensions of rows from this size on are gone through one by one
 	serialPart  = 8192
 	maxBlocksZ  = 32768
-	partsOf     = 16 // elements that long parts have a multiple of
+	partsOf     = 16 // elements that parts have a multiple of where they are not short
 	partsThread = 4  // parts of a row that a thread joins at least
+	longFold    = 64 // rows of which a thread of a warp would look at more than so many times are for blocks
 )
 
 // infoOf says for what device to divide work; tests let it be another one.
@@ -134,7 +135,7 @@ func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) 
 		g *= 2
 	}
 	few := w.Rows*warp < info.Units*info.ThreadsPerUnit // warps would leave threads without work
-	if g == warp && threads > warp && n >= threads && n > each*warp && (few || n >= 8*each*warp) {
+	if g == warp && threads > warp && n >= threads && n > each*warp && (few || n >= longFold*each*warp) {
 		w.Group, w.Whole, w.Block = 0, false, dsl.ConstInt(threads)
 		return threads
 	}
@@ -168,7 +169,11 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	if w.Nested {
 		least = max(1, least/length)
 	}
-	p.cut(info, threads, blocks, span, least)
+	step := partsOf
+	if !w.Nested && w.Group == 0 {
+		step = threads * int(w.Ahead) // parts end with what threads look at together
+	}
+	p.cut(info, threads, blocks, span, least, step)
 	w.Vec = 1
 	if v := 16 / p.x.DType.Size(); !serial(info) && p.fits(v) {
 		w.Vec = dsl.ConstInt(v)
@@ -205,8 +210,8 @@ func rowBlocks(info *runtime.Info, threads int) int {
 }
 
 // cut divides rows into parts of at least so much if there are too few blocks for the
-// device.
-func (p *foldPlan) cut(info *runtime.Info, threads, blocks, span, least int) {
+// device. Long parts are multiples of step.
+func (p *foldPlan) cut(info *runtime.Info, threads, blocks, span, least, step int) {
 	w := &p.fold
 	want := room(info, threads)
 	if serial(info) {
@@ -217,7 +222,9 @@ func (p *foldPlan) cut(info *runtime.Info, threads, blocks, span, least int) {
 		p.parts = max(1, min(want/blocks, span/least))
 	}
 	w.Part = (span + p.parts - 1) / p.parts
-	if w.Part > 4*partsOf {
+	if w.Part > 4*step {
+		w.Part = up(w.Part, step)
+	} else if w.Part > 4*partsOf {
 		w.Part = up(w.Part, partsOf) // for vectors
 	}
 	p.parts = (span + w.Part - 1) / w.Part
@@ -252,7 +259,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	if serial(info) {
 		least = max(1, serialPart/tile)
 	}
-	p.cut(info, x*y, tiles*w.Rows, w.N, least)
+	p.cut(info, x*y, tiles*w.Rows, w.N, least, y*int(w.Ahead)/int(w.Cols))
 	p.grid = runtime.Grid{
 		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
 		Threads: runtime.Dim3{X: x, Y: y},

@@ -31,6 +31,7 @@ type Reduction struct {
 	needs    bool         // no elements give no result
 	ordered  bool         // elements are numbered
 	corrects bool         // it divides by the number of elements less the correction
+	halves   *jit.Fn      // step for types of 16 bits and less, nil for that of others
 	index    reflect.Type // what finish returns if it is no number of the computing type
 
 	made [32]atomic.Pointer[reducer]
@@ -54,6 +55,7 @@ func (r *Reduction) of(empty float64) *Reduction { r.empty = empty; return r }
 func (r *Reduction) some() *Reduction            { r.needs = true; return r }
 func (r *Reduction) truth() *Reduction           { r.result = dtype.U8; return r }
 func (r *Reduction) corrected() *Reduction       { r.corrects = true; return r }
+func (r *Reduction) quick(step any) *Reduction   { r.halves = jit.Func(step); return r }
 func (r *Reduction) position() *Reduction {
 	r.result, r.ordered, r.index = dtype.U32, true, reflect.TypeFor[int]()
 	return r.some()
@@ -77,7 +79,7 @@ var (
 	Norm2     = reduction("norm", kernels.Single, floats, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Root[float32])
 	Var       = reduction("var", kernels.Triple, floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Variance[float32]).of(math.NaN()).corrected()
 	Std       = reduction("std", kernels.Triple, floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Deviation[float32]).of(math.NaN()).corrected()
-	LogSumExp = reduction("log_sum_exp", kernels.Pair, floats, kernels.FromBottom[float32], kernels.AddExp[float32], kernels.JoinExp[float32], kernels.LogSum[float32]).of(math.Inf(-1))
+	LogSumExp = reduction("log_sum_exp", kernels.Pair, floats, kernels.FromBottom[float32], kernels.AddExp[float32], kernels.JoinExp[float32], kernels.LogSum[float32]).of(math.Inf(-1)).quick(kernels.AddExpQuick[float32])
 )
 
 // Reductions returns all of them, in the order of the table.
@@ -147,6 +149,9 @@ func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
 	in := new(reducer)
 	for i := range types {
 		in.fns[i] = r.fns[i].As(types[i])
+	}
+	if r.halves != nil && d.Size() <= 2 {
+		in.fns[1] = r.halves.As(types[1])
 	}
 	out, x, cs := reflect.SliceOf(r.Result(d).Type()), reflect.SliceOf(d.Type()), reflect.SliceOf(c)
 	whole := kernelType(out, x, foldType, types[0], types[1], types[2], types[3])

@@ -17,7 +17,7 @@ var (
 	constBool = reflect.TypeFor[dsl.ConstBool]()
 
 	softmax = family{name: "softmax", kernel: jit.Of(kernels.Softmax[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, c, constBool}
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, c, constBool, constBool}
 	}}
 	softmaxOf = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxOf[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(c), reflect.SliceOf(c), walkType, function(3, c, c)}
@@ -92,6 +92,7 @@ func (l *lines) plan(dev *runtime.Device) bool {
 	w.Unit, w.Ins, w.N = true, 1, n
 	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
 	w.Wide = dsl.ConstBool(w.Rows > math.MaxInt32)
+	w.Vec = 1
 	threads := info.WarpSize
 	switch {
 	case serial(&info):
@@ -150,7 +151,23 @@ func (l *lines) keep(info *runtime.Info) int {
 		w.Group, w.Block, g = 0, dsl.ConstInt(threads), threads
 	}
 	w.Keep, w.Full = dsl.ConstInt(keep), g*keep == n
+	w.Vec = l.vector(keep)
 	return threads
+}
+
+// vector is how many neighbours a thread that keeps so many elements of a row can move at
+// once.
+func (l *lines) vector(keep int) dsl.ConstInt {
+	w, v := &l.fold, 16/l.x.DType.Size()
+	if keep%v != 0 || w.N%v != 0 {
+		return 1
+	}
+	for d := range int(w.Outs) {
+		if w.XStep[d]%v != 0 || w.OutStep[d]%v != 0 {
+			return 1
+		}
+	}
+	return dsl.ConstInt(v)
 }
 
 // stats reduces each row, and returns V and W of what is known of them, which go through
@@ -215,7 +232,7 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 			return err
 		}
 		bottom := dtype.FromFloat(c, math.Inf(-1)).Bits()
-		return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, word(c, &bottom), dsl.ConstBool(log))
+		return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, word(c, &bottom), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
 	}
 	var room scratch
 	v, w, err := l.stats(s, LogSumExp, &room)

@@ -142,9 +142,9 @@ func FromBottom[C dsl.Real](x C) Acc[C] { return Acc[C]{V: x} }
 func tree[C Computed](v *[MostAhead]C, from, by, n, has int, none C, f func(C) C, op func(a, b C) C) C {
 	var p [MostAhead]C
 	for u := range n {
-		p[u] = none
-		if u < has {
-			p[u] = f(v[from+u*by])
+		p[u] = f(v[from+u*by])
+		if u >= has {
+			p[u] = none
 		}
 	}
 	for n /= 2; n > 0; n /= 2 {
@@ -218,9 +218,18 @@ func MomentStep[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc
 // AddExp keeps the maximum in V, and the sum of the exponentials of the distances from
 // it in W, which is NaN if the maximum is +Inf.
 func AddExp[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	return addExp(a, v, from, by, n, has, false)
+}
+
+// AddExpQuick is [AddExp] as halves need it.
+func AddExpQuick[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+	return addExp(a, v, from, by, n, has, true)
+}
+
+func addExp[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int, quick dsl.ConstBool) Acc[C] {
 	top := max(a.V, tree(v, from, by, n, has, a.V, itself[C], larger[C]))
 	low := above(top)
-	s := tree(v, from, by, n, has, 0, func(x C) C { return dsl.Exp(x - low) }, plus[C])
+	s := tree(v, from, by, n, has, 0, func(x C) C { return expOf(x-low, quick) }, plus[C])
 	return Acc[C]{V: top, W: dsl.FMA(a.W, dsl.Exp(min(above(a.V)-low, 0)), s)}
 }
 

@@ -1,13 +1,17 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/fast"
+)
 
-// line is a row in the hands of a Group of threads: each has the elements that are
-// apart by the size of the Group.
+// line is a row, or a part of one, in the hands of a Group of threads: each has the
+// elements that are apart by the size of the Group, or vectors that are.
 type line struct {
 	lane, group int
 	row         int
 	x, out      int // where the row begins
+	first, n    int // the part of it
 }
 
 // eachLine calls f for all rows, of which each Group has one at a time. Groups without
@@ -22,7 +26,7 @@ func eachLine(t dsl.Thread, w Fold, f func(l line, store bool)) {
 	for r0 := t.BlockX() * per; r0 < w.Rows; r0 += t.GridDimX() * per {
 		r := min(r0+sub, w.Rows-1)
 		x, out := w.row(r, 0)
-		f(line{lane, g, r, x, out}, r0+sub < w.Rows)
+		f(line{lane, g, r, x, out, 0, w.N}, r0+sub < w.Rows)
 	}
 }
 
@@ -117,17 +121,107 @@ func from[T dsl.Float](s []T, w Fold, l line, base int) []T {
 	if w.Full {
 		return s[base+l.lane:]
 	}
-	return s[base+min(l.lane, w.N-1):]
+	return s[base+min(l.lane, l.n-1):]
+}
+
+// place returns which element of a part is element u that a thread keeps.
+func (l line) place(w Fold, u int) int {
+	v := int(w.Vec)
+	return (u/v)*(v*l.group) + l.lane*v + u%v
 }
 
 // has reports whether element u that a thread keeps is one of the row.
-func (l line) has(w Fold, u int) bool { return bool(w.Full) || u*l.group+l.lane < w.N }
+func (l line) has(w Fold, u int) bool { return bool(w.Full) || l.place(w, u) < l.n }
+
+// take loads the elements of a part that a thread keeps; others are none.
+func take[T dsl.Float, C dsl.Real](x []T, w Fold, l line, base int, none C, v []C) {
+	if w.Vec > 1 {
+		at := base/int(w.Vec) + l.lane
+		for q := range int(w.Keep) / int(w.Vec) {
+			var p [MostAhead]C
+			if l.has(w, q*int(w.Vec)) {
+				loadVec(x, w, at+q*l.group, &p, 0)
+			}
+			for k := range int(w.Vec) {
+				v[q*int(w.Vec)+k] = none
+				if l.has(w, q*int(w.Vec)) {
+					v[q*int(w.Vec)+k] = p[k]
+				}
+			}
+		}
+		return
+	}
+	xs := from(x, w, l, base)
+	for u := range int(w.Keep) {
+		v[u] = none
+		if l.has(w, u) {
+			v[u] = dsl.Convert[C](xs[u*l.group])
+		}
+	}
+}
+
+// give stores the elements that a thread keeps.
+func give[T dsl.Float, C dsl.Real](out []T, w Fold, l line, base int, v []C) {
+	if w.Vec > 1 {
+		at := base/int(w.Vec) + l.lane
+		for q := range int(w.Keep) / int(w.Vec) {
+			if l.has(w, q*int(w.Vec)) {
+				storeVec(out, w, at+q*l.group, v, q*int(w.Vec))
+			}
+		}
+		return
+	}
+	ys := from(out, w, l, base)
+	for u := range int(w.Keep) {
+		if l.has(w, u) {
+			ys[u*l.group] = dsl.Convert[T](v[u])
+		}
+	}
+}
+
+// storeVec stores elements of v from one on as vector i of out, of w.Vec elements.
+func storeVec[T dsl.Float, C dsl.Real](out []T, w Fold, i int, v []C, from int) {
+	switch w.Vec {
+	case 2:
+		var p [2]T
+		for k := range p {
+			p[k] = dsl.Convert[T](v[from+k])
+		}
+		dsl.StoreVec(out, i, p)
+	case 4:
+		var p [4]T
+		for k := range p {
+			p[k] = dsl.Convert[T](v[from+k])
+		}
+		dsl.StoreVec(out, i, p)
+	case 8:
+		var p [8]T
+		for k := range p {
+			p[k] = dsl.Convert[T](v[from+k])
+		}
+		dsl.StoreVec(out, i, p)
+	case 16:
+		var p [16]T
+		for k := range p {
+			p[k] = dsl.Convert[T](v[from+k])
+		}
+		dsl.StoreVec(out, i, p)
+	}
+}
+
+// expOf is the exponential of x, as halves need it if quick.
+func expOf[C dsl.Real](x C, quick dsl.ConstBool) C {
+	if quick {
+		return C(fast.Exp(float32(x)))
+	}
+	return dsl.Exp(x)
+}
 
 // Softmax stores exp(x) of a row over the sum of it, and the logarithm of that if log.
 // It is NaN where the row has NaN or +Inf, or nothing but -Inf. bottom is -Inf.
 //
 //kiln:kernel
-func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C, log dsl.ConstBool) {
+func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C, log, quick dsl.ConstBool) {
 	eachLine(t, w, func(l line, store bool) {
 		if w.Keep == 0 {
 			m := sweep(x, w, l, dsl.Convert[C](x[l.x]), upper[C], upper[C])
@@ -140,46 +234,53 @@ func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C
 			return
 		}
 		v := dsl.LocalSlice[C](w.Keep)
-		xs := from(x, w, l, l.x)
-		for u := range int(w.Keep) {
-			v[u] = bottom
-			if l.has(w, u) {
-				v[u] = dsl.Convert[C](xs[u*l.group])
-			}
-		}
-		m := v[0]
-		for u := range int(w.Keep) {
-			m = max(m, v[u])
-		}
-		m = shared(t, w, m, upper[C])
-		s := C(0)
-		for u := range int(w.Keep) {
-			if log {
-				s += dsl.Exp(v[u] - m)
-			} else {
-				v[u] = dsl.Exp(v[u] - m)
-				s += v[u]
-			}
-		}
-		s = shared(t, w, s, sum[C])
-		f := 1 / s
-		if log {
-			f = dsl.Log(s)
-		}
-		if !store {
-			return
-		}
-		ys := from(out, w, l, l.out)
-		for u := range int(w.Keep) {
-			y := v[u] * f
-			if log {
-				y = v[u] - m - f
-			}
-			if l.has(w, u) {
-				ys[u*l.group] = dsl.Convert[T](y)
-			}
+		take(x, w, l, l.x, bottom, v)
+		m := shared(t, w, largest(w, v), upper[C])
+		s := shared(t, w, expSum(w, v, m, log, quick), sum[C])
+		if store {
+			shareOut(w, v, m, s, 1, log)
+			give(out, w, l, l.out, v)
 		}
 	})
+}
+
+// largest is the largest of what a thread keeps.
+func largest[C dsl.Real](w Fold, v []C) C {
+	m := v[0]
+	for u := range int(w.Keep) {
+		m = max(m, v[u])
+	}
+	return m
+}
+
+// expSum adds the exponentials of the distances from m, which are what is kept then, but
+// for logarithms.
+func expSum[C dsl.Real](w Fold, v []C, m C, log, quick dsl.ConstBool) (s C) {
+	for u := range int(w.Keep) {
+		if log {
+			s += expOf(v[u]-m, quick)
+		} else {
+			v[u] = expOf(v[u]-m, quick)
+			s += v[u]
+		}
+	}
+	return s
+}
+
+// shareOut makes of what [expSum] left the results, given the maximum and the sum of the
+// row; part is what the exponentials have to be multiplied by.
+func shareOut[C dsl.Real](w Fold, v []C, m, s, part C, log dsl.ConstBool) {
+	f := part / s
+	if log {
+		f = dsl.Log(s)
+	}
+	for u := range int(w.Keep) {
+		if log {
+			v[u] = v[u] - m - f
+		} else {
+			v[u] *= f
+		}
+	}
 }
 
 func softmaxOf[C dsl.Real](x, m, s C, log dsl.ConstBool) C {
@@ -228,46 +329,82 @@ func Norm[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, w Fol
 			return
 		}
 		v := dsl.LocalSlice[C](w.Keep)
-		xs := from(x, w, l, l.x)
-		for u := range int(w.Keep) {
-			if l.has(w, u) {
-				v[u] = dsl.Convert[C](xs[u*l.group])
-			}
-		}
+		take(x, w, l, l.x, 0, v)
 		if center {
-			m := C(0)
-			for u := range int(w.Keep) {
-				m += v[u]
-			}
-			m = shared(t, w, m, sum[C]) / n
-			for u := range int(w.Keep) {
-				v[u] -= m
-				if !l.has(w, u) {
-					v[u] = 0
-				}
-			}
+			m := shared(t, w, total(w, v), sum[C]) / n
+			distances(w, l, v, m)
 		}
-		s := C(0)
-		for u := range int(w.Keep) {
-			s += v[u] * v[u]
-		}
-		f := 1 / dsl.Sqrt(shared(t, w, s, sum[C])/n+eps)
-		if !store {
-			return
-		}
-		ys, a, b := from(out, w, l, l.out), scale, shift
-		if scaled {
-			a = from(scale, w, l, 0)
-		}
-		if shifted {
-			b = from(shift, w, l, 0)
-		}
-		for u := range int(w.Keep) {
-			if l.has(w, u) {
-				ys[u*l.group] = dsl.Convert[T](weighted(v[u]*f, a, b, u*l.group, scaled, shifted))
-			}
+		f := 1 / dsl.Sqrt(shared(t, w, squares(w, v), sum[C])/n+eps)
+		if store {
+			weigh(w, l, v, f, scale, shift, scaled, shifted)
+			give(out, w, l, l.out, v)
 		}
 	})
+}
+
+// total adds what a thread keeps.
+func total[C dsl.Real](w Fold, v []C) (s C) {
+	for u := range int(w.Keep) {
+		s += v[u]
+	}
+	return s
+}
+
+// squares adds the squares of what a thread keeps.
+func squares[C dsl.Real](w Fold, v []C) (s C) {
+	for u := range int(w.Keep) {
+		s += v[u] * v[u]
+	}
+	return s
+}
+
+// distances subtracts m from what a thread keeps; what is none of the row stays 0.
+func distances[C dsl.Real](w Fold, l line, v []C, m C) {
+	for u := range int(w.Keep) {
+		v[u] -= m
+		if !l.has(w, u) {
+			v[u] = 0
+		}
+	}
+}
+
+// weigh multiplies what a thread keeps by f and scale, and adds shift.
+func weigh[T dsl.Float, C dsl.Real](w Fold, l line, v []C, f C, scale, shift []T, scaled, shifted dsl.ConstBool) {
+	if w.Vec > 1 {
+		at := l.first/int(w.Vec) + l.lane
+		for q := range int(w.Keep) / int(w.Vec) {
+			var a, b [MostAhead]C
+			if bool(scaled) && l.has(w, q*int(w.Vec)) {
+				loadVec(scale, w, at+q*l.group, &a, 0)
+			}
+			if bool(shifted) && l.has(w, q*int(w.Vec)) {
+				loadVec(shift, w, at+q*l.group, &b, 0)
+			}
+			for k := range int(w.Vec) {
+				x := v[q*int(w.Vec)+k] * f
+				if scaled {
+					x *= a[k]
+				}
+				if shifted {
+					x += b[k]
+				}
+				v[q*int(w.Vec)+k] = x
+			}
+		}
+		return
+	}
+	a, b := scale, shift
+	if scaled {
+		a = from(scale, w, l, l.first)
+	}
+	if shifted {
+		b = from(shift, w, l, l.first)
+	}
+	for u := range int(w.Keep) {
+		if l.has(w, u) {
+			v[u] = weighted(v[u]*f, a, b, u*l.group, scaled, shifted)
+		}
+	}
 }
 
 // weighted is x times element i of scale plus that of shift, if there are.
