@@ -14,10 +14,10 @@ import (
 const (
 	maxThreads  = 256 // of a block
 	perThread   = 4   // elements of a thread, where there are enough
-	loadedBytes = 32  // of an operand, which a thread loads before it stores
-	mostMany    = 8   // elements of those
+	manyThreads = 128 // of a block whose threads take many elements at once
+	mostMany    = 16  // elements of those
+	mostVector  = 8   // neighbours among those
 	vectorBytes = 16  // the most that a thread moves at once
-	mostVector  = 4   // elements of those
 	shortestRow = 32  // below, blocks do not go along rows
 	maxBlocksY  = 32768
 )
@@ -132,9 +132,12 @@ func together(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, of []View) {
 	for vec > 1 && !neighbours(w, of, vec) {
 		vec /= 2
 	}
-	many := min(mostMany, loadedBytes/widest)
+	many := mostMany // as found on an H200
+	if widest >= 4 {
+		many = vectorBytes / widest
+	}
 	w.N, w.Vec, w.Many = n, dsl.ConstInt(vec), dsl.ConstInt(many)
-	threads := min(maxThreads, info.ThreadsPerUnit, info.MaxThreads)
+	threads := min(manyThreads, info.ThreadsPerUnit, info.MaxThreads)
 	w.Part = threads * many
 	if n < info.Units*w.Part {
 		w.Part = threads // few elements: each has a thread

@@ -71,7 +71,7 @@ func inTiles(w *kernels.Tiles, info *runtime.Info, out, x View) (g runtime.Grid,
 		if size <= 4 && min(w.Rows, w.Cols) > tileSide {
 			w.Side = largeSide
 		}
-		vec := min(mostVector, vectorBytes/size)
+		vec := min(4, vectorBytes/size)
 		for vec > 1 && !turnsVectors(w, out, x, vec) {
 			vec /= 2
 		}
