@@ -15,6 +15,16 @@
 // types, pack them and call the driver, without allocating. However many
 // goroutines ask at once, a kernel is compiled once.
 //
+// # Launchers
+//
+// The command kiln gen writes launchers next to the kernels of a package: functions with
+// the type parameters of the kernel, whose calls the Go compiler checks.
+//
+//	err = kernels.LaunchScale(dev.DefaultStream(), runtime.Cover(x.Len(), 256), x, 2)
+//
+// They find their handle by [Instance], which works in generic functions, too, where [Of]
+// cannot tell the types.
+//
 // # Compile-time parameters
 //
 // A parameter of type dsl.ConstInt or dsl.ConstBool, and a field of such a type

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/tools/go/packages"
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front"
@@ -59,6 +60,13 @@ func generate(out, log io.Writer, src *sources, checkOnly bool) error {
 	}
 	problems := false
 	for _, p := range pkgs {
+		below, err := belowJIT(p.Path)
+		if err != nil {
+			return err
+		}
+		if below {
+			return fmt.Errorf("%s cannot have launchers: they would import package jit, which imports it", p.Path)
+		}
 		list := p.unregistered()
 		files, more := gen.Generate(p.launchers(), src.load)
 		if list = append(list, more...); len(list) > 0 {
@@ -83,6 +91,22 @@ func generate(out, log io.Writer, src *sources, checkOnly bool) error {
 		return errProblems
 	}
 	return nil
+}
+
+// belowJIT reports whether package jit imports a package, directly or not. Only packages of
+// this module can be among them.
+func belowJIT(path string) (bool, error) {
+	const module = "github.com/gokiln/kiln/"
+	if !strings.HasPrefix(path, module) {
+		return false, nil
+	}
+	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps}, module+"jit")
+	if err != nil {
+		return false, fmt.Errorf("listing packages: %w", err)
+	}
+	below := false
+	packages.Visit(list, func(p *packages.Package) bool { below = below || p.PkgPath == path; return true }, nil)
+	return below, nil
 }
 
 // pathArg is a folder as the go command wants it.

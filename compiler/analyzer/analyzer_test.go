@@ -101,6 +101,19 @@ func TestPackages(t *testing.T) {
 	}, lines(acts["unregistered"]))
 }
 
+// TestStale reports launchers that kiln gen would write otherwise, and nothing of those
+// that it would not.
+func TestStale(t *testing.T) {
+	acts := analyze(t, "", "./testdata/stale", "../../tests/gen/shapes", "../../tests/gen/internal/clash", "../../tests/gen/program")
+	require.Equal(t, []string{
+		"zz_kernels.go:4:1: K0011: the launchers are not those of the kernels: Scale changed; Fill new; Gone gone; " +
+			"run `go tool kiln gen` in the package, or go generate if it has the line //go:generate go tool kiln gen",
+	}, lines(acts["stale"]))
+	for _, name := range []string{"shapes", "clash", "program"} {
+		assert.Empty(t, lines(acts[name]))
+	}
+}
+
 func within(lines []string, pattern string) []string {
 	re := regexp.MustCompile(pattern)
 	return slices.DeleteFunc(slices.Clone(lines), func(s string) bool { return !re.MatchString(s) })

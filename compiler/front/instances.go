@@ -77,8 +77,15 @@ type wantedInstances struct {
 }
 
 // instances returns what the comments above a kernel ask for.
-func (u *unit) instances(k *decl, load Loader) ([]Request, diag.List) {
+func (u *unit) instances(k *decl, load Loader) (reqs []Request, list diag.List) {
 	b := newBuild(load)
+	var err error
+	defer func() {
+		if d, ok := err.(diag.List); ok {
+			list = d
+		}
+	}()
+	defer b.recoverInternal(u.path+"."+k.name, &err)
 	b.units[u.path] = u
 	b.reach(k.header())
 	b.check()

@@ -32,7 +32,7 @@ func add(t kiln.Thread, x []int32, d dsl) {
 // Add differs from add.
 //
 //kiln:kernel
-func Add[kilndsl kiln.Number](t kiln.Thread, x []kilndsl, by kilndsl) {
+func Add[kilndsl kiln.Int](t kiln.Thread, x []kilndsl, by kilndsl) {
 	if i := t.Global(); i < len(x) {
 		x[i] += by
 	}
