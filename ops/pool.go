@@ -144,6 +144,9 @@ func (p *Pooling) plan(s *runtime.Stream, out, x View, which layout.Layout) (w k
 		if n == 2 {
 			k.Rows = below(s, shape, pooledAtOnce/area)
 		}
+		info := infoOf(s.Device())
+		strides := x.Layout.Strides()
+		k.Pair = k.Wide == 2 && !k.Clip && dsl.ConstBool(!serial(&info) && k.Dilation[1] == 1 && strides[rank-1] == 1 && axis(p.Stride, n-1, 2)%2 == 0 && even(2, strides[:rank-1]...))
 	}
 	from, err := layout.New(shape, starts, x.Layout.Offset())
 	if err != nil {
@@ -153,13 +156,16 @@ func (p *Pooling) plan(s *runtime.Stream, out, x View, which layout.Layout) (w k
 	if n == 2 {
 		number[rank-2] = 1
 	}
-	ok, err = walkBelow(s, &w, &g, int(k.Rows), out.Layout, from, along(shape, places[0]), along(shape, places[1]), which, along(shape, number))
+	ok, err = walkBelow(s, &w, &g, int(k.Rows), 1, out.Layout, from, along(shape, places[0]), along(shape, places[1]), which, along(shape, number))
 	return w, g, k, ok, err
 }
 
 const (
 	mostWindow   = 16 // elements of a window that a kernel is compiled for
 	pooledAtOnce = 16 // elements that a thread loads at once
+
+	resizedCols   = 4  // elements that are stored at once, as kernels do
+	resizedAtOnce = 16 // results of a thread
 )
 
 // below is how many results, one below the other, a thread has at most so many of: where
@@ -174,16 +180,16 @@ func below(s *runtime.Stream, shape layout.Shape, most int) dsl.ConstInt {
 }
 
 // walkBelow plans a walk over layouts of one shape whose elements are for so many rows
-// below each other. Where that is more than one, or blocks would be wider than rows, they
-// go through the elements of all rows.
-func walkBelow(s *runtime.Stream, w *kernels.Walk, g *runtime.Grid, rows int, of ...layout.Layout) (bool, error) {
+// below each other and columns side by side. Blocks go through the elements of all rows
+// where units of the device have many threads.
+func walkBelow(s *runtime.Stream, w *kernels.Walk, g *runtime.Grid, rows, cols int, of ...layout.Layout) (bool, error) {
 	for i, l := range of {
-		d := l.Rank() - 2
-		if rows == 1 {
-			break
-		}
 		shape, strides := slices.Clone(l.Shape()), slices.Clone(l.Strides())
-		shape[d], strides[d] = (shape[d]+rows-1)/rows, strides[d]*rows
+		for k, n := range []int{cols, rows} {
+			if d := len(shape) - 1 - k; n > 1 {
+				shape[d], strides[d] = (shape[d]+n-1)/n, strides[d]*n
+			}
+		}
 		of[i], _ = layout.New(shape, strides, l.Offset()) // smaller than one that was right
 	}
 	if ok, err := walkOver(s, w, g, of...); !ok {
@@ -284,7 +290,7 @@ func resize(s *runtime.Stream, out, x View, n int) (w kernels.Walk, g runtime.Gr
 	}
 	strides := slices.Clone(x.Layout.Strides())
 	var places [2]map[int]int
-	r = kernels.Resize{Rows: 1, In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]kernels.Divisor{divisor(1), divisor(1)}}
+	r = kernels.Resize{Rows: 1, Cols: 1, In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]kernels.Divisor{divisor(1), divisor(1)}}
 	for d := lead; d < rank; d++ {
 		a := d - rank + 2
 		r.In[a], r.Out[a], r.X[a] = x.Layout.Shape()[d], shape[d], strides[d]
@@ -299,6 +305,11 @@ func resize(s *runtime.Stream, out, x View, n int) (w kernels.Walk, g runtime.Gr
 	if err != nil {
 		return w, g, r, false, err
 	}
-	ok, err = walkBelow(s, &w, &g, int(r.Rows), out.Layout, from, along(shape, places[0]), along(shape, places[1]))
+	info := infoOf(s.Device())
+	if strides := out.Layout.Strides(); n == 2 && !serial(&info) && strides[rank-1] == 1 && even(resizedCols, shape[rank-1]) && even(resizedCols, strides[:rank-1]...) {
+		r.Cols = resizedCols
+	}
+	r.Rows = min(r.Rows, resizedAtOnce/r.Cols)
+	ok, err = walkBelow(s, &w, &g, int(r.Rows), int(r.Cols), out.Layout, from, along(shape, places[0]), along(shape, places[1]))
 	return w, g, r, ok, err
 }

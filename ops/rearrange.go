@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/kernels"
@@ -19,6 +20,9 @@ var (
 	}}
 	flip = family{name: "flip", kernel: jit.Of(kernels.Flip[float32]), params: func(t, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, intType}
+	}}
+	flipVec = family{name: "flip", kernel: jit.Of(kernels.FlipVec[float32]), params: func(t, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, intType, reflect.TypeFor[dsl.ConstInt](), constBool}
 	}}
 	triangle = family{name: "triangle", kernel: jit.Of(kernels.Triangle[float32]), params: func(t, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, intType, intType}
@@ -56,8 +60,14 @@ func Flip(s *runtime.Stream, out, x View, dims ...int) error {
 	if err != nil {
 		return err
 	}
+	to, from := out.header(), x.header()
+	vec := 1
+	if info := infoOf(s.Device()); !serial(&info) {
+		vec = asVectors(&out.Layout, &x.Layout, 16/t.Size())
+	}
 	last := 0
 	back, straight := map[int]int{}, map[int]int{}
+	shape = x.Layout.Shape()
 	for d, n := range x.Layout.Strides() {
 		if slices.Contains(dims, d) {
 			back[d] = n
@@ -71,8 +81,37 @@ func Flip(s *runtime.Stream, out, x View, dims ...int) error {
 	if ok, err := walkOver(s, &w, &g, out.Layout, along(shape, back), along(shape, straight)); !ok {
 		return err
 	}
-	to, from := out.header(), x.header()
+	if vec > 1 {
+		if k, err = flipVec.of(t, t); err != nil {
+			return err
+		}
+		return k.Launch(s, g, slice(t, &to), slice(t, &from), w, last, dsl.ConstInt(vec), dsl.ConstBool(slices.Contains(dims, len(shape)-1)))
+	}
 	return k.Launch(s, g, slice(t, &to), slice(t, &from), w, last)
+}
+
+// asVectors makes layouts of one shape those of vectors of n elements, if both have all of
+// their rows side by side, and returns n; else 1.
+func asVectors(a, b *layout.Layout, n int) int {
+	last := a.Rank() - 1
+	if last < 0 || !even(n, a.Shape()[last]) {
+		return 1
+	}
+	of := []*layout.Layout{a, b}
+	for _, l := range of {
+		if l.Strides()[last] != 1 || !even(n, l.Strides()[:last]...) {
+			return 1
+		}
+	}
+	for _, l := range of {
+		shape, strides := slices.Clone(l.Shape()), slices.Clone(l.Strides())
+		shape[last] /= n
+		for d := range last {
+			strides[d] /= n
+		}
+		*l, _ = layout.New(shape, strides, 0) // smaller than one that was right
+	}
+	return n
 }
 
 // Roll stores the elements of x in out, of the same shape, moved by shift places

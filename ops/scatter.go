@@ -431,12 +431,12 @@ func (c *scattering) shape(r *kernels.Runs, w *kernels.Walk, info *runtime.Info)
 			r.Vec, row = dsl.ConstInt(vec), row/vec
 		}
 	}
-	x := 1
-	for x < threads && x < row {
-		x *= 2
-	}
-	for r.Each < 4 && x*2*int(r.Each) <= row {
+	for r.Each < 4 && 2*int(r.Each) <= row {
 		r.Each *= 2
+	}
+	x := 1
+	for x < threads && x*int(r.Each) < row {
+		x *= 2
 	}
 	y := max(1, threads/x)
 	across := (row + x*int(r.Each) - 1) / (x * int(r.Each))

@@ -94,6 +94,7 @@ func index(d *tensor.Device, small bool) []work {
 	s := d.Stream()
 	var list []work
 	for _, t := range []dtype.DType{dtype.F32, dtype.BF16} {
+		rows := rows * 4 / t.Size() // as many bytes of every type
 		x, out, ids := drawn(d, t, rows, wide), room(d, t, rows/2, wide), room(d, dtype.U32, rows/2)
 		_ = ops.Arange(s, ids, dtype.FromInt(dtype.U32, 1), dtype.FromInt(dtype.U32, 2)) // zeros are indices too
 		size := 2 * float64(t.Bytes(rows/2*wide))

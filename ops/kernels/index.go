@@ -150,6 +150,71 @@ func Flip[T dsl.Number](t dsl.Thread, out, x []T, w Walk, last int) {
 	w.Each(t, func(at [Operands]int) { out[at[0]] = x[last-at[1]+at[2]] })
 }
 
+// FlipVec is [Flip] of elements that lie where vec of them are moved at once, and that the
+// walk takes for one; back says that those of one are turned around as well.
+//
+//kiln:kernel
+//kiln:const vec=2,8
+func FlipVec[T dsl.Number](t dsl.Thread, out, x []T, w Walk, last int, vec dsl.ConstInt, back dsl.ConstBool) {
+	w.several(t, func(at [atOnce][Operands]int, in [atOnce]bool) {
+		var v [atOnce][mostFlipped]T
+		for u := range atOnce {
+			v[u] = vectorAt(x, last-at[u][1]+at[u][2], vec)
+		}
+		for u := range atOnce {
+			if in[u] {
+				if back {
+					for k := range int(vec) / 2 {
+						v[u][k], v[u][int(vec)-1-k] = v[u][int(vec)-1-k], v[u][k]
+					}
+				}
+				putVector(out, at[u][0], vec, v[u])
+			}
+		}
+	})
+}
+
+// mostFlipped bounds the elements that are moved at once.
+const mostFlipped = 16
+
+// vectorAt returns vector i of x seen as vectors of n elements.
+func vectorAt[T dsl.Number](x []T, i int, n dsl.ConstInt) (v [mostFlipped]T) {
+	switch n {
+	case 2:
+		p := dsl.LoadVec[[2]T](x, i)
+		for k := range p {
+			v[k] = p[k]
+		}
+	case 4:
+		p := dsl.LoadVec[[4]T](x, i)
+		for k := range p {
+			v[k] = p[k]
+		}
+	case 8:
+		p := dsl.LoadVec[[8]T](x, i)
+		for k := range p {
+			v[k] = p[k]
+		}
+	default:
+		v = dsl.LoadVec[[16]T](x, i)
+	}
+	return v
+}
+
+// putVector stores vector i of out.
+func putVector[T dsl.Number](out []T, i int, n dsl.ConstInt, v [mostFlipped]T) {
+	switch n {
+	case 2:
+		dsl.StoreVec(out, i, [2]T{v[0], v[1]})
+	case 4:
+		dsl.StoreVec(out, i, [4]T{v[0], v[1], v[2], v[3]})
+	case 8:
+		dsl.StoreVec(out, i, [8]T{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]})
+	default:
+		dsl.StoreVec(out, i, v)
+	}
+}
+
 // Triangle stores the elements of x on one side of a diagonal, where the column minus
 // the row is at least from and at most to, and else 0. The last operands of the walk
 // are row and column.
