@@ -100,6 +100,8 @@ func (l *lines) plan(dev *runtime.Device) bool {
 			return false
 		}
 		w.Group, w.Whole = dsl.ConstInt(threads), true
+	case n > splitRow && l.splits(&info) > 0:
+		return false
 	default:
 		if threads = l.keep(&info); threads == 0 {
 			return false
@@ -234,6 +236,15 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 		bottom := dtype.FromFloat(c, math.Inf(-1)).Bits()
 		return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, word(c, &bottom), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
 	}
+	if parts := l.split(s.Device()); parts > 0 {
+		k, err := softmaxSplit.of(x.DType, c)
+		if err != nil {
+			return err
+		}
+		return l.withWords(s, parts, func(words any) error {
+			return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), words, l.fold, parts, float32(math.Inf(-1)), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
+		})
+	}
 	var room scratch
 	v, w, err := l.stats(s, LogSumExp, &room)
 	if err != nil {
@@ -300,6 +311,15 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 			return err
 		}
 		return k.Launch(s, l.grid, o, i, sc, bi, l.fold, word(c, &e), flags[0], flags[1], flags[2])
+	}
+	if parts := l.split(s.Device()); parts > 0 {
+		k, err := normSplit.of(x.DType, c)
+		if err != nil {
+			return err
+		}
+		return l.withWords(s, parts, func(words any) error {
+			return k.Launch(s, l.grid, o, i, sc, bi, words, l.fold, parts, float32(eps), flags[0], flags[1], flags[2])
+		})
 	}
 	var room scratch
 	of := SumSqr

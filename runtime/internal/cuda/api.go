@@ -162,6 +162,7 @@ const (
 	attrComputeMajor        = 75
 	attrComputeMinor        = 76
 	attrMaxRegistersPerSM   = 82
+	attrCooperative         = 95
 	attrSharedPerBlockOptin = 97
 	attrMemoryPools         = 115
 )

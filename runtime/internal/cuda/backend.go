@@ -176,7 +176,7 @@ func (l *library) device(ordinal int) (uintptr, driver.Info, error) {
 
 // attributes fills in what the driver answers one number at a time.
 func (l *library) attributes(dev uintptr, info *driver.Info) error {
-	var bus, slot, domain, pools, sharedDefault int
+	var bus, slot, domain, pools, cooperative, sharedDefault int
 	list := []struct {
 		attr uintptr
 		to   *int
@@ -189,7 +189,7 @@ func (l *library) attributes(dev uintptr, info *driver.Info) error {
 		{attrMaxThreadsPerSM, &info.ThreadsPerUnit}, {attrMaxRegistersPerSM, &info.RegistersPerUnit},
 		{attrClockRate, &info.ClockKHz}, {attrMemoryClockRate, &info.MemClockKHz}, {attrMemoryBusWidth, &info.MemBusBits},
 		{attrL2CacheSize, &info.L2}, {attrComputeMajor, &info.ComputeMajor}, {attrComputeMinor, &info.ComputeMinor},
-		{attrPCIDomain, &domain}, {attrPCIBus, &bus}, {attrPCIDevice, &slot}, {attrMemoryPools, &pools},
+		{attrPCIDomain, &domain}, {attrPCIBus, &bus}, {attrPCIDevice, &slot}, {attrMemoryPools, &pools}, {attrCooperative, &cooperative},
 	}
 	v := new(int32)
 	for _, a := range list {
@@ -206,6 +206,7 @@ func (l *library) attributes(dev uintptr, info *driver.Info) error {
 	info.SharedPerBlock = max(info.SharedPerBlock, sharedDefault)
 	info.Arch = fmt.Sprintf("sm_%d%d", info.ComputeMajor, info.ComputeMinor)
 	info.PCI = fmt.Sprintf("%04x:%02x:%02x.0", domain, bus, slot)
+	info.Cooperative = cooperative != 0
 	info.MemoryPool = pools != 0 && l.pools()
 	return nil
 }

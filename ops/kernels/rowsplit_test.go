@@ -1,0 +1,96 @@
+package kernels_test
+
+import (
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/dsltest"
+	"github.com/gokiln/kiln/ops/kernels"
+)
+
+// atOnce runs blocks of 64 threads that wait for each other, all at the same time.
+func atOnce(t *testing.T, blocks int, kernel func(t dsl.Thread, words []uint32)) {
+	t.Helper()
+	words := make([]uint32, kernels.HeadWords+2*blocks)
+	errs := make([]error, blocks)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() {
+			errs[i] = dsltest.Run(dsl.D1(1), dsl.D1(64), func(t dsl.Thread) { kernel(t, words) })
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		assert.NoError(t, err)
+	}
+}
+
+// splitRows is rows of n elements in parts, of which a thread keeps 8 elements.
+func splitRows(rows, n, part, vec int) kernels.Fold {
+	w := kernels.Fold{Block: 64, Vec: dsl.ConstInt(vec), Unit: true, Outs: 1, Ins: 1, Keep: 8, N: n, Part: part, Rows: rows, Full: part == 512 && n%512 == 0}
+	w.OutSize[0], w.XStep[0], w.OutStep[0] = rows, n, n
+	return w
+}
+
+func TestSplitRows(t *testing.T) {
+	for _, c := range []struct{ n, part, vec int }{{1024, 512, 4}, {1200, 400, 4}, {1001, 504, 1}, {300, 512, 2}} {
+		const rows = 3
+		parts := (c.n + c.part - 1) / c.part
+		w := splitRows(rows, c.n, c.part, c.vec)
+		x, scale, shift := make([]float32, rows*c.n), make([]float32, c.n), make([]float32, c.n)
+		for i := range x {
+			x[i] = float32(i*7919%1000)/100 - 3
+			scale[i%c.n], shift[i%c.n] = float32(i%c.n%5)-1, float32(i%c.n%3)
+		}
+		for i := range c.n {
+			x[c.n+i] += 1e4 // the mean counts
+		}
+		for r := range min(c.part, c.n) {
+			x[2*c.n+r] = float32(math.Inf(-1)) // a part without a finite element
+		}
+		softmax, logs, norm, rms := make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x))
+		atOnce(t, rows*parts, func(th dsl.Thread, words []uint32) {
+			kernels.SoftmaxSplit(th, softmax, x, words, w, parts, float32(math.Inf(-1)), false, false)
+		})
+		atOnce(t, rows*parts, func(th dsl.Thread, words []uint32) {
+			kernels.SoftmaxSplit(th, logs, x, words, w, parts, float32(math.Inf(-1)), true, false)
+		})
+		atOnce(t, 2*parts, func(th dsl.Thread, words []uint32) {
+			kernels.NormSplit(th, norm, x, scale, shift, words, w, parts, 1e-5, true, true, true)
+		})
+		atOnce(t, 2*parts, func(th dsl.Thread, words []uint32) {
+			kernels.NormSplit(th, rms, x, scale, nil, words, w, parts, 1e-5, false, true, false)
+		})
+		for r := range rows {
+			row := x[r*c.n:][:c.n]
+			sum, sqr, exps, top := 0.0, 0.0, 0.0, math.Inf(-1)
+			for _, v := range row {
+				sum, sqr, top = sum+float64(v), sqr+float64(v)*float64(v), max(top, float64(v))
+			}
+			mean, dist := sum/float64(c.n), 0.0
+			for _, v := range row {
+				dist += (float64(v) - mean) * (float64(v) - mean)
+				exps += math.Exp(float64(v) - top)
+			}
+			for i, v := range row {
+				v, a, b := float64(v), float64(scale[i]), float64(shift[i])
+				if parts == 1 && r == 2 {
+					assert.True(t, math.IsNaN(float64(softmax[r*c.n+i])) && math.IsNaN(float64(logs[r*c.n+i])))
+					continue
+				}
+				assert.InDelta(t, math.Exp(v-top)/exps, softmax[r*c.n+i], 1e-6)
+				if !math.IsInf(v, 0) {
+					assert.InDelta(t, v-top-math.Log(exps), logs[r*c.n+i], 1e-2)
+				}
+				if r < 2 {
+					assert.InDelta(t, (v-mean)/math.Sqrt(dist/float64(c.n)+1e-5)*a+b, norm[r*c.n+i], 2e-3)
+					assert.InDelta(t, v/math.Sqrt(sqr/float64(c.n)+1e-5)*a, rms[r*c.n+i], 1e-5)
+				}
+			}
+		}
+	}
+}

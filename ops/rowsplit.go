@@ -1,0 +1,90 @@
+package ops
+
+import (
+	"math"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Long rows are divided among blocks that wait for each other, where a device lets them:
+// each element is read once then.
+
+var (
+	float32Type  = reflect.TypeFor[float32]()
+	softmaxSplit = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxSplit[float32]), params: func(t, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), uint32s, foldType, intType, float32Type, constBool, constBool}
+	}}
+	normSplit = family{name: "norm", kernel: jit.Of(kernels.NormSplit[float32]), params: func(t, _ reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, ts, ts, ts, uint32s, foldType, intType, float32Type, constBool, constBool, constBool}
+	}}
+)
+
+const (
+	splitKept      = 32 // elements that a thread keeps of a part of a row
+	splitRegisters = 64 // of such a thread
+	splitRow       = maxThreads * splitKept
+	splitSharers   = 4 // launches at a time that there must be room for
+)
+
+// splits returns into how many parts rows are divided, 0 if they cannot be: all blocks of
+// a row must find room on the device together.
+func (l *lines) splits(info *runtime.Info) int {
+	if !info.Cooperative || info.MaxThreads < maxThreads || l.x.DType.Compute() != dtype.F32 {
+		return 0
+	}
+	room := info.Units * min(info.ThreadsPerUnit/maxThreads, info.RegistersPerUnit/(maxThreads*splitRegisters))
+	parts := (l.size() + splitRow - 1) / splitRow
+	if parts > maxThreads || parts*splitSharers > room || l.kept[0].Count() > math.MaxInt32/parts {
+		return 0
+	}
+	return parts
+}
+
+// split chooses how blocks go through parts of rows that lie side by side, and returns how
+// many a row has, 0 for another way.
+func (l *lines) split(dev *runtime.Device) int {
+	info := infoOf(dev)
+	parts := l.splits(&info)
+	if parts == 0 || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
+		return 0
+	}
+	w, n := &l.fold, l.size()
+	*w = kernels.Fold{}
+	if keepDims(w, l.kept) != nil {
+		return 0 // the other way says so
+	}
+	w.Unit, w.Ins, w.N = true, 1, n
+	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
+	w.Wide = dsl.ConstBool(w.Rows > math.MaxInt32)
+	v := max(8, 16/l.x.DType.Size())
+	w.Part = up((n+parts-1)/parts, v)
+	parts = (n + w.Part - 1) / w.Part
+	keep := min(up((w.Part+maxThreads-1)/maxThreads, v), splitKept)
+	w.Block, w.Keep = maxThreads, dsl.ConstInt(keep)
+	w.Full = parts*w.Part == n && keep*maxThreads == w.Part
+	w.Vec = l.vector(keep)
+	l.grid = runtime.Grid{Blocks: runtime.Dim3{X: parts * w.Rows}, Threads: runtime.Dim3{X: maxThreads}}
+	return parts
+}
+
+// withWords gives f the words by which the blocks of rows tell each other what they know.
+func (l *lines) withWords(s *runtime.Stream, parts int, f func(words any) error) error {
+	var room scratch
+	n := kernels.HeadWords + 2*parts*l.fold.Rows
+	if err := room.alloc(s, 4*n); err != nil {
+		return err
+	}
+	defer room.free(s)
+	h := room.take(4, n)
+	words := slice(dtype.U32, &h)
+	if err := words.(runtime.Slice[uint32]).ZeroAsync(s); err != nil {
+		return err
+	}
+	return f(words)
+}
