@@ -1,0 +1,95 @@
+package tensor_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestDocumented checks that every exported name of the tensor packages has a comment
+// that begins with it, and that every function and method of tensors is used in a test.
+func TestDocumented(t *testing.T) {
+	for _, dir := range []string{".", "stream", "file", "safetensors", "npy", "torch"} {
+		t.Run(dir, func(t *testing.T) {
+			fset := token.NewFileSet()
+			var tests strings.Builder
+			var files []*ast.File
+			names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+			require.NoError(t, err)
+			for _, name := range names {
+				if strings.HasSuffix(name, "_test.go") {
+					text, err := os.ReadFile(name)
+					require.NoError(t, err)
+					tests.Write(text)
+					continue
+				}
+				f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+				require.NoError(t, err)
+				files = append(files, f)
+			}
+			require.NotEmpty(t, files)
+			used := tests.String()
+			if dir != "." {
+				used = "" // by packages that read and write files
+			}
+			for _, f := range files {
+				for _, d := range f.Decls {
+					checkDecl(t, fset, d, used)
+				}
+			}
+		})
+	}
+}
+
+func checkDecl(t *testing.T, fset *token.FileSet, d ast.Decl, tests string) {
+	at := func(n ast.Node) string { return fset.Position(n.Pos()).String() }
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		name := d.Name.Name
+		if !d.Name.IsExported() || !exportedReceiver(d) {
+			return
+		}
+		if !strings.HasPrefix(d.Doc.Text(), name+" ") {
+			t.Errorf("%s: the comment of %s does not begin with its name", at(d), name)
+		}
+		if tests != "" && !strings.Contains(tests, name+"(") && !strings.Contains(tests, name+"[") && !strings.Contains(tests, "."+name) && !called[name] {
+			t.Errorf("%s: no test uses %s", at(d), name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				if doc := d.Doc.Text() + s.Doc.Text(); s.Name.IsExported() && !strings.HasPrefix(doc, s.Name.Name+" ") {
+					t.Errorf("%s: the comment of %s does not begin with its name", at(s), s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					if name.IsExported() && d.Doc.Text()+s.Doc.Text()+s.Comment.Text() == "" {
+						t.Errorf("%s: %s has no comment", at(name), name.Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// called are methods that other packages call by an interface.
+var called = map[string]bool{"LogValue": true, "GoString": true, "Unwrap": true, "Is": true, "Error": true, "String": true}
+
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return true
+	}
+	x := d.Recv.List[0].Type
+	if star, ok := x.(*ast.StarExpr); ok {
+		x = star.X
+	}
+	id, ok := x.(*ast.Ident)
+	return ok && id.IsExported()
+}
