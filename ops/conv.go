@@ -254,9 +254,15 @@ var (
 	}}
 )
 
-// runTiles multiplies tiles.
+// runTiles multiplies tiles, the first of these that fits.
 func (v *convolution) runTiles(s *runtime.Stream) error {
-	c := kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}
+	if err := v.mergeInputs(s); err != nil {
+		return err
+	}
+	c := kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}
+	if !v.low(c) {
+		c = kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}
+	}
 	if !v.large(c) {
 		c = kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}
 		if !v.medium(c) {
@@ -276,6 +282,24 @@ func (v *convolution) runTiles(s *runtime.Stream) error {
 		err = e
 	}
 	return err
+}
+
+// mergeInputs makes the columns for all inputs one matrix, if they can be counted: then
+// fewer tiles are partly empty.
+func (v *convolution) mergeInputs(s *runtime.Stream) error {
+	w, places := &v.window, v.N
+	w.Image, w.XImage, w.OutImage = divisor(places), v.batch[2].Strides()[0], v.batch[0].Strides()[0]
+	inputs := v.batch[0].Shape()[0]
+	if inputs > math.MaxInt32/places {
+		return nil
+	}
+	v.N, v.Batch = inputs*places, v.batch[0].Shape()[1]
+	v.columns, _ = layout.New(layout.Shape{inputs, places}, []int{w.OutImage, v.OutN}, 0)
+	for i := range v.batch {
+		shape, strides := v.batch[i].Shape(), v.batch[i].Strides()
+		v.batch[i], _ = layout.New(layout.Shape{1, shape[1]}, []int{0, strides[1]}, 0) // of right layouts
+	}
+	return v.plan(s)
 }
 
 // turnWeights copies the weights so that all channels of the input follow each other for
@@ -307,9 +331,15 @@ func (v *convolution) runTile(s *runtime.Stream, c kernels.Tile) error {
 	return v.launchTiles(s, c, func(g runtime.Grid, out View, c kernels.Tile) error {
 		c.X, c.XVec = side(v.batch[1], v.XM, v.XK, v.M, v.K)
 		c.Y, c.YVec = kernels.AcrossK, false
+		w := v.window
+		places := int(w.Image.By)
+		if v.Parts > 0 { // one after the other, as the kernel goes over them
+			w.OutImage = places * v.OutN
+		}
+		c.OutVec = c.OutVec && boolConst(even(4, places, w.OutImage))
 		to, weights, x := out.header(), v.a.header(), v.b.header()
 		t := v.a.DType
-		return convTiles.of(out.DType, t).Launch(s, g, slice(out.DType, &to), slice(t, &weights), slice(t, &x), v.walk, v.Product, c, v.window, mad(t.Compute()))
+		return convTiles.of(out.DType, t).Launch(s, g, slice(out.DType, &to), slice(t, &weights), slice(t, &x), v.walk, v.Product, c, w, mad(t.Compute()))
 	})
 }
 

@@ -67,9 +67,9 @@ var matmuls = []matmulWay{
 	{"thin", func(p *product) bool { return p.thin() && p.serial() }, func(s *runtime.Stream, p *product) error { return runThin(s, p, false) }},
 	{"thin in vectors", (*product).thin, func(s *runtime.Stream, p *product) error { return runThin(s, p, true) }},
 	{"packed", (*product).serial, runPacked},
+	tiled(kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}, (*product).low),
 	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*product).large),
 	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, never),
-	tiled(kernels.Tile{M: 128, N: 64, K: 16, Rows: 8, Cols: 8, Blocks: 4}, never),
 	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}, (*product).medium),
 	tiled(kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}, func(*product, kernels.Tile) bool { return true }),
 }
@@ -93,6 +93,7 @@ type product struct {
 	info      runtime.Info
 	batch     [3]layout.Layout // dimensions that count matrices, of out, a and b
 	walk      kernels.Walk     // over them
+	columns   layout.Layout    // of out, if they do not lie in a row
 }
 
 func newProduct(s *runtime.Stream, out, a, b View) (*product, error) {
@@ -259,6 +260,9 @@ func (p *product) large(c kernels.Tile) bool {
 	return p.a.DType.Compute().Size() <= 4 && p.blocks(&c)*2 >= p.info.Units*3
 }
 
+// low is large for few rows.
+func (p *product) low(c kernels.Tile) bool { return p.M <= int(c.M) && p.large(c) }
+
 // medium is the same of all types. Where tiles are few but sums are long, parts of the
 // sums make up for it.
 func (p *product) medium(c kernels.Tile) bool {
@@ -352,8 +356,12 @@ func (p *product) withParts(s *runtime.Stream, parts int, run func(out View) err
 
 func (p *product) addParts(s *runtime.Stream, room View, parts, n int, run func(out View) error) error {
 	batch := p.batch[0].Shape()
-	shape := append(slices.Clone(batch), p.M, p.N)
-	final, err := layout.New(shape, append(slices.Clone(p.batch[0].Strides()), p.OutM, p.OutN), p.out.Layout.Offset())
+	columns, steps := layout.Shape{p.N}, []int{p.OutN}
+	if p.columns.Rank() > 0 {
+		columns, steps = p.columns.Shape(), p.columns.Strides()
+	}
+	shape := slices.Concat(batch, layout.Shape{p.M}, columns)
+	final, err := layout.New(shape, slices.Concat(p.batch[0].Strides(), []int{p.OutM}, steps), p.out.Layout.Offset())
 	if err != nil {
 		return err
 	}

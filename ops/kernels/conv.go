@@ -17,6 +17,11 @@ type Window struct {
 	XChannel              int       // stride of channels of the input
 	OutDiv, KernelDiv     [Axes]Divisor
 	ChannelDiv            Divisor
+
+	// For [ConvTiles], whose columns are places of all inputs: how many of each, and
+	// strides of inputs and of their results.
+	Image            Divisor
+	XImage, OutImage int
 }
 
 // source returns which place of the input, along an axis, a place of the kernel meets at
@@ -63,37 +68,38 @@ func ConvTiles[O, T, C dsl.Number](t dsl.Thread, out []O, weights, x []T, w Walk
 	row, col := p.tile(t.BlockX(), &cfg)
 	lo := t.BlockZ() * p.Part
 	hi := min(lo+p.Part, p.K)
-	n, _ := spot(t, 0, cfg.N, &cfg, AcrossK, false)
-	place := v.outPlace(min(col+n, p.N-1))
+	n, _, _, _ := spot(t, cfg.N, &cfg, AcrossK, false)
+	image, first := v.Image.split(min(col+n, p.N-1))
+	place := v.outPlace(first)
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
 		at := w.place(z)
 		ws := dsl.LocalSlice[int](cfg.loads(cfg.M, cfg.XVec))
 		begin(t, ws, at[1]+lo*p.XK, row, p.M, p.XM, p.XK, cfg.M, &cfg, cfg.X, cfg.XVec)
 		acc := dsl.LocalSlice[C](cfg.Rows * cfg.Cols)
+		from := at[2] + image*v.XImage
 		k := lo
+		load := func(from int, inside bool) C {
+			var e T
+			if inside {
+				e = x[from]
+			}
+			return dsl.Convert[C](e)
+		}
+		meet := v.begin(t, place, from, lo, &cfg)
 		gemm(t, acc, hi-lo, &cfg, mad, func(to []C, some int) {
 			bring(t, to, weights, ws, some, p.XK, cfg.M, &cfg, cfg.X, cfg.XVec)
 		}, func(to []C, some int) {
 			if v.Inner {
-				v.bringChannels(t, place, k, at[2], &cfg, func(i, from int, inside bool) {
-					var e T
-					if inside {
-						e = x[from]
-					}
-					to[i] = dsl.Convert[C](e)
-				})
+				v.bringChannels(place, &meet, &cfg, func(i, from int, inside bool) { to[i] = load(from, inside) })
 			} else {
-				v.bringAny(t, place, k, k+some, at[2], &cfg, func(i, from int, inside bool) {
-					var e T
-					if inside {
-						e = x[from]
-					}
-					to[i] = dsl.Convert[C](e)
-				})
+				v.bringAny(t, place, k, k+some, from, &cfg, func(i, from int, inside bool) { to[i] = load(from, inside) })
 			}
 			k += some
 		})
-		storeTile(t, out, acc, at[0]+t.BlockZ()*p.Parts, row, col, &p, &cfg)
+		storeTile(t, out, acc, at[0]+t.BlockZ()*p.Parts, row, col, &p, &cfg, func(n int) int {
+			image, place := v.Image.split(n)
+			return image*v.OutImage + place*p.OutN
+		})
 	}
 }
 
@@ -108,29 +114,60 @@ func (v *Window) meets(place, kernel [Axes]int) (at int, inside bool) {
 	return at, inside
 }
 
-// bringChannels tells where in the input are the thread's elements of a tile that is of
-// one place of the kernel, from k on.
-func (v *Window) bringChannels(t dsl.Thread, place [Axes]int, k, at int, cfg *Tile, load func(i, from int, inside bool)) {
-	i, channel := v.ChannelDiv.split(k)
+// meeting is where a thread of [ConvTiles] is that goes over channels first.
+type meeting struct {
+	first   int  // of the thread's elements, in the first channel
+	kernel  int  // number of the place of the kernel
+	channel int  // the next one
+	from    int  // the thread's element in that
+	inside  bool // the kernel meets something
+}
+
+// begin returns the meeting at k.
+func (v *Window) begin(t dsl.Thread, place [Axes]int, at, k int, cfg *Tile) (m meeting) {
+	if v.Inner {
+		_, down, _, _ := spot(t, cfg.N, cfg, AcrossK, false)
+		m.first = at + down*v.XChannel
+		m.kernel, m.channel = v.ChannelDiv.split(k)
+		v.seek(&m, place)
+	}
+	return m
+}
+
+// seek finds where in the input the place of the kernel is.
+func (v *Window) seek(m *meeting, place [Axes]int) {
 	var kernel [Axes]int
-	i, kernel[2] = v.KernelDiv[2].split(i)
+	i, last := v.KernelDiv[2].split(m.kernel)
+	kernel[2] = last
 	kernel[0], kernel[1] = v.KernelDiv[1].split(i)
-	from, inside := v.meets(place, kernel)
-	_, first := spot(t, 0, cfg.N, cfg, AcrossK, false)
-	from += at + (channel+first)*v.XChannel
+	m.from, m.inside = v.meets(place, kernel)
+	m.from += m.first + m.channel*v.XChannel
+}
+
+// bringChannels tells where in the input are the thread's elements of a tile, which is of
+// one place of the kernel, and goes on to the next.
+func (v *Window) bringChannels(place [Axes]int, m *meeting, cfg *Tile, load func(i, from int, inside bool)) {
+	if m.channel == 0 {
+		v.seek(m, place)
+	}
 	for i := range int(cfg.loads(cfg.N, false)) {
-		load(i, from, inside)
-		from += int(cfg.threads()/cfg.N) * v.XChannel
+		load(i, m.from, m.inside)
+		m.from += int(cfg.threads()/cfg.N) * v.XChannel
+	}
+	m.channel += int(cfg.K)
+	if m.channel == v.Channels {
+		m.kernel, m.channel = m.kernel+1, 0
 	}
 }
 
 // bringAny is the same of any tile, from k on below hi.
 func (v *Window) bringAny(t dsl.Thread, place [Axes]int, k, hi, at int, cfg *Tile, load func(i, from int, inside bool)) {
+	_, down, _, more := spot(t, cfg.N, cfg, AcrossK, false)
 	for i := range int(cfg.loads(cfg.N, false)) {
-		_, ki := spot(t, i, cfg.N, cfg, AcrossK, false)
-		channel, kernel := v.kernelPlace(k + ki)
+		ki := k + down + i*more
+		channel, kernel := v.kernelPlace(ki)
 		from, inside := v.meets(place, kernel)
-		load(i, at+channel*v.XChannel+from, inside && k+ki < hi)
+		load(i, at+channel*v.XChannel+from, inside && ki < hi)
 	}
 }
 

@@ -61,7 +61,7 @@ func Gemm[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product
 		}, func(to []C, some int) {
 			bring(t, to, y, ys, some, p.YK, cfg.N, &cfg, cfg.Y, cfg.YVec)
 		})
-		storeTile(t, out, acc, at[0]+t.BlockZ()*p.Parts, row, col, &p, &cfg)
+		storeTile(t, out, acc, at[0]+t.BlockZ()*p.Parts, row, col, &p, &cfg, func(n int) int { return n * p.OutN })
 	}
 }
 
@@ -110,20 +110,20 @@ func (p *Product) tile(block int, cfg *Tile) (row, col int) {
 	return (first + i%here) * int(cfg.M), i / here * int(cfg.N)
 }
 
-// spot returns which element of a tile, size across k, the i-th load of a thread is, or
-// the first of its vector.
-func spot(t dsl.Thread, i int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) (across, k int) {
+// spot returns which element of a tile, size across k, the first load of a thread is, or
+// the first of its vector, and how far its loads are apart. The threads fill whole rows,
+// along k or across it.
+func spot(t dsl.Thread, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) (across, k, moreAcross, moreK int) {
 	n := 1
 	if vec {
 		n = 4
 	}
-	i = i*int(cfg.threads()) + t.ThreadX()
 	if way == AlongK {
 		row := int(cfg.K) / n
-		return i / row, i % row * n
+		return t.ThreadX() / row, t.ThreadX() % row * n, int(cfg.threads()) / row, 0
 	}
 	row := int(size) / n
-	return i % row * n, i / row
+	return t.ThreadX() % row * n, t.ThreadX() / row, 0, int(cfg.threads()) / row
 }
 
 // loads is how many loads bring a thread its elements of a tile, size across k.
@@ -142,9 +142,9 @@ func begin(t dsl.Thread, places []int, at, first, limit, across, along int, size
 	if vec && way == AcrossK {
 		last = limit - 4
 	}
+	a, k, moreA, moreK := spot(t, size, cfg, way, vec)
 	for i := range places {
-		a, k := spot(t, i, size, cfg, way, vec)
-		place := at + min(first+a, last)*across + k*along
+		place := at + min(first+a+i*moreA, last)*across + (k+i*moreK)*along
 		if vec {
 			place >>= 2
 		}
@@ -162,9 +162,9 @@ func bring[T, C dsl.Number](t dsl.Thread, to []C, from []T, places []int, some, 
 	case bool(vec):
 		step >>= 2
 	}
+	_, k, _, moreK := spot(t, size, cfg, way, vec)
 	for i := range places {
-		_, k := spot(t, i, size, cfg, way, vec)
-		there := some == int(cfg.K) || k < some
+		there := some == int(cfg.K) || k+i*moreK < some
 		if vec {
 			var v [4]T
 			if there {
@@ -188,14 +188,17 @@ func bring[T, C dsl.Number](t dsl.Thread, to []C, from []T, places []int, some, 
 func put[C dsl.Number](t dsl.Thread, to, from []C, half int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) {
 	pitch := int(size) + gap
 	base := half * (int(cfg.K) * pitch)
+	a, k, moreA, moreK := spot(t, size, cfg, way, vec)
+	base += k*pitch + a
 	for i := range int(cfg.loads(size, vec)) {
-		a, k := spot(t, i, size, cfg, way, vec)
-		at := base + (k*pitch + a)
+		at := base + i*(moreK*pitch+moreA)
 		switch {
 		case !bool(vec):
 			to[at] = from[i]
 		case way == AcrossK:
-			dsl.StoreVec(to, at>>2, [4]C{from[i*4], from[i*4+1], from[i*4+2], from[i*4+3]})
+			for j := range 4 {
+				to[at+j] = from[i*4+j]
+			}
 		default:
 			for j := range 4 {
 				to[at+j*pitch] = from[i*4+j]
@@ -243,8 +246,8 @@ func multiply[C dsl.Number](t dsl.Thread, acc, xs, ys []C, half int, cfg *Tile, 
 	}
 }
 
-// storeTile stores the thread's tile of the result.
-func storeTile[O, C dsl.Number](t dsl.Thread, out []O, acc []C, at, row, col int, p *Product, cfg *Tile) {
+// storeTile stores the thread's tile of the result; column says where a column is.
+func storeTile[O, C dsl.Number](t dsl.Thread, out []O, acc []C, at, row, col int, p *Product, cfg *Tile, column func(n int) int) {
 	rows, cols := int(cfg.Rows), int(cfg.Cols)
 	r, c := cfg.corner(t)
 	r, c = r+row, c+col
@@ -255,9 +258,9 @@ func storeTile[O, C dsl.Number](t dsl.Thread, out []O, acc []C, at, row, col int
 		}
 		for j := 0; j < cols; j += 4 {
 			cj := c + j/4*(int(cfg.N)*4/cols)
-			to := at + ri*p.OutM + cj*p.OutN
 			if cfg.OutVec {
 				if cj < p.N {
+					to := at + ri*p.OutM + column(cj)
 					var v [4]O
 					for e := range 4 {
 						v[e] = dsl.Convert[O](acc[i*cols+j+e])
@@ -268,7 +271,7 @@ func storeTile[O, C dsl.Number](t dsl.Thread, out []O, acc []C, at, row, col int
 			}
 			for e := range 4 {
 				if cj+e < p.N {
-					out[to+e*p.OutN] = dsl.Convert[O](acc[i*cols+j+e])
+					out[at+ri*p.OutM+column(cj+e)] = dsl.Convert[O](acc[i*cols+j+e])
 				}
 			}
 		}
