@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"go/format"
 	"io"
 	"os"
 	"path/filepath"
@@ -85,7 +86,7 @@ func embedBundle(stderr io.Writer, built *bundle.Writer, dir string) error {
 			continue
 		}
 		var text bytes.Buffer
-		err := prebuiltText.Execute(&text, map[string]string{
+		err = prebuiltText.Execute(&text, map[string]string{
 			"Constraint": v.constraint, "Package": list[0].Name, "Path": list[0].PkgPath,
 			"File": filepath.Base(file), "Title": strings.ToUpper(v.name[:1]) + v.name[1:],
 		})
@@ -95,7 +96,11 @@ func embedBundle(stderr io.Writer, built *bundle.Writer, dir string) error {
 		if err := os.WriteFile(file, part.Bytes(), 0o644); err != nil {
 			return fmt.Errorf("-embed: %w", err)
 		}
-		if err := os.WriteFile(source, text.Bytes(), 0o644); err != nil {
+		formatted, err := format.Source(text.Bytes())
+		if err != nil {
+			return fmt.Errorf("-embed: %s: %w", source, err)
+		}
+		if err := os.WriteFile(source, formatted, 0o644); err != nil {
 			return fmt.Errorf("-embed: %w", err)
 		}
 		fmt.Fprintf(stderr, "%s: %d bytes\n", file, part.Len())

@@ -22,6 +22,8 @@ type sources struct {
 	roots []string // import paths of the packages asked for
 	all   map[string]*packages.Package
 	seen  map[string]*source
+
+	program string // import path of the package main whose kernels are built, which a program knows as "main"
 }
 
 // source is a package as a program that imports it would hand it to the

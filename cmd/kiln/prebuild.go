@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -50,7 +51,7 @@ func prebuildCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prebuild [-target list] [-from record] [-o bundle] [packages]",
 		Short: "compile kernels ahead, for deployment",
-		Long: "Prebuild compiles kernels for devices that need not be there and writes them to one file,\na bundle. A program finds it beside itself (app.kiln beside app), in KILN_BUNDLES, or in itself\n(-embed). The kernels are those of the packages that have no parameters to choose, the instances\nthat comments //kiln:instances name, and those that a run with KILN_RECORD=file recorded (-from).\n" +
+		Long: "Prebuild compiles kernels for devices that need not be there and writes them to one file,\na bundle. A program finds it beside itself (app.kiln beside app), in KILN_BUNDLES, or in itself\n(-embed). The kernels are those of the packages that have no parameters to choose, the instances\nthat comments //kiln:instances or the code of the packages name, and those that a run with KILN_RECORD=file recorded (-from).\n" +
 			"Where ptxas (KILN_PTXAS) or a clang for AMD (KILN_CLANG) is installed machine code is built too; without\nthem the driver of the device compiles the text when it loads it.",
 		Example: "  KILN_RECORD=kernels.txt ./app && kiln prebuild -from kernels.txt -target nvidia,amd -o app.kiln\n" +
 			"  kiln prebuild -target ptx:sm_90,cpu:x86-64-v3 -embed . ./kernels",
@@ -85,8 +86,12 @@ func prebuildRun(ctx context.Context, w, stderr io.Writer, patterns []string, f 
 		sign = append(sign, key)
 	}
 	job.Workers = f.workers
+	targets, err := job.Wants()
+	if err != nil {
+		return err
+	}
 	var absent []error
-	job.Tools, absent = prebuild.Assemblers()
+	job.Tools, absent = prebuild.Assemblers(targets)
 	for _, err := range absent {
 		fmt.Fprintf(stderr, "kiln: %v\n", err)
 	}
@@ -138,8 +143,22 @@ func (f *prebuildFlags) write(stderr io.Writer, built *bundle.Writer) error {
 	return nil
 }
 
-// job finds out what is wanted.
+// job finds out what is to be built, and for what.
 func (w *wanted) job(patterns []string) (*prebuild.Job, error) {
+	job, err := w.find(patterns)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range job.Specs {
+		if len(job.Targets) == 0 && len(s.Targets) == 0 {
+			return nil, usageError{fmt.Errorf("-target is missing: for which devices is %s to be built?", s.Kernel)}
+		}
+	}
+	return job, nil
+}
+
+// find finds out what is wanted.
+func (w *wanted) find(patterns []string) (*prebuild.Job, error) {
 	targets, err := parseTargets(w.targets)
 	if err != nil {
 		return nil, usageError{err}
@@ -180,11 +199,6 @@ func (w *wanted) job(patterns []string) (*prebuild.Job, error) {
 	if len(job.Specs) == 0 {
 		return nil, fmt.Errorf("no kernel to build in %s: kernels with types or values to choose need a comment //kiln:instances, or a record of a run (KILN_RECORD, -from)", strings.Join(patterns, " "))
 	}
-	for _, s := range job.Specs {
-		if len(targets) == 0 && len(s.Targets) == 0 {
-			return nil, usageError{fmt.Errorf("-target is missing: for which devices is %s to be built?", s.Kernel)}
-		}
-	}
 	return job, nil
 }
 
@@ -203,11 +217,12 @@ func packagesOf(specs []record.Spec) []string {
 		}
 	}
 	slices.Sort(list)
-	return slices.DeleteFunc(slices.Compact(list), func(p string) bool { return p == dslPath })
+	return slices.DeleteFunc(slices.Compact(list), func(p string) bool { return p == dslPath || p == programPath })
 }
 
 const (
 	dslPath      = "github.com/gokiln/kiln/dsl"
+	programPath  = "main" // what a program calls its own package
 	bundleSuffix = ".kiln"
 )
 
@@ -228,7 +243,14 @@ func (s *sources) addInstances(set *record.Set, patterns []string) error {
 		if list := p.unregistered(); len(list) > 0 {
 			return list.Err()
 		}
-		reqs, err := front.Instances(p.Package, s.load)
+		own := *p.Package
+		if s.all[path].Name == programPath {
+			if s.program != "" {
+				return usageError{fmt.Errorf("both %s and %s are programs with kernels of their own: build for one at a time", s.program, path)}
+			}
+			s.program, own.Path = path, programPath
+		}
+		reqs, err := front.Instances(&own, s.load)
 		if err != nil {
 			return err
 		}
@@ -236,17 +258,24 @@ func (s *sources) addInstances(set *record.Set, patterns []string) error {
 			set.Add(record.Of(req))
 		}
 	}
-	return nil
+	return s.addSites(set, patterns)
 }
 
 // registeredSource is load, with source as a program has it that brings it along: positions
 // name packages, not directories of this machine.
 func (s *sources) registeredSource(path string) (*front.Package, error) {
-	p, err := s.load(path)
+	from := path
+	if path == programPath {
+		if from = s.program; from == "" {
+			return nil, errors.New("a kernel of a package main: name the package of the program")
+		}
+	}
+	p, err := s.load(from)
 	if err != nil || p == nil {
 		return p, err
 	}
 	out := *p
+	out.Path = path
 	out.DisplayDir = ""
 	return &out, nil
 }

@@ -104,6 +104,18 @@ func (j *Job) Run(ctx context.Context) (*bundle.Writer, error) {
 	return &r.w, errors.Join(slices.CompactFunc(r.errs, func(a, b error) bool { return a.Error() == b.Error() })...)
 }
 
+// Wants lists the targets that something is to be built for.
+func (j *Job) Wants() ([]target.Target, error) {
+	pieces, err := j.pieces()
+	var list []target.Target
+	for _, p := range pieces {
+		if !slices.Contains(list, p.tgt) {
+			list = append(list, p.tgt)
+		}
+	}
+	return list, err
+}
+
 // pieces divides the job.
 func (j *Job) pieces() (list []piece, err error) {
 	for i, s := range j.Specs {

@@ -151,7 +151,7 @@ func TestTargetsOfTheRecord(t *testing.T) {
 func TestMachineCode(t *testing.T) {
 	t.Setenv("KILN_PTXAS", tooltest.Find(t, "KILN_PTXAS", "ptxas"))
 	t.Setenv("KILN_CLANG", tooltest.Find(t, "KILN_CLANG", "clang-19", "clang"))
-	found, absent := Assemblers()
+	found, absent := Assemblers(targets(t, "ptx:sm_90", "hip:gfx942"))
 	require.Empty(t, absent)
 	var first []byte
 	for range 2 {
@@ -192,8 +192,11 @@ func TestAbsentTools(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("KILN_CLANG", "")
 	if runtime.GOOS != "windows" {
-		found, absent := Assemblers()
+		found, absent := Assemblers(targets(t, "ptx:sm_90", "hip:gfx942"))
 		require.Empty(t, found)
+		found, none := Assemblers(targets(t, "cpu", "msl:3.0"))
+		require.Empty(t, found)
+		require.Empty(t, none)
 		require.ErrorContains(t, errors.Join(absent...), "no machine code of ptx: no no-such-assembler found; set KILN_PTXAS")
 	}
 }

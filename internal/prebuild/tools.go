@@ -25,28 +25,31 @@ type Assembler struct {
 // tools has a row for each assembler: the setting that names it, names to look for in PATH, and
 // how it is called.
 var tools = []struct {
-	env, format, makes string
-	names              []string
-	args               func(t target.Target, in, out string) []string
+	env, kind, format, makes string
+	names                    []string
+	args                     func(t target.Target, in, out string) []string
 }{
 	{
-		"KILN_PTXAS", compiler.FormatPTX, "cubin", []string{"ptxas", "/usr/local/cuda/bin/ptxas"},
+		"KILN_PTXAS", target.PTX, compiler.FormatPTX, "cubin", []string{"ptxas", "/usr/local/cuda/bin/ptxas"},
 		func(t target.Target, in, out string) []string {
 			return []string{"-arch=" + t.Arch, "-O3", "-o", out, in}
 		},
 	},
 	{
-		"KILN_CLANG", compiler.FormatHIP, "hsaco", []string{"/opt/rocm/llvm/bin/clang", "clang-20", "clang-19", "clang"},
+		"KILN_CLANG", target.HIP, compiler.FormatHIP, "hsaco", []string{"/opt/rocm/llvm/bin/clang", "clang-20", "clang-19", "clang"},
 		func(t target.Target, in, out string) []string {
 			return []string{"-x", "hip", "--offload-arch=" + t.Arch, "--cuda-device-only", "--no-gpu-bundle-output", "-fuse-cuid=none", "-nogpulib", "-nogpuinc", "-O3", "-o", out, in}
 		},
 	},
 }
 
-// Assemblers returns those that are on this machine, and says for each of the rest what was
-// looked for.
-func Assemblers() (found []*Assembler, absent []error) {
+// Assemblers returns those for some targets that are on this machine, and says for each of the
+// rest what was looked for.
+func Assemblers(targets []target.Target) (found []*Assembler, absent []error) {
 	for _, t := range tools {
+		if !slices.ContainsFunc(targets, func(wanted target.Target) bool { return wanted.Kind == t.kind }) {
+			continue
+		}
 		names := t.names
 		if name := os.Getenv(t.env); name != "" {
 			names = []string{name}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gokiln/kiln/cache/bundle"
+	"github.com/gokiln/kiln/internal/prebuild"
+)
+
+func verifyCommand() *cobra.Command {
+	var w wanted
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify bundle [-target list] [-from record] [packages]",
+		Short: "say what of a program's kernels a bundle does not have",
+		Long:  "Verify compares a bundle with the kernels of packages, as kiln prebuild finds them, for the\ntargets of the bundle or those of -target, and names each kernel, type, target or variant that is\nnot there, or that was built of other source. The exit status is 1 if there is one.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("which bundle?")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return verifyBundle(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], args[1:], w, asJSON)
+		},
+	}
+	w.flags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+func verifyBundle(out, stderr io.Writer, name string, patterns []string, w wanted, asJSON bool) error {
+	b, err := bundle.Open(name)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if err := b.Verify(); err != nil {
+		return err
+	}
+	job, err := w.find(patterns)
+	if err != nil {
+		return err
+	}
+	gaps, err := job.Check(b)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(append([]prebuild.Gap{}, gaps...)); err != nil {
+			return err
+		}
+	} else {
+		for _, g := range gaps {
+			where := ""
+			if g.Target != "" {
+				where = " for " + g.Target
+			}
+			fmt.Fprintf(out, "%s: %s%s: %s\n", g.Kind, g.Kernel, where, g.Why)
+		}
+	}
+	if len(gaps) > 0 {
+		return errProblems
+	}
+	fmt.Fprintf(stderr, "%s has all of %s\n", name, count(len(job.Specs), "kernel"))
+	return nil
+}
