@@ -17,6 +17,8 @@
 //   - names: no identifier and no string holds the name of a backend in the kernel
 //     language, the middle of the compiler, jit, the operations, the kernels and the
 //     examples ([neutral] lists the folders). A new backend is one emitter and one driver.
+//   - identity: operations and what is made of them do not ask a device for its kind,
+//     vendor or architecture, only for numbers ([blind] lists the folders).
 //   - kernels: a package called kernels imports what kernels may use.
 //   - doc: every package has a doc.go with its package comment.
 //

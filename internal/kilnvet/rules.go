@@ -29,6 +29,7 @@ var rules = []struct {
 	{"arrows", checkArrows},
 	{"purego", checkPurego},
 	{"names", checkNames},
+	{"identity", checkIdentity},
 	{"kernels", checkKernels},
 	{"doc", checkDoc},
 }
@@ -156,6 +157,44 @@ func checkNames(p *pkg, report reporter) {
 			return true
 		})
 	}
+}
+
+// blind are the folders whose code must not know which device it has: an operation asks
+// for numbers, such as how many threads run in step, and never whose device it is.
+var blind = []string{"ops", "nn", "quantized", "models"}
+
+// identities are the fields of runtime.Info that say whose device it is.
+var identities = []string{"Vendor", "Arch", "Formats", "ComputeMajor"}
+
+// checkIdentity keeps operations from asking a device what it is.
+func checkIdentity(p *pkg, report reporter) {
+	if !withinAny(p.rel, blind) {
+		return
+	}
+	for _, f := range p.files {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && (slices.Contains(identities, s.Sel.Name) || s.Sel.Name == "Kind" && isInfo(s.X)) {
+				report(s.Sel.Pos(), "%s says whose device it is; operations are the same on every one, ask for a number of runtime.Info instead", s.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+// isInfo says whether an expression is a runtime.Info by its looks: a call of Info, or a
+// variable of that name.
+func isInfo(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.CallExpr:
+		s, ok := x.Fun.(*ast.SelectorExpr)
+		return ok && s.Sel.Name == "Info"
+	case *ast.Ident:
+		return x.Name == "info"
+	}
+	return false
 }
 
 // backendIn returns the backend that text names, or "". The long names count
