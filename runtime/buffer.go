@@ -74,7 +74,7 @@ func (m *allocation) release() error { return m.releaseOn(m.dev.def.drv) }
 func (m *allocation) releaseOn(s driver.Stream) error {
 	var err error
 	if m.size > 0 {
-		err = s.Free(m.addr, m.size)
+		err = m.dev.takeBack(s, m.addr, m.size)
 	}
 	// Counted last: who waits for the count to drop finds the memory freed.
 	m.dev.buffers.Add(-1)

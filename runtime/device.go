@@ -31,6 +31,7 @@ type Device struct {
 	limit      atomic.Int64
 	dropped    atomic.Int64
 	blocks     blockList
+	kept       kept
 
 	capturing capturing
 
@@ -67,7 +68,7 @@ func (d *Device) MemInfo() (free, total int64, err error) {
 		return 0, 0, err
 	}
 	free, total, err = d.drv.MemInfo()
-	return free, total, d.wrap(err)
+	return free + d.keptNow(), total, d.wrap(err)
 }
 
 // DefaultStream is the stream of everything that names no stream. Its work is
@@ -109,6 +110,7 @@ func (d *Device) Close() error {
 		return nil
 	}
 	printed := d.drain(nil)
+	_ = d.letGo(true) // closing reports what is wrong with the device
 	err := d.wrap(d.drv.Close())
 	d.forgetLaunches()
 	d.forgetOutputs()

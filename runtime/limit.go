@@ -24,7 +24,7 @@ func (d *Device) take(s driver.Stream, size int64) (driver.Addr, error) {
 		d.bytes.Add(-size)
 		return 0, &driver.Error{Kind: ErrOutOfMemory}
 	}
-	addr, err := s.Alloc(size)
+	addr, err := d.give(s, size)
 	if err != nil {
 		d.bytes.Add(-size)
 		return 0, err

@@ -425,3 +425,57 @@ func TestOutOfMemoryOnce(t *testing.T) {
 	require.ErrorContains(t, s.CopyTo(make([]byte, 10)), "copy to the host")
 	require.NoError(t, s.CopyTo(make([]byte, 10)))
 }
+
+// TestKept: small memory that was freed is given out again without the driver, unless there
+// are streams that may still use it.
+func TestKept(t *testing.T) {
+	r := newRig(t, "standin")
+	piece := func(n int) *Buffer {
+		b, err := r.DefaultStream().Alloc(n)
+		require.NoError(t, err)
+		return b
+	}
+	calls := func() [2]int {
+		return [2]int{r.standin.Calls("cuMemAllocAsync"), r.standin.Calls("cuMemFreeAsync")}
+	}
+	begin, stats := calls(), r.Stats()
+	free, _, err := r.MemInfo()
+	require.NoError(t, err)
+	first := piece(1000)
+	addr := first.Addr()
+	require.NoError(t, first.Free())
+	require.Equal(t, stats, r.Stats(), "what is kept is no buffer's")
+	now, _, err := r.MemInfo()
+	require.NoError(t, err)
+	require.Equal(t, free, now, "and counts as free")
+	second, other := piece(700), piece(500)
+	require.Equal(t, addr, second.Addr(), "a piece of 1 KiB")
+	require.NotEqual(t, addr, other.Addr())
+	large := piece(keptPiece + 1)
+	require.NoError(t, large.Free())
+	require.Equal(t, [2]int{begin[0] + 3, begin[1] + 1}, calls(), "two small ones, and a large one that went back")
+
+	third := piece(5000)
+	require.NoError(t, third.Free())
+	begin = calls()
+	s, err := r.NewStream()
+	require.NoError(t, err)
+	require.Equal(t, begin[1]+1, calls()[1], "another stream may be behind with its work")
+	require.NoError(t, second.Free())
+	require.Equal(t, begin[1]+2, calls()[1])
+	goruntime.KeepAlive(s)
+	goruntime.KeepAlive(other)
+}
+
+// TestKeptIsLetGo: memory that is kept does not make others fail.
+func TestKeptIsLetGo(t *testing.T) {
+	r := newRig(t, "standin")
+	s, err := Alloc[byte](r.Device, 1000)
+	require.NoError(t, err)
+	require.NoError(t, s.Free())
+	frees := r.standin.Calls("cuMemFreeAsync")
+	r.standin.Fail("cuMemAllocAsync", 2, 0, 1)
+	_, err = Alloc[byte](r.Device, keptPiece)
+	require.NoError(t, err, "the second try must succeed")
+	require.Equal(t, frees+1, r.standin.Calls("cuMemFreeAsync"))
+}

@@ -45,6 +45,9 @@ func (d *Device) reclaim() error {
 		}
 		last = now
 	}
+	if err := d.letGo(false); err != nil {
+		return err
+	}
 	return d.drv.Trim()
 }
 

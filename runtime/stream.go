@@ -36,6 +36,9 @@ func (d *Device) NewStream() (*Stream, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
+	if err := d.letGo(true); err != nil {
+		return nil, d.wrap(err)
+	}
 	drv, err := d.drv.NewStream()
 	if err != nil {
 		return nil, d.wrap(err)
