@@ -55,6 +55,7 @@ func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
 const (
 	tileSide   = 32  // rows and columns of a tile
 	largeSide  = 64  // of matrices with more, where elements have up to 4 bytes
+	mostTurned = 4   // neighbours that a thread moves at once: it has so many of the smaller tiles
 	turnedLine = 128 // bytes of a line that threads side by side move at once
 )
 
@@ -71,7 +72,7 @@ func inTiles(w *kernels.Tiles, info *runtime.Info, out, x View) (g runtime.Grid,
 		if size <= 4 && min(w.Rows, w.Cols) > tileSide {
 			w.Side = largeSide
 		}
-		vec := min(4, vectorBytes/size)
+		vec := min(mostTurned, vectorBytes/size)
 		for vec > 1 && !turnsVectors(w, out, x, vec) {
 			vec /= 2
 		}

@@ -95,7 +95,11 @@ func (b *bench) turns(t *testing.T, d dtype.DType, shape [3]int) {
 	require.NoError(t, err)
 	x, out := b.value(t, d, from, func() dtype.Scalar { return b.number(d) }), b.result(t, d, to)
 	require.NoError(t, ops.Copy(b.s, out.View, x.View))
-	require.Equal(t, x.want, b.read(t, out), "%v of %v", d, shape)
+	for i, got := range b.read(t, out) {
+		if got != x.want[i] {
+			t.Fatalf("%v of %v: element %d is %v, want %v", d, shape, i, got, x.want[i])
+		}
+	}
 }
 
 // small draws a number that all types have.
