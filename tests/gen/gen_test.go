@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"bytes"
 	"embed"
 	"flag"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/gen"
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/gen/internal/clash"
@@ -36,6 +38,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Setenv("KILN_CACHE_DIR", dir)
+	os.Setenv("KILN_RECORD", filepath.Join(dir, "record"))
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
@@ -186,6 +189,29 @@ func TestShapes(t *testing.T) {
 	want(b, ints, 23, 23)
 	ok(clash.LaunchAdd(b.s, grid, ints, -20))
 	want(b, ints, 3, 3)
+	instances(t)
+}
+
+// instances compares what the comments of the kernels ask for with what launches asked for:
+// it is found only if it is the same to the letter.
+func instances(t *testing.T) {
+	text, err := os.ReadFile(os.Getenv("KILN_RECORD"))
+	require.NoError(t, err)
+	var launched record.Set
+	require.NoError(t, launched.ReadFrom("record", bytes.NewReader(text)))
+	var lines []string
+	for _, s := range launched.Specs() {
+		s.Builds, s.Targets = nil, nil
+		lines = append(lines, s.String())
+	}
+	p, err := compiler.Registered("github.com/gokiln/kiln/tests/gen/shapes")
+	require.NoError(t, err)
+	reqs, err := front.Instances(p, compiler.Registered)
+	require.NoError(t, err)
+	require.Len(t, reqs, 18)
+	for _, r := range reqs {
+		assert.Contains(t, lines, record.Of(r).String())
+	}
 }
 
 // A wrong launch of a launcher says what Kernel.Launch says.

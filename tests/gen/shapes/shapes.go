@@ -74,6 +74,7 @@ func undocumented(t dsl.Thread, x []byte) {
 
 // Fill writes a value that is known when it is compiled.
 //
+//kiln:instances value=7 negative=true
 //kiln:kernel
 func Fill(t dsl.Thread, out []int32, value dsl.ConstInt, negative dsl.ConstBool) {
 	if negative {
@@ -86,6 +87,7 @@ func Fill(t dsl.Thread, out []int32, value dsl.ConstInt, negative dsl.ConstBool)
 
 // Filter takes a struct with compile-time fields, an array, and a struct without a name.
 //
+//kiln:instances T=float64 cfg.Tile=4 cfg.Taps[0].On=false cfg.Taps[1].On=true
 //kiln:kernel
 func Filter[T dsl.Real](t dsl.Thread, out, in []T, cfg Config[T], weights [Taps]T, at struct{ From, To int }) {
 	i := t.Global()
@@ -101,6 +103,7 @@ func Filter[T dsl.Real](t dsl.Thread, out, in []T, cfg Config[T], weights [Taps]
 
 // Fold combines neighbours by a function.
 //
+//kiln:instances T=float32 f=github.com/gokiln/kiln/tests/gen/other/real.Add
 //kiln:kernel
 func Fold[T dsl.Number](t dsl.Thread, out, in []T, f func(a, b T) T) {
 	if i := t.Global(); i < len(out) {
@@ -119,6 +122,7 @@ func Twice(t dsl.Thread, x []int32, f, g Op) {
 
 // Convert has two type parameters, of which one constraint serves.
 //
+//kiln:instances D=int32 S=float32
 //kiln:kernel
 func Convert[D, S dsl.Number](t dsl.Thread, dst []D, src []S) {
 	if i := t.Global(); i < len(dst) {
@@ -128,6 +132,7 @@ func Convert[D, S dsl.Number](t dsl.Thread, dst []D, src []S) {
 
 // Activate has a type parameter that depends on another.
 //
+//kiln:instances T=float64 F=Half[T]
 //kiln:kernel
 func Activate[T dsl.Real, F Activation[T]](t dsl.Thread, x []T, f F) {
 	if i := t.Global(); i < len(x) {
@@ -146,6 +151,7 @@ func Named(t dsl.Thread, v Vec, by float32) {
 
 // Core takes any slices of its type.
 //
+//kiln:instances S=Vec E=float32
 //kiln:kernel
 func Core[S ~[]E, E dsl.Real](t dsl.Thread, x S, y []E) {
 	if i := t.Global(); i < len(x) {
@@ -155,6 +161,7 @@ func Core[S ~[]E, E dsl.Real](t dsl.Thread, x S, y []E) {
 
 // Listed has its constraint in place.
 //
+//kiln:instances T=float64
 //kiln:kernel
 func Listed[T ~float32 | ~float64](t dsl.Thread, x []T, r inner.Range) {
 	if i := t.Global(); i >= r.From && i < r.To {
@@ -164,6 +171,7 @@ func Listed[T ~float32 | ~float64](t dsl.Thread, x []T, r inner.Range) {
 
 // Foreign uses packages of one name.
 //
+//kiln:instances T=int32 W=int64
 //kiln:kernel
 func Foreign[T real.Small, W inner.Wide](t dsl.Thread, x []T, w []W, p real.Pair[T], q []real.Pair[W]) {
 	if i := t.Global(); i < len(x) {
