@@ -64,7 +64,7 @@ func (e *emitter) storeVector(x val, t *ir.Type, mem asm.Arg, m asm.Reg) {
 func (e *emitter) gather(r val, t *ir.Type, a address, m asm.Reg) error {
 	switch a = e.plainBase(a); {
 	case t.Size() < 4:
-		e.gatherEach(r, t, a, m)
+		e.gatherNarrow(r, t, a, m)
 	case e.isa == v3:
 		e.gather3(r, t, a, m)
 	default:
