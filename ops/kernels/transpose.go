@@ -33,9 +33,9 @@ func Transpose[T dsl.Number](t dsl.Thread, out, x []T, w Tiles) {
 		case w.Threads == 0:
 			turn(t, out, x, tile, &w, from, to, rows, cols)
 		case rows == side && cols == side:
-			turnMany(t, out, x, tile, &w, from, to, rows, cols, true)
+			turnMany(t, out, x, tile, &w, from, to)
 		default:
-			turnMany(t, out, x, tile, &w, from, to, rows, cols, false)
+			turnEdge(t, out, x, tile, &w, from, to, rows, cols)
 		}
 		t.Sync()
 	}
@@ -57,9 +57,25 @@ func turn[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to, rows
 	}
 }
 
-// turnMany moves a tile, of which all is there or not, with many elements of each thread
-// on the way at once.
-func turnMany[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to, rows, cols int, whole bool) {
+// turnEdge moves a tile of which not all is there, element by element, with threads in one
+// dimension.
+func turnEdge[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to, rows, cols int) {
+	side, pitch := int(w.Side), int(w.Side)+1
+	for i := t.ThreadX(); i < side*rows; i += int(w.Threads) {
+		if r, c := i/side, i%side; c < cols {
+			tile[r*pitch+c] = x[from+r*w.XStep+c]
+		}
+	}
+	t.Sync()
+	for i := t.ThreadX(); i < side*cols; i += int(w.Threads) {
+		if c, r := i/side, i%side; r < rows {
+			out[to+c*w.OutStep+r] = tile[r*pitch+c]
+		}
+	}
+}
+
+// turnMany moves a whole tile, with all loads of a thread on the way at once.
+func turnMany[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to int) {
 	pitch, vec := int(w.Side)+1, int(w.Vec)
 	many := w.Side * w.Side / w.Threads
 	in := dsl.LocalSlice[T](many)
@@ -67,9 +83,7 @@ func turnMany[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to, 
 		r, c := w.place(t, k)
 		a := (from + r*w.XStep + c) &^ (vec - 1) // which it is: the compiler sees what it may load at once
 		for j := range vec {
-			if whole || r < rows && c+j < cols {
-				in[k*vec+j] = x[a+j]
-			}
+			in[k*vec+j] = x[a+j]
 		}
 	}
 	for k := range int(many) / vec {
@@ -83,9 +97,7 @@ func turnMany[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to, 
 		c, r := w.place(t, k)
 		a := (to + c*w.OutStep + r) &^ (vec - 1)
 		for j := range vec {
-			if whole || c < cols && r+j < rows {
-				out[a+j] = tile[(r+j)*pitch+c]
-			}
+			out[a+j] = tile[(r+j)*pitch+c]
 		}
 	}
 }
