@@ -130,7 +130,7 @@ func (p *source) update(files []front.File, checkOnly bool) (changed []string, e
 		shown := filepath.Join(p.DisplayDir, f.Name)
 		old, err := os.ReadFile(name)
 		switch {
-		case err == nil && bytes.Equal(old, f.Text):
+		case err == nil && bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), f.Text):
 			continue
 		case err != nil && !os.IsNotExist(err):
 			return nil, fmt.Errorf("reading launchers: %w", err)

@@ -182,6 +182,7 @@ func Check(p Package, load front.Loader) diag.List {
 	for _, f := range files {
 		old, ok := have[f.Name]
 		switch {
+		case !ok && !p.builds(f.Name):
 		case !ok:
 			stale(Main, fmt.Sprintf("the launchers of %s are not written yet: kiln gen writes %s for them", strings.Join(kernelsIn(f.Text), ", "), f.Name))
 		case hashOf(old.Text) != hashOf(f.Text):
@@ -193,6 +194,13 @@ func Check(p Package, load front.Loader) diag.List {
 		stale(Main, "the launchers of "+strings.Join(kernelsIn(old.Text), ", ")+" have no kernels")
 	}
 	return list.Sorted()
+}
+
+// builds reports whether the launchers in a file are part of this build: if their kernels
+// are.
+func (p *Package) builds(name string) bool {
+	from := strings.TrimPrefix(name, "zz_kernels_")
+	return name == Main || slices.ContainsFunc(p.All, func(f front.File) bool { return f.Name == from })
 }
 
 // differences says which launchers are stale.

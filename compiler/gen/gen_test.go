@@ -151,6 +151,16 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Files that are registered but not part of this build have launchers that are not part of
+// it either.
+func TestOtherBuilds(t *testing.T) {
+	file := generate(t, pkg("k.go", scale))[gen.Main]
+	p := pkg("k.go", scale, gen.Main, file)
+	p.Package = &front.Package{Path: p.Path, Files: append(slices.Clip(p.Files), front.File{Name: "o.go", Text: []byte("//go:build !small\n\n" + strings.ReplaceAll(scale, "Scale", "Other"))})}
+	assert.Contains(t, generate(t, p), "zz_kernels_o.go")
+	assert.Empty(t, checks(p))
+}
+
 func TestMistakes(t *testing.T) {
 	for text, code := range map[string]diag.Code{
 		head + "//kiln:kernel\nfunc K(t dsl.Thread, x []Missing) {}\n":      diag.TypeError,
