@@ -18,6 +18,7 @@ type Buffer struct {
 type allocation struct {
 	block
 	dev   *Device
+	own   []byte // memory of the host that is used as it is, nil of the device's
 	freed atomic.Bool
 }
 
@@ -45,10 +46,15 @@ func (s *Stream) Alloc(size int) (*Buffer, error) {
 		m.addr = addr
 		d.blocks.add(&m.block)
 	}
-	d.buffers.Add(1)
+	return m.buffer(), nil
+}
+
+// buffer returns the Buffer of an allocation, of which there is one.
+func (m *allocation) buffer() *Buffer {
+	m.dev.buffers.Add(1)
 	b := &Buffer{mem: m}
 	b.cleanup = goruntime.AddCleanup(b, (*allocation).drop, m)
-	return b, nil
+	return b
 }
 
 // drop frees an allocation whose Buffer was collected.
@@ -73,7 +79,10 @@ func (m *allocation) release() error { return m.releaseOn(m.dev.def.drv) }
 
 func (m *allocation) releaseOn(s driver.Stream) error {
 	var err error
-	if m.size > 0 {
+	switch {
+	case m.own != nil:
+		m.dev.drv.(driver.Adopter).Drop(m.own)
+	case m.size > 0:
 		err = m.dev.takeBack(s, m.addr, m.size)
 	}
 	// Counted last: who waits for the count to drop finds the memory freed.

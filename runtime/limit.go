@@ -29,8 +29,13 @@ func (d *Device) take(s driver.Stream, size int64) (driver.Addr, error) {
 		d.bytes.Add(-size)
 		return 0, err
 	}
+	d.held(now)
+	return addr, nil
+}
+
+// held notes how much memory the program has.
+func (d *Device) held(now int64) {
 	for peak := d.peak.Load(); now > peak && !d.peak.CompareAndSwap(peak, now); peak = d.peak.Load() {
 		continue // another goroutine has set it
 	}
-	return addr, nil
 }

@@ -11,6 +11,33 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
+// FromOwned is [From] of data that the program gives up: it must not be read or written
+// afterwards. The CPU uses it as it is, without a copy; other devices copy it.
+func FromOwned[T Element](d *Device, data []T, shape ...int) *Tensor {
+	const op = "from owned"
+	if err := d.check(); err != nil {
+		return failed(op, err)
+	}
+	if len(shape) == 0 {
+		shape = []int{len(data)}
+	}
+	s, err := Shape(shape).Fill(len(data))
+	if err != nil {
+		return failed(op, err)
+	}
+	t := &Tensor{dev: d, dtype: dtype.Of[T](), layout: layout.Contiguous(slices.Clone(s))}
+	if len(data) == 0 {
+		return t
+	}
+	mem, err := runtime.FromOwned(d.rt, data)
+	if err != nil {
+		return failed(op, err)
+	}
+	t.buf = mem.Buffer()
+	scoped(t.buf)
+	return t
+}
+
 // FromSeq returns a tensor with the numbers of a sequence, in one dimension or in a shape
 // of which one size may be a [Hole]. Another count than that of the shape is an error of
 // kind [ErrShape].

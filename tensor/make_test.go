@@ -45,6 +45,31 @@ func TestConstructors(t *testing.T) {
 	require.ErrorIs(t, tensor.ArangeStep(d, 1, int64(2), 0).Err(), tensor.ErrArgument)
 }
 
+func TestFromOwned(t *testing.T) {
+	d := open(t)
+	data := make([]float32, 100_000)
+	for i := range data {
+		data[i] = float32(i)
+	}
+	x := tensor.FromOwned(d, data, 100, tensor.Hole)
+	require.Equal(t, tensor.Shape{100, 1000}, x.Shape())
+	require.Equal(t, list[float32](t, count(d, 100, 1000)), list[float32](t, x.AddScalar(0)))
+	require.NoError(t, x.ZeroSet())
+	require.NoError(t, d.Synchronize())
+	require.Equal(t, d.Kind() == "cpu", data[99_999] == 0)
+	require.NoError(t, x.Free())
+	require.ErrorIs(t, x.Exp().Err(), tensor.ErrFreed)
+	require.Equal(t, []int16{1, 2}, list[int16](t, tensor.FromOwned(d, []int16{1, 2})))
+	require.Equal(t, tensor.Shape{0, 3}, tensor.FromOwned(d, []int16{}, 0, 3).Shape())
+	require.ErrorIs(t, tensor.FromOwned(d, []int16{1, 2}, 3).Err(), tensor.ErrShape)
+	require.ErrorIs(t, tensor.FromOwned(nil, []int16{1, 2}).Err(), tensor.ErrArgument)
+
+	s := tensor.OpenScope()
+	y := tensor.FromOwned(d, []int16{1, 2})
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, y.Neg().Err(), tensor.ErrFreed)
+}
+
 func TestDiagonals(t *testing.T) {
 	d := open(t)
 	x := tensor.From(d, []float32{1, 2})

@@ -62,6 +62,14 @@ type Stream interface {
 	Close() error
 }
 
+// Adopter is a Device whose kernels can use memory of the host as that of the device.
+type Adopter interface {
+	// Adopt returns the address of memory that the caller holds until Drop.
+	Adopt(mem []byte) Addr
+	// Drop holds the memory until the work submitted so far is done.
+	Drop(mem []byte)
+}
+
 // Peer is a Stream that copies from another device of its kind by itself.
 type Peer interface {
 	// CopyPeer copies memory of the device of another stream, in the order of both: the
