@@ -12,7 +12,7 @@ import (
 // many threads.
 func programCases(warp int) []Case {
 	var out []Case
-	for _, list := range [][]Case{controlCases(), wideCases(), argumentCases(warp), memoryCases(), sharedCases(), warpCases(warp), atomicCases(), negationCases(), heldCases()} {
+	for _, list := range [][]Case{controlCases(), wideCases(), argumentCases(warp), memoryCases(), sharedCases(), warpCases(warp), atomicCases(), negationCases(), heldCases(), gatherCases()} {
 		out = append(out, list...)
 	}
 	return out
