@@ -82,6 +82,9 @@ func (c *Scan) Run(s *runtime.Stream, out, x View, dim int) error {
 	if err := p.make(s.Device(), l.kept, reduced); err != nil {
 		return err
 	}
+	if done, err := c.runTiles(s, &l, &p); done || err != nil {
+		return err
+	}
 	return c.run(s, &l, &p)
 }
 

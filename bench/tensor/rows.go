@@ -49,9 +49,14 @@ func reductions(d *tensor.Device, small bool) []work {
 		add("sum last 256", ops.Sum, n/256, 256, 1)
 		add("sum last 32768", ops.Sum, n/32768, 32768, 1)
 		add("sum first 4096", ops.Sum, n/4096, 4096, 0)
-		add("argmax last 4096", ops.ArgMax, n/4096, 4096, 1)
-		add("var last 4096", ops.Var, n/4096, 4096, 1)
-		add("logsumexp last 4096", ops.LogSumExp, n/4096, 4096, 1)
+		for _, r := range []struct {
+			name string
+			of   *ops.Reduction
+		}{{"argmax", ops.ArgMax}, {"var", ops.Var}, {"logsumexp", ops.LogSumExp}} {
+			add(r.name+" all", r.of, n/4096, 4096, 0, 1)
+			add(r.name+" last 4096", r.of, n/4096, 4096, 1)
+			add(r.name+" first 4096", r.of, n/4096, 4096, 0)
+		}
 	}
 	return list
 }

@@ -180,7 +180,7 @@ func give[T dsl.Float, C dsl.Real](out []T, w Fold, l line, base int, v []C) {
 }
 
 // storeVec stores elements of v from one on as vector i of out, of w.Vec elements.
-func storeVec[T dsl.Float, C dsl.Real](out []T, w Fold, i int, v []C, from int) {
+func storeVec[T dsl.Number, C Computed](out []T, w Fold, i int, v []C, from int) {
 	switch w.Vec {
 	case 2:
 		var p [2]T

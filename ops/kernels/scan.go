@@ -110,34 +110,11 @@ func putNeighbours[T dsl.Number, C Computed](out []T, w Fold, base, at int, v [m
 // scanGroup returns op of what the threads of the Group have that come before, none for
 // the first, and of what all have.
 func scanGroup[C Computed](t dsl.Thread, w Fold, v, none C, op func(a, b C) C) (below, all C) {
-	for d := 1; d < t.WarpSize(); d *= 2 {
-		other := dsl.ShuffleUp(t, v, d)
-		if t.Lane() >= d {
-			v = op(other, v)
-		}
-	}
-	below = dsl.ShuffleUp(t, v, 1)
-	if t.Lane() == 0 {
-		below = none
-	}
-	all = dsl.Shuffle(t, v, t.WarpSize()-1)
+	below, all = scanLanes(t, v, none, op)
 	if w.Group > 0 {
 		return below, all
 	}
-	part := dsl.Shared[[maxWarps]C](t)
-	t.Sync() // an earlier tile may still be read
-	if t.Lane() == 0 {
-		part[t.Warp()] = all
-	}
-	t.Sync()
-	before := none
-	all = none
-	for i := range t.BlockDimX() / t.WarpSize() {
-		if i == t.Warp() {
-			before = all
-		}
-		all = op(all, part[i])
-	}
+	before, all := scanWarps(t, all, none, op)
 	return op(before, below), all
 }
 
