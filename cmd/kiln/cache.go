@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,11 +27,14 @@ func cacheCommand() *cobra.Command {
 		Long: "The cache is the directory $KILN_CACHE_DIR, or kiln in the user's cache directory.\nIt may be removed at any time: what is missing is compiled again.",
 	}
 	var asJSON bool
+	var order string
 	ls := &cobra.Command{
 		Use: "ls", Short: "list the entries, most recently used first", Args: cobra.NoArgs,
-		RunE: withStore(func(cmd *cobra.Command, s *cache.Store) error { return cacheList(cmd, s, asJSON) }),
+		RunE: withStore(func(cmd *cobra.Command, s *cache.Store) error { return cacheList(cmd, s, order, asJSON) }),
 	}
 	ls.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	ls.Flags().StringVar(&order, "sort", "used", "used, size or kernel")
+	cmd.AddCommand(transferCommands()...)
 	cmd.AddCommand(ls, gcCommand(),
 		&cobra.Command{
 			Use: "path", Short: "print the directory", Args: cobra.NoArgs,
@@ -57,15 +61,30 @@ func cacheCommand() *cobra.Command {
 
 func gcCommand() *cobra.Command {
 	var most string
+	var age time.Duration
 	cmd := &cobra.Command{
 		Use: "gc", Short: "remove what was not used for longest, until the rest fits", Args: cobra.NoArgs,
-		RunE: withStore(func(cmd *cobra.Command, s *cache.Store) error { return cacheGC(cmd, s, most) }),
+		RunE: withStore(func(cmd *cobra.Command, s *cache.Store) error { return cacheGC(cmd, s, most, age) }),
 	}
+	cmd.Flags().DurationVar(&age, "age", 0, "remove what was not used for so long, such as 720h; uses are noted once an hour")
 	cmd.Flags().StringVar(&most, "max", "", "size to fit, such as 512MB; default KILN_CACHE_MAX, or 2GiB")
 	return cmd
 }
 
-func cacheGC(cmd *cobra.Command, s *cache.Store, most string) error {
+func cacheGC(cmd *cobra.Command, s *cache.Store, most string, age time.Duration) error {
+	if age != 0 {
+		n := 0
+		for _, e := range s.List() {
+			if time.Since(e.ModTime) < age {
+				continue
+			}
+			if err := s.Remove(e.Key); err != nil {
+				return fmt.Errorf("collecting in %s: %w", s.Dir(), err)
+			}
+			n++
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s removed for an age of %s or more\n", count(n, "file"), age)
+	}
 	limit := s.Max()
 	if most != "" {
 		var err error
@@ -93,9 +112,22 @@ func withStore(run func(*cobra.Command, *cache.Store) error) func(*cobra.Command
 	}
 }
 
-func cacheList(cmd *cobra.Command, s *cache.Store, asJSON bool) error {
+// orders are the ways to sort a list of entries.
+var orders = map[string]func(a, b cache.Info) int{
+	"used": func(a, b cache.Info) int { return b.ModTime.Compare(a.ModTime) },
+	"size": func(a, b cache.Info) int { return cmp.Compare(b.Size, a.Size) },
+	"kernel": func(a, b cache.Info) int {
+		return cmp.Or(cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Target, b.Target))
+	},
+}
+
+func cacheList(cmd *cobra.Command, s *cache.Store, order string, asJSON bool) error {
+	compare := orders[order]
+	if compare == nil {
+		return usageError{fmt.Errorf("-sort %s: want used, size or kernel", order)}
+	}
 	list := s.List()
-	slices.SortFunc(list, func(a, b cache.Info) int { return b.ModTime.Compare(a.ModTime) })
+	slices.SortStableFunc(list, compare)
 	if asJSON {
 		enc := json.NewEncoder(cmd.OutOrStdout())
 		enc.SetIndent("", "  ")
