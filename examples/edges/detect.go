@@ -17,13 +17,14 @@ import (
 // The kernels, as handles: each is compiled for a device when first used there.
 var (
 	luma      = jit.Of(kernels.Luma)
+	lumaYCbCr = jit.Of(kernels.LumaYCbCr)
 	blurRows  = jit.Of(kernels.BlurRows)
 	blurCols  = jit.Of(kernels.BlurCols)
 	sobel     = jit.Of(kernels.Sobel)
 	histogram = jit.Of(kernels.Histogram)
 	suppress  = jit.Of(kernels.Suppress)
 
-	allKernels = []*jit.Kernel{luma, blurRows, blurCols, sobel, histogram, suppress}
+	allKernels = []*jit.Kernel{luma, lumaYCbCr, blurRows, blurCols, sobel, histogram, suppress}
 )
 
 // Detect finds the edges of a picture on a device. The picture is blurred with
@@ -31,6 +32,13 @@ var (
 // In the result an edge is at least half bright, the brighter the stronger, and
 // all else is black. The result is the same, bit for bit, on every device.
 func Detect(dev *runtime.Device, img image.Image, sigma float64) (*image.Gray, *Report, error) {
+	return prepare(dev).detect(img, sigma)
+}
+
+// detect is Detect on the device that kernels are prepared for.
+func (k *preparation) detect(img image.Image, sigma float64) (*image.Gray, *Report, error) {
+	defer func() { <-k.done }() // whatever happens: the device may be closed then
+	dev := k.dev
 	size := img.Bounds().Size()
 	if size.X <= 0 || size.Y <= 0 {
 		return nil, nil, fmt.Errorf("detect edges: the picture is empty (%d×%d)", size.X, size.Y)
@@ -40,7 +48,7 @@ func Detect(dev *runtime.Device, img image.Image, sigma float64) (*image.Gray, *
 		return nil, nil, fmt.Errorf("detect edges: %w", err)
 	}
 	p := &pipeline{dev: dev, w: size.X, h: size.Y, report: newReport(dev, size, sigma, len(weights)-1)}
-	p.prepare()
+	p.kernels(k)
 	out := p.run(img, weights)
 	p.release()
 	if p.err != nil {
@@ -62,19 +70,16 @@ type pipeline struct {
 
 // run is the pipeline proper: what happens, in order.
 func (p *pipeline) run(img image.Image, weights []float32) *image.Gray {
-	var packed []uint32
-	p.step("pack", func() error { packed = pack(img); return nil })
+	var in pixels
+	p.step("pack", func() error { in = pack(img); return nil })
 
 	n := p.w * p.h
-	colour, taps := alloc[uint32](p, n), alloc[float32](p, len(weights))
+	taps := alloc[float32](p, len(weights))
 	a, b := alloc[float32](p, n), alloc[float32](p, n) // kernels read one and write the other
 	direction, edges := alloc[uint8](p, n), alloc[uint8](p, n)
 	bins := alloc[uint32](p, kernels.Bins)
 
-	p.step("upload", func() error {
-		return errors.Join(colour.CopyFrom(packed), taps.CopyFrom(weights), bins.Zero())
-	})
-	p.launch("luma", luma, runtime.Cover(n, 256), a, colour)
+	p.brightness(a, in, func() error { return errors.Join(taps.CopyFrom(weights), bins.Zero()) })
 	p.launch("blur rows", blurRows, p.rows(), b, a, taps, p.w, p.h)
 	p.launch("blur columns", blurCols, p.cols(), a, b, taps, p.w, p.h)
 	p.launch("sobel", sobel, p.plane(), b, direction, a, p.w, p.h)
@@ -92,28 +97,62 @@ func (p *pipeline) run(img image.Image, weights []float32) *image.Gray {
 	return out
 }
 
-// prepare has all kernels compiled, or loaded, at the same time, and notes
-// which it was.
-func (p *pipeline) prepare() {
+// brightness sends pixels to the device, with whatever else is to be sent, and makes
+// their brightness of them.
+func (p *pipeline) brightness(luminance runtime.Slice[float32], in pixels, also func() error) {
+	if c := in.ycc; c != nil {
+		y, cb, cr := alloc[uint8](p, len(c.Y)), alloc[uint8](p, len(c.Cb)), alloc[uint8](p, len(c.Cr))
+		p.step("upload", func() error { return errors.Join(y.CopyFrom(c.Y), cb.CopyFrom(c.Cb), cr.CopyFrom(c.Cr), also()) })
+		p.launch("luma", lumaYCbCr, p.plane(), luminance, y, cb, cr, p.w, p.h, c.YStride, c.CStride, in.firstX, in.firstY, in.shiftX, in.shiftY)
+		return
+	}
+	bytes := alloc[uint8](p, len(in.rgba))
+	var colour runtime.Slice[uint32] // four of the bytes each, the first one lowest
+	p.step("upload", func() (err error) {
+		colour, err = runtime.View[uint32](bytes.Buffer())
+		return errors.Join(err, bytes.CopyFrom(in.rgba), also())
+	})
+	p.launch("luma", luma, runtime.Cover(p.w*p.h, 256), luminance, colour)
+}
+
+// preparation has all kernels compiled for a device, or loaded, at the same time.
+type preparation struct {
+	dev    *runtime.Device
+	done   chan struct{}
+	events map[string]jit.Event // by kernel: where its code came from
+	err    error
+}
+
+// prepare begins to prepare the kernels. A program can do something else meanwhile,
+// such as reading the picture.
+func prepare(dev *runtime.Device) *preparation {
+	k := &preparation{dev: dev, done: make(chan struct{}), events: map[string]jit.Event{}}
 	var mu sync.Mutex
-	events := map[string]jit.Event{}
 	stop := jit.OnResolve(func(e jit.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		events[e.Kernel] = e
+		k.events[e.Kernel] = e
 	})
-	defer stop()
-	p.step("kernels", func() error {
+	go func() {
+		defer close(k.done)
+		defer stop()
 		var g errgroup.Group
-		for _, k := range allKernels {
-			g.Go(func() error { return k.Prepare(p.dev) })
+		for _, kernel := range allKernels {
+			g.Go(func() error { return kernel.Prepare(dev) })
 		}
-		return g.Wait()
+		k.err = g.Wait()
+	}()
+	return k
+}
+
+// kernels waits for the kernels and notes where their code came from.
+func (p *pipeline) kernels(k *preparation) {
+	p.step("kernels", func() error {
+		<-k.done
+		return k.err
 	})
-	mu.Lock()
-	defer mu.Unlock()
-	for _, k := range allKernels {
-		p.report.addKernel(k.Name(), events[k.Name()])
+	for _, kernel := range allKernels {
+		p.report.addKernel(kernel.Name(), k.events[kernel.Name()])
 	}
 }
 

@@ -59,18 +59,19 @@ func parse(args []string, stderr io.Writer) (options, error) {
 var errDiffer = errors.New("the devices do not agree")
 
 func (o options) run(w io.Writer) error {
-	start := time.Now()
-	img, err := load(o.in)
-	if err != nil {
-		return err
-	}
-	decode := time.Since(start)
-	edges, report, err := detectOn(o.device, img, o.sigma)
+	var img image.Image
+	var decode time.Duration
+	edges, report, err := detectOn(o.device, o.sigma, func() (_ image.Image, err error) {
+		start := time.Now()
+		img, err = load(o.in)
+		decode = time.Since(start)
+		return img, err
+	})
 	if err != nil {
 		return err
 	}
 	report.Steps = append([]Step{{"decode", milliseconds(decode)}}, report.Steps...)
-	start = time.Now()
+	start := time.Now()
 	if err := save(o.out, edges); err != nil {
 		return err
 	}
@@ -104,19 +105,26 @@ func (o options) print(w io.Writer, r *Report) error {
 	return nil
 }
 
-// detectOn is Detect on the device of that name.
-func detectOn(name string, img image.Image, sigma float64) (*image.Gray, *Report, error) {
+// detectOn is Detect on the device of that name. The picture is read while the kernels
+// are prepared, so that the step "kernels" is what is left to wait for.
+func detectOn(name string, sigma float64, read func() (image.Image, error)) (*image.Gray, *Report, error) {
 	dev, err := runtime.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	edges, report, err := Detect(dev, img, sigma)
+	k := prepare(dev)
+	img, err := read()
+	if err != nil {
+		<-k.done
+		return nil, nil, errors.Join(err, dev.Close())
+	}
+	edges, report, err := k.detect(img, sigma)
 	return edges, report, errors.Join(err, dev.Close())
 }
 
 // compare runs the same on another device and counts the differences.
 func compare(name string, img image.Image, sigma float64, want *image.Gray) (*Comparison, error) {
-	got, report, err := detectOn(name, img, sigma)
+	got, report, err := detectOn(name, sigma, func() (image.Image, error) { return img, nil })
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}

@@ -3,13 +3,14 @@ package main
 import (
 	"bytes"
 	_ "embed"
-	"encoding/binary"
 	"fmt"
 	"image"
 	"image/draw"
 	_ "image/jpeg" // so that Decode knows it
 	"image/png"
 	"os"
+	goruntime "runtime"
+	"sync"
 )
 
 // lighthouse is the picture that is read by default; testdata/gen.go painted it.
@@ -57,21 +58,55 @@ func save(name string, img image.Image) (err error) {
 	return nil
 }
 
-// pack returns the pixels by rows, red in the lowest byte of each, then green,
-// blue and alpha. What is transparent shows on black.
-func pack(img image.Image) []uint32 {
+// pixels are those of a picture as they are sent to a device.
+type pixels struct {
+	// rgba has four bytes for each, by rows: red, green, blue and alpha.
+	rgba []uint8
+	// ycc, if not nil, has them in three planes.
+	ycc            *image.YCbCr
+	firstX, firstY int
+	shiftX, shiftY uint
+}
+
+// shifts are the logarithms of how many pixels share a sample, along x and y.
+var shifts = map[image.YCbCrSubsampleRatio][2]uint{
+	image.YCbCrSubsampleRatio444: {0, 0}, image.YCbCrSubsampleRatio422: {1, 0}, image.YCbCrSubsampleRatio420: {1, 1},
+	image.YCbCrSubsampleRatio440: {0, 1}, image.YCbCrSubsampleRatio411: {2, 0}, image.YCbCrSubsampleRatio410: {2, 1},
+}
+
+// pack returns the pixels of a picture. Those that the kernels can read as they are
+// stay where they are; others are converted, by as many goroutines as there are
+// processors. What is transparent shows on black.
+func pack(img image.Image) pixels {
 	b := img.Bounds()
-	rgba, ok := img.(*image.RGBA)
-	if !ok {
-		rgba = image.NewRGBA(b)
-		draw.Draw(rgba, b, img, b.Min, draw.Src)
-	}
-	packed := make([]uint32, 0, b.Dx()*b.Dy())
-	for y := b.Min.Y; y < b.Max.Y; y++ {
-		row := rgba.Pix[rgba.PixOffset(b.Min.X, y):]
-		for x := range b.Dx() {
-			packed = append(packed, binary.LittleEndian.Uint32(row[4*x:]))
+	switch img := img.(type) {
+	case *image.YCbCr:
+		shift, ok := shifts[img.SubsampleRatio]
+		if ok && b.Min.X >= 0 && b.Min.Y >= 0 {
+			img = trim(img, shift[1])
+			return pixels{ycc: img, firstX: b.Min.X & (1<<shift[0] - 1), firstY: b.Min.Y & (1<<shift[1] - 1), shiftX: shift[0], shiftY: shift[1]}
+		}
+	case *image.RGBA:
+		if img.Stride == 4*b.Dx() {
+			return pixels{rgba: img.Pix[:4*b.Dx()*b.Dy()]}
 		}
 	}
-	return packed
+	rgba := image.NewRGBA(b)
+	var wait sync.WaitGroup
+	parts := min(goruntime.GOMAXPROCS(0), b.Dy())
+	for i := range parts {
+		part := image.Rect(b.Min.X, b.Min.Y+b.Dy()*i/parts, b.Max.X, b.Min.Y+b.Dy()*(i+1)/parts)
+		wait.Go(func() { draw.Draw(rgba, part, img, part.Min, draw.Src) })
+	}
+	wait.Wait()
+	return pixels{rgba: rgba.Pix}
+}
+
+// trim cuts off what lies below a picture that is part of a larger one.
+func trim(img *image.YCbCr, shiftY uint) *image.YCbCr {
+	part := *img
+	samples := (img.Rect.Max.Y-1)>>shiftY - img.Rect.Min.Y>>shiftY + 1
+	part.Y = img.Y[:min(img.Rect.Dy()*img.YStride, len(img.Y))]
+	part.Cb, part.Cr = img.Cb[:min(samples*img.CStride, len(img.Cb))], img.Cr[:min(samples*img.CStride, len(img.Cr))]
+	return &part
 }

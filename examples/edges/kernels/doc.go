@@ -1,7 +1,7 @@
 // Package kernels holds the GPU kernels of the edges example: from a colour
 // picture to thin bright lines where brightness changes.
 //
-//	Luma       colour to brightness
+//	Luma       colour to brightness, and LumaYCbCr, from the colours of JPEG files
 //	BlurRows   Gaussian blur along rows, then
 //	BlurCols   along columns
 //	Sobel      strength and direction of the gradient

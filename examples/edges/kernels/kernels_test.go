@@ -2,6 +2,8 @@ package kernels_test
 
 import (
 	"fmt"
+	"image"
+	"image/color"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -99,6 +101,43 @@ func TestLumaOfKnownColours(t *testing.T) {
 	require.NoError(t, dsltest.Run(dsl.D1(1), dsl.D1(32), func(th dsl.Thread) { kernels.Luma(th, got, rgba) }))
 	for i, want := range []float64{0, 255, 54.213, 182.376, 18.411, 128} {
 		require.InDelta(t, want, got[i], 1e-4, "%08x", rgba[i])
+	}
+}
+
+// Every ratio of samples to pixels, parts of pictures that begin between samples, and
+// colours beyond what red, green and blue can be.
+func TestLumaYCbCr(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	ratios := []image.YCbCrSubsampleRatio{
+		image.YCbCrSubsampleRatio444, image.YCbCrSubsampleRatio422, image.YCbCrSubsampleRatio420,
+		image.YCbCrSubsampleRatio440, image.YCbCrSubsampleRatio411, image.YCbCrSubsampleRatio410,
+	}
+	shifts := [][2]uint{{0, 0}, {1, 0}, {1, 1}, {0, 1}, {2, 0}, {2, 1}}
+	for k, ratio := range ratios {
+		whole := image.NewYCbCr(image.Rect(0, 0, 45, 21), ratio)
+		for _, plane := range [][]uint8{whole.Y, whole.Cb, whole.Cr} {
+			for i := range plane {
+				plane[i] = uint8(r.Uint32())
+			}
+		}
+		for _, part := range []image.Rectangle{whole.Rect, image.Rect(3, 5, 40, 20), image.Rect(1, 1, 2, 2)} {
+			img := whole.SubImage(part).(*image.YCbCr)
+			rgba := reference.New[uint32](part.Dx(), part.Dy())
+			for i := range rgba.Pix {
+				c := color.RGBAModel.Convert(img.At(part.Min.X+i%rgba.W, part.Min.Y+i/rgba.W)).(color.RGBA)
+				rgba.Pix[i] = uint32(c.R) | uint32(c.G)<<8 | uint32(c.B)<<16
+			}
+			n, shift := rgba.W*rgba.H, shifts[k]
+			for _, s := range shapes {
+				got := poison(n)
+				require.NoError(t, dsltest.Run(s.grid(rgba.W, rgba.H), s.block(rgba.W, rgba.H), func(th dsl.Thread) {
+					kernels.LumaYCbCr(th, got[:n], img.Y, img.Cb, img.Cr, rgba.W, rgba.H, img.YStride, img.CStride,
+						part.Min.X&(1<<shift[0]-1), part.Min.Y&(1<<shift[1]-1), shift[0], shift[1])
+				}))
+				equal(t, reference.Luma(rgba), got)
+				guarded(t, got)
+			}
+		}
 	}
 }
 

@@ -10,10 +10,35 @@ import "github.com/gokiln/kiln/dsl"
 func Luma(t dsl.Thread, luma []float32, rgba []uint32) {
 	for i := t.Global(); i < len(luma); i += t.GlobalSize() {
 		p := rgba[i]
-		r, g, b := float32(p&0xff), float32(p>>8&0xff), float32(p>>16&0xff)
-		luma[i] = float32(0.2126*r) + float32(0.7152*g) + float32(0.0722*b)
+		luma[i] = brightness(float32(p&0xff), float32(p>>8&0xff), float32(p>>16&0xff))
 	}
 }
+
+// brightness weighs the parts of a colour.
+func brightness(r, g, b float32) float32 {
+	return float32(0.2126*r) + float32(0.7152*g) + float32(0.0722*b)
+}
+
+// LumaYCbCr is [Luma] for a picture as JPEG files have it: brightness in y, and what
+// there is of blue and red in cb and cr, of which several pixels may share a sample.
+// Rows of y are yStride apart and those of the others cStride. The pixel at (x, y)
+// has the sample at (x+firstX)>>shiftX and (y+firstY)>>shiftY. Colours are made as
+// package image/color makes them.
+//
+//kiln:kernel
+func LumaYCbCr(t dsl.Thread, luma []float32, y, cb, cr []uint8, width, height, yStride, cStride, firstX, firstY int, shiftX, shiftY uint) {
+	for j := t.GlobalY(); j < height; j += t.GridDimY() * t.BlockDimY() {
+		line, samples, out := j*yStride, (j+firstY)>>shiftY*cStride, j*width
+		for i := t.GlobalX(); i < width; i += t.GlobalSize() {
+			at := samples + (i+firstX)>>shiftX
+			grey, blue, red := int32(y[line+i])*0x10101, int32(cb[at])-128, int32(cr[at])-128
+			luma[out+i] = brightness(channel(grey+91881*red), channel(grey-22554*blue-46802*red), channel(grey+116130*blue))
+		}
+	}
+}
+
+// channel is a part of a colour from its value in units of 1/65536.
+func channel(v int32) float32 { return float32(max(0, min(v>>16, 255))) }
 
 // Directions of a gradient: the axis it is nearest to, with y pointing down.
 const (
