@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -14,8 +15,9 @@ import (
 // queue never fills, which would make the host wait for the device.
 const batch = 128
 
-// launchSuite compares the host time of a launch through jit with that of a
-// bare cuLaunchKernel of the same kernel with the same arguments.
+// launchSuite compares the host time of a launch through jit, by a handle and by a
+// generated launcher, with that of a bare cuLaunchKernel of the same kernel with the same
+// arguments.
 func launchSuite(c config) ([]row, error) {
 	dev, err := openGPU(c.device)
 	if err != nil {
@@ -34,7 +36,8 @@ func launchSuite(c config) ([]row, error) {
 	kernel, stream, grid := jit.Of(kernels.Saxpy), dev.DefaultStream(), runtime.Blocks(1, 256)
 	on := func(s *runtime.Stream) error { return kernel.Launch(s, grid, y, x, float32(2)) }
 	ours := func() error { return on(stream) }
-	ns, err := alternateHost(dev, c, batch, ours, direct.launchBlock, direct.launchPointers)
+	typed := func() error { return kernels.LaunchSaxpy(stream, grid, y, x, 2) }
+	ns, err := alternateHost(dev, c, batch, ours, direct.launchBlock, direct.launchPointers, typed)
 	if err != nil {
 		return nil, err
 	}
@@ -42,17 +45,20 @@ func launchSuite(c config) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	allocs := testing.AllocsPerRun(batch, func() { err = ours() })
+	allocs := testing.AllocsPerRun(batch, func() { err = errors.Join(ours(), typed()) })
 	if err != nil {
 		return nil, err
 	}
 	const what = "launch, 3 arguments"
+	const generated = "by a generated launcher"
 	own := differences(ns[0], ns[1])
 	rows := []row{
 		rowOf("launch", what, "kiln", "ns", "", ns[0]),
 		rowOf("launch", what, "driver", "ns", "bare cuLaunchKernel from Go, argument block", ns[1]),
 		rowOf("launch", what, "driver", "ns", "bare cuLaunchKernel from Go, argument pointers", ns[2]),
 		rowOf("launch", "own time of a launch", "kiln", "ns", "over the bare call with a block, round by round", own),
+		rowOf("launch", generated, "kiln", "ns", "", ns[3]),
+		rowOf("launch", generated+", difference", "kiln", "ns", "over a launch by the handle, round by round", differences(ns[3], ns[0])),
 		rowOf("launch", "launch and wait", "kiln", "ns", "", wait),
 	}
 	rows[0].Note = fmt.Sprintf("%g allocations", allocs)

@@ -12,6 +12,8 @@ import (
 	"github.com/gokiln/kiln/dsl"
 )
 
+//go:generate go tool kiln gen
+
 //go:embed *.go
 var source embed.FS
 

@@ -31,12 +31,24 @@ func BenchmarkLaunch(b *testing.B) {
 		b.Fatal(err)
 	}
 	k, s, g := jit.Of(kernels.Saxpy), dev.DefaultStream(), runtime.Blocks(1, 32)
-	if err := k.Launch(s, g, y, x, float32(2)); err != nil {
+	for _, way := range []struct {
+		name   string
+		launch func() error
+	}{
+		{"handle", func() error { return k.Launch(s, g, y, x, float32(2)) }},
+		{"launcher", func() error { return kernels.LaunchSaxpy(s, g, y, x, 2) }}, // by kiln gen
+	} {
+		b.Run(way.name, func(b *testing.B) { launches(b, s, way.launch) })
+	}
+}
+
+func launches(b *testing.B, s *runtime.Stream, launch func() error) {
+	if err := launch(); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if err := k.Launch(s, g, y, x, float32(2)); err != nil {
+		if err := launch(); err != nil {
 			b.Fatal(err)
 		}
 		if i%256 == 255 { // a full queue would make launches wait
