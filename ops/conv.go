@@ -24,8 +24,8 @@ type Convolution struct {
 	OutputPadding []int // 0: places that a transposed convolution has more
 	Groups        int   // 1, which 0 stands for
 
-	// Way is how it is computed, "direct" or "tiles", for tests and benchmarks. The
-	// empty string stands for the better one.
+	// Way is how it is computed, "direct", "tiles" or "shifted", for tests and benchmarks.
+	// The empty string stands for the best one.
 	Way string
 }
 
@@ -143,6 +143,7 @@ type convolution struct {
 	window  kernels.Window
 	weights kernels.Weights
 	tiled   bool // it can be a product
+	joined  bool // the weights of a channel of the result lie in a row
 }
 
 func conv(s *runtime.Stream, out, x, weights View, c *Convolution, shape layout.Shape, transposed bool) error {
@@ -171,6 +172,11 @@ func conv(s *runtime.Stream, out, x, weights View, c *Convolution, shape layout.
 	}
 	if c.Way == "tiles" || c.Way == "" && v.tiled && !v.serial() && v.M >= 16 && v.K >= 16 {
 		return v.runTiles(s)
+	}
+	if c.Way == "shifted" || c.Way == "" && v.serial() {
+		if h := v.shift(); h.fits() {
+			return v.runShifted(s, h)
+		}
 	}
 	return v.runDirect(s)
 }
@@ -223,7 +229,7 @@ func (v *convolution) setProduct(s *runtime.Stream, groups int) error {
 	var joined [2]bool
 	v.XK, joined[0] = joinedStride(layout.Shape{w.Channels, w.Kernel[0], w.Kernel[1], w.Kernel[2]}, []int{u.In, u.Kernel[0], u.Kernel[1], u.Kernel[2]})
 	v.OutN, joined[1] = joinedStride(w.Out[:], u.OutAt[:])
-	v.tiled = joined[0] && joined[1]
+	v.joined, v.tiled = joined[0], joined[0] && joined[1]
 	return v.plan(s)
 }
 

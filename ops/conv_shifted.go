@@ -1,0 +1,198 @@
+package ops
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var (
+	shiftsType = reflect.TypeFor[kernels.Shifts]()
+
+	convPad = family{name: "convolution", kernel: jit.Of(kernels.Pad[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), walkType, intType, reflect.TypeFor[kernels.Padding]()}
+	}}
+	convShifted = family{name: "convolution", kernel: jit.Of(kernels.ShiftedConv[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), reflect.SliceOf(c), walkType, productType, shiftsType, tilingType, function(3, c, c)}
+	}}
+)
+
+// shifted is a convolution of an input with zeros around it.
+type shifted struct {
+	*convolution
+	pad kernels.Padding
+	by  kernels.Shifts
+	all int // elements of the padded inputs
+}
+
+// shift plans how the input is padded.
+func (v *convolution) shift() *shifted {
+	w := &v.window
+	s := &shifted{convolution: v}
+	pad, by := &s.pad, &s.by
+	*by = kernels.Shifts{Kernel: w.Kernel, Dilation: w.Dilation, Stride: w.Stride, Channels: w.Channels, Flip: w.Transposed, One: true, Out: w.Out, OutAt: v.weights.OutAt}
+	*pad = kernels.Padding{In: w.In, X: w.X, XChannel: w.XChannel}
+	size := 1
+	for a := kernels.Axes - 1; a >= 0; a-- {
+		reach := (w.Kernel[a] - 1) * w.Dilation[a]
+		pad.Stride[a], pad.Insert[a], pad.Before[a] = w.Stride[a], 1, w.Pad[a]
+		if w.Transposed {
+			// The kernel goes backwards over an input that has zeros between its elements.
+			pad.Stride[a], pad.Insert[a], pad.Before[a], by.Stride[a] = 1, w.Stride[a], reach-w.Pad[a], 1
+		}
+		pad.Phases[a] = min(pad.Stride[a], reach+1)
+		pad.Size[a] = w.Out[a] + reach/pad.Stride[a]
+		by.One = by.One && pad.Stride[a] == 1
+		by.Place[a], by.Row[a] = size, divisor(pad.Size[a])
+		size *= pad.Size[a]
+		const small = 7
+		if w.Kernel[a] <= small {
+			by.Small[a] = dsl.ConstInt(w.Kernel[a])
+		}
+	}
+	for a := kernels.Axes - 1; a >= 0; a-- {
+		by.Phase[a] = size
+		size *= pad.Phases[a]
+	}
+	by.XChannel = size
+	pad.Unit = boolConst(pad.Stride[2] == 1 && pad.Insert[2] == 1 && w.X[2] == 1)
+	inputs := v.batch[0].Shape()[0]
+	groups := v.batch[0].Shape()[1]
+	pad.Channels = w.Channels * groups
+	s.all = inputs * pad.Channels * size
+	return s
+}
+
+// maxPadded is how many elements padded inputs have at most.
+const maxPadded = 1 << 27
+
+// fits reports whether there may be a padded copy of the input.
+func (v *shifted) fits() bool {
+	perInput := v.pad.Channels * v.by.XChannel
+	return perInput > 0 && v.batch[0].Shape()[0] <= maxPadded/perInput
+}
+
+// runShifted pads the input, packs the weights and multiplies.
+func (v *convolution) runShifted(s *runtime.Stream, h *shifted) (err error) {
+	var room []View
+	defer func() {
+		for _, r := range room {
+			err = errors.Join(err, r.Buf.FreeOn(s))
+		}
+	}()
+	c := v.a.DType.Compute()
+	cfg := tiling(v.info.WarpSize, c)
+	for int(cfg.High) > 1 && int(cfg.High) >= 2*v.M { // few channels: more places instead
+		cfg.High, cfg.Each = cfg.High/2, min(4, cfg.Each*2)
+	}
+	width := int(cfg.Wide * cfg.Each)
+	x := View{DType: c, Layout: layout.Contiguous(layout.Shape{h.all + width})} // what lies behind is read, too
+	if x.Buf, err = s.Alloc(x.Layout.Count() * c.Size()); err != nil {
+		return err
+	}
+	room = append(room, x)
+	if err := h.fill(s, x); err != nil {
+		return err
+	}
+	ws, err := h.packWeights(s, cfg.High, &room)
+	if err != nil {
+		return err
+	}
+	return h.multiply(s, ws, x, cfg)
+}
+
+// fill writes the padded inputs.
+func (v *shifted) fill(s *runtime.Stream, to View) error {
+	inputs := v.batch[2].Shape()[:1]
+	from, err := layout.New(inputs, v.batch[2].Strides()[:1], 0)
+	if err != nil {
+		return err
+	}
+	var w kernels.Walk
+	var unused runtime.Grid
+	if _, err := walkOver(s, &w, &unused, from); err != nil {
+		return err
+	}
+	anyOrder(&w, inputs[0])
+	k, err := convPad.of(v.b.DType, to.DType)
+	if err != nil {
+		return err
+	}
+	g := runtime.Grid{Blocks: runtime.Dim3{X: v.pad.Channels, Y: min(inputs[0], maxBlocksY)}, Threads: runtime.Dim3{X: v.info.WarpSize}}
+	dst, src := to.header(), v.b.header()
+	return k.Launch(s, g, slice(to.DType, &dst), slice(v.b.DType, &src), w, inputs[0], v.pad)
+}
+
+// packWeights packs the weights of each group, and has them be counted by their numbers.
+func (v *shifted) packWeights(s *runtime.Stream, high dsl.ConstInt, room *[]View) (View, error) {
+	w, u := &v.window, &v.weights
+	inputs, groups := v.batch[1].Shape()[0], v.batch[1].Shape()[1]
+	p := product{Product: v.Product, a: v.a, info: v.info}
+	step := v.batch[1].Strides()[1]
+	if !v.joined {
+		// They lie so that channels and places are not one dimension.
+		shape := layout.Shape{groups, v.M, w.Channels, w.Kernel[0], w.Kernel[1], w.Kernel[2]}
+		from, err := layout.New(shape, []int{step, u.Out, u.In, u.Kernel[0], u.Kernel[1], u.Kernel[2]}, v.a.Layout.Offset())
+		if err != nil {
+			return v.a, err
+		}
+		to := View{DType: v.a.DType, Layout: layout.Contiguous(shape)}
+		if to.Buf, err = s.Alloc(shape.Count() * to.DType.Size()); err != nil {
+			return to, err
+		}
+		*room = append(*room, to)
+		src := v.a
+		src.Layout = from
+		if err := Copy(s, to, src); err != nil {
+			return to, err
+		}
+		p.a, p.XM, p.XK, step = to, v.K, 1, v.M*v.K
+	}
+	p.Batch = groups
+	p.batch[1], _ = layout.New(layout.Shape{groups}, []int{step}, 0) // of right layouts
+	ws, err := p.pack(s, p.a, 1, p.M, p.XM, p.XK, high)
+	if ws.Buf != nil {
+		*room = append(*room, ws)
+	}
+	if err != nil {
+		return ws, err
+	}
+	v.batch[1], err = layout.New(layout.Shape{inputs, groups}, []int{0, p.batch[1].Strides()[0]}, 0)
+	return ws, err
+}
+
+// multiply multiplies packed weights by padded inputs.
+func (v *shifted) multiply(s *runtime.Stream, ws, x View, cfg kernels.Tiling) error {
+	w, by := &v.window, &v.by
+	shape := v.batch[2].Shape()
+	v.batch[2], _ = layout.New(shape, []int{v.pad.Channels * by.XChannel, w.Channels * by.XChannel}, 0)
+	if err := v.plan(s); err != nil {
+		return err
+	}
+	size, out := v.pad.Size, w.Out
+	by.Dense = boolConst(v.OutN != 0 && (size[2] == out[2] || out[0]*out[1] == 1) && (size[1] == out[1] || out[0] == 1))
+	if !by.Dense {
+		v.N = (out[0]-1)*by.Place[0] + (out[1]-1)*by.Place[1] + out[2]
+	}
+	cfg.Unit = boolConst(bool(by.Dense) && v.OutN == 1)
+	const most = 16 // bands that share what they read of the input
+	bands := up(v.M, int(cfg.High)) / int(cfg.High)
+	width := int(cfg.Wide * cfg.Each)
+	high := min(most, bands, v.info.MaxThreads/int(cfg.Wide))
+	g := runtime.Grid{
+		Blocks:  runtime.Dim3{X: (v.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(v.Batch, maxBlocksY)},
+		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
+	}
+	t := v.out.DType
+	k, err := convShifted.of(t, x.DType)
+	if err != nil {
+		return err
+	}
+	to, weights, from := v.out.header(), ws.header(), x.header()
+	return k.Launch(s, g, slice(t, &to), slice(ws.DType, &weights), slice(x.DType, &from), v.walk, v.Product, *by, cfg, mad(x.DType))
+}
