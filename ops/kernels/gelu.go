@@ -74,18 +74,22 @@ func GeluErfShort(x float32) float32 {
 	g = dsl.FMA(g, u, -0.4615298439)
 	g = dsl.FMA(g, u, -1.149756664)
 	g = dsl.FMA(g, u, -1.000117179)
-	z := g + toInteger
-	f := g - (z - toInteger)
+	// 2^g, 2^low times as large: then its exponent is one of normal numbers.
+	z := g + (toInteger + low)
+	f := g - (z - (toInteger + low))
 	q := dsl.FMA(float32(0.05517163661), f, 0.2426111366)
 	q = dsl.FMA(q, f, 0.6932609974)
 	q = dsl.FMA(q, f, 0.9999280757)
-	return timesNormal(x, q, z)
+	q = math.Float32frombits(math.Float32bits(z)<<23+math.Float32bits(q)) * 0x1p-64
+	half := 0.5 * x
+	return dsl.FMA(-u, q, half+dsl.Abs(half)) // NaN of -Inf, as -Inf times 0 is
 }
+
+const low = 64 // the power that numbers with small exponents are on the way larger by
 
 // timesNormal is x times the distribution function of x, which is q·2^n for -|x|, with
 // n+toInteger for n.
 func timesNormal(x, q, n float32) float32 {
-	const low = 64 // the power that q·2^n is on the way larger by, which may have few bits left
 	q = float32(q * math.Float32frombits(math.Float32bits(n)<<23+(127+low)<<23) * 0x1p-64)
 	if !(x < 0) {
 		q = 1 - q
