@@ -2,6 +2,7 @@ package jit
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"reflect"
@@ -119,7 +120,8 @@ func (f *Fn) Err() error {
 	if err != nil {
 		return err
 	}
-	return front.CheckFunc(src.Func, loaderFor([]*source{src}))
+	load, _ := loaderFor([]*source{src})
+	return front.CheckFunc(src.Func, load)
 }
 
 // source finds the source of the function. Only success is kept: package-level
@@ -174,7 +176,8 @@ func locate(frame goruntime.Frame, typ reflect.Type) (*source, error) {
 		return nil, fmt.Errorf("%s is a method value, which holds a receiver: pass a function or a function literal", frame.Function)
 	case isIdent(plain):
 		src.Func = front.Func{Pkg: pkg, Name: plain}
-		if _, err := loaderFor([]*source{src})(pkg); err != nil {
+		load, _ := loaderFor([]*source{src})
+		if _, err := load(pkg); err != nil {
 			return nil, fmt.Errorf("%s: %w", frame.Function, err)
 		}
 	case !literalName.MatchString(name):
@@ -254,8 +257,9 @@ func loadSource(path string, tests bool) (*front.Package, error) {
 	return compiler.Registered(path)
 }
 
-// loaderFor returns the loader for kernels that are compiled with functions.
-func loaderFor(list []*source) front.Loader {
+// loaderFor returns the loader for kernels that are compiled with functions, and a name for
+// it: the packages whose tests are part of them.
+func loaderFor(list []*source) (load front.Loader, name string) {
 	tested := map[string]bool{}
 	for _, s := range list {
 		if s.tests {
@@ -263,9 +267,9 @@ func loaderFor(list []*source) front.Loader {
 		}
 	}
 	if len(tested) == 0 {
-		return compiler.Registered
+		return compiler.Registered, ""
 	}
-	return func(path string) (*front.Package, error) { return loadSource(path, tested[path]) }
+	return func(path string) (*front.Package, error) { return loadSource(path, tested[path]) }, strings.Join(slices.Sorted(maps.Keys(tested)), ",")
 }
 
 // fnWord is the type of a handle, as an interface holds it.
@@ -306,8 +310,8 @@ func (c *constArg) code(arg *any) (uint64, error) {
 }
 
 // request is what to compile for values of the compile-time parameters, and with
-// which source.
-func (k *Kernel) request(values []uint64) (front.Request, front.Loader, error) {
+// which functions.
+func (k *Kernel) request(values []uint64) (front.Request, []*source, error) {
 	req := k.req
 	req.Consts = k.named(values)
 	var list []*source
@@ -328,5 +332,5 @@ func (k *Kernel) request(values []uint64) (front.Request, front.Loader, error) {
 			n++
 		}
 	}
-	return req, loaderFor(list), nil
+	return req, list, nil
 }

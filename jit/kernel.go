@@ -279,12 +279,13 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 		return nil, err
 	}
 	start := time.Now()
-	req, load, err := k.request(values)
+	req, funcs, err := k.request(values)
 	if err != nil {
 		return nil, err
 	}
 	name := k.name + artifact.Specialisation(req)
-	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: load, checked: k.checked, way: detour.For(dev.Info().Formats)}
+	load, loader := loaderFor(funcs)
+	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: load, loader: loader, known: &known, checked: k.checked, way: detour.For(dev.Info().Formats)}
 	im, err := r.best(assume)
 	if err != nil {
 		r.dumpPage(name) // as far as it came

@@ -56,6 +56,9 @@ type resolver struct {
 	load front.Loader
 	ev   Event
 
+	loader string            // names load
+	known  *artifact.Sources // nil to look at the source every time
+
 	way       *detour.Way // nil for the usual one
 	checked   bool
 	assume    compiler.Assume
@@ -65,6 +68,9 @@ type resolver struct {
 	shippedMachine bool // what resolve found is machine code of a bundle
 	noMachine      bool // the device does not load such code
 }
+
+// known is the source of this program's packages.
+var known artifact.Sources
 
 func (r *resolver) resolve() (*image, error) {
 	hash, err := r.source()
@@ -98,7 +104,7 @@ func (r *resolver) resolve() (*image, error) {
 func (r *resolver) source() (string, error) {
 	start := time.Now()
 	defer func() { r.ev.Front = time.Since(start) }()
-	key, err := artifact.SourceKey(r.req, r.load)
+	key, err := r.known.Key(r.req, r.load, r.loader)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", r.name, err)
 	}

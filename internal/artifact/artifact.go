@@ -24,17 +24,42 @@ const DSL = "github.com/gokiln/kiln/dsl"
 // Tool is what entries say that made them.
 const Tool = "kiln " + compiler.Version
 
-// SourceKey is the key of a kernel's source entry.
-func SourceKey(req front.Request, load front.Loader) (cache.Key, error) {
+// Sources remembers the hashes of packages' source, which does not change while a program
+// runs. The zero value is ready; a nil one remembers nothing.
+type Sources struct{ sums sync.Map }
+
+// Key is the key of a kernel's source entry. Loader names what load knows, where there are
+// several.
+func (s *Sources) Key(req front.Request, load front.Loader, loader string) (cache.Key, error) {
 	more := front.Packages(req.Sig)
 	for _, f := range req.Funcs {
 		more = append(append(more, f.Pkg), front.Packages(f.Sig)...)
+	}
+	slices.Sort(more)
+	more = slices.Compact(more)
+	name := strings.Join(append([]string{loader, req.Pkg}, more...), " ")
+	if s != nil {
+		if sum, ok := s.sums.Load(name); ok {
+			return sourceKey(req, sum.([sha256.Size]byte)), nil
+		}
 	}
 	sum, err := front.SourceHash(req.Pkg, load, more...)
 	if err != nil {
 		return cache.Key{}, err
 	}
-	return cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), req.Pkg, req.Func, req.Sig, Specialisation(req)), nil
+	if s != nil {
+		s.sums.Store(name, sum)
+	}
+	return sourceKey(req, sum), nil
+}
+
+// SourceKey is Key for one kernel.
+func SourceKey(req front.Request, load front.Loader) (cache.Key, error) {
+	return (*Sources)(nil).Key(req, load, "")
+}
+
+func sourceKey(req front.Request, sum [sha256.Size]byte) cache.Key {
+	return cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), req.Pkg, req.Func, req.Sig, Specialisation(req))
 }
 
 // dslHash covers the functions of package dsl that kernels call: they are

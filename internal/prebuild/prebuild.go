@@ -69,6 +69,7 @@ type run struct {
 	done     atomic.Int64
 	all      int
 	programs []program
+	known    artifact.Sources
 }
 
 // program is a specialisation that is compiled to IR once.
@@ -258,7 +259,7 @@ func (r *run) front(s record.Spec) (*compiler.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := artifact.SourceKey(req, r.Load)
+	key, err := r.known.Key(req, r.Load, "")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Kernel, err)
 	}
