@@ -38,6 +38,31 @@
 // bits are computed in float32 and rounded once at the end; integers wrap; NaN goes
 // through minima and maxima. All devices give the same bits for elementwise operations.
 //
+// What operations are not given right is one of these kinds: another element type than
+// the operation or the other operand has is [ErrDType] or [ErrDTypeMismatch], another
+// device [ErrDevice], shapes that do not fit [ErrShape] or [ErrBroadcast], a dimension that
+// is not there [ErrDim], a number of dimensions [ErrRank], a range [ErrRange], an index
+// [ErrIndex], a nil tensor and all else [ErrArgument]. An index in a tensor is looked at by
+// the device: the error comes from what waits for it, and says which index it was and where.
+//
+// # Indices
+//
+// [Tensor.Index] picks by numbers, ranges, lists, tensors and masks, as x[1, -2:, ids] does
+// in Python. [Tensor.IndexSelect], [Tensor.Gather] and [Tensor.Scatter] take indices of any
+// integer type; the maximum of an unsigned type, and -1 where it says so, stands for none.
+//
+// # Gradients
+//
+// Operations note how tensors are made of variables, see [NewVar], and [Tensor.Backward]
+// goes back the way. [NoGrad] and [Tensor.Detach] leave it out, [Checkpoint] keeps less and
+// computes it again, and [Tensor.BackwardBy] has gradients of gradients:
+//
+//	w := tensor.NewVar(tensor.Randn(dev, tensor.F32, 0, 1, 3, 4))
+//	grads, err := x.MatMul(w.Tensor()).Sqr().Mean().Backward()
+//	err = w.Set(w.Tensor().Sub(grads.Of(w.Tensor()).MulScalar(0.1)))
+//
+// What changes a tensor in place, see [Tensor.Assign], is not noted.
+//
 // # Operations of programs
 //
 // [Map] and those after it compute elements by a Go function, which is compiled for the

@@ -168,3 +168,23 @@ func TestToEveryDevice(t *testing.T) {
 		}
 	}
 }
+
+// Tensors of eight dimensions, of which no two can be joined, are operands as others are.
+func TestRank8(t *testing.T) {
+	d := open(t)
+	order := []int{7, 0, 6, 1, 5, 2, 4, 3}
+	x := count(d, 2, 3, 2, 1, 2, 2, 3, 2)
+	y := x.Permute(order...)
+	back := y.Contiguous().Permute(1, 3, 5, 7, 6, 4, 2, 0)
+	require.Equal(t, list[float32](t, x), list[float32](t, back))
+	require.Equal(t, list[float32](t, x.Sqr()), list[float32](t, y.Mul(y.Contiguous()).Permute(1, 3, 5, 7, 6, 4, 2, 0)))
+	require.Equal(t, list[float32](t, x.Sum(0, 2, 4, 6)), list[float32](t, y.Sum(1, 5, 6, 2).Permute(1, 3, 2, 0)))
+	require.Equal(t, list[float32](t, x.Max(1, 3, 5, 7)), list[float32](t, y.Max(3, 7, 4, 0).Permute(0, 2, 3, 1)))
+	require.Equal(t, list[float32](t, x.IndexSelect(tensor.From(d, []int64{2, 0}), 6)), list[float32](t, y.IndexSelect(tensor.From(d, []int64{2, 0}), 2).Permute(1, 3, 5, 7, 6, 4, 2, 0)))
+	require.Equal(t, list[float32](t, x.CumSum(1)), list[float32](t, y.CumSum(3).Permute(1, 3, 5, 7, 6, 4, 2, 0)))
+	require.Equal(t, list[float32](t, tensor.Cat(2, x, x)), list[float32](t, tensor.Cat(5, y, y).Permute(1, 3, 5, 7, 6, 4, 2, 0)))
+	require.Equal(t, list[float32](t, x.MatMul(x.T())), list[float32](t, y.Permute(1, 3, 5, 7, 6, 4, 2, 0).MatMul(x.T())))
+	sorted, _ := x.Sort(1, true)
+	turned, _ := y.Sort(3, true)
+	require.Equal(t, list[float32](t, sorted), list[float32](t, turned.Permute(1, 3, 5, 7, 6, 4, 2, 0)))
+}

@@ -3,6 +3,7 @@ package tensor_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -114,6 +115,7 @@ func TestBackwardOptions(t *testing.T) {
 	require.Equal(t, []float64{12, 270}, list[float64](t, g.Of(x)))
 	require.Equal(t, []float64{2, 30}, list[float64](t, g.Of(y)))
 	require.False(t, g.Of(x).Tracked())
+	require.Equal(t, map[*tensor.Tensor]*tensor.Tensor{x: g.Of(x), y: g.Of(y)}, maps.Collect(g.All()))
 
 	// The third derivative of x³ is 6.
 	for _, want := range [][]float64{{12, 27}, {12, 18}, {6, 6}} {

@@ -2,6 +2,8 @@ package tensor
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	goruntime "runtime"
 	"slices"
 	"strconv"
@@ -126,6 +128,9 @@ func (g *Gradients) Set(t, grad *Tensor) {
 	}
 	g.of[t] = grad
 }
+
+// All goes over the gradients: what each is for, and the gradient.
+func (g *Gradients) All() iter.Seq2[*Tensor, *Tensor] { return maps.All(g.of) }
 
 // Len is how many tensors have a gradient.
 func (g *Gradients) Len() int { return len(g.of) }
