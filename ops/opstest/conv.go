@@ -44,16 +44,20 @@ func convolution(t *testing.T, b *bench) {
 		}
 		for n := range convolutions {
 			if d == dtype.F32 || (n+i)%4 == 0 {
-				b.convolve(t, d, n, i+n, "")
-				b.convolve(t, d, n, (i+n)*5, "tiles")
+				b.part(t, func(t *testing.T, b *bench) {
+					b.convolve(t, d, n, i+n, "")
+					b.convolve(t, d, n, (i+n)*5, "tiles")
+				}, "%v/%d", d, n)
 			}
 		}
-		b.pool(t, d, i)
-		b.upsample(t, d, i)
+		b.part(t, func(t *testing.T, b *bench) { b.pool(t, d, i) }, "Pool/%v", d)
+		b.part(t, func(t *testing.T, b *bench) { b.upsample(t, d, i) }, "Upsample/%v", d)
 	}
 	for kind := range 25 {
-		b.convolve(t, dtype.F32, 3, kind, "")
-		b.convolve(t, dtype.F32, 4, kind, "direct")
+		b.part(t, func(t *testing.T, b *bench) {
+			b.convolve(t, dtype.F32, 3, kind, "")
+			b.convolve(t, dtype.F32, 4, kind, "direct")
+		}, "Layouts/%d", kind)
 	}
 	t.Run("Cases", func(t *testing.T) { convCases(t, b); poolCases(t, b); resizeCases(t, b) })
 	t.Run("Errors", func(t *testing.T) { convErrors(t, b) })

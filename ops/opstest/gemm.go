@@ -32,25 +32,27 @@ func matmul(t *testing.T, b *bench) {
 		}
 		for n := range products {
 			if d == dtype.F32 || (n+i)%3 == 0 {
-				b.product(t, d, n, i+n, "")
+				b.part(t, func(t *testing.T, b *bench) { b.product(t, d, n, i+n, "") }, "%v/%d", d, n)
 			}
 		}
 		for n, way := range ops.MatmulWays() {
 			if d.Compute().Size() <= 4 || !strings.Contains(way, "128") { // there is no room in shared memory
-				b.product(t, d, 4-n%4, i+n, way)
+				b.part(t, func(t *testing.T, b *bench) { b.product(t, d, 4-n%4, i+n, way) }, "%v/%s", d, way)
 			}
 		}
 	}
 	for kind := range 16 { // all pairs of layouts, of a tile and of a thin one
-		b.product(t, dtype.F32, 1, kind*7, "")
-		b.product(t, dtype.F32, 1, kind*7, "tiles of 32x32x16")
-		b.product(t, dtype.F32, 7, kind*7, "")
-		b.product(t, dtype.F32, 8, kind*7, "")
+		b.part(t, func(t *testing.T, b *bench) {
+			b.product(t, dtype.F32, 1, kind*7, "")
+			b.product(t, dtype.F32, 1, kind*7, "tiles of 32x32x16")
+			b.product(t, dtype.F32, 7, kind*7, "")
+			b.product(t, dtype.F32, 8, kind*7, "")
+		}, "Layouts/%d", kind)
 	}
 	for i, d := range dtype.All() {
 		for n, c := range products {
 			if b.has(d) && min(c.m, c.n) <= 4 && len(c.batchA)+len(c.batchB) == 0 && (n+i)%2 == 0 {
-				b.product(t, d, n, 5*(n%4), "thin in vectors")
+				b.part(t, func(t *testing.T, b *bench) { b.product(t, d, n, 5*(n%4), "thin in vectors") }, "%v/%d in vectors", d, n)
 			}
 		}
 	}

@@ -21,14 +21,16 @@ func index(t *testing.T, b *bench) {
 		}
 		ids := dtype.Ints()[i%5]
 		for k := range 3 {
-			b.gathers(t, d, ids, i+k, k)
-			b.scatters(t, d, ids, i+k, k)
-			b.take(t, d, ids, i+k)
-			b.oneHot(t, d, ids, i+k)
+			b.part(t, func(t *testing.T, b *bench) { b.gathers(t, d, ids, i+k, k) }, "Gather/%v/%d", d, k)
+			b.part(t, func(t *testing.T, b *bench) { b.scatters(t, d, ids, i+k, k) }, "Scatter/%v/%d", d, k)
+			b.part(t, func(t *testing.T, b *bench) {
+				b.take(t, d, ids, i+k)
+				b.oneHot(t, d, ids, i+k)
+			}, "Take/%v/%d", d, k)
 		}
-		b.wholeRows(t, d)
-		b.selects(t, d, ids, i)
-		b.rearrange(t, d, i)
+		t.Run(fmt.Sprintf("WholeRows/%v", d), func(t *testing.T) { b.wholeRows(t, d) })
+		b.part(t, func(t *testing.T, b *bench) { b.selects(t, d, ids, i) }, "Select/%v", d)
+		b.part(t, func(t *testing.T, b *bench) { b.rearrange(t, d, i) }, "Rearrange/%v", d)
 	}
 	t.Run("Cases", func(t *testing.T) { indexCases(t, b) })
 	t.Run("OutOfRange", func(t *testing.T) { outOfRange(t, b) })

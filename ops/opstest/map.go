@@ -35,27 +35,29 @@ func mapped(t *testing.T, b *bench) {
 	small := []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.F8E4M3, dtype.F8E5M2}
 	f := func(x dtype.Scalar) float32 { return float32(x.Float()) }
 	for k := range shapes {
-		d := small[k%len(small)]
-		num := func(x float32) dtype.Scalar { return dtype.FromFloat(d, float64(x)) }
-		b.maps(t, k, map1, d, func(x []dtype.Scalar) dtype.Scalar { return num(map1(f(x[0]))) }, d)
-		b.maps(t, k, map2, d, func(x []dtype.Scalar) dtype.Scalar { return num(map2(f(x[0]), int32(x[1].Int()))) }, d, dtype.I32)
-		b.maps(t, k, map3, d, func(x []dtype.Scalar) dtype.Scalar { return num(map3(f(x[0]), f(x[1]), uint8(x[2].Int()))) }, d, d, dtype.U8)
-		b.maps(t, k, map4, d, func(x []dtype.Scalar) dtype.Scalar { return num(map4(f(x[0]), f(x[1]), f(x[2]), f(x[3]))) }, d, d, d, d)
-		b.maps(t, k, holds2, dtype.U8, func(x []dtype.Scalar) dtype.Scalar {
-			if holds2(f(x[0]), x[1].Int()) {
-				return dtype.One(dtype.U8)
-			}
-			return dtype.Zero(dtype.U8)
-		}, d, dtype.I64)
-		b.slopes(t, k, slope1, func(x []dtype.Scalar) []float32 { return []float32{slope1(f(x[0]))} }, d, d)
-		b.slopes(t, k, slope2, func(x []dtype.Scalar) []float32 {
-			p, q := slope2(f(x[0]), int32(x[1].Int()))
-			return []float32{p, q}
-		}, d, d, dtype.I32)
-		b.slopes(t, k, slope4, func(x []dtype.Scalar) []float32 {
-			p, q, r, s := slope4(f(x[0]), f(x[1]), f(x[2]), f(x[3]))
-			return []float32{p, q, r, s}
-		}, d, d, d, d, d)
+		b.part(t, func(t *testing.T, b *bench) {
+			d := small[k%len(small)]
+			num := func(x float32) dtype.Scalar { return dtype.FromFloat(d, float64(x)) }
+			b.maps(t, k, map1, d, func(x []dtype.Scalar) dtype.Scalar { return num(map1(f(x[0]))) }, d)
+			b.maps(t, k, map2, d, func(x []dtype.Scalar) dtype.Scalar { return num(map2(f(x[0]), int32(x[1].Int()))) }, d, dtype.I32)
+			b.maps(t, k, map3, d, func(x []dtype.Scalar) dtype.Scalar { return num(map3(f(x[0]), f(x[1]), uint8(x[2].Int()))) }, d, d, dtype.U8)
+			b.maps(t, k, map4, d, func(x []dtype.Scalar) dtype.Scalar { return num(map4(f(x[0]), f(x[1]), f(x[2]), f(x[3]))) }, d, d, d, d)
+			b.maps(t, k, holds2, dtype.U8, func(x []dtype.Scalar) dtype.Scalar {
+				if holds2(f(x[0]), x[1].Int()) {
+					return dtype.One(dtype.U8)
+				}
+				return dtype.Zero(dtype.U8)
+			}, d, dtype.I64)
+			b.slopes(t, k, slope1, func(x []dtype.Scalar) []float32 { return []float32{slope1(f(x[0]))} }, d, d)
+			b.slopes(t, k, slope2, func(x []dtype.Scalar) []float32 {
+				p, q := slope2(f(x[0]), int32(x[1].Int()))
+				return []float32{p, q}
+			}, d, d, dtype.I32)
+			b.slopes(t, k, slope4, func(x []dtype.Scalar) []float32 {
+				p, q, r, s := slope4(f(x[0]), f(x[1]), f(x[2]), f(x[3]))
+				return []float32{p, q, r, s}
+			}, d, d, d, d, d)
+		}, "%v/%v", small[k%len(small)], shapes[k])
 	}
 	_, err := ops.MapOf(map2).Result(dtype.F32, dtype.F32)
 	require.ErrorIs(t, err, ops.ErrFunction)

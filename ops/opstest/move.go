@@ -19,25 +19,31 @@ func move(t *testing.T, b *bench) {
 				continue
 			}
 			n++
-			s := shapes[n%len(shapes)]
-			x := b.value(t, from, layoutOf(t, kinds[n%len(kinds)], s), func() dtype.Scalar { return b.number(from) })
-			out := b.result(t, to, layoutOf(t, kinds[n/len(kinds)%4], s))
-			require.NoError(t, ops.Copy(b.s, out.View, x.View))
-			for i, got := range b.read(t, out) {
-				want := x.want[i].Convert(to)
-				require.NoError(t, near(got, want, 0), "%v of type %v to %v", x.want[i], from, to)
-			}
+			k := n
+			b.part(t, func(t *testing.T, b *bench) { b.cast(t, from, to, k) }, "%v to %v", from, to)
 		}
 	}
-	b.turned(t)
+	b.part(t, func(t *testing.T, b *bench) { b.turned(t) }, "Turned")
 	for i, d := range dtype.All() {
 		if b.has(d) {
-			b.where(t, dtype.Ints()[i%5], d, i)
-			b.fill(t, d)
+			b.part(t, func(t *testing.T, b *bench) { b.where(t, dtype.Ints()[i%5], d, i) }, "Where/%v", d)
+			b.part(t, func(t *testing.T, b *bench) { b.fill(t, d) }, "Fill/%v", d)
 		}
 	}
 	require.ErrorIs(t, ops.Where(b.s, ops.View{DType: dtype.F32}, ops.View{DType: dtype.F32}, ops.View{}, ops.View{}), ops.ErrDType)
 	require.ErrorIs(t, ops.Fill(b.s, ops.View{DType: dtype.F4}, dtype.Scalar{}), ops.ErrDType)
+}
+
+func (b *bench) cast(t *testing.T, from, to dtype.DType, n int) {
+	t.Helper()
+	s := shapes[n%len(shapes)]
+	x := b.value(t, from, layoutOf(t, kinds[n%len(kinds)], s), func() dtype.Scalar { return b.number(from) })
+	out := b.result(t, to, layoutOf(t, kinds[n/len(kinds)%4], s))
+	require.NoError(t, ops.Copy(b.s, out.View, x.View))
+	for i, got := range b.read(t, out) {
+		want := x.want[i].Convert(to)
+		require.NoError(t, near(got, want, 0), "%v of type %v to %v", x.want[i], from, to)
+	}
 }
 
 func (b *bench) where(t *testing.T, mask, d dtype.DType, kind int) {

@@ -29,6 +29,7 @@ var families = []struct {
 	{"Scan", scan},
 	{"RowNorm", rowNorm},
 	{"Index", index},
+	{"Search", searching},
 	{"Map", mapped},
 	{"Matmul", matmul},
 	{"Conv", convolution},
@@ -37,22 +38,25 @@ var families = []struct {
 }
 
 // RunAll tests all operations on a device.
-func RunAll(t *testing.T, dev *runtime.Device) {
+func RunAll(t *testing.T, dev *runtime.Device) { run(t, dev, share{}) }
+
+func run(t *testing.T, dev *runtime.Device, part share) {
 	info := dev.Info()
 	require.Positive(t, info.Units, "work is divided among the units of a device")
 	require.GreaterOrEqual(t, info.ThreadsPerUnit, info.WarpSize)
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
-			f.run(t, &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2))})
+			f.run(t, &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2)), share: part})
 		})
 	}
 }
 
 // bench makes operands on a device.
 type bench struct {
-	dev *runtime.Device
-	s   *runtime.Stream
-	rng *rand.Rand
+	dev   *runtime.Device
+	s     *runtime.Stream
+	rng   *rand.Rand
+	share share
 }
 
 // has reports whether the device computes with a type; Metal has no F64.

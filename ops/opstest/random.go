@@ -35,25 +35,27 @@ func random(t *testing.T, b *bench) {
 			if !b.has(d) {
 				continue
 			}
-			out := b.result(t, d, layout.Contiguous(layout.Shape{n}))
-			require.NoError(t, ops.Uniform.Run(b.s, out.View, key, first, dtype.New(-1.0), dtype.New(3.0)))
-			for i, got := range b.read(t, out) {
-				counter := uint64(first + i/ops.PerCounter)
-				word := func(sequence uint32) uint32 {
-					return philox([4]uint32{uint32(counter), uint32(counter >> 32), sequence}, [2]uint32{key & 0xffffffff, key >> 32})[i%ops.PerCounter]
+			b.part(t, func(t *testing.T, b *bench) {
+				out := b.result(t, d, layout.Contiguous(layout.Shape{n}))
+				require.NoError(t, ops.Uniform.Run(b.s, out.View, key, first, dtype.New(-1.0), dtype.New(3.0)))
+				for i, got := range b.read(t, out) {
+					counter := uint64(first + i/ops.PerCounter)
+					word := func(sequence uint32) uint32 {
+						return philox([4]uint32{uint32(counter), uint32(counter >> 32), sequence}, [2]uint32{key & 0xffffffff, key >> 32})[i%ops.PerCounter]
+					}
+					u := float64(word(0)>>8) * 0x1p-24
+					if d == dtype.F64 {
+						u = float64(uint64(word(0))<<21|uint64(word(1)>>11)) * 0x1p-53
+					}
+					want := dtype.FromFloat(d, 4*u-1)
+					if want.Float() >= 3 {
+						want = dtype.FromFloat(d, -1)
+					}
+					require.NoError(t, near(got, want, 1), "element %d of %v", i, d)
+					require.Less(t, got.Float(), 3.0)
 				}
-				u := float64(word(0)>>8) * 0x1p-24
-				if d == dtype.F64 {
-					u = float64(uint64(word(0))<<21|uint64(word(1)>>11)) * 0x1p-53
-				}
-				want := dtype.FromFloat(d, 4*u-1)
-				if want.Float() >= 3 {
-					want = dtype.FromFloat(d, -1)
-				}
-				require.NoError(t, near(got, want, 1), "element %d of %v", i, d)
-				require.Less(t, got.Float(), 3.0)
-			}
-			b.normal(t, d, n)
+				b.normal(t, d, n)
+			}, "%v/%d", d, n)
 		}
 	}
 	require.ErrorIs(t, ops.Normal.Run(b.s, ops.View{DType: dtype.I32}, 0, 0, dtype.Scalar{}, dtype.Scalar{}), ops.ErrDType)

@@ -139,29 +139,31 @@ func reduce(t *testing.T, b *bench) {
 	for _, r := range ops.Reductions() {
 		ref, ok := reduced[r.Name()]
 		require.True(t, ok, "reduction %s has no reference", r.Name())
-		t.Run(r.Name(), func(t *testing.T) {
-			for _, d := range dtype.All() {
-				if !r.Takes(d) {
-					require.ErrorIs(t, r.Check(d), ops.ErrDType)
-					continue
-				}
-				if n++; b.has(d) {
-					b.reduce(t, r, ref, d, folds[n%len(folds)], n/3)
-					b.reduce(t, r, ref, d, largeFolds[n%len(largeFolds)], n/2)
-				}
+		for _, d := range dtype.All() {
+			if !r.Takes(d) {
+				require.ErrorIs(t, r.Check(d), ops.ErrDType)
+				continue
 			}
-		})
+			n++
+			k := n
+			if b.has(d) {
+				b.part(t, func(t *testing.T, b *bench) {
+					b.reduce(t, r, ref, d, folds[k%len(folds)], k/3)
+					b.reduce(t, r, ref, d, largeFolds[k%len(largeFolds)], k/2)
+				}, "%s/%v", r.Name(), d)
+			}
+		}
 	}
-	t.Run("Layouts", func(t *testing.T) {
-		for i, f := range append(slices.Clone(folds), largeFolds...) {
+	for i, f := range append(slices.Clone(folds), largeFolds...) {
+		b.part(t, func(t *testing.T, b *bench) {
 			for k := range kinds {
 				if f.shape.Count() < 5000 {
 					b.reduce(t, ops.Sum, reduced["sum"], dtype.F32, f, k)
 				}
 			}
 			b.reduce(t, ops.ArgMax, reduced["argmax"], dtype.F32, f, i)
-		}
-	})
+		}, "Layouts/%v", f)
+	}
 	t.Run("Special", b.specialFolds)
 	t.Run("Empty", b.emptyFolds)
 	t.Run("Cases", b.foldCases)

@@ -71,22 +71,20 @@ var rowShapes = []fold{
 func rowNorm(t *testing.T, b *bench) {
 	n := 0
 	for _, op := range rowOps {
-		t.Run(op.name, func(t *testing.T) {
-			for i, f := range rowShapes {
+		for i, f := range rowShapes {
+			n++
+			k, d := n, dtype.Floats()[n%len(dtype.Floats())]
+			b.part(t, func(t *testing.T, b *bench) {
 				b.rowOp(t, op, dtype.F32, f, i%3, op.weights)
-				n++
-				d := dtype.Floats()[n%len(dtype.Floats())]
 				if b.has(d) {
-					b.rowOp(t, op, d, f, n, i%(op.weights+1))
+					b.rowOp(t, op, d, f, k, i%(op.weights+1))
 				}
-			}
-		})
-	}
-	t.Run("Long", func(t *testing.T) {
-		for _, op := range rowOps {
-			b.rowOp(t, op, dtype.F32, fold{layout.Shape{1, 140001}, []int{1}}, 0, op.weights)
+			}, "%s/%v", op.name, f)
 		}
-	})
+		b.part(t, func(t *testing.T, b *bench) {
+			b.rowOp(t, op, dtype.F32, fold{layout.Shape{1, 140001}, []int{1}}, 0, op.weights)
+		}, "%s/Long", op.name)
+	}
 	t.Run("Special", b.specialRows)
 	t.Run("Cases", b.rowCases)
 }

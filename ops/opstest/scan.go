@@ -37,18 +37,19 @@ func scan(t *testing.T, b *bench) {
 	for _, c := range ops.Scans() {
 		ref, ok := scans[c.Name()]
 		require.True(t, ok, "scan %s has no reference", c.Name())
-		t.Run(c.Name(), func(t *testing.T) {
-			for i, f := range scanShapes {
-				b.scan(t, c, ref, dtype.F32, f, i)
+		for i, f := range scanShapes {
+			b.part(t, func(t *testing.T, b *bench) { b.scan(t, c, ref, dtype.F32, f, i) }, "%s/%v", c.Name(), f)
+		}
+		for _, d := range dtype.All() {
+			n += 2
+			k := n
+			if b.has(d) {
+				b.part(t, func(t *testing.T, b *bench) {
+					b.scan(t, c, ref, d, scanShapes[(k-1)%len(scanShapes)], (k-1)/2)
+					b.scan(t, c, ref, d, scanShapes[k%len(scanShapes)], k/2)
+				}, "%s/%v", c.Name(), d)
 			}
-			for _, d := range dtype.All() {
-				for range 2 {
-					if n++; b.has(d) {
-						b.scan(t, c, ref, d, scanShapes[n%len(scanShapes)], n/2)
-					}
-				}
-			}
-		})
+		}
 	}
 	t.Run("Cases", func(t *testing.T) {
 		x := b.numbers(t, dtype.F32, layout.Shape{5}, 3, 1, 4, 1, 5)

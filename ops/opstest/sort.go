@@ -42,20 +42,21 @@ func sorting(t *testing.T, b *bench) {
 		if !b.has(d) {
 			continue
 		}
-		t.Run(d.String(), func(t *testing.T) {
-			for range 3 {
-				n++
-				b.sort(t, d, sortShapes[n%len(sortShapes)], n, n%2 == 0, 0)
+		first := n
+		n += 3
+		b.part(t, func(t *testing.T, b *bench) {
+			for k := first + 1; k <= first+3; k++ {
+				b.sort(t, d, sortShapes[k%len(sortShapes)], k, k%2 == 0, 0)
 			}
-			b.sort(t, d, sortShapes[10], n, n%3 == 0, 0)
-		})
+			b.sort(t, d, sortShapes[10], first, first%3 == 0, 0)
+		}, "%v", d)
 	}
-	t.Run("Shapes", func(t *testing.T) {
-		for i, f := range sortShapes {
+	for i, f := range sortShapes {
+		b.part(t, func(t *testing.T, b *bench) {
 			b.sort(t, dtype.F32, f, i, i%2 == 0, 0)
 			b.sort(t, dtype.I32, f, i+1, i%2 != 0, i%4)
-		}
-	})
+		}, "Shapes/%v", f)
+	}
 	t.Run("Quantile", b.quantiles)
 	t.Run("Cases", b.sortCases)
 }

@@ -49,6 +49,21 @@ func setROCm(tb testing.TB, lib *hip.Library) {
 	}
 }
 
+// QuickROCm has kernels for AMD GPUs compiled without optimising until the test ends, for
+// tests of which the compiler takes most of the time.
+func QuickROCm(tb testing.TB) {
+	tb.Helper()
+	lib := hip.Attach(tb)
+	lib.Set("quick", 1)
+	tb.Cleanup(func() { lib.Set("quick", 0) })
+}
+
+// QuickMetal does that for Apple's, until the device is closed.
+func QuickMetal(tb testing.TB) {
+	tb.Helper()
+	metal.Open(tb).Set("quick", 1)
+}
+
 // OpenMetal opens the simulated Apple GPU, and closes it when the test ends. It skips
 // and fails as OpenROCm does.
 func OpenMetal(tb testing.TB) *runtime.Device {

@@ -58,7 +58,7 @@ func prepare(clang, src string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"block.cpp", "sim.h", "prelude.h"} {
+	for _, name := range []string{"block.cpp", "clang.cpp", "clang.h", "sim.h", "prelude.h"} {
 		text, err := fs.ReadFile(engine, name)
 		if err != nil {
 			return err
@@ -136,7 +136,8 @@ func (l *Library) Fail(name string, after, count int) {
 }
 
 // Set sets "strict" (1: threads that have returned are missed at a barrier), "memory"
-// (MiB), "devices" (-1: none) or "discrete" (1: the GPU has memory of its own). The
+// (MiB), "devices" (-1: none), "discrete" (1: the GPU has memory of its own) or "quick" (1: as
+// for AMD GPUs). The
 // newest version of the language is what the environment variable
 // KILN_SIM_METAL_VERSION says, 30 for 3.0, else 3.2.
 func (l *Library) Set(what string, value int) {

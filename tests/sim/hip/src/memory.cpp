@@ -35,13 +35,12 @@ const Block *block_of(uint64_t at) {
 
 unsigned char *bytes(uint64_t at) { return (unsigned char *)(uintptr_t)at; }
 
-bool intact(const Block &b) {
-	for (uint64_t p = b.base + page; p < b.at; p++)
-		if (*bytes(p) != pattern) return false;
-	for (uint64_t p = b.at + b.size; p < b.base + b.span - page; p++)
-		if (*bytes(p) != pattern) return false;
-	return true;
+// has_pattern is asked about all allocations after each kernel.
+bool has_pattern(uint64_t from, uint64_t to) {
+	return from >= to || (*bytes(from) == pattern && memcmp(bytes(from), bytes(from + 1), to - from - 1) == 0);
 }
+
+bool intact(const Block &b) { return has_pattern(b.base + page, b.at) && has_pattern(b.at + b.size, b.base + b.span - page); }
 
 } // namespace
 

@@ -2,6 +2,7 @@
 // that clang makes from the text of the kernel; it names the architecture that it
 // was made for, and has a table of its kernels.
 #include "sim.h"
+#include "clang.h"
 #include "prelude.h"
 
 #include <cctype>
@@ -10,16 +11,11 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <map>
 #include <memory>
 #include <set>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
-
-extern char **environ;
 
 namespace {
 
@@ -133,44 +129,18 @@ bool write_file(const std::string &path, const std::string &text) {
 	return fclose(f) == 0 && ok;
 }
 
-// command runs a program with its messages going to a file.
-int command(const std::vector<std::string> &args, const std::string &messages) {
-	std::vector<char *> argv;
-	for (const std::string &a : args) argv.push_back(const_cast<char *>(a.c_str()));
-	argv.push_back(nullptr);
-	posix_spawn_file_actions_t files;
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 2, messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	posix_spawnattr_t attr; // signals as a program expects to find them
-	posix_spawnattr_init(&attr);
-	sigset_t none, all;
-	sigemptyset(&none), sigfillset(&all);
-	posix_spawnattr_setsigmask(&attr, &none), posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	pid_t pid;
-	int r = posix_spawnp(&pid, argv[0], &files, &attr, argv.data(), environ), status = 0;
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	if (r != 0) return -1;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-	}
-	return status;
-}
-
 int compile(Program &p, const std::string &arch, int wave, const std::vector<std::string> &flags) {
 	char dir[] = SIM_DIR "/XXXXXX";
 	if (!mkdtemp(dir)) return RTC_INTERNAL;
-	std::string base = std::string(dir) + "/kernel", in = base + ".cpp", out = base + ".so", messages = base + ".log";
-	std::vector<std::string> args = {SIM_CLANG, "-x", "c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-nostartfiles", "-nostdlib++", "-fno-math-errno", "-fno-exceptions",
-		"-fno-rtti", "-fno-stack-protector", "-Wno-unknown-attributes", "-DKILN_SIM_WAVE=" + std::to_string(wave), "-D__" + arch.substr(0, arch.find(':')) + "__=1",
-		"-D__HIP_DEVICE_COMPILE__=1", "-include", SIM_DIR "/prelude.h"};
+	std::string base = std::string(dir) + "/kernel", in = base + ".cpp", out = base + ".so";
+	std::vector<std::string> args = {"-x", "c++", "-std=c++17", "-fPIC", "-shared", "-nostartfiles", "-nostdlib++", "-fno-math-errno",
+		"-fno-exceptions", "-fno-rtti", "-fno-stack-protector", "-Wno-unknown-attributes", "-DKILN_SIM_WAVE=" + std::to_string(wave),
+		"-D__" + arch.substr(0, arch.find(':')) + "__=1", "-D__HIP_DEVICE_COMPILE__=1", "-include", SIM_DIR "/prelude.h", "-lm"};
 	args.insert(args.end(), flags.begin(), flags.end());
-	args.insert(args.end(), {"-o", out, in, "-lm"});
-	int status = write_file(in, unit(p, arch)) ? command(args, messages) : -1;
-	p.log = read_file(messages);
+	p.log = "cannot write the text";
+	int status = write_file(in, unit(p, arch)) ? compile_file(args, in, out, p.log) : -1;
 	p.code = status == 0 ? read_file(out) : "";
-	unlink(in.c_str()), unlink(out.c_str()), unlink(messages.c_str()), rmdir(dir);
-	if (status < 0) p.log = std::string("cannot run ") + SIM_CLANG;
+	unlink(in.c_str()), unlink(out.c_str()), rmdir(dir);
 	return status == 0 ? RTC_SUCCESS : RTC_COMPILATION;
 }
 
@@ -255,6 +225,11 @@ EXPORT int hiprtcCompileProgram(void *handle, int n, const char **options) {
 	if (wave == 0) {
 		p.log = "error: no device here has the architecture '" + arch + "'\n";
 		return RTC_INVALID_OPTION;
+	}
+	{
+		std::lock_guard<std::mutex> lock(mu);
+		flags.push_back(setting("quick") ? "-O0" : "-O1");
+		key += flags.back() + "\n";
 	}
 	// Tests compile the same text often.
 	static std::mutex cache_mu;

@@ -4,6 +4,7 @@
 //   memory.cpp   device memory and page-locked memory, checked
 //   queue.cpp    streams and events: one queue that a thread works off
 //   block.cpp    the threads of a block as fibers, barriers, wave operations
+//   clang.cpp    runs clang
 //   module.cpp   hipRTC on clang, code objects, launches
 //   hip.cpp      the functions of libamdhip64
 //   graph.cpp    graphs

@@ -1,42 +1,15 @@
 // Metal's compiler, on clang: the text as C++ for OpenCL, which has the same address
 // spaces, with the library of metal_stdlib.
 #include "metal.h"
+#include "clang.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 namespace {
-
-int command(const std::vector<std::string> &args, const std::string &messages) {
-	std::vector<char *> argv;
-	for (const std::string &a : args) argv.push_back(const_cast<char *>(a.c_str()));
-	argv.push_back(nullptr);
-	posix_spawn_file_actions_t files;
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 2, messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	posix_spawnattr_t attr; // signals as a program expects to find them
-	posix_spawnattr_init(&attr);
-	sigset_t none, all;
-	sigemptyset(&none), sigfillset(&all);
-	posix_spawnattr_setsigmask(&attr, &none), posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	pid_t pid;
-	int r = posix_spawnp(&pid, argv[0], &files, &attr, argv.data(), environ), status = 0;
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	if (r != 0) return -1;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-	}
-	return status;
-}
 
 std::string replaced(std::string s, const std::string &from, const std::string &to) {
 	for (size_t at = s.find(from); at != std::string::npos; at = s.find(from, at + to.size())) s.replace(at, from.size(), to);
@@ -83,7 +56,7 @@ void load(Code &code, const std::string &out, const std::vector<Entry> &entries)
 	}
 }
 
-std::shared_ptr<Code> build(const std::string &source, int version, bool fast, std::string &log) {
+std::shared_ptr<Code> build(const std::string &source, int version, bool fast, bool quick, std::string &log) {
 	std::vector<Entry> entries = read_kernels(source, log);
 	if (!log.empty()) return nullptr;
 	std::string text = "#line 1 \"program_source\"\n" + source;
@@ -95,20 +68,18 @@ std::shared_ptr<Code> build(const std::string &source, int version, bool fast, s
 	for (const Entry &e : entries) text += caller(e);
 	char dir[] = SIM_DIR "/XXXXXX";
 	if (!mkdtemp(dir)) return nullptr;
-	std::string base = std::string(dir) + "/kernel", in = base + ".metal", out = base + ".so", messages = base + ".log";
-	std::vector<std::string> args = {SIM_CLANG, "-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc", "-Xclang", "-cl-ext=+cl_khr_fp16", "-isystem", SIM_DIR,
-		"-D__METAL_VERSION__=" + std::to_string(version * 10), "-O1", __builtin_cpu_supports("x86-64-v3") ? "-march=x86-64-v3" : "-march=x86-64", fast ? "-ffast-math" : "-ffp-contract=fast-honor-pragmas", "-fPIC", "-shared", "-nostartfiles",
-		"-nostdlib++", "-Wno-unknown-attributes", "-Wno-ignored-attributes", "-o", out, in, "-x", "none", SIM_DIR "/lds.o", "-lm"};
-	int status = write_whole(in, text) ? command(args, messages) : -1;
-	if (status < 0) log = std::string("cannot run ") + SIM_CLANG;
-	else read_whole(messages, log);
+	std::string base = std::string(dir) + "/kernel", in = base + ".metal", out = base + ".so";
+	std::vector<std::string> args = {"-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc", "-Xclang", "-cl-ext=+cl_khr_fp16", "-isystem", SIM_DIR,
+		"-D__METAL_VERSION__=" + std::to_string(version * 10), quick ? "-O0" : "-O1", __builtin_cpu_supports("x86-64-v3") ? "-march=x86-64-v3" : "-march=x86-64", fast ? "-ffast-math" : "-ffp-contract=fast-honor-pragmas", "-fPIC", "-shared", "-nostartfiles",
+		"-nostdlib++", "-Wno-unknown-attributes", "-Wno-ignored-attributes", "-Wl," SIM_DIR "/lds.o", "-lm"};
+	int status = write_whole(in, text) ? compile_file(args, in, out, log) : -1;
 	std::shared_ptr<Code> code;
 	if (status == 0) {
 		code = std::make_shared<Code>();
 		load(*code, out, entries);
 		if (!code->handle) log = std::string("the kernel cannot be loaded: ") + dlerror(), code = nullptr;
 	}
-	unlink(in.c_str()), unlink(out.c_str()), unlink(messages.c_str()), rmdir(dir);
+	unlink(in.c_str()), unlink(out.c_str()), rmdir(dir);
 	return code;
 }
 
@@ -122,13 +93,18 @@ std::shared_ptr<Code> compile_text(const std::string &source, int version, bool 
 	// Tests compile the same text often.
 	static std::mutex cache_mu;
 	static std::map<std::string, std::shared_ptr<Code>> cache;
-	std::string key = std::to_string(version) + (fast ? "f" : "s") + source;
+	bool quick;
+	{
+		std::lock_guard<std::mutex> lock(mu);
+		quick = setting("quick") != 0;
+	}
+	std::string key = std::to_string(version) + (fast ? "f" : "s") + (quick ? "q" : "o") + source;
 	{
 		std::lock_guard<std::mutex> lock(cache_mu);
 		auto it = cache.find(key);
 		if (it != cache.end()) return it->second;
 	}
-	std::shared_ptr<Code> code = build(source, version, fast, log);
+	std::shared_ptr<Code> code = build(source, version, fast, quick, log);
 	if (code) {
 		std::lock_guard<std::mutex> lock(cache_mu);
 		if (cache.size() >= 512) cache.clear();

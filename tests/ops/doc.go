@@ -1,0 +1,13 @@
+// Package ops tests the operations of tensors on simulated GPUs: what package opstest
+// tests on the CPU and on the GPUs of a machine, and copies of tensors between devices.
+//
+// The model: the simulators compile every kernel with clang, so that tests run in many
+// goroutines and the compiler takes many texts at a time, without optimising. A part is an
+// operation with a type and a layout of its operands. AMD GPUs of the two wave widths share
+// the parts, every other one is for each; with KILN_OPSTEST=all both run all of them. Cases
+// with known results, errors and indices out of range are tested on each.
+//
+// Example:
+//
+//	KILN_OPSTEST=all go test ./tests/ops -run TestROCm
+package ops

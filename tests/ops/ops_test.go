@@ -1,0 +1,47 @@
+package ops_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"testing"
+
+	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/tests/sim"
+)
+
+// TestMain has tests run in more goroutines than there are cores: they wait for a compiler
+// that takes many kernels at a time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", "32"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+	}
+	debug.SetGCPercent(400)
+	sim.Main(m)
+}
+
+func TestROCm(t *testing.T) {
+	for i, arch := range []string{"gfx1100", "gfx942"} {
+		t.Run(arch, func(t *testing.T) {
+			sim.QuickROCm(t)
+			dev := sim.OpenROCm(t, arch)
+			if os.Getenv("KILN_OPSTEST") == "all" {
+				opstest.RunAll(t, dev)
+			} else {
+				opstest.RunShare(t, dev, i, 2)
+			}
+		})
+	}
+}
+
+func TestMetal(t *testing.T) {
+	sim.QuickMetal(t)
+	opstest.RunAll(t, sim.OpenMetal(t))
+}
