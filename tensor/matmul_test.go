@@ -74,6 +74,48 @@ func TestEinsum(t *testing.T) {
 	}
 }
 
+// The formulas at the edges of the notation.
+func TestEinsumEdges(t *testing.T) {
+	d := open(t)
+	x, v, one := count(d, 2, 3), count(d, 3), tensor.From(d, []float32{5}).Reshape()
+	for _, c := range []struct {
+		formula string
+		list    []*tensor.Tensor
+		shape   tensor.Shape
+		want    []float32
+	}{
+		{"->", []*tensor.Tensor{one}, tensor.Shape{}, []float32{5}},
+		{",->", []*tensor.Tensor{one, one}, tensor.Shape{}, []float32{25}},
+		{",i->i", []*tensor.Tensor{one, v}, tensor.Shape{3}, []float32{0, 5, 10}},
+		{"...", []*tensor.Tensor{x}, tensor.Shape{2, 3}, []float32{0, 1, 2, 3, 4, 5}},
+		{"...->", []*tensor.Tensor{x}, tensor.Shape{}, []float32{15}},
+		{"...,...", []*tensor.Tensor{x, v}, tensor.Shape{2, 3}, []float32{0, 1, 4, 0, 4, 10}},
+		{"...j,...j->...", []*tensor.Tensor{x, v}, tensor.Shape{2}, []float32{5, 14}},
+		{"i...,i...->i", []*tensor.Tensor{x, x}, tensor.Shape{2}, []float32{5, 50}},
+		{" i j , j -> i ", []*tensor.Tensor{x, v}, tensor.Shape{2}, []float32{5, 14}},
+		{"ij,j", []*tensor.Tensor{x, v}, tensor.Shape{2}, []float32{5, 14}},
+		{"ba", []*tensor.Tensor{x}, tensor.Shape{3, 2}, []float32{0, 3, 1, 4, 2, 5}},
+		{"Ij,jI->", []*tensor.Tensor{x, x.T()}, tensor.Shape{}, []float32{55}},
+		{"i,i,i,i->i", []*tensor.Tensor{v, v, v, v}, tensor.Shape{3}, []float32{0, 1, 16}},
+		{"ij,jk->ik", []*tensor.Tensor{x.Narrow(1, 0, 0), x.T().Narrow(0, 0, 0)}, tensor.Shape{2, 2}, []float32{0, 0, 0, 0}},
+		{"ij,jk->ik", []*tensor.Tensor{x.Narrow(0, 0, 0), x.T()}, tensor.Shape{0, 2}, []float32{}},
+		{"iij->j", []*tensor.Tensor{count(d, 2, 2, 2)}, tensor.Shape{2}, []float32{6, 8}},
+		{"...ab,...bc->...ac", []*tensor.Tensor{count(d, 2, 1, 1, 2), count(d, 3, 2, 1)}, tensor.Shape{2, 3, 1, 1}, []float32{1, 3, 5, 3, 13, 23}},
+	} {
+		got := tensor.Einsum(c.formula, c.list...)
+		require.NoError(t, got.Err(), c.formula)
+		require.Equal(t, c.shape.String(), got.Shape().String(), c.formula)
+		require.Equal(t, c.want, list[float32](t, got), c.formula)
+	}
+	for formula, kind := range map[string]error{
+		"ij,j->ik": tensor.ErrArgument, "ij,k->ijj": tensor.ErrArgument, "ij,ij": tensor.ErrRank, "ij,i": tensor.ErrShape, "i1,j": tensor.ErrArgument, "ij": tensor.ErrArgument, "": tensor.ErrArgument,
+	} {
+		require.ErrorIs(t, tensor.Einsum(formula, x, v).Err(), kind, formula)
+	}
+	require.ErrorIs(t, tensor.Einsum("").Err(), tensor.ErrArgument)
+	require.ErrorIs(t, tensor.Einsum("i,i", v, v.Cast(tensor.I32)).Err(), tensor.ErrDTypeMismatch)
+}
+
 // sums computes a formula by loops.
 func sums(terms []string, out string, data [][]float64, size map[rune]int) []float64 {
 	letters := []rune{}
