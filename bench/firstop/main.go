@@ -1,0 +1,235 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// kernels is how many a process uses.
+const kernels = 200
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "firstop:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("firstop", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	device := flags.String("device", "cpu", "device to measure")
+	child := flags.Bool("child", false, "be the measured process")
+	bundles := flags.String("bundle", "", "bundles to measure, separated by commas")
+	record := flags.String("record", "", "write what is used to this file and stop")
+	samples := flags.Int("samples", 7, "processes for each case")
+	asJSON := flags.Bool("json", false, "print lines of JSON, as gpubench does")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *child {
+		t, err := use(*device)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(stdout).Encode(t)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	b := bench{self: self, device: *device, samples: *samples}
+	if *record != "" {
+		_, err := b.process("KILN_RECORD="+*record, "KILN_JIT=off")
+		return err
+	}
+	rows, err := b.rows(strings.FieldsFunc(*bundles, func(r rune) bool { return r == ',' }))
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		enc := json.NewEncoder(stdout)
+		for _, r := range rows {
+			if err := enc.Encode(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%.1f\t%s\t%s\n", r.What, r.Median, r.Unit, r.Note)
+	}
+	return w.Flush()
+}
+
+// times is what one process reports, in ms.
+type times struct {
+	Open    float64        // driver and context
+	Total   float64        // all kernels found, loaded, and run once
+	Kernels int            // that were resolved
+	Sources map[string]int // "compiled", "cache", "bundle"
+}
+
+// use runs elementwise operations of all types on one element each until so many kernels
+// were used.
+func use(device string) (*times, error) {
+	t := &times{Sources: map[string]int{}}
+	defer jit.OnResolve(func(e jit.Event) { t.Sources[e.Source]++ })()
+	begin := time.Now()
+	dev, err := runtime.Open(device)
+	if err != nil {
+		return nil, err
+	}
+	s := dev.DefaultStream()
+	mem, err := runtime.Alloc[byte](dev, 1<<12)
+	if err != nil {
+		return nil, err
+	}
+	if err := dev.Sync(); err != nil {
+		return nil, err
+	}
+	t.Open = ms(begin)
+	begin = time.Now()
+	for _, op := range ops.Elementwises() {
+		for _, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.F16, dtype.I32, dtype.F64} {
+			if !op.Takes(d) || t.Kernels == kernels {
+				continue
+			}
+			x := ops.View{Buf: mem.Buffer(), DType: d, Layout: layout.Contiguous(layout.Shape{1})}
+			out := x
+			out.DType = op.Result(d)
+			operands, numbers := make([]ops.View, op.Operands()), make([]dtype.Scalar, op.Params())
+			for i := range operands {
+				operands[i] = x
+			}
+			for i := range numbers {
+				numbers[i] = dtype.FromFloat(dtype.F64, 1)
+			}
+			if err := op.Run(s, out, operands, numbers...); err != nil {
+				return nil, err
+			}
+			t.Kernels++
+		}
+	}
+	if err := dev.Sync(); err != nil {
+		return nil, err
+	}
+	t.Total = ms(begin)
+	return t, nil
+}
+
+func ms(since time.Time) float64 { return float64(time.Since(since).Microseconds()) / 1000 }
+
+// bench starts processes.
+type bench struct {
+	self, device string
+	samples      int
+}
+
+// row is one figure, as bench/gpubench has it.
+type row struct {
+	Suite  string  `json:"suite"`
+	What   string  `json:"what"`
+	Who    string  `json:"who"`
+	Median float64 `json:"median"`
+	Low    float64 `json:"p10"`
+	High   float64 `json:"p90"`
+	Unit   string  `json:"unit"`
+	Note   string  `json:"note,omitempty"`
+}
+
+// rows measures the cases: without a cache, with the one that such a process left, and with each
+// bundle and an empty cache that must stay so.
+func (b *bench) rows(bundles []string) ([]row, error) {
+	dir, err := os.MkdirTemp("", "kiln-firstop-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	warm := filepath.Join(dir, "warm")
+	cases := []struct {
+		what, source string
+		env          []string
+	}{
+		{"cold: compiled", "compiled", []string{"KILN_CACHE_DIR=" + filepath.Join(dir, "cold-*")}},
+		{"warm: cached", "cache", []string{"KILN_CACHE_DIR=" + warm}},
+	}
+	for _, name := range bundles {
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			return nil, err
+		}
+		cases = append(cases, struct {
+			what, source string
+			env          []string
+		}{"bundle " + filepath.Base(name), "bundle", []string{"KILN_CACHE_DIR=" + filepath.Join(dir, "none"), "KILN_JIT=readonly", "KILN_BUNDLES=" + abs}})
+	}
+	if _, err := b.process("KILN_CACHE_DIR=" + warm); err != nil {
+		return nil, err
+	}
+	var rows []row
+	for _, c := range cases {
+		r, err := b.row(c.what, c.source, c.env)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.what, err)
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+func (b *bench) row(what, source string, env []string) (row, error) {
+	var totals, opens []float64
+	for i := range b.samples {
+		t, err := b.process(strings.ReplaceAll(strings.Join(env, "\n"), "*", fmt.Sprint(i)))
+		if err != nil {
+			return row{}, err
+		}
+		// Some operations share code, which the first one has put into the cache.
+		if n := t.Sources[source]; n < kernels*9/10 || source == "bundle" && len(t.Sources) != 1 {
+			return row{}, fmt.Errorf("%d kernels came from %v, want %s", t.Kernels, t.Sources, source)
+		}
+		totals, opens = append(totals, t.Total), append(opens, t.Open)
+	}
+	slices.Sort(totals)
+	slices.Sort(opens)
+	at := func(q float64) float64 { return totals[int(q*float64(len(totals)-1)+0.5)] }
+	return row{
+		Suite: "firstop", What: fmt.Sprintf("%d kernels, %s", kernels, what), Who: "kiln", Median: at(0.5), Low: at(0.1), High: at(0.9), Unit: "ms",
+		Note: fmt.Sprintf("opening the device %.0f, not counted", opens[len(opens)/2]),
+	}, nil
+}
+
+// process runs a child; lines of env are settings.
+func (b *bench) process(env ...string) (*times, error) {
+	cmd := exec.Command(b.self, "-child", "-device", b.device)
+	// The driver's own cache would hide its compiler.
+	cmd.Env = append(append(os.Environ(), "CUDA_CACHE_DISABLE=1"), strings.Split(strings.Join(env, "\n"), "\n")...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	var t times
+	return &t, json.Unmarshal(out, &t)
+}
