@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -10,9 +11,46 @@ import (
 // 512: fewer faults when memory is first touched, fewer misses later.
 const hugePage = 2 << 20
 
-// mapMemory asks for huge pages where they fit. They must lie at multiples of their
-// size, so more is mapped at first than stays.
+// Blocks of a middle size are cut from regions, one behind the other, so that huge
+// pages serve them from end to end: with a mapping each, what goes beyond a multiple of
+// a huge page would be touched in small pages, at several times the cost.
+const (
+	minRegional = 256 << 10
+	maxRegional = 8 << 20
+	regionSize  = 32 << 20
+)
+
+// region is what is left of the region that blocks are cut from.
+var region struct {
+	sync.Mutex
+	rest []byte
+}
+
+// mapMemory returns memory of a size that is a multiple of pages.
 func mapMemory(size int) ([]byte, error) {
+	if size < minRegional || size > maxRegional || size%pageSize != 0 {
+		return mapOwn(size)
+	}
+	region.Lock()
+	defer region.Unlock()
+	if len(region.rest) < size {
+		mem, err := mapOwn(regionSize)
+		if err != nil {
+			return nil, err
+		}
+		if len(region.rest) > 0 {
+			unmapMemory(region.rest)
+		}
+		region.rest = mem
+	}
+	mem := region.rest[:size:size]
+	region.rest = region.rest[size:]
+	return mem, nil
+}
+
+// mapOwn returns a mapping of its own. It asks for huge pages where they fit. They must
+// lie at multiples of their size, so more is mapped at first than stays.
+func mapOwn(size int) ([]byte, error) {
 	extra := 0
 	if size >= hugePage {
 		extra = hugePage
@@ -37,6 +75,7 @@ func mapMemory(size int) ([]byte, error) {
 	return mem, nil
 }
 
+// unmapMemory gives back what mapMemory returned; of a region a part may go.
 func unmapMemory(mem []byte) {
 	_ = unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(mem)), uintptr(len(mem)))
 }
