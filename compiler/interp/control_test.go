@@ -443,19 +443,6 @@ func TestFirstError(t *testing.T) {
 	}
 }
 
-// TestWithoutSIMD runs the operations and random kernels on loops in Go alone.
-func TestWithoutSIMD(t *testing.T) {
-	if !hasSIMD {
-		t.Skip("the processor has none of AVX2, FMA and BMI2: every other test runs on loops in Go")
-	}
-	hasSIMD = false
-	defer func() { hasSIMD = true }()
-	TestOps(t)
-	for seed := range uint64(40) {
-		checkRandom(t, 1000+seed)
-	}
-}
-
 // TestWorkers runs a program from several goroutines with different blocks.
 func TestWorkers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))

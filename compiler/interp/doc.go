@@ -3,9 +3,8 @@
 //
 // A block is executed by one worker, an operation at a time for all of its
 // threads: a register is an array with one element for each thread (lane), and
-// an operation is one loop over such arrays: in Go, and for the common operations
-// in AVX2 where the processor has it. Blocks are handed out to as many workers as
-// there are processors. The model:
+// an operation is one loop over such arrays, in Go on every processor. Blocks are
+// handed out to as many workers as there are processors. The model:
 //
 //   - Each value is uniform (one scalar for the block), affine (base + lane*step,
 //     two scalars: most index arithmetic, pointers included) or varying (an array).

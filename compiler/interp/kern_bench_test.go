@@ -32,7 +32,7 @@ func BenchmarkKern(b *testing.B) {
 		if c.op == ir.OpSelect {
 			v.Args[0].Type = ir.Bool
 		}
-		k, _ := arrayKern(v, c.scalars)
+		k, _ := findKern(v, c.scalars)
 		var mem [4][n + 64]uint64
 		for i := range mem[0] {
 			mem[1][i], mem[2][i], mem[3][i] = uint64(i*77+5), uint64(i*3+1), 8

@@ -3,7 +3,6 @@ package interp
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/gokiln/kiln/compiler/ir"
@@ -379,7 +378,7 @@ func (l *lowerer) arrayOp(v *ir.Value) {
 	var chosen shape
 	var swap bool
 	for s := all; ; s = (s - 1) & all { // from all scalars to all arrays
-		if in.k, swap = arrayKern(v, s); in.k != nil || s == 0 {
+		if in.k, swap = findKern(v, s); in.k != nil || s == 0 {
 			chosen = s
 			break
 		}
@@ -396,10 +395,6 @@ func (l *lowerer) arrayOp(v *ir.Value) {
 	}
 	if v.Op == ir.OpIndex || v.Op == ir.OpOffset {
 		args[2] = operand{ref: l.constant(8, uint64(v.Type.Elem.Size()))}
-		if size := v.Type.Elem.Size(); chosen == 1 && size&(size-1) == 0 && simdIndex() != nil {
-			in.k = simdIndex()
-			args[2].ref = l.constant(8, uint64(bits.TrailingZeros(uint(size))))
-		}
 	}
 	if swap {
 		args[0], args[1] = args[1], args[0]

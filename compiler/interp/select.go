@@ -47,13 +47,13 @@ func ownKern(v *ir.Value, s shape) (k kern, swap bool) {
 	case 1:
 		return onlyArrays(unaryKern(v.Op, t), s), false
 	case 2:
-		return pickForm(v, s, binaryForms)
+		return pickForm(v, s)
 	}
 	return nil, false
 }
 
 // pickForm chooses among the forms of a two-operand operation.
-func pickForm(v *ir.Value, s shape, find func(ir.Op, *ir.Type) forms) (k kern, swap bool) {
+func pickForm(v *ir.Value, s shape) (k kern, swap bool) {
 	op := v.Op
 	switch op { // x > y is y < x
 	case ir.OpGt:
@@ -61,7 +61,7 @@ func pickForm(v *ir.Value, s shape, find func(ir.Op, *ir.Type) forms) (k kern, s
 	case ir.OpGe:
 		op, swap, s = ir.OpLe, true, exchange(s)
 	}
-	f := find(op, v.Args[0].Type)
+	f := binaryForms(op, v.Args[0].Type)
 	switch {
 	case s == arrays:
 		return f.vv, swap
@@ -73,16 +73,6 @@ func pickForm(v *ir.Value, s shape, find func(ir.Op, *ir.Type) forms) (k kern, s
 		return f.vs, !swap
 	}
 	return nil, false
-}
-
-// arrayKern returns the kernel for at least one array among the operands: vector
-// instructions if there are some for this form, or for all operands as arrays where
-// Go has no better form.
-func arrayKern(v *ir.Value, s shape) (k kern, swap bool) {
-	if k, swap = simdKern(v, s); k != nil {
-		return k, swap
-	}
-	return findKern(v, s)
 }
 
 func exchange(s shape) shape { return s&^3 | s&1<<1 | s>>1&1 }

@@ -12,6 +12,7 @@ const (
 	OpIndexAdd
 	OpOneHot
 	OpScatterReduce
+	OpBincount
 )
 
 // Axis is the dimension that indices are for.
@@ -44,6 +45,8 @@ func (a *Axis) find(t dsl.Thread, i, at int) bool {
 		dsl.Assert(t, ok, "index_add: index %d at position %d is out of range", i, at)
 	case OpScatterReduce:
 		dsl.Assert(t, ok, "scatter_reduce: index %d at position %d is out of range", i, at)
+	case OpBincount:
+		dsl.Assert(t, ok, "bincount: index %d at position %d is out of range", i, at)
 	case OpOneHot:
 		dsl.Assert(t, ok, "one_hot: index %d at position %d is out of range", i, at)
 	}

@@ -164,24 +164,31 @@ func (r *Runs) each(p int, key uint64, after uint64, get func(p int) uint64, f f
 	if r.Chunk > 0 {
 		end = min((p/int(r.Chunk)+1)*int(r.Chunk), r.N)
 	}
-	for {
-		for q := p; q < end && get(q) == key; q++ {
-			f(q)
-		}
-		if r.Chunk == 0 || after == 0 {
-			return
-		}
-		part := bits.TrailingZeros64(after)
-		after &= after - 1
-		p, end = part*int(r.Chunk), min((part+1)*int(r.Chunk), r.N)
-		for last := end; p < last; { // the first that is not smaller
-			if m := (p + last) / 2; get(m) < key {
-				p = m + 1
-			} else {
-				last = m
+	for q := p; ; q++ {
+		if q >= end || get(q) != key {
+			if r.Chunk == 0 || after == 0 {
+				return
 			}
+			q, end = r.next(after, key, get)
+			after &= after - 1
+		}
+		f(q)
+	}
+}
+
+// next returns where the elements of a key begin in the first of some parts, and where
+// the part ends.
+func (r *Runs) next(parts, key uint64, get func(p int) uint64) (at, end int) {
+	part := bits.TrailingZeros64(parts)
+	at, end = part*int(r.Chunk), min((part+1)*int(r.Chunk), r.N)
+	for last := end; at < last; { // the first that is not smaller
+		if m := (at + last) / 2; get(m) < key {
+			at = m + 1
+		} else {
+			last = m
 		}
 	}
+	return at, end
 }
 
 // ScatterFold combines, by f, what is at each place with the elements of src that go
