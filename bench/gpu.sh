@@ -61,7 +61,11 @@ step_tests() {
 	for test in "$bin"/*.test; do
 		[ -e "$test" ] || { echo "no test binaries"; return; }
 		pkg="$(basename "$test" .test)"
-		[ "$pkg" = tests+sim+hipcuda ] || test_package "${pkg//+//}" "$pkg" KILN_DEVICE=cuda
+		case "$pkg" in
+		tests+sim+hipcuda) ;; # has a step
+		ops) limit=480 only='^TestOps$/^cuda' test_package ops ops KILN_DEVICE=cuda ;; # thousands of kernels; those of the CPU run elsewhere
+		*) test_package "${pkg//+//}" "$pkg" KILN_DEVICE=cuda ;;
+		esac
 	done
 }
 
@@ -101,6 +105,7 @@ step_hip() {
 	test_package tests/sim/hipcuda hip-conformance "$@"
 	test_package runtime hip-runtime "$@"
 	test_package tests/e2e hip-e2e "$@"
+	limit=590 only='^TestOps$/^rocm' test_package ops hip-ops "$@"
 	limited 60 env "$@" "$bin/edges" -device rocm:0 -compare cpu -out "$out/edges-hip.png" || fail "edges on rocm, compared with cpu"
 }
 
