@@ -118,8 +118,12 @@ func toF32(from ir.Kind) string {
 	if from == ir.KF16 {
 		return "cvt.f32.f16 $r10, $A; "
 	}
-	return "cvt.u32.u16 $r9, $A; shl.b32 $r10, $r9, 16; "
+	return widen("$r10") + "; "
 }
+
+// widen makes a bfloat16 the upper half of register x, which takes one instruction for
+// each half of a word.
+func widen(x string) string { return "mov.b16 $h9, 0; mov.b32 " + x + ", {$h9, $A}" }
 
 func floatToFloat(to, from ir.Kind, cc int) string {
 	pre, x := "", "$A"
@@ -128,7 +132,7 @@ func floatToFloat(to, from ir.Kind, cc int) string {
 	}
 	switch {
 	case from == ir.KBF16 && to == ir.KF32:
-		return "cvt.u32.u16 $r9, $A; shl.b32 $d, $r9, 16"
+		return widen("$d")
 	case from == ir.KF16 && to == ir.KF32:
 		return "cvt.f32.f16 $d, $A"
 	case from == ir.KF64 && to == ir.KBF16: // round to odd in float32 first

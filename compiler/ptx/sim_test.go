@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -375,6 +376,9 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 				}
 				ops[0].set(t, v)
 			}
+		}
+		if p := ops[1].pair; p != nil && slices.Contains(mods, "b32") { // of halves
+			return func(t *simThread) { ops[0].set(t, p[0].get(t)&math.MaxUint16|p[1].get(t)<<16) }
 		}
 		return func(t *simThread) { ops[0].set(t, ops[1].get(t)) }
 	case "cvt":
