@@ -28,13 +28,15 @@ var (
 	}}
 	normOf = family{name: "norm", kernel: jit.Of(kernels.NormOf[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
 		ts, cs := reflect.SliceOf(t), reflect.SliceOf(c)
-		return []reflect.Type{ts, ts, ts, ts, cs, cs, walkType, c, c, constBool, constBool, constBool}
+		return []reflect.Type{ts, ts, ts, ts, cs, cs, walkType, constBool, constBool, constBool}
 	}}
 	keepParts = family{name: "reduction", kernel: jit.Of(kernels.KeepParts[float32]), params: func(c, _ reflect.Type) []reflect.Type {
 		cs := reflect.SliceOf(c)
-		return []reflect.Type{cs, cs, cs, cs, cs, int64s, foldType, reflect.FuncOf([]reflect.Type{accOf(c), accOf(c)}, []reflect.Type{accOf(c)}, false)}
+		return []reflect.Type{cs, cs, cs, cs, cs, int64s, foldType, c, c, reflect.FuncOf([]reflect.Type{accOf(c), accOf(c)}, []reflect.Type{accOf(c)}, false), function(3, c, c)}
 	}}
 	shares = [2]*jit.Fn{jit.Func(kernels.Share[float32]), jit.Func(kernels.LogShare[float32])}
+	sums   = [2]*jit.Fn{jit.Func(kernels.Inverse[float32]), jit.Func(kernels.Logarithm[float32])}
+	roots  = jit.Func(kernels.InverseRoot[float32])
 )
 
 // accOf returns the type of what a reduction in type c knows.
@@ -52,6 +54,7 @@ const (
 	keptByWarp  = 32 // at most
 	keptInBlock = 16 // of a long one, while there are more threads
 	mostKept    = 64
+	keptInLanes = 16      // elements of a row that a lane keeps where blocks are one warp
 	longRow     = 1 << 17 // rows from this size on are divided where there are few and blocks are one warp
 )
 
@@ -100,6 +103,9 @@ func (l *lines) plan(dev *runtime.Device) bool {
 			return false
 		}
 		w.Group, w.Whole = dsl.ConstInt(threads), true
+		if k := n / threads; k*threads == n && k <= keptInLanes && k&(k-1) == 0 {
+			w.Keep, w.Full = dsl.ConstInt(k), true
+		}
 	case n > splitRow && l.splits(&info) > 0:
 		return false
 	default:
@@ -172,9 +178,10 @@ func (l *lines) vector(keep int) dsl.ConstInt {
 	return dsl.ConstInt(v)
 }
 
-// stats reduces each row, and returns V and W of what is known of them, which go through
-// the elements as x does.
-func (l *lines) stats(s *runtime.Stream, r *Reduction, room *scratch) (v, w View, err error) {
+// stats reduces each row, and returns V of what is known of them, and f of W, or of V if W
+// means nothing, and of the number of elements and eps. They go through the elements as x
+// does.
+func (l *lines) stats(s *runtime.Stream, r *Reduction, f *jit.Fn, eps float64, room *scratch) (v, w View, err error) {
 	in, err := r.instance(l.x.DType)
 	if err != nil {
 		return v, w, err
@@ -204,8 +211,9 @@ func (l *lines) stats(s *runtime.Stream, r *Reduction, room *scratch) (v, w View
 	if err := room.alloc(s, 2*n*c.Size()); err != nil {
 		return v, w, fmt.Errorf("%s: %w", l.name, err)
 	}
+	size, e := dtype.FromInt(c, int64(l.size())).Bits(), dtype.FromFloat(c, eps).Bits()
 	h := [2]runtime.SliceHeader{room.take(c.Size(), n), room.take(c.Size(), n)}
-	if err := k.Launch(s, p.joinGrid(s), slice(c, &h[0]), slice(c, &h[1]), args[0], args[1], args[2], args[3], p.second, in.fns[2]); err != nil {
+	if err := k.Launch(s, p.joinGrid(s), slice(c, &h[0]), slice(c, &h[1]), args[0], args[1], args[2], args[3], p.second, word(c, &size), word(c, &e), in.fns[2], f.As(function(3, c.Type(), c.Type()))); err != nil {
 		room.free(s)
 		return v, w, err
 	}
@@ -246,7 +254,11 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 		})
 	}
 	var room scratch
-	v, w, err := l.stats(s, LogSumExp, &room)
+	f, of := shares[0], sums[0]
+	if log {
+		f, of = shares[1], sums[1]
+	}
+	v, w, err := l.stats(s, LogSumExp, of, 0, &room)
 	if err != nil {
 		return err
 	}
@@ -259,10 +271,6 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 	var grid runtime.Grid
 	if _, err := plan(&walk, &grid, s.Device(), []View{out, x, v}); err != nil {
 		return err
-	}
-	f := shares[0]
-	if log {
-		f = shares[1]
 	}
 	vh, wh := v.header(), w.header()
 	return k.Launch(s, grid, slice(out.DType, &oh), slice(x.DType, &xh), slice(c, &vh), slice(c, &wh), walk, f.As(function(3, c.Type(), c.Type())))
@@ -326,14 +334,11 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 	if center {
 		of = Var
 	}
-	v, w, err := l.stats(s, of, &room)
+	v, w, err := l.stats(s, of, roots, eps, &room)
 	if err != nil {
 		return err
 	}
 	defer room.free(s)
-	if !center {
-		v, w = w, v
-	}
 	k, err := normOf.of(x.DType, c)
 	if err != nil {
 		return err
@@ -344,8 +349,7 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 		return err
 	}
 	vh, wh := v.header(), w.header()
-	n := dtype.FromInt(c, int64(l.size())).Bits()
-	return k.Launch(s, grid, o, i, sc, bi, slice(c, &vh), slice(c, &wh), walk, word(c, &e), word(c, &n), flags[0], flags[1], flags[2])
+	return k.Launch(s, grid, o, i, sc, bi, slice(c, &vh), slice(c, &wh), walk, flags[0], flags[1], flags[2])
 }
 
 // indices is what a vector along the dimension of the rows looks like in the shape of

@@ -62,14 +62,17 @@ func ReduceParts[C, F Computed, R dsl.Number](t dsl.Thread, out []R, v, m, n []C
 	joinParts(t, v, m, n, k, w, merge, func(at int, a Acc[C]) { out[at] = dsl.Convert[R](finish(a, w.Div)) })
 }
 
-// KeepParts is [ReduceParts] that stores V and W of what is known as it is.
+// KeepParts is [ReduceParts] that stores V of what is known as it is, and f of W with two
+// numbers; or if W means nothing f of V.
 //
 //kiln:kernel
-func KeepParts[C Computed](t dsl.Thread, outV, outW, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C]) {
-	joinParts(t, v, m, n, k, w, merge, func(at int, a Acc[C]) {
-		outV[at] = a.V
+func KeepParts[C Computed](t dsl.Thread, outV, outW, v, m, n []C, k []int64, w Fold, a, b C, merge func(a, b Acc[C]) Acc[C], f func(w, a, b C) C) {
+	joinParts(t, v, m, n, k, w, merge, func(at int, acc Acc[C]) {
 		if w.Form == Pair || w.Form == Triple {
-			outW[at] = a.W
+			outV[at] = acc.V
+			outW[at] = f(acc.W, a, b)
+		} else {
+			outW[at] = f(acc.V, a, b)
 		}
 	})
 }

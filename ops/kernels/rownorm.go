@@ -228,8 +228,17 @@ func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C
 			m = shared(t, w, m, upper[C])
 			s := sweep(x, w, l, 0, func(a, x C) C { return a + dsl.Exp(x-m) }, sum[C])
 			s = shared(t, w, s, sum[C])
+			f := Inverse(s, 0, 0)
+			if log {
+				f = Logarithm(s, 0, 0)
+			}
 			if store {
-				each(out, x, w, l, func(x C, _ int) C { return softmaxOf(x, m, s, log) })
+				each(out, x, w, l, func(x C, _ int) C {
+					if log {
+						return LogShare(x, m, f)
+					}
+					return Share(x, m, f)
+				})
 			}
 			return
 		}
@@ -283,15 +292,8 @@ func shareOut[C dsl.Real](w Fold, v []C, m, s, part C, log dsl.ConstBool) {
 	}
 }
 
-func softmaxOf[C dsl.Real](x, m, s C, log dsl.ConstBool) C {
-	if log {
-		return x - m - dsl.Log(s)
-	}
-	return dsl.Exp(x-m) * (1 / s)
-}
-
-// SoftmaxOf is what is left of [Softmax] when the maximum of each row and the sum of
-// exp(x-max) are known.
+// SoftmaxOf is what is left of [Softmax] when the maximum of each row is known, and the
+// [Inverse] or [Logarithm] of the sum of exp(x-max).
 //
 //kiln:kernel
 func SoftmaxOf[T dsl.Number, C Computed](t dsl.Thread, out, x []T, m, s []C, w Walk, f func(x, m, s C) C) {
@@ -300,11 +302,20 @@ func SoftmaxOf[T dsl.Number, C Computed](t dsl.Thread, out, x []T, m, s []C, w W
 	})
 }
 
-// Share is exp(x-m)/s.
-func Share[C dsl.Real](x, m, s C) C { return softmaxOf(x, m, s, false) }
+// Share is exp(x-m) times the inverse of a sum.
+func Share[C dsl.Real](x, m, inverse C) C { return dsl.Exp(x-m) * inverse }
 
-// LogShare is the logarithm of [Share].
-func LogShare[C dsl.Real](x, m, s C) C { return softmaxOf(x, m, s, true) }
+// LogShare is the logarithm of [Share], given that of the sum.
+func LogShare[C dsl.Real](x, m, logarithm C) C { return x - m - logarithm }
+
+// Inverse is 1/w.
+func Inverse[C dsl.Real](w, _, _ C) C { return 1 / w }
+
+// Logarithm is that of w.
+func Logarithm[C dsl.Real](w, _, _ C) C { return dsl.Log(w) }
+
+// InverseRoot is 1 over the root of w/n and eps.
+func InverseRoot[C dsl.Real](w, n, eps C) C { return 1 / dsl.Sqrt(w/n+eps) }
 
 // Norm stores the elements of a row over the root of the mean of their squares and eps,
 // times scale, if there is one. With center it subtracts the mean of the row first, and
@@ -418,16 +429,15 @@ func weighted[T dsl.Float, C dsl.Real](x C, scale, shift []T, i int, scaled, shi
 	return x
 }
 
-// NormOf is what is left of [Norm] when the mean of each row and the sum of the squares
-// of the distances from it are known.
+// NormOf is what is left of [Norm] when the mean of each row and the factor are known.
 //
 //kiln:kernel
-func NormOf[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, mean, sqr []C, w Walk, eps, n C, center, scaled, shifted dsl.ConstBool) {
+func NormOf[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, mean, factor []C, w Walk, center, scaled, shifted dsl.ConstBool) {
 	w.Each(t, func(at [Operands]int) {
-		v, f := dsl.Convert[C](x[at[1]]), 1/dsl.Sqrt(sqr[at[2]]/n+eps)
+		v := dsl.Convert[C](x[at[1]])
 		if center {
 			v -= mean[at[2]]
 		}
-		out[at[0]] = dsl.Convert[T](weighted(v*f, scale, shift, at[3], scaled, shifted))
+		out[at[0]] = dsl.Convert[T](weighted(v*factor[at[2]], scale, shift, at[3], scaled, shifted))
 	})
 }
