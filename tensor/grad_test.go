@@ -120,6 +120,14 @@ var gradients = []gradient{
 	g1("std", -2, 2, func(x ten) ten { return x.Std(1).Add(x.StdKeep(0, 0).Sum()) }),
 	g1("log sum exp", -2, 2, func(x ten) ten { return x.LogSumExp(1).Sqr() }),
 	g1("norm", -2, 2, func(x ten) ten { return x.Norm(0).Add(x.SumSqr().Sqr()) }),
+	g1("rms norm", -2, 2, func(x ten) ten { return x.RMSNorm(-1, nil, 1e-3).Mul(x) }),
+	g1("layer norm", -2, 2, func(x ten) ten { return x.LayerNorm(0, nil, nil, 1e-3).Mul(x) }),
+	{"rms norm by weights", [][]int{{3, 4}, {3}}, -2, 2, func(x []ten) ten { return x[0].RMSNorm(0, x[1], 1e-3).Sqr() }},
+	{"layer norm by weights", [][]int{{2, 3, 4}, {4}, {4}}, -2, 2, func(x []ten) ten { return x[0].LayerNorm(2, x[1], x[2], 1e-3).Sqr() }},
+	{"layer norm of one row", [][]int{{5}, {5}, {5}}, -2, 2, func(x []ten) ten { return x[0].LayerNorm(0, x[1], x[2], 1e-3).Sqr() }},
+	g1("layer norm with bias", -2, 2, func(x ten) ten { return x.LayerNorm(1, nil, x.Get(0), 1e-3).Sqr() }),
+	g1("cummax", -2, 2, func(x ten) ten { return x.CumMax(0).Sqr().Add(x.CumMax(1)) }),
+	g1("cummin", -2, 2, func(x ten) ten { return x.CumMin(0).Sqr().Add(x.CumMin(-1)) }),
 	g1("gather", -2, 2, func(x ten) ten { return x.Gather(at(x, []int{3, 2}, 0, 3, 3, 1, 1, 2), 1).Sqr() }),
 	g2("scatter", -2, 2, func(x, y ten) ten {
 		return x.Scatter(at(x, []int{3, 4}, 0, 3, 3, 1, 1, 2, 2, 2, 0, 1, 2, 3), y, 1).Sqr()

@@ -76,13 +76,28 @@ func gradCumProd(g, x, out *Tensor, d int) *Tensor {
 	return without.Mul(g.Transpose(d, -1).Unsqueeze(-2)).Sum(-1).Transpose(d, -1)
 }
 
-// CumMax is the largest element along dimension d up to each, NaN behind one.
-func (t *Tensor) CumMax(d int) *Tensor { return t.scanned(ops.CumMax, d, unknownAlong) }
+// CumMax is the largest element along dimension d up to each, NaN behind one. Of elements
+// that tie the last has the gradient.
+func (t *Tensor) CumMax(d int) *Tensor { return t.scanned(ops.CumMax, d, gradCumBest) }
 
-// CumMin is the smallest element along dimension d up to each, NaN behind one.
-func (t *Tensor) CumMin(d int) *Tensor { return t.scanned(ops.CumMin, d, unknownAlong) }
+// CumMin is the smallest element along dimension d up to each, NaN behind one. Of elements
+// that tie the last has the gradient.
+func (t *Tensor) CumMin(d int) *Tensor { return t.scanned(ops.CumMin, d, gradCumBest) }
 
-func unknownAlong(g, x, out *Tensor, d int) *Tensor { return unknown(g, x, out) }
+// gradCumBest gives each result's gradient to the element that it is.
+func gradCumBest(g, x, out *Tensor, d int) *Tensor {
+	if g.err != nil || x.Size(d) == 0 {
+		return g
+	}
+	shape := make(Shape, x.Rank())
+	for i := range shape {
+		shape[i] = 1
+	}
+	shape[d] = x.Size(d)
+	own := Arange(x.dev, uint32(0), uint32(shape[d])).Reshape(shape...)
+	places := x.Eq(out).LogicalOr(x.IsNaN()).Where(own, own.zero()).CumMax(d)
+	return x.ZerosLike().ScatterAdd(places, g, d)
+}
 
 // Sort sorts the elements along dimension d, the smallest or the largest first. It
 // returns them and the places that they had, of type U32. Equal elements stay in order,

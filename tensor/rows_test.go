@@ -37,6 +37,36 @@ func TestRows(t *testing.T) {
 	require.ErrorIs(t, y.Quantile(1.5, 0).Err(), tensor.ErrArgument)
 	require.ErrorIs(t, y.Softmax(2).Err(), tensor.ErrDim)
 	require.ErrorIs(t, y.Cast(tensor.I32).Softmax(1).Err(), tensor.ErrDType)
-	_, err := tensor.NewVar(x).Tensor().CumMax(0).Backward()
-	require.ErrorIs(t, err, tensor.ErrNoGradient)
+}
+
+func TestCumMaxTies(t *testing.T) {
+	d := open(t)
+	x := tensor.NewVar(tensor.From(d, []float32{1, 3, 2, 3, 0, float32(math.NaN()), 9}))
+	y := x.Tensor().CumMax(0).Mul(tensor.From(d, []float32{1, 2, 4, 8, 16, 32, 64}))
+	g, err := y.Backward()
+	require.NoError(t, err)
+	require.Equal(t, []float32{1, 6, 0, 24, 0, 96, 0}, list[float32](t, g.Of(x.Tensor())), "the last of equal ones has the gradient")
+}
+
+func TestNorms(t *testing.T) {
+	d := open(t)
+	x := tensor.From(d, []float32{1, 2, 3, 6, -1, 0, 0, 1}).Reshape(2, 4)
+	w, b := tensor.From(d, []float32{1, 2, 3, 4}), tensor.From(d, []float32{0, 1, 0, 1})
+	for _, dt := range []tensor.DType{tensor.F64, tensor.F32, tensor.BF16} {
+		slack := map[tensor.DType]float64{tensor.F64: 1e-12, tensor.F32: 1e-5, tensor.BF16: 0.03}[dt]
+		x, w, b := x.Cast(dt), w.Cast(dt), b.Cast(dt)
+		rms, layer := x.RMSNorm(-1, w, 0.5), x.LayerNorm(1, w, b, 0.5)
+		require.Equal(t, dt, rms.DType())
+		r, l := math.Sqrt(12.5+0.5), math.Sqrt(3.5+0.5)
+		require.InDeltaSlice(t, []float64{1 / r, 4 / r, 9 / r, 24 / r}, list[float64](t, rms.Get(0).Cast(tensor.F64)), slack)
+		require.InDeltaSlice(t, []float64{-2 / l, 1 - 2/l, 0, 1 + 12/l}, list[float64](t, layer.Get(0).Cast(tensor.F64)), slack)
+		require.InDeltaSlice(t, list[float64](t, x.Cast(tensor.F64).Mul(x.Cast(tensor.F64).Sqr().MeanKeep(0).AddScalar(0.5).Rsqrt()).Reshape(8)),
+			list[float64](t, x.RMSNorm(0, nil, 0.5).Cast(tensor.F64).Reshape(8)), slack)
+	}
+	require.ErrorIs(t, x.RMSNorm(2, nil, 0).Err(), tensor.ErrDim)
+	require.ErrorIs(t, x.RMSNorm(0, w, 0).Err(), tensor.ErrShape)
+	require.ErrorIs(t, x.RMSNorm(1, w.Cast(tensor.F64), 0).Err(), tensor.ErrDTypeMismatch)
+	require.ErrorIs(t, x.LayerNorm(1, w, b, -1).Err(), tensor.ErrArgument)
+	require.ErrorIs(t, x.Cast(tensor.I32).LayerNorm(1, nil, nil, 0).Err(), tensor.ErrDType)
+	require.ErrorIs(t, x.LayerNorm(1, w.Get(9), b, 0).Err(), tensor.ErrIndex)
 }

@@ -1,0 +1,113 @@
+package tensor
+
+import (
+	"math"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// RMSNorm is t over √(mean(t²)+eps) along dimension d, times weight, which has a number
+// for each index of the dimension; nil is no weight.
+func (t *Tensor) RMSNorm(d int, weight *Tensor, eps float64) *Tensor {
+	return t.normalized("rms_norm", d, weight, nil, eps, false)
+}
+
+// LayerNorm is t less its mean along dimension d, over √(variance+eps), times weight, plus
+// bias, which have a number for each index of the dimension; nil is no weight, or no bias.
+// The variance is the mean squared distance from the mean.
+func (t *Tensor) LayerNorm(d int, weight, bias *Tensor, eps float64) *Tensor {
+	return t.normalized("layer_norm", d, weight, bias, eps, true)
+}
+
+func (t *Tensor) normalized(op string, d int, weight, bias *Tensor, eps float64, center bool) *Tensor {
+	in := []*Tensor{t}
+	var views [2]ops.View
+	for i, w := range []*Tensor{weight, bias} {
+		if w != nil {
+			in = append(in, w)
+			if w.err == nil {
+				views[i] = w.view()
+			}
+		}
+	}
+	if bad := first(op, in...); bad != nil {
+		return bad
+	}
+	if err := same(in...); err != nil {
+		return failed(op, err)
+	}
+	if math.IsNaN(eps) || eps < 0 {
+		return failf(op, ErrArgument, "eps of %v, want 0 or more", eps)
+	}
+	d, err := layout.Dim(d, t.Rank())
+	if err != nil {
+		return failed(op, err)
+	}
+	out := t.produce(op, t.Shape(), func(out ops.View) error {
+		if center {
+			return ops.LayerNorm(t.dev.stream, out, t.view(), views[0], views[1], d, eps)
+		}
+		return ops.RMSNorm(t.dev.stream, out, t.view(), views[0], d, eps)
+	})
+	n := normal{d: d, eps: eps, center: center, weighted: weight != nil, biased: bias != nil}
+	return out.from(op, n, in...)
+}
+
+// normal is the gradient of a normalization.
+type normal struct {
+	d                        int
+	eps                      float64
+	center, weighted, biased bool
+}
+
+// spread computes halves in F32, as the operation does.
+func (n normal) spread(g, out *Tensor, in []*Tensor) []*Tensor {
+	x, to := in[0], in[0].dtype
+	g, x = g.Cast(to.Compute()), x.Cast(to.Compute())
+	if n.center {
+		x = x.Sub(x.MeanKeep(n.d))
+	}
+	f := x.Sqr().MeanKeep(n.d).AddScalar(n.eps).Rsqrt()
+	unit := x.Mul(f)
+	grads := make([]*Tensor, 1, 3)
+	others := n.others(x)
+	if n.weighted {
+		grads = append(grads, n.sum(g.Mul(unit), others).Cast(to))
+	}
+	if n.biased {
+		grads = append(grads, n.sum(g, others).Cast(to))
+	}
+	if n.weighted {
+		shape := make(Shape, x.Rank())
+		for i := range shape {
+			shape[i] = 1
+		}
+		shape[n.d] = x.Size(n.d)
+		g = g.Mul(in[1].Cast(to.Compute()).Reshape(shape...))
+	}
+	gx := g.Sub(unit.Mul(g.Mul(unit).MeanKeep(n.d)))
+	if n.center {
+		gx = gx.Sub(g.MeanKeep(n.d))
+	}
+	grads[0] = gx.Mul(f).Cast(to)
+	return grads
+}
+
+// others are the dimensions that are not normalized along.
+func (n normal) others(x *Tensor) (dims []int) {
+	for d := range x.Rank() {
+		if d != n.d {
+			dims = append(dims, d)
+		}
+	}
+	return dims
+}
+
+// sum adds up along dims, of which none is no dimension.
+func (n normal) sum(t *Tensor, dims []int) *Tensor {
+	if len(dims) == 0 {
+		return t
+	}
+	return t.Sum(dims...)
+}
