@@ -210,7 +210,7 @@ func (l *launch) run(s *runtime.Stream, k *jit.Kernel, fn *jit.Fn) error {
 		args[n] = slice(l.views[i].DType, &l.heads[i])
 		n++
 	}
-	args[n] = l.walk
+	args[n] = *(*any)(unsafe.Pointer(&iface{walkWord, unsafe.Pointer(&l.walk)})) // without a copy
 	n++
 	for i := range l.m {
 		args[n] = word(l.kinds[i], &l.words[i])

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -40,6 +41,12 @@ var sliceTypes, wordTypes = func() (slices, words [32]unsafe.Pointer) {
 		slices[d], words[d] = (*iface)(unsafe.Pointer(&of)).typ, (*iface)(unsafe.Pointer(&zero)).typ
 	}
 	return slices, words
+}()
+
+// walkWord is the type of a Walk, as interfaces hold it.
+var walkWord = func() unsafe.Pointer {
+	var of any = kernels.Walk{}
+	return (*iface)(unsafe.Pointer(&of)).typ
 }()
 
 // slice returns a header as the [runtime.Slice] of an element type: an argument of a

@@ -60,11 +60,11 @@ func (t *Tensor) apply(op *ops.Elementwise, back gradient, in []*Tensor, numbers
 		return failed(op.Name(), err)
 	}
 	var room [2]ops.View
-	views, shape, err := broadcast(&room, in)
+	views, err := broadcast(&room, in)
 	if err != nil {
 		return failed(op.Name(), err)
 	}
-	out, err := empty(t.dev, op.Result(t.dtype), shape)
+	out, err := packed(t.dev, op.Result(t.dtype), views[0].Layout.Packed())
 	if err != nil {
 		return failed(op.Name(), err)
 	}
@@ -75,16 +75,16 @@ func (t *Tensor) apply(op *ops.Elementwise, back gradient, in []*Tensor, numbers
 }
 
 // broadcast returns views of the operands in the shape that they are broadcast to.
-func broadcast(room *[2]ops.View, in []*Tensor) ([]ops.View, Shape, error) {
+func broadcast(room *[2]ops.View, in []*Tensor) ([]ops.View, error) {
 	views := room[:len(in)]
 	views[0] = in[0].view()
-	shape := in[0].layout.Shape()
 	if len(in) == 1 {
-		return views, shape, nil
+		return views, nil
 	}
 	views[1] = in[1].view()
+	shape := in[0].layout.Shape()
 	if shape.Equal(in[1].layout.Shape()) {
-		return views, shape, nil
+		return views, nil
 	}
 	shape, err := layout.Broadcast(shape, in[1].layout.Shape())
 	for i := range views {
@@ -92,7 +92,7 @@ func broadcast(room *[2]ops.View, in []*Tensor) ([]ops.View, Shape, error) {
 			views[i].Layout, err = views[i].Layout.BroadcastTo(shape)
 		}
 	}
-	return views, shape, err
+	return views, err
 }
 
 // Add is t + u.

@@ -142,17 +142,22 @@ func empty(d *Device, dt DType, s Shape) (*Tensor, error) {
 	if !dt.Valid() {
 		return nil, fmt.Errorf("%w: %s", ErrDType, dt)
 	}
-	if err := s.Check(); err != nil {
+	return packed(d, dt, layout.Contiguous(s))
+}
+
+// packed is empty with a layout of elements in row-major order without gaps.
+func packed(d *Device, dt DType, l Layout) (*Tensor, error) {
+	if err := l.Shape().Check(); err != nil {
 		return nil, err
 	}
-	t := &Tensor{dev: d, dtype: dt, layout: layout.Contiguous(s)}
-	if n := s.Count(); n > 0 {
+	t := &Tensor{dev: d, dtype: dt, layout: l}
+	if n := l.Count(); n > 0 {
 		if n > maxBytes/max(dt.Size(), 1) {
-			return nil, fmt.Errorf("%w: %v of %s", ErrTooLarge, s, dt)
+			return nil, fmt.Errorf("%w: %v of %s", ErrTooLarge, l.Shape(), dt)
 		}
 		var err error
 		if t.buf, err = d.stream.Alloc(dt.Bytes(n)); err != nil {
-			return nil, fmt.Errorf("%v of %s: %w", s, dt, err)
+			return nil, fmt.Errorf("%v of %s: %w", l.Shape(), dt, err)
 		}
 		scoped(t.buf)
 	}

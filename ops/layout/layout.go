@@ -19,6 +19,19 @@ func Contiguous(s Shape) Layout {
 	return Layout{shape: s, stride: s.Strides(), dense: true}
 }
 
+// Packed returns the layout of elements of the same shape in row-major order without gaps:
+// this one, if it is that.
+func (l Layout) Packed() Layout {
+	n := 1
+	for i := len(l.shape) - 1; i >= 0; i-- {
+		if l.stride[i] != n {
+			return Contiguous(l.shape)
+		}
+		n *= l.shape[i]
+	}
+	return Layout{shape: l.shape, stride: l.stride, dense: true}
+}
+
 // New returns a layout with such strides and offset, which must not be negative.
 func New(s Shape, stride []int, offset int) (Layout, error) {
 	if err := s.Check(); err != nil {
