@@ -257,7 +257,7 @@ func mad(c dtype.DType) *jit.Fn {
 // large reports whether tiles are enough for all units of the device to be busy for
 // some time. Numbers of 64 bits take twice the registers.
 func (p *product) large(c kernels.Tile) bool {
-	return p.a.DType.Compute().Size() <= 4 && p.blocks(&c)*2 >= p.info.Units*3
+	return p.a.DType.Compute().Size() <= 4 && p.room(c) && p.blocks(&c)*2 >= p.info.Units*3
 }
 
 // low is large for few rows.
@@ -266,7 +266,16 @@ func (p *product) low(c kernels.Tile) bool { return p.M <= int(c.M) && p.large(c
 // medium is the same of all types. Where tiles are few but sums are long, parts of the
 // sums make up for it.
 func (p *product) medium(c kernels.Tile) bool {
+	if !p.room(c) {
+		return false
+	}
 	return p.blocks(&c)*2 >= p.info.Units*3 || p.M >= 64 && p.N >= 64 && p.K >= 16*(p.M+p.N)
+}
+
+// room reports whether a block has the shared memory that the kernel needs, which is 32 KiB
+// on Apple's GPUs.
+func (p *product) room(c kernels.Tile) bool {
+	return c.Shared()*p.a.DType.Compute().Size() <= p.info.SharedPerBlock
 }
 
 // blocks is how many tiles the results have.

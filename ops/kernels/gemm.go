@@ -37,6 +37,9 @@ func (c *Tile) threads() dsl.ConstInt { return c.M / c.Rows * (c.N / c.Cols) }
 // four aligned.
 const gap = 4
 
+// Shared is how many elements a block of [Gemm] has in shared memory.
+func (c *Tile) Shared() int { return 2 * int(c.K) * int(c.M+gap+c.N+gap) }
+
 // Gemm computes products of matrices. Tiles of the operands come into shared memory, the
 // next ones while those that are there are used, and each thread sums a tile of the
 // result in registers. Blocks in x go over tiles, in y over products, and in z over

@@ -81,7 +81,12 @@ func (b *bench) product(t *testing.T, d dtype.DType, n, kind int, way string) {
 	case strings.HasPrefix(way, "thin") && min(c.m, c.n) > 4:
 		return
 	default:
-		require.NoError(t, ops.MatmulBy(b.s, way, out.View, x.View, y.View), way)
+		err := ops.MatmulBy(b.s, way, out.View, x.View, y.View)
+		if err != nil && b.dev.Info().SharedPerBlock < 40<<10 { // ways that are not taken by themselves there
+			require.ErrorContains(t, err, "bytes of shared memory", way)
+			return
+		}
+		require.NoError(t, err, way)
 	}
 	got, i := b.read(t, out), 0
 	space(out.Layout.Shape(), func(at []int) {
