@@ -5,7 +5,7 @@ import "testing"
 // Example runs the kernel in a test, where the package is not called main.
 func Example() {
 	main()
-	// Output: [1.5 3 4.5]
+	// Output: [-4.5 -6 -7.5] [10.5 16.5 22.5]
 }
 
 func TestHandle(t *testing.T) {
