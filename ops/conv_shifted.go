@@ -86,7 +86,8 @@ func (v *convolution) runShifted(s *runtime.Stream, h *shifted) (err error) {
 		}
 	}()
 	c := v.a.DType.Compute()
-	cfg := tiling(v.info.WarpSize, c)
+	h.columns()
+	cfg := fit(tiling(v.info.WarpSize, c), v.N)
 	for int(cfg.High) > 1 && int(cfg.High) >= 2*v.M { // few channels: more places instead
 		cfg.High, cfg.Each = cfg.High/2, min(4, cfg.Each*2)
 	}
@@ -104,6 +105,16 @@ func (v *convolution) runShifted(s *runtime.Stream, h *shifted) (err error) {
 		return err
 	}
 	return h.multiply(s, ws, x, cfg)
+}
+
+// columns counts the places of the padded input from the first to the last that there
+// is a result for.
+func (v *shifted) columns() {
+	by, size, out := &v.by, v.pad.Size, v.window.Out
+	by.Dense = boolConst(v.OutN != 0 && (size[2] == out[2] || out[0]*out[1] == 1) && (size[1] == out[1] || out[0] == 1))
+	if !by.Dense {
+		v.N = (out[0]-1)*by.Place[0] + (out[1]-1)*by.Place[1] + out[2]
+	}
 }
 
 // fill writes the padded inputs.
@@ -173,11 +184,6 @@ func (v *shifted) multiply(s *runtime.Stream, ws, x View, cfg kernels.Tiling) er
 	v.batch[2], _ = layout.New(shape, []int{v.pad.Channels * by.XChannel, w.Channels * by.XChannel}, 0)
 	if err := v.plan(s); err != nil {
 		return err
-	}
-	size, out := v.pad.Size, w.Out
-	by.Dense = boolConst(v.OutN != 0 && (size[2] == out[2] || out[0]*out[1] == 1) && (size[1] == out[1] || out[0] == 1))
-	if !by.Dense {
-		v.N = (out[0]-1)*by.Place[0] + (out[1]-1)*by.Place[1] + out[2]
 	}
 	cfg.Unit = boolConst(bool(by.Dense) && v.OutN == 1)
 	const most = 16 // bands that share what they read of the input

@@ -26,9 +26,9 @@ var (
 // tiling is the tile that fits into the vector registers of a processor: those of
 // eight lanes have 16, wider ones 32. A vector has half as many 64-bit numbers.
 func tiling(warp int, c dtype.DType) kernels.Tiling {
-	t := kernels.Tiling{High: 8, Each: 2, Wide: dsl.ConstInt(warp)}
+	t := kernels.Tiling{High: 8, Each: 3, Wide: dsl.ConstInt(warp)}
 	if warp <= 8 {
-		t.High = 4
+		t.High, t.Each = 4, 2
 	}
 	if c.Size() > 4 {
 		t.Each = 1
@@ -36,10 +36,21 @@ func tiling(warp int, c dtype.DType) kernels.Tiling {
 	return t
 }
 
+// fit makes tiles less wide where that leaves fewer columns of the last ones unused, which
+// must be worth that each element of x is loaded more often.
+func fit(t kernels.Tiling, columns int) kernels.Tiling {
+	narrow := t
+	narrow.Each--
+	if t.Each > 2 && up(columns, int(narrow.Wide*narrow.Each))*21 < up(columns, int(t.Wide*t.Each))*20 {
+		return narrow
+	}
+	return t
+}
+
 // runPacked packs both operands and multiplies them.
 func runPacked(s *runtime.Stream, p *product) error {
 	c := p.a.DType.Compute()
-	cfg := tiling(p.info.WarpSize, c)
+	cfg := fit(tiling(p.info.WarpSize, c), p.N)
 	xs, err := p.pack(s, p.a, 1, p.M, p.XM, p.XK, cfg.High)
 	if err != nil {
 		return err
@@ -97,20 +108,35 @@ func (p *product) multiplyPacked(s *runtime.Stream, xs, ys View, cfg kernels.Til
 	if err := p.plan(s); err != nil { // with the numbers of packed matrices
 		return err
 	}
+	return p.withParts(s, p.serialParts(), func(out View) error { return p.launchPacked(s, out, xs, ys, cfg) })
+}
+
+// serialParts is into how many parts the sums of packed operands are divided: what a panel
+// of y has for one is to stay in a cache, if the parts of the sums are not more than that.
+func (p *product) serialParts() int {
+	const part = 1024
+	p.Part = p.K
+	if parts := p.K / part; parts > 3 && parts*p.M*p.N/2 <= (p.M+p.N)*p.K {
+		p.Part = part
+	}
+	return (p.K + p.Part - 1) / p.Part
+}
+
+func (p *product) launchPacked(s *runtime.Stream, out, xs, ys View, cfg kernels.Tiling) error {
 	const most = 16 // bands that share a panel of y
 	bands := (p.M + int(cfg.High) - 1) / int(cfg.High)
 	width := int(cfg.Wide * cfg.Each)
 	c := xs.DType
-	k, err := packed.of(p.out.DType, c)
+	k, err := packed.of(out.DType, c)
 	if err != nil {
 		return err
 	}
 	cfg.Unit = p.OutN == 1
 	high := min(most, bands, p.info.MaxThreads/int(cfg.Wide))
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch, maxBlocksY)},
+		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), maxBlocksY)},
 		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
 	}
-	to, x, y := p.out.header(), xs.header(), ys.header()
-	return k.Launch(s, g, slice(p.out.DType, &to), slice(c, &x), slice(c, &y), p.walk, p.Product, cfg, mad(c))
+	to, x, y := out.header(), xs.header(), ys.header()
+	return k.Launch(s, g, slice(out.DType, &to), slice(c, &x), slice(c, &y), p.walk, p.Product, cfg, mad(c))
 }

@@ -127,6 +127,7 @@ func ShiftedConv[T, C dsl.Number](t dsl.Thread, out []T, weights, x []C, w Walk,
 		at := w.place(z)
 		ws := weights[(at[1]*bands+band)*p.K*high:][:p.K*high]
 		acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
+		xv := dsl.LocalSlice[C](cfg.Each)
 		from, next := at[2]+first, 0
 		for range v.Channels {
 			for k0 := range v.size(0) {
@@ -135,9 +136,12 @@ func ShiftedConv[T, C dsl.Number](t dsl.Thread, out []T, weights, x []C, w Walk,
 						ks := ws[next:][:high]
 						here := from + (v.shift(0, k0) + v.shift(1, k1) + v.shift(2, k2))
 						for e := range each {
-							xv := x[here+e*wide]
-							for h := range high {
-								acc[h*each+e] = mad(ks[h], xv, acc[h*each+e])
+							xv[e] = x[here+e*wide]
+						}
+						for h := range high {
+							a := ks[h]
+							for e := range each {
+								acc[h*each+e] = mad(a, xv[e], acc[h*each+e])
 							}
 						}
 						next += high

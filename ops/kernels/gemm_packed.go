@@ -57,8 +57,8 @@ type Tiling struct {
 
 // Packed computes products of matrices, of x in bands of High rows and y in bands of
 // Wide·Each columns. A block has Wide threads side by side, and any number of bands on
-// top of each other; the band of y that they share stays in the cache. Threads side by side read x in
-// one place and y in a row. It is for processors whose vectors are warps: nothing is
+// top of each other; the band of y that they share stays in the cache. Blocks in z go over
+// products and parts of k. Threads side by side read x in one place and y in a row. It is for processors whose vectors are warps: nothing is
 // in shared memory.
 //
 //kiln:kernel
@@ -71,17 +71,24 @@ func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w Walk, p Product,
 	if band >= bands {
 		return
 	}
-	for z := t.BlockZ(); z < p.Batch; z += t.GridDimZ() {
-		at := w.place(z)
-		xs := x[(at[1]*bands+band)*p.K*high:][:p.K*high]
-		ys := y[(at[2]*panels+panel)*p.K*width:][:p.K*width]
+	parts := (p.K + p.Part - 1) / p.Part
+	for z := t.BlockZ(); z < p.Batch*parts; z += t.GridDimZ() {
+		at, lo := w.place(z/parts), z%parts*p.Part
+		n := min(p.Part, p.K-lo)
+		xs := x[((at[1]*bands+band)*p.K+lo)*high:][:n*high]
+		ys := y[((at[2]*panels+panel)*p.K+lo)*width:][:n*width]
 		acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
+		v := dsl.LocalSlice[C](cfg.Each)
 		j := lane
-		for i := 0; i < len(xs)-(high-1); i += high {
+		for k := range n {
+			column := xs[k*high:][:high]
 			for e := range each {
-				v := ys[j+e*wide]
-				for h := range high {
-					acc[h*each+e] = mad(xs[i+h], v, acc[h*each+e])
+				v[e] = ys[j+e*wide]
+			}
+			for h := range high {
+				a := column[h]
+				for e := range each {
+					acc[h*each+e] = mad(a, v[e], acc[h*each+e])
 				}
 			}
 			j += width
@@ -91,7 +98,7 @@ func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w Walk, p Product,
 			for e := range each {
 				col := panel*width + e*wide + lane
 				if row < p.M && col < p.N {
-					out[at[0]+row*p.OutM+times(col, p.OutN, cfg.Unit)] = dsl.Convert[O](acc[h*each+e])
+					out[at[0]+z%parts*p.Parts+row*p.OutM+times(col, p.OutN, cfg.Unit)] = dsl.Convert[O](acc[h*each+e])
 				}
 			}
 		}
