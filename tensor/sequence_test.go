@@ -45,10 +45,10 @@ type plain struct {
 
 // plainOf returns the plain tensor of a shape with f of each index.
 func plainOf(shape []int, f func(at []int) float64) plain {
-	p := plain{shape: slices.Clone(shape)}
 	n := tensor.Shape(shape).Count()
+	p := plain{shape: slices.Clone(shape), v: make([]float64, 0, n)}
+	at := make([]int, len(shape)) // f does not keep it
 	for i := range n {
-		at := make([]int, len(shape))
 		for d, rest := len(shape)-1, i; d >= 0; d-- {
 			at[d], rest = rest%shape[d], rest/shape[d]
 		}
@@ -308,8 +308,8 @@ func (s *sequence) compute(t *tensor.Tensor, p plain, d int) (*tensor.Tensor, pl
 	shape := append(slices.Clone(p.shape[:last]), r)
 	return t.MatMul(t.T()), plainOf(shape, func(at []int) float64 {
 		sum := 0.0
+		i, j := slices.Clone(at), slices.Clone(at)
 		for k := range c {
-			i, j := slices.Clone(at), slices.Clone(at)
 			i[last], j[last-1], j[last] = k, at[last], k
 			sum += p.at(i) * p.at(j)
 		}
