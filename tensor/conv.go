@@ -232,6 +232,9 @@ func (t *Tensor) bilinear(height, width int, b ops.Bilinear) *Tensor {
 	if lead < 0 {
 		return failf(op, ErrRank, "%v has fewer than 2 dimensions", t.layout.Shape())
 	}
+	if !t.dtype.IsFloat() {
+		return failf(op, ErrDType, "%s: it is for floating-point types", t.dtype)
+	}
 	out := t.produce(op, append(t.Shape()[:lead], height, width), func(out ops.View) error {
 		return ops.UpsampleBilinear(t.dev.stream, out, t.view(), b)
 	})

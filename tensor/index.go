@@ -12,6 +12,10 @@ import (
 
 // produce returns a tensor of the type and on the device of t that run fills in.
 func (t *Tensor) produce(op string, shape Shape, run func(out ops.View) error) *Tensor {
+	err := computes(t.dtype)
+	if err != nil {
+		return failed(op, err)
+	}
 	out, err := empty(t.dev, t.dtype, shape)
 	if err == nil {
 		err = run(out.view())
@@ -28,6 +32,9 @@ func indices(op string, ids *Tensor, others ...*Tensor) *Tensor {
 		return bad
 	}
 	if err := same(others...); err != nil {
+		return failed(op, err)
+	}
+	if err := computes(others[0].dtype); err != nil {
 		return failed(op, err)
 	}
 	if ids.dev != others[0].dev {

@@ -17,7 +17,32 @@ func (d *Device) copyInto(dst, src *Tensor) error {
 			return src.err
 		}
 	}
-	return ops.Copy(d.stream, dst.view(), src.view())
+	to, err := dst.stored()
+	if err != nil {
+		return err
+	}
+	from, err := src.stored()
+	if err != nil {
+		return err
+	}
+	return ops.Copy(d.stream, to, from)
+}
+
+// stored is the tensor as copies take it: types for storage only as bytes. Of a type whose
+// elements share bytes it is an error if they do not begin at the first bit of memory and
+// follow each other.
+func (t *Tensor) stored() (ops.View, error) {
+	v := t.view()
+	switch {
+	case t.dtype.Computes():
+	case t.dtype.Size() == 1:
+		v.DType = U8
+	case !t.IsContiguous() || t.layout.Offset() != 0:
+		return v, fmt.Errorf("%w: elements of %s share bytes: only whole tensors are copied", ErrDType, t.dtype)
+	default:
+		v.DType, v.Layout = U8, layout.Contiguous(Shape{t.dtype.Bytes(t.Count())})
+	}
+	return v, nil
 }
 
 // inPlace reports why the elements of t cannot be changed one by one.

@@ -3,7 +3,6 @@ package tensor
 import (
 	"fmt"
 
-	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/layout"
 )
 
@@ -248,7 +247,7 @@ func (t *Tensor) Copy() *Tensor {
 func (t *Tensor) copied(op string) *Tensor {
 	out, err := empty(t.dev, t.dtype, t.layout.Shape())
 	if err == nil {
-		err = ops.Copy(t.dev.stream, out.view(), t.view())
+		err = t.dev.copyInto(out, t)
 	}
 	if err != nil {
 		return failed(op, err)
