@@ -12,40 +12,53 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-var scanTiles = family{name: "scan", kernel: jit.Of(kernels.ScanTiles[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-	ts := reflect.SliceOf(t)
-	return []reflect.Type{ts, ts, reflect.SliceOf(c), uint32s, foldType, intType, intType, intType, function(1, c, c), function(2, c, c)}
-}}
+var (
+	scanKept = family{name: "scan", kernel: jit.Of(kernels.ScanKept[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, ts, foldType, function(1, c, c), function(2, c, c)}
+	}}
+	scanTiles = family{name: "scan", kernel: jit.Of(kernels.ScanTiles[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, ts, reflect.SliceOf(c), uint32s, foldType, intType, intType, intType, function(1, c, c), function(2, c, c)}
+	}}
+)
 
 const (
 	tileKept = 16      // elements that a thread has of a tile of a scan
 	tiledRow = 1 << 14 // rows from this size on are scanned in tiles
 )
 
-// rowTiles is how a scan goes through rows in tiles.
+// rowTiles is how a scan goes through rows in tiles, or through rows that are one.
 type rowTiles struct {
 	fold                 kernels.Fold
 	grid                 runtime.Grid
 	tiles, groups, group int // of a row; tiles of a group
 }
 
-// tile chooses that, or reports false where rows are scanned in other ways: where they
-// are short, do not lie side by side, or blocks may not wait for each other.
-func (l *lines) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
+// keeps chooses how a block has a row, or reports false for short rows and for long ones.
+func (l *lines) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	n := l.size()
-	if !info.Cooperative || info.MaxThreads < maxThreads || p.across || n < tiledRow || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
+	if serial(info) || n <= 8*info.WarpSize || n > tileKept*maxThreads || info.MaxThreads < maxThreads || !l.tiled(&c.fold, p) {
 		return c, false
 	}
 	w := &c.fold
-	*w = p.fold
-	w.N, w.Unit, w.Block, w.Group = n, true, maxThreads, 0
-	v := 16 / l.x.DType.Size()
-	w.Vec, w.Keep = 1, tileKept
-	if l.scanVec(w, v) {
-		w.Vec = dsl.ConstInt(v)
-		if l.x.DType.Size() == 2 {
-			w.Keep *= 2 // as many bytes
-		}
+	w.Keep = tileKept
+	threads := up((n+tileKept-1)/tileKept, info.WarpSize)
+	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(w.Rows, rowBlocks(info, threads))}, Threads: runtime.Dim3{X: threads}}
+	return c, true
+}
+
+// tile chooses how blocks go through the tiles of rows, or reports false where rows are
+// short, or blocks may not wait for each other.
+func (l *lines) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
+	n := l.size()
+	if !info.Cooperative || info.MaxThreads < maxThreads || n < tiledRow || !l.tiled(&c.fold, p) {
+		return c, false
+	}
+	w := &c.fold
+	w.Block, w.Keep = maxThreads, tileKept
+	if w.Vec > 1 && l.x.DType.Size() == 2 {
+		w.Keep *= 2 // as many bytes
 	}
 	size := maxThreads * int(w.Keep)
 	c.tiles = (n + size - 1) / size
@@ -60,6 +73,19 @@ func (l *lines) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	return c, true
 }
 
+// tiled fills in what all tiles have, or reports false if rows do not lie side by side.
+func (l *lines) tiled(w *kernels.Fold, p *foldPlan) bool {
+	if p.across || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
+		return false
+	}
+	*w = p.fold
+	w.N, w.Unit, w.Group, w.Block, w.Whole, w.Vec = l.size(), true, 0, 0, false, 1
+	if v := 16 / l.x.DType.Size(); l.scanVec(w, v) {
+		w.Vec = dsl.ConstInt(v)
+	}
+	return true
+}
+
 // scanVec reports whether rows begin at multiples of v elements.
 func (l *lines) scanVec(w *kernels.Fold, v int) bool {
 	for d := range int(w.Outs) {
@@ -70,14 +96,24 @@ func (l *lines) scanVec(w *kernels.Fold, v int) bool {
 	return true
 }
 
-// runTiles scans rows in tiles, and reports whether it did.
+// runTiles scans rows in tiles that threads keep, and reports whether it did.
 func (c *Scan) runTiles(s *runtime.Stream, l *lines, p *foldPlan) (bool, error) {
 	info := infoOf(s.Device())
+	d := l.x.DType.Compute()
+	t := d.Type()
+	xh, oh := l.x.header(), l.out.header()
+	x, out, init, op := slice(l.x.DType, &xh), slice(l.out.DType, &oh), c.init.As(function(1, t, t)), c.op.As(function(2, t, t))
+	if how, ok := l.keeps(&info, p); ok {
+		k, err := scanKept.of(l.x.DType, d)
+		if err != nil {
+			return false, err
+		}
+		return true, k.Launch(s, how.grid, out, x, how.fold, init, op)
+	}
 	how, ok := l.tile(&info, p)
 	if !ok {
 		return false, nil
 	}
-	d := l.x.DType.Compute()
 	k, err := scanTiles.of(l.x.DType, d)
 	if err != nil {
 		return false, err
@@ -95,8 +131,5 @@ func (c *Scan) runTiles(s *runtime.Stream, l *lines, p *foldPlan) (bool, error) 
 	if err := words.(runtime.Slice[uint32]).ZeroAsync(s); err != nil {
 		return false, err
 	}
-	t := d.Type()
-	xh, oh := l.x.header(), l.out.header()
-	return true, k.Launch(s, how.grid, slice(l.out.DType, &oh), slice(l.x.DType, &xh), slice(d, &carry), words, how.fold, how.tiles, how.groups, how.group,
-		c.init.As(function(1, t, t)), c.op.As(function(2, t, t)))
+	return true, k.Launch(s, how.grid, out, x, slice(d, &carry), words, how.fold, how.tiles, how.groups, how.group, init, op)
 }

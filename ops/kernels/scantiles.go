@@ -52,6 +52,24 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, carry []C, re
 	giveTile(t, out, w, to, start, v)
 }
 
+// ScanKept is [ScanTiles] of rows that are one tile each, so that nobody waits.
+//
+//kiln:kernel
+func ScanKept[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Fold, init func(C) C, op func(a, b C) C) {
+	for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
+		base, to := w.row(r, 0)
+		none := init(dsl.Convert[C](x[base]))
+		start := t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
+		v := dsl.LocalSlice[C](w.Keep)
+		takeTile(t, x, w, base, start, none, v)
+		below, _ := scanWarps(t, scanInWarp(t, w, v, none, op), none, op)
+		for u := range int(w.Keep) {
+			v[u] = op(below, v[u])
+		}
+		giveTile(t, out, w, to, start, v)
+	}
+}
+
 // handover is what blocks tell each other of the tiles of a row and of their groups.
 type handover[C Computed] struct {
 	carry []C
