@@ -27,6 +27,7 @@ var convolutions = []struct {
 	{x: layout.Shape{1, 2, 3, 4, 5}, weights: layout.Shape{3, 2, 2, 3, 2}, conv: ops.Convolution{Padding: []int{1, 0, 1}}},
 	{x: layout.Shape{2, 16, 6, 7}, weights: layout.Shape{20, 16, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}}},
 	{x: layout.Shape{1, 32, 11}, weights: layout.Shape{10, 16, 4}, conv: ops.Convolution{Stride: []int{2}, Padding: []int{2}, Dilation: []int{2}, Groups: 2}},
+	{x: layout.Shape{2, 32, 3, 3}, weights: layout.Shape{5, 32, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}}},
 	{x: layout.Shape{0, 2, 5}, weights: layout.Shape{3, 2, 2}},
 	{x: layout.Shape{2, 0, 5}, weights: layout.Shape{3, 0, 2}},
 	{x: layout.Shape{2, 4, 5}, weights: layout.Shape{4, 3, 3}, transposed: true},
@@ -47,6 +48,7 @@ func convolution(t *testing.T, b *bench) {
 				b.part(t, func(t *testing.T, b *bench) {
 					b.convolve(t, d, n, i+n, "")
 					b.convolve(t, d, n, (i+n)*5, "tiles")
+					b.convolve(t, d, n, (i+n)*3, "shifted")
 				}, "%v/%d", d, n)
 			}
 		}
