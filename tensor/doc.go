@@ -37,6 +37,7 @@
 // or from -1 backwards. Any strides are fine for any operation. Numbers of fewer than 32
 // bits are computed in float32 and rounded once at the end; integers wrap; NaN goes
 // through minima and maxima. All devices give the same bits for elementwise operations.
+// Which element types a method is for is listed in testdata/types.txt.
 //
 // What operations are not given right is one of these kinds: another element type than
 // the operation or the other operand has is [ErrDType] or [ErrDTypeMismatch], another
