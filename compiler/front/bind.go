@@ -3,6 +3,7 @@ package front
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
@@ -95,10 +96,12 @@ func (b *build) bind(funcs map[string]Func) (ok bool) {
 func (b *build) bindNamed(n *binding, i int) bool {
 	name, args, _ := strings.Cut(n.Name, "[")
 	d := n.unit.decls[name]
-	if d == nil || d.lazy != nil {
+	if d == nil {
 		b.diags.Add(diag.New(diag.Position{File: n.Pkg}, diag.NoKernel, fmt.Sprintf("package %s has no function %s", n.Pkg, name), ""))
 		return false
 	}
+	d.load()
+	b.addFile(d.tok)
 	b.addFile(d.file.tok)
 	fn, ok := d.node.(*ast.FuncDecl)
 	if !ok {
@@ -106,6 +109,9 @@ func (b *build) bindNamed(n *binding, i int) bool {
 		return false
 	}
 	n.pos, n.name, n.global = fn.Name.Pos(), n.unit.name+"."+n.Name, n.Name
+	if (d.marks.intrinsic || d.marks.dispatch) && (!b.untyped || fn.Type.TypeParams == nil) {
+		return b.bindCall(n, i, fn)
+	}
 	switch {
 	case fn.Type.TypeParams == nil && args == "" || b.untyped:
 		b.reach(d)
@@ -132,6 +138,56 @@ func (b *build) bindInstance(n *binding, i int, name, sig string) bool {
 	d.name, d.file.ord = n.global, d.file.ord+1+i
 	b.reach(d)
 	return true
+}
+
+// bindCall reaches a function that is nothing but a call of one without a body: of an
+// intrinsic function of package dsl, or one of those that stand for others by type.
+func (b *build) bindCall(n *binding, i int, fn *ast.FuncDecl) bool {
+	sig := n.Sig
+	if sig == "" {
+		sig = types.ExprString(fn.Type)
+	}
+	sig, imports := byImports(dslWord.ReplaceAllString(sig, ""))
+	n.global = fmt.Sprintf("kilnBound%d", i)
+	text, err := callText(n.global, n.Name, sig)
+	if err != nil {
+		b.report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(n.Name+" "+n.Sig), n.what())
+		return false
+	}
+	tree, tok, err := parseFile("instance", []byte("package "+n.unit.name+"; "+text), 0)
+	if err != nil || len(tree.Decls) != 1 {
+		b.report(n.pos, diag.BadRequest, "", "%q is no instance of %s", strings.TrimSpace(n.Name+" "+n.Sig), n.what())
+		return false
+	}
+	n.tok = tok
+	f := &file{name: "instance", ord: 1<<30 + 1 + i, pkg: tree.Name, tok: tok, imports: append(imports, libImport("float16", float16Path))}
+	b.reach(&decl{unit: n.unit, file: f, name: n.global, node: tree.Decls[0], refs: collect(tree.Decls[0], tree)})
+	return true
+}
+
+// callText declares a function of a type that calls another one.
+func callText(name, called, sig string) (string, error) {
+	x, err := parser.ParseExpr(sig)
+	if err != nil {
+		return "", err
+	}
+	typ, ok := x.(*ast.FuncType)
+	if !ok {
+		return "", fmt.Errorf("%s is no type of functions", sig)
+	}
+	text := func(x ast.Node) string { return sig[x.Pos()-1 : x.End()-1] }
+	var params, args []string
+	for _, f := range typ.Params.List {
+		for range max(1, len(f.Names)) {
+			arg := fmt.Sprintf("a%d", len(args))
+			params, args = append(params, arg+" "+text(f.Type)), append(args, arg)
+		}
+	}
+	result, word := "", ""
+	if typ.Results != nil {
+		result, word = text(typ.Results), "return "
+	}
+	return fmt.Sprintf("func %s(%s) %s { %s%s(%s) }", name, strings.Join(params, ", "), result, word, called, strings.Join(args, ", ")), nil
 }
 
 // bindLiteral reaches a function literal.
