@@ -69,7 +69,7 @@
 //
 // # Keys
 //
-// The cache has three levels, each keyed by SHA-256 of everything its content
+// Bundles of prebuilt kernels, see [Register] and package cache/bundle, and the cache have three levels, each keyed by SHA-256 of everything its content
 // depends on and of nothing else:
 //
 //	source   source text, kernel, types, compile-time values and functions, compiler → hash of the IR, positions
@@ -83,9 +83,12 @@
 //
 //	KILN_CACHE_DIR  directory of the cache; default: kiln in the user's cache directory
 //	KILN_CACHE_MAX  size limit of the cache, such as 512MB
-//	KILN_JIT        auto: use the cache, compile on a miss (default)
+//	KILN_JIT        auto: use bundles and the cache, compile on a miss (default)
 //	                readonly: a miss is ErrNotPrebuilt
-//	                off: compile always, ignore the cache
+//	                off: compile always, ignore both
+//	KILN_BUNDLES    files and directories with prebuilt kernels, separated as in PATH
+//	KILN_TRUST      public keys, or files of them, that bundles must be signed by
+//	KILN_RECORD     file to which the kernels that are used are added
 //	KILN_CHECK      1: all kernels are checked, see [Kernel.Checked]
 //	KILN_LOG        info or debug: lines on standard error
 //	KILN_DUMP       kernels to write a page about, see package compiler/dump

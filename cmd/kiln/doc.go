@@ -6,7 +6,12 @@
 //	                                                       print what a kernel compiles to
 //	kiln emit -dump -target T package                     write a page about each kernel: source, IR after each pass, result
 //	kiln devices                                           what was looked for, found, and works
+//	kiln prebuild [-target list] [-from record] [-o bundle] [packages]
+//	                                                       compile kernels ahead, for deployment
+//	kiln verify bundle [-from record] [packages]           what of them a bundle does not have
+//	kiln bundle ls | sign | key                            look into bundles, sign them
 //	kiln cache ls | path | verify | gc | clear             the store of compiled kernels
+//	kiln cache export | import | push | pull               to and from bundles and registries
 //
 // Packages are named as for the go command, which kiln check and kiln emit run
 // to find source files. With -json kiln check prints one JSON array with an
