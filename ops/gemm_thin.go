@@ -37,7 +37,7 @@ func runThin(s *runtime.Stream, p *product, vectors bool) error {
 		return fmt.Errorf("%w: %d by %d is not thin, at most %d columns are", layout.ErrShape, p.M, p.N, thinCols)
 	}
 	if p.XM == 1 && p.XK != 1 {
-		return runThinCols(s, p)
+		return runThinCols(s, p, vectors)
 	}
 	return runThinRows(s, p, vectors)
 }
@@ -69,13 +69,23 @@ func runThinRows(s *runtime.Stream, p *product, wide bool) error {
 }
 
 // runThinCols has neighbouring threads sum neighbouring rows.
-func runThinCols(s *runtime.Stream, p *product) error {
-	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Vec: 1, Unroll: 1, XUnit: p.XM == 1}
+func runThinCols(s *runtime.Stream, p *product, wide bool) error {
+	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Vec: 1, Unroll: 1, Steps: 1, XUnit: p.XM == 1}
 	threads := min(maxThreads, p.info.ThreadsPerUnit, p.info.MaxThreads)
 	if p.serial() {
 		c.Unroll = 4
 	}
-	blocks := (p.M + threads*int(c.Unroll) - 1) / (threads * int(c.Unroll))
+	if wide {
+		c.Steps = 4
+		for _, n := range []int{8, 4} {
+			if n*p.a.DType.Size() <= 16 && vectors(n, p.batch[1], p.XM, p.XK, p.M) {
+				c.Vec = dsl.ConstInt(n)
+				break
+			}
+		}
+	}
+	each := threads * int(c.Unroll*c.Vec)
+	blocks := (p.M + each - 1) / each
 	parts := p.split(blocks*p.Batch, max(1, p.info.Units*p.info.ThreadsPerUnit/threads), 32, 1)
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: threads}}
 	return p.withParts(s, parts, func(out View) error {

@@ -10,6 +10,7 @@ type Thin struct {
 	XUnit  dsl.ConstBool // the stride of x along k, or across it for [ThinCols], is 1
 	YUnit  dsl.ConstBool // the stride of y along k is 1
 	Unroll dsl.ConstInt  // how often, before they are used
+	Steps  dsl.ConstInt  // places along k that a thread of [ThinCols] reads before it uses them
 }
 
 // ThinRows computes products of matrices with few columns where rows of x lie side by
@@ -93,48 +94,71 @@ func run[T, C dsl.Number](to []C, from []T, at, step int, n dsl.ConstInt, vec bo
 }
 
 // ThinCols computes products of matrices with few columns where columns of x lie side
-// by side across k: neighbouring threads sum neighbouring rows, Unroll of them each.
-// Blocks are as those of [ThinRows].
+// by side across k: neighbouring threads sum neighbouring vectors of rows, Unroll of them
+// each. Blocks are as those of [ThinRows].
 //
 //kiln:kernel
-//kiln:const cfg.Cols=1,2 cfg.Vec=1 cfg.Unroll=2
+//kiln:const cfg.Cols=1,2 cfg.Vec=1,4 cfg.Unroll=2 cfg.Steps=1,2
 func ThinCols[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Thin, mad func(a, b, c C) C) {
-	each := int(cfg.Unroll)
+	each := int(cfg.Unroll * cfg.Vec)
 	first := t.BlockX() * t.BlockDimX() * each
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
 		at := w.place(z)
 		// Where all rows are there, none is asked for.
 		if first+t.BlockDimX()*each <= p.M {
-			thinColumn(t, out, x, y, at, first+t.ThreadX(), true, &p, &cfg, mad)
+			thinColumn(t, out, x, y, at, first+t.ThreadX()*int(cfg.Vec), true, &p, &cfg, mad)
 		} else {
-			thinColumn(t, out, x, y, at, first+t.ThreadX(), false, &p, &cfg, mad)
+			thinColumn(t, out, x, y, at, first+t.ThreadX()*int(cfg.Vec), false, &p, &cfg, mad)
 		}
 	}
 }
 
 // thinColumn sums the rows of a thread, from first on. If not whole, some are not there.
 func thinColumn[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, at [Operands]int, first int, whole bool, p *Product, cfg *Thin, mad func(a, b, c C) C) {
-	each, cols := int(cfg.Unroll), int(cfg.Cols)
-	acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll)
+	each, cols, steps := int(cfg.Unroll*cfg.Vec), int(cfg.Cols), int(cfg.Steps)
+	acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll * cfg.Vec)
+	xs := dsl.LocalSlice[C](cfg.Steps * cfg.Unroll * cfg.Vec)
 	lo := t.BlockZ() * p.Part
 	hi := min(lo+p.Part, p.K)
-	for k := lo; k < hi; k++ {
-		for u := range each {
-			row := first + u*t.BlockDimX()
+	k := lo
+	for ; k+steps <= hi; k += steps {
+		for s := range steps { // all loads first
+			thinLoad(t, xs[s*each:], x, at[1]+(k+s)*p.XK, first, whole, p, cfg)
+		}
+		for s := range steps {
+			thinAdd(acc, xs[s*each:], y, at[2]+(k+s)*p.YK, p.YN, each, cols, mad)
+		}
+	}
+	for ; k < hi && steps > 1; k++ {
+		thinLoad(t, xs, x, at[1]+k*p.XK, first, whole, p, cfg)
+		thinAdd(acc, xs, y, at[2]+k*p.YK, p.YN, each, cols, mad)
+	}
+	for i := range each {
+		row := first + i/int(cfg.Vec)*(t.BlockDimX()*int(cfg.Vec)) + i%int(cfg.Vec)
+		for c := range cols {
 			if whole || row < p.M {
-				v := dsl.Convert[C](x[at[1]+times(row, p.XM, cfg.XUnit)+k*p.XK])
-				for c := range cols {
-					acc[u*cols+c] = mad(v, dsl.Convert[C](y[at[2]+k*p.YK+c*p.YN]), acc[u*cols+c])
-				}
+				out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](acc[i*cols+c])
 			}
 		}
 	}
-	for u := range each {
-		row := first + u*t.BlockDimX()
-		for c := range cols {
-			if whole || row < p.M {
-				out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](acc[u*cols+c])
-			}
+}
+
+// thinLoad loads a thread's rows of a column of x.
+func thinLoad[T, C dsl.Number](t dsl.Thread, to []C, x []T, at, first int, whole bool, p *Product, cfg *Thin) {
+	for u := range int(cfg.Unroll) {
+		row := first + u*(t.BlockDimX()*int(cfg.Vec))
+		if whole || row < p.M {
+			run(to[u*int(cfg.Vec):], x, at+times(row, p.XM, cfg.XUnit), p.XM, cfg.Vec, cfg.Vec > 1)
+		}
+	}
+}
+
+// thinAdd adds the products of a column of x with those of y.
+func thinAdd[T, C dsl.Number](acc, xs []C, y []T, at, apart, each, cols int, mad func(a, b, c C) C) {
+	for c := range cols {
+		v := dsl.Convert[C](y[at+c*apart])
+		for i := range each {
+			acc[i*cols+c] = mad(xs[i], v, acc[i*cols+c])
 		}
 	}
 }
