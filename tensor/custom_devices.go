@@ -1,8 +1,10 @@
 package tensor
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 )
 
 // replacement is a method by which operations may replace Forward on one kind of device.
@@ -35,6 +37,38 @@ func on[F any](d *Device, op any, table []replacement[F], forward F) F {
 	}
 	return forward
 }
+
+// misfit reports a method of an operation that has the name of one that replaces Forward,
+// but other parameters or results: it would never be called.
+func misfit[F any](op any) error {
+	key := misfitKey{reflect.TypeOf(op), reflect.TypeFor[F]()}
+	if err, known := misfits.Load(key); known {
+		return err.(misfitResult).err
+	}
+	v := reflect.ValueOf(op)
+	var err error
+	// Names are constant for the linker to drop the methods of others that no one calls.
+	for _, m := range []struct {
+		name string
+		of   reflect.Value
+	}{
+		{"ForwardCPU", v.MethodByName("ForwardCPU")}, {"ForwardCUDA", v.MethodByName("ForwardCUDA")},
+		{"ForwardROCm", v.MethodByName("ForwardROCm")}, {"ForwardMetal", v.MethodByName("ForwardMetal")},
+	} {
+		if m.of.IsValid() && m.of.Type() != key.forward && err == nil {
+			err = fmt.Errorf("%w: method %s of %T is a %v, and would replace Forward if it were a %v", ErrArgument, m.name, op, m.of.Type(), key.forward)
+		}
+	}
+	misfits.Store(key, misfitResult{err})
+	return err
+}
+
+var misfits sync.Map // misfitKey -> misfitResult
+
+type (
+	misfitKey    struct{ op, forward reflect.Type }
+	misfitResult struct{ err error }
+)
 
 type (
 	make1   = func(x *Tensor) *Tensor

@@ -211,6 +211,29 @@ func TestReplacements(t *testing.T) {
 	}
 }
 
+// twisted has methods that look like replacements.
+type twisted struct{ gradless }
+
+func (twisted) ForwardCUDA(x *tensor.Tensor) (*tensor.Tensor, error) { return x, nil }
+
+type twistedInPlace struct{ doubling }
+
+func (twistedInPlace) ForwardMetal(x *tensor.Tensor) {}
+
+// A replacement that would never be called is an error, on all devices.
+func TestReplacementsMisfit(t *testing.T) {
+	d := open(t)
+	x := tensor.From(d, []float32{1, 2, 3})
+	for range 2 {
+		err := tensor.Apply1(twisted{}, x).Err()
+		require.ErrorIs(t, err, tensor.ErrArgument)
+		require.ErrorContains(t, err, "method ForwardCUDA of tensor_test.twisted is a func(*tensor.Tensor) (*tensor.Tensor, error), and would replace Forward if it were a func(*tensor.Tensor) *tensor.Tensor (custom_test.go:")
+		err = tensor.InPlace1(twistedInPlace{}, x)
+		require.ErrorIs(t, err, tensor.ErrArgument)
+		require.ErrorContains(t, err, "method ForwardMetal of tensor_test.twistedInPlace is a func(*tensor.Tensor), and would replace Forward if it were a func(*tensor.Tensor) error")
+	}
+}
+
 // Operations of programs and functions run on the GPUs of this machine, too, one of each
 // kind, and on the interpreter.
 func TestCustomOnEveryDevice(t *testing.T) {
