@@ -41,7 +41,7 @@ func TestDevices(t *testing.T) {
 		"rocm: 2 devices\n", "looked for  " + lib.Path, "library     " + lib.Path, "driver      HIP ",
 		"gfx942\n", "warps of 64 threads", "gfx1100\n", "warps of 32 threads", "shared 64 KiB a block", "loads     hsaco, hip",
 		"features  ", "float64", "device log", "self-test ok", "cpu: 1 device", "cuda: ",
-		"metal: 1 device\n", "looked for  " + apple.Path, "model     Simulated Apple GPU, 3.2\n", "units     not told, warps of 32 threads", "lacks     atomics64: ", "lacks     float64: Metal has no 64-bit floats",
+		"metal: 1 device\n", "looked for  " + apple.Path, "model     Simulated Apple GPU, 3.2\n", "units     10, warps of 32 threads", "lacks     atomics64: ", "lacks     float64: Metal has no 64-bit floats",
 	} {
 		require.Contains(t, text.String(), want)
 	}
