@@ -359,6 +359,10 @@ func (v *convolution) runDirect(s *runtime.Stream) error {
 	}
 	threads := min(maxThreads, v.info.ThreadsPerUnit, v.info.MaxThreads)
 	cfg := kernels.Direct{Each: 8, Wide: 2}
+	const small = 16 // places of a kernel
+	if w.Kernel[1]*w.Kernel[2] <= small {
+		cfg.High, cfg.Long = dsl.ConstInt(w.Kernel[1]), dsl.ConstInt(w.Kernel[2])
+	}
 	for cfg.Each > 1 && int(cfg.Each) > u.Channels {
 		cfg.Each /= 2
 	}

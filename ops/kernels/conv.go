@@ -29,14 +29,14 @@ type Window struct {
 func (v *Window) source(axis, out, kernel int) (int, bool) {
 	if !v.Transposed {
 		i := out*v.Stride[axis] - v.Pad[axis] + kernel*v.Dilation[axis]
-		return i, i >= 0 && i < v.In[axis]
+		return i, uint(i) < uint(v.In[axis])
 	}
 	i := out + v.Pad[axis] - kernel*v.Dilation[axis]
 	if v.Stride[axis] == 1 {
-		return i, i >= 0 && i < v.In[axis]
+		return i, uint(i) < uint(v.In[axis])
 	}
 	q := i / v.Stride[axis]
-	return q, i >= 0 && q*v.Stride[axis] == i && q < v.In[axis]
+	return q, q*v.Stride[axis] == i && uint(q) < uint(v.In[axis])
 }
 
 // outPlace splits the number of an element of the result into its indices.
@@ -177,6 +177,8 @@ type Direct struct {
 	Wide dsl.ConstInt  // elements of each
 	Rows dsl.ConstBool // blocks in y go over rows of the result; else its elements are one row
 	Unit dsl.ConstBool // neighbours in a row meet neighbours of the input, side by side
+	High dsl.ConstInt  // sizes of a kernel that is small, along the last two axes: a thread loads
+	Long dsl.ConstInt  // all that it meets before it uses any; 0 for one that is not
 }
 
 // Weights says where the weights of a convolution are, and the result.
@@ -194,7 +196,7 @@ type Weights struct {
 // whose vectors are warps. Blocks in z go over channels.
 //
 //kiln:kernel
-//kiln:const cfg.Each=2,4 cfg.Wide=1,2
+//kiln:const cfg.Each=2,4 cfg.Wide=1,2 cfg.High=0,2 cfg.Long=0,3
 func Conv[T, C dsl.Number](t dsl.Thread, out, weights, x []T, w Walk, v Window, u Weights, cfg Direct, mad func(a, b, c C) C) {
 	row := v.Out[0] * v.Out[1] * v.Out[2]
 	rows := 1
@@ -206,16 +208,23 @@ func Conv[T, C dsl.Number](t dsl.Thread, out, weights, x []T, w Walk, v Window, 
 		at := w.place(y / rows)
 		channel := t.BlockZ() * int(cfg.Each)
 		acc := dsl.LocalSlice[C](cfg.Each * cfg.Wide)
-		for c := range v.Channels {
+		at[1] += channel * u.Out
+		for range v.Channels {
 			for k0 := range v.Kernel[0] {
+				if cfg.High*cfg.Long > 0 {
+					convSmall(acc, weights, x, at, channel, k0, first, y%rows, row, t.BlockDimX(), &v, &u, &cfg, mad)
+					continue
+				}
 				for k1 := range v.Kernel[1] {
 					for k2 := range v.Kernel[2] {
-						wat := at[1] + channel*u.Out + c*u.In + k0*u.Kernel[0] + k1*u.Kernel[1] + k2*u.Kernel[2]
-						xat := at[2] + c*v.XChannel
-						convAdd(acc, weights, x, wat, xat, channel, first, y%rows, row, t.BlockDimX(), [Axes]int{k0, k1, k2}, &v, &u, &cfg, mad)
+						xs := dsl.LocalSlice[C](cfg.Wide)
+						kernel := [Axes]int{k0, k1, k2}
+						convLoad(xs, x, at[2], first, y%rows, row, t.BlockDimX(), kernel, &v, &cfg)
+						convAdd(acc, xs, weights, at[1], channel, kernel, &u, &cfg, mad)
 					}
 				}
 			}
+			at[1], at[2] = at[1]+u.In, at[2]+v.XChannel
 		}
 		for e := range int(cfg.Each) {
 			for i := range int(cfg.Wide) {
@@ -239,28 +248,47 @@ func (v *Window) place(i, row int, rows bool) [Axes]int {
 	return [Axes]int{q, r, i}
 }
 
-// convAdd adds the products of one place of the kernel.
-func convAdd[T, C dsl.Number](acc []C, weights, x []T, wat, xat, channel, first, y, row, apart int, kernel [Axes]int, v *Window, u *Weights, cfg *Direct, mad func(a, b, c C) C) {
-	ws := dsl.LocalSlice[C](cfg.Each)
-	for e := range int(cfg.Each) {
-		ws[e] = dsl.Convert[C](weights[wat+min(e, u.Channels-1-channel)*u.Out]) // the last again where there are no more
+// convSmall adds the products of all places of a small kernel that are at k0 along the
+// first axis.
+func convSmall[T, C dsl.Number](acc []C, weights, x []T, at [Operands]int, channel, k0, first, y, row, apart int, v *Window, u *Weights, cfg *Direct, mad func(a, b, c C) C) {
+	high, long, wide := int(cfg.High), int(cfg.Long), int(cfg.Wide)
+	xs := dsl.LocalSlice[C](cfg.High * cfg.Long * cfg.Wide)
+	for k := range high * long {
+		convLoad(xs[k*wide:], x, at[2], first, y, row, apart, [Axes]int{k0, k / long, k % long}, v, cfg)
 	}
+	for k := range high * long {
+		convAdd(acc, xs[k*wide:], weights, at[1], channel, [Axes]int{k0, k / long, k % long}, u, cfg, mad)
+	}
+}
+
+// convLoad loads what a place of the kernel meets for the elements of a thread, or 0.
+func convLoad[T, C dsl.Number](to []C, x []T, at, first, y, row, apart int, kernel [Axes]int, v *Window, cfg *Direct) {
 	for i := range int(cfg.Wide) {
 		j := first + i*apart
 		place := v.place(j, y, bool(cfg.Rows))
 		i0, ok0 := v.source(0, place[0], kernel[0])
 		i1, ok1 := v.source(1, place[1], kernel[1])
 		i2 := j - v.Pad[2] + kernel[2]*v.Dilation[2]
-		ok2 := i2 >= 0 && i2 < v.In[2]
+		ok2 := uint(i2) < uint(v.In[2])
 		if !cfg.Unit {
 			i2, ok2 = v.source(2, place[2], kernel[2])
 			i2 *= v.X[2]
 		}
+		var e T
 		if j < row && ok0 && ok1 && ok2 {
-			xv := dsl.Convert[C](x[xat+i0*v.X[0]+i1*v.X[1]+i2])
-			for e := range int(cfg.Each) {
-				acc[e*int(cfg.Wide)+i] = mad(xv, ws[e], acc[e*int(cfg.Wide)+i])
-			}
+			e = x[at+i0*v.X[0]+i1*v.X[1]+i2]
+		}
+		to[i] = dsl.Convert[C](e)
+	}
+}
+
+// convAdd adds the products of one place of the kernel.
+func convAdd[T, C dsl.Number](acc, xs []C, weights []T, at, channel int, kernel [Axes]int, u *Weights, cfg *Direct, mad func(a, b, c C) C) {
+	at += kernel[0]*u.Kernel[0] + kernel[1]*u.Kernel[1] + kernel[2]*u.Kernel[2]
+	for e := range int(cfg.Each) {
+		w := dsl.Convert[C](weights[at+min(e, u.Channels-1-channel)*u.Out]) // the last again where there are no more
+		for i := range int(cfg.Wide) {
+			acc[e*int(cfg.Wide)+i] = mad(xs[i], w, acc[e*int(cfg.Wide)+i])
 		}
 	}
 }
