@@ -106,6 +106,7 @@ func MaxPool(s *runtime.Stream, out, which, x View, p Pooling) error {
 	if err != nil {
 		return err
 	}
+	k.Places = which.Buf != nil
 	to, from := out.header(), x.header()
 	return kernel.Launch(s, g, slice(out.DType, &to), slice(x.DType, &from), slice(dtype.I64, &at), w, k, more.As(function(2, x.DType.Compute().Type(), boolType)))
 }

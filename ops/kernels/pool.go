@@ -10,6 +10,7 @@ type Pooling struct {
 	High, Wide dsl.ConstInt  // the sizes of the window, or 0: those of Kernel
 	Clip       dsl.ConstBool // windows reach over the edges of the input
 	Pair       dsl.ConstBool // windows are two elements wide that lie where both can be moved at once
+	Places     dsl.ConstBool // where the largest elements are is stored
 	Rows       dsl.ConstInt  // results of an element of the walk
 	Height     int           // rows of results
 	Down       [2]int        // strides of the result and of the places from a row to the next
@@ -20,44 +21,88 @@ type Pooling struct {
 	Outside                   bool   // a mean counts places outside of the input, as zeros
 }
 
-// each calls f for the results of an element of the walk: with where the input would have
-// the first element of the window, its places, and how many rows below the first one it is.
-// The last row comes more than once where there are no more.
-func (p *Pooling) each(at [Operands]int, f func(base, y, z, row int)) {
-	base, y, z := at[1]-p.Pad[0]*p.X[0]-p.Pad[1]*p.X[1], at[2]-p.Pad[0], at[3]-p.Pad[1]
-	f(base, y, z, 0)
-	for k := 1; k < int(p.Rows); k++ {
-		row := min(k, p.Height-1-at[5])
-		f(base+row*p.Step*p.X[0], y+row*p.Step, z, row)
+// mostPooled bounds the elements that a thread loads at once, and mostBelow its results.
+const (
+	mostPooled = 16
+	mostBelow  = 4
+)
+
+// row returns how many rows below the first one result k of an element of the walk is:
+// the last row comes more than once where there are no more.
+func (p *Pooling) row(at *[Operands]int, k int) int {
+	if k == 0 {
+		return 0
 	}
+	return min(k, p.Height-1-at[5])
 }
 
-// inside calls f for the elements of a window that are inside of the input, in order.
-func inside[T dsl.Number, C Computed](x []T, p *Pooling, base, y, z int, f func(v C, i, j int)) {
-	switch {
-	case bool(p.Pair):
+// corner returns where the input would have the first element of the window of a result,
+// and its places.
+func (p *Pooling) corner(at *[Operands]int, row int) (base, y, z int) {
+	base = at[1] - p.Pad[0]*p.X[0] - p.Pad[1]*p.X[1] + row*p.Step*p.X[0]
+	return base, at[2] - p.Pad[0] + row*p.Step, at[3] - p.Pad[1]
+}
+
+// has reports whether element i, j of a window is inside of the input.
+func (p *Pooling) has(y, z, i, j int) bool {
+	if !p.Clip {
+		return true
+	}
+	y += i * p.Dilation[0]
+	z += j * p.Dilation[1]
+	return y >= 0 && y < p.In[0] && z >= 0 && z < p.In[1]
+}
+
+// window loads the windows of the results of an element of the walk, all at once. What
+// would be outside of the input is some element of it.
+func window[T dsl.Number, C Computed](x []T, p *Pooling, at *[Operands]int) (v [mostPooled]C) {
+	n := 0
+	for k := range int(p.Rows) {
+		base, y, z := p.corner(at, p.row(at, k))
 		for i := range int(p.High) {
-			v := dsl.LoadVec[[2]T](x, (base+i*p.Dilation[0]*p.X[0])/2)
-			for j := range v {
-				f(dsl.Convert[C](v[j]), i, j)
+			down := i * p.Dilation[0]
+			if p.Clip {
+				down = min(max(y+down, 0), p.In[0]-1) - y
+			}
+			if p.Pair {
+				pair := dsl.LoadVec[[2]T](x, int(uint(base+down*p.X[0])/2))
+				v[n], v[n+1] = dsl.Convert[C](pair[0]), dsl.Convert[C](pair[1])
+				n += 2
+				continue
+			}
+			for j := range int(p.Wide) {
+				side := j * p.Dilation[1]
+				if p.Clip {
+					side = min(max(z+side, 0), p.In[1]-1) - z
+				}
+				v[n] = dsl.Convert[C](x[base+down*p.X[0]+side*p.X[1]])
+				n++
 			}
 		}
-	case p.High > 0:
+	}
+	return v
+}
+
+// inside calls f for the elements of the window of a result that are inside of the input,
+// in order: those of a window that was loaded, the k-th of its thread, if High says so.
+func inside[T dsl.Number, C Computed](x []T, p *Pooling, v *[mostPooled]C, k, base, y, z int, f func(v C, i, j int)) {
+	if p.High > 0 {
+		n := k * int(p.High*p.Wide)
 		for i := range int(p.High) {
 			for j := range int(p.Wide) {
-				down, side := i*p.Dilation[0], j*p.Dilation[1]
-				if !bool(p.Clip) || y+down >= 0 && y+down < p.In[0] && z+side >= 0 && z+side < p.In[1] {
-					f(dsl.Convert[C](x[base+down*p.X[0]+side*p.X[1]]), i, j)
+				if p.has(y, z, i, j) {
+					f(v[n], i, j)
 				}
+				n++
 			}
 		}
-	default:
-		y0, y1 := p.clip(0, y)
-		z0, z1 := p.clip(1, z)
-		for i := y0; i < y1; i++ {
-			for j := z0; j < z1; j++ {
-				f(dsl.Convert[C](x[base+i*p.Dilation[0]*p.X[0]+j*p.Dilation[1]*p.X[1]]), i, j)
-			}
+		return
+	}
+	y0, y1 := p.clip(0, y)
+	z0, z1 := p.clip(1, z)
+	for i := y0; i < y1; i++ {
+		for j := z0; j < z1; j++ {
+			f(dsl.Convert[C](x[base+i*p.Dilation[0]*p.X[0]+j*p.Dilation[1]*p.X[1]]), i, j)
 		}
 	}
 }
@@ -79,17 +124,23 @@ func (p *Pooling) clip(axis, from int) (first, end int) {
 //kiln:const p.High=0,2 p.Wide=2 p.Rows=1,2 p.Clip=true p.Pair=false,true
 func AvgPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, p Pooling, add, div func(a, b C) C) {
 	w.Each(t, func(at [Operands]int) {
-		p.each(at, func(base, y, z, row int) {
+		v := window[T, C](x, &p, &at)
+		var mean [mostBelow]T
+		for k := range int(p.Rows) {
+			base, y, z := p.corner(&at, p.row(&at, k))
 			var sum C
-			inside(x, &p, base, y, z, func(v C, _, _ int) { sum = add(sum, v) })
+			inside(x, &p, &v, k, base, y, z, func(v C, _, _ int) { sum = add(sum, v) })
 			n := p.Kernel[0] * p.Kernel[1]
 			if bool(p.Clip) && !p.Outside {
 				y0, y1 := p.clip(0, y)
 				z0, z1 := p.clip(1, z)
 				n = max(y1-y0, 0) * max(z1-z0, 0)
 			}
-			out[at[0]+row*p.Down[0]] = dsl.Convert[T](div(sum, dsl.Convert[C](max(n, 1))))
-		})
+			mean[k] = dsl.Convert[T](div(sum, dsl.Convert[C](max(n, 1))))
+		}
+		for k := range int(p.Rows) {
+			out[at[0]+p.row(&at, k)*p.Down[0]] = mean[k]
+		}
 	})
 }
 
@@ -100,19 +151,25 @@ func AvgPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, p Pooli
 //kiln:const p.High=0,2 p.Wide=2 p.Rows=1,2 p.Clip=true p.Pair=false,true
 func MaxPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, which []int64, w Walk, p Pooling, more func(a, b C) bool) {
 	w.Each(t, func(at [Operands]int) {
-		p.each(at, func(base, y, z, row int) {
-			var best C
-			some, place := false, 0
-			inside(x, &p, base, y, z, func(v C, i, j int) {
-				if !some || more(v, best) {
-					some, best, place = true, v, (y+i*p.Dilation[0])*p.In[1]+z+j*p.Dilation[1]
+		v := window[T, C](x, &p, &at)
+		var best [mostBelow]C
+		var place [mostBelow]int
+		for k := range int(p.Rows) {
+			base, y, z := p.corner(&at, p.row(&at, k))
+			some := false
+			inside(x, &p, &v, k, base, y, z, func(v C, i, j int) {
+				if !some || more(v, best[k]) {
+					some, best[k], place[k] = true, v, (y+i*p.Dilation[0])*p.In[1]+z+j*p.Dilation[1]
 				}
 			})
-			out[at[0]+row*p.Down[0]] = dsl.Convert[T](best)
-			if len(which) > 0 {
-				which[at[4]+row*p.Down[1]] = int64(place)
+		}
+		for k := range int(p.Rows) {
+			row := p.row(&at, k)
+			out[at[0]+row*p.Down[0]] = dsl.Convert[T](best[k])
+			if p.Places {
+				which[at[4]+row*p.Down[1]] = int64(place[k])
 			}
-		})
+		}
 	})
 }
 
@@ -136,14 +193,16 @@ type Resize struct {
 // resizedCols is how many columns are stored at once.
 const resizedCols = 4
 
-// each calls f for the rows of an element of the walk, with the row of each and how
-// many rows below the first it is.
-func (r *Resize) each(first int, f func(y, row int)) {
-	f(first, 0)
-	for k := 1; k < int(r.Rows); k++ {
-		row := min(k, r.Out[0]-1-first)
-		f(first+row, row)
+// mostResized bounds the results of an element of the walk.
+const mostResized = 16
+
+// row returns row k of those of an element of the walk, and how many rows below the first it
+// is: the last row comes more than once where there are no more.
+func (r *Resize) row(first, k int) (y, row int) {
+	if k > 0 {
+		row = min(k, r.Out[0]-1-first)
 	}
+	return first + row, row
 }
 
 // from returns the place of the input that is as far along.
@@ -165,23 +224,28 @@ func Nearest[T dsl.Number](t dsl.Thread, out, x []T, w Walk, r Resize) {
 		for c := range int(r.Cols) {
 			side[c] = at[1] + r.from(1, at[3]+c)*r.X[1]
 		}
-		r.each(at[2], func(y, row int) {
+		var v [mostResized]T
+		for k := range int(r.Rows) {
+			y, _ := r.row(at[2], k)
 			down := r.from(0, y) * r.X[0]
-			var v [resizedCols]T
 			for c := range int(r.Cols) {
-				v[c] = x[side[c]+down]
+				v[k*int(r.Cols)+c] = x[side[c]+down]
 			}
-			putCols(out, at[0]+row*r.Down, r.Cols, v)
-		})
+		}
+		putRows(out, at[0], at[2], &r, &v)
 	})
 }
 
-// putCols stores one element, or as many as are stored at once.
-func putCols[T dsl.Number](out []T, at int, n dsl.ConstInt, v [resizedCols]T) {
-	if n == resizedCols {
-		dsl.StoreVec(out, at/resizedCols, v)
-	} else {
-		out[at] = v[0]
+// putRows stores the results of an element of the walk, from one on: rows of one element, or
+// of as many as are stored at once.
+func putRows[T dsl.Number](out []T, at, first int, r *Resize, v *[mostResized]T) {
+	for k := range int(r.Rows) {
+		_, row := r.row(first, k)
+		if r.Cols == resizedCols {
+			dsl.StoreVec(out, int(uint(at+row*r.Down)/resizedCols), [resizedCols]T{v[4*k], v[4*k+1], v[4*k+2], v[4*k+3]})
+		} else {
+			out[at+row*r.Down] = v[k]
+		}
 	}
 }
 
@@ -199,18 +263,19 @@ func Bilinear[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Walk, r Resiz
 			z0, z1, f := between[C](at[3]+c, r.In[1], side, aligned)
 			left[c], right[c], fz[c] = at[1]+z0*r.X[1], at[1]+z1*r.X[1], f
 		}
-		r.each(at[2], func(y, row int) {
+		var v [mostResized]T
+		for row := range int(r.Rows) {
+			y, _ := r.row(at[2], row)
 			y0, y1, fy := between[C](y, r.In[0], down, aligned)
 			over, under := x[y0*r.X[0]:], x[y1*r.X[0]:]
-			var v [resizedCols]T
 			for k := range int(r.Cols) {
 				a, b := dsl.Convert[C](over[left[k]]), dsl.Convert[C](over[right[k]])
 				c, d := dsl.Convert[C](under[left[k]]), dsl.Convert[C](under[right[k]])
 				upper, lower := mad(fz[k], b-a, a), mad(fz[k], d-c, c)
-				v[k] = dsl.Convert[T](mad(fy, lower-upper, upper))
+				v[row*int(r.Cols)+k] = dsl.Convert[T](mad(fy, lower-upper, upper))
 			}
-			putCols(out, at[0]+row*r.Down, r.Cols, v)
-		})
+		}
+		putRows(out, at[0], at[2], &r, &v)
 	})
 }
 
