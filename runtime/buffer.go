@@ -10,11 +10,10 @@ import (
 
 // Buffer is a piece of device memory. Its content is undefined at first.
 type Buffer struct {
-	mem     *allocation
-	cleanup goruntime.Cleanup
+	mem *allocation
 }
 
-// allocation is the part of a Buffer that outlives it: what its cleanup needs.
+// allocation is the part of a Buffer that outlives it: what is on the device's list.
 type allocation struct {
 	block
 	dev   *Device
@@ -53,9 +52,17 @@ func (s *Stream) Alloc(size int) (*Buffer, error) {
 func (m *allocation) buffer() *Buffer {
 	m.dev.buffers.Add(1)
 	b := &Buffer{mem: m}
-	b.cleanup = goruntime.AddCleanup(b, (*allocation).drop, m)
+	// A finalizer, as nothing that it holds leads back to the Buffer: a cleanup would make
+	// garbage for each.
+	goruntime.SetFinalizer(b, (*Buffer).collected)
 	return b
 }
+
+// collected is told by Go that the Buffer is of no use any more.
+func (b *Buffer) collected() { b.mem.drop() }
+
+// keep takes back that Go tells.
+func (b *Buffer) keep() { goruntime.SetFinalizer(b, nil) }
 
 // drop frees an allocation whose Buffer was collected.
 func (m *allocation) drop() {
@@ -98,7 +105,7 @@ func (b *Buffer) Free() error { return b.FreeOn(b.mem.dev.def) }
 // FreeOn gives the memory back when the work submitted to the stream so far is
 // done. The caller makes sure that no other stream uses it.
 func (b *Buffer) FreeOn(s *Stream) error {
-	b.cleanup.Stop()
+	b.keep()
 	if b.mem.freed.Load() || b.mem.dev.closed.Load() {
 		return nil
 	}

@@ -297,7 +297,7 @@ func (d *Device) forgetOutputs() {
 	d.out.mu.Unlock()
 	for _, o := range list {
 		o.mu.Lock()
-		o.buf.cleanup.Stop()
+		o.buf.keep()
 		o.buf = nil
 		d.setDirty(o, false)
 		o.mu.Unlock()
