@@ -26,10 +26,11 @@ var (
 )
 
 const (
-	splitKept      = 32 // elements that a thread keeps of a part of a row
-	splitRegisters = 64 // of such a thread
-	splitRow       = maxThreads * splitKept
-	splitSharers   = 4 // launches at a time that there must be room for
+	splitBytes     = 1 << 15 // of a part of a row, which a block has in shared memory
+	splitKept      = 64      // elements of it that a thread has at most
+	splitRegisters = 48      // of such a thread
+	splitRow       = 8192    // rows of more elements are divided
+	splitSharers   = 4       // launches at a time that there must be room for
 )
 
 // splits returns into how many parts rows are divided, 0 if they cannot be: all blocks of
@@ -38,8 +39,9 @@ func (l *lines) splits(info *runtime.Info) int {
 	if !info.Cooperative || info.MaxThreads < maxThreads || l.x.DType.Compute() != dtype.F32 {
 		return 0
 	}
-	room := info.Units * min(info.ThreadsPerUnit/maxThreads, info.RegistersPerUnit/(maxThreads*splitRegisters))
-	parts := (l.size() + splitRow - 1) / splitRow
+	room := info.Units * min(info.ThreadsPerUnit/maxThreads, info.RegistersPerUnit/(maxThreads*splitRegisters), info.SharedPerBlock/(splitBytes+1024))
+	part := min(splitBytes/l.x.DType.Size(), maxThreads*splitKept)
+	parts := (l.size() + part - 1) / part
 	if parts > maxThreads || parts*splitSharers > room || l.kept[0].Count() > math.MaxInt32/parts {
 		return 0
 	}
@@ -62,10 +64,9 @@ func (l *lines) split(dev *runtime.Device) int {
 	w.Unit, w.Ins, w.N = true, 1, n
 	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
 	w.Wide = dsl.ConstBool(w.Rows > math.MaxInt32)
-	v := max(8, 16/l.x.DType.Size())
-	w.Part = up((n+parts-1)/parts, v)
+	w.Part = up((n+parts-1)/parts, kernels.MostAhead)
 	parts = (n + w.Part - 1) / w.Part
-	keep := min(up((w.Part+maxThreads-1)/maxThreads, v), splitKept)
+	keep := up((w.Part+maxThreads-1)/maxThreads, kernels.MostAhead)
 	w.Block, w.Keep = maxThreads, dsl.ConstInt(keep)
 	w.Full = parts*w.Part == n && keep*maxThreads == w.Part
 	w.Vec = l.vector(keep)

@@ -59,17 +59,91 @@ func partOf(t dsl.Thread, w Fold, words []uint32, parts int) (l line, row, own i
 	return l, HeadWords + 2*r*parts, HeadWords + 2*k
 }
 
+// hold loads the elements of a part, keeps them as they are in raw, and gives them to f,
+// MostAhead at a time, of which none are past the end. Threads have what they put there.
+func hold[T dsl.Float](x, raw []T, w Fold, l line, none float32, f func(v *[MostAhead]float32)) {
+	vec := int(w.Vec)
+	for c := 0; c < int(w.Keep); c += MostAhead {
+		var v [MostAhead]float32
+		for q := 0; q < MostAhead; q += vec {
+			for k := range vec {
+				v[q+k] = none
+			}
+			switch {
+			case !l.has(w, c+q):
+			case vec > 1:
+				holdVec(x, raw, w, l.x/vec+l.lane+(c+q)/vec*l.group, l.lane+(c+q)/vec*l.group, &v, q)
+			default:
+				e := x[l.x+l.lane+(c+q)*l.group]
+				raw[l.lane+(c+q)*l.group] = e
+				v[q] = dsl.Convert[float32](e)
+			}
+		}
+		f(&v)
+	}
+}
+
+// holdVec loads vector i of x into v from one on, and keeps it as vector j of raw.
+func holdVec[T dsl.Float](x, raw []T, w Fold, i, j int, v *[MostAhead]float32, from int) {
+	switch w.Vec {
+	case 4:
+		p := dsl.LoadVec[[4]T](x, i)
+		dsl.StoreVec(raw, j, p)
+		for k := range p {
+			v[from+k] = dsl.Convert[float32](p[k])
+		}
+	case 8:
+		p := dsl.LoadVec[[8]T](x, i)
+		dsl.StoreVec(raw, j, p)
+		for k := range p {
+			v[from+k] = dsl.Convert[float32](p[k])
+		}
+	case 16:
+		p := dsl.LoadVec[[16]T](x, i)
+		dsl.StoreVec(raw, j, p)
+		for k := range p {
+			v[from+k] = dsl.Convert[float32](p[k])
+		}
+	}
+}
+
+// held gives f what [hold] kept, w.Vec neighbours at a time, with the index of the first of
+// them in the part.
+func held[T dsl.Float](raw []T, w Fold, l line, f func(v *[MostAhead]float32, first int)) {
+	vec := int(w.Vec)
+	for u := 0; u < int(w.Keep); u += vec {
+		if l.has(w, u) {
+			var v [MostAhead]float32
+			if vec > 1 {
+				loadVec(raw, w, l.lane+u/vec*l.group, &v, 0)
+			} else {
+				v[0] = dsl.Convert[float32](raw[l.lane+u*l.group])
+			}
+			f(&v, l.place(w, u))
+		}
+	}
+}
+
+// hand stores w.Vec neighbours of a part from one on.
+func hand[T dsl.Float](out []T, w Fold, l line, first int, v *[MostAhead]float32) {
+	if w.Vec > 1 {
+		storeVec(out, w, (l.out+first)/int(w.Vec), v[:], 0)
+	} else {
+		out[l.out+first] = dsl.Convert[T](v[0])
+	}
+}
+
 // SoftmaxSplit is [Softmax] of rows in parts of w.Part elements, for which blocks of w.Block
 // threads take turns.
 //
 //kiln:kernel
 func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold, parts int, bottom float32, log, quick dsl.ConstBool) {
 	l, row, own := partOf(t, w, words, parts)
-	v := dsl.LocalSlice[float32](w.Keep)
-	take(x, w, l, l.x, bottom, v)
-	m := shared(t, w, largest(w, v), upper[float32])
-	low := above(m)
-	s := shared(t, w, expSum(w, v, low, log, quick), sum[float32])
+	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+	a := Acc[float32]{V: bottom}
+	hold(x, raw, w, l, bottom, func(v *[MostAhead]float32) { a = addExp(a, v, 0, 1, MostAhead, MostAhead, quick) })
+	m := shared(t, w, a.V, upper[float32])
+	s := shared(t, w, a.W*dsl.Exp(min(above(a.V)-above(m), 0)), sum[float32])
 	if t.ThreadX() == 0 {
 		tell(words, own, m)
 		tell(words, own+1, s)
@@ -80,10 +154,22 @@ func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold,
 		s = hear(words, row+2*t.ThreadX()+1)
 	}
 	top := shared(t, w, m, upper[float32])
-	lowest := above(top)
-	all := shared(t, w, s*dsl.Exp(min(above(m)-lowest, 0)), sum[float32])
-	shareOut(w, v, top, all, dsl.Exp(min(low-lowest, 0)), log)
-	give(out, w, l, l.out, v)
+	low := above(top)
+	all := shared(t, w, s*dsl.Exp(min(above(m)-low, 0)), sum[float32])
+	f := 1 / all
+	if log {
+		f = dsl.Log(all)
+	}
+	held(raw, w, l, func(v *[MostAhead]float32, first int) {
+		for k := range int(w.Vec) {
+			if log {
+				v[k] = v[k] - top - f
+			} else {
+				v[k] = expOf(v[k]-low, quick) * f
+			}
+		}
+		hand(out, w, l, first, v)
+	})
 }
 
 // NormSplit is [Norm] as [SoftmaxSplit] goes through rows.
@@ -91,14 +177,22 @@ func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold,
 //kiln:kernel
 func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint32, w Fold, parts int, eps float32, center, scaled, shifted dsl.ConstBool) {
 	l, row, own := partOf(t, w, words, parts)
-	v := dsl.LocalSlice[float32](w.Keep)
-	take(x, w, l, l.x, 0, v)
-	mean := float32(0)
+	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+	mean, s := float32(0), float32(0)
+	hold(x, raw, w, l, 0, func(v *[MostAhead]float32) {
+		if center {
+			mean += tree(v, 0, 1, MostAhead, MostAhead, 0, itself[float32], plus[float32])
+		} else {
+			s += tree(v, 0, 1, MostAhead, MostAhead, 0, func(x float32) float32 { return x * x }, plus[float32])
+		}
+	})
 	if center {
-		mean = shared(t, w, total(w, v), sum[float32]) / float32(l.n)
-		distances(w, l, v, mean)
+		mean = shared(t, w, mean, sum[float32]) / float32(l.n)
+		held(raw, w, l, func(v *[MostAhead]float32, _ int) {
+			s += tree(v, 0, 1, int(w.Vec), int(w.Vec), 0, func(x float32) float32 { return (x - mean) * (x - mean) }, plus[float32])
+		})
 	}
-	s := shared(t, w, squares(w, v), sum[float32])
+	s = shared(t, w, s, sum[float32])
 	if t.ThreadX() == 0 {
 		if center {
 			tell(words, own, mean)
@@ -115,13 +209,39 @@ func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint
 		s = hear(words, row+2*t.ThreadX()+1)
 	}
 	if center {
-		all := shared(t, w, m*n, sum[float32]) / float32(w.N)
-		s += (m - all) * (m - all) * n
-		for u := range int(w.Keep) {
-			v[u] += mean - all
-		}
+		mean = shared(t, w, m*n, sum[float32]) / float32(w.N)
+		s += (m - mean) * (m - mean) * n
 	}
 	f := 1 / dsl.Sqrt(shared(t, w, s, sum[float32])/float32(w.N)+eps)
-	weigh(w, l, v, f, scale, shift, scaled, shifted)
-	give(out, w, l, l.out, v)
+	held(raw, w, l, func(v *[MostAhead]float32, first int) {
+		var a, b [MostAhead]float32
+		if scaled {
+			beside(scale, w, l.first+first, &a)
+		}
+		if shifted {
+			beside(shift, w, l.first+first, &b)
+		}
+		for k := range int(w.Vec) {
+			if center {
+				v[k] -= mean
+			}
+			v[k] *= f
+			if scaled {
+				v[k] *= a[k]
+			}
+			if shifted {
+				v[k] += b[k]
+			}
+		}
+		hand(out, w, l, first, v)
+	})
+}
+
+// beside loads the w.Vec weights of a row from one on.
+func beside[T dsl.Float](s []T, w Fold, first int, v *[MostAhead]float32) {
+	if w.Vec > 1 {
+		loadVec(s, w, first/int(w.Vec), v, 0)
+	} else {
+		v[0] = dsl.Convert[float32](s[first])
+	}
 }

@@ -29,18 +29,18 @@ func atOnce(t *testing.T, blocks int, kernel func(t dsl.Thread, words []uint32))
 	}
 }
 
-// splitRows is rows of n elements in parts, of which a thread keeps 8 elements.
-func splitRows(rows, n, part, vec int) kernels.Fold {
-	w := kernels.Fold{Block: 64, Vec: dsl.ConstInt(vec), Unit: true, Outs: 1, Ins: 1, Keep: 8, N: n, Part: part, Rows: rows, Full: part == 512 && n%512 == 0}
+// splitRows is rows of n elements in parts, of which a thread keeps some elements.
+func splitRows(rows, n, part, vec, keep int) kernels.Fold {
+	w := kernels.Fold{Block: 64, Vec: dsl.ConstInt(vec), Unit: true, Outs: 1, Ins: 1, Keep: dsl.ConstInt(keep), N: n, Part: part, Rows: rows, Full: dsl.ConstBool(part == 64*keep && n%part == 0)}
 	w.OutSize[0], w.XStep[0], w.OutStep[0] = rows, n, n
 	return w
 }
 
 func TestSplitRows(t *testing.T) {
-	for _, c := range []struct{ n, part, vec int }{{1024, 512, 4}, {1200, 400, 4}, {1001, 504, 1}, {300, 512, 2}} {
+	for _, c := range []struct{ n, part, vec int }{{2048, 1024, 4}, {2400, 800, 4}, {1200, 512, 8}, {1001, 512, 1}, {300, 512, 4}} {
 		const rows = 3
 		parts := (c.n + c.part - 1) / c.part
-		w := splitRows(rows, c.n, c.part, c.vec)
+		w := splitRows(rows, c.n, c.part, c.vec, 16)
 		x, scale, shift := make([]float32, rows*c.n), make([]float32, c.n), make([]float32, c.n)
 		for i := range x {
 			x[i] = float32(i*7919%1000)/100 - 3

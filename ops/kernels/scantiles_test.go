@@ -17,7 +17,7 @@ func TestScanTiles(t *testing.T) {
 		tiles := (c.n + 511) / 512
 		group := 2
 		groups := (tiles + group - 1) / group
-		w := splitRows(c.rows, c.n, 0, c.vec)
+		w := splitRows(c.rows, c.n, 0, c.vec, 8)
 		x := make([]float32, c.rows*c.n)
 		for i := range x {
 			x[i] = float32(i*7919%1000)/100 - 3
