@@ -244,8 +244,11 @@ func newTile(info *runtime.Info, size, n int) *tile {
 		t.Bits--
 	}
 	t.Next = dsl.ConstInt(warps << t.Bits)
-	t.Wide = info.WarpSize > 32
-	free := min(info.SharedPerBlock, mostShared) - 4*int(t.Next) - 4<<t.Bits - 1024 // what scans have
+	t.Wide, t.Masks = info.WarpSize > 32, t.Next
+	if t.Wide {
+		t.Masks = 1
+	}
+	free := min(info.SharedPerBlock, mostShared) - 2*int(t.Next) - 4*int(t.Masks) - 4<<t.Bits - 1024 // what scans have
 	t.Each = 2
 	for most := min(64/size, mostEach); int(t.Each) < most && t.threads*int(t.Each) < n; {
 		if 2*int(t.Each)*t.threads*(size+4) > free {

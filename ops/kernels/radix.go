@@ -18,6 +18,7 @@ type Digits struct {
 	Room    dsl.ConstInt  // keys of a block
 	Blocks  dsl.ConstInt  // that a unit has room for at once
 	Next    dsl.ConstInt  // counters: digits of all warps
+	Masks   dsl.ConstInt  // as many, of the lanes that have a digit, or 1 if warps ask all lanes
 	Bits    dsl.ConstInt  // of a digit; a block has a thread for each digit
 	RowBits dsl.ConstInt  // of the number of a row in a tile, 0 if it has one row
 	Wide    dsl.ConstBool // warps of more than 32 threads
@@ -43,7 +44,7 @@ const mostEach = 16
 //kiln:kernel
 //kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Bits=4,8
 func SortDigits[T dsl.Number, K Key](t dsl.Thread, counts []uint32, x []T, keys []K, w Ranks, o Order, s Digits, key func(T) K) {
-	const copies = 16
+	const copies = 4
 	count := dsl.SharedSlice[uint32](t, copies<<s.Bits)
 	for r := t.BlockY(); r < s.Rows; r += t.GridDimY() {
 		for d := t.ThreadX(); d < copies<<int(s.Bits); d += t.BlockDimX() {
@@ -113,12 +114,13 @@ func keyOf[T dsl.Number, K Key](x []T, keys []K, w *Ranks, o Order, s *Digits, b
 // result. before are the sums of the counts up to each one.
 //
 //kiln:kernel
-//kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
+//kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Masks=1,32 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
 func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, toKeys []K, toAt []uint32, x []T, keys []K, at, before []uint32, w, wi Ranks, o Order, s Digits, key func(T) K, back func(K) T) {
 	dsl.LaunchBounds(t, s.Room/s.Each, s.Blocks)
 	room := dsl.SharedSlice[K](t, s.Room)
 	from := dsl.SharedSlice[uint32](t, s.Room)
-	next := dsl.SharedSlice[uint32](t, s.Next)
+	next := dsl.SharedSlice[uint16](t, s.Next)
+	masks := dsl.SharedSlice[uint32](t, s.Masks)
 	start := dsl.SharedSlice[uint32](t, 1<<s.Bits)
 	digits := 1 << int(s.Bits)
 	for r := t.BlockY(); r < s.Rows; r += t.GridDimY() {
@@ -156,7 +158,7 @@ func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 				}
 			}
 		}
-		pos, begin := placeTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], s.From, s.Bits) })
+		pos, begin := placeTile(t, &s, next, masks, s.Bits, func(e int) int { return digitOf(k[e], s.From, s.Bits) })
 		if d := t.ThreadX(); d < digits {
 			sum := uint32(0)
 			if i := (r*digits+d)*s.Parts + t.BlockX(); i > r*digits*s.Parts {
@@ -168,17 +170,24 @@ func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 			room[pos[e]], from[pos[e]] = k[e], a[e]
 		}
 		t.Sync()
-		for e := range int(s.Each) {
-			i := e*t.BlockDimX() + t.ThreadX()
-			if i < n {
-				k := room[i]
-				to := int(start[digitOf(k, s.From, s.Bits)] + uint32(i))
-				if s.Last {
-					if to < o.Take {
+		if whole := n == int(s.Room); whole && !bool(s.Last) {
+			rk, ra, i := toKeys[r*s.N:], toAt[r*s.N:], t.ThreadX()
+			for e := range int(s.Each) {
+				k := room[i+e*int(s.Room/s.Each)]
+				to := int(start[digitOf(k, s.From, s.Bits)] + uint32(i+e*int(s.Room/s.Each)))
+				rk[to], ra[to] = k, from[i+e*int(s.Room/s.Each)]
+			}
+		} else {
+			for e := range int(s.Each) {
+				i := e*t.BlockDimX() + t.ThreadX()
+				if i < n {
+					k := room[i]
+					to := int(start[digitOf(k, s.From, s.Bits)] + uint32(i))
+					if !s.Last {
+						toKeys[r*s.N+to], toAt[r*s.N+to] = k, from[i]
+					} else if to < o.Take {
 						storeSorted(values, indices, x, &w, &wi, o, &s, r, base, to, from[i], k, key, back)
 					}
-				} else {
-					toKeys[r*s.N+to], toAt[r*s.N+to] = k, from[i]
 				}
 			}
 		}
@@ -189,12 +198,13 @@ func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 // SortRows sorts rows of which a tile has one or several.
 //
 //kiln:kernel
-//kiln:const o.Down=false s.Each=2 s.Room=64 s.Blocks=0 s.Next=32 s.Bits=4 s.RowBits=0,2 s.Bare=true,false
+//kiln:const o.Down=false s.Each=2 s.Room=64 s.Blocks=0 s.Masks=1,32 s.Next=32 s.Bits=4 s.RowBits=0,2 s.Bare=true,false
 func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x []T, w, wi Ranks, o Order, s Digits, key func(T) K, back func(K) T) {
 	dsl.LaunchBounds(t, s.Room/s.Each, s.Blocks)
 	room := dsl.SharedSlice[K](t, s.Room)
 	from := dsl.SharedSlice[uint32](t, s.Room)
-	next := dsl.SharedSlice[uint32](t, s.Next)
+	next := dsl.SharedSlice[uint16](t, s.Next)
+	masks := dsl.SharedSlice[uint32](t, s.Masks)
 	for r0 := t.BlockX() * s.Per; r0 < w.Rows; r0 += t.GridDimX() * s.Per {
 		var k [mostEach]K
 		var a [mostEach]uint32
@@ -211,7 +221,7 @@ func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x
 			}
 		}
 		for shift := s.From; shift < s.End; shift += int(s.Bits) {
-			pos, _ := placeTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], shift, s.Bits) })
+			pos, _ := placeTile(t, &s, next, masks, s.Bits, func(e int) int { return digitOf(k[e], shift, s.Bits) })
 			for e := range int(s.Each) {
 				room[pos[e]], from[pos[e]] = k[e], a[e]
 			}
@@ -224,7 +234,7 @@ func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x
 			}
 		}
 		if s.RowBits > 0 {
-			pos, _ := placeTile(t, &s, next, s.RowBits, func(e int) int {
+			pos, _ := placeTile(t, &s, next, masks, s.RowBits, func(e int) int {
 				row, _ := s.Div.split(int(a[e]))
 				return min(row, s.Per)
 			})
@@ -262,20 +272,37 @@ func zeroKey[K Key]() (k K) { return k }
 
 // placeTile returns where the keys of a thread belong in the tile by their digits, of so
 // many bits, and for each thread how many keys have smaller digits than its number.
-func placeTile(t dsl.Thread, s *Digits, next []uint32, n dsl.ConstInt, digit func(e int) int) (pos [mostEach]int, begin uint32) {
+func placeTile(t dsl.Thread, s *Digits, next []uint16, masks []uint32, n dsl.ConstInt, digit func(e int) int) (pos [mostEach]int, begin uint32) {
 	digits, warps := 1<<uint(n), t.BlockDimX()/t.WarpSize()
 	for i := t.ThreadX(); i < warps*digits; i += t.BlockDimX() {
 		next[i] = 0
+		if s.Masks > 1 {
+			masks[i] = 0
+		}
 	}
 	t.Sync()
 	mine := next[t.Warp()*digits:]
 	for e := range int(s.Each) {
 		d := digit(e)
 		var ahead, same int
-		if s.Wide {
+		alike := false // all lanes, whose atomic operations would wait for each other
+		switch {
+		case s.Masks > 1:
+			lanes := masks[t.Warp()*digits:]
+			alike = dsl.All(t, d == dsl.Shuffle(t, d, 0))
+			if !alike {
+				dsl.AtomicOr(&lanes[d], 1<<uint(t.Lane()))
+			}
+			t.SyncWarp()
+			all := uint32(^uint64(0) >> uint(64-t.WarpSize()))
+			if !alike {
+				all = lanes[d]
+			}
+			ahead, same = bits.OnesCount32(all&(1<<uint(t.Lane())-1)), bits.OnesCount32(all)
+		case bool(s.Wide):
 			all := peersOf[uint64](t, d, n)
 			ahead, same = bits.OnesCount64(all&(1<<uint(t.Lane())-1)), bits.OnesCount64(all)
-		} else {
+		default:
 			all := peersOf[uint32](t, d, n)
 			ahead, same = bits.OnesCount32(all&(1<<uint(t.Lane())-1)), bits.OnesCount32(all)
 		}
@@ -283,7 +310,10 @@ func placeTile(t dsl.Thread, s *Digits, next []uint32, n dsl.ConstInt, digit fun
 		pos[e] = before + ahead
 		t.SyncWarp()
 		if ahead == 0 { // the first of them
-			mine[d] = uint32(before + same)
+			mine[d] = uint16(before + same)
+			if s.Masks > 1 && !alike {
+				masks[t.Warp()*digits+d] = 0
+			}
 		}
 		t.SyncWarp()
 	}
@@ -291,7 +321,7 @@ func placeTile(t dsl.Thread, s *Digits, next []uint32, n dsl.ConstInt, digit fun
 	sum := uint32(0)
 	if t.ThreadX() < digits {
 		for k := range warps {
-			sum += next[k*digits+t.ThreadX()]
+			sum += uint32(next[k*digits+t.ThreadX()])
 		}
 	}
 	begin = dsl.BlockScanExclusive(t, sum)
@@ -299,8 +329,8 @@ func placeTile(t dsl.Thread, s *Digits, next []uint32, n dsl.ConstInt, digit fun
 		sum = begin
 		for k := range warps {
 			c := next[k*digits+t.ThreadX()]
-			next[k*digits+t.ThreadX()] = sum
-			sum += c
+			next[k*digits+t.ThreadX()] = uint16(sum)
+			sum += uint32(c)
 		}
 	}
 	t.Sync()
