@@ -102,7 +102,7 @@ func (t *Tensor) SearchSorted(x *Tensor, right bool) *Tensor {
 		err = ops.SearchSorted(t.dev.stream, out.view(), x.view(), t.view(), right)
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out
 }

@@ -63,7 +63,7 @@ func fromBytes(op string, d *Device, dt DType, data []byte, n int, shape Shape) 
 	}
 	t, err := empty(d, dt, append(Shape(nil), shape...))
 	if err != nil {
-		return failed(op, err)
+		return t.dropped(op, err)
 	}
 	if t.buf == nil {
 		return t
@@ -144,7 +144,7 @@ func flatten(v reflect.Value, shape Shape, out *[]byte) error {
 func Empty(d *Device, dt DType, shape ...int) *Tensor {
 	t, err := empty(d, dt, append(Shape(nil), shape...))
 	if err != nil {
-		return failed("empty", err)
+		return t.dropped("empty", err)
 	}
 	return t
 }
@@ -158,7 +158,7 @@ func full(op string, d *Device, x Scalar, shape Shape) *Tensor {
 		err = ops.Fill(d.stream, t.view(), x)
 	}
 	if err != nil {
-		return failed(op, err)
+		return t.dropped(op, err)
 	}
 	return t
 }
@@ -234,7 +234,7 @@ func arange(d *Device, start, end, step Scalar) *Tensor {
 		err = ops.Arange(d.stream, t.view(), start, step)
 	}
 	if err != nil {
-		return failed(op, err)
+		return t.dropped(op, err)
 	}
 	return t
 }
@@ -265,7 +265,7 @@ func Linspace(d *Device, dt DType, start, end float64, n int) *Tensor {
 		err = ops.Arange(d.stream, t.view(), dtype.FromFloat(F64, start), dtype.FromFloat(F64, step))
 	}
 	if err != nil {
-		return failed(op, err)
+		return t.dropped(op, err)
 	}
 	return t
 }

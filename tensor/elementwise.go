@@ -69,7 +69,7 @@ func (t *Tensor) apply(op *ops.Elementwise, back gradient, in []*Tensor, numbers
 		return failed(op.Name(), err)
 	}
 	if err := op.Run(t.dev.stream, out.view(), views, numbers...); err != nil {
-		return failed(op.Name(), err)
+		return out.dropped(op.Name(), err)
 	}
 	return out.from(op.Name(), back, in...)
 }
@@ -421,7 +421,7 @@ func (t *Tensor) Where(x, y *Tensor) *Tensor {
 		err = ops.Where(x.dev.stream, out.view(), views[0], views[1], views[2])
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out.from(op, backward(gradWhere), t, x, y)
 }
@@ -439,7 +439,7 @@ func (t *Tensor) Cast(to DType) *Tensor {
 		err = ops.Copy(t.dev.stream, out.view(), t.view())
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out.from(op, backward(gradCast), t)
 }

@@ -181,7 +181,7 @@ func (t *Tensor) To(d *Device) *Tensor {
 		err = transfer(out, c)
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out.from(op, backward(gradTo), t)
 }

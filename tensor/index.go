@@ -21,7 +21,7 @@ func (t *Tensor) produce(op string, shape Shape, run func(out ops.View) error) *
 		err = run(out.view())
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out
 }
@@ -220,7 +220,7 @@ func (t *Tensor) Nonzero() *Tensor {
 		err = wrong
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out
 }
@@ -241,7 +241,7 @@ func (t *Tensor) OneHot(n int, dt DType, on, off float64) *Tensor {
 		err = ops.OneHot(t.dev.stream, out.view(), t.view(), dtype.FromFloat(dt, on), dtype.FromFloat(dt, off))
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out
 }
@@ -377,7 +377,7 @@ func Eye(d *Device, dt DType, n int) *Tensor {
 		err = ops.Eye(d.stream, t.view())
 	}
 	if err != nil {
-		return failed(op, err)
+		return t.dropped(op, err)
 	}
 	return t
 }

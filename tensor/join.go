@@ -48,7 +48,7 @@ func Cat(d int, list ...*Tensor) *Tensor {
 		at += u.Size(i)
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out.from(op, gradCat(i), list...)
 }

@@ -98,7 +98,7 @@ func mapped(f, df any, in ...*Tensor) *Tensor {
 		err = m.Run(out.dev.stream, out.view(), views)
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out.from(op, gradMap(df), in...)
 }
@@ -165,7 +165,7 @@ func slope(df any, g *Tensor, in []*Tensor, i int) *Tensor {
 		err = ops.MapOf(df).Slope(g.dev.stream, out.view(), g.view(), views, i)
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out.once(op, append([]*Tensor{g}, in...)...)
 }

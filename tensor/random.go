@@ -80,7 +80,7 @@ func draw(op string, kind *ops.Random, d *Device, dt DType, a, b float64, shape 
 		err = kind.Run(d.stream, t.view(), key, at, dtype.New(a), dtype.New(b))
 	}
 	if err != nil {
-		return failed(op, err)
+		return t.dropped(op, err)
 	}
 	return t
 }

@@ -46,7 +46,7 @@ func (t *Tensor) reduceCorrected(op *ops.Reduction, back reduced, dims []int, ke
 		err = op.RunCorrected(t.dev.stream, out.view(), t.view(), dims, correction)
 	}
 	if err != nil {
-		return failed(op.Name(), err)
+		return out.dropped(op.Name(), err)
 	}
 	if back == nil {
 		return out

@@ -145,6 +145,16 @@ func empty(d *Device, dt DType, s Shape) (*Tensor, error) {
 	return packed(d, dt, layout.Contiguous(s))
 }
 
+// dropped is the failure of the operation that would have filled t, nil if there is no
+// t: its memory is free at once, not when Go has collected it.
+func (t *Tensor) dropped(op string, err error) *Tensor {
+	if t != nil && t.buf != nil {
+		// A device that cannot free has failed already, which err says.
+		_ = t.buf.Free()
+	}
+	return failed(op, err)
+}
+
 // packed is empty with a layout of elements in row-major order without gaps.
 func packed(d *Device, dt DType, l Layout) (*Tensor, error) {
 	if err := l.Shape().Check(); err != nil {

@@ -250,7 +250,7 @@ func (t *Tensor) copied(op string) *Tensor {
 		err = t.dev.copyInto(out, t)
 	}
 	if err != nil {
-		return failed(op, err)
+		return out.dropped(op, err)
 	}
 	return out.from(op, backward(gradCopy), t)
 }
