@@ -21,7 +21,7 @@ const (
 	maxBlocksZ  = 32768
 	partsOf     = 16 // elements that parts have a multiple of where they are not short
 	partsThread = 4  // parts of a row that a thread joins at least
-	longFold    = 64 // rows of which a thread of a warp would look at more than so many times are for blocks
+	longFold    = 4  // times that a thread looks at elements of a row at least, where there are enough rows
 )
 
 // infoOf says for what device to divide work; tests let it be another one.
@@ -135,9 +135,17 @@ func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) 
 		g *= 2
 	}
 	few := w.Rows*warp < info.Units*info.ThreadsPerUnit // warps would leave threads without work
-	if g == warp && threads > warp && n >= threads && n > each*warp && (few || n >= longFold*each*warp) {
-		w.Group, w.Whole, w.Block = 0, false, dsl.ConstInt(threads)
-		return threads
+	if g == warp && threads > warp && n >= threads && n > each*warp {
+		// Blocks of fewer threads for rows that are not long, in which each looks at elements
+		// a few times.
+		for !few && threads > warp && n < longFold*each*threads {
+			threads /= 2
+		}
+		if threads > warp {
+			w.Group, w.Whole, w.Block = 0, false, dsl.ConstInt(threads)
+			return threads
+		}
+		threads = min(maxThreads, info.MaxThreads)
 	}
 	w.Group, w.Whole, w.Block = dsl.ConstInt(g), g == threads, 0
 	return threads

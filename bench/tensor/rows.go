@@ -41,6 +41,9 @@ func reductions(d *tensor.Device, small bool) []work {
 			in := resized(x, rows, wide)
 			if r.Result(t) == dtype.U32 {
 				to = room(d, dtype.U32, kept)
+				if len(dims) == 2 {
+					to = resized(to)
+				}
 			}
 			list = append(list, work{name: fmt.Sprintf("%s %s", name, t), bytes: size, op: func() error { return r.Run(s, to, in, dims) }})
 		}
