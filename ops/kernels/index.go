@@ -185,19 +185,13 @@ func vectorAt[T dsl.Number](x []T, i int, n dsl.ConstInt) (v [mostFlipped]T) {
 	switch n {
 	case 2:
 		p := dsl.LoadVec[[2]T](x, i)
-		for k := range p {
-			v[k] = p[k]
-		}
+		v[0], v[1] = p[0], p[1]
 	case 4:
 		p := dsl.LoadVec[[4]T](x, i)
-		for k := range p {
-			v[k] = p[k]
-		}
+		v[0], v[1], v[2], v[3] = p[0], p[1], p[2], p[3]
 	case 8:
 		p := dsl.LoadVec[[8]T](x, i)
-		for k := range p {
-			v[k] = p[k]
-		}
+		v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7] = p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]
 	default:
 		v = dsl.LoadVec[[16]T](x, i)
 	}
