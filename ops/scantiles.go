@@ -19,8 +19,15 @@ var (
 	}}
 	scanTiles = family{name: "scan", kernel: jit.Of(kernels.ScanTiles[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, reflect.SliceOf(c), uint32s, foldType, intType, intType, intType, function(1, c, c), function(2, c, c)}
+		return []reflect.Type{ts, ts, uint32s, foldType, intType, intType, intType, constInt, function(1, c, c), function(2, c, c), function(1, c, uint64Type), function(1, uint64Type, c)}
 	}}
+	constInt = reflect.TypeFor[dsl.ConstInt]()
+	// packs have the bits of a number as an integer, and the number of bits, for float32,
+	// float64 and integers.
+	packs = [3][2]*jit.Fn{
+		{jit.Func(kernels.PackFloat), jit.Func(kernels.UnpackFloat)}, {jit.Func(kernels.PackDouble), jit.Func(kernels.UnpackDouble)},
+		{jit.Func(kernels.PackInt[int32]), jit.Func(kernels.UnpackInt[int32])},
+	}
 )
 
 const (
@@ -56,10 +63,7 @@ func (l *lines) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 		return c, false
 	}
 	w := &c.fold
-	w.Block, w.Keep = maxThreads, tileKept
-	if w.Vec > 1 && l.x.DType.Size() == 2 {
-		w.Keep *= 2 // as many bytes
-	}
+	w.Block, w.Keep = maxThreads, dsl.ConstInt(min(splitBytes/(maxThreads*l.x.DType.Size()), splitKept))
 	size := maxThreads * int(w.Keep)
 	c.tiles = (n + size - 1) / size
 	for c.group = 1; c.group < maxThreads && c.group*c.group < c.tiles; {
@@ -118,18 +122,25 @@ func (c *Scan) runTiles(s *runtime.Stream, l *lines, p *foldPlan) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	n := how.fold.Rows * (how.tiles + how.groups)
+	each := max(2, d.Size()/2) // words for a number
+	n := kernels.HeadWords + each*how.fold.Rows*(how.tiles+how.groups)
 	var room scratch
-	if err := room.alloc(s, n*d.Size()+8+4*(n+kernels.HeadWords)); err != nil {
+	if err := room.alloc(s, 4*n); err != nil {
 		return false, fmt.Errorf("%s: %w", c.name, err)
 	}
 	defer room.free(s)
-	carry := room.take(d.Size(), n)
-	room.used = up(room.used, 4)
-	ready := room.take(4, n+kernels.HeadWords)
-	words := slice(dtype.U32, &ready)
+	h := room.take(4, n)
+	words := slice(dtype.U32, &h)
 	if err := words.(runtime.Slice[uint32]).ZeroAsync(s); err != nil {
 		return false, err
 	}
-	return true, k.Launch(s, how.grid, out, x, slice(d, &carry), words, how.fold, how.tiles, how.groups, how.group, init, op)
+	pack := packs[2]
+	switch d {
+	case dtype.F32:
+		pack = packs[0]
+	case dtype.F64:
+		pack = packs[1]
+	}
+	return true, k.Launch(s, how.grid, out, x, words, how.fold, how.tiles, how.groups, how.group, dsl.ConstInt(each), init, op,
+		pack[0].As(function(1, t, uint64Type)), pack[1].As(function(1, uint64Type, t)))
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // atOnce runs blocks of 64 threads that wait for each other, all at the same time.
-func atOnce(t *testing.T, blocks int, kernel func(t dsl.Thread, words []uint32)) {
+func atOnce(t *testing.T, room, blocks int, kernel func(t dsl.Thread, words []uint32)) {
 	t.Helper()
-	words := make([]uint32, kernels.HeadWords+2*blocks)
+	words := make([]uint32, kernels.HeadWords+room)
 	errs := make([]error, blocks)
 	var all sync.WaitGroup
 	for i := range errs {
@@ -53,16 +53,16 @@ func TestSplitRows(t *testing.T) {
 			x[2*c.n+r] = float32(math.Inf(-1)) // a part without a finite element
 		}
 		softmax, logs, norm, rms := make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x))
-		atOnce(t, rows*parts, func(th dsl.Thread, words []uint32) {
+		atOnce(t, 2*rows*parts, rows*parts, func(th dsl.Thread, words []uint32) {
 			kernels.SoftmaxSplit(th, softmax, x, words, w, parts, float32(math.Inf(-1)), false, false)
 		})
-		atOnce(t, rows*parts, func(th dsl.Thread, words []uint32) {
+		atOnce(t, 2*rows*parts, rows*parts, func(th dsl.Thread, words []uint32) {
 			kernels.SoftmaxSplit(th, logs, x, words, w, parts, float32(math.Inf(-1)), true, false)
 		})
-		atOnce(t, 2*parts, func(th dsl.Thread, words []uint32) {
+		atOnce(t, 4*parts, 2*parts, func(th dsl.Thread, words []uint32) {
 			kernels.NormSplit(th, norm, x, scale, shift, words, w, parts, 1e-5, true, true, true)
 		})
-		atOnce(t, 2*parts, func(th dsl.Thread, words []uint32) {
+		atOnce(t, 4*parts, 2*parts, func(th dsl.Thread, words []uint32) {
 			kernels.NormSplit(th, rms, x, scale, nil, words, w, parts, 1e-5, false, true, false)
 		})
 		for r := range rows {

@@ -1,6 +1,10 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"math"
+
+	"github.com/gokiln/kiln/dsl"
+)
 
 // Long rows of a scan are divided into tiles, each for a block that tells others what its
 // elements come to, and waits for what those before it tell. As no block waits for a later
@@ -9,47 +13,45 @@ import "github.com/gokiln/kiln/dsl"
 // tiles before that of the tile, and from the tiles of its group.
 
 // ScanTiles is [ScanRows] of rows that blocks of w.Block threads go through in tiles, of
-// which a thread has w.Keep elements: neighbours by w.Vec. carry and ready have room for
-// the tiles of each row and for their groups, which are group tiles each; ready begins with
-// zeros and has [HeadWords] before.
+// which a thread has w.Keep elements: neighbours by w.Vec. What tiles and groups of them
+// come to is told by so many words for each, which begin with zeros, after [HeadWords];
+// group is how many tiles a group has.
 //
 //kiln:kernel
-func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, carry []C, ready []uint32, w Fold, tiles, groups, group int, init func(C) C, op func(a, b C) C) {
-	turn := nextTurn(t, ready)
+func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, tiles, groups, group int, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
+	turn := nextTurn(t, words)
 	r := turn / tiles
 	i := turn - r*tiles
 	base, to := w.row(r, 0)
 	none := init(dsl.Convert[C](x[base]))
-	warp := t.WarpSize() * int(w.Keep)
-	start := i*int(w.Block)*int(w.Keep) + t.Warp()*warp + t.Lane()*int(w.Vec)
-	v := dsl.LocalSlice[C](w.Keep)
-	takeTile(t, x, w, base, start, none, v)
-	before := scanInWarp(t, w, v, none, op)
+	start := i*int(w.Block)*int(w.Keep) + t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
+	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+	all := holdTile(t, x, raw, w, base, start, none, op)
+	for d := t.WarpSize() / 2; d > 0; d /= 2 {
+		all = op(all, dsl.ShuffleXor(t, all, d))
+	}
+	below, all := scanWarps(t, all, none, op)
 
-	h := handover[C]{carry, ready, r * (tiles + groups)}
-	below, all := scanWarps(t, before, none, op)
+	h := handover{words, HeadWords + r*(tiles+groups)*int(each), each}
 	g := i / group
 	j := i - g*group
 	if t.ThreadX() == 0 {
-		h.tell(i, all)
+		h.tell(i, pack(all))
 	}
 	own := none
 	if t.ThreadX() < j {
-		own = h.hear(g*group + t.ThreadX())
+		own = unpack(h.hear(g*group + t.ThreadX()))
 	}
 	own = ofBlock(t, own, op)
 	if j == group-1 && t.ThreadX() == 0 {
-		h.tell(tiles+g, op(own, all))
+		h.tell(tiles+g, pack(op(own, all)))
 	}
 	earlier := none
 	if t.ThreadX() < g {
-		earlier = h.hear(tiles + t.ThreadX())
+		earlier = unpack(h.hear(tiles + t.ThreadX()))
 	}
 	below = op(op(ofBlock(t, earlier, op), own), below)
-	for u := range int(w.Keep) {
-		v[u] = op(below, v[u])
-	}
-	giveTile(t, out, w, to, start, v)
+	giveScanned(t, out, raw, w, to, start, below, none, op)
 }
 
 // ScanKept is [ScanTiles] of rows that are one tile each, so that nobody waits.
@@ -70,24 +72,139 @@ func ScanKept[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Fold, init f
 	}
 }
 
-// handover is what blocks tell each other of the tiles of a row and of their groups.
-type handover[C Computed] struct {
-	carry []C
-	ready []uint32
+// handover is the words by which blocks tell each other what tiles of a row come to: so
+// many for each number, which have 16 bits of it, and a bit that says that they are there.
+type handover struct {
+	words []uint32
 	row   int
+	each  dsl.ConstInt
 }
 
-func (h *handover[C]) tell(i int, v C) {
-	h.carry[h.row+i] = v
-	dsl.Fence()
-	dsl.AtomicStore(&h.ready[HeadWords+h.row+i], 1)
-}
-
-func (h *handover[C]) hear(i int) C {
-	for dsl.AtomicLoad(&h.ready[HeadWords+h.row+i]) == 0 {
+func (h *handover) tell(i int, v uint64) {
+	for k := range int(h.each) {
+		dsl.AtomicStore(&h.words[h.row+i*int(h.each)+k], 1<<31|uint32(v>>uint(16*k))&0xffff)
 	}
-	dsl.Fence()
-	return h.carry[h.row+i]
+}
+
+func (h *handover) hear(i int) (v uint64) {
+	for k := range int(h.each) {
+		v |= uint64(heard(h.words, h.row+i*int(h.each)+k)&0xffff) << uint(16*k)
+	}
+	return v
+}
+
+func heard(words []uint32, i int) uint32 {
+	for {
+		if b := dsl.AtomicLoad(&words[i]); b != 0 {
+			return b
+		}
+	}
+}
+
+// PackFloat is the bits of x.
+func PackFloat(x float32) uint64 { return uint64(math.Float32bits(x)) }
+
+// UnpackFloat is the number of [PackFloat].
+func UnpackFloat(b uint64) float32 { return math.Float32frombits(uint32(b)) }
+
+// PackDouble is the bits of x.
+func PackDouble(x float64) uint64 { return math.Float64bits(x) }
+
+// UnpackDouble is the number of [PackDouble].
+func UnpackDouble(b uint64) float64 { return math.Float64frombits(b) }
+
+// PackInt is the bits of x.
+func PackInt[C dsl.Int | dsl.Uint](x C) uint64 { return uint64(x) }
+
+// UnpackInt is the number of [PackInt].
+func UnpackInt[C dsl.Int | dsl.Uint](b uint64) C { return C(b) }
+
+// holdTile keeps the thread's elements of a tile in raw, and returns op of them.
+func holdTile[T dsl.Number, C Computed](t dsl.Thread, x, raw []T, w Fold, base, start int, none C, op func(a, b C) C) C {
+	vec := int(w.Vec)
+	all := none
+	for q := range int(w.Keep) / vec {
+		at := start + q*t.WarpSize()*vec
+		var v [MostAhead]C
+		if vec > 1 && at+vec <= w.N {
+			moveVec(x, raw, w, (base+at)/vec, q*int(w.Block)+t.ThreadX(), &v)
+		} else {
+			for k := range vec {
+				v[k] = none
+				if at+k < w.N {
+					e := x[base+at+k]
+					raw[(q*int(w.Block)+t.ThreadX())*vec+k] = e
+					v[k] = dsl.Convert[C](e)
+				}
+			}
+		}
+		for k := range vec {
+			all = op(all, v[k])
+		}
+	}
+	return all
+}
+
+// moveVec loads vector i of x, of w.Vec elements, into v, and stores it as vector j of raw.
+func moveVec[T dsl.Number, C Computed](x, raw []T, w Fold, i, j int, v *[MostAhead]C) {
+	switch w.Vec {
+	case 2:
+		p := dsl.LoadVec[[2]T](x, i)
+		dsl.StoreVec(raw, j, p)
+		for k := range p {
+			v[k] = dsl.Convert[C](p[k])
+		}
+	case 4:
+		p := dsl.LoadVec[[4]T](x, i)
+		dsl.StoreVec(raw, j, p)
+		for k := range p {
+			v[k] = dsl.Convert[C](p[k])
+		}
+	case 8:
+		p := dsl.LoadVec[[8]T](x, i)
+		dsl.StoreVec(raw, j, p)
+		for k := range p {
+			v[k] = dsl.Convert[C](p[k])
+		}
+	case 16:
+		p := dsl.LoadVec[[16]T](x, i)
+		dsl.StoreVec(raw, j, p)
+		for k := range p {
+			v[k] = dsl.Convert[C](p[k])
+		}
+	}
+}
+
+// giveScanned scans what [holdTile] kept, from what comes before the warp's elements on.
+func giveScanned[T dsl.Number, C Computed](t dsl.Thread, out, raw []T, w Fold, to, start int, before, none C, op func(a, b C) C) {
+	vec := int(w.Vec)
+	for q := range int(w.Keep) / vec {
+		at := start + q*t.WarpSize()*vec
+		var v [MostAhead]C
+		if vec > 1 {
+			loadVec(raw, w, q*int(w.Block)+t.ThreadX(), &v, 0)
+		} else {
+			v[0] = dsl.Convert[C](raw[q*int(w.Block)+t.ThreadX()])
+		}
+		for k := 1; k < vec; k++ {
+			v[k] = op(v[k-1], v[k])
+		}
+		below, all := scanLanes(t, v[vec-1], none, op)
+		below = op(before, below)
+		for k := range vec {
+			v[k] = op(below, v[k])
+		}
+		before = op(before, all)
+		if vec > 1 && at+vec <= w.N {
+			storeVec(out, w, (to+at)/vec, v[:], 0)
+			continue
+		}
+		for k := range vec {
+			if at+k < w.N {
+				out[to+at+k] = dsl.Convert[T](v[k])
+			}
+		}
+	}
 }
 
 // takeTile loads the thread's elements of a tile; those past the end of the row are none.

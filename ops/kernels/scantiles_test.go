@@ -26,9 +26,8 @@ func TestScanTiles(t *testing.T) {
 		for k := range bits {
 			sums, tops := make([]float32, len(x)), make([]float32, len(x))
 			scan := func(out []float32, init func(float32) float32, op func(a, b float32) float32) {
-				carry := make([]float32, c.rows*(tiles+groups))
-				atOnce(t, c.rows*tiles, func(th dsl.Thread, ready []uint32) {
-					kernels.ScanTiles(th, out, x, carry, ready, w, tiles, groups, group, init, op)
+				atOnce(t, 2*c.rows*(tiles+groups), c.rows*tiles, func(th dsl.Thread, words []uint32) {
+					kernels.ScanTiles(th, out, x, words, w, tiles, groups, group, 2, init, op, kernels.PackFloat, kernels.UnpackFloat)
 				})
 			}
 			scan(sums, func(float32) float32 { return 0 }, plus)

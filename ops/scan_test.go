@@ -1,0 +1,21 @@
+package ops_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// TestTiles tests scans as on devices whose blocks may wait for each other: those of a scan
+// wait only for blocks that have begun, which one after the other do too.
+func TestTiles(t *testing.T) {
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
+	t.Run("Scan", func(t *testing.T) { opstest.RunScans(t, dev) })
+}
