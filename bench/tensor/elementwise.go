@@ -1,6 +1,9 @@
 package main
 
-import "github.com/gokiln/kiln/tensor"
+import (
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/tensor"
+)
 
 // elementwise is what touches every element once, at 256 MiB an operand, or 16 on a CPU.
 func elementwise(d *tensor.Device, small bool) []work {
@@ -18,6 +21,7 @@ func elementwise(d *tensor.Device, small bool) []work {
 			other = tensor.F32
 		}
 		size := float64(n * dt.Size())
+		z, z2 := drawn(d, dt, n), drawn(d, dt, n)
 		name := func(s string) string { return s + " " + dt.String() }
 		list = append(list,
 			work{name: name("copy"), bytes: 2 * size, run: func() *tensor.Tensor { return x.Copy() }},
@@ -26,6 +30,8 @@ func elementwise(d *tensor.Device, small bool) []work {
 			work{name: name("exp"), bytes: 2 * size, run: func() *tensor.Tensor { return x.Exp() }},
 			work{name: name("gelu"), bytes: 2 * size, run: func() *tensor.Tensor { return x.GeluErf() }},
 			work{name: name("where"), bytes: 3*size + float64(n), run: func() *tensor.Tensor { return mask.Where(x, y) }},
+			work{name: name("compare"), bytes: 2*size + float64(n), run: func() *tensor.Tensor { return x.Gt(y) }},
+			work{name: name("maximum in place"), bytes: 3 * size, op: func() error { return ops.Maximum.Run(d.Stream(), z, []ops.View{z, z2}) }},
 			work{name: name("cast"), bytes: size + float64(n*other.Size()), run: func() *tensor.Tensor { return x.Cast(other) }},
 			work{name: name("transpose copy"), bytes: 2 * size, run: func() *tensor.Tensor { return x.T().Contiguous() }},
 		)
