@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"math"
 	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
@@ -117,6 +118,22 @@ func (v *shifted) columns() {
 	}
 }
 
+// blocks is how many blocks there are in x, over all columns or row by row, whichever is
+// less work: columns of several rows are stored one by one.
+func (v *shifted) blocks(cfg *kernels.Tiling) int {
+	by, out := &v.by, v.window.Out
+	width := int(cfg.Wide * cfg.Each)
+	all, row := up(v.N, width)/width, up(out[2], width)/width
+	rows := out[0] * out[1] * row
+	const vector, single = 3, 24 // what it costs to store a vector, beside half of each product
+	if by.Dense || rows > math.MaxInt32 || (v.K/2+vector)*rows >= (v.K/2+single)*all {
+		return all
+	}
+	by.Rows, by.Panels, by.OutRows = true, divisor(row), divisor(out[1])
+	cfg.Unit = boolConst(by.OutAt[2] == 1)
+	return rows
+}
+
 // fill writes the padded inputs.
 func (v *shifted) fill(s *runtime.Stream, to View) error {
 	inputs := v.batch[2].Shape()[:1]
@@ -186,12 +203,12 @@ func (v *shifted) multiply(s *runtime.Stream, ws, x View, cfg kernels.Tiling) er
 		return err
 	}
 	cfg.Unit = boolConst(bool(by.Dense) && v.OutN == 1)
+	blocks := v.blocks(&cfg)
 	const most = 16 // bands that share what they read of the input
 	bands := up(v.M, int(cfg.High)) / int(cfg.High)
-	width := int(cfg.Wide * cfg.Each)
 	high := min(most, bands, v.info.MaxThreads/int(cfg.Wide))
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: (v.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(v.Batch, maxBlocksY)},
+		Blocks:  runtime.Dim3{X: blocks, Y: (bands + high - 1) / high, Z: min(v.Batch, maxBlocksY)},
 		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
 	}
 	t := v.out.DType

@@ -84,6 +84,9 @@ type Shifts struct {
 	Flip     dsl.ConstBool // the kernel goes backwards
 	One      dsl.ConstBool // there is one phase
 	Dense    dsl.ConstBool // all columns are results, Product.OutN apart
+	Rows     dsl.ConstBool // blocks in x go over rows of results: what a thread stores lies in a row, which columns of several do not
+	Panels   Divisor       // blocks in a row
+	OutRows  Divisor       // rows of results along the second axis
 	Row      [Axes]Divisor // sizes of a phase
 	Out      [Axes]int     // sizes of the result
 	OutAt    [Axes]int     // its strides
@@ -115,11 +118,18 @@ func (v *Shifts) shift(axis, kernel int) int {
 // result as [Pack] writes them; blocks are as those of [Packed].
 //
 //kiln:kernel
-//kiln:const cfg.High=4,8 cfg.Each=2 cfg.Wide=8 v.Small[0]=0 v.Small[1]=0,2 v.Small[2]=0,3
+//kiln:const cfg.High=4,8 cfg.Each=2 cfg.Wide=8 v.Small[0]=0 v.Small[1]=0,2 v.Small[2]=0,3 v.Rows=true,false
 func ShiftedConv[T, C dsl.Number](t dsl.Thread, out []T, weights, x []C, w Walk, p Product, v Shifts, cfg Tiling, mad func(a, b, c C) C) {
 	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
 	bands := (p.M + high - 1) / high
-	band, first := t.GlobalY(), t.BlockX()*wide*each+t.ThreadX()
+	band, first := t.GlobalY(), t.BlockX()*(wide*each)+t.ThreadX()
+	var row [Axes]int
+	if v.Rows {
+		q, panel := v.Panels.split(t.BlockX())
+		row[0], row[1] = v.OutRows.split(q)
+		row[2] = panel*(wide*each) + t.ThreadX()
+		first = row[0]*v.Place[0] + row[1]*v.Place[1] + row[2]
+	}
 	if band >= bands {
 		return
 	}
@@ -151,18 +161,23 @@ func ShiftedConv[T, C dsl.Number](t dsl.Thread, out []T, weights, x []C, w Walk,
 			from += v.XChannel
 		}
 		for e := range each {
-			to, ok := v.result(first+e*wide, &p, &cfg)
+			to, ok := v.result(first+e*wide, row, e*wide, &p, &cfg)
 			for h := range high {
-				if row := band*high + h; row < p.M && ok {
-					out[at[0]+row*p.OutM+to] = dsl.Convert[T](acc[h*each+e])
+				if channel := band*high + h; channel < p.M && ok {
+					out[at[0]+channel*p.OutM+to] = dsl.Convert[T](acc[h*each+e])
 				}
 			}
 		}
 	}
 }
 
-// result returns where the result of a column is, and whether it is one.
-func (v *Shifts) result(column int, p *Product, cfg *Tiling) (to int, ok bool) {
+// result returns where the result of a column is, or of one so far from a place in a row,
+// and whether it is one.
+func (v *Shifts) result(column int, row [Axes]int, further int, p *Product, cfg *Tiling) (to int, ok bool) {
+	if v.Rows {
+		i := row[2] + further
+		return row[0]*v.OutAt[0] + row[1]*v.OutAt[1] + times(i, v.OutAt[2], cfg.Unit), i < v.Out[2]
+	}
 	if v.Dense {
 		return times(column, p.OutN, cfg.Unit), column < p.N
 	}
