@@ -70,7 +70,7 @@ type Backward3 interface {
 // Apply1 applies an operation of a program. Asking for a gradient that it does not have
 // is an error of kind [ErrNoGradient].
 func Apply1(op CustomOp1, x *Tensor) *Tensor {
-	return custom(op, misfit[make1], func() *Tensor { return on(x.dev, op, forwards1, op.Forward)(x.Detach()) }, func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool) {
+	return custom(op, misfit(op, forwards1), func() *Tensor { return on(x.dev, op, forwards1, op.Forward)(x.Detach()) }, func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool) {
 		if b, ok := op.(Backward1); ok {
 			return []*Tensor{b.Backward(g, in[0], out)}, true
 		}
@@ -80,7 +80,7 @@ func Apply1(op CustomOp1, x *Tensor) *Tensor {
 
 // Apply2 applies an operation of two operands: see [Apply1].
 func Apply2(op CustomOp2, x, y *Tensor) *Tensor {
-	return custom(op, misfit[make2], func() *Tensor { return on(x.dev, op, forwards2, op.Forward)(x.Detach(), y.Detach()) }, func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool) {
+	return custom(op, misfit(op, forwards2), func() *Tensor { return on(x.dev, op, forwards2, op.Forward)(x.Detach(), y.Detach()) }, func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool) {
 		if b, ok := op.(Backward2); ok {
 			dx, dy := b.Backward(g, in[0], in[1], out)
 			return []*Tensor{dx, dy}, true
@@ -91,7 +91,7 @@ func Apply2(op CustomOp2, x, y *Tensor) *Tensor {
 
 // Apply3 applies an operation of three operands: see [Apply1].
 func Apply3(op CustomOp3, x, y, z *Tensor) *Tensor {
-	return custom(op, misfit[make3], func() *Tensor { return on(x.dev, op, forwards3, op.Forward)(x.Detach(), y.Detach(), z.Detach()) }, func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool) {
+	return custom(op, misfit(op, forwards3), func() *Tensor { return on(x.dev, op, forwards3, op.Forward)(x.Detach(), y.Detach(), z.Detach()) }, func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool) {
 		if b, ok := op.(Backward3); ok {
 			dx, dy, dz := b.Backward(g, in[0], in[1], in[2], out)
 			return []*Tensor{dx, dy, dz}, true
@@ -101,13 +101,13 @@ func Apply3(op CustomOp3, x, y, z *Tensor) *Tensor {
 }
 
 // custom makes the result of an operation of a program.
-func custom(op interface{ Name() string }, misfit func(any) error, forward func() *Tensor, back func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool), in ...*Tensor) *Tensor {
+func custom(op interface{ Name() string }, misfit error, forward func() *Tensor, back func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool), in ...*Tensor) *Tensor {
 	name := op.Name()
 	if bad := first(name, in...); bad != nil {
 		return bad
 	}
-	if err := misfit(op); err != nil {
-		return failed(name, err)
+	if misfit != nil {
+		return failed(name, misfit)
 	}
 	out := forward()
 	if bad := first(name, out); bad != nil {
@@ -163,7 +163,7 @@ func InPlace1(op InplaceOp1, x *Tensor) error {
 	if err := x.changeable(op.Name()); err != nil {
 		return err
 	}
-	if err := misfit[change1](op); err != nil {
+	if err := misfit(op, inplace1); err != nil {
 		return wrap(op.Name(), err)
 	}
 	return wrap(op.Name(), on(x.dev, op, inplace1, op.Forward)(x.Detach()))
@@ -174,7 +174,7 @@ func InPlace2(op InplaceOp2, x, y *Tensor) error {
 	if err := x.changeable(op.Name(), y); err != nil {
 		return err
 	}
-	if err := misfit[change2](op); err != nil {
+	if err := misfit(op, inplace2); err != nil {
 		return wrap(op.Name(), err)
 	}
 	return wrap(op.Name(), on(x.dev, op, inplace2, op.Forward)(x.Detach(), y.Detach()))
@@ -185,7 +185,7 @@ func InPlace3(op InplaceOp3, x, y, z *Tensor) error {
 	if err := x.changeable(op.Name(), y, z); err != nil {
 		return err
 	}
-	if err := misfit[change3](op); err != nil {
+	if err := misfit(op, inplace3); err != nil {
 		return wrap(op.Name(), err)
 	}
 	return wrap(op.Name(), on(x.dev, op, inplace3, op.Forward)(x.Detach(), y.Detach(), z.Detach()))

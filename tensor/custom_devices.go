@@ -9,6 +9,7 @@ import (
 
 // replacement is a method by which operations may replace Forward on one kind of device.
 type replacement[F any] struct {
+	name string // of the method
 	kind string // of the device, in lower case
 	of   func(op any) (F, bool)
 }
@@ -17,7 +18,7 @@ type replacement[F any] struct {
 // the kind.
 func replaces[I, F any](method func(I) F) replacement[F] {
 	name := reflect.TypeFor[I]().Method(0).Name
-	return replacement[F]{strings.ToLower(strings.TrimPrefix(name, "Forward")), func(op any) (f F, ok bool) {
+	return replacement[F]{name, strings.ToLower(strings.TrimPrefix(name, "Forward")), func(op any) (f F, ok bool) {
 		if o, has := op.(I); has {
 			return method(o), true
 		}
@@ -40,23 +41,16 @@ func on[F any](d *Device, op any, table []replacement[F], forward F) F {
 
 // misfit reports a method of an operation that has the name of one that replaces Forward,
 // but other parameters or results: it would never be called.
-func misfit[F any](op any) error {
+func misfit[F any](op any, table []replacement[F]) error {
 	key := misfitKey{reflect.TypeOf(op), reflect.TypeFor[F]()}
 	if err, known := misfits.Load(key); known {
 		return err.(misfitResult).err
 	}
-	v := reflect.ValueOf(op)
 	var err error
-	// Names are constant for the linker to drop the methods of others that no one calls.
-	for _, m := range []struct {
-		name string
-		of   reflect.Value
-	}{
-		{"ForwardCPU", v.MethodByName("ForwardCPU")}, {"ForwardCUDA", v.MethodByName("ForwardCUDA")},
-		{"ForwardROCm", v.MethodByName("ForwardROCm")}, {"ForwardMetal", v.MethodByName("ForwardMetal")},
-	} {
-		if m.of.IsValid() && m.of.Type() != key.forward && err == nil {
-			err = fmt.Errorf("%w: method %s of %T is a %v, and would replace Forward if it were a %v", ErrArgument, m.name, op, m.of.Type(), key.forward)
+	for _, r := range table {
+		m := reflect.ValueOf(op).MethodByName(r.name)
+		if m.IsValid() && m.Type() != key.forward && err == nil {
+			err = fmt.Errorf("%w: method %s of %T is a %v, and would replace Forward if it were a %v", ErrArgument, r.name, op, m.Type(), key.forward)
 		}
 	}
 	misfits.Store(key, misfitResult{err})
