@@ -111,5 +111,5 @@ func index(d *tensor.Device, small bool) []work {
 			work{name: name("flip"), bytes: size, op: func() error { return ops.Flip(s, out, half, 1) }},
 		)
 	}
-	return list
+	return append(list, own(d, small)...)
 }

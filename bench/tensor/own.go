@@ -1,0 +1,30 @@
+package main
+
+import (
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// own is what writes by indices of which each element has its own, drawn at random, and
+// what counts them.
+func own(d *tensor.Device, small bool) []work {
+	side := 4096
+	if small {
+		side = 1024
+	}
+	s := d.Stream()
+	f := dtype.F32
+	x, out, ids, counts := drawn(d, f, side, side), room(d, f, side, side), room(d, dtype.U32, side, side), room(d, dtype.U32, 1000)
+	places := drawn(d, f, side, side)
+	_ = ops.Uniform.Run(s, places, 1, 0, dtype.FromFloat(f, 0), dtype.FromFloat(f, 1000))
+	_ = ops.Copy(s, ids, places)
+	size := float64(f.Bytes(side * side))
+	return []work{
+		{name: "scatter of own indices f32", bytes: 3 * size, op: func() error { return ops.Scatter(s, out, ids, x, 0) }},
+		{name: "scatter_add of own indices f32", bytes: 3 * size, op: func() error { return ops.ScatterAdd(s, out, ids, x, 0) }},
+		{name: "gather of own indices f32", bytes: 3 * size, op: func() error { return ops.Gather(s, out, x, ids, 0) }},
+		{name: "bincount of 1000", bytes: size, op: func() error { return ops.Bincount(s, counts, ids) }},
+		{name: "histc of 1000 f32", bytes: size, op: func() error { return ops.Histc(s, counts, x, -1, 1) }},
+	}
+}
