@@ -106,7 +106,7 @@ func (l *lines) plan(dev *runtime.Device) bool {
 		if k := n / threads; k*threads == n && k <= keptInLanes && k&(k-1) == 0 {
 			w.Keep, w.Full = dsl.ConstInt(k), true
 		}
-	case n > splitRow && l.splits(&info) > 0:
+	case n > splitRow && l.splits(&info) > 0, l.alone(&info):
 		return false
 	default:
 		if threads = l.keep(&info); threads == 0 {
@@ -250,7 +250,7 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 			return err
 		}
 		return l.withWords(s, parts, func(words any) error {
-			return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), words, l.fold, parts, float32(math.Inf(-1)), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
+			return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), words, l.fold, parts, float32(math.Inf(-1)), dsl.ConstBool(parts == 1), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
 		})
 	}
 	var room scratch
@@ -326,7 +326,7 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 			return err
 		}
 		return l.withWords(s, parts, func(words any) error {
-			return k.Launch(s, l.grid, o, i, sc, bi, words, l.fold, parts, float32(eps), flags[0], flags[1], flags[2])
+			return k.Launch(s, l.grid, o, i, sc, bi, words, l.fold, parts, float32(eps), dsl.ConstBool(parts == 1), flags[0], flags[1], flags[2])
 		})
 	}
 	var room scratch

@@ -17,11 +17,11 @@ import (
 var (
 	float32Type  = reflect.TypeFor[float32]()
 	softmaxSplit = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxSplit[float32]), params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), uint32s, foldType, intType, float32Type, constBool, constBool}
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), uint32s, foldType, intType, float32Type, constBool, constBool, constBool}
 	}}
 	normSplit = family{name: "norm", kernel: jit.Of(kernels.NormSplit[float32]), params: func(t, _ reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, ts, ts, uint32s, foldType, intType, float32Type, constBool, constBool, constBool}
+		return []reflect.Type{ts, ts, ts, ts, uint32s, foldType, intType, float32Type, constBool, constBool, constBool, constBool}
 	}}
 )
 
@@ -30,6 +30,8 @@ const (
 	splitKept      = 64      // elements of it that a thread has at most
 	splitRegisters = 48      // of such a thread
 	splitRow       = 8192    // rows of more elements are divided
+	aloneKept      = 32      // elements of a row that a block has for itself that a thread keeps
+	aloneRow       = 1024    // rows of halves from this size on are for such blocks
 	splitSharers   = 4       // launches at a time that there must be room for
 )
 
@@ -48,11 +50,21 @@ func (l *lines) splits(info *runtime.Info) int {
 	return parts
 }
 
+// alone reports whether blocks have rows of halves for themselves, in shared memory: as many
+// bytes are on their way then as for rows of F32.
+func (l *lines) alone(info *runtime.Info) bool {
+	n := l.size()
+	return !serial(info) && l.x.DType.Size() == 2 && n >= aloneRow && n <= min(splitRow, aloneKept*min(maxThreads, info.MaxThreads)) && l.kept[0].Count() <= math.MaxInt32
+}
+
 // split chooses how blocks go through parts of rows that lie side by side, and returns how
 // many a row has, 0 for another way.
 func (l *lines) split(dev *runtime.Device) int {
 	info := infoOf(dev)
-	parts := l.splits(&info)
+	parts, alone := l.splits(&info), l.alone(&info)
+	if alone {
+		parts = 1
+	}
 	if parts == 0 || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
 		return 0
 	}
@@ -66,16 +78,23 @@ func (l *lines) split(dev *runtime.Device) int {
 	w.Wide = dsl.ConstBool(w.Rows > math.MaxInt32)
 	w.Part = up((n+parts-1)/parts, kernels.MostAhead)
 	parts = (n + w.Part - 1) / w.Part
-	keep := up((w.Part+maxThreads-1)/maxThreads, kernels.MostAhead)
-	w.Block, w.Keep = maxThreads, dsl.ConstInt(keep)
-	w.Full = parts*w.Part == n && keep*maxThreads == w.Part
+	threads := maxThreads
+	for alone && threads > info.WarpSize && threads*aloneKept/2 >= n {
+		threads /= 2
+	}
+	keep := up((w.Part+threads-1)/threads, kernels.MostAhead)
+	w.Block, w.Keep = dsl.ConstInt(threads), dsl.ConstInt(keep)
+	w.Full = parts*w.Part == n && keep*threads == w.Part
 	w.Vec = l.vector(keep)
-	l.grid = runtime.Grid{Blocks: runtime.Dim3{X: parts * w.Rows}, Threads: runtime.Dim3{X: maxThreads}}
+	l.grid = runtime.Grid{Blocks: runtime.Dim3{X: parts * w.Rows}, Threads: runtime.Dim3{X: threads}}
 	return parts
 }
 
 // withWords gives f the words by which the blocks of rows tell each other what they know.
 func (l *lines) withWords(s *runtime.Stream, parts int, f func(words any) error) error {
+	if parts == 1 {
+		return f(slice(dtype.U32, new(runtime.SliceHeader)))
+	}
 	var room scratch
 	n := kernels.HeadWords + 2*parts*l.fold.Rows
 	if err := room.alloc(s, 4*n); err != nil {

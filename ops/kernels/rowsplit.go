@@ -49,8 +49,12 @@ func hear(words []uint32, i int) float32 {
 }
 
 // partOf is the part of a row whose turn it is, and where the words of the row and those
-// of the part are, of which there are two for each part.
-func partOf(t dsl.Thread, w Fold, words []uint32, parts int) (l line, row, own int) {
+// of the part are, of which there are two for each part. Rows that are alone are one part.
+func partOf(t dsl.Thread, w Fold, words []uint32, parts int, alone dsl.ConstBool) (l line, row, own int) {
+	if alone {
+		x, out := w.row(t.BlockX(), 0)
+		return line{t.ThreadX(), int(w.Block), t.BlockX(), x, out, 0, w.N}, 0, 0
+	}
 	k := nextTurn(t, words)
 	r := k / parts
 	first := (k - r*parts) * w.Part
@@ -137,25 +141,28 @@ func hand[T dsl.Float](out []T, w Fold, l line, first int, v *[MostAhead]float32
 // threads take turns.
 //
 //kiln:kernel
-func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold, parts int, bottom float32, log, quick dsl.ConstBool) {
-	l, row, own := partOf(t, w, words, parts)
+func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold, parts int, bottom float32, alone, log, quick dsl.ConstBool) {
+	l, row, own := partOf(t, w, words, parts, alone)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
 	a := Acc[float32]{V: bottom}
 	hold(x, raw, w, l, bottom, func(v *[MostAhead]float32) { a = addExp(a, v, 0, 1, MostAhead, MostAhead, quick) })
 	m := shared(t, w, a.V, upper[float32])
 	s := shared(t, w, a.W*dsl.Exp(min(above(a.V)-above(m), 0)), sum[float32])
-	if t.ThreadX() == 0 {
-		tell(words, own, m)
-		tell(words, own+1, s)
+	top, all := m, s
+	if !alone {
+		if t.ThreadX() == 0 {
+			tell(words, own, m)
+			tell(words, own+1, s)
+		}
+		m, s = bottom, 0
+		if t.ThreadX() < parts {
+			m = hear(words, row+2*t.ThreadX())
+			s = hear(words, row+2*t.ThreadX()+1)
+		}
+		top = shared(t, w, m, upper[float32])
+		all = shared(t, w, s*dsl.Exp(min(above(m)-above(top), 0)), sum[float32])
 	}
-	m, s = bottom, 0
-	if t.ThreadX() < parts {
-		m = hear(words, row+2*t.ThreadX())
-		s = hear(words, row+2*t.ThreadX()+1)
-	}
-	top := shared(t, w, m, upper[float32])
 	low := above(top)
-	all := shared(t, w, s*dsl.Exp(min(above(m)-low, 0)), sum[float32])
 	f := 1 / all
 	if log {
 		f = dsl.Log(all)
@@ -175,8 +182,8 @@ func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold,
 // NormSplit is [Norm] as [SoftmaxSplit] goes through rows.
 //
 //kiln:kernel
-func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint32, w Fold, parts int, eps float32, center, scaled, shifted dsl.ConstBool) {
-	l, row, own := partOf(t, w, words, parts)
+func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint32, w Fold, parts int, eps float32, alone, center, scaled, shifted dsl.ConstBool) {
+	l, row, own := partOf(t, w, words, parts, alone)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
 	mean, s := float32(0), float32(0)
 	hold(x, raw, w, l, 0, func(v *[MostAhead]float32) {
@@ -193,26 +200,10 @@ func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint
 		})
 	}
 	s = shared(t, w, s, sum[float32])
-	if t.ThreadX() == 0 {
-		if center {
-			tell(words, own, mean)
-		}
-		tell(words, own+1, s)
+	if !alone {
+		mean, s = normOfParts(t, w, words, row, own, parts, mean, s, center)
 	}
-	n, m := float32(0), float32(0)
-	s = 0
-	if t.ThreadX() < parts {
-		n = float32(min(w.Part, w.N-t.ThreadX()*w.Part))
-		if center {
-			m = hear(words, row+2*t.ThreadX())
-		}
-		s = hear(words, row+2*t.ThreadX()+1)
-	}
-	if center {
-		mean = shared(t, w, m*n, sum[float32]) / float32(w.N)
-		s += (m - mean) * (m - mean) * n
-	}
-	f := 1 / dsl.Sqrt(shared(t, w, s, sum[float32])/float32(w.N)+eps)
+	f := 1 / dsl.Sqrt(s/float32(w.N)+eps)
 	held(raw, w, l, func(v *[MostAhead]float32, first int) {
 		var a, b [MostAhead]float32
 		if scaled {
@@ -235,6 +226,31 @@ func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint
 		}
 		hand(out, w, l, first, v)
 	})
+}
+
+// normOfParts tells the others the mean of a part and the sum of the squares, and returns
+// those of the row.
+func normOfParts(t dsl.Thread, w Fold, words []uint32, row, own, parts int, mean, s float32, center dsl.ConstBool) (ofRow, squares float32) {
+	if t.ThreadX() == 0 {
+		if center {
+			tell(words, own, mean)
+		}
+		tell(words, own+1, s)
+	}
+	n, m := float32(0), float32(0)
+	s = 0
+	if t.ThreadX() < parts {
+		n = float32(min(w.Part, w.N-t.ThreadX()*w.Part))
+		if center {
+			m = hear(words, row+2*t.ThreadX())
+		}
+		s = hear(words, row+2*t.ThreadX()+1)
+	}
+	if center {
+		mean = shared(t, w, m*n, sum[float32]) / float32(w.N)
+		s += (m - mean) * (m - mean) * n
+	}
+	return mean, shared(t, w, s, sum[float32])
 }
 
 // beside loads the w.Vec weights of a row from one on.

@@ -84,6 +84,11 @@ func rowNorm(t *testing.T, b *bench) {
 		b.part(t, func(t *testing.T, b *bench) {
 			b.rowOp(t, op, dtype.F32, fold{layout.Shape{1, 140001}, []int{1}}, 0, op.weights)
 		}, "%s/Long", op.name)
+		b.part(t, func(t *testing.T, b *bench) {
+			for _, n := range []int{1500, 2048, 4096, 20000} {
+				b.rowOp(t, op, dtype.BF16, fold{layout.Shape{3, n}, []int{1}}, 0, op.weights)
+			}
+		}, "%s/Halves", op.name)
 	}
 	t.Run("Special", b.specialRows)
 	t.Run("Cases", b.rowCases)
