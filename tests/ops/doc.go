@@ -4,8 +4,9 @@
 // The model: the simulators compile every kernel with clang, so that tests run in many
 // goroutines and the compiler takes many texts at a time, without optimising. A part is an
 // operation with a type and a layout of its operands. AMD GPUs of the two wave widths share
-// the parts, every other one is for each; with KILN_OPSTEST=all both run all of them. Cases
-// with known results, errors and indices out of range are tested on each.
+// the parts, every other one is for each; Apple's run every other one, which is each
+// operation with half of the types, in turn. With KILN_OPSTEST=all each device runs all of
+// them. Cases with known results, errors and indices out of range are tested on each.
 //
 // Example:
 //

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/sim"
 )
 
@@ -31,17 +32,21 @@ func TestROCm(t *testing.T) {
 	for i, arch := range []string{"gfx1100", "gfx942"} {
 		t.Run(arch, func(t *testing.T) {
 			sim.QuickROCm(t)
-			dev := sim.OpenROCm(t, arch)
-			if os.Getenv("KILN_OPSTEST") == "all" {
-				opstest.RunAll(t, dev)
-			} else {
-				opstest.RunShare(t, dev, i, 2)
-			}
+			run(t, sim.OpenROCm(t, arch), i)
 		})
 	}
 }
 
 func TestMetal(t *testing.T) {
 	sim.QuickMetal(t)
-	opstest.RunAll(t, sim.OpenMetal(t))
+	run(t, sim.OpenMetal(t), 0)
+}
+
+// run tests all parts, or every other one.
+func run(t *testing.T, dev *runtime.Device, first int) {
+	if os.Getenv("KILN_OPSTEST") == "all" {
+		opstest.RunAll(t, dev)
+		return
+	}
+	opstest.RunShare(t, dev, first, 2)
 }
