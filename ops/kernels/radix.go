@@ -198,7 +198,7 @@ func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 // SortRows sorts rows of which a tile has one or several.
 //
 //kiln:kernel
-//kiln:const o.Down=false s.Each=2 s.Room=64 s.Blocks=0 s.Masks=1,32 s.Next=32 s.Bits=4 s.RowBits=0,2 s.Bare=true,false
+//kiln:const o.Down=false o.Values=true s.Each=2 s.Room=64 s.Blocks=0 s.Masks=1,32 s.Next=32 s.Bits=4 s.RowBits=0,2 s.Bare=true,false
 func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x []T, w, wi Ranks, o Order, s Digits, key func(T) K, back func(K) T) {
 	dsl.LaunchBounds(t, s.Room/s.Each, s.Blocks)
 	room := dsl.SharedSlice[K](t, s.Room)
