@@ -184,8 +184,8 @@ func endedBefore(live []*vreg, v *vreg) int {
 }
 
 // build makes the final code: places in place of vreg numbers, moves in order,
-// and a block after each loop with several edges back to its header, where lanes
-// wait for each other before the next iteration.
+// and a block after each loop that needs it, where lanes wait for each other before
+// the next iteration.
 func (p *plan) build(a allocator) {
 	g := p.g
 	index := make([]int32, len(g.blocks)) // position -> block
@@ -195,7 +195,7 @@ func (p *plan) build(a allocator) {
 		index[at] = n
 		n++
 		for l := g.inner[at]; l >= 0 && g.loops[l].last == at; l = g.loops[l].parent {
-			if g.loops[l].backEdges > 1 {
+			if g.loops[l].latched {
 				latch[l] = n
 				n++
 			}
@@ -216,14 +216,14 @@ func (p *plan) build(a allocator) {
 			to := int(e.to)
 			e.moves = a.order(p.moves[at][i])
 			e.to = index[to]
-			if l := g.headed(to); l >= 0 && to <= at && g.loops[l].backEdges > 1 {
+			if l := g.headed(to); l >= 0 && to <= at && g.loops[l].latched {
 				e.to = latch[l]
 			}
 		}
 		p.blocks[index[at]] = b
 	}
 	for l, at := range latch {
-		if g.loops[l].backEdges > 1 {
+		if g.loops[l].latched {
 			p.blocks[at] = block{term: termJump, edges: [2]edge{{to: index[g.loops[l].first]}}}
 		}
 	}

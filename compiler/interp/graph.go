@@ -23,7 +23,12 @@ type graph struct {
 type loop struct {
 	first, last int
 	parent      int // -1 for none
-	backEdges   int
+
+	// latched says that lanes which take a back edge have to wait for those that are
+	// elsewhere in the loop: there are several such edges, or the only one is not from the
+	// last block, as where an inner loop ends with the iteration of the outer one.
+	latched   bool
+	backEdges int
 }
 
 func (l *loop) has(at int) bool { return l.first <= at && at <= l.last }
@@ -78,6 +83,7 @@ func (g *graph) findLoops() error {
 				return fmt.Errorf("irreducible control flow: b%d enters a loop in its middle", b.ID)
 			}
 			g.loops[l].backEdges++
+			g.loops[l].latched = g.loops[l].backEdges > 1 || i != g.loops[l].last
 		}
 	}
 	return nil
