@@ -30,7 +30,6 @@ var families = []struct {
 	{"RowNorm", rowNorm},
 	{"Index", index},
 	{"Search", searching},
-	{"Search", searching},
 	{"Map", mapped},
 	{"Matmul", matmul},
 	{"Conv", convolution},
