@@ -70,6 +70,7 @@ var elsewhere = map[ir.Op]struct{ file, word string }{
 	ir.OpProj:        {"../../compiler/pass/testdata/inline.ir", "proj "},
 	ir.OpLocalSized:  {"../../compiler/pass/size_test.go", "local.sized"},
 	ir.OpSharedSized: {"../../compiler/pass/size_test.go", "shared.sized"},
+	ir.OpLaunch:      {"../../jit/specialise_test.go", "dsl.LaunchBounds"},
 	ir.OpAssert:      {"../conformance/kernels/log.go", "dsl.Assert("},
 	ir.OpPrint:       {"../conformance/kernels/log.go", "dsl.Printf("},
 	ir.OpDivisor:     {"../conformance/fault.go", "integer divide by zero"},
