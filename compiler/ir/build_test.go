@@ -19,7 +19,7 @@ func counting(t *testing.T) (*ir.Module, *ir.Func) {
 	require.Equal(t, "k.go", m.PosOf(at).File)
 	require.Equal(t, ir.Pos{}, m.PosOf(99))
 	f := m.NewFunc("k")
-		out, n, other := f.NewParam(ir.PtrTo(ir.Global, ir.I64)), f.NewParam(ir.I64), f.NewParam(ir.PtrTo(ir.Global, ir.I64))
+	out, n, other := f.NewParam(ir.PtrTo(ir.Global, ir.I64)), f.NewParam(ir.I64), f.NewParam(ir.PtrTo(ir.Global, ir.I64))
 	entry, head, body, end := f.NewBlock(), f.NewBlock(), f.NewBlock(), f.NewBlock()
 	zero := entry.EmitConst(f, ir.I64, 0)
 	entry.Jump(head, zero)
