@@ -269,7 +269,7 @@ func TestCustomOnEveryDevice(t *testing.T) {
 }
 
 func TestCode(t *testing.T) {
-	d := open(t)
+	d := onCPU(t)
 	img := runtime.Image{Format: "kir", Name: "fill", Code: []byte(fill)}
 	a, err := d.Code(img, "fill")
 	require.NoError(t, err)

@@ -30,8 +30,16 @@ func repeat[T any](x T, n int) []T {
 	return out
 }
 
+// onCPU opens the device whose name tensors do not show.
+func onCPU(t *testing.T) *tensor.Device {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
 func TestString(t *testing.T) {
-	d := open(t)
+	d := onCPU(t)
 	row := strings.Repeat("42., ", 15) + "42."
 	zero := math.Copysign(0, -1)
 	for _, c := range []struct {
@@ -64,7 +72,7 @@ func TestString(t *testing.T) {
 }
 
 func TestStringOfEdges(t *testing.T) {
-	d := open(t)
+	d := onCPU(t)
 	x := tensor.Arange[int32](d, 0, 40*50).Reshape(40, 50)
 	o := tensor.ShortPrintOptions()
 	require.Equal(t, strings.Join([]string{
@@ -87,7 +95,7 @@ func TestStringOfEdges(t *testing.T) {
 }
 
 func TestStringOfEveryType(t *testing.T) {
-	d := open(t)
+	d := onCPU(t)
 	for _, dt := range []tensor.DType{tensor.U8, tensor.U32, tensor.I16, tensor.I32, tensor.I64} {
 		require.Equal(t, fmt.Sprintf("[1, 1]\nTensor[[2], %s]", dt), tensor.Ones(d, dt, 2).String())
 	}
@@ -116,7 +124,7 @@ func TestStringOfEveryType(t *testing.T) {
 }
 
 func TestFormat(t *testing.T) {
-	d := open(t)
+	d := onCPU(t)
 	x := tensor.From(d, []float32{1, 2.5, -0.1})
 	end := "\nTensor[[3], f32]"
 	for _, c := range []struct{ format, want string }{
@@ -144,7 +152,7 @@ func TestFormat(t *testing.T) {
 }
 
 func TestPrintOptions(t *testing.T) {
-	d := open(t)
+	d := onCPU(t)
 	defer tensor.SetPrintOptions(tensor.CurrentPrintOptions())
 	require.Equal(t, tensor.DefaultPrintOptions(), tensor.CurrentPrintOptions())
 	x := tensor.From(d, []float32{1, 2.5})
@@ -159,7 +167,7 @@ func TestPrintOptions(t *testing.T) {
 }
 
 func TestPrintErrors(t *testing.T) {
-	d := open(t)
+	d := onCPU(t)
 	x := tensor.From(d, ramp(3)).Add(tensor.From(d, ramp(2)))
 	require.Equal(t, x.Err().Error(), x.String())
 	require.Equal(t, x.Err().Error(), fmt.Sprint(x))
@@ -173,7 +181,7 @@ func TestPrintErrors(t *testing.T) {
 }
 
 func TestLogValue(t *testing.T) {
-	d := open(t)
+	d := onCPU(t)
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {

@@ -29,6 +29,7 @@ type api struct {
 	cuEventCreate, cuEventDestroy, cuEventRecord, cuEventQuery, cuEventSynchronize, cuEventElapsedTime uintptr
 
 	cuModuleLoadDataEx, cuModuleUnload, cuModuleGetFunction, cuFuncGetAttribute, cuFuncSetAttribute, cuLaunchKernel uintptr
+	cuFuncGetParamInfo                                                                                              uintptr
 
 	cuLinkCreate, cuLinkAddData, cuLinkComplete, cuLinkDestroy uintptr
 
@@ -91,6 +92,7 @@ func (a *api) entries() []entry {
 		need(&a.cuModuleUnload, "cuModuleUnload"),
 		need(&a.cuModuleGetFunction, "cuModuleGetFunction"),
 		need(&a.cuFuncGetAttribute, "cuFuncGetAttribute"),
+		may(&a.cuFuncGetParamInfo, "cuFuncGetParamInfo"), // CUDA 12.4
 		need(&a.cuFuncSetAttribute, "cuFuncSetAttribute"),
 		need(&a.cuLaunchKernel, "cuLaunchKernel"),
 		need(&a.cuLinkCreate, "cuLinkCreate_v2"),

@@ -114,7 +114,7 @@ func (d *device) kernelNode(f driver.Function, l *driver.Launch) (vendorgraph.No
 	for i := range l.Grid {
 		n.grid[i], n.block[i] = uint32(l.Grid[i]), uint32(l.Block[i])
 	}
-	n.list.set(l.Args)
+	n.list.set(fn.unpadded(l.Args))
 	n.extra = uintptr(unsafe.Pointer(&n.list))
 	return vendorgraph.Node{Add: d.lib.graphs.AddKernel, Args: []uintptr{uintptr(unsafe.Pointer(n))}, Keep: n}, nil
 }

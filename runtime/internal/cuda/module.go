@@ -164,7 +164,21 @@ func (m *module) Function(name string) (driver.Function, error) {
 		*a.to = int(*v)
 	}
 	f.maxDynamic.Store(int64(max(0, plainShared-f.info.Shared)))
+	f.argBytes = d.paramBytes(*h)
 	return f, nil
+}
+
+// paramBytes returns the size of a kernel's parameters in whole words, 0 if the driver is
+// too old to tell.
+func (d *device) paramBytes(handle uintptr) int {
+	if d.lib.cuFuncGetParamInfo == 0 {
+		return 0
+	}
+	end, at, size := 0, new(uintptr), new(uintptr)
+	for i := uintptr(0); d.try(d.lib.cuFuncGetParamInfo, handle, i, uintptr(unsafe.Pointer(at)), uintptr(unsafe.Pointer(size))) == success; i++ {
+		end = int(*at + *size)
+	}
+	return (end + 3) &^ 3
 }
 
 func (m *module) Close() error {
@@ -181,6 +195,7 @@ type function struct {
 	info       driver.FunctionInfo
 	asking     sync.Mutex
 	maxDynamic atomic.Int64 // dynamic shared memory that was asked for
+	argBytes   int          // of the parameters, 0 for unknown
 }
 
 // Info says what the kernel needs.

@@ -152,6 +152,16 @@ func (d *device) launchable(f driver.Function, l *driver.Launch) (*function, err
 	return fn, nil
 }
 
+// unpadded returns an argument block without the word that pads it to a multiple of 8 bytes, if
+// the kernel does not declare it, as text of other compilers: the driver refuses a block that is
+// longer than the parameters.
+func (f *function) unpadded(args []byte) []byte {
+	if n := f.argBytes; n > 0 && len(args)-n == 4 {
+		return args[:n]
+	}
+	return args
+}
+
 // Launch is the path that must not allocate: all that the driver reads lies in l,
 // which is on the heap because it is pooled.
 func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
@@ -160,7 +170,7 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 		return err
 	}
 	c := (*launchCall)(unsafe.Pointer(&l.Scratch))
-	c.extra.set(l.Args)
+	c.extra.set(fn.unpadded(l.Args))
 	c.Pair = dl.Pair{First: s.dev.lib.cuCtxSetCurrent, Arg: s.dev.ctx, Fn: s.dev.lib.cuLaunchKernel, Args: [11]uintptr{
 		fn.handle,
 		uintptr(l.Grid[0]), uintptr(l.Grid[1]), uintptr(l.Grid[2]),
