@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -182,18 +183,24 @@ func (e *emitter) printPhis(b *strings.Builder, block *ir.Block) {
 	}
 }
 
-// annotations are launch bounds for nvptx64.
+// annotations are launch bounds for nvptx64. Nodes have numbers made of the kernel's name, so
+// that [Join] can put texts together; named metadata may stand several times.
 func annotations(kernel string, l ir.Bounds) string {
-	var list []string
+	h := fnv.New32a()
+	h.Write([]byte(kernel))
+	first := h.Sum32()>>2 + 1
+	var nodes, refs []string
 	add := func(what string, n int) {
 		if n > 0 {
-			list = append(list, fmt.Sprintf("!{ptr @%s, !%q, i32 %d}", kernel, what, n))
+			ref := fmt.Sprintf("!%d", first+uint32(len(refs)))
+			refs = append(refs, ref)
+			nodes = append(nodes, fmt.Sprintf("%s = !{ptr @%s, !%q, i32 %d}\n", ref, kernel, what, n))
 		}
 	}
 	add("maxntidx", l.Threads)
 	add("minctasm", l.Blocks)
-	if len(list) == 0 {
+	if len(refs) == 0 {
 		return ""
 	}
-	return "!nvvm.annotations = !{" + strings.Join(list, ", ") + "}\n"
+	return "!nvvm.annotations = !{" + strings.Join(refs, ", ") + "}\n" + strings.Join(nodes, "")
 }
