@@ -49,6 +49,7 @@ func TestKernels(t *testing.T) {
 		{"gfx90a", "KILN_CLANG15", "clang-15", everykernel.Fast, []string{"--rocm-path=/usr", libraries, "-S"}},
 	} {
 		t.Run(fmt.Sprintf("%s checked=%t", c.arch, c.opt.Checked), func(t *testing.T) {
+			everykernel.Most(t, c.arch, "gfx1201")
 			clang := tooltest.Find(t, c.env, c.clang)
 			if _, err := os.Stat(bitcode); err != nil && slices.Contains(c.flags, libraries) && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
 				t.Skipf("needs AMD's device libraries (Debian: rocm-device-libs): %v", err)

@@ -25,6 +25,7 @@ func TestKernels(t *testing.T) {
 	all := everykernel.Programs(t)
 	for _, arch := range []string{"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "sm_70", "sm_90"} {
 		t.Run(arch, func(t *testing.T) {
+			everykernel.Most(t, arch, "gfx90a", "gfx1030", "gfx1201", "sm_70")
 			tgt, err := target.Parse("llvm:" + arch)
 			require.NoError(t, err)
 			tools, err := llvm.FindTools(tgt)

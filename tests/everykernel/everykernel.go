@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func Programs(t testing.TB) (list []*compiler.Program) {
 			return nil
 		})
 	}
-	if os.Getenv("KILN_EVERY_INSTANCE") == "" {
+	if !All() {
 		list = thin(list)
 	}
 	require.Greater(t, len(list), 100, "kernels below %s", root)
@@ -135,4 +136,15 @@ func Modules(t testing.TB, all []*compiler.Program, tgt target.Target, opt compi
 		list = append(list, m)
 	}
 	return list
+}
+
+// All reports whether KILN_EVERY_INSTANCE asks for every instance on every architecture,
+// which takes more time than CI has.
+func All() bool { return os.Getenv("KILN_EVERY_INSTANCE") != "" }
+
+// Most leaves the architectures to a run of everything that differ least from others.
+func Most(t testing.TB, arch string, least ...string) {
+	if !All() && slices.Contains(least, arch) {
+		t.Skipf("%s is like its neighbours; KILN_EVERY_INSTANCE=1 compiles for it too", arch)
+	}
 }
