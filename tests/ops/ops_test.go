@@ -32,21 +32,25 @@ func TestROCm(t *testing.T) {
 	for i, arch := range []string{"gfx1100", "gfx942"} {
 		t.Run(arch, func(t *testing.T) {
 			sim.QuickROCm(t)
-			run(t, sim.OpenROCm(t, arch), i)
+			run(t, sim.OpenROCm(t, arch), 3*i)
 		})
 	}
 }
 
 func TestMetal(t *testing.T) {
 	sim.QuickMetal(t)
-	run(t, sim.OpenMetal(t), 0)
+	run(t, sim.OpenMetal(t), 5)
 }
 
-// run tests all parts, or every other one.
+// turns is a number that types and layouts are no multiples of, so that each turn has all of
+// both.
+const turns = 7
+
+// run tests all parts, or every seventh one.
 func run(t *testing.T, dev *runtime.Device, first int) {
 	if os.Getenv("KILN_OPSTEST") == "all" {
 		opstest.RunAll(t, dev)
 		return
 	}
-	opstest.RunShare(t, dev, first, 2)
+	opstest.RunShare(t, dev, first, turns)
 }
