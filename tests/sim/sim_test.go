@@ -83,13 +83,14 @@ func (b *bench) run(text string, g runtime.Grid, out []uint32) []uint32 {
 	return got
 }
 
-// fails is run for kernels that fail; it returns the error.
+// fails is run for kernels that fail; it returns the error. The slice is as large as the pieces
+// that memory comes in, 512 bytes.
 func (b *bench) fails(text string, g runtime.Grid) error {
 	b.Helper()
-	s, err := runtime.From(b.dev, make([]uint32, 64))
+	s, err := runtime.From(b.dev, make([]uint32, 128))
 	require.NoError(b, err)
 	args := binary.LittleEndian.AppendUint64(nil, s.Addr())
-	args = binary.LittleEndian.AppendUint64(args, 64)
+	args = binary.LittleEndian.AppendUint64(args, 128)
 	require.NoError(b, b.dev.DefaultStream().Launch(b.kernel(text), g, 0, args), "a launch does not wait")
 	err = b.dev.Sync()
 	require.ErrorIs(b, err, runtime.ErrLaunch)
@@ -227,8 +228,8 @@ func TestKernelsThatFail(t *testing.T) {
 		{"wave operation of some lanes", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID != 9) out[0] = __builtin_amdgcn_readfirstlane(1);\n\telse __builtin_amdgcn_s_barrier();\n}",
 			"the threads of a wave part ways: thread (0,0,0) waits at readfirstlane of line 17, thread (9,0,0) waits at the barrier of line 18"},
 		{"null", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID == 3) *(volatile u32*)16 = 1;\n}", "block (0,0,0), thread (3,0,0): touches address 0x10"},
-		{"far behind", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID == 3) out[64] = 1;\n}", "thread (3,0,0): touches address"},
-		{"just before", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID == 3) out[-1] = 1;\n}", "kernel k: memory next to an allocation of 256 bytes was written"},
+		{"far behind", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID == 3) out[128] = 1;\n}", "thread (3,0,0): touches address"},
+		{"just before", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID == 3) out[-1] = 1;\n}", "kernel k: memory next to an allocation of 512 bytes was written"},
 		{"division", "KERNEL(k)(u32* out, u64 n) {\n\tout[0] = 7 / (out[1] + TID);\n}", "thread (0,0,0): divides an integer by zero"},
 		{"stack", "static u32 deep(u32 n) {\n\tvolatile u32 local[1 << 18];\n\tlocal[n] = n;\n\treturn local[n / 2];\n}\nKERNEL(k)(u32* out, u64 n) {\n\tout[0] = deep(TID);\n}",
 			"thread (0,0,0): needs more than 1048576 bytes for its variables"},
@@ -277,6 +278,8 @@ func TestThreadsThatHaveReturned(t *testing.T) {
 // A kernel cannot reach memory that was freed.
 func TestUseAfterFree(t *testing.T) {
 	b := &bench{t, sim.OpenROCm(t, "gfx942"), 64}
+	_, err := b.dev.NewStream() // with one stream alone freed memory is kept for the next
+	require.NoError(t, err)
 	fn := b.kernel("KERNEL(k)(u32* out) { out[0] = 1; }")
 	s, err := runtime.From(b.dev, make([]uint32, 64))
 	require.NoError(t, err)
