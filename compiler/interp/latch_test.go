@@ -46,7 +46,7 @@ b5:` + out("%v4")
 				return d
 			}
 			for left := d&7 + 1; left > 0; left-- {
-				d = d * 3 ^ left
+				d = d*3 ^ left
 			}
 			sum = d
 		}
