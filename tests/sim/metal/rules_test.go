@@ -255,7 +255,7 @@ func TestRules(t *testing.T) {
 		{"no URL", "serializeToURL:error:: wants a URL", func(b *bench) {
 			d := b.send(b.classed("MTLBinaryArchiveDescriptor"), "new")
 			a := b.send(b.device, "newBinaryArchiveWithDescriptor:error:", d, 0)
-			b.send(a, "serializeToURL:error:", b.text("/tmp/x"), 0)
+			b.send(a, "serializeToURL:error:", b.text("never-written"), 0)
 			b.send(a, "release")
 			b.send(d, "release")
 		}},
