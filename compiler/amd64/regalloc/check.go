@@ -103,14 +103,70 @@ type checker struct {
 	remats        []asm.Reg
 
 	base    [5]int
-	words   int
 	slots   []slotPlace
-	places  int
-	entry   [][]uint64 // by block after: the state at its start, nil if not reached
+	entry   []state // by block after: the state at its start, empty if not reached
 	work    []int
-	state   []uint64
+	state   state
 	remat0  int // place of the first value that can be made again
 	scratch alloc
+}
+
+// state says what places hold. Most places hold few registers' values, and there are
+// thousands of both in large kernels: lists, which states share and none changes, take
+// little of the memory that a table of places by registers would.
+type state struct {
+	held  [][]int32 // by place: the registers of the code before that have their value there
+	undef []uint64  // bits: registers without a value, for which any place will do
+}
+
+func (s state) clone() state { return state{slices.Clone(s.held), slices.Clone(s.undef)} }
+
+func bit(bits []uint64, i int) bool { return bits[i/64]>>(i%64)&1 != 0 }
+
+func (s state) has(place, sym int) bool {
+	return bit(s.undef, sym) || slices.Contains(s.held[place], int32(sym))
+}
+
+func (s state) put(place, sym int) {
+	if l := s.held[place]; !slices.Contains(l, int32(sym)) {
+		s.held[place] = append(slices.Clip(l), int32(sym))
+	}
+}
+
+func (s state) undefine(sym int) { s.undef[sym/64] |= 1 << (sym % 64) }
+
+// forget removes a register from all places: it gets another value.
+func (s state) forget(sym int) {
+	s.undef[sym/64] &^= 1 << (sym % 64)
+	for p, l := range s.held {
+		if i := slices.Index(l, int32(sym)); i >= 0 {
+			s.held[p] = slices.Concat(l[:i], l[i+1:])
+		}
+	}
+}
+
+// meet leaves what holds in both states, and reports whether that is less than before.
+func (s state) meet(o state) (less bool) {
+	both := slices.Clone(s.undef)
+	for i, bits := range o.undef {
+		both[i] &= bits
+	}
+	less = !slices.Equal(both, s.undef)
+	for p, l := range s.held {
+		if slices.Equal(l, o.held[p]) {
+			continue
+		}
+		keep := slices.DeleteFunc(slices.Clone(l), func(sym int32) bool { return !o.has(p, int(sym)) })
+		less = less || len(keep) < len(l)
+		for _, sym := range o.held[p] {
+			if bit(s.undef, int(sym)) && !bit(both, int(sym)) && !slices.Contains(keep, sym) {
+				keep = append(keep, sym)
+			}
+		}
+		s.held[p] = keep
+	}
+	copy(s.undef, both)
+	return less
 }
 
 // slotPlace is a part of the frame.
@@ -137,17 +193,15 @@ func (c *checker) setup() {
 		n += v
 	}
 	c.base[4] = n
-	c.words = (n + physPlaces + 63) / 64
 	c.findSlots()
 	c.remat0 = physPlaces + len(c.slots)
-	c.places = c.remat0 + len(c.remats)
-	c.entry = make([][]uint64, len(c.after.Blocks))
-	c.state = make([]uint64, c.places*c.words)
+	c.entry = make([]state, len(c.after.Blocks))
+	c.state = state{make([][]int32, c.remat0+len(c.remats)), make([]uint64, (n+physPlaces+63)/64)}
 	for p := range physPlaces {
-		c.put(p, c.base[4]+p)
+		c.state.put(p, c.base[4]+p)
 	}
 	for i, r := range c.remats {
-		c.put(c.remat0+i, c.symbol(r))
+		c.state.put(c.remat0+i, c.symbol(r))
 	}
 	c.flow(0)
 }
@@ -208,41 +262,18 @@ func (c *checker) symbol(r asm.Reg) int {
 
 func physPlace(r asm.Reg) int { return int(r.Class())*32 + r.Num() }
 
-func (c *checker) at(place int) []uint64 {
-	return c.state[place*c.words : (place+1)*c.words]
-}
-
-func (c *checker) has(place, sym int) bool { return c.at(place)[sym/64]>>(sym%64)&1 != 0 }
-
-func (c *checker) put(place, sym int) { c.at(place)[sym/64] |= 1 << (sym % 64) }
-
-// forget removes a register from all places: it gets another value.
-func (c *checker) forget(sym int) {
-	for p := range c.places {
-		c.at(p)[sym/64] &^= 1 << (sym % 64)
-	}
-}
-
 // flow brings the state to the start of a block.
 func (c *checker) flow(to int) {
-	if c.entry[to] == nil {
-		c.entry[to] = slices.Clone(c.state)
-		c.work = append(c.work, to)
+	if c.entry[to].held == nil {
+		c.entry[to] = c.state.clone()
+	} else if !c.entry[to].meet(c.state) {
 		return
 	}
-	changed := false
-	for w, bits := range c.entry[to] {
-		if m := bits & c.state[w]; m != bits {
-			c.entry[to][w], changed = m, true
-		}
-	}
-	if changed {
-		c.work = append(c.work, to)
-	}
+	c.work = append(c.work, to)
 }
 
 func (c *checker) block(i int) error {
-	copy(c.state, c.entry[i])
+	c.state = c.entry[i].clone()
 	for _, s := range c.trace.blocks[i] {
 		ends, err := c.step(i, s)
 		if err != nil {
@@ -269,15 +300,13 @@ func (c *checker) step(i int, s step) (ends bool, err error) {
 	}
 	switch {
 	case was == nil && s.remat >= 0:
-		copy(c.at(physPlace(is.Args[0].Reg)), c.at(c.remat0+int(s.remat)))
+		c.state.held[physPlace(is.Args[0].Reg)] = c.state.held[c.remat0+int(s.remat)]
 	case was == nil && !isJump(is.Op):
 		return false, c.move(is)
 	case was != nil && was.Op == asm.COPY:
 		return false, c.copy(i, s, was, is)
 	case was != nil && was.Op == asm.UNDEF:
-		for p := range c.places {
-			c.put(p, c.symbol(was.Args[0].Reg))
-		}
+		c.state.undefine(c.symbol(was.Args[0].Reg))
 	case was != nil && is == nil:
 		return false, c.dropped(was)
 	case was != nil:
@@ -335,7 +364,7 @@ func (c *checker) move(is *asm.Inst) error {
 	if dst >= physPlaces {
 		c.clobberSlots(dst)
 	}
-	copy(c.at(dst), c.at(src))
+	c.state.held[dst] = c.state.held[src]
 	return nil
 }
 
@@ -343,7 +372,7 @@ func (c *checker) clobberSlots(place int) {
 	s := c.slots[place-physPlaces]
 	for k, o := range c.slots {
 		if o.off < s.off+s.size && s.off < o.off+o.size {
-			clear(c.at(physPlaces + k))
+			c.state.held[physPlaces+k] = nil
 		}
 	}
 }
@@ -361,18 +390,21 @@ func (c *checker) copy(i int, s step, was, is *asm.Inst) error {
 	if is != nil {
 		class := was.Args[0].Reg.Class()
 		dst, src := c.place(is.Args[0], class), c.place(is.Args[1], class)
-		if !c.has(src, r) {
+		if !c.state.has(src, r) {
 			return fmt.Errorf("COPY reads %v, which does not hold virtual register %d", is.Args[1], was.Args[1].Reg.Num())
 		}
-		copy(c.at(dst), c.at(src))
+		c.state.held[dst] = c.state.held[src]
 	}
 	if d == r {
 		return nil
 	}
-	c.forget(d)
-	for p := range c.places {
-		if c.has(p, r) {
-			c.put(p, d)
+	c.state.forget(d)
+	if bit(c.state.undef, r) {
+		c.state.undefine(d)
+	}
+	for p, l := range c.state.held {
+		if slices.Contains(l, int32(r)) {
+			c.state.put(p, d)
 		}
 	}
 	return nil
@@ -384,7 +416,7 @@ func (c *checker) inst(was, is *asm.Inst) error {
 		return errors.New("instruction differs")
 	}
 	if clobbers(was.Op) {
-		clear(c.state[:physPlaces*c.words])
+		clear(c.state.held[:physPlaces])
 		return nil
 	}
 	ops := c.scratch.appendOperands(nil, was)
@@ -393,7 +425,7 @@ func (c *checker) inst(was, is *asm.Inst) error {
 		if !o.read || !o.reg.IsVirtual() && !c.allocatable(o.reg) {
 			continue
 		}
-		if p := c.operandPlace(is, o); !c.has(p, c.symbol(o.reg)) {
+		if p := c.operandPlace(is, o); !c.state.has(p, c.symbol(o.reg)) {
 			return fmt.Errorf("argument %d does not hold register %d of class %d", o.arg, o.reg.Num(), o.reg.Class())
 		}
 	}
@@ -414,7 +446,7 @@ func (c *checker) dropped(was *asm.Inst) error {
 	if !slices.Contains(c.remats, r) {
 		return fmt.Errorf("instruction that writes register %d of class %d was dropped", r.Num(), r.Class())
 	}
-	c.forget(c.symbol(r))
+	c.state.forget(c.symbol(r))
 	c.keepRemat(r)
 	return nil
 }
@@ -430,9 +462,8 @@ func (c *checker) write(is *asm.Inst, ops []operand, o *operand) error {
 			return fmt.Errorf("arguments %d and %d share a register", o.arg, q.arg)
 		}
 	}
-	c.forget(c.symbol(o.reg))
-	clear(c.at(p))
-	c.put(p, c.symbol(o.reg))
+	c.state.forget(c.symbol(o.reg))
+	c.state.held[p] = []int32{int32(c.symbol(o.reg))}
 	c.keepRemat(o.reg)
 	return nil
 }
@@ -441,7 +472,7 @@ func (c *checker) write(is *asm.Inst, ops []operand, o *operand) error {
 func (c *checker) keepRemat(r asm.Reg) {
 	for k, m := range c.remats {
 		if m == r { // more than once if the caller also names what is found here
-			c.put(c.remat0+k, c.symbol(r))
+			c.state.put(c.remat0+k, c.symbol(r))
 		}
 	}
 }
