@@ -176,9 +176,11 @@ func locate(frame goruntime.Frame, typ reflect.Type) (*source, error) {
 		return nil, fmt.Errorf("%s is a method value, which holds a receiver: pass a function or a function literal", frame.Function)
 	case isIdent(plain):
 		src.Func = front.Func{Pkg: pkg, Name: plain}
-		load, _ := loaderFor([]*source{src})
-		if _, err := load(pkg); err != nil {
-			return nil, fmt.Errorf("%s: %w", frame.Function, err)
+		if _, ok := dsl.SourceOf(pkg); !ok { // reading it takes its time
+			load, _ := loaderFor([]*source{src})
+			if _, err := load(pkg); err != nil {
+				return nil, fmt.Errorf("%s: %w", frame.Function, err)
+			}
 		}
 	case !literalName.MatchString(name):
 		return nil, fmt.Errorf("%s is a method: pass a function, or a function literal that calls it", frame.Function)

@@ -51,9 +51,7 @@ func openBundles(getenv func(string) string) ([]*bundle.Bundle, error) {
 	list, errs := slices.Clone(embedded.list), slices.Clone(embedded.bad)
 	embedded.Unlock()
 	for _, b := range list {
-		if v := b.Header().Compiler; v != compiler.Version {
-			errs = append(errs, fmt.Errorf("bundle %s: made by version %s of the compiler, this program has %s: build it again with kiln prebuild", b.Name(), v, compiler.Version))
-		}
+		errs = append(errs, sameCompiler(b))
 	}
 	files, err := bundleFiles(getenv("KILN_BUNDLES"))
 	errs = append(errs, err)
@@ -75,14 +73,19 @@ func openBundle(name string, trust bundle.Trust) (*bundle.Bundle, error) {
 	if err = trust.Check(b); err == nil && len(trust) == 0 {
 		err = cache.CheckFile(name)
 	}
-	if v := b.Header().Compiler; err == nil && v != compiler.Version {
-		err = fmt.Errorf("bundle %s: made by version %s of the compiler, this program has %s: build it again with kiln prebuild", name, v, compiler.Version)
-	}
-	if err != nil {
+	if err = errors.Join(err, sameCompiler(b)); err != nil {
 		_ = b.Close()
 		return nil, err
 	}
 	return b, nil
+}
+
+// sameCompiler reports whether kernels in the bundle can have the keys of this program's.
+func sameCompiler(b *bundle.Bundle) error {
+	if v := b.Header().Compiler; v != compiler.Version {
+		return fmt.Errorf("bundle %s: made by version %s of the compiler, this program has %s: build it again with kiln prebuild", b.Name(), v, compiler.Version)
+	}
+	return nil
 }
 
 // BundleSuffix is how the names of bundles end.
@@ -110,14 +113,6 @@ func bundleFiles(list string) (names []string, err error) {
 		}
 	}
 	return names, err
-}
-
-// find looks for an entry in the bundles, and then in the cache. It says where it was.
-func (s *settings) find(target string, key cache.Key) (*cache.Entry, string) {
-	if e, from := s.shipped(target, key); e != nil {
-		return e, from
-	}
-	return s.get(key), "cache"
 }
 
 // shipped looks for an entry in the bundles.
@@ -236,7 +231,7 @@ func (r *resolver) why(b *bundle.Bundle) string {
 	}
 	var other, same []string
 	for _, it := range items {
-		if plainName(it.Kernel) != r.req.Pkg+"."+r.req.Func || it.Target == bundle.Common {
+		if artifact.KernelOf(it.Kernel) != r.req.Pkg+"."+r.req.Func || it.Target == bundle.Common {
 			continue
 		}
 		if it.Target == r.tgt.String() {
@@ -259,14 +254,6 @@ func suffix(build string) string {
 		return ""
 	}
 	return " (" + build + ")"
-}
-
-// plainName cuts types and values off the name of an instance.
-func plainName(name string) string {
-	if i := strings.IndexAny(name, "[{"); i >= 0 {
-		return name[:i]
-	}
-	return name
 }
 
 // few lists a handful.

@@ -108,7 +108,11 @@ func (r *resolver) source() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", r.name, err)
 	}
-	if e, _ := r.find(bundle.Common, key); e != nil {
+	e, _ := r.shipped(bundle.Common, key)
+	if e == nil {
+		e = r.get(key)
+	}
+	if e != nil {
 		s, err := artifact.ReadSource(e)
 		if err == nil {
 			r.positions = s.Positions

@@ -85,6 +85,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 type times struct {
 	Open    float64        // driver and context
 	Total   float64        // all kernels found, loaded, and run once
+	Find    float64        // of Total: code found or made
+	Load    float64        // of Total: code given to the driver
 	Kernels int            // that were resolved
 	Sources map[string]int // "compiled", "cache", "bundle"
 }
@@ -93,7 +95,11 @@ type times struct {
 // were used.
 func use(device string) (*times, error) {
 	t := &times{Sources: map[string]int{}}
-	defer jit.OnResolve(func(e jit.Event) { t.Sources[e.Source]++ })()
+	defer jit.OnResolve(func(e jit.Event) {
+		t.Sources[e.Source]++
+		t.Load += e.Load.Seconds() * 1000
+		t.Find += (e.Total - e.Load).Seconds() * 1000
+	})()
 	begin := time.Now()
 	dev, err := runtime.Open(device)
 	if err != nil {
@@ -198,7 +204,7 @@ func (b *bench) rows(bundles []string) ([]row, error) {
 }
 
 func (b *bench) row(what, source string, env []string) (row, error) {
-	var totals, opens []float64
+	var totals, opens, finds, loads []float64
 	for i := range b.samples {
 		t, err := b.process(strings.ReplaceAll(strings.Join(env, "\n"), "*", fmt.Sprint(i)))
 		if err != nil {
@@ -209,13 +215,16 @@ func (b *bench) row(what, source string, env []string) (row, error) {
 			return row{}, fmt.Errorf("%d kernels came from %v, want %s", t.Kernels, t.Sources, source)
 		}
 		totals, opens = append(totals, t.Total), append(opens, t.Open)
+		finds, loads = append(finds, t.Find), append(loads, t.Load)
 	}
-	slices.Sort(totals)
-	slices.Sort(opens)
+	for _, list := range [][]float64{totals, opens, finds, loads} {
+		slices.Sort(list)
+	}
+	half := len(opens) / 2
 	at := func(q float64) float64 { return totals[int(q*float64(len(totals)-1)+0.5)] }
 	return row{
 		Suite: "firstop", What: fmt.Sprintf("%d kernels, %s", kernels, what), Who: "kiln", Median: at(0.5), Low: at(0.1), High: at(0.9), Unit: "ms",
-		Note: fmt.Sprintf("opening the device %.0f, not counted", opens[len(opens)/2]),
+		Note: fmt.Sprintf("code found in %.1f, loaded in %.1f; opening the device %.0f, not counted", finds[half], loads[half], opens[half]),
 	}, nil
 }
 

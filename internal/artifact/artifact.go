@@ -125,10 +125,7 @@ func (s *Source) Entry(kernel string) (*cache.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: writing source entry: %w", kernel, err)
 	}
-	body, err := json.Marshal(s.Positions)
-	if err != nil {
-		return nil, fmt.Errorf("%s: writing source entry: %w", kernel, err)
-	}
+	body := appendPositions(nil, s.Positions)
 	return &cache.Entry{Header: cache.Header{Kind: cache.KindSource, Kernel: kernel, Tool: Tool, Meta: meta}, Body: body}, nil
 }
 
@@ -142,7 +139,8 @@ func ReadSource(e *cache.Entry) (*Source, error) {
 	if err := json.Unmarshal(e.Meta, &m); err != nil {
 		return nil, fmt.Errorf("source entry: %w", err)
 	}
-	if err := json.Unmarshal(e.Body, &s.Positions); err != nil {
+	var err error
+	if s.Positions, err = readPositions(e.Body); err != nil {
 		return nil, fmt.Errorf("source entry: %w", err)
 	}
 	if s.IR = m.IR; s.IR == "" {
@@ -174,4 +172,12 @@ func Read(e *cache.Entry, kind string) (*compiler.Artifact, error) {
 		return nil, fmt.Errorf("%s entry: %w", kind, err)
 	}
 	return a, nil
+}
+
+// KernelOf cuts types and values off the name of an instance, as entries have it.
+func KernelOf(instance string) string {
+	if i := strings.IndexAny(instance, "[{"); i >= 0 {
+		return instance[:i]
+	}
+	return instance
 }

@@ -43,7 +43,7 @@ func (j *Job) Check(b *bundle.Bundle) ([]Gap, error) {
 	}
 	c := checker{Job: j, b: b, has: map[string][]string{}}
 	for _, it := range items {
-		name := plainName(it.Kernel)
+		name := artifact.KernelOf(it.Kernel)
 		c.has[name] = append(c.has[name], it.Kernel)
 	}
 	for _, s := range j.Specs {
@@ -63,14 +63,6 @@ type checker struct {
 
 func (c *checker) gap(kind, kernel, tgt, why string) {
 	c.gaps = append(c.gaps, Gap{kernel, tgt, kind, why})
-}
-
-// plainName cuts types and values off the name of an instance.
-func plainName(instance string) string {
-	if i := strings.IndexAny(instance, "[{"); i >= 0 {
-		return instance[:i]
-	}
-	return instance
 }
 
 // spec checks a specialisation.
