@@ -135,22 +135,19 @@ func (s *settings) shipped(target string, key cache.Key) (*cache.Entry, string) 
 type candidate struct {
 	tgt   target.Target
 	kind  string // of the entry
+	by    string // what made it, of machine code
+	local bool   // may be in the cache, which has what was made for this device
 	key   cache.Key
-	local bool // may be in the cache, which has what was made for this device
 }
 
 // candidates are the code that runs on the device, the best first: machine code for it,
 // machine code for its family, and what its driver compiles.
-func (r *resolver) candidates(hash string) []candidate {
+func (r *resolver) candidates() []candidate {
 	final := r.dev.FinalKey()
 	var list []candidate
 	add := func(t target.Target, kind, by string, local bool) {
-		key := artifact.CodeKey(hash, t, r.opts())
-		if kind == cache.KindMachine {
-			key = artifact.MachineKey(key, by)
-		}
 		if local || len(r.bundles) > 0 {
-			list = append(list, candidate{t, kind, key, local})
+			list = append(list, candidate{tgt: t, kind: kind, by: by, local: local})
 		}
 	}
 	machine, text := r.tgt.Takes()
@@ -177,7 +174,10 @@ func (r *resolver) candidates(hash string) []candidate {
 
 // prebuilt returns the best code there is and what it is, nil if there is none.
 func (r *resolver) prebuilt(hash string) (*image, *candidate) {
-	for _, c := range r.candidates(hash) {
+	for _, c := range r.candidates() {
+		if c.key = artifact.CodeKey(hash, c.tgt, r.opts()); c.kind == cache.KindMachine {
+			c.key = artifact.MachineKey(c.key, c.by)
+		}
 		e, from := r.shipped(c.tgt.String(), c.key)
 		r.ev.Source = "bundle"
 		if e == nil && c.local {

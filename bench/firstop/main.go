@@ -110,6 +110,10 @@ func use(device string) (*times, error) {
 	if err != nil {
 		return nil, err
 	}
+	result, err := runtime.Alloc[byte](dev, 1<<12)
+	if err != nil {
+		return nil, err
+	}
 	if err := dev.Sync(); err != nil {
 		return nil, err
 	}
@@ -121,8 +125,7 @@ func use(device string) (*times, error) {
 				continue
 			}
 			x := ops.View{Buf: mem.Buffer(), DType: d, Layout: layout.Contiguous(layout.Shape{1})}
-			out := x
-			out.DType = op.Result(d)
+			out := ops.View{Buf: result.Buffer(), DType: op.Result(d), Layout: x.Layout}
 			operands, numbers := make([]ops.View, op.Operands()), make([]dtype.Scalar, op.Params())
 			for i := range operands {
 				operands[i] = x

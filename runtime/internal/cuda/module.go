@@ -25,7 +25,12 @@ type jitOptions struct {
 	errors []byte
 }
 
+// newOptions returns none for machine code, which nothing is compiled of and no log says
+// anything about: clean buffers for each of hundreds of kernels take longer than to load them.
 func newOptions(img driver.Image) *jitOptions {
+	if img.Format == "cubin" {
+		return new(jitOptions)
+	}
 	o := &jitOptions{info: make([]byte, logSize), errors: make([]byte, logSize)}
 	o.add(jitInfoLog, uintptr(unsafe.Pointer(&o.info[0])))
 	o.add(jitInfoLogSize, logSize)
@@ -99,7 +104,7 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 	}
 	o, h := newOptions(img), new(uintptr)
 	r := d.try(d.lib.cuModuleLoadDataEx, uintptr(unsafe.Pointer(h)), uintptr(unsafe.Pointer(&code[0])),
-		uintptr(len(o.keys)), uintptr(unsafe.Pointer(&o.keys[0])), uintptr(unsafe.Pointer(&o.values[0])))
+		uintptr(len(o.keys)), uintptr(unsafe.Pointer(unsafe.SliceData(o.keys))), uintptr(unsafe.Pointer(unsafe.SliceData(o.values))))
 	goruntime.KeepAlive(o)
 	if r != success {
 		return nil, d.refused("load kernel "+img.Name, r, o)
