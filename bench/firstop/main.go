@@ -9,11 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"github.com/gokiln/kiln/bench/figure"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -66,19 +65,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if *asJSON {
-		enc := json.NewEncoder(stdout)
-		for _, r := range rows {
-			if err := enc.Encode(r); err != nil {
-				return err
-			}
-		}
-		return nil
+		return figure.WriteJSON(stdout, rows)
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%.1f\t%s\t%s\n", r.What, r.Median, r.Unit, r.Note)
-	}
-	return w.Flush()
+	return figure.WriteList(stdout, rows)
 }
 
 // times is what one process reports, in ms.
@@ -154,21 +143,9 @@ type bench struct {
 	samples      int
 }
 
-// row is one figure, as bench/gpubench has it.
-type row struct {
-	Suite  string  `json:"suite"`
-	What   string  `json:"what"`
-	Who    string  `json:"who"`
-	Median float64 `json:"median"`
-	Low    float64 `json:"p10"`
-	High   float64 `json:"p90"`
-	Unit   string  `json:"unit"`
-	Note   string  `json:"note,omitempty"`
-}
-
 // rows measures the cases: without a cache, with the one that such a process left, and with each
 // bundle and an empty cache that must stay so.
-func (b *bench) rows(bundles []string) ([]row, error) {
+func (b *bench) rows(bundles []string) ([]figure.Row, error) {
 	dir, err := os.MkdirTemp("", "kiln-firstop-")
 	if err != nil {
 		return nil, err
@@ -195,7 +172,7 @@ func (b *bench) rows(bundles []string) ([]row, error) {
 	if _, err := b.process("KILN_CACHE_DIR=" + warm); err != nil {
 		return nil, err
 	}
-	var rows []row
+	var rows []figure.Row
 	for _, c := range cases {
 		r, err := b.row(c.what, c.source, c.env)
 		if err != nil {
@@ -206,29 +183,23 @@ func (b *bench) rows(bundles []string) ([]row, error) {
 	return rows, nil
 }
 
-func (b *bench) row(what, source string, env []string) (row, error) {
+func (b *bench) row(what, source string, env []string) (figure.Row, error) {
 	var totals, opens, finds, loads []float64
 	for i := range b.samples {
 		t, err := b.process(strings.ReplaceAll(strings.Join(env, "\n"), "*", fmt.Sprint(i)))
 		if err != nil {
-			return row{}, err
+			return figure.Row{}, err
 		}
 		// Some operations share code, which the first one has put into the cache.
 		if n := t.Sources[source]; n < kernels*9/10 || source == "bundle" && len(t.Sources) != 1 {
-			return row{}, fmt.Errorf("%d kernels came from %v, want %s", t.Kernels, t.Sources, source)
+			return figure.Row{}, fmt.Errorf("%d kernels came from %v, want %s", t.Kernels, t.Sources, source)
 		}
 		totals, opens = append(totals, t.Total), append(opens, t.Open)
 		finds, loads = append(finds, t.Find), append(loads, t.Load)
 	}
-	for _, list := range [][]float64{totals, opens, finds, loads} {
-		slices.Sort(list)
-	}
-	half := len(opens) / 2
-	at := func(q float64) float64 { return totals[int(q*float64(len(totals)-1)+0.5)] }
-	return row{
-		Suite: "firstop", What: fmt.Sprintf("%d kernels, %s", kernels, what), Who: "kiln", Median: at(0.5), Low: at(0.1), High: at(0.9), Unit: "ms",
-		Note: fmt.Sprintf("code found in %.1f, loaded in %.1f; opening the device %.0f, not counted", finds[half], loads[half], opens[half]),
-	}, nil
+	middle := func(list []float64) float64 { return figure.Quantile(list, 0.5) }
+	note := fmt.Sprintf("code found in %.1f, loaded in %.1f; opening the device %.0f, not counted", middle(finds), middle(loads), middle(opens))
+	return figure.Of("firstop", fmt.Sprintf("%d kernels, %s", kernels, what), "kiln", "ms", note, totals), nil
 }
 
 // process runs a child; lines of env are settings.

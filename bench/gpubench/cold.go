@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/gokiln/kiln/bench/figure"
 	"github.com/gokiln/kiln/examples/swiglu/kernels"
 	"github.com/gokiln/kiln/jit"
 )
@@ -28,7 +29,7 @@ type coldTimes struct {
 // coldSuite measures fresh processes: with an empty cache, so that everything
 // from the Go source to the machine code is made, and with the cache that such
 // a process left. The driver's own cache is off, as it would hide its compiler.
-func coldSuite(c config) ([]row, error) {
+func coldSuite(c config) ([]figure.Row, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func coldSuite(c config) ([]row, error) {
 
 // coldRows summarises one case. A process that did not do what the case is
 // about shows in the note.
-func coldRows(what, source string, list []coldTimes) []row {
+func coldRows(what, source string, list []coldTimes) []figure.Row {
 	pick := func(part func(coldTimes) float64) []float64 {
 		var xs []float64
 		for _, t := range list {
@@ -61,8 +62,8 @@ func coldRows(what, source string, list []coldTimes) []row {
 		}
 		return xs
 	}
-	total := rowOf("cold", what, "kiln", "ms", "", pick(func(t coldTimes) float64 { return t.Total }))
-	med := func(part func(coldTimes) float64) float64 { return quantile(pick(part), 0.5) }
+	total := figure.Of("cold", what, "kiln", "ms", "", pick(func(t coldTimes) float64 { return t.Total }))
+	med := func(part func(coldTimes) float64) float64 { return figure.Quantile(pick(part), 0.5) }
 	total.Note = fmt.Sprintf("front %.2f, emit %.2f, driver's linker %.2f, load %.2f; opening the device %.0f not counted",
 		med(func(t coldTimes) float64 { return t.Front }), med(func(t coldTimes) float64 { return t.Emit }),
 		med(func(t coldTimes) float64 { return t.Link }), med(func(t coldTimes) float64 { return t.Load }),
@@ -73,7 +74,7 @@ func coldRows(what, source string, list []coldTimes) []row {
 			break
 		}
 	}
-	return []row{total}
+	return []figure.Row{total}
 }
 
 // freshProcess measures one process with the cache folder dir.

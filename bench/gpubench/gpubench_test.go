@@ -9,44 +9,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/bench/figure"
 	"github.com/gokiln/kiln/bench/kernels"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
 )
 
-func TestQuantile(t *testing.T) {
-	for _, c := range []struct {
-		samples []float64
-		q, want float64
-	}{
-		{nil, 0.5, 0},
-		{[]float64{3}, 0.9, 3},
-		{[]float64{3, 1, 2}, 0.5, 2},
-		{[]float64{4, 1, 2, 3}, 0.5, 2.5},
-		{[]float64{0, 10}, 0.1, 1},
-	} {
-		require.InDelta(t, c.want, quantile(c.samples, c.q), 1e-12, "%v", c)
-	}
-}
-
-func TestFigure(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 4217.3: "4217", 93.84: "93.84", 0.012345: "0.01235", 1.5: "1.500"} {
-		require.Equal(t, want, figure(x))
-	}
-}
-
 // TestTable checks that rows of several files come together by subject.
 func TestTable(t *testing.T) {
 	dir := t.TempDir()
-	file := func(name string, rows ...row) string {
+	file := func(name string, rows ...figure.Row) string {
 		var b bytes.Buffer
-		require.NoError(t, writeJSON(&b, rows))
+		require.NoError(t, figure.WriteJSON(&b, rows))
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 		return path
 	}
-	ours := file("a", rowOf("s", "copy", "driver", "GB/s", "", []float64{2}), rowOf("s", "add", "kiln", "GB/s", "", []float64{1}))
-	theirs := file("b", rowOf("s", "copy", "torch", "GB/s", "x", []float64{3}))
+	ours := file("a", figure.Of("s", "copy", "driver", "GB/s", "", []float64{2}), figure.Of("s", "add", "kiln", "GB/s", "", []float64{1}))
+	theirs := file("b", figure.Of("s", "copy", "torch", "GB/s", "x", []float64{3}))
 	var out, errs bytes.Buffer
 	require.NoError(t, run([]string{"-table", ours, theirs}, &out, &errs))
 	require.Equal(t, ""+
@@ -60,10 +40,10 @@ func TestTable(t *testing.T) {
 // TestRatio compares the best rows of two systems, faster rates and shorter times alike.
 func TestRatio(t *testing.T) {
 	var file bytes.Buffer
-	require.NoError(t, writeJSON(&file, []row{
-		rowOf("s", "add", "kiln", "GB/s", "", []float64{1}), rowOf("s", "add", "kiln", "GB/s", "", []float64{4}), rowOf("s", "add", "torch", "GB/s", "", []float64{2}),
-		rowOf("s", "launch", "kiln", "ns", "", []float64{4}), rowOf("s", "launch", "torch", "ns", "", []float64{4}), rowOf("s", "launch", "torch", "ns", "", []float64{2}),
-		rowOf("s", "alone", "kiln", "ns", "", []float64{4}),
+	require.NoError(t, figure.WriteJSON(&file, []figure.Row{
+		figure.Of("s", "add", "kiln", "GB/s", "", []float64{1}), figure.Of("s", "add", "kiln", "GB/s", "", []float64{4}), figure.Of("s", "add", "torch", "GB/s", "", []float64{2}),
+		figure.Of("s", "launch", "kiln", "ns", "", []float64{4}), figure.Of("s", "launch", "torch", "ns", "", []float64{4}), figure.Of("s", "launch", "torch", "ns", "", []float64{2}),
+		figure.Of("s", "alone", "kiln", "ns", "", []float64{4}),
 	}))
 	path := filepath.Join(t.TempDir(), "rows")
 	require.NoError(t, os.WriteFile(path, file.Bytes(), 0o600))

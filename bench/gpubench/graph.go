@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/gokiln/kiln/bench/figure"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -14,7 +15,7 @@ const (
 
 // graphRows compare a graph of small kernels, each of which comes after the one
 // before, with their launches one by one.
-func graphRows(dev *runtime.Device, c config, launch func(s *runtime.Stream) error) ([]row, error) {
+func graphRows(dev *runtime.Device, c config, launch func(s *runtime.Stream) error) ([]figure.Row, error) {
 	submit := func(s *runtime.Stream) error {
 		for range graphKernels {
 			if err := launch(s); err != nil {
@@ -35,9 +36,9 @@ func graphRows(dev *runtime.Device, c config, launch func(s *runtime.Stream) err
 	if err != nil {
 		return nil, err
 	}
-	rows := []row{
-		rowOf("launch", "host time of one kernel of 20", "kiln", "ns", "in a graph", perKernel(host[0])),
-		rowOf("launch", "host time of one kernel of 20", "kiln", "ns", "20 launches", perKernel(host[1])),
+	rows := []figure.Row{
+		figure.Of("launch", "host time of one kernel of 20", "kiln", "ns", "in a graph", perKernel(host[0])),
+		figure.Of("launch", "host time of one kernel of 20", "kiln", "ns", "20 launches", perKernel(host[1])),
 	}
 	for _, way := range []struct {
 		note string
@@ -47,7 +48,7 @@ func graphRows(dev *runtime.Device, c config, launch func(s *runtime.Stream) err
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, rowOf("launch", "launch 20 kernels and wait", "kiln", "ns", way.note, wait))
+		rows = append(rows, figure.Of("launch", "launch 20 kernels and wait", "kiln", "ns", way.note, wait))
 	}
 	allocs := testing.AllocsPerRun(graphBatch, func() { err = whole() })
 	rows[0].Note += fmt.Sprintf(", %g allocations", allocs)

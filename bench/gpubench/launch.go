@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gokiln/kiln/bench/figure"
 	"github.com/gokiln/kiln/bench/kernels"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
@@ -18,7 +19,7 @@ const batch = 128
 // launchSuite compares the host time of a launch through jit, by a handle and by a
 // generated launcher, with that of a bare cuLaunchKernel of the same kernel with the same
 // arguments.
-func launchSuite(c config) ([]row, error) {
+func launchSuite(c config) ([]figure.Row, error) {
 	dev, err := openGPU(c.device)
 	if err != nil {
 		return nil, err
@@ -52,14 +53,14 @@ func launchSuite(c config) ([]row, error) {
 	const what = "launch, 3 arguments"
 	const generated = "by a generated launcher"
 	own := differences(ns[0], ns[1])
-	rows := []row{
-		rowOf("launch", what, "kiln", "ns", "", ns[0]),
-		rowOf("launch", what, "driver", "ns", "bare cuLaunchKernel from Go, argument block", ns[1]),
-		rowOf("launch", what, "driver", "ns", "bare cuLaunchKernel from Go, argument pointers", ns[2]),
-		rowOf("launch", "own time of a launch", "kiln", "ns", "over the bare call with a block, round by round", own),
-		rowOf("launch", generated, "kiln", "ns", "", ns[3]),
-		rowOf("launch", generated+", difference", "kiln", "ns", "over a launch by the handle, round by round", differences(ns[3], ns[0])),
-		rowOf("launch", "launch and wait", "kiln", "ns", "", wait),
+	rows := []figure.Row{
+		figure.Of("launch", what, "kiln", "ns", "", ns[0]),
+		figure.Of("launch", what, "driver", "ns", "bare cuLaunchKernel from Go, argument block", ns[1]),
+		figure.Of("launch", what, "driver", "ns", "bare cuLaunchKernel from Go, argument pointers", ns[2]),
+		figure.Of("launch", "own time of a launch", "kiln", "ns", "over the bare call with a block, round by round", own),
+		figure.Of("launch", generated, "kiln", "ns", "", ns[3]),
+		figure.Of("launch", generated+", difference", "kiln", "ns", "over a launch by the handle, round by round", differences(ns[3], ns[0])),
+		figure.Of("launch", "launch and wait", "kiln", "ns", "", wait),
 	}
 	rows[0].Note = fmt.Sprintf("%g allocations", allocs)
 	graphs, err := graphRows(dev, c, on)

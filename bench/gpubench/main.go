@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gokiln/kiln/bench/figure"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -24,7 +24,7 @@ type config struct {
 // suites are the measurements by name.
 var suites = []struct {
 	name string
-	run  func(config) ([]row, error)
+	run  func(config) ([]figure.Row, error)
 }{
 	{"saxpy", saxpySuite},
 	{"launch", launchSuite},
@@ -67,15 +67,15 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	rows, err := measure(c, *suite)
 	if *asJSON {
-		return errors.Join(err, writeJSON(stdout, rows))
+		return errors.Join(err, figure.WriteJSON(stdout, rows))
 	}
-	return errors.Join(err, writeTable(stdout, rows))
+	return errors.Join(err, figure.WriteTable(stdout, rows))
 }
 
 // measure runs one suite or all; a suite that fails does not keep the others
 // from their results.
-func measure(c config, suite string) ([]row, error) {
-	var rows []row
+func measure(c config, suite string) ([]figure.Row, error) {
+	var rows []figure.Row
 	var errs []error
 	found := false
 	for _, s := range suites {
@@ -97,11 +97,11 @@ func measure(c config, suite string) ([]row, error) {
 
 // tableOf prints the rows of files as one table.
 func tableOf(names []string, w io.Writer) error {
-	rows, err := readRows(names)
+	rows, err := figure.Read(names)
 	if err != nil {
 		return err
 	}
-	return writeTable(w, rows)
+	return figure.WriteTable(w, rows)
 }
 
 // ratiosOf compares two systems, a/b, by the rows of files.
@@ -110,32 +110,11 @@ func ratiosOf(systems string, names []string, w io.Writer) error {
 	if !ok {
 		return fmt.Errorf("-ratio %s: want two systems, as in kiln/torch", systems)
 	}
-	rows, err := readRows(names)
+	rows, err := figure.Read(names)
 	if err != nil {
 		return err
 	}
-	return writeRatios(w, rows, a, b)
-}
-
-// readRows reads files of rows as lines of JSON.
-func readRows(names []string) (rows []row, err error) {
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		for i, line := range strings.Split(string(data), "\n") {
-			if strings.TrimSpace(line) == "" {
-				continue
-			}
-			var r row
-			if err := json.Unmarshal([]byte(line), &r); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
-			}
-			rows = append(rows, r)
-		}
-	}
-	return rows, nil
+	return figure.WriteRatios(w, rows, a, b)
 }
 
 // openGPU opens the device to measure.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/gokiln/kiln/bench/figure"
 	"github.com/gokiln/kiln/bench/kernels"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
@@ -23,7 +24,7 @@ const pattern = 1 << 20
 
 // saxpySuite compares the bandwidth of two forms of saxpy with that of the
 // driver's copy.
-func saxpySuite(c config) ([]row, error) {
+func saxpySuite(c config) ([]figure.Row, error) {
 	dev, err := openGPU(c.device)
 	if err != nil {
 		return nil, err
@@ -49,9 +50,9 @@ func saxpySuite(c config) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []row
+	var rows []figure.Row
 	for i, v := range variants {
-		r := rowOf("saxpy", v.what, v.who, "GB/s", v.note, samples[i])
+		r := figure.Of("saxpy", v.what, v.who, "GB/s", v.note, samples[i])
 		if i > 0 {
 			r.Note = fmt.Sprintf("%.1f %% of the copy; %s", 100*r.Median/rows[0].Median, v.note)
 		}

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
-	"slices"
-	"text/tabwriter"
 	"time"
 
+	"github.com/gokiln/kiln/bench/figure"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
@@ -70,22 +68,10 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return c.measure(d, stdout)
 }
 
-// row is one figure, as bench/gpubench has it.
-type row struct {
-	Suite  string  `json:"suite"`
-	What   string  `json:"what"`
-	Who    string  `json:"who"`
-	Median float64 `json:"median"`
-	Low    float64 `json:"p10"`
-	High   float64 `json:"p90"`
-	Unit   string  `json:"unit"`
-	Note   string  `json:"note,omitempty"`
-}
-
 // measure times all operations and prints them.
 func (c *config) measure(d *tensor.Device, w io.Writer) error {
 	small := d.Runtime().Info().Kind == "cpu"
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var rows []figure.Row
 	var errs []error
 	copied := 0.0
 	for _, group := range groups {
@@ -105,21 +91,21 @@ func (c *config) measure(d *tensor.Device, w io.Writer) error {
 				r.Note = fmt.Sprintf("%.0f %% of the copy", 100*r.Median/copied)
 			}
 			if c.json {
-				errs = append(errs, json.NewEncoder(w).Encode(r))
+				// Now, for a run may be cut short.
+				errs = append(errs, figure.WriteJSON(w, []figure.Row{r}))
 				continue
 			}
-			fmt.Fprintf(table, "%s\t%.4g\t%s\t%s\n", r.What, r.Median, r.Unit, r.Note)
+			rows = append(rows, r)
 		}
 	}
-	return errors.Join(append(errs, table.Flush())...)
+	return errors.Join(append(errs, figure.WriteList(w, rows))...)
 }
 
 // time measures one operation.
-func (c *config) time(d *tensor.Device, k work) (row, error) {
-	r := row{Suite: "tensor", What: k.name, Who: "kiln", Unit: "GB/s"}
-	amount := k.bytes / 1e9
+func (c *config) time(d *tensor.Device, k work) (r figure.Row, err error) {
+	unit, amount := "GB/s", k.bytes/1e9
 	if k.flops > 0 {
-		r.Unit, amount = "TFLOP/s", k.flops/1e12
+		unit, amount = "TFLOP/s", k.flops/1e12
 	}
 	once := func() error {
 		if k.op != nil {
@@ -156,10 +142,7 @@ func (c *config) time(d *tensor.Device, k work) (row, error) {
 		}
 		samples = append(samples, amount/took.Seconds())
 	}
-	slices.Sort(samples)
-	at := func(q float64) float64 { return samples[int(q*float64(len(samples)-1)+0.5)] }
-	r.Median, r.Low, r.High = at(0.5), at(0.1), at(0.9)
-	return r, nil
+	return figure.Of("tensor", k.name, "kiln", unit, "", samples), nil
 }
 
 // between is the device's time for what f submits.

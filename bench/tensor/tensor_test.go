@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/bench/figure"
 )
 
 func TestRun(t *testing.T) {
@@ -13,7 +15,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, run([]string{"-samples", "1", "-warm", "1ns", "-only", "^(where|cast) bf16$", "-json"}, &out, &out))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 3)
-	var r row
+	var r figure.Row
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &r))
 	require.Equal(t, "cast bf16", r.What)
 	require.Contains(t, r.Note, "% of the copy")
