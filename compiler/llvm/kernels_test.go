@@ -23,7 +23,7 @@ import (
 // architecture.
 func TestKernels(t *testing.T) {
 	all := everykernel.Programs(t)
-	for _, arch := range []string{"gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "sm_70", "sm_90"} {
+	for i, arch := range []string{"gfx90a", "gfx942", "gfx1100", "gfx1030", "gfx1201", "sm_70", "sm_90"} {
 		t.Run(arch, func(t *testing.T) {
 			everykernel.Most(t, arch, "gfx90a", "gfx1030", "gfx1201", "sm_70")
 			tgt, err := target.Parse("llvm:" + arch)
@@ -39,8 +39,8 @@ func TestKernels(t *testing.T) {
 			}
 			var list []string
 			n := 0
-			for _, opt := range variants {
-				for _, m := range everykernel.Modules(t, all, tgt, opt) {
+			for k, opt := range variants {
+				for _, m := range everykernel.Modules(t, everykernel.Share(all, i+k), tgt, opt) {
 					m.Kernel().Name = fmt.Sprintf("kernel%d", n)
 					n++
 					one, err := llvm.Options{Aligned: opt.Assume != 0, Disjoint: opt.Assume != 0}.Emit(m, tgt)

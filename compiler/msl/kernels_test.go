@@ -35,7 +35,7 @@ const longest = 5000
 func TestKernels(t *testing.T) {
 	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
 	all := everykernel.Programs(t)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		version string
 		opt     compiler.Options
 	}{{"2.4", everykernel.Fast}, {"3.0", everykernel.Fast}, {"3.1", everykernel.Fast}, {"3.2", everykernel.Fast}, {"3.2", everykernel.Checked}} {
@@ -43,7 +43,7 @@ func TestKernels(t *testing.T) {
 			tgt, err := target.Parse("msl:" + c.version)
 			require.NoError(t, err)
 			o := cfamily.Options{Disjoint: c.opt.Assume&compiler.Disjoint != 0}
-			modules := everykernel.Modules(t, all, tgt, c.opt)
+			modules := everykernel.Modules(t, everykernel.Share(all, i), tgt, c.opt)
 			have := slices.DeleteFunc(slices.Clone(modules), func(m *ir.Module) bool {
 				_, err := msl.Language.Emit(m, tgt, o)
 				if err == nil {

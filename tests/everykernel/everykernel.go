@@ -138,6 +138,25 @@ func Modules(t testing.TB, all []*compiler.Program, tgt target.Target, opt compi
 	return list
 }
 
+// Share returns what the i-th of several architectures and options takes of the kernels, so
+// that all of them take all: every second one; fewer with -short, and with
+// KILN_EVERY_INSTANCE all.
+func Share(all []*compiler.Program, i int) (list []*compiler.Program) {
+	n := 2
+	switch {
+	case All():
+		return all
+	case testing.Short():
+		n = 8
+	}
+	for k, p := range all {
+		if k%n == i%n {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // All reports whether KILN_EVERY_INSTANCE asks for every instance on every architecture,
 // which takes more time than CI has.
 func All() bool { return os.Getenv("KILN_EVERY_INSTANCE") != "" }
