@@ -222,13 +222,7 @@ func TestGradients(t *testing.T) {
 
 // check compares all gradients of the formula at one point.
 func (c gradient) check(d *tensor.Device, kind string) error {
-	rng := rand.New(rand.NewPCG(7, 8))
-	points := make([][]float64, len(c.shapes))
-	for i, s := range c.shapes {
-		for range tensor.Shape(s).Count() {
-			points[i] = append(points[i], c.low+(c.high-c.low)*rng.Float64())
-		}
-	}
+	points := c.point(rand.New(rand.NewPCG(7, 8)))
 	vars, loss, err := c.loss(d, kind, points)
 	if err != nil {
 		return err
@@ -237,6 +231,27 @@ func (c gradient) check(d *tensor.Device, kind string) error {
 	if err != nil {
 		return err
 	}
+	return differences(vars, grads, points, 1e-6, func() (*tensor.Tensor, error) {
+		_, l, err := c.loss(d, kind, points)
+		return l, err
+	})
+}
+
+// point draws the elements of the operands.
+func (c gradient) point(rng *rand.Rand) [][]float64 {
+	points := make([][]float64, len(c.shapes))
+	for i, s := range c.shapes {
+		for range tensor.Shape(s).Count() {
+			points[i] = append(points[i], c.low+(c.high-c.low)*rng.Float64())
+		}
+	}
+	return points
+}
+
+// differences compares gradients at a point with finite differences of a function of it, within
+// a part of them.
+func differences(vars []*tensor.Tensor, grads *tensor.Gradients, points [][]float64, within float64, f func() (*tensor.Tensor, error)) error {
+	const h = 1e-5
 	for i, v := range vars {
 		g := grads.Of(v)
 		if g == nil { // the result does not change with it
@@ -247,25 +262,19 @@ func (c gradient) check(d *tensor.Device, kind string) error {
 			return err
 		}
 		for k, x := range points[i] {
-			const h = 1e-5
-			value := func(at float64) (float64, error) {
+			var ends [2]float64
+			for e, at := range [2]float64{x - h, x + h} {
 				points[i][k] = at
-				defer func() { points[i][k] = x }()
-				_, l, err := c.loss(d, kind, points)
+				l, err := f()
 				if err != nil {
-					return 0, err
+					return err
 				}
-				return tensor.To0[float64](l)
+				if ends[e], err = tensor.To0[float64](l); err != nil {
+					return err
+				}
 			}
-			hi, err := value(x + h)
-			if err != nil {
-				return err
-			}
-			lo, err := value(x - h)
-			if err != nil {
-				return err
-			}
-			if want := (hi - lo) / (2 * h); math.Abs(got[k]-want) > 1e-6*(1+math.Abs(want)) {
+			points[i][k] = x
+			if want := (ends[1] - ends[0]) / (2 * h); math.Abs(got[k]-want) > within*(1+math.Abs(want)) {
 				return fmt.Errorf("operand %d, element %d: %v, finite differences %v", i, k, got[k], want)
 			}
 		}

@@ -2,9 +2,7 @@ package tensor_test
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -31,13 +29,7 @@ func TestSecondGradients(t *testing.T) {
 
 // second compares the gradient of a sum of the formula's gradients, each times a number.
 func (c gradient) second(d *tensor.Device) error {
-	rng := rand.New(rand.NewPCG(9, 10))
-	points := make([][]float64, len(c.shapes))
-	for i, s := range c.shapes {
-		for range tensor.Shape(s).Count() {
-			points[i] = append(points[i], c.low+(c.high-c.low)*rng.Float64())
-		}
-	}
+	points := c.point(rand.New(rand.NewPCG(9, 10)))
 	vars, sum, err := c.slope(d, points, true)
 	if err != nil {
 		return err
@@ -46,35 +38,10 @@ func (c gradient) second(d *tensor.Device) error {
 	if err != nil && !errors.Is(err, tensor.ErrNoGradient) || err != nil && sum.Tracked() {
 		return err
 	}
-	for i, v := range vars {
-		g := grads.Of(v)
-		if g == nil { // the gradients do not change with it
-			g = v.ZerosLike()
-		}
-		got, err := tensor.ToSlice[float64](g)
-		if err != nil {
-			return err
-		}
-		for k, x := range points[i] {
-			const h = 1e-5
-			var ends [2]float64
-			for e, at := range [2]float64{x - h, x + h} {
-				points[i][k] = at
-				_, l, err := c.slope(d, points, false)
-				if err != nil {
-					return err
-				}
-				if ends[e], err = tensor.To0[float64](l); err != nil {
-					return err
-				}
-			}
-			points[i][k] = x
-			if want := (ends[1] - ends[0]) / (2 * h); math.Abs(got[k]-want) > 1e-5*(1+math.Abs(want)) {
-				return fmt.Errorf("operand %d, element %d: %v, finite differences %v", i, k, got[k], want)
-			}
-		}
-	}
-	return nil
+	return differences(vars, grads, points, 1e-5, func() (*tensor.Tensor, error) {
+		_, l, err := c.slope(d, points, false)
+		return l, err
+	})
 }
 
 // slope is a weighted sum of the gradients of the formula at a point.

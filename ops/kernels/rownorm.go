@@ -35,25 +35,11 @@ const ahead = 8
 
 // shared combines a number of each thread of a Group, and gives all of them the result.
 func shared[C dsl.Real](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
-	g := int(w.Group)
-	if g == 0 {
-		g = t.WarpSize()
+	if w.Group == 0 {
+		return ofBlock(t, v, op)
 	}
-	for d := g / 2; d > 0; d /= 2 {
+	for d := int(w.Group) / 2; d > 0; d /= 2 {
 		v = op(v, dsl.ShuffleXor(t, v, d))
-	}
-	if w.Group > 0 {
-		return v
-	}
-	part := dsl.Shared[[maxWarps]C](t)
-	t.Sync() // an earlier call may still be reading
-	if t.Lane() == 0 {
-		part[t.Warp()] = v
-	}
-	t.Sync()
-	v = part[0]
-	for i := 1; i < t.BlockDimX()/t.WarpSize(); i++ {
-		v = op(v, part[i])
 	}
 	return v
 }
