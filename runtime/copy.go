@@ -36,11 +36,7 @@ func copyPeer[T any](dst, src Slice[T]) (bool, error) {
 	if ok, err := dst.ready("copy", to, src.n); !ok {
 		return err == nil, err
 	}
-	peer, ok := to.drv.(driver.Peer)
-	if !ok {
-		return false, nil
-	}
-	done, err := peer.CopyPeer(driver.Addr(dst.Addr()), from.drv, driver.Addr(src.Addr()), dst.bytes())
+	done, err := driver.CopyPeer(to.drv, from.drv, driver.Addr(dst.Addr()), driver.Addr(src.Addr()), dst.bytes())
 	goruntime.KeepAlive(src.buf)
 	goruntime.KeepAlive(dst.buf)
 	return done, to.dev.wrap(err)

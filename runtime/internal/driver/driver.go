@@ -70,14 +70,6 @@ type Adopter interface {
 	Drop(mem []byte)
 }
 
-// Peer is a Stream that copies from another device of its kind by itself.
-type Peer interface {
-	// CopyPeer copies memory of the device of another stream, in the order of both: the
-	// copy waits for that stream's work so far, and its later work for the copy. It
-	// reports false if there is no way between the devices, or from is of another kind.
-	CopyPeer(dst Addr, from Stream, src Addr, size int64) (bool, error)
-}
-
 // Event marks a point in a stream.
 type Event interface {
 	Done() (bool, error)

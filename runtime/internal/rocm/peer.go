@@ -2,19 +2,16 @@ package rocm
 
 import "github.com/gokiln/kiln/runtime/internal/driver"
 
-// CopyPeer copies from another GPU: over the link between the two where there is one,
-// and else by way of memory that the driver has on the host.
-func (s *stream) CopyPeer(dst driver.Addr, from driver.Stream, src driver.Addr, size int64) (bool, error) {
+func (s *stream) Reaches(from driver.Stream) bool {
 	f, ok := from.(*stream)
-	if !ok || f.dev.lib != s.dev.lib || s.dev.lib.hipMemcpyPeerAsync == 0 {
-		return false, nil
-	}
-	if err := s.follow(f); err != nil {
-		return true, err
-	}
+	return ok && f.dev.lib == s.dev.lib && s.dev.lib.hipMemcpyPeerAsync != 0
+}
+
+func (s *stream) CopyFrom(from driver.Stream, dst, src driver.Addr, size int64) (bool, error) {
+	f := from.(*stream)
 	switch r := s.dev.try(s.dev.lib.hipMemcpyPeerAsync, uintptr(dst), s.dev.handle, uintptr(src), f.dev.handle, uintptr(size), s.handle); r {
 	case success:
-		return true, f.follow(s)
+		return true, nil
 	case invalidValue, peerUnsupported, notSupported:
 		return false, nil
 	default:
@@ -22,18 +19,9 @@ func (s *stream) CopyPeer(dst driver.Addr, from driver.Stream, src driver.Addr, 
 	}
 }
 
-// follow has later work of the stream wait for the work of another device's so far.
-func (s *stream) follow(f *stream) error {
-	e, err := f.dev.newEvent(eventDisableTiming)
-	if err != nil {
-		return err
-	}
-	if err = f.Record(e); err == nil {
-		err = s.dev.do("wait for another device", s.dev.lib.hipStreamWaitEvent, s.handle, e.handle, 0)
-	}
-	// The driver keeps what it still needs of an event that is destroyed.
-	if closed := e.Close(); err == nil {
-		err = closed
-	}
-	return err
+func (s *stream) NewMark() (driver.Event, error) { return s.dev.NewMark() }
+
+// WaitPeer does without the question whose event it is.
+func (s *stream) WaitPeer(e driver.Event) error {
+	return s.dev.do("wait for another device", s.dev.lib.hipStreamWaitEvent, s.handle, e.(*event).handle, 0)
 }
