@@ -228,11 +228,12 @@ const (
 
 // addInstances adds what the packages that patterns mean say about themselves.
 func (s *sources) addInstances(set *record.Set, patterns []string) error {
-	asked, err := loadSources(patterns)
+	asked, err := s.typed(patterns)
 	if err != nil {
 		return err
 	}
-	for _, path := range asked.roots {
+	for _, listed := range asked {
+		path := listed.PkgPath
 		p, err := s.read(path)
 		if err != nil {
 			return err
@@ -244,7 +245,7 @@ func (s *sources) addInstances(set *record.Set, patterns []string) error {
 			return list.Err()
 		}
 		own := *p.Package
-		if s.all[path].Name == programPath {
+		if listed.Name == programPath {
 			if s.program != "" {
 				return usageError{fmt.Errorf("both %s and %s are programs with kernels of their own: build for one at a time", s.program, path)}
 			}
@@ -258,7 +259,7 @@ func (s *sources) addInstances(set *record.Set, patterns []string) error {
 			set.Add(record.Of(req))
 		}
 	}
-	return s.addSites(set, patterns)
+	return s.addSites(set, asked)
 }
 
 // registeredSource is load, with source as a program has it that brings it along: positions

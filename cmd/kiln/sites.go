@@ -3,7 +3,11 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
+	"maps"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -18,20 +22,10 @@ import (
 // their compile-time values where these are constants. Generic functions and types are
 // followed with the type arguments that they are used with. What is chosen only when a
 // program runs is in a record.
-func (s *sources) addSites(set *record.Set, patterns []string) error {
-	list, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
-	}, patterns...)
-	if err != nil {
-		return fmt.Errorf("reading packages: %w", err)
-	}
-	f := &siteFinder{sources: s, set: set, kernels: map[string]map[string]launched{}, typed: map[string]*packages.Package{}, uses: map[string]bool{}, bodies: map[string]map[*types.Func]*ast.FuncDecl{}, seen: map[string]bool{}}
-	packages.Visit(list, nil, func(p *packages.Package) { // imports first
+func (s *sources) addSites(set *record.Set, list []*packages.Package) error {
+	f := &siteFinder{sources: s, set: set, kernels: map[string]map[string]launched{}, typed: map[string]*packages.Package{}, uses: s.launching(), bodies: map[string]map[*types.Func]*ast.FuncDecl{}, seen: map[string]bool{}}
+	packages.Visit(list, nil, func(p *packages.Package) {
 		f.typed[p.PkgPath] = p
-		f.uses[p.PkgPath] = p.PkgPath == jitPath
-		for path := range p.Imports {
-			f.uses[p.PkgPath] = f.uses[p.PkgPath] || f.uses[path]
-		}
 	})
 	for _, p := range list {
 		for _, e := range p.Errors {
@@ -46,6 +40,56 @@ func (s *sources) addSites(set *record.Set, patterns []string) error {
 		}
 	}
 	return f.err
+}
+
+// typed lists the packages that patterns mean, which are among the sources, with the syntax and
+// types of them and all that they import. Most of that launches nothing, as the standard library:
+// its functions have no bodies, which take half of the time to read and check.
+func (s *sources) typed(patterns []string) ([]*packages.Package, error) {
+	uses := s.launching()
+	whole := map[string]bool{}
+	for path, p := range s.all {
+		for _, name := range p.GoFiles {
+			whole[name] = uses[path]
+		}
+	}
+	for _, path := range s.roots { // what is wrong in them is to be told
+		for _, name := range s.all[path].GoFiles {
+			whole[name] = true
+		}
+	}
+	list, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
+		ParseFile: func(fset *token.FileSet, name string, text []byte) (*ast.File, error) {
+			file, err := parser.ParseFile(fset, name, text, parser.AllErrors|parser.SkipObjectResolution)
+			if known, ok := whole[name]; ok && !known && file != nil {
+				for _, d := range file.Decls {
+					if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+						fn.Body = &ast.BlockStmt{List: []ast.Stmt{&ast.ForStmt{Body: &ast.BlockStmt{}}}} // needs no result
+					}
+				}
+			}
+			return file, err
+		},
+	}, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("reading packages: %w", err)
+	}
+	slices.SortFunc(list, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
+	return list, nil
+}
+
+// launching returns the packages that may launch kernels: they import jit, by themselves or
+// through others.
+func (s *sources) launching() map[string]bool {
+	uses := map[string]bool{}
+	packages.Visit(slices.Collect(maps.Values(s.all)), nil, func(p *packages.Package) { // imports first
+		uses[p.PkgPath] = p.PkgPath == jitPath
+		for _, q := range p.Imports {
+			uses[p.PkgPath] = uses[p.PkgPath] || uses[q.PkgPath]
+		}
+	})
+	return uses
 }
 
 const jitPath = "github.com/gokiln/kiln/jit"
