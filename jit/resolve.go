@@ -14,6 +14,7 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/artifact"
 	"github.com/gokiln/kiln/internal/detour"
+	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -131,7 +132,7 @@ func (r *resolver) source() (string, error) {
 
 func (r *resolver) keepSource(key cache.Key) error {
 	s := artifact.Source{IR: r.program.Hash, Positions: r.positions}
-	e, err := s.Entry(r.program.Kernel)
+	e, err := s.Entry(r.program.Kernel, record.Of(r.req).String())
 	if err != nil {
 		return err
 	}

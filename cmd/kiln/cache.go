@@ -35,17 +35,13 @@ func cacheCommand() *cobra.Command {
 	ls.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	ls.Flags().StringVar(&order, "sort", "used", "used, size or kernel")
 	cmd.AddCommand(transferCommands()...)
-	cmd.AddCommand(ls, gcCommand(),
+	cmd.AddCommand(ls, gcCommand(), cacheVerifyCommand(),
 		&cobra.Command{
 			Use: "path", Short: "print the directory", Args: cobra.NoArgs,
 			RunE: withStore(func(cmd *cobra.Command, s *cache.Store) error {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), s.Dir())
 				return err
 			}),
-		},
-		&cobra.Command{
-			Use: "verify", Short: "check every entry, name the damaged ones", Args: cobra.NoArgs,
-			RunE: withStore(cacheVerify),
 		},
 		&cobra.Command{
 			Use: "clear", Short: "remove every entry", Args: cobra.NoArgs,
@@ -148,17 +144,5 @@ func cacheList(cmd *cobra.Command, s *cache.Store, order string, asJSON bool) er
 		entries = fmt.Sprintf("%d entries", len(list))
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s, %d bytes in %s\n", entries, total, s.Dir())
-	return nil
-}
-
-func cacheVerify(cmd *cobra.Command, s *cache.Store) error {
-	problems := s.Verify()
-	for _, p := range problems {
-		fmt.Fprintln(cmd.OutOrStdout(), p)
-	}
-	if len(problems) > 0 {
-		return errProblems
-	}
-	fmt.Fprintln(cmd.ErrOrStderr(), "no damage found")
 	return nil
 }

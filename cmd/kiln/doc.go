@@ -10,7 +10,8 @@
 //	                                                       compile kernels ahead, for deployment
 //	kiln verify bundle [-from record] [packages]           what of them a bundle does not have
 //	kiln bundle ls | sign | key                            look into bundles, sign them
-//	kiln cache ls | path | verify | gc | clear             the store of compiled kernels
+//	kiln cache ls | path | gc | clear                      the store of compiled kernels
+//	kiln cache verify [packages]                           compile again what is in it and compare
 //	kiln cache export | import | push | pull               to and from bundles and registries
 //
 // Packages are named as for the go command, which kiln check and kiln emit run

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,11 +15,11 @@ import (
 
 func verifyCommand() *cobra.Command {
 	var w wanted
-	var asJSON bool
+	var asJSON, again bool
 	cmd := &cobra.Command{
-		Use:   "verify bundle [-target list] [-from record] [packages]",
+		Use:   "verify bundle [-recompile] [-target list] [-from record] [packages]",
 		Short: "say what of a program's kernels a bundle does not have",
-		Long:  "Verify compares a bundle with the kernels of packages, as kiln prebuild finds them, for the\ntargets of the bundle or those of -target, and names each kernel, type, target or variant that is\nnot there, or that was built of other source. The exit status is 1 if there is one.",
+		Long:  "Verify compares a bundle with the kernels of packages, as kiln prebuild finds them, for the\ntargets of the bundle or those of -target, and names each kernel, type, target or variant that is\nnot there, or that was built of other source. With -recompile all entries of the bundle whose source is\nhere are compiled again, and code that is not the same is named. The exit status is 1 if there is something.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("which bundle?")}
@@ -26,15 +27,16 @@ func verifyCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return verifyBundle(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], args[1:], w, asJSON)
+			return verifyBundle(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], args[1:], w, asJSON, again)
 		},
 	}
 	w.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&again, "recompile", false, "compile what is in the bundle again and compare")
 	return cmd
 }
 
-func verifyBundle(out, stderr io.Writer, name string, patterns []string, w wanted, asJSON bool) error {
+func verifyBundle(ctx context.Context, out, stderr io.Writer, name string, patterns []string, w wanted, asJSON, again bool) error {
 	b, err := bundle.Open(name)
 	if err != nil {
 		return err
@@ -50,6 +52,22 @@ func verifyBundle(out, stderr io.Writer, name string, patterns []string, w wante
 	gaps, err := job.Check(b)
 	if err != nil {
 		return err
+	}
+	if again {
+		kept, err := keptIn(b)
+		if err != nil {
+			return err
+		}
+		list, err := recompile(ctx, kept, patterns, 0)
+		if err != nil {
+			return err
+		}
+		for _, v := range list {
+			if v.Bad() {
+				gaps = append(gaps, prebuild.Gap{Kernel: v.Kernel, Target: v.Target, Kind: prebuild.GapCode, Why: v.Why})
+			}
+		}
+		summary(stderr, list)
 	}
 	if asJSON {
 		enc := json.NewEncoder(out)

@@ -119,9 +119,18 @@ type sourceMeta struct {
 	IR string `json:"ir"`
 }
 
-// Entry returns the entry of s, for a kernel.
-func (s *Source) Entry(kernel string) (*cache.Entry, error) {
-	meta, err := json.Marshal(sourceMeta{s.IR})
+// specMeta is the part of a source entry's header that programs do not read.
+type specMeta struct {
+	Spec json.RawMessage `json:"spec,omitempty"`
+}
+
+// Entry returns the entry of s under the name that the compiler has for the kernel. Spec is
+// what to compile to have the entry again, as a line of a record.
+func (s *Source) Entry(kernel, spec string) (*cache.Entry, error) {
+	meta, err := json.Marshal(struct {
+		sourceMeta
+		specMeta
+	}{sourceMeta{s.IR}, specMeta{json.RawMessage(spec)}})
 	if err != nil {
 		return nil, fmt.Errorf("%s: writing source entry: %w", kernel, err)
 	}
@@ -147,6 +156,19 @@ func ReadSource(e *cache.Entry) (*Source, error) {
 		return nil, fmt.Errorf("source entry without a hash")
 	}
 	return &s, nil
+}
+
+// SpecOf returns what a source entry was made of, as a line of a record, "" if it does not say:
+// entries of earlier releases do not.
+func SpecOf(e *cache.Entry) (string, error) {
+	var m specMeta
+	if e.Kind != cache.KindSource {
+		return "", fmt.Errorf("an entry of kind %s, want %s", e.Kind, cache.KindSource)
+	}
+	if err := json.Unmarshal(e.Meta, &m); err != nil {
+		return "", fmt.Errorf("source entry: %w", err)
+	}
+	return string(m.Spec), nil
 }
 
 // Entry returns the entry of code, [cache.KindArtifact] or [cache.KindMachine]. Tool may say

@@ -29,6 +29,7 @@ const (
 	GapStale   = "stale"   // it was built of other source
 	GapTarget  = "target"  // not for this target
 	GapBuild   = "build"   // not in this variant
+	GapCode    = "code"    // what is there is not what the compiler makes, see [Job.Compare]
 )
 
 // Check says what of a job a bundle does not have. A job without targets is checked for

@@ -89,7 +89,7 @@ func (j *Job) Run(ctx context.Context) (*bundle.Writer, error) {
 	r := &run{Job: j, all: len(pieces), programs: make([]program, len(j.Specs))}
 	r.w.Compiler = compiler.Version
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(1, j.Workers, (1-min(j.Workers, 1))*runtime.GOMAXPROCS(0)))
+	group.SetLimit(j.workers())
 	for _, p := range pieces {
 		group.Go(func() error {
 			if err := ctx.Err(); err != nil {
@@ -103,6 +103,14 @@ func (j *Job) Run(ctx context.Context) (*bundle.Writer, error) {
 	}
 	slices.SortFunc(r.errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return &r.w, errors.Join(slices.CompactFunc(r.errs, func(a, b error) bool { return a.Error() == b.Error() })...)
+}
+
+// workers is how many pieces are compiled at the same time.
+func (j *Job) workers() int {
+	if j.Workers > 0 {
+		return j.Workers
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // Wants lists the targets that something is to be built for.
@@ -268,7 +276,7 @@ func (r *run) front(s record.Spec) (*compiler.Program, error) {
 		return nil, err
 	}
 	src := artifact.Source{IR: prog.Hash, Positions: prog.Positions}
-	e, err := src.Entry(prog.Kernel)
+	e, err := src.Entry(prog.Kernel, record.Of(req).String())
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/cache"
+	"github.com/gokiln/kiln/cache/bundle"
 	"github.com/gokiln/kiln/internal/tooltest"
 )
 
@@ -70,7 +72,7 @@ func TestScripts(t *testing.T) {
 	tooltest.Go(t)
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "tamper": tamper},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("REPO", repo)
@@ -105,6 +107,51 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if fmt.Sprint(got) != args[0] {
 		ts.Fatalf("%v: exit status %d, want %s", args[1:], got, args[0])
+	}
+}
+
+// tamper changes the code of a kernel in a cache directory, or in a bundle, and leaves all
+// digests right: tamper path kernel.
+func tamper(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: tamper path kernel")
+	}
+	path, kernel := ts.MkAbs(args[0]), args[1]
+	changed := 0
+	change := func(e *cache.Entry) {
+		if changed == 0 && e.Kind == cache.KindArtifact && strings.Contains(e.Kernel, kernel) {
+			e.Body[len(e.Body)-1] ^= 1
+			changed++
+		}
+	}
+	info, err := os.Stat(path)
+	ts.Check(err)
+	if info.IsDir() {
+		s, err := cache.Open(path)
+		ts.Check(err)
+		for _, info := range s.List() {
+			e, err := s.Read(info.Key)
+			ts.Check(err)
+			change(e)
+			ts.Check(s.Put(info.Key, e))
+		}
+	} else {
+		b, err := bundle.Open(path)
+		ts.Check(err)
+		w := bundle.Writer{Compiler: b.Header().Compiler}
+		items, err := b.Manifest()
+		ts.Check(err)
+		for _, it := range items {
+			e, err := b.Get(it.Target, it.Key)
+			ts.Check(err)
+			change(e)
+			ts.Check(w.Add(it.Key, e))
+		}
+		ts.Check(b.Close())
+		ts.Check(w.WriteFile(path))
+	}
+	if changed == 0 {
+		ts.Fatalf("%s has no code of a kernel %s", path, kernel)
 	}
 }
 
