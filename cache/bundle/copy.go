@@ -2,9 +2,12 @@ package bundle
 
 import (
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/gokiln/kiln/internal/atomicfile"
 )
 
 // Copy writes the bundle with the sections that keep says, out of those that are present.
@@ -77,7 +80,20 @@ func Rewrite(name string, keep func(target string) bool, sign ...ed25519.Private
 		return err
 	}
 	defer b.Close()
-	return replace(name, func(f io.Writer) error { return b.Copy(f, keep, sign...) })
+	f, err := atomicfile.Create(name, 0o644)
+	if err != nil {
+		return fmt.Errorf("bundle %s: %w", name, err)
+	}
+	defer f.Abort()
+	if err := b.Copy(f, keep, sign...); err != nil {
+		return err
+	}
+	// A file that is open cannot be replaced everywhere.
+	if err := errors.Join(b.Close(), f.Commit()); err != nil {
+		return fmt.Errorf("bundle %s: %w", name, err)
+	}
+	atomicfile.Sweep(name, f.Time())
+	return nil
 }
 
 // AddBundle adds the entries of a bundle that are present.

@@ -4,19 +4,17 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/gokiln/kiln/cache"
+	"github.com/gokiln/kiln/internal/atomicfile"
 )
 
 // Writer collects entries and writes them as a bundle. The zero value is ready.
@@ -107,24 +105,8 @@ func write(out io.Writer, header []byte, s seal, body [][]byte) (n int64, err er
 
 // WriteFile writes the bundle to a file, which appears whole or not at all.
 func (w *Writer) WriteFile(name string) error {
-	return replace(name, func(f io.Writer) error { _, err := w.WriteTo(f); return err })
-}
-
-// replace writes a file under another name and renames it.
-func replace(name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".tmp-"+filepath.Base(name)+"-*")
+	err := atomicfile.Write(name, 0o644, func(f io.Writer) error { _, err := w.WriteTo(f); return err })
 	if err != nil {
-		return fmt.Errorf("bundle %s: %w", name, err)
-	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = errors.Join(os.Chmod(f.Name(), 0o644), os.Rename(f.Name(), name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
 		return fmt.Errorf("bundle %s: %w", name, err)
 	}
 	return nil

@@ -15,6 +15,7 @@ var arrows = []arrow{
 	{from: "dsl"},
 	{from: "internal/devlog"},
 	{from: "internal/tooltest"},
+	{from: "internal/atomicfile"},
 
 	{from: "compiler/ir"},
 	{from: "compiler/diag"},
@@ -37,7 +38,7 @@ var arrows = []arrow{
 	{from: "compiler/gen", to: []string{"compiler"}},
 	{from: "compiler/dump", to: []string{"compiler", "dsl"}},
 
-	{from: "cache"},
+	{from: "cache", to: []string{"internal/atomicfile"}},
 
 	{from: "internal/dl"},
 	{from: "runtime", to: []string{"internal/dl", "internal/devlog"}},
@@ -46,13 +47,13 @@ var arrows = []arrow{
 
 	{from: "internal/detour", to: []string{"compiler"}},
 	{from: "internal/artifact", to: []string{"dsl", "compiler", "cache"}},
-	{from: "internal/record", to: []string{"compiler"}},
+	{from: "internal/record", to: []string{"compiler", "internal/atomicfile"}},
 	{from: "internal/prebuild", to: []string{"compiler", "cache", "internal/artifact", "internal/record"}},
 	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/artifact", "internal/detour", "internal/record"}},
 	{from: "ops", to: []string{"dsl", "runtime", "jit"}},
 	{from: "tensor", to: []string{"dsl", "runtime", "jit", "ops"}},
 	// Formats of files know bytes, element types and layouts, and no device.
-	{from: "tensor/file", to: []string{"ops/dtype", "ops/layout"}},
+	{from: "tensor/file", to: []string{"ops/dtype", "ops/layout", "internal/atomicfile"}},
 	{from: "tensor/internal/archive", to: []string{"tensor/file"}},
 	{from: "tensor/safetensors", to: []string{"ops/dtype", "ops/layout", "tensor/file"}},
 	{from: "tensor/npy", to: []string{"ops/dtype", "ops/layout", "tensor/file", "tensor/internal/archive"}},

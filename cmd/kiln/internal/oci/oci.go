@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,6 +24,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/retry"
 
 	"github.com/gokiln/kiln/cache/bundle"
+	"github.com/gokiln/kiln/internal/atomicfile"
 )
 
 // The types of what is kept.
@@ -187,11 +187,6 @@ func (p *Pulled) sections(ctx context.Context, from oras.ReadOnlyTarget, head *b
 		}
 	}
 	wanted := choose(have)
-	dir, err := os.MkdirTemp(filepath.Dir(file), ".kiln-pull-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
 	parts := map[string]io.Reader{}
 	for i, s := range head.Header().Sections {
 		if s.Target != bundle.Common && !slices.Contains(wanted, s.Target) {
@@ -201,55 +196,63 @@ func (p *Pulled) sections(ctx context.Context, from oras.ReadOnlyTarget, head *b
 		if i >= len(layers) || layers[i].Size != s.Size || layers[i].Annotations[targetNote] != s.Target {
 			return fmt.Errorf("section %q has no layer of its size: the manifest does not belong to this bundle", s.Target)
 		}
-		f, err := fetch(ctx, from, layers[i], dir)
+		f, drop, err := fetch(ctx, from, layers[i], file)
 		if err != nil {
 			return fmt.Errorf("section %q: %w", s.Target, err)
 		}
-		defer f.Close()
+		defer drop()
 		parts[s.Target] = f
 		if p.Bytes += s.Size; s.Target != bundle.Common {
 			p.Targets = append(p.Targets, s.Target)
 		}
 	}
-	name := filepath.Join(dir, "bundle")
-	out, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)
+	out, err := atomicfile.Create(file, 0o644)
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(head.Assemble(out, parts), out.Close()); err != nil {
+	defer out.Abort()
+	if err := errors.Join(head.Assemble(out, parts), out.Close()); err != nil {
 		return err
 	}
-	b, err := bundle.Open(name)
+	b, err := bundle.Open(out.Temp())
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(b.Verify(), b.Close()); err != nil {
 		return err
 	}
-	return os.Rename(name, file)
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	atomicfile.Sweep(file, out.Time())
+	return nil
 }
 
-// fetch pulls a layer into a file, and verifies its digest.
-func fetch(ctx context.Context, from oras.ReadOnlyTarget, layer spec.Descriptor, dir string) (*os.File, error) {
-	r, err := from.Fetch(ctx, layer)
+// fetch pulls a layer into a file beside the one that it is for, and verifies its digest. Drop
+// removes it.
+func fetch(ctx context.Context, from oras.ReadOnlyTarget, layer spec.Descriptor, file string) (r io.Reader, drop func(), err error) {
+	in, err := from.Fetch(ctx, layer)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer r.Close()
-	f, err := os.CreateTemp(dir, "layer-*")
+	defer in.Close()
+	// As a temporary file of the bundle's, it is swept with those if this process is killed.
+	f, err := atomicfile.Create(file, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	v := content.NewVerifyReader(r, layer)
+	v := content.NewVerifyReader(in, layer)
 	if _, err = io.Copy(f, v); err == nil {
 		err = v.Verify()
 	}
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
+	if err = errors.Join(err, f.Close()); err != nil {
+		f.Abort()
+		return nil, nil, err
 	}
+	have, err := os.Open(f.Temp())
 	if err != nil {
-		_ = f.Close()
-		return nil, err
+		f.Abort()
+		return nil, nil, err
 	}
-	return f, nil
+	return have, func() { _ = have.Close(); f.Abort() }, nil
 }

@@ -121,7 +121,7 @@ func TestRegistry(t *testing.T) {
 	require.ErrorContains(t, err, "manifest of v3")
 	_, err = Push(t.Context(), repo, "v4", got)
 	require.ErrorContains(t, err, "only whole bundles are pushed")
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".kiln-pull-*"))
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
