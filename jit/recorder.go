@@ -35,12 +35,7 @@ func (r *resolver) remember() {
 	if rec.done || !rec.have.Add(s) {
 		return
 	}
-	err := record.Update(rec.file, func(all *record.Set) {
-		for _, s := range rec.have.Specs() {
-			all.Add(s)
-		}
-	})
-	if err != nil {
+	if err := record.Update(rec.file, &rec.have); err != nil {
 		rec.done = true
 		r.log.Warn("KILN_RECORD not written", "err", err)
 	}

@@ -9,13 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/internal/atomicfile"
 )
 
 // Spec is one specialisation of a kernel.
@@ -173,7 +172,7 @@ func (r *Set) Text() []byte {
 
 // Load adds the record in a file; none is an empty one.
 func (r *Set) Load(name string) error {
-	text, err := os.ReadFile(name)
+	text, err := atomicfile.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -185,54 +184,52 @@ func (r *Set) Load(name string) error {
 
 // Save writes the record to a file, which is there whole or as it was.
 func (r *Set) Save(name string) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".tmp-"+filepath.Base(name)+"-*")
+	err := atomicfile.Write(name, 0o644, func(f io.Writer) error { _, err := f.Write(r.Text()); return err })
 	if err != nil {
-		return fmt.Errorf("record: %w", err)
-	}
-	_, err = f.Write(r.Text())
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = errors.Join(os.Chmod(f.Name(), 0o644), os.Rename(f.Name(), name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
 		return fmt.Errorf("record: %w", err)
 	}
 	return nil
 }
 
-// staleLock is when the lock of a file is taken to be one of a process that died.
-const staleLock = 10 * time.Second
+const (
+	// lockWait is for how long Update waits for others, who may be many.
+	lockWait = 30 * time.Second
 
-// Update changes the record in a file, which several processes may do at the same time.
-func Update(name string, change func(*Set)) error {
-	unlock, err := lock(name + ".lock")
-	if err != nil {
-		return err
+	// updateTries bounds how often Update begins again because another host was faster.
+	updateTries = 10
+)
+
+// Update adds to the record in a file, which several processes may do at the same time: all
+// of what they add is there afterwards. They take turns by a lock of the file system; where it
+// has none, or none between hosts, one that finds its additions overwritten adds them again.
+// A host that writes later than another looks can still undo what that one added, so hosts
+// that share a directory without locks are better given a file each.
+func Update(name string, add *Set) error {
+	unlock, err := atomicfile.Lock(name+".lock", lockWait)
+	if err == nil {
+		defer unlock()
+	} else if !errors.Is(err, atomicfile.ErrNoLock) {
+		return fmt.Errorf("record: %w", err)
 	}
-	defer unlock()
-	var r Set
-	if err := r.Load(name); err != nil {
-		return err
+	for range updateTries {
+		var r Set
+		if err := r.Load(name); err != nil {
+			return err
+		}
+		if !r.merge(add) {
+			return nil // also after a Save
+		}
+		if err := r.Save(name); err != nil {
+			return err
+		}
 	}
-	change(&r)
-	return r.Save(name)
+	return fmt.Errorf("record %s: other processes overwrite it each time, on a file system without locks; set KILN_RECORD to a file for each host", name)
 }
 
-// lock makes a file that is there as long as somebody holds it.
-func lock(name string) (unlock func(), err error) {
-	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err == nil {
-			_ = f.Close()
-			return func() { _ = os.Remove(name) }, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("record: %w", err)
-		}
-		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > staleLock {
-			_ = os.Remove(name)
-			continue
-		}
-		time.Sleep(wait)
+// merge adds a record, and reports whether something of it was new.
+func (r *Set) merge(other *Set) (changed bool) {
+	for _, s := range other.Specs() {
+		changed = r.Add(s) || changed
 	}
+	return changed
 }

@@ -1,11 +1,16 @@
 package record
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/front"
@@ -47,6 +52,49 @@ func TestSets(t *testing.T) {
 	require.Equal(t, a.Specs(), b.Specs())
 	require.NoError(t, b.Load(filepath.Join(t.TempDir(), "none")))
 	require.False(t, b.Add(add))
+}
+
+// Everybody's additions are there, and a record that has them all is not written again.
+func TestUpdates(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "kernels.txt")
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			var mine Set
+			for i := range 10 {
+				mine.Add(Spec{Kernel: fmt.Sprintf("k.K%d", i), Targets: []string{fmt.Sprintf("ptx:sm_%d", g)}})
+				assert.NoError(t, Update(name, &mine))
+			}
+		})
+	}
+	wg.Wait()
+	var all Set
+	require.NoError(t, all.Load(name))
+	require.Len(t, all.Specs(), 10)
+	for _, s := range all.Specs() {
+		require.Len(t, s.Targets, 8)
+	}
+	list, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	if runtime.GOOS != "windows" { // where the lock stays
+		require.Len(t, list, 1)
+	}
+
+	before, err := os.Stat(name)
+	require.NoError(t, err)
+	require.NoError(t, Update(name, &all))
+	after, err := os.Stat(name)
+	require.NoError(t, err)
+	require.True(t, os.SameFile(before, after), "nothing was new")
+
+	// What cannot be read is somebody's, and is not replaced.
+	require.NoError(t, os.WriteFile(name, []byte("not a record\n"), 0o600))
+	require.ErrorContains(t, Update(name, &all), "kernels.txt:1: not a line of a record")
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "not a record\n", string(text))
+	require.ErrorIs(t, Update(filepath.Join(dir, "none", "r"), &all), fs.ErrNotExist)
 }
 
 func TestBadRecords(t *testing.T) {
