@@ -234,6 +234,28 @@ func TestImages(t *testing.T) {
 	})
 }
 
+// A driver is asked for registers only when somebody wants to know, not for each of the
+// kernels of a process.
+func TestInfoIsAskedFor(t *testing.T) {
+	for _, kind := range []string{"standin", "rocm64"} {
+		t.Run(kind, func(t *testing.T) {
+			r := newRig(t, kind)
+			asked := func() int { return r.vendor().calls("FuncGetAttribute") }
+			fn := r.function(t, "saxpy")
+			require.Equal(t, 2, asked())
+			info := fn.Info()
+			require.Equal(t, 4, asked())
+			require.Positive(t, info.Registers)
+			require.Equal(t, "saxpy", info.Name)
+			require.NoError(t, r.Close())
+			closed := fn.Info()
+			require.Equal(t, 4, asked())
+			info.Registers, info.Local = 0, 0
+			require.Equal(t, info, closed)
+		})
+	}
+}
+
 const brokenPTX = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry broken() {\n\tbogus.instruction;\n}\n"
 
 func TestCompilerLog(t *testing.T) {

@@ -62,7 +62,7 @@ func (m *Module) Function(name string) (*Function, error) {
 type Function struct {
 	module *Module
 	drv    driver.Function
-	info   FunctionInfo
+	info   FunctionInfo // without what only Info is asked for
 	launched
 	log   *Log // nil if the kernel does not write to the device log
 	logID uint32
@@ -71,8 +71,21 @@ type Function struct {
 // Name is the kernel's name in its module.
 func (f *Function) Name() string { return f.info.Name }
 
-// Info says what the kernel needs.
-func (f *Function) Info() FunctionInfo { return f.info }
+// Info says what the kernel needs. It asks the driver, which says nothing of registers and
+// local memory once the device is closed or has failed.
+func (f *Function) Info() FunctionInfo {
+	d, ok := f.drv.(driver.Detailed)
+	if !ok || f.module.dev.usable() != nil {
+		return f.info
+	}
+	info, err := d.Details()
+	goruntime.KeepAlive(f.module)
+	if f.module.dev.wrap(err) != nil {
+		return f.info
+	}
+	info.Name = f.info.Name
+	return info
+}
 
 // MaxThreads is how many threads a block of this kernel may have.
 func (f *Function) MaxThreads() int { return f.info.MaxThreads }

@@ -146,7 +146,7 @@ func (d *device) Finalize(img driver.Image) (driver.Image, string, error) {
 	return img, text(o.info), nil
 }
 
-// Function finds a kernel and asks what it needs.
+// Function finds a kernel and asks what launches are checked against.
 func (m *module) Function(name string) (driver.Function, error) {
 	d := m.dev
 	op, h, cname := "kernel "+name, new(uintptr), append([]byte(name), 0)
@@ -154,19 +154,8 @@ func (m *module) Function(name string) (driver.Function, error) {
 		return nil, err
 	}
 	f := &function{dev: d, handle: *h, info: driver.FunctionInfo{Name: name}}
-	list := []struct {
-		attr uintptr
-		to   *int
-	}{
-		{funcMaxThreads, &f.info.MaxThreads}, {funcSharedBytes, &f.info.Shared},
-		{funcLocalBytes, &f.info.Local}, {funcRegisters, &f.info.Registers},
-	}
-	for _, a := range list {
-		v := new(int32)
-		if err := d.do(op, d.lib.cuFuncGetAttribute, uintptr(unsafe.Pointer(v)), a.attr, *h); err != nil {
-			return nil, err
-		}
-		*a.to = int(*v)
+	if err := f.ask(attribute{funcMaxThreads, &f.info.MaxThreads}, attribute{funcSharedBytes, &f.info.Shared}); err != nil {
+		return nil, err
 	}
 	f.maxDynamic.Store(int64(max(0, plainShared-f.info.Shared)))
 	f.argBytes = d.paramBytes(*h)
@@ -179,8 +168,13 @@ func (d *device) paramBytes(handle uintptr) int {
 	if d.lib.cuFuncGetParamInfo == 0 {
 		return 0
 	}
+	goruntime.LockOSThread() // with the context, for all of them
+	defer goruntime.UnlockOSThread()
+	if call(d.lib.cuCtxSetCurrent, d.ctx) != success {
+		return 0
+	}
 	end, at, size := 0, new(uintptr), new(uintptr)
-	for i := uintptr(0); d.try(d.lib.cuFuncGetParamInfo, handle, i, uintptr(unsafe.Pointer(at)), uintptr(unsafe.Pointer(size))) == success; i++ {
+	for i := uintptr(0); call(d.lib.cuFuncGetParamInfo, handle, i, uintptr(unsafe.Pointer(at)), uintptr(unsafe.Pointer(size))) == success; i++ {
 		end = int(*at + *size)
 	}
 	return (end + 3) &^ 3
@@ -203,8 +197,32 @@ type function struct {
 	argBytes   int          // of the parameters, 0 for unknown
 }
 
-// Info says what the kernel needs.
+// Info says what blocks the kernel runs in.
 func (f *function) Info() driver.FunctionInfo { return f.info }
+
+// Details asks for the rest.
+func (f *function) Details() (driver.FunctionInfo, error) {
+	info := f.info
+	err := f.ask(attribute{funcLocalBytes, &info.Local}, attribute{funcRegisters, &info.Registers})
+	return info, err
+}
+
+// attribute is one of a kernel, and where to put it.
+type attribute struct {
+	id uintptr
+	to *int
+}
+
+func (f *function) ask(list ...attribute) error {
+	for _, a := range list {
+		v := new(int32)
+		if err := f.dev.do("kernel "+f.info.Name, f.dev.lib.cuFuncGetAttribute, uintptr(unsafe.Pointer(v)), a.id, f.handle); err != nil {
+			return err
+		}
+		*a.to = int(*v)
+	}
+	return nil
+}
 
 // allowDynamic asks for more dynamic shared memory, once for each new maximum.
 func (f *function) allowDynamic(size int) error {

@@ -87,7 +87,15 @@ type Module interface {
 
 // Function is one kernel of a module.
 type Function interface {
+	// Info is what launches are checked against: a process that uses hundreds of kernels
+	// waits for each answer of its driver.
 	Info() FunctionInfo
+}
+
+// Detailed is a Function whose Info lacks what nothing but [FunctionInfo] itself is for:
+// registers and local memory.
+type Detailed interface {
+	Details() (FunctionInfo, error)
 }
 
 // Launch is one kernel launch. Callers fill the first four fields; Scratch

@@ -76,7 +76,7 @@ func (d *device) finalize(op string, img driver.Image) (driver.Image, string, er
 	return img, log, nil
 }
 
-// Function finds a kernel and asks what it needs.
+// Function finds a kernel and asks what launches are checked against.
 func (m *module) Function(name string) (driver.Function, error) {
 	d := m.dev
 	op, h, cname := "kernel "+name, new(uintptr), cstring(name)
@@ -84,19 +84,8 @@ func (m *module) Function(name string) (driver.Function, error) {
 		return nil, err
 	}
 	f := &function{dev: d, handle: *h, info: driver.FunctionInfo{Name: name}}
-	list := []struct {
-		attr uintptr
-		to   *int
-	}{
-		{funcMaxThreads, &f.info.MaxThreads}, {funcSharedBytes, &f.info.Shared},
-		{funcLocalBytes, &f.info.Local}, {funcRegisters, &f.info.Registers},
-	}
-	for _, a := range list {
-		v := new(int32)
-		if err := d.do(op, d.lib.hipFuncGetAttribute, uintptr(unsafe.Pointer(v)), a.attr, *h); err != nil {
-			return nil, err
-		}
-		*a.to = int(*v)
+	if err := f.ask(attribute{funcMaxThreads, &f.info.MaxThreads}, attribute{funcSharedBytes, &f.info.Shared}); err != nil {
+		return nil, err
 	}
 	return f, nil
 }
@@ -112,5 +101,29 @@ type function struct {
 	info   driver.FunctionInfo
 }
 
-// Info says what the kernel needs.
+// Info says what blocks the kernel runs in.
 func (f *function) Info() driver.FunctionInfo { return f.info }
+
+// Details asks for the rest.
+func (f *function) Details() (driver.FunctionInfo, error) {
+	info := f.info
+	err := f.ask(attribute{funcLocalBytes, &info.Local}, attribute{funcRegisters, &info.Registers})
+	return info, err
+}
+
+// attribute is one of a kernel, and where to put it.
+type attribute struct {
+	id uintptr
+	to *int
+}
+
+func (f *function) ask(list ...attribute) error {
+	for _, a := range list {
+		v := new(int32)
+		if err := f.dev.do("kernel "+f.info.Name, f.dev.lib.hipFuncGetAttribute, uintptr(unsafe.Pointer(v)), a.id, f.handle); err != nil {
+			return err
+		}
+		*a.to = int(*v)
+	}
+	return nil
+}
