@@ -17,6 +17,7 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/artifact"
 )
 
 // Fn is a handle of a function that kernels are compiled with. It is safe for use
@@ -311,28 +312,40 @@ func (c *constArg) code(arg *any) (uint64, error) {
 	return uint64(*(*uintptr)(a.data)), nil // a function value points to its code
 }
 
-// request is what to compile for values of the compile-time parameters, and with
-// which functions.
-func (k *Kernel) request(values []uint64) (front.Request, []*source, error) {
-	req := k.req
-	req.Consts = k.named(values)
-	var list []*source
+// wanted is a specialisation of a kernel: what to compile for which values of the
+// compile-time parameters, and with which functions.
+type wanted struct {
+	values []uint64
+	req    front.Request
+	spec   string // artifact.Specialisation of req
+	funcs  []*source
+}
+
+// request finds out what to compile for values.
+func (k *Kernel) request(values []uint64) (*wanted, error) {
+	w := &wanted{req: k.req}
+	if len(k.consts) == 0 {
+		return w, nil
+	}
+	w.values = slices.Clone(values)
+	w.req.Consts = k.named(values)
 	n := 0
 	for _, c := range k.consts {
 		for _, p := range c.parts {
 			if c.fn != nil {
 				src, err := function(uintptr(values[n]), c.fn).source()
 				if err != nil {
-					return req, nil, fmt.Errorf("%s: argument %d: %w", k.name, c.index+1, err)
+					return nil, fmt.Errorf("%s: argument %d: %w", k.name, c.index+1, err)
 				}
-				if req.Funcs == nil {
-					req.Funcs = map[string]front.Func{}
+				if w.req.Funcs == nil {
+					w.req.Funcs = map[string]front.Func{}
 				}
-				req.Funcs[p.name] = src.Func
-				list = append(list, src)
+				w.req.Funcs[p.name] = src.Func
+				w.funcs = append(w.funcs, src)
 			}
 			n++
 		}
 	}
-	return req, list, nil
+	w.spec = artifact.Specialisation(w.req)
+	return w, nil
 }

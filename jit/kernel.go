@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,6 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/internal/artifact"
 	"github.com/gokiln/kiln/internal/detour"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -47,6 +45,8 @@ type instance struct {
 	watched watched
 	consts  []uint64
 
+	tgt      target.Target
+	want     *wanted
 	meta     compiler.Meta
 	variants [compiler.Variants]atomic.Pointer[runtime.Function]
 }
@@ -208,11 +208,11 @@ func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error)
 	if k.err != nil {
 		return nil, k.err
 	}
-	req, _, err := k.request(values)
+	want, err := k.request(values)
 	if err != nil {
 		return nil, err
 	}
-	key := flightKey{dev, artifact.Specialisation(req)}
+	key := flightKey{dev, want.spec}
 	k.mu.Lock()
 	have := k.ready.Load()
 	if in := have.find(dev, values); in != nil {
@@ -241,7 +241,7 @@ func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error)
 		f.err = err
 		return nil, err
 	}
-	f.in, f.err = k.resolve(dev, values, compiler.Assumes(tgt))
+	f.in, f.err = k.resolve(dev, tgt, want, compiler.Assumes(tgt))
 	return f.in, f.err
 }
 
@@ -269,23 +269,15 @@ func (k *Kernel) land(key flightKey, f *flight) {
 }
 
 // resolve compiles or loads code that assumes what is given.
-func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.Assume) (*instance, error) {
+func (k *Kernel) resolve(dev *runtime.Device, tgt target.Target, want *wanted, assume compiler.Assume) (*instance, error) {
 	env, err := environment()
 	if err != nil {
 		return nil, err
 	}
-	tgt, err := targetOf(dev)
-	if err != nil {
-		return nil, err
-	}
 	start := time.Now()
-	req, funcs, err := k.request(values)
-	if err != nil {
-		return nil, err
-	}
-	name := k.name + artifact.Specialisation(req)
-	load, loader := loaderFor(funcs)
-	r := &resolver{settings: env, req: req, name: name, dev: dev, tgt: tgt, load: load, loader: loader, known: &known, checked: k.checked, way: detour.For(dev.Info().Formats)}
+	name := k.name + want.spec
+	load, loader := loaderFor(want.funcs)
+	r := &resolver{settings: env, req: want.req, spec: want.spec, name: name, dev: dev, tgt: tgt, load: load, loader: loader, known: &known, checked: k.checked, way: detour.For(dev.Info().Formats)}
 	im, err := r.best(assume)
 	if err != nil {
 		r.dumpPage(name) // as far as it came
@@ -322,7 +314,7 @@ func (k *Kernel) resolve(dev *runtime.Device, values []uint64, assume compiler.A
 	if im.meta.Format == compiler.FormatIR && r.way == nil {
 		assume = 0 // the interpreter takes every launch; a way may lead to more than that
 	}
-	return &instance{dev: dev, consts: slices.Clone(values), fn: fn, meta: im.meta, plan: plan, size: im.meta.ArgBytes(), assumed: assume, watched: watch(plan)}, nil
+	return &instance{dev: dev, tgt: tgt, want: want, consts: want.values, fn: fn, meta: im.meta, plan: plan, size: im.meta.ArgBytes(), assumed: assume, watched: watch(plan)}, nil
 }
 
 // report logs how the kernel was resolved and tells the observers.

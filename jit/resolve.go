@@ -51,6 +51,7 @@ type finalizer interface {
 type resolver struct {
 	*settings
 	req  front.Request
+	spec string // artifact.Specialisation of req
 	name string
 	dev  finalizer
 	tgt  target.Target
@@ -105,7 +106,7 @@ func (r *resolver) resolve() (*image, error) {
 func (r *resolver) source() (string, error) {
 	start := time.Now()
 	defer func() { r.ev.Front = time.Since(start) }()
-	key, err := r.known.Key(r.req, r.load, r.loader)
+	key, err := r.known.Key(r.req, r.spec, r.load, r.loader)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", r.name, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/artifact"
 	"github.com/gokiln/kiln/internal/devlog"
 	"github.com/gokiln/kiln/jit/testkernels"
 	"github.com/gokiln/kiln/runtime"
@@ -85,7 +86,8 @@ func (g *rig) resolver(s *settings) *resolver {
 	g.t.Helper()
 	tgt, err := target.Parse(g.target)
 	require.NoError(g.t, err)
-	return &resolver{settings: s, req: front.Request{Pkg: "k", Func: "Scale", Consts: g.consts}, name: "k.Scale", dev: &g.dev, tgt: tgt, load: g.load}
+	req := front.Request{Pkg: "k", Func: "Scale", Consts: g.consts}
+	return &resolver{settings: s, req: req, spec: artifact.Specialisation(req), name: "k.Scale", dev: &g.dev, tgt: tgt, load: g.load}
 }
 
 func (g *rig) load(path string) (*front.Package, error) {

@@ -23,7 +23,7 @@ func (k *Kernel) variant(in *instance, a compiler.Assume) (*runtime.Function, er
 	if fn := in.variants[a].Load(); fn != nil {
 		return fn, nil
 	}
-	other, err := k.resolve(in.dev, in.consts, a)
+	other, err := k.resolve(in.dev, in.tgt, in.want, a)
 	if err != nil {
 		return nil, err
 	}

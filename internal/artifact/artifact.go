@@ -28,9 +28,9 @@ const Tool = "kiln " + compiler.Version
 // runs. The zero value is ready; a nil one remembers nothing.
 type Sources struct{ sums sync.Map }
 
-// Key is the key of a kernel's source entry. Loader names what load knows, where there are
-// several.
-func (s *Sources) Key(req front.Request, load front.Loader, loader string) (cache.Key, error) {
+// Key is the key of a kernel's source entry. Spec is [Specialisation] of the request, which
+// callers have for messages too; loader names what load knows, where there are several.
+func (s *Sources) Key(req front.Request, spec string, load front.Loader, loader string) (cache.Key, error) {
 	more := front.Packages(req.Sig)
 	for _, f := range req.Funcs {
 		more = append(append(more, f.Pkg), front.Packages(f.Sig)...)
@@ -40,7 +40,7 @@ func (s *Sources) Key(req front.Request, load front.Loader, loader string) (cach
 	name := strings.Join(append([]string{loader, req.Pkg}, more...), " ")
 	if s != nil {
 		if sum, ok := s.sums.Load(name); ok {
-			return sourceKey(req, sum.([sha256.Size]byte)), nil
+			return sourceKey(req, spec, sum.([sha256.Size]byte)), nil
 		}
 	}
 	sum, err := front.SourceHash(req.Pkg, load, more...)
@@ -50,16 +50,16 @@ func (s *Sources) Key(req front.Request, load front.Loader, loader string) (cach
 	if s != nil {
 		s.sums.Store(name, sum)
 	}
-	return sourceKey(req, sum), nil
+	return sourceKey(req, spec, sum), nil
 }
 
 // SourceKey is Key for one kernel.
 func SourceKey(req front.Request, load front.Loader) (cache.Key, error) {
-	return (*Sources)(nil).Key(req, load, "")
+	return (*Sources)(nil).Key(req, Specialisation(req), load, "")
 }
 
-func sourceKey(req front.Request, sum [sha256.Size]byte) cache.Key {
-	return cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), req.Pkg, req.Func, req.Sig, Specialisation(req))
+func sourceKey(req front.Request, spec string, sum [sha256.Size]byte) cache.Key {
+	return cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), req.Pkg, req.Func, req.Sig, spec)
 }
 
 // dslHash covers the functions of package dsl that kernels call: they are

@@ -165,7 +165,7 @@ func (c *comparer) source(_ context.Context, i int) {
 		c.say(i, Damaged, "%v", err)
 		return
 	}
-	key, err := c.known.Key(req, c.Load, "")
+	key, err := c.known.Key(req, artifact.Specialisation(req), c.Load, "")
 	if err != nil {
 		c.say(i, Uncompared, "source unknown: %v", err)
 		c.unknown(i)

@@ -267,7 +267,7 @@ func (r *run) front(s record.Spec) (*compiler.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := r.known.Key(req, r.Load, "")
+	key, err := r.known.Key(req, artifact.Specialisation(req), r.Load, "")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Kernel, err)
 	}
