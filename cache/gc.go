@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gokiln/kiln/internal/atomicfile"
 )
 
 const (
@@ -15,8 +17,12 @@ const (
 	evictEvery = time.Hour
 	evictMark  = ".evicted"
 
-	// tempAge is the age at which a temporary file has no writer any more.
+	// tempAge is the age at which a temporary file of another machine has no
+	// writer any more. Entries are written at once.
 	tempAge = time.Hour
+
+	// oldTempPrefix begins the names of temporary files of earlier versions.
+	oldTempPrefix = ".tmp-"
 )
 
 // GCResult says what [Store.GC] did. Sizes are in bytes.
@@ -39,10 +45,12 @@ func (s *Store) evict(limit, target int64) (GCResult, error) {
 	if err := s.usable(); err != nil {
 		return GCResult{}, ignoreMissing(err)
 	}
+	s.ask()
+	now := s.clock()
 	var r GCResult
 	var errs []error
 	remove := func(f file) bool {
-		if err := ignoreMissing(os.Remove(f.path)); err != nil {
+		if err := ignoreMissing(s.fs.Remove(f.path)); err != nil {
 			errs = append(errs, err)
 			return false
 		}
@@ -54,10 +62,15 @@ func (s *Store) evict(limit, target int64) (GCResult, error) {
 	for f := range s.files {
 		switch {
 		case isKeyName(f.name):
+			if f.used.Sub(now) > touchEvery {
+				// A clock was wrong. Left so, the entry would outlive all others.
+				f.used = now.Add(-touchEvery)
+				_ = s.fs.Chtimes(f.path, f.used, f.used)
+			}
 			entries = append(entries, f)
 			r.Entries++
 			r.Bytes += f.size
-		case strings.HasPrefix(f.name, tempPrefix) && s.now().Sub(f.used) > tempAge:
+		case isTempName(f.name) && atomicfile.Abandoned(f.name, f.used, now, tempAge):
 			remove(f)
 		}
 	}
@@ -73,7 +86,14 @@ func (s *Store) evict(limit, target int64) (GCResult, error) {
 			}
 		}
 	}
+	// What was left of asking for the time.
+	r.Removed += atomicfile.Sweep(filepath.Join(s.root(), clockName), now)
 	return r, errors.Join(errs...)
+}
+
+// isTempName reports whether a file is one that is being written, or was.
+func isTempName(name string) bool {
+	return atomicfile.IsTemp(name) || strings.HasPrefix(name, oldTempPrefix)
 }
 
 // evictSometimes holds the store to its cap after a Put of n bytes. It looks
@@ -85,15 +105,21 @@ func (s *Store) evictSometimes(n int64) {
 	}
 	written := s.written.Add(n)
 	mark := filepath.Join(s.root(), evictMark)
+	now := s.clock()
 	if written < s.max/8 {
-		info, err := os.Stat(mark)
-		if err == nil && s.now().Sub(info.ModTime()) < evictEvery {
+		info, err := s.fs.Lstat(mark)
+		if err == nil && !apart(info.ModTime(), now, evictEvery) {
+			return
+		}
+		// Where the mark cannot be set, or another host sets it to another time, this
+		// process looks once an hour all the same.
+		if looked := s.looked.Load(); looked != 0 && !apart(time.Unix(0, looked), now, evictEvery) {
 			return
 		}
 	}
 	s.written.Store(0)
-	now := s.now()
-	if err := os.Chtimes(mark, now, now); err != nil {
+	s.looked.Store(now.UnixNano())
+	if err := s.fs.Chtimes(mark, now, now); err != nil {
 		_ = os.WriteFile(mark, nil, 0o600)
 	}
 	// A tenth of slack, so that a full cache is not walked at every look.
@@ -111,7 +137,7 @@ type file struct {
 // files yields what lies in the shard directories. Files that vanish meanwhile
 // are left out: other processes collect too.
 func (s *Store) files(yield func(file) bool) {
-	shards, err := os.ReadDir(s.root())
+	shards, err := s.fs.ReadDir(s.root())
 	if err != nil {
 		return
 	}
@@ -120,7 +146,7 @@ func (s *Store) files(yield func(file) bool) {
 			continue
 		}
 		dir := filepath.Join(s.root(), shard.Name())
-		entries, err := os.ReadDir(dir)
+		entries, err := s.fs.ReadDir(dir)
 		if err != nil {
 			continue
 		}

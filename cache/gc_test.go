@@ -69,7 +69,7 @@ func TestGCSweepsTempFiles(t *testing.T) {
 	s := open(t)
 	k := put(t, s, "x")
 	shard, _ := s.path(k)
-	old, young, foreign := filepath.Join(shard, tempPrefix+"1"), filepath.Join(shard, tempPrefix+"2"), filepath.Join(shard, "README")
+	old, young, foreign := filepath.Join(shard, oldTempPrefix+"1"), filepath.Join(shard, oldTempPrefix+"2"), filepath.Join(shard, "README")
 	for _, f := range []string{old, young, foreign} {
 		require.NoError(t, os.WriteFile(f, []byte("half"), 0o600))
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gokiln/kiln/internal/atomicfile"
 )
 
 // Info describes an entry in the store.
@@ -90,6 +92,7 @@ func (s *Store) Verify() []Problem {
 		}
 		return []Problem{{s.dir, err}}
 	}
+	s.ask()
 	var problems []Problem
 	for f := range s.files {
 		if err := s.verify(f); err != nil {
@@ -99,9 +102,15 @@ func (s *Store) Verify() []Problem {
 	return problems
 }
 
+// nfsPrefix begins the names that clients of NFS give to files that are removed while they are open.
+const nfsPrefix = ".nfs"
+
 func (s *Store) verify(f file) error {
-	if strings.HasPrefix(f.name, tempPrefix) {
-		if s.now().Sub(f.used) > tempAge {
+	if strings.HasPrefix(f.name, nfsPrefix) {
+		return nil // removed while a process has it open; the client removes it afterwards
+	}
+	if isTempName(f.name) {
+		if atomicfile.Abandoned(f.name, f.used, s.clock(), tempAge) {
 			return errors.New("left by a writer that died; it will be collected")
 		}
 		return nil // somebody is writing it
@@ -110,6 +119,6 @@ func (s *Store) verify(f file) error {
 	if err != nil || f.shard != f.name[:2] {
 		return errors.New("no file of the cache; it is never read")
 	}
-	_, _, err = readEntry(f.path, k)
+	_, _, err = s.readEntry(f.path, k)
 	return ignoreMissing(err)
 }

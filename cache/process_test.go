@@ -1,17 +1,14 @@
 package cache
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,15 +18,12 @@ import (
 const (
 	roleEnv = "KILN_CACHE_TEST_ROLE"
 	dirEnv  = "KILN_CACHE_TEST_DIR"
-	seedEnv = "KILN_CACHE_TEST_SEED"
 )
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleEnv) {
 	case "share":
 		os.Exit(report(shareEntries(os.Getenv(dirEnv), 40)))
-	case "write":
-		os.Exit(report(writeForever(os.Getenv(dirEnv))))
 	default:
 		os.Exit(m.Run())
 	}
@@ -43,12 +37,12 @@ func report(err error) int {
 	return 0
 }
 
-func child(t *testing.T, role, dir string, seed int) *exec.Cmd {
+func child(t *testing.T, role, dir string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), roleEnv+"="+role, dirEnv+"="+dir, seedEnv+"="+strconv.Itoa(seed))
+	cmd.Env = append(os.Environ(), roleEnv+"="+role, dirEnv+"="+dir)
 	return cmd
 }
 
@@ -125,7 +119,7 @@ func TestProcesses(t *testing.T) {
 	cmds := make([]*exec.Cmd, 10)
 	outs := make([]bytes.Buffer, len(cmds))
 	for i := range cmds {
-		cmds[i] = child(t, "share", dir, i)
+		cmds[i] = child(t, "share", dir)
 		cmds[i].Stderr = &outs[i]
 		require.NoError(t, cmds[i].Start())
 	}
@@ -136,65 +130,4 @@ func TestProcesses(t *testing.T) {
 	assert.Empty(t, s.Verify())
 	assert.Len(t, s.List(), 40)
 	assert.Len(t, left(t, s), 40)
-}
-
-// writeForever puts entries of many sizes until it is killed, and says so
-// after each.
-func writeForever(dir string) error {
-	s, err := Open(dir)
-	if err != nil {
-		return err
-	}
-	seed, err := strconv.Atoi(os.Getenv(seedEnv))
-	if err != nil {
-		return err
-	}
-	for i := 0; ; i++ {
-		name := fmt.Sprintf("seed %d entry %d", seed, i%8)
-		e := bodyOf(name)
-		e.Body = bytes.Repeat(e.Body, 1+(i*37)%100) // up to 200 kB
-		if err := s.Put(NewKey(name), e); err != nil {
-			return err
-		}
-		if _, err := fmt.Println(i); err != nil {
-			return err
-		}
-	}
-}
-
-func TestKilledWriters(t *testing.T) {
-	rounds := 25
-	if testing.Short() {
-		rounds = 5
-	}
-	dir := filepath.Join(t.TempDir(), "kiln")
-	for seed := range rounds {
-		cmd := child(t, "write", dir, seed)
-		out, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		require.True(t, bufio.NewScanner(out).Scan(), "the writer must get as far as one entry")
-		go func() { // keep the pipe empty
-			for buf := make([]byte, 4096); ; {
-				if _, err := out.Read(buf); err != nil {
-					return
-				}
-			}
-		}()
-		time.Sleep(time.Duration(rand.IntN(15_000)) * time.Microsecond)
-		require.NoError(t, cmd.Process.Kill())
-		_ = cmd.Wait()
-
-		s := openAt(t, dir)
-		require.Empty(t, s.Verify(), "after killing writer %d", seed)
-		_, ok := s.Get(NewKey(fmt.Sprintf("seed %d entry 0", seed)))
-		require.True(t, ok, "what was put before the kill is there")
-	}
-
-	// What the dead left behind goes once it is old.
-	s := openAt(t, dir)
-	s.now = func() time.Time { return time.Now().Add(2 * tempAge) }
-	_, err := s.GC(DefaultMax)
-	require.NoError(t, err)
-	assert.Len(t, left(t, s), len(s.List()))
 }

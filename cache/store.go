@@ -3,12 +3,14 @@ package cache
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"github.com/gokiln/kiln/internal/atomicfile"
 )
 
 const (
@@ -29,22 +31,14 @@ type Store struct {
 
 	state   atomic.Pointer[dirState] // nil until the directory was seen
 	written atomic.Int64             // bytes put since the last eviction
-	create  func(dir, pattern string) (tempFile, error)
+	looked  atomic.Int64             // when this process last looked for what to evict; see clock
+	skew    atomic.Pointer[time.Duration]
+	fs      atomicfile.System
 	now     func() time.Time
 }
 
 // dirState is the verdict on an existing directory: err is nil or ErrUnusable.
 type dirState struct{ err error }
-
-// tempFile is what Put needs of an open file; tests put faults behind it.
-type tempFile interface {
-	io.Writer
-	Name() string
-	Sync() error
-	Close() error
-}
-
-func createTemp(dir, pattern string) (tempFile, error) { return os.CreateTemp(dir, pattern) }
 
 // Open returns the store in dir, which need not exist: the first Put creates
 // it, for its owner only. dir may be "", see [DefaultDir].
@@ -54,7 +48,7 @@ func createTemp(dir, pattern string) (tempFile, error) { return os.CreateTemp(di
 // which is [ErrUnusable]), or a KILN_CACHE_MAX that is no size (then the cap is
 // [DefaultMax]).
 func Open(dir string) (*Store, error) {
-	s := &Store{max: DefaultMax, create: createTemp, now: time.Now}
+	s := &Store{max: DefaultMax, fs: atomicfile.OS{}, now: time.Now}
 	if dir == "" {
 		s.state.Store(&dirState{err: errNoDir})
 		return s, errNoDir
@@ -95,17 +89,23 @@ func (s *Store) usable() error {
 		return st.err
 	}
 	err := checkDir(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	if err == nil {
 		// What is below must be as trustworthy as what is above.
-		if err = checkDir(s.root()); errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+		err = checkDir(s.root())
+	}
+	if passing(err) {
+		return err
 	}
 	s.state.Store(&dirState{err: err})
 	return err
+}
+
+// passing reports whether an error says nothing about the directory as it will be: there is
+// none yet, or the server did not answer.
+func passing(err error) bool {
+	var errno syscall.Errno
+	return errors.Is(err, fs.ErrNotExist) ||
+		errors.As(err, &errno) && (errno == syscall.ESTALE || errno == syscall.EIO || errno.Timeout() || errno.Temporary())
 }
 
 func (s *Store) root() string { return filepath.Join(s.dir, layout) }
@@ -125,12 +125,10 @@ func (s *Store) Get(k Key) (*Entry, bool) {
 		return nil, false
 	}
 	_, file := s.path(k)
-	e, info, err := readEntry(file, k)
+	e, info, err := s.readEntry(file, k)
 	if err != nil {
 		if errors.Is(err, errDamaged) {
-			// Another process may just have put a good file here. Losing
-			// that one costs a compile, not correctness.
-			_ = os.RemoveAll(file)
+			s.discard(file, k)
 		}
 		return nil, false
 	}
@@ -141,9 +139,9 @@ func (s *Store) Get(k Key) (*Entry, bool) {
 // errDamaged marks a file that can be read and is no entry of its key.
 var errDamaged = errors.New("damaged cache entry")
 
-func readEntry(file string, k Key) (*Entry, fs.FileInfo, error) {
+func (s *Store) readEntry(file string, k Key) (*Entry, fs.FileInfo, error) {
 	// Not following links, and before opening: opening a pipe would block.
-	info, err := os.Lstat(file)
+	info, err := s.fs.Lstat(file)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,7 +151,7 @@ func readEntry(file string, k Key) (*Entry, fs.FileInfo, error) {
 	if info.Size() > maxEntryBytes {
 		return nil, info, fmt.Errorf("%w: %d bytes", errDamaged, info.Size())
 	}
-	data, err := os.ReadFile(file)
+	data, err := atomicfile.ReadFileIn(s.fs, file)
 	if err != nil {
 		return nil, info, err
 	}
@@ -164,13 +162,68 @@ func readEntry(file string, k Key) (*Entry, fs.FileInfo, error) {
 	return e, info, nil
 }
 
+// discard removes what was found damaged. Another process may have put a good file there
+// since, or it is one whose bytes are late on this host, so it is first renamed to where
+// nobody else looks, and read again: a good one goes back. Which one is there if two are good
+// does not matter.
+func (s *Store) discard(file string, k Key) {
+	aside := atomicfile.TempName(file)
+	if s.fs.Rename(file, aside) != nil {
+		return // it is open on a system that keeps it; Put replaces it
+	}
+	if _, _, err := s.readEntry(aside, k); errors.Is(err, errDamaged) || s.fs.Rename(aside, file) != nil {
+		_ = os.RemoveAll(aside)
+	}
+}
+
 // touch records the use of an entry in its modification time, rarely: most
 // hits must not write. A time in the future is a clock that was wrong.
 func (s *Store) touch(file string, used time.Time) {
-	now := s.now()
-	if age := now.Sub(used); age > touchEvery || age < -touchEvery {
-		_ = os.Chtimes(file, now, now) // a read-only cache is still a cache
+	if !apart(used, s.clock(), touchEvery) {
+		return
 	}
+	if s.skew.Load() == nil {
+		if s.ask(); !apart(used, s.clock(), touchEvery) {
+			return
+		}
+	}
+	now := s.clock()
+	_ = s.fs.Chtimes(file, now, now) // a read-only cache is still a cache
+}
+
+// apart reports whether two times differ by more than d, in either direction.
+func apart(a, b time.Time, d time.Duration) bool { return a.Sub(b).Abs() > d }
+
+// clock returns the time by the clock of the file system, which is one for all hosts that
+// share it, as far as it is known: files are compared by times that it gave them.
+func (s *Store) clock() time.Time {
+	now := s.now()
+	if skew := s.skew.Load(); skew != nil {
+		now = now.Add(*skew)
+	}
+	return now
+}
+
+// setClock learns the time by the clock of the file system. Less than a minute is the
+// accuracy of clocks, and no difference.
+func (s *Store) setClock(t time.Time) {
+	skew := t.Sub(s.now())
+	if skew.Abs() < time.Minute {
+		skew = 0
+	}
+	s.skew.Store(&skew)
+}
+
+// clockName is in the name of the file that is written to learn the time.
+const clockName = "clock"
+
+// ask asks the file system for the time. Where nothing can be written, this host's is taken.
+func (s *Store) ask() {
+	t, err := atomicfile.Time(s.fs, filepath.Join(s.root(), clockName), 0o600)
+	if err != nil {
+		t = s.now()
+	}
+	s.setClock(t)
 }
 
 // Put stores e under k, replacing what is there. After an error, and after a
@@ -190,19 +243,44 @@ func (s *Store) put(k Key, e *Entry) error {
 	if err != nil {
 		return err
 	}
+	// What others do may come between: Clear removes the directories, damage has the name,
+	// and who has a wrong clock takes a file that is being written for one of a dead writer.
+	for range putTries {
+		if err = s.write(k, data); err == nil {
+			s.evictSometimes(int64(len(data)))
+			return nil
+		}
+		_, file := s.path(k)
+		if info, serr := s.fs.Lstat(file); serr == nil && info.IsDir() {
+			s.discard(file, k)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return err
+}
+
+// putTries bounds how often a Put that others disturb begins again.
+const putTries = 4
+
+// write writes the file of an entry.
+func (s *Store) write(k Key, data []byte) error {
 	shard, file := s.path(k)
 	if err := s.prepare(shard); err != nil {
 		return err
 	}
-	tmp, err := s.writeTemp(shard, data)
+	f, err := atomicfile.CreateIn(s.fs, file, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := replace(tmp, file); err != nil {
-		_ = os.Remove(tmp)
+	defer f.Abort()
+	if _, err := f.Write(data); err != nil {
+		return fmt.Errorf("write %s: %w", f.Temp(), err)
+	}
+	if err := f.Commit(); err != nil {
 		return err
 	}
-	s.evictSometimes(int64(len(data)))
+	s.setClock(f.Time())
 	return nil
 }
 
@@ -233,64 +311,13 @@ func (s *Store) prepare(shard string) error {
 	return os.MkdirAll(shard, 0o700)
 }
 
-// writeTemp writes data to a new file in shard and returns its name. It leaves
-// no file behind when it fails.
-func (s *Store) writeTemp(shard string, data []byte) (name string, err error) {
-	f, err := s.create(shard, tempPrefix+"*")
-	if err != nil {
-		return "", err
-	}
-	name = f.Name()
-	_, err = f.Write(data)
-	if err == nil {
-		// Without this, a crash of the machine may keep the name and lose
-		// the bytes.
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		_ = os.Remove(name)
-		return "", fmt.Errorf("write %s: %w", name, err)
-	}
-	return name, nil
-}
-
-// tempPrefix begins the names of files being written. Those of writers that
-// died are swept by GC.
-const tempPrefix = ".tmp-"
-
-// replaceTries bounds how long replace waits for readers, on systems where an
-// open file cannot be replaced: 1 + 2 + … + 16 ms.
-const replaceTries = 5
-
-// replace renames tmp to file. It removes a directory that is in the way.
-func replace(tmp, file string) error {
-	var err error
-	for i := range replaceTries {
-		if err = os.Rename(tmp, file); err == nil {
-			return nil
-		}
-		if info, serr := os.Lstat(file); serr == nil && info.IsDir() {
-			_ = os.RemoveAll(file)
-			continue
-		}
-		if !renameMayRetry {
-			break
-		}
-		time.Sleep(time.Millisecond << i)
-	}
-	return err
-}
-
 // Remove removes the entry of k, if it is there.
 func (s *Store) Remove(k Key) error {
 	if err := s.usable(); err != nil {
 		return ignoreMissing(err)
 	}
 	_, file := s.path(k)
-	return ignoreMissing(os.Remove(file))
+	return ignoreMissing(s.fs.Remove(file))
 }
 
 // Clear removes all entries. The directory itself stays.
@@ -298,7 +325,13 @@ func (s *Store) Clear() error {
 	if err := s.usable(); err != nil {
 		return ignoreMissing(err)
 	}
-	return os.RemoveAll(s.root())
+	var err error
+	for range putTries { // others may write meanwhile
+		if err = os.RemoveAll(s.root()); err == nil {
+			break
+		}
+	}
+	return err
 }
 
 func ignoreMissing(err error) error {

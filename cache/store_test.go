@@ -14,6 +14,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/internal/atomicfile"
+	"github.com/gokiln/kiln/internal/atomicfile/faulty"
 )
 
 // open returns a store in a new directory that does not exist yet.
@@ -305,41 +308,17 @@ func TestMax(t *testing.T) {
 	put(t, s, "still works")
 }
 
-// faultyFile fails in a chosen step, after some bytes.
-type faultyFile struct {
-	*os.File
-	room             int
-	syncErr, closErr error
-}
-
-func (f *faultyFile) Write(p []byte) (int, error) {
-	if len(p) > f.room {
-		n, _ := f.File.Write(p[:f.room])
-		return n, syscall.ENOSPC
-	}
-	return f.File.Write(p)
-}
-
-func (f *faultyFile) Sync() error { return f.syncErr }
-
-func (f *faultyFile) Close() error { return errors.Join(f.File.Close(), f.closErr) }
-
 func TestFullDisk(t *testing.T) {
-	const plenty = 1 << 20
-	for name, fault := range map[string]faultyFile{
-		"at once": {room: 0},
-		"midway":  {room: 300},
-		"at sync": {room: plenty, syncErr: syscall.ENOSPC},
-		"at end":  {room: plenty, closErr: syscall.ENOSPC},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, op := range []string{"open", "write", "sync", "close", "rename"} {
+		t.Run(op, func(t *testing.T) {
 			s := open(t)
 			k := put(t, s, "x")
-			s.create = func(dir, pattern string) (tempFile, error) {
-				f, err := os.CreateTemp(dir, pattern)
-				fault.File = f
-				return &fault, err
-			}
+			s.fs = faulty.System{Fault: func(o, _ string) (error, bool) {
+				if o == op {
+					return syscall.ENOSPC, false
+				}
+				return nil, false
+			}}
 			err := s.Put(k, sample())
 			assert.ErrorIs(t, err, syscall.ENOSPC)
 			got, ok := s.Get(k)
@@ -352,50 +331,27 @@ func TestFullDisk(t *testing.T) {
 			assert.False(t, ok)
 			assert.Equal(t, []string{k.String()}, left(t, s), "no partial file stays")
 
-			s.create = createTemp
+			s.fs = atomicfile.OS{}
 			put(t, s, "y")
 		})
 	}
 }
 
-// The device that is always full gives the real error of the system.
+// devFull opens the device that is always full, which gives the real error of the system.
+type devFull struct{ atomicfile.OS }
+
+func (devFull) OpenFile(string, int, fs.FileMode) (atomicfile.Handle, error) {
+	return os.OpenFile("/dev/full", os.O_WRONLY, 0)
+}
+
 func TestDevFull(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full here")
 	}
 	s := open(t)
-	s.create = func(dir, pattern string) (tempFile, error) {
-		f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		return &renamedFile{f, filepath.Join(dir, "x")}, err
-	}
+	s.fs = devFull{}
 	k := NewKey("x")
 	assert.ErrorIs(t, s.Put(k, sample()), syscall.ENOSPC)
-	_, ok := s.Get(k)
-	assert.False(t, ok)
-}
-
-// renamedFile goes by another name, so that Put does not remove the device.
-type renamedFile struct {
-	*os.File
-	name string
-}
-
-func (f *renamedFile) Name() string { return f.name }
-
-func TestCannotCreate(t *testing.T) {
-	s := open(t)
-	s.create = func(string, string) (tempFile, error) { return nil, syscall.EROFS }
-	assert.ErrorIs(t, s.Put(NewKey("x"), sample()), syscall.EROFS)
-}
-
-func TestCannotRename(t *testing.T) {
-	s := open(t)
-	k := NewKey("x")
-	s.create = func(dir, pattern string) (tempFile, error) {
-		f, err := os.CreateTemp(dir, pattern)
-		return &renamedFile{f, f.Name() + "-gone"}, err
-	}
-	assert.ErrorIs(t, s.Put(k, sample()), fs.ErrNotExist)
 	_, ok := s.Get(k)
 	assert.False(t, ok)
 }

@@ -1,7 +1,0 @@
-//go:build !windows
-
-package cache
-
-// renameMayRetry: a rename replaces an open file here; if it fails, it fails
-// for good.
-const renameMayRetry = false
