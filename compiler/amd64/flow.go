@@ -291,7 +291,8 @@ func (e *emitter) edge(i, s int, lanes asm.Reg, whole bool) (label, error) {
 	back := at <= i
 	if back && e.loops[l].diverges {
 		x := &e.repeats[l]
-		e.maskOr(x.mask, lanes, e.loops[l].back == 1)
+		// The only edge back is taken many times where it leaves an inner loop one by one.
+		e.maskOr(x.mask, lanes, e.loops[l].back == 1 && !e.leavesDivergent(i, at))
 		return e.land(i+1, b.loop), e.pass(edge, at, x.next, lanes)
 	}
 	if t.entry == tested || e.divergentHeader(at) {
