@@ -108,8 +108,9 @@ func describe(m *ir.Module, meta *Meta, sites []devlog.Site) {
 
 // WithPositions returns the code of a "kir" or "x86" artifact with positions from a
 // table added, so that errors of the running kernel name source lines. Artifacts
-// are stored without: a table changes whenever a line moves, the code does not.
-func (a *Artifact) WithPositions(table []ir.Pos) []byte {
+// are stored without: a table changes whenever a line moves, the code does not. The table is
+// asked for where the code has a use for it, maybe more than once.
+func (a *Artifact) WithPositions(table func() []ir.Pos) []byte {
 	switch a.Format {
 	case FormatX86:
 		return located(a.Code, table)
@@ -118,7 +119,7 @@ func (a *Artifact) WithPositions(table []ir.Pos) []byte {
 		return a.Code
 	}
 	b := bytes.NewBuffer(bytes.Clone(a.Code))
-	for i, p := range table {
+	for i, p := range table() {
 		if p != (ir.Pos{}) {
 			fmt.Fprintf(b, "pos !%d %q %d %d\n", i+1, p.File, p.Line, p.Col)
 		}

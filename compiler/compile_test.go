@@ -233,7 +233,7 @@ func TestCommentKeepsHash(t *testing.T) {
 	art, err := a.Emit(cpu, compiler.Options{})
 	require.NoError(t, err)
 	assert.NotContains(t, string(art.Code), "k.go")
-	m, err := ir.Parse(string(art.WithPositions(a.Positions)))
+	m, err := ir.Parse(string(art.WithPositions(func() []ir.Pos { return a.Positions })))
 	require.NoError(t, err)
 	require.NoError(t, ir.Verify(m))
 	assert.Contains(t, m.String(), "k.go")

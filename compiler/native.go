@@ -82,8 +82,9 @@ func (p *Program) Listing(t target.Target, opt Options) (text string, native boo
 
 // located fills the positions of a table into native code. Code that cannot be
 // read is left to the driver to refuse.
-func located(code []byte, table []ir.Pos) []byte {
+func located(code []byte, table func() []ir.Pos) []byte {
 	out, err := image.Locate(code, func(pos int) (string, int, int) {
+		table := table()
 		if pos < 1 || pos > len(table) {
 			return "", 0, 0
 		}

@@ -62,9 +62,9 @@ func TestPositionsOfNativeCode(t *testing.T) {
 	code, err := img.Encode()
 	require.NoError(t, err)
 	art := &compiler.Artifact{Meta: compiler.Meta{Format: compiler.FormatX86}, Code: code}
-	got, err := image.Decode(art.WithPositions([]ir.Pos{{}, {File: "k.go", Line: 7, Col: 3}}))
+	got, err := image.Decode(art.WithPositions(func() []ir.Pos { return []ir.Pos{{}, {File: "k.go", Line: 7, Col: 3}} }))
 	require.NoError(t, err)
 	assert.Equal(t, []image.Site{{Pos: 2, File: "k.go", Line: 7, Col: 3}, {Pos: 7}, {}}, got.Sites)
 	art.Code = art.Code[:20]
-	assert.Equal(t, art.Code, art.WithPositions(nil), "what is damaged is for the driver to refuse")
+	assert.Equal(t, art.Code, art.WithPositions(func() []ir.Pos { return nil }), "what is damaged is for the driver to refuse")
 }

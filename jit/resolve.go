@@ -64,8 +64,9 @@ type resolver struct {
 	way       *detour.Way // nil for the usual one
 	checked   bool
 	assume    compiler.Assume
-	positions []ir.Pos
 	program   *compiler.Program
+	table     artifact.Table // of the source entry that was found, until it is read
+	positions []ir.Pos       // see places
 
 	shippedMachine bool // what resolve found is machine code of a bundle
 	noMachine      bool // the device does not load such code
@@ -115,10 +116,10 @@ func (r *resolver) source() (string, error) {
 		e = r.get(key)
 	}
 	if e != nil {
-		s, err := artifact.ReadSource(e)
+		hash, table, err := artifact.ReadSource(e)
 		if err == nil {
-			r.positions = s.Positions
-			return s.IR, nil
+			r.table = table
+			return hash, nil
 		}
 		r.debug("source entry unreadable", "kernel", r.name, "key", key, "err", err)
 	}
@@ -146,8 +147,21 @@ func (r *resolver) front() error {
 	if err != nil {
 		return err
 	}
-	r.program, r.positions = p, p.Positions
+	r.program, r.positions, r.table = p, p.Positions, nil
 	return nil
+}
+
+// places are the positions of the kernel's instructions. They are read when something asks for
+// them; without them the code is as good, and messages of the running kernel name no lines.
+func (r *resolver) places() []ir.Pos {
+	if r.table != nil {
+		list, err := r.table.Positions()
+		if err != nil {
+			r.log.Warn("source entry without lines for messages", "kernel", r.name, "err", err)
+		}
+		r.positions, r.table = list, nil
+	}
+	return r.positions
 }
 
 func (r *resolver) compile(key cache.Key) (*image, error) {
@@ -214,17 +228,17 @@ func (r *resolver) image(a *compiler.Artifact) *image {
 	if a.Interpreted != "" {
 		r.log.Info("interpreted", "kernel", a.Kernel, "target", a.Target, "err", a.Interpreted)
 	}
-	return &image{a.Meta, runtime.Image{Format: a.Format, Name: a.Entry, Code: a.WithPositions(r.positions)}}
+	return &image{a.Meta, runtime.Image{Format: a.Format, Name: a.Entry, Code: a.WithPositions(r.places)}}
 }
 
 // placed returns a log whose sites know their files and lines.
 func (r *resolver) placed(l *runtime.Log) *runtime.Log {
-	out := *l
+	out, places := *l, r.places()
 	out.Sites = slices.Clone(l.Sites)
 	for i := range out.Sites {
 		s := &out.Sites[i]
-		if s.Pos > 0 && s.Pos <= len(r.positions) && r.positions[s.Pos-1].File != "" {
-			s.Place = fmt.Sprintf("%s:%d", r.positions[s.Pos-1].File, r.positions[s.Pos-1].Line)
+		if s.Pos > 0 && s.Pos <= len(places) && places[s.Pos-1].File != "" {
+			s.Place = fmt.Sprintf("%s:%d", places[s.Pos-1].File, places[s.Pos-1].Line)
 		}
 	}
 	return &out

@@ -145,6 +145,30 @@ func TestLogOfCachedCode(t *testing.T) {
 	require.Empty(t, l.Sites[0].Place, "it is shared")
 }
 
+// The positions of a kernel that is found are read when something asks for them.
+func TestPlacesAreAskedFor(t *testing.T) {
+	g := newRig(t)
+	g.must("compiled", 1)
+	r := g.resolver(g.settings())
+	_, err := r.resolve()
+	require.NoError(t, err)
+	require.NotEmpty(t, r.table)
+	require.Nil(t, r.positions)
+	places := r.places()
+	require.Equal(t, "k.go", filepath.Base(places[0].File))
+	require.Nil(t, r.table)
+	require.Equal(t, places, r.places())
+
+	g.log.Reset()
+	r = g.resolver(g.settings())
+	r.table = artifact.Table{7}
+	require.Empty(t, r.places())
+	require.Contains(t, g.log.String(), `msg="source entry without lines for messages" kernel=k.Scale err="damaged positions"`)
+	g.log.Reset()
+	require.Empty(t, r.places())
+	require.Empty(t, g.log.String(), "said once")
+}
+
 // Checked code and code that is not never stand for each other, on any level.
 func TestCheckedCode(t *testing.T) {
 	g := newRig(t)

@@ -109,7 +109,7 @@ func MachineKey(code cache.Key, by string) cache.Key {
 // every driver that knows the format; which version of the tools made it is in the entry.
 const Assembled = "assembled"
 
-// Source is what a source entry has.
+// Source is what a source entry is made of.
 type Source struct {
 	IR        string // hash
 	Positions []ir.Pos
@@ -138,24 +138,19 @@ func (s *Source) Entry(kernel, spec string) (*cache.Entry, error) {
 	return &cache.Entry{Header: cache.Header{Kind: cache.KindSource, Kernel: kernel, Tool: Tool, Meta: meta}, Body: body}, nil
 }
 
-// ReadSource reads the entry that [Source.Entry] made.
-func ReadSource(e *cache.Entry) (*Source, error) {
+// ReadSource reads the entry that [Source.Entry] made: the hash of the IR and the positions.
+func ReadSource(e *cache.Entry) (hash string, positions Table, err error) {
 	var m sourceMeta
-	var s Source
 	if e.Kind != cache.KindSource {
-		return nil, fmt.Errorf("an entry of kind %s, want %s", e.Kind, cache.KindSource)
+		return "", nil, fmt.Errorf("an entry of kind %s, want %s", e.Kind, cache.KindSource)
 	}
 	if err := json.Unmarshal(e.Meta, &m); err != nil {
-		return nil, fmt.Errorf("source entry: %w", err)
+		return "", nil, fmt.Errorf("source entry: %w", err)
 	}
-	var err error
-	if s.Positions, err = readPositions(e.Body); err != nil {
-		return nil, fmt.Errorf("source entry: %w", err)
+	if m.IR == "" {
+		return "", nil, fmt.Errorf("source entry without a hash")
 	}
-	if s.IR = m.IR; s.IR == "" {
-		return nil, fmt.Errorf("source entry without a hash")
-	}
-	return &s, nil
+	return m.IR, e.Body, nil
 }
 
 // SpecOf returns what a source entry was made of, as a line of a record, "" if it does not say:

@@ -7,7 +7,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// A process that uses hundreds of prebuilt kernels reads the positions of each, so they are
+// A process that uses hundreds of prebuilt kernels may read the positions of each, so they are
 // kept in a form that is read fast: how many files there are and their names, then for each
 // position its file, counted from 1, with line and column, or a zero for none. Numbers
 // are uvarints.
@@ -39,8 +39,13 @@ func appendPositions(b []byte, list []ir.Pos) []byte {
 	return b
 }
 
-func readPositions(b []byte) ([]ir.Pos, error) {
-	r := reader{b: b}
+// Table is the positions of a source entry. Most kernels are loaded and run without a
+// question where in the source something is.
+type Table []byte
+
+// Positions reads the table.
+func (t Table) Positions() ([]ir.Pos, error) {
+	r := reader{b: t}
 	names := make([]string, r.count())
 	for i := range names {
 		names[i] = string(r.take(r.count()))

@@ -17,18 +17,18 @@ func TestPositions(t *testing.T) {
 		{{Line: 1}}, // of no file
 	} {
 		b := appendPositions(nil, list)
-		got, err := readPositions(b)
+		got, err := Table(b).Positions()
 		require.NoError(t, err)
 		assert.Equal(t, list, got)
 		for n := range b { // no part of it is a table
-			_, err := readPositions(b[:n])
+			_, err := Table(b[:n]).Positions()
 			assert.ErrorIs(t, err, errPositions, "%d of %d bytes of %v", n, len(b), list)
 		}
-		_, err = readPositions(append(b, 0))
+		_, err = Table(append(b, 0)).Positions()
 		assert.ErrorIs(t, err, errPositions)
 	}
-	_, err := readPositions([]byte{1, 1, 'k', 1, 2, 1, 1})
+	_, err := Table([]byte{1, 1, 'k', 1, 2, 1, 1}).Positions()
 	assert.ErrorIs(t, err, errPositions, "a file that is not there")
-	_, err = readPositions([]byte{0, 0xff, 0xff, 0xff, 0x7f})
+	_, err = Table([]byte{0, 0xff, 0xff, 0xff, 0x7f}).Positions()
 	assert.ErrorIs(t, err, errPositions, "more than there are")
 }

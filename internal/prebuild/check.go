@@ -83,7 +83,10 @@ func (c *checker) spec(s record.Spec) error {
 	if err != nil {
 		return err
 	}
-	src, err := artifact.ReadSource(e)
+	hash, positions, err := artifact.ReadSource(e)
+	if err == nil {
+		_, err = positions.Positions()
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Kernel, err)
 	}
@@ -92,7 +95,7 @@ func (c *checker) spec(s record.Spec) error {
 		return err
 	}
 	for _, t := range targets {
-		if err := c.code(s, t, e.Kernel, src.IR); err != nil {
+		if err := c.code(s, t, e.Kernel, hash); err != nil {
 			return err
 		}
 	}

@@ -181,6 +181,9 @@ func Locate(container []byte, at func(pos int) (file string, line, col int)) ([]
 	if err != nil {
 		return nil, err
 	}
+	if len(m.Sites) == 0 {
+		return container, nil
+	}
 	m.Sites = slices.Clone(m.Sites)
 	for i := range m.Sites {
 		s := &m.Sites[i]

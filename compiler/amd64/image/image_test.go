@@ -36,6 +36,13 @@ func TestRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	want.Sites[1].File, want.Sites[1].Line, want.Sites[1].Col = "a.go", 10, 2
 	require.Equal(t, want, got)
+
+	want.Sites = nil
+	data, err = want.Encode()
+	require.NoError(t, err)
+	located, err = Locate(data, nil)
+	require.NoError(t, err)
+	require.Equal(t, data, located, "nothing to add")
 }
 
 // Every byte of a container counts.
