@@ -15,6 +15,8 @@
 //   - Cached bytes are code. A directory that others can write to is not used,
 //     and the error says which command mends it.
 //   - The size is capped; the least recently used entries go first.
+//   - How many processes have used an entry is counted beside the entries, about, and for
+//     people only: see [Info].
 //
 // A caller that compiles on a miss looks like this:
 //

@@ -20,6 +20,7 @@ type Info struct {
 	Header
 	Size    int64     // of the file
 	ModTime time.Time // of the last use, to the hour
+	Hits    int64     // how many processes have used it, about
 }
 
 // List returns the entries, the most recently used first. It reads headers
@@ -30,6 +31,7 @@ func (s *Store) List() []Info {
 		return nil
 	}
 	var list []Info
+	hits := s.hitCounts()
 	for f := range s.files {
 		if !isKeyName(f.name) {
 			continue
@@ -38,7 +40,7 @@ func (s *Store) List() []Info {
 		if err != nil || h.Key.String() != f.name {
 			continue
 		}
-		list = append(list, Info{Key: h.Key, Header: h.Header, Size: f.size, ModTime: f.used})
+		list = append(list, Info{Key: h.Key, Header: h.Header, Size: f.size, ModTime: f.used, Hits: hits[f.name[:hitDigits]]})
 	}
 	slices.SortFunc(list, func(a, b Info) int {
 		if c := b.ModTime.Compare(a.ModTime); c != 0 {

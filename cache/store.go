@@ -35,6 +35,7 @@ type Store struct {
 	skew    atomic.Pointer[time.Duration]
 	fs      atomicfile.System
 	now     func() time.Time
+	hits    hits
 }
 
 // dirState is the verdict on an existing directory: err is nil or ErrUnusable.
@@ -133,6 +134,7 @@ func (s *Store) Get(k Key) (*Entry, bool) {
 		return nil, false
 	}
 	s.touch(file, info.ModTime())
+	s.hit(k)
 	return e, true
 }
 

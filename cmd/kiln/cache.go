@@ -30,10 +30,11 @@ func cacheCommand() *cobra.Command {
 	var order string
 	ls := &cobra.Command{
 		Use: "ls", Short: "list the entries, most recently used first", Args: cobra.NoArgs,
+		Long: "Ls lists the entries: what each is, its size, how many processes have used it since it was there (HITS,\nnot counted where the directory cannot be written), and when last, to the hour.",
 		RunE: withStore(func(cmd *cobra.Command, s *cache.Store) error { return cacheList(cmd, s, order, asJSON) }),
 	}
 	ls.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
-	ls.Flags().StringVar(&order, "sort", "used", "used, size or kernel")
+	ls.Flags().StringVar(&order, "sort", "used", "used, hits, size or kernel")
 	cmd.AddCommand(transferCommands()...)
 	cmd.AddCommand(ls, gcCommand(), cacheVerifyCommand(),
 		&cobra.Command{
@@ -111,6 +112,7 @@ func withStore(run func(*cobra.Command, *cache.Store) error) func(*cobra.Command
 // orders are the ways to sort a list of entries.
 var orders = map[string]func(a, b cache.Info) int{
 	"used": func(a, b cache.Info) int { return b.ModTime.Compare(a.ModTime) },
+	"hits": func(a, b cache.Info) int { return cmp.Compare(b.Hits, a.Hits) },
 	"size": func(a, b cache.Info) int { return cmp.Compare(b.Size, a.Size) },
 	"kernel": func(a, b cache.Info) int {
 		return cmp.Or(cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Target, b.Target))
@@ -120,7 +122,7 @@ var orders = map[string]func(a, b cache.Info) int{
 func cacheList(cmd *cobra.Command, s *cache.Store, order string, asJSON bool) error {
 	compare := orders[order]
 	if compare == nil {
-		return usageError{fmt.Errorf("-sort %s: want used, size or kernel", order)}
+		return usageError{fmt.Errorf("-sort %s: want used, hits, size or kernel", order)}
 	}
 	list := s.List()
 	slices.SortStableFunc(list, compare)
@@ -130,19 +132,15 @@ func cacheList(cmd *cobra.Command, s *cache.Store, order string, asJSON bool) er
 		return enc.Encode(list)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "KERNEL\tKIND\tTARGET\tBUILD\tFORMAT\tBYTES\tUSED\tKEY")
+	fmt.Fprintln(w, "KERNEL\tKIND\tTARGET\tBUILD\tFORMAT\tBYTES\tHITS\tUSED\tKEY")
 	var total int64
 	for _, e := range list {
 		total += e.Size
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%.12s\n", e.Kernel, e.Kind, e.Target, e.Build, e.Format, e.Size, e.ModTime.Format(time.DateTime), e.Key)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%.12s\n", e.Kernel, e.Kind, e.Target, e.Build, e.Format, e.Size, e.Hits, e.ModTime.Format(time.DateTime), e.Key)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	entries := "1 entry"
-	if len(list) != 1 {
-		entries = fmt.Sprintf("%d entries", len(list))
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s, %d bytes in %s\n", entries, total, s.Dir())
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s, %d bytes in %s\n", entries(len(list)), total, s.Dir())
 	return nil
 }

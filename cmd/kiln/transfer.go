@@ -62,8 +62,8 @@ func cacheExport(cmd *cobra.Command, s *cache.Store, out, kernels string) error 
 		if !wanted.MatchString(info.Kernel) {
 			continue
 		}
-		e, ok := s.Get(info.Key)
-		if !ok {
+		e, err := s.Read(info.Key) // which is no use of it
+		if err != nil {
 			continue // removed, or damaged, since it was listed
 		}
 		if err := w.Add(info.Key, e); err != nil {
