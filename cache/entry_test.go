@@ -47,6 +47,33 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// Meta is cut off where it begins, whatever is in the words before it.
+func TestCutMeta(t *testing.T) {
+	for header, want := range map[string][2]string{
+		`{"kind":"a","meta":{"b":[1,{"meta":2}]}}`: {`{"kind":"a"}`, `{"b":[1,{"meta":2}]}`},
+		`{"kind":",\"meta\":1","meta":"x"}`:        {`{"kind":",\"meta\":1"}`, `"x"`},
+		`{"kind":"a"}`:                             {`{"kind":"a"}`, ""},
+		`{"kind":",\"meta\":1"}`:                   {`{"kind":",\"meta\":1"}`, ""},
+		`{"kind":"a","meta":1`:                     {`{"kind":"a","meta":1`, ""},
+		`[]`:                                       {`[]`, ""},
+		``:                                         {``, ""},
+	} {
+		line := []byte(header)
+		rest, meta := CutMeta(line)
+		assert.Equal(t, want, [2]string{string(rest), string(meta)})
+		assert.Equal(t, header, string(line), "it is the caller's")
+	}
+	// What any header is encoded to is cut where Meta begins.
+	h := Header{Kind: `,"meta":{`, Kernel: `"`, Meta: json.RawMessage(`{"a":",\"meta\":"}`)}
+	whole, err := json.Marshal(h)
+	require.NoError(t, err)
+	rest, meta := CutMeta(whole)
+	var got Header
+	require.NoError(t, json.Unmarshal(rest, &got))
+	got.Meta = meta
+	assert.Equal(t, h, got)
+}
+
 // The first lines are for people: they must say what the entry is.
 func TestHeaderIsReadable(t *testing.T) {
 	k := NewKey("k")

@@ -175,8 +175,12 @@ func decode(data []byte) (*cache.Entry, error) {
 		return nil, fmt.Errorf("%w: an entry without a header", ErrFormat)
 	}
 	e := &cache.Entry{Body: body}
-	if err := json.Unmarshal(head, &e.Header); err != nil {
+	rest, meta := cache.CutMeta(head)
+	if err := json.Unmarshal(rest, &e.Header); err != nil {
 		return nil, fmt.Errorf("%w: header of an entry: %w", ErrFormat, err)
+	}
+	if meta != nil {
+		e.Meta = meta
 	}
 	return e, nil
 }
