@@ -14,8 +14,13 @@ out="$(cd "$1" && pwd)"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CGO_ENABLED=0 GOOS=linux GOARCH=amd64
 
-go build -trimpath -ldflags='-s -w' -o "$out/" ./bench/gpubench ./bench/tensor ./examples/edges ./examples/swiglu ./cmd/kiln \
+go build -trimpath -ldflags='-s -w' -o "$out/" ./bench/gpubench ./bench/tensor ./bench/firstop ./examples/edges ./examples/swiglu ./cmd/kiln \
 	./tests/e2e/testdata/fault ./tests/e2e/testdata/lambda
+# Code for the step firstop, of a record that the same step wrote where the GPU is: with
+# ptxas machine code.
+if [ -n "${KILN_FIRSTOP_RECORD:-}" ]; then
+	CGO_ENABLED=0 go run ./cmd/kiln prebuild -from "$KILN_FIRSTOP_RECORD" -o "$out/firstop.kiln"
+fi
 # Packages whose tests do more where there is a GPU.
 for pkg in runtime runtime/internal/cuda jit ops tensor tests/conformance tests/irconf tests/nvrtc tests/sim/hipcuda tests/e2e; do
 	[ -n "$(find "$pkg" -maxdepth 1 -name '*_test.go' -print -quit 2>/dev/null)" ] || continue

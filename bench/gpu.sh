@@ -7,7 +7,7 @@
 # KILN_BIN  folder of binaries that build.sh wrote, or a .tar.gz of its content
 # OUT       folder for results (default: ./gpu-results)
 # PYTHON    interpreter for the peers (default: python3)
-# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench tensor peers (default: all of them)
+# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench firstop tensor peers (default: all of them)
 # KILN_NVRTC  NVRTC, if it is not in the usual places
 #
 # Nothing is installed and no setting of the GPU is changed. A step that fails
@@ -124,6 +124,16 @@ step_gpubench() {
 	done
 }
 
+# step_firstop measures what fresh processes spend on 200 kernels, beside Triton's. The
+# record that it writes is what build.sh makes a bundle of.
+step_firstop() {
+	limited 60 "$bin/firstop" -device cuda -record "$out/firstop.txt" || fail "bench/firstop -record"
+	limited 300 "$bin/firstop" -device cuda -bundle "$(ls "$bin/firstop.kiln" 2>/dev/null)" -samples "${SAMPLES:-5}" -json >"$out/kiln-firstop.jsonl" ||
+		fail "bench/firstop"
+	PYTHONDONTWRITEBYTECODE=1 limited 200 "${PYTHON:-python3}" "$root/bench/peers/firstop.py" >"$out/peers-firstop.jsonl" ||
+		fail "peers/firstop.py"
+}
+
 # step_tensor measures the tensor operations and PyTorch's.
 step_tensor() {
 	limited 200 "$bin/tensor" -device cuda -json >"$out/kiln-tensor.jsonl" || fail "bench/tensor"
@@ -139,7 +149,7 @@ step_peers() {
 	done
 }
 
-for step in ${STEPS:-device tests nvrtc llvm hip fuzz edges gpubench tensor peers}; do
+for step in ${STEPS:-device tests nvrtc llvm hip fuzz edges gpubench firstop tensor peers}; do
 	echo "== $step"
 	begin=$SECONDS
 	"step_$step"
