@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gokiln/kiln/internal/atomicfile"
 )
 
 // Uses are counted beside the entries, so that entries stay as they were written: a process
@@ -167,9 +169,7 @@ func (s *Store) foldHits() {
 			fmt.Fprintf(&b, "%s %d\n", name, counts[name])
 		}
 	}
-	next := total + "-new"
-	if os.WriteFile(next, []byte(b.String()), 0o600) != nil || os.Rename(next, total) != nil {
-		_ = os.Remove(next)
+	if atomicfile.Write(total, 0o600, func(w io.Writer) error { _, err := io.WriteString(w, b.String()); return err }) != nil {
 		return
 	}
 	_ = os.Remove(folding)

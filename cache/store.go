@@ -170,10 +170,15 @@ func (s *Store) readEntry(file string, k Key) (*Entry, fs.FileInfo, error) {
 // does not matter.
 func (s *Store) discard(file string, k Key) {
 	aside := atomicfile.TempName(file)
-	if s.fs.Rename(file, aside) != nil {
+	if err := s.fs.Rename(file, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return // it is open on a system that keeps it; Put replaces it
 	}
-	if _, _, err := s.readEntry(aside, k); errors.Is(err, errDamaged) || s.fs.Rename(aside, file) != nil {
+	// Not found may be a reply that got lost, so it is looked for all the same.
+	_, _, err := s.readEntry(aside, k)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if errors.Is(err, errDamaged) || s.fs.Rename(aside, file) != nil {
 		_ = os.RemoveAll(aside)
 	}
 }
