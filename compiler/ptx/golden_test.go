@@ -42,7 +42,7 @@ func TestGolden(t *testing.T) {
 			t.Run(filepath.Base(name), func(t *testing.T) {
 				src, err := os.ReadFile(file)
 				require.NoError(t, err)
-				vector := filepath.Base(file) == "vector.ir"
+				vector := strings.HasPrefix(filepath.Base(file), "vector")
 				o := Options{Lines: filepath.Base(file) == "scale.ir", Aligned: vector, Disjoint: vector}
 				got, err := o.Emit(lowered(t, string(src)), mustTarget(t, arch))
 				require.NoError(t, err)

@@ -34,7 +34,7 @@ const maxVector = 16
 // loads ends with a store to their space, and one of stores with any other
 // access to it.
 func (e *emitter) vectorise() {
-	v := vectoriser{e: e, gone: make([]bool, len(e.insts)), vec: map[int]inst{}}
+	v := vectoriser{e: e, gone: make([]bool, len(e.insts)), vec: map[int][]inst{}}
 	for i := range e.insts {
 		in := &e.insts[i]
 		switch m := in.mem; {
@@ -55,8 +55,8 @@ func (e *emitter) vectorise() {
 	}
 	kept := make([]inst, 0, len(e.insts))
 	for i := range e.insts {
-		if in, ok := v.vec[i]; ok {
-			kept = append(kept, in)
+		if list, ok := v.vec[i]; ok {
+			kept = append(kept, list...)
 		} else if !v.gone[i] {
 			kept = append(kept, e.insts[i])
 		}
@@ -68,7 +68,7 @@ type vectoriser struct {
 	e    *emitter
 	open []int // instructions that may still become part of a vector
 	gone []bool
-	vec  map[int]inst // in place of an instruction
+	vec  map[int][]inst // in place of an instruction
 }
 
 func (v *vectoriser) mem(i int) *memop { return v.e.insts[i].mem }
@@ -113,10 +113,18 @@ func (v *vectoriser) flush(end func(*memop) bool) {
 	}
 }
 
-// lanes returns how many of the first accesses of the group make one vector.
+// half is the type in memory of registers of 16 bits, two of which make one of 32 bits.
+const half = "b16"
+
+// lanes returns how many of the first accesses of the group make one vector: four at most,
+// or eight halves.
 func (v *vectoriser) lanes(group []int) int {
 	first := v.mem(group[0])
-	for n := 4; n > 1; n /= 2 {
+	most := 4
+	if first.kind == half {
+		most = 8
+	}
+	for n := most; n > 1; n /= 2 {
 		bytes := n * first.size
 		if n > len(group) || bytes > maxVector || first.at.off%int64(bytes) != 0 || first.at.align%bytes != 0 || first.at.align == 0 {
 			continue
@@ -124,6 +132,9 @@ func (v *vectoriser) lanes(group []int) int {
 		adjacent := true
 		for k := 1; k < n; k++ {
 			adjacent = adjacent && v.mem(group[k]).at.off == first.at.off+int64(k*first.size)
+		}
+		for k := range n {
+			adjacent = adjacent && (n <= 4 || v.mem(group[k]).value.reg != 0) // pairs are of registers
 		}
 		if adjacent {
 			return n
@@ -135,31 +146,66 @@ func (v *vectoriser) lanes(group []int) int {
 // join replaces the accesses, in order of address, by one.
 func (v *vectoriser) join(group []int) {
 	m := v.mem(group[0])
-	values := []frag{text("{")}
-	for k, i := range group {
-		if k > 0 {
-			values = append(values, text(", "))
-		}
+	var values []frag
+	for _, i := range group {
 		values = append(values, v.mem(i).value)
 		v.gone[i] = true
 	}
-	values = append(values, text("}"))
 	at := slices.Min(group)
 	if m.store {
 		at = slices.Max(group)
 	}
-	in := inst{pos: v.e.insts[at].pos}
-	width := fmt.Sprintf(".v%d.%s ", len(group), m.kind)
+	pos, kind := v.e.insts[at].pos, m.kind
+	var pairs []inst
+	if len(values) > 4 {
+		kind = "b32"
+		values, pairs = v.pairs(values, m.store, pos)
+	}
+	in := inst{pos: pos}
+	width := fmt.Sprintf(".v%d.%s ", len(values), kind)
+	n := len(values)
+	values = braced(values)
 	if m.store {
 		in.effect = true
 		in.frags = append([]frag{text("st." + m.space.String() + width)}, m.at.frags(0)...)
 		in.frags = append(append(in.frags, text(", ")), values...)
+		v.vec[at] = append(pairs, in)
 	} else {
-		in.defs = len(group)
+		in.defs = n
 		in.frags = append([]frag{text(loadOpcode(m.space, m.fixed) + width)}, values...)
 		in.frags = append(append(in.frags, text(", ")), m.at.frags(0)...)
+		v.vec[at] = append([]inst{in}, pairs...)
 	}
-	v.vec[at] = in
+}
+
+// pairs returns registers for two halves each, and the moves that make them of halves to
+// store or halves of what was loaded. Wider vectors than of four registers PTX does not have.
+func (v *vectoriser) pairs(halves []frag, store bool, pos int) (words []frag, moves []inst) {
+	for k := 0; k < len(halves); k += 2 {
+		word, two := use(v.e.newReg(b32)), braced(halves[k:k+2])
+		in := inst{pos: pos, frags: []frag{text("mov.b32 ")}}
+		if store {
+			in.defs = 1
+			in.frags = append(append(in.frags, word, text(", ")), two...)
+		} else {
+			in.defs = 2
+			in.frags = append(append(in.frags, two...), text(", "), word)
+		}
+		words, moves = append(words, word), append(moves, in)
+	}
+	return words, moves
+}
+
+// braced is a list of registers as PTX writes a vector.
+func braced(list []frag) []frag {
+	out := []frag{text("{")}
+	for k, f := range list {
+		if k > 0 {
+			out = append(out, text(", "))
+		}
+		out = append(out, f)
+	}
+	return append(out, text("}"))
 }
 
 func loadOpcode(s ir.Space, fixed bool) string {
