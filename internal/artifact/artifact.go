@@ -3,6 +3,7 @@ package artifact
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -115,55 +116,53 @@ type Source struct {
 	Positions []ir.Pos
 }
 
+// sourceMeta is the header of a source entry, whose body has the positions and then the
+// specialisation: programs read neither as they look for a kernel.
 type sourceMeta struct {
-	IR string `json:"ir"`
-}
-
-// specMeta is the part of a source entry's header that programs do not read.
-type specMeta struct {
-	Spec json.RawMessage `json:"spec,omitempty"`
+	IR   string `json:"ir"`
+	Spec int    `json:"spec_bytes,omitempty"` // at the end of the body
 }
 
 // Entry returns the entry of s under the name that the compiler has for the kernel. Spec is
 // what to compile to have the entry again, as a line of a record.
 func (s *Source) Entry(kernel, spec string) (*cache.Entry, error) {
-	meta, err := json.Marshal(struct {
-		sourceMeta
-		specMeta
-	}{sourceMeta{s.IR}, specMeta{json.RawMessage(spec)}})
+	meta, err := json.Marshal(sourceMeta{s.IR, len(spec)})
 	if err != nil {
 		return nil, fmt.Errorf("%s: writing source entry: %w", kernel, err)
 	}
-	body := appendPositions(nil, s.Positions)
+	body := append(appendPositions(nil, s.Positions), spec...)
 	return &cache.Entry{Header: cache.Header{Kind: cache.KindSource, Kernel: kernel, Tool: Tool, Meta: meta}, Body: body}, nil
 }
 
 // ReadSource reads the entry that [Source.Entry] made: the hash of the IR and the positions.
 func ReadSource(e *cache.Entry) (hash string, positions Table, err error) {
-	var m sourceMeta
-	if e.Kind != cache.KindSource {
-		return "", nil, fmt.Errorf("an entry of kind %s, want %s", e.Kind, cache.KindSource)
-	}
-	if err := json.Unmarshal(e.Meta, &m); err != nil {
-		return "", nil, fmt.Errorf("source entry: %w", err)
-	}
-	if m.IR == "" {
-		return "", nil, fmt.Errorf("source entry without a hash")
-	}
-	return m.IR, e.Body, nil
+	hash, body, _, err := readSource(e)
+	return hash, body, err
 }
 
 // SpecOf returns what a source entry was made of, as a line of a record, "" if it does not say:
 // entries of earlier releases do not.
 func SpecOf(e *cache.Entry) (string, error) {
-	var m specMeta
+	_, _, spec, err := readSource(e)
+	return string(spec), err
+}
+
+func readSource(e *cache.Entry) (hash string, positions, spec []byte, err error) {
+	var m sourceMeta
 	if e.Kind != cache.KindSource {
-		return "", fmt.Errorf("an entry of kind %s, want %s", e.Kind, cache.KindSource)
+		return "", nil, nil, fmt.Errorf("an entry of kind %s, want %s", e.Kind, cache.KindSource)
 	}
 	if err := json.Unmarshal(e.Meta, &m); err != nil {
-		return "", fmt.Errorf("source entry: %w", err)
+		return "", nil, nil, fmt.Errorf("source entry: %w", err)
 	}
-	return string(m.Spec), nil
+	if m.IR == "" {
+		return "", nil, nil, errors.New("source entry without a hash")
+	}
+	if m.Spec < 0 || m.Spec > len(e.Body) {
+		return "", nil, nil, fmt.Errorf("source entry of %d bytes, %d of them its specialisation", len(e.Body), m.Spec)
+	}
+	at := len(e.Body) - m.Spec
+	return m.IR, e.Body[:at:at], e.Body[at:], nil
 }
 
 // Entry returns the entry of code, [cache.KindArtifact] or [cache.KindMachine]. Tool may say
