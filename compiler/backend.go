@@ -16,38 +16,24 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 )
 
-// The formats of an artifact's code.
-const (
-	FormatIR     = "kir" // IR text, for the CPU
-	FormatPTX    = "ptx"
-	FormatHIP    = "hip"  // HIP C++
-	FormatCUDA   = "cuda" // CUDA C++
-	FormatMSL    = "msl"  // Metal Shading Language
-	FormatOpenCL = "cl"   // OpenCL C
-	FormatLLVM   = "ll"   // LLVM IR
-	FormatX86    = "x86"  // machine code for amd64, in the container of package image
-)
-
 // backend makes the code of one kind of target.
 type backend struct {
-	kind   string
-	format string
-	// assumes is what its code is better for knowing of a launch.
-	assumes Assume
-	emit    func(m *ir.Module, t target.Target, opt Options) (string, error)
+	kind string
+	emit func(m *ir.Module, t target.Target, opt Options) (string, error)
 	// entry is the kernel's name in the code.
 	entry func(name string) string
 }
 
-// backends has a row for each kind of target.
+// backends has a row for each kind of target; package code knows the formats of what they
+// make.
 var backends = []backend{
 	{
-		kind: target.Interp, format: FormatIR,
+		kind:  target.Interp,
 		emit:  func(m *ir.Module, _ target.Target, _ Options) (string, error) { return m.Text(), nil },
 		entry: func(name string) string { return name },
 	},
 	{
-		kind: target.PTX, format: FormatPTX, assumes: Small | Aligned | Disjoint,
+		kind: target.PTX,
 		emit: func(m *ir.Module, t target.Target, opt Options) (string, error) {
 			return ptx.Options{
 				Lines: opt.Lines, Aligned: opt.Assume&Aligned != 0, Disjoint: opt.Assume&Disjoint != 0,
@@ -57,16 +43,16 @@ var backends = []backend{
 		entry: ptx.EntryName,
 	},
 	{
-		kind: target.LLVM, format: FormatLLVM, assumes: Small | Aligned | Disjoint,
+		kind: target.LLVM,
 		emit: func(m *ir.Module, t target.Target, opt Options) (string, error) {
 			return llvm.Options{Lines: opt.Lines, Aligned: opt.Assume&Aligned != 0, Disjoint: opt.Assume&Disjoint != 0}.Emit(m, t)
 		},
 		entry: llvm.EntryName,
 	},
-	structured(hip.Language, FormatHIP),
-	structured(cuda.Language, FormatCUDA),
-	structured(msl.Language, FormatMSL),
-	structured(opencl.Language, FormatOpenCL),
+	structured(hip.Language),
+	structured(cuda.Language),
+	structured(msl.Language),
+	structured(opencl.Language),
 	nativeBackend,
 }
 
@@ -84,9 +70,9 @@ func uniformBranches(m *ir.Module, opt Options) func(*ir.Block) bool {
 }
 
 // structured is the backend of a C-like language.
-func structured(l *cfamily.Language, format string) backend {
+func structured(l *cfamily.Language) backend {
 	return backend{
-		kind: l.Kind, format: format, assumes: Small | Disjoint,
+		kind: l.Kind,
 		emit: func(m *ir.Module, t target.Target, opt Options) (string, error) {
 			return l.Emit(m, t, cfamily.Options{Lines: opt.Lines, Disjoint: opt.Assume&Disjoint != 0, Names: opt.Names})
 		},
@@ -100,34 +86,4 @@ func backendOf(kind string) (*backend, error) {
 		return nil, fmt.Errorf("no emitter for targets of kind %q", kind)
 	}
 	return &backends[i], nil
-}
-
-// Assumes returns what code for t is better for knowing of a launch. Targets whose
-// code would not differ have one variant.
-func Assumes(t target.Target) Assume {
-	b, err := backendOf(t.Kind)
-	if err != nil {
-		return 0
-	}
-	return b.assumes
-}
-
-// TargetFor returns what to compile for on a device that loads images of some
-// formats, the best first.
-func TargetFor(formats []string, arch string) (target.Target, error) {
-	for _, format := range formats {
-		for _, b := range backends {
-			switch {
-			case b.format != format:
-			case b.kind == target.Interp:
-				if t, err := target.Parse("cpu:" + arch); err == nil && t.Kind == target.Interp {
-					return t, nil
-				}
-				return target.CPU, nil
-			default:
-				return target.Parse(b.kind + ":" + arch)
-			}
-		}
-	}
-	return target.Target{}, fmt.Errorf("the device loads %v, none of which the compiler makes", formats)
 }

@@ -5,98 +5,17 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"os"
-	"path"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"sync/atomic"
 
+	"github.com/gokiln/kiln/compiler/code"
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/internal/devlog"
 )
-
-// Version is part of every cache key. It changes whenever the same source may
-// give other code; a test compares what the compiler makes of a set of kernels
-// with a recorded digest and fails when one changed without the other.
-const Version = "10"
-
-// Options change what Emit makes.
-type Options struct {
-	Checked bool                            // stop at what Go panics on, on every target
-	Lines   bool                            // name Go lines in comments of the text
-	Disable []string                        // passes to leave out
-	Assume  Assume                          // what every launch of the code keeps to
-	After   func(pass string, m *ir.Module) // called after each pass
-	Names   func(ir.Pos) string             // names variables of text for readers, see [front.Names]
-
-	// Strict makes a fault of the emitter of native code an error. Without it, the
-	// kernel runs on the interpreter, see [Meta].
-	Strict bool
-}
-
-// OptionsFromEnv returns the options that the environment asks for:
-// KILN_DISABLE_PASS is a comma-separated list of passes, KILN_STRICT=1 sets Strict.
-func OptionsFromEnv() Options {
-	o := Options{Strict: os.Getenv("KILN_STRICT") == "1"}
-	if list := os.Getenv("KILN_DISABLE_PASS"); list != "" {
-		o.Disable = strings.Split(list, ",")
-	}
-	return o
-}
-
-// Key returns a text that differs between options that make different code.
-func (o Options) Key() string {
-	return fmt.Sprintf("checked=%t lines=%t disable=%s assume=%s", o.Checked, o.Lines, strings.Join(o.Disable, ","), o.Assume)
-}
-
-// Build names for people what sets code apart from that of the zero Options.
-func (o Options) Build() string {
-	var list []string
-	if o.Checked {
-		list = append(list, "checked")
-	}
-	if o.Lines {
-		list = append(list, "lines")
-	}
-	if a := o.Assume.String(); a != "" {
-		list = append(list, a)
-	}
-	for _, pass := range o.Disable {
-		list = append(list, "-"+pass)
-	}
-	return strings.Join(list, ",")
-}
-
-// ParseBuild returns the options that [Options.Build] names.
-func ParseBuild(text string) (o Options, err error) {
-	var names []string
-	for name := range strings.SplitSeq(text, ",") {
-		switch {
-		case name == "":
-		case name == "checked":
-			o.Checked = true
-		case name == "lines":
-			o.Lines = true
-		case name[0] == '-':
-			o.Disable = append(o.Disable, name[1:])
-		default:
-			names = append(names, name)
-		}
-	}
-	if o.Assume, err = ParseAssume(names...); err != nil {
-		return Options{}, fmt.Errorf("build %q: %w", text, err)
-	}
-	return o, nil
-}
 
 // Program is a kernel in IR, checked, not yet optimised.
 type Program struct {
@@ -162,7 +81,7 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	if err != nil {
 		return nil, err
 	}
-	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: back.format}}
+	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: code.FormatOf(t)}}
 	// Code on the CPU checks assertions itself and stops at the first that fails.
 	describe(m, &art.Meta, pass.LowerLog(m, !t.OnCPU()))
 	if interpreted(t, opt, art.Log != nil) {
@@ -269,67 +188,4 @@ func recoverTo(err *error, kernel string) {
 	if cause := recover(); cause != nil {
 		*err = &InternalError{kernel, cause, debug.Stack()}
 	}
-}
-
-// Registered loads the kernel packages that registered their source with
-// dsl.Source.
-func Registered(importPath string) (*front.Package, error) {
-	return registered(importPath, false)
-}
-
-// RegisteredTests is Registered for a package that is being tested: its test files
-// are part of it, and a path such as example.com/k_test is that of external tests.
-func RegisteredTests(importPath string) (*front.Package, error) {
-	return registered(importPath, true)
-}
-
-func registered(importPath string, tests bool) (*front.Package, error) {
-	files, ok := dsl.SourceOf(importPath)
-	if !ok {
-		return nil, fmt.Errorf("package %s has no kernel source in this program: add `//go:embed *.go`, `var source embed.FS` and `var _ = dsl.Source(source)` to it", importPath)
-	}
-	if tests {
-		return readTests(importPath, files)
-	}
-	return ReadPackage(importPath, files)
-}
-
-// readTests reads the files of a package together with its tests. Package
-// clauses tell those inside of the package from external ones.
-func readTests(importPath string, files fs.FS) (*front.Package, error) {
-	p, err := readFiles(importPath, files, func(string) bool { return true })
-	if err != nil {
-		return nil, err
-	}
-	p.Tests = true
-	external := strings.HasSuffix(importPath, "_test")
-	p.Files = slices.DeleteFunc(p.Files, func(f front.File) bool {
-		tree, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Text, parser.PackageClauseOnly)
-		return err == nil && strings.HasSuffix(tree.Name.Name, "_test") != external
-	})
-	return p, nil
-}
-
-// ReadPackage reads the kernel source of a package: its Go files without tests.
-func ReadPackage(importPath string, files fs.FS) (*front.Package, error) {
-	return readFiles(importPath, files, func(name string) bool { return !strings.HasSuffix(name, "_test.go") })
-}
-
-func readFiles(importPath string, files fs.FS, wanted func(name string) bool) (*front.Package, error) {
-	names, err := fs.Glob(files, "*.go")
-	if err != nil {
-		return nil, fmt.Errorf("reading source of %s: %w", importPath, err)
-	}
-	p := &front.Package{Path: importPath}
-	for _, name := range names {
-		if !wanted(name) {
-			continue
-		}
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, fmt.Errorf("reading source of %s: %w", importPath, err)
-		}
-		p.Files = append(p.Files, front.File{Name: path.Base(name), Text: text})
-	}
-	return p, nil
 }

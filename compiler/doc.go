@@ -18,6 +18,9 @@
 //
 // The example below is the same with all errors handled.
 //
+// What goes in is of package input, what comes out of package code: programs that load
+// kernels and have no compiler need only those.
+//
 // Mistakes in a kernel come back as a [diag.List]; a fault of the compiler
 // itself as an [InternalError]. Neither half panics on user input.
 package compiler

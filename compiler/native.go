@@ -12,7 +12,7 @@ import (
 
 // nativeBackend makes machine code of the CPU.
 var nativeBackend = backend{
-	kind: target.Native, format: FormatX86,
+	kind: target.Native,
 	emit: func(m *ir.Module, t target.Target, _ Options) (text string, err error) {
 		defer recoverTo(&err, m.Name)
 		code, err := amd64.Emit(m, t)
@@ -78,23 +78,6 @@ func (p *Program) Listing(t target.Target, opt Options) (text string, native boo
 	}
 	text, err = amd64.List(m, t)
 	return text, true, err
-}
-
-// located fills the positions of a table into native code. Code that cannot be
-// read is left to the driver to refuse.
-func located(code []byte, table func() []ir.Pos) []byte {
-	out, err := image.Locate(code, func(pos int) (string, int, int) {
-		table := table()
-		if pos < 1 || pos > len(table) {
-			return "", 0, 0
-		}
-		p := table[pos-1]
-		return p.File, p.Line, p.Col
-	})
-	if err != nil {
-		return code
-	}
-	return out
 }
 
 // forInterp reports whether an emitter left a kernel to the interpreter.

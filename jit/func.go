@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/internal/artifact"
 )
@@ -32,7 +32,7 @@ type Fn struct {
 
 // source is where the compiler finds a function.
 type source struct {
-	front.Func
+	input.Func
 	tests bool // in a test file
 }
 
@@ -176,7 +176,7 @@ func locate(frame goruntime.Frame, typ reflect.Type) (*source, error) {
 	case strings.HasSuffix(name, "-fm"):
 		return nil, fmt.Errorf("%s is a method value, which holds a receiver: pass a function or a function literal", frame.Function)
 	case isIdent(plain):
-		src.Func = front.Func{Pkg: pkg, Name: plain}
+		src.Func = input.Func{Pkg: pkg, Name: plain}
 		if _, ok := dsl.SourceOf(pkg); !ok { // reading it takes its time
 			load, _ := loaderFor([]*source{src})
 			if _, err := load(pkg); err != nil {
@@ -204,9 +204,9 @@ func locate(frame goruntime.Frame, typ reflect.Type) (*source, error) {
 // findLiteral finds a function literal. Its package is that of its file: the name
 // of the function begins with that of another package where the function around
 // the literal was inlined.
-func findLiteral(frame goruntime.Frame, pkg string, typ reflect.Type, tests bool) (f front.Func, err error) {
+func findLiteral(frame goruntime.Frame, pkg string, typ reflect.Type, tests bool) (f input.Func, err error) {
 	file := strings.ReplaceAll(frame.File, `\`, "/")
-	want := front.Literal{File: path.Base(file), Line: startLine(frame)}
+	want := input.Literal{File: path.Base(file), Line: startLine(frame)}
 	for i := range typ.NumIn() {
 		want.Params = append(want.Params, predeclared(typ.In(i)))
 	}
@@ -215,7 +215,7 @@ func findLiteral(frame goruntime.Frame, pkg string, typ reflect.Type, tests bool
 	}
 	paths := dsl.SourcesAt(frame.File)
 	if len(paths) == 0 {
-		if _, err = compiler.Registered(pkg); err == nil { // which is another package
+		if _, err = input.Registered(pkg); err == nil { // which is another package
 			err = fmt.Errorf("the package in %s has no kernel source in this program: add `//go:embed *.go`, `var source embed.FS` and `var _ = dsl.Source(source)` to it", path.Dir(file))
 		}
 		return f, err
@@ -223,11 +223,11 @@ func findLiteral(frame goruntime.Frame, pkg string, typ reflect.Type, tests bool
 	for _, path := range paths { // of a package and its external tests, one has the file
 		p, wrong := loadSource(path, tests)
 		if wrong == nil {
-			if f, wrong = front.FindLiteral(p, want); wrong == nil {
+			if f, wrong = input.FindLiteral(p, want); wrong == nil {
 				return f, nil
 			}
 		}
-		if err == nil || p != nil && slices.ContainsFunc(p.Files, func(f front.File) bool { return f.Name == want.File }) {
+		if err == nil || p != nil && slices.ContainsFunc(p.Files, func(f input.File) bool { return f.Name == want.File }) {
 			err = wrong
 		}
 	}
@@ -253,16 +253,16 @@ func splitName(full string) (pkg, name string) {
 	return full[:slash] + pkg, name
 }
 
-func loadSource(path string, tests bool) (*front.Package, error) {
+func loadSource(path string, tests bool) (*input.Package, error) {
 	if tests {
-		return compiler.RegisteredTests(path)
+		return input.RegisteredTests(path)
 	}
-	return compiler.Registered(path)
+	return input.Registered(path)
 }
 
 // loaderFor returns the loader for kernels that are compiled with functions, and a name for
 // it: the packages whose tests are part of them.
-func loaderFor(list []*source) (load front.Loader, name string) {
+func loaderFor(list []*source) (load input.Loader, name string) {
 	tested := map[string]bool{}
 	for _, s := range list {
 		if s.tests {
@@ -270,9 +270,9 @@ func loaderFor(list []*source) (load front.Loader, name string) {
 		}
 	}
 	if len(tested) == 0 {
-		return compiler.Registered, ""
+		return input.Registered, ""
 	}
-	return func(path string) (*front.Package, error) { return loadSource(path, tested[path]) }, strings.Join(slices.Sorted(maps.Keys(tested)), ",")
+	return func(path string) (*input.Package, error) { return loadSource(path, tested[path]) }, strings.Join(slices.Sorted(maps.Keys(tested)), ",")
 }
 
 // fnWord is the type of a handle, as an interface holds it.
@@ -316,7 +316,7 @@ func (c *constArg) code(arg *any) (uint64, error) {
 // compile-time parameters, and with which functions.
 type wanted struct {
 	values []uint64
-	req    front.Request
+	req    input.Request
 	spec   string // artifact.Specialisation of req
 	funcs  []*source
 }
@@ -338,7 +338,7 @@ func (k *Kernel) request(values []uint64) (*wanted, error) {
 					return nil, fmt.Errorf("%s: argument %d: %w", k.name, c.index+1, err)
 				}
 				if w.req.Funcs == nil {
-					w.req.Funcs = map[string]front.Func{}
+					w.req.Funcs = map[string]input.Func{}
 				}
 				w.req.Funcs[p.name] = src.Func
 				w.funcs = append(w.funcs, src)

@@ -4,14 +4,14 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/gokiln/kiln/compiler"
-	"github.com/gokiln/kiln/compiler/pass"
+	"github.com/gokiln/kiln/compiler/code"
+	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/runtime"
 )
 
 // variant returns the code for launches that have the properties a, compiling
 // it at the first such launch.
-func (k *Kernel) variant(in *instance, a compiler.Assume) (*runtime.Function, error) {
+func (k *Kernel) variant(in *instance, a code.Assume) (*runtime.Function, error) {
 	if a == in.assumed {
 		return in.fn, nil
 	}
@@ -32,8 +32,8 @@ func (k *Kernel) variant(in *instance, a compiler.Assume) (*runtime.Function, er
 }
 
 // best returns code that assumes what is given, or less.
-func (r *resolver) best(assume compiler.Assume) (*image, error) {
-	return weaker(assume, func(a compiler.Assume) (*image, error) {
+func (r *resolver) best(assume code.Assume) (*image, error) {
+	return weaker(assume, func(a code.Assume) (*image, error) {
 		r.assume = a
 		return r.resolve()
 	})
@@ -41,7 +41,7 @@ func (r *resolver) best(assume compiler.Assume) (*image, error) {
 
 // weaker calls resolve for a and, as long as that is not prebuilt, for less
 // and less of it: such code is right too.
-func weaker(a compiler.Assume, resolve func(compiler.Assume) (*image, error)) (*image, error) {
+func weaker(a code.Assume, resolve func(code.Assume) (*image, error)) (*image, error) {
 	im, first := resolve(a)
 	err := first
 	for b := a; errors.Is(err, ErrNotPrebuilt) && b != 0; {
@@ -79,29 +79,29 @@ func watch(plan []param) (w watched) {
 }
 
 // properties returns which of the properties in assumed a launch has.
-func (w *watched) properties(assumed compiler.Assume, g runtime.Grid, block []byte) compiler.Assume {
+func (w *watched) properties(assumed code.Assume, g runtime.Grid, block []byte) code.Assume {
 	a := assumed
 	if a == 0 {
 		return 0
 	}
 	if !smallAxis(g.Blocks.X, g.Threads.X) || !smallAxis(g.Blocks.Y, g.Threads.Y) || !smallAxis(g.Blocks.Z, g.Threads.Z) {
-		a &^= compiler.Small
+		a &^= code.Small
 	}
 	for _, at := range w.ints {
-		if x := int64(binary.LittleEndian.Uint64(block[at:])); x >= pass.SmallLen || x <= -pass.SmallLen {
-			a &^= compiler.Small
+		if x := int64(binary.LittleEndian.Uint64(block[at:])); x >= ir.SmallLen || x <= -ir.SmallLen {
+			a &^= code.Small
 		}
 	}
 	for i := range w.slices {
 		begin, n := w.slices[i].read(block)
 		if begin%16 != 0 {
-			a &^= compiler.Aligned
+			a &^= code.Aligned
 		}
-		if n >= pass.SmallLen {
-			a &^= compiler.Small
+		if n >= ir.SmallLen {
+			a &^= code.Small
 		}
-		if a&compiler.Disjoint != 0 && w.slices[i].written && w.overlapped(i, begin, begin+n*w.slices[i].size, block) {
-			a &^= compiler.Disjoint
+		if a&code.Disjoint != 0 && w.slices[i].written && w.overlapped(i, begin, begin+n*w.slices[i].size, block) {
+			a &^= code.Disjoint
 		}
 	}
 	return a
@@ -110,7 +110,7 @@ func (w *watched) properties(assumed compiler.Assume, g runtime.Grid, block []by
 func smallAxis(blocks, threads int) bool {
 	blocks, threads = max(blocks, 1), max(threads, 1)
 	// The product of two numbers up to these limits does not overflow.
-	return blocks <= pass.SmallBlocks && threads <= pass.SmallThreads && blocks*threads <= pass.SmallThreads
+	return blocks <= ir.SmallBlocks && threads <= ir.SmallThreads && blocks*threads <= ir.SmallThreads
 }
 
 // overlapped reports whether any slice but slice i has bytes in begin to end.

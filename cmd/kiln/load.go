@@ -14,6 +14,7 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/input"
 )
 
 // sources are the packages that the go command found, with all that they
@@ -118,7 +119,7 @@ func (s *sources) read(pkg string) (*source, error) {
 	}
 	for _, f := range all {
 		if !hasKernel(f) {
-			p.kernels = p.kernels || front.Generated(f.Name) // whose kernels may be gone
+			p.kernels = p.kernels || input.Generated(f.Name) // whose kernels may be gone
 			continue
 		}
 		p.kernels = true

@@ -20,6 +20,7 @@ import (
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/cache/bundle"
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/prebuild"
 	"github.com/gokiln/kiln/internal/record"
@@ -211,9 +212,9 @@ func packagesOf(specs []record.Spec) []string {
 			continue // was parsed
 		}
 		list = append(list, req.Pkg)
-		list = append(list, front.Packages(req.Sig)...)
+		list = append(list, input.Packages(req.Sig)...)
 		for _, f := range req.Funcs {
-			list = append(append(list, f.Pkg), front.Packages(f.Sig)...)
+			list = append(append(list, f.Pkg), input.Packages(f.Sig)...)
 		}
 	}
 	slices.Sort(list)

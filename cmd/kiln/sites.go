@@ -14,6 +14,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/gen"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/internal/record"
 )
 
@@ -278,7 +279,7 @@ func (f *siteFinder) readLaunchers(path string, names map[string]launched) error
 		names[name] = launched{kernel: name}
 	}
 	for _, file := range p.all {
-		if !front.Generated(file.Name) {
+		if !input.Generated(file.Name) {
 			continue
 		}
 		list, err := gen.Launchers(file.Text)

@@ -1,7 +1,6 @@
 package front
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -158,7 +158,7 @@ func mistake(t *testing.T, consts map[string]int64) diag.Diagnostic {
 // Check compiles for both sets of representative values.
 func TestCheckFillsConstants(t *testing.T) {
 	names := map[string]bool{}
-	list := Check(&Package{Path: "k", Files: []File{{"k.go", []byte(configured)}}}, nil, func(m *ir.Module) diag.List {
+	list := Check(&Package{Path: "k", Files: []File{{Name: "k.go", Text: []byte(configured)}}}, nil, func(m *ir.Module) diag.List {
 		names[m.Name] = true
 		return nil
 	})
@@ -187,7 +187,7 @@ func TestMarkedConstants(t *testing.T) {
 		{"on=2", []string{"K0009: 2 is no value for the compile-time parameter on, a bool"}},
 	} {
 		var got []string
-		list := Check(&Package{Path: "k", Files: []File{{"k.go", []byte(kernel(c.mark))}}}, nil, func(m *ir.Module) diag.List {
+		list := Check(&Package{Path: "k", Files: []File{{Name: "k.go", Text: []byte(kernel(c.mark))}}}, nil, func(m *ir.Module) diag.List {
 			got = append(got, m.Name)
 			return nil
 		})
@@ -241,16 +241,16 @@ func K(t dsl.Thread, x []int) { x[0] = b.F(x[1]) + strange.N; b.V = 1 }
 }
 
 func TestDuplicateDeclaration(t *testing.T) {
-	list := Check(&Package{Path: "k", Files: []File{{"k.go", []byte(head + "func f() int { return 1 }\nfunc f() int { return 2 }\n\n//kiln:kernel\nfunc K(t dsl.Thread, x []int) { x[0] = f() }\n")}}}, nil, nil)
+	list := Check(&Package{Path: "k", Files: []File{{Name: "k.go", Text: []byte(head + "func f() int { return 1 }\nfunc f() int { return 2 }\n\n//kiln:kernel\nfunc K(t dsl.Thread, x []int) { x[0] = f() }\n")}}}, nil, nil)
 	require.ErrorContains(t, list, "K0002: f redeclared in this block")
 }
 
 func TestDisplayDirAndFileSelection(t *testing.T) {
 	p := &Package{Path: "example.com/k", DisplayDir: "./k", Files: []File{
-		{"a.go", []byte(head + "//kiln:kernel\nfunc K(t dsl.Thread, x []int) { x[0] = f(\"\") }\n")},
-		{"b.go", []byte("//go:build !nosource\n\npackage k\n\nfunc f(x int) int { return x }\n")},
-		{"c.go", []byte("//go:build ignore\n\npackage main\n\nfunc f() {}\n")},
-		{"d_test.go", []byte("package k\n\nfunc f() {}\n")},
+		{Name: "a.go", Text: []byte(head + "//kiln:kernel\nfunc K(t dsl.Thread, x []int) { x[0] = f(\"\") }\n")},
+		{Name: "b.go", Text: []byte("//go:build !nosource\n\npackage k\n\nfunc f(x int) int { return x }\n")},
+		{Name: "c.go", Text: []byte("//go:build ignore\n\npackage main\n\nfunc f() {}\n")},
+		{Name: "d_test.go", Text: []byte("package k\n\nfunc f() {}\n")},
 	}}
 	require.Equal(t, []string{"K"}, Kernels(p))
 	list := Check(p, nil, nil)
@@ -275,7 +275,7 @@ func TestForeignTypes(t *testing.T) {
 	c, err := build(`"c".Op["c".Op[int8]]`)
 	require.NoError(t, err)
 	require.NotEqual(t, b.Text(), c.Text())
-	require.Equal(t, []string{"b", "c"}, Packages(`func("b".Op["c".Op[int8]], "b".X)`))
+	require.Equal(t, []string{"b", "c"}, input.Packages(`func("b".Op["c".Op[int8]], "b".X)`))
 	_, err = build(`"d".None`)
 	require.ErrorContains(t, err, "K0008: Map cannot be instantiated: undefined: ")
 	_, err = build(`"e".Op`)
@@ -284,57 +284,11 @@ func TestForeignTypes(t *testing.T) {
 		require.NotEqual(t, importName(path), importName(other))
 	}
 
-	sum, err := SourceHash("a", load)
+	sum, err := input.SourceHash("a", load)
 	require.NoError(t, err)
-	more, err := SourceHash("a", load, "b")
+	more, err := input.SourceHash("a", load, "b")
 	require.NoError(t, err)
 	require.NotEqual(t, sum, more)
-}
-
-func TestSourceHash(t *testing.T) {
-	texts := map[string]string{
-		"a": "package a\n\nimport (\n\t\"b\"\n\t\"fmt\"\n\n\t\"github.com/gokiln/kiln/dsl\"\n)\n",
-		"b": "package b\n\nimport \"c\"\n",
-		"c": "package c\n",
-		"d": "package d\n",
-	}
-	hash := func() [32]byte {
-		sum, err := SourceHash("a", packages(texts))
-		require.NoError(t, err)
-		return sum
-	}
-	first := hash()
-	require.Equal(t, first, hash())
-	texts["d"] += "var x int // not imported\n"
-	require.Equal(t, first, hash())
-	texts["c"] = "package c // the comment of an import\n"
-	require.Equal(t, first, hash())
-	texts["c"] += "var x int\n"
-	require.NotEqual(t, first, hash())
-
-	_, err := SourceHash("x", packages(texts))
-	require.EqualError(t, err, "package x has no kernel source")
-	texts["b"] = "pack"
-	_, err = SourceHash("a", packages(texts))
-	require.ErrorContains(t, err, "hashing source of b: ")
-}
-
-// TestSourceHashIgnoresPlace checks that neither directories nor the order of
-// files nor tests count.
-func TestSourceHashIgnoresPlace(t *testing.T) {
-	files := []File{{"a.go", []byte("package k\n")}, {"b.go", []byte("package k\n\nvar x int\n")}}
-	hash := func(dir string, files ...File) [32]byte {
-		sum, err := SourceHash("k", func(path string) (*Package, error) {
-			if path != "k" {
-				return nil, errors.New("absent")
-			}
-			return &Package{Path: "k", DisplayDir: dir, Files: files}, nil
-		})
-		require.NoError(t, err)
-		return sum
-	}
-	require.Equal(t, hash("", files...), hash("/somewhere", files[1], files[0], File{"a_test.go", nil}))
-	require.NotEqual(t, hash("", files...), hash("", files[0]))
 }
 
 // TestIntrinsicsComplete compares the table with the marks in package dsl and
@@ -488,7 +442,7 @@ func C[K comparable, E either, F float32](t dsl.Thread, x []K, y []E, z []F) {
 }
 `
 	got := map[string]bool{}
-	list := Check(&Package{Path: "k", Files: []File{{"k.go", []byte(text)}}}, nil, func(m *ir.Module) diag.List {
+	list := Check(&Package{Path: "k", Files: []File{{Name: "k.go", Text: []byte(text)}}}, nil, func(m *ir.Module) diag.List {
 		got[m.Name] = true
 		return nil
 	})

@@ -17,33 +17,6 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// Func is a function that a kernel is compiled with: what a parameter of a
-// function type stands for. It is a function of a package, by its name, or a
-// function literal, by its place; see [FindLiteral].
-type Func struct {
-	Pkg  string // import path
-	Name string // "" for a function literal; Name[T] for an instance of a generic one
-
-	File      string // base name, for a literal
-	Line, Col int    // of the word func
-
-	// Sig is the Go type of the function, as for [Request]. Only a generic
-	// function without type arguments, and a literal inside of one, need it.
-	Sig string
-}
-
-// String tells functions apart whose packages have the same source.
-func (f Func) String() string {
-	s := f.Pkg + "." + f.Name
-	if f.Name == "" {
-		s = fmt.Sprintf("%s/%s:%d:%d", f.Pkg, f.File, f.Line, f.Col)
-	}
-	if f.Sig != "" {
-		s += " " + f.Sig
-	}
-	return s
-}
-
 // binding is a Func in a compilation.
 type binding struct {
 	Func

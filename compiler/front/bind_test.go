@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -100,7 +101,7 @@ func at(t *testing.T, text string) Func {
 	i := strings.Index(hosting, text)
 	require.GreaterOrEqual(t, i, 0)
 	line := 1 + strings.Count(hosting[:i], "\n")
-	f, err := FindLiteral(must(bindSources("x/host")), Literal{File: "k.go", Line: line, Params: params(text), Results: []string{""}})
+	f, err := input.FindLiteral(must(bindSources("x/host")), input.Literal{File: "k.go", Line: line, Params: params(text), Results: []string{""}})
 	require.NoError(t, err)
 	require.Equal(t, i-strings.LastIndexByte(hosting[:i], '\n'), f.Col)
 	return f
@@ -196,7 +197,7 @@ func h[T any]() {
 	g(func(x T) {}, func(x int) {}, func(x uint) {})
 }
 `
-	p := &Package{Path: "x/k", Files: []File{{"k.go", []byte(text)}, {"linux.go", []byte("//go:build linux\n\npackage k\n")}, {"bad.go", []byte("package")}}}
+	p := &Package{Path: "x/k", Files: []File{{Name: "k.go", Text: []byte(text)}, {Name: "linux.go", Text: []byte("//go:build linux\n\npackage k\n")}, {Name: "bad.go", Text: []byte("package")}}}
 	for _, c := range []struct {
 		file            string
 		line            int
@@ -217,7 +218,7 @@ func h[T any]() {
 		{"linux.go", 1, nil, nil, 0, "file linux.go of package x/k has a build constraint"},
 		{"bad.go", 1, nil, nil, 0, "reading source of x/k: bad.go:1:8"},
 	} {
-		f, err := FindLiteral(p, Literal{c.file, c.line, c.params, c.results})
+		f, err := input.FindLiteral(p, input.Literal{File: c.file, Line: c.line, Params: c.params, Results: c.results})
 		if c.err != "" {
 			require.ErrorContains(t, err, c.err)
 			continue

@@ -38,7 +38,7 @@ func registered(importPath string) (*Package, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Files = append(p.Files, File{path.Base(name), text})
+		p.Files = append(p.Files, File{Name: path.Base(name), Text: text})
 	}
 	return p, nil
 }

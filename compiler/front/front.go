@@ -15,57 +15,6 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// Package is the source of a kernel package.
-type Package struct {
-	Path       string // import path
-	Files      []File
-	DisplayDir string // directory in positions; the import path if empty
-	Tests      bool   // files named _test.go are part of the package
-}
-
-// compiles reports whether f is a file that kernels of p may use.
-func (p *Package) compiles(f File) bool {
-	return !Generated(f.Name) && (p.Tests || !strings.HasSuffix(f.Name, "_test.go"))
-}
-
-// Generated reports whether a file of this name is what the command kiln writes next to
-// kernels: launchers and prebuilt code. Nothing of it is part of a kernel, so that writing
-// it again changes no kernel.
-func Generated(name string) bool {
-	return strings.HasPrefix(name, "zz_kernels") || strings.HasPrefix(name, "zz_prebuilt")
-}
-
-// File is a source file.
-type File struct {
-	Name string // base name
-	Text []byte
-}
-
-// Loader finds the source of a kernel package. Package dsl and the parts of
-// the standard library that kernels use are built in.
-type Loader func(importPath string) (*Package, error)
-
-// Request names a kernel and the types to compile it for. A generic kernel
-// needs Sig or TypeArgs.
-type Request struct {
-	Pkg  string // import path
-	Func string
-	// Sig is the Go type of the instance, as in func(dsl.Thread, []float32).
-	// Types may be qualified by dsl, float16, the kernel's own package and what
-	// its file imports, or by an import path in quotes; see [Packages].
-	Sig      string
-	TypeArgs []string // alternative to Sig
-	// Consts gives the values of compile-time parameters, those of type
-	// dsl.ConstInt or dsl.ConstBool (0 or 1), by name: the parameter's, followed
-	// by fields and indices for a part of it, as in cfg.Tiles[1]. The place of the
-	// parameter, counted from the Thread at 0, may stand for its name: 3.Tiles[1].
-	Consts map[string]int64
-	Fill   Fill // for parameters that Consts and Funcs do not name
-	// Funcs gives the functions that parameters of function types stand for, by
-	// the name or the place of the parameter.
-	Funcs map[string]Func
-}
-
 // Build compiles a kernel to IR. Mistakes in the kernel are a [diag.List];
 // other errors say what could not be loaded.
 func Build(req Request, load Loader) (m *ir.Module, err error) {
@@ -207,7 +156,7 @@ func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
 	if len(u.errs) > 0 {
 		return u.errs.Sorted()
 	}
-	find := p.orLoad(load)
+	find := orLoad(p, load)
 	var all diag.List
 	for _, d := range u.strays {
 		all = append(all, d.unmarked()...)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/input"
 )
 
 // instanceVar is the variable that makes go/types and go/ssa instantiate a
@@ -79,28 +80,12 @@ func (u *unit) withDSL(text string) string {
 // byImports replaces the import paths in a text by names.
 func byImports(text string) (string, []*importSpec) {
 	var imports []*importSpec
-	for _, path := range Packages(text) {
+	for _, path := range input.Packages(text) {
 		name := importName(path)
 		text = strings.ReplaceAll(text, `"`+path+`".`, name+".")
 		imports = append(imports, libImport(name, path))
 	}
 	return text, imports
-}
-
-// byPath is a package in a signature or type that is named by its import path.
-var byPath = regexp.MustCompile(`"([^"\\]+)"\.`)
-
-// Packages returns the packages that a signature or type of a [Request] names
-// by their import paths, as in
-//
-//	func(dsl.Thread, []float32, "example.com/act".Gelu[float32])
-func Packages(text string) (paths []string) {
-	for _, m := range byPath.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(paths, m[1]) {
-			paths = append(paths, m[1])
-		}
-	}
-	return paths
 }
 
 // importName makes a name of an import path, another one for each.

@@ -40,7 +40,7 @@ func Instances(p *Package, load Loader) ([]Request, error) {
 	if len(u.errs) > 0 {
 		return nil, u.errs.Sorted()
 	}
-	find := p.orLoad(load)
+	find := orLoad(p, load)
 	var out []Request
 	var all diag.List
 	for _, k := range u.kernels {
@@ -51,7 +51,7 @@ func Instances(p *Package, load Loader) ([]Request, error) {
 }
 
 // orLoad is a loader that knows p.
-func (p *Package) orLoad(load Loader) Loader {
+func orLoad(p *Package, load Loader) Loader {
 	return func(path string) (*Package, error) {
 		switch {
 		case path == p.Path:

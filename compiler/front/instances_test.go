@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/input"
 )
 
 const wantedSource = `package k
@@ -73,16 +74,16 @@ func loadWanted(path string) (*Package, error) {
 	if path != "example.com/lib" {
 		return nil, fmt.Errorf("no package %s", path)
 	}
-	return &Package{Path: path, Files: []File{{"lib.go", []byte(wantedLib)}}}, nil
+	return &Package{Path: path, Files: []File{{Name: "lib.go", Text: []byte(wantedLib)}}}, nil
 }
 
 func TestInstances(t *testing.T) {
 	source := strings.Replace(wantedSource, "S=[]float32,[]dsl.F16 P", "S=[]float32,[]dsl.F16 E=float32 P", 1)
-	_, err := Instances(&Package{Path: "example.com/k", Files: []File{{"k.go", []byte(source)}}}, loadWanted)
+	_, err := Instances(&Package{Path: "example.com/k", Files: []File{{Name: "k.go", Text: []byte(source)}}}, loadWanted)
 	require.ErrorContains(t, err, "K0010: kernel Generic has no instance [[]dsl.F16, float32")
 
 	source = strings.Replace(wantedSource, "S=[]float32,[]dsl.F16 P", "E=float32,dsl.F16 S=[]E P", 1)
-	p := &Package{Path: "example.com/k", Files: []File{{"k.go", []byte(source)}}}
+	p := &Package{Path: "example.com/k", Files: []File{{Name: "k.go", Text: []byte(source)}}}
 	reqs, err := Instances(p, loadWanted)
 	require.NoError(t, err)
 	var got []string
@@ -96,7 +97,7 @@ func TestInstances(t *testing.T) {
 		}
 		got = append(got, line)
 		assert.Equal(t, p.Path, r.Pkg)
-		_, err := Build(r, p.orLoad(loadWanted)) // what is asked for can be compiled
+		_, err := Build(r, orLoad(p, loadWanted)) // what is asked for can be compiled
 		assert.NoError(t, err, line)
 	}
 	assert.Equal(t, []string{
@@ -121,23 +122,23 @@ func TestInstances(t *testing.T) {
 }
 
 func TestInstancesSyntax(t *testing.T) {
-	_, err := Instances(&Package{Path: "k", Files: []File{{"k.go", []byte("package")}}}, nil)
+	_, err := Instances(&Package{Path: "k", Files: []File{{Name: "k.go", Text: []byte("package")}}}, nil)
 	require.ErrorContains(t, err, "K0001")
 }
 
 // Generated files are no part of kernel source: writing them again changes no key.
 func TestGenerated(t *testing.T) {
-	p := &Package{Path: "k", Files: []File{{"k.go", []byte("package k\n")}}}
-	load := p.orLoad(nil)
-	before, err := SourceHash("k", load)
+	p := &Package{Path: "k", Files: []File{{Name: "k.go", Text: []byte("package k\n")}}}
+	load := orLoad(p, nil)
+	before, err := input.SourceHash("k", load)
 	require.NoError(t, err)
-	p.Files = append(p.Files, File{"zz_kernels.go", []byte("package k\n\nthis is not Go")}, File{"zz_kernels_x.go", nil}, File{"zz_prebuilt.go", nil})
-	after, err := SourceHash("k", load)
+	p.Files = append(p.Files, File{Name: "zz_kernels.go", Text: []byte("package k\n\nthis is not Go")}, File{Name: "zz_kernels_x.go", Text: nil}, File{Name: "zz_prebuilt.go", Text: nil})
+	after, err := input.SourceHash("k", load)
 	require.NoError(t, err)
 	assert.Equal(t, before, after)
 	assert.Empty(t, Check(p, nil, nil))
 	p.Files[0].Name = "zz_mine.go"
-	other, err := SourceHash("k", load)
+	other, err := input.SourceHash("k", load)
 	require.NoError(t, err)
 	assert.NotEqual(t, before, other)
 }
@@ -162,7 +163,7 @@ func Wrong(t dsl.Thread, x []Missing) {}
 //kiln:kernel
 func Threadless(x []int32) {}
 `
-	p := &Package{Path: "example.com/k", Files: []File{{"k.go", []byte(text)}}}
+	p := &Package{Path: "example.com/k", Files: []File{{Name: "k.go", Text: []byte(text)}}}
 	sigs, list := Signatures(p, nil)
 	require.Len(t, sigs, 1)
 	require.Len(t, list, 2, "%v", list)

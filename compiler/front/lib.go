@@ -10,18 +10,20 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/fast"
 )
 
-// Import paths that the compiler itself provides.
+// Import paths that the compiler itself provides, and that of package jit, where function
+// literals become handles.
 const (
-	dslPath     = "github.com/gokiln/kiln/dsl"
-	fastPath    = dslPath + "/fast"
-	jitPath     = "github.com/gokiln/kiln/jit" // where function literals become handles
-	mathPath    = "math"
-	bitsPath    = "math/bits"
-	float16Path = "github.com/x448/float16"
+	dslPath     = input.DSL
+	fastPath    = input.Fast
+	mathPath    = input.Math
+	bitsPath    = input.Bits
+	float16Path = input.Float16
+	jitPath     = "github.com/gokiln/kiln/jit"
 )
 
 // Libraries are split into declarations by looking at lines only, which

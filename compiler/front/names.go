@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"path"
 
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -15,18 +16,18 @@ import (
 // packages that it imports, and is for people who read emitted code: positions are no
 // part of what code is made of.
 func Names(importPath string, load Loader) (func(ir.Pos) string, error) {
-	h := hasher{load: load, pkgs: map[string]*Package{}}
-	if err := h.add(importPath); err != nil {
+	pkgs, err := input.Reached(load, importPath)
+	if err != nil {
 		return nil, err
 	}
 	names := map[ir.Pos]string{}
-	for _, p := range h.pkgs {
+	for _, p := range pkgs {
 		dir := p.DisplayDir
 		if dir == "" {
 			dir = p.Path
 		}
 		for _, f := range p.Files {
-			if !p.compiles(f) {
+			if !p.Compiles(f) {
 				continue
 			}
 			fset := token.NewFileSet()

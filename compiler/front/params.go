@@ -14,16 +14,6 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// Fill says what becomes of compile-time parameters without a value.
-type Fill uint8
-
-// The ways to fill in values.
-const (
-	NoFill    Fill = iota // a parameter without a value is a mistake
-	FillSmall             // the first value of //kiln:const, else 1 or false
-	FillLarge             // the second value of //kiln:const, else 8 or true
-)
-
 // valueMarks reads the comment above a kernel that names values for kiln check
 // and kiln emit, where 1 and 8, false and true make no sense:
 //

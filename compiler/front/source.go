@@ -1,14 +1,11 @@
 package front
 
 import (
-	"crypto/sha256"
 	"go/ast"
-	"go/build/constraint"
 	"go/parser"
 	"go/scanner"
 	"go/token"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -161,7 +158,7 @@ var unitCache struct {
 const maxUnits = 256
 
 func parsePackage(p *Package) *unit {
-	key := packageKey(p)
+	key := p.Sum()
 	unitCache.Lock()
 	u := unitCache.m[key]
 	unitCache.Unlock()
@@ -178,17 +175,6 @@ func parsePackage(p *Package) *unit {
 	return u
 }
 
-func packageKey(p *Package) (key [32]byte) {
-	h := sha256.New()
-	frame(h, p.Path, p.DisplayDir, strconv.FormatBool(p.Tests))
-	for _, f := range p.Files {
-		frame(h, f.Name)
-		frame(h, string(f.Text))
-	}
-	h.Sum(key[:0])
-	return key
-}
-
 func parseUnit(p *Package) *unit {
 	u := &unit{path: p.Path, decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
 	dir := p.DisplayDir
@@ -196,7 +182,7 @@ func parseUnit(p *Package) *unit {
 		dir = p.Path
 	}
 	for i, f := range p.Files {
-		if !p.compiles(f) || !wanted(f.Text) {
+		if !p.Compiles(f) || !f.Wanted() {
 			continue
 		}
 		u.addFile(path.Join(dir, path.Base(f.Name)), i, f.Text)
@@ -349,22 +335,4 @@ func receiverName(n *ast.FuncDecl) string {
 			return "_"
 		}
 	}
-}
-
-// wanted evaluates the build constraint of a file. Kernel code is the same for
-// all targets, so no operating system and no architecture is set.
-func wanted(text []byte) bool {
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if constraint.IsGoBuild(line) {
-			x, err := constraint.Parse(line)
-			return err != nil || x.Eval(func(tag string) bool {
-				return tag == "kiln" || tag == "gc" || strings.HasPrefix(tag, "go1.")
-			})
-		}
-		if strings.HasPrefix(line, "package ") {
-			break
-		}
-	}
-	return true
 }

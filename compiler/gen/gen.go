@@ -17,6 +17,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/input"
 )
 
 // Main is the name of the file that holds the launchers of a package, but for those with
@@ -76,7 +77,7 @@ func Generate(p Package, load front.Loader) ([]front.File, diag.List) {
 func declared(files []front.File) (pkg string, names map[string]bool) {
 	names = map[string]bool{}
 	for _, f := range files {
-		if front.Generated(f.Name) {
+		if input.Generated(f.Name) {
 			continue
 		}
 		tree, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Text, parser.SkipObjectResolution)

@@ -9,6 +9,14 @@ package ir
 // are padded, because NVIDIA's driver copies them by words.
 const BlockAlign = 8
 
+// What the launches of a small variant keep to, so that most indices have 32
+// bits: a length plus a stride of the grid does.
+const (
+	SmallLen     = 1 << 30 // slices are shorter, and arguments of type int less, of either sign
+	SmallBlocks  = 1 << 22 // blocks along an axis, at most
+	SmallThreads = 1 << 28 // threads of the grid along an axis, at most
+)
+
 // Layout returns where each argument begins in the argument block, and the
 // size of the block before it is padded.
 func Layout(args []Arg) (offsets []int, size int) {

@@ -37,7 +37,7 @@ func wrapIndices(f *ir.Func) {
 	for _, b := range f.Blocks {
 		w := wrapper{f: f, b: b, signed: map[*ir.Value]bool{}, checked: map[*ir.Value]*ir.Value{}}
 		for _, v := range b.Instrs {
-			if v.Op == ir.OpBounds && r.of(v.Args[1]).hi < SmallLen {
+			if v.Op == ir.OpBounds && r.of(v.Args[1]).hi < ir.SmallLen {
 				x, c := distance(v.Args[0])
 				w.signed[x] = w.signed[x] || c == nil || int64(c.Imm) > 0
 			}
@@ -45,7 +45,7 @@ func wrapIndices(f *ir.Func) {
 		for _, v := range b.Instrs {
 			switch v.Op {
 			case ir.OpBounds:
-				if i := v.Args[0]; !i.IsConst() && r.of(v.Args[1]).hi < SmallLen && w.checked[i] == nil {
+				if i := v.Args[0]; !i.IsConst() && r.of(v.Args[1]).hi < ir.SmallLen && w.checked[i] == nil {
 					w.checked[i] = w.wrap(i)
 				}
 			case ir.OpOffset, ir.OpIndex:

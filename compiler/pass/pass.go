@@ -31,8 +31,8 @@ type Options struct {
 	Narrow bool
 	// Reciprocal divides by constants with products: who compiles the result does not.
 	Reciprocal bool
-	// Small says what launches keep to: see [SmallLen], [SmallBlocks] and
-	// [SmallThreads].
+	// Small says what launches keep to: see [ir.SmallLen], [ir.SmallBlocks] and
+	// [ir.SmallThreads].
 	Small bool
 	// Check, if not nil, is called on the module after every pass; tests pass
 	// [ir.Verify].

@@ -47,14 +47,6 @@ const (
 	maxLen     = 1 << 56 // elements of a slice: addresses have 57 bits at most
 )
 
-// What the launches of a small variant keep to, so that most indices have 32
-// bits: a length plus a stride of the grid does.
-const (
-	SmallLen     = 1 << 30 // slices are shorter, and arguments of type int less, of either sign
-	SmallBlocks  = 1 << 22 // blocks along an axis, at most
-	SmallThreads = 1 << 28 // threads of the grid along an axis, at most
-)
-
 var word = interval{math.MinInt32, math.MaxInt32}
 
 // ranges computes intervals of integer values, on demand.
@@ -133,11 +125,11 @@ func (r *ranges) compute(v *ir.Value) interval {
 	case ir.OpParam:
 		switch {
 		case r.len[v.Imm] && r.small:
-			return interval{0, SmallLen - 1}
+			return interval{0, ir.SmallLen - 1}
 		case r.len[v.Imm]:
 			return interval{0, maxLen}
 		case r.whole[v.Imm] && r.small:
-			return interval{1 - SmallLen, SmallLen - 1}
+			return interval{1 - ir.SmallLen, ir.SmallLen - 1}
 		}
 	case ir.OpThread, ir.OpLane, ir.OpWarp:
 		return interval{0, maxThreads - 1}
@@ -183,7 +175,7 @@ func (r *ranges) compute(v *ir.Value) interval {
 
 func (r *ranges) maxBlocks() int64 {
 	if r.small {
-		return SmallBlocks
+		return ir.SmallBlocks
 	}
 	return maxGrid
 }
@@ -200,9 +192,9 @@ func (r *ranges) threads(v *ir.Value) (interval, bool) {
 			continue
 		}
 		if j := r.blocksAlong(d.Imm, factors); r.small && j >= 0 && used == 0 {
-			x = interval{0, SmallThreads - 1}
+			x = interval{0, ir.SmallThreads - 1}
 			if factors[j].Op == ir.OpGridDim {
-				x = interval{1, SmallThreads}
+				x = interval{1, ir.SmallThreads}
 			}
 			factors[i], factors[j] = nil, nil
 			return r.times(x, factors)

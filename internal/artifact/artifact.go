@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"github.com/gokiln/kiln/cache"
-	"github.com/gokiln/kiln/compiler"
-	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/code"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
@@ -23,7 +23,7 @@ import (
 const DSL = "github.com/gokiln/kiln/dsl"
 
 // Tool is what entries say that made them.
-const Tool = "kiln " + compiler.Version
+const Tool = "kiln " + code.Version
 
 // Sources remembers the hashes of packages' source, which does not change while a program
 // runs. The zero value is ready; a nil one remembers nothing.
@@ -31,10 +31,10 @@ type Sources struct{ sums sync.Map }
 
 // Key is the key of a kernel's source entry. Spec is [Specialisation] of the request, which
 // callers have for messages too; loader names what load knows, where there are several.
-func (s *Sources) Key(req front.Request, spec string, load front.Loader, loader string) (cache.Key, error) {
-	more := front.Packages(req.Sig)
+func (s *Sources) Key(req input.Request, spec string, load input.Loader, loader string) (cache.Key, error) {
+	more := input.Packages(req.Sig)
 	for _, f := range req.Funcs {
-		more = append(append(more, f.Pkg), front.Packages(f.Sig)...)
+		more = append(append(more, f.Pkg), input.Packages(f.Sig)...)
 	}
 	slices.Sort(more)
 	more = slices.Compact(more)
@@ -44,7 +44,7 @@ func (s *Sources) Key(req front.Request, spec string, load front.Loader, loader 
 			return sourceKey(req, spec, sum.([sha256.Size]byte)), nil
 		}
 	}
-	sum, err := front.SourceHash(req.Pkg, load, more...)
+	sum, err := input.SourceHash(req.Pkg, load, more...)
 	if err != nil {
 		return cache.Key{}, err
 	}
@@ -55,19 +55,19 @@ func (s *Sources) Key(req front.Request, spec string, load front.Loader, loader 
 }
 
 // SourceKey is Key for one kernel.
-func SourceKey(req front.Request, load front.Loader) (cache.Key, error) {
+func SourceKey(req input.Request, load input.Loader) (cache.Key, error) {
 	return (*Sources)(nil).Key(req, Specialisation(req), load, "")
 }
 
-func sourceKey(req front.Request, spec string, sum [sha256.Size]byte) cache.Key {
-	return cache.NewKey("source", compiler.Version, dslHash(), string(sum[:]), req.Pkg, req.Func, req.Sig, spec)
+func sourceKey(req input.Request, spec string, sum [sha256.Size]byte) cache.Key {
+	return cache.NewKey("source", code.Version, dslHash(), string(sum[:]), req.Pkg, req.Func, req.Sig, spec)
 }
 
 // dslHash covers the functions of package dsl that kernels call: they are
 // compiled from their source like the kernel itself.
 var dslHash = sync.OnceValue(func() string {
 	h := sha256.New()
-	p, err := compiler.ReadPackage(DSL, dsl.API())
+	p, err := input.ReadPackage(DSL, dsl.API())
 	if err != nil {
 		return err.Error() // the front end will fail on the same error
 	}
@@ -79,7 +79,7 @@ var dslHash = sync.OnceValue(func() string {
 
 // Specialisation writes what a request has besides the kernel in one way: for keys, and
 // for messages.
-func Specialisation(req front.Request) string {
+func Specialisation(req input.Request) string {
 	text := ""
 	if len(req.Consts) > 0 {
 		list := make([]string, 0, len(req.Consts))
@@ -96,8 +96,8 @@ func Specialisation(req front.Request) string {
 }
 
 // CodeKey is the key of what the compiler makes of IR with a hash.
-func CodeKey(hash string, t target.Target, opt compiler.Options) cache.Key {
-	return cache.NewKey("artifact", compiler.Version, hash, t.String(), opt.Key())
+func CodeKey(hash string, t target.Target, opt code.Options) cache.Key {
+	return cache.NewKey("artifact", code.Version, hash, t.String(), opt.Key())
 }
 
 // MachineKey is the key of machine code for what is under a CodeKey. By is what made it:
@@ -167,7 +167,7 @@ func readSource(e *cache.Entry) (hash string, positions, spec []byte, err error)
 
 // Entry returns the entry of code, [cache.KindArtifact] or [cache.KindMachine]. Tool may say
 // more than that this compiler made it.
-func Entry(kind string, a *compiler.Artifact, opt compiler.Options, tool string) (*cache.Entry, error) {
+func Entry(kind string, a *code.Artifact, opt code.Options, tool string) (*cache.Entry, error) {
 	meta, err := json.Marshal(a.Meta)
 	if err != nil {
 		return nil, fmt.Errorf("%s: writing %s entry: %w", a.Kernel, kind, err)
@@ -179,11 +179,11 @@ func Entry(kind string, a *compiler.Artifact, opt compiler.Options, tool string)
 }
 
 // Read reads the entry that [Entry] made.
-func Read(e *cache.Entry, kind string) (*compiler.Artifact, error) {
+func Read(e *cache.Entry, kind string) (*code.Artifact, error) {
 	if e.Kind != kind {
 		return nil, fmt.Errorf("an entry of kind %s, want %s", e.Kind, kind)
 	}
-	a := &compiler.Artifact{Code: e.Body}
+	a := &code.Artifact{Code: e.Body}
 	if err := json.Unmarshal(e.Meta, &a.Meta); err != nil {
 		return nil, fmt.Errorf("%s entry: %w", kind, err)
 	}

@@ -20,7 +20,8 @@ var arrows = []arrow{
 	{from: "compiler/ir"},
 	{from: "compiler/diag"},
 	{from: "compiler/target"},
-	{from: "compiler/front", to: []string{"dsl", "compiler/ir", "compiler/diag", "internal/devlog"}},
+	{from: "compiler/input", to: []string{"dsl"}},
+	{from: "compiler/front", to: []string{"dsl", "compiler/ir", "compiler/diag", "compiler/input", "internal/devlog"}},
 	{from: "compiler/pass", to: []string{"compiler/ir", "internal/devlog"}},
 	{from: "compiler/cfamily", to: []string{"compiler/ir", "compiler/target"}},
 	{from: "compiler/ptxas", to: []string{"compiler/ir"}},
@@ -32,6 +33,8 @@ var arrows = []arrow{
 	{from: "compiler/llvm", to: []string{"compiler/ir", "compiler/target", "compiler/ptxas"}},
 	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/pass", "compiler/target", "internal/devlog"}},
 	{from: "compiler/interp", to: []string{"compiler/ir", "internal/devlog"}},
+	// What programs need to know of code that they compile nothing of.
+	{from: "compiler/code", to: []string{"compiler/ir", "compiler/target", "compiler/amd64/image", "internal/devlog"}},
 	{from: "compiler", to: []string{"compiler", "dsl", "internal/devlog"}, leaf: true},
 	// Tools around the compiler: what it found wrong, and what it made.
 	{from: "compiler/analyzer", to: []string{"compiler", "dsl"}},

@@ -13,21 +13,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/internal/atomicfile"
 )
 
 // Spec is one specialisation of a kernel.
 type Spec struct {
 	Kernel  string           `json:"kernel"`        // import path and function
-	Sig     string           `json:"sig,omitempty"` // as in [front.Request]
+	Sig     string           `json:"sig,omitempty"` // as in [input.Request]
 	Consts  map[string]int64 `json:"consts,omitempty"`
 	Funcs   map[string]Func  `json:"funcs,omitempty"`
 	Builds  []string         `json:"builds,omitempty"`  // variants, such as "small,aligned" or "checked"; none stands for those that are made by default
 	Targets []string         `json:"targets,omitempty"` // it was used for, such as "ptx:sm_90"
 }
 
-// Func is a [front.Func].
+// Func is a [input.Func].
 type Func struct {
 	Pkg  string `json:"pkg"`
 	Name string `json:"name,omitempty"`
@@ -38,7 +38,7 @@ type Func struct {
 }
 
 // Of returns what a request asks for.
-func Of(req front.Request) Spec {
+func Of(req input.Request) Spec {
 	s := Spec{Kernel: req.Pkg + "." + req.Func, Sig: req.Sig, Consts: req.Consts}
 	for name, f := range req.Funcs {
 		if s.Funcs == nil {
@@ -50,18 +50,18 @@ func Of(req front.Request) Spec {
 }
 
 // Request returns the request for the compiler.
-func (s *Spec) Request() (front.Request, error) {
+func (s *Spec) Request() (input.Request, error) {
 	// Import paths may have dots, the name of a function has none.
 	dot := strings.LastIndexByte(s.Kernel, '.')
 	if dot <= strings.LastIndexByte(s.Kernel, '/')+1 || dot == len(s.Kernel)-1 {
-		return front.Request{}, fmt.Errorf("kernel %q: want an import path, a dot and a name", s.Kernel)
+		return input.Request{}, fmt.Errorf("kernel %q: want an import path, a dot and a name", s.Kernel)
 	}
-	req := front.Request{Pkg: s.Kernel[:dot], Func: s.Kernel[dot+1:], Sig: s.Sig, Consts: s.Consts}
+	req := input.Request{Pkg: s.Kernel[:dot], Func: s.Kernel[dot+1:], Sig: s.Sig, Consts: s.Consts}
 	for name, f := range s.Funcs {
 		if req.Funcs == nil {
-			req.Funcs = map[string]front.Func{}
+			req.Funcs = map[string]input.Func{}
 		}
-		req.Funcs[name] = front.Func(f)
+		req.Funcs[name] = input.Func(f)
 	}
 	return req, nil
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/input"
 )
 
 func TestRequests(t *testing.T) {
-	req := front.Request{
+	req := input.Request{
 		Pkg: "example.com/k.v2", Func: "Fold", Sig: "func(dsl.Thread, []float32, func(float32, float32) float32)",
 		Consts: map[string]int64{"w.Mode": 1, "n": -3},
-		Funcs:  map[string]front.Func{"f": {Pkg: "example.com/m", File: "m.go", Line: 7, Col: 9, Sig: "func(a, b float32) float32"}},
+		Funcs:  map[string]input.Func{"f": {Pkg: "example.com/m", File: "m.go", Line: 7, Col: 9, Sig: "func(a, b float32) float32"}},
 	}
 	spec := Of(req)
 	read, err := Parse([]byte(spec.String()))

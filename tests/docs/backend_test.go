@@ -51,8 +51,9 @@ func TestBackendGuide(t *testing.T) {
 	}
 
 	for code, file := range map[string]string{
-		"    {OpenCL, \"1.2\", openclTargets},\n":          "compiler/target/target.go",
-		"    structured(opencl.Language, FormatOpenCL),\n": "compiler/backend.go",
+		"    {OpenCL, \"1.2\", openclTargets},\n":                "compiler/target/target.go",
+		"    {target.OpenCL, FormatOpenCL, Small | Disjoint},\n": "compiler/code/format.go",
+		"    structured(opencl.Language),\n":                     "compiler/backend.go",
 	} {
 		source, err := os.ReadFile(filepath.Join(root, file))
 		require.NoError(t, err)

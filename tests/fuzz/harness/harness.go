@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/gokiln/kiln/compiler"
-	"github.com/gokiln/kiln/compiler/pass"
+	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/runtime"
@@ -299,7 +299,7 @@ func (s *session) check(k Kernel) error {
 func properties(t target.Target, args []any) compiler.Assume {
 	a := compiler.Assumes(t)
 	for _, arg := range args {
-		if n, ok := arg.(int); ok && (n >= pass.SmallLen || n <= -pass.SmallLen) {
+		if n, ok := arg.(int); ok && (n >= ir.SmallLen || n <= -ir.SmallLen) {
 			a &^= compiler.Small
 		}
 	}

@@ -1,4 +1,4 @@
-package compiler
+package code
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ type Assume uint8
 // The properties.
 const (
 	// Small launches fit into 32-bit indices: slices are shorter than
-	// [pass.SmallLen], arguments of type int less than that, and the grid keeps
-	// to [pass.SmallBlocks] and [pass.SmallThreads] along each axis.
+	// [ir.SmallLen], arguments of type int less than that, and the grid keeps
+	// to [ir.SmallBlocks] and [ir.SmallThreads] along each axis.
 	Small Assume = 1 << iota
 	// Aligned slices begin at multiples of 16 bytes.
 	Aligned

@@ -1,4 +1,4 @@
-package front
+package input
 
 import "bytes"
 

@@ -1,12 +1,15 @@
-package front
+package input
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"go/parser"
+	"go/token"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,25 +20,18 @@ import (
 // part of it: it belongs to the compiler and its version. More are packages whose
 // types the kernel is instantiated with; see [Packages].
 func SourceHash(importPath string, load Loader, more ...string) ([32]byte, error) {
-	h := hasher{load: load, pkgs: map[string]*Package{}}
-	for _, path := range append(more, importPath) {
-		if err := h.add(path); err != nil {
-			return [32]byte{}, err
-		}
+	pkgs, err := Reached(load, append(more, importPath)...)
+	if err != nil {
+		return [32]byte{}, err
 	}
-	paths := make([]string, 0, len(h.pkgs))
-	for p := range h.pkgs {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
 	sum := sha256.New()
-	for _, path := range paths {
-		p := h.pkgs[path]
+	for _, path := range slices.Sorted(maps.Keys(pkgs)) {
+		p := pkgs[path]
 		files := slices.Clone(p.Files)
 		slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 		frame(sum, path)
 		for _, f := range files {
-			if p.compiles(f) {
+			if p.Compiles(f) {
 				frame(sum, f.Name)
 				frame(sum, string(essence(f.Text)))
 			}
@@ -55,36 +51,60 @@ func frame(w io.Writer, list ...string) {
 	}
 }
 
-type hasher struct {
+// Sum returns a hash of all that is known of a package.
+func (p *Package) Sum() (sum [32]byte) {
+	h := sha256.New()
+	frame(h, p.Path, p.DisplayDir, strconv.FormatBool(p.Tests))
+	for _, f := range p.Files {
+		frame(h, f.Name)
+		frame(h, string(f.Text))
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
+// Reached returns some kernel packages and those that they import, directly or not, by
+// their import paths.
+func Reached(load Loader, paths ...string) (map[string]*Package, error) {
+	r := reacher{load: load, pkgs: map[string]*Package{}}
+	for _, path := range paths {
+		if err := r.add(path); err != nil {
+			return nil, err
+		}
+	}
+	return r.pkgs, nil
+}
+
+type reacher struct {
 	load Loader
 	pkgs map[string]*Package
 }
 
 // add loads a package and what it imports. Imports that are not kernel
 // packages serve the host code of the package and do not count.
-func (h *hasher) add(path string) error {
-	p, err := h.load(path)
+func (r *reacher) add(path string) error {
+	p, err := r.load(path)
 	if err != nil {
 		return err // names the package
 	}
-	h.pkgs[path] = p
+	r.pkgs[path] = p
 	for _, f := range p.Files {
-		if !p.compiles(f) {
+		if !p.Compiles(f) {
 			continue
 		}
-		tree, _, err := parseFile(f.Name, f.Text, parser.ImportsOnly)
+		tree, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Text, parser.ImportsOnly)
 		if err != nil {
 			return fmt.Errorf("hashing source of %s: %w", path, err)
 		}
 		for _, s := range tree.Imports {
-			dep := newImport(s).path
-			if h.pkgs[dep] != nil || libraries[dep] != nil {
+			dep := strings.Trim(s.Path.Value, "\"`")
+			if r.pkgs[dep] != nil || Library(dep) {
 				continue
 			}
-			if q, err := h.load(dep); err != nil || q == nil {
+			if q, err := r.load(dep); err != nil || q == nil {
 				continue
 			}
-			if err := h.add(dep); err != nil {
+			if err := r.add(dep); err != nil {
 				return err
 			}
 		}

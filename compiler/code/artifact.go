@@ -1,0 +1,106 @@
+package code
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/internal/devlog"
+)
+
+// Artifact is a kernel compiled for a target.
+type Artifact struct {
+	Meta
+	Code []byte
+}
+
+// Meta describes an artifact; it is what a launch needs to know besides the
+// code.
+type Meta struct {
+	Kernel string `json:"kernel"` // package path, function and types, for people
+	Entry  string `json:"entry"`  // name of the function in the code
+	Target string `json:"target"`
+	Format string `json:"format"` // "ptx", "kir", after linking "cubin"
+	Args   []Arg  `json:"args"`
+	Shared int    `json:"shared"` // bytes of shared memory of a block
+	Warp   bool   `json:"warp"`   // uses warp operations: a block must be whole warps
+
+	// Threads is how many threads a block must have, 0 for any number: the kernel's
+	// dsl.LaunchBounds.
+	Threads int `json:"threads,omitempty"`
+
+	// Interpreted is the fault of the compiler for which a kernel that should be native
+	// code is IR for the interpreter, "" if there was none.
+	Interpreted string `json:"interpreted,omitempty"`
+
+	// Log is what the kernel writes to the device log, nil if nothing. The log takes
+	// the last part of the argument block, and is none of Args.
+	Log *devlog.Log `json:"log,omitempty"`
+}
+
+// Arg is a parameter of the kernel after the Thread.
+type Arg struct {
+	Name    string `json:"name"`
+	Go      string `json:"go"` // Go type without spaces, as in []float32
+	Slice   bool   `json:"slice,omitempty"`
+	Const   bool   `json:"const,omitempty"`   // fixed at compile time, not in the argument block
+	Size    int    `json:"size"`              // bytes of the scalar or struct, or of one element
+	Written bool   `json:"written,omitempty"` // a slice that the kernel writes to
+	Offset  int    `json:"offset"`            // in the argument block; a slice is an address and a length of 8 bytes each
+}
+
+// ArgBytes returns the size of the argument block, padding included, without the
+// device log.
+func (m *Meta) ArgBytes() int {
+	if len(m.Args) == 0 {
+		return 0
+	}
+	last := m.Args[len(m.Args)-1]
+	n := last.Offset
+	switch {
+	case last.Slice:
+		n += 16
+	case !last.Const:
+		n += last.Size
+	}
+	return (n + ir.BlockAlign - 1) / ir.BlockAlign * ir.BlockAlign
+}
+
+// WithPositions returns the code of a "kir" or "x86" artifact with positions from a
+// table added, so that errors of the running kernel name source lines. Artifacts
+// are stored without: a table changes whenever a line moves, the code does not. The table is
+// asked for where the code has a use for it, maybe more than once.
+func (a *Artifact) WithPositions(table func() []ir.Pos) []byte {
+	switch a.Format {
+	case FormatX86:
+		return located(a.Code, table)
+	case FormatIR:
+	default:
+		return a.Code
+	}
+	b := bytes.NewBuffer(bytes.Clone(a.Code))
+	for i, p := range table() {
+		if p != (ir.Pos{}) {
+			fmt.Fprintf(b, "pos !%d %q %d %d\n", i+1, p.File, p.Line, p.Col)
+		}
+	}
+	return b.Bytes()
+}
+
+// located fills the positions of a table into native code. Code that cannot be
+// read is left to the driver to refuse.
+func located(code []byte, table func() []ir.Pos) []byte {
+	out, err := image.Locate(code, func(pos int) (string, int, int) {
+		table := table()
+		if pos < 1 || pos > len(table) {
+			return "", 0, 0
+		}
+		p := table[pos-1]
+		return p.File, p.Line, p.Col
+	})
+	if err != nil {
+		return code
+	}
+	return out
+}
