@@ -1,6 +1,6 @@
 package jit
 
-import "github.com/gokiln/kiln/compiler"
+import "github.com/gokiln/kiln/compiler/code"
 
 // Checked returns the handle of the same kernel compiled to look for mistakes: what
 // Go panics on, which is an index or a bound of a slice out of range, an integer
@@ -23,7 +23,7 @@ func (k *Kernel) Checked() *Kernel {
 }
 
 // opts returns what to compile with.
-func (r *resolver) opts() compiler.Options {
+func (r *resolver) opts() code.Options {
 	o := r.options
 	o.Assume = r.assume
 	o.Checked = o.Checked || r.checked

@@ -79,6 +79,12 @@
 // An edited comment changes the first only. An unchanged source does not run
 // the front end, and a cached machine code does not run the driver's compiler.
 //
+// # Programs without the compiler
+//
+// With the build tag kiln_nojit nothing of the compiler is linked. Such a program finds the
+// same kernels under the same keys, and what it would compile is [ErrNotPrebuilt] in every
+// mode.
+//
 // # Environment
 //
 //	KILN_CACHE_DIR  directory of the cache; default: kiln in the user's cache directory

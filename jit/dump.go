@@ -1,3 +1,5 @@
+//go:build !kiln_nojit
+
 package jit
 
 import (

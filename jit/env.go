@@ -12,8 +12,7 @@ import (
 
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/cache/bundle"
-	"github.com/gokiln/kiln/compiler"
-	"github.com/gokiln/kiln/compiler/dump"
+	"github.com/gokiln/kiln/compiler/code"
 )
 
 // Mode says what happens when a kernel is not in the cache.
@@ -29,9 +28,9 @@ const (
 // settings are read from the environment once, at the first kernel.
 type settings struct {
 	mode    Mode
-	options compiler.Options
-	store   *cache.Store   // nil with mode Off
-	pages   dump.Selection // kernels to write pages of
+	options code.Options
+	store   *cache.Store // nil with mode Off
+	pages   selection    // kernels to write pages of
 	log     *slog.Logger
 	warned  sync.Once // about a cache that cannot be written
 
@@ -42,7 +41,7 @@ type settings struct {
 }
 
 func readSettings(getenv func(string) string, stderr io.Writer) (*settings, error) {
-	s := &settings{mode: Mode(strings.ToLower(getenv("KILN_JIT"))), options: compiler.OptionsFromEnv(), pages: dump.FromEnv(getenv)}
+	s := &settings{mode: Mode(strings.ToLower(getenv("KILN_JIT"))), options: code.OptionsFromEnv(), pages: selected(getenv)}
 	switch s.mode {
 	case "":
 		s.mode = Auto
@@ -100,10 +99,15 @@ func logger(level string, w io.Writer) (*slog.Logger, error) {
 	})), nil
 }
 
-// warn reports once that the cache cannot be used; kernels run all the same.
+// warn reports once that the cache cannot be used; kernels run all the same, where there
+// is a compiler.
 func (s *settings) warn(err error) {
 	s.warned.Do(func() {
-		s.log.Warn("kernel cache not usable, compiling in every process", "err", err)
+		msg := "kernel cache not usable"
+		if compiles {
+			msg += ", compiling in every process"
+		}
+		s.log.Warn(msg, "err", err)
 	})
 }
 

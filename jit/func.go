@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/internal/artifact"
@@ -115,14 +114,15 @@ func (f *Fn) Name() string {
 	return frameOf(f.pc).Function
 }
 
-// Err reports why no kernel can be compiled with the function, nil if one can.
+// Err reports why no kernel can be compiled with the function, nil if one can. A program
+// built with kiln_nojit only looks whether the function is found.
 func (f *Fn) Err() error {
 	src, err := f.source()
 	if err != nil {
 		return err
 	}
 	load, _ := loaderFor([]*source{src})
-	return front.CheckFunc(src.Func, load)
+	return checkFunc(src.Func, load)
 }
 
 // source finds the source of the function. Only success is kept: package-level

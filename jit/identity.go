@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/dsl"
 )
 
@@ -17,18 +17,18 @@ const dslPath = "github.com/gokiln/kiln/dsl"
 // identify finds the package, name and instance of a kernel from its function
 // value. What runtime.FuncForPC returns is not a contract, so anything but the
 // two plain forms, path.Name and path.Name[...], is refused.
-func identify(fn any) (front.Request, error) {
+func identify(fn any) (input.Request, error) {
 	v := reflect.ValueOf(fn)
 	if v.Kind() != reflect.Func || v.IsNil() {
-		return front.Request{}, fmt.Errorf("jit.Of: %T is not a kernel function", fn)
+		return input.Request{}, fmt.Errorf("jit.Of: %T is not a kernel function", fn)
 	}
 	full := runtime.FuncForPC(v.Pointer()).Name()
 	pkg, name := splitName(full)
 	name, generic := strings.CutSuffix(name, "[...]")
 	if !isIdent(name) {
-		return front.Request{}, fmt.Errorf("jit.Of: %s is not a package-level function: pass kernels.Name or kernels.Name[T] itself, not a function literal, a method value, or an instance made inside a generic function", full)
+		return input.Request{}, fmt.Errorf("jit.Of: %s is not a package-level function: pass kernels.Name or kernels.Name[T] itself, not a function literal, a method value, or an instance made inside a generic function", full)
 	}
-	req := front.Request{Pkg: pkg, Func: name}
+	req := input.Request{Pkg: pkg, Func: name}
 	if generic {
 		sig, err := signature(v.Type(), pkg)
 		if err != nil {

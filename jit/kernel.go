@@ -9,18 +9,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gokiln/kiln/compiler"
-	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/code"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/internal/detour"
 	"github.com/gokiln/kiln/runtime"
 )
 
 // Kernel is a handle of one kernel instance. It is safe for use by several
 // goroutines.
 type Kernel struct {
-	req    front.Request
+	req    input.Request
 	name   string
 	fn     reflect.Type
 	consts []constArg // parameters with compile-time values
@@ -40,15 +39,15 @@ type instance struct {
 	dev     *runtime.Device
 	fn      *runtime.Function // for launches with all properties that a launch can have
 	plan    []param
-	size    int             // of the argument block
-	assumed compiler.Assume // by fn
+	size    int         // of the argument block
+	assumed code.Assume // by fn
 	watched watched
 	consts  []uint64
 
 	tgt      target.Target
 	want     *wanted
-	meta     compiler.Meta
-	variants [compiler.Variants]atomic.Pointer[runtime.Function]
+	meta     code.Meta
+	variants [code.Variants]atomic.Pointer[runtime.Function]
 }
 
 var handles sync.Map // handleKey -> *Kernel
@@ -116,7 +115,7 @@ func kernelOf(pkg, name string, typ reflect.Type, generic bool) *Kernel {
 	if k, ok := named.Load(key); ok {
 		return k.(*Kernel)
 	}
-	k := &Kernel{fn: typ, name: pkg + "." + name, req: front.Request{Pkg: pkg, Func: name}}
+	k := &Kernel{fn: typ, name: pkg + "." + name, req: input.Request{Pkg: pkg, Func: name}}
 	if typ == nil || typ.Kind() != reflect.Func || typ.NumIn() == 0 || typ.In(0) != reflect.TypeFor[dsl.Thread]() {
 		k.err = fmt.Errorf("%s: %v is not the type of a kernel", k.name, typ)
 		return k
@@ -241,7 +240,7 @@ func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error)
 		f.err = err
 		return nil, err
 	}
-	f.in, f.err = k.resolve(dev, tgt, want, compiler.Assumes(tgt))
+	f.in, f.err = k.resolve(dev, tgt, want, code.Assumes(tgt))
 	return f.in, f.err
 }
 
@@ -269,7 +268,7 @@ func (k *Kernel) land(key flightKey, f *flight) {
 }
 
 // resolve compiles or loads code that assumes what is given.
-func (k *Kernel) resolve(dev *runtime.Device, tgt target.Target, want *wanted, assume compiler.Assume) (*instance, error) {
+func (k *Kernel) resolve(dev *runtime.Device, tgt target.Target, want *wanted, assume code.Assume) (*instance, error) {
 	env, err := environment()
 	if err != nil {
 		return nil, err
@@ -277,7 +276,7 @@ func (k *Kernel) resolve(dev *runtime.Device, tgt target.Target, want *wanted, a
 	start := time.Now()
 	name := k.name + want.spec
 	load, loader := loaderFor(want.funcs)
-	r := &resolver{settings: env, req: want.req, spec: want.spec, name: name, dev: dev, tgt: tgt, load: load, loader: loader, known: &known, checked: k.checked, way: detour.For(dev.Info().Formats)}
+	r := &resolver{settings: env, req: want.req, spec: want.spec, name: name, dev: dev, tgt: tgt, load: load, loader: loader, known: &known, checked: k.checked, way: wayTo(dev.Info().Formats)}
 	im, err := r.best(assume)
 	if err != nil {
 		r.dumpPage(name) // as far as it came
@@ -311,7 +310,7 @@ func (k *Kernel) resolve(dev *runtime.Device, tgt target.Target, want *wanted, a
 	r.ev.Load, r.ev.Total = time.Since(loading), time.Since(start)
 	r.ev.Kernel = im.meta.Kernel
 	report(r)
-	if im.meta.Format == compiler.FormatIR && r.way == nil {
+	if im.meta.Format == code.FormatIR && r.way == nil {
 		assume = 0 // the interpreter takes every launch; a way may lead to more than that
 	}
 	return &instance{dev: dev, tgt: tgt, want: want, consts: want.values, fn: fn, meta: im.meta, plan: plan, size: im.meta.ArgBytes(), assumed: assume, watched: watch(plan)}, nil
@@ -361,8 +360,8 @@ func OnResolve(fn func(Event)) (stop func()) {
 // targetOf returns what to compile for on a device.
 func targetOf(dev *runtime.Device) (target.Target, error) {
 	info := dev.Info()
-	t, err := compiler.TargetFor(info.Formats, info.Arch)
-	if way := detour.For(info.Formats); way != nil {
+	t, err := code.TargetFor(info.Formats, info.Arch)
+	if way := wayTo(info.Formats); way != nil {
 		t, err = way.Target(info.Arch)
 	}
 	if err != nil {

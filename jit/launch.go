@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/code"
 	"github.com/gokiln/kiln/runtime"
 )
 
 // param says how one argument of a launch goes into the argument block.
 type param struct {
-	compiler.Arg
+	code.Arg
 	goType reflect.Type   // the kernel's parameter type
 	want   string         // what a launch passes, for messages
 	typ    atomic.Uintptr // type word of the arguments seen and found right
@@ -22,7 +22,7 @@ type param struct {
 
 // planArgs pairs the parameters of the compiled kernel with those of the Go
 // function that the handle was made from.
-func planArgs(args []compiler.Arg, fn reflect.Type) ([]param, error) {
+func planArgs(args []code.Arg, fn reflect.Type) ([]param, error) {
 	if fn.NumIn() != len(args)+1 {
 		return nil, fmt.Errorf("compiled kernel has %d parameters, the function %s has %d", len(args), fn, fn.NumIn()-1)
 	}

@@ -6,13 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/cache/bundle"
-	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/code"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/artifact"
 	"github.com/gokiln/kiln/internal/record"
@@ -82,8 +84,8 @@ func openBundle(name string, trust bundle.Trust) (*bundle.Bundle, error) {
 
 // sameCompiler reports whether kernels in the bundle can have the keys of this program's.
 func sameCompiler(b *bundle.Bundle) error {
-	if v := b.Header().Compiler; v != compiler.Version {
-		return fmt.Errorf("bundle %s: made by version %s of the compiler, this program has %s: build it again with kiln prebuild", b.Name(), v, compiler.Version)
+	if v := b.Header().Compiler; v != code.Version {
+		return fmt.Errorf("bundle %s: made by version %s of the compiler, this program has %s: build it again with kiln prebuild", b.Name(), v, code.Version)
 	}
 	return nil
 }
@@ -208,10 +210,17 @@ func (r *resolver) missing() error {
 	spec := record.Of(r.req)
 	spec.Builds = []string{r.opts().Build()}
 	var b strings.Builder
+	if !compiles {
+		b.WriteString(", and this program was built with -tags kiln_nojit, without the compiler")
+	}
+	b.WriteString("; looked into")
 	for _, shipped := range r.bundles {
 		fmt.Fprintf(&b, "\n\tbundle %s: %s", shipped.Name(), r.why(shipped))
 	}
-	if len(r.bundles) == 0 {
+	switch {
+	case r.mode == Off:
+		b.WriteString("\n\tnothing: KILN_JIT=off ignores bundles and the cache")
+	case len(r.bundles) == 0:
 		b.WriteString("\n\tno bundle is part of the program, beside it, or in KILN_BUNDLES")
 	}
 	if r.broken != nil {
@@ -220,7 +229,23 @@ func (r *resolver) missing() error {
 	if r.store != nil {
 		fmt.Fprintf(&b, "\n\tcache %s: not there", r.store.Dir())
 	}
-	return fmt.Errorf("%w: %s for %s; looked into%s\nto build it: kiln prebuild -target %s -spec '%s' -o NAME%s", ErrNotPrebuilt, r.name, r.tgt, b.String(), r.tgt, spec, BundleSuffix)
+	return fmt.Errorf("%w: %s for %s%s\nto build it: kiln prebuild -target %s -spec '%s' -o NAME%s%s", ErrNotPrebuilt, r.name, r.tgt, b.String(), r.tgt, spec, BundleSuffix, programOf(r.req))
+}
+
+// programOf returns the argument for a kernel of the program's own package, or with a function
+// of it: they are of a package main, and which one that is has to be said.
+func programOf(req input.Request) string {
+	own := req.Pkg == "main"
+	for _, f := range req.Funcs {
+		own = own || f.Pkg == "main"
+	}
+	if !own {
+		return ""
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
+		return " " + info.Path
+	}
+	return " ." // from the folder of the program
 }
 
 // why says why a bundle does not have the kernel.

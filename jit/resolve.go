@@ -8,18 +8,17 @@ import (
 
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/cache/bundle"
-	"github.com/gokiln/kiln/compiler"
-	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/code"
+	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/artifact"
-	"github.com/gokiln/kiln/internal/detour"
 	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/runtime"
 )
 
-// ErrNotPrebuilt is what a launch returns in readonly mode for a kernel that is
-// neither in a bundle nor in the cache.
+// ErrNotPrebuilt is what a launch returns for a kernel that is neither in a bundle nor in
+// the cache, in readonly mode or in a program that has no compiler.
 var ErrNotPrebuilt = errors.New("kernel is not prebuilt")
 
 // Event tells how one kernel was resolved.
@@ -37,7 +36,7 @@ type Event struct {
 
 // image is a kernel ready to be loaded on one kind of device.
 type image struct {
-	meta compiler.Meta
+	meta code.Meta
 	img  runtime.Image
 }
 
@@ -50,21 +49,21 @@ type finalizer interface {
 // resolver finds the image of one kernel for one device.
 type resolver struct {
 	*settings
-	req  front.Request
+	req  input.Request
 	spec string // artifact.Specialisation of req
 	name string
 	dev  finalizer
 	tgt  target.Target
-	load front.Loader
+	load input.Loader
 	ev   Event
 
 	loader string            // names load
 	known  *artifact.Sources // nil to look at the source every time
 
-	way       *detour.Way // nil for the usual one
+	way       *way // nil for the usual one
 	checked   bool
-	assume    compiler.Assume
-	program   *compiler.Program
+	assume    code.Assume
+	program   *program
 	table     artifact.Table // of the source entry that was found, until it is read
 	positions []ir.Pos       // see places
 
@@ -123,9 +122,6 @@ func (r *resolver) source() (string, error) {
 		}
 		r.debug("source entry unreadable", "kernel", r.name, "key", key, "err", err)
 	}
-	if r.mode == ReadOnly {
-		return "", r.missing()
-	}
 	if err := r.front(); err != nil {
 		return "", err
 	}
@@ -142,15 +138,6 @@ func (r *resolver) keepSource(key cache.Key) error {
 	return nil
 }
 
-func (r *resolver) front() error {
-	p, err := compiler.Front(r.req, r.load)
-	if err != nil {
-		return err
-	}
-	r.program, r.positions, r.table = p, p.Positions, nil
-	return nil
-}
-
 // places are the positions of the kernel's instructions. They are read when something asks for
 // them; without them the code is as good, and messages of the running kernel name no lines.
 func (r *resolver) places() []ir.Pos {
@@ -164,41 +151,7 @@ func (r *resolver) places() []ir.Pos {
 	return r.positions
 }
 
-func (r *resolver) compile(key cache.Key) (*image, error) {
-	if r.mode == ReadOnly {
-		return nil, r.missing()
-	}
-	art, err := r.emit((*compiler.Program).Emit)
-	if err != nil {
-		return nil, err
-	}
-	return r.image(art), r.keep(key, cache.KindArtifact, art)
-}
-
-// emit makes code by a function.
-func (r *resolver) emit(by func(*compiler.Program, target.Target, compiler.Options) (*compiler.Artifact, error)) (*compiler.Artifact, error) {
-	start := time.Now()
-	if r.program == nil { // the source was known, the target is new
-		if err := r.front(); err != nil {
-			return nil, err
-		}
-	}
-	art, err := by(r.program, r.tgt, r.opts())
-	r.ev.Emit, r.ev.Source = time.Since(start), "compiled"
-	return art, err
-}
-
-// detour makes code by another way than the usual. It is not kept: what it depends on
-// is in no key.
-func (r *resolver) detour() (*image, error) {
-	art, err := r.emit(r.way.Emit)
-	if err != nil {
-		return nil, err
-	}
-	return r.image(art), nil
-}
-
-func (r *resolver) keep(key cache.Key, kind string, art *compiler.Artifact) error {
+func (r *resolver) keep(key cache.Key, kind string, art *code.Artifact) error {
 	e, err := artifact.Entry(kind, art, r.opts(), artifact.Tool)
 	if err != nil {
 		return err
@@ -219,12 +172,12 @@ func (r *resolver) link(key cache.Key, im *image) (*image, error) {
 	}
 	r.ev.Link = time.Since(start)
 	r.debug("linked", "kernel", r.name, "ms", millis(r.ev.Link), "log", log)
-	art := &compiler.Artifact{Meta: im.meta, Code: final.Code}
+	art := &code.Artifact{Meta: im.meta, Code: final.Code}
 	art.Format = final.Format
 	return r.image(art), r.keep(key, cache.KindMachine, art)
 }
 
-func (r *resolver) image(a *compiler.Artifact) *image {
+func (r *resolver) image(a *code.Artifact) *image {
 	if a.Interpreted != "" {
 		r.log.Info("interpreted", "kernel", a.Kernel, "target", a.Target, "err", a.Interpreted)
 	}

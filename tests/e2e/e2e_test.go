@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -72,7 +73,7 @@ func TestScripts(t *testing.T) {
 	tooltest.Go(t)
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "tamper": tamper},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "tamper": tamper, "smaller": smaller, "build-missing": buildMissing},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("REPO", repo)
@@ -153,6 +154,43 @@ func tamper(ts *testscript.TestScript, neg bool, args []string) {
 	if changed == 0 {
 		ts.Fatalf("%s has no code of a kernel %s", path, kernel)
 	}
+}
+
+// smaller checks that a file has at most a number of percent of the bytes of another:
+// smaller 60 new old.
+func smaller(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: smaller percent file other")
+	}
+	percent, err := strconv.ParseInt(args[0], 10, 64)
+	ts.Check(err)
+	var sizes [2]int64
+	for i, name := range args[1:] {
+		info, err := os.Stat(ts.MkAbs(name))
+		ts.Check(err)
+		sizes[i] = info.Size()
+	}
+	ts.Logf("%s has %d bytes, %s %d", args[1], sizes[0], args[2], sizes[1])
+	if sizes[0]*100 > sizes[1]*percent {
+		ts.Fatalf("%s is not small: want at most %d%% of %s", args[1], percent, args[2])
+	}
+}
+
+var toBuild = regexp.MustCompile(`(?m)^to build it: (kiln prebuild -target \S+ -spec) '(.*)' -o NAME\.kiln(.*)$`)
+
+// buildMissing runs the command that the error for a kernel that is not prebuilt, on
+// standard error, gives, to write a bundle: build-missing file.
+func buildMissing(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: build-missing file")
+	}
+	m := toBuild.FindStringSubmatch(ts.ReadFile("stderr"))
+	if m == nil {
+		ts.Fatalf("no command on standard error that would build a kernel")
+	}
+	command := append(strings.Fields(m[1]), m[2], "-o", args[0])
+	command = append(command, strings.Fields(m[3])...)
+	ts.Check(ts.Exec(command[0], command[1:]...))
 }
 
 var goenvOnce = sync.OnceValue(func() map[string]string {
