@@ -141,6 +141,9 @@ func decodeHeader(line []byte) (storedHeader, error) {
 		return storedHeader{}, fmt.Errorf("%w: %w", errHeader, err)
 	}
 	if meta != nil {
+		if !json.Valid(meta) {
+			return storedHeader{}, fmt.Errorf("%w: its meta data is not JSON", errHeader)
+		}
 		h.Meta = bytes.Clone(meta) // not all of a buffer that it was read into
 	}
 	return h, nil

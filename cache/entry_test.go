@@ -156,6 +156,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(good, false)
 	f.Add(content, true)
 	f.Add([]byte(magic+`{"key":"`+k.String()+`","meta":null}`+"\n0\n"), true)
+	f.Add([]byte(magic+`{"key":"`+k.String()+`","meta":A}`+"\n0\n"), true)
 	f.Add([]byte(magic), true)
 	f.Fuzz(func(t *testing.T, data []byte, sealed bool) {
 		if sealed { // so that the fuzzer gets past the checksum
