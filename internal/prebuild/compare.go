@@ -121,14 +121,11 @@ func (c *comparer) say(i int, result, why string, args ...any) {
 // read reads an entry, nil if there is nothing to compare, of which it says why.
 func (c *comparer) read(i int) *cache.Entry {
 	e, err := c.kept[i].Read()
-	switch tool := ""; {
+	switch {
 	case err != nil:
 		c.say(i, Damaged, "%v", err)
 	case e.Tool != artifact.Tool && !strings.HasPrefix(e.Tool, artifact.Tool+","):
-		if tool = e.Tool; tool == "" {
-			tool = "something that does not say what it is"
-		}
-		c.say(i, Uncompared, "made by %s, this is %s", tool, artifact.Tool)
+		c.say(i, Uncompared, "made by %s, this is %s", cmp.Or(e.Tool, "something that does not say what it is"), artifact.Tool)
 	default:
 		return e
 	}
@@ -329,16 +326,7 @@ func (c *comparer) orphan(i int) {
 
 // code compares the entries of a group.
 func (c *comparer) code(ctx context.Context, g *group) {
-	var art *compiler.Artifact
-	var failed error
-	emitted := false
-	emit := func() (*compiler.Artifact, error) {
-		if !emitted {
-			art, failed = g.prog.Emit(g.tgt, g.build)
-			emitted = true
-		}
-		return art, failed
-	}
+	emit := sync.OnceValues(func() (*compiler.Artifact, error) { return g.prog.Emit(g.tgt, g.build) })
 	for _, i := range g.text {
 		if e := c.read(i); e != nil {
 			var want *cache.Entry
@@ -371,11 +359,7 @@ func (c *comparer) assembled(ctx context.Context, i int, e *cache.Entry, g *grou
 	}
 	var want *cache.Entry
 	if err == nil {
-		machine := *art
-		machine.Format = tool.makes
-		if machine.Code, err = tool.assemble(ctx, art.Code, g.tgt); err == nil {
-			want, err = artifact.Entry(cache.KindMachine, &machine, g.build, artifact.Tool+", "+tool.version)
-		}
+		want, err = tool.entry(ctx, art, g.tgt, g.build)
 	}
 	if errors.Is(err, errUnknown) {
 		c.say(i, Uncompared, "%v", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/gokiln/kiln/cache/bundle"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/artifact"
 	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/internal/tooltest"
@@ -100,15 +101,7 @@ func TestCompare(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := &Job{Targets: wide}
-			kept := keep(t, job, c.change)
-			if c.load != nil {
-				job.Load = c.load
-			}
-			list, err := job.Compare(t.Context(), kept)
-			require.NoError(t, err)
-			require.Len(t, list, len(kept))
-			got := results(list)
+			got := results(compared(t, wide, c.change, c.load))
 			require.Len(t, got, len(c.want), "%q", got)
 			for i, want := range c.want {
 				require.Contains(t, got[i], want)
@@ -127,21 +120,26 @@ func TestCompare(t *testing.T) {
 			want: "no source entry leads to it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job := &Job{Targets: wide}
-			kept := keep(t, job, c.change)
-			if c.load != nil {
-				job.Load = c.load
-			}
-			list, err := job.Compare(t.Context(), kept)
-			require.NoError(t, err)
-			require.Len(t, list, len(kept))
-			for _, v := range list {
+			for _, v := range compared(t, wide, c.change, c.load) {
 				require.Equal(t, Uncompared, v.Result)
 				require.Contains(t, v.Why, c.want)
 				require.False(t, v.Bad())
 			}
 		})
 	}
+}
+
+// compared is what came of entries for some targets that were changed, or whose source was.
+func compared(t *testing.T, wide []target.Target, change func(e *cache.Entry), load front.Loader) []Verdict {
+	job := &Job{Targets: wide}
+	kept := keep(t, job, change)
+	if load != nil {
+		job.Load = load
+	}
+	list, err := job.Compare(t.Context(), kept)
+	require.NoError(t, err)
+	require.Len(t, list, len(kept))
+	return list
 }
 
 // What cannot be read is damaged, and a kernel that the compiler refuses differs.

@@ -223,14 +223,18 @@ func (r *run) compile(ctx context.Context, p piece) error {
 		return err
 	}
 	key := artifact.CodeKey(prog.Hash, p.tgt, p.build)
-	if err := r.add(key, cache.KindArtifact, art, p.build, artifact.Tool); err != nil {
+	e, err := artifact.Entry(cache.KindArtifact, art, p.build, artifact.Tool)
+	if err != nil {
+		return err
+	}
+	if err := r.add(key, e); err != nil {
 		return err
 	}
 	for _, tool := range r.Tools {
 		if tool.format != art.Format {
 			continue
 		}
-		code, err := tool.assemble(ctx, art.Code, p.tgt)
+		e, err := tool.entry(ctx, art, p.tgt, p.build)
 		if errors.Is(err, errUnknown) {
 			r.note(fmt.Sprintf("no machine code for %s, drivers will compile the text: %v", p.tgt, err))
 			continue
@@ -238,9 +242,7 @@ func (r *run) compile(ctx context.Context, p piece) error {
 		if err != nil {
 			return err
 		}
-		machine := *art
-		machine.Code, machine.Format = code, tool.makes
-		if err := r.add(artifact.MachineKey(key, artifact.Assembled), cache.KindMachine, &machine, p.build, artifact.Tool+", "+tool.version); err != nil {
+		if err := r.add(artifact.MachineKey(key, artifact.Assembled), e); err != nil {
 			return err
 		}
 	}
@@ -280,16 +282,10 @@ func (r *run) front(s record.Spec) (*compiler.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return prog, r.w.Add(key, e)
+	return prog, r.add(key, e)
 }
 
-func (r *run) add(key cache.Key, kind string, art *compiler.Artifact, build compiler.Options, tool string) error {
-	e, err := artifact.Entry(kind, art, build, tool)
-	if err != nil {
-		return err
-	}
+func (r *run) add(key cache.Key, e *cache.Entry) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.w.Add(key, e)

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/artifact"
 )
 
 // Assembler is a vendor's tool that makes machine code of what the compiler emits.
@@ -91,6 +93,17 @@ func (a *Assembler) Makes() string { return a.makes }
 
 // String is the tool and its version.
 func (a *Assembler) String() string { return a.path + ": " + a.version }
+
+// entry is the machine code that the assembler makes of code, as it is kept.
+func (a *Assembler) entry(ctx context.Context, art *compiler.Artifact, t target.Target, build compiler.Options) (*cache.Entry, error) {
+	machine := *art
+	var err error
+	if machine.Code, err = a.assemble(ctx, art.Code, t); err != nil {
+		return nil, err
+	}
+	machine.Format = a.makes
+	return artifact.Entry(cache.KindMachine, &machine, build, artifact.Tool+", "+a.version)
+}
 
 // errUnknown is in the chain of errors about targets that a tool does not know.
 var errUnknown = errors.New("unknown to it")
