@@ -145,13 +145,13 @@ func (s *Store) openHits() (err error) {
 // foldHits adds the log to the totals. Whatever goes wrong costs numbers only.
 func (s *Store) foldHits() {
 	total, folding := filepath.Join(s.root(), hitsTotal), filepath.Join(s.root(), hitsFolding)
-	if info, err := os.Stat(folding); err == nil && s.now().Sub(info.ModTime()).Abs() < foldAge {
+	if info, err := os.Stat(folding); err == nil && s.clock().Sub(info.ModTime()).Abs() < foldAge {
 		return // another process does
 	} else if err != nil { // else one has died over it, and the log waits for the next time
 		if os.Rename(filepath.Join(s.root(), hitsLog), folding) != nil {
 			return
 		}
-		now := s.now()
+		now := s.clock()
 		_ = os.Chtimes(folding, now, now)
 	}
 	counts := map[string]int64{}

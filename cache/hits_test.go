@@ -148,16 +148,22 @@ func TestFoldHits(t *testing.T) {
 	require.EqualValues(t, 3, hitsOf(s, b))
 }
 
+// looks are the entries that a process of the benchmarks looks at.
+func looks() (keys [200]Key) {
+	for i := range keys {
+		keys[i] = NewKey(fmt.Sprint(i))
+	}
+	return keys
+}
+
 // BenchmarkGet is the first look at an entry in a process, with and without counting: the
 // second writes nothing.
 func BenchmarkGet(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "kiln")
 	s, err := Open(dir)
 	require.NoError(b, err)
-	const n = 200
-	var keys [n]Key
+	keys := looks()
 	for i := range keys {
-		keys[i] = NewKey(fmt.Sprint(i))
 		e := bodyOf(fmt.Sprint(i))
 		e.Body = []byte(strings.Repeat("x", 8<<10))
 		require.NoError(b, s.Put(keys[i], e))
@@ -166,12 +172,12 @@ func BenchmarkGet(b *testing.B) {
 		b.Run(map[bool]string{false: "counted", true: "plain"}[off], func(b *testing.B) {
 			var s *Store
 			for i := 0; b.Loop(); i++ {
-				if i%n == 0 {
+				if i%len(keys) == 0 {
 					s, err = Open(dir)
 					require.NoError(b, err)
 					s.hits.off = off
 				}
-				if _, ok := s.Get(keys[i%n]); !ok {
+				if _, ok := s.Get(keys[i%len(keys)]); !ok {
 					b.Fatal("not there")
 				}
 			}
@@ -184,17 +190,13 @@ func BenchmarkHit(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "kiln")
 	s, err := Open(dir)
 	require.NoError(b, err)
-	const n = 200
-	var keys [n]Key
-	for i := range keys {
-		keys[i] = NewKey(fmt.Sprint(i))
-	}
+	keys := looks()
 	require.NoError(b, s.Put(keys[0], bodyOf("0")))
 	for i := 0; b.Loop(); i++ {
-		if i%n == 0 {
+		if i%len(keys) == 0 {
 			s, err = Open(dir)
 			require.NoError(b, err)
 		}
-		s.hit(keys[i%n])
+		s.hit(keys[i%len(keys)])
 	}
 }
