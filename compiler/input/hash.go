@@ -68,8 +68,12 @@ func (p *Package) Sum() (sum [32]byte) {
 func Reached(load Loader, paths ...string) (map[string]*Package, error) {
 	r := reacher{load: load, pkgs: map[string]*Package{}}
 	for _, path := range paths {
-		if err := r.add(path); err != nil {
-			return nil, err
+		p, err := load(path)
+		if err == nil {
+			err = r.add(path, p)
+		}
+		if err != nil {
+			return nil, err // names the package
 		}
 	}
 	return r.pkgs, nil
@@ -80,13 +84,9 @@ type reacher struct {
 	pkgs map[string]*Package
 }
 
-// add loads a package and what it imports. Imports that are not kernel
+// add adds a package and loads what it imports. Imports that are not kernel
 // packages serve the host code of the package and do not count.
-func (r *reacher) add(path string) error {
-	p, err := r.load(path)
-	if err != nil {
-		return err // names the package
-	}
+func (r *reacher) add(path string, p *Package) error {
 	r.pkgs[path] = p
 	for _, f := range p.Files {
 		if !p.Compiles(f) {
@@ -101,10 +101,11 @@ func (r *reacher) add(path string) error {
 			if r.pkgs[dep] != nil || Library(dep) {
 				continue
 			}
-			if q, err := r.load(dep); err != nil || q == nil {
+			q, err := r.load(dep)
+			if err != nil || q == nil {
 				continue
 			}
-			if err := r.add(dep); err != nil {
+			if err := r.add(dep, q); err != nil {
 				return err
 			}
 		}
