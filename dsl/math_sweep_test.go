@@ -35,7 +35,7 @@ type slice struct {
 // the journal, so that a run which was stopped goes on where it was.
 func TestFloat32Sweep(t *testing.T) {
 	if !*exhaustive {
-		t.Skip("takes minutes a function: -exhaustive")
+		t.Skip("takes minutes a function: -exhaustive asks for it")
 	}
 	records := readRecords(t)
 	for _, u := range unaries {

@@ -36,7 +36,7 @@ func TestCases(t *testing.T) {
 // process that leaves it out.
 func TestWithoutAPass(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts processes: not in a -short run")
 	}
 	required := map[string]bool{}
 	for _, p := range pass.Passes {

@@ -18,7 +18,7 @@ import (
 // be touched: conversions in memory, too, keep to the lanes of their mask.
 func TestHalvesAtTheEndOfMemory(t *testing.T) {
 	if all := levels(t); len(all) < 2 {
-		t.Skip("x86-64-v4 is not there")
+		t.Skip("needs a processor with x86-64-v4 (AVX-512)")
 	}
 	page := os.Getpagesize()
 	mem, err := unix.Mmap(-1, 0, 2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)

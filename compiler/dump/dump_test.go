@@ -306,7 +306,7 @@ func TestPTXAS(t *testing.T) {
 		art := &compiler.Artifact{Code: []byte("x")}
 		run := dump.PTXAS(parse("ptx:sm_90"))
 		if run == nil {
-			t.Skip("no shell scripts here")
+			t.Skip("needs a system that runs shell scripts")
 		}
 		out, err := run(art)
 		require.NoError(t, err)

@@ -69,7 +69,7 @@ func BenchmarkCold(b *testing.B) {
 // several processes is taken, because machines are shared.
 func TestColdBudget(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts processes: not in a -short run")
 	}
 	best := time.Hour
 	for range 10 {

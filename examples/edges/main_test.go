@@ -321,7 +321,7 @@ func TestDifference(t *testing.T) {
 // each copy must have the edges of the first.
 func TestDetectTwelveMegapixels(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds: not in a -short run")
 	}
 	const w, h, tile = 4000, 3000, 500
 	small := scene.Paint(tile, tile)

@@ -25,7 +25,7 @@ import (
 // goroutines are preempted, stacks grow and shrink, code is loaded and unloaded.
 func TestSoak(t *testing.T) {
 	if testing.Short() && os.Getenv("KILN_SOAK") == "" {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds: not in a -short run")
 	}
 	length := 2 * time.Second
 	if text := os.Getenv("KILN_SOAK"); text != "" {
@@ -35,7 +35,7 @@ func TestSoak(t *testing.T) {
 	}
 	engine.Each(t, func(t *testing.T, dev *runtime.Device) {
 		if dev.Name() == "cpu:interp" {
-			t.Skip("is no machine code")
+			t.Skip("needs machine code, and the interpreter has none")
 		}
 		soak(t, dev, length)
 	})

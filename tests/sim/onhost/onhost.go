@@ -34,7 +34,7 @@ func For(tb testing.TB, text string, width int) *Library {
 	tb.Helper()
 	l, err := Build(tb.TempDir(), text, width)
 	switch {
-	case errors.Is(err, dl.ErrNoDL), errors.Is(err, ErrNoCompiler) && os.Getenv("KILN_REQUIRE_TOOLS") != "1":
+	case (errors.Is(err, dl.ErrNoDL) || errors.Is(err, ErrNoCompiler)) && os.Getenv("KILN_REQUIRE_TOOLS") != "1":
 		tb.Skip(err)
 	case err != nil:
 		tb.Fatal(err)
