@@ -2,7 +2,7 @@ package ops
 
 import "github.com/gokiln/kiln/ops/kernels"
 
-// More functions of one operand, and one of two.
+// More functions of one operand, one of two, and one of an operand and two numbers.
 var (
 	Asinh   = unary("asinh", kernels.Asinh[float32], floats)
 	Acosh   = unary("acosh", kernels.Acosh[float32], floats)
@@ -10,4 +10,6 @@ var (
 	Digamma = unary("digamma", kernels.Digamma[float32], floats)
 
 	Remainder = binary("remainder", kernels.Remainder[float32], floats).ints(kernels.RemainderInt[int32])
+
+	Zeta = scaled("zeta", kernels.Zeta[float32], floats)
 )

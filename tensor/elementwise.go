@@ -302,9 +302,28 @@ func (t *Tensor) Erfc() *Tensor { return t.unary(ops.Erfc, gradErfc) }
 // Lgamma is the logarithm of the magnitude of the gamma function of t.
 func (t *Tensor) Lgamma() *Tensor { return t.unary(ops.Lgamma, gradLgamma) }
 
-// Digamma is the derivative of [Tensor.Lgamma], NaN at 0 and at negative integers. Its
-// gradient is not known, which is an error of kind [ErrNoGradient].
-func (t *Tensor) Digamma() *Tensor { return t.unary(ops.Digamma, unknown) }
+// Digamma is the derivative of [Tensor.Lgamma], NaN at 0 and at negative integers.
+func (t *Tensor) Digamma() *Tensor { return t.unary(ops.Digamma, gradDigamma) }
+
+// Polygamma is derivative n of [Tensor.Digamma], from 0, which is that itself, to
+// 30; any other is an error of kind [ErrArgument].
+func (t *Tensor) Polygamma(n int) *Tensor {
+	if n == 0 {
+		return t.Digamma()
+	}
+	if n < 0 || n > 30 {
+		return failf("polygamma", ErrArgument, "derivative %d, want 0 to 30", n)
+	}
+	sign := float64(2*(n%2) - 1)
+	return t.zeta(float64(n+1), sign*math.Round(math.Gamma(float64(n+1))))
+}
+
+// Zeta is the Hurwitz zeta function Σ (t+k)^-s, for k from 0 on. It is NaN for s below 1,
+// and for t below 0 where s is no integer.
+func (t *Tensor) Zeta(s float64) *Tensor { return t.zeta(s, 1) }
+
+// zeta is Zeta times a number.
+func (t *Tensor) zeta(s, by float64) *Tensor { return t.scaled(ops.Zeta, gradZeta(s, by), s, by) }
 
 // Sigmoid is 1/(1 + exp(-t)).
 func (t *Tensor) Sigmoid() *Tensor { return t.unary(ops.Sigmoid, gradSigmoid) }

@@ -27,11 +27,6 @@ func flat(g, x, out *Tensor) *Tensor { return nil }
 // flat2 is flat for two operands.
 func flat2(g, x, y, out *Tensor) (*Tensor, *Tensor) { return nil, nil }
 
-// unknown is the gradient of an operation that has one which is not implemented.
-func unknown(g, x, out *Tensor) *Tensor {
-	return failf("backward", ErrNoGradient, "it is not implemented")
-}
-
 // where is t where cond, of type U8, is true, and 0 elsewhere.
 func (t *Tensor) where(cond *Tensor) *Tensor { return cond.Where(t, t.zero()) }
 
@@ -111,10 +106,11 @@ func gradTanh(g, x, out *Tensor) *Tensor  { return g.Mul(out.Sqr().SubFrom(1)) }
 func gradAsinh(g, x, out *Tensor) *Tensor { return g.Mul(x.Sqr().AddScalar(1).Rsqrt()) }
 
 // With x = cosh y the slope is 1/sinh y, also where x² overflows.
-func gradAcosh(g, x, out *Tensor) *Tensor  { return g.Div(out.Sinh()) }
-func gradAtanh(g, x, out *Tensor) *Tensor  { return g.Div(x.Sqr().SubFrom(1)) }
-func gradLgamma(g, x, out *Tensor) *Tensor { return g.Mul(x.Digamma()) }
-func gradErf(g, x, out *Tensor) *Tensor    { return g.Mul(x.Sqr().Neg().Exp()).MulScalar(2 / math.SqrtPi) }
+func gradAcosh(g, x, out *Tensor) *Tensor   { return g.Div(out.Sinh()) }
+func gradAtanh(g, x, out *Tensor) *Tensor   { return g.Div(x.Sqr().SubFrom(1)) }
+func gradLgamma(g, x, out *Tensor) *Tensor  { return g.Mul(x.Digamma()) }
+func gradDigamma(g, x, out *Tensor) *Tensor { return g.Mul(x.Polygamma(1)) }
+func gradErf(g, x, out *Tensor) *Tensor     { return g.Mul(x.Sqr().Neg().Exp()).MulScalar(2 / math.SqrtPi) }
 func gradErfc(g, x, out *Tensor) *Tensor {
 	return g.Mul(x.Sqr().Neg().Exp()).MulScalar(-2 / math.SqrtPi)
 }
@@ -154,6 +150,10 @@ func gradOver(by float64) grad1 {
 
 func gradDivFrom(by float64) grad1 {
 	return func(g, x, out *Tensor) *Tensor { return g.Mul(x.Sqr().DivFrom(-by)) }
+}
+
+func gradZeta(s, by float64) grad1 {
+	return func(g, x, out *Tensor) *Tensor { return g.Mul(x.zeta(s+1, -s*by)) }
 }
 
 func gradElu(alpha float64) grad1 {

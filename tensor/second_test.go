@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,10 +17,6 @@ func TestSecondGradients(t *testing.T) {
 	d := open(t)
 	for _, c := range gradients {
 		t.Run(c.name, func(t *testing.T) {
-			if strings.HasPrefix(c.name, "lgamma") { // whose gradient has none
-				require.ErrorIs(t, c.second(d), tensor.ErrNoGradient)
-				return
-			}
 			require.NoError(t, c.second(d))
 		})
 	}
@@ -183,7 +178,8 @@ func TestCheckpoint(t *testing.T) {
 	require.ErrorIs(t, tensor.Checkpoint(count, nil).Err(), tensor.ErrArgument)
 	require.ErrorIs(t, tensor.Checkpoint(func(in ...ten) ten { return nil }, x).Err(), tensor.ErrArgument)
 	require.ErrorIs(t, tensor.Checkpoint(func(in ...ten) ten { return in[0].Narrow(0, 3, 1) }, x).Err(), tensor.ErrRange)
-	y = tensor.Checkpoint(func(in ...ten) ten { return in[0].Digamma() }, x)
+	square := func(x float64) float64 { return x * x } // of which Map does not know the slope
+	y = tensor.Checkpoint(func(in ...ten) ten { return tensor.Map(square, in[0]) }, x)
 	_, err := y.Backward()
 	require.ErrorIs(t, err, tensor.ErrNoGradient)
 }

@@ -12,6 +12,7 @@ var special = map[string]reference{
 	"atanh 1":     {one(math.Atanh), 4, nil},
 	"digamma 1":   {one(digamma), 1 << 14, nil}, // zeros and poles make it relative to nothing
 	"remainder 2": {two(modulo), 0.5, moduloInt},
+	"zeta 3":      {func(x ...float64) float64 { return x[2] * zeta(x[1], x[0]) }, 512, nil}, // powers of up to 100
 }
 
 func init() { maps.Copy(references, special) }
@@ -32,6 +33,29 @@ func digamma(x float64) float64 {
 	}
 	y := 1 / (x * x)
 	return sum + math.Log(x) - 1/(2*x) - y*(1.0/12-y*(1.0/120-y*(1.0/252-y*(1.0/240-y/132))))
+}
+
+// zeta is the Hurwitz zeta function, by more terms than a kernel takes.
+func zeta(s, x float64) float64 {
+	switch {
+	case s == 1 && x == x:
+		return math.Inf(1)
+	case !(s > 1), x != x, x < 0 && s != math.Trunc(s), math.IsInf(x, -1):
+		return math.NaN()
+	case math.IsInf(x, 1):
+		return 0
+	case x <= 0 && x == math.Trunc(x):
+		if x < 0 && math.Mod(s, 2) != 0 {
+			return math.NaN()
+		}
+		return math.Inf(1)
+	}
+	sum := 0.0
+	for ; x < 100; x++ { // where there are few below 0
+		sum += math.Pow(x, -s)
+	}
+	t := math.Pow(x, -s)
+	return sum + t*x/(s-1) + t/2 + t*s/x*(1.0/12-(s+1)*(s+2)/(x*x)*(1.0/720-(s+3)*(s+4)/(x*x)*(1.0/30240-(s+5)*(s+6)/(x*x)/1209600)))
 }
 
 // modulo is the rest of a division that has the sign of the divisor.
