@@ -112,22 +112,76 @@ func (t *Tensor) MaxPool(p Pooling) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
-	which := &Tensor{}
-	if t.Tracked() {
+	out, _ := t.mostOf(op, shape, len(p.Kernel), t.Tracked(), mostBy(t, p))
+	return out
+}
+
+// MaxPoolPlaces is [Tensor.MaxPool], and where the elements are that it took: counted
+// in row-major order of the last dimensions of t, as many as the kernel has, of type I64.
+func (t *Tensor) MaxPoolPlaces(p Pooling) (values, places *Tensor) {
+	const op = "max_pool"
+	if bad := first(op, t); bad != nil {
+		return bad, bad
+	}
+	shape, err := p.Shape(t.layout.Shape())
+	if err != nil {
+		bad := failed(op, err)
+		return bad, bad
+	}
+	return t.mostOf(op, shape, len(p.Kernel), true, mostBy(t, p))
+}
+
+// mostBy runs the pooling of t.
+func mostBy(t *Tensor, p Pooling) func(out, which ops.View) error {
+	return func(out, which ops.View) error { return ops.MaxPool(t.dev.stream, out, which, t.view(), p) }
+}
+
+// mostOf is the largest elements of windows over the last n dimensions, in a shape, and
+// where they are, if that is wanted.
+func (t *Tensor) mostOf(op string, shape Shape, n int, places bool, run func(out, which ops.View) error) (out, which *Tensor) {
+	which = &Tensor{}
+	if places {
+		var err error
 		if which, err = empty(t.dev, I64, shape); err != nil {
-			return failed(op, err)
+			bad := failed(op, err)
+			return bad, bad
 		}
 	}
-	out := t.produce(op, shape, func(out ops.View) error { return ops.MaxPool(t.dev.stream, out, which.view(), t.view(), p) })
-	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradMaxPool(g, x, which, p) }), t).saves(which)
+	out = t.produce(op, shape, func(out ops.View) error { return run(out, which.view()) })
+	if out.err != nil {
+		return out, out
+	}
+	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradMaxPool(g, x, which, n) }), t).saves(which), which
 }
 
 // gradMaxPool adds gradients where the largest elements of the windows are: which counts
-// them in the last dimensions of x.
-func gradMaxPool(g, x, which *Tensor, p Pooling) *Tensor {
-	lead := x.Rank() - len(p.Kernel)
+// them in the last n dimensions of x.
+func gradMaxPool(g, x, which *Tensor, n int) *Tensor {
+	lead := x.Rank() - n
 	flat := append(slices.Clone(x.layout.Shape()[:lead]), Hole)
 	return x.ZerosLike().Reshape(flat...).ScatterAdd(which.Reshape(flat...), g.Reshape(flat...), lead).Reshape(x.Shape()...)
+}
+
+// MaxUnpool puts the elements of t, as [Tensor.MaxPoolPlaces] gives them, back to their
+// places in dimensions of such sizes, and 0 everywhere else. Of several elements
+// of one place, which are equal after pooling, the last one counts. A place that is out of
+// range is an error when the device is next waited for.
+func (t *Tensor) MaxUnpool(places *Tensor, sizes ...int) *Tensor {
+	const op = "max_unpool"
+	if bad := indices(op, places, t); bad != nil {
+		return bad
+	}
+	lead := t.Rank() - len(sizes)
+	if lead < 0 || len(sizes) == 0 {
+		return failf(op, ErrRank, "%d sizes for %v", len(sizes), t.layout.Shape())
+	}
+	if !places.layout.Shape().Equal(t.layout.Shape()) {
+		return failf(op, ErrShape, "places of %v for %v", places.layout.Shape(), t.layout.Shape())
+	}
+	shape := append(t.Shape()[:lead], sizes...)
+	rows := append(t.Shape()[:lead], t.layout.Shape()[lead:].Count())
+	room := append(t.Shape()[:lead], Shape(sizes).Count())
+	return Zeros(t.dev, t.dtype, room...).Scatter(places.Detach().Reshape(rows...), t.Reshape(rows...), lead).Reshape(shape...)
 }
 
 // AvgPool is the means of windows over the last one or two dimensions.
@@ -262,6 +316,11 @@ func weightsOf(x *Tensor, m, n int, align bool, scale float64) *Tensor {
 		w[i*m+below] += 1 - part
 		w[i*m+min(below+1, m-1)] += part
 	}
+	return matrixLike(x, w, n, m)
+}
+
+// matrixLike is a matrix of n rows of m numbers, in the type and on the device of x.
+func matrixLike(x *Tensor, w []float64, n, m int) *Tensor {
 	var bytes []byte
 	for _, v := range w {
 		bytes = dtype.FromFloat(x.dtype, v).Append(bytes)

@@ -192,6 +192,16 @@ var gradients = []gradient{
 	{"avg pool", [][]int{{2, 5, 7}}, -2, 2, func(x []ten) ten {
 		return x[0].AvgPool(tensor.Pooling{Kernel: []int{2, 3}}).Sqr().Sum().Add(x[0].AvgPool(tensor.Pooling{Kernel: []int{3}, Stride: []int{2}, Padding: []int{1}, Inside: true}))
 	}},
+	{"adaptive avg pool", [][]int{{2, 5, 7}}, -2, 2, func(x []ten) ten {
+		return x[0].AdaptiveAvgPool(2, 4).Sqr().Sum().Add(x[0].AdaptiveAvgPool(3).Sqr().Sum()).Add(x[0].AdaptiveAvgPool(5, 1)).Add(x[0].AdaptiveAvgPool(1, 1))
+	}},
+	{"adaptive max pool", [][]int{{2, 5, 7}}, -2, 2, func(x []ten) ten {
+		return x[0].AdaptiveMaxPool(2, 4).Sqr().Sum().Add(x[0].AdaptiveMaxPool(8)).Add(x[0].AdaptiveMaxPool(tensor.Hole, 1)).Add(x[0].AdaptiveMaxPool(1, 1).Sqr())
+	}},
+	{"max pool with places", [][]int{{2, 4, 6}}, -2, 2, func(x []ten) ten {
+		y, at := x[0].MaxPoolPlaces(tensor.Pooling{Kernel: []int{2, 3}})
+		return y.Sqr().MaxUnpool(at, 4, 6).Mul(x[0]).Add(y.Sum())
+	}},
 	{"upsample nearest", [][]int{{2, 3, 4}}, -2, 2, func(x []ten) ten { return x[0].UpsampleNearest(5, 9).Sqr() }},
 	{"upsample bilinear", [][]int{{2, 3, 4}}, -2, 2, func(x []ten) ten {
 		return x[0].UpsampleBilinear(5, 9, true).Sqr().Sum().Add(x[0].UpsampleBilinear(2, 7, false))

@@ -57,7 +57,7 @@ func TestTypes(t *testing.T) {
 var unlike = []string{"Bucketize", "Histc", "Unique"}
 
 // indexed are the methods whose first operand besides is indices or a mask.
-var indexed = []string{"Gather", "Scatter", "ScatterAdd", "IndexAdd", "IndexSelect", "Embedding", "Take", "MaskedFill", "MaskedSelect", "MaskedScatter"}
+var indexed = []string{"Gather", "Scatter", "ScatterAdd", "IndexAdd", "IndexSelect", "Embedding", "Take", "MaskedFill", "MaskedSelect", "MaskedScatter", "MaxUnpool"}
 
 // allTypes are those that operations compute with and those for storage only.
 func allTypes() []tensor.DType {

@@ -53,6 +53,7 @@ func convolution(t *testing.T, b *bench) {
 			}
 		}
 		b.part(t, func(t *testing.T, b *bench) { b.pool(t, d, i) }, "Pool/%v", d)
+		b.part(t, func(t *testing.T, b *bench) { b.adaptive(t, d, i) }, "Adaptive/%v", d)
 		b.part(t, func(t *testing.T, b *bench) { b.upsample(t, d, i) }, "Upsample/%v", d)
 	}
 	for kind := range 25 {
@@ -62,7 +63,7 @@ func convolution(t *testing.T, b *bench) {
 		}, "Layouts/%d", kind)
 	}
 	t.Run("Cases", func(t *testing.T) { convCases(t, b); poolCases(t, b); resizeCases(t, b) })
-	t.Run("Errors", func(t *testing.T) { convErrors(t, b) })
+	t.Run("Errors", func(t *testing.T) { convErrors(t, b); adaptiveErrors(t, b) })
 }
 
 func axisOf(list []int, d, usual int) int {

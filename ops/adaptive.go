@@ -1,0 +1,106 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var (
+	adaptiveType = reflect.TypeFor[kernels.Adaptive]()
+	adaptiveAvg  = family{name: "adaptive_avg_pool", kernel: jit.Of(kernels.AdaptiveAvg[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, adaptiveType, function(2, c, c), function(2, c, c)}
+	}}
+	adaptiveMax = family{name: "adaptive_max_pool", kernel: jit.Of(kernels.AdaptiveMax[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(dtype.I64.Type()), walkType, adaptiveType, function(2, c, boolType)}
+	}}
+)
+
+// AdaptiveAvgPool stores in out the means of as many windows of x as out has elements in
+// the last n dimensions, one or two. Window i of m has the places from i·size/m, cut, up
+// to (i+1)·size/m, raised.
+func AdaptiveAvgPool(s *runtime.Stream, out, x View, n int) error {
+	w, g, p, ok, err := adaptive(s, out, x, out.Layout, n)
+	if !ok {
+		return err
+	}
+	c := x.DType.Compute()
+	kernel, err := adaptiveAvg.of(x.DType, c)
+	if err != nil {
+		return err
+	}
+	two := function(2, c.Type(), c.Type())
+	to, from := out.header(), x.header()
+	return kernel.Launch(s, g, slice(out.DType, &to), slice(x.DType, &from), w, p, plus.As(two), quotient.As(two))
+}
+
+// AdaptiveMaxPool stores the largest elements of the windows of [AdaptiveAvgPool], and
+// which they are, as [MaxPool] does.
+func AdaptiveMaxPool(s *runtime.Stream, out, which, x View, n int) error {
+	const op = "adaptive_max_pool"
+	places := out.Layout
+	var at runtime.SliceHeader
+	if which.Buf != nil {
+		if which.DType != dtype.I64 {
+			return unsupported(op+" with places", which.DType, dtype.I64.String())
+		}
+		if err := sameShape(op, which.Layout.Shape(), out.Layout.Shape()); err != nil {
+			return err
+		}
+		places, at = which.Layout, which.header()
+	}
+	w, g, p, ok, err := adaptive(s, out, x, places, n)
+	if !ok {
+		return err
+	}
+	c := x.DType.Compute()
+	kernel, err := adaptiveMax.of(x.DType, c)
+	if err != nil {
+		return err
+	}
+	p.Places = which.Buf != nil
+	to, from := out.header(), x.header()
+	return kernel.Launch(s, g, slice(out.DType, &to), slice(x.DType, &from), slice(dtype.I64, &at), w, p, more.As(function(2, c.Type(), boolType)))
+}
+
+// adaptive walks over the result, the input without the last n dimensions, the numbers of
+// the windows in these, and where places are stored.
+func adaptive(s *runtime.Stream, out, x View, which layout.Layout, n int) (w kernels.Walk, g runtime.Grid, p kernels.Adaptive, ok bool, err error) {
+	from, to := x.Layout.Shape(), out.Layout.Shape()
+	lead := len(to) - n
+	if len(from) != len(to) || n < 1 || n > 2 || lead < 0 {
+		return w, g, p, false, fmt.Errorf("%w: adaptive pooling of %d dimensions of %v to %v", layout.ErrRank, n, from, to)
+	}
+	if err := sameType("adaptive pooling", out, x); err != nil {
+		return w, g, p, false, err
+	}
+	if !to[:lead].Equal(from[:lead]) || slices.Contains(from[lead:], 0) {
+		return w, g, p, false, fmt.Errorf("%w: adaptive pooling of %v to %v", layout.ErrShape, from, to)
+	}
+	strides := slices.Clone(x.Layout.Strides())
+	var numbers [2]map[int]int
+	p = kernels.Adaptive{In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]kernels.Divisor{divisor(1), divisor(1)}}
+	for d := lead; d < len(to); d++ {
+		a := d - len(to) + 2
+		p.In[a], p.Out[a], p.X[a] = from[d], to[d], strides[d]
+		p.Div[a] = divisor(max(1, to[d]))
+		p.Wide = p.Wide || to[d] > 0 && from[d] > (math.MaxInt32-to[d])/to[d] // the last end is that of n·m + m - 1
+		numbers[a], strides[d] = map[int]int{d: 1}, 0
+	}
+	rest, err := layout.New(to, strides, x.Layout.Offset())
+	if err != nil {
+		return w, g, p, false, err
+	}
+	ok, err = walkOver(s, &w, &g, out.Layout, rest, along(to, numbers[0]), along(to, numbers[1]), which)
+	if info := infoOf(s.Device()); ok && !serial(&info) {
+		everyElement(&w, &g, &info, out.Layout.Count())
+	}
+	return w, g, p, ok, err
+}

@@ -1,0 +1,90 @@
+package opstest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// adaptives are inputs, and to how many windows they are pooled.
+var adaptives = []struct {
+	from, to layout.Shape
+	dims     int
+}{
+	{layout.Shape{3, 2, 10}, layout.Shape{3, 2, 4}, 1},
+	{layout.Shape{2, 5, 7}, layout.Shape{2, 5, 9}, 1},
+	{layout.Shape{2, 3, 7, 5}, layout.Shape{2, 3, 3, 2}, 2},
+	{layout.Shape{1, 2, 4, 40}, layout.Shape{1, 2, 5, 33}, 2},
+	{layout.Shape{4, 6}, layout.Shape{1, 1}, 2},
+	{layout.Shape{2, 4, 4}, layout.Shape{2, 0, 3}, 2},
+}
+
+func (b *bench) adaptive(t *testing.T, d dtype.DType, kind int) {
+	t.Helper()
+	for n, c := range adaptives {
+		x := b.value(t, d, layoutOf(t, kinds[(kind+n)%len(kinds)], c.from), func() dtype.Scalar { return dtype.FromInt(d, int64(b.rng.IntN(60))-20) })
+		mean, most, which := b.room(t, d, c.to, kind), b.room(t, d, c.to, kind+1), b.room(t, dtype.I64, c.to, kind+n)
+		require.NoError(t, ops.AdaptiveAvgPool(b.s, mean.View, x.View, c.dims))
+		require.NoError(t, ops.AdaptiveMaxPool(b.s, most.View, which.View, x.View, c.dims))
+		means, mosts, places, i := b.read(t, mean), b.read(t, most), b.read(t, which), 0
+		space(c.to, func(at []int) {
+			list, where := cut(c.from, c.to, c.dims, at)
+			sum, best := 0.0, 0
+			for k, from := range list {
+				v := x.want[from].Float()
+				sum += v
+				if v > x.want[list[best]].Float() {
+					best = k
+				}
+			}
+			want := dtype.FromFloat(d, sum/float64(len(list)))
+			switch d { // the sum wraps
+			case dtype.U8:
+				want = dtype.FromInt(d, int64(uint8(int64(sum)))/int64(len(list)))
+			case dtype.U32:
+				want = dtype.FromInt(d, int64(uint32(int64(sum)))/int64(len(list)))
+			}
+			require.NoError(t, near(means[i], want, 1), "%v to %v: mean %v", x.Layout, c.to, at)
+			require.Equal(t, x.want[list[best]], mosts[i], "%v to %v: %v", x.Layout, c.to, at)
+			require.Equal(t, int64(where[best]), places[i].Int(), "%v to %v: %v", x.Layout, c.to, at)
+			i++
+		})
+	}
+}
+
+// cut returns the elements of an input in the window of a result, and where they are in the
+// last dimensions.
+func cut(x, out layout.Shape, dims int, at []int) (list, where []int) {
+	lead := len(x) - dims
+	sizes := make([]int, dims)
+	for d := range sizes {
+		i, n, m := at[lead+d], x[lead+d], out[lead+d]
+		sizes[d] = ((i+1)*n+m-1)/m - i*n/m
+	}
+	space(sizes, func(k []int) {
+		from := append([]int{}, at[:lead]...)
+		for d := range k {
+			from = append(from, at[lead+d]*x[lead+d]/out[lead+d]+k[d])
+		}
+		list, where = append(list, flatIndex(x, from)), append(where, flatIndex(x[lead:], from[lead:]))
+	})
+	return list, where
+}
+
+// adaptiveErrors are operands that do not fit.
+func adaptiveErrors(t *testing.T, b *bench) {
+	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
+	f := dtype.F32
+	x := view(f, 2, 4, 4)
+	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(f, 2, 4), x, 1), layout.ErrRank)
+	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(f, 2, 3, 3), x, 3), layout.ErrRank)
+	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(f, 3, 3, 3), x, 2), layout.ErrShape)
+	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(dtype.F16, 2, 3, 3), x, 2), ops.ErrDType)
+	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(f, 2, 1, 3), view(f, 2, 0, 3), 2), layout.ErrShape)
+	require.ErrorIs(t, ops.AdaptiveMaxPool(b.s, view(f, 2, 3, 3), view(dtype.I32, 2, 3, 3), x, 2), ops.ErrDType)
+	require.ErrorIs(t, ops.AdaptiveMaxPool(b.s, view(f, 2, 3, 3), view(dtype.I64, 2, 3, 2), x, 2), layout.ErrShape)
+}
