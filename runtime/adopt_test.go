@@ -54,3 +54,43 @@ func TestFromOwned(t *testing.T) {
 		r.SetMemoryLimit(0)
 	})
 }
+
+// Memory that the program lends is the CPU's own meanwhile, and the program's again when
+// the slice is freed.
+func TestLend(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		before := r.Stats()
+		in, out := ramp(5000, 3), ramp(5000, 1)
+		src, err := Lend(r.Device, in)
+		require.NoError(t, err)
+		dst, err := LendResult(r.Device, out)
+		require.NoError(t, err)
+		require.Equal(t, before.Bytes+40000, r.Stats().Bytes)
+		require.NoError(t, Copy(dst, src))
+		require.NoError(t, r.Sync())
+		require.Equal(t, r.kind == "cpu", out[2] == 6, "written as it is")
+		require.NoError(t, dst.CopyTo(out))
+		require.Equal(t, in, out)
+		require.NoError(t, dst.Slice(1, 5000).CopyTo(out[:4999]), "a part of itself")
+		require.Equal(t, in[1:], out[:4999])
+		require.NoError(t, src.Free())
+		require.NoError(t, dst.Free())
+		require.NoError(t, r.Sync())
+		require.Equal(t, before, r.Stats())
+
+		odd, err := Lend(r.Device, in[1:]) // at a multiple of 4 only
+		require.NoError(t, err)
+		require.Zero(t, odd.Addr()%adopted, "views may have larger elements")
+		got, err := odd.Host()
+		require.NoError(t, err)
+		require.Equal(t, in[1:], got)
+		require.NoError(t, odd.Free())
+
+		_, err = LendResult(r.Device, []*int{nil})
+		require.Error(t, err)
+		r.SetMemoryLimit(1000)
+		_, err = LendResult(r.Device, out)
+		require.ErrorIs(t, err, ErrOutOfMemory)
+		r.SetMemoryLimit(0)
+	})
+}

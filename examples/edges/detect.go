@@ -76,7 +76,9 @@ func (p *pipeline) run(img image.Image, weights []float32) *image.Gray {
 	n := p.w * p.h
 	taps := alloc[float32](p, len(weights))
 	a, b := alloc[float32](p, n), alloc[float32](p, n) // kernels read one and write the other
-	direction, edges := alloc[uint8](p, n), alloc[uint8](p, n)
+	direction := alloc[uint8](p, n)
+	out := image.NewGray(image.Rect(0, 0, p.w, p.h))
+	edges := held(p, runtime.LendResult[uint8], out.Pix)
 	bins := alloc[uint32](p, kernels.Bins)
 
 	p.brightness(a, in, func() error { return errors.Join(taps.CopyFrom(weights), bins.Zero()) })
@@ -92,7 +94,6 @@ func (p *pipeline) run(img image.Image, weights []float32) *image.Gray {
 	t := p.report.Threshold
 	p.launch("suppress", suppress, p.plane(), edges, b, direction, p.w, p.h, t, 128/t)
 
-	out := image.NewGray(image.Rect(0, 0, p.w, p.h))
 	p.step("download", func() error { return edges.CopyTo(out.Pix) })
 	return out
 }
@@ -101,16 +102,18 @@ func (p *pipeline) run(img image.Image, weights []float32) *image.Gray {
 // their brightness of them.
 func (p *pipeline) brightness(luminance runtime.Slice[float32], in pixels, also func() error) {
 	if c := in.ycc; c != nil {
-		y, cb, cr := alloc[uint8](p, len(c.Y)), alloc[uint8](p, len(c.Cb)), alloc[uint8](p, len(c.Cr))
-		p.step("upload", func() error { return errors.Join(y.CopyFrom(c.Y), cb.CopyFrom(c.Cb), cr.CopyFrom(c.Cr), also()) })
+		var y, cb, cr runtime.Slice[uint8]
+		p.step("upload", func() error {
+			y, cb, cr = held(p, runtime.Lend[uint8], c.Y), held(p, runtime.Lend[uint8], c.Cb), held(p, runtime.Lend[uint8], c.Cr)
+			return errors.Join(p.err, also())
+		})
 		p.launch("luma", lumaYCbCr, p.plane(), luminance, y, cb, cr, p.w, p.h, c.YStride, c.CStride, in.firstX, in.firstY, in.shiftX, in.shiftY)
 		return
 	}
-	bytes := alloc[uint8](p, len(in.rgba))
 	var colour runtime.Slice[uint32] // four of the bytes each, the first one lowest
 	p.step("upload", func() (err error) {
-		colour, err = runtime.View[uint32](bytes.Buffer())
-		return errors.Join(err, bytes.CopyFrom(in.rgba), also())
+		colour, err = runtime.View[uint32](held(p, runtime.Lend[uint8], in.rgba).Buffer())
+		return errors.Join(err, p.err, also())
 	})
 	p.launch("luma", luma, runtime.Cover(p.w*p.h, 256), luminance, colour)
 }
@@ -211,11 +214,14 @@ func timed(dev *runtime.Device, fn func(*runtime.Stream) error) (time.Duration, 
 }
 
 // alloc allocates device memory until the end of the pipeline.
-func alloc[T any](p *pipeline, n int) runtime.Slice[T] {
+func alloc[T any](p *pipeline, n int) runtime.Slice[T] { return held(p, runtime.Alloc[T], n) }
+
+// held is the memory that get makes of something, until the end of the pipeline.
+func held[T, Of any](p *pipeline, get func(*runtime.Device, Of) (runtime.Slice[T], error), of Of) runtime.Slice[T] {
 	if p.err != nil {
 		return runtime.Slice[T]{}
 	}
-	s, err := runtime.Alloc[T](p.dev, n)
+	s, err := get(p.dev, of)
 	if err != nil {
 		p.err = err
 		return s

@@ -7,8 +7,12 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
-// Adopt returns the address of host memory, which is the device's own.
-func (d *device) Adopt(mem []byte) driver.Addr {
+// Adopt returns the address of host memory, which is the device's own. What Go has just
+// allocated is not there yet as far as the system is concerned.
+func (d *device) Adopt(mem []byte, result bool) driver.Addr {
+	if result {
+		touch(mem)
+	}
 	return driver.Addr(uintptr(unsafe.Pointer(unsafe.SliceData(mem))))
 }
 

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	goruntime "runtime"
 	"sync"
 	"unsafe"
 
@@ -45,7 +46,22 @@ func mapMemory(size int) ([]byte, error) {
 	}
 	mem := region.rest[:size:size]
 	region.rest = region.rest[size:]
+	touch(mem)
 	return mem, nil
+}
+
+// touch has the system find pages for memory that is soon to be written, on another
+// processor while this one goes on: to clear one takes longer than most kernels take to
+// fill it. It changes nothing in the memory, and systems that cannot do it find pages
+// when they are needed.
+func touch(mem []byte) {
+	if goruntime.GOMAXPROCS(0) == 1 {
+		return
+	}
+	head := -int(addrOf(mem)) & (pageSize - 1)
+	if tail := (len(mem) - head) &^ (pageSize - 1); tail > 0 {
+		go func() { _ = unix.Madvise(mem[head:head+tail], unix.MADV_POPULATE_WRITE) }()
+	}
 }
 
 // mapOwn returns a mapping of its own. It asks for huge pages where they fit. They must

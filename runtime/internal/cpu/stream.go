@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"time"
+	"unsafe"
 
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
@@ -57,16 +58,24 @@ func (s *stream) Free(a driver.Addr, size int64) error {
 
 func (s *stream) Upload(dst driver.Addr, src []byte) error {
 	return s.do(func() error {
-		copy(bytesAt(dst, int64(len(src))), src)
+		move(bytesAt(dst, int64(len(src))), src)
 		return nil
 	})
 }
 
 func (s *stream) Download(dst []byte, src driver.Addr) error {
 	return s.do(func() error {
-		copy(dst, bytesAt(src, int64(len(dst))))
+		move(dst, bytesAt(src, int64(len(dst))))
 		return nil
 	})
+}
+
+// move copies memory of one length, unless it is the same: the program's own may be the
+// device's.
+func move(dst, src []byte) {
+	if unsafe.SliceData(dst) != unsafe.SliceData(src) {
+		copy(dst, src)
+	}
 }
 
 func (s *stream) Copy(dst, src driver.Addr, size int64) error {

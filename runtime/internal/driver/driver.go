@@ -64,8 +64,9 @@ type Stream interface {
 
 // Adopter is a Device whose kernels can use memory of the host as that of the device.
 type Adopter interface {
-	// Adopt returns the address of memory that the caller holds until Drop.
-	Adopt(mem []byte) Addr
+	// Adopt returns the address of memory that the caller holds until Drop. A result is
+	// memory that the device is to fill.
+	Adopt(mem []byte, result bool) Addr
 	// Drop holds the memory until the work submitted so far is done.
 	Drop(mem []byte)
 }

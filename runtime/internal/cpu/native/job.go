@@ -22,9 +22,11 @@ type job struct {
 	workers     int // how many may share the work
 	helpers     int // how many were started
 
-	next  atomic.Int64 // first block not handed out
-	limit atomic.Int64 // first block that need not run: the first that failed
-	cost  atomic.Int64 // nanoseconds of a block as last measured in this launch, 0 before
+	parts  []part       // of the blocks, one for each worker
+	joined atomic.Int64 // workers so far
+	handed atomic.Int64 // blocks that were handed out
+	limit  atomic.Int64 // first block that need not run: the first that failed
+	cost   atomic.Int64 // nanoseconds of a block as last measured in this launch, 0 before
 
 	mu  sync.Mutex
 	err error
@@ -42,6 +44,16 @@ type job struct {
 
 const closed = 1 << 32
 
+// part is a share of the blocks, those that follow each other: a worker begins with its
+// own, so that what a kernel leaves in the caches of a processor is mostly what the next
+// one reads there, and two processors seldom wait for the system to map the same page. Who
+// is done with it goes on with those of others.
+type part struct {
+	next atomic.Int64 // first block not handed out
+	end  int64
+	_    [48]byte // a cache line each
+}
+
 // jobs saves the allocation in every launch.
 var jobs = sync.Pool{New: func() any { return new(job) }}
 
@@ -56,10 +68,10 @@ const (
 	// other within microseconds, and how long the first worker waits for them awake.
 	lookTime   = 50 * time.Microsecond
 	answerTime = 3 * time.Microsecond // after which a ticket that nobody took is for nobody
-	// parts is into how many chunks the rest of the work of each worker is cut: the
-	// last to finish is late by a part of what is left.
-	parts = 3
-	looks = 16 // at what may change, between two at the clock
+	// pieces is into how many chunks the rest of a part is cut: the last to finish is
+	// late by a piece of what is left.
+	pieces = 3
+	looks  = 16 // at what may change, between two at the clock
 )
 
 // runJob executes all blocks of a launch.
@@ -73,7 +85,7 @@ func (p *Program) runJob(l *interp.Launch, blocks int) error {
 	if blocks > 1 {
 		j.workers = min(runtime.GOMAXPROCS(0), blocks)
 	}
-	j.next.Store(0)
+	j.divide()
 	j.limit.Store(int64(blocks))
 	j.cost.Store(0)
 	j.state.Store(0)
@@ -92,6 +104,41 @@ func (p *Program) runJob(l *interp.Launch, blocks int) error {
 	j.leave()
 	return err
 }
+
+// divide gives each worker a part of the blocks, as far as workers are expected to pay.
+func (j *job) divide() {
+	n := j.workers
+	if cost := j.prog.cost.Load(); cost > 0 {
+		n = int(min(float64(n), 1+float64(cost)*float64(j.blocks)/float64(nearTime)))
+	}
+	if cap(j.parts) < n {
+		j.parts = make([]part, n)
+	}
+	j.parts = j.parts[:n]
+	j.joined.Store(0)
+	if n == 1 { // most launches are small
+		j.parts[0].next.Store(0)
+		j.parts[0].end = int64(j.blocks)
+		return
+	}
+	j.handed.Store(0)
+	for i := range j.parts {
+		p := &j.parts[i]
+		p.next.Store(int64(share(j.blocks, i, n)))
+		p.end = int64(share(j.blocks, i+1, n))
+	}
+}
+
+// left is how many blocks are not handed out.
+func (j *job) left() int {
+	if len(j.parts) == 1 {
+		return int(j.parts[0].end - j.parts[0].next.Load())
+	}
+	return j.blocks - int(j.handed.Load())
+}
+
+// share is where part i of n begins.
+func share(blocks, i, n int) int { return blocks/n*i + min(blocks%n, i) }
 
 // recruit finds helpers for work that is expected to take that long, besides those
 // found before. Those that have just worked for another job still look for one and
@@ -231,9 +278,9 @@ func (j *job) work(first bool) (spent time.Duration, done int) {
 		j.fail(0, err)
 		return 0, 0
 	}
-	start := now()
+	start, at := now(), int(j.joined.Add(1)-1)%len(j.parts)
 	for {
-		from, to := j.chunk()
+		from, to := j.chunk(&at)
 		if from >= to {
 			return spent, done
 		}
@@ -249,34 +296,53 @@ func (j *job) work(first bool) (spent time.Duration, done int) {
 		spent += end - start
 		done += to - from
 		start = end
-		if to == j.blocks {
+		left := j.left()
+		if left <= 0 {
 			return spent, done
 		}
 		j.cost.Store(cost)
 		if first {
-			j.recruit(time.Duration(float64(cost) * float64(j.blocks-to)))
+			j.recruit(time.Duration(float64(cost) * float64(left)))
 		}
 	}
 }
 
-// chunk hands out the next blocks. What blocks cost may have changed since the last
-// launch, so the first chunk is small and a small part of the work; then chunks take
-// about an equal share of what is left.
-func (j *job) chunk() (from, to int) {
-	left := max(j.blocks-int(j.next.Load()), 1)
+// chunk hands out the next blocks of the part that a worker is at, or of the next one
+// that has any.
+func (j *job) chunk(at *int) (from, to int) {
+	for range j.parts {
+		p := &j.parts[*at]
+		if left := int(p.end - p.next.Load()); left > 0 {
+			n := j.size(left)
+			from = int(p.next.Add(int64(n))) - n
+			if to = min(from+n, int(p.end)); from < to && len(j.parts) > 1 {
+				j.handed.Add(int64(to - from))
+			}
+			if to = min(to, int(j.limit.Load())); from < to {
+				return from, to
+			}
+		}
+		if *at++; *at == len(j.parts) {
+			*at = 0
+		}
+	}
+	return 0, 0
+}
+
+// size is how many blocks are handed out of a part that has some left. What blocks cost
+// may have changed since the last launch, so the first chunk is small and a small part
+// of the work; then chunks take about an equal share of what is left.
+func (j *job) size(left int) int {
+	if j.workers == 1 && j.ctx == nil {
+		return left
+	}
 	n := 1
 	if cost := float64(j.cost.Load()); cost > 0 {
-		share := float64(left) * cost / float64(parts*j.workers)
-		n = int(min(max(share, float64(chunkTime)), float64(longChunk)) / cost)
+		n = int(min(max(float64(left)*cost/pieces, float64(chunkTime)), float64(longChunk)) / cost)
 	} else if last := j.prog.cost.Load(); last > 0 {
-		n = min(left/(2*j.workers), int(chunkTime)/int(last))
+		n = min(left/2, int(chunkTime)/int(last))
 	}
-	if j.workers == 1 && j.ctx == nil {
-		n = left
-	}
-	n = max(n, 1)
-	from = int(j.next.Add(int64(n))) - n
-	return from, min(from+n, int(j.limit.Load()))
+	return max(n, 1)
 }
 
 // fail records the failure of a block; later ones need not run.
