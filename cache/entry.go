@@ -14,12 +14,13 @@ const (
 	KindSource   = "source"   // source and specialisation -> IR
 	KindArtifact = "artifact" // IR and target -> what the compiler emits
 	KindMachine  = "machine"  // artifact and device -> what the driver made of it
+	KindTuned    = "tuned"    // work and device -> which configuration was measured to be the best
 )
 
 // A Header says what an entry is, in words a person can read. The store does
 // not interpret any of it.
 type Header struct {
-	Kind   string `json:"kind"`             // KindSource, KindArtifact or KindMachine
+	Kind   string `json:"kind"`             // KindSource, …
 	Kernel string `json:"kernel,omitempty"` // "pkg.Add[float32]"
 	Types  string `json:"types,omitempty"`  // the parameter types of this instance
 	Target string `json:"target,omitempty"` // "ptx:sm_90"

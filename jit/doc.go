@@ -67,6 +67,17 @@
 // captures are refused by name. A library of templates that chooses element types
 // at run time gets its kernels from [Named].
 //
+// # Tuning
+//
+// Which tile size, block size or algorithm is the fastest differs from device to device. A
+// [Tuner] measures where it runs, once, and keeps its choice in the cache and in the record, see [Tune]:
+//
+//	var tiles = jit.Tune("example.com/app/transpose", kernels.Config{Tile: 32}, kernels.Config{Tile: 64})
+//
+//	err = tiles.Run(s, func(c kernels.Config) error {
+//		return kernels.LaunchTranspose(s, grid(c), out, in, n, m, c)
+//	}, n, m)
+//
 // # Keys
 //
 // Bundles of prebuilt kernels, see [Register] and package cache/bundle, and the cache have three levels, each keyed by SHA-256 of everything its content
@@ -94,7 +105,11 @@
 //	                off: compile always, ignore both
 //	KILN_BUNDLES    files and directories with prebuilt kernels, separated as in PATH
 //	KILN_TRUST      public keys, or files of them, that bundles must be signed by
-//	KILN_RECORD     file to which the kernels that are used are added
+//	KILN_RECORD     file to which the kernels that are used, and the choices of tuners, are added
+//	KILN_TUNE       auto: a [Tuner] measures what no bundle and no cache has a choice for (default),
+//	                but not with KILN_JIT=readonly
+//	                off: it takes its first configuration then
+//	                again: it measures everything once in each process, and keeps that
 //	KILN_CHECK      1: all kernels are checked, see [Kernel.Checked]
 //	KILN_LOG        info or debug: lines on standard error
 //	KILN_DUMP       kernels to write a page about, see package compiler/dump

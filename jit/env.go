@@ -38,6 +38,7 @@ type settings struct {
 	broken  error    // of bundles that are not used
 	told    sync.Map // names of damaged ones
 	record  *recorder
+	tune    string // KILN_TUNE, see Tuner
 }
 
 func readSettings(getenv func(string) string, stderr io.Writer) (*settings, error) {
@@ -55,6 +56,11 @@ func readSettings(getenv func(string) string, stderr io.Writer) (*settings, erro
 			return nil, fmt.Errorf("KILN_CHECK=%s: want 1 or 0", check)
 		}
 		s.options.Checked = on
+	}
+	switch s.tune = strings.ToLower(getenv("KILN_TUNE")); s.tune {
+	case "", "auto", "off", "again":
+	default:
+		return nil, fmt.Errorf("KILN_TUNE=%s: want auto, off or again", s.tune)
 	}
 	log, err := logger(getenv("KILN_LOG"), stderr)
 	if err != nil {

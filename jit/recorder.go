@@ -35,8 +35,30 @@ func (r *resolver) remember() {
 	if rec.done || !rec.have.Add(s) {
 		return
 	}
-	if err := record.Update(rec.file, &rec.have); err != nil {
+	rec.write(r.settings, &rec.have)
+}
+
+// rememberTuned records a choice. It is not kept for later: what another process has chosen since
+// must not be undone.
+func (s *settings) rememberTuned(c record.Choice) {
+	rec := s.record
+	if rec == nil {
+		return
+	}
+	var one record.Set
+	one.AddChoice(c)
+	rec.Lock()
+	defer rec.Unlock()
+	if rec.done {
+		return
+	}
+	rec.write(s, &one)
+}
+
+// write adds to the file.
+func (rec *recorder) write(s *settings, add *record.Set) {
+	if err := record.Update(rec.file, add); err != nil {
 		rec.done = true
-		r.log.Warn("KILN_RECORD not written", "err", err)
+		s.log.Warn("KILN_RECORD not written", "err", err)
 	}
 }

@@ -55,6 +55,12 @@ func (d *Device) NewStream() (*Stream, error) {
 // Device is where the stream's work runs.
 func (s *Stream) Device() *Device { return s.dev }
 
+// Capturing reports whether the stream is one of [Device.Capture], which runs nothing.
+func (s *Stream) Capturing() bool {
+	_, ok := s.drv.(*track)
+	return ok
+}
+
 // usable reports why the stream cannot be used for an operation, nil if it can.
 func (s *Stream) usable(op string) error {
 	d := s.dev

@@ -17,7 +17,6 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/cache/bundle"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/input"
@@ -196,7 +195,7 @@ func (w *wanted) find(patterns []string) (*prebuild.Job, error) {
 			return nil, err
 		}
 	}
-	job := &prebuild.Job{Load: src.registeredSource, Specs: set.Specs(), Targets: targets}
+	job := &prebuild.Job{Load: src.registeredSource, Specs: set.Specs(), Choices: set.Choices(), Targets: targets}
 	if len(job.Specs) == 0 {
 		return nil, fmt.Errorf("no kernel to build in %s: kernels with types or values to choose need a comment //kiln:instances, or a record of a run (KILN_RECORD, -from)", strings.Join(patterns, " "))
 	}
@@ -334,7 +333,7 @@ func sizes(w io.Writer, items []bundle.Item) error {
 	fmt.Fprintln(table, "KERNEL\tTARGET\tBUILD\tFORMAT\tBYTES")
 	totals := map[string]int{}
 	for _, it := range items {
-		if it.Kind == cache.KindSource {
+		if it.Target == bundle.Common {
 			continue
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\n", it.Kernel, it.Target, it.Build, it.Format, it.Size)

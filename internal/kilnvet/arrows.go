@@ -49,7 +49,7 @@ var arrows = []arrow{
 	{from: "runtime/internal/cpu", to: []string{"internal/dl", "runtime/internal", "compiler/interp", "compiler/amd64"}},
 
 	{from: "internal/detour", to: []string{"compiler"}},
-	{from: "internal/artifact", to: []string{"dsl", "compiler", "cache"}},
+	{from: "internal/artifact", to: []string{"dsl", "compiler", "cache", "internal/record"}},
 	{from: "internal/record", to: []string{"compiler", "internal/atomicfile"}},
 	{from: "internal/prebuild", to: []string{"compiler", "cache", "internal/artifact", "internal/record"}},
 	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/artifact", "internal/detour", "internal/record"}},

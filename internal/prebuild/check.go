@@ -29,6 +29,7 @@ const (
 	GapStale   = "stale"   // it was built of other source
 	GapTarget  = "target"  // not for this target
 	GapBuild   = "build"   // not in this variant
+	GapTuned   = "tuned"   // the choice of a tuner is missing, or another one
 	GapCode    = "code"    // what is there is not what the compiler makes, see [Job.Compare]
 )
 
@@ -52,7 +53,32 @@ func (j *Job) Check(b *bundle.Bundle) ([]Gap, error) {
 			return nil, err
 		}
 	}
+	for _, choice := range j.Choices {
+		if err := c.choice(choice); err != nil {
+			return nil, err
+		}
+	}
 	return c.gaps, nil
+}
+
+// choice checks what a tuner chose.
+func (c *checker) choice(want record.Choice) error {
+	e, err := c.b.Get(bundle.Common, artifact.TunedKey(want))
+	if errors.Is(err, bundle.ErrMissing) {
+		c.gap(GapTuned, want.Tuned, want.Target, fmt.Sprintf("the bundle has no choice at %d for %s", want.At, want.Device))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	have, err := artifact.ReadTuned(e)
+	if err != nil {
+		return fmt.Errorf("%s: %w", want.Tuned, err)
+	}
+	if have.Best != want.Best {
+		c.gap(GapTuned, want.Tuned, want.Target, fmt.Sprintf("the bundle has %s at %d for %s, the record %s", have.Best, want.At, want.Device, want.Best))
+	}
+	return nil
 }
 
 type checker struct {

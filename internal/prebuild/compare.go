@@ -315,6 +315,8 @@ func (c *comparer) orphan(i int) {
 	e := c.read(i)
 	switch {
 	case e == nil:
+	case e.Kind == cache.KindTuned:
+		c.say(i, Uncompared, "a choice that was measured")
 	case e.Kind == cache.KindMachine && e.Tool == artifact.Tool:
 		c.say(i, Uncompared, "machine code that a driver made, which only the same driver makes again")
 	case c.why[e.Kernel] != "":

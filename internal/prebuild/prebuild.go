@@ -25,6 +25,7 @@ import (
 type Job struct {
 	Load    front.Loader
 	Specs   []record.Spec
+	Choices []record.Choice // of tuners, for the devices that they name
 	Targets []target.Target // of all specialisations; without any, each is for those it was used for
 	Tools   []*Assembler    // see [Assemblers]
 	Workers int             // how many at the same time; 0 stands for the number of cores
@@ -101,8 +102,32 @@ func (j *Job) Run(ctx context.Context) (*bundle.Writer, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	if err := r.choices(); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(r.errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return &r.w, errors.Join(slices.CompactFunc(r.errs, func(a, b error) bool { return a.Error() == b.Error() })...)
+}
+
+// choices adds what tuners chose: for the devices where they measured, and once for each target, for
+// other devices of that, where nothing may be measured.
+func (r *run) choices() error {
+	seen := map[cache.Key]bool{}
+	for _, c := range r.Choices {
+		any := c
+		any.Device = ""
+		for _, c := range []record.Choice{c, any} {
+			key := artifact.TunedKey(c)
+			if seen[key] {
+				continue // of several devices of a target the first speaks for all
+			}
+			seen[key] = true
+			if err := r.add(key, artifact.TunedEntry(c)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // workers is how many pieces are compiled at the same time.

@@ -6,5 +6,9 @@
 //
 //	{"kernel":"example.com/k.Add","sig":"func(dsl.Thread, []float32, []float32)","builds":["aligned,disjoint,small"],"targets":["ptx:sm_90"]}
 //
+// and one for each choice that a tuner made by measuring:
+//
+//	{"tuned":"example.com/k/transpose","at":[4096],"device":"NVIDIA H200, 132 units","target":"ptx:sm_90","of":["{Tile:16}","{Tile:32}"],"best":"{Tile:32}"}
+//
 // Empty lines and lines that begin with # are for people.
 package record

@@ -3,7 +3,6 @@ package record
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -73,18 +72,13 @@ func (s Spec) identity() string {
 }
 
 // String returns the line of the specialisation.
-func (s Spec) String() string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil { // strings and numbers
-		return err.Error()
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func (s Spec) String() string { return text(s) }
 
-// Set is specialisations, each once.
-type Set struct{ specs map[string]Spec }
+// Set is specialisations, each once, and choices.
+type Set struct {
+	specs   map[string]Spec
+	choices map[string]Choice
+}
 
 // Add adds a specialisation, or what is new of its builds and targets. It reports
 // whether something was.
@@ -114,10 +108,12 @@ func union(a, b []string) []string {
 }
 
 // Specs returns the specialisations in order.
-func (r *Set) Specs() []Spec {
-	out := make([]Spec, 0, len(r.specs))
-	for _, id := range slices.Sorted(maps.Keys(r.specs)) {
-		out = append(out, r.specs[id])
+func (r *Set) Specs() []Spec { return inOrder(r.specs) }
+
+func inOrder[T any](m map[string]T) []T {
+	out := make([]T, 0, len(m))
+	for _, id := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[id])
 	}
 	return out
 }
@@ -131,11 +127,9 @@ func (r *Set) ReadFrom(name string, in io.Reader) error {
 		if len(text) == 0 || text[0] == '#' {
 			continue
 		}
-		s, err := Parse(text)
-		if err != nil {
+		if err := r.addLine(text); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
-		r.Add(s)
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -143,18 +137,27 @@ func (r *Set) ReadFrom(name string, in io.Reader) error {
 	return nil
 }
 
-// Parse reads a line.
-func Parse(text []byte) (Spec, error) {
-	var s Spec
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
-		return s, fmt.Errorf("not a line of a record: %w", err)
+func (r *Set) addLine(line []byte) error {
+	if isChoice(line) {
+		c, err := ParseChoice(line)
+		if err == nil {
+			r.AddChoice(c)
+		}
+		return err
 	}
-	if dec.More() {
-		return s, errors.New("not a line of a record: something follows its JSON")
+	s, err := Parse(line)
+	if err == nil {
+		r.Add(s)
 	}
-	_, err := s.Request()
+	return err
+}
+
+// Parse reads the line of a specialisation.
+func Parse(line []byte) (s Spec, err error) {
+	if err := parse(line, &s); err != nil {
+		return s, err
+	}
+	_, err = s.Request()
 	return s, err
 }
 
@@ -166,6 +169,9 @@ func (r *Set) Text() []byte {
 	b := []byte(header)
 	for _, s := range r.Specs() {
 		b = append(append(b, s.String()...), '\n')
+	}
+	for _, c := range r.Choices() {
+		b = append(append(b, c.String()...), '\n')
 	}
 	return b
 }
@@ -230,6 +236,9 @@ func Update(name string, add *Set) error {
 func (r *Set) merge(other *Set) (changed bool) {
 	for _, s := range other.Specs() {
 		changed = r.Add(s) || changed
+	}
+	for _, c := range other.Choices() {
+		changed = r.AddChoice(c) || changed
 	}
 	return changed
 }

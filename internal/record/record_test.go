@@ -54,6 +54,41 @@ func TestSets(t *testing.T) {
 	require.False(t, b.Add(add))
 }
 
+// Of two choices for the same work the later one holds.
+func TestChoices(t *testing.T) {
+	c := Choice{Tuned: "k/tiles", At: []int{64, 7}, Device: "GPU, 2 units", Target: "ptx:sm_90", Of: []string{"{A:1 B:<>}", "{A:2}"}, Best: "{A:2}"}
+	var a Set
+	require.True(t, a.AddChoice(c))
+	require.False(t, a.AddChoice(c))
+	c.Best = "{A:1 B:<>}"
+	require.True(t, a.AddChoice(c))
+	a.Add(Spec{Kernel: "k.Mul"})
+	require.Equal(t, header+`{"kernel":"k.Mul"}`+"\n"+
+		`{"tuned":"k/tiles","at":[64,7],"device":"GPU, 2 units","target":"ptx:sm_90","of":["{A:1 B:<>}","{A:2}"],"best":"{A:1 B:<>}"}`+"\n", string(a.Text()))
+	name := filepath.Join(t.TempDir(), "kernels.txt")
+	require.NoError(t, Update(name, &a))
+	other := c
+	other.At = nil
+	var b Set
+	b.AddChoice(other)
+	require.NoError(t, Update(name, &b))
+	var all Set
+	require.NoError(t, all.Load(name))
+	require.ElementsMatch(t, []Choice{c, other}, all.Choices())
+	require.Len(t, all.Specs(), 1)
+
+	for line, want := range map[string]string{
+		`{"tuned":"k/tiles","target":"cpu","of":["{A:1}"],"best":"{A:2}"}`: `the choice of k/tiles is "{A:2}", which is none of ["{A:1}"]`,
+		`{"tuned":"k/tiles","of":["{A:1}"],"best":"{A:1}"}`:                "without a target",
+		`{"tuned":"","target":"cpu","of":["a"],"best":"a"}`:                "without a name",
+		`{"tuned":"k/tiles","kernel":"k.Mul"}`:                             "not a line of a record",
+	} {
+		require.ErrorContains(t, new(Set).ReadFrom("kernels.txt", strings.NewReader("\n"+line)), "kernels.txt:2: ")
+		_, err := ParseChoice([]byte(line))
+		require.ErrorContains(t, err, want)
+	}
+}
+
 // Everybody's additions are there, and a record that has them all is not written again.
 func TestUpdates(t *testing.T) {
 	dir := t.TempDir()
