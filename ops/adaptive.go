@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/kernels"
@@ -18,6 +19,9 @@ var (
 	adaptiveAvg  = family{name: "adaptive_avg_pool", kernel: jit.Of(kernels.AdaptiveAvg[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, adaptiveType, function(2, c, c), function(2, c, c)}
 	}}
+	bicubic = family{name: "upsample_bicubic", kernel: jit.Of(kernels.Bicubic[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, adaptiveType, c, c, reflect.TypeFor[dsl.ConstBool](), function(3, c, c)}
+	}}
 	adaptiveMax = family{name: "adaptive_max_pool", kernel: jit.Of(kernels.AdaptiveMax[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(dtype.I64.Type()), walkType, adaptiveType, function(2, c, boolType)}
 	}}
@@ -27,7 +31,7 @@ var (
 // the last n dimensions, one or two. Window i of m has the places from i·size/m, cut, up
 // to (i+1)·size/m, raised.
 func AdaptiveAvgPool(s *runtime.Stream, out, x View, n int) error {
-	w, g, p, ok, err := adaptive(s, out, x, out.Layout, n)
+	w, g, p, ok, err := adaptive("adaptive_avg_pool", s, out, x, out.Layout, n)
 	if !ok {
 		return err
 	}
@@ -56,7 +60,7 @@ func AdaptiveMaxPool(s *runtime.Stream, out, which, x View, n int) error {
 		}
 		places, at = which.Layout, which.header()
 	}
-	w, g, p, ok, err := adaptive(s, out, x, places, n)
+	w, g, p, ok, err := adaptive(op, s, out, x, places, n)
 	if !ok {
 		return err
 	}
@@ -70,19 +74,41 @@ func AdaptiveMaxPool(s *runtime.Stream, out, which, x View, n int) error {
 	return kernel.Launch(s, g, slice(out.DType, &to), slice(x.DType, &from), slice(dtype.I64, &at), w, p, more.As(function(2, c.Type(), boolType)))
 }
 
+// UpsampleBicubic stores x in out with other sizes of the last two dimensions: each
+// element is a sum of the sixteen around its place, with weights that are a cubic
+// function of how near they are.
+func UpsampleBicubic(s *runtime.Stream, out, x View, b Bilinear) error {
+	const op = "upsample_bicubic"
+	if !floats.has(x.DType) {
+		return unsupported(op, x.DType, floats.String())
+	}
+	w, g, p, ok, err := adaptive(op, s, out, x, out.Layout, 2)
+	if !ok {
+		return err
+	}
+	c := x.DType.Compute()
+	k, err := bicubic.of(x.DType, c)
+	if err != nil {
+		return err
+	}
+	scale := b.steps(c, p.In, p.Out)
+	to, from := out.header(), x.header()
+	return k.Launch(s, g, slice(x.DType, &to), slice(x.DType, &from), w, p, word(c, &scale[0]), word(c, &scale[1]), boolConst(b.AlignCorners), mad(c))
+}
+
 // adaptive walks over the result, the input without the last n dimensions, the numbers of
 // the windows in these, and where places are stored.
-func adaptive(s *runtime.Stream, out, x View, which layout.Layout, n int) (w kernels.Walk, g runtime.Grid, p kernels.Adaptive, ok bool, err error) {
+func adaptive(op string, s *runtime.Stream, out, x View, which layout.Layout, n int) (w kernels.Walk, g runtime.Grid, p kernels.Adaptive, ok bool, err error) {
 	from, to := x.Layout.Shape(), out.Layout.Shape()
 	lead := len(to) - n
 	if len(from) != len(to) || n < 1 || n > 2 || lead < 0 {
-		return w, g, p, false, fmt.Errorf("%w: adaptive pooling of %d dimensions of %v to %v", layout.ErrRank, n, from, to)
+		return w, g, p, false, fmt.Errorf("%w: %s of %d dimensions of %v to %v", layout.ErrRank, op, n, from, to)
 	}
-	if err := sameType("adaptive pooling", out, x); err != nil {
+	if err := sameType(op, out, x); err != nil {
 		return w, g, p, false, err
 	}
 	if !to[:lead].Equal(from[:lead]) || slices.Contains(from[lead:], 0) {
-		return w, g, p, false, fmt.Errorf("%w: adaptive pooling of %v to %v", layout.ErrShape, from, to)
+		return w, g, p, false, fmt.Errorf("%w: %s of %v to %v", layout.ErrShape, op, from, to)
 	}
 	strides := slices.Clone(x.Layout.Strides())
 	var numbers [2]map[int]int

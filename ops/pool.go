@@ -237,7 +237,8 @@ func UpsampleNearest(s *runtime.Stream, out, x View, n int) error {
 	return k.Launch(s, g, slice(t, &to), slice(t, &from), w, r)
 }
 
-// Bilinear says where the places of a result of [UpsampleBilinear] are.
+// Bilinear says where the places of a result of [UpsampleBilinear] or [UpsampleBicubic]
+// are.
 type Bilinear struct {
 	AlignCorners bool       // the first and last places are those of x; else the edges are those of x
 	Scale        [2]float64 // by which sizes have been multiplied; 0 stands for what the sizes are
@@ -258,12 +259,19 @@ func UpsampleBilinear(s *runtime.Stream, out, x View, b Bilinear) error {
 	if err != nil {
 		return err
 	}
-	var scale [2]uint64
+	scale := b.steps(c, r.In, r.Out)
+	to, from := out.header(), x.header()
+	return k.Launch(s, g, slice(x.DType, &to), slice(x.DType, &from), w, r, word(c, &scale[0]), word(c, &scale[1]), boolConst(b.AlignCorners), mad(c))
+}
+
+// steps returns how far places of the result are apart in the input, along both axes, in a
+// type.
+func (b *Bilinear) steps(c dtype.DType, in, out [2]int) (scale [2]uint64) {
 	for a := range scale {
-		f := float64(r.In[a]) / float64(r.Out[a])
+		f := float64(in[a]) / float64(out[a])
 		switch {
-		case b.AlignCorners && r.Out[a] > 1:
-			f = float64(r.In[a]-1) / float64(r.Out[a]-1)
+		case b.AlignCorners && out[a] > 1:
+			f = float64(in[a]-1) / float64(out[a]-1)
 		case b.AlignCorners:
 			f = 0
 		case b.Scale[a] > 0:
@@ -271,8 +279,7 @@ func UpsampleBilinear(s *runtime.Stream, out, x View, b Bilinear) error {
 		}
 		scale[a] = dtype.FromFloat(c, f).Bits()
 	}
-	to, from := out.header(), x.header()
-	return k.Launch(s, g, slice(x.DType, &to), slice(x.DType, &from), w, r, word(c, &scale[0]), word(c, &scale[1]), boolConst(b.AlignCorners), mad(c))
+	return scale
 }
 
 // resize walks over the result, the input without the last n dimensions, and the places

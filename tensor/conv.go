@@ -1,7 +1,6 @@
 package tensor
 
 import (
-	"math"
 	"slices"
 
 	"github.com/gokiln/kiln/ops"
@@ -250,73 +249,6 @@ func (t *Tensor) UpsampleNearest(sizes ...int) *Tensor {
 		}
 		return g
 	}), t)
-}
-
-// UpsampleBilinear gives the last two dimensions other sizes: each element is the mean of
-// the four around its place, weighted by how near they are. With align the first and last
-// places are those of t, and else the edges are. It is for floating-point types.
-func (t *Tensor) UpsampleBilinear(height, width int, align bool) *Tensor {
-	return t.bilinear(height, width, ops.Bilinear{AlignCorners: align})
-}
-
-// UpsampleBilinearBy is [Tensor.UpsampleBilinear] to sizes that are larger by factors,
-// rounded down: the places are those of the factors, also where the sizes have been
-// rounded. A factor that is not above 0 is an error of kind [ErrArgument].
-func (t *Tensor) UpsampleBilinearBy(height, width float64, align bool) *Tensor {
-	const op = "upsample_bilinear"
-	if bad := first(op, t); bad != nil {
-		return bad
-	}
-	if !(height > 0 && width > 0) || math.IsInf(height, 1) || math.IsInf(width, 1) {
-		return failf(op, ErrArgument, "factors %v and %v", height, width)
-	}
-	h, w := math.Floor(float64(t.Size(-2))*height), math.Floor(float64(t.Size(-1))*width)
-	if h > 1<<53 || w > 1<<53 {
-		return failf(op, ErrTooLarge, "%v times %v and %v", t.layout.Shape(), height, width)
-	}
-	return t.bilinear(int(h), int(w), ops.Bilinear{AlignCorners: align, Scale: [2]float64{height, width}})
-}
-
-func (t *Tensor) bilinear(height, width int, b ops.Bilinear) *Tensor {
-	const op = "upsample_bilinear"
-	if bad := first(op, t); bad != nil {
-		return bad
-	}
-	lead := t.Rank() - 2
-	if lead < 0 {
-		return failf(op, ErrRank, "%v has fewer than 2 dimensions", t.layout.Shape())
-	}
-	if !t.dtype.IsFloat() {
-		return failf(op, ErrDType, "%s: it is for floating-point types", t.dtype)
-	}
-	out := t.produce(op, append(t.Shape()[:lead], height, width), func(out ops.View) error {
-		return ops.UpsampleBilinear(t.dev.stream, out, t.view(), b)
-	})
-	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor {
-		rows := weightsOf(x, x.Size(-2), height, b.AlignCorners, b.Scale[0])
-		cols := weightsOf(x, x.Size(-1), width, b.AlignCorners, b.Scale[1])
-		return rows.T().MatMul(g).MatMul(cols)
-	}), t)
-}
-
-// weightsOf is the matrix by which n places along a dimension are made of m, in the type
-// and on the device of x. A scale of 0 stands for n/m.
-func weightsOf(x *Tensor, m, n int, align bool, scale float64) *Tensor {
-	if scale == 0 {
-		scale = float64(n) / float64(m)
-	}
-	w := make([]float64, n*m)
-	for i := range n {
-		at := max(0, (float64(i)+0.5)/scale-0.5)
-		if align {
-			at = float64(i) * float64(m-1) / float64(max(n-1, 1))
-		}
-		below := min(int(math.Floor(at)), m-1)
-		part := at - float64(below)
-		w[i*m+below] += 1 - part
-		w[i*m+min(below+1, m-1)] += part
-	}
-	return matrixLike(x, w, n, m)
 }
 
 // matrixLike is a matrix of n rows of m numbers, in the type and on the device of x.

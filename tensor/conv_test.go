@@ -41,3 +41,18 @@ func TestConvolution(t *testing.T) {
 	require.ErrorIs(t, row.Conv(w.Cast(tensor.F16), tensor.Convolution{}).Err(), tensor.ErrDTypeMismatch)
 	require.ErrorIs(t, p.MaxPool(tensor.Pooling{Kernel: []int{5, 5}}).Err(), tensor.ErrShape)
 }
+
+// The first rows are those of the example of ONNX, resize_upsample_scales_cubic.
+func TestBicubic(t *testing.T) {
+	d := open(t)
+	x := count(d, 1, 1, 4, 4).AddScalar(1)
+	for _, y := range []*tensor.Tensor{x.UpsampleBicubic(8, 8, false), x.UpsampleBicubicBy(2, 2, false), x.T().UpsampleBicubic(8, 8, false).T()} {
+		require.InDeltaSlice(t, []float32{0.47265625, 0.76953125, 1.24609375, 1.875, 2.28125, 2.91015625, 3.38671875, 3.68359375,
+			1.66015625, 1.95703125, 2.43359375, 3.0625, 3.46875, 4.09765625, 4.57421875, 4.87109375}, list[float32](t, y.Narrow(2, 0, 2)), 1e-5)
+	}
+	require.Equal(t, list[float32](t, x), list[float32](t, x.UpsampleBicubic(4, 4, true)))
+	require.ErrorIs(t, x.UpsampleBicubicBy(1, -1, true).Err(), tensor.ErrArgument)
+	require.ErrorIs(t, x.UpsampleBicubicBy(1e300, 1, true).Err(), tensor.ErrTooLarge)
+	require.ErrorIs(t, x.Cast(tensor.I32).UpsampleBicubic(2, 2, true).Err(), tensor.ErrDType)
+	require.ErrorIs(t, x.FlattenAll().UpsampleBicubic(2, 2, true).Err(), tensor.ErrRank)
+}

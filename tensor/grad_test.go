@@ -209,6 +209,9 @@ var gradients = []gradient{
 	{"upsample bilinear by factors", [][]int{{2, 3, 4}}, -2, 2, func(x []ten) ten {
 		return x[0].UpsampleBilinearBy(1.5, 2.6, false).Sqr().Sum().Add(x[0].UpsampleBilinearBy(0.7, 1.3, true))
 	}},
+	{"upsample bicubic", [][]int{{2, 3, 4}}, -2, 2, func(x []ten) ten {
+		return x[0].UpsampleBicubic(5, 9, true).Sqr().Sum().Add(x[0].UpsampleBicubic(2, 7, false)).Add(x[0].UpsampleBicubicBy(0.7, 1.8, false).Sqr().Sum())
+	}},
 	{"conv3d", [][]int{{2, 2, 3, 4, 3}, {2, 1, 2, 2, 2}}, -1, 1, func(x []ten) ten {
 		return x[0].Conv(x[1], tensor.Convolution{Stride: []int{1, 2, 1}, Padding: []int{1, 0, 1}, Dilation: []int{1, 1, 2}, Groups: 2})
 	}},

@@ -1,6 +1,7 @@
 package opstest
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,6 +86,66 @@ func adaptiveErrors(t *testing.T, b *bench) {
 	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(f, 3, 3, 3), x, 2), layout.ErrShape)
 	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(dtype.F16, 2, 3, 3), x, 2), ops.ErrDType)
 	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(f, 2, 1, 3), view(f, 2, 0, 3), 2), layout.ErrShape)
+	require.ErrorIs(t, ops.UpsampleBicubic(b.s, view(f, 3), view(f, 4), ops.Bilinear{}), layout.ErrRank)
+	require.ErrorIs(t, ops.UpsampleBicubic(b.s, view(dtype.I32, 3, 3), view(dtype.I32, 2, 2), ops.Bilinear{}), ops.ErrDType)
 	require.ErrorIs(t, ops.AdaptiveMaxPool(b.s, view(f, 2, 3, 3), view(dtype.I32, 2, 3, 3), x, 2), ops.ErrDType)
 	require.ErrorIs(t, ops.AdaptiveMaxPool(b.s, view(f, 2, 3, 3), view(dtype.I64, 2, 3, 2), x, 2), layout.ErrShape)
+}
+
+// bicubic tests the resizing of a value by the formula of the weights.
+func (b *bench) bicubic(t *testing.T, d dtype.DType, kind int) {
+	t.Helper()
+	for n, c := range []struct {
+		from, to layout.Shape
+		bicubic  ops.Bilinear
+	}{
+		{layout.Shape{2, 4, 6}, layout.Shape{2, 9, 4}, ops.Bilinear{}},
+		{layout.Shape{1, 2, 3, 7}, layout.Shape{1, 2, 6, 40}, ops.Bilinear{AlignCorners: true}},
+		{layout.Shape{5, 4}, layout.Shape{7, 9}, ops.Bilinear{Scale: [2]float64{1.5, 2.4}}},
+		{layout.Shape{1, 3}, layout.Shape{1, 1}, ops.Bilinear{AlignCorners: true}},
+		{layout.Shape{2, 3, 3}, layout.Shape{2, 0, 5}, ops.Bilinear{}},
+	} {
+		x := b.value(t, d, layoutOf(t, kinds[(kind+n)%len(kinds)], c.from), func() dtype.Scalar { return dtype.FromInt(d, int64(b.rng.IntN(30))-10) })
+		out := b.room(t, d, c.to, kind)
+		require.NoError(t, ops.UpsampleBicubic(b.s, out.View, x.View, c.bicubic))
+		got, i, lead := b.read(t, out), 0, len(c.to)-2
+		space(c.to, func(at []int) {
+			sum := 0.0
+			for _, p := range cubicCorners(at[lead], c.from[lead], c.to[lead], c.bicubic, 0) {
+				for _, q := range cubicCorners(at[lead+1], c.from[lead+1], c.to[lead+1], c.bicubic, 1) {
+					from := append(append([]int{}, at[:lead]...), p.at, q.at)
+					sum += p.weight * q.weight * x.want[flatIndex(c.from, from)].Float()
+				}
+			}
+			tolerance := 2e-4
+			if d.Bits() < 32 {
+				tolerance += ulp(d, sum)
+			}
+			require.InDelta(t, sum, got[i].Float(), tolerance, "%v to %v: %v", c.from, c.to, at)
+			i++
+		})
+	}
+}
+
+// cubicCorners returns the four elements around a place.
+func cubicCorners(i, n, m int, b ops.Bilinear, axis int) (list [4]corner) {
+	scale := float64(n) / float64(m)
+	if b.Scale[axis] > 0 {
+		scale = 1 / b.Scale[axis]
+	}
+	at := (float64(i)+0.5)*scale - 0.5
+	if b.AlignCorners {
+		at = float64(i) * float64(n-1) / float64(max(m-1, 1))
+	}
+	first := math.Floor(at)
+	for k := range list {
+		const a = -0.75
+		x := math.Abs(at - first + 1 - float64(k))
+		w := ((a*x-5*a)*x+8*a)*x - 4*a
+		if x <= 1 {
+			w = ((a+2)*x-(a+3))*x*x + 1
+		}
+		list[k] = corner{min(max(int(first)+k-1, 0), n-1), w}
+	}
+	return list
 }

@@ -55,6 +55,9 @@ func convolution(t *testing.T, b *bench) {
 		b.part(t, func(t *testing.T, b *bench) { b.pool(t, d, i) }, "Pool/%v", d)
 		b.part(t, func(t *testing.T, b *bench) { b.adaptive(t, d, i) }, "Adaptive/%v", d)
 		b.part(t, func(t *testing.T, b *bench) { b.upsample(t, d, i) }, "Upsample/%v", d)
+		if d.IsFloat() {
+			b.part(t, func(t *testing.T, b *bench) { b.bicubic(t, d, i) }, "Bicubic/%v", d)
+		}
 	}
 	for kind := range 25 {
 		b.part(t, func(t *testing.T, b *bench) {
