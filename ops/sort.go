@@ -499,6 +499,10 @@ func Quantile(s *runtime.Stream, out, x View, dim int, q float64) error {
 	if err != nil {
 		return err
 	}
+	at, frac := math.Modf(q * float64(n-1))
+	if done, err := pickQuantile(s, out, x, d, int(at), frac); done || err != nil {
+		return err
+	}
 	var room scratch
 	if err := room.alloc(s, x.Layout.Count()*x.DType.Size()); err != nil {
 		return fmt.Errorf("quantile: %w", err)
@@ -530,7 +534,6 @@ func Quantile(s *runtime.Stream, out, x View, dim int, q float64) error {
 		return fmt.Errorf("quantile: %w", err)
 	}
 	w.N, w.Wide = n, w.Rows > math.MaxInt32
-	at, frac := math.Modf(q * float64(n-1))
 	oh, sh, f := out.header(), sorted.header(), dtype.FromFloat(c, frac).Bits()
 	return k.Launch(s, runtime.Cover(w.Rows, infoOf(s.Device()).WarpSize), slice(out.DType, &oh), slice(x.DType, &sh), w, int(at), word(c, &f))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
 )
 
 // What works along one dimension: softmax, cumulative sums, sorting.
@@ -112,7 +113,7 @@ func (t *Tensor) Sort(d int, descending bool) (values, places *Tensor) {
 		bad := failed(op, err)
 		return bad, bad
 	}
-	return t.sorted(op, i, t.layout.Shape()[i], descending)
+	return t.sorted(op, ops.Sort, i, t.layout.Shape()[i], descending)
 }
 
 // TopK returns the k largest elements along dimension d, the largest first, and the
@@ -130,11 +131,14 @@ func (t *Tensor) TopK(k, d int, smallest bool) (values, places *Tensor) {
 		bad := failed(op, err)
 		return bad, bad
 	}
-	return t.sorted(op, i, k, !smallest)
+	return t.sorted(op, ops.TopK, i, k, !smallest)
 }
 
+// sorter is ops.Sort or ops.TopK.
+type sorter = func(s *runtime.Stream, values, indices, x ops.View, dim int, descending bool) error
+
 // sorted returns the first k elements along dimension d in order, and their places.
-func (t *Tensor) sorted(op string, d, k int, descending bool) (values, places *Tensor) {
+func (t *Tensor) sorted(op string, run sorter, d, k int, descending bool) (values, places *Tensor) {
 	shape := t.Shape()
 	shape[d] = k
 	places, err := empty(t.dev, U32, shape)
@@ -143,7 +147,7 @@ func (t *Tensor) sorted(op string, d, k int, descending bool) (values, places *T
 		return bad, bad
 	}
 	values = t.produce(op, shape, func(out ops.View) error {
-		return ops.Sort(t.dev.stream, out, places.view(), t.view(), d, descending)
+		return run(t.dev.stream, out, places.view(), t.view(), d, descending)
 	})
 	if values.err != nil {
 		return values, values

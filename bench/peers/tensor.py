@@ -143,7 +143,18 @@ def sorts(b):
             yield f"sort {n // wide}x{wide} {name}", size, lambda x=x: torch.sort(x, dim=1, stable=True)
 
 
-GROUPS = [elementwise, matmul, conv, index, reductions, rows, sorts]
+def picks(b):
+    n = b.size(16 << 20, 1 << 18)
+    for name in ("f32", "bf16", "i64"):
+        flat = torch.randint(-1 << 40, 1 << 40, (n,), device=b.device) if name == "i64" else b.randn(n, dtype=NAMES[name])
+        for wide in (4096, 32768, n):
+            x, of = flat.view(-1, wide), f"{n // wide}x{wide} {name}"
+            yield f"topk 64 of {of}", n * flat.element_size(), lambda x=x: torch.topk(x, 64, dim=1)
+            if name != "i64":
+                yield f"median of {of}", n * flat.element_size(), lambda x=x: torch.median(x, dim=1)
+
+
+GROUPS = [elementwise, matmul, conv, index, reductions, rows, sorts, picks]
 
 
 def measure(group, b, args):

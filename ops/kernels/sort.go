@@ -309,12 +309,18 @@ func Quantile[T dsl.Float, C dsl.Real](t dsl.Thread, out, sorted []T, w Fold, at
 	for r := t.Global(); r < w.Rows; r += t.GlobalSize() {
 		_, to := w.row(r, 0)
 		v, next, last := dsl.Convert[C](sorted[r*w.N+at]), dsl.Convert[C](sorted[r*w.N+min(at+1, w.N-1)]), dsl.Convert[C](sorted[r*w.N+w.N-1])
-		if frac != 0 && v != next { // also infinite ones
-			v += (next - v) * frac
-		}
-		if last != last {
-			v = last
-		}
-		out[to] = dsl.Convert[T](v)
+		out[to] = dsl.Convert[T](quantileOf(v, next, last, frac))
 	}
+}
+
+// quantileOf is what lies frac of the way from v to the next element, or the last one if
+// that is NaN. It is never -0.
+func quantileOf[C dsl.Real](v, next, last, frac C) C {
+	if last != last {
+		return last
+	}
+	if frac != 0 && v != next { // also infinite ones
+		v += (next - v) * frac
+	}
+	return v + 0
 }

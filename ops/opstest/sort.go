@@ -57,8 +57,24 @@ func sorting(t *testing.T, b *bench) {
 			b.sort(t, dtype.I32, f, i+1, i%2 != 0, i%4)
 		}, "Shapes/%v", f)
 	}
-	t.Run("Quantile", b.quantiles)
+	for i, d := range dtype.All() {
+		if b.has(d) {
+			b.part(t, func(t *testing.T, b *bench) { b.topK(t, d, i) }, "TopK/%v", d)
+		}
+	}
+	b.part(t, func(t *testing.T, b *bench) { b.quantiles(t) }, "Quantile")
+	t.Run("Quantiles", b.quantileErrors)
 	t.Run("Cases", b.sortCases)
+}
+
+// topK tests the first elements of rows that no block has room for, few enough for the
+// rows not to be sorted.
+func (b *bench) topK(t *testing.T, d dtype.DType, i int) {
+	for k, f := range []fold{{layout.Shape{2, 9001}, []int{1}}, {layout.Shape{5003, 2}, []int{0}}, {layout.Shape{40000}, []int{0}}} {
+		size := f.shape[f.dims[0]]
+		keep := []int{1, 17, size / 4}[(i+k)%3]
+		b.sort(t, d, f, i+k, (i+k)%2 == 0, size-keep)
+	}
 }
 
 // sort tests a sort of an operand in one of the kinds of layouts, of which all but drop
@@ -77,7 +93,11 @@ func (b *bench) sort(t *testing.T, d dtype.DType, f fold, kind int, down bool, d
 	shape[dim] = max(0, shape[dim]-drop)
 	values := b.result(t, d, layoutOf(t, kinds[(kind+1)%4], shape))
 	indices := b.result(t, dtype.U32, layoutOf(t, kinds[(kind+2)%4], shape))
-	require.NoError(t, ops.Sort(b.s, values.View, indices.View, x.View, f.dims[0], down))
+	run := ops.Sort
+	if drop > 0 {
+		run = ops.TopK
+	}
+	require.NoError(t, run(b.s, values.View, indices.View, x.View, f.dims[0], down))
 	v, at := b.read(t, values), b.read(t, indices)
 	_, rows := along(f.shape, f.dims)
 	_, outs := along(shape, f.dims)
@@ -100,11 +120,12 @@ func (b *bench) sort(t *testing.T, d dtype.DType, f fold, kind int, down bool, d
 }
 
 func (b *bench) quantiles(t *testing.T) {
-	for i, d := range []dtype.DType{dtype.F32, dtype.F32, dtype.BF16, dtype.F64, dtype.F32} {
+	for i, d := range []dtype.DType{dtype.F32, dtype.F32, dtype.BF16, dtype.F64, dtype.F32, dtype.F16, dtype.F64, dtype.F8E4M3} {
 		if !b.has(d) {
 			continue
 		}
-		f := []fold{{layout.Shape{9, 4}, []int{0}}, {layout.Shape{3, 1500}, []int{1}}, {layout.Shape{2, 4, 5}, []int{1}}, {layout.Shape{6, 70}, []int{-1}}, {layout.Shape{1}, []int{0}}}[i]
+		f := []fold{{layout.Shape{9, 4}, []int{0}}, {layout.Shape{3, 1500}, []int{1}}, {layout.Shape{2, 4, 5}, []int{1}}, {layout.Shape{6, 70}, []int{-1}}, {layout.Shape{1}, []int{0}},
+			{layout.Shape{5003, 3}, []int{0}}, {layout.Shape{2, 9001}, []int{1}}, {layout.Shape{2, 5001}, []int{-1}}}[i]
 		x := b.value(t, d, layoutOf(t, kinds[i%len(kinds)], f.shape), func() dtype.Scalar { return b.moderate(d) })
 		shape, rows := along(f.shape, f.dims)
 		for _, q := range []float64{0, 0.25, 0.5, 1} {
@@ -124,6 +145,16 @@ func (b *bench) quantiles(t *testing.T) {
 				require.InDelta(t, want, got.Float(), ulp(d, want)+4*ulp(d.Compute(), 2), "%v, q %v, row %d", f, q, r)
 			}
 		}
+	}
+}
+
+// quantileErrors are numbers that quantiles have none of, and NaN among elements.
+func (b *bench) quantileErrors(t *testing.T) {
+	long := b.value(t, dtype.F32, layout.Contiguous(layout.Shape{2, 6000}), func() dtype.Scalar { return dtype.FromFloat(dtype.F32, math.Copysign(0, -1)) })
+	lonely := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{2}))
+	require.NoError(t, ops.Quantile(b.s, lonely.View, long.View, 1, 0.3))
+	for _, x := range b.read(t, lonely) {
+		require.Zero(t, x.Bits(), "0 is not negative")
 	}
 	nan := b.numbers(t, dtype.F32, layout.Shape{3, 3}, 1, math.NaN(), 2, 3, 1, math.Inf(1), math.Inf(-1), math.Inf(-1), 0)
 	out := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{3, 1}))

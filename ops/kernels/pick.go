@@ -1,0 +1,242 @@
+package kernels
+
+import (
+	"math/bits"
+
+	"github.com/gokiln/kiln/dsl"
+)
+
+// What is at some places of rows that are not sorted is found by the digits of their keys,
+// the highest first: a pass counts the digits of the keys that begin as the one that is
+// looked for does, and the counts say what its next digit is (Alabi, Blanchard, Gordon
+// and Steinbach, "Fast k-selection algorithms for graphics processing units", 2012). Each
+// pass reads the rows once and stores nothing but counts.
+
+const (
+	mostTargets = 3
+	pickCopies  = 4 // counters of a digit: neighbours often have the same one
+	pickAtOnce  = 4 // elements that a thread loads before it looks at one
+)
+
+// Pick says what is looked for in rows. Counts, prefixes and rests are in the order of
+// passes, rows and targets.
+type Pick struct {
+	Targets dsl.ConstInt        // places that are looked for in each row
+	First   dsl.ConstBool       // of the passes: all keys count, for all targets
+	Rank    [mostTargets]uint32 // the places, in order
+	Pass    int                 // how many digits are known
+	Shift   int                 // of the next digit
+	From    int                 // the lowest bit that differs between keys
+	End     int                 // the bit behind the highest
+	Part    int                 // elements of a row that a block goes through
+	Parts   int                 // of a row, of which each warp has one, for PickSides and PickTake
+}
+
+// known returns the digits that are known of the key of a target, and its place among those
+// that have the same ones, as counts of the last pass and what was known before it tell. A
+// warp finds out, and tells the block through shared memory.
+func (p *Pick) known(t dsl.Thread, found *[mostTargets]uint64, rest *[mostTargets]uint32, counts []uint32, prefix []uint64, left []uint32, r, rows int) {
+	warps := (t.BlockDimX() + t.WarpSize() - 1) / t.WarpSize()
+	for j := t.Warp(); j < int(p.Targets); j += warps {
+		of, before, rank := j, uint64(0), p.Rank[0]
+		for k := 1; k < int(p.Targets); k++ {
+			if k == j {
+				rank = p.Rank[k]
+			}
+		}
+		if p.Pass == 1 {
+			of = 0 // which all targets share
+		} else {
+			at := ((p.Pass-2)*rows+r)*int(p.Targets) + j
+			before, rank = prefix[at], left[at]
+		}
+		at := ((p.Pass-1)*rows+r)*int(p.Targets) + j
+		c := counts[(at-j+of)*digits:]
+		per := digits / t.WarpSize()
+		var sum uint32
+		for i := range per {
+			sum += c[t.Lane()*per+i]
+		}
+		if first := dsl.WarpScanExclusive(t, sum); first <= rank && rank-first < sum {
+			d := t.Lane() * per
+			rank -= first
+			for rank >= c[d] {
+				rank -= c[d]
+				d++
+			}
+			found[j], rest[j] = before<<digitBits|uint64(d), rank
+			if t.BlockX() == 0 {
+				prefix[at], left[at] = found[j], rank
+			}
+		}
+	}
+	t.Sync()
+}
+
+// pickKey returns the bits of the key of an element that differ, and those below.
+func pickKey[T dsl.Number, K Key](v T, o Order, p *Pick, key func(T) K) K {
+	var k K
+	k++
+	return ordered(key(v), o) & (k<<uint(p.End) - 1)
+}
+
+// PickCount counts the next digits of keys that begin as those that are looked for.
+//
+//kiln:kernel
+//kiln:const p.Targets=1,3 p.First=true,false
+func PickCount[T dsl.Number, K Key](t dsl.Thread, counts []uint32, prefix []uint64, left []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
+	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
+	count := dsl.SharedSlice[uint32](t, p.Targets*digits*pickCopies)
+	copyOf := t.ThreadX() % pickCopies
+	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
+		for d := t.ThreadX(); d < int(p.Targets)*digits*pickCopies; d += t.BlockDimX() {
+			count[d] = 0
+		}
+		var begin [mostTargets]K
+		if !p.First {
+			p.known(t, found, rest, counts, prefix, left, r, w.Rows)
+			for j := range int(p.Targets) {
+				begin[j] = K(found[j])
+			}
+		}
+		t.Sync()
+		base, _ := w.row(r)
+		first := t.BlockX() * p.Part
+		end := min(first+p.Part, w.N)
+		for i := first + t.ThreadX(); i < end; i += pickAtOnce * t.BlockDimX() {
+			var k [pickAtOnce]K
+			for e := range pickAtOnce {
+				k[e] = pickKey(x[base+w.at(min(i+e*t.BlockDimX(), end-1))], o, &p, key)
+			}
+			for e := range pickAtOnce {
+				if i+e*t.BlockDimX() >= end {
+					continue
+				}
+				d := digit(k[e], p.Shift)*pickCopies + copyOf
+				for j := range int(p.Targets) {
+					if bool(p.First) && j == 0 || !bool(p.First) && k[e]>>uint(p.Shift+digitBits) == begin[j] {
+						dsl.AtomicAdd(&count[j*digits*pickCopies+d], 1)
+					}
+				}
+			}
+		}
+		t.Sync()
+		to := (p.Pass*w.Rows + r) * int(p.Targets) * digits
+		for d := t.ThreadX(); d < int(p.Targets)*digits; d += t.BlockDimX() {
+			var sum uint32
+			for c := range pickCopies {
+				sum += count[d*pickCopies+c]
+			}
+			if sum > 0 {
+				dsl.AtomicAdd(&counts[to+d], sum)
+			}
+		}
+		t.Sync()
+	}
+}
+
+// PickSides finds the last digit, and stores how many keys of each warp's part of a row are
+// below the one that is looked for, and in the second half how many are equal to it.
+//
+//kiln:kernel
+//kiln:const p.Targets=1 p.First=false
+func PickSides[T dsl.Number, K Key](t dsl.Thread, sides, counts []uint32, prefix []uint64, left []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
+	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
+	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
+		p.known(t, found, rest, counts, prefix, left, r, w.Rows)
+		limit := K(found[0])
+		base, _ := w.row(r)
+		part, first, end := p.own(t, w.N)
+		var below, equal uint32
+		for i := first + t.Lane(); i < end; i += pickAtOnce * t.WarpSize() {
+			var k [pickAtOnce]K
+			for e := range pickAtOnce {
+				k[e] = pickKey(x[base+w.at(min(i+e*t.WarpSize(), end-1))], o, &p, key) >> uint(p.From)
+			}
+			for e := range pickAtOnce {
+				if i+e*t.WarpSize() < end {
+					if k[e] < limit {
+						below++
+					} else if k[e] == limit {
+						equal++
+					}
+				}
+			}
+		}
+		below, equal = dsl.WarpSum(t, below), dsl.WarpSum(t, equal)
+		if t.Lane() == 0 {
+			sides[r*p.Parts+part], sides[(w.Rows+r)*p.Parts+part] = below, equal
+		}
+		t.Sync()
+	}
+}
+
+// own returns the number of the part of a row that a warp has, and where it begins and ends.
+func (p *Pick) own(t dsl.Thread, n int) (part, first, end int) {
+	warps := t.BlockDimX() / t.WarpSize()
+	part = t.BlockX()*warps + t.Warp()
+	first = min(part*(p.Part/warps), n)
+	return part, first, min(first+p.Part/warps, n)
+}
+
+// PickTake stores the elements of rows whose keys are below the one that was looked for,
+// and behind them so many of those that are equal to it as there is room for, each in
+// the order that they have, and where they were. Sums are those of what PickSides stored.
+//
+//kiln:kernel
+//kiln:const p.Targets=1 p.First=false
+func PickTake[T dsl.Number, K Key](t dsl.Thread, values []T, places, sums []uint32, prefix []uint64, x []T, w Ranks, o Order, p Pick, key func(T) K) {
+	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
+		limit := K(prefix[(p.Pass-1)*w.Rows+r])
+		base, to := w.row(r)
+		part, first, end := p.own(t, w.N)
+		belows, equals := sums[r*p.Parts:], sums[(w.Rows+r)*p.Parts:]
+		var below, equal uint32
+		if part > 0 {
+			below, equal = belows[part-1], equals[part-1]
+		}
+		all := belows[p.Parts-1]
+		equal += all
+		if below == belows[part] && (equal >= uint32(o.Take) || equal-all == equals[part]) {
+			continue // there is nothing to take, as most often
+		}
+		lower := uint64(1)<<uint(t.Lane()) - 1
+		for j := first; j < end; j += t.WarpSize() {
+			i := j + t.Lane()
+			v := x[base+w.at(min(i, end-1))]
+			k := pickKey(v, o, &p, key) >> uint(p.From)
+			under := dsl.Ballot(t, i < end && k < limit)
+			same := dsl.Ballot(t, i < end && k == limit)
+			at := below + uint32(bits.OnesCount64(under&lower))
+			if k == limit {
+				at = equal + uint32(bits.OnesCount64(same&lower))
+			}
+			if i < end && k <= limit && at < uint32(o.Take) {
+				values[to+int(at)*w.To], places[to+int(at)*w.To] = v, uint32(i)
+			}
+			below += uint32(bits.OnesCount64(under))
+			equal += uint32(bits.OnesCount64(same))
+		}
+	}
+}
+
+// PickBetween stores what lies frac of the way from the first target of rows to the
+// second, NaN where the third, which is the last of the row, is NaN.
+//
+//kiln:kernel
+//kiln:const p.Targets=3 p.First=false
+func PickBetween[T dsl.Float, K Key, C dsl.Real](t dsl.Thread, out []T, counts []uint32, prefix []uint64, left []uint32, w Ranks, p Pick, frac C, back func(K) T) {
+	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
+	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
+		p.known(t, found, rest, counts, prefix, left, r, w.Rows)
+		if t.ThreadX() == 0 {
+			_, to := w.row(r)
+			var v [mostTargets]C
+			for j := range v {
+				v[j] = dsl.Convert[C](back(K(found[j]) << uint(p.From)))
+			}
+			out[to] = dsl.Convert[T](quantileOf(v[0], v[1], v[2], frac))
+		}
+		t.Sync()
+	}
+}

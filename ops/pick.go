@@ -1,0 +1,224 @@
+package ops
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var (
+	pickType    = reflect.TypeFor[kernels.Pick]()
+	uint64s     = reflect.TypeFor[[]uint64]()
+	pickCount   = jit.Of(kernels.PickCount[float32, uint32])
+	pickSides   = jit.Of(kernels.PickSides[float32, uint32])
+	pickTake    = jit.Of(kernels.PickTake[float32, uint32])
+	pickBetween = jit.Of(kernels.PickBetween[float32, uint32, float32])
+)
+
+// TopK stores in values the first elements of x along a dimension in the order of [Sort],
+// as many as values has, and in indices, of type U32, the places that they had. Where
+// that is a small part of long rows these are not sorted, but the last one is looked for.
+func TopK(s *runtime.Stream, values, indices, x View, dim int, descending bool) error {
+	c, err := newSorter(values, indices, x, dim, descending)
+	if err != nil || x.Layout.Count() == 0 || c.order.Take == 0 {
+		return err
+	}
+	info := infoOf(s.Device())
+	if !c.divided(&info) || c.order.Take > c.size()/fewest {
+		return Sort(s, values, indices, x, dim, descending)
+	}
+	p := newPicker(c, &info, 1)
+	p.Rank[0] = uint32(c.order.Take - 1)
+	return p.take(s)
+}
+
+// divided reports whether rows are too long for a block to sort one.
+func (c *sorter) divided(info *runtime.Info) bool {
+	n := c.size()
+	return n > shortest(info) && (serial(info) || n > c.tile(info, n).room())
+}
+
+// pickQuantile stores the quantiles of long rows, whose elements number at and after that are
+// looked for. It reports false if rows are to be sorted.
+func pickQuantile(s *runtime.Stream, out, x View, dim, at int, frac float64) (bool, error) {
+	c, err := newSorter(View{}, View{}, x, dim, false)
+	if err != nil {
+		return false, err
+	}
+	info := infoOf(s.Device())
+	if !c.divided(&info) {
+		return false, nil
+	}
+	to := out
+	if out.Layout.Rank() < x.Layout.Rank() {
+		if to.Layout, err = out.Layout.Insert(dim); err != nil {
+			return false, err
+		}
+	}
+	if err := c.place(&c.ranks, to); err != nil {
+		return false, err
+	}
+	p := newPicker(c, &info, 3)
+	last := c.size() - 1
+	p.Rank = [3]uint32{uint32(at), uint32(min(at+1, last)), uint32(last)}
+	if err := p.room.alloc(s, up(p.bytes(), 8)); err != nil {
+		return false, fmt.Errorf("quantile of %v: %w", x.Layout.Shape(), err)
+	}
+	defer p.room.free(s)
+	if err := p.count(s); err != nil {
+		return false, err
+	}
+	compute, h := x.DType.Compute(), out.header()
+	f := dtype.FromFloat(compute, frac).Bits()
+	k := pickBetween.As(kernelType(reflect.SliceOf(x.DType.Type()), uint32s, uint64s, uint32s, ranksType, pickType, compute.Type(), c.backType))
+	g := runtime.Grid{Blocks: runtime.Dim3{X: 1, Y: min(c.ranks.Rows, maxBlocksY)}, Threads: runtime.Dim3{X: info.WarpSize}}
+	return true, k.Launch(s, g, slice(x.DType, &h), p.counts, p.prefix, p.left, c.ranks, p.Pick, word(compute, &f), c.back)
+}
+
+// fewest is the part of a row up to which elements are picked and not sorted: 1/4.
+const fewest = 4
+
+// picker looks for what is at some places of rows in the order of [Sort].
+type picker struct {
+	kernels.Pick
+	c       *sorter
+	threads int
+	blocks  int // of a row
+	room    scratch
+
+	counts, prefix, left any
+}
+
+// newPicker divides the rows of a sort among blocks.
+func newPicker(c *sorter, info *runtime.Info, targets int) *picker {
+	p := &picker{c: c, threads: min(maxThreads, info.MaxThreads), Pick: kernels.Pick{Targets: dsl.ConstInt(targets), From: c.key.from, End: c.key.end}}
+	n, least := c.ranks.N, serialMove
+	if serial(info) {
+		p.threads = info.WarpSize
+	} else {
+		least = max(p.threads*pickAtOnce, (n*c.ranks.Rows+room(info, p.threads)-1)/room(info, p.threads))
+	}
+	p.Part = up(min(n, least), p.threads)
+	p.blocks = (n + p.Part - 1) / p.Part
+	p.Parts = p.blocks * (p.threads / info.WarpSize)
+	return p
+}
+
+// pickAtOnce is how many elements of a row a thread has at least.
+const pickAtOnce = 16
+
+func (p *picker) passes() int { return (p.End - p.From) / digitBits }
+
+func (p *picker) grid() runtime.Grid {
+	return runtime.Grid{Blocks: runtime.Dim3{X: p.blocks, Y: min(p.c.ranks.Rows, maxBlocksY)}, Threads: runtime.Dim3{X: p.threads}}
+}
+
+// bytes is the memory that counting takes.
+func (p *picker) bytes() int {
+	return p.passes() * p.c.ranks.Rows * int(p.Targets) * (4<<digitBits + 12)
+}
+
+// count finds all digits but the last, of which it counts the keys that have it. The room
+// has memory for that.
+func (p *picker) count(s *runtime.Stream) error {
+	slots := p.passes() * p.c.ranks.Rows * int(p.Targets)
+	h := p.room.take(8, slots)
+	words, err := runtime.View[uint64](h.Buf)
+	if err != nil {
+		return err
+	}
+	p.prefix = words.Slice(h.Off, h.Off+h.Len)
+	left, counts := p.room.take(4, slots), p.room.take(4, slots<<digitBits)
+	p.left, p.counts = slice(dtype.U32, &left), slice(dtype.U32, &counts)
+	zeros, err := layout.New(layout.Shape{counts.Len}, []int{1}, counts.Off)
+	if err != nil {
+		return err
+	}
+	if err := Fill(s, View{Buf: counts.Buf, DType: dtype.U32, Layout: zeros}, dtype.Zero(dtype.U32)); err != nil {
+		return err
+	}
+	c := p.c
+	k := pickCount.As(kernelType(uint32s, uint64s, uint32s, reflect.SliceOf(c.x.DType.Type()), ranksType, orderType, pickType, c.fnType))
+	_, _, x := c.results()
+	for p.Pass = range p.passes() {
+		p.First, p.Shift = p.Pass == 0, p.End-(p.Pass+1)*digitBits
+		if err := k.Launch(s, p.grid(), p.counts, p.prefix, p.left, x, c.ranks, p.order(), p.Pick, c.fn); err != nil {
+			return err
+		}
+	}
+	p.Pass, p.First = p.passes(), false
+	return nil
+}
+
+// order is that of the sort, without what kernels do not ask for.
+func (p *picker) order() kernels.Order {
+	return kernels.Order{Down: p.c.order.Down, Take: p.c.order.Take}
+}
+
+// take stores the first elements of the rows, in order.
+func (p *picker) take(s *runtime.Stream) error {
+	c := p.c
+	shape := slices.Clone(c.x.Layout.Shape())
+	shape[c.dim] = c.order.Take
+	if err := c.place(&c.ranks, View{Layout: layout.Contiguous(shape)}); err != nil {
+		return err
+	}
+	n, sides := shape.Count(), 2*c.ranks.Rows*p.Parts
+	if err := p.room.alloc(s, up(p.bytes(), 8)+8*sides+up(n*c.x.DType.Size(), 8)+up(8*n, 16)); err != nil {
+		return fmt.Errorf("topk of %v: %w", c.x.Layout.Shape(), err)
+	}
+	defer p.room.free(s)
+	if err := p.count(s); err != nil {
+		return err
+	}
+	some, from, places := p.view(c.x.DType, shape), p.view(dtype.U32, shape), p.view(dtype.U32, shape)
+	both := layout.Shape{2 * c.ranks.Rows, p.Parts}
+	if err := p.pick(s, some, from, p.view(dtype.U32, both), p.view(dtype.U32, both)); err != nil {
+		return err
+	}
+	values, down := c.values, bool(c.order.Down)
+	if values.Buf == nil {
+		values = View{}
+	}
+	if c.indices.Buf == nil {
+		return Sort(s, values, View{}, some, c.dim, down)
+	}
+	if err := Sort(s, values, places, some, c.dim, down); err != nil {
+		return err
+	}
+	return Gather(s, c.indices, from, places, c.dim)
+}
+
+// view returns elements in the room, which has memory for them.
+func (p *picker) view(d dtype.DType, shape layout.Shape) View {
+	p.room.used = up(p.room.used, 8)
+	l, _ := layout.New(shape, shape.Strides(), p.room.take(d.Size(), shape.Count()).Off) // of a shape that is right
+	return View{Buf: p.room.buf, DType: d, Layout: l}
+}
+
+// pick stores some elements of each row, the first ones but not in order, and where they are
+// from. There is room for how many each warp finds on both sides of the last one, and for
+// the sums.
+func (p *picker) pick(s *runtime.Stream, some, from, sides, sums View) error {
+	c := p.c
+	ts := reflect.SliceOf(c.x.DType.Type())
+	_, _, x := c.results()
+	to, at, n, sum := some.header(), from.header(), sides.header(), sums.header()
+	u32 := dtype.U32
+	k := pickSides.As(kernelType(uint32s, uint32s, uint64s, uint32s, ts, ranksType, orderType, pickType, c.fnType))
+	if err := k.Launch(s, p.grid(), slice(u32, &n), p.counts, p.prefix, p.left, x, c.ranks, p.order(), p.Pick, c.fn); err != nil {
+		return err
+	}
+	if err := CumSum.Run(s, sums, sides, 1); err != nil {
+		return err
+	}
+	k = pickTake.As(kernelType(ts, uint32s, uint32s, uint64s, ts, ranksType, orderType, pickType, c.fnType))
+	return k.Launch(s, p.grid(), slice(c.x.DType, &to), slice(u32, &at), slice(u32, &sum), p.prefix, x, c.ranks, p.order(), p.Pick, c.fn)
+}
