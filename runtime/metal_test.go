@@ -227,6 +227,37 @@ func TestManyLaunchesOnMetal(t *testing.T) {
 	require.ErrorContains(t, r.Sync(), "kernel fault failed")
 }
 
+// A library that Apple's tools made is opened, and its text is not compiled.
+func TestLibraryOfMetal(t *testing.T) {
+	r := newRig(t, "metal")
+	img := r.image()
+	text := img.Code
+	img.Format, img.Code = "metallib", append([]byte("simulated metallib 30\n"), text...)
+	require.Contains(t, r.Info().Formats, img.Format)
+	before := r.metal.Compiled("library")
+	mod, err := r.Load(img)
+	require.NoError(t, err)
+	fn, err := mod.Function("saxpy")
+	require.NoError(t, err)
+	y, err := From(r.Device, ramp(50, 1))
+	require.NoError(t, err)
+	saxpy(t, r.DefaultStream(), fn, 2, y, y)
+	got, err := y.Host()
+	require.NoError(t, err)
+	require.Equal(t, ramp(50, 3), got)
+	require.Equal(t, before, r.metal.Compiled("library"))
+
+	for code, want := range map[string]string{
+		"not a library":           "Invalid library file",
+		"simulated metallib 99\n": "language version 9.9",
+	} {
+		img.Code = []byte(code)
+		_, err = r.Load(img)
+		require.ErrorIs(t, err, ErrBadImage)
+		require.ErrorContains(t, err, want)
+	}
+}
+
 // A finalised image has the kernels' machine code: they are taken from the archive,
 // unless that is of no use.
 func TestArchiveOfMetal(t *testing.T) {

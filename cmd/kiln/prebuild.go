@@ -52,7 +52,7 @@ func prebuildCommand() *cobra.Command {
 		Use:   "prebuild [-target list] [-from record] [-o bundle] [packages]",
 		Short: "compile kernels ahead, for deployment",
 		Long: "Prebuild compiles kernels for devices that need not be there and writes them to one file,\na bundle. A program finds it beside itself (app.kiln beside app), in KILN_BUNDLES, or in itself\n(-embed). The kernels are those of the packages that have no parameters to choose, the instances\nthat comments //kiln:instances or the code of the packages name, and those that a run with KILN_RECORD=file recorded (-from).\n" +
-			"Where ptxas (KILN_PTXAS) or a clang for AMD (KILN_CLANG) is installed machine code is built too; without\nthem the driver of the device compiles the text when it loads it.",
+			"Where ptxas (KILN_PTXAS), a clang for AMD (KILN_CLANG) or Apple's metal (KILN_METAL) is installed\nmachine code is built too; without them the driver of the device compiles the text when it loads it.",
 		Example: "  KILN_RECORD=kernels.txt ./app && kiln prebuild -from kernels.txt -target nvidia,amd -o app.kiln\n" +
 			"  kiln prebuild -target ptx:sm_90,cpu:x86-64-v3 -embed . ./kernels",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -11,13 +11,14 @@ func (t Target) Takes() (machine, text []Target) {
 	switch t.Kind {
 	case PTX:
 		return t.takesCUDA()
-	case MSL: // a version of Metal's language has all of those before it
+	case MSL: // a version of Metal's language has all of those before it, and the system opens their libraries
 		for _, o := range mslTargets() {
 			if o.Version < t.Version {
 				text = append(text, o)
 			}
 		}
 		slices.Reverse(text)
+		return text, text
 	}
 	return nil, text
 }

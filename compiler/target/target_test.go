@@ -86,7 +86,7 @@ func TestTakes(t *testing.T) {
 		{"ptx:sm_89", []string{"sm_86", "sm_80"}, []string{"sm_87", "sm_86", "sm_80", "sm_75", "sm_72", "sm_70"}},
 		{"ptx:sm_90", []string{"sm_90a"}, []string{"sm_90a", "sm_89", "sm_87", "sm_86", "sm_80", "sm_75", "sm_72", "sm_70"}},
 		{"ptx:sm_103", []string{"sm_103f", "sm_103a", "sm_100f", "sm_100"}, []string{"sm_103f", "sm_103a", "sm_100f", "sm_100", "sm_90", "sm_89", "sm_87", "sm_86", "sm_80", "sm_75", "sm_72", "sm_70"}},
-		{"msl:3.1", nil, []string{"3.0", "2.4"}},
+		{"msl:3.1", []string{"3.0", "2.4"}, []string{"3.0", "2.4"}},
 		{"hip:gfx942", nil, nil},
 		{"cpu:x86-64-v4", nil, nil},
 	} {

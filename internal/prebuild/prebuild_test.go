@@ -16,6 +16,7 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/internal/tooltest"
+	"github.com/gokiln/kiln/tests/sim/metal"
 )
 
 const source = `package k
@@ -187,6 +188,43 @@ func TestMachineCode(t *testing.T) {
 	require.ErrorIs(t, err, errUnknown)
 }
 
+// TestMetalLibraries is with a stand-in for Apple's compiler, which makes of each version of the
+// language a library for the systems that have it.
+func TestMetalLibraries(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in for Apple's compiler is a script for sh, which Windows does not have")
+	}
+	t.Setenv("KILN_METAL", metal.Tool(t))
+	all := targets(t, "msl:2.4", "msl:3.0", "msl:3.1", "msl:3.2")
+	found, absent := Assemblers(all)
+	require.Empty(t, absent)
+	job := Job{Load: loader(source), Specs: []record.Spec{scale("float32")}, Targets: all, Tools: found}
+	w, err := job.Run(t.Context())
+	require.NoError(t, err)
+	b, err := bundle.Parse("b", string(built(t, w)))
+	require.NoError(t, err)
+	items, err := b.Manifest()
+	require.NoError(t, err)
+	made := map[string]string{}
+	for _, it := range items {
+		if it.Kind == cache.KindMachine {
+			require.Equal(t, "metallib", it.Format)
+			require.Contains(t, it.Tool, "Apple metal version 32023.1")
+			e, err := b.Get(it.Target, it.Key)
+			require.NoError(t, err)
+			made[it.Target], _, _ = strings.Cut(string(e.Body), "\n")
+		}
+	}
+	require.Equal(t, map[string]string{
+		"msl:2.4": "simulated metallib 24", "msl:3.0": "simulated metallib 30",
+		"msl:3.1": "simulated metallib 31", "msl:3.2": "simulated metallib 32",
+	}, made)
+	later := all[3]
+	later.Arch, later.Version = "4.9", 49
+	_, err = found[0].assemble(t.Context(), nil, later)
+	require.ErrorIs(t, err, errUnknown)
+}
+
 func TestAbsentTools(t *testing.T) {
 	t.Setenv("KILN_PTXAS", "no-such-assembler")
 	t.Setenv("PATH", t.TempDir())
@@ -194,9 +232,11 @@ func TestAbsentTools(t *testing.T) {
 	if runtime.GOOS != "windows" {
 		found, absent := Assemblers(targets(t, "ptx:sm_90", "hip:gfx942"))
 		require.Empty(t, found)
-		found, none := Assemblers(targets(t, "cpu", "msl:3.0"))
+		found, none := Assemblers(targets(t, "cpu"))
 		require.Empty(t, found)
 		require.Empty(t, none)
+		_, none = Assemblers(targets(t, "msl:3.0"))
+		require.ErrorContains(t, errors.Join(none...), "no machine code of msl: xcrun -sdk macosx -find metal: ")
 		require.ErrorContains(t, errors.Join(absent...), "no machine code of ptx: no no-such-assembler found; set KILN_PTXAS")
 	}
 }

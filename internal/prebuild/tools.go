@@ -24,25 +24,51 @@ type Assembler struct {
 	args          func(t target.Target, in, out string) []string
 }
 
-// tools has a row for each assembler: the setting that names it, names to look for in PATH, and
-// how it is called.
-var tools = []struct {
+// tool is a row for an assembler: the setting that names it, names to look for in PATH, or a
+// command that prints where it is, and how it is called.
+type tool struct {
 	env, kind, format, makes string
-	names                    []string
+	names, find              []string
 	args                     func(t target.Target, in, out string) []string
-}{
+}
+
+var tools = []tool{
 	{
-		"KILN_PTXAS", target.PTX, compiler.FormatPTX, "cubin", []string{"ptxas", "/usr/local/cuda/bin/ptxas"},
+		"KILN_PTXAS", target.PTX, compiler.FormatPTX, "cubin", []string{"ptxas", "/usr/local/cuda/bin/ptxas"}, nil,
 		func(t target.Target, in, out string) []string {
 			return []string{"-arch=" + t.Arch, "-O3", "-o", out, in}
 		},
 	},
 	{
-		"KILN_CLANG", target.HIP, compiler.FormatHIP, "hsaco", []string{"/opt/rocm/llvm/bin/clang", "clang-20", "clang-19", "clang"},
+		"KILN_CLANG", target.HIP, compiler.FormatHIP, "hsaco", []string{"/opt/rocm/llvm/bin/clang", "clang-20", "clang-19", "clang"}, nil,
 		func(t target.Target, in, out string) []string {
 			return []string{"-x", "hip", "--offload-arch=" + t.Arch, "--cuda-device-only", "--no-gpu-bundle-output", "-fuse-cuid=none", "-nogpulib", "-nogpuinc", "-O3", "-o", out, in}
 		},
 	},
+	{
+		"KILN_METAL", target.MSL, compiler.FormatMSL, "metallib", nil, []string{"xcrun", "-sdk", "macosx", "-find", "metal"},
+		func(t target.Target, in, out string) []string {
+			return []string{"-x", "metal", "-std=" + metalStandard(t), "-mmacosx-version-min=" + metalSystem(t), "-fno-fast-math", "-O2", "-o", out, in}
+		},
+	},
+}
+
+// metalStandard is how the compiler calls a version of the language (Metal Shading Language
+// Specification, "Compiler options controlling the language version").
+func metalStandard(t target.Target) string {
+	if t.Version < 30 {
+		return "macos-metal" + t.Arch
+	}
+	return "metal" + t.Arch
+}
+
+// metalSystem is the version of macOS that a version of the language came with: 2.4 with 12, 3.0
+// with 13, and so on.
+func metalSystem(t target.Target) string {
+	if t.Version < 30 {
+		return "12.0"
+	}
+	return fmt.Sprintf("%d.0", 13+t.Version-30)
 }
 
 // Assemblers returns those for some targets that are on this machine, and says for each of the
@@ -52,19 +78,9 @@ func Assemblers(targets []target.Target) (found []*Assembler, absent []error) {
 		if !slices.ContainsFunc(targets, func(wanted target.Target) bool { return wanted.Kind == t.kind }) {
 			continue
 		}
-		names := t.names
-		if name := os.Getenv(t.env); name != "" {
-			names = []string{name}
-		}
-		path := ""
-		for _, name := range names {
-			if p, err := exec.LookPath(name); err == nil {
-				path = p
-				break
-			}
-		}
-		if path == "" {
-			absent = append(absent, fmt.Errorf("no machine code of %s: no %s found; set %s", t.format, strings.Join(names, ", "), t.env))
+		path, err := t.path()
+		if err != nil {
+			absent = append(absent, fmt.Errorf("no machine code of %s: %w; set %s", t.format, err, t.env))
 			continue
 		}
 		out, err := exec.Command(path, "--version").Output()
@@ -75,6 +91,26 @@ func Assemblers(targets []target.Target) (found []*Assembler, absent []error) {
 		found = append(found, &Assembler{t.format, t.makes, path, versionOf(string(out)), t.args})
 	}
 	return found, absent
+}
+
+// path looks for the tool.
+func (t *tool) path() (string, error) {
+	names := t.names
+	if name := os.Getenv(t.env); name != "" {
+		names = []string{name}
+	} else if len(t.find) > 0 {
+		out, err := exec.Command(t.find[0], t.find[1:]...).Output()
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", strings.Join(t.find, " "), err)
+		}
+		names = []string{strings.TrimSpace(string(out))}
+	}
+	for _, name := range names {
+		if p, err := exec.LookPath(name); err == nil {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("no %s found", strings.Join(names, ", "))
 }
 
 // versionOf is the line of a tool's --version that has a version, without the rest.
@@ -109,7 +145,7 @@ func (a *Assembler) entry(ctx context.Context, art *compiler.Artifact, t target.
 var errUnknown = errors.New("unknown to it")
 
 // unknown is how tools say so.
-var unknown = []string{"is not defined for option 'gpu-name'", "unsupported HIP gpu architecture", "invalid target ID"}
+var unknown = []string{"is not defined for option 'gpu-name'", "unsupported HIP gpu architecture", "invalid target ID", "in '-std="}
 
 // assemble makes machine code. Names of files may be in the code, so they are always the
 // same: the tool runs in a directory of its own.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -121,7 +122,7 @@ func program(t *testing.T, name string, dev *runtime.Device) report {
 
 // run runs the program on devices, in a process with an empty directory, home and PATH, but
 // for some tools that simulators need.
-func run(t *testing.T, devices, tools []string, env ...string) []report {
+func run(t *testing.T, devices, tools []string, env ...string) (list []report, log string) {
 	t.Helper()
 	home, bin := t.TempDir(), t.TempDir()
 	for _, tool := range tools {
@@ -144,17 +145,16 @@ func run(t *testing.T, devices, tools []string, env ...string) []report {
 	require.NoError(t, err, "%s", text)
 	data, err := os.ReadFile(out)
 	require.NoError(t, err, "%s", text)
-	var list []report
 	require.NoError(t, json.Unmarshal(data, &list))
 	require.Len(t, list, len(devices))
-	return list
+	return list, string(text)
 }
 
 // deploy records the program on devices, prebuilds what it used, and runs it with nothing else.
 func deploy(t *testing.T, assemble bool, tools []string, devices ...string) {
 	dir := t.TempDir()
 	recorded := filepath.Join(dir, "kernels.txt")
-	first := run(t, devices, tools, "KILN_RECORD="+recorded, "KILN_JIT=auto", "KILN_CACHE_DIR="+filepath.Join(dir, "developer"))
+	first, _ := run(t, devices, tools, "KILN_RECORD="+recorded, "KILN_JIT=auto", "KILN_CACHE_DIR="+filepath.Join(dir, "developer"))
 
 	var set record.Set
 	require.NoError(t, set.Load(recorded))
@@ -165,6 +165,7 @@ func deploy(t *testing.T, assemble bool, tools []string, devices ...string) {
 		var absent []error
 		job.Tools, absent = prebuild.Assemblers(targets)
 		t.Logf("machine code by %v; absent: %v", job.Tools, absent)
+		assemble = len(job.Tools) > 0
 	}
 	w, err := job.Run(t.Context())
 	require.NoError(t, err)
@@ -172,7 +173,9 @@ func deploy(t *testing.T, assemble bool, tools []string, devices ...string) {
 	require.NoError(t, w.WriteFile(name))
 
 	empty := filepath.Join(dir, "empty")
-	second := run(t, devices, tools, "KILN_BUNDLES="+name, "KILN_JIT=readonly", "KILN_CACHE_DIR="+empty)
+	second, log := run(t, devices, tools, "KILN_BUNDLES="+name, "KILN_JIT=readonly", "KILN_CACHE_DIR="+empty, "KILN_LOG=debug")
+	require.Contains(t, log, "msg=chosen")
+	require.Equal(t, assemble, regexp.MustCompile(`msg=chosen .*kind=machine`).MatchString(log), "%s", log)
 	require.NoDirExists(t, empty)
 	for i, r := range second {
 		require.Equal(t, [][]float32{{14, 32, 32, 77}, {48, 111}, {-1, -2, -3, -4, -5, -6}}, r.Results, r.Device)
@@ -196,15 +199,22 @@ func TestCPU(t *testing.T) { deploy(t, false, nil, "cpu", "cpu:interp") }
 
 // simulated is deploy for simulated devices. Their library is built by this process for both of
 // the program's, and their drivers need a compiler for this machine.
-func simulated(t *testing.T, library string, devices ...string) {
+func simulated(t *testing.T, assemble bool, library string, devices ...string) {
 	t.Setenv(standin.BuiltEnv, filepath.Dir(library))
 	tools := []string{tooltest.Find(t, "KILN_CLANG", "clang++-19"), tooltest.Find(t, "", "ld")}
-	deploy(t, false, tools, devices...)
+	deploy(t, assemble, tools, devices...)
 }
 
-func TestROCm(t *testing.T) { simulated(t, hip.Attach(t).Path, "sim:gfx1100", "sim:gfx942") }
+func TestROCm(t *testing.T) { simulated(t, false, hip.Attach(t).Path, "sim:gfx1100", "sim:gfx942") }
 
-func TestMetal(t *testing.T) { simulated(t, metal.Open(t).Path, "sim:metal") }
+func TestMetal(t *testing.T) { simulated(t, false, metal.Open(t).Path, "sim:metal") }
+
+// TestMetalLibrary has Apple's compiler, simulated too, make libraries.
+func TestMetalLibrary(t *testing.T) {
+	library := metal.Open(t).Path
+	t.Setenv("KILN_METAL", metal.Tool(t))
+	simulated(t, true, library, "sim:metal")
+}
 
 // TestDevice is for a device that KILN_DEVICE names, such as cuda.
 func TestDevice(t *testing.T) {

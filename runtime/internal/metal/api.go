@@ -19,7 +19,8 @@ type selectors struct {
 	count, objectAt, stringWith, utf8, code, description, stringValue, valueForKey        uintptr
 	arrayWith, fileURL, processInfo, systemVersion                                        uintptr
 	name, workingSet, sharedLength, supportsFamily, unified, architecture                 uintptr
-	newQueue, newEvent, newBuffer, newLibrary, newArchive, newPipeline, newPipelineWith   uintptr
+	newQueue, newEvent, newBuffer, newLibrary, openLibrary                                uintptr
+	newArchive, newPipeline, newPipelineWith                                              uintptr
 	setFastMath, setMathMode, setLanguage, newFunction, functionNames                     uintptr
 	maxThreads, width, static                                                             uintptr
 	setURL, setFunction, setArchives, addFunctions, serialize                             uintptr
@@ -51,7 +52,7 @@ func (s *selectors) table() map[string]*uintptr {
 		"name": &s.name, "recommendedMaxWorkingSetSize": &s.workingSet, "maxThreadgroupMemoryLength": &s.sharedLength,
 		"supportsFamily:": &s.supportsFamily, "hasUnifiedMemory": &s.unified, "architecture": &s.architecture,
 		"newCommandQueueWithMaxCommandBufferCount:": &s.newQueue, "newSharedEvent": &s.newEvent, "newBufferWithLength:options:": &s.newBuffer,
-		"newLibraryWithSource:options:error:": &s.newLibrary, "newBinaryArchiveWithDescriptor:error:": &s.newArchive,
+		"newLibraryWithSource:options:error:": &s.newLibrary, "newLibraryWithURL:error:": &s.openLibrary, "newBinaryArchiveWithDescriptor:error:": &s.newArchive,
 		"newComputePipelineStateWithFunction:error:": &s.newPipeline, "newComputePipelineStateWithDescriptor:options:reflection:error:": &s.newPipelineWith,
 		"setFastMathEnabled:": &s.setFastMath, "setMathMode:": &s.setMathMode, "setLanguageVersion:": &s.setLanguage, "newFunctionWithName:": &s.newFunction,
 		"functionNames": &s.functionNames, "setUrl:": &s.setURL, "setComputeFunction:": &s.setFunction, "setBinaryArchives:": &s.setArchives,

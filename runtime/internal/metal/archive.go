@@ -17,6 +17,7 @@ import (
 
 const (
 	formatText    = "msl"
+	formatLibrary = "metallib" // what Apple's tools make of the text; the GPU's code is made as it is loaded
 	formatArchive = "mtlarchive"
 )
 
@@ -125,24 +126,34 @@ func (d *device) archive(library uintptr) ([]byte, error) {
 // be, with a pool in place.
 func (d *device) archived(content []byte, f uintptr) uintptr {
 	l := d.lib
+	state := uintptr(0)
+	_ = asFile(content, func(name string) error {
+		failure := new(uintptr)
+		archive := d.newArchive(l.url(name), failure)
+		if archive == 0 {
+			return nil
+		}
+		defer l.send(archive, l.release)
+		state = d.described(f, l.send(l.array, l.arrayWith, archive), func(descriptor uintptr) uintptr {
+			return l.send(d.handle, l.newPipelineWith, descriptor, failOnMiss, 0, uintptr(unsafe.Pointer(failure)))
+		})
+		return nil
+	})
+	return state
+}
+
+// asFile calls do with the name of a file that has a content, for as long as that takes.
+func asFile(content []byte, do func(name string) error) error {
 	dir, err := os.MkdirTemp("", "kiln-metal-")
 	if err != nil {
-		return 0
+		return err
 	}
 	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "archive")
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		return 0
+	name := filepath.Join(dir, "code")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		return err
 	}
-	failure := new(uintptr)
-	archive := d.newArchive(l.url(file), failure)
-	if archive == 0 {
-		return 0
-	}
-	defer l.send(archive, l.release)
-	return d.described(f, l.send(l.array, l.arrayWith, archive), func(descriptor uintptr) uintptr {
-		return l.send(d.handle, l.newPipelineWith, descriptor, failOnMiss, 0, uintptr(unsafe.Pointer(failure)))
-	})
+	return do(name)
 }
 
 // newArchive opens the archive at a URL, or makes an empty one for none.

@@ -144,7 +144,7 @@ func (l *library) info(i int, dev uintptr) (driver.Info, error) {
 	v := l.language(dev)
 	return driver.Info{
 		Name: name, Kind: "metal", Vendor: "Apple", Model: model, Arch: fmt.Sprintf("%d.%d", v/10, v%10),
-		Driver: fmt.Sprintf("Metal 3, language %d.%d, macOS %s", v/10, v%10, l.system()), Formats: []string{formatArchive, formatText}, WarpSize: 32,
+		Driver: fmt.Sprintf("Metal 3, language %d.%d, macOS %s", v/10, v%10, l.system()), Formats: []string{formatArchive, formatLibrary, formatText}, WarpSize: 32,
 		MaxThreads: 1024, MaxBlock: [3]int{1024, 1024, 1024}, MaxGrid: [3]int{1<<31 - 1, 65535, 65535},
 		SharedPerBlock: int(l.send(dev, l.sharedLength)), MemTotal: int64(l.send(dev, l.workingSet)),
 		Units: units(model), ThreadsPerUnit: 2048,

@@ -24,8 +24,8 @@ type function struct {
 	info   driver.FunctionInfo
 }
 
-// Load compiles Metal's language. Of an image that was finalised the machine code is
-// there already.
+// Load compiles Metal's language, or opens a library that Apple's tools made of it. Of an image that
+// was finalised the machine code is there already.
 func (d *device) Load(img driver.Image) (driver.Module, error) {
 	op := "load kernel " + img.Name
 	text, archive := string(img.Code), []byte(nil)
@@ -37,6 +37,8 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 		if text, archive, ok = unpack(img.Code); !ok {
 			return nil, d.refused(op, "the image is damaged")
 		}
+	case img.Format == formatLibrary:
+		return d.open(op, img.Code)
 	case img.Format != formatText:
 		return nil, d.refused(op, "an Apple GPU runs code of format msl, not "+img.Format)
 	}
@@ -49,6 +51,26 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 		}
 	}
 	return &module{dev: d, handle: h, archive: archive}, nil
+}
+
+// open makes a module of a library in Metal's own format, which Metal reads from a file.
+func (d *device) open(op string, content []byte) (driver.Module, error) {
+	l := d.lib
+	defer l.pool()()
+	var m *module
+	err := asFile(content, func(name string) error {
+		failure := new(uintptr)
+		h := l.send(d.handle, l.openLibrary, l.url(name), uintptr(unsafe.Pointer(failure)))
+		if h == 0 {
+			return d.compileError(op, *failure, "")
+		}
+		m = &module{dev: d, handle: d.own(h)}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // compile makes an MTLLibrary of a text, with a pool in place.

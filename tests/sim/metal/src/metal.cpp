@@ -62,6 +62,27 @@ Object *new_library(Device *, SEL, String *source, Options *o, Error **err) {
 	return fail(err, 3, log);
 }
 
+// A simulated metallib is a text with its language version before it, see Metallib in metal.go.
+const std::string library_magic = "simulated metallib ";
+
+Object *open_library(Device *, SEL sel, String *url, Error **err) {
+	if (!url || url->isa->name != "NSURL") return problem(std::string(sel) + ": wants a URL"), nullptr;
+	std::string s;
+	size_t at = 0, n = library_magic.size();
+	bool ok = read_whole(url->s, s) && s.compare(0, n, library_magic) == 0 && (at = s.find('\n')) != std::string::npos;
+	if (!ok || fails("newLibraryWithURL")) return fail(err, 1, "Invalid library file");
+	int v = atoi(s.c_str() + n);
+	if (v > version()) return fail(err, 1, "This library is using language version " + std::to_string(v / 10) + "." + std::to_string(v % 10) + " which is not supported on this OS");
+	count_compilation("opened");
+	std::string text = s.substr(at + 1), log;
+	Library *l = new Library;
+	l->made_of = std::to_string(v) + "s" + text;
+	l->code = compile_text(text, v, false, log);
+	if (l->code) return l;
+	release(l);
+	return fail(err, 3, log);
+}
+
 Object *new_function(Library *l, SEL, String *name) {
 	auto it = l->code->functions.find(name->s);
 	if (it == l->code->functions.end()) return nullptr;
@@ -277,6 +298,7 @@ void device_methods() {
 		return new_buffer(size, options != 0);
 	});
 	method(c, "newLibraryWithSource:options:error:", new_library);
+	method(c, "newLibraryWithURL:error:", open_library);
 	method(c, "newComputePipelineStateWithFunction:error:", new_pipeline);
 	method(c, "newComputePipelineStateWithDescriptor:options:reflection:error:", new_pipeline_with);
 	method(c, "newBinaryArchiveWithDescriptor:error:", new_archive);
