@@ -7,9 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler"
-	"github.com/gokiln/kiln/compiler/amd64/image"
 	"github.com/gokiln/kiln/compiler/front"
-	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 )
 
@@ -54,17 +52,4 @@ func TestTargetForCPU(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.want, tgt.String())
 	}
-}
-
-func TestPositionsOfNativeCode(t *testing.T) {
-	img := &image.Image{Kernel: "K", ISA: "x86-64-v3", Warp: 8, General: image.None, Code: []byte{0xc3},
-		Sites: []image.Site{{Pos: 2}, {Pos: 7}, {}}}
-	code, err := img.Encode()
-	require.NoError(t, err)
-	art := &compiler.Artifact{Meta: compiler.Meta{Format: compiler.FormatX86}, Code: code}
-	got, err := image.Decode(art.WithPositions(func() []ir.Pos { return []ir.Pos{{}, {File: "k.go", Line: 7, Col: 3}} }))
-	require.NoError(t, err)
-	assert.Equal(t, []image.Site{{Pos: 2, File: "k.go", Line: 7, Col: 3}, {Pos: 7}, {}}, got.Sites)
-	art.Code = art.Code[:20]
-	assert.Equal(t, art.Code, art.WithPositions(func() []ir.Pos { return nil }), "what is damaged is for the driver to refuse")
 }

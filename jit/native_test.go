@@ -9,6 +9,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler"
 	container "github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // Native code of the CPU is kept like that of any other target, on any machine, and
@@ -17,28 +18,33 @@ func TestNativeCodeIsCached(t *testing.T) {
 	g := newRig(t)
 	g.dev.key = ""
 	g.source = strings.Replace(scaleSource, "if i := t.Global(); i < len(x) {\n\t\tx[i] *= 2\n\t}", "x[t.Global()] *= 2", 1)
-	sites := func(im *image) container.Site {
+	place := func(im *image) (p ir.Pos) {
 		require.Equal(t, compiler.FormatX86, im.img.Format)
 		native, err := container.Decode(im.img.Code)
 		require.NoError(t, err)
 		require.NotEmpty(t, native.Sites)
-		return native.Sites[0]
+		for _, none := range []int{0, -1, 1 << 20} {
+			file, line, col := im.img.Place(none)
+			require.Equal(t, ir.Pos{}, ir.Pos{File: file, Line: line, Col: col})
+		}
+		p.File, p.Line, p.Col = im.img.Place(native.Sites[0].Pos)
+		return p
 	}
 	for _, name := range []string{"cpu:x86-64-v4", "cpu:x86-64-v3"} {
 		g.target = name
 		im := g.must("compiled", 0)
 		assert.Equal(t, name, im.meta.Target)
-		first := sites(im)
+		first := place(im)
 		assert.Equal(t, 7, first.Line)
-		assert.Equal(t, first, sites(g.must("cache", 0)))
+		assert.Equal(t, first, place(g.must("cache", 0)))
 
 		source := g.source
 		g.source = strings.Replace(source, "\tx[", "\t// twice\n\tx[", 1)
-		moved := sites(g.must("cache", 0))
+		moved := place(g.must("cache", 0))
 		assert.Equal(t, 8, moved.Line)
 		assert.Equal(t, first.File, moved.File)
 		g.env["KILN_JIT"] = "readonly"
-		assert.Equal(t, moved, sites(g.must("cache", 0)))
+		assert.Equal(t, moved, place(g.must("cache", 0)))
 		delete(g.env, "KILN_JIT")
 		g.source = source
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gokiln/kiln/cache"
@@ -142,13 +143,18 @@ func (r *resolver) keepSource(key cache.Key) error {
 // them; without them the code is as good, and messages of the running kernel name no lines.
 func (r *resolver) places() []ir.Pos {
 	if r.table != nil {
-		list, err := r.table.Positions()
-		if err != nil {
-			r.log.Warn("source entry without lines for messages", "kernel", r.name, "err", err)
-		}
-		r.positions, r.table = list, nil
+		r.positions, r.table = r.settings.lines(r.name, r.table), nil
 	}
 	return r.positions
+}
+
+// lines reads the positions of a kernel; from a damaged table none.
+func (s *settings) lines(kernel string, table artifact.Table) []ir.Pos {
+	list, err := table.Positions()
+	if err != nil {
+		s.log.Warn("source entry without lines for messages", "kernel", kernel, "err", err)
+	}
+	return list
 }
 
 func (r *resolver) keep(key cache.Key, kind string, art *code.Artifact) error {
@@ -181,7 +187,30 @@ func (r *resolver) image(a *code.Artifact) *image {
 	if a.Interpreted != "" {
 		r.log.Info("interpreted", "kernel", a.Kernel, "target", a.Target, "err", a.Interpreted)
 	}
-	return &image{a.Meta, runtime.Image{Format: a.Format, Name: a.Entry, Code: a.WithPositions(r.places)}}
+	img := runtime.Image{Format: a.Format, Name: a.Entry, Code: a.WithPositions(r.places)}
+	if a.Format == code.FormatX86 {
+		img.Place = r.place()
+	}
+	return &image{a.Meta, img}
+}
+
+// place returns a function that says where positions are. Most kernels never fail, so it reads
+// the table when it is called, and holds on to nothing else.
+func (r *resolver) place() func(pos int) (file string, line, col int) {
+	s, name, table, list := r.settings, r.name, slices.Clone(r.table), r.positions
+	read := sync.OnceValue(func() []ir.Pos {
+		if table != nil {
+			return s.lines(name, table)
+		}
+		return list
+	})
+	return func(pos int) (string, int, int) {
+		list := read()
+		if pos < 1 || pos > len(list) {
+			return "", 0, 0
+		}
+		return list[pos-1].File, list[pos-1].Line, list[pos-1].Col
+	}
 }
 
 // placed returns a log whose sites know their files and lines.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/gokiln/kiln/compiler/amd64/image"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/internal/devlog"
 )
@@ -67,16 +66,12 @@ func (m *Meta) ArgBytes() int {
 	return (n + ir.BlockAlign - 1) / ir.BlockAlign * ir.BlockAlign
 }
 
-// WithPositions returns the code of a "kir" or "x86" artifact with positions from a
+// WithPositions returns the code of a "kir" artifact with positions from a
 // table added, so that errors of the running kernel name source lines. Artifacts
-// are stored without: a table changes whenever a line moves, the code does not. The table is
-// asked for where the code has a use for it, maybe more than once.
+// are stored without: a table changes whenever a line moves, the code does not. Code of other
+// formats is as it was, and does not have the table asked for.
 func (a *Artifact) WithPositions(table func() []ir.Pos) []byte {
-	switch a.Format {
-	case FormatX86:
-		return located(a.Code, table)
-	case FormatIR:
-	default:
+	if a.Format != FormatIR {
 		return a.Code
 	}
 	b := bytes.NewBuffer(bytes.Clone(a.Code))
@@ -86,21 +81,4 @@ func (a *Artifact) WithPositions(table func() []ir.Pos) []byte {
 		}
 	}
 	return b.Bytes()
-}
-
-// located fills the positions of a table into native code. Code that cannot be
-// read is left to the driver to refuse.
-func located(code []byte, table func() []ir.Pos) []byte {
-	out, err := image.Locate(code, func(pos int) (string, int, int) {
-		table := table()
-		if pos < 1 || pos > len(table) {
-			return "", 0, 0
-		}
-		p := table[pos-1]
-		return p.File, p.Line, p.Col
-	})
-	if err != nil {
-		return code
-	}
-	return out
 }

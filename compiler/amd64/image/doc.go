@@ -8,8 +8,8 @@
 //   - [Image.Encode] writes a container and [Decode] reads it. A checksum covers
 //     all of it: a damaged or foreign container is an error, never code.
 //   - Places of faults are numbers in a table of source positions, as in
-//     ir.Module, because code is cached while lines move. [Locate] adds the
-//     positions when a kernel is loaded.
+//     ir.Module, because code is cached while lines move. Whoever loads a kernel
+//     has the table.
 //   - The code is called with the address of a context in a register and runs
 //     a number of blocks. The offsets of the context's fields are constants
 //     here: code and driver share them.

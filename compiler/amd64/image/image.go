@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
 
 	"github.com/gokiln/kiln/internal/devlog"
 )
@@ -57,10 +56,6 @@ type Site struct {
 	Check devlog.Check `json:"check"`          // which rule was broken; zero is an index out of range
 	Text  string       `json:"text,omitempty"` // message of an assertion
 	Pos   int          `json:"pos"`            // in the table of the module, from 1; 0 if unknown
-
-	File string `json:"file,omitempty"` // what Pos says, see [Locate]
-	Line int    `json:"line,omitempty"`
-	Col  int    `json:"col,omitempty"`
 }
 
 // Message says what went wrong, in the words of Go's runtime. The values are those
@@ -173,21 +168,3 @@ func (m *Image) check() error {
 }
 
 func (m *Image) inside(entry int) bool { return entry == None || entry >= 0 && entry < len(m.Code) }
-
-// Locate returns the container with its sites' source positions filled in: at
-// gives the file, line and column that a position stands for, "" if it has none.
-func Locate(container []byte, at func(pos int) (file string, line, col int)) ([]byte, error) {
-	m, err := Decode(container)
-	if err != nil {
-		return nil, err
-	}
-	if len(m.Sites) == 0 {
-		return container, nil
-	}
-	m.Sites = slices.Clone(m.Sites)
-	for i := range m.Sites {
-		s := &m.Sites[i]
-		s.File, s.Line, s.Col = at(s.Pos)
-	}
-	return m.Encode()
-}

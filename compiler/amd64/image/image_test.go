@@ -24,25 +24,6 @@ func TestRoundTrip(t *testing.T) {
 	got, err := Decode(data)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-
-	located, err := Locate(data, func(pos int) (string, int, int) {
-		if pos != 9 {
-			return "", 0, 0
-		}
-		return "a.go", 10, 2
-	})
-	require.NoError(t, err)
-	got, err = Decode(located)
-	require.NoError(t, err)
-	want.Sites[1].File, want.Sites[1].Line, want.Sites[1].Col = "a.go", 10, 2
-	require.Equal(t, want, got)
-
-	want.Sites = nil
-	data, err = want.Encode()
-	require.NoError(t, err)
-	located, err = Locate(data, nil)
-	require.NoError(t, err)
-	require.Equal(t, data, located, "nothing to add")
 }
 
 // Every byte of a container counts.
@@ -69,8 +50,6 @@ func TestDamage(t *testing.T) {
 	later[len(magic)-1]++
 	_, err = Decode(later)
 	require.ErrorContains(t, err, "version 2")
-	_, err = Locate(data[1:], nil)
-	require.Error(t, err)
 }
 
 func TestImpossible(t *testing.T) {

@@ -87,7 +87,7 @@ func loadNative(t *testing.T, dev driver.Device, img image.Image) (driver.Module
 	img.Kernel, img.ISA, img.Warp, img.General = "K", native.ArchAVX2, 8, image.None
 	code, err := img.Encode()
 	require.NoError(t, err)
-	mod, err := dev.Load(driver.Image{Format: "x86", Name: "K", Code: code})
+	mod, err := dev.Load(driver.Image{Format: "x86", Name: "K", Code: code, Place: func(pos int) (string, int, int) { return "k.go", pos, 1 }})
 	require.NoError(t, err)
 	fn, err := mod.Function("K")
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestNativeKernels(t *testing.T) {
 
 func TestNativeFaults(t *testing.T) {
 	dev := openAVX2(t)
-	_, fn := loadNative(t, dev, image.Image{Code: fail, Sites: []image.Site{{File: "k.go", Line: 3}}})
+	_, fn := loadNative(t, dev, image.Image{Code: fail, Sites: []image.Site{{Pos: 3}}})
 	for range 3 {
 		require.NoError(t, dev.Default().Launch(fn, &driver.Launch{Grid: [3]int{1}, Block: [3]int{1}}))
 		err := dev.Sync()

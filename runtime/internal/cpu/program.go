@@ -50,7 +50,7 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 	case !slices.Contains(d.info.Formats, img.Format):
 		return refuse(fmt.Sprintf("the device loads code of format %s, not %s", strings.Join(d.info.Formats, " or "), img.Format), nil)
 	case img.Format == formatNative:
-		p, err := native.Load(&d.workers, img.Code)
+		p, err := native.Load(&d.workers, img.Code, img.Place)
 		if err != nil {
 			return refuse("", err)
 		}

@@ -46,6 +46,11 @@ type Image struct {
 	Code         []byte
 	MaxRegisters int  // upper bound on registers a thread, 0 for none
 	LineInfo     bool // keep source positions for profilers
+
+	// Place says where in the source a position is that code of format "x86" has numbers of,
+	// from 1: "" if it does not know. It is called when a kernel has failed, by any
+	// goroutine. It may be nil.
+	Place func(pos int) (file string, line, col int)
 }
 
 // FunctionInfo is what the driver knows about a loaded kernel.

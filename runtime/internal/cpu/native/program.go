@@ -16,11 +16,13 @@ type Program struct {
 	img  *image.Image // without its code
 	code *Code
 	pool *Pool
-	cost atomic.Int64 // nanoseconds a block took lately; 0 if it is not known
+	at   func(pos int) (file string, line, col int) // nil if nobody knows
+	cost atomic.Int64                               // nanoseconds a block took lately; 0 if it is not known
 }
 
-// Load reads a container and puts its code into executable memory.
-func Load(pool *Pool, container []byte) (*Program, error) {
+// Load reads a container and puts its code into executable memory. At says where in the source
+// the positions of the container are, for errors; it may be nil.
+func Load(pool *Pool, container []byte, at func(pos int) (file string, line, col int)) (*Program, error) {
 	img, err := image.Decode(container)
 	if err != nil {
 		return nil, err
@@ -34,7 +36,7 @@ func Load(pool *Pool, container []byte) (*Program, error) {
 	}
 	img.Code = nil
 	choose(img, hasVNNI(img.ISA))
-	return &Program{img: img, code: code, pool: pool}, nil
+	return &Program{img: img, code: code, pool: pool, at: at}, nil
 }
 
 // choose takes the entries that suit the processor best.
@@ -130,7 +132,9 @@ func (p *Program) fault(w *worker, block [3]int) *interp.KernelError {
 		return e
 	}
 	s := &p.img.Sites[site]
-	e.Pos.File, e.Pos.Line, e.Pos.Col = s.File, s.Line, s.Col
+	if p.at != nil && s.Pos > 0 {
+		e.Pos.File, e.Pos.Line, e.Pos.Col = p.at(s.Pos)
+	}
 	e.Msg = s.Message(int64(w.ctx[image.CtxFaultValues/8]), int64(w.ctx[image.CtxFaultValues/8+1]))
 	return e
 }

@@ -27,7 +27,7 @@ func load(t testing.TB, pool *Pool, img image.Image) *Program {
 	img.ISA, img.Warp = ArchAVX2, 8
 	data, err := img.Encode()
 	require.NoError(t, err)
-	p, err := Load(pool, data)
+	p, err := Load(pool, data, func(pos int) (string, int, int) { return fmt.Sprintf("visit%d.go", pos), 12, 1 })
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
 	return p
@@ -53,7 +53,7 @@ func newVisits(t testing.TB, pool *Pool, grid [3]int) *visits {
 	n := grid[0] * grid[1] * grid[2]
 	v := &visits{grid: grid, seen: words(t, n), spins: words(t, n)}
 	v.p = load(t, pool, image.Image{Kernel: "Visit", General: image.None, Args: 16, Code: visitCode,
-		Sites: []image.Site{{File: "visit.go", Line: 12}}})
+		Sites: []image.Site{{Pos: 7}}})
 	v.args = binary.LittleEndian.AppendUint64(nil, uint64(uintptr(unsafe.Pointer(&v.seen[0]))))
 	v.args = binary.LittleEndian.AppendUint64(v.args, uint64(uintptr(unsafe.Pointer(&v.spins[0]))))
 	return v
@@ -121,7 +121,7 @@ func TestFirstFailureWins(t *testing.T) {
 			require.EqualValues(t, 1, v.seen[i])
 		}
 	}
-	require.EqualError(t, v.run(), "visit.go:12: kernel Visit: block (0,0,0), thread (19,1,0): index out of range [-5]")
+	require.EqualError(t, v.run(), "visit7.go:12: kernel Visit: block (0,0,0), thread (19,1,0): index out of range [-5]")
 }
 
 // A bad address is an error where that was asked for.
@@ -256,7 +256,7 @@ func TestFaultOfGeneralMapping(t *testing.T) {
 	v.p.img.General = 0
 	v.spins[1] = -9
 	err := v.p.Run(interp.Launch{Grid: v.grid, Block: [3]int{5, 3, 2}, Args: v.args})
-	require.EqualError(t, err, "visit.go:12: kernel Visit: block (1,0,0), thread (4,0,1): index out of range [-9]") // 16+3
+	require.EqualError(t, err, "visit7.go:12: kernel Visit: block (1,0,0), thread (4,0,1): index out of range [-9]") // 16+3
 }
 
 func TestHugeFrames(t *testing.T) {
@@ -352,7 +352,7 @@ func TestLevels(t *testing.T) {
 	require.NoError(t, Has(arch))
 	require.Equal(t, 8, WarpSize(ArchAVX2))
 	require.Equal(t, 16, WarpSize(ArchAVX512))
-	_, err := Load(new(Pool), []byte("nonsense"))
+	_, err := Load(new(Pool), []byte("nonsense"), nil)
 	require.ErrorContains(t, err, "not native code")
 }
 
