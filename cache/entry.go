@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/gokiln/kiln/internal/plainjson"
 )
 
 // Kinds of entry, for [Header.Kind].
@@ -29,14 +31,66 @@ type Header struct {
 	Tool   string `json:"tool,omitempty"`   // what produced it, with versions
 
 	// Meta holds what else this kind needs, as JSON. It comes back compacted. It is the last
-	// field, see CutMeta.
+	// field, see ParseHeader.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
-// CutMeta cuts the JSON of a header into that of all but Meta, and Meta. Most of a header is
-// Meta, which whoever wants it decodes: to have it checked and copied before costs a process
-// that reads hundreds of entries as much again.
-func CutMeta(header []byte) (rest, meta []byte) {
+// ParseHeader reads a header from its JSON. Meta is part of that, as it stands there: most of a
+// header is Meta, which whoever wants it decodes, and to have it checked and copied before
+// costs a process that reads hundreds of entries as much again.
+func ParseHeader(text []byte) (Header, error) {
+	h, err := parseHeader(text)
+	return h.Header, err
+}
+
+func parseHeader(text []byte) (storedHeader, error) {
+	rest, meta := cutMeta(text)
+	h, ok := plainHeader(string(rest))
+	if !ok {
+		h = storedHeader{}
+		if err := json.Unmarshal(rest, &h); err != nil {
+			return storedHeader{}, fmt.Errorf("%w: %w", errHeader, err)
+		}
+	}
+	if meta != nil {
+		h.Meta = meta
+	}
+	return h, nil
+}
+
+// plainHeader reads a header of plain JSON, without its Meta.
+func plainHeader(text string) (h storedHeader, ok bool) {
+	ok = plainjson.Read(text, func(r *plainjson.Reader) {
+		r.Object(func(name string) {
+			switch name {
+			case "key":
+				if h.Key.UnmarshalText([]byte(r.String())) != nil {
+					r.Fail()
+				}
+			case "kind":
+				h.Kind = r.String()
+			case "kernel":
+				h.Kernel = r.String()
+			case "types":
+				h.Types = r.String()
+			case "target":
+				h.Target = r.String()
+			case "format":
+				h.Format = r.String()
+			case "build":
+				h.Build = r.String()
+			case "tool":
+				h.Tool = r.String()
+			default:
+				r.Fail()
+			}
+		})
+	})
+	return h, ok
+}
+
+// cutMeta cuts the JSON of a header into that of all but Meta, and Meta.
+func cutMeta(header []byte) (rest, meta []byte) {
 	// Before Meta there are only strings, in which a quote is escaped.
 	head, meta, ok := bytes.Cut(header, []byte(`,"meta":`))
 	meta, closed := bytes.CutSuffix(meta, []byte("}"))
@@ -136,18 +190,14 @@ func decode(data []byte, want Key) (*Entry, error) {
 }
 
 func decodeHeader(line []byte) (storedHeader, error) {
-	var h storedHeader
-	rest, meta := CutMeta(line)
-	if err := json.Unmarshal(rest, &h); err != nil {
-		return storedHeader{}, fmt.Errorf("%w: %w", errHeader, err)
-	}
-	if meta != nil {
-		if !json.Valid(meta) {
+	h, err := parseHeader(line)
+	if err == nil && h.Meta != nil {
+		if !json.Valid(h.Meta) {
 			return storedHeader{}, fmt.Errorf("%w: its meta data is not JSON", errHeader)
 		}
-		h.Meta = bytes.Clone(meta) // not all of a buffer that it was read into
+		h.Meta = bytes.Clone(h.Meta) // not all of a buffer that it was read into
 	}
-	return h, nil
+	return h, err
 }
 
 // decodeBody reads the length line and the body after it.

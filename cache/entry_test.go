@@ -59,7 +59,7 @@ func TestCutMeta(t *testing.T) {
 		``:                                         {``, ""},
 	} {
 		line := []byte(header)
-		rest, meta := CutMeta(line)
+		rest, meta := cutMeta(line)
 		assert.Equal(t, want, [2]string{string(rest), string(meta)})
 		assert.Equal(t, header, string(line), "it is the caller's")
 	}
@@ -67,11 +67,41 @@ func TestCutMeta(t *testing.T) {
 	h := Header{Kind: `,"meta":{`, Kernel: `"`, Meta: json.RawMessage(`{"a":",\"meta\":"}`)}
 	whole, err := json.Marshal(h)
 	require.NoError(t, err)
-	rest, meta := CutMeta(whole)
+	rest, meta := cutMeta(whole)
 	var got Header
 	require.NoError(t, json.Unmarshal(rest, &got))
 	got.Meta = meta
 	assert.Equal(t, h, got)
+}
+
+// TestParseHeader has headers that are of the plain form and some that are not: both ways to
+// read one agree on it.
+func TestParseHeader(t *testing.T) {
+	plain := Header{Kind: "k", Kernel: "p.K[[]float32]", Types: "func()", Target: "ptx:sm_90", Format: "ptx", Build: "small,aligned", Tool: "t"}
+	other := plain
+	other.Kernel = `p.K["a/b".T] ü`
+	for _, h := range []storedHeader{{}, {Key: NewKey("k"), Header: plain}, {Key: NewKey("k"), Header: other}} {
+		text, err := json.Marshal(h)
+		require.NoError(t, err)
+		got, ok := plainHeader(string(text))
+		assert.Equal(t, h.Kernel != other.Kernel, ok)
+		if ok {
+			assert.Equal(t, h, got)
+		}
+		got, err = parseHeader(text)
+		require.NoError(t, err)
+		assert.Equal(t, h, got)
+		parsed, err := ParseHeader(text)
+		require.NoError(t, err)
+		assert.Equal(t, h.Header, parsed)
+	}
+	for _, text := range []string{`{"key":"abc"}`, `{"kind":1}`, `{`, `[]`, `{"kind":"a"}}`} {
+		_, err := ParseHeader([]byte(text))
+		require.ErrorIs(t, err, errHeader, text)
+	}
+	h, err := ParseHeader([]byte(`{"kind":"a","later":{"b":1}}`))
+	require.NoError(t, err, "of a later release")
+	assert.Equal(t, "a", h.Kind)
 }
 
 // The first lines are for people: they must say what the entry is.

@@ -18,17 +18,12 @@ const keyDomain = "kiln cache key 1\n"
 // ("ab", "c") and ("a", "bc") differ; strings and bytes with the same content
 // give the same key.
 func NewKey[T ~string | ~[]byte](parts ...T) Key {
-	h := sha256.New()
-	h.Write([]byte(keyDomain))
-	var length [8]byte
+	var room [512]byte // for keys of kernels, so that they allocate nothing
+	text := append(room[:0], keyDomain...)
 	for _, p := range parts {
-		binary.LittleEndian.PutUint64(length[:], uint64(len(p)))
-		h.Write(length[:])
-		h.Write([]byte(p))
+		text = append(binary.LittleEndian.AppendUint64(text, uint64(len(p))), p...)
 	}
-	var k Key
-	h.Sum(k[:0])
-	return k
+	return sha256.Sum256(text)
 }
 
 // ParseKey reads the form that [Key.String] writes.

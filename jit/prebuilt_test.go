@@ -165,7 +165,7 @@ func damaged(t *testing.T, data []byte) []byte {
 	sections := b.Header().Sections
 	last := sections[len(sections)-1]
 	out := slices.Clone(data)
-	for i := range last.Size - last.Dict.Size - last.Index.Size {
+	for i := range last.Size - last.Index.Size {
 		out[int64(len(out))-1-i] ^= 1
 	}
 	return out

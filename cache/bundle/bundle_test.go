@@ -3,15 +3,21 @@ package bundle
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/cache"
@@ -238,11 +244,13 @@ func TestHostile(t *testing.T) {
 	data := string(written(t, sample(8)))
 	for name, change := range map[string][2]string{
 		"entries":  {`"entries":2`, `"entries":2000000000`},
+		"blocks":   {`"blocks":1`, `"blocks":9223372036854775807`},
+		"fewer":    {`"blocks":1`, `"blocks":-1`},
 		"size":     {`"size":`, `"size":9223372036854775`},
 		"negative": {`"size":`, `"size":-`},
 		"raw":      {`"raw":`, `"raw":99999999`},
 		"present":  {`"present":[0,`, `"present":[9,`},
-		"nothing":  {"kiln bundle 1", "kiln bundle 2"},
+		"nothing":  {"kiln bundle 2", "kiln bungle 2"},
 		"endless":  {"\n{", "\n" + strings.Repeat(" ", maxHeader) + "{"},
 	} {
 		b, err := Parse(name, strings.Replace(data, change[0], change[1], 1))
@@ -252,6 +260,113 @@ func TestHostile(t *testing.T) {
 		require.Error(t, err, name)
 		require.True(t, errors.Is(err, ErrFormat), "%s: %v", name, err)
 	}
+}
+
+// TestOtherFormats checks that a bundle of another release is not called damaged.
+func TestOtherFormats(t *testing.T) {
+	data := string(written(t, sample(8)))
+	for _, version := range []string{"1", "3", "12"} {
+		_, err := Parse("other.kiln", strings.Replace(data, "bundle 2", "bundle "+version, 1))
+		require.ErrorIs(t, err, ErrVersion)
+		require.ErrorContains(t, err, "bundle other.kiln: bundle of another format: it has format "+version+", and this release reads format 2: build it again")
+	}
+	for _, begin := range []string{"", "kiln", "kiln bundle ", "kiln bundle x\n", "kiln bundle \n{", "kiln bundle 2"} {
+		_, err := Parse("none.kiln", begin)
+		require.ErrorIs(t, err, ErrFormat, "%q", begin)
+	}
+}
+
+// TestHostileIndex has indices with the right SHA-256 and records that lead astray.
+func TestHostileIndex(t *testing.T) {
+	entries := sample(4)
+	var w Writer
+	for k, e := range entries {
+		if e.Target == Common {
+			require.NoError(t, w.Add(k, e))
+		}
+	}
+	var plain bytes.Buffer
+	_, err := w.WriteTo(&plain)
+	require.NoError(t, err)
+	const packed, raw, block, at, size = 32, 36, blockRecordSize + 32, blockRecordSize + 36, blockRecordSize + 40
+	for name, change := range map[string]struct {
+		at    int
+		value uint32
+	}{
+		"packed": {packed, 1 << 31}, "nothing": {packed, 0}, "raw": {raw, 1 << 31}, "shorter": {raw, 1}, "huge": {raw, math.MaxUint32},
+		"block": {block, 1}, "far block": {block, math.MaxUint32}, "at": {at, math.MaxUint32}, "beyond": {at, 1 << 20}, "size": {size, 1 << 20}, "around": {size, math.MaxUint32},
+	} {
+		b := parse(t, reindexed(t, plain.Bytes(), func(index []byte) { binary.LittleEndian.PutUint32(index[change.at:], change.value) }))
+		var err error
+		for k := range w.items {
+			_, err = b.Get(Common, k)
+		}
+		require.ErrorIs(t, err, ErrFormat, name)
+		require.ErrorIs(t, b.Verify(), ErrFormat, name)
+	}
+	b := parse(t, reindexed(t, plain.Bytes(), func([]byte) {}))
+	require.NoError(t, b.Verify())
+}
+
+// reindexed returns a bundle of one section with another index.
+func reindexed(t *testing.T, data []byte, change func(index []byte)) []byte {
+	b := parse(t, data)
+	data = bytes.Clone(data)
+	s := b.sections[0]
+	index := data[s.at:][:s.Index.Size]
+	change(index)
+	sum := Digest(sha256.Sum256(index))
+	data = bytes.Replace(data, []byte(s.Index.SHA256.String()), []byte(sum.String()), 1)
+	lines := bytes.SplitAfterN(data, []byte("\n"), 3)
+	header := Digest(sha256.Sum256(lines[1]))
+	return bytes.Replace(data, []byte(b.digest.String()), []byte(header.String()), 1)
+}
+
+// TestKept checks that of a bundle with more blocks than are kept every entry can be read, in
+// any order and by several at a time, and that blocks are forgotten.
+func TestKept(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var w Writer
+	for i := range 3 * keepBlocks {
+		body := make([]byte, blockSize*2/3)
+		if i%8 == 0 {
+			body = make([]byte, 2*blockSize)
+		}
+		for j := 0; j < len(body); j += 64 {
+			body[j] = byte(rng.Uint32())
+		}
+		require.NoError(t, w.Add(cache.NewKey(fmt.Sprint(i)), &cache.Entry{Header: cache.Header{Kind: cache.KindMachine, Kernel: "p.K", Target: "ptx:sm_90"}, Body: body}))
+	}
+	var out bytes.Buffer
+	_, err := w.WriteTo(&out)
+	require.NoError(t, err)
+	b := parse(t, out.Bytes())
+	require.Equal(t, 3*keepBlocks, b.header.Sections[0].Blocks)
+	var wait sync.WaitGroup
+	for range 4 {
+		order := rng.Perm(w.Len())
+		wait.Go(func() {
+			for _, i := range order {
+				k := cache.NewKey(fmt.Sprint(i))
+				e, err := b.Get("ptx:sm_90", k)
+				if assert.NoError(t, err) {
+					_, body, _ := bytes.Cut(w.targets["ptx:sm_90"][k], []byte("\n"))
+					assert.True(t, bytes.Equal(body, e.Body))
+				}
+			}
+		})
+	}
+	wait.Wait()
+	require.Len(t, b.blocks.kept, keepBlocks)
+	require.NoError(t, b.Close()) // nobody reads ahead any more
+	runtime.GC()
+	held := 0
+	for i := range b.sections[0].blocks {
+		if b.sections[0].blocks[i].data.Value() != nil {
+			held++
+		}
+	}
+	require.LessOrEqual(t, held, keepBlocks)
 }
 
 func FuzzRead(f *testing.F) {

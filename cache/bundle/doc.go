@@ -7,10 +7,12 @@
 //
 //   - Entries are in sections, one for each target. The one of [Common] has what
 //     all targets need. A program reads the sections of its devices only.
-//   - A section has an index, sorted by key, with the size and SHA-256 of each entry.
-//     [Open] reads the header, the first [Bundle.Get] in a section its index, and
-//     each Get one entry: time and memory follow what is used, not what is there.
-//   - Entries are compressed on their own by zstd, with a dictionary for the section.
+//   - A section has an index: where each entry is, sorted by key, and the SHA-256 of each
+//     block. [Open] reads the header, the first [Bundle.Get] in a section its index, and each
+//     Get one block: time and memory follow what is used, not what is there.
+//   - A block is entries of a kind, 128 KiB or one that is larger, compressed by zstd. Entries
+//     that are used together are together, so a program that has one soon has
+//     the others: the last blocks are kept, and the next ones read ahead.
 //   - The header has the SHA-256 of all indices and of the manifest, so its own SHA-256,
 //     [Bundle.Digest], names all that is in the bundle; signatures are over that.
 //   - Equal entries give equal bytes, whatever the order, the day and the machine.
@@ -30,15 +32,17 @@
 //
 // # File format
 //
-//	kiln bundle 1\n
-//	{"compiler":"10","manifest":{…},"sections":[{"target":"ptx:sm_90","entries":4,"size":999,"index":{…}},…]}\n
+//	kiln bundle 2\n
+//	{"compiler":"10","manifest":{…},"sections":[{"target":"ptx:sm_90","entries":4,"blocks":1,"size":999,"index":{…}},…]}\n
 //	{"header":"…","present":[0,2],"signatures":[{"key":"…","signature":"…"}]}\n
 //	<manifest> <sections that are present>
 //
-// The manifest is lines of JSON, an [Item] each, compressed by zstd. A section is its
-// dictionary (compressed; often empty), its index and its entries. A record of the index
-// is the key (32 bytes), the SHA-256 of the compressed entry (32), and, as
-// little-endian numbers, its offset in the entries (8), its size (4) and its size when
-// decompressed (4). An entry is its header, a line of JSON, and its body. The third line has
-// the SHA-256 of the second one.
+// The manifest is lines of JSON, an [Item] each, compressed by zstd. A section is its index
+// and its blocks, one after the other. The index has a record for each block, which is the
+// SHA-256 of the compressed block (32 bytes) and, as little-endian numbers, its size (4) and
+// its size when decompressed (4); then a record for each entry, which is the key (32), the
+// number of its block (4), its offset in the decompressed block (4) and its size (4). An entry is
+// its header, a line of JSON, and its body. The third line has the SHA-256 of the second one.
+//
+// Format 1, which compressed each entry on its own, is not read any more: see [ErrVersion].
 package bundle

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -18,20 +19,28 @@ import (
 const Common = ""
 
 const (
-	magic = "kiln bundle 1\n"
+	magicName = "kiln bundle "
+	format    = "2" // of the file; 1 compressed each entry on its own
+	magic     = magicName + format + "\n"
 
 	// Limits of what is read into memory on the word of a file.
 	maxHeader = 4 << 20
-	maxPart   = 256 << 20 // a manifest, an index, an entry
+	maxPart   = 256 << 20 // a manifest, an index, a block
 
-	recordSize = 2*sha256.Size + 16
-	maxDict    = 64 << 10
-	dictID     = 1
+	// blockSize is how much entries that are compressed together have: enough to resemble one
+	// another, and little to read for one of them.
+	blockSize = 128 << 10
+
+	blockRecordSize = sha256.Size + 8
+	recordSize      = sha256.Size + 12
 )
 
 var (
 	// ErrFormat is in the chain of errors about a file that is no bundle, or a damaged one.
 	ErrFormat = errors.New("not a bundle, or a damaged one")
+	// ErrVersion is in the chain of errors about bundles that another release has written, in
+	// a format that this one does not read.
+	ErrVersion = errors.New("bundle of another format")
 	// ErrMissing is in the chain of errors about entries that a bundle does not have.
 	ErrMissing = errors.New("not in the bundle")
 )
@@ -54,8 +63,8 @@ type Part struct {
 type Section struct {
 	Target  string `json:"target"`
 	Entries int    `json:"entries"`
+	Blocks  int    `json:"blocks"`
 	Size    int64  `json:"size"` // in the file
-	Dict    Part   `json:"dict"`
 	Index   Part   `json:"index"`
 }
 
@@ -91,25 +100,38 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// record is where an entry lies in its section.
-type record struct {
-	key, sum  Digest
-	at        uint64
-	size, raw uint32
+// blockRecord is what has to come of a block of a section. Blocks lie one after the other.
+type blockRecord struct {
+	sum       Digest // of the compressed block
+	size, raw uint32 // compressed and not
 }
 
-func (r *record) append(b []byte) []byte {
-	b = append(append(b, r.key[:]...), r.sum[:]...)
-	b = binary.LittleEndian.AppendUint64(b, r.at)
-	b = binary.LittleEndian.AppendUint32(b, r.size)
+func (r *blockRecord) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(append(b, r.sum[:]...), r.size)
 	return binary.LittleEndian.AppendUint32(b, r.raw)
 }
 
+func readBlockRecord(b []byte) (r blockRecord) {
+	b = b[copy(r.sum[:], b):]
+	r.size, r.raw = binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	return r
+}
+
+// record is where an entry lies in its section.
+type record struct {
+	key             cache.Key
+	block, at, size uint32 // which block, and where in it when it is decompressed
+}
+
+func (r *record) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(append(b, r.key[:]...), r.block)
+	b = binary.LittleEndian.AppendUint32(b, r.at)
+	return binary.LittleEndian.AppendUint32(b, r.size)
+}
+
 func readRecord(b []byte) (r record) {
-	copy(r.key[:], b)
-	copy(r.sum[:], b[sha256.Size:])
-	b = b[2*sha256.Size:]
-	r.at, r.size, r.raw = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:]), binary.LittleEndian.Uint32(b[12:])
+	b = b[copy(r.key[:], b):]
+	r.block, r.at, r.size = binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
 	return r
 }
 
@@ -123,26 +145,27 @@ func line(v any) ([]byte, error) {
 }
 
 // compressor makes frames that do not depend on anything but their content.
-func compressor(dict []byte) (*zstd.Encoder, error) {
-	options := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false)}
-	if len(dict) > 0 {
-		options = append(options, zstd.WithEncoderDictRaw(dictID, dict))
-	}
-	return zstd.NewWriter(nil, options...)
-}
+var compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+})
 
-// decompressor reads frames of no more than a part.
-func decompressor(dict []byte) (*zstd.Decoder, error) {
-	options := []zstd.DOption{zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxPart), zstd.WithDecodeAllCapLimit(true)}
-	if len(dict) > 0 {
-		options = append(options, zstd.WithDecoderDictRaw(dictID, dict))
-	}
-	return zstd.NewReader(nil, options...)
-}
+// decompressor reads frames of no more than a part. It has no dictionary: with one, each byte
+// is decoded by slower code.
+var decompressor = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(decoders), zstd.WithDecoderMaxMemory(maxPart), zstd.WithDecodeAllCapLimit(true),
+		zstd.WithDecoderLowmem(false)) // which makes room for each frame of another size
+})
+
+// decoders is how many blocks can be decompressed at the same time.
+const decoders = 1 + readAhead
 
 // expand decompresses what has to become raw bytes. Memory grows with what comes out,
 // not with what a file says.
-func expand(d *zstd.Decoder, packed []byte, raw int64) ([]byte, error) {
+func expand(packed []byte, raw int64) ([]byte, error) {
+	d, err := decompressor()
+	if err != nil {
+		return nil, err
+	}
 	if raw > maxPart {
 		return nil, fmt.Errorf("%w: %d bytes decompressed, the limit is %d", ErrFormat, raw, int64(maxPart))
 	}
@@ -174,13 +197,9 @@ func decode(data []byte) (*cache.Entry, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: an entry without a header", ErrFormat)
 	}
-	e := &cache.Entry{Body: body}
-	rest, meta := cache.CutMeta(head)
-	if err := json.Unmarshal(rest, &e.Header); err != nil {
-		return nil, fmt.Errorf("%w: header of an entry: %w", ErrFormat, err)
+	h, err := cache.ParseHeader(head)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	if meta != nil {
-		e.Meta = meta
-	}
-	return e, nil
+	return &cache.Entry{Header: h, Body: body}, nil
 }

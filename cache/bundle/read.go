@@ -15,8 +15,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/gokiln/kiln/cache"
 )
 
@@ -31,6 +29,7 @@ type Bundle struct {
 	seal     seal
 	manifest int64      // where the manifest begins
 	sections []*section // as in the header
+	blocks   blocks     // that were read
 }
 
 // section is one of the bundle's, read when it is first used.
@@ -40,9 +39,8 @@ type section struct {
 	once sync.Once
 	err  error
 
-	index   []byte
-	entries int64 // where they begin in the file
-	decoder *zstd.Decoder
+	index  []byte // records
+	blocks []block
 }
 
 // Open opens a file.
@@ -74,7 +72,7 @@ func Parse(name, data string) (*Bundle, error) {
 
 // Read opens a bundle of size bytes; the name is for errors.
 func Read(name string, r io.ReaderAt, size int64) (*Bundle, error) {
-	b := &Bundle{name: name, r: r, close: func() error { return nil }}
+	b := &Bundle{name: name, r: r, close: func() error { return nil }, blocks: blocks{busy: make(chan struct{}, readAhead)}}
 	if err := b.open(size); err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", name, err)
 	}
@@ -83,9 +81,8 @@ func Read(name string, r io.ReaderAt, size int64) (*Bundle, error) {
 
 func (b *Bundle) open(size int64) error {
 	in := bufio.NewReader(io.NewSectionReader(b.r, 0, min(size, 2*maxHeader)))
-	begin := make([]byte, len(magic))
-	if _, err := io.ReadFull(in, begin); err != nil || string(begin) != magic {
-		return fmt.Errorf("%w: it does not begin with %q", ErrFormat, magic)
+	if err := readMagic(in); err != nil {
+		return err
 	}
 	var err error
 	if b.text, err = readLine(in, &b.header); err != nil {
@@ -103,6 +100,22 @@ func (b *Bundle) open(size int64) error {
 	b.manifest = at + int64(len(sealed))
 	return b.place(size)
 }
+
+// readMagic reads the first line.
+func readMagic(in io.Reader) error {
+	begin := make([]byte, len(magic))
+	n, _ := io.ReadFull(in, begin)
+	if string(begin) == magic {
+		return nil
+	}
+	version, ok := strings.CutPrefix(string(begin[:n]), magicName)
+	if version, _, ended := strings.Cut(version, "\n"); ok && (ended || n == len(magic)) && isNumber(version) {
+		return fmt.Errorf("%w: it has format %s, and this release reads format %s: build it again with kiln prebuild of the program's release", ErrVersion, version, format)
+	}
+	return fmt.Errorf("%w: it does not begin with %q", ErrFormat, magic)
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // readLine reads a line of JSON.
 func readLine(in *bufio.Reader, v any) ([]byte, error) {
@@ -154,18 +167,20 @@ func (b *Bundle) place(size int64) error {
 // check looks at the numbers of a section.
 func (s *Section) check() error {
 	switch {
-	case s.Entries < 0 || s.Index.Size != int64(s.Entries)*recordSize || s.Index.Size > maxPart:
-		return fmt.Errorf("index of %d bytes for %d entries", s.Index.Size, s.Entries)
-	case s.Dict.Size < 0 || s.Dict.Size > maxDict || s.Dict.Raw < 0 || s.Dict.Raw > maxDict:
-		return fmt.Errorf("dictionary of %d bytes, %d decompressed", s.Dict.Size, s.Dict.Raw)
-	case s.Size < s.Dict.Size+s.Index.Size:
+	case s.Entries < 0 || s.Blocks < 0 || s.Index.Size > maxPart || s.Entries > maxPart/recordSize || s.Blocks > maxPart/blockRecordSize ||
+		s.Index.Size != int64(s.Entries)*recordSize+int64(s.Blocks)*blockRecordSize:
+		return fmt.Errorf("index of %d bytes for %d entries in %d blocks", s.Index.Size, s.Entries, s.Blocks)
+	case s.Size < s.Index.Size:
 		return fmt.Errorf("%d bytes, less than its index", s.Size)
 	}
 	return nil
 }
 
 // Close closes the file.
-func (b *Bundle) Close() error { return b.close() }
+func (b *Bundle) Close() error {
+	b.blocks.wait.Wait()
+	return b.close()
+}
 
 // Name is the name of the file, or what Read was told.
 func (b *Bundle) Name() string { return b.name }
@@ -191,7 +206,8 @@ func (b *Bundle) section(target string) *section {
 }
 
 // Get returns the entry of a key in the section of a target. An error that is
-// ErrMissing says that it is not there, others what is wrong.
+// ErrMissing says that it is not there, others what is wrong. Entries share memory, which
+// is not to be written.
 func (b *Bundle) Get(target string, key cache.Key) (*cache.Entry, error) {
 	s := b.section(target)
 	if s == nil || s.at < 0 {
@@ -200,48 +216,58 @@ func (b *Bundle) Get(target string, key cache.Key) (*cache.Entry, error) {
 	if s.once.Do(func() { s.err = s.load(b.r) }); s.err != nil {
 		return nil, fmt.Errorf("bundle %s: section %q: %w", b.name, target, s.err)
 	}
-	n := len(s.index) / recordSize
-	i := sort.Search(n, func(i int) bool { return bytes.Compare(s.index[i*recordSize:][:sha256.Size], key[:]) >= 0 })
-	if i == n || !bytes.Equal(s.index[i*recordSize:][:sha256.Size], key[:]) {
+	rec, ok := s.find(key)
+	if !ok {
 		return nil, ErrMissing
 	}
-	e, err := s.entry(b.r, readRecord(s.index[i*recordSize:]))
+	e, err := b.entry(s, rec)
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: section %q: entry %.12s: %w", b.name, target, key, err)
 	}
 	return e, nil
 }
 
-// load reads the dictionary and the index.
+// load reads the index.
 func (s *section) load(r io.ReaderAt) error {
-	packed, err := read(r, s.at, s.Dict)
+	index, err := read(r, s.at, s.Index)
 	if err != nil {
-		return fmt.Errorf("dictionary %w", err)
-	}
-	var dict []byte
-	if s.Dict.Raw > 0 {
-		plain, err := decompressor(nil)
-		if err != nil {
-			return err
-		}
-		defer plain.Close()
-		if dict, err = expand(plain, packed, s.Dict.Raw); err != nil {
-			return fmt.Errorf("dictionary at byte %d: %w", s.at, err)
-		}
-	}
-	if s.index, err = read(r, s.at+s.Dict.Size, s.Index); err != nil {
 		return fmt.Errorf("index %w", err)
 	}
-	s.entries = s.at + s.Dict.Size + s.Index.Size
-	s.decoder, err = decompressor(dict)
-	return err
+	s.blocks = make([]block, s.Blocks)
+	at := s.at + s.Index.Size
+	for i := range s.blocks {
+		s.blocks[i].blockRecord, s.blocks[i].at = readBlockRecord(index[i*blockRecordSize:]), at
+		at += int64(s.blocks[i].size)
+	}
+	if at != s.at+s.Size {
+		return fmt.Errorf("index at byte %d: %w: blocks of %d bytes, the section has room for %d", s.at, ErrFormat, at-s.at-s.Index.Size, s.Size-s.Index.Size)
+	}
+	s.index = index[s.Blocks*blockRecordSize:]
+	return nil
+}
+
+func readFull(r io.ReaderAt, out []byte, at int64) error {
+	if n, err := r.ReadAt(out, at); n < len(out) {
+		return fmt.Errorf("at byte %d: %w", at, err)
+	}
+	return nil
+}
+
+// find returns the record of a key.
+func (s *section) find(key cache.Key) (record, bool) {
+	at := func(i int) []byte { return s.index[i*recordSize:][:len(key)] }
+	i, ok := sort.Find(s.Entries, func(i int) int { return bytes.Compare(key[:], at(i)) })
+	if !ok {
+		return record{}, false
+	}
+	return readRecord(s.index[i*recordSize:]), true
 }
 
 // read reads a part and compares its hash.
 func read(r io.ReaderAt, at int64, p Part) ([]byte, error) {
 	out := make([]byte, p.Size)
-	if _, err := r.ReadAt(out, at); err != nil && (err != io.EOF || p.Size > 0) {
-		return nil, fmt.Errorf("at byte %d: %w", at, err)
+	if err := readFull(r, out, at); err != nil {
+		return nil, err
 	}
 	if sha256.Sum256(out) != p.SHA256 {
 		return nil, fmt.Errorf("at byte %d: %w: its SHA-256 is another", at, ErrFormat)
@@ -249,21 +275,21 @@ func read(r io.ReaderAt, at int64, p Part) ([]byte, error) {
 	return out, nil
 }
 
-// entry reads and decompresses an entry.
-func (s *section) entry(r io.ReaderAt, rec record) (*cache.Entry, error) {
-	room := uint64(s.Size - s.Dict.Size - s.Index.Size)
-	if rec.at > room || uint64(rec.size) > room-rec.at {
-		return nil, fmt.Errorf("%w: %d bytes at %d of %d", ErrFormat, rec.size, rec.at, room)
+// entry returns the entry that a record means.
+func (b *Bundle) entry(s *section, rec record) (*cache.Entry, error) {
+	if int64(rec.block) >= int64(len(s.blocks)) {
+		return nil, fmt.Errorf("%w: in block %d of %d", ErrFormat, rec.block, len(s.blocks))
 	}
-	packed, err := read(r, s.entries+int64(rec.at), Part{Size: int64(rec.size), SHA256: rec.sum})
+	from := &s.blocks[rec.block].blockRecord
+	if rec.at > from.raw || rec.size > from.raw-rec.at {
+		return nil, fmt.Errorf("%w: %d bytes at %d of a block of %d", ErrFormat, rec.size, rec.at, from.raw)
+	}
+	data, err := b.blocks.get(b.r, s.blocks, int(rec.block))
 	if err != nil {
 		return nil, err
 	}
-	data, err := expand(s.decoder, packed, int64(rec.raw))
-	if err != nil {
-		return nil, err
-	}
-	return decode(data)
+	end := rec.at + rec.size
+	return decode(data[rec.at:end:end])
 }
 
 // Manifest lists the entries of all sections, those that this copy lacks included.
@@ -273,12 +299,7 @@ func (b *Bundle) Manifest() ([]Item, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: manifest %w", b.name, err)
 	}
-	dec, err := decompressor(nil)
-	if err != nil {
-		return nil, err
-	}
-	defer dec.Close()
-	text, err := expand(dec, packed, m.Raw)
+	text, err := expand(packed, m.Raw)
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: manifest at byte %d: %w", b.name, b.manifest, err)
 	}

@@ -2,16 +2,15 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
-	"math"
 	"slices"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/internal/atomicfile"
@@ -133,7 +132,7 @@ func (w *Writer) manifest() (packed, error) {
 		}
 		text.Write(l)
 	}
-	enc, err := compressor(nil)
+	enc, err := compressor()
 	if err != nil {
 		return packed{}, err
 	}
@@ -152,59 +151,58 @@ func compare(a, b Item) int {
 
 // pack compresses the entries of a target.
 func pack(target string, files map[cache.Key][]byte, items map[cache.Key]Item) (Section, [][]byte, error) {
-	order := slices.SortedFunc(maps.Keys(files), func(a, b cache.Key) int { return compare(items[a], items[b]) })
-	dict := dictionary(order, files)
-	plain, err := compressor(nil)
+	order := slices.SortedFunc(maps.Keys(files), func(a, b cache.Key) int { return near(items[a], items[b]) })
+	enc, err := compressor()
 	if err != nil {
 		return Section{}, nil, err
 	}
-	enc := plain
-	dictPacked := []byte{}
-	if len(dict) > 0 {
-		dictPacked = plain.EncodeAll(dict, nil)
-		if enc, err = compressor(dict); err != nil {
-			return Section{}, nil, err
+	var parts [][]byte // the first is the index
+	var blocks, index []byte
+	var size int64
+	records := make([]record, 0, len(order))
+	parts = append(parts, nil)
+	for group := range together(order, files) {
+		var raw []byte
+		for _, k := range group {
+			records = append(records, record{key: k, block: uint32(len(parts) - 1), at: uint32(len(raw)), size: uint32(len(files[k]))})
+			raw = append(raw, files[k]...)
 		}
-	}
-	records, blobs, at, err := compress(enc, order, files)
-	if err != nil {
-		return Section{}, nil, fmt.Errorf("bundle: target %s: %w", target, err)
+		b := enc.EncodeAll(raw, nil)
+		if len(b) > maxPart {
+			return Section{}, nil, fmt.Errorf("bundle: target %s: entry %.12s: %d bytes", target, group[0], len(b))
+		}
+		r := blockRecord{sum: sha256.Sum256(b), size: uint32(len(b)), raw: uint32(len(raw))}
+		blocks, parts, size = r.append(blocks), append(parts, b), size+int64(len(b))
 	}
 	slices.SortFunc(records, func(a, b record) int { return bytes.Compare(a.key[:], b.key[:]) })
-	var index []byte
 	for i := range records {
 		index = records[i].append(index)
 	}
-	s := Section{Target: target, Entries: len(records), Dict: part(dictPacked, len(dict)), Index: part(index, 0)}
-	s.Size = s.Dict.Size + s.Index.Size + int64(at)
-	return s, append([][]byte{dictPacked, index}, blobs...), nil
+	parts[0] = append(blocks, index...)
+	s := Section{Target: target, Entries: len(records), Blocks: len(parts) - 1, Index: part(parts[0], 0)}
+	s.Size = s.Index.Size + size
+	return s, parts, nil
 }
 
-// compress returns the entries one after the other, and where they begin.
-func compress(enc *zstd.Encoder, order []cache.Key, files map[cache.Key][]byte) (records []record, blobs [][]byte, at uint64, err error) {
-	for _, k := range order {
-		blob := enc.EncodeAll(files[k], nil)
-		if len(blob) > math.MaxUint32 {
-			return nil, nil, 0, fmt.Errorf("entry %.12s: %d bytes", k, len(blob))
+// near orders entries so that those a program uses together are together: of the same kind
+// and build. Text, which is not read where there is machine code, is apart from that.
+func near(a, b Item) int {
+	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Format, b.Format), strings.Compare(a.Build, b.Build), compare(a, b))
+}
+
+// together divides entries into those that are compressed together: as many as a block has
+// room for, or one.
+func together(order []cache.Key, files map[cache.Key][]byte) iter.Seq[[]cache.Key] {
+	return func(yield func([]cache.Key) bool) {
+		for len(order) > 0 {
+			n, size := 1, len(files[order[0]])
+			for n < len(order) && size+len(files[order[n]]) <= blockSize {
+				size, n = size+len(files[order[n]]), n+1
+			}
+			if !yield(order[:n]) {
+				return
+			}
+			order = order[n:]
 		}
-		records = append(records, record{key: Digest(k), sum: sha256.Sum256(blob), at: at, size: uint32(len(blob)), raw: uint32(len(files[k]))})
-		blobs = append(blobs, blob)
-		at += uint64(len(blob))
 	}
-	return records, blobs, at, nil
-}
-
-// dictionary samples a section: the beginnings of entries from all over it, the most
-// typical last, where a raw dictionary is cheapest to refer to.
-func dictionary(order []cache.Key, files map[cache.Key][]byte) []byte {
-	const samples, least = 16, 8
-	if len(order) < least {
-		return nil
-	}
-	var dict []byte
-	for i := range samples {
-		b := files[order[i*(len(order)-1)/(samples-1)]]
-		dict = append(dict, b[:min(len(b), maxDict/samples)]...)
-	}
-	return dict
 }

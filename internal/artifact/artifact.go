@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -44,6 +45,7 @@ func (s *Sources) Key(req input.Request, spec string, load input.Loader, loader 
 			return sourceKey(req, spec, sum.([sha256.Size]byte)), nil
 		}
 	}
+	go dslHash() // as long as this takes
 	sum, err := input.SourceHash(req.Pkg, load, more...)
 	if err != nil {
 		return cache.Key{}, err
@@ -72,7 +74,8 @@ var dslHash = sync.OnceValue(func() string {
 		return err.Error() // the front end will fail on the same error
 	}
 	for _, f := range p.Files {
-		fmt.Fprintf(h, "%s %d\n%s", f.Name, len(f.Text), f.Text)
+		fmt.Fprintf(h, "%s %d\n", f.Name, len(f.Text))
+		h.Write(f.Text)
 	}
 	return string(h.Sum(nil))
 })
@@ -80,19 +83,37 @@ var dslHash = sync.OnceValue(func() string {
 // Specialisation writes what a request has besides the kernel in one way: for keys, and
 // for messages.
 func Specialisation(req input.Request) string {
-	text := ""
+	if len(req.Consts) == 0 && len(req.Funcs) == 0 {
+		return ""
+	}
+	text := make([]byte, 0, 512)
 	if len(req.Consts) > 0 {
-		list := make([]string, 0, len(req.Consts))
-		for name, v := range req.Consts {
-			list = append(list, name+":"+strconv.FormatInt(v, 10))
+		names := slices.Collect(maps.Keys(req.Consts))
+		slices.SortFunc(names, byEnd)
+		for i, name := range names {
+			text = append(append(append(text, "{,"[min(i, 1)]), name...), ':')
+			text = strconv.AppendInt(text, req.Consts[name], 10)
 		}
-		slices.Sort(list)
-		text = "{" + strings.Join(list, ",") + "}"
+		text = append(text, '}')
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.Funcs)) {
-		text += "{" + name + ":" + req.Funcs[name].String() + "}"
+		text = append(append(append(append(append(text, '{'), name...), ':'), req.Funcs[name].String()...), '}')
 	}
-	return text
+	return string(text)
+}
+
+// byEnd compares names as if each had a colon behind it.
+func byEnd(a, b string) int {
+	n := min(len(a), len(b))
+	switch c := strings.Compare(a[:n], b[:n]); {
+	case c != 0:
+		return c
+	case len(a) > n:
+		return cmp.Compare(a[n], ':')
+	case len(b) > n:
+		return cmp.Compare(':', b[n])
+	}
+	return 0
 }
 
 // CodeKey is the key of what the compiler makes of IR with a hash.
@@ -152,8 +173,11 @@ func readSource(e *cache.Entry) (hash string, positions, spec []byte, err error)
 	if e.Kind != cache.KindSource {
 		return "", nil, nil, fmt.Errorf("an entry of kind %s, want %s", e.Kind, cache.KindSource)
 	}
-	if err := json.Unmarshal(e.Meta, &m); err != nil {
-		return "", nil, nil, fmt.Errorf("source entry: %w", err)
+	if !m.read(string(e.Meta)) {
+		m = sourceMeta{}
+		if err := json.Unmarshal(e.Meta, &m); err != nil {
+			return "", nil, nil, fmt.Errorf("source entry: %w", err)
+		}
 	}
 	if m.IR == "" {
 		return "", nil, nil, errors.New("source entry without a hash")
@@ -184,8 +208,11 @@ func Read(e *cache.Entry, kind string) (*code.Artifact, error) {
 		return nil, fmt.Errorf("an entry of kind %s, want %s", e.Kind, kind)
 	}
 	a := &code.Artifact{Code: e.Body}
-	if err := json.Unmarshal(e.Meta, &a.Meta); err != nil {
-		return nil, fmt.Errorf("%s entry: %w", kind, err)
+	if !readMeta(string(e.Meta), &a.Meta) {
+		a.Meta = code.Meta{}
+		if err := json.Unmarshal(e.Meta, &a.Meta); err != nil {
+			return nil, fmt.Errorf("%s entry: %w", kind, err)
+		}
 	}
 	return a, nil
 }

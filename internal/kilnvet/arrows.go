@@ -34,14 +34,14 @@ var arrows = []arrow{
 	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/pass", "compiler/target", "internal/devlog"}},
 	{from: "compiler/interp", to: []string{"compiler/ir", "internal/devlog"}},
 	// What programs need to know of code that they compile nothing of.
-	{from: "compiler/code", to: []string{"compiler/ir", "compiler/target", "compiler/amd64/image", "internal/devlog"}},
+	{from: "compiler/code", to: []string{"compiler/ir", "compiler/target", "internal/devlog"}},
 	{from: "compiler", to: []string{"compiler", "dsl", "internal/devlog"}, leaf: true},
 	// Tools around the compiler: what it found wrong, and what it made.
 	{from: "compiler/analyzer", to: []string{"compiler", "dsl"}},
 	{from: "compiler/gen", to: []string{"compiler"}},
 	{from: "compiler/dump", to: []string{"compiler", "dsl"}},
 
-	{from: "cache", to: []string{"internal/atomicfile"}},
+	{from: "cache", to: []string{"internal/atomicfile", "internal/plainjson"}},
 
 	{from: "internal/dl"},
 	{from: "runtime", to: []string{"internal/dl", "internal/devlog"}},
@@ -49,7 +49,7 @@ var arrows = []arrow{
 	{from: "runtime/internal/cpu", to: []string{"internal/dl", "runtime/internal", "compiler/interp", "compiler/amd64"}},
 
 	{from: "internal/detour", to: []string{"compiler"}},
-	{from: "internal/artifact", to: []string{"dsl", "compiler", "cache", "internal/record"}},
+	{from: "internal/artifact", to: []string{"dsl", "compiler", "cache", "internal/plainjson", "internal/record"}},
 	{from: "internal/record", to: []string{"compiler", "internal/atomicfile"}},
 	{from: "internal/prebuild", to: []string{"compiler", "cache", "internal/artifact", "internal/record"}},
 	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/artifact", "internal/detour", "internal/record"}},
@@ -71,4 +71,5 @@ var arrows = []arrow{
 	{from: "tests", to: []string{"*"}},
 	{from: "python", to: []string{"*"}},
 	{from: "internal/kilnvet"},
+	{from: "internal/plainjson"},
 }
