@@ -137,8 +137,12 @@ func (s *settings) put(key cache.Key, e *cache.Entry) {
 	}
 }
 
+// debugs reports whether somebody reads what debug says: to make up the words for nobody takes
+// longer than to look for a kernel.
+func (s *settings) debugs() bool { return s.log.Enabled(context.Background(), slog.LevelDebug) }
+
 func (s *settings) debug(msg string, args ...any) {
-	if s.log.Enabled(context.Background(), slog.LevelDebug) {
+	if s.debugs() {
 		s.log.Debug(msg, args...)
 	}
 }

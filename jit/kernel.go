@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -319,6 +320,19 @@ func (k *Kernel) resolve(dev *runtime.Device, tgt target.Target, want *wanted, a
 // report logs how the kernel was resolved and tells the observers.
 func report(r *resolver) {
 	r.ev.Target, r.ev.Checked = r.tgt.String(), r.opts().Checked
+	if r.log.Enabled(context.Background(), slog.LevelInfo) {
+		r.tell()
+	}
+	r.remember()
+	observers.Lock()
+	defer observers.Unlock()
+	for _, fn := range observers.list {
+		fn(r.ev)
+	}
+}
+
+// tell logs how the kernel was resolved.
+func (r *resolver) tell() {
 	ms := slog.Float64("ms", millis(r.ev.Total))
 	common := []any{"kernel", r.ev.Kernel, "target", r.ev.Target}
 	if r.ev.Checked {
@@ -330,12 +344,6 @@ func report(r *resolver) {
 		r.log.Info("loaded", append(common, "source", r.ev.Source, ms)...)
 	}
 	r.debug("resolved", append(common, "front_ms", millis(r.ev.Front), "emit_ms", millis(r.ev.Emit), "link_ms", millis(r.ev.Link), "load_ms", millis(r.ev.Load))...)
-	r.remember()
-	observers.Lock()
-	defer observers.Unlock()
-	for _, fn := range observers.list {
-		fn(r.ev)
-	}
 }
 
 var observers struct {

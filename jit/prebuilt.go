@@ -142,41 +142,40 @@ type candidate struct {
 	key   cache.Key
 }
 
-// candidates are the code that runs on the device, the best first: machine code for it,
-// machine code for its family, and what its driver compiles.
-func (r *resolver) candidates() []candidate {
-	final := r.dev.FinalKey()
-	var list []candidate
-	add := func(t target.Target, kind, by string, local bool) {
-		if local || len(r.bundles) > 0 {
-			list = append(list, candidate{tgt: t, kind: kind, by: by, local: local})
+// candidates yields the code that runs on the device, the best first: machine code for it,
+// machine code for its family, and what its driver compiles. Most kernels are found as the
+// first or second.
+func (r *resolver) candidates(yield func(candidate) bool) {
+	final, shipped := r.dev.FinalKey(), len(r.bundles) > 0
+	if final != "" {
+		if shipped && !r.noMachine && !yield(candidate{tgt: r.tgt, kind: cache.KindMachine, by: artifact.Assembled}) ||
+			!yield(candidate{tgt: r.tgt, kind: cache.KindMachine, by: final, local: true}) {
+			return
 		}
 	}
 	machine, text := r.tgt.Takes()
-	if final != "" {
-		if !r.noMachine {
-			add(r.tgt, cache.KindMachine, artifact.Assembled, false)
-		}
-		add(r.tgt, cache.KindMachine, final, true)
+	if final != "" && shipped && !r.noMachine {
 		for _, t := range machine {
-			if !r.noMachine {
-				add(t, cache.KindMachine, artifact.Assembled, false)
+			if !yield(candidate{tgt: t, kind: cache.KindMachine, by: artifact.Assembled}) {
+				return
 			}
 		}
 	}
-	add(r.tgt, cache.KindArtifact, "", true)
-	for _, t := range text {
-		if len(r.bundles) > 0 { // what came of such text may be in the cache
-			add(t, cache.KindMachine, final, true)
-		}
-		add(t, cache.KindArtifact, "", false)
+	if !yield(candidate{tgt: r.tgt, kind: cache.KindArtifact, local: true}) || !shipped {
+		return
 	}
-	return list
+	for _, t := range text {
+		// What came of such text may be in the cache.
+		if final != "" && !yield(candidate{tgt: t, kind: cache.KindMachine, by: final, local: true}) ||
+			!yield(candidate{tgt: t, kind: cache.KindArtifact}) {
+			return
+		}
+	}
 }
 
 // prebuilt returns the best code there is and what it is, nil if there is none.
 func (r *resolver) prebuilt(hash string) (*image, *candidate) {
-	for _, c := range r.candidates() {
+	for c := range r.candidates {
 		if c.key = artifact.CodeKey(hash, c.tgt, r.opts()); c.kind == cache.KindMachine {
 			c.key = artifact.MachineKey(c.key, c.by)
 		}
@@ -198,7 +197,9 @@ func (r *resolver) prebuilt(hash string) (*image, *candidate) {
 		if r.options.Strict && a.Interpreted != "" {
 			continue // was kept by a run that was not strict
 		}
-		r.debug("chosen", "kernel", r.name, "kind", c.kind, "target", c.tgt, "build", r.opts().Build(), "from", from, "tool", e.Tool)
+		if r.debugs() {
+			r.debug("chosen", "kernel", r.name, "kind", c.kind, "target", c.tgt, "build", r.opts().Build(), "from", from, "tool", e.Tool)
+		}
 		return r.image(a), &c
 	}
 	return nil, nil

@@ -6,19 +6,32 @@ import "bytes"
 // positions in it: the words of comments that run to the end of their line. Directives
 // stay (//kiln:kernel, //go:build, //line), and so do the line's end and comments in
 // the middle of a line, since other text on the line has its column behind them.
-func essence(text []byte) []byte {
-	out := make([]byte, 0, len(text))
-	for i := 0; i < len(text); {
-		n := lexeme(text[i:])
-		if piece := text[i : i+n]; n > 1 && piece[0] == '/' && piece[1] == '/' && !directive(piece) {
-			out = bytes.TrimRight(out, " \t") // gofmt aligns comments
+func essence(text []byte) []byte { return appendEssence(make([]byte, 0, len(text)), text) }
+
+// appendEssence appends the essence of a text.
+func appendEssence(out, text []byte) []byte {
+	begin := len(out)
+	for len(text) > 0 {
+		plain := 0
+		for plain < len(text) && !opens[text[plain]] {
+			plain++
+		}
+		out, text = append(out, text[:plain]...), text[plain:]
+		if len(text) == 0 {
+			break
+		}
+		piece := text[:lexeme(text)]
+		if text = text[len(piece):]; len(piece) > 1 && piece[0] == '/' && piece[1] == '/' && !directive(piece) {
+			out = append(out[:begin], bytes.TrimRight(out[begin:], " \t")...) // gofmt aligns comments
 		} else {
 			out = append(out, piece...)
 		}
-		i += n
 	}
 	return out
 }
+
+// opens has the bytes that comments and quoted texts begin with.
+var opens = [256]bool{'/': true, '`': true, '"': true, '\'': true}
 
 // lexeme returns the length of the comment or the quoted text that b begins with, or 1.
 func lexeme(b []byte) int {

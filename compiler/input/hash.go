@@ -25,6 +25,7 @@ func SourceHash(importPath string, load Loader, more ...string) ([32]byte, error
 		return [32]byte{}, err
 	}
 	sum := sha256.New()
+	var text []byte
 	for _, path := range slices.Sorted(maps.Keys(pkgs)) {
 		p := pkgs[path]
 		files := slices.Clone(p.Files)
@@ -32,32 +33,32 @@ func SourceHash(importPath string, load Loader, more ...string) ([32]byte, error
 		frame(sum, path)
 		for _, f := range files {
 			if p.Compiles(f) {
+				text = appendEssence(text[:0], f.Text)
 				frame(sum, f.Name)
-				frame(sum, string(essence(f.Text)))
+				frame(sum, text)
 			}
 		}
 	}
 	return [32]byte(sum.Sum(nil)), nil
 }
 
-// frame writes strings with their lengths, so that no two lists of strings
-// hash alike.
-func frame(w io.Writer, list ...string) {
+// frame writes a string with its length, so that no two lists of strings hash alike.
+func frame[T ~string | ~[]byte](w io.Writer, s T) {
 	var n [8]byte
-	for _, s := range list {
-		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
-		_, _ = w.Write(n[:]) // hashes do not fail
-		_, _ = io.WriteString(w, s)
-	}
+	binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
+	_, _ = w.Write(n[:]) // hashes do not fail
+	_, _ = w.Write([]byte(s))
 }
 
 // Sum returns a hash of all that is known of a package.
 func (p *Package) Sum() (sum [32]byte) {
 	h := sha256.New()
-	frame(h, p.Path, p.DisplayDir, strconv.FormatBool(p.Tests))
+	for _, s := range []string{p.Path, p.DisplayDir, strconv.FormatBool(p.Tests)} {
+		frame(h, s)
+	}
 	for _, f := range p.Files {
 		frame(h, f.Name)
-		frame(h, string(f.Text))
+		frame(h, f.Text)
 	}
 	h.Sum(sum[:0])
 	return sum

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Request names a kernel and the types to compile it for. A generic kernel
@@ -72,6 +73,9 @@ var byPath = regexp.MustCompile(`"([^"\\]+)"\.`)
 //
 //	func(dsl.Thread, []float32, "example.com/act".Gelu[float32])
 func Packages(text string) (paths []string) {
+	if !strings.Contains(text, `"`) {
+		return nil
+	}
 	for _, m := range byPath.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(paths, m[1]) {
 			paths = append(paths, m[1])

@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // The kinds of target: which code generator makes the artifact.
@@ -154,6 +155,21 @@ func hipTargets() []Target {
 // The names amd64:avx2 and amd64:avx512 stand for the levels of x86-64 that these
 // are the vectors of.
 func Parse(s string) (Target, error) {
+	if t, ok := parsed.Load(s); ok {
+		return t.(Target), nil
+	}
+	t, err := parse(s)
+	if err == nil {
+		parsed.Store(s, t)
+	}
+	return t, err
+}
+
+// parsed is targets by texts that Parse was called with, and not more than there are targets:
+// each kernel of a program asks for that of its device.
+var parsed sync.Map
+
+func parse(s string) (Target, error) {
 	if t, ok := parseCPU(s); ok {
 		return t, nil
 	}
