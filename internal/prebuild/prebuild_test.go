@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -96,6 +98,24 @@ func TestSameBytes(t *testing.T) {
 	require.NotEqual(t, first, built(t, w))
 }
 
+// TestSameBytesAtAnyTime builds with a clock that shows another year.
+func TestSameBytesAtAnyTime(t *testing.T) {
+	build := func(t *testing.T) []byte {
+		job := Job{Load: loader(source), Specs: []record.Spec{scale("float32")}, Targets: targets(t, all...)}
+		w, err := job.Run(t.Context())
+		require.NoError(t, err)
+		return built(t, w)
+	}
+	now, want := time.Now(), build(t)
+	for _, later := range []time.Duration{0, 1234 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(later)
+			require.Greater(t, now.Sub(time.Now()), 10*365*24*time.Hour, "the clock is another one")
+			require.Equal(t, want, build(t))
+		})
+	}
+}
+
 func unjoin(err error) []error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		return many.Unwrap()
@@ -155,7 +175,9 @@ func TestMachineCode(t *testing.T) {
 	found, absent := Assemblers(targets(t, "ptx:sm_90", "hip:gfx942"))
 	require.Empty(t, absent)
 	var first []byte
-	for range 2 {
+	for _, dir := range []string{t.TempDir(), t.TempDir()} {
+		t.Setenv("TMPDIR", dir)
+		t.Setenv("TMP", dir)
 		job := Job{Load: loader(source), Specs: []record.Spec{scale("float32")}, Targets: targets(t, "ptx:sm_90", "hip:gfx942"), Tools: found}
 		w, err := job.Run(t.Context())
 		require.NoError(t, err)

@@ -145,6 +145,7 @@ func tamper(ts *testscript.TestScript, neg bool, args []string) {
 		for _, it := range items {
 			e, err := b.Get(it.Target, it.Key)
 			ts.Check(err)
+			e.Body = bytes.Clone(e.Body) // of the bundle's memory
 			change(e)
 			ts.Check(w.Add(it.Key, e))
 		}
