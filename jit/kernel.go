@@ -228,7 +228,7 @@ func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error)
 		k.mu.Unlock()
 		return nil, fmt.Errorf("%s: %w: %d on %s, and a launch asks for one more: compile-time parameters are for values from a small set; make those that are not ordinary parameters", k.name, ErrSpecialisations, maxSpecialisations, dev.Name())
 	}
-	f := &flight{done: make(chan struct{}), err: fmt.Errorf("%s: resolving the kernel panicked", k.name)}
+	f := &flight{done: make(chan struct{})}
 	if k.flights == nil {
 		k.flights = map[flightKey]*flight{}
 	}
@@ -262,8 +262,11 @@ func (k *Kernel) land(key flightKey, f *flight) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.flights, key)
-	if f.in != nil {
+	switch {
+	case f.in != nil:
 		k.ready.Store(k.ready.Load().with(f.in))
+	case f.err == nil:
+		f.err = fmt.Errorf("%s: resolving the kernel panicked", k.name)
 	}
 	close(f.done)
 }

@@ -19,16 +19,18 @@ type block struct {
 	mu    sync.Mutex // held by who reads it
 	data  weak.Pointer[byte]
 	asked bool // for an entry of it
+	next  bool // it is or was among those to be read ahead
 }
 
 // blocks are those that were used last, the very last at the end. A program that looks for a
 // kernel soon looks for those that are beside it, which must not decompress the block again;
 // and one that has all its kernels must not hold on to more than some memory.
 type blocks struct {
-	mu   sync.Mutex // also of asked and data of blocks
-	kept []keptBlock
-	busy chan struct{} // one for each block that is read ahead now
-	wait sync.WaitGroup
+	mu      sync.Mutex // also of data, asked and next of blocks
+	kept    []keptBlock
+	next    []*block // to be read ahead
+	readers int      // who read ahead now
+	wait    sync.WaitGroup
 }
 
 type keptBlock struct {
@@ -41,7 +43,7 @@ const (
 	// are there until the next collection of garbage.
 	keepBlocks = 32
 	// readAhead is how many blocks are decompressed behind one that is asked for the first time,
-	// by other processors: a program that starts wants one kernel after the other.
+	// by as many other processors: a program that starts wants one kernel after the other.
 	readAhead = 3
 )
 
@@ -58,25 +60,36 @@ func (k *blocks) get(r io.ReaderAt, list []block, i int) ([]byte, error) {
 	return k.read(r, b)
 }
 
-// ahead begins to read the first blocks of a list, as far as there is somebody to do it.
+// ahead begins to read the first blocks of a list.
 func (k *blocks) ahead(r io.ReaderAt, list []block) {
 	if goruntime.GOMAXPROCS(0) == 1 {
 		return
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	for i := range list[:min(readAhead, len(list))] {
-		b := &list[i]
-		if have, _ := k.have(b, false); have != nil || b.raw > blockSize {
-			continue
+		if b := &list[i]; !b.next && !b.asked && b.raw <= blockSize {
+			b.next, k.next = true, append(k.next, b)
 		}
-		select {
-		case k.busy <- struct{}{}:
-		default:
+	}
+	for ; k.readers < min(readAhead, len(k.next)); k.readers++ {
+		k.wait.Go(func() { k.readNext(r) })
+	}
+}
+
+// readNext reads ahead until there is nothing more to read.
+func (k *blocks) readNext(r io.ReaderAt) {
+	for {
+		k.mu.Lock()
+		if len(k.next) == 0 {
+			k.readers--
+			k.mu.Unlock()
 			return
 		}
-		k.wait.Go(func() {
-			_, _ = k.read(r, b) // who asks for it reads it again, and says what is wrong
-			<-k.busy
-		})
+		b := k.next[0]
+		k.next = k.next[1:]
+		k.mu.Unlock()
+		_, _ = k.read(r, b) // who asks for it reads it again, and says what is wrong
 	}
 }
 

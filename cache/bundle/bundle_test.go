@@ -325,18 +325,7 @@ func reindexed(t *testing.T, data []byte, change func(index []byte)) []byte {
 // TestKept checks that of a bundle with more blocks than are kept every entry can be read, in
 // any order and by several at a time, and that blocks are forgotten.
 func TestKept(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	var w Writer
-	for i := range 3 * keepBlocks {
-		body := make([]byte, blockSize*2/3)
-		if i%8 == 0 {
-			body = make([]byte, 2*blockSize)
-		}
-		for j := 0; j < len(body); j += 64 {
-			body[j] = byte(rng.Uint32())
-		}
-		require.NoError(t, w.Add(cache.NewKey(fmt.Sprint(i)), &cache.Entry{Header: cache.Header{Kind: cache.KindMachine, Kernel: "p.K", Target: "ptx:sm_90"}, Body: body}))
-	}
+	w := blocksOf(t, 3*keepBlocks)
 	var out bytes.Buffer
 	_, err := w.WriteTo(&out)
 	require.NoError(t, err)
@@ -344,7 +333,7 @@ func TestKept(t *testing.T) {
 	require.Equal(t, 3*keepBlocks, b.header.Sections[0].Blocks)
 	var wait sync.WaitGroup
 	for range 4 {
-		order := rng.Perm(w.Len())
+		order := rand.Perm(w.Len())
 		wait.Go(func() {
 			for _, i := range order {
 				k := cache.NewKey(fmt.Sprint(i))
@@ -367,6 +356,71 @@ func TestKept(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, held, keepBlocks)
+}
+
+// blocksOf has entries that are blocks of their own, every eighth of them larger than what is kept
+// of several.
+func blocksOf(t *testing.T, n int) *Writer {
+	rng := rand.New(rand.NewPCG(3, 4))
+	w := new(Writer)
+	for i := range n {
+		body := make([]byte, blockSize*2/3)
+		if i%8 == 7 {
+			body = make([]byte, 2*blockSize)
+		}
+		for j := 0; j < len(body); j += 64 {
+			body[j] = byte(rng.Uint32())
+		}
+		e := &cache.Entry{Header: cache.Header{Kind: cache.KindMachine, Kernel: fmt.Sprintf("p.K%04d", i), Target: "ptx:sm_90"}, Body: body}
+		require.NoError(t, w.Add(cache.NewKey(fmt.Sprint(i)), e))
+	}
+	return w
+}
+
+// TestReadAhead checks that blocks behind one that is used are there, and that others are not read.
+func TestReadAhead(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	var out bytes.Buffer
+	_, err := blocksOf(t, 4*readAhead).WriteTo(&out)
+	require.NoError(t, err)
+	b := parse(t, out.Bytes())
+	there := func() (list []int) {
+		require.NoError(t, b.Close()) // waits
+		for i := range b.sections[0].blocks {
+			if b.sections[0].blocks[i].data.Value() != nil {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	of := func(block int) cache.Key {
+		_, _ = b.Get("ptx:sm_90", cache.NewKey("none")) // has the index read
+		for i := range 4 * readAhead {
+			k := cache.NewKey(fmt.Sprint(i))
+			if rec, ok := b.sections[0].find(k); ok && int(rec.block) == block {
+				return k
+			}
+		}
+		t.Fatalf("no entry in block %d", block)
+		return cache.Key{}
+	}
+	first := of(1)
+	require.Empty(t, there(), "to look for an entry that is not there reads no block")
+	for range 2 { // the second time reads nothing more
+		_, err = b.Get("ptx:sm_90", first)
+		require.NoError(t, err)
+		require.Equal(t, []int{1, 2, 3, 4}, there())
+	}
+	_, err = b.Get("ptx:sm_90", of(3))
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2, 3, 4, 5, 6}, there())
+	runtime.KeepAlive(b)
+
+	runtime.GOMAXPROCS(1)
+	b = parse(t, out.Bytes())
+	_, err = b.Get("ptx:sm_90", of(1))
+	require.NoError(t, err)
+	require.Equal(t, []int{1}, there())
 }
 
 func FuzzRead(f *testing.F) {

@@ -72,7 +72,7 @@ func Parse(name, data string) (*Bundle, error) {
 
 // Read opens a bundle of size bytes; the name is for errors.
 func Read(name string, r io.ReaderAt, size int64) (*Bundle, error) {
-	b := &Bundle{name: name, r: r, close: func() error { return nil }, blocks: blocks{busy: make(chan struct{}, readAhead)}}
+	b := &Bundle{name: name, r: r, close: func() error { return nil }}
 	if err := b.open(size); err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", name, err)
 	}
