@@ -103,16 +103,37 @@ func newPicker(c *sorter, info *runtime.Info, targets int) *picker {
 	if serial(info) {
 		p.threads = info.WarpSize
 	} else {
-		least = max(p.threads*pickAtOnce, (n*c.ranks.Rows+room(info, p.threads)-1)/room(info, p.threads))
+		// All blocks are on the device at once, with counters for all that have begun.
+		blocks := info.Units * max(1, info.ThreadsPerUnit/p.threads*3/4)
+		least = max(p.threads*pickAtOnce, (n*c.ranks.Rows+blocks-1)/blocks)
 	}
-	p.Part = up(min(n, least), p.threads)
-	p.blocks = (n + p.Part - 1) / p.Part
+	p.blocks = (n + least - 1) / least
+	p.Part = up((n+p.blocks-1)/p.blocks, p.threads)
 	p.Parts = p.blocks * (p.threads / info.WarpSize)
 	return p
 }
 
 // pickAtOnce is how many elements of a row a thread has at least.
 const pickAtOnce = 16
+
+// counters says how many counters the blocks of a pass have. Where lanes of a warp would
+// wait for each other at those of a digit that many of them have, each has its own.
+func (p *picker) counters(info *runtime.Info) {
+	targets := int(p.Targets)
+	if p.First {
+		targets = 1
+	}
+	copies := 4
+	if !serial(info) {
+		for copies < info.WarpSize && 2*copies*targets<<(digitBits+2) <= min(info.SharedPerBlock-1024, mostCounted) {
+			copies *= 2
+		}
+	}
+	p.Copies, p.Room = dsl.ConstInt(copies), dsl.ConstInt(copies*targets<<digitBits)
+}
+
+// mostCounted is the memory of a block's counters, of which a unit has room for several.
+const mostCounted = 32 << 10
 
 func (p *picker) passes() int { return (p.End - p.From) / digitBits }
 
@@ -147,13 +168,15 @@ func (p *picker) count(s *runtime.Stream) error {
 	c := p.c
 	k := pickCount.As(kernelType(uint32s, uint64s, uint32s, reflect.SliceOf(c.x.DType.Type()), ranksType, orderType, pickType, c.fnType))
 	_, _, x := c.results()
+	info := infoOf(s.Device())
 	for p.Pass = range p.passes() {
 		p.First, p.Shift = p.Pass == 0, p.End-(p.Pass+1)*digitBits
+		p.counters(&info)
 		if err := k.Launch(s, p.grid(), p.counts, p.prefix, p.left, x, c.ranks, p.order(), p.Pick, c.fn); err != nil {
 			return err
 		}
 	}
-	p.Pass, p.First = p.passes(), false
+	p.Pass, p.First, p.Copies, p.Room = p.passes(), false, 0, 0
 	return nil
 }
 

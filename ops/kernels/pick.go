@@ -14,7 +14,6 @@ import (
 
 const (
 	mostTargets = 3
-	pickCopies  = 4 // counters of a digit: neighbours often have the same one
 	pickAtOnce  = 4 // elements that a thread loads before it looks at one
 )
 
@@ -22,6 +21,8 @@ const (
 // passes, rows and targets.
 type Pick struct {
 	Targets dsl.ConstInt        // places that are looked for in each row
+	Copies  dsl.ConstInt        // counters of a digit, for neighbours that have the same one
+	Room    dsl.ConstInt        // counters of a block
 	First   dsl.ConstBool       // of the passes: all keys count, for all targets
 	Rank    [mostTargets]uint32 // the places, in order
 	Pass    int                 // how many digits are known
@@ -83,13 +84,17 @@ func pickKey[T dsl.Number, K Key](v T, o Order, p *Pick, key func(T) K) K {
 // PickCount counts the next digits of keys that begin as those that are looked for.
 //
 //kiln:kernel
-//kiln:const p.Targets=1,3 p.First=true,false
+//kiln:const p.Targets=1,3 p.Copies=4 p.Room=3072 p.First=true,false
 func PickCount[T dsl.Number, K Key](t dsl.Thread, counts []uint32, prefix []uint64, left []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
 	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
-	count := dsl.SharedSlice[uint32](t, p.Targets*digits*pickCopies)
-	copyOf := t.ThreadX() % pickCopies
+	counted, copies := int(p.Targets), int(p.Copies)
+	if p.First {
+		counted = 1
+	}
+	count := dsl.SharedSlice[uint32](t, p.Room)
+	copyOf := t.ThreadX() % copies
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
-		for d := t.ThreadX(); d < int(p.Targets)*digits*pickCopies; d += t.BlockDimX() {
+		for d := t.ThreadX(); d < counted*digits*copies; d += t.BlockDimX() {
 			count[d] = 0
 		}
 		var begin [mostTargets]K
@@ -112,20 +117,20 @@ func PickCount[T dsl.Number, K Key](t dsl.Thread, counts []uint32, prefix []uint
 				if i+e*t.BlockDimX() >= end {
 					continue
 				}
-				d := digit(k[e], p.Shift)*pickCopies + copyOf
-				for j := range int(p.Targets) {
-					if bool(p.First) && j == 0 || !bool(p.First) && k[e]>>uint(p.Shift+digitBits) == begin[j] {
-						dsl.AtomicAdd(&count[j*digits*pickCopies+d], 1)
+				d := digit(k[e], p.Shift)*copies + copyOf
+				for j := range counted {
+					if bool(p.First) || k[e]>>uint(p.Shift+digitBits) == begin[j] {
+						dsl.AtomicAdd(&count[j*digits*copies+d], 1)
 					}
 				}
 			}
 		}
 		t.Sync()
 		to := (p.Pass*w.Rows + r) * int(p.Targets) * digits
-		for d := t.ThreadX(); d < int(p.Targets)*digits; d += t.BlockDimX() {
+		for d := t.ThreadX(); d < counted*digits; d += t.BlockDimX() {
 			var sum uint32
-			for c := range pickCopies {
-				sum += count[d*pickCopies+c]
+			for c := range copies {
+				sum += count[d*copies+(c+d)%copies] // threads begin in different banks
 			}
 			if sum > 0 {
 				dsl.AtomicAdd(&counts[to+d], sum)
