@@ -17,6 +17,7 @@ import (
 type Elementwise struct {
 	name   string
 	kernel *jit.Kernel // an instance of the family
+	line   *jit.Kernel // and of that for operands that lie side by side
 	fns    [2]*jit.Fn  // an instance of the function for floating-point types, and of that for integers
 	short  *jit.Fn     // the function for types of 16 bits and less that are computed in F32, if it is another
 	takes  types
@@ -29,14 +30,14 @@ type Elementwise struct {
 
 // instance is an operation for one element type.
 type instance struct {
-	kernel *jit.Kernel
-	fn     *jit.Fn
+	kernel, line *jit.Kernel
+	fn           *jit.Fn
 }
 
 var elementwises []*Elementwise
 
-func row(e *Elementwise, name string, kernel, fn any, t types) *Elementwise {
-	e.name, e.kernel, e.takes = name, jit.Of(kernel), t
+func row(e *Elementwise, name string, kernel, line, fn any, t types) *Elementwise {
+	e.name, e.kernel, e.line, e.takes = name, jit.Of(kernel), jit.Of(line), t
 	if fn != nil {
 		e.fns = [2]*jit.Fn{jit.Func(fn), jit.Func(fn)}
 	}
@@ -58,27 +59,27 @@ func (e *Elementwise) rounded(fn any) *Elementwise {
 }
 
 func unary(name string, fn any, t types) *Elementwise {
-	return row(&Elementwise{args: 1}, name, kernels.Unary[float32, float32], fn, t)
+	return row(&Elementwise{args: 1}, name, kernels.Unary[float32, float32], kernels.UnaryLine[float32, float32], fn, t)
 }
 
 func test(name string, fn any, t types) *Elementwise {
-	return row(&Elementwise{args: 1, truth: true}, name, kernels.Test[float32, float32], fn, t)
+	return row(&Elementwise{args: 1, truth: true}, name, kernels.Test[float32, float32], kernels.TestLine[float32, float32], fn, t)
 }
 
 func binary(name string, fn any, t types) *Elementwise {
-	return row(&Elementwise{args: 2}, name, kernels.Binary[float32, float32], fn, t)
+	return row(&Elementwise{args: 2}, name, kernels.Binary[float32, float32], kernels.BinaryLine[float32, float32], fn, t)
 }
 
 func compare(name string, fn any) *Elementwise {
-	return row(&Elementwise{args: 2, truth: true}, name, kernels.Compare[float32, float32], fn, numbers)
+	return row(&Elementwise{args: 2, truth: true}, name, kernels.Compare[float32, float32], kernels.CompareLine[float32, float32], fn, numbers)
 }
 
 func scaled(name string, fn any, t types) *Elementwise {
-	return row(&Elementwise{args: 1, params: 2}, name, kernels.Scaled[float32, float32], fn, t)
+	return row(&Elementwise{args: 1, params: 2}, name, kernels.Scaled[float32, float32], kernels.ScaledLine[float32, float32], fn, t)
 }
 
 func scaledTest(name string, fn any) *Elementwise {
-	return row(&Elementwise{args: 1, params: 1, truth: true}, name, kernels.ScaledTest[float32, float32], fn, numbers)
+	return row(&Elementwise{args: 1, params: 1, truth: true}, name, kernels.ScaledTest[float32, float32], kernels.ScaledTestLine[float32, float32], fn, numbers)
 }
 
 // Name is the operation's name.
@@ -126,6 +127,7 @@ func (e *Elementwise) instance(d dtype.DType) (*instance, error) {
 	for range e.args {
 		params = append(params, elems)
 	}
+	at := len(params)
 	params = append(params, walkType)
 	for range e.params {
 		params = append(params, compute)
@@ -138,7 +140,10 @@ func (e *Elementwise) instance(d dtype.DType) (*instance, error) {
 	if of = of.As(fn); e.short != nil && d.IsFloat() && d.Bits() < 32 {
 		of = e.short
 	}
-	in := &instance{e.kernel.As(kernelType(append(params, fn)...)), of}
+	params = append(params, fn)
+	in := &instance{kernel: e.kernel.As(kernelType(params...)), fn: of}
+	params[at] = lineType
+	in.line = e.line.As(kernelType(params...))
 	e.made[d].Store(in)
 	return in, nil
 }
@@ -165,6 +170,10 @@ func (e *Elementwise) Run(s *runtime.Stream, out View, x []View, numbers ...dtyp
 	for i := range numbers {
 		l.number(numbers[i].Convert(x[0].DType.Compute()))
 	}
+	if l.walk.Mode == kernels.Flat {
+		l.straight = true
+		return l.run(s, in.line, in.fn)
+	}
 	return l.run(s, in.kernel, in.fn)
 }
 
@@ -178,6 +187,9 @@ type launch struct {
 	words [2]uint64
 	kinds [2]dtype.DType
 	n, m  int // operands, numbers
+
+	straight bool // the kernel takes a Line and no Walk
+	line     kernels.Line
 }
 
 func (l *launch) view(v View) {
@@ -193,9 +205,9 @@ func (l *launch) number(s dtype.Scalar) {
 // plan chooses how the kernel walks over the operands; it reports false if there is
 // nothing to do.
 func (l *launch) plan(s *runtime.Stream) (bool, error) {
-	ok, err := plan(&l.walk, &l.grid, s.Device(), l.views[:l.n])
+	info := infoOf(s.Device())
+	ok, err := planFor(&l.walk, &l.grid, &info, l.views[:l.n])
 	if ok {
-		info := infoOf(s.Device())
 		together(&l.walk, &l.grid, &info, l.views[:l.n])
 	}
 	return ok, err
@@ -211,6 +223,10 @@ func (l *launch) run(s *runtime.Stream, k *jit.Kernel, fn *jit.Fn) error {
 		n++
 	}
 	args[n] = *(*any)(unsafe.Pointer(&iface{walkWord, unsafe.Pointer(&l.walk)})) // without a copy
+	if w := &l.walk; l.straight {
+		l.line = kernels.Line{Many: w.Many, Vec: w.Vec, Part: w.Part, N: w.N}
+		args[n] = *(*any)(unsafe.Pointer(&iface{lineWord, unsafe.Pointer(&l.line)}))
+	}
 	n++
 	for i := range l.m {
 		args[n] = word(l.kinds[i], &l.words[i])

@@ -25,14 +25,18 @@ const (
 // plan joins the dimensions of the operands, which have the same shape, and divides the
 // elements among blocks. It reports false if there are none.
 func plan(w *kernels.Walk, g *runtime.Grid, dev *runtime.Device, of []View) (bool, error) {
+	info := infoOf(dev)
+	return planFor(w, g, &info, of)
+}
+
+func planFor(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, of []View) (bool, error) {
 	n := of[0].Layout.Count()
 	if n == 0 {
 		return false, nil
 	}
-	info := infoOf(dev)
 	if flat(of) {
 		*w = kernels.Walk{Mode: kernels.Flat, N: n}
-		*g = split(w, &info, 1)
+		*g = split(w, info, 1)
 		return true, nil
 	}
 	var room [kernels.Operands]layout.Layout
@@ -57,7 +61,7 @@ func plan(w *kernels.Walk, g *runtime.Grid, dev *runtime.Device, of []View) (boo
 		}
 	}
 	w.Wide = dsl.ConstBool(divides(w) > math.MaxInt32)
-	*g = split(w, &info, w.Rows)
+	*g = split(w, info, w.Rows)
 	return true, nil
 }
 

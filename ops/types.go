@@ -42,6 +42,7 @@ func (t types) String() string {
 var (
 	threadType = reflect.TypeFor[dsl.Thread]()
 	walkType   = reflect.TypeFor[kernels.Walk]()
+	lineType   = reflect.TypeFor[kernels.Line]()
 	boolType   = reflect.TypeFor[bool]()
 )
 

@@ -43,11 +43,10 @@ var sliceTypes, wordTypes = func() (slices, words [32]unsafe.Pointer) {
 	return slices, words
 }()
 
-// walkWord is the type of a Walk, as interfaces hold it.
-var walkWord = func() unsafe.Pointer {
-	var of any = kernels.Walk{}
-	return (*iface)(unsafe.Pointer(&of)).typ
-}()
+// walkWord and lineWord are the types of a Walk and of a Line, as interfaces hold them.
+var walkWord, lineWord = wordOf(kernels.Walk{}), wordOf(kernels.Line{})
+
+func wordOf(of any) unsafe.Pointer { return (*iface)(unsafe.Pointer(&of)).typ }
 
 // slice returns a header as the [runtime.Slice] of an element type: an argument of a
 // launch, without a copy on the heap.

@@ -2,12 +2,41 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
+// Each of these kernels has two forms: one that finds elements by a [Walk], and one for
+// operands that lie side by side, which a [Line] says in a twentieth of the memory: a launch
+// is as long as its arguments, on a GPU as well.
+
+// Line is a [Walk] of mode Flat.
+type Line struct {
+	Many dsl.ConstInt
+	Vec  dsl.ConstInt
+	Part int
+	N    int
+}
+
+func (l *Line) walk() Walk {
+	return Walk{Mode: Flat, Many: l.Many, Vec: l.Vec, Part: l.Part, N: l.N}
+}
+
 // Unary stores f of an element.
 //
 //kiln:kernel
 //kiln:const w.Many=1,4 w.Vec=1,2
 func Unary[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, f func(C) C) {
-	apply(t, &w, out,
+	unaryOf(t, &w, out, x, f)
+}
+
+// UnaryLine is [Unary] of what lies side by side.
+//
+//kiln:kernel
+//kiln:const l.Many=1,4 l.Vec=1,2
+func UnaryLine[T dsl.Number, C Computed](t dsl.Thread, out, x []T, l Line, f func(C) C) {
+	w := l.walk()
+	unaryOf(t, &w, out, x, f)
+}
+
+func unaryOf[T dsl.Number, C Computed](t dsl.Thread, w *Walk, out, x []T, f func(C) C) {
+	apply(t, w, out,
 		func(at [Operands]int) T { return x[at[1]] },
 		func(v T) T { return dsl.Convert[T](f(dsl.Convert[C](v))) })
 }
@@ -17,7 +46,20 @@ func Unary[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, f func(C)
 //kiln:kernel
 //kiln:const w.Many=1,4 w.Vec=1,2
 func Binary[T dsl.Number, C Computed](t dsl.Thread, out, x, y []T, w Walk, f func(a, b C) C) {
-	apply(t, &w, out,
+	binaryOf(t, &w, out, x, y, f)
+}
+
+// BinaryLine is [Binary] of what lies side by side.
+//
+//kiln:kernel
+//kiln:const l.Many=1,4 l.Vec=1,2
+func BinaryLine[T dsl.Number, C Computed](t dsl.Thread, out, x, y []T, l Line, f func(a, b C) C) {
+	w := l.walk()
+	binaryOf(t, &w, out, x, y, f)
+}
+
+func binaryOf[T dsl.Number, C Computed](t dsl.Thread, w *Walk, out, x, y []T, f func(a, b C) C) {
+	apply(t, w, out,
 		func(at [Operands]int) [2]T { return [2]T{x[at[1]], y[at[2]]} },
 		func(v [2]T) T { return dsl.Convert[T](f(dsl.Convert[C](v[0]), dsl.Convert[C](v[1]))) })
 }
@@ -27,7 +69,20 @@ func Binary[T dsl.Number, C Computed](t dsl.Thread, out, x, y []T, w Walk, f fun
 //kiln:kernel
 //kiln:const w.Many=1,4 w.Vec=1,2
 func Compare[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x, y []T, w Walk, f func(a, b C) bool) {
-	apply(t, &w, out,
+	compareOf(t, &w, out, x, y, f)
+}
+
+// CompareLine is [Compare] of what lies side by side.
+//
+//kiln:kernel
+//kiln:const l.Many=1,4 l.Vec=1,2
+func CompareLine[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x, y []T, l Line, f func(a, b C) bool) {
+	w := l.walk()
+	compareOf(t, &w, out, x, y, f)
+}
+
+func compareOf[T dsl.Number, C Computed](t dsl.Thread, w *Walk, out []uint8, x, y []T, f func(a, b C) bool) {
+	apply(t, w, out,
 		func(at [Operands]int) [2]T { return [2]T{x[at[1]], y[at[2]]} },
 		func(v [2]T) uint8 { return truth(f(dsl.Convert[C](v[0]), dsl.Convert[C](v[1]))) })
 }
@@ -37,7 +92,20 @@ func Compare[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x, y []T, w Wa
 //kiln:kernel
 //kiln:const w.Many=1,4 w.Vec=1,2
 func Test[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x []T, w Walk, f func(C) bool) {
-	apply(t, &w, out,
+	testOf(t, &w, out, x, f)
+}
+
+// TestLine is [Test] of what lies side by side.
+//
+//kiln:kernel
+//kiln:const l.Many=1,4 l.Vec=1,2
+func TestLine[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x []T, l Line, f func(C) bool) {
+	w := l.walk()
+	testOf(t, &w, out, x, f)
+}
+
+func testOf[T dsl.Number, C Computed](t dsl.Thread, w *Walk, out []uint8, x []T, f func(C) bool) {
+	apply(t, w, out,
 		func(at [Operands]int) T { return x[at[1]] },
 		func(v T) uint8 { return truth(f(dsl.Convert[C](v))) })
 }

@@ -7,7 +7,20 @@ import "github.com/gokiln/kiln/dsl"
 //kiln:kernel
 //kiln:const w.Many=1,4 w.Vec=1,2
 func Scaled[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, a, b C, f func(x, a, b C) C) {
-	apply(t, &w, out,
+	scaledOf(t, &w, out, x, a, b, f)
+}
+
+// ScaledLine is [Scaled] of what lies side by side.
+//
+//kiln:kernel
+//kiln:const l.Many=1,4 l.Vec=1,2
+func ScaledLine[T dsl.Number, C Computed](t dsl.Thread, out, x []T, l Line, a, b C, f func(x, a, b C) C) {
+	w := l.walk()
+	scaledOf(t, &w, out, x, a, b, f)
+}
+
+func scaledOf[T dsl.Number, C Computed](t dsl.Thread, w *Walk, out, x []T, a, b C, f func(x, a, b C) C) {
+	apply(t, w, out,
 		func(at [Operands]int) T { return x[at[1]] },
 		func(v T) T { return dsl.Convert[T](f(dsl.Convert[C](v), a, b)) })
 }
@@ -17,7 +30,20 @@ func Scaled[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, a, b C, 
 //kiln:kernel
 //kiln:const w.Many=1,4 w.Vec=1,2
 func ScaledTest[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x []T, w Walk, a C, f func(x, a C) bool) {
-	apply(t, &w, out,
+	scaledTestOf(t, &w, out, x, a, f)
+}
+
+// ScaledTestLine is [ScaledTest] of what lies side by side.
+//
+//kiln:kernel
+//kiln:const l.Many=1,4 l.Vec=1,2
+func ScaledTestLine[T dsl.Number, C Computed](t dsl.Thread, out []uint8, x []T, l Line, a C, f func(x, a C) bool) {
+	w := l.walk()
+	scaledTestOf(t, &w, out, x, a, f)
+}
+
+func scaledTestOf[T dsl.Number, C Computed](t dsl.Thread, w *Walk, out []uint8, x []T, a C, f func(x, a C) bool) {
+	apply(t, w, out,
 		func(at [Operands]int) T { return x[at[1]] },
 		func(v T) uint8 { return truth(f(dsl.Convert[C](v), a)) })
 }
