@@ -85,7 +85,7 @@ func TestGraph(t *testing.T) {
 		require.NoError(t, in.Free())
 		require.NoError(t, out.Free())
 		require.NoError(t, r.Device.Sync())
-		require.Empty(t, r.blocks.host)
+		require.Empty(t, r.blocks.host.list)
 	})
 }
 
@@ -400,7 +400,7 @@ func TestGraphHoldsItsMemory(t *testing.T) {
 		require.NoError(t, fresh.Free())
 		require.NoError(t, g.Close())
 		require.Equal(t, 1, r.Stats().Buffers, "y is not freed")
-		require.Empty(t, r.blocks.host)
+		require.Empty(t, r.blocks.host.list)
 		require.NoError(t, y.Free())
 		require.Zero(t, r.Stats().Buffers)
 		require.NoError(t, r.Device.Sync())
@@ -475,7 +475,7 @@ func TestBlockList(t *testing.T) {
 	require.Nil(t, find(200, false))
 	require.True(t, l.free(b), "it is in nobody's way")
 	require.True(t, find(300, false) == c)
-	require.Len(t, l.device, 2)
+	require.Len(t, l.device.list, 2)
 }
 
 // The words of launches are theirs: the program may reuse the block of arguments.
@@ -586,7 +586,7 @@ func TestGraphIsCollected(t *testing.T) {
 			}
 		}()
 		require.True(t, collectUntil(func() bool { return r.Stats().Buffers == 0 }), "%+v", r.Stats())
-		require.Empty(t, r.blocks.device)
+		require.Empty(t, r.blocks.device.list)
 		if r.standin != nil {
 			require.True(t, collectUntil(func() bool { return r.standin.Get("modules") == 0 }))
 		}

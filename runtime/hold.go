@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -12,33 +13,48 @@ import (
 type block struct {
 	addr  driver.Addr
 	size  int64
-	host  bool // page-locked; its addresses are the host's
 	owner releaser
+	host  bool // page-locked; its addresses are the host's
 
 	// Guarded by the list.
-	graphs int  // that hold it
-	wanted bool // it was freed while they did
+	wanted bool  // it was freed while graphs held it
+	graphs int32 // that hold it
+	place  int   // in the list
 }
 
 // releaser frees memory that no graph holds any more.
 type releaser interface{ release() error }
 
-// blockList is the memory of a device, by address.
+// blockList is the memory of a device.
 type blockList struct {
 	mu           sync.Mutex
-	device, host []*block // whose addresses may be the same numbers
+	device, host blocks // whose addresses may be the same numbers
 }
 
-func (l *blockList) side(host bool) *[]*block {
+// blocks are in the order of their addresses only when one is asked for: graphs do so, and
+// far more rarely than memory comes and goes.
+type blocks struct {
+	list   []*block
+	sorted bool
+}
+
+func (l *blockList) side(host bool) *blocks {
 	if host {
 		return &l.host
 	}
 	return &l.device
 }
 
-// search finds the place of the block that an address is in.
-func search(list []*block, a driver.Addr) (int, bool) {
-	return slices.BinarySearchFunc(list, a, func(b *block, a driver.Addr) int {
+// find returns the block that an address is in, nil if there is none.
+func (s *blocks) find(a driver.Addr) *block {
+	if !s.sorted {
+		slices.SortFunc(s.list, func(a, b *block) int { return cmp.Compare(a.addr, b.addr) })
+		for i, b := range s.list {
+			b.place = i
+		}
+		s.sorted = true
+	}
+	at, ok := slices.BinarySearchFunc(s.list, a, func(b *block, a driver.Addr) int {
 		switch {
 		case b.addr > a:
 			return 1
@@ -47,22 +63,33 @@ func search(list []*block, a driver.Addr) (int, bool) {
 		}
 		return 0
 	})
+	if !ok {
+		return nil
+	}
+	return s.list[at]
 }
 
 func (l *blockList) add(b *block) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := l.side(b.host)
-	at, _ := search(*list, b.addr)
-	*list = slices.Insert(*list, at, b)
+	s := l.side(b.host)
+	b.place, s.sorted = len(s.list), false
+	s.list = append(s.list, b)
 }
 
 // drop takes a block off the list, with the lock held.
 func (l *blockList) drop(b *block) {
-	list := l.side(b.host)
-	if at, ok := search(*list, b.addr); ok && (*list)[at] == b {
-		*list = slices.Delete(*list, at, at+1)
+	s := l.side(b.host)
+	last := len(s.list) - 1
+	if b.place > last || s.list[b.place] != b {
+		return // it never was on it
 	}
+	if b.place != last {
+		s.list[b.place], s.sorted = s.list[last], false
+		s.list[b.place].place = b.place
+	}
+	s.list[last] = nil
+	s.list = s.list[:last]
 }
 
 // free reports whether a block that is to be freed can be. If not the last graph
@@ -83,12 +110,10 @@ func (l *blockList) free(b *block) bool {
 func (l *blockList) hold(a driver.Addr, host bool, held map[*block]struct{}) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := *l.side(host)
-	at, ok := search(list, a)
-	if !ok {
+	b := l.side(host).find(a)
+	if b == nil {
 		return false
 	}
-	b := list[at]
 	if _, ok := held[b]; !ok {
 		if b.wanted {
 			return false

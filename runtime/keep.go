@@ -14,13 +14,14 @@ type kept struct {
 	mu    sync.Mutex
 	off   bool // for good: there are other streams, which the default one does not wait for
 	bytes int64
-	by    map[int64][]driver.Addr // by size
+	by    *[keptSizes][]driver.Addr // by size
 }
 
 const (
 	keptGrain = 512      // of which sizes are multiples, as those of drivers
 	keptPiece = 1 << 20  // bytes of a piece at most
 	keptBytes = 64 << 20 // of all
+	keptSizes = keptPiece/keptGrain + 1
 )
 
 // piece is what is asked of the driver for so many bytes, and whether it is kept when it
@@ -57,13 +58,18 @@ func (d *Device) reuse(size int64) (addr driver.Addr, ok bool) {
 	k := &d.kept
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	list := k.by[size]
-	if len(list) == 0 {
+	if k.by == nil {
 		return 0, false
 	}
-	k.by[size] = list[:len(list)-1]
+	list := &k.by[size/keptGrain]
+	last := len(*list) - 1
+	if last < 0 {
+		return 0, false
+	}
+	addr = (*list)[last]
+	*list = (*list)[:last]
 	k.bytes -= size
-	return list[len(list)-1], true
+	return addr, true
 }
 
 // keep keeps a piece. It reports false if it is for the driver.
@@ -75,9 +81,10 @@ func (d *Device) keep(addr driver.Addr, size int64) bool {
 		return false
 	}
 	if k.by == nil {
-		k.by = map[int64][]driver.Addr{}
+		k.by = new([keptSizes][]driver.Addr)
 	}
-	k.by[size] = append(k.by[size], addr)
+	list := &k.by[size/keptGrain]
+	*list = append(*list, addr)
 	k.bytes += size
 	return true
 }
@@ -88,10 +95,13 @@ func (d *Device) letGo(forGood bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.off = k.off || forGood
+	if k.by == nil {
+		return nil
+	}
 	var failure error
-	for size, list := range k.by {
+	for i, list := range k.by {
 		for _, addr := range list {
-			if err := d.def.drv.Free(addr, size); err != nil && failure == nil {
+			if err := d.def.drv.Free(addr, int64(i)*keptGrain); err != nil && failure == nil {
 				failure = err
 			}
 		}
