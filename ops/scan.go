@@ -18,6 +18,7 @@ import (
 type Scan struct {
 	name   string
 	reduce *Reduction // of parts
+	takes  types
 	init   *jit.Fn
 	op     *jit.Fn
 }
@@ -25,7 +26,7 @@ type Scan struct {
 var scans []*Scan
 
 func scan(name string, r *Reduction, init, op any) *Scan {
-	c := &Scan{name: name, reduce: r, init: jit.Func(init), op: jit.Func(op)}
+	c := &Scan{name: name, reduce: r, takes: numbers, init: jit.Func(init), op: jit.Func(op)}
 	scans = append(scans, c)
 	return c
 }
@@ -36,7 +37,19 @@ var (
 	CumProd = scan("cumprod", Prod, kernels.Once[float32], kernels.Mul[float32])
 	CumMax  = scan("cummax", Max, kernels.Identity[float32], kernels.Maximum[float32])
 	CumMin  = scan("cummin", Min, kernels.Identity[float32], kernels.Minimum[float32])
+
+	LogCumSumExp = scan("logcumsumexp", ofLogs, kernels.Never[float32], kernels.LogAddExp[float32]).of(floats)
 )
+
+// ofLogs is what [LogSumExp] computes, by what a scan knows: one number.
+var ofLogs = &Reduction{name: "log_sum_exp", form: kernels.Single, takes: floats, fns: [4]*jit.Fn{
+	jit.Func(kernels.FromNever[float32]), jit.Func(kernels.LogAddStep[float32]), jit.Func(kernels.LogAdd[float32]), jit.Func(kernels.Value[float32]),
+}}
+
+func (c *Scan) of(t types) *Scan {
+	c.takes = t
+	return c
+}
 
 // Scans returns all of them.
 func Scans() []*Scan { return scans }
@@ -45,7 +58,7 @@ func Scans() []*Scan { return scans }
 func (c *Scan) Name() string { return c.name }
 
 // Takes reports whether the operation is for elements of a type.
-func (c *Scan) Takes(d dtype.DType) bool { return numbers.has(d) }
+func (c *Scan) Takes(d dtype.DType) bool { return c.takes.has(d) }
 
 // scanParams are the parameters of ScanRows and ScanCols.
 func scanParams(t, c reflect.Type) []reflect.Type {
@@ -63,8 +76,8 @@ var (
 
 // Run stores in out, of the shape and type of x, the scan of x along dim.
 func (c *Scan) Run(s *runtime.Stream, out, x View, dim int) error {
-	if !numbers.has(x.DType) {
-		return unsupported(c.name, x.DType, numbers.String())
+	if !c.takes.has(x.DType) {
+		return unsupported(c.name, x.DType, c.takes.String())
 	}
 	l, err := newRows(c.name, out, x, dim)
 	if err != nil || x.Layout.Count() == 0 {

@@ -131,6 +131,9 @@ func (t *Tensor) Hypot(u *Tensor) *Tensor { return t.binary(ops.Hypot, u, gradHy
 // Copysign is t with the signs of u.
 func (t *Tensor) Copysign(u *Tensor) *Tensor { return t.binary(ops.Copysign, u, gradCopysign) }
 
+// LogAddExp is log(exp(t) + exp(u)), without overflow.
+func (t *Tensor) LogAddExp(u *Tensor) *Tensor { return t.binary(ops.LogAddExp, u, gradLogAddExp) }
+
 // And is the bits that both integers have.
 func (t *Tensor) And(u *Tensor) *Tensor { return t.binary(ops.And, u, flat2) }
 

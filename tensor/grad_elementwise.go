@@ -67,6 +67,11 @@ func gradAtan2(g, y, x, out *Tensor) (*Tensor, *Tensor) {
 	return s.Mul(x), s.Mul(y).Neg()
 }
 
+func gradLogAddExp(g, x, y, out *Tensor) (*Tensor, *Tensor) {
+	part := x.Sub(y).Sigmoid()
+	return g.Mul(part), g.Mul(part.SubFrom(1))
+}
+
 func gradHypot(g, x, y, out *Tensor) (*Tensor, *Tensor) { return g.Mul(x).Div(out), g.Mul(y).Div(out) }
 func gradCopysign(g, x, y, out *Tensor) (*Tensor, *Tensor) {
 	return x.NeScalar(0).Where(g.Mul(out.Sign()).Mul(x.Sign()), g.zero()), nil

@@ -132,6 +132,9 @@ var gradients = []gradient{
 	g1("layer norm with bias", -2, 2, func(x ten) ten { return x.LayerNorm(1, nil, x.Get(0), 1e-3).Sqr() }),
 	g1("cummax", -2, 2, func(x ten) ten { return x.CumMax(0).Sqr().Add(x.CumMax(1)) }),
 	g1("cummin", -2, 2, func(x ten) ten { return x.CumMin(0).Sqr().Add(x.CumMin(-1)) }),
+	g1("logcumsumexp", -2, 2, func(x ten) ten { return x.LogCumSumExp(0).Sqr().Add(x.LogCumSumExp(-1)) }),
+	g1("max with places", -2, 2, func(x ten) ten { v, _ := x.MaxPlaces(0); w, _ := x.MinPlaces(1); return v.Sqr().Sum().Add(w) }),
+	{"logaddexp", [][]int{{3, 4}, {4}}, -2, 2, func(x []ten) ten { return x[0].LogAddExp(x[1]).Sqr() }},
 	g1("gather", -2, 2, func(x ten) ten { return x.Gather(at(x, []int{3, 2}, 0, 3, 3, 1, 1, 2), 1).Sqr() }),
 	g2("scatter", -2, 2, func(x, y ten) ten {
 		return x.Scatter(at(x, []int{3, 4}, 0, 3, 3, 1, 1, 2, 2, 2, 0, 1, 2, 3), y, 1).Sqr()

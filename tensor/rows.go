@@ -100,6 +100,52 @@ func gradCumBest(g, x, out *Tensor, d int) *Tensor {
 	return x.ZerosLike().ScatterAdd(places, g, d)
 }
 
+// LogCumSumExp is log Σ exp(t) of the elements along dimension d up to each, without
+// overflow.
+func (t *Tensor) LogCumSumExp(d int) *Tensor {
+	return t.scanned(ops.LogCumSumExp, d, gradLogCumSumExp)
+}
+
+// gradLogCumSumExp gives element i what exp(x[i] - out[k]) is of the gradients of all k from
+// i on. That is added up in logarithms, those of negative gradients by themselves.
+func gradLogCumSumExp(g, x, out *Tensor, d int) *Tensor {
+	least := math.Inf(-1)
+	some := out.NeScalar(least) // elements of which the sum is not 0
+	part := func(g *Tensor) *Tensor {
+		above := g.GtScalar(0)
+		logs := above.Where(g, g.OnesLike()).Log().Sub(out)
+		logs = above.LogicalAnd(some).Where(logs, g.FullLike(least))
+		return logs.Flip(d).LogCumSumExp(d).Flip(d).Add(x).Exp()
+	}
+	return part(g).Sub(part(g.Neg()))
+}
+
+// MaxPlaces is the largest elements along dimension d, NaN if one is, and where they are, of
+// type U32: the first if several are. The dimension goes. Those elements alone have the
+// gradient, other than with [Tensor.Max].
+func (t *Tensor) MaxPlaces(d int) (values, places *Tensor) {
+	return t.most("max", d, (*Tensor).ArgMaxKeep)
+}
+
+// MinPlaces is the smallest elements along dimension d, and where they are: see
+// [Tensor.MaxPlaces].
+func (t *Tensor) MinPlaces(d int) (values, places *Tensor) {
+	return t.most("min", d, (*Tensor).ArgMinKeep)
+}
+
+func (t *Tensor) most(op string, d int, find func(*Tensor, ...int) *Tensor) (values, places *Tensor) {
+	if bad := first(op, t); bad != nil {
+		return bad, bad
+	}
+	i, err := layout.Dim(d, t.Rank())
+	if err != nil {
+		bad := failed(op, err)
+		return bad, bad
+	}
+	at := find(t.Detach(), i)
+	return t.Gather(at, i).Squeeze(i), at.Squeeze(i)
+}
+
 // Sort sorts the elements along dimension d, the smallest or the largest first. It
 // returns them and the places that they had, of type U32. Equal elements stay in order,
 // and NaN is larger than all numbers.

@@ -70,3 +70,32 @@ func TestNorms(t *testing.T) {
 	require.ErrorIs(t, x.Cast(tensor.I32).LayerNorm(1, nil, nil, 0).Err(), tensor.ErrDType)
 	require.ErrorIs(t, x.LayerNorm(1, w.Get(9), b, 0).Err(), tensor.ErrIndex)
 }
+
+func TestLogCumSumExp(t *testing.T) {
+	d := open(t)
+	inf := float32(math.Inf(1))
+	x := tensor.New(d, [][]float32{{1000, 1000, 0}, {-inf, -inf, 3}, {-1000, inf, 1}})
+	want := []float32{1000, 1000 + math.Ln2, 1000 + math.Ln2, -inf, -inf, 3, -1000, inf, inf}
+	require.Equal(t, want, list[float32](t, x.LogCumSumExp(1)))
+	require.Equal(t, want, list[float32](t, x.T().Contiguous().LogCumSumExp(0).T()))
+	require.ErrorIs(t, x.Cast(tensor.I32).LogCumSumExp(1).Err(), tensor.ErrDType)
+	v := tensor.NewVar(x.Narrow(0, 0, 2)).Tensor()
+	g, err := v.LogCumSumExp(1).Mul(tensor.From(d, []float32{1, -2, 4})).Backward()
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float32{2, 1, 0, 0, 0, 4}, list[float32](t, g.Of(v)), 1e-3)
+}
+
+func TestPlaces(t *testing.T) {
+	d := open(t)
+	x := tensor.New(d, [][]float32{{1, 5, 5}, {7, float32(math.NaN()), -1}})
+	values, places := x.MaxPlaces(-1)
+	require.Equal(t, []uint32{1, 1}, list[uint32](t, places))
+	require.Equal(t, []uint8{0, 1}, list[uint8](t, values.IsNaN()))
+	values, places = x.MinPlaces(0)
+	require.Equal(t, []uint32{0, 1, 1}, list[uint32](t, places))
+	require.Equal(t, []float32{1, -1}, list[float32](t, values.IndexSelect(tensor.From(d, []int64{0, 2}), 0)))
+	_, bad := x.MaxPlaces(2)
+	require.ErrorIs(t, bad.Err(), tensor.ErrDim)
+	_, bad = x.Narrow(0, 0, 0).MinPlaces(0)
+	require.ErrorIs(t, bad.Err(), tensor.ErrEmpty)
+}

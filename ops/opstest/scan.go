@@ -24,6 +24,8 @@ var scans = map[string]scanned{
 	"cumprod": {func(a, b float64) float64 { return a * b }, func(a, b int64) int64 { return a * b }, 40000},
 	"cummax":  {func(a, b float64) float64 { return max(a, b) }, func(a, b int64) int64 { return max(a, b) }, 0},
 	"cummin":  {func(a, b float64) float64 { return min(a, b) }, func(a, b int64) int64 { return min(a, b) }, 0},
+
+	"logcumsumexp": {float: logAddExp, ulps: 8},
 }
 
 var scanShapes = []fold{
@@ -43,7 +45,9 @@ func scan(t *testing.T, b *bench) {
 		for _, d := range dtype.All() {
 			n += 2
 			k := n
-			if b.has(d) {
+			if !c.Takes(d) {
+				require.ErrorIs(t, c.Run(b.s, ops.View{DType: d}, ops.View{DType: d}, 0), ops.ErrDType)
+			} else if b.has(d) {
 				b.part(t, func(t *testing.T, b *bench) {
 					b.scan(t, c, ref, d, scanShapes[(k-1)%len(scanShapes)], (k-1)/2)
 					b.scan(t, c, ref, d, scanShapes[k%len(scanShapes)], k/2)

@@ -12,6 +12,7 @@ var special = map[string]reference{
 	"atanh 1":     {one(math.Atanh), 4, nil},
 	"digamma 1":   {one(digamma), 1 << 14, nil}, // zeros and poles make it relative to nothing
 	"remainder 2": {two(modulo), 0.5, moduloInt},
+	"logaddexp 2": {two(logAddExp), 4, nil},
 	"zeta 3":      {func(x ...float64) float64 { return x[2] * zeta(x[1], x[0]) }, 512, nil}, // powers of up to 100
 }
 
@@ -56,6 +57,13 @@ func zeta(s, x float64) float64 {
 	}
 	t := math.Pow(x, -s)
 	return sum + t*x/(s-1) + t/2 + t*s/x*(1.0/12-(s+1)*(s+2)/(x*x)*(1.0/720-(s+3)*(s+4)/(x*x)*(1.0/30240-(s+5)*(s+6)/(x*x)/1209600)))
+}
+
+func logAddExp(x, y float64) float64 {
+	if x == y {
+		return x + math.Ln2
+	}
+	return max(x, y) + math.Log1p(math.Exp(-math.Abs(x-y)))
 }
 
 // modulo is the rest of a division that has the sign of the divisor.
