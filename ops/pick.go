@@ -100,9 +100,10 @@ type picker struct {
 func newPicker(c *sorter, info *runtime.Info, targets int) *picker {
 	p := &picker{c: c, threads: min(maxThreads, info.MaxThreads), Pick: kernels.Pick{Targets: dsl.ConstInt(targets), From: c.key.from, End: c.key.end}}
 	n, least := c.ranks.N, serialMove
-	if serial(info) {
+	if p.Each = 4; serial(info) {
 		p.threads = info.WarpSize
 	} else {
+		p.Each = pickAtOnce
 		// All blocks are on the device at once, with counters for all that have begun.
 		blocks := info.Units * max(1, info.ThreadsPerUnit/p.threads*3/4)
 		least = max(p.threads*pickAtOnce, (n*c.ranks.Rows+blocks-1)/blocks)
@@ -113,7 +114,7 @@ func newPicker(c *sorter, info *runtime.Info, targets int) *picker {
 	return p
 }
 
-// pickAtOnce is how many elements of a row a thread has at least.
+// pickAtOnce is how many elements a thread of many loads at once, and has at least.
 const pickAtOnce = 16
 
 // counters says how many counters the blocks of a pass have. Where lanes of a warp would
@@ -125,7 +126,8 @@ func (p *picker) counters(info *runtime.Info) {
 	}
 	copies := 4
 	if !serial(info) {
-		for copies < info.WarpSize && 2*copies*targets<<(digitBits+2) <= min(info.SharedPerBlock-1024, mostCounted) {
+		room := min(info.SharedPerBlock-1024, mostCounted, 2*p.Part)
+		for copies < info.WarpSize && 2*copies*targets<<(digitBits+2) <= room {
 			copies *= 2
 		}
 	}

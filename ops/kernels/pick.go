@@ -14,13 +14,14 @@ import (
 
 const (
 	mostTargets = 3
-	pickAtOnce  = 4 // elements that a thread loads before it looks at one
+	mostPicked  = 16 // elements that a thread loads at once
 )
 
 // Pick says what is looked for in rows. Counts, prefixes and rests are in the order of
 // passes, rows and targets.
 type Pick struct {
 	Targets dsl.ConstInt        // places that are looked for in each row
+	Each    dsl.ConstInt        // elements that a thread loads before it looks at one
 	Copies  dsl.ConstInt        // counters of a digit, for neighbours that have the same one
 	Room    dsl.ConstInt        // counters of a block
 	First   dsl.ConstBool       // of the passes: all keys count, for all targets
@@ -84,7 +85,7 @@ func pickKey[T dsl.Number, K Key](v T, o Order, p *Pick, key func(T) K) K {
 // PickCount counts the next digits of keys that begin as those that are looked for.
 //
 //kiln:kernel
-//kiln:const p.Targets=1,3 p.Copies=4 p.Room=3072 p.First=true,false
+//kiln:const p.Targets=1,3 p.Each=4 p.Copies=4 p.Room=3072 p.First=true,false
 func PickCount[T dsl.Number, K Key](t dsl.Thread, counts []uint32, prefix []uint64, left []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
 	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
 	counted, copies := int(p.Targets), int(p.Copies)
@@ -108,12 +109,12 @@ func PickCount[T dsl.Number, K Key](t dsl.Thread, counts []uint32, prefix []uint
 		base, _ := w.row(r)
 		first := t.BlockX() * p.Part
 		end := min(first+p.Part, w.N)
-		for i := first + t.ThreadX(); i < end; i += pickAtOnce * t.BlockDimX() {
-			var k [pickAtOnce]K
-			for e := range pickAtOnce {
+		for i := first + t.ThreadX(); i < end; i += int(p.Each) * t.BlockDimX() {
+			var k [mostPicked]K
+			for e := range int(p.Each) {
 				k[e] = pickKey(x[base+w.at(min(i+e*t.BlockDimX(), end-1))], o, &p, key)
 			}
-			for e := range pickAtOnce {
+			for e := range int(p.Each) {
 				if i+e*t.BlockDimX() >= end {
 					continue
 				}
@@ -144,7 +145,7 @@ func PickCount[T dsl.Number, K Key](t dsl.Thread, counts []uint32, prefix []uint
 // below the one that is looked for, and in the second half how many are equal to it.
 //
 //kiln:kernel
-//kiln:const p.Targets=1 p.First=false
+//kiln:const p.Targets=1 p.Each=4 p.First=false
 func PickSides[T dsl.Number, K Key](t dsl.Thread, sides, counts []uint32, prefix []uint64, left []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
 	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
@@ -153,12 +154,12 @@ func PickSides[T dsl.Number, K Key](t dsl.Thread, sides, counts []uint32, prefix
 		base, _ := w.row(r)
 		part, first, end := p.own(t, w.N)
 		var below, equal uint32
-		for i := first + t.Lane(); i < end; i += pickAtOnce * t.WarpSize() {
-			var k [pickAtOnce]K
-			for e := range pickAtOnce {
+		for i := first + t.Lane(); i < end; i += int(p.Each) * t.WarpSize() {
+			var k [mostPicked]K
+			for e := range int(p.Each) {
 				k[e] = pickKey(x[base+w.at(min(i+e*t.WarpSize(), end-1))], o, &p, key) >> uint(p.From)
 			}
-			for e := range pickAtOnce {
+			for e := range int(p.Each) {
 				if i+e*t.WarpSize() < end {
 					if k[e] < limit {
 						below++
@@ -189,7 +190,7 @@ func (p *Pick) own(t dsl.Thread, n int) (part, first, end int) {
 // the order that they have, and where they were. Sums are those of what PickSides stored.
 //
 //kiln:kernel
-//kiln:const p.Targets=1 p.First=false
+//kiln:const p.Targets=1 p.Each=4 p.First=false
 func PickTake[T dsl.Number, K Key](t dsl.Thread, values []T, places, sums []uint32, prefix []uint64, x []T, w Ranks, o Order, p Pick, key func(T) K) {
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
 		limit := K(prefix[(p.Pass-1)*w.Rows+r])
