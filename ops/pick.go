@@ -39,11 +39,18 @@ func TopK(s *runtime.Stream, values, indices, x View, dim int, descending bool) 
 	return p.take(s)
 }
 
-// divided reports whether rows are too long for a block to sort one.
+// divided reports whether rows are so long that to sort them takes longer than to pick
+// some elements.
 func (c *sorter) divided(info *runtime.Info) bool {
-	n := c.size()
-	return n > shortest(info) && (serial(info) || n > c.tile(info, n).room())
+	if serial(info) {
+		return c.size() > shortest(info)
+	}
+	return c.size() >= shortestPicked
 }
+
+// shortestPicked is the size of rows that are not sorted in a block of several warps,
+// although most of them could be.
+const shortestPicked = 2048
 
 // pickQuantile stores the quantiles of long rows, whose elements number at and after that are
 // looked for. It reports false if rows are to be sorted.
@@ -98,7 +105,7 @@ type picker struct {
 
 // newPicker divides the rows of a sort among blocks.
 func newPicker(c *sorter, info *runtime.Info, targets int) *picker {
-	p := &picker{c: c, threads: min(maxThreads, info.MaxThreads), Pick: kernels.Pick{Targets: dsl.ConstInt(targets), From: c.key.from, End: c.key.end}}
+	p := &picker{c: c, threads: min(maxThreads, info.MaxThreads), Pick: kernels.Pick{Targets: dsl.ConstInt(targets), From: dsl.ConstInt(c.key.from), End: dsl.ConstInt(c.key.end)}}
 	n, least := c.ranks.N, serialMove
 	if p.Each = 4; serial(info) {
 		p.threads = info.WarpSize
@@ -137,7 +144,7 @@ func (p *picker) counters(info *runtime.Info) {
 // mostCounted is the memory of a block's counters, of which a unit has room for several.
 const mostCounted = 32 << 10
 
-func (p *picker) passes() int { return (p.End - p.From) / digitBits }
+func (p *picker) passes() int { return int(p.End-p.From) / digitBits }
 
 func (p *picker) grid() runtime.Grid {
 	return runtime.Grid{Blocks: runtime.Dim3{X: p.blocks, Y: min(p.c.ranks.Rows, maxBlocksY)}, Threads: runtime.Dim3{X: p.threads}}
@@ -172,7 +179,7 @@ func (p *picker) count(s *runtime.Stream) error {
 	_, _, x := c.results()
 	info := infoOf(s.Device())
 	for p.Pass = range p.passes() {
-		p.First, p.Shift = p.Pass == 0, p.End-(p.Pass+1)*digitBits
+		p.First, p.Shift = p.Pass == 0, int(p.End)-(p.Pass+1)*digitBits
 		p.counters(&info)
 		if err := k.Launch(s, p.grid(), p.counts, p.prefix, p.left, x, c.ranks, p.order(), p.Pick, c.fn); err != nil {
 			return err

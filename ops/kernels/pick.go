@@ -21,6 +21,8 @@ const (
 // passes, rows and targets.
 type Pick struct {
 	Targets dsl.ConstInt        // places that are looked for in each row
+	From    dsl.ConstInt        // the lowest bit that differs between keys
+	End     dsl.ConstInt        // the bit behind the highest
 	Each    dsl.ConstInt        // elements that a thread loads before it looks at one
 	Copies  dsl.ConstInt        // counters of a digit, for neighbours that have the same one
 	Room    dsl.ConstInt        // counters of a block
@@ -28,8 +30,6 @@ type Pick struct {
 	Rank    [mostTargets]uint32 // the places, in order
 	Pass    int                 // how many digits are known
 	Shift   int                 // of the next digit
-	From    int                 // the lowest bit that differs between keys
-	End     int                 // the bit behind the highest
 	Part    int                 // elements of a row that a block goes through
 	Parts   int                 // of a row, of which each warp has one, for PickSides and PickTake
 }
@@ -82,10 +82,41 @@ func pickKey[T dsl.Number, K Key](v T, o Order, p *Pick, key func(T) K) K {
 	return ordered(key(v), o) & (k<<uint(p.End) - 1)
 }
 
+// eachKey calls f for the keys of a row, which the operand has from base on, that are the
+// thread's: its warp has those from one on up to end, so many at once, and the next ones
+// step behind them.
+func eachKey[T dsl.Number, K Key](t dsl.Thread, x []T, w *Ranks, o Order, p *Pick, base, first, end, step int, key func(T) K, f func(K)) {
+	for ; first < end; first += step {
+		i := first + t.Lane()
+		var k [mostPicked]K
+		if first+t.WarpSize()*int(p.Each) > end {
+			for e := range int(p.Each) {
+				if i+e*t.WarpSize() < end {
+					f(pickKey(x[base+w.at(i+e*t.WarpSize())], o, p, key))
+				}
+			}
+			return
+		}
+		if w.Unit {
+			xs := x[base+i:]
+			for e := range int(p.Each) {
+				k[e] = pickKey(xs[e*t.WarpSize()], o, p, key)
+			}
+		} else {
+			for e := range int(p.Each) {
+				k[e] = pickKey(x[base+w.at(i+e*t.WarpSize())], o, p, key)
+			}
+		}
+		for e := range int(p.Each) {
+			f(k[e])
+		}
+	}
+}
+
 // PickCount counts the next digits of keys that begin as those that are looked for.
 //
 //kiln:kernel
-//kiln:const p.Targets=1,3 p.Each=4 p.Copies=4 p.Room=3072 p.First=true,false
+//kiln:const p.Targets=1,3 p.From=0,16 p.End=32 p.Each=4 p.Copies=4 p.Room=3072 p.First=true,false
 func PickCount[T dsl.Number, K Key](t dsl.Thread, counts []uint32, prefix []uint64, left []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
 	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
 	counted, copies := int(p.Targets), int(p.Copies)
@@ -109,23 +140,15 @@ func PickCount[T dsl.Number, K Key](t dsl.Thread, counts []uint32, prefix []uint
 		base, _ := w.row(r)
 		first := t.BlockX() * p.Part
 		end := min(first+p.Part, w.N)
-		for i := first + t.ThreadX(); i < end; i += int(p.Each) * t.BlockDimX() {
-			var k [mostPicked]K
-			for e := range int(p.Each) {
-				k[e] = pickKey(x[base+w.at(min(i+e*t.BlockDimX(), end-1))], o, &p, key)
-			}
-			for e := range int(p.Each) {
-				if i+e*t.BlockDimX() >= end {
-					continue
-				}
-				d := digit(k[e], p.Shift)*copies + copyOf
-				for j := range counted {
-					if bool(p.First) || k[e]>>uint(p.Shift+digitBits) == begin[j] {
-						dsl.AtomicAdd(&count[j*digits*copies+d], 1)
-					}
+		of := t.WarpSize() * int(p.Each)
+		eachKey(t, x, &w, o, &p, base, first+t.Warp()*of, end, t.BlockDimX()*int(p.Each), key, func(k K) {
+			d := digit(k, p.Shift)*copies + copyOf
+			for j := range counted {
+				if bool(p.First) || k>>uint(p.Shift+digitBits) == begin[j] {
+					dsl.AtomicAdd(&count[j*digits*copies+d], 1)
 				}
 			}
-		}
+		})
 		t.Sync()
 		to := (p.Pass*w.Rows + r) * int(p.Targets) * digits
 		for d := t.ThreadX(); d < counted*digits; d += t.BlockDimX() {
@@ -145,7 +168,7 @@ func PickCount[T dsl.Number, K Key](t dsl.Thread, counts []uint32, prefix []uint
 // below the one that is looked for, and in the second half how many are equal to it.
 //
 //kiln:kernel
-//kiln:const p.Targets=1 p.Each=4 p.First=false
+//kiln:const p.Targets=1 p.From=0,16 p.End=32 p.Each=4 p.First=false
 func PickSides[T dsl.Number, K Key](t dsl.Thread, sides, counts []uint32, prefix []uint64, left []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
 	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
@@ -154,21 +177,13 @@ func PickSides[T dsl.Number, K Key](t dsl.Thread, sides, counts []uint32, prefix
 		base, _ := w.row(r)
 		part, first, end := p.own(t, w.N)
 		var below, equal uint32
-		for i := first + t.Lane(); i < end; i += int(p.Each) * t.WarpSize() {
-			var k [mostPicked]K
-			for e := range int(p.Each) {
-				k[e] = pickKey(x[base+w.at(min(i+e*t.WarpSize(), end-1))], o, &p, key) >> uint(p.From)
+		eachKey(t, x, &w, o, &p, base, first, end, t.WarpSize()*int(p.Each), key, func(k K) {
+			if k >>= uint(p.From); k < limit {
+				below++
+			} else if k == limit {
+				equal++
 			}
-			for e := range int(p.Each) {
-				if i+e*t.WarpSize() < end {
-					if k[e] < limit {
-						below++
-					} else if k[e] == limit {
-						equal++
-					}
-				}
-			}
-		}
+		})
 		below, equal = dsl.WarpSum(t, below), dsl.WarpSum(t, equal)
 		if t.Lane() == 0 {
 			sides[r*p.Parts+part], sides[(w.Rows+r)*p.Parts+part] = below, equal
@@ -190,7 +205,7 @@ func (p *Pick) own(t dsl.Thread, n int) (part, first, end int) {
 // the order that they have, and where they were. Sums are those of what PickSides stored.
 //
 //kiln:kernel
-//kiln:const p.Targets=1 p.Each=4 p.First=false
+//kiln:const p.Targets=1 p.From=0,16 p.End=32 p.Each=4 p.First=false
 func PickTake[T dsl.Number, K Key](t dsl.Thread, values []T, places, sums []uint32, prefix []uint64, x []T, w Ranks, o Order, p Pick, key func(T) K) {
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
 		limit := K(prefix[(p.Pass-1)*w.Rows+r])
@@ -230,7 +245,7 @@ func PickTake[T dsl.Number, K Key](t dsl.Thread, values []T, places, sums []uint
 // second, NaN where the third, which is the last of the row, is NaN.
 //
 //kiln:kernel
-//kiln:const p.Targets=3 p.First=false
+//kiln:const p.Targets=3 p.From=0,16 p.First=false
 func PickBetween[T dsl.Float, K Key, C dsl.Real](t dsl.Thread, out []T, counts []uint32, prefix []uint64, left []uint32, w Ranks, p Pick, frac C, back func(K) T) {
 	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
