@@ -45,10 +45,10 @@ func ParseHeader(text []byte) (Header, error) {
 
 func parseHeader(text []byte) (storedHeader, error) {
 	rest, meta := cutMeta(text)
-	h, ok := plainHeader(string(rest))
+	h, ok := plainHeader(rest)
 	if !ok {
 		h = storedHeader{}
-		if err := json.Unmarshal(rest, &h); err != nil {
+		if err := json.Unmarshal([]byte(rest), &h); err != nil {
 			return storedHeader{}, fmt.Errorf("%w: %w", errHeader, err)
 		}
 	}
@@ -90,14 +90,14 @@ func plainHeader(text string) (h storedHeader, ok bool) {
 }
 
 // cutMeta cuts the JSON of a header into that of all but Meta, and Meta.
-func cutMeta(header []byte) (rest, meta []byte) {
+func cutMeta(header []byte) (rest string, meta []byte) {
 	// Before Meta there are only strings, in which a quote is escaped.
 	head, meta, ok := bytes.Cut(header, []byte(`,"meta":`))
 	meta, closed := bytes.CutSuffix(meta, []byte("}"))
 	if !ok || !closed {
-		return header, nil
+		return string(header), nil
 	}
-	return append(head[:len(head):len(head)], '}'), meta
+	return string(head) + "}", meta
 }
 
 // An Entry is a header and the bytes it describes.

@@ -60,7 +60,7 @@ func TestCutMeta(t *testing.T) {
 	} {
 		line := []byte(header)
 		rest, meta := cutMeta(line)
-		assert.Equal(t, want, [2]string{string(rest), string(meta)})
+		assert.Equal(t, want, [2]string{rest, string(meta)})
 		assert.Equal(t, header, string(line), "it is the caller's")
 	}
 	// What any header is encoded to is cut where Meta begins.
@@ -69,7 +69,7 @@ func TestCutMeta(t *testing.T) {
 	require.NoError(t, err)
 	rest, meta := cutMeta(whole)
 	var got Header
-	require.NoError(t, json.Unmarshal(rest, &got))
+	require.NoError(t, json.Unmarshal([]byte(rest), &got))
 	got.Meta = meta
 	assert.Equal(t, h, got)
 }

@@ -43,8 +43,11 @@ const (
 	// are there until the next collection of garbage.
 	keepBlocks = 32
 	// readAhead is how many blocks are decompressed behind one that is asked for the first time,
-	// by as many other processors: a program that starts wants one kernel after the other.
+	// by readers other processors: a program that starts wants one kernel after the other.
 	readAhead = 3
+	readers   = 2
+	// roomSize is what most blocks have when they are compressed, and more.
+	roomSize = blockSize / 2
 )
 
 // get returns what is in a block of a list.
@@ -72,7 +75,7 @@ func (k *blocks) ahead(r io.ReaderAt, list []block) {
 			b.next, k.next = true, append(k.next, b)
 		}
 	}
-	for ; k.readers < min(readAhead, len(k.next)); k.readers++ {
+	for ; k.readers < min(readers, len(k.next)); k.readers++ {
 		k.wait.Go(func() { k.readNext(r) })
 	}
 }
@@ -100,7 +103,7 @@ func (k *blocks) read(r io.ReaderAt, b *block) ([]byte, error) {
 	if data, _ := k.have(b, false); data != nil {
 		return data, nil
 	}
-	room := packedRoom.Get().(*[blockSize]byte)
+	room := packedRoom.Get().(*[roomSize]byte)
 	defer packedRoom.Put(room)
 	text := room[:]
 	if int(b.size) > len(text) {
@@ -121,7 +124,7 @@ func (k *blocks) read(r io.ReaderAt, b *block) ([]byte, error) {
 }
 
 // packedRoom is for blocks as they are in the file.
-var packedRoom = sync.Pool{New: func() any { return new([blockSize]byte) }}
+var packedRoom = sync.Pool{New: func() any { return new([roomSize]byte) }}
 
 // have returns what is in a block if that is there. For an entry that is asked for, it also
 // reports whether that is the first one of the block, and has the block kept longer.

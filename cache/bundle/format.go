@@ -157,7 +157,7 @@ var decompressor = sync.OnceValues(func() (*zstd.Decoder, error) {
 })
 
 // decoders is how many blocks can be decompressed at the same time.
-const decoders = 1 + readAhead
+const decoders = 1 + readers
 
 // expand decompresses what has to become raw bytes. Memory grows with what comes out,
 // not with what a file says.
