@@ -91,7 +91,7 @@ func convertIf(f *ir.Func, b *ir.Block, in [][]edge) bool {
 	}
 	for _, x := range sides(b, 0, in) {
 		for _, y := range sides(b, 1, in) {
-			if x.to == y.to && x.to != b && (x.block != nil || y.block != nil) && x.cost+y.cost <= maxSpeculated && selects(x, y) <= maxSelects {
+			if x.to == y.to && x.to != b && x.cost+y.cost <= maxSpeculated && selects(x, y) <= maxSelects {
 				meet(f, b, x, y, in)
 				return true
 			}

@@ -162,6 +162,23 @@ b0:
 	require.ErrorIs(t, Run(m, Options{Check: bad}), os.ErrInvalid)
 }
 
+// A branch whose sides go to one block, with other values, is a choice.
+func TestBranchWithoutBlocks(t *testing.T) {
+	m := parse(t, `
+kernel @k(%0: ptr<global,f32>, %1: i64, %2: f32) args(x slice f32 "[]float32", y scalar f32 "float32") {
+b0:
+  %3 = const 0.5 : f32
+  %4 = lt %2, %3 : bool
+  br %4, b1(%2), b1(%3)
+b1(%5: f32):
+  store %0, %5
+  ret
+}`)
+	require.NoError(t, Run(m, Options{Check: ir.Verify}))
+	require.Contains(t, m.String(), "select")
+	require.NotContains(t, m.String(), "br ")
+}
+
 func TestRecursion(t *testing.T) {
 	m := parse(t, `
 kernel @k() args() {
