@@ -302,7 +302,7 @@ func (p *parting) through(x *ir.Value) *ir.Value {
 // bounded adds a bound. Of a value that has an upper bound the last lane is known not
 // to wrap.
 func (p *parting) bounded(op ir.Op, x, n *ir.Value, wraps bool) {
-	t := bound{upTo, wraps}
+	t := bound{rel: upTo, wraps: wraps}
 	if op == ir.OpMax {
 		t.rel = atLeast
 		for k, u := range p.test {

@@ -30,6 +30,7 @@ type emitter struct {
 	used    []bool    // by value ID
 	limited []bool    // by value ID: a length that rows of indices are compared with
 	limits  []asm.Reg // by value ID: see limitOf
+	strides map[*ir.Value]*stride
 
 	spots   []spot
 	repeats []repeat
@@ -60,6 +61,7 @@ func newEmitter(m *ir.Module, f *ir.Func, c *code, tests map[*ir.Value]wholeTest
 	e.findNegated()
 	e.findWanted()
 	e.findLimits()
+	e.findStrides()
 	at := 0
 	for _, o := range m.Shared {
 		at = (at + o.Type.Align() - 1) / o.Type.Align() * o.Type.Align()

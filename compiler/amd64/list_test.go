@@ -70,3 +70,55 @@ func TestFieldNames(t *testing.T) {
 		assert.Equal(t, want, fieldName(at), at)
 	}
 }
+
+// A loop over the grid asks for what it reads some turns later, one over a block does not:
+// the processor sees that by itself. Both are left at once when no lane goes round again.
+func TestStrides(t *testing.T) {
+	const source = `module "k.Copy"
+
+kernel @Copy(%0: ptr<global,f32>, %1: i64, %2: ptr<global,f32>, %3: i64) args(x slice f32 "[]float32", y slice f32 "[]float32") {
+b0:
+  %4 = thread 0 : i64
+  %5 = blockdim 0 : i64
+  %6 = griddim 0 : i64
+  %7 = mul %5, %6 : i64
+  jump b1(%4)
+b1(%8: i64):
+  %9 = lt %8, %1 : bool
+  br %9, b2, b3
+b2:
+  %10 = offset %2, %8 : ptr<global,f32>
+  %11 = load %10 : f32
+  %12 = offset %0, %8 : ptr<global,f32>
+  store %12, %11
+  %13 = add %8, STEP : i64
+  jump b1(%13)
+b3:
+  ret
+}
+`
+	for _, name := range []string{"amd64:avx2", "amd64:avx512"} {
+		tgt, err := target.Parse(name)
+		require.NoError(t, err)
+		for step, want := range map[string]int{"%7": 1, "%5": 0} {
+			m, err := ir.Parse(strings.ReplaceAll(source, "STEP", step))
+			require.NoError(t, err)
+			text, err := List(m, tgt)
+			require.NoError(t, err)
+			assert.Equal(t, want, strings.Count(text, "prefetcht0"), "%s: %s", step, text)
+		}
+		m, err := ir.Parse(strings.ReplaceAll(source, "STEP", "%5"))
+		require.NoError(t, err)
+		closeLoops(m.Kernel())
+		tests, err := peel(m.Kernel(), tgt.WarpSize)
+		require.NoError(t, err)
+		none := 0
+		for _, list := range tests {
+			if list[0].none {
+				none++
+			}
+		}
+		assert.Equal(t, 1, none)
+		assert.Len(t, tests, 2)
+	}
+}

@@ -23,6 +23,9 @@ func (e *emitter) load(b *block, v *ir.Value) error {
 		return e.gather(r, v.Type, a, m)
 	case a.step == int64(v.Type.Size()):
 		e.loadVector(r, v.Type, a.mem, m)
+		if m == 0 {
+			e.ahead(b, p, a.mem)
+		}
 		return nil
 	case a.step == 0:
 		return fmt.Errorf("a load from one place has shape %v", e.of(v))

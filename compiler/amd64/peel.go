@@ -28,6 +28,8 @@ type bound struct {
 	rel relation
 	// wraps says that the integer of the last lane may be beyond the largest one.
 	wraps bool
+	// none has the test be that no lane is within the bound, however many lanes there are.
+	none bool
 }
 
 // relation says where an integer has to be.
@@ -215,6 +217,38 @@ func (p *peeler) loop(l int) {
 	for _, q := range h.Params {
 		args = append(args, value(q))
 	}
-	test := decide(p.f, fast, []*ir.Value{value(t.i), value(t.n)}, fast.Term.Succs[succ], ir.Edge{To: h, Args: args})
+	out, rest := fast.Term.Succs[1-succ], ir.Edge{To: h, Args: args}
+	if p.headed(p.pos[out.To.ID]) < 0 && !p.usedOutside(list) {
+		rest = p.left(t, value, out, rest)
+	}
+	test := decide(p.f, fast, []*ir.Value{value(t.i), value(t.n)}, fast.Term.Succs[succ], rest)
 	p.tests[test] = wholeTest{t.bound}
+}
+
+// usedOutside reports whether other blocks use what is made in these, other than by
+// parameters.
+func (p *peeler) usedOutside(list []*ir.Block) bool {
+	made := func(v *ir.Value) bool { return v.Op != ir.OpConst && slices.Contains(list, v.Block) }
+	for _, b := range p.f.Blocks {
+		if slices.Contains(list, b) {
+			continue
+		}
+		if slices.ContainsFunc(b.Term.Args, made) ||
+			slices.ContainsFunc(b.Term.Succs, func(e ir.Edge) bool { return slices.ContainsFunc(e.Args, made) }) ||
+			slices.ContainsFunc(b.Instrs, func(v *ir.Value) bool { return slices.ContainsFunc(v.Args, made) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// left returns the edge by which the copy of a loop is left: if no lane goes round again,
+// which is most often so, on behind the loop, and else to the original.
+func (p *peeler) left(t *found, value func(*ir.Value) *ir.Value, out, again ir.Edge) ir.Edge {
+	b := p.f.NewBlock()
+	b.Term.Pos = t.i.Pos
+	none := t.bound
+	none.none = true
+	p.tests[decide(p.f, b, []*ir.Value{value(t.i), value(t.n)}, out, again)] = wholeTest{none}
+	return ir.Edge{To: b}
 }

@@ -22,7 +22,7 @@ func (e *emitter) findFull() {
 			}
 			continue
 		}
-		e.full[i] = e.full[d.at] || len(b.in) == 1 && e.isTest(d.b) && d.b.Term.Succs[0].To == b.b
+		e.full[i] = e.full[d.at] || len(b.in) == 1 && e.isTest(d.b) && !e.tests[d.b.Term.Args[0]][0].none && d.b.Term.Succs[0].To == b.b
 	}
 }
 
@@ -53,6 +53,10 @@ func (e *emitter) jumpUnlessWhole(b *block, v *ir.Value, to label) {
 			e.bind(e.newLabel())
 			return
 		}
+	}
+	if test[0].none {
+		e.jumpUnlessPast(test[0], v.Args[0], v.Args[1], to)
+		return
 	}
 	if !e.full[b.at] {
 		m := e.masks[b.class]
@@ -101,4 +105,20 @@ func (e *emitter) jumpUnlessWithin(t bound, x, n *ir.Value, to label) {
 		}
 	}
 	e.jcc(outside, to)
+}
+
+// jumpUnlessPast jumps unless x, which goes up from lane to lane, is beyond a bound in all
+// of them: unless it is in the first, of which the others go up.
+func (e *emitter) jumpUnlessPast(t bound, x, n *ir.Value, to label) {
+	if t.wraps {
+		e.op(asm.MOV, 64, asm.R(asm.RAX), asm.R(e.general64(x)))
+		e.op(asm.ADD, 64, asm.R(asm.RAX), asm.I(e.of(x).step*int64(e.isa.lanes()-1)))
+		e.jcc(asm.CondO, to)
+	}
+	e.compare64(x, n)
+	within := asm.CondL
+	if t.rel == upTo {
+		within = asm.CondLE
+	}
+	e.jcc(within, to)
 }

@@ -239,6 +239,38 @@ func TestCode(t *testing.T) {
 				RET`,
 		},
 		{
+			name: "what is written again before the frame is read is stored once",
+			cfg:  small(4, 4, 2),
+			in: `
+			b0: depth 0
+				MOV g0, [R15+0]
+				COPY g2, g0
+				ADD g2, 1
+				ADD g2, g0
+			b1: depth 1
+				ADD [R15+16], g2
+				BARRIER
+				ADD [R15+24], g2
+				JCC b1
+			b2: depth 0
+				RET`,
+			want: `
+			b0: depth 0
+				MOV RBX, [R15+0]
+				MOV RSI, RBX
+				ADD RSI, 1
+				ADD RSI, RBX
+				MOV [R14+0], RSI
+			b1: depth 1
+				ADD [R15+16], RSI
+				BARRIER
+				MOV RSI, [R14+0]
+				ADD [R15+24], RSI
+				JCC b1
+			b2: depth 0
+				RET`,
+		},
+		{
 			name: "between barriers a value is in a register",
 			cfg:  small(4, 6, 2),
 			in: `

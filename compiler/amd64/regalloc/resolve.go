@@ -209,18 +209,36 @@ func (a *alloc) chooseStores(v int32, n int) {
 	}
 }
 
-// storeDefs puts a store after each instruction that writes v.
+// storeDefs puts a store after each instruction that writes v, unless v is written
+// again before the frame could be read.
 func (a *alloc) storeDefs(v int32) {
 	i := a.vals[v].first
-	for _, u := range a.uses[a.vals[v].ulo:a.vals[v].uhi] {
+	uses := a.uses[a.vals[v].ulo:a.vals[v].uhi]
+	for k, u := range uses {
 		if u.flags&useWrite == 0 {
 			continue
 		}
 		for a.ivs[i].to <= u.pos {
 			i = a.ivs[i].next
 		}
-		a.addMove(key(u.pos>>1, atAfter), v, a.ivs[i].reg, inFrame)
+		if !a.overwritten(&a.ivs[i], uses[k:]) {
+			a.addMove(key(u.pos>>1, atAfter), v, a.ivs[i].reg, inFrame)
+		}
 	}
+}
+
+// overwritten reports whether what the first use writes to a register is written again
+// by another in the same basic block, while the value is in the same register.
+func (a *alloc) overwritten(p *ival, uses []use) bool {
+	for _, u := range uses[1:] {
+		if u.pos >= p.to || a.blockOf[u.pos>>1] != a.blockOf[uses[0].pos>>1] {
+			return false
+		}
+		if u.flags&useWrite != 0 && u.pos>>1 != uses[0].pos>>1 {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *alloc) moveFreq(k int32) float32 {
