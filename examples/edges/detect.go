@@ -239,9 +239,11 @@ func (p *pipeline) release() {
 	}
 }
 
-// rows is the grid of BlurRows: a block for each piece of a row.
+// rows is the grid of BlurRows: a block for each piece of a row, all of about one length.
 func (p *pipeline) rows() runtime.Grid {
-	return p.grid(kernels.RowThreads, 1, p.h)
+	pieces, warp := (p.w+kernels.RowThreads-1)/kernels.RowThreads, p.dev.WarpSize()
+	piece := (p.w + pieces - 1) / pieces
+	return p.grid(min((piece+warp-1)/warp*warp, kernels.RowThreads), 1, p.h)
 }
 
 // cols is the grid of BlurCols: a block for each tile.
@@ -249,9 +251,13 @@ func (p *pipeline) cols() runtime.Grid {
 	return p.grid(kernels.ColThreads, 8, (p.h+kernels.ColTile-1)/kernels.ColTile)
 }
 
-// plane is the grid of kernels that look at each pixel by itself.
+// plane is the grid of kernels that look at each pixel by itself. Where a row of blocks
+// each keeps the device busy threads go along the rows.
 func (p *pipeline) plane() runtime.Grid {
-	return p.grid(32, 8, (p.h+7)/8)
+	g, info := p.grid(32, 8, (p.h+7)/8), p.dev.Info()
+	row := g.Blocks.Y * g.Threads.Count() // threads, for one block along x
+	g.Blocks.X = min(g.Blocks.X, 1+8*info.Units*info.ThreadsPerUnit/row)
+	return g
 }
 
 // grid has blocks of x by y threads that cover the width. Devices allow fewer
