@@ -21,7 +21,7 @@ FILLERS = 8  # processes that fill the cache
 def use(first, last):
     """Runs some of the kernels, each once, and returns the seconds."""
     import torch
-    from firstop_triton import unary
+    from firstop_triton import OPERATIONS, unary
 
     types = [torch.float32, torch.bfloat16, torch.float16, torch.int32, torch.float64]
     x = {t: torch.ones(1, device="cuda").to(t) for t in types}
@@ -30,7 +30,7 @@ def use(first, last):
     begin = time.perf_counter()
     for i in range(first, last):
         t = types[i % len(types)]
-        unary[(1,)](out[t], x[t], 1, OP=i // len(types), BLOCK=128)
+        unary[(1,)](out[t], x[t], 1, F=OPERATIONS[i // len(types)], BLOCK=128)
     torch.cuda.synchronize()
     return time.perf_counter() - begin
 
