@@ -20,6 +20,8 @@ var (
 	pickSides   = jit.Of(kernels.PickSides[float32, uint32])
 	pickTake    = jit.Of(kernels.PickTake[float32, uint32])
 	pickBetween = jit.Of(kernels.PickBetween[float32, uint32, float32])
+	pickRows    = jit.Of(kernels.PickRows[float32, uint32])
+	pickMiddle  = jit.Of(kernels.PickMiddle[float32, uint32, float32])
 )
 
 // TopK stores in values the first elements of x along a dimension in the order of [Sort],
@@ -46,6 +48,25 @@ func (c *sorter) divided(info *runtime.Info) bool {
 		return c.size() > shortest(info)
 	}
 	return c.size() >= shortestPicked
+}
+
+// middle stores the quantiles of rows that a block each has by itself.
+func (p *picker) middle(s *runtime.Stream, out View, frac float64) error {
+	c := p.c
+	ts, compute := reflect.SliceOf(c.x.DType.Type()), c.x.DType.Compute()
+	h, f := out.header(), dtype.FromFloat(compute, frac).Bits()
+	_, _, x := c.results()
+	k := pickMiddle.As(kernelType(ts, ts, ranksType, orderType, pickType, compute.Type(), c.fnType, c.backType))
+	return k.Launch(s, p.alone(s), slice(out.DType, &h), x, c.ranks, p.order(), p.Pick, word(compute, &f), c.fn, c.back)
+}
+
+// alone is the grid of blocks that have rows by themselves.
+func (p *picker) alone(s *runtime.Stream) runtime.Grid {
+	info := infoOf(s.Device())
+	p.counters(&info)
+	g := p.grid()
+	g.Blocks.Y = min(g.Blocks.Y, rowBlocks(&info, p.threads))
+	return g
 }
 
 // shortestPicked is the size of rows that are not sorted in a block of several warps,
@@ -75,6 +96,9 @@ func pickQuantile(s *runtime.Stream, out, x View, dim, at int, frac float64) (bo
 	p := newPicker(c, &info, 3)
 	last := c.size() - 1
 	p.Rank = [3]uint32{uint32(at), uint32(min(at+1, last)), uint32(last)}
+	if p.blocks == 1 {
+		return true, p.middle(s, out, frac)
+	}
 	if err := p.room.alloc(s, up(p.bytes(), 8)); err != nil {
 		return false, fmt.Errorf("quantile of %v: %w", x.Layout.Shape(), err)
 	}
@@ -159,6 +183,7 @@ func (p *picker) bytes() int {
 // has memory for that.
 func (p *picker) count(s *runtime.Stream) error {
 	slots := p.passes() * p.c.ranks.Rows * int(p.Targets)
+	p.room.used = up(p.room.used, 8)
 	h := p.room.take(8, slots)
 	words, err := runtime.View[uint64](h.Buf)
 	if err != nil {
@@ -203,16 +228,20 @@ func (p *picker) take(s *runtime.Stream) error {
 		return err
 	}
 	n, sides := shape.Count(), 2*c.ranks.Rows*p.Parts
-	if err := p.room.alloc(s, up(p.bytes(), 8)+8*sides+up(n*c.x.DType.Size(), 8)+up(8*n, 16)); err != nil {
+	counts := up(p.bytes(), 8) + 8*sides
+	if p.blocks == 1 {
+		counts = 0
+	}
+	if err := p.room.alloc(s, counts+up(n*c.x.DType.Size(), 8)+up(8*n, 16)); err != nil {
 		return fmt.Errorf("topk of %v: %w", c.x.Layout.Shape(), err)
 	}
 	defer p.room.free(s)
-	if err := p.count(s); err != nil {
-		return err
-	}
 	some, from, places := p.view(c.x.DType, shape), p.view(dtype.U32, shape), p.view(dtype.U32, shape)
-	both := layout.Shape{2 * c.ranks.Rows, p.Parts}
-	if err := p.pick(s, some, from, p.view(dtype.U32, both), p.view(dtype.U32, both)); err != nil {
+	pick := p.pick
+	if p.blocks == 1 {
+		pick = p.pickRows
+	}
+	if err := pick(s, some, from); err != nil {
 		return err
 	}
 	values, down := c.values, bool(c.order.Down)
@@ -235,11 +264,26 @@ func (p *picker) view(d dtype.DType, shape layout.Shape) View {
 	return View{Buf: p.room.buf, DType: d, Layout: l}
 }
 
-// pick stores some elements of each row, the first ones but not in order, and where they are
-// from. There is room for how many each warp finds on both sides of the last one, and for
-// the sums.
-func (p *picker) pick(s *runtime.Stream, some, from, sides, sums View) error {
+// pickRows is pick of rows that a block each has by itself.
+func (p *picker) pickRows(s *runtime.Stream, some, from View) error {
 	c := p.c
+	ts := reflect.SliceOf(c.x.DType.Type())
+	_, _, x := c.results()
+	to, at := some.header(), from.header()
+	k := pickRows.As(kernelType(ts, uint32s, ts, ranksType, orderType, pickType, c.fnType))
+	return k.Launch(s, p.alone(s), slice(c.x.DType, &to), slice(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.fn)
+}
+
+// pick stores some elements of each row, the first ones but not in order, and where they are
+// from.
+func (p *picker) pick(s *runtime.Stream, some, from View) error {
+	c := p.c
+	if err := p.count(s); err != nil {
+		return err
+	}
+	// How many each warp finds on both sides of the last one, and their sums.
+	both := layout.Shape{2 * c.ranks.Rows, p.Parts}
+	sides, sums := p.view(dtype.U32, both), p.view(dtype.U32, both)
 	ts := reflect.SliceOf(c.x.DType.Type())
 	_, _, x := c.results()
 	to, at, n, sum := some.header(), from.header(), sides.header(), sums.header()

@@ -54,18 +54,7 @@ func (p *Pick) known(t dsl.Thread, found *[mostTargets]uint64, rest *[mostTarget
 		}
 		at := ((p.Pass-1)*rows+r)*int(p.Targets) + j
 		c := counts[(at-j+of)*digits:]
-		per := digits / t.WarpSize()
-		var sum uint32
-		for i := range per {
-			sum += c[t.Lane()*per+i]
-		}
-		if first := dsl.WarpScanExclusive(t, sum); first <= rank && rank-first < sum {
-			d := t.Lane() * per
-			rank -= first
-			for rank >= c[d] {
-				rank -= c[d]
-				d++
-			}
+		if d, rank, here := digitAt(t, rank, func(d int) uint32 { return c[d] }); here {
 			found[j], rest[j] = before<<digitBits|uint64(d), rank
 			if t.BlockX() == 0 {
 				prefix[at], left[at] = found[j], rank
@@ -73,6 +62,27 @@ func (p *Pick) known(t dsl.Thread, found *[mostTargets]uint64, rest *[mostTarget
 		}
 	}
 	t.Sync()
+}
+
+// digitAt returns, to one lane of a warp, the digit that the key at a place of those that
+// are counted has, and its place among those with this digit.
+func digitAt(t dsl.Thread, rank uint32, count func(d int) uint32) (d int, rest uint32, here bool) {
+	per := digits / t.WarpSize()
+	var sum uint32
+	for i := range per {
+		sum += count(t.Lane()*per + i)
+	}
+	first := dsl.WarpScanExclusive(t, sum)
+	if first > rank || rank-first >= sum {
+		return 0, 0, false
+	}
+	d = t.Lane() * per
+	rank -= first
+	for rank >= count(d) {
+		rank -= count(d)
+		d++
+	}
+	return d, rank, true
 }
 
 // pickKey returns the bits of the key of an element that differ, and those below.
@@ -221,23 +231,29 @@ func PickTake[T dsl.Number, K Key](t dsl.Thread, values []T, places, sums []uint
 		if below == belows[part] && (equal >= uint32(o.Take) || equal-all == equals[part]) {
 			continue // there is nothing to take, as most often
 		}
-		lower := uint64(1)<<uint(t.Lane()) - 1
-		for j := first; j < end; j += t.WarpSize() {
-			i := j + t.Lane()
-			v := x[base+w.at(min(i, end-1))]
-			k := pickKey(v, o, &p, key) >> uint(p.From)
-			under := dsl.Ballot(t, i < end && k < limit)
-			same := dsl.Ballot(t, i < end && k == limit)
-			at := below + uint32(bits.OnesCount64(under&lower))
-			if k == limit {
-				at = equal + uint32(bits.OnesCount64(same&lower))
-			}
-			if i < end && k <= limit && at < uint32(o.Take) {
-				values[to+int(at)*w.To], places[to+int(at)*w.To] = v, uint32(i)
-			}
-			below += uint32(bits.OnesCount64(under))
-			equal += uint32(bits.OnesCount64(same))
+		takePart(t, values, places, x, &w, o, &p, base, to, first, end, below, equal, limit, key)
+	}
+}
+
+// takePart stores what a warp's part of a row has of the elements that are taken: those below
+// the limit from one place on, and those that are equal to it from another.
+func takePart[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x []T, w *Ranks, o Order, p *Pick, base, to, first, end int, below, equal uint32, limit K, key func(T) K) {
+	lower := uint64(1)<<uint(t.Lane()) - 1
+	for j := first; j < end; j += t.WarpSize() {
+		i := j + t.Lane()
+		v := x[base+w.at(min(i, end-1))]
+		k := pickKey(v, o, p, key) >> uint(p.From)
+		under := dsl.Ballot(t, i < end && k < limit)
+		same := dsl.Ballot(t, i < end && k == limit)
+		at := below + uint32(bits.OnesCount64(under&lower))
+		if k == limit {
+			at = equal + uint32(bits.OnesCount64(same&lower))
 		}
+		if i < end && k <= limit && at < uint32(o.Take) {
+			values[to+int(at)*w.To], places[to+int(at)*w.To] = v, uint32(i)
+		}
+		below += uint32(bits.OnesCount64(under))
+		equal += uint32(bits.OnesCount64(same))
 	}
 }
 
@@ -252,12 +268,128 @@ func PickBetween[T dsl.Float, K Key, C dsl.Real](t dsl.Thread, out []T, counts [
 		p.known(t, found, rest, counts, prefix, left, r, w.Rows)
 		if t.ThreadX() == 0 {
 			_, to := w.row(r)
-			var v [mostTargets]C
-			for j := range v {
-				v[j] = dsl.Convert[C](back(K(found[j]) << uint(p.From)))
-			}
-			out[to] = dsl.Convert[T](quantileOf(v[0], v[1], v[2], frac))
+			out[to] = dsl.Convert[T](betweenFound(found, &p, frac, back))
 		}
 		t.Sync()
 	}
+}
+
+// What follows is for rows that a block has by itself, one after the other.
+
+// pickRow finds the keys of all targets in a row, which the operand has from base on, and
+// their places among keys that are equal to theirs.
+func pickRow[T dsl.Number, K Key](t dsl.Thread, found *[mostTargets]uint64, rest *[mostTargets]uint32, count []uint32, x []T, w *Ranks, o Order, p *Pick, base int, key func(T) K) {
+	copies, targets := int(p.Copies), int(p.Targets)
+	copyOf := t.ThreadX() % copies
+	warps := t.BlockDimX() / t.WarpSize()
+	if j := t.ThreadX(); j < targets {
+		found[j], rest[j] = 0, p.Rank[0]
+		for k := 1; k < targets; k++ {
+			if k == j {
+				rest[j] = p.Rank[k]
+			}
+		}
+	}
+	for shift := int(p.End) - digitBits; shift >= int(p.From); shift -= digitBits {
+		for d := t.ThreadX(); d < targets*digits*copies; d += t.BlockDimX() {
+			count[d] = 0
+		}
+		t.Sync()
+		var begin [mostTargets]K
+		for j := range targets {
+			begin[j] = K(found[j])
+		}
+		of := t.WarpSize() * int(p.Each)
+		eachKey(t, x, w, o, p, base, t.Warp()*of, w.N, warps*of, key, func(k K) {
+			d := digit(k, shift)*copies + copyOf
+			for j := range targets {
+				if k>>uint(shift+digitBits) == begin[j] {
+					dsl.AtomicAdd(&count[j*digits*copies+d], 1)
+				}
+			}
+		})
+		t.Sync()
+		for d := t.ThreadX(); d < targets*digits; d += t.BlockDimX() {
+			sum := count[d*copies]
+			for c := 1; c < copies; c++ {
+				sum += count[d*copies+c]
+			}
+			count[d*copies] = sum
+		}
+		t.Sync()
+		for j := t.Warp(); j < targets; j += warps {
+			if d, rank, here := digitAt(t, rest[j], func(d int) uint32 { return count[(j*digits+d)*copies] }); here {
+				found[j], rest[j] = found[j]<<digitBits|uint64(d), rank
+			}
+		}
+		t.Sync()
+	}
+}
+
+// mostWarps bounds the warps of a block.
+const mostWarps = 64
+
+// PickRows is [PickTake] of rows in which nothing is known yet.
+//
+//kiln:kernel
+//kiln:const p.Targets=1 p.From=0,16 p.End=32 p.Each=4 p.Copies=4 p.Room=1024 p.First=false
+func PickRows[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
+	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
+	count := dsl.SharedSlice[uint32](t, p.Room)
+	belows := dsl.Shared[[mostWarps]uint32](t)
+	equals := dsl.Shared[[mostWarps]uint32](t)
+	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
+		base, to := w.row(r)
+		pickRow(t, found, rest, count, x, &w, o, &p, base, key)
+		limit := K(found[0])
+		_, first, end := p.own(t, w.N)
+		var below, equal uint32
+		eachKey(t, x, &w, o, &p, base, first, end, t.WarpSize()*int(p.Each), key, func(k K) {
+			if k >>= uint(p.From); k < limit {
+				below++
+			} else if k == limit {
+				equal++
+			}
+		})
+		below, equal = dsl.WarpSum(t, below), dsl.WarpSum(t, equal)
+		if t.Lane() == 0 {
+			belows[t.Warp()], equals[t.Warp()] = below, equal
+		}
+		t.Sync()
+		below, equal = 0, uint32(o.Take-1)-rest[0] // so many are below in the whole row
+		for i := range t.Warp() {
+			below += belows[i]
+			equal += equals[i]
+		}
+		if belows[t.Warp()]+equals[t.Warp()] > 0 {
+			takePart(t, values, places, x, &w, o, &p, base, to, first, end, below, equal, limit, key)
+		}
+		t.Sync()
+	}
+}
+
+// PickMiddle is [PickBetween] of rows in which nothing is known yet.
+//
+//kiln:kernel
+//kiln:const p.Targets=3 p.From=0,16 p.End=32 p.Each=4 p.Copies=4 p.Room=3072 p.First=false
+func PickMiddle[T dsl.Float, K Key, C dsl.Real](t dsl.Thread, out, x []T, w Ranks, o Order, p Pick, frac C, key func(T) K, back func(K) T) {
+	found, rest := dsl.Shared[[mostTargets]uint64](t), dsl.Shared[[mostTargets]uint32](t)
+	count := dsl.SharedSlice[uint32](t, p.Room)
+	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
+		base, to := w.row(r)
+		pickRow(t, found, rest, count, x, &w, o, &p, base, key)
+		if t.ThreadX() == 0 {
+			out[to] = dsl.Convert[T](betweenFound(found, &p, frac, back))
+		}
+		t.Sync()
+	}
+}
+
+// betweenFound is what lies frac of the way from the first target to the second.
+func betweenFound[T dsl.Float, K Key, C dsl.Real](found *[mostTargets]uint64, p *Pick, frac C, back func(K) T) C {
+	var v [mostTargets]C
+	for j := range v {
+		v[j] = dsl.Convert[C](back(K(found[j]) << uint(p.From)))
+	}
+	return quantileOf(v[0], v[1], v[2], frac)
 }

@@ -70,7 +70,7 @@ func sorting(t *testing.T, b *bench) {
 // topK tests the first elements of rows that no block has room for, few enough for the
 // rows not to be sorted.
 func (b *bench) topK(t *testing.T, d dtype.DType, i int) {
-	for k, f := range []fold{{layout.Shape{2, 9001}, []int{1}}, {layout.Shape{5003, 2}, []int{0}}, {layout.Shape{40000}, []int{0}}} {
+	for k, f := range []fold{{layout.Shape{2, 9001}, []int{1}}, {layout.Shape{5, 2301}, []int{1}}, {layout.Shape{5003, 2}, []int{0}}, {layout.Shape{40000}, []int{0}}} {
 		size := f.shape[f.dims[0]]
 		keep := []int{1, 17, size / 4}[(i+k)%3]
 		b.sort(t, d, f, i+k, (i+k)%2 == 0, size-keep)
@@ -120,12 +120,12 @@ func (b *bench) sort(t *testing.T, d dtype.DType, f fold, kind int, down bool, d
 }
 
 func (b *bench) quantiles(t *testing.T) {
-	for i, d := range []dtype.DType{dtype.F32, dtype.F32, dtype.BF16, dtype.F64, dtype.F32, dtype.F16, dtype.F64, dtype.F8E4M3} {
+	for i, d := range []dtype.DType{dtype.F32, dtype.F32, dtype.BF16, dtype.F64, dtype.F32, dtype.F16, dtype.F64, dtype.F8E4M3, dtype.F32} {
 		if !b.has(d) {
 			continue
 		}
 		f := []fold{{layout.Shape{9, 4}, []int{0}}, {layout.Shape{3, 1500}, []int{1}}, {layout.Shape{2, 4, 5}, []int{1}}, {layout.Shape{6, 70}, []int{-1}}, {layout.Shape{1}, []int{0}},
-			{layout.Shape{5003, 3}, []int{0}}, {layout.Shape{2, 9001}, []int{1}}, {layout.Shape{2, 5001}, []int{-1}}}[i]
+			{layout.Shape{5003, 3}, []int{0}}, {layout.Shape{2, 9001}, []int{1}}, {layout.Shape{2, 5001}, []int{-1}}, {layout.Shape{3, 2050, 2}, []int{1}}}[i]
 		x := b.value(t, d, layoutOf(t, kinds[i%len(kinds)], f.shape), func() dtype.Scalar { return b.moderate(d) })
 		shape, rows := along(f.shape, f.dims)
 		for _, q := range []float64{0, 0.25, 0.5, 1} {
