@@ -30,6 +30,7 @@ type blocks struct {
 	kept    []keptBlock
 	next    []*block // to be read ahead
 	readers int      // who read ahead now
+	closed  bool     // nobody begins to
 	wait    sync.WaitGroup
 }
 
@@ -70,6 +71,9 @@ func (k *blocks) ahead(r io.ReaderAt, list []block) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.closed {
+		return
+	}
 	for i := range list[:min(readAhead, len(list))] {
 		if b := &list[i]; !b.next && !b.asked && b.raw <= blockSize {
 			b.next, k.next = true, append(k.next, b)
@@ -78,6 +82,14 @@ func (k *blocks) ahead(r io.ReaderAt, list []block) {
 	for ; k.readers < min(readers, len(k.next)); k.readers++ {
 		k.wait.Go(func() { k.readNext(r) })
 	}
+}
+
+// close ends reading ahead, and waits for those that are at it.
+func (k *blocks) close() {
+	k.mu.Lock()
+	k.closed, k.next = true, nil
+	k.mu.Unlock()
+	k.wait.Wait()
 }
 
 // readNext reads ahead until there is nothing more to read.

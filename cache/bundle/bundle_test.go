@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -250,6 +251,9 @@ func TestHostile(t *testing.T) {
 		"negative": {`"size":`, `"size":-`},
 		"raw":      {`"raw":`, `"raw":99999999`},
 		"present":  {`"present":[0,`, `"present":[9,`},
+		"twice":    {`"present":[0,`, `"present":[0,0,`},
+		"order":    {`"present":[0,1`, `"present":[1,0`},
+		"beyond":   {`"present":[0,1,2,3`, `"present":[0,1,2,3,4`},
 		"nothing":  {"kiln bundle 2", "kiln bungle 2"},
 		"endless":  {"\n{", "\n" + strings.Repeat(" ", maxHeader) + "{"},
 	} {
@@ -273,6 +277,64 @@ func TestOtherFormats(t *testing.T) {
 	for _, begin := range []string{"", "kiln", "kiln bundle ", "kiln bundle x\n", "kiln bundle \n{", "kiln bundle 2"} {
 		_, err := Parse("none.kiln", begin)
 		require.ErrorIs(t, err, ErrFormat, "%q", begin)
+	}
+}
+
+// TestHostileFrame has frames that do not say what comes of them.
+func TestHostileFrame(t *testing.T) {
+	var frame bytes.Buffer
+	z, err := zstd.NewWriter(&frame)
+	require.NoError(t, err)
+	for range 2 {
+		_, err = z.Write([]byte("kiln "))
+		require.NoError(t, err)
+		require.NoError(t, z.Flush())
+	}
+	require.NoError(t, z.Close())
+	out, err := expand(frame.Bytes(), 10)
+	require.NoError(t, err)
+	require.Equal(t, "kiln kiln ", string(out))
+	for _, raw := range []int64{-1, math.MinInt64, 0, 9, 11, maxPart, maxPart + 1, math.MaxInt64} {
+		_, err := expand(frame.Bytes(), raw)
+		require.ErrorIs(t, err, ErrFormat, "%d", raw)
+	}
+}
+
+// TestZeros has entries of which as little is left as zstd can leave.
+func TestZeros(t *testing.T) {
+	for _, size := range []int{blockSize - 200, blockSize, 1 << 20, 32 << 20} {
+		var w Writer
+		key, e := cache.NewKey("zeros"), &cache.Entry{Header: cache.Header{Kind: cache.KindMachine, Kernel: "p.K"}, Body: make([]byte, size)}
+		require.NoError(t, w.Add(key, e))
+		var out bytes.Buffer
+		_, err := w.WriteTo(&out)
+		require.NoError(t, err)
+		b := parse(t, out.Bytes())
+		require.NoError(t, b.Verify())
+		got, err := b.Get(Common, key)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(e.Body, got.Body), "%d bytes", size)
+	}
+}
+
+// TestManifest has manifests that say other things than the entries.
+func TestManifest(t *testing.T) {
+	for name, change := range map[string]func(it *Item){
+		"kernel": func(it *Item) { it.Kernel = "p.Other" }, "kind": func(it *Item) { it.Kind = "" }, "types": func(it *Item) { it.Types = "int" },
+		"format": func(it *Item) { it.Format = "cubin" }, "build": func(it *Item) { it.Build = "checked" }, "tool": func(it *Item) { it.Tool = "" },
+		"size": func(it *Item) { it.Size++ }, "key": func(it *Item) { it.Key = cache.NewKey("1") },
+	} {
+		w, key := Writer{}, cache.NewKey("0")
+		for k, e := range sample(8) {
+			require.NoError(t, w.Add(k, e))
+		}
+		it := w.items[key]
+		change(&it)
+		w.items[key] = it
+		var out bytes.Buffer
+		_, err := w.WriteTo(&out)
+		require.NoError(t, err, name)
+		require.Error(t, parse(t, out.Bytes()).Verify(), name)
 	}
 }
 
@@ -385,7 +447,7 @@ func TestReadAhead(t *testing.T) {
 	require.NoError(t, err)
 	b := parse(t, out.Bytes())
 	there := func() (list []int) {
-		require.NoError(t, b.Close()) // waits
+		b.blocks.wait.Wait()
 		for i := range b.sections[0].blocks {
 			if b.sections[0].blocks[i].data.Value() != nil {
 				list = append(list, i)
@@ -421,6 +483,38 @@ func TestReadAhead(t *testing.T) {
 	_, err = b.Get("ptx:sm_90", of(1))
 	require.NoError(t, err)
 	require.Equal(t, []int{1}, there())
+}
+
+// TestClose closes a bundle while others use it.
+func TestClose(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	var out bytes.Buffer
+	w := blocksOf(t, 6*readAhead)
+	_, err := w.WriteTo(&out)
+	require.NoError(t, err)
+	b := parse(t, out.Bytes())
+	var wait sync.WaitGroup
+	for range 3 {
+		order := rand.Perm(w.Len())
+		wait.Go(func() {
+			for _, i := range order {
+				_, err := b.Get("ptx:sm_90", cache.NewKey(fmt.Sprint(i)))
+				assert.NoError(t, err, "it is in memory")
+			}
+		})
+	}
+	for range 10 {
+		require.NoError(t, b.Close())
+	}
+	wait.Wait()
+
+	b = parse(t, out.Bytes())
+	require.NoError(t, b.Close())
+	_, err = b.Get("ptx:sm_90", cache.NewKey("0"))
+	require.NoError(t, err)
+	require.Zero(t, b.blocks.readers)
+	require.Empty(t, b.blocks.next)
+	require.Len(t, b.blocks.kept, 1, "nobody reads ahead of what is closed")
 }
 
 func FuzzRead(f *testing.F) {

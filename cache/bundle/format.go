@@ -159,14 +159,18 @@ var decompressor = sync.OnceValues(func() (*zstd.Decoder, error) {
 // decoders is how many blocks can be decompressed at the same time.
 const decoders = 1 + readers
 
-// expand decompresses what has to become raw bytes. Memory grows with what comes out,
-// not with what a file says.
+// mostRatio is how many bytes may come of one that is compressed: a block of a frame, of 128 KiB
+// at most, takes four bytes or more (RFC 8878, 3.1.1.2).
+const mostRatio = 128 << 10 / 4
+
+// expand decompresses what has to become raw bytes. More memory than can come of what is
+// there is not taken on the word of a file.
 func expand(packed []byte, raw int64) ([]byte, error) {
 	d, err := decompressor()
 	if err != nil {
 		return nil, err
 	}
-	if raw > maxPart {
+	if raw < 0 || raw > maxPart {
 		return nil, fmt.Errorf("%w: %d bytes decompressed, the limit is %d", ErrFormat, raw, int64(maxPart))
 	}
 	var h zstd.Header
@@ -176,7 +180,10 @@ func expand(packed []byte, raw int64) ([]byte, error) {
 	if h.HasFCS && h.FrameContentSize != uint64(raw) {
 		return nil, fmt.Errorf("%w: frame of %d bytes decompressed, want %d", ErrFormat, h.FrameContentSize, raw)
 	}
-	out, err := d.DecodeAll(packed, make([]byte, 0, min(raw, int64(len(packed))<<12)))
+	if raw > int64(len(packed))*mostRatio {
+		return nil, fmt.Errorf("%w: %d bytes decompressed cannot come of %d", ErrFormat, raw, len(packed))
+	}
+	out, err := d.DecodeAll(packed, make([]byte, 0, raw))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}

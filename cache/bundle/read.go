@@ -140,7 +140,7 @@ func (b *Bundle) place(size int64) error {
 	if bad := b.header.Manifest.Size; bad < 0 || bad > maxPart {
 		return fmt.Errorf("%w: manifest of %d bytes", ErrFormat, bad)
 	}
-	at := b.manifest + b.header.Manifest.Size
+	at, present := b.manifest+b.header.Manifest.Size, b.seal.Present
 	for i, s := range b.header.Sections {
 		if err := s.check(); err != nil {
 			return fmt.Errorf("%w: section %d, %q: %w", ErrFormat, i, s.Target, err)
@@ -149,14 +149,17 @@ func (b *Bundle) place(size int64) error {
 			return fmt.Errorf("%w: section %d, %q, after %q", ErrFormat, i, s.Target, b.header.Sections[i-1].Target)
 		}
 		next := &section{Section: s, at: -1}
-		if slices.Contains(b.seal.Present, i) {
-			next.at = at
+		if len(present) > 0 && present[0] == i {
+			next.at, present = at, present[1:]
 			if at > math.MaxInt64-s.Size {
 				return fmt.Errorf("%w: section %d, %q: %d bytes", ErrFormat, i, s.Target, s.Size)
 			}
 			at += s.Size
 		}
 		b.sections = append(b.sections, next)
+	}
+	if len(present) > 0 {
+		return fmt.Errorf("%w: section %d is present, of %d, or is there twice or out of order", ErrFormat, present[0], len(b.sections))
 	}
 	if at != size {
 		return fmt.Errorf("%w: %d bytes, its header says %d: it was cut, or something was added", ErrFormat, size, at)
@@ -176,9 +179,10 @@ func (s *Section) check() error {
 	return nil
 }
 
-// Close closes the file.
+// Close closes the file. Others may still use the bundle: what they want that is not in memory
+// is an error then, unless all of the bundle is, as [Parse] has it.
 func (b *Bundle) Close() error {
-	b.blocks.wait.Wait()
+	b.blocks.close()
 	return b.close()
 }
 
@@ -236,8 +240,12 @@ func (s *section) load(r io.ReaderAt) error {
 	s.blocks = make([]block, s.Blocks)
 	at := s.at + s.Index.Size
 	for i := range s.blocks {
-		s.blocks[i].blockRecord, s.blocks[i].at = readBlockRecord(index[i*blockRecordSize:]), at
-		at += int64(s.blocks[i].size)
+		r := readBlockRecord(index[i*blockRecordSize:])
+		if r.size > maxPart {
+			return fmt.Errorf("index at byte %d: %w: block of %d bytes, the limit is %d", s.at, ErrFormat, r.size, maxPart)
+		}
+		s.blocks[i].blockRecord, s.blocks[i].at = r, at
+		at += int64(r.size)
 	}
 	if at != s.at+s.Size {
 		return fmt.Errorf("index at byte %d: %w: blocks of %d bytes, the section has room for %d", s.at, ErrFormat, at-s.at-s.Index.Size, s.Size-s.Index.Size)
@@ -318,17 +326,15 @@ func (b *Bundle) Manifest() ([]Item, error) {
 func (b *Bundle) Verify() error {
 	items, err := b.Manifest()
 	errs := []error{err}
-	listed := map[string]int{}
+	listed, seen := map[string]int{}, map[cache.Key]bool{}
 	for _, it := range items {
-		listed[it.Target]++
-		if !b.Has(it.Target) {
-			continue
+		if listed[it.Target]++; seen[it.Key] {
+			errs = append(errs, fmt.Errorf("bundle %s: %w: the manifest has entry %.12s twice", b.name, ErrFormat, it.Key))
 		}
-		e, err := b.Get(it.Target, it.Key)
-		if err == nil && (e.Kernel != it.Kernel || e.Kind != it.Kind || e.Build != it.Build) {
-			err = fmt.Errorf("bundle %s: entry %.12s is %s of %s, the manifest says %s of %s", b.name, it.Key, e.Kind, e.Kernel, it.Kind, it.Kernel)
+		seen[it.Key] = true
+		if b.Has(it.Target) {
+			errs = append(errs, b.verify(it))
 		}
-		errs = append(errs, err)
 	}
 	for _, s := range b.header.Sections {
 		if listed[s.Target] != s.Entries {
@@ -336,4 +342,19 @@ func (b *Bundle) Verify() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// verify reads the entry of a line of the manifest, and compares what both say.
+func (b *Bundle) verify(it Item) error {
+	e, err := b.Get(it.Target, it.Key)
+	if err != nil {
+		return err
+	}
+	rec, _ := b.section(it.Target).find(it.Key)
+	is := Item{Key: it.Key, Header: e.Header, Size: int(rec.size)}
+	if is.Meta = nil; compare(is, it) != 0 || is.Types != it.Types || is.Tool != it.Tool || is.Size != it.Size {
+		return fmt.Errorf("bundle %s: %w: entry %.12s is %s of %s, %d bytes, the manifest says %s of %s, %d bytes, or they differ otherwise",
+			b.name, ErrFormat, it.Key, e.Kind, e.Kernel, is.Size, it.Kind, it.Kernel, it.Size)
+	}
+	return nil
 }
