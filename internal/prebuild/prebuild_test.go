@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -216,7 +218,9 @@ func TestMetalLibraries(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in for Apple's compiler is a script for sh, which Windows does not have")
 	}
-	t.Setenv("KILN_METAL", metal.Tool(t))
+	name := metal.Tool(t)
+	t.Chdir(filepath.Dir(name))
+	t.Setenv("KILN_METAL", "./"+filepath.Base(name)) // it runs elsewhere
 	all := targets(t, "msl:2.4", "msl:3.0", "msl:3.1", "msl:3.2")
 	found, absent := Assemblers(all)
 	require.Empty(t, absent)
@@ -245,6 +249,21 @@ func TestMetalLibraries(t *testing.T) {
 	later.Arch, later.Version = "4.9", 49
 	_, err = found[0].assemble(t.Context(), nil, later)
 	require.ErrorIs(t, err, errUnknown)
+}
+
+// TestToolsComplain has tools that fail and say why.
+func TestToolsComplain(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the tool is a script for sh, which Windows does not have")
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "xcrun"), []byte("#!/bin/sh\necho 'unable to find utility \"metal\"' >&2; exit 72\n"), 0o700))
+	t.Setenv("PATH", dir)
+	_, absent := Assemblers(targets(t, "msl:3.0"))
+	require.ErrorContains(t, errors.Join(absent...), `no machine code of msl: xcrun -sdk macosx -find metal: exit status 72: unable to find utility "metal"; set KILN_METAL`)
+	t.Setenv("KILN_METAL", filepath.Join(dir, "xcrun"))
+	_, absent = Assemblers(targets(t, "msl:3.0"))
+	require.ErrorContains(t, errors.Join(absent...), `xcrun --version: exit status 72: unable to find utility "metal"`)
 }
 
 func TestAbsentTools(t *testing.T) {

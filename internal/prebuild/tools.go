@@ -83,31 +83,44 @@ func Assemblers(targets []target.Target) (found []*Assembler, absent []error) {
 			absent = append(absent, fmt.Errorf("no machine code of %s: %w; set %s", t.format, err, t.env))
 			continue
 		}
-		out, err := exec.Command(path, "--version").Output()
+		out, err := output(path, "--version")
 		if err != nil {
-			absent = append(absent, fmt.Errorf("no machine code of %s: %s --version: %w", t.format, path, err))
+			absent = append(absent, fmt.Errorf("no machine code of %s: %w", t.format, err))
 			continue
 		}
-		found = append(found, &Assembler{t.format, t.makes, path, versionOf(string(out)), t.args})
+		found = append(found, &Assembler{t.format, t.makes, path, versionOf(out), t.args})
 	}
 	return found, absent
 }
 
-// path looks for the tool.
+// output is what a command prints; an error has what it complains of.
+func output(name string, args ...string) (string, error) {
+	out, err := exec.Command(name, args...).Output()
+	if err == nil {
+		return string(out), nil
+	}
+	err = fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
+	}
+	return "", err
+}
+
+// path looks for the tool. It is absolute, because the tool runs in other directories.
 func (t *tool) path() (string, error) {
 	names := t.names
 	if name := os.Getenv(t.env); name != "" {
 		names = []string{name}
 	} else if len(t.find) > 0 {
-		out, err := exec.Command(t.find[0], t.find[1:]...).Output()
+		out, err := output(t.find[0], t.find[1:]...)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", strings.Join(t.find, " "), err)
+			return "", err
 		}
-		names = []string{strings.TrimSpace(string(out))}
+		names = []string{strings.TrimSpace(out)}
 	}
 	for _, name := range names {
 		if p, err := exec.LookPath(name); err == nil {
-			return p, nil
+			return filepath.Abs(p)
 		}
 	}
 	return "", fmt.Errorf("no %s found", strings.Join(names, ", "))
