@@ -45,6 +45,7 @@ type Tuner[C any] struct {
 
 	chosen atomic.Pointer[map[tunedFor]int] // replaced by a larger one
 	mu     sync.Mutex
+	on     atomic.Pointer[runtime.Stream] // where it measures now
 	clock  func(s *runtime.Stream, work func() error) (time.Duration, error)
 	env    func() (*settings, error)
 }
@@ -84,7 +85,8 @@ func Tune[C any](name string, configs ...C) *Tuner[C] {
 // To measure, Run calls work with every configuration, many times, and in the end once with the best. So
 // work has to come to the same each time: it must not change what it reads, and has to submit
 // what it does to the stream s. A configuration for which it returns an error is not chosen.
-// While a stream captures nothing is measured.
+// While a stream captures nothing is measured, and neither if the Tuner is measuring on that stream: work
+// may run the Tuner for a part of itself.
 func (t *Tuner[C]) Run(s *runtime.Stream, work func(C) error, at ...int) error {
 	i, err := t.best(s, work, at)
 	if err != nil {
@@ -113,6 +115,9 @@ func (t *Tuner[C]) best(s *runtime.Stream, work func(C) error, at []int) (int, e
 	}
 	if s == nil {
 		return 0, fmt.Errorf("tuner %s: nil stream", t.name)
+	}
+	if len(t.configs) == 1 {
+		return 0, nil
 	}
 	key := tunedFor{dev: s.Device().Name(), n: len(at)}
 	copy(key.at[:], at)
@@ -143,11 +148,6 @@ func (t *Tuner[C]) learn(key tunedFor, i int) {
 
 // choose finds a choice that is kept, or makes one.
 func (t *Tuner[C]) choose(s *runtime.Stream, work func(C) error, key tunedFor) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if i, ok := t.known(key); ok {
-		return i, nil
-	}
 	env, err := t.env()
 	if err != nil {
 		return 0, err
@@ -155,6 +155,14 @@ func (t *Tuner[C]) choose(s *runtime.Stream, work func(C) error, key tunedFor) (
 	c, err := t.question(s.Device(), key)
 	if err != nil {
 		return 0, err
+	}
+	if t.on.Load() == s {
+		return env.near(c), nil // to wait could be to wait for itself
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i, ok := t.known(key); ok {
+		return i, nil
 	}
 	i, ok := env.tuned(c)
 	switch {
@@ -188,6 +196,8 @@ func (t *Tuner[C]) question(dev *runtime.Device, key tunedFor) (record.Choice, e
 
 // measure makes a choice and keeps it.
 func (t *Tuner[C]) measure(s *runtime.Stream, work func(C) error, env *settings, c record.Choice) (int, error) {
+	t.on.Store(s)
+	defer t.on.Store(nil)
 	start := time.Now()
 	times, err := t.race(s, work)
 	if err != nil {

@@ -158,6 +158,30 @@ func TestTuneCapture(t *testing.T) {
 	require.Equal(t, 16, g.best(tu))
 }
 
+// Work may run the tuner, too: it takes the first configuration while it is measured. Of one
+// configuration there is nothing to measure, and what panics leaves the tuner as it was.
+func TestTuneNested(t *testing.T) {
+	g := newTuning(t)
+	tu := g.tuner(sides...)
+	inner := 0
+	require.NoError(t, tu.Run(g.s, func(c tile) error {
+		part, err := tu.Best(g.s, g.work, 2048)
+		inner = part.Side
+		return errors.Join(err, g.work(c))
+	}, 4096))
+	require.Equal(t, 16, g.ran)
+	require.Equal(t, 16, inner, "it is measured where the outer one is known")
+	require.Equal(t, 16, g.best(tu, 4096))
+	require.Equal(t, once(16), g.calls)
+
+	require.Equal(t, 32, g.best(g.tuner(tile{32})))
+	require.Equal(t, once(32), g.calls)
+
+	tu = g.tuner(sides...)
+	require.Panics(t, func() { _ = tu.Run(g.s, func(tile) error { panic("work") }, 1) })
+	require.Equal(t, 16, g.best(tu, 1))
+}
+
 // What a run chose travels in its record and in the bundle that is made of that.
 func TestTuneRecord(t *testing.T) {
 	g := newTuning(t)
