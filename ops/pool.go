@@ -25,6 +25,10 @@ type Pooling struct {
 	// Inside is for means: they are over the places of a window inside of the input. Else
 	// padding counts as zeros.
 	Inside bool
+
+	// Ceil has one window more where some places are left over at the end, if it begins in
+	// the input or in front of it. What it has behind the padding counts nowhere.
+	Ceil bool
 }
 
 // Shape is the shape of the result for an input of shape x.
@@ -53,6 +57,9 @@ func (p *Pooling) Shape(x layout.Shape) (layout.Shape, error) {
 			return nil, fmt.Errorf("%w: pooling of %v with a kernel of %v", layout.ErrShape, x, p.Kernel)
 		}
 		out[i] = (x[i]+2*pad-reach)/stride + 1
+		if p.Ceil && (x[i]+2*pad-reach)%stride != 0 && out[i]*stride < x[i]+pad {
+			out[i]++
+		}
 	}
 	return out, nil
 }
@@ -133,13 +140,16 @@ func (p *Pooling) plan(s *runtime.Stream, out, x View, which layout.Layout) (w k
 		k.In[a], k.Kernel[a], k.Pad[a], k.Dilation[a] = x.Layout.Shape()[i], p.Kernel[d], axis(p.Padding, d, 0), axis(p.Dilation, d, 1)
 		k.X[a] = x.Layout.Strides()[i]
 		stride := axis(p.Stride, d, p.Kernel[d])
+		if end := (shape[i]-1)*stride + (k.Kernel[a]-1)*k.Dilation[a] + 1; end > k.In[a]+2*k.Pad[a] {
+			k.Over = true
+		}
 		starts[i] *= stride
 		places[a] = map[int]int{i: stride}
 		if a == 0 {
 			k.Height, k.Step, k.Down = shape[i], stride, [2]int{out.Layout.Strides()[i], which.Strides()[i]}
 		}
 	}
-	k.Clip = k.Pad != [2]int{}
+	k.Clip = k.Over || k.Pad != [2]int{}
 	if area := k.Kernel[0] * k.Kernel[1]; area <= mostWindow {
 		k.High, k.Wide = dsl.ConstInt(k.Kernel[0]), dsl.ConstInt(k.Kernel[1])
 		if n == 2 {

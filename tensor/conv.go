@@ -200,12 +200,25 @@ func (t *Tensor) AvgPool(p Pooling) *Tensor {
 // gradAvgPool spreads gradients over the windows: a transposed convolution with ones.
 func gradAvgPool(g, x *Tensor, p Pooling) *Tensor {
 	lead := x.Rank() - len(p.Kernel)
-	area := Shape(p.Kernel).Count()
-	g = g.DivScalar(float64(area))
-	if p.Inside { // how much of each window is inside
+	switch area := Shape(p.Kernel).Count(); {
+	case p.Inside: // how much of each window is inside
 		whole := p
-		whole.Inside = false
-		g = g.Div(x.OnesLike().AvgPool(whole))
+		whole.Inside, whole.Ceil = false, false
+		counts := x.OnesLike()
+		if p.Ceil { // the padding counts nowhere, wherever it ends
+			for d, k := range p.Kernel {
+				counts = counts.Pad(lead+d, 0, axis(p.Dilation, d, 1)*k, PadConstant, 0)
+			}
+		}
+		counts = counts.AvgPool(whole)
+		for d := lead; d < x.Rank() && counts.err == nil; d++ {
+			counts = counts.Narrow(d, 0, g.Size(d))
+		}
+		g = g.DivScalar(float64(area)).Div(counts)
+	case p.Ceil:
+		g = g.Div(counted(p, x, g))
+	default:
+		g = g.DivScalar(float64(area))
 	}
 	stride := p.Stride
 	if len(stride) == 0 {
@@ -220,7 +233,34 @@ func gradAvgPool(g, x *Tensor, p Pooling) *Tensor {
 	}
 	gp, xp := planes(g), planes(x)
 	w := Ones(x.dev, x.dtype, append([]int{1, 1}, p.Kernel...)...)
-	return gp.ConvTranspose(w, transposedOf(c, gp, xp, w)).Reshape(x.Shape()...)
+	c = transposedOf(c, gp, xp, w)
+	for d, n := range c.OutputPadding {
+		c.OutputPadding[d] = max(n, 0) // a last window may reach over the end
+	}
+	dx := gp.ConvTranspose(w, c)
+	for d := 2; d < xp.Rank() && dx.err == nil; d++ {
+		dx = dx.Narrow(d, 0, xp.Size(d))
+	}
+	return dx.Reshape(x.Shape()...)
+}
+
+// counted is how many places of each window are not behind the padding of x, in the last
+// dimensions of the gradient g of a mean.
+func counted(p Pooling, x, g *Tensor) *Tensor {
+	lead := x.Rank() - len(p.Kernel)
+	all := Ones(x.dev, x.dtype)
+	for d, k := range p.Kernel {
+		n, end := g.Size(lead+d), x.Size(lead+d)+axis(p.Padding, d, 0)
+		list := make([]float64, n)
+		for i := range list {
+			from, by := i*axis(p.Stride, d, k)-axis(p.Padding, d, 0), axis(p.Dilation, d, 1)
+			list[i] = float64(min(k, (end-from+by-1)/by))
+		}
+		one := slices.Repeat(Shape{1}, len(p.Kernel))
+		one[d] = n
+		all = all.Mul(matrixLike(x, list, n, 1).Reshape(one...))
+	}
+	return all
 }
 
 // UpsampleNearest gives the last one or two dimensions other sizes: place i of n is place

@@ -195,6 +195,12 @@ var gradients = []gradient{
 	{"avg pool", [][]int{{2, 5, 7}}, -2, 2, func(x []ten) ten {
 		return x[0].AvgPool(tensor.Pooling{Kernel: []int{2, 3}}).Sqr().Sum().Add(x[0].AvgPool(tensor.Pooling{Kernel: []int{3}, Stride: []int{2}, Padding: []int{1}, Inside: true}))
 	}},
+	{"pools with a last window", [][]int{{2, 6, 8}}, -2, 2, func(x []ten) ten {
+		p := tensor.Pooling{Kernel: []int{3, 2}, Stride: []int{2, 3}, Padding: []int{1, 1}, Ceil: true}
+		inside := p
+		inside.Inside = true
+		return x[0].AvgPool(p).Sqr().Sum().Add(x[0].AvgPool(inside).Sqr().Sum()).Add(x[0].MaxPool(p).Sqr())
+	}},
 	{"adaptive avg pool", [][]int{{2, 5, 7}}, -2, 2, func(x []ten) ten {
 		return x[0].AdaptiveAvgPool(2, 4).Sqr().Sum().Add(x[0].AdaptiveAvgPool(3).Sqr().Sum()).Add(x[0].AdaptiveAvgPool(5, 1)).Add(x[0].AdaptiveAvgPool(1, 1))
 	}},

@@ -9,6 +9,7 @@ import "github.com/gokiln/kiln/dsl"
 type Pooling struct {
 	High, Wide dsl.ConstInt  // the sizes of the window, or 0: those of Kernel
 	Clip       dsl.ConstBool // windows reach over the edges of the input
+	Over       dsl.ConstBool // and over those of the padding, at the end
 	Pair       dsl.ConstBool // windows are two elements wide that lie where both can be moved at once
 	Places     dsl.ConstBool // where the largest elements are is stored
 	Rows       dsl.ConstInt  // results of an element of the walk
@@ -118,10 +119,16 @@ func (p *Pooling) clip(axis, from int) (first, end int) {
 	return first, min(p.Kernel[axis], (p.In[axis]-from+d-1)/d)
 }
 
+// padded returns how many places of a window, which begins at from, are in front of the end
+// of the padding along an axis.
+func (p *Pooling) padded(axis, from int) int {
+	return min(p.Kernel[axis], (p.In[axis]+p.Pad[axis]-from+p.Dilation[axis]-1)/p.Dilation[axis])
+}
+
 // AvgPool stores means.
 //
 //kiln:kernel
-//kiln:const p.High=0,2 p.Wide=2 p.Rows=1,2 p.Clip=true p.Pair=false,true
+//kiln:const p.High=0,2 p.Wide=2 p.Rows=1,2 p.Clip=true p.Over=false,true p.Pair=false,true
 func AvgPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, p Pooling, add, div func(a, b C) C) {
 	w.Each(t, func(at [Operands]int) {
 		v := window[T, C](x, &p, &at)
@@ -131,6 +138,9 @@ func AvgPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, p Pooli
 			var sum C
 			inside(x, &p, &v, k, base, y, z, func(v C, _, _ int) { sum = add(sum, v) })
 			n := p.Kernel[0] * p.Kernel[1]
+			if bool(p.Over) && p.Outside {
+				n = p.padded(0, y) * p.padded(1, z)
+			}
 			if bool(p.Clip) && !p.Outside {
 				y0, y1 := p.clip(0, y)
 				z0, z1 := p.clip(1, z)
@@ -148,7 +158,7 @@ func AvgPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, p Pooli
 // first of them, counted in the last two dimensions.
 //
 //kiln:kernel
-//kiln:const p.High=0,2 p.Wide=2 p.Rows=1,2 p.Clip=true p.Pair=false,true
+//kiln:const p.High=0,2 p.Wide=2 p.Rows=1,2 p.Clip=true p.Over=false,true p.Pair=false,true
 func MaxPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, which []int64, w Walk, p Pooling, more func(a, b C) bool) {
 	w.Each(t, func(at [Operands]int) {
 		v := window[T, C](x, &p, &at)

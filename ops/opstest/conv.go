@@ -159,6 +159,9 @@ var pools = []struct {
 	{layout.Shape{2, 2, 7, 8}, ops.Pooling{Kernel: []int{3, 2}, Stride: []int{1, 2}, Padding: []int{1, 0}, Dilation: []int{2, 1}}},
 	{layout.Shape{1, 3, 5, 40}, ops.Pooling{Kernel: []int{2, 3}, Padding: []int{1, 1}, Stride: []int{1, 1}, Inside: true}},
 	{layout.Shape{0, 4, 4}, ops.Pooling{Kernel: []int{2, 2}}},
+	{layout.Shape{2, 3, 6}, ops.Pooling{Kernel: []int{2, 3}, Stride: []int{2, 4}, Ceil: true}},
+	{layout.Shape{2, 8, 10}, ops.Pooling{Kernel: []int{3, 3}, Stride: []int{2, 2}, Padding: []int{1, 1}, Ceil: true}},
+	{layout.Shape{2, 41}, ops.Pooling{Kernel: []int{5}, Stride: []int{3}, Padding: []int{2}, Dilation: []int{2}, Inside: true, Ceil: true}},
 }
 
 func (b *bench) pool(t *testing.T, d dtype.DType, kind int) {
@@ -184,8 +187,15 @@ func (b *bench) pool(t *testing.T, d dtype.DType, kind int) {
 			count := len(list)
 			if !c.pool.Inside {
 				count = 1
-				for _, k := range c.pool.Kernel {
-					count *= k
+				for k, n := range c.pool.Kernel {
+					axis := len(at) - len(c.pool.Kernel) + k
+					from, has := at[axis]*axisOf(c.pool.Stride, k, n)-axisOf(c.pool.Padding, k, 0), 0
+					for i := range n { // what is not behind the padding
+						if from+i*axisOf(c.pool.Dilation, k, 1) < c.x[axis]+axisOf(c.pool.Padding, k, 0) {
+							has++
+						}
+					}
+					count *= has
 				}
 			}
 			want := dtype.FromFloat(d, sum/float64(count))
