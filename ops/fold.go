@@ -82,8 +82,13 @@ func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layo
 	info := infoOf(dev)
 	w := &p.fold
 	w.Form, w.Ahead = dsl.ConstInt(p.r.form), dsl.ConstInt(stepAhead)
-	if p.x.DType.Size() <= 2 && !serial(&info) {
-		w.Ahead *= 2 // as many bytes
+	if !serial(&info) {
+		if p.x.DType.Size() <= 2 {
+			w.Ahead *= 2 // as many bytes
+		}
+		if p.r.form != kernels.Single {
+			w.Ahead *= 2 // more at a time takes less for each
+		}
 	}
 	if !p.r.ordered {
 		reduced = byStride(reduced)[0]
@@ -145,7 +150,7 @@ func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) 
 			w.Group, w.Whole, w.Block = 0, false, dsl.ConstInt(threads)
 			return threads
 		}
-		threads = min(maxThreads, info.MaxThreads)
+		threads = min(manyThreads, info.MaxThreads)
 	}
 	w.Group, w.Whole, w.Block = dsl.ConstInt(g), g == threads, 0
 	return threads
@@ -177,14 +182,18 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	if w.Nested {
 		least = max(1, least/length)
 	}
-	step := partsOf
+	step, from := partsOf, 4*partsOf
 	if !w.Nested && w.Group == 0 {
 		step = threads * int(w.Ahead) // parts end with what threads look at together
+		from = step
 	}
-	p.cut(info, threads, blocks, span, least, step)
+	p.cut(info, threads, blocks, span, least, step, from)
 	w.Vec = 1
 	if v := 16 / p.x.DType.Size(); !serial(info) && p.fits(v) {
 		w.Vec = dsl.ConstInt(v)
+	}
+	if g := max(int(w.Group), int(w.Block)); !serial(info) { // which takes no code for a rest
+		w.Full = dsl.ConstBool(w.N%(g*int(w.Ahead)) == 0 && (bool(w.Nested) || w.Part%(g*int(w.Ahead)) == 0))
 	}
 	p.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
 }
@@ -218,8 +227,8 @@ func rowBlocks(info *runtime.Info, threads int) int {
 }
 
 // cut divides rows into parts of at least so much if there are too few blocks for the
-// device. Long parts are multiples of step.
-func (p *foldPlan) cut(info *runtime.Info, threads, blocks, span, least, step int) {
+// device. Parts of more than from are multiples of step.
+func (p *foldPlan) cut(info *runtime.Info, threads, blocks, span, least, step, from int) {
 	w := &p.fold
 	want := room(info, threads)
 	if serial(info) {
@@ -230,7 +239,7 @@ func (p *foldPlan) cut(info *runtime.Info, threads, blocks, span, least, step in
 		p.parts = max(1, min(want/blocks, span/least))
 	}
 	w.Part = (span + p.parts - 1) / p.parts
-	if w.Part > 4*step {
+	if w.Part > from {
 		w.Part = up(w.Part, step)
 	} else if w.Part > 4*partsOf {
 		w.Part = up(w.Part, partsOf) // for vectors
@@ -267,7 +276,8 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	if serial(info) {
 		least = max(1, serialPart/tile)
 	}
-	p.cut(info, x*y, tiles*w.Rows, w.N, least, y*int(w.Ahead)/int(w.Cols))
+	step := y * int(w.Ahead) / int(w.Cols)
+	p.cut(info, x*y, tiles*w.Rows, w.N, least, step, 4*step)
 	p.grid = runtime.Grid{
 		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
 		Threads: runtime.Dim3{X: x, Y: y},

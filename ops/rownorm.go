@@ -80,6 +80,41 @@ func newLines(name string, out, x View, dim int) (l lines, err error) {
 // size is how many elements a row has.
 func (l *lines) size() int { return l.x.Layout.Shape()[l.dim] }
 
+// Ways to go through rows.
+const (
+	severalTimes = iota // from memory
+	inThreads           // which keep them
+	inParts             // that blocks keep, or that are whole rows
+)
+
+// rowPlan is how to go through rows that lie side by side.
+type rowPlan struct {
+	way, parts int
+	fold       kernels.Fold
+	grid       runtime.Grid
+}
+
+var rowPlans memo[rowPlan]
+
+// choose chooses a way, and says how many parts a row has.
+func (l *lines) choose(dev *runtime.Device, parts *int) (way int) {
+	info := infoOf(dev)
+	call := planned{on: limitsOf(&info), d: l.x.DType, x: l.x.Layout, out: l.out.Layout, number: l.dim}
+	p := rowPlans.find(&call)
+	if p == nil {
+		p = new(rowPlan)
+		if l.plan(dev) {
+			p.way = inThreads
+		} else if p.parts = l.split(dev); p.parts > 0 {
+			p.way = inParts
+		}
+		p.fold, p.grid = l.fold, l.grid
+		rowPlans.keep(call, *p)
+	}
+	l.fold, l.grid, *parts = p.fold, p.grid, p.parts
+	return p.way
+}
+
 // plan chooses how the kernels that keep rows go through them. It reports false if rows
 // have to be read more than once from memory, or do not lie side by side.
 func (l *lines) plan(dev *runtime.Device) bool {
@@ -192,10 +227,10 @@ func (l *lines) stats(s *runtime.Stream, r *Reduction, f *jit.Fn, eps float64, r
 		return v, w, err
 	}
 	p := foldPlan{r: r, in: in, x: l.x}
+	info := infoOf(s.Device())
 	if err := p.make(s.Device(), [2]layout.Layout{l.kept[0], kept}, reduced); err != nil {
 		return v, w, err
 	}
-	info := infoOf(s.Device())
 	p.planParts(&info)
 	var parts scratch
 	args, err := p.runParts(s, &parts)
@@ -236,15 +271,16 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 	}
 	c := x.DType.Compute()
 	xh, oh := x.header(), out.header()
-	if l.plan(s.Device()) {
+	parts := 0
+	switch l.choose(s.Device(), &parts) {
+	case inThreads:
 		k, err := softmax.of(x.DType, c)
 		if err != nil {
 			return err
 		}
 		bottom := dtype.FromFloat(c, math.Inf(-1)).Bits()
 		return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, word(c, &bottom), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
-	}
-	if parts := l.split(s.Device()); parts > 0 {
+	case inParts:
 		k, err := softmaxSplit.of(x.DType, c)
 		if err != nil {
 			return err
@@ -313,14 +349,15 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 	e := dtype.FromFloat(c, eps).Bits()
 	flags := [3]dsl.ConstBool{dsl.ConstBool(center), dsl.ConstBool(scale.Buf != nil), dsl.ConstBool(shift.Buf != nil)}
 	o, i, sc, bi := slice(out.DType, &oh), slice(x.DType, &xh), slice(x.DType, &sh), slice(x.DType, &bh)
-	if l.plan(s.Device()) {
+	parts := 0
+	switch l.choose(s.Device(), &parts) {
+	case inThreads:
 		k, err := norm.of(x.DType, c)
 		if err != nil {
 			return err
 		}
 		return k.Launch(s, l.grid, o, i, sc, bi, l.fold, word(c, &e), flags[0], flags[1], flags[2])
-	}
-	if parts := l.split(s.Device()); parts > 0 {
+	case inParts:
 		k, err := normSplit.of(x.DType, c)
 		if err != nil {
 			return err

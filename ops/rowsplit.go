@@ -76,13 +76,13 @@ func (l *lines) split(dev *runtime.Device) int {
 	w.Unit, w.Ins, w.N = true, 1, n
 	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
 	w.Wide = dsl.ConstBool(w.Rows > math.MaxInt32)
-	w.Part = up((n+parts-1)/parts, kernels.MostAhead)
+	w.Part = up((n+parts-1)/parts, kernels.HeldAtOnce)
 	parts = (n + w.Part - 1) / w.Part
 	threads := maxThreads
 	for alone && threads > info.WarpSize && threads*aloneKept/2 >= n {
 		threads /= 2
 	}
-	keep := up((w.Part+threads-1)/threads, kernels.MostAhead)
+	keep := up((w.Part+threads-1)/threads, kernels.HeldAtOnce)
 	w.Block, w.Keep = dsl.ConstInt(threads), dsl.ConstInt(keep)
 	w.Full = parts*w.Part == n && keep*threads == w.Part
 	w.Vec = l.vector(keep)

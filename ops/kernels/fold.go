@@ -34,7 +34,7 @@ type Fold struct {
 	Ins    dsl.ConstInt  // dimensions of a row
 	Cols   dsl.ConstInt  // how many columns a thread has
 	Keep   dsl.ConstInt  // how many elements of a row a thread keeps, 0 if it reads them again
-	Full   dsl.ConstBool // the Group keeps just the elements of a row
+	Full   dsl.ConstBool // the Group keeps just the elements of a row; parts of a reduction have no rest after what threads look at together
 	N      int           // elements in a row; in its innermost dimension if Nested
 	Outer  int           // how many innermost dimensions there are if Nested
 	Part   int           // how much of a row, or of Outer, a block goes through
@@ -104,7 +104,7 @@ func (w *Fold) at(i int) int {
 // kernels keep its index.
 
 // MostAhead is how many elements a thread loads at most before it looks at them.
-const MostAhead = 16
+const MostAhead = 32
 
 // part is what a group of threads goes through of a row.
 type part struct {
@@ -141,10 +141,14 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 			}
 			a = foldPart(x, w, p, o*w.N, a, step)
 		}
-		if w.Form == Indexed {
-			a.I = indexOf(x, w, p, base, outer, outers, a)
+		switch w.Form {
+		case Indexed:
+			a = firstOf(t, x, w, p, base, outer, outers, a, merge)
+		case Triple:
+			a = ofMoments(t, w, a, dsl.Convert[C](x[base]))
+		default:
+			a = together(t, w, a, merge)
 		}
-		a = together(t, w, a, merge)
 		if lane == 0 && r0+sub < w.Rows {
 			emit(r, a)
 		}
@@ -172,37 +176,62 @@ func foldPart[T dsl.Number, C Computed](x []T, w Fold, p part, number int, a Acc
 		}
 		a = b
 	}
-	if j >= p.end {
+	if bool(w.Full) || j >= p.end {
 		return a
 	}
-	// The rest, loaded at once too. What is past the end is some other element.
+	// The rest, loaded at once too. What is past the end is some other element, or 0.
 	var v [MostAhead]C
-	if w.near() {
+	has := loadRest(x, w, p, j, &v)
+	if w.Form != Indexed {
+		return step(a, &v, 0, 1, many, has)
+	}
+	for u := range many {
+		if u < has {
+			b := step(a, &v, u, 1, 1, 1)
+			b.I = a.I
+			if b.V != a.V {
+				b.I = ^(number + p.ahead(w, j, u))
+			}
+			a = b
+		}
+	}
+	return a
+}
+
+// loadRest is loadAhead at the end of a part, where there are fewer elements: it returns how
+// many the thread has, which are the first ones of v.
+func loadRest[T dsl.Number, C Computed](x []T, w Fold, p part, j int, v *[MostAhead]C) (has int) {
+	many, g, vec := int(w.Ahead), p.group, int(w.Vec)
+	switch {
+	case vec > 1:
+		for q := range many / vec {
+			at := p.ahead(w, j, q*vec)
+			if at+vec <= p.end {
+				loadVec(x, w, (p.base+j)/vec+p.lane+q*g, v, q*vec)
+				has = q*vec + vec
+			} else if at < p.end {
+				has += p.end - at
+				for k := range vec {
+					if at+k < p.end {
+						v[q*vec+k] = dsl.Convert[C](x[p.base+at+k])
+					}
+				}
+			}
+		}
+		return has
+	case w.near():
 		xs := x[p.base+min(j+p.lane, p.end-1):]
 		for u := range many {
 			if j+u*g+p.lane < p.end {
 				v[u] = dsl.Convert[C](xs[u*g])
 			}
 		}
-	} else {
+	default:
 		for u := range many {
 			v[u] = dsl.Convert[C](x[p.base+w.at(min(j+u*g+p.lane, p.end-1))])
 		}
 	}
-	if w.Form != Indexed {
-		return step(a, &v, 0, 1, many, min(many, max(0, p.end-j-p.lane+g-1)/g))
-	}
-	for u := range many {
-		if j+u*g+p.lane < p.end {
-			b := step(a, &v, u, 1, 1, 1)
-			b.I = a.I
-			if b.V != a.V {
-				b.I = ^(number + j + u*g + p.lane)
-			}
-			a = b
-		}
-	}
-	return a
+	return min(many, max(0, p.end-j-p.lane+g-1)/g)
 }
 
 // near reports whether a row lies side by side, so that there is one address for what is
@@ -265,6 +294,31 @@ func (p *part) ahead(w Fold, j, u int) int {
 	return j + (u/v)*(v*p.group) + p.lane*v + u%v
 }
 
+// firstOf returns what a Group knows of a part, with the first index of the result: only
+// threads that have it look for that.
+func firstOf[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, p part, base, outer, outers int, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+	v := shared(t, w, a.V, func(a, b C) C { return merge(Acc[C]{V: a}, Acc[C]{V: b}).V })
+	i := ^uint32(0) // more than any: positions fit
+	if a.V == v || a.V != a.V {
+		i = uint32(indexOf(x, w, p, base, outer, outers, a))
+	}
+	return Acc[C]{V: v, I: int(shared(t, w, i, func(a, b uint32) uint32 { return min(a, b) }))}
+}
+
+// ofMoments returns what a Group knows of the mean and the squares, by sums: [Moments] of
+// pairs divides for each. Means are taken as distances from an element of the row, so that
+// those far from 0 lose nothing: the square of its own distance is among the squares.
+func ofMoments[C Computed](t dsl.Thread, w Fold, a Acc[C], element C) Acc[C] {
+	n := shared(t, w, a.N, plus[C])
+	d := C(0)
+	if a.N != 0 {
+		d = a.V - element
+	}
+	m := shared(t, w, d*(a.N/n), plus[C])
+	d -= m
+	return Acc[C]{V: element + m, W: shared(t, w, a.W+d*d*a.N, plus[C]), N: n}
+}
+
 // indexOf returns the index of what the thread knows to be the result: the first of equal
 // ones, the first NaN.
 func indexOf[T dsl.Number, C Computed](x []T, w Fold, p part, base, outer, outers int, a Acc[C]) int {
@@ -297,7 +351,6 @@ func indexOf[T dsl.Number, C Computed](x []T, w Fold, p part, base, outer, outer
 // firstNaN returns the index of the thread's first NaN, which is there. It is rare.
 func firstNaN[T dsl.Number, C Computed](x []T, w Fold, p part, base, outer, outers int) int {
 	many := int(w.Ahead)
-	blocks := (p.end - p.first) / (many * p.group)
 	for o := outer; o < outers; o++ {
 		number := 0
 		p.base = base
@@ -306,11 +359,8 @@ func firstNaN[T dsl.Number, C Computed](x []T, w Fold, p part, base, outer, oute
 		}
 		for k := 0; ; k++ {
 			at := p.ahead(w, p.first+k/many*(many*p.group), k%many)
-			if k >= blocks*many {
-				at = p.first + k*p.group + p.lane
-				if at >= p.end {
-					break
-				}
+			if at >= p.end {
+				break
 			}
 			v := dsl.Convert[C](x[p.base+w.at(at)])
 			if v != v {

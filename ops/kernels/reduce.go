@@ -1,6 +1,11 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"math"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/fast"
+)
 
 // ReduceRows stores what is known of rows, by threads along them.
 //
@@ -205,16 +210,33 @@ func SquareStep[C Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc
 	return Acc[C]{V: a.V + tree(v, from, by, n, has, 0, func(x C) C { return x * x }, plus[C])}
 }
 
+// squaresOf adds the squares of the distances from m, four sums at a time.
+func squaresOf[C dsl.Real](v *[MostAhead]C, from, by, n int, m C) C {
+	var s [4]C
+	for u := range n {
+		d := v[from+u*by] - m
+		s[u%4] = dsl.FMA(d, d, s[u%4])
+	}
+	return (s[0] + s[1]) + (s[2] + s[3])
+}
+
 // MomentStep counts in N, and keeps the mean in V and the sum of the squares of the
 // distances from it in W. Those of the elements at hand are computed first, and joined as
 // [Moments] joins.
 func MomentStep[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
 	count := dsl.Convert[C](has)
-	m := tree(v, from, by, n, has, 0, itself[C], plus[C]) / count
-	if has == 0 {
-		m = 0
+	m := tree(v, from, by, n, has, 0, itself[C], plus[C])
+	if has == n {
+		m *= 1 / dsl.Convert[C](n) // known when it is compiled
+	} else if has > 0 {
+		m /= count
 	}
-	w := tree(v, from, by, n, has, 0, func(x C) C { return (x - m) * (x - m) }, plus[C])
+	w := C(0)
+	if has == n {
+		w = squaresOf(v, from, by, n, m)
+	} else {
+		w = tree(v, from, by, n, has, 0, func(x C) C { return (x - m) * (x - m) }, plus[C])
+	}
 	return Moments(a, Acc[C]{V: m, W: w, N: count})
 }
 
@@ -232,8 +254,51 @@ func AddExpQuick[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Ac
 func addExp[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int, quick dsl.ConstBool) Acc[C] {
 	top := max(a.V, tree(v, from, by, n, has, a.V, itself[C], larger[C]))
 	low := above(top)
-	s := tree(v, from, by, n, has, 0, func(x C) C { return expOf(x-low, quick) }, plus[C])
-	return Acc[C]{V: top, W: dsl.FMA(a.W, dsl.Exp(min(above(a.V)-low, 0)), s)}
+	var s C
+	if quick {
+		s = quickExps(v, from, by, n, has, low)
+	} else {
+		s = tree(v, from, by, n, has, 0, func(x C) C { return expDown(x-low, false) }, plus[C])
+	}
+	return Acc[C]{V: top, W: dsl.FMA(a.W, expDown(min(above(a.V)-low, 0), quick), s+(low-low))}
+}
+
+// quickExps adds the exponentials of the distances from low, each with one product: of what
+// low/ln 2 loses when it is rounded all have the same share.
+func quickExps[C dsl.Real](v *[MostAhead]C, from, by, n, has int, low C) C {
+	const log2e, ln2 = 0x1.715476p+0, 0x1.62e43p-1
+	t := float32(low) * log2e
+	lost := dsl.FMA(float32(low), log2e, -t)
+	s := tree(v, from, by, n, has, 0, func(x C) C { return C(fast.Exp2(dsl.FMA(float32(x), log2e, -t))) }, plus[C])
+	return C(dsl.FMA(float32(s), float32(-ln2*lost), float32(s)))
+}
+
+// expDown is the exponential of x, which is not above 0, for sums with a 1 in them: what is
+// below e^-87 does not count, and is about that. It is any number if x is NaN.
+func expDown[C dsl.Real](x C, quick dsl.ConstBool) C {
+	const (
+		log2e  = 0x1.715476p+0
+		ln2    = 0x1.62e43p-1
+		ln2low = -0x1.05c61p-29
+		round  = 0x1.8p+23
+	)
+	if quick {
+		return C(fast.Exp(float32(x)))
+	}
+	if odd := C(1<<24 + 1); odd != 1<<24 { // more bits than float32 has
+		return dsl.Exp(x)
+	}
+	// As dsl.Exp does it, without the ends of the range.
+	y := max(float32(x), -87)
+	z := dsl.FMA(y, log2e, round)
+	n := z - round
+	r := dsl.FMA(n, -ln2low, dsl.FMA(n, -ln2, y))
+	q := dsl.FMA(float32(0x1.6a3d28p-10), r, 0x1.12385ap-7)
+	q = dsl.FMA(q, r, 0x1.5558bep-5)
+	q = dsl.FMA(q, r, 0x1.555494p-3)
+	q = dsl.FMA(q, r, 0x1.fffffcp-2)
+	p := dsl.FMA(dsl.FMA(q, r, 1), r, 1)
+	return C(math.Float32frombits(math.Float32bits(p) + math.Float32bits(z)<<23))
 }
 
 // above is x, or 0 if that is -Inf: distances from it are no NaN, and those of -Inf are

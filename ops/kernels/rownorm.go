@@ -34,7 +34,7 @@ func eachLine(t dsl.Thread, w Fold, f func(l line, store bool)) {
 const ahead = 8
 
 // shared combines a number of each thread of a Group, and gives all of them the result.
-func shared[C dsl.Real](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
+func shared[C Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
 	if w.Group == 0 {
 		return ofBlock(t, v, op)
 	}

@@ -63,13 +63,16 @@ func partOf(t dsl.Thread, w Fold, words []uint32, parts int, alone dsl.ConstBool
 	return l, HeadWords + 2*r*parts, HeadWords + 2*k
 }
 
+// HeldAtOnce is how many elements a thread loads before it looks at them.
+const HeldAtOnce = 16
+
 // hold loads the elements of a part, keeps them as they are in raw, and gives them to f,
-// MostAhead at a time, of which none are past the end. Threads have what they put there.
+// HeldAtOnce at a time, of which none are past the end. Threads have what they put there.
 func hold[T dsl.Float](x, raw []T, w Fold, l line, none float32, f func(v *[MostAhead]float32)) {
 	vec := int(w.Vec)
-	for c := 0; c < int(w.Keep); c += MostAhead {
+	for c := 0; c < int(w.Keep); c += HeldAtOnce {
 		var v [MostAhead]float32
-		for q := 0; q < MostAhead; q += vec {
+		for q := 0; q < HeldAtOnce; q += vec {
 			for k := range vec {
 				v[q+k] = none
 			}
@@ -145,7 +148,7 @@ func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold,
 	l, row, own := partOf(t, w, words, parts, alone)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
 	a := Acc[float32]{V: bottom}
-	hold(x, raw, w, l, bottom, func(v *[MostAhead]float32) { a = addExp(a, v, 0, 1, MostAhead, MostAhead, quick) })
+	hold(x, raw, w, l, bottom, func(v *[MostAhead]float32) { a = addExp(a, v, 0, 1, HeldAtOnce, HeldAtOnce, quick) })
 	m := shared(t, w, a.V, upper[float32])
 	s := shared(t, w, a.W*dsl.Exp(min(above(a.V)-above(m), 0)), sum[float32])
 	top, all := m, s
@@ -188,9 +191,9 @@ func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint
 	mean, s := float32(0), float32(0)
 	hold(x, raw, w, l, 0, func(v *[MostAhead]float32) {
 		if center {
-			mean += tree(v, 0, 1, MostAhead, MostAhead, 0, itself[float32], plus[float32])
+			mean += tree(v, 0, 1, HeldAtOnce, HeldAtOnce, 0, itself[float32], plus[float32])
 		} else {
-			s += tree(v, 0, 1, MostAhead, MostAhead, 0, func(x float32) float32 { return x * x }, plus[float32])
+			s += tree(v, 0, 1, HeldAtOnce, HeldAtOnce, 0, func(x float32) float32 { return x * x }, plus[float32])
 		}
 	})
 	if center {
