@@ -82,13 +82,8 @@ func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layo
 	info := infoOf(dev)
 	w := &p.fold
 	w.Form, w.Ahead = dsl.ConstInt(p.r.form), dsl.ConstInt(stepAhead)
-	if !serial(&info) {
-		if p.x.DType.Size() <= 2 {
-			w.Ahead *= 2 // as many bytes
-		}
-		if p.r.form != kernels.Single {
-			w.Ahead *= 2 // more at a time takes less for each
-		}
+	if p.x.DType.Size() <= 2 && !serial(&info) {
+		w.Ahead *= 2 // as many bytes
 	}
 	if !p.r.ordered {
 		reduced = byStride(reduced)[0]
@@ -160,6 +155,9 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	w := &p.fold
 	w.Unit = dsl.ConstBool(w.Ins > 0 && w.InStep[0] == 1)
 	w.Nested = dsl.ConstBool(w.Ins > 1 && w.InSize[0] >= nestedRow)
+	if p.r.form != kernels.Single && !serial(info) {
+		w.Ahead *= 2 // a step takes more than an addition, and is shared by more
+	}
 	span, length := w.N, w.N // what is cut into parts, and elements along threads
 	if w.Nested {
 		length = w.InSize[0]
@@ -192,8 +190,8 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	if v := 16 / p.x.DType.Size(); !serial(info) && p.fits(v) {
 		w.Vec = dsl.ConstInt(v)
 	}
-	if g := max(int(w.Group), int(w.Block)); !serial(info) { // which takes no code for a rest
-		w.Full = dsl.ConstBool(w.N%(g*int(w.Ahead)) == 0 && (bool(w.Nested) || w.Part%(g*int(w.Ahead)) == 0))
+	if together := max(int(w.Group), int(w.Block)) * int(w.Ahead); !serial(info) {
+		w.Full = dsl.ConstBool(w.N%together == 0 && (bool(w.Nested) || w.Part%together == 0))
 	}
 	p.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
 }

@@ -75,7 +75,7 @@ func (l *lines) split(dev *runtime.Device) int {
 	}
 	w.Unit, w.Ins, w.N = true, 1, n
 	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
-	w.Wide = dsl.ConstBool(w.Rows > math.MaxInt32)
+	w.Wide = dsl.ConstBool(w.Rows*parts > math.MaxInt32)
 	w.Part = up((n+parts-1)/parts, kernels.HeldAtOnce)
 	parts = (n + w.Part - 1) / w.Part
 	threads := maxThreads
@@ -83,7 +83,7 @@ func (l *lines) split(dev *runtime.Device) int {
 		threads /= 2
 	}
 	keep := up((w.Part+threads-1)/threads, kernels.HeldAtOnce)
-	w.Block, w.Keep = dsl.ConstInt(threads), dsl.ConstInt(keep)
+	w.Block, w.Keep, w.InDiv[0] = dsl.ConstInt(threads), dsl.ConstInt(keep), divisor(parts)
 	w.Full = parts*w.Part == n && keep*threads == w.Part
 	w.Vec = l.vector(keep)
 	l.grid = runtime.Grid{Blocks: runtime.Dim3{X: parts * w.Rows}, Threads: runtime.Dim3{X: threads}}

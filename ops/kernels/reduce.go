@@ -231,7 +231,7 @@ func MomentStep[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc
 	} else if has > 0 {
 		m /= count
 	}
-	w := C(0)
+	var w C
 	if has == n {
 		w = squaresOf(v, from, by, n, m)
 	} else {

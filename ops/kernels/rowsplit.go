@@ -56,8 +56,8 @@ func partOf(t dsl.Thread, w Fold, words []uint32, parts int, alone dsl.ConstBool
 		return line{t.ThreadX(), int(w.Block), t.BlockX(), x, out, 0, w.N}, 0, 0
 	}
 	k := nextTurn(t, words)
-	r := k / parts
-	first := (k - r*parts) * w.Part
+	r, i := w.split(w.InDiv[0], parts, k)
+	first := i * w.Part
 	x, out := w.row(r, 0)
 	l = line{t.ThreadX(), int(w.Block), r, x + first, out + first, first, min(w.Part, w.N-first)}
 	return l, HeadWords + 2*r*parts, HeadWords + 2*k
@@ -166,7 +166,7 @@ func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold,
 		all = shared(t, w, s*dsl.Exp(min(above(m)-above(top), 0)), sum[float32])
 	}
 	low := above(top)
-	f := 1 / all
+	f := (1 + (top - top)) / all // NaN where the maximum is infinite
 	if log {
 		f = dsl.Log(all)
 	}

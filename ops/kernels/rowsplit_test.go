@@ -32,7 +32,7 @@ func atOnce(t *testing.T, room, blocks int, kernel func(t dsl.Thread, words []ui
 // splitRows is rows of n elements in parts, of which a thread keeps some elements.
 func splitRows(rows, n, part, vec, keep int) kernels.Fold {
 	w := kernels.Fold{Block: 64, Vec: dsl.ConstInt(vec), Unit: true, Outs: 1, Ins: 1, Keep: dsl.ConstInt(keep), N: n, Part: part, Rows: rows, Full: dsl.ConstBool(part == 64*keep && n%part == 0)}
-	w.OutSize[0], w.XStep[0], w.OutStep[0] = rows, n, n
+	w.OutSize[0], w.XStep[0], w.OutStep[0], w.Wide = rows, n, n, true
 	return w
 }
 
