@@ -107,7 +107,7 @@ func adaptive(op string, s *runtime.Stream, out, x View, which layout.Layout, n 
 	if err := sameType(op, out, x); err != nil {
 		return w, g, p, false, err
 	}
-	if !to[:lead].Equal(from[:lead]) || slices.Contains(from[lead:], 0) {
+	if !to[:lead].Equal(from[:lead]) || slices.Contains(from[lead:], 0) && to.Count() > 0 {
 		return w, g, p, false, fmt.Errorf("%w: %s of %v to %v", layout.ErrShape, op, from, to)
 	}
 	strides := slices.Clone(x.Layout.Strides())

@@ -24,6 +24,10 @@ func TestAdaptivePools(t *testing.T) {
 	}
 	require.Equal(t, tensor.Shape{1, 5, 0}, x.AdaptiveAvgPool(0).Shape())
 	require.Equal(t, tensor.Shape{0, 5, 3}, x.Narrow(0, 0, 0).AdaptiveMaxPool(3).Shape())
+	none := x.Narrow(2, 0, 0)
+	require.Equal(t, tensor.Shape{1, 5, 0}, none.AdaptiveAvgPool(tensor.Hole).Shape(), "windows of nothing, of which there are none")
+	require.Equal(t, tensor.Shape{1, 3, 0}, none.AdaptiveMaxPool(3, 0).Shape())
+	require.Equal(t, tensor.Shape{1, 0, 0}, none.UpsampleBicubicBy(0.1, 2, false).Shape())
 	require.Equal(t, []int32{1, 3}, list[int32](t, tensor.From(d, []int32{1, 2, 4}).AdaptiveAvgPool(2)), "integers are cut")
 	nan := tensor.From(d, []float32{1, float32(math.NaN()), 3, 4}).AdaptiveMaxPool(3)
 	require.Equal(t, []uint8{1, 1, 0}, list[uint8](t, nan.IsNaN()))

@@ -72,7 +72,11 @@ func zetaRight[C dsl.Real](x, s, f C) C {
 	series = zetaStep(series, s, y, 3, 1.0/30240)
 	series = zetaStep(series, s, y, 2, -1.0/720)
 	series = zetaStep(series, s, y, 1, 1.0/12)
-	return sum + (f*h*(h*x)/(s-1) + (t/2 + t/x*s*series))
+	rest := f * h * (h * x) / (s - 1)
+	if t != 0 { // and else the series may be infinite
+		rest += t/2 + t/x*s*series
+	}
+	return sum + rest
 }
 
 // zetaStep is number j of a series whose rest is known, where each is (s+2j-1)(s+2j)y times

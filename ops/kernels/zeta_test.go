@@ -20,6 +20,7 @@ func TestZeta(t *testing.T) {
 		{-0.5, 2, 1, math.Pi*math.Pi/2 + 4}, {-1.5, 2, 1, math.Pi*math.Pi/2 + 4 + 4.0/9}, {-0.5, 3, 1, 7*1.2020569031595942854 - 8},
 		{1e-200, 2, 1, inf}, {0, 2, 1, inf}, {-3, 2, 1, inf}, {-3, 3, 1, nan}, {0, 3, -2, -inf}, {inf, 2, 1, 0}, {-inf, 2, 1, nan},
 		{nan, 2, 1, nan}, {2, 1, 1, inf}, {2, 1, -1, -inf}, {2, 0.5, 1, nan}, {-0.5, 2.5, 1, nan}, {1e300, 2, 1, 1e-300},
+		{1, inf, 1, 1}, {2, inf, 1, 0}, {0.5, inf, 1, inf}, {1, 1e300, -3, -3}, {2, 1e17, 1, 0}, {-1.5, 1e17, 1, inf}, {nan, inf, 1, nan},
 		{1e15, 31, 2.6525285981219103e32, 2.6525285981219103e32 / 30 * 1e-300 * 1e-150},
 	} {
 		switch got := kernels.Zeta(c.x, c.s, c.f); {
@@ -31,6 +32,7 @@ func TestZeta(t *testing.T) {
 			require.InDelta(t, c.want, got, 2e-14*math.Abs(c.want), "%v", c)
 		}
 	}
+	require.Equal(t, float32(1), kernels.Zeta(float32(1), 5000, 1))
 	for x := -40.25 + 1.0/64; x < 60; x += 13.0 / 32 { // numbers of F32
 		for s := 2.0; s < 32; s++ {
 			want := kernels.Zeta(x+1, s, 1) + math.Pow(x, -s)
