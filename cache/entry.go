@@ -91,10 +91,10 @@ func plainHeader(text string) (h storedHeader, ok bool) {
 
 // cutMeta cuts the JSON of a header into that of all but Meta, and Meta.
 func cutMeta(header []byte) (rest string, meta []byte) {
-	// Before Meta there are only strings, in which a quote is escaped.
+	// Before Meta there are only strings, in which a quote is escaped. What is not so is not cut.
 	head, meta, ok := bytes.Cut(header, []byte(`,"meta":`))
 	meta, closed := bytes.CutSuffix(meta, []byte("}"))
-	if !ok || !closed {
+	if !ok || !closed || !bytes.HasSuffix(head, []byte(`"`)) {
 		return string(header), nil
 	}
 	return string(head) + "}", meta

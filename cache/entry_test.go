@@ -55,6 +55,8 @@ func TestCutMeta(t *testing.T) {
 		`{"kind":"a"}`:                             {`{"kind":"a"}`, ""},
 		`{"kind":",\"meta\":1"}`:                   {`{"kind":",\"meta\":1"}`, ""},
 		`{"kind":"a","meta":1`:                     {`{"kind":"a","meta":1`, ""},
+		`{,"meta":1}`:                              {`{,"meta":1}`, ""},
+		`{"kind":"a","later":2,"meta":1}`:          {`{"kind":"a","later":2,"meta":1}`, ""},
 		`[]`:                                       {`[]`, ""},
 		``:                                         {``, ""},
 	} {
@@ -102,6 +104,28 @@ func TestParseHeader(t *testing.T) {
 	h, err := ParseHeader([]byte(`{"kind":"a","later":{"b":1}}`))
 	require.NoError(t, err, "of a later release")
 	assert.Equal(t, "a", h.Kind)
+}
+
+// FuzzHeader checks that a header that is read is JSON, and says the same to encoding/json.
+func FuzzHeader(f *testing.F) {
+	for _, text := range []string{
+		`{"kind":"a","kernel":"b","types":"c","target":"d","format":"e","build":"f","tool":"g","meta":{"x":[1,2,{"meta":3}]}}`,
+		`{"kind":"a","meta":1,"meta":2}`, `{"kind":"a","kind":"b","KIND":"c","meta":{}}`, `{"kind":"a,\"meta\":1","meta":{},"kind":"c"}`,
+		`{"x":{"a":1,"meta":1}}`, `{,"meta":{}}`, `{"kind":"a" ,"Meta":2,"meta":1}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := decodeHeader(text)
+		if err != nil {
+			return
+		}
+		var want storedHeader
+		require.NoError(t, json.Unmarshal(text, &want))
+		require.Equal(t, string(bytes.TrimSpace(want.Meta)), string(bytes.TrimSpace(got.Meta)))
+		want.Meta, got.Meta = nil, nil
+		require.Equal(t, want, got)
+	})
 }
 
 // The first lines are for people: they must say what the entry is.
