@@ -53,10 +53,13 @@ func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
 }
 
 const (
-	tileSide   = 32  // rows and columns of a tile
-	largeSide  = 64  // of matrices with more, where elements have up to 4 bytes
-	mostTurned = 4   // neighbours that a thread moves at once: it has so many of the smaller tiles
-	turnedLine = 128 // bytes of a line that threads side by side move at once
+	tileSide   = 32       // rows and columns of a tile
+	largeSide  = 64       // of matrices with more, where elements have up to 4 bytes
+	widestSide = 128      // where elements have 2 bytes, and blocks have so many threads
+	turnedBy   = 512      // for it, and
+	wideShared = 40 << 10 // bytes of shared memory
+	mostTurned = 4        // neighbours that a thread moves at once: it has so many of the smaller tiles
+	turnedLine = 128      // bytes of a line that threads side by side move at once
 )
 
 // inTiles chooses how blocks go through the tiles. It reports false if there are more rows
@@ -77,8 +80,12 @@ func inTiles(w *kernels.Tiles, info *runtime.Info, out, x View) (g runtime.Grid,
 			vec /= 2
 		}
 		lanes := min(turnedLine/(size*vec), int(w.Side)/vec)
-		w.Threads, w.Lanes, w.Vec = maxThreads, dsl.ConstInt(lanes), dsl.ConstInt(vec)
-		g.Threads = runtime.Dim3{X: maxThreads}
+		threads := maxThreads
+		if size == 2 && vec == mostTurned && min(w.Rows, w.Cols) >= widestSide && info.MaxThreads >= turnedBy && info.SharedPerBlock >= wideShared {
+			w.Side, threads = widestSide, turnedBy
+		}
+		w.Threads, w.Lanes, w.Vec = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec)
+		g.Threads = runtime.Dim3{X: threads}
 	}
 	side := int(w.Side)
 	g.Blocks = runtime.Dim3{X: (w.Cols + side - 1) / side, Y: (w.Rows + side - 1) / side, Z: min(w.Outer.N, maxBlocksZ)}
