@@ -35,6 +35,7 @@ type foldPlan struct {
 	fold   kernels.Fold
 	grid   runtime.Grid
 	across bool // threads lie across rows
+	down   bool // blocks go down all of some columns
 	parts  int  // of each row
 	second kernels.Fold
 }
@@ -254,7 +255,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	w.Cols, w.Vec = 1, 1
 	if w.Ahead > stepAhead && w.Width >= 4*colWidth {
 		w.Cols = 4
-		if p.fitCols(4) {
+		if fitCols(w, 4) {
 			w.Vec = 4
 		}
 	}
@@ -284,8 +285,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 
 // fitCols reports whether v neighbouring columns lie side by side everywhere, at multiples
 // of v elements.
-func (p *foldPlan) fitCols(v int) bool {
-	w := &p.fold
+func fitCols(w *kernels.Fold, v int) bool {
 	for d := range int(w.Ins) {
 		if w.InStep[d]%v != 0 {
 			return false
@@ -297,6 +297,43 @@ func (p *foldPlan) fitCols(v int) bool {
 		}
 	}
 	return bool(w.Unit)
+}
+
+const (
+	downThreads = 1024 // of a block that goes down columns; half as many where a reduction knows much
+	downMost    = 8    // neighbouring columns of a thread
+	downFew     = 2    // where it takes long to add what it has at hand of each
+	downLine    = 128  // bytes of the columns of a block that lie side by side, or half as many
+)
+
+// goDown has each block go down all of some columns, if there are about as many blocks then as
+// the device has units, so that no parts are joined later, and reports whether there are.
+func (p *foldPlan) goDown(info *runtime.Info) bool {
+	w, size := p.fold, p.x.DType.Size()
+	vec, threads := min(16/size, downMost), downThreads
+	if w.Form != kernels.Single {
+		vec = downFew
+	}
+	if w.Form == kernels.Triple || p.x.DType.Compute().Size() > 4 {
+		threads /= 2
+	}
+	threads = min(threads, info.WarpSize*info.WarpSize) // of which the lanes of a warp join what the warps know
+	if !p.across || p.parts == 1 || serial(info) || info.MaxThreads < threads || !fitCols(&w, vec) || w.Width%vec != 0 {
+		return false
+	}
+	for line := downLine; line >= downLine/2; line /= 2 {
+		lanes := min(line/(size*vec), info.WarpSize)
+		strips := (w.Width + lanes*vec - 1) / (lanes * vec)
+		turns := (strips*w.Rows + info.Units - 1) / info.Units
+		if 8*strips*w.Rows < 7*turns*info.Units || w.N < 2*kernels.DownAhead/vec*threads/lanes {
+			continue // units would be without work
+		}
+		w.Block, w.Group, w.Vec, w.Whole = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false
+		p.fold, p.down, p.parts = w, true, 1
+		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, maxBlocksZ)}, Threads: runtime.Dim3{X: threads}}
+		return true
+	}
+	return false
 }
 
 // planParts chooses how what is known of parts is joined.
@@ -313,7 +350,10 @@ func (p *foldPlan) run(s *runtime.Stream) error {
 	x, out := slice(p.x.DType, &xh), slice(p.out.DType, &oh)
 	if p.parts == 1 {
 		k := p.in.rows
-		if p.across {
+		switch {
+		case p.down:
+			k = p.in.down
+		case p.across:
 			k = p.in.cols
 		}
 		return k.Launch(s, p.grid, out, x, p.fold, f[0], f[1], f[2], f[3])

@@ -9,16 +9,21 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// TestOps tests every operation on the engines of the CPU and on the GPUs of this machine,
-// one of each kind.
-func TestOps(t *testing.T) {
+// devices are the engines of the CPU and the GPUs of this machine, one of each kind.
+func devices() []string {
 	names, kinds := []string{"cpu", "cpu:interp"}, map[string]bool{"cpu": true}
 	for _, d := range runtime.Devices() {
 		if !kinds[d.Kind] {
 			names, kinds[d.Kind] = append(names, d.Name), true
 		}
 	}
-	for _, name := range names {
+	return names
+}
+
+// TestOps tests every operation on the engines of the CPU and on the GPUs of this machine,
+// one of each kind.
+func TestOps(t *testing.T) {
+	for _, name := range devices() {
 		t.Run(name, func(t *testing.T) {
 			dev, err := runtime.Open(name)
 			require.NoError(t, err)

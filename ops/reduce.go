@@ -40,8 +40,8 @@ type Reduction struct {
 
 // reducer is a reduction for one element type.
 type reducer struct {
-	rows, cols, partRows, partCols, parts *jit.Kernel
-	fns                                   [4]*jit.Fn
+	rows, cols, down, partRows, partCols, parts *jit.Kernel
+	fns                                         [4]*jit.Fn
 }
 
 var reductions []*Reduction
@@ -122,6 +122,7 @@ var (
 
 	reduceRows  = jit.Of(kernels.ReduceRows[float32, float32, float32, float32])
 	reduceCols  = jit.Of(kernels.ReduceCols[float32, float32, float32, float32])
+	reduceDown  = jit.Of(kernels.ReduceStrips[float32, float32, float32, float32])
 	partRows    = jit.Of(kernels.PartRows[float32, float32])
 	partCols    = jit.Of(kernels.PartCols[float32, float32])
 	reduceParts = jit.Of(kernels.ReduceParts[float32, float32, float32])
@@ -157,7 +158,7 @@ func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
 	out, x, cs := reflect.SliceOf(r.Result(d).Type()), reflect.SliceOf(d.Type()), reflect.SliceOf(c)
 	whole := kernelType(out, x, foldType, types[0], types[1], types[2], types[3])
 	part := kernelType(cs, cs, cs, int64s, x, foldType, types[0], types[1], types[2])
-	in.rows, in.cols = reduceRows.As(whole), reduceCols.As(whole)
+	in.rows, in.cols, in.down = reduceRows.As(whole), reduceCols.As(whole), reduceDown.As(whole)
 	in.partRows, in.partCols = partRows.As(part), partCols.As(part)
 	in.parts = reduceParts.As(kernelType(out, cs, cs, cs, int64s, foldType, types[2], types[3]))
 	r.made[d].Store(in)
@@ -211,6 +212,7 @@ func (r *Reduction) RunCorrected(s *runtime.Stream, out, x View, dims []int, cor
 	if err := p.make(s.Device(), kept, reduced); err != nil {
 		return err
 	}
+	p.goDown(&info)
 	p.out, p.x = View{DType: out.DType}, View{DType: x.DType} // no memory is held
 	r.plans.keep(call, p)
 	p.out, p.x = out, x

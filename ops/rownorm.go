@@ -231,6 +231,9 @@ func (l *lines) stats(s *runtime.Stream, r *Reduction, f *jit.Fn, eps float64, r
 	if err := p.make(s.Device(), [2]layout.Layout{l.kept[0], kept}, reduced); err != nil {
 		return v, w, err
 	}
+	if l.x.Layout.IsContiguous() && p.goDown(&info) {
+		return l.statsDown(s, &p, f, eps, room)
+	}
 	p.planParts(&info)
 	var parts scratch
 	args, err := p.runParts(s, &parts)
@@ -299,6 +302,9 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 		return err
 	}
 	defer room.free(s)
+	if done, err := l.shareDown(s, v, w, log); done || err != nil {
+		return err
+	}
 	k, err := softmaxOf.of(x.DType, c)
 	if err != nil {
 		return err

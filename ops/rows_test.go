@@ -25,3 +25,19 @@ func TestManyThreads(t *testing.T) {
 		})
 	}
 }
+
+// TestColumns tests columns that blocks go down on devices of few units, and on the GPUs of this
+// machine as if they had few.
+func TestColumns(t *testing.T) {
+	for _, name := range devices() {
+		t.Run(name, func(t *testing.T) {
+			dev, err := runtime.Open(name)
+			require.NoError(t, err)
+			defer dev.Close()
+			defer ops.Pretend(func(info *runtime.Info) {
+				info.Units, info.ThreadsPerUnit = 4, max(512, info.ThreadsPerUnit)
+			})()
+			opstest.RunColumns(t, dev)
+		})
+	}
+}

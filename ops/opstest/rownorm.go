@@ -90,6 +90,18 @@ func rowNorm(t *testing.T, b *bench) {
 			}
 		}, "%s/Halves", op.name)
 	}
+	for _, op := range rowOps[:2] {
+		b.part(t, func(t *testing.T, b *bench) {
+			for _, f := range []fold{{layout.Shape{100, 40}, []int{0}}, {layout.Shape{2, 201, 48}, []int{1}}, {layout.Shape{1500, 17}, []int{0}}} {
+				for _, d := range []dtype.DType{dtype.F32, dtype.BF16} {
+					x := b.value(t, d, layoutOf(t, "dense", f.shape), func() dtype.Scalar { return dtype.FromFloat(d, b.rng.Float64()*8-3) })
+					out := b.result(t, d, layoutOf(t, "dense", f.shape))
+					require.NoError(t, op.run(b, out.View, x.View, [2]ops.View{}, f.dims[0]))
+					b.rowsAre(t, op, out, x, [2]*value{}, f)
+				}
+			}
+		}, "%s/Columns", op.name)
+	}
 	t.Run("Special", b.specialRows)
 	t.Run("Cases", b.rowCases)
 }
