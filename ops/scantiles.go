@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 
@@ -17,11 +16,9 @@ var (
 		ts := reflect.SliceOf(t)
 		return []reflect.Type{ts, ts, foldType, function(1, c, c), function(2, c, c)}
 	}}
-	scanTiles = family{name: "scan", kernel: jit.Of(kernels.ScanTiles[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, uint32s, foldType, intType, intType, intType, constInt, function(1, c, c), function(2, c, c), function(1, c, uint64Type), function(1, uint64Type, c)}
-	}}
-	constInt = reflect.TypeFor[dsl.ConstInt]()
+	scanTiles  = family{name: "scan", kernel: jit.Of(kernels.ScanTiles[float32, float32]), params: tileParams}
+	scanStrips = family{name: "scan", kernel: jit.Of(kernels.ScanStrips[float32, float32]), params: tileParams}
+	constInt   = reflect.TypeFor[dsl.ConstInt]()
 	// packs have the bits of a number as an integer, and the number of bits, for float32,
 	// float64 and integers.
 	packs = [3][2]*jit.Fn{
@@ -29,6 +26,12 @@ var (
 		{jit.Func(kernels.PackInt[int32]), jit.Func(kernels.UnpackInt[int32])},
 	}
 )
+
+// tileParams are the parameters of ScanTiles and ScanStrips.
+func tileParams(t, c reflect.Type) []reflect.Type {
+	ts := reflect.SliceOf(t)
+	return []reflect.Type{ts, ts, uint32s, foldType, intType, intType, intType, constInt, function(1, c, c), function(2, c, c), function(1, c, uint64Type), function(1, uint64Type, c)}
+}
 
 const (
 	tileKept = 16      // elements that a thread has of a tile of a scan
@@ -40,6 +43,17 @@ type rowTiles struct {
 	fold                 kernels.Fold
 	grid                 runtime.Grid
 	tiles, groups, group int // of a row; tiles of a group
+	told                 int // numbers that blocks tell each other
+}
+
+// divide groups the tiles of rows, so that of tiles and of groups there are about as many to
+// hear from.
+func (c *rowTiles) divide(tiles int) {
+	c.tiles = tiles
+	for c.group = 1; c.group < maxThreads && c.group*c.group < tiles; {
+		c.group *= 2
+	}
+	c.groups = (tiles + c.group - 1) / c.group
 }
 
 // keeps chooses how a block has a row, or reports false for short rows and for long ones.
@@ -65,14 +79,11 @@ func (l *lines) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	w := &c.fold
 	w.Block, w.Keep = maxThreads, dsl.ConstInt(min(splitBytes/(maxThreads*l.x.DType.Size()), splitKept))
 	size := maxThreads * int(w.Keep)
-	c.tiles = (n + size - 1) / size
-	for c.group = 1; c.group < maxThreads && c.group*c.group < c.tiles; {
-		c.group *= 2
-	}
-	c.groups = (c.tiles + c.group - 1) / c.group
+	c.divide((n + size - 1) / size)
 	if c.groups > maxThreads || w.Rows > math.MaxInt32/c.tiles {
 		return c, false
 	}
+	c.told = w.Rows * (c.tiles + c.groups)
 	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * c.tiles}, Threads: runtime.Dim3{X: maxThreads}}
 	return c, true
 }
@@ -114,24 +125,17 @@ func (c *Scan) runTiles(s *runtime.Stream, l *lines, p *foldPlan) (bool, error) 
 		}
 		return true, k.Launch(s, how.grid, out, x, how.fold, init, op)
 	}
+	f := &scanTiles
 	how, ok := l.tile(&info, p)
+	if !ok {
+		f = &scanStrips
+		how, ok = l.strip(&info, p)
+	}
 	if !ok {
 		return false, nil
 	}
-	k, err := scanTiles.of(l.x.DType, d)
+	k, err := f.of(l.x.DType, d)
 	if err != nil {
-		return false, err
-	}
-	each := max(2, d.Size()/2) // words for a number
-	n := kernels.HeadWords + each*how.fold.Rows*(how.tiles+how.groups)
-	var room scratch
-	if err := room.alloc(s, 4*n); err != nil {
-		return false, fmt.Errorf("%s: %w", c.name, err)
-	}
-	defer room.free(s)
-	h := room.take(4, n)
-	words := slice(dtype.U32, &h)
-	if err := words.(runtime.Slice[uint32]).ZeroAsync(s); err != nil {
 		return false, err
 	}
 	pack := packs[2]
@@ -141,6 +145,12 @@ func (c *Scan) runTiles(s *runtime.Stream, l *lines, p *foldPlan) (bool, error) 
 	case dtype.F64:
 		pack = packs[1]
 	}
-	return true, k.Launch(s, how.grid, out, x, words, how.fold, how.tiles, how.groups, how.group, dsl.ConstInt(each), init, op,
-		pack[0].As(function(1, t, uint64Type)), pack[1].As(function(1, uint64Type, t)))
+	each := max(2, d.Size()/2) // words for a number
+	if d == dtype.F32 {
+		each = 1
+	}
+	return true, zeroWords(s, c.name, each*how.told, func(words any) error {
+		return k.Launch(s, how.grid, out, x, words, how.fold, how.tiles, how.groups, how.group, dsl.ConstInt(each), init, op,
+			pack[0].As(function(1, t, uint64Type)), pack[1].As(function(1, uint64Type, t)))
+	})
 }

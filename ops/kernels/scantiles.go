@@ -26,7 +26,13 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 	none := init(dsl.Convert[C](x[base]))
 	start := i*int(w.Block)*int(w.Keep) + t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
-	all := holdTile(t, x, raw, w, base, start, none, op)
+	whole := w.Vec > 1 && (i+1)*int(w.Block)*int(w.Keep) <= w.N
+	var all C
+	if whole {
+		all = holdWhole(t, x, raw, w, base+start, none, op)
+	} else {
+		all = holdTile(t, x, raw, w, base, start, none, op)
+	}
 	for d := t.WarpSize() / 2; d > 0; d /= 2 {
 		all = op(all, dsl.ShuffleXor(t, all, d))
 	}
@@ -51,7 +57,11 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 		earlier = unpack(h.hear(tiles + t.ThreadX()))
 	}
 	below = op(op(ofBlock(t, earlier, op), own), below)
-	giveScanned(t, out, raw, w, to, start, below, none, op)
+	if whole {
+		giveScanned(t, out, raw, w, to, start, true, below, none, op)
+	} else {
+		giveScanned(t, out, raw, w, to, start, false, below, none, op)
+	}
 }
 
 // ScanKept is [ScanTiles] of rows that are one tile each, so that nobody waits.
@@ -72,8 +82,9 @@ func ScanKept[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Fold, init f
 	}
 }
 
-// handover is the words by which blocks tell each other what tiles of a row come to: so
-// many for each number, which have 16 bits of it, and a bit that says that they are there.
+// handover is the words by which blocks tell each other what tiles of a row come to: one for
+// each number of 32 bits that some bits are no number of, as [PackFloat] has it, else so many
+// that have 16 bits of it, and a bit that says that they are there.
 type handover struct {
 	words []uint32
 	row   int
@@ -81,28 +92,40 @@ type handover struct {
 }
 
 func (h *handover) tell(i int, v uint64) {
+	if h.each == 1 {
+		dsl.AtomicStore(&h.words[h.row+i], ^uint32(v))
+		return
+	}
 	for k := range int(h.each) {
 		dsl.AtomicStore(&h.words[h.row+i*int(h.each)+k], 1<<31|uint32(v>>uint(16*k))&0xffff)
 	}
 }
 
-func (h *handover) hear(i int) (v uint64) {
-	for k := range int(h.each) {
-		v |= uint64(heard(h.words, h.row+i*int(h.each)+k)&0xffff) << uint(16*k)
-	}
-	return v
-}
-
-func heard(words []uint32, i int) uint32 {
+func (h *handover) hear(i int) uint64 {
 	for {
-		if b := dsl.AtomicLoad(&words[i]); b != 0 {
-			return b
+		v, there := uint64(0), true
+		for k := range int(h.each) {
+			b := dsl.AtomicLoad(&h.words[h.row+i*int(h.each)+k])
+			there = there && b != 0
+			if h.each == 1 {
+				v = uint64(^b)
+			} else {
+				v |= uint64(b&0xffff) << uint(16*k)
+			}
+		}
+		if there {
+			return v
 		}
 	}
 }
 
-// PackFloat is the bits of x.
-func PackFloat(x float32) uint64 { return uint64(math.Float32bits(x)) }
+// PackFloat is the bits of x, which are never all ones.
+func PackFloat(x float32) uint64 {
+	if x != x {
+		return 0x7fc00000
+	}
+	return uint64(math.Float32bits(x))
+}
 
 // UnpackFloat is the number of [PackFloat].
 func UnpackFloat(b uint64) float32 { return math.Float32frombits(uint32(b)) }
@@ -119,64 +142,55 @@ func PackInt[C dsl.Int | dsl.Uint](x C) uint64 { return uint64(x) }
 // UnpackInt is the number of [PackInt].
 func UnpackInt[C dsl.Int | dsl.Uint](b uint64) C { return C(b) }
 
-// holdTile keeps the thread's elements of a tile in raw, and returns op of them.
-func holdTile[T dsl.Number, C Computed](t dsl.Thread, x, raw []T, w Fold, base, start int, none C, op func(a, b C) C) C {
-	vec := int(w.Vec)
-	all := none
-	for q := range int(w.Keep) / vec {
-		at := start + q*t.WarpSize()*vec
-		var v [MostAhead]C
-		if vec > 1 && at+vec <= w.N {
-			moveVec(x, raw, w, (base+at)/vec, q*int(w.Block)+t.ThreadX(), &v)
-		} else {
+// holdWhole keeps the thread's elements of a tile in raw, of which none is past the end of
+// the row, and returns op of them. So many vectors are on the way at once.
+func holdWhole[T dsl.Number, C Computed](t dsl.Thread, x, raw []T, w Fold, start int, none C, op func(a, b C) C) C {
+	vec, all := int(w.Vec), none
+	for q := 0; q < int(w.Keep)/vec; q += heldAhead {
+		e := dsl.LocalSlice[T](heldAhead * w.Vec)
+		for u := range min(heldAhead, int(w.Keep)/vec-q) {
+			at := (start + (q+u)*t.WarpSize()*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
 			for k := range vec {
-				v[k] = none
-				if at+k < w.N {
-					e := x[base+at+k]
-					raw[(q*int(w.Block)+t.ThreadX())*vec+k] = e
-					v[k] = dsl.Convert[C](e)
-				}
+				e[u*vec+k] = x[at+k]
 			}
 		}
-		for k := range vec {
-			all = op(all, v[k])
+		for u := range min(heldAhead, int(w.Keep)/vec-q) {
+			for k := range vec {
+				raw[((q+u)*int(w.Block)+t.ThreadX())*vec+k] = e[u*vec+k]
+				all = op(all, dsl.Convert[C](e[u*vec+k]))
+			}
 		}
 	}
 	return all
 }
 
-// moveVec loads vector i of x, of w.Vec elements, into v, and stores it as vector j of raw.
-func moveVec[T dsl.Number, C Computed](x, raw []T, w Fold, i, j int, v *[MostAhead]C) {
-	switch w.Vec {
-	case 2:
-		p := dsl.LoadVec[[2]T](x, i)
-		dsl.StoreVec(raw, j, p)
-		for k := range p {
-			v[k] = dsl.Convert[C](p[k])
-		}
-	case 4:
-		p := dsl.LoadVec[[4]T](x, i)
-		dsl.StoreVec(raw, j, p)
-		for k := range p {
-			v[k] = dsl.Convert[C](p[k])
-		}
-	case 8:
-		p := dsl.LoadVec[[8]T](x, i)
-		dsl.StoreVec(raw, j, p)
-		for k := range p {
-			v[k] = dsl.Convert[C](p[k])
-		}
-	case 16:
-		p := dsl.LoadVec[[16]T](x, i)
-		dsl.StoreVec(raw, j, p)
-		for k := range p {
-			v[k] = dsl.Convert[C](p[k])
+// heldAhead is how many vectors a thread loads before it keeps the first one, and heldElements
+// how many elements at least.
+const (
+	heldAhead    = 4
+	heldElements = 16
+)
+
+// holdTile is [holdWhole] at the end of a row, and of elements one by one.
+func holdTile[T dsl.Number, C Computed](t dsl.Thread, x, raw []T, w Fold, base, start int, none C, op func(a, b C) C) C {
+	vec := int(w.Vec)
+	all := none
+	for q := range int(w.Keep) / vec {
+		at := start + q*t.WarpSize()*vec
+		for k := range vec {
+			if at+k < w.N {
+				e := x[base+at+k]
+				raw[(q*int(w.Block)+t.ThreadX())*vec+k] = e
+				all = op(all, dsl.Convert[C](e))
+			}
 		}
 	}
+	return all
 }
 
-// giveScanned scans what [holdTile] kept, from what comes before the warp's elements on.
-func giveScanned[T dsl.Number, C Computed](t dsl.Thread, out, raw []T, w Fold, to, start int, before, none C, op func(a, b C) C) {
+// giveScanned scans what [holdTile] kept, or [holdWhole] if whole, from what comes before the
+// warp's elements on.
+func giveScanned[T dsl.Number, C Computed](t dsl.Thread, out, raw []T, w Fold, to, start int, whole bool, before, none C, op func(a, b C) C) {
 	vec := int(w.Vec)
 	for q := range int(w.Keep) / vec {
 		at := start + q*t.WarpSize()*vec
@@ -195,7 +209,7 @@ func giveScanned[T dsl.Number, C Computed](t dsl.Thread, out, raw []T, w Fold, t
 			v[k] = op(below, v[k])
 		}
 		before = op(before, all)
-		if vec > 1 && at+vec <= w.N {
+		if whole {
 			storeVec(out, w, (to+at)/vec, v[:], 0)
 			continue
 		}

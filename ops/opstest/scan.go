@@ -34,6 +34,9 @@ var scanShapes = []fold{
 	{layout.Shape{2, 20001}, []int{1}}, {layout.Shape{9001, 17}, []int{0}}, {layout.Shape{70, 257}, []int{-1}}, {layout.Shape{33001}, []int{0}},
 }
 
+// scanColumns go down columns that lie side by side, more of them than blocks have at once.
+var scanColumns = []fold{{layout.Shape{1100, 40}, []int{0}}, {layout.Shape{2, 601, 50}, []int{1}}, {layout.Shape{3000, 16}, []int{0}}, {layout.Shape{512, 80}, []int{0}}}
+
 func scan(t *testing.T, b *bench) {
 	n := 0
 	for _, c := range ops.Scans() {
@@ -54,6 +57,17 @@ func scan(t *testing.T, b *bench) {
 				}, "%s/%v", c.Name(), d)
 			}
 		}
+	}
+	for _, c := range ops.Scans() {
+		b.part(t, func(t *testing.T, b *bench) {
+			for i, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.I64, dtype.U8} {
+				if c.Takes(d) {
+					b.scanTo(t, c, scans[c.Name()], d, scanColumns[i], "dense", "dense")
+				}
+			}
+			b.scanTo(t, c, scans[c.Name()], dtype.F32, scanColumns[1], "narrowed", "dense")
+			b.scanTo(t, c, scans[c.Name()], dtype.F32, scanColumns[3], "dense", "narrowed")
+		}, "%s/Columns", c.Name())
 	}
 	t.Run("Cases", func(t *testing.T) {
 		x := b.numbers(t, dtype.F32, layout.Shape{5}, 3, 1, 4, 1, 5)
@@ -77,6 +91,12 @@ func scan(t *testing.T, b *bench) {
 // scan tests a scan of an operand in one of the kinds of layouts.
 func (b *bench) scan(t *testing.T, c *ops.Scan, ref scanned, d dtype.DType, f fold, kind int) {
 	t.Helper()
+	b.scanTo(t, c, ref, d, f, kinds[kind%len(kinds)], kinds[(kind+1)%4])
+}
+
+// scanTo tests a scan of an operand that lies in one way, to a result that does in another.
+func (b *bench) scanTo(t *testing.T, c *ops.Scan, ref scanned, d dtype.DType, f fold, from, to string) {
+	t.Helper()
 	draw := b.moderate
 	if c.Name() == "cumprod" {
 		draw = func(d dtype.DType) dtype.Scalar {
@@ -86,8 +106,8 @@ func (b *bench) scan(t *testing.T, c *ops.Scan, ref scanned, d dtype.DType, f fo
 			return dtype.FromFloat(d, 0.999+b.rng.Float64()*0.002) // products of many are finite
 		}
 	}
-	x := b.value(t, d, layoutOf(t, kinds[kind%len(kinds)], f.shape), func() dtype.Scalar { return draw(d) })
-	out := b.result(t, d, layoutOf(t, kinds[(kind+1)%4], f.shape))
+	x := b.value(t, d, layoutOf(t, from, f.shape), func() dtype.Scalar { return draw(d) })
+	out := b.result(t, d, layoutOf(t, to, f.shape))
 	require.NoError(t, c.Run(b.s, out.View, x.View, f.dims[0]))
 	got := b.read(t, out)
 	_, rows := along(f.shape, f.dims)

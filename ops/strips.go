@@ -1,0 +1,67 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+const (
+	stripLine  = 128     // bytes of the columns of a tile that lie side by side
+	stripBytes = 1 << 15 // of a tile
+)
+
+// strip chooses how blocks go through tiles of columns, or reports false where columns do not
+// lie side by side or are short, or blocks may not wait for each other.
+func (l *lines) strip(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
+	w := &c.fold
+	*w = p.fold
+	w.OutIn = l.out.Layout.Strides()[l.dim]
+	if !info.Cooperative || info.MaxThreads < maxThreads || !p.across || p.parts == 1 || w.XStep[0] != 1 || w.OutStep[0] != 1 {
+		return c, false
+	}
+	rows := stripOf(w, l.x.DType.Size())
+	c.divide((w.N + rows - 1) / rows)
+	strips := (w.Width + int(w.Cols) - 1) / int(w.Cols)
+	if w.Rows > math.MaxInt32/strips/(2*c.tiles) {
+		return c, false
+	}
+	c.told = w.Rows * strips * (c.tiles + c.groups) * int(w.Cols)
+	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * strips * c.tiles}, Threads: runtime.Dim3{X: maxThreads}}
+	return c, true
+}
+
+// stripOf divides columns of elements of a size among tiles, and returns how many rows they have.
+func stripOf(w *kernels.Fold, size int) (rows int) {
+	vec, cols := 16/size, stripLine/size
+	if !fitCols(w, vec) {
+		vec = 1
+	}
+	for cols > max(vec, fewestCols) && cols/2 >= w.Width {
+		cols /= 2
+	}
+	w.Unit, w.Group, w.Whole, w.Ahead = true, 0, false, stepAhead
+	w.Block, w.Cols, w.Vec, w.Keep = maxThreads, dsl.ConstInt(cols), dsl.ConstInt(vec), dsl.ConstInt(stripBytes/(maxThreads*size*vec))
+	return stripBytes / (cols * size)
+}
+
+// zeroWords gives f so many words, which hold zeros, by which blocks tell each other what they
+// know, and those before them.
+func zeroWords(s *runtime.Stream, name string, n int, f func(words any) error) error {
+	var room scratch
+	n += kernels.HeadWords
+	if err := room.alloc(s, 4*n); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer room.free(s)
+	h := room.take(4, n)
+	words := slice(dtype.U32, &h)
+	if err := words.(runtime.Slice[uint32]).ZeroAsync(s); err != nil {
+		return err
+	}
+	return f(words)
+}
