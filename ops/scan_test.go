@@ -10,7 +10,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// TestTiles tests scans as on devices whose blocks may wait for each other: those of a scan
+// TestTiles tests scans and sorts as on devices whose blocks may wait for each other: they
 // wait only for blocks that have begun, which one after the other do too.
 func TestTiles(t *testing.T) {
 	dev, err := runtime.Open("cpu")
@@ -18,4 +18,5 @@ func TestTiles(t *testing.T) {
 	defer dev.Close()
 	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
 	t.Run("Scan", func(t *testing.T) { opstest.RunScans(t, dev) })
+	t.Run("Sort", func(t *testing.T) { opstest.RunSorts(t, dev) })
 }

@@ -18,7 +18,6 @@ type Digits struct {
 	Room    dsl.ConstInt  // keys of a block
 	Blocks  dsl.ConstInt  // that a unit has room for at once
 	Next    dsl.ConstInt  // counters: digits of all warps
-	Masks   dsl.ConstInt  // as many, of the lanes that have a digit, or 1 if warps ask all lanes
 	Bits    dsl.ConstInt  // of a digit; a block has a thread for each digit
 	RowBits dsl.ConstInt  // of the number of a row in a tile, 0 if it has one row
 	Wide    dsl.ConstBool // warps of more than 32 threads
@@ -33,10 +32,12 @@ type Digits struct {
 	N         int // keys of a row
 	Rows      int
 	Div       Divisor // by N
+	Counts    int     // where sweeps have the words that count digits, and their words for tiles
+	Look      int
 }
 
 // mostEach bounds the keys of a thread.
-const mostEach = 16
+const mostEach = 20
 
 // SortDigits counts the digits of each tile of rows, as [SortCount] does of parts. Each
 // digit has several counters, as neighbours often have the same digit.
@@ -114,51 +115,21 @@ func keyOf[T dsl.Number, K Key](x []T, keys []K, w *Ranks, o Order, s *Digits, b
 // result. before are the sums of the counts up to each one.
 //
 //kiln:kernel
-//kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Masks=1,32 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
+//kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
 func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, toKeys []K, toAt []uint32, x []T, keys []K, at, before []uint32, w, wi Ranks, o Order, s Digits, key func(T) K, back func(K) T) {
 	dsl.LaunchBounds(t, s.Room/s.Each, s.Blocks)
 	room := dsl.SharedSlice[K](t, s.Room)
 	from := dsl.SharedSlice[uint32](t, s.Room)
 	next := dsl.SharedSlice[uint16](t, s.Next)
-	masks := dsl.SharedSlice[uint32](t, s.Masks)
 	start := dsl.SharedSlice[uint32](t, 1<<s.Bits)
 	digits := 1 << int(s.Bits)
 	for r := t.BlockY(); r < s.Rows; r += t.GridDimY() {
-		first := t.BlockX() * int(s.Room)
-		n := min(int(s.Room), s.N-first)
-		base := 0
-		if s.X || s.Last {
-			base, _ = w.row(r)
-		}
+		p := tileOf(&w, &s, r, t.BlockX())
 		var k [mostEach]K
 		var a [mostEach]uint32
-		// What lies in a whole tile has one address for all that a thread has of it.
-		own := item(t, &s)
-		if n == int(s.Room) {
-			tileKeys(t, &k, x, keys, &w, o, &s, base, r, first+own, key)
-			for e := range int(s.Each) {
-				a[e] = uint32(first + own + e*t.WarpSize())
-			}
-			if s.At {
-				ats := at[r*s.N+first+own:]
-				for e := range int(s.Each) {
-					a[e] = ats[e*t.WarpSize()]
-				}
-			}
-		} else {
-			for e := range int(s.Each) {
-				i := own + e*t.WarpSize()
-				k[e] = keyOf(x, keys, &w, o, &s, base, r, first+min(i, n-1), key)
-				a[e] = uint32(first + i)
-				if s.At {
-					a[e] = at[r*s.N+first+min(i, n-1)]
-				}
-				if i >= n { // behind all
-					k[e] = ^zeroKey[K]()
-				}
-			}
-		}
-		pos, begin := placeTile(t, &s, next, masks, s.Bits, func(e int) int { return digitOf(k[e], s.From, s.Bits) })
+		takeKeys(t, p, &k, x, keys, &w, o, &s, key)
+		takePlaces(t, p, &a, at, &s)
+		pos, begin, _ := placeTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], s.From, s.Bits) })
 		if d := t.ThreadX(); d < digits {
 			sum := uint32(0)
 			if i := (r*digits+d)*s.Parts + t.BlockX(); i > r*digits*s.Parts {
@@ -170,41 +141,94 @@ func SortTiles[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 			room[pos[e]], from[pos[e]] = k[e], a[e]
 		}
 		t.Sync()
-		if whole := n == int(s.Room); whole && !bool(s.Last) {
-			rk, ra, i := toKeys[r*s.N:], toAt[r*s.N:], t.ThreadX()
-			for e := range int(s.Each) {
-				k := room[i+e*int(s.Room/s.Each)]
-				to := int(start[digitOf(k, s.From, s.Bits)] + uint32(i+e*int(s.Room/s.Each)))
-				rk[to], ra[to] = k, from[i+e*int(s.Room/s.Each)]
-			}
-		} else {
-			for e := range int(s.Each) {
-				i := e*t.BlockDimX() + t.ThreadX()
-				if i < n {
-					k := room[i]
-					to := int(start[digitOf(k, s.From, s.Bits)] + uint32(i))
-					if !s.Last {
-						toKeys[r*s.N+to], toAt[r*s.N+to] = k, from[i]
-					} else if to < o.Take {
-						storeSorted(values, indices, x, &w, &wi, o, &s, r, base, to, from[i], k, key, back)
-					}
-				}
+		giveTileKeys(t, p, values, indices, toKeys, toAt, x, room, from, start, &w, &wi, o, &s, key, back)
+		t.Sync()
+	}
+}
+
+// tilePart is a tile of row r, of n keys from first on; the row begins at base in the operand.
+type tilePart struct{ r, first, n, base int }
+
+func tileOf(w *Ranks, s *Digits, r, i int) (p tilePart) {
+	p = tilePart{r: r, first: i * int(s.Room)}
+	p.n = min(int(s.Room), s.N-p.first)
+	if s.X || s.Last {
+		p.base, _ = w.row(r)
+	}
+	return p
+}
+
+// takeKeys loads the keys that a thread has of a tile; those behind its end are the largest.
+func takeKeys[T dsl.Number, K Key](t dsl.Thread, p tilePart, k *[mostEach]K, x []T, keys []K, w *Ranks, o Order, s *Digits, key func(T) K) {
+	own := item(t, s)
+	if p.n == int(s.Room) {
+		tileKeys(t, k, x, keys, w, o, s, p.base, p.r, p.first+own, key)
+		return
+	}
+	for e := range int(s.Each) {
+		i := own + e*t.WarpSize()
+		k[e] = keyOf(x, keys, w, o, s, p.base, p.r, p.first+min(i, p.n-1), key)
+		if i >= p.n {
+			k[e] = ^zeroKey[K]()
+		}
+	}
+}
+
+// takePlaces loads where the keys were that a thread has of a tile.
+func takePlaces(t dsl.Thread, p tilePart, a *[mostEach]uint32, at []uint32, s *Digits) {
+	own := item(t, s)
+	switch {
+	case !bool(s.At):
+		for e := range int(s.Each) {
+			a[e] = uint32(p.first + own + e*t.WarpSize())
+		}
+	case p.n == int(s.Room):
+		ats := at[p.r*s.N+p.first+own:]
+		for e := range int(s.Each) {
+			a[e] = ats[e*t.WarpSize()]
+		}
+	default:
+		for e := range int(s.Each) {
+			a[e] = at[p.r*s.N+p.first+min(own+e*t.WarpSize(), p.n-1)]
+		}
+	}
+}
+
+// giveTileKeys stores a tile that is in order: a key of digit d goes start[d] behind its
+// place in the tile.
+func giveTileKeys[T dsl.Number, K Key](t dsl.Thread, p tilePart, values []T, indices []uint32, toKeys []K, toAt []uint32, x []T, room []K, from, start []uint32, w, wi *Ranks, o Order, s *Digits, key func(T) K, back func(K) T) {
+	if whole := p.n == int(s.Room); whole && !bool(s.Last) {
+		rk, ra, i := toKeys[p.r*s.N:], toAt[p.r*s.N:], t.ThreadX()
+		for e := range int(s.Each) {
+			k := room[i+e*int(s.Room/s.Each)]
+			to := int(start[digitOf(k, s.From, s.Bits)] + uint32(i+e*int(s.Room/s.Each)))
+			rk[to], ra[to] = k, from[i+e*int(s.Room/s.Each)]
+		}
+		return
+	}
+	for e := range int(s.Each) {
+		i := e*t.BlockDimX() + t.ThreadX()
+		if i < p.n {
+			k := room[i]
+			to := int(start[digitOf(k, s.From, s.Bits)] + uint32(i))
+			if !s.Last {
+				toKeys[p.r*s.N+to], toAt[p.r*s.N+to] = k, from[i]
+			} else if to < o.Take {
+				storeSorted(values, indices, x, w, wi, o, s, p.r, p.base, to, from[i], k, key, back)
 			}
 		}
-		t.Sync()
 	}
 }
 
 // SortRows sorts rows of which a tile has one or several.
 //
 //kiln:kernel
-//kiln:const o.Down=false o.Values=true s.Each=2 s.Room=64 s.Blocks=0 s.Masks=1,32 s.Next=32 s.Bits=4 s.RowBits=0,2 s.Bare=true,false
+//kiln:const o.Down=false o.Values=true s.Each=2 s.Room=64 s.Blocks=0 s.Next=32 s.Bits=4 s.RowBits=0,2 s.Bare=true,false
 func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x []T, w, wi Ranks, o Order, s Digits, key func(T) K, back func(K) T) {
 	dsl.LaunchBounds(t, s.Room/s.Each, s.Blocks)
 	room := dsl.SharedSlice[K](t, s.Room)
 	from := dsl.SharedSlice[uint32](t, s.Room)
 	next := dsl.SharedSlice[uint16](t, s.Next)
-	masks := dsl.SharedSlice[uint32](t, s.Masks)
 	for r0 := t.BlockX() * s.Per; r0 < w.Rows; r0 += t.GridDimX() * s.Per {
 		var k [mostEach]K
 		var a [mostEach]uint32
@@ -221,7 +245,7 @@ func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x
 			}
 		}
 		for shift := s.From; shift < s.End; shift += int(s.Bits) {
-			pos, _ := placeTile(t, &s, next, masks, s.Bits, func(e int) int { return digitOf(k[e], shift, s.Bits) })
+			pos, _, _ := placeTile(t, &s, next, s.Bits, func(e int) int { return digitOf(k[e], shift, s.Bits) })
 			for e := range int(s.Each) {
 				room[pos[e]], from[pos[e]] = k[e], a[e]
 			}
@@ -234,7 +258,7 @@ func SortRows[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, x
 			}
 		}
 		if s.RowBits > 0 {
-			pos, _ := placeTile(t, &s, next, masks, s.RowBits, func(e int) int {
+			pos, _, _ := placeTile(t, &s, next, s.RowBits, func(e int) int {
 				row, _ := s.Div.split(int(a[e]))
 				return min(row, s.Per)
 			})
@@ -271,62 +295,24 @@ func digitOf[K Key](k K, shift int, n dsl.ConstInt) int {
 func zeroKey[K Key]() (k K) { return k }
 
 // placeTile returns where the keys of a thread belong in the tile by their digits, of so
-// many bits, and for each thread how many keys have smaller digits than its number.
-func placeTile(t dsl.Thread, s *Digits, next []uint16, masks []uint32, n dsl.ConstInt, digit func(e int) int) (pos [mostEach]int, begin uint32) {
+// many bits, and for each thread how many keys have smaller digits than its number, and how
+// many have that.
+func placeTile(t dsl.Thread, s *Digits, next []uint16, n dsl.ConstInt, digit func(e int) int) (pos [mostEach]int, begin, count uint32) {
 	digits, warps := 1<<uint(n), t.BlockDimX()/t.WarpSize()
 	for i := t.ThreadX(); i < warps*digits; i += t.BlockDimX() {
 		next[i] = 0
-		if s.Masks > 1 {
-			masks[i] = 0
-		}
 	}
 	t.Sync()
-	mine := next[t.Warp()*digits:]
-	for e := range int(s.Each) {
-		d := digit(e)
-		var ahead, same int
-		alike := false // all lanes, whose atomic operations would wait for each other
-		switch {
-		case s.Masks > 1:
-			lanes := masks[t.Warp()*digits:]
-			alike = dsl.All(t, d == dsl.Shuffle(t, d, 0))
-			if !alike {
-				dsl.AtomicOr(&lanes[d], 1<<uint(t.Lane()))
-			}
-			t.SyncWarp()
-			all := uint32(^uint64(0) >> uint(64-t.WarpSize()))
-			if !alike {
-				all = lanes[d]
-			}
-			ahead, same = bits.OnesCount32(all&(1<<uint(t.Lane())-1)), bits.OnesCount32(all)
-		case bool(s.Wide):
-			all := peersOf[uint64](t, d, n)
-			ahead, same = bits.OnesCount64(all&(1<<uint(t.Lane())-1)), bits.OnesCount64(all)
-		default:
-			all := peersOf[uint32](t, d, n)
-			ahead, same = bits.OnesCount32(all&(1<<uint(t.Lane())-1)), bits.OnesCount32(all)
-		}
-		before := int(mine[d])
-		pos[e] = before + ahead
-		t.SyncWarp()
-		if ahead == 0 { // the first of them
-			mine[d] = uint16(before + same)
-			if s.Masks > 1 && !alike {
-				masks[t.Warp()*digits+d] = 0
-			}
-		}
-		t.SyncWarp()
-	}
+	placeInWarp(t, s, &pos, next[t.Warp()*digits:], n, digit)
 	t.Sync()
-	sum := uint32(0)
 	if t.ThreadX() < digits {
 		for k := range warps {
-			sum += uint32(next[k*digits+t.ThreadX()])
+			count += uint32(next[k*digits+t.ThreadX()])
 		}
 	}
-	begin = dsl.BlockScanExclusive(t, sum)
+	begin = dsl.BlockScanExclusive(t, count)
 	if t.ThreadX() < digits {
-		sum = begin
+		sum := begin
 		for k := range warps {
 			c := next[k*digits+t.ThreadX()]
 			next[k*digits+t.ThreadX()] = uint16(sum)
@@ -335,16 +321,52 @@ func placeTile(t dsl.Thread, s *Digits, next []uint16, masks []uint32, n dsl.Con
 	}
 	t.Sync()
 	for e := range int(s.Each) {
-		pos[e] += int(mine[digit(e)])
+		pos[e] += int(next[t.Warp()*digits+digit(e)])
 	}
-	return pos, begin
+	return pos, begin, count
+}
+
+// placeInWarp stores how many keys of the warp come before those of a thread that have the
+// same digit, and in next how many have each.
+func placeInWarp(t dsl.Thread, s *Digits, pos *[mostEach]int, next []uint16, n dsl.ConstInt, digit func(e int) int) {
+	first, other := dsl.Shuffle(t, uint32(digit(0)), 0), uint32(0)
+	for e := range int(s.Each) {
+		other |= uint32(digit(e)) ^ first
+	}
+	if dsl.All(t, other == 0) { // all have one digit, as high ones often are
+		for e := range int(s.Each) {
+			pos[e] = e*t.WarpSize() + t.Lane()
+		}
+		if t.Lane() == 0 {
+			next[digit(0)] = uint16(int(s.Each) * t.WarpSize())
+		}
+		return
+	}
+	for e := range int(s.Each) {
+		d := digit(e)
+		var ahead, same int
+		if s.Wide {
+			all := peersOf[uint64](t, d, n)
+			ahead, same = bits.OnesCount64(all&(1<<uint(t.Lane())-1)), bits.OnesCount64(all)
+		} else {
+			all := peersOf[uint32](t, d, n)
+			ahead, same = bits.OnesCount32(all&(1<<uint(t.Lane())-1)), bits.OnesCount32(all)
+		}
+		before := int(next[d])
+		pos[e] = before + ahead
+		t.SyncWarp()
+		if ahead == 0 { // the first of them
+			next[d] = uint16(before + same)
+		}
+		t.SyncWarp()
+	}
 }
 
 // peersOf returns the lanes of a warp that have the same n low bits.
 func peersOf[M uint32 | uint64](t dsl.Thread, d int, n dsl.ConstInt) M {
 	same := M(^uint64(0) >> uint(64-t.WarpSize()))
 	for b := range int(n) {
-		set := d>>uint(b)&1 != 0
+		set := d&(1<<uint(b)) != 0
 		with := M(dsl.Ballot(t, set))
 		if !set {
 			with = ^with

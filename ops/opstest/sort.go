@@ -3,6 +3,7 @@ package opstest
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
 )
 
 var sortShapes = []fold{
@@ -34,6 +36,19 @@ func order(a, b dtype.Scalar) int {
 		return -1
 	}
 	return cmp.Compare(x+0, y+0)
+}
+
+// RunSorts tests sorts alone, and such of many tiles.
+func RunSorts(t *testing.T, dev *runtime.Device) {
+	b := &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2))}
+	sorting(t, b)
+	for i, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.I64, dtype.F64, dtype.U8} {
+		if b.has(d) {
+			b.sort(t, d, fold{layout.Shape{30001}, []int{0}}, 0, i%2 == 0, i%2)
+			b.sort(t, d, fold{layout.Shape{3, 9000}, []int{1}}, i, i%2 != 0, 5000*(i%2))
+		}
+	}
+	b.longScatters(t)
 }
 
 func sorting(t *testing.T, b *bench) {
