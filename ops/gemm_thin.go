@@ -21,6 +21,9 @@ var (
 		return append(thinParams(o, t, c), function(2, c, c))
 	}}
 	thinColumns = matmulKernel{jit.Of(kernels.ThinCols[float32, float32, float32]), thinParams}
+	thinWarps   = matmulKernel{jit.Of(kernels.ThinWarps[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
+		return append(thinParams(o, t, c), function(2, c, c))
+	}}
 )
 
 func thinParams(o, t, c reflect.Type) []reflect.Type {
@@ -36,30 +39,41 @@ func runThin(s *runtime.Stream, p *product, vectors bool) error {
 	if !p.thin() {
 		return fmt.Errorf("%w: %d by %d is not thin, at most %d columns are", layout.ErrShape, p.M, p.N, thinCols)
 	}
-	if p.XM == 1 && p.XK != 1 {
-		return runThinCols(s, p, vectors)
+	switch {
+	case p.XM != 1 || p.XK == 1:
+		return runThinRows(s, p, vectors)
+	case vectors:
+		return runThinWarps(s, p)
 	}
-	return runThinRows(s, p, vectors)
+	return runThinCols(s, p)
 }
 
-// runThinRows has a warp sum a row.
+// runThinRows has a warp sum a row, or blocks some rows that are long.
 func runThinRows(s *runtime.Stream, p *product, wide bool) error {
-	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Vec: 1, Unroll: 4, XUnit: p.XK == 1, YUnit: p.YK == 1}
+	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Rows: 1, Vec: 1, Unroll: 4, XUnit: p.XK == 1, YUnit: p.YK == 1}
 	warp := p.info.WarpSize
-	warps, step := 1, 1
+	warps, rows := 1, p.M
+	enough := p.info.Units * p.info.ThreadsPerUnit / warp / 2
 	if wide {
 		warps = max(1, min(maxThreads, p.info.MaxThreads)/warp)
-		for _, n := range []int{8, 4} {
-			if n*p.a.DType.Size() <= 16 && vectors(n, p.batch[1], p.XK, p.XM, p.K) {
-				c.Vec, c.Unroll, step = dsl.ConstInt(n), 2, n
-				c.YVec = boolConst(vectors(n, p.batch[2], p.YK, p.YN, p.K))
-				break
+		if c.Vec = p.thinVec(p.batch[1], p.XK, p.XM, p.K); c.Vec > 1 {
+			c.Unroll, c.YVec = 2, boolConst(vectors(int(c.Vec), p.batch[2], p.YK, p.YN, p.K))
+		}
+		if p.K >= 4*warps*warp*int(c.Vec) {
+			c.Share, c.Unroll, c.Warps, enough = true, 1, dsl.ConstInt(warps), 3*p.info.Units
+			for c.Rows < 8 && c.Rows*c.Cols < 16 && p.M/int(2*c.Rows)*p.Batch >= enough {
+				c.Rows *= 2
 			}
 		}
 	}
-	rows := p.M * p.Batch
-	parts := p.split(rows, p.info.Units*p.info.ThreadsPerUnit/warp/2, 8*warp*int(c.Vec), step)
-	g := runtime.Grid{Blocks: runtime.Dim3{X: (p.M + warps - 1) / warps, Y: min(p.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: warps * warp}}
+	step := max(1, int(c.Vec))
+	blocks, least := (rows+warps-1)/warps, 8*warp*int(c.Vec)
+	if c.Share {
+		blocks, least = (rows+int(c.Rows)-1)/int(c.Rows), 4*warps*warp*int(c.Vec)
+		rows = blocks
+	}
+	parts := p.split(rows*p.Batch, enough, least, step)
+	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: warps * warp}}
 	return p.withParts(s, parts, func(out View) error {
 		to, x, y := out.header(), p.a.header(), p.b.header()
 		t := p.a.DType
@@ -68,23 +82,25 @@ func runThinRows(s *runtime.Stream, p *product, wide bool) error {
 	})
 }
 
+// thinVec is how many elements of x, with such strides and so many side by side, are read
+// at once.
+func (p *product) thinVec(batch layout.Layout, one, other, size int) dsl.ConstInt {
+	for _, n := range []int{8, 4, 2} {
+		if n*p.a.DType.Size() <= vectorBytes && vectors(n, batch, one, other, size) {
+			return dsl.ConstInt(n)
+		}
+	}
+	return 1
+}
+
 // runThinCols has neighbouring threads sum neighbouring rows.
-func runThinCols(s *runtime.Stream, p *product, wide bool) error {
-	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Vec: 1, Unroll: 1, Steps: 1, XUnit: p.XM == 1}
+func runThinCols(s *runtime.Stream, p *product) error {
+	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Unroll: 1, XUnit: p.XM == 1}
 	threads := min(maxThreads, p.info.ThreadsPerUnit, p.info.MaxThreads)
 	if p.serial() {
 		c.Unroll = 4
 	}
-	if wide {
-		c.Steps = 4
-		for _, n := range []int{8, 4} {
-			if n*p.a.DType.Size() <= 16 && vectors(n, p.batch[1], p.XM, p.XK, p.M) {
-				c.Vec = dsl.ConstInt(n)
-				break
-			}
-		}
-	}
-	each := threads * int(c.Unroll*c.Vec)
+	each := threads * int(c.Unroll)
 	blocks := (p.M + each - 1) / each
 	parts := p.split(blocks*p.Batch, max(1, p.info.Units*p.info.ThreadsPerUnit/threads), 32, 1)
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: threads}}
@@ -92,5 +108,23 @@ func runThinCols(s *runtime.Stream, p *product, wide bool) error {
 		to, x, y := out.header(), p.a.header(), p.b.header()
 		t := p.a.DType
 		return thinColumns.of(out.DType, t).Launch(s, g, slice(out.DType, &to), slice(t, &x), slice(t, &y), p.walk, p.Product, c, mad(t.Compute()))
+	})
+}
+
+// runThinWarps has the warps of a block sum the same rows, each at other places along k.
+func runThinWarps(s *runtime.Stream, p *product) error {
+	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Unroll: 4, XUnit: p.XM == 1, Lanes: dsl.ConstInt(p.info.WarpSize)}
+	c.Vec = p.thinVec(p.batch[1], p.XM, p.XK, p.M)
+	warps := max(1, min(maxThreads, p.info.MaxThreads)/p.info.WarpSize)
+	c.Warps = dsl.ConstInt(warps)
+	each := p.info.WarpSize * int(c.Vec)
+	blocks := (p.M + each - 1) / each
+	parts := p.split(blocks*p.Batch, max(1, 4*p.info.Units), 4*warps*int(c.Unroll), 1)
+	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: warps * p.info.WarpSize}}
+	return p.withParts(s, parts, func(out View) error {
+		to, x, y := out.header(), p.a.header(), p.b.header()
+		t := p.a.DType
+		ct := t.Compute().Type()
+		return thinWarps.of(out.DType, t).Launch(s, g, slice(out.DType, &to), slice(t, &x), slice(t, &y), p.walk, p.Product, c, mad(t.Compute()), plus.As(function(2, ct, ct)))
 	})
 }

@@ -293,9 +293,22 @@ func MadInt[C dsl.Number](a, b, c C) C { return a*b + c }
 func SumParts[T, C dsl.Number](t dsl.Thread, out []T, parts []C, w Walk, n, step int, add func(a, b C) C) {
 	w.Each(t, func(at [Operands]int) {
 		var sum C
-		for i := range n {
+		i := 0
+		for ; i+partsAtOnce <= n; i += partsAtOnce {
+			var v [partsAtOnce]C
+			for k := range v {
+				v[k] = parts[at[1]+(i+k)*step]
+			}
+			for k := range v {
+				sum = add(sum, v[k])
+			}
+		}
+		for ; i < n; i++ {
 			sum = add(sum, parts[at[1]+i*step])
 		}
 		out[at[0]] = dsl.Convert[T](sum)
 	})
 }
+
+// partsAtOnce is how many parts a thread loads before it adds the first.
+const partsAtOnce = 8

@@ -5,47 +5,81 @@ import "github.com/gokiln/kiln/dsl"
 // Thin says how the products of a matrix with few columns are divided.
 type Thin struct {
 	Cols   dsl.ConstInt  // columns of y and out
-	Vec    dsl.ConstInt  // elements that a thread reads at once: 1, 4 or 8
+	Rows   dsl.ConstInt  // rows that a warp of [ThinRows], or a block, sums at once
+	Share  dsl.ConstBool // the warps of a block of [ThinRows] share its rows: each has parts of k
+	Vec    dsl.ConstInt  // elements that a thread reads at once: 1, 2, 4 or 8
 	YVec   dsl.ConstBool // y can be read so too
 	XUnit  dsl.ConstBool // the stride of x along k, or across it for [ThinCols], is 1
 	YUnit  dsl.ConstBool // the stride of y along k is 1
 	Unroll dsl.ConstInt  // how often, before they are used
-	Steps  dsl.ConstInt  // places along k that a thread of [ThinCols] reads before it uses them
+	Warps  dsl.ConstInt  // of a block, for Share and [ThinWarps]
+	Lanes  dsl.ConstInt  // of a warp, for [ThinWarps]
 }
 
 // ThinRows computes products of matrices with few columns where rows of x lie side by
-// side along k: a warp sums a row. Blocks in y go over products, in z over parts of k.
+// side along k: a warp sums some rows, or the warps of a block do. Blocks in y go over
+// products, in z over parts of k.
 //
 //kiln:kernel
-//kiln:const cfg.Cols=1,2 cfg.Vec=1,4 cfg.Unroll=2
+//kiln:const cfg.Cols=1,2 cfg.Rows=1,2 cfg.Share=false,true cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2
 func ThinRows[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Thin, mad func(a, b, c C) C, add func(a, b C) C) {
-	warps := t.BlockDimX() / t.WarpSize()
-	row := t.BlockX()*warps + t.Warp()
+	rows, cols := int(cfg.Rows), int(cfg.Cols)
+	first, lane, lanes := (t.BlockX()*(t.BlockDimX()/t.WarpSize())+t.Warp())*rows, t.Lane(), t.WarpSize()
+	if cfg.Share {
+		first, lane, lanes = t.BlockX()*rows, t.ThreadX(), t.BlockDimX()
+	}
 	lo := t.BlockZ() * p.Part
 	hi := min(lo+p.Part, p.K)
-	vec, step := int(cfg.Vec), t.WarpSize()*int(cfg.Vec)
-	for z := t.BlockY(); z < p.Batch && row < p.M; z += t.GridDimY() {
+	vec, step := int(cfg.Vec), lanes*int(cfg.Vec)
+	for z := t.BlockY(); z < p.Batch && first < p.M; z += t.GridDimY() {
 		at := w.place(z)
-		acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll)
+		acc := dsl.LocalSlice[C](cfg.Rows * cfg.Cols * cfg.Unroll)
 		k := lo
 		for ; k+step*int(cfg.Unroll) <= hi; k += step * int(cfg.Unroll) {
 			for u := range int(cfg.Unroll) {
-				thin(acc[u*int(cfg.Cols):], x, y, at, row, k+u*step+t.Lane()*vec, &p, &cfg, mad)
+				thin(acc[u*rows*cols:], x, y, at, first, k+u*step+lane*vec, &p, &cfg, mad)
 			}
 		}
-		for k += t.Lane() * vec; k < hi; k += step {
-			thin(acc, x, y, at, row, k, &p, &cfg, mad)
+		for k += lane * vec; k < hi; k += step {
+			thin(acc, x, y, at, first, k, &p, &cfg, mad)
 		}
-		for c := range int(cfg.Cols) {
-			sum := acc[c]
+		for i := range rows * cols {
 			for u := 1; u < int(cfg.Unroll); u++ {
-				sum = add(sum, acc[u*int(cfg.Cols)+c])
+				acc[i] = add(acc[i], acc[u*rows*cols+i])
 			}
-			sum = dsl.WarpReduce(t, sum, add)
-			if t.Lane() == 0 {
-				out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](sum)
+			acc[i] = dsl.WarpReduce(t, acc[i], add)
+		}
+		to := at[0] + t.BlockZ()*p.Parts
+		if cfg.Share {
+			thinShare(t, out, acc, to, first, &p, &cfg, add)
+			continue
+		}
+		for i := range rows * cols {
+			if row := first + i/cols; t.Lane() == 0 && row < p.M {
+				out[to+row*p.OutM+i%cols*p.OutN] = dsl.Convert[O](acc[i])
 			}
 		}
+	}
+}
+
+// thinShare stores the sums of what the warps of a block have.
+func thinShare[O, C dsl.Number](t dsl.Thread, out []O, acc []C, to, first int, p *Product, cfg *Thin, add func(a, b C) C) {
+	n, cols := int(cfg.Rows*cfg.Cols), int(cfg.Cols)
+	sums := dsl.SharedSlice[C](t, cfg.Warps*cfg.Rows*cfg.Cols)
+	t.Sync() // an earlier product may still be read
+	if t.Lane() == 0 {
+		for i := range n {
+			sums[t.Warp()*n+i] = acc[i]
+		}
+	}
+	t.Sync()
+	i := t.ThreadX()
+	if row := first + i/cols; i < n && row < p.M {
+		sum := sums[i]
+		for k := 1; k < int(cfg.Warps); k++ {
+			sum = add(sum, sums[k*n+i])
+		}
+		out[to+row*p.OutM+i%cols*p.OutN] = dsl.Convert[O](sum)
 	}
 }
 
@@ -58,17 +92,24 @@ func times(i, stride int, unit dsl.ConstBool) int {
 	return i * stride
 }
 
-// thin adds the products of a run of x, in some row from k on, with all columns of y
-// to acc.
-func thin[T, C dsl.Number](acc []C, x, y []T, at [Operands]int, row, k int, p *Product, cfg *Thin, mad func(a, b, c C) C) {
-	xs := dsl.LocalSlice[C](cfg.Vec)
-	run(xs, x, at[1]+row*p.XM+times(k, p.XK, cfg.XUnit), p.XK, cfg.Vec, cfg.Vec > 1)
-	yat := at[2] + times(k, p.YK, cfg.YUnit)
-	for c := range int(cfg.Cols) {
-		ys := dsl.LocalSlice[C](cfg.Vec)
-		run(ys, y, yat+c*p.YN, p.YK, cfg.Vec, bool(cfg.YVec))
-		for i := range int(cfg.Vec) {
-			acc[c] = mad(xs[i], ys[i], acc[c])
+// thin adds the products of runs of x, in some rows from k on, with all columns of y to
+// acc. A row behind the last is that one again.
+func thin[T, C dsl.Number](acc []C, x, y []T, at [Operands]int, first, k int, p *Product, cfg *Thin, mad func(a, b, c C) C) {
+	rows, cols, vec := int(cfg.Rows), int(cfg.Cols), int(cfg.Vec)
+	xs, ys := dsl.LocalSlice[C](cfg.Rows*cfg.Vec), dsl.LocalSlice[C](cfg.Cols*cfg.Vec)
+	xat, yat := at[1]+times(k, p.XK, cfg.XUnit), at[2]+times(k, p.YK, cfg.YUnit)
+	run(xs, x, xat+first*p.XM, p.XK, cfg.Vec, cfg.Vec > 1)
+	for r := 1; r < rows; r++ {
+		run(xs[r*vec:], x, xat+min(first+r, p.M-1)*p.XM, p.XK, cfg.Vec, cfg.Vec > 1)
+	}
+	for c := range cols {
+		run(ys[c*vec:], y, yat+c*p.YN, p.YK, cfg.Vec, bool(cfg.YVec))
+	}
+	for r := range rows {
+		for c := range cols {
+			for i := range vec {
+				acc[r*cols+c] = mad(xs[r*vec+i], ys[c*vec+i], acc[r*cols+c])
+			}
 		}
 	}
 }
@@ -76,6 +117,11 @@ func thin[T, C dsl.Number](acc []C, x, y []T, at [Operands]int, row, k int, p *P
 // run loads n elements, step apart, at once if they are a vector.
 func run[T, C dsl.Number](to []C, from []T, at, step int, n dsl.ConstInt, vec bool) {
 	switch {
+	case vec && n == 2:
+		v := dsl.LoadVec[[2]T](from, at>>1)
+		for i := range v {
+			to[i] = dsl.Convert[C](v[i])
+		}
 	case vec && n == 4:
 		v := dsl.LoadVec[[4]T](from, at>>2)
 		for i := range v {
@@ -94,61 +140,45 @@ func run[T, C dsl.Number](to []C, from []T, at, step int, n dsl.ConstInt, vec bo
 }
 
 // ThinCols computes products of matrices with few columns where columns of x lie side
-// by side across k: neighbouring threads sum neighbouring vectors of rows, Unroll of them
-// each. Blocks are as those of [ThinRows].
+// by side across k: neighbouring threads sum neighbouring rows, Unroll of them each. Blocks
+// are as those of [ThinRows].
 //
 //kiln:kernel
-//kiln:const cfg.Cols=1,2 cfg.Vec=1,4 cfg.Unroll=2 cfg.Steps=1,2
+//kiln:const cfg.Cols=1,2 cfg.Unroll=2
 func ThinCols[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Thin, mad func(a, b, c C) C) {
-	each := int(cfg.Unroll * cfg.Vec)
-	first := t.BlockX() * t.BlockDimX() * each
+	first := t.BlockX() * t.BlockDimX() * int(cfg.Unroll)
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
 		at := w.place(z)
 		// Where all rows are there, none is asked for.
-		if first+t.BlockDimX()*each <= p.M {
-			thinColumn(t, out, x, y, at, first+t.ThreadX()*int(cfg.Vec), true, &p, &cfg, mad)
+		if first+t.BlockDimX()*int(cfg.Unroll) <= p.M {
+			thinColumn(t, out, x, y, at, first+t.ThreadX(), true, &p, &cfg, mad)
 		} else {
-			thinColumn(t, out, x, y, at, first+t.ThreadX()*int(cfg.Vec), false, &p, &cfg, mad)
+			thinColumn(t, out, x, y, at, first+t.ThreadX(), false, &p, &cfg, mad)
 		}
 	}
 }
 
 // thinColumn sums the rows of a thread, from first on. If not whole, some are not there.
 func thinColumn[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, at [Operands]int, first int, whole bool, p *Product, cfg *Thin, mad func(a, b, c C) C) {
-	each, cols, steps := int(cfg.Unroll*cfg.Vec), int(cfg.Cols), int(cfg.Steps)
-	acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll * cfg.Vec)
-	xs := dsl.LocalSlice[C](cfg.Steps * cfg.Unroll * cfg.Vec)
+	each, cols := int(cfg.Unroll), int(cfg.Cols)
+	acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll)
+	xs := dsl.LocalSlice[C](cfg.Unroll)
 	lo := t.BlockZ() * p.Part
 	hi := min(lo+p.Part, p.K)
-	k := lo
-	for ; k+steps <= hi; k += steps {
-		for s := range steps { // all loads first
-			thinLoad(t, xs[s*each:], x, at[1]+(k+s)*p.XK, first, whole, p, cfg)
-		}
-		for s := range steps {
-			thinAdd(acc, xs[s*each:], y, at[2]+(k+s)*p.YK, p.YN, each, cols, mad)
-		}
-	}
-	for ; k < hi && steps > 1; k++ {
-		thinLoad(t, xs, x, at[1]+k*p.XK, first, whole, p, cfg)
-		thinAdd(acc, xs, y, at[2]+k*p.YK, p.YN, each, cols, mad)
-	}
-	for i := range each {
-		row := first + i/int(cfg.Vec)*(t.BlockDimX()*int(cfg.Vec)) + i%int(cfg.Vec)
-		for c := range cols {
-			if whole || row < p.M {
-				out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](acc[i*cols+c])
+	for k := lo; k < hi; k++ {
+		for u := range each {
+			if row := first + u*t.BlockDimX(); whole || row < p.M {
+				xs[u] = dsl.Convert[C](x[at[1]+k*p.XK+times(row, p.XM, cfg.XUnit)])
 			}
 		}
+		thinAdd(acc, xs, y, at[2]+k*p.YK, p.YN, each, cols, mad)
 	}
-}
-
-// thinLoad loads a thread's rows of a column of x.
-func thinLoad[T, C dsl.Number](t dsl.Thread, to []C, x []T, at, first int, whole bool, p *Product, cfg *Thin) {
-	for u := range int(cfg.Unroll) {
-		row := first + u*(t.BlockDimX()*int(cfg.Vec))
-		if whole || row < p.M {
-			run(to[u*int(cfg.Vec):], x, at+times(row, p.XM, cfg.XUnit), p.XM, cfg.Vec, cfg.Vec > 1)
+	for u := range each {
+		row := first + u*t.BlockDimX()
+		for c := range cols {
+			if whole || row < p.M {
+				out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](acc[u*cols+c])
+			}
 		}
 	}
 }
@@ -159,6 +189,60 @@ func thinAdd[T, C dsl.Number](acc, xs []C, y []T, at, apart, each, cols int, mad
 		v := dsl.Convert[C](y[at+c*apart])
 		for i := range each {
 			acc[i*cols+c] = mad(xs[i], v, acc[i*cols+c])
+		}
+	}
+}
+
+// ThinWarps is [ThinCols] for blocks of several warps: these have the same rows, vectors of
+// them side by side, and every Warps-th place along k. A thread reads Unroll of these
+// before it uses them.
+//
+//kiln:kernel
+//kiln:const cfg.Cols=1,2 cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2 cfg.Lanes=64
+func ThinWarps[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w Walk, p Product, cfg Thin, mad func(a, b, c C) C, add func(a, b C) C) {
+	vec, cols, warps := int(cfg.Vec), int(cfg.Cols), int(cfg.Warps)
+	row := (t.BlockX()*t.WarpSize() + t.Lane()) * vec
+	from := times(min(row, p.M-vec), p.XM, cfg.XUnit)
+	lo := t.BlockZ() * p.Part
+	hi := min(lo+p.Part, p.K)
+	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
+		at := w.place(z)
+		acc := dsl.LocalSlice[C](cfg.Cols * cfg.Vec)
+		xs := dsl.LocalSlice[C](cfg.Unroll * cfg.Vec)
+		k := lo + t.Warp()
+		for ; k+(int(cfg.Unroll)-1)*warps < hi; k += int(cfg.Unroll) * warps {
+			for u := range int(cfg.Unroll) { // all loads first
+				run(xs[u*vec:], x, at[1]+from+(k+u*warps)*p.XK, p.XM, cfg.Vec, vec > 1)
+			}
+			for u := range int(cfg.Unroll) {
+				thinAdd(acc, xs[u*vec:], y, at[2]+(k+u*warps)*p.YK, p.YN, vec, cols, mad)
+			}
+		}
+		for ; k < hi; k += warps {
+			run(xs, x, at[1]+from+k*p.XK, p.XM, cfg.Vec, vec > 1)
+			thinAdd(acc, xs, y, at[2]+k*p.YK, p.YN, vec, cols, mad)
+		}
+		thinJoin(t, out, acc, at[0]+t.BlockZ()*p.Parts, &p, &cfg, add)
+	}
+}
+
+// thinJoin stores the sums of what the warps of a block have of the same rows.
+func thinJoin[O, C dsl.Number](t dsl.Thread, out []O, acc []C, to int, p *Product, cfg *Thin, add func(a, b C) C) {
+	vec, cols, n := int(cfg.Vec), int(cfg.Cols), t.WarpSize()*int(cfg.Cols*cfg.Vec)
+	sums := dsl.SharedSlice[C](t, cfg.Warps*cfg.Lanes*cfg.Cols*cfg.Vec)
+	t.Sync() // an earlier product may still be read
+	for i := range vec * cols {
+		sums[t.Warp()*n+i*t.WarpSize()+t.Lane()] = acc[i]
+	}
+	t.Sync()
+	for i := t.ThreadX(); i < n; i += t.BlockDimX() {
+		sum := sums[i]
+		for k := 1; k < int(cfg.Warps); k++ {
+			sum = add(sum, sums[k*n+i])
+		}
+		lane, e := i%t.WarpSize(), i/t.WarpSize()
+		if row := (t.BlockX()*t.WarpSize()+lane)*vec + e/cols; row < p.M {
+			out[to+row*p.OutM+e%cols*p.OutN] = dsl.Convert[O](sum)
 		}
 	}
 }
