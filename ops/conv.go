@@ -24,7 +24,7 @@ type Convolution struct {
 	OutputPadding []int // 0: places that a transposed convolution has more
 	Groups        int   // 1, which 0 stands for
 
-	// Way is how it is computed, "direct", "tiles" or "shifted", for tests and benchmarks.
+	// Way is how it is computed, "direct", "patches", "tiles" or "shifted", for tests and benchmarks.
 	// The empty string stands for the best one.
 	Way string
 }
@@ -176,6 +176,14 @@ func conv(s *runtime.Stream, out, x, weights View, c *Convolution, shape layout.
 	if c.Way == "shifted" || c.Way == "" && v.serial() {
 		if h := v.shift(); h.fits() {
 			return v.runShifted(s, h)
+		}
+	}
+	if c.Way == "patches" || c.Way == "" && !v.serial() {
+		if p, ok := v.patches(c.Way != ""); ok {
+			return v.runPatches(s, p)
+		}
+		if c.Way != "" {
+			return fmt.Errorf("%w: convolution of %v with %v does not go by patches: groups have several channels of the result, or the kernel is large", layout.ErrShape, x.Layout, weights.Layout)
 		}
 	}
 	return v.runDirect(s)

@@ -72,22 +72,42 @@ var (
 	maxPool = family{name: "max_pool", kernel: jit.Of(kernels.MaxPool[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), int64s, walkType, poolingType, function(2, c, boolType)}
 	}}
-	quotient, more = jit.Func(kernels.Div[float32]), jit.Func(kernels.More[float32])
+	avgPatch = family{name: "avg_pool", kernel: jit.Of(kernels.AvgPoolPatch[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, poolingType, patchType, pairType, pairType, function(2, c, c), function(2, c, c)}
+	}}
+	maxPatch = family{name: "max_pool", kernel: jit.Of(kernels.MaxPoolPatch[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), int64s, walkType, poolingType, patchType, pairType, pairType, pairType, function(2, c, boolType)}
+	}}
+	patchType, pairType = reflect.TypeFor[kernels.Patch](), reflect.TypeFor[[2]int]()
+	quotient, more      = jit.Func(kernels.Div[float32]), jit.Func(kernels.More[float32])
+	times               = jit.Func(kernels.Mul[float32])
 )
 
 // AvgPool stores the means of the windows of x in out.
 func AvgPool(s *runtime.Stream, out, x View, p Pooling) error {
-	w, g, k, ok, err := p.plan(s, out, x, out.Layout)
+	c, ok, err := p.plan(s, out, x, out.Layout, meanDown)
 	if !ok {
 		return err
 	}
-	kernel, err := avgPool.of(x.DType, x.DType.Compute())
+	ct := x.DType.Compute()
+	two := function(2, ct.Type(), ct.Type())
+	add, div := plus.As(two), quotient.As(two)
+	if n := c.window.Kernel[0] * c.window.Kernel[1]; ct == dtype.F32 && n&(n-1) == 0 && n < 1<<24 && !bool(c.window.Over) && (c.window.Outside || !bool(c.window.Clip)) {
+		c.window.Inverse, div = true, times.As(two)
+	}
+	to, from := out.header(), x.header()
+	if c.patched {
+		k, err := avgPatch.of(x.DType, ct)
+		if err != nil {
+			return err
+		}
+		return k.Launch(s, c.grid, slice(out.DType, &to), slice(x.DType, &from), c.walk, c.window, c.patch, c.shape, c.steps, add, div)
+	}
+	k, err := avgPool.of(x.DType, ct)
 	if err != nil {
 		return err
 	}
-	two := function(2, x.DType.Compute().Type(), x.DType.Compute().Type())
-	to, from := out.header(), x.header()
-	return kernel.Launch(s, g, slice(out.DType, &to), slice(x.DType, &from), w, k, plus.As(two), quotient.As(two))
+	return k.Launch(s, c.grid, slice(out.DType, &to), slice(x.DType, &from), c.walk, c.window, add, div)
 }
 
 // MaxPool stores the largest elements of the windows of x in out, NaN where there is
@@ -105,34 +125,57 @@ func MaxPool(s *runtime.Stream, out, which, x View, p Pooling) error {
 		}
 		places, at = which.Layout, which.header()
 	}
-	w, g, k, ok, err := p.plan(s, out, x, places)
+	c, ok, err := p.plan(s, out, x, places, maxDown)
 	if !ok {
 		return err
 	}
-	kernel, err := maxPool.of(x.DType, x.DType.Compute())
+	c.window.Places = which.Buf != nil
+	ct := x.DType.Compute()
+	largest := more.As(function(2, ct.Type(), boolType))
+	to, from := out.header(), x.header()
+	if c.patched {
+		k, err := maxPatch.of(x.DType, ct)
+		if err != nil {
+			return err
+		}
+		return k.Launch(s, c.grid, slice(out.DType, &to), slice(x.DType, &from), slice(dtype.I64, &at), c.walk, c.window, c.patch, c.shape, c.steps, c.places, largest)
+	}
+	k, err := maxPool.of(x.DType, ct)
 	if err != nil {
 		return err
 	}
-	k.Places = which.Buf != nil
-	to, from := out.header(), x.header()
-	return kernel.Launch(s, g, slice(out.DType, &to), slice(x.DType, &from), slice(dtype.I64, &at), w, k, more.As(function(2, x.DType.Compute().Type(), boolType)))
+	return k.Launch(s, c.grid, slice(out.DType, &to), slice(x.DType, &from), slice(dtype.I64, &at), c.walk, c.window, largest)
 }
 
-// plan walks over the result, the input where windows begin, both places, where places
-// are stored, and the rows of the result.
-func (p *Pooling) plan(s *runtime.Stream, out, x View, which layout.Layout) (w kernels.Walk, g runtime.Grid, k kernels.Pooling, ok bool, err error) {
+// pooling is how windows go over an input.
+type pooling struct {
+	walk    kernels.Walk
+	grid    runtime.Grid
+	window  kernels.Pooling
+	patched bool // as the rest says, which is of planes: the result's shape and strides, and the strides of places
+	patch   kernels.Patch
+	shape   [2]int
+	steps   [2]int
+	places  [2]int
+}
+
+// plan walks over the result, the input where windows begin, both places, and where places
+// are stored, or over planes: then a thread has at most down results below each other.
+func (p *Pooling) plan(s *runtime.Stream, out, x View, which layout.Layout, down int) (c pooling, ok bool, err error) {
 	shape, err := p.Shape(x.Layout.Shape())
 	if err != nil {
-		return w, g, k, false, err
+		return c, false, err
 	}
 	if err := sameShape("pooling", out.Layout.Shape(), shape); err != nil {
-		return w, g, k, false, err
+		return c, false, err
 	}
 	if err := sameType("pooling", out, x); err != nil {
-		return w, g, k, false, err
+		return c, false, err
 	}
 	rank, n := len(shape), len(p.Kernel)
-	k = kernels.Pooling{Rows: 1, Height: 1, Step: 1, In: [2]int{1, 1}, Kernel: [2]int{1, 1}, Dilation: [2]int{1, 1}, Outside: !p.Inside}
+	k := &c.window
+	*k = kernels.Pooling{In: [2]int{1, 1}, Kernel: [2]int{1, 1}, Dilation: [2]int{1, 1}, Outside: !p.Inside}
+	c.shape, c.patch.Pace = [2]int{1, 1}, [2]dsl.ConstInt{1, 1}
 	starts := slices.Clone(x.Layout.Strides())
 	var places [2]map[int]int
 	for d := range n {
@@ -145,35 +188,68 @@ func (p *Pooling) plan(s *runtime.Stream, out, x View, which layout.Layout) (w k
 		}
 		starts[i] *= stride
 		places[a] = map[int]int{i: stride}
-		if a == 0 {
-			k.Height, k.Step, k.Down = shape[i], stride, [2]int{out.Layout.Strides()[i], which.Strides()[i]}
-		}
+		c.shape[a], c.steps[a], c.places[a], c.patch.Pace[a] = shape[i], out.Layout.Strides()[i], which.Strides()[i], dsl.ConstInt(stride)
 	}
 	k.Clip = k.Over || k.Pad != [2]int{}
-	if area := k.Kernel[0] * k.Kernel[1]; area <= mostWindow {
+	if c.patches(s, out.Layout, x.Layout, n, down) {
+		ok, err = c.planes(s, n, out.Layout, x.Layout, which)
+		return c, ok, err
+	}
+	if k.Kernel[0]*k.Kernel[1] <= mostWindow {
 		k.High, k.Wide = dsl.ConstInt(k.Kernel[0]), dsl.ConstInt(k.Kernel[1])
-		if n == 2 {
-			k.Rows = below(s, shape, pooledAtOnce/area)
-		}
-		info := infoOf(s.Device())
-		strides := x.Layout.Strides()
-		k.Pair = k.Wide == 2 && !k.Clip && dsl.ConstBool(!serial(&info) && k.Dilation[1] == 1 && strides[rank-1] == 1 && axis(p.Stride, n-1, 2)%2 == 0 && even(2, strides[:rank-1]...))
 	}
 	from, err := layout.New(shape, starts, x.Layout.Offset())
 	if err != nil {
-		return w, g, k, false, err
+		return c, false, err
 	}
-	number := map[int]int{}
-	if n == 2 {
-		number[rank-2] = 1
+	ok, err = walkOver(s, &c.walk, &c.grid, out.Layout, from, along(shape, places[0]), along(shape, places[1]), which)
+	return c, ok, err
+}
+
+// patches plans patches of the last n dimensions, or reports false where windows are large,
+// apart, or not many.
+func (c *pooling) patches(s *runtime.Stream, out, x layout.Layout, n, down int) bool {
+	info := infoOf(s.Device())
+	k, p := &c.window, &c.patch
+	if serial(&info) || k.Kernel[0]*k.Kernel[1] > mostWindow || k.Dilation != [2]int{1, 1} || max(p.Pace[0], p.Pace[1]) > mostPace {
+		return false
 	}
-	ok, err = walkBelow(s, &w, &g, int(k.Rows), 1, out.Layout, from, along(shape, places[0]), along(shape, places[1]), which, along(shape, number))
-	return w, g, k, ok, err
+	p.High, p.Long, p.Left = dsl.ConstInt(k.Kernel[0]), dsl.ConstInt(k.Kernel[1]), dsl.ConstInt(k.Pad[1])
+	p.In, p.X, p.Clip = k.In, k.X, k.Clip
+	p.Unit = boolConst(k.X[1] == 1 && c.steps[1] == 1)
+	patchwork(p, out.Count()/max(1, c.shape[0]*c.shape[1]), c.shape[0], c.shape[1], down, info.Units*info.ThreadsPerUnit)
+	if bool(p.Unit) && p.Side == patchSide {
+		last := out.Rank() - 1
+		p.OutVec = boolConst(even(patchSide, c.shape[1]) && even(patchSide, out.Strides()[:last]...))
+		p.XVec = boolConst(inVectors(p, c.shape[1]) && even(patchSide, x.Strides()[:last]...))
+	}
+	return max(p.N, p.In[0], p.In[1]) <= math.MaxInt32
+}
+
+// planes walks over all dimensions but the last n.
+func (c *pooling) planes(s *runtime.Stream, n int, of ...layout.Layout) (bool, error) {
+	var err error
+	for i, l := range of {
+		d := l.Rank() - n
+		if of[i], err = layout.New(l.Shape()[:d], l.Strides()[:d], 0); err != nil {
+			return false, err
+		}
+	}
+	info := infoOf(s.Device())
+	c.patched = true
+	if ok, err := walkOver(s, &c.walk, &c.grid, of...); !ok || c.patch.N == 0 {
+		return false, err
+	}
+	anyOrder(&c.walk, of[0].Count())
+	c.grid = runtime.Cover(c.patch.N, min(maxThreads, info.MaxThreads, info.ThreadsPerUnit))
+	return true, nil
 }
 
 const (
-	mostWindow   = 16 // elements of a window that a kernel is compiled for
-	pooledAtOnce = 16 // elements that a thread loads at once
+	mostWindow = 16 // elements of a window that a kernel is compiled for
+	mostPace   = 4  // the stride of windows that share what they meet
+	meanDown   = 2  // results below each other that a thread has, as found on an H200
+	maxDown    = 1
 
 	resizedCols   = 4  // elements that are stored at once, as kernels do
 	resizedAtOnce = 16 // results of a thread
@@ -270,6 +346,7 @@ func UpsampleBilinear(s *runtime.Stream, out, x View, b Bilinear) error {
 		return err
 	}
 	scale := b.steps(c, r.In, r.Out)
+	r.Near = near(r.Rows, b.step(0, r.In[0], r.Out[0]))
 	to, from := out.header(), x.header()
 	return k.Launch(s, g, slice(x.DType, &to), slice(x.DType, &from), w, r, word(c, &scale[0]), word(c, &scale[1]), boolConst(b.AlignCorners), mad(c))
 }
@@ -278,18 +355,32 @@ func UpsampleBilinear(s *runtime.Stream, out, x View, b Bilinear) error {
 // type.
 func (b *Bilinear) steps(c dtype.DType, in, out [2]int) (scale [2]uint64) {
 	for a := range scale {
-		f := float64(in[a]) / float64(out[a])
-		switch {
-		case b.AlignCorners && out[a] > 1:
-			f = float64(in[a]-1) / float64(out[a]-1)
-		case b.AlignCorners:
-			f = 0
-		case b.Scale[a] > 0:
-			f = 1 / b.Scale[a]
-		}
-		scale[a] = dtype.FromFloat(c, f).Bits()
+		scale[a] = dtype.FromFloat(c, b.step(a, in[a], out[a])).Bits()
 	}
 	return scale
+}
+
+func (b *Bilinear) step(axis, in, out int) float64 {
+	switch {
+	case b.AlignCorners && out > 1:
+		return float64(in-1) / float64(out-1)
+	case b.AlignCorners:
+		return 0
+	case b.Scale[axis] > 0:
+		return 1 / b.Scale[axis]
+	}
+	return float64(in) / float64(out)
+}
+
+// near is how many rows of the input some rows of the result are between that a thread has,
+// or 0 if that is as many as two for each, or too many.
+func near(rows dsl.ConstInt, step float64) dsl.ConstInt {
+	const most = 2.9                // rows of the input from the first to the last one
+	reach := step * float64(rows-1) // without what is rounded
+	if rows == 1 || reach > most {
+		return 0
+	}
+	return dsl.ConstInt(reach+0.05) + 3
 }
 
 // resize walks over the result, the input without the last n dimensions, and the places

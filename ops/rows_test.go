@@ -41,3 +41,13 @@ func TestColumns(t *testing.T) {
 		})
 	}
 }
+
+// TestPatches tests windows as on devices that have fewer threads than there are results, so
+// that each has several.
+func TestPatches(t *testing.T) {
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
+	opstest.RunWindows(t, dev)
+}

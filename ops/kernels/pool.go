@@ -4,44 +4,26 @@ import "github.com/gokiln/kiln/dsl"
 
 // Pooling is a window that moves over the last two dimensions of an input. The walk of
 // a kernel has the result, the input where a window would begin without padding, that
-// place in both dimensions, the places that MaxPool stores, and which row the result is
-// in. Each element of the walk is for several rows, one below the other.
+// place in both dimensions, and the places that MaxPool stores.
 type Pooling struct {
 	High, Wide dsl.ConstInt  // the sizes of the window, or 0: those of Kernel
 	Clip       dsl.ConstBool // windows reach over the edges of the input
 	Over       dsl.ConstBool // and over those of the padding, at the end
-	Pair       dsl.ConstBool // windows are two elements wide that lie where both can be moved at once
 	Places     dsl.ConstBool // where the largest elements are is stored
-	Rows       dsl.ConstInt  // results of an element of the walk
-	Height     int           // rows of results
-	Down       [2]int        // strides of the result and of the places from a row to the next
-	Step       int           // places from a row to the next
+	Inverse    dsl.ConstBool // a mean is the sum times the inverse of the number, which is a power of two
 
 	In, Kernel, Pad, Dilation [2]int
 	X                         [2]int // strides of the input
 	Outside                   bool   // a mean counts places outside of the input, as zeros
 }
 
-// mostPooled bounds the elements that a thread loads at once, and mostBelow its results.
-const (
-	mostPooled = 16
-	mostBelow  = 4
-)
-
-// row returns how many rows below the first one result k of an element of the walk is:
-// the last row comes more than once where there are no more.
-func (p *Pooling) row(at *[Operands]int, k int) int {
-	if k == 0 {
-		return 0
-	}
-	return min(k, p.Height-1-at[5])
-}
+// mostPooled bounds the elements that a thread loads at once.
+const mostPooled = 16
 
 // corner returns where the input would have the first element of the window of a result,
 // and its places.
-func (p *Pooling) corner(at *[Operands]int, row int) (base, y, z int) {
-	base = at[1] - p.Pad[0]*p.X[0] - p.Pad[1]*p.X[1] + row*p.Step*p.X[0]
-	return base, at[2] - p.Pad[0] + row*p.Step, at[3] - p.Pad[1]
+func (p *Pooling) corner(at *[Operands]int) (base, y, z int) {
+	return at[1] - p.Pad[0]*p.X[0] - p.Pad[1]*p.X[1], at[2] - p.Pad[0], at[3] - p.Pad[1]
 }
 
 // has reports whether element i, j of a window is inside of the input.
@@ -54,41 +36,33 @@ func (p *Pooling) has(y, z, i, j int) bool {
 	return y >= 0 && y < p.In[0] && z >= 0 && z < p.In[1]
 }
 
-// window loads the windows of the results of an element of the walk, all at once. What
-// would be outside of the input is some element of it.
-func window[T dsl.Number, C Computed](x []T, p *Pooling, at *[Operands]int) (v [mostPooled]C) {
+// window loads the window of a result, all at once. What would be outside of the input is
+// some element of it.
+func window[T dsl.Number, C Computed](x []T, p *Pooling, base, y, z int) (v [mostPooled]C) {
 	n := 0
-	for k := range int(p.Rows) {
-		base, y, z := p.corner(at, p.row(at, k))
-		for i := range int(p.High) {
-			down := i * p.Dilation[0]
+	for i := range int(p.High) {
+		down := i * p.Dilation[0]
+		if p.Clip {
+			down = min(max(y+down, 0), p.In[0]-1) - y
+		}
+		for j := range int(p.Wide) {
+			side := j * p.Dilation[1]
 			if p.Clip {
-				down = min(max(y+down, 0), p.In[0]-1) - y
+				side = min(max(z+side, 0), p.In[1]-1) - z
 			}
-			if p.Pair {
-				pair := dsl.LoadVec[[2]T](x, int(uint(base+down*p.X[0])/2))
-				v[n], v[n+1] = dsl.Convert[C](pair[0]), dsl.Convert[C](pair[1])
-				n += 2
-				continue
-			}
-			for j := range int(p.Wide) {
-				side := j * p.Dilation[1]
-				if p.Clip {
-					side = min(max(z+side, 0), p.In[1]-1) - z
-				}
-				v[n] = dsl.Convert[C](x[base+down*p.X[0]+side*p.X[1]])
-				n++
-			}
+			v[n] = dsl.Convert[C](x[base+down*p.X[0]+side*p.X[1]])
+			n++
 		}
 	}
 	return v
 }
 
 // inside calls f for the elements of the window of a result that are inside of the input,
-// in order: those of a window that was loaded, the k-th of its thread, if High says so.
-func inside[T dsl.Number, C Computed](x []T, p *Pooling, v *[mostPooled]C, k, base, y, z int, f func(v C, i, j int)) {
+// in order: those of a window that was loaded, if High says so.
+func inside[T dsl.Number, C Computed](x []T, p *Pooling, base, y, z int, f func(v C, i, j int)) {
 	if p.High > 0 {
-		n := k * int(p.High*p.Wide)
+		v := window[T, C](x, p, base, y, z)
+		n := 0
 		for i := range int(p.High) {
 			for j := range int(p.Wide) {
 				if p.has(y, z, i, j) {
@@ -125,32 +99,33 @@ func (p *Pooling) padded(axis, from int) int {
 	return min(p.Kernel[axis], (p.In[axis]+p.Pad[axis]-from+p.Dilation[axis]-1)/p.Dilation[axis])
 }
 
+// mean is the sum of the elements of a window of area places, which begins at y, z, divided
+// by their number: multiplied by its inverse, if that is exact.
+func mean[C Computed](sum C, area, y, z int, p *Pooling, div func(a, b C) C) C {
+	if p.Inverse {
+		return div(sum, dsl.Convert[C](1/float32(area)))
+	}
+	if bool(p.Over) && p.Outside {
+		area = p.padded(0, y) * p.padded(1, z)
+	}
+	if bool(p.Clip) && !p.Outside {
+		y0, y1 := p.clip(0, y)
+		z0, z1 := p.clip(1, z)
+		area = max(y1-y0, 0) * max(z1-z0, 0)
+	}
+	return div(sum, dsl.Convert[C](max(area, 1)))
+}
+
 // AvgPool stores means.
 //
 //kiln:kernel
-//kiln:const p.High=0,2 p.Wide=2 p.Rows=1,2 p.Clip=true p.Over=false,true p.Pair=false,true
+//kiln:const p.High=0,2 p.Wide=2 p.Clip=true p.Over=false,true p.Inverse=false
 func AvgPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, p Pooling, add, div func(a, b C) C) {
 	w.Each(t, func(at [Operands]int) {
-		v := window[T, C](x, &p, &at)
-		var mean [mostBelow]T
-		for k := range int(p.Rows) {
-			base, y, z := p.corner(&at, p.row(&at, k))
-			var sum C
-			inside(x, &p, &v, k, base, y, z, func(v C, _, _ int) { sum = add(sum, v) })
-			n := p.Kernel[0] * p.Kernel[1]
-			if bool(p.Over) && p.Outside {
-				n = p.padded(0, y) * p.padded(1, z)
-			}
-			if bool(p.Clip) && !p.Outside {
-				y0, y1 := p.clip(0, y)
-				z0, z1 := p.clip(1, z)
-				n = max(y1-y0, 0) * max(z1-z0, 0)
-			}
-			mean[k] = dsl.Convert[T](div(sum, dsl.Convert[C](max(n, 1))))
-		}
-		for k := range int(p.Rows) {
-			out[at[0]+p.row(&at, k)*p.Down[0]] = mean[k]
-		}
+		base, y, z := p.corner(&at)
+		var sum C
+		inside(x, &p, base, y, z, func(v C, _, _ int) { sum = add(sum, v) })
+		out[at[0]] = dsl.Convert[T](mean(sum, p.Kernel[0]*p.Kernel[1], y, z, &p, div))
 	})
 }
 
@@ -158,33 +133,27 @@ func AvgPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, p Pooli
 // first of them, counted in the last two dimensions.
 //
 //kiln:kernel
-//kiln:const p.High=0,2 p.Wide=2 p.Rows=1,2 p.Clip=true p.Over=false,true p.Pair=false,true
+//kiln:const p.High=0,2 p.Wide=2 p.Clip=true p.Over=false,true
 func MaxPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, which []int64, w Walk, p Pooling, more func(a, b C) bool) {
 	w.Each(t, func(at [Operands]int) {
-		v := window[T, C](x, &p, &at)
-		var best [mostBelow]C
-		var place [mostBelow]int
-		for k := range int(p.Rows) {
-			base, y, z := p.corner(&at, p.row(&at, k))
-			some := false
-			inside(x, &p, &v, k, base, y, z, func(v C, i, j int) {
-				if !some || more(v, best[k]) {
-					some, best[k], place[k] = true, v, (y+i*p.Dilation[0])*p.In[1]+z+j*p.Dilation[1]
-				}
-			})
-		}
-		for k := range int(p.Rows) {
-			row := p.row(&at, k)
-			out[at[0]+row*p.Down[0]] = dsl.Convert[T](best[k])
-			if p.Places {
-				which[at[4]+row*p.Down[1]] = int64(place[k])
+		base, y, z := p.corner(&at)
+		var best C
+		place, some := 0, false
+		inside(x, &p, base, y, z, func(v C, i, j int) {
+			if !some || more(v, best) {
+				some, best, place = true, v, (y+i*p.Dilation[0])*p.In[1]+z+j*p.Dilation[1]
 			}
+		})
+		out[at[0]] = dsl.Convert[T](best)
+		if p.Places {
+			which[at[4]] = int64(place)
 		}
 	})
 }
 
-// More reports whether a is larger than b, or the first NaN.
-func More[C Computed](a, b C) bool { return a > b || a != a && b == b }
+// More reports whether a is larger than b, or the first NaN: what is not at most b, without
+// what b being NaN makes so.
+func More[C Computed](a, b C) bool { return !(a <= b) != (b != b) }
 
 // Resize says how the last two dimensions of an input become others. The walk of a
 // kernel has the result, the input without these dimensions, and the place in both. Each
@@ -194,6 +163,7 @@ type Resize struct {
 	Rows dsl.ConstInt  // results of an element of the walk, one below the other
 	Cols dsl.ConstInt  // and side by side, 1 or what is stored at once
 	Wide dsl.ConstBool // places times sizes need more than 31 bits
+	Near dsl.ConstInt  // rows of the input that those of an element of the walk of [Bilinear] are between, or 0
 
 	In, Out, X [2]int // sizes, and strides of the input
 	Down       int    // stride of the result from a row to the next
@@ -235,12 +205,18 @@ func Nearest[T dsl.Number](t dsl.Thread, out, x []T, w Walk, r Resize) {
 			side[c] = at[1] + r.from(1, at[3]+c)*r.X[1]
 		}
 		var v [mostResized]T
+		last := -1
 		for k := range int(r.Rows) {
 			y, _ := r.row(at[2], k)
-			down := r.from(0, y) * r.X[0]
+			row := r.from(0, y)
 			for c := range int(r.Cols) {
-				v[k*int(r.Cols)+c] = x[side[c]+down]
+				if row != last {
+					v[k*int(r.Cols)+c] = x[side[c]+row*r.X[0]]
+				} else if k > 0 { // what the result above is
+					v[k*int(r.Cols)+c] = v[(k-1)*int(r.Cols)+c]
+				}
 			}
+			last = row
 		}
 		putRows(out, at[0], at[2], &r, &v)
 	})
@@ -264,38 +240,82 @@ func putRows[T dsl.Number](out []T, at, first int, r *Resize, v *[mostResized]T)
 // not aligned, elements are squares and places are their middles.
 //
 //kiln:kernel
-//kiln:const r.Rows=1,2 r.Cols=1,4
+//kiln:const r.Rows=1,4 r.Cols=1,4 r.Near=0,4
 func Bilinear[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Walk, r Resize, down, side C, aligned dsl.ConstBool, mad func(a, b, c C) C) {
 	w.Each(t, func(at [Operands]int) {
 		var left, right [resizedCols]int
 		var fz [resizedCols]C
 		for c := range int(r.Cols) {
-			z0, z1, f := between[C](at[3]+c, r.In[1], side, aligned)
+			z0, z1, f := between(at[3]+c, r.In[1], side, &r, aligned)
 			left[c], right[c], fz[c] = at[1]+z0*r.X[1], at[1]+z1*r.X[1], f
 		}
 		var v [mostResized]T
-		for row := range int(r.Rows) {
-			y, _ := r.row(at[2], row)
-			y0, y1, fy := between[C](y, r.In[0], down, aligned)
-			over, under := x[y0*r.X[0]:], x[y1*r.X[0]:]
-			for k := range int(r.Cols) {
-				a, b := dsl.Convert[C](over[left[k]]), dsl.Convert[C](over[right[k]])
-				c, d := dsl.Convert[C](under[left[k]]), dsl.Convert[C](under[right[k]])
-				upper, lower := mad(fz[k], b-a, a), mad(fz[k], d-c, c)
-				v[row*int(r.Cols)+k] = dsl.Convert[T](mad(fy, lower-upper, upper))
+		if r.Near > 0 {
+			nearRows(x, at[2], &left, &right, &fz, &v, &r, down, aligned, mad)
+		} else {
+			for row := range int(r.Rows) {
+				y, _ := r.row(at[2], row)
+				y0, y1, fy := between(y, r.In[0], down, &r, aligned)
+				for k := range int(r.Cols) {
+					upper := sideMean(x, y0*r.X[0], left[k], right[k], fz[k], mad)
+					lower := sideMean(x, y1*r.X[0], left[k], right[k], fz[k], mad)
+					v[row*int(r.Cols)+k] = dsl.Convert[T](mad(fy, lower-upper, upper))
+				}
 			}
 		}
 		putRows(out, at[0], at[2], &r, &v)
 	})
 }
 
+// sideMean is the mean of two elements of a row.
+func sideMean[T dsl.Float, C dsl.Real](x []T, row, left, right int, far C, mad func(a, b, c C) C) C {
+	a, b := dsl.Convert[C](x[row+left]), dsl.Convert[C](x[row+right])
+	return mad(far, b-a, a)
+}
+
+// nearRows makes the results of rows that are between few of the input, whose means along
+// the row serve several.
+func nearRows[T dsl.Float, C dsl.Real](x []T, first int, left, right *[resizedCols]int, fz *[resizedCols]C, v *[mostResized]T, r *Resize, down C, aligned dsl.ConstBool, mad func(a, b, c C) C) {
+	rows, cols := int(r.Near), int(r.Cols)
+	h := dsl.LocalSlice[C](r.Near * r.Cols)
+	top, _, _ := between(first, r.In[0], down, r, aligned)
+	for j := range rows {
+		at := min(top+j, r.In[0]-1) * r.X[0]
+		for k := range cols {
+			h[j*cols+k] = sideMean(x, at, left[k], right[k], fz[k], mad)
+		}
+	}
+	for row := range int(r.Rows) {
+		y, _ := r.row(first, row)
+		y0, _, fy := between(y, r.In[0], down, r, aligned)
+		for k := range cols {
+			upper, lower := h[k], h[cols+k]
+			for j := 1; j < rows-1; j++ {
+				if y0-top == j {
+					upper, lower = h[j*cols+k], h[(j+1)*cols+k]
+				}
+			}
+			v[row*cols+k] = dsl.Convert[T](mad(fy, lower-upper, upper))
+		}
+	}
+}
+
 // between returns the neighbours of a place along an axis, and how far it is from the
 // first to the second.
-func between[C dsl.Real](i, n int, scale C, aligned dsl.ConstBool) (first, second int, far C) {
-	at := dsl.Convert[C](i) * scale
-	if !aligned {
-		at = max((dsl.Convert[C](i)+0.5)*scale-0.5, 0)
+func between[C dsl.Real](i, n int, scale C, r *Resize, aligned dsl.ConstBool) (first, second int, far C) {
+	at, half := dsl.Convert[C](i), C(0.5)
+	if !r.Wide {
+		at = dsl.Convert[C](int32(i))
 	}
-	first = min(int(at), n-1)
-	return first, min(first+1, n-1), at - dsl.Convert[C](first)
+	if aligned {
+		at *= scale
+	} else {
+		at = max((at+half)*scale-half, 0)
+	}
+	if r.Wide {
+		first = min(int(at), n-1)
+		return first, min(first+1, n-1), at - dsl.Convert[C](first)
+	}
+	near := min(int32(at), int32(n)-1)
+	return int(near), int(min(near+1, int32(n)-1)), at - dsl.Convert[C](near)
 }

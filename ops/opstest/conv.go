@@ -3,6 +3,7 @@ package opstest
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,7 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
 )
 
 // convolutions are shapes of inputs and weights, and how one moves over the other.
@@ -28,6 +30,9 @@ var convolutions = []struct {
 	{x: layout.Shape{2, 16, 6, 7}, weights: layout.Shape{20, 16, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}}},
 	{x: layout.Shape{1, 32, 11}, weights: layout.Shape{10, 16, 4}, conv: ops.Convolution{Stride: []int{2}, Padding: []int{2}, Dilation: []int{2}, Groups: 2}},
 	{x: layout.Shape{2, 32, 3, 3}, weights: layout.Shape{5, 32, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}}},
+	{x: layout.Shape{2, 6, 9, 12}, weights: layout.Shape{6, 1, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}, Groups: 6}},
+	{x: layout.Shape{2, 4, 9, 11}, weights: layout.Shape{4, 1, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}, Stride: []int{2, 2}, Groups: 4}},
+	{x: layout.Shape{1, 6, 7, 8}, weights: layout.Shape{3, 2, 5, 4}, conv: ops.Convolution{Padding: []int{2, 3}, Groups: 3}},
 	{x: layout.Shape{0, 2, 5}, weights: layout.Shape{3, 2, 2}},
 	{x: layout.Shape{2, 0, 5}, weights: layout.Shape{3, 0, 2}},
 	{x: layout.Shape{2, 4, 5}, weights: layout.Shape{4, 3, 3}, transposed: true},
@@ -49,6 +54,7 @@ func convolution(t *testing.T, b *bench) {
 					b.convolve(t, d, n, i+n, "")
 					b.convolve(t, d, n, (i+n)*5, "tiles")
 					b.convolve(t, d, n, (i+n)*3, "shifted")
+					b.convolve(t, d, n, (i+n)*2, "patches")
 				}, "%v/%d", d, n)
 			}
 		}
@@ -67,6 +73,21 @@ func convolution(t *testing.T, b *bench) {
 	}
 	t.Run("Cases", func(t *testing.T) { convCases(t, b); poolCases(t, b); resizeCases(t, b) })
 	t.Run("Errors", func(t *testing.T) { convErrors(t, b); adaptiveErrors(t, b) })
+}
+
+// RunWindows tests pooling and resizing alone.
+func RunWindows(t *testing.T, dev *runtime.Device) {
+	b := &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2))}
+	for i, d := range dtype.All() {
+		if b.has(d) {
+			for kind := range 2 {
+				b.pool(t, d, i+3*kind)
+				b.upsample(t, d, i+3*kind)
+			}
+		}
+	}
+	poolCases(t, b)
+	resizeCases(t, b)
 }
 
 func axisOf(list []int, d, usual int) int {
@@ -95,8 +116,8 @@ func (b *bench) convolve(t *testing.T, d dtype.DType, n, kind int, way string) {
 	require.NoError(t, err)
 	out := b.room(t, d, s, kind/2)
 	err = run(b.s, out.View, x.View, w.View, c.conv)
-	if way == "tiles" && err != nil {
-		require.ErrorContains(t, err, "does not go by tiles")
+	if (way == "tiles" || way == "patches") && err != nil {
+		require.ErrorContains(t, err, "does not go by "+way)
 		return
 	}
 	require.NoError(t, err)
@@ -162,6 +183,10 @@ var pools = []struct {
 	{layout.Shape{2, 3, 6}, ops.Pooling{Kernel: []int{2, 3}, Stride: []int{2, 4}, Ceil: true}},
 	{layout.Shape{2, 8, 10}, ops.Pooling{Kernel: []int{3, 3}, Stride: []int{2, 2}, Padding: []int{1, 1}, Ceil: true}},
 	{layout.Shape{2, 41}, ops.Pooling{Kernel: []int{5}, Stride: []int{3}, Padding: []int{2}, Dilation: []int{2}, Inside: true, Ceil: true}},
+	{layout.Shape{2, 3, 12, 16}, ops.Pooling{Kernel: []int{2, 2}}},
+	{layout.Shape{2, 3, 11, 16}, ops.Pooling{Kernel: []int{3, 3}, Stride: []int{2, 2}, Padding: []int{1, 1}, Inside: true}},
+	{layout.Shape{1, 5, 9, 20}, ops.Pooling{Kernel: []int{3, 3}, Stride: []int{1, 1}, Padding: []int{1, 1}}},
+	{layout.Shape{3, 90}, ops.Pooling{Kernel: []int{3}, Stride: []int{3}}},
 }
 
 func (b *bench) pool(t *testing.T, d dtype.DType, kind int) {
