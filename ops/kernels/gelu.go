@@ -30,10 +30,9 @@ func geluErf32(x float32) float32 {
 	const k = 3.75
 	u := min(dsl.Abs(x), geluEnd)
 	a := u + k
-	r := math.Float32frombits(0x7EF311C7 - math.Float32bits(a)) // about 1/a
+	r := math.Float32frombits(0x7EF311C7 - math.Float32bits(a)) // about 1/a, and to 2^-9 by a step that evens errors out
+	r *= dsl.FMA(-a, r, 2.00173)
 	e := dsl.FMA(-a, r, 1)
-	r = dsl.FMA(r, dsl.FMA(e, e, e), r)
-	e = dsl.FMA(-a, r, 1)
 	r = dsl.FMA(r, dsl.FMA(e, e, e), r)
 	t := dsl.FMA(-2*k, r, 1)
 	p := float32(0x1.d0fda8p-12)
@@ -45,19 +44,17 @@ func geluErf32(x float32) float32 {
 	p = dsl.FMA(p, t, 0x1.6969p-2)
 	p = dsl.FMA(p, t, -0x1.2d2704p-1)
 	p = dsl.FMA(p, t, 0x1.80268cp-1)
-	// exp(-u²/2), of the square without rounding it.
-	h := -0.5 * u
-	z := dsl.FMA(h*u, math.Log2E, toInteger)
-	n := z - toInteger
-	f := dsl.FMA(h, u, n*-ln2High)
-	f = dsl.FMA(n, ln2High-math.Ln2, f)
-	q := dsl.FMA(0x1.6a3d28p-10, f, 0x1.12385ap-7)
-	q = dsl.FMA(q, f, 0x1.5558bep-5)
-	q = dsl.FMA(q, f, 0x1.555494p-3)
-	q = dsl.FMA(q, f, 0x1.fffffcp-2)
+	// exp(-u²/2) = 2^n·exp(f/2), of the square without rounding it.
+	z := dsl.FMA(-math.Log2E/2*u, u, toInteger+low)
+	n := z - (toInteger + low)
+	f := dsl.FMA(-u, u, n*(-2*ln2High))
+	f = dsl.FMA(n, 2*(ln2High-math.Ln2), f)
+	q := dsl.FMA(float32(0x1.106254p-12), f, 0x1.572a68p-9)
+	q = dsl.FMA(q, f, 0x1.5557bp-6)
+	q = dsl.FMA(q, f, 0x1.fffdfcp-4)
+	q = dsl.FMA(q, f, 0.5)
 	q = dsl.FMA(q, f, 1)
-	q = dsl.FMA(q, f, 1)
-	return timesNormal(x, r*p*q, z)
+	return timesNormal(x, u, r*p*q, z)
 }
 
 // GeluErfShort is GeluErf for results of 16 bits and less. The logarithm of the
@@ -80,19 +77,15 @@ func GeluErfShort(x float32) float32 {
 	q := dsl.FMA(float32(0.05517163661), f, 0.2426111366)
 	q = dsl.FMA(q, f, 0.6932609974)
 	q = dsl.FMA(q, f, 0.9999280757)
-	q = math.Float32frombits(math.Float32bits(z)<<23+math.Float32bits(q)) * 0x1p-64
-	half := 0.5 * x
-	return dsl.FMA(-u, q, half+dsl.Abs(half)) // NaN of -Inf, as -Inf times 0 is
+	return timesNormal(x, u, q, z)
 }
 
 const low = 64 // the power that numbers with small exponents are on the way larger by
 
-// timesNormal is x times the distribution function of x, which is q·2^n for -|x|, with
-// n+toInteger for n.
-func timesNormal(x, q, n float32) float32 {
-	q = float32(q * math.Float32frombits(math.Float32bits(n)<<23+(127+low)<<23) * 0x1p-64)
-	if !(x < 0) {
-		q = 1 - q
-	}
-	return x * q
+// timesNormal is x times the distribution function of x, which is q·2^n for -u = -|x|, with
+// n+low+toInteger for z.
+func timesNormal(x, u, q, z float32) float32 {
+	q = math.Float32frombits(math.Float32bits(z)<<23+math.Float32bits(q)) * 0x1p-64
+	half := 0.5 * x
+	return dsl.FMA(-u, q, half+dsl.Abs(half)) // NaN of -Inf, as -Inf times 0 is
 }
