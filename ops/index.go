@@ -22,7 +22,7 @@ import (
 
 var (
 	gather = family{name: "gather", kernel: jit.Of(kernels.Gather[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), walkType, axisType}
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), walkType, axisType, constInt}
 	}}
 	take = family{name: "take", kernel: jit.Of(kernels.Take[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), walkType, walkType, axisType}
@@ -134,11 +134,20 @@ func runGather(s *runtime.Stream, out, x, ids View, a kernels.Axis, at, from, po
 	if err := checkIDs("gather", ids.DType); err != nil {
 		return err
 	}
-	t := carrier(x.DType)
-	if wide, n := widened(out.Layout, at, from, x.Layout, a.Step, t.Size()); n > 1 {
-		// Rows side by side are moved 8 bytes at a time.
-		t = dtype.I64
+	t, vec := carrier(x.DType), dsl.ConstInt(0)
+	to, of := out.header(), x.header()
+	info := infoOf(s.Device())
+	if !serial(&info) && a.Size > 0 {
+		vec = 1
+	}
+	if wide, n := widened(&info, out.Layout, at, from, x.Layout, a.Step, t.Size()); n > 1 {
+		// Rows side by side are moved so many bytes at a time.
 		out.Layout, at, from, x.Layout = wide[0], wide[1], wide[2], wide[3]
+		if vec > 0 {
+			vec = dsl.ConstInt(n)
+		} else {
+			t, to, of = dtype.I64, out.header(), x.header()
+		}
 		a.Step /= n
 		strides := slices.Clone(pos.Strides())
 		strides[len(strides)-1] *= n
@@ -153,17 +162,41 @@ func runGather(s *runtime.Stream, out, x, ids View, a kernels.Axis, at, from, po
 	if ok, err := walkOver(s, &w, &g, out.Layout, at, from, pos); !ok {
 		return err
 	}
+	if vec > 0 {
+		fewer(&w, &g, &info)
+	}
 	a.None = noIndex(ids.DType)
-	to, index, of := out.header(), ids.header(), x.header()
-	return k.Launch(s, g, slice(t, &to), slice(ids.DType, &index), slice(t, &of), w, a)
+	index := ids.header()
+	return k.Launch(s, g, slice(t, &to), slice(ids.DType, &index), slice(t, &of), w, a, vec)
 }
 
-// widened returns the layouts of a gather for elements of 8 bytes in place of smaller
-// ones, and how many of these are one, or 1 if runs of elements are not moved together.
+// fewer makes blocks that go along short rows so small that each thread has as many elements
+// as kernels load before they store one.
+func fewer(w *kernels.Walk, g *runtime.Grid, info *runtime.Info) {
+	const atOnce = 4
+	if threads := up((w.N+atOnce-1)/atOnce, info.WarpSize); w.Mode == kernels.Rows && threads < g.Threads.X {
+		g.Threads.X, g.Blocks.X, w.Part = threads, 1, up(w.N, threads)
+	}
+}
+
+// widened returns the layouts of a gather for elements of as many bytes as the device
+// moves at once, 8 where threads are lanes of vectors, in place of smaller ones, and how
+// many of these are one, or 1 if runs of elements are not moved together.
 // The first is the result's, then come that of the indices, which all elements of a run
 // share, and two of the input.
-func widened(out, at, from, x layout.Layout, step, size int) (wide [4]layout.Layout, n int) {
-	n = 8 / size
+func widened(info *runtime.Info, out, at, from, x layout.Layout, step, size int) (wide [4]layout.Layout, n int) {
+	if serial(info) {
+		return widenedTo(8/size, out, at, from, x, step)
+	}
+	for n = vectorBytes / size; n > 1; n /= 2 {
+		if wide, m := widenedTo(n, out, at, from, x, step); m > 1 {
+			return wide, m
+		}
+	}
+	return wide, 1
+}
+
+func widenedTo(n int, out, at, from, x layout.Layout, step int) (wide [4]layout.Layout, _ int) {
 	last := out.Rank() - 1
 	if n == 1 || last < 0 || at.Strides()[last] != 0 || at.Shape()[last] == 1 || !even(n, step) {
 		return wide, 1

@@ -159,7 +159,7 @@ var (
 	}}
 	scatterSet = family{name: "scatter", kernel: jit.Of(kernels.ScatterSet[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, reflect.SliceOf(i), ts, uint32s, walkType, axisType}
+		return []reflect.Type{ts, reflect.SliceOf(i), ts, uint32s, walkType, axisType, constInt}
 	}}
 	scatterMark = family{name: "scatter", kernel: jit.Of(kernels.ScatterLast[int32]), params: func(i, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{uint32s, reflect.SliceOf(i), walkType, axisType}
@@ -275,10 +275,12 @@ func (c *scattering) last(s *runtime.Stream, info *runtime.Info) error {
 
 // store stores the elements that last names.
 func (c *scattering) store(s *runtime.Stream, last runtime.Slice[uint32], number layout.Layout) error {
-	t, a, src, to, at, out := c.out.DType, c.axis, c.src.Layout, c.to, c.at, c.out
-	if wide, n := widened(src, at, to, out.Layout, a.Step, t.Size()); n > 1 && wide[3].Rank() > 0 {
-		t = dtype.I64
-		src, at, to, out.Layout = wide[0], wide[1], wide[2], wide[3]
+	t, a, src, to, at := c.out.DType, c.axis, c.src.Layout, c.to, c.at
+	dst, index, from := c.out.header(), c.ids.header(), c.src.header()
+	info, vec := infoOf(s.Device()), dsl.ConstInt(1)
+	if wide, n := widened(&info, src, at, to, c.out.Layout, a.Step, t.Size()); n > 1 && wide[3].Rank() > 0 {
+		vec = dsl.ConstInt(n)
+		src, at, to = wide[0], wide[1], wide[2]
 		a.Step /= n
 		number = along(src.Shape(), map[int]int{c.d: 1})
 	}
@@ -291,9 +293,8 @@ func (c *scattering) store(s *runtime.Stream, last runtime.Slice[uint32], number
 	if _, err := walkOver(s, &w, &g, to, at, src, number, c.numbered(src.Shape(), a.Size)); err != nil {
 		return err
 	}
-	c.src.Layout = src
-	dst, index, from := out.header(), c.ids.header(), c.src.header()
-	return k.Launch(s, g, slice(t, &dst), slice(c.ids.DType, &index), slice(t, &from), last, w, a)
+	fewer(&w, &g, &info)
+	return k.Launch(s, g, slice(t, &dst), slice(c.ids.DType, &index), slice(t, &from), last, w, a, vec)
 }
 
 const (
@@ -431,7 +432,7 @@ func (c *scattering) shape(r *kernels.Runs, w *kernels.Walk, info *runtime.Info)
 			r.Vec, row = dsl.ConstInt(vec), row/vec
 		}
 	}
-	for r.Each < 4 && 2*int(r.Each) <= row {
+	for r.Each < 4 && r.Each*r.Vec < 16 && 2*int(r.Each) <= row {
 		r.Each *= 2
 	}
 	x := 1

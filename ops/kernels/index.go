@@ -55,16 +55,50 @@ func (a *Axis) find(t dsl.Thread, i, at int) bool {
 
 // Gather stores the elements of x at the indices of ids, and 0 for those that are none.
 // The walk has x without the dimension of the indices; its last operand is the
-// position among ids.
+// position among ids. If vec is not 0, elements are so many neighbours that are moved at
+// once and that the walk takes for one, and a thread loads several before it stores one.
 //
 //kiln:kernel
-func Gather[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, x []T, w Walk, a Axis) {
+//kiln:const vec=0,2
+func Gather[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, x []T, w Walk, a Axis, vec dsl.ConstInt) {
+	if vec > 0 {
+		gatherMany(t, out, ids, x, &w, &a, vec)
+		return
+	}
 	w.Each(t, func(at [Operands]int) {
 		var v T
 		if i := int(ids[at[1]]); a.find(t, i, at[3]) {
 			v = x[at[2]+i*a.Step]
 		}
 		out[at[0]] = v
+	})
+}
+
+// gatherMany loads what is at index 0 where an index is none: x is not empty.
+func gatherMany[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, x []T, w *Walk, a *Axis, vec dsl.ConstInt) {
+	w.several(t, func(at [atOnce][Operands]int, in [atOnce]bool) {
+		var i [atOnce]int
+		var none [atOnce]bool
+		for u := range atOnce {
+			i[u] = int(ids[at[u][1]])
+		}
+		for u := range atOnce {
+			if none[u] = !a.find(t, i[u], at[u][3]); none[u] {
+				i[u] = 0
+			}
+		}
+		var v, zeros [atOnce][mostFlipped]T
+		for u := range atOnce {
+			v[u] = vectorAt(x, at[u][2]+i[u]*a.Step, vec)
+		}
+		for u := range atOnce {
+			if none[u] {
+				v[u] = zeros[u]
+			}
+			if in[u] {
+				putVector(out, at[u][0], vec, v[u])
+			}
+		}
 	})
 }
 
@@ -183,6 +217,8 @@ const mostFlipped = 16
 // vectorAt returns vector i of x seen as vectors of n elements.
 func vectorAt[T dsl.Number](x []T, i int, n dsl.ConstInt) (v [mostFlipped]T) {
 	switch n {
+	case 1:
+		v[0] = x[i]
 	case 2:
 		p := dsl.LoadVec[[2]T](x, i)
 		v[0], v[1] = p[0], p[1]
@@ -201,6 +237,8 @@ func vectorAt[T dsl.Number](x []T, i int, n dsl.ConstInt) (v [mostFlipped]T) {
 // putVector stores vector i of out.
 func putVector[T dsl.Number](out []T, i int, n dsl.ConstInt, v [mostFlipped]T) {
 	switch n {
+	case 1:
+		out[i] = v[0]
 	case 2:
 		dsl.StoreVec(out, i, [2]T{v[0], v[1]})
 	case 4:

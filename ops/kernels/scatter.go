@@ -59,15 +59,16 @@ func ScatterLast[I dsl.Int | dsl.Uint](t dsl.Thread, last []uint32, ids []I, w W
 
 // ScatterSet stores the elements of src at the indices of ids whose number is in last.
 // The walk has the first element of the line of out, the index, the element of src, the
-// number, and where the line begins in last.
+// number, and where the line begins in last. Elements are vec neighbours, as for [Gather].
 //
 //kiln:kernel
-func ScatterSet[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, src []T, last []uint32, w Walk, a Axis) {
+//kiln:const vec=1,2
+func ScatterSet[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, src []T, last []uint32, w Walk, a Axis, vec dsl.ConstInt) {
 	w.several(t, func(at [atOnce][Operands]int, in [atOnce]bool) {
-		var v [atOnce]T
+		var v [atOnce][mostFlipped]T
 		var i [atOnce]int
 		for u := range atOnce {
-			v[u], i[u] = src[at[u][2]], int(ids[at[u][1]])
+			v[u], i[u] = vectorAt(src, at[u][2], vec), int(ids[at[u][1]])
 		}
 		for u := range atOnce {
 			// Indices out of range have been reported.
@@ -75,7 +76,7 @@ func ScatterSet[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids [
 		}
 		for u := range atOnce {
 			if in[u] {
-				out[at[u][0]+i[u]*a.Step] = v[u]
+				putVector(out, at[u][0]+i[u]*a.Step, vec, v[u])
 			}
 		}
 	})
