@@ -142,6 +142,16 @@ func TestCopies(t *testing.T) {
 	require.NoError(t, parse(t, head.Bytes()).Assemble(&again, sections))
 	require.Equal(t, written(t, entries), again.Bytes())
 
+	// Of a section that is another, no more is written than there should be.
+	for _, n := range []int64{-1, 1, 1 << 24} {
+		r, err := whole.Section(Common)
+		require.NoError(t, err)
+		again.Reset()
+		from := io.MultiReader(io.LimitReader(r, r.Size()+min(n, 0)), strings.NewReader(strings.Repeat("x", int(max(n, 0)))))
+		require.ErrorIs(t, parse(t, head.Bytes()).Assemble(&again, map[string]io.Reader{Common: from}), ErrFormat)
+		require.LessOrEqual(t, again.Len(), head.Len()+int(r.Size())+len("0"))
+	}
+
 	var w Writer
 	require.NoError(t, w.AddBundle(part))
 	require.NoError(t, w.AddBundle(whole))

@@ -53,15 +53,26 @@ func (b *Bundle) assemble(out io.Writer, have []int, from []io.Reader, keys []ed
 		return err
 	}
 	for i, r := range from {
-		n, err := io.Copy(out, r)
-		if size := b.sections[have[i]].Size; err == nil && n != size {
+		size := b.sections[have[i]].Size
+		n, err := io.Copy(out, io.LimitReader(r, size))
+		switch {
+		case err != nil:
+		case n != size:
 			err = fmt.Errorf("%w: %d bytes, want %d", ErrFormat, n, size)
+		case !ended(r):
+			err = fmt.Errorf("%w: more than %d bytes", ErrFormat, size)
 		}
 		if err != nil {
 			return fmt.Errorf("bundle %s: section %q: %w", b.name, b.sections[have[i]].Target, err)
 		}
 	}
 	return nil
+}
+
+// ended reports whether nothing is left to read.
+func ended(r io.Reader) bool {
+	_, err := io.ReadFull(r, make([]byte, 1))
+	return errors.Is(err, io.EOF)
 }
 
 // Section returns the bytes of a section that is present: what [Bundle.Assemble] takes.

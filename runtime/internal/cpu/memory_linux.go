@@ -52,8 +52,9 @@ func mapMemory(size int) ([]byte, error) {
 
 // touch has the system find pages for memory that is soon to be written, on another
 // processor while this one goes on: to clear one takes longer than most kernels take to
-// fill it. It changes nothing in the memory, and systems that cannot do it find pages
-// when they are needed.
+// fill it. It changes nothing in the memory, so nothing either in what is at the same
+// addresses by then if the memory was given back meanwhile; memory of Go is held. Systems
+// that cannot do it find pages when they are needed.
 func touch(mem []byte) {
 	if goruntime.GOMAXPROCS(0) == 1 {
 		return
