@@ -292,21 +292,17 @@ func (k *Kernel) resolve(dev *runtime.Device, tgt target.Target, want *wanted, a
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	loading := time.Now()
-	mod, err := dev.Load(im.img)
+	fn, err := loaded(dev, im)
 	if err != nil && r.shippedMachine {
 		// Tools that are newer than the driver have made it: there may be text as well.
 		r.log.Warn("machine code of a bundle not usable", "kernel", name, "err", err)
 		r.noMachine, r.shippedMachine = true, false
 		if im, err = r.best(assume); err == nil {
-			mod, err = dev.Load(im.img)
+			fn, err = loaded(dev, im)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: loading code: %w", name, err)
-	}
-	fn, err := mod.Function(im.meta.Entry)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", k.name, err)
 	}
 	if im.meta.Log != nil {
 		fn.SetLog(r.placed(im.meta.Log))
@@ -318,6 +314,15 @@ func (k *Kernel) resolve(dev *runtime.Device, tgt target.Target, want *wanted, a
 		assume = 0 // the interpreter takes every launch; a way may lead to more than that
 	}
 	return &instance{dev: dev, tgt: tgt, want: want, consts: want.values, fn: fn, meta: im.meta, plan: plan, size: im.meta.ArgBytes(), assumed: assume, watched: watch(plan)}, nil
+}
+
+// loaded loads code and finds its kernel, for which some drivers compile what they loaded.
+func loaded(dev *runtime.Device, im *image) (*runtime.Function, error) {
+	mod, err := dev.Load(im.img)
+	if err != nil {
+		return nil, err
+	}
+	return mod.Function(im.meta.Entry)
 }
 
 // report logs how the kernel was resolved and tells the observers.

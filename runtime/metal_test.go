@@ -3,6 +3,8 @@ package runtime
 import (
 	"bytes"
 	"errors"
+	"io/fs"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -246,6 +248,12 @@ func TestLibraryOfMetal(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ramp(50, 3), got)
 	require.Equal(t, before, r.metal.Compiled("library"))
+
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	_, err = r.Load(img)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorContains(t, err, "metal:0: load kernel ")
+	t.Setenv("TMPDIR", t.TempDir())
 
 	for code, want := range map[string]string{
 		"not a library":           "Invalid library file",

@@ -150,8 +150,9 @@ func run(t *testing.T, devices, tools []string, env ...string) (list []report, l
 	return list, string(text)
 }
 
-// deploy records the program on devices, prebuilds what it used, and runs it with nothing else.
-func deploy(t *testing.T, assemble bool, tools []string, devices ...string) {
+// deploy records the program on devices, prebuilds what it used, and runs it with nothing else. It
+// returns what that run logs.
+func deploy(t *testing.T, assemble bool, tools []string, devices ...string) string {
 	dir := t.TempDir()
 	recorded := filepath.Join(dir, "kernels.txt")
 	first, _ := run(t, devices, tools, "KILN_RECORD="+recorded, "KILN_JIT=auto", "KILN_CACHE_DIR="+filepath.Join(dir, "developer"))
@@ -193,16 +194,17 @@ func deploy(t *testing.T, assemble bool, tools []string, devices ...string) {
 		require.Contains(t, r.Missing[1], "cache "+empty+": not there")
 		t.Logf("%s: %d kernels for %s from the bundle", r.Device, len(r.Kernels), r.Kernels[0].Target)
 	}
+	return log
 }
 
 func TestCPU(t *testing.T) { deploy(t, false, nil, "cpu", "cpu:interp") }
 
 // simulated is deploy for simulated devices. Their library is built by this process for both of
 // the program's, and their drivers need a compiler for this machine.
-func simulated(t *testing.T, assemble bool, library string, devices ...string) {
+func simulated(t *testing.T, assemble bool, library string, devices ...string) (log string) {
 	t.Setenv(standin.BuiltEnv, filepath.Dir(library))
 	tools := []string{tooltest.Find(t, "KILN_CLANG", "clang++-19"), tooltest.Find(t, "", "ld")}
-	deploy(t, assemble, tools, devices...)
+	return deploy(t, assemble, tools, devices...)
 }
 
 func TestROCm(t *testing.T) { simulated(t, false, hip.Attach(t).Path, "sim:gfx1100", "sim:gfx942") }
@@ -214,6 +216,26 @@ func TestMetalLibrary(t *testing.T) {
 	library := metal.Open(t).Path
 	t.Setenv("KILN_METAL", metal.Tool(t))
 	simulated(t, true, library, "sim:metal")
+}
+
+// TestMetalLibraryNotUsable has libraries that the system does not open, and some in which it
+// does not find the kernel: it compiles the text then.
+func TestMetalLibraryNotUsable(t *testing.T) {
+	library := metal.Open(t).Path
+	for body, why := range map[string]string{
+		"simulated metallib 99": "language version 9.9 which is not supported",
+		"simulated metallib 30\n#include <metal_stdlib>\nusing namespace metal;\nkernel void other() {}": "the library has no function of that name",
+	} {
+		t.Run(why, func(t *testing.T) {
+			tool := filepath.Join(t.TempDir(), "metal")
+			script := "#!/bin/sh\nif [ \"$1\" = --version ]; then echo version 1; else echo '" + body + "' >\"$8\"; fi\n"
+			require.NoError(t, os.WriteFile(tool, []byte(script), 0o700))
+			t.Setenv("KILN_METAL", tool)
+			log := simulated(t, true, library, "sim:metal")
+			require.Regexp(t, `msg="machine code of a bundle not usable" .*`+why, log)
+			require.Regexp(t, `msg=chosen .*kind=artifact`, log)
+		})
+	}
 }
 
 // TestDevice is for a device that KILN_DEVICE names, such as cuda.

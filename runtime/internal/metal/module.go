@@ -1,6 +1,7 @@
 package metal
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -67,6 +68,9 @@ func (d *device) open(op string, content []byte) (driver.Module, error) {
 		m = &module{dev: d, handle: d.own(h)}
 		return nil
 	})
+	if refused := (*driver.Error)(nil); err != nil && !errors.As(err, &refused) {
+		err = &driver.Error{Op: op, Device: d.info.Name, Cause: err} // there is no room for files
+	}
 	if err != nil {
 		return nil, err
 	}
