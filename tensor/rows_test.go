@@ -35,6 +35,14 @@ func TestRows(t *testing.T) {
 	_, bad := y.TopK(6, 1, false)
 	require.ErrorIs(t, bad.Err(), tensor.ErrRange)
 	require.ErrorIs(t, y.Quantile(1.5, 0).Err(), tensor.ErrArgument)
+
+	// What lies between two elements is not farther than they are.
+	inf, most := float32(math.Inf(1)), float32(math.MaxFloat32)
+	ends := tensor.From(d, []float32{-inf, 0, 5, inf, -most, most, -inf, inf}).Reshape(4, 2)
+	got := list[float32](t, ends.Median(1))
+	require.Equal(t, []float32{-inf, inf, 0}, got[:3])
+	require.True(t, math.IsNaN(float64(got[3])), "nothing is in the middle of both infinities")
+	require.Equal(t, []float32{-inf, 5, -most, -inf}, list[float32](t, ends.Quantile(0, 1)))
 	require.ErrorIs(t, y.Softmax(2).Err(), tensor.ErrDim)
 	require.ErrorIs(t, y.Cast(tensor.I32).Softmax(1).Err(), tensor.ErrDType)
 }

@@ -320,7 +320,11 @@ func quantileOf[C dsl.Real](v, next, last, frac C) C {
 		return last
 	}
 	if frac != 0 && v != next { // also infinite ones
-		v += (next - v) * frac
+		if d := next - v; d-d == 0 {
+			v += d * frac
+		} else { // from or to infinity, or too far for a difference
+			v = v*(1-frac) + next*frac
+		}
 	}
 	return v + 0
 }
