@@ -114,7 +114,7 @@ b3:
 		require.NoError(t, err)
 		none := 0
 		for _, list := range tests {
-			if list[0].none {
+			if list.none() {
 				none++
 			}
 		}

@@ -21,7 +21,11 @@ const peelLimit = 800
 // wholeTest is the test that all lanes are there, and that integers which go up from
 // lane to lane are within bounds in all of them. Of the value that stands for it
 // operand 2k is such an integer and operand 2k+1, the same in all lanes, its bound.
+// A test may have no bounds.
 type wholeTest []bound
+
+// none reports whether it is the test that no lane is left instead.
+func (t wholeTest) none() bool { return len(t) > 0 && t[0].none }
 
 // bound is one of the bounds of a test.
 type bound struct {

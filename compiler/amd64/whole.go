@@ -22,7 +22,7 @@ func (e *emitter) findFull() {
 			}
 			continue
 		}
-		e.full[i] = e.full[d.at] || len(b.in) == 1 && e.isTest(d.b) && !e.tests[d.b.Term.Args[0]][0].none && d.b.Term.Succs[0].To == b.b
+		e.full[i] = e.full[d.at] || len(b.in) == 1 && e.isTest(d.b) && !e.tests[d.b.Term.Args[0]].none() && d.b.Term.Succs[0].To == b.b
 	}
 }
 
@@ -54,7 +54,7 @@ func (e *emitter) jumpUnlessWhole(b *block, v *ir.Value, to label) {
 			return
 		}
 	}
-	if test[0].none {
+	if test.none() {
 		e.jumpUnlessPast(test[0], v.Args[0], v.Args[1], to)
 		return
 	}
