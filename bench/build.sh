@@ -19,7 +19,7 @@ go build -trimpath -ldflags='-s -w' -o "$out/" ./bench/gpubench ./bench/tensor .
 # Code for the step firstop, of a record that the same step wrote where the GPU is: with
 # ptxas machine code.
 if [ -n "${KILN_FIRSTOP_RECORD:-}" ]; then
-	CGO_ENABLED=0 go run ./cmd/kiln prebuild -from "$KILN_FIRSTOP_RECORD" -o "$out/firstop.kiln"
+	CGO_ENABLED=0 go run ./cmd/kiln prebuild -from "$KILN_FIRSTOP_RECORD" -o "$out/kernels.kiln"
 fi
 # Packages whose tests do more where there is a GPU.
 for pkg in runtime runtime/internal/cuda jit ops tensor tests/conformance tests/irconf tests/nvrtc tests/sim/hipcuda tests/e2e; do

@@ -128,7 +128,7 @@ step_gpubench() {
 # record that it writes is what build.sh makes a bundle of.
 step_firstop() {
 	limited 60 "$bin/firstop" -device cuda -record "$out/firstop.txt" || fail "bench/firstop -record"
-	limited 300 "$bin/firstop" -device cuda -bundle "$(ls "$bin/firstop.kiln" 2>/dev/null)" -samples "${SAMPLES:-5}" -json >"$out/kiln-firstop.jsonl" ||
+	limited 300 "$bin/firstop" -device cuda -bundle "$(ls "$bin/kernels.kiln" 2>/dev/null)" -samples "${SAMPLES:-5}" -json >"$out/kiln-firstop.jsonl" ||
 		fail "bench/firstop"
 	PYTHONDONTWRITEBYTECODE=1 limited 200 "${PYTHON:-python3}" "$root/bench/peers/firstop.py" >"$out/peers-firstop.jsonl" ||
 		fail "peers/firstop.py"
