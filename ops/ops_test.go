@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,10 @@ func devices() []string {
 	return names
 }
 
+// interpreted is how many times fewer parts the interpreter runs than machine code does, unless
+// KILN_OPSTEST is all: it takes as long as all others, and is compared with them elsewhere, too.
+const interpreted = 3
+
 // TestOps tests every operation on the engines of the CPU and on the GPUs of this machine,
 // one of each kind.
 func TestOps(t *testing.T) {
@@ -28,6 +33,10 @@ func TestOps(t *testing.T) {
 			dev, err := runtime.Open(name)
 			require.NoError(t, err)
 			defer dev.Close()
+			if name == "cpu:interp" && os.Getenv("KILN_OPSTEST") != "all" {
+				opstest.RunShare(t, dev, 1, interpreted)
+				return
+			}
 			opstest.RunAll(t, dev)
 		})
 	}

@@ -14,16 +14,12 @@ import (
 // many threads: rows are shared by parts of warps and by blocks of several, and threads
 // take many elements at once.
 func TestManyThreads(t *testing.T) {
-	for _, name := range []string{"cpu", "cpu:interp"} {
-		t.Run(name, func(t *testing.T) {
-			dev, err := runtime.Open(name)
-			require.NoError(t, err)
-			defer dev.Close()
-			defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
-			opstest.RunRows(t, dev)
-			t.Run("Many", func(t *testing.T) { opstest.RunMany(t, dev, 4) })
-		})
-	}
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
+	opstest.RunRows(t, dev)
+	t.Run("Many", func(t *testing.T) { opstest.RunMany(t, dev, 4) })
 }
 
 // TestColumns tests columns that blocks go down on devices of few units, and on the GPUs of this
