@@ -44,9 +44,9 @@ func TestMetal(t *testing.T) {
 
 // turns is a number that types and layouts are no multiples of, so that each turn has all of
 // both.
-const turns = 13
+const turns = 23
 
-// run tests all parts, or every thirteenth one.
+// run tests all parts, or every 23rd one.
 func run(t *testing.T, dev *runtime.Device, first int) {
 	if os.Getenv("KILN_OPSTEST") == "all" {
 		opstest.RunAll(t, dev)
