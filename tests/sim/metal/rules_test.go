@@ -262,11 +262,11 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newObjc(t)
-			token := dl.Call(o.push, nil)
+			pool := dl.Call(o.push, nil)
 			b := o.bench()
 			c.do(b)
 			b.release()
-			dl.Call(o.pop, []uintptr{token})
+			dl.Call(o.pop, []uintptr{pool})
 			if problems := o.sim.Problems(); c.want == "" {
 				require.Empty(t, problems)
 			} else {
@@ -295,7 +295,7 @@ func TestReferences(t *testing.T) {
 	o.send(s, "release")
 	require.Contains(t, o.sim.Problems(), "message release to a NSString that was deallocated")
 
-	token := dl.Call(o.push, nil)
+	pool := dl.Call(o.push, nil)
 	d := o.bench()
 	require.Contains(t, o.sim.Alive(), "MTLDevice with 1 references too many\n")
 	o.send(d.buffer, "retain")
@@ -303,7 +303,7 @@ func TestReferences(t *testing.T) {
 	require.Contains(t, o.sim.Alive(), "1 MTLBuffer\n")
 	o.send(d.buffer, "release")
 	require.NotContains(t, o.sim.Alive(), "MTLBuffer")
-	dl.Call(o.pop, []uintptr{token})
+	dl.Call(o.pop, []uintptr{pool})
 }
 
 // recorder is a test that may fail.
