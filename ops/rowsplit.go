@@ -95,16 +95,5 @@ func (l *lines) withWords(s *runtime.Stream, parts int, f func(words any) error)
 	if parts == 1 {
 		return f(slice(dtype.U32, new(runtime.SliceHeader)))
 	}
-	var room scratch
-	n := kernels.HeadWords + 2*parts*l.fold.Rows
-	if err := room.alloc(s, 4*n); err != nil {
-		return err
-	}
-	defer room.free(s)
-	h := room.take(4, n)
-	words := slice(dtype.U32, &h)
-	if err := words.(runtime.Slice[uint32]).ZeroAsync(s); err != nil {
-		return err
-	}
-	return f(words)
+	return zeroWords(s, l.name, 2*parts*l.fold.Rows, f)
 }
