@@ -186,20 +186,24 @@ func PickSides[T dsl.Number, K Key](t dsl.Thread, sides, counts []uint32, prefix
 		limit := K(found[0])
 		base, _ := w.row(r)
 		part, first, end := p.own(t, w.N)
-		var below, equal uint32
-		eachKey(t, x, &w, o, &p, base, first, end, t.WarpSize()*int(p.Each), key, func(k K) {
-			if k >>= uint(p.From); k < limit {
-				below++
-			} else if k == limit {
-				equal++
-			}
-		})
-		below, equal = dsl.WarpSum(t, below), dsl.WarpSum(t, equal)
+		below, equal := sidesOf(t, x, &w, o, &p, base, first, end, limit, key)
 		if t.Lane() == 0 {
 			sides[r*p.Parts+part], sides[(w.Rows+r)*p.Parts+part] = below, equal
 		}
 		t.Sync()
 	}
+}
+
+// sidesOf counts the keys of a warp's part of a row that are below a limit, and those that are it.
+func sidesOf[T dsl.Number, K Key](t dsl.Thread, x []T, w *Ranks, o Order, p *Pick, base, first, end int, limit K, key func(T) K) (below, equal uint32) {
+	eachKey(t, x, w, o, p, base, first, end, t.WarpSize()*int(p.Each), key, func(k K) {
+		if k >>= uint(p.From); k < limit {
+			below++
+		} else if k == limit {
+			equal++
+		}
+	})
+	return dsl.WarpSum(t, below), dsl.WarpSum(t, equal)
 }
 
 // own returns the number of the part of a row that a warp has, and where it begins and ends.
@@ -343,15 +347,7 @@ func PickRows[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x 
 		pickRow(t, found, rest, count, x, &w, o, &p, base, key)
 		limit := K(found[0])
 		_, first, end := p.own(t, w.N)
-		var below, equal uint32
-		eachKey(t, x, &w, o, &p, base, first, end, t.WarpSize()*int(p.Each), key, func(k K) {
-			if k >>= uint(p.From); k < limit {
-				below++
-			} else if k == limit {
-				equal++
-			}
-		})
-		below, equal = dsl.WarpSum(t, below), dsl.WarpSum(t, equal)
+		below, equal := sidesOf(t, x, &w, o, &p, base, first, end, limit, key)
 		if t.Lane() == 0 {
 			belows[t.Warp()], equals[t.Warp()] = below, equal
 		}
