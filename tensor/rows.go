@@ -11,14 +11,23 @@ import (
 
 // What works along one dimension: softmax, cumulative sums, sorting.
 
+// axis is the number of dimension d, or what is wrong with the tensor or with d.
+func (t *Tensor) axis(op string, d int) (i int, bad *Tensor) {
+	if bad := first(op, t); bad != nil {
+		return 0, bad
+	}
+	i, err := layout.Dim(d, t.Rank())
+	if err != nil {
+		return 0, failed(op, err)
+	}
+	return i, nil
+}
+
 // along runs an operation of one operand along dimension d, whose result has its shape.
 func (t *Tensor) along(op string, d int, back func(g, x, out *Tensor, d int) *Tensor, run func(out ops.View, d int) error) *Tensor {
-	if bad := first(op, t); bad != nil {
+	d, bad := t.axis(op, d)
+	if bad != nil {
 		return bad
-	}
-	d, err := layout.Dim(d, t.Rank())
-	if err != nil {
-		return failed(op, err)
 	}
 	if err := computes(t.dtype); err != nil {
 		return failed(op, err)
@@ -134,12 +143,8 @@ func (t *Tensor) MinPlaces(d int) (values, places *Tensor) {
 }
 
 func (t *Tensor) most(op string, d int, find func(*Tensor, ...int) *Tensor) (values, places *Tensor) {
-	if bad := first(op, t); bad != nil {
-		return bad, bad
-	}
-	i, err := layout.Dim(d, t.Rank())
-	if err != nil {
-		bad := failed(op, err)
+	i, bad := t.axis(op, d)
+	if bad != nil {
 		return bad, bad
 	}
 	at := find(t.Detach(), i)
@@ -151,12 +156,8 @@ func (t *Tensor) most(op string, d int, find func(*Tensor, ...int) *Tensor) (val
 // and NaN is larger than all numbers.
 func (t *Tensor) Sort(d int, descending bool) (values, places *Tensor) {
 	const op = "sort"
-	if bad := first(op, t); bad != nil {
-		return bad, bad
-	}
-	i, err := layout.Dim(d, t.Rank())
-	if err != nil {
-		bad := failed(op, err)
+	i, bad := t.axis(op, d)
+	if bad != nil {
 		return bad, bad
 	}
 	return t.sorted(op, ops.Sort, i, t.layout.Shape()[i], descending)

@@ -39,12 +39,9 @@ func (t *Tensor) Get(i int) *Tensor { return t.GetOn(0, i) }
 // view.
 func (t *Tensor) GetOn(d, i int) *Tensor {
 	const op = "get"
-	if bad := first(op, t); bad != nil {
+	d, bad := t.axis(op, d)
+	if bad != nil {
 		return bad
-	}
-	d, err := layout.Dim(d, t.Rank())
-	if err != nil {
-		return failed(op, err)
 	}
 	n := t.layout.Shape()[d]
 	if i < -n || i >= n {
