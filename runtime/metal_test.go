@@ -229,14 +229,9 @@ func TestManyLaunchesOnMetal(t *testing.T) {
 	require.ErrorContains(t, r.Sync(), "kernel fault failed")
 }
 
-// A library that Apple's tools made is opened, and its text is not compiled.
-func TestLibraryOfMetal(t *testing.T) {
-	r := newRig(t, "metal")
-	img := r.image()
-	text := img.Code
-	img.Format, img.Code = "metallib", append([]byte("simulated metallib 30\n"), text...)
-	require.Contains(t, r.Info().Formats, img.Format)
-	before := r.metal.Compiled("library")
+// runSaxpy loads an image, runs its kernel saxpy, and compares.
+func runSaxpy(t *testing.T, r *rig, img Image) {
+	t.Helper()
 	mod, err := r.Load(img)
 	require.NoError(t, err)
 	fn, err := mod.Function("saxpy")
@@ -247,10 +242,21 @@ func TestLibraryOfMetal(t *testing.T) {
 	got, err := y.Host()
 	require.NoError(t, err)
 	require.Equal(t, ramp(50, 3), got)
+}
+
+// A library that Apple's tools made is opened, and its text is not compiled.
+func TestLibraryOfMetal(t *testing.T) {
+	r := newRig(t, "metal")
+	img := r.image()
+	text := img.Code
+	img.Format, img.Code = "metallib", append([]byte("simulated metallib 30\n"), text...)
+	require.Contains(t, r.Info().Formats, img.Format)
+	before := r.metal.Compiled("library")
+	runSaxpy(t, r, img)
 	require.Equal(t, before, r.metal.Compiled("library"))
 
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
-	_, err = r.Load(img)
+	_, err := r.Load(img)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.ErrorContains(t, err, "metal:0: load kernel ")
 	t.Setenv("TMPDIR", t.TempDir())
@@ -282,16 +288,7 @@ func TestArchiveOfMetal(t *testing.T) {
 	run := func(final Image, kernels, archived int) {
 		t.Helper()
 		before := [2]int{r.metal.Compiled("kernel"), r.metal.Compiled("archived")}
-		mod, err := r.Load(final)
-		require.NoError(t, err)
-		fn, err := mod.Function("saxpy")
-		require.NoError(t, err)
-		y, err := From(r.Device, ramp(50, 1))
-		require.NoError(t, err)
-		saxpy(t, r.DefaultStream(), fn, 2, y, y)
-		got, err := y.Host()
-		require.NoError(t, err)
-		require.Equal(t, ramp(50, 3), got)
+		runSaxpy(t, r, final)
 		require.Equal(t, [2]int{kernels, archived}, [2]int{r.metal.Compiled("kernel") - before[0], r.metal.Compiled("archived") - before[1]})
 	}
 	libraries := r.metal.Compiled("library")
