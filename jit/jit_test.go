@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/jit/testkernels"
 	"github.com/gokiln/kiln/runtime"
@@ -20,16 +21,9 @@ import (
 
 // The tests of this process share a fresh cache.
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "kiln-jit")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("KILN_CACHE_DIR", dir)
 	os.Unsetenv("KILN_CHECK") // tests say themselves what is checked
 	os.Unsetenv("KILN_JIT")
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(tooltest.FreshCache(m))
 }
 
 func open(t testing.TB) *runtime.Device {

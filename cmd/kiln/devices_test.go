@@ -9,19 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/sim/hip"
 	"github.com/gokiln/kiln/tests/sim/metal"
 )
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "kiln-test-cache-")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("KILN_CACHE_DIR", dir)
-	code := m.Run()
-	os.RemoveAll(dir)
+	code := tooltest.FreshCache(m)
 	hip.Clean()
 	metal.Clean()
 	os.Exit(code)

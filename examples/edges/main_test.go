@@ -21,6 +21,7 @@ import (
 	"github.com/gokiln/kiln/examples/edges/internal/reference"
 	"github.com/gokiln/kiln/examples/edges/internal/scene"
 	"github.com/gokiln/kiln/examples/edges/kernels"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -32,15 +33,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	// Not the cache of whoever runs the tests: these must compile.
-	dir, err := os.MkdirTemp("", "edges-test-cache-")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("KILN_CACHE_DIR", dir)
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(tooltest.FreshCache(m))
 }
 
 // command runs the command in another process.

@@ -6,18 +6,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "kiln-transpose")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("KILN_CACHE_DIR", dir)
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(tooltest.FreshCache(m)) }
 
 func TestRun(t *testing.T) {
 	device := os.Getenv("KILN_DEVICE")
