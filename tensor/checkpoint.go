@@ -39,7 +39,7 @@ func Checkpoint(f func(in ...*Tensor) *Tensor, in ...*Tensor) *Tensor {
 		if graph {
 			leaves = aliases(operands[:len(in)])
 		}
-		grads, err := rerun(f, leaves, dice, BackwardOptions{Seed: g, Graph: graph, For: slices.Concat(leaves, others), stop: leaves})
+		grads, err := rerun(f, leaves, dice, BackwardOptions{Seed: g, Graph: graph, For: slices.Concat(leaves, others), stop: leaves, part: true})
 		list := make([]*Tensor, 0, len(operands))
 		for _, t := range slices.Concat(leaves, others) {
 			if err != nil {

@@ -167,6 +167,8 @@ var gradients = []gradient{
 	{"matmul of batches", [][]int{{2, 1, 3, 4}, {3, 4, 2}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]) }},
 	{"matmul of a vector", [][]int{{4}, {2, 4, 3}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]) }},
 	{"mv", [][]int{{3, 4}, {4}}, -2, 2, func(x []ten) ten { return x[0].MV(x[1]).Sqr() }},
+	{"tensordot", [][]int{{2, 3, 4}, {4, 5, 2}}, -1, 1, func(x []ten) ten { return x[0].TensorDot(x[1], []int{-1, 0}, []int{0, 2}).Sqr() }},
+	{"tensordot of none", [][]int{{2, 3}, {4}}, -1, 1, func(x []ten) ten { return x[0].TensorDot(x[1], nil, nil).Sqr() }},
 	{"einsum", [][]int{{2, 3, 4}, {4, 5, 2}, {5}}, -1, 1, func(x []ten) ten { return tensor.Einsum("aij,jka,k->ia", x...) }},
 	{"einsum of a trace", [][]int{{3, 3}}, -1, 1, func(x []ten) ten { return tensor.Einsum("ii", x...).Sqr() }},
 	g1("softmax", -2, 2, func(x ten) ten { return x.Softmax(0).Mul(x).Add(x.Softmax(-1)) }),

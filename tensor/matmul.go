@@ -58,3 +58,74 @@ func (t *Tensor) MV(u *Tensor) *Tensor {
 	}
 	return t.MatMul(u)
 }
+
+// TensorDot multiplies the elements of t and u that have the same indices in some dimensions,
+// those of t and those of u that go with them, and sums over these. The result has the other
+// dimensions of t, and behind them those of u. With none it is the product of each element with
+// each.
+//
+//	x.TensorDot(y, []int{-2, -1}, []int{0, 1}) // (…, 3, 4) and (3, 4, …)
+//
+// Sizes of dimensions that go together are equal, or it is an error of kind [ErrShape]: nothing
+// is broadcast.
+func (t *Tensor) TensorDot(u *Tensor, of, with []int) *Tensor {
+	const op = "tensordot"
+	if bad := first(op, t, u); bad != nil {
+		return bad
+	}
+	if len(of) != len(with) {
+		return failf(op, ErrRank, "dimensions %v and %v: want as many of both", of, with)
+	}
+	if err := same(t, u); err != nil {
+		return failed(op, err)
+	}
+	if err := computes(t.dtype); err != nil {
+		return failed(op, err)
+	}
+	own, keep, err := apart(t, of)
+	if err != nil {
+		return failed(op, err)
+	}
+	other, rest, err := apart(u, with)
+	if err != nil {
+		return failed(op, err)
+	}
+	sum, shape := 1, Shape{}
+	for i, d := range own {
+		n := t.Size(d)
+		if n != u.Size(other[i]) {
+			return failf(op, ErrShape, "dimension %d of %v and %d of %v", d, t.layout.Shape(), other[i], u.layout.Shape())
+		}
+		sum *= n
+	}
+	rows, cols := 1, 1
+	for _, d := range keep {
+		rows, shape = rows*t.Size(d), append(shape, t.Size(d))
+	}
+	for _, d := range rest {
+		cols, shape = cols*u.Size(d), append(shape, u.Size(d))
+	}
+	x := t.Permute(slices.Concat(keep, own)...).Reshape(rows, sum)
+	y := u.Permute(slices.Concat(other, rest)...).Reshape(sum, cols)
+	return x.MatMul(y).Reshape(shape...)
+}
+
+// apart returns dimensions of t, counted from 0, each once, and the others.
+func apart(t *Tensor, dims []int) (these, others []int, err error) {
+	for _, d := range dims {
+		i, err := layout.Dim(d, t.Rank())
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.Contains(these, i) {
+			return nil, nil, fmt.Errorf("%w: %d in %v", ErrDuplicateDim, d, dims)
+		}
+		these = append(these, i)
+	}
+	for i := range t.Rank() {
+		if !slices.Contains(these, i) {
+			others = append(others, i)
+		}
+	}
+	return these, others, nil
+}

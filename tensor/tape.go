@@ -32,6 +32,7 @@ type node struct {
 	in    []*Tensor
 	back  gradient  // of a variable nil, as in
 	saved []*Tensor // what back needs besides
+	hooks hooks
 }
 
 // from notes how t was made, if one of the operands has a gradient.
@@ -183,6 +184,7 @@ type BackwardOptions struct {
 	For []*Tensor
 
 	stop []*Tensor // where gradients end
+	part bool      // those of For are parts of what they get, so that nobody is told
 }
 
 // BackwardBy is [Tensor.Backward] with options.
@@ -210,7 +212,17 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 	b.want(o.For, order)
 	for _, u := range order {
 		g := b.grads[u]
-		if g == nil || u.node.in == nil || slices.Contains(o.stop, u) {
+		if g == nil {
+			continue
+		}
+		if !o.part || !slices.Contains(o.For, u) {
+			var err error
+			if g, err = u.node.hooks.call(u, g, o.Graph); err != nil {
+				return nil, err
+			}
+			b.grads[u] = g
+		}
+		if u.node.in == nil || slices.Contains(o.stop, u) {
 			continue // it keeps its gradient
 		}
 		if !b.wanted[u] {
