@@ -29,22 +29,32 @@ def attempt(name, fn):
         print(f"{name}: not measured: {type(e).__name__}: {e}", file=sys.stderr)
 
 
-def device_seconds(torch, calls, samples, warm):
-    """Times each call by events, in turn, after a warm-up."""
-    until = time.monotonic() + warm
-    while time.monotonic() < until:
+def device_seconds(torch, calls, samples, warm, most=1):
+    """Times each call by events, in turn, after a warm-up.
+
+    A sample is as many calls in a row as fit 2 ms, `most` of them at most.
+    """
+    for call in calls:
+        call()
+    torch.cuda.synchronize()
+    start, rounds = time.monotonic(), 0
+    while rounds == 0 or time.monotonic() < start + warm:
         for call in calls:
             call()
         torch.cuda.synchronize()
+        rounds += 1
+    one = (time.monotonic() - start) / rounds / len(calls)
+    in_row = min(most, max(1, int(2e-3 / one)))
     times = [[] for _ in calls]
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     for _ in range(samples):
         for i, call in enumerate(calls):
             begin.record()
-            call()
+            for _ in range(in_row):
+                call()
             end.record()
             end.synchronize()
-            times[i].append(begin.elapsed_time(end) / 1e3)
+            times[i].append(begin.elapsed_time(end) / 1e3 / in_row)
     return times
 
 

@@ -113,19 +113,19 @@ def reductions(b):
 
 
 def rows(b):
-    n = b.size(64 << 20, 4 << 20)
+    n, most = b.size(64 << 20, 4 << 20), b.size(128 << 20, 4 << 20)
     f = torch.nn.functional
     for name, dt in (("f32", torch.float32), ("bf16", torch.bfloat16)):
-        flat = b.randn(n, dtype=dt)
-        size = 2 * n * flat.element_size()
+        long = b.randn(most, dtype=dt)
+        flat = long[:n]
         for wide in (256, 4096, 32768, 262144):
-            x, w = flat.view(-1, wide), b.randn(wide, dtype=dt)
-            shape = f"{n // wide}x{wide} {name}"
+            x, w = (long if wide == 32768 else flat).view(-1, wide), b.randn(wide, dtype=dt)
+            size, shape = 2 * x.numel() * x.element_size(), f"{x.numel() // wide}x{wide} {name}"
             yield f"softmax {shape}", size, lambda x=x: torch.softmax(x, 1)
             yield f"rms_norm {shape}", size, lambda x=x, w=w: f.rms_norm(x, w.shape, w, 1e-5)
             yield f"layer_norm {shape}", size, lambda x=x, w=w: f.layer_norm(x, w.shape, w, w, 1e-5)
         x = flat.view(-1, 4096)
-        shape = f"{n // 4096}x4096 {name}"
+        size, shape = 2 * n * x.element_size(), f"{n // 4096}x4096 {name}"
         yield f"log_softmax {shape}", size, lambda: torch.log_softmax(x, 1)
         yield f"softmax first {shape}", size, lambda: torch.softmax(x, 0)
         yield f"cumsum last {shape}", size, lambda: torch.cumsum(x, 1)
@@ -164,12 +164,14 @@ def measure(group, b, args):
             continue
         flops = amount < 0  # products of matrices count operations
         unit, scale = ("TFLOP/s", 1e12) if flops else ("GB/s", 1e9)
-        ways = [("torch", call)]
+        ways, how = [("torch", call)], {"samples": args.samples, "warm": 0.2}
         if not b.small:
+            how["most"] = 10  # as in bench/tensor
+            torch._dynamo.reset()  # else it stops compiling after some shapes
             ways.append(("torch.compile", torch.compile(call, dynamic=False)))
         for who, f in ways:
             seconds = host_seconds if b.small else device_seconds
-            times = seconds(torch, [f], samples=args.samples, warm=0.2)[0]
+            times = seconds(torch, [f], **how)[0]
             rates = [abs(amount) / s / scale for s in times]
             middle = sorted(rates)[len(rates) // 2]
             if name == "copy f32" and who == "torch":

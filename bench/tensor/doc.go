@@ -8,5 +8,7 @@
 //
 // The rate of an operation that moves memory is its operands, each read once, and its
 // result, written once, over the device's time between two events, the allocation of the
-// result included; that of a product of matrices is its floating-point operations.
+// result included; that of a product of matrices is its floating-point operations. On a GPU
+// up to ten operations run between the events, so that what counts is what a program gets
+// that does not wait for each.
 package main

@@ -70,12 +70,11 @@ func run(args []string, stdout, stderr io.Writer) error {
 
 // measure times all operations and prints them.
 func (c *config) measure(d *tensor.Device, w io.Writer) error {
-	small := d.Runtime().Info().Kind == "cpu"
 	var rows []figure.Row
 	var errs []error
 	copied := 0.0
 	for _, group := range groups {
-		for _, k := range group(d, small) {
+		for _, k := range group(d, small(d)) {
 			if !c.only.MatchString(k.name) && k.name != "copy f32" {
 				continue
 			}
@@ -117,14 +116,16 @@ func (c *config) time(d *tensor.Device, k work) (r figure.Row, err error) {
 		}
 		return t.Free()
 	}
-	for begin := time.Now(); time.Since(begin) < c.warm; {
-		if err := once(); err != nil {
+	calls, begin := 0, time.Now()
+	for ; calls < 2 || time.Since(begin) < c.warm; calls++ {
+		if err := errors.Join(once(), d.Synchronize()); err != nil {
 			return r, err
 		}
-		if err := d.Synchronize(); err != nil {
-			return r, err
+		if calls == 0 {
+			begin = time.Now() // the first one compiles
 		}
 	}
+	inRow := inRow(d, time.Since(begin)/time.Duration(calls-1))
 	rt := d.Runtime()
 	from, err := rt.NewEvent()
 	if err != nil {
@@ -136,14 +137,32 @@ func (c *config) time(d *tensor.Device, k work) (r figure.Row, err error) {
 	}
 	var samples []float64
 	for range c.samples {
-		took, err := between(d.Stream(), from, to, once)
+		took, err := between(d.Stream(), from, to, func() (err error) {
+			for range inRow {
+				err = errors.Join(err, once())
+			}
+			return err
+		})
 		if err != nil {
 			return r, err
 		}
-		samples = append(samples, amount/took.Seconds())
+		samples = append(samples, float64(inRow)*amount/took.Seconds())
 	}
 	return figure.Of("tensor", k.name, "kiln", unit, "", samples), nil
 }
+
+// inRow is how many operations a sample times, one behind the other as in a program: on
+// a GPU as many as fit 2 ms, 10 at most, so that what the host does before the first one
+// begins counts little. peers/common.py does the same.
+func inRow(d *tensor.Device, one time.Duration) int {
+	if small(d) {
+		return 1
+	}
+	return min(10, max(1, int(2*time.Millisecond/max(one, 1))))
+}
+
+// small tells whether operations are to be of the size for a CPU.
+func small(d *tensor.Device) bool { return d.Runtime().Info().Kind == "cpu" }
 
 // between is the device's time for what f submits.
 func between(s *runtime.Stream, from, to *runtime.Event, f func() error) (time.Duration, error) {

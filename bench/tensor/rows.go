@@ -64,17 +64,22 @@ func reductions(d *tensor.Device, small bool) []work {
 	return list
 }
 
-// rows are operations that make rows of rows.
+// rows are operations that make rows of rows, 4096 of them at least where rows are of
+// 32768 on a GPU.
 func rows(d *tensor.Device, small bool) []work {
-	n := 64 << 20
+	elements, most := 64<<20, 128<<20
 	if small {
-		n = 4 << 20
+		elements, most = 4<<20, 4<<20
 	}
 	s := d.Stream()
 	var list []work
 	for _, t := range []dtype.DType{dtype.F32, dtype.BF16} {
-		x, out, scale := drawn(d, t, n), room(d, t, n), drawn(d, t, n/16)
+		x, out, scale := drawn(d, t, most), room(d, t, most), drawn(d, t, most/16)
 		add := func(name string, wide int, f func(out, x, w ops.View) error) {
+			n := elements
+			if wide == 32768 {
+				n = most
+			}
 			out, x, w := resized(out, n/wide, wide), resized(x, n/wide, wide), resized(scale, min(wide, n/16))
 			list = append(list, work{name: fmt.Sprintf("%s %dx%d %s", name, n/wide, wide, t), bytes: 2 * float64(t.Bytes(n)), op: func() error { return f(out, x, w) }})
 		}
@@ -87,7 +92,7 @@ func rows(d *tensor.Device, small bool) []work {
 		add("softmax first", 4096, func(out, x, _ ops.View) error { return ops.Softmax(s, out, x, 0, false) })
 		add("cumsum last", 4096, func(out, x, _ ops.View) error { return ops.CumSum.Run(s, out, x, 1) })
 		add("cumsum first", 4096, func(out, x, _ ops.View) error { return ops.CumSum.Run(s, out, x, 0) })
-		add("cumsum of one row", n, func(out, x, _ ops.View) error { return ops.CumSum.Run(s, out, x, 1) })
+		add("cumsum of one row", elements, func(out, x, _ ops.View) error { return ops.CumSum.Run(s, out, x, 1) })
 	}
 	return list
 }
