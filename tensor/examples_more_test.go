@@ -31,3 +31,21 @@ func ExampleTensor_TensorDot() {
 	// [110., 125.]
 	// Tensor[[2], f32]
 }
+
+// Windows of an image as columns, and the image again of windows that do not overlap.
+func ExampleTensor_Im2Col() {
+	image := tensor.Arange(cpu(), float32(0), 8).Reshape(1, 2, 4) // channels, rows, columns
+	w := tensor.Windows{Kernel: []int{2, 2}, Stride: []int{2, 2}}
+	columns := image.Im2Col(w)
+	fmt.Println(columns)
+	fmt.Println(columns.Col2Im(w, 2, 4))
+	// Output:
+	// [[0., 2.],
+	//  [1., 3.],
+	//  [4., 6.],
+	//  [5., 7.]]
+	// Tensor[[4, 2], f32]
+	// [[[0., 1., 2., 3.],
+	//   [4., 5., 6., 7.]]]
+	// Tensor[[1, 2, 4], f32]
+}

@@ -229,6 +229,12 @@ var gradients = []gradient{
 	{"conv transpose 3d", [][]int{{1, 2, 2, 2, 2}, {2, 2, 2, 1, 2}}, -1, 1, func(x []ten) ten {
 		return x[0].ConvTranspose(x[1], tensor.Convolution{Stride: []int{2, 1, 1}, Padding: []int{1, 0, 0}})
 	}},
+	{"im2col", [][]int{{2, 5, 4}}, -2, 2, func(x []ten) ten {
+		return x[0].Im2Col(tensor.Windows{Kernel: []int{2, 3}, Stride: []int{2, 1}, Padding: []int{1, 1}}).Sqr().Sum().Add(x[0].Im2Col(tensor.Windows{Kernel: []int{2}, Dilation: []int{2}}))
+	}},
+	{"col2im", [][]int{{12, 4}}, -2, 2, func(x []ten) ten {
+		return x[0].Col2Im(tensor.Windows{Kernel: []int{2, 3}, Stride: []int{2, 1}, Padding: []int{1, 0}}, 3, 4).Sqr()
+	}},
 	{"dot", [][]int{{5}, {5}}, -2, 2, func(x []ten) ten { return x[0].Dot(x[1]) }},
 }
 

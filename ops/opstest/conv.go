@@ -61,6 +61,7 @@ func convolution(t *testing.T, b *bench) {
 		b.part(t, func(t *testing.T, b *bench) { b.pool(t, d, i) }, "Pool/%v", d)
 		b.part(t, func(t *testing.T, b *bench) { b.adaptive(t, d, i) }, "Adaptive/%v", d)
 		b.part(t, func(t *testing.T, b *bench) { b.upsample(t, d, i) }, "Upsample/%v", d)
+		b.part(t, func(t *testing.T, b *bench) { b.window(t, d, i) }, "Windows/%v", d)
 		if d.IsFloat() {
 			b.part(t, func(t *testing.T, b *bench) { b.bicubic(t, d, i) }, "Bicubic/%v", d)
 		}
@@ -72,7 +73,7 @@ func convolution(t *testing.T, b *bench) {
 		}, "Layouts/%d", kind)
 	}
 	t.Run("Cases", func(t *testing.T) { convCases(t, b); poolCases(t, b); resizeCases(t, b) })
-	t.Run("Errors", func(t *testing.T) { convErrors(t, b); adaptiveErrors(t, b) })
+	t.Run("Errors", func(t *testing.T) { convErrors(t, b); adaptiveErrors(t, b); windowErrors(t, b) })
 }
 
 // RunWindows tests pooling and resizing alone.
