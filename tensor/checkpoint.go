@@ -32,7 +32,16 @@ func Checkpoint(f func(in ...*Tensor) *Tensor, in ...*Tensor) *Tensor {
 		return in[i] // f has passed it through
 	}
 	others := variables(y, leaves)
-	again := backward(func(g, _ *Tensor, operands []*Tensor) []*Tensor {
+	if y.node == nil {
+		return y
+	}
+	return y.with(y.layout).from(op, again(op, f, in, others, dice), append(slices.Clone(in), others...)...)
+}
+
+// again is the gradient of what f computes of some operands, and of others that it uses without
+// being given them: f is called again, and the way goes back through what it notes.
+func again(op string, f func(in ...*Tensor) *Tensor, in, others []*Tensor, dice []die) backward {
+	return func(g, _ *Tensor, operands []*Tensor) []*Tensor {
 		// Operands that are tracked are so because the gradients are to have gradients.
 		graph := slices.ContainsFunc(append([]*Tensor{g}, operands...), (*Tensor).Tracked)
 		leaves := leavesOf(operands[:len(in)], in)
@@ -49,11 +58,7 @@ func Checkpoint(f func(in ...*Tensor) *Tensor, in ...*Tensor) *Tensor {
 			list = append(list, grads.Of(t))
 		}
 		return list
-	})
-	if y.node == nil {
-		return y
 	}
-	return y.with(y.layout).from(op, again, append(slices.Clone(in), others...)...)
 }
 
 // rerun calls f again, with the random numbers of the first time, and returns gradients.

@@ -49,3 +49,17 @@ func ExampleTensor_Im2Col() {
 	//   [4., 5., 6., 7.]]]
 	// Tensor[[1, 2, 4], f32]
 }
+
+// An image, turned around by the places that are read.
+func ExampleTensor_GridSample() {
+	dev := cpu()
+	image := tensor.Arange(dev, float32(0), 6).Reshape(1, 1, 2, 3)
+	edge := tensor.Linspace(dev, tensor.F32, 1, -1, 3)
+	grid := tensor.Stack(-1, tensor.Meshgrid(true, edge, edge)...).Unsqueeze(0) // (1, 3, 3, 2): across, down
+	fmt.Println(image.GridSample(grid, tensor.Sampling{AlignCorners: true}))
+	// Output:
+	// [[[[5.0000, 4.0000, 3.0000],
+	//    [3.5000, 2.5000, 1.5000],
+	//    [2.0000, 1.0000, 0.0000]]]]
+	// Tensor[[1, 1, 3, 3], f32]
+}

@@ -32,6 +32,10 @@ type (
 	ten = *tensor.Tensor
 )
 
+func sampling(name string, p tensor.Sampling) gradient {
+	return gradient{"grid sample " + name, [][]int{{2, 2, 3, 4}, {2, 2, 3, 2}}, -1.4, 1.4, func(x []ten) ten { return x[0].GridSample(x[1], p).Sqr() }}
+}
+
 var gradients = []gradient{
 	g2("add", -2, 2, func(x, y ten) ten { return x.Add(y) }),
 	g2("sub", -2, 2, func(x, y ten) ten { return x.Sub(y) }),
@@ -229,6 +233,13 @@ var gradients = []gradient{
 	{"conv transpose 3d", [][]int{{1, 2, 2, 2, 2}, {2, 2, 2, 1, 2}}, -1, 1, func(x []ten) ten {
 		return x[0].ConvTranspose(x[1], tensor.Convolution{Stride: []int{2, 1, 1}, Padding: []int{1, 0, 0}})
 	}},
+	sampling("zero", tensor.Sampling{}),
+	sampling("edge", tensor.Sampling{Padding: tensor.PadEdge, AlignCorners: true}),
+	sampling("reflect", tensor.Sampling{Padding: tensor.PadReflect}),
+	sampling("nearest", tensor.Sampling{Mode: tensor.SampleNearest}),
+	sampling("bicubic zero", tensor.Sampling{Mode: tensor.SampleBicubic}),
+	sampling("bicubic edge", tensor.Sampling{Mode: tensor.SampleBicubic, Padding: tensor.PadEdge, AlignCorners: true}),
+	sampling("bicubic reflect", tensor.Sampling{Mode: tensor.SampleBicubic, Padding: tensor.PadReflect, AlignCorners: true}),
 	{"im2col", [][]int{{2, 5, 4}}, -2, 2, func(x []ten) ten {
 		return x[0].Im2Col(tensor.Windows{Kernel: []int{2, 3}, Stride: []int{2, 1}, Padding: []int{1, 1}}).Sqr().Sum().Add(x[0].Im2Col(tensor.Windows{Kernel: []int{2}, Dilation: []int{2}}))
 	}},

@@ -64,6 +64,13 @@ func convolution(t *testing.T, b *bench) {
 		b.part(t, func(t *testing.T, b *bench) { b.window(t, d, i) }, "Windows/%v", d)
 		if d.IsFloat() {
 			b.part(t, func(t *testing.T, b *bench) { b.bicubic(t, d, i) }, "Bicubic/%v", d)
+			for n := range 9 {
+				if d != dtype.F32 && (n+i)%3 != 0 {
+					continue
+				}
+				p := ops.Sampling{Mode: ops.SampleMode(n % 3), Padding: ops.PadMode(n / 3), AlignCorners: (n+i)%2 == 1}
+				b.part(t, func(t *testing.T, b *bench) { b.sampled(t, d, i+n, p) }, "Sample/%v/%d", d, n)
+			}
 		}
 	}
 	for kind := range 25 {
@@ -73,7 +80,7 @@ func convolution(t *testing.T, b *bench) {
 		}, "Layouts/%d", kind)
 	}
 	t.Run("Cases", func(t *testing.T) { convCases(t, b); poolCases(t, b); resizeCases(t, b) })
-	t.Run("Errors", func(t *testing.T) { convErrors(t, b); adaptiveErrors(t, b); windowErrors(t, b) })
+	t.Run("Errors", func(t *testing.T) { convErrors(t, b); adaptiveErrors(t, b); windowErrors(t, b); samplingErrors(t, b) })
 }
 
 // RunWindows tests pooling and resizing alone.

@@ -1,0 +1,150 @@
+package opstest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+)
+
+// samples are images, and how many rows and columns of places there are.
+var samples = []struct {
+	x          layout.Shape
+	rows, cols int
+}{
+	{layout.Shape{2, 3, 5, 4}, 3, 7},
+	{layout.Shape{1, 5, 1, 6}, 2, 40},
+	{layout.Shape{3, 1, 4, 1}, 5, 1},
+	{layout.Shape{0, 2, 3, 3}, 2, 2},
+	{layout.Shape{2, 0, 3, 3}, 2, 2},
+}
+
+// sampled tests one mode and padding with all images.
+func (b *bench) sampled(t *testing.T, d dtype.DType, kind int, p ops.Sampling) {
+	t.Helper()
+	for n, c := range samples {
+		places := layout.Shape{c.x[0], c.rows, c.cols, 2}
+		axis := 0
+		x := b.value(t, d, layoutOf(t, kinds[(kind+n)%len(kinds)], c.x), func() dtype.Scalar { return dtype.FromInt(d, int64(b.rng.IntN(30))-10) })
+		grid := b.value(t, d.Compute(), layoutOf(t, kinds[(kind+2*n)%len(kinds)], places), func() dtype.Scalar {
+			axis++
+			return dtype.FromFloat(d.Compute(), b.sight(c.x[2+axis%2], p.AlignCorners))
+		})
+		shape := layout.Shape{c.x[0], c.x[1], c.rows, c.cols}
+		out := b.room(t, d, shape, kind)
+		require.NoError(t, ops.Sample(b.s, out.View, x.View, grid.View, p))
+		got, i := b.read(t, out), 0
+		space(shape, func(at []int) {
+			pair := flatIndex(places, []int{at[0], at[2], at[3], 0})
+			sum := 0.0
+			for _, down := range seen(grid.want[pair+1].Float(), c.x[2], p) {
+				for _, across := range seen(grid.want[pair].Float(), c.x[3], p) {
+					sum += down.weight * across.weight * x.want[flatIndex(c.x, []int{at[0], at[1], down.at, across.at})].Float()
+				}
+			}
+			tolerance := 1e-3
+			if d.Bits() < 32 {
+				tolerance += ulp(d, sum)
+			}
+			require.InDelta(t, sum, got[i].Float(), tolerance, "%v at %v by %+v: %v", x.Layout, grid.Layout, p, at)
+			i++
+		})
+	}
+}
+
+// sight draws a place, at times outside of the image or none, where what is nearest is clear
+// however it is rounded, also if the image has another size along the other axis.
+func (b *bench) sight(n int, aligned bool) float64 {
+	if b.rng.IntN(20) == 0 {
+		return []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e30, -1, 1}[b.rng.IntN(6)]
+	}
+	at := float64(b.rng.IntN(3*n+2)-n) + []float64{-.31, -.1, .17, .4}[b.rng.IntN(4)]
+	if aligned {
+		return at*2/float64(max(n-1, 1)) - 1
+	}
+	return (at*2+1)/float64(n) - 1
+}
+
+// seen returns the elements of n along an axis that count for a place.
+func seen(g float64, n int, p ops.Sampling) (list []corner) {
+	if math.IsNaN(g) {
+		g = -1
+	}
+	g = min(max(g, -1<<22), 1<<22)
+	at := ((g+1)*float64(n) - 1) / 2
+	if p.AlignCorners {
+		at = (g + 1) / 2 * float64(n-1)
+	}
+	at = min(max(at, -1<<22), 1<<22)
+	add := func(i, weight float64) {
+		if i >= 0 && i < float64(n) {
+			list = append(list, corner{int(i), weight})
+		}
+	}
+	switch p.Mode {
+	case ops.SampleNearest:
+		add(math.RoundToEven(within1(at, n, p)), 1)
+	case ops.SampleBilinear:
+		at = within1(at, n, p)
+		low := math.Floor(at)
+		add(low, 1-(at-low))
+		add(low+1, at-low)
+	case ops.SampleBicubic:
+		low := math.Floor(at)
+		for k := -1.0; k <= 2; k++ {
+			const a = -0.75
+			x := math.Abs(at - low - k)
+			w := ((a*x-5*a)*x+8*a)*x - 4*a
+			if x <= 1 {
+				w = ((a+2)*x-(a+3))*x*x + 1
+			}
+			add(within1(low+k, n, p), w)
+		}
+	}
+	return list
+}
+
+// within1 is a place, or the one in the image that counts for it.
+func within1(at float64, n int, p ops.Sampling) float64 {
+	low, span := -0.5, float64(n)
+	if p.AlignCorners {
+		low, span = 0, float64(n-1)
+	}
+	switch p.Padding {
+	case ops.PadConstant:
+		return at
+	case ops.PadReflect:
+		if span == 0 {
+			return 0
+		}
+		turns := math.Floor(math.Abs(at-low) / span)
+		rest := math.Abs(at-low) - turns*span
+		if int64(turns)%2 != 0 {
+			rest = span - rest
+		}
+		at = low + rest
+	}
+	return min(max(at, 0), float64(n-1))
+}
+
+// samplingErrors are operands that do not fit.
+func samplingErrors(t *testing.T, b *bench) {
+	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
+	f := dtype.F32
+	out, x, grid := view(f, 2, 3, 5, 6), view(f, 2, 3, 4, 4), view(f, 2, 5, 6, 2)
+	require.ErrorIs(t, ops.Sample(b.s, out, view(f, 2, 4, 4), grid, ops.Sampling{}), layout.ErrRank)
+	require.ErrorIs(t, ops.Sample(b.s, out, x, view(f, 2, 5, 6, 3), ops.Sampling{}), layout.ErrShape)
+	require.ErrorIs(t, ops.Sample(b.s, out, x, view(f, 1, 5, 6, 2), ops.Sampling{}), layout.ErrShape)
+	require.ErrorIs(t, ops.Sample(b.s, view(f, 2, 3, 6, 5), x, grid, ops.Sampling{}), layout.ErrShape)
+	require.ErrorIs(t, ops.Sample(b.s, out, view(f, 2, 3, 0, 4), grid, ops.Sampling{}), layout.ErrShape)
+	require.ErrorIs(t, ops.Sample(b.s, out, x, view(dtype.F16, 2, 5, 6, 2), ops.Sampling{}), ops.ErrDType)
+	require.ErrorIs(t, ops.Sample(b.s, view(dtype.F16, 2, 3, 5, 6), x, grid, ops.Sampling{}), ops.ErrDType)
+	i := dtype.I32
+	require.ErrorIs(t, ops.Sample(b.s, view(i, 2, 3, 5, 6), view(i, 2, 3, 4, 4), view(i, 2, 5, 6, 2), ops.Sampling{}), ops.ErrDType)
+	require.ErrorContains(t, ops.Sample(b.s, out, x, grid, ops.Sampling{Padding: ops.PadCircular}), "want PadConstant, PadEdge or PadReflect")
+	require.ErrorContains(t, ops.Sample(b.s, out, x, grid, ops.Sampling{Mode: 3}), "want SampleBilinear, SampleNearest or SampleBicubic")
+}
