@@ -47,10 +47,20 @@ func fit(t kernels.Tiling, columns int) kernels.Tiling {
 	return t
 }
 
+// tall makes tiles of four rows six rows high, of which each element of y that is loaded is
+// used more often, where that leaves few rows of the last ones unused.
+func tall(t kernels.Tiling, rows int) kernels.Tiling {
+	const most = 6
+	if t.High < most && up(rows, most)*20 <= up(rows, int(t.High))*21 {
+		t.High = most
+	}
+	return t
+}
+
 // runPacked packs both operands and multiplies them.
 func runPacked(s *runtime.Stream, p *product) error {
 	c := p.a.DType.Compute()
-	cfg := fit(tiling(p.info.WarpSize, c), p.N)
+	cfg := tall(fit(tiling(p.info.WarpSize, c), p.N), p.M)
 	xs, err := p.pack(s, p.a, 1, p.M, p.XM, p.XK, cfg.High)
 	if err != nil {
 		return err
@@ -122,8 +132,19 @@ func (p *product) serialParts() int {
 	return (p.K + p.Part - 1) / p.Part
 }
 
+// sharing is how many bands of a block share a panel of y, which comes from far once for
+// them: as many as stay in the processor's cache from panel to panel, if there are blocks
+// enough for all processors then.
+func (p *product) sharing(bands, column, panels, wide int) int {
+	const cached, least, blocks = 1 << 20, 16, 4
+	most := max(least, min(cached/(column*p.Part), p.info.MaxThreads/wide))
+	for most > least && (bands+most-1)/most*panels*p.Batch < blocks*p.info.Units {
+		most /= 2
+	}
+	return min(most, bands, p.info.MaxThreads/wide)
+}
+
 func (p *product) launchPacked(s *runtime.Stream, out, xs, ys View, cfg kernels.Tiling) error {
-	const most = 16 // bands that share a panel of y
 	bands := (p.M + int(cfg.High) - 1) / int(cfg.High)
 	width := int(cfg.Wide * cfg.Each)
 	c := xs.DType
@@ -132,7 +153,7 @@ func (p *product) launchPacked(s *runtime.Stream, out, xs, ys View, cfg kernels.
 		return err
 	}
 	cfg.Unit = p.OutN == 1
-	high := min(most, bands, p.info.MaxThreads/int(cfg.Wide))
+	high := p.sharing(bands, int(cfg.High)*c.Size(), (p.N+width-1)/width, int(cfg.Wide))
 	g := runtime.Grid{
 		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), maxBlocksY)},
 		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},

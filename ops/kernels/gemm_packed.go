@@ -55,6 +55,10 @@ type Tiling struct {
 	Unit       dsl.ConstBool // columns of the result lie side by side
 }
 
+// packedSteps is how many steps along k [Packed] takes in a turn of its loop: what a turn
+// does besides them, its checks above all, takes slots from the multiplications.
+const packedSteps = 4
+
 // Packed computes products of matrices, of x in bands of High rows and y in bands of
 // Wide·Each columns. A block has Wide threads side by side, and any number of bands on
 // top of each other; the band of y that they share stays in the cache. Blocks in z go over
@@ -62,13 +66,13 @@ type Tiling struct {
 // in shared memory.
 //
 //kiln:kernel
-//kiln:const cfg.High=4,8 cfg.Each=2 cfg.Wide=8
+//kiln:const cfg.High=6,8 cfg.Each=2 cfg.Wide=8
 func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w Walk, p Product, cfg Tiling, mad func(a, b, c C) C) {
 	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
 	width := wide * each
 	bands, panels := (p.M+high-1)/high, (p.N+width-1)/width
 	band, panel, lane := t.GlobalY(), t.BlockX(), t.ThreadX()
-	if band >= bands {
+	if band >= bands || lane >= wide { // which no lane is: it tells that loads need no masks
 		return
 	}
 	parts := (p.K + p.Part - 1) / p.Part
@@ -78,20 +82,15 @@ func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w Walk, p Product,
 		xs := x[((at[1]*bands+band)*p.K+lo)*high:][:n*high]
 		ys := y[((at[2]*panels+panel)*p.K+lo)*width:][:n*width]
 		acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
-		v := dsl.LocalSlice[C](cfg.Each)
-		j := lane
-		for k := range n {
-			column := xs[k*high:][:high]
-			for e := range each {
-				v[e] = ys[j+e*wide]
+		k := 0
+		for ; k+packedSteps <= n; k += packedSteps {
+			columns, rows := xs[k*high:][:packedSteps*high], ys[k*width:][:packedSteps*width]
+			for i := range packedSteps {
+				packedStep(acc, columns[i*high:][:high], rows[i*width:][:width], lane, &cfg, mad)
 			}
-			for h := range high {
-				a := column[h]
-				for e := range each {
-					acc[h*each+e] = mad(a, v[e], acc[h*each+e])
-				}
-			}
-			j += width
+		}
+		for ; k < n; k++ {
+			packedStep(acc, xs[k*high:][:high], ys[k*width:][:width], lane, &cfg, mad)
 		}
 		for h := range high {
 			row := band*high + h
@@ -101,6 +100,20 @@ func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w Walk, p Product,
 					out[at[0]+z%parts*p.Parts+row*p.OutM+times(col, p.OutN, cfg.Unit)] = dsl.Convert[O](acc[h*each+e])
 				}
 			}
+		}
+	}
+}
+
+// packedStep adds the products of a column of x and a row of y.
+func packedStep[C dsl.Number](acc, column, row []C, lane int, cfg *Tiling, mad func(a, b, c C) C) {
+	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
+	v := dsl.LocalSlice[C](cfg.Each)
+	for e := range each {
+		v[e] = row[e*wide+lane]
+	}
+	for h := range high {
+		for e := range each {
+			acc[h*each+e] = mad(column[h], v[e], acc[h*each+e])
 		}
 	}
 }
