@@ -63,3 +63,23 @@ func ExampleTensor_GridSample() {
 	//    [2.0000, 1.0000, 0.0000]]]]
 	// Tensor[[1, 1, 3, 3], f32]
 }
+
+// A system of equations, the factors of its matrix, and what they say of it.
+func ExampleTensor_Solve() {
+	dev := cpu()
+	a := tensor.New(dev, [][]float64{{4, 2}, {2, 3}})
+	x := a.Solve(tensor.New(dev, [][]float64{{8}, {8}}))
+	fmt.Println(x.FlattenAll())
+	l := a.Cholesky()
+	fmt.Println(l.MatMul(l.T()).Sub(a).Abs().Max().Item())
+	fmt.Printf("%.1f\n%.1f\n", a.Det(), a.MatMul(a.Inverse()))
+	// Output:
+	// [1., 2.]
+	// Tensor[[2], f64]
+	// 0 <nil>
+	// 8.0
+	// Tensor[[], f64]
+	// [[1.0, 0.0],
+	//  [0.0, 1.0]]
+	// Tensor[[2, 2], f64]
+}

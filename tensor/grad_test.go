@@ -32,6 +32,11 @@ type (
 	ten = *tensor.Tensor
 )
 
+// positive is matrices that are positive definite.
+func positive(x ten) ten {
+	return x.MatMul(x.T()).Add(tensor.Eye(x.Device(), tensor.F64, x.Size(-1)))
+}
+
 func sampling(name string, p tensor.Sampling) gradient {
 	return gradient{"grid sample " + name, [][]int{{2, 2, 3, 4}, {2, 2, 3, 2}}, -1.4, 1.4, func(x []ten) ten { return x[0].GridSample(x[1], p).Sqr() }}
 }
@@ -233,6 +238,16 @@ var gradients = []gradient{
 	{"conv transpose 3d", [][]int{{1, 2, 2, 2, 2}, {2, 2, 2, 1, 2}}, -1, 1, func(x []ten) ten {
 		return x[0].ConvTranspose(x[1], tensor.Convolution{Stride: []int{2, 1, 1}, Padding: []int{1, 0, 0}})
 	}},
+	{"cholesky", [][]int{{2, 3, 3}}, -1, 1, func(x []ten) ten { return positive(x[0]).Cholesky().Sqr() }},
+	{"solve triangular", [][]int{{3, 3}, {2, 3, 2}}, 0.5, 1, func(x []ten) ten {
+		y := x[0].SolveTriangular(x[1], tensor.Triangle{}).Sqr()
+		return y.Add(x[0].SolveTriangular(x[1], tensor.Triangle{Upper: true, Ones: true}))
+	}},
+	{"solve", [][]int{{2, 3, 3}, {3, 2}}, -1, 1, func(x []ten) ten { return positive(x[0]).Solve(x[1]).Sqr() }},
+	{"inverse", [][]int{{2, 3, 3}}, -1, 1, func(x []ten) ten { return positive(x[0]).Inverse().Sqr() }},
+	{"det", [][]int{{2, 3, 3}}, -1, 1, func(x []ten) ten { return x[0].Det().Sqr() }},
+	{"log det", [][]int{{2, 3, 3}}, -1, 1, func(x []ten) ten { sign, log := x[0].LogDet(); return log.Mul(sign) }},
+	{"qr", [][]int{{2, 4, 3}}, -1, 1, func(x []ten) ten { q, r := x[0].QR(); return q.Sqr().Sum().Add(r.Sqr().Sum(-1)).Add(q.Exp().Sum(-2)) }},
 	sampling("zero", tensor.Sampling{}),
 	sampling("edge", tensor.Sampling{Padding: tensor.PadEdge, AlignCorners: true}),
 	sampling("reflect", tensor.Sampling{Padding: tensor.PadReflect}),

@@ -33,6 +33,7 @@ var families = []struct {
 	{"Map", mapped},
 	{"Matmul", matmul},
 	{"Conv", convolution},
+	{"Linear", linear},
 	{"Random", random},
 	{"Reduce", reduce},
 }
@@ -135,6 +136,18 @@ func (b *bench) value(t *testing.T, d dtype.DType, l layout.Layout, draw func() 
 	t.Cleanup(func() { _ = mem.Free() })
 	v.View = ops.View{Buf: mem.Buffer(), DType: d, Layout: at}
 	return v
+}
+
+// store puts what is in all on the device, for tests that have changed it.
+func (b *bench) store(t *testing.T, v *value) {
+	t.Helper()
+	var bytes []byte
+	for _, x := range v.all {
+		bytes = x.Append(bytes)
+	}
+	mem, err := runtime.View[byte](v.Buf)
+	require.NoError(t, err)
+	require.NoError(t, mem.CopyFrom(bytes))
 }
 
 func poison(d dtype.DType) dtype.Scalar {
