@@ -101,8 +101,8 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	return art, nil
 }
 
-// fits checks the memory that a kernel declares and its arguments. Drivers refuse too much of it
-// as well, but some with no more words than "invalid argument".
+// fits checks the memory that a kernel declares and its arguments, and says how much of it a launch
+// asks for. Drivers refuse too much of it as well, but some with no more words than "invalid argument".
 func (p *Program) fits(m *ir.Module, meta *Meta, t target.Target) error {
 	n := meta.ArgBytes()
 	if meta.Log != nil {
@@ -111,8 +111,12 @@ func (p *Program) fits(m *ir.Module, meta *Meta, t target.Target) error {
 	if t.MaxArgs > 0 && n > t.MaxArgs {
 		return fmt.Errorf("%s: %d bytes of arguments, a launch on %s takes %d: pass large arrays as slices", p.Kernel, n, t, t.MaxArgs)
 	}
-	if shared := meta.Shared; t.MaxShared > 0 && shared > t.MaxShared {
-		return fmt.Errorf("%s: %d bytes of shared memory, %s has %d for a block: use smaller dsl.Shared arrays", p.Kernel, shared, t, t.MaxShared)
+	_, shared := m.SharedLayout()
+	if err := t.CheckShared(shared); err != nil {
+		return fmt.Errorf("%s: %w", p.Kernel, err)
+	}
+	if t.Dynamic(shared) {
+		meta.Dynamic = shared
 	}
 	local := 0
 	for _, b := range m.Kernel().Blocks {

@@ -280,8 +280,24 @@ func TestErrors(t *testing.T) {
 	big := strings.Replace(scale, "if i", "s := dsl.Shared[[20000]float32](t)\n\ts[0] = 1\n\tif i", 1)
 	p, err = compiler.Front(front.Request{Pkg: "k", Func: "Scale"}, load(big))
 	require.NoError(t, err)
-	_, err = p.Emit(target.CPU, compiler.Options{})
-	assert.ErrorContains(t, err, "80000 bytes of shared memory, cpu has 49152")
+	for name, want := range map[string]string{
+		"cpu":        "",
+		"ptx:sm_70":  "",
+		"ptx:sm_75":  "k.Scale: needs 80000 bytes of shared memory, ptx:sm_75 has 65536 for a block; use smaller dsl.Shared arrays",
+		"hip:gfx90a": "k.Scale: needs 80000 bytes of shared memory, hip:gfx90a has 65536 for a block",
+		"msl:3.0":    "k.Scale: needs 80000 bytes of shared memory, msl:3.0 has 32768 for a block",
+	} {
+		tgt, err := target.Parse(name)
+		require.NoError(t, err)
+		art, err := p.Emit(tgt, compiler.Options{})
+		if want != "" {
+			assert.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, 80000, art.Shared)
+		assert.Equal(t, map[string]int{"ptx:sm_70": 80000}[name], art.Dynamic, "CUDA has launches ask for it")
+	}
 
 	large := strings.Replace(scale, "x[i] *= 2", "var a [1<<18]float32\n\ta[i] = x[i]\n\tx[0] = a[i+1]", 1)
 	p, err = compiler.Front(front.Request{Pkg: "k", Func: "Scale"}, load(large))

@@ -140,6 +140,48 @@ func TestDynamicSharedMemory(t *testing.T) {
 	}
 }
 
+// Shared memory that the code of an image needs is asked for in every launch.
+func TestSharedMemoryOfImages(t *testing.T) {
+	for _, kind := range []string{"standin", "cuda"} {
+		t.Run(kind, func(t *testing.T) {
+			r := newRig(t, kind)
+			load := func(bytes int) (*Function, error) {
+				img := r.image()
+				img.Shared = bytes
+				m, err := r.Load(img)
+				require.NoError(t, err)
+				return m.Function("sharedtop")
+			}
+			size := r.Info().SharedPerBlock
+			_, err := load(size + 1)
+			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorContains(t, err, fmt.Sprintf("kernel sharedtop: %d bytes of shared memory; a block can have %d: use smaller dsl.Shared arrays", size+1, size))
+			fn, err := load(100 << 10)
+			require.NoError(t, err)
+			require.Equal(t, 100<<10, fn.Info().Shared)
+			out, err := Alloc[float32](r.Device, 1)
+			require.NoError(t, err)
+			launch := func(s *Stream, more int) error {
+				return s.Launch(fn, Blocks(1, 1), more, pack(out, uint64(100<<10+more)))
+			}
+			require.NoError(t, launch(r.DefaultStream(), 0))
+			require.NoError(t, launch(r.DefaultStream(), 0))
+			g, err := r.Capture(func(s *Stream) error { return launch(s, 1024) })
+			require.NoError(t, err)
+			require.NoError(t, g.Launch(r.DefaultStream()))
+			require.ErrorContains(t, launch(r.DefaultStream(), size-100<<10+1), "dynamic shared memory and 102400 that the kernel has; a block can have")
+			got, err := out.Host()
+			require.NoError(t, err)
+			if r.standin == nil {
+				require.Equal(t, []float32{7}, got)
+				return
+			}
+			require.Equal(t, uint64(101<<10), r.standin.Last().Shared)
+			require.Equal(t, 2, r.standin.Calls("cuFuncSetAttribute"), "asked once for each maximum")
+		})
+	}
+}
+
 func TestStreamsAreOrderedByEvents(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {
 		fn, spin := r.function(t, "saxpy"), r.function(t, "spin")

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"fmt"
 	goruntime "runtime"
 
 	"github.com/gokiln/kiln/runtime/internal/driver"
@@ -15,8 +16,9 @@ type FunctionInfo = driver.FunctionInfo
 // Module is code loaded on a device. It stays loaded while the Module or one
 // of its Functions is reachable.
 type Module struct {
-	dev *Device
-	drv driver.Module
+	dev    *Device
+	drv    driver.Module
+	shared int // of the image
 }
 
 // Load loads code. For "ptx" that means compiling it: see [Device.Finalize].
@@ -28,7 +30,7 @@ func (d *Device) Load(img Image) (*Module, error) {
 	if err != nil {
 		return nil, d.wrap(err)
 	}
-	m := &Module{dev: d, drv: drv}
+	m := &Module{dev: d, drv: drv, shared: img.Shared}
 	goruntime.AddCleanup(m, func(drv driver.Module) { d.unload(drv) }, drv)
 	return m, nil
 }
@@ -55,6 +57,10 @@ func (m *Module) Function(name string) (*Function, error) {
 	}
 	f := &Function{module: m, drv: drv, info: drv.Info(), launched: launched{[]string{name}}}
 	f.info.Name = name
+	f.info.Shared += m.shared
+	if n, most := f.info.Shared, m.dev.info.SharedPerBlock; n > most {
+		return nil, m.dev.invalid("kernel "+name, fmt.Sprintf("%d bytes of shared memory; a block can have %d: use smaller dsl.Shared arrays", n, most))
+	}
 	return f, nil
 }
 
@@ -83,7 +89,7 @@ func (f *Function) Info() FunctionInfo {
 	if f.module.dev.wrap(err) != nil {
 		return f.info
 	}
-	info.Name = f.info.Name
+	info.Name, info.Shared = f.info.Name, f.info.Shared
 	return info
 }
 

@@ -123,6 +123,7 @@ func (s *Stream) Launch(f *Function, g Grid, shared int, args []byte) error {
 		launches.Put(l)
 		return nil
 	}
+	l.Shared += f.module.shared
 	l.Args = append(l.Args[:0], args...)
 	if s.rec != nil {
 		s.rec.use(f)
@@ -161,7 +162,7 @@ func (s *Stream) check(f *Function, l *driver.Launch) string {
 		return fmt.Sprintf("blocks of %d threads; the kernel runs in blocks of up to %d", n, f.info.MaxThreads)
 	}
 	if l.Shared < 0 || l.Shared+f.info.Shared > info.SharedPerBlock {
-		return fmt.Sprintf("%d bytes of dynamic shared memory and %d static; a block can have %d", l.Shared, f.info.Shared, info.SharedPerBlock)
+		return fmt.Sprintf("%d bytes of dynamic shared memory and %d that the kernel has; a block can have %d", l.Shared, f.info.Shared, info.SharedPerBlock)
 	}
 	return ""
 }

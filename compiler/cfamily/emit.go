@@ -89,6 +89,7 @@ type emitter struct {
 	params []string
 	end    *ending // the function that the kernel's end is, or nil
 	shared []bool  // which shared objects are used
+	places []int   // of shared objects in the memory that launches ask for, if they do
 
 	around []*construct // what a jump leaves, innermost last
 	flags  []string     // variables of jumps through several constructs
@@ -163,7 +164,11 @@ func (e *emitter) supported(order []*ir.Block) error {
 			}
 		}
 	}
-	return e.checkShared()
+	offsets, size := e.m.SharedLayout()
+	if e.lang.Part != nil && e.t.Dynamic(size) {
+		e.places = offsets
+	}
+	return e.t.CheckShared(size)
 }
 
 func argTypes(v *ir.Value) []*ir.Type {
@@ -195,18 +200,6 @@ func (e *emitter) at(pos int, err error) error {
 		return fmt.Errorf("%s:%d: %w", p.File, p.Line, err)
 	}
 	return err
-}
-
-func (e *emitter) checkShared() error {
-	total := 0
-	for _, o := range e.m.Shared {
-		a := max(o.Type.Align(), 1)
-		total = (total+a-1)/a*a + o.Type.Size()
-	}
-	if e.t.MaxShared > 0 && total > e.t.MaxShared {
-		return fmt.Errorf("needs %d bytes of shared memory, %s has %d for a block; use smaller shared arrays", total, e.t, e.t.MaxShared)
-	}
-	return nil
 }
 
 // signature names the parameters.
@@ -371,11 +364,7 @@ func (e *emitter) assemble(params []Param) string {
 	head, first := e.lang.Entry(e.t, EntryName(e.f.Name), params, e.m.Launch)
 	kernel.WriteString(head)
 	kernel.WriteString(" {\n")
-	for i, o := range e.m.Shared {
-		if e.shared[i] {
-			fmt.Fprintf(&kernel, "\t%s\n", e.lang.Shared(e.types.memory(o.Type), e.sharedName(i)))
-		}
-	}
+	e.declareShared(&kernel)
 	for _, s := range first {
 		fmt.Fprintf(&kernel, "\t%s\n", s)
 	}
@@ -386,6 +375,24 @@ func (e *emitter) assemble(params []Param) string {
 	kernel.WriteString(lastReturn.ReplaceAllString(e.body.String(), ""))
 	kernel.WriteString("}\n")
 	return kernel.String()
+}
+
+// declareShared declares the shared objects that the kernel uses.
+func (e *emitter) declareShared(b *strings.Builder) {
+	if e.places != nil {
+		fmt.Fprintf(b, "\t%s\n", e.lang.Whole)
+	}
+	for i, o := range e.m.Shared {
+		if !e.shared[i] {
+			continue
+		}
+		t, name := e.types.memory(o.Type), e.sharedName(i)
+		text := e.lang.Shared
+		if e.places != nil {
+			text = func(t, name string) string { return e.lang.Part(t, name, e.places[i]) }
+		}
+		fmt.Fprintf(b, "\t%s\n", text(t, name))
+	}
 }
 
 // names reports whether text has a word.

@@ -36,6 +36,10 @@ type Language struct {
 	Pointer func(elem string, space ir.Space, restrict bool) string
 	// Shared declares an object in shared memory, in the kernel's body.
 	Shared func(elem, name string) string
+	// Whole declares all shared memory of a block, where launches ask for it, and Part an
+	// object that is some bytes away from its beginning. Part is nil where they never do.
+	Whole string
+	Part  func(elem, name string, at int) string
 	// Zero is a statement that clears the object {p} of type {t}.
 	Zero string
 	// Inputs are what the hardware tells a thread, where that is a parameter of the

@@ -23,7 +23,10 @@ type Meta struct {
 	Format string `json:"format"` // "ptx", "kir", after linking "cubin"
 	Args   []Arg  `json:"args"`
 	Shared int    `json:"shared"` // bytes of shared memory of a block
-	Warp   bool   `json:"warp"`   // uses warp operations: a block must be whole warps
+	// Dynamic is how many bytes of shared memory a launch must ask for, because the code
+	// declares no length: all that there is, or 0.
+	Dynamic int  `json:"dynamic,omitempty"`
+	Warp    bool `json:"warp"` // uses warp operations: a block must be whole warps
 
 	// Threads is how many threads a block must have, 0 for any number: the kernel's
 	// dsl.LaunchBounds.

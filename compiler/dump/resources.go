@@ -134,7 +134,7 @@ func occupancy(t target.Target, r Resources, threads int) Occupancy {
 		lower(fit/warps, "registers")
 	}
 	if r.Shared > 0 {
-		total, each := t.OptShared, r.Shared
+		total, each := t.MaxShared, r.Shared
 		if t.CC >= 80 { // the system keeps some of each block's share
 			total, each = total+reservedBytes, each+reservedBytes
 		}

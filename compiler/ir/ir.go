@@ -23,6 +23,21 @@ type Object struct {
 	Type *Type
 }
 
+// sharedAlign is how shared objects are aligned: threads may access them in the widest units.
+const sharedAlign = 16
+
+// SharedLayout returns where the shared objects begin if they follow each other, and how
+// many bytes they take together.
+func (m *Module) SharedLayout() (offsets []int, size int) {
+	offsets = make([]int, len(m.Shared))
+	for i, o := range m.Shared {
+		size = (size + sharedAlign - 1) / sharedAlign * sharedAlign
+		offsets[i] = size
+		size += max(o.Type.Size(), 1)
+	}
+	return offsets, size
+}
+
 // Pos is a place in kernel source.
 type Pos struct {
 	File string

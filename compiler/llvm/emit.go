@@ -99,6 +99,7 @@ type emitter struct {
 	label    []string // by block ID
 	into     [][]incoming
 	shared   []bool // which shared objects are used
+	parts    []int  // where they are in the memory that launches ask for, if they do
 	declared map[string]bool
 	inexact  bool // metadata of rows is used
 	counts   [4]int
@@ -123,6 +124,13 @@ func (e *emitter) fresh(what int) string {
 }
 
 func (e *emitter) run() error {
+	offsets, size := e.m.SharedLayout()
+	if err := e.t.CheckShared(size); err != nil {
+		return err
+	}
+	if e.d.triple != "" && e.t.Dynamic(size) {
+		e.parts = offsets
+	}
 	order := ir.RPO(e.f)
 	for i, b := range order {
 		e.label[b.ID] = fmt.Sprintf(".b%d", i)
@@ -138,7 +146,7 @@ func (e *emitter) run() error {
 			return err
 		}
 	}
-	return e.checkShared()
+	return nil
 }
 
 func (e *emitter) block(b *ir.Block) error {
@@ -155,19 +163,6 @@ func (e *emitter) block(b *ir.Block) error {
 	}
 	e.pos = b.Term.Pos
 	e.terminate(&b.Term)
-	return nil
-}
-
-func (e *emitter) checkShared() error {
-	total := 0
-	for i, used := range e.shared {
-		if used {
-			total += max(e.m.Shared[i].Type.Size(), 1)
-		}
-	}
-	if e.t.MaxShared > 0 && total > e.t.MaxShared {
-		return fmt.Errorf("needs %d bytes of shared memory, %s has %d for a block; use smaller shared arrays", total, e.t, e.t.MaxShared)
-	}
 	return nil
 }
 

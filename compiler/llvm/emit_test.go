@@ -56,6 +56,21 @@ b0:
 	}
 }
 
+// TestLargeShared has more shared memory than ptxas takes in arrays of known length.
+func TestLargeShared(t *testing.T) {
+	src, err := os.ReadFile("../ptx/testdata/large.ir")
+	require.NoError(t, err)
+	tgt := mustTarget(t, "sm_90")
+	text, err := Emit(parse(t, string(src)), tgt)
+	require.NoError(t, err)
+	require.Contains(t, text, "@Large_shared = external addrspace(3) global [0 x i8], align 16\n")
+	require.Contains(t, text, "getelementptr (i8, ptr addrspace(3) @Large_shared, i32 80416)")
+	verify(t, text)
+	ptx, err := tools(t, tgt).Build(context.Background(), text, tgt)
+	require.NoError(t, err)
+	assembled(t, tgt.Arch, ptx)
+}
+
 func TestUnknownFormIsAnError(t *testing.T) {
 	v := &ir.Value{Op: ir.OpAdd, Type: ir.F16, Args: []*ir.Value{{Type: ir.F16}, {Type: ir.F16}}}
 	_, err := dialectWave64.choose(v, 0, false)

@@ -127,6 +127,9 @@ func (e *emitter) print() string {
 	if e.d.triple != "" {
 		fmt.Fprintf(&b, "target triple = %q\n\n", e.d.triple)
 	}
+	if e.parts != nil {
+		fmt.Fprintf(&b, "@%s = external addrspace(%d) global [0 x i8], align %d\n", e.sharedAll(), e.d.spaces[ir.Shared], objectAlign)
+	}
 	for i, used := range e.shared {
 		if used {
 			fmt.Fprintf(&b, "@%s = internal addrspace(%d) global %s undef, align %d\n",

@@ -26,6 +26,10 @@ func (e *emitter) value(v *ir.Value) error {
 		e.names[v.ID] = e.local(v.Type.Elem)
 		return nil
 	case ir.OpShared:
+		if e.parts != nil {
+			e.names[v.ID] = fmt.Sprintf("getelementptr (i8, %s @%s, i32 %d)", e.d.typeOf(v.Type), e.sharedAll(), e.parts[v.Imm])
+			return nil
+		}
 		e.shared[v.Imm] = true
 		e.names[v.ID] = "@" + e.sharedName(int(v.Imm))
 		return nil
@@ -142,6 +146,9 @@ func (e *emitter) local(t *ir.Type) string {
 func (e *emitter) sharedName(i int) string {
 	return fmt.Sprintf("%s_shared%d", EntryName(e.f.Name), i)
 }
+
+// sharedAll is the name of all shared memory of a block that launches ask for.
+func (e *emitter) sharedAll() string { return EntryName(e.f.Name) + "_shared" }
 
 // objectType is the type of an object of t in memory. LLVM keeps small arrays in
 // registers if it knows their elements.

@@ -45,5 +45,5 @@ func TestRefusals(t *testing.T) {
 	m, err := ir.Parse("module \"m\"\nshared 0 \"big\" [8193]u32\nkernel @k() args() {\nb0:\n  ret\n}\n")
 	require.NoError(t, err)
 	_, err = opencl.Language.Emit(m, tgt, cfamily.Options{})
-	require.ErrorContains(t, err, "kernel k: needs 32772 bytes of shared memory, opencl:1.2 has 32768 for a block; use smaller shared arrays")
+	require.ErrorContains(t, err, "kernel k: needs 32772 bytes of shared memory, opencl:1.2 has 32768 for a block; use smaller dsl.Shared arrays")
 }

@@ -36,6 +36,9 @@ func (e *emitter) form(v *ir.Value) addr {
 		e.locals = append(e.locals, object{"local", name, v.Type.Elem.Size(), objectAlign})
 		return addr{base: text(name), align: objectAlign}
 	case ir.OpShared:
+		if e.parts != nil {
+			return addr{base: text(sharedAll), off: int64(e.parts[v.Imm]), align: objectAlign}
+		}
 		e.shared[v.Imm] = true
 		return addr{base: text(sharedName(int(v.Imm))), align: objectAlign}
 	case ir.OpField:
@@ -45,7 +48,11 @@ func (e *emitter) form(v *ir.Value) addr {
 	return e.index(v, e.addressOf(v.Args[0]), v.Args[1], v.Type.Elem.Size())
 }
 
-const sharedPrefix = "shared"
+const (
+	sharedPrefix = "shared"
+	// sharedAll is all shared memory of a block that launches ask for. No kernel's entry is called so.
+	sharedAll = sharedPrefix + "$"
+)
 
 func sharedName(i int) string { return fmt.Sprintf("%s%d", sharedPrefix, i) }
 

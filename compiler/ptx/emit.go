@@ -40,7 +40,15 @@ func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
 	}
 	e := newEmitter(m, f, t)
 	e.opt = o
-	if err := e.run(); err != nil {
+	offsets, size := m.SharedLayout()
+	err := t.CheckShared(size)
+	if t.Dynamic(size) {
+		e.parts = offsets
+	}
+	if err == nil {
+		err = e.run()
+	}
+	if err != nil {
 		return "", fmt.Errorf("ptx: kernel %s: %w", f.Name, err)
 	}
 	e.dropDead()
@@ -115,6 +123,7 @@ type emitter struct {
 	params map[*ir.Value]*ir.Value
 	locals []object
 	shared []bool // which shared objects are used
+	parts  []int  // where they are in the memory that launches ask for, if they do
 	label  []string
 	labels int
 	pos    int
@@ -183,7 +192,7 @@ func (e *emitter) run() error {
 		}
 	}
 	e.insts = slices.Insert(e.insts, start, e.prologue...)
-	return e.checkShared()
+	return nil
 }
 
 func (e *emitter) block(b, next *ir.Block) error {
@@ -201,19 +210,6 @@ func (e *emitter) block(b, next *ir.Block) error {
 	e.pos = b.Term.Pos
 	e.together = b.Term.Kind == ir.TermBranch && e.opt.Uniform != nil && e.opt.Uniform(b)
 	return e.terminate(&b.Term, next)
-}
-
-func (e *emitter) checkShared() error {
-	total := 0
-	for i, used := range e.shared {
-		if used {
-			total += max(e.m.Shared[i].Type.Size(), 1)
-		}
-	}
-	if total > e.t.MaxShared {
-		return fmt.Errorf("needs %d bytes of shared memory, %s has %d for a block; use smaller shared arrays", total, e.t, e.t.MaxShared)
-	}
-	return nil
 }
 
 // fragments returns a list with room for n fragments, out of a larger one.

@@ -24,11 +24,11 @@ b0:
 pos !1 "k/call.go" 7 2
 `
 	big := `module "m"
-shared 0 "a" [12000]f32
+shared 0 "a" [60000]f32
 shared 1 "b" [400]i32
 kernel @k() args() {
 b0:
-  %0 = shared 0 : ptr<shared,[12000]f32>
+  %0 = shared 0 : ptr<shared,[60000]f32>
   zero %0
   %1 = shared 1 : ptr<shared,[400]i32>
   zero %1
@@ -40,7 +40,7 @@ b0:
 		{"target", call, "cpu", "cannot compile for target cpu; use one of ptx:<arch>"},
 		{"call", call, "ptx:sm_90", "kernel k: k/call.go:7: call: functions must be inlined first"},
 		{"call without place", strings.Replace(call, " !1", "", 1), "ptx:sm_90", "kernel k: call: functions must"},
-		{"shared memory", big, "ptx:sm_90", "needs 49600 bytes of shared memory, ptx:sm_90 has 49152"},
+		{"shared memory", big, "ptx:sm_90", "kernel k: needs 241600 bytes of shared memory, ptx:sm_90 has 232448 for a block; use smaller dsl.Shared arrays"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tgt, err := target.Parse(c.target)

@@ -53,6 +53,9 @@ func (e *emitter) print(o Options) string {
 	var b strings.Builder
 	b.Grow(len(body) + 512)
 	fmt.Fprintf(&b, ".version %d.%d\n.target %s\n.address_size 64\n\n", e.t.Version/10, e.t.Version%10, e.t.Arch)
+	if e.parts != nil {
+		fmt.Fprintf(&b, ".extern .shared .align %d .b8 %s[];\n\n", objectAlign, sharedAll)
+	}
 	fmt.Fprintf(&b, ".visible .entry %s(%s)\n%s{\n", EntryName(e.f.Name), e.paramList(), bounds(e.m.Launch))
 	for c := pred; c < numClasses; c++ {
 		if counts[c] > 0 {

@@ -186,6 +186,8 @@ func simParse(text string) *simProgram {
 				p.regs[name+strconv.Itoa(i)] = len(p.width)
 				p.width = append(p.width, width)
 			}
+		case f[0] == ".extern": // .extern .shared .align N .b8 name[], all that a launch may ask for
+			p.shared[strings.TrimSuffix(f[5], "[]")], p.nShared = 0, 227<<10
 		case f[0] == ".shared", f[0] == ".local":
 			name, n, _ := strings.Cut(strings.TrimSuffix(f[4], "]"), "[")
 			size, _ := strconv.Atoi(n)

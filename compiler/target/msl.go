@@ -10,7 +10,7 @@ func mslTargets() []Target {
 	for _, v := range []int{24, 30, 31, 32} {
 		out = append(out, Target{
 			Kind: MSL, Arch: fmt.Sprintf("%d.%d", v/10, v%10), Version: v,
-			WarpSize: 32, MaxThreads: 1024, MaxShared: 32 << 10, OptShared: 32 << 10, MaxArgs: 4 << 10, MaxLocal: maxLocal,
+			WarpSize: 32, MaxThreads: 1024, MaxShared: 32 << 10, FixShared: 32 << 10, MaxArgs: 4 << 10, MaxLocal: maxLocal,
 		})
 	}
 	return out

@@ -10,6 +10,6 @@ const OpenCL = "opencl"
 func openclTargets() []Target {
 	return []Target{{
 		Kind: OpenCL, Arch: "1.2", Version: 12,
-		WarpSize: 32, MaxThreads: 1024, MaxShared: 32 << 10, OptShared: 32 << 10, MaxArgs: 1 << 10, MaxLocal: maxLocal,
+		WarpSize: 32, MaxThreads: 1024, MaxShared: 32 << 10, FixShared: 32 << 10, MaxArgs: 1 << 10, MaxLocal: maxLocal,
 	}}
 }

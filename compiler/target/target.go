@@ -27,10 +27,21 @@ type Target struct {
 	WarpSize   int // threads that run in step
 	MaxThreads int // threads in a block
 	MaxShared  int // bytes of shared memory that a kernel may declare
-	OptShared  int // bytes of shared memory that a launch may ask for
+	FixShared  int // of these, how many a kernel gets without its launches asking for them
 	MaxArgs    int // bytes of arguments of a launch; 0 for any
 	MaxLocal   int // bytes of local variables that a thread may have in memory
 }
+
+// CheckShared says what is wrong with a kernel that has n bytes of shared memory, nil if nothing is.
+func (t Target) CheckShared(n int) error {
+	if t.MaxShared > 0 && n > t.MaxShared {
+		return fmt.Errorf("needs %d bytes of shared memory, %s has %d for a block; use smaller dsl.Shared arrays", n, t, t.MaxShared)
+	}
+	return nil
+}
+
+// Dynamic reports whether launches ask for the shared memory of a kernel that has n bytes of it.
+func (t Target) Dynamic(n int) bool { return n > t.FixShared }
 
 // String returns the text that [Parse] reads.
 func (t Target) String() string {
@@ -44,51 +55,57 @@ func (t Target) String() string {
 // that what runs there runs elsewhere.
 const maxLocal = 512 << 10
 
+// cpuShared is what the largest GPU has, so that kernels for it run on the CPU as well.
+const cpuShared = 227 << 10
+
 // CPU is the interpreter's target.
-var CPU = Target{Kind: Interp, WarpSize: 32, MaxThreads: 1024, MaxShared: 48 << 10, OptShared: 48 << 10, MaxLocal: maxLocal}
+var CPU = Target{Kind: Interp, WarpSize: 32, MaxThreads: 1024, MaxShared: cpuShared, FixShared: cpuShared, MaxLocal: maxLocal}
 
 // arch is a row of the table of CUDA architectures.
 type arch struct {
 	name      string
 	cc        int
 	version   int
-	optShared int // KiB
+	shared    int // KiB that a block can have
 	exclusive bool
 }
 
 // archs is in order of compute capability. The PTX versions and shared-memory
 // sizes are those of the PTX ISA and the CUDA programming guide.
 var archs = []arch{
-	{name: "sm_70", cc: 70, version: 60, optShared: 96},
-	{name: "sm_72", cc: 72, version: 61, optShared: 96},
-	{name: "sm_75", cc: 75, version: 63, optShared: 64},
-	{name: "sm_80", cc: 80, version: 70, optShared: 163},
-	{name: "sm_86", cc: 86, version: 71, optShared: 99},
-	{name: "sm_87", cc: 87, version: 74, optShared: 163},
-	{name: "sm_89", cc: 89, version: 78, optShared: 99},
-	{name: "sm_90", cc: 90, version: 78, optShared: 227},
-	{name: "sm_90a", cc: 90, version: 80, optShared: 227, exclusive: true},
-	{name: "sm_100", cc: 100, version: 86, optShared: 227},
-	{name: "sm_100a", cc: 100, version: 86, optShared: 227, exclusive: true},
-	{name: "sm_100f", cc: 100, version: 88, optShared: 227, exclusive: true},
-	{name: "sm_103", cc: 103, version: 88, optShared: 227},
-	{name: "sm_103a", cc: 103, version: 88, optShared: 227, exclusive: true},
-	{name: "sm_103f", cc: 103, version: 88, optShared: 227, exclusive: true},
-	{name: "sm_110", cc: 110, version: 90, optShared: 227},
-	{name: "sm_110a", cc: 110, version: 90, optShared: 227, exclusive: true},
-	{name: "sm_110f", cc: 110, version: 90, optShared: 227, exclusive: true},
-	{name: "sm_120", cc: 120, version: 87, optShared: 99},
-	{name: "sm_120a", cc: 120, version: 87, optShared: 99, exclusive: true},
-	{name: "sm_120f", cc: 120, version: 88, optShared: 99, exclusive: true},
-	{name: "sm_121", cc: 121, version: 88, optShared: 99},
-	{name: "sm_121a", cc: 121, version: 88, optShared: 99, exclusive: true},
-	{name: "sm_121f", cc: 121, version: 88, optShared: 99, exclusive: true},
+	{name: "sm_70", cc: 70, version: 60, shared: 96},
+	{name: "sm_72", cc: 72, version: 61, shared: 96},
+	{name: "sm_75", cc: 75, version: 63, shared: 64},
+	{name: "sm_80", cc: 80, version: 70, shared: 163},
+	{name: "sm_86", cc: 86, version: 71, shared: 99},
+	{name: "sm_87", cc: 87, version: 74, shared: 163},
+	{name: "sm_89", cc: 89, version: 78, shared: 99},
+	{name: "sm_90", cc: 90, version: 78, shared: 227},
+	{name: "sm_90a", cc: 90, version: 80, shared: 227, exclusive: true},
+	{name: "sm_100", cc: 100, version: 86, shared: 227},
+	{name: "sm_100a", cc: 100, version: 86, shared: 227, exclusive: true},
+	{name: "sm_100f", cc: 100, version: 88, shared: 227, exclusive: true},
+	{name: "sm_103", cc: 103, version: 88, shared: 227},
+	{name: "sm_103a", cc: 103, version: 88, shared: 227, exclusive: true},
+	{name: "sm_103f", cc: 103, version: 88, shared: 227, exclusive: true},
+	{name: "sm_110", cc: 110, version: 90, shared: 227},
+	{name: "sm_110a", cc: 110, version: 90, shared: 227, exclusive: true},
+	{name: "sm_110f", cc: 110, version: 90, shared: 227, exclusive: true},
+	{name: "sm_120", cc: 120, version: 87, shared: 99},
+	{name: "sm_120a", cc: 120, version: 87, shared: 99, exclusive: true},
+	{name: "sm_120f", cc: 120, version: 88, shared: 99, exclusive: true},
+	{name: "sm_121", cc: 121, version: 88, shared: 99},
+	{name: "sm_121a", cc: 121, version: 88, shared: 99, exclusive: true},
+	{name: "sm_121f", cc: 121, version: 88, shared: 99, exclusive: true},
 }
+
+// fixShared is how much shared memory CUDA's kernels can declare in arrays of known length, on every architecture.
+const fixShared = 48 << 10
 
 func (a arch) target() Target {
 	return Target{
 		Kind: PTX, Arch: a.name, CC: a.cc, Version: a.version, Exclusive: a.exclusive,
-		WarpSize: 32, MaxThreads: 1024, MaxShared: 48 << 10, OptShared: a.optShared << 10, MaxArgs: 4 << 10, MaxLocal: maxLocal,
+		WarpSize: 32, MaxThreads: 1024, MaxShared: a.shared << 10, FixShared: fixShared, MaxArgs: 4 << 10, MaxLocal: maxLocal,
 	}
 }
 
@@ -146,7 +163,7 @@ var gfxs = []gfx{
 func hipTargets() []Target {
 	out := make([]Target, len(gfxs))
 	for i, g := range gfxs {
-		out[i] = Target{Kind: HIP, Arch: g.name, WarpSize: g.wave, MaxThreads: 1024, MaxShared: 64 << 10, OptShared: 64 << 10, MaxArgs: 4 << 10, MaxLocal: maxLocal}
+		out[i] = Target{Kind: HIP, Arch: g.name, WarpSize: g.wave, MaxThreads: 1024, MaxShared: 64 << 10, FixShared: 64 << 10, MaxArgs: 4 << 10, MaxLocal: maxLocal}
 	}
 	return out
 }

@@ -39,6 +39,8 @@ func readMeta(text string, m *code.Meta) bool {
 				readArgs(r, m)
 			case "shared":
 				m.Shared = r.Int()
+			case "dynamic":
+				m.Dynamic = r.Int()
 			case "warp":
 				m.Warp = r.Bool()
 			case "threads":

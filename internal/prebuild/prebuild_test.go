@@ -38,7 +38,7 @@ func Scale[T dsl.Real](t dsl.Thread, x []T) {
 
 //kiln:kernel
 func Wide(t dsl.Thread, x []float32) {
-	s := dsl.Shared[[12000]float64](t)
+	s := dsl.Shared[[30000]float64](t)
 	s[t.ThreadX()] = float64(x[0])
 	t.Sync()
 	x[0] = float32(s[0])
@@ -142,7 +142,7 @@ func TestRefused(t *testing.T) {
 	require.Equal(t, 1+1+2, w.Len()-1, "Scale: source, IR, and two builds of PTX; and the source of Wide")
 	errs := unjoin(err)
 	require.Len(t, errs, 4)
-	for i, want := range []string{"for cpu: k.Wide: 96000 bytes of shared memory", "for ptx:sm_90: k.Wide: 96000 bytes of shared memory", "None", "no such package"} {
+	for i, want := range []string{"for cpu: k.Wide: needs 240000 bytes of shared memory", "for ptx:sm_90: k.Wide: needs 240000 bytes of shared memory", "None", "no such package"} {
 		require.ErrorContains(t, errors.Join(errs...), want)
 		var refused *Refused
 		require.ErrorAs(t, errs[i], &refused)

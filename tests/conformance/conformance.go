@@ -38,6 +38,7 @@ type Near struct{ Rel, Abs float64 }
 // on Metal, are skipped with the compiler's reason.
 func RunAll(t *testing.T, dev *runtime.Device) {
 	runCases(t, "Cases", dev, false)
+	RunShared(t, dev)
 	RunLog(t, dev)
 	RunChecked(t, dev)
 }

@@ -14,8 +14,8 @@ import (
 
 const maxThreads = 1024 // of a block
 
-// sharedPerBlock is what the compiler may count on.
-const sharedPerBlock = 48 << 10
+// sharedPerBlock is what the compiler may count on, for kernels of the largest GPU.
+const sharedPerBlock = 227 << 10
 
 // WarpSize is the number of threads that kernels see as a warp where nothing else
 // is chosen.

@@ -104,7 +104,7 @@ type Detailed interface {
 // call free of allocations.
 type Launch struct {
 	Grid, Block [3]int
-	Shared      int    // dynamic shared memory
+	Shared      int    // dynamic shared memory, that of the image included
 	Args        []byte // packed argument block
 	Scratch     [24]uintptr
 }

@@ -45,6 +45,7 @@ type Image struct {
 	Name         string // for messages: the kernel's name
 	Code         []byte
 	MaxRegisters int  // upper bound on registers a thread, 0 for none
+	Shared       int  // bytes of dynamic shared memory that the kernels need in every launch
 	LineInfo     bool // keep source positions for profilers
 
 	// Place says where in the source a position is that code of format "x86" has numbers of,
@@ -58,6 +59,6 @@ type FunctionInfo struct {
 	Name       string
 	MaxThreads int // threads a block may have with this kernel's registers
 	Registers  int // a thread
-	Shared     int // static shared memory of a block
+	Shared     int // shared memory of a block that every launch has; of a driver, only what the code declares
 	Local      int // local memory of a thread: spills and arrays
 }
