@@ -81,3 +81,17 @@ func ExampleTensor_Solve() {
 	//  [2.0, 3.0]]
 	// Tensor[[2, 2], f64]
 }
+
+// The spectrum of a wave: twice around in eight numbers.
+func ExampleTensor_RFFT() {
+	dev := cpu()
+	wave := tensor.From(dev, []float32{1, 0, -1, 0, 1, 0, -1, 0})
+	spectrum := wave.RFFT(0) // (5, 2): real and imaginary parts
+	fmt.Println(spectrum.SumSqr(-1).Sqrt())
+	fmt.Println(spectrum.IRFFT(8, 0))
+	// Output:
+	// [0., 0., 4., 0., 0.]
+	// Tensor[[5], f32]
+	// [ 1.,  0., -1.,  0.,  1.,  0., -1.,  0.]
+	// Tensor[[8], f32]
+}

@@ -34,6 +34,7 @@ var families = []struct {
 	{"Matmul", matmul},
 	{"Conv", convolution},
 	{"Linear", linear},
+	{"Fourier", fourier},
 	{"Random", random},
 	{"Reduce", reduce},
 }
