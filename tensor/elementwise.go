@@ -122,10 +122,10 @@ func (t *Tensor) Minimum(u *Tensor) *Tensor { return t.binary(ops.Minimum, u, gr
 // Pow is t to the u. Integers wrap.
 func (t *Tensor) Pow(u *Tensor) *Tensor { return t.binary(ops.Pow, u, gradPow) }
 
-// Atan2 is the angle of the points (t, u) = (y, x).
+// Atan2 is the angle of the points (t, u) = (y, x). Its gradient is 0 where both are 0.
 func (t *Tensor) Atan2(u *Tensor) *Tensor { return t.binary(ops.Atan2, u, gradAtan2) }
 
-// Hypot is √(t² + u²), without overflow.
+// Hypot is √(t² + u²), without overflow. Its gradient is 0 where both are 0.
 func (t *Tensor) Hypot(u *Tensor) *Tensor { return t.binary(ops.Hypot, u, gradHypot) }
 
 // Copysign is t with the signs of u.

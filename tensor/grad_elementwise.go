@@ -58,13 +58,16 @@ func gradMaximum(g, x, y, out *Tensor) (*Tensor, *Tensor) { return split(g, x.Gt
 func gradMinimum(g, x, y, out *Tensor) (*Tensor, *Tensor) { return split(g, x.Lt(y), x.Eq(y)) }
 func gradPow(g, x, y, out *Tensor) (*Tensor, *Tensor) {
 	dx := g.Mul(y).Mul(x.Pow(y.SubScalar(1))).where(y.NeScalar(0))
-	dy := g.Mul(out).Mul(x.Log()).where(out.NeScalar(0)) // 0 to the y stays 0
+	moves := x.NeScalar(0).LogicalOr(y.LtScalar(0)).LogicalAnd(out.NeScalar(0)) // 0 to the y stays 0, and is 1 for y = 0
+	dy := g.Mul(out).Mul(x.Log()).where(moves)
 	return dx, dy
 }
 
+// gradAtan2 is 0 where both are 0: no direction is the one there.
 func gradAtan2(g, y, x, out *Tensor) (*Tensor, *Tensor) {
-	s := g.Div(x.Sqr().Add(y.Sqr()))
-	return s.Mul(x), s.Mul(y).Neg()
+	r := x.Hypot(y)
+	s, some := g.Div(r), r.NeScalar(0)
+	return s.Mul(x.Div(r)).where(some), s.Mul(y.Div(r)).Neg().where(some)
 }
 
 func gradLogAddExp(g, x, y, out *Tensor) (*Tensor, *Tensor) {
@@ -72,7 +75,12 @@ func gradLogAddExp(g, x, y, out *Tensor) (*Tensor, *Tensor) {
 	return g.Mul(part), g.Mul(part.SubFrom(1))
 }
 
-func gradHypot(g, x, y, out *Tensor) (*Tensor, *Tensor) { return g.Mul(x).Div(out), g.Mul(y).Div(out) }
+// gradHypot is 0 where both are 0, as that of [Tensor.Norm] is.
+func gradHypot(g, x, y, out *Tensor) (*Tensor, *Tensor) {
+	some := out.NeScalar(0)
+	return g.Mul(x).Div(out).where(some), g.Mul(y).Div(out).where(some)
+}
+
 func gradCopysign(g, x, y, out *Tensor) (*Tensor, *Tensor) {
 	return x.NeScalar(0).Where(g.Mul(out.Sign()).Mul(x.Sign()), g.zero()), nil
 }

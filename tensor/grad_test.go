@@ -417,3 +417,31 @@ func TestBackward(t *testing.T) {
 	}
 	require.InDelta(t, 4.199999, list[float32](t, z.Tensor())[0], 1e-6)
 }
+
+// TestGradientsAtZero has operations where their slope is not one number, or beyond all.
+func TestGradientsAtZero(t *testing.T) {
+	d := open(t)
+	zero := tensor.NewVar(tensor.From(d, []float64{0, 0, 0}))
+	tiny := tensor.NewVar(tensor.From(d, []float64{3e-200, 3, 0}))
+	x, y := zero.Tensor(), tiny.Tensor()
+	for _, c := range []struct {
+		name   string
+		of     *tensor.Tensor
+		dx, dy []float64 // nil is none
+	}{
+		{"norm", x.Norm(), []float64{0, 0, 0}, nil},
+		{"std", x.Std(), []float64{0, 0, 0}, nil},
+		{"hypot", x.Hypot(y), []float64{0, 0, 0}, []float64{1, 1, 0}},
+		{"atan2", x.Atan2(y).MulScalar(3e-200), []float64{1, 1e-200, 0}, []float64{0, 0, 0}},
+		{"pow of 0", x.Pow(y), []float64{math.Inf(1), 0, 0}, []float64{0, 0, 0}},
+		{"pow to the 0", y.Pow(x), []float64{math.Log(3e-200), math.Log(3), 0}, []float64{0, 0, 0}},
+	} {
+		g, err := c.of.Backward()
+		require.NoError(t, err, c.name)
+		for of, want := range map[*tensor.Tensor][]float64{x: c.dx, y: c.dy} {
+			if want != nil {
+				require.InDeltaSlice(t, want, list[float64](t, g.Of(of)), 1e-12, c.name)
+			}
+		}
+	}
+}

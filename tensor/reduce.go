@@ -108,9 +108,10 @@ func gradVar(correction int) reduced {
 	}
 }
 
+// gradStd is 0 where the deviation is.
 func gradStd(correction int) reduced {
 	return func(g, x, out *Tensor, dims []int, n int) *Tensor {
-		return g.Mul(x.Sub(x.MeanKeep(dims...))).Div(out).DivScalar(float64(n - correction))
+		return g.Mul(x.Sub(x.MeanKeep(dims...))).Div(out).DivScalar(float64(n - correction)).where(out.NeScalar(0))
 	}
 }
 
@@ -197,7 +198,7 @@ func (t *Tensor) VarKeep(correction int, dims ...int) *Tensor {
 	return t.reduceCorrected(ops.Var, gradVar(correction), dims, true, correction)
 }
 
-// Std is the square root of [Tensor.Var].
+// Std is the square root of [Tensor.Var]. Its gradient is 0 where it is 0.
 func (t *Tensor) Std(dims ...int) *Tensor { return t.reduce(ops.Std, gradStd(1), dims, false) }
 
 // StdKeep is the square root of [Tensor.VarKeep].

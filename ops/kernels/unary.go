@@ -173,6 +173,9 @@ func Acosh[C dsl.Real](x C) C {
 		return dsl.Log(x) + math.Ln2
 	}
 	t := x - 1
+	if t < 0 { // where t*(t+2) may be above 0
+		return dsl.Sqrt(t)
+	}
 	return dsl.Log1p(t + dsl.Sqrt(t*(t+2)))
 }
 

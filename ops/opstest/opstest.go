@@ -204,7 +204,7 @@ func (b *bench) number(d dtype.DType) dtype.Scalar {
 		}
 		return dtype.FromBits(d, uint64(int64(b.rng.Uint64())>>b.rng.IntN(64)))
 	}
-	special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 2.5, -3.5, math.Inf(1), math.Inf(-1), math.NaN(), 1e-40, 60000, 3e38}
+	special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 2.5, -3.5, math.Inf(1), math.Inf(-1), math.NaN(), 1e-40, 60000, -60000, 3e38, -3e38}
 	if b.rng.IntN(5) == 0 {
 		return dtype.FromFloat(d, special[b.rng.IntN(len(special))])
 	}
