@@ -26,16 +26,18 @@ func Zeta[C dsl.Real](x, s, f C) C {
 	if s != dsl.Floor(s) || part != part || part == 0 && !even {
 		return (s - s) / (s - s)
 	}
-	// The sum over all integers k of (part+k)^-s, less what is to the left of x.
-	left := zetaRight(1-part, s, f) - zetaRight(1-x, s, f)
-	near := zetaTerm(dsl.Abs(part), s, f)
-	if !even {
-		left = -left
-		if part < 0 {
-			near = -near
-		}
+	// The sum over all integers k of (part+k)^-s, less what is to the left of x: from both
+	// sides of 0 outwards, so that what cancels for odd s does so before the rest is added.
+	near, far := dsl.Pow(dsl.Abs(part), s/-2), dsl.Pow(1-dsl.Abs(part), s/-2)
+	right, left := zetaRight(1+dsl.Abs(part), s, f), zetaRight(2-dsl.Abs(part), s, f)
+	if even {
+		return f*near*near + (right + (f*far*far + (left - zetaRight(1-x, s, f))))
 	}
-	return near + (zetaRight(1+part, s, f) + left)
+	sum := right - left
+	if near != far { // which may be infinite
+		sum += f * (near - far) * (near + far)
+	}
+	return dsl.Copysign(1, part)*sum + zetaRight(1-x, s, f)
 }
 
 // zetaTerm is f·x^-s. The power is the square of another, which is in the range of numbers

@@ -33,6 +33,13 @@ func TestZeta(t *testing.T) {
 		}
 	}
 	require.Equal(t, float32(1), kernels.Zeta(float32(1), 5000, 1))
+	for _, c := range []struct{ x, s, f, want float64 }{ // where large terms cancel
+		{-0.5, 31, -2.6525285981219103e32, -9.222127250564682e26}, {-1.5, 31, -2.6525285981219103e32, -1.2232990448775332e20},
+		{-0.5, 11, -3628800, -42108.8575855756}, {-1.5, 11, -3628800, -156.229599},
+	} {
+		require.InEpsilon(t, c.want, kernels.Zeta(c.x, c.s, c.f), 2e-7, "%v", c)
+		require.InEpsilon(t, c.want, kernels.Zeta(float32(c.x), float32(c.s), float32(c.f)), 1e-5, "%v in F32", c)
+	}
 	for x := -40.25 + 1.0/64; x < 60; x += 13.0 / 32 { // numbers of F32
 		for s := 2.0; s < 32; s++ {
 			want := kernels.Zeta(x+1, s, 1) + math.Pow(x, -s)
