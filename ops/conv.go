@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
@@ -39,6 +40,18 @@ func axis(list []int, d, usual int) int {
 	return list[d]
 }
 
+// farthest bounds what a window moves and reaches over, so that no sum of such numbers wraps.
+const farthest = 1 << 40
+
+// spread returns how many places there are from the first to the last of n elements that are
+// step apart.
+func spread(n, step int) (int, error) {
+	if high, low := bits.Mul64(uint64(n-1), uint64(step)); n > 0 && (high > 0 || low >= farthest) {
+		return 0, fmt.Errorf("%w: %d elements %d apart reach over more than 2^40 places", layout.ErrTooLarge, n, step)
+	}
+	return (n-1)*step + 1, nil
+}
+
 // check reports lists of a wrong length, and wrong numbers.
 func (c *Convolution) check(rank int) error {
 	if rank < 1 || rank > kernels.Axes {
@@ -56,9 +69,12 @@ func (c *Convolution) check(rank int) error {
 			if n < l.least {
 				return fmt.Errorf("%w: %s %v, want %d or more", layout.ErrShape, l.name, l.list, l.least)
 			}
+			if n > farthest {
+				return fmt.Errorf("%w: %s %v, want up to 2^40", layout.ErrTooLarge, l.name, l.list)
+			}
 		}
 	}
-	if c.Groups < 0 {
+	if c.Groups < 0 || c.Groups > farthest {
 		return fmt.Errorf("%w: %d groups", layout.ErrShape, c.Groups)
 	}
 	return nil
@@ -72,7 +88,10 @@ func (c *Convolution) Shape(x, weights layout.Shape) (layout.Shape, error) {
 	}
 	out := layout.Shape{x[0], weights[0]}
 	for d, n := range x[2:] {
-		reach := axis(c.Dilation, d, 1)*(weights[d+2]-1) + 1
+		reach, err := spread(weights[d+2], axis(c.Dilation, d, 1))
+		if err != nil {
+			return nil, err
+		}
 		padded := n + 2*axis(c.Padding, d, 0)
 		if weights[d+2] < 1 || padded < reach {
 			return nil, fmt.Errorf("%w: convolution of %v with a kernel of %v: it reaches over %d of %d places", layout.ErrShape, x, weights, reach, padded)
@@ -90,7 +109,15 @@ func (c *Convolution) TransposedShape(x, weights layout.Shape) (layout.Shape, er
 	}
 	out := layout.Shape{x[0], weights[1] * c.groups()}
 	for d, n := range x[2:] {
-		m := (n-1)*axis(c.Stride, d, 1) - 2*axis(c.Padding, d, 0) + axis(c.Dilation, d, 1)*(weights[d+2]-1) + axis(c.OutputPadding, d, 0) + 1
+		reach, err := spread(weights[d+2], axis(c.Dilation, d, 1))
+		if err != nil {
+			return nil, err
+		}
+		from, err := spread(n, axis(c.Stride, d, 1))
+		if err != nil {
+			return nil, err
+		}
+		m := from - 2*axis(c.Padding, d, 0) + reach - 1 + axis(c.OutputPadding, d, 0)
 		if weights[d+2] < 1 || m < 1 {
 			return nil, fmt.Errorf("%w: transposed convolution of %v with a kernel of %v has %d places", layout.ErrShape, x, weights, m)
 		}

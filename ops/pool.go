@@ -49,7 +49,10 @@ func (p *Pooling) Shape(x layout.Shape) (layout.Shape, error) {
 		if k < 1 || stride < 1 || pad < 0 || dilation < 1 {
 			return nil, fmt.Errorf("%w: pooling with kernel %v, stride %v, padding %v and dilation %v", layout.ErrShape, p.Kernel, p.Stride, p.Padding, p.Dilation)
 		}
-		reach := dilation*(k-1) + 1
+		reach, err := spread(k, dilation)
+		if err != nil {
+			return nil, err
+		}
 		if pad > reach/2 {
 			return nil, fmt.Errorf("%w: padding %v is more than half of the window %v", layout.ErrShape, p.Padding, p.Kernel)
 		}
@@ -62,6 +65,30 @@ func (p *Pooling) Shape(x layout.Shape) (layout.Shape, error) {
 		}
 	}
 	return out, nil
+}
+
+// empty reports a window that meets no place of an input of shape x, as one may whose
+// dilation steps over all of them.
+func (p *Pooling) empty(x layout.Shape) error {
+	out, err := p.Shape(x)
+	if err != nil {
+		return err
+	}
+	for d, k := range p.Kernel {
+		i := len(x) - len(p.Kernel) + d
+		stride, pad, dilation := axis(p.Stride, d, k), axis(p.Padding, d, 0), axis(p.Dilation, d, 1)
+		if dilation <= x[i] || out.Count() == 0 {
+			continue
+		}
+		for w := range out[i] {
+			from := w*stride - pad
+			inside := max(0, (dilation-1-from)/dilation) // the first place that is not in front of the input
+			if inside >= k || from+inside*dilation >= x[i] {
+				return fmt.Errorf("%w: window %d of dimension %d in %v has no place of it: dilation %v, padding %v", ErrEmpty, w, i, x, p.Dilation, p.Padding)
+			}
+		}
+	}
+	return nil
 }
 
 var (
@@ -124,6 +151,9 @@ func MaxPool(s *runtime.Stream, out, which, x View, p Pooling) error {
 			return err
 		}
 		places, at = which.Layout, which.header()
+	}
+	if err := p.empty(x.Layout.Shape()); err != nil {
+		return err
 	}
 	c, ok, err := p.plan(s, out, x, places, maxDown)
 	if !ok {

@@ -55,3 +55,19 @@ func TestMaxPoolPlaces(t *testing.T) {
 	require.NoError(t, values.MaxUnpool(at, 2, 2).Err())
 	require.ErrorIs(t, d.Synchronize(), tensor.ErrIndex)
 }
+
+// TestPoolsOfNothing has pools of a batch of none, and their gradients.
+func TestPoolsOfNothing(t *testing.T) {
+	d := open(t)
+	x := tensor.NewVar(tensor.Zeros(d, tensor.F32, 0, 3, 4, 4)).Tensor()
+	p := tensor.Pooling{Kernel: []int{2, 2}}
+	values, at := x.MaxPoolPlaces(p)
+	for name, y := range map[string]*tensor.Tensor{
+		"max": x.MaxPool(p), "max with places": values, "unpool": values.MaxUnpool(at, 4, 4), "mean": x.AvgPool(p),
+		"adaptive max": x.AdaptiveMaxPool(3, 3), "all of it": x.AdaptiveMaxPool(1, 1), "to none": x.AdaptiveMaxPool(0, 2), "adaptive mean": x.AdaptiveAvgPool(3, 3),
+	} {
+		g, err := y.Backward()
+		require.NoError(t, err, name)
+		require.Equal(t, x.Shape(), g.Of(x).Shape(), name)
+	}
+}

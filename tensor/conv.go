@@ -157,9 +157,12 @@ func (t *Tensor) mostOf(op string, shape Shape, n int, places bool, run func(out
 // them in the last n dimensions of x.
 func gradMaxPool(g, x, which *Tensor, n int) *Tensor {
 	lead := x.Rank() - n
-	flat := append(slices.Clone(x.layout.Shape()[:lead]), Hole)
-	return x.ZerosLike().Reshape(flat...).ScatterAdd(which.Reshape(flat...), g.Reshape(flat...), lead).Reshape(x.Shape()...)
+	flat := joined(g.layout.Shape(), lead)
+	return x.ZerosLike().Reshape(joined(x.layout.Shape(), lead)...).ScatterAdd(which.Reshape(flat...), g.Reshape(flat...), lead).Reshape(x.Shape()...)
 }
+
+// joined is a shape with one dimension of those from lead on.
+func joined(s Shape, lead int) Shape { return append(slices.Clone(s[:lead]), s[lead:].Count()) }
 
 // MaxUnpool puts the elements of t, as [Tensor.MaxPoolPlaces] gives them, back to their
 // places in dimensions of such sizes, and 0 everywhere else. Of several elements
@@ -178,8 +181,10 @@ func (t *Tensor) MaxUnpool(places *Tensor, sizes ...int) *Tensor {
 		return failf(op, ErrShape, "places of %v for %v", places.layout.Shape(), t.layout.Shape())
 	}
 	shape := append(t.Shape()[:lead], sizes...)
-	rows := append(t.Shape()[:lead], t.layout.Shape()[lead:].Count())
-	room := append(t.Shape()[:lead], Shape(sizes).Count())
+	if err := shape.Check(); err != nil {
+		return failed(op, err)
+	}
+	rows, room := joined(t.layout.Shape(), lead), joined(shape, lead)
 	return Zeros(t.dev, t.dtype, room...).Scatter(places.Detach().Reshape(rows...), t.Reshape(rows...), lead).Reshape(shape...)
 }
 
@@ -275,6 +280,9 @@ func (t *Tensor) UpsampleNearest(sizes ...int) *Tensor {
 		return failf(op, ErrRank, "%d sizes for %v", len(sizes), t.layout.Shape())
 	}
 	shape := append(t.Shape()[:lead], sizes...)
+	if err := shape.Check(); err != nil {
+		return failed(op, err)
+	}
 	out := t.produce(op, shape, func(out ops.View) error { return ops.UpsampleNearest(t.dev.stream, out, t.view(), len(sizes)) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor {
 		for d := lead; d < x.Rank(); d++ {

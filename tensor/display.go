@@ -19,7 +19,7 @@ const (
 
 // PrintOptions says how the numbers of tensors are printed.
 type PrintOptions struct {
-	Precision  int        // digits behind the point
+	Precision  int        // digits behind the point, up to 1074, which is all that a number can have
 	Threshold  int        // a tensor of more elements is printed by its edges; below 0: none is
 	EdgeItems  int        // how many indices of a dimension are printed at each edge then
 	LineWidth  int        // characters of a line; 0 or less: rows are not broken
@@ -169,11 +169,11 @@ const few = 9
 //	Tensor[1, 2.5, 3; f32]
 //	Tensor[dims 16, 128; bf16]
 func (t *Tensor) GoString() string {
-	switch {
-	case t == nil:
+	if t == nil {
 		return "Tensor(nil)"
-	case t.err != nil:
-		return "Tensor(" + t.err.Error() + ")"
+	}
+	if err := t.Err(); err != nil {
+		return "Tensor(" + err.Error() + ")"
 	}
 	end := "; " + t.dtype.String() + t.place() + "]"
 	if n := t.Count(); n > few || n == 0 || t.Rank() > 1 {

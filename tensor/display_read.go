@@ -67,7 +67,7 @@ func (t *Tensor) shown(o PrintOptions) (*shown, error) {
 	s := &shown{shape: t.Shape(), cut: make([]bool, t.Rank()), edge: max(o.EdgeItems, 0)}
 	if o.Threshold >= 0 && t.Count() > o.Threshold {
 		for d, n := range s.shape {
-			if n > 2*s.edge {
+			if n-s.edge > s.edge {
 				s.cut[d], s.shape[d] = true, 2*s.edge
 			}
 		}

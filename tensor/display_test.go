@@ -84,6 +84,9 @@ func TestStringOfEdges(t *testing.T) {
 	require.Equal(t, "[   0,    1, ...,\n 1998, 1999]\nTensor[[2000], i32]", x.FlattenAll().Text(o))
 	o.EdgeItems = 0
 	require.Equal(t, "[...]\nTensor[[40, 50], i32]", x.Text(o))
+	require.Equal(t, x.Text(tensor.FullPrintOptions()), x.Text(tensor.PrintOptions{EdgeItems: math.MaxInt, LineWidth: 80}))
+	digits := tensor.From(d, []float64{0.5}).Text(tensor.PrintOptions{Threshold: -1, Precision: math.MaxInt, Scientific: tensor.ScientificOff})
+	require.Len(t, digits, len("[0.]\nTensor[[1], f64]")+1074)
 	o = tensor.FullPrintOptions()
 	o.LineWidth = 0
 	require.Equal(t, 41, strings.Count(x.Text(o), "\n")+1)

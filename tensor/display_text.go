@@ -60,11 +60,11 @@ func (f *form) append(b []byte, x number) []byte {
 	case !finite(x.float):
 		b = appendSpecial(b, x.float)
 	case f.scientific:
-		b = appendScientific(b, x.float, max(f.Precision, 0))
+		b = appendScientific(b, x.float, f.digits())
 	case f.whole:
 		b = append(strconv.AppendFloat(b, x.float, 'f', 0, 64), '.')
 	default:
-		b = strconv.AppendFloat(b, x.float, 'f', max(f.Precision, 0), 64)
+		b = strconv.AppendFloat(b, x.float, 'f', f.digits(), 64)
 	}
 	if f.plus && b[start] != '-' && b[start] != '+' && b[start] != 'N' {
 		b = append(b, 0)
@@ -73,6 +73,9 @@ func (f *form) append(b []byte, x number) []byte {
 	}
 	return b
 }
+
+// digits is how many there are behind the point: no more than some number has.
+func (f *form) digits() int { return min(max(f.Precision, 0), 1074) }
 
 // appendScientific appends a number with an exponent that has no more digits than it
 // needs: 1.2500e-5.

@@ -450,7 +450,8 @@ func (t *Tensor) Where(x, y *Tensor) *Tensor {
 
 // Cast converts the elements to another type by value: fractions are cut off on the way
 // to integers, floats beyond an integer's range become its nearest number, and NaN 0;
-// integers wrap. A tensor of the type already is returned as it is.
+// integers wrap. What is too large for a type of 16 bits becomes infinite, and for one
+// of 8 bits its largest number. A tensor of the type already is returned as it is.
 func (t *Tensor) Cast(to DType) *Tensor {
 	const op = "cast"
 	if bad := first(op, t); bad != nil || t.dtype == to {

@@ -125,6 +125,8 @@ func first(op string, of ...*Tensor) *Tensor {
 			return failf(op, ErrArgument, "operand %d is a nil tensor", i)
 		case t.err != nil:
 			return t
+		case t.dev == nil:
+			return failf(op, ErrArgument, "operand %d is a Tensor that no function made", i)
 		}
 	}
 	return nil

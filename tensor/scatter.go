@@ -19,6 +19,9 @@ var (
 // Elements that no index names stay. Of elements that tie for the largest or smallest all
 // have the same part of the gradient.
 func (t *Tensor) ScatterReduce(by *ScatterBy, ids, src *Tensor, d int, self bool) *Tensor {
+	if by == nil || by.Name() == "" {
+		return failf("scatter_reduce", ErrArgument, "no way to combine elements: want ScatterSum or another one of its kind")
+	}
 	return t.scatter(by.Name(), ids, src, d, func(out ops.View) error {
 		return ops.ScatterReduce(t.dev.stream, by, out, ids.view(), src.view(), d, self)
 	}, func(g, out *Tensor, in []*Tensor) []*Tensor {

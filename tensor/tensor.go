@@ -64,10 +64,13 @@ func (t *Tensor) Err() error {
 	if t == nil {
 		return &Error{Op: "err", Pos: position(), Err: fmt.Errorf("%w: the tensor is nil", ErrArgument)}
 	}
-	if t.err == nil {
-		return nil
+	if t.err != nil {
+		return t.err
 	}
-	return t.err
+	if t.dev == nil {
+		return &Error{Op: "err", Pos: position(), Err: fmt.Errorf("%w: a Tensor that no function made", ErrArgument)}
+	}
+	return nil
 }
 
 // Device is where the tensor is; nil of one that holds an error.

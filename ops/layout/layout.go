@@ -162,7 +162,10 @@ func (l Layout) Step(d, step int) (Layout, error) {
 		return l, fmt.Errorf("%w: step %d, want 1 or more", ErrNarrow, step)
 	}
 	s, stride := slices.Clone(l.shape), slices.Clone(l.stride)
-	s[d], stride[d] = (s[d]+step-1)/step, stride[d]*step
+	if n := s[d]; n > 0 {
+		step = min(step, n)
+		s[d], stride[d] = (n-1)/step+1, stride[d]*step
+	}
 	return build(s, stride, l.offset), nil
 }
 

@@ -1,6 +1,7 @@
 package layout_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -116,6 +117,15 @@ func TestErrors(t *testing.T) {
 		{func() error { _, err := l.Insert(3); return err }, "dimension out of range"},
 	} {
 		assert.ErrorContains(t, c.do(), c.want)
+	}
+}
+
+// TestFarStep has a step from which the next one is beyond all numbers.
+func TestFarStep(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 1: 1, 5: 1} {
+		l, err := layout.Contiguous(shape{n, 3}).Step(0, math.MaxInt)
+		require.NoError(t, err)
+		require.Equal(t, shape{want, 3}, l.Shape())
 	}
 }
 

@@ -423,6 +423,16 @@ func convErrors(t *testing.T, b *bench) {
 	require.ErrorIs(t, ops.Conv(b.s, view(f, 1, 2, 7), x, w, ops.Convolution{}), layout.ErrShape)
 	require.ErrorIs(t, ops.AvgPool(b.s, out, x, ops.Pooling{Kernel: []int{9}}), layout.ErrShape)
 	require.ErrorIs(t, ops.AvgPool(b.s, out, x, ops.Pooling{Kernel: []int{2}, Padding: []int{2}}), layout.ErrShape)
+	large := view(f, 1, 1, 1)
+	large.Layout, _ = large.Layout.BroadcastTo(layout.Shape{1, 4, 1<<40 + 1})
+	for _, c := range []ops.Convolution{ // numbers whose sums or products wrap to small ones
+		{Padding: []int{1<<63 - 1}}, {Dilation: []int{1 << 62}}, {Dilation: []int{1 << 61}, Padding: []int{1 << 62}},
+	} {
+		require.ErrorIs(t, ops.Conv(b.s, out, x, w, c), layout.ErrTooLarge, "%v", c)
+		require.ErrorIs(t, ops.ConvTranspose(b.s, out, x, view(f, 4, 2, 3), c), layout.ErrTooLarge, "%v", c)
+	}
+	require.ErrorIs(t, ops.Conv(b.s, out, x, large, ops.Convolution{Dilation: []int{1 << 24}}), layout.ErrTooLarge)
+	require.ErrorIs(t, ops.ConvTranspose(b.s, out, large, view(f, 4, 2, 3), ops.Convolution{Stride: []int{1 << 24}}), layout.ErrTooLarge)
 	require.ErrorIs(t, ops.MaxPool(b.s, view(f, 1, 4, 4), view(dtype.I32, 1, 4, 4), x, ops.Pooling{Kernel: []int{2}}), ops.ErrDType)
 	require.ErrorIs(t, ops.UpsampleNearest(b.s, out, x, 3), layout.ErrRank)
 	require.ErrorIs(t, ops.UpsampleBilinear(b.s, view(dtype.I32, 1, 1, 4, 4), view(dtype.I32, 1, 1, 2, 2), ops.Bilinear{}), ops.ErrDType)
