@@ -2,6 +2,7 @@ package tensor_test
 
 import (
 	"errors"
+	"math"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -18,6 +19,7 @@ func TestErrorKinds(t *testing.T) {
 	d := open(t)
 	x, y := count(d, 2, 3), count(d, 2, 2)
 	ints := x.Cast(tensor.I32)
+	far := count(d, 1, 1).BroadcastTo(1<<62, 1)
 	v := tensor.NewVar(x)
 	freed := count(d, 2)
 	require.NoError(t, freed.Free())
@@ -78,6 +80,9 @@ func TestErrorKinds(t *testing.T) {
 		{tensor.ErrTooLarge, "max_unpool", of(x.MaxUnpool(ints, 1<<32, 1<<32)), line()},
 		{tensor.ErrTooLarge, "max_pool", of(x.MaxPool(tensor.Pooling{Kernel: []int{1<<62 + 1}, Dilation: []int{4}})), line()},
 		{tensor.ErrEmpty, "max_pool", of(x.MaxPool(tensor.Pooling{Kernel: []int{2}, Padding: []int{1}, Dilation: []int{4}})), line()},
+		{tensor.ErrTooLarge, "pad", of(x.Pad(0, math.MaxInt, math.MaxInt, tensor.PadConstant, 0)), line()},
+		{tensor.ErrTooLarge, "cat", of(tensor.Cat(0, far, far, far, far)), line()},
+		{tensor.ErrTooLarge, "diag_embed", of(x.DiagEmbed(math.MinInt)), line()},
 		{tensor.ErrTooLarge, "zeros", of(tensor.Zeros(d, tensor.F32, 1<<40, 1<<40)), line()},
 		{tensor.ErrNoGradient, "backward", second(x.Backward()), line()},
 		{tensor.ErrFunction, "map", of(tensor.Map(func(x float32) float32 { return x }, ints)), line()},

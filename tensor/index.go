@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gokiln/kiln/ops"
@@ -322,6 +323,9 @@ func (t *Tensor) Pad(d, front, behind int, mode PadMode, x float64) *Tensor {
 	i, err := layout.Dim(d, t.Rank())
 	if err == nil && (front < 0 || behind < 0) {
 		err = fmt.Errorf("%w: %d in front and %d behind", ErrArgument, front, behind)
+	}
+	if err == nil && front > math.MaxInt-behind-t.layout.Shape()[i] {
+		err = fmt.Errorf("%w: %d in front and %d behind dimension %d of %v", ErrTooLarge, front, behind, i, t.layout.Shape())
 	}
 	var s Scalar
 	if err == nil {

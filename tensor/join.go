@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gokiln/kiln/ops/layout"
@@ -32,6 +33,9 @@ func Cat(d int, list ...*Tensor) *Tensor {
 		}
 		if !want.Equal(u.layout.Shape()) {
 			return failf(op, ErrShape, "tensor %d of %v beside %v along dimension %d", k+1, u.layout.Shape(), t.layout.Shape(), i)
+		}
+		if u.Size(i) > math.MaxInt-shape[i] {
+			return failf(op, ErrTooLarge, "%d tensors along dimension %d, tensor %d of %v", len(list), i, k+1, u.layout.Shape())
 		}
 		shape[i] += u.Size(i)
 	}

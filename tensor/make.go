@@ -128,6 +128,9 @@ func (t *Tensor) DiagEmbed(k int) *Tensor {
 	}
 	s := t.Shape()
 	n := s[len(s)-1] + max(k, -k)
+	if n < 0 {
+		return failf(op, ErrTooLarge, "diagonal %d of %v", k, s)
+	}
 	s[len(s)-1] = n
 	out := Zeros(t.dev, t.dtype, append(s, n)...)
 	if out.err != nil {

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -32,6 +33,9 @@ func (l Layout) Packed() Layout {
 	return Layout{shape: l.shape, stride: l.stride, dense: true}
 }
 
+// farthest bounds where an element of any size can be, so that its byte can be counted.
+const farthest = 1 << 59
+
 // New returns a layout with such strides and offset, which must not be negative.
 func New(s Shape, stride []int, offset int) (Layout, error) {
 	if err := s.Check(); err != nil {
@@ -43,7 +47,23 @@ func New(s Shape, stride []int, offset int) (Layout, error) {
 	if i := slices.IndexFunc(stride, func(n int) bool { return n < 0 }); i >= 0 || offset < 0 {
 		return Layout{}, fmt.Errorf("%w: strides %v and offset %d must not be negative", ErrShape, stride, offset)
 	}
+	if s.Count() > 0 && !reachable(s, stride, offset) {
+		return Layout{}, fmt.Errorf("%w: %v with strides %v and offset %d", ErrTooLarge, s, stride, offset)
+	}
 	return build(s, stride, offset), nil
+}
+
+// reachable reports whether the last element is not too far.
+func reachable(s Shape, stride []int, offset int) bool {
+	last := uint64(offset)
+	for i, d := range s {
+		high, low := bits.Mul64(uint64(d-1), uint64(stride[i]))
+		if high > 0 || low > farthest || last > farthest {
+			return false
+		}
+		last += low
+	}
+	return last <= farthest
 }
 
 // build returns a layout whose parts fit each other.
@@ -265,8 +285,8 @@ func (l Layout) Unfold(d, size, step int) (Layout, error) {
 		return l, fmt.Errorf("%w: windows of %d, %d apart, in dimension %d of %v", ErrNarrow, size, step, d, l.shape)
 	}
 	s, stride := append(slices.Clone(l.shape), size), append(slices.Clone(l.stride), l.stride[d])
-	s[d], stride[d] = (s[d]-size)/step+1, stride[d]*step
-	return build(s, stride, l.offset), nil
+	s[d], stride[d] = (s[d]-size)/step+1, stride[d]*min(step, l.shape[d])
+	return build(s, stride, l.offset), s.Check()
 }
 
 // Diagonal is the elements whose indices in dimensions a and b differ by offset: both
@@ -278,7 +298,7 @@ func (l Layout) Diagonal(offset, a, b int) (Layout, error) {
 	}
 	a, _ = Dim(a, l.Rank()) // checked above
 	b, _ = Dim(b, l.Rank())
-	row, col := max(-offset, 0), max(offset, 0)
+	row, col := max(-max(offset, -l.shape[a]), 0), max(offset, 0)
 	n := max(0, min(l.shape[a]-row, l.shape[b]-col))
 	at := l.offset
 	if n > 0 {

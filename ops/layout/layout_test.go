@@ -97,6 +97,8 @@ func TestBlocks(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	l := layout.Contiguous(shape{2, 3})
+	many, err := l.BroadcastTo(shape{1 << 40, 2, 3})
+	require.NoError(t, err)
 	for _, c := range []struct {
 		do   func() error
 		want string
@@ -113,6 +115,10 @@ func TestErrors(t *testing.T) {
 		{func() error { _, _, err := l.Reshape(shape{4}); return err }, "shape mismatch: cannot reshape a tensor of 6 elements to [4]"},
 		{func() error { _, err := layout.New(shape{2}, []int{1, 1}, 0); return err }, "unexpected number of dimensions"},
 		{func() error { _, err := layout.New(shape{2}, []int{-1}, 0); return err }, "must not be negative"},
+		{func() error { _, err := layout.New(shape{3}, []int{1 << 62}, 0); return err }, "shape too large"},
+		{func() error { _, err := layout.New(shape{1 << 31, 1 << 31}, []int{1 << 33, 1}, 0); return err }, "shape too large"},
+		{func() error { _, err := layout.New(shape{2}, []int{1}, math.MaxInt); return err }, "shape too large"},
+		{func() error { _, err := many.Unfold(0, 1<<39, 1); return err }, "shape too large"},
 		{func() error { _, err := l.Diagonal(0, 1, 1); return err }, "duplicate dimension"},
 		{func() error { _, err := l.Insert(3); return err }, "dimension out of range"},
 	} {
@@ -120,8 +126,13 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFarStep has a step from which the next one is beyond all numbers.
-func TestFarStep(t *testing.T) {
+// TestFar has numbers with which sums would be beyond all others.
+func TestFar(t *testing.T) {
+	l, err := layout.Contiguous(shape{1, 1}).Diagonal(math.MinInt, 0, 1)
+	require.NoError(t, err)
+	require.Equal(t, shape{0}, l.Shape())
+	_, err = layout.New(shape{9, 0}, []int{1 << 62, 1}, 1<<62)
+	require.NoError(t, err, "no elements are nowhere")
 	for n, want := range map[int]int{0: 0, 1: 1, 5: 1} {
 		l, err := layout.Contiguous(shape{n, 3}).Step(0, math.MaxInt)
 		require.NoError(t, err)
