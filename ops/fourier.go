@@ -64,13 +64,21 @@ var (
 	}}
 )
 
+// CheckFourier reports an element type that Fourier transforms are not for.
+func CheckFourier(op string, d dtype.DType) error {
+	if d != dtype.F32 && d != dtype.F64 {
+		return fmt.Errorf("%w: Cast the numbers", unsupported(op, d, "f32, f64"))
+	}
+	return nil
+}
+
 // FFT stores the transforms of the lines of x in out: both are of type F32 or F64, and of the
 // shapes of their forms, (groups, lines, …). A length with a prime factor above 13 is a
 // convolution of a length that has none.
 func FFT(s *runtime.Stream, out, x View, f Fourier) error {
 	const op = "fft"
-	if x.DType != dtype.F32 && x.DType != dtype.F64 {
-		return fmt.Errorf("%w: Cast the numbers", unsupported(op, x.DType, "f32, f64"))
+	if err := CheckFourier(op, x.DType); err != nil {
+		return err
 	}
 	if err := sameType(op, out, x); err != nil {
 		return err

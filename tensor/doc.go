@@ -62,7 +62,16 @@
 //	grads, err := x.MatMul(w.Tensor()).Sqr().Mean().Backward()
 //	err = w.Set(w.Tensor().Sub(grads.Of(w.Tensor()).MulScalar(0.1)))
 //
+// [Tensor.OnGradient] has a function called with a gradient on the way, which may replace it.
 // What changes a tensor in place, see [Tensor.Assign], is not noted.
+//
+// # Matrices and spectra
+//
+// [Tensor.Solve], [Tensor.Inverse], [Tensor.Det] and the factors [Tensor.Cholesky], [Tensor.LU] and
+// [Tensor.QR] are of matrices in the last two dimensions, any number of them at once, and [Tensor.FFT]
+// and those after it are along any dimension, all of types F32 and F64: [Tensor.Cast] brings
+// others there. What has no result, such as the inverse of a matrix that has none, gives
+// infinities and NaN. Complex numbers are pairs in a last dimension of size 2.
 //
 // # Operations of programs
 //

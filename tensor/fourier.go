@@ -46,6 +46,9 @@ func (t *Tensor) fourier(op string, d, n int, f ops.Fourier) *Tensor {
 	if bad := first(op, t); bad != nil {
 		return bad
 	}
+	if err := ops.CheckFourier(op, t.dtype); err != nil {
+		return failed(op, err)
+	}
 	s := t.Shape()
 	if f.From != ops.Real {
 		if len(s) < 2 || s[len(s)-1] != 2 {
