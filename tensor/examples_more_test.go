@@ -2,6 +2,7 @@ package tensor_test
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gokiln/kiln/tensor"
 )
@@ -94,4 +95,20 @@ func ExampleTensor_RFFT() {
 	// Tensor[[5], f32]
 	// [ 1.,  0., -1.,  0.,  1.,  0., -1.,  0.]
 	// Tensor[[8], f32]
+}
+
+// The spectra of frames of a sound, and the sound again: what a short-time Fourier transform and its
+// inverse are. The squares of the window add up to 1 where frames overlap.
+func ExampleTensor_IRFFT() {
+	dev := cpu()
+	sound := tensor.Arange(dev, float32(0), 16).Sin()
+	window := tensor.Arange(dev, float32(0), 8).AddScalar(0.5).MulScalar(math.Pi / 8).Sin()
+	frames := sound.Pad(0, 4, 4, tensor.PadConstant, 0).Unfold(0, 8, 4).Mul(window)
+	spectra := frames.RFFT(-1) // (5, 5, 2): frames, frequencies, pairs
+	parts := spectra.IRFFT(8, 1).Mul(window)
+	again := parts.T().Col2Im(tensor.Windows{Kernel: []int{8}, Stride: []int{4}}, 24).FlattenAll().Narrow(0, 4, 16)
+	fmt.Println(spectra.Shape(), again.Sub(sound).Abs().LtScalar(1e-6).All())
+	// Output:
+	// [5, 5, 2] [1]
+	// Tensor[[], u8]
 }
