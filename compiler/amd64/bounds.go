@@ -1,6 +1,8 @@
 package amd64
 
 import (
+	"math"
+
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/amd64/image"
 	"github.com/gokiln/kiln/compiler/ir"
@@ -74,6 +76,7 @@ func (e *emitter) bounds(b *block, v *ir.Value) {
 		e.jcc(asm.CondAE, cold)
 	case e.inRow(v):
 		e.boundsInRow(i, n, m, site)
+	case i.IsConst() && sn.kind == affine && e.boundsOfRow(i, n, m, site):
 	default:
 		e.boundsOfLanes(i, n, m, site)
 	}
@@ -90,6 +93,26 @@ func (e *emitter) boundsInRow(i, n *ir.Value, m asm.Reg, site int64) {
 	e.op(asm.CMP, 64, asm.R(e.general64(i)), e.limitOf(n))
 	e.jcc(asm.CondAE, cold)
 	e.bind(back)
+}
+
+// boundsOfRow checks a constant index against lengths that go down from lane to lane, as
+// those of slices do that begin where the lanes are: if that of the last lane is enough so
+// are all. Else each lane is looked at. It reports false if there is no such code.
+func (e *emitter) boundsOfRow(i, n *ir.Value, m asm.Reg, site int64) bool {
+	index, fall := int64(i.Imm), -e.of(n).step
+	most := index + fall*int64(e.isa.lanes()-1) // of lane 0 that is not enough
+	if index < 0 || index > math.MaxInt32/2 || fall < 0 || fall > math.MaxInt16 || most != int64(int32(most)) {
+		return false
+	}
+	back := e.newLabel()
+	cold := e.later(func() {
+		e.boundsOfLanes(i, n, m, site)
+		e.jump(back)
+	})
+	e.op(asm.CMP, 64, asm.R(e.general64(n)), asm.I(most))
+	e.jcc(asm.CondLE, cold)
+	e.bind(back)
+	return true
 }
 
 // limitOf returns the operand for how many indices below n have room for a vector.

@@ -15,10 +15,14 @@ func (e *emitter) shuffle(v *ir.Value) error {
 		e.vals[v.ID] = e.kept(x)
 		return nil
 	}
-	from := e.sources(v.Op, y)
 	in := e.vectors(x)
 	r := e.lanesOf(v.Type)
 	e.vals[v.ID] = r
+	if y.IsConst() {
+		e.permute(r, in, e.fixedSources(v.Op, int64(y.Imm)), 0)
+		return nil
+	}
+	from := e.sources(v.Op, y)
 	if v.Op == ir.OpShflIdx {
 		e.permute(r, in, from, 0)
 		return nil
@@ -27,6 +31,33 @@ func (e *emitter) shuffle(v *ir.Value) error {
 	e.lessThan32(valid, from, uint32(e.isa.lanes()))
 	e.permute(r, in, from, valid)
 	return nil
+}
+
+// fixedSources returns the numbers of the lanes that a shuffle by a constant takes from: a
+// lane's own where there is none.
+func (e *emitter) fixedSources(op ir.Op, by int64) asm.Reg {
+	w := int64(e.isa.lanes())
+	words := make([]uint32, w)
+	for lane := range w {
+		from := lane
+		switch op {
+		case ir.OpShflIdx:
+			from = by & (w - 1)
+		case ir.OpShflXor:
+			from = lane ^ by
+		case ir.OpShflDown:
+			from = lane + max(min(by, w), -w)
+		default:
+			from = lane - max(min(by, w), -w)
+		}
+		if from < 0 || from >= w {
+			from = lane
+		}
+		words[lane] = uint32(from)
+	}
+	r := e.vec()
+	e.op(e.moveOp(), e.width(), asm.R(r), e.pool(words))
+	return r
 }
 
 // sources returns the numbers of the lanes to take from, of those that there are

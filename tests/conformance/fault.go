@@ -29,6 +29,7 @@ func RunChecked(t *testing.T, dev *runtime.Device) {
 	}
 	t.Run("Fault", func(t *testing.T) { checkFaults(t, dev) })
 	t.Run("FaultAll", func(t *testing.T) { checkFaultAll(t, dev) })
+	t.Run("FaultFrom", func(t *testing.T) { checkFaultFrom(t, dev) })
 	t.Run("FaultUnchecked", func(t *testing.T) { checkUnchecked(t, dev) })
 }
 
@@ -157,6 +158,17 @@ func checkFaultAll(t *testing.T, dev *runtime.Device) {
 	msg, others := strings.CutSuffix(err.Error(), " (and 723 more)")
 	assert.Equal(t, dev.Info().Kind != "cpu", others, msg)
 	assert.Regexp(t, `kernels/fault\.go:\d+: kernel FaultAll: block \(1,0,0\), thread \(44,0,0\): integer divide by zero \(dividend 300\)$`, msg)
+}
+
+// checkFaultFrom has the last threads of a vector fail.
+func checkFaultFrom(t *testing.T, dev *runtime.Device) {
+	in := upload32(t, dev, make([]int32, 128))
+	require.NoError(t, jit.Of(kernels.FaultFrom).Checked().Launch(dev.DefaultStream(), runtime.Blocks(1, 128), in, in))
+	err := dev.DefaultStream().Sync()
+	require.ErrorIs(t, err, runtime.ErrLaunch)
+	msg, others := strings.CutSuffix(err.Error(), " (and 4 more)")
+	assert.Equal(t, dev.Info().Kind != "cpu", others, msg)
+	assert.Regexp(t, `kernels/fault\.go:\d+: kernel FaultFrom: block \(0,0,0\), thread \(123,0,0\): index out of range \[5\] with length 5$`, msg)
 }
 
 // checkUnchecked has the results that are defined where nothing is checked.

@@ -20,6 +20,7 @@ func (b *builder) language() {
 	b.add("Generic", language.Generic, 1, 32, make([]float32, 32), ranged[float32](b, 32, 10))
 	b.add("Lits", language.Lits, 1, 32, make([]int, 32), few(b, 32))
 	b.add("Ptrs", language.Ptrs, 1, 64, make([]int32, 64), tiny(b, 64, 20))
+	b.add("SlicesFrom", language.SlicesFrom, 2, 64, make([]int32, 117), tiny(b, 117, 9))
 	b.add("Reslices", language.Reslices, 1, 64, make([]int32, 64), tiny(b, 80, 20))
 	b.add("Consts", language.Consts, 1, 64, make([]int64, 64))
 	b.add("Ops", language.Ops, 2, 64, make([]int64, 128), ints[int64](b, 128), ranged[float64](b, 128, 100))

@@ -152,3 +152,11 @@ func FaultAll(t dsl.Thread, out []int32, from int, zero int32) {
 	}
 	out[i] = int32(i) / zero
 }
+
+// FaultFrom loads the fifth element behind each thread's own.
+//
+//kiln:kernel
+func FaultFrom(t dsl.Thread, out, x []int32) {
+	i := t.Global()
+	out[i] = x[i:][5]
+}

@@ -55,3 +55,20 @@ func SliceOfT[T any](t dsl.Thread, dst, src []T) {
 	t.Sync()
 	dst[i] = sh[31-t.ThreadX()]
 }
+
+// SlicesFrom adds elements at places that are constants, of a slice that begins at each
+// thread's own and ends with x: there is less of it from thread to thread.
+//
+//kiln:kernel
+func SlicesFrom(t dsl.Thread, out, x []int32) {
+	i := t.Global()
+	if i >= len(x) {
+		return
+	}
+	own := x[i:]
+	s := own[0]
+	if i < len(x)-20 {
+		s += 3*own[3] + 20*own[20]
+	}
+	out[i] = s
+}
