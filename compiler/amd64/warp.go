@@ -19,7 +19,7 @@ func (e *emitter) shuffle(v *ir.Value) error {
 	r := e.lanesOf(v.Type)
 	e.vals[v.ID] = r
 	if y.IsConst() {
-		e.permute(r, in, e.fixedSources(v.Op, int64(y.Imm)), 0)
+		e.permuteFixed(r, in, fixedSources(e.isa.lanes(), v.Op, int64(y.Imm)))
 		return nil
 	}
 	from := e.sources(v.Op, y)
@@ -35,29 +35,45 @@ func (e *emitter) shuffle(v *ir.Value) error {
 
 // fixedSources returns the numbers of the lanes that a shuffle by a constant takes from: a
 // lane's own where there is none.
-func (e *emitter) fixedSources(op ir.Op, by int64) asm.Reg {
-	w := int64(e.isa.lanes())
-	words := make([]uint32, w)
+func fixedSources(lanes int, op ir.Op, by int64) []uint32 {
+	w := int64(lanes)
+	from := make([]uint32, w)
 	for lane := range w {
-		from := lane
+		n := lane
 		switch op {
 		case ir.OpShflIdx:
-			from = by & (w - 1)
+			n = by & (w - 1)
 		case ir.OpShflXor:
-			from = lane ^ by
+			n = lane ^ by
 		case ir.OpShflDown:
-			from = lane + max(min(by, w), -w)
+			n = lane + max(min(by, w), -w)
 		default:
-			from = lane - max(min(by, w), -w)
+			n = lane - max(min(by, w), -w)
 		}
-		if from < 0 || from >= w {
-			from = lane
+		if n < 0 || n >= w {
+			n = lane
 		}
-		words[lane] = uint32(from)
+		from[lane] = uint32(n)
 	}
-	r := e.vec()
-	e.op(e.moveOp(), e.width(), asm.R(r), e.pool(words))
-	return r
+	return from
+}
+
+// permuteFixed takes the lanes of x by numbers that are constants.
+func (e *emitter) permuteFixed(r, x val, lanes []uint32) {
+	if e.isa == v3 || x.n == 1 && r.n == 1 {
+		from := e.vec()
+		e.op(e.moveOp(), e.width(), asm.R(from), e.pool(lanes))
+		e.permute(r, x, from, 0)
+		return
+	}
+	for h, d := range r.reg {
+		var words []uint32
+		for _, n := range lanes[h*len(lanes)/2:][:len(lanes)/2] {
+			words = append(words, n, 0)
+		}
+		e.op(e.moveOp(), 512, asm.R(d), e.pool(words))
+		e.op(asm.VPERMI2Q, 512, asm.R(d), asm.R(half(x, 0)), asm.R(half(x, 1)))
+	}
 }
 
 // sources returns the numbers of the lanes to take from, of those that there are

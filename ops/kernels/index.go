@@ -135,15 +135,37 @@ type Lines struct {
 func Scatter[T, C dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, src []T, w Walk, l Lines, a Axis, f func(a, b C) C) {
 	part := (a.Size + t.GridDimZ() - 1) / t.GridDimZ()
 	lo := t.BlockZ() * part
-	w.Each(t, func(at [Operands]int) {
-		for k := range l.N {
-			i := int(ids[at[1]+k*l.Step[1]])
-			if a.find(t, i, at[3]+k*l.Step[3]) && i >= lo && i < lo+part {
-				to := at[0] + i*a.Step
-				out[to] = dsl.Convert[T](f(dsl.Convert[C](out[to]), dsl.Convert[C](src[at[2]+k*l.Step[2]])))
-			}
+	w.down(t, l.N, func(at [Operands]int, k int) {
+		i := int(ids[at[1]+k*l.Step[1]])
+		if a.find(t, i, at[3]+k*l.Step[3]) && i >= lo && i < lo+part {
+			to := at[0] + i*a.Step
+			out[to] = dsl.Convert[T](f(dsl.Convert[C](out[to]), dsl.Convert[C](src[at[2]+k*l.Step[2]])))
 		}
 	})
+}
+
+// down calls f for all elements that are the thread's and numbers below n, for each element
+// in order. Elements of a row have their turn of each number together, as they lie side by
+// side.
+func (w *Walk) down(t dsl.Thread, n int, f func(at [Operands]int, k int)) {
+	if w.Mode != Rows {
+		w.Each(t, func(at [Operands]int) {
+			for k := range n {
+				f(at, k)
+			}
+		})
+		return
+	}
+	first := t.BlockX() * w.Part
+	end := min(first+w.Part, w.N)
+	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
+		base := w.find(r, 1)
+		for k := range n {
+			for i := first + t.ThreadX(); i < end; i += t.BlockDimX() {
+				f(w.along(base, i), k)
+			}
+		}
+	}
 }
 
 // Second is y: what Scatter computes that stores.
