@@ -38,11 +38,20 @@ func (p *Windows) Counts(sizes ...int) ([]int, error) {
 		if k < 1 || stride < 1 || pad < 0 || dilation < 1 || sizes[d] < 0 {
 			return nil, fmt.Errorf("%w: windows of %v with stride %v, padding %v and dilation %v over sizes %v", layout.ErrShape, p.Kernel, p.Stride, p.Padding, p.Dilation, sizes)
 		}
-		reach := dilation*(k-1) + 1
+		if max(k, stride, pad, sizes[d]) > farthest {
+			return nil, fmt.Errorf("%w: windows of %v with stride %v and padding %v over sizes %v, want up to 2^40", layout.ErrTooLarge, p.Kernel, p.Stride, p.Padding, sizes)
+		}
+		reach, err := spread(k, dilation)
+		if err != nil {
+			return nil, err
+		}
 		if sizes[d]+2*pad < reach {
 			return nil, fmt.Errorf("%w: windows of %v with padding %v and dilation %v over sizes %v", layout.ErrShape, p.Kernel, p.Padding, p.Dilation, sizes)
 		}
 		counts[d] = (sizes[d]+2*pad-reach)/stride + 1
+	}
+	if err := append(slices.Clone(layout.Shape(p.Kernel)), counts...).Check(); err != nil {
+		return nil, err
 	}
 	return counts, nil
 }
@@ -56,6 +65,9 @@ func (p *Windows) Shape(x layout.Shape) (layout.Shape, error) {
 	}
 	counts, err := p.Counts(x[lead+1:]...)
 	if err != nil {
+		return nil, err
+	}
+	if err := slices.Concat(x[:lead+1], p.Kernel, counts).Check(); err != nil {
 		return nil, err
 	}
 	return append(slices.Clone(x[:lead]), x[lead]*layout.Shape(p.Kernel).Count(), layout.Shape(counts).Count()), nil

@@ -69,8 +69,8 @@ func (h *hooks) call(t, g *Tensor, graph bool) (*Tensor, error) {
 // fits reports why x cannot take the place of the gradient g.
 func fits(x, g *Tensor) error {
 	const op = "on_gradient"
-	if x.err != nil {
-		return x.err
+	if bad := first(op, x); bad != nil {
+		return bad.err
 	}
 	if err := same(g, x); err != nil {
 		return failed(op, err).err

@@ -100,6 +100,7 @@ func TestOnGradientErrors(t *testing.T) {
 		{func(g *tensor.Tensor) *tensor.Tensor { return g.Sum() }, tensor.ErrShape},
 		{func(g *tensor.Tensor) *tensor.Tensor { return g.Cast(tensor.F64) }, tensor.ErrDTypeMismatch},
 		{func(g *tensor.Tensor) *tensor.Tensor { return g.Sum(1) }, tensor.ErrDim},
+		{func(g *tensor.Tensor) *tensor.Tensor { return &tensor.Tensor{} }, tensor.ErrArgument},
 	} {
 		remove, err := x.OnGradient(c.f)
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,15 @@ func TestWindows(t *testing.T) {
 	require.ErrorIs(t, x.Col2Im(w, 3, 4).Err(), tensor.ErrShape)
 	require.ErrorIs(t, x.Im2Col(w).Col2Im(w, 4, 4).Err(), tensor.ErrShape)
 	require.ErrorIs(t, x.Im2Col(w).Col2Im(w, 0, 4).Err(), tensor.ErrShape)
+	const most = math.MaxInt // numbers whose sums and products wrap
+	for _, w := range []tensor.Windows{
+		{Kernel: []int{most, most}}, {Kernel: []int{2, 2}, Padding: []int{most, most}}, {Kernel: []int{2, 2}, Dilation: []int{most, most}}, {Kernel: []int{2, 2}, Stride: []int{most, 1}},
+		{Kernel: []int{1 << 35, 1 << 35}, Padding: []int{1 << 35, 1 << 35}},
+	} {
+		require.ErrorIs(t, x.Im2Col(w).Err(), tensor.ErrTooLarge, "%+v", w)
+		require.ErrorIs(t, x.Col2Im(w, 3, 4).Err(), tensor.ErrTooLarge, "%+v", w)
+	}
+	require.ErrorIs(t, x.Col2Im(w, most, 4).Err(), tensor.ErrTooLarge)
 	packed := tensor.FromBytes(d, tensor.F4, []byte{1, 2}, 1, 4)
 	require.ErrorIs(t, packed.Im2Col(line).Err(), tensor.ErrDType)
 	require.ErrorIs(t, tensor.FromBytes(d, tensor.F4, []byte{1, 2, 3}, 3, 2).Col2Im(line, 4).Err(), tensor.ErrDType)
