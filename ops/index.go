@@ -31,6 +31,10 @@ var (
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), walkType, axisType, t, t}
 	}}
 
+	fromEnd = family{name: "index_put", kernel: jit.Of(kernels.FromEnd[int32]), params: func(i, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{int64s, reflect.SliceOf(i), walkType, axisType}
+	}}
+
 	axisType = reflect.TypeFor[kernels.Axis]()
 )
 
@@ -264,7 +268,7 @@ func Embedding(s *runtime.Stream, out, x, ids View) error {
 	if err != nil {
 		return err
 	}
-	a := kernels.Axis{Op: kernels.OpIndexSelect, Size: x.Layout.Shape()[0], Step: x.Layout.Strides()[0]}
+	a := kernels.Axis{Op: kernels.OpEmbedding, Size: x.Layout.Shape()[0], Step: x.Layout.Strides()[0]}
 	return runGather(s, out, x, ids, a, at, along(shape, map[int]int{last: x.Layout.Strides()[1]}), pos)
 }
 
@@ -280,6 +284,14 @@ func Take(s *runtime.Stream, out, x, ids View) error {
 	}
 	if err := checkIDs("take", ids.DType); err != nil {
 		return err
+	}
+	if x.Layout.Rank() == 1 { // the index is the place
+		from, err := layout.New(shape, make([]int, len(shape)), x.Layout.Offset())
+		if err != nil {
+			return err
+		}
+		a := kernels.Axis{Op: kernels.OpTake, Size: x.Layout.Count(), Step: x.Layout.Strides()[0]}
+		return runGather(s, out, x, ids, a, ids.Layout, from, layout.Contiguous(shape))
 	}
 	t := carrier(x.DType)
 	k, err := take.of(t, ids.DType)
@@ -310,6 +322,32 @@ func anyOrder(w *kernels.Walk, n int) {
 }
 
 var second, plus = jit.Func(kernels.Second[float32]), jit.Func(kernels.Add[float32])
+
+// FromEnd stores in out, of type I64, the indices of ids for n places, of which negative
+// ones count from the end. The largest value of a type is an index as others are.
+func FromEnd(s *runtime.Stream, out, ids View, n int) error {
+	if err := sameShape("index_put", out.Layout.Shape(), ids.Layout.Shape()); err != nil {
+		return err
+	}
+	if err := checkIDs("index_put", ids.DType); err != nil {
+		return err
+	}
+	if out.DType != dtype.I64 {
+		return unsupported("index_put with places", out.DType, dtype.I64.String())
+	}
+	k, err := fromEnd.of(ids.DType, ids.DType)
+	if err != nil {
+		return err
+	}
+	var w kernels.Walk
+	var g runtime.Grid
+	if ok, err := walkOver(s, &w, &g, out.Layout, ids.Layout, layout.Contiguous(ids.Layout.Shape())); !ok {
+		return err
+	}
+	a := kernels.Axis{Op: kernels.OpIndexPut, Size: n}
+	to, index := out.header(), ids.header()
+	return k.Launch(s, g, slice(out.DType, &to), slice(ids.DType, &index), w, a)
+}
 
 // OneHot stores on where the index along the last dimension of out is the one of ids,
 // which has the shape of out without it, and off elsewhere. A row of -1, as one of

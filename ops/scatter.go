@@ -33,6 +33,7 @@ var (
 	ScatterMean = &ScatterBy{name: "scatter_mean", op: kernels.OpScatterReduce, fn: plus, mean: true}
 
 	scatterLast = &ScatterBy{name: "scatter", op: kernels.OpScatter, fn: second, set: true}
+	unpool      = &ScatterBy{name: "max_unpool", op: kernels.OpMaxUnpool, fn: second, set: true}
 	indexAdd    = &ScatterBy{name: "index_add", op: kernels.OpIndexAdd, fn: plus}
 )
 
@@ -44,6 +45,11 @@ func (b *ScatterBy) Name() string { return b.name }
 // the last one counts.
 func Scatter(s *runtime.Stream, out, ids, src View, d int) error {
 	return scatterBy(s, scatterLast, out, ids, src, d, true)
+}
+
+// MaxUnpool is [Scatter] of the results of [MaxPool], to the places of these.
+func MaxUnpool(s *runtime.Stream, out, ids, src View, d int) error {
+	return scatterBy(s, unpool, out, ids, src, d, true)
 }
 
 // ScatterAdd adds where [Scatter] stores: [ScatterReduce] with [ScatterSum].

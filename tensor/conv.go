@@ -184,8 +184,11 @@ func (t *Tensor) MaxUnpool(places *Tensor, sizes ...int) *Tensor {
 	if err := shape.Check(); err != nil {
 		return failed(op, err)
 	}
-	rows, room := joined(t.layout.Shape(), lead), joined(shape, lead)
-	return Zeros(t.dev, t.dtype, room...).Scatter(places.Detach().Reshape(rows...), t.Reshape(rows...), lead).Reshape(shape...)
+	rows := joined(t.layout.Shape(), lead)
+	ids, src := places.Detach().Reshape(rows...), t.Reshape(rows...)
+	return Zeros(t.dev, t.dtype, joined(shape, lead)...).scatter(op, ids, src, lead, func(out ops.View) error {
+		return ops.MaxUnpool(t.dev.stream, out, ids.view(), src.view(), lead)
+	}, gradScatter(ids, lead)).Reshape(shape...)
 }
 
 // AvgPool is the means of windows over the last one or two dimensions.

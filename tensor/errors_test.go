@@ -111,7 +111,13 @@ func TestIndexKind(t *testing.T) {
 		"gather":       func(x, _, ids *tensor.Tensor) *tensor.Tensor { return x.Gather(ids, 0) },
 		"scatter":      func(x, one, ids *tensor.Tensor) *tensor.Tensor { return x.Scatter(ids, one, 1) },
 		"scatter_add":  func(x, one, ids *tensor.Tensor) *tensor.Tensor { return x.ScatterAdd(ids, one, 1) },
-		"index_add":    func(x, _, ids *tensor.Tensor) *tensor.Tensor { return x.IndexAdd(ids.Reshape(1), x.Narrow(1, 0, 1), 1) },
+		"take":         func(x, _, ids *tensor.Tensor) *tensor.Tensor { return x.Get(0).Take(ids) },
+		"embedding":    func(x, _, ids *tensor.Tensor) *tensor.Tensor { return x.Embedding(ids) },
+		"max_unpool":   func(_, one, ids *tensor.Tensor) *tensor.Tensor { return one.MaxUnpool(ids, 2, 4) },
+		"index_put": func(x, one, ids *tensor.Tensor) *tensor.Tensor {
+			return x.T().Narrow(0, 0, 1).IndexPut([]*tensor.Tensor{ids}, one, false)
+		},
+		"index_add": func(x, _, ids *tensor.Tensor) *tensor.Tensor { return x.IndexAdd(ids.Reshape(1), x.Narrow(1, 0, 1), 1) },
 	} {
 		for _, id := range []int32{9, -2} {
 			require.NoError(t, f(count(d, 4, 3), count(d, 1, 1), tensor.From(d, []int32{id}, 1, 1)).Err(), name)

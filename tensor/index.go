@@ -69,16 +69,19 @@ func (t *Tensor) Gather(ids *Tensor, d int) *Tensor {
 func (t *Tensor) Scatter(ids, src *Tensor, d int) *Tensor {
 	return t.scatter("scatter", ids, src, d, func(out ops.View) error {
 		return ops.Scatter(t.dev.stream, out, ids.view(), src.view(), d)
-	}, func(g, out *Tensor, in []*Tensor) []*Tensor {
-		written := in[1].ZerosLike()
-		// What a later element has overwritten has no gradient: elements that are still
-		// there have their own number.
-		count := int32(src.Count())
-		numbers := Arange(g.dev, int32(0), count).Reshape(src.Shape()...)
-		last := Full(g.dev, dtype.New(int32(-1)), in[0].Shape()...).Scatter(ids, numbers, d)
+	}, gradScatter(ids, d))
+}
+
+// gradScatter gives nothing to what a later element has overwritten: elements that are
+// still there have their own number.
+func gradScatter(ids *Tensor, d int) backward {
+	return func(g, out *Tensor, in []*Tensor) []*Tensor {
+		src := in[1]
+		numbers := Arange(g.dev, 0, int64(src.Count())).Reshape(src.Shape()...)
+		last := Full(g.dev, dtype.New(int64(-1)), in[0].Shape()...).Scatter(ids, numbers, d)
 		base := last.LtScalar(0).Where(g, g.zero())
-		return []*Tensor{base, last.Gather(ids, d).Eq(numbers).Where(g.Gather(ids, d), written)}
-	})
+		return []*Tensor{base, last.Gather(ids, d).Eq(numbers).Where(g.Gather(ids, d), src.ZerosLike())}
+	}
 }
 
 // ScatterAdd returns t with the elements of src added where [Tensor.Scatter] puts them,
@@ -141,17 +144,27 @@ func (t *Tensor) Embedding(ids *Tensor) *Tensor {
 	if t.Rank() != 2 {
 		return failf(op, ErrRank, "%v: a table has 2 dimensions", t.layout.Shape())
 	}
-	rows := t.IndexSelect(ids.Detach().FlattenAll(), 0)
-	return rows.Reshape(append(ids.Shape(), t.Size(1))...)
+	out := t.produce(op, append(ids.Shape(), t.Size(1)), func(out ops.View) error { return ops.Embedding(t.dev.stream, out, t.view(), ids.view()) })
+	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
+		return []*Tensor{in[0].ZerosLike().IndexAdd(ids.FlattenAll(), g.Reshape(ids.Count(), in[0].Size(1)), 0)}
+	}), t).saves(ids)
 }
 
 // Take returns the elements of t that ids count in row-major order: the result has the
 // shape of ids. Indices out of range: see [Tensor.Gather].
 func (t *Tensor) Take(ids *Tensor) *Tensor {
-	if bad := indices("take", ids, t); bad != nil {
+	const op = "take"
+	if bad := indices(op, ids, t); bad != nil {
 		return bad
 	}
-	return t.FlattenAll().Gather(ids.Detach().FlattenAll(), 0).Reshape(ids.Shape()...)
+	flat := t.FlattenAll()
+	if flat.err != nil {
+		return failed(op, flat.err.Err)
+	}
+	out := t.produce(op, ids.Shape(), func(out ops.View) error { return ops.Take(t.dev.stream, out, flat.view(), ids.view()) })
+	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
+		return []*Tensor{in[0].ZerosLike().ScatterAdd(ids.FlattenAll(), g.FlattenAll(), 0)}
+	}), flat).saves(ids)
 }
 
 // MaskedFill is x where mask, integers, is not 0, and t elsewhere. The mask is broadcast.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 )
 
@@ -84,7 +85,7 @@ func (t *Tensor) IndexPut(ids []*Tensor, src *Tensor, add bool) *Tensor {
 }
 
 // numbered returns the numbers, in row-major order of the first dimensions of t, of the
-// elements that indices name; -1 for those that are out of range.
+// elements that indices name.
 func (t *Tensor) numbered(op string, ids []*Tensor, src *Tensor) (at, bad *Tensor) {
 	if bad := first(op, append([]*Tensor{t, src}, ids...)...); bad != nil {
 		return nil, bad
@@ -92,22 +93,24 @@ func (t *Tensor) numbered(op string, ids []*Tensor, src *Tensor) (at, bad *Tenso
 	if len(ids) < 1 || len(ids) > t.Rank() {
 		return nil, failed(op, fmt.Errorf("%w: indices of %d dimensions of %v", ErrRank, len(ids), t.layout.Shape()))
 	}
-	var wrong *Tensor
 	for i, id := range ids {
 		if bad := indices(op, id, t, src); bad != nil {
 			return nil, bad
 		}
-		n := float64(t.Size(i))
-		id = id.Detach().Cast(I64)
-		id = id.LtScalar(0).Where(id.AddScalar(n), id)
-		out := id.LtScalar(0).LogicalOr(id.GeScalar(n))
+		n := t.Size(i)
+		place, err := empty(t.dev, I64, id.Shape())
+		if err == nil {
+			err = ops.FromEnd(t.dev.stream, place.view(), id.view(), n)
+		}
+		if err != nil {
+			return nil, failed(op, err)
+		}
 		if at == nil {
-			at, wrong = id, out
+			at = place
 		} else {
-			at, wrong = at.MulScalar(n).Add(id), wrong.LogicalOr(out)
+			at = at.MulScalar(float64(n)).Add(place)
 		}
 	}
-	at = wrong.Where(at.FullLike(-1), at)
 	if at.err != nil {
 		return nil, failed(op, at.err.Err)
 	}

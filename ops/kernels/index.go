@@ -13,6 +13,9 @@ const (
 	OpOneHot
 	OpScatterReduce
 	OpBincount
+	OpEmbedding
+	OpIndexPut
+	OpMaxUnpool
 )
 
 // Axis is the dimension that indices are for.
@@ -30,6 +33,12 @@ func (a *Axis) find(t dsl.Thread, i, at int) bool {
 		return false
 	}
 	ok := i >= 0 && i < a.Size
+	a.check(t, ok, i, at)
+	return ok
+}
+
+// check ends the thread with an error if an index is not as it should be.
+func (a *Axis) check(t dsl.Thread, ok bool, i, at int) {
 	switch a.Op {
 	case OpGather:
 		dsl.Assert(t, ok, "gather: index %d at position %d is out of range", i, at)
@@ -49,8 +58,29 @@ func (a *Axis) find(t dsl.Thread, i, at int) bool {
 		dsl.Assert(t, ok, "bincount: index %d at position %d is out of range", i, at)
 	case OpOneHot:
 		dsl.Assert(t, ok, "one_hot: index %d at position %d is out of range", i, at)
+	case OpEmbedding:
+		dsl.Assert(t, ok, "embedding: index %d at position %d is out of range", i, at)
+	case OpIndexPut:
+		dsl.Assert(t, ok, "index_put: index %d at position %d is out of range", i, at)
+	case OpMaxUnpool:
+		dsl.Assert(t, ok, "max_unpool: index %d at position %d is out of range", i, at)
 	}
-	return ok
+}
+
+// FromEnd stores indices with those that count from the end as others do. The last operand
+// of the walk is the position among ids.
+//
+//kiln:kernel
+func FromEnd[I dsl.Int | dsl.Uint](t dsl.Thread, out []int64, ids []I, w Walk, a Axis) {
+	w.Each(t, func(at [Operands]int) {
+		i := int64(ids[at[1]])
+		ok := i >= -int64(a.Size) && i < int64(a.Size)
+		a.check(t, ok, int(i), at[2])
+		if i < 0 {
+			i += int64(a.Size)
+		}
+		out[at[0]] = i
+	})
 }
 
 // Gather stores the elements of x at the indices of ids, and 0 for those that are none.

@@ -26,6 +26,7 @@ func index(t *testing.T, b *bench) {
 			b.part(t, func(t *testing.T, b *bench) {
 				b.take(t, d, ids, i+k)
 				b.oneHot(t, d, ids, i+k)
+				b.fromEnd(t, ids, i+k)
 			}, "Take/%v/%d", d, k)
 		}
 		t.Run(fmt.Sprintf("WholeRows/%v", d), func(t *testing.T) { b.wholeRows(t, d) })
@@ -241,16 +242,37 @@ func (b *bench) scatters(t *testing.T, d, id dtype.DType, kind, k int) {
 
 func (b *bench) take(t *testing.T, d, id dtype.DType, kind int) {
 	t.Helper()
-	x := b.any(t, d, layout.Shape{4, 5, 6}, kind)
-	ids := b.ids(t, id, layoutOf(t, kinds[(kind+1)%len(kinds)], layout.Shape{7, 33}), 120)
-	out := b.room(t, d, layout.Shape{7, 33}, kind)
-	require.NoError(t, ops.Take(b.s, out.View, x.View, ids.View))
-	for i, got := range b.read(t, out) {
-		want := dtype.Zero(d)
-		if ids.want[i] != none(id) {
-			want = x.want[ids.want[i].Int()]
+	for _, shape := range []layout.Shape{{4, 5, 6}, {120}} {
+		x := b.any(t, d, shape, kind)
+		ids := b.ids(t, id, layoutOf(t, kinds[(kind+1)%len(kinds)], layout.Shape{7, 33}), 120)
+		out := b.room(t, d, layout.Shape{7, 33}, kind)
+		require.NoError(t, ops.Take(b.s, out.View, x.View, ids.View))
+		for i, got := range b.read(t, out) {
+			want := dtype.Zero(d)
+			if ids.want[i] != none(id) {
+				want = x.want[ids.want[i].Int()]
+			}
+			require.Equal(t, want, got)
 		}
-		require.Equal(t, want, got)
+	}
+}
+
+// fromEnd draws places from both ends.
+func (b *bench) fromEnd(t *testing.T, id dtype.DType, kind int) {
+	t.Helper()
+	const n = 40
+	shape := layout.Shape{3, 50}
+	from := make([]float64, shape.Count())
+	for i := range from {
+		from[i] = float64(b.rng.IntN(n))
+		if id != dtype.U8 && id != dtype.U32 && b.rng.IntN(2) == 0 {
+			from[i] -= n
+		}
+	}
+	ids, out := b.of(t, id, shape, from...), b.room(t, dtype.I64, shape, kind)
+	require.NoError(t, ops.FromEnd(b.s, out.View, ids.View, n))
+	for i, got := range b.read(t, out) {
+		require.Equal(t, (int64(from[i])+n)%n, got.Int(), "%v of %v", from[i], id)
 	}
 }
 
@@ -545,10 +567,14 @@ func outOfRange(t *testing.T, b *bench) {
 			}
 			check("gather", 8, rows, ops.Gather(b.s, rows.View, x.View, wide, 0))
 			check("index_select", 1, rows, ops.IndexSelect(b.s, rows.View, x.View, ids.View, 0))
-			check("index_select", 1, rows, ops.Embedding(b.s, rows.View, x.View, ids.View))
+			check("embedding", 1, rows, ops.Embedding(b.s, rows.View, x.View, ids.View))
 			check("scatter", 8, target, ops.Scatter(b.s, target.View, wide, src.View, 0))
 			check("scatter_add", 8, target, ops.ScatterAdd(b.s, target.View, wide, src.View, 0))
 			check("index_add", 1, target, ops.IndexAdd(b.s, target.View, ids.View, src.View, 0))
+			places := b.room(t, dtype.I64, layout.Shape{3}, 0)
+			if i < -4 || i >= 4 {
+				check("index_put", 1, places, ops.FromEnd(b.s, places.View, ids.View, 4))
+			}
 			if i != -1 {
 				hot := b.room(t, dtype.F32, layout.Shape{3, 4}, 0)
 				check("one_hot", 1, hot, ops.OneHot(b.s, hot.View, ids.View, dtype.One(dtype.F32), dtype.Zero(dtype.F32)))
