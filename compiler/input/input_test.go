@@ -95,6 +95,19 @@ func TestFindLiteral(t *testing.T) {
 	got, err = FindLiteral(p, Literal{File: "k.go", Line: 10})
 	require.NoError(t, err)
 	assert.Equal(t, "k/k.go:10:10", got.String())
+	named := &Package{Path: "k", Files: []File{
+		{Name: "types.go", Text: []byte("package k\n\ntype D = E\ntype E = float64\ntype Own float32\ntype Round = Round\n")},
+		{Name: "k.go", Text: []byte("package k\n\nvar a, b, c = func(x D) {}, func(x Own) {}, func(x float32) {}\nvar d, e = func(x E) {}, func(x D) {}\nvar f, g = func(x Round) {}, func(x E) {}\n")},
+	}}
+	for name, col := range map[string]int{"float64": 15, "float32": 45, "": 0} { // the last is a type that has no name here
+		got, err = FindLiteral(named, Literal{File: "k.go", Line: 3, Params: []string{name}})
+		assert.Equal(t, col, got.Col, name)
+		assert.Equal(t, col == 0, err != nil, name)
+	}
+	_, err = FindLiteral(named, Literal{File: "k.go", Line: 4, Params: []string{"float64"}})
+	require.ErrorContains(t, err, "2 function literals of the same type begin on this line")
+	_, err = FindLiteral(named, Literal{File: "k.go", Line: 5, Params: []string{"float64"}})
+	require.Error(t, err)
 	for want, l := range map[string]Literal{
 		"no function literal of this type":            {File: "k.go", Line: 4},
 		"an instance of a generic function stands on": {File: "k.go", Line: 6},

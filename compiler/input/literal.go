@@ -32,6 +32,7 @@ func FindLiteral(p *Package, want Literal) (Func, error) {
 		return Func{}, fmt.Errorf("reading source of %s: %w", p.Path, err)
 	}
 	var found []Func
+	var types []*ast.FuncType
 	var outer *ast.FuncDecl
 	wrapped := false // the literal is inside a generic function
 	ast.Inspect(tree, func(n ast.Node) bool {
@@ -43,13 +44,17 @@ func FindLiteral(p *Package, want Literal) (Func, error) {
 		case *ast.FuncDecl:
 			outer = n
 		case *ast.FuncLit:
-			if at.Line == want.Line && sameTypes(n.Type.Params, want.Params) && sameTypes(n.Type.Results, want.Results) {
+			if at.Line == want.Line && want.is(n.Type, nil) {
 				found = append(found, Func{Pkg: p.Path, File: want.File, Line: at.Line, Col: at.Column})
+				types = append(types, n.Type)
 				wrapped = outer != nil && n.End() <= outer.End() && generic(outer)
 			}
 		}
 		return true
 	})
+	if len(found) > 1 {
+		found = want.among(found, types, p)
+	}
 	place := fmt.Sprintf("%s/%s:%d", p.Path, want.File, want.Line)
 	switch {
 	case len(found) == 0:
@@ -60,6 +65,53 @@ func FindLiteral(p *Package, want Literal) (Func, error) {
 		return Func{}, fmt.Errorf("%s: an instance of a generic function stands on the line of a function literal, inside a generic function, and a program cannot tell them apart: put each on a line of its own", place)
 	}
 	return found[0], nil
+}
+
+// among returns those of some literals that are of the type by what the package declares.
+func (l Literal) among(found []Func, types []*ast.FuncType, p *Package) (left []Func) {
+	names := declaredTypes(p)
+	for i, t := range types {
+		if l.is(t, names) {
+			left = append(left, found[i])
+		}
+	}
+	return left
+}
+
+const ownType = "type" // stands for one that is declared and no alias
+
+// declaredTypes returns what the types that a package declares are: the name of another one
+// for an alias, and "" for what is not known.
+func declaredTypes(p *Package) map[string]string {
+	names := map[string]string{}
+	for _, f := range p.Files {
+		tree, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Text, parser.SkipObjectResolution)
+		if err != nil {
+			continue // the compiler reports it
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if t, ok := n.(*ast.TypeSpec); ok {
+				of := ownType
+				if t.Assign.IsValid() {
+					of = nameOf(t.Type)
+				}
+				if _, again := names[t.Name.Name]; again {
+					of = "" // that of another function
+				}
+				names[t.Name.Name] = of
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// nameOf is the name that a type is, or "".
+func nameOf(t ast.Expr) string {
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
 }
 
 func generic(n *ast.FuncDecl) bool {
@@ -77,14 +129,24 @@ func generic(n *ast.FuncDecl) bool {
 	return false
 }
 
+// is reports whether the type of a literal may be that of the function, where names, if it
+// is not nil, is what types are declared as.
+func (l Literal) is(t *ast.FuncType, names map[string]string) bool {
+	return sameTypes(t.Params, l.Params, names) && sameTypes(t.Results, l.Results, names)
+}
+
 // sameTypes reports whether a list of parameters may have the given types.
-func sameTypes(list *ast.FieldList, want []string) bool {
+func sameTypes(list *ast.FieldList, want []string, names map[string]string) bool {
 	var have []string
 	if list != nil {
 		for _, f := range list.List {
-			name := ""
-			if id, ok := f.Type.(*ast.Ident); ok {
-				name = id.Name
+			name := nameOf(f.Type)
+			for range 10 { // of aliases, which may be a circle in source that does not compile
+				of, declared := names[name]
+				if !declared {
+					break
+				}
+				name = of
 			}
 			for range max(1, len(f.Names)) {
 				have = append(have, name)
@@ -96,7 +158,7 @@ func sameTypes(list *ast.FieldList, want []string) bool {
 		if a := alias[have]; a != "" {
 			have = a
 		}
-		return have == want || have == "" || want == "" || !predeclared(have)
+		return have == want || have == "" || want == "" || have != ownType && !predeclared(have)
 	})
 }
 
