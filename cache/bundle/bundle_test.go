@@ -380,6 +380,21 @@ func TestHostileIndex(t *testing.T) {
 	require.NoError(t, b.Verify())
 }
 
+// TestUnnamedBlock has a bundle with a block that nothing leads to.
+func TestUnnamedBlock(t *testing.T) {
+	var out bytes.Buffer
+	_, err := blocksOf(t, 2).WriteTo(&out)
+	require.NoError(t, err)
+	b := parse(t, reindexed(t, out.Bytes(), func(index []byte) {
+		for records := index[2*blockRecordSize:]; len(records) > 0; records = records[recordSize:] {
+			binary.LittleEndian.PutUint32(records[len(cache.Key{}):], 0)
+		}
+	}))
+	err = b.Verify()
+	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorContains(t, err, "block 1 at byte")
+}
+
 // reindexed returns a bundle of one section with another index.
 func reindexed(t *testing.T, data []byte, change func(index []byte)) []byte {
 	b := parse(t, data)

@@ -341,7 +341,30 @@ func (b *Bundle) Verify() error {
 			errs = append(errs, fmt.Errorf("bundle %s: %d entries for %q, the manifest has %d", b.name, s.Entries, s.Target, listed[s.Target]))
 		}
 	}
+	for _, s := range b.sections {
+		if s.at >= 0 {
+			errs = append(errs, b.unnamed(s, items))
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// unnamed reports a block of a section that no line of the manifest has an entry in, and
+// which therefore nobody has read.
+func (b *Bundle) unnamed(s *section, items []Item) error {
+	if s.once.Do(func() { s.err = s.load(b.r) }); s.err != nil {
+		return fmt.Errorf("bundle %s: section %q: %w", b.name, s.Target, s.err)
+	}
+	named := make([]bool, len(s.blocks))
+	for _, it := range items {
+		if rec, ok := s.find(it.Key); ok && it.Target == s.Target && int64(rec.block) < int64(len(named)) {
+			named[rec.block] = true
+		}
+	}
+	if i := slices.Index(named, false); i >= 0 {
+		return fmt.Errorf("bundle %s: section %q: block %d at byte %d: %w: no entry of the manifest is in it", b.name, s.Target, i, s.blocks[i].at, ErrFormat)
+	}
+	return nil
 }
 
 // verify reads the entry of a line of the manifest, and compares what both say.
