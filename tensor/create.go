@@ -28,7 +28,7 @@ func Item[T Element](d *Device, x T) *Tensor {
 }
 
 // FromBytes returns a tensor with a copy of elements as memory has them, in row-major
-// order and little-endian.
+// order and little-endian. Without a shape it has one dimension.
 func FromBytes(d *Device, dt DType, data []byte, shape ...int) *Tensor {
 	const op = "from bytes"
 	if !dt.Valid() {

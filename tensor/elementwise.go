@@ -107,10 +107,12 @@ func (t *Tensor) Mul(u *Tensor) *Tensor { return t.binary(ops.Mul, u, gradMul) }
 // Div is t / u. Integers are cut towards zero, and x/0 is 0.
 func (t *Tensor) Div(u *Tensor) *Tensor { return t.binary(ops.Div, u, gradDiv) }
 
-// Mod is the remainder of t/u cut towards zero, which has the sign of t.
+// Mod is the remainder of t/u cut towards zero, which has the sign of t. Of
+// integers x mod 0 is x, and of floats it is NaN.
 func (t *Tensor) Mod(u *Tensor) *Tensor { return t.binary(ops.Mod, u, gradMod) }
 
 // Remainder is t less the largest multiple of u that leaves a rest with the sign of u.
+// For u = 0 it is as [Tensor.Mod].
 func (t *Tensor) Remainder(u *Tensor) *Tensor { return t.binary(ops.Remainder, u, gradRemainder) }
 
 // Maximum is the larger one of t and u, NaN where one is.
