@@ -26,6 +26,9 @@ func (e *emitter) atomic(b *block, v *ir.Value) error {
 		return nil
 	}
 	a := e.addressOf(v.Args[0], t.Size())
+	if a.off.n == 2 && v.Args[0].Type.Space == ir.Shared {
+		a.off = e.truncate(a.off) // there is no more of it than 32 bits can say
+	}
 	if op, ok := counts[v.Op]; ok && !e.used[v.ID] && t.IsInt() && e.active(b) == 0 && a.off.n == 1 && e.of(v.Args[1]).kind == uniform {
 		e.updateAll(op, v, e.plainBase(a), t, plain)
 		return nil

@@ -31,6 +31,7 @@ type emitter struct {
 	limited []bool    // by value ID: a length that rows of indices are compared with
 	limits  []asm.Reg // by value ID: see limitOf
 	strides map[*ir.Value]*stride
+	leads   map[*ir.Value]asm.Reg // by what strides go on: see newLead
 
 	spots   []spot
 	repeats []repeat

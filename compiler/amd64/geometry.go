@@ -180,4 +180,7 @@ func (e *emitter) spread(v *ir.Value) {
 	if e.limited[v.ID] {
 		e.limits[v.ID] = e.newLimit(v)
 	}
+	if _, is := e.leads[v]; is {
+		e.leads[v] = e.newLead(v)
+	}
 }

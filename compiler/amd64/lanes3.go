@@ -38,6 +38,30 @@ func (e *emitter) whole(m asm.Reg, all, some func()) {
 	e.bind(done)
 }
 
+// onePage emits one of two codes: for when a load of all lanes is one of memory that is
+// there, as it lies in a page of which some lane that is on loads something, or not. What
+// the other lanes load nobody looks at.
+func (e *emitter) onePage(mem asm.Arg, t *ir.Type, m asm.Reg, all, some func()) {
+	if m == 0 {
+		all()
+		return
+	}
+	const page = 4096
+	other, done := e.newLabel(), e.newLabel()
+	e.bits(asm.RAX, m)
+	e.op(asm.TEST, 32, asm.R(asm.RAX), asm.R(asm.RAX))
+	e.jcc(asm.CondE, other)
+	e.op(asm.LEA, 64, asm.R(asm.RAX), mem)
+	e.op(asm.AND, 32, asm.R(asm.RAX), asm.I(page-1))
+	e.op(asm.CMP, 32, asm.R(asm.RAX), asm.I(int64(page-e.isa.lanes()*t.Size())))
+	e.jcc(asm.CondA, other)
+	all()
+	e.jump(done)
+	e.bind(other)
+	some()
+	e.bind(done)
+}
+
 func (e *emitter) loadVector3(r val, t *ir.Type, mem asm.Arg, m asm.Reg) {
 	switch {
 	case t.Size() >= 4 && m == 0:
@@ -62,7 +86,7 @@ func (e *emitter) loadVector3(r val, t *ir.Type, mem asm.Arg, m asm.Reg) {
 	case t.IsSigned():
 		op = asm.VPMOVSXBD
 	}
-	e.whole(m, func() {
+	e.onePage(mem, t, m, func() {
 		x := r.reg[0]
 		if t.Kind == ir.KBool {
 			x = e.vec()

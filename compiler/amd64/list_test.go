@@ -71,8 +71,9 @@ func TestFieldNames(t *testing.T) {
 	}
 }
 
-// A loop over the grid asks for what it reads some turns later, one over a block does not:
-// the processor sees that by itself. Both are left at once when no lane goes round again.
+// A loop over the grid asks for what it reads some turns later, one over a block does not
+// unless its turns are long: the processor sees that by itself. Both are left at once when
+// no lane goes round again.
 func TestStrides(t *testing.T) {
 	const source = `module "k.Copy"
 
@@ -107,7 +108,13 @@ b3:
 			require.NoError(t, err)
 			assert.Equal(t, want, strings.Count(text, "prefetcht0"), "%s: %s", step, text)
 		}
-		m, err := ir.Parse(strings.ReplaceAll(source, "STEP", "%5"))
+		long := strings.NewReplacer("STEP", "%5", "f32", "u32", "store %12, %11", "%14 = atomic.add %12, %11 : u32").Replace(source)
+		m, err := ir.Parse(long)
+		require.NoError(t, err)
+		text, err := List(m, tgt)
+		require.NoError(t, err)
+		assert.Equal(t, 1, strings.Count(text, "prefetcht0"), text)
+		m, err = ir.Parse(strings.ReplaceAll(source, "STEP", "%5"))
 		require.NoError(t, err)
 		closeLoops(m.Kernel())
 		tests, err := peel(m.Kernel(), tgt.WarpSize)

@@ -56,13 +56,20 @@ func (o *offsets) indices(v *ir.Value) val {
 // narrow returns the sum in 32 bits.
 func (o *offsets) narrow() val {
 	e := o.e
-	sum := e.iota32(o.step)
+	var sum val
+	if o.step != 0 || len(o.terms) == 0 {
+		sum = e.iota32(o.step)
+	}
 	for _, t := range o.terms {
 		x := o.indices(t.index)
 		if x.n == 2 {
 			x = e.truncate(x)
 		}
 		x = e.times32(x, t.scale)
+		if sum.n == 0 {
+			sum = x
+			continue
+		}
 		r := e.vec()
 		e.op(asm.VPADDD, e.width(), asm.R(r), asm.R(sum.reg[0]), asm.R(x.reg[0]))
 		sum = val{reg: [2]asm.Reg{r}, n: 1}

@@ -6,15 +6,25 @@ import (
 )
 
 // Loops over a grid, `i += t.GlobalSize()`, go from page to page: what they read next is
-// never where the processor looks ahead by itself. So loads of whole vectors in them ask
-// for what they read some turns later.
+// never where the processor looks ahead by itself. Where the grid is small, and in loops
+// over a block, it does, but not beyond a page, and too late if turns are long, as with
+// atomic operations, which are done lane by lane. So loads of whole vectors in them ask for
+// what is read some time later.
 
-// turnsAhead is how many turns later. A turn takes some ten cycles, memory a few hundred.
-const turnsAhead = 8
+const (
+	// turnsAhead is how many turns later. A turn takes some ten cycles, memory a few
+	// hundred.
+	turnsAhead = 8
+	// nearAhead is how many elements later at least: turns by a vector or two are short.
+	nearAhead = 512
+	// bytesAhead is how much later it is in long loops over a block.
+	bytesAhead = 2048
+)
 
 // stride is how a header's parameter goes on from turn to turn.
 type stride struct {
 	of, by *ir.Value
+	grid   bool // by what there is of threads in the grid, not in the block
 	loop   int
 	n      *ir.Value // the bound that it has in the loop's test
 	// asked are the memories that were asked for: what is near in one is near in cache.
@@ -23,7 +33,7 @@ type stride struct {
 
 // findStrides finds the loops over a grid that are for whole vectors.
 func (e *emitter) findStrides() {
-	e.strides = map[*ir.Value]*stride{}
+	e.strides, e.leads = map[*ir.Value]*stride{}, map[*ir.Value]asm.Reg{}
 	for l := range e.loops {
 		x := &e.loops[l]
 		h := &e.blocks[x.first]
@@ -44,23 +54,51 @@ func (e *emitter) findStrides() {
 				if by == v {
 					by = next.Args[1]
 				}
-				if e.of(by).kind == uniform && overGrid(by, 4) && !x.has(e.graph.pos[by.Block.ID]) {
-					e.strides[v] = &stride{of: v, by: by, loop: l, n: test.Args[1], asked: map[*ir.Value]bool{}}
+				grid := isMadeOf(by, ir.OpGridDim, 4)
+				if e.of(by).kind == uniform && (grid || e.isLong(x) && isMadeOf(by, ir.OpBlockDim, 4)) && !x.has(e.graph.pos[by.Block.ID]) {
+					e.strides[v] = &stride{of: v, by: by, grid: grid, loop: l, n: test.Args[1], asked: map[*ir.Value]bool{}}
+					if grid {
+						e.leads[by] = 0
+					}
 				}
 			}
 		}
 	}
 }
 
-// overGrid reports whether v is made of how many blocks there are.
-func overGrid(v *ir.Value, depth int) bool {
-	switch {
-	case v.Op == ir.OpGridDim:
-		return true
-	case v.Op == ir.OpMul || v.Op == ir.OpShl:
-		return depth > 0 && (overGrid(v.Args[0], depth-1) || overGrid(v.Args[1], depth-1))
+// isLong reports whether a loop does something lane by lane.
+func (e *emitter) isLong(l *loop) bool {
+	for i := l.first; i <= l.last; i++ {
+		for _, v := range e.blocks[i].b.Instrs {
+			if _, counts := counts[v.Op]; counts {
+				return true
+			}
+		}
 	}
 	return false
+}
+
+// isMadeOf reports whether v is a product of something and what op says.
+func isMadeOf(v *ir.Value, op ir.Op, depth int) bool {
+	switch {
+	case v.Op == op:
+		return true
+	case v.Op == ir.OpMul || v.Op == ir.OpShl:
+		return depth > 0 && (isMadeOf(v.Args[0], op, depth-1) || isMadeOf(v.Args[1], op, depth-1))
+	}
+	return false
+}
+
+// newLead returns the register for how many elements later something is read in loops
+// that go on by v: turnsAhead turns, or nearAhead.
+func (e *emitter) newLead(v *ir.Value) asm.Reg {
+	r := e.gpr()
+	e.op(asm.MOV, 64, asm.R(r), e.source64(v))
+	e.op(asm.SHL, 64, asm.R(r), asm.I(int64(log2(turnsAhead))))
+	e.op(asm.MOV, 32, asm.R(asm.RAX), asm.I(nearAhead))
+	e.op(asm.CMP, 64, asm.R(r), asm.R(asm.RAX))
+	e.cmov(asm.CondL, r, asm.RAX)
+	return r
 }
 
 // strideOf returns by what v goes on in each turn of the loop it is used in, nil if that
@@ -89,14 +127,19 @@ func (e *emitter) ahead(b *block, p *ir.Value, mem asm.Arg) {
 		return
 	}
 	s.asked[p.Args[0]] = true
-	skip := e.newLabel()
-	i, by := e.general64(s.of), e.general64(s.by)
-	e.op(asm.LEA, 64, asm.R(asm.RAX), asm.MX(i, by, turnsAhead, 0))
+	if !s.grid {
+		e.op(asm.PREFETCHT0, 8, shifted(mem, bytesAhead))
+		return
+	}
+	lead, i := e.leads[s.by], e.general64(s.of)
+	ask, skip := e.newLabel(), e.newLabel()
+	e.op(asm.CMP, 64, asm.R(lead), asm.I(nearAhead))
+	e.jcc(asm.CondE, ask) // it is near what is read now, whatever it is for
+	e.op(asm.LEA, 64, asm.R(asm.RAX), asm.MX(i, lead, 1, 0))
 	e.op(asm.CMP, 64, asm.R(asm.RAX), e.source64(s.n))
 	e.jcc(asm.CondGE, skip)
-	if mem.Index != i {
-		e.op(asm.LEA, 64, asm.R(asm.RAX), asm.MX(mem.Index, by, turnsAhead, 0))
-	}
+	e.bind(ask)
+	e.op(asm.LEA, 64, asm.R(asm.RAX), asm.MX(mem.Index, lead, 1, 0))
 	mem.Index = asm.RAX
 	e.op(asm.PREFETCHT0, 8, mem)
 	e.bind(skip)
