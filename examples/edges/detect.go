@@ -83,7 +83,7 @@ func (p *pipeline) run(img image.Image, weights []float32) *image.Gray {
 
 	p.brightness(a, in, func() error { return errors.Join(taps.CopyFrom(weights), bins.Zero()) })
 	p.launch("blur rows", blurRows, p.rows(), b, a, taps, p.w, p.h)
-	p.launch("blur columns", blurCols, p.cols(), a, b, taps, p.w, p.h)
+	p.launch("blur columns", blurCols, p.plane(), a, b, taps, p.w, p.h)
 	p.launch("sobel", sobel, p.plane(), b, direction, a, p.w, p.h)
 	p.launch("histogram", histogram, p.few(n), bins, b)
 	p.step("threshold", func() error {
@@ -115,7 +115,7 @@ func (p *pipeline) brightness(luminance runtime.Slice[float32], in pixels, also 
 		colour, err = runtime.View[uint32](held(p, runtime.Lend[uint8], in.rgba).Buffer())
 		return errors.Join(err, p.err, also())
 	})
-	p.launch("luma", luma, runtime.Cover(p.w*p.h, 256), luminance, colour)
+	p.launch("luma", luma, p.plane(), luminance, colour, p.w, p.h)
 }
 
 // preparation has all kernels compiled for a device, or loaded, at the same time.
@@ -239,22 +239,23 @@ func (p *pipeline) release() {
 	}
 }
 
-// rows is the grid of BlurRows: a block for each piece of a row, all of about one length.
-func (p *pipeline) rows() runtime.Grid {
-	pieces, warp := (p.w+kernels.RowThreads-1)/kernels.RowThreads, p.dev.WarpSize()
-	piece := (p.w + pieces - 1) / pieces
-	return p.grid(min((piece+warp-1)/warp*warp, kernels.RowThreads), 1, p.h)
-}
+// block is how many threads the blocks have: as many as a processor runs at once, which
+// on a CPU are those of one vector, but no more than serve a GPU well.
+func (p *pipeline) block() int { return min(p.dev.Info().ThreadsPerUnit, 256) }
 
-// cols is the grid of BlurCols: a block for each tile.
-func (p *pipeline) cols() runtime.Grid {
-	return p.grid(kernels.ColThreads, 8, (p.h+kernels.ColTile-1)/kernels.ColTile)
+// rows is the grid of BlurRows: a block for each piece of a row.
+func (p *pipeline) rows() runtime.Grid {
+	g := p.grid(p.block(), 1, p.h)
+	g.Blocks.X = (p.w + kernels.RowPiece - 1) / kernels.RowPiece
+	return g
 }
 
 // plane is the grid of kernels that look at each pixel by itself. Where a row of blocks
-// each keeps the device busy threads go along the rows.
+// each keeps the device busy threads go along the rows, on a CPU vector by vector.
 func (p *pipeline) plane() runtime.Grid {
-	g, info := p.grid(32, 8, (p.h+7)/8), p.dev.Info()
+	x := min(p.dev.WarpSize(), 32)
+	y := 256 / x
+	g, info := p.grid(x, y, (p.h+y-1)/y), p.dev.Info()
 	row := g.Blocks.Y * g.Threads.Count() // threads, for one block along x
 	g.Blocks.X = min(g.Blocks.X, 1+8*info.Units*info.ThreadsPerUnit/row)
 	return g
@@ -273,7 +274,7 @@ func (p *pipeline) grid(x, y, blocksY int) runtime.Grid {
 // few is a grid that keeps the device busy with no more blocks than that takes:
 // each block of Histogram pays for its own table.
 func (p *pipeline) few(n int) runtime.Grid {
-	g := runtime.Cover(n, 256)
+	g := runtime.Cover(n, p.block())
 	g.Blocks.X = min(g.Blocks.X, 8*max(1, p.dev.Info().Units))
 	return g
 }

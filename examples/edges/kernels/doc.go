@@ -12,7 +12,7 @@
 // y*width+x. Beyond its border a picture goes on with the nearest pixel.
 //
 // A grid may be smaller than the picture: the kernels stride over the rest.
-// Only the two blurs need a grid that covers the width.
+// Only BlurRows needs a grid that covers the width.
 //
 // Every floating-point step is rounded on its own. The conversion in
 // float32(a*b) tells the Go compiler not to fuse the product with the sum that
@@ -20,7 +20,7 @@
 // plain Go on any machine, give the same bits:
 //
 //	err := dsltest.Run(dsl.D1(4), dsl.D1(256), func(t dsl.Thread) {
-//		kernels.Luma(t, luma, rgba)
+//		kernels.Luma(t, luma, rgba, width, height)
 //	})
 package kernels
 

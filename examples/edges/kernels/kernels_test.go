@@ -82,23 +82,23 @@ func guarded(t *testing.T, s []float32) {
 }
 
 func TestLuma(t *testing.T) {
-	for _, n := range []int{1, 2, 255, 1000} {
-		rgba := reference.New[uint32](n, 1)
-		r := rand.New(rand.NewPCG(1, uint64(n)))
+	forEach(t, func(t *testing.T, w, h int, grid, block dsl.Dim3) {
+		rgba := reference.New[uint32](w, h)
+		r := rand.New(rand.NewPCG(uint64(w), uint64(h)))
 		for i := range rgba.Pix {
 			rgba.Pix[i] = r.Uint32()
 		}
-		got := poison(n)
-		require.NoError(t, dsltest.Run(dsl.D1(2), dsl.D1(64), func(th dsl.Thread) { kernels.Luma(th, got[:n], rgba.Pix) }))
+		got, n := poison(w*h), w*h
+		require.NoError(t, dsltest.Run(grid, block, func(th dsl.Thread) { kernels.Luma(th, got[:n], rgba.Pix, w, h) }))
 		equal(t, reference.Luma(rgba), got)
 		guarded(t, got)
-	}
+	})
 }
 
 func TestLumaOfKnownColours(t *testing.T) {
 	rgba := []uint32{0xff000000, 0xffffffff, 0xff0000ff, 0xff00ff00, 0xffff0000, 0x00808080}
 	got := make([]float32, len(rgba))
-	require.NoError(t, dsltest.Run(dsl.D1(1), dsl.D1(32), func(th dsl.Thread) { kernels.Luma(th, got, rgba) }))
+	require.NoError(t, dsltest.Run(dsl.D1(1), dsl.D1(32), func(th dsl.Thread) { kernels.Luma(th, got, rgba, len(rgba), 1) }))
 	for i, want := range []float64{0, 255, 54.213, 182.376, 18.411, 128} {
 		require.InDelta(t, want, got[i], 1e-4, "%08x", rgba[i])
 	}
@@ -180,15 +180,16 @@ func TestBlur(t *testing.T) {
 	}
 }
 
-// The widest block with the widest halo fills the shared memory to the end.
-func TestBlurRowsOfFullBlocks(t *testing.T) {
-	const w, h = 2*kernels.RowThreads + 3, 2
+// A whole piece of a row with the widest halo fills the shared memory to the end.
+func TestBlurRowsOfFullPieces(t *testing.T) {
+	const w, h = 2*kernels.RowPiece + 3, 2
 	src, weights := random(w, h), weightsOf(kernels.MaxRadius)
 	got := poison(w * h)
-	require.NoError(t, dsltest.Run(dsl.D2(3, h), dsl.D1(kernels.RowThreads), func(th dsl.Thread) {
+	require.NoError(t, dsltest.Run(dsl.D2(3, h), dsl.D1(256), func(th dsl.Thread) {
 		kernels.BlurRows(th, got[:w*h], src.Pix, weights, w, h)
 	}))
 	equal(t, reference.Blur(src, weights, 1, 0), got)
+	guarded(t, got)
 }
 
 func TestSobel(t *testing.T) {

@@ -7,10 +7,12 @@ import "github.com/gokiln/kiln/dsl"
 // and alpha.
 //
 //kiln:kernel
-func Luma(t dsl.Thread, luma []float32, rgba []uint32) {
-	for i := t.Global(); i < len(luma); i += t.GlobalSize() {
-		p := rgba[i]
-		luma[i] = brightness(float32(p&0xff), float32(p>>8&0xff), float32(p>>16&0xff))
+func Luma(t dsl.Thread, luma []float32, rgba []uint32, width, height int) {
+	for y := t.GlobalY(); y < height; y += t.GridDimY() * t.BlockDimY() {
+		for x := t.GlobalX(); x < width; x += t.GlobalSize() {
+			p := rgba[y*width+x]
+			luma[y*width+x] = brightness(float32(p&0xff), float32(p>>8&0xff), float32(p>>16&0xff))
+		}
 	}
 }
 
@@ -99,14 +101,12 @@ func Suppress(t dsl.Thread, edges []uint8, magnitude []float32, direction []uint
 	for y := t.GlobalY(); y < height; y += t.GridDimY() * t.BlockDimY() {
 		for x := t.GlobalX(); x < width; x += t.GlobalSize() {
 			i := y*width + x
-			dx, dy := step(direction[i])
-			m := magnitude[i]
-			edge := m >= threshold &&
-				m > strength(magnitude, x-dx, y-dy, width, height) &&
-				m >= strength(magnitude, x+dx, y+dy, width, height)
 			var v uint8
-			if edge {
-				v = uint8(min(m*gain, 255))
+			if m := magnitude[i]; m >= threshold { // few are
+				dx, dy := step(direction[i])
+				if m > strength(magnitude, x-dx, y-dy, width, height) && m >= strength(magnitude, x+dx, y+dy, width, height) {
+					v = uint8(min(m*gain, 255))
+				}
 			}
 			edges[i] = v
 		}
@@ -129,11 +129,11 @@ func step(direction uint8) (dx, dy int) {
 
 // strength is the magnitude at (x, y), and none outside the picture.
 func strength(magnitude []float32, x, y, width, height int) float32 {
-	if x < 0 || x >= width || y < 0 || y >= height {
+	if uint(x) >= uint(width) || uint(y) >= uint(height) { // below 0 is far above
 		return 0
 	}
 	return magnitude[y*width+x]
 }
 
 // clamp returns the nearest of 0 to n-1.
-func clamp(i, n int) int { return max(0, min(i, n-1)) }
+func clamp[T int | int32](i, n T) T { return max(0, min(i, n-1)) }
