@@ -99,7 +99,7 @@ func transpose(p *problem, small bool) {
 	rows, cols := pick(small, 64, 1024), pick(small, 96, 512)
 	out, in := newResult[float32](p, rows*cols), input(p, rows*cols, uniform(-1, 1))
 	p.bytes = 8 * float64(rows*cols)
-	grid := runtime.Grid{Blocks: runtime.Dim3{X: cols / 32, Y: rows / 32}, Threads: runtime.Dim3{X: 32, Y: 2}}
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: cols / 32, Y: rows / 32}, Threads: runtime.Dim3{X: 32, Y: 4}}
 	p.launch(kernels.Transpose, grid, out, in, rows, cols, dsl.ConstInt(0))
 }
 
@@ -114,7 +114,7 @@ func stencil(p *problem, small bool) {
 	nx, ny, nz := pick(small, 35, 128), pick(small, 9, 64), pick(small, 6, 32)
 	out, in := newResult[float32](p, nx*ny*nz), input(p, nx*ny*nz, uniform(-1, 1))
 	p.bytes, p.tol = 8*float64(nx*ny*nz), 1e-6
-	grid := runtime.Grid{Blocks: runtime.Dim3{X: (nx + 125) / 128, Y: pick(small, 2, 4), Z: nz - 2}, Threads: runtime.Dim3{X: 128}}
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: 1, Y: pick(small, 2, 4), Z: nz - 2}, Threads: runtime.Dim3{X: p.dev.WarpSize(), Y: 4}}
 	p.launch(kernels.Stencil, grid, out, in, nx, ny, float32(0.4), float32(0.1))
 }
 

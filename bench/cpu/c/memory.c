@@ -33,7 +33,7 @@ typedef struct {
 	words bins, x;
 } histogram_args;
 
-// Four tables, so that equal bytes of a word do not wait for each other.
+// Four tables, as the kernel has.
 void Histogram(const histogram_args *p) {
 	uint32_t *restrict x = p->x.at, part[4][256] = {{0}};
 	int64_t n = p->x.len;
@@ -47,7 +47,7 @@ void Histogram(const histogram_args *p) {
 	SIMD for (int i = 0; i < 256; i++) p->bins.at[i] += part[0][i] + part[1][i] + part[2][i] + part[3][i];
 }
 
-// One table, as the kernel has.
+// One table.
 void HistogramOne(const histogram_args *p) {
 	uint32_t *restrict x = p->x.at, part[256] = {0};
 	int64_t n = p->x.len;
