@@ -159,13 +159,14 @@ type Runs struct {
 	Step  [2]int        // distance of neighbours along a line, in out and in src
 }
 
-// each calls f for the elements of the place of key p, in order, until there are no more.
+// each calls f for the elements of the place of key p, in order, until there are no more, but
+// for the first one.
 func (r *Runs) each(p int, key uint64, after uint64, get func(p int) uint64, f func(p int)) {
 	end := r.N
 	if r.Chunk > 0 {
 		end = min((p/int(r.Chunk)+1)*int(r.Chunk), r.N)
 	}
-	for q := p; ; q++ {
+	for q := p + 1; ; q++ {
 		if q >= end || get(q) != key {
 			if r.Chunk == 0 || after == 0 {
 				return
@@ -203,7 +204,11 @@ func ScatterFold[T, C dsl.Number, K Key](t dsl.Thread, out, src []T, keys []K, f
 	var none K
 	none = ^none
 	for p := t.BlockY()*t.BlockDimY() + t.ThreadY(); p < r.N; p += t.GridDimY() * t.BlockDimY() {
-		key, start := keys[p], p == 0
+		// What is next to each other is asked for at once: a load takes long.
+		key, start, next, first := keys[p], p == 0, none, from[p]
+		if p+1 < r.N && (r.Chunk == 0 || (p+1)%int(r.Chunk) != 0) {
+			next = keys[p+1]
+		}
 		if r.Chunk > 0 {
 			start = p%int(r.Chunk) == 0
 		}
@@ -228,7 +233,10 @@ func ScatterFold[T, C dsl.Number, K Key](t dsl.Thread, out, src []T, keys []K, f
 		}
 		to, of := at[0]+i*r.Step[0], at[1]-line*r.Line*r.Step[1]
 		foldRun(t, out, src, &w, &r, to, of, func(each func(at int)) {
-			r.each(p, uint64(key), after, func(q int) uint64 { return uint64(keys[q]) }, func(q int) { each(int(from[q]) * r.Step[1]) })
+			each(int(first) * r.Step[1])
+			if next == key || after != 0 {
+				r.each(p, uint64(key), after, func(q int) uint64 { return uint64(keys[q]) }, func(q int) { each(int(from[q]) * r.Step[1]) })
+			}
 		}, f, div)
 	}
 }
