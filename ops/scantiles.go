@@ -65,7 +65,12 @@ func (l *lines) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	w := &c.fold
 	w.Keep = tileKept
 	threads := up((n+tileKept-1)/tileKept, info.WarpSize)
-	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(w.Rows, rowBlocks(info, threads))}, Threads: runtime.Dim3{X: threads}}
+	blocks := rowBlocks(info, threads)
+	// Of halves a thread has so few bytes that it asks for more before it has looked at them.
+	if w.Full = l.x.DType.Size() == 2 && w.Vec > 1 && n == tileKept*threads && kernels.KeptThreads%threads == 0; w.Full {
+		w.Block, blocks = dsl.ConstInt(threads), info.Units*kernels.KeptThreads/threads
+	}
+	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(w.Rows, blocks)}, Threads: runtime.Dim3{X: threads}}
 	return c, true
 }
 
@@ -94,7 +99,7 @@ func (l *lines) tiled(w *kernels.Fold, p *foldPlan) bool {
 		return false
 	}
 	*w = p.fold
-	w.N, w.Unit, w.Group, w.Block, w.Whole, w.Vec = l.size(), true, 0, 0, false, 1
+	w.N, w.Unit, w.Group, w.Block, w.Whole, w.Full, w.Vec = l.size(), true, 0, 0, false, false, 1
 	if v := 16 / l.x.DType.Size(); l.scanVec(w, v) {
 		w.Vec = dsl.ConstInt(v)
 	}

@@ -44,9 +44,22 @@ func stripOf(w *kernels.Fold, size int) (rows int) {
 	for cols > max(vec, fewestCols) && cols/2 >= w.Width {
 		cols /= 2
 	}
-	w.Unit, w.Group, w.Whole, w.Ahead = true, 0, false, stepAhead
+	w.Unit, w.Group, w.Whole, w.Ahead = true, 0, false, 1
 	w.Block, w.Cols, w.Vec, w.Keep = maxThreads, dsl.ConstInt(cols), dsl.ConstInt(vec), dsl.ConstInt(stripBytes/(maxThreads*size*vec))
+	if size == 2 && vec > 1 && pairs(w) {
+		w.Ahead = 2
+	}
 	return stripBytes / (cols * size)
+}
+
+// pairs reports whether columns and results lie side by side in pairs.
+func pairs(w *kernels.Fold) bool {
+	for d := 1; d < int(w.Outs); d++ {
+		if w.OutStep[d]%2 != 0 {
+			return false
+		}
+	}
+	return w.Width%2 == 0 && w.OutIn%2 == 0
 }
 
 // zeroWords gives f so many words, which hold zeros, by which blocks tell each other what they

@@ -64,21 +64,78 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 	}
 }
 
-// ScanKept is [ScanTiles] of rows that are one tile each, so that nobody waits.
+// ScanKept is [ScanTiles] of rows that are one tile each, so that nobody waits. If w.Full, all
+// threads of a block of w.Block have just w.Keep elements, and those of its next row are on
+// their way while it looks at one: there are as many blocks as units have registers for.
 //
 //kiln:kernel
+//kiln:const w.Block=256 w.Keep=16 w.Vec=4 w.Full=true,false
 func ScanKept[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Fold, init func(C) C, op func(a, b C) C) {
+	start := t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
+	if w.Full {
+		dsl.LaunchBounds(t, w.Block, KeptThreads/w.Block)
+		raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+		base, _ := w.row(t.BlockX(), 0)
+		first := dsl.LocalSlice[T](w.Keep)
+		takeAhead(t, x, w, base+start, first)
+		holdAhead(t, raw, w, first)
+		for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
+			now, to := w.row(r, 0)
+			next, _ := w.row(min(r+t.GridDimX(), w.Rows-1), 0)
+			coming := dsl.LocalSlice[T](w.Keep)
+			takeAhead(t, x, w, next+start, coming)
+			v := dsl.LocalSlice[C](w.Keep)
+			for q := range int(w.Keep / w.Vec) {
+				var p [MostAhead]C
+				loadVec(raw, w, q*int(w.Block)+t.ThreadX(), &p, 0)
+				for k := range int(w.Vec) {
+					v[q*int(w.Vec)+k] = p[k]
+				}
+			}
+			scanKept(t, out, w, to, start, init(dsl.Convert[C](x[now])), v, op)
+			holdAhead(t, raw, w, coming)
+		}
+		return
+	}
 	for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
 		base, to := w.row(r, 0)
 		none := init(dsl.Convert[C](x[base]))
-		start := t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
 		v := dsl.LocalSlice[C](w.Keep)
 		takeTile(t, x, w, base, start, none, v)
-		below, _ := scanWarps(t, scanInWarp(t, w, v, none, op), none, op)
-		for u := range int(w.Keep) {
-			v[u] = op(below, v[u])
+		scanKept(t, out, w, to, start, none, v, op)
+	}
+}
+
+// KeptThreads is how many threads that have elements on their way a unit has registers for.
+const KeptThreads = 1024
+
+// scanKept scans and stores the elements of a row that the threads of a block have.
+func scanKept[T dsl.Number, C Computed](t dsl.Thread, out []T, w Fold, to, start int, none C, v []C, op func(a, b C) C) {
+	below, _ := scanWarps(t, scanInWarp(t, w, v, none, op), none, op)
+	for u := range int(w.Keep) {
+		v[u] = op(below, v[u])
+	}
+	giveTile(t, out, w, to, start, v)
+}
+
+// takeAhead loads the w.Keep elements of a thread from one on.
+func takeAhead[T dsl.Number](t dsl.Thread, x []T, w Fold, first int, e []T) {
+	vec := int(w.Vec)
+	for q := range int(w.Keep / w.Vec) {
+		at := (first + q*t.WarpSize()*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
+		for k := range vec {
+			e[q*vec+k] = x[at+k]
 		}
-		giveTile(t, out, w, to, start, v)
+	}
+}
+
+// holdAhead keeps what [takeAhead] loaded. Threads have what they put there.
+func holdAhead[T dsl.Number](t dsl.Thread, raw []T, w Fold, e []T) {
+	vec := int(w.Vec)
+	for q := range int(w.Keep / w.Vec) {
+		for k := range vec {
+			raw[(q*int(w.Block)+t.ThreadX())*vec+k] = e[q*vec+k]
+		}
 	}
 }
 
@@ -101,19 +158,25 @@ func (h *handover) tell(i int, v uint64) {
 	}
 }
 
+// ask returns what is told, if it is there.
+func (h *handover) ask(i int) (v uint64, there bool) {
+	if h.each == 1 {
+		b := dsl.AtomicLoad(&h.words[h.row+i])
+		return uint64(^b), b != 0
+	}
+	there = true
+	for k := range int(h.each) {
+		b := dsl.AtomicLoad(&h.words[h.row+i*int(h.each)+k])
+		there = there && b != 0
+		v |= uint64(b&0xffff) << uint(16*k)
+	}
+	return v, there
+}
+
+// hear waits for what is told.
 func (h *handover) hear(i int) uint64 {
 	for {
-		v, there := uint64(0), true
-		for k := range int(h.each) {
-			b := dsl.AtomicLoad(&h.words[h.row+i*int(h.each)+k])
-			there = there && b != 0
-			if h.each == 1 {
-				v = uint64(^b)
-			} else {
-				v |= uint64(b&0xffff) << uint(16*k)
-			}
-		}
-		if there {
+		if v, there := h.ask(i); there {
 			return v
 		}
 	}

@@ -7,34 +7,55 @@ import "github.com/gokiln/kiln/dsl"
 // look at down the columns. Tiles of the same columns tell each other what they come to, as
 // tiles of rows do.
 
-// strip is a tile, and what a thread has of it: a part of a column.
+// strip is a tile of columns.
 type strip struct {
+	line, tile int // which of the columns side by side, and which of their tiles
+	top        int // where these columns begin
+	first      int // of them in their row
 	x, out     int // where the tile begins
 	rows, cols int // that are there
-	col        int // the thread's column, and
-	part       int // which part of it, of
-	parts      int // so many
-	per        int // rows of a part; of the thread's there are
-	has        int // only so many at the end
 }
 
-// strip returns tile i of the k-th columns of row r of columns.
-func (w *Fold) strip(t dsl.Thread, r, k, i int) (s strip) {
-	cols := int(w.Cols)
+// strip returns the tile of a turn: after one of some columns come those beside it.
+func (w *Fold) strip(turn, strips, tiles int) (s strip) {
+	cols, i := int(w.Cols), turn/strips
+	k, r := turn-i*strips, i/tiles
+	s.tile, s.line, s.first = i-r*tiles, r*strips+k, k*cols
 	x, out := w.row(r, 1)
-	s.parts, s.per = int(w.Block)/cols, int(w.Keep)*int(w.Vec)
-	first := i * s.parts * s.per
-	s.x, s.out = x+first*w.InStep[0]+k*cols, out+first*w.OutIn+k*cols
-	s.rows, s.cols = min(s.parts*s.per, w.N-first), min(cols, w.Width-k*cols)
-	s.col, s.part = t.ThreadX()%cols, t.ThreadX()/cols
-	if s.col < s.cols {
-		s.has = min(s.per, max(0, s.rows-s.part*s.per))
-	}
+	row := s.tile * w.stripRows()
+	s.top = x + s.first
+	s.x, s.out = s.top+row*w.InStep[0], out+row*w.OutIn+s.first
+	s.rows, s.cols = min(w.stripRows(), w.N-row), min(cols, w.Width-s.first)
 	return s
 }
 
+// stripRows is how many rows a tile has.
+func (w *Fold) stripRows() int { return int(w.Block*w.Keep*w.Vec) / int(w.Cols) }
+
+// column is what a thread has of a tile: some rows of w.Ahead columns side by side.
+type column struct {
+	col   int // the first one
+	part  int // which part of the rows, of
+	parts int // so many
+	per   int // rows
+	lane  int // which of the threads that have these rows
+}
+
+func (w *Fold) inStrip(t dsl.Thread) column {
+	lanes := int(w.Cols / w.Ahead)
+	return column{t.ThreadX() % lanes * int(w.Ahead), t.ThreadX() / lanes, int(w.Block) / lanes, int(w.Keep * w.Vec / w.Ahead), t.ThreadX() % lanes}
+}
+
+// of is how many of its rows are there.
+func (c *column) of(s *strip) int {
+	if c.col >= s.cols {
+		return 0
+	}
+	return min(c.per, max(0, s.rows-c.part*c.per))
+}
+
 // whole reports whether all of the tile is there.
-func (s *strip) whole(w *Fold) bool { return s.rows == s.parts*s.per && s.cols == int(w.Cols) }
+func (s *strip) whole(w *Fold) bool { return s.rows == w.stripRows() && s.cols == int(w.Cols) }
 
 // hold keeps the tile in raw, row by row. Several vectors are on the way at once. Rows that
 // are not there are the last one.
@@ -70,81 +91,167 @@ func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 // tiles and groups of them come to is told as for [ScanTiles].
 //
 //kiln:kernel
-//kiln:const w.Block=256 w.Cols=32 w.Vec=4 w.Keep=2 each=1
+//kiln:const w.Block=256 w.Cols=32 w.Vec=4 w.Keep=2 w.Ahead=1,2 each=1
 func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, tiles, groups, group int, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
 	cols, strips := int(w.Cols), (w.Width+int(w.Cols)-1)/int(w.Cols)
-	i := nextTurn(t, words)
-	k := i % strips
-	i /= strips
-	r := i / tiles
-	i -= r * tiles
-	s := w.strip(t, r, k, i)
+	s, c := w.strip(nextTurn(t, words), strips, tiles), w.inStrip(t)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep*w.Vec)
 	holdStrip(t, x, raw, w, &s)
-	first, _ := w.row(r, 1)
-	none := init(dsl.Convert[C](x[first+k*cols+min(s.col, s.cols-1)]))
+	var none besides[C]
+	for k := range int(w.Ahead) {
+		none[k] = init(dsl.Convert[C](x[s.top+min(c.col+k, s.cols-1)]))
+	}
 	t.Sync()
-	whole := s.whole(&w)
-	all := none
-	if whole {
-		for u := range s.per {
-			all = op(all, dsl.Convert[C](raw[(s.part*s.per+u)*cols+s.col]))
-		}
-	} else {
-		for u := range s.has {
-			all = op(all, dsl.Convert[C](raw[(s.part*s.per+u)*cols+s.col]))
-		}
-	}
-	parts := dsl.SharedSlice[C](t, w.Block)
-	below, all := belowPart(t, parts, &s, cols, all, none, op)
+	below, all := belowPart(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &w, &c, ofPart(raw, &w, &s, &c, none, op), none, op)
 
-	h := handover{words, HeadWords + (r*strips+k)*(tiles+groups)*cols*int(each), each}
-	g := i / group
-	j := i - g*group
-	if s.part == 0 {
-		h.tell(i*cols+s.col, pack(all))
-	}
-	own := heardColumns(t, dsl.SharedSlice[C](t, w.Block), &h, &s, cols, g*group, j, none, op, unpack)
-	if j == group-1 && s.part == 0 {
-		h.tell((tiles+g)*cols+s.col, pack(op(own, all)))
-	}
-	earlier := heardColumns(t, dsl.SharedSlice[C](t, w.Block), &h, &s, cols, tiles, g, none, op, unpack)
-	below = op(op(earlier, own), below)
-	if whole {
-		for u := range s.per {
-			below = op(below, dsl.Convert[C](raw[(s.part*s.per+u)*cols+s.col]))
-			out[s.out+(s.part*s.per+u)*w.OutIn+s.col] = dsl.Convert[T](below)
+	h := handover{words, HeadWords + s.line*(tiles+groups)*cols*int(each), each}
+	g := s.tile / group
+	j := s.tile - g*group
+	if c.part == 0 {
+		for k := range int(w.Ahead) {
+			h.tell(s.tile*cols+c.col+k, pack(all[k]))
 		}
-	} else {
-		for u := range s.has {
-			below = op(below, dsl.Convert[C](raw[(s.part*s.per+u)*cols+s.col]))
-			out[s.out+(s.part*s.per+u)*w.OutIn+s.col] = dsl.Convert[T](below)
+	}
+	own := heardColumns(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &h, &w, &c, g*group, j, none, op, unpack)
+	if j == group-1 && c.part == 0 {
+		for k := range int(w.Ahead) {
+			h.tell((tiles+g)*cols+c.col+k, pack(op(own[k], all[k])))
+		}
+	}
+	earlier := heardColumns(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &h, &w, &c, tiles, g, none, op, unpack)
+	for k := range int(w.Ahead) {
+		below[k] = op(op(earlier[k], own[k]), below[k])
+	}
+	givePart(out, raw, &w, &s, &c, below, op)
+}
+
+// besides is what a thread has of its columns: of one or two.
+type besides[C Computed] = [2]C
+
+// besidesAt returns elements i of a thread's columns, of which there are n.
+func besidesAt[T dsl.Number, C Computed](x []T, i int, n dsl.ConstInt) (v besides[C]) {
+	if n == 1 {
+		v[0] = dsl.Convert[C](x[i])
+		return v
+	}
+	for k, e := range dsl.LoadVec[[2]T](x, i) {
+		v[k] = dsl.Convert[C](e)
+	}
+	return v
+}
+
+func putBesides[T dsl.Number, C Computed](out []T, i int, n dsl.ConstInt, v besides[C]) {
+	if n == 1 {
+		out[i] = dsl.Convert[T](v[0])
+		return
+	}
+	dsl.StoreVec(out, i, [2]T{dsl.Convert[T](v[0]), dsl.Convert[T](v[1])})
+}
+
+// rowsAtOnce is of how many rows a thread looks at its columns at once.
+const rowsAtOnce = 4
+
+// inRaw returns where the first row of the thread is in what is kept of the tile, and how far
+// the next one is, in what besidesAt counts.
+func (c *column) inRaw(w *Fold) (at, step int) {
+	step = int(w.Cols / w.Ahead)
+	return c.part*c.per*step + c.lane, step
+}
+
+// ofPart is op of what the thread has of a tile.
+func ofPart[T dsl.Number, C Computed](raw []T, w *Fold, s *strip, c *column, none besides[C], op func(a, b C) C) (all besides[C]) {
+	at, step := c.inRaw(w)
+	all = none
+	if !s.whole(w) {
+		for u := range c.of(s) {
+			v := besidesAt[T, C](raw, at+u*step, w.Ahead)
+			for k := range int(w.Ahead) {
+				all[k] = op(all[k], v[k])
+			}
+		}
+		return all
+	}
+	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
+		var v [rowsAtOnce]besides[C]
+		for i := range rowsAtOnce {
+			v[i] = besidesAt[T, C](raw, at+(u+i)*step, w.Ahead)
+		}
+		for i := range rowsAtOnce {
+			for k := range int(w.Ahead) {
+				all[k] = op(all[k], v[i][k])
+			}
+		}
+	}
+	return all
+}
+
+// givePart stores the scan of what the thread has of a tile, from what comes before on.
+func givePart[T dsl.Number, C Computed](out, raw []T, w *Fold, s *strip, c *column, below besides[C], op func(a, b C) C) {
+	at, step := c.inRaw(w)
+	to, down := (s.out+c.part*c.per*w.OutIn+c.col)/int(w.Ahead), w.OutIn/int(w.Ahead)
+	if !s.whole(w) {
+		for u := range c.of(s) {
+			v := besidesAt[T, C](raw, at+u*step, w.Ahead)
+			for k := range int(w.Ahead) {
+				below[k] = op(below[k], v[k])
+			}
+			putBesides(out, to+u*down, w.Ahead, below)
+		}
+		return
+	}
+	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
+		var v [rowsAtOnce]besides[C]
+		for i := range rowsAtOnce {
+			v[i] = besidesAt[T, C](raw, at+(u+i)*step, w.Ahead)
+		}
+		for i := range rowsAtOnce {
+			for k := range int(w.Ahead) {
+				below[k] = op(below[k], v[i][k])
+			}
+			putBesides(out, to, w.Ahead, below)
+			to += down
 		}
 	}
 }
 
-// belowPart returns op of what the parts of the thread's column before its own come to, and of
+// belowPart returns op of what the parts of the thread's columns before its own come to, and of
 // what all come to, given what the thread's does.
-func belowPart[C Computed](t dsl.Thread, parts []C, s *strip, cols int, v, none C, op func(a, b C) C) (below, all C) {
-	parts[t.ThreadX()] = v
-	t.Sync()
+func belowPart[C Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none besides[C], op func(a, b C) C) (below, all besides[C]) {
+	cols := int(w.Cols)
 	below, all = none, none
-	for m := range s.parts {
-		if m == s.part {
-			below = all
+	for k := range int(w.Ahead) {
+		parts[c.part*cols+c.col+k] = v[k]
+	}
+	t.Sync()
+	for m := range int(w.Block*w.Ahead) / cols {
+		for k := range int(w.Ahead) {
+			if m == c.part {
+				below[k] = all[k]
+			}
+			all[k] = op(all[k], parts[m*cols+c.col+k])
 		}
-		all = op(all, parts[m*cols+s.col])
 	}
 	return below, all
 }
 
 // heardColumns returns op of what n tiles, or groups of them, from one on tell of the thread's
-// column. The threads of a column share the work.
-func heardColumns[C Computed](t dsl.Thread, parts []C, h *handover, s *strip, cols, from, n int, none C, op func(a, b C) C, unpack func(uint64) C) C {
+// columns. The threads of a column share the work.
+func heardColumns[C Computed](t dsl.Thread, parts []C, h *handover, w *Fold, c *column, from, n int, none besides[C], op func(a, b C) C, unpack func(uint64) C) besides[C] {
 	v := none
-	for m := s.part; m < n; m += s.parts {
-		v = op(v, unpack(h.hear((from+m)*cols+s.col)))
+	for m := c.part; m < n; m += c.parts {
+		var told [2]uint64
+		var there [2]bool
+		at := (from+m)*int(w.Cols) + c.col
+		for k := range int(w.Ahead) {
+			told[k], there[k] = h.ask(at + k)
+		}
+		for k := range int(w.Ahead) {
+			if !there[k] {
+				told[k] = h.hear(at + k)
+			}
+			v[k] = op(v[k], unpack(told[k]))
+		}
 	}
-	_, v = belowPart(t, parts, s, cols, v, none, op)
+	_, v = belowPart(t, parts, w, c, v, none, op)
 	return v
 }

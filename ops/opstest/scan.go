@@ -65,6 +65,10 @@ func scan(t *testing.T, b *bench) {
 					b.scanTo(t, c, scans[c.Name()], d, scanColumns[i], "dense", "dense")
 				}
 			}
+			if c.Takes(dtype.BF16) { // halves, of which threads have two columns, and blocks several rows
+				b.scanTo(t, c, scans[c.Name()], dtype.BF16, fold{layout.Shape{700, 72}, []int{0}}, "dense", "dense")
+				b.scanTo(t, c, scans[c.Name()], dtype.BF16, fold{layout.Shape{150, 512}, []int{1}}, "dense", "dense")
+			}
 			b.scanTo(t, c, scans[c.Name()], dtype.F32, scanColumns[1], "narrowed", "dense")
 			b.scanTo(t, c, scans[c.Name()], dtype.F32, scanColumns[3], "dense", "narrowed")
 		}, "%s/Columns", c.Name())
