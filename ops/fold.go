@@ -186,13 +186,15 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 		step = threads * int(w.Ahead) // parts end with what threads look at together
 		from = step
 	}
-	p.cut(info, threads, blocks, span, least, step, from)
+	p.cut(rowParts(info, w.Form, threads), blocks, span, least, step, from)
 	w.Vec = 1
 	if v := 16 / p.x.DType.Size(); !serial(info) && p.fits(v) {
 		w.Vec = dsl.ConstInt(v)
 	}
 	if together := max(int(w.Group), int(w.Block)) * int(w.Ahead); !serial(info) {
 		w.Full = dsl.ConstBool(w.N%together == 0 && (bool(w.Nested) || w.Part%together == 0))
+		w.Twice = w.Vec > 1 && p.r.form != kernels.Pair // exponentials want threads, not registers
+		w.Block = dsl.ConstInt(threads)
 	}
 	p.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
 }
@@ -225,14 +227,23 @@ func rowBlocks(info *runtime.Info, threads int) int {
 	return 16 * room(info, threads)
 }
 
-// cut divides rows into parts of at least so much if there are too few blocks for the
-// device. Parts of more than from are multiples of step.
-func (p *foldPlan) cut(info *runtime.Info, threads, blocks, span, least, step, from int) {
-	w := &p.fold
-	want := room(info, threads)
+// rowParts is how many blocks of so many threads are wanted that go along rows: just those that
+// a device has registers for, or more where they take long, of which some end before others.
+func rowParts(info *runtime.Info, form dsl.ConstInt, threads int) int {
 	if serial(info) {
-		want = 4 * info.Units
+		return 4 * info.Units
 	}
+	each := info.ThreadsPerUnit
+	if form != kernels.Triple {
+		each = min(each, kernels.RowThreads(form))
+	}
+	return info.Units * max(1, each/threads)
+}
+
+// cut divides rows into parts of at least so much if there are too few blocks for the
+// device, which wants so many. Parts of more than from are multiples of step.
+func (p *foldPlan) cut(want, blocks, span, least, step, from int) {
+	w := &p.fold
 	p.parts = 1
 	if 2*blocks <= want {
 		p.parts = max(1, min(want/blocks, span/least))
@@ -275,8 +286,11 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	if serial(info) {
 		least = max(1, serialPart/tile)
 	}
-	step := y * int(w.Ahead) / int(w.Cols)
-	p.cut(info, x*y, tiles*w.Rows, w.N, least, step, 4*step)
+	step, want := y*int(w.Ahead)/int(w.Cols), room(info, x*y)
+	if serial(info) {
+		want = 4 * info.Units
+	}
+	p.cut(want, tiles*w.Rows, w.N, least, step, 4*step)
 	p.grid = runtime.Grid{
 		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
 		Threads: runtime.Dim3{X: x, Y: y},
@@ -302,18 +316,28 @@ func fitCols(w *kernels.Fold, v int) bool {
 const (
 	downThreads = 1024 // of a block that goes down columns; half as many where a reduction knows much
 	downMost    = 8    // neighbouring columns of a thread
-	downFew     = 2    // where it takes long to add what it has at hand of each
+	downBytes   = 64   // that a thread looks at together, while as many are on their way
+	downLeast   = 16   // elements that it looks at together at least
 	downLine    = 128  // bytes of the columns of a block that lie side by side, or half as many
 )
+
+// downVec is how many neighbouring columns of elements of a size a thread has that goes down
+// them: few where it takes long to add what it has at hand of each.
+func downVec(form dsl.ConstInt, size int) int {
+	switch form {
+	case kernels.Single:
+		return min(16/size, downMost)
+	case kernels.Indexed:
+		return min(max(16/size, 2), 4)
+	}
+	return min(max(8/size, 2), 4)
+}
 
 // goDown has each block go down all of some columns, if there are about as many blocks then as
 // the device has units, so that no parts are joined later, and reports whether there are.
 func (p *foldPlan) goDown(info *runtime.Info) bool {
 	w, size := p.fold, p.x.DType.Size()
-	vec, threads := min(16/size, downMost), downThreads
-	if w.Form != kernels.Single {
-		vec = downFew
-	}
+	vec, threads := downVec(w.Form, size), downThreads
 	if w.Form == kernels.Triple || p.x.DType.Compute().Size() > 4 {
 		threads /= 2
 	}
@@ -325,10 +349,14 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 		lanes := min(line/(size*vec), info.WarpSize)
 		strips := (w.Width + lanes*vec - 1) / (lanes * vec)
 		turns := (strips*w.Rows + info.Units - 1) / info.Units
-		if 8*strips*w.Rows < 7*turns*info.Units || w.N < 2*kernels.DownAhead/vec*threads/lanes {
+		ahead := min(downBytes/size, kernels.MostAhead)
+		for ahead > downLeast && w.N < 2*ahead/vec*threads/lanes {
+			ahead /= 2
+		}
+		if 8*strips*w.Rows < 7*turns*info.Units || w.N < 2*ahead/vec*threads/lanes {
 			continue // units would be without work
 		}
-		w.Block, w.Group, w.Vec, w.Whole = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false
+		w.Block, w.Group, w.Vec, w.Whole, w.Ahead = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false, dsl.ConstInt(ahead)
 		p.fold, p.down, p.parts = w, true, 1
 		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, maxBlocksZ)}, Threads: runtime.Dim3{X: threads}}
 		return true

@@ -138,7 +138,7 @@ func together(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, of []View) {
 	}
 	many := mostMany // as found on an H200
 	if widest >= 4 {
-		many = vectorBytes / widest
+		many = 2 * vectorBytes / widest
 	}
 	w.N, w.Vec, w.Many = n, dsl.ConstInt(vec), dsl.ConstInt(many)
 	threads := min(manyThreads, info.ThreadsPerUnit, info.MaxThreads)

@@ -7,7 +7,7 @@ import "github.com/gokiln/kiln/dsl"
 // later. w.Group threads have w.Vec neighbouring columns each, and the others those below.
 //
 //kiln:kernel
-//kiln:const w.Form=0,1 w.Block=512 w.Group=8 w.Vec=4
+//kiln:const w.Form=0,1 w.Block=512 w.Group=8 w.Vec=4 w.Ahead=16
 func ReduceStrips[T dsl.Number, C, F Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	dsl.LaunchBounds(t, w.Block, 1)
 	down(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
@@ -19,45 +19,58 @@ func ReduceStrips[T dsl.Number, C, F Computed, R dsl.Number](t dsl.Thread, out [
 // down gives emit what is known of each column, in one thread.
 func down[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
 	vec, lanes := int(w.Vec), int(w.Group)
+	room := w.Group * w.Vec * w.Block / dsl.ConstInt(t.WarpSize())
+	v := dsl.SharedSlice[C](t, room)
+	m := dsl.SharedSlice[C](t, room)
+	n := dsl.SharedSlice[C](t, room)
+	places := dsl.SharedSlice[uint32](t, room)
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
 		base, _ := w.row(r, 1)
-		c := (t.BlockX()*lanes + t.ThreadX()%lanes) * vec
-		var acc [MostAhead]Acc[C]
 		// Columns past the end are the last ones: all threads meet.
-		foldDown(t, x, w, base+min(c, w.Width-vec), &acc, init, step)
-		for k := range vec {
-			for d := lanes; d < t.WarpSize(); d *= 2 {
-				acc[k] = both(w, acc[k], across(t, w, acc[k], d), merge)
-			}
-		}
-		joinDown(t, w, &acc, merge, func(i int, a Acc[C]) {
+		at := base + min((t.BlockX()*lanes+t.ThreadX()%lanes)*vec, w.Width-vec)
+		var acc [MostAhead]Acc[C]
+		foldDown(t, x, w, at, &acc, init, step)
+		give := func(i int, a Acc[C]) {
 			if c := t.BlockX()*lanes*vec + i; c < w.Width {
 				emit(r, c, a)
 			}
-		})
+		}
+		if w.Form == Indexed {
+			firstDown(t, x, w, v, places, at, &acc, merge, give)
+		} else {
+			joinDown(t, w, v, m, n, places, &acc, merge, give)
+		}
 	}
 }
 
-// DownAhead is how many elements a thread looks at together that goes down columns, while as
-// many are on their way.
-const DownAhead = 16
-
-// foldDown is what the thread knows of its columns, which begin at one element.
+// foldDown is what the thread knows of its columns, which begin at one element. It looks at
+// w.Ahead elements together.
 func foldDown[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, at int, acc *[MostAhead]Acc[C], init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C]) {
 	vec := int(w.Vec)
-	first, high, deep := t.ThreadX()/int(w.Group), int(w.Block)/int(w.Group), DownAhead/vec
+	first, high, deep := t.ThreadX()/int(w.Group), int(w.Block)/int(w.Group), int(w.Ahead)/vec
 	for k := range vec {
 		acc[k] = init(dsl.Convert[C](x[at+k]))
 		acc[k].I = ^0 // element 0 and no other
 	}
-	load := func(v *[MostAhead]C, j int) {
+	o, by := (at+first*w.InStep[0])/vec, high*w.InStep[0]/vec // vectors, where rows have one dimension
+	load := func(v *[MostAhead]T, j, o, deep int) {
 		for u := range deep {
-			loadVec(x, w, (at+w.in(j+u*high, 0))/vec, v, u*vec)
+			if w.Ins > 1 {
+				o = (at + w.in(j+u*high, 0)) / vec
+			}
+			loadVec(x, w, o, v, u*vec)
+			o += by
 		}
 	}
-	add := func(v *[MostAhead]C, j, n, number int) {
+	add := func(x *[MostAhead]T, n, number int) {
+		var v [MostAhead]C
+		for u := range n * vec {
+			v[u] = dsl.Convert[C](x[u])
+		}
+		count := acc[0].N // of all columns: what is computed of it is computed once
 		for k := range vec {
-			b := step(acc[k], v, k, vec, n, n)
+			acc[k].N = count
+			b := step(acc[k], &v, k, vec, n, n)
 			if w.Form == Indexed {
 				// Which of the elements it is, is found out at the end.
 				b.I = acc[k].I
@@ -70,42 +83,57 @@ func foldDown[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, at int, acc
 	}
 	j := first
 	for ; j+(2*deep-1)*high < w.N; j += 2 * deep * high {
-		var u, v [MostAhead]C
-		load(&u, j)
-		load(&v, j+deep*high)
-		add(&u, j, deep, j)
-		add(&v, j, deep, j+deep*high)
+		var u, v [MostAhead]T // as they are: all loads come first so
+		load(&u, j, o, deep)
+		load(&v, j+deep*high, o+deep*by, deep)
+		add(&u, deep, j)
+		add(&v, deep, j+deep*high)
+		o += 2 * deep * by
 	}
 	for ; j < w.N; j += high {
-		var v [MostAhead]C
-		loadVec(x, w, (at+w.in(j, 0))/vec, &v, 0)
-		add(&v, j, 1, ^j)
-	}
-	if w.Form == Indexed {
-		for k := range vec {
-			acc[k].I = indexIn[T](x, w, at+k, first, w.N, high, deep, acc[k])
-		}
+		var v [MostAhead]T
+		load(&v, j, o, 1)
+		add(&v, 1, ^j)
+		o += by
 	}
 }
 
-// joinDown merges what the warps of a block know of its columns, and gives that of column i to
-// emit, in one thread.
-func joinDown[C Computed](t dsl.Thread, w Fold, acc *[MostAhead]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
+// joinDown merges what the warps of a block know of its columns, for which there is shared
+// memory, and gives that of column i to emit, in one thread.
+func joinDown[C Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, acc *[MostAhead]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
 	vec, lanes, warps := int(w.Vec), int(w.Group), int(w.Block)/t.WarpSize()
-	room := w.Group * w.Vec * w.Block / dsl.ConstInt(t.WarpSize())
-	v := dsl.SharedSlice[C](t, room)
-	m := dsl.SharedSlice[C](t, room)
-	n := dsl.SharedSlice[C](t, room)
-	x := dsl.SharedSlice[int64](t, room)
 	t.Sync() // earlier columns may still be read
 	for k := range vec {
+		for d := lanes; d < t.WarpSize(); d *= 2 {
+			acc[k] = both(w, acc[k], across(t, w, acc[k], d), merge)
+		}
 		if t.Lane() < lanes {
-			keep(w, v, m, n, x, (t.Lane()*vec+k)*warps+t.Warp(), acc[k])
+			i := (t.Lane()*vec+k)*warps + t.Warp()
+			v[i] = acc[k].V
+			if w.Form == Pair || w.Form == Triple {
+				m[i] = acc[k].W
+			}
+			if w.Form == Triple {
+				n[i] = acc[k].N
+			}
+			if w.Form == Indexed {
+				x[i] = uint32(acc[k].I)
+			}
 		}
 	}
 	t.Sync()
 	for i := t.Warp(); i < lanes*vec; i += warps {
-		a := known(w, v, m, n, x, i*warps+t.Lane()%warps)
+		from := i*warps + t.Lane()%warps
+		a := Acc[C]{V: v[from]}
+		if w.Form == Pair || w.Form == Triple {
+			a.W = m[from]
+		}
+		if w.Form == Triple {
+			a.N = n[from]
+		}
+		if w.Form == Indexed {
+			a.I = int(x[from])
+		}
 		for d := min(warps, t.WarpSize()) / 2; d > 0; d /= 2 {
 			a = both(w, a, across(t, w, a, d), merge)
 		}
@@ -115,11 +143,72 @@ func joinDown[C Computed](t dsl.Thread, w Fold, acc *[MostAhead]Acc[C], merge fu
 	}
 }
 
+// firstDown is joinDown of an Indexed reduction of columns that begin at one element: only
+// threads that have the result of a column among the first that they looked at together look
+// for where it is.
+func firstDown[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, v []C, places []uint32, at int, acc *[MostAhead]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
+	vec, lanes, turn := int(w.Vec), int(w.Group), int(w.Ahead)/int(w.Vec)*(int(w.Block)/int(w.Group))
+	best := dsl.SharedSlice[C](t, w.Group*w.Vec)
+	first := dsl.SharedSlice[uint32](t, w.Group*w.Vec)
+	own := *acc
+	for k := range vec {
+		switch i := acc[k].I; {
+		case acc[k].V != acc[k].V:
+			acc[k].I = 0 // NaN was not looked for
+		case i < 0:
+			acc[k].I = ^i / turn
+		default:
+			acc[k].I = i / turn
+		}
+	}
+	turns := *acc
+	joinDown(t, w, v, v, v, places, acc, merge, func(i int, a Acc[C]) { best[i], first[i] = a.V, uint32(a.I) })
+	t.Sync()
+	var found [MostAhead]Acc[uint32]
+	for k := range vec {
+		found[k].V = ^uint32(0) // more than any: positions fit
+		i := t.ThreadX()%lanes*vec + k
+		if a := own[k]; a.V != a.V || a.V == best[i] && turns[k].I == int(first[i]) {
+			found[k].V = uint32(indexDown(t, x, w, at+k, a))
+		}
+	}
+	one := w
+	one.Form = Single
+	joinDown(t, one, places, places, places, places, &found, Smaller[uint32], func(i int, a Acc[uint32]) { emit(i, Acc[C]{V: best[i], I: int(a.V)}) })
+}
+
+// indexDown returns the index of what the thread knows to be the result of a column that
+// begins at one element: the first of equal ones, the first NaN.
+func indexDown[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, at int, a Acc[C]) int {
+	high, deep := int(w.Block)/int(w.Group), int(w.Ahead)/int(w.Vec)
+	switch {
+	case a.V != a.V:
+		for j := t.ThreadX() / int(w.Group); j < w.N; j += high {
+			if v := dsl.Convert[C](x[at+w.in(j, 0)]); v != v {
+				return j
+			}
+		}
+	case a.I < 0:
+		return ^a.I
+	}
+	var v [MostAhead]C
+	for u := range deep {
+		v[u] = dsl.Convert[C](x[at+w.in(a.I+u*high, 0)])
+	}
+	j := a.I
+	for u := range deep {
+		if v[deep-1-u] == a.V {
+			j = a.I + (deep-1-u)*high
+		}
+	}
+	return j
+}
+
 // KeepStrips is [ReduceStrips] that stores what is known as [KeepParts] does, r*w.Width from the
 // beginning for row r of columns.
 //
 //kiln:kernel
-//kiln:const w.Form=1 w.Block=512 w.Group=8 w.Vec=4
+//kiln:const w.Form=1 w.Block=512 w.Group=8 w.Vec=4 w.Ahead=16
 func KeepStrips[T dsl.Number, C Computed](t dsl.Thread, outV, outW []C, x []T, w Fold, a, b C, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], f func(w, a, b C) C) {
 	dsl.LaunchBounds(t, w.Block, 1)
 	down(t, x, w, init, step, merge, func(r, c int, acc Acc[C]) {

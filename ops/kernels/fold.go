@@ -24,9 +24,10 @@ type Fold struct {
 	Form   dsl.ConstInt
 	Group  dsl.ConstInt  // how many threads share a row, a power of two up to the warp size, or 0: those of the block
 	Whole  dsl.ConstBool // the Group is the block
-	Block  dsl.ConstInt  // how many threads the block has, where Group is 0
+	Block  dsl.ConstInt  // how many threads the block has, where Group is 0 or Twice
 	Ahead  dsl.ConstInt  // how many elements a thread of a reduction loads before it looks at them
 	Vec    dsl.ConstInt  // how many elements side by side a thread loads at once: 1, 2, 4, 8 or 16
+	Twice  dsl.ConstBool // a thread loads twice as many elements of a row before it looks at the first ones
 	Unit   dsl.ConstBool // neighbours in a row, or the columns of neighbours, are side by side
 	Nested dsl.ConstBool // innermost dimensions of rows are long: the others are gone through one after the other
 	Wide   dsl.ConstBool // indices of 31 bits are not enough for Div
@@ -123,6 +124,9 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 	} else if !w.Whole {
 		lane, sub, per = t.ThreadX()%g, t.ThreadX()/g, t.BlockDimX()/g
 	}
+	if w.Twice {
+		dsl.LaunchBounds(t, w.Block, dsl.ConstInt(RowThreads(w.Form))/w.Block)
+	}
 	p := part{first: t.BlockY() * w.Part, end: min(t.BlockY()*w.Part+w.Part, w.N), lane: lane, group: g}
 	outer, outers := 0, 1
 	if w.Nested {
@@ -155,6 +159,15 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 	}
 }
 
+// RowThreads is for how many threads of a unit there are registers where they go along rows:
+// what each loads at once stays in them.
+func RowThreads(form dsl.ConstInt) int {
+	if form == Triple {
+		return 768
+	}
+	return 1024
+}
+
 // foldPart adds the thread's elements of a part to a. number is the index of the first
 // element of the innermost dimension.
 func foldPart[T dsl.Number, C Computed](x []T, w Fold, p part, number int, a Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C]) Acc[C] {
@@ -162,10 +175,11 @@ func foldPart[T dsl.Number, C Computed](x []T, w Fold, p part, number int, a Acc
 	if !w.Nested {
 		number = 0
 	}
-	j := p.first
-	for ; j+many*g <= p.end; j += many * g {
+	add := func(j int, x *[MostAhead]T) {
 		var v [MostAhead]C
-		loadAhead(x, w, p, j, &v)
+		for u := range many {
+			v[u] = dsl.Convert[C](x[u])
+		}
 		b := step(a, &v, 0, 1, many, many)
 		if w.Form == Indexed {
 			// Which of the elements it is, is found out at the end.
@@ -175,6 +189,21 @@ func foldPart[T dsl.Number, C Computed](x []T, w Fold, p part, number int, a Acc
 			}
 		}
 		a = b
+	}
+	j := p.first
+	if w.Twice {
+		for ; j+2*many*g <= p.end; j += 2 * many * g {
+			var u, v [MostAhead]T // as they are: all loads come first so
+			loadAhead(x, w, p, j, &u)
+			loadAhead(x, w, p, j+many*g, &v)
+			add(j, &u)
+			add(j+many*g, &v)
+		}
+	}
+	for ; j+many*g <= p.end; j += many * g {
+		var v [MostAhead]T
+		loadAhead(x, w, p, j, &v)
+		add(j, &v)
 	}
 	if bool(w.Full) || j >= p.end {
 		return a
@@ -242,7 +271,7 @@ func (w *Fold) near() bool {
 
 // loadAhead loads the elements from j on that are the thread's: w.Ahead of them, w.Vec side
 // by side.
-func loadAhead[T dsl.Number, C Computed](x []T, w Fold, p part, j int, v *[MostAhead]C) {
+func loadAhead[T, C dsl.Number](x []T, w Fold, p part, j int, v *[MostAhead]C) {
 	g, many := p.group, int(w.Ahead)
 	switch {
 	case w.Vec > 1:
@@ -263,7 +292,7 @@ func loadAhead[T dsl.Number, C Computed](x []T, w Fold, p part, j int, v *[MostA
 }
 
 // loadVec loads vector i of x, of w.Vec elements, into v from one on.
-func loadVec[T dsl.Number, C Computed](x []T, w Fold, i int, v *[MostAhead]C, from int) {
+func loadVec[T, C dsl.Number](x []T, w Fold, i int, v *[MostAhead]C, from int) {
 	switch w.Vec {
 	case 2:
 		p := dsl.LoadVec[[2]T](x, i)
@@ -416,19 +445,21 @@ func together[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]
 		}
 	}
 	t.Sync()
-	if t.ThreadX() == 0 {
-		for i := 1; i < t.BlockDimX()/t.WarpSize(); i++ {
-			b := Acc[C]{V: v[i]}
-			if w.Form == Pair || w.Form == Triple {
-				b.W = m[i]
-			}
-			if w.Form == Triple {
-				b.N = n[i]
-			}
-			if w.Form == Indexed {
-				b.I = k[i]
-			}
-			a = both(w, a, b, merge)
+	if t.Warp() == 0 {
+		warps := t.BlockDimX() / t.WarpSize()
+		i := t.Lane() % warps
+		a = Acc[C]{V: v[i]}
+		if w.Form == Pair || w.Form == Triple {
+			a.W = m[i]
+		}
+		if w.Form == Triple {
+			a.N = n[i]
+		}
+		if w.Form == Indexed {
+			a.I = k[i]
+		}
+		for d := warps / 2; d > 0; d /= 2 {
+			a = both(w, a, across(t, w, a, d), merge)
 		}
 	}
 	return a

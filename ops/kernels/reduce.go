@@ -95,8 +95,16 @@ func joinParts[C Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge f
 		r := min(r0+sub, w.Rows-1)
 		// No thread is without a part: there are as many as threads, or more.
 		a := known(w, v, m, n, k, r*w.N+lane)
-		for i := lane + g; i < w.N; i += g {
-			a = both(w, a, known(w, v, m, n, k, r*w.N+i), merge)
+		for i := lane + g; i < w.N; i += partsAhead * g {
+			var b [partsAhead]Acc[C]
+			for u := range partsAhead {
+				b[u] = known(w, v, m, n, k, r*w.N+min(i+u*g, w.N-1))
+			}
+			for u := range partsAhead {
+				if i+u*g < w.N {
+					a = both(w, a, b[u], merge)
+				}
+			}
 		}
 		a = together(t, w, a, merge)
 		if lane == 0 && r0+sub < w.Rows {
@@ -105,6 +113,9 @@ func joinParts[C Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge f
 		}
 	}
 }
+
+// partsAhead is how many parts a thread loads before it joins them.
+const partsAhead = 3
 
 func known[C Computed](w Fold, v, m, n []C, k []int64, i int) Acc[C] {
 	a := Acc[C]{V: v[i]}
@@ -269,7 +280,8 @@ func quickExps[C dsl.Real](v *[MostAhead]C, from, by, n, has int, low C) C {
 	const log2e, ln2 = 0x1.715476p+0, 0x1.62e43p-1
 	t := float32(low) * log2e
 	lost := dsl.FMA(float32(low), log2e, -t)
-	s := tree(v, from, by, n, has, 0, func(x C) C { return C(fast.Exp2(dsl.FMA(float32(x), log2e, -t))) }, plus[C])
+	// Less than 2^-126 does not count, and takes longer.
+	s := tree(v, from, by, n, has, 0, func(x C) C { return C(fast.Exp2(max(dsl.FMA(float32(x), log2e, -t), -126))) }, plus[C])
 	return C(dsl.FMA(float32(s), float32(-ln2*lost), float32(s)))
 }
 
@@ -328,10 +340,7 @@ func Smaller[C Computed](a, b Acc[C]) Acc[C] { return Acc[C]{V: min(a.V, b.V)} }
 // and a pairwise algorithm for computing sample variances", 1979).
 func Moments[C dsl.Real](a, b Acc[C]) Acc[C] {
 	n := a.N + b.N
-	if n == 0 {
-		return Acc[C]{}
-	}
-	d, f := b.V-a.V, b.N/n
+	d, f := b.V-a.V, b.N/max(n, 1) // all are 0 without elements
 	return Acc[C]{V: a.V + d*f, W: a.W + b.W + d*d*(a.N*f), N: n}
 }
 
