@@ -95,6 +95,26 @@ b4:
 	assemble(t, "sm_80", text)
 }
 
+// TestNormalPower takes the short instruction for powers that are no subnormal numbers, and
+// for no others.
+func TestNormalPower(t *testing.T) {
+	for least, short := range map[string]bool{"-126.0": true, "-127.0": false} {
+		text, err := Emit(parse(t, `module "m"
+kernel @k(%0: ptr<global,f32>, %1: i64, %2: f32) args(o slice f32 "[]float32", x scalar f32 "float32") {
+b0:
+  %3 = const `+least+` : f32
+  %4 = max %2, %3 : f32
+  %5 = approx.exp2 %4 : f32
+  store %0, %5
+  ret
+}
+`), mustTarget(t, "sm_80"))
+		require.NoError(t, err)
+		require.Equal(t, short, strings.Contains(text, "ex2.approx.ftz.f32"), text)
+		assemble(t, "sm_80", text)
+	}
+}
+
 // TestDeadCode drops what nothing reads, in chains and across blocks, and keeps
 // what has an effect.
 func TestDeadCode(t *testing.T) {
