@@ -85,19 +85,21 @@ const (
 	severalTimes = iota // from memory
 	inThreads           // which keep them
 	inParts             // that blocks keep, or that are whole rows
+	inBlocks            // which have one after the other
 )
 
 // rowPlan is how to go through rows that lie side by side.
 type rowPlan struct {
 	way, parts int
+	room       int // blocks of a unit, where the kernel is to know
 	fold       kernels.Fold
 	grid       runtime.Grid
 }
 
 var rowPlans memo[rowPlan]
 
-// choose chooses a way, and says how many parts a row has.
-func (l *lines) choose(dev *runtime.Device, parts *int) (way int) {
+// choose chooses a way, and says how many parts a row has and how many blocks a unit.
+func (l *lines) choose(dev *runtime.Device, parts, room *int) (way int) {
 	info := infoOf(dev)
 	call := planned{on: limitsOf(&info), d: l.x.DType, x: l.x.Layout, out: l.out.Layout, number: l.dim}
 	p := rowPlans.find(&call)
@@ -105,13 +107,15 @@ func (l *lines) choose(dev *runtime.Device, parts *int) (way int) {
 		p = new(rowPlan)
 		if l.plan(dev) {
 			p.way = inThreads
-		} else if p.parts = l.split(dev); p.parts > 0 {
+		} else if p.room = l.hold(&info); p.room > 0 {
+			p.way = inBlocks
+		} else if p.parts, p.room = l.split(&info); p.parts > 0 {
 			p.way = inParts
 		}
 		p.fold, p.grid = l.fold, l.grid
 		rowPlans.keep(call, *p)
 	}
-	l.fold, l.grid, *parts = p.fold, p.grid, p.parts
+	l.fold, l.grid, *parts, *room = p.fold, p.grid, p.parts, p.room
 	return p.way
 }
 
@@ -141,9 +145,10 @@ func (l *lines) plan(dev *runtime.Device) bool {
 		if k := n / threads; k*threads == n && k <= keptInLanes && k&(k-1) == 0 {
 			w.Keep, w.Full = dsl.ConstInt(k), true
 		}
-	case n > splitRow && l.splits(&info) > 0, l.alone(&info):
-		return false
 	default:
+		if own, _ := l.alone(&info); own > 0 || n > splitRow && l.splits(&info) > 0 {
+			return false
+		}
 		if threads = l.keep(&info); threads == 0 {
 			return false
 		}
@@ -274,8 +279,8 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 	}
 	c := x.DType.Compute()
 	xh, oh := x.header(), out.header()
-	parts := 0
-	switch l.choose(s.Device(), &parts) {
+	var parts, room int
+	switch l.choose(s.Device(), &parts, &room) {
 	case inThreads:
 		k, err := softmax.of(x.DType, c)
 		if err != nil {
@@ -289,19 +294,21 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 			return err
 		}
 		return l.withWords(s, parts, func(words any) error {
-			return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), words, l.fold, parts, float32(math.Inf(-1)), dsl.ConstBool(parts == 1), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
+			return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), words, l.fold, dsl.ConstInt(room), parts, float32(math.Inf(-1)), dsl.ConstBool(parts == 1), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
 		})
+	case inBlocks:
+		return softmaxHeld.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, dsl.ConstInt(room), float32(math.Inf(-1)), dsl.ConstBool(log))
 	}
-	var room scratch
+	var known scratch
 	f, of := shares[0], sums[0]
 	if log {
 		f, of = shares[1], sums[1]
 	}
-	v, w, err := l.stats(s, LogSumExp, of, 0, &room)
+	v, w, err := l.stats(s, LogSumExp, of, 0, &known)
 	if err != nil {
 		return err
 	}
-	defer room.free(s)
+	defer known.free(s)
 	if done, err := l.shareDown(s, v, w, log); done || err != nil {
 		return err
 	}
@@ -355,8 +362,8 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 	e := dtype.FromFloat(c, eps).Bits()
 	flags := [3]dsl.ConstBool{dsl.ConstBool(center), dsl.ConstBool(scale.Buf != nil), dsl.ConstBool(shift.Buf != nil)}
 	o, i, sc, bi := slice(out.DType, &oh), slice(x.DType, &xh), slice(x.DType, &sh), slice(x.DType, &bh)
-	parts := 0
-	switch l.choose(s.Device(), &parts) {
+	var parts, room int
+	switch l.choose(s.Device(), &parts, &room) {
 	case inThreads:
 		k, err := norm.of(x.DType, c)
 		if err != nil {
@@ -371,17 +378,19 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 		return l.withWords(s, parts, func(words any) error {
 			return k.Launch(s, l.grid, o, i, sc, bi, words, l.fold, parts, float32(eps), dsl.ConstBool(parts == 1), flags[0], flags[1], flags[2])
 		})
+	case inBlocks:
+		return normHeld.Launch(s, l.grid, o, i, sc, bi, l.fold, dsl.ConstInt(room), float32(eps), flags[0], flags[1], flags[2])
 	}
-	var room scratch
+	var known scratch
 	of := SumSqr
 	if center {
 		of = Var
 	}
-	v, w, err := l.stats(s, of, roots, eps, &room)
+	v, w, err := l.stats(s, of, roots, eps, &known)
 	if err != nil {
 		return err
 	}
-	defer room.free(s)
+	defer known.free(s)
 	k, err := normOf.of(x.DType, c)
 	if err != nil {
 		return err

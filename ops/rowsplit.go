@@ -11,13 +11,13 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Long rows are divided among blocks that wait for each other, where a device lets them:
-// each element is read once then.
+// Rows that no block has room for, and long ones of which there are few, are divided among
+// blocks that wait for each other, where a device lets them: each element is read once then.
 
 var (
 	float32Type  = reflect.TypeFor[float32]()
 	softmaxSplit = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxSplit[float32]), params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), uint32s, foldType, intType, float32Type, constBool, constBool, constBool}
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), uint32s, foldType, constInt, intType, float32Type, constBool, constBool, constBool}
 	}}
 	normSplit = family{name: "norm", kernel: jit.Of(kernels.NormSplit[float32]), params: func(t, _ reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
@@ -50,44 +50,51 @@ func (l *lines) splits(info *runtime.Info) int {
 	return parts
 }
 
-// alone reports whether blocks have rows of halves for themselves, in shared memory: as many
-// bytes are on their way then as for rows of F32.
-func (l *lines) alone(info *runtime.Info) bool {
+// alone returns how many threads blocks have that have rows of halves for themselves, in
+// shared memory, 0 if there are none: as many bytes are on their way then as for rows of F32.
+// Of long rows it returns how many blocks a unit has room for.
+func (l *lines) alone(info *runtime.Info) (threads, room int) {
 	n := l.size()
-	return !serial(info) && l.x.DType.Size() == 2 && n >= aloneRow && n <= min(splitRow, aloneKept*min(maxThreads, info.MaxThreads)) && l.kept[0].Count() <= math.MaxInt32
+	if serial(info) || l.x.DType.Size() != 2 || n < aloneRow || l.kept[0].Count() > math.MaxInt32 {
+		return 0, 0
+	}
+	if most := min(maxThreads, info.MaxThreads); n <= min(splitRow, aloneKept*most) {
+		return threadsFor(info, n, aloneKept, most), 0
+	}
+	room, threads = l.ownRoom(info)
+	return threads, room
 }
 
 // split chooses how blocks go through parts of rows that lie side by side, and returns how
-// many a row has, 0 for another way.
-func (l *lines) split(dev *runtime.Device) int {
-	info := infoOf(dev)
-	parts, alone := l.splits(&info), l.alone(&info)
-	if alone {
+// many a row has, 0 for another way, and of rows that are one part how many blocks a unit
+// has room for, if that matters.
+func (l *lines) split(info *runtime.Info) (parts, room int) {
+	parts = l.splits(info)
+	threads, room := l.alone(info)
+	if threads > 0 {
 		parts = 1
+	} else {
+		threads = maxThreads
 	}
 	if parts == 0 || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
-		return 0
+		return 0, 0
 	}
 	w, n := &l.fold, l.size()
 	*w = kernels.Fold{}
 	if keepDims(w, l.kept) != nil {
-		return 0 // the other way says so
+		return 0, 0 // the other way says so
 	}
 	w.Unit, w.Ins, w.N = true, 1, n
 	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
 	w.Wide = dsl.ConstBool(w.Rows*parts > math.MaxInt32)
 	w.Part = up((n+parts-1)/parts, kernels.HeldAtOnce)
 	parts = (n + w.Part - 1) / w.Part
-	threads := maxThreads
-	for alone && threads > info.WarpSize && threads*aloneKept/2 >= n {
-		threads /= 2
-	}
 	keep := up((w.Part+threads-1)/threads, kernels.HeldAtOnce)
 	w.Block, w.Keep, w.InDiv[0] = dsl.ConstInt(threads), dsl.ConstInt(keep), divisor(parts)
 	w.Full = parts*w.Part == n && keep*threads == w.Part
 	w.Vec = l.vector(keep)
 	l.grid = runtime.Grid{Blocks: runtime.Dim3{X: parts * w.Rows}, Threads: runtime.Dim3{X: threads}}
-	return parts
+	return parts, room
 }
 
 // withWords gives f the words by which the blocks of rows tell each other what they know.

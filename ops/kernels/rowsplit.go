@@ -141,10 +141,13 @@ func hand[T dsl.Float](out []T, w Fold, l line, first int, v *[MostAhead]float32
 }
 
 // SoftmaxSplit is [Softmax] of rows in parts of w.Part elements, for which blocks of w.Block
-// threads take turns.
+// threads take turns. A unit has room for so many of them, if that is known.
 //
 //kiln:kernel
-func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold, parts int, bottom float32, alone, log, quick dsl.ConstBool) {
+func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold, room dsl.ConstInt, parts int, bottom float32, alone, log, quick dsl.ConstBool) {
+	if room > 0 {
+		dsl.LaunchBounds(t, w.Block, room)
+	}
 	l, row, own := partOf(t, w, words, parts, alone)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
 	a := Acc[float32]{V: bottom}
@@ -208,25 +211,7 @@ func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint
 	}
 	f := 1 / dsl.Sqrt(s/float32(w.N)+eps)
 	held(raw, w, l, func(v *[MostAhead]float32, first int) {
-		var a, b [MostAhead]float32
-		if scaled {
-			beside(scale, w, l.first+first, &a)
-		}
-		if shifted {
-			beside(shift, w, l.first+first, &b)
-		}
-		for k := range int(w.Vec) {
-			if center {
-				v[k] -= mean
-			}
-			v[k] *= f
-			if scaled {
-				v[k] *= a[k]
-			}
-			if shifted {
-				v[k] += b[k]
-			}
-		}
+		weighVec(v, scale, shift, w, l.first+first, mean, f, center, scaled, shifted)
 		hand(out, w, l, first, v)
 	})
 }

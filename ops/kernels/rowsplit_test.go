@@ -54,10 +54,10 @@ func TestSplitRows(t *testing.T) {
 		}
 		softmax, logs, norm, rms := make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x))
 		atOnce(t, 2*rows*parts, rows*parts, func(th dsl.Thread, words []uint32) {
-			kernels.SoftmaxSplit(th, softmax, x, words, w, parts, float32(math.Inf(-1)), false, false, false)
+			kernels.SoftmaxSplit(th, softmax, x, words, w, 0, parts, float32(math.Inf(-1)), false, false, false)
 		})
 		atOnce(t, 2*rows*parts, rows*parts, func(th dsl.Thread, words []uint32) {
-			kernels.SoftmaxSplit(th, logs, x, words, w, parts, float32(math.Inf(-1)), false, true, false)
+			kernels.SoftmaxSplit(th, logs, x, words, w, 0, parts, float32(math.Inf(-1)), false, true, false)
 		})
 		atOnce(t, 4*parts, 2*parts, func(th dsl.Thread, words []uint32) {
 			kernels.NormSplit(th, norm, x, scale, shift, words, w, parts, 1e-5, false, true, true, true)
@@ -68,7 +68,7 @@ func TestSplitRows(t *testing.T) {
 		if parts == 1 {
 			one, two := make([]float32, len(x)), make([]float32, len(x))
 			assert.NoError(t, dsltest.Run(dsl.D1(2), dsl.D1(64), func(th dsl.Thread) {
-				kernels.SoftmaxSplit(th, one, x, nil, w, 1, float32(math.Inf(-1)), true, false, false)
+				kernels.SoftmaxSplit(th, one, x, nil, w, 0, 1, float32(math.Inf(-1)), true, false, false)
 				kernels.NormSplit(th, two, x, scale, shift, nil, w, 1, 1e-5, true, true, true, true)
 			}))
 			assert.InDeltaSlice(t, softmax[:2*c.n], one[:2*c.n], 1e-6, "a row for itself")

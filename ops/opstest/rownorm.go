@@ -89,6 +89,7 @@ func rowNorm(t *testing.T, b *bench) {
 				b.rowOp(t, op, dtype.BF16, fold{layout.Shape{3, n}, []int{1}}, 0, op.weights)
 			}
 		}, "%s/Halves", op.name)
+		b.part(t, func(t *testing.T, b *bench) { b.manyRows(t, op) }, "%s/Many", op.name)
 	}
 	for _, op := range rowOps[:2] {
 		b.part(t, func(t *testing.T, b *bench) {
@@ -241,4 +242,15 @@ func (b *bench) rowCases(t *testing.T) {
 	out := b.result(t, dtype.F32, layout.Contiguous(huge.Layout.Shape()))
 	require.NoError(t, ops.RMSNorm(b.s, out.View, huge.View, ops.View{}, 1, 1e-5), "case 92")
 	b.rowsAre(t, rowOps[2], out, huge, [2]*value{}, fold{huge.Layout.Shape(), []int{1}})
+}
+
+// manyRows are rows that blocks have in shared memory one after the other, where there is room.
+func (b *bench) manyRows(t *testing.T, op rowOp) {
+	rows := 2
+	if info := b.dev.Info(); info.SharedPerBlock > 64<<10 && info.Cooperative {
+		rows = 2*info.Units + 1
+	}
+	b.rowOp(t, op, dtype.F32, fold{layout.Shape{rows, 8200}, []int{1}}, 0, op.weights)
+	b.rowOp(t, op, dtype.F32, fold{layout.Shape{rows, 8203}, []int{1}}, 0, 0)
+	b.rowOp(t, op, dtype.BF16, fold{layout.Shape{rows, 8200}, []int{1}}, 0, op.weights)
 }
