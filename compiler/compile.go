@@ -97,7 +97,7 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Kernel, err)
 	}
-	art.Entry, art.Code = back.entry(art.Entry), []byte(text)
+	art.Entry, art.Code, art.Overlaps = back.entry(art.Entry), []byte(text), t.Overlaps()
 	return art, nil
 }
 

@@ -112,6 +112,34 @@ func TestArgumentBlock(t *testing.T) {
 	require.Zero(t, r.standin.Last().Stream, "the default stream is the legacy stream")
 }
 
+// A kernel that waits for the one before it may start early, but not in a graph, whose
+// kernels are started by the device.
+func TestOverlap(t *testing.T) {
+	r := newRig(t, "standin")
+	img := r.image()
+	img.Overlaps = true
+	m, err := r.Load(img)
+	require.NoError(t, err)
+	fn, err := m.Function("nothing")
+	require.NoError(t, err)
+	args := []byte("eight by")
+	launch := func(s *Stream) error { return s.Launch(fn, Grid{Dim3{3, 2, 1}, Dim3{X: 64}}, 1024, args) }
+	require.NoError(t, launch(r.DefaultStream()))
+	last := r.standin.Last()
+	require.Equal(t, uint64(1), last.Early)
+	require.Equal(t, [3]uint64{3, 2, 1}, last.Grid)
+	require.Equal(t, [3]uint64{64, 1, 1}, last.Block)
+	require.Equal(t, uint64(1024), last.Shared)
+	require.Equal(t, string(args), string(last.Args[:last.Length]))
+	require.Zero(t, r.standin.Calls("cuLaunchKernel"))
+	require.Less(t, testing.AllocsPerRun(100, func() { _ = launch(r.DefaultStream()) }), 0.1)
+	r.standin.Fail("cuLaunchKernelEx", 1, 0, 1)
+	require.ErrorContains(t, launch(r.DefaultStream()), "launch nothing: CUDA_ERROR_INVALID_VALUE")
+
+	require.NoError(t, r.DefaultStream().Launch(r.function(t, "nothing"), Blocks(1, 1), 0, nil))
+	require.Zero(t, r.standin.Last().Early, "an image that says nothing of it")
+}
+
 // More than 48 KiB of shared memory has to be asked for.
 func TestDynamicSharedMemory(t *testing.T) {
 	for _, kind := range []string{"standin", "cuda"} {

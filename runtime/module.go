@@ -16,9 +16,10 @@ type FunctionInfo = driver.FunctionInfo
 // Module is code loaded on a device. It stays loaded while the Module or one
 // of its Functions is reachable.
 type Module struct {
-	dev    *Device
-	drv    driver.Module
-	shared int // of the image
+	dev      *Device
+	drv      driver.Module
+	shared   int // of the image, and
+	overlaps bool
 }
 
 // Load loads code. For "ptx" that means compiling it: see [Device.Finalize].
@@ -30,7 +31,7 @@ func (d *Device) Load(img Image) (*Module, error) {
 	if err != nil {
 		return nil, d.wrap(err)
 	}
-	m := &Module{dev: d, drv: drv, shared: img.Shared}
+	m := &Module{dev: d, drv: drv, shared: img.Shared, overlaps: img.Overlaps}
 	goruntime.AddCleanup(m, func(drv driver.Module) { d.unload(drv) }, drv)
 	return m, nil
 }

@@ -124,6 +124,7 @@ func (s *Stream) Launch(f *Function, g Grid, shared int, args []byte) error {
 		return nil
 	}
 	l.Shared += f.module.shared
+	l.Overlaps = f.module.overlaps
 	l.Args = append(l.Args[:0], args...)
 	if s.rec != nil {
 		s.rec.use(f)

@@ -25,8 +25,11 @@ type Meta struct {
 	Shared int    `json:"shared"` // bytes of shared memory of a block
 	// Dynamic is how many bytes of shared memory a launch must ask for, because the code
 	// declares no length: all that there is, or 0.
-	Dynamic int  `json:"dynamic,omitempty"`
-	Warp    bool `json:"warp"` // uses warp operations: a block must be whole warps
+	Dynamic int `json:"dynamic,omitempty"`
+	// Overlaps says that the code begins by waiting for the kernel before it in the stream, so that
+	// the device may start it earlier.
+	Overlaps bool `json:"overlaps,omitempty"`
+	Warp     bool `json:"warp"` // uses warp operations: a block must be whole warps
 
 	// Threads is how many threads a block must have, 0 for any number: the kernel's
 	// dsl.LaunchBounds.

@@ -66,6 +66,10 @@ func (e *emitter) print(o Options) string {
 		fmt.Fprintf(&b, "\t.%s .align %d .b8 %s[%d];\n", v.space, v.align, v.name, max(v.size, 1))
 	}
 	b.WriteByte('\n')
+	if e.t.Overlaps() {
+		// Who comes next may start as soon as all blocks of this kernel have: it waits, too.
+		b.WriteString("\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n")
+	}
 	b.Write(body)
 	b.WriteString("}\n")
 	return b.String()

@@ -43,6 +43,10 @@ func (t Target) CheckShared(n int) error {
 // Dynamic reports whether launches ask for the shared memory of a kernel that has n bytes of it.
 func (t Target) Dynamic(n int) bool { return n > t.FixShared }
 
+// Overlaps reports whether a kernel can start before the one that it follows in a stream has ended, and
+// waits for the end of it by itself (PTX ISA, griddepcontrol): what it takes to start it costs nothing then.
+func (t Target) Overlaps() bool { return t.Kind == PTX && t.CC >= 90 }
+
 // String returns the text that [Parse] reads.
 func (t Target) String() string {
 	if t.Kind == Interp {

@@ -41,6 +41,8 @@ func readMeta(text string, m *code.Meta) bool {
 				m.Shared = r.Int()
 			case "dynamic":
 				m.Dynamic = r.Int()
+			case "overlaps":
+				m.Overlaps = r.Bool()
 			case "warp":
 				m.Warp = r.Bool()
 			case "threads":

@@ -285,7 +285,7 @@ func (p probe) instructions(text string) []string {
 	for _, op := range ptx.Opcodes(text) {
 		i := slices.IndexFunc(rest, func(n string) bool { return strings.HasPrefix(op, n) })
 		switch {
-		case strings.HasPrefix(op, "ld.param"), strings.HasPrefix(op, "cvta."), op == "ret":
+		case strings.HasPrefix(op, "ld.param"), strings.HasPrefix(op, "cvta."), strings.HasPrefix(op, "griddepcontrol."), op == "ret":
 		case i >= 0:
 			rest = slices.Delete(rest, i, i+1)
 		default:

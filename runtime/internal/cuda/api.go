@@ -29,7 +29,7 @@ type api struct {
 	cuEventCreate, cuEventDestroy, cuEventRecord, cuEventQuery, cuEventSynchronize, cuEventElapsedTime uintptr
 
 	cuModuleLoadDataEx, cuModuleUnload, cuModuleGetFunction, cuFuncGetAttribute, cuFuncSetAttribute, cuLaunchKernel uintptr
-	cuFuncGetParamInfo                                                                                              uintptr
+	cuFuncGetParamInfo, cuLaunchKernelEx                                                                            uintptr
 
 	cuLinkCreate, cuLinkAddData, cuLinkComplete, cuLinkDestroy uintptr
 
@@ -95,6 +95,7 @@ func (a *api) entries() []entry {
 		may(&a.cuFuncGetParamInfo, "cuFuncGetParamInfo"), // CUDA 12.4
 		need(&a.cuFuncSetAttribute, "cuFuncSetAttribute"),
 		need(&a.cuLaunchKernel, "cuLaunchKernel"),
+		may(&a.cuLaunchKernelEx, "cuLaunchKernelEx"), // CUDA 11.8
 		need(&a.cuLinkCreate, "cuLinkCreate_v2"),
 		need(&a.cuLinkAddData, "cuLinkAddData_v2"),
 		need(&a.cuLinkComplete, "cuLinkComplete"),

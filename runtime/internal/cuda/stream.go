@@ -169,6 +169,9 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 	if err != nil {
 		return err
 	}
+	if l.Overlaps && s.dev.lib.cuLaunchKernelEx != 0 {
+		return s.launchEarly(fn, l)
+	}
 	c := (*launchCall)(unsafe.Pointer(&l.Scratch))
 	c.extra.set(fn.unpadded(l.Args))
 	c.Pair = dl.Pair{First: s.dev.lib.cuCtxSetCurrent, Arg: s.dev.ctx, Fn: s.dev.lib.cuLaunchKernel, Args: [11]uintptr{

@@ -99,12 +99,16 @@ type Detailed interface {
 	Details() (FunctionInfo, error)
 }
 
-// Launch is one kernel launch. Callers fill the first four fields; Scratch
+// Scratch has room for what any driver reads of a launch.
+type Scratch [40]uintptr
+
+// Launch is one kernel launch. Callers fill the other fields; Scratch
 // belongs to the driver during the call, so that a pooled Launch makes the
 // call free of allocations.
 type Launch struct {
 	Grid, Block [3]int
 	Shared      int    // dynamic shared memory, that of the image included
+	Overlaps    bool   // the image's
 	Args        []byte // packed argument block
-	Scratch     [24]uintptr
+	Scratch     Scratch
 }

@@ -48,6 +48,10 @@ type Image struct {
 	Shared       int  // bytes of dynamic shared memory that the kernels need in every launch
 	LineInfo     bool // keep source positions for profilers
 
+	// Overlaps says that the kernels begin by waiting for the one before them in the stream. The
+	// device may start such a one before the other has ended.
+	Overlaps bool
+
 	// Place says where in the source a position is that code of format "x86" has numbers of,
 	// from 1: "" if it does not know. It is called when a kernel has failed, by any
 	// goroutine. It may be nil.

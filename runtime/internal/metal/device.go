@@ -20,9 +20,9 @@ type device struct {
 	def     *stream
 
 	mu      sync.Mutex
-	words   [24]uintptr // arguments of the call being made
-	next    uint64      // number of the latest operation of any stream
-	streams []*stream   // that are open, def first
+	words   driver.Scratch // arguments of the call being made
+	next    uint64         // number of the latest operation of any stream
+	streams []*stream      // that are open, def first
 	memory  memory
 	owned   map[uintptr]struct{} // what Close has to release
 
@@ -79,7 +79,7 @@ func (d *device) releaseAll() {
 
 // msg sends a message, with mu held; it allocates nothing.
 func (d *device) msg(object, selector, a, b, c, e uintptr) uintptr {
-	d.words = [24]uintptr{object, selector, a, b, c, e}
+	d.words = driver.Scratch{object, selector, a, b, c, e}
 	return dl.Call(d.lib.msgSend, d.words[:6])
 }
 

@@ -2,11 +2,15 @@
 
 package metal
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
 
 // dispatchWords writes the arguments of a dispatch. The callee gets pointers to
 // structs of three words, which lie behind the arguments; w is on the heap.
-func dispatchWords(w *[24]uintptr, encoder, selector uintptr, grid, block [3]int) []uintptr {
+func dispatchWords(w *driver.Scratch, encoder, selector uintptr, grid, block [3]int) []uintptr {
 	for i := range 3 {
 		w[8+i], w[11+i] = uintptr(grid[i]), uintptr(block[i])
 	}

@@ -87,7 +87,7 @@ func (s *stream) Copy2D(dst driver.Addr, dstPitch int64, src driver.Addr, srcPit
 			return err
 		}
 		for row := range uintptr(height) {
-			d.words = [24]uintptr{encoder, d.lib.copy, from.buffer, fromAt + row*uintptr(srcPitch), to.buffer, toAt + row*uintptr(dstPitch), uintptr(width)}
+			d.words = driver.Scratch{encoder, d.lib.copy, from.buffer, fromAt + row*uintptr(srcPitch), to.buffer, toAt + row*uintptr(dstPitch), uintptr(width)}
 			dl.Call(d.lib.msgSend, d.words[:7])
 		}
 		return nil

@@ -44,7 +44,7 @@ static int delay_us;
 static int live_hosts, live_streams, live_events, live_modules, live_graphs, retained;
 
 typedef struct {
-	uint64_t grid[3], block[3], shared, stream, nargs;
+	uint64_t grid[3], block[3], shared, stream, early, nargs;
 	unsigned char args[4096];
 } LastLaunch;
 static LastLaunch last;
@@ -844,7 +844,7 @@ static CUresult kernel_op(Op *op, Function *f, const unsigned grid[3], const uns
 	if (size) memcpy(op->args, buf, size);
 	memcpy(op->kernel, f->name, sizeof op->kernel);
 	pthread_mutex_lock(&mu);
-	last = (LastLaunch){{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, (uint64_t)(uintptr_t)stream, size, {0}};
+	last = (LastLaunch){{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, (uint64_t)(uintptr_t)stream, 0, size, {0}};
 	memcpy(last.args, op->args, size);
 	pthread_mutex_unlock(&mu);
 	return SUCCESS;
@@ -856,6 +856,29 @@ CUresult cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsi
 	Op op;
 	CUresult r = kernel_op(&op, f, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream, params, extra);
 	return r == SUCCESS ? submit(&op) : r;
+}
+
+// CUlaunchConfig, with one attribute: that the kernel waits for the one before it.
+typedef struct {
+	unsigned grid[3], block[3], shared;
+	void *stream;
+	struct {
+		int id;
+		long long value[8];
+	} *attributes;
+	unsigned count;
+} LaunchConfig;
+
+CUresult cuLaunchKernelEx(const LaunchConfig *c, Function *f, void **params, void **extra) {
+	ENTER(1);
+	Op op;
+	if (c->count != 1 || c->attributes->id != 6 || (c->attributes->value[0] & 0xffffffff) != 1) return INVALID_VALUE;
+	CUresult r = kernel_op(&op, f, c->grid, c->block, c->shared, c->stream, params, extra);
+	if (r != SUCCESS) return r;
+	pthread_mutex_lock(&mu);
+	last.early = 1;
+	pthread_mutex_unlock(&mu);
+	return submit(&op);
 }
 
 typedef struct {
