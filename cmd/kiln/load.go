@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/packages"
 
@@ -22,7 +23,9 @@ import (
 type sources struct {
 	roots []string // import paths of the packages asked for
 	all   map[string]*packages.Package
-	seen  map[string]*source
+
+	mu   sync.Mutex // kernels are looked at side by side
+	seen map[string]*source
 
 	program string // import path of the package main whose kernels are built, which a program knows as "main"
 }
@@ -95,6 +98,8 @@ func (s *sources) loadAsked(path string) (*front.Package, error) {
 // read returns the source of a package that the go command listed: the
 // embedded files if it registers them, else all files.
 func (s *sources) read(pkg string) (*source, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if p := s.seen[pkg]; p != nil {
 		return p, nil
 	}

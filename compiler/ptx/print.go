@@ -75,12 +75,19 @@ func (e *emitter) print(o Options) string {
 	return b.String()
 }
 
+// No multiprocessor has more blocks or threads at once; ptxas ignores, with a warning, that a
+// kernel wants more.
+const (
+	mostBlocks  = 32
+	mostThreads = 2048
+)
+
 // bounds are the directives for launch bounds.
 func bounds(l ir.Bounds) (s string) {
 	if l.Threads > 0 {
 		s = fmt.Sprintf(".maxntid %d\n", l.Threads)
 	}
-	if l.Blocks > 0 {
+	if l.Blocks > 0 && l.Blocks <= mostBlocks && l.Blocks*l.Threads <= mostThreads {
 		s += fmt.Sprintf(".minnctapersm %d\n", l.Blocks)
 	}
 	return s
