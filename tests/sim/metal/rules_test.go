@@ -12,7 +12,7 @@ import (
 	"github.com/gokiln/kiln/tests/sim/metal"
 )
 
-// objc sends messages to the stand-in, right and wrong ones.
+// objc calls methods of the stand-in's objects, as Metal allows and otherwise.
 type objc struct {
 	t   *testing.T
 	sim *metal.Library
@@ -105,7 +105,7 @@ func (b *bench) bytes(encoder, n, index uintptr) {
 	b.send(encoder, "setBytes:length:atIndex:", uintptr(unsafe.Pointer(&content[0])), n, index)
 }
 
-// What Metal's validation layer would stop a process for is noted, and nothing else.
+// What Metal's validation layer ends a program for is reported, and nothing else.
 func TestRules(t *testing.T) {
 	one := [3]uintptr{1, 1, 1}
 	for _, c := range []struct {
@@ -276,10 +276,10 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Pools are the caller's business, and so is what it retains.
+// Objects live until their pool is drained and their last reference is released.
 func TestReferences(t *testing.T) {
 	o := newObjc(t)
-	leaked := o.text("nobody releases it")
+	leaked := o.text("retained by a pool that is missing")
 	require.Contains(t, o.sim.Problems(), "a NSString is autoreleased with no pool in place: it leaks")
 	require.Equal(t, "1 NSString\n", o.sim.Alive())
 	o.send(leaked, "release")
