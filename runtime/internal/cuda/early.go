@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	goruntime "runtime"
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
@@ -54,10 +53,5 @@ func (s *stream) launchEarly(fn *function, l *driver.Launch) error {
 	c.Pair = dl.Pair{First: s.dev.lib.cuCtxSetCurrent, Arg: s.dev.ctx, Fn: s.dev.lib.cuLaunchKernelEx, Args: [11]uintptr{
 		uintptr(unsafe.Pointer(&c.config)), fn.handle, 0, uintptr(unsafe.Pointer(&c.extra)),
 	}}
-	r := result(uint32(c.Call()))
-	goruntime.KeepAlive(l)
-	if r != success {
-		return s.dev.lib.failure("launch "+fn.info.Name, s.dev.info.Name, r)
-	}
-	return nil
+	return s.submit(fn, l, &c.Pair)
 }
