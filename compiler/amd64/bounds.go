@@ -85,13 +85,19 @@ func (e *emitter) bounds(b *block, v *ir.Value) {
 // boundsInRow checks indices that go up by one from lane to lane: if that of lane 0
 // is in range with room for the others so are all. Else each lane is looked at.
 func (e *emitter) boundsInRow(i, n *ir.Value, m asm.Reg, site int64) {
+	e.unlessEachLane(asm.CondAE, e.general64(i), e.limitOf(n), func() { e.boundsOfLanes(i, n, m, site) })
+}
+
+// unlessEachLane compares numbers that stand for all lanes, and has each lane looked at,
+// out of the way, if they are as the condition says.
+func (e *emitter) unlessEachLane(c asm.Cond, x asm.Reg, y asm.Arg, each func()) {
 	back := e.newLabel()
 	cold := e.later(func() {
-		e.boundsOfLanes(i, n, m, site)
+		each()
 		e.jump(back)
 	})
-	e.op(asm.CMP, 64, asm.R(e.general64(i)), e.limitOf(n))
-	e.jcc(asm.CondAE, cold)
+	e.op(asm.CMP, 64, asm.R(x), y)
+	e.jcc(c, cold)
 	e.bind(back)
 }
 
@@ -104,14 +110,7 @@ func (e *emitter) boundsOfRow(i, n *ir.Value, m asm.Reg, site int64) bool {
 	if index < 0 || index > math.MaxInt32/2 || fall < 0 || fall > math.MaxInt16 || most != int64(int32(most)) {
 		return false
 	}
-	back := e.newLabel()
-	cold := e.later(func() {
-		e.boundsOfLanes(i, n, m, site)
-		e.jump(back)
-	})
-	e.op(asm.CMP, 64, asm.R(e.general64(n)), asm.I(most))
-	e.jcc(asm.CondLE, cold)
-	e.bind(back)
+	e.unlessEachLane(asm.CondLE, e.general64(n), asm.I(most), func() { e.boundsOfLanes(i, n, m, site) })
 	return true
 }
 
