@@ -172,10 +172,7 @@ func ofPart[T dsl.Number, C Computed](raw []T, w *Fold, s *strip, c *column, non
 		return all
 	}
 	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
-		var v [rowsAtOnce]besides[C]
-		for i := range rowsAtOnce {
-			v[i] = besidesAt[T, C](raw, at+(u+i)*step, w.Ahead)
-		}
+		v := besidesOf[T, C](raw, at+u*step, step, w.Ahead)
 		for i := range rowsAtOnce {
 			for k := range int(w.Ahead) {
 				all[k] = op(all[k], v[i][k])
@@ -183,6 +180,14 @@ func ofPart[T dsl.Number, C Computed](raw []T, w *Fold, s *strip, c *column, non
 		}
 	}
 	return all
+}
+
+// besidesOf loads what rows that a thread looks at together have side by side.
+func besidesOf[T dsl.Number, C Computed](raw []T, at, step int, ahead dsl.ConstInt) (v [rowsAtOnce]besides[C]) {
+	for i := range rowsAtOnce {
+		v[i] = besidesAt[T, C](raw, at+i*step, ahead)
+	}
+	return v
 }
 
 // givePart stores the scan of what the thread has of a tile, from what comes before on.
@@ -200,10 +205,7 @@ func givePart[T dsl.Number, C Computed](out, raw []T, w *Fold, s *strip, c *colu
 		return
 	}
 	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
-		var v [rowsAtOnce]besides[C]
-		for i := range rowsAtOnce {
-			v[i] = besidesAt[T, C](raw, at+(u+i)*step, w.Ahead)
-		}
+		v := besidesOf[T, C](raw, at+u*step, step, w.Ahead)
 		for i := range rowsAtOnce {
 			for k := range int(w.Ahead) {
 				below[k] = op(below[k], v[i][k])
