@@ -141,9 +141,12 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	}
 	m.Pos, m.Checked = p.Positions, opt.Checked
 	release := !t.OnCPU() && !opt.Checked
+	// What compiles C++ or LLVM's IR for a GPU knows these ways to divide itself, the
+	// assembler of PTX does not. CPUs have an instruction that divides.
+	divide := t.Kind == target.PTX
 	passes := pass.Options{
 		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
-		Narrow: !t.OnCPU(), Reciprocal: t.Kind == target.PTX, Small: !t.OnCPU() && opt.Assume&Small != 0,
+		Narrow: !t.OnCPU(), Reciprocal: divide, ShortDiv: divide, Small: !t.OnCPU() && opt.Assume&Small != 0,
 	}
 	if err := pass.Run(m, passes); err != nil {
 		if list := lengths(m, pass.LengthErrors(err)); len(list) > 0 {

@@ -31,6 +31,9 @@ type Options struct {
 	Narrow bool
 	// Reciprocal divides by constants with products: who compiles the result does not.
 	Reciprocal bool
+	// ShortDiv tests whether the operands of divisions of 64 bits fit 32 bits, and
+	// divides those then: who compiles the result does not.
+	ShortDiv bool
 	// Small says what launches keep to: see [ir.SmallLen], [ir.SmallBlocks] and
 	// [ir.SmallThreads].
 	Small bool
@@ -137,6 +140,10 @@ var Passes = []Pass{
 		Doc: "Removes bounds checks that an earlier check, a branch or the range of the index implies. After licm and cse, which give equal indices one name.",
 	},
 	{
+		Name: "shortdiv", Run: shortdiv,
+		Doc: "Tests whether the operands of a division of 64 bits fit 32, and divides those if they do. After narrow, strength and reciprocal, which need no test where they apply; after cse, licm, ifconv and bounds, which share, move, choose and bound a division that is one operation, but not one that is a branch.",
+	},
+	{
 		Name: "dce", Run: dceModule,
 		Doc: "Removes values, block parameters and stores that nothing reads, and shared objects that nothing names. Last, to sweep up after all others.",
 	},
@@ -185,6 +192,13 @@ var Constraints = []Constraint{
 	{"cse", "licm", "equal expressions move once"},
 	{"cse", "bounds", "checks are compared by the identity of their operands"},
 	{"licm", "bounds", "moved lengths dominate the checks"},
+	{"narrow", "shortdiv", "operands whose ranges fit need no test"},
+	{"strength", "shortdiv", "shifts need no test"},
+	{"reciprocal", "shortdiv", "products need no test"},
+	{"cse", "shortdiv", "equal divisions share a test when they are one"},
+	{"licm", "shortdiv", "a division that does not change moves while it is one operation"},
+	{"ifconv", "shortdiv", "an arm that divides is work to choose from, one that branches is not"},
+	{"bounds", "shortdiv", "the range of a remainder shows while it is one operation"},
 	{"bounds", "dce", "operands of removed checks are dead"},
 }
 

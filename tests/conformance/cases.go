@@ -299,7 +299,7 @@ func halves[T dsl.F16 | dsl.BF16](b *builder, n int) []T {
 
 // ints draws integers of every magnitude, a quarter of them at the edges.
 func ints[T kernels.Integer](b *builder, n int) []T {
-	edges := []uint64{0, 1, ^uint64(0), 1 << 7, 1<<7 - 1, 1 << 15, 1<<15 - 1, 1 << 31, 1<<31 - 1, 1 << 63, 1<<63 - 1, 2, 3}
+	edges := []uint64{0, 1, ^uint64(0), 1 << 7, 1<<7 - 1, 1 << 15, 1<<15 - 1, 1 << 31, 1<<31 - 1, 1 << 32, 1<<32 - 1, 1 << 63, 1<<63 - 1, 2, 3}
 	out := make([]T, n)
 	for i := range out {
 		if b.rng.IntN(4) == 0 {
