@@ -19,6 +19,7 @@ var (
 	scanTiles  = family{name: "scan", kernel: jit.Of(kernels.ScanTiles[float32, float32]), params: tileParams}
 	scanStrips = family{name: "scan", kernel: jit.Of(kernels.ScanStrips[float32, float32]), params: tileParams}
 	constInt   = reflect.TypeFor[dsl.ConstInt]()
+	turnsType  = reflect.TypeFor[kernels.Turns]()
 	// packs have the bits of a number as an integer, and the number of bits, for float32,
 	// float64 and integers.
 	packs = [3][2]*jit.Fn{
@@ -30,7 +31,7 @@ var (
 // tileParams are the parameters of ScanTiles and ScanStrips.
 func tileParams(t, c reflect.Type) []reflect.Type {
 	ts := reflect.SliceOf(t)
-	return []reflect.Type{ts, ts, uint32s, foldType, intType, intType, intType, constInt, function(1, c, c), function(2, c, c), function(1, c, uint64Type), function(1, uint64Type, c)}
+	return []reflect.Type{ts, ts, uint32s, foldType, turnsType, constInt, function(1, c, c), function(2, c, c), function(1, c, uint64Type), function(1, uint64Type, c)}
 }
 
 const (
@@ -40,20 +41,20 @@ const (
 
 // rowTiles is how a scan goes through rows in tiles, or through rows that are one.
 type rowTiles struct {
-	fold                 kernels.Fold
-	grid                 runtime.Grid
-	tiles, groups, group int // of a row; tiles of a group
-	told                 int // numbers that blocks tell each other
+	fold  kernels.Fold
+	grid  runtime.Grid
+	tiles kernels.Turns
+	told  int // numbers that blocks tell each other
 }
 
 // divide groups the tiles of rows, so that of tiles and of groups there are about as many to
 // hear from.
 func (c *rowTiles) divide(tiles int) {
-	c.tiles = tiles
-	for c.group = 1; c.group < maxThreads && c.group*c.group < tiles; {
-		c.group *= 2
+	n := &c.tiles
+	for n.Of = divisor(tiles); 1<<n.Bits < maxThreads && 1<<(2*n.Bits) < tiles; {
+		n.Bits++
 	}
-	c.groups = (tiles + c.group - 1) / c.group
+	n.Groups = (tiles + 1<<n.Bits - 1) >> n.Bits
 }
 
 // keeps chooses how a block has a row, or reports false for short rows and for long ones.
@@ -84,12 +85,13 @@ func (l *lines) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	w := &c.fold
 	w.Block, w.Keep = maxThreads, dsl.ConstInt(min(splitBytes/(maxThreads*l.x.DType.Size()), splitKept))
 	size := maxThreads * int(w.Keep)
-	c.divide((n + size - 1) / size)
-	if c.groups > maxThreads || w.Rows > math.MaxInt32/c.tiles {
+	tiles := (n + size - 1) / size
+	if tiles > maxThreads*maxThreads || w.Rows > math.MaxInt32/tiles {
 		return c, false
 	}
-	c.told = w.Rows * (c.tiles + c.groups)
-	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * c.tiles}, Threads: runtime.Dim3{X: maxThreads}}
+	c.divide(tiles)
+	c.told = w.Rows * (tiles + c.tiles.Groups)
+	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * tiles}, Threads: runtime.Dim3{X: maxThreads}}
 	return c, true
 }
 
@@ -155,7 +157,7 @@ func (c *Scan) runTiles(s *runtime.Stream, l *lines, p *foldPlan) (bool, error) 
 		each = 1
 	}
 	return true, zeroWords(s, c.name, each*how.told, func(words any) error {
-		return k.Launch(s, how.grid, out, x, words, how.fold, how.tiles, how.groups, how.group, dsl.ConstInt(each), init, op,
+		return k.Launch(s, how.grid, out, x, words, how.fold, how.tiles, dsl.ConstInt(each), init, op,
 			pack[0].As(function(1, t, uint64Type)), pack[1].As(function(1, uint64Type, t)))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -25,13 +26,14 @@ func (l *lines) strip(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 		return c, false
 	}
 	rows := stripOf(w, l.x.DType.Size())
-	c.divide((w.N + rows - 1) / rows)
-	strips := (w.Width + int(w.Cols) - 1) / int(w.Cols)
-	if w.Rows > math.MaxInt32/strips/(2*c.tiles) {
+	tiles, strips := (w.N+rows-1)/rows, (w.Width+int(w.Cols)-1)/int(w.Cols)
+	if w.Rows > math.MaxInt32/strips/(2*tiles) {
 		return c, false
 	}
-	c.told = w.Rows * strips * (c.tiles + c.groups) * int(w.Cols)
-	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * strips * c.tiles}, Threads: runtime.Dim3{X: maxThreads}}
+	c.divide(tiles)
+	c.tiles.Strips = divisor(strips)
+	c.told = w.Rows * strips * (tiles + c.tiles.Groups) * int(w.Cols)
+	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * strips * tiles}, Threads: runtime.Dim3{X: maxThreads}}
 	return c, true
 }
 
@@ -62,6 +64,16 @@ func pairs(w *kernels.Fold) bool {
 	return w.Width%2 == 0 && w.OutIn%2 == 0
 }
 
+// zero stores zeros in n words. It is a kernel, which starts while the one before it ends, and
+// the next one while it does: of the memory's own way to be cleared neither is so.
+func zero(s *runtime.Stream, h runtime.SliceHeader, n int) error {
+	at, err := layout.New(layout.Shape{n}, []int{1}, h.Off)
+	if err != nil {
+		return err
+	}
+	return Fill(s, View{Buf: h.Buf, DType: dtype.U32, Layout: at}, dtype.FromInt(dtype.U32, 0))
+}
+
 // zeroWords gives f so many words, which hold zeros, by which blocks tell each other what they
 // know, and those before them.
 func zeroWords(s *runtime.Stream, name string, n int, f func(words any) error) error {
@@ -72,9 +84,8 @@ func zeroWords(s *runtime.Stream, name string, n int, f func(words any) error) e
 	}
 	defer room.free(s)
 	h := room.take(4, n)
-	words := slice(dtype.U32, &h)
-	if err := words.(runtime.Slice[uint32]).ZeroAsync(s); err != nil {
+	if err := zero(s, h, n); err != nil {
 		return err
 	}
-	return f(words)
+	return f(slice(dtype.U32, &h))
 }

@@ -12,16 +12,30 @@ import (
 // What a tile begins with is put together in the same way in every run: from the groups of
 // tiles before that of the tile, and from the tiles of its group.
 
+// Turns says how rows, or columns side by side, are divided.
+type Turns struct {
+	Of     Divisor // how many tiles a row has
+	Strips Divisor // how many strips of columns lie side by side
+	Bits   uint32  // a group has 1<<Bits tiles
+	Groups int     // of a row
+}
+
+// told is how many tiles and groups there are of a row.
+func (n *Turns) told() int { return int(n.Of.By) + n.Groups }
+
+// group returns the group of a tile, and which of its tiles it is.
+func (n *Turns) group(tile int) (g, i int) {
+	g = tile >> n.Bits
+	return g, tile - g<<n.Bits
+}
+
 // ScanTiles is [ScanRows] of rows that blocks of w.Block threads go through in tiles, of
 // which a thread has w.Keep elements: neighbours by w.Vec. What tiles and groups of them
-// come to is told by so many words for each, which begin with zeros, after [HeadWords];
-// group is how many tiles a group has.
+// come to is told by so many words for each, which begin with zeros, after [HeadWords].
 //
 //kiln:kernel
-func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, tiles, groups, group int, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
-	turn := nextTurn(t, words)
-	r := turn / tiles
-	i := turn - r*tiles
+func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n Turns, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
+	r, i := n.Of.split(nextTurn(t, words))
 	base, to := w.row(r, 0)
 	none := init(dsl.Convert[C](x[base]))
 	start := i*int(w.Block)*int(w.Keep) + t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
@@ -38,23 +52,22 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 	}
 	below, all := scanWarps(t, all, none, op)
 
-	h := handover{words, HeadWords + r*(tiles+groups)*int(each), each}
-	g := i / group
-	j := i - g*group
+	h := handover{words, HeadWords + r*n.told()*int(each), each}
+	g, j := n.group(i)
 	if t.ThreadX() == 0 {
 		h.tell(i, pack(all))
 	}
 	own := none
 	if t.ThreadX() < j {
-		own = unpack(h.hear(g*group + t.ThreadX()))
+		own = unpack(h.hear(g<<n.Bits + t.ThreadX()))
 	}
 	own = ofBlock(t, own, op)
-	if j == group-1 && t.ThreadX() == 0 {
-		h.tell(tiles+g, pack(op(own, all)))
+	if j == 1<<n.Bits-1 && t.ThreadX() == 0 {
+		h.tell(int(n.Of.By)+g, pack(op(own, all)))
 	}
 	earlier := none
 	if t.ThreadX() < g {
-		earlier = unpack(h.hear(tiles + t.ThreadX()))
+		earlier = unpack(h.hear(int(n.Of.By) + t.ThreadX()))
 	}
 	below = op(op(ofBlock(t, earlier, op), own), below)
 	if whole {

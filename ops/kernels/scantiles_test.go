@@ -2,6 +2,7 @@ package kernels_test
 
 import (
 	"math"
+	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,22 +14,32 @@ import (
 
 func plus(a, b float32) float32 { return a + b }
 
+// over divides by n.
+func over(n int) kernels.Divisor {
+	shift := bits.Len32(uint32(n - 1))
+	return kernels.Divisor{By: uint32(n), Mul: uint32((1<<32*(1<<shift-uint64(n)))/uint64(n) + 1), Shift: uint32(shift)}
+}
+
+// inGroups divides tiles, and strips side by side, among groups of two.
+func inGroups(tiles, strips int) kernels.Turns {
+	return kernels.Turns{Of: over(tiles), Strips: over(strips), Bits: 1, Groups: (tiles + 1) / 2}
+}
+
 func TestScanTiles(t *testing.T) {
 	for _, c := range []struct{ rows, n, vec int }{{1, 512 * 7, 4}, {2, 512*5 + 4, 4}, {1, 512*3 + 77, 4}, {2, 1501, 1}, {1, 100, 2}} {
 		tiles := (c.n + 511) / 512
-		group := 2
-		groups := (tiles + group - 1) / group
+		n := inGroups(tiles, 1)
 		w := splitRows(c.rows, c.n, 0, c.vec, 8)
 		x := make([]float32, c.rows*c.n)
 		for i := range x {
 			x[i] = float32(i*7919%1000)/100 - 3
 		}
-		var bits [2][]float32
-		for k := range bits {
+		var runs [2][]float32
+		for k := range runs {
 			sums, tops := make([]float32, len(x)), make([]float32, len(x))
 			scan := func(out []float32, init func(float32) float32, op func(a, b float32) float32) {
-				atOnce(t, 2*c.rows*(tiles+groups), c.rows*tiles, func(th dsl.Thread, words []uint32) {
-					kernels.ScanTiles(th, out, x, words, w, tiles, groups, group, 2, init, op, kernels.PackFloat, kernels.UnpackFloat)
+				atOnce(t, 2*c.rows*(tiles+n.Groups), c.rows*tiles, func(th dsl.Thread, words []uint32) {
+					kernels.ScanTiles(th, out, x, words, w, n, 2, init, op, kernels.PackFloat, kernels.UnpackFloat)
 				})
 			}
 			scan(sums, func(float32) float32 { return 0 }, plus)
@@ -41,9 +52,9 @@ func TestScanTiles(t *testing.T) {
 					assert.EqualValues(t, top, tops[r*c.n+i])
 				}
 			}
-			bits[k] = sums
+			runs[k] = sums
 		}
-		assert.Equal(t, bits[0], bits[1], "the order of additions is the same in every run")
+		assert.Equal(t, runs[0], runs[1], "the order of additions is the same in every run")
 	}
 }
 

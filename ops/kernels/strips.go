@@ -17,15 +17,15 @@ type strip struct {
 }
 
 // strip returns the tile of a turn: after one of some columns come those beside it.
-func (w *Fold) strip(turn, strips, tiles int) (s strip) {
-	cols, i := int(w.Cols), turn/strips
-	k, r := turn-i*strips, i/tiles
-	s.tile, s.line, s.first = i-r*tiles, r*strips+k, k*cols
+func (w *Fold) strip(turn int, n *Turns) (s strip) {
+	i, k := n.Strips.split(turn)
+	r, tile := n.Of.split(i)
+	s.tile, s.line, s.first = tile, r*int(n.Strips.By)+k, k*int(w.Cols)
 	x, out := w.row(r, 1)
 	row := s.tile * w.stripRows()
 	s.top = x + s.first
 	s.x, s.out = s.top+row*w.InStep[0], out+row*w.OutIn+s.first
-	s.rows, s.cols = min(w.stripRows(), w.N-row), min(cols, w.Width-s.first)
+	s.rows, s.cols = min(w.stripRows(), w.N-row), min(int(w.Cols), w.Width-s.first)
 	return s
 }
 
@@ -92,9 +92,9 @@ func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 //
 //kiln:kernel
 //kiln:const w.Block=256 w.Cols=32 w.Vec=4 w.Keep=2 w.Ahead=1,2 each=1
-func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, tiles, groups, group int, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
-	cols, strips := int(w.Cols), (w.Width+int(w.Cols)-1)/int(w.Cols)
-	s, c := w.strip(nextTurn(t, words), strips, tiles), w.inStrip(t)
+func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n Turns, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
+	cols := int(w.Cols)
+	s, c := w.strip(nextTurn(t, words), &n), w.inStrip(t)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep*w.Vec)
 	holdStrip(t, x, raw, w, &s)
 	var none besides[C]
@@ -104,21 +104,20 @@ func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint
 	t.Sync()
 	below, all := belowPart(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &w, &c, ofPart(raw, &w, &s, &c, none, op), none, op)
 
-	h := handover{words, HeadWords + s.line*(tiles+groups)*cols*int(each), each}
-	g := s.tile / group
-	j := s.tile - g*group
+	h := handover{words, HeadWords + s.line*n.told()*cols*int(each), each}
+	g, j := n.group(s.tile)
 	if c.part == 0 {
 		for k := range int(w.Ahead) {
 			h.tell(s.tile*cols+c.col+k, pack(all[k]))
 		}
 	}
-	own := heardColumns(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &h, &w, &c, g*group, j, none, op, unpack)
-	if j == group-1 && c.part == 0 {
+	own := heardColumns(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &h, &w, &c, g<<n.Bits, j, none, op, unpack)
+	if j == 1<<n.Bits-1 && c.part == 0 {
 		for k := range int(w.Ahead) {
-			h.tell((tiles+g)*cols+c.col+k, pack(op(own[k], all[k])))
+			h.tell((int(n.Of.By)+g)*cols+c.col+k, pack(op(own[k], all[k])))
 		}
 	}
-	earlier := heardColumns(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &h, &w, &c, tiles, g, none, op, unpack)
+	earlier := heardColumns(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &h, &w, &c, int(n.Of.By), g, none, op, unpack)
 	for k := range int(w.Ahead) {
 		below[k] = op(op(earlier[k], own[k]), below[k])
 	}

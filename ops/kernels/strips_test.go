@@ -18,8 +18,7 @@ func TestScanStrips(t *testing.T) {
 		if w.Ahead = 1; c.vec > 1 {
 			w.Ahead = 2
 		}
-		group := 2
-		groups := (tiles + group - 1) / group
+		n := inGroups(tiles, strips)
 		x := make([]float32, c.matrices*c.n*c.width)
 		for i := range x {
 			x[i] = float32(i*7919%1000)/100 - 3
@@ -28,8 +27,8 @@ func TestScanStrips(t *testing.T) {
 		for k := range bits {
 			sums, tops := make([]float32, len(x)), make([]float32, len(x))
 			scan := func(out []float32, init func(float32) float32, op func(a, b float32) float32) {
-				atOnce(t, c.matrices*strips*(tiles+groups)*16, c.matrices*strips*tiles, func(th dsl.Thread, words []uint32) {
-					kernels.ScanStrips(th, out, x, words, w, tiles, groups, group, 1, init, op, kernels.PackFloat, kernels.UnpackFloat)
+				atOnce(t, c.matrices*strips*(tiles+n.Groups)*16, c.matrices*strips*tiles, func(th dsl.Thread, words []uint32) {
+					kernels.ScanStrips(th, out, x, words, w, n, 1, init, op, kernels.PackFloat, kernels.UnpackFloat)
 				})
 			}
 			scan(sums, func(float32) float32 { return 0 }, plus)
