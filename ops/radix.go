@@ -88,7 +88,7 @@ type radix struct {
 	at                   [2]any // of where they were
 	counts               any
 	sums, count          View
-	words                runtime.Slice[uint32] // of sweeps, if there are any
+	words                runtime.SliceHeader // of sweeps, if there are any
 	passes               int
 	room                 scratch
 }
@@ -102,7 +102,7 @@ func (m *radix) grid() runtime.Grid {
 func (m *radix) run(s *runtime.Stream, info *runtime.Info) (here int, err error) {
 	pass := m.serialPass
 	switch {
-	case m.words.Len() > 0:
+	case m.words.Len > 0:
 		pass = m.sweep
 		if err := m.histogram(s, info); err != nil {
 			return here, err
@@ -220,7 +220,7 @@ func (m *radix) sweeps(info *runtime.Info, size int) bool {
 
 // histogram counts all digits, after it has cleared the words.
 func (m *radix) histogram(s *runtime.Stream, info *runtime.Info) error {
-	if err := m.words.ZeroAsync(s); err != nil {
+	if err := zero(s, &m.words); err != nil {
 		return err
 	}
 	t := m.call(0, m.from)
@@ -228,7 +228,7 @@ func (m *radix) histogram(s *runtime.Stream, info *runtime.Info) error {
 	enough := max(1, histograms*info.Units/min(m.rows, maxBlocksY))
 	g := runtime.Grid{Blocks: runtime.Dim3{X: min(m.parts, enough), Y: min(m.rows, maxBlocksY)}, Threads: runtime.Dim3{X: m.threads}}
 	k := sortHistogram.As(kernelType(uint32s, t.ts, t.ks, ranksType, orderType, digitsType, constInt, t.c.fnType))
-	return k.Launch(s, g, m.words, t.x, m.keys[0], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, dsl.ConstInt(m.passes), t.c.fn)
+	return k.Launch(s, g, slice(dtype.U32, &m.words), t.x, m.keys[0], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, dsl.ConstInt(m.passes), t.c.fn)
 }
 
 // histograms is how many blocks of a unit count digits.
@@ -239,7 +239,7 @@ func (m *radix) sweep(s *runtime.Stream, here, shift int) error {
 	t := m.call(here, shift)
 	k := sortSweep.As(kernelType(t.ts, uint32s, t.ks, uint32s, t.ts, t.ks, uint32s, uint32s, ranksType, ranksType, orderType, digitsType, intType, intType, t.c.fnType, t.c.backType))
 	g := runtime.Grid{Blocks: runtime.Dim3{X: m.rows * m.parts}, Threads: runtime.Dim3{X: m.threads}}
-	return k.Launch(s, g, t.values, t.indices, m.keys[1-here], m.at[1-here], t.x, m.keys[here], m.at[here], m.words, t.c.ranks, t.c.second, t.order, t.digits, (shift-m.from)/digitBits, m.passes, t.c.fn, t.c.back)
+	return k.Launch(s, g, t.values, t.indices, m.keys[1-here], m.at[1-here], t.x, m.keys[here], m.at[here], slice(dtype.U32, &m.words), t.c.ranks, t.c.second, t.order, t.digits, (shift-m.from)/digitBits, m.passes, t.c.fn, t.c.back)
 }
 
 var sameKey = jit.Func(kernels.SameKey[uint32])
@@ -280,8 +280,7 @@ func (m *radix) alloc(s *runtime.Stream, info *runtime.Info) error {
 		m.at[i] = slice(dtype.U32, &h)
 	}
 	if words > 0 {
-		h := m.room.take(4, words)
-		m.words = slice(dtype.U32, &h).(runtime.Slice[uint32])
+		m.words = m.room.take(4, words)
 		return nil
 	}
 	for _, v := range []*View{&m.count, &m.sums} {

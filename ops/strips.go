@@ -64,10 +64,10 @@ func pairs(w *kernels.Fold) bool {
 	return w.Width%2 == 0 && w.OutIn%2 == 0
 }
 
-// zero stores zeros in n words. It is a kernel, which starts while the one before it ends, and
+// zero clears words. It is a kernel, which starts while the one before it ends, and
 // the next one while it does: of the memory's own way to be cleared neither is so.
-func zero(s *runtime.Stream, h runtime.SliceHeader, n int) error {
-	at, err := layout.New(layout.Shape{n}, []int{1}, h.Off)
+func zero(s *runtime.Stream, h *runtime.SliceHeader) error {
+	at, err := layout.New(layout.Shape{h.Len}, []int{1}, h.Off)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func zeroWords(s *runtime.Stream, name string, n int, f func(words any) error) e
 	}
 	defer room.free(s)
 	h := room.take(4, n)
-	if err := zero(s, h, n); err != nil {
+	if err := zero(s, &h); err != nil {
 		return err
 	}
 	return f(slice(dtype.U32, &h))
