@@ -36,7 +36,7 @@ const ahead = 8
 // shared combines a number of each thread of a Group, and gives all of them the result.
 func shared[C Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
 	if w.Group == 0 {
-		return ofBlock(t, v, op)
+		return ofBlock(t, w, v, op)
 	}
 	for d := int(w.Group) / 2; d > 0; d /= 2 {
 		v = op(v, dsl.ShuffleXor(t, v, d))

@@ -114,7 +114,7 @@ func scanGroup[C Computed](t dsl.Thread, w Fold, v, none C, op func(a, b C) C) (
 	if w.Group > 0 {
 		return below, all
 	}
-	before, all := scanWarps(t, all, none, op)
+	before, all := scanWarps(t, w, all, none, op)
 	return op(before, below), all
 }
 

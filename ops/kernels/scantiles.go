@@ -50,7 +50,7 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 	for d := t.WarpSize() / 2; d > 0; d /= 2 {
 		all = op(all, dsl.ShuffleXor(t, all, d))
 	}
-	below, all := scanWarps(t, all, none, op)
+	below, all := scanWarps(t, w, all, none, op)
 
 	h := handover{words, HeadWords + r*n.told()*int(each), each}
 	g, j := n.group(i)
@@ -61,7 +61,7 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 	if t.ThreadX() < j {
 		own = unpack(h.hear(g<<n.Bits + t.ThreadX()))
 	}
-	own = ofBlock(t, own, op)
+	own = ofBlock(t, w, own, op)
 	if j == 1<<n.Bits-1 && t.ThreadX() == 0 {
 		h.tell(int(n.Of.By)+g, pack(op(own, all)))
 	}
@@ -69,7 +69,7 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 	if t.ThreadX() < g {
 		earlier = unpack(h.hear(int(n.Of.By) + t.ThreadX()))
 	}
-	below = op(op(ofBlock(t, earlier, op), own), below)
+	below = op(op(ofBlock(t, w, earlier, op), own), below)
 	if whole {
 		giveScanned(t, out, raw, w, to, start, true, below, none, op)
 	} else {
@@ -85,6 +85,7 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 //kiln:const w.Block=256 w.Keep=16 w.Vec=4 w.Full=true,false
 func ScanKept[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Fold, init func(C) C, op func(a, b C) C) {
 	start := t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
+	parts, odd := dsl.Shared[[2 * maxWarps]C](t), 0 // rows take turns: who is at the next one may read what is of this one
 	if w.Full {
 		dsl.LaunchBounds(t, w.Block, KeptThreads/w.Block)
 		raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
@@ -105,7 +106,8 @@ func ScanKept[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Fold, init f
 					v[q*int(w.Vec)+k] = p[k]
 				}
 			}
-			scanKept(t, out, w, to, start, init(dsl.Convert[C](x[now])), v, op)
+			scanKept(t, out, w, parts[odd:], to, start, init(dsl.Convert[C](x[now])), v, op)
+			odd = maxWarps - odd
 			holdAhead(t, raw, w, coming)
 		}
 		return
@@ -115,16 +117,18 @@ func ScanKept[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Fold, init f
 		none := init(dsl.Convert[C](x[base]))
 		v := dsl.LocalSlice[C](w.Keep)
 		takeTile(t, x, w, base, start, none, v)
-		scanKept(t, out, w, to, start, none, v, op)
+		scanKept(t, out, w, parts[odd:], to, start, none, v, op)
+		odd = maxWarps - odd
 	}
 }
 
 // KeptThreads is how many threads that have elements on their way a unit has registers for.
 const KeptThreads = 1024
 
-// scanKept scans and stores the elements of a row that the threads of a block have.
-func scanKept[T dsl.Number, C Computed](t dsl.Thread, out []T, w Fold, to, start int, none C, v []C, op func(a, b C) C) {
-	below, _ := scanWarps(t, scanInWarp(t, w, v, none, op), none, op)
+// scanKept scans and stores the elements of a row that the threads of a block have. What
+// warps come to is in part, which no thread reads any more.
+func scanKept[T dsl.Number, C Computed](t dsl.Thread, out []T, w Fold, part []C, to, start int, none C, v []C, op func(a, b C) C) {
+	below, _ := scanWarpsIn(t, w, part, scanInWarp(t, w, v, none, op), none, op)
 	for u := range int(w.Keep) {
 		v[u] = op(below, v[u])
 	}
@@ -171,17 +175,26 @@ func (h *handover) tell(i int, v uint64) {
 	}
 }
 
-// ask returns what is told, if it is there.
-func (h *handover) ask(i int) (v uint64, there bool) {
+// mostWords is how many words a number takes at most.
+const mostWords = 4
+
+// ask returns the words of a number, which may be there.
+func (h *handover) ask(i int) (b [mostWords]uint32) {
+	for k := range int(h.each) {
+		b[k] = dsl.AtomicLoad(&h.words[h.row+i*int(h.each)+k])
+	}
+	return b
+}
+
+// told returns what words say, if they are there.
+func (h *handover) told(b [mostWords]uint32) (v uint64, there bool) {
 	if h.each == 1 {
-		b := dsl.AtomicLoad(&h.words[h.row+i])
-		return uint64(^b), b != 0
+		return uint64(^b[0]), b[0] != 0
 	}
 	there = true
 	for k := range int(h.each) {
-		b := dsl.AtomicLoad(&h.words[h.row+i*int(h.each)+k])
-		there = there && b != 0
-		v |= uint64(b&0xffff) << uint(16*k)
+		there = there && b[k] != 0
+		v |= uint64(b[k]&0xffff) << uint(16*k)
 	}
 	return v, there
 }
@@ -189,7 +202,7 @@ func (h *handover) ask(i int) (v uint64, there bool) {
 // hear waits for what is told.
 func (h *handover) hear(i int) uint64 {
 	for {
-		if v, there := h.ask(i); there {
+		if v, there := h.told(h.ask(i)); there {
 			return v
 		}
 	}
@@ -370,16 +383,29 @@ func scanLanes[C Computed](t dsl.Thread, v, none C, op func(a, b C) C) (below, a
 	return below, dsl.Shuffle(t, v, t.WarpSize()-1)
 }
 
+// warps is how many warps the block has. The compiler knows it where w.Block says it.
+func (w *Fold) warps(t dsl.Thread) int {
+	if w.Block > 0 {
+		return int(w.Block) / t.WarpSize()
+	}
+	return t.BlockDimX() / t.WarpSize()
+}
+
 // scanWarps is [scanLanes] for the warps of a block.
-func scanWarps[C Computed](t dsl.Thread, v, none C, op func(a, b C) C) (below, all C) {
+func scanWarps[C Computed](t dsl.Thread, w Fold, v, none C, op func(a, b C) C) (below, all C) {
 	part := dsl.Shared[[maxWarps]C](t)
 	t.Sync() // an earlier call may still be reading
+	return scanWarpsIn(t, w, part[:], v, none, op)
+}
+
+// scanWarpsIn is scanWarps in memory that no thread reads any more.
+func scanWarpsIn[C Computed](t dsl.Thread, w Fold, part []C, v, none C, op func(a, b C) C) (below, all C) {
 	if t.Lane() == 0 {
 		part[t.Warp()] = v
 	}
 	t.Sync()
 	below, all = none, none
-	for i := range t.BlockDimX() / t.WarpSize() {
+	for i := range w.warps(t) {
 		if i == t.Warp() {
 			below = all
 		}
@@ -389,7 +415,7 @@ func scanWarps[C Computed](t dsl.Thread, v, none C, op func(a, b C) C) (below, a
 }
 
 // ofBlock is op of what the threads of the block have, for all of them.
-func ofBlock[C Computed](t dsl.Thread, v C, op func(a, b C) C) C {
+func ofBlock[C Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
 	for d := t.WarpSize() / 2; d > 0; d /= 2 {
 		v = op(v, dsl.ShuffleXor(t, v, d))
 	}
@@ -400,7 +426,7 @@ func ofBlock[C Computed](t dsl.Thread, v C, op func(a, b C) C) C {
 	}
 	t.Sync()
 	v = part[0]
-	for i := 1; i < t.BlockDimX()/t.WarpSize(); i++ {
+	for i := 1; i < w.warps(t); i++ {
 		v = op(v, part[i])
 	}
 	return v

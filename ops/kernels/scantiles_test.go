@@ -74,6 +74,7 @@ func TestScanKept(t *testing.T) {
 		}
 		assert.NoError(t, dsltest.Run(dsl.D1(2), dsl.D1(64), func(th dsl.Thread) {
 			kernels.ScanKept(th, sums, x, w, func(float32) float32 { return 0 }, plus)
+			th.Sync() // both have the same shared memory
 			kernels.ScanKept(th, tops, x, w, func(x float32) float32 { return x }, func(a, b float32) float32 { return max(a, b) })
 		}))
 		for r := range rows {

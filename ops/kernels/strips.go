@@ -57,7 +57,10 @@ func (c *column) of(s *strip) int {
 // whole reports whether all of the tile is there.
 func (s *strip) whole(w *Fold) bool { return s.rows == w.stripRows() && s.cols == int(w.Cols) }
 
-// hold keeps the tile in raw, row by row. Several vectors are on the way at once. Rows that
+// stripAhead is how many vectors of a tile a thread has on the way at once.
+const stripAhead = 8
+
+// holdStrip keeps the tile in raw, row by row. Several vectors are on the way at once. Rows that
 // are not there are the last one.
 func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 	cols, vec, keep := int(w.Cols), int(w.Vec), int(w.Keep)
@@ -69,9 +72,9 @@ func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 		}
 		return
 	}
-	lanes, ahead := cols/vec, max(heldAhead, heldElements/vec)
+	lanes, ahead := cols/vec, max(stripAhead, heldElements/vec)
 	for q := 0; q < keep; q += ahead {
-		e := dsl.LocalSlice[T](max(heldAhead*w.Vec, heldElements))
+		e := dsl.LocalSlice[T](max(stripAhead*w.Vec, heldElements))
 		for u := range min(ahead, keep-q) {
 			row := min((q+u)*(int(w.Block)/lanes)+t.ThreadX()/lanes, s.rows-1)
 			at := (s.x + row*w.InStep[0] + t.ThreadX()%lanes*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
@@ -93,8 +96,11 @@ func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 //kiln:kernel
 //kiln:const w.Block=256 w.Cols=32 w.Vec=4 w.Keep=2 w.Ahead=1,2 each=1
 func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n Turns, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
+	dsl.LaunchBounds(t, w.Block, stripBlocks)
 	cols := int(w.Cols)
 	s, c := w.strip(nextTurn(t, words), &n), w.inStrip(t)
+	h := handover{words, HeadWords + s.line*n.told()*cols*int(each), each}
+	g, j := n.group(s.tile)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep*w.Vec)
 	holdStrip(t, x, raw, w, &s)
 	var none besides[C]
@@ -102,27 +108,32 @@ func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint
 		none[k] = init(dsl.Convert[C](x[s.top+min(c.col+k, s.cols-1)]))
 	}
 	t.Sync()
-	below, all := belowPart(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &w, &c, ofPart(raw, &w, &s, &c, none, op), none, op)
-
-	h := handover{words, HeadWords + s.line*n.told()*cols*int(each), each}
-	g, j := n.group(s.tile)
+	inGroup, inGroups := c.heardFirst(&h, &w, g<<n.Bits, j), c.heardFirst(&h, &w, int(n.Of.By), g)
+	// Of three sums of parts the first is read when the last one is written.
+	odd := dsl.SharedSlice[C](t, w.Block*w.Ahead)
+	even := dsl.SharedSlice[C](t, w.Block*w.Ahead)
+	below, all := belowPart(t, odd, &w, &c, ofPart(raw, &w, &s, &c, none, op), none, op)
 	if c.part == 0 {
 		for k := range int(w.Ahead) {
 			h.tell(s.tile*cols+c.col+k, pack(all[k]))
 		}
 	}
-	own := heardColumns(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &h, &w, &c, g<<n.Bits, j, none, op, unpack)
+	own := heardColumns(t, even, &h, &w, &c, g<<n.Bits, j, inGroup, none, op, unpack)
 	if j == 1<<n.Bits-1 && c.part == 0 {
 		for k := range int(w.Ahead) {
 			h.tell((int(n.Of.By)+g)*cols+c.col+k, pack(op(own[k], all[k])))
 		}
 	}
-	earlier := heardColumns(t, dsl.SharedSlice[C](t, w.Block*w.Ahead), &h, &w, &c, int(n.Of.By), g, none, op, unpack)
+	earlier := heardColumns(t, odd, &h, &w, &c, int(n.Of.By), g, inGroups, none, op, unpack)
 	for k := range int(w.Ahead) {
 		below[k] = op(op(earlier[k], own[k]), below[k])
 	}
 	givePart(out, raw, &w, &s, &c, below, op)
 }
+
+// stripBlocks is how many tiles a unit has, for as many as it has shared memory for on most
+// devices.
+const stripBlocks = 5
 
 // besides is what a thread has of its columns: of one or two.
 type besides[C Computed] = [2]C
@@ -235,22 +246,33 @@ func belowPart[C Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none 
 	return below, all
 }
 
+// heardFirst asks for what the thread hears first of n tiles, or groups, from one on.
+func (c *column) heardFirst(h *handover, w *Fold, from, n int) (b [2][mostWords]uint32) {
+	if c.part < n {
+		for k := range int(w.Ahead) {
+			b[k] = h.ask((from+c.part)*int(w.Cols) + c.col + k)
+		}
+	}
+	return b
+}
+
 // heardColumns returns op of what n tiles, or groups of them, from one on tell of the thread's
-// columns. The threads of a column share the work.
-func heardColumns[C Computed](t dsl.Thread, parts []C, h *handover, w *Fold, c *column, from, n int, none besides[C], op func(a, b C) C, unpack func(uint64) C) besides[C] {
+// columns. The threads of a column share the work; each has asked for the first already.
+func heardColumns[C Computed](t dsl.Thread, parts []C, h *handover, w *Fold, c *column, from, n int, first [2][mostWords]uint32, none besides[C], op func(a, b C) C, unpack func(uint64) C) besides[C] {
 	v := none
 	for m := c.part; m < n; m += c.parts {
-		var told [2]uint64
-		var there [2]bool
 		at := (from+m)*int(w.Cols) + c.col
-		for k := range int(w.Ahead) {
-			told[k], there[k] = h.ask(at + k)
+		if m > c.part {
+			for k := range int(w.Ahead) {
+				first[k] = h.ask(at + k)
+			}
 		}
 		for k := range int(w.Ahead) {
-			if !there[k] {
-				told[k] = h.hear(at + k)
+			told, there := h.told(first[k])
+			if !there {
+				told = h.hear(at + k)
 			}
-			v[k] = op(v[k], unpack(told[k]))
+			v[k] = op(v[k], unpack(told))
 		}
 	}
 	_, v = belowPart(t, parts, w, c, v, none, op)
