@@ -337,7 +337,7 @@ func giveTile[T dsl.Number, C Computed](t dsl.Thread, out []T, w Fold, to, start
 	vec := int(w.Vec)
 	for q := range int(w.Keep) / vec {
 		at := start + q*t.WarpSize()*vec
-		if vec > 1 && at+vec <= w.N {
+		if vec > 1 && (bool(w.Full) || at+vec <= w.N) {
 			storeVec(out, w, (to+at)/vec, v, q*vec)
 			continue
 		}
