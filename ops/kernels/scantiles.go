@@ -78,8 +78,8 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 }
 
 // ScanKept is [ScanTiles] of rows that are one tile each, so that nobody waits. If w.Full, all
-// threads of a block of w.Block have just w.Keep elements, and those of its next row are on
-// their way while it looks at one: there are as many blocks as units have registers for.
+// threads of a block of w.Block have just w.Keep elements, and those of its next two rows are
+// on their way while it looks at one: a unit has few blocks, and with more memory is slower.
 //
 //kiln:kernel
 //kiln:const w.Block=256 w.Keep=16 w.Vec=4 w.Full=true,false
@@ -89,15 +89,19 @@ func ScanKept[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Fold, init f
 	if w.Full {
 		dsl.LaunchBounds(t, w.Block, KeptThreads/w.Block)
 		raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
-		base, _ := w.row(t.BlockX(), 0)
+		ask := func(r int, e []T) {
+			from, _ := w.row(min(r, w.Rows-1), 0)
+			takeAhead(t, x, w, from+start, e)
+		}
 		first := dsl.LocalSlice[T](w.Keep)
-		takeAhead(t, x, w, base+start, first)
+		next := dsl.LocalSlice[T](w.Keep)
+		ask(t.BlockX(), first)
+		ask(t.BlockX()+t.GridDimX(), next)
 		holdAhead(t, raw, w, first)
 		for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
-			now, to := w.row(r, 0)
-			next, _ := w.row(min(r+t.GridDimX(), w.Rows-1), 0)
 			coming := dsl.LocalSlice[T](w.Keep)
-			takeAhead(t, x, w, next+start, coming)
+			ask(r+2*t.GridDimX(), coming)
+			now, to := w.row(r, 0)
 			v := dsl.LocalSlice[C](w.Keep)
 			for q := range int(w.Keep / w.Vec) {
 				var p [MostAhead]C
@@ -108,7 +112,10 @@ func ScanKept[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Fold, init f
 			}
 			scanKept(t, out, w, parts[odd:], to, start, init(dsl.Convert[C](x[now])), v, op)
 			odd = maxWarps - odd
-			holdAhead(t, raw, w, coming)
+			holdAhead(t, raw, w, next)
+			for u := range int(w.Keep) {
+				next[u] = coming[u]
+			}
 		}
 		return
 	}
@@ -122,8 +129,8 @@ func ScanKept[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Fold, init f
 	}
 }
 
-// KeptThreads is how many threads that have elements on their way a unit has registers for.
-const KeptThreads = 1024
+// KeptThreads is how many threads that have elements of two rows on their way a unit has.
+const KeptThreads = 768
 
 // scanKept scans and stores the elements of a row that the threads of a block have. What
 // warps come to is in part, which no thread reads any more.

@@ -108,7 +108,6 @@ func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint
 		none[k] = init(dsl.Convert[C](x[s.top+min(c.col+k, s.cols-1)]))
 	}
 	t.Sync()
-	inGroup, inGroups := c.heardFirst(&h, &w, g<<n.Bits, j), c.heardFirst(&h, &w, int(n.Of.By), g)
 	// Of three sums of parts the first is read when the last one is written.
 	odd := dsl.SharedSlice[C](t, w.Block*w.Ahead)
 	even := dsl.SharedSlice[C](t, w.Block*w.Ahead)
@@ -118,13 +117,13 @@ func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint
 			h.tell(s.tile*cols+c.col+k, pack(all[k]))
 		}
 	}
-	own := heardColumns(t, even, &h, &w, &c, g<<n.Bits, j, inGroup, none, op, unpack)
+	own := heardColumns(t, even, &h, &w, &c, g<<n.Bits, j, none, op, unpack)
 	if j == 1<<n.Bits-1 && c.part == 0 {
 		for k := range int(w.Ahead) {
 			h.tell((int(n.Of.By)+g)*cols+c.col+k, pack(op(own[k], all[k])))
 		}
 	}
-	earlier := heardColumns(t, odd, &h, &w, &c, int(n.Of.By), g, inGroups, none, op, unpack)
+	earlier := heardColumns(t, odd, &h, &w, &c, int(n.Of.By), g, none, op, unpack)
 	for k := range int(w.Ahead) {
 		below[k] = op(op(earlier[k], own[k]), below[k])
 	}
@@ -246,29 +245,18 @@ func belowPart[C Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none 
 	return below, all
 }
 
-// heardFirst asks for what the thread hears first of n tiles, or groups, from one on.
-func (c *column) heardFirst(h *handover, w *Fold, from, n int) (b [2][mostWords]uint32) {
-	if c.part < n {
-		for k := range int(w.Ahead) {
-			b[k] = h.ask((from+c.part)*int(w.Cols) + c.col + k)
-		}
-	}
-	return b
-}
-
 // heardColumns returns op of what n tiles, or groups of them, from one on tell of the thread's
-// columns. The threads of a column share the work; each has asked for the first already.
-func heardColumns[C Computed](t dsl.Thread, parts []C, h *handover, w *Fold, c *column, from, n int, first [2][mostWords]uint32, none besides[C], op func(a, b C) C, unpack func(uint64) C) besides[C] {
+// columns. The threads of a column share the work.
+func heardColumns[C Computed](t dsl.Thread, parts []C, h *handover, w *Fold, c *column, from, n int, none besides[C], op func(a, b C) C, unpack func(uint64) C) besides[C] {
 	v := none
 	for m := c.part; m < n; m += c.parts {
+		var asked [2][mostWords]uint32
 		at := (from+m)*int(w.Cols) + c.col
-		if m > c.part {
-			for k := range int(w.Ahead) {
-				first[k] = h.ask(at + k)
-			}
+		for k := range int(w.Ahead) {
+			asked[k] = h.ask(at + k)
 		}
 		for k := range int(w.Ahead) {
-			told, there := h.told(first[k])
+			told, there := h.told(asked[k])
 			if !there {
 				told = h.hear(at + k)
 			}
