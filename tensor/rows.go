@@ -187,6 +187,10 @@ type sorter = func(s *runtime.Stream, values, indices, x ops.View, dim int, desc
 // sorted returns the first k elements along dimension d in order, and their places.
 func (t *Tensor) sorted(op string, run sorter, d, k int, descending bool) (values, places *Tensor) {
 	shape := t.Shape()
+	if n := shape[d]; n > math.MaxUint32 { // before there is memory for them
+		bad := failf(op, ErrTooLarge, "%d elements, places are %v", n, U32)
+		return bad, bad
+	}
 	shape[d] = k
 	places, err := empty(t.dev, U32, shape)
 	if err != nil {
