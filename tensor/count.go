@@ -121,7 +121,8 @@ func (t *Tensor) Bucketize(bounds *Tensor, right bool) *Tensor {
 
 // Unique returns the different elements of t in order, in one dimension, where each
 // element of t is among them, of type I64 and the shape of t, and how often each one is
-// there, of type I64. Each NaN differs from all others. It waits for t.
+// there, of type I64. Each NaN differs from all others. It waits for t. The gradient of
+// the values goes to the first one of equal elements.
 func (t *Tensor) Unique() (values, inverse, counts *Tensor) {
 	const op = "unique"
 	if bad := first(op, t); bad != nil {
@@ -129,7 +130,7 @@ func (t *Tensor) Unique() (values, inverse, counts *Tensor) {
 	}
 	n := t.Count()
 	if n == 0 {
-		return t.FlattenAll().Detach(), Zeros(t.dev, I64, t.Shape()...), Zeros(t.dev, I64, 0)
+		return t.FlattenAll(), Zeros(t.dev, I64, t.Shape()...), Zeros(t.dev, I64, 0)
 	}
 	sorted, places := t.Detach().FlattenAll().Sort(0, false)
 	begins := Cat(0, Ones(t.dev, U8, 1), sorted.Narrow(0, 1, max(n-1, 0)).Ne(sorted.Narrow(0, 0, max(n-1, 0))))
@@ -142,5 +143,8 @@ func (t *Tensor) Unique() (values, inverse, counts *Tensor) {
 	}
 	first = first.Squeeze(1)
 	behind := Cat(0, first.Narrow(0, 1, first.Count()-1), Full(t.dev, dtype.FromInt(I64, int64(n)), 1))
+	if t.Tracked() {
+		return t.FlattenAll().IndexSelect(places.IndexSelect(first, 0), 0), inverse, behind.Sub(first)
+	}
 	return sorted.IndexSelect(first, 0), inverse, behind.Sub(first)
 }
