@@ -406,14 +406,15 @@ func Tril2(d *Device, dt DType, n int) *Tensor { return Ones(d, dt, n, n).Tril(0
 func Triu2(d *Device, dt DType, n int) *Tensor { return Ones(d, dt, n, n).Triu(0) }
 
 // Meshgrid returns a grid for each of the tensors of one dimension: grid i has the
-// numbers of tensor i along dimension i. With xy the first two dimensions are swapped.
+// numbers of tensor i along dimension i. With xy the first two dimensions are swapped. Of what
+// makes no grids each grid holds the error.
 func Meshgrid(xy bool, list ...*Tensor) []*Tensor {
 	const op = "meshgrid"
 	if len(list) < 2 {
 		return []*Tensor{failf(op, ErrArgument, "%d tensors, want 2 or more", len(list))}
 	}
 	if bad := first(op, list...); bad != nil {
-		return []*Tensor{bad}
+		return slices.Repeat([]*Tensor{bad}, len(list))
 	}
 	at := func(i int) int { // the dimension of tensor i
 		if xy && i < 2 {
@@ -424,7 +425,7 @@ func Meshgrid(xy bool, list ...*Tensor) []*Tensor {
 	shape := make(Shape, len(list))
 	for i, t := range list {
 		if t.Rank() != 1 {
-			return []*Tensor{failf(op, ErrRank, "tensor %d of %v, want one dimension", i, t.layout.Shape())}
+			return slices.Repeat([]*Tensor{failf(op, ErrRank, "tensor %d of %v, want one dimension", i, t.layout.Shape())}, len(list))
 		}
 		shape[at(i)] = t.Count()
 	}

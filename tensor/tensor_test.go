@@ -55,6 +55,13 @@ func TestErrorsStick(t *testing.T) {
 	require.ErrorIs(t, tensor.Zeros(d, tensor.F4, 2).Err(), tensor.ErrDType)
 	require.ErrorIs(t, tensor.Zeros(d, tensor.F32, 1<<40, 1<<22).Err(), tensor.ErrTooLarge)
 	require.ErrorIs(t, x.Narrow(0, 2, 2).Err(), tensor.ErrRange)
+	// Lists are as long as usual, so that a program that takes parts of them goes on.
+	for _, bad := range [][]*tensor.Tensor{z.Chunk(3, 0), x.Chunk(3, 1), z.Split([]int{1, 1, 1}, 0), x.Split([]int{1, 1, 2}, 0), tensor.Meshgrid(true, x, z, y), tensor.Meshgrid(true, x, x.Unsqueeze(0), y)} {
+		require.Len(t, bad, 3)
+		require.Error(t, bad[2].Err())
+	}
+	require.Len(t, z.Chunk(0, 0), 1)
+	require.Len(t, z.Split(nil, 0), 1)
 	var none *tensor.Tensor
 	require.ErrorIs(t, none.Err(), tensor.ErrArgument)
 	require.ErrorIs(t, none.Exp().Err(), tensor.ErrArgument)

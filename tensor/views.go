@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokiln/kiln/ops/layout"
 )
@@ -169,18 +170,19 @@ func (t *Tensor) Flatten(from, to int) *Tensor {
 func (t *Tensor) FlattenAll() *Tensor { return t.Flatten(0, -1) }
 
 // Chunk cuts dimension d into n parts, of which the first are longer by 1 where n does
-// not divide the size; into fewer, of size 1, where it is less than n. They are views.
+// not divide the size; into fewer, of size 1, where it is less than n. They are views. If it
+// cannot be done there are n parts, which all hold the error.
 func (t *Tensor) Chunk(n, d int) []*Tensor {
 	const op = "chunk"
 	if bad := first(op, t); bad != nil {
-		return []*Tensor{bad}
+		return slices.Repeat([]*Tensor{bad}, max(1, min(n, mostBad)))
 	}
 	i, err := layout.Dim(d, t.Rank())
 	if err == nil && n < 1 {
 		err = fmt.Errorf("%w: %d parts", ErrArgument, n)
 	}
 	if err != nil {
-		return []*Tensor{failed(op, err)}
+		return slices.Repeat([]*Tensor{failed(op, err)}, max(1, min(n, mostBad)))
 	}
 	size := t.layout.Shape()[i]
 	n = max(1, min(n, size))
@@ -197,12 +199,15 @@ func (t *Tensor) Chunk(n, d int) []*Tensor {
 	return out
 }
 
+// mostBad is how many parts there are at most that cannot be made.
+const mostBad = 1 << 16
+
 // Split cuts dimension d into parts of such sizes, which add up to its size. They are
-// views.
+// views. If it cannot be done there are as many parts, which all hold the error.
 func (t *Tensor) Split(sizes []int, d int) []*Tensor {
 	const op = "split"
 	if bad := first(op, t); bad != nil {
-		return []*Tensor{bad}
+		return slices.Repeat([]*Tensor{bad}, max(1, len(sizes)))
 	}
 	i, err := layout.Dim(d, t.Rank())
 	sum := 0
@@ -213,7 +218,7 @@ func (t *Tensor) Split(sizes []int, d int) []*Tensor {
 		err = fmt.Errorf("%w: sizes %v of dimension %d of %v", ErrShape, sizes, i, t.layout.Shape())
 	}
 	if err != nil {
-		return []*Tensor{failed(op, err)}
+		return slices.Repeat([]*Tensor{failed(op, err)}, max(1, len(sizes)))
 	}
 	out := make([]*Tensor, len(sizes))
 	at := 0
