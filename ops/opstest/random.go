@@ -1,6 +1,7 @@
 package opstest
 
 import (
+	"hash/fnv"
 	"math/bits"
 	"testing"
 
@@ -22,8 +23,8 @@ func philox(c [4]uint32, k [2]uint32) [4]uint32 {
 	return c
 }
 
-// random tests that uniform numbers have the bits that counter and key say, which makes
-// them the same on every device, and that normal ones have the moments they should.
+// random tests that uniform numbers are what counter and key say, that normal ones have the
+// moments they should, and that both have the same bits on every device.
 func random(t *testing.T, b *bench) {
 	// The known answers of the authors' implementation.
 	require.Equal(t, [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}, philox([4]uint32{}, [2]uint32{}))
@@ -58,6 +59,7 @@ func random(t *testing.T, b *bench) {
 			}, "%v/%d", d, n)
 		}
 	}
+	t.Run("Bits", func(t *testing.T) { b.randomBits(t) })
 	require.ErrorIs(t, ops.Normal.Run(b.s, ops.View{DType: dtype.I32}, 0, 0, dtype.Scalar{}, dtype.Scalar{}), ops.ErrDType)
 }
 
@@ -73,5 +75,36 @@ func (b *bench) normal(t *testing.T, d dtype.DType, n int) {
 	if n >= 1000 {
 		require.InDelta(t, 5, sum/float64(n), 0.3)
 		require.InDelta(t, 4, squares/float64(n), 0.8)
+	}
+}
+
+// drawnBits are checksums of 5000 random numbers of each type, uniform and normal ones.
+var drawnBits = map[dtype.DType][2]uint64{
+	dtype.BF16:   {0x605c0719c5ddcd31, 0x34cf963278aacec0},
+	dtype.F16:    {0x6774488f59458ac8, 0x572ee4afb95e6c93},
+	dtype.F32:    {0x16dff1b647802e64, 0x8f9a8e64f597d7e0},
+	dtype.F64:    {0xdfbb8d161bc532a6, 0x6f6e09680fb3cfd9},
+	dtype.F8E4M3: {0x60cbf87b987c3e9a, 0x4a078b2aaa26ea9b},
+	dtype.F8E5M2: {0x4acca129fd4a4eb9, 0x4b1c976762c8ffb4},
+}
+
+// randomBits tests that random numbers have the same bits on every device.
+func (b *bench) randomBits(t *testing.T) {
+	t.Helper()
+	for _, d := range dtype.Floats() {
+		if !b.has(d) {
+			continue
+		}
+		var sums [2]uint64
+		for i, r := range []*ops.Random{ops.Uniform, ops.Normal} {
+			out := b.result(t, d, layout.Contiguous(layout.Shape{5000}))
+			require.NoError(t, r.Run(b.s, out.View, 42, 7, dtype.New(-1.5), dtype.New(2.5)))
+			h := fnv.New64()
+			for _, x := range b.read(t, out) {
+				h.Write(x.Append(nil))
+			}
+			sums[i] = h.Sum64()
+		}
+		require.Equal(t, drawnBits[d], sums, "%v: %#x", d, sums)
 	}
 }
