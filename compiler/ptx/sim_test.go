@@ -382,6 +382,13 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 		if p := ops[1].pair; p != nil && slices.Contains(mods, "b32") { // of halves
 			return func(t *simThread) { ops[0].set(t, p[0].get(t)&math.MaxUint16|p[1].get(t)<<16) }
 		}
+		if p := ops[0].pair; p != nil && slices.Contains(mods, "b32") { // to halves
+			return func(t *simThread) {
+				v := ops[1].get(t)
+				p[0].set(t, v&math.MaxUint16)
+				p[1].set(t, v>>16)
+			}
+		}
 		return func(t *simThread) { ops[0].set(t, ops[1].get(t)) }
 	case "cvt":
 		return convertSim(mods, ops)
