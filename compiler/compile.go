@@ -146,7 +146,8 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	divide := t.Kind == target.PTX
 	passes := pass.Options{
 		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
-		Narrow: !t.OnCPU(), Reciprocal: divide, ShortDiv: divide, Small: !t.OnCPU() && opt.Assume&Small != 0,
+		Narrow: !t.OnCPU(), Reciprocal: divide, ShortDiv: divide, Async: t.CopiesAsync() && !opt.Checked,
+		Small: !t.OnCPU() && opt.Assume&Small != 0,
 	}
 	if err := pass.Run(m, passes); err != nil {
 		if list := lengths(m, pass.LengthErrors(err)); len(list) > 0 {

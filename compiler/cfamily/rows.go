@@ -30,6 +30,9 @@ var Unsupported = map[ir.Op]string{
 	ir.OpLocalSized:  "lengths must be constant first (pass size)",
 	ir.OpSharedSized: "lengths must be constant first (pass size)",
 	ir.OpLaunch:      "becomes part of the module first (pass size)",
+
+	ir.OpCopyAsync: "becomes a load and a store first (pass copies)",
+	ir.OpCopyWait:  "has nothing to wait for (pass copies)",
 }
 
 func constOperand(v *ir.Value, i int) (uint64, bool) {

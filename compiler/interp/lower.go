@@ -248,6 +248,8 @@ var unsupported = map[ir.Op]string{
 	ir.OpLocalSized:  "has arrays without a length: run the size pass on the module first",
 	ir.OpSharedSized: "has arrays without a length: run the size pass on the module first",
 	ir.OpLaunch:      "has launch bounds in its code: run the size pass on the module first",
+	ir.OpCopyAsync:   "copies while it goes on: run the copies pass on the module first",
+	ir.OpCopyWait:    "waits for copies: run the copies pass on the module first",
 }
 
 // Unsupported says what has to become of an operation before a program can be

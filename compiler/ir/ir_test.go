@@ -46,6 +46,8 @@ func TestVerify(t *testing.T) {
 		{"ret", "b0:\n ret %1", "ret passes 1 values"},
 		{"load", "b0:\n %3 = load %0 : i32\n ret", "loads a scalar of the pointee"},
 		{"store", "b0:\n store %0, %1\n ret", "stores a scalar of the pointee"},
+		{"copy to global memory", "b0:\n copy.async %0, %0\n ret", "copies a number to shared memory from global memory"},
+		{"copy of a number", "b0:\n copy.async %0, %2\n ret", "copies a number to shared memory from global memory"},
 		{"shift", "b0:\n %3 = shl %1, %1 : i64\n ret", "unsigned count"},
 		{"axis", "b0:\n %3 = thread 3 : i64\n ret", "axis 0..2"},
 		{"shared", "b0:\n %3 = shared 0 : ptr<shared,f32>\n ret", "pointer types do not fit"},

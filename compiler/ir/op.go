@@ -85,6 +85,8 @@ const (
 	OpField       // pointer to struct -> pointer to field Imm
 	OpLoad        // *x
 	OpStore       // *x = y
+	OpCopyAsync   // *x = what is at y, at some time before copy.wait; x in shared memory, y in global
+	OpCopyWait    // waits for the copies that the thread has begun
 	OpZero        // zero the object x points to
 	OpBounds      // fail the kernel unless 0 <= x < y; Imm says what is checked, for the message
 	OpNonNil      // fail the kernel unless x, whether a pointer that is used has been set
@@ -264,6 +266,8 @@ var ops = [numOps]Info{
 	OpField:       {Name: "field", Args: 1, Rule: RulePtr, HasImm: true},
 	OpLoad:        {Name: "load", Args: 1, Rule: RuleMem, Effect: Reads},
 	OpStore:       {Name: "store", Args: 2, Rule: RuleMem, Effect: Writes, NoValue: true},
+	OpCopyAsync:   {Name: "copy.async", Args: 2, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
+	OpCopyWait:    {Name: "copy.wait", Effect: Reads | Writes, NoValue: true},
 	OpZero:        {Name: "zero", Args: 1, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpBounds:      {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true, MayImm: true},
 	OpNonNil:      {Name: "nonnil", Args: 1, Rule: RuleNone, Effect: Fails, NoValue: true},

@@ -409,6 +409,10 @@ func (v *verifier) memory(in *Value) string {
 		if in.Args[1].Type != p.Elem || !p.Elem.IsValue() {
 			return "stores a scalar of the pointee type"
 		}
+	case OpCopyAsync:
+		if q := in.Args[1].Type; !q.IsPtr() || p.Space != Shared || q.Space != Global || p.Elem != q.Elem || !isNumber(p.Elem) {
+			return "copies a number to shared memory from global memory"
+		}
 	}
 	return ""
 }

@@ -190,7 +190,7 @@ func remember(known []access, a access) []access {
 // clobber forgets what the operation v may change.
 func clobber(known []access, v *ir.Value) []access {
 	switch v.Op {
-	case ir.OpStore, ir.OpZero:
+	case ir.OpStore, ir.OpZero, ir.OpCopyAsync:
 		known = slices.DeleteFunc(known, func(a access) bool { return mayAlias(a.ptr, v.Args[0]) })
 		if v.Op == ir.OpStore {
 			known = remember(known, access{v.Args[0], v.Args[1]})

@@ -129,7 +129,7 @@ func (h *hoister) changes(s ir.Space) bool {
 func (h *hoister) note(v *ir.Value) {
 	switch {
 	case v == nil || !v.Op.Has(ir.Writes):
-	case v.Op == ir.OpStore || v.Op == ir.OpZero:
+	case v.Op == ir.OpStore || v.Op == ir.OpZero || v.Op == ir.OpCopyAsync:
 		h.writes[v.Args[0].Type.Space] = true
 	default: // barriers and atomics let other threads' writes in
 		h.writes[ir.Global], h.writes[ir.Shared] = true, true

@@ -34,6 +34,8 @@ type Options struct {
 	// ShortDiv tests whether the operands of divisions of 64 bits fit 32 bits, and
 	// divides those then: who compiles the result does not.
 	ShortDiv bool
+	// Async keeps copies to shared memory that go on beside the thread: the target has them.
+	Async bool
 	// Small says what launches keep to: see [ir.SmallLen], [ir.SmallBlocks] and
 	// [ir.SmallThreads].
 	Small bool
@@ -58,6 +60,10 @@ var Passes = []Pass{
 	{
 		Name: "size", Required: true, Run: size,
 		Doc: "Makes arrays of dsl.SharedSlice and dsl.LocalSlice, whose lengths are constant by now; folds the functions that have any. Right after inline, so that no other pass meets an array without a length.",
+	},
+	{
+		Name: "copies", Required: true, Run: copies,
+		Doc: "Makes copies of dsl.CopyAsync loads and stores where the target has no others, and in checked builds. Right after size, so that all others see these.",
 	},
 	{
 		Name: "release", Required: true, Run: release,
@@ -161,6 +167,8 @@ var Constraints = []Constraint{
 	{"inline", "size", "lengths are passed through calls"},
 	{"size", "release", "it leaves arrays like all others to the passes behind it"},
 	{"inline", "release", "checks sit in callees too"},
+	{"inline", "copies", "copies are begun in callees too"},
+	{"copies", "cse", "what a load of the source gave before is known"},
 	{"inline", "sroa", "a pointer passed to a call would escape"},
 	{"inline", "unroll", "loop sizes count the callees' bodies"},
 	{"release", "licm", "loads do not move across operations that may fail"},

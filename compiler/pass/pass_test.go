@@ -35,7 +35,8 @@ func parse(t testing.TB, text string) *ir.Module {
 //	--
 //	module after
 //
-// A + behind a pass is for checked builds, a ! for release ones, a ~ for small ones.
+// A + behind a pass is for checked builds, a ! for release ones, a ~ for small ones,
+// a & for targets with asynchronous copies.
 // The flag -update rewrites the parts after.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.ir")
@@ -79,12 +80,13 @@ func runNamed(t testing.TB, m *ir.Module, name string) {
 		require.NoError(t, ir.Verify(m))
 		return
 	}
+	name, async := strings.CutSuffix(name, "&")
 	name, small := strings.CutSuffix(name, "~")
 	name, release := strings.CutSuffix(name, "!")
 	name, checked := strings.CutSuffix(name, "+")
 	i := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == name })
 	require.GreaterOrEqual(t, i, 0, "pass %q", name)
-	require.NoError(t, Passes[i].Run(m, &Options{Release: release || small, Checked: checked, WarpSize: 32, Narrow: true, Reciprocal: true, ShortDiv: true, Small: small}))
+	require.NoError(t, Passes[i].Run(m, &Options{Release: release || small, Checked: checked, WarpSize: 32, Narrow: true, Reciprocal: true, ShortDiv: true, Small: small, Async: async}))
 	require.NoError(t, ir.Verify(m), "after %s:\n%s", name, m)
 }
 
@@ -100,7 +102,7 @@ func TestGoldenHasEveryPass(t *testing.T) {
 			if head, ok := strings.CutPrefix(line, "== "); ok {
 				_, list, _ := strings.Cut(strings.TrimSpace(head), ": ")
 				for p := range strings.SplitSeq(list, ", ") {
-					tested[strings.TrimRight(p, "+!~")] = true
+					tested[strings.TrimRight(p, "+!~&")] = true
 				}
 			}
 		}
@@ -153,7 +155,7 @@ b0:
 		After: func(p string, _ *ir.Module) { ran = append(ran, p) },
 	})
 	require.NoError(t, err)
-	require.Equal(t, []string{"inline", "target", "size", "release", "contract", "unroll", "unroll", "strength", "licm", "partial", "narrow", "reciprocal", "cse", "ifconv", "licm", "bounds", "shortdiv", "dce"}, ran)
+	require.Equal(t, []string{"inline", "target", "size", "copies", "release", "contract", "unroll", "unroll", "strength", "licm", "partial", "narrow", "reciprocal", "cse", "ifconv", "licm", "bounds", "shortdiv", "dce"}, ran)
 	require.Contains(t, m.String(), "bounds")
 	require.NoError(t, Run(m, Options{Release: true}))
 	require.NotContains(t, m.String(), "bounds")

@@ -14,7 +14,7 @@ import (
 //
 // asm is PTX with placeholders. $d is the result; $a, $b, $c are the operands,
 // as immediates if they are constants, and $A, $B, $C the same but always in
-// registers; [$a] is the address in operand a; $p0, $h0, $r0, $q0 and so on are
+// registers; [$a] and [$b] are the addresses in operands a and b; $p0, $h0, $r0, $q0 and so on are
 // temporaries of 1, 16, 32 and 64 bits. $L is a label, placed by $L: alone. Words
 // in braces depend on the kind, see [spell].
 type row struct {
@@ -277,6 +277,11 @@ var fixedRows = []row{
 	{op: ir.OpBounds, on: of(ir.KI64), asm: "setp.ge.u64 $p0, $a, $b; @$p0 trap"},
 	{op: ir.OpBarrier, on: noKind, asm: "bar.sync 0"},
 	{op: ir.OpWarpBarrier, on: noKind, asm: "bar.warp.sync 0xffffffff"},
+	// Of more bytes where neighbours are copied, see vectorise.
+	{op: ir.OpCopyAsync, on: words, cc: 80, asm: "cp.async.ca.shared.global [$a], [$b], 4"},
+	{op: ir.OpCopyAsync, on: doubles, cc: 80, asm: "cp.async.ca.shared.global [$a], [$b], 8"},
+	{op: ir.OpCopyAsync, on: small | halves, cc: 80, asm: "ld.global.{m} {T}0, [$b]; st.shared.{m} [$a], {T}0"},
+	{op: ir.OpCopyWait, on: noKind, cc: 80, asm: "cp.async.wait_all"},
 	{op: ir.OpFence, on: noKind, asm: "fence.sc.gpu"},
 	{op: ir.OpFenceBlock, on: noKind, asm: "fence.sc.cta"},
 	{op: ir.OpBallot, on: boolean, asm: "vote.sync.ballot.b32 $r0, $a, 0xffffffff; cvt.u64.u32 $d, $r0"},

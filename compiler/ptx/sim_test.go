@@ -53,6 +53,7 @@ type simThread struct {
 	done    bool
 	waiting bool
 	visits  map[int]int // of branches marked as uniform
+	copies  []func()    // begun, to be made when the thread waits for them
 }
 
 type simBlock struct {
@@ -274,6 +275,16 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 	case "ret":
 		in.exec = func(t *simThread) { t.done = true }
 		return in
+	case "cp":
+		if opcode == "cp.async.wait_all" {
+			in.exec = func(t *simThread) {
+				for _, c := range t.copies {
+					c()
+				}
+				t.copies = nil
+			}
+			return in
+		}
 	case "fence", "griddepcontrol": // there is one kernel
 		in.exec = func(*simThread) {}
 		return in
@@ -369,6 +380,8 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 		return access(mods, ops)
 	case "atom":
 		return atom(mods, ops)
+	case "cp":
+		return copySim(mods, ops)
 	case "mov", "cvta":
 		if strings.HasPrefix(ops[1].text, "%") && ops[1].reg < 0 {
 			return func(t *simThread) {
@@ -631,6 +644,20 @@ func access(mods []string, ops []simOperand) func(t *simThread) {
 			}
 			x.set(t, v)
 		}
+	}
+}
+
+// copySim begins an asynchronous copy, which is made as late as may be.
+func copySim(mods []string, ops []simOperand) func(t *simThread) {
+	name, size := strings.Join(mods, "."), int(ops[2].imm)
+	if ok := map[string]bool{
+		"cp.async.ca.shared.global": size == 4 || size == 8 || size == 16, "cp.async.cg.shared.global": size == 16,
+	}; !ok[name] {
+		panic(fmt.Sprintf("no instruction %s of %d bytes", name, size))
+	}
+	return func(t *simThread) {
+		to, from := t.memory("shared", ops[0], 0, size), t.memory("global", ops[1], 0, size)
+		t.copies = append(t.copies, func() { copy(to, from) })
 	}
 }
 

@@ -140,6 +140,8 @@ func keyKind(v *ir.Value) ir.Kind {
 		return kindOf(v.Args[0].Type)
 	case ir.OpStore, ir.OpAtomicStore:
 		return kindOf(v.Args[1].Type)
+	case ir.OpCopyAsync:
+		return kindOf(v.Args[0].Type.Elem)
 	}
 	return kindOf(v.Type)
 }

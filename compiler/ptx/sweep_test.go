@@ -22,7 +22,7 @@ func TestEveryOpHasARow(t *testing.T) {
 		}
 		uses := irtest.Usages(op)
 		switch op {
-		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock:
+		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock, ir.OpCopyAsync, ir.OpCopyWait:
 			continue // below
 		}
 		require.NotEmpty(t, uses, "no uses known of %s", op)
@@ -51,6 +51,9 @@ func TestSweep(t *testing.T) {
 					}
 				}
 				irtest.MemoryOps(k)
+				if tgt.CopiesAsync() {
+					irtest.Copies(k)
+				}
 				text, err := Emit(k.Finish(t), tgt)
 				require.NoError(t, err)
 				assemble(t, arch, text)

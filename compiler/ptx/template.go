@@ -54,7 +54,7 @@ const (
 	pieceResult            // $d
 	pieceOperand           // $a $b $c: a register or an immediate
 	pieceReg               // $A $B $C: a register
-	pieceAddr              // [$a]
+	pieceAddr              // [$a] [$b]
 	pieceTemp              // $p0 $h0 $r0 $q0: temporaries of the four classes
 	pieceLog               // $k: binary logarithm of constant operand b
 	pieceRest              // $n: register width less $k
@@ -79,7 +79,7 @@ type pattern struct {
 	label  bool // no instruction: the place of $L
 }
 
-var placeholder = regexp.MustCompile(`\[\$a\]|\$[prqh][0-9]+|\$[a-dA-CknmML]`)
+var placeholder = regexp.MustCompile(`\[\$[ab]\]|\$[prqh][0-9]+|\$[a-dA-CknmML]`)
 
 // parseTemplate reads a template: instructions separated by semicolons.
 func parseTemplate(asm string) []pattern {
@@ -99,7 +99,7 @@ func parsePattern(line string) pattern {
 	opcode, rest, _ := strings.Cut(line, " ")
 	p := pattern{float: strings.HasSuffix(opcode, ".f32") || strings.HasSuffix(opcode, ".f64")}
 	switch base, _, _ := strings.Cut(opcode, "."); base {
-	case "st", "bar", "bra", "trap", "fence":
+	case "st", "cp", "bar", "bra", "trap", "fence":
 		p.effect = true
 	case "atom":
 		p.effect, p.defs = true, 1
@@ -130,8 +130,8 @@ func parsePattern(line string) pattern {
 var tempClass = map[byte]class{'p': pred, 'h': b16, 'r': b32, 'q': b64}
 
 func parsePlaceholder(s string) piece {
-	if s == "[$a]" {
-		return piece{kind: pieceAddr}
+	if s[0] == '[' {
+		return piece{kind: pieceAddr, n: int(s[2] - 'a')}
 	}
 	ch := s[1]
 	if len(s) > 2 {

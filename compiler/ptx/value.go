@@ -165,7 +165,7 @@ func (x *expansion) piece(out []frag, p *pattern, q *piece) []frag {
 	case pieceLabel:
 		return append(out, text(x.target()))
 	case pieceAddr:
-		return append(out, x.e.addressOf(x.v.Args[0]).frags(0)...)
+		return append(out, x.e.addressOf(x.v.Args[q.n]).frags(0)...)
 	}
 	log := bits.TrailingZeros64(x.b)
 	switch q.kind {
@@ -324,6 +324,11 @@ type addr struct {
 	base  frag
 	off   int64
 	align int // a power of two that the base is known to be a multiple of, 0 if not
+}
+
+// multiple reports whether the address is known to be a multiple of n, a power of two.
+func (a addr) multiple(n int) bool {
+	return a.align != 0 && a.align%n == 0 && a.off%int64(n) == 0
 }
 
 // frags writes the address n bytes further on as an operand.

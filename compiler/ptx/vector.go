@@ -9,20 +9,42 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// memop is a load or store of a scalar, as it takes part in vectors.
+// memop is a load or store of a scalar, as it takes part in vectors. An asynchronous
+// copy is a store to shared memory of what it reads in global memory.
 type memop struct {
 	store bool
+	copy  bool
 	space ir.Space
-	fixed bool   // a load of memory that the kernel does not change
+	fixed bool   // what is read is memory that the kernel does not change
 	kind  string // type in memory, as in b32
 	size  int    // bytes
 	value frag   // loaded to, or stored
 	at    addr
+	from  addr // of a copy
+	with  int  // instructions before that belong to it
 }
 
 // sameAs reports whether the two could be elements of one vector.
 func (m *memop) sameAs(o *memop) bool {
-	return m.store == o.store && m.space == o.space && m.fixed == o.fixed && m.kind == o.kind && m.at.base == o.at.base
+	return m.store == o.store && m.copy == o.copy && m.space == o.space && m.fixed == o.fixed && m.kind == o.kind &&
+		m.at.base == o.at.base && m.from.base == o.from.base
+}
+
+// changes reports whether m may write what o reads or writes.
+func (m *memop) changes(o *memop) bool {
+	switch {
+	case !m.store:
+		return false
+	case m.space == o.space:
+		return o.store || !o.fixed
+	}
+	return o.copy && m.space == ir.Global && !o.fixed
+}
+
+// meets reports whether the order of the two may matter. That of copies does not: what
+// one writes no other reads or writes until both are waited for.
+func (m *memop) meets(o *memop) bool {
+	return (m.changes(o) || o.changes(m)) && !(m.copy && o.copy)
 }
 
 // maxVector is the widest access of a thread in bytes.
@@ -30,9 +52,9 @@ const maxVector = 16
 
 // vectorise makes one instruction of loads, or stores, of neighbouring
 // addresses with known alignment, within stretches of straight code. Loads move
-// up to the first of them and stores down to the last, so that a stretch of
-// loads ends with a store to their space, and one of stores with any other
-// access to it.
+// up to the first of them, and stores and asynchronous copies down to the last, so
+// that a stretch of loads ends with a store to their space, and one of stores with
+// any other access to it.
 func (e *emitter) vectorise() {
 	v := vectoriser{e: e, gone: make([]bool, len(e.insts)), vec: map[int][]inst{}}
 	for i := range e.insts {
@@ -40,12 +62,8 @@ func (e *emitter) vectorise() {
 		switch m := in.mem; {
 		case m == nil && in.effect, in.target != "":
 			v.flush(func(*memop) bool { return true })
-		case m == nil:
-		case m.store:
-			v.flush(func(o *memop) bool { return o.space == m.space && !(o.sameAs(m) && !v.overlaps(i)) && !o.fixed })
-			v.open = append(v.open, i)
-		default:
-			v.flush(func(o *memop) bool { return o.store && o.space == m.space && !m.fixed })
+		case m != nil:
+			v.flush(func(o *memop) bool { return o.meets(m) && !(o.sameAs(m) && !v.overlaps(i)) })
 			v.open = append(v.open, i)
 		}
 	}
@@ -116,36 +134,59 @@ func (v *vectoriser) flush(end func(*memop) bool) {
 // half is the type in memory of registers of 16 bits, two of which make one of 32 bits.
 const half = "b16"
 
-// lanes returns how many of the first accesses of the group make one vector: four at most,
-// or eight halves.
+// most returns of how many elements a vector of such accesses can be: four, or
+// eight halves. Copies have no elements, but bytes.
+func (m *memop) most() int {
+	switch {
+	case m.copy:
+		return maxVector / m.size
+	case m.kind == half:
+		return 8
+	}
+	return 4
+}
+
+// fits reports whether a vector of so many bytes may begin with m.
+func (m *memop) fits(bytes int) bool {
+	if m.copy && (bytes < minCopy || !m.from.multiple(bytes)) {
+		return false
+	}
+	return bytes <= maxVector && m.at.multiple(bytes)
+}
+
+// lanes returns how many of the first accesses of the group make one vector.
 func (v *vectoriser) lanes(group []int) int {
 	first := v.mem(group[0])
-	most := 4
-	if first.kind == half {
-		most = 8
-	}
-	for n := most; n > 1; n /= 2 {
-		bytes := n * first.size
-		if n > len(group) || bytes > maxVector || first.at.off%int64(bytes) != 0 || first.at.align%bytes != 0 || first.at.align == 0 {
-			continue
-		}
-		adjacent := true
-		for k := 1; k < n; k++ {
-			adjacent = adjacent && v.mem(group[k]).at.off == first.at.off+int64(k*first.size)
-		}
-		for k := range n {
-			adjacent = adjacent && (n <= 4 || v.mem(group[k]).value.reg != 0) // pairs are of registers
-		}
-		if adjacent {
+	for n := first.most(); n > 1; n /= 2 {
+		if n <= len(group) && first.fits(n*first.size) && v.adjacent(group[:n]) {
 			return n
 		}
 	}
 	return 1
 }
 
+// adjacent reports whether the accesses are neighbours, and can be written as a vector.
+func (v *vectoriser) adjacent(group []int) bool {
+	first := v.mem(group[0])
+	for k, i := range group {
+		m, far := v.mem(i), int64(k*first.size)
+		if m.at.off != first.at.off+far || m.copy && m.from.off != first.from.off+far {
+			return false
+		}
+		if len(group) > 4 && !m.copy && m.value.reg == 0 { // pairs are of registers
+			return false
+		}
+	}
+	return true
+}
+
 // join replaces the accesses, in order of address, by one.
 func (v *vectoriser) join(group []int) {
 	m := v.mem(group[0])
+	if m.copy {
+		v.joinCopies(group)
+		return
+	}
 	var values []frag
 	for _, i := range group {
 		values = append(values, v.mem(i).value)
@@ -176,6 +217,29 @@ func (v *vectoriser) join(group []int) {
 		in.frags = append(append(in.frags, text(", ")), m.at.frags(0)...)
 		v.vec[at] = append([]inst{in}, pairs...)
 	}
+}
+
+// minCopy is the smallest asynchronous copy in bytes.
+const minCopy = 4
+
+// joinCopies is join for copies. Those of 16 bytes, and no others, can leave the first-level
+// cache to what is read more than once.
+func (v *vectoriser) joinCopies(group []int) {
+	m := v.mem(group[0])
+	for _, i := range group {
+		for k := range m.with + 1 {
+			v.gone[i-k] = true
+		}
+	}
+	at, bytes, cache := slices.Max(group), len(group)*m.size, "ca"
+	if bytes == maxVector {
+		cache = "cg"
+	}
+	in := inst{effect: true, pos: v.e.insts[at].pos}
+	in.frags = append([]frag{text("cp.async." + cache + ".shared.global ")}, m.at.frags(0)...)
+	in.frags = append(append(in.frags, text(", ")), m.from.frags(0)...)
+	in.frags = append(in.frags, text(", "), number(int64(bytes)))
+	v.vec[at] = []inst{in}
 }
 
 // pairs returns registers for two halves each, and the moves that make them of halves to
@@ -215,12 +279,30 @@ func loadOpcode(s ir.Space, fixed bool) string {
 	return "ld." + s.String()
 }
 
-// note describes the load or store v, whose instruction was just written, for
-// vectorise, and says so if its memory does not change.
+// note describes the load, store or copy v, whose instruction was just written, for
+// vectorise, and says so if memory that is loaded does not change.
 func (e *emitter) note(v *ir.Value) {
-	if v.Op != ir.OpLoad && v.Op != ir.OpStore {
-		return
+	switch v.Op {
+	case ir.OpLoad, ir.OpStore:
+		e.noteAccess(v)
+	case ir.OpCopyAsync:
+		e.noteCopy(v)
 	}
+}
+
+func (e *emitter) noteCopy(v *ir.Value) {
+	to, from := v.Args[0], v.Args[1]
+	m := &memop{store: true, copy: true, space: ir.Shared, at: e.addressOf(to), from: e.addressOf(from), fixed: e.isFixed(from)}
+	k := kindOf(to.Type.Elem)
+	last := len(e.insts) - 1
+	if m.kind, m.size = memType(k), to.Type.Elem.Size(); m.size < minCopy {
+		m.with = 1 // a load before the store
+		e.insts[last-1].loads(m.fixed)
+	}
+	e.insts[last].mem = m
+}
+
+func (e *emitter) noteAccess(v *ir.Value) {
 	p, t := v.Args[0], v.Type
 	m := &memop{store: v.Op == ir.OpStore, space: p.Type.Space, at: e.addressOf(p)}
 	if m.store {
@@ -231,9 +313,8 @@ func (e *emitter) note(v *ir.Value) {
 		at-- // a comparison with zero follows
 	}
 	in := &e.insts[at]
-	if m.fixed = !m.store && e.isFixed(p); m.fixed {
-		in.frags[0].text = "ld.global.nc" + strings.TrimPrefix(in.frags[0].text, "ld.global")
-	}
+	m.fixed = !m.store && e.isFixed(p)
+	in.loads(m.fixed)
 	m.kind, m.size = memType(kindOf(t)), t.Size()
 	if m.store {
 		m.value = in.frags[len(in.frags)-1]
@@ -241,6 +322,13 @@ func (e *emitter) note(v *ir.Value) {
 		m.value = in.frags[1]
 	}
 	in.mem = m
+}
+
+// loads makes in, if it is so, a load of memory that does not change.
+func (in *inst) loads(fixed bool) {
+	if fixed {
+		in.frags[0].text = "ld.global.nc" + strings.TrimPrefix(in.frags[0].text, "ld.global")
+	}
 }
 
 // isFixed reports whether p points into a slice that the kernel only reads and

@@ -47,6 +47,9 @@ func (t Target) Dynamic(n int) bool { return n > t.FixShared }
 // waits for the end of it by itself (PTX ISA, griddepcontrol): what it takes to start it costs nothing then.
 func (t Target) Overlaps() bool { return t.Kind == PTX && t.CC >= 90 }
 
+// CopiesAsync reports whether a thread can copy from global to shared memory and go on meanwhile (PTX ISA, cp.async).
+func (t Target) CopiesAsync() bool { return t.Kind == PTX && t.CC >= 80 }
+
 // String returns the text that [Parse] reads.
 func (t Target) String() string {
 	if t.Kind == Interp {

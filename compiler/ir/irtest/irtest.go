@@ -221,6 +221,14 @@ func (k *Bench) constant(bits uint64) func(t *ir.Type) *ir.Value {
 	return func(t *ir.Type) *ir.Value { return k.b.EmitConst(k.f, t, bits) }
 }
 
+// Copies adds copies of numbers to shared memory, and the wait for them.
+func Copies(k *Bench) {
+	for _, t := range numTypes {
+		k.b.Emit(k.f, ir.OpCopyAsync, ir.Void, k.value(ir.PtrTo(ir.Shared, t)), k.value(ir.PtrTo(ir.Global, t)))
+	}
+	k.b.Emit(k.f, ir.OpCopyWait, ir.Void)
+}
+
 // MemoryOps adds what no typing rule describes.
 func MemoryOps(k *Bench) {
 	for _, t := range append(append([]*ir.Type{ir.Bool}, numTypes...), ptrTypes...) {
