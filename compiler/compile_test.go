@@ -46,6 +46,7 @@ var instances = []front.Request{
 	{Pkg: kernels, Func: "AtomicHalves", TypeArgs: []string{"dsl.BF16"}},
 	{Pkg: kernels, Func: "LastBlock"},
 	{Pkg: kernels, Func: "Scans", TypeArgs: []string{"float32"}},
+	{Pkg: kernels, Func: "Strips", TypeArgs: []string{"float32"}, Consts: map[string]int64{"first": 0}},
 	{Pkg: kernels, Func: "Words"},
 	{Pkg: kernels, Func: "Reversed"},
 	{Pkg: kernels, Func: "Carries"},

@@ -72,6 +72,7 @@ const (
 	SharedTwice      Code = "K0304"
 	AtomicOperand    Code = "K0305"
 	SliceLength      Code = "K0306"
+	CopyOperand      Code = "K0307"
 
 	Internal Code = "K0901"
 )

@@ -63,6 +63,7 @@ var Codes = []Row{
 	{SharedTwice, "two shared objects on a line", "A shared object is identified by its line, so one line can declare only one object of a type.", "a, b := dsl.Shared[int](t), dsl.Shared[int](t)", "put the declarations on lines of their own"},
 	{AtomicOperand, "operand of an atomic operation", "Atomic operations work on global and shared memory.", "var n int; dsl.AtomicAdd(&n, 1)", "use an element of a slice parameter or of dsl.Shared memory"},
 	{SliceLength, "length of a slice", "The length of dsl.SharedSlice or dsl.LocalSlice must be known when the kernel is compiled, not negative, and below 1 GiB in bytes; so must the numbers of dsl.LaunchBounds, which are the same wherever a kernel calls it. It may come out of constants, compile-time parameters, operators, calls, and branches that these decide, but not out of loops or ordinary parameters.", "s := dsl.SharedSlice[float32](t, dsl.ConstInt(len(x)))", "make the length of parameters of type dsl.ConstInt and constants"},
+	{CopyOperand, "operand of an asynchronous copy", "dsl.CopyAsync copies from global memory to shared memory.", "var v float32; dsl.CopyAsync(&v, &x[0]); x[0] = v", "copy from an element of a slice parameter to one of dsl.Shared memory, or assign"},
 
 	{Internal, "internal error", "The compiler failed; the kernel is not at fault.", "", "report it with the source of the kernel"},
 }

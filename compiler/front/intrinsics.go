@@ -103,6 +103,9 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.Assert":      {lower: byLogCall},
 	"dsl.Printf":      {lower: byLogCall},
 
+	"dsl.CopyAsync": {lower: copyAsync},
+	"dsl.CopyWait":  direct(ir.OpCopyWait),
+
 	"dsl.Fence":      direct(ir.OpFence),
 	"dsl.FenceBlock": direct(ir.OpFenceBlock),
 
@@ -307,6 +310,20 @@ func atomicOp(op ir.Op) *intrinsic {
 		}
 		return val{v: c.f.emit(op, p.Type.Elem, args...)}
 	}}
+}
+
+func copyAsync(c *callSite) val {
+	for i, what := range []struct {
+		is   string
+		want ir.Space
+	}{{"destination", ir.Shared}, {"source", ir.Global}} {
+		if p := c.args[i].v; p == nil || !p.Type.IsPtr() || p.Type.Space != what.want {
+			c.f.report(diag.CopyOperand, "%s of dsl.CopyAsync is not in %s memory", what.is, what.want)
+			return badVal
+		}
+	}
+	c.f.emit(ir.OpCopyAsync, ir.Void, c.args[0].v, c.args[1].v)
+	return val{}
 }
 
 // sharedKey identifies a shared object: the same call with the same type is

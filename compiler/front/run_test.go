@@ -145,6 +145,9 @@ var runs = []run{
 	{name: "Atomics", kernel: cases.Atomics, grid: 1, block: 64, args: func(r *rand.Rand) []any {
 		return []any{make([]float32, 2), make([]float64, 66), make([]int32, 8), make([]uint64, 3), make([]dsl.F16, 2), make([]dsl.BF16, 1)}
 	}},
+	{name: "Copies", kernel: cases.Copies, grid: 1, block: 64, args: func(r *rand.Rand) []any {
+		return []any{make([]float32, 64), f32(r, 128), halves[dsl.BF16](r, 64, 0xBFFF)}
+	}},
 	{name: "Halves", kernel: cases.Halves, grid: 1, block: 32, args: func(r *rand.Rand) []any {
 		return []any{halves[dsl.F16](r, 64, 0xBFFF), halves[dsl.BF16](r, 64, 0xBFFF), f32(r, 64)}
 	}},

@@ -218,9 +218,20 @@ func (b *builder) block() {
 	b.add("AtomicFloats/float64", kernels.AtomicFloats[float64], 3, 64, make([]float64, 3), whole[float64](b, 500))
 	b.add("AtomicHalves/f16", kernels.AtomicHalves[dsl.F16], 3, 64, make([]dsl.F16, 5), signs[dsl.F16](b, 501))
 	b.add("AtomicHalves/bf16", kernels.AtomicHalves[dsl.BF16], 3, 64, make([]dsl.BF16, 5), signs[dsl.BF16](b, 501))
+	strips[uint8](b, "uint8", kernels.Strips[uint8], ints[uint8])
+	strips[dsl.BF16](b, "bf16", kernels.Strips[dsl.BF16], halves[dsl.BF16])
+	strips[float32](b, "float32", kernels.Strips[float32], floats[float32])
+	strips[float64](b, "float64", kernels.Strips[float64], floats[float64])
 	b.add("LastBlock", kernels.LastBlock, 7, three, make([]float32, 1), make([]float32, 7), make([]int32, 1), ranged[float32](b, 5000, 10))
 	b.add3("MatMul", kernels.MatMul, dsl.D2(2, 3), dsl.D2(8, 8), make([]float32, 35*29), ranged[float32](b, 35*19, 1), ranged[float32](b, 19*29, 1), 35, 29, 19)
 	b.add3("Geometry", kernels.Geometry, dsl.D3(3, 2, 2), dsl.D3(8, 4, 2), make([]int, 3*2*2*64))
+}
+
+// strips adds cases of slices that begin where a vector does, and others.
+func strips[T dsl.Number](b *builder, name string, kernel any, draw func(b *builder, n int) []T) {
+	for _, first := range []dsl.ConstInt{0, 1, 6} {
+		b.add(fmt.Sprintf("Strips/%s/%d", name, first), kernel, 3, 64, make([]T, 2005), draw(b, 2005+int(first)), first)
+	}
 }
 
 // floats draws floats of every magnitude, a quarter of them special.

@@ -54,6 +54,7 @@ var customProbes = map[string]probe{
 	"dsl.LaunchBounds":        {body: []string{"dsl.LaunchBounds(t, 128, 2)"}},
 	"dsl.LoadVec":             {params: []string{"out, x []float32"}, body: []string{"v := dsl.LoadVec[[4]float32](x, 0)", "out[0] = v[0] + v[1] + v[2] + v[3]"}, noise: []string{"st.global", "add.rn", "add.rn", "add.rn"}},
 	"dsl.StoreVec":            {params: []string{"out, x []float32"}, body: []string{"a := x[0]", "dsl.StoreVec(out, 0, [4]float32{a, a, a, a})"}, noise: []string{"ld.global"}},
+	"dsl.CopyAsync":           {params: []string{"x []float32"}, body: []string{"s := dsl.Shared[float32](t)", "dsl.CopyAsync(s, &x[0])"}, ops: []ir.Op{ir.OpShared}},
 	"dsl.Assert":              {params: []string{"x []int"}, body: []string{"dsl.Assert(t, x[0] > 0, \"positive\")"}},
 	"dsl.Printf":              {params: []string{"x []int"}, body: []string{"dsl.Printf(t, \"%d\\n\", x[0])"}},
 	"float16.Float16.Float32": {params: []string{"out []float32", "x []dsl.F16"}, body: []string{"out[0] = x[0].Float32()"}, ops: loadStore, noise: moved},

@@ -71,6 +71,8 @@ var elsewhere = map[ir.Op]struct{ file, word string }{
 	ir.OpLocalSized:  {"../../compiler/pass/size_test.go", "local.sized"},
 	ir.OpSharedSized: {"../../compiler/pass/size_test.go", "shared.sized"},
 	ir.OpLaunch:      {"../../jit/specialise_test.go", "dsl.LaunchBounds"},
+	ir.OpCopyAsync:   {"../conformance/kernels/copies.go", "dsl.CopyAsync("},
+	ir.OpCopyWait:    {"../conformance/kernels/copies.go", "dsl.CopyWait("},
 	ir.OpAssert:      {"../conformance/kernels/log.go", "dsl.Assert("},
 	ir.OpPrint:       {"../conformance/kernels/log.go", "dsl.Printf("},
 	ir.OpDivisor:     {"../conformance/fault.go", "integer divide by zero"},

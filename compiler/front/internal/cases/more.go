@@ -211,6 +211,22 @@ func Atomics(t dsl.Thread, f []float32, d []float64, n []int32, u []uint64, h []
 	dsl.FenceBlock()
 }
 
+// Copies has copies to shared memory that are waited for.
+//
+//kiln:kernel
+func Copies(t dsl.Thread, out, x []float32, h []dsl.BF16) {
+	i := t.ThreadX()
+	tile := dsl.Shared[[64][2]float32](t)
+	half := dsl.Shared[[64]dsl.BF16](t)
+	for k := range 2 {
+		dsl.CopyAsync(&tile[i][k], &x[2*i+k])
+	}
+	dsl.CopyAsync(&half[i], &h[i])
+	dsl.CopyWait()
+	t.Sync()
+	out[i] = tile[63-i][1] - tile[i][0] + dsl.F32(half[63-i])
+}
+
 // Halves has the storage types.
 //
 //kiln:kernel

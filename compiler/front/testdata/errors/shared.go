@@ -10,8 +10,16 @@ func K(t dsl.Thread, x []float32) {
 	a[0], b[0], *c, *d = 1, 2, 3, 4
 	_ = p
 	n := float32(0)
-	dsl.AtomicAdd(&n, 1) // ERROR 2 "K0305: AtomicAdd on a local variable"
+	dsl.AtomicAdd(&n, 1)        // ERROR 2 "K0305: AtomicAdd on a local variable"
+	dsl.CopyAsync(&n, &x[0])    // ERROR 2 "K0307: destination of dsl.CopyAsync is not in shared memory"
+	dsl.CopyAsync(&a[0], &a[1]) // ERROR 2 "K0307: source of dsl.CopyAsync is not in global memory"
+	dsl.CopyAsync(&x[1], &x[2]) // ERROR 2 "K0307: destination"
+	begin(x, a[:])
 	x[0] = n
+}
+
+func begin(to, from []float32) {
+	dsl.CopyAsync(&to[0], &from[0]) // ERROR 2 "K0307: destination"
 }
 
 //kiln:kernel
