@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
@@ -12,9 +13,17 @@ import (
 
 // Where a block has the shared memory for a long row, blocks have rows for themselves. Those
 // of F32 go from one to the next, which is on its way meanwhile: a unit has room for one or
-// two. Those of halves have one each, as a unit has room for several.
+// two. Of halves a unit has room for several. Norms go from row to row, too; a softmax, which
+// has no weights to wait for, has a block for each.
 
-var softmaxHeld, normHeld = jit.Of(kernels.SoftmaxHeld), jit.Of(kernels.NormHeld)
+var (
+	softmaxHeld, normHeld = jit.Of(kernels.SoftmaxHeld), jit.Of(kernels.NormHeld)
+
+	normFetched = family{name: "norm", kernel: jit.Of(kernels.NormFetched[float32]), params: func(t, _ reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, ts, ts, ts, foldType, constInt, float32Type, constBool, constBool, constBool}
+	}}
+)
 
 const (
 	heldThreads   = 1024 // of a block that goes from row to row
@@ -47,23 +56,40 @@ func (l *lines) hold(info *runtime.Info) int {
 	if l.x.DType != dtype.F32 || !l.enough(info) || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
 		return 0
 	}
-	w, n := &l.fold, l.size()
+	n := l.size()
 	threads := threadsFor(info, n, heldKept, min(heldThreads, info.MaxThreads))
 	keep := up((n+threads-1)/threads, 16/l.x.DType.Size())
 	room := l.roomFor(info, threads, heldRegisters, keep)
-	if keep > heldKept || room == 0 {
+	if keep > heldKept || !l.inTurns(info, threads, keep, room) {
 		return 0
 	}
+	return room
+}
+
+// fetches is hold of rows of halves that are normed.
+func (l *lines) fetches(info *runtime.Info) int {
+	room, threads := l.ownRoom(info)
+	if !l.normed || l.x.DType.Size() != 2 || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 ||
+		!l.inTurns(info, threads, up((l.size()+threads-1)/max(threads, 1), kernels.HeldAtOnce), room) {
+		return 0
+	}
+	return room
+}
+
+// inTurns fills in how blocks of so many threads, each of which has so many elements, go from
+// row to row, and reports false if a unit has no room for one.
+func (l *lines) inTurns(info *runtime.Info, threads, keep, room int) bool {
+	w, n := &l.fold, l.size()
 	*w = kernels.Fold{}
-	if keepDims(w, l.kept) != nil {
-		return 0 // the other way says so
+	if room == 0 || keepDims(w, l.kept) != nil {
+		return false // the other way says so
 	}
 	w.Unit, w.Ins, w.N = true, 1, n
 	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
 	w.Block, w.Keep, w.Full = dsl.ConstInt(threads), dsl.ConstInt(keep), keep*threads == n
 	w.Vec = l.vector(keep)
 	l.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(w.Rows, room*info.Units)}, Threads: runtime.Dim3{X: threads}}
-	return room
+	return true
 }
 
 // threadsFor is how many threads a block has for a row, if each keeps so much of it.

@@ -64,6 +64,7 @@ type lines struct {
 	name   string
 	out, x View
 	dim    int
+	normed bool // with weights
 	kept   [2]layout.Layout
 	fold   kernels.Fold
 	grid   runtime.Grid
@@ -86,6 +87,7 @@ const (
 	inThreads           // which keep them
 	inParts             // that blocks keep, or that are whole rows
 	inBlocks            // which have one after the other
+	inTurns             // likewise, halves
 )
 
 // rowPlan is how to go through rows that lie side by side.
@@ -96,24 +98,30 @@ type rowPlan struct {
 	grid       runtime.Grid
 }
 
-var rowPlans memo[rowPlan]
+var rowPlans [2]memo[rowPlan] // of softmax and of norms
 
 // choose chooses a way, and says how many parts a row has and how many blocks a unit.
 func (l *lines) choose(dev *runtime.Device, parts, room *int) (way int) {
 	info := infoOf(dev)
 	call := planned{on: limitsOf(&info), d: l.x.DType, x: l.x.Layout, out: l.out.Layout, number: l.dim}
-	p := rowPlans.find(&call)
+	plans := &rowPlans[0]
+	if l.normed {
+		plans = &rowPlans[1]
+	}
+	p := plans.find(&call)
 	if p == nil {
 		p = new(rowPlan)
 		if l.plan(dev) {
 			p.way = inThreads
 		} else if p.room = l.hold(&info); p.room > 0 {
 			p.way = inBlocks
+		} else if p.room = l.fetches(&info); p.room > 0 {
+			p.way = inTurns
 		} else if p.parts, p.room = l.split(&info); p.parts > 0 {
 			p.way = inParts
 		}
 		p.fold, p.grid = l.fold, l.grid
-		rowPlans.keep(call, *p)
+		plans.keep(call, *p)
 	}
 	l.fold, l.grid, *parts, *room = p.fold, p.grid, p.parts, p.room
 	return p.way
@@ -343,6 +351,7 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 	if err != nil || x.Layout.Count() == 0 {
 		return err
 	}
+	l.normed = true
 	var weights [2]weight
 	for i, v := range []View{scale, shift} {
 		if err := weights[i].take(s, &l, v); err != nil {
@@ -378,6 +387,12 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 		return l.withWords(s, parts, func(words any) error {
 			return k.Launch(s, l.grid, o, i, sc, bi, words, l.fold, parts, float32(eps), dsl.ConstBool(parts == 1), flags[0], flags[1], flags[2])
 		})
+	case inTurns:
+		k, err := normFetched.of(x.DType, c)
+		if err != nil {
+			return err
+		}
+		return k.Launch(s, l.grid, o, i, sc, bi, l.fold, dsl.ConstInt(room), float32(eps), flags[0], flags[1], flags[2])
 	case inBlocks:
 		return normHeld.Launch(s, l.grid, o, i, sc, bi, l.fold, dsl.ConstInt(room), float32(eps), flags[0], flags[1], flags[2])
 	}

@@ -41,6 +41,12 @@ func TestHeldRows(t *testing.T) {
 		rms := made(func(th dsl.Thread, out []float32) {
 			kernels.NormHeld(th, out, x, scale, nil, w, 1, 1e-5, false, true, false)
 		})
+		fetched := made(func(th dsl.Thread, out []float32) {
+			kernels.NormFetched(th, out, x, scale, shift, w, 1, 1e-5, true, true, true)
+		})
+		fetchedRMS := made(func(th dsl.Thread, out []float32) {
+			kernels.NormFetched(th, out, x, scale, nil, w, 1, 1e-5, false, true, false)
+		})
 		for r := range rows {
 			row, n := x[r*c.n:][:c.n], float64(c.n)
 			sum, sqr, exps, dist, top := 0.0, 0.0, 0.0, 0.0, math.Inf(-1)
@@ -61,6 +67,8 @@ func TestHeldRows(t *testing.T) {
 				assert.InDelta(t, v-top-math.Log(exps), logs[at], 1e-2)
 				assert.InDelta(t, (v-sum/n)/math.Sqrt(dist/n+1e-5)*a+b, norm[at], 2e-3)
 				assert.InDelta(t, v/math.Sqrt(sqr/n+1e-5)*a, rms[at], 1e-5)
+				assert.InDelta(t, (v-sum/n)/math.Sqrt(dist/n+1e-5)*a+b, fetched[at], 2e-3)
+				assert.InDelta(t, v/math.Sqrt(sqr/n+1e-5)*a, fetchedRMS[at], 1e-5)
 			}
 		}
 	}

@@ -1,0 +1,161 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Rows that blocks have in shared memory for themselves, of which several find room on a unit.
+// While a block gives the elements of a row, those of its next row come to their places.
+
+// fetchVec asks for w.Vec neighbours of a row, which come to their place in raw.
+func fetchVec[T dsl.Number](x, raw []T, w Fold, l line, i int) {
+	vec := int(w.Vec)
+	from := l.x / vec * vec // which it is: the compiler sees what it may copy at once
+	for k := range vec {
+		dsl.CopyAsync(&raw[i*vec+k], &x[from+i*vec+k])
+	}
+}
+
+// vectors is how many times w.Vec elements a row in the hands of a block has.
+func (l *line) vectors(w Fold) int { return min(l.n, int(w.Block*w.Keep)) / int(w.Vec) }
+
+// eachFetched gives f the elements of a row that a thread has, w.Vec neighbours at a time.
+func eachFetched[T dsl.Float](raw []T, w Fold, l line, f func(v *[MostAhead]float32)) {
+	vec := int(w.Vec)
+	for i := l.lane; i < l.vectors(w); i += l.group {
+		var v [MostAhead]float32
+		for k := range vec {
+			v[k] = dsl.Convert[float32](raw[i*vec+k])
+		}
+		f(&v)
+	}
+}
+
+// ofFetched is [ofKept] of a row in shared memory.
+func ofFetched[T dsl.Float](raw []T, w Fold, l line, center dsl.ConstBool) (mean, s, n float32) {
+	vec := int(w.Vec)
+	if !center {
+		eachFetched(raw, w, l, func(v *[MostAhead]float32) {
+			s += tree(v, 0, 1, vec, vec, 0, func(x float32) float32 { return x * x }, plus[float32])
+		})
+		return 0, s, 0
+	}
+	eachFetched(raw, w, l, func(v *[MostAhead]float32) {
+		n += float32(vec)
+		mean += tree(v, 0, 1, vec, vec, 0, itself[float32], plus[float32])
+	})
+	mean /= max(n, 1)
+	eachFetched(raw, w, l, func(v *[MostAhead]float32) {
+		s += tree(v, 0, 1, vec, vec, 0, func(x float32) float32 { return (x - mean) * (x - mean) }, plus[float32])
+	})
+	return mean, s, n
+}
+
+// ofAll returns the mean of a row, and the sum of the squares of the distances from it, given
+// those of the elements of each thread, of which all have as many. There is one barrier: what
+// warps know is in part, which no thread reads any more. Two parts of n elements each join as
+// in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+// variances", 1979.
+func ofAll(t dsl.Thread, w Fold, part []float32, mean, s float32) (ofRow, squares float32) {
+	n := float32(w.Keep)
+	join := func(lanes int) {
+		for d := lanes / 2; d > 0; d /= 2 {
+			m, q := dsl.ShuffleXor(t, mean, d), dsl.ShuffleXor(t, s, d)
+			s += q + (mean-m)*(mean-m)*(n/2)
+			mean = (mean + m) / 2
+			n *= 2
+		}
+	}
+	join(t.WarpSize())
+	if t.Lane() == 0 {
+		part[2*t.Warp()], part[2*t.Warp()+1] = mean, s
+	}
+	t.Sync()
+	i := 2 * (t.Lane() % w.warps(t))
+	mean, s = part[i], part[i+1]
+	join(w.warps(t))
+	return mean, s
+}
+
+// NormFetched is [Norm] of rows that blocks of w.Block threads have for themselves, of which a
+// unit has room for so many.
+//
+//kiln:kernel
+//kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true room=1
+func NormFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, w Fold, room dsl.ConstInt, eps float32, center, scaled, shifted dsl.ConstBool) {
+	dsl.LaunchBounds(t, w.Block, room)
+	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+	parts, odd := dsl.SharedSlice[float32](t, 4*w.Block/dsl.ConstInt(t.WarpSize())), 0 // rows take turns, as in [ScanKept]
+	first := lineOf(t, w, t.BlockX())
+	for i := first.lane; i < first.vectors(w); i += first.group {
+		fetchVec(x, raw, w, first, i)
+	}
+	for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
+		l, next := lineOf(t, w, r), lineOf(t, w, min(r+t.GridDimX(), w.Rows-1))
+		dsl.CopyWait()
+		mean, s, n := ofFetched(raw, w, l, center)
+		switch {
+		case bool(center) && bool(w.Full) && w.warps(t) <= t.WarpSize():
+			mean, s = ofAll(t, w, parts[odd:], mean, s)
+			odd = 2*w.warps(t) - odd
+		case bool(center):
+			mean, s = joined(t, w, mean, s, n, float32(w.N))
+			s = shared(t, w, s, sum[float32])
+		default:
+			s = shared(t, w, s, sum[float32])
+		}
+		f := 1 / dsl.Sqrt(s/float32(w.N)+eps)
+		giveFetched(out, x, scale, shift, raw, w, l, next, r+t.GridDimX() < w.Rows, mean, f, center, scaled, shifted)
+	}
+}
+
+// weighedAtOnce is of how many vectors a thread has the weights on their way together.
+const weighedAtOnce = 2
+
+// giveFetched stores what [Norm] makes of a row, and asks for the next one if there is one more.
+func giveFetched[T dsl.Float](out, x, scale, shift, raw []T, w Fold, l, next line, more bool, mean, f float32, center, scaled, shifted dsl.ConstBool) {
+	vec, n := int(w.Vec), l.vectors(w)
+	even := bool(w.Full) && w.Keep/w.Vec%weighedAtOnce == 0
+	to := l.out / vec * vec
+	for i := l.lane; i < n; i += weighedAtOnce * l.group {
+		var v, a, b [weighedAtOnce][MostAhead]T
+		for u := range weighedAtOnce {
+			if j := i + u*l.group; even || j < n {
+				for k := range vec {
+					v[u][k] = raw[j*vec+k]
+				}
+				if more {
+					fetchVec(x, raw, w, next, j)
+				}
+			}
+		}
+		for u := range weighedAtOnce {
+			if j := i + u*l.group; even || j < n {
+				for k := range vec {
+					if scaled {
+						a[u][k] = scale[j*vec+k]
+					}
+					if shifted {
+						b[u][k] = shift[j*vec+k]
+					}
+				}
+			}
+		}
+		for u := range weighedAtOnce {
+			if j := i + u*l.group; even || j < n {
+				for k := range vec {
+					y := dsl.Convert[float32](v[u][k])
+					if center {
+						y -= mean
+					}
+					y *= f
+					if scaled {
+						y *= dsl.Convert[float32](a[u][k])
+					}
+					if shifted {
+						y += dsl.Convert[float32](b[u][k])
+					}
+					out[to+j*vec+k] = dsl.Convert[T](y)
+				}
+			}
+		}
+	}
+}
