@@ -89,7 +89,7 @@ func NormFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, w Fold, ro
 		fetchVec(x, raw, w, first, i)
 	}
 	for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
-		l, next := lineOf(t, w, r), lineOf(t, w, min(r+t.GridDimX(), w.Rows-1))
+		l := lineOf(t, w, r)
 		dsl.CopyWait()
 		mean, s, n := ofFetched(raw, w, l, center)
 		switch {
@@ -103,15 +103,21 @@ func NormFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, w Fold, ro
 			s = shared(t, w, s, sum[float32])
 		}
 		f := 1 / dsl.Sqrt(s/float32(w.N)+eps)
-		giveFetched(out, x, scale, shift, raw, w, l, next, r+t.GridDimX() < w.Rows, mean, f, center, scaled, shifted)
+		if r+t.GridDimX() < w.Rows {
+			next := lineOf(t, w, r+t.GridDimX())
+			giveFetched(out, scale, shift, raw, w, l, mean, f, center, scaled, shifted, func(i int) { fetchVec(x, raw, w, next, i) })
+		} else {
+			giveFetched(out, scale, shift, raw, w, l, mean, f, center, scaled, shifted, func(int) {})
+		}
 	}
 }
 
 // weighedAtOnce is of how many vectors a thread has the weights on their way together.
 const weighedAtOnce = 2
 
-// giveFetched stores what [Norm] makes of a row, and asks for the next one if there is one more.
-func giveFetched[T dsl.Float](out, x, scale, shift, raw []T, w Fold, l, next line, more bool, mean, f float32, center, scaled, shifted dsl.ConstBool) {
+// giveFetched stores what [Norm] makes of a row, and calls next for each vector of it that the
+// thread needs no more.
+func giveFetched[T dsl.Float](out, scale, shift, raw []T, w Fold, l line, mean, f float32, center, scaled, shifted dsl.ConstBool, next func(i int)) {
 	vec, n := int(w.Vec), l.vectors(w)
 	even := bool(w.Full) && w.Keep/w.Vec%weighedAtOnce == 0
 	to := l.out / vec * vec
@@ -121,9 +127,6 @@ func giveFetched[T dsl.Float](out, x, scale, shift, raw []T, w Fold, l, next lin
 			if j := i + u*l.group; even || j < n {
 				for k := range vec {
 					v[u][k] = raw[j*vec+k]
-				}
-				if more {
-					fetchVec(x, raw, w, next, j)
 				}
 			}
 		}
@@ -137,6 +140,7 @@ func giveFetched[T dsl.Float](out, x, scale, shift, raw []T, w Fold, l, next lin
 						b[u][k] = shift[j*vec+k]
 					}
 				}
+				next(j)
 			}
 		}
 		for u := range weighedAtOnce {
