@@ -140,6 +140,10 @@ func giveFetched[T dsl.Float](out, scale, shift, raw []T, w Fold, l line, mean, 
 						b[u][k] = shift[j*vec+k]
 					}
 				}
+			}
+		}
+		for u := range weighedAtOnce {
+			if j := i + u*l.group; even || j < n {
 				next(j)
 			}
 		}
