@@ -132,6 +132,7 @@ type emitter struct {
 
 	written []bool  // by parameter: the kernel may write through it
 	zeros   []uint8 // by value ID: low bits that are zero
+	found   []bool  // by value ID: depends on what is read; nil where loads cannot say what they want
 
 	// Within one block, sums of addresses that were already computed.
 	sums map[sum]reg
@@ -169,6 +170,9 @@ func (e *emitter) run() error {
 	order := ir.RPO(e.f)
 	e.params = forwarded(order)
 	e.written, e.zeros = ir.WrittenParams(e.f), factors(e.f, order)
+	if e.t.Version >= 74 && e.t.CC >= 75 {
+		e.found = lookedUp(e.f, order)
+	}
 	from := e.paramRefs()
 	for i, p := range e.f.Params {
 		e.param(text(from[i]), p)

@@ -16,6 +16,7 @@ type memop struct {
 	copy  bool
 	space ir.Space
 	fixed bool   // what is read is memory that the kernel does not change
+	near  bool   // such a load, of which others want the neighbours
 	kind  string // type in memory, as in b32
 	size  int    // bytes
 	value frag   // loaded to, or stored
@@ -213,7 +214,11 @@ func (v *vectoriser) join(group []int) {
 		v.vec[at] = append(pairs, in)
 	} else {
 		in.defs = n
-		in.frags = append([]frag{text(loadOpcode(m.space, m.fixed) + width)}, values...)
+		op := loadOpcode(m.space, m.fixed)
+		if m.near && len(group)*m.size == maxVector {
+			op += wholeLines
+		}
+		in.frags = append([]frag{text(op + width)}, values...)
 		in.frags = append(append(in.frags, text(", ")), m.at.frags(0)...)
 		v.vec[at] = append([]inst{in}, pairs...)
 	}
@@ -314,6 +319,7 @@ func (e *emitter) noteAccess(v *ir.Value) {
 	}
 	in := &e.insts[at]
 	m.fixed = !m.store && e.isFixed(p)
+	m.near = m.fixed && e.found != nil && !e.found[p.ID]
 	in.loads(m.fixed)
 	m.kind, m.size = memType(kindOf(t)), t.Size()
 	if m.store {
