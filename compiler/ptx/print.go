@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
 )
 
 // print returns the module's text. Registers are numbered in order of
@@ -56,7 +57,7 @@ func (e *emitter) print(o Options) string {
 	if e.parts != nil {
 		fmt.Fprintf(&b, ".extern .shared .align %d .b8 %s[];\n\n", objectAlign, sharedAll)
 	}
-	fmt.Fprintf(&b, ".visible .entry %s(%s)\n%s{\n", EntryName(e.f.Name), e.paramList(), bounds(e.m.Launch))
+	fmt.Fprintf(&b, ".visible .entry %s(%s)\n%s{\n", EntryName(e.f.Name), e.paramList(), bounds(e.m.Launch, e.t))
 	for c := pred; c < numClasses; c++ {
 		if counts[c] > 0 {
 			fmt.Fprintf(&b, "\t.reg .%s %s<%d>;\n", classNames[c].bits, classNames[c].prefix, counts[c])
@@ -75,19 +76,25 @@ func (e *emitter) print(o Options) string {
 	return b.String()
 }
 
-// No multiprocessor has more blocks or threads at once; ptxas ignores, with a warning, that a
-// kernel wants more.
-const (
-	mostBlocks  = 32
-	mostThreads = 2048
-)
+// room is how many blocks and threads a unit has room for at most (CUDA C++ programming guide,
+// technical specifications by compute capability); where there are less of later ones, the least.
+func room(t target.Target) (blocks, threads int) {
+	switch t.CC {
+	case 70, 72, 80, 90, 100, 103:
+		return 32, 2048
+	case 75:
+		return 16, 1024
+	}
+	return 16, 1536
+}
 
-// bounds are the directives for launch bounds.
-func bounds(l ir.Bounds) (s string) {
+// bounds are the directives for launch bounds. ptxas leaves out with a warning what asks for
+// more blocks than a unit has room for: they are not asked for then.
+func bounds(l ir.Bounds, t target.Target) (s string) {
 	if l.Threads > 0 {
 		s = fmt.Sprintf(".maxntid %d\n", l.Threads)
 	}
-	if l.Blocks > 0 && l.Blocks <= mostBlocks && l.Blocks*l.Threads <= mostThreads {
+	if blocks, threads := room(t); l.Blocks > 0 && l.Blocks <= blocks && l.Blocks*l.Threads <= threads {
 		s += fmt.Sprintf(".minnctapersm %d\n", l.Blocks)
 	}
 	return s
