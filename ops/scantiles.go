@@ -16,10 +16,10 @@ var (
 		ts := reflect.SliceOf(t)
 		return []reflect.Type{ts, ts, foldType, function(1, c, c), function(2, c, c)}
 	}}
-	scanTiles  = family{name: "scan", kernel: jit.Of(kernels.ScanTiles[float32, float32]), params: tileParams}
-	scanStrips = family{name: "scan", kernel: jit.Of(kernels.ScanStrips[float32, float32]), params: tileParams}
-	constInt   = reflect.TypeFor[dsl.ConstInt]()
-	turnsType  = reflect.TypeFor[kernels.Turns]()
+	scanTiles      = family{name: "scan", kernel: jit.Of(kernels.ScanTiles[float32, float32]), params: tileParams}
+	scanStrips     = family{name: "scan", kernel: jit.Of(kernels.ScanStrips[float32, float32]), params: tileParams}
+	constInt       = reflect.TypeFor[dsl.ConstInt]()
+	scanTilingType = reflect.TypeFor[kernels.ScanTiling]()
 	// packs have the bits of a number as an integer, and the number of bits, for float32,
 	// float64 and integers.
 	packs = [3][2]*jit.Fn{
@@ -31,7 +31,7 @@ var (
 // tileParams are the parameters of ScanTiles and ScanStrips.
 func tileParams(t, c reflect.Type) []reflect.Type {
 	ts := reflect.SliceOf(t)
-	return []reflect.Type{ts, ts, uint32s, foldType, turnsType, constInt, function(1, c, c), function(2, c, c), function(1, c, uint64Type), function(1, uint64Type, c)}
+	return []reflect.Type{ts, ts, uint32s, foldType, scanTilingType, constInt, function(1, c, c), function(2, c, c), function(1, c, uint64Type), function(1, uint64Type, c)}
 }
 
 const (
@@ -43,7 +43,7 @@ const (
 type rowTiles struct {
 	fold  kernels.Fold
 	grid  runtime.Grid
-	tiles kernels.Turns
+	tiles kernels.ScanTiling
 	told  int // numbers that blocks tell each other
 }
 

@@ -14,36 +14,25 @@ func fetchVec[T dsl.Number](x, raw []T, w Fold, l line, i int) {
 	}
 }
 
-// vectors is how many times w.Vec elements a row in the hands of a block has.
+// vectors is how many times w.Vec elements a row in the hands of a block has, which the
+// compiler knows to be few.
 func (l *line) vectors(w Fold) int { return min(l.n, int(w.Block*w.Keep)) / int(w.Vec) }
-
-// eachFetched gives f the elements of a row that a thread has, w.Vec neighbours at a time.
-func eachFetched[T dsl.Float](raw []T, w Fold, l line, f func(v *[MostAhead]float32)) {
-	vec := int(w.Vec)
-	for i := l.lane; i < l.vectors(w); i += l.group {
-		var v [MostAhead]float32
-		for k := range vec {
-			v[k] = dsl.Convert[float32](raw[i*vec+k])
-		}
-		f(&v)
-	}
-}
 
 // ofFetched is [ofKept] of a row in shared memory.
 func ofFetched[T dsl.Float](raw []T, w Fold, l line, center dsl.ConstBool) (mean, s, n float32) {
 	vec := int(w.Vec)
 	if !center {
-		eachFetched(raw, w, l, func(v *[MostAhead]float32) {
+		eachVec(raw, w, l, l.vectors(w), func(v *[MostAhead]float32, _ int) {
 			s += tree(v, 0, 1, vec, vec, 0, func(x float32) float32 { return x * x }, plus[float32])
 		})
 		return 0, s, 0
 	}
-	eachFetched(raw, w, l, func(v *[MostAhead]float32) {
+	eachVec(raw, w, l, l.vectors(w), func(v *[MostAhead]float32, _ int) {
 		n += float32(vec)
 		mean += tree(v, 0, 1, vec, vec, 0, itself[float32], plus[float32])
 	})
 	mean /= max(n, 1)
-	eachFetched(raw, w, l, func(v *[MostAhead]float32) {
+	eachVec(raw, w, l, l.vectors(w), func(v *[MostAhead]float32, _ int) {
 		s += tree(v, 0, 1, vec, vec, 0, func(x float32) float32 { return (x - mean) * (x - mean) }, plus[float32])
 	})
 	return mean, s, n
@@ -150,17 +139,7 @@ func giveFetched[T dsl.Float](out, scale, shift, raw []T, w Fold, l line, mean, 
 		for u := range weighedAtOnce {
 			if j := i + u*l.group; even || j < n {
 				for k := range vec {
-					y := dsl.Convert[float32](v[u][k])
-					if center {
-						y -= mean
-					}
-					y *= f
-					if scaled {
-						y *= dsl.Convert[float32](a[u][k])
-					}
-					if shifted {
-						y += dsl.Convert[float32](b[u][k])
-					}
+					y := normed(dsl.Convert[float32](v[u][k]), a[u][k], b[u][k], mean, f, center, scaled, shifted)
 					out[to+j*vec+k] = dsl.Convert[T](y)
 				}
 			}

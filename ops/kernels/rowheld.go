@@ -12,7 +12,7 @@ func lineOf(t dsl.Thread, w Fold, r int) line {
 	return line{t.ThreadX(), int(w.Block), r, x, out, 0, w.N}
 }
 
-// lay keeps the elements of a row that a thread has where [again] finds them.
+// lay keeps the elements of a row that a thread has where [eachVec] finds them.
 func lay(raw []float32, w Fold, l line, v []float32) {
 	vec := int(w.Vec)
 	for u := 0; u < int(w.Keep); u += vec {
@@ -24,16 +24,16 @@ func lay(raw []float32, w Fold, l line, v []float32) {
 	}
 }
 
-// again gives f what [lay] kept, w.Vec neighbours at a time, with the index of the first of
-// them. It takes few registers, as most of them wait for the next row.
-func again(raw []float32, w Fold, l line, f func(v *[MostAhead]float32, first int)) {
+// eachVec gives f the first n vectors of a row that is kept, of which a thread has those that
+// [lay] and [fetchVec] put there, with the index of the first element. It takes few registers.
+func eachVec[T dsl.Float](raw []T, w Fold, l line, n int, f func(v *[MostAhead]float32, first int)) {
 	vec := int(w.Vec)
-	for i := l.lane; i < l.n/vec; i += l.group {
+	for i := l.lane; i < n; i += l.group {
 		var v [MostAhead]float32
 		if vec > 1 {
 			loadVec(raw, w, i, &v, 0)
 		} else {
-			v[0] = raw[i]
+			v[0] = dsl.Convert[float32](raw[i])
 		}
 		f(&v, i*vec)
 	}
@@ -66,7 +66,7 @@ func SoftmaxHeld(t dsl.Thread, out, x []float32, w Fold, room dsl.ConstInt, bott
 		if log {
 			f = dsl.Log(all)
 		}
-		again(raw, w, l, func(v *[MostAhead]float32, first int) {
+		eachVec(raw, w, l, l.n/int(w.Vec), func(v *[MostAhead]float32, first int) {
 			for k := range int(w.Vec) {
 				if log {
 					v[k] = v[k] - top - f
@@ -108,7 +108,7 @@ func NormHeld(t dsl.Thread, out, x, scale, shift []float32, w Fold, room dsl.Con
 		}
 		s = shared(t, w, s, sum[float32])
 		f := 1 / dsl.Sqrt(s/float32(w.N)+eps)
-		again(raw, w, l, func(v *[MostAhead]float32, first int) {
+		eachVec(raw, w, l, l.n/int(w.Vec), func(v *[MostAhead]float32, first int) {
 			weighVec(v, scale, shift, w, first, mean, f, center, scaled, shifted)
 			hand(out, w, l, first, v)
 		})
@@ -153,15 +153,21 @@ func weighVec[T dsl.Float](v *[MostAhead]float32, scale, shift []T, w Fold, firs
 		beside(shift, w, first, &b)
 	}
 	for k := range int(w.Vec) {
-		if center {
-			v[k] -= mean
-		}
-		v[k] *= f
-		if scaled {
-			v[k] *= a[k]
-		}
-		if shifted {
-			v[k] += b[k]
-		}
+		v[k] = normed(v[k], a[k], b[k], mean, f, center, scaled, shifted)
 	}
+}
+
+// normed is what [Norm] makes of x, given its weights, the mean of the row and 1 over the root.
+func normed[T dsl.Float](x float32, scale, shift T, mean, f float32, center, scaled, shifted dsl.ConstBool) float32 {
+	if center {
+		x -= mean
+	}
+	x *= f
+	if scaled {
+		x *= dsl.Convert[float32](scale)
+	}
+	if shifted {
+		x += dsl.Convert[float32](shift)
+	}
+	return x
 }

@@ -12,8 +12,8 @@ import (
 // What a tile begins with is put together in the same way in every run: from the groups of
 // tiles before that of the tile, and from the tiles of its group.
 
-// Turns says how rows, or columns side by side, are divided.
-type Turns struct {
+// ScanTiling says how rows, or columns side by side, are divided among tiles.
+type ScanTiling struct {
 	Of     Divisor // how many tiles a row has
 	Strips Divisor // how many strips of columns lie side by side
 	Bits   uint32  // a group has 1<<Bits tiles
@@ -21,10 +21,10 @@ type Turns struct {
 }
 
 // told is how many tiles and groups there are of a row.
-func (n *Turns) told() int { return int(n.Of.By) + n.Groups }
+func (n *ScanTiling) told() int { return int(n.Of.By) + n.Groups }
 
 // group returns the group of a tile, and which of its tiles it is.
-func (n *Turns) group(tile int) (g, i int) {
+func (n *ScanTiling) group(tile int) (g, i int) {
 	g = tile >> n.Bits
 	return g, tile - g<<n.Bits
 }
@@ -34,7 +34,7 @@ func (n *Turns) group(tile int) (g, i int) {
 // come to is told by so many words for each, which begin with zeros, after [HeadWords].
 //
 //kiln:kernel
-func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n Turns, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
+func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
 	r, i := n.Of.split(nextTurn(t, words))
 	base, to := w.row(r, 0)
 	none := init(dsl.Convert[C](x[base]))
@@ -182,26 +182,17 @@ func (h *handover) tell(i int, v uint64) {
 	}
 }
 
-// mostWords is how many words a number takes at most.
-const mostWords = 4
-
-// ask returns the words of a number, which may be there.
-func (h *handover) ask(i int) (b [mostWords]uint32) {
-	for k := range int(h.each) {
-		b[k] = dsl.AtomicLoad(&h.words[h.row+i*int(h.each)+k])
-	}
-	return b
-}
-
-// told returns what words say, if they are there.
-func (h *handover) told(b [mostWords]uint32) (v uint64, there bool) {
+// ask returns what is told, if it is there.
+func (h *handover) ask(i int) (v uint64, there bool) {
 	if h.each == 1 {
-		return uint64(^b[0]), b[0] != 0
+		b := dsl.AtomicLoad(&h.words[h.row+i])
+		return uint64(^b), b != 0
 	}
 	there = true
 	for k := range int(h.each) {
-		there = there && b[k] != 0
-		v |= uint64(b[k]&0xffff) << uint(16*k)
+		b := dsl.AtomicLoad(&h.words[h.row+i*int(h.each)+k])
+		there = there && b != 0
+		v |= uint64(b&0xffff) << uint(16*k)
 	}
 	return v, there
 }
@@ -209,7 +200,7 @@ func (h *handover) told(b [mostWords]uint32) (v uint64, there bool) {
 // hear waits for what is told.
 func (h *handover) hear(i int) uint64 {
 	for {
-		if v, there := h.told(h.ask(i)); there {
+		if v, there := h.ask(i); there {
 			return v
 		}
 	}

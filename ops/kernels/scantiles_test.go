@@ -21,8 +21,8 @@ func over(n int) kernels.Divisor {
 }
 
 // inGroups divides tiles, and strips side by side, among groups of two.
-func inGroups(tiles, strips int) kernels.Turns {
-	return kernels.Turns{Of: over(tiles), Strips: over(strips), Bits: 1, Groups: (tiles + 1) / 2}
+func inGroups(tiles, strips int) kernels.ScanTiling {
+	return kernels.ScanTiling{Of: over(tiles), Strips: over(strips), Bits: 1, Groups: (tiles + 1) / 2}
 }
 
 func TestScanTiles(t *testing.T) {

@@ -17,7 +17,7 @@ type strip struct {
 }
 
 // strip returns the tile of a turn: after one of some columns come those beside it.
-func (w *Fold) strip(turn int, n *Turns) (s strip) {
+func (w *Fold) strip(turn int, n *ScanTiling) (s strip) {
 	i, k := n.Strips.split(turn)
 	r, tile := n.Of.split(i)
 	s.tile, s.line, s.first = tile, r*int(n.Strips.By)+k, k*int(w.Cols)
@@ -95,7 +95,7 @@ func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 //
 //kiln:kernel
 //kiln:const w.Block=256 w.Cols=32 w.Vec=4 w.Keep=2 w.Ahead=1,2 each=1
-func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n Turns, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
+func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
 	dsl.LaunchBounds(t, w.Block, stripBlocks)
 	cols := int(w.Cols)
 	s, c := w.strip(nextTurn(t, words), &n), w.inStrip(t)
@@ -250,17 +250,17 @@ func belowPart[C Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none 
 func heardColumns[C Computed](t dsl.Thread, parts []C, h *handover, w *Fold, c *column, from, n int, none besides[C], op func(a, b C) C, unpack func(uint64) C) besides[C] {
 	v := none
 	for m := c.part; m < n; m += c.parts {
-		var asked [2][mostWords]uint32
+		var told [2]uint64
+		var there [2]bool
 		at := (from+m)*int(w.Cols) + c.col
 		for k := range int(w.Ahead) {
-			asked[k] = h.ask(at + k)
+			told[k], there[k] = h.ask(at + k)
 		}
 		for k := range int(w.Ahead) {
-			told, there := h.told(asked[k])
-			if !there {
-				told = h.hear(at + k)
+			if !there[k] {
+				told[k] = h.hear(at + k)
 			}
-			v[k] = op(v[k], unpack(told))
+			v[k] = op(v[k], unpack(told[k]))
 		}
 	}
 	_, v = belowPart(t, parts, w, c, v, none, op)
