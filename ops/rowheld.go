@@ -52,44 +52,37 @@ func (l *lines) enough(info *runtime.Info) bool {
 
 // hold chooses how blocks go from row to row, if rows lie side by side, and returns how many
 // of them a unit has room for, 0 for another way.
-func (l *lines) hold(info *runtime.Info) int {
-	if l.x.DType != dtype.F32 || !l.enough(info) || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
+func (l *lines) hold(info *runtime.Info) (room int) {
+	if l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
 		return 0
 	}
+	var threads, keep int
 	n := l.size()
-	threads := threadsFor(info, n, heldKept, min(heldThreads, info.MaxThreads))
-	keep := up((n+threads-1)/threads, 16/l.x.DType.Size())
-	room := l.roomFor(info, threads, heldRegisters, keep)
-	if keep > heldKept || !l.inTurns(info, threads, keep, room) {
+	switch {
+	case l.x.DType == dtype.F32 && l.enough(info):
+		threads = threadsFor(info, n, heldKept, min(heldThreads, info.MaxThreads))
+		if keep = up((n+threads-1)/threads, 16/l.x.DType.Size()); keep <= heldKept {
+			room = l.roomFor(info, threads, heldRegisters, keep)
+		}
+	case l.normed && l.x.DType.Size() == 2:
+		if room, threads = l.ownRoom(info); room > 0 {
+			keep = up((n+threads-1)/threads, kernels.HeldAtOnce)
+		}
+	}
+	if room == 0 {
 		return 0
 	}
-	return room
-}
-
-// fetches is hold of rows of halves that are normed.
-func (l *lines) fetches(info *runtime.Info) int {
-	room, threads := l.ownRoom(info)
-	if !l.normed || l.x.DType.Size() != 2 || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 ||
-		!l.inTurns(info, threads, up((l.size()+threads-1)/max(threads, 1), kernels.HeldAtOnce), room) {
-		return 0
-	}
-	return room
-}
-
-// inTurns fills in how blocks of so many threads, each of which has so many elements, go from
-// row to row, and reports false if a unit has no room for one.
-func (l *lines) inTurns(info *runtime.Info, threads, keep, room int) bool {
-	w, n := &l.fold, l.size()
+	w := &l.fold
 	*w = kernels.Fold{}
-	if room == 0 || keepDims(w, l.kept) != nil {
-		return false // the other way says so
+	if keepDims(w, l.kept) != nil {
+		return 0 // the other way says so
 	}
 	w.Unit, w.Ins, w.N = true, 1, n
 	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
 	w.Block, w.Keep, w.Full = dsl.ConstInt(threads), dsl.ConstInt(keep), keep*threads == n
 	w.Vec = l.vector(keep)
 	l.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(w.Rows, room*info.Units)}, Threads: runtime.Dim3{X: threads}}
-	return true
+	return room
 }
 
 // threadsFor is how many threads a block has for a row, if each keeps so much of it.

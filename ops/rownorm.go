@@ -87,7 +87,6 @@ const (
 	inThreads           // which keep them
 	inParts             // that blocks keep, or that are whole rows
 	inBlocks            // which have one after the other
-	inTurns             // likewise, halves
 )
 
 // rowPlan is how to go through rows that lie side by side.
@@ -115,8 +114,6 @@ func (l *lines) choose(dev *runtime.Device, parts, room *int) (way int) {
 			p.way = inThreads
 		} else if p.room = l.hold(&info); p.room > 0 {
 			p.way = inBlocks
-		} else if p.room = l.fetches(&info); p.room > 0 {
-			p.way = inTurns
 		} else if p.parts, p.room = l.split(&info); p.parts > 0 {
 			p.way = inParts
 		}
@@ -387,14 +384,15 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 		return l.withWords(s, parts, func(words any) error {
 			return k.Launch(s, l.grid, o, i, sc, bi, words, l.fold, parts, float32(eps), dsl.ConstBool(parts == 1), flags[0], flags[1], flags[2])
 		})
-	case inTurns:
+	case inBlocks:
+		if x.DType == dtype.F32 {
+			return normHeld.Launch(s, l.grid, o, i, sc, bi, l.fold, dsl.ConstInt(room), float32(eps), flags[0], flags[1], flags[2])
+		}
 		k, err := normFetched.of(x.DType, c)
 		if err != nil {
 			return err
 		}
 		return k.Launch(s, l.grid, o, i, sc, bi, l.fold, dsl.ConstInt(room), float32(eps), flags[0], flags[1], flags[2])
-	case inBlocks:
-		return normHeld.Launch(s, l.grid, o, i, sc, bi, l.fold, dsl.ConstInt(room), float32(eps), flags[0], flags[1], flags[2])
 	}
 	var known scratch
 	of := SumSqr

@@ -1,0 +1,38 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Words are how blocks of a kernel tell each other what they know. They are zero before.
+
+// zero clears words. It is a kernel, which starts while the one before it ends, and
+// the next one while it does: of the memory's own way to be cleared neither is so.
+func zero(s *runtime.Stream, h *runtime.SliceHeader) error {
+	at, err := layout.New(layout.Shape{h.Len}, []int{1}, h.Off)
+	if err != nil {
+		return err
+	}
+	return Fill(s, View{Buf: h.Buf, DType: dtype.U32, Layout: at}, dtype.FromInt(dtype.U32, 0))
+}
+
+// zeroWords gives f so many words, which hold zeros, by which blocks tell each other what they
+// know, and those before them.
+func zeroWords(s *runtime.Stream, name string, n int, f func(words any) error) error {
+	var room scratch
+	n += kernels.HeadWords
+	if err := room.alloc(s, 4*n); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer room.free(s)
+	h := room.take(4, n)
+	if err := zero(s, &h); err != nil {
+		return err
+	}
+	return f(slice(dtype.U32, &h))
+}
