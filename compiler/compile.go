@@ -141,12 +141,9 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	}
 	m.Pos, m.Checked = p.Positions, opt.Checked
 	release := !t.OnCPU() && !opt.Checked
-	// What compiles C++ or LLVM's IR for a GPU knows these ways to divide itself, the
-	// assembler of PTX does not. CPUs have an instruction that divides.
-	divide := t.Kind == target.PTX
-	passes := pass.Options{
+	passes := pass.Options{ // what compiles C++ or LLVM's IR for a GPU divides quickly itself, and CPUs have an instruction for it
 		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
-		Narrow: !t.OnCPU(), Reciprocal: divide, ShortDiv: divide, Async: t.CopiesAsync() && !opt.Checked,
+		Narrow: !t.OnCPU(), SlowDiv: t.Kind == target.PTX, Async: t.CopiesAsync() && !opt.Checked,
 		Small: !t.OnCPU() && opt.Assume&Small != 0,
 	}
 	if err := pass.Run(m, passes); err != nil {

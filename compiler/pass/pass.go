@@ -29,11 +29,9 @@ type Options struct {
 	WarpSize int
 	// Narrow computes integers of 64 bits in 32 where that gives the same.
 	Narrow bool
-	// Reciprocal divides by constants with products: who compiles the result does not.
-	Reciprocal bool
-	// ShortDiv tests whether the operands of divisions of 64 bits fit 32 bits, and
-	// divides those then: who compiles the result does not.
-	ShortDiv bool
+	// SlowDiv says that who compiles the result divides as it is written: not by products with
+	// reciprocals, and 64 bits always as such.
+	SlowDiv bool
 	// Async keeps copies to shared memory that go on beside the thread: the target has them.
 	Async bool
 	// Small says what launches keep to: see [ir.SmallLen], [ir.SmallBlocks] and

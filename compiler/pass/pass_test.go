@@ -86,7 +86,7 @@ func runNamed(t testing.TB, m *ir.Module, name string) {
 	name, checked := strings.CutSuffix(name, "+")
 	i := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == name })
 	require.GreaterOrEqual(t, i, 0, "pass %q", name)
-	require.NoError(t, Passes[i].Run(m, &Options{Release: release || small, Checked: checked, WarpSize: 32, Narrow: true, Reciprocal: true, ShortDiv: true, Small: small, Async: async}))
+	require.NoError(t, Passes[i].Run(m, &Options{Release: release || small, Checked: checked, WarpSize: 32, Narrow: true, SlowDiv: true, Small: small, Async: async}))
 	require.NoError(t, ir.Verify(m), "after %s:\n%s", name, m)
 }
 

@@ -73,7 +73,7 @@ func checkModule(t require.TestingT, m *ir.Module, opt Options) {
 
 // variants are the ways in which the compiler runs the passes, but for release: what fails
 // must fail as before.
-var variants = []Options{{Checked: true}, {Checked: true, WarpSize: 32, Narrow: true, ShortDiv: true}, {Checked: true, WarpSize: 32, Narrow: true, Reciprocal: true, ShortDiv: true, Small: true}}
+var variants = []Options{{Checked: true}, {Checked: true, WarpSize: 32, Narrow: true, SlowDiv: true}, {Checked: true, WarpSize: 32, Narrow: true, SlowDiv: true, Small: true}}
 
 // TestMeaning compares random programs before and after all passes. Set
 // KILN_SEED to run one program, KILN_PROGRAMS for how many.

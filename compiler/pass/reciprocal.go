@@ -12,7 +12,7 @@ import (
 // using Multiplication, PLDI 1994). A GPU has no instruction that divides. Powers of
 // two are left to the emitters, which have shorter ways.
 func reciprocal(m *ir.Module, opt *Options) error {
-	if !opt.Reciprocal {
+	if !opt.SlowDiv {
 		return nil
 	}
 	for _, f := range m.Funcs {

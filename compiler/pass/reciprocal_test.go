@@ -31,7 +31,7 @@ func TestReciprocal(t *testing.T) {
 			for _, op := range []ir.Op{ir.OpDiv, ir.OpRem} {
 				f, result := quotient(op, typ, d)
 				m := &ir.Module{Funcs: []*ir.Func{f}}
-				require.NoError(t, reciprocal(m, &Options{Reciprocal: true}))
+				require.NoError(t, reciprocal(m, &Options{SlowDiv: true}))
 				require.NoError(t, ir.Verify(m))
 				if size := max(d, -d); typ.IsSigned() && min(d, -d) > 2 && min(d, -d)&(min(d, -d)-1) != 0 || !typ.IsSigned() && size == d && d&(d-1) != 0 {
 					require.NotContains(t, m.String(), op.String()+" ", "the division is still there")

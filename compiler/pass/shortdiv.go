@@ -13,7 +13,7 @@ import (
 // widths and counts, hardly ever needs them. A division of 32 bits is a fifth of
 // the instructions.
 func shortdiv(m *ir.Module, opt *Options) error {
-	if !opt.ShortDiv {
+	if !opt.SlowDiv {
 		return nil
 	}
 	for _, f := range m.Funcs {

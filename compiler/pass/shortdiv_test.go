@@ -22,7 +22,7 @@ func TestShortDiv(t *testing.T) {
 		for _, ops := range [][]ir.Op{{ir.OpDiv}, {ir.OpRem}, {ir.OpDiv, ir.OpRem}, {ir.OpRem, ir.OpDiv, ir.OpRem}} {
 			for _, in := range [][2]*ir.Type{{typ, typ}, {ir.U32, typ}, {typ, ir.U32}, {ir.U32, ir.U32}} {
 				m, f := divisions(typ, in, ops)
-				require.NoError(t, shortdiv(m, &Options{ShortDiv: true}))
+				require.NoError(t, shortdiv(m, &Options{SlowDiv: true}))
 				require.NoError(t, ir.Verify(m))
 				blocks := 4
 				if in[0] == in[1] && in[0] == ir.U32 {
@@ -95,7 +95,7 @@ b1:
 b2:
   ret
 }`)
-	require.NoError(t, shortdiv(m, &Options{ShortDiv: true}))
+	require.NoError(t, shortdiv(m, &Options{SlowDiv: true}))
 	require.NoError(t, ir.Verify(m))
 	require.Empty(t, CheckConvergence(m))
 	u, f := Uniformity(m), m.Kernel()

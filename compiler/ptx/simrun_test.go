@@ -189,7 +189,7 @@ func TestConformance(t *testing.T) {
 				m, err := ir.Parse(c.Text)
 				require.NoError(t, err)
 				if i == 2 { // as small launches are compiled, with bounds checks
-					require.NoError(t, pass.Run(m, pass.Options{Narrow: true, ShortDiv: true, Small: true}))
+					require.NoError(t, pass.Run(m, pass.Options{Narrow: true, SlowDiv: true, Small: true}))
 				}
 				opt := Options{Aligned: i == 2, Disjoint: i == 2}
 				if i == 2 {
