@@ -414,7 +414,7 @@ func Meshgrid(xy bool, list ...*Tensor) []*Tensor {
 		return []*Tensor{failf(op, ErrArgument, "%d tensors, want 2 or more", len(list))}
 	}
 	if bad := first(op, list...); bad != nil {
-		return slices.Repeat([]*Tensor{bad}, len(list))
+		return allBad(bad, len(list))
 	}
 	at := func(i int) int { // the dimension of tensor i
 		if xy && i < 2 {
@@ -425,7 +425,7 @@ func Meshgrid(xy bool, list ...*Tensor) []*Tensor {
 	shape := make(Shape, len(list))
 	for i, t := range list {
 		if t.Rank() != 1 {
-			return slices.Repeat([]*Tensor{failf(op, ErrRank, "tensor %d of %v, want one dimension", i, t.layout.Shape())}, len(list))
+			return allBad(failf(op, ErrRank, "tensor %d of %v, want one dimension", i, t.layout.Shape()), len(list))
 		}
 		shape[at(i)] = t.Count()
 	}

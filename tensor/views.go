@@ -175,14 +175,14 @@ func (t *Tensor) FlattenAll() *Tensor { return t.Flatten(0, -1) }
 func (t *Tensor) Chunk(n, d int) []*Tensor {
 	const op = "chunk"
 	if bad := first(op, t); bad != nil {
-		return slices.Repeat([]*Tensor{bad}, max(1, min(n, mostBad)))
+		return allBad(bad, n)
 	}
 	i, err := layout.Dim(d, t.Rank())
 	if err == nil && n < 1 {
 		err = fmt.Errorf("%w: %d parts", ErrArgument, n)
 	}
 	if err != nil {
-		return slices.Repeat([]*Tensor{failed(op, err)}, max(1, min(n, mostBad)))
+		return allBad(failed(op, err), n)
 	}
 	size := t.layout.Shape()[i]
 	n = max(1, min(n, size))
@@ -199,15 +199,17 @@ func (t *Tensor) Chunk(n, d int) []*Tensor {
 	return out
 }
 
-// mostBad is how many parts there are at most that cannot be made.
-const mostBad = 1 << 16
+// allBad is n parts that hold an error, at least one, and no more than anybody looks at.
+func allBad(bad *Tensor, n int) []*Tensor {
+	return slices.Repeat([]*Tensor{bad}, max(1, min(n, 1<<16)))
+}
 
 // Split cuts dimension d into parts of such sizes, which add up to its size. They are
 // views. If it cannot be done there are as many parts, which all hold the error.
 func (t *Tensor) Split(sizes []int, d int) []*Tensor {
 	const op = "split"
 	if bad := first(op, t); bad != nil {
-		return slices.Repeat([]*Tensor{bad}, max(1, len(sizes)))
+		return allBad(bad, len(sizes))
 	}
 	i, err := layout.Dim(d, t.Rank())
 	sum := 0
@@ -218,7 +220,7 @@ func (t *Tensor) Split(sizes []int, d int) []*Tensor {
 		err = fmt.Errorf("%w: sizes %v of dimension %d of %v", ErrShape, sizes, i, t.layout.Shape())
 	}
 	if err != nil {
-		return slices.Repeat([]*Tensor{failed(op, err)}, max(1, len(sizes)))
+		return allBad(failed(op, err), len(sizes))
 	}
 	out := make([]*Tensor, len(sizes))
 	at := 0
