@@ -22,19 +22,20 @@ type ScatterBy struct {
 	fn   *jit.Fn
 	mean bool
 	set  bool // the last element counts
+	adds bool // results of elements that are combined are rounded
 }
 
 // The ways of a scatter that combines elements.
 var (
-	ScatterSum  = &ScatterBy{name: "scatter_add", op: kernels.OpScatterAdd, fn: plus}
-	ScatterProd = &ScatterBy{name: "scatter_mul", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Mul[float32])}
+	ScatterSum  = &ScatterBy{name: "scatter_add", op: kernels.OpScatterAdd, fn: plus, adds: true}
+	ScatterProd = &ScatterBy{name: "scatter_mul", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Mul[float32]), adds: true}
 	ScatterMax  = &ScatterBy{name: "scatter_max", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Maximum[float32])}
 	ScatterMin  = &ScatterBy{name: "scatter_min", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Minimum[float32])}
-	ScatterMean = &ScatterBy{name: "scatter_mean", op: kernels.OpScatterReduce, fn: plus, mean: true}
+	ScatterMean = &ScatterBy{name: "scatter_mean", op: kernels.OpScatterReduce, fn: plus, mean: true, adds: true}
 
 	scatterLast = &ScatterBy{name: "scatter", op: kernels.OpScatter, fn: second, set: true}
 	unpool      = &ScatterBy{name: "max_unpool", op: kernels.OpMaxUnpool, fn: second, set: true}
-	indexAdd    = &ScatterBy{name: "index_add", op: kernels.OpIndexAdd, fn: plus}
+	indexAdd    = &ScatterBy{name: "index_add", op: kernels.OpIndexAdd, fn: plus, adds: true}
 )
 
 // Name is the operation's name.
@@ -59,8 +60,8 @@ func ScatterAdd(s *runtime.Stream, out, ids, src View, d int) error {
 
 // ScatterReduce combines the elements of src where [Scatter] stores them, in the order of
 // the indices, and, if self, before them the element that is there; else only elements
-// that no index is for keep what they are. Results of halves are in between in the type
-// that kernels compute in, or rounded after each element, which depends on the device.
+// that no index is for keep what they are. Sums and products of types of 16 bits and less
+// are computed in F32 and rounded once.
 func ScatterReduce(s *runtime.Stream, by *ScatterBy, out, ids, src View, d int, self bool) error {
 	return scatterBy(s, by, out, ids, src, d, self)
 }
@@ -154,14 +155,48 @@ func runScatter(s *runtime.Stream, c *scattering) (err error) {
 		return c.fold(s, &info)
 	case c.by.mean || !c.self:
 		return fmt.Errorf("%w: %s of %d indices", layout.ErrTooLarge, c.by.name, keys)
+	case !c.by.adds || c.out.DType.Compute() == c.out.DType:
+		return c.inOrder(s, &info)
+	case c.out.Layout.Count() > wideScatter*shape.Count() && keys < math.MaxUint32:
+		return c.fold(s, &info) // which goes through the places of indices alone
 	}
-	return c.inOrder(s, &info)
+	return c.inOrderWide(s, &info)
+}
+
+// wideScatter is for how many elements of the result per operand these are all widened.
+const wideScatter = 16
+
+// inOrderWide is inOrder with the elements of out in the type that is computed in, so that
+// what is combined is rounded once.
+func (c *scattering) inOrderWide(s *runtime.Stream, info *runtime.Info) (err error) {
+	out, d := c.out, c.out.DType.Compute()
+	wide := View{DType: d, Layout: layout.Contiguous(out.Layout.Shape())}
+	if wide.Buf, err = s.Alloc(wide.Layout.Count() * d.Size()); err != nil {
+		return fmt.Errorf("%s: %w", c.by.name, err)
+	}
+	defer wide.Buf.FreeOn(s) //nolint:errcheck // what is launched says more
+	if err := Copy(s, wide, out); err != nil {
+		return err
+	}
+	if c.to, err = within(wide.Layout, c.src.Layout.Shape(), c.d); err != nil {
+		return err
+	}
+	c.out, c.axis.Step = wide, wide.Layout.Strides()[c.d]
+	if err := c.inOrder(s, info); err != nil {
+		return err
+	}
+	return Copy(s, out, wide)
 }
 
 var (
-	scatter = family{name: "scatter", kernel: jit.Of(kernels.Scatter[float32, float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
+	scatter = family{name: "scatter", kernel: jit.Of(kernels.Scatter[float32, float32, float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
 		c, ts := computeOf(t), reflect.SliceOf(t)
 		return []reflect.Type{ts, reflect.SliceOf(i), ts, walkType, linesType, axisType, function(2, c, c)}
+	}}
+	scatterWide = family{name: "scatter", kernel: scatter.kernel, params: func(t, i reflect.Type) []reflect.Type {
+		params := scatter.params(t, i)
+		params[0] = reflect.SliceOf(computeOf(t))
+		return params
 	}}
 	scatterSet = family{name: "scatter", kernel: jit.Of(kernels.ScatterSet[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
@@ -190,8 +225,12 @@ func computeOf(t reflect.Type) reflect.Type {
 
 // inOrder has a thread, or a few, go along each line.
 func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
-	shape, t := c.src.Layout.Shape(), c.out.DType
-	k, err := scatter.of(t, c.ids.DType)
+	shape, t := c.src.Layout.Shape(), c.src.DType
+	family := &scatter
+	if c.out.DType != t {
+		family = &scatterWide
+	}
+	k, err := family.of(t, c.ids.DType)
 	if err != nil {
 		return err
 	}
@@ -210,7 +249,7 @@ func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
 	}
 	g.Blocks.Z = sharers(info, lines[0].Count(), l.N, c.axis.Size)
 	dst, index, from := c.out.header(), c.ids.header(), c.src.header()
-	return k.Launch(s, g, slice(t, &dst), slice(c.ids.DType, &index), slice(t, &from), w, l, c.axis, c.by.fn.As(function(2, f, f)))
+	return k.Launch(s, g, slice(c.out.DType, &dst), slice(c.ids.DType, &index), slice(t, &from), w, l, c.axis, c.by.fn.As(function(2, f, f)))
 }
 
 // sharers is how many threads share a line of n indices below size, of so many lines:

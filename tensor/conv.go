@@ -288,6 +288,7 @@ func (t *Tensor) UpsampleNearest(sizes ...int) *Tensor {
 	}
 	out := t.produce(op, shape, func(out ops.View) error { return ops.UpsampleNearest(t.dev.stream, out, t.view(), len(sizes)) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor {
+		g = g.Cast(sumType(x.dtype)) // over several dimensions
 		for d := lead; d < x.Rank(); d++ {
 			m, n := x.Size(d), out.Size(d)
 			ids := make([]int64, n)
@@ -298,7 +299,7 @@ func (t *Tensor) UpsampleNearest(sizes ...int) *Tensor {
 			s[d] = m
 			g = Zeros(g.dev, g.dtype, s...).IndexAdd(From(g.dev, ids), g, d)
 		}
-		return g
+		return g.Cast(x.dtype)
 	}), t)
 }
 

@@ -48,8 +48,22 @@ type combined struct {
 // sum adds numbers for the elements of src up for those of t, from zeros on.
 func (c *combined) sum(x *Tensor) *Tensor { return c.t.ZerosLike().ScatterAdd(c.ids, x, c.d) }
 
+// sumType is the type in which sums of elements of a type are made before they are rounded.
+func sumType(d DType) DType {
+	if d.IsFloat() {
+		return d.Compute()
+	}
+	return d
+}
+
+// counts is how many elements of src go to each of t, in a type that has the number of them.
+func (c *combined) counts() *Tensor {
+	d := sumType(c.t.dtype)
+	return c.t.ZerosLike().Cast(d).ScatterAdd(c.ids, c.src.OnesLike().Cast(d), c.d)
+}
+
 // untouched reports which elements of t no index names.
-func (c *combined) untouched() *Tensor { return c.sum(c.src.OnesLike()).EqScalar(0) }
+func (c *combined) untouched() *Tensor { return c.counts().EqScalar(0) }
 
 // kept is the gradient x of t, but where an element was replaced.
 func (c *combined) kept(x *Tensor) *Tensor {
@@ -60,11 +74,11 @@ func (c *combined) kept(x *Tensor) *Tensor {
 }
 
 func (c *combined) mean() []*Tensor {
-	n := c.sum(c.src.OnesLike())
+	n := c.counts()
 	if c.self {
 		n = n.AddScalar(1)
 	}
-	part := c.g.Div(n.MaximumScalar(1))
+	part := c.g.Cast(n.dtype).Div(n.MaximumScalar(1)).Cast(c.g.dtype)
 	return []*Tensor{c.kept(part), part.Gather(c.ids, c.d)}
 }
 

@@ -162,14 +162,14 @@ type Lines struct {
 // has part of the elements of out, and passes over what is for others.
 //
 //kiln:kernel
-func Scatter[T, C dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, src []T, w Walk, l Lines, a Axis, f func(a, b C) C) {
+func Scatter[O, T, C dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []O, ids []I, src []T, w Walk, l Lines, a Axis, f func(a, b C) C) {
 	part := (a.Size + t.GridDimZ() - 1) / t.GridDimZ()
 	lo := t.BlockZ() * part
 	w.down(t, l.N, func(at [Operands]int, k int) {
 		i := int(ids[at[1]+k*l.Step[1]])
 		if a.find(t, i, at[3]+k*l.Step[3]) && i >= lo && i < lo+part {
 			to := at[0] + i*a.Step
-			out[to] = dsl.Convert[T](f(dsl.Convert[C](out[to]), dsl.Convert[C](src[at[2]+k*l.Step[2]])))
+			out[to] = dsl.Convert[O](f(dsl.Convert[C](out[to]), dsl.Convert[C](src[at[2]+k*l.Step[2]])))
 		}
 	})
 }

@@ -30,6 +30,7 @@ var families = []struct {
 	{"RowNorm", rowNorm},
 	{"Index", index},
 	{"Search", searching},
+	{"Narrow", narrow},
 	{"Map", mapped},
 	{"Matmul", matmul},
 	{"Conv", convolution},
