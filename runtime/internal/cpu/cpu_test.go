@@ -297,3 +297,70 @@ func TestConcurrentUse(t *testing.T) {
 	require.NoError(t, dev.Close())
 	require.Zero(t, dev.memory.used)
 }
+
+// Closing a device gives back what was not freed, and refuses what comes later.
+func TestCloseGivesMemoryBack(t *testing.T) {
+	dev, fn := openFake(t, func([]byte) error { return nil })
+	st := dev.Default()
+	for _, size := range []int64{10, maxSmall + 1, 3 << 20, 20 << 20} {
+		_, err := st.Alloc(size)
+		require.NoError(t, err)
+	}
+	held, err := st.Alloc(1 << 20)
+	require.NoError(t, err)
+	pinned, err := dev.AllocHost(1 << 20)
+	require.NoError(t, err)
+	require.Zero(t, addrOf(pinned)%minClass)
+	require.NoError(t, dev.Close())
+	require.Empty(t, dev.memory.mapped)
+	require.Empty(t, dev.memory.slabs)
+
+	pinned[len(pinned)-1] = 1 // the program's slice of it is still there
+	require.NoError(t, dev.FreeHost(pinned))
+	_, err = st.Alloc(1)
+	require.ErrorIs(t, err, driver.ErrClosed)
+	_, err = dev.AllocHost(1)
+	require.ErrorIs(t, err, driver.ErrClosed)
+	require.ErrorIs(t, st.Upload(held, []byte{1}), driver.ErrClosed)
+	require.ErrorIs(t, st.Download(make([]byte, 1), held), driver.ErrClosed)
+	require.NoError(t, st.Fill(held, 0, 1<<20))
+	require.ErrorIs(t, st.Sync(), driver.ErrClosed)
+	require.NoError(t, st.Launch(fn, &driver.Launch{}))
+	require.ErrorIs(t, st.Sync(), driver.ErrClosed)
+	require.NoError(t, st.Free(held, 1<<20))
+	require.NoError(t, dev.Trim())
+	require.NoError(t, dev.Close())
+}
+
+// Goroutines that use a device while it is closed get results or errors.
+func TestCloseWhileInUse(t *testing.T) {
+	dev, _ := openFake(t, func([]byte) error { return nil })
+	st := dev.Default()
+	a, err := st.Alloc(1 << 20)
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	closing := make(chan struct{})
+	for range 4 {
+		wg.Go(func() {
+			mem := make([]byte, 1<<20)
+			for n := 0; ; n++ {
+				if n == 3 {
+					closing <- struct{}{}
+				}
+				if err := errors.Join(st.Upload(a, mem), st.Fill(a, 1, 1<<20), st.Download(mem, a)); err != nil {
+					if !errors.Is(err, driver.ErrClosed) {
+						t.Error(err)
+					}
+					return
+				}
+			}
+		})
+	}
+	for range 4 {
+		<-closing
+	}
+	if err := dev.Close(); err != nil {
+		require.ErrorIs(t, err, driver.ErrClosed)
+	}
+	wg.Wait()
+}

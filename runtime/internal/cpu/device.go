@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"errors"
 	"fmt"
 	goruntime "runtime"
 
@@ -117,18 +118,20 @@ func (d *device) Default() driver.Stream { return d.defaultStream }
 // NewStream returns a stream with its own error state.
 func (d *device) NewStream() (driver.Stream, error) { return &stream{dev: d}, nil }
 
-// AllocHost is ordinary device memory: there is only one kind.
+// AllocHost is memory of Go that counts as the device's: the program holds slices of it,
+// which stay valid when the device is closed.
 func (d *device) AllocHost(size int) ([]byte, error) {
-	a, err := d.alloc(int64(size))
-	if err != nil {
-		return nil, err
+	if err := d.memory.reserve(int64(size)); err != nil {
+		return nil, noMemory(int64(size), err)
 	}
-	return bytesAt(a, int64(size)), nil
+	mem := make([]byte, size+minClass)
+	off := int(-addrOf(mem) & (minClass - 1))
+	return mem[off : off+size : off+size], nil
 }
 
 // FreeHost gives back memory of AllocHost; the caller has waited for its copies.
 func (d *device) FreeHost(mem []byte) error {
-	d.memory.free(addrOf(mem), int64(len(mem)))
+	d.memory.release(int64(len(mem)))
 	return nil
 }
 
@@ -152,10 +155,12 @@ func (d *device) Sync() error {
 	return d.queue.takeErrors(nil)
 }
 
-// Close waits; memory that is still in use stays valid.
+// Close waits, and gives all memory back. Work that comes later is refused: it would use
+// memory that is not there.
 func (d *device) Close() error {
-	err := d.Sync()
-	d.memory.trim()
+	d.queue.close()
+	err := d.queue.takeErrors(nil)
+	d.memory.close()
 	d.workers.Trim()
 	return err
 }
@@ -163,8 +168,16 @@ func (d *device) Close() error {
 func (d *device) alloc(size int64) (driver.Addr, error) {
 	p, err := d.memory.alloc(size)
 	if err != nil {
-		return 0, &driver.Error{Op: fmt.Sprintf("allocate %d bytes", size), Device: deviceName,
-			Kind: driver.ErrOutOfMemory, Cause: err}
+		return 0, noMemory(size, err)
 	}
 	return driver.Addr(p), nil
+}
+
+// noMemory says why memory was not allocated.
+func noMemory(size int64, cause error) error {
+	kind := driver.ErrOutOfMemory
+	if errors.Is(cause, driver.ErrClosed) {
+		kind = driver.ErrClosed
+	}
+	return &driver.Error{Op: fmt.Sprintf("allocate %d bytes", size), Device: deviceName, Kind: kind, Cause: cause}
 }

@@ -29,6 +29,7 @@ type arena struct {
 	freeList map[int64][]uintptr
 	mapped   map[uintptr][]byte // large blocks by address
 	slabs    [][]byte
+	closed   bool // there is no memory any more
 }
 
 func newArena(limit int64) *arena {
@@ -50,6 +51,9 @@ func class(size int64) int64 {
 
 var errTooMuch = errors.New("more than the memory of the machine")
 
+// errGone is what allocating on a closed device returns.
+var errGone = fmt.Errorf("the memory went with the device: %w", driver.ErrClosed)
+
 func (a *arena) alloc(size int64) (uintptr, error) {
 	if size < 0 || size > 1<<46 {
 		return 0, errTooMuch
@@ -57,14 +61,45 @@ func (a *arena) alloc(size int64) (uintptr, error) {
 	c := class(size)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.limit > 0 && a.used+c > a.limit {
-		return 0, fmt.Errorf("%d bytes are in use and %d is the limit: %w", a.used, a.limit, errTooMuch)
+	if err := a.fits(c); err != nil {
+		return 0, err
 	}
 	p, err := a.take(c)
 	if err == nil {
 		a.used += c
 	}
 	return p, err
+}
+
+// fits reports why so many bytes cannot be given out, with the lock held.
+func (a *arena) fits(c int64) error {
+	switch {
+	case a.closed:
+		return errGone
+	case a.limit > 0 && a.used+c > a.limit:
+		return fmt.Errorf("%d bytes are in use and %d is the limit: %w", a.used, a.limit, errTooMuch)
+	}
+	return nil
+}
+
+// reserve counts memory that lies elsewhere, and release counts it as free again.
+func (a *arena) reserve(size int64) error {
+	if size < 0 || size > 1<<46 {
+		return errTooMuch
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.fits(size)
+	if err == nil {
+		a.used += size
+	}
+	return err
+}
+
+func (a *arena) release(size int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.used -= size
 }
 
 func (a *arena) take(c int64) (uintptr, error) {
@@ -104,6 +139,9 @@ func (a *arena) free(p uintptr, size int64) {
 	c := class(size)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.closed {
+		return
+	}
 	a.used -= c
 	if c > maxSmall {
 		if a.cached+c > a.limit/cachePart {
@@ -136,6 +174,20 @@ func (a *arena) trim() {
 		delete(a.freeList, c)
 	}
 	a.cached = 0
+}
+
+// close unmaps everything, also what is not freed: nothing uses it any more.
+func (a *arena) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	for _, mem := range a.mapped {
+		unmapMemory(mem)
+	}
+	for _, mem := range a.slabs {
+		unmapMemory(mem)
+	}
+	a.mapped, a.slabs, a.freeList, a.used, a.cached = nil, nil, nil, 0, 0
 }
 
 // room is what can still be given out.

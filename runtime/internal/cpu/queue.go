@@ -41,6 +41,7 @@ type queue struct {
 	done    uint64 // completed so far
 	waiting int    // goroutines in moved.Wait
 	running bool   // some goroutine works for the queue
+	closed  bool   // the device is, and work fails
 	worker  func() // run, as a value made once: starting it allocates nothing
 	failed  map[*stream]error
 }
@@ -55,7 +56,7 @@ func newQueue() *queue {
 // begin makes the calling goroutine the one that works for the queue, if nothing
 // is queued, until it calls end. The lock is held.
 func (q *queue) begin() bool {
-	if q.running || q.n > 0 {
+	if q.running || q.closed || q.n > 0 {
 		return false
 	}
 	q.running = true
@@ -145,6 +146,20 @@ func (q *queue) add() uint64 {
 	return q.seq
 }
 
+// errClosed is how work for a closed device ends.
+var errClosed = &driver.Error{Op: "use the device", Device: deviceName, Kind: driver.ErrClosed}
+
+// close waits until all work is done and has later work fail. Work that ends with it,
+// frees and events, is still done.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.done < q.seq {
+		q.block()
+	}
+	q.closed = true
+}
+
 // block waits, with the lock held, until the worker has moved on.
 func (q *queue) block() {
 	q.waiting++
@@ -211,11 +226,15 @@ func (q *queue) run() {
 		q.in, q.out, q.n = q.out, q.in, 0
 		for i := range batch {
 			t := &batch[i]
-			skip := !t.always && q.failed[t.s] != nil
+			closed := q.closed
+			skip := !t.always && (closed || q.failed[t.s] != nil)
 			q.mu.Unlock()
 			var err error
-			if !skip {
+			switch {
+			case !skip:
 				err = t.run()
+			case closed:
+				err = errClosed
 			}
 			q.mu.Lock()
 			s := t.s
