@@ -38,8 +38,9 @@ type Device struct {
 	out   outputs
 	dirty atomic.Int32 // logs of out with records
 
-	logsMu sync.Mutex
-	logs   []*launchLog // of all streams
+	logsMu  sync.Mutex
+	logs    []*launchLog // of all streams
+	retired int          // of them, streams that are gone
 }
 
 func newDevice(drv driver.Device) *Device {

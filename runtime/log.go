@@ -76,12 +76,37 @@ func (d *Device) allLogs() []*launchLog {
 	return slices.Clone(d.logs)
 }
 
+// maxRetired is how many logs are kept of streams that are gone and of which it is not
+// known whether their launches have run.
+const maxRetired = 64
+
+// retireLog notes that the stream of a log is gone. A log whose launches have all run is
+// forgotten at once; of the others the latest stay, for what may still fail.
+func (d *Device) retireLog(l *launchLog) {
+	d.logsMu.Lock()
+	defer d.logsMu.Unlock()
+	l.retired.Store(true)
+	if l.done.Load() >= l.next.Load() {
+		d.logs = slices.DeleteFunc(d.logs, func(o *launchLog) bool { return o == l })
+		return
+	}
+	if d.retired++; d.retired > maxRetired {
+		oldest := slices.IndexFunc(d.logs, func(o *launchLog) bool { return o.retired.Load() })
+		d.logs = slices.Delete(d.logs, oldest, oldest+1)
+		d.retired--
+	}
+}
+
 // pruneLogs forgets the logs of streams that are gone and have finished.
 func (d *Device) pruneLogs() {
 	d.logsMu.Lock()
 	defer d.logsMu.Unlock()
 	d.logs = slices.DeleteFunc(d.logs, func(l *launchLog) bool {
-		return l.retired.Load() && l.done.Load() >= l.next.Load()
+		gone := l.retired.Load() && l.done.Load() >= l.next.Load()
+		if gone {
+			d.retired--
+		}
+		return gone
 	})
 }
 

@@ -45,7 +45,7 @@ func (d *Device) NewStream() (*Stream, error) {
 	}
 	s := d.newStream(drv)
 	goruntime.AddCleanup(s, func(r retiredStream) {
-		r.log.retired.Store(true)
+		r.dev.retireLog(r.log)
 		r.dev.retireOutput(r.out)
 		r.dev.cleanUp(r.drv.Close)
 	}, retiredStream{d, drv, s.log, s.out})
