@@ -269,3 +269,43 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 	require.NoError(b, s.Sync())
 }
+
+// An observer may launch the kernel that was resolved and others, also from a goroutine
+// that it waits for, and may stop itself and the others.
+func TestObserverComesBack(t *testing.T) {
+	dev := open(t)
+	done := make(chan struct{})
+	var kernels []string
+	go func() {
+		defer close(done)
+		x, y := upload(t, dev, float32(1), 2), upload(t, dev, float64(1), 2)
+		var stop, other func()
+		stop = jit.OnResolve(func(e jit.Event) {
+			if kernels = append(kernels, e.Kernel); len(kernels) > 1 {
+				stop()
+				other()
+				return
+			}
+			assert.NoError(t, jit.Of(testkernels.Scale[float32]).Launch(dev.DefaultStream(), runtime.Blocks(1, 2), x, float32(3)))
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				assert.NoError(t, jit.Of(testkernels.Scale[float64]).Launch(dev.DefaultStream(), runtime.Blocks(1, 2), y, float64(3)))
+			})
+			wg.Wait()
+		})
+		calls := 0
+		other = jit.OnResolve(func(jit.Event) { calls++ })
+		assert.NoError(t, jit.Of(testkernels.Scale[float32]).Launch(dev.DefaultStream(), runtime.Blocks(1, 2), x, float32(3)))
+		got, err := x.Host()
+		assert.NoError(t, err)
+		assert.Equal(t, []float32{9, 18}, got)
+		assert.NoError(t, jit.Of(testkernels.Scale[int32]).Prepare(dev))
+		assert.Equal(t, 1, calls, "it was stopped at the second event")
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("the launch of an observer waits for ever")
+	}
+	assert.Equal(t, []string{testPath + ".Scale[float32]", testPath + ".Scale[float64]"}, kernels)
+}

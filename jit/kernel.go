@@ -235,6 +235,7 @@ func (k *Kernel) onSlow(dev *runtime.Device, values []uint64) (*instance, error)
 	k.flights[key] = f
 	k.mu.Unlock()
 
+	defer observers.deliver() // the kernel is there by then
 	defer k.land(key, f)
 	tgt, err := targetOf(dev)
 	if err != nil {
@@ -325,18 +326,14 @@ func loaded(dev *runtime.Device, im *image) (*runtime.Function, error) {
 	return mod.Function(im.meta.Entry)
 }
 
-// report logs how the kernel was resolved and tells the observers.
+// report logs how the kernel was resolved and leaves the event to the observers.
 func report(r *resolver) {
 	r.ev.Target, r.ev.Checked = r.tgt.String(), r.opts().Checked
 	if r.log.Enabled(context.Background(), slog.LevelInfo) {
 		r.tell()
 	}
 	r.remember()
-	observers.Lock()
-	defer observers.Unlock()
-	for _, fn := range observers.list {
-		fn(r.ev)
-	}
+	observers.post(r.ev)
 }
 
 // tell logs how the kernel was resolved.
@@ -352,25 +349,6 @@ func (r *resolver) tell() {
 		r.log.Info("loaded", append(common, "source", r.ev.Source, ms)...)
 	}
 	r.debug("resolved", append(common, "front_ms", millis(r.ev.Front), "emit_ms", millis(r.ev.Emit), "link_ms", millis(r.ev.Link), "load_ms", millis(r.ev.Load))...)
-}
-
-var observers struct {
-	sync.Mutex
-	list []func(Event)
-}
-
-// OnResolve calls fn whenever a kernel has been compiled or loaded, until the
-// returned function is called.
-func OnResolve(fn func(Event)) (stop func()) {
-	observers.Lock()
-	defer observers.Unlock()
-	observers.list = append(observers.list, fn)
-	at := len(observers.list) - 1
-	return func() {
-		observers.Lock()
-		defer observers.Unlock()
-		observers.list[at] = func(Event) {}
-	}
 }
 
 // targetOf returns what to compile for on a device.

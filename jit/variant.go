@@ -18,6 +18,7 @@ func (k *Kernel) variant(in *instance, a code.Assume) (*runtime.Function, error)
 	if fn := in.variants[a].Load(); fn != nil {
 		return fn, nil
 	}
+	defer observers.deliver() // when the lock is released
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if fn := in.variants[a].Load(); fn != nil {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/jit/testkernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -78,4 +80,31 @@ func TestPrebuilt(t *testing.T) {
 	other := errors.New("other")
 	_, err = weaker(compiler.Disjoint, func(compiler.Assume) (*image, error) { return nil, other })
 	require.ErrorIs(t, err, other)
+}
+
+// An observer may ask for the variant whose event it gets.
+func TestObserverOfVariants(t *testing.T) {
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	k := Of(testkernels.Divide)
+	in, err := k.prepare(dev, nil)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	var events []error
+	go func() {
+		defer OnResolve(func(Event) {
+			_, err := k.variant(in, compiler.Disjoint)
+			events = append(events, err)
+		})()
+		_, err := k.variant(in, compiler.Disjoint)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+		require.Equal(t, []error{nil}, events)
+	case <-time.After(time.Minute):
+		t.Fatal("the observer waits for ever")
+	}
 }
