@@ -29,19 +29,35 @@ func DefaultDir() string {
 	return filepath.Join(base, "kiln")
 }
 
-// checkDir reports why dir must not be used. A missing directory gives an
+// checkDir reports why dir must not be used: nobody but the user and root may be able to
+// put something into it, or to put something else in its place. A missing directory gives an
 // error that is fs.ErrNotExist, any other is ErrUnusable.
 func checkDir(dir string) error {
-	info, err := os.Stat(dir)
+	// What links lead to is looked at, and what that lies in: a link can change afterwards
+	// only where a directory above it lets it.
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return missingOr(err)
+	}
+	info, err := os.Lstat(real)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return err
 	case err != nil:
-		return fmt.Errorf("%w: %w; set KILN_CACHE_DIR to a directory of yours", ErrUnusable, err)
+		return missingOr(err)
 	case !info.IsDir():
 		return fmt.Errorf("%w: %s is not a directory; remove it or set KILN_CACHE_DIR", ErrUnusable, dir)
 	}
-	return checkOwner(dir, info)
+	if err := checkOwner(dir, info); err != nil {
+		return err
+	}
+	return checkAbove(dir, real)
+}
+
+// missingOr is the error of a directory that cannot be looked at.
+func missingOr(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w: %w; set KILN_CACHE_DIR to a directory of yours", ErrUnusable, err)
 }
 
 // CheckFile reports why a file must not be run that lies somewhere else than in a cache:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/gokiln/kiln/internal/plainjson"
@@ -113,6 +114,10 @@ const (
 	// largest kernels compile to a few megabytes.
 	maxEntryBytes = 1 << 30
 
+	// maxUnseen is the size up to which a file is read into memory before it is known to be
+	// an entry.
+	maxUnseen = 1 << 20
+
 	// maxHeaderBytes bounds the header line. Most headers are a few hundred
 	// bytes, but Meta may hold the source positions of a large kernel.
 	maxHeaderBytes = 16 << 20
@@ -155,6 +160,27 @@ func encode(k Key, e *Entry) ([]byte, error) {
 		return nil, fmt.Errorf("entry of %d bytes is over the limit of %d", b.Len(), maxEntryBytes)
 	}
 	return b.Bytes(), nil
+}
+
+// checkSum reads a file of so many bytes, which ends with their checksum.
+func checkSum(r io.Reader, size int64) error {
+	begin := make([]byte, len(magic))
+	if _, err := io.ReadFull(r, begin); err != nil {
+		return errChecksum
+	}
+	if string(begin) != magic {
+		return errMagic
+	}
+	h := sha256.New()
+	h.Write(begin)
+	if _, err := io.CopyN(h, r, size-int64(len(begin))-sha256.Size); err != nil {
+		return errChecksum
+	}
+	stored := make([]byte, sha256.Size)
+	if _, err := io.ReadFull(r, stored); err != nil || !bytes.Equal(h.Sum(nil), stored) {
+		return errChecksum
+	}
+	return nil
 }
 
 // decode reads the file of the entry of want. The body shares memory with

@@ -50,7 +50,7 @@ func (s *Store) evict(limit, target int64) (GCResult, error) {
 	var r GCResult
 	var errs []error
 	remove := func(f file) bool {
-		if err := ignoreMissing(s.fs.Remove(f.path)); err != nil {
+		if err := ignoreMissing(s.system().Remove(f.path)); err != nil {
 			errs = append(errs, err)
 			return false
 		}
@@ -65,7 +65,7 @@ func (s *Store) evict(limit, target int64) (GCResult, error) {
 			if f.used.Sub(now) > touchEvery {
 				// A clock was wrong. Left so, the entry would outlive all others.
 				f.used = now.Add(-touchEvery)
-				_ = s.fs.Chtimes(f.path, f.used, f.used)
+				_ = s.system().Chtimes(f.path, f.used, f.used)
 			}
 			entries = append(entries, f)
 			r.Entries++
@@ -107,7 +107,7 @@ func (s *Store) evictSometimes(n int64) {
 	mark := filepath.Join(s.root(), evictMark)
 	now := s.clock()
 	if written < s.max/8 {
-		info, err := s.fs.Lstat(mark)
+		info, err := s.system().Lstat(mark)
 		if err == nil && !apart(info.ModTime(), now, evictEvery) {
 			return
 		}
@@ -119,7 +119,7 @@ func (s *Store) evictSometimes(n int64) {
 	}
 	s.written.Store(0)
 	s.looked.Store(now.UnixNano())
-	if err := s.fs.Chtimes(mark, now, now); err != nil {
+	if err := s.system().Chtimes(mark, now, now); err != nil {
 		_ = os.WriteFile(mark, nil, 0o600)
 	}
 	// A tenth of slack, so that a full cache is not walked at every look.
@@ -137,7 +137,7 @@ type file struct {
 // files yields what lies in the shard directories. Files that vanish meanwhile
 // are left out: other processes collect too.
 func (s *Store) files(yield func(file) bool) {
-	shards, err := s.fs.ReadDir(s.root())
+	shards, err := s.system().ReadDir(s.root())
 	if err != nil {
 		return
 	}
@@ -146,7 +146,7 @@ func (s *Store) files(yield func(file) bool) {
 			continue
 		}
 		dir := filepath.Join(s.root(), shard.Name())
-		entries, err := s.fs.ReadDir(dir)
+		entries, err := s.system().ReadDir(dir)
 		if err != nil {
 			continue
 		}

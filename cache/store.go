@@ -33,13 +33,16 @@ type Store struct {
 	written atomic.Int64             // bytes put since the last eviction
 	looked  atomic.Int64             // when this process last looked for what to evict; see clock
 	skew    atomic.Pointer[time.Duration]
-	fs      atomicfile.System
+	fs      atomicfile.System // of tests, in place of the held directory
 	now     func() time.Time
 	hits    hits
 }
 
 // dirState is the verdict on an existing directory: err is nil or ErrUnusable.
-type dirState struct{ err error }
+type dirState struct {
+	err  error
+	held atomicfile.System // what is below root
+}
 
 // Open returns the store in dir, which need not exist: the first Put creates
 // it, for its owner only. dir may be "", see [DefaultDir].
@@ -49,7 +52,7 @@ type dirState struct{ err error }
 // which is [ErrUnusable]), or a KILN_CACHE_MAX that is no size (then the cap is
 // [DefaultMax]).
 func Open(dir string) (*Store, error) {
-	s := &Store{max: DefaultMax, fs: atomicfile.OS{}, now: time.Now}
+	s := &Store{max: DefaultMax, now: time.Now}
 	if dir == "" {
 		s.state.Store(&dirState{err: errNoDir})
 		return s, errNoDir
@@ -89,16 +92,30 @@ func (s *Store) usable() error {
 	if st := s.state.Load(); st != nil {
 		return st.err
 	}
-	err := checkDir(s.dir)
-	if err == nil {
+	st := &dirState{}
+	if st.err = checkDir(s.dir); st.err == nil {
 		// What is below must be as trustworthy as what is above.
-		err = checkDir(s.root())
+		st.err = checkDir(s.root())
 	}
-	if passing(err) {
-		return err
+	if st.err == nil {
+		st.held, st.err = hold(s.root())
 	}
-	s.state.Store(&dirState{err: err})
-	return err
+	if passing(st.err) {
+		return st.err
+	}
+	s.state.Store(st)
+	return st.err
+}
+
+// system is the files below root, of the directory that was found to be right.
+func (s *Store) system() atomicfile.System {
+	if s.fs != nil {
+		return s.fs
+	}
+	if st := s.state.Load(); st != nil && st.held != nil {
+		return st.held
+	}
+	return atomicfile.OS{} // nothing is there
 }
 
 // passing reports whether an error says nothing about the directory as it will be: there is
@@ -142,8 +159,16 @@ func (s *Store) Get(k Key) (*Entry, bool) {
 var errDamaged = errors.New("damaged cache entry")
 
 func (s *Store) readEntry(file string, k Key) (*Entry, fs.FileInfo, error) {
+	sys := s.system()
+	shard, err := sys.Lstat(filepath.Dir(file))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkShard(filepath.Dir(file), shard); err != nil {
+		return nil, nil, err
+	}
 	// Not following links, and before opening: opening a pipe would block.
-	info, err := s.fs.Lstat(file)
+	info, err := sys.Lstat(file)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,7 +178,16 @@ func (s *Store) readEntry(file string, k Key) (*Entry, fs.FileInfo, error) {
 	if info.Size() > maxEntryBytes {
 		return nil, info, fmt.Errorf("%w: %d bytes", errDamaged, info.Size())
 	}
-	data, err := atomicfile.ReadFileIn(s.fs, file)
+	if err := checkInside(file, info); err != nil {
+		return nil, info, err
+	}
+	if info.Size() > maxUnseen {
+		// A file that takes no room on the disk would take all of its size in memory.
+		if err := whole(sys, file, info.Size()); err != nil {
+			return nil, info, err
+		}
+	}
+	data, err := atomicfile.ReadFileIn(sys, file)
 	if err != nil {
 		return nil, info, err
 	}
@@ -164,13 +198,34 @@ func (s *Store) readEntry(file string, k Key) (*Entry, fs.FileInfo, error) {
 	return e, info, nil
 }
 
+// checkShard reports why entries in a shard must not be read.
+func checkShard(name string, info fs.FileInfo) error {
+	if !info.IsDir() {
+		return fmt.Errorf("%w: %s is not a directory", errDamaged, name)
+	}
+	return checkInside(name, info)
+}
+
+// whole reads a large file piece by piece and reports why it is no entry.
+func whole(sys atomicfile.System, file string, size int64) error {
+	f, err := sys.OpenFile(file, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := checkSum(f, size); err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return nil
+}
+
 // discard removes what was found damaged. Another process may have put a good file there
 // since, or it is one whose bytes are late on this host, so it is first renamed to where
 // nobody else looks, and read again: a good one goes back. Which one is there if two are good
 // does not matter.
 func (s *Store) discard(file string, k Key) {
 	aside := atomicfile.TempName(file)
-	if err := s.fs.Rename(file, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.system().Rename(file, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return // it is open on a system that keeps it; Put replaces it
 	}
 	// Not found may be a reply that got lost, so it is looked for all the same.
@@ -178,7 +233,7 @@ func (s *Store) discard(file string, k Key) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	if errors.Is(err, errDamaged) || s.fs.Rename(aside, file) != nil {
+	if errors.Is(err, errDamaged) || s.system().Rename(aside, file) != nil {
 		_ = os.RemoveAll(aside)
 	}
 }
@@ -195,7 +250,7 @@ func (s *Store) touch(file string, used time.Time) {
 		}
 	}
 	now := s.clock()
-	_ = s.fs.Chtimes(file, now, now) // a read-only cache is still a cache
+	_ = s.system().Chtimes(file, now, now) // a read-only cache is still a cache
 }
 
 // apart reports whether two times differ by more than d, in either direction.
@@ -226,7 +281,7 @@ const clockName = "clock"
 
 // ask asks the file system for the time. Where nothing can be written, this host's is taken.
 func (s *Store) ask() {
-	t, err := atomicfile.Time(s.fs, filepath.Join(s.root(), clockName), 0o600)
+	t, err := atomicfile.Time(s.system(), filepath.Join(s.root(), clockName), 0o600)
 	if err != nil {
 		t = s.now()
 	}
@@ -258,7 +313,7 @@ func (s *Store) put(k Key, e *Entry) error {
 			return nil
 		}
 		_, file := s.path(k)
-		if info, serr := s.fs.Lstat(file); serr == nil && info.IsDir() {
+		if info, serr := s.system().Lstat(file); serr == nil && info.IsDir() {
 			s.discard(file, k)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -276,7 +331,7 @@ func (s *Store) write(k Key, data []byte) error {
 	if err := s.prepare(shard); err != nil {
 		return err
 	}
-	f, err := atomicfile.CreateIn(s.fs, file, 0o600)
+	f, err := atomicfile.CreateIn(s.system(), file, 0o600)
 	if err != nil {
 		return err
 	}
@@ -303,19 +358,26 @@ func (s *Store) prepare(shard string) error {
 		}
 		return fmt.Errorf("create %s: %w; set KILN_CACHE_DIR to a directory you can write to", s.root(), err)
 	}
+	if st := s.state.Load(); st != nil && !same(st.held, s.root()) {
+		s.state.CompareAndSwap(st, nil) // it was removed, and has just been made again
+	}
 	if err := s.usable(); err != nil {
 		return err
 	}
-	err := os.Mkdir(shard, 0o700)
+	sys := s.system()
+	err := sys.Mkdir(shard, 0o700)
 	if err == nil || !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if info, err := os.Lstat(shard); err == nil && info.IsDir() {
-		return nil
+	if info, err := sys.Lstat(shard); err == nil && info.IsDir() {
+		return checkShard(shard, info)
 	}
 	// Something else took the name of the shard; below v1 it can only be damage.
-	_ = os.Remove(shard)
-	return os.MkdirAll(shard, 0o700)
+	_ = sys.Remove(shard)
+	if err := sys.Mkdir(shard, 0o700); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // Remove removes the entry of k, if it is there.
@@ -324,7 +386,7 @@ func (s *Store) Remove(k Key) error {
 		return ignoreMissing(err)
 	}
 	_, file := s.path(k)
-	return ignoreMissing(s.fs.Remove(file))
+	return ignoreMissing(s.system().Remove(file))
 }
 
 // Clear removes all entries. The directory itself stays.

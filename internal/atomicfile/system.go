@@ -14,6 +14,7 @@ type System interface {
 	ReadFile(name string) ([]byte, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Lstat(name string) (fs.FileInfo, error)
+	Mkdir(name string, perm fs.FileMode) error
 	Rename(from, to string) error
 	Remove(name string) error
 	Chtimes(name string, atime, mtime time.Time) error
@@ -21,6 +22,7 @@ type System interface {
 
 // Handle is an open file.
 type Handle interface {
+	io.Reader
 	io.Writer
 	Stat() (fs.FileInfo, error)
 	Sync() error
@@ -47,6 +49,9 @@ func (OS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) 
 
 // Lstat is os.Lstat.
 func (OS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+
+// Mkdir is os.Mkdir.
+func (OS) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
 
 // Rename is os.Rename.
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }

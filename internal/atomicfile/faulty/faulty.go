@@ -11,8 +11,8 @@ import (
 type System struct {
 	real atomicfile.OS
 
-	// Fault is asked at every call: open, write, sync, stat, close, read, readdir, lstat, rename,
-	// remove or chtimes, and the file. It returns the error of the call, and whether the call is
+	// Fault is asked at every call: open, write, sync, stat, close, read, readdir, lstat, mkdir,
+	// rename, remove or chtimes, and the file. It returns the error of the call, and whether the call is
 	// made all the same. A write that is not made writes half.
 	Fault func(op, name string) (err error, made bool)
 
@@ -66,6 +66,11 @@ func (s System) Lstat(name string) (info fs.FileInfo, err error) {
 	return info, err
 }
 
+// Mkdir makes a directory.
+func (s System) Mkdir(name string, perm fs.FileMode) error {
+	return s.do("mkdir", name, func() error { return s.real.Mkdir(name, perm) })
+}
+
 // Rename renames a file; Fault is asked about its new name.
 func (s System) Rename(from, to string) error {
 	return s.do("rename", to, func() error { return s.real.Rename(from, to) })
@@ -92,6 +97,11 @@ func (h handle) Write(p []byte) (n int, err error) {
 	if err != nil && n == 0 {
 		n, _ = h.real.Write(p[:len(p)/2])
 	}
+	return n, err
+}
+
+func (h handle) Read(p []byte) (n int, err error) {
+	err = h.sys.do("read", h.name, func() error { n, err = h.real.Read(p); return err })
 	return n, err
 }
 
