@@ -11,6 +11,12 @@ import (
 	"github.com/gokiln/kiln/tensor/file"
 )
 
+// Limits on what a text can make of a few bytes.
+const (
+	maxDepth = 100     // of values within each other
+	maxNames = 1 << 20 // of an object
+)
+
 // scanner goes through JSON token by token and knows where it is.
 type scanner struct {
 	name string // of the file
@@ -137,6 +143,9 @@ func (s *scanner) object(what, name string, field func(at int64, key string) err
 		if err != nil {
 			return err
 		}
+		if seen.n++; seen.n > maxNames {
+			return s.fault(at, "%s%s has more than %d names", what, name, maxNames)
+		}
 		if !seen.add(key) {
 			return s.fault(at, "%s%s has %q twice", what, name, key)
 		}
@@ -150,6 +159,7 @@ func (s *scanner) object(what, name string, field func(at int64, key string) err
 
 // keys is the keys of an object, of which most have few.
 type keys struct {
+	n    int
 	few  []string
 	many map[string]bool
 	room [8]string
@@ -180,13 +190,16 @@ func (k *keys) add(key string) bool {
 // skip reads a value that nobody needs.
 func (s *scanner) skip() error {
 	for depth := 0; ; {
+		at := s.pos()
 		t, err := s.token()
 		if err != nil {
 			return err
 		}
 		switch t {
 		case json.Delim('{'), json.Delim('['):
-			depth++
+			if depth++; depth > maxDepth {
+				return s.fault(at, "values within each other more than %d times", maxDepth)
+			}
 		case json.Delim('}'), json.Delim(']'):
 			depth--
 		}

@@ -25,6 +25,7 @@ type collector struct {
 	name  string // of the file
 	big   bool   // the byte order of storages
 	place func(*storage) (file.Blob, int64, error)
+	room  *room // for entries
 
 	nodes, values, sizes int
 }
@@ -142,6 +143,9 @@ func (c *collector) child(name string, key, v any, depth int) error {
 	return c.walk(text, v, depth+1)
 }
 
+// entryBytes is about what an entry takes without its name and sizes.
+const entryBytes = 512
+
 // add adds a tensor.
 func (c *collector) add(name string, t *tensor) error {
 	fault := func(at int64, kind error, format string, args ...any) error {
@@ -151,6 +155,9 @@ func (c *collector) add(name string, t *tensor) error {
 	}
 	if c.sizes += len(t.shape); c.sizes > maxSizes || c.set.Len() == maxTensors {
 		return fault(t.at, file.ErrUnsupported, "more than %d tensors, or of more than %d dimensions together; open a part by its key", maxTensors, maxSizes)
+	}
+	if !c.room.take(entryBytes + len(name) + 4*inTuple*len(t.shape)) {
+		return fault(t.at, file.ErrUnsupported, "%s", c.room)
 	}
 	shape, ok1 := ints(t.shape)
 	stride, ok2 := ints(t.stride)

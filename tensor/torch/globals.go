@@ -189,7 +189,7 @@ func newList(m *machine, g *global, args tuple) (any, error) {
 		return nil, err
 	}
 	t := v.(tuple)
-	return &list{t[:len(t):len(t)]}, m.copied(len(t))
+	return &list{t[:len(t):len(t)]}, m.spend(len(t) * inList)
 }
 
 // newDict is a dictionary of nothing, of another, or of pairs.
@@ -212,7 +212,7 @@ func newDict(m *machine, g *global, args tuple) (any, error) {
 			}
 			d.set(pair[0], pair[1])
 		}
-		return d, m.copied(len(of.items))
+		return d, m.spend(len(of.items) * inDict)
 	}
 	return nil, m.wrong(g, args)
 }

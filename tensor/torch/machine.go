@@ -2,6 +2,7 @@ package torch
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"math"
 	"unicode/utf8"
@@ -17,8 +18,34 @@ const (
 	highest       = 5       // version of pickle
 	maxLine       = 1 << 10 // bytes of a name in a program
 	maxOperations = 1 << 24 // of a program: each may take a hundred bytes of memory
-	maxCopied     = 1 << 24 // items that calls copy
 )
+
+// Values that a program builds, and the entries of its tensors, may take so much memory for a
+// file of some size: those of real models take ten times the program, which is a small part
+// of the file.
+const (
+	leastRoom = 16 << 20
+	roomTimes = 32
+)
+
+// room is how many bytes values may take.
+type room struct {
+	size int64 // of the file
+	left int64
+}
+
+func roomFor(size int64) *room { return &room{size, leastRoom + roomTimes*min(size, 1<<40)} }
+
+// take reports whether there is room for n bytes more.
+func (r *room) take(n int) bool {
+	r.left -= int64(n)
+	return r.left >= 0
+}
+
+// String says why there is none.
+func (r *room) String() string {
+	return fmt.Sprintf("values that take more than %d bytes of memory, and the file has %d: a short program that repeats itself; open a part by its key, or save less", leastRoom+roomTimes*r.size, r.size)
+}
 
 // machine runs a program.
 type machine struct {
@@ -29,9 +56,10 @@ type machine struct {
 	end   int64 // of the file or member
 	op    int64 // where the current operation is
 	steps int   // operations that were run
-	moved int   // items that calls copied
+	room  *room // for what it builds
 
 	stack []any
+	high  int   // the most values that were on it
 	marks []int // heights of the stack
 	memo  map[int]any
 
@@ -41,8 +69,8 @@ type machine struct {
 
 // newMachine returns a machine for programs that are in the bytes of r, which begin at a
 // byte of the file and are size bytes long.
-func newMachine(path string, r io.Reader, at, size int64) *machine {
-	return &machine{path: path, in: bufio.NewReader(r), at: at, limit: at + MaxProgram, end: at + size}
+func newMachine(path string, r io.Reader, at, size int64, room *room) *machine {
+	return &machine{path: path, in: bufio.NewReader(r), at: at, limit: at + MaxProgram, end: at + size, room: room}
 }
 
 // fault is an error at the current operation.
@@ -69,10 +97,30 @@ func (m *machine) run() (any, error) {
 		if do == nil {
 			return nil, m.fault(file.ErrUnsupported, "operation %#02x of the program", code)
 		}
+		if err := m.spend(int(costs[code])); err != nil {
+			return nil, err
+		}
 		if err := do(m); err != nil {
 			return nil, err
 		}
+		if n := len(m.stack); n > m.high {
+			if err := m.spend((n - m.high) * onStack); err != nil {
+				return nil, err
+			}
+			m.high = n
+		}
 	}
+}
+
+// onStack is what a value on the stack takes, which is copied to a larger one when it is full.
+const onStack = 40
+
+// spend counts memory of values.
+func (m *machine) spend(n int) error {
+	if !m.room.take(n) {
+		return m.fault(file.ErrUnsupported, "%s", m.room)
+	}
+	return nil
 }
 
 func (m *machine) result() (any, error) {
@@ -105,6 +153,9 @@ func (m *machine) read(n int, err error) error {
 // take reads n bytes.
 func (m *machine) take(n uint64) ([]byte, error) {
 	if err := m.check(n); err != nil {
+		return nil, err
+	}
+	if err := m.spend(2*int(n) + 32); err != nil { // as bytes, and as text
 		return nil, err
 	}
 	b := make([]byte, n)
@@ -198,16 +249,7 @@ func (m *machine) popMark() ([]any, error) {
 	m.marks = m.marks[:len(m.marks)-1]
 	items := append([]any(nil), m.stack[at:]...)
 	m.stack = m.stack[:at]
-	return items, nil
-}
-
-// copied counts items that a call copies, so that a short program cannot make a list
-// again and again.
-func (m *machine) copied(n int) error {
-	if m.moved += n; m.moved > maxCopied {
-		return m.fault(file.ErrUnsupported, "calls that copy more than %d items", maxCopied)
-	}
-	return nil
+	return items, m.spend(len(items) * inTuple)
 }
 
 func (m *machine) get(i uint64) error {

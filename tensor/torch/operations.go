@@ -81,6 +81,22 @@ func init() {
 	}
 }
 
+// costs is about what an operation allocates, in bytes, without items and text.
+var costs = [256]uint8{
+	'(': 24, 'q': 56, 'r': 56, 0x94: 56,
+	'J': 8, 'K': 8, 'M': 8, 'G': 16,
+	']': 48, 0x8f: 48, 'l': 48, 0x91: 48, '}': 112, 'd': 112,
+	')': 24, 't': 24, 0x85: 40, 0x86: 56, 0x87: 72,
+	'c': 80, 0x93: 80, 'R': 160, 0x81: 160, 0x92: 160, 'Q': 160,
+}
+
+// What an item takes in a tuple, in a list, and with its key in a dictionary.
+const (
+	inTuple = 16
+	inList  = 40
+	inDict  = 160
+)
+
 func then(err error, next func() error) error {
 	if err != nil {
 		return err
@@ -200,7 +216,7 @@ func (m *machine) extend(items []any) error {
 		return m.fault(file.ErrFormat, "items are appended to %s, not to a list", kindOf(v))
 	}
 	l.items = append(l.items, items...)
-	return nil
+	return m.spend(len(items) * inList)
 }
 
 func setItem(m *machine) error {
@@ -232,7 +248,7 @@ func (m *machine) setItems(d *dict, items []any) error {
 	for i := 0; i < len(items); i += 2 {
 		d.set(items[i], items[i+1])
 	}
-	return nil
+	return m.spend(len(items) / 2 * inDict)
 }
 
 func fromModule(m *machine) error {

@@ -69,6 +69,10 @@ func readArchive(src *file.Source, keys []string) (*file.Set, error) {
 	if pkl.Size() > MaxProgram {
 		return nil, file.Fault(src.Name(), pkl.Offset, file.ErrUnsupported, "%s has %d bytes, want %d at most", pkl.Name, pkl.Size(), MaxProgram)
 	}
+	room := roomFor(src.Size())
+	if !room.take(int(pkl.Size())) { // it is compressed
+		return nil, file.Fault(src.Name(), pkl.Offset, file.ErrUnsupported, "%s has %d bytes, in a file of %d", pkl.Name, pkl.Size(), src.Size())
+	}
 	if err := z.order(); err != nil {
 		return nil, err
 	}
@@ -78,7 +82,7 @@ func readArchive(src *file.Source, keys []string) (*file.Set, error) {
 	}
 	defer v.Release()
 	path, base := pkl.Path()
-	m := newMachine(path, bytes.NewReader(v.Bytes()), base, pkl.Size())
+	m := newMachine(path, bytes.NewReader(v.Bytes()), base, pkl.Size(), room)
 	m.storageOf = newStorage
 	root, err := m.run()
 	if err != nil {
@@ -87,7 +91,7 @@ func readArchive(src *file.Source, keys []string) (*file.Set, error) {
 	if m.at != m.end {
 		return nil, file.Fault(path, m.at, file.ErrFormat, "%d bytes behind the program", m.end-m.at)
 	}
-	c := &collector{set: file.NewSet(src), path: path, name: src.Name(), big: z.big, place: z.place}
+	c := &collector{set: file.NewSet(src), path: path, name: src.Name(), big: z.big, place: z.place, room: room}
 	return c.collect(root, keys)
 }
 

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -247,6 +248,42 @@ func TestWrongLegacyFiles(t *testing.T) {
 	}
 }
 
+// A program takes memory in proportion to the file, however it is compressed and repeats itself.
+func TestMemoryOfSmallFiles(t *testing.T) {
+	x := tensor(storage("ByteStorage", "0", 4), 0, ints(1), ints(1)) + "q\x01"
+	many := "]q\x00" + strings.Repeat("(h\x01"+strings.Repeat("h\x01", 999)+"e", 400)
+	for name, value := range map[string]string{
+		"lists":    "(" + strings.Repeat("]", 15<<20) + "t",
+		"dicts":    "(" + strings.Repeat("}", 2<<20) + "t",
+		"tuples":   strings.Repeat(")0", 1<<20) + none,
+		"nested":   none + strings.Repeat("\x85", 2<<20),
+		"memo":     none + strings.Repeat("\x94", 2<<20),
+		"marks":    strings.Repeat("(", 2<<20),
+		"numbers":  "(" + strings.Repeat("K\x01", 1<<20) + "t",
+		"items":    "]qh" + strings.Repeat("(hh"+strings.Repeat("hh", 999)+"e", 700),
+		"texts":    "(" + strings.Repeat("U\x04abcd", 1<<18) + "t",
+		"calls":    "(" + strings.Repeat("h\x02)R", 1<<19) + "t",
+		"entries":  x + "0" + many,
+		"longname": x + "0" + dict(str(strings.Repeat("a", 1000)), many),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if strings.Contains(value, "h\x02") {
+				value = ordered + "q\x020" + value
+			}
+			packed := packAs(t, zip.Deflate, "m/data.pkl", program(value), "m/data/0", four)
+			require.Less(t, len(packed), 64<<10)
+			value = "" // not counted
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := read(packed)
+			runtime.ReadMemStats(&after)
+			require.ErrorIs(t, err, file.ErrUnsupported)
+			require.ErrorContains(t, err, "values that take more than")
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(80<<20))
+		})
+	}
+}
+
 // Programs whose value looks larger than any memory.
 func TestBombs(t *testing.T) {
 	laughs := "](" + none + "eq\x00"
@@ -264,7 +301,7 @@ func TestBombs(t *testing.T) {
 		{"dict in itself", "}q\x00" + str("a") + "h\x00s", "within each other more than 100 times"},
 		{"deep", strings.Repeat("]", 200) + strings.Repeat("a", 199), "within each other more than 100 times"},
 		{"laughs", laughs, "more than 1048576 lists and dicts"},
-		{"copies", copies, "calls that copy more than 16777216 items"},
+		{"copies", copies, "values that take more than"},
 		{"long name", dict(str(strings.Repeat("a", 600)), dict(str(strings.Repeat("b", 600)), x)), "a name of more than 1024 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
