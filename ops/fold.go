@@ -37,7 +37,24 @@ type foldPlan struct {
 	across bool // threads lie across rows
 	down   bool // blocks go down all of some columns
 	parts  int  // of each row
+	scans  bool // a scan goes through the parts of a row, a thread or warp through each
 	second kernels.Fold
+}
+
+// adds reports whether errors of long chains of steps add up: sums of integers are exact.
+func (p *foldPlan) adds() bool { return p.r.adds && p.x.DType.IsFloat() }
+
+// tree has a thread that takes so many steps merge what some of them come to.
+func (p *foldPlan) tree(steps int) {
+	p.fold.Tree = dsl.ConstBool(p.adds() && steps > kernels.TreeSteps)
+}
+
+// longest bounds the parts of a row that threads share which look at so much of it together.
+func (p *foldPlan) longest(together int) int {
+	if !p.adds() {
+		return math.MaxInt
+	}
+	return kernels.TreeSteps * kernels.TreeSteps * together
 }
 
 // byStride puts the dimensions of layouts of one shape in the order of the strides of
@@ -186,12 +203,25 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 		step = threads * int(w.Ahead) // parts end with what threads look at together
 		from = step
 	}
-	p.cut(rowParts(info, w.Form, threads), blocks, span, least, step, from)
+	together := max(int(w.Group), int(w.Block)) * int(w.Ahead)
+	most, steps := p.longest(together), 1
+	if w.Nested {
+		steps = (length + together - 1) / together
+		most = max(1, most/steps/together)
+	} else if p.scans {
+		most = min(most, p.longest(info.WarpSize)) // which the scan has one after the other
+	}
+	p.cut(rowParts(info, w.Form, threads), blocks, span, least, step, from, most)
+	if w.Nested {
+		p.tree(steps * w.Part)
+	} else {
+		p.tree(w.Part / together)
+	}
 	w.Vec = 1
 	if v := 16 / p.x.DType.Size(); !serial(info) && p.fits(v) {
 		w.Vec = dsl.ConstInt(v)
 	}
-	if together := max(int(w.Group), int(w.Block)) * int(w.Ahead); !serial(info) {
+	if !serial(info) {
 		w.Full = dsl.ConstBool(w.N%together == 0 && (bool(w.Nested) || w.Part%together == 0))
 		w.Twice = w.Vec > 1 && p.r.form != kernels.Pair // exponentials want threads, not registers
 		w.Block = dsl.ConstInt(threads)
@@ -241,13 +271,15 @@ func rowParts(info *runtime.Info, form dsl.ConstInt, threads int) int {
 }
 
 // cut divides rows into parts of at least so much if there are too few blocks for the
-// device, which wants so many. Parts of more than from are multiples of step.
-func (p *foldPlan) cut(want, blocks, span, least, step, from int) {
+// device, which wants so many, or if they are longer than most. Parts of more than from are
+// multiples of step.
+func (p *foldPlan) cut(want, blocks, span, least, step, from, most int) {
 	w := &p.fold
 	p.parts = 1
 	if 2*blocks <= want {
 		p.parts = max(1, min(want/blocks, span/least))
 	}
+	p.parts = max(p.parts, (span-1)/most+1)
 	w.Part = (span + p.parts - 1) / p.parts
 	if w.Part > from {
 		w.Part = up(w.Part, step)
@@ -290,7 +322,13 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	if serial(info) {
 		want = 4 * info.Units
 	}
-	p.cut(want, tiles*w.Rows, w.N, least, step, 4*step)
+	together := y * int(w.Ahead/w.Cols)
+	most := p.longest(together)
+	if p.scans {
+		most = min(most, p.longest(1))
+	}
+	p.cut(want, tiles*w.Rows, w.N, least, step, 4*step, most)
+	p.tree(w.Part / together)
 	p.grid = runtime.Grid{
 		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
 		Threads: runtime.Dim3{X: x, Y: y},
@@ -358,6 +396,7 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 		}
 		w.Block, w.Group, w.Vec, w.Whole, w.Ahead = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false, dsl.ConstInt(ahead)
 		p.fold, p.down, p.parts = w, true, 1
+		p.tree(w.N / (ahead / vec * threads / lanes))
 		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, maxBlocksZ)}, Threads: runtime.Dim3{X: threads}}
 		return true
 	}

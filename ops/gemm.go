@@ -297,7 +297,7 @@ func runTile(s *runtime.Stream, p *product, c kernels.Tile) error {
 // launchTiles has a tiled kernel store products in out, or in memory for parts of sums.
 func (p *product) launchTiles(s *runtime.Stream, c kernels.Tile, launch func(g runtime.Grid, out View, c kernels.Tile) error) error {
 	blocks := p.blocks(&c)
-	parts := p.split(blocks, 2*p.info.Units, 8*int(c.K), 4*int(c.K))
+	parts := p.split(blocks, 2*p.info.Units, 8*int(c.K), 4*int(c.K), p.run())
 	g := runtime.Grid{
 		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, maxBlocksY), Z: parts},
 		Threads: runtime.Dim3{X: int(c.M / c.Rows * (c.N / c.Cols))},
@@ -328,15 +328,36 @@ func side(batch layout.Layout, across, along, n, k int) (way dsl.ConstInt, vec d
 func boolConst(b bool) dsl.ConstBool { return dsl.ConstBool(b) }
 
 // split is into how many parts sums are divided so that there are enough blocks: parts
-// of at least some length, which are multiples of step.
-func (p *product) split(blocks, enough, least, step int) int {
-	p.Part = p.K
-	if blocks >= enough {
-		return 1
+// of at least some length, which are multiples of step, and of at most another one, for
+// numbers that are rounded.
+func (p *product) split(blocks, enough, least, step, most int) int {
+	parts := 1
+	if blocks < enough {
+		parts = max(1, min((enough+blocks-1)/blocks, p.K/least, maxParts))
 	}
-	parts := max(1, min((enough+blocks-1)/blocks, p.K/least, maxParts))
-	p.Part = up((p.K+parts-1)/parts, step)
+	if p.a.DType.IsFloat() {
+		parts = max(parts, (p.K+most-1)/most)
+	}
+	if p.Part = p.K; parts > 1 {
+		p.Part = up((p.K+parts-1)/parts, step)
+	}
 	return (p.K + p.Part - 1) / p.Part
+}
+
+// The longest chains of additions of a product: errors grow with them.
+const (
+	longProduct = 2048 // sums of more elements are divided, where results are small
+	shortRun    = 128  // into chains of so many
+	longRun     = 8192 // as all sums are
+)
+
+// run is how many elements along k are added one after the other at most. Where results are
+// large, to store and add parts of them would take as long as to multiply.
+func (p *product) run() int {
+	if p.K > longProduct && p.K >= 8*(p.M+p.N) {
+		return shortRun
+	}
+	return longRun
 }
 
 const maxParts = 256

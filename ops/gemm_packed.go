@@ -122,12 +122,16 @@ func (p *product) multiplyPacked(s *runtime.Stream, xs, ys View, cfg kernels.Til
 }
 
 // serialParts is into how many parts the sums of packed operands are divided: what a panel
-// of y has for one is to stay in a cache, if the parts of the sums are not more than that.
+// of y has for one is to stay in a cache, if the parts of the sums are not more than that,
+// and no chain of additions is to be long.
 func (p *product) serialParts() int {
 	const part = 1024
 	p.Part = p.K
 	if parts := p.K / part; parts > 3 && parts*p.M*p.N/2 <= (p.M+p.N)*p.K {
 		p.Part = part
+	}
+	if p.a.DType.IsFloat() {
+		p.Part = min(p.Part, p.run())
 	}
 	return (p.K + p.Part - 1) / p.Part
 }

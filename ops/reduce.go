@@ -31,6 +31,7 @@ type Reduction struct {
 	needs    bool         // no elements give no result
 	ordered  bool         // elements are numbered
 	corrects bool         // it divides by the number of elements less the correction
+	adds     bool         // it adds, so that long chains of steps add errors up
 	halves   *jit.Fn      // step for types of 16 bits and less, nil for that of others
 	index    reflect.Type // what finish returns if it is no number of the computing type
 
@@ -56,6 +57,7 @@ func (r *Reduction) of(empty float64) *Reduction { r.empty = empty; return r }
 func (r *Reduction) some() *Reduction            { r.needs = true; return r }
 func (r *Reduction) truth() *Reduction           { r.result = dtype.U8; return r }
 func (r *Reduction) corrected() *Reduction       { r.corrects = true; return r }
+func (r *Reduction) sums() *Reduction            { r.adds = true; return r }
 func (r *Reduction) quick(step any) *Reduction   { r.halves = jit.Func(step); return r }
 func (r *Reduction) position() *Reduction {
 	r.result, r.ordered, r.index = dtype.U32, true, reflect.TypeFor[int]()
@@ -67,7 +69,7 @@ func (r *Reduction) position() *Reduction {
 // several NaN, ArgMax and ArgMin give the first one in row-major order of the dimensions
 // that are reduced.
 var (
-	Sum       = reduction("sum", kernels.Single, numbers, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32])
+	Sum       = reduction("sum", kernels.Single, numbers, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums()
 	Prod      = reduction("prod", kernels.Single, numbers, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1)
 	Max       = reduction("max", kernels.Single, numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Value[float32]).some()
 	Min       = reduction("min", kernels.Single, numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Value[float32]).some()
@@ -75,12 +77,12 @@ var (
 	AllOf     = reduction("all", kernels.Single, numbers, kernels.FromTruth[float32], kernels.AllStep[float32], kernels.Smaller[float32], kernels.Value[float32]).of(1).truth()
 	ArgMax    = reduction("argmax", kernels.Indexed, numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Index[float32]).position()
 	ArgMin    = reduction("argmin", kernels.Indexed, numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Index[float32]).position()
-	Average   = reduction("mean", kernels.Single, floats, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Mean[float32]).of(math.NaN())
-	SumSqr    = reduction("sumsqr", kernels.Single, numbers, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32])
-	Norm2     = reduction("norm", kernels.Single, floats, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Root[float32])
-	Var       = reduction("var", kernels.Triple, floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Variance[float32]).of(math.NaN()).corrected()
-	Std       = reduction("std", kernels.Triple, floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Deviation[float32]).of(math.NaN()).corrected()
-	LogSumExp = reduction("log_sum_exp", kernels.Pair, floats, kernels.FromBottom[float32], kernels.AddExp[float32], kernels.JoinExp[float32], kernels.LogSum[float32]).of(math.Inf(-1)).quick(kernels.AddExpQuick[float32])
+	Average   = reduction("mean", kernels.Single, floats, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Mean[float32]).of(math.NaN()).sums()
+	SumSqr    = reduction("sumsqr", kernels.Single, numbers, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums()
+	Norm2     = reduction("norm", kernels.Single, floats, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Root[float32]).sums()
+	Var       = reduction("var", kernels.Triple, floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Variance[float32]).of(math.NaN()).corrected().sums()
+	Std       = reduction("std", kernels.Triple, floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Deviation[float32]).of(math.NaN()).corrected().sums()
+	LogSumExp = reduction("log_sum_exp", kernels.Pair, floats, kernels.FromBottom[float32], kernels.AddExp[float32], kernels.JoinExp[float32], kernels.LogSum[float32]).of(math.Inf(-1)).quick(kernels.AddExpQuick[float32]).sums()
 )
 
 // Reductions returns all of them, in the order of the table.

@@ -91,7 +91,7 @@ func (c *Scan) Run(s *runtime.Stream, out, x View, dim int) error {
 	if err != nil {
 		return err
 	}
-	p := foldPlan{r: c.reduce, in: in, out: out, x: x}
+	p := foldPlan{r: c.reduce, in: in, out: out, x: x, scans: true}
 	if err := p.make(s.Device(), l.kept, reduced); err != nil {
 		return err
 	}
@@ -132,6 +132,7 @@ func (c *Scan) run(s *runtime.Stream, l *lines, p *foldPlan) error {
 	if err != nil {
 		return err
 	}
+	p.tree(p.fold.Part / f.step(&p.fold))
 	xh, oh := l.x.header(), l.out.header()
 	return k.Launch(s, grid, slice(l.out.DType, &oh), slice(l.x.DType, &xh), carry, p.fold, dsl.ConstBool(p.parts > 1), l.vectors(&p.fold), init, op)
 }
@@ -140,6 +141,7 @@ func (c *Scan) run(s *runtime.Stream, l *lines, p *foldPlan) error {
 type scanShape struct {
 	family *family
 	grid   func(info *runtime.Info, l *lines, p *foldPlan) runtime.Grid
+	step   func(w *kernels.Fold) int // how much of a row is looked at together
 }
 
 func (f *scanShape) plan(info *runtime.Info, l *lines, p *foldPlan) (*jit.Kernel, runtime.Grid, error) {
@@ -186,7 +188,7 @@ var rowScan = scanShape{&scanRows, func(info *runtime.Info, l *lines, p *foldPla
 	}
 	blocks := (w.Rows + per - 1) / per
 	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
-}}
+}, func(w *kernels.Fold) int { return int(max(w.Group, w.Block) * w.Keep) }}
 
 var colScan = scanShape{&scanCols, func(info *runtime.Info, l *lines, p *foldPlan) runtime.Grid {
 	w := &p.fold
@@ -206,7 +208,7 @@ var colScan = scanShape{&scanCols, func(info *runtime.Info, l *lines, p *foldPla
 		Blocks:  runtime.Dim3{X: (w.Width + threads*int(w.Cols) - 1) / (threads * int(w.Cols)), Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
 		Threads: runtime.Dim3{X: threads},
 	}
-}}
+}, func(*kernels.Fold) int { return 1 }}
 
 // newRows checks the operands of an operation that makes rows of rows.
 func newRows(name string, out, x View, dim int) (l lines, err error) {

@@ -101,7 +101,7 @@ func (l *lines) tiled(w *kernels.Fold, p *foldPlan) bool {
 		return false
 	}
 	*w = p.fold
-	w.N, w.Unit, w.Group, w.Block, w.Whole, w.Full, w.Vec = l.size(), true, 0, 0, false, false, 1
+	w.N, w.Unit, w.Group, w.Block, w.Whole, w.Full, w.Tree, w.Vec = l.size(), true, 0, 0, false, false, false, 1
 	if v := 16 / l.x.DType.Size(); l.scanVec(w, v) {
 		w.Vec = dsl.ConstInt(v)
 	}

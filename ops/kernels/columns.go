@@ -29,7 +29,7 @@ func down[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C) Ac
 		// Columns past the end are the last ones: all threads meet.
 		at := base + min((t.BlockX()*lanes+t.ThreadX()%lanes)*vec, w.Width-vec)
 		var acc [MostAhead]Acc[C]
-		foldDown(t, x, w, at, &acc, init, step)
+		foldDown(t, x, w, at, &acc, init, step, merge)
 		give := func(i int, a Acc[C]) {
 			if c := t.BlockX()*lanes*vec + i; c < w.Width {
 				emit(r, c, a)
@@ -45,12 +45,14 @@ func down[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C) Ac
 
 // foldDown is what the thread knows of its columns, which begin at one element. It looks at
 // w.Ahead elements together.
-func foldDown[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, at int, acc *[MostAhead]Acc[C], init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C]) {
+func foldDown[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, at int, acc *[MostAhead]Acc[C], init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
 	vec := int(w.Vec)
 	first, high, deep := t.ThreadX()/int(w.Group), int(w.Block)/int(w.Group), int(w.Ahead)/vec
+	var none, all [MostAhead]Acc[C]
 	for k := range vec {
-		acc[k] = init(dsl.Convert[C](x[at+k]))
-		acc[k].I = ^0 // element 0 and no other
+		none[k] = init(dsl.Convert[C](x[at+k]))
+		none[k].I = ^0 // element 0 and no other
+		acc[k], all[k] = none[k], none[k]
 	}
 	o, by := (at+first*w.InStep[0])/vec, high*w.InStep[0]/vec // vectors, where rows have one dimension
 	load := func(v *[MostAhead]T, j, o, deep int) {
@@ -82,19 +84,36 @@ func foldDown[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, at int, acc
 		}
 	}
 	j := first
-	for ; j+(2*deep-1)*high < w.N; j += 2 * deep * high {
-		var u, v [MostAhead]T // as they are: all loads come first so
-		load(&u, j, o, deep)
-		load(&v, j+deep*high, o+deep*by, deep)
-		add(&u, deep, j)
-		add(&v, deep, j+deep*high)
-		o += 2 * deep * by
+	for {
+		end := w.N
+		if w.Tree {
+			end = min(end, j+TreeSteps*deep*high)
+		}
+		for ; j+(2*deep-1)*high < end; j += 2 * deep * high {
+			var u, v [MostAhead]T // as they are: all loads come first so
+			load(&u, j, o, deep)
+			load(&v, j+deep*high, o+deep*by, deep)
+			add(&u, deep, j)
+			add(&v, deep, j+deep*high)
+			o += 2 * deep * by
+		}
+		if bool(!w.Tree) || j+(2*deep-1)*high >= w.N {
+			break
+		}
+		for k := range vec {
+			all[k], acc[k] = merge(all[k], acc[k]), none[k]
+		}
 	}
 	for ; j < w.N; j += high {
 		var v [MostAhead]T
 		load(&v, j, o, 1)
 		add(&v, 1, ^j)
 		o += by
+	}
+	if w.Tree {
+		for k := range vec {
+			acc[k] = merge(all[k], acc[k])
+		}
 	}
 }
 

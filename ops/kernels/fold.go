@@ -36,6 +36,7 @@ type Fold struct {
 	Cols   dsl.ConstInt  // how many columns a thread has
 	Keep   dsl.ConstInt  // how many elements of a row a thread keeps, 0 if it reads them again
 	Full   dsl.ConstBool // the Group keeps just the elements of a row; parts of a reduction have no rest after what threads look at together
+	Tree   dsl.ConstBool // a thread takes many steps: what each [TreeSteps] of them come to is merged, so that errors of sums do not add up
 	N      int           // elements in a row; in its innermost dimension if Nested
 	Outer  int           // how many innermost dimensions there are if Nested
 	Part   int           // how much of a row, or of Outer, a block goes through
@@ -107,6 +108,11 @@ func (w *Fold) at(i int) int {
 // MostAhead is how many elements a thread loads at most before it looks at them.
 const MostAhead = 32
 
+// TreeSteps is how many steps of a long sum follow one another before what they come to is
+// added to that of those before. The error of a sum grows with the longest chain of additions:
+// two levels of so many steps are TreeSteps² elements of a thread, or more with vectors.
+const TreeSteps = 32
+
 // part is what a group of threads goes through of a row.
 type part struct {
 	base       int // where the row begins
@@ -136,14 +142,27 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 	for r0 := t.BlockX() * per; r0 < w.Rows; r0 += t.GridDimX() * per {
 		r := min(r0+sub, w.Rows-1)
 		base, _ := w.row(r, 0)
-		a := init(dsl.Convert[C](x[base]))
-		a.I = ^0 // element 0 and no other
+		none := init(dsl.Convert[C](x[base]))
+		none.I = ^0 // element 0 and no other
+		a, all, steps := none, none, 0
+		merged := func(a Acc[C]) Acc[C] {
+			all, steps = merge(all, a), 0
+			return none
+		}
 		for o := outer; o < outers; o++ {
 			p.base = base
 			if w.Nested {
 				p.base = base + w.in(o, 1)
 			}
-			a = foldPart(x, w, p, o*w.N, a, step)
+			a = foldPart(x, w, p, o*w.N, a, step, merged)
+			if bool(w.Tree) && bool(w.Nested) {
+				if steps += 1 + w.N/(int(w.Ahead)*g); steps > TreeSteps {
+					a = merged(a)
+				}
+			}
+		}
+		if w.Tree {
+			a = merge(all, a)
 		}
 		switch w.Form {
 		case Indexed:
@@ -169,8 +188,9 @@ func RowThreads(form dsl.ConstInt) int {
 }
 
 // foldPart adds the thread's elements of a part to a. number is the index of the first
-// element of the innermost dimension.
-func foldPart[T dsl.Number, C Computed](x []T, w Fold, p part, number int, a Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C]) Acc[C] {
+// element of the innermost dimension. Of many steps, merged takes what some come to, and
+// returns what the next ones begin with.
+func foldPart[T dsl.Number, C Computed](x []T, w Fold, p part, number int, a Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merged func(a Acc[C]) Acc[C]) Acc[C] {
 	many, g := int(w.Ahead), p.group
 	if !w.Nested {
 		number = 0
@@ -191,19 +211,29 @@ func foldPart[T dsl.Number, C Computed](x []T, w Fold, p part, number int, a Acc
 		a = b
 	}
 	j := p.first
-	if w.Twice {
-		for ; j+2*many*g <= p.end; j += 2 * many * g {
-			var u, v [MostAhead]T // as they are: all loads come first so
-			loadAhead(x, w, p, j, &u)
-			loadAhead(x, w, p, j+many*g, &v)
-			add(j, &u)
-			add(j+many*g, &v)
+	for {
+		end := p.end
+		if w.Tree {
+			end = min(end, j+TreeSteps*many*g)
 		}
-	}
-	for ; j+many*g <= p.end; j += many * g {
-		var v [MostAhead]T
-		loadAhead(x, w, p, j, &v)
-		add(j, &v)
+		if w.Twice {
+			for ; j+2*many*g <= end; j += 2 * many * g {
+				var u, v [MostAhead]T // as they are: all loads come first so
+				loadAhead(x, w, p, j, &u)
+				loadAhead(x, w, p, j+many*g, &v)
+				add(j, &u)
+				add(j+many*g, &v)
+			}
+		}
+		for ; j+many*g <= end; j += many * g {
+			var v [MostAhead]T
+			loadAhead(x, w, p, j, &v)
+			add(j, &v)
+		}
+		if bool(!w.Tree) || j+many*g > p.end {
+			break
+		}
+		a = merged(a)
 	}
 	if bool(w.Full) || j >= p.end {
 		return a
@@ -514,7 +544,7 @@ func (w *Fold) column(t dsl.Thread, c, k int) int {
 func foldTile[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, base, c int, clamp bool, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(c int, a Acc[C])) {
 	cols := int(w.Cols)
 	var at [MostAhead]int
-	var acc [MostAhead]Acc[C]
+	var acc, none, all [MostAhead]Acc[C]
 	for k := range cols {
 		col := w.column(t, c, k)
 		if clamp {
@@ -524,8 +554,9 @@ func foldTile[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, base, c int
 		if !w.Unit {
 			at[k] = base + col*w.XStep[0]
 		}
-		acc[k] = init(dsl.Convert[C](x[at[k]]))
-		acc[k].I = ^0 // element 0 and no other
+		none[k] = init(dsl.Convert[C](x[at[k]]))
+		none[k].I = ^0 // element 0 and no other
+		acc[k], all[k] = none[k], none[k]
 	}
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
 	high, deep := t.BlockDimY(), int(w.Ahead)/cols
@@ -540,21 +571,33 @@ func foldTile[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, base, c int
 		}
 	}
 	j := first + t.ThreadY()
-	for ; j+(deep-1)*high < end; j += deep * high {
-		var v [MostAhead]C
-		for u := range deep {
-			load(&v, u, j+u*high)
+	for {
+		stop := end
+		if w.Tree {
+			stop = min(end, j+TreeSteps*deep*high)
+		}
+		for ; j+(deep-1)*high < stop; j += deep * high {
+			var v [MostAhead]C
+			for u := range deep {
+				load(&v, u, j+u*high)
+			}
+			for k := range cols {
+				b := step(acc[k], &v, k, cols, deep, deep)
+				if w.Form == Indexed {
+					// Which of the elements it is, is found out at the end.
+					b.I = acc[k].I
+					if b.V != acc[k].V {
+						b.I = j
+					}
+				}
+				acc[k] = b
+			}
+		}
+		if bool(!w.Tree) || j+(deep-1)*high >= end {
+			break
 		}
 		for k := range cols {
-			b := step(acc[k], &v, k, cols, deep, deep)
-			if w.Form == Indexed {
-				// Which of the elements it is, is found out at the end.
-				b.I = acc[k].I
-				if b.V != acc[k].V {
-					b.I = j
-				}
-			}
-			acc[k] = b
+			all[k], acc[k] = merge(all[k], acc[k]), none[k]
 		}
 	}
 	for ; j < end; j += high {
@@ -573,6 +616,9 @@ func foldTile[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, base, c int
 	}
 	for k := range cols {
 		col := w.column(t, c, k)
+		if w.Tree {
+			acc[k] = merge(all[k], acc[k])
+		}
 		if w.Form == Indexed {
 			acc[k].I = indexIn(x, w, at[k], first+t.ThreadY(), end, high, deep, acc[k])
 		}

@@ -287,27 +287,37 @@ func MadReal[C dsl.Real](a, b, c C) C { return dsl.FMA(a, b, c) }
 // MadInt is a·b + c, which wraps.
 func MadInt[C dsl.Number](a, b, c C) C { return a*b + c }
 
-// SumParts stores the sums of n numbers, step apart, in order.
+// SumParts stores the sums of n numbers, step apart, those of a few at a time first.
 //
 //kiln:kernel
 func SumParts[T, C dsl.Number](t dsl.Thread, out []T, parts []C, w Walk, n, step int, add func(a, b C) C) {
 	w.Each(t, func(at [Operands]int) {
 		var sum C
-		i := 0
-		for ; i+partsAtOnce <= n; i += partsAtOnce {
-			var v [partsAtOnce]C
-			for k := range v {
-				v[k] = parts[at[1]+(i+k)*step]
-			}
-			for k := range v {
-				sum = add(sum, v[k])
-			}
-		}
-		for ; i < n; i++ {
-			sum = add(sum, parts[at[1]+i*step])
+		for i := 0; i < n; i += TreeSteps * partsAtOnce {
+			sum = add(sum, sumRun(parts, at[1], i, min(i+TreeSteps*partsAtOnce, n), step, add))
 		}
 		out[at[0]] = dsl.Convert[T](sum)
 	})
+}
+
+// sumRun is the sum of parts i to n.
+func sumRun[C dsl.Number](parts []C, at, i, n, step int, add func(a, b C) C) (sum C) {
+	for ; i+partsAtOnce <= n; i += partsAtOnce {
+		var v [partsAtOnce]C
+		for k := range v {
+			v[k] = parts[at+(i+k)*step]
+		}
+		for d := partsAtOnce / 2; d > 0; d /= 2 {
+			for k := range d {
+				v[k] = add(v[k], v[k+d])
+			}
+		}
+		sum = add(sum, v[0])
+	}
+	for ; i < n; i++ {
+		sum = add(sum, parts[at+i*step])
+	}
+	return sum
 }
 
 // partsAtOnce is how many parts a thread loads before it adds the first.

@@ -341,7 +341,7 @@ func Smaller[C Computed](a, b Acc[C]) Acc[C] { return Acc[C]{V: min(a.V, b.V)} }
 func Moments[C dsl.Real](a, b Acc[C]) Acc[C] {
 	n := a.N + b.N
 	d, f := b.V-a.V, b.N/max(n, 1) // all are 0 without elements
-	return Acc[C]{V: a.V + d*f, W: a.W + b.W + d*d*(a.N*f), N: n}
+	return Acc[C]{V: a.V + d*f, W: a.W + b.W + d*(d*(a.N*f)), N: n}
 }
 
 // JoinExp joins what [AddExp] keeps.

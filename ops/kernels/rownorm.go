@@ -49,12 +49,25 @@ func upper[C dsl.Real](a, b C) C { return max(a, b) }
 
 // sweep adds the elements of a row that are the thread's to start.
 func sweep[T dsl.Number, C Computed](x []T, w Fold, l line, start C, step func(a, x C) C, merge func(a, b C) C) C {
+	span, all := TreeSteps*ahead*l.group, start
+	for i := 0; i < w.N; i += TreeSteps * span {
+		part := start
+		for j := i; j < min(w.N, i+TreeSteps*span); j += span {
+			part = merge(part, sweepPart(x, w, l, j, min(w.N, j+span), start, step, merge))
+		}
+		all = merge(all, part)
+	}
+	return all
+}
+
+// sweepPart is sweep of the elements from j on, up to the end of a part.
+func sweepPart[T dsl.Number, C Computed](x []T, w Fold, l line, j, end int, start C, step func(a, x C) C, merge func(a, b C) C) C {
 	var acc [ahead]C
 	for u := range acc {
 		acc[u] = start
 	}
-	g, j := l.group, 0
-	for ; j+ahead*g <= w.N; j += ahead * g {
+	g := l.group
+	for ; j+ahead*g <= end; j += ahead * g {
 		var v [ahead]C
 		for u := range ahead {
 			v[u] = dsl.Convert[C](x[l.x+w.at(j+u*g+l.lane)])
@@ -63,7 +76,7 @@ func sweep[T dsl.Number, C Computed](x []T, w Fold, l line, start C, step func(a
 			acc[u] = step(acc[u], v[u])
 		}
 	}
-	for i := j + l.lane; i < w.N; i += g {
+	for i := j + l.lane; i < end; i += g {
 		acc[0] = step(acc[0], dsl.Convert[C](x[l.x+w.at(i)]))
 	}
 	for n := ahead / 2; n > 0; n /= 2 {

@@ -18,22 +18,42 @@ func ScanRows[T dsl.Number, C Computed](t dsl.Thread, out, x []T, carry []C, w F
 	per := int(w.Keep)
 	eachLine(t, w, func(l line, store bool) {
 		none := init(dsl.Convert[C](x[l.x]))
-		before := none
+		before, earlier := none, none // of the last tiles, if there are many, and of those before
 		if carried {
 			before = carry[l.row*t.GridDimY()+t.BlockY()]
 		}
+		if w.Tree {
+			before, earlier = none, before
+		}
 		j := first
-		for ; j+l.group*per <= end; j += l.group * per {
-			v := neighbours[T, C](x, w, l.x, j+l.lane*per, vectors)
-			below, all := scanTile(t, w, &v, none, op)
-			below = op(before, below)
-			for k := range per {
-				v[k] = op(below, v[k])
+		for {
+			stop := end
+			if w.Tree {
+				stop = min(end, j+TreeSteps*l.group*per)
 			}
-			if store {
-				putNeighbours(out, w, l.out, j+l.lane*per, v, vectors)
+			for ; j+l.group*per <= stop; j += l.group * per {
+				v := neighbours[T, C](x, w, l.x, j+l.lane*per, vectors)
+				below, all := scanTile(t, w, &v, none, op)
+				if w.Tree {
+					below = op(op(earlier, before), below)
+				} else {
+					below = op(before, below)
+				}
+				for k := range per {
+					v[k] = op(below, v[k])
+				}
+				if store {
+					putNeighbours(out, w, l.out, j+l.lane*per, v, vectors)
+				}
+				before = op(before, all)
 			}
-			before = op(before, all)
+			if bool(!w.Tree) || j+l.group*per > end {
+				break
+			}
+			before, earlier = none, op(earlier, before)
+		}
+		if w.Tree {
+			before = op(earlier, before)
 		}
 		if j < end {
 			at := j + l.lane*per
@@ -143,38 +163,60 @@ func ScanCols[T dsl.Number, C Computed](t dsl.Thread, out, x []T, carry []C, w F
 func scanCols[T dsl.Number, C Computed](t dsl.Thread, out, x []T, carry []C, w Fold, carried dsl.ConstBool, r, base, to, c, cols int, init func(C) C, op func(a, b C) C) {
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
 	var at, put [mostScanned]int
-	var before [mostScanned]C
+	var before, earlier, none [mostScanned]C // of the last rows, if there are many, and of those before
 	for k := range cols {
 		col := c + k*t.BlockDimX() + t.ThreadX()
 		at[k], put[k] = base+col, to+col
 		if !w.Unit {
 			at[k], put[k] = base+col*w.XStep[0], to+col*w.OutStep[0]
 		}
-		before[k] = init(dsl.Convert[C](x[at[k]]))
+		none[k] = init(dsl.Convert[C](x[at[k]]))
+		before[k] = none[k]
 		if carried {
 			before[k] = carry[(r*w.Width+col)*t.GridDimY()+t.BlockY()]
+		}
+		if w.Tree {
+			before[k], earlier[k] = none[k], before[k]
+		}
+	}
+	give := func(k, j int, v C) {
+		before[k] = op(before[k], v)
+		if w.Tree {
+			out[put[k]+j*w.OutIn] = dsl.Convert[T](op(earlier[k], before[k]))
+		} else {
+			out[put[k]+j*w.OutIn] = dsl.Convert[T](before[k])
 		}
 	}
 	deep := mostScanned / cols
 	j := first
-	for ; j+deep <= end; j += deep {
-		var v [mostScanned]C
-		for u := range deep {
-			for k := range cols {
-				v[u*cols+k] = dsl.Convert[C](x[at[k]+(j+u)*w.InStep[0]])
+	for {
+		stop := end
+		if w.Tree {
+			stop = min(end, j+TreeSteps)
+		}
+		for ; j+deep <= stop; j += deep {
+			var v [mostScanned]C
+			for u := range deep {
+				for k := range cols {
+					v[u*cols+k] = dsl.Convert[C](x[at[k]+(j+u)*w.InStep[0]])
+				}
+			}
+			for u := range deep {
+				for k := range cols {
+					give(k, j+u, v[u*cols+k])
+				}
 			}
 		}
-		for u := range deep {
-			for k := range cols {
-				before[k] = op(before[k], v[u*cols+k])
-				out[put[k]+(j+u)*w.OutIn] = dsl.Convert[T](before[k])
-			}
+		if bool(!w.Tree) || j+deep > end {
+			break
+		}
+		for k := range cols {
+			before[k], earlier[k] = none[k], op(earlier[k], before[k])
 		}
 	}
 	for ; j < end; j++ {
 		for k := range cols {
-			before[k] = op(before[k], dsl.Convert[C](x[at[k]+j*w.InStep[0]]))
-			out[put[k]+j*w.OutIn] = dsl.Convert[T](before[k])
+			give(k, j, dsl.Convert[C](x[at[k]+j*w.InStep[0]]))
 		}
 	}
 }
@@ -186,11 +228,16 @@ func scanCols[T dsl.Number, C Computed](t dsl.Thread, out, x []T, carry []C, w F
 func ScanParts[T dsl.Number, C Computed](t dsl.Thread, part []C, x []T, w Fold, init func(C) C, op func(a, b C) C) {
 	for r := t.Global(); r < w.Rows; r += t.GlobalSize() {
 		at, _ := w.row(r, 0)
-		before := init(dsl.Convert[C](x[at]))
-		for i := range w.N {
-			v := part[r*w.N+i]
-			part[r*w.N+i] = before
-			before = op(before, v)
+		none := init(dsl.Convert[C](x[at]))
+		earlier := none
+		for i := 0; i < w.N; i += TreeSteps {
+			before := none
+			for k := i; k < min(i+TreeSteps, w.N); k++ {
+				v := part[r*w.N+k]
+				part[r*w.N+k] = op(earlier, before)
+				before = op(before, v)
+			}
+			earlier = op(earlier, before)
 		}
 	}
 }

@@ -31,6 +31,7 @@ var families = []struct {
 	{"Index", index},
 	{"Search", searching},
 	{"Narrow", narrow},
+	{"Sums", sums},
 	{"Map", mapped},
 	{"Matmul", matmul},
 	{"Conv", convolution},
