@@ -3,6 +3,7 @@ package opencl
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"reflect"
 	"runtime"
 	"unsafe"
@@ -14,6 +15,7 @@ import (
 // Numbers of cl.h.
 const (
 	deviceTypeAll     = 0xffffffff
+	platformName      = 0x0902
 	deviceName        = 0x102b
 	memReadWrite      = 1 << 0
 	memCopyHostMemory = 1 << 5
@@ -43,6 +45,14 @@ func Open() (*Device, error) {
 	platform := new(uintptr)
 	if err := d.do("clGetPlatformIDs", 1, addr(&pin, platform), 0); err != nil {
 		return nil, err
+	}
+	vendor, err := d.text("clGetPlatformInfo", *platform, platformName)
+	if err != nil {
+		return nil, err
+	}
+	if _, missing := exec.LookPath("ld"); missing != nil && vendor == "Portable Computing Language" {
+		// Building a kernel would abort the process.
+		return nil, fmt.Errorf("OpenCL: %s (PoCL) builds kernels with a linker: %w", vendor, missing)
 	}
 	if err := d.do("clGetDeviceIDs", *platform, deviceTypeAll, 1, addr(&pin, &d.device), 0); err != nil {
 		return nil, err

@@ -181,6 +181,9 @@ func (s *session) openHost(arch string) error {
 	if err != nil {
 		return err
 	}
+	if err := onhost.Available(); err != nil {
+		return fmt.Errorf("-through %s: %w", s.through, err)
+	}
 	s.where, s.width = "this machine's processor, as LLVM IR for "+arch, tgt.WarpSize
 	s.route = &route{tgt: tgt, batch: 25, lacks: func(*ir.Module) error { return nil }, build: func(list []*ir.Module, assume compiler.Assume) (runner, error) {
 		opt := llvm.Options{Host: true, Aligned: assume&compiler.Aligned != 0, Disjoint: assume&compiler.Disjoint != 0}

@@ -42,6 +42,12 @@ func For(tb testing.TB, text string, width int) *Library {
 	return l
 }
 
+// Available returns nil where [Build] has what it needs, else what is missing.
+func Available() error {
+	_, err := compiler()
+	return err
+}
+
 // Build makes a library of a text in a folder, for warps of so many threads.
 func Build(dir string, text string, width int) (*Library, error) {
 	clang, err := compiler()
