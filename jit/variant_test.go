@@ -53,7 +53,48 @@ func TestProperties(t *testing.T) {
 		assert.Equal(t, (all &^ c.lacks).String(), w.properties(all, c.grid, block).String(), c.name)
 	}
 	assert.Zero(t, w.properties(0, grid, make([]byte, 40)))
+	overlapsOfAny(t)
 	assert.Zero(t, compiler.Assumes(target.CPU))
+}
+
+// overlapsOfAny looks at launches of three slices, of which the written one comes first, between
+// the others or last, and overlaps each of the others.
+func overlapsOfAny(t *testing.T) {
+	grid := runtime.Blocks(1, 32)
+	for written := range 3 {
+		plan := make([]param, 3)
+		for i := range plan {
+			plan[i] = param{Arg: compiler.Arg{Slice: true, Written: i == written, Size: 4, Offset: 16 * i}}
+		}
+		w := watch(plan)
+		for other := range 3 {
+			block := make([]byte, 48)
+			for i := range 3 {
+				at := uint64(0x1000 * (i + 1))
+				if i == other {
+					at = uint64(0x1000*(written+1)) + 4*31 // the last element of the written slice
+				}
+				if i == written {
+					at = uint64(0x1000 * (i + 1))
+				}
+				binary.LittleEndian.PutUint64(block[16*i:], at)
+				binary.LittleEndian.PutUint64(block[16*i+8:], 32)
+			}
+			want := compiler.Disjoint
+			if other != written {
+				want = 0
+			}
+			assert.Equal(t, want.String(), w.properties(compiler.Disjoint, grid, block).String(), "slice %d is written, slice %d overlaps it", written, other)
+		}
+	}
+	ints := watch([]param{{Arg: compiler.Arg{Go: "int", Size: 8}}, {Arg: compiler.Arg{Go: "int", Size: 8, Offset: 8}}})
+	for at := range 2 {
+		for x, want := range map[int64]compiler.Assume{1<<30 - 1: compiler.Small, 1 << 30: 0, 1 - 1<<30: compiler.Small, -1 << 30: 0} {
+			block := make([]byte, 16)
+			binary.LittleEndian.PutUint64(block[8*at:], uint64(x))
+			assert.Equal(t, want.String(), ints.properties(compiler.Small, grid, block).String(), "int %d is %d", at, x)
+		}
+	}
 }
 
 // TestPrebuilt: code that assumes less will do where only that is prebuilt.

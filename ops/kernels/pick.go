@@ -322,7 +322,9 @@ func pickRow[T dsl.Number, K Key](t dsl.Thread, found *[mostTargets]uint64, rest
 		}
 		t.Sync()
 		for j := t.Warp(); j < targets; j += warps {
-			if d, rank, here := digitAt(t, rest[j], func(d int) uint32 { return count[(j*digits+d)*copies] }); here {
+			d, rank, here := digitAt(t, rest[j], func(d int) uint32 { return count[(j*digits+d)*copies] })
+			t.SyncWarp() // all lanes have read rest[j]
+			if here {
 				found[j], rest[j] = found[j]<<digitBits|uint64(d), rank
 			}
 		}

@@ -3,6 +3,7 @@ package opstest
 import (
 	"fmt"
 	"math"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -261,12 +262,12 @@ func (b *bench) elementwise(t *testing.T, e *ops.Elementwise, ref reference, d d
 	var in []*value
 	var views []ops.View
 	for i := range e.Operands() {
-		v := b.value(t, d, layoutOf(t, kinds[(kind+i)%len(kinds)], s), func() dtype.Scalar { return b.number(d) })
+		v := b.value(t, d, layoutOf(t, kinds[(kind+i)%len(kinds)], s), func() dtype.Scalar { return b.operand(e, d) })
 		in, views = append(in, v), append(views, v.View)
 	}
 	var params []dtype.Scalar
 	for range e.Params() {
-		params = append(params, b.param(d))
+		params = append(params, b.param(e, d))
 	}
 	out := b.result(t, e.Result(d), layoutOf(t, kinds[kind%4], s))
 	require.NoError(t, e.Run(b.s, out.View, views, params...))
@@ -285,11 +286,25 @@ func (b *bench) elementwise(t *testing.T, e *ops.Elementwise, ref reference, d d
 	}
 }
 
+// operand draws an element of an operand. A division of integers by zero has a defined result,
+// but is an error in checked mode.
+func (b *bench) operand(e *ops.Elementwise, d dtype.DType) dtype.Scalar {
+	for {
+		x := b.number(d)
+		if !d.IsInt() || x.Int() != 0 || os.Getenv("KILN_CHECK") != "1" || !divisions[e.Name()] {
+			return x
+		}
+	}
+}
+
+// divisions are the operations that divide by an operand or a parameter.
+var divisions = map[string]bool{"div": true, "rdiv": true, "mod": true, "remainder": true}
+
 // param draws a number that all elements share: one with which no product of a type
 // of fewer than 32 bits is out of the range of F32.
-func (b *bench) param(d dtype.DType) dtype.Scalar {
+func (b *bench) param(e *ops.Elementwise, d dtype.DType) dtype.Scalar {
 	for {
-		if x := b.number(d); d.IsInt() || math.Abs(x.Float()) < 100 {
+		if x := b.operand(e, d); d.IsInt() || math.Abs(x.Float()) < 100 {
 			return x
 		}
 	}

@@ -1,0 +1,23 @@
+// Mutate measures what the tests notice: it makes small wrong changes to the code (mutants), one
+// at a time, and runs the tests of each. A mutant that no test notices is a survivor.
+//
+//	go run ./internal/mutate -n 200                     # a sample of the packages that have a suite
+//	go run ./internal/mutate -n 20 ./compiler/pass      # of one package
+//	go run ./internal/mutate -only 'ops/kernels/fold.go together drop "t.Sync()"'
+//	go run ./internal/mutate -list ./jit                # names all mutants, runs none
+//
+// The model:
+//
+//   - A mutant is a replacement of a few bytes of one file: a comparison or an arithmetic operator
+//     by another, a condition by its negation, an integer by the next one, a call or an assignment
+//     by nothing. It is named by file, function, change and text, which stay when lines move.
+//   - The tree is never edited. The go command gets the changed file as an overlay, by GOFLAGS, so
+//     that kernels embedded in test binaries are changed too, and so are programs that tests build.
+//   - suites.go says which tests are for a package. They run in order until one fails: the mutant is
+//     killed. A time limit kills as well, since a loop without end is noticed. What does not compile
+//     is no mutant, and another one is drawn.
+//   - survivors.txt lists survivors with the reason why no test can or need notice them. The command
+//     fails if a survivor is not in it.
+//
+// The sample is the same for the same seed and the same code.
+package main

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/internal/tooltest"
+)
+
+const code = `package p
+
+import "fmt"
+
+func f(x, y int) (int, error) {
+	if x < y && !done {
+		sync()
+		x += 2
+	}
+	if x == 0 {
+		return 0, fmt.Errorf("%d is not %d", x+1, 0)
+	}
+	done = true
+	for i := 0; i < 3; i++ {
+		sync()
+	}
+	return x*y - 0x10, nil
+}
+`
+
+func TestSites(t *testing.T) {
+	list, err := sites("p/p.go", []byte(code))
+	require.NoError(t, err)
+	var have []string
+	for _, m := range list {
+		have = append(have, strings.TrimPrefix(m.name(), "p/p.go f "))
+		changed := string(m.apply([]byte(code)))
+		require.NotEqual(t, code, changed)
+		again, err := sites("p/p.go", []byte(changed))
+		require.NoError(t, err, "%s gives %s", m.name(), changed)
+		require.NotEqual(t, list, again)
+	}
+	require.Equal(t, []string{
+		`negate "x < y && !done"`, `&& -> || "x < y && !done"`, `< -> <= "x < y"`, `drop "sync()"`, `+= -> -= "x += 2"`, `next "2"`,
+		`== -> != "x == 0"`, `next "0"`, `next "0" #2`, `drop "done = true"`, `not "true"`, `next "0" #3`, `< -> <= "i < 3"`, `next "3"`,
+		`++ -> -- "i++"`, `drop "sync()" #2`, `- -> + "x*y - 0x10"`, `* -> + "x*y"`, `next "0x10"`,
+	}, have)
+	require.Equal(t, 6, list[2].line)
+	require.Contains(t, string(list[0].apply([]byte(code))), "if !(x < y && !done) {")
+	require.Contains(t, string(list[len(list)-1].apply([]byte(code))), "x*y - 17, nil")
+}
+
+// module writes a module with a function that is tested, one that is not, a kernel's source that
+// is embedded, and a loop that a mutant makes endless.
+func module(t *testing.T) string {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.26\n",
+		"jit/jit.go": `package jit
+
+import _ "embed"
+
+//go:embed source.go
+var Source string
+
+func Tested(x int) bool { return x < 3 }
+
+func Untested(x int) bool { return x < 3 }
+
+func Unused() {
+	x := 0
+	_ = x
+}
+`,
+		"jit/source.go": "package jit\n\nfunc kernel(x int) int { return x + 1 }\n",
+		"jit/loop.go":   "package jit\n\nfunc Loop(n int) (s int) {\n\tfor i := uint8(5); i != 0; i-- {\n\t\ts += n\n\t}\n\treturn s\n}\n",
+		"jit/jit_test.go": `package jit
+
+import (
+	"strings"
+	"testing"
+)
+
+func Test(t *testing.T) {
+	if !Tested(2) || Tested(3) || !strings.Contains(Source, "x + 1") || Loop(2) != 10 {
+		t.Fatal("wrong")
+	}
+}
+`,
+	} {
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	return dir
+}
+
+// TestTry tries mutants that a test notices, that none does, and that do not compile.
+func TestTry(t *testing.T) {
+	tooltest.Go(t)
+	r := &runner{root: module(t), limit: 1 << 40}
+	verdicts := map[string]verdict{
+		`jit/jit.go Tested < -> <= "x < 3"`:   killed,
+		`jit/jit.go Untested < -> <= "x < 3"`: survived,
+		`jit/source.go kernel + -> - "x + 1"`: killed,  // which the test sees as text only
+		`jit/jit.go Unused drop "_ = x"`:      invalid, // x is not used then
+		`jit/loop.go Loop += -> -= "s += n"`:  killed,
+		`jit/loop.go Loop next "5"`:           killed,
+	}
+	groups, err := collect(r.root, []string{"./jit"})
+	require.NoError(t, err)
+	tried := 0
+	for _, m := range groups[0] {
+		want, ok := verdicts[m.name()]
+		if !ok {
+			continue
+		}
+		tried++
+		have, by, err := r.try(t.Context(), m, []test{{"./jit"}})
+		require.NoError(t, err)
+		require.Equal(t, want, have, "%s %s", m.name(), by)
+	}
+	require.Equal(t, len(verdicts), tried, "%v", groups[0])
+	src, err := os.ReadFile(filepath.Join(r.root, "jit/jit.go"))
+	require.NoError(t, err)
+	require.NotContains(t, string(src), "<=", "the tree is not changed")
+}
+
+// TestSurvivors checks that each line of survivors.txt names a mutant that there is, and says why.
+func TestSurvivors(t *testing.T) {
+	groups, err := collect(filepath.Join("..", ".."), nil)
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for i, g := range groups {
+		require.NotEmpty(t, g, suites[i].dir)
+		for _, m := range g {
+			require.False(t, names[m.name()], m.name())
+			names[m.name()] = true
+		}
+	}
+	for name, why := range reasons(explained) {
+		require.True(t, names[name], "survivors.txt: there is no mutant %s", name)
+		require.NotEmpty(t, why)
+	}
+	lines := 0
+	for line := range strings.Lines(explained) {
+		if !strings.HasPrefix(line, "#") {
+			lines++
+		}
+	}
+	require.Len(t, reasons(explained), lines, "survivors.txt: a line has no tab, or is there twice")
+}
+
+func TestDraw(t *testing.T) {
+	groups := func() [][]mutant { return [][]mutant{make([]mutant, 50), make([]mutant, 3)} }
+	number := func(seed uint64) []int {
+		g := groups()
+		for i := range g {
+			for j := range g[i] {
+				g[i][j] = mutant{file: fmt.Sprint(i), line: j}
+			}
+		}
+		var list []int
+		for _, m := range draw(g, options{seed: seed}) {
+			list = append(list, m.line)
+		}
+		return list
+	}
+	require.Len(t, number(1), 53)
+	require.Equal(t, number(1), number(1))
+	require.NotEqual(t, number(1), number(2))
+	_, err := collect("../..", []string{"./nothing"})
+	require.ErrorContains(t, err, "suites.go names no tests for it")
+}
