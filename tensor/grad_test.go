@@ -449,3 +449,15 @@ func TestGradientsAtZero(t *testing.T) {
 		}
 	}
 }
+
+// Where an infinite base gives 0 the exponent's gradient is its limit 0, and not 0 times infinity.
+func TestGradientOfInfinitePower(t *testing.T) {
+	d := open(t)
+	inf := math.Inf(1)
+	x := tensor.NewVar(tensor.From(d, []float64{inf, inf, inf})).Tensor()
+	y := tensor.NewVar(tensor.From(d, []float64{-1, 1, 0.5})).Tensor()
+	g, err := x.Pow(y).Backward()
+	require.NoError(t, err)
+	require.Equal(t, []float64{0, 1, 0}, list[float64](t, g.Of(x).Abs()))
+	require.Equal(t, []float64{0, inf, inf}, list[float64](t, g.Of(y)))
+}
