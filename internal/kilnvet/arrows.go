@@ -71,5 +71,6 @@ var arrows = []arrow{
 	{from: "tests", to: []string{"*"}},
 	{from: "python", to: []string{"*"}},
 	{from: "internal/kilnvet"},
+	{from: "internal/mutate"},
 	{from: "internal/plainjson"},
 }
