@@ -20,7 +20,7 @@ func layout(args []ir.Arg) []Arg {
 // the writes to the device log.
 func describe(m *ir.Module, meta *Meta, sites []devlog.Site) {
 	k := m.Kernel()
-	meta.Entry, meta.Threads = k.Name, m.Launch.Threads
+	meta.Entry, meta.Threads, meta.Row = k.Name, m.Launch.Threads, m.Launch.Row
 	meta.Args = layout(k.Args)
 	written, at := ir.WrittenParams(k), 0
 	for i, a := range k.Args {

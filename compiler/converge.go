@@ -10,10 +10,9 @@ import (
 	"github.com/gokiln/kiln/compiler/pass"
 )
 
-// convergence turns what the uniformity analysis found into diagnostics.
-func convergence(m *ir.Module) diag.List {
+// convergence turns what the pass converge found into diagnostics.
+func convergence(m *ir.Module, found []pass.Divergence) diag.List {
 	var list diag.List
-	found := pass.CheckConvergence(m)
 	for _, d := range found {
 		code, what := diag.DivergentBarrier, "barrier"
 		if d.Need == ir.UniformWarp {
@@ -23,10 +22,17 @@ func convergence(m *ir.Module) diag.List {
 			continue // a function with both, such as dsl.BlockSum, is one mistake
 		}
 		msg := fmt.Sprintf("%s is not reached by all threads together", what)
-		list = append(list, diag.New(diagPosition(m.PosOf(d.Op.Pos)), code, msg, parting(m, d)))
+		report := diag.New(diagPosition(m.PosOf(d.Op.Pos)), code, msg, parting(m, d))
+		if code == diag.DivergentWarp && slices.ContainsFunc(d.Why, ofThread) {
+			report.Fix = "if the condition is to choose warps, make it of t.Warp(), which the threads of a warp agree on; otherwise " + report.Fix
+		}
+		list = append(list, report)
 	}
 	return list.Sorted()
 }
+
+// ofThread reports whether values begin to differ with the index of a thread.
+func ofThread(r pass.Reason) bool { return r.Kind == pass.Differs && r.Op.Op == ir.OpThread }
 
 // parting says where the threads part, and why.
 func parting(m *ir.Module, d pass.Divergence) string {

@@ -114,6 +114,7 @@ func TestLaunchErrors(t *testing.T) {
 		{"block", scale.Launch(s, runtime.Blocks(1, 5000), x, float32(2)), "block of 5000 threads"},
 		{"no threads", scale.Launch(s, runtime.Blocks(1, 0), x, float32(2)), "block of 0 threads"},
 		{"warp", jit.Of(testkernels.Sums).Launch(s, runtime.Blocks(1, 33), upload[int32](t, dev, 1)), fmt.Sprintf("multiple of %d threads", dev.WarpSize())},
+		{"rows", jit.Of(testkernels.Rows).Launch(s, runtime.Grid{Blocks: runtime.Dim3{X: 1}, Threads: runtime.Dim3{X: 4, Y: dev.WarpSize()}}, upload[int32](t, dev, 1)), "block of 4 threads along x and"},
 		{"goroutine", jit.Of(testkernels.Bad).Launch(s, one, upload[int32](t, dev, 1)), "goroutine"},
 		{"not a kernel", jit.Of(testkernels.NotMarked).Launch(s, one, upload[int32](t, dev, 1)), "//kiln:kernel"},
 		{"inference", jit.Of(testkernels.Untyped[float64]).Launch(s, one, upload[int32](t, dev, 1)), "infer"},

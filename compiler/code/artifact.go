@@ -34,6 +34,9 @@ type Meta struct {
 	// Threads is how many threads a block must have, 0 for any number: the kernel's
 	// dsl.LaunchBounds.
 	Threads int `json:"threads,omitempty"`
+	// Row is the size of a warp if the size of blocks along x must be a multiple of it, because
+	// threads come to warp operations by conditions on their index along x or y; otherwise 0.
+	Row int `json:"row,omitempty"`
 
 	// Interpreted is the fault of the compiler for which a kernel that should be native
 	// code is IR for the interpreter, "" if there was none.

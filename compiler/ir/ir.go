@@ -11,10 +11,13 @@ type Module struct {
 	Pos     []Pos    // position table; Value.Pos is an index into it, from 1
 }
 
-// Bounds says in which blocks a kernel runs, as dsl.LaunchBounds does.
+// Bounds says in which blocks a kernel runs: the first two as dsl.LaunchBounds does.
 type Bounds struct {
 	Threads int // of a block, 0 if there may be any number
 	Blocks  int // at once on a unit of the device, 0 if the compiler may choose
+	// Row is the size of a warp if the size of blocks along x must be a multiple of it, so that
+	// the threads of a warp lie in one row; 0 if blocks may have any shape.
+	Row int
 }
 
 // Object is a shared-memory object of a block.

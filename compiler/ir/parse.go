@@ -122,6 +122,9 @@ func (p *parser) launch() (err error) {
 	if p.m.Launch.Threads, err = p.number(); err == nil {
 		p.m.Launch.Blocks, err = p.number()
 	}
+	if err == nil && strings.TrimSpace(p.s) != "" {
+		p.m.Launch.Row, err = p.number()
+	}
 	return err
 }
 

@@ -87,7 +87,11 @@ func (p *printer) module() {
 		p.b.WriteString("checked\n")
 	}
 	if l := p.m.Launch; l != (Bounds{}) {
-		fmt.Fprintf(&p.b, "launch %d %d\n", l.Threads, l.Blocks)
+		fmt.Fprintf(&p.b, "launch %d %d", l.Threads, l.Blocks)
+		if l.Row > 0 {
+			fmt.Fprintf(&p.b, " %d", l.Row)
+		}
+		p.b.WriteByte('\n')
 	}
 	for i, o := range p.m.Shared {
 		fmt.Fprintf(&p.b, "shared %d %q %s\n", i, o.Name, o.Type)

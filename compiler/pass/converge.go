@@ -1,6 +1,10 @@
 package pass
 
-import "github.com/gokiln/kiln/compiler/ir"
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
 
 // Divergence is a barrier or warp operation that not all of the threads that
 // must meet there are sure to reach together.
@@ -14,19 +18,43 @@ type Divergence struct {
 	Why    []Reason      // where the threads' values of Cond begin to differ
 }
 
+// ConvergenceError is what the pass converge found.
+type ConvergenceError struct{ Found []Divergence }
+
+func (e *ConvergenceError) Error() string {
+	return fmt.Sprintf("%d operations are not reached by all threads together", len(e.Found))
+}
+
+// converge fails if operations of m stand under divergent control. If that is so
+// only in blocks of some shapes, the module is for the others: see [ir.Bounds].
+func converge(m *ir.Module, opt *Options) error {
+	if !opt.Converge {
+		return nil
+	}
+	found := CheckConvergence(m)
+	if len(found) == 0 {
+		return nil
+	}
+	m.Launch.Row = opt.WarpSize
+	if found = CheckConvergence(m); len(found) == 0 {
+		return nil
+	}
+	return &ConvergenceError{found}
+}
+
 // CheckConvergence returns the operations of m that stand under divergent
 // control, in order. A barrier needs control that is the same for the block of
 // threads, a shuffle, vote or warp barrier control that is the same for the warp.
 //
 // It wants a module without calls, and judges best after sroa has turned local
-// variables into values: run it when [Run] is done.
+// variables into values.
 func CheckConvergence(m *ir.Module) []Divergence {
 	if !hasConvergent(m) {
 		return nil
 	}
 	var found []Divergence
 	for _, f := range m.Funcs {
-		u := analyse(f)
+		u := analyse(m, f)
 		for _, b := range f.Blocks {
 			for _, v := range b.Instrs {
 				if need, ok := needs(v.Op); ok && u.control[b.ID] > need {

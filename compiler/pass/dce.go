@@ -47,12 +47,12 @@ func dropShared(m *ir.Module) {
 // reads best and that targets want.
 func dce(f *ir.Func) {
 	f.Blocks = ir.RPO(f)
-	sweep(f)
+	sweep(f, hasEffect)
 }
 
-// sweep marks what the effects of f need and drops the rest.
-func sweep(f *ir.Func) {
-	l := &liveness{f: f, live: make([]bool, f.NumValues())}
+// sweep marks what the operations of f that keep names need and drops the rest.
+func sweep(f *ir.Func, keep func(ir.Op) bool) {
+	l := &liveness{f: f, keep: keep, live: make([]bool, f.NumValues())}
 	if hasParams(f) {
 		l.in = inEdges(f)
 	}
@@ -77,6 +77,7 @@ func sweep(f *ir.Func) {
 
 type liveness struct {
 	f    *ir.Func
+	keep func(ir.Op) bool
 	live []bool
 	in   [][]edge
 	work []*ir.Value
@@ -92,7 +93,7 @@ func (l *liveness) root(v *ir.Value) {
 		}
 		base := baseOf(v.Args[0])
 		l.writes[base] = append(l.writes[base], v)
-	case hasEffect(v.Op):
+	case l.keep(v.Op):
 		l.mark(v)
 	}
 }
@@ -105,6 +106,10 @@ func hasEffect(op ir.Op) bool {
 	}
 	return op.Has(ir.Writes | ir.Fails)
 }
+
+// mustConverge is hasEffect for passes before converge, which wants to see warp
+// operations with unused results too.
+func mustConverge(op ir.Op) bool { return hasEffect(op) || op.Has(ir.Convergent) }
 
 func (l *liveness) mark(v *ir.Value) {
 	if !l.live[v.ID] {

@@ -64,7 +64,7 @@ func (u *uniformity) diverge(lp *loop, l ir.Uniformity, cause *ir.Block) []*ir.B
 			case u.num[b.ID] < u.num[e.To.ID]:
 				u.raise(&u.entry[e.To.ID], l)
 			default:
-				u.raise(&u.join[e.To.ID], l)
+				u.raise(&u.again[e.To.ID], l)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func (w *walk) reach(from int32, to *ir.Block, label int32) {
 	if w.within != nil && to == w.within.header {
 		w.next = true
 		if w.back != 0 && w.back != label {
-			w.u.raise(&w.u.join[to.ID], w.level)
+			w.u.raise(&w.u.again[to.ID], w.level)
 		}
 		w.back = label
 		return

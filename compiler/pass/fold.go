@@ -21,7 +21,7 @@ func fold(f *ir.Func) {
 		fo.repl.apply(f) // operands on back edges came before their definitions
 		ir.RemoveUnreachable(f)
 		forwarded := forwardParams(f)
-		sweep(f) // a block with dead instructions does not look empty
+		sweep(f, mustConverge) // a block with dead instructions does not look empty
 		straightened := straighten(f)
 		if !fo.again && !forwarded && !straightened {
 			break

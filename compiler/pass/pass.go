@@ -37,6 +37,8 @@ type Options struct {
 	// Small says what launches keep to: see [ir.SmallLen], [ir.SmallBlocks] and
 	// [ir.SmallThreads].
 	Small bool
+	// Converge refuses modules whose threads may come to barriers and warp operations without each other.
+	Converge bool
 	// Check, if not nil, is called on the module after every pass; tests pass
 	// [ir.Verify].
 	Check func(*ir.Module) error
@@ -120,6 +122,10 @@ var Passes = []Pass{
 		Doc: "Unrolls small loops that read memory four times, for as long as four turns are left, or eight times if that divides the turns. After unroll, which needs no rest of a loop where it applies, and when the bodies are as small as they get; before narrow, which narrows the new counters too.",
 	},
 	{
+		Name: "converge", Required: true, Run: converge,
+		Doc: "Refuses barriers and warp operations under divergent control. After unroll, sroa and fold, which make values of variables and decide branches; before narrow, whose sweep drops warp operations that nothing reads, and reciprocal, after which the quotient of an index by the warp size does not show.",
+	},
+	{
 		Name: "narrow", Run: narrow,
 		Doc: "Computes 64-bit integers in 32 bits where their ranges, or what is made of them, allow. After the last fold, which would have to see through its conversions; before cse, which gathers them.",
 	},
@@ -185,6 +191,11 @@ var Constraints = []Constraint{
 	{"licm", "partial", "strides must stand in front of their loops"},
 	{"strength", "partial", "bodies are counted as they will be"},
 	{"partial", "narrow", "it makes counters"},
+	{"sroa", "converge", "what local objects hold is known as a whole"},
+	{"unroll", "converge", "counters of unrolled loops are uniform"},
+	{"converge", "narrow", "it drops warp operations that nothing reads"},
+	{"converge", "reciprocal", "a product with a reciprocal shows nothing of the quotient"},
+	{"converge", "dce", "it drops warp operations that nothing reads"},
 	{"release", "narrow", "it notes which indices are in range"},
 	{"narrow", "reciprocal", "a division of 32 bits is half as long"},
 	{"strength", "reciprocal", "shifts are shorter than products"},

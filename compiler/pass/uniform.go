@@ -23,7 +23,7 @@ type Uniform struct {
 func Uniformity(m *ir.Module) *Uniform {
 	u := &Uniform{funcs: map[*ir.Func]*uniformity{}}
 	for _, f := range m.Funcs {
-		u.funcs[f] = analyse(f)
+		u.funcs[f] = analyse(m, f)
 	}
 	return u
 }
@@ -61,6 +61,7 @@ type uniformity struct {
 	cause   []*ir.Block     // by block ID: ends in the branch behind control
 	join    []ir.Uniformity // by block ID: level of the branches that it joins
 	entry   []ir.Uniformity // by block ID: likewise, of those whose paths come by forward edges
+	again   []ir.Uniformity // by block ID: likewise, of those whose paths come by back edges
 	content []ir.Uniformity // by ID of a local object: level of what it holds
 	escaped []bool          // by ID of a local object
 	done    []ir.Uniformity // by block ID: level at which its branch was spread
@@ -68,14 +69,18 @@ type uniformity struct {
 
 	// temporal is the level of loops that threads leave in different iterations.
 	temporal map[*loop]ir.Uniformity
+
+	warp   int        // warp size if warps lie in rows of their block, otherwise 0
+	bits   []warpBits // by value ID, if warp is known
+	ranges *ranges    // of f, when they have been asked for
 }
 
-func analyse(f *ir.Func) *uniformity {
-	u := &uniformity{f: f, in: inEdges(f), order: ir.RPO(f), temporal: map[*loop]ir.Uniformity{}}
+func analyse(m *ir.Module, f *ir.Func) *uniformity {
+	u := &uniformity{f: f, in: inEdges(f), order: ir.RPO(f), temporal: map[*loop]ir.Uniformity{}, warp: m.Launch.Row}
 	nv, nb := f.NumValues(), f.NumBlocks()
 	u.level, u.content = make([]ir.Uniformity, nv), make([]ir.Uniformity, nv)
 	u.control, u.join, u.done = make([]ir.Uniformity, nb), make([]ir.Uniformity, nb), make([]ir.Uniformity, nb)
-	u.entry = make([]ir.Uniformity, nb)
+	u.entry, u.again = make([]ir.Uniformity, nb), make([]ir.Uniformity, nb)
 	u.cause, u.escaped, u.num = make([]*ir.Block, nb), make([]bool, nv), make([]int32, nb)
 	for i := range u.num {
 		u.num[i] = -1
@@ -85,11 +90,7 @@ func analyse(f *ir.Func) *uniformity {
 	}
 	u.loops = findLoops(f, u.in)
 	u.findEscapes()
-	if !f.Kernel {
-		for _, p := range f.Params {
-			u.level[p.ID] = ir.Varying
-		}
-	}
+	u.start()
 	for u.changed = true; u.changed; {
 		u.changed = false
 		for _, b := range u.order {
@@ -97,6 +98,24 @@ func analyse(f *ir.Func) *uniformity {
 		}
 	}
 	return u
+}
+
+// start sets what holds before anything is known of the operations.
+func (u *uniformity) start() {
+	if u.warp > 0 {
+		u.bits = make([]warpBits, u.f.NumValues())
+		for i := range u.bits {
+			u.bits[i].zeros = unknownBits
+		}
+	}
+	for _, p := range u.f.Params {
+		if !u.f.Kernel {
+			u.level[p.ID] = ir.Varying
+		}
+		if u.warp > 0 {
+			u.bits[p.ID] = warpBits{vary: unknownBits}
+		}
+	}
 }
 
 // raise lifts *at to at least l.
@@ -107,18 +126,20 @@ func (u *uniformity) raise(at *ir.Uniformity, l ir.Uniformity) {
 }
 
 func (u *uniformity) block(b *ir.Block) {
-	for i, p := range b.Params {
-		l := u.joined(b, i)
-		for _, e := range u.in[b.ID] {
-			if u.num[e.from.ID] >= 0 {
-				l = max(l, u.seen(e.args()[i], b))
-			}
-		}
-		u.raise(&u.level[p.ID], l)
+	for i := range b.Params {
+		u.param(b, i)
 	}
 	for _, v := range b.Instrs {
 		u.write(b, v)
-		u.raise(&u.level[v.ID], u.result(b, v))
+		l := u.result(b, v)
+		if u.warp > 0 {
+			known, same := u.integer(b, v)
+			u.worsen(v, known)
+			if same {
+				l = min(l, ir.UniformWarp)
+			}
+		}
+		u.raise(&u.level[v.ID], l)
 	}
 	if b.Term.Kind == ir.TermBranch {
 		if l := u.seen(b.Term.Args[0], b); l > u.done[b.ID] {
@@ -129,29 +150,62 @@ func (u *uniformity) block(b *ir.Block) {
 	}
 }
 
+// param raises parameter i of b to what the edges into b bring.
+func (u *uniformity) param(b *ir.Block, i int) {
+	p, l := b.Params[i], u.joined(b, i)
+	known := warpBits{zeros: unknownBits}
+	if l > ir.UniformWarp {
+		known.vary = unknownBits
+	}
+	for _, e := range u.in[b.ID] {
+		if u.num[e.from.ID] < 0 {
+			continue
+		}
+		v := e.args()[i]
+		l = max(l, u.seen(v, b))
+		if u.warp > 0 {
+			known = known.join(u.bitsOf(v, b))
+		}
+	}
+	u.raise(&u.level[p.ID], l)
+	if u.warp > 0 {
+		u.worsen(p, known)
+	}
+}
+
 // joined returns the level of the branches that part threads which meet at b
 // with different values of parameter i. If all forward edges bring one value it
 // does not matter by which of them a thread came: so a loop stays uniform that
-// threads enter from several places.
+// threads enter from several places. The same goes for the back edges, by which
+// threads come from the ends of an iteration.
 func (u *uniformity) joined(b *ir.Block, i int) ir.Uniformity {
 	l := u.join[b.ID]
-	if u.entry[b.ID] <= l {
-		return l
+	if u.entry[b.ID] > l && u.differs(b, i, true) {
+		l = u.entry[b.ID]
 	}
+	if u.again[b.ID] > l && u.differs(b, i, false) {
+		l = u.again[b.ID]
+	}
+	return l
+}
+
+// differs reports whether the forward edges into b, or the back edges, bring
+// several values of parameter i.
+func (u *uniformity) differs(b *ir.Block, i int, forward bool) bool {
 	var first *ir.Value
 	for _, e := range u.in[b.ID] {
-		if n := u.num[e.from.ID]; n < 0 || n >= u.num[b.ID] {
+		if n := u.num[e.from.ID]; n < 0 || forward != (n < u.num[b.ID]) {
 			continue
 		}
 		v := e.args()[i]
 		if first == nil {
 			first = v
 		}
-		if v != first {
-			return u.entry[b.ID]
+		if !sameValue(v, first) {
+			return true
 		}
 	}
-	return l
+	return false
 }
 
 // seen returns the level of v for a user in block b.

@@ -299,6 +299,9 @@ b5:
 			[]string{"barrier: varying under load"}},
 		{"escaped object", "%9 = local : ptr<local,i64>\n %13 = local : ptr<local,i64>\n store %9, %1\n %14 = select %8, %9, %13 : ptr<local,i64>\n %11 = load %14 : i64\n %12 = lt %11, %1 : bool\n br %12, b3, b4\nb3:\n barrier\n jump b4\nb4:\n ret\n",
 			[]string{"barrier: varying under load"}},
+		{"divergent branch before a back edge", "jump b1(%4, %4)\nb1(%9: i64, %10: i64):\n barrier\n %11 = add %9, %5 : i64\n %12 = lt %11, %1 : bool\n br %12, b2, b4\nb2:\n br %6, b3, b1(%11, %5)\nb3:\n store %0, %5\n jump b1(%11, %4)\nb4:\n ret\n", nil},
+		{"value of a divergent branch before a back edge", "jump b1(%4, %4)\nb1(%9: i64, %10: i64):\n barrier\n %11 = add %9, %5 : i64\n %12 = lt %10, %1 : bool\n br %12, b2, b4\nb2:\n br %6, b3, b1(%11, %5)\nb3:\n store %0, %5\n jump b1(%11, %4)\nb4:\n ret\n",
+			[]string{"barrier: varying under blockparam"}},
 		// A thread that never comes is not a divergence that control flow shows.
 		{"endless loop", "br %6, b1, b2\nb1:\n jump b1\nb2:\n barrier\n ret\n", nil},
 	}

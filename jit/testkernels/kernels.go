@@ -50,6 +50,15 @@ func Overrun(t dsl.Thread, out []int32) {
 	out[t.Global()] = 1
 }
 
+// Rows adds up rows of whole warps: threads come to the sums by their index along y.
+//
+//kiln:kernel
+func Rows(t dsl.Thread, x []int32) {
+	if t.ThreadY() == 1 {
+		x[t.ThreadX()] = dsl.WarpSum(t, x[t.ThreadX()])
+	}
+}
+
 // Untyped cannot be inferred from its parameters.
 //
 //kiln:kernel

@@ -103,6 +103,9 @@ func (b *builder) warps() {
 	b.add("Warps/uint64", language.Warps[uint64], 2, 64, make([]uint64, n*each), ints[uint64](b, n))
 	b.add("Warps/float32", language.Warps[float32], 2, 64, make([]float32, n*each), ranged[float32](b, n, 10))
 	b.add("Warps/float64", language.Warps[float64], 2, 64, make([]float64, n*each), ranged[float64](b, n, 10))
+	for _, d := range []dsl.Dim3{dsl.D3(64, 1, 1), dsl.D3(128, 2, 2)} {
+		b.add3(fmt.Sprintf("WholeRows/%dx%dx%d", d.X, d.Y, d.Z), language.WholeRows, dsl.D1(2), d, make([]int32, 2*d.X*d.Y*d.Z), ints[int32](b, 2*d.X*d.Y*d.Z))
+	}
 	// Kernels that only ask for their lane and warp take blocks of any size.
 	for _, d := range []dsl.Dim3{dsl.D3(45, 1, 1), dsl.D3(5, 3, 3), dsl.D3(40, 1, 2), dsl.D3(3, 1, 1)} {
 		b.add3(fmt.Sprintf("PartWarps/%dx%dx%d", d.X, d.Y, d.Z), kernels.Geometry, dsl.D3(2, 3, 1), d, make([]int, 6*d.X*d.Y*d.Z))

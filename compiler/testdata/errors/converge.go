@@ -18,7 +18,7 @@ func Loaded(t dsl.Thread, x []int) {
 		n = 5
 	}
 	for k := 0; k < n; k++ {
-		t.Sync() // ERROR 9 "K0301: .* depends on what is read at .*:15:8, and that on t.ThreadX\(\) at .*:14:15"
+		t.Sync() // ERROR 9 "K0301: .* depends on the way taken at .*:17:7, and that on what is read at .*:15:8, and that on t.ThreadX\(\) at .*:14:15"
 	}
 }
 
@@ -85,7 +85,7 @@ func Ways(t dsl.Thread, x []float32) {
 	votes := dsl.Ballot(t, near)
 	for votes&1 == 0 {
 		votes >>= 1
-		t.Sync() // ERROR 9 "K0301: .* depends on t.ThreadZ\(\) at .*:82:14"
+		t.Sync() // ERROR 9 "K0301: .* depends on the way taken at .*:82:17, and that on t.ThreadZ\(\) at .*:82:14"
 	}
 	v := dsl.Shuffle(t, x[t.Lane()], t.ThreadX()^1)
 	if v > 2 {
@@ -114,4 +114,78 @@ func tests(t dsl.Thread, x []float32, even, odd bool) {
 //kiln:kernel
 func Tests(t dsl.Thread, x []float32) {
 	tests(t, x, t.ThreadX() == 5, t.ThreadY() == 6)
+}
+
+// The result is not used: the lanes do not meet all the same.
+//
+//kiln:kernel
+func Unused(t dsl.Thread, x []float32) {
+	if t.Lane() < 5 {
+		dsl.WarpSum(t, x[0]) // ERROR 14 "K0302: .*the threads part at .*:123:14"
+	}
+	if t.Global() < len(x) {
+		_ = dsl.Ballot(t, true) // ERROR 17 "K0302: .*the threads part at .*:126:16"
+	}
+}
+
+// What is uniform in blocks whose rows are whole warps is no mistake.
+//
+//kiln:kernel
+func Rows(t dsl.Thread, x []float32) {
+	if t.ThreadX()/t.WarpSize() == 2 || t.ThreadY() == 1 || t.Global()%(2*t.WarpSize()) < t.WarpSize() {
+		x[t.Global()] = dsl.WarpSum(t, x[t.Global()])
+	}
+	for i := t.GlobalX() / t.WarpSize(); i < len(x); i += t.GlobalSize() / t.WarpSize() {
+		t.SyncWarp()
+	}
+	for i := t.Global(); i < len(x)/t.WarpSize()*t.WarpSize(); i += t.GlobalSize() {
+		t.SyncWarp()
+	}
+}
+
+// Half a warp, other sums than with multiples, and rounding towards zero are not.
+//
+//kiln:kernel
+func NoRows(t dsl.Thread, x []float32) {
+	if t.ThreadX()/(t.WarpSize()/2) == 2 {
+		t.SyncWarp() // ERROR 13 "K0302: .* t.ThreadX\(\)"
+	}
+	if (t.ThreadX()+1)/t.WarpSize() == 2 {
+		t.SyncWarp() // ERROR 13 "K0302: .* t.ThreadX\(\)"
+	}
+	if (t.Global()-64)/t.WarpSize() == 0 {
+		t.SyncWarp() // ERROR 13 "K0302: .* t.ThreadX\(\)"
+	}
+	for i := t.Global(); i < len(x); i += t.GlobalSize() {
+		t.SyncWarp() // ERROR 13 "K0302: .* t.ThreadX\(\)"
+	}
+	if t.ThreadX() <= t.WarpSize() {
+		t.SyncWarp() // ERROR 13 "K0302: .* t.ThreadX\(\)"
+	}
+	if t.ThreadX()/t.WarpSize() == 2 {
+		t.Sync() // ERROR 9 "K0301: .* t.ThreadX\(\)"
+	}
+}
+
+// A branch that threads take differently at the end of a loop's body says nothing
+// about the counter.
+//
+//kiln:kernel
+func LastInLoop(t dsl.Thread, x []float32, n int) {
+	for i := 0; i < n; i++ {
+		t.Sync()
+		if x[t.ThreadX()] > 2 {
+			x[t.ThreadX()] = float32(i)
+		}
+	}
+	i := 0
+	for i < n {
+		i++
+		t.Sync()
+		if x[t.ThreadX()] > 2 {
+			x[t.ThreadX()] = float32(i)
+			continue
+		}
+		x[t.ThreadX()+1] = 1
+	}
 }
