@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -161,7 +162,9 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 // lengths turns arrays without a usable length into diagnostics.
 func lengths(m *ir.Module, errs []*pass.LengthError) (list diag.List) {
 	for _, e := range errs {
-		list.Add(diag.New(diagPosition(m.PosOf(e.Pos)), diag.SliceLength, e.Msg, ""))
+		d := diag.New(diagPosition(m.PosOf(e.Pos)), diag.SliceLength, e.Msg, "")
+		d.Fix = cmp.Or(e.Fix, d.Fix)
+		list.Add(d)
 	}
 	return list.Sorted()
 }

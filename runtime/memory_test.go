@@ -56,6 +56,7 @@ func TestElementTypes(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 	_, err = Alloc[int64](r.Device, -1)
 	require.ErrorIs(t, err, ErrInvalid)
+	require.ErrorContains(t, err, "a slice of length -1: lengths are not negative")
 	_, err = Alloc[int64](r.Device, 1<<61)
 	require.ErrorIs(t, err, ErrInvalid)
 	_, err = r.DefaultStream().Alloc(-1)

@@ -44,7 +44,10 @@ func AllocOn[T any](s *Stream, n int) (Slice[T], error) {
 	if err != nil {
 		return Slice[T]{}, err
 	}
-	if n < 0 || size > 0 && n > math.MaxInt/size {
+	if n < 0 {
+		return Slice[T]{}, s.dev.invalid("allocate", fmt.Sprintf("a slice of length %d: lengths are not negative", n))
+	}
+	if size > 0 && n > math.MaxInt/size {
 		return Slice[T]{}, s.dev.invalid("allocate", fmt.Sprintf("%d elements of %d bytes", n, size))
 	}
 	b, err := s.Alloc(n * size)

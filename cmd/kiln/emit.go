@@ -104,6 +104,11 @@ func emit(w, stderr io.Writer, pattern string, f emitFlags) error {
 		}
 	}
 	if found == 0 {
+		for _, p := range pkgs {
+			if err := front.SyntaxErrors(p.Package); err != nil {
+				return err
+			}
+		}
 		return fmt.Errorf("no kernel %s in %s: kernels are functions marked //kiln:kernel", f.kernel, pattern)
 	}
 	return nil

@@ -152,11 +152,6 @@ func (e *emitter) supported(order []*ir.Block) error {
 		}
 		return nil
 	}
-	for _, p := range e.f.Params {
-		if err := check(p); err != nil {
-			return err
-		}
-	}
 	for _, b := range order {
 		for _, v := range b.Instrs {
 			if err := check(v); err != nil {
@@ -164,11 +159,27 @@ func (e *emitter) supported(order []*ir.Block) error {
 			}
 		}
 	}
+	for _, p := range e.f.Params { // which have no place: those that are used were found above
+		if err := check(p); err != nil {
+			return fmt.Errorf("parameter %s, which nothing uses: %w", e.argOf(p), err)
+		}
+	}
 	offsets, size := e.m.SharedLayout()
 	if e.lang.Part != nil && e.t.Dynamic(size) {
 		e.places = offsets
 	}
 	return e.t.CheckShared(size)
+}
+
+// argOf names the Go parameter that p belongs to.
+func (e *emitter) argOf(p *ir.Value) string {
+	i := 0
+	for _, a := range e.f.Args {
+		if i += a.NumParams(); int(p.Imm) < i {
+			return a.Name + " " + a.Go
+		}
+	}
+	return fmt.Sprint(p.Imm)
 }
 
 func argTypes(v *ir.Value) []*ir.Type {
@@ -207,7 +218,7 @@ func (e *emitter) signature() []Param {
 	written := ir.WrittenParams(e.f)
 	var out []Param
 	unique := func(name string) string {
-		name = e.goName(name)
+		name = e.goName(strings.ReplaceAll(name, ".", "_")) // a field of a parameter
 		for e.taken[name] {
 			name += "_"
 		}

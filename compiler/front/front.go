@@ -136,6 +136,9 @@ func Kernels(p *Package) []string {
 	return names
 }
 
+// SyntaxErrors returns what the parser says of the files of p, nil if they are Go.
+func SyntaxErrors(p *Package) error { return parsePackage(p).errs.Err() }
+
 // Check reports all mistakes in the kernels of p. A generic kernel is compiled
 // for the types that its constraints list, at most sixteen of them, or for types
 // of p where a constraint asks for methods; a kernel with compile-time parameters

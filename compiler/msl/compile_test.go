@@ -56,7 +56,8 @@ func compiles(t *testing.T, clang, version, text string) {
 // What Metal lacks is refused with the place, and what to do.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct{ name, version, text, want string }{
-		{"float64", "3.2", "kernel @k(%p: ptr<global,f64>, %n: i64) args(p slice f64 \"[]float64\") {\nb0:\n  ret\n}\n", "kernel k: ptr<global,f64> is not available on msl:3.2: Metal has no 64-bit floats; use float32"},
+		{"float64", "3.2", "kernel @k(%p: ptr<global,f64>, %n: i64) args(p slice f64 \"[]float64\") {\nb0:\n  ret\n}\n", "kernel k: parameter p []float64, which nothing uses: ptr<global,f64> is not available on msl:3.2: Metal has no 64-bit floats; use float32"},
+		{"float64 in use", "3.2", "kernel @k(%p: ptr<global,f64>, %n: i64) args(p slice f64 \"[]float64\") {\nb0:\n  %0 = load %p : f64 !1\n  store %p, %0 !1\n  ret\n}\npos !1 \"k/k.go\" 7 3\n", "kernel k: k/k.go:7: f64 is not available on msl:3.2: Metal has no 64-bit floats; use float32"},
 		{"threadgroup memory", "3.0", "shared 0 \"big\" [8193]u32\nkernel @k() args() {\nb0:\n  ret\n}\n", "kernel k: needs 32772 bytes of shared memory, msl:3.0 has 32768 for a block; use smaller dsl.Shared arrays"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

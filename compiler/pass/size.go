@@ -12,6 +12,7 @@ import (
 type LengthError struct {
 	Pos int // index into the module's positions
 	Msg string
+	Fix string // the way out, if it is not the general one
 }
 
 func (e *LengthError) Error() string { return e.Msg }
@@ -167,17 +168,19 @@ func (s *sizer) length(v *ir.Value) (n uint64, ok bool) {
 	case !x.IsConst():
 		s.fail(v, "length of %s is not known at compile time", what)
 	case int64(x.Imm) < 0:
-		s.fail(v, "%s of %d elements", what, int64(x.Imm))
+		s.fail(v, "%s of a negative length, %d", what, int64(x.Imm)).Fix = "see to it that the compile-time values which a launch can pass give no negative length; a comment //kiln:const says which ones the kernel is checked with"
 	case int64(x.Imm) > maxObject/size:
-		s.fail(v, "%s of %d elements is too large", what, x.Imm)
+		s.fail(v, "%s of %d elements is too large", what, x.Imm).Fix = "use fewer elements: what one block or one thread has room for is far less than 1 GiB"
 	default:
 		return x.Imm, true
 	}
 	return 0, false
 }
 
-func (s *sizer) fail(v *ir.Value, format string, args ...any) {
-	s.errs = append(s.errs, &LengthError{v.Pos, fmt.Sprintf(format, args...)})
+func (s *sizer) fail(v *ir.Value, format string, args ...any) *LengthError {
+	e := &LengthError{Pos: v.Pos, Msg: fmt.Sprintf(format, args...)}
+	s.errs = append(s.errs, e)
+	return e
 }
 
 // object returns the shared object for n elements. The first length that a call

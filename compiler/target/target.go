@@ -211,6 +211,9 @@ func parse(s string) (Target, error) {
 			}
 			names = append(names, t.Arch)
 		}
+		if name == "" {
+			return Target{}, fmt.Errorf("target %q names no architecture: write it as in %s:%s; known are %s", s, kind, f.example, strings.Join(names, ", "))
+		}
 		return Target{}, fmt.Errorf("target %q: unknown architecture %q; known are %s", s, name, strings.Join(names, ", "))
 	}
 	return Target{}, fmt.Errorf("target %q: unknown kind %q; use cpu or a kind and an architecture: %s", s, kind, strings.Join(examples, ", "))

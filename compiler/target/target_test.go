@@ -24,6 +24,13 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+func TestParseWithoutArchitecture(t *testing.T) {
+	_, err := Parse("hip")
+	require.ErrorContains(t, err, `target "hip" names no architecture: write it as in hip:gfx942; known are gfx900`)
+	_, err = Parse("hip:gfx1")
+	require.ErrorContains(t, err, `unknown architecture "gfx1"`)
+}
+
 func TestCPU(t *testing.T) {
 	for text, want := range map[string]struct {
 		kind, name string

@@ -18,7 +18,7 @@ func (c config) width() dsl.ConstInt {
 func Lengths(t dsl.Thread, x []float32, n int, tile dsl.ConstInt, cfg config) {
 	a := dsl.SharedSlice[float32](t, dsl.ConstInt(n))       // ERROR 31 "K0306: length of dsl.SharedSlice is not known at compile time"
 	b := dsl.LocalSlice[float32](dsl.ConstInt(t.ThreadX())) // ERROR 30 "K0306: length of dsl.LocalSlice is not known at compile time"
-	c := dsl.LocalSlice[float32](-tile)                     // ERROR 30 "K0306: dsl.LocalSlice of -1 elements" ERROR 30 "K0306: dsl.LocalSlice of -8 elements"
+	c := dsl.LocalSlice[float32](-tile)                     // ERROR 30 "K0306: dsl.LocalSlice of a negative length, -1" ERROR 30 "K0306: dsl.LocalSlice of a negative length, -8"
 	d := dsl.SharedSlice[float32](t, tile<<40)              // ERROR 31 "K0306: dsl.SharedSlice of 8796093022208 elements is too large" ERROR 31 "K0306: dsl.SharedSlice of 1099511627776 elements is too large"
 	e := dsl.SharedSlice[float32](t, cfg.width()+1)
 	m := tile
