@@ -25,6 +25,15 @@
 // They find their handle by [Instance], which works in generic functions, too, where [Of]
 // cannot tell the types.
 //
+// # Structs with slices
+//
+// A kernel may take structs that have slices. What a launch passes for one is a struct of the
+// program's own, with the same fields in the same order and a runtime.Slice of T for
+// each []T: for func Scale(t dsl.Thread, m struct{ Data []float32; Cols int })
+//
+//	type Matrix struct { Data runtime.Slice[float32]; Cols int }
+//	err = scale.Launch(s, grid, Matrix{x, 3})
+//
 // # Compile-time parameters
 //
 // A parameter of type dsl.ConstInt or dsl.ConstBool, and a field of such a type

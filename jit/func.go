@@ -303,7 +303,7 @@ func (c *constArg) code(arg *any) (uint64, error) {
 		return uint64(pc), nil
 	case a.typ != c.word:
 		if t := reflect.TypeOf(*arg); t == nil || t.Kind() != reflect.Func || unnamed(t) != c.fn {
-			return 0, c.accept(*arg)
+			return 0, c.accept(*arg, 0)
 		}
 	}
 	if a.data == nil {

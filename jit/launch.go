@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	goruntime "runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -12,36 +13,67 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// param says how one argument of a launch goes into the argument block.
+// param says how an argument of a launch, or a field of one, goes into the argument block.
 type param struct {
 	code.Arg
-	goType reflect.Type   // the kernel's parameter type
-	want   string         // what a launch passes, for messages
+	arg    int            // which argument of the launch
+	from   uintptr        // where it begins there
+	goType reflect.Type   // the kernel's parameter type, of the whole argument
 	typ    atomic.Uintptr // type word of the arguments seen and found right
 }
 
 // planArgs pairs the parameters of the compiled kernel with those of the Go
 // function that the handle was made from.
 func planArgs(args []code.Arg, fn reflect.Type) ([]param, error) {
-	if fn.NumIn() != len(args)+1 {
-		return nil, fmt.Errorf("compiled kernel has %d parameters, the function %s has %d", len(args), fn, fn.NumIn()-1)
+	p := planner{args: args, plan: make([]param, len(args))}
+	for i := 1; i < fn.NumIn(); i++ {
+		p.arg, p.whole = i-1, fn.In(i)
+		if err := p.part(fn.In(i), 0); err != nil {
+			return nil, err
+		}
 	}
-	plan := make([]param, len(args))
-	for i, a := range args {
-		t := fn.In(i + 1)
-		elem, want := t, t.String()
-		if a.Slice && t.Kind() == reflect.Slice {
-			elem, want = t.Elem(), "runtime.Slice["+t.Elem().String()+"]"
-		}
-		if a.Slice != (t.Kind() == reflect.Slice) || int(elem.Size()) != a.Size {
-			return nil, fmt.Errorf("parameter %s is %s in the compiled kernel, %s in the function", a.Name, a.Go, t)
-		}
-		if !sameBasic(a.Go, t) {
-			return nil, fmt.Errorf("parameter %s is %s in the kernel, %s in the type that the handle was made for", a.Name, a.Go, t)
-		}
-		plan[i].Arg, plan[i].goType, plan[i].want = a, t, want
+	if p.n != len(args) {
+		return nil, fmt.Errorf("compiled kernel has %d parameters, the function %s has %d", len(args), fn, p.n)
 	}
-	return plan, nil
+	return p.plan, nil
+}
+
+type planner struct {
+	args  []code.Arg
+	plan  []param
+	n     int // arguments paired, and those that the function has too many
+	arg   int
+	whole reflect.Type
+}
+
+// part pairs the part of a parameter of type t that begins at from in the argument of a
+// launch. The fields of a struct with slices are parameters of the compiled kernel.
+func (p *planner) part(t reflect.Type, from uintptr) error {
+	if holdsSlices(t) {
+		host := hostLayout(t)
+		for i := range t.NumField() {
+			if err := p.part(t.Field(i).Type, from+host.Field(i).Offset); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	i := p.n
+	if p.n++; i >= len(p.args) {
+		return nil
+	}
+	a, elem := p.args[i], t
+	if a.Slice && t.Kind() == reflect.Slice {
+		elem = t.Elem()
+	}
+	if a.Slice != (t.Kind() == reflect.Slice) || int(elem.Size()) != a.Size {
+		return fmt.Errorf("parameter %s is %s in the compiled kernel, %s in the function", a.Name, a.Go, t)
+	}
+	if !sameBasic(a.Go, t) {
+		return fmt.Errorf("parameter %s is %s in the kernel, %s in the type that the handle was made for", a.Name, a.Go, t)
+	}
+	p.plan[i].Arg, p.plan[i].arg, p.plan[i].from, p.plan[i].goType = a, p.arg, from, p.whole
+	return nil
 }
 
 // iface is the memory of an interface value: the argument's type and a pointer
@@ -64,7 +96,9 @@ var largeBlocks = sync.Pool{New: func() any { return new([maxPooled]byte) }}
 
 // Launch runs the kernel on a stream over a grid. The arguments are the
 // kernel's parameters after the Thread, of exactly their types: a scalar for a
-// scalar, a struct for a struct, a [runtime.Slice] of T for a []T. Those of type
+// scalar, a struct for a struct, a [runtime.Slice] of T for a []T. For a struct that
+// has slices it is any struct with the same names of fields in the same order,
+// a runtime.Slice of T for each []T. Those of type
 // dsl.ConstInt and dsl.ConstBool choose a specialisation of the kernel. Launch returns when the work is
 // queued; what goes wrong in the kernel is reported by the next call that
 // waits for the stream.
@@ -76,8 +110,8 @@ func (k *Kernel) Launch(s *runtime.Stream, g runtime.Grid, args ...any) error {
 	if err != nil {
 		return err
 	}
-	if len(args) != len(in.plan) {
-		return fmt.Errorf("%s: launch with %d arguments, the kernel has %d: %s", k.name, len(args), len(in.plan), in.signature())
+	if want := k.fn.NumIn() - 1; len(args) != want {
+		return fmt.Errorf("%s: launch with %d arguments, the kernel has %d: %s", k.name, len(args), want, in.signature())
 	}
 	if err := in.checkGrid(g); err != nil {
 		return fmt.Errorf("%s: %w", k.name, err)
@@ -136,37 +170,37 @@ func (in *instance) checkGrid(g runtime.Grid) error {
 }
 
 func (in *instance) signature() string {
-	s := "("
+	var list []string
 	for i := range in.plan {
-		if i > 0 {
-			s += ", "
+		if p := &in.plan[i]; i == 0 || in.plan[i-1].arg != p.arg {
+			list = append(list, p.whole()+" "+launchType(p.goType))
 		}
-		s += in.plan[i].Name + " " + in.plan[i].want
 	}
-	return s + ")"
+	return "(" + strings.Join(list, ", ") + ")"
 }
 
 // pack checks the arguments and writes the argument block.
 func (in *instance) pack(block []byte, args []any) error {
-	for i := range args {
+	for i := range in.plan {
 		p := &in.plan[i]
 		if p.Const {
 			continue // it chose the code
 		}
-		a := (*iface)(unsafe.Pointer(&args[i]))
+		a := (*iface)(unsafe.Pointer(&args[p.arg]))
 		if a.typ != p.typ.Load() || a.typ == 0 {
-			if err := p.accept(i, reflect.TypeOf(args[i]), a.typ); err != nil {
+			if err := p.accept(reflect.TypeOf(args[p.arg]), a.typ); err != nil {
 				return err
 			}
 		}
+		from := unsafe.Add(a.data, p.from)
 		if !p.Slice {
-			copy(block[p.Offset:p.Offset+p.Size], unsafe.Slice((*byte)(a.data), p.Size))
+			copy(block[p.Offset:p.Offset+p.Size], unsafe.Slice((*byte)(from), p.Size))
 			continue
 		}
-		h := (*runtime.SliceHeader)(a.data)
+		h := (*runtime.SliceHeader)(from)
 		addr, err := in.address(h, p)
 		if err != nil {
-			return fmt.Errorf("argument %d (%s): %w", i+1, p.Name, err)
+			return fmt.Errorf("argument %d (%s): %w", p.arg+1, p.Name, err)
 		}
 		*(*uint64)(unsafe.Pointer(&block[p.Offset])) = addr
 		*(*uint64)(unsafe.Pointer(&block[p.Offset+8])) = uint64(h.Len)
@@ -174,22 +208,26 @@ func (in *instance) pack(block []byte, args []any) error {
 	return nil
 }
 
-// accept checks the type of argument i the slow way and remembers it.
-func (p *param) accept(i int, t reflect.Type, word uintptr) error {
-	ok := t == p.goType
-	if p.Slice {
-		elem, isSlice := runtime.SliceElem(t)
-		ok = isSlice && elem == p.goType.Elem()
-	}
-	if !ok {
+// accept checks the type of the argument the slow way and remembers it.
+func (p *param) accept(t reflect.Type, word uintptr) error {
+	if !accepts(p.goType, t) {
 		have := "nil"
 		if t != nil {
 			have = t.String()
 		}
-		return fmt.Errorf("argument %d (%s) is %s, want %s", i+1, p.Name, have, p.want)
+		return fmt.Errorf("argument %d (%s) is %s, want %s", p.arg+1, p.whole(), have, launchType(p.goType))
 	}
 	p.typ.Store(word)
 	return nil
+}
+
+// whole is the name of the kernel's parameter that p is, or is a field of.
+func (p *param) whole() string {
+	if !holdsSlices(p.goType) {
+		return p.Name
+	}
+	name, _, _ := strings.Cut(p.Name, ".")
+	return name
 }
 
 func (in *instance) address(h *runtime.SliceHeader, p *param) (uint64, error) {

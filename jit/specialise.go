@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/gokiln/kiln/dsl"
@@ -30,10 +31,14 @@ const maxConstants = 36
 type constArg struct {
 	index int // of the argument
 	typ   reflect.Type
-	word  uintptr // of typ, as an interface holds it
+	word  uintptr         // of typ, as an interface holds it
+	seen  *atomic.Uintptr // word of the arguments seen and found right, if they need not be of typ
 	parts []constPart
 	fn    reflect.Type // without a name, of a parameter of a function type
 }
+
+// noType is the type word of no value: those are addresses of descriptors.
+const noType = 1
 
 type constPart struct {
 	name   string // as in front.Request.Consts, by the number of the parameter
@@ -60,9 +65,12 @@ func findConstants(fn reflect.Type) (list []constArg, err error) {
 			continue
 		}
 		zero := reflect.Zero(t).Interface()
-		c := constArg{index: i - 1, typ: t, word: (*iface)(unsafe.Pointer(&zero)).typ, parts: parts}
-		if t.Kind() == reflect.Func {
+		c := constArg{index: i - 1, typ: t, word: (*iface)(unsafe.Pointer(&zero)).typ, seen: new(atomic.Uintptr), parts: parts}
+		switch {
+		case t.Kind() == reflect.Func:
 			c.fn = unnamed(t)
+		case holdsSlices(t):
+			c.word = noType
 		}
 		list = append(list, c)
 		n += len(parts)
@@ -81,9 +89,13 @@ func constParts(list []constPart, t reflect.Type, name string, at uintptr) []con
 	case t == constIntType, t == constBoolType:
 		list = append(list, constPart{name, at, t == constBoolType})
 	case t.Kind() == reflect.Struct:
+		host := t
+		if holdsSlices(t) {
+			host = hostLayout(t)
+		}
 		for i := range t.NumField() {
 			if f := t.Field(i); f.Name != "_" {
-				list = constParts(list, f.Type, name+"."+f.Name, at+f.Offset)
+				list = constParts(list, f.Type, name+"."+f.Name, at+host.Field(i).Offset)
 			}
 		}
 	case t.Kind() == reflect.Array:
@@ -129,8 +141,8 @@ func (k *Kernel) constants(args []any, values *[maxConstants]uint64) ([]uint64, 
 			continue
 		}
 		a := (*iface)(unsafe.Pointer(&args[c.index]))
-		if a.typ != c.word {
-			if err := c.accept(args[c.index]); err != nil {
+		if a.typ != c.word && (a.typ != c.seen.Load() || a.typ == 0) {
+			if err := c.accept(args[c.index], a.typ); err != nil {
 				return nil, err
 			}
 		}
@@ -151,15 +163,16 @@ func (k *Kernel) constants(args []any, values *[maxConstants]uint64) ([]uint64, 
 	return values[:n], nil
 }
 
-// accept checks the type of an argument the slow way.
-func (c *constArg) accept(arg any) error {
-	if t := reflect.TypeOf(arg); t != c.typ {
+// accept checks the type of an argument the slow way and remembers it.
+func (c *constArg) accept(arg any, word uintptr) error {
+	if t := reflect.TypeOf(arg); !accepts(c.typ, t) {
 		have := "nil"
 		if t != nil {
 			have = t.String()
 		}
-		return fmt.Errorf("argument %d is %s, want %s", c.index+1, have, c.typ)
+		return fmt.Errorf("argument %d is %s, want %s", c.index+1, have, launchType(c.typ))
 	}
+	c.seen.Store(word)
 	return nil
 }
 

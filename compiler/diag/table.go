@@ -53,7 +53,7 @@ var Codes = []Row{
 
 	{FirstParam, "first parameter", "The first parameter of a kernel is its thread.", "//kiln:kernel\nfunc Scale(x []float32) {}", "declare the function as func Name(t dsl.Thread, …)"},
 	{HasResult, "kernel with a result", "A kernel runs in thousands of threads, so it has no single result.", "//kiln:kernel\nfunc Sum(t dsl.Thread, x []float32) float32 { return 0 }", "store the result in a slice parameter"},
-	{ParamType, "parameter type", "Parameters of a kernel are numbers, bools, structs and arrays that hold numbers and bools only, at most 256, slices of all these, and functions.", "//kiln:kernel\nfunc K(t dsl.Thread, x [][]float32) {}", "pass the fields or rows as separate slices and numbers"},
+	{ParamType, "parameter type", "Parameters of a kernel are numbers, bools, structs and arrays of numbers and bools, at most 256, slices of all these, structs that have such slices as fields, and functions.", "//kiln:kernel\nfunc K(t dsl.Thread, x [][]float32) {}", "pass the fields or rows as separate slices and numbers"},
 	{KernelForm, "form of a kernel", "A kernel is a plain function: not a method, not variadic, with a name and a body.", "//kiln:kernel\nfunc (c conf) Run(t dsl.Thread) {}", "make it a plain function, with a slice in place of ...T"},
 	{Uninferable, "type parameter not inferable", "A type parameter of the kernel does not appear in its parameters, so a launch cannot tell it.", "//kiln:kernel\nfunc Fill[T dsl.Float](t dsl.Thread, n int) {}", "let a parameter have the type, for example a slice of it; or write a kernel for each type, which calls the generic function"},
 

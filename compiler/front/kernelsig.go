@@ -46,7 +46,7 @@ func (c *subsetChecker) kernelParams(n *ast.FuncDecl) {
 			continue
 		}
 		if why := badParam(t); why != "" {
-			c.report(f.Type, diag.ParamType, "parameter of kernel %s is %s", n.Name.Name, why)
+			c.b.reportParam(f.Type.Pos(), n.Name.Name, why)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (f *funcLower) params(at []token.Pos) {
 			continue
 		}
 		if why := badParam(p.Type()); why != "" {
-			b.report(at[i], diag.ParamType, "", "parameter of kernel %s is %s", k.name, why)
+			b.reportParam(at[i], k.name, why)
 			f.env[p] = badVal
 			continue
 		}
@@ -172,30 +172,12 @@ func (f *funcLower) kernelParam(p *ssa.Parameter, i int) val {
 	if name == "" || name == "_" {
 		name = fmt.Sprintf("arg%d", i)
 	}
-	a := ir.Arg{Name: name, Go: typeName(p.Type()), Elem: memType(p.Type())}
-	part := paramPart{f, name, strconv.Itoa(i)}
-	var v val
-	switch u := p.Type().Underlying().(type) {
-	case *types.Slice:
-		a.Kind, a.Elem = ir.ArgSlice, memType(u.Elem())
-		v.parts = []val{{v: f.out.NewParam(ir.PtrTo(ir.Global, a.Elem))}, {v: f.out.NewParam(ir.I64)}}
-	case *types.Signature:
+	if u, ok := p.Type().Underlying().(*types.Signature); ok {
 		// A function is a word, of which the kernel knows all that there is to know.
-		a.Kind, a.Elem, a.Go = ir.ArgConst, ir.U64, signatureName(u)
-		v = f.funcParam(p, name, strconv.Itoa(i))
-	case *types.Struct, *types.Array:
-		a.Kind = ir.ArgStruct
-		v = part.value(p.Type())
-	default:
-		if isConstType(p.Type()) {
-			a.Kind = ir.ArgConst
-			v = part.constant(p.Type())
-			break
-		}
-		v.v = f.out.NewParam(a.Elem)
+		f.out.Args = append(f.out.Args, ir.Arg{Name: name, Kind: ir.ArgConst, Elem: ir.U64, Go: signatureName(u)})
+		return f.funcParam(p, name, strconv.Itoa(i))
 	}
-	f.out.Args = append(f.out.Args, a)
-	return v
+	return paramPart{f, name, strconv.Itoa(i)}.argument(p.Type())
 }
 
 // paramPart is a part of a parameter that is passed by value, with its name and
@@ -207,6 +189,37 @@ type paramPart struct {
 
 func (p paramPart) at(suffix string) paramPart {
 	return paramPart{p.f, p.name + suffix, p.number + suffix}
+}
+
+// argument makes the arguments that a parameter of type t consists of: one, but for a
+// struct that holds slices, whose fields are passed as if each were a parameter.
+func (p paramPart) argument(t types.Type) (v val) {
+	u, isStruct := t.Underlying().(*types.Struct)
+	if isStruct && HoldsSlices(t) {
+		for field := range u.Fields() {
+			v.parts = append(v.parts, p.at("."+field.Name()).argument(field.Type()))
+		}
+		return v
+	}
+	out := p.f.out
+	a := ir.Arg{Name: p.name, Go: typeName(t), Elem: memType(t)}
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		a.Kind, a.Elem = ir.ArgSlice, memType(u.Elem())
+		v.parts = []val{{v: out.NewParam(ir.PtrTo(ir.Global, a.Elem))}, {v: out.NewParam(ir.I64)}}
+	case *types.Struct, *types.Array:
+		a.Kind = ir.ArgStruct
+		v = p.value(t)
+	default:
+		if isConstType(t) && !strings.HasSuffix(p.name, "._") {
+			a.Kind = ir.ArgConst
+			v = p.constant(t)
+			break
+		}
+		v.v = out.NewParam(a.Elem)
+	}
+	out.Args = append(out.Args, a)
+	return v
 }
 
 // value makes a parameter for every scalar of a type without pointers. Those
@@ -257,6 +270,9 @@ func badParam(t types.Type) string {
 	if s, ok := t.Underlying().(*types.Signature); ok && !s.Variadic() {
 		return ""
 	}
+	if s, ok := t.Underlying().(*types.Struct); ok && !isTypeParam(t) && HoldsSlices(t) {
+		return badField(t, "", s)
+	}
 	switch where, part, what := badPart(t); {
 	case what != "" && where == "":
 		return typeName(t) + ", " + what
@@ -267,6 +283,66 @@ func badParam(t types.Type) string {
 		return fmt.Sprintf("%s, which holds more than %d numbers", typeName(t), maxLeaves)
 	}
 	return ""
+}
+
+// paramFixes are ways out by what is wrong with a parameter; others have the general one.
+var paramFixes = []struct{ what, fix string }{
+	{"a pointer", "pass a slice of one element, runtime.Slice[T] in a launch, and use x[0]; a value that the kernel only reads can be passed by itself"},
+	{"a map", "pass its keys and values as two slices, sorted by the keys for a binary search, or a hash table that lies in slices"},
+	{"a channel", "pass a slice for the results; threads exchange values through shared memory and barriers, or atomics"},
+	{"an interface", "make the type a type parameter: func K[T I](t dsl.Thread, x T) is compiled for each type"},
+	{"a function", "pass the function as a parameter of its own"},
+	{"a second thread", "take the thread from the first parameter"},
+}
+
+// reportParam reports what badParam said of a parameter.
+func (b *build) reportParam(pos token.Pos, kernel, why string) {
+	d := diag.New(b.position(pos), diag.ParamType, fmt.Sprintf("parameter of kernel %s is %s", kernel, why), "")
+	for _, row := range paramFixes {
+		if strings.HasSuffix(why, row.what) {
+			d.Fix = row.fix
+		}
+	}
+	b.diags.Add(d)
+}
+
+// badField is badParam for a struct that holds slices: t, at the place where in it.
+func badField(t types.Type, where string, s *types.Struct) string {
+	for f := range s.Fields() {
+		at, part := where+"."+f.Name(), f.Type()
+		inner, isStruct := part.Underlying().(*types.Struct)
+		_, isFunc := part.Underlying().(*types.Signature)
+		why := ""
+		switch {
+		case isFunc:
+			why = typeName(part) + ", a function"
+		case isStruct && HoldsSlices(part):
+			if why := badField(t, at, inner); why != "" {
+				return why
+			}
+		default:
+			why = badParam(part)
+		}
+		if why != "" {
+			return fmt.Sprintf("%s, whose part %s is %s", typeName(t), at, why)
+		}
+	}
+	return ""
+}
+
+// HoldsSlices reports whether a parameter of type t is a struct with slices in it, not
+// counting those behind the elements of arrays and slices.
+func HoldsSlices(t types.Type) bool {
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok || isTypeParam(t) {
+		return false
+	}
+	for f := range s.Fields() {
+		if _, slice := f.Type().Underlying().(*types.Slice); slice || HoldsSlices(f.Type()) {
+			return true
+		}
+	}
+	return false
 }
 
 // badSlice is badParam for slices. Their elements are memory, which a struct may

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gokiln/kiln/compiler/front"
 )
 
 const (
@@ -224,9 +226,29 @@ func (w *writer) params(list []param) []string {
 // launched is the type of what a launch passes for a parameter.
 func (w *writer) launched(p param) string {
 	if p.elem != nil {
-		return w.imports[runtimePath] + ".Slice[" + w.typ(p.elem) + "]"
+		return w.slice(p.elem)
 	}
-	return w.typ(p.typ)
+	return w.field(p.typ)
+}
+
+func (w *writer) slice(elem types.Type) string {
+	return w.imports[runtimePath] + ".Slice[" + w.typ(elem) + "]"
+}
+
+// field is the type of what a launch passes for a parameter, or for a field of one: for a
+// struct that has slices a struct without a name, to which programs can assign their own.
+func (w *writer) field(t types.Type) string {
+	if !front.HoldsSlices(t) {
+		if s, ok := t.Underlying().(*types.Slice); ok {
+			return w.slice(s.Elem())
+		}
+		return w.typ(t)
+	}
+	var list []string
+	for f := range t.Underlying().(*types.Struct).Fields() {
+		list = append(list, f.Name()+" "+w.field(f.Type()))
+	}
+	return "struct { " + strings.Join(list, "; ") + " }"
 }
 
 // funcType is the type of the kernel.

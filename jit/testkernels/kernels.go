@@ -59,6 +59,37 @@ func Rows(t dsl.Thread, x []int32) {
 	}
 }
 
+// Table is a matrix of rows of a fixed length.
+type Table[T any] struct {
+	Data []T
+	Cols int32
+}
+
+func (m Table[T]) at(row, col int) *T { return &m.Data[row*int(m.Cols)+col] }
+
+// Tables has slices in structs, and other types between them.
+type Tables struct {
+	On     bool
+	Sum    Table[float32]
+	_      []bool
+	_      int16
+	Width  dsl.ConstInt
+	Factor [2]float32
+	Weight []float32
+	last   uint8
+}
+
+// Weighted adds weighted rows of in to those of to.Sum.
+//
+//kiln:kernel
+func Weighted(t dsl.Thread, to Tables, in Table[float32], n int) {
+	for row := t.Global(); to.On && row < n; row += t.GlobalSize() {
+		for col := range int(to.Width) {
+			*to.Sum.at(row, col) += *in.at(row, col) * to.Weight[row] * to.Factor[to.last]
+		}
+	}
+}
+
 // Untyped cannot be inferred from its parameters.
 //
 //kiln:kernel

@@ -111,12 +111,7 @@ func onHost(c Case, warpSize int) ([]any, error) {
 	out := make([]any, len(c.Args))
 	in := make([]reflect.Value, len(c.Args)+1)
 	for i, a := range c.Args {
-		v := reflect.ValueOf(a)
-		if v.Kind() == reflect.Slice {
-			copied := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-			reflect.Copy(copied, v)
-			v = copied
-		}
+		v := copied(reflect.ValueOf(a))
 		in[i+1], out[i] = v, v.Interface()
 	}
 	err := dsltest.Run(c.Grid, c.Threads, func(t dsl.Thread) {
@@ -143,11 +138,15 @@ func onStream(s *runtime.Stream, c Case, checked bool) ([]any, error) {
 	for i, a := range c.Args {
 		args[i] = a
 		down[i] = func() (any, error) { return a, nil }
-		if reflect.TypeOf(a).Kind() == reflect.Slice {
-			var err error
-			if args[i], down[i], err = upload(dev, a); err != nil {
-				return nil, err
-			}
+		var err error
+		switch {
+		case reflect.TypeOf(a).Kind() == reflect.Slice:
+			args[i], down[i], err = upload(dev, a)
+		case holdsSlices(reflect.TypeOf(a)):
+			args[i], err = uploadFields(dev, reflect.ValueOf(a))
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	grid := runtime.Grid{Blocks: runtime.Dim3(c.Grid), Threads: runtime.Dim3(c.Threads)}
@@ -169,6 +168,61 @@ func onStream(s *runtime.Stream, c Case, checked bool) ([]any, error) {
 		}
 	}
 	return out, nil
+}
+
+// copied returns a copy of v, an argument of a kernel, and of the slices in it.
+func copied(v reflect.Value) reflect.Value {
+	switch {
+	case v.Kind() == reflect.Slice:
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(c, v)
+		return c
+	case holdsSlices(v.Type()):
+		c := reflect.New(v.Type()).Elem()
+		for i := range v.NumField() {
+			c.Field(i).Set(copied(v.Field(i)))
+		}
+		return c
+	}
+	return v
+}
+
+func holdsSlices(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i).Type; f.Kind() == reflect.Slice || holdsSlices(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// uploadFields returns what a launch passes for v, a struct that has slices.
+func uploadFields(dev *runtime.Device, v reflect.Value) (any, error) {
+	values := make([]any, v.NumField())
+	fields := make([]reflect.StructField, v.NumField())
+	for i := range values {
+		f := v.Field(i)
+		values[i] = f.Interface()
+		var err error
+		switch {
+		case f.Kind() == reflect.Slice:
+			values[i], _, err = upload(dev, values[i])
+		case holdsSlices(f.Type()):
+			values[i], err = uploadFields(dev, f)
+		}
+		if err != nil {
+			return nil, err
+		}
+		fields[i] = reflect.StructField{Name: v.Type().Field(i).Name, Type: reflect.TypeOf(values[i])}
+	}
+	out := reflect.New(reflect.StructOf(fields)).Elem()
+	for i, x := range values {
+		out.Field(i).Set(reflect.ValueOf(x))
+	}
+	return out.Interface(), nil
 }
 
 // upload puts a slice on the device. A row for each element type that a kernel

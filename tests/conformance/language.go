@@ -67,6 +67,11 @@ func (b *builder) structs() {
 
 	c := language.Cfg{Tile: 8, Scale: 2}
 	c.Deep.K, c.Deep.On = 4, true
+	scene := language.Scene{Shift: [2]int16{9, 1}, Step: 3, By: dsl.To[dsl.F16](float32(0.5))}
+	scene.In = language.Grid2[float32]{Cells: ranged[float32](b, 35, 10), Cols: 5}
+	scene.Work.Marks, scene.Work.On = make([]int8, 7), true
+	scene.Work.Deep = language.Grid2[int32]{Cells: tiny(b, 35, 20), Cols: 5}
+	b.add("Views", language.Views, 1, 32, make([]float32, 35), scene, language.Grid2[float32]{Cells: ranged[float32](b, 5, 10), Cols: 1})
 	b.add("Sized/on", language.Sized, 1, 64, make([]float32, 64), c, dsl.ConstInt(3), dsl.ConstBool(true))
 	b.add("Sized/off", language.Sized, 1, 64, make([]float32, 64), c, dsl.ConstInt(5), dsl.ConstBool(false))
 }

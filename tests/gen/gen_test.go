@@ -169,6 +169,18 @@ func TestShapes(t *testing.T) {
 	ok(shapes.LaunchListed(b.s, grid, half, inner.Range{From: 1, To: 2}))
 	want(b, half, 1.5, -2.5)
 
+	var strip struct { // of the program's own
+		Line    runtime.Slice[float64]
+		Weights struct {
+			Of   runtime.Slice[float32]
+			Last int
+		}
+		Taps [2]float64
+	}
+	strip.Line, strip.Weights.Of, strip.Weights.Last, strip.Taps[1] = half, slice[float32](b, 2, 3), 1, 10
+	ok(shapes.LaunchWeigh(b.s, grid, strip, 2))
+	want(b, half, 18, -32.5)
+
 	small, wide := slice[int32](b, -5, 5), slice[int64](b, -50, 50)
 	ok(shapes.LaunchForeign(b.s, grid, small, wide, real.Pair[int32]{Low: -1, High: 1}, slice(b, real.Pair[int64]{Low: -10, High: 10})))
 	want(b, small, -1, 1)

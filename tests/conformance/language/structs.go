@@ -220,3 +220,47 @@ func three(i int) (n, m int) {
 	m, n = n, m
 	return
 }
+
+// Grid2 is a matrix in memory.
+type Grid2[T any] struct {
+	Cells []T
+	Cols  int
+}
+
+// At returns the address of a cell.
+func (g Grid2[T]) At(row, col int) *T { return &g.Cells[row*g.Cols+col] }
+
+// Row returns the cells of a row.
+func (g *Grid2[T]) Row(row int) []T { return g.Cells[row*g.Cols : (row+1)*g.Cols] }
+
+// Scene has slices in structs, and other types between them.
+type Scene struct {
+	In    Grid2[float32]
+	Shift [2]int16
+	Work  struct {
+		Marks []int8
+		On    bool
+		Deep  Grid2[int32]
+	}
+	Step dsl.ConstInt
+	By   dsl.F16
+}
+
+// Views reads and writes through slices in structs.
+//
+//kiln:kernel
+func Views(t dsl.Thread, out []float32, s Scene, weights Grid2[float32]) {
+	n := len(s.In.Cells) / s.In.Cols
+	for row := t.Global(); row < n; row += t.GlobalSize() {
+		s.Work.Marks[row] = int8(row - 7)
+		cells := s.In.Row(row)
+		deep := s.Work.Deep
+		for col, x := range cells {
+			if s.Work.On && col%int(s.Step) == int(s.Shift[1]) {
+				*deep.At(row, col) += int32(s.Work.Marks[row])
+				x *= *weights.At(0, col) + dsl.F32(s.By)
+			}
+			out[row*s.In.Cols+col] = x + float32(*deep.At(row, col))
+		}
+	}
+}

@@ -210,3 +210,22 @@ func One(t dsl.Thread, x []int32) {
 		x[i] = 11
 	}
 }
+
+// Strip is a part of a line with weights.
+type Strip[T dsl.Real] struct {
+	Line    []T
+	Weights struct {
+		Of   []float32
+		Last int
+	}
+	Taps [2]T
+}
+
+// Weigh scales a strip.
+//
+//kiln:kernel
+func Weigh[T dsl.Real](t dsl.Thread, to Strip[T], n dsl.ConstInt) {
+	if i := t.Global(); i < int(n) {
+		to.Line[i] *= T(to.Weights.Of[min(i, to.Weights.Last)]) + to.Taps[1]
+	}
+}

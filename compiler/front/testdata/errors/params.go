@@ -4,6 +4,12 @@ import "github.com/gokiln/kiln/dsl"
 
 type pair struct{ a, b float32 }
 
+type view struct {
+	data []float32
+	n    dsl.ConstInt
+	_    []bool
+}
+
 type nested struct {
 	_     dsl.F16
 	parts [2]struct {
@@ -27,13 +33,13 @@ func K(t dsl.Thread,
 	b func(...float32) float32, // ERROR 4 "K0203: .* a function"
 	b2 struct{ f func(float32) float32 }, // ERROR 5 "K0203: .* whose part .f is func\(float32\) float32, a function"
 	b3 func(float32) float32,
-	c *float32, // ERROR 4 "K0203: .* a pointer"
+	c *float32, // ERROR 4 "K0203: .* a pointer\nfix: pass a slice of one element"
 	d nested, // ERROR 4 "K0203: parameter of kernel K is k.nested, whose part .parts\[i\].bad is \[\]k.pair, a slice"
 	e [4]named, // ERROR 4 "K0203: parameter of kernel K is \[4\]k.named, whose part \[i\].name is \*int32, a pointer"
 	f []pair,
-	g any, // ERROR 4 "K0203: .* an interface"
-	h map[int]int, // ERROR 4 "K0203: .* a map"
-	i chan int, // ERROR 4 "K0203: .* a channel"
+	g any, // ERROR 4 "K0203: .* an interface\nfix: make the type a type parameter"
+	h map[int]int, // ERROR 4 "K0203: .* a map\nfix: pass its keys and values as two slices"
+	i chan int, // ERROR 4 "K0203: .* a channel\nfix: pass a slice for the results"
 	j string, // ERROR 4 "K0203: .* not a number or bool"
 	l complex64, // ERROR 4 "K0203: .* not a number or bool"
 	m, n []bool,
@@ -51,6 +57,11 @@ func K(t dsl.Thread,
 	u pair,
 	v [2]pair,
 	w dsl.ConstBool,
+	dd view,
+	ee struct{ v view; w [2]view }, // ERROR 5 "K0203: .* whose part .w is \[2\]k.view, whose part \[i\].data is \[\]float32, a slice"
+	ff struct{ v struct { data [][]int8; n int } }, // ERROR 5 "K0203: .* whose part .v.data is \[\]\[\]int8, a slice of slices"
+	gg struct{ data []int8; f func(int) int }, // ERROR 5 "K0203: .* whose part .f is func\(int\) int, a function"
+	hh []view, // ERROR 5 "K0203: .*a slice of elements whose part .data is \[\]float32, a slice"
 ) {
 }
 
