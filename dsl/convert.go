@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/x448/float16"
 
@@ -61,10 +62,8 @@ func To[T Float](x float32) T {
 		*p = toE4M3(x)
 	case *F8E5M2:
 		*p = toE5M2(x)
-	case *float32:
-		*p = x
-	case *float64:
-		*p = float64(x)
+	default:
+		return T(x)
 	}
 	return out
 }
@@ -89,12 +88,15 @@ func Convert[D, S Number](x S) D {
 		*p = toE4M3(F32(x))
 	case *F8E5M2:
 		*p = toE5M2(F32(x))
-	case *float32:
-		*p = F32(x)
-	case *float64:
-		*p = F64(x)
 	default:
-		return host.ToInt[D](x, F64(x))
+		half := 0.5
+		switch {
+		case D(half) == 0: // an integer
+			return host.ToInt[D](x, F64(x))
+		case unsafe.Sizeof(out) == 4:
+			return D(F32(x))
+		}
+		return D(F64(x))
 	}
 	return out
 }

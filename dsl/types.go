@@ -29,14 +29,15 @@ type F8E5M2 uint8
 // Bits returns the bits of x.
 func (x F8E5M2) Bits() uint8 { return uint8(x) }
 
-// Float is any floating-point type that memory can hold.
+// Float is any floating-point type that memory can hold. Like all constraints here it
+// holds for types that a program derives from its own, as type Metres float32.
 type Float interface {
-	float32 | float64 | F16 | BF16 | F8E4M3 | F8E5M2
+	~float32 | ~float64 | F16 | BF16 | F8E4M3 | F8E5M2
 }
 
 // Real is a floating-point type that has arithmetic.
 type Real interface {
-	float32 | float64
+	~float32 | ~float64
 }
 
 // Compute is Real by the name that says what for: the type that a kernel computes
@@ -57,12 +58,14 @@ type Compute = Real
 
 // Int is any signed integer.
 type Int interface {
-	int | int8 | int16 | int32 | int64
+	~int | ~int8 | ~int16 | ~int32 | ~int64
 }
 
-// Uint is any unsigned integer.
+// Uint is any unsigned integer. Types of one's own are among them from 32 bits on:
+// those of 8 and 16 bits could not be told from [F8E4M3] and [F16], which hold bits that
+// are no integers.
 type Uint interface {
-	uint | uint8 | uint16 | uint32 | uint64
+	~uint | uint8 | uint16 | ~uint32 | ~uint64
 }
 
 // Number is any numeric type of the language.
@@ -72,10 +75,10 @@ type Number interface {
 
 // Word is a number of four or eight bytes: what atomics and reductions work on.
 type Word interface {
-	WordInt | float32 | float64
+	WordInt | ~float32 | ~float64
 }
 
 // WordInt is an integer of four or eight bytes.
 type WordInt interface {
-	int | uint | int32 | uint32 | int64 | uint64
+	~int | ~uint | ~int32 | ~uint32 | ~int64 | ~uint64
 }

@@ -97,7 +97,7 @@ func TestConstantErrors(t *testing.T) {
 		{"prepare with others", fill.Prepare(dev, dsl.ConstInt(1), true), "argument 3 is bool, want dsl.ConstBool"},
 		{"crowd", Of(testkernels.Crowd).Launch(s, one, out, [40]dsl.ConstInt{}), "testkernels.Crowd: the parameters hold 37 compile-time values, a kernel has at most 36"},
 		{"prepare a crowd", Of(testkernels.Crowd).Prepare(dev), "at most 36"},
-		{"bad length", Of(testkernels.Filter[float32]).Launch(s, one, f32s, f32s, dsl.ConstInt(1), cfg), "K0306: dsl.SharedSlice of -1 elements"},
+		{"bad length", Of(testkernels.Filter[float32]).Launch(s, one, f32s, f32s, dsl.ConstInt(1), cfg), "K0306: dsl.SharedSlice of a negative length, -1"},
 		{"another struct", Of(testkernels.Filter[float32]).Launch(s, one, f32s, f32s, dsl.ConstInt(1), testkernels.Config[float64]{}),
 			"argument 4 is testkernels.Config[float64], want testkernels.Config[float32]"},
 	} {

@@ -32,7 +32,7 @@ b0:
 	}
 	require.Equal(t, []string{
 		"length of dsl.SharedSlice is not known at compile time",
-		"dsl.LocalSlice of -1 elements",
+		"dsl.LocalSlice of a negative length, -1",
 		"dsl.SharedSlice of 134217729 elements is too large",
 	}, msgs)
 	require.Empty(t, LengthErrors(errors.New("other")))

@@ -273,6 +273,10 @@ func upload(dev *runtime.Device, a any) (any, func() (any, error), error) {
 		return place(dev, s)
 	case []language.Flags:
 		return place(dev, s)
+	case []language.Metres:
+		return place(dev, s)
+	case []language.Count:
+		return place(dev, s)
 	case []language.Temp:
 		return place(dev, s)
 	}

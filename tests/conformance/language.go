@@ -18,6 +18,15 @@ func (b *builder) language() {
 	b.add("Flow", language.Flow, 2, 64, make([]int32, 100), tiny(b, 100, 20))
 	b.add("Assign", language.Assign, 1, 32, make([]int, 32))
 	b.add("Generic", language.Generic, 1, 32, make([]float32, 32), ranged[float32](b, 32, 10))
+	near := func() []language.Metres {
+		out := make([]language.Metres, 64)
+		for i, x := range ranged[float32](b, 64, 3) {
+			out[i] = language.Metres(x)
+		}
+		return out
+	}
+	b.add("Measures/named", language.Measures[language.Metres, language.Count], 1, 64, make([]language.Metres, 64), make([]language.Count, 2), near(), near())
+	b.add("Measures/basic", language.Measures[float32, int32], 1, 64, make([]float32, 64), make([]int32, 2), ranged[float32](b, 64, 3), near())
 	b.add("Lits", language.Lits, 1, 32, make([]int, 32), few(b, 32))
 	b.add("Ptrs", language.Ptrs, 1, 64, make([]int32, 64), tiny(b, 64, 20))
 	b.add("SlicesFrom", language.SlicesFrom, 2, 64, make([]int32, 117), tiny(b, 117, 9))

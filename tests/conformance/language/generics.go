@@ -326,3 +326,33 @@ func Ops(t dsl.Thread, out []int64, in []int64, f []float64) {
 	n = +n
 	out[i] = n + int64(math.Float64bits(g))
 }
+
+// Metres is a type of floats with a method.
+type Metres float32
+
+// Twice is twice as far.
+func (m Metres) Twice() Metres { return 2 * m }
+
+// Count is a type of integers.
+type Count int32
+
+// length is what has the operators of a float and methods of its own.
+type length interface {
+	~float32
+	Twice() Metres
+}
+
+func furthest[L length](x, y L) L { return L(max(x, y).Twice()) }
+
+// Measures uses types that are derived from those of the constraints.
+//
+//kiln:kernel
+func Measures[L dsl.Real, N dsl.WordInt](t dsl.Thread, out []L, counts []N, x []L, m []Metres) {
+	i := t.Global()
+	v := dsl.Exp(x[i]) + dsl.To[L](dsl.F32(x[i])*3)
+	n := dsl.Convert[N](x[i]) + N(i)
+	out[i] = dsl.WarpSum(t, v) + dsl.Sqrt(dsl.Shuffle(t, v, 3)) + dsl.Convert[L](n)
+	dsl.AtomicMax(&counts[0], dsl.BlockMax(t, n))
+	dsl.AtomicAdd(&counts[1], dsl.Convert[N](dsl.Convert[dsl.F16](n)))
+	m[i] = furthest(m[i], Metres(out[i]))
+}
