@@ -129,6 +129,20 @@ func (k *Kernel) Launch(s *runtime.Stream, g runtime.Grid, args ...any) error {
 	return nil
 }
 
+// Writes reports for each argument of a launch on dev whether it is a slice that the kernel writes
+// to.
+func (k *Kernel) Writes(dev *runtime.Device, args ...any) ([]bool, error) {
+	in, err := k.specialised(dev, args)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]bool, len(in.plan))
+	for i := range in.plan {
+		list[i] = in.plan[i].Slice && in.plan[i].Written
+	}
+	return list, nil
+}
+
 // submit writes the argument block and launches the variant of the kernel that
 // suits it.
 func (k *Kernel) submit(s *runtime.Stream, in *instance, g runtime.Grid, block []byte, args []any) error {

@@ -12,28 +12,32 @@ import (
 
 // Launch runs a kernel of a program. Among the arguments, those of type [View] are passed
 // as the slices that begin at the first element and reach to the last one in memory, and
-// those of type [layout.Layout] as [kernels.Strided]; the others as they are.
-func Launch(s *runtime.Stream, k *jit.Kernel, g runtime.Grid, args ...any) error {
+// those of type [layout.Layout] as [kernels.Strided]; the others as they are. It returns which
+// arguments are slices that the kernel writes to.
+func Launch(s *runtime.Stream, k *jit.Kernel, g runtime.Grid, args ...any) (written []bool, err error) {
 	list := make([]any, len(args))
 	for i, arg := range args {
 		switch a := arg.(type) {
 		case View:
 			if !a.DType.Valid() || sliceOf[a.DType] == nil {
-				return fmt.Errorf("%w: argument %d is of %s, which no kernel takes", ErrDType, i+1, a.DType)
+				return nil, fmt.Errorf("%w: argument %d is of %s, which no kernel takes", ErrDType, i+1, a.DType)
 			}
 			h := a.header()
 			list[i] = slice(a.DType, &h)
 		case layout.Layout:
 			st, err := strided(a)
 			if err != nil {
-				return fmt.Errorf("argument %d: %w", i+1, err)
+				return nil, fmt.Errorf("argument %d: %w", i+1, err)
 			}
 			list[i] = st
 		default:
 			list[i] = arg
 		}
 	}
-	return k.Launch(s, g, list...)
+	if err := k.Launch(s, g, list...); err != nil {
+		return nil, err
+	}
+	return k.Writes(s.Device(), list...)
 }
 
 // strided is a layout as kernels take it.

@@ -10,7 +10,8 @@ import (
 
 // Buffer is a piece of device memory. Its content is undefined at first.
 type Buffer struct {
-	mem *allocation
+	mem     *allocation
+	changes changes
 }
 
 // allocation is the part of a Buffer that outlives it: what is on the device's list.

@@ -19,7 +19,7 @@ func Checkpoint(f func(in ...*Tensor) *Tensor, in ...*Tensor) *Tensor {
 	if bad := first(op, in...); bad != nil {
 		return bad
 	}
-	if !recording() {
+	if slices.ContainsFunc(in, func(t *Tensor) bool { return t.noGrad }) {
 		return f(in...)
 	}
 	dice := diceOf(in)
@@ -48,6 +48,10 @@ func again(op string, f func(in ...*Tensor) *Tensor, in, others []*Tensor, dice 
 		if graph {
 			leaves = aliases(operands[:len(in)])
 		}
+		// Those that f uses without being given them it reads as they are, not through operands.
+		if bad := first(op, operands[len(in):]...); bad != nil {
+			return slices.Repeat([]*Tensor{bad}, len(operands))
+		}
 		grads, err := rerun(f, leaves, dice, BackwardOptions{Seed: g, Graph: graph, For: slices.Concat(leaves, others), stop: leaves, part: true})
 		list := make([]*Tensor, 0, len(operands))
 		for _, t := range slices.Concat(leaves, others) {
@@ -67,15 +71,10 @@ func rerun(f func(in ...*Tensor) *Tensor, in []*Tensor, dice []die, o BackwardOp
 		now := d.roll()
 		defer now.roll()
 	}
-	var g *Gradients
-	var err error
-	withGrad(func() {
-		y := f(in...)
-		if y.Tracked() || y.Err() != nil {
-			g, err = y.BackwardBy(o)
-		}
-	})
-	return g, err
+	if y := f(in...); y.Tracked() || y.Err() != nil {
+		return y.BackwardBy(o)
+	}
+	return nil, nil
 }
 
 // leavesOf returns tensors of the same numbers at which gradients end, of those that are

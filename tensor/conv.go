@@ -150,7 +150,8 @@ func (t *Tensor) mostOf(op string, shape Shape, n int, places bool, run func(out
 	if out.err != nil {
 		return out, out
 	}
-	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradMaxPool(g, x, which, n) }), t).saves(which), which
+	own := which.kept()
+	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradMaxPool(g, x, own, n) }), t).saves(own), which.without(t)
 }
 
 // gradMaxPool adds gradients where the largest elements of the windows are: which counts
@@ -185,7 +186,7 @@ func (t *Tensor) MaxUnpool(places *Tensor, sizes ...int) *Tensor {
 		return failed(op, err)
 	}
 	rows := joined(t.layout.Shape(), lead)
-	ids, src := places.Detach().Reshape(rows...), t.Reshape(rows...)
+	ids, src := places.kept().Reshape(rows...), t.Reshape(rows...)
 	return Zeros(t.dev, t.dtype, joined(shape, lead)...).scatter(op, ids, src, lead, func(out ops.View) error {
 		return ops.MaxUnpool(t.dev.stream, out, ids.view(), src.view(), lead)
 	}, gradScatter(ids, lead)).Reshape(shape...)

@@ -82,7 +82,7 @@ func (t *Tensor) counted(op string, n int, run func(counts ops.View) error) *Ten
 	if err := run(counts.view()); err != nil {
 		return failed(op, err)
 	}
-	return counts
+	return counts.without(t)
 }
 
 // SearchSorted returns for each element of x where it belongs in t, which is sorted along
@@ -104,7 +104,7 @@ func (t *Tensor) SearchSorted(x *Tensor, right bool) *Tensor {
 	if err != nil {
 		return out.dropped(op, err)
 	}
-	return out
+	return out.without(t, x)
 }
 
 // Bucketize returns for each element of t where it belongs among bounds, of one dimension
@@ -142,9 +142,11 @@ func (t *Tensor) Unique() (values, inverse, counts *Tensor) {
 		return bad, bad, bad
 	}
 	first = first.Squeeze(1)
+	inverse = inverse.without(t)
 	behind := Cat(0, first.Narrow(0, 1, first.Count()-1), Full(t.dev, dtype.FromInt(I64, int64(n)), 1))
+	counts = behind.Sub(first).without(t)
 	if t.Tracked() {
-		return t.FlattenAll().IndexSelect(places.IndexSelect(first, 0), 0), inverse, behind.Sub(first)
+		return t.FlattenAll().IndexSelect(places.IndexSelect(first, 0), 0), inverse, counts
 	}
-	return sorted.IndexSelect(first, 0), inverse, behind.Sub(first)
+	return sorted.IndexSelect(first, 0).without(t), inverse, counts
 }

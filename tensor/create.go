@@ -190,7 +190,7 @@ func (t *Tensor) OnesLike() *Tensor { return t.like("ones", 1) }
 func (t *Tensor) FullLike(x float64) *Tensor { return t.like("full", x) }
 
 func (t *Tensor) like(op string, x float64) *Tensor {
-	if bad := first(op, t); bad != nil {
+	if bad := firstOf(op, t); bad != nil {
 		return bad
 	}
 	if err := computes(t.dtype); err != nil {

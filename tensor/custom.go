@@ -157,8 +157,7 @@ type InplaceOp3 interface {
 	Forward(x, y, z *Tensor) error
 }
 
-// InPlace1 applies an operation that changes the elements of x. It changes the memory that
-// views share, and is not known to gradients.
+// InPlace1 applies an operation that changes the elements of x, as [Tensor.Assign] does.
 func InPlace1(op InplaceOp1, x *Tensor) error {
 	if err := x.changeable(op.Name()); err != nil {
 		return err
@@ -166,7 +165,7 @@ func InPlace1(op InplaceOp1, x *Tensor) error {
 	if err := misfit(op, inplace1); err != nil {
 		return wrap(op.Name(), err)
 	}
-	return wrap(op.Name(), on(x.dev, op, inplace1, op.Forward)(x.Detach()))
+	return x.changed(op.Name(), on(x.dev, op, inplace1, op.Forward)(x.Detach()))
 }
 
 // InPlace2 applies an operation that changes the elements of x: see [InPlace1].
@@ -177,7 +176,7 @@ func InPlace2(op InplaceOp2, x, y *Tensor) error {
 	if err := misfit(op, inplace2); err != nil {
 		return wrap(op.Name(), err)
 	}
-	return wrap(op.Name(), on(x.dev, op, inplace2, op.Forward)(x.Detach(), y.Detach()))
+	return x.changed(op.Name(), on(x.dev, op, inplace2, op.Forward)(x.Detach(), y.Detach()))
 }
 
 // InPlace3 applies an operation that changes the elements of x: see [InPlace1].
@@ -188,7 +187,7 @@ func InPlace3(op InplaceOp3, x, y, z *Tensor) error {
 	if err := misfit(op, inplace3); err != nil {
 		return wrap(op.Name(), err)
 	}
-	return wrap(op.Name(), on(x.dev, op, inplace3, op.Forward)(x.Detach(), y.Detach(), z.Detach()))
+	return x.changed(op.Name(), on(x.dev, op, inplace3, op.Forward)(x.Detach(), y.Detach(), z.Detach()))
 }
 
 // changeable reports why an operation cannot change t, with other operands.
@@ -228,6 +227,8 @@ func Fail(op string, err error) *Tensor {
 //
 //	err := tensor.Launch(kernel, runtime.Cover(x.Count(), 256), out, x, x.Layout(), float32(30))
 //
+// What the kernel writes to counts as changed in place: see [Tensor.Assign].
+//
 // Kernels of more than one element type are generic; [jit.Kernel.As] and a switch over
 // [Tensor.DType] choose the instance.
 func Launch(k *jit.Kernel, g runtime.Grid, args ...any) error {
@@ -254,7 +255,13 @@ func Launch(k *jit.Kernel, g runtime.Grid, args ...any) error {
 	if one == nil {
 		return wrap(op, fmt.Errorf("%w: no argument is a tensor", ErrArgument))
 	}
-	return wrap(op, ops.Launch(one.dev.stream, k, g, list...))
+	written, err := ops.Launch(one.dev.stream, k, g, list...)
+	for i, w := range written {
+		if t, ok := args[i].(*Tensor); ok && w {
+			_ = t.changed(op, nil)
+		}
+	}
+	return wrap(op, err)
 }
 
 // LaunchInto is [Launch] with out as the first argument. It returns out, or what went

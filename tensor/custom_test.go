@@ -66,7 +66,7 @@ func TestApply(t *testing.T) {
 	require.ErrorIs(t, err, tensor.ErrNoGradient)
 	require.ErrorContains(t, err, "gradless: no gradient: tensor_test.gradless has no method Backward")
 	require.False(t, tensor.Apply1(gradless{}, x.Detach()).Tracked())
-	tensor.NoGrad(func() { require.False(t, tensor.Apply1(gradless{}, x).Tracked()) })
+	require.False(t, tensor.Apply1(gradless{}, x.NoGrad()).Tracked())
 }
 
 // broken returns what it is told to.

@@ -55,15 +55,17 @@
 // # Gradients
 //
 // Operations note how tensors are made of variables, see [NewVar], and [Tensor.Backward]
-// goes back the way. [NoGrad] and [Tensor.Detach] leave it out, [Checkpoint] keeps less and
-// computes it again, and [Tensor.BackwardBy] has gradients of gradients:
+// goes back the way. [Tensor.Detach] leaves a tensor out, and nothing that is computed from one
+// of [Tensor.NoGrad] is noted, on any goroutine; [Checkpoint] keeps less and computes it again, and
+// [Tensor.BackwardBy] has gradients of gradients:
 //
 //	w := tensor.NewVar(tensor.Randn(dev, tensor.F32, 0, 1, 3, 4))
 //	grads, err := x.MatMul(w.Tensor()).Sqr().Mean().Backward()
 //	err = w.Set(w.Tensor().Sub(grads.Of(w.Tensor()).MulScalar(0.1)))
 //
 // [Tensor.OnGradient] has a function called with a gradient on the way, which may replace it.
-// What changes a tensor in place, see [Tensor.Assign], is not noted.
+// What changes a tensor in place, see [Tensor.Assign], is not noted: if a gradient needs what was
+// there before, [Tensor.Backward] fails with [ErrChanged] and names the lines of both.
 //
 // # Matrices and spectra
 //

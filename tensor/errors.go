@@ -3,8 +3,6 @@ package tensor
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
-	goruntime "runtime"
 	"strings"
 
 	"github.com/gokiln/kiln/ops"
@@ -35,6 +33,7 @@ var (
 	ErrIndex         = errors.New("index out of range") // also when a kernel has found it
 	ErrVar           = errors.New("the variable cannot be set")
 	ErrNoGradient    = errors.New("no gradient")
+	ErrChanged       = errors.New("changed in place") // since an operation whose gradient needs it
 )
 
 // Error is why an operation failed.
@@ -72,22 +71,6 @@ const module = "github.com/gokiln/kiln/"
 
 // libraries are the packages whose callers an error is told about.
 var libraries = []string{"tensor.", "nn.", "quantized.", "models/", "ops"}
-
-// position is the line outside of the module's libraries that an operation was asked
-// for.
-func position() string {
-	var pcs [64]uintptr
-	frames := goruntime.CallersFrames(pcs[:goruntime.Callers(3, pcs[:])])
-	for {
-		f, more := frames.Next()
-		if !inLibrary(f.Function) && f.File != "" {
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
-		}
-		if !more {
-			return ""
-		}
-	}
-}
 
 func inLibrary(function string) bool {
 	name, ok := strings.CutPrefix(function, module)
@@ -128,6 +111,17 @@ func first(op string, of ...*Tensor) *Tensor {
 		case t.dev == nil:
 			return failf(op, ErrArgument, "operand %d is a Tensor that no function made", i)
 		}
+		if err := t.stale(); err != nil {
+			return failed(op, err)
+		}
+	}
+	return nil
+}
+
+// firstOf is [first] for operations that read no elements, such as views.
+func firstOf(op string, t *Tensor) *Tensor {
+	if t == nil || t.err != nil || t.dev == nil {
+		return first(op, t)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (t *Tensor) OnGradient(f func(g *Tensor) *Tensor) (remove func(), err error
 	case f == nil:
 		return nil, failf(op, ErrArgument, "no function").err
 	case t.node == nil:
-		return nil, failf(op, ErrNoGradient, "the tensor was made of no variable").err
+		return nil, t.untracked(op).err
 	}
 	own, h := &t.node.hooks, &hook{f}
 	own.mu.Lock()

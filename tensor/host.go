@@ -19,6 +19,9 @@ func (t *Tensor) Bytes() ([]byte, error) {
 	if t.Count() == 0 {
 		return []byte{}, nil
 	}
+	if err := t.stale(); err != nil {
+		return nil, wrap(op, err)
+	}
 	c := t.Detach().Contiguous()
 	if c.err != nil {
 		return nil, c.err

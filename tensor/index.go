@@ -56,6 +56,7 @@ func (t *Tensor) Gather(ids *Tensor, d int) *Tensor {
 	if bad := indices(op, ids, t); bad != nil {
 		return bad
 	}
+	ids = ids.kept()
 	out := t.produce(op, ids.Shape(), func(out ops.View) error { return ops.Gather(t.dev.stream, out, t.view(), ids.view(), d) })
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
 		return []*Tensor{in[0].ZerosLike().ScatterAdd(ids, g, d)}
@@ -67,6 +68,7 @@ func (t *Tensor) Gather(ids *Tensor, d int) *Tensor {
 // the same the last one, in row-major order, counts. Indices out of range: see
 // [Tensor.Gather]; the maximum of its type skips the element.
 func (t *Tensor) Scatter(ids, src *Tensor, d int) *Tensor {
+	ids = ids.kept()
 	return t.scatter("scatter", ids, src, d, func(out ops.View) error {
 		return ops.Scatter(t.dev.stream, out, ids.view(), src.view(), d)
 	}, gradScatter(ids, d))
@@ -87,6 +89,7 @@ func gradScatter(ids *Tensor, d int) backward {
 // ScatterAdd returns t with the elements of src added where [Tensor.Scatter] puts them,
 // in row-major order.
 func (t *Tensor) ScatterAdd(ids, src *Tensor, d int) *Tensor {
+	ids = ids.kept()
 	return t.scatter("scatter_add", ids, src, d, func(out ops.View) error {
 		return ops.ScatterAdd(t.dev.stream, out, ids.view(), src.view(), d)
 	}, func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g, g.Gather(ids, d)} })
@@ -95,6 +98,7 @@ func (t *Tensor) ScatterAdd(ids, src *Tensor, d int) *Tensor {
 // IndexAdd returns t with the parts of src along dimension d added at the indices of ids,
 // which has one dimension.
 func (t *Tensor) IndexAdd(ids, src *Tensor, d int) *Tensor {
+	ids = ids.kept()
 	return t.scatter("index_add", ids, src, d, func(out ops.View) error {
 		return ops.IndexAdd(t.dev.stream, out, ids.view(), src.view(), d)
 	}, func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g, g.IndexSelect(ids, d)} })
@@ -122,6 +126,7 @@ func (t *Tensor) IndexSelect(ids *Tensor, d int) *Tensor {
 	if bad := indices(op, ids, t); bad != nil {
 		return bad
 	}
+	ids = ids.kept()
 	i, err := layout.Dim(d, t.Rank())
 	if err != nil {
 		return failed(op, err)
@@ -141,6 +146,7 @@ func (t *Tensor) Embedding(ids *Tensor) *Tensor {
 	if bad := indices(op, ids, t); bad != nil {
 		return bad
 	}
+	ids = ids.kept()
 	if t.Rank() != 2 {
 		return failf(op, ErrRank, "%v: a table has 2 dimensions", t.layout.Shape())
 	}
@@ -157,6 +163,7 @@ func (t *Tensor) Take(ids *Tensor) *Tensor {
 	if bad := indices(op, ids, t); bad != nil {
 		return bad
 	}
+	ids = ids.kept()
 	flat := t.FlattenAll()
 	if flat.err != nil {
 		return failed(op, flat.err.Err)
@@ -177,7 +184,7 @@ func (t *Tensor) MaskedFill(mask *Tensor, x float64) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
-	m := mask.Detach().BroadcastTo(t.Shape()...)
+	m := mask.kept().BroadcastTo(t.Shape()...)
 	if m.err != nil {
 		return failed(op, m.err.Err)
 	}
@@ -195,6 +202,7 @@ func (t *Tensor) MaskedSelect(mask *Tensor) *Tensor {
 	if bad := indices(op, mask, t); bad != nil {
 		return bad
 	}
+	mask = mask.kept()
 	if !mask.layout.Shape().Equal(t.layout.Shape()) {
 		return failf(op, ErrShape, "a mask of %v for %v", mask.layout.Shape(), t.layout.Shape())
 	}
@@ -236,7 +244,7 @@ func (t *Tensor) Nonzero() *Tensor {
 	if err != nil {
 		return out.dropped(op, err)
 	}
-	return out
+	return out.without(t)
 }
 
 // OneHot returns rows of n numbers of type dt, one for each index in t: on at the index
@@ -257,7 +265,7 @@ func (t *Tensor) OneHot(n int, dt DType, on, off float64) *Tensor {
 	if err != nil {
 		return out.dropped(op, err)
 	}
-	return out
+	return out.without(t)
 }
 
 // Flip turns dimensions backwards.

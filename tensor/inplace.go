@@ -57,7 +57,7 @@ func (t *Tensor) inPlace(op string) error {
 }
 
 // ConstSet sets all elements to x, which is converted to their type. It changes the
-// memory that views share, and is not known to gradients.
+// memory that views share: see [Tensor.Assign].
 func (t *Tensor) ConstSet(x Scalar) error {
 	const op = "const set"
 	if bad := first(op, t); bad != nil {
@@ -66,7 +66,7 @@ func (t *Tensor) ConstSet(x Scalar) error {
 	if err := computes(t.dtype); err != nil {
 		return failed(op, err).err
 	}
-	return wrap(op, ops.Fill(t.dev.stream, t.view(), x.Convert(t.dtype)))
+	return t.changed(op, ops.Fill(t.dev.stream, t.view(), x.Convert(t.dtype)))
 }
 
 // ZeroSet sets all elements to 0: see [Tensor.ConstSet].
@@ -76,7 +76,10 @@ func (t *Tensor) ZeroSet() error { return t.ConstSet(dtype.Zero(F32)) }
 func (t *Tensor) OneSet() error { return t.ConstSet(dtype.One(F32)) }
 
 // Assign copies the elements of src, which is broadcast to the shape of t, over those of
-// t. It changes the memory that views share, and is not known to gradients.
+// t. It changes the memory that views share, and is not recorded for gradients: those that need the
+// elements that were there before, and those that would go through them, are an error of kind
+// [ErrChanged] of [Tensor.Backward], which names the line that needs them and the line that has
+// changed them.
 func (t *Tensor) Assign(src *Tensor) error {
 	const op = "assign"
 	if err := t.inPlace(op); err != nil {
@@ -92,12 +95,12 @@ func (t *Tensor) Assign(src *Tensor) error {
 	if b.err != nil {
 		return failed(op, b.err.Err).err
 	}
-	return wrap(op, t.dev.copyInto(t, b))
+	return t.changed(op, t.dev.copyInto(t, b))
 }
 
 // SliceSet copies src over the part of dimension d of t that begins at start; all other
-// dimensions have the same size. It changes the memory that views share, and is not
-// known to gradients. The two must not share memory.
+// dimensions have the same size. It changes the memory that views share: see [Tensor.Assign]. The
+// two must not share memory.
 func (t *Tensor) SliceSet(src *Tensor, d, start int) error {
 	const op = "slice set"
 	if bad := first(op, t, src); bad != nil {
@@ -123,8 +126,8 @@ func (t *Tensor) SliceSet(src *Tensor, d, start int) error {
 	return part.Assign(src)
 }
 
-// ScatterSet is [Tensor.Scatter] into t itself. It changes the memory that views share, and
-// is not known to gradients.
+// ScatterSet is [Tensor.Scatter] into t itself. It changes the memory that views share: see
+// [Tensor.Assign].
 func (t *Tensor) ScatterSet(ids, src *Tensor, d int) error {
 	return t.scatterInto("scatter set", ids, src, func(ids, src *Tensor) error {
 		return ops.Scatter(t.dev.stream, t.view(), ids.view(), src.view(), d)
@@ -163,5 +166,5 @@ func (t *Tensor) scatterInto(op string, ids, src *Tensor, run func(ids, src *Ten
 	if bad := first(op, ids, src); bad != nil {
 		return bad.err
 	}
-	return wrap(op, run(ids, src))
+	return t.changed(op, run(ids, src))
 }

@@ -246,7 +246,7 @@ func (t *Tensor) LU() (lu, order, sign *Tensor) {
 		return bad, bad, bad
 	}
 	lead := shape[:len(shape)-2]
-	return lu.Reshape(shape...).once(op, t), order.Reshape(shape[:len(shape)-1]...), sign.Reshape(lead...)
+	return lu.Reshape(shape...).once(op, t), order.Reshape(shape[:len(shape)-1]...).without(t), sign.Reshape(lead...).without(t)
 }
 
 // factors puts the factors of a, (count, n, n), in its place.
@@ -363,5 +363,5 @@ func (t *Tensor) LogDet() (sign, log *Tensor) {
 	log = d.Abs().Log().Sum(-1).from(op, grad1(func(g, x, out *Tensor) *Tensor {
 		return g.Unsqueeze(-1).Unsqueeze(-1).Mul(x.Inverse().T())
 	}), t)
-	return d.Sign().Prod(-1).Mul(sign), log
+	return d.Sign().Prod(-1).Mul(sign).without(t), log
 }

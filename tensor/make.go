@@ -80,7 +80,7 @@ func FromBuffer(d *Device, buf *runtime.Buffer, dt DType, l Layout) *Tensor {
 
 // EmptyLike returns a tensor in the shape, type and place of t whose elements are not set.
 func (t *Tensor) EmptyLike() *Tensor {
-	if bad := first("empty", t); bad != nil {
+	if bad := firstOf("empty", t); bad != nil {
 		return bad
 	}
 	return Empty(t.dev, t.dtype, t.layout.Shape()...)
@@ -154,8 +154,7 @@ func (t *Tensor) Trace() *Tensor { return t.Diagonal(0, -2, -1).Sum(-1) }
 // number at of t on, with pitch elements between them. Elements are counted in row-major
 // order, whatever the shapes are. Both have one type and are on one device. A rectangle
 // that reaches beyond a tensor is an error of kind [ErrRange], as are rows that overlap.
-// It changes the memory that views share, so t must be contiguous, and is not known to
-// gradients.
+// It changes the memory that views share, as [Tensor.Assign] does, so t must be contiguous.
 func (t *Tensor) Copy2D(at, pitch int, src *Tensor, from, srcPitch, rows, cols int) error {
 	const op = "copy 2d"
 	if bad := first(op, t, src); bad != nil {
@@ -184,7 +183,7 @@ func (t *Tensor) Copy2D(at, pitch int, src *Tensor, from, srcPitch, rows, cols i
 	if err != nil {
 		return failed(op, err).err
 	}
-	return wrap(op, t.dev.copyInto(to, with))
+	return t.changed(op, t.dev.copyInto(to, with))
 }
 
 // rectangle is a view of rows of the elements of a contiguous tensor.

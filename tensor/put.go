@@ -17,7 +17,7 @@ func (t *Tensor) MaskedScatter(mask, src *Tensor) *Tensor {
 	if bad := indices(op, mask, t, src); bad != nil {
 		return bad
 	}
-	m := mask.Detach().BroadcastTo(t.Shape()...)
+	m := mask.BroadcastTo(t.Shape()...)
 	if m.err != nil {
 		return failed(op, m.err.Err)
 	}
@@ -105,6 +105,7 @@ func (t *Tensor) numbered(op string, ids []*Tensor, src *Tensor) (at, bad *Tenso
 		if err != nil {
 			return nil, failed(op, err)
 		}
+		place = place.without(id)
 		if at == nil {
 			at = place
 		} else {

@@ -56,7 +56,7 @@ func Randn(d *Device, dt DType, mean, std float64, shape ...int) *Tensor {
 
 // RandLike is [Rand] in the shape, type and place of t.
 func (t *Tensor) RandLike(low, high float64) *Tensor {
-	if bad := first("rand", t); bad != nil {
+	if bad := firstOf("rand", t); bad != nil {
 		return bad
 	}
 	return Rand(t.dev, t.dtype, low, high, t.layout.Shape()...)
@@ -64,7 +64,7 @@ func (t *Tensor) RandLike(low, high float64) *Tensor {
 
 // RandnLike is [Randn] in the shape, type and place of t.
 func (t *Tensor) RandnLike(mean, std float64) *Tensor {
-	if bad := first("randn", t); bad != nil {
+	if bad := firstOf("randn", t); bad != nil {
 		return bad
 	}
 	return Randn(t.dev, t.dtype, mean, std, t.layout.Shape()...)

@@ -49,7 +49,7 @@ func (t *Tensor) reduceCorrected(op *ops.Reduction, back reduced, dims []int, ke
 		return out.dropped(op.Name(), err)
 	}
 	if back == nil {
-		return out
+		return out.without(t)
 	}
 	n := 1
 	for _, d := range dims {

@@ -148,7 +148,7 @@ func (t *Tensor) most(op string, d int, find func(*Tensor, ...int) *Tensor) (val
 		return bad, bad
 	}
 	at := find(t.Detach(), i)
-	return t.Gather(at, i).Squeeze(i), at.Squeeze(i)
+	return t.Gather(at, i).Squeeze(i), at.Squeeze(i).without(t)
 }
 
 // Sort sorts the elements along dimension d, the smallest or the largest first. It
@@ -203,8 +203,9 @@ func (t *Tensor) sorted(op string, run sorter, d, k int, descending bool) (value
 	if values.err != nil {
 		return values, values
 	}
-	back := grad1(func(g, x, out *Tensor) *Tensor { return x.ZerosLike().ScatterAdd(places, g, d) })
-	return values.from(op, back, t).saves(places), places
+	own := places.kept()
+	back := grad1(func(g, x, out *Tensor) *Tensor { return x.ZerosLike().ScatterAdd(own, g, d) })
+	return values.from(op, back, t).saves(own), places.without(t)
 }
 
 // ArgSort returns the places of [Tensor.Sort].

@@ -22,6 +22,7 @@ func (t *Tensor) ScatterReduce(by *ScatterBy, ids, src *Tensor, d int, self bool
 	if by == nil || by.Name() == "" {
 		return failf("scatter_reduce", ErrArgument, "no way to combine elements: want ScatterSum or another one of its kind")
 	}
+	ids = ids.kept()
 	return t.scatter(by.Name(), ids, src, d, func(out ops.View) error {
 		return ops.ScatterReduce(t.dev.stream, by, out, ids.view(), src.view(), d, self)
 	}, func(g, out *Tensor, in []*Tensor) []*Tensor {

@@ -17,7 +17,7 @@ import (
 // undone ones say that they have no gradient. Those that keep dimensions are others in another
 // shape, and the gradient of To is compared in TestToEveryDevice.
 var (
-	constant = []string{"Detach", "EmptyLike", "FullLike", "OnesLike", "RandLike", "RandnLike", "ZerosLike"}
+	constant = []string{"Detach", "EmptyLike", "FullLike", "NoGrad", "OnesLike", "RandLike", "RandnLike", "ZerosLike"}
 	flat     = []string{"Ceil", "Floor", "Round", "RoundEven", "RoundTo", "Sign", "Trunc"}
 	undone   = []string{"LU"}
 	others   = []string{"LogSumExpKeep", "MaxKeep", "MeanKeep", "MinKeep", "ProdKeep", "To"}
@@ -76,11 +76,17 @@ func hasGradient(t *testing.T, method string, y ten, formulas string) {
 // definite, and with operands that fit it.
 func resultsOf(t *testing.T, d *tensor.Device, m reflect.Method) []ten {
 	t.Helper()
+	return resultsWith(t, d, m, func(x ten) ten { return x })
+}
+
+// resultsWith is resultsOf with what is made of the variable.
+func resultsWith(t *testing.T, d *tensor.Device, m reflect.Method, made func(x ten) ten) []ten {
+	t.Helper()
 	one, many := reflect.TypeFor[ten](), reflect.TypeFor[[]ten]()
 	if m.Type.NumOut() == 0 || m.Type.Out(0) != one && m.Type.Out(0) != many {
 		return nil
 	}
-	x := tensor.NewVar(tensor.From(d, []float64{0.7, 0.2, 0.2, 0.6}, 2, 2)).Tensor()
+	x := made(tensor.NewVar(tensor.From(d, []float64{0.7, 0.2, 0.2, 0.6}, 2, 2)).Tensor())
 	if f := special[m.Name]; f != nil {
 		return f(x, tensor.Zeros(d, tensor.I64, 2, 2))
 	}

@@ -235,7 +235,7 @@ func (t *Tensor) places(d int, list []int) *Tensor {
 
 // selected is t at the indices ids of dimension d, which becomes the dimensions of ids.
 func (t *Tensor) selected(d int, ids *Tensor) *Tensor {
-	x := t.IndexSelect(ids.Detach().Reshape(ids.Count()), d)
+	x := t.IndexSelect(ids.Reshape(ids.Count()), d)
 	if ids.Rank() == 1 || x.err != nil {
 		return x
 	}
@@ -253,7 +253,7 @@ func (t *Tensor) masked(d int, mask *Tensor) *Tensor {
 		return failed("index", fmt.Errorf("%w: a mask on %s, elements on %s: To brings a tensor to another device", ErrDevice, mask.dev, t.dev))
 	}
 	flat := t.Reshape(replace(t.layout.Shape(), d, n, s.Count())...)
-	return flat.IndexSelect(mask.Detach().Reshape(s.Count()).Nonzero().Squeeze(1), d)
+	return flat.IndexSelect(mask.Reshape(s.Count()).Nonzero().Squeeze(1), d)
 }
 
 // replace returns a shape with other sizes in place of n of them from d on.

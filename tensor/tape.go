@@ -1,15 +1,11 @@
 package tensor
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
-	goruntime "runtime"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 )
 
 // gradient is how the gradient of an operation's result goes to its operands: nil to those
@@ -29,30 +25,65 @@ func stops(dt DType) bool { return !dt.IsFloat() }
 // node is how a tensor was made.
 type node struct {
 	op    string
-	in    []*Tensor
+	pos   string // the line that called the operation
+	in    []operand
 	back  gradient  // of a variable nil, as in
 	saved []*Tensor // what back needs besides
 	hooks hooks
+
+	// The versions of the result's memory when it was made, and up to which its elements are what
+	// the operation has computed: 0 is any, of variables and of views of them.
+	made, born uint64
 }
 
-// from notes how t was made, if one of the operands has a gradient.
+// operand is a tensor, and the version of its memory that an operation has read.
+type operand struct {
+	*Tensor
+	version uint64
+}
+
+// from records how t was made, if one of the operands has a gradient and none forbids it.
 func (t *Tensor) from(op string, back gradient, in ...*Tensor) *Tensor {
-	if t.err != nil || stops(t.dtype) {
+	if t.err != nil || t.barred(in) || stops(t.dtype) {
 		return t
 	}
-	tracked := false
+	if !slices.ContainsFunc(in, (*Tensor).Tracked) {
+		return t
+	}
+	n := &node{op: op, pos: position(), in: make([]operand, len(in)), back: back, made: t.version()}
+	for i, u := range in {
+		n.in[i] = operand{u, u.version()}
+	}
+	n.born = n.made
+	if u := in[0]; u.node != nil && u.buf == t.buf { // a view
+		n.born = u.node.born
+	}
+	t.node = n
+	return t
+}
+
+// barred reports whether an operand forbids that what is computed from it is recorded, and has t
+// forbid it too.
+func (t *Tensor) barred(in []*Tensor) bool {
 	for _, u := range in {
-		tracked = tracked || u.node != nil
+		t.noGrad = t.noGrad || u.noGrad
 	}
-	if !tracked || !recording() {
-		return t
+	return t.noGrad
+}
+
+// without is t, which has no gradient whatever its operands have, under their mark of NoGrad.
+func (t *Tensor) without(in ...*Tensor) *Tensor {
+	if t.err == nil {
+		t.barred(in)
 	}
-	t.node = &node{op: op, in: slices.Clone(in), back: back}
 	return t
 }
 
 // saves notes tensors that the gradient of t needs besides its operands.
 func (t *Tensor) saves(list ...*Tensor) *Tensor {
+	if t.err == nil && t.barred(list) {
+		t.node = nil
+	}
 	if t.node != nil {
 		t.node.saved = list
 	}
@@ -90,8 +121,8 @@ func (v *Var) Tensor() *Tensor { return v.t }
 func (v *Var) Err() error { return v.t.Err() }
 
 // Set copies the numbers of t, of the same shape, type and device, into the variable's
-// memory, behind the work so far. Gradients of formulas that were made before are then
-// wrong where they need the old numbers.
+// memory, behind the work so far. Gradients of formulas that were made before and need the old
+// numbers are then an error of kind [ErrChanged].
 func (v *Var) Set(t *Tensor) error {
 	const op = "set"
 	if bad := first(op, v.t, t); bad != nil {
@@ -106,7 +137,7 @@ func (v *Var) Set(t *Tensor) error {
 	if t.buf == v.t.buf && t.buf != nil {
 		return failf(op, ErrVar, "the tensor shares its memory: Copy it first").err
 	}
-	return wrap(op, v.t.dev.copyInto(v.t, t))
+	return v.t.changed(op, v.t.dev.copyInto(v.t, t))
 }
 
 // Gradients holds the gradients of a result by what they are for.
@@ -153,7 +184,8 @@ func (g *Gradients) Add(h *Gradients) error {
 // Backward returns the gradients of the sum of the elements of t for all variables that
 // t was made of. Gradients of what is between are given up on the way. Of a tensor that
 // was made of no variable it is an error of kind [ErrNoGradient]; so it is if an operation
-// on the way has a gradient that is not known.
+// on the way has a gradient that is not known. A tensor that a gradient needs and that was
+// changed in place since is an error of kind [ErrChanged], which names both lines.
 func (t *Tensor) Backward() (*Gradients, error) { return t.BackwardBy(BackwardOptions{}) }
 
 // BackwardWith is [Tensor.Backward] with a gradient of t to begin with, of its shape.
@@ -200,9 +232,12 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 	case o.Seed.err != nil:
 		return nil, o.Seed.err
 	case t.node == nil:
-		return nil, failf(op, ErrNoGradient, "the tensor was made of no variable").err
+		return nil, t.untracked(op).err
 	case !o.Seed.layout.Shape().Equal(t.layout.Shape()):
 		return nil, failf(op, ErrShape, "a gradient of %v for %v", o.Seed.layout.Shape(), t.layout.Shape()).err
+	}
+	if err := torn(t, t.version()); err != nil {
+		return nil, err
 	}
 	if !o.Graph {
 		o.Seed = o.Seed.Detach()
@@ -253,7 +288,7 @@ func (b *pass) want(list, order []*Tensor) {
 		b.wanted[t], b.leads[t] = true, true
 	}
 	for _, u := range slices.Backward(order) {
-		if slices.ContainsFunc(u.node.in, func(x *Tensor) bool { return b.leads[x] }) {
+		if slices.ContainsFunc(u.node.in, func(x operand) bool { return b.leads[x.Tensor] }) {
 			b.leads[u] = true
 		}
 	}
@@ -274,31 +309,53 @@ func (b *pass) result() *Gradients {
 // spread adds what the gradient g of u is worth to those of the operands.
 func (b *pass) spread(u, g *Tensor) error {
 	n := u.node
-	in, out := n.in, u
-	if !b.graph { // nothing is noted
-		in, out = make([]*Tensor, len(n.in)), u.Detach()
-		for i := range in {
-			in[i] = n.in[i].Detach()
-		}
+	in := make([]*Tensor, len(n.in))
+	for i, x := range n.in {
+		in[i] = b.operand(x.Tensor, x.version)
 	}
-	for i, x := range n.back.spread(g, out, in) {
+	for i, x := range n.back.spread(g, b.operand(u, n.made), in) {
 		to := n.in[i]
-		if x == nil || to.node == nil || b.leads != nil && !b.leads[to] {
+		if x == nil || to.node == nil || b.leads != nil && !b.leads[to.Tensor] {
 			continue
+		}
+		if err := torn(to.Tensor, to.version); err != nil {
+			return err
+		}
+		if x.pin != 0 { // nothing was computed: it is an operand itself
+			if err := x.stale(); err != nil {
+				x = failed(n.op, err)
+			} else {
+				x = x.with(x.layout).from(n.op, backward(gradCopy), x)
+				x.pin = 0
+			}
 		}
 		if !b.graph {
 			x = x.Detach()
 		}
 		x = x.sumTo(to.layout.Shape())
-		if have := b.grads[to]; have != nil {
+		if have := b.grads[to.Tensor]; have != nil {
 			x = have.Add(x)
 		}
 		if x.err != nil {
+			var stale *staleError
+			if errors.As(x.err, &stale) {
+				return stale.needs(n).err
+			}
 			return fmt.Errorf("gradient of %s: %w", n.op, x.err)
 		}
-		b.grads[to] = x
+		b.grads[to.Tensor] = x
 	}
 	return nil
+}
+
+// operand is a tensor with the elements of a version, as gradients get it: nothing is recorded of
+// it but for gradients of gradients.
+func (b *pass) operand(t *Tensor, version uint64) *Tensor {
+	p := t.pinned(version)
+	if b.graph && t.node != nil {
+		p.node = &node{op: t.node.op, pos: t.node.pos, in: []operand{{t, version}}, back: backward(gradCopy), made: version, born: t.node.born}
+	}
+	return p
 }
 
 // once notes that t, a gradient which a kernel has computed of some tensors, has no
@@ -341,77 +398,33 @@ func Order(t *Tensor) []*Tensor {
 			continue
 		}
 		v.next++
-		stack = append(stack, visit{t: v.t.node.in[v.next-1]})
+		stack = append(stack, visit{t: v.t.node.in[v.next-1].Tensor})
 	}
 	slices.Reverse(out)
 	return out
 }
 
-// quiet knows the goroutines that are inside of NoGrad.
-var quiet struct {
-	count atomic.Int32
-	mu    sync.Mutex
-	by    map[uint64]int
+// NoGrad is the tensor with a mark that forbids recording: nothing that is computed from it is
+// recorded for gradients, and all of it has the mark too, whichever goroutine computes it. A model
+// that is only used gets its input so, and keeps none of what it computes on the way:
+//
+//	y := model.Forward(x.NoGrad())
+//
+// [Tensor.Detach] takes the mark away: a target that is computed in this way and then is part of a
+// loss is detached before.
+func (t *Tensor) NoGrad() *Tensor {
+	if bad := firstOf("no_grad", t); bad != nil {
+		return bad
+	}
+	u := t.with(t.layout)
+	u.noGrad = true
+	return u
 }
 
-// NoGrad calls f. What f computes on its goroutine is not noted for gradients.
-func NoGrad(f func()) {
-	id := goroutine()
-	mark := func(n int) {
-		quiet.mu.Lock()
-		defer quiet.mu.Unlock()
-		if quiet.by == nil {
-			quiet.by = map[uint64]int{}
-		}
-		if quiet.by[id] += n; quiet.by[id] == 0 {
-			delete(quiet.by, id)
-		}
-		quiet.count.Add(int32(n))
+// untracked is the error of asking for the gradient of t, which has none.
+func (t *Tensor) untracked(op string) *Tensor {
+	if t.noGrad {
+		return failf(op, ErrNoGradient, "the tensor was computed from one of NoGrad: Detach that before it is combined with variables")
 	}
-	mark(1)
-	defer mark(-1)
-	f()
-}
-
-// withGrad calls f, whose calls are noted also inside of NoGrad.
-func withGrad(f func()) {
-	if recording() {
-		f()
-		return
-	}
-	id := goroutine()
-	swap := func(n int) (was int) {
-		quiet.mu.Lock()
-		defer quiet.mu.Unlock()
-		was = quiet.by[id]
-		if quiet.by[id] = n; n == 0 {
-			delete(quiet.by, id)
-		}
-		quiet.count.Add(int32(n - was))
-		return was
-	}
-	was := swap(0)
-	defer func() { swap(was) }()
-	f()
-}
-
-// recording reports whether the calling goroutine notes how tensors are made.
-func recording() bool {
-	if quiet.count.Load() == 0 {
-		return true
-	}
-	id := goroutine()
-	quiet.mu.Lock()
-	defer quiet.mu.Unlock()
-	return quiet.by[id] == 0
-}
-
-// goroutine is the number of the calling goroutine, which stack traces begin with.
-// Nothing else tells the calls of a function from those of other goroutines.
-func goroutine() uint64 {
-	var buf [64]byte
-	text := strings.TrimPrefix(string(buf[:goruntime.Stack(buf[:], false)]), "goroutine ")
-	number, _, _ := strings.Cut(text, " ")
-	id, _ := strconv.ParseUint(number, 10, 64) // a test notices another format
-	return id
+	return failf(op, ErrNoGradient, "the tensor was made of no variable")
 }

@@ -55,7 +55,9 @@ type Tensor struct {
 	dtype  DType
 	layout Layout
 	err    *Error
-	node   *node // how it was made, if that is needed for gradients
+	node   *node  // how it was made, if that is needed for gradients
+	pin    uint64 // the version of the memory whose elements are meant, 0 is any
+	noGrad bool   // nothing that is computed from it is recorded: see NoGrad
 }
 
 // Err returns the first error on the way to this tensor, nil if there was none. That
@@ -134,7 +136,7 @@ func (t *Tensor) view() ops.View { return ops.View{Buf: t.buf, DType: t.dtype, L
 
 // with returns a view with another layout, without gradient.
 func (t *Tensor) with(l Layout) *Tensor {
-	return &Tensor{dev: t.dev, buf: t.buf, dtype: t.dtype, layout: l}
+	return &Tensor{dev: t.dev, buf: t.buf, dtype: t.dtype, layout: l, pin: t.pin}
 }
 
 // empty returns a tensor whose elements are not set.

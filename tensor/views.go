@@ -10,7 +10,7 @@ import (
 // viewed returns a view with a layout that make gives, whose gradient back takes to the
 // shape of t.
 func (t *Tensor) viewed(op string, back backward, make func(l Layout) (Layout, error)) *Tensor {
-	if bad := first(op, t); bad != nil {
+	if bad := firstOf(op, t); bad != nil {
 		return bad
 	}
 	l, err := make(t.layout)
@@ -92,7 +92,7 @@ func (t *Tensor) Expand(shape ...int) *Tensor { return t.BroadcastTo(shape...) }
 
 // BroadcastLeft repeats the tensor along new dimensions in front. It is a view.
 func (t *Tensor) BroadcastLeft(dims ...int) *Tensor {
-	if bad := first("broadcast", t); bad != nil {
+	if bad := firstOf("broadcast", t); bad != nil {
 		return bad
 	}
 	return t.BroadcastTo(append(append([]int(nil), dims...), t.layout.Shape()...)...)
@@ -127,7 +127,7 @@ func (t *Tensor) Diagonal(offset, a, b int) *Tensor {
 // be a [Hole]. It is a view where strides allow, and else a copy.
 func (t *Tensor) Reshape(shape ...int) *Tensor {
 	const op = "reshape"
-	if bad := first(op, t); bad != nil {
+	if bad := firstOf(op, t); bad != nil {
 		return bad
 	}
 	l, ok, err := t.layout.Reshape(shape)
@@ -144,7 +144,7 @@ func (t *Tensor) Reshape(shape ...int) *Tensor {
 // a tensor of one dimension.
 func (t *Tensor) Flatten(from, to int) *Tensor {
 	const op = "flatten"
-	if bad := first(op, t); bad != nil {
+	if bad := firstOf(op, t); bad != nil {
 		return bad
 	}
 	if t.Rank() == 0 {
@@ -174,7 +174,7 @@ func (t *Tensor) FlattenAll() *Tensor { return t.Flatten(0, -1) }
 // cannot be done there are n parts, which all hold the error.
 func (t *Tensor) Chunk(n, d int) []*Tensor {
 	const op = "chunk"
-	if bad := first(op, t); bad != nil {
+	if bad := firstOf(op, t); bad != nil {
 		return allBad(bad, n)
 	}
 	i, err := layout.Dim(d, t.Rank())
@@ -208,7 +208,7 @@ func allBad(bad *Tensor, n int) []*Tensor {
 // views. If it cannot be done there are as many parts, which all hold the error.
 func (t *Tensor) Split(sizes []int, d int) []*Tensor {
 	const op = "split"
-	if bad := first(op, t); bad != nil {
+	if bad := firstOf(op, t); bad != nil {
 		return allBad(bad, len(sizes))
 	}
 	i, err := layout.Dim(d, t.Rank())
@@ -259,9 +259,10 @@ func (t *Tensor) copied(op string) *Tensor {
 	return out.from(op, backward(gradCopy), t)
 }
 
-// Detach is the tensor without what gradients need: none goes through it.
+// Detach is the tensor without what gradients need: none goes through it. It is a view, without
+// the mark of [Tensor.NoGrad].
 func (t *Tensor) Detach() *Tensor {
-	if bad := first("detach", t); bad != nil || t.node == nil {
+	if bad := firstOf("detach", t); bad != nil || t.node == nil && !t.noGrad {
 		return either(bad, t)
 	}
 	return t.with(t.layout)
