@@ -376,7 +376,7 @@ func downVec(form dsl.ConstInt, size int) int {
 func (p *foldPlan) goDown(info *runtime.Info) bool {
 	w, size := p.fold, p.x.DType.Size()
 	vec, threads := downVec(w.Form, size), downThreads
-	if w.Form == kernels.Triple || p.x.DType.Compute().Size() > 4 {
+	if w.Form == kernels.Triple || p.r.computes(p.x.DType).Size() > 4 {
 		threads /= 2
 	}
 	threads = min(threads, info.WarpSize*info.WarpSize) // of which the lanes of a warp join what the warps know
@@ -436,7 +436,7 @@ func (p *foldPlan) run(s *runtime.Stream) error {
 
 // runParts launches the kernel that keeps what is known of parts, and returns where.
 func (p *foldPlan) runParts(s *runtime.Stream, room *scratch) (args [4]any, err error) {
-	c, n := p.x.DType.Compute(), p.parts*p.second.Rows
+	c, n := p.r.computes(p.x.DType), p.parts*p.second.Rows
 	if err := room.alloc(s, n*(3*c.Size()+8)); err != nil {
 		return args, fmt.Errorf("%s: %w", p.r.name, err)
 	}

@@ -38,19 +38,16 @@ var (
 	axisType = reflect.TypeFor[kernels.Axis]()
 )
 
-// noIndex is the index of a type that stands for none.
+// noIndex is the index of a type that stands for none: -1, or the number of an unsigned type that has
+// its bits.
 func noIndex(d dtype.DType) int {
 	switch d {
 	case dtype.U8:
 		return math.MaxUint8
-	case dtype.I16:
-		return math.MaxInt16
-	case dtype.I32:
-		return math.MaxInt32
 	case dtype.U32:
 		return math.MaxUint32
 	}
-	return math.MaxInt64
+	return -1
 }
 
 func checkIDs(op string, d dtype.DType) error {

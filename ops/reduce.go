@@ -30,6 +30,7 @@ type Reduction struct {
 	empty    float64      // what no elements give
 	needs    bool         // no elements give no result
 	ordered  bool         // elements are numbered
+	wide     bool         // integers are computed in I64, of which the result is
 	corrects bool         // it divides by the number of elements less the correction
 	adds     bool         // it adds, so that long chains of steps add errors up
 	halves   *jit.Fn      // step for types of 16 bits and less, nil for that of others
@@ -56,6 +57,7 @@ func reduction(name string, form int, t types, init, step, merge, finish any) *R
 func (r *Reduction) of(empty float64) *Reduction { r.empty = empty; return r }
 func (r *Reduction) some() *Reduction            { r.needs = true; return r }
 func (r *Reduction) truth() *Reduction           { r.result = dtype.U8; return r }
+func (r *Reduction) widened() *Reduction         { r.wide = true; return r }
 func (r *Reduction) corrected() *Reduction       { r.corrects = true; return r }
 func (r *Reduction) sums() *Reduction            { r.adds = true; return r }
 func (r *Reduction) quick(step any) *Reduction   { r.halves = jit.Func(step); return r }
@@ -85,6 +87,13 @@ var (
 	LogSumExp = reduction("log_sum_exp", kernels.Pair, floats, kernels.FromBottom[float32], kernels.AddExp[float32], kernels.JoinExp[float32], kernels.LogSum[float32]).of(math.Inf(-1)).quick(kernels.AddExpQuick[float32]).sums()
 )
 
+// The reductions that give I64 of integers, and are as those of their names of other types.
+var (
+	SumWide    = reduction("sum", kernels.Single, ints, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).widened()
+	ProdWide   = reduction("prod", kernels.Single, ints, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1).widened()
+	SumSqrWide = reduction("sumsqr", kernels.Single, ints, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32]).widened()
+)
+
 // Reductions returns all of them, in the order of the table.
 func Reductions() []*Reduction { return reductions }
 
@@ -104,10 +113,21 @@ func (r *Reduction) Check(d dtype.DType) error {
 
 // Result is the element type of the result for an operand of a type.
 func (r *Reduction) Result(d dtype.DType) dtype.DType {
-	if r.result != dtype.Invalid {
+	switch {
+	case r.result != dtype.Invalid:
 		return r.result
+	case r.wide:
+		return dtype.I64
 	}
 	return d
+}
+
+// computes is the type that elements of a type are computed in.
+func (r *Reduction) computes(d dtype.DType) dtype.DType {
+	if r.wide {
+		return dtype.I64
+	}
+	return d.Compute()
 }
 
 // accTypes has the type of what a reduction knows, for each type that is computed in.
@@ -138,7 +158,7 @@ func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
 	if err := r.Check(d); err != nil {
 		return nil, err
 	}
-	compute := d.Compute()
+	compute := r.computes(d)
 	c, acc := compute.Type(), accTypes[compute]
 	final := c
 	if r.index != nil {

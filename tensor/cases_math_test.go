@@ -139,10 +139,10 @@ var _ = register(map[int]func(c *caseTest){
 		x := tensor.Arange(c.d, uint32(0), 4000)
 		pairs := x.Reshape(2000, 2)
 		for _, y := range []*tensor.Tensor{x, pairs, pairs.T(), x.Reshape(20, 50, 4), x.Reshape(20, 50, 4).Transpose(0, 1), pairs.T().Contiguous()} {
-			require.Equal(c, []uint32{7998000}, list[uint32](c.T, y.Sum()))
+			require.Equal(c, []int64{7998000}, list[int64](c.T, y.Sum()))
 		}
-		require.Equal(c, []uint32{3998000, 4000000}, list[uint32](c.T, pairs.Sum(0)))
-		require.Equal(c, []uint32{3998000, 4000000}, list[uint32](c.T, pairs.T().Sum(1)))
+		require.Equal(c, []int64{3998000, 4000000}, list[int64](c.T, pairs.Sum(0)))
+		require.Equal(c, []int64{3998000, 4000000}, list[int64](c.T, pairs.T().Sum(1)))
 	},
 	35: func(c *caseTest) {
 		c.is(c.blocks().MinKeep(2), tensor.Shape{2, 2, 1}, 1, 1, 1, 2)

@@ -31,6 +31,34 @@ func (t *Tensor) Conv(weights *Tensor, c Convolution) *Tensor {
 	}), t, weights)
 }
 
+// ConvBias is [Tensor.Conv] plus a number for each channel of the result, which bias has, rounded
+// after each. A nil bias is none.
+func (t *Tensor) ConvBias(weights, bias *Tensor, c Convolution) *Tensor {
+	return t.Conv(weights, c).biased("conv", bias)
+}
+
+// ConvTransposeBias is [Tensor.ConvTranspose] plus a number for each channel of the result: see
+// [Tensor.ConvBias].
+func (t *Tensor) ConvTransposeBias(weights, bias *Tensor, c Convolution) *Tensor {
+	return t.ConvTranspose(weights, c).biased("conv_transpose", bias)
+}
+
+// biased is the result t of a convolution plus a number for each channel.
+func (t *Tensor) biased(op string, bias *Tensor) *Tensor {
+	if bias == nil || t.err != nil {
+		return t
+	}
+	if bad := first(op, t, bias); bad != nil {
+		return bad
+	}
+	if bias.Rank() != 1 || bias.Count() != t.Size(1) {
+		return failf(op, ErrShape, "a bias of %v for the channels of %v", bias.layout.Shape(), t.layout.Shape())
+	}
+	channels := slices.Repeat(Shape{1}, t.Rank()-1)
+	channels[0] = bias.Count()
+	return t.Add(bias.Reshape(channels...))
+}
+
 // ConvTranspose is the transposed convolution of t, of shape (inputs, channels, …), with
 // weights of shape (channels, channels of a group of the result, kernel …): what a
 // gradient goes back through a convolution by. Along each dimension the result has

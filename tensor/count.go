@@ -10,8 +10,8 @@ import (
 
 // Bincount returns how many elements of t, integers, are 0, 1 and so on, of type U32: n
 // numbers, or, if n is 0, up to the largest element, which is waited for. Elements out of
-// range are an error when the device is next waited for; the maximum of their type counts
-// nowhere.
+// range are an error when the device is next waited for; the index that stands for none
+// counts nowhere.
 func (t *Tensor) Bincount(n int) *Tensor {
 	const op = "bincount"
 	if bad := indices(op, t, t); bad != nil {

@@ -50,7 +50,10 @@
 //
 // [Tensor.Index] picks by numbers, ranges, lists, tensors and masks, as x[1, -2:, ids] does
 // in Python. [Tensor.IndexSelect], [Tensor.Gather] and [Tensor.Scatter] take indices of any
-// integer type; the maximum of an unsigned type, and -1 where it says so, stands for none.
+// integer type. The index -1, which for an unsigned type is its largest number, stands for none:
+// what is there reads as 0, and what would be put there is left out. So padding and labels that are
+// to be ignored need no mask. Only where indices count from the end, which is where numbers of the
+// program are indices and in [Tensor.IndexPut], -1 is the last one.
 //
 // # Gradients
 //

@@ -9,7 +9,8 @@ import (
 // Einsum adds up products of elements as a formula in Einstein's notation says: a letter
 // for each dimension of each operand, and those of the result. A letter that the result
 // has not is summed over; without an arrow the result has the letters that are there
-// once, in order of the alphabet. "..." stands for dimensions that are broadcast.
+// once, in order of the alphabet. "..." stands for dimensions that are broadcast, as one of size 1
+// is to that of the same letter of another operand.
 //
 //	tensor.Einsum("bij,bjk->bik", x, y) // products of matrices
 //	tensor.Einsum("ii", x)              // the trace
@@ -21,10 +22,11 @@ func Einsum(formula string, list ...*Tensor) *Tensor {
 	if bad := first(op, list...); bad != nil {
 		return bad
 	}
-	terms, result, err := parseEinsum(formula, list)
+	terms, result, sizes, err := parseEinsum(formula, list)
 	if err != nil {
 		return failed(op, err)
 	}
+	list = stretched(list, terms, sizes)
 	acc, have := diagonals(list[0], terms[0])
 	for i, t := range list[1:] {
 		// Letters that nothing later needs can be summed over now.
@@ -38,34 +40,54 @@ func Einsum(formula string, list ...*Tensor) *Tensor {
 	return arrange(acc, have, result)
 }
 
+// stretched returns operands in which a letter has one size.
+func stretched(list []*Tensor, terms []string, sizes map[rune]int) []*Tensor {
+	out := slices.Clone(list)
+	for i, term := range terms {
+		shape := list[i].Shape()
+		for d, r := range []rune(term) {
+			if r < 128 {
+				shape[d] = sizes[r]
+			}
+		}
+		if !shape.Equal(list[i].layout.Shape()) {
+			out[i] = list[i].BroadcastTo(shape...)
+		}
+	}
+	return out
+}
+
 // ellipsis are the letters that dimensions behind "..." get: capital Greek ones, which a
 // formula cannot have, from the innermost.
 const ellipsis = "ΑΒΓΔΕΖΗΘ"
 
-// parseEinsum returns the letters of the operands and of the result.
-func parseEinsum(formula string, list []*Tensor) (terms []string, result string, err error) {
+// parseEinsum returns the letters of the operands and of the result, and the sizes of the letters.
+func parseEinsum(formula string, list []*Tensor) (terms []string, result string, sizes map[rune]int, err error) {
 	in, out, arrow := strings.Cut(strings.ReplaceAll(formula, " ", ""), "->")
 	terms = strings.Split(in, ",")
 	if len(terms) != len(list) {
-		return nil, "", fmt.Errorf("%w: %q has %d operands, %d are given", ErrArgument, formula, len(terms), len(list))
+		return nil, "", nil, fmt.Errorf("%w: %q has %d operands, %d are given", ErrArgument, formula, len(terms), len(list))
 	}
-	sizes, widest := map[rune]int{}, 0
+	widest := 0
+	sizes = map[rune]int{}
 	for i, term := range terms {
 		s := list[i].layout.Shape()
 		more := len(s) - len(strings.Replace(term, "...", "", 1))
 		if more < 0 || more > 0 && !strings.Contains(term, "...") || more > 8 {
-			return nil, "", fmt.Errorf("%w: %q for an operand of %v", ErrRank, term, s)
+			return nil, "", nil, fmt.Errorf("%w: %q for an operand of %v", ErrRank, term, s)
 		}
 		widest = max(widest, more)
 		terms[i] = strings.Replace(term, "...", greek(more), 1)
 		for d, r := range []rune(terms[i]) {
-			greek := r > 127
-			if !greek && (r < 'A' || r > 'z' || r > 'Z' && r < 'a') {
-				return nil, "", fmt.Errorf("%w: %q in %q is no letter", ErrArgument, string(r), formula)
+			if r < 128 && (r < 'A' || r > 'z' || r > 'Z' && r < 'a') {
+				return nil, "", nil, fmt.Errorf("%w: %q in %q is no letter", ErrArgument, string(r), formula)
 			}
-			if n, ok := sizes[r]; ok && n != s[d] && (!greek || n != 1 && s[d] != 1) {
-				return nil, "", fmt.Errorf("%w: %q has sizes %d and %d", ErrShape, string(r), n, s[d])
-			} else if !ok || n == 1 {
+			n, ok := sizes[r]
+			within := slices.Index([]rune(terms[i]), r) // a diagonal is of one size
+			if ok && n != s[d] && n != 1 && s[d] != 1 || s[within] != s[d] {
+				return nil, "", nil, fmt.Errorf("%w: %q has sizes %d and %d", ErrShape, string(r), max(n, s[within]), s[d])
+			}
+			if !ok || n == 1 {
 				sizes[r] = s[d]
 			}
 		}
@@ -81,10 +103,10 @@ func parseEinsum(formula string, list []*Tensor) (terms []string, result string,
 	}
 	for i, r := range result {
 		if _, ok := sizes[r]; !ok || strings.ContainsRune(result[:i], r) {
-			return nil, "", fmt.Errorf("%w: %q of the result of %q is not once in it and in an operand", ErrArgument, string(r), formula)
+			return nil, "", nil, fmt.Errorf("%w: %q of the result of %q is not once in it and in an operand", ErrArgument, string(r), formula)
 		}
 	}
-	return terms, result, nil
+	return terms, result, sizes, nil
 }
 
 // greek returns the letters of n dimensions, the outermost first.
@@ -165,7 +187,7 @@ func sumUnneeded(t *Tensor, letters []rune, others string) (*Tensor, []rune) {
 	if len(dims) == 0 {
 		return t, letters
 	}
-	return t.Sum(dims...), rest
+	return t.SumAs(t.dtype, dims...), rest
 }
 
 // ordered permutes the dimensions from letters to order, which are the same ones.

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
 )
 
@@ -31,16 +30,6 @@ func (t *Tensor) scaled(op *ops.Elementwise, back grad1, numbers ...float64) *Te
 		list[i] = s
 	}
 	return t.apply(op, back, []*Tensor{t}, list[:op.Params()]...)
-}
-
-// number returns x in the type that elements are computed in. What an integer type has
-// no number for is refused: a fraction that vanishes is a mistake.
-func (t *Tensor) number(x float64) (Scalar, error) {
-	s := dtype.FromFloat(t.dtype.Compute(), x)
-	if t.dtype.IsInt() && s.Float() != x {
-		return s, fmt.Errorf("%w: %v is no number of type %s: Cast the tensor to a floating-point type", ErrArgument, x, t.dtype)
-	}
-	return s, nil
 }
 
 // binary computes each element from two, of shapes that are broadcast to each other.
@@ -363,11 +352,6 @@ func (t *Tensor) Affine(mul, add float64) *Tensor {
 // PowScalar is t to the e.
 func (t *Tensor) PowScalar(e float64) *Tensor { return t.scaled(ops.PowF, gradPowScalar(e), e, 0) }
 
-// Clamp is t, but not below low and not above high.
-func (t *Tensor) Clamp(low, high float64) *Tensor {
-	return t.scaled(ops.Clamp, gradClamp(low, high), low, high)
-}
-
 // AddScalar is t + x.
 func (t *Tensor) AddScalar(x float64) *Tensor { return t.scaled(ops.AddOf, gradScale(1), x, 0) }
 
@@ -385,34 +369,6 @@ func (t *Tensor) SubFrom(x float64) *Tensor { return t.scaled(ops.SubFrom, gradS
 
 // DivFrom is x / t.
 func (t *Tensor) DivFrom(x float64) *Tensor { return t.scaled(ops.DivFrom, gradDivFrom(x), x, 0) }
-
-// MaximumScalar is the larger one of t and x.
-func (t *Tensor) MaximumScalar(x float64) *Tensor {
-	return t.scaled(ops.MaximumOf, gradMaximumScalar(x), x, 0)
-}
-
-// MinimumScalar is the smaller one of t and x.
-func (t *Tensor) MinimumScalar(x float64) *Tensor {
-	return t.scaled(ops.MinimumOf, gradMinimumScalar(x), x, 0)
-}
-
-// EqScalar is 1 where t = x and else 0, of type U8.
-func (t *Tensor) EqScalar(x float64) *Tensor { return t.scaled(ops.EqOf, flat, x) }
-
-// NeScalar is 1 where t ≠ x and else 0, of type U8.
-func (t *Tensor) NeScalar(x float64) *Tensor { return t.scaled(ops.NeOf, flat, x) }
-
-// LtScalar is 1 where t < x and else 0, of type U8.
-func (t *Tensor) LtScalar(x float64) *Tensor { return t.scaled(ops.LtOf, flat, x) }
-
-// LeScalar is 1 where t ≤ x and else 0, of type U8.
-func (t *Tensor) LeScalar(x float64) *Tensor { return t.scaled(ops.LeOf, flat, x) }
-
-// GtScalar is 1 where t > x and else 0, of type U8.
-func (t *Tensor) GtScalar(x float64) *Tensor { return t.scaled(ops.GtOf, flat, x) }
-
-// GeScalar is 1 where t ≥ x and else 0, of type U8.
-func (t *Tensor) GeScalar(x float64) *Tensor { return t.scaled(ops.GeOf, flat, x) }
 
 // Where is x where t, integers, is not 0, and y elsewhere. The three are broadcast.
 func (t *Tensor) Where(x, y *Tensor) *Tensor {

@@ -268,6 +268,25 @@ var gradients = []gradient{
 	{"col2im", [][]int{{12, 4}}, -2, 2, func(x []ten) ten {
 		return x[0].Col2Im(tensor.Windows{Kernel: []int{2, 3}, Stride: []int{2, 1}, Padding: []int{1, 0}}, 3, 4).Sqr()
 	}},
+	{"conv bias", [][]int{{2, 4, 6}, {4, 2, 3}, {4}}, -1, 1, func(x []ten) ten {
+		return x[0].ConvBias(x[1], x[2], tensor.Convolution{Padding: []int{1}, Groups: 2}).Sqr()
+	}},
+	{"conv transpose bias", [][]int{{2, 4, 3, 2}, {4, 1, 3, 2}, {2}}, -1, 1, func(x []ten) ten {
+		return x[0].ConvTransposeBias(x[1], x[2], tensor.Convolution{Stride: []int{2, 1}, Groups: 2}).Sqr()
+	}},
+	{"layer norm over two", [][]int{{2, 3, 4}, {3, 4}, {3, 4}}, -2, 2, func(x []ten) ten {
+		return x[0].LayerNormOver(tensor.Shape{3, 4}, x[1], x[2], 1e-3).Sqr()
+	}},
+	{"rms norm over two", [][]int{{2, 3, 4}, {3, 4}}, -2, 2, func(x []ten) ten { return x[0].RMSNormOver(tensor.Shape{3, 4}, x[1], 1e-3).Sqr() }},
+	{"pad all", [][]int{{2, 3, 4}}, -2, 2, func(x []ten) ten {
+		pads := [][2]int{{2, 1}, {0, 3}}
+		return x[0].PadAll(pads, tensor.PadReflect, 0).Sqr().Add(x[0].PadAll(pads, tensor.PadConstant, 1)).Add(x[0].PadAll(pads, tensor.PadEdge, 1).Exp()).Add(x[0].PadAll(pads, tensor.PadCircular, 1))
+	}},
+	{"einsum of size 1", [][]int{{3, 1}, {3, 4}}, -2, 2, func(x []ten) ten { return tensor.Einsum("ij,ij->j", x[0], x[1]).Sqr() }},
+	{"sums in a type", [][]int{{3, 4}}, -1, 1, func(x []ten) ten {
+		return x[0].Sqr().SumAs(tensor.F64, 0).Add(x[0].ProdAs(tensor.F64, 0)).Add(x[0].CumSumAs(tensor.F64, 1).Sqr()).Add(x[0].CumProdAs(tensor.F64, 1))
+	}},
+	{"narrow from the end", [][]int{{3, 4}}, -1, 1, func(x []ten) ten { return x[0].Narrow(1, -3, 2).Sqr().Expand(2, -1, -1) }},
 	{"dot", [][]int{{5}, {5}}, -2, 2, func(x []ten) ten { return x[0].Dot(x[1]) }},
 }
 

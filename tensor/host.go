@@ -52,7 +52,7 @@ func (t *Tensor) WriteTo(w io.Writer) (int64, error) {
 }
 
 // ToSlice returns the elements in row-major order. It waits for them. T is the Go type
-// of the tensor's elements: [Tensor.Cast] converts others.
+// of the tensor's elements: [Tensor.Cast] converts others, and [Tensor.Float64s] reads any.
 func ToSlice[T Element](t *Tensor) ([]T, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -66,6 +66,30 @@ func ToSlice[T Element](t *Tensor) ([]T, error) {
 	}
 	out := make([]T, t.Count())
 	copy(asBytes(out), b)
+	return out, nil
+}
+
+// Float64s returns the elements in row-major order as numbers of float64, whatever their type is.
+// Integers beyond 2⁵³ are rounded. It waits for them.
+func (t *Tensor) Float64s() ([]float64, error) {
+	const op = "float64s"
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	if err := computes(t.dtype); err != nil {
+		return nil, wrap(op, err)
+	}
+	if t.dtype == F64 {
+		return ToSlice[float64](t)
+	}
+	list, err := t.scalars()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(list))
+	for i, x := range list {
+		out[i] = x.Float()
+	}
 	return out, nil
 }
 

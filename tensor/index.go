@@ -2,7 +2,6 @@ package tensor
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gokiln/kiln/ops"
@@ -48,9 +47,9 @@ func indices(op string, ids *Tensor, others ...*Tensor) *Tensor {
 }
 
 // Gather returns the elements of t whose index in dimension d is that of ids, and whose
-// other indices are their own in ids: the result has the shape of ids. An index that is
-// the maximum of its type gives 0, any other that is out of range is an error
-// when the device is next waited for.
+// other indices are their own in ids: the result has the shape of ids. The index that
+// stands for none, see the package's documentation, gives 0; any other that is out of range is an
+// error when the device is next waited for.
 func (t *Tensor) Gather(ids *Tensor, d int) *Tensor {
 	const op = "gather"
 	if bad := indices(op, ids, t); bad != nil {
@@ -66,7 +65,7 @@ func (t *Tensor) Gather(ids *Tensor, d int) *Tensor {
 // Scatter returns t with the elements of src at the index of ids in dimension d, and at
 // their own indices in the others; src and ids have the same shape. Where indices are
 // the same the last one, in row-major order, counts. Indices out of range: see
-// [Tensor.Gather]; the maximum of its type skips the element.
+// [Tensor.Gather]; the one that stands for none skips the element.
 func (t *Tensor) Scatter(ids, src *Tensor, d int) *Tensor {
 	ids = ids.kept()
 	return t.scatter("scatter", ids, src, d, func(out ops.View) error {
@@ -248,7 +247,7 @@ func (t *Tensor) Nonzero() *Tensor {
 }
 
 // OneHot returns rows of n numbers of type dt, one for each index in t: on at the index
-// and off elsewhere. An index of -1, or the maximum of its type, gives a row of
+// and off elsewhere. The index that stands for none gives a row of
 // off.
 func (t *Tensor) OneHot(n int, dt DType, on, off float64) *Tensor {
 	const op = "one_hot"
@@ -321,59 +320,6 @@ func (t *Tensor) Repeat(counts ...int) *Tensor {
 		}
 		return []*Tensor{g.Reshape(split...).Sum(sums...)}
 	}), x)
-}
-
-// PadMode says what [Tensor.Pad] puts around a tensor.
-type PadMode = ops.PadMode
-
-// The modes of padding.
-const (
-	PadConstant = ops.PadConstant // a number
-	PadEdge     = ops.PadEdge     // the element at the edge
-	PadReflect  = ops.PadReflect  // the elements inside, mirrored at the one at the edge
-	PadCircular = ops.PadCircular // the elements at the other end
-)
-
-// Pad adds so many places in front of and behind dimension d. The number x is that of
-// [PadConstant].
-func (t *Tensor) Pad(d, front, behind int, mode PadMode, x float64) *Tensor {
-	const op = "pad"
-	if bad := first(op, t); bad != nil {
-		return bad
-	}
-	i, err := layout.Dim(d, t.Rank())
-	if err == nil && (front < 0 || behind < 0) {
-		err = fmt.Errorf("%w: %d in front and %d behind", ErrArgument, front, behind)
-	}
-	if err == nil && front > math.MaxInt-behind-t.layout.Shape()[i] {
-		err = fmt.Errorf("%w: %d in front and %d behind dimension %d of %v", ErrTooLarge, front, behind, i, t.layout.Shape())
-	}
-	var s Scalar
-	if err == nil {
-		s, err = t.number(x)
-	}
-	if err != nil {
-		return failed(op, err)
-	}
-	if front == 0 && behind == 0 {
-		return t
-	}
-	pads := make([][2]int, t.Rank())
-	pads[i] = [2]int{front, behind}
-	shape := t.Shape()
-	n := shape[i]
-	shape[i] += front + behind
-	out := t.produce(op, shape, func(out ops.View) error {
-		return ops.Pad(t.dev.stream, out, t.view(), pads, mode, s.Convert(t.dtype))
-	})
-	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
-		if mode == PadConstant {
-			return []*Tensor{g.Narrow(i, front, n)}
-		}
-		// The elements that the places have come from the numbers of the elements.
-		from := Arange(g.dev, int32(0), int32(n)).Pad(0, front, behind, mode, 0)
-		return []*Tensor{in[0].ZerosLike().IndexAdd(from, g, i)}
-	}), t)
 }
 
 // Tril is t with 0 above diagonal k of the last two dimensions. Diagonal 1 is the one

@@ -20,6 +20,44 @@ func (t *Tensor) LayerNorm(d int, weight, bias *Tensor, eps float64) *Tensor {
 	return t.normalized("layer_norm", d, weight, bias, eps, true)
 }
 
+// RMSNormOver is [Tensor.RMSNorm] along the last dimensions together, which are those of shape, as
+// are those of the weight.
+func (t *Tensor) RMSNormOver(shape Shape, weight *Tensor, eps float64) *Tensor {
+	return t.normalizedOver("rms_norm", shape, weight, nil, func(t, weight, _ *Tensor) *Tensor { return t.RMSNorm(-1, weight, eps) })
+}
+
+// LayerNormOver is [Tensor.LayerNorm] along the last dimensions together, which are those of shape,
+// as are those of the weight and the bias.
+//
+//	x.LayerNormOver(tensor.Shape{64, 64}, weight, bias, 1e-5) // of (…, 64, 64)
+func (t *Tensor) LayerNormOver(shape Shape, weight, bias *Tensor, eps float64) *Tensor {
+	return t.normalizedOver("layer_norm", shape, weight, bias, func(t, weight, bias *Tensor) *Tensor { return t.LayerNorm(-1, weight, bias, eps) })
+}
+
+// normalizedOver has run normalize the last dimensions as one.
+func (t *Tensor) normalizedOver(op string, shape Shape, weight, bias *Tensor, run func(t, weight, bias *Tensor) *Tensor) *Tensor {
+	if bad := first(op, t); bad != nil {
+		return bad
+	}
+	s, lead := t.Shape(), t.Rank()-len(shape)
+	if len(shape) == 0 || lead < 0 || !shape.Equal(s[lead:]) {
+		return failf(op, ErrShape, "%v are not the last dimensions of %v", shape, s)
+	}
+	for _, w := range []**Tensor{&weight, &bias} {
+		if *w == nil {
+			continue
+		}
+		if bad := first(op, *w); bad != nil {
+			return bad
+		}
+		if !shape.Equal((*w).layout.Shape()) {
+			return failf(op, ErrShape, "a weight or bias of %v for dimensions of %v", (*w).layout.Shape(), shape)
+		}
+		*w = (*w).FlattenAll()
+	}
+	return run(t.Reshape(joined(s, lead)...), weight, bias).Reshape(s...)
+}
+
 func (t *Tensor) normalized(op string, d int, weight, bias *Tensor, eps float64, center bool) *Tensor {
 	in := []*Tensor{t}
 	var views [2]ops.View

@@ -2,7 +2,6 @@ package tensor
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gokiln/kiln/ops"
@@ -23,7 +22,7 @@ func (t *Tensor) MaskedScatter(mask, src *Tensor) *Tensor {
 	}
 	set := m.NeScalar(0)
 	places := set.FlattenAll().Cast(I64).CumSum(0).SubScalar(1)
-	none := Full(t.dev, dtype.FromInt(I64, math.MaxInt64)) // where the mask is 0
+	none := Full(t.dev, dtype.FromInt(I64, -1)) // where the mask is 0
 	taken := src.FlattenAll().Gather(set.FlattenAll().Where(places, none), 0)
 	return set.Where(taken.Reshape(t.Shape()...), t)
 }

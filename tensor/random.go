@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"math"
 	"sync"
 
 	"github.com/gokiln/kiln/ops"
@@ -43,14 +44,22 @@ func (d *Device) Seed() uint64 {
 	return d.random.key
 }
 
-// Rand returns random numbers that are distributed uniformly, from low up to but not
-// including high.
+// Rand returns random numbers that are distributed uniformly, from low up to but not including
+// high; low where both are the same. A low above high, or that is not finite, is an error of kind
+// [ErrArgument].
 func Rand(d *Device, dt DType, low, high float64, shape ...int) *Tensor {
+	if !(low <= high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
+		return failf("rand", ErrArgument, "numbers from %v to %v", low, high)
+	}
 	return draw("rand", ops.Uniform, d, dt, low, high, shape)
 }
 
-// Randn returns random numbers of a normal distribution.
+// Randn returns random numbers of a normal distribution. A mean or a deviation that is not finite,
+// or a negative deviation, is an error of kind [ErrArgument].
 func Randn(d *Device, dt DType, mean, std float64, shape ...int) *Tensor {
+	if !(std >= 0) || math.IsInf(std, 0) || math.IsInf(mean, 0) || mean != mean {
+		return failf("randn", ErrArgument, "a mean of %v and a deviation of %v", mean, std)
+	}
 	return draw("randn", ops.Normal, d, dt, mean, std, shape)
 }
 

@@ -130,24 +130,66 @@ func (t *Tensor) sumTo(s Shape) *Tensor {
 	return t.SumKeep(dims...).Reshape(s...)
 }
 
-// Sum adds up the elements along dims, or all if none are named. The dimensions go.
-// Integers wrap. The sum of no elements is 0.
-func (t *Tensor) Sum(dims ...int) *Tensor { return t.reduce(ops.Sum, gradSum, dims, false) }
+// widened is the reduction that t wants: that of I64 for integers.
+func (t *Tensor) widened(op, ints *ops.Reduction) *ops.Reduction {
+	if t != nil && t.dtype.IsInt() {
+		return ints
+	}
+	return op
+}
+
+// as is the tensor in a type that numbers are reduced in.
+func (t *Tensor) as(op string, dt DType) *Tensor {
+	if bad := first(op, t); bad != nil {
+		return bad
+	}
+	if err := computes(dt); err != nil {
+		return failed(op, err)
+	}
+	return t.Cast(dt)
+}
+
+// Sum adds up the elements along dims, or all if none are named. The dimensions go. The sum of
+// integers is of type I64, in which it wraps: what comparisons give can be counted. [Tensor.SumAs]
+// is for other types. The sum of no elements is 0.
+func (t *Tensor) Sum(dims ...int) *Tensor {
+	return t.reduce(t.widened(ops.Sum, ops.SumWide), gradSum, dims, false)
+}
 
 // SumKeep is [Tensor.Sum] where the dimensions keep size 1.
-func (t *Tensor) SumKeep(dims ...int) *Tensor { return t.reduce(ops.Sum, gradSum, dims, true) }
+func (t *Tensor) SumKeep(dims ...int) *Tensor {
+	return t.reduce(t.widened(ops.Sum, ops.SumWide), gradSum, dims, true)
+}
 
-// Mean is the mean of the elements along dims, or of all; NaN of no elements.
+// SumAs is [Tensor.Sum] of the elements as numbers of type dt, of which the result is: integers
+// wrap in it.
+func (t *Tensor) SumAs(dt DType, dims ...int) *Tensor {
+	return t.as("sum", dt).reduce(ops.Sum, gradSum, dims, false)
+}
+
+// Mean is the mean of the elements along dims, or of all; NaN of no elements. It is for
+// floating-point types, as the mean of integers is none: [Tensor.Cast] says in which type it is
+// wanted.
 func (t *Tensor) Mean(dims ...int) *Tensor { return t.reduce(ops.Average, gradMean, dims, false) }
 
 // MeanKeep is [Tensor.Mean] where the dimensions keep size 1.
 func (t *Tensor) MeanKeep(dims ...int) *Tensor { return t.reduce(ops.Average, gradMean, dims, true) }
 
-// Prod is the product of the elements along dims, or of all; 1 of no elements.
-func (t *Tensor) Prod(dims ...int) *Tensor { return t.reduce(ops.Prod, gradProd, dims, false) }
+// Prod is the product of the elements along dims, or of all; 1 of no elements. That of integers is
+// of type I64, as with [Tensor.Sum].
+func (t *Tensor) Prod(dims ...int) *Tensor {
+	return t.reduce(t.widened(ops.Prod, ops.ProdWide), gradProd, dims, false)
+}
 
 // ProdKeep is [Tensor.Prod] where the dimensions keep size 1.
-func (t *Tensor) ProdKeep(dims ...int) *Tensor { return t.reduce(ops.Prod, gradProd, dims, true) }
+func (t *Tensor) ProdKeep(dims ...int) *Tensor {
+	return t.reduce(t.widened(ops.Prod, ops.ProdWide), gradProd, dims, true)
+}
+
+// ProdAs is [Tensor.Prod] of the elements as numbers of type dt: see [Tensor.SumAs].
+func (t *Tensor) ProdAs(dt DType, dims ...int) *Tensor {
+	return t.as("prod", dt).reduce(ops.Prod, gradProd, dims, false)
+}
 
 // Max is the largest element along dims, or of all, NaN if one is; of no elements it is
 // an error. Elements that tie share the gradient equally.
@@ -219,10 +261,13 @@ func (t *Tensor) LogSumExpKeep(dims ...int) *Tensor {
 // Norm is √Σt² along dims, or of all. Its gradient is 0 where it is 0.
 func (t *Tensor) Norm(dims ...int) *Tensor { return t.reduce(ops.Norm2, gradNorm, dims, false) }
 
-// SumSqr is Σt² along dims, or of all.
-func (t *Tensor) SumSqr(dims ...int) *Tensor { return t.reduce(ops.SumSqr, gradSumSqr, dims, false) }
+// SumSqr is Σt² along dims, or of all. That of integers is of type I64, as with [Tensor.Sum].
+func (t *Tensor) SumSqr(dims ...int) *Tensor {
+	return t.reduce(t.widened(ops.SumSqr, ops.SumSqrWide), gradSumSqr, dims, false)
+}
 
-// Dot is the sum of the products of two tensors of one dimension and the same length.
+// Dot is the sum of the products of two tensors of one dimension and the same length, of their
+// type: integers wrap.
 func (t *Tensor) Dot(u *Tensor) *Tensor {
 	const op = "dot"
 	if bad := first(op, t, u); bad != nil {
@@ -231,5 +276,5 @@ func (t *Tensor) Dot(u *Tensor) *Tensor {
 	if t.Rank() != 1 || !t.layout.Shape().Equal(u.layout.Shape()) {
 		return failf(op, ErrShape, "%v and %v", t.layout.Shape(), u.layout.Shape())
 	}
-	return t.Mul(u).Sum()
+	return t.Mul(u).SumAs(t.dtype)
 }

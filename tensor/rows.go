@@ -64,14 +64,33 @@ func (t *Tensor) scanned(op *ops.Scan, d int, back func(g, x, out *Tensor, d int
 	return t.along(op.Name(), d, back, func(out ops.View, d int) error { return op.Run(t.dev.stream, out, t.view(), d) })
 }
 
-// CumSum is the sum of the elements along dimension d up to each.
-func (t *Tensor) CumSum(d int) *Tensor {
-	return t.scanned(ops.CumSum, d, func(g, x, out *Tensor, d int) *Tensor { return g.Flip(d).CumSum(d).Flip(d) })
+// CumSum is the sum of the elements along dimension d up to each: of type I64 for integers, as
+// with [Tensor.Sum].
+func (t *Tensor) CumSum(d int) *Tensor { return t.wide().scanned(ops.CumSum, d, gradCumSum) }
+
+// CumSumAs is [Tensor.CumSum] of the elements as numbers of type dt: see [Tensor.SumAs].
+func (t *Tensor) CumSumAs(dt DType, d int) *Tensor {
+	return t.as("cumsum", dt).scanned(ops.CumSum, d, gradCumSum)
 }
 
-// CumProd is the product of the elements along dimension d up to each. Its gradient takes
-// room for a square of the dimension.
-func (t *Tensor) CumProd(d int) *Tensor { return t.scanned(ops.CumProd, d, gradCumProd) }
+func gradCumSum(g, x, out *Tensor, d int) *Tensor { return g.Flip(d).CumSum(d).Flip(d) }
+
+// CumProd is the product of the elements along dimension d up to each: of type I64 for integers,
+// as with [Tensor.Sum]. Its gradient takes room for a square of the dimension.
+func (t *Tensor) CumProd(d int) *Tensor { return t.wide().scanned(ops.CumProd, d, gradCumProd) }
+
+// CumProdAs is [Tensor.CumProd] of the elements as numbers of type dt: see [Tensor.SumAs].
+func (t *Tensor) CumProdAs(dt DType, d int) *Tensor {
+	return t.as("cumprod", dt).scanned(ops.CumProd, d, gradCumProd)
+}
+
+// wide is the tensor in the type that integers are added up in.
+func (t *Tensor) wide() *Tensor {
+	if t != nil && t.dtype.IsInt() {
+		return t.Cast(I64)
+	}
+	return t
+}
 
 // gradCumProd adds up, for each element, the products without it: those of rows in which
 // the element is 1, so that elements may be 0.

@@ -2,7 +2,6 @@ package tensor
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -71,7 +70,7 @@ func sampled(x, grid *Tensor, p Sampling) *Tensor {
 	}
 	across, down := taps(grid.GetOn(3, 0), x.Size(3), p), taps(grid.GetOn(3, 1), x.Size(2), p)
 	images := x.Reshape(n, channels, 1, x.Size(2)*x.Size(3)).BroadcastTo(n, channels, rows, x.Size(2)*x.Size(3))
-	none := Full(x.dev, dtype.FromInt(I64, math.MaxInt64))
+	none := Full(x.dev, dtype.FromInt(I64, -1))
 	var sum *Tensor
 	for _, d := range down {
 		for _, a := range across {

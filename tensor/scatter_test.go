@@ -32,7 +32,7 @@ func TestScatterReduce(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	d := open(t)
-	ids := tensor.From(d, []int32{1, 3, 1, 0, math.MaxInt32, 1})
+	ids := tensor.From(d, []int32{1, 3, 1, 0, -1, 1})
 	require.Equal(t, []uint32{1, 3, 0, 1, 0}, list[uint32](t, ids.Bincount(5)))
 	require.Equal(t, []uint32{1, 3, 0, 1}, list[uint32](t, tensor.From(d, []uint8{1, 3, 1, 0, 1}).Bincount(0)))
 	require.Equal(t, []float32{8, 10, 0, 2}, list[float32](t, ids.BincountOf(tensor.From(d, []float32{1, 2, 4, 8, 16, 5}), 4)))
@@ -100,7 +100,7 @@ func init() {
 	add := func(name string, low, high float64, f func(d *tensor.Device, ids, x, y ten) ten) {
 		gradients = append(gradients, g2(name, low, high, func(x, y ten) ten {
 			d := x.Device()
-			return f(d, tensor.New(d, [][]int64{{0, 1, 0, 3}, {0, 0, 2, 3}, {1, 1, 1, math.MaxInt64}}), x, y)
+			return f(d, tensor.New(d, [][]int64{{0, 1, 0, 3}, {0, 0, 2, 3}, {1, 1, 1, -1}}), x, y)
 		}))
 	}
 	for _, by := range []*tensor.ScatterBy{tensor.ScatterSum, tensor.ScatterProd, tensor.ScatterMean, tensor.ScatterMax, tensor.ScatterMin} {

@@ -131,7 +131,22 @@ var special = map[string]func(x, ids ten) []ten{
 	"Cast":            func(x, _ ten) []ten { return []ten{x.Cast(tensor.F32), x.Cast(tensor.F8E5M2)} },
 	"Chunk":           func(x, _ ten) []ten { return x.Chunk(2, 0) },
 	"Col2Im":          func(x, _ ten) []ten { return []ten{x.Col2Im(tensor.Windows{Kernel: []int{1}}, 2)} },
-	"Conv":            func(x, _ ten) []ten { x = x.Unsqueeze(0); return []ten{x.Conv(x, tensor.Convolution{})} },
+	"ConvBias": func(x, _ ten) []ten {
+		y := x.Unsqueeze(0)
+		return both(y.ConvBias(y, x.Narrow(0, 0, 1).Narrow(1, 0, 1).Reshape(1), tensor.Convolution{}), y.Detach().ConvBias(y.Detach(), x.Narrow(0, 0, 1).Narrow(1, 0, 1).Reshape(1), tensor.Convolution{}))
+	},
+	"ConvTransposeBias": func(x, _ ten) []ten {
+		y := x.Unsqueeze(0)
+		return []ten{y.ConvTransposeBias(y.Transpose(0, 1), x.Narrow(0, 0, 1).Narrow(1, 0, 1).Reshape(1), tensor.Convolution{})}
+	},
+	"CumProdAs":     func(x, _ ten) []ten { return []ten{x.CumProdAs(tensor.F32, 0)} },
+	"CumSumAs":      func(x, _ ten) []ten { return []ten{x.CumSumAs(tensor.F32, 0)} },
+	"LayerNormOver": func(x, _ ten) []ten { return []ten{x.LayerNormOver(x.Shape(), x, x, 1)} },
+	"PadAll":        func(x, _ ten) []ten { return []ten{x.PadAll([][2]int{{1, 0}, {0, 1}}, tensor.PadEdge, 0)} },
+	"ProdAs":        func(x, _ ten) []ten { return []ten{x.ProdAs(tensor.F32)} },
+	"RMSNormOver":   func(x, _ ten) []ten { return []ten{x.RMSNormOver(x.Shape(), x, 1)} },
+	"SumAs":         func(x, _ ten) []ten { return []ten{x.SumAs(tensor.F32)} },
+	"Conv":          func(x, _ ten) []ten { x = x.Unsqueeze(0); return []ten{x.Conv(x, tensor.Convolution{})} },
 	"ConvTranspose": func(x, _ ten) []ten {
 		x = x.Unsqueeze(0)
 		return []ten{x.ConvTranspose(x.Transpose(0, 1), tensor.Convolution{})}

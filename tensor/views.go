@@ -23,9 +23,25 @@ func (t *Tensor) viewed(op string, back backward, make func(l Layout) (Layout, e
 	return t.with(l).from(op, back, t)
 }
 
-// Narrow is the part of dimension d from start on, n long. It is a view.
+// Narrow is the part of dimension d from start on, n long; a negative start counts from the end. It
+// is a view.
 func (t *Tensor) Narrow(d, start, n int) *Tensor {
+	if start < 0 {
+		start += max(t.extent(d), 0)
+	}
 	return t.viewed("narrow", gradNarrow(d, start), func(l Layout) (Layout, error) { return l.Narrow(d, start, n) })
+}
+
+// extent is the size of dimension d, and -1 if there is none.
+func (t *Tensor) extent(d int) int {
+	if t == nil || t.err != nil {
+		return -1
+	}
+	i, err := layout.Dim(d, t.Rank())
+	if err != nil {
+		return -1
+	}
+	return t.layout.Shape()[i]
 }
 
 // Step is every step-th index of dimension d, from the first. It is a view.
@@ -82,9 +98,22 @@ func (t *Tensor) Permute(order ...int) *Tensor {
 }
 
 // BroadcastTo repeats the elements along dimensions of size 1, and along new ones in
-// front. It is a view.
+// front. A size of -1 is the one that the dimension has. It is a view.
 func (t *Tensor) BroadcastTo(shape ...int) *Tensor {
-	return t.viewed("broadcast", gradBroadcast, func(l Layout) (Layout, error) { return l.BroadcastTo(shape) })
+	return t.viewed("broadcast", gradBroadcast, func(l Layout) (Layout, error) {
+		to := slices.Clone(shape)
+		for i, n := range to {
+			d := i - (len(to) - l.Rank())
+			switch {
+			case n != Hole:
+			case d < 0:
+				return l, fmt.Errorf("%w: %v to %v: dimension %d is new and has no size to keep", ErrBroadcast, l.Shape(), Shape(shape), i)
+			default:
+				to[i] = l.Shape()[d]
+			}
+		}
+		return l.BroadcastTo(to)
+	})
 }
 
 // Expand is [Tensor.BroadcastTo] by its other name.

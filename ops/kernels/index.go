@@ -209,8 +209,7 @@ func Second[C dsl.Number](_, y C) C { return y }
 func OneHot[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids []I, w Walk, a Axis, on, off T) {
 	w.Each(t, func(at [Operands]int) {
 		v := off
-		// -1 is no class, as the index that stands for none.
-		if i := int(ids[at[1]]); i != -1 && a.find(t, i, at[3]) && i == at[2] {
+		if i := int(ids[at[1]]); a.find(t, i, at[3]) && i == at[2] {
 			v = on
 		}
 		out[at[0]] = v

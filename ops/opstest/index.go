@@ -61,14 +61,8 @@ func flatIndex(s layout.Shape, at []int) int {
 	return n
 }
 
-// none is the index of a type that stands for none: its largest value.
-func none(d dtype.DType) dtype.Scalar {
-	all := ^uint64(0) >> (64 - d.Bits())
-	if d == dtype.U8 || d == dtype.U32 {
-		return dtype.FromBits(d, all)
-	}
-	return dtype.FromBits(d, all>>1)
-}
+// none is the index of a type that stands for none: all its bits are set.
+func none(d dtype.DType) dtype.Scalar { return dtype.FromBits(d, ^uint64(0)>>(64-d.Bits())) }
 
 // ids puts indices below n on the device, some of them none.
 func (b *bench) ids(t *testing.T, d dtype.DType, l layout.Layout, n int) *value {

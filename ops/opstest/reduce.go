@@ -137,6 +137,10 @@ var largeFolds = []fold{
 func reduce(t *testing.T, b *bench) {
 	n := 0
 	for _, r := range ops.Reductions() {
+		form := r.Name()
+		if wide(r) {
+			form += " wide"
+		}
 		ref, ok := reduced[r.Name()]
 		require.True(t, ok, "reduction %s has no reference", r.Name())
 		for _, d := range dtype.All() {
@@ -150,7 +154,7 @@ func reduce(t *testing.T, b *bench) {
 				b.part(t, func(t *testing.T, b *bench) {
 					b.reduce(t, r, ref, d, folds[k%len(folds)], k/3)
 					b.reduce(t, r, ref, d, largeFolds[k%len(largeFolds)], k/2)
-				}, "%s/%v", r.Name(), d)
+				}, "%s/%v", form, d)
 			}
 		}
 	}
@@ -168,6 +172,9 @@ func reduce(t *testing.T, b *bench) {
 	t.Run("Empty", b.emptyFolds)
 	t.Run("Cases", b.foldCases)
 }
+
+// wide reports whether a reduction gives I64 of integers.
+func wide(r *ops.Reduction) bool { return r.Takes(dtype.U8) && r.Result(dtype.U8) == dtype.I64 }
 
 // along returns the shape of a result without dims, and for each of its elements the
 // indices of those of the operand, in row-major order.
