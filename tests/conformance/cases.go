@@ -206,6 +206,7 @@ func (b *builder) block() {
 	b.add("Scans/uint64", kernels.Scans[uint64], 2, 64, make([]uint64, 2*64*4), ints[uint64](b, 99))
 	b.add("Scans/float32", kernels.Scans[float32], 2, 128, make([]float32, 2*128*4), ranged[float32](b, 256, 10))
 	b.add3("Scans/float64", kernels.Scans[float64], dsl.D1(2), dsl.D2(16, 8), make([]float64, 2*128*4), ranged[float64](b, 256, 10))
+	b.add("SumDecides", kernels.SumDecides, 2, three, make([]float32, 2*three), positive[float32](b, 2*three, 5))
 	b.add("BitReductions/int32", kernels.BitReductions[int32], 2, 64, make([]int32, 4*128), ints[int32](b, 128))
 	b.add("BitReductions/uint64", kernels.BitReductions[uint64], 2, 64, make([]uint64, 4*128), ints[uint64](b, 128))
 	b.add("Votes", kernels.Votes, 4, 64, make([]uint64, 256), tiny(b, 256, 100))

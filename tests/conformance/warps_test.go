@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,5 +20,12 @@ func TestInterpreterWarps(t *testing.T) {
 			defer func() { require.NoError(t, dev.Close()) }()
 			conformance.RunAll(t, dev)
 		})
+	}
+}
+
+// TestTreesAsGo runs reductions and scans as plain Go with warps of every width.
+func TestTreesAsGo(t *testing.T) {
+	for _, warp := range []int{1, 4, 8, 16, 32, 64} {
+		t.Run(fmt.Sprint(warp), func(t *testing.T) { conformance.RunTreesAsGo(t, warp) })
 	}
 }
