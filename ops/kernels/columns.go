@@ -153,7 +153,7 @@ func joinDown[C Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, acc *[M
 		if w.Form == Indexed {
 			a.I = int(x[from])
 		}
-		for d := min(warps, t.WarpSize()) / 2; d > 0; d /= 2 {
+		for d := 1; d < min(warps, t.WarpSize()); d *= 2 {
 			a = both(w, a, across(t, w, a, d), merge)
 		}
 		if t.Lane() == 0 {

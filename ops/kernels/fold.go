@@ -450,7 +450,7 @@ func together[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]
 	if g == 0 {
 		g = t.WarpSize()
 	}
-	for d := g / 2; d > 0; d /= 2 {
+	for d := 1; d < g; d *= 2 {
 		a = both(w, a, across(t, w, a, d), merge)
 	}
 	if w.Group > 0 {
@@ -488,7 +488,7 @@ func together[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]
 		if w.Form == Indexed {
 			a.I = k[i]
 		}
-		for d := warps / 2; d > 0; d /= 2 {
+		for d := 1; d < warps; d *= 2 {
 			a = both(w, a, across(t, w, a, d), merge)
 		}
 	}

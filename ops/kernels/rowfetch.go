@@ -46,7 +46,7 @@ func ofFetched[T dsl.Float](raw []T, w Fold, l line, center dsl.ConstBool) (mean
 func ofAll(t dsl.Thread, w Fold, part []float32, mean, s float32) (ofRow, squares float32) {
 	n := float32(w.Keep)
 	join := func(lanes int) {
-		for d := lanes / 2; d > 0; d /= 2 {
+		for d := 1; d < lanes; d *= 2 {
 			m, q := dsl.ShuffleXor(t, mean, d), dsl.ShuffleXor(t, s, d)
 			s += q + (mean-m)*(mean-m)*(n/2)
 			mean = (mean + m) / 2

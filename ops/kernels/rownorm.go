@@ -38,7 +38,7 @@ func shared[C Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
 	if w.Group == 0 {
 		return ofBlock(t, w, v, op)
 	}
-	for d := int(w.Group) / 2; d > 0; d /= 2 {
+	for d := 1; d < int(w.Group); d *= 2 {
 		v = op(v, dsl.ShuffleXor(t, v, d))
 	}
 	return v

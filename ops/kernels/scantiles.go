@@ -47,7 +47,7 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 	} else {
 		all = holdTile(t, x, raw, w, base, start, none, op)
 	}
-	for d := t.WarpSize() / 2; d > 0; d /= 2 {
+	for d := 1; d < t.WarpSize(); d *= 2 {
 		all = op(all, dsl.ShuffleXor(t, all, d))
 	}
 	below, all := scanWarps(t, w, all, none, op)
@@ -414,7 +414,7 @@ func scanWarpsIn[C Computed](t dsl.Thread, w Fold, part []C, v, none C, op func(
 
 // ofBlock is op of what the threads of the block have, for all of them.
 func ofBlock[C Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
-	for d := t.WarpSize() / 2; d > 0; d /= 2 {
+	for d := 1; d < t.WarpSize(); d *= 2 {
 		v = op(v, dsl.ShuffleXor(t, v, d))
 	}
 	part := dsl.Shared[[maxWarps]C](t)
