@@ -9,8 +9,8 @@ import "github.com/gokiln/kiln/dsl/internal/host"
 //
 //	tile := dsl.Shared[[32][33]float32](t)
 //
-// Its content is undefined when the block starts; dsltest fills it with bytes
-// 0xFF (NaN, -1) to show reads that come before writes.
+// Its content is undefined when the block starts; dsltest and the CPU fill it with
+// bytes 0xFF (NaN, -1) to show reads that come before writes.
 //
 // All objects of a kernel together may take what a block of the device can have: 32 KiB
 // on Apple's GPUs, 64 on AMD's, 64 to 227 on NVIDIA's and 227 on the CPU. A program asks

@@ -82,7 +82,8 @@ func (t Thread) Lane() int { return t.h.Index() % t.h.WarpSize }
 func (t Thread) Warp() int { return t.h.Index() / t.h.WarpSize }
 
 // WarpSize is the number of threads of a warp, a power of two. It is a constant
-// of the target: 32 on NVIDIA and Apple, 32 or 64 on AMD.
+// of the target: 32 on NVIDIA and Apple, 32 or 64 on AMD, 16 or 8 in the CPU's machine
+// code and 32 in its interpreter.
 //
 //kiln:intrinsic
 func (t Thread) WarpSize() int { return t.h.Must().WarpSize }

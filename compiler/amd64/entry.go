@@ -9,7 +9,7 @@ import (
 // block, block after block.
 //
 //	entry:  take the context, load the arguments
-//	block:  start with the first vector
+//	block:  fill the shared memory, start with the first vector
 //	body:   the kernel for one vector
 //	end:    next vector; next block; return
 //
@@ -26,6 +26,7 @@ func (e *emitter) entryCode() {
 		e.loadParams()
 	}
 	e.bind(e.blockStart)
+	e.fillShared()
 	e.firstVector()
 	if e.barriers {
 		e.call(e.setResume)

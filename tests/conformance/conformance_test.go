@@ -12,6 +12,7 @@ func TestCPU(t *testing.T) {
 	engine.Each(t, func(t *testing.T, dev *runtime.Device) {
 		conformance.RunAll(t, dev)
 		conformance.RunHuge(t, dev)
+		conformance.RunUnset(t, dev)
 	})
 }
 
