@@ -62,7 +62,7 @@ func TestIndexing(t *testing.T) {
 // another tensor.
 func TestIndexOutOfRange(t *testing.T) {
 	d := open(t)
-	for _, id := range []int64{4, -1, 1 << 40, math.MinInt64} {
+	for _, id := range []int64{4, -2, 1 << 40, math.MinInt64, math.MaxInt64} {
 		x := count(d, 4, 3).IndexSelect(tensor.From(d, []int64{1, id}), 0)
 		require.NoError(t, x.Err())
 		err := d.Synchronize()
