@@ -347,15 +347,16 @@ func (p *product) split(blocks, enough, least, step, most int) int {
 // The longest chains of additions of a product: errors grow with them.
 const (
 	longProduct = 2048 // sums of more elements are divided, where results are small
-	shortRun    = 128  // into chains of so many
+	middleRun   = 512  // into chains of so many
 	longRun     = 8192 // as all sums are
+	shortRun    = 128  // of products with vectors, of which parts cost nothing
 )
 
 // run is how many elements along k are added one after the other at most. Where results are
 // large, to store and add parts of them would take as long as to multiply.
 func (p *product) run() int {
 	if p.K > longProduct && p.K >= 8*(p.M+p.N) {
-		return shortRun
+		return middleRun
 	}
 	return longRun
 }
