@@ -18,7 +18,7 @@ const (
 func (l *lines) strip(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	w := &c.fold
 	*w = p.fold
-	w.Tree = false
+	w.Tree = dsl.ConstBool(p.adds())
 	w.OutIn = l.out.Layout.Strides()[l.dim]
 	if !info.Cooperative || info.MaxThreads < maxThreads || !p.across || p.parts == 1 || w.XStep[0] != 1 || w.OutStep[0] != 1 {
 		return c, false

@@ -127,7 +127,7 @@ func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint
 	for k := range int(w.Ahead) {
 		below[k] = op(op(earlier[k], own[k]), below[k])
 	}
-	givePart(out, raw, &w, &s, &c, below, op)
+	givePart(out, raw, &w, &s, &c, below, none, op)
 }
 
 // stripBlocks is how many tiles a unit has, for as many as it has shared memory for on most
@@ -200,26 +200,32 @@ func besidesOf[T dsl.Number, C Computed](raw []T, at, step int, ahead dsl.ConstI
 }
 
 // givePart stores the scan of what the thread has of a tile, from what comes before on.
-func givePart[T dsl.Number, C Computed](out, raw []T, w *Fold, s *strip, c *column, below besides[C], op func(a, b C) C) {
+func givePart[T dsl.Number, C Computed](out, raw []T, w *Fold, s *strip, c *column, below, none besides[C], op func(a, b C) C) {
 	at, step := c.inRaw(w)
 	to, down := (s.out+c.part*c.per*w.OutIn+c.col)/int(w.Ahead), w.OutIn/int(w.Ahead)
+	own := none // of the thread's rows so far
+	next := func(v besides[C]) (all besides[C]) {
+		for k := range int(w.Ahead) {
+			if w.Tree {
+				own[k] = op(own[k], v[k])
+				all[k] = op(below[k], own[k])
+			} else {
+				below[k] = op(below[k], v[k])
+				all[k] = below[k]
+			}
+		}
+		return all
+	}
 	if !s.whole(w) {
 		for u := range c.of(s) {
-			v := besidesAt[T, C](raw, at+u*step, w.Ahead)
-			for k := range int(w.Ahead) {
-				below[k] = op(below[k], v[k])
-			}
-			putBesides(out, to+u*down, w.Ahead, below)
+			putBesides(out, to+u*down, w.Ahead, next(besidesAt[T, C](raw, at+u*step, w.Ahead)))
 		}
 		return
 	}
 	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
 		v := besidesOf[T, C](raw, at+u*step, step, w.Ahead)
 		for i := range rowsAtOnce {
-			for k := range int(w.Ahead) {
-				below[k] = op(below[k], v[i][k])
-			}
-			putBesides(out, to, w.Ahead, below)
+			putBesides(out, to, w.Ahead, next(v[i]))
 			to += down
 		}
 	}

@@ -31,7 +31,9 @@ func TestScanStrips(t *testing.T) {
 					kernels.ScanStrips(th, out, x, words, w, n, 1, init, op, kernels.PackFloat, kernels.UnpackFloat)
 				})
 			}
+			w.Tree = true
 			scan(sums, func(float32) float32 { return 0 }, plus)
+			w.Tree = false
 			scan(tops, func(x float32) float32 { return x }, func(a, b float32) float32 { return max(a, b) })
 			eachColumn(c.matrices, c.n, c.width, func(at func(i int) int) {
 				sum, top := 0.0, math.Inf(-1)
