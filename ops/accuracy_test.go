@@ -1,7 +1,10 @@
 package ops_test
 
 import (
+	"flag"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,4 +37,53 @@ func TestLongSums(t *testing.T) {
 			opstest.CheckAccuracy(t, list)
 		})
 	}
+}
+
+var update = flag.Bool("update", false, "measure the errors of sums, and write them to docs/accuracy.md")
+
+// TestAccuracyInDocs writes the errors of sums on the CPU to the page about them, and tests that
+// the page has all operations.
+func TestAccuracyInDocs(t *testing.T) {
+	const page, head, tail = "../docs/accuracy.md", "-run AccuracyInDocs -update -->\n", "<!-- end -->\n"
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(text), head)
+	require.True(t, ok)
+	table, after, ok := strings.Cut(rest, tail)
+	require.True(t, ok)
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	if *update {
+		table = accuracyTable(t, dev)
+		require.NoError(t, os.WriteFile(page, []byte(before+head+table+tail+after), 0o644))
+	}
+	for _, a := range opstest.LongSums(t, dev, 1<<10) {
+		require.Contains(t, table, "| "+a.Name+" |", "%s is out of date: go test ./ops -run AccuracyInDocs -update", page)
+	}
+}
+
+// accuracyTable is the errors of sums of 2^10 to 2^25 numbers, in steps.
+func accuracyTable(t *testing.T, dev *runtime.Device) string {
+	var sizes []int
+	for k := 10; k <= 25; k += 5 {
+		sizes = append(sizes, k)
+	}
+	rows := map[string]*strings.Builder{}
+	var names []string
+	head, line := "| operation |", "|---|"
+	for _, k := range sizes {
+		head, line = head+fmt.Sprintf(" 2^%d |", k), line+"---|"
+		for _, a := range append(opstest.LongSums(t, dev, 1<<k), opstest.InOrder(1<<k)) {
+			if rows[a.Name] == nil {
+				rows[a.Name], names = new(strings.Builder), append(names, a.Name)
+			}
+			fmt.Fprintf(rows[a.Name], " %.2f |", a.Ulps)
+		}
+	}
+	table := head + "\n" + line + "\n"
+	for _, name := range names {
+		table += "| " + name + " |" + rows[name].String() + "\n"
+	}
+	return table
 }
