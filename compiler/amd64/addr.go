@@ -90,7 +90,7 @@ func (e *emitter) isWidening(v *ir.Value) bool {
 func (e *emitter) formsItself(v *ir.Value, n int, x *ir.Value) bool {
 	switch x.Op {
 	case ir.OpConvert:
-		return isPath(v) && n == 1 && e.of(v).kind == varying
+		return n == 1 && isPath(v) && e.of(v).kind == varying || n == 0 && v.Op == ir.OpBounds && e.isShort(v)
 	case ir.OpAdd:
 		return v.Op == ir.OpBounds && n == 0 || isPath(v) && n == 1 && e.lazy[v.ID] && e.of(v).kind != varying
 	}

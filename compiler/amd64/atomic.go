@@ -17,10 +17,21 @@ func (e *emitter) atomic(b *block, v *ir.Value) error {
 	plain := v.Args[0].Type.Space != ir.Global
 	switch v.Op {
 	case ir.OpAtomicLoad:
+		if e.of(v).kind == uniform {
+			e.vals[v.ID] = e.loadSame(t, e.memory(v.Args[0]))
+			return nil
+		}
 		r := e.lanesOf(t)
 		e.vals[v.ID] = r
-		e.gatherEach(r, t, e.addressOf(v.Args[0], t.Size()), m)
-		return nil
+		a := e.addressOf(v.Args[0], t.Size())
+		if t.Size() < 4 {
+			e.gatherEach(r, t, a, m)
+			return nil
+		}
+		if !a.scattered() {
+			a.off, a.scale = e.iota32(a.step), 1
+		}
+		return e.gather(r, t, a, m) // which loads each value as one
 	case ir.OpAtomicStore:
 		e.scatterEach(e.vectors(v.Args[1]), t, e.addressOf(v.Args[0], t.Size()), m)
 		return nil

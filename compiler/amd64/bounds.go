@@ -76,16 +76,12 @@ func (e *emitter) bounds(b *block, v *ir.Value) {
 		e.jcc(asm.CondAE, cold)
 	case e.inRow(v):
 		e.boundsInRow(i, n, m, site)
+	case e.isShort(v):
+		e.boundsOfShort(i, n, m, site)
 	case i.IsConst() && sn.kind == affine && e.boundsOfRow(i, n, m, site):
 	default:
 		e.boundsOfLanes(i, n, m, site)
 	}
-}
-
-// boundsInRow checks indices that go up by one from lane to lane: if that of lane 0
-// is in range with room for the others so are all. Else each lane is looked at.
-func (e *emitter) boundsInRow(i, n *ir.Value, m asm.Reg, site int64) {
-	e.unlessEachLane(asm.CondAE, e.general64(i), e.limitOf(n), func() { e.boundsOfLanes(i, n, m, site) })
 }
 
 // unlessEachLane compares numbers that stand for all lanes, and has each lane looked at,
@@ -112,47 +108,6 @@ func (e *emitter) boundsOfRow(i, n *ir.Value, m asm.Reg, site int64) bool {
 	}
 	e.unlessEachLane(asm.CondLE, e.general64(n), asm.I(most), func() { e.boundsOfLanes(i, n, m, site) })
 	return true
-}
-
-// limitOf returns the operand for how many indices below n have room for a vector.
-func (e *emitter) limitOf(n *ir.Value) asm.Arg {
-	room := int64(e.isa.lanes() - 1)
-	if n.Op == ir.OpConst {
-		if lim := max(int64(n.Imm)-room, 0); lim == int64(int32(lim)) {
-			return asm.I(lim)
-		}
-	}
-	if r := e.limits[n.ID]; r != 0 {
-		return asm.R(r)
-	}
-	return asm.R(e.newLimit(n))
-}
-
-func (e *emitter) newLimit(n *ir.Value) asm.Reg {
-	r := e.gpr()
-	e.op(asm.MOV, 32, asm.R(asm.RAX), asm.I(0))
-	e.op(asm.MOV, 64, asm.R(r), e.source64(n))
-	e.op(asm.SUB, 64, asm.R(r), asm.I(int64(e.isa.lanes()-1)))
-	e.cmov(asm.CondL, r, asm.RAX)
-	return r
-}
-
-// findLimits marks the lengths of which limitOf is made where they are.
-func (e *emitter) findLimits() {
-	e.limited, e.limits = make([]bool, len(e.shape)), make([]asm.Reg, len(e.shape))
-	for i := range e.blocks {
-		for _, v := range e.blocks[i].b.Instrs {
-			if v.Op == ir.OpBounds && e.inRow(v) && !v.Args[1].IsConst() {
-				e.limited[v.Args[1].ID] = true
-			}
-		}
-	}
-}
-
-// inRow reports whether the indices that v checks go up by one from lane to lane.
-func (e *emitter) inRow(v *ir.Value) bool {
-	s := e.of(v.Args[0])
-	return s.kind == affine && s.step == 1 && e.of(v.Args[1]).kind == uniform
 }
 
 // boundsOfLanes checks any indices.

@@ -21,15 +21,16 @@ type emitter struct {
 	full   []bool // by position: all lanes are on
 	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
 
-	vals    []val     // by value ID: where it is
-	spreads []val     // by value ID: the vector of one that is kept once, if made
+	vals    []val // by value ID: where it is
+	spreads []val // by value ID: the vector of one that is kept once, if made
+	near    map[*ir.Value]spreadIn
 	lazy    []bool    // by value ID: a pointer that accesses form themselves
 	fused   []bool    // by value ID: a comparison that its branch makes
 	negated []bool    // by value ID: a negation that the multiply-adds which use it do
 	wanted  []bool    // by value ID: of one kept once, that a vector is needed
 	used    []bool    // by value ID
-	limited []bool    // by value ID: a length that rows of indices are compared with
-	limits  []asm.Reg // by value ID: see limitOf
+	limited [][]limit // by value ID: what is made of a length for checks of indices
+	limits  map[limit]asm.Reg
 	strides map[*ir.Value]*stride
 	leads   map[*ir.Value]asm.Reg // by what strides go on: see newLead
 
@@ -56,7 +57,7 @@ func newEmitter(m *ir.Module, f *ir.Func, c *code, tests map[*ir.Value]wholeTest
 	e := &emitter{analysis: analyse(g, general, c.isa.lanes()), code: c, m: m, tests: tests, ranges: pass.Ranges(f)}
 	e.findFull()
 	n := f.NumValues()
-	e.vals, e.spreads = make([]val, n), make([]val, n)
+	e.vals, e.spreads, e.near = make([]val, n), make([]val, n), map[*ir.Value]spreadIn{}
 	e.findLazy()
 	e.findFused()
 	e.findNegated()

@@ -134,17 +134,19 @@ func comparesGeneral(v *ir.Value) bool {
 	return v.Op >= ir.OpEq && v.Op <= ir.OpGe && !inVector(v.Args[0].Type)
 }
 
-// findWanted marks the values kept once that varying operations take as vectors:
-// those are made where the value is, outside of loops that only use it.
+// findWanted marks the values kept once that varying operations take as vectors, if
+// that is in loops that only use them: there vectors are made where the value is.
 func (e *emitter) findWanted() {
 	e.wanted = make([]bool, len(e.shape))
+	at := 0
 	want := func(x *ir.Value) {
-		if e.of(x).kind != varying && x.Op != ir.OpConst {
+		if e.of(x).kind != varying && x.Op != ir.OpConst && !e.inLoopOf(x, at) {
 			e.wanted[x.ID] = true
 		}
 	}
 	for i := range e.blocks {
 		b := e.blocks[i].b
+		at = i
 		for _, v := range b.Instrs {
 			switch {
 			case isPath(v) || v.Op == ir.OpBounds || v.Op.Pure() && !e.used[v.ID]:
@@ -159,12 +161,12 @@ func (e *emitter) findWanted() {
 			}
 		}
 		for _, s := range b.Term.Succs {
-			at := e.graph.pos[s.To.ID]
-			if e.parted[i] && e.leavesDivergent(i, at) {
+			to := e.graph.pos[s.To.ID]
+			if e.parted[i] && e.leavesDivergent(i, to) {
 				continue // made where lanes leave
 			}
 			for p, x := range s.Args {
-				if e.of(e.blocks[at].b.Params[p]).kind == varying {
+				if e.of(e.blocks[to].b.Params[p]).kind == varying {
 					want(x)
 				}
 			}
@@ -172,14 +174,18 @@ func (e *emitter) findWanted() {
 	}
 }
 
+// inLoopOf reports whether x is made in the innermost loop of the block at a position, or
+// both are in none: a vector made where it is used is made no more often.
+func (e *emitter) inLoopOf(x *ir.Value, at int) bool {
+	return x.Block != nil && e.blocks[e.graph.pos[x.Block.ID]].loop == e.blocks[at].loop
+}
+
 // spread makes the vector of a value that is kept once, if one is wanted.
 func (e *emitter) spread(v *ir.Value) {
 	if e.wanted[v.ID] && e.of(v).kind != varying && !inVector(v.Type) && !e.lazy[v.ID] {
 		e.spreads[v.ID] = e.spreadNow(v)
 	}
-	if e.limited[v.ID] {
-		e.limits[v.ID] = e.newLimit(v)
-	}
+	e.makeLimits(v)
 	if _, is := e.leads[v]; is {
 		e.leads[v] = e.newLead(v)
 	}

@@ -120,6 +120,23 @@ func (e *emitter) gatherEach(r val, t *ir.Type, a address, m asm.Reg) {
 	e.fetch(r, bufResult, t)
 }
 
+// scatterRow stores values of up to 4 bytes a constant apart: if all lanes are on without a
+// loop.
+func (e *emitter) scatterRow(x val, t *ir.Type, a address, m asm.Reg) {
+	upper := e.upper(x.reg[0])
+	op := map[int]asm.Op{1: asm.VPEXTRB, 2: asm.VPEXTRW, 4: asm.VPEXTRD}[t.Size()]
+	e.whole(m, func() {
+		for lane := range e.isa.lanes() {
+			four := x.reg[0]
+			if lane >= 4 {
+				four = upper
+			}
+			at := lane % 4 * 4 / t.Size()
+			e.op(op, 128, shifted(a.mem, int32(lane)*int32(a.step)), asm.R(four), asm.I(int64(at)))
+		}
+	}, func() { e.scatterEach(x, t, a, m) })
+}
+
 // scatterEach stores lane by lane.
 func (e *emitter) scatterEach(x val, t *ir.Type, a address, m asm.Reg) {
 	a = e.offsetsOf(a)

@@ -101,6 +101,10 @@ func (e *emitter) storeLanes(x val, t *ir.Type, a address, m asm.Reg) error {
 		e.storeVector(x, t, a.mem, m)
 		return nil
 	}
+	if e.isa == v3 && t.Size() <= 4 && t.Kind != ir.KBool && a.step != 0 {
+		e.scatterRow(x, t, a, m)
+		return nil
+	}
 	a.off, a.scale = e.iota32(a.step), 1
 	return e.scatter(x, t, a, m)
 }

@@ -27,6 +27,9 @@ type wholeTest []bound
 // none reports whether it is the test that no lane is left instead.
 func (t wholeTest) none() bool { return len(t) > 0 && t[0].none }
 
+// partial reports whether lanes may be off.
+func (t wholeTest) partial() bool { return len(t) > 0 && t[0].some }
+
 // bound is one of the bounds of a test.
 type bound struct {
 	rel relation
@@ -34,6 +37,8 @@ type bound struct {
 	wraps bool
 	// none has the test be that no lane is within the bound, however many lanes there are.
 	none bool
+	// some has the test be about the numbers alone, of all lanes whether they are there or not.
+	some bool
 }
 
 // relation says where an integer has to be.
@@ -43,6 +48,7 @@ const (
 	below   relation = iota // its bound
 	upTo                    // its bound, which it may be
 	atLeast                 // its bound
+	above                   // its bound
 )
 
 // peeler duplicates code of a kernel.
@@ -72,11 +78,7 @@ func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &peeler{
-		analysis: analyse(g, false, width), f: f, tests: map[*ir.Value]wholeTest{}, ranges: pass.Ranges(f),
-		slow: map[*ir.Block]bool{}, done: make([]bool, len(g.blocks)),
-	}
-	p.found = make([]found, len(p.blocks))
+	p := newPeeler(g, f, width)
 	for i := range p.blocks { // before anything changes
 		if p.parted[i] {
 			p.found[i] = p.find(i)
@@ -92,14 +94,101 @@ func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
 			p.branch(i)
 		}
 	}
+	if err := splitRows(f, width, p.tests, p.slow); err != nil {
+		return nil, err
+	}
+	if err := p.inner(width); err != nil {
+		return nil, err
+	}
 	return p.tests, unclip(f, width, p.tests, p.slow)
+}
+
+func newPeeler(g *graph, f *ir.Func, width int) *peeler {
+	p := &peeler{f: f, tests: map[*ir.Value]wholeTest{}, slow: map[*ir.Block]bool{}}
+	p.look(g, width)
+	return p
+}
+
+// look analyses the kernel as it is now.
+func (p *peeler) look(g *graph, width int) {
+	p.analysis, p.ranges = analyse(g, false, width), pass.Ranges(p.f)
+	p.done, p.found = make([]bool, len(g.blocks)), make([]found, len(g.blocks))
+}
+
+// peelRounds bounds how deep branches are within each other of which there are copies.
+const peelRounds = 4
+
+// inner copies what is behind branches in the copies, which a vector takes as a whole
+// most often, too.
+func (p *peeler) inner(width int) error {
+	for range peelRounds {
+		if !slices.ContainsFunc(p.f.Blocks, func(b *ir.Block) bool { return !p.slow[b] && p.mayPart(b) }) {
+			return nil
+		}
+		g, err := newGraph(p.f)
+		if err != nil {
+			return err
+		}
+		p.look(g, width)
+		for i := range p.blocks {
+			if p.parted[i] && !p.slow[p.blocks[i].b] && p.headed(i) < 0 {
+				p.found[i] = p.findInner(i)
+			}
+		}
+		again := false
+		for i := range p.blocks {
+			if !p.done[i] && p.found[i].ok {
+				again = p.branch(i) || again
+			}
+		}
+		if !again {
+			return nil
+		}
+	}
+	return nil
+}
+
+// mayPart reports whether a block might end in a branch that [peeler.findInner] finds.
+func (p *peeler) mayPart(b *ir.Block) bool {
+	if b.Term.Kind != ir.TermBranch {
+		return false
+	}
+	_, is := p.tests[b.Term.Args[0]]
+	return !is && ordersWide(b.Term.Args[0])
+}
+
+// ordersWide reports whether c compares signed numbers of 64 bits by size.
+func ordersWide(c *ir.Value) bool {
+	return c.Op >= ir.OpLt && c.Op <= ir.OpGe && wide(c.Args[0].Type) && c.Args[0].Type.IsSigned()
+}
+
+// findInner is find for either side of the branch: for that of which there can be a copy.
+func (p *peeler) findInner(i int) found {
+	t := p.find(i)
+	if !t.ok || p.copyable(i, t.succ) {
+		return t
+	}
+	t.succ = 1 - t.succ
+	if t.rel == below {
+		t.rel = atLeast
+	} else {
+		t.rel = above
+	}
+	t.ok = p.copyable(i, t.succ)
+	return t
+}
+
+// copyable reports whether control comes to a successor of block i from there alone.
+func (p *peeler) copyable(i, succ int) bool {
+	to := &p.blocks[p.pos[p.blocks[i].b.Term.Succs[succ].To.ID]]
+	return len(to.in) == 1 && p.headed(to.at) < 0
 }
 
 // find returns the test at the branch of the block at i.
 func (p *peeler) find(i int) (t found) {
 	b := p.blocks[i].b
 	c := b.Term.Args[0]
-	if c.Op < ir.OpLt || c.Op > ir.OpGe || !wide(c.Args[0].Type) || !c.Args[0].Type.IsSigned() {
+	if !ordersWide(c) {
 		return t
 	}
 	x, y, op := c.Args[0], c.Args[1], c.Op
@@ -153,9 +242,24 @@ func (p *peeler) region(from, end int) ([]*ir.Block, bool) {
 	p.size += n
 	for i := from; i < end; i++ {
 		p.done[i] = true
-		p.slow[p.blocks[i].b] = true
 	}
 	return list, true
+}
+
+// copies returns copies of blocks, which are the slow ones from then on. Tests in them are
+// tests in the copies, too, and what was slow already is there as well.
+func (p *peeler) copies(list []*ir.Block) (value func(*ir.Value) *ir.Value, block func(*ir.Block) *ir.Block) {
+	value, block = pass.Copies(p.f, list)
+	for _, b := range list {
+		p.slow[block(b)] = p.slow[b]
+		p.slow[b] = true
+		for _, v := range b.Instrs {
+			if t, is := p.tests[v]; is {
+				p.tests[value(v)] = t
+			}
+		}
+	}
+	return value, block
 }
 
 // decide ends a block with a branch on a test of the operands.
@@ -167,24 +271,43 @@ func decide(f *ir.Func, b *ir.Block, operands []*ir.Value, yes, no ir.Edge) *ir.
 	return v
 }
 
-// branch copies what the block at i dominates behind one side of its branch.
-func (p *peeler) branch(i int) {
+// branch copies what the block at i dominates behind one side of its branch, and reports
+// whether it did.
+func (p *peeler) branch(i int) bool {
 	t := &p.found[i]
 	b := p.blocks[i].b
-	to := &p.blocks[p.pos[b.Term.Succs[t.succ].To.ID]]
-	if len(to.in) != 1 || p.headed(to.at) >= 0 {
-		return
+	if !p.copyable(i, t.succ) {
+		return false
 	}
+	to := &p.blocks[p.pos[b.Term.Succs[t.succ].To.ID]]
 	list, ok := p.region(to.at, to.end)
 	if !ok {
-		return
+		return false
 	}
-	_, block := pass.Copies(p.f, list)
+	_, block := p.copies(list)
+	c := b.Term.Args[0]
+	sinks := c.Block == b && !usedOften(p.f, c) // it is only wanted in the original now
 	rest := p.f.NewBlock()
-	rest.Term = b.Term
+	rest.Term, p.slow[rest] = b.Term, true
+	if sinks {
+		b.Instrs = slices.DeleteFunc(b.Instrs, func(v *ir.Value) bool { return v == c })
+		rest.Append(c)
+	}
 	edge := b.Term.Succs[t.succ]
 	edge.To, edge.Args = block(edge.To), slices.Clone(edge.Args)
 	p.tests[decide(p.f, b, []*ir.Value{t.i, t.n}, edge, ir.Edge{To: rest})] = wholeTest{t.bound}
+	return true
+}
+
+// usedOften reports whether v has more than one use.
+func usedOften(f *ir.Func, v *ir.Value) bool {
+	uses := 0
+	f.EachUse(func(use **ir.Value) {
+		if *use == v {
+			uses++
+		}
+	})
+	return uses > 1
 }
 
 // loop copies a loop in front of itself. Its header is left by one side, and goes on
@@ -210,7 +333,7 @@ func (p *peeler) loop(l int) {
 	if !ok {
 		return
 	}
-	value, block := pass.Copies(p.f, list)
+	value, block := p.copies(list)
 	fast := block(h)
 	for _, in := range p.blocks[x.first].in { // who comes from outside comes to the copy
 		if !x.has(in.from) {
@@ -222,7 +345,7 @@ func (p *peeler) loop(l int) {
 		args = append(args, value(q))
 	}
 	out, rest := fast.Term.Succs[1-succ], ir.Edge{To: h, Args: args}
-	if p.headed(p.pos[out.To.ID]) < 0 && !p.usedOutside(list) {
+	if p.headed(p.pos[out.To.ID]) < 0 && !usedOutside(p.f, list) {
 		rest = p.left(t, value, out, rest)
 	}
 	test := decide(p.f, fast, []*ir.Value{value(t.i), value(t.n)}, fast.Term.Succs[succ], rest)
@@ -231,9 +354,9 @@ func (p *peeler) loop(l int) {
 
 // usedOutside reports whether other blocks use what is made in these, other than by
 // parameters.
-func (p *peeler) usedOutside(list []*ir.Block) bool {
+func usedOutside(f *ir.Func, list []*ir.Block) bool {
 	made := func(v *ir.Value) bool { return v.Op != ir.OpConst && slices.Contains(list, v.Block) }
-	for _, b := range p.f.Blocks {
+	for _, b := range f.Blocks {
 		if slices.Contains(list, b) {
 			continue
 		}

@@ -20,6 +20,9 @@ func (a *analysis) result(v *ir.Value) shape {
 	case ir.OpLocal, ir.OpShared, ir.OpBallot, ir.OpAny, ir.OpAll:
 		return same
 	}
+	if v.Op == ir.OpAtomicLoad && v.Args[0].Type.Space != ir.Local && a.of(v.Args[0]).kind <= uniform {
+		return shape{kind: a.of(v.Args[0]).kind, align: 1} // lanes that load from one place do so at once
+	}
 	if v.Op.Has(ir.Writes) { // atomic operations: each lane has its own
 		return vary
 	}
@@ -58,8 +61,12 @@ func (a *analysis) combine(v *ir.Value, s shape) shape {
 			return a.modulo(x, int64(c.Imm))
 		}
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
-		if x.kind == uniform {
-			return same
+		if x.kind == uniform || v.Op == ir.OpShflIdx && x.kind == affine && isZero(v.Args[1]) {
+			return same // of numbers that go up that of lane 0 is kept
+		}
+	case ir.OpShr:
+		if c := v.Args[1]; c.IsConst() && c.Imm < 40 && wide(v.Type) {
+			return a.shifted(x, int64(1)<<c.Imm)
 		}
 	case ir.OpAdd, ir.OpSub, ir.OpNeg, ir.OpMul, ir.OpShl:
 		if v.Type.IsInt() && v.Type.Size() == 8 {
@@ -155,6 +162,17 @@ func (a *analysis) modulo(x shape, c int64) shape {
 	}
 	return shape{affine, x.step, x.align}
 }
+
+// shifted returns the shape of x divided by n, a power of two: where lane 0 has a multiple
+// of more than what the lanes add, all have the quotient of lane 0.
+func (a *analysis) shifted(x shape, n int64) shape {
+	if last := x.step * (a.wide - 1); x.kind != affine || x.step < 0 || last >= min(x.align, n) {
+		return vary
+	}
+	return shape{uniform, 0, max(x.align/n, 1)}
+}
+
+func isZero(v *ir.Value) bool { return v.IsConst() && v.Imm == 0 }
 
 // maxStep bounds steps, so that those of a whole vector fit in 32 bits.
 const maxStep = 1 << 26

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/amd64/regalloc"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -81,7 +82,18 @@ func (e *emitter) vectors(v *ir.Value) val {
 	case e.spreads[v.ID].n > 0:
 		return e.spreads[v.ID]
 	}
-	return e.spreadNow(v)
+	if near := e.near[v]; near.in == e.cur && near.in != nil {
+		return near.val
+	}
+	r := e.spreadNow(v)
+	e.near[v] = spreadIn{r, e.cur}
+	return r
+}
+
+// spreadIn is the vector of a value kept once, made for uses in one block of the code.
+type spreadIn struct {
+	val
+	in *regalloc.Block
 }
 
 // constantLanes returns a constant in all lanes.

@@ -22,8 +22,17 @@ func (e *emitter) findFull() {
 			}
 			continue
 		}
-		e.full[i] = e.full[d.at] || len(b.in) == 1 && e.isTest(d.b) && !e.tests[d.b.Term.Args[0]].none() && d.b.Term.Succs[0].To == b.b
+		e.full[i] = e.full[d.at] || len(b.in) == 1 && e.wholeBehind(d.b) && d.b.Term.Succs[0].To == b.b
 	}
+}
+
+// wholeBehind reports whether b ends with a test that no lane is off behind.
+func (e *emitter) wholeBehind(b *ir.Block) bool {
+	if !e.isTest(b) {
+		return false
+	}
+	t := e.tests[b.Term.Args[0]]
+	return !t.none() && !t.partial()
 }
 
 func (e *emitter) isTest(b *ir.Block) bool {
@@ -58,7 +67,7 @@ func (e *emitter) jumpUnlessWhole(b *block, v *ir.Value, to label) {
 		e.jumpUnlessPast(test[0], v.Args[0], v.Args[1], to)
 		return
 	}
-	if !e.full[b.at] {
+	if !e.full[b.at] && !test.partial() {
 		m := e.masks[b.class]
 		if e.isa == v3 {
 			e.bits(asm.RAX, m)
@@ -80,14 +89,17 @@ func (e *emitter) jumpUnlessWithin(t bound, x, n *ir.Value, to label) {
 	last := e.of(x).step * int64(e.isa.lanes()-1)
 	outside := asm.CondL
 	switch {
-	case t.rel == atLeast:
+	case t.rel >= atLeast:
 		if t.wraps {
 			e.op(asm.MOV, 64, asm.R(asm.RAX), asm.R(e.general64(x)))
 			e.op(asm.ADD, 64, asm.R(asm.RAX), asm.I(last))
 			e.jcc(asm.CondO, to)
 		}
+		if outside = asm.CondL; t.rel == above {
+			outside = asm.CondLE
+		}
 		e.compare64(x, n)
-		e.jcc(asm.CondL, to)
+		e.jcc(outside, to)
 		return
 	case t.wraps: // how far the bound is away tells, if that is a number
 		e.op(asm.MOV, 64, asm.R(asm.RAX), e.source64(n))

@@ -22,6 +22,7 @@ func Cases(warpSize int) []Case {
 	b.math()
 	b.approximate()
 	b.control()
+	b.rows()
 	b.block()
 	b.config()
 	b.language()

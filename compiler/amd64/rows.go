@@ -1,0 +1,161 @@
+package amd64
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/pass"
+)
+
+// Threads that count through the points of a picture divide to see where they are:
+// x, y = i%width, i/width. Most vectors lie within one row: there y is the same in all
+// lanes, x goes up by one, and what is made of them is read and written as vectors. So
+// what is behind such a division is there twice, too. One division of general registers, by
+// the number of the first lane, tells which of the two it is. Lanes may be off in both.
+
+// rowLimit bounds how many operations are copied, rowSplits how often.
+const (
+	rowLimit  = 600
+	rowSplits = 4
+)
+
+// splitRows duplicates what is worth it and adds to the tests.
+func splitRows(f *ir.Func, width int, tests map[*ir.Value]wholeTest, slow map[*ir.Block]bool) error {
+	if !slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return slices.ContainsFunc(b.Instrs, isDivision) }) {
+		return nil
+	}
+	size := 0
+	for range rowSplits {
+		g, err := newGraph(f)
+		if err != nil {
+			return err
+		}
+		r := &rowSplitter{analysis: analyse(g, false, width), f: f, tests: tests, slow: slow, ranges: pass.Ranges(f)}
+		if !r.any(&size) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// isDivision reports whether v is a quotient or remainder of numbers of 64 bits.
+func isDivision(v *ir.Value) bool {
+	return (v.Op == ir.OpDiv || v.Op == ir.OpRem) && v.Type == ir.I64
+}
+
+// rowSplitter makes one duplication.
+type rowSplitter struct {
+	*analysis
+	f      *ir.Func
+	tests  map[*ir.Value]wholeTest
+	slow   map[*ir.Block]bool
+	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
+}
+
+// any duplicates what is behind the first division that is worth it.
+func (r *rowSplitter) any(size *int) bool {
+	for i := range r.blocks {
+		b := r.blocks[i].b
+		if r.slow[b] {
+			continue
+		}
+		at := slices.IndexFunc(b.Instrs, r.divides)
+		if at < 0 {
+			continue
+		}
+		if list, n := r.behind(i, at); list != nil && *size+n <= rowLimit {
+			*size += n
+			r.split(b, at, list)
+			return true
+		}
+	}
+	return false
+}
+
+// divides reports whether v divides what goes up from lane to lane by one number.
+func (r *rowSplitter) divides(v *ir.Value) bool {
+	if !isDivision(v) {
+		return false
+	}
+	s := r.of(v.Args[0])
+	return s.kind == affine && s.step > 0 && r.of(v.Args[1]).kind == uniform
+}
+
+// behind returns the blocks behind block i that it dominates, as far as they are in the
+// same loop, and how many operations they and what is behind instruction at have; nil if
+// they cannot be copied.
+func (r *rowSplitter) behind(i, at int) (list []*ir.Block, n int) {
+	b := r.blocks[i]
+	list = []*ir.Block{b.b}
+	for j := i + 1; j < b.end; j++ {
+		if b.loop < 0 || r.loops[b.loop].has(j) {
+			list = append(list, r.blocks[j].b)
+		}
+	}
+	for k, x := range list {
+		instrs := x.Instrs
+		if k == 0 {
+			instrs = instrs[at:]
+		}
+		n += len(instrs) + 1
+		for _, v := range instrs {
+			if v.Op == ir.OpLocal || v.Op == ir.OpBarrier || r.tests[v] != nil {
+				return nil, 0
+			}
+		}
+	}
+	if usedOutside(r.f, list) {
+		return nil, 0
+	}
+	return list, n
+}
+
+// split cuts block b in front of instruction at, copies what is behind, of which list has
+// the other blocks, and branches to the copy where all lanes are in one row.
+func (r *rowSplitter) split(b *ir.Block, at int, list []*ir.Block) {
+	x, width := b.Instrs[at].Args[0], b.Instrs[at].Args[1]
+	wraps := mayWrap(r.ranges, x, b) // before anything changes
+	rest := r.f.NewBlock()
+	for _, v := range b.Instrs[at:] {
+		rest.Append(v)
+	}
+	rest.Term = b.Term
+	b.Instrs = b.Instrs[:at:at]
+	list[0] = rest
+	value, block := pass.Copies(r.f, list)
+	add := func(op ir.Op, args ...*ir.Value) *ir.Value {
+		v := r.f.NewValue(op, ir.I64, args...)
+		v.Pos = rest.Instrs[0].Pos
+		b.Append(v)
+		return v
+	}
+	zero := add(ir.OpConst)
+	row := add(ir.OpDiv, add(ir.OpShflIdx, x, zero), width)
+	start := add(ir.OpMul, row, width)
+	column := add(ir.OpSub, x, start)
+	for _, c := range list {
+		r.slow[c] = true
+		for _, v := range c.Instrs {
+			if !isDivision(v) || v.Args[0] != x || v.Args[1] != width {
+				continue
+			}
+			w := value(v)
+			if w.Op == ir.OpDiv {
+				w.Op, w.Args = ir.OpAdd, []*ir.Value{row, zero}
+			} else {
+				w.Op, w.Args = ir.OpSub, []*ir.Value{x, start}
+			}
+		}
+	}
+	test := wholeTest{{rel: below, wraps: true, some: true}, {rel: atLeast}}
+	operands := []*ir.Value{column, width, column, zero}
+	if wraps {
+		last := add(ir.OpConst)
+		last.Imm = math.MaxInt64
+		test = append(test, bound{rel: upTo, wraps: true})
+		operands = append(operands, x, last)
+	}
+	b.Term.Pos = zero.Pos
+	r.tests[decide(r.f, b, operands, ir.Edge{To: block(rest)}, ir.Edge{To: rest})] = test
+}
