@@ -30,6 +30,7 @@ func constants(warp int) map[string]map[string]int64 {
 
 // compiled are the kernels to compile, of each one instance.
 var compiled = []any{
+	kernels.HeatTiles, kernels.HeatLinear, kernels.IDCT, kernels.Matches, kernels.HashMatches, kernels.ScanBegin, kernels.LookBack, kernels.LabelInit, kernels.LabelMerge, kernels.LabelFlatten,
 	kernels.Saxpy, kernels.Exp, kernels.Gelu, kernels.Tanh, kernels.Softmax, kernels.RMSNorm, kernels.Sum, kernels.Transpose, kernels.Histogram,
 	kernels.Mandelbrot, kernels.NBody, kernels.Stencil, kernels.PackA, kernels.PackB, kernels.SGEMM,
 }

@@ -30,6 +30,10 @@ type problem struct {
 	frees []func()
 	errs  []error // of the buffers
 	rand  *rand.Rand
+
+	// Of cases beside plain Go: the algorithm, what brings back its operands, and its results.
+	plain, again func()
+	answers      []func() []float64
 }
 
 func newProblem(dev *runtime.Device) *problem {
@@ -115,8 +119,8 @@ func inout[T dsl.Number](p *problem, n int, gen func(*rand.Rand) T) runtime.Slic
 }
 
 // result allocates n elements that hold -1 until they are written.
-func newResult[T float32 | int32](p *problem, n int) runtime.Slice[T] {
-	return inout(p, n, func(*rand.Rand) T { return -1 })
+func newResult[T dsl.Number](p *problem, n int) runtime.Slice[T] {
+	return inout(p, n, func(*rand.Rand) T { return T(0) - 1 })
 }
 
 func uniform(lo, hi float32) func(*rand.Rand) float32 {

@@ -5,6 +5,7 @@
 //	go run ./bench/cpu -isa avx2              our code for AVX2, C for x86-64-v3
 //	go run ./bench/cpu -small                 sizes for the interpreter
 //	go run ./bench/cpu -list -only SGEMM      the code of a kernel
+//	go run ./bench/cpu -plain                 only the kernels beside plain Go, without a C compiler
 //
 // A case is a kernel of bench/cpu/kernels and its twin in bench/cpu/c, which the
 // command compiles by clang -O3 -march=native with the pragmas of OpenMP for
@@ -29,4 +30,9 @@
 // SGEMM reaches. At the end stand the times for compiling the kernels, and those of
 // examples/edges on the interpreter and as machine code, with its own picture and
 // with one of 12 megapixels.
+//
+// A second table has kernels as one writes them for a GPU from the documents, with nothing done
+// for a CPU, on all processors (-cores for fewer) beside the same algorithms in plain Go on one thread,
+// package plain, whose results are the same to the last bit: times by the clock, and by the
+// processor, of which the last column makes what two quiet cores would reach.
 package main

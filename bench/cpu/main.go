@@ -21,6 +21,8 @@ type config struct {
 	list   bool
 	small  bool
 	wall   bool
+	plain  bool
+	cores  int // for the kernels beside plain Go
 	rounds int
 	batch  time.Duration // of one sample
 	clang  string
@@ -45,6 +47,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	goruntime.GOMAXPROCS(1)      // the launches of a stream are then run by one thread
 	if c.list {
 		return list(stdout, c)
+	}
+	if c.plain {
+		return plainOnly(stdout, c)
 	}
 	dir, err := os.MkdirTemp("", "kiln-bench-cpu")
 	if err != nil {
@@ -80,11 +85,21 @@ func run(args []string, stdout, stderr io.Writer) error {
 		}
 		results = append(results, r)
 	}
-	errs = append(errs, writeTable(stdout, results, peak))
+	errs = append(errs, writeTable(stdout, results, peak), besidePlain(stdout, dev, c))
 	if len(c.only) == 0 {
 		errs = append(errs, edges(stdout, c, dir))
 	}
 	return errors.Join(errs...)
+}
+
+// plainOnly measures what needs no C compiler.
+func plainOnly(stdout io.Writer, c config) error {
+	dev, err := runtime.Open(c.device())
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", c.device(), err)
+	}
+	defer dev.Close()
+	return besidePlain(stdout, dev, c)
 }
 
 // device is the name of the device to measure.
@@ -104,6 +119,8 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	flags.BoolVar(&c.list, "list", false, "print the code of the kernels, as they are launched, and measure nothing")
 	flags.BoolVar(&c.small, "small", false, "sizes for the interpreter")
 	flags.BoolVar(&c.wall, "wall", false, "measure time by the clock, not the processor's")
+	flags.BoolVar(&c.plain, "plain", false, "measure only the kernels beside plain Go on one thread")
+	flags.IntVar(&c.cores, "cores", goruntime.NumCPU(), "how many processors run the kernels beside plain Go")
 	flags.IntVar(&c.rounds, "rounds", 25, "samples of each version")
 	flags.DurationVar(&c.batch, "batch", 4*time.Millisecond, "time of one sample")
 	flags.StringVar(&c.clang, "clang", "clang-19", "compiler for the twins")
@@ -113,7 +130,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	if *only != "" {
 		c.only = strings.Split(*only, ",")
 		for _, name := range c.only {
-			if !slices.ContainsFunc(cases, func(k testCase) bool { return k.name == name }) {
+			if !slices.Contains(names(), name) {
 				return c, fmt.Errorf("-only %s: no such case; there are %s", name, strings.Join(names(), ", "))
 			}
 		}
@@ -127,6 +144,9 @@ func parse(args []string, stderr io.Writer) (config, error) {
 func names() []string {
 	var list []string
 	for _, k := range cases {
+		list = append(list, k.name)
+	}
+	for _, k := range plainCases {
 		list = append(list, k.name)
 	}
 	return list
