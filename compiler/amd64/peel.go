@@ -131,7 +131,7 @@ func (p *peeler) inner(width int) error {
 		}
 		p.look(g, width)
 		for i := range p.blocks {
-			if p.parted[i] && !p.slow[p.blocks[i].b] && p.headed(i) < 0 {
+			if p.parted[i] && !p.slow[p.blocks[i].b] && p.inStep(i) {
 				p.found[i] = p.findInner(i)
 			}
 		}
@@ -176,6 +176,23 @@ func (p *peeler) findInner(i int) found {
 	}
 	t.ok = p.copyable(i, t.succ)
 	return t
+}
+
+// inStep reports whether lanes stay together around block i: it heads no loop, there is
+// none behind it, whose masks there would be in the copy, too, and none that they leave one by one
+// is around it.
+func (p *peeler) inStep(i int) bool {
+	for l := p.blocks[i].loop; l >= 0; l = p.loops[l].parent {
+		if p.loops[l].diverges {
+			return false
+		}
+	}
+	for at := i; at < p.blocks[i].end; at++ {
+		if p.headed(at) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // copyable reports whether control comes to a successor of block i from there alone.

@@ -1,7 +1,3 @@
-// Package plain has the algorithms of some kernels of bench/cpu/kernels as a Go
-// programmer writes them for one thread. Results are those of the kernels, to the last bit.
-//
-//	plain.Scan(out, x)
 package plain
 
 // Heat does some steps of the heat equation on a grid of width by height points, whose
