@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -25,12 +26,6 @@ type memop struct {
 	with  int  // instructions before that belong to it
 }
 
-// sameAs reports whether the two could be elements of one vector.
-func (m *memop) sameAs(o *memop) bool {
-	return m.store == o.store && m.copy == o.copy && m.space == o.space && m.fixed == o.fixed && m.kind == o.kind &&
-		m.at.base == o.at.base && m.from.base == o.from.base
-}
-
 // changes reports whether m may write what o reads or writes.
 func (m *memop) changes(o *memop) bool {
 	switch {
@@ -51,6 +46,23 @@ func (m *memop) meets(o *memop) bool {
 // maxVector is the widest access of a thread in bytes.
 const maxVector = 16
 
+// vectorClass is what the elements of a vector have in common.
+type vectorClass struct {
+	order    order
+	kind     string
+	at, from frag // bases of the addresses
+}
+
+// order is what decides whether an access may change its place with others.
+type order struct {
+	store, copy, fixed bool
+	space              ir.Space
+}
+
+func (m *memop) class() vectorClass {
+	return vectorClass{order{m.store, m.copy, m.fixed, m.space}, m.kind, m.at.base, m.from.base}
+}
+
 // vectorise makes one instruction of loads, or stores, of neighbouring
 // addresses with known alignment, within stretches of straight code. Loads move
 // up to the first of them, and stores and asynchronous copies down to the last, so
@@ -58,17 +70,18 @@ const maxVector = 16
 // any other access to it.
 func (e *emitter) vectorise() {
 	v := vectoriser{e: e, gone: make([]bool, len(e.insts)), vec: map[int][]inst{}}
+	v.reset()
 	for i := range e.insts {
 		in := &e.insts[i]
 		switch m := in.mem; {
 		case m == nil && in.effect, in.target != "":
-			v.flush(func(*memop) bool { return true })
+			v.flush(v.all)
+			v.reset()
 		case m != nil:
-			v.flush(func(o *memop) bool { return o.meets(m) && !(o.sameAs(m) && !v.overlaps(i)) })
-			v.open = append(v.open, i)
+			v.add(i, m)
 		}
 	}
-	v.flush(func(*memop) bool { return true })
+	v.flush(v.all)
 	if len(v.vec) == 0 {
 		return
 	}
@@ -83,45 +96,101 @@ func (e *emitter) vectorise() {
 	e.insts = kept
 }
 
+// vectoriser keeps the accesses that may still become part of a vector by class, and classes
+// by order, so that what an access costs does not grow with their number.
 type vectoriser struct {
-	e    *emitter
-	open []int // instructions that may still become part of a vector
-	gone []bool
-	vec  map[int][]inst // in place of an instruction
+	e      *emitter
+	all    []*stretch // in the order of their first accesses; some are flushed
+	open   map[vectorClass]*stretch
+	orders map[order][]*stretch // the open ones
+	stored map[storedByte]int   // how many open stores write a byte
+	gone   []bool
+	vec    map[int][]inst // in place of an instruction
+}
+
+// stretch is the open accesses of a class.
+type stretch struct {
+	class   vectorClass
+	first   *memop
+	list    []int // instructions
+	flushed bool
+}
+
+type storedByte struct {
+	base frag
+	off  int64
+}
+
+func (v *vectoriser) reset() {
+	v.all, v.open, v.orders, v.stored = nil, map[vectorClass]*stretch{}, map[order][]*stretch{}, map[storedByte]int{}
 }
 
 func (v *vectoriser) mem(i int) *memop { return v.e.insts[i].mem }
 
-// overlaps reports whether store i writes what an open store has written.
-func (v *vectoriser) overlaps(i int) bool {
-	m := v.mem(i)
-	return slices.ContainsFunc(v.open, func(j int) bool {
-		o := v.mem(j)
-		return o.store && o.at.base == m.at.base && o.at.off < m.at.off+int64(m.size) && m.at.off < o.at.off+int64(o.size)
-	})
+// add opens access i, and flushes those that must stay before it.
+func (v *vectoriser) add(i int, m *memop) {
+	c := m.class()
+	over := v.overlaps(m)
+	var end []*stretch
+	for o, list := range v.orders {
+		if !list[0].first.meets(m) {
+			continue
+		}
+		delete(v.orders, o)
+		for _, s := range list {
+			if s.class == c && !over {
+				v.orders[o] = []*stretch{s}
+			} else {
+				end = append(end, s)
+			}
+		}
+	}
+	slices.SortFunc(end, func(a, b *stretch) int { return a.list[0] - b.list[0] })
+	v.flush(end)
+	s := v.open[c]
+	if s == nil {
+		s = &stretch{class: c, first: m}
+		v.open[c] = s
+		v.all = append(v.all, s)
+		v.orders[c.order] = append(v.orders[c.order], s)
+	}
+	s.list = append(s.list, i)
+	v.count(m, 1)
 }
 
-// flush makes vectors of the open accesses for which end is true.
-func (v *vectoriser) flush(end func(*memop) bool) {
-	var list []int
-	v.open = slices.DeleteFunc(v.open, func(i int) bool {
-		if end(v.mem(i)) {
-			list = append(list, i)
+// count counts the bytes that a store writes.
+func (v *vectoriser) count(m *memop, by int) {
+	if !m.store {
+		return
+	}
+	for k := range int64(m.size) {
+		v.stored[storedByte{m.at.base, m.at.off + k}] += by
+	}
+}
+
+// overlaps reports whether an access is of bytes that an open store writes.
+func (v *vectoriser) overlaps(m *memop) bool {
+	for k := range int64(m.size) {
+		if v.stored[storedByte{m.at.base, m.at.off + k}] > 0 {
 			return true
 		}
-		return false
-	})
-	for len(list) > 1 {
-		first := v.mem(list[0])
-		var group []int
-		list = slices.DeleteFunc(list, func(i int) bool {
-			if same := first.sameAs(v.mem(i)); same {
-				group = append(group, i)
-				return true
-			}
-			return false
-		})
-		slices.SortStableFunc(group, func(a, b int) int { return int(v.mem(a).at.off - v.mem(b).at.off) })
+	}
+	return false
+}
+
+// flush makes vectors of the accesses of stretches.
+func (v *vectoriser) flush(list []*stretch) {
+	for _, s := range list {
+		if s.flushed {
+			continue
+		}
+		s.flushed = true
+		delete(v.open, s.class)
+		for _, i := range s.list {
+			v.count(v.mem(i), -1)
+		}
+		group := s.list
+		slices.SortStableFunc(group, func(a, b int) int { return cmp.Compare(v.mem(a).at.off, v.mem(b).at.off) })
 		for len(group) > 1 {
 			n := v.lanes(group)
 			if n > 1 {
