@@ -154,10 +154,17 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 		if parted := (*pass.ConvergenceError)(nil); errors.As(err, &parted) {
 			return nil, convergence(m, parted.Found)
 		}
+		if e, ok := errors.AsType[*pass.GrowthError](err); ok {
+			return nil, diag.List{diag.New(diagPosition(m.PosOf(e.Pos)), diag.TooLarge, e.Msg, "")}
+		}
 		return nil, fmt.Errorf("%s: %w", p.Kernel, err)
 	}
 	return m, nil
 }
+
+// Trim gives back the memory that is kept to compile further kernels faster: packages that are
+// parsed, and those that are checked and built.
+func Trim() { front.Trim() }
 
 // lengths turns arrays without a usable length into diagnostics.
 func lengths(m *ir.Module, errs []*pass.LengthError) (list diag.List) {

@@ -36,6 +36,10 @@ func selected(getenv func(string) string) selection { return dump.FromEnv(getenv
 // checkFunc reports why no kernel can be compiled with a function.
 func checkFunc(f input.Func, load input.Loader) error { return front.CheckFunc(f, load) }
 
+// Trim gives back the memory that the compiler keeps to compile further kernels faster. What
+// kernels are and their code stay: see [Kernel.Unload].
+func Trim() { compiler.Trim() }
+
 // front compiles the kernel to IR.
 func (r *resolver) front() error {
 	if r.mode == ReadOnly {

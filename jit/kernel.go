@@ -179,6 +179,15 @@ func (k *Kernel) Prepare(dev *runtime.Device, consts ...any) error {
 	return err
 }
 
+// Unload gives up the code that the kernel has on a device, with all its variants and
+// specialisations. It is unloaded when no launch and no graph uses it any more; a later launch
+// loads it again.
+func (k *Kernel) Unload(dev *runtime.Device) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ready.Store(k.ready.Load().without(dev))
+}
+
 func (k *Kernel) prepare(dev *runtime.Device, consts []any) (*instance, error) {
 	if k.err != nil {
 		return nil, k.err

@@ -30,6 +30,9 @@ func selected(getenv func(string) string) selection { return getenv("KILN_DUMP")
 
 func checkFunc(input.Func, input.Loader) error { return nil }
 
+// Trim has nothing to give back: there is no compiler.
+func Trim() {}
+
 func (r *resolver) front() error { return r.missing() }
 
 func (r *resolver) compile(cache.Key) (*image, error) { return nil, r.missing() }

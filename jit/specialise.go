@@ -233,15 +233,29 @@ func (t *table) find(dev *runtime.Device, values []uint64) *instance {
 // with returns a table that holds in besides what t holds for devices that are
 // still open: a program that opens and closes devices must not collect them.
 func (t *table) with(in *instance) *table {
-	grown := &table{slots: make([]*instance, 4)}
-	all := []*instance{in}
-	if t != nil {
-		for _, old := range t.slots {
-			if old != nil && !old.dev.Closed() {
-				all = append(all, old)
-			}
+	return tableOf(append(t.open(), in))
+}
+
+// without returns a table that holds nothing for dev.
+func (t *table) without(dev *runtime.Device) *table {
+	return tableOf(slices.DeleteFunc(t.open(), func(in *instance) bool { return in.dev == dev }))
+}
+
+// open lists what t holds for devices that are still open.
+func (t *table) open() (list []*instance) {
+	if t == nil {
+		return nil
+	}
+	for _, in := range t.slots {
+		if in != nil && !in.dev.Closed() {
+			list = append(list, in)
 		}
 	}
+	return list
+}
+
+func tableOf(all []*instance) *table {
+	grown := &table{slots: make([]*instance, 4)}
 	for len(grown.slots) < 2*len(all) {
 		grown.slots = make([]*instance, 2*len(grown.slots))
 	}

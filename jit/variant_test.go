@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -148,4 +150,39 @@ func TestObserverOfVariants(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the observer waits for ever")
 	}
+}
+
+// A kernel that is unloaded from a device leaves nothing there, and comes back when it is launched.
+func TestUnload(t *testing.T) {
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	k := Of(testkernels.Divide)
+	k.Unload(dev) // of a kernel that is not there
+	var code weak.Pointer[runtime.Function]
+	func() {
+		in, err := k.prepare(dev, nil)
+		require.NoError(t, err)
+		code = weak.Make(in.fn)
+		other, err := Of(testkernels.Scale[float32]).prepare(dev, nil)
+		require.NoError(t, err)
+		k.Unload(dev)
+		again, err := Of(testkernels.Scale[float32]).prepare(dev, nil)
+		require.NoError(t, err)
+		require.Same(t, other, again)
+	}()
+	require.Eventually(t, func() bool {
+		goruntime.GC()
+		return code.Value() == nil
+	}, 20*time.Second, 10*time.Millisecond)
+	resolved := 0
+	defer OnResolve(func(Event) { resolved++ })()
+	Trim()
+	x, err := runtime.From(dev, []int32{2, 3})
+	require.NoError(t, err)
+	require.NoError(t, k.Launch(dev.DefaultStream(), runtime.Blocks(1, 2), x, int32(12)))
+	got, err := x.Host()
+	require.NoError(t, err)
+	require.Equal(t, []int32{6, 4}, got)
+	require.Equal(t, 1, resolved)
 }

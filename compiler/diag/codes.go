@@ -10,7 +10,7 @@ import (
 type Code string
 
 // The codes. K00xx concern packages and requests, K01xx the language, K02xx the
-// signature of a kernel, K03xx memory and threads, K09xx the compiler itself.
+// signature of a kernel, K03xx memory and threads, K04xx the size of kernels, K09xx the compiler itself.
 const (
 	Syntax        Code = "K0001"
 	TypeError     Code = "K0002"
@@ -73,6 +73,8 @@ const (
 	AtomicOperand    Code = "K0305"
 	SliceLength      Code = "K0306"
 	CopyOperand      Code = "K0307"
+
+	TooLarge Code = "K0401"
 
 	Internal Code = "K0901"
 )

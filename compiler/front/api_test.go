@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -409,14 +410,60 @@ func TestInternalErrorIsADiagnostic(t *testing.T) {
 	require.Contains(t, fmt.Sprintf("%+v", err), "api_test.go")
 }
 
-// TestUnitCacheIsBounded fills the cache of parsed packages.
-func TestUnitCacheIsBounded(t *testing.T) {
-	for i := range maxUnits + 10 {
-		parsePackage(&Package{Path: fmt.Sprint("p", i)})
+// liveHeap is what is in use after a collection.
+func liveHeap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// What the front end keeps is bounded in bytes, however many packages there are, and is given
+// back when it is asked for.
+func TestKeptIsBounded(t *testing.T) {
+	defer func(p, s int) { parsed.most, shared.most = p, s }(parsed.most, shared.most)
+	parsed.most, shared.most = 2<<20, 4<<20
+	build := func(i int) {
+		path := fmt.Sprint("example.com/kept", i)
+		body := fmt.Sprintf("//kiln:kernel\nfunc K(t dsl.Thread, x []float32) { x[0] = dsl.Exp(x[0]) + dsl.Sin(x[1]) + %d }\n//%s\n", i, strings.Repeat("x", 8<<10))
+		_, err := Build(Request{Pkg: path, Func: "K"}, one(path, head+body))
+		require.NoError(t, err)
 	}
-	unitCache.Lock()
-	defer unitCache.Unlock()
-	require.LessOrEqual(t, len(unitCache.m), maxUnits)
+	Trim()
+	build(-1)
+	before := liveHeap()
+	for i := range 200 {
+		build(i)
+	}
+	require.LessOrEqual(t, parsed.bytes, parsed.most)
+	require.LessOrEqual(t, shared.bytes, shared.most)
+	require.Less(t, liveHeap(), before+12<<20)
+	Trim()
+	require.Empty(t, parsed.all)
+	require.Empty(t, shared.all)
+	require.Less(t, liveHeap(), before+1<<20)
+	build(3)
+}
+
+func TestKeptGoesByUse(t *testing.T) {
+	var gone []string
+	k := kept[string, string]{most: 10, drop: func(v string) { gone = append(gone, v) }}
+	k.put("a", "a", 4)
+	k.put("b", "b", 4)
+	_, ok := k.get("a")
+	require.True(t, ok)
+	k.put("c", "c", 4)
+	require.Equal(t, []string{"b"}, gone)
+	k.put("a", "a", 1) // it has become smaller
+	require.Equal(t, 5, k.bytes)
+	k.put("d", "d", 100)
+	require.Len(t, k.all, 1, "the latest stays")
+	require.Equal(t, 100, k.bytes)
+	k.clear()
+	require.Zero(t, k.bytes)
+	_, ok = k.get("d")
+	require.False(t, ok)
 }
 
 func TestCheckChoosesInstances(t *testing.T) {

@@ -160,7 +160,13 @@ func (f *funcLower) dispatch(fn *ssa.Function) *ssa.Function {
 func (f *funcLower) callBody(in *ssa.Call, fn *ssa.Function, args, captured []val) val {
 	inst := f.l.instance(fn, args, captured)
 	f.l.b.at = f.at
-	if inst == nil {
+	switch {
+	case inst != nil:
+	case f.l.full:
+		return badVal
+	case len(f.l.instances) >= maxSpecialised:
+		return f.tooLarge("pass values rather than functions, or fewer of them", "the kernel makes more than %d copies of functions, here of %s, for the functions and the kinds of memory that they are called with", maxSpecialised, fn.Name())
+	default:
 		f.report(diag.Recursion, "%s calls itself", fn.Name())
 		return badVal
 	}

@@ -65,12 +65,19 @@ func (b *build) prepare(u *unit, kernel *decl, req Request) (*ssa.Function, erro
 	if !b.bind(req.Funcs) {
 		return nil, b.diags.Err()
 	}
+	before := len(b.diags) // mistakes do not keep others from being found
+	if b.budget(); len(b.diags) > before {
+		return nil, b.diags.Err()
+	}
 	b.check()
 	b.subset()
 	if len(b.diags) > 0 {
 		return nil, b.diags.Err()
 	}
 	b.reachDispatch()
+	if len(b.diags) == 0 {
+		b.expand()
+	}
 	if len(b.diags) > 0 {
 		return nil, b.diags.Err()
 	}

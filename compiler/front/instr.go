@@ -22,6 +22,10 @@ func (f *funcLower) instr(in ssa.Instruction) {
 	case *ssa.Store:
 		f.storeInstr(in)
 	case ssa.Value:
+		if f.l.wide(in.Type()) {
+			f.env[in] = f.tooLarge("use arrays, or slices that the kernel gets, for what is repeated", "type %s has more than %d fields, with those of its fields", typeName(in.Type()), maxFields)
+			return
+		}
 		f.env[in] = f.value(in)
 	default:
 		f.unsupported(in)
@@ -81,14 +85,6 @@ func (f *funcLower) unsupported(in ssa.Instruction) {
 		what = "conversion of a slice to an array"
 	}
 	f.report(code, "%s in a kernel", what)
-}
-
-func (f *funcLower) closure(m *ssa.MakeClosure) val {
-	v := val{fn: m.Fn.(*ssa.Function)}
-	for _, b := range m.Bindings {
-		v.parts = append(v.parts, f.val(b))
-	}
-	return v
 }
 
 func (f *funcLower) ret(r *ssa.Return) {

@@ -23,6 +23,8 @@ type lowerer struct {
 	pos       map[token.Pos]int
 	shared    map[sharedKey]int
 	lines     map[sharedLine]token.Pos
+	widths    map[types.Type]int // see wide
+	full      bool               // the kernel is too large
 }
 
 // funcInstance is a function specialised for the shapes of its arguments.
@@ -50,6 +52,7 @@ func (b *build) newLowerer(name string) *lowerer {
 		pos:       map[token.Pos]int{},
 		shared:    map[sharedKey]int{},
 		lines:     map[sharedLine]token.Pos{},
+		widths:    map[types.Type]int{},
 	}
 }
 
@@ -151,7 +154,7 @@ func (l *lowerer) instance(fn *ssa.Function, args, captured []val) *funcInstance
 		}
 		return in
 	}
-	if l.depth[fn] >= maxNesting {
+	if l.depth[fn] >= maxNesting || l.full || len(l.instances) >= maxSpecialised {
 		return nil
 	}
 	f := l.newFunc(fn, funcName(fn))

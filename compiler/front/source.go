@@ -147,31 +147,18 @@ func parseFile(name string, text []byte, mode parser.Mode) (*ast.File, *token.Fi
 	return f, fset.File(token.Pos(base)), err
 }
 
-// unitCache keeps parsed kernel packages by the hash of their text.
-var unitCache struct {
-	sync.Mutex
-	m map[[32]byte]*unit
-}
-
-// maxUnits bounds the cache; programs have few kernel packages, so that it is
-// emptied only by tools that compile ever new texts.
-const maxUnits = 256
-
+// parsePackage parses a package, or finds it by the hash of its text.
 func parsePackage(p *Package) *unit {
 	key := p.Sum()
-	unitCache.Lock()
-	u := unitCache.m[key]
-	unitCache.Unlock()
-	if u != nil {
+	if u, ok := parsed.get(key); ok {
 		return u
 	}
-	u = parseUnit(p)
-	unitCache.Lock()
-	defer unitCache.Unlock()
-	if unitCache.m == nil || len(unitCache.m) >= maxUnits {
-		unitCache.m = map[[32]byte]*unit{}
+	u := parseUnit(p)
+	n := unitBytes
+	for _, f := range p.Files {
+		n += textBytes * len(f.Text)
 	}
-	unitCache.m[key] = u
+	parsed.put(key, u, n)
 	return u
 }
 

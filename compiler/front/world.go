@@ -49,26 +49,12 @@ type worlds struct {
 // maxSmall is how many worlds of single requests a package keeps.
 const maxSmall = 8
 
-// maxShared is how many packages keep worlds; a world takes megabytes.
-const maxShared = 32
-
-// sharing lists the packages with worlds, the last used last.
-var sharing struct {
-	sync.Mutex
-	units []*unit
-}
-
-// keep notes that u has worlds, and lets those of the package go that had them
-// for longest without use.
+// keep notes that u has worlds, and how large they are.
 func (u *unit) keep() {
-	sharing.Lock()
-	defer sharing.Unlock()
-	list := slices.DeleteFunc(sharing.units, func(v *unit) bool { return v == u })
-	if len(list) >= maxShared {
-		list[0].worlds.clear()
-		list = slices.Delete(list, 0, 1)
-	}
-	sharing.units = append(list, u)
+	u.worlds.Lock()
+	n := u.worlds.bytes()
+	u.worlds.Unlock()
+	shared.put(u, u, n)
 }
 
 func (ws *worlds) clear() {
@@ -209,10 +195,12 @@ func (b *build) reuse(q *wish, req Request) (m *ir.Module) {
 	w, grow := ws.find(q, b.loader)
 	if len(grow) > 0 {
 		w = b.enlarge(q.u, grow)
+		q.u.keep()
 	}
 	if w == nil {
 		return nil
 	}
+	shared.get(q.u) // it is in use
 	defer func() {
 		if recover() != nil {
 			m = nil // compiled on its own it fails too, and says where
@@ -258,11 +246,17 @@ func (b *build) enlarge(u *unit, roots []*decl) *world {
 		for _, d := range roots {
 			c.reach(d)
 		}
-		if c.check(); len(c.diags) == 0 {
+		if c.budget(); len(c.diags) == 0 {
+			c.check()
+		}
+		if len(c.diags) == 0 {
 			c.subset()
 		}
 		if len(c.diags) == 0 {
 			c.reachDispatch()
+		}
+		if len(c.diags) == 0 {
+			c.expand()
 		}
 		if len(c.diags) == 0 {
 			c.buildSSA()

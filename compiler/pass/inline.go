@@ -10,7 +10,7 @@ import (
 // inlineModule inlines every call, callees first, and drops the functions that
 // the kernel no longer calls. A module without a kernel keeps all functions.
 func inlineModule(m *ir.Module, _ *Options) error {
-	in := inliner{state: map[*ir.Func]int{}}
+	in := inliner{state: map[*ir.Func]int{}, size: map[*ir.Func]int{}}
 	for _, f := range m.Funcs {
 		if err := in.visit(f, nil); err != nil {
 			return err
@@ -27,8 +27,42 @@ const (
 	stateDone = 2
 )
 
+// maxInlined bounds the operations of a function with all that it calls. It is far above
+// what kernels have.
+const maxInlined = 1 << 17
+
+// GrowthError is a call whose callee makes a function larger than maxInlined.
+type GrowthError struct {
+	Pos int // of the call, index into the module's positions
+	Msg string
+}
+
+func (e *GrowthError) Error() string { return e.Msg }
+
 type inliner struct {
 	state map[*ir.Func]int
+	size  map[*ir.Func]int // operations of functions without calls
+}
+
+// fits reports a function that would be too large with what it calls, by its largest callee.
+func (in *inliner) fits(f *ir.Func) error {
+	n := 0
+	var largest *ir.Value
+	for _, b := range f.Blocks {
+		n += len(b.Instrs) + 1
+		for _, v := range b.Instrs {
+			if v.Op != ir.OpCall {
+				continue
+			}
+			if n += in.size[v.Callee]; largest == nil || in.size[v.Callee] > in.size[largest.Callee] {
+				largest = v
+			}
+		}
+	}
+	if n > maxInlined && largest != nil {
+		return &GrowthError{largest.Pos, fmt.Sprintf("%s has %d operations with all that it calls, more than %d; this call of %s has %d", f.Name, n, maxInlined, largest.Callee.Name, in.size[largest.Callee])}
+	}
+	return nil
 }
 
 func (in *inliner) visit(f *ir.Func, path []string) error {
@@ -52,11 +86,17 @@ func (in *inliner) visit(f *ir.Func, path []string) error {
 		}
 	}
 	in.state[f] = stateDone
+	if err := in.fits(f); err != nil {
+		return err
+	}
 	if calls {
 		inlineCalls(f)
 	}
 	ir.RemoveUnreachable(f)
 	hoistLocals(f)
+	for _, b := range f.Blocks {
+		in.size[f] += len(b.Instrs) + 1
+	}
 	return nil
 }
 

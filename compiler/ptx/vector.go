@@ -70,6 +70,11 @@ func (m *memop) class() vectorClass {
 // any other access to it.
 func (e *emitter) vectorise() {
 	v := vectoriser{e: e, gone: make([]bool, len(e.insts)), vec: map[int][]inst{}}
+	v.run()
+}
+
+func (v *vectoriser) run() {
+	e := v.e
 	v.reset()
 	for i := range e.insts {
 		in := &e.insts[i]
@@ -106,6 +111,7 @@ type vectoriser struct {
 	stored map[storedByte]int   // how many open stores write a byte
 	gone   []bool
 	vec    map[int][]inst // in place of an instruction
+	looked int            // at how many stretches and bytes; tests bound it
 }
 
 // stretch is the open accesses of a class.
@@ -133,11 +139,13 @@ func (v *vectoriser) add(i int, m *memop) {
 	over := v.overlaps(m)
 	var end []*stretch
 	for o, list := range v.orders {
+		v.looked++
 		if !list[0].first.meets(m) {
 			continue
 		}
 		delete(v.orders, o)
 		for _, s := range list {
+			v.looked++
 			if s.class == c && !over {
 				v.orders[o] = []*stretch{s}
 			} else {
@@ -164,6 +172,7 @@ func (v *vectoriser) count(m *memop, by int) {
 		return
 	}
 	for k := range int64(m.size) {
+		v.looked++
 		v.stored[storedByte{m.at.base, m.at.off + k}] += by
 	}
 }

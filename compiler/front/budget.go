@@ -1,0 +1,256 @@
+package front
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+)
+
+// A few lines can stand for a program of any size: what doubles in each of thirty functions,
+// types or literals is a thousand million times as large in the end. These limits are far above
+// what kernels need, and low enough that a compilation which reaches one takes seconds.
+const (
+	maxFields      = 1 << 12 // of a struct, with those of its fields
+	maxBranches    = 1 << 12 // of a function
+	maxExpanded    = 1 << 12 // of generic functions, in all
+	maxTypeArg     = 1 << 9  // types that a type argument is made of
+	maxSpecialised = 1 << 13 // copies of functions for what they are called with
+	maxCaptured    = 1 << 12 // values that a function literal holds, with those that these hold
+)
+
+// budget reports declarations that are too large to be type-checked and built, before that
+// is tried: both take more than proportional time for them.
+func (b *build) budget() {
+	s := &measurer{b: b, decls: map[*decl]int{}}
+	for _, u := range b.order {
+		if u.lib {
+			continue
+		}
+		for _, d := range b.part(u).fresh {
+			s.check(d)
+		}
+	}
+}
+
+// measurer counts the fields of types, as they are written.
+type measurer struct {
+	b     *build
+	decls map[*decl]int
+}
+
+func (s *measurer) check(d *decl) {
+	switch n := d.node.(type) {
+	case *ast.FuncDecl:
+		if n.Body == nil {
+			return
+		}
+		if branches := countBranches(n.Body); branches > maxBranches {
+			s.b.reportFix(n.Name.Pos(), diag.TooLarge, "look the cases up in a slice, or take parts of the function out into others",
+				"function %s has %d branches, more than %d", n.Name.Name, branches, maxBranches)
+		}
+		s.local(d, n.Body)
+	case *ast.GenDecl:
+		for _, spec := range n.Specs {
+			if t, ok := spec.(*ast.TypeSpec); ok {
+				s.spec(d, t, s.fields(d, nil, t.Type))
+			}
+		}
+	}
+}
+
+func (s *measurer) spec(d *decl, t *ast.TypeSpec, fields int) {
+	if fields > maxFields {
+		s.b.reportFix(t.Name.Pos(), diag.TooLarge, "use arrays, or slices that the kernel gets, for what is repeated",
+			"type %s has more than %d fields, with those of its fields", t.Name.Name, maxFields)
+	}
+}
+
+// local measures the types that are declared in a function.
+func (s *measurer) local(d *decl, body ast.Node) {
+	known := map[string]int{}
+	ast.Inspect(body, func(n ast.Node) bool {
+		if t, ok := n.(*ast.TypeSpec); ok {
+			known[t.Name.Name] = s.fields(d, known, t.Type)
+			s.spec(d, t, known[t.Name.Name])
+		}
+		return true
+	})
+}
+
+// fields counts the fields of a type, at most a few more than maxFields. Elements of arrays count
+// once.
+func (s *measurer) fields(d *decl, local map[string]int, e ast.Expr) int {
+	switch e := e.(type) {
+	case *ast.Ident:
+		if n, ok := local[e.Name]; ok {
+			return n
+		}
+		return s.declared(d.unit.decls[e.Name])
+	case *ast.ParenExpr:
+		return s.fields(d, local, e.X)
+	case *ast.SelectorExpr:
+		return s.selected(d, e)
+	case *ast.ArrayType:
+		if e.Len != nil {
+			return s.fields(d, local, e.Elt)
+		}
+	case *ast.StructType:
+		n := 0
+		for _, f := range e.Fields.List {
+			n = min(n+max(len(f.Names), 1)*s.fields(d, local, f.Type), maxFields+1)
+		}
+		return max(n, 1)
+	case *ast.IndexExpr:
+		return s.applied(d, local, e.X, e.Index)
+	case *ast.IndexListExpr:
+		return s.applied(d, local, e.X, e.Indices...)
+	}
+	return 1
+}
+
+// applied is the fields of an instance of a generic type, if each of its fields has the type
+// of the largest argument.
+func (s *measurer) applied(d *decl, local map[string]int, x ast.Expr, args ...ast.Expr) int {
+	largest := 1
+	for _, a := range args {
+		largest = max(largest, s.fields(d, local, a))
+	}
+	return min(s.fields(d, local, x)*largest, maxFields+1)
+}
+
+func (s *measurer) selected(d *decl, e *ast.SelectorExpr) int {
+	pkg, ok := e.X.(*ast.Ident)
+	if !ok {
+		return 1
+	}
+	_, u, err := s.b.findImport(d.file, pkg.Name)
+	if u == nil || err != nil || u.lib {
+		return 1
+	}
+	return s.declared(u.decls[e.Sel.Name])
+}
+
+func (s *measurer) declared(d *decl) int {
+	if d == nil || d.lazy != nil && d.unit.lib {
+		return 1
+	}
+	if n, ok := s.decls[d]; ok {
+		return n
+	}
+	s.decls[d] = 1 // of a type within itself, which the type checker refuses
+	d.load()
+	g, ok := d.node.(*ast.GenDecl)
+	if !ok {
+		return 1
+	}
+	for _, spec := range g.Specs {
+		if t, ok := spec.(*ast.TypeSpec); ok && t.Name.Name == d.name {
+			s.decls[d] = s.fields(d, nil, t.Type)
+		}
+	}
+	return s.decls[d]
+}
+
+// countBranches counts the places where a function goes two ways, or jumps.
+func countBranches(body ast.Node) int {
+	n := 0
+	ast.Inspect(body, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt, *ast.BranchStmt:
+			n++
+		case *ast.CaseClause:
+			n += max(len(node.List), 1)
+		case *ast.BinaryExpr:
+			if node.Op == token.LAND || node.Op == token.LOR {
+				n++
+			}
+		}
+		return true
+	})
+	return n
+}
+
+// wide reports whether a type has more fields than a value may have, also through generic
+// types whose arguments were not known before.
+func (l *lowerer) wide(t types.Type) bool {
+	w, ok := l.widths[t]
+	if !ok {
+		w = width(t, maxFields)
+		l.widths[t] = w
+	}
+	return w > maxFields
+}
+
+// width counts the fields of a type, with those of its fields, up to a little more than most.
+func width(t types.Type, most int) int {
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		return width(u.Elem(), most)
+	case *types.Slice:
+		return width(u.Elem(), most)
+	case *types.Array:
+		return width(u.Elem(), most)
+	case *types.Struct:
+		n := 0
+		for f := range u.Fields() {
+			if isNested(f.Type()) {
+				n += width(f.Type(), most-n)
+			} else {
+				n++
+			}
+			if n > most {
+				break
+			}
+		}
+		return n
+	}
+	return 1
+}
+
+// isNested reports whether a field is itself an array or a struct.
+func isNested(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Array, *types.Struct:
+		return true
+	}
+	return false
+}
+
+// tooLarge reports that the kernel is larger than a limit, once.
+func (f *funcLower) tooLarge(fix, format string, args ...any) val {
+	if !f.l.full {
+		f.l.full = true
+		f.l.b.reportFix(f.start(f.at), diag.TooLarge, fix, format, args...)
+	}
+	return badVal
+}
+
+// count returns how many values v holds, up to a little more than most.
+func (v val) count(most int) int {
+	n := 1
+	for _, p := range v.parts {
+		if n += p.count(most - n); n > most {
+			return n
+		}
+	}
+	if v.cell != nil {
+		n += v.cell.count(most - n)
+	}
+	return n
+}
+
+// closure lowers a function literal, or a method value, with what it captures.
+func (f *funcLower) closure(m *ssa.MakeClosure) val {
+	v := val{fn: m.Fn.(*ssa.Function)}
+	for _, b := range m.Bindings {
+		v.parts = append(v.parts, f.val(b))
+	}
+	if v.count(maxCaptured) > maxCaptured {
+		return f.tooLarge("call the functions, rather than make functions of functions again and again", "function literal holds more than %d values, with those that these hold", maxCaptured)
+	}
+	return v
+}
