@@ -19,6 +19,7 @@ type param struct {
 	arg    int            // which argument of the launch
 	from   uintptr        // where it begins there
 	goType reflect.Type   // the kernel's parameter type, of the whole argument
+	access runtime.Access // of a slice
 	typ    atomic.Uintptr // type word of the arguments seen and found right
 }
 
@@ -73,6 +74,10 @@ func (p *planner) part(t reflect.Type, from uintptr) error {
 		return fmt.Errorf("parameter %s is %s in the kernel, %s in the type that the handle was made for", a.Name, a.Go, t)
 	}
 	p.plan[i].Arg, p.plan[i].arg, p.plan[i].from, p.plan[i].goType = a, p.arg, from, p.whole
+	p.plan[i].access = runtime.Reads
+	if a.Written {
+		p.plan[i].access |= runtime.Writes
+	}
 	return nil
 }
 
@@ -86,13 +91,22 @@ type iface struct {
 }
 
 // smallBlock is the size up to which argument blocks are on the stack, maxPooled
-// that up to which they do not allocate: what a launch on a GPU takes.
+// that up to which they do not allocate: what a launch on a GPU takes. smallUses and
+// maxUses are the same of slices among the arguments.
 const (
 	smallBlock = 256
 	maxPooled  = 4096
+	smallUses  = 8
+	maxUses    = 64
 )
 
-var largeBlocks = sync.Pool{New: func() any { return new([maxPooled]byte) }}
+// largeBlock is an argument block, and the memory that it points to.
+type largeBlock struct {
+	block [maxPooled]byte
+	uses  [maxUses]runtime.Use
+}
+
+var largeBlocks = sync.Pool{New: func() any { return new(largeBlock) }}
 
 // Launch runs the kernel on a stream over a grid. The arguments are the
 // kernel's parameters after the Thread, of exactly their types: a scalar for a
@@ -100,8 +114,8 @@ var largeBlocks = sync.Pool{New: func() any { return new([maxPooled]byte) }}
 // has slices it is any struct with the same names of fields in the same order,
 // a runtime.Slice of T for each []T. Those of type
 // dsl.ConstInt and dsl.ConstBool choose a specialisation of the kernel. Launch returns when the work is
-// queued; what goes wrong in the kernel is reported by the next call that
-// waits for the stream.
+// queued; what goes wrong in the kernel is the error of the buffers that it writes, see
+// [runtime.Stream.Launch].
 func (k *Kernel) Launch(s *runtime.Stream, g runtime.Grid, args ...any) error {
 	if s == nil {
 		return fmt.Errorf("%s: launch on a nil stream", k.name)
@@ -116,9 +130,10 @@ func (k *Kernel) Launch(s *runtime.Stream, g runtime.Grid, args ...any) error {
 	if err := in.checkGrid(g); err != nil {
 		return fmt.Errorf("%s: %w", k.name, err)
 	}
-	if in.size <= smallBlock {
+	if in.size <= smallBlock && len(in.watched.slices) <= smallUses {
 		var block [smallBlock]byte
-		err = k.submit(s, in, g, block[:in.size], args)
+		var uses [smallUses]runtime.Use
+		err = k.submit(s, in, g, block[:in.size], uses[:0], args)
 	} else {
 		err = k.submitLarge(s, in, g, args)
 	}
@@ -145,25 +160,29 @@ func (k *Kernel) Writes(dev *runtime.Device, args ...any) ([]bool, error) {
 
 // submit writes the argument block and launches the variant of the kernel that
 // suits it.
-func (k *Kernel) submit(s *runtime.Stream, in *instance, g runtime.Grid, block []byte, args []any) error {
-	if err := in.pack(block, args); err != nil {
+func (k *Kernel) submit(s *runtime.Stream, in *instance, g runtime.Grid, block []byte, uses []runtime.Use, args []any) error {
+	uses, err := in.pack(block, uses, args)
+	if err != nil {
 		return err
 	}
 	fn, err := k.variant(in, in.watched.properties(in.assumed, g, block))
 	if err != nil {
 		return err
 	}
-	return s.Launch(fn, g, 0, block)
+	return s.LaunchUsing(fn, g, 0, block, uses)
 }
 
 // submitLarge is submit with a block that the stack has no room for.
 func (k *Kernel) submitLarge(s *runtime.Stream, in *instance, g runtime.Grid, args []any) error {
 	if in.size > maxPooled {
-		return k.submit(s, in, g, make([]byte, in.size), args)
+		return k.submit(s, in, g, make([]byte, in.size), nil, args)
 	}
-	block := largeBlocks.Get().(*[maxPooled]byte)
-	defer largeBlocks.Put(block)
-	return k.submit(s, in, g, block[:in.size], args)
+	l := largeBlocks.Get().(*largeBlock)
+	defer func() {
+		clear(l.uses[:]) // it would keep the buffers
+		largeBlocks.Put(l)
+	}()
+	return k.submit(s, in, g, l.block[:in.size], l.uses[:0], args)
 }
 
 func (in *instance) checkGrid(g runtime.Grid) error {
@@ -193,8 +212,9 @@ func (in *instance) signature() string {
 	return "(" + strings.Join(list, ", ") + ")"
 }
 
-// pack checks the arguments and writes the argument block.
-func (in *instance) pack(block []byte, args []any) error {
+// pack checks the arguments, writes the argument block, and appends the memory that it
+// points to to uses.
+func (in *instance) pack(block []byte, uses []runtime.Use, args []any) ([]runtime.Use, error) {
 	for i := range in.plan {
 		p := &in.plan[i]
 		if p.Const {
@@ -203,7 +223,7 @@ func (in *instance) pack(block []byte, args []any) error {
 		a := (*iface)(unsafe.Pointer(&args[p.arg]))
 		if a.typ != p.typ.Load() || a.typ == 0 {
 			if err := p.accept(reflect.TypeOf(args[p.arg]), a.typ); err != nil {
-				return err
+				return uses, err
 			}
 		}
 		from := unsafe.Add(a.data, p.from)
@@ -214,12 +234,15 @@ func (in *instance) pack(block []byte, args []any) error {
 		h := (*runtime.SliceHeader)(from)
 		addr, err := in.address(h, p)
 		if err != nil {
-			return fmt.Errorf("argument %d (%s): %w", p.arg+1, p.Name, err)
+			return uses, fmt.Errorf("argument %d (%s): %w", p.arg+1, p.Name, err)
 		}
 		*(*uint64)(unsafe.Pointer(&block[p.Offset])) = addr
 		*(*uint64)(unsafe.Pointer(&block[p.Offset+8])) = uint64(h.Len)
+		if addr != 0 {
+			uses = append(uses, runtime.Use{Buf: h.Buf, Access: p.access})
+		}
 	}
-	return nil
+	return uses, nil
 }
 
 // accept checks the type of the argument the slow way and remembers it.

@@ -86,10 +86,12 @@ func (m *allocation) free(s driver.Stream) error {
 func (m *allocation) release() error { return m.releaseOn(m.dev.def.drv) }
 
 func (m *allocation) releaseOn(s driver.Stream) error {
+	m.dev.ring.forget(&m.block)
 	var err error
 	switch {
 	case m.own != nil:
 		m.dev.drv.(driver.Adopter).Drop(m.own)
+		m.own = nil // the ring may hold the allocation for some time
 	case m.size > 0:
 		err = m.dev.takeBack(s, m.addr, m.size)
 	}

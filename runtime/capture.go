@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gokiln/kiln/internal/callsite"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
@@ -68,6 +69,10 @@ type recording struct {
 	ended  bool
 	err    error // of the first call that was refused
 	ops    []driver.Op
+	memory [][]use // that the operations use
+
+	sources []callsite.Stack // of the operations
+
 	events map[driver.Event][]int // after which operations they were recorded
 	held   map[*block]struct{}
 	uses   []*Function
@@ -175,7 +180,7 @@ type track struct {
 }
 
 // add appends an operation. Memory that it copies or fills must be there.
-func (t *track) add(name string, op driver.Op, memory ...driver.Addr) error {
+func (t *track) add(name string, op driver.Op, memory ...memoryUse) error {
 	r := t.rec
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,38 +188,102 @@ func (t *track) add(name string, op driver.Op, memory ...driver.Addr) error {
 		return r.over(name)
 	}
 	blocks := &r.dev.blocks
-	for _, a := range memory {
-		if !blocks.hold(a, false, r.held) && !blocks.hold(a, true, r.held) {
+	uses := make([]use, 0, len(memory))
+	for _, m := range memory {
+		b := blocks.hold(m.addr, false, r.held)
+		if b == nil {
+			b = blocks.hold(m.addr, true, r.held)
+		}
+		if b == nil {
 			return &driver.Error{Op: name, Device: r.dev.name, Kind: ErrFreed}
 		}
+		if m.access == Writes && m.size == b.size {
+			m.access = Sets
+		}
+		uses = append(uses, use{b, m.access})
 	}
-	// Which memory a kernel uses only its arguments tell: every aligned word that is
-	// an address in a buffer counts. A number that looks like one holds a buffer for
-	// no reason, which does no harm.
-	for args := op.Launch.Args; len(args) >= 8; args = args[8:] {
-		blocks.hold(driver.Addr(binary.LittleEndian.Uint64(args)), false, r.held)
-	}
-	op.After = t.last
-	t.last = []int{len(r.ops)}
-	r.ops = append(r.ops, op)
+	t.append(op, uses)
 	return nil
 }
 
-// Launch records a kernel.
+// memoryUse is memory that an operation uses, of size bytes in one piece; 0 if it is not.
+type memoryUse struct {
+	addr   driver.Addr
+	access Access
+	size   int64
+}
+
+// append adds an operation, with the recording's lock held.
+func (t *track) append(op driver.Op, uses []use) {
+	r := t.rec
+	op.After = t.last
+	op.Launch.Op = r.note(uses)
+	t.last = []int{len(r.ops)}
+	r.ops = append(r.ops, op)
+}
+
+// note notes what an operation uses, with the lock held, and returns its number.
+func (r *recording) note(uses []use) int {
+	r.memory = append(r.memory, uses)
+	var s callsite.Stack
+	s.Capture(1)
+	r.sources = append(r.sources, s)
+	return len(r.memory)
+}
+
+// touch notes an operation that runs nothing.
+func (t *track) touch(uses ...use) error {
+	t.rec.mu.Lock()
+	defer t.rec.mu.Unlock()
+	if t.rec.ended {
+		return t.rec.over("use a buffer")
+	}
+	t.rec.note(uses)
+	return nil
+}
+
+// launch records a kernel. Which memory the graph has to hold only its arguments tell: every
+// aligned word that is an address in a buffer counts. A number that looks like one holds a
+// buffer for no reason, which does no harm.
+func (t *track) launch(f driver.Function, l *driver.Launch, m *touched, logged bool) error {
+	r := t.rec
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return r.over("launch " + f.Info().Name)
+	}
+	for args := l.Args; len(args) >= 8; args = args[8:] {
+		r.dev.blocks.hold(driver.Addr(binary.LittleEndian.Uint64(args)), false, r.held)
+	}
+	uses := append([]use(nil), m.also...)
+	for _, u := range m.uses {
+		if u.Buf != nil {
+			uses = append(uses, use{&u.Buf.mem.block, u.Access})
+		}
+	}
+	op := driver.Op{Kernel: f, Launch: driver.Launch{Grid: l.Grid, Block: l.Block, Shared: l.Shared, Args: bytes.Clone(l.Args)}}
+	t.append(op, uses)
+	if logged { // the log knows the operation by its number, which ends the arguments
+		binary.LittleEndian.PutUint32(op.Launch.Args[len(l.Args)-8:], uint32(len(r.memory)))
+	}
+	return nil
+}
+
+// Launch records a kernel of which only the arguments are known.
 func (t *track) Launch(f driver.Function, l *driver.Launch) error {
-	return t.add("launch "+f.Info().Name, driver.Op{Kernel: f, Launch: driver.Launch{Grid: l.Grid, Block: l.Block, Shared: l.Shared, Args: bytes.Clone(l.Args)}})
+	return t.launch(f, l, &touched{also: t.rec.dev.blocks.words(nil, l.Args)}, false)
 }
 
 func (t *track) Copy(dst, src driver.Addr, size int64) error {
-	return t.add("copy", driver.Op{Dst: dst, Src: src, Width: size, Rows: 1}, dst, src)
+	return t.add("copy", driver.Op{Dst: dst, Src: src, Width: size, Rows: 1}, memoryUse{dst, Writes, size}, memoryUse{src, Reads, size})
 }
 
 func (t *track) Copy2D(dst driver.Addr, dstPitch int64, src driver.Addr, srcPitch int64, width, height int64) error {
-	return t.add("copy a rectangle", driver.Op{Dst: dst, DstPitch: dstPitch, Src: src, SrcPitch: srcPitch, Width: width, Rows: height}, dst, src)
+	return t.add("copy a rectangle", driver.Op{Dst: dst, DstPitch: dstPitch, Src: src, SrcPitch: srcPitch, Width: width, Rows: height}, memoryUse{dst, Writes, 0}, memoryUse{src, Reads, 0})
 }
 
 func (t *track) Fill(dst driver.Addr, value byte, size int64) error {
-	return t.add("fill", driver.Op{Fill: true, Value: value, Dst: dst, Width: size}, dst)
+	return t.add("fill", driver.Op{Fill: true, Value: value, Dst: dst, Width: size}, memoryUse{dst, Writes, size})
 }
 
 // Record notes where the stream is.

@@ -36,11 +36,35 @@ func copyPeer[T any](dst, src Slice[T]) (bool, error) {
 	if ok, err := dst.ready("copy", to, src.n); !ok {
 		return err == nil, err
 	}
-	done, err := driver.CopyPeer(to.drv, from.drv, driver.Addr(dst.Addr()), driver.Addr(src.Addr()), dst.bytes())
+	// The rings of two devices know nothing of each other: failures on the one are found
+	// before its memory goes to the other.
+	if err := from.dev.settle(); err != nil {
+		return false, err
+	}
+	if err := src.buf.Err(); err != nil {
+		return false, err
+	}
+	done := false
+	err := to.noting(dst.written(), use{}, func() (err error) {
+		done, err = driver.CopyPeer(to.drv, from.drv, driver.Addr(dst.Addr()), driver.Addr(src.Addr()), dst.bytes())
+		return err
+	})
 	goruntime.KeepAlive(src.buf)
 	goruntime.KeepAlive(dst.buf)
-	return done, to.dev.wrap(err)
+	return done, err
 }
+
+// written is what a copy to the slice does to its buffer.
+func (s Slice[T]) written() use {
+	b := &s.buf.mem.block
+	if s.bytes() == b.size {
+		return use{b, Sets}
+	}
+	return use{b, Writes}
+}
+
+// read is what a copy from the slice does to its buffer.
+func (s Slice[T]) read() use { return use{&s.buf.mem.block, Reads} }
 
 // CopyAsync copies src to dst, of the same length and on the stream's device,
 // in the order of the stream. The two must not overlap.
@@ -51,10 +75,12 @@ func CopyAsync[T any](st *Stream, dst, src Slice[T]) error {
 	if ok, err := dst.ready("copy", st, src.n); !ok {
 		return err
 	}
-	err := st.drv.Copy(driver.Addr(dst.Addr()), driver.Addr(src.Addr()), dst.bytes())
+	err := st.noting(dst.written(), src.read(), func() error {
+		return st.drv.Copy(driver.Addr(dst.Addr()), driver.Addr(src.Addr()), dst.bytes())
+	})
 	goruntime.KeepAlive(src.buf)
 	goruntime.KeepAlive(dst.buf)
-	return st.dev.wrap(err)
+	return err
 }
 
 // Copy2DAsync copies a rectangle of rows × cols elements between two matrices
@@ -86,10 +112,12 @@ func Copy2DAsync[T any](st *Stream, dst Slice[T], dstPitch int, src Slice[T], sr
 	if size == 0 {
 		return nil
 	}
-	err = st.drv.Copy2D(driver.Addr(d.Addr()), int64(dstPitch)*size, driver.Addr(s.Addr()), int64(srcPitch)*size, int64(cols)*size, int64(rows))
+	err = st.noting(use{&d.buf.mem.block, Writes}, s.read(), func() error {
+		return st.drv.Copy2D(driver.Addr(d.Addr()), int64(dstPitch)*size, driver.Addr(s.Addr()), int64(srcPitch)*size, int64(cols)*size, int64(rows))
+	})
 	goruntime.KeepAlive(src.buf)
 	goruntime.KeepAlive(dst.buf)
-	return st.dev.wrap(err)
+	return err
 }
 
 // Pinned is host memory that a device reads and writes by itself, so that
@@ -111,7 +139,8 @@ type hostMemory struct {
 
 // release waits for the device and frees the memory.
 func (m *hostMemory) release() error {
-	err := m.dev.drv.Sync()
+	m.dev.ring.forget(&m.block)
+	err := m.dev.wait()
 	if freeErr := m.dev.drv.FreeHost(m.mem); err == nil {
 		err = freeErr
 	}
@@ -149,6 +178,15 @@ func AllocPinned[T any](dev *Device, n int) (*Pinned[T], error) {
 // Data is the memory. It is valid until Free.
 func (p *Pinned[T]) Data() []T { return p.data }
 
+// Err is the error of the kernel that what was copied to the memory depends on, as
+// [Buffer.Err] is: ask for it after the copy was waited for.
+func (p *Pinned[T]) Err() error {
+	if p.mem == nil {
+		return nil
+	}
+	return p.mem.failure()
+}
+
 // Free waits for the device and frees the memory, the latter when no [Graph] can use
 // it any more.
 func (p *Pinned[T]) Free() error {
@@ -181,9 +219,11 @@ func (s Slice[T]) CopyFromPinned(st *Stream, p *Pinned[T]) error {
 	if ok, err := s.readyPinned("copy from pinned memory", st, p); !ok {
 		return err
 	}
-	err := st.drv.Copy(driver.Addr(s.Addr()), p.addr(), s.bytes())
+	err := st.noting(s.written(), use{&p.mem.block, Reads}, func() error {
+		return st.drv.Copy(driver.Addr(s.Addr()), p.addr(), s.bytes())
+	})
 	goruntime.KeepAlive(s.buf)
-	return st.dev.wrap(err)
+	return err
 }
 
 // CopyToPinned copies the elements to p in the order of the stream. They are
@@ -192,9 +232,11 @@ func (s Slice[T]) CopyToPinned(st *Stream, p *Pinned[T]) error {
 	if ok, err := s.readyPinned("copy to pinned memory", st, p); !ok {
 		return err
 	}
-	err := st.drv.Copy(p.addr(), driver.Addr(s.Addr()), s.bytes())
+	err := st.noting(use{&p.mem.block, Sets}, s.read(), func() error {
+		return st.drv.Copy(p.addr(), driver.Addr(s.Addr()), s.bytes())
+	})
 	goruntime.KeepAlive(s.buf)
-	return st.dev.wrap(err)
+	return err
 }
 
 func (s Slice[T]) readyPinned(op string, st *Stream, p *Pinned[T]) (bool, error) {

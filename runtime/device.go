@@ -31,6 +31,7 @@ type Device struct {
 	limit      atomic.Int64
 	dropped    atomic.Int64
 	blocks     blockList
+	ring       ring
 	kept       kept
 
 	capturing capturing
@@ -47,6 +48,10 @@ func newDevice(drv driver.Device) *Device {
 	d := &Device{drv: drv, info: drv.Info(), out: outputs{size: defaultOutput, w: os.Stderr}}
 	d.name = d.info.Name
 	d.def = d.newStream(drv.Default())
+	if r, ok := drv.(driver.Reporter); ok {
+		d.ring.own = true
+		r.OnFailure(d.failed)
+	}
 	return d
 }
 
@@ -85,18 +90,18 @@ func (d *Device) Sync() error {
 		return err
 	}
 	logs := d.allLogs()
-	counts := make([]uint64, len(logs))
+	counts, noted := make([]uint64, len(logs)), d.ring.before()
 	for i, l := range logs {
 		counts[i] = l.next.Load()
 	}
-	if err := d.wrap(d.drv.Sync()); err != nil {
-		return d.drain(err)
+	err := d.wrap(d.drv.Sync())
+	if d.lost.Load() == nil {
+		for i, l := range logs {
+			l.finished(counts[i])
+		}
+		d.pruneLogs()
 	}
-	for i, l := range logs {
-		l.finished(counts[i])
-	}
-	d.pruneLogs()
-	return d.drain(nil)
+	return d.drain(noted, err)
 }
 
 // Close waits for the device's work and gives the device up, once for every
@@ -110,11 +115,12 @@ func (d *Device) Close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
-	printed := d.drain(nil)
+	printed := d.drain(0, nil)
 	_ = d.letGo(true) // closing reports what is wrong with the device
 	err := d.wrap(d.drv.Close())
 	d.forgetLaunches()
 	d.forgetOutputs()
+	d.ring.clear()
 	if err == nil {
 		err = printed
 	}

@@ -17,9 +17,13 @@
 //     [Device.Capture].
 //   - A [Module] is loaded code, a [Function] one kernel in it. Most programs leave
 //     these to package jit.
-//   - A kernel that fails makes the next call that waits for it fail, with the
-//     kernel's name. On the CPU that clears the error. A GPU's context is lost:
-//     every later call on the device reports the same error.
+//   - The error of a kernel belongs to the buffers that are computed from its results:
+//     reading one of them returns it each time, with the line that launched the kernel, and
+//     [Buffer.Err] tells of it. Work behind the kernel runs, on its stream and on others, and
+//     what does not depend on the kernel is right. [Stream.Sync] and [Device.Sync] report a
+//     failure too, once. A buffer that is set as a whole by other work is free of the error.
+//   - What a GPU cannot recover from, an address that is not mapped above all, takes its
+//     context and all that is in its memory: every later call on the device reports it.
 //
 // Environment: KILN_CUDA_LIBRARY names the CUDA driver's library file, instead
 // of the usual places. KILN_LAUNCH_BLOCKING=1 waits for every launch, so that

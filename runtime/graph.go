@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gokiln/kiln/internal/callsite"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
@@ -29,8 +30,11 @@ type Graph struct {
 type graphBody struct {
 	dev     *Device
 	kernels launched
-	uses    []*Function // which keep their modules loaded
+	funcs   []*Function // which keep their modules loaded
 	out     *output     // the device log, nil if no kernel writes to it
+	uses    [][]use     // of the operations
+	sources []callsite.Stack
+	fails   bool // an operation may
 
 	mu     sync.Mutex
 	drv    driver.Graph // nil if there is nothing to do
@@ -42,7 +46,7 @@ type graphBody struct {
 
 // graph makes the graph of what was recorded, which it takes over.
 func (r *recording) graph() (*Graph, error) {
-	b := &graphBody{dev: r.dev, uses: r.uses}
+	b := &graphBody{dev: r.dev, funcs: r.uses, uses: r.memory, sources: r.sources}
 	if len(r.ops) > 0 {
 		drv, err := driver.NewGraph(r.dev.drv, r.ops)
 		if err != nil {
@@ -56,8 +60,9 @@ func (r *recording) graph() (*Graph, error) {
 		}
 	}
 	if r.out.buf != nil {
-		b.out = r.out
+		b.out, r.out.graph = r.out, b
 	}
+	b.fails = b.out != nil || r.dev.ring.own && len(r.uses) > 0
 	b.held, r.held, r.out = r.held, nil, nil
 	g := &Graph{body: b}
 	g.cleanup = goruntime.AddCleanup(g, (*graphBody).drop, b)
@@ -66,8 +71,10 @@ func (r *recording) graph() (*Graph, error) {
 
 // Launch submits the graph's work to a stream of its device and returns. The work
 // comes after what was submitted to the stream before, and after earlier launches of
-// the graph. To launch kernels takes no memory of Go. What goes wrong in a kernel is
-// reported by the next call that waits for the stream.
+// the graph. To launch kernels takes no memory of Go. What goes wrong in a kernel is the
+// error of the buffers that depend on it, as with [Stream.Launch]. Where the kernels are a
+// GPU's, which of the launches since the last call that waited was the one is not known:
+// then the first of them counts.
 func (g *Graph) Launch(s *Stream) error {
 	const op = "launch a graph"
 	if err := s.usable(op); err != nil {
@@ -100,23 +107,30 @@ func (b *graphBody) launch(op string, s *Stream) error {
 	if err := b.follow(s); err != nil {
 		return err
 	}
-	slot := s.log.add(&b.kernels)
+	if err := s.dev.makeRoom(); err != nil {
+		return err
+	}
+	name := s.log.add(&b.kernels)
 	err := b.submit(s)
 	if err != nil {
-		slot.Store(nil) // it never ran
+		name.Store(nil) // it never ran
 	}
 	return s.dev.wrap(err)
 }
 
 func (b *graphBody) submit(s *Stream) error {
-	if b.out == nil {
-		return b.drv.Launch(s.drv)
+	if b.out != nil {
+		b.out.mu.Lock()
+		defer b.out.mu.Unlock()
+		b.dev.setDirty(b.out, true)
+		if !slices.Contains(b.out.on, s.out) {
+			b.out.on = append(b.out.on, s.out)
+		}
 	}
-	b.out.mu.Lock()
-	defer b.out.mu.Unlock()
-	b.dev.setDirty(b.out, true)
-	if !slices.Contains(b.out.on, s.out) {
-		b.out.on = append(b.out.on, s.out)
+	seq, noted := b.dev.ring.note(&touched{}, b.fails, b.out, b)
+	defer noted.submit()
+	if n, ok := b.drv.(driver.Numbered); ok {
+		return n.LaunchAs(s.drv, seq)
 	}
 	return b.drv.Launch(s.drv)
 }
@@ -176,6 +190,6 @@ func (b *graphBody) close() error {
 	if b.out != nil {
 		b.dev.retireOutput(b.out)
 	}
-	b.drv, b.held, b.uses, b.last, b.order = nil, nil, nil, nil, nil
+	b.drv, b.held, b.funcs, b.last, b.order = nil, nil, nil, nil, nil
 	return first
 }

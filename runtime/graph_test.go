@@ -457,7 +457,7 @@ func TestBlockList(t *testing.T) {
 	c, a, b, h := add(300, 50, false), add(100, 10, false), add(200, 100, false), add(205, 1, true)
 	find := func(addr int, host bool) *block {
 		held := map[*block]struct{}{}
-		if !l.hold(driver.Addr(addr), host, held) {
+		if l.hold(driver.Addr(addr), host, held) == nil {
 			return nil
 		}
 		for b := range held {

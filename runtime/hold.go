@@ -2,8 +2,10 @@ package runtime
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
@@ -15,6 +17,9 @@ type block struct {
 	size  int64
 	owner releaser
 	host  bool // page-locked; its addresses are the host's
+
+	fault    atomic.Pointer[driver.Error] // that the content depends on; set with the ring's lock held
+	released atomic.Bool
 
 	// Guarded by the list.
 	wanted bool  // it was freed while graphs held it
@@ -105,23 +110,36 @@ func (l *blockList) free(b *block) bool {
 	return true
 }
 
-// hold has a graph, which holds some blocks, hold the one that an address is in. It
-// reports whether there is one.
-func (l *blockList) hold(a driver.Addr, host bool, held map[*block]struct{}) bool {
+// hold has a graph, which holds some blocks, hold the one that an address is in, which it
+// returns, nil if there is none.
+func (l *blockList) hold(a driver.Addr, host bool, held map[*block]struct{}) *block {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.side(host).find(a)
 	if b == nil {
-		return false
+		return nil
 	}
 	if _, ok := held[b]; !ok {
 		if b.wanted {
-			return false
+			return nil
 		}
 		b.graphs++
 		held[b] = struct{}{}
 	}
-	return true
+	return b
+}
+
+// words appends the blocks of the device whose addresses are among the aligned words of an
+// argument block: which memory a kernel uses only they tell.
+func (l *blockList) words(uses []use, args []byte) []use {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ; len(args) >= 8; args = args[8:] {
+		if b := l.device.find(driver.Addr(binary.LittleEndian.Uint64(args))); b != nil {
+			uses = append(uses, use{b, Reads | Writes})
+		}
+	}
+	return uses
 }
 
 // letGo has one graph less hold a block, and frees the block if it is to be freed.

@@ -396,14 +396,22 @@ func TestFaultOnCPU(t *testing.T) {
 	y, err := From(r.Device, ramp(10, 1))
 	require.NoError(t, err)
 	require.NoError(t, r.DefaultStream().Launch(fault, Blocks(1, 1), 0, nil), "a launch does not wait")
-	_, err = y.Host()
+	saxpy(t, r.DefaultStream(), fn, 1, y, y)
+	got, err := y.Host()
+	require.NoError(t, err, "it has nothing to do with it")
+	require.Equal(t, ramp(10, 2), got)
+	err = r.DefaultStream().Sync()
 	require.ErrorIs(t, err, ErrLaunch)
 	require.ErrorIs(t, err, errFakeFault)
 	require.EqualError(t, err, "cpu: kernel fault failed: index 7 out of range with length 4")
-	saxpy(t, r.DefaultStream(), fn, 1, y, y)
-	got, err := y.Host()
-	require.NoError(t, err, "the error was reported once")
-	require.Equal(t, ramp(10, 2), got)
+	require.NoError(t, r.DefaultStream().Sync(), "it is reported once")
+
+	require.NoError(t, r.DefaultStream().Launch(fault, Blocks(1, 1), 0, pack(y, y, float32(1))))
+	for range 2 {
+		_, err = y.Host()
+		require.ErrorIs(t, err, errFakeFault, "whatever its arguments point to counts as written")
+		require.ErrorContains(t, err, "launch_test.go:")
+	}
 }
 
 // faultSequence provokes a fault and checks what the device says; it is run

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -25,11 +26,18 @@ type output struct {
 	mu      sync.Mutex
 	stream  driver.Stream // of the device's default stream once the own one is gone, and for graphs
 	buf     *Buffer
-	words   int       // in buf, behind the counts
-	launch  uint32    // number of the latest
-	dirty   bool      // there may be records
-	on      []*output // of a graph: the logs of the streams it was launched on since
-	retired bool      // the stream or the graph is gone
+	words   int        // in buf, behind the counts
+	dirty   bool       // there may be records
+	failed  error      // the first failure that no Sync has reported
+	graph   *graphBody // of which it is the log, nil of a stream's
+	on      []*output  // of a graph: the logs of the streams it was launched on since
+	retired bool       // the stream or the graph is gone
+}
+
+// lostRecords is how many records found no room in a log.
+type lostRecords struct {
+	all    uint32
+	failed uint32 // those of them that told of a failure
 }
 
 // outputs are the device logs of all streams of a device, and where they go.
@@ -79,27 +87,36 @@ func (f *Function) SetLog(l *Log) {
 }
 
 // launchLogged submits a kernel that writes to the device log.
-func (s *Stream) launchLogged(f *Function, l *driver.Launch) error {
+func (s *Stream) launchLogged(f *Function, l *driver.Launch, t *touched) (noted *slot, err error) {
+	out := s.out
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	if err := s.addLog(f, l); err != nil {
+		return nil, err
+	}
+	l.Seq, noted = s.dev.ring.note(t, true, out, nil)
+	binary.LittleEndian.PutUint32(l.Args[len(l.Args)-8:], uint32(l.Seq+1))
+	s.dev.setDirty(out, true)
+	return noted, s.drv.Launch(f.drv, l)
+}
+
+// addLog adds the log to the arguments of a launch, with the log's lock held. They end with
+// room for the number of the launch, of 32 bits, and the number of the kernel.
+func (s *Stream) addLog(f *Function, l *driver.Launch) error {
 	o := s.out
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if o.buf == nil {
 		if err := s.makeOutput(); err != nil {
 			return err
 		}
 	}
-	o.launch++
 	for len(l.Args) < f.log.Offset {
 		l.Args = append(l.Args, 0)
 	}
 	at := o.buf.Addr()
-	for _, word := range [devlog.ArgBytes / 8]uint64{at, devlog.Counts, at + devlog.CountBytes, uint64(o.words), uint64(f.logID)<<32 | uint64(o.launch)} {
+	for _, word := range [devlog.ArgBytes / 8]uint64{at, devlog.Counts, at + devlog.CountBytes, uint64(o.words), uint64(f.logID) << 32} {
 		l.Args = binary.LittleEndian.AppendUint64(l.Args, word)
 	}
-	if s.rec == nil {
-		s.dev.setDirty(o, true)
-	}
-	return s.drv.Launch(f.drv, l)
+	return nil
 }
 
 // setDirty notes whether there may be records, with o.mu held.
@@ -137,30 +154,109 @@ func (s *Stream) makeOutput() error {
 	return nil
 }
 
-// readOutput takes the records out of a log, after the work of its stream.
-func (d *Device) readOutput(o *output) (counts [devlog.Counts]uint32, words []uint64, err error) {
+// readOutput takes the records out of a log, after the work of its stream, and marks what
+// depends on those that failed: before anybody else finds the log clean.
+func (d *Device) readOutput(o *output) ([]devlog.Record, lostRecords, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.dirty {
-		return counts, nil, nil
+		return nil, lostRecords{}, nil
 	}
-	d.setDirty(o, false)
-	if o.retired {
-		d.dropOutput(o)
-	}
-	clear(o.on)
-	o.on = o.on[:0]
+	var counts [devlog.Counts]uint32
 	at := o.buf.mem.addr
-	if err = o.stream.Download(bytesOf(counts[:]), at); err != nil {
-		return counts, nil, err
+	if err := o.stream.Download(bytesOf(counts[:]), at); err != nil {
+		return nil, lostRecords{}, err
 	}
-	words = make([]uint64, min(uint64(counts[devlog.Used]), uint64(o.words)))
+	words := make([]uint64, min(uint64(counts[devlog.Used]), uint64(o.words)))
 	if len(words) > 0 {
-		if err = o.stream.Download(bytesOf(words), at+devlog.CountBytes); err != nil {
-			return counts, nil, err
+		if err := o.stream.Download(bytesOf(words), at+devlog.CountBytes); err != nil {
+			return nil, lostRecords{}, err
 		}
 	}
-	return counts, words, o.stream.Fill(at, 0, int64(devlog.CountBytes+8*len(words)))
+	if err := o.stream.Fill(at, 0, int64(devlog.CountBytes+8*len(words))); err != nil {
+		return nil, lostRecords{}, err
+	}
+	records := d.records(words)
+	lost := lostRecords{all: counts[devlog.Lost], failed: counts[devlog.Failed]}
+	d.findFailures(o, records, lost.failed)
+	clear(o.on)
+	o.on = o.on[:0]
+	d.setDirty(o, false)
+	if o.retired && o.failed == nil {
+		d.dropOutput(o)
+	}
+	return records, lost, nil
+}
+
+func (d *Device) records(words []uint64) []devlog.Record {
+	d.out.mu.Lock()
+	kernels := slices.Clone(d.out.kernels)
+	d.out.mu.Unlock()
+	return devlog.Read(words, func(id uint32) *Log {
+		if int(id) < len(kernels) {
+			return kernels[id]
+		}
+		return nil
+	})
+}
+
+// findFailures marks what depends on the launches that failed, each with the error of its
+// first thread, and keeps the first error for Sync. lost is how many threads failed that the
+// log had no room for.
+func (d *Device) findFailures(o *output, records []devlog.Record, lost uint32) {
+	var list []*devlog.Failure // one of a launch, which are in order
+	total := uint64(lost)
+	for _, r := range records {
+		if !r.Site.Fails {
+			continue
+		}
+		total++
+		if n := len(list); n > 0 && list[n-1].Record.Launch == r.Launch {
+			list[n-1].More++
+		} else {
+			list = append(list, &devlog.Failure{Record: r})
+		}
+	}
+	for i, f := range list {
+		e := &driver.Error{Device: d.name, Kernels: []string{f.Record.Log.Kernel}, Kind: driver.ErrLaunch, Cause: f}
+		d.blame(e, d.ring.unsettled(o, f.Record.Launch)...)
+		if i == 0 && o.failed == nil {
+			first := *f
+			first.More = total - 1
+			e.Cause = &first
+			o.keep(d, e)
+		}
+	}
+	if lost > 0 {
+		e := &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: fmt.Sprintf("%d threads failed; the device log had no room to say where, see runtime.Device.SetOutputSize", lost)}
+		d.blame(e, d.ring.unsettled(o, 0)...)
+		if o.failed == nil {
+			o.keep(d, e)
+		}
+	}
+}
+
+// keep keeps an error for Sync, with the lock held.
+func (o *output) keep(d *Device, err error) {
+	switch {
+	case err != nil && o.failed == nil:
+		d.dirty.Add(1)
+	case err == nil && o.failed != nil:
+		d.dirty.Add(-1)
+	}
+	o.failed = err
+}
+
+// take returns the error that was kept, and keeps none.
+func (o *output) take(d *Device) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	err := o.failed
+	o.keep(d, nil)
+	if o.retired && !o.dirty {
+		d.dropOutput(o)
+	}
+	return err
 }
 
 func bytesOf[T uint32 | uint64](words []T) []byte {
@@ -168,23 +264,21 @@ func bytesOf[T uint32 | uint64](words []T) []byte {
 }
 
 // drain prints what kernels wrote to the log of a stream, and to those of the graphs
-// launched on it; of the default stream to the logs of all. It reports the first
-// thread that failed. err is what the wait before it returned, and goes first.
+// launched on it. It reports the first thread that failed. err is what the wait before it
+// returned, and goes first.
 func (s *Stream) drain(err error) error {
 	d := s.dev
-	switch {
-	case d.dirty.Load() == 0 || d.lost.Load() != nil:
+	if d.dirty.Load() == 0 || d.lost.Load() != nil {
 		return err
-	case s == d.def:
-		return d.drain(err)
 	}
-	err = d.drainOne(s.out, err)
+	logs := []*output{s.out}
 	for _, o := range d.outputs() {
 		if o.launchedOn(s.out) {
-			err = d.drainOne(o, err)
+			logs = append(logs, o)
 		}
 	}
-	return err
+	printed, failed := d.readEach(logs)
+	return take(d, logs, cmp.Or(err, failed, printed))
 }
 
 // launchedOn reports whether there may be records of a graph that was launched on the
@@ -201,73 +295,70 @@ func (d *Device) outputs() []*output {
 	return slices.Clone(d.out.list)
 }
 
-// drain is [Stream.drain] of all streams.
-func (d *Device) drain(err error) error {
-	if d.dirty.Load() == 0 || d.lost.Load() != nil {
+// drain is [Stream.drain] of all streams, after a wait for all; of the operations before
+// noted all failures are known then.
+func (d *Device) drain(noted uint64, err error) error {
+	if d.lost.Load() != nil {
 		return err
 	}
-	for _, o := range d.outputs() {
-		err = d.drainOne(o, err)
+	if d.dirty.Load() == 0 {
+		d.ring.done(noted)
+		return err
+	}
+	logs := d.outputs()
+	printed, failed := d.readEach(logs)
+	if failed == nil {
+		d.ring.done(noted)
+	}
+	return take(d, logs, cmp.Or(err, failed, printed))
+}
+
+// readOutputs reads the logs of all streams and leaves what failed to Sync.
+func (d *Device) readOutputs() error {
+	if d.dirty.Load() == 0 || d.lost.Load() != nil {
+		return nil
+	}
+	printed, failed := d.readEach(d.outputs())
+	return cmp.Or(failed, printed)
+}
+
+// readEach reads logs. It returns the first error of printing and the first of reading.
+func (d *Device) readEach(logs []*output) (printed, failed error) {
+	for _, o := range logs {
+		records, lost, err := d.readOutput(o)
+		if err != nil {
+			failed = cmp.Or(failed, d.wrap(err))
+			continue
+		}
+		printed = cmp.Or(printed, d.print(records, lost))
+	}
+	return printed, failed
+}
+
+// take takes the errors that were kept for logs, and returns the first behind err.
+func take(d *Device, logs []*output, err error) error {
+	for _, o := range logs {
+		err = cmp.Or(err, o.take(d))
 	}
 	return err
 }
 
-func (d *Device) drainOne(o *output, err error) error {
-	counts, words, failed := d.readOutput(o)
-	if failed != nil {
-		failed = d.wrap(failed)
-	} else {
-		failed = d.emit(counts, words)
-	}
-	if err != nil {
-		return err
-	}
-	return failed
-}
-
-// emit prints records and returns the first failure among them.
-func (d *Device) emit(counts [devlog.Counts]uint32, words []uint64) (failure error) {
-	d.out.mu.Lock()
-	kernels := slices.Clone(d.out.kernels)
-	d.out.mu.Unlock()
-	records := devlog.Read(words, func(id uint32) *Log {
-		if int(id) < len(kernels) {
-			return kernels[id]
-		}
-		return nil
-	})
+// print prints what kernels have printed.
+func (d *Device) print(records []devlog.Record, lost lostRecords) (failure error) {
 	d.out.writing.Lock()
 	defer d.out.writing.Unlock()
-	failed := uint64(counts[devlog.Failed])
-	var first *devlog.Failure
 	for _, r := range records {
-		if !r.Site.Fails {
-			if _, err := io.WriteString(d.out.w, r.Text()); err != nil && failure == nil {
-				failure = fmt.Errorf("%s: printing for kernel %s: %w", d.name, r.Log.Kernel, err)
-			}
+		if r.Site.Fails {
 			continue
 		}
-		if failed++; first == nil {
-			first = &devlog.Failure{Record: r}
+		if _, err := io.WriteString(d.out.w, r.Text()); err != nil && failure == nil {
+			failure = fmt.Errorf("%s: printing for kernel %s: %w", d.name, r.Log.Kernel, err)
 		}
 	}
-	if lost := counts[devlog.Lost] - min(counts[devlog.Failed], counts[devlog.Lost]); lost > 0 {
-		fmt.Fprintf(d.out.w, "kiln: %s: %d entries of the device log found no room and are lost; see runtime.Device.SetOutputSize\n", d.name, lost)
-	}
-	if failed > 0 {
-		return d.failure(first, failed)
+	if n := lost.all - min(lost.failed, lost.all); n > 0 {
+		fmt.Fprintf(d.out.w, "kiln: %s: %d entries of the device log found no room and are lost; see runtime.Device.SetOutputSize\n", d.name, n)
 	}
 	return failure
-}
-
-// failure is the error of n threads, the first of which is first unless nothing is
-// known of it.
-func (d *Device) failure(first *devlog.Failure, n uint64) error {
-	if first == nil {
-		return &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: fmt.Sprintf("%d threads failed; the device log had no room to say where, see runtime.Device.SetOutputSize", n)}
-	}
-	first.More = n - 1
-	return &driver.Error{Device: d.name, Kernels: []string{first.Record.Log.Kernel}, Kind: driver.ErrLaunch, Cause: first}
 }
 
 // retireOutput has the default stream read the log of a stream or a graph that is
@@ -276,7 +367,7 @@ func (d *Device) retireOutput(o *output) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stream, o.retired = d.def.drv, true
-	if !o.dirty {
+	if !o.dirty && o.failed == nil {
 		d.dropOutput(o)
 	}
 }
@@ -300,6 +391,7 @@ func (d *Device) forgetOutputs() {
 		o.buf.keep()
 		o.buf = nil
 		d.setDirty(o, false)
+		o.keep(d, nil)
 		o.mu.Unlock()
 	}
 }

@@ -127,16 +127,21 @@ func (s Slice[T]) FreeOn(st *Stream) error {
 func (s Slice[T]) CopyFrom(host []T) error { return s.CopyFromAsync(s.stream(), host) }
 
 // CopyTo copies the elements to host, of the same length, after the work
-// submitted so far, and waits for it.
+// submitted so far, and waits for it. If they depend on a kernel that failed it returns
+// that error, see [Buffer.Err], and what is in host means nothing. Failures that they do not
+// depend on are left to [Stream.Sync].
 func (s Slice[T]) CopyTo(host []T) error {
 	if ok, err := s.ready("copy to host", s.stream(), len(host)); !ok {
 		return err
 	}
 	st := s.stream()
-	n := st.log.next.Load()
+	n, noted := st.log.next.Load(), st.dev.ring.before()
 	err := st.drv.Download(hostBytes(host), driver.Addr(s.Addr()))
+	if err = st.looked(n, noted, err); err == nil {
+		err = s.buf.Err()
+	}
 	goruntime.KeepAlive(s.buf)
-	return st.waited(n, err)
+	return err
 }
 
 // Host returns the elements in a new Go slice.
@@ -158,9 +163,9 @@ func (s Slice[T]) CopyFromAsync(st *Stream, host []T) error {
 	if ok, err := s.ready("copy from host", st, len(host)); !ok {
 		return err
 	}
-	err := st.drv.Upload(driver.Addr(s.Addr()), hostBytes(host))
+	err := st.noting(s.written(), use{}, func() error { return st.drv.Upload(driver.Addr(s.Addr()), hostBytes(host)) })
 	goruntime.KeepAlive(s.buf)
-	return st.dev.wrap(err)
+	return err
 }
 
 // ZeroAsync sets all elements to zero in the order of the stream.
@@ -168,9 +173,9 @@ func (s Slice[T]) ZeroAsync(st *Stream) error {
 	if ok, err := s.ready("zero", st, s.n); !ok {
 		return err
 	}
-	err := st.drv.Fill(driver.Addr(s.Addr()), 0, s.bytes())
+	err := st.noting(s.written(), use{}, func() error { return st.drv.Fill(driver.Addr(s.Addr()), 0, s.bytes()) })
 	goruntime.KeepAlive(s.buf)
-	return st.dev.wrap(err)
+	return err
 }
 
 // stream is the default stream of the slice's device, nil without one.

@@ -78,22 +78,43 @@ func (s *Stream) usable(op string) error {
 	return nil
 }
 
-// Sync waits for the work submitted to the stream so far. The error is that of
-// the first thing that failed since the last call that waited.
+// Sync waits for the work submitted to the stream so far. The error is that of the first
+// kernel that failed since the last Sync. Work behind such a kernel has run, and what was
+// not computed from its results is right: [Buffer.Err] tells which is which, any time.
+// Sync of the default stream is for all streams.
 func (s *Stream) Sync() error {
 	if err := s.usable("wait for the stream"); err != nil {
 		return err
 	}
-	return s.waited(s.log.next.Load(), s.drv.Sync())
+	n, noted := s.log.next.Load(), s.dev.ring.before()
+	err := s.dev.wrap(s.drv.Sync())
+	goruntime.KeepAlive(s)
+	s.finished(n)
+	if s == s.dev.def {
+		return s.dev.drain(noted, err)
+	}
+	return s.drain(err)
 }
 
-// waited completes a call that waited for the first n launches of the stream.
-func (s *Stream) waited(n uint64, err error) error {
-	goruntime.KeepAlive(s)
-	if err == nil {
+// finished notes that the first n launches of the stream are done, however they ended.
+func (s *Stream) finished(n uint64) {
+	if s.dev.lost.Load() == nil {
 		s.log.finished(n)
 	}
-	return s.drain(s.dev.wrap(err))
+}
+
+// looked completes a call on the default stream that waited for the first n of its launches and
+// for those operations of the ring. It finds what failed and leaves it to Sync to report.
+func (s *Stream) looked(n, noted uint64, err error) error {
+	if err != nil {
+		return s.dev.wrap(err)
+	}
+	s.log.finished(n)
+	if err := s.dev.readOutputs(); err != nil {
+		return err
+	}
+	s.dev.ring.done(noted)
+	return nil
 }
 
 var launches = sync.Pool{New: func() any { return new(driver.Launch) }}
@@ -104,9 +125,22 @@ var launches = sync.Pool{New: func() any { return new(driver.Launch) }}
 // slice as address and length. It is copied; the memory that it points to must
 // be reachable, through its Slices, until Launch returns.
 //
-// Launch returns when the work is queued, without having allocated. What goes
-// wrong in the kernel is reported by the next call that waits for the stream.
+// Launch returns when the work is queued, without having allocated. If the kernel fails,
+// the buffers that it writes have the error, and so does what is computed from them, see
+// [Buffer.Err]; [Stream.Sync] reports it, too. Which buffers a kernel reads and writes
+// [Stream.LaunchUsing] is told; Launch takes every aligned word of the arguments that is an
+// address in a buffer for one that it reads and writes.
 func (s *Stream) Launch(f *Function, g Grid, shared int, args []byte) error {
+	return s.launch(f, g, shared, args, nil, false)
+}
+
+// LaunchUsing is [Stream.Launch] of a kernel that uses these buffers and no others. Entries
+// without a buffer mean nothing.
+func (s *Stream) LaunchUsing(f *Function, g Grid, shared int, args []byte, uses []Use) error {
+	return s.launch(f, g, shared, args, uses, true)
+}
+
+func (s *Stream) launch(f *Function, g Grid, shared int, args []byte, uses []Use, known bool) error {
 	if err := s.usable("launch"); err != nil {
 		return err
 	}
@@ -126,26 +160,62 @@ func (s *Stream) Launch(f *Function, g Grid, shared int, args []byte) error {
 	l.Shared += f.module.shared
 	l.Overlaps = f.module.overlaps
 	l.Args = append(l.Args[:0], args...)
-	if s.rec != nil {
-		s.rec.use(f)
+	t := touched{uses: uses}
+	if !known && (s.dev.ring.own || f.log != nil || s.rec != nil || !s.dev.ring.idle()) {
+		var room [16]use
+		t.also = s.dev.blocks.words(room[:0], args)
 	}
-	slot := s.log.add(&f.launched)
 	var err error
-	if f.log == nil {
-		err = s.drv.Launch(f.drv, l)
+	if s.rec != nil {
+		err = s.record(f, l, &t)
 	} else {
-		err = s.launchLogged(f, l)
+		err = s.submit(f, l, &t)
 	}
 	launches.Put(l)
 	goruntime.KeepAlive(f)
 	if err != nil {
-		slot.Store(nil) // it never ran
 		return s.dev.wrap(err)
 	}
 	if s.dev.blocking && s.rec == nil {
 		return s.Sync()
 	}
 	return nil
+}
+
+// record adds a launch to the graph that is captured.
+func (s *Stream) record(f *Function, l *driver.Launch, m *touched) error {
+	s.rec.use(f)
+	t := s.drv.(*track)
+	if f.log == nil {
+		return t.launch(f.drv, l, m, false)
+	}
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	if err := s.addLog(f, l); err != nil {
+		return err
+	}
+	return t.launch(f.drv, l, m, true)
+}
+
+// submit notes a launch and gives it to the driver.
+func (s *Stream) submit(f *Function, l *driver.Launch, t *touched) (err error) {
+	d := s.dev
+	if err := d.makeRoom(); err != nil {
+		return err
+	}
+	name := s.log.add(&f.launched)
+	var noted *slot
+	if f.log == nil {
+		l.Seq, noted = d.ring.note(t, d.ring.own, nil, nil)
+		err = s.drv.Launch(f.drv, l)
+	} else {
+		noted, err = s.launchLogged(f, l, t)
+	}
+	noted.submit()
+	if err != nil {
+		name.Store(nil) // it never ran
+	}
+	return err
 }
 
 // check says what is wrong with the shape of a launch, "" if nothing is.

@@ -195,7 +195,7 @@ func (t *Tensor) changeable(op string, others ...*Tensor) error {
 	if err := t.inPlace(op); err != nil {
 		return err
 	}
-	if bad := first(op, others...); bad != nil {
+	if bad := first(op, append(others, t)...); bad != nil {
 		return bad.err
 	}
 	return nil

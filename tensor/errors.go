@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -85,13 +86,24 @@ func inLibrary(function string) bool {
 	return false
 }
 
+// newError is the error of an operation. That of a kernel is the operation's that launched it,
+// wherever it is found.
+func newError(op string, err error) *Error {
+	if e, ok := errors.AsType[*runtime.Error](err); ok {
+		if at := e.Origin.Site(); at.Pos != "" {
+			return &Error{Op: cmp.Or(at.Op, op), Pos: at.Pos, Err: e}
+		}
+	}
+	return &Error{Op: op, Pos: position(), Err: err}
+}
+
 // failed returns a Tensor that holds an error.
 func failed(op string, err error) *Tensor {
 	var e *Error
 	if errors.As(err, &e) {
 		return &Tensor{err: e} // of an operation that this one is made of
 	}
-	return &Tensor{err: &Error{Op: op, Pos: position(), Err: err}}
+	return &Tensor{err: newError(op, err)}
 }
 
 // failf is failed with a kind and a text.
@@ -99,9 +111,30 @@ func failf(op string, kind error, format string, args ...any) *Tensor {
 	return failed(op, fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...)))
 }
 
-// first returns the first error that the operands of an operation hold, as a Tensor;
-// nil if there is none.
+// first returns the first error that the operands of an operation hold, as a Tensor, that of
+// a kernel included as far as it is known; nil if there is none.
 func first(op string, of ...*Tensor) *Tensor {
+	if bad := made(op, of...); bad != nil {
+		return bad
+	}
+	for _, t := range of {
+		if err := t.fault(); err != nil {
+			return failed(op, err)
+		}
+	}
+	return nil
+}
+
+// fault is the error of the kernel that the elements depend on, as far as it is known.
+func (t *Tensor) fault() error {
+	if t.buf == nil {
+		return nil
+	}
+	return t.buf.Err()
+}
+
+// made is first of operands whose elements do not matter.
+func made(op string, of ...*Tensor) *Tensor {
 	for i, t := range of {
 		switch {
 		case t == nil:
@@ -139,5 +172,5 @@ func wrapped(op string, err error) error {
 	if errors.As(err, &e) {
 		return err
 	}
-	return &Error{Op: op, Pos: position(), Err: err}
+	return newError(op, err)
 }

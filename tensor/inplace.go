@@ -47,7 +47,7 @@ func (t *Tensor) stored() (ops.View, error) {
 
 // inPlace reports why the elements of t cannot be changed one by one.
 func (t *Tensor) inPlace(op string) error {
-	if bad := first(op, t); bad != nil {
+	if bad := made(op, t); bad != nil {
 		return bad.err
 	}
 	if t.layout.Overlaps() {
@@ -60,11 +60,17 @@ func (t *Tensor) inPlace(op string) error {
 // memory that views share: see [Tensor.Assign].
 func (t *Tensor) ConstSet(x Scalar) error {
 	const op = "const set"
-	if bad := first(op, t); bad != nil {
+	if bad := made(op, t); bad != nil {
 		return bad.err
 	}
 	if err := computes(t.dtype); err != nil {
 		return failed(op, err).err
+	}
+	if t.buf == nil {
+		return nil
+	}
+	if err := t.renew(); err != nil {
+		return wrapped(op, err)
 	}
 	return t.changed(op, ops.Fill(t.dev.stream, t.view(), x.Convert(t.dtype)))
 }
@@ -94,6 +100,18 @@ func (t *Tensor) Assign(src *Tensor) error {
 	b := src.Detach().BroadcastTo(t.layout.Shape()...)
 	if b.err != nil {
 		return failed(op, b.err.Err).err
+	}
+	if t.buf == nil {
+		return nil
+	}
+	if b.buf == t.buf {
+		b = b.Copy() // the two may overlap
+	}
+	if b.err != nil {
+		return b.err
+	}
+	if err := t.renew(); err != nil {
+		return wrapped(op, err)
 	}
 	return t.changed(op, t.dev.copyInto(t, b))
 }
@@ -152,6 +170,9 @@ func (t *Tensor) IndexAddSet(ids, src *Tensor, d int) error {
 func (t *Tensor) scatterInto(op string, ids, src *Tensor, run func(ids, src *Tensor) error) error {
 	if err := t.inPlace(op); err != nil {
 		return err
+	}
+	if bad := first(op, t); bad != nil {
+		return bad.err
 	}
 	if bad := indices(op, ids, t, src); bad != nil {
 		return bad.err

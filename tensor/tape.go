@@ -121,11 +121,15 @@ func (v *Var) Tensor() *Tensor { return v.t }
 func (v *Var) Err() error { return v.t.Err() }
 
 // Set copies the numbers of t, of the same shape, type and device, into the variable's
-// memory, behind the work so far. Gradients of formulas that were made before and need the old
+// memory, behind the work so far. If a kernel that t was computed by fails, the variable has
+// that error until it is set again. Gradients of formulas that were made before and need the old
 // numbers are then an error of kind [ErrChanged].
 func (v *Var) Set(t *Tensor) error {
 	const op = "set"
-	if bad := first(op, v.t, t); bad != nil {
+	if bad := made(op, v.t); bad != nil {
+		return bad.err
+	}
+	if bad := first(op, t); bad != nil {
 		return bad.err
 	}
 	if err := same(v.t, t); err != nil {
@@ -136,6 +140,9 @@ func (v *Var) Set(t *Tensor) error {
 	}
 	if t.buf == v.t.buf && t.buf != nil {
 		return failf(op, ErrVar, "the tensor shares its memory: Copy it first").err
+	}
+	if err := v.t.renew(); err != nil {
+		return wrapped(op, err)
 	}
 	return v.t.changed(op, v.t.dev.copyInto(v.t, t))
 }
@@ -227,6 +234,8 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 	}
 	if o.Seed == nil {
 		o.Seed = t.OnesLike()
+	} else {
+		o.Seed = o.Seed.Copy() // that of the program has nothing to do with the errors of t
 	}
 	switch {
 	case o.Seed.err != nil:
@@ -241,6 +250,11 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 	}
 	if !o.Graph {
 		o.Seed = o.Seed.Detach()
+	}
+	if t.buf != nil { // gradients have the errors of the result even where they do not need its elements
+		if err := t.dev.stream.Depend(o.Seed.buf, t.buf); err != nil {
+			return nil, wrapped(op, err)
+		}
 	}
 	b := &pass{graph: o.Graph, grads: map[*Tensor]*Tensor{t: o.Seed}}
 	order := Order(t)

@@ -60,8 +60,9 @@ type Tensor struct {
 	noGrad bool   // nothing that is computed from it is recorded: see NoGrad
 }
 
-// Err returns the first error on the way to this tensor, nil if there was none. That
-// kernels failed is not known yet: see [Device.Synchronize].
+// Err returns the first error on the way to this tensor, nil if there was none. Kernels run
+// later: that one of them failed is known when something was read or [Device.Synchronize]
+// was called behind it, and whoever reads the tensor is told in any case.
 func (t *Tensor) Err() error {
 	if t == nil {
 		return &Error{Op: "err", Pos: position(), Err: fmt.Errorf("%w: the tensor is nil", ErrArgument)}
@@ -72,7 +73,23 @@ func (t *Tensor) Err() error {
 	if t.dev == nil {
 		return &Error{Op: "err", Pos: position(), Err: fmt.Errorf("%w: a Tensor that no function made", ErrArgument)}
 	}
+	if err := t.fault(); err != nil {
+		return newError("err", err)
+	}
 	return nil
+}
+
+// whole reports whether the tensor is all of its memory.
+func (t *Tensor) whole() bool {
+	return t.buf != nil && t.IsContiguous() && t.layout.Offset() == 0 && t.dtype.Bytes(t.Count()) == t.buf.Size()
+}
+
+// renew prepares that all elements are set: then an error of what they were goes with it.
+func (t *Tensor) renew() error {
+	if !t.whole() {
+		return t.fault()
+	}
+	return t.dev.stream.Discard(t.buf)
 }
 
 // Device is where the tensor is; nil of one that holds an error.

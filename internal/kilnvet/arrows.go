@@ -44,7 +44,8 @@ var arrows = []arrow{
 	{from: "cache", to: []string{"internal/atomicfile", "internal/plainjson"}},
 
 	{from: "internal/dl"},
-	{from: "runtime", to: []string{"internal/dl", "internal/devlog"}},
+	{from: "internal/callsite"},
+	{from: "runtime", to: []string{"internal/dl", "internal/devlog", "internal/callsite"}},
 	// The CPU driver executes the IR, so it alone reaches into the compiler.
 	{from: "runtime/internal/cpu", to: []string{"internal/dl", "runtime/internal", "compiler/interp", "compiler/amd64"}},
 
@@ -54,7 +55,7 @@ var arrows = []arrow{
 	{from: "internal/prebuild", to: []string{"compiler", "cache", "internal/artifact", "internal/record"}},
 	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/artifact", "internal/detour", "internal/record"}},
 	{from: "ops", to: []string{"dsl", "runtime", "jit"}},
-	{from: "tensor", to: []string{"dsl", "runtime", "jit", "ops"}},
+	{from: "tensor", to: []string{"dsl", "runtime", "jit", "ops", "internal/callsite"}},
 	// Formats of files know bytes, element types and layouts, and no device.
 	{from: "tensor/file", to: []string{"ops/dtype", "ops/layout", "internal/atomicfile"}},
 	{from: "tensor/internal/archive", to: []string{"tensor/file"}},

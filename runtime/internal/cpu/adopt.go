@@ -22,8 +22,5 @@ func (d *device) Drop(mem []byte) {
 		goruntime.KeepAlive(mem)
 		return
 	}
-	d.queue.submit(d.defaultStream, true, func() error {
-		goruntime.KeepAlive(mem)
-		return nil
-	})
+	d.queue.submit(d.defaultStream, true, func() { goruntime.KeepAlive(mem) })
 }

@@ -137,7 +137,7 @@ func (d *device) FreeHost(mem []byte) error {
 
 // Trim runs the frees that are queued and unmaps what is kept for reuse.
 func (d *device) Trim() error {
-	d.queue.wait(d.queue.last())
+	d.Wait()
 	d.memory.trim()
 	d.workers.Trim()
 	return nil
@@ -149,9 +149,19 @@ func (d *device) Finalize(img driver.Image) (driver.Image, string, error) { retu
 // FinalKey is empty: images are final as they are.
 func (d *device) FinalKey() string { return "" }
 
+// OnFailure has fn called with each kernel that failed.
+func (d *device) OnFailure(fn func(driver.Failure) error) {
+	d.queue.mu.Lock()
+	defer d.queue.mu.Unlock()
+	d.queue.report = fn
+}
+
+// Wait waits for all streams.
+func (d *device) Wait() { d.queue.wait(d.queue.last()) }
+
 // Sync waits for all streams and reports what failed on any of them.
 func (d *device) Sync() error {
-	d.queue.wait(d.queue.last())
+	d.Wait()
 	return d.queue.takeErrors(nil)
 }
 

@@ -23,8 +23,10 @@ type task struct {
 	nargs  int
 	small  [smallArgs]byte // the arguments, if they fit
 	large  []byte          // else here
-	work   func() error
-	always bool // runs even when the stream has failed: frees, events
+	seq    uint64
+	op     int
+	work   func()
+	always bool // runs even when the device is closed: frees, events
 }
 
 // queue runs tasks in order on a goroutine that exists while there are any. What
@@ -36,14 +38,15 @@ type queue struct {
 	moved   sync.Cond // completed grew
 	in      []task    // submitted, in[:n]
 	n       int
-	out     []task // being worked off
-	seq     uint64 // submitted so far
-	done    uint64 // completed so far
-	waiting int    // goroutines in moved.Wait
-	running bool   // some goroutine works for the queue
-	closed  bool   // the device is, and work fails
-	worker  func() // run, as a value made once: starting it allocates nothing
-	failed  map[*stream]error
+	out     []task            // being worked off
+	seq     uint64            // submitted so far
+	done    uint64            // completed so far
+	waiting int               // goroutines in moved.Wait
+	running bool              // some goroutine works for the queue
+	closed  bool              // the device is, and work fails
+	worker  func()            // run, as a value made once: starting it allocates nothing
+	failed  map[*stream]error // the first failure that no Sync has reported
+	report  func(driver.Failure) error
 }
 
 func newQueue() *queue {
@@ -65,20 +68,17 @@ func (q *queue) begin() bool {
 }
 
 // end completes the task that was begun.
-func (q *queue) end(s *stream, err error) {
+func (q *queue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.complete(s, err)
+	q.complete()
 	if q.running = q.n > 0; q.running {
 		go q.worker()
 	}
 }
 
-// complete records how a task ended, with the lock held.
-func (q *queue) complete(s *stream, err error) {
-	if err != nil && q.failed[s] == nil {
-		q.failed[s] = err
-	}
+// complete records that a task ended, with the lock held.
+func (q *queue) complete() {
 	q.done++
 	if q.waiting > 0 {
 		q.moved.Broadcast()
@@ -87,18 +87,34 @@ func (q *queue) complete(s *stream, err error) {
 
 // atOnce does work now, on the calling goroutine, if nothing is before it. It
 // reports whether that was so.
-func (q *queue) atOnce(s *stream, work func() error) bool {
+func (q *queue) atOnce(work func()) bool {
 	q.mu.Lock()
-	now := q.failed[s] == nil && q.begin()
+	now := q.begin()
 	q.mu.Unlock()
 	if now {
-		q.end(s, work())
+		work()
+		q.end()
 	}
 	return now
 }
 
+// fail notes the failure of a kernel, before its task is complete.
+func (q *queue) fail(s *stream, f driver.Failure) {
+	q.mu.Lock()
+	report := q.report
+	q.mu.Unlock()
+	if report != nil {
+		f.Err = report(f)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.failed[s] == nil {
+		q.failed[s] = f.Err
+	}
+}
+
 // submit queues work and returns its number.
-func (q *queue) submit(s *stream, always bool, work func() error) uint64 {
+func (q *queue) submit(s *stream, always bool, work func()) uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.slot()
@@ -110,13 +126,17 @@ func (q *queue) submit(s *stream, always bool, work func() error) uint64 {
 func (q *queue) launch(s *stream, fn *function, l *driver.Launch) {
 	short := fn.short(l.Grid)
 	q.mu.Lock()
-	if short && q.failed[s] == nil && q.begin() {
+	if short && q.begin() {
 		q.mu.Unlock()
-		q.end(s, fn.run(l.Grid, l.Block, l.Args))
+		if err := fn.run(l.Grid, l.Block, l.Args); err != nil {
+			q.fail(s, driver.Failure{Seq: l.Seq, Op: l.Op, Err: err})
+		}
+		q.end()
 		return
 	}
 	defer q.mu.Unlock()
 	t := q.slot()
+	t.seq, t.op = l.Seq, l.Op
 	t.s, t.fn, t.grid, t.block, t.nargs = s, fn, l.Grid, l.Block, len(l.Args)
 	if copy(t.small[:], l.Args) < len(l.Args) {
 		t.large = append([]byte(nil), l.Args...)
@@ -165,6 +185,13 @@ func (q *queue) block() {
 	q.waiting++
 	q.moved.Wait()
 	q.waiting--
+}
+
+// refuses reports whether work is refused.
+func (q *queue) refuses() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
 }
 
 func (q *queue) last() uint64 {
@@ -226,20 +253,19 @@ func (q *queue) run() {
 		q.in, q.out, q.n = q.out, q.in, 0
 		for i := range batch {
 			t := &batch[i]
-			closed := q.closed
-			skip := !t.always && (closed || q.failed[t.s] != nil)
+			refused := q.closed && !t.always
+			if refused && q.failed[t.s] == nil {
+				q.failed[t.s] = errClosed
+			}
 			q.mu.Unlock()
-			var err error
-			switch {
-			case !skip:
-				err = t.run()
-			case closed:
-				err = errClosed
+			if !refused {
+				if err := t.run(); err != nil {
+					q.fail(t.s, driver.Failure{Seq: t.seq, Op: t.op, Err: err})
+				}
 			}
 			q.mu.Lock()
-			s := t.s
 			t.fn, t.work, t.large, t.s, t.always = nil, nil, nil, nil, false
-			q.complete(s, err)
+			q.complete()
 		}
 	}
 	q.running = false
@@ -249,7 +275,8 @@ func (q *queue) run() {
 // run executes the task.
 func (t *task) run() error {
 	if t.fn == nil {
-		return t.work()
+		t.work()
+		return nil
 	}
 	args := t.large
 	if t.nargs <= smallArgs {

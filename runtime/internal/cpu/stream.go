@@ -22,17 +22,19 @@ func (s *stream) scope() *stream {
 }
 
 // do runs work in its turn and waits for it.
-func (s *stream) do(work func() error) error {
+func (s *stream) do(work func()) error {
 	q := s.dev.queue
-	if !q.atOnce(s, work) {
-		q.wait(q.submit(s, false, work))
+	if !q.atOnce(work) {
+		if q.wait(q.submit(s, false, work)); q.refuses() {
+			return errClosed
+		}
 	}
-	return q.takeErrors(s.scope())
+	return nil
 }
 
 // post runs work on so many bytes in its turn.
-func (s *stream) post(size int64, work func() error) error {
-	if size > smallCopy || !s.dev.queue.atOnce(s, work) {
+func (s *stream) post(size int64, work func()) error {
+	if size > smallCopy || !s.dev.queue.atOnce(work) {
 		s.dev.queue.submit(s, false, work)
 	}
 	return nil
@@ -49,24 +51,21 @@ func (s *stream) Free(a driver.Addr, size int64) error {
 		s.dev.memory.free(uintptr(a), size)
 		return nil
 	}
-	s.dev.queue.submit(s, true, func() error {
+	s.dev.queue.submit(s, true, func() {
 		s.dev.memory.free(uintptr(a), size)
-		return nil
 	})
 	return nil
 }
 
 func (s *stream) Upload(dst driver.Addr, src []byte) error {
-	return s.do(func() error {
+	return s.do(func() {
 		move(bytesAt(dst, int64(len(src))), src)
-		return nil
 	})
 }
 
 func (s *stream) Download(dst []byte, src driver.Addr) error {
-	return s.do(func() error {
+	return s.do(func() {
 		move(dst, bytesAt(src, int64(len(dst))))
-		return nil
 	})
 }
 
@@ -79,33 +78,30 @@ func move(dst, src []byte) {
 }
 
 func (s *stream) Copy(dst, src driver.Addr, size int64) error {
-	return s.post(size, func() error {
+	return s.post(size, func() {
 		copy(bytesAt(dst, size), bytesAt(src, size))
-		return nil
 	})
 }
 
 func (s *stream) Copy2D(dst driver.Addr, dstPitch int64, src driver.Addr, srcPitch int64, width, height int64) error {
-	return s.post(width*height, func() error {
+	return s.post(width*height, func() {
 		for y := range height {
 			to, from := dst+driver.Addr(y*dstPitch), src+driver.Addr(y*srcPitch)
 			copy(bytesAt(to, width), bytesAt(from, width))
 		}
-		return nil
 	})
 }
 
 func (s *stream) Fill(dst driver.Addr, value byte, size int64) error {
-	return s.post(size, func() error {
+	return s.post(size, func() {
 		mem := bytesAt(dst, size)
 		if value == 0 {
 			clear(mem)
-			return nil
+			return
 		}
 		for i := range mem {
 			mem[i] = value
 		}
-		return nil
 	})
 }
 
@@ -128,9 +124,8 @@ func (s *stream) Record(e driver.Event) error {
 	}
 	q := s.dev.queue
 	at := new(time.Time)
-	seq := q.submit(s, true, func() error {
+	seq := q.submit(s, true, func() {
 		*at = time.Now()
-		return nil
 	})
 	ev.set(seq, at)
 	return nil
@@ -148,9 +143,9 @@ func (s *stream) Sync() error {
 // Close forgets the stream after its work; a failure that nobody asked for
 // goes with it.
 func (s *stream) Close() error {
-	s.dev.queue.submit(s, true, func() error {
-		s.dev.queue.takeErrors(s)
-		return nil
+	s.dev.queue.submit(s, true, func() {
+		// There is none with work: errors of a stream with none left are dropped.
+		_ = s.dev.queue.takeErrors(s)
 	})
 	return nil
 }

@@ -13,7 +13,8 @@
 //     before anything submitted later starts. Other streams overlap.
 //   - Memory is allocated and freed in stream order: a free takes effect when
 //     the work submitted before it is done.
-//   - A failure of a kernel is reported by the next call that waits for it.
+//   - A failure of a kernel is reported by the next Sync that waits for it, unless the
+//     device log has it. Work behind it runs.
 //   - A [Graph] is a list of operations that is submitted at once. A device that
 //     has graphs is a [Grapher]; for others [NewGraph] submits one by one.
 //

@@ -41,6 +41,27 @@ type Device interface {
 	Close() error
 }
 
+// Reporter is a Device that knows which kernel failed. Its kernels may all fail, and what
+// comes behind one that did runs as if nothing had happened.
+type Reporter interface {
+	// OnFailure has fn called when a kernel has failed, before anybody who waits for the
+	// kernel goes on. Sync of the kernel's stream reports the error that fn returns. The
+	// function calls no method of the driver.
+	OnFailure(fn func(Failure) error)
+	// Wait waits for all streams and leaves what failed to Sync.
+	Wait()
+}
+
+// Failure is a kernel that failed.
+type Failure struct {
+	Seq uint64 // of the launch, Unknown of something else
+	Op  int
+	Err error
+}
+
+// Unknown is the number of no launch.
+const Unknown = ^uint64(0)
+
 // Stream is a queue of work on a device.
 type Stream interface {
 	Alloc(size int64) (Addr, error)
@@ -110,5 +131,7 @@ type Launch struct {
 	Shared      int    // dynamic shared memory, that of the image included
 	Overlaps    bool   // the image's
 	Args        []byte // packed argument block
+	Seq         uint64 // number of the launch, or of that of the graph
+	Op          int    // number of the operation in the graph, from 1; else 0
 	Scratch     Scratch
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/gokiln/kiln/internal/callsite"
 )
 
 // Sentinels for errors.Is. The public runtime re-exports them.
@@ -34,6 +36,17 @@ type Error struct {
 	Kind    error    // a sentinel, or nil
 	Cause   error    // a wrapped error, or nil
 	Sticky  bool     // the device's context cannot be used any more
+
+	Origin callsite.Stack // of the launch that failed, if it is known
+}
+
+// Read is the error as whoever reads what the failed kernel should have computed gets it:
+// with the line of the program that launched it.
+func (e *Error) Read() error {
+	if pos := e.Origin.Site().Pos; pos != "" {
+		return fmt.Errorf("%w (launched at %s)", e, pos)
+	}
+	return e
 }
 
 // Error is the one-line form.

@@ -52,10 +52,19 @@ func NewGraph(d Device, ops []Op) (Graph, error) {
 // that the operations may have.
 type replay []Op
 
+// Numbered is a Graph that submits its operations one by one, with the number of its launch.
+type Numbered interface {
+	LaunchAs(s Stream, seq uint64) error
+}
+
 // Launch submits the operations. Unlike a graph of a vendor it may end in the
 // middle, where one of them is refused.
-func (r replay) Launch(s Stream) error {
+func (r replay) Launch(s Stream) error { return r.LaunchAs(s, 0) }
+
+// LaunchAs is Launch with a number for [Launch.Seq].
+func (r replay) LaunchAs(s Stream, seq uint64) error {
 	for i := range r {
+		r[i].Launch.Seq = seq
 		if err := r[i].submit(s); err != nil {
 			return err
 		}

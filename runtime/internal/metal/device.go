@@ -24,6 +24,7 @@ type device struct {
 	next    uint64         // number of the latest operation of any stream
 	streams []*stream      // that are open, def first
 	memory  memory
+	report  func(driver.Failure) error
 	owned   map[uintptr]struct{} // what Close has to release
 
 	compiled struct { // what Finalize compiled last, for the load that follows
@@ -124,6 +125,16 @@ func (d *device) Trim() error {
 	d.waitAll()
 	return nil
 }
+
+// OnFailure has fn called with each operation that failed.
+func (d *device) OnFailure(fn func(driver.Failure) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.report = fn
+}
+
+// Wait waits for all streams.
+func (d *device) Wait() { d.waitAll() }
 
 // Sync waits for all streams.
 func (d *device) Sync() error {

@@ -43,7 +43,7 @@ func (s *stream) Record(e driver.Event) error {
 	if err != nil {
 		return err
 	}
-	s.commit(cb, "", ev)
+	s.commit(cb, operation{mark: ev})
 	ev.at, ev.timed = point{s, s.last}, false
 	return nil
 }

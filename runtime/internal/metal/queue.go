@@ -38,6 +38,8 @@ type operation struct {
 	buffer uintptr // id<MTLCommandBuffer>
 	number uint64
 	kernel string // "" if it is none
+	seq    uint64 // of the launch, see driver.Launch
+	op     int
 	mark   *event // to be told when it was done, or nil
 }
 
@@ -109,17 +111,18 @@ func (s *stream) begin(op string) (uintptr, error) {
 }
 
 // commit submits what was encoded.
-func (s *stream) commit(cb uintptr, kernel string, mark *event) {
+func (s *stream) commit(cb uintptr, o operation) {
 	d := s.dev
 	d.next++
 	s.last = d.next
 	s.after = s.after[:0]
 	d.msg(cb, d.lib.signal, s.event, uintptr(s.last), 0, 0)
 	d.msg(cb, d.lib.commit, 0, 0, 0, 0)
+	o.buffer, o.number = cb, s.last
 	if len(s.pending) == cap(s.pending) {
 		s.pending = slices.Grow(s.pending, 64)
 	}
-	s.pending = append(s.pending, operation{cb, s.last, kernel, mark})
+	s.pending = append(s.pending, o)
 }
 
 // reap takes note of operations that are done.
@@ -157,10 +160,14 @@ func (s *stream) reap() {
 // note takes note of an operation that is done and has failed or been waited for.
 func (s *stream) note(o *operation, failed bool) {
 	d := s.dev
-	if failed && s.failed.err == nil {
-		s.failed = failure{o.number, d.failure(o)}
-	}
 	if failed {
+		err := d.failure(o)
+		if d.report != nil && o.mark == nil { // an event computes nothing
+			err = d.report(driver.Failure{Seq: o.seq, Op: o.op, Err: err})
+		}
+		if s.failed.err == nil {
+			s.failed = failure{o.number, err}
+		}
 		d.msg(s.event, d.lib.setSignaled, uintptr(o.number), 0, 0, 0) // it did not itself
 	}
 	if o.mark != nil {

@@ -44,15 +44,9 @@ func (s *stream) Download(dst []byte, src driver.Addr) error {
 	case err != nil:
 		return err
 	case p == 0:
-		if err := s.dev.staging.Download(s, dst, src); err != nil {
-			return err
-		}
-		return s.Sync()
+		return s.dev.staging.Download(s, dst, src)
 	}
 	s.settle()
-	if err := s.Sync(); err != nil {
-		return err
-	}
 	copy(dst, dl.Bytes(p, len(dst)))
 	return nil
 }
@@ -125,7 +119,7 @@ func (s *stream) blit(op string, encode func(encoder uintptr) error) error {
 		d.msg(cb, d.lib.release, 0, 0, 0, 0)
 		return err
 	}
-	s.commit(cb, "", nil)
+	s.commit(cb, operation{seq: driver.Unknown})
 	return nil
 }
 
@@ -173,7 +167,7 @@ func (s *stream) launch(fn *function, l *driver.Launch) error {
 	d.reside(encoder, l.Args)
 	dl.Call(d.lib.msgSend, dispatchWords(&l.Scratch, encoder, d.lib.dispatch, l.Grid, l.Block))
 	d.msg(encoder, d.lib.endEncoding, 0, 0, 0, 0)
-	s.commit(cb, fn.info.Name, nil)
+	s.commit(cb, operation{kernel: fn.info.Name, seq: l.Seq, op: l.Op})
 	return nil
 }
 
