@@ -145,7 +145,7 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	passes := pass.Options{ // what compiles C++ or LLVM's IR for a GPU divides quickly itself, and CPUs have an instruction for it
 		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
 		Narrow: !t.OnCPU(), SlowDiv: t.Kind == target.PTX, Async: t.CopiesAsync() && !opt.Checked,
-		Small: !t.OnCPU() && opt.Assume&Small != 0, Converge: true,
+		CASLoops: t.CASLoops(), Small: !t.OnCPU() && opt.Assume&Small != 0, Converge: true,
 	}
 	if err := pass.Run(m, passes); err != nil {
 		if list := lengths(m, pass.LengthErrors(err)); len(list) > 0 {

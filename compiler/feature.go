@@ -23,6 +23,7 @@ const (
 	Atomics64      Feature = "atomics64"       // on integers of 64 bits
 	AtomicsFloat   Feature = "atomics float32" // sums of 32-bit floats
 	AtomicsHalf    Feature = "atomics halves"  // sums of 16-bit floats of both kinds
+	AtomicsOrdered Feature = "atomics ordered" // loads that acquire, stores that release
 	Fences         Feature = "fences"          // order of memory without a barrier
 	DeviceLog      Feature = "device log"      // Printf, Assert and checked builds
 )
@@ -44,6 +45,7 @@ var uses = map[Feature]struct {
 	Atomics64:      {ir.U64, "  %x = load %e : u64\n  %y = atomic.add %e, %x : u64\n"},
 	AtomicsFloat:   {ir.F32, "  %x = load %e : f32\n  %y = atomic.add %e, %x : f32\n"},
 	AtomicsHalf:    {ir.BF16, "  %x = load %e : bf16\n  %y = atomic.add %e, %x : bf16\n"},
+	AtomicsOrdered: {ir.U32, "  %x = atomic.load %e, 1 : u32\n  atomic.store %e, %x, 2\n"},
 	Fences:         {ir.U32, "  fence\n"},
 	DeviceLog:      {ir.U32, "  %x = load %e : u32\n  %y = atomic.add %e, %x : u32\n"}, // places in it are given out so
 }

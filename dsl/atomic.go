@@ -8,28 +8,23 @@ import (
 
 // AtomicLoad returns *p as one whole. Like all atomic operations it works on
 // global and shared memory, holds for all threads of the device, and is relaxed:
-// it orders nothing but accesses to *p. [Fence] orders the rest.
+// it orders nothing but accesses to *p. [Fence], or an order given to a function such
+// as [AtomicLoadExplicit], orders the rest. Where the hardware has no operation of 8 or
+// 16 bits, the word around *p is exchanged, which leaves its other parts alone.
 //
 //kiln:intrinsic
-func AtomicLoad[T Word](p *T) T { return loadWord(p) }
+func AtomicLoad[T Int | Uint | Real](p *T) T { return loadWord(p) }
 
 // AtomicStore sets *p to v as one whole; relaxed, for the device.
 //
 //kiln:intrinsic
-func AtomicStore[T Word](p *T, v T) {
-	if unsafe.Sizeof(v) == 4 {
-		atomic.StoreUint32((*uint32)(unsafe.Pointer(p)), uint32(toWord(v)))
-		return
-	}
-	atomic.StoreUint64((*uint64)(unsafe.Pointer(p)), toWord(v))
-}
+func AtomicStore[T Int | Uint | Real](p *T, v T) { AtomicExch(p, v) }
 
 // AtomicAdd adds v to *p and returns what *p was; relaxed, for the device. A sum
-// of halves is rounded once, as float32 gives it; where the hardware cannot do
-// it, the word around *p is exchanged, which leaves its other half alone.
+// of halves is rounded once, as float32 gives it.
 //
 //kiln:intrinsic
-func AtomicAdd[T Word | F16 | BF16](p *T, v T) T {
+func AtomicAdd[T Int | Uint | Real | F16 | BF16](p *T, v T) T {
 	switch p := any(p).(type) {
 	case *F16:
 		old := addHalf(p, any(v).(F16))
@@ -49,11 +44,13 @@ func AtomicAdd[T Word | F16 | BF16](p *T, v T) T {
 // AtomicExch stores v in *p and returns what *p was; relaxed, for the device.
 //
 //kiln:intrinsic
-func AtomicExch[T Word](p *T, v T) T {
-	if unsafe.Sizeof(v) == 4 {
-		return fromWord[T](uint64(atomic.SwapUint32((*uint32)(unsafe.Pointer(p)), uint32(toWord(v)))))
+func AtomicExch[T Int | Uint | Real](p *T, v T) T {
+	for {
+		old := AtomicLoad(p)
+		if swapWord(p, old, v) {
+			return old
+		}
 	}
-	return fromWord[T](atomic.SwapUint64((*uint64)(unsafe.Pointer(p)), toWord(v)))
 }
 
 // AtomicCAS stores v in *p if *p is old, and returns what *p was; relaxed, for
@@ -61,7 +58,7 @@ func AtomicExch[T Word](p *T, v T) T {
 // differ.
 //
 //kiln:intrinsic
-func AtomicCAS[T Word](p *T, old, v T) T {
+func AtomicCAS[T Int | Uint | Real](p *T, old, v T) T {
 	for {
 		now := AtomicLoad(p)
 		if toWord(now) != toWord(old) || swapWord(p, old, v) {
@@ -73,7 +70,7 @@ func AtomicCAS[T Word](p *T, old, v T) T {
 // AtomicAnd sets *p to *p & v and returns what *p was; relaxed, for the device.
 //
 //kiln:intrinsic
-func AtomicAnd[T WordInt](p *T, v T) T {
+func AtomicAnd[T Int | Uint](p *T, v T) T {
 	for {
 		old := AtomicLoad(p)
 		if swapWord(p, old, old&v) {
@@ -85,7 +82,7 @@ func AtomicAnd[T WordInt](p *T, v T) T {
 // AtomicOr sets *p to *p | v and returns what *p was; relaxed, for the device.
 //
 //kiln:intrinsic
-func AtomicOr[T WordInt](p *T, v T) T {
+func AtomicOr[T Int | Uint](p *T, v T) T {
 	for {
 		old := AtomicLoad(p)
 		if swapWord(p, old, old|v) {
@@ -97,7 +94,7 @@ func AtomicOr[T WordInt](p *T, v T) T {
 // AtomicXor sets *p to *p ^ v and returns what *p was; relaxed, for the device.
 //
 //kiln:intrinsic
-func AtomicXor[T WordInt](p *T, v T) T {
+func AtomicXor[T Int | Uint](p *T, v T) T {
 	for {
 		old := AtomicLoad(p)
 		if swapWord(p, old, old^v) {
@@ -112,7 +109,7 @@ func AtomicXor[T WordInt](p *T, v T) T {
 //
 //kiln:intrinsic
 //kiln:dispatch
-func AtomicMin[T Word](p *T, v T) T {
+func AtomicMin[T Int | Uint | Real](p *T, v T) T {
 	for {
 		old := AtomicLoad(p)
 		if swapWord(p, old, min(old, v)) {
@@ -127,7 +124,7 @@ func AtomicMin[T Word](p *T, v T) T {
 //
 //kiln:intrinsic
 //kiln:dispatch
-func AtomicMax[T Word](p *T, v T) T {
+func AtomicMax[T Int | Uint | Real](p *T, v T) T {
 	for {
 		old := AtomicLoad(p)
 		if swapWord(p, old, max(old, v)) {
@@ -183,28 +180,47 @@ func atomicMax64(p *float64, v float64) float64 {
 
 // loadWord, swapWord and addHalf serve the host bodies above.
 func loadWord[T any](p *T) T {
-	if unsafe.Sizeof(*p) == 4 {
+	switch unsafe.Sizeof(*p) {
+	case 8:
+		return fromWord[T](atomic.LoadUint64((*uint64)(unsafe.Pointer(p))))
+	case 4:
 		return fromWord[T](uint64(atomic.LoadUint32((*uint32)(unsafe.Pointer(p)))))
 	}
-	return fromWord[T](atomic.LoadUint64((*uint64)(unsafe.Pointer(p))))
+	word, shift := around(p)
+	return fromWord[T](uint64(atomic.LoadUint32(word) >> shift))
 }
 
 func swapWord[T any](p *T, old, v T) bool {
-	if unsafe.Sizeof(v) == 4 {
+	switch unsafe.Sizeof(v) {
+	case 8:
+		return atomic.CompareAndSwapUint64((*uint64)(unsafe.Pointer(p)), toWord(old), toWord(v))
+	case 4:
 		return atomic.CompareAndSwapUint32((*uint32)(unsafe.Pointer(p)), uint32(toWord(old)), uint32(toWord(v)))
 	}
-	return atomic.CompareAndSwapUint64((*uint64)(unsafe.Pointer(p)), toWord(old), toWord(v))
+	word, shift := around(p)
+	ones := uint32(1)<<(8*unsafe.Sizeof(v)) - 1
+	for {
+		now := atomic.LoadUint32(word)
+		if now>>shift&ones != uint32(toWord(old)) {
+			return false
+		}
+		if atomic.CompareAndSwapUint32(word, now, now&^(ones<<shift)|uint32(toWord(v))<<shift) {
+			return true
+		}
+	}
+}
+
+// around returns the word around a number of 8 or 16 bits, and where it is in it.
+func around[T any](p *T) (word *uint32, shift uint) {
+	low := int(uintptr(unsafe.Pointer(p)) & 3)
+	return (*uint32)(unsafe.Add(unsafe.Pointer(p), -low)), uint(8 * low)
 }
 
 func addHalf[T F16 | BF16](p *T, v T) T {
-	low := int(uintptr(unsafe.Pointer(p)) & 2)
-	word := (*uint32)(unsafe.Add(unsafe.Pointer(p), -low))
 	for {
-		old := atomic.LoadUint32(word)
-		x := T(old >> (8 * low))
-		sum := uint32(To[T](F32(x) + F32(v)))
-		if atomic.CompareAndSwapUint32(word, old, old&^(0xFFFF<<(8*low))|sum<<(8*low)) {
-			return x
+		old := loadWord(p)
+		if swapWord(p, old, To[T](F32(old)+F32(v))) {
+			return old
 		}
 	}
 }

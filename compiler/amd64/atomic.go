@@ -8,7 +8,9 @@ import (
 )
 
 // Atomic operations, lane by lane. Those on shared memory are plain ones: one
-// thread of the machine runs all threads of a block.
+// thread of the machine runs all threads of a block. The processor orders loads and
+// stores as acquire and release want it, and code is not moved across any of these, so
+// that orders and scopes need nothing more.
 
 // atomic emits an atomic operation.
 func (e *emitter) atomic(b *block, v *ir.Value) error {
@@ -40,12 +42,12 @@ func (e *emitter) atomic(b *block, v *ir.Value) error {
 	if a.off.n == 2 && v.Args[0].Type.Space == ir.Shared {
 		a.off = e.truncate(a.off) // there is no more of it than 32 bits can say
 	}
-	if op, ok := counts[v.Op]; ok && !e.used[v.ID] && t.IsInt() && e.active(b) == 0 && a.off.n == 1 && e.of(v.Args[1]).kind == uniform {
+	if op, ok := counts[v.Op]; ok && !e.used[v.ID] && t.IsInt() && t.Size() >= 4 && e.active(b) == 0 && a.off.n == 1 && e.of(v.Args[1]).kind == uniform {
 		e.updateAll(op, v, e.plainBase(a), t, plain)
 		return nil
 	}
 	a = e.offsetsOf(a)
-	if op, ok := counts[v.Op]; ok && !e.used[v.ID] && t.IsInt() {
+	if op, ok := counts[v.Op]; ok && !e.used[v.ID] && t.IsInt() && t.Size() >= 4 {
 		e.update(op, v, a, t, b, plain)
 		return nil
 	}
@@ -152,10 +154,16 @@ func (e *emitter) atomicLane(v *ir.Value, t *ir.Type, a address, plain bool) err
 		e.op(asm.MOV, bits, asm.R(old), mem)
 		e.op(asm.ADD, bits, asm.R(asm.RDX), asm.R(old))
 		e.op(asm.MOV, bits, mem, asm.R(asm.RDX))
+		if t.Size() < 4 {
+			e.canonical(old, t)
+		}
 		e.op(asm.MOV, slotBits(t), slot(bufResult, t), asm.R(old))
 		return nil
 	}
 	e.op(asm.LOCK_XADD, bits, mem, asm.R(asm.RDX))
+	if t.Size() < 4 {
+		e.canonical(asm.RDX, t)
+	}
 	e.op(asm.MOV, slotBits(t), slot(bufResult, t), asm.R(asm.RDX))
 	return nil
 }

@@ -288,12 +288,15 @@ func (e *emitter) words(v *ir.Value) []string {
 	}
 	if k.IsInt() {
 		n := strconv.Itoa(k.Bits())
-		w = append(w, "{u}", "u"+n, "{s}", "i"+n, "{w}", k.String()[:1]+strconv.Itoa(2*k.Bits()))
+		w = append(w, "{ones}", fmt.Sprintf("%#xu", ir.Normalize(ir.U64, 1<<k.Bits()-1)), "{u}", "u"+n, "{s}", "i"+n, "{w}", k.String()[:1]+strconv.Itoa(2*k.Bits()))
 	} else if k.IsFloat() {
 		w = append(w, "{u}", "u"+strconv.Itoa(k.Bits()))
 	}
 	if len(v.Args) > 1 && v.Args[1].IsConst() && v.Args[1].Type.IsInt() {
 		w = append(w, "{less}", literal(ir.U64, -v.Args[1].Imm).s)
+	}
+	if v.Op.IsAtomic() {
+		w = append(w, "{order}", Orders[v.Order()], "{scope}", e.lang.Scopes[v.Scope()], "{how}", How(v.Order(), v.Scope()))
 	}
 	if len(v.Args) > 0 {
 		w = append(w, "{f}", v.Args[0].Type.String())

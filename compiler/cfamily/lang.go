@@ -1,6 +1,8 @@
 package cfamily
 
 import (
+	"strings"
+
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -40,6 +42,8 @@ type Language struct {
 	// object that is some bytes away from its beginning. Part is nil where they never do.
 	Whole string
 	Part  func(elem, name string, at int) string
+	// Scopes are the scopes of atomic operations, by their number.
+	Scopes [2]string
 	// Zero is a statement that clears the object {p} of type {t}.
 	Zero string
 	// Inputs are what the hardware tells a thread, where that is a parameter of the
@@ -65,8 +69,11 @@ type Param struct {
 // for texts that name them twice; $p is the object that operand a points to. In braces:
 // t, u, s is the type keyed on, its unsigned and its signed kin; w the type of
 // twice the width; n the width and m the width less one; k the name of the kind, f that
-// of operand a; d the type of the result; imm the number of the operation; less what
-// the constant operand b is less than zero.
+// of operand a; ones all bits of a narrow integer set; d the type of the result; imm the number of the operation; less what
+// the constant operand b is less than zero. Of an atomic operation, order is its order
+// as C calls it, and how a suffix for its order and scope, "" for none and the device;
+// texts without either are written between fences if there is an order. scope is one of
+// [Language].Scopes.
 type Row struct {
 	Op    ir.Op
 	On    Kinds // see keyType; zero for all
@@ -154,6 +161,27 @@ func (l *Language) row(v *ir.Value) *Row {
 		}
 	}
 	return nil
+}
+
+// ordered reports whether the row of an atomic operation writes its order.
+func (l *Language) ordered(v *ir.Value) bool {
+	r := l.row(v)
+	return r != nil && (strings.Contains(r.Text, "{order}") || strings.Contains(r.Text, "{how}"))
+}
+
+// Orders are the names of the orders of atomic operations in C.
+var Orders = [...]string{ir.Relaxed: "RELAXED", ir.Acquire: "ACQUIRE", ir.Release: "RELEASE", ir.AcquireRelease: "ACQ_REL"}
+
+// How is the suffix of a helper for an order and a scope.
+func How(o ir.Order, s ir.Scope) string {
+	how := ""
+	if o != ir.Relaxed {
+		how = "_" + strings.ToLower(Orders[o])
+	}
+	if s == ir.BlockScope {
+		how += "_block"
+	}
+	return how
 }
 
 // Declare writes the declarations of parameters in the way of C++. A bool is

@@ -467,7 +467,29 @@ func (e *emitter) block(b *ir.Block) error {
 	return nil
 }
 
+// instr writes v, between fences if it is an atomic operation with an order that its row
+// does not write.
 func (e *emitter) instr(v *ir.Value) error {
+	if !v.Op.IsAtomic() || v.Order() == ir.Relaxed || e.lang.ordered(v) {
+		return e.statement(v)
+	}
+	fence := &ir.Value{Op: ir.OpFence, Type: ir.Void}
+	if v.Scope() == ir.BlockScope {
+		fence.Op = ir.OpFenceBlock
+	}
+	if v.Order()&ir.Release != 0 {
+		if err := e.statement(fence); err != nil {
+			return err
+		}
+	}
+	err := e.statement(v)
+	if err == nil && v.Order()&ir.Acquire != 0 {
+		err = e.statement(fence)
+	}
+	return err
+}
+
+func (e *emitter) statement(v *ir.Value) error {
 	switch {
 	case v.Op == ir.OpStore:
 		p, err := e.place(v.Args[0])

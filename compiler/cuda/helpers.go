@@ -87,6 +87,17 @@ var helpers = append(floats("f32", "f"), append(floats("f64", ""), []cfamily.Hel
 	return copysignf(1.0f - 2.0f * approx_rcp(1.0f + approx_ex2(__fmul_rn(2.8853901f, fabsf(x)))), x);
 }`},
 	approx("ex2"), approx("lg2"), approx("sin"), approx("cos"), approx("rsqrt"), approx("sqrt"), approx("rcp"),
+	{Name: "cas_part", Text: `FN u32 cas_part(u64 at, u32 ones, u32 old, u32 next) {
+	word32* word = (word32*)(at & ~(u64)3);
+	u32 shift = (u32)(at & 3) * 8;
+	for (u32 seen = *(volatile word32*)word;;) {
+		u32 part = seen >> shift & ones;
+		if (part != old) return part;
+		u32 found = atomicCAS(word, seen, (seen & ~(ones << shift)) | next << shift);
+		if (found == seen) return old;
+		seen = found;
+	}
+}`},
 	{Name: "add_f16", Text: addHalf("f16")}, {Name: "add_bf16", Text: addHalf("bf16")},
 }...)...)
 

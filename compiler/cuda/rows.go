@@ -98,6 +98,7 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpAtomicXor, On: cfamily.Ints, Text: "({t})atomicXor((word{n}*)&$p, (word{n})$b)"},
 	{Op: ir.OpAtomicExch, On: cfamily.Ints, Text: "({t})atomicExch((word{n}*)&$p, (word{n})$b)"},
 	{Op: ir.OpAtomicExch, On: cfamily.Floats, Text: "{k}_bits(atomicExch((word{n}*)&$p, bits_{k}($b)))"},
+	{Op: ir.OpAtomicCAS, On: cfamily.Narrow, Text: "({t})cas_part((u64)&$p, {ones}, (u{n})$b, (u{n})$c)"},
 	{Op: ir.OpAtomicCAS, On: cfamily.Ints, Text: "({t})atomicCAS((word{n}*)&$p, (word{n})$b, (word{n})$c)"},
 	{Op: ir.OpAtomicCAS, On: cfamily.Floats, Text: "{k}_bits(atomicCAS((word{n}*)&$p, bits_{k}($b), bits_{k}($c)))"},
 	// An access to a volatile object is one access.

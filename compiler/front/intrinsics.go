@@ -100,8 +100,22 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.AtomicCAS":   atomicOp(ir.OpAtomicCAS),
 	"dsl.AtomicLoad":  atomicOp(ir.OpAtomicLoad),
 	"dsl.AtomicStore": atomicOp(ir.OpAtomicStore),
-	"dsl.Assert":      {lower: byLogCall},
-	"dsl.Printf":      {lower: byLogCall},
+
+	"dsl.LoadAcquire":         orderedOp(ir.OpAtomicLoad, ir.Acquire),
+	"dsl.StoreRelease":        orderedOp(ir.OpAtomicStore, ir.Release),
+	"dsl.AtomicLoadExplicit":  explicitOp(ir.OpAtomicLoad),
+	"dsl.AtomicStoreExplicit": explicitOp(ir.OpAtomicStore),
+	"dsl.AtomicAddExplicit":   explicitOp(ir.OpAtomicAdd),
+	"dsl.AtomicMinExplicit":   explicitOp(ir.OpAtomicMin),
+	"dsl.AtomicMaxExplicit":   explicitOp(ir.OpAtomicMax),
+	"dsl.AtomicAndExplicit":   explicitOp(ir.OpAtomicAnd),
+	"dsl.AtomicOrExplicit":    explicitOp(ir.OpAtomicOr),
+	"dsl.AtomicXorExplicit":   explicitOp(ir.OpAtomicXor),
+	"dsl.AtomicExchExplicit":  explicitOp(ir.OpAtomicExch),
+	"dsl.AtomicCASExplicit":   explicitOp(ir.OpAtomicCAS),
+
+	"dsl.Assert": {lower: byLogCall},
+	"dsl.Printf": {lower: byLogCall},
 
 	"dsl.CopyAsync": {lower: copyAsync},
 	"dsl.CopyWait":  direct(ir.OpCopyWait),
@@ -277,39 +291,6 @@ func mathIsInf(c *callSite) val {
 func mathSignbit(c *callSite) val {
 	f := c.f
 	return val{v: f.emit(ir.OpLt, ir.Bool, f.emit(ir.OpBitcast, ir.I64, c.arg(0)), f.int(0))}
-}
-
-func intPointee(c *callSite) bool {
-	t := scalarType(c.result)
-	return t != nil && t.IsInt()
-}
-
-// target returns the pointer operand of an atomic operation.
-func (c *callSite) target() *ir.Value {
-	p := c.args[0].v
-	if p == nil || !p.Type.IsPtr() || p.Type.Space == ir.Local {
-		c.f.report(diag.AtomicOperand, "%s on a local variable", c.fn.Origin().Name())
-		return nil
-	}
-	return p
-}
-
-func atomicOp(op ir.Op) *intrinsic {
-	return &intrinsic{lower: func(c *callSite) val {
-		p := c.target()
-		if p == nil {
-			return badVal
-		}
-		args := []*ir.Value{p}
-		for i := range c.args[1:] {
-			args = append(args, c.arg(i+1))
-		}
-		if op.Info().NoValue {
-			c.f.emit(op, ir.Void, args...)
-			return val{}
-		}
-		return val{v: c.f.emit(op, p.Type.Elem, args...)}
-	}}
 }
 
 func copyAsync(c *callSite) val {

@@ -2,12 +2,14 @@ package hip
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokiln/kiln/compiler/cfamily"
+	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // helpers are the types and functions that HIP has or lacks.
-var helpers = append(floats("f32", "f", "u32"), append(floats("f64", "", "u64"), []cfamily.Helper{
+var helpers = slices.Concat(floats("f32", "f", "u32"), floats("f64", "", "u64"), swaps(), []cfamily.Helper{
 	{Name: "FN", Text: "#define FN static __device__ inline __attribute__((always_inline))"},
 	{Name: "FAR", Text: "#define FAR static __device__ __attribute__((noinline))"},
 	{Name: "i8", Text: "typedef signed char i8;"}, {Name: "u8", Text: "typedef unsigned char u8;"},
@@ -70,7 +72,17 @@ var helpers = append(floats("f32", "f", "u32"), append(floats("f64", "", "u64"),
 	__builtin_amdgcn_wave_barrier();
 	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }`},
-	{Name: "cas32", Text: cas("32")}, {Name: "cas64", Text: cas("64")},
+	{Name: "cas_part", Text: `FN u32 cas_part(u64 at, u32 ones, u32 old, u32 next) {
+	bits32* word = (bits32*)(at & ~(u64)3);
+	u32 shift = (u32)(at & 3) * 8;
+	for (u32 seen = __hip_atomic_load(word, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);;) {
+		u32 part = seen >> shift & ones;
+		if (part != old) return part;
+		u32 found = cas32(word, seen, (seen & ~(ones << shift)) | next << shift);
+		if (found == seen) return old;
+		seen = found;
+	}
+}`},
 	// The sine and cosine of the hardware take turns.
 	{Name: "turns", Text: "FN f32 turns(f32 x) { return __builtin_amdgcn_fractf(x * 0.15915494f); }"},
 	{Name: "approx_tanh", Text: `FN f32 approx_tanh(f32 x) {
@@ -78,7 +90,10 @@ var helpers = append(floats("f32", "f", "u32"), append(floats("f64", "", "u64"),
 	return __builtin_copysignf(1.0f - 2.0f / (1.0f + __builtin_exp2f(2.8853901f * __builtin_fabsf(x))), x);
 }`},
 	{Name: "add_f16", Text: addHalf("f16")}, {Name: "add_bf16", Text: addHalf("bf16")},
-}...)...)
+})
+
+// scopes are those of atomic operations as HIP calls them.
+var scopes = [...]string{ir.DeviceScope: "AGENT", ir.BlockScope: "WORKGROUP"}
 
 // floats are the functions of one width.
 func floats(t, suffix, bits string) []cfamily.Helper {
@@ -95,11 +110,28 @@ func floats(t, suffix, bits string) []cfamily.Helper {
 	return out
 }
 
-func cas(n string) string {
-	return fmt.Sprintf(`FN u%[1]s cas%[1]s(bits%[1]s* p, u%[1]s old, u%[1]s next) {
-	__hip_atomic_compare_exchange_strong(p, &old, next, __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+// swaps compare and exchange words, one for each order and scope.
+func swaps() []cfamily.Helper {
+	var out []cfamily.Helper
+	for _, n := range []string{"32", "64"} {
+		for o, order := range cfamily.Orders {
+			seen := order // of a failure, which writes nothing
+			switch ir.Order(o) {
+			case ir.Release:
+				seen = "RELAXED"
+			case ir.AcquireRelease:
+				seen = "ACQUIRE"
+			}
+			for s, scope := range scopes {
+				name := "cas" + n + cfamily.How(ir.Order(o), ir.Scope(s))
+				out = append(out, cfamily.Helper{Name: name, Text: fmt.Sprintf(`FN u%[1]s %[2]s(bits%[1]s* p, u%[1]s old, u%[1]s next) {
+	__hip_atomic_compare_exchange_strong(p, &old, next, __ATOMIC_%[3]s, __ATOMIC_%[4]s, __HIP_MEMORY_SCOPE_%[5]s);
 	return old;
-}`, n)
+}`, n, name, order, seen, scope)})
+			}
+		}
+	}
+	return out
 }
 
 // addHalf adds to a half by exchanging the word around it until nobody came

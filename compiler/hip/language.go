@@ -14,6 +14,7 @@ var Language = &cfamily.Language{
 	Kind:    target.HIP,
 	Rows:    rows,
 	Helpers: helpers,
+	Scopes:  scopes,
 	Head:    head,
 	Pointer: func(elem string, _ ir.Space, restrict bool) string {
 		if restrict {

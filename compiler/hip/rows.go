@@ -5,7 +5,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-const agent = ", __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)"
+const how = ", __ATOMIC_{order}, __HIP_MEMORY_SCOPE_{scope})"
 
 // rows are the operations that HIP has its own words for.
 var rows = append(shuffles(), []cfamily.Row{
@@ -37,17 +37,18 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpAll, Text: "ballot(!$a) == 0"},
 
 	{Op: ir.OpAtomicAdd, On: cfamily.Halves, Text: "add_{k}(&$p, $b)"},
-	{Op: ir.OpAtomicAdd, Text: "__hip_atomic_fetch_add(&$p, $b" + agent},
-	{Op: ir.OpAtomicMin, Text: "__hip_atomic_fetch_min(&$p, $b" + agent},
-	{Op: ir.OpAtomicMax, Text: "__hip_atomic_fetch_max(&$p, $b" + agent},
-	{Op: ir.OpAtomicAnd, Text: "__hip_atomic_fetch_and(&$p, $b" + agent},
-	{Op: ir.OpAtomicOr, Text: "__hip_atomic_fetch_or(&$p, $b" + agent},
-	{Op: ir.OpAtomicXor, Text: "__hip_atomic_fetch_xor(&$p, $b" + agent},
-	{Op: ir.OpAtomicExch, Text: "__hip_atomic_exchange(&$p, $b" + agent},
-	{Op: ir.OpAtomicCAS, On: cfamily.Int32 | cfamily.Int64, Text: "({t})cas{n}((bits{n}*)&$p, (u{n})$b, (u{n})$c)"},
-	{Op: ir.OpAtomicCAS, On: cfamily.Floats, Text: "{k}_bits(cas{n}((bits{n}*)&$p, bits_{k}($b), bits_{k}($c)))"},
-	{Op: ir.OpAtomicLoad, Text: "__hip_atomic_load(&$p" + agent},
-	{Op: ir.OpAtomicStore, Text: "__hip_atomic_store(&$p, $b" + agent},
+	{Op: ir.OpAtomicAdd, Text: "__hip_atomic_fetch_add(&$p, $b" + how},
+	{Op: ir.OpAtomicMin, Text: "__hip_atomic_fetch_min(&$p, $b" + how},
+	{Op: ir.OpAtomicMax, Text: "__hip_atomic_fetch_max(&$p, $b" + how},
+	{Op: ir.OpAtomicAnd, Text: "__hip_atomic_fetch_and(&$p, $b" + how},
+	{Op: ir.OpAtomicOr, Text: "__hip_atomic_fetch_or(&$p, $b" + how},
+	{Op: ir.OpAtomicXor, Text: "__hip_atomic_fetch_xor(&$p, $b" + how},
+	{Op: ir.OpAtomicExch, Text: "__hip_atomic_exchange(&$p, $b" + how},
+	{Op: ir.OpAtomicCAS, On: cfamily.Int32 | cfamily.Int64, Text: "({t})cas{n}{how}((bits{n}*)&$p, (u{n})$b, (u{n})$c)"},
+	{Op: ir.OpAtomicCAS, On: cfamily.Floats, Text: "{k}_bits(cas{n}{how}((bits{n}*)&$p, bits_{k}($b), bits_{k}($c)))"},
+	{Op: ir.OpAtomicCAS, On: cfamily.Narrow, Text: "({t})cas_part((u64)&$p, {ones}, (u{n})$b, (u{n})$c)"},
+	{Op: ir.OpAtomicLoad, Text: "__hip_atomic_load(&$p" + how},
+	{Op: ir.OpAtomicStore, Text: "__hip_atomic_store(&$p, $b" + how},
 }...)
 
 func axis(n uint64) func(*ir.Value) bool { return func(v *ir.Value) bool { return v.Imm == n } }

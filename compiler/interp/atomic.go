@@ -14,10 +14,14 @@ type word interface{ uint32 | uint64 }
 // atomicFunc returns the function that performs an atomic operation. Shared memory
 // belongs to one worker, so that plain accesses do.
 func atomicFunc(op ir.Op, t *ir.Type, space ir.Space) func(w *worker, in *ins) {
-	switch t.Size() {
-	case 2:
+	switch {
+	case t.IsHalf():
 		return addHalf(t, space)
-	case 4:
+	case t.Size() == 1:
+		return atomicPart[uint8, int8](op, t, space)
+	case t.Size() == 2:
+		return atomicPart[uint16, int16](op, t, space)
+	case t.Size() == 4:
 		return atomicOf[uint32, int32](op, t, space)
 	}
 	return atomicOf[uint64, int64](op, t, space)
@@ -50,6 +54,40 @@ func atomicOf[T word, S int32 | int64](op ir.Op, t *ir.Type, space ir.Space) fun
 			}
 		}
 	})
+}
+
+// part is a piece of a word. Go has no atomics of it, so that those of global memory
+// read and exchange the word around.
+type part interface{ uint8 | uint16 }
+
+func atomicPart[T part, S int8 | int16](op ir.Op, t *ir.Type, space ir.Space) func(w *worker, in *ins) {
+	f := update[T, S](op, t)
+	if op == ir.OpAtomicLoad {
+		f = func(x, _, _ T) T { return x }
+	}
+	one := func(p unsafe.Pointer, y, z T) T {
+		return updateInWord(p, func(x T) T { return f(x, y, z) })
+	}
+	if space == ir.Shared {
+		one = func(p unsafe.Pointer, y, z T) T {
+			x := *(*T)(p)
+			*(*T)(p) = f(x, y, z)
+			return x
+		}
+	}
+	switch op {
+	case ir.OpAtomicLoad:
+		return func(w *worker, in *ins) {
+			D := lanes[T](w.at(in.d), w.n)
+			each(w, func(i int) { D[i] = one(w.target(in, i), 0, 0) })
+		}
+	case ir.OpAtomicStore:
+		return func(w *worker, in *ins) {
+			y, dist := w.value(in.b, in.bw)
+			each(w, func(i int) { one(w.target(in, i), *(*T)(unsafe.Add(y, i*dist)), 0) })
+		}
+	}
+	return onEach(one)
 }
 
 func atomicAdd[T word](p unsafe.Pointer, y T) T {
@@ -97,8 +135,7 @@ func (w *worker) target(in *ins, i int) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))
 }
 
-// addHalf adds to halves. Processors have no atomics of two bytes, so that those of
-// global memory exchange the word around.
+// addHalf adds to halves.
 func addHalf(t *ir.Type, space ir.Space) func(w *worker, in *ins) {
 	decode, encode := decodeF16, encodeF16
 	if t == ir.BF16 {
@@ -115,7 +152,9 @@ func addHalf(t *ir.Type, space ir.Space) func(w *worker, in *ins) {
 		return x
 	}
 	if space != ir.Shared {
-		add = func(p unsafe.Pointer, y uint16) uint16 { return addInWord(p, y, sum) }
+		add = func(p unsafe.Pointer, y uint16) uint16 {
+			return updateInWord(p, func(x uint16) uint16 { return sum(x, y) })
+		}
 	}
 	return func(w *worker, in *ins) {
 		D := lanes[uint16](w.at(in.d), w.n)
@@ -124,15 +163,17 @@ func addHalf(t *ir.Type, space ir.Space) func(w *worker, in *ins) {
 	}
 }
 
-// addInWord replaces the half at p by its sum with y.
-func addInWord(p unsafe.Pointer, y uint16, sum func(x, y uint16) uint16) uint16 {
-	low := uintptr(p) & 2
+// updateInWord replaces the part of a word at p by what f makes of it, and returns what
+// it was. A part that stays as it is is only read.
+func updateInWord[T part](p unsafe.Pointer, f func(T) T) T {
+	low := uintptr(p) & 3
 	at := unsafe.Add(p, -int(low))
-	shift := 8 * low
+	shift, ones := 8*low, uint32(^T(0))
 	for {
 		old := atomicLoad[uint32](at)
-		x := uint16(old >> shift)
-		if atomicSwap(at, old, old&^(0xFFFF<<shift)|uint32(sum(x, y))<<shift) {
+		x := T(old >> shift)
+		y := f(x)
+		if y == x || atomicSwap(at, old, old&^(ones<<shift)|uint32(y)<<shift) {
 			return x
 		}
 	}
@@ -182,7 +223,7 @@ func addSum[T word](w *worker, in *ins, add func(T) T) {
 }
 
 // onEach applies one to the active lanes in order.
-func onEach[T word](one func(p unsafe.Pointer, y, z T) T) func(w *worker, in *ins) {
+func onEach[T word | part](one func(p unsafe.Pointer, y, z T) T) func(w *worker, in *ins) {
 	return func(w *worker, in *ins) {
 		D := lanes[T](w.at(in.d), w.n)
 		y, yd := w.value(in.b, in.bw)
@@ -195,7 +236,7 @@ func onEach[T word](one func(p unsafe.Pointer, y, z T) T) func(w *worker, in *in
 
 // update returns the function from the old value x and the operands to the new
 // value; S is the signed type of the size of T.
-func update[T word, S int32 | int64](op ir.Op, t *ir.Type) func(x, y, z T) T {
+func update[T word | part, S int8 | int16 | int32 | int64](op ir.Op, t *ir.Type) func(x, y, z T) T {
 	switch op {
 	case ir.OpAtomicAdd:
 		switch t {

@@ -191,7 +191,7 @@ func TestBoolInMemory(t *testing.T) {
 }
 
 func TestAtomics(t *testing.T) {
-	types := []*ir.Type{ir.F16, ir.BF16, ir.I32, ir.U32, ir.I64, ir.U64, ir.F32, ir.F64}
+	types := []*ir.Type{ir.F16, ir.BF16, ir.I8, ir.U8, ir.I16, ir.U16, ir.I32, ir.U32, ir.I64, ir.U64, ir.F32, ir.F64}
 	ops := []ir.Op{ir.OpAtomicAdd, ir.OpAtomicMin, ir.OpAtomicMax, ir.OpAtomicAnd, ir.OpAtomicOr, ir.OpAtomicXor, ir.OpAtomicExch, ir.OpAtomicCAS}
 	for _, op := range ops {
 		for _, typ := range types {

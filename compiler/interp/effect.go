@@ -117,6 +117,13 @@ func (l *lowerer) shuffle(v *ir.Value, in *ins) {
 }
 
 func (l *lowerer) atomic(v *ir.Value, in *ins) {
+	switch { // to the checker, a release is a fence and an atomic write
+	case v.Order()&ir.Release == 0:
+	case v.Scope() == ir.DeviceScope:
+		l.notice(noticeFence)
+	default:
+		l.notice(noticeFenceBlock)
+	}
 	switch v.Op {
 	case ir.OpAtomicLoad:
 		l.watch(v, atomicRead)

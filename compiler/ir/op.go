@@ -108,6 +108,7 @@ const (
 	OpAny         // whether x is true in some lane of the warp
 	OpAll         // whether x is true in every lane of the warp
 
+	// Imm of an atomic operation is its order and scope, see AtomicImm.
 	OpAtomicAdd   // old *x; *x += y; of halves, too: the sum in f32, rounded to nearest even
 	OpAtomicMin   // old *x; *x = min(*x, y); integers only
 	OpAtomicMax   // old *x; *x = max(*x, y); integers only
@@ -289,18 +290,18 @@ var ops = [numOps]Info{
 	OpAny:         {Name: "any", Args: 1, Rule: RuleVote, Effect: Convergent, Uniform: UniformWarp},
 	OpAll:         {Name: "all", Args: 1, Rule: RuleVote, Effect: Convergent, Uniform: UniformWarp},
 
-	OpAtomicAdd:  {Name: "atomic.add", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
-	OpAtomicMin:  {Name: "atomic.min", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
-	OpAtomicMax:  {Name: "atomic.max", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
-	OpAtomicAnd:  {Name: "atomic.and", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
-	OpAtomicOr:   {Name: "atomic.or", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
-	OpAtomicXor:  {Name: "atomic.xor", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
-	OpAtomicExch: {Name: "atomic.exch", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
-	OpAtomicCAS:  {Name: "atomic.cas", Args: 3, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
+	OpAtomicAdd:  {Name: "atomic.add", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
+	OpAtomicMin:  {Name: "atomic.min", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
+	OpAtomicMax:  {Name: "atomic.max", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
+	OpAtomicAnd:  {Name: "atomic.and", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
+	OpAtomicOr:   {Name: "atomic.or", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
+	OpAtomicXor:  {Name: "atomic.xor", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
+	OpAtomicExch: {Name: "atomic.exch", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
+	OpAtomicCAS:  {Name: "atomic.cas", Args: 3, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
 	// An atomic load has the effects of a write so that no pass merges it with
 	// another, moves it, or moves other accesses across it.
-	OpAtomicLoad:  {Name: "atomic.load", Args: 1, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying},
-	OpAtomicStore: {Name: "atomic.store", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, NoValue: true},
+	OpAtomicLoad:  {Name: "atomic.load", Args: 1, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
+	OpAtomicStore: {Name: "atomic.store", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, NoValue: true, MayImm: true},
 
 	OpCall: {Name: "call", Args: -1, Effect: Reads | Writes | Fails | Convergent, Uniform: Varying},
 	OpProj: {Name: "proj", Args: 1, HasImm: true},

@@ -434,18 +434,10 @@ func (v *verifier) atomic(in *Value) string {
 	if !AtomicType(in.Op, t) {
 		return "not an atomic type for this operation"
 	}
-	return ""
-}
-
-// AtomicType reports whether the atomic operation op exists for type t.
-func AtomicType(op Op, t *Type) bool {
-	switch op {
-	case OpAtomicAdd:
-		return t.IsHalf() || t.Size() >= 4 && (t.IsInt() || t.IsFloat())
-	case OpAtomicExch, OpAtomicCAS, OpAtomicLoad, OpAtomicStore:
-		return t.Size() >= 4 && (t.IsInt() || t.IsFloat())
+	if in.Scope() >= numScopes || !OrderAllowed(in.Op, in.Order()) {
+		return "not an order and scope for this operation"
 	}
-	return t.Size() >= 4 && t.IsInt()
+	return ""
 }
 
 func (v *verifier) special(in *Value) string {

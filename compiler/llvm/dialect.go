@@ -26,6 +26,7 @@ type dialect struct {
 	convention string // of calling a kernel
 	spaces     [3]int // address space numbers by ir.Space
 	device     string // synchronisation scope of all threads of the device
+	block      string // likewise of those of the block
 	width      int    // threads in a warp
 
 	once  sync.Once
@@ -39,9 +40,9 @@ func (d *dialect) rows() map[key][]choice {
 }
 
 var (
-	dialectWave32 = &dialect{isa: wave32, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: [3]int{1, 3, 5}, device: "agent", width: 32}
-	dialectWave64 = &dialect{isa: wave64, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: [3]int{1, 3, 5}, device: "agent", width: 64}
-	dialectNVPTX  = &dialect{isa: nvptx, triple: "nvptx64-nvidia-cuda", convention: "ptx_kernel ", spaces: [3]int{1, 3, 0}, device: "device", width: 32}
+	dialectWave32 = &dialect{isa: wave32, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: [3]int{1, 3, 5}, device: "agent", block: "workgroup", width: 32}
+	dialectWave64 = &dialect{isa: wave64, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: [3]int{1, 3, 5}, device: "agent", block: "workgroup", width: 64}
+	dialectNVPTX  = &dialect{isa: nvptx, triple: "nvptx64-nvidia-cuda", convention: "ptx_kernel ", spaces: [3]int{1, 3, 0}, device: "device", block: "block", width: 32}
 )
 
 // dialectOf returns the dialect for t, nil if this package has none.
@@ -61,7 +62,7 @@ func dialectOf(t target.Target) *dialect {
 var hosts = map[isa]*dialect{wave32: onHost(dialectWave32), wave64: onHost(dialectWave64), nvptx: onHost(dialectNVPTX)}
 
 func onHost(d *dialect) *dialect {
-	return &dialect{isa: d.isa, spaces: [3]int{1, 3, 0}, device: d.device, width: d.width}
+	return &dialect{isa: d.isa, spaces: [3]int{1, 3, 0}, device: d.device, block: d.block, width: d.width}
 }
 
 func (d *dialect) host() *dialect { return hosts[d.isa] }

@@ -3,6 +3,7 @@ package llvm
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,8 +57,57 @@ func (e *emitter) value(v *ir.Value) error {
 		e.names[v.ID] = e.operand(v.Args[0])
 		return nil
 	}
+	if v.Op.IsAtomic() && v.Imm != 0 {
+		return e.ordered(v, c.patterns())
+	}
 	e.expand(v, c.patterns())
 	return nil
+}
+
+// ordered writes an atomic operation that has an order or a scope.
+func (e *emitter) ordered(v *ir.Value, patterns []pattern) error {
+	fence := &ir.Value{Op: ir.OpFence, Type: ir.Void}
+	if v.Scope() == ir.BlockScope {
+		fence.Op = ir.OpFenceBlock
+	}
+	c, err := e.d.choose(fence, 0, false)
+	if err != nil {
+		return err
+	}
+	fenced := e.d.isa&nvptx != 0 // whose atomic updates lose their order in LLVM
+	if fenced && v.Order()&ir.Release != 0 {
+		e.expand(fence, c.patterns())
+	}
+	e.expand(v, e.d.qualify(v, patterns, fenced))
+	if fenced && v.Order()&ir.Acquire != 0 {
+		e.expand(fence, c.patterns())
+	}
+	return nil
+}
+
+// qualify puts the scope of v into a template, and its order unless there are fences.
+func (d *dialect) qualify(v *ir.Value, patterns []pattern, fenced bool) []pattern {
+	pairs := []string{}
+	if v.Scope() == ir.BlockScope {
+		pairs = append(pairs, `syncscope("`+d.device+`")`, `syncscope("`+d.block+`")`)
+	}
+	if o := v.Order(); o != ir.Relaxed && !fenced {
+		seen := "monotonic" // where the exchange of a compare-and-swap fails
+		if o&ir.Acquire != 0 {
+			seen = "acquire"
+		}
+		order := [...]string{ir.Acquire: "acquire", ir.Release: "release", ir.AcquireRelease: "acq_rel"}[o]
+		pairs = append(pairs, "monotonic monotonic", order+" "+seen, "monotonic", order)
+	}
+	replace := strings.NewReplacer(pairs...)
+	out := slices.Clone(patterns)
+	for i := range out {
+		out[i].pieces = slices.Clone(out[i].pieces)
+		for j := range out[i].pieces {
+			out[i].pieces[j].text = replace.Replace(out[i].pieces[j].text)
+		}
+	}
+	return out
 }
 
 // operand returns how v is written where its type is known.

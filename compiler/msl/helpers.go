@@ -77,6 +77,7 @@ func atomicHelpers() []cfamily.Helper {
 		{Name: "atomic_write", Text: shared(`FN void atomic_write({space} {t}* p, {t} x) { metal::atomic_store_explicit(({space} metal::{a}*)p, {of}(x), metal::memory_order_relaxed); }
 `) + each(`FN void atomic_write(thread {t}* p, {t} x) { *p = x; }
 `)},
+		{Name: "part_cas", Text: inBoth(partCAS)}, {Name: "part_read", Text: inBoth(partRead)}, {Name: "part_write", Text: inBoth(partWrite)},
 		{Name: "atomic_add_f16", Text: addHalf("f16")}, {Name: "atomic_add_bf16", Text: addHalf("bf16")},
 	}
 	out[0].Text += own("u32", "add", "old + x") + own("i32", "add", "(i32)((u32)old + (u32)x)")
@@ -165,6 +166,37 @@ func addHalf(t string) string {
 }
 `, "{h}", t)
 }
+
+// The parts of a word, 8 or 16 bits, are at an address of any type.
+const partCAS = `FN u32 part_cas({space} void* p, u32 ones, u32 old, u32 next) {
+	u64 at = (u64)p & 3u;
+	u32 shift = (u32)at * 8u;
+	{space} metal::atomic_uint* word = ({space} metal::atomic_uint*)(({space} u8*)p - at);
+	u32 seen = metal::atomic_load_explicit(word, metal::memory_order_relaxed);
+	for (;;) {
+		u32 part = seen >> shift & ones;
+		if (part != old) return part;
+		if (metal::atomic_compare_exchange_weak_explicit(word, &seen, (seen & ~(ones << shift)) | next << shift, metal::memory_order_relaxed, metal::memory_order_relaxed)) return old;
+	}
+}
+`
+
+const partRead = `FN u32 part_read({space} void* p, u32 ones) {
+	u64 at = (u64)p & 3u;
+	{space} metal::atomic_uint* word = ({space} metal::atomic_uint*)(({space} u8*)p - at);
+	return metal::atomic_load_explicit(word, metal::memory_order_relaxed) >> ((u32)at * 8u) & ones;
+}
+`
+
+const partWrite = `FN void part_write({space} void* p, u32 ones, u32 x) {
+	u64 at = (u64)p & 3u;
+	u32 shift = (u32)at * 8u;
+	{space} metal::atomic_uint* word = ({space} metal::atomic_uint*)(({space} u8*)p - at);
+	u32 seen = metal::atomic_load_explicit(word, metal::memory_order_relaxed);
+	while (!metal::atomic_compare_exchange_weak_explicit(word, &seen, (seen & ~(ones << shift)) | x << shift, metal::memory_order_relaxed, metal::memory_order_relaxed)) {
+	}
+}
+`
 
 func inBoth(text string) string {
 	return strings.ReplaceAll(text, "{space}", "device") + strings.ReplaceAll(text, "{space}", "threadgroup")

@@ -84,8 +84,10 @@ func refuse(t target.Target, v *ir.Value) string {
 		return "Metal has fences from version 3.2 on; hand values on between kernels"
 	case v.Op == ir.OpFenceBlock && t.Version < 32:
 		return "Metal has fences from version 3.2 on; use a barrier"
-	case v.Op < ir.OpAtomicAdd || v.Op > ir.OpAtomicStore:
+	case !v.Op.IsAtomic():
 		return ""
+	case v.Order() != ir.Relaxed && t.Version < 32:
+		return "Metal has fences from version 3.2 on, which order its atomic operations; hand values on between kernels"
 	}
 	if k := v.Args[0].Type.Elem.Kind; k == ir.KI64 || k == ir.KU64 {
 		return "Metal has no 64-bit atomics on all devices; use 32-bit integers"

@@ -63,7 +63,8 @@ func floats(t, bits, name string) []cfamily.Helper {
 	return out
 }
 
-// adds are the atomic sums of floats, which exchange until nobody came between.
+// adds are the atomic sums of floats, which exchange until nobody came between, and
+// the exchange of a part of a word.
 func adds() []cfamily.Helper {
 	var out []cfamily.Helper
 	for _, m := range memories {
@@ -78,6 +79,17 @@ func adds() []cfamily.Helper {
 	}
 }`, name, t.float, t.word, m.word, t.cas)})
 		}
+		out = append(out, cfamily.Helper{Name: "cas_part_" + m.name, Text: fmt.Sprintf(`FN u32 cas_part_%[1]s(volatile %[2]s u8* p, u32 ones, u32 old, u32 next) {
+	u32 shift = (u32)((u64)p & 3) * 8;
+	volatile %[2]s u32* word = (volatile %[2]s u32*)(p - ((u64)p & 3));
+	for (u32 seen = *word;;) {
+		u32 part = seen >> shift & ones;
+		if (part != old) return part;
+		u32 found = atomic_cmpxchg(word, seen, (seen & ~(ones << shift)) | next << shift);
+		if (found == seen) return old;
+		seen = found;
+	}
+}`, m.name, m.word)})
 		for _, t := range []string{"f16", "bf16"} {
 			name := "add_" + t + "_" + m.name
 			out = append(out, cfamily.Helper{Name: name, Text: fmt.Sprintf(`FN u16 %[1]s(%[3]s u16* p, u16 x) {

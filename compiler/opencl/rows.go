@@ -57,6 +57,7 @@ func atomics() []cfamily.Row {
 		row(ir.OpAtomicCAS, cfamily.Int64, "atom_cmpxchg((volatile "+m.word+" atom_{k}*)&$p, $b, $c)")
 		row(ir.OpAtomicCAS, cfamily.F32, "f32_bits(atomic_cmpxchg((volatile "+m.word+" u32*)&$p, bits_f32($b), bits_f32($c)))")
 		row(ir.OpAtomicCAS, cfamily.F64, "f64_bits(atom_cmpxchg((volatile "+m.word+" atom_u64*)&$p, bits_f64($b), bits_f64($c)))")
+		row(ir.OpAtomicCAS, cfamily.Narrow, "({t})cas_part_"+m.name+"((volatile "+m.word+" u8*)&$p, {ones}, (u{n})$b, (u{n})$c)")
 		// An access to a volatile object is one access.
 		row(ir.OpAtomicLoad, 0, "*(volatile "+m.word+" {t}*)&$p")
 		row(ir.OpAtomicStore, 0, "*(volatile "+m.word+" {t}*)&$p = $b")

@@ -34,6 +34,8 @@ type Options struct {
 	SlowDiv bool
 	// Async keeps copies to shared memory that go on beside the thread: the target has them.
 	Async bool
+	// CASLoops says that the target has no atomic updates of 8 and 16 bits but compare-and-swap.
+	CASLoops bool
 	// Small says what launches keep to: see [ir.SmallLen], [ir.SmallBlocks] and
 	// [ir.SmallThreads].
 	Small bool
@@ -64,6 +66,10 @@ var Passes = []Pass{
 	{
 		Name: "copies", Required: true, Run: copies,
 		Doc: "Makes copies of dsl.CopyAsync loads and stores where the target has no others, and in checked builds. Right after size, so that all others see these.",
+	},
+	{
+		Name: "casloop", Required: true, Run: casloop,
+		Doc: "Makes loops around compare-and-swap of atomic updates of 8 and 16 bits where the target has no others. Right after copies, so that all others see loops.",
 	},
 	{
 		Name: "release", Required: true, Run: release,
@@ -172,6 +178,8 @@ var Constraints = []Constraint{
 	{"size", "release", "it leaves arrays like all others to the passes behind it"},
 	{"inline", "release", "checks sit in callees too"},
 	{"inline", "copies", "copies are begun in callees too"},
+	{"inline", "casloop", "callees update memory too"},
+	{"casloop", "cse", "it makes arithmetic"},
 	{"copies", "cse", "what a load of the source gave before is known"},
 	{"inline", "sroa", "a pointer passed to a call would escape"},
 	{"inline", "unroll", "loop sizes count the callees' bodies"},

@@ -86,7 +86,7 @@ func runNamed(t testing.TB, m *ir.Module, name string) {
 	name, checked := strings.CutSuffix(name, "+")
 	i := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == name })
 	require.GreaterOrEqual(t, i, 0, "pass %q", name)
-	require.NoError(t, Passes[i].Run(m, &Options{Release: release || small, Checked: checked, WarpSize: 32, Narrow: true, SlowDiv: true, Small: small, Async: async, Converge: true}))
+	require.NoError(t, Passes[i].Run(m, &Options{Release: release || small, Checked: checked, WarpSize: 32, Narrow: true, SlowDiv: true, Small: small, Async: async, Converge: true, CASLoops: true}))
 	require.NoError(t, ir.Verify(m), "after %s:\n%s", name, m)
 }
 
@@ -155,7 +155,7 @@ b0:
 		After: func(p string, _ *ir.Module) { ran = append(ran, p) },
 	})
 	require.NoError(t, err)
-	require.Equal(t, []string{"inline", "target", "size", "copies", "release", "contract", "unroll", "unroll", "strength", "licm", "partial", "converge", "narrow", "reciprocal", "cse", "ifconv", "licm", "bounds", "shortdiv", "dce"}, ran)
+	require.Equal(t, []string{"inline", "target", "size", "copies", "casloop", "release", "contract", "unroll", "unroll", "strength", "licm", "partial", "converge", "narrow", "reciprocal", "cse", "ifconv", "licm", "bounds", "shortdiv", "dce"}, ran)
 	require.Contains(t, m.String(), "bounds")
 	require.NoError(t, Run(m, Options{Release: true}))
 	require.NotContains(t, m.String(), "bounds")

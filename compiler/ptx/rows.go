@@ -3,6 +3,7 @@ package ptx
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/ir"
@@ -374,6 +375,12 @@ func memoryRows() []row {
 		add(ir.OpAtomicXor, whole, atom+".xor.{b} $d, [$a], $b")
 		add(ir.OpAtomicExch, whole|floats, atom+".exch.{b} $d, [$a], $b")
 		add(ir.OpAtomicCAS, whole|floats, atom+".cas.{b} $d, [$a], $b, $c")
+		for _, k := range []ir.Kind{ir.KI8, ir.KU8, ir.KI16, ir.KU16} {
+			for _, cc := range []int{75, 0} {
+				out = append(out, row{op: ir.OpAtomicCAS, on: of(k), sub: spaceSub + space, cc: cc, asm: casPart(k, ir.Space(space), cc), narrow: true})
+			}
+		}
+		whole |= small
 		add(ir.OpAtomicLoad, whole|floats, "ld.relaxed.gpu."+s+".{m} $d, [$a]")
 		add(ir.OpAtomicStore, whole|floats, "st.relaxed.gpu."+s+".{m} [$a], $b")
 		for _, k := range []ir.Kind{ir.KF16, ir.KBF16} {
@@ -383,6 +390,52 @@ func memoryRows() []row {
 		}
 	}
 	return out
+}
+
+// ordered gives the instructions of an atomic operation its order and scope. The load
+// before a loop around compare-and-swap needs none: what it reads is only a guess.
+func ordered(v *ir.Value, patterns []pattern) []pattern {
+	order := [...]string{ir.Relaxed: "relaxed", ir.Acquire: "acquire", ir.Release: "release", ir.AcquireRelease: "acq_rel"}[v.Order()]
+	scope := [...]string{ir.DeviceScope: ".gpu.", ir.BlockScope: ".cta."}[v.Scope()]
+	out := slices.Clone(patterns)
+	for i := range out {
+		if len(out[i].pieces) == 0 {
+			continue
+		}
+		text := out[i].pieces[0].text
+		if rest, ok := strings.CutPrefix(text, "atom."); ok {
+			text = "atom." + order + scope + rest
+		} else if v.Op == ir.OpAtomicLoad || v.Op == ir.OpAtomicStore {
+			text = strings.Replace(text, ".relaxed.gpu.", "."+order+scope, 1)
+		}
+		out[i].pieces = slices.Clone(out[i].pieces)
+		out[i].pieces[0].text = text
+	}
+	return out
+}
+
+// casPart compares and exchanges 8 or 16 bits: in one instruction where there is one,
+// else by exchanging the word around them until nobody came between. If what is there is
+// not what is expected, the word is exchanged for itself.
+func casPart(k ir.Kind, space ir.Space, cc int) string {
+	s := space.String()
+	if cc >= 75 && width(k) == 16 {
+		return "cvt.u16.u32 $h0, $B; cvt.u16.u32 $h1, $C; atom." + s + ".cas.b16 $h2, [$a], $h0, $h1; cvt.u32.u16 $d, $h2"
+	}
+	at, find := "[$q20]", "cvt.u32.u64 $r20, $A; and.b64 $q20, $A, -4; "
+	if space == ir.Shared {
+		at, find = "[$r21]", "mov.b32 $r20, $A; and.b32 $r21, $A, -4; "
+	}
+	ones := "255"
+	if width(k) == 16 {
+		ones = "65535"
+	}
+	return find + "and.b32 $r22, $r20, 3; shl.b32 $r23, $r22, 3; shl.b32 $r24, " + ones + ", $r23; not.b32 $r25, $r24; " +
+		"and.b32 $r30, $B, " + ones + "; shl.b32 $r26, $r30, $r23; and.b32 $r31, $C, " + ones + "; shl.b32 $r32, $r31, $r23; " +
+		"ld.relaxed.gpu." + s + ".b32 $r27, " + at + "; $L:;" +
+		"mov.b32 $r28, $r27; and.b32 $r29, $r28, $r24; setp.eq.u32 $p1, $r29, $r26; and.b32 $r34, $r28, $r25; or.b32 $r35, $r34, $r32;" +
+		"selp.b32 $r36, $r35, $r28, $p1; atom." + s + ".cas.b32 $r27, " + at + ", $r28, $r36;" +
+		"setp.ne.u32 $p0, $r27, $r28; @$p0 bra $L; shr.u32 $d, $r29, $r23"
 }
 
 // addHalf adds to a half in memory: in one instruction where there is one, else by

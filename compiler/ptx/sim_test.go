@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,6 +234,9 @@ func splitOperands(s string) []string {
 	return out
 }
 
+// ordering is the order and scope of an access.
+var ordering = regexp.MustCompile(`\.(relaxed|acquire|release|acq_rel)\.(gpu|cta)\b`)
+
 func (p *simProgram) decode(line string, labels map[string]int) simInst {
 	in := simInst{text: line}
 	guard := func(*simThread) bool { return true }
@@ -247,7 +251,7 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 		line = rest
 	}
 	opcode, rest, _ := strings.Cut(line, " ")
-	in.mods = strings.Split(strings.Replace(opcode, ".relaxed.gpu", "", 1), ".") // threads take turns anyway
+	in.mods = strings.Split(ordering.ReplaceAllString(opcode, ""), ".") // threads take turns anyway
 	switch in.mods[0] {
 	case "bra":
 		to, ok := labels[rest]
@@ -317,6 +321,8 @@ func bitsOf(t string) int {
 
 func irType(t string) *ir.Type {
 	switch t {
+	case "b16":
+		t = "u16"
 	case "b32":
 		t = "u32"
 	case "b64":

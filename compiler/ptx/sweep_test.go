@@ -20,7 +20,7 @@ func TestEveryOpHasARow(t *testing.T) {
 			require.NotEmpty(t, why)
 			continue
 		}
-		uses := irtest.Usages(op)
+		uses := irtest.Lowered(op)
 		switch op {
 		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock, ir.OpCopyAsync, ir.OpCopyWait:
 			continue // below
@@ -46,7 +46,7 @@ func TestSweep(t *testing.T) {
 				tgt := mustTarget(t, arch)
 				k := irtest.New()
 				for op := range ir.Ops {
-					for _, u := range irtest.Usages(op) {
+					for _, u := range irtest.Lowered(op) {
 						k.Use(u, last(k))
 					}
 				}

@@ -66,6 +66,9 @@ func (e *emitter) expand(v *ir.Value, c *choice, b uint64) {
 		x.result = e.newReg(classOf(kindOf(v.Type)))
 	}
 	patterns := c.patterns()
+	if v.Op.IsAtomic() && v.Imm != 0 {
+		patterns = ordered(v, patterns)
+	}
 	for i := range patterns {
 		x.instruction(&patterns[i])
 	}

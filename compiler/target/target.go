@@ -50,6 +50,15 @@ func (t Target) Overlaps() bool { return t.Kind == PTX && t.CC >= 90 }
 // CopiesAsync reports whether a thread can copy from global to shared memory and go on meanwhile (PTX ISA, cp.async).
 func (t Target) CopiesAsync() bool { return t.Kind == PTX && t.CC >= 80 }
 
+// CASLoops reports whether atomic updates of 8 and 16 bits have to be loops around compare-and-swap.
+func (t Target) CASLoops() bool {
+	switch t.Kind {
+	case PTX, CUDA, HIP, LLVM, MSL, OpenCL:
+		return true
+	}
+	return false
+}
+
 // String returns the text that [Parse] reads.
 func (t Target) String() string {
 	if t.Kind == Interp {

@@ -210,6 +210,15 @@ func (b *builder) block() {
 	b.add("SumDecides", kernels.SumDecides, 2, three, make([]float32, 2*three), positive[float32](b, 2*three, 5))
 	b.add("BitReductions/int32", kernels.BitReductions[int32], 2, 64, make([]int32, 4*128), ints[int32](b, 128))
 	b.add("BitReductions/uint64", kernels.BitReductions[uint64], 2, 64, make([]uint64, 4*128), ints[uint64](b, 128))
+	for width := dsl.ConstInt(1); int(width) <= b.warp; width *= 2 {
+		b.add(fmt.Sprintf("Groups/int32/%d", width), kernels.Groups[int32], 2, 64, make([]int32, 11*128), ints[int32](b, 128), width)
+		b.add(fmt.Sprintf("Groups/float32/%d", width), kernels.Groups[float32], 2, 64, make([]float32, 11*128), floats[float32](b, 128), width)
+		b.add(fmt.Sprintf("Groups/uint64/%d", width), kernels.Groups[uint64], 2, 64, make([]uint64, 11*128), ints[uint64](b, 128), width)
+		b.add(fmt.Sprintf("Masks/%d", width), kernels.Masks[uint32], 2, 64, make([]uint64, 6*128), make([]uint32, 128), width)
+	}
+	b.add("Masks/int8", kernels.Masks[int8], 2, 64, make([]uint64, 6*128), alike[int8](b, 128), dsl.ConstInt(4))
+	b.add("Masks/uint32", kernels.Masks[uint32], 2, 64, make([]uint64, 6*128), alike[uint32](b, 128), dsl.ConstInt(8))
+	b.add("Masks/int64", kernels.Masks[int64], 2, 64, make([]uint64, 6*128), alike[int64](b, 128), dsl.ConstInt(2))
 	b.add("Votes", kernels.Votes, 4, 64, make([]uint64, 256), tiny(b, 256, 100))
 	b.add("Histogram", kernels.Histogram, 3, 96, make([]uint32, 256), ints[uint8](b, 5000))
 	b.add("Atomics/int32", kernels.Atomics[int32], 3, 64, ints[int32](b, 7), ints[int32](b, 500))
@@ -218,6 +227,17 @@ func (b *builder) block() {
 	b.add("Atomics/uint64", kernels.Atomics[uint64], 3, 64, ints[uint64](b, 7), ints[uint64](b, 500))
 	b.add("AtomicFloats/float32", kernels.AtomicFloats[float32], 3, 64, make([]float32, 3), whole[float32](b, 500))
 	b.add("AtomicFloats/float64", kernels.AtomicFloats[float64], 3, 64, make([]float64, 3), whole[float64](b, 500))
+	b.add("NarrowAtomics/int8", kernels.NarrowAtomics[int8], 3, 64, make([]int8, 13), ints[int8](b, 500))
+	b.add("NarrowAtomics/uint8", kernels.NarrowAtomics[uint8], 3, 64, make([]uint8, 13), ints[uint8](b, 500))
+	b.add("NarrowAtomics/int16", kernels.NarrowAtomics[int16], 3, 64, make([]int16, 13), ints[int16](b, 500))
+	b.add("NarrowAtomics/uint16", kernels.NarrowAtomics[uint16], 3, 64, make([]uint16, 13), ints[uint16](b, 500))
+	b.add("LastSum/int32", kernels.LastSum[int32], 5, 64, make([]int32, 3), make([]int32, 5), ints[int32](b, 320), make([]uint32, 1))
+	b.add("LastSum/uint64", kernels.LastSum[uint64], 5, 64, make([]uint64, 3), make([]uint64, 5), ints[uint64](b, 320), make([]uint32, 1))
+	b.add("LastSum/float32", kernels.LastSum[float32], 5, 64, make([]float32, 3), make([]float32, 5), whole[float32](b, 320), make([]uint32, 1))
+	b.add("OrderedKinds/int32", kernels.OrderedKinds[int32], 3, 64, make([]int32, 9), ints[int32](b, 500))
+	b.add("OrderedKinds/uint64", kernels.OrderedKinds[uint64], 3, 64, make([]uint64, 9), ints[uint64](b, 500))
+	b.add("OrderedFloats/float32", kernels.OrderedFloats[float32], 3, 64, make([]float32, 3), whole[float32](b, 500))
+	b.add("OrderedFloats/float64", kernels.OrderedFloats[float64], 3, 64, make([]float64, 3), whole[float64](b, 500))
 	b.add("AtomicHalves/f16", kernels.AtomicHalves[dsl.F16], 3, 64, make([]dsl.F16, 5), signs[dsl.F16](b, 501))
 	b.add("AtomicHalves/bf16", kernels.AtomicHalves[dsl.BF16], 3, 64, make([]dsl.BF16, 5), signs[dsl.BF16](b, 501))
 	strips[uint8](b, "uint8", kernels.Strips[uint8], ints[uint8])
@@ -336,6 +356,15 @@ func counts(b *builder, n int) []uint8 {
 	out := make([]uint8, n)
 	for i := range out {
 		out[i] = uint8(b.rng.IntN(130))
+	}
+	return out
+}
+
+// alike are numbers of which there are only some, so that lanes have the same.
+func alike[T kernels.Integer](b *builder, n int) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = T(b.rng.IntN(5))
 	}
 	return out
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"regexp"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/pass"
 )
 
 // atomicCases apply each atomic operation from many threads to few cells, in
@@ -13,7 +15,7 @@ import (
 // the order.
 func atomicCases() []Case {
 	var out []Case
-	ints := []*ir.Type{ir.I32, ir.U32, ir.I64, ir.U64}
+	ints := []*ir.Type{ir.I32, ir.U32, ir.I64, ir.U64, ir.I8, ir.U8, ir.I16, ir.U16}
 	for _, a := range []struct {
 		op    ir.Op
 		plain ir.Op
@@ -24,16 +26,93 @@ func atomicCases() []Case {
 		{ir.OpAtomicAnd, ir.OpAnd, ints}, {ir.OpAtomicOr, ir.OpOr, ints}, {ir.OpAtomicXor, ir.OpXor, ints},
 	} {
 		for _, t := range a.types {
-			out = append(out, globalAtomic(a.op, a.plain, t), sharedAtomic(a.op, a.plain, t))
+			list := []Case{globalAtomic(a.op, a.plain, t), sharedAtomic(a.op, a.plain, t)}
+			if t.IsInt() && t.Size() < 4 {
+				list = asLoops(list)
+			}
+			out = append(out, list...)
 		}
 	}
 	for _, t := range append(ints, floatTypes...) {
-		out = append(out, exchange(t), compareSwap(t), loadStore(t))
+		list := []Case{exchange(t), compareSwap(t), loadStore(t)}
+		switch t {
+		case ir.I32:
+			list = append(list, orders(append(list, sharedAtomic(ir.OpAtomicAdd, ir.OpAdd, t))...)...)
+		case ir.U64, ir.F32, ir.U8, ir.I16:
+			list = append(list, orders(compareSwap(t))...)
+		}
+		if t.Size() < 4 {
+			list = append(asLoops(list[:1]), list[1:]...)
+		}
+		out = append(out, list...)
 		if t.IsFloat() {
 			out = append(out, compareBits(t))
 		}
 	}
 	return append(out, roundedHalves(ir.F16), roundedHalves(ir.BF16))
+}
+
+// NarrowUpdates are the atomic updates of 8 and 16 bits as they are, for targets that
+// write them; [Cases] has them as loops around compare-and-swap.
+func NarrowUpdates() (out []Case) {
+	for _, t := range []*ir.Type{ir.I8, ir.U8, ir.I16, ir.U16} {
+		for op, plain := range map[ir.Op]ir.Op{
+			ir.OpAtomicAdd: ir.OpAdd, ir.OpAtomicMin: ir.OpMin, ir.OpAtomicMax: ir.OpMax, ir.OpAtomicAnd: ir.OpAnd, ir.OpAtomicOr: ir.OpOr, ir.OpAtomicXor: ir.OpXor,
+		} {
+			out = append(out, globalAtomic(op, plain, t), sharedAtomic(op, plain, t))
+		}
+		out = append(out, exchange(t))
+		out = append(out, orders(exchange(t))...)
+	}
+	for i := range out {
+		out[i].Text = number(out[i].Text)
+	}
+	return out
+}
+
+// asLoops are cases with their updates as the pass casloop makes them.
+func asLoops(cases []Case) []Case {
+	for i := range cases {
+		c := &cases[i]
+		m, err := ir.Parse(number(c.Text))
+		if err == nil {
+			err = pass.Run(m, pass.Options{CASLoops: true, Check: ir.Verify, Disable: []string{
+				"target", "fold", "sroa", "contract", "unroll", "strength", "licm", "partial", "narrow", "reciprocal", "cse", "ifconv", "bounds", "shortdiv", "dce"}})
+		}
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", c.Name, err))
+		}
+		c.Name, c.Text = c.Name+" by a loop", m.Text()
+	}
+	return cases
+}
+
+var atomicLine = regexp.MustCompile(`(?m)(atomic\.\w+)( %[^:\n]*[^:\n ])( : \w+)?$`)
+
+// orders are the cases, each of one block or with cells of its own for each, in every
+// order and scope that their operations can have.
+func orders(cases ...Case) (out []Case) {
+	for _, c := range cases {
+		for imm := uint64(1); imm <= ir.AtomicImm(ir.AcquireRelease, ir.BlockScope); imm++ {
+			o := c
+			o.Name = fmt.Sprintf("%s, order and scope %d", c.Name, imm)
+			o.Text = atomicLine.ReplaceAllStringFunc(c.Text, func(line string) string {
+				m := atomicLine.FindStringSubmatch(line)
+				var op ir.Op
+				for x := range ir.Ops {
+					if x.String() == m[1] {
+						op = x
+					}
+				}
+				if !ir.OrderAllowed(op, ir.Order(imm&3)) {
+					return line
+				}
+				return fmt.Sprintf("%s%s, %d%s", m[1], m[2], imm, m[3])
+			})
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // operand is the value that thread i contributes.

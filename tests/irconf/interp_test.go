@@ -10,7 +10,7 @@ import (
 
 // TestInterp runs every case on the interpreter.
 func TestInterp(t *testing.T) {
-	for _, c := range Cases() {
+	for _, c := range append(Cases(), NarrowUpdates()...) {
 		t.Run(c.Name, func(t *testing.T) {
 			p, err := interp.Load(c.Name, []byte(c.Text))
 			if err != nil {

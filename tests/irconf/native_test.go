@@ -22,7 +22,7 @@ func TestNative(t *testing.T) {
 			dev := e.Open(t)
 			tgt, err := target.Parse("cpu:" + e.Arch)
 			require.NoError(t, err)
-			for _, c := range irconf.CasesFor(e.Warp) {
+			for _, c := range append(irconf.CasesFor(e.Warp), irconf.NarrowUpdates()...) {
 				t.Run(c.Name, func(t *testing.T) { runNative(t, dev, tgt, c) })
 			}
 		})

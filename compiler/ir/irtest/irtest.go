@@ -119,6 +119,17 @@ func Usages(op ir.Op) []Usage {
 	return out
 }
 
+// Lowered returns the usages of op for targets for which updates of 8 and 16 bits are
+// loops by the time they come to an emitter.
+func Lowered(op ir.Op) (out []Usage) {
+	for _, u := range Usages(op) {
+		if !ir.NarrowUpdate(op, u.T) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
 // Bench is a kernel under construction with a source of values of each type.
 type Bench struct {
 	m      *ir.Module

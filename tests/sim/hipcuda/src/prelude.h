@@ -160,7 +160,8 @@ KILN_FN kiln_u32 kiln_perm(kiln_u32 high, kiln_u32 low, kiln_u32 select) {
 #define __builtin_amdgcn_perm kiln_perm
 
 // ---- atomics ---------------------------------------------------------------------------
-// All of them are relaxed. A device is the widest scope that the text asks for.
+// All of them are relaxed, and stand between fences where the text asks for an order. A device is
+// the widest scope that it asks for.
 
 #ifndef __ATOMIC_RELAXED
 #define __ATOMIC_RELAXED 0
@@ -203,13 +204,22 @@ template <class T> KILN_FN T kiln_atomic_and(T *p, kiln_value<T> x) { return (T)
 template <class T> KILN_FN T kiln_atomic_or(T *p, kiln_value<T> x) { return (T)atomicOr((kiln_word<T> *)p, (kiln_word<T>)x); }
 template <class T> KILN_FN T kiln_atomic_xor(T *p, kiln_value<T> x) { return (T)atomicXor((kiln_word<T> *)p, (kiln_word<T>)x); }
 
-#define __hip_atomic_load(p, order, scope) kiln_atomic_load(p)
-#define __hip_atomic_store(p, x, order, scope) kiln_atomic_store(p, x)
-#define __hip_atomic_exchange(p, x, order, scope) kiln_atomic_exchange(p, x)
-#define __hip_atomic_compare_exchange_strong(p, old, x, then, otherwise, scope) kiln_atomic_cas(p, old, x)
-#define __hip_atomic_fetch_add(p, x, order, scope) kiln_atomic_add(p, x)
-#define __hip_atomic_fetch_min(p, x, order, scope) kiln_atomic_min(p, x)
-#define __hip_atomic_fetch_max(p, x, order, scope) kiln_atomic_max(p, x)
-#define __hip_atomic_fetch_and(p, x, order, scope) kiln_atomic_and(p, x)
-#define __hip_atomic_fetch_or(p, x, order, scope) kiln_atomic_or(p, x)
-#define __hip_atomic_fetch_xor(p, x, order, scope) kiln_atomic_xor(p, x)
+KILN_FN void kiln_order(bool fenced) {
+	if (fenced) __threadfence();
+}
+template <class T> KILN_FN T kiln_ordered(T x, int order) {
+	kiln_order(order == __ATOMIC_ACQUIRE || order >= __ATOMIC_ACQ_REL);
+	return x;
+}
+#define KILN_ORDER(x, order) (kiln_order((order) >= __ATOMIC_RELEASE), kiln_ordered(x, order))
+
+#define __hip_atomic_load(p, order, scope) KILN_ORDER(kiln_atomic_load(p), order)
+#define __hip_atomic_store(p, x, order, scope) (kiln_order((order) >= __ATOMIC_RELEASE), kiln_atomic_store(p, x))
+#define __hip_atomic_exchange(p, x, order, scope) KILN_ORDER(kiln_atomic_exchange(p, x), order)
+#define __hip_atomic_compare_exchange_strong(p, old, x, then, otherwise, scope) KILN_ORDER(kiln_atomic_cas(p, old, x), then)
+#define __hip_atomic_fetch_add(p, x, order, scope) KILN_ORDER(kiln_atomic_add(p, x), order)
+#define __hip_atomic_fetch_min(p, x, order, scope) KILN_ORDER(kiln_atomic_min(p, x), order)
+#define __hip_atomic_fetch_max(p, x, order, scope) KILN_ORDER(kiln_atomic_max(p, x), order)
+#define __hip_atomic_fetch_and(p, x, order, scope) KILN_ORDER(kiln_atomic_and(p, x), order)
+#define __hip_atomic_fetch_or(p, x, order, scope) KILN_ORDER(kiln_atomic_or(p, x), order)
+#define __hip_atomic_fetch_xor(p, x, order, scope) KILN_ORDER(kiln_atomic_xor(p, x), order)
