@@ -21,7 +21,7 @@ import (
 // lacks is what is said of a kernel that Metal cannot have: where, what, and what to do.
 const lacks = `^msl: kernel kernel\d+: (\S+\.go:\d+: |parameter .*, which nothing uses: )?(.*f64.* is not available on msl:\S+: Metal has no 64-bit floats; use float32` +
 	`|operation atomic\.\w+ is not available on msl:\S+: Metal has no 64-bit atomics on all devices; use 32-bit integers` +
-	`|operation fence is not available on msl:\S+: Metal has fences from version 3.2 on; hand values on between kernels)$`
+	`|operation (fence|atomic\.\w+) is not available on msl:\S+: Metal has fences from version 3.2 on(, which order its atomic operations)?; hand values on between kernels)$`
 
 // tooLarge is said of a kernel whose shared arrays are for other devices.
 var tooLarge = regexp.MustCompile(`^msl: kernel kernel\d+: needs \d+ bytes of shared memory, msl:\S+ has 32768 for a block; use smaller dsl\.Shared arrays$`)
