@@ -251,7 +251,7 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 	if !o.Graph {
 		o.Seed = o.Seed.Detach()
 	}
-	if t.buf != nil { // gradients have the errors of the result even where they do not need its elements
+	if t.buf != nil && o.Seed.buf != nil { // gradients have the errors of the result even where they do not need its elements
 		if err := t.dev.stream.Depend(o.Seed.buf, t.buf); err != nil {
 			return nil, wrapped(op, err)
 		}

@@ -192,7 +192,7 @@ const (
 	sumUlps     = 1
 	scanUlps    = 2
 	vectorUlps  = 8
-	productUlps = 16
+	productUlps = 22
 	wholeSum    = 2048
 )
 
