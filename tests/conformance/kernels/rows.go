@@ -40,7 +40,7 @@ func Strides(t dsl.Thread, bytes []uint8, halves []uint16, words, down []int32, 
 // at least from.
 //
 //kiln:kernel
-//kiln:const way=0,1,2
+//kiln:const way=1,2
 func FaultStride(t dsl.Thread, out []int32, index []int32, first, from int, way dsl.ConstInt) {
 	g := t.Global()
 	if g < from {
