@@ -396,7 +396,7 @@ func (d *Device) wait() error {
 	return d.wrap(d.drv.Sync())
 }
 
-// failed is told by a driver that says itself which kernel failed, before anybody who waits
+// failed is called by a driver that reports the failed kernel itself, before anybody who waits
 // for the kernel goes on. It returns the error that the wait reports.
 func (d *Device) failed(f driver.Failure) error {
 	e, ok := f.Err.(*driver.Error)

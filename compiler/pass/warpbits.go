@@ -11,7 +11,7 @@ import (
 // value has.
 const unknownBits = 64
 
-// warpBits is what the analysis knows of the bits of an integer.
+// warpBits is the known bits of an integer: which of them differ between lanes of a warp.
 //
 // A thread's index along x, in a block whose x size is a multiple of the warp
 // size, differs between the threads of a warp in its low bits only, so its
@@ -94,7 +94,7 @@ func (u *uniformity) integer(b *ir.Block, v *ir.Value) (warpBits, bool) {
 	return none, false
 }
 
-// geometry is integer for what a thread knows of its place.
+// geometry is integer for the operations of thread geometry: thread and block indices and sizes.
 func (u *uniformity) geometry(v *ir.Value) (warpBits, bool) {
 	log := uint8(bits.TrailingZeros64(uint64(max(u.warp, 1))))
 	along := u.warp > 0 && v.Imm == 0

@@ -155,7 +155,7 @@ func TestFailureStopsNothing(t *testing.T) {
 	}
 	launch(s, 'a')
 	launch(s, 'x')
-	launch(s, 'b') // runs: what depends on x the runtime knows
+	launch(s, 'b') // runs: the runtime tracks what depends on x
 	launch(other, 'c')
 	require.NoError(t, other.Sync())
 	err = s.Sync()
