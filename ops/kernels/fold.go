@@ -476,20 +476,34 @@ func together[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]
 	}
 	t.Sync()
 	if t.Warp() == 0 {
+		load := func(i int) Acc[C] {
+			a := Acc[C]{V: v[i]}
+			if w.Form == Pair || w.Form == Triple {
+				a.W = m[i]
+			}
+			if w.Form == Triple {
+				a.N = n[i]
+			}
+			if w.Form == Indexed {
+				a.I = k[i]
+			}
+			return a
+		}
 		warps := t.BlockDimX() / t.WarpSize()
-		i := t.Lane() % warps
-		a = Acc[C]{V: v[i]}
-		if w.Form == Pair || w.Form == Triple {
-			a.W = m[i]
-		}
-		if w.Form == Triple {
-			a.N = n[i]
-		}
-		if w.Form == Indexed {
-			a.I = k[i]
-		}
-		for d := 1; d < warps; d *= 2 {
+		lanes := min(warps, t.WarpSize())
+		a = load(t.Lane() % lanes)
+		for d := 1; d < lanes; d *= 2 {
 			a = both(w, a, across(t, w, a, d), merge)
+		}
+		if t.WarpSize() < 32 {
+			// A block of 1024 threads has more warps than such a warp has lanes.
+			for from := lanes; from < warps; from += lanes {
+				b := load(from + t.Lane()%lanes)
+				for d := 1; d < lanes; d *= 2 {
+					b = both(w, b, across(t, w, b, d), merge)
+				}
+				a = both(w, a, b, merge)
+			}
 		}
 	}
 	return a
