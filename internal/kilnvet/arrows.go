@@ -72,6 +72,7 @@ var arrows = []arrow{
 	{from: "tests", to: []string{"*"}},
 	{from: "python", to: []string{"*"}},
 	{from: "internal/kilnvet"},
+	{from: "internal/commonops", to: []string{"tensor"}},
 	{from: "internal/mutate"},
 	{from: "internal/plainjson"},
 }
