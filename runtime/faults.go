@@ -202,8 +202,9 @@ func (r *ring) origin(p place) (s callsite.Stack) {
 }
 
 // unsettled returns the operations whose failures are not known and that may write to a
-// log: of those with that number if it is not 0.
-func (r *ring) unsettled(o *output, number uint32) (list []place) {
+// log: of a launch its number, of a graph those of its operations, if failed reports true for
+// it.
+func (r *ring) unsettled(o *output, failed func(number uint32) bool) (list []place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.slots == nil {
@@ -213,13 +214,15 @@ func (r *ring) unsettled(o *output, number uint32) (list []place) {
 		s := &r.slots[seq%ringSize]
 		switch {
 		case s.out != o:
-		case s.graph == nil && (number == 0 || uint32(seq+1) == number):
-			list = append(list, place{seq, 0})
-		case s.graph != nil && number != 0:
-			list = append(list, place{seq, int(number)})
-		case s.graph != nil:
+		case s.graph == nil:
+			if failed(uint32(seq + 1)) {
+				list = append(list, place{seq, 0})
+			}
+		default:
 			for i := range s.graph.uses {
-				list = append(list, place{seq, i + 1})
+				if failed(uint32(i + 1)) {
+					list = append(list, place{seq, i + 1})
+				}
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/gokiln/kiln/internal/callsite"
 	"github.com/gokiln/kiln/internal/devlog"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
@@ -37,7 +38,8 @@ type output struct {
 // lostRecords is how many records found no room in a log.
 type lostRecords struct {
 	all    uint32
-	failed uint32 // those of them that told of a failure
+	failed uint32   // those of them that told of a failure
+	which  []uint32 // the counts of the log, which say of which launches those are
 }
 
 // outputs are the device logs of all streams of a device, and where they go.
@@ -64,7 +66,7 @@ func (d *Device) SetOutput(w io.Writer) {
 // dsl.Printf takes 40 bytes and 8 for each value. Streams on which something was
 // printed already keep their size.
 func (d *Device) SetOutputSize(bytes int) error {
-	if least := devlog.CountBytes + 8*devlog.RecordHeader; bytes < least {
+	if least := 8 * devlog.RecordHeader; bytes < least {
 		return d.invalid("set the size of output", fmt.Sprintf("%d bytes; the least is %d", bytes, least))
 	}
 	if most := 8 * (devlog.Most - 1); int64(bytes) > int64(most) {
@@ -134,7 +136,7 @@ func (d *Device) setDirty(o *output, dirty bool) {
 func (s *Stream) makeOutput() error {
 	all := &s.dev.out
 	all.mu.Lock()
-	words := (all.size - devlog.CountBytes) / 8
+	words := all.size / 8
 	all.mu.Unlock()
 	buf, err := s.Alloc(devlog.CountBytes + 8*words)
 	if err != nil {
@@ -162,9 +164,9 @@ func (d *Device) readOutput(o *output) ([]devlog.Record, lostRecords, error) {
 	if !o.dirty {
 		return nil, lostRecords{}, nil
 	}
-	var counts [devlog.Counts]uint32
+	counts := make([]uint32, devlog.Counts)
 	at := o.buf.mem.addr
-	if err := o.stream.Download(bytesOf(counts[:]), at); err != nil {
+	if err := o.stream.Download(bytesOf(counts), at); err != nil {
 		return nil, lostRecords{}, err
 	}
 	words := make([]uint64, min(uint64(counts[devlog.Used]), uint64(o.words)))
@@ -177,8 +179,8 @@ func (d *Device) readOutput(o *output) ([]devlog.Record, lostRecords, error) {
 		return nil, lostRecords{}, err
 	}
 	records := d.records(words)
-	lost := lostRecords{all: counts[devlog.Lost], failed: counts[devlog.Failed]}
-	d.findFailures(o, records, lost.failed)
+	lost := lostRecords{all: counts[devlog.Lost], failed: counts[devlog.Failed], which: counts}
+	d.findFailures(o, records, lost)
 	clear(o.on)
 	o.on = o.on[:0]
 	d.setDirty(o, false)
@@ -201,11 +203,10 @@ func (d *Device) records(words []uint64) []devlog.Record {
 }
 
 // findFailures marks what depends on the launches that failed, each with the error of its
-// first thread, and keeps the first error for Sync. lost is how many threads failed that the
-// log had no room for.
-func (d *Device) findFailures(o *output, records []devlog.Record, lost uint32) {
+// first thread, and keeps the first error for Sync.
+func (d *Device) findFailures(o *output, records []devlog.Record, lost lostRecords) {
 	var list []*devlog.Failure // one of a launch, which are in order
-	total := uint64(lost)
+	total := uint64(lost.failed)
 	for _, r := range records {
 		if !r.Site.Fails {
 			continue
@@ -219,7 +220,7 @@ func (d *Device) findFailures(o *output, records []devlog.Record, lost uint32) {
 	}
 	for i, f := range list {
 		e := &driver.Error{Device: d.name, Kernels: []string{f.Record.Log.Kernel}, Kind: driver.ErrLaunch, Cause: f}
-		d.blame(e, d.ring.unsettled(o, f.Record.Launch)...)
+		d.blame(e, d.ring.unsettled(o, func(number uint32) bool { return number == f.Record.Launch })...)
 		if i == 0 && o.failed == nil {
 			first := *f
 			first.More = total - 1
@@ -227,12 +228,24 @@ func (d *Device) findFailures(o *output, records []devlog.Record, lost uint32) {
 			o.keep(d, e)
 		}
 	}
-	if lost > 0 {
-		e := &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: fmt.Sprintf("%d threads failed; the device log had no room to say where, see runtime.Device.SetOutputSize", lost)}
-		d.blame(e, d.ring.unsettled(o, 0)...)
-		if o.failed == nil {
-			o.keep(d, e)
+	if lost.failed == 0 {
+		return
+	}
+	const text = "threads failed; the device log had no room to say which and where, see runtime.Device.SetOutputSize"
+	all := &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: fmt.Sprintf("%d %s", lost.failed, text)}
+	places := d.ring.unsettled(o, func(number uint32) bool { return devlog.FailedBit(lost.which, number) })
+	for _, p := range places {
+		e := &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: text}
+		d.blame(e, p)
+		if all.Origin == (callsite.Stack{}) {
+			all.Origin = e.Origin
 		}
+	}
+	if len(places) == 0 {
+		d.blame(all)
+	}
+	if o.failed == nil {
+		o.keep(d, all)
 	}
 }
 

@@ -88,8 +88,8 @@ func TestOutputWithoutRoom(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {
 		var out strings.Builder
 		r.SetOutput(&out)
-		require.ErrorIs(t, r.SetOutputSize(55), ErrInvalid)
-		require.NoError(t, r.SetOutputSize(devlog.CountBytes+8*2*6))
+		require.ErrorIs(t, r.SetOutputSize(39), ErrInvalid)
+		require.NoError(t, r.SetOutputSize(8*2*6))
 		f := noter(t, r, "a")
 		s := r.DefaultStream()
 		for range 2 { // it is empty again each time
@@ -103,7 +103,7 @@ func TestOutputWithoutRoom(t *testing.T) {
 		for i := range 3 {
 			launchNote(t, s, f, 1+i/2, i)
 		}
-		require.ErrorContains(t, s.Sync(), "1 threads failed; the device log had no room to say where")
+		require.ErrorContains(t, s.Sync(), "1 threads failed; the device log had no room to say which and where")
 	})
 }
 

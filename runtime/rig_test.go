@@ -229,7 +229,10 @@ func note(site, value uint64, counts []uint32, log []uint64, launch uint64) {
 	at := counts[devlog.Used]
 	if counts[devlog.Used] += uint32(len(record)); int(counts[devlog.Used]) > len(log) {
 		counts[devlog.Lost]++
-		counts[devlog.Failed] += uint32(site - 1)
+		if site > 1 {
+			counts[devlog.Failed]++
+			devlog.SetFailedBit(counts, uint32(launch))
+		}
 		return
 	}
 	copy(log[at:], record)

@@ -194,14 +194,27 @@ func (l *logLowering) record(site *ir.Value, values func() []*ir.Value, n int, n
 	write.Jump(next)
 
 	l.b = lost
+	failure := l.fail != nil && site == l.fail.Params[0]
+	if failure {
+		l.markLaunch()
+	}
 	l.b.Branch(l.emit(ir.OpLt, ir.Bool, l.emit(ir.OpAtomicLoad, ir.U32, l.countAt(devlog.Lost)), l.konst(ir.U32, devlog.Most)), count, next)
 
 	l.b = count
 	l.count(devlog.Lost)
-	if l.fail != nil && site == l.fail.Params[0] {
+	if failure {
 		l.count(devlog.Failed)
 	}
 	count.Jump(next)
+}
+
+// markLaunch sets the bit that says that the launch has lost the record of a failure.
+func (l *logLowering) markLaunch() {
+	i := l.emit(ir.OpAnd, ir.U32, l.emit(ir.OpConvert, ir.U32, l.launch), l.konst(ir.U32, devlog.FailedBits-1))
+	word := l.emit(ir.OpConvert, ir.I64, l.emit(ir.OpShr, ir.U32, i, l.konst(ir.U32, 5)))
+	at := l.emit(ir.OpOffset, l.counts.Type, l.countAt(devlog.Which), word)
+	bit := l.emit(ir.OpShl, ir.U32, l.konst(ir.U32, 1), l.emit(ir.OpAnd, ir.U32, i, l.konst(ir.U32, 31)))
+	l.emit(ir.OpAtomicOr, ir.U32, at, bit)
 }
 
 // words returns the first words of a record.

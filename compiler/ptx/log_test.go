@@ -128,11 +128,14 @@ func TestLogWithoutRoom(t *testing.T) {
 	require.Less(t, counts[devlog.Used], uint32(4*9+4*7))
 	require.EqualValues(t, 7, counts[devlog.Lost])
 	require.EqualValues(t, 4, counts[devlog.Failed])
+	for launch := range uint32(devlog.FailedBits) {
+		require.Equal(t, launch == 7, devlog.FailedBit(counts[:], launch), launch)
+	}
 }
 
 // Counts do not come back to zero, however many records are lost.
 func TestLogStopsCounting(t *testing.T) {
-	begin := [devlog.Counts]uint32{devlog.Used: 1<<32 - 1, devlog.Lost: devlog.Most, devlog.Failed: 5}
+	begin := [devlog.Counts]uint32{devlog.Used: 1<<32 - 1, devlog.Lost: devlog.Most, devlog.Failed: 5, devlog.Which: 1 << 7}
 	_, log, _ := runLog(t, 100, begin[:]...)
 	counts, _ := logWords(log)
 	require.Equal(t, begin, counts)

@@ -13,11 +13,29 @@ const (
 	Used   = 0 // words that records have taken, those without room included
 	Lost   = 1 // records that found no room; it stops at Most or a little above
 	Failed = 2 // those of them that told of a failure
-	Counts = 4 // how many counts there are
+	Which  = 4 // from here on a bit for each launch of those: see FailedBit
+
+	// FailedBits is how many launches have bits of their own, a power of two.
+	FailedBits = 4096
+
+	Counts = Which + FailedBits/32 // how many counts there are
 )
 
 // CountBytes is the room that the counts take. The records follow.
 const CountBytes = 4 * Counts
+
+// FailedBit reports whether a launch of this number has lost the record of a failure.
+// Launches whose numbers differ by a multiple of FailedBits share a bit.
+func FailedBit(counts []uint32, launch uint32) bool {
+	i := launch % FailedBits
+	return counts[Which+i/32]>>(i%32)&1 != 0
+}
+
+// SetFailedBit sets the bit of a launch.
+func SetFailedBit(counts []uint32, launch uint32) {
+	i := launch % FailedBits
+	counts[Which+i/32] |= 1 << (i % 32)
+}
 
 // Most is a limit that keeps counts from beginning again at zero: no log has as many
 // words. Counts go above it by what threads add that run at the same time.

@@ -4,11 +4,11 @@
 // form from here.
 //
 // The log begins with counts of 32 bits; records follow, of 64-bit words. A thread
-// reserves room for its record by one atomic addition to the first count; what finds
-// no room is counted only. A record names the call it comes from by a number, so that
+// reserves room for its record by one atomic addition to the first count. What finds
+// no room is counted, and sets a bit of its launch if it tells of a failure. A record names the call it comes from by a number, so that
 // texts stay on the host:
 //
-//	Used Lost Failed 0 | record | record | …
+//	Used Lost Failed 0 bits… | record | record | …
 //	record: site, launch, block and thread (3 words), values
 //
 //	list := devlog.Read(words, func(id uint32) *devlog.Log { return kernels[id] })

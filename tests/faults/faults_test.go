@@ -409,11 +409,22 @@ func lost(t *testing.T, dev *runtime.Device) {
 	d := tensor.On(dev)
 	table := tensor.Arange(d, 0, float32(4))
 	ids := tensor.From(d, slices.Repeat([]int32{9}, n), n)
-	bad := table.IndexSelect(ids, 0)
-	good := table.AddScalar(1)
-	require.ErrorIs(t, read(bad), runtime.ErrLaunch)
-	require.ErrorIs(t, read(bad), runtime.ErrLaunch)
-	require.NoError(t, read(good))
+	first := table.IndexSelect(tensor.From(d, []int32{3, 1}, 2), 0)
+	bad, pos := table.IndexSelect(ids, 0), line()
+	good := table.IndexSelect(tensor.From(d, []int32{2, 0}, 2), 0) // which could fail as well
+	again, where := table.IndexSelect(ids.Narrow(0, 0, 8), 0), line()
+	for range 2 {
+		for x, at := range map[*tensor.Tensor]string{bad: pos, again: where} {
+			err := read(x)
+			require.ErrorIs(t, err, runtime.ErrLaunch)
+			require.ErrorContains(t, err, at)
+		}
+	}
+	for x, want := range map[*tensor.Tensor][]float32{first: {3, 1}, good: {2, 0}} {
+		got, err := tensor.ToSlice[float32](x)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
 }
 
 // What was found on the host is an error there.
