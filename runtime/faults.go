@@ -44,7 +44,7 @@ const (
 type ring struct {
 	own  bool          // the driver says itself which kernel failed, and every kernel may
 	next atomic.Uint64 // how many operations were noted; changes with the lock held
-	risk atomic.Uint64 // behind the last of those that may fail
+	risk atomic.Uint64 // behind the last of those that may fail; next if all may
 	safe atomic.Uint64 // of those before it all failures are known
 
 	marked atomic.Int64 // pieces of memory that are not released
@@ -58,10 +58,11 @@ type slot struct {
 	blocks    [ringUses]*block
 	access    [ringUses]Access
 	n         uint8
-	more      bool // the next slot is of the same operation
-	submitted atomic.Bool
-	out       *output    // the device log that the kernel may write to
-	graph     *graphBody // which was launched
+	seq       uint64
+	more      bool          // the next slot is of the same operation
+	submitted atomic.Uint64 // the number of the operation behind it, once the driver has it
+	out       *output       // the device log that the kernel may write to
+	graph     *graphBody    // which was launched
 }
 
 // touched is the memory that an operation uses: both lists together. There is nothing else
@@ -78,7 +79,15 @@ type place struct {
 }
 
 // idle reports whether operations that cannot fail need not be noted.
-func (r *ring) idle() bool { return r.risk.Load() <= r.safe.Load() && r.marked.Load() == 0 }
+func (r *ring) idle() bool { return !r.risky() && r.marked.Load() == 0 }
+
+// risky reports whether there may be failures that are not known.
+func (r *ring) risky() bool {
+	if r.own {
+		return r.next.Load() > r.safe.Load()
+	}
+	return r.risk.Load() > r.safe.Load()
+}
 
 // note notes an operation before it is submitted, and returns its number and entry, nil if
 // it need not be noted. It is one that may fail, or not, may write to a log, and may be a
@@ -105,7 +114,9 @@ func (r *ring) note(t *touched, fails bool, out *output, graph *graphBody) (uint
 	}
 	if fails {
 		r.callers[seq%ringSize].Capture(1)
-		r.risk.Store(last + 1)
+		if !r.own {
+			r.risk.Store(last + 1)
+		}
 	}
 	r.next.Store(last + 1)
 	if r.marked.Load() != 0 {
@@ -117,8 +128,7 @@ func (r *ring) note(t *touched, fails bool, out *output, graph *graphBody) (uint
 
 func (r *ring) begin(seq uint64) *slot {
 	s := &r.slots[seq%ringSize]
-	s.n, s.more, s.out, s.graph = 0, false, nil, nil
-	s.submitted.Store(false)
+	s.n, s.more, s.out, s.graph, s.seq = 0, false, nil, nil, seq
 	return s
 }
 
@@ -128,7 +138,7 @@ func (r *ring) put(s *slot, seq uint64, b *block, a Access) (*slot, uint64) {
 		s.more = true
 		seq++
 		s = r.begin(seq)
-		s.submitted.Store(true)
+		s.submit()
 	}
 	s.blocks[s.n], s.access[s.n] = b, a
 	s.n++
@@ -138,7 +148,7 @@ func (r *ring) put(s *slot, seq uint64, b *block, a Access) (*slot, uint64) {
 // submit notes that the operation was given to the driver.
 func (s *slot) submit() {
 	if s != nil {
-		s.submitted.Store(true)
+		s.submitted.Store(s.seq + 1)
 	}
 }
 
@@ -152,7 +162,7 @@ func (r *ring) before() uint64 {
 	defer r.mu.Unlock()
 	next := r.next.Load()
 	for seq := r.first(); seq < next; seq++ {
-		if !r.slots[seq%ringSize].submitted.Load() {
+		if r.slots[seq%ringSize].submitted.Load() != seq+1 {
 			return seq
 		}
 	}
@@ -185,7 +195,7 @@ func (r *ring) done(seq uint64) {
 func (r *ring) full() bool {
 	const reserve = ringSize / 8
 	safe := r.safe.Load()
-	return r.risk.Load() > safe && r.next.Load()-safe >= ringSize-reserve
+	return r.risky() && r.next.Load()-safe >= ringSize-reserve
 }
 
 // origin is where an operation was launched, or captured.
@@ -376,7 +386,7 @@ func (d *Device) makeRoom() error {
 
 // settle waits until it is known which of the operations so far have failed.
 func (d *Device) settle() error {
-	if d.ring.risk.Load() <= d.ring.safe.Load() {
+	if !d.ring.risky() {
 		return nil
 	}
 	seq := d.ring.before()
