@@ -44,9 +44,10 @@ type foldPlan struct {
 // adds reports whether errors of long chains of steps add up: sums of integers are exact.
 func (p *foldPlan) adds() bool { return p.r.adds && p.x.DType.IsFloat() }
 
-// tree has a thread that takes so many steps merge what some of them come to.
-func (p *foldPlan) tree(steps int) {
-	p.fold.Tree = dsl.ConstBool(p.adds() && steps > kernels.TreeSteps)
+// tree has a thread that takes so many steps merge what some of them come to. Where blocks come
+// one after the other that costs short rows nothing, and one kernel is for rows of all lengths.
+func (p *foldPlan) tree(info *runtime.Info, steps int) {
+	p.fold.Tree = dsl.ConstBool(p.adds() && (serial(info) || steps > kernels.TreeSteps))
 }
 
 // longest bounds the parts of a row that threads share which look at so much of it together.
@@ -213,9 +214,9 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	}
 	p.cut(rowParts(info, w.Form, threads), blocks, span, least, step, from, most)
 	if w.Nested {
-		p.tree(steps * w.Part)
+		p.tree(info, steps*w.Part)
 	} else {
-		p.tree(w.Part / together)
+		p.tree(info, w.Part/together)
 	}
 	w.Vec = 1
 	if v := 16 / p.x.DType.Size(); !serial(info) && p.fits(v) {
@@ -328,7 +329,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 		most = min(most, p.longest(1))
 	}
 	p.cut(want, tiles*w.Rows, w.N, least, step, 4*step, most)
-	p.tree(w.Part / together)
+	p.tree(info, w.Part/together)
 	p.grid = runtime.Grid{
 		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
 		Threads: runtime.Dim3{X: x, Y: y},
@@ -396,7 +397,7 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 		}
 		w.Block, w.Group, w.Vec, w.Whole, w.Ahead = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false, dsl.ConstInt(ahead)
 		p.fold, p.down, p.parts = w, true, 1
-		p.tree(w.N / (ahead / vec * threads / lanes))
+		p.tree(info, w.N/(ahead/vec*threads/lanes))
 		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, maxBlocksZ)}, Threads: runtime.Dim3{X: threads}}
 		return true
 	}

@@ -132,7 +132,7 @@ func (c *Scan) run(s *runtime.Stream, l *lines, p *foldPlan) error {
 	if err != nil {
 		return err
 	}
-	p.tree(p.fold.Part / f.step(&p.fold))
+	p.fold.Tree = dsl.ConstBool(p.adds() && p.fold.Part/f.step(&p.fold) > kernels.TreeSteps)
 	xh, oh := l.x.header(), l.out.header()
 	return k.Launch(s, grid, slice(l.out.DType, &oh), slice(l.x.DType, &xh), carry, p.fold, dsl.ConstBool(p.parts > 1), l.vectors(&p.fold), init, op)
 }
