@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
@@ -426,13 +427,35 @@ func (p *foldPlan) run(s *runtime.Stream) error {
 		}
 		return k.Launch(s, p.grid, out, x, p.fold, f[0], f[1], f[2], f[3])
 	}
+	grid := p.joinGrid(s)
+	if !p.in.parts.Loaded(s.Device(), nil, nil, nil, nil, nil, p.second, f[2], f[3]) {
+		if err := p.prefetch(s.Device()); err != nil {
+			return err
+		}
+	}
 	var room scratch
 	args, err := p.runParts(s, &room)
 	if err != nil {
 		return err
 	}
 	defer room.free(s)
-	return p.in.parts.Launch(s, p.joinGrid(s), out, args[0], args[1], args[2], args[3], p.second, f[2], f[3])
+	return p.in.parts.Launch(s, grid, out, args[0], args[1], args[2], args[3], p.second, f[2], f[3])
+}
+
+// prefetch has both kernels compiled at the same time.
+func (p *foldPlan) prefetch(dev *runtime.Device) error {
+	f := p.in.fns
+	return jit.Prefetch(dev,
+		jit.Wanted{Kernel: p.partial(), Consts: []any{p.fold, f[0], f[1], f[2]}},
+		jit.Wanted{Kernel: p.in.parts, Consts: []any{p.second, f[2], f[3]}})
+}
+
+// partial is the kernel that keeps what is known of parts.
+func (p *foldPlan) partial() *jit.Kernel {
+	if p.across {
+		return p.in.partCols
+	}
+	return p.in.partRows
 }
 
 // runParts launches the kernel that keeps what is known of parts, and returns where.
@@ -448,12 +471,8 @@ func (p *foldPlan) runParts(s *runtime.Stream, room *scratch) (args [4]any, err 
 		h[i] = room.take(c.Size(), n)
 		args[i] = slice(c, &h[i])
 	}
-	k := p.in.partRows
-	if p.across {
-		k = p.in.partCols
-	}
 	f, xh := p.in.fns, p.x.header()
-	err = k.Launch(s, p.grid, args[0], args[1], args[2], args[3], slice(p.x.DType, &xh), p.fold, f[0], f[1], f[2])
+	err = p.partial().Launch(s, p.grid, args[0], args[1], args[2], args[3], slice(p.x.DType, &xh), p.fold, f[0], f[1], f[2])
 	if err != nil {
 		room.free(s)
 	}
