@@ -109,7 +109,7 @@ func (b *Buffer) Free() error { return b.FreeOn(b.mem.dev.def) }
 // done. The caller makes sure that no other stream uses it.
 func (b *Buffer) FreeOn(s *Stream) error {
 	b.keep()
-	if b.mem.freed.Load() || b.mem.dev.closed.Load() {
+	if b.mem.freed.Load() || b.mem.dev.closed.Load() || b.mem.dev.hung.Load() {
 		return nil
 	}
 	if s.dev != b.mem.dev {

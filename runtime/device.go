@@ -23,6 +23,8 @@ type Device struct {
 	life   sync.RWMutex // held for reading by what cleans up behind the program
 	closed atomic.Bool
 	lost   atomic.Pointer[driver.Error] // why the device cannot be used any more
+	hung   atomic.Bool                  // a kernel that does not end is why
+	watch  watchdog
 
 	reclaiming sync.Mutex
 	buffers    atomic.Int64
@@ -89,6 +91,9 @@ func (d *Device) Sync() error {
 	if err := d.def.usable("wait for the device"); err != nil {
 		return err
 	}
+	if err := d.def.patience(); err != nil {
+		return err
+	}
 	logs := d.allLogs()
 	counts, noted := make([]uint64, len(logs)), d.ring.before()
 	for i, l := range logs {
@@ -110,12 +115,19 @@ func (d *Device) Close() error {
 	if d.registry != nil && !d.registry.release(d) {
 		return nil
 	}
+	if !d.closed.Load() && d.lost.Load() == nil {
+		_ = d.def.patience() // the device is lost then, which is looked at below
+	}
 	d.life.Lock()
 	defer d.life.Unlock()
 	if d.closed.Swap(true) {
 		return nil
 	}
+	if d.hung.Load() {
+		return d.lost.Load()
+	}
 	printed := d.drain(0, nil)
+	d.watch.close()
 	_ = d.letGo(true) // closing reports what is wrong with the device
 	err := d.wrap(d.drv.Close())
 	d.forgetLaunches()
@@ -149,7 +161,7 @@ func (d *Device) usable() error {
 func (d *Device) cleanUp(fn func() error) {
 	d.life.RLock()
 	defer d.life.RUnlock()
-	if !d.closed.Load() {
+	if !d.closed.Load() && !d.hung.Load() {
 		// Nobody is there to hear of a failure; a lost device reports itself.
 		_ = fn()
 	}

@@ -27,7 +27,8 @@
 //
 // Environment: KILN_CUDA_LIBRARY names the CUDA driver's library file, instead
 // of the usual places. KILN_LAUNCH_BLOCKING=1 waits for every launch, so that
-// a failure is reported by the launch that caused it.
+// a failure is reported by the launch that caused it. KILN_LAUNCH_TIMEOUT=30s bounds the time
+// of every launch, see [Device.SetLaunchTimeout].
 //
 //	dev, err := runtime.Open("auto")
 //	x, err := runtime.From(dev, []float32{1, 2, 3})

@@ -17,6 +17,7 @@ var (
 	ErrClosed      = driver.ErrClosed      // the device was closed
 	ErrFreed       = driver.ErrFreed       // the memory was freed
 	ErrNotReady    = driver.ErrNotReady    // an event was not reached yet
+	ErrTimeout     = driver.ErrTimeout     // a kernel has not ended in time
 	ErrCapturing   = driver.ErrCapturing   // a graph cannot hold it, see Device.Capture
 )
 

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	goruntime "runtime"
 	"sync/atomic"
 	"time"
@@ -93,6 +94,11 @@ func (e *Event) Done() (bool, error) {
 func (e *Event) Sync() error {
 	if err := e.usable("wait for an event"); err != nil {
 		return err
+	}
+	if e.dev.watches() {
+		if err := e.dev.reach(context.Background(), e.drv, e.dev.def); err != nil {
+			return err
+		}
 	}
 	err := e.drv.Sync()
 	goruntime.KeepAlive(e)

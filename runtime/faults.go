@@ -402,6 +402,9 @@ func (d *Device) settle() error {
 
 // wait waits for all streams, without the failures that Sync of one reports.
 func (d *Device) wait() error {
+	if err := d.def.patience(); err != nil {
+		return err
+	}
 	if r, ok := d.drv.(driver.Reporter); ok {
 		r.Wait()
 		return nil
@@ -417,6 +420,9 @@ func (d *Device) failed(f driver.Failure) error {
 		e = &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Cause: f.Err}
 	}
 	d.blame(e, place{f.Seq, f.Op})
+	if e.Sticky && e.Kind == ErrTimeout {
+		d.giveUp(e)
+	}
 	return e
 }
 

@@ -114,6 +114,8 @@ func (b *graphBody) launch(op string, s *Stream) error {
 	err := b.submit(s)
 	if err != nil {
 		name.Store(nil) // it never ran
+	} else if s.dev.watches() {
+		err = s.follow(&b.kernels, [3]int{}, [3]int{})
 	}
 	return s.dev.wrap(err)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gokiln/kiln/runtime/internal/cpu"
 	"github.com/gokiln/kiln/runtime/internal/cuda"
@@ -67,12 +68,12 @@ func (r *registry) probe() []ProbeReport {
 }
 
 func (r *registry) openDevice(name string) (*Device, error) {
-	blocking, err := blockingLaunches()
+	opts, err := readOptions()
 	if err != nil {
 		return nil, err
 	}
 	if name == "" || name == "auto" {
-		return r.openAuto(blocking)
+		return r.openAuto(opts)
 	}
 	kind, number, hasNumber := strings.Cut(name, ":")
 	if usual, ok := aliases[kind]; ok {
@@ -88,7 +89,7 @@ func (r *registry) openDevice(name string) (*Device, error) {
 				return nil, fmt.Errorf("device %q: %w: %w", name, err, ErrNoDevice)
 			}
 		}
-		return r.openAt(b, ordinal, blocking)
+		return r.openAt(b, ordinal, opts)
 	}
 	return nil, fmt.Errorf("device %q: unknown kind; this build knows %s and auto: %w", name, strings.Join(r.kinds(), ", "), ErrNoDevice)
 }
@@ -118,10 +119,10 @@ func (r *registry) kinds() []string {
 
 // openAuto takes the first backend that has a device. The errors of the others
 // matter only when none has.
-func (r *registry) openAuto(blocking bool) (*Device, error) {
+func (r *registry) openAuto(opts options) (*Device, error) {
 	var failures []error
 	for _, b := range r.backends {
-		d, err := r.openAt(b, 0, blocking)
+		d, err := r.openAt(b, 0, opts)
 		if err == nil {
 			return d, nil
 		}
@@ -130,7 +131,7 @@ func (r *registry) openAuto(blocking bool) (*Device, error) {
 	return nil, errors.Join(failures...)
 }
 
-func (r *registry) openAt(b driver.Backend, ordinal int, blocking bool) (*Device, error) {
+func (r *registry) openAt(b driver.Backend, ordinal int, opts options) (*Device, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := b.Kind() + ":" + strconv.Itoa(ordinal)
@@ -143,9 +144,23 @@ func (r *registry) openAt(b driver.Backend, ordinal int, blocking bool) (*Device
 		return nil, err
 	}
 	d := newDevice(drv)
-	d.registry, d.key, d.refs, d.blocking = r, key, 1, blocking
+	d.registry, d.key, d.refs, d.blocking = r, key, 1, opts.blocking
+	d.SetLaunchTimeout(opts.timeout)
 	r.open[key] = d
 	return d, nil
+}
+
+// options are what the environment says of all devices.
+type options struct {
+	blocking bool          // wait for every launch
+	timeout  time.Duration // of a launch, 0 without one
+}
+
+func readOptions() (o options, err error) {
+	if o.blocking, err = blockingLaunches(); err == nil {
+		o.timeout, err = launchTimeout()
+	}
+	return o, err
 }
 
 // blockingLaunches reports whether launches wait for their kernels.

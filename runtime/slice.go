@@ -135,6 +135,9 @@ func (s Slice[T]) CopyTo(host []T) error {
 		return err
 	}
 	st := s.stream()
+	if err := st.patience(); err != nil {
+		return err
+	}
 	n, noted := st.log.next.Load(), st.dev.ring.before()
 	err := st.drv.Download(hostBytes(host), driver.Addr(s.Addr()))
 	if err = st.looked(n, noted, err); err == nil {
@@ -161,6 +164,9 @@ func (s Slice[T]) Zero() error { return s.ZeroAsync(s.stream()) }
 // to memory the device can read. The copy itself may still be under way.
 func (s Slice[T]) CopyFromAsync(st *Stream, host []T) error {
 	if ok, err := s.ready("copy from host", st, len(host)); !ok {
+		return err
+	}
+	if err := st.patience(); err != nil { // the driver may have to wait for room to copy the host's memory to
 		return err
 	}
 	err := st.noting(s.written(), use{}, func() error { return st.drv.Upload(driver.Addr(s.Addr()), hostBytes(host)) })

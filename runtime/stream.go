@@ -86,6 +86,9 @@ func (s *Stream) Sync() error {
 	if err := s.usable("wait for the stream"); err != nil {
 		return err
 	}
+	if err := s.patience(); err != nil {
+		return err
+	}
 	n, noted := s.log.next.Load(), s.dev.ring.before()
 	err := s.dev.wrap(s.drv.Sync())
 	goruntime.KeepAlive(s)
@@ -214,8 +217,12 @@ func (s *Stream) submit(f *Function, l *driver.Launch, t *touched) (err error) {
 	noted.submit()
 	if err != nil {
 		name.Store(nil) // it never ran
+		return err
 	}
-	return err
+	if d.watches() {
+		return s.follow(&f.launched, l.Grid, l.Block)
+	}
+	return nil
 }
 
 // check says what is wrong with the shape of a launch, "" if nothing is.

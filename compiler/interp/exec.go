@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"unsafe"
@@ -41,6 +42,8 @@ type worker struct {
 	pos int32 // source position of the last operation on memory
 	err error
 	j   *job
+
+	index int64 // of the block that runs
 
 	check *checker // of a checked build
 }
@@ -136,6 +139,10 @@ func (w *worker) active() []int32 {
 	return w.idx
 }
 
+// errNotNeeded ends a block when one before it has failed, or the launch is over: it may wait
+// for what will never be. Nobody sees it, see [job.fail].
+var errNotNeeded = errors.New("the block need not run")
+
 // strip runs n threads of the block from start to return.
 func (w *worker) strip(n int) {
 	w.n = n
@@ -143,7 +150,12 @@ func (w *worker) strip(n int) {
 	w.activate(&w.cur)
 	for at := int32(0); ; {
 		b := &w.p.blocks[at]
-		if w.run(b.code); w.err != nil {
+		if w.index >= w.j.limit.Load() {
+			w.err = errNotNeeded
+		} else {
+			w.run(b.code)
+		}
+		if w.err != nil {
 			w.abandon()
 			return
 		}

@@ -18,7 +18,7 @@ type Launch struct {
 	Block [3]int // threads of a block; likewise
 	Args  []byte // argument block, see Program.ArgSize
 
-	// Ctx, if not nil, ends the run between blocks when it is done.
+	// Ctx, if not nil, ends the run when it is done.
 	Ctx context.Context
 }
 
@@ -56,7 +56,26 @@ func (p *Program) Run(l Launch) error {
 	}
 	j.c = c
 	j.limit.Store(int64(j.blocks))
+	if j.launch.Ctx == nil {
+		j.run()
+		return j.err
+	}
+	return j.runUntil(j.launch.Ctx)
+}
+
+// runUntil is run that ends when the context is over.
+func (j *job) runUntil(ctx context.Context) error {
+	over := func() { j.fail(0, fmt.Errorf("launch %s: %w", j.prog.name, context.Cause(ctx))) }
+	if ctx.Err() != nil {
+		over()
+		return j.err
+	}
+	told := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { over(); close(told) })
 	j.run()
+	if !stop() {
+		<-told
+	}
 	return j.err
 }
 
@@ -276,12 +295,8 @@ func (w *worker) chunk(from, to int) (ok bool) {
 			w.j.fail(block, w.fault(r))
 		}
 	}()
-	ctx := w.j.launch.Ctx
 	for ; block < to && int64(block) < w.j.limit.Load(); block++ {
-		if ctx != nil && ctx.Err() != nil {
-			w.j.fail(block, fmt.Errorf("launch %s: %w", w.p.g.f.Name, context.Cause(ctx)))
-			break
-		}
+		w.index = int64(block)
 		if w.block(block); w.err != nil {
 			w.j.fail(block, w.err)
 			break

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
+	"sync/atomic"
 
 	"github.com/gokiln/kiln/runtime/internal/cpu/native"
 	"github.com/gokiln/kiln/runtime/internal/driver"
@@ -96,6 +97,7 @@ type device struct {
 	workers       native.Pool
 	memory        *arena
 	queue         *queue
+	limit         atomic.Int64 // nanoseconds of a kernel, 0 for no bound
 	defaultStream *stream
 }
 

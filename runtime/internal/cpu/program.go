@@ -118,16 +118,24 @@ func (f *function) short(grid [3]int) bool {
 	return d > 0 && d < shortTime
 }
 
-// run runs a kernel. A panic of the executor is a failure of the kernel, not of
-// the program.
-func (f *function) run(grid, block [3]int, args []byte) (err error) {
+// run runs a kernel.
+func (f *function) run(grid, block [3]int, args []byte) error {
+	if limit := f.dev.limit.Load(); limit > 0 {
+		return f.runWithin(time.Duration(limit), grid, block, args)
+	}
+	return f.guarded(func() error { return f.program.Run(grid, block, args) })
+}
+
+// guarded makes what goes wrong with a kernel its error. A panic of the executor is a failure
+// of the kernel, not of the program.
+func (f *function) guarded(run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &driver.Error{Device: f.dev.info.Name, Kernels: []string{f.name},
 				Kind: driver.ErrLaunch, Text: fmt.Sprint(p), Log: string(debug.Stack())}
 		}
 	}()
-	if err = f.program.Run(grid, block, args); err != nil {
+	if err = run(); err != nil {
 		err = &driver.Error{Device: f.dev.info.Name, Kernels: []string{f.name},
 			Kind: driver.ErrLaunch, Cause: err}
 	}

@@ -47,6 +47,13 @@ type queue struct {
 	worker  func()            // run, as a value made once: starting it allocates nothing
 	failed  map[*stream]error // the first failure that no Sync has reported
 	report  func(driver.Failure) error
+	lost    error    // a kernel that could not be ended runs on: nothing runs any more
+	held    []func() // frees and the like that will not be done
+
+	// The kernel that runs: of a launch on the goroutine that makes it, or of a task.
+	inline *driver.Launch
+	kernel *function
+	task   *task
 }
 
 func newQueue() *queue {
@@ -59,7 +66,7 @@ func newQueue() *queue {
 // begin makes the calling goroutine the one that works for the queue, if nothing
 // is queued, until it calls end. The lock is held.
 func (q *queue) begin() bool {
-	if q.running || q.closed || q.n > 0 {
+	if q.running || q.closed || q.lost != nil || q.n > 0 {
 		return false
 	}
 	q.running = true
@@ -71,6 +78,7 @@ func (q *queue) begin() bool {
 func (q *queue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.inline, q.kernel = nil, nil
 	q.complete()
 	if q.running = q.n > 0; q.running {
 		go q.worker()
@@ -111,13 +119,16 @@ func (q *queue) fail(s *stream, f driver.Failure) {
 	if q.failed[s] == nil {
 		q.failed[s] = f.Err
 	}
+	if e, ok := f.Err.(*driver.Error); ok && e.Sticky {
+		q.lost = f.Err
+	}
 }
 
 // submit queues work and returns its number.
 func (q *queue) submit(s *stream, always bool, work func()) uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	t := q.slot()
+	t := q.slot(always)
 	t.s, t.always, t.work = s, always, work
 	return q.add()
 }
@@ -127,6 +138,7 @@ func (q *queue) launch(s *stream, fn *function, l *driver.Launch) {
 	short := fn.short(l.Grid)
 	q.mu.Lock()
 	if short && q.begin() {
+		q.inline, q.kernel = l, fn
 		q.mu.Unlock()
 		if err := fn.run(l.Grid, l.Block, l.Args); err != nil {
 			q.fail(s, driver.Failure{Seq: l.Seq, Op: l.Op, Err: err})
@@ -135,7 +147,7 @@ func (q *queue) launch(s *stream, fn *function, l *driver.Launch) {
 		return
 	}
 	defer q.mu.Unlock()
-	t := q.slot()
+	t := q.slot(false)
 	t.seq, t.op = l.Seq, l.Op
 	t.s, t.fn, t.grid, t.block, t.nargs = s, fn, l.Grid, l.Block, len(l.Args)
 	if copy(t.small[:], l.Args) < len(l.Args) {
@@ -144,9 +156,10 @@ func (q *queue) launch(s *stream, fn *function, l *driver.Launch) {
 	q.add()
 }
 
-// slot returns the next free entry, with the lock held.
-func (q *queue) slot() *task {
-	for q.n >= maxPending {
+// slot returns the next free entry, with the lock held. What always runs finds room, so that
+// an event can be recorded behind a kernel that does not end.
+func (q *queue) slot(always bool) *task {
+	for q.n >= maxPending && !always {
 		q.block()
 	}
 	if q.n == len(q.in) {
@@ -187,11 +200,22 @@ func (q *queue) block() {
 	q.waiting--
 }
 
-// refuses reports whether work is refused.
-func (q *queue) refuses() bool {
+// refuses returns why work is refused, nil if it is not.
+func (q *queue) refuses() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.closed
+	return q.refusal(false)
+}
+
+// refusal is refuses of work, or of what always runs, with the lock held.
+func (q *queue) refusal(always bool) error {
+	switch {
+	case q.lost != nil:
+		return q.lost
+	case q.closed && !always:
+		return errClosed
+	}
+	return nil
 }
 
 func (q *queue) last() uint64 {
@@ -206,11 +230,11 @@ func (q *queue) isDone(seq uint64) bool {
 	return q.done >= seq
 }
 
-// idle reports whether all that was submitted is done.
+// idle reports whether all that was submitted is done, and no kernel runs.
 func (q *queue) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.done == q.seq
+	return q.done == q.seq && q.lost == nil
 }
 
 // wait returns when the task with that number is done.
@@ -253,17 +277,22 @@ func (q *queue) run() {
 		q.in, q.out, q.n = q.out, q.in, 0
 		for i := range batch {
 			t := &batch[i]
-			refused := q.closed && !t.always
-			if refused && q.failed[t.s] == nil {
-				q.failed[t.s] = errClosed
+			refusal := q.refusal(t.always)
+			if refusal != nil && q.failed[t.s] == nil {
+				q.failed[t.s] = refusal
 			}
+			if refusal != nil && t.always {
+				q.held = append(q.held, t.work)
+			}
+			q.task = t
 			q.mu.Unlock()
-			if !refused {
+			if refusal == nil {
 				if err := t.run(); err != nil {
 					q.fail(t.s, driver.Failure{Seq: t.seq, Op: t.op, Err: err})
 				}
 			}
 			q.mu.Lock()
+			q.task = nil
 			t.fn, t.work, t.large, t.s, t.always = nil, nil, nil, nil, false
 			q.complete()
 		}

@@ -25,9 +25,8 @@ func (s *stream) scope() *stream {
 func (s *stream) do(work func()) error {
 	q := s.dev.queue
 	if !q.atOnce(work) {
-		if q.wait(q.submit(s, false, work)); q.refuses() {
-			return errClosed
-		}
+		q.wait(q.submit(s, false, work))
+		return q.refuses()
 	}
 	return nil
 }

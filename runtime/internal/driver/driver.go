@@ -52,6 +52,16 @@ type Reporter interface {
 	Wait()
 }
 
+// Limiter is a Device that ends kernels itself which take too long.
+type Limiter interface {
+	// Limit bounds the time of each kernel from now on; 0 takes the bound away. A kernel that
+	// takes longer fails with [ErrTimeout]. If it could not be ended the error is Sticky, and
+	// the driver runs nothing any more and touches no memory.
+	Limit(time.Duration)
+	// Running is the kernel that runs, with an error that says so.
+	Running() (Failure, bool)
+}
+
 // Failure is a kernel that failed.
 type Failure struct {
 	Seq uint64 // of the launch, Unknown of something else

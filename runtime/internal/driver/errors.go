@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/gokiln/kiln/internal/callsite"
 )
@@ -20,6 +21,7 @@ var (
 	ErrClosed      = errors.New("device is closed")
 	ErrFreed       = errors.New("memory was freed")
 	ErrNotReady    = errors.New("not ready")
+	ErrTimeout     = errors.New("kernel has not ended in time")
 	ErrCapturing   = errors.New("not possible while a graph is captured")
 )
 
@@ -43,7 +45,7 @@ type Error struct {
 // Read is the error as whoever reads what the failed kernel should have computed gets it:
 // with the line of the program that launched it.
 func (e *Error) Read() error {
-	if pos := e.Origin.Site().Pos; pos != "" {
+	if pos := e.Origin.Site().Pos; pos != "" && e.Kind != ErrTimeout {
 		return fmt.Errorf("%w (launched at %s)", e, pos)
 	}
 	return e
@@ -52,7 +54,7 @@ func (e *Error) Read() error {
 // Error is the one-line form.
 func (e *Error) Error() string {
 	var parts []string
-	for _, part := range []string{e.Device, e.Op, e.kernels(), e.vendor(), e.Text} {
+	for _, part := range []string{e.Device, e.Op, e.kernels(), e.vendor(), e.Text, e.launched()} {
 		if part != "" {
 			parts = append(parts, part)
 		}
@@ -70,13 +72,46 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) kernels() string {
-	switch len(e.Kernels) {
-	case 0:
+	switch n := len(e.Kernels); {
+	case n == 0:
 		return ""
-	case 1:
+	case n == 1 && e.Kind == ErrTimeout:
+		return "kernel " + e.Kernels[0] + " has not ended"
+	case e.Kind == ErrTimeout:
+		return "a kernel has not ended, one of " + strings.Join(e.Kernels, ", ")
+	case n == 1:
 		return "kernel " + e.Kernels[0] + " failed"
 	}
 	return "a kernel failed, one of " + strings.Join(e.Kernels, ", ") + " (KILN_LAUNCH_BLOCKING=1 tells which)"
+}
+
+// launched says where the launch was made that has not ended: other errors have the line
+// where something is read that depends on them.
+func (e *Error) launched() string {
+	if e.Kind != ErrTimeout {
+		return ""
+	}
+	if pos := e.Origin.Site().Pos; pos != "" {
+		return "launched at " + pos
+	}
+	return ""
+}
+
+// Shape is the grid and the blocks of a launch for people, "" of a graph.
+func Shape(grid, block [3]int) string {
+	if grid == ([3]int{}) {
+		return ""
+	}
+	return fmt.Sprintf("grid %d×%d×%d of blocks %d×%d×%d", grid[0], grid[1], grid[2], block[0], block[1], block[2])
+}
+
+// OverTime says that a launch has taken longer than it may.
+func OverTime(grid, block [3]int, limit time.Duration) string {
+	text := fmt.Sprintf("longer than the launch timeout of %v", limit)
+	if shape := Shape(grid, block); shape != "" {
+		text = shape + ", " + text
+	}
+	return text
 }
 
 func (e *Error) vendor() string {

@@ -30,3 +30,12 @@ func Twice(t dsl.Thread, out, x []float32) {
 		out[i] = 2 * x[i]
 	}
 }
+
+// Await waits until flag[0] is set.
+//
+//kiln:kernel
+func Await(t dsl.Thread, flag []int32) {
+	for dsl.AtomicLoad(&flag[0]) == 0 {
+	}
+	flag[1] = 1
+}
