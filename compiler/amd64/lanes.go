@@ -51,6 +51,36 @@ func (e *emitter) loadVector(r val, t *ir.Type, mem asm.Arg, m asm.Reg) {
 	}
 }
 
+// loadReversed loads values of 4 or 8 bytes, of which each lane's lies before that of the
+// lane below it: a contiguous vector whose order a permutation reverses takes one load, a
+// gather as many as there are lanes.
+func (e *emitter) loadReversed(r val, mem asm.Arg) {
+	n := e.isa.lanes() / int(r.n) // values of a register
+	for h := range r.n {
+		// The last lane of the register has the lowest address.
+		first := shifted(mem, -int32((n*int(h+1)-1)*4*int(r.n)))
+		switch {
+		case r.n == 1:
+			e.op(asm.VPERMD, e.width(), asm.R(r.reg[h]), asm.R(e.descending(n, 1)), first)
+		case e.isa == v3:
+			e.op(asm.VPERMQ, 256, asm.R(r.reg[h]), first, asm.I(0x1b))
+		default:
+			e.op(asm.VPERMQ, 512, asm.R(r.reg[h]), asm.R(e.descending(n, 2)), first)
+		}
+	}
+}
+
+// descending returns the numbers n-1, n-2, … 0 of so many 32-bit words each.
+func (e *code) descending(n, words int) asm.Reg {
+	w := make([]uint32, n*words)
+	for i := range n {
+		w[i*words] = uint32(n - 1 - i)
+	}
+	r := e.vec()
+	e.op(e.moveOp(), e.width(), asm.R(r), e.pool(w))
+	return r
+}
+
 // storeVector stores neighbouring values of the lanes of a mask.
 func (e *emitter) storeVector(x val, t *ir.Type, mem asm.Arg, m asm.Reg) {
 	if e.isa == v3 {

@@ -27,6 +27,9 @@ func (e *emitter) load(b *block, v *ir.Value) error {
 			e.ahead(b, p, a.mem)
 		}
 		return nil
+	case a.step == -int64(v.Type.Size()) && v.Type.Size() >= 4 && m == 0:
+		e.loadReversed(r, a.mem)
+		return nil
 	case a.step == 0:
 		return fmt.Errorf("a load from one place has shape %v", e.of(v))
 	}

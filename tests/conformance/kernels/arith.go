@@ -164,6 +164,15 @@ func Words(t dsl.Thread, out []uint32, x, y, z []uint32) {
 	o[8] = uint32(uint8(dsl.MulHi(int8(a), int8(b)))) | uint32(uint16(dsl.MulHi(int16(a), int16(b))))<<16
 }
 
+// FromEnd stores the elements of x in the opposite order.
+//
+//kiln:kernel
+func FromEnd[T dsl.Number](t dsl.Thread, out, x []T) {
+	for i := t.Global(); i < len(x); i += t.GlobalSize() {
+		out[i] = x[len(x)-1-i]
+	}
+}
+
 // Reversed turns bits and bytes around.
 //
 //kiln:kernel
