@@ -31,6 +31,9 @@ const head = `
 typedef unsigned int u32;
 typedef unsigned long long u64;
 #define TID __builtin_amdgcn_workitem_id_x()
+#define BARRIER_OF(before, behind, scope) do { __builtin_amdgcn_fence(before, scope); __builtin_amdgcn_s_barrier(); __builtin_amdgcn_fence(behind, scope); } while (0)
+#define BARRIER BARRIER_OF(__ATOMIC_RELEASE, __ATOMIC_ACQUIRE, "workgroup")
+#define WAVE_BARRIER do { __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront"); __builtin_amdgcn_wave_barrier(); __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront"); } while (0)
 #define RELAXED __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT
 `
 
@@ -123,13 +126,12 @@ func TestBarrierAndSharedMemory(t *testing.T) {
 		got := b.run(`KERNEL(k)(u32* out, u64 n) {
 	__shared__ u32 s[256];
 	u32 poison = s[TID];
-	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-	__builtin_amdgcn_s_barrier();
+	BARRIER;
 	for (u32 i = 0; i < 3; i++) {
 		s[TID] = TID * 10 + i;
-		__builtin_amdgcn_s_barrier();
+		BARRIER;
 		u32 other = s[255 - TID];
-		__builtin_amdgcn_s_barrier();
+		BARRIER;
 		if (other != (255 - TID) * 10 + i) poison = 0;
 	}
 	out[__builtin_amdgcn_workgroup_id_x() * 256 + TID] = poison;
@@ -153,7 +155,7 @@ KERNEL(k)(u32* out, u64 n) {
 	o[0] = lane(), o[1] = (u32)odd, o[2] = (u32)(odd >> 32), o[3] = next, o[4] = first, o[5] = third;
 	u32 sum = TID;
 	for (u32 step = %[1]d / 2; step; step /= 2) sum += __builtin_amdgcn_ds_bpermute(4 * (lane() ^ step), sum);
-	__builtin_amdgcn_wave_barrier();
+	WAVE_BARRIER;
 	o[5] += 1000 * sum;
 }`, b.wave), runtime.Blocks(1, n), make([]uint32, 6*n))
 		for i := range n {
@@ -219,14 +221,20 @@ func TestArgumentLayout(t *testing.T) {
 // where.
 func TestKernelsThatFail(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"barrier and return", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID < 7) __builtin_amdgcn_s_barrier();\n}",
-			"block (0,0,0): the threads of a block part ways: thread (0,0,0) waits at the barrier of line 17, thread (7,0,0) has returned"},
+		{"barrier and return", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID < 7) BARRIER;\n}",
+			"block (0,0,0): the threads of a block part ways: thread (0,0,0) waits at the barrier of line 20, thread (7,0,0) has returned"},
 		{"ballot and return", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID < 7) out[0] = __builtin_amdgcn_ballot_w32(1);\n}",
-			"the threads of a wave part ways: thread (0,0,0) waits at a ballot of line 17, thread (7,0,0) has returned"},
-		{"two barriers", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID < 128) __builtin_amdgcn_s_barrier();\n\telse __builtin_amdgcn_s_barrier();\n}",
-			"thread (0,0,0) waits at the barrier of line 17, thread (128,0,0) waits at the barrier of line 18"},
-		{"wave operation of some lanes", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID != 9) out[0] = __builtin_amdgcn_readfirstlane(1);\n\telse __builtin_amdgcn_s_barrier();\n}",
-			"the threads of a wave part ways: thread (0,0,0) waits at readfirstlane of line 17, thread (9,0,0) waits at the barrier of line 18"},
+			"the threads of a wave part ways: thread (0,0,0) waits at a ballot of line 20, thread (7,0,0) has returned"},
+		{"two barriers", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID < 128) BARRIER;\n\telse BARRIER;\n}",
+			"thread (0,0,0) waits at the barrier of line 20, thread (128,0,0) waits at the barrier of line 21"},
+		{"wave operation of some lanes", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID != 9) out[0] = __builtin_amdgcn_readfirstlane(1);\n\telse BARRIER;\n}",
+			"the threads of a wave part ways: thread (0,0,0) waits at readfirstlane of line 20, thread (9,0,0) waits at the barrier of line 21"},
+		{"no release fence", "KERNEL(k)(u32* out, u64 n) {\n\tBARRIER_OF(__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE, \"workgroup\");\n}",
+			"block (0,0,0), thread (0,0,0): the barrier of line 20 has no release fence before it"},
+		{"no acquire fence", "KERNEL(k)(u32* out, u64 n) {\n\tBARRIER_OF(__ATOMIC_RELEASE, __ATOMIC_RELEASE, \"workgroup\");\n}",
+			"block (0,0,0), thread (0,0,0): the barrier of line 20 has no acquire fence behind it"},
+		{"fence of a wave", "KERNEL(k)(u32* out, u64 n) {\n\tBARRIER_OF(__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST, \"wavefront\");\n}",
+			"block (0,0,0), thread (0,0,0): the barrier of line 20 has no release fence before it"},
 		{"null", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID == 3) *(volatile u32*)16 = 1;\n}", "block (0,0,0), thread (3,0,0): touches address 0x10"},
 		{"far behind", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID == 3) out[128] = 1;\n}", "thread (3,0,0): touches address"},
 		{"just before", "KERNEL(k)(u32* out, u64 n) {\n\tif (TID == 3) out[-1] = 1;\n}", "kernel k: memory next to an allocation of 512 bytes was written"},
@@ -252,7 +260,7 @@ func TestThreadsThatHaveReturned(t *testing.T) {
 	__shared__ u32 s[128];
 	s[TID] = 1;
 	if (TID %% 3 == 0) return;
-	__builtin_amdgcn_s_barrier();
+	BARRIER;
 	out[TID] = s[TID - 1] + (u32)__builtin_amdgcn_readfirstlane(10 * TID) + (__builtin_amdgcn_ballot_w%d(true) & 15) * 10000;
 }`, b.wave), runtime.Blocks(1, 128), make([]uint32, 128))
 		for i, v := range got {

@@ -78,6 +78,7 @@ struct Fiber {
 	ucontext_t context;
 #endif
 	int kind, site, line;
+	int released, barred; // the widths of a release fence, and of a barrier without an acquire fence yet
 	unsigned value, operand;
 	unsigned long result;
 };
@@ -88,6 +89,7 @@ struct Block {
 	int n, wave;
 	uint32_t dim[3];
 	bool strict;
+	std::string unfenced; // the first barrier without its fences
 };
 
 Fiber fibers[max_threads];
@@ -106,8 +108,30 @@ sigjmp_buf fault_jump;
 volatile int fault_signal;
 void *volatile fault_address;
 
+std::string name_of(const unsigned v[3]) {
+	return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
+}
+
+// unfenced notes that a barrier lacks a fence.
+void unfenced(const Fiber &f, const char *which) {
+	if (!block.kernel->fences || !block.unfenced.empty()) return;
+	block.unfenced = "kernel " + block.kernel->name + ", block " + name_of(f.here.block) + ", thread " + name_of(f.here.id) +
+		": the barrier of line " + std::to_string(f.line) + " has no " + which;
+}
+
+// arrive begins a barrier of a width, leave ends it.
+void arrive(Fiber *f, int width, int line) {
+	if (f->barred) unfenced(*f, "acquire fence behind it");
+	f->line = line;
+	if (f->released < width) unfenced(*f, "release fence before it");
+	f->released = f->barred = 0;
+}
+
+void leave(Fiber *f, int width) { f->released = 0, f->barred = width; }
+
 void body() {
 	block.kernel->call(block.args);
+	if (running->barred) unfenced(*running, "acquire fence behind it");
 	running->state = DONE;
 	sim_switch(&running->sp, scheduler);
 	abort(); // a fiber that is done does not run again
@@ -145,10 +169,6 @@ void run(Fiber &f) {
 		stacks.push_back(f.stack);
 		f.stack = nullptr;
 	}
-}
-
-std::string name_of(const unsigned v[3]) {
-	return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
 }
 
 std::string place(const Fiber &f) {
@@ -236,7 +256,7 @@ std::string run_block(const uint32_t at[3]) {
 		Fiber &f = fibers[i];
 		unsigned u = (unsigned)i;
 		f.here = {{u % block.dim[0], u / block.dim[0] % block.dim[1], u / block.dim[0] / block.dim[1]}, {at[0], at[1], at[2]}, u % (unsigned)block.wave};
-		f.state = READY, f.stack = nullptr;
+		f.state = READY, f.stack = nullptr, f.released = f.barred = 0;
 	}
 	if (block.kernel->lds_size) memset(block.kernel->lds, 0xFF, block.kernel->lds_size);
 	for (;;) {
@@ -245,7 +265,7 @@ std::string run_block(const uint32_t at[3]) {
 			if (!wrong.empty()) return wrong;
 		}
 		Fiber *first = live(fibers, block.n);
-		if (first == nullptr) return "";
+		if (first == nullptr) return block.unfenced;
 		if (Fiber *f = apart(fibers, block.n)) return divergence("block", *first, *f);
 		for (int i = 0; i < block.n; i++)
 			if (fibers[i].state == AT_BARRIER) fibers[i].state = READY;
@@ -327,7 +347,7 @@ std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t dim
 	static std::mutex one;
 	std::lock_guard<std::mutex> lock(one);
 	catch_faults();
-	block = {&k, args, (int)(dim[0] * dim[1] * dim[2]), wave, {dim[0], dim[1], dim[2]}, is_strict()};
+	block = {&k, args, (int)(dim[0] * dim[1] * dim[2]), wave, {dim[0], dim[1], dim[2]}, is_strict(), ""};
 	// The packet, as far as kernels read it: the size of a block and of the grid, in threads.
 	for (int i = 0; i < 3; i++) {
 		uint16_t size = (uint16_t)dim[i];
@@ -361,15 +381,25 @@ std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t dim
 
 EXPORT unsigned long kiln_sim_wave(int kind, unsigned value, unsigned operand, int site, int line) {
 	Fiber *f = running;
+	if (kind == kiln_sim_meet) arrive(f, kiln_sim_wave_wide, line);
 	f->state = AT_WAVE, f->kind = kind, f->value = value, f->operand = operand, f->site = site, f->line = line;
 	sim_switch(&f->sp, scheduler);
+	if (kind == kiln_sim_meet) leave(f, kiln_sim_wave_wide);
 	return f->result;
 }
 
 EXPORT void kiln_sim_barrier(int site, int line) {
 	Fiber *f = running;
-	f->state = AT_BARRIER, f->site = site, f->line = line;
+	arrive(f, kiln_sim_block_wide, line);
+	f->state = AT_BARRIER, f->site = site;
 	sim_switch(&f->sp, scheduler);
+	leave(f, kiln_sim_block_wide);
+}
+
+EXPORT void kiln_sim_fence(int order, int width) {
+	bool both = order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
+	if ((both || order == __ATOMIC_RELEASE) && running->released < width) running->released = width;
+	if ((both || order == __ATOMIC_ACQUIRE) && running->barred <= width) running->barred = 0;
 }
 
 // kiln_sim_clock counts at 100 MHz, as the clock of the real devices does.

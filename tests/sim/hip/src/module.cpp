@@ -309,7 +309,7 @@ static int load(Module *m, const char *image) {
 	if (lds_size > (size_t)arch_of(m->device).lds)
 		return refuse(INVALID_IMAGE, std::to_string(lds_size) + " bytes of shared memory, more than a block has");
 	for (; list->name; list++)
-		m->kernels[list->name].reset(new Kernel{list->name, list->call, list->size, lds[0], lds_size, m->device});
+		m->kernels[list->name].reset(new Kernel{list->name, list->call, list->size, lds[0], lds_size, m->device, true});
 	return SUCCESS;
 }
 

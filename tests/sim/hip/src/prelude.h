@@ -27,11 +27,19 @@ extern unsigned char kiln_sim_packet[64];
 // Where the threads of a wave or of a block meet. A place is told by a number.
 unsigned long kiln_sim_wave(int kind, unsigned value, unsigned operand, int site, int line);
 void kiln_sim_barrier(int site, int line);
+void kiln_sim_fence(int order, int width);
 unsigned long kiln_sim_clock(void);
 
 // The shared memory of the module. The linker knows where it begins and ends.
 extern char __start_kiln_lds[] __attribute__((weak, visibility("hidden")));
 extern char __stop_kiln_lds[] __attribute__((weak, visibility("hidden")));
+}
+
+// How far a fence reaches. A barrier orders no memory by itself on these devices: it needs a
+// release fence before it and an acquire fence behind it, which reach as far as it does.
+enum { kiln_sim_thread_wide, kiln_sim_wave_wide, kiln_sim_block_wide };
+constexpr int kiln_sim_width(const char *scope) {
+	return scope[0] == 's' && scope[1] == 'i' ? kiln_sim_thread_wide : scope[0] == 'w' && scope[1] == 'a' ? kiln_sim_wave_wide : kiln_sim_block_wide;
 }
 
 enum { kiln_sim_ballot, kiln_sim_permute, kiln_sim_first, kiln_sim_lane, kiln_sim_meet };
@@ -47,7 +55,7 @@ enum { kiln_sim_ballot, kiln_sim_permute, kiln_sim_first, kiln_sim_lane, kiln_si
 
 #define __builtin_amdgcn_s_barrier() kiln_sim_barrier(__COUNTER__, __LINE__)
 #define __builtin_amdgcn_wave_barrier() ((void)kiln_sim_wave(kiln_sim_meet, 0, 0, __COUNTER__, __LINE__))
-#define __builtin_amdgcn_fence(order, ...) ((void)sizeof(__VA_ARGS__), __atomic_thread_fence(order))
+#define __builtin_amdgcn_fence(order, scope, ...) (kiln_sim_fence(order, kiln_sim_width(scope)), __atomic_thread_fence(order))
 // A wave has one width: the other ballot needs a feature that the device lacks.
 #if KILN_SIM_WAVE == 64
 #define __builtin_amdgcn_ballot_w64(x) kiln_sim_wave(kiln_sim_ballot, (bool)(x), 0, __COUNTER__, __LINE__)

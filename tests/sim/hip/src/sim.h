@@ -96,6 +96,7 @@ struct Kernel {
 	char *lds;
 	size_t lds_size;
 	int device;
+	bool fences = false; // its barriers order no memory by themselves
 };
 // run_grid runs a kernel and returns the text of what went wrong, with its code.
 std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], int wave, const unsigned char *args, int *code);
