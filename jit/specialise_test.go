@@ -235,7 +235,7 @@ func TestSignatureOfGenericTypes(t *testing.T) {
 	}{
 		{reflect.TypeFor[testkernels.Config[float32]](), "Config[float32]", ""},
 		{reflect.TypeFor[testkernels.Pair[dsl.BF16, testkernels.Pair[dsl.F16, testkernels.Tap]]](), "Pair[dsl.BF16,Pair[dsl.F16,Tap]]", ""},
-		{reflect.TypeFor[testkernels.Pair[runtime.Dim3, int]](), "", "type Dim3 of package github.com/gokiln/kiln/runtime in the signature"},
+		{reflect.TypeFor[testkernels.Pair[runtime.Dim3, int]](), "", "type Dim3 of package github.com/gokiln/kiln/internal/dim in the signature"},
 		{reflect.TypeFor[testkernels.Pair[struct{ A int }, int]](), "", "type argument"},
 	} {
 		expr, err := typeExpr(c.typ, pkg)

@@ -83,7 +83,7 @@ func TestGraphKernelParameters(t *testing.T) {
 	args := []byte("forty-four bytes of arguments, word by word.")
 	fn, top := r.function(t, "nothing"), r.function(t, "sharedtop")
 	capture(t, r, func(s *Stream) {
-		require.NoError(t, s.Launch(fn, Grid{Dim3{3, 2, 1}, Dim3{64, 4, 2}}, 1024, args))
+		require.NoError(t, s.Launch(fn, Grid{Dim3{X: 3, Y: 2, Z: 1}, Dim3{X: 64, Y: 4, Z: 2}}, 1024, args))
 	})
 	last := r.standin.Last()
 	require.Equal(t, [3]uint64{3, 2, 1}, last.Grid)
@@ -101,7 +101,7 @@ func TestGraphKernelParameters(t *testing.T) {
 	x := upload(t, w, 1)
 	saxpyFn := w.function(t, "saxpy")
 	capture(t, w, func(s *Stream) {
-		require.NoError(t, s.Launch(saxpyFn, Grid{Dim3{3, 2, 1}, Dim3{64, 4, 2}}, 512, pack(x, x, float32(2))))
+		require.NoError(t, s.Launch(saxpyFn, Grid{Dim3{X: 3, Y: 2, Z: 1}, Dim3{X: 64, Y: 4, Z: 2}}, 512, pack(x, x, float32(2))))
 	})
 	sim := w.sim.Last()
 	require.Equal(t, [3]uint64{3, 2, 1}, sim.Grid)

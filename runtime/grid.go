@@ -1,29 +1,10 @@
 package runtime
 
-// Dim3 is a size in up to three dimensions. A zero Y or Z means 1.
-type Dim3 struct{ X, Y, Z int }
+import "github.com/gokiln/kiln/internal/dim"
 
-// Count is the number of elements, 0 if X is 0.
-func (d Dim3) Count() int {
-	d = d.full()
-	return d.X * d.Y * d.Z
-}
-
-// full is d with the defaults filled in.
-func (d Dim3) full() Dim3 {
-	if d.Y == 0 {
-		d.Y = 1
-	}
-	if d.Z == 0 {
-		d.Z = 1
-	}
-	return d
-}
-
-func (d Dim3) array() [3]int {
-	d = d.full()
-	return [3]int{d.X, d.Y, d.Z}
-}
+// Dim3 is a size in up to three dimensions. A zero Y or Z means 1. It is the type of that name
+// in package dsl, too.
+type Dim3 = dim.Dim3
 
 // Grid is the shape of a launch: how many blocks of how many threads.
 type Grid struct{ Blocks, Threads Dim3 }

@@ -36,7 +36,7 @@ func TestGrid(t *testing.T) {
 	} {
 		require.Equal(t, Grid{Dim3{X: c.blocks}, Dim3{X: c.threads}}, Cover(c.n, c.threads))
 	}
-	require.Equal(t, 24, Dim3{2, 3, 4}.Count())
+	require.Equal(t, 24, Dim3{X: 2, Y: 3, Z: 4}.Count())
 	require.Equal(t, 2, Dim3{X: 2}.Count())
 	require.Equal(t, 0, Dim3{}.Count())
 }
@@ -45,15 +45,15 @@ func TestLaunchRefusals(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {
 		fn, st := r.function(t, "nothing"), r.DefaultStream()
 		require.NoError(t, st.Launch(fn, Cover(0, 256), 0, nil), "no blocks: nothing to do")
-		require.NoError(t, st.Launch(fn, Grid{Dim3{2, 3, 4}, Dim3{4, 4, 4}}, 0, nil))
+		require.NoError(t, st.Launch(fn, Grid{Dim3{X: 2, Y: 3, Z: 4}, Dim3{X: 4, Y: 4, Z: 4}}, 0, nil))
 		for text, g := range map[string]Grid{
 			"-1 blocks in X":           Blocks(-1, 32),
-			"blocks in Y":              {Dim3{1, 1 << 20, 1}, Dim3{X: 1}},
+			"blocks in Y":              {Dim3{X: 1, Y: 1 << 20, Z: 1}, Dim3{X: 1}},
 			"0 threads":                Blocks(1, 0),
-			"threads of a block in Z":  {Dim3{X: 1}, Dim3{1, 1, r.Info().MaxBlock[2] + 1}},
-			"blocks of 2048 threads":   {Dim3{X: 1}, Dim3{64, 32, 1}},
+			"threads of a block in Z":  {Dim3{X: 1}, Dim3{X: 1, Y: 1, Z: r.Info().MaxBlock[2] + 1}},
+			"blocks of 2048 threads":   {Dim3{X: 1}, Dim3{X: 64, Y: 32, Z: 1}},
 			"100000 threads of a":      Blocks(1, 100000),
-			"-3 threads of a block in": {Dim3{X: 1}, Dim3{1, -3, 1}},
+			"-3 threads of a block in": {Dim3{X: 1}, Dim3{X: 1, Y: -3, Z: 1}},
 		} {
 			err := st.Launch(fn, g, 0, nil)
 			require.ErrorIs(t, err, ErrInvalid, text)
@@ -99,7 +99,7 @@ func TestArgumentBlock(t *testing.T) {
 	st, err := r.NewStream()
 	require.NoError(t, err)
 	args := []byte("forty-four bytes of arguments, word by word.")
-	require.NoError(t, st.Launch(r.function(t, "nothing"), Grid{Dim3{3, 2, 1}, Dim3{X: 64}}, 1024, args))
+	require.NoError(t, st.Launch(r.function(t, "nothing"), Grid{Dim3{X: 3, Y: 2, Z: 1}, Dim3{X: 64}}, 1024, args))
 	last := r.standin.Last()
 	require.Equal(t, [3]uint64{3, 2, 1}, last.Grid)
 	require.Equal(t, [3]uint64{64, 1, 1}, last.Block)
@@ -123,7 +123,7 @@ func TestOverlap(t *testing.T) {
 	fn, err := m.Function("nothing")
 	require.NoError(t, err)
 	args := []byte("eight by")
-	launch := func(s *Stream) error { return s.Launch(fn, Grid{Dim3{3, 2, 1}, Dim3{X: 64}}, 1024, args) }
+	launch := func(s *Stream) error { return s.Launch(fn, Grid{Dim3{X: 3, Y: 2, Z: 1}, Dim3{X: 64}}, 1024, args) }
 	require.NoError(t, launch(r.DefaultStream()))
 	last := r.standin.Last()
 	require.Equal(t, uint64(1), last.Early)

@@ -5,6 +5,7 @@ import (
 	goruntime "runtime"
 	"sync"
 
+	"github.com/gokiln/kiln/internal/dim"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
@@ -151,7 +152,7 @@ func (s *Stream) launch(f *Function, g Grid, shared int, args []byte, uses []Use
 		return s.refuse(f, "the kernel was not loaded on this device")
 	}
 	l := launches.Get().(*driver.Launch)
-	l.Grid, l.Block, l.Shared = g.Blocks.array(), g.Threads.array(), shared
+	l.Grid, l.Block, l.Shared = dim.Array(g.Blocks), dim.Array(g.Threads), shared
 	if text := s.check(f, l); text != "" {
 		launches.Put(l)
 		return s.refuse(f, text)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/internal/host"
+	"github.com/gokiln/kiln/internal/dim"
 )
 
 // Errors of [Run] wrap one of these.
@@ -39,7 +40,7 @@ func Output(w io.Writer) Option {
 // Run calls kernel for each thread of a grid of blocks and returns the first
 // failure. Nothing of a block runs after it failed.
 func Run(grid, block dsl.Dim3, kernel func(t dsl.Thread), options ...Option) error {
-	cfg := host.Config{Grid: dim(grid), Block: dim(block), WarpSize: 32, Output: os.Stderr}
+	cfg := host.Config{Grid: size(grid), Block: size(block), WarpSize: 32, Output: os.Stderr}
 	for _, o := range options {
 		o(&cfg)
 	}
@@ -49,13 +50,8 @@ func Run(grid, block dsl.Dim3, kernel func(t dsl.Thread), options ...Option) err
 	return nil
 }
 
-// dim gives sizes that were left out their meaning, one.
-func dim(d dsl.Dim3) host.Dim {
-	if d.Y == 0 {
-		d.Y = 1
-	}
-	if d.Z == 0 {
-		d.Z = 1
-	}
-	return host.Dim(d)
+// size gives sizes that were left out their meaning, one.
+func size(d dsl.Dim3) host.Dim {
+	a := dim.Array(d)
+	return host.Dim{X: a[0], Y: a[1], Z: a[2]}
 }

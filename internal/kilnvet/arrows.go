@@ -12,7 +12,8 @@ type arrow struct {
 // this order never meets a package that was not introduced before. Each half
 // stands alone up to jit, where the compiler, the cache and the runtime meet.
 var arrows = []arrow{
-	{from: "dsl"},
+	{from: "internal/dim"},
+	{from: "dsl", to: []string{"internal/dim"}},
 	{from: "internal/devlog"},
 	{from: "internal/tooltest"},
 	{from: "internal/atomicfile"},
@@ -45,7 +46,7 @@ var arrows = []arrow{
 
 	{from: "internal/dl"},
 	{from: "internal/callsite"},
-	{from: "runtime", to: []string{"internal/dl", "internal/devlog", "internal/callsite"}},
+	{from: "runtime", to: []string{"internal/dl", "internal/devlog", "internal/callsite", "internal/dim"}},
 	// The CPU driver executes the IR, so it alone reaches into the compiler.
 	{from: "runtime/internal/cpu", to: []string{"internal/dl", "runtime/internal", "compiler/interp", "compiler/amd64"}},
 
