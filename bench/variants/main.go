@@ -29,11 +29,12 @@ func run(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("variants", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	device := flags.String("device", "cpu", "device to compile for")
+	keep := flags.String("record", "", "keep the record of what is used in this file, for kiln prebuild")
 	byOp := flags.Bool("ops", false, "print a row for each operation")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	c, err := collect(*device)
+	c, err := collect(*device, *keep)
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ type opCost struct {
 }
 
 // collect runs the cases in this process, which must not have used a kernel before.
-func collect(device string) (*collection, error) {
+func collect(device, keep string) (*collection, error) {
 	dir, err := os.MkdirTemp("", "kiln-variants-")
 	if err != nil {
 		return nil, err
@@ -97,6 +98,9 @@ func collect(device string) (*collection, error) {
 		return nil, err
 	}
 	c.specs = set.Specs()
+	if keep != "" {
+		return c, record.Update(keep, &set)
+	}
 	return c, nil
 }
 

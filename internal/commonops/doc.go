@@ -1,6 +1,6 @@
 // Package commonops is the tensor operations that most programs use, each as a case that runs
 // it on the types and shapes that programs have. bench/variants counts what is compiled for
-// them, and the bundles below prebuilt have their kernels.
+// them, and keeps a record of it for kiln prebuild.
 //
 // The model:
 //
