@@ -20,6 +20,7 @@ const checkedParts = 8
 // products, so that a missing barrier between two of them is a race. The checks are chosen
 // when a process launches its first kernel, so that the test starts itself again with them.
 func TestChecked(t *testing.T) {
+	all := os.Getenv("KILN_OPSTEST") == "all" // read by both processes: results that go test keeps depend on it
 	if os.Getenv("KILN_CHECK") != "1" {
 		self, err := os.Executable()
 		require.NoError(t, err)
@@ -33,7 +34,7 @@ func TestChecked(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
-	if os.Getenv("KILN_OPSTEST") == "all" {
+	if all {
 		opstest.RunAll(t, dev)
 		return
 	}

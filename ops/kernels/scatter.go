@@ -254,7 +254,7 @@ func foldRun[T, C dsl.Number](t dsl.Thread, out, src []T, w *Walk, r *Runs, to, 
 		for u := range times {
 			k := w.place(min(e+u*t.BlockDimX()*vec, w.N-vec))
 			at[u] = [2]int{to + k[0], of + k[1]}
-			if r.Self {
+			if bool(r.Self) && e+u*t.BlockDimX()*vec < w.N { // past the end is what another thread stores
 				acc[u] = loadRun[T, C](out, at[u][0], r.Vec)
 			}
 		}
