@@ -3,6 +3,7 @@ package ops_test
 import (
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// checkedParts is how many times fewer parts run in checked mode, unless KILN_OPSTEST is all.
+// checkedParts is how many times fewer parts run in checked mode with -short.
 const checkedParts = 8
 
 // TestChecked tests operations in checked mode, which finds races and reads of unset shared
@@ -20,11 +21,10 @@ const checkedParts = 8
 // products, so that a missing barrier between two of them is a race. The checks are chosen
 // when a process launches its first kernel, so that the test starts itself again with them.
 func TestChecked(t *testing.T) {
-	all := os.Getenv("KILN_OPSTEST") == "all" // read by both processes: results that go test keeps depend on it
 	if os.Getenv("KILN_CHECK") != "1" {
 		self, err := os.Executable()
 		require.NoError(t, err)
-		cmd := exec.Command(self, "-test.run=^TestChecked$", "-test.v="+verbose())
+		cmd := exec.Command(self, "-test.run=^TestChecked$", "-test.v="+strconv.FormatBool(testing.Verbose()), "-test.short="+strconv.FormatBool(testing.Short()))
 		cmd.Env = append(os.Environ(), "KILN_CHECK=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -34,16 +34,9 @@ func TestChecked(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
-	if all {
-		opstest.RunAll(t, dev)
+	if testing.Short() {
+		opstest.RunShare(t, dev, 1, checkedParts)
 		return
 	}
-	opstest.RunShare(t, dev, 1, checkedParts)
-}
-
-func verbose() string {
-	if testing.Verbose() {
-		return "true"
-	}
-	return "false"
+	opstest.RunAll(t, dev)
 }

@@ -397,4 +397,18 @@ func (b *bench) foldCases(t *testing.T) {
 	require.NoError(t, ops.Sum.Run(b.s, out.View, many.View, []int{0}))
 	got := b.read(t, out)
 	require.Equal(t, []int64{3998000, 4000000}, []int64{got[0].Int(), got[1].Int()}, "case 34")
+	b.longRows(t)
+}
+
+// longRows tests more rows than a small device has blocks, each so long that a block shares it:
+// a block does several.
+func (b *bench) longRows(t *testing.T) {
+	const rows, n = 70, 4100
+	i := int64(-1)
+	x := b.value(t, dtype.U32, layout.Contiguous(layout.Shape{rows, n}), func() dtype.Scalar { i++; return dtype.FromInt(dtype.U32, i/n+1) })
+	out := b.result(t, dtype.U32, layout.Contiguous(layout.Shape{rows}))
+	require.NoError(t, ops.Sum.Run(b.s, out.View, x.View, []int{1}))
+	for r, got := range b.read(t, out) {
+		require.EqualValues(t, n*(r+1), got.Int(), "row %d", r)
+	}
 }
