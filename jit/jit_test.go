@@ -113,7 +113,7 @@ func TestLaunchErrors(t *testing.T) {
 		{"stream", scale.Launch(nil, one, x, float32(2)), "nil stream"},
 		{"block", scale.Launch(s, runtime.Blocks(1, 5000), x, float32(2)), "block of 5000 threads"},
 		{"no threads", scale.Launch(s, runtime.Blocks(1, 0), x, float32(2)), "block of 0 threads"},
-		{"warp", jit.Of(testkernels.Sums).Launch(s, runtime.Blocks(1, 33), upload[int32](t, dev, 1)), fmt.Sprintf("multiple of %d threads", dev.WarpSize())},
+		{"warp", jit.Of(testkernels.Sums).Launch(s, runtime.Blocks(1, 33), upload[int32](t, dev, 1)), fmt.Sprintf("multiple of %d threads here; a multiple of 64 runs on every device", dev.WarpSize())},
 		{"rows", jit.Of(testkernels.Rows).Launch(s, runtime.Grid{Blocks: runtime.Dim3{X: 1}, Threads: runtime.Dim3{X: 4, Y: dev.WarpSize()}}, upload[int32](t, dev, 1)), "block of 4 threads along x and"},
 		{"goroutine", jit.Of(testkernels.Bad).Launch(s, one, upload[int32](t, dev, 1)), "goroutine"},
 		{"not a kernel", jit.Of(testkernels.NotMarked).Launch(s, one, upload[int32](t, dev, 1)), "//kiln:kernel"},

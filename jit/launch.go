@@ -194,7 +194,7 @@ func (in *instance) checkGrid(g runtime.Grid) error {
 		return fmt.Errorf("block of %d threads: the kernel is for blocks of %d, as its call of dsl.LaunchBounds says", threads, want)
 	}
 	if in.meta.Warp && threads%in.dev.WarpSize() != 0 {
-		return fmt.Errorf("block of %d threads: the kernel uses warp operations, so the block must be a multiple of %d threads", threads, in.dev.WarpSize())
+		return fmt.Errorf("block of %d threads: the kernel uses warp operations, so the block must be a multiple of %d threads here; a multiple of 64 runs on every device", threads, in.dev.WarpSize())
 	}
 	if row := in.meta.Row; row > 0 && g.Threads.X%row != 0 {
 		return fmt.Errorf("block of %d threads along x and %d in all: its size along x must be a multiple of the warp size, %d here, because the kernel comes to a warp operation by a condition on t.ThreadX() or another index; launch such blocks, or let the condition be on t.Warp()", g.Threads.X, threads, row)
