@@ -17,6 +17,10 @@ import (
 // SyncContext is [Stream.Sync] that waits no longer than the context lasts. The error is then
 // [ErrTimeout] and the context's cause, and names the kernels that have not ended. Nothing else
 // changes: the work goes on, and may be waited for again. [Device.SetLaunchTimeout] ends it.
+//
+// It bounds the wait for what was submitted before the call. A launch that the CPU runs on the
+// goroutine that makes it has ended when the call begins, and what other goroutines submit to
+// the stream while it waits may be waited for without the bound.
 func (s *Stream) SyncContext(ctx context.Context) error {
 	if ctx.Done() != nil {
 		if err := s.usable("wait for the stream"); err != nil {
