@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -126,6 +127,20 @@ func TestLaunchErrors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { assert.ErrorContains(t, c.err, c.want) })
 	}
 	require.NoError(t, s.Sync(), "nothing of it reached the device")
+}
+
+// TestRowsOfWholeWarps launches a kernel that needs rows of whole warps with such blocks.
+func TestRowsOfWholeWarps(t *testing.T) {
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	lanes := dev.WarpSize()
+	x := upload(t, dev, slices.Repeat([]int32{1}, lanes)...)
+	block := runtime.Grid{Blocks: runtime.Dim3{X: 1}, Threads: runtime.Dim3{X: lanes, Y: 2}}
+	require.NoError(t, jit.Of(testkernels.Rows).Launch(dev.DefaultStream(), block, x))
+	got, err := x.Host()
+	require.NoError(t, err)
+	require.Equal(t, slices.Repeat([]int32{int32(lanes)}, lanes), got)
 }
 
 func TestEmptyGrid(t *testing.T) {
