@@ -27,6 +27,23 @@ type named struct {
 	name *int32
 }
 
+type twoViews = struct {
+	v view
+	w [2]view
+}
+
+type slices = struct {
+	v struct {
+		data [][]int8
+		n    int
+	}
+}
+
+type dataFunc = struct {
+	data []int8
+	f    func(int) int
+}
+
 //kiln:kernel
 func K(t dsl.Thread,
 	a [][]float32, // ERROR 4 "K0203: parameter of kernel K is \[\]\[\]float32, a slice of slices"
@@ -58,9 +75,9 @@ func K(t dsl.Thread,
 	v [2]pair,
 	w dsl.ConstBool,
 	dd view,
-	ee struct{ v view; w [2]view }, // ERROR 5 "K0203: .* whose part .w is \[2\]k.view, whose part \[i\].data is \[\]float32, a slice"
-	ff struct{ v struct { data [][]int8; n int } }, // ERROR 5 "K0203: .* whose part .v.data is \[\]\[\]int8, a slice of slices"
-	gg struct{ data []int8; f func(int) int }, // ERROR 5 "K0203: .* whose part .f is func\(int\) int, a function"
+	ee twoViews, // ERROR 5 "K0203: .* whose part .w is \[2\]k.view, whose part \[i\].data is \[\]float32, a slice"
+	ff slices, // ERROR 5 "K0203: .* whose part .v.data is \[\]\[\]int8, a slice of slices"
+	gg dataFunc, // ERROR 5 "K0203: .* whose part .f is func\(int\) int, a function"
 	hh []view, // ERROR 5 "K0203: .*a slice of elements whose part .data is \[\]float32, a slice"
 ) {
 }
