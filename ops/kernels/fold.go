@@ -476,33 +476,20 @@ func together[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]
 	}
 	t.Sync()
 	if t.Warp() == 0 {
-		load := func(i int) Acc[C] {
-			a := Acc[C]{V: v[i]}
-			if w.Form == Pair || w.Form == Triple {
-				a.W = m[i]
-			}
-			if w.Form == Triple {
-				a.N = n[i]
-			}
-			if w.Form == Indexed {
-				a.I = k[i]
+		warps := t.BlockDimX() / t.WarpSize()
+		lanes := min(warps, t.WarpSize())
+		join := func(from int) Acc[C] {
+			a := known(w, v[:], m[:], n[:], k[:], from+t.Lane()%lanes)
+			for d := 1; d < lanes; d *= 2 {
+				a = both(w, a, across(t, w, a, d), merge)
 			}
 			return a
 		}
-		warps := t.BlockDimX() / t.WarpSize()
-		lanes := min(warps, t.WarpSize())
-		a = load(t.Lane() % lanes)
-		for d := 1; d < lanes; d *= 2 {
-			a = both(w, a, across(t, w, a, d), merge)
-		}
+		a = join(0)
 		if t.WarpSize() < 32 {
 			// A block of 1024 threads has more warps than such a warp has lanes.
 			for from := lanes; from < warps; from += lanes {
-				b := load(from + t.Lane()%lanes)
-				for d := 1; d < lanes; d *= 2 {
-					b = both(w, b, across(t, w, b, d), merge)
-				}
-				a = both(w, a, b, merge)
+				a = both(w, a, join(from), merge)
 			}
 		}
 	}
@@ -687,17 +674,7 @@ func stacked[C Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C])
 	if t.ThreadY() == 0 {
 		for y := 1; y < t.BlockDimY(); y++ {
 			i += t.BlockDimX()
-			b := Acc[C]{V: v[i]}
-			if w.Form == Pair || w.Form == Triple {
-				b.W = m[i]
-			}
-			if w.Form == Triple {
-				b.N = n[i]
-			}
-			if w.Form == Indexed {
-				b.I = k[i]
-			}
-			a = both(w, a, b, merge)
+			a = both(w, a, known(w, v[:], m[:], n[:], k[:], i), merge)
 		}
 	}
 	return a

@@ -117,7 +117,8 @@ func joinParts[C Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge f
 // partsAhead is how many parts a thread loads before it joins them.
 const partsAhead = 3
 
-func known[C Computed](w Fold, v, m, n []C, k []int64, i int) Acc[C] {
+// known returns what entry i of some arrays says that a reduction knows.
+func known[C Computed, I int | int64](w Fold, v, m, n []C, k []I, i int) Acc[C] {
 	a := Acc[C]{V: v[i]}
 	if w.Form == Pair || w.Form == Triple {
 		a.W = m[i]
