@@ -14,13 +14,15 @@ import (
 type Stream struct {
 	dev *Device
 	drv driver.Stream
+	now driver.Immediate // the driver's stream if it is one
 	log *launchLog
 	out *output
 	rec *recording // that the stream makes, nil for one that runs work
 }
 
 func (d *Device) newStream(drv driver.Stream) *Stream {
-	return &Stream{dev: d, drv: drv, log: d.addLog(), out: new(output)}
+	now, _ := drv.(driver.Immediate)
+	return &Stream{dev: d, drv: drv, now: now, log: d.addLog(), out: new(output)}
 }
 
 // retiredStream is what the cleanup of a Stream needs.
@@ -165,6 +167,11 @@ func (s *Stream) launch(f *Function, g Grid, shared int, args []byte, uses []Use
 	l.Overlaps = f.module.overlaps
 	l.Args = append(l.Args[:0], args...)
 	t := touched{uses: uses}
+	if s.now != nil && f.log == nil && s.dev.ring.idle() && s.launchNow(f, l, &t, known) {
+		launches.Put(l)
+		goruntime.KeepAlive(f)
+		return s.launched()
+	}
 	if !known && (s.dev.ring.own || f.log != nil || s.rec != nil || !s.dev.ring.idle()) {
 		var room [16]use
 		t.also = s.dev.blocks.words(room[:0], args)
@@ -180,10 +187,34 @@ func (s *Stream) launch(f *Function, g Grid, shared int, args []byte, uses []Use
 	if err != nil {
 		return s.dev.wrap(err)
 	}
+	return s.launched()
+}
+
+// launched waits for a launch where that is asked for.
+func (s *Stream) launched() error {
 	if s.dev.blocking && s.rec == nil {
 		return s.Sync()
 	}
 	return nil
+}
+
+// launchNow runs a short kernel at once where the driver can, and reports whether it did. What
+// the kernel uses is noted only if it has failed: there is no work before it that may fail, and
+// what comes behind it is submitted after this.
+func (s *Stream) launchNow(f *Function, l *driver.Launch, t *touched, known bool) bool {
+	l.Seq, l.Op = driver.Unknown, 0
+	ran, err := s.now.LaunchNow(f.drv, l)
+	if err != nil {
+		var room [16]use
+		if !known {
+			t.also = s.dev.blocks.words(room[:0], l.Args)
+		}
+		var noted *slot
+		l.Seq, noted = s.dev.ring.note(t, true, nil, nil)
+		noted.submit()
+		s.now.Fail(driver.Failure{Seq: l.Seq, Err: err})
+	}
+	return ran
 }
 
 // record adds a launch to the graph that is captured.

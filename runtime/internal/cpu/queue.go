@@ -74,11 +74,12 @@ func (q *queue) begin() bool {
 	return true
 }
 
-// end completes the task that was begun.
-func (q *queue) end() {
+// end completes the task that was begun; err is that of the kernel, if it was one.
+func (q *queue) end(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.inline, q.kernel = nil, nil
+	q.lose(err)
 	q.complete()
 	if q.running = q.n > 0; q.running {
 		go q.worker()
@@ -101,7 +102,7 @@ func (q *queue) atOnce(work func()) bool {
 	q.mu.Unlock()
 	if now {
 		work()
-		q.end()
+		q.end(nil)
 	}
 	return now
 }
@@ -119,8 +120,14 @@ func (q *queue) fail(s *stream, f driver.Failure) {
 	if q.failed[s] == nil {
 		q.failed[s] = f.Err
 	}
-	if e, ok := f.Err.(*driver.Error); ok && e.Sticky {
-		q.lost = f.Err
+	q.lose(f.Err)
+}
+
+// lose gives the queue up if the error is that of a kernel that could not be ended, with the
+// lock held.
+func (q *queue) lose(err error) {
+	if e, ok := err.(*driver.Error); ok && e.Sticky {
+		q.lost = err
 	}
 }
 
@@ -135,17 +142,13 @@ func (q *queue) submit(s *stream, always bool, work func()) uint64 {
 
 // launch queues a kernel, or runs a short one. The arguments are copied.
 func (q *queue) launch(s *stream, fn *function, l *driver.Launch) {
-	short := fn.short(l.Grid)
-	q.mu.Lock()
-	if short && q.begin() {
-		q.inline, q.kernel = l, fn
-		q.mu.Unlock()
-		if err := fn.run(l.Grid, l.Block, l.Args); err != nil {
+	if ran, err := q.launchNow(fn, l); ran {
+		if err != nil {
 			q.fail(s, driver.Failure{Seq: l.Seq, Op: l.Op, Err: err})
 		}
-		q.end()
 		return
 	}
+	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.slot(false)
 	t.seq, t.op = l.Seq, l.Op
@@ -154,6 +157,24 @@ func (q *queue) launch(s *stream, fn *function, l *driver.Launch) {
 		t.large = append([]byte(nil), l.Args...)
 	}
 	q.add()
+}
+
+// launchNow runs a short kernel if nothing is before it, and reports whether it did. Nobody
+// can rely on the launch before it returns, so a failure is noted after that.
+func (q *queue) launchNow(fn *function, l *driver.Launch) (ran bool, err error) {
+	if !fn.short(l.Grid) {
+		return false, nil
+	}
+	q.mu.Lock()
+	if ran = q.begin(); ran {
+		q.inline, q.kernel = l, fn
+	}
+	q.mu.Unlock()
+	if ran {
+		err = fn.run(l.Grid, l.Block, l.Args)
+		q.end(err)
+	}
+	return ran, err
 }
 
 // slot returns the next free entry, with the lock held. What always runs finds room, so that

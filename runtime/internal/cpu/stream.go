@@ -115,6 +115,18 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 	return nil
 }
 
+// LaunchNow runs a short kernel, if nothing is before it.
+func (s *stream) LaunchNow(f driver.Function, l *driver.Launch) (ran bool, err error) {
+	fn, ok := f.(*function)
+	if !ok {
+		return false, nil // Launch says what is wrong
+	}
+	return s.dev.queue.launchNow(fn, l)
+}
+
+// Fail notes the failure of a kernel that LaunchNow ran.
+func (s *stream) Fail(f driver.Failure) { s.dev.queue.fail(s, f) }
+
 func (s *stream) Record(e driver.Event) error {
 	ev, ok := e.(*event)
 	if !ok {

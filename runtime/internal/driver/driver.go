@@ -52,6 +52,17 @@ type Reporter interface {
 	Wait()
 }
 
+// Immediate is a Stream of a Reporter that can run a kernel on the goroutine that launches it.
+type Immediate interface {
+	// LaunchNow runs the kernel if it is expected to be short and all work of the device
+	// before it is done, and reports whether it did. The error is that of the kernel and goes
+	// to Fail, once what belongs to the launch is known.
+	LaunchNow(f Function, l *Launch) (ran bool, err error)
+	// Fail treats the failure of a kernel that LaunchNow ran like those that the driver sees
+	// itself: OnFailure's function is called, and Sync reports it.
+	Fail(Failure)
+}
+
 // Limiter is a Device that ends kernels itself which take too long.
 type Limiter interface {
 	// Limit bounds the time of each kernel from now on; 0 takes the bound away. A kernel that
