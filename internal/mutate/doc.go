@@ -14,8 +14,9 @@
 //   - The tree is never edited. The go command gets the changed file as an overlay, by GOFLAGS, so
 //     that kernels embedded in test binaries are changed too, and so are programs that tests build.
 //   - suites.go says which tests are for a package. They run in order until one fails: the mutant is
-//     killed. A time limit kills as well, since a loop without end is noticed. What does not compile
-//     is no mutant, and another one is drawn.
+//     killed, and the test is named. A time limit kills as well, since a loop without end is
+//     noticed. What does not compile is no mutant, and another one is drawn. If the go command
+//     fails and no test does, its output is printed and the mutant counts for nothing.
 //   - survivors.txt lists survivors with the reason why no test can or need notice them. The command
 //     fails if a survivor is not in it.
 //

@@ -54,7 +54,7 @@ func main() {
 	}
 }
 
-// run tries mutants and returns how many survivors have no reason.
+// run tries mutants and returns how many are neither killed nor survive with a reason.
 func run(ctx context.Context, r *runner, o options, w io.Writer) (unexplained int, err error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
@@ -77,7 +77,7 @@ func run(ctx context.Context, r *runner, o options, w io.Writer) (unexplained in
 		t.want = len(drawn)
 	}
 	err = t.all(ctx, drawn, o.jobs)
-	fmt.Fprintf(w, "%d killed, %d survived, %d of these without a reason; %d did not compile\n", t.count[killed], t.count[survived], t.unexplained, t.count[invalid])
+	fmt.Fprintf(w, "%d killed, %d survived, %d of these without a reason; %d did not compile, %d were not tested\n", t.count[killed], t.count[survived], t.unexplained-t.count[unclear], t.count[invalid], t.count[unclear])
 	return t.unexplained, err
 }
 
@@ -167,7 +167,7 @@ type trial struct {
 
 	mu          sync.Mutex
 	next        int
-	count       [3]int
+	count       [4]int
 	unexplained int
 	err         error
 }
@@ -214,6 +214,9 @@ func (t *trial) report(m mutant, v verdict, by string, took time.Duration, err e
 	switch why, known := t.reasons[m.name()]; {
 	case v == killed:
 		fmt.Fprintf(t.w, "killed   %s\t%s\tby %s\n", at, m.name(), by)
+	case v == unclear:
+		t.unexplained++
+		fmt.Fprintf(t.w, "UNCLEAR  %s\t%s\t%s\n", at, m.name(), by)
 	case v == survived && known:
 		fmt.Fprintf(t.w, "survived %s\t%s\t%s\n", at, m.name(), why)
 	case v == survived:

@@ -130,6 +130,19 @@ func TestTry(t *testing.T) {
 	require.NotContains(t, string(src), "<=", "the tree is not changed")
 }
 
+// TestFailure takes the name of what noticed a mutant from what go test prints.
+func TestFailure(t *testing.T) {
+	for out, want := range map[string]string{
+		"ok  \tx\t0.1s\n": "",
+		"# x\nx.go:1:1: undefined: y\nFAIL\tx [build failed]\n":                        "",
+		"--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/b (0.1s)\n--- FAIL: TestC (0s)\n": "TestA/b",
+		"panic: runtime error: index\n\ngoroutine 1":                                   "panic: runtime error: index",
+		"    --- FAIL: TestA/b (0.1s)\npanic: x":                                       "TestA/b",
+	} {
+		require.Equal(t, want, failure([]byte(out)), out)
+	}
+}
+
 // TestSurvivors checks that each line of survivors.txt names a mutant that there is, and says why.
 func TestSurvivors(t *testing.T) {
 	groups, err := collect(filepath.Join("..", ".."), nil)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -19,6 +21,7 @@ const (
 	invalid  verdict = iota // it does not compile
 	killed                  // a test noticed it
 	survived                // none did
+	unclear                 // the tests did not run
 )
 
 // runner tries mutants of a module.
@@ -46,28 +49,52 @@ func (r *runner) try(ctx context.Context, m mutant, tests []test) (v verdict, by
 	if err := errors.Join(os.WriteFile(changed, m.apply(src), 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
 		return invalid, "", err
 	}
-	if ok, _ := r.goCommand(ctx, overlay, "build", "./"+filepath.ToSlash(filepath.Dir(m.file))); !ok {
+	if ok, _, _ := r.goCommand(ctx, overlay, "build", "./"+filepath.ToSlash(filepath.Dir(m.file))); !ok {
 		return invalid, "", ctx.Err()
 	}
 	for _, t := range tests {
-		if ok, how := r.goCommand(ctx, overlay, append([]string{"test", "-failfast", "-count=1", "-skip", skipped}, t...)...); !ok {
-			return killed, strings.Join(t, " ") + how, ctx.Err()
+		ok, late, out := r.goCommand(ctx, overlay, append([]string{"test", "-failfast", "-count=1", "-skip", skipped}, t...)...)
+		switch how := failure(out); {
+		case ok:
+		case late:
+			return killed, fmt.Sprintf("%s (after %v)", strings.Join(t, " "), r.limit), ctx.Err()
+		case how == "" && ctx.Err() == nil:
+			return unclear, fmt.Sprintf("go test %s failed, and no test did:\n%s", strings.Join(t, " "), out), nil
+		default:
+			return killed, strings.Join(t, " ") + " " + how, ctx.Err()
 		}
 	}
 	return survived, "", ctx.Err()
 }
 
-// goCommand reports whether the go command succeeds, and how it failed where that is not by its
-// status.
-func (r *runner) goCommand(ctx context.Context, overlay string, args ...string) (ok bool, how string) {
+// failed is what go test prints of a test that failed, or of a program of tests that ended.
+var failed = regexp.MustCompile(`(?m)^(?: *--- FAIL: (\S+)|(panic: .*|fatal error: .*|SIG\w+: .*))`)
+
+// failure says what noticed a mutant: the name of the innermost test that is named first, or how
+// the program of the tests ended; "" if the output has neither.
+func failure(out []byte) string {
+	how := ""
+	for _, m := range failed.FindAllSubmatch(out, -1) {
+		test := string(m[1])
+		if test == "" {
+			return cmp.Or(how, string(m[2]))
+		}
+		if !strings.HasPrefix(test, how) {
+			break
+		}
+		how = test
+	}
+	return how
+}
+
+// goCommand reports whether the go command succeeds, or was ended by the limit of time, and what
+// it printed.
+func (r *runner) goCommand(ctx context.Context, overlay string, args ...string) (ok, late bool, out []byte) {
 	limited, cancel := context.WithTimeout(ctx, r.limit)
 	defer cancel()
 	cmd := exec.CommandContext(limited, "go", args...)
 	cmd.Dir, cmd.WaitDelay = r.root, 5*time.Second
 	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay), "KILN_STRICT=1")
-	err := cmd.Run()
-	if limited.Err() != nil {
-		how = fmt.Sprintf(" (after %v)", r.limit)
-	}
-	return err == nil, how
+	out, err := cmd.CombinedOutput()
+	return err == nil, limited.Err() != nil, out
 }
