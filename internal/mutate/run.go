@@ -94,7 +94,8 @@ func (r *runner) goCommand(ctx context.Context, overlay string, args ...string) 
 	defer cancel()
 	cmd := exec.CommandContext(limited, "go", args...)
 	cmd.Dir, cmd.WaitDelay = r.root, 5*time.Second
-	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay), "KILN_STRICT=1")
+	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay), "KILN_STRICT=1",
+		"KILN_CACHE_DIR="+filepath.Join(filepath.Dir(overlay), "cache")) // what a mutant compiles is for it alone
 	out, err := cmd.CombinedOutput()
 	return err == nil, limited.Err() != nil, out
 }
