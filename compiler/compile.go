@@ -154,6 +154,9 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 		if parted := (*pass.ConvergenceError)(nil); errors.As(err, &parted) {
 			return nil, convergence(m, parted.Found)
 		}
+		if e, ok := errors.AsType[*pass.MistakeError](err); ok {
+			return nil, mistakes(m, e.Found)
+		}
 		if e, ok := errors.AsType[*pass.GrowthError](err); ok {
 			return nil, diag.List{diag.New(diagPosition(m.PosOf(e.Pos)), diag.TooLarge, e.Msg, "")}
 		}
@@ -172,6 +175,28 @@ func lengths(m *ir.Module, errs []*pass.LengthError) (list diag.List) {
 		d := diag.New(diagPosition(m.PosOf(e.Pos)), diag.SliceLength, e.Msg, "")
 		d.Fix = cmp.Or(e.Fix, d.Fix)
 		list.Add(d)
+	}
+	return list.Sorted()
+}
+
+// mistakes turns what the pass diagnose found into diagnostics, one for each place: unrolling makes
+// many of one.
+func mistakes(m *ir.Module, found []pass.Mistake) (list diag.List) {
+	seen := map[ir.Pos]bool{}
+	for _, f := range found {
+		at := m.PosOf(f.Pos)
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		switch f.Kind {
+		case pass.OutOfRange:
+			list.Add(diag.New(diagPosition(at), diag.AlwaysOutOfRange, f.Msg, ""))
+		case pass.NoExit:
+			list.Add(diag.New(diagPosition(at), diag.EndlessLoop, "nothing leaves the loop around this", ""))
+		case pass.NoChange:
+			list.Add(diag.New(diagPosition(at), diag.EndlessLoop, "the condition of the loop never changes in it", ""))
+		}
 	}
 	return list.Sorted()
 }

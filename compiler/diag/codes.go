@@ -59,6 +59,7 @@ const (
 	StoredPointer Code = "K0132"
 	LogCall       Code = "K0133"
 	Capture       Code = "K0134"
+	EndlessLoop   Code = "K0135"
 
 	FirstParam  Code = "K0201"
 	HasResult   Code = "K0202"
@@ -73,6 +74,7 @@ const (
 	AtomicOperand    Code = "K0305"
 	SliceLength      Code = "K0306"
 	CopyOperand      Code = "K0307"
+	AlwaysOutOfRange Code = "K0308"
 
 	TooLarge Code = "K0401"
 

@@ -255,9 +255,26 @@ func checkFilled(u *unit, k *decl, types []string, load Loader, more func(*ir.Mo
 		large := newBuild(load)
 		large.units[u.path] = u
 		req.Fill = FillLarge
-		list = append(list, large.attempt(u, k, req, more)...)
+		other := large.attempt(u, k, req, more)
+		if b.consts.guessed() {
+			list, other = ofVariants(list, other), ofVariants(other, list)
+		}
+		list = append(list, other...)
 	}
 	return b, list
+}
+
+// ofVariants returns list without what is a mistake for some values of the compile-time parameters
+// only, if other, which was found for other values, does not have it: nobody may want these values.
+func ofVariants(list, other diag.List) (out diag.List) {
+	for _, d := range list {
+		ofValues := d.Code == diag.AlwaysOutOfRange || d.Code == diag.EndlessLoop
+		same := func(o diag.Diagnostic) bool { return o.Pos == d.Pos && o.Code == d.Code }
+		if !ofValues || slices.ContainsFunc(other, same) {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // attempt compiles and returns diagnostics only.

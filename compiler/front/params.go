@@ -109,6 +109,11 @@ func (c *constants) value(name, number string, t types.Type) (n int64, ok bool) 
 	return n, ok
 }
 
+// guessed reports whether a parameter has a value that neither the request nor the kernel names.
+func (c *constants) guessed() bool {
+	return slices.ContainsFunc(c.known, func(name string) bool { return !c.taken[name] })
+}
+
 // String is the part of a kernel's name that tells its specialisations apart.
 func (c *constants) String() string {
 	if len(c.text) == 0 {

@@ -39,7 +39,8 @@ type Options struct {
 	// Small says what launches keep to: see [ir.SmallLen], [ir.SmallBlocks] and
 	// [ir.SmallThreads].
 	Small bool
-	// Converge refuses modules whose threads may come to barriers and warp operations without each other.
+	// Converge refuses modules whose threads may come to barriers and warp operations without each other,
+	// that have indices which are always out of range, or loops without end.
 	Converge bool
 	// Check, if not nil, is called on the module after every pass; tests pass
 	// [ir.Verify].
@@ -73,7 +74,7 @@ var Passes = []Pass{
 	},
 	{
 		Name: "release", Required: true, Run: release,
-		Doc: "Drops the checks that the build does without: those of divisors and shifts unless it is a checked one, and in release builds those of bounds, except that small variants keep them for narrow. Right after inline, so that no later pass is held up by operations that may fail.",
+		Doc: "Drops the checks that the build does without: those of divisors and shifts unless it is a checked one, and in release builds those of bounds, except that diagnose sees those of arrays and small variants keep all for narrow. Right after inline, so that no later pass is held up by operations that may fail.",
 	},
 	{
 		Name: "fold", Run: perFunc(fold),
@@ -118,6 +119,10 @@ var Passes = []Pass{
 	{
 		Name: "fold", Run: perFunc(fold),
 		Doc: "Again: values that came out of arrays may be constant, and forwarding them empties blocks.",
+	},
+	{
+		Name: "diagnose", Required: true, Run: diagnose,
+		Doc: "Refuses indices of arrays that are always out of range and loops without end. After unroll, sroa and fold, which make counters constant and take away what no variant reaches; before licm, which is held up by the checks that release builds keep for it.",
 	},
 	{
 		Name: "licm", Run: perFunc(licm),
@@ -183,6 +188,10 @@ var Constraints = []Constraint{
 	{"copies", "cse", "what a load of the source gave before is known"},
 	{"inline", "sroa", "a pointer passed to a call would escape"},
 	{"inline", "unroll", "loop sizes count the callees' bodies"},
+	{"release", "diagnose", "it keeps the checks of arrays in release builds"},
+	{"unroll", "diagnose", "indices become constants"},
+	{"fold", "diagnose", "code that a variant does not reach goes away"},
+	{"diagnose", "partial", "it drops the checks that release builds kept"},
 	{"release", "licm", "loads do not move across operations that may fail"},
 	{"inline", "contract", "products may be made in callees"},
 	{"sroa", "contract", "products may be kept in variables"},

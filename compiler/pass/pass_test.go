@@ -155,7 +155,7 @@ b0:
 		After: func(p string, _ *ir.Module) { ran = append(ran, p) },
 	})
 	require.NoError(t, err)
-	require.Equal(t, []string{"inline", "target", "size", "copies", "casloop", "release", "contract", "unroll", "unroll", "strength", "licm", "partial", "converge", "narrow", "reciprocal", "cse", "ifconv", "licm", "bounds", "shortdiv", "dce"}, ran)
+	require.Equal(t, []string{"inline", "target", "size", "copies", "casloop", "release", "contract", "unroll", "unroll", "strength", "diagnose", "licm", "partial", "converge", "narrow", "reciprocal", "cse", "ifconv", "licm", "bounds", "shortdiv", "dce"}, ran)
 	require.Contains(t, m.String(), "bounds")
 	require.NoError(t, Run(m, Options{Release: true}))
 	require.NotContains(t, m.String(), "bounds")

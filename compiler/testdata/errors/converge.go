@@ -67,8 +67,8 @@ func Helped(t dsl.Thread, x []float32) {
 
 //kiln:kernel
 func Left(t dsl.Thread, x []float32) {
-	for {
-		if t.Warp() == 3 {
+	for i := 0; ; i++ {
+		if t.Warp() == i {
 			break
 		}
 		t.SyncWarp()

@@ -3,7 +3,7 @@ package kernels
 import "github.com/gokiln/kiln/dsl"
 
 // Faults is the number of faults that [Fault] has.
-const Faults = 24
+const Faults = 25
 
 // Fault breaks rule number fault of Go in one thread, if x, y and z do; the others
 // store what has no fault. All of them meet afterwards.
@@ -93,8 +93,22 @@ func otherFault(t dsl.Thread, fault, x, y int) int64 {
 			c.at = &c.own
 		}
 		return *c.at
+	case 24:
+		return pastEnd(x)
 	}
 	return 0
+}
+
+// pastEnd sets the first n elements of an array that has four and that no variable indexes once
+// the loop is unrolled.
+func pastEnd(n int) int64 {
+	var a [4]int64
+	for i := range 8 {
+		if i < n {
+			a[i] = int64(i)
+		}
+	}
+	return a[0] + a[3]
 }
 
 // cursor is where something is: in own, elsewhere, or nowhere.
