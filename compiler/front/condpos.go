@@ -71,3 +71,29 @@ func branchesOn(fn *ssa.Function, cond *ssa.Parameter) (out []*ssa.If) {
 	slices.SortStableFunc(out, func(a, b *ssa.If) int { return a.Block().Succs[0].Index - b.Block().Succs[0].Index })
 	return out
 }
+
+// emptyLoop returns the place of the statement for {} that b is, where go/ssa has none: loops without
+// a condition and a body are taken in order of the text, as their blocks are made.
+func (f *funcLower) emptyLoop(b *ssa.BasicBlock) (at token.Pos) {
+	if len(b.Instrs) != 1 || b.Succs[0] != b || f.fn.Syntax() == nil {
+		return token.NoPos
+	}
+	n := 0 // blocks of this kind before b
+	for _, o := range f.fn.Blocks[:b.Index] {
+		if len(o.Instrs) == 1 && len(o.Succs) == 1 && o.Succs[0] == o {
+			n++
+		}
+	}
+	ast.Inspect(f.fn.Syntax(), func(x ast.Node) bool {
+		if l, ok := x.(*ast.FuncLit); ok {
+			return ast.Node(l) == f.fn.Syntax()
+		}
+		if s, ok := x.(*ast.ForStmt); ok && s.Cond == nil && s.Post == nil && len(s.Body.List) == 0 {
+			if n--; n == -1 {
+				at = s.Pos()
+			}
+		}
+		return true
+	})
+	return at
+}

@@ -180,6 +180,9 @@ func (f *funcLower) jump(b *ssa.BasicBlock) {
 	last := b.Instrs[len(b.Instrs)-1]
 	switch last := last.(type) {
 	case *ssa.Jump:
+		if p := f.emptyLoop(b); p.IsValid() {
+			f.at = p
+		}
 		f.blk.Jump(f.blocks[b.Succs[0].Index], f.edge(b, 0)...)
 	case *ssa.If:
 		if p := f.condPos(last); p.IsValid() {

@@ -23,7 +23,7 @@ func (b *build) subset() {
 }
 
 func (b *build) subsetDecl(d *decl) {
-	c := &subsetChecker{b: b, called: map[ast.Expr]bool{}, operand: map[ast.Expr]bool{}, labels: map[ast.Stmt]string{}}
+	c := &subsetChecker{b: b, called: map[ast.Expr]bool{}, operand: map[ast.Expr]bool{}}
 	switch n := d.node.(type) {
 	case *ast.FuncDecl:
 		if d.marks.kernel {
@@ -50,8 +50,6 @@ type subsetChecker struct {
 	called map[ast.Expr]bool // selectors that are called
 
 	operand map[ast.Expr]bool // operands of operations; see halfConstant
-
-	labels map[ast.Stmt]string // of labelled statements
 }
 
 func (c *subsetChecker) report(n ast.Node, code diag.Code, format string, args ...any) {
@@ -102,11 +100,8 @@ func (c *subsetChecker) visit(n ast.Node) bool {
 		}
 		return false
 	case *ast.LabeledStmt:
-		c.labels[n.Stmt] = n.Label.Name
 		c.walk(n.Stmt)
 		return false
-	case *ast.ForStmt:
-		c.endless(n)
 	case *ast.TypeSwitchStmt:
 		c.report(n, diag.TypeSwitch, "type switch in a kernel")
 		return false

@@ -39,7 +39,7 @@ func diagnose(m *ir.Module, opt *Options) error {
 	for _, f := range m.Funcs {
 		if opt.Converge {
 			found = append(found, outOfRange(f, opt.Small)...)
-			found = append(found, endless(f)...)
+			found = append(found, endless(m, f)...)
 		}
 		if opt.Release && !opt.Small {
 			drop(f, ir.OpBounds)
@@ -227,27 +227,34 @@ func sized(v *ir.Value, depth int) bool {
 }
 
 // endless returns the loops of f that cannot end once they are entered: nothing leaves them, or
-// they are left by conditions alone that are the same in all iterations.
-func endless(f *ir.Func) (found []Mistake) {
+// they are left by conditions alone that are the same in all iterations. If that is so for some
+// copies only of a loop inside an unrolled one, these may never be entered.
+func endless(m *ir.Module, f *ir.Func) (found []Mistake) {
 	ir.RemoveUnreachable(f)
 	if len(f.Blocks) == 0 {
 		return nil
 	}
+	changing := map[int]bool{} // positions of conditions that may change
 	for _, l := range findLoops(f, inEdges(f)) {
 		h := &hoister{loop: l}
 		switch exits := l.exits(); {
 		case len(exits) == 0:
-			found = append(found, Mistake{Kind: NoExit, Pos: l.firstPos()})
+			found = append(found, Mistake{Kind: NoExit, Pos: l.firstPos(m)})
 		case !slices.ContainsFunc(exits, func(b *ir.Block) bool { return h.mayChange(b.Term.Args[0], 16) }):
-			t := &exits[0].Term
-			pos := t.Pos
-			if pos == 0 {
-				pos = t.Args[0].Pos
-			}
-			found = append(found, Mistake{Kind: NoChange, Pos: pos})
+			found = append(found, Mistake{Kind: NoChange, Pos: condPos(exits[0])})
+		default:
+			changing[condPos(exits[0])] = true
 		}
 	}
-	return found
+	return slices.DeleteFunc(found, func(x Mistake) bool { return x.Kind == NoChange && changing[x.Pos] })
+}
+
+// condPos returns the position of the condition that b ends in.
+func condPos(b *ir.Block) int {
+	if b.Term.Pos != 0 {
+		return b.Term.Pos
+	}
+	return b.Term.Args[0].Pos
 }
 
 // exits returns the blocks of l that end in a branch out of it.
@@ -260,19 +267,28 @@ func (l *loop) exits() (out []*ir.Block) {
 	return out
 }
 
-// firstPos returns the first position there is in l.
-func (l *loop) firstPos() int {
-	for _, b := range l.blocks {
-		for _, v := range b.Instrs {
-			if v.Pos != 0 && !v.IsConst() {
-				return v.Pos
-			}
-		}
-		if b.Term.Pos != 0 {
-			return b.Term.Pos
+// firstPos returns the first position in l, of its operations and branches if they have any: that of a
+// jump may be from in front of the loop.
+func (l *loop) firstPos(m *ir.Module) (first int) {
+	take := func(pos int) {
+		if p, q := m.PosOf(pos), m.PosOf(first); pos != 0 && (first == 0 || p.Line < q.Line || p.Line == q.Line && p.Col < q.Col) {
+			first = pos
 		}
 	}
-	return 0
+	for _, b := range l.blocks {
+		for _, v := range b.Instrs {
+			if !v.IsConst() {
+				take(v.Pos)
+			}
+		}
+		if b.Term.Kind == ir.TermBranch {
+			take(b.Term.Pos)
+		}
+	}
+	if first == 0 {
+		first = l.header.Term.Pos
+	}
+	return first
 }
 
 // mayChange reports whether v may be another value in another iteration: through a counter or

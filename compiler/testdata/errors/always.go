@@ -131,7 +131,7 @@ func Stuck(t dsl.Thread, out []uint32, n int) {
 		out[t.Global()]++
 	}
 	for i := 0; i < 10; n++ {
-		out[i]++ // ERROR 6 "K0135: nothing leaves the loop around this"
+		out[i]++ // ERROR 3 "K0135: nothing leaves the loop around this"
 	}
 }
 
@@ -144,8 +144,8 @@ func Polls(t dsl.Thread, flag, out []uint32) {
 
 //kiln:kernel
 func Down(t dsl.Thread, out []uint32) {
-	for i := uint32(9); i >= 0; i-- {
-		out[i] = i // ERROR 6 "K0135: nothing leaves the loop around this"
+	for i := uint32(9); i >= 0; i-- { // ERROR 30 "K0135: nothing leaves the loop around this"
+		out[i] = i
 	}
 }
 
@@ -176,5 +176,74 @@ func Waits(t dsl.Thread, flag, out []uint32) {
 	for n := 10; n > 0 && out[n] > 0; n-- {
 	}
 	for more := out[1] > 0; more; more = dsl.AtomicAdd(&flag[0], 1) < 5 {
+	}
+}
+
+//kiln:kernel
+func Empty(t dsl.Thread, x []float32, n int) {
+	x[0] = 1
+	if false {
+		for {
+		}
+	}
+	if n == 1 {
+		x[1] = 1
+		for { // ERROR 3 "K0135: nothing leaves the loop around this"
+		}
+	}
+	if n == 2 {
+		for i := 0; ; i++ {
+			for {
+				break
+			}
+			switch n {
+			case 5:
+				break
+			}
+			x[0]++ // ERROR 4 "K0135: nothing leaves the loop around this"
+		}
+	}
+	if n == 3 {
+		for { // ERROR 3 "K0135: nothing leaves the loop around this"
+		}
+	}
+	if n == 4 {
+	own:
+		for {
+			if x[0] > 0 { // ERROR 8 "K0135: nothing leaves the loop around this"
+				continue own
+			}
+			x[0]++
+		}
+	}
+}
+
+//kiln:kernel
+func Ends(t dsl.Thread, x []float32, n int) {
+	for {
+		if x[0] = 1; n > 2 {
+			break
+		}
+		n++
+	}
+outer:
+	for {
+		for {
+			n--
+			switch {
+			case n == 1:
+				break outer
+			case n < 0:
+				return
+			}
+		}
+	}
+again:
+	for i := range 4 {
+		for {
+			if n += i; n > 9 {
+				continue again
+			}
+		}
 	}
 }
