@@ -28,7 +28,7 @@ var Codes = []Row{
 	{Global, "package variable", "A kernel cannot reach memory of the host program, and package variables are host memory.", "var table [4]float32 // used by a kernel", "make it a constant, or pass it as a parameter"},
 	{Goto, "goto", "Control flow must be structured.", "goto done", "use a loop, or a labelled break or continue"},
 	{RangeFunc, "range over function", "Ranging over a function needs closures that can be suspended.", "for x := range seq {}", "range over an integer, an array or a slice"},
-	{MethodValue, "method value", "A method without its call is a function value that carries its receiver.", "f := v.Add", "write a function literal that calls the method"},
+	{MethodValue, "method value", "A method of a constraint, without its call: which one it is stands in the type argument alone. Methods of other types are values as in Go.", "func f[T adder](v T) int {\n\tadd := v.Add\n\treturn add(1)\n}", "write a function literal that calls the method"},
 	{Complex, "complex number", "Complex numbers have no counterpart on the devices.", "var z complex64", "use two floats, or a struct of two floats"},
 	{Print, "print", "The built-in print functions write to the host program's standard error, which devices do not have.", "println(i)", "use dsl.Printf"},
 	{Panic, "panic", "A kernel cannot panic.", "panic(\"bad\")", "use dsl.Assert"},

@@ -3,6 +3,7 @@ package front
 import (
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -28,6 +29,9 @@ func (l *lowerer) callee(fn *ssa.Function) *callee {
 	}
 	c := &callee{}
 	l.rows[fn] = c
+	if isWrapper(fn) {
+		return c // it calls the method
+	}
 	origin := fn
 	if o := fn.Origin(); o != nil {
 		origin = o
@@ -53,6 +57,11 @@ func (l *lowerer) callee(fn *ssa.Function) *callee {
 		c.row = intrinsics[c.key]
 	}
 	return c
+}
+
+// isWrapper reports whether fn was made for a method value or a method expression.
+func isWrapper(fn *ssa.Function) bool {
+	return strings.HasSuffix(fn.Name(), "$bound") || strings.HasSuffix(fn.Name(), "$thunk")
 }
 
 // call lowers a call of anything.

@@ -235,8 +235,8 @@ func (c *subsetChecker) typeName(id *ast.Ident, at ast.Node) {
 
 func (c *subsetChecker) selector(n *ast.SelectorExpr) bool {
 	if sel := c.b.info.Selections[n]; sel != nil {
-		if sel.Kind() == types.MethodExpr || sel.Kind() == types.MethodVal && !c.called[n] {
-			c.report(n, diag.MethodValue, "method value %s in a kernel", types.ExprString(n))
+		if (sel.Kind() == types.MethodExpr || sel.Kind() == types.MethodVal && !c.called[n]) && ofTypeParam(sel) {
+			c.report(n, diag.MethodValue, "method value %s, of a type parameter", types.ExprString(n))
 			return false
 		}
 		c.walk(n.X)
@@ -244,6 +244,12 @@ func (c *subsetChecker) selector(n *ast.SelectorExpr) bool {
 	}
 	c.typeName(n.Sel, n)
 	return false
+}
+
+// ofTypeParam reports whether a method is that of a constraint.
+func ofTypeParam(sel *types.Selection) bool {
+	_, ok := types.Unalias(deref(sel.Recv())).(*types.TypeParam)
+	return ok
 }
 
 func (c *subsetChecker) call(n *ast.CallExpr) bool {

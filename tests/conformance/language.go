@@ -37,6 +37,8 @@ func (b *builder) language() {
 	b.add("Ranges", language.Ranges, 1, 64, make([]int, 64), few(b, 64))
 	b.add3("Geo3", language.Geo3, dsl.D3(2, 3, 2), dsl.D3(4, 2, 4), make([]int, 12*32))
 	b.add("Meth", language.Meth, 1, 16, make([]float32, 16), ranged[float32](b, 16, 10))
+	b.add("MethodValues", language.MethodValues, 2, 64, make([]int32, 100), tiny(b, 100, 20))
+	b.add("MethodSync", language.MethodSync, 1, 64, make([]int32, 64), tiny(b, 64, 20))
 	b.add("Funcs", language.Funcs, 1, 32, make([]int, 32), few(b, 32))
 	b.add("Order", language.Order, 1, 32, make([]int, 32), few(b, 32))
 	b.add("Arr2", language.Arr2, 1, 64, make([]int32, 64), tiny(b, 100, 20))

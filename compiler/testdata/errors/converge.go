@@ -189,3 +189,16 @@ func LastInLoop(t dsl.Thread, x []float32, n int) {
 		x[t.ThreadX()+1] = 1
 	}
 }
+
+//kiln:kernel
+func Bound(t dsl.Thread, x []float32) {
+	sync := t.Sync
+	sync()
+	if t.ThreadX() < 16 {
+		sync()             // ERROR 7 "K0301: barrier is not reached by all threads together"
+		dsl.Thread.Sync(t) // ERROR 18 "K0301: barrier is not reached by all threads together"
+	}
+	h := dsl.To[dsl.F16](x[0])
+	half := h.Float32
+	x[0] = half() + dsl.F16.Float32(h)
+}
