@@ -126,6 +126,24 @@ func TestNotPrebuilt(t *testing.T) {
 	require.ErrorContains(t, err, "built of other source")
 }
 
+// A stale bundle costs time and nothing else: what was built of other source, or by another
+// version of the compiler, is passed over, and the kernel is compiled.
+func TestStaleBundles(t *testing.T) {
+	g := newRig(t)
+	g.target, g.dev.key = "cpu", "" // whose code shows what it was compiled from
+	g.ship(nil, "cpu")
+	shipped := g.must("bundle", 0)
+	g.source = strings.Replace(scaleSource, "*= 2", "*= 3", 1)
+	require.NotEqual(t, shipped.img.Code, g.must("compiled", 0).img.Code)
+
+	t.Setenv("KILN_CACHE_DIR", t.TempDir())
+	g.source = scaleSource
+	g.ship(func(w *bundle.Writer, _ string) { w.Compiler = "another" }, "cpu")
+	g.log.Reset()
+	require.Equal(t, shipped.img.Code, g.must("compiled", 0).img.Code)
+	require.Contains(t, g.log.String(), "made by version another of the compiler")
+}
+
 // What cannot be used is told, and kernels are compiled.
 func TestBadBundles(t *testing.T) {
 	g := newRig(t)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -64,14 +65,11 @@ func embedBundle(stderr io.Writer, built *bundle.Writer, dir string) error {
 	for _, v := range vendors {
 		file := filepath.Join(dir, "zz_prebuilt_"+v.name+bundleSuffix)
 		source := filepath.Join(dir, "zz_prebuilt_"+v.name+".go")
-		some := false
+		var targets []string
 		keep := func(target string) bool {
-			kind, _, _ := strings.Cut(target, ":")
-			for _, k := range v.kinds {
-				if k == kind {
-					some = true
-					return true
-				}
+			if kind, _, _ := strings.Cut(target, ":"); slices.Contains(v.kinds, kind) {
+				targets = append(targets, target)
+				return true
 			}
 			return target == bundle.Common
 		}
@@ -79,7 +77,7 @@ func embedBundle(stderr io.Writer, built *bundle.Writer, dir string) error {
 		if err := b.Copy(&part, keep); err != nil {
 			return err
 		}
-		if !some { // of an earlier build
+		if len(targets) == 0 { // of an earlier build
 			if err := removeAll(file, source); err != nil {
 				return err
 			}
@@ -87,7 +85,7 @@ func embedBundle(stderr io.Writer, built *bundle.Writer, dir string) error {
 		}
 		var text bytes.Buffer
 		err = prebuiltText.Execute(&text, map[string]string{
-			"Constraint": v.constraint, "Package": list[0].Name, "Path": list[0].PkgPath,
+			"Constraint": constraint(v.constraint, targets), "Package": list[0].Name, "Path": list[0].PkgPath,
 			"File": filepath.Base(file), "Title": strings.ToUpper(v.name[:1]) + v.name[1:],
 		})
 		if err != nil {
@@ -106,6 +104,15 @@ func embedBundle(stderr io.Writer, built *bundle.Writer, dir string) error {
 		fmt.Fprintf(stderr, "%s: %d bytes\n", file, part.Len())
 	}
 	return nil
+}
+
+// constraint is that of a vendor, or that of the only processors which have use for the targets:
+// other programs do not carry them.
+func constraint(vendor string, targets []string) string {
+	if slices.ContainsFunc(targets, func(t string) bool { return !strings.HasPrefix(t, "cpu:x86-64-") }) {
+		return vendor
+	}
+	return "amd64"
 }
 
 func removeAll(names ...string) error {

@@ -27,9 +27,10 @@ import (
 
 // wanted says what to build, or what has to be there.
 type wanted struct {
-	targets []string
-	records []string
-	specs   []string
+	targets  []string
+	records  []string
+	specs    []string
+	recorded bool
 }
 
 func (w *wanted) flags(cmd *cobra.Command) {
@@ -37,6 +38,7 @@ func (w *wanted) flags(cmd *cobra.Command) {
 	fl.StringSliceVar(&w.targets, "target", nil, "targets such as ptx:sm_90,hip:gfx942,cpu:x86-64-v3, or all those of nvidia, amd, apple, cpu;\nwithout it, those that a record names")
 	fl.StringArrayVar(&w.records, "from", nil, "`file` that a run with KILN_RECORD wrote; may be given several times")
 	fl.StringArrayVar(&w.specs, "spec", nil, "one specialisation, as a `line` of such a file")
+	fl.BoolVar(&w.recorded, "recorded", false, "of each kernel only the variants that the record has, and not also the one that takes every launch")
 }
 
 type prebuildFlags struct {
@@ -44,6 +46,7 @@ type prebuildFlags struct {
 	out, embed, key string
 	workers         int
 	sizes, strict   bool
+	text            bool
 }
 
 func prebuildCommand() *cobra.Command {
@@ -68,6 +71,7 @@ func prebuildCommand() *cobra.Command {
 	fl.StringVar(&f.key, "sign", "", "`file` with the secret key to sign the bundle with, see kiln bundle key")
 	fl.IntVarP(&f.workers, "jobs", "j", 0, "how many kernels to compile at the same time; default: the number of cores")
 	fl.BoolVar(&f.sizes, "size", false, "print the size of each kernel for each target")
+	fl.BoolVar(&f.text, "text", false, "run no assembler: text for drivers is all there is, whatever tools are installed")
 	fl.BoolVar(&f.strict, "strict", false, "write nothing if a kernel cannot be compiled for one of the targets")
 	return cmd
 }
@@ -91,7 +95,9 @@ func prebuildRun(ctx context.Context, w, stderr io.Writer, patterns []string, f 
 		return err
 	}
 	var absent []error
-	job.Tools, absent = prebuild.Assemblers(targets)
+	if !f.text {
+		job.Tools, absent = prebuild.Assemblers(targets)
+	}
 	for _, err := range absent {
 		fmt.Fprintf(stderr, "kiln: %v\n", err)
 	}
@@ -195,7 +201,7 @@ func (w *wanted) find(patterns []string) (*prebuild.Job, error) {
 			return nil, err
 		}
 	}
-	job := &prebuild.Job{Load: src.registeredSource, Specs: set.Specs(), Choices: set.Choices(), Targets: targets}
+	job := &prebuild.Job{Load: src.registeredSource, Specs: set.Specs(), Choices: set.Choices(), Targets: targets, Recorded: w.recorded}
 	if len(job.Specs) == 0 {
 		return nil, fmt.Errorf("no kernel to build in %s: kernels with types or values to choose need a comment //kiln:instances, or a record of a run (KILN_RECORD, -from)", strings.Join(patterns, " "))
 	}

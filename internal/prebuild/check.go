@@ -177,7 +177,7 @@ func (c *checker) targets(s record.Spec) (list []target.Target, err error) {
 // code checks the builds for a target. What a device takes besides code for itself counts, as
 // it does when a program runs.
 func (c *checker) code(s record.Spec, t target.Target, kernel, ir string) error {
-	builds, err := builds(&s, t)
+	builds, err := c.builds(&s, t)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,10 @@ type Job struct {
 	Tools   []*Assembler    // see [Assemblers]
 	Workers int             // how many at the same time; 0 stands for the number of cores
 
+	// Recorded leaves out the code that takes every launch where a specialisation was recorded in
+	// other variants: launches that were not recorded are compiled when they come.
+	Recorded bool
+
 	// Notes are what Run has to say besides errors: targets that a tool does not know.
 	Notes []string
 
@@ -167,7 +171,7 @@ func (j *Job) pieces() (list []piece, err error) {
 			}
 		}
 		for _, t := range targets {
-			builds, err := builds(&s, t)
+			builds, err := j.builds(&s, t)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.Kernel, err)
 			}
@@ -180,10 +184,10 @@ func (j *Job) pieces() (list []piece, err error) {
 }
 
 // builds returns the options for the variants of code that a specialisation was used in
-// on targets of this kind, and always for the one that takes every launch. If it was
-// not, there is one for launches that have all properties that the target's code is
+// on targets of this kind, and, but for j.Recorded, for the one that takes every launch. If it
+// was not, there is one for launches that have all properties that the target's code is
 // better for.
-func builds(s *record.Spec, t target.Target) ([]compiler.Options, error) {
+func (j *Job) builds(s *record.Spec, t target.Target) ([]compiler.Options, error) {
 	names := s.Builds
 	if !slices.ContainsFunc(s.Targets, func(used string) bool { return strings.HasPrefix(used, t.Kind+":") }) && len(s.Targets) > 0 {
 		names = nil
@@ -204,8 +208,10 @@ func builds(s *record.Spec, t target.Target) ([]compiler.Options, error) {
 			return nil, err
 		}
 		add(o)
-		o.Assume = 0
-		add(o)
+		if !j.Recorded {
+			o.Assume = 0
+			add(o)
+		}
 	}
 	if len(names) == 0 {
 		add(compiler.Options{})

@@ -165,6 +165,9 @@ func TestTargetsOfTheRecord(t *testing.T) {
 	w, err := (&Job{Load: loader(source), Specs: []record.Spec{s}}).Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1+3, w.Len(), "small, none and checked")
+	w, err = (&Job{Load: loader(source), Specs: []record.Spec{s}, Recorded: true}).Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1+2, w.Len(), "small and checked")
 	s.Builds = []string{"fast"}
 	_, err = (&Job{Load: loader(source), Specs: []record.Spec{s}}).Run(t.Context())
 	require.ErrorContains(t, err, `no property of launches is called "fast"`)

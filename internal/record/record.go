@@ -118,6 +118,18 @@ func inOrder[T any](m map[string]T) []T {
 	return out
 }
 
+// Drop takes out what was recorded for a target, and the specialisations that are for no other.
+func (r *Set) Drop(target string) {
+	for id, s := range r.specs {
+		if i := slices.Index(s.Targets, target); i >= 0 {
+			s.Targets = slices.Delete(slices.Clone(s.Targets), i, i+1)
+			if r.specs[id] = s; len(s.Targets) == 0 {
+				delete(r.specs, id)
+			}
+		}
+	}
+}
+
 // ReadFrom adds a record; the name is for errors.
 func (r *Set) ReadFrom(name string, in io.Reader) error {
 	lines := bufio.NewScanner(in)

@@ -54,6 +54,16 @@ func TestSets(t *testing.T) {
 	require.False(t, b.Add(add))
 }
 
+// What was recorded for one target can be recorded anew.
+func TestDrop(t *testing.T) {
+	var a Set
+	a.Add(Spec{Kernel: "k.Add", Targets: []string{"cpu:x86-64-v3", "cpu:x86-64-v4"}})
+	a.Add(Spec{Kernel: "k.Mul", Targets: []string{"cpu:x86-64-v3"}})
+	a.Add(Spec{Kernel: "k.Neg"})
+	a.Drop("cpu:x86-64-v3")
+	require.Equal(t, []Spec{{Kernel: "k.Add", Targets: []string{"cpu:x86-64-v4"}}, {Kernel: "k.Neg"}}, a.Specs())
+}
+
 // Of two choices for the same work the later one holds.
 func TestChoices(t *testing.T) {
 	c := Choice{Tuned: "k/tiles", At: []int{64, 7}, Device: "GPU, 2 units", Target: "ptx:sm_90", Of: []string{"{A:1 B:<>}", "{A:2}"}, Best: "{A:2}"}
