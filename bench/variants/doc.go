@@ -5,6 +5,7 @@
 //	go run ./bench/variants -device cuda:0
 //	go run ./bench/variants -ops               # by operation, in the order of their first use
 //	go run ./bench/variants -record common.txt # and keep the record, for kiln prebuild -from
+//	go run ./bench/variants -first -prebuilt   # how long all first uses take, with the packages in prebuilt
 //
 // A specialisation is a kernel with its types, functions and compile-time values; a variant is
 // a specialisation for launches with some properties, such as aligned memory. For each

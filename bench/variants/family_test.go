@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,4 +37,26 @@ func TestWriteFamilies(t *testing.T) {
 	require.NoError(t, c.writeFamilies(&out))
 	require.Contains(t, out.String(), "| Fill ")
 	require.Regexp(t, `\| all +\| 3 +\| 1 `, out.String())
+}
+
+// A record that is kept takes the place of what the file had for the same targets.
+func TestReplace(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "kernels.txt")
+	spec := func(kernel string, targets ...string) record.Spec {
+		return record.Spec{Kernel: kernel, Targets: targets}
+	}
+	for _, specs := range [][]record.Spec{
+		{spec("k.Add", "cpu:x86-64-v3"), spec("k.Old", "cpu:x86-64-v3")},
+		{spec("k.Add", "ptx:sm_90")},
+		{spec("k.Add", "cpu:x86-64-v3"), spec("k.New", "cpu:x86-64-v3")},
+	} {
+		var set record.Set
+		for _, s := range specs {
+			set.Add(s)
+		}
+		require.NoError(t, replace(name, &set))
+	}
+	var got record.Set
+	require.NoError(t, got.Load(name))
+	require.Equal(t, []record.Spec{spec("k.Add", "cpu:x86-64-v3", "ptx:sm_90"), spec("k.New", "cpu:x86-64-v3")}, got.Specs())
 }

@@ -29,10 +29,15 @@ func run(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("variants", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	device := flags.String("device", "cpu", "device to compile for")
-	keep := flags.String("record", "", "keep the record of what is used in this file, for kiln prebuild")
+	keep := flags.String("record", "", "keep the record of what is used in this file, for kiln prebuild, in place of what it has for the same target")
 	byOp := flags.Bool("ops", false, "print a row for each operation")
+	first := flags.Bool("first", false, "print how long the first use of all operations takes in a process with an empty cache")
+	bundles := flags.Bool("prebuilt", false, "with -first, take what the packages in prebuilt have")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *first {
+		return firstUse(stdout, *device, *bundles)
 	}
 	c, err := collect(*device, *keep)
 	if err != nil {
@@ -99,9 +104,26 @@ func collect(device, keep string) (*collection, error) {
 	}
 	c.specs = set.Specs()
 	if keep != "" {
-		return c, record.Update(keep, &set)
+		return c, replace(keep, &set)
 	}
 	return c, nil
+}
+
+// replace keeps a record in a file, in place of what that has for the same targets.
+func replace(name string, set *record.Set) error {
+	var kept record.Set
+	if err := kept.Load(name); err != nil {
+		return err
+	}
+	for _, s := range set.Specs() {
+		for _, target := range s.Targets {
+			kept.Drop(target)
+		}
+	}
+	for _, s := range set.Specs() {
+		kept.Add(s)
+	}
+	return kept.Save(name)
 }
 
 func (c *collection) writeOps(w io.Writer) error {

@@ -67,6 +67,11 @@ var arrows = []arrow{
 	{from: "quantized", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized"}},
 
+	// Kernels that programs import, compiled; the commands that make them stand behind go:generate.
+	{from: "prebuilt"},
+	{from: "prebuilt/cpu", to: []string{"jit"}},
+	{from: "prebuilt/cuda", to: []string{"jit"}},
+
 	{from: "cmd", to: []string{"*"}},
 	{from: "examples", to: []string{"*"}},
 	{from: "bench", to: []string{"*"}},
