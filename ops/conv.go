@@ -205,7 +205,7 @@ func conv(s *runtime.Stream, out, x, weights View, c *Convolution, shape layout.
 			return v.runShifted(s, h)
 		}
 	}
-	if c.Way == "patches" || c.Way == "" && !v.serial() {
+	if c.Way == "patches" || c.Way == "" && !v.serial() && !bool(v.long()) { // whose sums are one chain
 		if p, ok := v.patches(c.Way != ""); ok {
 			return v.runPatches(s, p)
 		}
@@ -294,6 +294,12 @@ var (
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(t), walkType, windowType, reflect.TypeFor[kernels.Weights](), reflect.TypeFor[kernels.Direct](), function(3, c, c)}
 	}}
 )
+
+// long reports whether sums are added in chains, which takes time where they are short.
+func (v *convolution) long() dsl.ConstBool {
+	const short = 256
+	return boolConst(v.a.DType.IsFloat() && v.K > short)
+}
 
 // runTiles multiplies tiles, the first of these that fits.
 func (v *convolution) runTiles(s *runtime.Stream) error {
@@ -393,7 +399,7 @@ func (v *convolution) runDirect(s *runtime.Stream) error {
 		return err
 	}
 	threads := min(maxThreads, v.info.ThreadsPerUnit, v.info.MaxThreads)
-	cfg := kernels.Direct{Each: 8, Wide: 2}
+	cfg := kernels.Direct{Each: 8, Wide: 2, Chains: v.long()}
 	const small = 16 // places of a kernel
 	if w.Kernel[1]*w.Kernel[2] <= small {
 		cfg.High, cfg.Long = dsl.ConstInt(w.Kernel[1]), dsl.ConstInt(w.Kernel[2])

@@ -203,6 +203,9 @@ func (v *shifted) multiply(s *runtime.Stream, ws, x View, cfg kernels.Tiling) er
 		return err
 	}
 	cfg.Unit = boolConst(bool(by.Dense) && v.OutN == 1)
+	places := v.K / w.Channels
+	by.Chains, by.PerChain = v.long(), max(1, kernels.Chain/places)
+	by.Large = boolConst(bool(by.Chains) && places > kernels.Chain)
 	blocks := v.blocks(&cfg)
 	const most = 16 // bands that share what they read of the input
 	bands := up(v.M, int(cfg.High)) / int(cfg.High)

@@ -179,6 +179,8 @@ type Direct struct {
 	Unit dsl.ConstBool // neighbours in a row meet neighbours of the input, side by side
 	High dsl.ConstInt  // sizes of a kernel that is small, along the last two axes: a thread loads
 	Long dsl.ConstInt  // all that it meets before it uses any; 0 for one that is not
+
+	Chains dsl.ConstBool // sums are long
 }
 
 // Weights says where the weights of a convolution are, and the result.
@@ -196,7 +198,7 @@ type Weights struct {
 // whose vectors are warps. Blocks in z go over channels.
 //
 //kiln:kernel
-//kiln:const cfg.Each=2,4 cfg.Wide=1,2 cfg.High=0,2 cfg.Long=0,3
+//kiln:const cfg.Each=2,4 cfg.Wide=1,2 cfg.High=0,2 cfg.Long=0,3 cfg.Chains=false,true
 func Conv[T, C dsl.Number](t dsl.Thread, out, weights, x []T, w Walk, v Window, u Weights, cfg Direct, mad func(a, b, c C) C) {
 	row := v.Out[0] * v.Out[1] * v.Out[2]
 	rows := 1
@@ -207,25 +209,32 @@ func Conv[T, C dsl.Number](t dsl.Thread, out, weights, x []T, w Walk, v Window, 
 	for y := t.BlockY(); y < u.Batch*rows; y += t.GridDimY() {
 		at := w.place(y / rows)
 		channel := t.BlockZ() * int(cfg.Each)
-		acc := dsl.LocalSlice[C](cfg.Each * cfg.Wide)
+		acc, sums := dsl.LocalSlice[C](cfg.Each*cfg.Wide), dsl.LocalSlice[C](cfg.Each*cfg.Wide*chainDepth)
+		n := chained{long: bool(cfg.Chains)}
 		at[1] += channel * u.Out
 		for range v.Channels {
 			for k0 := range v.Kernel[0] {
 				if cfg.High*cfg.Long > 0 {
 					convSmall(acc, weights, x, at, channel, k0, first, y%rows, row, t.BlockDimX(), &v, &u, &cfg, mad)
+					count(acc, sums, &n, int(cfg.High*cfg.Long))
 					continue
 				}
 				for k1 := range v.Kernel[1] {
-					for k2 := range v.Kernel[2] {
-						xs := dsl.LocalSlice[C](cfg.Wide)
-						kernel := [Axes]int{k0, k1, k2}
-						convLoad(xs, x, at[2], first, y%rows, row, t.BlockDimX(), kernel, &v, &cfg)
-						convAdd(acc, xs, weights, at[1], channel, kernel, &u, &cfg, mad)
+					for low, high := 0, 0; low < v.Kernel[2]; low = high {
+						high = n.end(low, v.Kernel[2])
+						for k2 := low; k2 < high; k2++ {
+							xs := dsl.LocalSlice[C](cfg.Wide)
+							kernel := [Axes]int{k0, k1, k2}
+							convLoad(xs, x, at[2], first, y%rows, row, t.BlockDimX(), kernel, &v, &cfg)
+							convAdd(acc, xs, weights, at[1], channel, kernel, &u, &cfg, mad)
+						}
+						count(acc, sums, &n, high-low)
 					}
 				}
 			}
 			at[1], at[2] = at[1]+u.In, at[2]+v.XChannel
 		}
+		join(acc, sums, &n)
 		for e := range int(cfg.Each) {
 			for i := range int(cfg.Wide) {
 				j := first + i*t.BlockDimX()

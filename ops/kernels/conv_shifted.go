@@ -84,6 +84,9 @@ type Shifts struct {
 	Flip     dsl.ConstBool // the kernel goes backwards
 	One      dsl.ConstBool // there is one phase
 	Dense    dsl.ConstBool // all columns are results, Product.OutN apart
+	Chains   dsl.ConstBool // sums are long: they are added in chains
+	Large    dsl.ConstBool // and a chain has not room for the places of a kernel
+	PerChain int           // channels of a chain, 1 if that is so
 	Rows     dsl.ConstBool // blocks in x go over rows of results: what a thread stores lies in a row, which columns of several do not
 	Panels   Divisor       // blocks in a row
 	OutRows  Divisor       // rows of results along the second axis
@@ -112,13 +115,43 @@ func (v *Shifts) shift(axis, kernel int) int {
 	return d%v.Stride[axis]*v.Phase[axis] + d/v.Stride[axis]*v.Place[axis]
 }
 
+// chain returns behind which channel, after the first ones, a chain of additions is complete.
+func (v *Shifts) chain(first int) int {
+	if !v.Chains {
+		return v.Channels
+	}
+	return min(first+v.PerChain, v.Channels)
+}
+
+// each calls place for the places of the kernel. Where these are more than a chain of additions
+// it calls added after every so many.
+func (v *Shifts) each(place func(k0, k1, k2 int), added func(adds int)) {
+	for k0 := range v.size(0) {
+		for k1 := range v.size(1) {
+			if !v.Large {
+				for k2 := range v.size(2) {
+					place(k0, k1, k2)
+				}
+				continue
+			}
+			for low, high := 0, 0; low < v.size(2); low = high {
+				high = min(low+Chain, v.size(2))
+				for k2 := low; k2 < high; k2++ {
+					place(k0, k1, k2)
+				}
+				added(high - low)
+			}
+		}
+	}
+}
+
 // ShiftedConv computes convolutions of inputs that [Pad] has written. What a place of the
 // kernel meets is then the input itself, some elements further on: threads side by side
 // read it in a row, and ask for no borders. Weights are in bands of High channels of the
 // result as [Pack] writes them; blocks are as those of [Packed].
 //
 //kiln:kernel
-//kiln:const cfg.High=4,8 cfg.Each=2 cfg.Wide=8 v.Small[0]=0 v.Small[1]=0,2 v.Small[2]=0,3 v.Rows=true,false
+//kiln:const cfg.High=4,8 cfg.Each=2 cfg.Wide=8 v.Small[0]=0 v.Small[1]=0,2 v.Small[2]=0,3 v.Rows=true,false v.Chains=false,true v.Large=false,true
 func ShiftedConv[T, C dsl.Number](t dsl.Thread, out []T, weights, x []C, w Walk, p Product, v Shifts, cfg Tiling, mad func(a, b, c C) C) {
 	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
 	bands := (p.M + high - 1) / high
@@ -136,30 +169,34 @@ func ShiftedConv[T, C dsl.Number](t dsl.Thread, out []T, weights, x []C, w Walk,
 	for z := t.BlockZ(); z < p.Batch; z += t.GridDimZ() {
 		at := w.place(z)
 		ws := weights[(at[1]*bands+band)*p.K*high:][:p.K*high]
-		acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
+		acc, sums := dsl.LocalSlice[C](cfg.High*cfg.Each), dsl.LocalSlice[C](cfg.High*cfg.Each*chainDepth)
+		n := chained{long: bool(v.Chains)}
 		xv := dsl.LocalSlice[C](cfg.Each)
 		from, next := at[2]+first, 0
-		for range v.Channels {
-			for k0 := range v.size(0) {
-				for k1 := range v.size(1) {
-					for k2 := range v.size(2) {
-						ks := ws[next:][:high]
-						here := from + (v.shift(0, k0) + v.shift(1, k1) + v.shift(2, k2))
-						for e := range each {
-							xv[e] = x[here+e*wide]
-						}
-						for h := range high {
-							a := ks[h]
-							for e := range each {
-								acc[h*each+e] = mad(a, xv[e], acc[h*each+e])
-							}
-						}
-						next += high
+		for c, end := 0, 0; c < v.Channels; c = end {
+			end = v.chain(c)
+			for range end - c {
+				v.each(func(k0, k1, k2 int) {
+					ks := ws[next:][:high]
+					here := from + (v.shift(0, k0) + v.shift(1, k1) + v.shift(2, k2))
+					for e := range each {
+						xv[e] = x[here+e*wide]
 					}
-				}
+					for h := range high {
+						a := ks[h]
+						for e := range each {
+							acc[h*each+e] = mad(a, xv[e], acc[h*each+e])
+						}
+					}
+					next += high
+				}, func(adds int) { count(acc, sums, &n, adds) })
+				from += v.XChannel
 			}
-			from += v.XChannel
+			if !v.Large {
+				count(acc, sums, &n, Chain)
+			}
 		}
+		join(acc, sums, &n)
 		for e := range each {
 			to, ok := v.result(first+e*wide, row, e*wide, &p, &cfg)
 			for h := range high {

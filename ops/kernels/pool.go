@@ -124,9 +124,33 @@ func AvgPool[T dsl.Number, C Computed](t dsl.Thread, out, x []T, w Walk, p Pooli
 	w.Each(t, func(at [Operands]int) {
 		base, y, z := p.corner(&at)
 		var sum C
-		inside(x, &p, base, y, z, func(v C, _, _ int) { sum = add(sum, v) })
+		if p.High > 0 {
+			inside(x, &p, base, y, z, func(v C, _, _ int) { sum = add(sum, v) })
+		} else {
+			sum = longSum[T, C](x, &p, base, y, z)
+		}
 		out[at[0]] = dsl.Convert[T](mean(sum, p.Kernel[0]*p.Kernel[1], y, z, &p, div))
 	})
+}
+
+// longSum is the sum of a window of any size.
+func longSum[T dsl.Number, C Computed](x []T, p *Pooling, base, y, z int) C {
+	acc, sums := dsl.LocalSlice[C](1), dsl.LocalSlice[C](chainDepth)
+	n := chained{long: true}
+	y0, y1 := p.clip(0, y)
+	z0, z1 := p.clip(1, z)
+	for i := y0; i < y1; i++ {
+		row := base + i*p.Dilation[0]*p.X[0]
+		for low, high := z0, z0; low < z1; low = high {
+			high = n.end(low, z1)
+			for j := low; j < high; j++ {
+				acc[0] += dsl.Convert[C](x[row+j*p.Dilation[1]*p.X[1]])
+			}
+			count(acc, sums, &n, high-low)
+		}
+	}
+	join(acc, sums, &n)
+	return acc[0]
 }
 
 // MaxPool stores the largest elements, NaN if there is one, and which they are: the

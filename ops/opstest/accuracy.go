@@ -69,7 +69,7 @@ func LongSums(t *testing.T, dev *runtime.Device, n int) (list []Accuracy) {
 			l.y = append(l.y, kind.at(rng, i))
 		}
 		l.upload(dev)
-		for _, f := range []func(*longSums){(*longSums).reductions, (*longSums).columns, (*longSums).scans, (*longSums).rows, (*longSums).products} {
+		for _, f := range []func(*longSums){(*longSums).reductions, (*longSums).columns, (*longSums).scans, (*longSums).rows, (*longSums).products, (*longSums).windows, (*longSums).doubles} {
 			f(&l)
 			require.NoError(t, dev.Sync())
 		}
@@ -144,9 +144,15 @@ func (l *longSums) compare(name string, each float64, n int, got float32, want, 
 
 // errorOf is an error in units in the last place of a magnitude, which is no denormal number.
 func errorOf(got float32, want, magnitude float64) float64 {
-	const fraction, single = 52, 23
-	unit := math.Float64frombits((math.Float64bits(magnitude)>>fraction - single) << fraction)
-	if e := math.Abs(float64(got)-want) / unit; e == e {
+	const single = 23
+	return errorIn(single, float64(got)-want, magnitude)
+}
+
+// errorIn is an error in units of so many bits below the first one of a magnitude.
+func errorIn(places uint64, diff, magnitude float64) float64 {
+	const fraction = 52
+	unit := math.Float64frombits((math.Float64bits(magnitude)>>fraction - places) << fraction)
+	if e := math.Abs(diff) / unit; e == e {
 		return e
 	}
 	return math.Inf(1)
@@ -185,14 +191,15 @@ func exactly(n int, at func(i int) float64) (e exact) {
 func (l *longSums) at(i int) float64 { return float64(l.x[i]) }
 
 // The documented bounds: so many units for each level of a tree of sums; of scans, which add
-// what comes before to each part; and of products with vectors and of matrices, of which threads
-// add longer chains. Products of matrices with sums of up to 2048 elements add those one after
+// what comes before to each part; and of products with vectors and of matrices and of windows, of
+// which threads add longer chains. Products of matrices with sums of up to 2048 elements add those one after
 // the other.
 const (
 	sumUlps     = 1
 	scanUlps    = 2
 	vectorUlps  = 8
 	productUlps = 22
+	windowUlps  = 16
 	wholeSum    = 2048
 )
 
@@ -294,6 +301,63 @@ func (l *longSums) products() {
 	multiply("matrix times vector", lineCount, 1, n, shaped(l.xs, lineCount, n), shaped(l.ys, n, 1), row, one)
 	multiply("transposed matrix times vector", lineCount, 1, n, turned(l.xs, n, lineCount), shaped(l.ys, n, 1), column, one)
 	multiply("product of matrices", lineCount, lineCount, n, shaped(l.xs, lineCount, n), shaped(l.ys, n, lineCount), row, column)
+}
+
+// windows tests sums over the places of a window: of many channels, and of a large window in one
+// dimension and in two.
+func (l *longSums) windows() {
+	n := min(l.n, 1<<20) // one thread adds them
+	high := 1 << (bits.Len(uint(n)) / 2)
+	of := func(name string, n int, shape []int, run func(out, x, y ops.View) error, y func(i int) float64, scale float64) {
+		one := make([]int, len(shape))
+		for i := range one {
+			one[i] = 1
+		}
+		require.NoError(l.t, run(shaped(l.to, one...), shaped(l.xs, shape...), shaped(l.ys, shape...)))
+		e := exactly(n, func(i int) float64 { return l.at(i) * y(i) })
+		l.compare(name, windowUlps, n, l.got(1)[0], e.value()*scale, e.all*scale)
+	}
+	weight := func(i int) float64 { return float64(l.y[i]) }
+	conv := func(out, x, y ops.View) error { return ops.Conv(l.s, out, x, y, ops.Convolution{}) }
+	channels := n / 9
+	of("convolution, many channels", channels*9, []int{1, channels, 3, 3}, conv, weight, 1)
+	of("convolution, long kernel", n, []int{1, 1, n}, conv, weight, 1)
+	of("convolution, large kernel", n, []int{1, 1, high, n / high}, conv, weight, 1)
+	of("mean of a window", n, []int{1, 1, high, n / high}, func(out, x, _ ops.View) error {
+		return ops.AvgPool(l.s, out, x, ops.Pooling{Kernel: []int{high, n / high}})
+	}, func(int) float64 { return 1 }, 1/float64(n))
+}
+
+// doubles tests sums of float64, of which the errors are in its units.
+func (l *longSums) doubles() {
+	x := make([]float64, l.n)
+	for i := range x {
+		x[i] = l.at(i) * 0.7
+	}
+	mem, err := runtime.From(l.s.Device(), x)
+	require.NoError(l.t, err)
+	defer mem.Free()
+	out, err := runtime.Alloc[float64](l.s.Device(), l.n)
+	require.NoError(l.t, err)
+	defer out.Free()
+	view := func(s runtime.Slice[float64], n int) ops.View {
+		return ops.View{Buf: s.Buffer(), DType: dtype.F64, Layout: layout.Contiguous(layout.Shape{n})}
+	}
+	run := func(name string, each float64, n int, err error, check func(e *exact, i int) bool) {
+		require.NoError(l.t, err)
+		got, err := out.Slice(0, n).Host()
+		require.NoError(l.t, err)
+		var e exact
+		most := 0.0
+		for i, v := range x {
+			if e.add(v); check(&e, i) {
+				most = max(most, errorIn(52, got[min(i, n-1)]-e.sum-e.lost, e.all))
+			}
+		}
+		l.report(name, each, l.n, most)
+	}
+	run("sum, float64", sumUlps, 1, ops.Sum.Run(l.s, view(out, 1), view(mem, l.n), []int{0}), func(_ *exact, i int) bool { return i == l.n-1 })
+	run("cumsum, float64", scanUlps, l.n, ops.CumSum.Run(l.s, view(out, l.n), view(mem, l.n), 0), func(*exact, int) bool { return true })
 }
 
 // InOrder is the error of n numbers that are added one after the other.
