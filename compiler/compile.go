@@ -194,6 +194,8 @@ func mistakes(m *ir.Module, found []pass.Mistake) (list diag.List) {
 			list.Add(diag.New(diagPosition(at), diag.AlwaysOutOfRange, f.Msg, ""))
 		case pass.NoExit:
 			list.Add(diag.New(diagPosition(at), diag.EndlessLoop, "nothing leaves the loop around this", ""))
+		case pass.NotUnrolled:
+			list.Add(diag.New(diagPosition(at), diag.Unroll, f.Msg, ""))
 		case pass.NoChange:
 			list.Add(diag.New(diagPosition(at), diag.EndlessLoop, "the condition of the loop never changes in it", ""))
 		}

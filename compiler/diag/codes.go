@@ -60,6 +60,7 @@ const (
 	LogCall       Code = "K0133"
 	Capture       Code = "K0134"
 	EndlessLoop   Code = "K0135"
+	Unroll        Code = "K0136"
 
 	FirstParam  Code = "K0201"
 	HasResult   Code = "K0202"

@@ -63,7 +63,7 @@ func (f *funcLower) body() {
 		f.enter(b)
 		f.phis(b)
 		for _, in := range b.Instrs {
-			if _, ok := in.(*ssa.Phi); !ok && !f.skipped[in] {
+			if _, ok := in.(*ssa.Phi); !ok && !f.skipped[in] && !f.unrolls(in) {
 				f.setPos(in)
 				f.instr(in)
 			}

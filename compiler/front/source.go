@@ -34,13 +34,16 @@ type unit struct {
 
 // file is a source file of a unit.
 type file struct {
-	unit     *unit
-	name     string // as positions show it
-	ord      int    // place in the unit
-	pkg      *ast.Ident
-	tree     *ast.File // nil for a library
-	tok      *token.File
-	imports  []*importSpec
+	unit    *unit
+	name    string // as positions show it
+	ord     int    // place in the unit
+	pkg     *ast.Ident
+	tree    *ast.File // nil for a library
+	tok     *token.File
+	imports []*importSpec
+
+	misplaced []misplaced // comments //kiln:unroll
+
 	loadOnce func() // reads imports of a library file on demand
 }
 
@@ -190,6 +193,7 @@ func (u *unit) addFile(name string, ord int, text []byte) {
 	}
 	f := &file{unit: u, name: name, ord: ord, pkg: tree.Name, tree: tree, tok: tok}
 	u.files = append(u.files, f)
+	f.misplaced = unrollMarks(tree, tok, text)
 	for _, s := range tree.Imports {
 		f.imports = append(f.imports, newImport(s))
 	}

@@ -34,6 +34,11 @@ func (b *build) subsetDecl(d *decl) {
 		if n.Body != nil {
 			c.walk(n.Body)
 		}
+		for _, m := range d.file.misplaced {
+			if n.Pos() <= m.pos && m.pos < n.End() {
+				b.report(m.pos, diag.Unroll, "", "%s", m.msg)
+			}
+		}
 	case *ast.GenDecl:
 		for _, s := range n.Specs {
 			if t, ok := s.(*ast.TypeSpec); ok {

@@ -132,7 +132,17 @@ type Block struct {
 	Params []*Value
 	Instrs []*Value
 	Term   Term
+	Unroll Unroll // of the loop whose header the block is
 }
+
+// Unroll is a wish of the kernel's author for a loop. It changes no result.
+type Unroll struct {
+	Times int // bodies for each test of the loop; 1 keeps the loop as it is, [UnrollFully] leaves none, 0 is no wish
+	Pos   int // index into Module.Pos
+}
+
+// UnrollFully is [Unroll].Times of a loop that bodies one after the other replace.
+const UnrollFully = -1
 
 // Func returns the function with the given name, nil if there is none.
 func (m *Module) Func(name string) *Func {

@@ -307,8 +307,21 @@ func (p *parser) line(b *Block) error {
 	switch word, _, _ := strings.Cut(p.s, " "); word {
 	case "jump", "br", "ret":
 		return p.term(b, word)
+	case "unroll":
+		return p.unroll(b)
 	}
 	return p.instr(b)
+}
+
+func (p *parser) unroll(b *Block) (err error) {
+	p.word()
+	if b.Unroll.Times = UnrollFully; !p.accept("full") {
+		if b.Unroll.Times, err = p.number(); err != nil {
+			return err
+		}
+	}
+	b.Unroll.Pos, err = p.endPos()
+	return err
 }
 
 func (p *parser) term(b *Block, word string) error {

@@ -233,6 +233,7 @@ func (p *printer) block(b *Block) {
 		p.b.WriteString(")")
 	}
 	p.b.WriteString(":\n")
+	p.unroll(b.Unroll)
 	for _, v := range b.Instrs {
 		p.b.WriteString("  ")
 		p.instr(v)
@@ -240,6 +241,20 @@ func (p *printer) block(b *Block) {
 	}
 	p.b.WriteString("  ")
 	p.term(&b.Term)
+	p.b.WriteString("\n")
+}
+
+func (p *printer) unroll(u Unroll) {
+	switch u.Times {
+	case 0:
+		return
+	case UnrollFully:
+		p.b.WriteString("  unroll full")
+	default:
+		p.b.WriteString("  unroll ")
+		p.b.int(u.Times)
+	}
+	p.pos(u.Pos)
 	p.b.WriteString("\n")
 }
 

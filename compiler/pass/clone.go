@@ -42,6 +42,7 @@ func (c *cloner) list(vs []*ir.Value) []*ir.Value {
 func (c *cloner) newBlock(b *ir.Block) *ir.Block {
 	to := c.f.NewBlock()
 	c.blocks[b.ID] = to
+	to.Unroll = b.Unroll
 	for _, p := range b.Params {
 		q := to.NewParam(c.f, p.Type)
 		q.Pos = cmp.Or(p.Pos, c.pos)

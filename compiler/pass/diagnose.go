@@ -12,7 +12,7 @@ import (
 type Mistake struct {
 	Kind MistakeKind
 	Pos  int    // index into Module.Pos
-	Msg  string // of an index
+	Msg  string // of an index, and of what is not unrolled
 }
 
 // MistakeKind says what is wrong.
@@ -20,16 +20,17 @@ type MistakeKind uint8
 
 // The kinds of mistakes.
 const (
-	OutOfRange MistakeKind = iota // an index is out of range
-	NoExit                        // nothing leaves a loop
-	NoChange                      // what decides whether a loop goes on does not change in it
+	OutOfRange  MistakeKind = iota // an index is out of range
+	NoExit                         // nothing leaves a loop
+	NoChange                       // what decides whether a loop goes on does not change in it
+	NotUnrolled                    // a loop is not unrolled as it should be
 )
 
 // MistakeError is the error of the pass diagnose.
 type MistakeError struct{ Found []Mistake }
 
 func (e *MistakeError) Error() string {
-	return fmt.Sprintf("%d indices are out of range, or loops without end", len(e.Found))
+	return fmt.Sprintf("%d indices are out of range, or loops without end or not unrolled", len(e.Found))
 }
 
 // diagnose fails if an index of an array is out of range whenever m does any work, or a loop
@@ -40,6 +41,9 @@ func diagnose(m *ir.Module, opt *Options) error {
 		if opt.Converge {
 			found = append(found, outOfRange(f, opt.Small)...)
 			found = append(found, endless(m, f)...)
+			if !slices.Contains(opt.Disable, "unroll") {
+				found = append(found, unfulfilled(f)...)
+			}
 		}
 		if opt.Release && !opt.Small {
 			drop(f, ir.OpBounds)

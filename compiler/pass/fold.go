@@ -289,7 +289,7 @@ func skipEmpty(f *ir.Func) bool {
 	var in [][]edge
 	any := false
 	for _, e := range f.Blocks[1:] {
-		if len(e.Instrs) > 0 || e.Term.Kind != ir.TermJump || e.Term.Succs[0].To == e {
+		if len(e.Instrs) > 0 || e.Unroll.Times != 0 || e.Term.Kind != ir.TermJump || e.Term.Succs[0].To == e {
 			continue
 		}
 		if uses == nil {

@@ -14,38 +14,52 @@ const (
 // a loop of several bodies a turn in front of them, as long as that many turns
 // are left; the loop itself does the rest. The loads of the bodies are then
 // under way together, and their counting is shared.
+//
+// Loops whose author wishes for a number of bodies get these, in any build.
 func partial(m *ir.Module, opt *Options) error {
-	if !opt.Narrow {
-		return nil // an interpreter gains nothing
-	}
 	for _, f := range m.Funcs {
 		ir.RemoveUnreachable(f)
 		if !hasBackEdge(f) {
 			continue
 		}
-		u, any := newUnroller(f), false
-		r := newRanges(f, opt.Small)
-		for _, l := range r.loops {
-			c, even := countedLoop(r, l), false
-			if c == nil {
-				c, even = evenLoop(l), true
-			}
-			if c == nil || u.size+c.copies()*c.size > maxFuncSize {
-				continue
-			}
-			any = true
-			u.size += c.copies() * c.size
-			if even {
-				u.repeat(c)
-			} else {
-				u.interleave(c)
-			}
+		wished, err := wishes(f, opt.Small)
+		if err != nil {
+			return err
 		}
-		if any {
+		if opt.Narrow && partialLoops(f, opt.Small) || wished { // an interpreter gains nothing
 			straighten(f)
+		}
+		for _, b := range f.Blocks {
+			b.Unroll = ir.Unroll{}
 		}
 	}
 	return nil
+}
+
+// partialLoops unrolls the loops of f that gain by it, and reports whether there are any.
+func partialLoops(f *ir.Func, small bool) (any bool) {
+	u := newUnroller(f)
+	r := newRanges(f, small)
+	for _, l := range r.loops {
+		if l.header.Unroll.Times == 1 {
+			continue
+		}
+		c, even := countedLoop(r, l, 0), false
+		if c == nil {
+			c, even = evenLoop(l, 0), true
+		}
+		if c == nil || u.size+c.copies()*c.size > maxFuncSize {
+			continue
+		}
+		any = true
+		u.size += c.copies() * c.size
+		if even {
+			u.repeat(c)
+		} else {
+			u.interleave(c)
+		}
+	}
+	return any
 }
 
 // counted is a loop that goes on while counter < limit, which its header tests.
@@ -57,11 +71,12 @@ type counted struct {
 	index int       // of the counter among the header's parameters
 	size  int
 	turns int64 // of a loop that ends with its test
+	times int   // bodies that are wished for, 0 if that is left to the compiler
 }
 
 // countedLoop returns l if it can be unrolled in part, else nil.
-func countedLoop(r *ranges, l *loop) *counted {
-	c := &counted{loop: l}
+func countedLoop(r *ranges, l *loop, times int) *counted {
+	c := &counted{loop: l, times: times}
 	t := &l.header.Term
 	if t.Kind != ir.TermBranch || l.has(t.Succs[0].To) == l.has(t.Succs[1].To) || !c.suitable(l.header, l.header) {
 		return nil
@@ -93,7 +108,7 @@ func countedLoop(r *ranges, l *loop) *counted {
 	if c.varies(c.step) {
 		return nil
 	}
-	by, ok := mulRange(r.of(c.step), point(partialCopies))
+	by, ok := mulRange(r.of(c.step), point(int64(c.copies())))
 	if _, fits := addRange(r.of(p), by); !ok || !fits {
 		return nil // the test of the new loop could wrap
 	}
@@ -105,11 +120,11 @@ func (c *counted) varies(v *ir.Value) bool { return v.Block != nil && c.has(v.Bl
 
 // evenLoop returns l if it ends with its test and its turns are known to be a
 // multiple of the copies, else nil.
-func evenLoop(l *loop) *counted {
+func evenLoop(l *loop, times int) *counted {
 	if len(l.latches) != 1 {
 		return nil
 	}
-	c := &counted{loop: l}
+	c := &counted{loop: l, times: times}
 	last := l.latches[0].from
 	t := &last.Term
 	if t.Kind != ir.TermBranch || l.has(t.Succs[0].To) == l.has(t.Succs[1].To) || !c.suitable(last, nil) {
@@ -129,15 +144,18 @@ func evenLoop(l *loop) *counted {
 		return nil
 	}
 	from, to, step := int64(first.Imm), int64(test.Args[1].Imm), int64(next.Args[1].Imm)
-	if turns := (to - from) / max(step, 1); step <= 0 || from < 0 || to <= from || (to-from)%step != 0 || turns%partialCopies != 0 {
+	if turns := (to - from) / max(step, 1); step <= 0 || from < 0 || to <= from || (to-from)%step != 0 || turns%int64(c.copies()) != 0 {
 		return nil
 	}
 	c.turns = (to - from) / step
 	return c
 }
 
-// copies returns how many bodies a turn of an even loop gets.
+// copies returns how many bodies a turn of the loop gets.
 func (c *counted) copies() int {
+	if c.times > 0 {
+		return c.times
+	}
 	if n := 2 * partialCopies; c.turns > 0 && c.turns%int64(n) == 0 && n*c.size <= maxEven {
 		return n
 	}
@@ -163,8 +181,8 @@ func (u *unroller) repeat(c *counted) {
 	}
 }
 
-// suitable reports whether the loop is small, reads a little memory, holds no other loop
-// and no operation of several threads, and is left at the block exit alone. The
+// suitable reports whether the loop is left at the block exit alone and, if nobody wishes for it, is
+// small, reads a little memory, and holds no other loop and no operation of several threads. The
 // block again does nothing that must not happen twice.
 func (c *counted) suitable(exit, again *ir.Block) bool {
 	loads := 0
@@ -174,12 +192,12 @@ func (c *counted) suitable(exit, again *ir.Block) bool {
 				return false
 			}
 		}
-		if b.Term.Kind == ir.TermReturn || b.ID >= len(c.inner) || c.inner[b.ID] != c.loop {
+		if b.Term.Kind == ir.TermReturn || b.ID >= len(c.inner) || c.times == 0 && c.inner[b.ID] != c.loop {
 			return false
 		}
 		for _, v := range b.Instrs {
 			switch {
-			case v.Op.Has(ir.Convergent), b == again && !v.Op.Pure():
+			case c.times == 0 && v.Op.Has(ir.Convergent), b == again && !v.Op.Pure():
 				return false
 			case v.Op == ir.OpLoad && v.Args[0].Type.Space != ir.Local:
 				loads++
@@ -189,20 +207,20 @@ func (c *counted) suitable(exit, again *ir.Block) bool {
 			}
 		}
 	}
-	return loads > 0 && loads <= maxLoads && c.size <= maxPartial
+	return c.times > 0 || loads > 0 && loads <= maxLoads && c.size <= maxPartial
 }
 
 // interleave puts the new loop in front of c.
 func (u *unroller) interleave(c *counted) {
 	p := &plan{loop: c.loop}
-	var headers [partialCopies]*ir.Block
-	copies := make([]*cloner, partialCopies)
+	copies := make([]*cloner, c.copies())
+	headers := make([]*ir.Block, len(copies))
 	for k := range copies {
 		copies[k] = u.copyLoop(p)
 		headers[k] = copies[k].blocks[c.header.ID]
 	}
 	for k, to := range copies {
-		next := headers[(k+1)%partialCopies]
+		next := headers[(k+1)%len(copies)]
 		for _, e := range c.latches {
 			to.blocks[e.from.ID].Term.Succs[e.succ].To = next
 		}
@@ -225,7 +243,7 @@ func (u *unroller) guard(c *counted, h *ir.Block) {
 		return v
 	}
 	times := emit(ir.OpConst, ir.I64)
-	times.Imm = partialCopies - 1
+	times.Imm = uint64(c.copies() - 1)
 	last := emit(ir.OpAdd, ir.I64, h.Params[c.index], emit(ir.OpMul, ir.I64, c.step, times))
 	foldConst(last.Args[1])
 	more := emit(ir.OpLt, ir.Bool, last, c.cond.Args[1])

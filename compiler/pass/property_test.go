@@ -90,9 +90,21 @@ func TestMeaning(t *testing.T) {
 	for i := first; i < first+n; i++ {
 		g := &gen{picker: seedPicker{rand.New(rand.NewPCG(uint64(i), 1))}}
 		m := g.module()
+		if i%2 == 1 {
+			wish(m, g.picker)
+		}
 		checkModule(t, m, variants[i%len(variants)])
 		if t.Failed() {
 			t.Fatalf("KILN_SEED=%d", i)
+		}
+	}
+}
+
+// wish has loops of m wish for numbers of bodies.
+func wish(m *ir.Module, p picker) {
+	for _, f := range m.Funcs {
+		for _, l := range findLoops(f, inEdges(f)) {
+			l.header.Unroll.Times = []int{0, 1, 2, 3, 5, ir.UnrollFully}[p.intn(6)]
 		}
 	}
 }

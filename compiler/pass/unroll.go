@@ -111,26 +111,43 @@ func (u *unroller) plan(l *loop) *plan {
 	if indexesLocal(l) {
 		trips, budget = maxTripsLocal, maxSizeLocal
 	}
+	switch wish := l.header.Unroll.Times; {
+	case wish == 1:
+		return nil
+	case wish == ir.UnrollFully:
+		trips, budget = maxFuncSize, maxFuncSize
+	case wish > 1:
+		trips, budget = wish, maxFuncSize
+	}
 	if size > budget {
 		return nil
 	}
 	trips = min(trips, max(budget/size, 1))
 	for _, b := range l.blocks {
-		t := &b.Term
-		if t.Kind != ir.TermBranch || l.has(t.Succs[0].To) == l.has(t.Succs[1].To) || !u.everyTrip(l, b) {
-			continue
-		}
-		out := 0
-		if l.has(t.Succs[0].To) {
-			out = 1
-		}
-		n, ok := u.count(l, b, out, trips)
+		n, ok := u.trips(l, b, trips)
 		if ok && u.size+n*size <= maxFuncSize {
 			u.size += n * size
-			return &plan{l, n, b, out}
+			return &plan{l, n, b, outOf(l, b)}
 		}
 	}
 	return nil
+}
+
+// trips returns how often l goes on at the end of b, if that is a constant of at most limit.
+func (u *unroller) trips(l *loop, b *ir.Block, limit int) (int, bool) {
+	t := &b.Term
+	if t.Kind != ir.TermBranch || l.has(t.Succs[0].To) == l.has(t.Succs[1].To) || !u.everyTrip(l, b) {
+		return 0, false
+	}
+	return u.count(l, b, outOf(l, b), limit)
+}
+
+// outOf returns which successor of b leaves l.
+func outOf(l *loop, b *ir.Block) int {
+	if l.has(b.Term.Succs[0].To) {
+		return 1
+	}
+	return 0
 }
 
 // everyTrip reports whether b runs in every iteration that goes on. It may run
@@ -256,6 +273,7 @@ func (c *counter) eval(v *ir.Value) (uint64, bool) {
 // expand replaces the loop by trips whole copies and one that leaves at the
 // counting branch. The loop itself becomes the first copy.
 func (u *unroller) expand(p *plan) {
+	p.header.Unroll = ir.Unroll{}
 	u.isolate(p)
 	copies := make([]*cloner, p.trips+1)
 	for i := 1; i <= p.trips; i++ {

@@ -39,6 +39,10 @@ func (b *builder) language() {
 	b.add("Meth", language.Meth, 1, 16, make([]float32, 16), ranged[float32](b, 16, 10))
 	b.add("MethodValues", language.MethodValues, 2, 64, make([]int32, 100), tiny(b, 100, 20))
 	b.add("MethodSync", language.MethodSync, 1, 64, make([]int32, 64), tiny(b, 64, 20))
+	for _, n := range []int{0, 1, 2, 3, 7, 16} {
+		b.add(fmt.Sprintf("Unrolled/%d", n), language.Unrolled, 2, 64, make([]int32, 100), tiny(b, 100, 20), n, dsl.ConstInt(n%5))
+		b.add(fmt.Sprintf("UnrolledSync/%d", n), language.UnrolledSync, 1, 64, make([]int32, 64), tiny(b, 64, 20), n)
+	}
 	b.add("Funcs", language.Funcs, 1, 32, make([]int, 32), few(b, 32))
 	b.add("Order", language.Order, 1, 32, make([]int, 32), few(b, 32))
 	b.add("Arr2", language.Arr2, 1, 64, make([]int32, 64), tiny(b, 100, 20))

@@ -1,0 +1,105 @@
+package pass
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// wishes gives the loops of f whose author wishes for a number of bodies that many, inner loops
+// first, and reports whether there are any. Wishes end here.
+func wishes(f *ir.Func, small bool) (any bool, err error) {
+	for slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return b.Unroll.Times > 1 }) {
+		ir.RemoveUnreachable(f)
+		u, r := newUnroller(f), newRanges(f, small)
+		u.dom = r.dom
+		i := len(r.loops) - 1
+		for i >= 0 && r.loops[i].header.Unroll.Times <= 1 {
+			i--
+		}
+		if i < 0 {
+			break
+		}
+		l := r.loops[i]
+		if msg := u.tooLarge(l, l.header.Unroll.Times); msg != "" {
+			return any, &MistakeError{[]Mistake{{NotUnrolled, l.header.Unroll.Pos, msg}}}
+		}
+		u.times(r, l)
+		any = true
+	}
+	return any, nil
+}
+
+// tooLarge says that n bodies of l are more than a kernel may have, "" if they are not.
+func (u *unroller) tooLarge(l *loop, n int) string {
+	size := 0
+	for _, b := range l.blocks {
+		size += sizeOf(b)
+	}
+	if n > maxFuncSize || u.size+n*size > maxFuncSize {
+		return fmt.Sprintf("the bodies of the unrolled loop have %d operations, the kernel may have %d", n*size, maxFuncSize)
+	}
+	return ""
+}
+
+// times gives l as many bodies for each turn as its author wishes for: without tests between
+// them if it is counted, otherwise each with the tests that it has.
+func (u *unroller) times(r *ranges, l *loop) {
+	n := l.header.Unroll.Times
+	l.header.Unroll.Times = 1 // here and in copies
+	if c := countedLoop(r, l, n); c != nil {
+		u.interleave(c)
+		return
+	}
+	if c := evenLoop(l, n); c != nil {
+		u.repeat(c)
+		return
+	}
+	u.chain(l, n)
+}
+
+// chain makes n bodies of l follow each other with their tests.
+func (u *unroller) chain(l *loop, n int) {
+	p := &plan{loop: l}
+	u.isolate(p)
+	next := l.header
+	for range n - 1 { // from the last body to the second
+		c := u.copyLoop(p)
+		header := c.blocks[l.header.ID]
+		for _, e := range l.latches {
+			c.blocks[e.from.ID].Term.Succs[e.succ].To = next
+		}
+		next = header
+	}
+	for _, e := range l.latches {
+		e.from.Term.Succs[e.succ].To = next
+	}
+	if len(u.spill) > 0 {
+		promote(u.f, newSplitter(u.f).only(u.spill))
+		u.spill = nil
+	}
+}
+
+// unfulfilled returns the loops of f that should have been replaced by their bodies and are still there.
+func unfulfilled(f *ir.Func) (found []Mistake) {
+	wished := func(b *ir.Block) bool { return b.Unroll.Times == ir.UnrollFully }
+	if !slices.ContainsFunc(f.Blocks, wished) {
+		return nil
+	}
+	u := newUnroller(f)
+	u.dom = dominators(f, u.in)
+	for _, l := range loopsIn(f, u.in, u.dom) {
+		if !wished(l.header) {
+			continue
+		}
+		msg := "how often the loop runs is not known at compile time"
+		for _, b := range l.exits() {
+			if n, ok := u.trips(l, b, maxFuncSize); ok {
+				msg = u.tooLarge(l, n)
+			}
+		}
+		found = append(found, Mistake{NotUnrolled, l.header.Unroll.Pos, msg})
+	}
+	return found
+}
