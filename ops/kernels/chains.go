@@ -1,7 +1,5 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
-
 // A long sum is added in chains: of so many numbers, of so many sums of these, and so on, so
 // that no chain of additions is much longer, whatever the length of the sum.
 const (
@@ -26,7 +24,7 @@ func (n *chained) end(low, high int) int {
 // count counts additions to acc. What a complete chain came to goes to sums, which has chainDepth
 // times as many elements, and what so many chains came to, further on. No index of sums is
 // constant, so they are in memory and leave the registers to acc.
-func count[C dsl.Number](acc, sums []C, n *chained, adds int) {
+func count[C Computed](acc, sums []C, n *chained, adds int) {
 	if n.adds += adds; !n.long || n.adds < Chain {
 		return
 	}
@@ -48,7 +46,7 @@ func count[C dsl.Number](acc, sums []C, n *chained, adds int) {
 }
 
 // join adds all sums to acc.
-func join[C dsl.Number](acc, sums []C, n *chained) {
+func join[C Computed](acc, sums []C, n *chained) {
 	if n.long {
 		for at := 0; at < len(sums); at += len(acc) {
 			for i := range len(acc) {

@@ -199,7 +199,7 @@ type Weights struct {
 //
 //kiln:kernel
 //kiln:const cfg.Each=2,4 cfg.Wide=1,2 cfg.High=0,2 cfg.Long=0,3 cfg.Chains=false,true
-func Conv[T, C dsl.Number](t dsl.Thread, out, weights, x []T, w Walk, v Window, u Weights, cfg Direct, mad func(a, b, c C) C) {
+func Conv[T dsl.Number, C Computed](t dsl.Thread, out, weights, x []T, w Walk, v Window, u Weights, cfg Direct, mad func(a, b, c C) C) {
 	row := v.Out[0] * v.Out[1] * v.Out[2]
 	rows := 1
 	if cfg.Rows {

@@ -152,7 +152,7 @@ func (v *Shifts) each(place func(k0, k1, k2 int), added func(adds int)) {
 //
 //kiln:kernel
 //kiln:const cfg.High=4,8 cfg.Each=2 cfg.Wide=8 v.Small[0]=0 v.Small[1]=0,2 v.Small[2]=0,3 v.Rows=true,false v.Chains=false,true v.Large=false,true
-func ShiftedConv[T, C dsl.Number](t dsl.Thread, out []T, weights, x []C, w Walk, p Product, v Shifts, cfg Tiling, mad func(a, b, c C) C) {
+func ShiftedConv[T dsl.Number, C Computed](t dsl.Thread, out []T, weights, x []C, w Walk, p Product, v Shifts, cfg Tiling, mad func(a, b, c C) C) {
 	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
 	bands := (p.M + high - 1) / high
 	band, first := t.GlobalY(), t.BlockX()*(wide*each)+t.ThreadX()
