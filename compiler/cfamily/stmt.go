@@ -158,6 +158,9 @@ func (e *emitter) stmt(x stmt, next *ir.Block) error {
 		return e.branch(x, next)
 	case *loop:
 		c := &construct{head: x.head, after: next}
+		if x.head.Unroll.Times == 1 {
+			e.line("#pragma unroll 1")
+		}
 		cond, body, behind := e.while(x, next)
 		if cond == "" {
 			return e.construct("for (;;) {", "}", c, x.body, x.head)

@@ -20,6 +20,7 @@ func partial(m *ir.Module, opt *Options) error {
 	for _, f := range m.Funcs {
 		ir.RemoveUnreachable(f)
 		if !hasBackEdge(f) {
+			leaveAlone(f)
 			continue
 		}
 		wished, err := wishes(f, opt.Small)
@@ -29,9 +30,7 @@ func partial(m *ir.Module, opt *Options) error {
 		if opt.Narrow && partialLoops(f, opt.Small) || wished { // an interpreter gains nothing
 			straighten(f)
 		}
-		for _, b := range f.Blocks {
-			b.Unroll = ir.Unroll{}
-		}
+		leaveAlone(f)
 	}
 	return nil
 }

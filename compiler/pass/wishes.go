@@ -8,7 +8,7 @@ import (
 )
 
 // wishes gives the loops of f whose author wishes for a number of bodies that many, inner loops
-// first, and reports whether there are any. Wishes end here.
+// first, and reports whether there are any. What is left is loops to leave as they are.
 func wishes(f *ir.Func, small bool) (any bool, err error) {
 	for slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return b.Unroll.Times > 1 }) {
 		ir.RemoveUnreachable(f)
@@ -78,6 +78,22 @@ func (u *unroller) chain(l *loop, n int) {
 	if len(u.spill) > 0 {
 		promote(u.f, newSplitter(u.f).only(u.spill))
 		u.spill = nil
+	}
+}
+
+// leaveAlone drops wishes but for those of loops that no later compiler is to unroll.
+func leaveAlone(f *ir.Func) {
+	if !slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return b.Unroll.Times != 0 }) {
+		return
+	}
+	heads := map[*ir.Block]bool{}
+	for _, l := range findLoops(f, inEdges(f)) {
+		heads[l.header] = true
+	}
+	for _, b := range f.Blocks {
+		if b.Unroll.Times != 1 || !heads[b] {
+			b.Unroll = ir.Unroll{}
+		}
 	}
 }
 

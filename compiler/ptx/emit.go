@@ -202,6 +202,9 @@ func (e *emitter) run() error {
 func (e *emitter) block(b, next *ir.Block) error {
 	e.sums = map[sum]reg{}
 	e.place(e.label[b.ID])
+	if b.Unroll.Times == 1 {
+		e.add(`.pragma "nounroll"`, 0)
+	}
 	for _, v := range b.Instrs {
 		e.pos = v.Pos
 		if err := e.value(v); err != nil {
