@@ -259,6 +259,14 @@ func TestWrite(t *testing.T) {
 	assert.Equal(t, "k.Blur-float32-radius-2-cfg.Around-true.ptx-sm_90.html", dump.FileName(p))
 	p.Kernel, p.Target = "example.com/k.Scale", target.CPU
 	assert.Equal(t, "k.Scale.cpu.html", dump.FileName(p))
+	var names []string
+	for i := range 2 { // more compile-time values than fit in the name of a file
+		p.Kernel = fmt.Sprintf("example.com/k.Scale{%sn:%d}", strings.Repeat("w.Value:1,", 50), i)
+		file, err := s.Write(p)
+		require.NoError(t, err)
+		names = append(names, file)
+	}
+	assert.NotEqual(t, names[0], names[1])
 	blocked := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(blocked, nil, 0o644))
 	_, err := dump.Selection{Dir: blocked}.Write(p)

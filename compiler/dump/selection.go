@@ -2,6 +2,7 @@ package dump
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path"
@@ -100,11 +101,21 @@ func claim(dir string, p *Page) string {
 }
 
 // FileName names a page after the kernel instance and the target, in letters
-// that every file system takes: kernels.SwiGLU-float32.ptx-sm_90.html.
+// that every file system takes: kernels.SwiGLU-float32.ptx-sm_90.html. Of a long
+// name it has the beginning and a hash of all of it.
 func FileName(p *Page) string {
 	bare, instance := cutInstance(p.Kernel)
-	return path.Base(bare) + dashed("-"+instance) + "." + dashed(p.Target.String()) + ".html"
+	name, end := path.Base(bare)+dashed("-"+instance), "."+dashed(p.Target.String())+".html"
+	if len(name)+len(end) > longestName {
+		end = fmt.Sprintf("-%.6x", sha256.Sum256([]byte(name))) + end
+		name = name[:longestName-len(end)]
+	}
+	return name + end
 }
+
+// longestName bounds the names of files: with a number added they fit in the 255 bytes that
+// file systems take.
+const longestName = 240
 
 // dashed has one dash for each run of other letters, and none at the end.
 func dashed(s string) string {
