@@ -49,13 +49,13 @@ type emitter struct {
 }
 
 // newEmitter analyses a kernel whose loops are closed.
-func newEmitter(m *ir.Module, f *ir.Func, c *code, tests map[*ir.Value]wholeTest, general bool) (*emitter, error) {
+func newEmitter(m *ir.Module, f *ir.Func, c *code, tests map[*ir.Value]wholeTest, general, wholeWarps bool) (*emitter, error) {
 	g, err := newGraph(f)
 	if err != nil {
 		return nil, err
 	}
 	e := &emitter{analysis: analyse(g, general, c.isa.lanes()), code: c, m: m, tests: tests, ranges: pass.Ranges(f)}
-	e.findFull()
+	e.findFull(wholeWarps)
 	n := f.NumValues()
 	e.vals, e.spreads, e.near = make([]val, n), make([]val, n), map[*ir.Value]spreadIn{}
 	e.findLazy()
@@ -200,7 +200,7 @@ func traitsOf(f *ir.Func) (t traits) {
 
 // generate emits and allocates one entry.
 func generate(m *ir.Module, f *ir.Func, c *code, tr traits, tests map[*ir.Value]wholeTest, sites []image.Site, general bool) (*emitter, regalloc.Result, error) {
-	e, err := newEmitter(m, f, c, tests, general)
+	e, err := newEmitter(m, f, c, tests, general, tr.warps)
 	if err != nil {
 		return nil, regalloc.Result{}, err
 	}

@@ -129,3 +129,33 @@ b3:
 		assert.Len(t, tests, 2)
 	}
 }
+
+// A kernel with warp operations is launched with whole warps alone, so that no vector of it
+// needs a mask for what it loads and stores.
+func TestWholeWarps(t *testing.T) {
+	const source = `module "k.Swap"
+
+kernel @Swap(%0: ptr<global,f32>, %1: i64) args(x slice f32 "[]float32") {
+b0:
+  %2 = thread 0 : i64
+  %3 = offset %0, %2 : ptr<global,f32>
+  %4 = load %3 : f32
+  %5 = const 1 : i32
+  %6 = OP : f32
+  store %3, %6
+  ret
+}
+`
+	for name, masked := range map[string]string{"amd64:avx2": "vpmaskmovd", "amd64:avx512": "{k1}"} {
+		tgt, err := target.Parse(name)
+		require.NoError(t, err)
+		for op, want := range map[string]bool{"shfl.xor %4, %5": false, "add %4, %4": true} {
+			m, err := ir.Parse(strings.ReplaceAll(source, "OP", op))
+			require.NoError(t, err)
+			text, err := List(m, tgt)
+			require.NoError(t, err)
+			_, rows, _ := strings.Cut(text, "# for blocks whose rows of threads along x are cut into vectors")
+			assert.Equal(t, want, strings.Contains(rows, masked), "%s: %s", name, rows)
+		}
+	}
+}

@@ -6,9 +6,12 @@ import (
 )
 
 // findFull marks the blocks that run with all lanes: those behind a test that all
-// are there, as long as none parts from the others.
-func (e *emitter) findFull() {
+// are there, as long as none parts from the others. All blocks are, from the entry on, of
+// kernels that are launched with whole warps alone, as those with warp operations are: the
+// rows or the threads that make vectors are whole then.
+func (e *emitter) findFull(wholeWarps bool) {
 	e.full = make([]bool, len(e.blocks))
+	e.full[0] = wholeWarps
 	for i := range e.blocks {
 		b := &e.blocks[i]
 		if b.idom < 0 {
