@@ -167,7 +167,7 @@ func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) 
 		}
 		threads = min(manyThreads, info.MaxThreads)
 	}
-	w.Group, w.Whole, w.Block = dsl.ConstInt(g), g == threads, 0
+	w.Group, w.Whole, w.Block, w.Runs = dsl.ConstInt(g), g == threads, 0, dsl.ConstBool(serial(info))
 	return threads
 }
 

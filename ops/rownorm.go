@@ -146,7 +146,7 @@ func (l *lines) plan(dev *runtime.Device) bool {
 		if n >= longRow && w.Rows < info.Units {
 			return false
 		}
-		w.Group, w.Whole = dsl.ConstInt(threads), true
+		w.Group, w.Whole, w.Runs = dsl.ConstInt(threads), true, true
 		if k := n / threads; k*threads == n && k <= keptInLanes && k&(k-1) == 0 {
 			w.Keep, w.Full = dsl.ConstInt(k), true
 		}

@@ -28,6 +28,7 @@ type Fold struct {
 	Ahead  dsl.ConstInt  // how many elements a thread of a reduction loads before it looks at them
 	Vec    dsl.ConstInt  // how many elements side by side a thread loads at once: 1, 2, 4, 8 or 16
 	Twice  dsl.ConstBool // a thread loads twice as many elements of a row before it looks at the first ones
+	Runs   dsl.ConstBool // a block goes through neighbouring rows, not through those that are apart by the size of the grid
 	Unit   dsl.ConstBool // neighbours in a row, or the columns of neighbours, are side by side
 	Nested dsl.ConstBool // innermost dimensions of rows are long: the others are gone through one after the other
 	Wide   dsl.ConstBool // indices of 31 bits are not enough for Div
@@ -78,6 +79,18 @@ func (w *Fold) in(i, from int) (at int) {
 		at += x * w.InStep[d]
 	}
 	return at
+}
+
+// rows returns the first row of a block, of which it has so many at a time, what comes after
+// its last one, and the distance to the next ones. One block after the other goes through
+// neighbouring rows where a processor that runs it fetches ahead what lies side by side.
+func (w *Fold) rows(t dsl.Thread, per int) (first, end, step int) {
+	step = t.GridDimX() * per
+	if !w.Runs {
+		return t.BlockX() * per, w.Rows, step
+	}
+	each := (w.Rows + step - 1) / step * per
+	return t.BlockX() * each, min(t.BlockX()*each+each, w.Rows), per
 }
 
 func (w *Fold) split(by Divisor, size, i int) (q, r int) {
@@ -139,7 +152,8 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 		p.first, p.end = 0, w.N
 		outer, outers = t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.Outer)
 	}
-	for r0 := t.BlockX() * per; r0 < w.Rows; r0 += t.GridDimX() * per {
+	first, last, next := w.rows(t, per)
+	for r0 := first; r0 < last; r0 += next {
 		r := min(r0+sub, w.Rows-1)
 		base, _ := w.row(r, 0)
 		none := init(dsl.Convert[C](x[base]))

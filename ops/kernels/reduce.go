@@ -91,7 +91,8 @@ func joinParts[C Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge f
 	} else if !w.Whole {
 		lane, sub, per = t.ThreadX()%g, t.ThreadX()/g, t.BlockDimX()/g
 	}
-	for r0 := t.BlockX() * per; r0 < w.Rows; r0 += t.GridDimX() * per {
+	first, end, step := w.rows(t, per)
+	for r0 := first; r0 < end; r0 += step {
 		r := min(r0+sub, w.Rows-1)
 		// No thread is without a part: there are as many as threads, or more.
 		a := known(w, v, m, n, k, r*w.N+lane)

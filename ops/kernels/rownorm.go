@@ -23,7 +23,8 @@ func eachLine(t dsl.Thread, w Fold, f func(l line, store bool)) {
 	} else if !w.Whole {
 		lane, sub, per = t.ThreadX()%g, t.ThreadX()/g, t.BlockDimX()/g
 	}
-	for r0 := t.BlockX() * per; r0 < w.Rows; r0 += t.GridDimX() * per {
+	first, end, step := w.rows(t, per)
+	for r0 := first; r0 < end; r0 += step {
 		r := min(r0+sub, w.Rows-1)
 		x, out := w.row(r, 0)
 		f(line{lane, g, r, x, out, 0, w.N}, r0+sub < w.Rows)
