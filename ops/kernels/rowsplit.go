@@ -144,6 +144,7 @@ func hand[T dsl.Float](out []T, w Fold, l line, first int, v *[MostAhead]float32
 // threads take turns. A unit has room for so many of them, if that is known.
 //
 //kiln:kernel
+//kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true room=1
 func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold, room dsl.ConstInt, parts int, bottom float32, alone, log, quick dsl.ConstBool) {
 	if room > 0 {
 		dsl.LaunchBounds(t, w.Block, room)
@@ -188,6 +189,7 @@ func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold,
 // NormSplit is [Norm] as [SoftmaxSplit] goes through rows.
 //
 //kiln:kernel
+//kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true
 func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint32, w Fold, parts int, eps float32, alone, center, scaled, shifted dsl.ConstBool) {
 	l, row, own := partOf(t, w, words, parts, alone)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)

@@ -94,6 +94,7 @@ func (l Layout) At(i int) int {
 // Strided gathers a strided view; the loops over its dimensions unroll.
 //
 //kiln:kernel
+//kiln:const l.Rank=1,3
 func Strided[T float32 | int8](t dsl.Thread, out, in []T, l Layout, turn [3]int) {
 	for i := t.Global(); i < len(out); i += t.GlobalSize() {
 		out[i] = in[l.At(i)] + T(turn[i%3])
@@ -156,6 +157,7 @@ func Tiled(t dsl.Thread, c, a, b []float32, m, n, k int, cfg Tiling) {
 // Stencil sums the neighbours of each element, around the ends or clamped.
 //
 //kiln:kernel
+//kiln:const radius=1,4 around=true,false
 func Stencil[T float32 | int32](t dsl.Thread, out, in []T, radius dsl.ConstInt, around dsl.ConstBool, weights [9]T) {
 	for i := t.Global(); i < len(out); i += t.GlobalSize() {
 		var s T
