@@ -151,6 +151,9 @@ func (c *code) choose(v *ir.Value, args []val) val {
 	if x.n == 0 {
 		return c.blendConstant(v, m, args)
 	}
+	if op := chosenExtreme(v); op != asm.NoOp {
+		return c.halves(v, args, func(h int) asm.Reg { return c.vxx(op, half(x, h), half(y, h)) })
+	}
 	if n := v.Args[2]; n.IsConst() && n.Imm == 0 {
 		return c.halvesOfMask(v, m, args, func(h int, m asm.Reg) asm.Reg {
 			if c.isa == v3 {
@@ -162,6 +165,21 @@ func (c *code) choose(v *ir.Value, args []val) val {
 	return c.halvesOfMask(v, m, args, func(h int, m asm.Reg) asm.Reg {
 		return c.merged(v.Type, m, asm.R(half(x, h)), half(y, h))
 	})
+}
+
+// chosenExtreme returns the instruction for a choice of the larger or the smaller of two
+// numbers, if v is one. It gives its second operand where they are equal or one is no number,
+// as the choice does.
+func chosenExtreme(v *ir.Value) asm.Op {
+	t := v.Args[0]
+	if !v.Type.IsFloat() || v.Type.Size() < 4 || t.Op != ir.OpLt && t.Op != ir.OpGt {
+		return asm.NoOp
+	}
+	a, b, x, y := t.Args[0], t.Args[1], v.Args[1], v.Args[2]
+	if !(x == a && y == b || x == b && y == a) {
+		return asm.NoOp
+	}
+	return extremeOp((t.Op == ir.OpGt) == (x == a), v.Type.Size() == 8)
 }
 
 // moveOf is the move of lanes of type t under a mask.

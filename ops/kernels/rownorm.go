@@ -48,8 +48,18 @@ func shared[C Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
 func sum[C dsl.Real](a, b C) C   { return a + b }
 func upper[C dsl.Real](a, b C) C { return max(a, b) }
 
-// sweep adds the elements of a row that are the thread's to start.
-func sweep[T dsl.Number, C Computed](x []T, w Fold, l line, start C, step func(a, x C) C, merge func(a, b C) C) C {
+// higher is the larger one of two numbers, a if b is none: the sum of the exponentials of the
+// distances from the largest one of a row is NaN then all the same.
+func higher[C dsl.Real](a, b C) C {
+	if b > a {
+		return b
+	}
+	return a
+}
+
+// sweep adds the elements of a row that are the thread's to start. step gets an element and
+// which one of the row it is.
+func sweep[T dsl.Number, C Computed](x []T, w Fold, l line, start C, step func(a, x C, i int) C, merge func(a, b C) C) C {
 	span, all := TreeSteps*ahead*l.group, start
 	for i := 0; i < w.N; i += TreeSteps * span {
 		part := start
@@ -62,7 +72,7 @@ func sweep[T dsl.Number, C Computed](x []T, w Fold, l line, start C, step func(a
 }
 
 // sweepPart is sweep of the elements from j on, up to the end of a part.
-func sweepPart[T dsl.Number, C Computed](x []T, w Fold, l line, j, end int, start C, step func(a, x C) C, merge func(a, b C) C) C {
+func sweepPart[T dsl.Number, C Computed](x []T, w Fold, l line, j, end int, start C, step func(a, x C, i int) C, merge func(a, b C) C) C {
 	var acc [ahead]C
 	for u := range acc {
 		acc[u] = start
@@ -74,11 +84,11 @@ func sweepPart[T dsl.Number, C Computed](x []T, w Fold, l line, j, end int, star
 			v[u] = dsl.Convert[C](x[l.x+w.at(j+u*g+l.lane)])
 		}
 		for u := range ahead {
-			acc[u] = step(acc[u], v[u])
+			acc[u] = step(acc[u], v[u], j+u*g+l.lane)
 		}
 	}
 	for i := j + l.lane; i < end; i += g {
-		acc[0] = step(acc[0], dsl.Convert[C](x[l.x+w.at(i)]))
+		acc[0] = step(acc[0], dsl.Convert[C](x[l.x+w.at(i)]), i)
 	}
 	for n := ahead / 2; n > 0; n /= 2 {
 		for u := range n {
@@ -224,22 +234,7 @@ func expOf[C dsl.Real](x C, quick dsl.ConstBool) C {
 func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C, log, quick dsl.ConstBool) {
 	eachLine(t, w, func(l line, store bool) {
 		if w.Keep == 0 {
-			m := sweep(x, w, l, dsl.Convert[C](x[l.x]), upper[C], upper[C])
-			m = shared(t, w, m, upper[C])
-			s := sweep(x, w, l, 0, func(a, x C) C { return a + dsl.Exp(x-m) }, sum[C])
-			s = shared(t, w, s, sum[C])
-			f := Inverse(s, 0, 0)
-			if log {
-				f = Logarithm(s, 0, 0)
-			}
-			if store {
-				each(out, x, w, l, func(x C, _ int) C {
-					if log {
-						return LogShare(x, m, f)
-					}
-					return Share(x, m, f)
-				})
-			}
+			softmaxTwice(t, out, x, w, l, bottom, log, quick, store)
 			return
 		}
 		v := dsl.LocalSlice[C](w.Keep)
@@ -250,6 +245,39 @@ func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C
 			shareOut(w, v, m, s, 1, log)
 			give(out, w, l, l.out, v)
 		}
+	})
+}
+
+// softmaxTwice is [Softmax] of a row that is read again. What has more than 16 bits keeps the
+// exponentials in the place of the results until their sum is known.
+func softmaxTwice[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, l line, bottom C, log, quick dsl.ConstBool, store bool) {
+	keep := !log && !quick
+	m := shared(t, w, sweep(x, w, l, bottom, func(a, x C, _ int) C { return higher(a, x) }, higher[C]), higher[C])
+	s := sweep(x, w, l, 0, func(a, x C, i int) C {
+		e := expOf(x-m, quick)
+		if bool(keep) && store {
+			out[l.out+w.to(i)] = dsl.Convert[T](e)
+		}
+		return a + e
+	}, sum[C])
+	s = shared(t, w, s, sum[C])
+	f := 1 / s
+	if log {
+		f = dsl.Log(s)
+	}
+	if !store {
+		return
+	}
+	if keep {
+		l.x = l.out
+		each(out, out, w, l, func(e C, _ int) C { return e * f })
+		return
+	}
+	each(out, x, w, l, func(x C, _ int) C {
+		if log {
+			return x - m - f
+		}
+		return expOf(x-m, quick) * f
 	})
 }
 
@@ -328,9 +356,9 @@ func Norm[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, w Fol
 		if w.Keep == 0 {
 			m := C(0)
 			if center {
-				m = shared(t, w, sweep(x, w, l, 0, sum[C], sum[C]), sum[C]) / n
+				m = shared(t, w, sweep(x, w, l, 0, func(a, x C, _ int) C { return a + x }, sum[C]), sum[C]) / n
 			}
-			s := sweep(x, w, l, 0, func(a, x C) C { return a + (x-m)*(x-m) }, sum[C])
+			s := sweep(x, w, l, 0, func(a, x C, _ int) C { return dsl.FMA(x-m, x-m, a) }, sum[C])
 			f := 1 / dsl.Sqrt(shared(t, w, s, sum[C])/n+eps)
 			if store {
 				each(out, x, w, l, func(x C, i int) C {
