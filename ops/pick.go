@@ -21,6 +21,7 @@ var (
 	pickTake    = jit.Of(kernels.PickTake[float32, uint32])
 	pickBetween = jit.Of(kernels.PickBetween[float32, uint32, float32])
 	pickRows    = jit.Of(kernels.PickRows[float32, uint32])
+	pickFirst   = jit.Of(kernels.PickFirst[float32, uint32])
 	pickMiddle  = jit.Of(kernels.PickMiddle[float32, uint32, float32])
 )
 
@@ -38,7 +39,33 @@ func TopK(s *runtime.Stream, values, indices, x View, dim int, descending bool) 
 	}
 	p := newPicker(c, &info, 1)
 	p.Rank[0] = uint32(c.order.Take - 1)
+	if serial(&info) && c.order.Take <= mostFirst {
+		p.once(&info)
+	}
 	return p.take(s)
+}
+
+const (
+	mostFirst = 512     // elements of a row that are found by reading it once
+	firstRoom = 4       // candidates for each of them
+	firstPart = 1 << 14 // elements of a row that blocks share, at least
+)
+
+// once has each block find the first elements of a row, or of a part of it if there are fewer
+// rows than blocks that run at the same time.
+func (p *picker) once(info *runtime.Info) {
+	n, take := p.c.ranks.N, p.c.order.Take
+	p.Each = pickAtOnce / 2
+	p.Room = dsl.ConstInt(firstRoom * mostFirst)
+	if take <= mostFirst/4 {
+		p.Room /= 4
+	}
+	p.lists = max(1, min(2*info.Units/p.c.ranks.Rows, n/max(firstPart, 2*take)))
+	p.Part = up((n+p.lists-1)/p.lists, info.WarpSize*int(p.Each))
+	p.lists = (n + p.Part - 1) / p.Part
+	if n-(p.lists-1)*p.Part < take {
+		p.lists, p.Part = 1, n
+	}
 }
 
 // divided reports whether rows are so long that to sort them takes longer than to pick
@@ -122,6 +149,7 @@ type picker struct {
 	c       *sorter
 	threads int
 	blocks  int // of a row
+	lists   int // that a row has of its first elements, each of a part, where it is read once
 	room    scratch
 
 	counts, prefix, left any
@@ -224,21 +252,25 @@ func (p *picker) take(s *runtime.Stream) error {
 	c := p.c
 	shape := slices.Clone(c.x.Layout.Shape())
 	shape[c.dim] = c.order.Take
+	taken := slices.Clone(shape)
+	shape[c.dim] *= max(p.lists, 1)
 	if err := c.place(&c.ranks, View{Layout: layout.Contiguous(shape)}); err != nil {
 		return err
 	}
 	n, sides := shape.Count(), 2*c.ranks.Rows*p.Parts
 	counts := up(p.bytes(), 8) + 8*sides
-	if p.blocks == 1 {
+	if p.blocks == 1 || p.lists > 0 {
 		counts = 0
 	}
 	if err := p.room.alloc(s, counts+up(n*c.x.DType.Size(), 8)+up(8*n, 16)); err != nil {
 		return fmt.Errorf("topk of %v: %w", c.x.Layout.Shape(), err)
 	}
 	defer p.room.free(s)
-	some, from, places := p.view(c.x.DType, shape), p.view(dtype.U32, shape), p.view(dtype.U32, shape)
+	some, from, places := p.view(c.x.DType, shape), p.view(dtype.U32, shape), p.view(dtype.U32, taken)
 	pick := p.pick
-	if p.blocks == 1 {
+	if p.lists > 0 {
+		pick = p.pickFirst
+	} else if p.blocks == 1 {
 		pick = p.pickRows
 	}
 	if err := pick(s, some, from); err != nil {
@@ -272,6 +304,18 @@ func (p *picker) pickRows(s *runtime.Stream, some, from View) error {
 	to, at := some.header(), from.header()
 	k := pickRows.As(kernelType(ts, uint32s, ts, ranksType, orderType, pickType, c.fnType))
 	return k.Launch(s, p.alone(s), slice(c.x.DType, &to), slice(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.fn)
+}
+
+// pickFirst is pick that reads rows once.
+func (p *picker) pickFirst(s *runtime.Stream, some, from View) error {
+	c := p.c
+	ts := reflect.SliceOf(c.x.DType.Type())
+	_, _, x := c.results()
+	to, at := some.header(), from.header()
+	info := infoOf(s.Device())
+	g := runtime.Grid{Blocks: runtime.Dim3{X: p.lists, Y: min(c.ranks.Rows, maxBlocksY)}, Threads: runtime.Dim3{X: info.WarpSize}}
+	k := pickFirst.As(kernelType(ts, uint32s, ts, ranksType, orderType, pickType, c.fnType))
+	return k.Launch(s, g, slice(c.x.DType, &to), slice(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.fn)
 }
 
 // pick stores some elements of each row, the first ones but not in order, and where they are
