@@ -159,3 +159,33 @@ b0:
 		}
 	}
 }
+
+// A choice of the larger or the smaller of two numbers is one instruction.
+func TestChosenExtreme(t *testing.T) {
+	const source = `module "k.Larger"
+
+kernel @Larger(%0: ptr<global,f32>, %1: i64) args(x slice f32 "[]float32") {
+b0:
+  %2 = thread 0 : i64
+  %3 = offset %0, %2 : ptr<global,f32>
+  %4 = load %3 : f32
+  %5 = mul %4, %4 : f32
+  %6 = REL %4, %5 : bool
+  %7 = select %6, ARGS : f32
+  store %3, %7
+  ret
+}
+`
+	tgt, err := target.Parse("amd64:avx2")
+	require.NoError(t, err)
+	for _, c := range []struct{ rel, args, want string }{
+		{"gt", "%4, %5", "vmaxps"}, {"lt", "%4, %5", "vminps"}, {"gt", "%5, %4", "vminps"}, {"lt", "%5, %4", "vmaxps"}, {"ge", "%4, %5", "vblendvps"},
+	} {
+		m, err := ir.Parse(strings.NewReplacer("REL", c.rel, "ARGS", c.args).Replace(source))
+		require.NoError(t, err)
+		text, err := List(m, tgt)
+		require.NoError(t, err)
+		assert.Contains(t, text, c.want, "%v", c)
+		assert.Equal(t, c.rel == "ge", strings.Contains(text, "vcmp"), "%v: %s", c, text)
+	}
+}
