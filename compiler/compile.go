@@ -15,7 +15,6 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/devlog"
 )
 
 // Program is a kernel in IR, checked, not yet optimised.
@@ -53,21 +52,6 @@ func Front(req front.Request, load front.Loader) (p *Program, err error) {
 	return p, nil
 }
 
-// Check reports every mistake in the kernels of a package; see [front.Check].
-// The second result is the number of kernels.
-func Check(p *front.Package, load front.Loader) (diag.List, int) {
-	list := front.Check(p, load, func(m *ir.Module) diag.List {
-		q := &Program{Kernel: p.Path, Text: m.Text(), Positions: m.Pos}
-		_, err := q.Optimize(target.CPU, Options{})
-		var diags diag.List
-		if err != nil && !errors.As(err, &diags) {
-			diags = diag.List{diag.New(diag.Position{File: p.Path}, diag.Internal, err.Error(), "")}
-		}
-		return diags
-	})
-	return list, len(front.Kernels(p))
-}
-
 // Emit compiles the program for a target.
 func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) {
 	defer recoverTo(&err, p.Kernel)
@@ -88,8 +72,11 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	if interpreted(t, opt, art.Log != nil) {
 		return p.forInterpreter(t, opt)
 	}
-	if err := p.fits(m, &art.Meta, t); err != nil {
-		return nil, err
+	if over := limits(m, &art.Meta, t); len(over) > 0 {
+		return nil, fmt.Errorf("%s: %w", p.Kernel, over[0].err)
+	}
+	if _, shared := m.SharedLayout(); t.Dynamic(shared) {
+		art.Dynamic = shared
 	}
 	text, err := back.emit(m, t, opt)
 	if err != nil && t.Kind == target.Native {
@@ -100,37 +87,6 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	}
 	art.Entry, art.Code, art.Overlaps = back.entry(art.Entry), []byte(text), t.Overlaps()
 	return art, nil
-}
-
-// fits checks the memory that a kernel declares and its arguments, and says how much of it a launch
-// asks for. Drivers refuse too much of it as well, but some with no more words than "invalid argument".
-func (p *Program) fits(m *ir.Module, meta *Meta, t target.Target) error {
-	n := meta.ArgBytes()
-	if meta.Log != nil {
-		n = meta.Log.Offset + devlog.ArgBytes
-	}
-	if t.MaxArgs > 0 && n > t.MaxArgs {
-		return fmt.Errorf("%s: %d bytes of arguments, a launch on %s takes %d: pass large arrays as slices", p.Kernel, n, t, t.MaxArgs)
-	}
-	_, shared := m.SharedLayout()
-	if err := t.CheckShared(shared); err != nil {
-		return fmt.Errorf("%s: %w", p.Kernel, err)
-	}
-	if t.Dynamic(shared) {
-		meta.Dynamic = shared
-	}
-	local := 0
-	for _, b := range m.Kernel().Blocks {
-		for _, v := range b.Instrs {
-			if v.Op == ir.OpLocal {
-				local += v.Type.Elem.Size()
-			}
-		}
-	}
-	if t.MaxLocal > 0 && local > t.MaxLocal {
-		return fmt.Errorf("%s: %d bytes of local variables, %s has %d for a thread: use smaller arrays, or a slice with a part for each thread", p.Kernel, local, t, t.MaxLocal)
-	}
-	return nil
 }
 
 // Optimize runs the passes for a target and checks that barriers and warp

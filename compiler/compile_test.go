@@ -276,7 +276,7 @@ func TestErrors(t *testing.T) {
 	sm90, err := target.Parse("ptx:sm_90")
 	require.NoError(t, err)
 	_, err = p.Emit(sm90, compiler.Options{})
-	assert.ErrorContains(t, err, "k.Scale: 8016 bytes of arguments, a launch on ptx:sm_90 takes 4096: pass large arrays as slices")
+	assert.ErrorContains(t, err, "k.Scale: has 8016 bytes of arguments, a launch on ptx:sm_90 takes 4096; pass large arrays as slices")
 
 	big := strings.Replace(scale, "if i", "s := dsl.Shared[[20000]float32](t)\n\ts[0] = 1\n\tif i", 1)
 	p, err = compiler.Front(front.Request{Pkg: "k", Func: "Scale"}, load(big))

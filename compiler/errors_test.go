@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,7 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/target"
 )
 
 var annotation = regexp.MustCompile(`ERROR (\d+) "((?:[^"\\]|\\.)*)"`)
@@ -26,7 +28,7 @@ func TestErrorsOfPasses(t *testing.T) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		list, _ := compiler.Check(&front.Package{Path: "k", Files: []front.File{{Name: filepath.Base(file), Text: text}}}, nil)
+		list, _ := compiler.Check(&front.Package{Path: "k", Files: []front.File{{Name: filepath.Base(file), Text: text}}}, nil, targetsOf(t, text)...)
 		var got []string
 		for _, d := range list {
 			got = append(got, fmt.Sprintf("%d:%d: %s: %s; %s", d.Pos.Line, d.Pos.Col, d.Code, d.Msg, d.Note))
@@ -41,6 +43,20 @@ func TestErrorsOfPasses(t *testing.T) {
 		}
 		assert.Len(t, got, n, "%q", got)
 	}
+}
+
+var targetComment = regexp.MustCompile(`(?m)^// targets: (.*)$`)
+
+// targetsOf returns the targets that a comment of a file names.
+func targetsOf(t *testing.T, text []byte) (list []target.Target) {
+	if m := targetComment.FindSubmatch(text); m != nil {
+		for name := range strings.FieldsSeq(string(m[1])) {
+			tgt, err := target.Parse(name)
+			require.NoError(t, err)
+			list = append(list, tgt)
+		}
+	}
+	return list
 }
 
 func containsMatch(list []string, re *regexp.Regexp) bool {

@@ -1,6 +1,6 @@
 // Command kiln checks, prints and manages GPU kernels written in Go.
 //
-//	kiln check [packages]                                  diagnose kernels
+//	kiln check [-target list] [packages]                   diagnose kernels, and for which of the targets they are too large
 //	kiln gen [-check] [packages]                           write typed launchers, zz_kernels.go, next to kernels
 //	kiln emit -target ir|ptx:sm_90|hip:gfx942|… [-kernel K] [-types T,U] [-const name=value,…] package
 //	                                                       print what a kernel compiles to

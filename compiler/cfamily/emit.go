@@ -155,7 +155,7 @@ func (e *emitter) supported(order []*ir.Block) error {
 	for _, b := range order {
 		for _, v := range b.Instrs {
 			if err := check(v); err != nil {
-				return e.at(v.Pos, err)
+				return e.m.At(v.Pos, err)
 			}
 		}
 	}
@@ -204,13 +204,6 @@ func (e *emitter) missing(t *ir.Type) string {
 		return ""
 	}
 	return e.lang.MissingTypes[t.Kind]
-}
-
-func (e *emitter) at(pos int, err error) error {
-	if p := e.m.PosOf(pos); p.File != "" {
-		return fmt.Errorf("%s:%d: %w", p.File, p.Line, err)
-	}
-	return err
 }
 
 // signature names the parameters.

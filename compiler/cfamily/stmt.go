@@ -463,7 +463,7 @@ func (e *emitter) block(b *ir.Block) error {
 		}
 		e.pos = v.Pos
 		if err := e.instr(v); err != nil {
-			return e.at(v.Pos, err)
+			return e.m.At(v.Pos, err)
 		}
 	}
 	e.pos = b.Term.Pos

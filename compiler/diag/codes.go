@@ -10,7 +10,7 @@ import (
 type Code string
 
 // The codes. K00xx concern packages and requests, K01xx the language, K02xx the
-// signature of a kernel, K03xx memory and threads, K04xx the size of kernels, K09xx the compiler itself.
+// signature of a kernel, K03xx memory and threads, K04xx the size of kernels and the targets, K09xx the compiler itself.
 const (
 	Syntax        Code = "K0001"
 	TypeError     Code = "K0002"
@@ -77,7 +77,10 @@ const (
 	CopyOperand      Code = "K0307"
 	AlwaysOutOfRange Code = "K0308"
 
-	TooLarge Code = "K0401"
+	TooLarge    Code = "K0401"
+	TargetLimit Code = "K0402"
+	TargetLacks Code = "K0403"
+	WarpWidth   Code = "K0404"
 
 	Internal Code = "K0901"
 )

@@ -160,7 +160,7 @@ func SyntaxErrors(p *Package) error { return parsePackage(p).errs.Err() }
 //
 // Packages that p
 // imports come from load. If more is not nil it is called with the IR of each
-// instance without mistakes and may add some.
+// instance without mistakes and may add some; those that have no position get that of the kernel.
 func Check(p *Package, load Loader, more func(*ir.Module) diag.List) diag.List {
 	u := parsePackage(p)
 	if len(u.errs) > 0 {
@@ -289,7 +289,13 @@ func (b *build) attempt(u *unit, k *decl, req Request, more func(*ir.Module) dia
 	if more == nil {
 		return nil
 	}
-	return more(m)
+	found := more(m)
+	for i, d := range found {
+		if d.Pos == (diag.Position{}) {
+			found[i].Pos = b.position(k.node.Pos())
+		}
+	}
+	return found
 }
 
 func (b *build) compileSafely(u *unit, k *decl, req Request) (m *ir.Module, err error) {

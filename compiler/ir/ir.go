@@ -1,5 +1,7 @@
 package ir
 
+import "fmt"
+
 // Module is a kernel with the functions and shared objects that it reaches.
 type Module struct {
 	Name    string
@@ -18,6 +20,7 @@ type Bounds struct {
 	// Row is the size of a warp if the size of blocks along x must be a multiple of it, so that
 	// the threads of a warp lie in one row; 0 if blocks may have any shape.
 	Row int
+	Pos int // of what says so in the source, index into Module.Pos
 }
 
 // Object is a shared-memory object of a block.
@@ -162,6 +165,24 @@ func (m *Module) Kernel() *Func {
 		}
 	}
 	return nil
+}
+
+// PosError is an error about a place in kernel source.
+type PosError struct {
+	Pos Pos
+	Err error
+}
+
+func (e *PosError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Pos.File, e.Pos.Line, e.Err) }
+
+func (e *PosError) Unwrap() error { return e.Err }
+
+// At returns err with the position of that index, or as it is if there is none.
+func (m *Module) At(pos int, err error) error {
+	if p := m.PosOf(pos); p.File != "" {
+		return &PosError{p, err}
+	}
+	return err
 }
 
 // PosOf returns the source position of v, the zero Pos if it has none.

@@ -121,9 +121,10 @@ func (s *sizer) launch(v *ir.Value) {
 		s.fail(v, "dsl.LaunchBounds of blocks of %d threads", b.Threads)
 	case b.Blocks < 0 || b.Blocks > maxLaunch:
 		s.fail(v, "dsl.LaunchBounds of %d blocks", b.Blocks)
-	case s.m.Launch != ir.Bounds{} && s.m.Launch != b:
+	case s.m.Launch.Threads != 0 && (s.m.Launch.Threads != b.Threads || s.m.Launch.Blocks != b.Blocks):
 		s.fail(v, "dsl.LaunchBounds of %d threads and %d blocks, and elsewhere in the kernel of %d and %d", b.Threads, b.Blocks, s.m.Launch.Threads, s.m.Launch.Blocks)
-	default:
+	case s.m.Launch.Threads == 0:
+		b.Pos = v.Pos
 		s.m.Launch = b
 	}
 }

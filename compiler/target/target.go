@@ -32,14 +32,6 @@ type Target struct {
 	MaxLocal   int // bytes of local variables that a thread may have in memory
 }
 
-// CheckShared says what is wrong with a kernel that has n bytes of shared memory, nil if nothing is.
-func (t Target) CheckShared(n int) error {
-	if t.MaxShared > 0 && n > t.MaxShared {
-		return fmt.Errorf("needs %d bytes of shared memory, %s has %d for a block; use smaller dsl.Shared arrays", n, t, t.MaxShared)
-	}
-	return nil
-}
-
 // Dynamic reports whether launches ask for the shared memory of a kernel that has n bytes of it.
 func (t Target) Dynamic(n int) bool { return n > t.FixShared }
 
