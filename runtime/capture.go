@@ -17,13 +17,15 @@ import (
 // and are ordered by events that are recorded and waited for in it.
 //
 // What a graph cannot hold is refused with [ErrCapturing]: to wait for the stream or
-// an event, and to copy from or to memory of Go. So are, on fn's goroutine, the
-// functions that use the default stream, since they would not be part of the graph;
-// fn can use any other stream. Capture returns the error of fn, or the first of
-// these where fn returns none. Memory that fn allocates on its stream is there at
-// once, and compiling kernels is allowed.
+// an event, and to copy from or to memory of Go. Memory that the graph uses is lent to
+// it until Capture returns: no other stream may write it, or read what the graph writes,
+// whichever goroutine submits that, and what another stream has written since Capture
+// began the graph cannot use. That would be missing in the graph, and is refused with an
+// error that names both lines. Capture returns the error of fn, or the first of these where
+// fn returns none. Memory that fn allocates is there at once, and compiling kernels is
+// allowed.
 //
-// The stream is of no use when fn has returned. Other goroutines are not disturbed.
+// The stream is of no use when fn has returned. Work with other memory is not disturbed.
 func (d *Device) Capture(fn func(s *Stream) error) (*Graph, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
@@ -73,13 +75,19 @@ type recording struct {
 
 	sources []callsite.Stack // of the operations
 
+	lent    map[*block]lent     // what the operations use
+	outside map[*block]*outside // what other streams have written since the recording began
+
 	events map[driver.Event][]int // after which operations they were recorded
 	held   map[*block]struct{}
 	uses   []*Function
 }
 
 func newRecording(d *Device) *recording {
-	return &recording{dev: d, out: new(output), events: map[driver.Event][]int{}, held: map[*block]struct{}{}}
+	return &recording{
+		dev: d, out: new(output), events: map[driver.Event][]int{}, held: map[*block]struct{}{},
+		lent: map[*block]lent{}, outside: map[*block]*outside{},
+	}
 }
 
 // stream returns a stream of the recording that continues where another is.
@@ -96,7 +104,7 @@ func (r *recording) stream(from *track) *Stream {
 // run calls the function that submits the operations.
 func (r *recording) run(fn func(*Stream) error) error {
 	defer r.end()
-	defer r.dev.capturing.begin(r)()
+	defer r.dev.captures.begin(r)()
 	if err := fn(r.stream(nil)); err != nil {
 		return err
 	}
@@ -149,11 +157,7 @@ func (r *recording) refuse(op, way string) error {
 	if r.ended {
 		return r.over(op)
 	}
-	err := &driver.Error{Op: op, Device: r.dev.name, Kind: ErrCapturing, Text: ErrCapturing.Error() + ": " + way}
-	if r.err == nil {
-		r.err = err
-	}
-	return err
+	return r.failed(op, way)
 }
 
 // refuseEvent is the error of asking for an event that was recorded in the capture.
@@ -202,8 +206,7 @@ func (t *track) add(name string, op driver.Op, memory ...memoryUse) error {
 		}
 		uses = append(uses, use{b, m.access})
 	}
-	t.append(op, uses)
-	return nil
+	return t.append(name, op, uses)
 }
 
 // memoryUse is memory that an operation uses, of size bytes in one piece; 0 if it is not.
@@ -214,12 +217,16 @@ type memoryUse struct {
 }
 
 // append adds an operation, with the recording's lock held.
-func (t *track) append(op driver.Op, uses []use) {
+func (t *track) append(name string, op driver.Op, uses []use) error {
 	r := t.rec
+	if err := r.lend(name, uses); err != nil {
+		return err
+	}
 	op.After = t.last
 	op.Launch.Op = r.note(uses)
 	t.last = []int{len(r.ops)}
 	r.ops = append(r.ops, op)
+	return nil
 }
 
 // note notes what an operation uses, with the lock held, and returns its number.
@@ -262,7 +269,9 @@ func (t *track) launch(f driver.Function, l *driver.Launch, m *touched, logged b
 		}
 	}
 	op := driver.Op{Kernel: f, Launch: driver.Launch{Grid: l.Grid, Block: l.Block, Shared: l.Shared, Args: bytes.Clone(l.Args)}}
-	t.append(op, uses)
+	if err := t.append("launch "+f.Info().Name, op, uses); err != nil {
+		return err
+	}
 	if logged { // the log knows the operation by its number, which ends the arguments
 		binary.LittleEndian.PutUint32(op.Launch.Args[len(l.Args)-8:], uint32(len(r.memory)))
 	}

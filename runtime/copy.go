@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"errors"
 	"fmt"
 	goruntime "runtime"
 	"unsafe"
@@ -36,6 +35,9 @@ func copyPeer[T any](dst, src Slice[T]) (bool, error) {
 	if ok, err := dst.ready("copy", to, src.n); !ok {
 		return err == nil, err
 	}
+	if err := from.dev.captures.admit("copy", &touched{also: []use{src.read()}}); err != nil {
+		return false, err
+	}
 	// The rings of two devices know nothing of each other: failures on the one are found
 	// before its memory goes to the other.
 	if err := from.dev.settle(); err != nil {
@@ -45,7 +47,7 @@ func copyPeer[T any](dst, src Slice[T]) (bool, error) {
 		return false, err
 	}
 	done := false
-	err := to.noting(dst.written(), use{}, func() (err error) {
+	err := to.noting("copy", dst.written(), use{}, func() (err error) {
 		done, err = driver.CopyPeer(to.drv, from.drv, driver.Addr(dst.Addr()), driver.Addr(src.Addr()), dst.bytes())
 		return err
 	})
@@ -75,7 +77,7 @@ func CopyAsync[T any](st *Stream, dst, src Slice[T]) error {
 	if ok, err := dst.ready("copy", st, src.n); !ok {
 		return err
 	}
-	err := st.noting(dst.written(), src.read(), func() error {
+	err := st.noting("copy", dst.written(), src.read(), func() error {
 		return st.drv.Copy(driver.Addr(dst.Addr()), driver.Addr(src.Addr()), dst.bytes())
 	})
 	goruntime.KeepAlive(src.buf)
@@ -112,7 +114,7 @@ func Copy2DAsync[T any](st *Stream, dst Slice[T], dstPitch int, src Slice[T], sr
 	if size == 0 {
 		return nil
 	}
-	err = st.noting(use{&d.buf.mem.block, Writes}, s.read(), func() error {
+	err = st.noting("copy a rectangle", use{&d.buf.mem.block, Writes}, s.read(), func() error {
 		return st.drv.Copy2D(driver.Addr(d.Addr()), int64(dstPitch)*size, driver.Addr(s.Addr()), int64(srcPitch)*size, int64(cols)*size, int64(rows))
 	})
 	goruntime.KeepAlive(src.buf)
@@ -195,9 +197,6 @@ func (p *Pinned[T]) Free() error {
 		return nil
 	}
 	err := p.dev.Sync()
-	if errors.Is(err, ErrCapturing) {
-		return err
-	}
 	p.mem, p.data = nil, nil
 	if !p.dev.blocks.free(&mem.block) {
 		return err
@@ -219,7 +218,7 @@ func (s Slice[T]) CopyFromPinned(st *Stream, p *Pinned[T]) error {
 	if ok, err := s.readyPinned("copy from pinned memory", st, p); !ok {
 		return err
 	}
-	err := st.noting(s.written(), use{&p.mem.block, Reads}, func() error {
+	err := st.noting("copy from pinned memory", s.written(), use{&p.mem.block, Reads}, func() error {
 		return st.drv.Copy(driver.Addr(s.Addr()), p.addr(), s.bytes())
 	})
 	goruntime.KeepAlive(s.buf)
@@ -232,7 +231,7 @@ func (s Slice[T]) CopyToPinned(st *Stream, p *Pinned[T]) error {
 	if ok, err := s.readyPinned("copy to pinned memory", st, p); !ok {
 		return err
 	}
-	err := st.noting(use{&p.mem.block, Sets}, s.read(), func() error {
+	err := st.noting("copy to pinned memory", use{&p.mem.block, Sets}, s.read(), func() error {
 		return st.drv.Copy(p.addr(), driver.Addr(s.Addr()), s.bytes())
 	})
 	goruntime.KeepAlive(s.buf)

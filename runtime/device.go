@@ -36,7 +36,7 @@ type Device struct {
 	ring       ring
 	kept       kept
 
-	capturing capturing
+	captures captures
 
 	out   outputs
 	dirty atomic.Int32 // logs of out with records

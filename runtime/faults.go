@@ -463,7 +463,7 @@ func (s *Stream) Discard(b *Buffer) error {
 	if err := b.usable(); err != nil {
 		return err
 	}
-	return s.noting(use{&b.mem.block, Sets}, use{}, func() error {
+	return s.noting("discard", use{&b.mem.block, Sets}, use{}, func() error {
 		if t, ok := s.drv.(*track); ok {
 			return t.touch(use{&b.mem.block, Sets})
 		}
@@ -480,7 +480,7 @@ func (s *Stream) Depend(dst, src *Buffer) error {
 		}
 	}
 	to, from := use{&dst.mem.block, Writes}, use{&src.mem.block, Reads}
-	return s.noting(to, from, func() error {
+	return s.noting("depend", to, from, func() error {
 		if t, ok := s.drv.(*track); ok {
 			return t.touch(to, from)
 		}
@@ -489,18 +489,21 @@ func (s *Stream) Depend(dst, src *Buffer) error {
 }
 
 // noting submits an operation that cannot fail, and notes its uses before.
-func (s *Stream) noting(to, from use, submit func() error) error {
+func (s *Stream) noting(op string, to, from use, submit func() error) error {
 	d := s.dev
-	if s.rec != nil || d.ring.idle() {
+	if s.rec != nil || d.ring.idle() && d.captures.count.Load() == 0 {
 		return d.wrap(submit())
-	}
-	if err := d.makeRoom(); err != nil {
-		return err
 	}
 	both := [...]use{to, from}
 	t := touched{also: both[:1]}
 	if from.block != nil {
 		t.also = both[:]
+	}
+	if err := d.captures.admit(op, &t); err != nil {
+		return err
+	}
+	if err := d.makeRoom(); err != nil {
+		return err
 	}
 	_, noted := d.ring.note(&t, false, nil, nil)
 	err := submit()

@@ -107,6 +107,11 @@ func (b *graphBody) launch(op string, s *Stream) error {
 	if err := b.follow(s); err != nil {
 		return err
 	}
+	if s.dev.captures.count.Load() != 0 {
+		if err := s.dev.captures.admit(op, &touched{also: slices.Concat(b.uses...)}); err != nil {
+			return err
+		}
+	}
 	if err := s.dev.makeRoom(); err != nil {
 		return err
 	}

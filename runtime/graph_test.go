@@ -211,10 +211,7 @@ func TestCaptureRefuses(t *testing.T) {
 		require.NoError(t, r.DefaultStream().Record(reached))
 		inside, err := r.NewEvent()
 		require.NoError(t, err)
-		pinned, err := AllocPinned[float32](r.Device, 1)
-		require.NoError(t, err)
 		other := capture(t, r, func(*Stream) {})
-		const defaultStream = "it would not be part of the graph; use the stream that Capture gives"
 		for _, c := range []struct {
 			op, way string
 			call    func(s *Stream) error
@@ -227,19 +224,6 @@ func TestCaptureRefuses(t *testing.T) {
 			{"time between events", "record it on the stream", func(*Stream) error { _, err := inside.Elapsed(reached); return err }},
 			{"time between events", "record it on the stream", func(*Stream) error { _, err := reached.Elapsed(inside); return err }},
 			{"launch a graph", "capture what the graph was made of", other.Launch},
-			{"copy from host", defaultStream, func(*Stream) error { return x.CopyFrom(host) }},
-			{"copy to host", defaultStream, func(*Stream) error { return x.CopyTo(host) }},
-			{"zero", defaultStream, func(*Stream) error { return x.Zero() }},
-			{"copy", defaultStream, func(*Stream) error { return Copy(x, x) }},
-			{"allocate", defaultStream, func(*Stream) error { _, err := From(r.Device, host); return err }},
-			{"launch", defaultStream, func(*Stream) error {
-				return r.DefaultStream().Launch(fn, Blocks(1, 1), 0, pack(x, x, float32(1)))
-			}},
-			{"launch a graph", defaultStream, func(*Stream) error { return other.Launch(r.DefaultStream()) }},
-			{"wait for the stream", defaultStream, func(*Stream) error { return r.DefaultStream().Sync() }},
-			{"wait for the device", defaultStream, func(*Stream) error { return r.Device.Sync() }},
-			{"wait for the device", defaultStream, func(*Stream) error { return pinned.Free() }},
-			{"fork a stream", defaultStream, func(*Stream) error { _, err := r.DefaultStream().Fork(); return err }},
 		} {
 			var refused error
 			g, err := r.Capture(func(s *Stream) error {
@@ -254,7 +238,6 @@ func TestCaptureRefuses(t *testing.T) {
 			require.Equal(t, refused, err, "the first error of a capture is Capture's")
 		}
 		require.Equal(t, []float32{1}, download(t, x), "and nothing ran")
-		require.NoError(t, pinned.Free())
 		require.ErrorIs(t, r.DefaultStream().Wait(inside), ErrInvalid)
 		require.ErrorIs(t, inside.Sync(), ErrInvalid)
 		require.NoError(t, r.DefaultStream().Record(inside))
@@ -269,46 +252,119 @@ func TestCaptureRefuses(t *testing.T) {
 	})
 }
 
-// What other goroutines and other streams do meanwhile is not the capture's.
+// Memory that a graph uses is lent to it: what another stream does with it, by a function that
+// takes no stream or a goroutine that the capture knows nothing of, would be missing in the graph.
+func TestCaptureLendsMemory(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		fn := r.function(t, "saxpy")
+		x, y, z := upload(t, r, 1), upload(t, r, 2), upload(t, r, 3)
+		host := []float32{9}
+		pinned, err := AllocPinned[float32](r.Device, 1)
+		require.NoError(t, err)
+		own, err := r.NewStream()
+		require.NoError(t, err)
+		other := capture(t, r, func(s *Stream) { require.NoError(t, CopyAsync(s, x, z)) })
+		captured := func(s *Stream) error { return CopyAsync(s, x, y) }
+		for _, c := range []struct {
+			op, how string
+			call    func() error
+		}{
+			{"copy from host", "writes", func() error { return x.CopyFrom(host) }},
+			{"copy from host", "writes", func() error { return y.CopyFromAsync(own, host) }},
+			{"copy to host", "reads", func() error { return x.CopyTo(host) }},
+			{"zero", "writes", func() error { return x.Zero() }},
+			{"zero", "writes", func() error { return y.ZeroAsync(own) }},
+			{"copy", "writes", func() error { return Copy(y, z) }},
+			{"copy", "reads", func() error { return Copy(z, x) }},
+			{"copy to pinned memory", "reads", func() error { return x.CopyToPinned(own, pinned) }},
+			{"copy from pinned memory", "writes", func() error { return x.CopyFromPinned(own, pinned) }},
+			{"launch saxpy", "writes", func() error { return own.Launch(fn, Blocks(1, 1), 0, pack(x, z, float32(1))) }},
+			{"launch saxpy", "reads", func() error {
+				return own.LaunchUsing(fn, Blocks(1, 1), 0, pack(z, x, float32(1)), []Use{{z.Buffer(), Writes}, {x.Buffer(), Reads}})
+			}},
+			{"launch a graph", "writes", func() error { return other.Launch(r.DefaultStream()) }},
+		} {
+			var refused error
+			g, err := r.Capture(func(s *Stream) error {
+				require.NoError(t, captured(s))
+				var wg sync.WaitGroup
+				wg.Go(func() { refused = c.call() })
+				wg.Wait()
+				return nil
+			})
+			require.Nil(t, g, c.op)
+			require.ErrorIs(t, refused, ErrCapturing, c.op)
+			require.ErrorContains(t, refused, r.Name()+": "+c.op+": not possible while a graph is captured: it "+c.how+" memory that the graph uses")
+			require.ErrorContains(t, refused, "use the stream that Capture gives, or wait until Capture has returned")
+			require.Equal(t, refused, err, "the first error of a capture is Capture's")
+		}
+		require.Equal(t, []float32{1, 2, 3}, append(append(download(t, x), download(t, y)...), download(t, z)...), "and nothing ran")
+
+		// The same in the other order.
+		for op, call := range map[string]func() error{
+			"zero":           func() error { return y.Zero() },
+			"copy from host": func() error { return y.CopyFromAsync(own, []float32{2}) },
+			"launch saxpy":   func() error { return own.Launch(fn, Blocks(1, 1), 0, pack(y, z, float32(0))) },
+		} {
+			var refused error
+			g, err := r.Capture(func(s *Stream) error {
+				require.NoError(t, call())
+				refused = captured(s)
+				return nil
+			})
+			require.Nil(t, g, op)
+			require.ErrorContains(t, refused, r.Name()+": copy: not possible while a graph is captured: the memory was written since Capture began, by "+op)
+			require.Equal(t, refused, err)
+		}
+
+		// To read what the graph reads, and what it does not write yet, is allowed.
+		require.NoError(t, y.CopyFrom([]float32{2}))
+		g := capture(t, r, func(s *Stream) {
+			require.Equal(t, []float32{1}, download(t, x))
+			require.NoError(t, captured(s))
+			require.Equal(t, []float32{2}, download(t, y))
+			require.NoError(t, Copy(z, y))
+		})
+		require.NoError(t, g.Launch(own))
+		require.Equal(t, []float32{2, 2}, append(download(t, x), download(t, z)...))
+		require.NoError(t, x.Zero(), "and afterwards it is the program's again")
+		require.Zero(t, r.captures.count.Load())
+		require.Empty(t, r.captures.open)
+		require.NoError(t, pinned.Free())
+	})
+}
+
+// What other goroutines and other streams do meanwhile with other memory is not the capture's.
 func TestCaptureDisturbsNobody(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {
 		fn := r.function(t, "saxpy")
 		x, one := upload(t, r, 0), upload(t, r, 1)
+		y, two := upload(t, r, 0), upload(t, r, 1)
 		own, err := r.NewStream()
 		require.NoError(t, err)
 		g := capture(t, r, func(s *Stream) {
 			saxpy(t, s, fn, 1, x, one)
-			saxpy(t, own, fn, 10, x, one)
+			saxpy(t, own, fn, 10, y, two)
 			require.NoError(t, own.Sync())
 			var err error
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				if err = r.DefaultStream().Launch(fn, Blocks(1, 32), 0, pack(x, one, float32(100))); err == nil {
+				if err = r.DefaultStream().Launch(fn, Blocks(1, 32), 0, pack(y, two, float32(100))); err == nil {
 					err = r.Device.Sync()
 				}
 			})
 			wg.Wait()
 			require.NoError(t, err)
-			inner := capture(t, r, func(s *Stream) { saxpy(t, s, fn, 1000, x, one) })
+			inner := capture(t, r, func(s *Stream) { saxpy(t, s, fn, 1000, y, two) })
 			require.NoError(t, inner.Launch(own))
 			require.NoError(t, own.Sync())
 			require.ErrorIs(t, inner.Close(), nil)
 			saxpy(t, s, fn, 2, x, one)
 		})
-		require.Equal(t, []float32{1110}, download(t, x))
+		require.Equal(t, []float32{1110}, download(t, y))
 		require.NoError(t, g.Launch(own))
-		require.Equal(t, []float32{1113}, download(t, x))
+		require.Equal(t, []float32{3}, download(t, x))
 	})
-}
-
-// Numbers of goroutines are what a capture knows its own by.
-func TestGoroutineNumbers(t *testing.T) {
-	mine := goroutine()
-	require.NotZero(t, mine)
-	require.Equal(t, mine, goroutine())
-	other := make(chan uint64)
-	go func() { other <- goroutine() }()
-	require.NotContains(t, []uint64{0, mine}, <-other)
 }
 
 // A graph that panics, or whose goroutine ends, leaves nothing behind.
@@ -326,7 +382,7 @@ func TestCaptureThatDoesNotReturn(t *testing.T) {
 		require.PanicsWithValue(t, "oh", func() {
 			_, _ = r.Capture(func(s *Stream) error { submit(s); panic("oh") })
 		})
-		require.Nil(t, r.capturing.here())
+		require.Zero(t, r.captures.count.Load())
 		late = nil // it knows the log, whose memory Go collects
 		require.True(t, collectUntil(func() bool { return r.Stats().Buffers == 0 }), "%+v", r.Stats())
 		x = upload(t, r, 1, 2)
@@ -335,8 +391,8 @@ func TestCaptureThatDoesNotReturn(t *testing.T) {
 			_, _ = r.Capture(func(s *Stream) error { submit(s); goruntime.Goexit(); return nil })
 		})
 		wg.Wait()
-		require.Zero(t, r.capturing.count.Load())
-		require.Empty(t, r.capturing.by)
+		require.Zero(t, r.captures.count.Load())
+		require.Empty(t, r.captures.open)
 		require.Empty(t, r.outputs())
 
 		x = upload(t, r, 1, 2)

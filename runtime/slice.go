@@ -135,6 +135,9 @@ func (s Slice[T]) CopyTo(host []T) error {
 		return err
 	}
 	st := s.stream()
+	if err := st.dev.captures.admit("copy to host", &touched{also: []use{s.read()}}); err != nil {
+		return err
+	}
 	if err := st.patience(); err != nil {
 		return err
 	}
@@ -169,7 +172,7 @@ func (s Slice[T]) CopyFromAsync(st *Stream, host []T) error {
 	if err := st.patience(); err != nil { // the driver may have to wait for room to copy the host's memory to
 		return err
 	}
-	err := st.noting(s.written(), use{}, func() error { return st.drv.Upload(driver.Addr(s.Addr()), hostBytes(host)) })
+	err := st.noting("copy from host", s.written(), use{}, func() error { return st.drv.Upload(driver.Addr(s.Addr()), hostBytes(host)) })
 	goruntime.KeepAlive(s.buf)
 	return err
 }
@@ -179,7 +182,7 @@ func (s Slice[T]) ZeroAsync(st *Stream) error {
 	if ok, err := s.ready("zero", st, s.n); !ok {
 		return err
 	}
-	err := st.noting(s.written(), use{}, func() error { return st.drv.Fill(driver.Addr(s.Addr()), 0, s.bytes()) })
+	err := st.noting("zero", s.written(), use{}, func() error { return st.drv.Fill(driver.Addr(s.Addr()), 0, s.bytes()) })
 	goruntime.KeepAlive(s.buf)
 	return err
 }

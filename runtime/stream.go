@@ -73,11 +73,6 @@ func (s *Stream) usable(op string) error {
 	if s.rec != nil {
 		return s.rec.usable(op)
 	}
-	if s == d.def {
-		if r := d.capturing.here(); r != nil {
-			return r.refuse(op, "it would not be part of the graph; use the stream that Capture gives")
-		}
-	}
 	return nil
 }
 
@@ -167,12 +162,13 @@ func (s *Stream) launch(f *Function, g Grid, shared int, args []byte, uses []Use
 	l.Overlaps = f.module.overlaps
 	l.Args = append(l.Args[:0], args...)
 	t := touched{uses: uses}
-	if s.now != nil && f.log == nil && s.dev.ring.idle() && s.launchNow(f, l, &t, known) {
+	capturing := s.dev.captures.count.Load() != 0
+	if s.now != nil && f.log == nil && !capturing && s.dev.ring.idle() && s.launchNow(f, l, &t, known) {
 		launches.Put(l)
 		goruntime.KeepAlive(f)
 		return s.launched()
 	}
-	if !known && (s.dev.ring.own || f.log != nil || s.rec != nil || !s.dev.ring.idle()) {
+	if !known && (s.dev.ring.own || f.log != nil || s.rec != nil || capturing || !s.dev.ring.idle()) {
 		var room [16]use
 		t.also = s.dev.blocks.words(room[:0], args)
 	}
@@ -235,6 +231,11 @@ func (s *Stream) record(f *Function, l *driver.Launch, m *touched) error {
 // submit notes a launch and gives it to the driver.
 func (s *Stream) submit(f *Function, l *driver.Launch, t *touched) (err error) {
 	d := s.dev
+	if d.captures.count.Load() != 0 {
+		if err := d.captures.admit("launch "+f.info.Name, t); err != nil {
+			return err
+		}
+	}
 	if err := d.makeRoom(); err != nil {
 		return err
 	}
