@@ -58,13 +58,13 @@ func TestGoroutines(t *testing.T) {
 			for i := range 25 {
 				s := tensor.OpenScope()
 				v := tensor.NewVar(tensor.Ones(d, tensor.F32, 10).MulScalar(float64(g)))
-				y := shared.T().Sqr().Sum(0)
+				y := shared.In(s).T().Sqr().Sum(0)
 				got, err := tensor.To1[float32](y)
 				if err == nil {
 					err = equal(want, got)
 				}
 				if err == nil {
-					grads, failed := v.Tensor().Sqr().Backward()
+					grads, failed := v.Tensor().In(s).Sqr().Backward()
 					err = failed
 					if err == nil {
 						got, err = tensor.To1[float32](grads.Of(v.Tensor()))

@@ -215,7 +215,7 @@ func (t *Tensor) MaxUnpool(places *Tensor, sizes ...int) *Tensor {
 	}
 	rows := joined(t.layout.Shape(), lead)
 	ids, src := places.kept().Reshape(rows...), t.Reshape(rows...)
-	return Zeros(t.dev, t.dtype, joined(shape, lead)...).scatter(op, ids, src, lead, func(out ops.View) error {
+	return Zeros(t.dev, t.dtype, joined(shape, lead)...).scoped(t, places).scatter(op, ids, src, lead, func(out ops.View) error {
 		return ops.MaxUnpool(t.dev.stream, out, ids.view(), src.view(), lead)
 	}, gradScatter(ids, lead)).Reshape(shape...)
 }
@@ -269,7 +269,7 @@ func gradAvgPool(g, x *Tensor, p Pooling) *Tensor {
 		return g
 	}
 	gp, xp := planes(g), planes(x)
-	w := Ones(x.dev, x.dtype, append([]int{1, 1}, p.Kernel...)...)
+	w := Ones(x.dev, x.dtype, append([]int{1, 1}, p.Kernel...)...).scoped(g, x)
 	c = transposedOf(c, gp, xp, w)
 	for d, n := range c.OutputPadding {
 		c.OutputPadding[d] = max(n, 0) // a last window may reach over the end
@@ -285,7 +285,7 @@ func gradAvgPool(g, x *Tensor, p Pooling) *Tensor {
 // dimensions of the gradient g of a mean.
 func counted(p Pooling, x, g *Tensor) *Tensor {
 	lead := x.Rank() - len(p.Kernel)
-	all := Ones(x.dev, x.dtype)
+	all := Ones(x.dev, x.dtype).scoped(x, g)
 	for d, k := range p.Kernel {
 		n, end := g.Size(lead+d), x.Size(lead+d)+axis(p.Padding, d, 0)
 		list := make([]float64, n)
@@ -326,7 +326,7 @@ func (t *Tensor) UpsampleNearest(sizes ...int) *Tensor {
 			}
 			s := g.Shape()
 			s[d] = m
-			g = Zeros(g.dev, g.dtype, s...).IndexAdd(From(g.dev, ids), g, d)
+			g = Zeros(g.dev, g.dtype, s...).scoped(g).IndexAdd(From(g.dev, ids).scoped(g), g, d)
 		}
 		return g.Cast(x.dtype)
 	}), t)
@@ -338,5 +338,5 @@ func matrixLike(x *Tensor, w []float64, n, m int) *Tensor {
 	for _, v := range w {
 		bytes = dtype.FromFloat(x.dtype, v).Append(bytes)
 	}
-	return FromBytes(x.dev, x.dtype, bytes, n, m)
+	return FromBytes(x.dev, x.dtype, bytes, n, m).scoped(x)
 }

@@ -38,7 +38,7 @@ func (t *Tensor) BincountOf(weights *Tensor, n int) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
-	return Zeros(t.dev, weights.dtype, n).ScatterAdd(t.Detach().FlattenAll(), weights.FlattenAll(), 0)
+	return Zeros(t.dev, weights.dtype, n).scoped(t, weights).ScatterAdd(t.Detach().FlattenAll(), weights.FlattenAll(), 0)
 }
 
 // binsFor is how many bins there are for indices.
@@ -130,10 +130,10 @@ func (t *Tensor) Unique() (values, inverse, counts *Tensor) {
 	}
 	n := t.Count()
 	if n == 0 {
-		return t.FlattenAll(), Zeros(t.dev, I64, t.Shape()...), Zeros(t.dev, I64, 0)
+		return t.FlattenAll(), Zeros(t.dev, I64, t.Shape()...).scoped(t), Zeros(t.dev, I64, 0).scoped(t)
 	}
 	sorted, places := t.Detach().FlattenAll().Sort(0, false)
-	begins := Cat(0, Ones(t.dev, U8, 1), sorted.Narrow(0, 1, max(n-1, 0)).Ne(sorted.Narrow(0, 0, max(n-1, 0))))
+	begins := Cat(0, Ones(t.dev, U8, 1).scoped(t), sorted.Narrow(0, 1, max(n-1, 0)).Ne(sorted.Narrow(0, 0, max(n-1, 0))))
 	number := begins.Cast(I64).CumSum(0).SubScalar(1)
 	inverse = number.ZerosLike().Scatter(places, number, 0).Reshape(t.Shape()...)
 	first := begins.Nonzero()
@@ -143,7 +143,7 @@ func (t *Tensor) Unique() (values, inverse, counts *Tensor) {
 	}
 	first = first.Squeeze(1)
 	inverse = inverse.without(t)
-	behind := Cat(0, first.Narrow(0, 1, first.Count()-1), Full(t.dev, dtype.FromInt(I64, int64(n)), 1))
+	behind := Cat(0, first.Narrow(0, 1, first.Count()-1), Full(t.dev, dtype.FromInt(I64, int64(n)), 1).scoped(t))
 	counts = behind.Sub(first).without(t)
 	if t.Tracked() {
 		return t.FlattenAll().IndexSelect(places.IndexSelect(first, 0), 0), inverse, counts

@@ -196,7 +196,7 @@ func (t *Tensor) like(op string, x float64) *Tensor {
 	if err := computes(t.dtype); err != nil {
 		return failed(op, err)
 	}
-	return full(op, t.dev, dtype.FromFloat(t.dtype, x), t.layout.Shape())
+	return full(op, t.dev, dtype.FromFloat(t.dtype, x), t.layout.Shape()).scoped(t)
 }
 
 func computes(dt DType) error {

@@ -23,7 +23,7 @@ import (
 //
 // Forward makes the result, most often by launching one kernel, which is the same for all
 // devices, or of other operations. Its operand holds no error and has any layout. An
-// error is a result, too: see [Fail].
+// error is a result, too: see [Fail]. Memory of the result belongs to the operand's [Scope].
 //
 // An operation with the method of [Backward1] has a gradient.
 //

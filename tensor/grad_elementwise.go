@@ -35,7 +35,7 @@ func (t *Tensor) zero() *Tensor {
 	if t.err != nil {
 		return t
 	}
-	return Zeros(t.dev, t.dtype)
+	return Zeros(t.dev, t.dtype).scoped(t)
 }
 
 func gradAdd(g, x, y, out *Tensor) (*Tensor, *Tensor) { return g, g }

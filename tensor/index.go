@@ -23,7 +23,7 @@ func (t *Tensor) produce(op string, shape Shape, run func(out ops.View) error) *
 	if err != nil {
 		return out.dropped(op, err)
 	}
-	return out
+	return out.scoped(t)
 }
 
 // indices reports what is wrong with operands of which ids has indices into others.
@@ -78,8 +78,8 @@ func (t *Tensor) Scatter(ids, src *Tensor, d int) *Tensor {
 func gradScatter(ids *Tensor, d int) backward {
 	return func(g, out *Tensor, in []*Tensor) []*Tensor {
 		src := in[1]
-		numbers := Arange(g.dev, 0, int64(src.Count())).Reshape(src.Shape()...)
-		last := Full(g.dev, dtype.New(int64(-1)), in[0].Shape()...).Scatter(ids, numbers, d)
+		numbers := Arange(g.dev, 0, int64(src.Count())).scoped(g).Reshape(src.Shape()...)
+		last := Full(g.dev, dtype.New(int64(-1)), in[0].Shape()...).scoped(g).Scatter(ids, numbers, d)
 		base := last.LtScalar(0).Where(g, g.zero())
 		return []*Tensor{base, last.Gather(ids, d).Eq(numbers).Where(g.Gather(ids, d), src.ZerosLike())}
 	}
@@ -214,7 +214,7 @@ func (t *Tensor) MaskedSelect(mask *Tensor) *Tensor {
 		return failed(op, err)
 	}
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
-		at := mask.FlattenAll().Nonzero().Squeeze(1)
+		at := mask.beside(g).FlattenAll().Nonzero().Squeeze(1)
 		return []*Tensor{in[0].ZerosLike().FlattenAll().Scatter(at, g, 0).Reshape(in[0].Shape()...)}
 	}), t).saves(mask)
 }

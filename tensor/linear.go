@@ -137,7 +137,7 @@ func eyeLike(t *Tensor) *Tensor {
 	if t.err != nil {
 		return t
 	}
-	return Eye(t.dev, t.dtype, t.Size(-1))
+	return Eye(t.dev, t.dtype, t.Size(-1)).scoped(t)
 }
 
 // Triangle says which part of triangular matrices is read.
@@ -256,15 +256,15 @@ func factors(op string, a *Tensor) (lu, order, sign *Tensor, err error) {
 	}
 	w := &work{op: op}
 	count, n := a.Size(0), a.Size(1)
-	sign = Ones(a.dev, a.dtype, count)
-	order = numbered(a.dev, count, n)
+	sign = Ones(a.dev, a.dtype, count).scoped(a)
+	order = numbered(a, count, n)
 	w.lu(a, order, sign)
 	return a, order, sign, w.err
 }
 
 // numbered is the numbers from 0 up to n, for each of some matrices.
-func numbered(d *Device, count, n int) *Tensor {
-	return Arange(d, int64(0), int64(n)).BroadcastTo(count, n).Copy()
+func numbered(like *Tensor, count, n int) *Tensor {
+	return Arange(like.dev, int64(0), int64(n)).scoped(like).BroadcastTo(count, n).Copy()
 }
 
 func (w *work) lu(a, order, sign *Tensor) {
@@ -280,7 +280,7 @@ func (w *work) lu(a, order, sign *Tensor) {
 	up, low, rest := block(a, 0, h, h, n), block(a, h, m, 0, h), block(a, h, m, h, n)
 	w.triangular(block(a, 0, h, 0, h), up, Triangle{Ones: true})
 	w.set(rest, rest.Sub(low.MatMul(up)))
-	later := numbered(a.dev, a.Size(0), m-h)
+	later := numbered(a, a.Size(0), m-h)
 	w.lu(rest, later, sign)
 	w.set(low, low.rows(later))
 	w.set(order.Narrow(1, h, m-h), order.Narrow(1, h, m-h).Gather(later, 1))

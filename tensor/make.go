@@ -34,7 +34,6 @@ func FromOwned[T Element](d *Device, data []T, shape ...int) *Tensor {
 		return failed(op, err)
 	}
 	t.buf = mem.Buffer()
-	scoped(t.buf)
 	return t
 }
 
@@ -83,7 +82,7 @@ func (t *Tensor) EmptyLike() *Tensor {
 	if bad := firstOf("empty", t); bad != nil {
 		return bad
 	}
-	return Empty(t.dev, t.dtype, t.layout.Shape()...)
+	return Empty(t.dev, t.dtype, t.layout.Shape()...).scoped(t)
 }
 
 // Logspace returns n numbers of a floating-point type from base to the start to base to
@@ -132,7 +131,7 @@ func (t *Tensor) DiagEmbed(k int) *Tensor {
 		return failf(op, ErrTooLarge, "diagonal %d of %v", k, s)
 	}
 	s[len(s)-1] = n
-	out := Zeros(t.dev, t.dtype, append(s, n)...)
+	out := Zeros(t.dev, t.dtype, append(s, n)...).scoped(t)
 	if out.err != nil {
 		return failed(op, out.err.Err)
 	}

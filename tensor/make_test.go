@@ -65,7 +65,7 @@ func TestFromOwned(t *testing.T) {
 	require.ErrorIs(t, tensor.FromOwned(nil, []int16{1, 2}).Err(), tensor.ErrArgument)
 
 	s := tensor.OpenScope()
-	y := tensor.FromOwned(d, []int16{1, 2})
+	y := s.Own(tensor.FromOwned(d, []int16{1, 2}))
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, y.Neg().Err(), tensor.ErrFreed)
 }

@@ -3,7 +3,9 @@ package tensor_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	goruntime "runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"time"
@@ -52,7 +54,7 @@ func TestScope(t *testing.T) {
 	x := tensor.From(d, ramp(1000))
 	before := d.Stats().Bytes
 	s := tensor.OpenScope()
-	a := x.Exp()
+	a := x.In(s).Exp()
 	b := a.Add(x).Reshape(10, 100).T()
 	c := s.Keep(b.Narrow(0, 0, 5))
 	require.NoError(t, s.Close())
@@ -73,41 +75,140 @@ func TestScopesNest(t *testing.T) {
 	before := d.Stats().Bytes
 	outer := tensor.OpenScope()
 	var inner *tensor.Tensor
-	y := tensor.InScope(func() *tensor.Tensor {
-		inner = x.Exp()
+	y := tensor.InScope(func(in ...*tensor.Tensor) *tensor.Tensor {
+		inner = in[0].Exp()
 		return inner.Neg()
-	})
+	}, x.In(outer))
 	becomes(t, d, before+4000)
 	require.Len(t, list[float32](t, y), 1000)
 
-	var wg sync.WaitGroup
-	var z *tensor.Tensor
-	wg.Go(func() { z = x.Sqr() }) // is no part of the scope
-	wg.Wait()
-	abandoned := tensor.OpenScope()
-	w := x.Cos()
+	z := x.Sqr() // is no part of the scope
+	left := outer.Open()
+	w := x.In(left).Cos().Add(y) // of two scopes it is in the inner one
+	v := y.Neg()
 	require.NoError(t, outer.Close())
-	becomes(t, d, before+8000)
+	becomes(t, d, before+12000)
 	require.Len(t, list[float32](t, z), 1000)
 	require.Len(t, list[float32](t, w), 1000)
-	require.NoError(t, abandoned.Close())
+	require.NoError(t, left.Close())
 	becomes(t, d, before+4000)
-	require.ErrorIs(t, inner.Neg().Err(), tensor.ErrFreed)
-	require.ErrorIs(t, y.Neg().Err(), tensor.ErrFreed)
+	for _, freed := range []*tensor.Tensor{inner, y, v, w} {
+		require.ErrorIs(t, freed.Neg().Err(), tensor.ErrFreed)
+	}
 	goruntime.KeepAlive(z)
 }
+
+// What belongs to a scope says its operands, not who computes it; what is kept goes on outside.
+func TestScopeIsAMark(t *testing.T) {
+	d := settled(t)
+	x := tensor.From(d, ramp(1000))
+	before := d.Stats().Bytes
+	s := tensor.OpenScope()
+	var wg sync.WaitGroup
+	made := make([]*tensor.Tensor, 8)
+	for i := range made {
+		wg.Go(func() { made[i] = x.In(s).MulScalar(float64(i)).Sum().Sqrt() })
+	}
+	wg.Wait()
+	own := s.Own(tensor.From(d, ramp(1000)))
+	likes := []*tensor.Tensor{own.ZerosLike(), own.FullLike(2), own.EmptyLike(), own.RandLike(0, 1), own.RandnLike(0, 1)}
+	kept := s.Keep(own.Neg())
+	v := tensor.NewVar(own.AddScalar(1))
+	require.NoError(t, s.Close())
+	for _, freed := range append(append(made, likes...), own) {
+		require.ErrorIs(t, freed.Neg().Err(), tensor.ErrFreed)
+	}
+	becomes(t, d, before+8000)
+	require.Len(t, list[float32](t, kept.Neg()), 1000, "belongs to no scope any more")
+	require.Len(t, list[float32](t, v.Tensor()), 1000, "a variable belongs to none")
+	require.ErrorIs(t, x.In(s).Err(), tensor.ErrArgument)
+	require.ErrorIs(t, x.In(nil).Err(), tensor.ErrArgument)
+	require.ErrorIs(t, s.Own(x).Err(), tensor.ErrArgument)
+	goruntime.KeepAlive(x)
+}
+
+// Goroutines with scopes of their own, and some that compute in a scope while it is closed, free
+// what is theirs and nothing else.
+func TestScopesOfGoroutines(t *testing.T) {
+	d := settled(t)
+	x := tensor.From(d, ramp(100))
+	before := d.Stats().Bytes
+	shared := tensor.OpenScope()
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for range 50 {
+				s := shared.Open()
+				y := s.Keep(x.In(s).AddScalar(float64(g)).MulScalar(2))
+				if err := s.Close(); err != nil {
+					t.Error(err)
+					return
+				}
+				z, err := tensor.To1[float32](y)
+				if errors.Is(err, tensor.ErrFreed) {
+					return // the shared scope was closed
+				}
+				if err != nil || z[1] != 2*float32(g)+2 {
+					t.Error(g, z, err)
+					return
+				}
+			}
+		})
+	}
+	time.Sleep(5 * time.Millisecond)
+	require.NoError(t, shared.Close())
+	wg.Wait()
+	require.Equal(t, before, collect(d, before))
+	goruntime.KeepAlive(x)
+}
+
+// TestScopeHasAll calls every method of tensors in a scope, and goes back: the scope frees all
+// that was made, results and what operations need on the way.
+func TestScopeHasAll(t *testing.T) {
+	d := settled(t)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for m := range reflect.TypeFor[*tensor.Tensor]().Methods() {
+		if m.Name == "In" {
+			continue
+		}
+		t.Run(m.Name, func(t *testing.T) {
+			var s *tensor.Scope
+			var before int64
+			results := resultsWith(t, d, m, func(x ten) ten {
+				before = d.Stats().Bytes
+				s = tensor.OpenScope()
+				return x.In(s)
+			})
+			if results == nil {
+				return
+			}
+			for _, y := range results {
+				require.NoError(t, y.Err())
+				if y.Tracked() && y.DType().IsFloat() {
+					_, err := y.Backward()
+					require.True(t, err == nil || m.Name == "LU", "%v", err)
+				}
+			}
+			require.NoError(t, s.Close())
+			require.Zero(t, d.Stats().Bytes-before-unscoped[m.Name])
+		})
+	}
+}
+
+// unscoped is the bytes of what special calls compute of operands that are in no scope.
+var unscoped = map[string]int64{"MaskedSelect": 4}
 
 // What is kept has its gradient, too.
 func TestScopeKeepsGradients(t *testing.T) {
 	d := settled(t)
 	v := tensor.NewVar(tensor.From(d, ramp(1000)))
 	s := tensor.OpenScope()
-	y := s.Keep(v.Tensor().MulScalar(0.001).Exp().Sqr())
-	waste := v.Tensor().Neg()
+	y := s.Keep(v.Tensor().In(s).MulScalar(0.001).Exp().Sqr())
+	waste := v.Tensor().In(s).Neg()
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, waste.Neg().Err(), tensor.ErrFreed)
 	s = tensor.OpenScope()
-	g, err := y.Backward()
+	g, err := y.In(s).Backward()
 	require.NoError(t, err)
 	s.KeepGradients(g)
 	require.NoError(t, s.Close())
@@ -120,7 +221,7 @@ func TestNoLeaks(t *testing.T) {
 	d := settled(t)
 	x, y := tensor.From(d, ramp(64), 8, 8), tensor.From(d, ramp(64), 8, 8)
 	w := tensor.NewVar(tensor.Ones(d, tensor.F32, 8, 8))
-	step := func() {
+	step := func(x *tensor.Tensor) {
 		loss := w.Tensor().Mul(x).Sub(y).Sqr().Sum()
 		g, err := loss.Backward()
 		require.NoError(t, err)
@@ -128,7 +229,7 @@ func TestNoLeaks(t *testing.T) {
 	}
 	scoped := func() {
 		s := tensor.OpenScope()
-		step()
+		step(x.In(s))
 		require.NoError(t, s.Close())
 	}
 	const held = 3 * 8 * 8 * 4
@@ -138,7 +239,7 @@ func TestNoLeaks(t *testing.T) {
 		becomes(t, d, held)
 	}
 	for range 20 {
-		step()
+		step(x)
 	}
 	require.EqualValues(t, held, collect(d, held), "nor with it")
 	goruntime.KeepAlive([]any{x, y, w})
@@ -189,7 +290,7 @@ func ExampleScope() {
 	}
 	x := tensor.From(dev, []float32{1, 2, 3})
 	s := tensor.OpenScope()
-	squares := x.Sqr()
+	squares := x.In(s).Sqr()
 	y := s.Keep(squares.AddScalar(1).Sqrt())
 	if err := s.Close(); err != nil {
 		fmt.Println(err)
@@ -208,14 +309,14 @@ func ExampleScope() {
 func TestScopeKeepsIndices(t *testing.T) {
 	d := open(t)
 	v := tensor.NewVar(tensor.From(d, []float32{3, 1, 4, 1}))
-	loss := tensor.InScope(func() *tensor.Tensor {
-		x := v.Tensor()
-		ids := tensor.From(d, []int64{2, 0, 2, 1})
+	numbers := tensor.From(d, []int64{2, 0, 2, 1})
+	loss := tensor.InScope(func(in ...*tensor.Tensor) *tensor.Tensor {
+		x, ids := in[0], in[1].AddScalar(0)
 		sorted, _ := x.Sort(0, false)
 		return x.Gather(ids, 0).Add(x.IndexSelect(ids, 0)).Add(x.ScatterAdd(ids, x, 0)).
 			Add(x.MaskedFill(x.GtScalar(2), 5)).Add(sorted).Add(x.MaxPool(tensor.Pooling{Kernel: []int{1}})).
 			Sum().Add(x.MaskedSelect(x.GtScalar(1)).Sum())
-	})
+	}, v.Tensor(), numbers)
 	g, err := loss.Backward()
 	require.NoError(t, err)
 	require.Equal(t, []float32{7, 7, 9, 5}, list[float32](t, g.Of(v.Tensor())))

@@ -89,10 +89,10 @@ func gradPad(g *Tensor, s Shape, pads [][2]int, mode PadMode) *Tensor {
 		case mode == PadConstant:
 			g = g.Narrow(d, p[0], s[d])
 		default: // the elements that the places have come from the numbers of the elements
-			from := Arange(g.dev, int32(0), int32(s[d])).Pad(0, p[0], p[1], mode, 0)
+			from := Arange(g.dev, int32(0), int32(s[d])).scoped(g).Pad(0, p[0], p[1], mode, 0)
 			shape := g.Shape()
 			shape[d] = s[d]
-			g = Zeros(g.dev, g.dtype, shape...).IndexAdd(from, g, d)
+			g = Zeros(g.dev, g.dtype, shape...).scoped(g).IndexAdd(from, g, d)
 		}
 	}
 	return g

@@ -16,13 +16,13 @@ func (t *Tensor) MaskedScatter(mask, src *Tensor) *Tensor {
 	if bad := indices(op, mask, t, src); bad != nil {
 		return bad
 	}
-	m := mask.BroadcastTo(t.Shape()...)
+	m := mask.beside(t, src).BroadcastTo(t.Shape()...)
 	if m.err != nil {
 		return failed(op, m.err.Err)
 	}
 	set := m.NeScalar(0)
 	places := set.FlattenAll().Cast(I64).CumSum(0).SubScalar(1)
-	none := Full(t.dev, dtype.FromInt(I64, -1)) // where the mask is 0
+	none := Full(t.dev, dtype.FromInt(I64, -1)).scoped(m) // where the mask is 0
 	taken := src.FlattenAll().Gather(set.FlattenAll().Where(places, none), 0)
 	return set.Where(taken.Reshape(t.Shape()...), t)
 }
@@ -104,7 +104,7 @@ func (t *Tensor) numbered(op string, ids []*Tensor, src *Tensor) (at, bad *Tenso
 		if err != nil {
 			return nil, failed(op, err)
 		}
-		place = place.without(id)
+		place = place.without(id, t, src)
 		if at == nil {
 			at = place
 		} else {

@@ -65,7 +65,7 @@ func (w *work) reflect(a *Tensor, k int) (list []reflections) {
 	for i := 0; i < k && w.err == nil; i += panelSide {
 		end := min(i+panelSide, k)
 		panel := block(a, i, m, i, end)
-		tau, c := Zeros(a.dev, a.dtype, count, end-i), Zeros(a.dev, a.dtype, count, end-i, end-i)
+		tau, c := Zeros(a.dev, a.dtype, count, end-i).scoped(a), Zeros(a.dev, a.dtype, count, end-i, end-i).scoped(a)
 		w.step(tau, func() error { return ops.Householder(a.dev.stream, panel.view(), tau.view()) })
 		v := panel.Tril(-1)
 		one := v.Diagonal(0, 1, 2)
@@ -86,7 +86,7 @@ func (w *work) orthogonal(list []reflections, a *Tensor, k int) *Tensor {
 	if a.err != nil {
 		return a
 	}
-	q := Zeros(a.dev, a.dtype, a.Size(0), a.Size(1), k)
+	q := Zeros(a.dev, a.dtype, a.Size(0), a.Size(1), k).scoped(a)
 	if q.Count() == 0 {
 		return q
 	}

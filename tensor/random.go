@@ -68,7 +68,7 @@ func (t *Tensor) RandLike(low, high float64) *Tensor {
 	if bad := firstOf("rand", t); bad != nil {
 		return bad
 	}
-	return Rand(t.dev, t.dtype, low, high, t.layout.Shape()...)
+	return Rand(t.dev, t.dtype, low, high, t.layout.Shape()...).scoped(t)
 }
 
 // RandnLike is [Randn] in the shape, type and place of t.
@@ -76,7 +76,7 @@ func (t *Tensor) RandnLike(mean, std float64) *Tensor {
 	if bad := firstOf("randn", t); bad != nil {
 		return bad
 	}
-	return Randn(t.dev, t.dtype, mean, std, t.layout.Shape()...)
+	return Randn(t.dev, t.dtype, mean, std, t.layout.Shape()...).scoped(t)
 }
 
 func draw(op string, kind *ops.Random, d *Device, dt DType, a, b float64, shape Shape) *Tensor {

@@ -101,7 +101,7 @@ func gradCumProd(g, x, out *Tensor, d int) *Tensor {
 	n := x.Size(d)
 	last := x.Transpose(d, -1)
 	square := last.Unsqueeze(-2).BroadcastTo(append(last.Shape()[:last.Rank()-1], n, n)...)
-	without := Eye(x.dev, U8, n).Where(square.OnesLike(), square).CumProd(-1).Triu(0)
+	without := Eye(x.dev, U8, n).scoped(g, x).Where(square.OnesLike(), square).CumProd(-1).Triu(0)
 	return without.Mul(g.Transpose(d, -1).Unsqueeze(-2)).Sum(-1).Transpose(d, -1)
 }
 
@@ -123,7 +123,7 @@ func gradCumBest(g, x, out *Tensor, d int) *Tensor {
 		shape[i] = 1
 	}
 	shape[d] = x.Size(d)
-	own := Arange(x.dev, uint32(0), uint32(shape[d])).Reshape(shape...)
+	own := Arange(x.dev, uint32(0), uint32(shape[d])).scoped(x, g).Reshape(shape...)
 	places := x.Eq(out).LogicalOr(x.IsNaN()).Where(own, own.zero()).CumMax(d)
 	return x.ZerosLike().ScatterAdd(places, g, d)
 }

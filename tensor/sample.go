@@ -66,11 +66,11 @@ func (t *Tensor) GridSample(grid *Tensor, p Sampling) *Tensor {
 func sampled(x, grid *Tensor, p Sampling) *Tensor {
 	n, channels, rows, cols := x.Size(0), x.Size(1), grid.Size(1), grid.Size(2)
 	if x.Count() == 0 || grid.Count() == 0 {
-		return Zeros(x.dev, x.dtype, n, channels, rows, cols).Add(x.Sum().Add(grid.Sum().Cast(x.dtype)).MulScalar(0))
+		return Zeros(x.dev, x.dtype, n, channels, rows, cols).scoped(x, grid).Add(x.Sum().Add(grid.Sum().Cast(x.dtype)).MulScalar(0))
 	}
 	across, down := taps(grid.GetOn(3, 0), x.Size(3), p), taps(grid.GetOn(3, 1), x.Size(2), p)
 	images := x.Reshape(n, channels, 1, x.Size(2)*x.Size(3)).BroadcastTo(n, channels, rows, x.Size(2)*x.Size(3))
-	none := Full(x.dev, dtype.FromInt(I64, -1))
+	none := Full(x.dev, dtype.FromInt(I64, -1)).scoped(x, grid)
 	var sum *Tensor
 	for _, d := range down {
 		for _, a := range across {

@@ -190,16 +190,16 @@ func TestCheckpointMemory(t *testing.T) {
 		func(f func(in ...ten) ten, in ...ten) ten { return f(in...) }, tensor.Checkpoint,
 	} {
 		s := tensor.OpenScope()
-		y := x
+		y := x.In(s)
 		for range 4 {
-			inner := tensor.OpenScope()
+			inner := s.Open()
 			y = inner.Keep(run(func(in ...ten) ten {
 				y := in[0]
 				for range 8 {
 					y = y.Sin()
 				}
 				return y
-			}, y))
+			}, y.In(inner)))
 			require.NoError(t, inner.Close())
 		}
 		d.ResetPeak()

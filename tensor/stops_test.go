@@ -20,7 +20,7 @@ var (
 	constant = []string{"Detach", "EmptyLike", "FullLike", "NoGrad", "OnesLike", "RandLike", "RandnLike", "ZerosLike"}
 	flat     = []string{"Ceil", "Floor", "Round", "RoundEven", "RoundTo", "Sign", "Trunc"}
 	undone   = []string{"LU"}
-	others   = []string{"LogSumExpKeep", "MaxKeep", "MeanKeep", "MinKeep", "ProdKeep", "To"}
+	others   = []string{"In", "LogSumExpKeep", "MaxKeep", "MeanKeep", "MinKeep", "ProdKeep", "To"}
 )
 
 // TestNoGradientStops calls every method of tensors with variables: whatever gives
@@ -86,9 +86,10 @@ func resultsWith(t *testing.T, d *tensor.Device, m reflect.Method, made func(x t
 	if m.Type.NumOut() == 0 || m.Type.Out(0) != one && m.Type.Out(0) != many {
 		return nil
 	}
+	ids := tensor.Zeros(d, tensor.I64, 2, 2)
 	x := made(tensor.NewVar(tensor.From(d, []float64{0.7, 0.2, 0.2, 0.6}, 2, 2)).Tensor())
 	if f := special[m.Name]; f != nil {
-		return f(x, tensor.Zeros(d, tensor.I64, 2, 2))
+		return f(x, ids)
 	}
 	in := []reflect.Value{reflect.ValueOf(x)}
 	for i := 1; i < m.Type.NumIn(); i++ {
@@ -116,12 +117,16 @@ func resultsWith(t *testing.T, d *tensor.Device, m reflect.Method, made func(x t
 // unlikeFloats is for methods that are for integers alone.
 func unlikeFloats(_, _ ten) []ten { return nil }
 
+// inScope closes nothing: the result has its operand's memory.
+func inScope(x, _ ten) []ten { return []ten{x.In(tensor.OpenScope())} }
+
 func both(x, y ten) []ten { return []ten{x, y} }
 
 // special are calls of the methods that want operands of other kinds.
 var special = map[string]func(x, ids ten) []ten{
 	"And": unlikeFloats, "Bincount": unlikeFloats, "Not": unlikeFloats, "OneHot": unlikeFloats, "Or": unlikeFloats, "Shl": unlikeFloats, "Shr": unlikeFloats, "Xor": unlikeFloats,
 
+	"In":              inScope,
 	"AdaptiveAvgPool": func(x, _ ten) []ten { return []ten{x.AdaptiveAvgPool(1)} },
 	"AdaptiveMaxPool": func(x, _ ten) []ten { return []ten{x.AdaptiveMaxPool(1)} },
 	"AvgPool":         func(x, _ ten) []ten { return []ten{x.AvgPool(tensor.Pooling{Kernel: []int{2}})} },

@@ -230,7 +230,7 @@ func (t *Tensor) places(d int, list []int) *Tensor {
 		}
 		out[i] = int64(x)
 	}
-	return From(t.dev, out)
+	return From(t.dev, out).scoped(t)
 }
 
 // selected is t at the indices ids of dimension d, which becomes the dimensions of ids.

@@ -44,7 +44,7 @@ type operand struct {
 
 // from records how t was made, if one of the operands has a gradient and none forbids it.
 func (t *Tensor) from(op string, back gradient, in ...*Tensor) *Tensor {
-	if t.err != nil || t.barred(in) || stops(t.dtype) {
+	if t.err != nil || t.scoped(in...).barred(in) || stops(t.dtype) {
 		return t
 	}
 	if !slices.ContainsFunc(in, (*Tensor).Tracked) {
@@ -71,10 +71,10 @@ func (t *Tensor) barred(in []*Tensor) bool {
 	return t.noGrad
 }
 
-// without is t, which has no gradient whatever its operands have, under their mark of NoGrad.
+// without is t, which has no gradient whatever its operands have, under their marks.
 func (t *Tensor) without(in ...*Tensor) *Tensor {
 	if t.err == nil {
-		t.barred(in)
+		t.scoped(in...).barred(in)
 	}
 	return t
 }
@@ -106,7 +106,9 @@ func NewVar(t *Tensor) *Var {
 	if stops(t.dtype) {
 		return &Var{t: failf(op, ErrDType, "%s: gradients are for floating-point types", t.dtype)}
 	}
-	c := t.Detach().Copy()
+	own := t.with(t.layout)
+	own.scope = nil
+	c := own.Copy()
 	if c.err == nil {
 		c.node = &node{op: op}
 	}
@@ -235,7 +237,7 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 	if o.Seed == nil {
 		o.Seed = t.OnesLike()
 	} else {
-		o.Seed = o.Seed.Copy() // that of the program has nothing to do with the errors of t
+		o.Seed = o.Seed.Copy().scoped(t) // that of the program has nothing to do with the errors of t
 	}
 	switch {
 	case o.Seed.err != nil:

@@ -58,6 +58,7 @@ type Tensor struct {
 	node   *node  // how it was made, if that is needed for gradients
 	pin    uint64 // the version of the memory whose elements are meant, 0 is any
 	noGrad bool   // nothing that is computed from it is recorded: see NoGrad
+	scope  *Scope // what is computed from it belongs to it: see In
 }
 
 // Err returns the first error on the way to this tensor, nil if there was none. Kernels run
@@ -153,7 +154,7 @@ func (t *Tensor) view() ops.View { return ops.View{Buf: t.buf, DType: t.dtype, L
 
 // with returns a view with another layout, without gradient.
 func (t *Tensor) with(l Layout) *Tensor {
-	return &Tensor{dev: t.dev, buf: t.buf, dtype: t.dtype, layout: l, pin: t.pin}
+	return &Tensor{dev: t.dev, buf: t.buf, dtype: t.dtype, layout: l, pin: t.pin, scope: t.scope}
 }
 
 // empty returns a tensor whose elements are not set.
@@ -191,7 +192,6 @@ func packed(d *Device, dt DType, l Layout) (*Tensor, error) {
 		if t.buf, err = d.stream.Alloc(dt.Bytes(n)); err != nil {
 			return nil, fmt.Errorf("%v of %s: %w", l.Shape(), dt, err)
 		}
-		scoped(t.buf)
 	}
 	return t, nil
 }
