@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ var rules = []struct {
 }{
 	{"arrows", checkArrows},
 	{"purego", checkPurego},
+	{"stacks", checkStacks},
 	{"names", checkNames},
 	{"identity", checkIdentity},
 	{"kernels", checkKernels},
@@ -118,6 +120,40 @@ func checkPurego(p *pkg, report reporter) {
 			report(spec.Pos(), "only %s imports purego; use its Open, Sym and Call", pureGoHome)
 		}
 	})
+}
+
+// checkStacks keeps numbers of goroutines, which are only in stack traces as text, out of all but
+// tests. What reports a crash has its own function, debug.Stack.
+func checkStacks(p *pkg, report reporter) {
+	for _, f := range p.files {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "Stack" {
+				return true
+			}
+			if id, ok := sel.X.(*ast.Ident); ok && importedAs(f, id.Name) == "runtime" {
+				report(sel.Pos(), "%s.Stack prints what Go calls its goroutines; pass what the code is to know as a parameter, and find lines with runtime.Callers", id.Name)
+			}
+			return true
+		})
+	}
+}
+
+// importedAs is the path of the import that a file calls name, "" if there is none.
+func importedAs(f file, name string) string {
+	for _, spec := range f.ast.Imports {
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue
+		}
+		if called := path.Base(p); spec.Name == nil && called == name || spec.Name != nil && spec.Name.Name == name {
+			return p
+		}
+	}
+	return ""
 }
 
 // neutral are the folders whose code is the same for every backend. Those that added
