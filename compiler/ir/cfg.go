@@ -18,7 +18,7 @@ func (f *Func) Preds() [][]*Block {
 func RPO(f *Func) []*Block {
 	plain := postorder(f)
 	reverse(plain)
-	loops := loopsOf(f, plain, dominators(f, plain))
+	loops := loopsOf(f, plain, Dominators(f))
 	if len(loops) == 0 {
 		return plain
 	}
@@ -141,129 +141,6 @@ func reverse(bs []*Block) {
 	}
 }
 
-// DomTree is a dominator or post-dominator tree.
-type DomTree struct {
-	idom  []*Block // by block ID; nil for roots and unreachable blocks
-	order []int    // position in the numbering used, -1 if unreachable
-	root  *Block   // the virtual exit of a post-dominator tree
-}
-
-// Idom returns the immediate dominator of b, nil for the root. In a
-// post-dominator tree nil means that only the exit post-dominates b.
-func (t *DomTree) Idom(b *Block) *Block {
-	d := t.idom[b.ID]
-	if d == t.root {
-		return nil
-	}
-	return d
-}
-
-// Reachable reports whether b is in the tree.
-func (t *DomTree) Reachable(b *Block) bool { return t.order[b.ID] >= 0 }
-
-// Dominates reports whether a dominates b; every block dominates itself.
-func (t *DomTree) Dominates(a, b *Block) bool {
-	if t.order[a.ID] < 0 || t.order[b.ID] < 0 {
-		return false
-	}
-	for b != nil && t.order[b.ID] >= t.order[a.ID] {
-		if a == b {
-			return true
-		}
-		b = t.Idom(b)
-	}
-	return false
-}
-
-// Dominators returns the dominator tree of f, by the algorithm of Cooper,
-// Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
-func Dominators(f *Func) *DomTree {
-	order := postorder(f)
-	reverse(order)
-	return dominators(f, order)
-}
-
-func dominators(f *Func, rpo []*Block) *DomTree {
-	preds := f.Preds()
-	return solveDom(rpo, f.nextBlock, nil, func(b *Block) []*Block { return preds[b.ID] })
-}
-
-// PostDominators returns the post-dominator tree of f, rooted at a virtual exit
-// that follows every return. Blocks that cannot reach a return, as in an
-// endless loop, are not in the tree.
-func PostDominators(f *Func) *DomTree {
-	preds := f.Preds()
-	exit := &Block{ID: f.nextBlock}
-	var rets []*Block
-	for _, b := range f.Blocks {
-		if len(b.Term.Succs) == 0 {
-			rets = append(rets, b)
-		}
-	}
-	w := walker{seen: make([]bool, f.nextBlock+1)}
-	w.visit(exit, func(b *Block) []*Block {
-		if b == exit {
-			return rets
-		}
-		return preds[b.ID]
-	})
-	reverse(w.out)
-	return solveDom(w.out, f.nextBlock+1, exit, func(b *Block) []*Block {
-		if len(b.Term.Succs) == 0 {
-			return []*Block{exit}
-		}
-		return succs(b)
-	})
-}
-
-func solveDom(rpo []*Block, n int, root *Block, preds func(*Block) []*Block) *DomTree {
-	t := &DomTree{idom: make([]*Block, n), order: make([]int, n), root: root}
-	for i := range t.order {
-		t.order[i] = -1
-	}
-	for i, b := range rpo {
-		t.order[b.ID] = i
-	}
-	if len(rpo) == 0 {
-		return t
-	}
-	first := rpo[0]
-	t.idom[first.ID] = first
-	for changed := true; changed; {
-		changed = false
-		for _, b := range rpo[1:] {
-			var d *Block
-			for _, p := range preds(b) {
-				switch {
-				case t.order[p.ID] < 0 || t.idom[p.ID] == nil:
-				case d == nil:
-					d = p
-				default:
-					d = t.intersect(p, d)
-				}
-			}
-			if t.idom[b.ID] != d {
-				t.idom[b.ID] = d
-				changed = true
-			}
-		}
-	}
-	t.idom[first.ID] = nil
-	return t
-}
-
-func (t *DomTree) intersect(a, b *Block) *Block {
-	for a != b {
-		for t.order[a.ID] > t.order[b.ID] {
-			a = t.idom[a.ID]
-		}
-		for t.order[b.ID] > t.order[a.ID] {
-			b = t.idom[b.ID]
-		}
-	}
-	return a
-}
-
 // Loop is a natural loop: the blocks that reach a back edge to Header without
 // passing Header. Back edges to one header make one loop.
 type Loop struct {
@@ -302,7 +179,7 @@ type Exit struct {
 func Loops(f *Func) []*Loop {
 	rpo := postorder(f)
 	reverse(rpo)
-	return loopsOf(f, rpo, dominators(f, rpo))
+	return loopsOf(f, rpo, Dominators(f))
 }
 
 func loopsOf(f *Func, rpo []*Block, dom *DomTree) []*Loop {

@@ -30,7 +30,7 @@ func bounds(f *ir.Func, small bool) {
 	}
 	c := &checks{ranges: newRanges(f, small), made: map[*ir.Value][]*ir.Value{}}
 	var divisors, counts, set seen
-	for _, b := range c.dom.order {
+	for _, b := range c.dom.Order {
 		b.Instrs = slices.DeleteFunc(b.Instrs, func(v *ir.Value) bool {
 			switch v.Op {
 			case ir.OpBounds:
@@ -65,12 +65,12 @@ type seen map[*ir.Value][]*ir.Block
 
 // before reports whether x has been checked on every way to block b, and notes
 // that it is from there on.
-func (s *seen) before(dom *domTree, x *ir.Value, b *ir.Block) bool {
+func (s *seen) before(dom *ir.DomTree, x *ir.Value, b *ir.Block) bool {
 	if *s == nil {
 		*s = seen{}
 	}
 	for _, d := range (*s)[x] {
-		if dom.dominates(d, b) {
+		if dom.Dominates(d, b) {
 			return true
 		}
 	}
@@ -89,7 +89,7 @@ func (c *checks) holds(i, n *ir.Value, b *ir.Block) bool {
 	x := c.at(i, b)
 	below := false
 	for _, m := range c.made[i] {
-		if !c.dom.dominates(m.Block, b) {
+		if !c.dom.Dominates(m.Block, b) {
 			continue
 		}
 		limit := c.at(m.Args[1], b)

@@ -13,7 +13,7 @@ import (
 func cse(f *ir.Func) {
 	ir.RemoveUnreachable(f)
 	c := &numbering{f: f, in: inEdges(f), repl: newReplacer(f)}
-	c.dom = dominators(f, c.in)
+	c.dom = ir.Dominators(f)
 	size := 16
 	for size < 2*f.NumValues() {
 		size *= 2
@@ -21,9 +21,9 @@ func cse(f *ir.Func) {
 	c.heads = make([]int32, size)
 	c.next = make([]int32, f.NumValues())
 	c.vals = make([]*ir.Value, f.NumValues())
-	c.memory = make([][]access, len(c.dom.order))
+	c.memory = make([][]access, len(c.dom.Order))
 	c.gatherLeaves()
-	for i, b := range c.dom.order {
+	for i, b := range c.dom.Order {
 		c.block(i, b)
 	}
 	c.repl.apply(f)
@@ -38,7 +38,7 @@ func cse(f *ir.Func) {
 type numbering struct {
 	f       *ir.Func
 	in      [][]edge
-	dom     *domTree
+	dom     *ir.DomTree
 	repl    *replacer
 	heads   []int32 // hash -> value ID + 1
 	next    []int32 // value ID -> value ID + 1
@@ -63,7 +63,7 @@ func (c *numbering) find(v *ir.Value, b *ir.Block) *ir.Value {
 	h := c.hash(v)
 	for id := c.heads[h]; id != 0; id = c.next[id-1] {
 		w := c.vals[id-1]
-		if w.Op == v.Op && w.Type == v.Type && w.Imm == v.Imm && slices.Equal(w.Args, v.Args) && c.dom.dominates(w.Block, b) {
+		if w.Op == v.Op && w.Type == v.Type && w.Imm == v.Imm && slices.Equal(w.Args, v.Args) && c.dom.Dominates(w.Block, b) {
 			return w
 		}
 	}
@@ -82,7 +82,7 @@ func isLeaf(v *ir.Value) bool {
 func (c *numbering) gatherLeaves() {
 	entry := c.f.Blocks[0]
 	var leaves []*ir.Value
-	for _, b := range c.dom.order {
+	for _, b := range c.dom.Order {
 		kept := b.Instrs[:0]
 		for _, v := range b.Instrs {
 			if !isLeaf(v) {
@@ -104,7 +104,7 @@ func (c *numbering) gatherLeaves() {
 func (c *numbering) block(i int, b *ir.Block) {
 	var known []access
 	if in := c.in[b.ID]; len(in) == 1 {
-		known = slices.Clone(c.memory[c.dom.num[in[0].from.ID]])
+		known = slices.Clone(c.memory[c.dom.Num[in[0].from.ID]])
 	}
 	kept := b.Instrs[:0]
 	for _, v := range b.Instrs {
@@ -157,7 +157,7 @@ func (c *numbering) decide(b *ir.Block) {
 				return
 			}
 		}
-		if d = c.dom.parent(d); d == nil {
+		if d = c.dom.Idom(d); d == nil {
 			return
 		}
 	}

@@ -139,7 +139,7 @@ func (s *surety) avoids(x *ir.Block) bool {
 // leads reports whether x is behind the edge e alone, and e is taken where there is work.
 func (s *surety) leads(e edge, x *ir.Block) bool {
 	to := e.from.Term.Succs[e.succ].To
-	if len(s.in[to.ID]) != 1 || !s.dom.dominates(to, x) {
+	if len(s.in[to.ID]) != 1 || !s.dom.Dominates(to, x) {
 		return false
 	}
 	takes := false

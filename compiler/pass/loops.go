@@ -35,7 +35,7 @@ func findLoops(f *ir.Func, in [][]edge) []*loop {
 	if !hasBackEdge(f) {
 		return nil
 	}
-	return loopsIn(f, in, dominators(f, in))
+	return loopsIn(f, in, ir.Dominators(f))
 }
 
 // hasBackEdge is a cheap test for kernels without loops.
@@ -54,16 +54,16 @@ func hasBackEdge(f *ir.Func) bool {
 	return false
 }
 
-func loopsIn(f *ir.Func, in [][]edge, dom *domTree) []*loop {
+func loopsIn(f *ir.Func, in [][]edge, dom *ir.DomTree) []*loop {
 	var loops []*loop
 	inner := make([]*loop, f.NumBlocks())
-	for _, h := range dom.order {
-		if !slices.ContainsFunc(in[h.ID], func(e edge) bool { return dom.dominates(h, e.from) }) {
+	for _, h := range dom.Order {
+		if !slices.ContainsFunc(in[h.ID], func(e edge) bool { return dom.Dominates(h, e.from) }) {
 			continue
 		}
 		l := &loop{header: h, inner: inner}
 		for _, e := range in[h.ID] {
-			if dom.dominates(h, e.from) {
+			if dom.Dominates(h, e.from) {
 				l.latches = append(l.latches, e)
 			} else {
 				l.entries = append(l.entries, e)
@@ -82,7 +82,7 @@ func loopsIn(f *ir.Func, in [][]edge, dom *domTree) []*loop {
 			l.depth = l.parent.depth + 1
 		}
 	}
-	for _, b := range dom.order {
+	for _, b := range dom.Order {
 		for l := inner[b.ID]; l != nil; l = l.parent {
 			l.blocks = append(l.blocks, b)
 		}
@@ -93,7 +93,7 @@ func loopsIn(f *ir.Func, in [][]edge, dom *domTree) []*loop {
 // claim walks backwards from the latches. A block that an inner loop has already
 // claimed stands for its outermost loop so far, whose header the walk goes on
 // from.
-func (l *loop) claim(in [][]edge, dom *domTree) {
+func (l *loop) claim(in [][]edge, dom *ir.DomTree) {
 	var work []*ir.Block
 	for _, e := range l.latches {
 		work = append(work, e.from)
@@ -116,7 +116,7 @@ func (l *loop) claim(in [][]edge, dom *domTree) {
 			b = c.header
 		}
 		for _, e := range in[b.ID] {
-			if dom.num[e.from.ID] >= 0 && !(c != nil && c.contains(e.from)) {
+			if dom.Num[e.from.ID] >= 0 && !(c != nil && c.contains(e.from)) {
 				work = append(work, e.from)
 			}
 		}

@@ -13,8 +13,8 @@ type promoter struct {
 	objs  []*ir.Value
 	index []int32 // value ID -> index in objs + 1
 	in    [][]edge
-	dom   *domTree
-	front [][]int32 // dominance frontiers, by position in dom.order
+	dom   *ir.DomTree
+	front [][]int32 // dominance frontiers, by position in dom.Order
 	defs  [][]int32 // object -> blocks that write it, by position
 	uses  [][]int32 // object -> blocks that read it before writing it
 	merge [][]merge // block position -> parameters added
@@ -59,7 +59,7 @@ func (p *promoter) run() {
 		return
 	}
 	p.in = inEdges(p.f)
-	p.dom = dominators(p.f, p.in)
+	p.dom = ir.Dominators(p.f)
 	p.indexObjects()
 	p.scan()
 	if p.dropUndefinedPointers() {
@@ -91,7 +91,7 @@ func (p *promoter) scan() {
 	p.defs = make([][]int32, len(p.objs))
 	p.uses = make([][]int32, len(p.objs))
 	last := func(l []int32, i int) bool { return len(l) > 0 && l[len(l)-1] == int32(i) }
-	for i, b := range p.dom.order {
+	for i, b := range p.dom.Order {
 		for _, v := range b.Instrs {
 			o := p.object(v)
 			switch {
@@ -119,8 +119,8 @@ func (p *promoter) liveIn(o int, live, def []int32) {
 	for len(work) > 0 {
 		i := work[len(work)-1]
 		work = work[:len(work)-1]
-		for _, e := range p.in[p.dom.order[i].ID] {
-			if j := p.dom.num[e.from.ID]; def[j] != stamp && live[j] != stamp {
+		for _, e := range p.in[p.dom.Order[i].ID] {
+			if j := p.dom.Num[e.from.ID]; def[j] != stamp && live[j] != stamp {
 				live[j] = stamp
 				work = append(work, j)
 			}
@@ -131,7 +131,7 @@ func (p *promoter) liveIn(o int, live, def []int32) {
 // dropUndefinedPointers gives up on pointers that may be read before they are
 // written, and reports whether there were any.
 func (p *promoter) dropUndefinedPointers() bool {
-	n := len(p.dom.order)
+	n := len(p.dom.Order)
 	live, def := make([]int32, n), make([]int32, n)
 	kept := make([]*ir.Value, 0, len(p.objs))
 	for i, o := range p.objs {
@@ -149,23 +149,24 @@ func (p *promoter) dropUndefinedPointers() bool {
 }
 
 func (p *promoter) frontiers() {
-	p.front = make([][]int32, len(p.dom.order))
-	for i, b := range p.dom.order {
+	p.front = make([][]int32, len(p.dom.Order))
+	for i, b := range p.dom.Order {
 		if len(p.in[b.ID]) < 2 {
 			continue
 		}
 		for _, e := range p.in[b.ID] {
-			for r := p.dom.num[e.from.ID]; r != p.dom.idom[i]; r = p.dom.idom[r] {
-				if !slices.Contains(p.front[r], int32(i)) {
-					p.front[r] = append(p.front[r], int32(i))
+			for r := p.dom.Num[e.from.ID]; r != p.dom.Parent[i]; r = p.dom.Parent[r] {
+				if k := len(p.front[r]); k > 0 && p.front[r][k-1] == int32(i) {
+					break // another edge came by here, and went up from here
 				}
+				p.front[r] = append(p.front[r], int32(i))
 			}
 		}
 	}
 }
 
 func (p *promoter) placeMerges() {
-	n := len(p.dom.order)
+	n := len(p.dom.Order)
 	live, def, placed := make([]int32, n), make([]int32, n), make([]int32, n)
 	p.merge = make([][]merge, n)
 	for o := range p.objs {
@@ -181,7 +182,7 @@ func (p *promoter) placeMerges() {
 				}
 				placed[j] = stamp
 				work = append(work, j)
-				param := p.dom.order[j].NewParam(p.f, p.objs[o].Type.Elem)
+				param := p.dom.Order[j].NewParam(p.f, p.objs[o].Type.Elem)
 				param.Pos = p.objs[o].Pos
 				p.merge[j] = append(p.merge[j], merge{int32(o), param})
 			}
@@ -202,7 +203,7 @@ func (p *promoter) rename() {
 	}
 	r := newReplacer(p.f)
 	cur := make([]*ir.Value, len(p.objs))
-	kids := p.dom.children()
+	kids := p.dom.Children()
 	var log []undo
 	set := func(o int32, v *ir.Value) {
 		log = append(log, undo{o, cur[o]})
@@ -231,7 +232,7 @@ func (p *promoter) rename() {
 }
 
 func (p *promoter) renameBlock(i int32, r *replacer, cur []*ir.Value, set func(int32, *ir.Value)) {
-	b := p.dom.order[i]
+	b := p.dom.Order[i]
 	for _, m := range p.merge[i] {
 		set(m.obj, m.param)
 	}
@@ -252,7 +253,7 @@ func (p *promoter) renameBlock(i int32, r *replacer, cur []*ir.Value, set func(i
 	b.Instrs = out
 	for k := range b.Term.Succs {
 		e := &b.Term.Succs[k]
-		for _, m := range p.merge[p.dom.num[e.To.ID]] {
+		for _, m := range p.merge[p.dom.Num[e.To.ID]] {
 			e.Args = append(slices.Clip(e.Args), p.value(cur, m.obj))
 		}
 	}

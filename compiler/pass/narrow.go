@@ -158,7 +158,7 @@ func (n *narrower) run() {
 		return
 	}
 	fresh := map[*ir.Value]bool{} // parameters that were narrowed
-	for _, b := range n.r.dom.order {
+	for _, b := range n.r.dom.Order {
 		n.begin(b)
 		for i, p := range b.Params {
 			if n.set[p.ID] {
@@ -173,7 +173,7 @@ func (n *narrower) run() {
 		}
 		b.Instrs = n.out
 	}
-	for _, b := range n.r.dom.order {
+	for _, b := range n.r.dom.Order {
 		n.begin(b)
 		n.out = b.Instrs
 		for _, e := range b.Term.Succs {
@@ -212,7 +212,7 @@ func (n *narrower) choose() bool {
 			any = any || n.kind[v.ID] != nil
 		}
 	}
-	for _, b := range n.r.dom.order {
+	for _, b := range n.r.dom.Order {
 		for _, p := range b.Params {
 			consider(p)
 		}

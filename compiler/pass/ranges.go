@@ -53,7 +53,7 @@ var word = interval{math.MinInt32, math.MaxInt32}
 type ranges struct {
 	f       *ir.Func
 	in      [][]edge
-	dom     *domTree
+	dom     *ir.DomTree
 	loops   []*loop
 	memo    []interval // by value ID
 	state   []uint8    // by value ID: 0 unknown, 1 in progress, 2 known
@@ -69,7 +69,7 @@ type ranges struct {
 // limits of small variants.
 func newRanges(f *ir.Func, small bool) *ranges {
 	r := &ranges{f: f, in: inEdges(f), small: small, tries: maxTries, slicing: newSlicing(f)}
-	r.dom = dominators(f, r.in)
+	r.dom = ir.Dominators(f)
 	r.loops = findLoops(f, r.in)
 	r.memo, r.state = make([]interval, f.NumValues()), make([]uint8, f.NumValues())
 	r.len, r.whole = make([]bool, len(f.Params)), make([]bool, len(f.Params))
@@ -592,7 +592,7 @@ func (r *ranges) facts(b *ir.Block, yield func(cond *ir.Value, truth bool)) {
 		if in := r.in[b.ID]; len(in) == 1 && in[0].from.Term.Kind == ir.TermBranch {
 			known(in[0].from.Term.Args[0], in[0].succ == 0, yield)
 		}
-		b = r.dom.parent(b)
+		b = r.dom.Idom(b)
 	}
 }
 

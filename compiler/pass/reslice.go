@@ -91,7 +91,7 @@ func (r *ranges) spannedIn(v *ir.Value, b *ir.Block, x interval) interval {
 	if r.slicing == nil || b == nil {
 		return x
 	}
-	above := func(c *ir.Value) bool { return c.Block != b && r.dom.dominates(c.Block, b) }
+	above := func(c *ir.Value) bool { return c.Block != b && r.dom.Dominates(c.Block, b) }
 	for _, d := range r.slicing.highs[v] {
 		if above(d) {
 			x = x.meet(interval{0, min(r.of(d.Args[1]).hi, maxLen+1) - 1})
@@ -130,7 +130,7 @@ func follows(n, v *ir.Value) bool {
 // earlier reports whether every way to v leads through a.
 func (r *ranges) earlier(a, v *ir.Value) bool {
 	if a.Block != v.Block {
-		return r.dom.dominates(a.Block, v.Block)
+		return r.dom.Dominates(a.Block, v.Block)
 	}
 	for _, x := range a.Block.Instrs {
 		if x == a || x == v {

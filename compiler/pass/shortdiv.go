@@ -57,7 +57,7 @@ func newShortener(f *ir.Func, small bool) *shortener {
 
 func (s *shortener) run() {
 	s.collect()
-	for _, b := range s.r.dom.order {
+	for _, b := range s.r.dom.Order {
 		s.rewrite(b)
 	}
 	s.repl.apply(s.f)
@@ -66,13 +66,13 @@ func (s *shortener) run() {
 // collect finds the divisions while the blocks are as the ranges know them.
 func (s *shortener) collect() {
 	same := map[[2]*ir.Value][]*division{}
-	for _, b := range s.r.dom.order {
+	for _, b := range s.r.dom.Order {
 		for _, v := range b.Instrs {
 			if !longDivision(v) {
 				continue
 			}
 			key := [2]*ir.Value{v.Args[0], v.Args[1]}
-			i := slices.IndexFunc(same[key], func(d *division) bool { return s.r.dom.dominates(d.block, b) })
+			i := slices.IndexFunc(same[key], func(d *division) bool { return s.r.dom.Dominates(d.block, b) })
 			var d *division
 			if i >= 0 {
 				d = same[key][i]

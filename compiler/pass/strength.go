@@ -23,7 +23,7 @@ func strength(f *ir.Func, small bool) {
 		return
 	}
 	r := newRanges(f, small)
-	for _, b := range r.dom.order {
+	for _, b := range r.dom.Order {
 		out := make([]*ir.Value, 0, len(b.Instrs)+4)
 		for _, v := range b.Instrs {
 			out = r.reduce(out, b, v)

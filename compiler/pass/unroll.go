@@ -31,7 +31,7 @@ func unroll(f *ir.Func) {
 
 type unroller struct {
 	f     *ir.Func
-	dom   *domTree
+	dom   *ir.DomTree
 	in    [][]edge
 	size  int // instructions of f
 	spill []*ir.Value
@@ -64,7 +64,7 @@ func (u *unroller) round() bool {
 	if !hasBackEdge(u.f) {
 		return false
 	}
-	u.dom = dominators(u.f, u.in)
+	u.dom = ir.Dominators(u.f)
 	loops := loopsIn(u.f, u.in, u.dom)
 	touched := map[*loop]bool{} // around an unrolled loop
 	any := false
@@ -155,7 +155,7 @@ func outOf(l *loop, b *ir.Block) int {
 // alone, is the same each time.
 func (u *unroller) everyTrip(l *loop, b *ir.Block) bool {
 	for _, e := range l.latches {
-		if !u.dom.dominates(b, e.from) {
+		if !u.dom.Dominates(b, e.from) {
 			return false
 		}
 	}

@@ -104,7 +104,7 @@ func unfulfilled(f *ir.Func) (found []Mistake) {
 		return nil
 	}
 	u := newUnroller(f)
-	u.dom = dominators(f, u.in)
+	u.dom = ir.Dominators(f)
 	for _, l := range loopsIn(f, u.in, u.dom) {
 		if !wished(l.header) {
 			continue
