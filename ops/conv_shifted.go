@@ -183,15 +183,16 @@ func (v *shifted) packWeights(s *runtime.Stream, high dsl.ConstInt, room *[]View
 	}
 	p.Batch = groups
 	p.batch[1], _ = layout.New(layout.Shape{groups}, []int{step}, 0) // of right layouts
-	ws, err := p.pack(s, p.a, 1, p.M, p.XM, p.XK, high)
-	if ws.Buf != nil {
-		*room = append(*room, ws)
+	ws, err := p.packing(s, p.a, 1, p.M, p.XM, p.XK, high)
+	if err == nil {
+		err = ws.run(s)
 	}
 	if err != nil {
-		return ws, err
+		return ws.to, err
 	}
+	*room = append(*room, ws.to)
 	v.batch[1], err = layout.New(layout.Shape{inputs, groups}, []int{0, p.batch[1].Strides()[0]}, 0)
-	return ws, err
+	return ws.to, err
 }
 
 // multiply multiplies packed weights by padded inputs.

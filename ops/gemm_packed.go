@@ -61,26 +61,48 @@ func tall(t kernels.Tiling, rows int) kernels.Tiling {
 func runPacked(s *runtime.Stream, p *product) error {
 	c := p.a.DType.Compute()
 	cfg := tall(fit(tiling(p.info.WarpSize, c), p.N), p.M)
-	xs, err := p.pack(s, p.a, 1, p.M, p.XM, p.XK, cfg.High)
+	xs, err := p.packing(s, p.a, 1, p.M, p.XM, p.XK, cfg.High)
 	if err != nil {
 		return err
 	}
-	ys, err := p.pack(s, p.b, 2, p.N, p.YN, p.YK, cfg.Wide*cfg.Each)
-	if err == nil {
-		err = p.multiplyPacked(s, xs, ys, cfg)
-		if e := ys.Buf.FreeOn(s); err == nil {
+	ys, err := p.packing(s, p.b, 2, p.N, p.YN, p.YK, cfg.Wide*cfg.Each)
+	if err != nil {
+		return err
+	}
+	if err := p.plan(s); err != nil { // with the numbers of packed matrices
+		return err
+	}
+	parts := p.serialParts()
+	if err := p.prefetchPacked(s.Device(), &xs, &ys, cfg, parts); err != nil {
+		return err
+	}
+	if err := xs.run(s); err != nil {
+		return err
+	}
+	if err = ys.run(s); err == nil {
+		err = p.withParts(s, parts, func(out View) error { return p.launchPacked(s, out, xs.to, ys.to, cfg) })
+		if e := ys.to.Buf.FreeOn(s); err == nil {
 			err = e
 		}
 	}
-	if e := xs.Buf.FreeOn(s); err == nil {
+	if e := xs.to.Buf.FreeOn(s); err == nil {
 		err = e
 	}
 	return err
 }
 
-// pack packs operand i, with rows and strides across and along k, in bands. Matrices
+// packing is an operand that is to be packed in bands.
+type packing struct {
+	kernel   *jit.Kernel
+	from, to View // to has no memory before the operand is packed
+	walk     kernels.Walk
+	cfg      kernels.Packing
+	grid     runtime.Grid
+}
+
+// packing plans how operand i, with rows and strides across and along k, is packed. Matrices
 // that are all the same are packed once.
-func (p *product) pack(s *runtime.Stream, v View, i, rows, across, inner int, high dsl.ConstInt) (View, error) {
+func (p *product) packing(s *runtime.Stream, v View, i, rows, across, inner int, high dsl.ConstInt) (k packing, err error) {
 	shape := p.batch[i].Shape()
 	n := p.Batch
 	index := layout.Contiguous(shape)
@@ -88,37 +110,58 @@ func (p *product) pack(s *runtime.Stream, v View, i, rows, across, inner int, hi
 		n, index = 1, along(shape, nil)
 	}
 	t := v.DType
-	k, err := pack.of(t, t.Compute())
-	if err != nil {
-		return v, err
+	if k.kernel, err = pack.of(t, t.Compute()); err != nil {
+		return k, err
 	}
-	cfg := kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Unit: inner == 1}
+	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Unit: inner == 1}
 	if across == 1 && inner != 1 && int(high)%p.info.WarpSize == 0 {
-		cfg.Way, cfg.Unit = kernels.AcrossK, true
+		k.cfg.Way, k.cfg.Unit = kernels.AcrossK, true
 	}
 	bands := up(rows, int(high)) / int(high)
-	to := View{DType: t.Compute(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
-	if to.Buf, err = s.Alloc(to.Layout.Count() * to.DType.Size()); err != nil {
-		return to, err
-	}
-	var w kernels.Walk
+	k.from, k.to = v, View{DType: t.Compute(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
 	var unused runtime.Grid
-	if _, err := walkOver(s, &w, &unused, p.batch[i]); err != nil {
-		return to, err
+	if _, err := walkOver(s, &k.walk, &unused, p.batch[i]); err != nil {
+		return k, err
 	}
-	anyOrder(&w, p.Batch)
-	g := runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, maxBlocksY)}, Threads: runtime.Dim3{X: p.info.WarpSize}}
+	anyOrder(&k.walk, p.Batch)
+	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, maxBlocksY)}, Threads: runtime.Dim3{X: p.info.WarpSize}}
 	p.batch[i] = index
-	dst, src := to.header(), v.header()
-	return to, k.Launch(s, g, slice(to.DType, &dst), slice(t, &src), w, cfg)
+	return k, nil
 }
 
-// multiplyPacked multiplies packed operands.
-func (p *product) multiplyPacked(s *runtime.Stream, xs, ys View, cfg kernels.Tiling) error {
-	if err := p.plan(s); err != nil { // with the numbers of packed matrices
+// run packs the operand, into memory that is the caller's if there is no error.
+func (k *packing) run(s *runtime.Stream) (err error) {
+	if k.to.Buf, err = s.Alloc(k.to.Layout.Count() * k.to.DType.Size()); err != nil {
 		return err
 	}
-	return p.withParts(s, p.serialParts(), func(out View) error { return p.launchPacked(s, out, xs, ys, cfg) })
+	dst, src := k.to.header(), k.from.header()
+	if err = k.kernel.Launch(s, k.grid, slice(k.to.DType, &dst), slice(k.from.DType, &src), k.walk, k.cfg); err != nil {
+		_ = k.to.Buf.FreeOn(s) // the launch's error is the one that counts
+	}
+	return err
+}
+
+// prefetchPacked has the kernels compiled at the same time.
+func (p *product) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kernels.Tiling, parts int) error {
+	if parts > 1 && p.batch[0].Rank() > 0 {
+		return nil // partial sums have another layout, of which addParts decides
+	}
+	c, out := p.a.DType.Compute(), p.out.DType
+	if parts > 1 {
+		out = out.Compute()
+	}
+	k, err := packed.of(out, c)
+	if err != nil {
+		return err
+	}
+	cfg.Unit = p.OutN == 1 || parts > 1
+	if k.Loaded(dev, nil, nil, nil, p.walk, nil, cfg, mad(c)) {
+		return nil
+	}
+	return jit.Prefetch(dev,
+		jit.Wanted{Kernel: xs.kernel, Consts: []any{xs.walk, xs.cfg}},
+		jit.Wanted{Kernel: ys.kernel, Consts: []any{ys.walk, ys.cfg}},
+		jit.Wanted{Kernel: k, Consts: []any{p.walk, cfg, mad(c)}})
 }
 
 // serialParts is into how many parts the sums of packed operands are divided: what a panel

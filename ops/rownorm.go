@@ -225,13 +225,13 @@ func (l *lines) vector(keep int) dsl.ConstInt {
 
 // stats reduces each row, and returns V of what is known of them, and f of W, or of V if W
 // means nothing, and of the number of elements and eps. They go through the elements as x
-// does.
-func (l *lines) stats(s *runtime.Stream, r *Reduction, f *jit.Fn, eps float64, room *scratch) (v, w View, err error) {
+// does. The kernels are compiled at the same time as then, which is to be launched next.
+func (l *lines) stats(s *runtime.Stream, r *Reduction, f *jit.Fn, eps float64, room *scratch, then func() jit.Wanted) (v, w View, err error) {
 	in, err := r.instance(l.x.DType)
 	if err != nil {
 		return v, w, err
 	}
-	kept := layout.Contiguous(l.kept[0].Shape())
+	kept := l.rows()
 	reduced, err := layout.New(layout.Shape{l.size()}, []int{l.x.Layout.Strides()[l.dim]}, 0)
 	if err != nil {
 		return v, w, err
@@ -242,31 +242,42 @@ func (l *lines) stats(s *runtime.Stream, r *Reduction, f *jit.Fn, eps float64, r
 		return v, w, err
 	}
 	if l.x.Layout.IsContiguous() && p.goDown(&info) {
-		return l.statsDown(s, &p, f, eps, room)
+		return l.statsDown(s, &p, f, eps, room, then)
 	}
 	p.planParts(&info)
+	c, n := l.x.DType.Compute(), kept.Count()
+	k, err := keepParts.of(c, c)
+	if err != nil {
+		return v, w, err
+	}
+	grid, of := p.joinGrid(s), f.As(function(3, c.Type(), c.Type()))
+	if fns := in.fns; !k.Loaded(s.Device(), nil, nil, nil, nil, nil, nil, p.second, nil, nil, fns[2], of) {
+		if err := jit.Prefetch(s.Device(), then(),
+			jit.Wanted{Kernel: p.partial(), Consts: []any{p.fold, fns[0], fns[1], fns[2]}},
+			jit.Wanted{Kernel: k, Consts: []any{p.second, fns[2], of}}); err != nil {
+			return v, w, err
+		}
+	}
 	var parts scratch
 	args, err := p.runParts(s, &parts)
 	if err != nil {
 		return v, w, err
 	}
 	defer parts.free(s)
-	c, n := l.x.DType.Compute(), kept.Count()
-	k, err := keepParts.of(c, c)
-	if err != nil {
-		return v, w, err
-	}
 	if err := room.alloc(s, 2*n*c.Size()); err != nil {
 		return v, w, fmt.Errorf("%s: %w", l.name, err)
 	}
 	size, e := dtype.FromInt(c, int64(l.size())).Bits(), dtype.FromFloat(c, eps).Bits()
 	h := [2]runtime.SliceHeader{room.take(c.Size(), n), room.take(c.Size(), n)}
-	if err := k.Launch(s, p.joinGrid(s), slice(c, &h[0]), slice(c, &h[1]), args[0], args[1], args[2], args[3], p.second, word(c, &size), word(c, &e), in.fns[2], f.As(function(3, c.Type(), c.Type()))); err != nil {
+	if err := k.Launch(s, grid, slice(c, &h[0]), slice(c, &h[1]), args[0], args[1], args[2], args[3], p.second, word(c, &size), word(c, &e), in.fns[2], of); err != nil {
 		room.free(s)
 		return v, w, err
 	}
 	return l.spread(c, kept, h[0]), l.spread(c, kept, h[1]), nil
 }
+
+// rows is the layout of one number for each row.
+func (l *lines) rows() layout.Layout { return layout.Contiguous(l.kept[0].Shape()) }
 
 // spread is one number for each row as a view of the shape of the operand.
 func (l *lines) spread(d dtype.DType, kept layout.Layout, h runtime.SliceHeader) View {
@@ -309,13 +320,8 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 	if log {
 		f, of = shares[1], sums[1]
 	}
-	v, w, err := l.stats(s, LogSumExp, of, 0, &known)
-	if err != nil {
-		return err
-	}
-	defer known.free(s)
-	if done, err := l.shareDown(s, v, w, log); done || err != nil {
-		return err
+	if how, ok := l.shareDown(s.Device()); ok {
+		return l.softmaxDown(s, &how, of, log, &known)
 	}
 	k, err := softmaxOf.of(x.DType, c)
 	if err != nil {
@@ -323,11 +329,17 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 	}
 	var walk kernels.Walk
 	var grid runtime.Grid
-	if _, err := plan(&walk, &grid, s.Device(), []View{out, x, v}); err != nil {
+	if _, err := plan(&walk, &grid, s.Device(), []View{out, x, l.spread(c, l.rows(), runtime.SliceHeader{})}); err != nil {
 		return err
 	}
+	fn := f.As(function(3, c.Type(), c.Type()))
+	v, w, err := l.stats(s, LogSumExp, of, 0, &known, func() jit.Wanted { return jit.Wanted{Kernel: k, Consts: []any{walk, fn}} })
+	if err != nil {
+		return err
+	}
+	defer known.free(s)
 	vh, wh := v.header(), w.header()
-	return k.Launch(s, grid, slice(out.DType, &oh), slice(x.DType, &xh), slice(c, &vh), slice(c, &wh), walk, f.As(function(3, c.Type(), c.Type())))
+	return k.Launch(s, grid, slice(out.DType, &oh), slice(x.DType, &xh), slice(c, &vh), slice(c, &wh), walk, fn)
 }
 
 // RMSNorm stores x over the root of the mean of its squares and eps along a dimension,
@@ -399,20 +411,22 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 	if center {
 		of = Var
 	}
-	v, w, err := l.stats(s, of, roots, eps, &known)
-	if err != nil {
-		return err
-	}
-	defer known.free(s)
 	k, err := normOf.of(x.DType, c)
 	if err != nil {
 		return err
 	}
 	var walk kernels.Walk
 	var grid runtime.Grid
-	if _, err := plan(&walk, &grid, s.Device(), []View{out, x, v, l.indices()}); err != nil {
+	if _, err := plan(&walk, &grid, s.Device(), []View{out, x, l.spread(c, l.rows(), runtime.SliceHeader{}), l.indices()}); err != nil {
 		return err
 	}
+	v, w, err := l.stats(s, of, roots, eps, &known, func() jit.Wanted {
+		return jit.Wanted{Kernel: k, Consts: []any{walk, flags[0], flags[1], flags[2]}}
+	})
+	if err != nil {
+		return err
+	}
+	defer known.free(s)
 	vh, wh := v.header(), w.header()
 	return k.Launch(s, grid, o, i, sc, bi, slice(c, &vh), slice(c, &wh), walk, flags[0], flags[1], flags[2])
 }

@@ -106,23 +106,10 @@ func (c *Scan) run(s *runtime.Stream, l *lines, p *foldPlan) error {
 	d := l.x.DType.Compute()
 	t := d.Type()
 	init, op := c.init.As(function(1, t, t)), c.op.As(function(2, t, t))
-	var room scratch
-	carry := slice(d, new(runtime.SliceHeader))
+	var sums *foldPlan // of the partial sums, which are carried into the parts
 	if p.parts > 1 {
-		args, err := p.runParts(s, &room)
-		if err != nil {
-			return err
-		}
-		defer room.free(s)
-		k, err := scanParts.of(l.x.DType, d)
-		if err != nil {
-			return err
-		}
-		carry = args[0]
-		xh := l.x.header()
-		if err := k.Launch(s, runtime.Cover(p.second.Rows, infoOf(s.Device()).WarpSize), carry, slice(l.x.DType, &xh), p.second, init, op); err != nil {
-			return err
-		}
+		first := *p
+		sums = &first
 	}
 	f, info := &rowScan, infoOf(s.Device())
 	if p.across {
@@ -133,8 +120,51 @@ func (c *Scan) run(s *runtime.Stream, l *lines, p *foldPlan) error {
 		return err
 	}
 	p.fold.Tree = dsl.ConstBool(p.adds() && p.fold.Part/f.step(&p.fold) > kernels.TreeSteps)
+	carried, vectors := dsl.ConstBool(p.parts > 1), l.vectors(&p.fold)
+	carry := slice(d, new(runtime.SliceHeader))
+	if sums != nil {
+		if !k.Loaded(s.Device(), nil, nil, nil, p.fold, carried, vectors, init, op) {
+			if err := sums.prefetchScan(s.Device(), l, init, op, jit.Wanted{Kernel: k, Consts: []any{p.fold, carried, vectors, init, op}}); err != nil {
+				return err
+			}
+		}
+		var room scratch
+		if carry, err = sums.carries(s, l, init, op, &room); err != nil {
+			return err
+		}
+		defer room.free(s)
+	}
 	xh, oh := l.x.header(), l.out.header()
-	return k.Launch(s, grid, slice(l.out.DType, &oh), slice(l.x.DType, &xh), carry, p.fold, dsl.ConstBool(p.parts > 1), l.vectors(&p.fold), init, op)
+	return k.Launch(s, grid, slice(l.out.DType, &oh), slice(l.x.DType, &xh), carry, p.fold, carried, vectors, init, op)
+}
+
+// prefetchScan has all three kernels compiled at the same time.
+func (p *foldPlan) prefetchScan(dev *runtime.Device, l *lines, init, op *jit.Fn, last jit.Wanted) error {
+	k, err := scanParts.of(l.x.DType, l.x.DType.Compute())
+	if err != nil {
+		return err
+	}
+	f := p.in.fns
+	return jit.Prefetch(dev,
+		jit.Wanted{Kernel: p.partial(), Consts: []any{p.fold, f[0], f[1], f[2]}},
+		jit.Wanted{Kernel: k, Consts: []any{p.second, init, op}}, last)
+}
+
+// carries computes what is carried into each part.
+func (p *foldPlan) carries(s *runtime.Stream, l *lines, init, op *jit.Fn, room *scratch) (any, error) {
+	args, err := p.runParts(s, room)
+	if err != nil {
+		return nil, err
+	}
+	k, err := scanParts.of(l.x.DType, l.x.DType.Compute())
+	if err == nil {
+		xh := l.x.header()
+		err = k.Launch(s, runtime.Cover(p.second.Rows, infoOf(s.Device()).WarpSize), args[0], slice(l.x.DType, &xh), p.second, init, op)
+	}
+	if err != nil {
+		room.free(s)
+	}
+	return args[0], err
 }
 
 // scanShape is how threads lie for a scan.
