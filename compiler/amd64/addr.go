@@ -233,7 +233,7 @@ func (e *emitter) addressOf(p *ir.Value, size int) address {
 		return a
 	}
 	// Walk back to what is uniform or affine, and gather what the lanes add.
-	sum := offsets{e: e, mem32: local || p.Type.Space == ir.Shared}
+	sum := offsets{e: e, mem32: local || p.Type.Space == ir.Shared || p.Type.Space == ir.Constant}
 	if local {
 		sum.step = int64(size)
 	}

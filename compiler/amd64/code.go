@@ -116,6 +116,22 @@ func (c *code) pool(words []uint32) asm.Arg {
 	return asm.Pool(at)
 }
 
+// data returns the operand for constant data, which is aligned as tables are.
+func (c *code) data(b []byte) asm.Arg {
+	const align = 16
+	key := "table " + string(b) // apart from vectors, whose alignment may be more
+	at, ok := c.consts.at[key]
+	if !ok {
+		for len(c.consts.bytes)%align != 0 {
+			c.consts.bytes = append(c.consts.bytes, 0)
+		}
+		at = int64(len(c.consts.bytes))
+		c.consts.bytes = append(c.consts.bytes, b...)
+		c.consts.at[key] = at
+	}
+	return asm.Pool(at)
+}
+
 // all32 returns the operand for a 32-bit constant in all lanes, of instructions
 // that broadcast elements of 32 bits.
 func (c *code) all32(x uint32) asm.Arg {

@@ -118,7 +118,7 @@ func (e *emitter) operation(b *block, v *ir.Value) error {
 		return nil // made where it is used
 	case ir.OpThread, ir.OpBlock, ir.OpBlockDim, ir.OpGridDim, ir.OpLane, ir.OpWarp, ir.OpWarpSize:
 		e.geometry(v)
-	case ir.OpLocal, ir.OpShared:
+	case ir.OpLocal, ir.OpShared, ir.OpTable:
 		e.object(v)
 	case ir.OpIndex, ir.OpOffset, ir.OpField:
 		if !e.lazy[v.ID] {

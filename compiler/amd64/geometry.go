@@ -66,8 +66,9 @@ func (e *emitter) threadOfTable(v *ir.Value) {
 	e.op(asm.VPMOVSXDQ, e.width(), asm.R(r.reg[1]), asm.M(asm.RAX, int32(part/2)))
 }
 
-// object emits the address of a shared object, or of a local one, which is in the
-// frame, in front of what the allocation of registers puts there.
+// object emits the address of a shared object, of a table, which is among the constants behind
+// the code, or of a local one, which is in the frame, in front of what the allocation of registers
+// puts there.
 func (e *emitter) object(v *ir.Value) {
 	r := e.gpr()
 	e.vals[v.ID] = val{reg: [2]asm.Reg{r}, n: 1}
@@ -76,6 +77,10 @@ func (e *emitter) object(v *ir.Value) {
 		if off := e.shared[v.Imm]; off != 0 {
 			e.op(asm.ADD, 64, asm.R(r), asm.I(int64(off)))
 		}
+		return
+	}
+	if v.Op == ir.OpTable {
+		e.op(asm.LEA, 64, asm.R(r), e.data(e.m.Tables[v.Imm].Data))
 		return
 	}
 	e.op(asm.LEA, 64, asm.R(r), asm.M(frame, int32(e.locals)))

@@ -17,7 +17,7 @@ func (a *analysis) result(v *ir.Value) shape {
 		return shape{affine, 1, maxAlign}
 	case ir.OpConst:
 		return shape{uniform, 0, multiple(int64(v.Imm))}
-	case ir.OpLocal, ir.OpShared, ir.OpBallot, ir.OpAny, ir.OpAll:
+	case ir.OpLocal, ir.OpShared, ir.OpTable, ir.OpBallot, ir.OpAny, ir.OpAll:
 		return same
 	}
 	if v.Op == ir.OpAtomicLoad && v.Args[0].Type.Space != ir.Local && a.of(v.Args[0]).kind <= uniform {

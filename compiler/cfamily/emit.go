@@ -111,6 +111,7 @@ func (e *emitter) run() (string, error) {
 	}
 	e.plan(order)
 	e.taken = map[string]bool{}
+	e.nameTables()
 	e.called = make([]string, e.f.NumValues())
 	e.shared = make([]bool, len(e.m.Shared))
 	e.params = make([]string, e.f.NumValues())
@@ -129,7 +130,7 @@ func (e *emitter) run() (string, error) {
 	if err := e.list(tree, nil); err != nil {
 		return "", err
 	}
-	return before + e.assemble(params), nil
+	return e.tables() + before + e.assemble(params), nil
 }
 
 // supported refuses what the language lacks, with the place in the source.
@@ -311,7 +312,7 @@ func (e *emitter) name(v *ir.Value) string {
 
 // goVariable returns a name for v after that of a Go variable, "" if none is known.
 func (e *emitter) goVariable(v *ir.Value) string {
-	address := v.Type.IsPtr() && v.Op != ir.OpLocal && v.Op != ir.OpShared && v.Op != ir.OpBlockParam
+	address := v.Type.IsPtr() && v.Op != ir.OpLocal && v.Op != ir.OpShared && v.Op != ir.OpTable && v.Op != ir.OpBlockParam
 	if e.opt.Names == nil || e.parts[v.ID] || address {
 		return ""
 	}

@@ -69,7 +69,7 @@ func (e *emitter) planBlock(b *ir.Block, user []*ir.Value) {
 		}
 		place := len(b.Instrs)
 		switch u := user[v.ID]; {
-		case v.IsConst() || v.Op == ir.OpWarpSize || v.Op == ir.OpLocal || v.Op == ir.OpShared:
+		case v.IsConst() || v.Op == ir.OpWarpSize || v.Op == ir.OpLocal || v.Op == ir.OpShared || v.Op == ir.OpTable:
 			e.inline[v.ID] = true
 			continue
 		case e.uses[v.ID] > 1, u == nil && !local[v], u != nil && u.Block != b:
@@ -117,7 +117,7 @@ func (e *emitter) expr(v *ir.Value) (text, error) {
 		return text{e.name(v), atom}, nil
 	}
 	x, err := e.compute(v)
-	if err == nil && len(x.s) > maxText && v.Op != ir.OpLocal && v.Op != ir.OpShared {
+	if err == nil && len(x.s) > maxText && v.Op != ir.OpLocal && v.Op != ir.OpShared && v.Op != ir.OpTable {
 		return e.materialise(v, x), nil
 	}
 	return x, err
@@ -143,7 +143,7 @@ func (e *emitter) materialise(v *ir.Value, x text) text {
 // compute writes the operation of v itself.
 func (e *emitter) compute(v *ir.Value) (text, error) {
 	switch v.Op {
-	case ir.OpLocal, ir.OpShared, ir.OpIndex, ir.OpField, ir.OpOffset:
+	case ir.OpLocal, ir.OpShared, ir.OpTable, ir.OpIndex, ir.OpField, ir.OpOffset:
 		return e.pointer(v)
 	case ir.OpLoad:
 		p, err := e.place(v.Args[0])
@@ -370,6 +370,8 @@ func (e *emitter) object(p *ir.Value) (string, error) {
 		return e.name(p), nil
 	case ir.OpShared:
 		return e.sharedName(int(p.Imm)), nil
+	case ir.OpTable:
+		return e.tableName(int(p.Imm)), nil
 	case ir.OpField, ir.OpIndex:
 		base, err := e.place(p.Args[0])
 		if err != nil {

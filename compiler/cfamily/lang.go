@@ -38,6 +38,9 @@ type Language struct {
 	Pointer func(elem string, space ir.Space, restrict bool) string
 	// Shared declares an object in shared memory, in the kernel's body.
 	Shared func(elem, name string) string
+	// Table writes the head of the declaration of a constant table, outside of functions, up to
+	// its initialiser.
+	Table func(elem, name string) string
 	// Whole declares all shared memory of a block, where launches ask for it, and Part an
 	// object that is some bytes away from its beginning. Part is nil where they never do.
 	Whole string

@@ -41,7 +41,7 @@ func (s *structurer) ending(rpo []*ir.Block) *ir.Block {
 // the kernel's parameters and their own, and join no threads.
 func (s *structurer) separable(b *ir.Block, rpo []*ir.Block) bool {
 	own := func(v *ir.Value) bool {
-		return v.IsConst() || v.Op == ir.OpParam || v.Op == ir.OpWarpSize || v.Block != nil && s.dom.Dominates(b, v.Block)
+		return v.IsConst() || v.Op == ir.OpTable || v.Op == ir.OpParam || v.Op == ir.OpWarpSize || v.Block != nil && s.dom.Dominates(b, v.Block)
 	}
 	part := s.part(b, rpo)
 	return len(part) >= leastBlocks && !slices.ContainsFunc(part, func(in *ir.Block) bool {

@@ -10,6 +10,7 @@ var Coded = map[ir.Op]string{
 	ir.OpWarpSize:   "a constant of the target",
 	ir.OpLocal:      "a variable",
 	ir.OpShared:     "a variable in shared memory",
+	ir.OpTable:      "a constant outside of the kernel",
 	ir.OpIndex:      "part of the place that a load or store names",
 	ir.OpOffset:     "part of the place that a load or store names",
 	ir.OpField:      "part of the place that a load or store names",

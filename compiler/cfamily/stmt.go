@@ -449,7 +449,7 @@ func walk(list []stmt, visit func(stmt)) {
 // written reports whether v gets a statement of its own in its block.
 func (e *emitter) written(v *ir.Value) bool {
 	switch {
-	case e.inline[v.ID], v.Op == ir.OpLocal, v.Op == ir.OpShared, v.Op == ir.OpConst, v.Op == ir.OpWarpSize:
+	case e.inline[v.ID], v.Op == ir.OpLocal, v.Op == ir.OpShared, v.Op == ir.OpTable, v.Op == ir.OpConst, v.Op == ir.OpWarpSize:
 		return false
 	}
 	return v.Op.Info().NoValue || e.uses[v.ID] > 0 || !v.Op.Pure() && v.Op != ir.OpLoad

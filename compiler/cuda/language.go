@@ -16,13 +16,17 @@ var Language = &cfamily.Language{
 	Rows:    rows,
 	Helpers: helpers,
 	Head:    func(target.Target) string { return "" },
-	Pointer: func(elem string, _ ir.Space, restrict bool) string {
-		if restrict {
+	Pointer: func(elem string, space ir.Space, restrict bool) string {
+		switch {
+		case space == ir.Constant:
+			return "const " + elem + "*"
+		case restrict:
 			return elem + "* __restrict__"
 		}
 		return elem + "*"
 	},
 	Shared: func(elem, name string) string { return fmt.Sprintf("__shared__ %s %s;", elem, name) },
+	Table:  func(elem, name string) string { return fmt.Sprintf("__device__ const %s %s", elem, name) },
 	Whole:  "extern __shared__ __align__(16) unsigned char " + whole + "[];",
 	Part: func(elem, name string, at int) string {
 		return fmt.Sprintf("%[1]s& %[2]s = *reinterpret_cast<%[1]s*>(%[3]s + %[4]d);", elem, name, whole, at)

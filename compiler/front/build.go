@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // build is the state of one compilation.
@@ -38,7 +39,10 @@ type build struct {
 	synth    []*token.File       // of declarations made for function literals
 	untyped  bool                // a literal is checked without the types of the function it stands in
 	consts   constants
-	at       token.Pos // what is being compiled, for internal errors
+	tables   map[*types.Var]*ir.Table // contents of the package variables reached
+	// tableUses are where reached code names package variables.
+	tableUses []tableUse
+	at        token.Pos // what is being compiled, for internal errors
 }
 
 // part is what a compilation takes of a unit.

@@ -262,8 +262,7 @@ func (f *funcLower) val(x ssa.Value) val {
 	case *ssa.Function:
 		return val{fn: x}
 	case *ssa.Global:
-		f.report(diag.Global, "package variable %s in a kernel", x.Name())
-		return badVal
+		return f.table(x)
 	}
 	return badVal
 }

@@ -232,7 +232,7 @@ func (f *funcLower) unOp(in *ssa.UnOp) val {
 		if len(*in.Referrers()) == 0 {
 			return badVal // ranging over the indices of an array reads it for nothing
 		}
-		return f.load(f.val(in.X), in.Type())
+		return f.loadIndexed(f.val(in.X), in)
 	}
 	x := f.val(in.X)
 	t := scalarType(in.Type())
@@ -328,9 +328,13 @@ func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
 		i := f.index64(in.Index, x.part(1).v, devlog.Index)
 		return val{v: f.emit(ir.OpOffset, p.Type, p, i)}
 	}
-	arr := deref(in.X.Type())
+	return f.element(x, deref(in.X.Type()), in.Index)
+}
+
+// element returns the address of an element of the array of type arr at x.
+func (f *funcLower) element(x val, arr types.Type, index ssa.Value) val {
 	n := arr.Underlying().(*types.Array).Len()
-	if i, ok := inRange(in.Index, n); ok {
+	if i, ok := inRange(index, n); ok {
 		return f.component(x, arr, i)
 	}
 	if x.mem != nil {
@@ -340,7 +344,7 @@ func (f *funcLower) indexAddr(in *ssa.IndexAddr) val {
 		f.report(diag.DynamicIndex, "array of type %s is indexed by a variable", typeName(arr))
 		return badVal
 	}
-	i := f.index64(in.Index, f.int(n), devlog.Index)
+	i := f.index64(index, f.int(n), devlog.Index)
 	return val{v: f.emit(ir.OpIndex, ir.PtrTo(x.v.Type.Space, x.v.Type.Elem.Elem), x.v, i)}
 }
 
@@ -354,6 +358,9 @@ func (f *funcLower) index(in *ssa.Index) val {
 			f.report(diag.Unsupported, "index of %s", typeName(in.X.Type()))
 		}
 		return badVal
+	}
+	if x.mem != nil && x.cell == nil { // see loadIndexed
+		return f.loadIndexed(f.element(*x.mem, in.X.Type(), in.Index), in)
 	}
 	if i, ok := inRange(in.Index, arr.Len()); ok {
 		return x.part(i)

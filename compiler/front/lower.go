@@ -22,6 +22,7 @@ type lowerer struct {
 	rows      map[*ssa.Function]*callee
 	pos       map[token.Pos]int
 	shared    map[sharedKey]int
+	tables    map[*ir.Table]int // -> number in the module
 	lines     map[sharedLine]token.Pos
 	widths    map[types.Type]int // see wide
 	full      bool               // the kernel is too large
@@ -51,6 +52,7 @@ func (b *build) newLowerer(name string) *lowerer {
 		rows:      map[*ssa.Function]*callee{},
 		pos:       map[token.Pos]int{},
 		shared:    map[sharedKey]int{},
+		tables:    map[*ir.Table]int{},
 		lines:     map[sharedLine]token.Pos{},
 		widths:    map[types.Type]int{},
 	}

@@ -90,9 +90,10 @@ func (b *build) name(d *decl, id *ast.Ident, work []*decl) []*decl {
 		}
 		return work
 	case t.lazy == nil && t.isVar:
-		b.quiet[id.Pos()] = true
-		b.report(id.Pos(), diag.Global, "", "package variable %s in a kernel", id.Name)
-		return work
+		if !b.usesTable(id.Pos(), id.Name, t) {
+			b.quiet[id.Pos()] = true
+			return work
+		}
 	}
 	return append(work, t)
 }
@@ -125,9 +126,8 @@ func (b *build) selected(d *decl, s selRef, work []*decl) []*decl {
 	}
 	t := u.decls[s.sel.Sel.Name]
 	switch {
-	case t != nil && t.lazy == nil && t.isVar:
+	case t != nil && t.lazy == nil && t.isVar && !b.usesTable(s.sel.Pos(), name+"."+s.sel.Sel.Name, t):
 		b.silence(s)
-		b.report(s.sel.Pos(), diag.Global, "", "package variable %s.%s in a kernel", name, s.sel.Sel.Name)
 		return work
 	case t == nil && (im.path == mathPath || im.path == bitsPath):
 		b.mathHint(s, im.path)

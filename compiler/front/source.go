@@ -30,6 +30,9 @@ type unit struct {
 	errs    diag.List // syntax errors
 
 	worlds worlds // compilations that later ones share
+
+	writesOnce sync.Once
+	writes     *writes // see written
 }
 
 // file is a source file of a unit.

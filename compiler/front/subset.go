@@ -20,6 +20,7 @@ func (b *build) subset() {
 			b.subsetDecl(d)
 		}
 	}
+	b.foreignWrites()
 }
 
 func (b *build) subsetDecl(d *decl) {
@@ -40,6 +41,9 @@ func (b *build) subsetDecl(d *decl) {
 			}
 		}
 	case *ast.GenDecl:
+		if d.isVar {
+			c.table(d)
+		}
 		for _, s := range n.Specs {
 			if t, ok := s.(*ast.TypeSpec); ok {
 				if _, constraint := t.Type.(*ast.InterfaceType); !constraint {

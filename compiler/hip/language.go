@@ -16,13 +16,17 @@ var Language = &cfamily.Language{
 	Helpers: helpers,
 	Scopes:  scopes,
 	Head:    head,
-	Pointer: func(elem string, _ ir.Space, restrict bool) string {
-		if restrict {
+	Pointer: func(elem string, space ir.Space, restrict bool) string {
+		switch {
+		case space == ir.Constant:
+			return "const " + elem + "*"
+		case restrict:
 			return elem + "* __restrict__"
 		}
 		return elem + "*"
 	},
 	Shared: func(elem, name string) string { return fmt.Sprintf("__shared__ %s %s;", elem, name) },
+	Table:  func(elem, name string) string { return fmt.Sprintf("__constant__ const %s %s", elem, name) },
 	Zero:   "{p} = {t}{};",
 	Entry:  entry,
 }
@@ -32,7 +36,7 @@ var Language = &cfamily.Language{
 // such as a comparison of two equal values, which optimisation brings together.
 func head(t target.Target) string {
 	var b strings.Builder
-	for _, word := range []string{"global", "device", "shared"} {
+	for _, word := range []string{"global", "device", "shared", "constant"} {
 		fmt.Fprintf(&b, "#ifndef __%[1]s__\n#define __%[1]s__ __attribute__((%[1]s))\n#endif\n", word)
 	}
 	fmt.Fprintf(&b, "#define WAVE %d\n#pragma clang fp contract(off)\n", t.WarpSize)

@@ -155,7 +155,7 @@ func (c *classes) uses(args []*ir.Value, at int) {
 func invariant(v *ir.Value) bool {
 	switch v.Op {
 	case ir.OpConst, ir.OpParam, ir.OpThread, ir.OpBlock, ir.OpBlockDim, ir.OpGridDim,
-		ir.OpLane, ir.OpWarp, ir.OpWarpSize, ir.OpLocal, ir.OpShared:
+		ir.OpLane, ir.OpWarp, ir.OpWarpSize, ir.OpLocal, ir.OpShared, ir.OpTable:
 		return true
 	}
 	return false

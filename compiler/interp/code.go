@@ -97,6 +97,12 @@ type initial struct {
 	bits  uint64
 }
 
+// placed is a scalar that is the address of constant data.
+type placed struct {
+	at   int32
+	data []byte
+}
+
 // lowered is the code of a kernel before places for arrays are assigned; operands
 // with a width are numbers of vregs.
 type lowered struct {
@@ -111,6 +117,7 @@ type lowered struct {
 	fills     []initial // vregs that hold a constant in every lane
 	locals    []initial // bits is the offset in the frame
 	shareds   []initial // bits is the offset in shared memory
+	tables    []placed
 	frame     int       // bytes of local objects of a thread
 	shared    int       // bytes of shared memory
 	offsets   []int     // of each shared object

@@ -74,6 +74,9 @@ func newWorker(p *plan) *worker {
 			w.setPair(x.at, addressOf(w.shared)+x.bits, 0)
 		}
 	}
+	for _, x := range p.tables {
+		w.setPair(x.at, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(x.data)))), 0)
+	}
 	w.setPair(warpSizeAt, uint64(p.warp), 0)
 	for _, c := range p.constants {
 		w.setScalar(c.at, c.width, c.bits)

@@ -162,6 +162,9 @@ func (l *lowerer) place(v *ir.Value) {
 		l.scalar[v.ID] = l.newScalar()
 		l.declared[v.Imm] = int32(v.Pos)
 		l.shareds = append(l.shareds, initial{at: l.scalar[v.ID], bits: uint64(l.offsets[v.Imm])})
+	case ir.OpTable:
+		l.scalar[v.ID] = l.newScalar()
+		l.tables = append(l.tables, placed{l.scalar[v.ID], l.m.Tables[v.Imm].Data})
 	default:
 		l.give(v)
 	}

@@ -18,10 +18,10 @@ type site struct {
 
 // watch translates the look that a checked build takes at v: right before it, but
 // after an atomic update, which only then has shown whether it wrote. Accesses to
-// local memory need none.
+// local and to constant memory need none.
 func (l *lowerer) watch(v *ir.Value, k kind) {
 	p := v.Args[0]
-	if !l.m.Checked || p.Type.Space == ir.Local {
+	if !l.m.Checked || p.Type.Space == ir.Local || p.Type.Space == ir.Constant {
 		return
 	}
 	in := ins{how: special, f: watchAccess, d: int32(len(l.sites)), pos: int32(v.Pos)}

@@ -8,6 +8,7 @@ type Module struct {
 	Checked bool // a build that looks for mistakes; who runs it may look for more
 	Funcs   []*Func
 	Shared  []*Object
+	Tables  []*Table
 	Launch  Bounds
 	Texts   []string // messages of assert, formats of print
 	Pos     []Pos    // position table; Value.Pos is an index into it, from 1
@@ -98,7 +99,7 @@ type Value struct {
 
 	Type   *Type
 	Args   []*Value
-	Imm    uint64 // constant bits, axis, field, object or parameter index
+	Imm    uint64 // constant bits, axis, field, object, table or parameter index
 	Callee *Func  // OpCall
 	Block  *Block // nil for function parameters
 	Pos    int    // index into Module.Pos, 0 for none

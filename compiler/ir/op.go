@@ -77,6 +77,7 @@ const (
 
 	OpLocal       // pointer to a new private object of the pointee type
 	OpShared      // pointer to shared object Imm of the module
+	OpTable       // pointer to table Imm of the module
 	OpLocalSized  // pointer to the first of x zeros in a new private array; x becomes constant in pass size
 	OpSharedSized // pointer to the first element of shared object Imm, as array of x elements; x likewise
 	OpLaunch      // the kernel runs in blocks of x threads, y of them at once on a unit; gone after pass size
@@ -259,6 +260,7 @@ var ops = [numOps]Info{
 
 	OpLocal:       {Name: "local", Rule: RulePtr, Uniform: Varying},
 	OpShared:      {Name: "shared", Rule: RulePtr, HasImm: true},
+	OpTable:       {Name: "table", Rule: RulePtr, HasImm: true},
 	OpLocalSized:  {Name: "local.sized", Args: 1, Rule: RulePtr, Effect: Writes, Uniform: Varying},
 	OpSharedSized: {Name: "shared.sized", Args: 1, Rule: RulePtr, HasImm: true},
 	OpLaunch:      {Name: "launch.bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},

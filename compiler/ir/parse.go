@@ -63,6 +63,8 @@ func (p *parser) module() error {
 			err = p.launch()
 		case "shared":
 			err = p.shared()
+		case "table":
+			err = p.table()
 		case "text":
 			err = p.text()
 		case "kernel", "func":
@@ -139,6 +141,44 @@ func (p *parser) shared() error {
 	}
 	t, err := p.typ()
 	p.m.Shared = append(p.m.Shared, &Object{Name: name, Type: t})
+	return err
+}
+
+func (p *parser) table() error {
+	p.s = strings.TrimPrefix(p.s, "table")
+	if n, err := p.number(); err != nil || n != len(p.m.Tables) {
+		return fmt.Errorf("tables must be numbered in order, expected %d", len(p.m.Tables))
+	}
+	name, err := p.quoted()
+	if err != nil {
+		return err
+	}
+	t, err := p.typ()
+	if err != nil {
+		return err
+	}
+	table, err := NewTable(name, t)
+	if err != nil {
+		return err
+	}
+	words := strings.Fields(p.s)
+	t.EachLeaf(func(at int, leaf *Type) {
+		if err != nil {
+			return
+		}
+		if len(words) == 0 {
+			err = fmt.Errorf("table %q has too few numbers", name)
+			return
+		}
+		var bits uint64
+		bits, err = ParseConst(leaf, words[0])
+		words = words[1:]
+		table.Set(at, leaf, bits)
+	})
+	if err == nil && len(words) > 0 {
+		err = fmt.Errorf("table %q has %d numbers too many", name, len(words))
+	}
+	p.m.Tables = append(p.m.Tables, table)
 	return err
 }
 

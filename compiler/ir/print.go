@@ -96,6 +96,14 @@ func (p *printer) module() {
 	for i, o := range p.m.Shared {
 		fmt.Fprintf(&p.b, "shared %d %q %s\n", i, o.Name, o.Type)
 	}
+	for i, t := range p.m.Tables {
+		fmt.Fprintf(&p.b, "table %d %q %s", i, t.Name, t.Type)
+		t.EachLeaf(func(_ int, leaf *Type, bits uint64) {
+			p.b.WriteByte(' ')
+			p.b.WriteString(ConstText(leaf, bits))
+		})
+		p.b.WriteByte('\n')
+	}
 	for i, t := range p.m.Texts {
 		fmt.Fprintf(&p.b, "text %d %q\n", i, t)
 	}

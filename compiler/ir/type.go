@@ -39,12 +39,15 @@ type Space uint8
 
 // The address spaces.
 const (
-	Global Space = iota // device memory, visible to every thread
-	Shared              // one object per block
-	Local               // private to one thread
+	Global   Space = iota // device memory, visible to every thread
+	Shared                // one object per block
+	Local                 // private to one thread
+	Constant              // the tables of the module, which nobody writes
+
+	NumSpaces
 )
 
-var spaceNames = [...]string{Global: "global", Shared: "shared", Local: "local"}
+var spaceNames = [NumSpaces]string{Global: "global", Shared: "shared", Local: "local", Constant: "constant"}
 
 func (s Space) String() string { return spaceNames[s] }
 

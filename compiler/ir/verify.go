@@ -11,6 +11,11 @@ import (
 func Verify(m *Module) error {
 	var errs []error
 	names := map[string]bool{}
+	for i, t := range m.Tables {
+		if err := t.check(); err != nil {
+			errs = append(errs, fmt.Errorf("table %d: %w", i, err))
+		}
+	}
 	for _, f := range m.Funcs {
 		if names[f.Name] {
 			errs = append(errs, fmt.Errorf("@%s: two functions of this name", f.Name))
@@ -368,6 +373,8 @@ func (v *verifier) pointer(in *Value) string {
 		ok = t.Space == Local
 	case OpShared:
 		ok = t.Space == Shared && in.Imm < uint64(len(v.m.Shared)) && v.m.Shared[in.Imm].Type == t.Elem
+	case OpTable:
+		ok = t.Space == Constant && in.Imm < uint64(len(v.m.Tables)) && v.m.Tables[in.Imm].Type == t.Elem
 	case OpIndex:
 		ok = from.Elem.Kind == KArray && from.Elem.Elem == t.Elem && in.Args[1].Type == I64
 	case OpOffset:
@@ -400,6 +407,9 @@ func (v *verifier) memory(in *Value) string {
 	if !p.IsPtr() {
 		return "wants a pointer"
 	}
+	if p.Space == Constant && in.Op != OpLoad {
+		return "writes to constant memory"
+	}
 	switch in.Op {
 	case OpLoad:
 		if in.Type != p.Elem || !in.Type.IsValue() {
@@ -419,7 +429,7 @@ func (v *verifier) memory(in *Value) string {
 
 func (v *verifier) atomic(in *Value) string {
 	p := in.Args[0].Type
-	if !p.IsPtr() || p.Space == Local {
+	if !p.IsPtr() || p.Space != Global && p.Space != Shared {
 		return "wants a pointer to global or shared memory"
 	}
 	t := p.Elem

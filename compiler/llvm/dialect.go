@@ -24,7 +24,7 @@ type dialect struct {
 	isa        isa
 	triple     string // "" for the machine's own processor, see [Options.Host]
 	convention string // of calling a kernel
-	spaces     [3]int // address space numbers by ir.Space
+	spaces     spaceNumbers
 	device     string // synchronisation scope of all threads of the device
 	block      string // likewise of those of the block
 	width      int    // threads in a warp
@@ -33,6 +33,10 @@ type dialect struct {
 	table map[key][]choice
 }
 
+// spaceNumbers are the numbers of address spaces by ir.Space. Tables are in global memory for
+// NVIDIA: its constant cache would serve lanes that read different elements one after the other.
+type spaceNumbers [ir.NumSpaces]int
+
 // rows returns the rows of the dialect.
 func (d *dialect) rows() map[key][]choice {
 	d.once.Do(func() { d.table = d.makeTable() })
@@ -40,9 +44,9 @@ func (d *dialect) rows() map[key][]choice {
 }
 
 var (
-	dialectWave32 = &dialect{isa: wave32, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: [3]int{1, 3, 5}, device: "agent", block: "workgroup", width: 32}
-	dialectWave64 = &dialect{isa: wave64, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: [3]int{1, 3, 5}, device: "agent", block: "workgroup", width: 64}
-	dialectNVPTX  = &dialect{isa: nvptx, triple: "nvptx64-nvidia-cuda", convention: "ptx_kernel ", spaces: [3]int{1, 3, 0}, device: "device", block: "block", width: 32}
+	dialectWave32 = &dialect{isa: wave32, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: spaceNumbers{1, 3, 5, 4}, device: "agent", block: "workgroup", width: 32}
+	dialectWave64 = &dialect{isa: wave64, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: spaceNumbers{1, 3, 5, 4}, device: "agent", block: "workgroup", width: 64}
+	dialectNVPTX  = &dialect{isa: nvptx, triple: "nvptx64-nvidia-cuda", convention: "ptx_kernel ", spaces: spaceNumbers{1, 3, 0, 1}, device: "device", block: "block", width: 32}
 )
 
 // dialectOf returns the dialect for t, nil if this package has none.
@@ -62,7 +66,7 @@ func dialectOf(t target.Target) *dialect {
 var hosts = map[isa]*dialect{wave32: onHost(dialectWave32), wave64: onHost(dialectWave64), nvptx: onHost(dialectNVPTX)}
 
 func onHost(d *dialect) *dialect {
-	return &dialect{isa: d.isa, spaces: [3]int{1, 3, 0}, device: d.device, block: d.block, width: d.width}
+	return &dialect{isa: d.isa, spaces: spaceNumbers{1, 3, 0, 1}, device: d.device, block: d.block, width: d.width}
 }
 
 func (d *dialect) host() *dialect { return hosts[d.isa] }

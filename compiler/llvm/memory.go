@@ -8,12 +8,12 @@ import "github.com/gokiln/kiln/compiler/ir"
 // one that never happens.
 func memoryRows() []row {
 	var out []row
-	for _, space := range []ir.Space{ir.Global, ir.Shared, ir.Local} {
+	for _, space := range []ir.Space{ir.Global, ir.Shared, ir.Local, ir.Constant} {
 		add := func(op ir.Op, on kinds, asm string) {
 			out = append(out, row{op: op, on: on, sub: spaceSub + int(space), isa: all, asm: asm})
 		}
 		load := func(to, t, align string) string {
-			if space == ir.Global {
+			if space == ir.Global || space == ir.Constant {
 				return to + " = load " + t + ", {p} $a, align " + align
 			}
 			return "$9 = load " + t + ", {p} $a, align " + align + "; " + to + " = freeze " + t + " $9"
@@ -21,6 +21,9 @@ func memoryRows() []row {
 		add(ir.OpLoad, scalars&^boolean, load("$d", "{t}", "{bytes}"))
 		add(ir.OpLoad, pointers, load("$d", "{t}", "8"))
 		add(ir.OpLoad, boolean, load("$0", "i8", "1")+"; $d = icmp ne i8 $0, 0")
+		if space == ir.Constant {
+			continue
+		}
 		add(ir.OpStore, scalars&^boolean, "store {t} $b, {p} $a, align {bytes}")
 		add(ir.OpStore, pointers, "store {t} $b, {p} $a, align 8")
 		add(ir.OpStore, boolean, "$0 = zext i1 $b to i8; store i8 $0, {p} $a, align 1")

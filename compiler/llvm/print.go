@@ -136,6 +136,9 @@ func (e *emitter) print() string {
 				e.sharedName(i), e.d.spaces[ir.Shared], objectType(e.m.Shared[i].Type), objectAlign)
 		}
 	}
+	for i, t := range e.m.Tables {
+		e.printTable(&b, i, t)
+	}
 	fmt.Fprintf(&b, "define %svoid @%s(%s) #0 {\n", e.d.convention, EntryName(e.f.Name), strings.Join(e.params, ", "))
 	e.printBody(&b)
 	b.WriteString("}\n\n")
@@ -154,6 +157,18 @@ func (e *emitter) print() string {
 		b.WriteString("!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"amdhsa_code_object_version\", i32 500}\n")
 	}
 	return b.String()
+}
+
+func (e *emitter) printTable(b *strings.Builder, i int, t *ir.Table) {
+	words, width := t.Words()
+	fmt.Fprintf(b, "@%s = internal addrspace(%d) constant [%d x i%d] [", e.tableName(i), e.d.spaces[ir.Constant], len(words), 8*width)
+	for n, w := range words {
+		if n > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(b, "i%d %d", 8*width, w)
+	}
+	fmt.Fprintf(b, "], align %d\n", objectAlign)
 }
 
 func (e *emitter) printBody(b *strings.Builder) {

@@ -71,6 +71,7 @@ var coded = map[ir.Op]string{
 	ir.OpWarpSize:   "a constant of the target",
 	ir.OpLocal:      "an alloca at the entry",
 	ir.OpShared:     "the address of a variable of the module",
+	ir.OpTable:      "the address of a constant of the module",
 	ir.OpIndex:      "getelementptr; nothing for a constant 0",
 	ir.OpOffset:     "getelementptr; nothing for a constant 0",
 	ir.OpField:      "getelementptr; nothing for a constant 0",

@@ -34,6 +34,9 @@ func (e *emitter) value(v *ir.Value) error {
 		e.shared[v.Imm] = true
 		e.names[v.ID] = "@" + e.sharedName(int(v.Imm))
 		return nil
+	case ir.OpTable:
+		e.names[v.ID] = "@" + e.tableName(int(v.Imm))
+		return nil
 	case ir.OpIndex, ir.OpOffset:
 		e.advance(v, elementType(v.Type.Elem), e.operand(v.Args[1]))
 		return nil
@@ -195,6 +198,10 @@ func (e *emitter) local(t *ir.Type) string {
 
 func (e *emitter) sharedName(i int) string {
 	return fmt.Sprintf("%s_shared%d", EntryName(e.f.Name), i)
+}
+
+func (e *emitter) tableName(i int) string {
+	return fmt.Sprintf("%s_table%d", EntryName(e.f.Name), i)
 }
 
 // sharedAll is the name of all shared memory of a block that launches ask for.

@@ -21,6 +21,7 @@ var Language = &cfamily.Language{
 		return spaces[space] + " " + elem + "*"
 	},
 	Shared: func(elem, name string) string { return fmt.Sprintf("threadgroup %s %s;", elem, name) },
+	Table:  func(elem, name string) string { return fmt.Sprintf("constant %s %s", elem, name) },
 	Zero:   "{p} = {t}{};",
 	Inputs: []cfamily.Param{
 		{Type: "metal::uint3", Name: "thread_at", Attr: "thread_position_in_threadgroup"},
@@ -35,7 +36,7 @@ var Language = &cfamily.Language{
 }
 
 // spaces are the address spaces as Metal calls them.
-var spaces = map[ir.Space]string{ir.Global: "device", ir.Shared: "threadgroup", ir.Local: "thread"}
+var spaces = map[ir.Space]string{ir.Global: "device", ir.Shared: "threadgroup", ir.Local: "thread", ir.Constant: "constant"}
 
 // basic are the types that are read once; structs stay where they are.
 var basic = map[string]bool{"i8": true, "u8": true, "i16": true, "u16": true, "i32": true, "u32": true, "i64": true, "u64": true, "f32": true}

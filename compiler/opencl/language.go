@@ -34,13 +34,14 @@ var Language = &cfamily.Language{
 		return spaces[space] + " " + elem + "*"
 	},
 	Shared: func(elem, name string) string { return fmt.Sprintf("__local %s %s;", elem, name) },
+	Table:  func(elem, name string) string { return fmt.Sprintf("__constant %s %s", elem, name) },
 	Zero:   "{p} = ({t}){0};",
 	Words:  words,
 	Entry:  entry,
 }
 
 // spaces are the address spaces as OpenCL calls them.
-var spaces = map[ir.Space]string{ir.Global: "__global", ir.Shared: "__local", ir.Local: "__private"}
+var spaces = map[ir.Space]string{ir.Global: "__global", ir.Shared: "__local", ir.Local: "__private", ir.Constant: "__constant"}
 
 // words are names of types and of functions that rows call.
 var words = strings.Fields(`barrier mem_fence mul_hi clz popcount exp2 log2 sin cos tanh fma sqrt fabs floor ceil trunc rint copysign

@@ -196,11 +196,11 @@ func clobber(known []access, v *ir.Value) []access {
 			known = remember(known, access{v.Args[0], v.Args[1]})
 		}
 	case ir.OpCall:
-		known = known[:0]
+		known = slices.DeleteFunc(known, func(a access) bool { return a.ptr.Type.Space != ir.Constant })
 	default:
 		// Barriers and atomics order memory that other threads can write.
 		if v.Op.Has(ir.Writes) {
-			known = slices.DeleteFunc(known, func(a access) bool { return a.ptr.Type.Space != ir.Local })
+			known = slices.DeleteFunc(known, func(a access) bool { return a.ptr.Type.Space != ir.Local && a.ptr.Type.Space != ir.Constant })
 		}
 	}
 	return known
@@ -219,7 +219,9 @@ func mayAlias(p, q *ir.Value) bool {
 	return p == q || !distinctParts(p, q)
 }
 
-func isObject(v *ir.Value) bool { return v.Op == ir.OpLocal || v.Op == ir.OpShared }
+func isObject(v *ir.Value) bool {
+	return v.Op == ir.OpLocal || v.Op == ir.OpShared || v.Op == ir.OpTable
+}
 
 // distinctParts reports whether p and q are different constant elements or
 // fields of one object.

@@ -11,25 +11,29 @@ func dceModule(m *ir.Module, _ *Options) error {
 	for _, f := range m.Funcs {
 		dce(f)
 	}
-	dropShared(m)
+	m.Shared = dropUnnamed(m, m.Shared, ir.OpShared, ir.OpSharedSized)
+	m.Tables = dropUnnamed(m, m.Tables, ir.OpTable)
 	return nil
 }
 
-// dropShared removes shared objects that nothing names: a block would be given
-// their memory.
-func dropShared(m *ir.Module) {
-	names := make([][]*ir.Value, len(m.Shared))
+// dropUnnamed removes the objects that no operation of those given names: a block, or the device,
+// would be given memory for them.
+func dropUnnamed[T any](m *ir.Module, objects []T, by ...ir.Op) []T {
+	if len(objects) == 0 {
+		return objects
+	}
+	names := make([][]*ir.Value, len(objects))
 	for _, f := range m.Funcs {
 		for _, b := range f.Blocks {
 			for _, v := range b.Instrs {
-				if v.Op == ir.OpShared || v.Op == ir.OpSharedSized {
+				if slices.Contains(by, v.Op) {
 					names[v.Imm] = append(names[v.Imm], v)
 				}
 			}
 		}
 	}
-	kept := m.Shared[:0]
-	for i, o := range m.Shared {
+	kept := objects[:0]
+	for i, o := range objects {
 		if len(names[i]) == 0 {
 			continue
 		}
@@ -38,7 +42,7 @@ func dropShared(m *ir.Module) {
 		}
 		kept = append(kept, o)
 	}
-	m.Shared = kept
+	return kept
 }
 
 // dce removes what has no effect: unused values and block parameters, blocks

@@ -59,7 +59,7 @@ func makePreheader(f *ir.Func, l *loop) {
 type hoister struct {
 	*loop
 	to      *ir.Block
-	writes  [3]bool // by space: the loop may change memory there
+	writes  [ir.NumSpaces]bool // by space: the loop may change memory there
 	scanned bool
 }
 

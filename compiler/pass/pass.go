@@ -77,15 +77,15 @@ var Passes = []Pass{
 		Doc: "Drops the checks that the build does without: those of divisors and shifts unless it is a checked one, and in release builds those of bounds, except that diagnose sees those of arrays and small variants keep all for narrow. Right after inline, so that no later pass is held up by operations that may fail.",
 	},
 	{
-		Name: "fold", Run: perFunc(fold),
-		Doc: "Folds constants, applies identities that hold in Go's arithmetic, decides branches and straightens the control flow. Before sroa and unroll, which look for constants.",
+		Name: "fold", Run: foldModule,
+		Doc: "Folds constants, with those at constant places of tables, applies identities that hold in Go's arithmetic, decides branches and straightens the control flow. Before sroa and unroll, which look for constants.",
 	},
 	{
 		Name: "sroa", Run: perFunc(sroa),
 		Doc: "Splits local structs and arrays with constant paths into scalars and turns those into values. Before unroll, because loop counters may live in memory.",
 	},
 	{
-		Name: "fold", Run: perFunc(fold),
+		Name: "fold", Run: foldModule,
 		Doc: "Again: values that came out of memory may be constants that bound loops.",
 	},
 	{
@@ -101,7 +101,7 @@ var Passes = []Pass{
 		Doc: "Again: unrolling made the indices of local arrays constant. This is what keeps accumulator tiles in registers.",
 	},
 	{
-		Name: "fold", Run: perFunc(fold),
+		Name: "fold", Run: foldModule,
 		Doc: "Again: what came out of arrays is folded before loops are measured.",
 	},
 	{
@@ -117,7 +117,7 @@ var Passes = []Pass{
 		Doc: "Turns divisions by powers of two into shifts and decides comparisons where the ranges of integers allow. After unroll, whose counters have ranges of one value; before the last fold, which takes the decided branches.",
 	},
 	{
-		Name: "fold", Run: perFunc(fold),
+		Name: "fold", Run: foldModule,
 		Doc: "Again: values that came out of arrays may be constant, and forwarding them empties blocks.",
 	},
 	{
@@ -166,7 +166,7 @@ var Passes = []Pass{
 	},
 	{
 		Name: "dce", Run: dceModule,
-		Doc: "Removes values, block parameters and stores that nothing reads, and shared objects that nothing names. Last, to sweep up after all others.",
+		Doc: "Removes values, block parameters and stores that nothing reads, and shared objects and tables that nothing names. Last, to sweep up after all others.",
 	},
 }
 

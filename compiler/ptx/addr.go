@@ -41,6 +41,8 @@ func (e *emitter) form(v *ir.Value) addr {
 		}
 		e.shared[v.Imm] = true
 		return addr{base: text(sharedName(int(v.Imm))), align: objectAlign}
+	case ir.OpTable:
+		return addr{base: text(tableName(int(v.Imm))), align: objectAlign}
 	case ir.OpField:
 		a := e.addressOf(v.Args[0])
 		return e.advance(v, a, int64(v.Args[0].Type.Elem.Offset(int(v.Imm))))
@@ -53,6 +55,11 @@ const (
 	// sharedAll is all shared memory of a block that launches ask for. No kernel's entry is called so.
 	sharedAll = sharedPrefix + "$"
 )
+
+// tablePrefix is what names of tables begin with. No kernel's entry is called so.
+const tablePrefix = "table$"
+
+func tableName(i int) string { return fmt.Sprintf("%s%d", tablePrefix, i) }
 
 func sharedName(i int) string { return fmt.Sprintf("%s%d", sharedPrefix, i) }
 
@@ -156,6 +163,9 @@ func (e *emitter) split(i *ir.Value) (x *ir.Value, n int64, ok bool) {
 // own, shared by all bases that the index is used with: assemblers fuse it with
 // each sum again, which they do not with parts of a multiply-add.
 func (e *emitter) index64(base frag, i *ir.Value, size int) reg {
+	if base.reg == 0 {
+		base = use(e.objectReg(base))
+	}
 	return e.compute(b64, "add.s64", base, use(e.scaled(i, size)))
 }
 
@@ -206,8 +216,11 @@ func (e *emitter) index32(base frag, i *ir.Value, size int) reg {
 // pointer returns a register that holds the address.
 func (e *emitter) pointer(a addr) reg {
 	c := b32
-	if a.base.reg != 0 {
+	switch {
+	case a.base.reg != 0:
 		c = e.class[a.base.reg]
+	case strings.HasPrefix(a.base.text, tablePrefix):
+		c = b64
 	}
 	return e.pointerReg(c, a)
 }
@@ -235,7 +248,12 @@ func (e *emitter) objectReg(name frag) reg {
 	if r := e.sums[at]; r != 0 {
 		return r
 	}
-	if !strings.HasPrefix(name.text, sharedPrefix) {
+	switch {
+	case strings.HasPrefix(name.text, tablePrefix):
+		r := e.compute(b64, "mov.u64", name)
+		e.sums[at] = r
+		return r
+	case !strings.HasPrefix(name.text, sharedPrefix):
 		r := e.compute(b32, "mov.u32", name)
 		e.sums[at] = r
 		return r

@@ -57,6 +57,9 @@ func (e *emitter) print(o Options) string {
 	if e.parts != nil {
 		fmt.Fprintf(&b, ".extern .shared .align %d .b8 %s[];\n\n", objectAlign, sharedAll)
 	}
+	for i, t := range e.m.Tables {
+		printTable(&b, tableName(i), t)
+	}
 	fmt.Fprintf(&b, ".visible .entry %s(%s)\n%s{\n", EntryName(e.f.Name), e.paramList(), bounds(e.m.Launch, e.t))
 	for c := pred; c < numClasses; c++ {
 		if counts[c] > 0 {
@@ -74,6 +77,21 @@ func (e *emitter) print(o Options) string {
 	b.Write(body)
 	b.WriteString("}\n")
 	return b.String()
+}
+
+// printTable declares a constant table. It is in global memory and read through the cache of what
+// does not change: the constant cache would serve the lanes of a warp one after the other where
+// they read different elements.
+func printTable(b *strings.Builder, name string, t *ir.Table) {
+	words, width := t.Words()
+	fmt.Fprintf(b, ".global .align %d .b%d %s[%d] = {", objectAlign, 8*width, name, len(words))
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.FormatUint(w, 10))
+	}
+	b.WriteString("};\n\n")
 }
 
 // room is how many blocks and threads a unit has room for at most (CUDA C++ programming guide,

@@ -83,6 +83,7 @@ var coded = map[ir.Op]string{
 	ir.OpWarpSize:   "a constant of the target",
 	ir.OpLocal:      "declares an object; the address is its name",
 	ir.OpShared:     "declares an object; the address is its name",
+	ir.OpTable:      "declares an object; the address is its name",
 	ir.OpIndex:      "folds into the address of its uses",
 	ir.OpOffset:     "folds into the address of its uses",
 	ir.OpField:      "folds into the address of its uses",
@@ -353,12 +354,15 @@ func shuffleRows() []row {
 // memoryRows writes loads, stores and atomics for each address space.
 func memoryRows() []row {
 	var out []row
-	for space, s := range []string{ir.Global: "global", ir.Shared: "shared", ir.Local: "local"} {
+	for space, s := range []string{ir.Global: "global", ir.Shared: "shared", ir.Local: "local", ir.Constant: "global"} {
 		add := func(op ir.Op, on kinds, asm string) {
 			out = append(out, row{op: op, on: on, sub: spaceSub + space, asm: asm})
 		}
 		add(ir.OpLoad, allKinds&^boolean, "ld."+s+".{m} $d, [$a]")
 		add(ir.OpLoad, boolean, "ld."+s+".u8 $r0, [$a]; setp.ne.u32 $d, $r0, 0")
+		if ir.Space(space) == ir.Constant {
+			continue
+		}
 		add(ir.OpStore, allKinds&^boolean, "st."+s+".{m} [$a], $b")
 		add(ir.OpStore, boolean, "selp.u32 $r0, 1, 0, $b; st."+s+".u8 [$a], $r0")
 		if ir.Space(space) == ir.Local {

@@ -26,7 +26,7 @@ var classNames = [numClasses]struct{ prefix, bits string }{
 // pointers are integers of the width of their space's addresses.
 func kindOf(t *ir.Type) ir.Kind {
 	switch {
-	case t.IsPtr() && t.Space == ir.Global:
+	case t.IsPtr() && (t.Space == ir.Global || t.Space == ir.Constant):
 		return ir.KU64
 	case t.IsPtr():
 		return ir.KU32

@@ -12,7 +12,7 @@ func (e *emitter) value(v *ir.Value) error {
 	switch v.Op {
 	case ir.OpConst, ir.OpWarpSize:
 		return nil
-	case ir.OpLocal, ir.OpShared, ir.OpIndex, ir.OpOffset, ir.OpField:
+	case ir.OpLocal, ir.OpShared, ir.OpTable, ir.OpIndex, ir.OpOffset, ir.OpField:
 		e.vals[v.ID].addr = e.form(v)
 		return nil
 	case ir.OpZero:

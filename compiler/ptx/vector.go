@@ -415,9 +415,12 @@ func (in *inst) loads(fixed bool) {
 	}
 }
 
-// isFixed reports whether p points into a slice that the kernel only reads and
+// isFixed reports whether p points into a table, or into a slice that the kernel only reads and
 // that overlaps no slice that it writes.
 func (e *emitter) isFixed(p *ir.Value) bool {
+	if p.Type.Space == ir.Constant {
+		return true
+	}
 	if !e.opt.Disjoint || p.Type.Space != ir.Global {
 		return false
 	}

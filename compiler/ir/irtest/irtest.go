@@ -14,7 +14,7 @@ var (
 	floatTypes = []*ir.Type{ir.F32, ir.F64}
 	countTypes = []*ir.Type{ir.U8, ir.U16, ir.U32, ir.U64}
 	numTypes   = append(append([]*ir.Type{ir.F16, ir.BF16}, intTypes...), floatTypes...)
-	ptrTypes   = []*ir.Type{ir.PtrTo(ir.Global, ir.F32), ir.PtrTo(ir.Shared, ir.F32), ir.PtrTo(ir.Local, ir.F32)}
+	ptrTypes   = []*ir.Type{ir.PtrTo(ir.Global, ir.F32), ir.PtrTo(ir.Shared, ir.F32), ir.PtrTo(ir.Local, ir.F32), ir.PtrTo(ir.Constant, ir.F32)}
 )
 
 // Usage is an operation with the types of its result and its operands.
@@ -175,14 +175,31 @@ func (k *Bench) value(t *ir.Type) *ir.Value {
 	}
 	array := ir.ArrayOf(8, t.Elem)
 	var obj *ir.Value
-	if t.Space == ir.Shared {
+	switch t.Space {
+	case ir.Constant:
+		obj = k.table(array)
+	case ir.Shared:
 		k.m.Shared = append(k.m.Shared, &ir.Object{Name: "s", Type: array})
 		obj = k.b.Emit(k.f, ir.OpShared, ir.PtrTo(ir.Shared, array))
 		obj.Imm = uint64(len(k.m.Shared) - 1)
-	} else {
+	default:
 		obj = k.b.Emit(k.f, ir.OpLocal, ir.PtrTo(ir.Local, array))
 	}
 	return k.b.Emit(k.f, ir.OpIndex, t, obj, k.value(ir.I64))
+}
+
+// table returns the address of a table of elements that all differ, but for bools.
+func (k *Bench) table(array *ir.Type) *ir.Value {
+	t := &ir.Table{Name: "t", Type: array, Data: make([]byte, array.Size())}
+	n := uint64(0)
+	array.EachLeaf(func(at int, leaf *ir.Type) {
+		n++
+		t.Set(at, leaf, ir.Normalize(leaf, n))
+	})
+	k.m.Tables = append(k.m.Tables, t)
+	v := k.b.Emit(k.f, ir.OpTable, ir.PtrTo(ir.Constant, array))
+	v.Imm = uint64(len(k.m.Tables) - 1)
+	return v
 }
 
 // keep uses v so that it is not dropped.
@@ -252,6 +269,9 @@ func MemoryOps(k *Bench) {
 			k.b.Emit(k.f, ir.OpStore, ir.Void, p, v)
 			k.b.Emit(k.f, ir.OpZero, ir.Void, p)
 		}
+	}
+	for _, t := range append([]*ir.Type{ir.Bool}, numTypes...) {
+		k.keep(k.b.Emit(k.f, ir.OpLoad, t, k.value(ir.PtrTo(ir.Constant, t))))
 	}
 	k.b.Emit(k.f, ir.OpBounds, ir.Void, k.value(ir.I64), k.value(ir.I64))
 	k.b.Emit(k.f, ir.OpBarrier, ir.Void)

@@ -6,6 +6,7 @@
 #define __global__
 #define __device__
 #define __host__
+#define __constant__
 #define __shared__ static __attribute__((section("kiln_lds"), used))
 #define __launch_bounds__(...)
 #define __HIP_MEMORY_SCOPE_SINGLETHREAD 1

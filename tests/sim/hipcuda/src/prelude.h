@@ -12,6 +12,9 @@
 #ifndef __shared__
 #define __shared__ __shared__
 #endif
+#ifndef __constant__
+#define __constant__ __constant__
+#endif
 #define __gfx1100__ 1
 
 // Functions of the text that have the name of one of CUDA's.

@@ -1,0 +1,371 @@
+package front
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// Constant tables: a package variable that is an array, initialised by constants and never
+// assigned, is constant memory to kernels. All other package variables are host memory.
+
+// usesTable follows name, a package variable declared by t, and reports why a kernel cannot use
+// it, if so.
+func (b *build) usesTable(pos token.Pos, name string, t *decl) bool {
+	init, why, fix := t.initialiser()
+	switch {
+	case why != "":
+		b.reportFix(pos, diag.Global, fix, "package variable %s %s", name, why)
+		return false
+	case init == nil && !t.declaresType():
+		b.report(pos, diag.Global, "", "package variable %s in a kernel", name)
+		return false
+	}
+	b.tableUses = append(b.tableUses, tableUse{pos, name, t})
+	if w, ok := t.unit.written().own[t.name]; ok {
+		b.reportWrite(pos, name, w)
+		return false
+	}
+	return true
+}
+
+// tableUse is a place where a kernel names a table.
+type tableUse struct {
+	pos  token.Pos
+	name string
+	decl *decl
+}
+
+// initialiser returns the composite literal that a package variable begins with, nil for none. If
+// it is plain without types that the variable is no table, it says why, and what to do.
+func (d *decl) initialiser() (init *ast.CompositeLit, why, fix string) {
+	spec := d.varSpec()
+	array := spec.Type
+	var value ast.Expr
+	if len(spec.Values) == 1 {
+		value = ast.Unparen(spec.Values[0])
+		if lit, ok := value.(*ast.CompositeLit); ok {
+			init, array = lit, lit.Type
+		}
+	}
+	const parameter = ", or pass it as a parameter"
+	if t, ok := array.(*ast.ArrayType); ok && t.Len == nil {
+		return nil, "is a slice: kernels can read package variables that are arrays", "make it an array, as in var " + d.name + " = [...]T{…}" + parameter
+	}
+	if _, isArray := spec.Type.(*ast.ArrayType); init == nil && value != nil {
+		if _, isCall := value.(*ast.CallExpr); isCall || isArray {
+			return nil, "is not initialised by constants", "write its elements as constants, as in var " + d.name + " = [...]T{…}" + parameter
+		}
+	}
+	if len(spec.Names) > 1 && (init != nil || len(spec.Values) > 1) {
+		return nil, "is declared with others", "declare it alone"
+	}
+	return init, "", ""
+}
+
+// declaresType reports whether a variable without a value has the type of an array, or one that
+// may be.
+func (d *decl) declaresType() bool {
+	spec := d.varSpec()
+	if len(spec.Values) > 0 || len(spec.Names) > 1 {
+		return false
+	}
+	switch t := spec.Type.(type) {
+	case *ast.ArrayType:
+		return true
+	case *ast.Ident: // of a named type of the package
+		return d.unit.decls[t.Name] != nil
+	}
+	return false
+}
+
+func (d *decl) varSpec() *ast.ValueSpec {
+	specs := d.node.(*ast.GenDecl).Specs
+	return specs[len(specs)-1].(*ast.ValueSpec)
+}
+
+func (b *build) reportWrite(pos token.Pos, name string, w write) {
+	b.addFile(w.file.tok)
+	at := b.position(w.pos)
+	b.reportFix(pos, diag.Global, "leave it as it is initialised, or pass it as a parameter",
+		"package variable %s %s at %s:%d:%d: kernels can read those that nobody writes", name, w.what, at.File, at.Line, at.Col)
+}
+
+// foreignWrites reports tables that a package other than their own writes, among those that the
+// compilation has read.
+func (b *build) foreignWrites() {
+	for _, use := range b.tableUses {
+		if !ast.IsExported(use.decl.name) {
+			continue
+		}
+		for _, u := range b.order {
+			if w, ok := b.writtenBy(u, use.decl); ok {
+				b.reportWrite(use.pos, use.name, w)
+				break
+			}
+		}
+	}
+}
+
+func (b *build) writtenBy(u *unit, d *decl) (write, bool) {
+	if u == d.unit || u.lib {
+		return write{}, false
+	}
+	for _, w := range u.written().others[d.name] {
+		if _, from, err := b.findImport(w.file, w.pkg); err == nil && from == d.unit {
+			return w, true
+		}
+	}
+	return write{}, false
+}
+
+// table computes the contents of a reached package variable.
+func (c *subsetChecker) table(d *decl) {
+	spec := d.varSpec()
+	name := spec.Names[0]
+	v, ok := c.b.info.Defs[name].(*types.Var)
+	if !ok {
+		return // a mistake that the type checker reported
+	}
+	if _, ok := v.Type().Underlying().(*types.Array); !ok {
+		c.report(name, diag.Global, "package variable %s in a kernel", d.name)
+		return
+	}
+	m := memType(v.Type())
+	if m != nil && m.Size() > ir.MaxTables {
+		c.b.reportFix(name.Pos(), diag.TooLarge, "pass it as a slice", "table %s has %d bytes, the tables of a kernel have at most %d together", d.name, m.Size(), ir.MaxTables)
+		return
+	}
+	var err error
+	t := &ir.Table{}
+	if m != nil {
+		t, err = ir.NewTable(d.unit.name+"."+d.name, m)
+	}
+	if m == nil || err != nil {
+		c.b.reportFix(name.Pos(), diag.Global, "take arrays of numbers and bools, and structs of them", "package variable %s has type %s, which cannot be in constant memory", d.name, typeName(v.Type()))
+		return
+	}
+	for _, x := range spec.Values {
+		c.walk(x)
+		c.fill(t, d.name, x, m, 0)
+	}
+	if c.b.tables == nil {
+		c.b.tables = map[*types.Var]*ir.Table{}
+	}
+	c.b.tables[v] = t
+}
+
+// fill writes the constant x to the part of type m at an offset of the table.
+func (c *subsetChecker) fill(t *ir.Table, name string, x ast.Expr, m *ir.Type, at int) {
+	x = ast.Unparen(x)
+	tv := c.b.info.Types[x]
+	lit, isLit := x.(*ast.CompositeLit)
+	switch {
+	case tv.Type == nil: // a mistake that the type checker reported
+	case tv.Value != nil && m.IsValue():
+		t.Set(at, m, ir.Normalize(m, constBits(tv.Value, m)))
+	case isLit && m.Kind == ir.KArray:
+		i := 0
+		for _, e := range lit.Elts {
+			if kv, ok := e.(*ast.KeyValueExpr); ok {
+				key, ok := c.index(kv.Key)
+				if !ok {
+					return
+				}
+				i, e = key, kv.Value
+			}
+			if i < m.Len {
+				c.fill(t, name, e, m.Elem, at+i*m.Elem.Size())
+			}
+			i++
+		}
+	case isLit && m.Kind == ir.KStruct:
+		c.fillStruct(t, name, lit, m, at)
+	default:
+		c.b.reportFix(x.Pos(), diag.Global, "write a constant", "%s is no constant, so that kernels cannot use package variable %s", types.ExprString(x), name)
+	}
+}
+
+func (c *subsetChecker) fillStruct(t *ir.Table, name string, lit *ast.CompositeLit, m *ir.Type, at int) {
+	s, ok := c.b.info.Types[lit].Type.Underlying().(*types.Struct)
+	if !ok {
+		return
+	}
+	for i, e := range lit.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			key, _ := kv.Key.(*ast.Ident)
+			for n := range s.NumFields() {
+				if key != nil && s.Field(n).Name() == key.Name {
+					i = n
+				}
+			}
+			e = kv.Value
+		}
+		if i < len(m.Elems) {
+			c.fill(t, name, e, m.Elems[i], at+m.Offset(i))
+		}
+	}
+}
+
+// index returns the constant key of an element.
+func (c *subsetChecker) index(key ast.Expr) (int, bool) {
+	v := c.b.info.Types[key].Value
+	if v == nil {
+		return 0, false
+	}
+	i, exact := constant.Int64Val(constant.ToInt(v))
+	return int(i), exact && i >= 0
+}
+
+// table returns the address of a constant table.
+func (f *funcLower) table(g *ssa.Global) val {
+	v, _ := g.Object().(*types.Var)
+	t := f.l.b.tables[v]
+	if t == nil {
+		f.report(diag.Global, "package variable %s in a kernel", g.Name())
+		return badVal
+	}
+	n, ok := f.l.tables[t]
+	if !ok {
+		n = len(f.l.m.Tables)
+		f.l.tables[t] = n
+		f.l.m.Tables = append(f.l.m.Tables, t)
+		if _, size := f.l.m.TableLayout(); size > ir.MaxTables {
+			f.l.b.reportFix(f.at, diag.TooLarge, "pass some of them as slices", "with table %s, of %d bytes, the tables of the kernel have %d bytes, more than %d", t.Name, t.Type.Size(), size, ir.MaxTables)
+			return badVal
+		}
+	}
+	return val{v: f.emitImm(ir.OpTable, ir.PtrTo(ir.Constant, t.Type), uint64(n))}
+}
+
+// loadIndexed returns the value at addr, which the instruction in reads. Constant memory does not
+// change: what is only indexed of an array stays there until then.
+func (f *funcLower) loadIndexed(addr val, in ssa.Value) val {
+	_, isArray := in.Type().Underlying().(*types.Array)
+	if !isArray || addr.v == nil || addr.v.Type.Space != ir.Constant {
+		return f.load(addr, in.Type())
+	}
+	for _, r := range *in.Referrers() {
+		switch r := r.(type) {
+		case *ssa.DebugRef:
+		case *ssa.Index:
+			if r.X != in {
+				return f.load(addr, in.Type())
+			}
+		default:
+			return f.load(addr, in.Type())
+		}
+	}
+	return val{mem: &addr}
+}
+
+// writes are what the code of a package does to package variables, other than to read them.
+type writes struct {
+	own    map[string]write   // by name
+	others map[string][]write // of other packages, by name
+}
+
+// write is a place where code assigns a package variable, or takes its address.
+type write struct {
+	pos  token.Pos
+	file *file
+	pkg  string // what the file calls the other package
+	what string
+}
+
+// written finds the writes of all code of the package, that of the host too.
+func (u *unit) written() *writes {
+	u.writesOnce.Do(func() {
+		u.writes = &writes{own: map[string]write{}, others: map[string][]write{}}
+		for _, f := range u.files {
+			s := writeScan{u: u, f: f}
+			ast.Inspect(f.tree, s.visit)
+		}
+	})
+	return u.writes
+}
+
+type writeScan struct {
+	u *unit
+	f *file
+}
+
+func (s *writeScan) visit(n ast.Node) bool {
+	const assigned, addressed = "is assigned", "has its address taken"
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		if n.Tok != token.DEFINE {
+			for _, x := range n.Lhs {
+				s.note(x, assigned)
+			}
+		}
+	case *ast.IncDecStmt:
+		s.note(n.X, assigned)
+	case *ast.RangeStmt:
+		if n.Tok == token.ASSIGN {
+			s.note(n.Key, assigned)
+			s.note(n.Value, assigned)
+		}
+	case *ast.UnaryExpr:
+		if n.Op == token.AND {
+			s.note(n.X, addressed)
+		}
+	case *ast.SliceExpr:
+		s.note(n.X, "is sliced")
+	case *ast.SelectorExpr:
+		if s.byPointer(n.Sel.Name) {
+			s.note(n.X, fmt.Sprintf("has its address taken by the call of method %s", n.Sel.Name))
+		}
+	}
+	return true
+}
+
+// byPointer reports whether a type of the package has a method of this name that takes a pointer.
+func (s *writeScan) byPointer(method string) bool {
+	for _, methods := range s.u.methods {
+		if m := methods[method]; m != nil {
+			if _, ok := m.node.(*ast.FuncDecl).Recv.List[0].Type.(*ast.StarExpr); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// note records what is done to the package variable that x is, or is a part of.
+func (s *writeScan) note(x ast.Expr, what string) {
+	w := write{file: s.f, what: what}
+	for {
+		switch e := x.(type) {
+		case *ast.ParenExpr:
+			x = e.X
+		case *ast.IndexExpr:
+			x = e.X
+		case *ast.SelectorExpr:
+			if id, ok := e.X.(*ast.Ident); ok && id.Obj == nil && s.u.decls[id.Name] == nil {
+				w.pos, w.pkg = e.Pos(), id.Name
+				s.u.writes.others[e.Sel.Name] = append(s.u.writes.others[e.Sel.Name], w)
+				return
+			}
+			x = e.X
+		case *ast.Ident:
+			if e.Obj != nil && s.f.tree.Scope.Objects[e.Name] != e.Obj {
+				return // a local variable
+			}
+			if _, known := s.u.writes.own[e.Name]; !known {
+				w.pos = e.Pos()
+				s.u.writes.own[e.Name] = w
+			}
+			return
+		default:
+			return
+		}
+	}
+}
