@@ -118,11 +118,11 @@ type lowered struct {
 	locals    []initial // bits is the offset in the frame
 	shareds   []initial // bits is the offset in shared memory
 	tables    []placed
-	frame     int       // bytes of local objects of a thread
-	shared    int       // bytes of shared memory
-	offsets   []int     // of each shared object
-	declared  []int32   // source position of each shared object
-	sites     []site    // of accesses, in a checked build
+	frame     int     // bytes of local objects of a thread
+	shared    int     // bytes of shared memory
+	offsets   []int   // of each shared object
+	declared  []int32 // source position of each shared object
+	sites     []site  // of accesses, in a checked build
 
 	warp  int  // threads in a warp
 	whole bool // lanes must be all threads of the block

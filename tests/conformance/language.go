@@ -48,6 +48,9 @@ func (b *builder) language() {
 	b.add("Arr2", language.Arr2, 1, 64, make([]int32, 64), tiny(b, 100, 20))
 	b.add("Bits2", language.Bits2, 2, 64, make([]uint64, 128), ints[uint64](b, 128))
 	b.add("Shadow", language.Shadow, 1, 64, make([]int, 64), few(b, 64), int32(1), 2, 3)
+	b.add("CRC32", language.CRC32, 2, 64, make([]uint32, 150), ints[uint8](b, 1200))
+	b.add("Tables", language.Tables, 2, 64, make([]int64, 100), make([]float32, 100), ranged[float32](b, 100, 9), ints[int32](b, 100), 2)
+	b.add("Doubles", language.Doubles, 1, 64, make([]float64, 100), ints[int32](b, 100))
 	b.add("Early", language.Early, 1, 32, make([]int32, 64), tiny(b, 64, 20))
 	b.add("Atoms", language.Atoms, 1, 64, make([]int32, 4), make([]uint64, 4))
 	for _, on := range []bool{false, true} {

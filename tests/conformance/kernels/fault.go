@@ -3,7 +3,7 @@ package kernels
 import "github.com/gokiln/kiln/dsl"
 
 // Faults is the number of faults that [Fault] has.
-const Faults = 25
+const Faults = 26
 
 // Fault breaks rule number fault of Go in one thread, if x, y and z do; the others
 // store what has no fault. All of them meet afterwards.
@@ -95,6 +95,8 @@ func otherFault(t dsl.Thread, fault, x, y int) int64 {
 		return *c.at
 	case 24:
 		return pastEnd(x)
+	case 25:
+		return int64(sixth[x])
 	}
 	return 0
 }
@@ -110,6 +112,8 @@ func pastEnd(n int) int64 {
 	}
 	return a[0] + a[3]
 }
+
+var sixth = [6]uint8{1, 2, 3, 4, 5, 6}
 
 // cursor is where something is: in own, elsewhere, or nowhere.
 type cursor struct {
