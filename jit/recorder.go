@@ -11,18 +11,18 @@ type recorder struct {
 	sync.Mutex
 	file string
 	done bool // it cannot be written
-	have record.Set
+	to   *record.Writer
 }
 
 func newRecorder(file string) *recorder {
 	if file == "" {
 		return nil
 	}
-	return &recorder{file: file}
+	return &recorder{file: file, to: record.NewWriter(file)}
 }
 
-// remember records the specialisation that was resolved. The file is whole after every
-// one: nothing tells a program that it is about to end.
+// remember records the specialisation that was resolved. The file has every one
+// at once: nothing tells a program that it is about to end.
 func (r *resolver) remember() {
 	rec := r.settings.record
 	if rec == nil || r.way != nil {
@@ -32,10 +32,9 @@ func (r *resolver) remember() {
 	s.Builds, s.Targets = []string{r.opts().Build()}, []string{r.tgt.String()}
 	rec.Lock()
 	defer rec.Unlock()
-	if rec.done || !rec.have.Add(s) {
-		return
+	if !rec.done {
+		rec.wrote(r.settings, rec.to.Add(s))
 	}
-	rec.write(r.settings, &rec.have)
 }
 
 // rememberTuned records a choice. It is not kept for later: what another process has chosen since
@@ -49,15 +48,14 @@ func (s *settings) rememberTuned(c record.Choice) {
 	one.AddChoice(c)
 	rec.Lock()
 	defer rec.Unlock()
-	if rec.done {
-		return
+	if !rec.done {
+		rec.wrote(s, record.Update(rec.file, &one))
 	}
-	rec.write(s, &one)
 }
 
-// write adds to the file.
-func (rec *recorder) write(s *settings, add *record.Set) {
-	if err := record.Update(rec.file, add); err != nil {
+// wrote says once that the file cannot be written.
+func (rec *recorder) wrote(s *settings, err error) {
+	if err != nil {
 		rec.done = true
 		s.log.Warn("KILN_RECORD not written", "err", err)
 	}

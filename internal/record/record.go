@@ -78,6 +78,9 @@ func (s Spec) String() string { return text(s) }
 type Set struct {
 	specs   map[string]Spec
 	choices map[string]Choice
+
+	last     string // line that was read, as far as it is sorted by
+	unsorted bool   // lines that were read were not in order, or twice the same
 }
 
 // Add adds a specialisation, or what is new of its builds and targets. It reports
@@ -153,15 +156,23 @@ func (r *Set) addLine(line []byte) error {
 	if isChoice(line) {
 		c, err := ParseChoice(line)
 		if err == nil {
+			r.follows("choice " + c.identity())
 			r.AddChoice(c)
 		}
 		return err
 	}
 	s, err := Parse(line)
 	if err == nil {
+		r.follows("a kernel " + s.identity()) // in front of choices
 		r.Add(s)
 	}
 	return err
+}
+
+// follows notes whether a line comes behind the one before.
+func (r *Set) follows(line string) {
+	r.unsorted = r.unsorted || line <= r.last
+	r.last = line
 }
 
 // Parse reads the line of a specialisation.
@@ -197,7 +208,7 @@ func (r *Set) Load(name string) error {
 	if err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	return r.ReadFrom(name, bytes.NewReader(text))
+	return r.ReadFrom(name, bytes.NewReader(whole(text)))
 }
 
 // Save writes the record to a file, which is there whole or as it was.
@@ -234,7 +245,7 @@ func Update(name string, add *Set) error {
 		if err := r.Load(name); err != nil {
 			return err
 		}
-		if !r.merge(add) {
+		if !r.merge(add) && !r.unsorted {
 			return nil // also after a Save
 		}
 		if err := r.Save(name); err != nil {

@@ -194,10 +194,15 @@ func (w writer) spec(i int) record.Spec {
 	return s
 }
 
+// recorders are what a process writes to records with, one for each.
+var recorders = map[string]*record.Writer{}
+
 func writeRecord(w writer, i int) error {
-	var r record.Set
-	r.Add(w.spec(i))
-	return record.Update(recordFile(w.dir, w.number), &r)
+	name := recordFile(w.dir, w.number)
+	if recorders[name] == nil {
+		recorders[name] = record.NewWriter(name)
+	}
+	return recorders[name].Add(w.spec(i))
 }
 
 func lookRecord(w writer, n int) error {
