@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -31,10 +32,27 @@ func drawn(d *tensor.Device, t dtype.DType, s ...int) ops.View {
 	v := room(d, t, s...)
 	flat := v
 	flat.Layout = layout.Contiguous(layout.Shape{v.Layout.Count()})
-	if t.IsFloat() {
+	switch {
+	case t.IsFloat():
 		_ = ops.Uniform.Run(d.Stream(), flat, 1, 0, dtype.FromFloat(t, -1), dtype.FromFloat(t, 1)) // zeros do as well
+	case t == dtype.I64 && v.Buf != nil:
+		drawLongs(v)
 	}
 	return v
+}
+
+// drawLongs fills new memory of type I64 with numbers of 41 bits, as peers/tensor.py does:
+// zeros are sorted in other times.
+func drawLongs(v ops.View) {
+	mem, err := runtime.View[int64](v.Buf)
+	if err != nil {
+		return // operations say so
+	}
+	rng, numbers := rand.New(rand.NewPCG(1, 2)), make([]int64, v.Layout.Count())
+	for i := range numbers {
+		numbers[i] = rng.Int64N(1<<41) - 1<<40
+	}
+	_ = mem.Slice(0, len(numbers)).CopyFrom(numbers)
 }
 
 // turned is a view of the transposed matrices.
