@@ -75,7 +75,7 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	if over := limits(m, &art.Meta, t); len(over) > 0 {
 		return nil, fmt.Errorf("%s: %w", p.Kernel, over[0].err)
 	}
-	if _, shared := m.SharedLayout(); t.Dynamic(shared) || m.Dynamic() != nil && !t.OnCPU() {
+	if _, shared := m.SharedLayout(); t.Dynamic(shared) {
 		art.Dynamic = shared
 	}
 	text, err := back.emit(m, t, opt)

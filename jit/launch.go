@@ -169,14 +169,7 @@ func (k *Kernel) submit(s *runtime.Stream, in *instance, g runtime.Grid, block [
 	if err != nil {
 		return err
 	}
-	shared := 0
-	if l := in.meta.Length; l != nil {
-		var ok bool
-		if shared, ok = l.Bytes(block); !ok {
-			return fmt.Errorf("length of dsl.DynamicShared out of range: a block of %s can have %d bytes", in.dev.Name(), in.dev.Info().SharedPerBlock)
-		}
-	}
-	return s.LaunchUsing(fn, g, shared, block, uses)
+	return s.LaunchUsing(fn, g, 0, block, uses)
 }
 
 // submitLarge is submit with a block that the stack has no room for.

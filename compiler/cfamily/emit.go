@@ -165,9 +165,6 @@ func (e *emitter) supported(order []*ir.Block) error {
 			return fmt.Errorf("parameter %s, which nothing uses: %w", e.argOf(p), err)
 		}
 	}
-	if e.m.Dynamic() != nil {
-		return &target.Unsupported{What: "dsl.DynamicShared", Target: e.t, Why: "shared memory has a length when the kernel is compiled there; use dsl.SharedSlice"}
-	}
 	offsets, size := e.m.SharedLayout()
 	if e.lang.Part != nil && e.t.Dynamic(size) {
 		e.places = offsets

@@ -15,8 +15,7 @@ type Program struct {
 	g      *graph
 	name   string
 	args   []arg
-	length *ir.Length // of the array that a launch sizes, nil if there is none
-	size   int        // bytes of the argument block
+	size   int // bytes of the argument block
 
 	mu    sync.Mutex
 	code  [2]*lowered // by rows
@@ -94,9 +93,6 @@ func New(m *ir.Module, opts ...Option) (*Program, error) {
 	at, p.size = f.ParamOffsets()
 	for i, v := range f.Params {
 		p.args = append(p.args, arg{at[i], uint8(v.Type.Size())})
-	}
-	if p.length = m.DynamicLength(); p.length == nil && m.Dynamic() != nil {
-		return nil, fmt.Errorf("kernel %s: no parameter %d to be the length of an array", f.Name, m.Dynamic().Param)
 	}
 	for i := range p.code {
 		if p.code[i], err = lower(m, g, i != 0); err != nil {

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // Launch is one execution of a kernel over a grid of blocks.
@@ -30,7 +28,6 @@ type job struct {
 	c      *chosen
 	launch Launch
 	blocks int // in the grid
-	shared int // bytes of a block besides those of the kernel's arrays of known length
 	chunk  int
 
 	next  atomic.Int64 // first block not handed out
@@ -94,19 +91,7 @@ func (j *job) release() {
 // check validates the launch and fills in missing axes.
 func (j *job) check() (err error) {
 	j.blocks, err = j.launch.Check(j.prog.name, j.prog.size)
-	if l := j.prog.length; l != nil && err == nil {
-		j.shared, err = DynamicShared(j.prog.name, l, j.launch.Args)
-	}
 	return err
-}
-
-// DynamicShared returns how many bytes the array of a kernel takes whose length the launch decides.
-func DynamicShared(kernel string, l *ir.Length, args []byte) (int, error) {
-	n, ok := l.Bytes(args)
-	if !ok || n > maxObjects {
-		return 0, fmt.Errorf("launch %s: length of dsl.DynamicShared out of range: the limit is %d bytes", kernel, maxObjects)
-	}
-	return n, nil
 }
 
 // Check reports what is wrong with the launch of a kernel whose parameters take
@@ -279,9 +264,6 @@ func (w *worker) begin(j *job) {
 	}
 	if w.dim != j.launch.Block {
 		w.dim, w.filled = j.launch.Block, -1
-	}
-	if j.prog.length != nil {
-		w.share(j.shared)
 	}
 	w.threads = w.dim[0] * w.dim[1] * w.dim[2]
 	for i := range int32(3) {

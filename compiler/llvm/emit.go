@@ -128,7 +128,7 @@ func (e *emitter) run() error {
 	if err := e.t.CheckShared(size); err != nil {
 		return err
 	}
-	if e.d.triple != "" && (e.t.Dynamic(size) || e.m.Dynamic() != nil) {
+	if e.d.triple != "" && e.t.Dynamic(size) {
 		e.parts = offsets
 	}
 	order := ir.RPO(e.f)

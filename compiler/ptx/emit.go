@@ -42,7 +42,7 @@ func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
 	e.opt = o
 	offsets, size := m.SharedLayout()
 	err := t.CheckShared(size)
-	if t.Dynamic(size) || m.Dynamic() != nil {
+	if t.Dynamic(size) {
 		e.parts = offsets
 	}
 	if err == nil {

@@ -39,7 +39,6 @@ type Near struct{ Rel, Abs float64 }
 func RunAll(t *testing.T, dev *runtime.Device) {
 	runCases(t, "Cases", dev, false)
 	RunShared(t, dev)
-	RunDynamicShared(t, dev)
 	RunTrees(t, dev)
 	RunOrder(t, dev)
 	RunLog(t, dev)

@@ -28,9 +28,7 @@ const (
 	// mapping x is the number of that thread in the block, and the others are 0.
 	CtxFaultThread = 176
 
-	CtxDynamic = 200 // vectors of shared memory that a launch asks for, see Image.Length
-
-	CtxPrivate = 208 // the rest is the code's own
+	CtxPrivate = 200 // the rest is the code's own
 
 	ContextSize  = 768
 	ContextAlign = 64
