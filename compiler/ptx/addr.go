@@ -42,7 +42,7 @@ func (e *emitter) form(v *ir.Value) addr {
 		e.shared[v.Imm] = true
 		return addr{base: text(sharedName(int(v.Imm))), align: objectAlign}
 	case ir.OpTable:
-		return addr{base: text(tableName(int(v.Imm))), align: objectAlign}
+		return addr{base: text(e.tableName(int(v.Imm))), align: objectAlign}
 	case ir.OpField:
 		a := e.addressOf(v.Args[0])
 		return e.advance(v, a, int64(v.Args[0].Type.Elem.Offset(int(v.Imm))))
@@ -59,7 +59,10 @@ const (
 // tablePrefix is what names of tables begin with. No kernel's entry is called so.
 const tablePrefix = "table$"
 
-func tableName(i int) string { return fmt.Sprintf("%s%d", tablePrefix, i) }
+// tableName has the name of the kernel in it: a file may have several kernels.
+func (e *emitter) tableName(i int) string {
+	return fmt.Sprintf("%s%d$%s", tablePrefix, i, EntryName(e.f.Name))
+}
 
 func sharedName(i int) string { return fmt.Sprintf("%s%d", sharedPrefix, i) }
 

@@ -58,7 +58,7 @@ func (e *emitter) print(o Options) string {
 		fmt.Fprintf(&b, ".extern .shared .align %d .b8 %s[];\n\n", objectAlign, sharedAll)
 	}
 	for i, t := range e.m.Tables {
-		printTable(&b, tableName(i), t)
+		printTable(&b, e.tableName(i), t)
 	}
 	fmt.Fprintf(&b, ".visible .entry %s(%s)\n%s{\n", EntryName(e.f.Name), e.paramList(), bounds(e.m.Launch, e.t))
 	for c := pred; c < numClasses; c++ {

@@ -22,7 +22,7 @@ var (
 	samples = [3][4]int16{{1, -2, 3}, {3: -32768}, {32767, 5, 6, 7}}
 	odd     = [5]bool{1: true, 3: true}
 	windows = [...]window{{1.5, -128, true, [2]uint16{1, 65535}}, {low: 127, span: [2]uint16{1: 9}}, 3: {on: true}}
-	doubles = [7]float64{1.0 / 3, 1e300, -0.0, 5e-324, 4: 2, 1, oneHalf}
+	doubles = [7]float64{1.0 / 3, 1e300, 0, 5e-324, 4: 2, 1, oneHalf}
 	words   = [2]uint64{1<<64 - 1, 1 << 63}
 	unset   [6]uint8
 )
