@@ -214,7 +214,7 @@ func (r *ring) origin(p place) (s callsite.Stack) {
 // unsettled returns the operations whose failures are not known and that may write to a
 // log: of a launch its number, of a graph those of its operations, if failed reports true for
 // it.
-func (r *ring) unsettled(o *output, failed func(number uint32) bool) (list []place) {
+func (r *ring) unsettled(o *output, failed func(seq uint64, number uint32) bool) (list []place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.slots == nil {
@@ -225,12 +225,12 @@ func (r *ring) unsettled(o *output, failed func(number uint32) bool) (list []pla
 		switch {
 		case s.out != o:
 		case s.graph == nil:
-			if failed(uint32(seq + 1)) {
+			if failed(seq, uint32(seq+1)) {
 				list = append(list, place{seq, 0})
 			}
 		default:
 			for i := range s.graph.uses {
-				if failed(uint32(i + 1)) {
+				if failed(seq, uint32(i+1)) {
 					list = append(list, place{seq, i + 1})
 				}
 			}

@@ -20,7 +20,7 @@ import (
 // between launches.
 //
 // What the kernels of a graph print comes behind what else was printed on the
-// stream, ordered by kernel first and then by launch of the graph.
+// stream, ordered by launch of the graph first and then by kernel.
 type Graph struct {
 	body    *graphBody
 	cleanup goruntime.Cleanup
@@ -71,10 +71,9 @@ func (r *recording) graph() (*Graph, error) {
 
 // Launch submits the graph's work to a stream of its device and returns. The work
 // comes after what was submitted to the stream before, and after earlier launches of
-// the graph. To launch kernels takes no memory of Go. What goes wrong in a kernel is the
-// error of the buffers that depend on it, as with [Stream.Launch]. Where the kernels are a
-// GPU's, which of the launches since the last call that waited was the one is not known:
-// then the first of them counts.
+// the graph. To launch kernels takes no memory of Go, or that of a copy if they write to
+// the device log. What goes wrong in a kernel is the error of the buffers that depend on
+// it, as with [Stream.Launch].
 func (g *Graph) Launch(s *Stream) error {
 	const op = "launch a graph"
 	if err := s.usable(op); err != nil {
@@ -136,10 +135,17 @@ func (b *graphBody) submit(s *Stream) error {
 	}
 	seq, noted := b.dev.ring.note(&touched{}, b.fails, b.out, b)
 	defer noted.submit()
-	if n, ok := b.drv.(driver.Numbered); ok {
-		return n.LaunchAs(s.drv, seq)
+	if err := b.run(s.drv, seq); err != nil || b.out == nil {
+		return err
 	}
-	return b.drv.Launch(s.drv)
+	return b.out.replayed(s.drv, seq)
+}
+
+func (b *graphBody) run(s driver.Stream, seq uint64) error {
+	if n, ok := b.drv.(driver.Numbered); ok {
+		return n.LaunchAs(s, seq)
+	}
+	return b.drv.Launch(s)
 }
 
 // follow orders the graph's next launch behind its latest, where that was on another

@@ -32,6 +32,7 @@ type output struct {
 	failed  error      // the first failure that no Sync has reported
 	graph   *graphBody // of which it is the log, nil of a stream's
 	on      []*output  // of a graph: the logs of the streams it was launched on since
+	replays []uint64   // of a graph: the numbers of its launches since the latest reading
 	retired bool       // the stream or the graph is gone
 }
 
@@ -40,6 +41,23 @@ type lostRecords struct {
 	all    uint32
 	failed uint32   // those of them that told of a failure
 	which  []uint32 // the counts of the log, which say of which launches those are
+	// replays is how many of failed there were after each replay of the graph whose log it is.
+	replays []uint32
+}
+
+// of reports whether a launch, or an operation of a replay, lost the record of a failure.
+func (l *lostRecords) of(o *output, seq uint64, number uint32) bool {
+	if !devlog.FailedBit(l.which, number) {
+		return false
+	}
+	before := uint32(0)
+	for i, after := range l.replays {
+		if o.replays[i] == seq {
+			return after > before
+		}
+		before = after
+	}
+	return l.failed > before
 }
 
 // outputs are the device logs of all streams of a device, and where they go.
@@ -138,13 +156,15 @@ func (s *Stream) makeOutput() error {
 	all.mu.Lock()
 	words := all.size / 8
 	all.mu.Unlock()
-	buf, err := s.Alloc(devlog.CountBytes + 8*words)
-	if err != nil {
-		return err
-	}
-	drv := s.drv
+	drv, size := s.drv, devlog.CountBytes+8*words
 	if s.rec != nil { // a graph is launched on any stream
 		drv = s.dev.def.drv
+		size += headBytes * ringSize
+		s.out.replays = make([]uint64, 0, ringSize)
+	}
+	buf, err := s.Alloc(size)
+	if err != nil {
+		return err
 	}
 	if err := drv.Fill(buf.mem.addr, 0, buf.mem.size); err != nil {
 		return err
@@ -154,6 +174,51 @@ func (s *Stream) makeOutput() error {
 	defer all.mu.Unlock()
 	all.list = append(all.list, s.out)
 	return nil
+}
+
+// headBytes is the size of the counts without the bits of launches. Behind the records the
+// log of a graph has room for what they were after each replay, which tells whose a record is.
+const headBytes = 4 * devlog.Which
+
+// heads is where those of a replay are.
+func (o *output) heads(replay int) driver.Addr {
+	return o.buf.mem.addr + driver.Addr(devlog.CountBytes+8*o.words+headBytes*replay)
+}
+
+// replayed keeps the counts behind a launch of the graph whose log it is, with the lock held.
+// Between two readings there are not more launches than the ring has entries, but for those of
+// goroutines that found room at the same time: theirs count as one.
+func (o *output) replayed(s driver.Stream, seq uint64) error {
+	n := len(o.replays)
+	if n == ringSize {
+		return nil
+	}
+	o.replays = append(o.replays, seq)
+	return s.Copy(o.heads(n), o.buf.mem.addr, headBytes)
+}
+
+// readReplays returns the counts after each replay since the latest reading.
+func (o *output) readReplays() (used, failed []uint32, err error) {
+	heads := make([]uint32, devlog.Which*len(o.replays))
+	if len(heads) == 0 {
+		return nil, nil, nil
+	}
+	if err := o.stream.Download(bytesOf(heads), o.heads(0)); err != nil {
+		return nil, nil, err
+	}
+	for head := range slices.Chunk(heads, devlog.Which) {
+		used, failed = append(used, head[devlog.Used]), append(failed, head[devlog.Failed])
+	}
+	return used, failed, nil
+}
+
+// replay reports whether the launch of a graph with a number of the ring may be a replay, by
+// its index among those since the latest reading.
+func (o *output) replay(seq uint64, index int) bool {
+	if index < len(o.replays) {
+		return o.replays[index] == seq
+	}
+	return !slices.Contains(o.replays, seq)
 }
 
 // readOutput takes the records out of a log, after the work of its stream, and marks what
@@ -169,6 +234,10 @@ func (d *Device) readOutput(o *output) ([]devlog.Record, lostRecords, error) {
 	if err := o.stream.Download(bytesOf(counts), at); err != nil {
 		return nil, lostRecords{}, err
 	}
+	used, failed, err := o.readReplays()
+	if err != nil {
+		return nil, lostRecords{}, err
+	}
 	words := make([]uint64, min(uint64(counts[devlog.Used]), uint64(o.words)))
 	if len(words) > 0 {
 		if err := o.stream.Download(bytesOf(words), at+devlog.CountBytes); err != nil {
@@ -178,11 +247,11 @@ func (d *Device) readOutput(o *output) ([]devlog.Record, lostRecords, error) {
 	if err := o.stream.Fill(at, 0, int64(devlog.CountBytes+8*len(words))); err != nil {
 		return nil, lostRecords{}, err
 	}
-	records := d.records(words)
-	lost := lostRecords{all: counts[devlog.Lost], failed: counts[devlog.Failed], which: counts}
+	records := d.records(words, used)
+	lost := lostRecords{all: counts[devlog.Lost], failed: counts[devlog.Failed], which: counts, replays: failed}
 	d.findFailures(o, records, lost)
 	clear(o.on)
-	o.on = o.on[:0]
+	o.on, o.replays = o.on[:0], o.replays[:0]
 	d.setDirty(o, false)
 	if o.retired && o.failed == nil {
 		d.dropOutput(o)
@@ -190,11 +259,11 @@ func (d *Device) readOutput(o *output) ([]devlog.Record, lostRecords, error) {
 	return records, lost, nil
 }
 
-func (d *Device) records(words []uint64) []devlog.Record {
+func (d *Device) records(words []uint64, ends []uint32) []devlog.Record {
 	d.out.mu.Lock()
 	kernels := slices.Clone(d.out.kernels)
 	d.out.mu.Unlock()
-	return devlog.Read(words, func(id uint32) *Log {
+	return devlog.Read(words, ends, func(id uint32) *Log {
 		if int(id) < len(kernels) {
 			return kernels[id]
 		}
@@ -212,7 +281,7 @@ func (d *Device) findFailures(o *output, records []devlog.Record, lost lostRecor
 			continue
 		}
 		total++
-		if n := len(list); n > 0 && list[n-1].Record.Launch == r.Launch {
+		if n := len(list); n > 0 && list[n-1].Record.Launch == r.Launch && list[n-1].Record.Replay == r.Replay {
 			list[n-1].More++
 		} else {
 			list = append(list, &devlog.Failure{Record: r})
@@ -220,7 +289,9 @@ func (d *Device) findFailures(o *output, records []devlog.Record, lost lostRecor
 	}
 	for i, f := range list {
 		e := &driver.Error{Device: d.name, Kernels: []string{f.Record.Log.Kernel}, Kind: driver.ErrLaunch, Cause: f}
-		d.blame(e, d.ring.unsettled(o, func(number uint32) bool { return number == f.Record.Launch })...)
+		d.blame(e, d.ring.unsettled(o, func(seq uint64, number uint32) bool {
+			return number == f.Record.Launch && (o.graph == nil || o.replay(seq, f.Record.Replay))
+		})...)
 		if i == 0 && o.failed == nil {
 			first := *f
 			first.More = total - 1
@@ -233,7 +304,7 @@ func (d *Device) findFailures(o *output, records []devlog.Record, lost lostRecor
 	}
 	const text = "threads failed; the device log had no room to say which and where, see runtime.Device.SetOutputSize"
 	all := &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: fmt.Sprintf("%d %s", lost.failed, text)}
-	places := d.ring.unsettled(o, func(number uint32) bool { return devlog.FailedBit(lost.which, number) })
+	places := d.ring.unsettled(o, func(seq uint64, number uint32) bool { return lost.of(o, seq, number) })
 	for _, p := range places {
 		e := &driver.Error{Device: d.name, Kind: driver.ErrLaunch, Text: text}
 		d.blame(e, p)

@@ -113,7 +113,7 @@ func failure(t *testing.T, m *ir.Module, sites []devlog.Site, log []byte) string
 		}
 	}
 	_, words := logWords(log)
-	records := devlog.Read(words, func(uint32) *devlog.Log { return &devlog.Log{Kernel: "k", Sites: sites} })
+	records := devlog.Read(words, nil, func(uint32) *devlog.Log { return &devlog.Log{Kernel: "k", Sites: sites} })
 	if len(records) == 0 {
 		return ""
 	}

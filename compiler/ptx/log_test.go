@@ -79,7 +79,7 @@ func TestLog(t *testing.T) {
 	require.Equal(t, [devlog.Counts]uint32{4*9 + 4*7}, counts)
 	kernel := &devlog.Log{Kernel: "k", Sites: sites}
 	var got strings.Builder
-	for _, r := range devlog.Read(words, func(id uint32) *devlog.Log {
+	for _, r := range devlog.Read(words, nil, func(id uint32) *devlog.Log {
 		require.EqualValues(t, 3, id)
 		return kernel
 	}) {

@@ -84,16 +84,19 @@ type Site struct {
 type Record struct {
 	Log           *Log
 	Site          *Site
+	Replay        int // of the graph whose log it is, counted from the latest reading
 	Launch        uint32
 	Block, Thread [3]int
 	Values        []any
 }
 
-// Read returns the records among the words behind the counts, ordered by launch,
-// block and thread. kernels returns the log of a kernel by its number; records of
-// unknown kernels end the reading.
-func Read(words []uint64, kernels func(id uint32) *Log) []Record {
+// Read returns the records among the words behind the counts, ordered by replay, launch,
+// block and thread. ends is how many words were used after each replay of a graph, nil if the
+// log is not a graph's. kernels returns the log of a kernel by its number; records of unknown
+// kernels end the reading.
+func Read(words []uint64, ends []uint32, kernels func(id uint32) *Log) []Record {
 	var list []Record
+	total, replay := len(words), 0
 	for len(words) >= RecordHeader && words[RecordSite] != 0 {
 		log := kernels(uint32(words[RecordLaunch] >> 32))
 		n := words[RecordSite]
@@ -105,7 +108,12 @@ func Read(words []uint64, kernels func(id uint32) *Log) []Record {
 		if size > len(words) {
 			break
 		}
-		list = append(list, record(words[:size], log, site))
+		for replay < len(ends) && total-len(words) >= int(ends[replay]) {
+			replay++
+		}
+		r := record(words[:size], log, site)
+		r.Replay = replay
+		list = append(list, r)
 		words = words[size:]
 	}
 	slices.SortStableFunc(list, Record.compare)
@@ -126,9 +134,9 @@ func record(words []uint64, log *Log, site *Site) Record {
 	return r
 }
 
-// compare orders by launch, block and thread, x fastest.
+// compare orders by replay, launch, block and thread, x fastest.
 func (r Record) compare(o Record) int {
-	c := cmp.Compare(r.Launch, o.Launch)
+	c := cmp.Or(cmp.Compare(r.Replay, o.Replay), cmp.Compare(r.Launch, o.Launch))
 	for _, pair := range [][2][3]int{{r.Block, o.Block}, {r.Thread, o.Thread}} {
 		for axis := 2; axis >= 0 && c == 0; axis-- {
 			c = cmp.Compare(pair[0][axis], pair[1][axis])

@@ -44,7 +44,7 @@ func TestRead(t *testing.T) {
 		words(0, 6, 1, [3]uint64{1, 0, 0}, [3]uint64{0, 0, 0}, 4, half, 0), // after the other of this thread
 		words(0, 6, 2, [3]uint64{0, 0, 1}, [3]uint64{}),
 		make([]uint64, 20),
-	), kernels)
+	), nil, kernels)
 	require.Len(t, list, 5)
 	assert.Equal(t, "-3 0.5 true\n", list[0].Text())
 	assert.Equal(t, "4 0.5 false\n", list[1].Text())
@@ -52,6 +52,17 @@ func TestRead(t *testing.T) {
 	assert.EqualError(t, &Failure{Record: list[2]}, "a.go:3: kernel A: block (0,2,0), thread (3,4,5): assertion failed: is wrong")
 	assert.Equal(t, [3]int{0, 0, 1}, list[3].Block)
 	assert.Equal(t, "b\n", list[4].Text())
+}
+
+// A record belongs to the first replay that ends behind it.
+func TestReadReplays(t *testing.T) {
+	b := words(1, 1, 1, [3]uint64{}, [3]uint64{})
+	a := words(0, 2, 2, [3]uint64{}, [3]uint64{})
+	var got [][2]int
+	for _, r := range Read(join(a, b, b, a, b), []uint32{10, 10, 20}, kernels) {
+		got = append(got, [2]int{r.Replay, int(r.Launch)})
+	}
+	require.Equal(t, [][2]int{{0, 1}, {0, 2}, {2, 1}, {2, 2}, {3, 1}}, got)
 }
 
 // Nothing in the memory of a device is trusted.
@@ -64,7 +75,7 @@ func TestReadDamaged(t *testing.T) {
 		"header": good[:4],
 		"none":   nil,
 	} {
-		assert.Len(t, Read(join(good, bad), kernels), 1, name)
+		assert.Len(t, Read(join(good, bad), nil, kernels), 1, name)
 	}
 }
 

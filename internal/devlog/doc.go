@@ -11,7 +11,7 @@
 //	Used Lost Failed 0 bits… | record | record | …
 //	record: site, launch, block and thread (3 words), values
 //
-//	list := devlog.Read(words, func(id uint32) *devlog.Log { return kernels[id] })
+//	list := devlog.Read(words, nil, func(id uint32) *devlog.Log { return kernels[id] })
 //	for _, r := range list {
 //		fmt.Print(r.Text())
 //	}

@@ -60,7 +60,7 @@ func TestDevice(t *testing.T) {
 	eachGPU(t, func(t *testing.T, dev *runtime.Device) {
 		for name, test := range map[string]func(*testing.T, *runtime.Device){
 			"Values": values, "Variables": variables, "InPlace": inPlace, "Gradients": gradients,
-			"Raw": raw, "Streams": streams, "Reuse": reuse, "Graph": graph, "Many": many, "Lost": lost, "Host": host,
+			"Raw": raw, "Streams": streams, "Reuse": reuse, "Graph": graph, "Replays": replays, "Many": many, "Lost": lost, "Host": host,
 		} {
 			t.Run(name, func(t *testing.T) {
 				test(t, dev)
@@ -383,6 +383,48 @@ func graph(t *testing.T, dev *runtime.Device) {
 		fails(t, out, pos)
 		reads(t, good, 2, 4, 6, 8)
 	}
+}
+
+// Of several replays of a graph without a wait between them only what depends on the one that
+// failed has its error, also where the log has no room for the record.
+func replays(t *testing.T, dev *runtime.Device) {
+	for _, size := range []int{1 << 20, 40} {
+		require.NoError(t, dev.SetOutputSize(size))
+		x, ids := upload[float32](t, dev, 1, 2, 3, 4), upload[int32](t, dev, 0, 0)
+		out := upload[float32](t, dev, 0, 0)
+		var pos string
+		g, err := dev.Capture(func(s *runtime.Stream) error {
+			err := s.Discard(out.Buffer())
+			pos = pick(t, s, out, x, ids)
+			return err
+		})
+		require.NoError(t, err)
+		list := [][]int32{{3, 0}, {2, 1}, {0, 4}, {1, 2}, {5, 0}, {0, 3}}
+		var from []runtime.Slice[int32]
+		var got []runtime.Slice[float32]
+		for _, l := range list {
+			from = append(from, upload(t, dev, l...))
+			got = append(got, upload[float32](t, dev, 0, 0))
+		}
+		for range 2 {
+			for i := range list {
+				require.NoError(t, runtime.Copy(ids, from[i]))
+				require.NoError(t, g.Launch(dev.DefaultStream()))
+				require.NoError(t, runtime.Copy(got[i], out))
+			}
+			for i, l := range list {
+				if l[0] < 4 && l[1] < 4 {
+					reads(t, got[i], float32(l[0]+1), float32(l[1]+1))
+					continue
+				}
+				_, err := got[i].Host()
+				require.ErrorIs(t, err, runtime.ErrLaunch)
+				require.ErrorContains(t, err, "(launched at "+pos+")")
+			}
+		}
+		require.NoError(t, g.Close())
+	}
+	require.NoError(t, dev.SetOutputSize(1<<20))
 }
 
 // More launches than are remembered change nothing.
