@@ -72,7 +72,7 @@ func (p *picker) once(info *runtime.Info) {
 // some elements.
 func (c *sorter) divided(info *runtime.Info) bool {
 	if serial(info) {
-		return c.size() > shortest(info)
+		return c.size() > serialRows
 	}
 	return c.size() >= shortestPicked
 }
@@ -95,6 +95,9 @@ func (p *picker) alone(s *runtime.Stream) runtime.Grid {
 	g.Blocks.Y = min(g.Blocks.Y, rowBlocks(&info, p.threads))
 	return g
 }
+
+// serialRows is the size of rows up to which a block of one warp sorts them.
+const serialRows = 128
 
 // shortestPicked is the size of rows that are not sorted in a block of several warps,
 // although most of them could be.

@@ -242,6 +242,20 @@ func (m *radix) sweep(s *runtime.Stream, here, shift int) error {
 	return k.Launch(s, g, t.values, t.indices, m.keys[1-here], m.at[1-here], t.x, m.keys[here], m.at[here], slice(dtype.U32, &m.words), t.c.ranks, t.c.second, t.order, t.digits, (shift-m.from)/digitBits, m.passes, t.c.fn, t.c.back)
 }
 
+// keys takes room for n keys, of 64 bits or of 32.
+func (m *scratch) keys(wide bool, n int) (any, error) {
+	if !wide {
+		h := m.take(4, n)
+		return slice(dtype.U32, &h), nil
+	}
+	h := m.take(8, n)
+	all, err := runtime.View[uint64](h.Buf)
+	if err != nil {
+		return nil, err
+	}
+	return all.Slice(h.Off, h.Off+h.Len), nil
+}
+
 var sameKey = jit.Func(kernels.SameKey[uint32])
 
 func (m *radix) alloc(s *runtime.Stream, info *runtime.Info) error {
@@ -264,15 +278,9 @@ func (m *radix) alloc(s *runtime.Stream, info *runtime.Info) error {
 		return err
 	}
 	for i := range m.keys {
-		h := m.room.take(size, m.rows*m.n)
-		if m.wide {
-			all, err := runtime.View[uint64](h.Buf)
-			if err != nil {
-				return err
-			}
-			m.keys[i] = all.Slice(h.Off, h.Off+h.Len)
-		} else {
-			m.keys[i] = slice(dtype.U32, &h)
+		var err error
+		if m.keys[i], err = m.room.keys(m.wide, m.rows*m.n); err != nil {
+			return err
 		}
 	}
 	for i := range m.at {

@@ -45,10 +45,10 @@ var sortKeys = [32]sortKey{
 }
 
 const (
-	shortRows   = 128 // rows up to this size are sorted by a network, where a block has one warp
-	networkRows = 32  // and where it has several
+	networkRows = 32 // rows up to this size are sorted by a network
 	digitBits   = 8
 	serialMove  = 16384 // keys that a block of one warp counts and moves
+	fewRows     = 4     // how many times as long as a part of a pass takes a row that a block sorts alone
 )
 
 var (
@@ -56,11 +56,12 @@ var (
 	ranksType = reflect.TypeFor[kernels.Ranks]()
 	uint32s   = reflect.TypeFor[[]uint32]()
 
-	sortShort = jit.Of(kernels.SortShort[float32, uint32])
-	sortFirst = jit.Of(kernels.SortKeys[float32, uint32])
-	sortCount = jit.Of(kernels.SortCount[uint32])
-	sortMove  = jit.Of(kernels.SortMove[uint32])
-	sortStore = family{name: "sort", kernel: jit.Of(kernels.SortStore[float32]), params: func(t, _ reflect.Type) []reflect.Type {
+	sortShort  = jit.Of(kernels.SortShort[float32, uint32])
+	sortSerial = jit.Of(kernels.SortSerial[float32, uint32])
+	sortFirst  = jit.Of(kernels.SortKeys[float32, uint32])
+	sortCount  = jit.Of(kernels.SortCount[uint32])
+	sortMove   = jit.Of(kernels.SortMove[uint32])
+	sortStore  = family{name: "sort", kernel: jit.Of(kernels.SortStore[float32]), params: func(t, _ reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
 		return []reflect.Type{ts, uint32s, ts, uint32s, ranksType, ranksType, orderType}
 	}}
@@ -94,9 +95,12 @@ func Sort(s *runtime.Stream, values, indices, x View, dim int, descending bool) 
 	}
 	info := infoOf(s.Device())
 	switch n := c.size(); {
-	case n <= shortest(&info):
+	case serial(&info) && (c.ranks.Rows*fewRows >= info.Units || n <= serialMove):
+		return c.serial(s, &info)
+	case serial(&info):
+	case n <= networkRows:
 		return c.short(s, &info)
-	case !serial(&info) && n <= c.tile(&info, n).room():
+	case n <= c.tile(&info, n).room():
 		return c.tiled(s, &info)
 	}
 	return c.long(s, &info)
@@ -196,9 +200,6 @@ func (c *sorter) results() (values, indices, x any) {
 func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
 	size := max(2, 1<<bits.Len(uint(c.ranks.N-1)))
 	threads := min(maxThreads, info.MaxThreads)
-	if serial(info) {
-		threads = info.WarpSize
-	}
 	c.order.Size, c.order.Room = dsl.ConstInt(size), dsl.ConstInt(max(size, 2*threads))
 	per := int(c.order.Room) / size
 	blocks := (c.ranks.Rows + per - 1) / per
@@ -209,12 +210,24 @@ func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
 	return k.Launch(s, grid, v, i, x, c.ranks, c.second, c.order, c.fn)
 }
 
-// shortest is the size of rows from which on a network is slower than digits.
-func shortest(info *runtime.Info) int {
-	if serial(info) {
-		return shortRows
+// serial sorts rows that blocks have by themselves.
+func (c *sorter) serial(s *runtime.Stream, info *runtime.Info) error {
+	blocks, n := min(c.ranks.Rows, rowBlocks(info, info.WarpSize)), c.ranks.N
+	size := int(c.key.typ.Size())
+	var room scratch
+	if err := room.alloc(s, 2*blocks*n*(size+4)); err != nil {
+		return fmt.Errorf("sort of %d elements: %w", c.ranks.Rows*n, err)
 	}
-	return networkRows
+	defer room.free(s)
+	keys, err := room.keys(c.key.typ == key64, 2*blocks*n)
+	if err != nil {
+		return err
+	}
+	at := room.take(4, 2*blocks*n)
+	ts := reflect.SliceOf(c.x.DType.Type())
+	k := sortSerial.As(kernelType(ts, uint32s, ts, reflect.SliceOf(c.key.typ), uint32s, ranksType, ranksType, orderType, constBool, c.fnType, c.backType))
+	v, i, x := c.results()
+	return k.Launch(s, runtime.Blocks(blocks, info.WarpSize), v, i, x, keys, slice(dtype.U32, &at), c.ranks, c.second, c.order, dsl.ConstBool(c.key.bare), c.fn, c.back)
 }
 
 // tiled sorts rows of which a tile has one or several.

@@ -2,7 +2,6 @@ package kernels
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/gokiln/kiln/dsl"
 )
@@ -166,14 +165,14 @@ func sorted[T dsl.Number](values []T, indices []uint32, x []T, w, wi Ranks, o Or
 	}
 }
 
-// Longer rows are sorted by the digits of their keys, the lowest first: each pass counts
-// the digits of the parts of a row, adds up where those of each part go, and moves them
-// there.
+// Where blocks are one warp rows are sorted by [SortSerial], or, where there are fewer rows
+// than blocks that run at the same time, by the digits of their keys, the lowest first: each
+// pass counts the digits of the parts of a row, adds up where those of each part go, and moves
+// them there. One lane does so, as lanes could only take turns.
 
 const (
 	digitBits = 8
 	digits    = 1 << digitBits
-	radixWarp = 8 // warps of a block that moves
 )
 
 // SortKeys stores the keys of rows side by side.
@@ -196,19 +195,21 @@ func SortKeys[T dsl.Number, K Key](t dsl.Thread, keys []K, x []T, w Ranks, o Ord
 func SortCount[K Key](t dsl.Thread, counts []uint32, keys []K, n, part, rows, shift int) {
 	count := dsl.Shared[[digits]uint32](t)
 	for r := t.BlockY(); r < rows; r += t.GridDimY() {
-		for d := t.ThreadX(); d < digits; d += t.BlockDimX() {
+		for d := t.Lane(); d < digits; d += t.WarpSize() {
 			count[d] = 0
 		}
-		t.Sync()
-		first, end := t.BlockX()*part, min(t.BlockX()*part+part, n)
-		for i := first + t.ThreadX(); i < end; i += t.BlockDimX() {
-			dsl.AtomicAdd(&count[digit(keys[r*n+i], shift)], 1)
+		t.SyncWarp()
+		if t.Lane() == 0 {
+			first := t.BlockX() * part
+			for i := first; i < min(first+part, n); i++ {
+				count[digit(keys[r*n+i], shift)]++
+			}
 		}
-		t.Sync()
-		for d := t.ThreadX(); d < digits; d += t.BlockDimX() {
+		t.SyncWarp()
+		for d := t.Lane(); d < digits; d += t.WarpSize() {
 			counts[(r*digits+d)*t.GridDimX()+t.BlockX()] = count[d]
 		}
-		t.Sync()
+		t.SyncWarp()
 	}
 }
 
@@ -219,75 +220,31 @@ func digit[K Key](k K, shift int) int { return int(k >> uint(shift) & (digits - 
 //
 //kiln:kernel
 func SortMove[K Key](t dsl.Thread, toKeys []K, toAt []uint32, keys []K, at, before []uint32, n, part, rows, shift int, from dsl.ConstBool) {
-	next := dsl.Shared[[radixWarp][digits]uint32](t)
-	warps := t.BlockDimX() / t.WarpSize()
+	next := dsl.Shared[[digits]uint32](t)
 	for r := t.BlockY(); r < rows; r += t.GridDimY() {
-		// Each warp has a part of the part, so that its keys come in order.
-		end := min(t.BlockX()*part+part, n)
-		each := (part/warps + t.WarpSize() - 1) / t.WarpSize() * t.WarpSize()
-		first := t.BlockX()*part + t.Warp()*each
-		end = min(end, first+each)
-		for d := t.ThreadX(); d < digits; d += t.BlockDimX() {
-			for k := range warps {
-				next[k][d] = 0
-			}
-		}
-		t.Sync()
-		for i := first + t.Lane(); i < end; i += t.WarpSize() {
-			dsl.AtomicAdd(&next[t.Warp()][digit(keys[r*n+i], shift)], 1)
-		}
-		t.Sync()
-		for d := t.ThreadX(); d < digits; d += t.BlockDimX() {
+		for d := t.Lane(); d < digits; d += t.WarpSize() {
 			sum := uint32(0)
 			if i := (r*digits+d)*t.GridDimX() + t.BlockX(); i > r*digits*t.GridDimX() {
 				sum = before[i-1]
 			}
-			for k := range warps {
-				c := next[k][d]
-				next[k][d] = sum
-				sum += c
-			}
+			next[d] = sum
 		}
-		t.Sync()
-		for j := first; j < end; j += t.WarpSize() {
-			i := j + t.Lane()
-			in := i < end
-			k := keys[r*n+min(i, end-1)]
-			d := digit(k, shift)
-			same := peers(t, d, in)
-			rank := bits.OnesCount64(same & (1<<uint(t.Lane()) - 1))
-			to := int(next[t.Warp()][d]) + rank
-			t.SyncWarp()
-			if in && same>>uint(t.Lane()) == 1 { // the last of them
-				next[t.Warp()][d] = uint32(to + 1)
-			}
-			t.SyncWarp()
-			if in {
-				toKeys[r*n+to] = k
+		t.SyncWarp()
+		if t.Lane() == 0 {
+			first := t.BlockX() * part
+			for i := first; i < min(first+part, n); i++ {
+				k, a := keys[r*n+i], uint32(i)
 				if from {
-					toAt[r*n+to] = at[r*n+i]
-				} else {
-					toAt[r*n+to] = uint32(i)
+					a = at[r*n+i]
 				}
+				d := digit(k, shift)
+				to := r*n + int(next[d])
+				next[d]++
+				toKeys[to], toAt[to] = k, a
 			}
 		}
-		t.Sync()
+		t.SyncWarp()
 	}
-}
-
-// peers returns the lanes of a warp that are in and have the same digit.
-func peers(t dsl.Thread, d int, in bool) uint64 {
-	same := dsl.Ballot(t, in)
-	for b := range digitBits {
-		set := d>>b&1 != 0
-		with := dsl.Ballot(t, set)
-		if set {
-			same &= with
-		} else {
-			same &= ^with
-		}
-	}
-	return same
 }
 
 // SortStore stores the elements of rows in the order of at, which is side by side.

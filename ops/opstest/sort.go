@@ -51,6 +51,14 @@ func RunSorts(t *testing.T, dev *runtime.Device) {
 	b.longScatters(t)
 }
 
+// RunSortKeys tests sorts of keys that are apart in different ways, some of long rows.
+func RunSortKeys(t *testing.T, dev *runtime.Device) {
+	b := &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2))}
+	b.sortKeys(t)
+	b.sort(t, dtype.I64, fold{layout.Shape{17000}, []int{0}}, 0, true, 0)
+	b.topK(t, dtype.F32, 1)
+}
+
 func sorting(t *testing.T, b *bench) {
 	n := 0
 	for _, d := range dtype.All() {
@@ -77,6 +85,7 @@ func sorting(t *testing.T, b *bench) {
 			b.part(t, func(t *testing.T, b *bench) { b.topK(t, d, i) }, "TopK/%v", d)
 		}
 	}
+	b.part(t, func(t *testing.T, b *bench) { b.sortKeys(t) }, "Keys")
 	b.part(t, func(t *testing.T, b *bench) { b.quantiles(t) }, "Quantile")
 	t.Run("Quantiles", b.quantileErrors)
 	t.Run("Cases", b.sortCases)
@@ -96,14 +105,54 @@ func (b *bench) topK(t *testing.T, d dtype.DType, i int) {
 // are kept.
 func (b *bench) sort(t *testing.T, d dtype.DType, f fold, kind int, down bool, drop int) {
 	t.Helper()
-	dim, err := layout.Dim(f.dims[0], len(f.shape))
-	require.NoError(t, err)
-	x := b.value(t, d, layoutOf(t, kinds[kind%len(kinds)], f.shape), func() dtype.Scalar {
+	b.sortOf(t, d, f, kind, down, drop, func() dtype.Scalar {
 		if b.rng.IntN(2) == 0 {
 			return dtype.FromInt(d, int64(b.rng.IntN(20))-10) // some are equal
 		}
 		return b.number(d)
 	})
+}
+
+// sortKeys tests rows of keys that are apart in different ways: evenly over all bits or some,
+// most of them next to each other and few far away, equal, and in order already.
+func (b *bench) sortKeys(t *testing.T) {
+	kinds := []struct {
+		name string
+		draw func() int64
+	}{
+		{"wide", func() int64 { return int64(b.rng.Uint64()) }},
+		{"41 bits", func() int64 { return b.rng.Int64N(1<<41) - 1<<40 }},
+		{"close", func() int64 {
+			if b.rng.IntN(16) == 0 {
+				return b.rng.Int64N(2)<<62 - 1<<61
+			}
+			return int64(b.rng.IntN(1 << 12))
+		}},
+		{"equal", func() int64 { return 5 }},
+		{"down", func() func() int64 { i := int64(0); return func() int64 { i--; return i } }()},
+	}
+	for i, d := range []dtype.DType{dtype.I64, dtype.F64, dtype.F32, dtype.I32} {
+		if !b.has(d) {
+			continue
+		}
+		for k, n := range []int{20, 21, 70, 333, 2500} {
+			kind := kinds[(i+k)%len(kinds)]
+			b.sortOf(t, d, fold{layout.Shape{3, n}, []int{1}}, i+k, k%2 == 0, 0, func() dtype.Scalar { return dtype.FromInt(d, kind.draw()) })
+		}
+	}
+	for i, kind := range kinds {
+		if b.has(dtype.I64) {
+			b.sortOf(t, dtype.I64, fold{layout.Shape{2, 700}, []int{1}}, i, i%2 == 0, 0, func() dtype.Scalar { return dtype.FromInt(dtype.I64, kind.draw()) })
+		}
+	}
+}
+
+// sortOf is sort of numbers that are drawn.
+func (b *bench) sortOf(t *testing.T, d dtype.DType, f fold, kind int, down bool, drop int, draw func() dtype.Scalar) {
+	t.Helper()
+	dim, err := layout.Dim(f.dims[0], len(f.shape))
+	require.NoError(t, err)
+	x := b.value(t, d, layoutOf(t, kinds[kind%len(kinds)], f.shape), draw)
 	shape := slices.Clone(f.shape)
 	shape[dim] = max(0, shape[dim]-drop)
 	values := b.result(t, d, layoutOf(t, kinds[(kind+1)%4], shape))
