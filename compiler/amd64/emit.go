@@ -267,7 +267,10 @@ func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
 		c := newCode(level, consts)
 		c.vnni = x.vnni
 		if !x.general && tests == nil {
-			var err error
+			err := widenRuns(f, level.lanes())
+			if err != nil {
+				return nil, nil, err
+			}
 			if tests, err = peel(f, level.lanes()); err != nil {
 				return nil, nil, err
 			}

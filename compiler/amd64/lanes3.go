@@ -100,6 +100,29 @@ func (e *emitter) loadVector3(r val, t *ir.Type, mem asm.Arg, m asm.Reg) {
 	})
 }
 
+// loadOverlapping loads the four bytes from each of neighbouring bytes on.
+func (e *emitter) loadOverlapping(r val, t *ir.Type, a address, m asm.Reg) {
+	pattern := []uint32{0x03020100, 0x04030201, 0x05040302, 0x06050403, 0x07060504, 0x08070605, 0x09080706, 0x0a090807}
+	gather := func() {
+		a.off, a.scale = e.iota32(a.step), 1
+		if a.mem.Index != 0 {
+			p := e.gpr()
+			e.op(asm.LEA, 64, asm.R(p), a.mem)
+			a.mem = asm.M(p, 0)
+		}
+		e.gather3(r, t, a, m)
+	}
+	if m == 0 { // the last of the 16 bytes may not be there
+		gather()
+		return
+	}
+	e.onePage(a.mem, ir.U16, m, func() {
+		x := e.vec()
+		e.op(asm.VBROADCASTI128, 256, asm.R(x), a.mem)
+		e.op(asm.VPSHUFB, 256, asm.R(r.reg[0]), asm.R(x), e.pool(pattern))
+	}, gather)
+}
+
 func (e *emitter) storeVector3(x val, t *ir.Type, mem asm.Arg, m asm.Reg) {
 	switch {
 	case t.Size() >= 4: // a store with a mask takes some processors 18 cycles

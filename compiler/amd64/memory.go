@@ -30,6 +30,9 @@ func (e *emitter) load(b *block, v *ir.Value) error {
 	case a.step == -int64(v.Type.Size()) && v.Type.Size() >= 4 && m == 0:
 		e.loadReversed(r, a.mem)
 		return nil
+	case a.step == 1 && v.Type.Size() == 4 && e.isa == v3:
+		e.loadOverlapping(r, v.Type, a, m)
+		return nil
 	case a.step == 0:
 		return fmt.Errorf("a load from one place has shape %v", e.of(v))
 	}

@@ -27,6 +27,7 @@ func Cases(warpSize int) []Case {
 	b.config()
 	b.language()
 	b.lambdas()
+	b.runs()
 	return b.cases
 }
 

@@ -31,6 +31,7 @@ func RunChecked(t *testing.T, dev *runtime.Device) {
 	t.Run("FaultAll", func(t *testing.T) { checkFaultAll(t, dev) })
 	t.Run("FaultFrom", func(t *testing.T) { checkFaultFrom(t, dev) })
 	t.Run("FaultStride", func(t *testing.T) { checkFaultStride(t, dev) })
+	t.Run("FaultRun", func(t *testing.T) { checkFaultRun(t, dev) })
 	t.Run("FaultUnchecked", func(t *testing.T) { checkUnchecked(t, dev) })
 }
 
