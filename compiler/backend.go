@@ -8,7 +8,6 @@ import (
 	"github.com/gokiln/kiln/compiler/cuda"
 	"github.com/gokiln/kiln/compiler/hip"
 	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/llvm"
 	"github.com/gokiln/kiln/compiler/msl"
 	"github.com/gokiln/kiln/compiler/opencl"
 	"github.com/gokiln/kiln/compiler/pass"
@@ -19,13 +18,23 @@ import (
 // backend makes the code of one kind of target.
 type backend struct {
 	kind string
-	emit func(m *ir.Module, t target.Target, opt Options) (string, error)
+	emit Emitter
 	// entry is the kernel's name in the code.
 	entry func(name string) string
 }
 
-// backends has a row for each kind of target; package code knows the formats of what they
-// make.
+// Emitter makes the code of a module after the passes.
+type Emitter func(m *ir.Module, t target.Target, opt Options) (string, error)
+
+// Register makes a kind of target known that programs do not compile for at run time, so
+// that they are built without its emitter: package compiler/llvm registers itself where it
+// is imported. It is called by functions named init only.
+func Register(kind string, emit Emitter, entry func(name string) string) {
+	backends = append(backends, backend{kind: kind, emit: emit, entry: entry})
+}
+
+// backends has a row for each kind of target, those of [Register] aside; package code knows
+// the formats of what they make.
 var backends = []backend{
 	{
 		kind:  target.Interp,
@@ -41,13 +50,6 @@ var backends = []backend{
 			}.Emit(m, t)
 		},
 		entry: ptx.EntryName,
-	},
-	{
-		kind: target.LLVM,
-		emit: func(m *ir.Module, t target.Target, opt Options) (string, error) {
-			return llvm.Options{Lines: opt.Lines, Aligned: opt.Assume&Aligned != 0, Disjoint: opt.Assume&Disjoint != 0}.Emit(m, t)
-		},
-		entry: llvm.EntryName,
 	},
 	structured(hip.Language),
 	structured(cuda.Language),
@@ -83,7 +85,7 @@ func structured(l *cfamily.Language) backend {
 func backendOf(kind string) (*backend, error) {
 	i := slices.IndexFunc(backends, func(b backend) bool { return b.kind == kind })
 	if i < 0 {
-		return nil, fmt.Errorf("no emitter for targets of kind %q", kind)
+		return nil, fmt.Errorf("no emitter for targets of kind %q is in this program: import the package of package compiler that has it", kind)
 	}
 	return &backends[i], nil
 }

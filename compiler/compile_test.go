@@ -16,6 +16,7 @@ import (
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/ir"
+	_ "github.com/gokiln/kiln/compiler/llvm" // makes itself known
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/devlog"
 	_ "github.com/gokiln/kiln/tests/conformance/kernels"

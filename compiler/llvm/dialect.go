@@ -1,8 +1,10 @@
 package llvm
 
 import (
-	"fmt"
 	"sync"
+
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
 
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
@@ -23,30 +25,30 @@ const (
 type dialect struct {
 	isa        isa
 	triple     string // "" for the machine's own processor, see [Options.Host]
-	convention string // of calling a kernel
+	convention enum.CallingConv
 	spaces     spaceNumbers
 	device     string // synchronisation scope of all threads of the device
 	block      string // likewise of those of the block
 	width      int    // threads in a warp
 
 	once  sync.Once
-	table map[key][]choice
+	table map[key][]*row
 }
 
 // spaceNumbers are the numbers of address spaces by ir.Space. Tables are in global memory for
 // NVIDIA: its constant cache would serve lanes that read different elements one after the other.
-type spaceNumbers [ir.NumSpaces]int
+type spaceNumbers [ir.NumSpaces]types.AddrSpace
 
 // rows returns the rows of the dialect.
-func (d *dialect) rows() map[key][]choice {
+func (d *dialect) rows() map[key][]*row {
 	d.once.Do(func() { d.table = d.makeTable() })
 	return d.table
 }
 
 var (
-	dialectWave32 = &dialect{isa: wave32, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: spaceNumbers{1, 3, 5, 4}, device: "agent", block: "workgroup", width: 32}
-	dialectWave64 = &dialect{isa: wave64, triple: "amdgcn-amd-amdhsa", convention: "amdgpu_kernel ", spaces: spaceNumbers{1, 3, 5, 4}, device: "agent", block: "workgroup", width: 64}
-	dialectNVPTX  = &dialect{isa: nvptx, triple: "nvptx64-nvidia-cuda", convention: "ptx_kernel ", spaces: spaceNumbers{1, 3, 0, 1}, device: "device", block: "block", width: 32}
+	dialectWave32 = &dialect{isa: wave32, triple: "amdgcn-amd-amdhsa", convention: enum.CallingConvAMDGPUKernel, spaces: spaceNumbers{1, 3, 5, 4}, device: "agent", block: "workgroup", width: 32}
+	dialectWave64 = &dialect{isa: wave64, triple: "amdgcn-amd-amdhsa", convention: enum.CallingConvAMDGPUKernel, spaces: spaceNumbers{1, 3, 5, 4}, device: "agent", block: "workgroup", width: 64}
+	dialectNVPTX  = &dialect{isa: nvptx, triple: "nvptx64-nvidia-cuda", convention: enum.CallingConvPTXKernel, spaces: spaceNumbers{1, 3, 0, 1}, device: "device", block: "block", width: 32}
 )
 
 // dialectOf returns the dialect for t, nil if this package has none.
@@ -70,42 +72,3 @@ func onHost(d *dialect) *dialect {
 }
 
 func (d *dialect) host() *dialect { return hosts[d.isa] }
-
-// pointer returns the type of pointers into a space.
-func (d *dialect) pointer(s ir.Space) string {
-	if d.spaces[s] == 0 {
-		return "ptr"
-	}
-	return fmt.Sprintf("ptr addrspace(%d)", d.spaces[s])
-}
-
-// typeOf returns the type of values of t.
-func (d *dialect) typeOf(t *ir.Type) string {
-	if t.IsPtr() {
-		return d.pointer(t.Space)
-	}
-	return typeNames[t.Kind]
-}
-
-// attributes of a kernel. The GPU's own defaults flush no subnormal numbers
-// either, but they are not the same in all versions.
-func (d *dialect) attributes(t target.Target, launch ir.Bounds) string {
-	const ieee = ` "denormal-fp-math"="ieee,ieee" "denormal-fp-math-f32"="ieee,ieee"`
-	switch {
-	case d.triple == "":
-		return "nounwind" + ieee
-	case d.isa&amdgcn != 0:
-		least, most := 1, t.MaxThreads
-		if launch.Threads > 0 {
-			least, most = launch.Threads, launch.Threads
-		}
-		return fmt.Sprintf(`nounwind "target-cpu"="%s" "amdgpu-flat-work-group-size"="%d,%d" "uniform-work-group-size"="true"`, t.Arch, least, most) + ieee
-	}
-	return fmt.Sprintf(`nounwind "target-cpu"="%s"`, t.Arch) + ieee
-}
-
-// typeNames are the types of values by kind. Halves are patterns.
-var typeNames = map[ir.Kind]string{
-	ir.KBool: "i1", ir.KI8: "i8", ir.KU8: "i8", ir.KI16: "i16", ir.KU16: "i16", ir.KI32: "i32", ir.KU32: "i32",
-	ir.KI64: "i64", ir.KU64: "i64", ir.KF16: "i16", ir.KBF16: "i16", ir.KF32: "float", ir.KF64: "double",
-}

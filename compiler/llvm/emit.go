@@ -2,6 +2,11 @@ package llvm
 
 import (
 	"fmt"
+	"slices"
+
+	llir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
 
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
@@ -38,10 +43,9 @@ func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
 	if f == nil {
 		return "", fmt.Errorf("llvm: module %q has no kernel", m.Name)
 	}
-	e := &emitter{
-		m: m, f: f, t: t, d: d, opt: o, names: make([]string, f.NumValues()), label: make([]string, f.NumBlocks()),
-		into: make([][]incoming, f.NumBlocks()), shared: make([]bool, len(m.Shared)), declared: map[string]bool{},
-	}
+	e := newEmitter(d)
+	e.m, e.f, e.t, e.opt = m, f, t, o
+	e.vals, e.blocks = make([]value.Value, f.NumValues()), make([]*llir.Block, f.NumBlocks())
 	if err := e.run(); err != nil {
 		return "", fmt.Errorf("llvm: kernel %s: %w", f.Name, err)
 	}
@@ -67,60 +71,37 @@ func EntryName(name string) string {
 	return string(out)
 }
 
-// section is the text of a block of the IR; phis come before it.
-type section struct {
-	block *ir.Block
-	lines []line
-}
-
-// line is an instruction, a label, or both in one text.
-type line struct {
-	text string
-	pos  int
-}
-
-// incoming is an edge to a block: the label it comes from, and its arguments.
-type incoming struct {
-	from string
-	args []*ir.Value
-}
-
+// emitter builds the module of a kernel.
 type emitter struct {
+	*llir.Block // that instructions go to
+
 	m   *ir.Module
 	f   *ir.Func
 	t   target.Target
 	d   *dialect
 	opt Options
 
-	sections []section
-	params   []string // of the function, with types
-	entry    []string // before the first block: objects, parameters
-	names    []string // by value ID: how a value is written
-	label    []string // by block ID
-	into     [][]incoming
-	shared   []bool // which shared objects are used
-	parts    []int  // where they are in the memory that launches ask for, if they do
-	declared map[string]bool
-	inexact  bool // metadata of rows is used
-	counts   [4]int
-	here     string // label of the block that instructions go to
-	pos      int
+	out       *llir.Module
+	fn        *llir.Func
+	vals      []value.Value      // by value ID
+	blocks    []*llir.Block      // by block ID
+	locals    []llir.Instruction // private objects, which the entry begins with
+	variables map[string]address // of the module
+	declared  map[string]*llir.Func
+	parts     []int // where shared objects are in the memory that launches ask for, if they do
+	labels    int
+	last      ir.Pos // of the last comment
 }
 
-// What the emitter counts for names of its own, which begin with a point, as no
-// name of Go does.
-const (
-	countValues = iota
-	countLabels
-	countObjects
-	countPads
-)
+func newEmitter(d *dialect) *emitter {
+	return &emitter{d: d, out: llir.NewModule(), fn: llir.NewFunc("", types.Void), variables: map[string]address{}, declared: map[string]*llir.Func{}}
+}
 
-var countLetters = [...]string{countValues: "%.", countLabels: ".l", countObjects: "%.local", countPads: "%.pad"}
-
-func (e *emitter) fresh(what int) string {
-	e.counts[what]++
-	return fmt.Sprint(countLetters[what], e.counts[what])
+// fresh returns the name of a label that is not a block of the IR. It begins with a
+// point, as no name of Go does. Values have no names: the library numbers them.
+func (e *emitter) fresh() string {
+	e.labels++
+	return fmt.Sprint(".l", e.labels)
 }
 
 func (e *emitter) run() error {
@@ -133,88 +114,92 @@ func (e *emitter) run() error {
 	}
 	order := ir.RPO(e.f)
 	for i, b := range order {
-		e.label[b.ID] = fmt.Sprintf(".b%d", i)
+		e.blocks[b.ID] = llir.NewBlock(fmt.Sprintf(".b%d", i))
 	}
-	e.parameters()
+	// Blocks are in an order in which a value is written before it is used, by phis aside.
 	for _, b := range order {
 		for _, p := range b.Params {
-			e.names[p.ID] = e.fresh(countValues)
+			e.Block = e.blocks[b.ID]
+			e.vals[p.ID] = e.phi(e.d.typeOf(p.Type))
 		}
 	}
-	for _, b := range order {
+	for i, b := range order {
+		e.place(e.blocks[b.ID])
+		if i == 0 {
+			e.function()
+		}
 		if err := e.block(b); err != nil {
 			return err
 		}
 	}
+	entry := e.fn.Blocks[0]
+	entry.Insts = slices.Concat(e.locals, entry.Insts)
 	return nil
 }
 
 func (e *emitter) block(b *ir.Block) error {
-	e.sections = append(e.sections, section{block: b})
-	e.here = e.label[b.ID]
 	for _, v := range b.Instrs {
-		e.pos = v.Pos
+		into, n := e.Block, len(e.Insts)
 		if err := e.value(v); err != nil {
 			if p := e.m.PosOf(v.Pos); p.File != "" {
 				return fmt.Errorf("%s:%d: %w", p.File, p.Line, err)
 			}
 			return err
 		}
+		if len(into.Insts) > n {
+			e.comment(into, n, v.Pos)
+		}
 	}
-	e.pos = b.Term.Pos
+	e.comment(e.Block, len(e.Insts), b.Term.Pos)
 	e.terminate(&b.Term)
 	return nil
 }
 
-// add appends an instruction to the section that is being written.
-func (e *emitter) add(format string, args ...any) {
-	e.addText("  " + fmt.Sprintf(format, args...))
+// comment writes the position of the instruction with number n of a block, if it is not
+// the last one that was written.
+func (e *emitter) comment(b *llir.Block, n, pos int) {
+	if !e.opt.Lines {
+		return
+	}
+	if p := e.m.PosOf(pos); p.File != "" && (p.File != e.last.File || p.Line != e.last.Line) {
+		b.Insts = slices.Insert(b.Insts, n, llir.Instruction(comment{text: fmt.Sprintf("%s:%d", p.File, p.Line)}))
+		e.last = p
+	}
 }
 
-func (e *emitter) addText(text string) {
-	s := &e.sections[len(e.sections)-1]
-	s.lines = append(s.lines, line{text, e.pos})
-}
-
-// place writes a label; instructions after it are in its block.
-func (e *emitter) place(label string) {
-	e.here = label
-	e.addText(label + ":")
-}
-
-// terminate writes the end of a block and notes its edges for the phis.
+// terminate writes the end of a block, and the values of the phis that follow.
 func (e *emitter) terminate(t *ir.Term) {
 	switch {
 	case t.Kind == ir.TermReturn:
-		e.add("ret void")
+		e.NewRet(nil)
 	case t.Kind == ir.TermJump:
-		e.add("br label %%%s", e.label[t.Succs[0].To.ID])
-		e.edge(e.here, t.Succs[0])
+		e.NewBr(e.edge(t.Succs[0]))
 	case t.Succs[0].To == t.Succs[1].To:
 		e.join(t)
 	default:
-		e.add("br i1 %s, label %%%s, label %%%s", e.operand(t.Args[0]), e.label[t.Succs[0].To.ID], e.label[t.Succs[1].To.ID])
-		e.edge(e.here, t.Succs[0])
-		e.edge(e.here, t.Succs[1])
+		e.NewCondBr(e.vals[t.Args[0].ID], e.edge(t.Succs[0]), e.edge(t.Succs[1]))
 	}
 }
 
 // join writes a branch with one target. A phi takes one value from a block, so
 // that the second edge needs a block of its own where there are arguments.
 func (e *emitter) join(t *ir.Term) {
-	to := e.label[t.Succs[0].To.ID]
-	e.edge(e.here, t.Succs[0])
+	to := e.edge(t.Succs[0])
 	if len(t.Succs[0].Args) == 0 {
-		e.add("br label %%%s", to)
+		e.NewBr(to)
 		return
 	}
-	other := e.fresh(countLabels)
-	e.add("br i1 %s, label %%%s, label %%%s", e.operand(t.Args[0]), to, other)
+	other := e.newLabel()
+	e.NewCondBr(e.vals[t.Args[0].ID], to, other)
 	e.place(other)
-	e.add("br label %%%s", to)
-	e.edge(e.here, t.Succs[1])
+	e.NewBr(e.edge(t.Succs[1]))
 }
 
-func (e *emitter) edge(from string, to ir.Edge) {
-	e.into[to.To.ID] = append(e.into[to.To.ID], incoming{from, to.Args})
+// edge gives the arguments of an edge to the phis of its block, which it returns.
+func (e *emitter) edge(to ir.Edge) *llir.Block {
+	for i, p := range to.To.Params {
+		phi := e.vals[p.ID].(*llir.InstPhi)
+		phi.Incs = append(phi.Incs, llir.NewIncoming(e.vals[to.Args[i].ID], e.Block))
+	}
+	return e.blocks[to.To.ID]
 }

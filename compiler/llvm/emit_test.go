@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,26 @@ func TestLargeShared(t *testing.T) {
 	assembled(t, tgt.Arch, ptx)
 }
 
+// TestJoin puts kernels with launch bounds of their own into one module.
+func TestJoin(t *testing.T) {
+	for arch, want := range map[string]string{"gfx942": `void @k%d\(.*"amdgpu-flat-work-group-size"="%[2]d,%[2]d"`, "sm_90": `!\{ptr @k%d, !"maxntidx", i32 %d\}`} {
+		var texts []string
+		for n := 1; n <= 2; n++ {
+			m := parse(t, objectText)
+			m.Kernel().Name, m.Launch = fmt.Sprint("k", n), ir.Bounds{Threads: 64 * n}
+			text, err := Emit(m, mustTarget(t, arch))
+			require.NoError(t, err)
+			texts = append(texts, text)
+		}
+		joined := Join(texts)
+		verify(t, joined)
+		require.Equal(t, 1, strings.Count(joined, "target triple"), arch)
+		for n := 1; n <= 2; n++ {
+			require.Regexp(t, fmt.Sprintf(want, n, 64*n), joined)
+		}
+	}
+}
+
 func TestUnknownFormIsAnError(t *testing.T) {
 	v := &ir.Value{Op: ir.OpAdd, Type: ir.F16, Args: []*ir.Value{{Type: ir.F16}, {Type: ir.F16}}}
 	_, err := dialectWave64.choose(v, 0, false)
@@ -92,11 +113,11 @@ func TestConstants(t *testing.T) {
 		want string
 	}{
 		{ir.Bool, 1, "true"}, {ir.U8, 255, "-1"}, {ir.I8, ^uint64(0), "-1"}, {ir.U64, 1 << 63, "-9223372036854775808"},
-		{ir.F32, 0x3f800000, "1.0"}, {ir.F32, 0x3dcccccd, "0x3FB99999A0000000"}, {ir.F32, 0x80000000, "0x8000000000000000"},
-		{ir.F32, 0x7fa00000, "bitcast (i32 2141192192 to float)"}, {ir.F64, 0x7ff0000000000001, "bitcast (i64 9218868437227405313 to double)"},
+		{ir.F32, 0x3f800000, "1.0"}, {ir.F32, 0x3dcccccd, "0x3FB99999A0000000"}, {ir.F32, 0x80000000, "-0.0"},
+		{ir.F32, 0x7fa00000, "bitcast (i32 2141192192 to float)"}, {ir.F64, 0x7ff0000000000001, "bitcast (i64 u0x7FF0000000000001 to double)"},
 		{ir.F64, 0xfff0000000000000, "0xFFF0000000000000"}, {ir.F16, 0xfc00, "-1024"},
 	} {
-		require.Equal(t, c.want, constant(c.t, c.bits))
+		require.Equal(t, c.want, scalar(c.t, c.bits).Ident())
 	}
 }
 

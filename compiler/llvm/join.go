@@ -9,7 +9,7 @@ func Join(texts []string) string {
 	seen := map[string]bool{}
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
-			common := strings.HasPrefix(line, "declare ") || strings.HasPrefix(line, "attributes ") || strings.HasPrefix(line, "!") || strings.HasPrefix(line, "target ")
+			common := strings.HasPrefix(line, "declare ") || strings.HasPrefix(line, "!") || strings.HasPrefix(line, "target ")
 			if !common || !seen[line] {
 				out.WriteString(line)
 			}

@@ -62,6 +62,14 @@ func TestKernels(t *testing.T) {
 	}
 }
 
+// TestPrograms has programs built without this package, whose targets they do not compile for.
+func TestPrograms(t *testing.T) {
+	out, err := exec.Command(tooltest.Go(t), "list", "-deps", "../../jit").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "kiln/compiler/ptx\n")
+	require.NotContains(t, string(out), "llvm")
+}
+
 // assemble gives PTX to the vendor's assembler where there is one.
 func assemble(t *testing.T, arch string, text []byte) {
 	path := tooltest.Find(t, "KILN_PTXAS", "ptxas")

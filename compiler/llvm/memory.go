@@ -1,77 +1,120 @@
 package llvm
 
-import "github.com/gokiln/kiln/compiler/ir"
+import (
+	llir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
 
-// memoryRows writes loads, stores and atomics for each address space. What a
-// kernel reads of shared and local memory before it was written may be anything,
-// but it must be something: without freeze, LLVM could take a branch on it for
-// one that never happens.
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// memoryRows has loads, stores and atomics. Atomics have the scope and order of the
+// operation; floats are exchanged and compared as patterns.
 func memoryRows() []row {
-	var out []row
-	for _, space := range []ir.Space{ir.Global, ir.Shared, ir.Local, ir.Constant} {
-		add := func(op ir.Op, on kinds, asm string) {
-			out = append(out, row{op: op, on: on, sub: spaceSub + int(space), isa: all, asm: asm})
-		}
-		load := func(to, t, align string) string {
-			if space == ir.Global || space == ir.Constant {
-				return to + " = load " + t + ", {p} $a, align " + align
-			}
-			return "$9 = load " + t + ", {p} $a, align " + align + "; " + to + " = freeze " + t + " $9"
-		}
-		add(ir.OpLoad, scalars&^boolean, load("$d", "{t}", "{bytes}"))
-		add(ir.OpLoad, pointers, load("$d", "{t}", "8"))
-		add(ir.OpLoad, boolean, load("$0", "i8", "1")+"; $d = icmp ne i8 $0, 0")
-		if space == ir.Constant {
-			continue
-		}
-		add(ir.OpStore, scalars&^boolean, "store {t} $b, {p} $a, align {bytes}")
-		add(ir.OpStore, pointers, "store {t} $b, {p} $a, align 8")
-		add(ir.OpStore, boolean, "$0 = zext i1 $b to i8; store i8 $0, {p} $a, align 1")
-		if space == ir.Local {
-			continue
-		}
-		out = append(out, atomicRows(space)...)
+	whole := int32s | int64s
+	out := []row{
+		{op: ir.OpLoad, on: scalars&^boolean | pointers, isa: all, form: func(x *build) value.Value { return x.read(x.t) }},
+		{op: ir.OpLoad, on: boolean, isa: all, form: func(x *build) value.Value { return x.icmp(enum.IPredNE, x.read(types.I8), i8(0)) }},
+		{op: ir.OpStore, on: scalars&^boolean | pointers, isa: all, form: func(x *build) value.Value {
+			x.store(x.b, x.a, x.align())
+			return nil
+		}},
+		{op: ir.OpStore, on: boolean, isa: all, form: func(x *build) value.Value {
+			x.store(x.NewZExt(x.b, types.I8), x.a, 1)
+			return nil
+		}},
+		{op: ir.OpAtomicAdd, on: floats, isa: all, form: updating(enum.AtomicOpFAdd)},
+		{op: ir.OpAtomicAdd, on: halves, isa: all, form: addHalf},
+		{op: ir.OpAtomicMin, on: whole & signed, isa: all, form: updating(enum.AtomicOpMin)},
+		{op: ir.OpAtomicMax, on: whole & signed, isa: all, form: updating(enum.AtomicOpMax)},
+		{op: ir.OpAtomicMin, on: whole & unsigned, isa: all, form: updating(enum.AtomicOpUMin)},
+		{op: ir.OpAtomicMax, on: whole & unsigned, isa: all, form: updating(enum.AtomicOpUMax)},
+		{op: ir.OpAtomicExch, on: whole | floats, isa: all, form: func(x *build) value.Value {
+			return x.cast(x.update(enum.AtomicOpXChg, x.bits(x.b)), x.t)
+		}},
+		{op: ir.OpAtomicCAS, on: ints | floats, isa: all, form: func(x *build) value.Value {
+			return x.cast(x.NewExtractValue(x.exchange(x.bits(x.b), x.bits(x.c)), 0), x.t)
+		}},
+		{op: ir.OpAtomicLoad, on: ints | floats, isa: all, form: func(x *build) value.Value { return x.cast(x.atomicLoad(), x.t) }},
+		{op: ir.OpAtomicStore, on: ints | floats, isa: all, form: func(x *build) value.Value {
+			i := x.store(x.bits(x.b), x.a, x.align())
+			i.Atomic, i.SyncScope, i.Ordering = true, x.scope, x.order
+			return nil
+		}},
+	}
+	for _, u := range []struct {
+		op ir.Op
+		by enum.AtomicOp
+	}{{ir.OpAtomicAdd, enum.AtomicOpAdd}, {ir.OpAtomicAnd, enum.AtomicOpAnd}, {ir.OpAtomicOr, enum.AtomicOpOr}, {ir.OpAtomicXor, enum.AtomicOpXor}} {
+		out = append(out, row{op: u.op, on: whole, isa: all, form: updating(u.by)})
 	}
 	return out
 }
 
-// atomicRows writes atomics of device scope without order. Floats are exchanged
-// and compared as patterns.
-func atomicRows(space ir.Space) []row {
-	var out []row
-	add := func(op ir.Op, on kinds, asm string) {
-		out = append(out, row{op: op, on: on, sub: spaceSub + int(space), isa: all, asm: asm})
+// align is the alignment of what the operation reads or writes.
+func (x *build) align() int { return selecting(x.v).Size() }
+
+// read loads from a. What a kernel reads of shared and local memory before it was
+// written may be anything, but it must be something: without freeze, LLVM could take a
+// branch on it for one that never happens.
+func (x *build) read(t types.Type) value.Value {
+	i := x.load(t, x.a, x.align())
+	if s := x.v.Args[0].Type.Space; s == ir.Shared || s == ir.Local {
+		return x.freeze(i)
 	}
-	const order = " {device} monotonic, align {bytes}"
-	whole := int32s | int64s
-	for op, name := range map[ir.Op]string{
-		ir.OpAtomicAdd: "add", ir.OpAtomicAnd: "and", ir.OpAtomicOr: "or", ir.OpAtomicXor: "xor", ir.OpAtomicExch: "xchg",
-	} {
-		add(op, whole, "$d = atomicrmw "+name+" {p} $a, {t} $b"+order)
+	return i
+}
+
+// bitsType is the integer type of the width of the operation's.
+func (x *build) bitsType() types.Type { return integer(8 * x.align()) }
+
+// bits is a float as a pattern.
+func (x *build) bits(p value.Value) value.Value {
+	if !floats.has(x.k) {
+		return p
 	}
-	for op, name := range map[ir.Op]string{ir.OpAtomicMin: "min", ir.OpAtomicMax: "max"} {
-		add(op, whole&signed, "$d = atomicrmw "+name+" {p} $a, {t} $b"+order)
-		add(op, whole&unsigned, "$d = atomicrmw u"+name+" {p} $a, {t} $b"+order)
-	}
-	const toBits, toFloat = " = bitcast {t} %s to {int}; ", "; $d = bitcast {int} $0 to {t}"
-	const cas = " = cmpxchg {p} $a, {int} %s, {int} %s {device} monotonic monotonic, align {bytes}; "
-	add(ir.OpAtomicAdd, floats, "$d = atomicrmw fadd {p} $a, {t} $b"+order)
-	add(ir.OpAtomicExch, floats, "$1"+fill(toBits, "$b")+"$0 = atomicrmw xchg {p} $a, {int} $1"+order+toFloat)
-	add(ir.OpAtomicCAS, ints, "$1"+fill(cas, "$b", "$c")+"$d = extractvalue { {int}, i1 } $1, 0")
-	add(ir.OpAtomicCAS, floats, "$1"+fill(toBits, "$b")+"$2"+fill(toBits, "$c")+"$3"+fill(cas, "$1", "$2")+"$0 = extractvalue { {int}, i1 } $3, 0"+toFloat)
-	add(ir.OpAtomicLoad, ints, "$d = load atomic {t}, {p} $a"+order)
-	add(ir.OpAtomicLoad, floats, "$0 = load atomic {int}, {p} $a"+order+toFloat)
-	add(ir.OpAtomicStore, ints, "store atomic {t} $b, {p} $a"+order)
-	add(ir.OpAtomicStore, floats, "$1"+fill(toBits, "$b")+"store atomic {int} $1, {p} $a"+order)
-	add(ir.OpAtomicAdd, of(ir.KF16), addHalf(ir.KF16))
-	add(ir.OpAtomicAdd, of(ir.KBF16), addHalf(ir.KBF16))
-	return out
+	return x.NewBitCast(p, x.bitsType())
+}
+
+// update updates what a points to and returns what was there. It and the others leave
+// out the alignment, which the library has no field for: it is that of the type.
+func (x *build) update(by enum.AtomicOp, p value.Value) value.Value {
+	i := &llir.InstAtomicRMW{Op: by, Dst: x.a, X: p, Ordering: x.order, Typ: p.Type(), SyncScope: x.scope}
+	x.append(i)
+	return i
+}
+
+func updating(by enum.AtomicOp) form {
+	return func(x *build) value.Value { return x.update(by, x.b) }
+}
+
+// exchange returns what a pointed to, which becomes p if it was old, and whether it was.
+func (x *build) exchange(old, p value.Value) value.Value {
+	i := x.NewCmpXchg(x.a, old, p, x.order, x.seen)
+	i.SyncScope = x.scope
+	return i
+}
+
+// atomicLoad reads a pattern.
+func (x *build) atomicLoad() value.Value {
+	i := x.load(x.bitsType(), x.a, x.align())
+	i.Atomic, i.SyncScope, i.Ordering = true, x.scope, x.order
+	return i
 }
 
 // addHalf adds to a half in memory by exchanging it until nobody came between.
-func addHalf(k ir.Kind) string {
-	const cas = "$6 = cmpxchg {p} $a, i16 $d, i16 $5 {device} monotonic monotonic, align 2; $7 = extractvalue { i16, i1 } $6, 0; $8 = extractvalue { i16, i1 } $6, 1; "
-	return toFloat32("$1", "$b", k, 10) + "$0 = load atomic i16, {p} $a {device} monotonic, align 2; br label $L0; $L0:; " +
-		"$d = phi i16 [ $0, $P ], [ $7, $L0 ]; " + toFloat32("$2", "$d", k, 20) + "$3 = fadd float $2, $1; " +
-		fromFloat32("$5", "$3", k, 30) + cas + "br i1 $8, label $L1, label $L0; $L1:"
+func addHalf(x *build) value.Value {
+	add := x.toFloat32(x.b, x.k)
+	first, before := x.atomicLoad(), x.Block
+	loop, done := x.newLabel(), x.newLabel()
+	x.NewBr(loop)
+	x.place(loop)
+	old := x.phi(types.I16)
+	sum := x.fromFloat32(x.NewFAdd(x.toFloat32(old, x.k), add), x.k)
+	pair := x.exchange(old, sum)
+	old.Incs = []*llir.Incoming{llir.NewIncoming(first, before), llir.NewIncoming(x.NewExtractValue(pair, 0), loop)}
+	x.NewCondBr(x.NewExtractValue(pair, 1), done, loop)
+	x.place(done)
+	return old
 }

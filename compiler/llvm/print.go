@@ -5,13 +5,23 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
-	"strings"
+
+	llir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
 )
 
-// parameters declares the parameters of the function.
-func (e *emitter) parameters() {
+// function gives the function its name, attributes and parameters. Instructions that these
+// need go to its first block.
+func (e *emitter) function() {
+	e.fn.SetName(EntryName(e.f.Name))
+	e.fn.CallingConv = e.d.convention
+	e.fn.FuncAttrs = e.d.attributes(e.t, e.m.Launch)
 	if e.d.triple == "" {
 		e.blockParameters()
 		return
@@ -26,38 +36,55 @@ func (e *emitter) parameters() {
 			e.pad(offsets[i] - at)
 		}
 		at = offsets[i] + n
-		switch {
-		case p.Type.Kind == ir.KBool:
-			e.params = append(e.params, "i8 noundef "+names[i])
-			e.boolParameter(p, names[i])
-		default:
-			e.names[p.ID] = names[i]
-			e.params = append(e.params, e.d.typeOf(p.Type)+" "+e.paramAttributes(p, written[i])+names[i])
-		}
+		e.vals[p.ID] = e.received(p, e.param(names[i], e.receivedType(p), e.paramAttributes(p, written[i])...))
 	}
 	// The block is padded as a whole, too: see ir.BlockAlign.
 	e.pad((size+ir.BlockAlign-1)/ir.BlockAlign*ir.BlockAlign - at)
 }
 
+// param adds a parameter to the function.
+func (e *emitter) param(name string, t types.Type, attrs ...llir.ParamAttribute) value.Value {
+	p := llir.NewParam(name, t)
+	p.Attrs = attrs
+	e.fn.Params = append(e.fn.Params, p)
+	return p
+}
+
 func (e *emitter) pad(n int) {
 	if n > 0 {
-		e.params = append(e.params, fmt.Sprintf("[%d x i8] %s", n, e.fresh(countPads)))
+		e.param("", array(n, types.I8))
 	}
 }
 
-func (e *emitter) paramAttributes(p *ir.Value, written bool) string {
-	out := "noundef "
+// receivedType is the type of a parameter in the argument block, where a bool is a byte.
+func (e *emitter) receivedType(p *ir.Value) types.Type {
+	if p.Type.Kind == ir.KBool {
+		return types.I8
+	}
+	return e.d.typeOf(p.Type)
+}
+
+// received makes the parameter of what was in the argument block.
+func (e *emitter) received(p *ir.Value, x value.Value) value.Value {
+	if p.Type.Kind == ir.KBool {
+		return e.icmp(enum.IPredNE, x, i8(0))
+	}
+	return x
+}
+
+func (e *emitter) paramAttributes(p *ir.Value, written bool) []llir.ParamAttribute {
+	out := []llir.ParamAttribute{enum.ParamAttrNoUndef}
 	if !p.Type.IsPtr() {
 		return out
 	}
 	if e.opt.Disjoint {
-		out += "noalias "
+		out = append(out, enum.ParamAttrNoAlias)
 	}
 	if e.opt.Disjoint && !written {
-		out += "readonly "
+		out = append(out, enum.ParamAttrReadOnly)
 	}
 	if e.opt.Aligned {
-		out += fmt.Sprintf("align %d ", objectAlign)
+		out = append(out, llir.Align(objectAlign))
 	}
 	return out
 }
@@ -65,32 +92,12 @@ func (e *emitter) paramAttributes(p *ir.Value, written bool) string {
 // blockParameters loads the parameters from the argument block, whose address is
 // the only parameter of the function.
 func (e *emitter) blockParameters() {
-	e.params = []string{"ptr %.args"}
+	block := e.param(".args", pointer(0))
 	offsets, _ := e.f.ParamOffsets()
 	for i, p := range e.f.Params {
-		at, name := e.fresh(countValues), e.fresh(countValues)
-		t := e.d.typeOf(p.Type)
-		if p.Type.Kind == ir.KBool {
-			t = "i8"
-		}
-		e.enter("%s = getelementptr i8, ptr %%.args, i64 %d", at, offsets[i])
-		e.enter("%s = load %s, ptr %s, align %d", name, t, at, p.Type.Align())
-		e.names[p.ID] = name
-		if p.Type.Kind == ir.KBool {
-			e.boolParameter(p, name)
-		}
+		at := e.offset(types.I8, block, i64(int64(offsets[i])))
+		e.vals[p.ID] = e.received(p, e.load(e.receivedType(p), at, p.Type.Align()))
 	}
-}
-
-// boolParameter makes a bool of a byte.
-func (e *emitter) boolParameter(p *ir.Value, byte string) {
-	e.names[p.ID] = e.fresh(countValues)
-	e.enter("%s = icmp ne i8 %s, 0", e.names[p.ID], byte)
-}
-
-// enter appends an instruction to what precedes the first block.
-func (e *emitter) enter(format string, args ...any) {
-	e.entry = append(e.entry, "  "+fmt.Sprintf(format, args...))
 }
 
 // paramNames names the parameters after those of the Go function.
@@ -107,7 +114,7 @@ func (e *emitter) paramNames() []string {
 		}
 		seen[base] = true
 		for i := range a.NumParams() {
-			name := "%" + base
+			name := base
 			switch {
 			case a.Kind == ir.ArgSlice && i == 1:
 				name += ".len"
@@ -122,103 +129,69 @@ func (e *emitter) paramNames() []string {
 
 // print returns the module's text.
 func (e *emitter) print() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "; kernel %s for %s\n", e.f.Name, e.t)
+	e.out.TargetTriple = e.d.triple
+	e.out.Funcs = append(e.out.Funcs, e.fn)
+	for _, name := range slices.Sorted(maps.Keys(e.declared)) {
+		e.out.Funcs = append(e.out.Funcs, e.declared[name])
+	}
 	if e.d.triple != "" {
-		fmt.Fprintf(&b, "target triple = %q\n\n", e.d.triple)
+		e.annotate()
 	}
-	if e.parts != nil {
-		fmt.Fprintf(&b, "@%s = external addrspace(%d) global [0 x i8], align %d\n", e.sharedAll(), e.d.spaces[ir.Shared], objectAlign)
-	}
-	for i, used := range e.shared {
-		if used {
-			fmt.Fprintf(&b, "@%s = internal addrspace(%d) global %s undef, align %d\n",
-				e.sharedName(i), e.d.spaces[ir.Shared], objectType(e.m.Shared[i].Type), objectAlign)
-		}
-	}
-	for i, t := range e.m.Tables {
-		e.printTable(&b, i, t)
-	}
-	fmt.Fprintf(&b, "define %svoid @%s(%s) #0 {\n", e.d.convention, EntryName(e.f.Name), strings.Join(e.params, ", "))
-	e.printBody(&b)
-	b.WriteString("}\n\n")
-	for _, decl := range slices.Sorted(maps.Keys(e.declared)) {
-		b.WriteString(decl + "\n")
-	}
-	fmt.Fprintf(&b, "attributes #0 = { %s }\n", e.d.attributes(e.t, e.m.Launch))
-	if e.d.isa&nvptx != 0 && e.d.triple != "" {
-		b.WriteString(annotations(EntryName(e.f.Name), e.m.Launch))
-	}
-	if e.inexact {
-		b.WriteString("!1 = !{float 2.5}\n!2 = !{float 1.0}\n") // units in the last place
-	}
-	if e.d.isa&amdgcn != 0 && e.d.triple != "" {
+	return fmt.Sprintf("; kernel %s for %s\n%s", e.f.Name, e.t, e.out)
+}
+
+// annotate writes the metadata of the module: the version of its form for amdgcn, launch
+// bounds for nvptx64. The latter have numbers made of the kernel's name, so that [Join]
+// can put texts together; named metadata may stand several times.
+func (e *emitter) annotate() {
+	if e.d.isa&amdgcn != 0 {
 		// Code object version 5 is the first with sizes of blocks in the implicit arguments.
-		b.WriteString("!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"amdhsa_code_object_version\", i32 500}\n")
+		e.named("llvm.module.flags", tuple(0, i32(1), text("amdhsa_code_object_version"), i32(500)))
+		return
 	}
-	return b.String()
-}
-
-func (e *emitter) printTable(b *strings.Builder, i int, t *ir.Table) {
-	words, width := t.Words()
-	fmt.Fprintf(b, "@%s = internal addrspace(%d) constant [%d x i%d] [", e.tableName(i), e.d.spaces[ir.Constant], len(words), 8*width)
-	for n, w := range words {
-		if n > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(b, "i%d %d", 8*width, w)
-	}
-	fmt.Fprintf(b, "], align %d\n", objectAlign)
-}
-
-func (e *emitter) printBody(b *strings.Builder) {
-	var last ir.Pos
-	for i, s := range e.sections {
-		b.WriteString(e.label[s.block.ID] + ":\n")
-		if i == 0 {
-			for _, text := range e.entry {
-				b.WriteString(text + "\n")
-			}
-		}
-		e.printPhis(b, s.block)
-		for _, l := range s.lines {
-			if p := e.m.PosOf(l.pos); e.opt.Lines && p.File != "" && (p.File != last.File || p.Line != last.Line) {
-				fmt.Fprintf(b, "  ; %s:%d\n", p.File, p.Line)
-				last = p
-			}
-			b.WriteString(l.text + "\n")
-		}
-	}
-}
-
-func (e *emitter) printPhis(b *strings.Builder, block *ir.Block) {
-	for i, p := range block.Params {
-		var from []string
-		for _, in := range e.into[block.ID] {
-			from = append(from, fmt.Sprintf("[ %s, %%%s ]", e.operand(in.args[i]), in.from))
-		}
-		fmt.Fprintf(b, "  %s = phi %s %s\n", e.operand(p), e.d.typeOf(p.Type), strings.Join(from, ", "))
-	}
-}
-
-// annotations are launch bounds for nvptx64. Nodes have numbers made of the kernel's name, so
-// that [Join] can put texts together; named metadata may stand several times.
-func annotations(kernel string, l ir.Bounds) string {
 	h := fnv.New32a()
-	h.Write([]byte(kernel))
-	first := h.Sum32()>>2 + 1
-	var nodes, refs []string
+	h.Write([]byte(e.fn.Name()))
+	first := int64(h.Sum32()>>2 + 1)
+	var nodes []*metadata.Tuple
 	add := func(what string, n int) {
 		if n > 0 {
-			ref := fmt.Sprintf("!%d", first+uint32(len(refs)))
-			refs = append(refs, ref)
-			nodes = append(nodes, fmt.Sprintf("%s = !{ptr @%s, !%q, i32 %d}\n", ref, kernel, what, n))
+			nodes = append(nodes, tuple(first+int64(len(nodes)), address{e.fn, 0}, text(what), i32(int64(n))))
 		}
 	}
-	add("maxntidx", l.Threads)
-	add("minctasm", l.Blocks)
-	if len(refs) == 0 {
-		return ""
+	add("maxntidx", e.m.Launch.Threads)
+	add("minctasm", e.m.Launch.Blocks)
+	if len(nodes) > 0 {
+		e.named("nvvm.annotations", nodes...)
 	}
-	return "!nvvm.annotations = !{" + strings.Join(refs, ", ") + "}\n" + strings.Join(nodes, "")
+}
+
+// named writes nodes of metadata under a name.
+func (e *emitter) named(name string, nodes ...*metadata.Tuple) {
+	def := &metadata.NamedDef{Name: name}
+	for _, n := range nodes {
+		def.Nodes = append(def.Nodes, n)
+		e.out.MetadataDefs = append(e.out.MetadataDefs, n)
+	}
+	e.out.NamedMetadataDefs[name] = def
+}
+
+// attributes of a kernel. The GPU's own defaults flush no subnormal numbers
+// either, but they are not the same in all versions.
+func (d *dialect) attributes(t target.Target, launch ir.Bounds) []llir.FuncAttribute {
+	out := []llir.FuncAttribute{enum.FuncAttrNoUnwind}
+	add := func(key, value string) { out = append(out, llir.AttrPair{Key: key, Value: value}) }
+	if d.triple != "" {
+		add("target-cpu", t.Arch)
+	}
+	if d.triple != "" && d.isa&amdgcn != 0 {
+		least, most := 1, t.MaxThreads
+		if launch.Threads > 0 {
+			least, most = launch.Threads, launch.Threads
+		}
+		add("amdgpu-flat-work-group-size", fmt.Sprintf("%d,%d", least, most))
+		add("uniform-work-group-size", "true")
+	}
+	add("denormal-fp-math", "ieee,ieee")
+	add("denormal-fp-math-f32", "ieee,ieee")
+	return out
 }

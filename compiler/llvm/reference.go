@@ -1,6 +1,13 @@
 package llvm
 
-import "github.com/gokiln/kiln/compiler/ir"
+import (
+	"strings"
+
+	llir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/value"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
 
 // Spellings returns how many ways there are to write an operation, over all types
 // and instruction sets. Where there is none, why says what becomes of it instead.
@@ -18,13 +25,91 @@ func Spellings(op ir.Op) (n int, why string) {
 	return n, ""
 }
 
-// Templates returns the ways to write an operation, in the form of this package's
-// table; none where [Spellings] has a reason.
-func Templates(op ir.Op) (list []string) {
+// Templates returns the ways to write an operation, each for one type and instruction set,
+// of the operands %a, %b and %c; none where [Spellings] has a reason. Those for all
+// instruction sets and without a condition are first.
+func Templates(op ir.Op) []string {
+	var general, others []string
 	for _, r := range tableRows() {
-		if r.op == op {
-			list = append(list, r.asm)
+		switch {
+		case r.op != op:
+		case r.isa == all && r.when == nil:
+			general = append(general, r.example())
+		default:
+			others = append(others, r.example())
 		}
 	}
-	return list
+	return append(general, others...)
+}
+
+// example writes a row for 32-bit integers if it is there for them, else for the first of
+// its kinds.
+func (r *row) example() string {
+	k := ir.KI32
+	for !r.on.has(k) {
+		k = (k + 1) % (ir.KPtr + 1)
+	}
+	d := dialectNVPTX
+	for _, other := range []*dialect{dialectWave32, dialectWave64} {
+		if r.isa&other.isa != 0 {
+			d = other
+		}
+	}
+	e := newEmitter(d)
+	e.place(llir.NewBlock(".b0"))
+	v := use(r, k)
+	e.vals = make([]value.Value, len(v.Args))
+	for i, a := range v.Args {
+		a.ID = i
+		e.vals[i] = e.param(string(rune('a'+i)), d.typeOf(a.Type))
+	}
+	out := r.form(e.newBuild(v))
+	if e.Term == nil {
+		e.NewRet(nil)
+	}
+	text := e.fn.LLString()
+	text = text[strings.IndexByte(text, '{'):]
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	lines = lines[2 : len(lines)-2] // without the first label and the return
+	if len(lines) == 0 {
+		return out.Ident()
+	}
+	return strings.Join(lines, "; ")
+}
+
+// use returns a value of the row's operation on kind k.
+func use(r *row, k ir.Kind) *ir.Value {
+	t := ir.PtrTo(ir.Global, ir.F32)
+	for _, s := range append([]*ir.Type{ir.Void}, ir.Scalars...) {
+		if s.Kind == k {
+			t = s
+		}
+	}
+	v := &ir.Value{Op: r.op, Type: t}
+	info := r.op.Info()
+	for range info.Args {
+		v.Args = append(v.Args, &ir.Value{Type: t})
+	}
+	set := func(i int, t *ir.Type) { v.Args[i].Type = t }
+	switch info.Rule {
+	case ir.RuleSelect, ir.RuleVote:
+		set(0, ir.Bool)
+	case ir.RuleShfl:
+		set(1, ir.I64)
+	case ir.RuleMem, ir.RuleAtomic:
+		set(0, ir.PtrTo(ir.Global, t))
+	case ir.RuleConvert, ir.RuleBitcast:
+		set(0, ir.F32)
+		for _, s := range ir.Scalars {
+			if s.Kind == r.from {
+				set(0, s)
+			}
+		}
+	}
+	return v
 }

@@ -1,39 +1,28 @@
 package llvm
 
 import (
-	"fmt"
 	"math"
+	"sync"
+
+	llir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
 
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // row says how an operation is written for some kinds of type and dialects. Rows
 // of an operation are tried in order; the first that applies is taken.
-//
-// asm is LLVM IR with placeholders. $d is the result; $a, $b, $c are the operands
-// without their types; $0, $1 and so on are temporaries. $L0 is a label, placed by
-// $L0: alone, and $P the label of the block that the first instruction is in.
-// Words in braces depend on the kind and the dialect, see [dialect.spell].
 type row struct {
 	op   ir.Op
 	on   kinds
-	sub  int // see subKey
+	from ir.Kind // of conversions: that of the operand, KVoid for any
 	isa  isa
 	when func(v *ir.Value, b uint64, isConst bool) bool
-	asm  string
+	form form
 }
-
-// Values of row.sub and [subKey]. Zero in a row stands for all; counts of shifts
-// are keyed by their width.
-const (
-	anySub   = 0
-	axisSub  = 100 // + axis of a geometry operation
-	spaceSub = 200 // + address space
-	fromSub  = 300 // + kind converted from
-)
-
-// alias is the asm of an operation whose result is its operand.
-const alias = "alias"
 
 // kinds is a set of type kinds.
 type kinds uint32
@@ -57,9 +46,11 @@ var (
 	floats   = of(ir.KF32, ir.KF64)
 	halves   = of(ir.KF16, ir.KBF16)
 	boolean  = of(ir.KBool)
-	f32      = of(ir.KF32)
+	single   = of(ir.KF32)
+	index    = of(ir.KI64)
 	pointers = of(ir.KPtr)
-	scalars  = ints | floats | halves | boolean
+	numbers  = ints | floats | halves
+	scalars  = numbers | boolean
 	noKind   = of(ir.KVoid)
 )
 
@@ -110,186 +101,250 @@ func inWidth(v *ir.Value, b uint64, isConst bool) bool {
 	return isConst && b < uint64(v.Type.Bits())
 }
 
-// fixedRows are the rows that are not generated; tableRows has all of them.
-var fixedRows = []row{
-	{op: ir.OpAdd, on: ints, isa: all, asm: "$d = add {t} $a, $b"},
-	{op: ir.OpAdd, on: floats, isa: all, asm: "$d = fadd {t} $a, $b"},
-	{op: ir.OpSub, on: ints, isa: all, asm: "$d = sub {t} $a, $b"},
-	{op: ir.OpSub, on: floats, isa: all, asm: "$d = fsub {t} $a, $b"},
-	{op: ir.OpMul, on: ints, isa: all, asm: "$d = mul {t} $a, $b"},
-	{op: ir.OpMul, on: floats, isa: all, asm: "$d = fmul {t} $a, $b"},
-	{op: ir.OpNeg, on: ints, isa: all, asm: "$d = sub {t} 0, $a"},
-	{op: ir.OpNeg, on: floats, isa: all, asm: "$d = fneg {t} $a"},
-	{op: ir.OpMulHi, on: ints, isa: all,
-		asm: "$0 = {ext} {t} $a to {wide}; $1 = {ext} {t} $b to {wide}; $2 = mul {wide} $0, $1; $3 = lshr {wide} $2, {n}; $d = trunc {wide} $3 to {t}"},
+// tableRows has every row.
+var tableRows = sync.OnceValue(func() (out []row) {
+	for _, list := range [][]row{ptxasRows(), arithmeticRows, logicRows, mathRows, approxRows, warpRows, memoryRows(), convertRows} {
+		out = append(out, list...)
+	}
+	return out
+})
+
+var arithmeticRows = []row{
+	{op: ir.OpAdd, on: ints, isa: all, form: operator((*llir.Block).NewAdd)},
+	{op: ir.OpAdd, on: floats, isa: all, form: operator((*llir.Block).NewFAdd)},
+	{op: ir.OpSub, on: ints, isa: all, form: operator((*llir.Block).NewSub)},
+	{op: ir.OpSub, on: floats, isa: all, form: operator((*llir.Block).NewFSub)},
+	{op: ir.OpMul, on: ints, isa: all, form: operator((*llir.Block).NewMul)},
+	{op: ir.OpMul, on: floats, isa: all, form: operator((*llir.Block).NewFMul)},
+	{op: ir.OpNeg, on: ints, isa: all, form: func(x *build) value.Value { return x.NewSub(x.number(0), x.a) }},
+	{op: ir.OpNeg, on: floats, isa: all, form: func(x *build) value.Value { return x.NewFNeg(x.a) }},
+	{op: ir.OpMulHi, on: ints, isa: all, form: mulHi},
 
 	// LLVM leaves division by zero undefined, and that of the smallest number by -1.
-	{op: ir.OpDiv, on: ints, isa: all, when: safeDivisor, asm: "$d = {s}div {t} $a, $b"},
-	{op: ir.OpRem, on: ints, isa: all, when: safeDivisor, asm: "$d = {s}rem {t} $a, $b"},
-	{op: ir.OpDiv, on: unsigned, isa: all,
-		asm: "$0 = icmp eq {t} $b, 0; $1 = select i1 $0, {t} 1, {t} $b; $2 = udiv {t} $a, $1; $d = select i1 $0, {t} 0, {t} $2"},
-	{op: ir.OpRem, on: unsigned, isa: all,
-		asm: "$0 = icmp eq {t} $b, 0; $1 = select i1 $0, {t} 1, {t} $b; $2 = urem {t} $a, $1; $d = select i1 $0, {t} $a, {t} $2"},
-	{op: ir.OpDiv, on: signed, isa: all,
-		asm: signedDivisor + "$4 = sdiv {t} $a, $3; $5 = sub {t} 0, $a; $6 = select i1 $1, {t} $5, {t} $4; $d = select i1 $0, {t} 0, {t} $6"},
-	{op: ir.OpRem, on: signed, isa: all,
-		asm: signedDivisor + "$4 = srem {t} $a, $3; $d = select i1 $0, {t} $a, {t} $4"},
-	{op: ir.OpDiv, on: floats, isa: all, asm: "$d = fdiv {t} $a, $b"},
+	{op: ir.OpDiv, on: signed, isa: all, when: safeDivisor, form: operator((*llir.Block).NewSDiv)},
+	{op: ir.OpRem, on: signed, isa: all, when: safeDivisor, form: operator((*llir.Block).NewSRem)},
+	{op: ir.OpDiv, on: unsigned, isa: all, when: safeDivisor, form: operator((*llir.Block).NewUDiv)},
+	{op: ir.OpRem, on: unsigned, isa: all, when: safeDivisor, form: operator((*llir.Block).NewURem)},
+	{op: ir.OpDiv, on: unsigned, isa: all, form: func(x *build) value.Value {
+		zero := x.icmp(enum.IPredEQ, x.b, x.number(0))
+		return x.NewSelect(zero, x.number(0), x.NewUDiv(x.a, x.NewSelect(zero, x.number(1), x.b)))
+	}},
+	{op: ir.OpRem, on: unsigned, isa: all, form: func(x *build) value.Value {
+		zero := x.icmp(enum.IPredEQ, x.b, x.number(0))
+		return x.NewSelect(zero, x.a, x.NewURem(x.a, x.NewSelect(zero, x.number(1), x.b)))
+	}},
+	{op: ir.OpDiv, on: signed, isa: all, form: func(x *build) value.Value {
+		zero, minus, divisor := x.signedDivisor()
+		quotient := x.NewSDiv(x.a, divisor)
+		return x.NewSelect(zero, x.number(0), x.NewSelect(minus, x.NewSub(x.number(0), x.a), quotient))
+	}},
+	{op: ir.OpRem, on: signed, isa: all, form: func(x *build) value.Value {
+		zero, _, divisor := x.signedDivisor()
+		return x.NewSelect(zero, x.a, x.NewSRem(x.a, divisor))
+	}},
+	{op: ir.OpDiv, on: floats, isa: all, form: operator((*llir.Block).NewFDiv)},
 
-	{op: ir.OpAnd, on: ints | boolean, isa: all, asm: "$d = and {t} $a, $b"},
-	{op: ir.OpOr, on: ints | boolean, isa: all, asm: "$d = or {t} $a, $b"},
-	{op: ir.OpXor, on: ints | boolean, isa: all, asm: "$d = xor {t} $a, $b"},
-	{op: ir.OpAndNot, on: ints | boolean, isa: all, asm: "$0 = xor {t} $b, {ones}; $d = and {t} $a, $0"},
-	{op: ir.OpNot, on: ints | boolean, isa: all, asm: "$d = xor {t} $a, {ones}"},
+	{op: ir.OpMin, on: signed, isa: all, form: intrinsic("llvm.smin")},
+	{op: ir.OpMax, on: signed, isa: all, form: intrinsic("llvm.smax")},
+	{op: ir.OpMin, on: unsigned, isa: all, form: intrinsic("llvm.umin")},
+	{op: ir.OpMax, on: unsigned, isa: all, form: intrinsic("llvm.umax")},
+	{op: ir.OpMin, on: floats, isa: all, form: intrinsic("llvm.minimum")},
+	{op: ir.OpMax, on: floats, isa: all, form: intrinsic("llvm.maximum")},
+}
 
-	{op: ir.OpEq, on: ints | halves | boolean | pointers, isa: all, asm: "$d = icmp eq {t} $a, $b"},
-	{op: ir.OpNe, on: ints | halves | boolean | pointers, isa: all, asm: "$d = icmp ne {t} $a, $b"},
-	{op: ir.OpLt, on: ints, isa: all, asm: "$d = icmp {s}lt {t} $a, $b"},
-	{op: ir.OpLe, on: ints, isa: all, asm: "$d = icmp {s}le {t} $a, $b"},
-	{op: ir.OpGt, on: ints, isa: all, asm: "$d = icmp {s}gt {t} $a, $b"},
-	{op: ir.OpGe, on: ints, isa: all, asm: "$d = icmp {s}ge {t} $a, $b"},
-	{op: ir.OpEq, on: floats, isa: all, asm: "$d = fcmp oeq {t} $a, $b"},
-	{op: ir.OpNe, on: floats, isa: all, asm: "$d = fcmp une {t} $a, $b"},
-	{op: ir.OpLt, on: floats, isa: all, asm: "$d = fcmp olt {t} $a, $b"},
-	{op: ir.OpLe, on: floats, isa: all, asm: "$d = fcmp ole {t} $a, $b"},
-	{op: ir.OpGt, on: floats, isa: all, asm: "$d = fcmp ogt {t} $a, $b"},
-	{op: ir.OpGe, on: floats, isa: all, asm: "$d = fcmp oge {t} $a, $b"},
+var logicRows = []row{
+	{op: ir.OpAnd, on: ints | boolean, isa: all, form: operator((*llir.Block).NewAnd)},
+	{op: ir.OpOr, on: ints | boolean, isa: all, form: operator((*llir.Block).NewOr)},
+	{op: ir.OpXor, on: ints | boolean, isa: all, form: operator((*llir.Block).NewXor)},
+	{op: ir.OpAndNot, on: ints | boolean, isa: all, form: func(x *build) value.Value { return x.NewAnd(x.a, x.not(x.b)) }},
+	{op: ir.OpNot, on: ints | boolean, isa: all, form: func(x *build) value.Value { return x.not(x.a) }},
 
-	{op: ir.OpMin, on: ints, isa: all, asm: "$d = call {t} @llvm.{s}min.{o}({t} $a, {t} $b)"},
-	{op: ir.OpMax, on: ints, isa: all, asm: "$d = call {t} @llvm.{s}max.{o}({t} $a, {t} $b)"},
-	{op: ir.OpMin, on: floats, isa: all, asm: "$d = call {t} @llvm.minimum.{o}({t} $a, {t} $b)"},
-	{op: ir.OpMax, on: floats, isa: all, asm: "$d = call {t} @llvm.maximum.{o}({t} $a, {t} $b)"},
+	{op: ir.OpEq, on: ints | halves | boolean | pointers, isa: all, form: icmp(enum.IPredEQ)},
+	{op: ir.OpNe, on: ints | halves | boolean | pointers, isa: all, form: icmp(enum.IPredNE)},
+	{op: ir.OpLt, on: signed, isa: all, form: icmp(enum.IPredSLT)},
+	{op: ir.OpLe, on: signed, isa: all, form: icmp(enum.IPredSLE)},
+	{op: ir.OpGt, on: signed, isa: all, form: icmp(enum.IPredSGT)},
+	{op: ir.OpGe, on: signed, isa: all, form: icmp(enum.IPredSGE)},
+	{op: ir.OpLt, on: unsigned, isa: all, form: icmp(enum.IPredULT)},
+	{op: ir.OpLe, on: unsigned, isa: all, form: icmp(enum.IPredULE)},
+	{op: ir.OpGt, on: unsigned, isa: all, form: icmp(enum.IPredUGT)},
+	{op: ir.OpGe, on: unsigned, isa: all, form: icmp(enum.IPredUGE)},
+	{op: ir.OpEq, on: floats, isa: all, form: fcmp(enum.FPredOEQ)},
+	{op: ir.OpNe, on: floats, isa: all, form: fcmp(enum.FPredUNE)},
+	{op: ir.OpLt, on: floats, isa: all, form: fcmp(enum.FPredOLT)},
+	{op: ir.OpLe, on: floats, isa: all, form: fcmp(enum.FPredOLE)},
+	{op: ir.OpGt, on: floats, isa: all, form: fcmp(enum.FPredOGT)},
+	{op: ir.OpGe, on: floats, isa: all, form: fcmp(enum.FPredOGE)},
 
-	// Without !fpmath a division and a square root are rounded correctly.
-	{op: ir.OpFMA, on: floats, isa: all, asm: "$d = call {t} @llvm.fma.{o}({t} $a, {t} $b, {t} $c)"},
-	{op: ir.OpSqrt, on: floats, isa: all, asm: "$d = call {t} @llvm.sqrt.{o}({t} $a)"},
-	{op: ir.OpAbs, on: floats, isa: all, asm: "$d = call {t} @llvm.fabs.{o}({t} $a)"},
-	{op: ir.OpFloor, on: floats, isa: all, asm: "$d = call {t} @llvm.floor.{o}({t} $a)"},
-	{op: ir.OpCeil, on: floats, isa: all, asm: "$d = call {t} @llvm.ceil.{o}({t} $a)"},
-	{op: ir.OpTrunc, on: floats, isa: all, asm: "$d = call {t} @llvm.trunc.{o}({t} $a)"},
-	{op: ir.OpRint, on: floats, isa: all, asm: "$d = call {t} @llvm.rint.{o}({t} $a)"},
-	{op: ir.OpCopysign, on: floats, isa: all, asm: "$d = call {t} @llvm.copysign.{o}({t} $a, {t} $b)"},
+	{op: ir.OpSelect, on: scalars | pointers, isa: all, form: func(x *build) value.Value { return x.NewSelect(x.a, x.b, x.c) }},
 
-	// On AMD the metadata asks for what the hardware gives, with scaling where it
-	// would flush subnormal numbers. Where there is no instruction, the exact
-	// operation is as good.
-	{op: ir.OpApproxExp2, on: f32, isa: amdgcn, asm: "$d = call float @llvm.exp2.f32(float $a)"},
-	{op: ir.OpApproxLog2, on: f32, isa: amdgcn, asm: "$d = call float @llvm.log2.f32(float $a)"},
-	{op: ir.OpApproxSin, on: f32, isa: amdgcn, asm: "$d = call float @llvm.sin.f32(float $a)"},
-	{op: ir.OpApproxCos, on: f32, isa: amdgcn, asm: "$d = call float @llvm.cos.f32(float $a)"},
-	{op: ir.OpApproxTanh, on: f32, isa: amdgcn, asm: approxTanh("@llvm.exp2.f32")},
-	{op: ir.OpApproxRsqrt, on: f32, isa: amdgcn,
-		asm: "$0 = call contract float @llvm.sqrt.f32(float $a), !fpmath !1; $d = fdiv contract float 1.0, $0, !fpmath !1"},
-	{op: ir.OpApproxSqrt, on: f32, isa: amdgcn, asm: "$d = call float @llvm.sqrt.f32(float $a), !fpmath !1"},
-	{op: ir.OpApproxRecip, on: f32, isa: amdgcn, asm: "$d = fdiv float 1.0, $a, !fpmath !2"},
-	{op: ir.OpApproxDiv, on: f32, isa: amdgcn, asm: "$d = fdiv float $a, $b, !fpmath !1"},
-	{op: ir.OpApproxExp2, on: f32, isa: nvptx, asm: "$d = call float @llvm.nvvm.ex2.approx.f(float $a)"},
-	{op: ir.OpApproxLog2, on: f32, isa: nvptx, asm: "$d = call float @llvm.nvvm.lg2.approx.f(float $a)"},
-	{op: ir.OpApproxSin, on: f32, isa: nvptx, asm: "$d = call float @llvm.nvvm.sin.approx.f(float $a)"},
-	{op: ir.OpApproxCos, on: f32, isa: nvptx, asm: "$d = call float @llvm.nvvm.cos.approx.f(float $a)"},
-	{op: ir.OpApproxTanh, on: f32, isa: nvptx, asm: approxTanh("@llvm.nvvm.ex2.approx.f")},
-	{op: ir.OpApproxRsqrt, on: f32, isa: nvptx, asm: "$d = call float @llvm.nvvm.rsqrt.approx.f(float $a)"},
-	{op: ir.OpApproxSqrt, on: f32, isa: nvptx, asm: "$d = call float @llvm.nvvm.sqrt.approx.f(float $a)"},
-	{op: ir.OpApproxRecip, on: f32, isa: nvptx, asm: "$d = fdiv float 1.0, $a"},
-	{op: ir.OpApproxDiv, on: f32, isa: nvptx, asm: "$d = fdiv float $a, $b"},
+	// LLVM leaves a shift by the width or more undefined.
+	{op: ir.OpShl, on: ints, isa: all, when: inWidth, form: func(x *build) value.Value { return x.NewShl(x.a, whole(x.t, int64(x.v.Args[1].Imm))) }},
+	{op: ir.OpShr, on: ints, isa: all, when: inWidth, form: func(x *build) value.Value { return x.right(whole(x.t, int64(x.v.Args[1].Imm))) }},
+	{op: ir.OpShl, on: ints, isa: all, form: func(x *build) value.Value {
+		in, n := x.count()
+		return x.NewSelect(in, x.NewShl(x.a, n), x.number(0))
+	}},
+	{op: ir.OpShr, on: unsigned, isa: all, form: func(x *build) value.Value {
+		in, n := x.count()
+		return x.NewSelect(in, x.right(n), x.number(0))
+	}},
+	{op: ir.OpShr, on: signed, isa: all, form: func(x *build) value.Value {
+		in, n := x.count()
+		return x.right(x.NewSelect(in, n, x.number(int64(x.v.Type.Bits())-1)))
+	}},
 
-	{op: ir.OpSelect, on: scalars | pointers, isa: all, asm: "$d = select i1 $a, {t} $b, {t} $c"},
+	{op: ir.OpPopcount, on: ints, isa: all, form: intrinsic("llvm.ctpop")},
+	{op: ir.OpClz, on: ints, isa: all, form: zeros("llvm.ctlz")},
+	{op: ir.OpCtz, on: ints, isa: all, form: zeros("llvm.cttz")},
+	{op: ir.OpReverse, on: ints, isa: all, form: intrinsic("llvm.bitreverse")},
 
-	{op: ir.OpPopcount, on: ints, isa: all, asm: "$d = call {t} @llvm.ctpop.{o}({t} $a)"},
-	{op: ir.OpClz, on: ints, isa: all, asm: "$d = call {t} @llvm.ctlz.{o}({t} $a, i1 false)"},
-	{op: ir.OpCtz, on: ints, isa: all, asm: "$d = call {t} @llvm.cttz.{o}({t} $a, i1 false)"},
-	{op: ir.OpReverse, on: ints, isa: all, asm: "$d = call {t} @llvm.bitreverse.{o}({t} $a)"},
-
-	{op: ir.OpPermute, on: int32s, isa: nvptx, asm: "$d = call i32 @llvm.nvvm.prmt(i32 $a, i32 $b, i32 $c)"},
-	{op: ir.OpPermute, on: int32s, isa: amdgcn, asm: amdPermute},
-	{op: ir.OpDot4, on: int32s, isa: all, asm: plainDot4()},
+	{op: ir.OpPermute, on: int32s, isa: nvptx, form: named("llvm.nvvm.prmt")},
+	{op: ir.OpPermute, on: int32s, isa: amdgcn, form: permute},
+	{op: ir.OpDot4, on: int32s, isa: all, form: dot4},
 
 	// Of IR that was written as such; compiled kernels log a failure, see pass.LowerLog.
-	{op: ir.OpBounds, on: of(ir.KI64), isa: all,
-		asm: "$0 = icmp ult i64 $a, $b; br i1 $0, label $L1, label $L0; $L0:; call void @llvm.trap(); unreachable; $L1:"},
+	{op: ir.OpBounds, on: index, isa: all, form: func(x *build) value.Value {
+		in, ok, fail := x.icmp(enum.IPredULT, x.a, x.b), x.newLabel(), x.newLabel()
+		x.NewCondBr(in, ok, fail)
+		x.place(fail)
+		x.call("llvm.trap", types.Void)
+		x.NewUnreachable()
+		x.place(ok)
+		return nil
+	}},
+}
+
+// mathRows are exact: without !fpmath a division and a square root are rounded correctly.
+var mathRows = []row{
+	{op: ir.OpFMA, on: floats, isa: all, form: intrinsic("llvm.fma")},
+	{op: ir.OpSqrt, on: floats, isa: all, form: intrinsic("llvm.sqrt")},
+	{op: ir.OpAbs, on: floats, isa: all, form: intrinsic("llvm.fabs")},
+	{op: ir.OpFloor, on: floats, isa: all, form: intrinsic("llvm.floor")},
+	{op: ir.OpCeil, on: floats, isa: all, form: intrinsic("llvm.ceil")},
+	{op: ir.OpTrunc, on: floats, isa: all, form: intrinsic("llvm.trunc")},
+	{op: ir.OpRint, on: floats, isa: all, form: intrinsic("llvm.rint")},
+	{op: ir.OpCopysign, on: floats, isa: all, form: intrinsic("llvm.copysign")},
+}
+
+// approxRows ask on AMD by metadata for what the hardware gives, with scaling where it
+// would flush subnormal numbers. Where there is no instruction, the exact operation is
+// as good.
+var approxRows = []row{
+	{op: ir.OpApproxExp2, on: single, isa: amdgcn, form: named("llvm.exp2.f32")},
+	{op: ir.OpApproxLog2, on: single, isa: amdgcn, form: named("llvm.log2.f32")},
+	{op: ir.OpApproxSin, on: single, isa: amdgcn, form: named("llvm.sin.f32")},
+	{op: ir.OpApproxCos, on: single, isa: amdgcn, form: named("llvm.cos.f32")},
+	{op: ir.OpApproxTanh, on: single, isa: amdgcn, form: approxTanh("llvm.exp2.f32")},
+	{op: ir.OpApproxRsqrt, on: single, isa: amdgcn, form: func(x *build) value.Value {
+		contract := []enum.FastMathFlag{enum.FastMathFlagContract}
+		root := x.call("llvm.sqrt.f32", types.Float, x.a)
+		root.FastMathFlags, root.Metadata = contract, ulps(2.5)
+		d := x.NewFDiv(f32(1), root)
+		d.FastMathFlags, d.Metadata = contract, ulps(2.5)
+		return d
+	}},
+	{op: ir.OpApproxSqrt, on: single, isa: amdgcn, form: func(x *build) value.Value {
+		root := x.call("llvm.sqrt.f32", types.Float, x.a)
+		root.Metadata = ulps(2.5)
+		return root
+	}},
+	{op: ir.OpApproxRecip, on: single, isa: amdgcn, form: func(x *build) value.Value { return x.divide(f32(1), x.a, 1) }},
+	{op: ir.OpApproxDiv, on: single, isa: amdgcn, form: func(x *build) value.Value { return x.divide(x.a, x.b, 2.5) }},
+	{op: ir.OpApproxExp2, on: single, isa: nvptx, form: named("llvm.nvvm.ex2.approx.f")},
+	{op: ir.OpApproxLog2, on: single, isa: nvptx, form: named("llvm.nvvm.lg2.approx.f")},
+	{op: ir.OpApproxSin, on: single, isa: nvptx, form: named("llvm.nvvm.sin.approx.f")},
+	{op: ir.OpApproxCos, on: single, isa: nvptx, form: named("llvm.nvvm.cos.approx.f")},
+	{op: ir.OpApproxTanh, on: single, isa: nvptx, form: approxTanh("llvm.nvvm.ex2.approx.f")},
+	{op: ir.OpApproxRsqrt, on: single, isa: nvptx, form: named("llvm.nvvm.rsqrt.approx.f")},
+	{op: ir.OpApproxSqrt, on: single, isa: nvptx, form: named("llvm.nvvm.sqrt.approx.f")},
+	{op: ir.OpApproxRecip, on: single, isa: nvptx, form: func(x *build) value.Value { return x.NewFDiv(f32(1), x.a) }},
+	{op: ir.OpApproxDiv, on: single, isa: nvptx, form: operator((*llir.Block).NewFDiv)},
+}
+
+// divide divides with an error of some units in the last place.
+func (x *build) divide(p, q value.Value, error float64) value.Value {
+	d := x.NewFDiv(p, q)
+	d.Metadata = ulps(error)
+	return d
 }
 
 // approxTanh is 1 - 2/(e^2|x| + 1), or x itself where that would lose digits.
-func approxTanh(exp2 string) string {
-	return "$0 = call float @llvm.fabs.f32(float $a); $1 = fmul float $0, " + number(float64(float32(2*math.Log2E))) + ";" +
-		"$2 = call float " + exp2 + "(float $1); $3 = fadd float $2, 1.0; $4 = fdiv float 1.0, $3, !fpmath !1;" +
-		"$5 = call float @llvm.fma.f32(float $4, float -2.0, float 1.0); $6 = call float @llvm.copysign.f32(float $5, float $a);" +
-		"$7 = fcmp olt float $0, " + number(1.0/64) + "; $d = select i1 $7, float $a, float $6"
+func approxTanh(exp2 string) form {
+	return func(x *build) value.Value {
+		size := x.call("llvm.fabs.f32", types.Float, x.a)
+		power := x.call(exp2, types.Float, x.NewFMul(size, f32(float64(float32(2*math.Log2E)))))
+		part := x.divide(f32(1), x.NewFAdd(power, f32(1)), 2.5)
+		result := x.call("llvm.copysign.f32", types.Float, x.call("llvm.fma.f32", types.Float, part, f32(-2), f32(1)), x.a)
+		return x.NewSelect(x.NewFCmp(enum.FPredOLT, size, f32(1.0/64)), x.a, result)
+	}
 }
 
-// signedDivisor leaves whether $b is zero in $0, whether it is -1 in $1, and in $3
-// a divisor that is neither, with the same result if that can be.
-const signedDivisor = "$0 = icmp eq {t} $b, 0; $1 = icmp eq {t} $b, -1; $2 = or i1 $0, $1; $3 = select i1 $2, {t} 1, {t} $b; "
+// not inverts all bits.
+func (x *build) not(p value.Value) value.Value { return x.NewXor(p, x.number(-1)) }
 
-// amdPermute spreads the nibbles of the selector to the bytes that the instruction
+func mulHi(x *build) value.Value {
+	n := x.v.Type.Bits()
+	wide := integer(2 * n)
+	product := x.NewMul(x.extend(x.k, x.a, wide), x.extend(x.k, x.b, wide))
+	return x.NewTrunc(x.NewLShr(product, whole(wide, int64(n))), x.t)
+}
+
+// signedDivisor returns whether b is zero, whether it is -1, and a divisor that is
+// neither, with the same result if that can be.
+func (x *build) signedDivisor() (zero, minus, divisor value.Value) {
+	zero, minus = x.icmp(enum.IPredEQ, x.b, x.number(0)), x.icmp(enum.IPredEQ, x.b, x.number(-1))
+	return zero, minus, x.NewSelect(x.NewOr(zero, minus), x.number(1), x.b)
+}
+
+// count returns whether the count of a shift is less than the width, and the count as
+// a number of the operation's type.
+func (x *build) count() (in, n value.Value) {
+	bits, count := x.v.Type.Bits(), x.v.Args[1].Type.Bits()
+	in = x.icmp(enum.IPredULT, x.b, whole(x.b.Type(), int64(bits)))
+	switch {
+	case count < bits:
+		return in, x.NewZExt(x.b, x.t)
+	case count > bits:
+		return in, x.NewTrunc(x.b, x.t)
+	}
+	return in, x.b
+}
+
+// right shifts a to the right.
+func (x *build) right(n value.Value) value.Value {
+	if signed.has(x.k) {
+		return x.NewAShr(x.a, n)
+	}
+	return x.NewLShr(x.a, n)
+}
+
+// zeros counts zeros, of zero too.
+func zeros(name string) form {
+	return func(x *build) value.Value { return x.call(name+"."+overload(x.t), x.t, x.a, constant.False) }
+}
+
+// permute spreads the nibbles of the selector to the bytes that AMD's instruction
 // wants, picks, and replaces the bytes that were asked for as signs.
-const amdPermute = "$0 = and i32 $c, 65535; $1 = shl i32 $0, 8; $2 = or i32 $0, $1; $3 = and i32 $2, 16711935;" +
-	"$4 = shl i32 $3, 4; $5 = or i32 $3, $4; $6 = and i32 $5, 252645135; $7 = and i32 $6, 117901063;" +
-	"$8 = call i32 @llvm.amdgcn.perm(i32 $b, i32 $a, i32 $7);" +
-	"$9 = and i32 $6, 134744072; $10 = lshr i32 $9, 3; $11 = mul i32 $10, 255;" + // bytes to replace
-	"$12 = lshr i32 $8, 7; $13 = and i32 $12, 16843009; $14 = mul i32 $13, 255;" + // signs
-	"$15 = xor i32 $11, -1; $16 = and i32 $8, $15; $17 = and i32 $14, $11; $d = or i32 $16, $17"
+func permute(x *build) value.Value {
+	low := x.NewAnd(x.c, i32(0xffff))
+	pairs := x.NewAnd(x.NewOr(low, x.NewShl(low, i32(8))), i32(0x00ff00ff))
+	nibbles := x.NewAnd(x.NewOr(pairs, x.NewShl(pairs, i32(4))), i32(0x0f0f0f0f))
+	picked := x.call("llvm.amdgcn.perm", types.I32, x.b, x.a, x.NewAnd(nibbles, i32(0x07070707)))
+	replace := x.NewMul(x.NewLShr(x.NewAnd(nibbles, i32(0x08080808)), i32(3)), i32(0xff))
+	signs := x.NewMul(x.NewAnd(x.NewLShr(picked, i32(7)), i32(0x01010101)), i32(0xff))
+	return x.NewOr(x.NewAnd(picked, x.NewXor(replace, i32(-1))), x.NewAnd(signs, replace))
+}
 
-// plainDot4 is multiplications and additions, of which LLVM makes one instruction
+// dot4 is multiplications and additions, of which LLVM makes one instruction
 // on AMD where there is one; the intrinsic is refused where there is none.
-func plainDot4() string {
-	s, sum := "", "$c"
+func dot4(x *build) value.Value {
+	element := func(p value.Value, i int) value.Value {
+		return x.extend(x.k, x.NewTrunc(x.NewLShr(p, i32(int64(8*i))), types.I8), types.I32)
+	}
+	sum := x.c
 	for i := range 4 {
-		extended := func(operand string, n int) string {
-			return fill("$%d = lshr i32 %s, %d; $%d = trunc i32 $%[1]d to i8; ", n, operand, 8*i, n+1) + fill("$%d = {ext} i8 $%d to i32; ", n+2, n+1)
-		}
-		next := fmt.Sprintf("$%d", 10*i+7)
-		if i == 3 {
-			next = "$d"
-		}
-		s += extended("$a", 10*i) + extended("$b", 10*i+3) +
-			fill("$%d = mul i32 $%d, $%d; %s = add i32 %s, $%[1]d; ", 10*i+6, 10*i+2, 10*i+5, next, sum)
-		sum = next
+		sum = x.NewAdd(sum, x.NewMul(element(x.a, i), element(x.b, i)))
 	}
-	return s
-}
-
-// tableRows returns every row.
-func tableRows() []row {
-	out := append(ptxasRows(), fixedRows...)
-	out = append(out, shiftRows()...)
-	out = append(out, geometryRows()...)
-	out = append(out, warpRows()...)
-	out = append(out, memoryRows()...)
-	out = append(out, convertRows()...)
-	return append(out, bitcastRows()...)
-}
-
-// shiftRows writes shifts for each width of the count. LLVM leaves a shift by the
-// width or more undefined.
-func shiftRows() []row {
-	var out []row
-	for _, count := range []int{8, 16, 32, 64} {
-		for k := ir.KI8; k <= ir.KU64; k++ {
-			add := func(op ir.Op, asm string, when func(*ir.Value, uint64, bool) bool) {
-				out = append(out, row{op: op, on: of(k), sub: count, isa: all, when: when, asm: asm})
-			}
-			right := "lshr"
-			if signed.has(k) {
-				right = "ashr"
-			}
-			add(ir.OpShl, "$d = shl {t} $a, $b", inWidth)
-			add(ir.OpShr, "$d = "+right+" {t} $a, $b", inWidth)
-			c := fmt.Sprintf("i%d", count)
-			guard, n := "$0 = icmp ult "+c+" $b, {n}; ", "$b"
-			switch {
-			case count < width(k):
-				guard, n = guard+"$1 = zext "+c+" $b to {t}; ", "$1"
-			case count > width(k):
-				guard, n = guard+"$1 = trunc "+c+" $b to {t}; ", "$1"
-			}
-			add(ir.OpShl, guard+"$2 = shl {t} $a, "+n+"; $d = select i1 $0, {t} $2, {t} 0", nil)
-			if signed.has(k) {
-				add(ir.OpShr, guard+"$2 = select i1 $0, {t} "+n+", {t} {last}; $d = ashr {t} $a, $2", nil)
-			} else {
-				add(ir.OpShr, guard+"$2 = lshr {t} $a, "+n+"; $d = select i1 $0, {t} $2, {t} 0", nil)
-			}
-		}
-	}
-	return out
+	return sum
 }

@@ -2,10 +2,12 @@ package llvm
 
 import (
 	"fmt"
-	"math"
-	"slices"
-	"strconv"
-	"strings"
+
+	llir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
 
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -15,291 +17,141 @@ import (
 const objectAlign = 16
 
 // value writes the instructions of v.
-func (e *emitter) value(v *ir.Value) error {
+func (e *emitter) value(v *ir.Value) (err error) {
+	var out value.Value
 	switch v.Op {
 	case ir.OpConst:
-		e.names[v.ID] = e.constant(v)
-		return nil
+		out = e.d.constantOf(v.Type, v.Imm)
 	case ir.OpWarpSize:
-		e.names[v.ID] = strconv.Itoa(e.d.width)
-		return nil
+		out = i64(int64(e.d.width))
 	case ir.OpLocal:
-		e.names[v.ID] = e.local(v.Type.Elem)
-		return nil
+		out = e.local(v.Type.Elem)
 	case ir.OpShared:
-		if e.parts != nil {
-			e.names[v.ID] = fmt.Sprintf("getelementptr (i8, %s @%s, i32 %d)", e.d.typeOf(v.Type), e.sharedAll(), e.parts[v.Imm])
-			return nil
-		}
-		e.shared[v.Imm] = true
-		e.names[v.ID] = "@" + e.sharedName(int(v.Imm))
-		return nil
+		out = e.sharedObject(int(v.Imm))
 	case ir.OpTable:
-		e.names[v.ID] = "@" + e.tableName(int(v.Imm))
-		return nil
+		out = e.table(int(v.Imm))
 	case ir.OpIndex, ir.OpOffset:
-		e.advance(v, elementType(v.Type.Elem), e.operand(v.Args[1]))
-		return nil
+		out = e.advance(v, elementType(v.Type.Elem), e.vals[v.Args[1].ID])
 	case ir.OpField:
-		e.advance(v, "i8", strconv.Itoa(v.Args[0].Type.Elem.Offset(int(v.Imm))))
-		return nil
+		out = e.advance(v, types.I8, i64(int64(v.Args[0].Type.Elem.Offset(int(v.Imm)))))
 	case ir.OpZero:
 		e.zero(v.Args[0])
-		return nil
+	default:
+		if v.Op.IsAtomic() && v.Imm != 0 {
+			out, err = e.ordered(v)
+		} else {
+			out, err = e.expand(e.newBuild(v))
+		}
 	}
+	e.vals[v.ID] = out
+	return err
+}
+
+// expand writes an operation by its row.
+func (e *emitter) expand(x *build) (value.Value, error) {
 	var b uint64
 	var isConst bool
-	if len(v.Args) > 1 && v.Args[1].Op == ir.OpConst {
-		b, isConst = v.Args[1].Imm, true
+	if len(x.v.Args) > 1 && x.v.Args[1].Op == ir.OpConst {
+		b, isConst = x.v.Args[1].Imm, true
 	}
-	c, err := e.d.choose(v, b, isConst)
+	r, err := e.d.choose(x.v, b, isConst)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if c.row.asm == alias {
-		e.names[v.ID] = e.operand(v.Args[0])
-		return nil
-	}
-	if v.Op.IsAtomic() && v.Imm != 0 {
-		return e.ordered(v, c.patterns())
-	}
-	e.expand(v, c.patterns())
-	return nil
+	return r.form(x), nil
 }
 
 // ordered writes an atomic operation that has an order or a scope.
-func (e *emitter) ordered(v *ir.Value, patterns []pattern) error {
+func (e *emitter) ordered(v *ir.Value) (value.Value, error) {
 	fence := &ir.Value{Op: ir.OpFence, Type: ir.Void}
+	x := e.newBuild(v)
 	if v.Scope() == ir.BlockScope {
 		fence.Op = ir.OpFenceBlock
-	}
-	c, err := e.d.choose(fence, 0, false)
-	if err != nil {
-		return err
+		x.scope = e.d.block
 	}
 	fenced := e.d.isa&nvptx != 0 // whose atomic updates lose their order in LLVM
+	if !fenced {
+		x.order = [...]enum.AtomicOrdering{enum.AtomicOrderingMonotonic, ir.Acquire: enum.AtomicOrderingAcquire,
+			ir.Release: enum.AtomicOrderingRelease, ir.AcquireRelease: enum.AtomicOrderingAcquireRelease}[v.Order()]
+		if v.Order()&ir.Acquire != 0 {
+			x.seen = enum.AtomicOrderingAcquire
+		}
+	}
 	if fenced && v.Order()&ir.Release != 0 {
-		e.expand(fence, c.patterns())
-	}
-	e.expand(v, e.d.qualify(v, patterns, fenced))
-	if fenced && v.Order()&ir.Acquire != 0 {
-		e.expand(fence, c.patterns())
-	}
-	return nil
-}
-
-// qualify puts the scope of v into a template, and its order unless there are fences.
-func (d *dialect) qualify(v *ir.Value, patterns []pattern, fenced bool) []pattern {
-	pairs := []string{}
-	if v.Scope() == ir.BlockScope {
-		pairs = append(pairs, `syncscope("`+d.device+`")`, `syncscope("`+d.block+`")`)
-	}
-	if o := v.Order(); o != ir.Relaxed && !fenced {
-		seen := "monotonic" // where the exchange of a compare-and-swap fails
-		if o&ir.Acquire != 0 {
-			seen = "acquire"
-		}
-		order := [...]string{ir.Acquire: "acquire", ir.Release: "release", ir.AcquireRelease: "acq_rel"}[o]
-		pairs = append(pairs, "monotonic monotonic", order+" "+seen, "monotonic", order)
-	}
-	replace := strings.NewReplacer(pairs...)
-	out := slices.Clone(patterns)
-	for i := range out {
-		out[i].pieces = slices.Clone(out[i].pieces)
-		for j := range out[i].pieces {
-			out[i].pieces[j].text = replace.Replace(out[i].pieces[j].text)
+		if _, err := e.expand(e.newBuild(fence)); err != nil {
+			return nil, err
 		}
 	}
-	return out
-}
-
-// operand returns how v is written where its type is known.
-func (e *emitter) operand(v *ir.Value) string { return e.names[v.ID] }
-
-// expand writes v by a template.
-func (e *emitter) expand(v *ir.Value, patterns []pattern) {
-	x := expansion{e: e, v: v, before: e.here, temps: map[piece]string{}}
-	if v.Type != ir.Void {
-		e.names[v.ID] = e.fresh(countValues)
+	out, err := e.expand(x)
+	if err == nil && fenced && v.Order()&ir.Acquire != 0 {
+		_, err = e.expand(e.newBuild(fence))
 	}
-	for i := range patterns {
-		x.instruction(&patterns[i])
-	}
-}
-
-// expansion fills the placeholders of a template for one value.
-type expansion struct {
-	e      *emitter
-	v      *ir.Value
-	before string
-	temps  map[piece]string // names of temporaries and labels
-}
-
-func (x *expansion) instruction(p *pattern) {
-	if p.place > 0 {
-		x.e.place(x.name(piece{kind: pieceLabel, n: p.place - 1}))
-		return
-	}
-	if p.declare != "" {
-		x.e.declared[p.declare] = true
-	}
-	x.e.inexact = x.e.inexact || p.inexact
-	var b strings.Builder
-	b.WriteString("  ")
-	for _, q := range p.pieces {
-		b.WriteString(x.piece(q))
-	}
-	x.e.addText(b.String())
-}
-
-func (x *expansion) piece(q piece) string {
-	switch q.kind {
-	case pieceText:
-		return q.text
-	case pieceResult:
-		return x.e.names[x.v.ID]
-	case pieceOperand:
-		return x.e.operand(x.v.Args[q.n])
-	case pieceBefore:
-		return "%" + x.before
-	case pieceType:
-		return x.e.d.typeOf(selecting(x.v))
-	case pieceLabel:
-		return "%" + x.name(q)
-	}
-	return x.name(q)
-}
-
-// name returns the name of a temporary or label of this expansion.
-func (x *expansion) name(q piece) string {
-	s, ok := x.temps[q]
-	if !ok {
-		what := countValues
-		if q.kind == pieceLabel {
-			what = countLabels
-		}
-		s = x.e.fresh(what)
-		x.temps[q] = s
-	}
-	return s
+	return out, err
 }
 
 // local declares a private object. It exists once for a thread, wherever the
 // operation stands.
-func (e *emitter) local(t *ir.Type) string {
-	name := e.fresh(countObjects)
-	space := ""
-	if n := e.d.spaces[ir.Local]; n != 0 {
-		space = fmt.Sprintf(", addrspace(%d)", n)
-	}
-	e.enter("%s = alloca %s, align %d%s", name, objectType(t), objectAlign, space)
-	return name
+func (e *emitter) local(t *ir.Type) value.Value {
+	i := &llir.InstAlloca{ElemType: objectType(t), Align: objectAlign, AddrSpace: e.d.spaces[ir.Local]}
+	e.locals = append(e.locals, i)
+	return address{i, e.d.pointer(ir.Local)}
 }
 
-func (e *emitter) sharedName(i int) string {
-	return fmt.Sprintf("%s_shared%d", EntryName(e.f.Name), i)
+// variable declares a variable of the module with the kernel's name and suffix, once.
+func (e *emitter) variable(suffix string, s ir.Space, g *llir.Global) address {
+	name := EntryName(e.f.Name) + suffix
+	v, ok := e.variables[name]
+	if !ok {
+		g.SetName(name)
+		g.AddrSpace, g.Align = e.d.spaces[s], objectAlign
+		e.out.Globals = append(e.out.Globals, g)
+		v = address{g, e.d.pointer(s)}
+		e.variables[name] = v
+	}
+	return v
 }
 
-func (e *emitter) tableName(i int) string {
-	return fmt.Sprintf("%s_table%d", EntryName(e.f.Name), i)
+// sharedObject is the address of shared object i: a variable of its own, or a part of all
+// the memory that launches ask for.
+func (e *emitter) sharedObject(i int) value.Value {
+	if e.parts == nil {
+		t := objectType(e.m.Shared[i].Type)
+		return e.variable(fmt.Sprintf("_shared%d", i), ir.Shared, &llir.Global{Linkage: enum.LinkageInternal, ContentType: t, Init: constant.NewUndef(t)})
+	}
+	memory := e.variable("_shared", ir.Shared, &llir.Global{Linkage: enum.LinkageExternal, ContentType: array(0, types.I8)})
+	return &constant.ExprGetElementPtr{ElemType: types.I8, Src: memory, Indices: []constant.Constant{i32(int64(e.parts[i]))}, Typ: memory.to}
 }
 
-// sharedAll is the name of all shared memory of a block that launches ask for.
-func (e *emitter) sharedAll() string { return EntryName(e.f.Name) + "_shared" }
-
-// objectType is the type of an object of t in memory. LLVM keeps small arrays in
-// registers if it knows their elements.
-func objectType(t *ir.Type) string {
-	n, elem := 1, t
-	for elem.Kind == ir.KArray {
-		n, elem = n*elem.Len, elem.Elem
+func (e *emitter) table(i int) value.Value {
+	words, width := e.m.Tables[i].Words()
+	t := array(len(words), integer(8*width))
+	elems := make([]constant.Constant, len(words))
+	for n, w := range words {
+		elems[n] = whole(t.ElemType, int64(w))
 	}
-	if n == 0 || !elem.IsValue() {
-		n, elem = max(t.Size(), 1), ir.U8
-	}
-	return fmt.Sprintf("[%d x %s]", n, elementType(elem))
+	return e.variable(fmt.Sprintf("_table%d", i), ir.Constant, &llir.Global{Linkage: enum.LinkageInternal, Immutable: true, ContentType: t, Init: constant.NewArray(t, elems...)})
 }
 
-// elementType is the type that indexes are counted in.
-func elementType(t *ir.Type) string {
-	switch {
-	case t.Kind == ir.KBool:
-		return "i8"
-	case t.IsPtr():
-		return "i64"
-	case t.IsValue():
-		return typeNames[t.Kind]
+// advance adds n elements to a pointer.
+func (e *emitter) advance(v *ir.Value, elem types.Type, n value.Value) value.Value {
+	p := e.vals[v.Args[0].ID]
+	if c, ok := n.(*constant.Int); ok && c.X.Sign() == 0 {
+		return p
 	}
-	return fmt.Sprintf("[%d x i8]", t.Size())
-}
-
-// advance adds n elements to a pointer. Addresses wrap, as the IR's do, and may
-// leave their object: there is no inbounds.
-func (e *emitter) advance(v *ir.Value, elem, n string) {
-	if n == "0" {
-		e.names[v.ID] = e.operand(v.Args[0])
-		return
-	}
-	e.names[v.ID] = e.fresh(countValues)
-	e.add("%s = getelementptr %s, %s %s, i64 %s", e.names[v.ID], elem, e.d.typeOf(v.Args[0].Type), e.operand(v.Args[0]), n)
+	return e.offset(elem, p, n)
 }
 
 // zero writes zeros over the object that p points to.
 func (e *emitter) zero(p *ir.Value) {
-	t := p.Type.Elem
-	at := e.d.typeOf(p.Type)
+	t, at := p.Type.Elem, e.vals[p.ID]
 	switch {
 	case t.Size() == 0:
-	case t.IsPtr():
-		e.add("store %s null, %s %s, align %d", e.d.typeOf(t), at, e.operand(p), t.Align())
 	case t.Kind == ir.KBool:
-		e.add("store i8 0, %s %s, align 1", at, e.operand(p))
-	case t.IsValue():
-		e.add("store %s %s, %s %s, align %d", typeNames[t.Kind], constant(t, 0), at, e.operand(p), t.Align())
+		e.store(i8(0), at, 1)
+	case t.IsPtr(), t.IsValue():
+		e.store(e.d.constantOf(t, 0), at, t.Align())
 	default:
-		set := fmt.Sprintf("@llvm.memset.p%d.i64", e.d.spaces[p.Type.Space])
-		e.add("call void %s(%s align %d %s, i8 0, i64 %d, i1 false)", set, at, t.Align(), e.operand(p), t.Size())
-		e.declared[fmt.Sprintf("declare void %s(%s, i8, i64, i1)", set, at)] = true
+		e.call(fmt.Sprintf("llvm.memset.p%d.i64", e.d.spaces[p.Type.Space]), types.Void,
+			llir.NewArg(at, llir.Align(t.Align())), i8(0), i64(int64(t.Size())), whole(types.I1, 0))
 	}
-}
-
-// constant writes a constant.
-func (e *emitter) constant(v *ir.Value) string {
-	switch {
-	case !v.Type.IsPtr():
-		return constant(v.Type, v.Imm)
-	case v.Imm == 0:
-		return "null"
-	}
-	return fmt.Sprintf("inttoptr (i64 %d to %s)", int64(v.Imm), e.d.typeOf(v.Type))
-}
-
-// constant writes the constant of scalar type t with the given bits.
-func constant(t *ir.Type, bits uint64) string {
-	switch t.Kind {
-	case ir.KBool:
-		return strconv.FormatBool(bits != 0)
-	case ir.KF32:
-		x := math.Float32frombits(uint32(bits))
-		if x != x { // as a float64 it would be made quiet
-			return fmt.Sprintf("bitcast (i32 %d to float)", int32(bits))
-		}
-		return number(float64(x))
-	case ir.KF64:
-		x := math.Float64frombits(bits)
-		if x != x {
-			return fmt.Sprintf("bitcast (i64 %d to double)", int64(bits))
-		}
-		return number(x)
-	}
-	n := 64 - t.Bits()
-	return strconv.FormatInt(int64(bits<<n)>>n, 10)
-}
-
-// number writes a number: simple ones in decimal, which must be exact.
-func number(x float64) string {
-	if x == math.Trunc(x) && math.Abs(x) < 1<<20 && !(x == 0 && math.Signbit(x)) {
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	}
-	return fmt.Sprintf("0x%016X", math.Float64bits(x))
 }

@@ -1,141 +1,199 @@
 package llvm
 
 import (
-	"fmt"
+	"math/bits"
+
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
 
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// geometryRows writes where a thread is. On AMD the number of blocks and their
-// size are among the implicit arguments of code object version 5, behind the
-// kernel's own: numbers of blocks from byte 0, threads in a block from byte 12.
-func geometryRows() []row {
-	var out []row
-	i64 := of(ir.KI64)
-	for axis := range 3 {
-		letter := string(rune('x' + axis))
-		add := func(op ir.Op, on isa, asm string) {
-			out = append(out, row{op: op, on: i64, sub: axisSub + axis, isa: on, asm: asm})
+// warpRows say where a thread is, and have barriers, votes and shuffles.
+var warpRows = []row{
+	{op: ir.OpThread, on: index, isa: amdgcn, form: axis("llvm.amdgcn.workitem.id.")},
+	{op: ir.OpBlock, on: index, isa: amdgcn, form: axis("llvm.amdgcn.workgroup.id.")},
+	{op: ir.OpBlockDim, on: index, isa: amdgcn, form: func(x *build) value.Value { return x.NewZExt(x.groupSize(int(x.v.Imm)), types.I64) }},
+	{op: ir.OpGridDim, on: index, isa: amdgcn, form: func(x *build) value.Value {
+		return x.NewZExt(x.load(types.I32, x.offset(types.I32, x.implicit(), i64(int64(x.v.Imm))), 4), types.I64)
+	}},
+	{op: ir.OpThread, on: index, isa: nvptx, form: axis(special + "tid.")},
+	{op: ir.OpBlock, on: index, isa: nvptx, form: axis(special + "ctaid.")},
+	{op: ir.OpBlockDim, on: index, isa: nvptx, form: axis(special + "ntid.")},
+	{op: ir.OpGridDim, on: index, isa: nvptx, form: axis(special + "nctaid.")},
+	{op: ir.OpLane, on: index, isa: all, form: func(x *build) value.Value { return x.NewZExt(x.lane(), types.I64) }},
+	{op: ir.OpWarp, on: index, isa: all, form: func(x *build) value.Value {
+		return x.NewZExt(x.NewLShr(x.threadIndex(), i32(int64(bits.TrailingZeros(uint(x.d.width))))), types.I64)
+	}},
+
+	{op: ir.OpBarrier, on: noKind, isa: amdgcn, form: barrier("workgroup", "llvm.amdgcn.s.barrier")},
+	{op: ir.OpBarrier, on: noKind, isa: nvptx, form: effect("llvm.nvvm.barrier0")},
+	{op: ir.OpWarpBarrier, on: noKind, isa: amdgcn, form: barrier("wavefront", "llvm.amdgcn.wave.barrier")},
+	{op: ir.OpWarpBarrier, on: noKind, isa: nvptx, form: effect("llvm.nvvm.bar.warp.sync", everyLane)},
+	{op: ir.OpFence, on: noKind, isa: amdgcn, form: fence("agent")},
+	{op: ir.OpFenceBlock, on: noKind, isa: amdgcn, form: fence("workgroup")},
+	{op: ir.OpFence, on: noKind, isa: nvptx, form: effect("llvm.nvvm.membar.gl")},
+	{op: ir.OpFenceBlock, on: noKind, isa: nvptx, form: effect("llvm.nvvm.membar.cta")},
+
+	{op: ir.OpBallot, on: boolean, isa: all, form: func(x *build) value.Value {
+		votes := x.ballot(x.a)
+		if x.d.width < 64 {
+			return x.NewZExt(votes, types.I64)
 		}
-		widen := "; $d = zext i32 $0 to i64"
-		add(ir.OpThread, amdgcn, "$0 = call i32 @llvm.amdgcn.workitem.id."+letter+"()"+widen)
-		add(ir.OpBlock, amdgcn, "$0 = call i32 @llvm.amdgcn.workgroup.id."+letter+"()"+widen)
-		add(ir.OpBlockDim, amdgcn, groupSize(axis, 0)+"; $d = zext i16 $2 to i64")
-		add(ir.OpGridDim, amdgcn, fmt.Sprintf("$1 = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr(); "+
-			"$2 = getelementptr i32, ptr addrspace(4) $1, i64 %d; $0 = load i32, ptr addrspace(4) $2, align 4", axis)+widen)
-		for i, op := range []ir.Op{ir.OpThread, ir.OpBlock, ir.OpBlockDim, ir.OpGridDim} {
-			add(op, nvptx, "$0 = call i32 @llvm.nvvm.read.ptx.sreg."+[]string{"tid", "ctaid", "ntid", "nctaid"}[i]+"."+letter+"()"+widen)
-		}
-	}
-	for _, on := range []isa{wave32, wave64, nvptx} {
-		out = append(out,
-			row{op: ir.OpLane, on: i64, isa: on, asm: lane(on) + "$d = zext i32 $90 to i64"},
-			row{op: ir.OpWarp, on: i64, isa: on, asm: threadIndex(on) + "$20 = lshr i32 $10, {log}; $d = zext i32 $20 to i64"})
-	}
-	return out
+		return votes
+	}},
+	{op: ir.OpAny, on: boolean, isa: amdgcn, form: func(x *build) value.Value { return x.compareVotes(enum.IPredNE, x.a) }},
+	{op: ir.OpAll, on: boolean, isa: amdgcn, form: func(x *build) value.Value {
+		return x.compareVotes(enum.IPredEQ, x.NewXor(x.a, constant.True))
+	}},
+	{op: ir.OpAny, on: boolean, isa: nvptx, form: vote("llvm.nvvm.vote.any.sync")},
+	{op: ir.OpAll, on: boolean, isa: nvptx, form: vote("llvm.nvvm.vote.all.sync")},
+	{op: ir.OpShflIdx, on: numbers, isa: all, form: shuffle},
+	{op: ir.OpShflUp, on: numbers, isa: all, form: shuffle},
+	{op: ir.OpShflDown, on: numbers, isa: all, form: shuffle},
+	{op: ir.OpShflXor, on: numbers, isa: all, form: shuffle},
 }
 
-// groupSize leads to the number of threads in a block along an axis in the i16
-// with the number first + 2.
-func groupSize(axis, first int) string {
-	return fmt.Sprintf("$%[1]d = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr(); $%[2]d = getelementptr i8, ptr addrspace(4) $%[1]d, i64 %[4]d; "+
-		"$%[3]d = load i16, ptr addrspace(4) $%[2]d, align 2", first, first+1, first+2, 12+2*axis)
+// special precedes the names of the special registers of PTX.
+const special = "llvm.nvvm.read.ptx.sreg."
+
+// everyLane is the mask of all threads of a warp of 32.
+var everyLane = i32(-1)
+
+// axis reads what there is one of for each axis.
+func axis(name string) form {
+	return func(x *build) value.Value {
+		return x.NewZExt(x.call(name+string(rune('x'+x.v.Imm)), types.I32), types.I64)
+	}
 }
 
-// lane leads to the index of a thread in its warp in $90.
-func lane(on isa) string {
-	const low = "call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0); "
-	switch on {
+// effect calls an intrinsic without a result.
+func effect(name string, args ...value.Value) form {
+	return func(x *build) value.Value {
+		x.call(name, types.Void, args...)
+		return nil
+	}
+}
+
+// implicit is the address of the implicit arguments of code object version 5, which
+// are behind the kernel's own: numbers of blocks from byte 0, threads in a block from
+// byte 12.
+func (e *emitter) implicit() value.Value { return e.call("llvm.amdgcn.implicitarg.ptr", pointer(4)) }
+
+// groupSize is the number of threads in a block along an axis, on AMD.
+func (e *emitter) groupSize(axis int) value.Value {
+	return e.load(types.I16, e.offset(types.I8, e.implicit(), i64(int64(12+2*axis))), 2)
+}
+
+// lane is the index of a thread in its warp.
+func (e *emitter) lane() value.Value {
+	switch e.d.isa {
 	case wave32:
-		return "$90 = " + low
+		return e.call("llvm.amdgcn.mbcnt.lo", types.I32, i32(-1), i32(0))
 	case wave64:
-		return "$91 = " + low + "$90 = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 $91); "
+		return e.call("llvm.amdgcn.mbcnt.hi", types.I32, i32(-1), e.call("llvm.amdgcn.mbcnt.lo", types.I32, i32(-1), i32(0)))
 	}
-	return "$90 = call i32 @llvm.nvvm.read.ptx.sreg.laneid(); "
+	return e.call(special+"laneid", types.I32)
 }
 
-// threadIndex leads to the index of a thread in its block in $10.
-func threadIndex(on isa) string {
-	const sum = "$6 = mul i32 $2, $4; $7 = add i32 $6, $1; $8 = mul i32 $7, $3; $10 = add i32 $8, $0; "
-	if on == nvptx {
-		const read = " = call i32 @llvm.nvvm.read.ptx.sreg."
-		return "$0" + read + "tid.x(); $1" + read + "tid.y(); $2" + read + "tid.z(); $3" + read + "ntid.x(); $4" + read + "ntid.y(); " + sum
+// threadIndex is the index of a thread in its block.
+func (e *emitter) threadIndex() value.Value {
+	name := "llvm.amdgcn.workitem.id."
+	if e.d.isa == nvptx {
+		name = special + "tid."
 	}
-	const id = " = call i32 @llvm.amdgcn.workitem.id."
-	return "$0" + id + "x(); $1" + id + "y(); $2" + id + "z(); " +
-		groupSize(0, 30) + "; $3 = zext i16 $32 to i32; " + groupSize(1, 40) + "; $4 = zext i16 $42 to i32; " + sum
+	x, y, z := e.call(name+"x", types.I32), e.call(name+"y", types.I32), e.call(name+"z", types.I32)
+	var width, height value.Value
+	if e.d.isa == nvptx {
+		width, height = e.call(special+"ntid.x", types.I32), e.call(special+"ntid.y", types.I32)
+	} else {
+		width = e.NewZExt(e.groupSize(0), types.I32)
+		height = e.NewZExt(e.groupSize(1), types.I32)
+	}
+	row := e.NewAdd(e.NewMul(z, height), y)
+	return e.NewAdd(e.NewMul(row, width), x)
 }
 
-// warpRows writes barriers, shuffles and votes.
-func warpRows() []row {
-	const fence = "fence syncscope(\"%s\") release; call void @llvm.amdgcn.%s(); fence syncscope(\"%[1]s\") acquire"
-	out := []row{
-		{op: ir.OpBarrier, on: noKind, isa: amdgcn, asm: fmt.Sprintf(fence, "workgroup", "s.barrier")},
-		{op: ir.OpBarrier, on: noKind, isa: nvptx, asm: "call void @llvm.nvvm.barrier0()"},
-		{op: ir.OpWarpBarrier, on: noKind, isa: amdgcn, asm: fmt.Sprintf(fence, "wavefront", "wave.barrier")},
-		{op: ir.OpWarpBarrier, on: noKind, isa: nvptx, asm: "call void @llvm.nvvm.bar.warp.sync(i32 -1)"},
-		{op: ir.OpFence, on: noKind, isa: amdgcn, asm: `fence syncscope("agent") seq_cst`},
-		{op: ir.OpFenceBlock, on: noKind, isa: amdgcn, asm: `fence syncscope("workgroup") seq_cst`},
-		{op: ir.OpFence, on: noKind, isa: nvptx, asm: "call void @llvm.nvvm.membar.gl()"},
-		{op: ir.OpFenceBlock, on: noKind, isa: nvptx, asm: "call void @llvm.nvvm.membar.cta()"},
-		{op: ir.OpBallot, on: boolean, isa: wave64, asm: "$d = call i64 @llvm.amdgcn.ballot.i64(i1 $a)"},
-		{op: ir.OpAny, on: boolean, isa: wave64, asm: "$0 = call i64 @llvm.amdgcn.ballot.i64(i1 $a); $d = icmp ne i64 $0, 0"},
-		{op: ir.OpAll, on: boolean, isa: wave64, asm: "$0 = xor i1 $a, true; $1 = call i64 @llvm.amdgcn.ballot.i64(i1 $0); $d = icmp eq i64 $1, 0"},
-		{op: ir.OpBallot, on: boolean, isa: wave32, asm: "$0 = call i32 @llvm.amdgcn.ballot.i32(i1 $a); $d = zext i32 $0 to i64"},
-		{op: ir.OpAny, on: boolean, isa: wave32, asm: "$0 = call i32 @llvm.amdgcn.ballot.i32(i1 $a); $d = icmp ne i32 $0, 0"},
-		{op: ir.OpAll, on: boolean, isa: wave32, asm: "$0 = xor i1 $a, true; $1 = call i32 @llvm.amdgcn.ballot.i32(i1 $0); $d = icmp eq i32 $1, 0"},
-		{op: ir.OpBallot, on: boolean, isa: nvptx, asm: "$0 = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 $a); $d = zext i32 $0 to i64"},
-		{op: ir.OpAny, on: boolean, isa: nvptx, asm: "$d = call i1 @llvm.nvvm.vote.any.sync(i32 -1, i1 $a)"},
-		{op: ir.OpAll, on: boolean, isa: nvptx, asm: "$d = call i1 @llvm.nvvm.vote.all.sync(i32 -1, i1 $a)"},
+func fence(scope string) form {
+	return func(x *build) value.Value {
+		x.fence(scope, enum.AtomicOrderingSequentiallyConsistent)
+		return nil
 	}
-	// The ballot's row is found by its operand, those of the other votes by theirs
-	// or their result, which are the same.
-	for _, on := range []isa{wave32, wave64, nvptx} {
-		for _, k := range []kinds{of(ir.KI8, ir.KU8), of(ir.KI16, ir.KU16) | halves, int32s, of(ir.KF32), int64s, of(ir.KF64)} {
-			for _, op := range []ir.Op{ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor} {
-				out = append(out, row{op: op, on: k, isa: on, asm: source(op, on) + shuffle(k, on)})
-			}
+}
+
+// barrier is an instruction of AMD's between two fences.
+func barrier(scope, name string) form {
+	return func(x *build) value.Value {
+		x.fence(scope, enum.AtomicOrderingRelease)
+		x.call(name, types.Void)
+		x.fence(scope, enum.AtomicOrderingAcquire)
+		return nil
+	}
+}
+
+// ballot has a bit for each thread of the warp.
+func (e *emitter) ballot(p value.Value) value.Value {
+	switch e.d.isa {
+	case wave32:
+		return e.call("llvm.amdgcn.ballot.i32", types.I32, p)
+	case wave64:
+		return e.call("llvm.amdgcn.ballot.i64", types.I64, p)
+	}
+	return e.call("llvm.nvvm.vote.ballot.sync", types.I32, everyLane, p)
+}
+
+func (e *emitter) compareVotes(by enum.IPred, p value.Value) value.Value {
+	votes := e.ballot(p)
+	return e.icmp(by, votes, whole(votes.Type(), 0))
+}
+
+func vote(name string) form {
+	return func(x *build) value.Value { return x.call(name, types.I1, everyLane, x.a) }
+}
+
+// source is the lane that a shuffle reads from: this lane itself if the one asked for
+// is outside.
+func (x *build) source() value.Value {
+	if x.v.Op == ir.OpShflIdx {
+		return x.NewAnd(x.NewTrunc(x.b, types.I32), i32(int64(x.d.width-1)))
+	}
+	lane := x.lane()
+	var from value.Value
+	switch at := x.NewZExt(lane, types.I64); x.v.Op {
+	case ir.OpShflUp:
+		from = x.NewSub(at, x.b)
+	case ir.OpShflDown:
+		from = x.NewAdd(at, x.b)
+	default:
+		from = x.NewXor(at, x.b)
+	}
+	inside := x.icmp(enum.IPredULT, from, i64(int64(x.d.width)))
+	return x.NewSelect(inside, x.NewTrunc(from, types.I32), lane)
+}
+
+// shuffle moves a from another lane. The hardware moves 32 bits.
+func shuffle(x *build) value.Value {
+	from := x.source()
+	if x.d.isa != nvptx {
+		from = x.NewShl(from, i32(2)) // in bytes
+	}
+	move := func(p value.Value) value.Value {
+		if x.d.isa == nvptx {
+			return x.call("llvm.nvvm.shfl.sync.idx.i32", types.I32, everyLane, p, from, i32(31))
 		}
+		return x.call("llvm.amdgcn.ds.bpermute", types.I32, from, p)
 	}
-	return out
-}
-
-// source leads to the lane that a shuffle reads from in $80: this lane itself if
-// the one asked for is outside.
-func source(op ir.Op, on isa) string {
-	if op == ir.OpShflIdx {
-		return "$81 = trunc i64 $b to i32; $80 = and i32 $81, {lanes}; "
+	switch p := x.bits(x.a); x.v.Type.Bits() {
+	case 32:
+		return x.cast(move(p), x.t)
+	case 64:
+		low, high := x.NewTrunc(p, types.I32), x.NewTrunc(x.NewLShr(p, i64(32)), types.I32)
+		lower, higher := move(low), move(high)
+		joined := x.NewOr(x.NewZExt(lower, types.I64), x.NewShl(x.NewZExt(higher, types.I64), i64(32)))
+		return x.cast(joined, x.t)
+	default:
+		return x.NewTrunc(move(x.NewZExt(p, types.I32)), x.t)
 	}
-	how := map[ir.Op]string{ir.OpShflUp: "sub", ir.OpShflDown: "add", ir.OpShflXor: "xor"}[op]
-	return lane(on) + "$82 = zext i32 $90 to i64; $83 = " + how + " i64 $82, $b; $84 = icmp ult i64 $83, {warp};" +
-		"$85 = trunc i64 $83 to i32; $80 = select i1 $84, i32 $85, i32 $90; "
-}
-
-// shuffle moves $a from lane $80. The hardware moves 32 bits.
-func shuffle(k kinds, on isa) string {
-	move := func(to, from string) string {
-		if on == nvptx {
-			return to + " = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 " + from + ", i32 $80, i32 31); "
-		}
-		return to + " = call i32 @llvm.amdgcn.ds.bpermute(i32 $70, i32 " + from + "); "
-	}
-	pre := ""
-	if on != nvptx {
-		pre = "$70 = shl i32 $80, 2; "
-	}
-	switch k {
-	case int32s:
-		return pre + move("$d", "$a")
-	case of(ir.KF32):
-		return pre + "$60 = bitcast float $a to i32; " + move("$61", "$60") + "$d = bitcast i32 $61 to float"
-	case int64s, of(ir.KF64):
-		const join = "$65 = zext i32 $63 to i64; $66 = zext i32 $64 to i64; $67 = shl i64 $66, 32; "
-		x, last := "$a", "$d = or i64 $65, $67"
-		if k != int64s {
-			pre, x, last = pre+"$59 = bitcast double $a to i64; ", "$59", "$68 = or i64 $65, $67; $d = bitcast i64 $68 to double"
-		}
-		return pre + "$60 = trunc i64 " + x + " to i32; $61 = lshr i64 " + x + ", 32; $62 = trunc i64 $61 to i32; " +
-			move("$63", "$60") + move("$64", "$62") + join + last
-	}
-	return pre + "$60 = zext {t} $a to i32; " + move("$61", "$60") + "$d = trunc i32 $61 to {t}"
 }

@@ -1,51 +1,55 @@
 ; kernel Vector for llvm:gfx1100
 target triple = "amdgcn-amd-amdhsa"
 
-define amdgpu_kernel void @Vector(ptr addrspace(1) noundef noalias align 16 %out, i64 noundef %out.len, ptr addrspace(1) noundef noalias readonly align 16 %in, i64 noundef %in.len) #0 {
+define amdgpu_kernel void @Vector(ptr addrspace(1) noundef noalias align 16 %out, i64 noundef %out.len, ptr addrspace(1) noundef noalias readonly align 16 %in, i64 noundef %in.len) nounwind "target-cpu"="gfx1100" "amdgpu-flat-work-group-size"="1,1024" "uniform-work-group-size"="true" "denormal-fp-math"="ieee,ieee" "denormal-fp-math-f32"="ieee,ieee" {
 .b0:
-  %.3 = call i32 @llvm.amdgcn.workitem.id.x()
-  %.2 = zext i32 %.3 to i64
-  %.4 = mul i64 %.2, 4
-  br label %.b1
+	%0 = call i32 @llvm.amdgcn.workitem.id.x()
+	%1 = zext i32 %0 to i64
+	%2 = mul i64 %1, 4
+	br label %.b1
+
 .b1:
-  %.1 = phi i64 [ %.4, %.b0 ], [ %.21, %.b2 ]
-  %.5 = icmp slt i64 %.1, %out.len
-  br i1 %.5, label %.b2, label %.b3
+	%3 = phi i64 [ %2, %.b0 ], [ %20, %.b2 ]
+	%4 = icmp slt i64 %3, %out.len
+	br i1 %4, label %.b2, label %.b3
+
 .b2:
-  %.6 = getelementptr float, ptr addrspace(1) %in, i64 %.1
-  %.7 = load float, ptr addrspace(1) %.6, align 4
-  %.8 = add i64 %.1, 1
-  %.9 = getelementptr float, ptr addrspace(1) %in, i64 %.8
-  %.10 = load float, ptr addrspace(1) %.9, align 4
-  %.11 = add i64 %.1, 2
-  %.12 = getelementptr float, ptr addrspace(1) %in, i64 %.11
-  %.13 = load float, ptr addrspace(1) %.12, align 4
-  %.14 = add i64 %.1, 3
-  %.15 = getelementptr float, ptr addrspace(1) %in, i64 %.14
-  %.16 = load float, ptr addrspace(1) %.15, align 4
-  %.17 = getelementptr float, ptr addrspace(1) %out, i64 %.1
-  store float %.7, ptr addrspace(1) %.17, align 4
-  %.18 = getelementptr float, ptr addrspace(1) %out, i64 %.8
-  store float %.10, ptr addrspace(1) %.18, align 4
-  %.19 = getelementptr float, ptr addrspace(1) %out, i64 %.11
-  store float %.13, ptr addrspace(1) %.19, align 4
-  %.20 = getelementptr float, ptr addrspace(1) %out, i64 %.14
-  store float %.16, ptr addrspace(1) %.20, align 4
-  %.21 = add i64 %.1, 256
-  br label %.b1
+	%5 = getelementptr float, ptr addrspace(1) %in, i64 %3
+	%6 = load float, ptr addrspace(1) %5, align 4
+	%7 = add i64 %3, 1
+	%8 = getelementptr float, ptr addrspace(1) %in, i64 %7
+	%9 = load float, ptr addrspace(1) %8, align 4
+	%10 = add i64 %3, 2
+	%11 = getelementptr float, ptr addrspace(1) %in, i64 %10
+	%12 = load float, ptr addrspace(1) %11, align 4
+	%13 = add i64 %3, 3
+	%14 = getelementptr float, ptr addrspace(1) %in, i64 %13
+	%15 = load float, ptr addrspace(1) %14, align 4
+	%16 = getelementptr float, ptr addrspace(1) %out, i64 %3
+	store float %6, ptr addrspace(1) %16, align 4
+	%17 = getelementptr float, ptr addrspace(1) %out, i64 %7
+	store float %9, ptr addrspace(1) %17, align 4
+	%18 = getelementptr float, ptr addrspace(1) %out, i64 %10
+	store float %12, ptr addrspace(1) %18, align 4
+	%19 = getelementptr float, ptr addrspace(1) %out, i64 %13
+	store float %15, ptr addrspace(1) %19, align 4
+	%20 = add i64 %3, 256
+	br label %.b1
+
 .b3:
-  %.22 = load float, ptr addrspace(1) %out, align 4
-  %.23 = getelementptr float, ptr addrspace(1) %out, i64 1
-  store float %.22, ptr addrspace(1) %.23, align 4
-  %.24 = load float, ptr addrspace(1) %.23, align 4
-  %.25 = getelementptr float, ptr addrspace(1) %out, i64 2
-  %.26 = load float, ptr addrspace(1) %.25, align 4
-  %.27 = fadd float %.24, %.26
-  store float %.27, ptr addrspace(1) %.25, align 4
-  ret void
+	%21 = load float, ptr addrspace(1) %out, align 4
+	%22 = getelementptr float, ptr addrspace(1) %out, i64 1
+	store float %21, ptr addrspace(1) %22, align 4
+	%23 = load float, ptr addrspace(1) %22, align 4
+	%24 = getelementptr float, ptr addrspace(1) %out, i64 2
+	%25 = load float, ptr addrspace(1) %24, align 4
+	%26 = fadd float %23, %25
+	store float %26, ptr addrspace(1) %24, align 4
+	ret void
 }
 
 declare i32 @llvm.amdgcn.workitem.id.x()
-attributes #0 = { nounwind "target-cpu"="gfx1100" "amdgpu-flat-work-group-size"="1,1024" "uniform-work-group-size"="true" "denormal-fp-math"="ieee,ieee" "denormal-fp-math-f32"="ieee,ieee" }
+
 !llvm.module.flags = !{!0}
+
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}

@@ -2,114 +2,126 @@
 target triple = "amdgcn-amd-amdhsa"
 
 @Warp_shared0 = internal addrspace(3) global [1 x i32] undef, align 16
-define amdgpu_kernel void @Warp(ptr addrspace(1) noundef %x, i64 noundef %x.len, ptr addrspace(1) noundef %m, i64 noundef %m.len, i64 noundef %d) #0 {
+
+define amdgpu_kernel void @Warp(ptr addrspace(1) noundef %x, i64 noundef %x.len, ptr addrspace(1) noundef %m, i64 noundef %m.len, i64 noundef %d) nounwind "target-cpu"="gfx942" "amdgpu-flat-work-group-size"="1,1024" "uniform-work-group-size"="true" "denormal-fp-math"="ieee,ieee" "denormal-fp-math-f32"="ieee,ieee" {
 .b0:
-  %.2 = call i32 @llvm.amdgcn.workitem.id.x()
-  %.1 = zext i32 %.2 to i64
-  %.3 = getelementptr double, ptr addrspace(1) %x, i64 %.1
-  %.4 = load double, ptr addrspace(1) %.3, align 8
-  %.6 = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)
-  %.7 = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 %.6)
-  %.8 = zext i32 %.7 to i64
-  %.9 = xor i64 %.8, 16
-  %.10 = icmp ult i64 %.9, 64
-  %.11 = trunc i64 %.9 to i32
-  %.12 = select i1 %.10, i32 %.11, i32 %.7
-  %.13 = shl i32 %.12, 2
-  %.14 = bitcast double %.4 to i64
-  %.15 = trunc i64 %.14 to i32
-  %.16 = lshr i64 %.14, 32
-  %.17 = trunc i64 %.16 to i32
-  %.18 = call i32 @llvm.amdgcn.ds.bpermute(i32 %.13, i32 %.15)
-  %.19 = call i32 @llvm.amdgcn.ds.bpermute(i32 %.13, i32 %.17)
-  %.20 = zext i32 %.18 to i64
-  %.21 = zext i32 %.19 to i64
-  %.22 = shl i64 %.21, 32
-  %.23 = or i64 %.20, %.22
-  %.5 = bitcast i64 %.23 to double
-  %.24 = fadd double %.4, %.5
-  %.26 = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)
-  %.27 = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 %.26)
-  %.28 = zext i32 %.27 to i64
-  %.29 = add i64 %.28, %d
-  %.30 = icmp ult i64 %.29, 64
-  %.31 = trunc i64 %.29 to i32
-  %.32 = select i1 %.30, i32 %.31, i32 %.27
-  %.33 = shl i32 %.32, 2
-  %.34 = bitcast double %.24 to i64
-  %.35 = trunc i64 %.34 to i32
-  %.36 = lshr i64 %.34, 32
-  %.37 = trunc i64 %.36 to i32
-  %.38 = call i32 @llvm.amdgcn.ds.bpermute(i32 %.33, i32 %.35)
-  %.39 = call i32 @llvm.amdgcn.ds.bpermute(i32 %.33, i32 %.37)
-  %.40 = zext i32 %.38 to i64
-  %.41 = zext i32 %.39 to i64
-  %.42 = shl i64 %.41, 32
-  %.43 = or i64 %.40, %.42
-  %.25 = bitcast i64 %.43 to double
-  %.44 = fptrunc double %.25 to float
-  %.46 = trunc i64 0 to i32
-  %.47 = and i32 %.46, 63
-  %.48 = shl i32 %.47, 2
-  %.49 = bitcast float %.44 to i32
-  %.50 = call i32 @llvm.amdgcn.ds.bpermute(i32 %.48, i32 %.49)
-  %.45 = bitcast i32 %.50 to float
-  %.51 = fcmp olt float %.45, 0.0
-  %.52 = call i64 @llvm.amdgcn.ballot.i64(i1 %.51)
-  %.54 = call i64 @llvm.amdgcn.ballot.i64(i1 %.51)
-  %.53 = icmp ne i64 %.54, 0
-  %.56 = xor i1 %.53, true
-  %.57 = call i64 @llvm.amdgcn.ballot.i64(i1 %.56)
-  %.55 = icmp eq i64 %.57, 0
-  br i1 %.55, label %.b1, label %.b2
+	%0 = call i32 @llvm.amdgcn.workitem.id.x()
+	%1 = zext i32 %0 to i64
+	%2 = getelementptr double, ptr addrspace(1) %x, i64 %1
+	%3 = load double, ptr addrspace(1) %2, align 8
+	%4 = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)
+	%5 = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 %4)
+	%6 = zext i32 %5 to i64
+	%7 = xor i64 %6, 16
+	%8 = icmp ult i64 %7, 64
+	%9 = trunc i64 %7 to i32
+	%10 = select i1 %8, i32 %9, i32 %5
+	%11 = shl i32 %10, 2
+	%12 = bitcast double %3 to i64
+	%13 = trunc i64 %12 to i32
+	%14 = lshr i64 %12, 32
+	%15 = trunc i64 %14 to i32
+	%16 = call i32 @llvm.amdgcn.ds.bpermute(i32 %11, i32 %13)
+	%17 = call i32 @llvm.amdgcn.ds.bpermute(i32 %11, i32 %15)
+	%18 = zext i32 %16 to i64
+	%19 = zext i32 %17 to i64
+	%20 = shl i64 %19, 32
+	%21 = or i64 %18, %20
+	%22 = bitcast i64 %21 to double
+	%23 = fadd double %3, %22
+	%24 = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)
+	%25 = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 %24)
+	%26 = zext i32 %25 to i64
+	%27 = add i64 %26, %d
+	%28 = icmp ult i64 %27, 64
+	%29 = trunc i64 %27 to i32
+	%30 = select i1 %28, i32 %29, i32 %25
+	%31 = shl i32 %30, 2
+	%32 = bitcast double %23 to i64
+	%33 = trunc i64 %32 to i32
+	%34 = lshr i64 %32, 32
+	%35 = trunc i64 %34 to i32
+	%36 = call i32 @llvm.amdgcn.ds.bpermute(i32 %31, i32 %33)
+	%37 = call i32 @llvm.amdgcn.ds.bpermute(i32 %31, i32 %35)
+	%38 = zext i32 %36 to i64
+	%39 = zext i32 %37 to i64
+	%40 = shl i64 %39, 32
+	%41 = or i64 %38, %40
+	%42 = bitcast i64 %41 to double
+	%43 = fptrunc double %42 to float
+	%44 = trunc i64 0 to i32
+	%45 = and i32 %44, 63
+	%46 = shl i32 %45, 2
+	%47 = bitcast float %43 to i32
+	%48 = call i32 @llvm.amdgcn.ds.bpermute(i32 %46, i32 %47)
+	%49 = bitcast i32 %48 to float
+	%50 = fcmp olt float %49, 0.0
+	%51 = call i64 @llvm.amdgcn.ballot.i64(i1 %50)
+	%52 = call i64 @llvm.amdgcn.ballot.i64(i1 %50)
+	%53 = icmp ne i64 %52, 0
+	%54 = xor i1 %53, true
+	%55 = call i64 @llvm.amdgcn.ballot.i64(i1 %54)
+	%56 = icmp eq i64 %55, 0
+	br i1 %56, label %.b1, label %.b2
+
 .b1:
-  %.58 = atomicrmw add ptr addrspace(3) @Warp_shared0, i32 1 syncscope("agent") monotonic, align 4
-  %.60 = cmpxchg ptr addrspace(3) @Warp_shared0, i32 %.58, i32 1 syncscope("agent") monotonic monotonic, align 4
-  %.59 = extractvalue { i32, i1 } %.60, 0
-  br label %.b2
+	%57 = atomicrmw add ptr addrspace(3) @Warp_shared0, i32 1 syncscope("agent") monotonic
+	%58 = cmpxchg ptr addrspace(3) @Warp_shared0, i32 %57, i32 1 syncscope("agent") monotonic monotonic
+	%59 = extractvalue { i32, i1 } %58, 0
+	br label %.b2
+
 .b2:
-  fence syncscope("wavefront") release
-  call void @llvm.amdgcn.wave.barrier()
-  fence syncscope("wavefront") acquire
-  %.61 = getelementptr i64, ptr addrspace(1) %m, i64 %.1
-  %.62 = atomicrmw or ptr addrspace(1) %.61, i64 %.52 syncscope("agent") monotonic, align 8
-  %.63 = atomicrmw fadd ptr addrspace(1) %.3, double %.24 syncscope("agent") monotonic, align 8
-  %.65 = call i32 @llvm.amdgcn.workitem.id.x()
-  %.66 = call i32 @llvm.amdgcn.workitem.id.y()
-  %.67 = call i32 @llvm.amdgcn.workitem.id.z()
-  %.68 = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
-  %.69 = getelementptr i8, ptr addrspace(4) %.68, i64 12
-  %.70 = load i16, ptr addrspace(4) %.69, align 2
-  %.71 = zext i16 %.70 to i32
-  %.72 = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
-  %.73 = getelementptr i8, ptr addrspace(4) %.72, i64 14
-  %.74 = load i16, ptr addrspace(4) %.73, align 2
-  %.75 = zext i16 %.74 to i32
-  %.76 = mul i32 %.67, %.75
-  %.77 = add i32 %.76, %.66
-  %.78 = mul i32 %.77, %.71
-  %.79 = add i32 %.78, %.65
-  %.80 = lshr i32 %.79, 6
-  %.64 = zext i32 %.80 to i64
-  %.82 = icmp eq i64 64, 0
-  %.83 = icmp eq i64 64, -1
-  %.84 = or i1 %.82, %.83
-  %.85 = select i1 %.84, i64 1, i64 64
-  %.86 = srem i64 %.64, %.85
-  %.81 = select i1 %.82, i64 %.64, i64 %.86
-  %.87 = atomicrmw umax ptr addrspace(1) %.61, i64 %.81 syncscope("agent") monotonic, align 8
-  ret void
+	fence syncscope("wavefront") release
+	call void @llvm.amdgcn.wave.barrier()
+	fence syncscope("wavefront") acquire
+	%60 = getelementptr i64, ptr addrspace(1) %m, i64 %1
+	%61 = atomicrmw or ptr addrspace(1) %60, i64 %51 syncscope("agent") monotonic
+	%62 = atomicrmw fadd ptr addrspace(1) %2, double %23 syncscope("agent") monotonic
+	%63 = call i32 @llvm.amdgcn.workitem.id.x()
+	%64 = call i32 @llvm.amdgcn.workitem.id.y()
+	%65 = call i32 @llvm.amdgcn.workitem.id.z()
+	%66 = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+	%67 = getelementptr i8, ptr addrspace(4) %66, i64 12
+	%68 = load i16, ptr addrspace(4) %67, align 2
+	%69 = zext i16 %68 to i32
+	%70 = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+	%71 = getelementptr i8, ptr addrspace(4) %70, i64 14
+	%72 = load i16, ptr addrspace(4) %71, align 2
+	%73 = zext i16 %72 to i32
+	%74 = mul i32 %65, %73
+	%75 = add i32 %74, %64
+	%76 = mul i32 %75, %69
+	%77 = add i32 %76, %63
+	%78 = lshr i32 %77, 6
+	%79 = zext i32 %78 to i64
+	%80 = icmp eq i64 64, 0
+	%81 = icmp eq i64 64, -1
+	%82 = or i1 %80, %81
+	%83 = select i1 %82, i64 1, i64 64
+	%84 = srem i64 %79, %83
+	%85 = select i1 %80, i64 %79, i64 %84
+	%86 = atomicrmw umax ptr addrspace(1) %60, i64 %85 syncscope("agent") monotonic
+	ret void
 }
 
-declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
-declare i32 @llvm.amdgcn.mbcnt.hi(i32, i32)
-declare i32 @llvm.amdgcn.mbcnt.lo(i32, i32)
-declare i32 @llvm.amdgcn.workitem.id.x()
-declare i32 @llvm.amdgcn.workitem.id.y()
-declare i32 @llvm.amdgcn.workitem.id.z()
-declare i64 @llvm.amdgcn.ballot.i64(i1)
+declare i64 @llvm.amdgcn.ballot.i64(i1 %0)
+
+declare i32 @llvm.amdgcn.ds.bpermute(i32 %0, i32 %1)
+
 declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+
+declare i32 @llvm.amdgcn.mbcnt.hi(i32 %0, i32 %1)
+
+declare i32 @llvm.amdgcn.mbcnt.lo(i32 %0, i32 %1)
+
 declare void @llvm.amdgcn.wave.barrier()
-attributes #0 = { nounwind "target-cpu"="gfx942" "amdgpu-flat-work-group-size"="1,1024" "uniform-work-group-size"="true" "denormal-fp-math"="ieee,ieee" "denormal-fp-math-f32"="ieee,ieee" }
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+
+declare i32 @llvm.amdgcn.workitem.id.y()
+
+declare i32 @llvm.amdgcn.workitem.id.z()
+
 !llvm.module.flags = !{!0}
+
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}

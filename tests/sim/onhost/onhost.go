@@ -104,21 +104,21 @@ declare i32 @nv.gt.u32(i32, i32)
 
 func instructions() (pairs []string) {
 	for _, i := range [][2]string{
-		{`cvt.s32.s16 \240, \241\3B", "=r,r"`, "wrap"}, {`selp.b32 \240, \241, \242, \243\3B", "=r,r,r,b"`, "pick"},
-		{`cvt.rn.f16.s32 \240, \241\3B", "=h,r"`, "half.s32"}, {`cvt.rn.f16.u32 \240, \241\3B", "=h,r"`, "half.u32"},
-		{`cvt.rn.f16.s64 \240, \241\3B", "=h,l"`, "half.s64"}, {`cvt.rn.f16.u64 \240, \241\3B", "=h,l"`, "half.u64"},
-		{`{ .reg .pred p\3B .reg .b64 a, b\3B cvt.u64.u32 a, \241\3B cvt.u64.u32 b, \242\3B setp.lt.u64 p, a, b\3B selp.u32 \240, 1, 0, p\3B }", "=r,r,r"`, "less"},
-		{`selp.b64 \240, \241, \242, \243\3B", "=l,l,l,b"`, "pick64"},
-		{`mov.b32 \240, \241\3B", "=r,r"`, "same"}, {`mov.b64 \240, \241\3B", "=l,l"`, "same64"},
+		{`cvt.s32.s16 $0, $1;", "=r,r"`, "wrap"}, {`selp.b32 $0, $1, $2, $3;", "=r,r,r,b"`, "pick"},
+		{`cvt.rn.f16.s32 $0, $1;", "=h,r"`, "half.s32"}, {`cvt.rn.f16.u32 $0, $1;", "=h,r"`, "half.u32"},
+		{`cvt.rn.f16.s64 $0, $1;", "=h,l"`, "half.s64"}, {`cvt.rn.f16.u64 $0, $1;", "=h,l"`, "half.u64"},
+		{`{ .reg .pred p; .reg .b64 a, b; cvt.u64.u32 a, $1; cvt.u64.u32 b, $2; setp.lt.u64 p, a, b; selp.u32 $0, 1, 0, p; }", "=r,r,r"`, "less"},
+		{`selp.b64 $0, $1, $2, $3;", "=l,l,l,b"`, "pick64"},
+		{`mov.b32 $0, $1;", "=r,r"`, "same"}, {`mov.b64 $0, $1;", "=l,l"`, "same64"},
 	} {
 		pairs = append(pairs, `asm "`+i[0], "@nv."+i[1])
 	}
 	for _, compare := range []string{"lt", "gt"} {
 		for t, test := range map[string]string{
-			"s32": `setp.` + compare + `.s32 p, \241, \242\3B`,
-			"u32": `.reg .b64 a, b\3B cvt.u64.u32 a, \241\3B cvt.u64.u32 b, \242\3B setp.` + compare + `.u64 p, a, b\3B`,
+			"s32": `setp.` + compare + `.s32 p, $1, $2;`,
+			"u32": `.reg .b64 a, b; cvt.u64.u32 a, $1; cvt.u64.u32 b, $2; setp.` + compare + `.u64 p, a, b;`,
 		} {
-			pairs = append(pairs, `asm "{ .reg .pred p\3B `+test+` selp.b32 \240, \241, \242, p\3B }", "=r,r,r"`, "@nv."+compare+"."+t)
+			pairs = append(pairs, `asm "{ .reg .pred p; `+test+` selp.b32 $0, $1, $2, p; }", "=r,r,r"`, "@nv."+compare+"."+t)
 		}
 	}
 	return pairs
