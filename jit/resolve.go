@@ -22,6 +22,10 @@ import (
 // the cache, in readonly mode or in a program that has no compiler.
 var ErrNotPrebuilt = errors.New("kernel is not prebuilt")
 
+// ErrUnsupported is what a launch returns for a kernel that needs something which the device
+// lacks, such as 64-bit floats on Metal.
+var ErrUnsupported = target.ErrUnsupported
+
 // Event tells how one kernel was resolved.
 type Event struct {
 	Kernel  string

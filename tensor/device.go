@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -85,9 +86,9 @@ var fillF64 = jit.Of(kernels.Fill[float64])
 
 // Supports reports whether the device computes with an element type. All devices do with
 // all types that are not for storage only, but for F64, which some GPUs have not. It may
-// compile a small kernel to find out.
+// compile a small kernel to find out; if that fails for another reason, operations say so.
 func (d *Device) Supports(dt DType) bool {
-	return dt.Computes() && (dt != F64 || fillF64.Prepare(d.rt, kernels.Walk{}) == nil)
+	return dt.Computes() && (dt != F64 || !errors.Is(fillF64.Prepare(d.rt, kernels.Walk{}), jit.ErrUnsupported))
 }
 
 // String is the device's name.

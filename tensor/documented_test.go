@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func checkDecl(t *testing.T, fset *token.FileSet, d ast.Decl, tests string) {
 		if !strings.HasPrefix(d.Doc.Text(), name+" ") {
 			t.Errorf("%s: the comment of %s does not begin with its name", at(d), name)
 		}
-		if tests != "" && !strings.Contains(tests, name+"(") && !strings.Contains(tests, name+"[") && !strings.Contains(tests, "."+name) && !called[name] {
+		if tests != "" && !called[name] && !regexp.MustCompile(`\b`+name+`\b`).MatchString(tests) {
 			t.Errorf("%s: no test uses %s", at(d), name)
 		}
 	case *ast.GenDecl:

@@ -69,6 +69,7 @@ func TestMethods(t *testing.T) {
 	require.True(t, m.T().IsFortranContiguous())
 	require.False(t, m.IsFortranContiguous())
 	require.Same(t, d.Runtime().DefaultStream(), d.Stream())
+	require.Same(t, d, tensor.On(d.Runtime()))
 
 	require.NoError(t, a.ConstSet(dtype.New(2.5)))
 	require.Equal(t, []int32{2, 2, 2, 2}, list[int32](t, a))

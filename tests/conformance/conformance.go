@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/dsltest"
 	"github.com/gokiln/kiln/jit"
@@ -58,27 +59,31 @@ func runCases(t *testing.T, group string, dev *runtime.Device, checked bool) {
 	})
 }
 
-// judge fails the test for an error, unless that says that the device lacks something,
-// and it does.
+// judge fails the test for an error, unless that says that the device lacks a feature for a
+// reason that is the feature's.
 func judge(t *testing.T, dev *runtime.Device, err error) {
 	t.Helper()
-	if errors.Is(err, compiler.ErrUnsupported) && len(lacks(t, dev)) > 0 {
-		t.Skipf("unsupported: %v", err)
+	if why := (*target.Unsupported)(nil); errors.As(err, &why) {
+		for _, lack := range lacks(t, dev) {
+			if lack.Why == why.Why {
+				t.Skipf("unsupported: %v", err)
+			}
+		}
 	}
 	if err != nil {
 		t.Error(err)
 	}
 }
 
-// lacks returns the features that kernels for dev cannot have.
-func lacks(t *testing.T, dev *runtime.Device) (list []compiler.Feature) {
+// lacks returns what kernels for dev cannot have.
+func lacks(t *testing.T, dev *runtime.Device) (list []*target.Unsupported) {
 	t.Helper()
 	info := dev.Info()
-	target, err := compiler.TargetFor(info.Formats, info.Arch)
+	arch, err := compiler.TargetFor(info.Formats, info.Arch)
 	require.NoError(t, err)
 	for _, f := range compiler.Features() {
-		if errors.Is(compiler.Supports(target, f), compiler.ErrUnsupported) {
-			list = append(list, f)
+		if why := (*target.Unsupported)(nil); errors.As(compiler.Supports(arch, f), &why) {
+			list = append(list, why)
 		}
 	}
 	return list

@@ -42,11 +42,10 @@ func TestMetal(t *testing.T) {
 	run(t, sim.OpenMetal(t), 5)
 }
 
-// turns is a number that types and layouts are no multiples of, so that each turn has all of
-// both.
+// turns is how many shares the parts are divided into, of which each device runs one.
 const turns = 23
 
-// run tests all parts, or every 23rd one.
+// run tests all parts, or a share.
 func run(t *testing.T, dev *runtime.Device, first int) {
 	if os.Getenv("KILN_OPSTEST") == "all" {
 		opstest.RunAll(t, dev)

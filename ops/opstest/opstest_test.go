@@ -1,0 +1,111 @@
+package opstest
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// What a kernel writes outside of its result is found, before, behind and between the elements.
+func TestElementsOutside(t *testing.T) {
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	b := &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2))}
+	for _, d := range []dtype.DType{dtype.U8, dtype.BF16, dtype.F32, dtype.I64} {
+		v := b.result(t, d, layoutOf(t, "stepped", layout.Shape{3, 4}))
+		raw, err := runtime.View[byte](v.Buf)
+		require.NoError(t, err)
+		clean, err := raw.Host()
+		require.NoError(t, err)
+		inside := map[int]bool{}
+		for i := range v.Layout.Offsets() {
+			inside[i] = true
+		}
+		require.Len(t, inside, 12)
+		for i := range v.all {
+			for at := i * d.Size(); at < (i+1)*d.Size(); at++ {
+				clean[at] ^= 1
+				out, err := v.elements(clean)
+				clean[at] ^= 1
+				if inside[i] {
+					require.NoError(t, err)
+					require.Len(t, out, 12)
+				} else {
+					require.ErrorContains(t, err, "outside of the result was written", "%v, byte %d", d, at)
+				}
+			}
+		}
+	}
+}
+
+// Every part is in exactly one of the shares, and the shares are of about the same size.
+func TestShares(t *testing.T) {
+	const n, parts = 5, 1000
+	var sizes [n]int
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range parts {
+		hash, in := rng.Uint64(), 0
+		for first := range n {
+			if (share{first, n}).has(hash) {
+				sizes[first]++
+				in++
+			}
+		}
+		require.Equal(t, 1, in)
+		require.True(t, share{}.has(hash))
+	}
+	for _, size := range sizes {
+		require.InDelta(t, parts/n, size, 60)
+	}
+}
+
+// Layouts of each kind have the shape, and no two indices the same element but where they are
+// broadcast.
+func TestLayouts(t *testing.T) {
+	for _, kind := range kinds {
+		for _, s := range shapes {
+			l := layoutOf(t, kind, s)
+			require.Equal(t, s, l.Shape(), kind)
+			seen := map[int]bool{}
+			for i := range l.Offsets() {
+				seen[i] = true
+			}
+			if n := s.Count(); kind != "broadcast" {
+				require.Len(t, seen, n, "%s %v", kind, s)
+			}
+		}
+	}
+	require.False(t, layoutOf(t, "transposed", layout.Shape{3, 4}).IsContiguous())
+	require.False(t, layoutOf(t, "stepped", layout.Shape{3, 4}).IsContiguous())
+}
+
+// The distance of two numbers is counted in units in the last place of what is wanted.
+func TestNear(t *testing.T) {
+	f32 := func(x float64) dtype.Scalar { return dtype.FromFloat(dtype.F32, x) }
+	for _, c := range []struct {
+		got, want float64
+		ulps      float64
+		ok        bool
+	}{
+		{1 + 2*0x1p-23, 1, 2, true}, {1 + 3*0x1p-23, 1, 2, false}, {1 - 0x1p-23, 1, 1, true}, {1, 1 + 0x1p-23, 0, false},
+		{0, math.Copysign(0, -1), 0, true}, {math.NaN(), math.NaN(), 0, true}, {math.NaN(), 1, 1e9, false}, {1, math.NaN(), 1e9, false},
+		{math.Inf(1), math.Inf(1), 0, true}, {math.MaxFloat32, math.Inf(1), 1e9, false}, {math.Inf(-1), math.Inf(1), 1e9, false},
+		{0x1p-149, 0, 1, true}, {0x3p-149, 0, 2, false},
+	} {
+		err := near(f32(c.got), f32(c.want), c.ulps)
+		require.Equal(t, c.ok, err == nil, "%+v: %v", c, err)
+	}
+	require.Error(t, near(dtype.FromInt(dtype.I32, 2), dtype.FromInt(dtype.I32, 1), 5), "integers are exact")
+	require.Error(t, compare([]dtype.Scalar{f32(1)}, nil, 0))
+	for d, want := range map[dtype.DType]float64{dtype.F64: 0x1p-52, dtype.F32: 0x1p-23, dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7, dtype.F8E4M3: 0.125, dtype.F8E5M2: 0.25} {
+		require.Equal(t, want, ulp(d, 1.5), d)
+		require.Equal(t, want/2, ulp(d, 0.75), d)
+	}
+}
