@@ -248,9 +248,24 @@ func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
 		return err
 	}
 	g.Blocks.Z = sharers(info, lines[0].Count(), l.N, c.axis.Size)
+	if serial(info) && w.Mode == kernels.Rows && w.Kind[1] == kernels.Same && w.Kind[3] == kernels.Same {
+		shareIndices(&w, &g, info, c.axis.Size)
+	}
 	dst, index, from := c.out.header(), c.ids.header(), c.src.header()
 	return k.Launch(s, g, slice(c.out.DType, &dst), slice(c.ids.DType, &index), slice(t, &from), w, l, c.axis, c.by.fn.As(function(2, f, f)))
 }
+
+// shareIndices has blocks go along rows of elements that have one index as far as they are
+// contiguous, and divides the indices among blocks, where a core fetches ahead what follows.
+func shareIndices(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, size int) {
+	blocks := g.Blocks.X * g.Blocks.Y
+	w.Part = min(max(w.Part, sharedRun), up(w.N, info.WarpSize))
+	g.Blocks.X = (w.N + w.Part - 1) / w.Part
+	g.Blocks.Z = max(1, min(blocks/(g.Blocks.X*g.Blocks.Y), size, maxSharers))
+}
+
+// sharedRun is how many elements of a row that have one index a block goes along at least.
+const sharedRun = 1024
 
 // sharers is how many threads share a line of n indices below size, of so many lines:
 // enough for all units of the device to have work. Each reads all the indices.

@@ -165,38 +165,50 @@ type Lines struct {
 func Scatter[O, T, C dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []O, ids []I, src []T, w Walk, l Lines, a Axis, f func(a, b C) C) {
 	part := (a.Size + t.GridDimZ() - 1) / t.GridDimZ()
 	lo := t.BlockZ() * part
-	w.down(t, l.N, func(at [Operands]int, k int) {
-		i := int(ids[at[1]+k*l.Step[1]])
-		if a.find(t, i, at[3]+k*l.Step[3]) && i >= lo && i < lo+part {
-			to := at[0] + i*a.Step
-			out[to] = dsl.Convert[O](f(dsl.Convert[C](out[to]), dsl.Convert[C](src[at[2]+k*l.Step[2]])))
-		}
-	})
-}
-
-// down calls f for all elements that are the thread's and numbers below n, for each element
-// in order. Elements of a row have their turn of each number together, as they lie side by
-// side.
-func (w *Walk) down(t dsl.Thread, n int, f func(at [Operands]int, k int)) {
+	own := func(at [Operands]int, k int) (i int, ok bool) {
+		i = int(ids[at[1]+k*l.Step[1]])
+		return i, a.find(t, i, at[3]+k*l.Step[3]) && i >= lo && i < lo+part
+	}
+	put := func(at [Operands]int, k, i int) {
+		to := at[0] + i*a.Step
+		out[to] = dsl.Convert[O](f(dsl.Convert[C](out[to]), dsl.Convert[C](src[at[2]+k*l.Step[2]])))
+	}
 	if w.Mode != Rows {
 		w.Each(t, func(at [Operands]int) {
-			for k := range n {
-				f(at, k)
+			for k := range l.N {
+				if i, ok := own(at, k); ok {
+					put(at, k, i)
+				}
 			}
 		})
 		return
 	}
+	// Elements of a row have their turn of each index together, as they are contiguous.
 	first := t.BlockX() * w.Part
 	end := min(first+w.Part, w.N)
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
 		base := w.find(r, 1)
-		for k := range n {
-			for i := first + t.ThreadX(); i < end; i += t.BlockDimX() {
-				f(w.along(base, i), k)
+		for k := range l.N {
+			if w.shared() { // one index for all of them
+				if i, ok := own(base, k); ok {
+					for j := first + t.ThreadX(); j < end; j += t.BlockDimX() {
+						put(w.along(base, j), k, i)
+					}
+				}
+				continue
+			}
+			for j := first + t.ThreadX(); j < end; j += t.BlockDimX() {
+				at := w.along(base, j)
+				if i, ok := own(at, k); ok {
+					put(at, k, i)
+				}
 			}
 		}
 	}
 }
+
+// shared reports whether the elements of a row have one index, at one position.
+func (w *Walk) shared() bool { return w.Kind[1] == Same && w.Kind[3] == Same }
 
 // Second is y: what Scatter computes that stores.
 func Second[C dsl.Number](_, y C) C { return y }
