@@ -344,3 +344,20 @@ func TestDetectTwelveMegapixels(t *testing.T) {
 	}
 	assert.Greater(t, report.EdgePixels, w*h/100)
 }
+
+// The README shows what the command writes: testdata/edges.png is the file that
+// go run ./examples/edges -out examples/edges/testdata/edges.png makes.
+func TestPictureOfTheReadme(t *testing.T) {
+	dir := t.TempDir()
+	_, err := command(t, dir, "-device", "cpu")
+	require.NoError(t, err)
+	pixels := func(name string) image.Image {
+		f, err := os.Open(name)
+		require.NoError(t, err)
+		defer f.Close()
+		img, err := png.Decode(f)
+		require.NoError(t, err)
+		return img
+	}
+	require.Equal(t, pixels("testdata/edges.png"), pixels(filepath.Join(dir, "edges.png")))
+}

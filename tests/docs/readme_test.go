@@ -24,6 +24,11 @@ import (
 )
 
 `},
+	{"fit.go", `package tour
+
+import "github.com/gokiln/kiln/tensor"
+
+`},
 	{"gated_test.go", `package tour
 
 import (
