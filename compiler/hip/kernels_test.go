@@ -50,6 +50,9 @@ func TestKernels(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s checked=%t", c.arch, c.opt.Checked), func(t *testing.T) {
 			everykernel.Most(t, c.arch, "gfx1201")
+			if c.arch != "gfx1100" && !c.opt.Checked {
+				tooltest.Sweep(t, "gfx1100, and gfx942 checked")
+			}
 			clang := tooltest.Find(t, c.env, c.clang)
 			if _, err := os.Stat(bitcode); err != nil && slices.Contains(c.flags, libraries) && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
 				t.Skipf("needs AMD's device libraries (Debian: rocm-device-libs): %v", err)

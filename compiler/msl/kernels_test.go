@@ -43,6 +43,9 @@ func TestKernels(t *testing.T) {
 		opt     compiler.Options
 	}{{"2.4", everykernel.Fast}, {"3.0", everykernel.Fast}, {"3.1", everykernel.Fast}, {"3.2", everykernel.Fast}, {"3.2", everykernel.Checked}} {
 		t.Run(fmt.Sprintf("%s checked=%t", c.version, c.opt.Checked), func(t *testing.T) {
+			if c.version == "3.0" || c.version == "3.1" {
+				tooltest.Sweep(t, "the oldest version and the newest")
+			}
 			tgt, err := target.Parse("msl:" + c.version)
 			require.NoError(t, err)
 			o := cfamily.Options{Disjoint: c.opt.Assume&compiler.Disjoint != 0}
@@ -59,7 +62,7 @@ func TestKernels(t *testing.T) {
 				return true
 			})
 			t.Logf("%d kernels, %d are refused", len(have), len(modules)-len(have))
-			require.Greater(t, len(have), 3*(len(modules)-len(have)))
+			require.Greater(t, len(have), len(modules)-len(have))
 			text, err := msl.Language.EmitAll(have, tgt, o)
 			require.NoError(t, err)
 			require.NotRegexp(t, traps, text)

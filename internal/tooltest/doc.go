@@ -4,6 +4,7 @@
 //	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
 //
 // A test whose program is absent is skipped by name, or fails where
-// KILN_REQUIRE_TOOLS=1 says that the machine has everything. [FreshCache] gives the tests of a
+// KILN_REQUIRE_TOOLS=1 says that the machine has everything. [Sweeps] reports
+// whether tests are to try all combinations. [FreshCache] gives the tests of a
 // package a cache of their own.
 package tooltest

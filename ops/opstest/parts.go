@@ -16,12 +16,34 @@ func RunShare(t *testing.T, dev *runtime.Device, first, n int) {
 	run(t, dev, share{first: first, of: n})
 }
 
-// share is which parts are run, by the hashes of their names: which share a part is in does
-// not depend on which others there are.
-type share struct{ first, of int }
+// RunSome tests operations as RunAll does, but of the parts that differ in several values, such
+// as the operation and the type, those with a value that none before has, and of the others one
+// in [rest].
+func RunSome(t *testing.T, dev *runtime.Device) {
+	run(t, dev, share{of: rest, values: map[string]bool{}})
+}
 
-func (s share) has(hash uint64) bool {
-	return s.of < 2 || hash>>32%uint64(s.of) == uint64(s.first)
+const rest = 8
+
+// share is which parts are run, by the hashes of their names: which share a part is in does
+// not depend on which others there are. With values it is those parts, too, that have a new one.
+type share struct {
+	first, of int
+	values    map[string]bool // that parts have had, nil if that does not matter
+}
+
+func (s share) has(hash uint64, name string, args []any) bool {
+	return s.values != nil && s.new(name, args) || s.of < 2 || hash>>32%uint64(s.of) == uint64(s.first)
+}
+
+// new reports whether a part has a value that none before had at its place.
+func (s share) new(name string, args []any) bool {
+	before := len(s.values)
+	s.values[name] = true
+	for i, a := range args {
+		s.values[fmt.Sprint(name, i, " ", a)] = true
+	}
+	return len(s.values) > before
 }
 
 // part is a test of its own inside of the test of a family. Parts run at the same time, as
@@ -32,7 +54,7 @@ func (b *bench) part(t *testing.T, f func(*testing.T, *bench), name string, args
 	h := fnv.New64()
 	h.Write([]byte(name + fmt.Sprint(args...)))
 	seed := h.Sum64()
-	if !b.share.has(seed) {
+	if !b.share.has(seed, name, args) {
 		return
 	}
 	t.Run(fmt.Sprintf(name, args...), func(t *testing.T) {

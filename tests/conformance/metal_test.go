@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/conformance"
 	"github.com/gokiln/kiln/tests/sim"
 )
@@ -20,6 +21,7 @@ func TestMetal(t *testing.T) {
 
 // What is refused on Metal is what Metal lacks, and is the smaller part.
 func TestMetalLacks(t *testing.T) {
+	tooltest.Sweep(t, "TestMetal, which runs the same kernels")
 	dev := sim.OpenMetal(t)
 	ran, refused := 0, 0
 	for _, c := range conformance.Cases(dev.WarpSize()) {

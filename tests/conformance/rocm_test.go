@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"testing"
 
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/conformance"
 	"github.com/gokiln/kiln/tests/sim"
 )
@@ -12,6 +13,11 @@ func TestMain(m *testing.M) { sim.Main(m) }
 // The kernels as HIP text, on simulated AMD GPUs of both wave widths.
 func TestROCm(t *testing.T) {
 	for _, arch := range []string{"gfx942", "gfx1100"} {
-		t.Run(arch, func(t *testing.T) { conformance.RunAll(t, sim.OpenROCm(t, arch)) })
+		t.Run(arch, func(t *testing.T) {
+			if arch == "gfx942" {
+				tooltest.Sweep(t, "gfx1100")
+			}
+			conformance.RunAll(t, sim.OpenROCm(t, arch))
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/detour"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/conformance"
@@ -61,9 +62,7 @@ func TestLLVM(t *testing.T) {
 // TestRecordLLVM has LLVM make PTX of the whole suite. KILN_LLVM_RECORD names the file
 // that is for TestLLVM.
 func TestRecordLLVM(t *testing.T) {
-	if testing.Short() {
-		t.Skip("has LLVM compile every kernel: not in a -short run")
-	}
+	tooltest.Sweep(t, "TestRecordLLVM of tests/irconf")
 	rec := through.For(t, "sm_90")
 	by(t, "cpu:interp", rec.Way(), "llvm")
 	rec.WriteFile(t)

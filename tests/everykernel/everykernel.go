@@ -17,6 +17,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 const module = "github.com/gokiln/kiln"
@@ -27,9 +28,10 @@ var (
 	Checked = compiler.Options{Checked: true}
 )
 
-// Programs returns every kernel of this repository, with all representative types and
-// compile-time values; but of the kernels of the tensor operations a few instances each,
-// unless KILN_EVERY_INSTANCE is set.
+// Programs returns kernels of this repository, with representative types and compile-time
+// values. KILN_EVERY_INSTANCE asks for all of them. With KILN_SWEEP=all it leaves out
+// most instances of the kernels of the tensor operations, and otherwise all that have
+// nothing but what others have, too; see cover.
 func Programs(t testing.TB) (list []*compiler.Program) {
 	t.Helper()
 	root := findRoot(t)
@@ -52,6 +54,9 @@ func Programs(t testing.TB) (list []*compiler.Program) {
 	}
 	if !All() {
 		list = thin(list)
+	}
+	if !exhaustive() {
+		list = cover(t, list)
 	}
 	require.Greater(t, len(list), 100, "kernels below %s", root)
 	return list
@@ -138,13 +143,13 @@ func Modules(t testing.TB, all []*compiler.Program, tgt target.Target, opt compi
 	return list
 }
 
-// Share returns what the i-th of several architectures and options takes of the kernels, so
-// that all of them take all: every second one; fewer with -short, and with
-// KILN_EVERY_INSTANCE all.
+// Share returns what the i-th of several architectures and options takes of the kernels.
+// In a sweep it is every second one, so that all of them take all, and fewer with -short;
+// otherwise each takes what Programs has chosen.
 func Share(all []*compiler.Program, i int) (list []*compiler.Program) {
 	n := 2
 	switch {
-	case All():
+	case All() || !tooltest.Sweeps():
 		return all
 	case testing.Short():
 		n = 8
@@ -160,6 +165,9 @@ func Share(all []*compiler.Program, i int) (list []*compiler.Program) {
 // All reports whether KILN_EVERY_INSTANCE asks for every instance on every architecture,
 // which takes more time than CI has.
 func All() bool { return os.Getenv("KILN_EVERY_INSTANCE") != "" }
+
+// exhaustive reports whether Programs returns kernels that differ from others by little.
+func exhaustive() bool { return All() || tooltest.Sweeps() }
 
 // Most leaves the architectures to a run of everything that differ least from others.
 func Most(t testing.TB, arch string, least ...string) {

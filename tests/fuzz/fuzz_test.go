@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/engine"
 	"github.com/gokiln/kiln/tests/fuzz/gen"
 	"github.com/gokiln/kiln/tests/sim"
@@ -43,6 +44,9 @@ func TestShort(t *testing.T) {
 	}
 	for arch, width := range map[string]int{"gfx942": 64, "gfx1100": 32} {
 		t.Run(arch, func(t *testing.T) {
+			if width == 64 {
+				tooltest.Sweep(t, "gfx1100")
+			}
 			lib := hip.Attach(t)
 			cmd := exec.Command(binary, "-device", "rocm:0")
 			cmd.Env = append(os.Environ(), "KILN_SIM_ARCH="+arch, "KILN_HIP_LIBRARY="+lib.Path, "KILN_HIPRTC_LIBRARY="+lib.Path)
@@ -73,6 +77,9 @@ func onMetal(t *testing.T, binary string) {
 func throughOthers(t *testing.T, binary string) {
 	for _, way := range []string{"host:gfx942", "host:gfx1100", "host:sm_90", "opencl"} {
 		t.Run(way, func(t *testing.T) {
+			if way == "host:gfx942" {
+				tooltest.Sweep(t, "host:gfx1100")
+			}
 			out, err := exec.Command(binary, "-through", way).CombinedOutput()
 			if code := (*exec.ExitError)(nil); errors.As(err, &code) && code.ExitCode() == 2 && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
 				t.Skipf("%s", out)
@@ -89,7 +96,11 @@ func short(t *testing.T) (binary string, n int) {
 	kernels, err := Regressions()
 	require.NoError(t, err)
 	require.NotEmpty(t, kernels)
-	seed, some := uint64(number(t, "KILN_FUZZ_SEED", 1)), number(t, "KILN_FUZZ_N", 60)
+	few := 20
+	if tooltest.Sweeps() {
+		few = 60
+	}
+	seed, some := uint64(number(t, "KILN_FUZZ_SEED", 1)), number(t, "KILN_FUZZ_N", few)
 	kernels = append(kernels, Generate(seed, some)...)
 	kernels = append(kernels, Generate(gen.Narrow+seed, some/3)...)
 	root, err := Root()

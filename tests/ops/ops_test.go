@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/ops/opstest"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/sim"
@@ -31,6 +32,9 @@ func TestMain(m *testing.M) {
 func TestROCm(t *testing.T) {
 	for i, arch := range []string{"gfx1100", "gfx942"} {
 		t.Run(arch, func(t *testing.T) {
+			if arch == "gfx942" {
+				tooltest.Sweep(t, "gfx1100")
+			}
 			sim.QuickROCm(t)
 			run(t, sim.OpenROCm(t, arch), 3*i)
 		})
