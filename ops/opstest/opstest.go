@@ -51,6 +51,7 @@ func run(t *testing.T, dev *runtime.Device, part share) {
 	require.GreaterOrEqual(t, info.ThreadsPerUnit, info.WarpSize)
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
+			part := part.again()
 			f.run(t, &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2)), share: part})
 		})
 	}

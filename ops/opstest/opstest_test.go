@@ -53,16 +53,36 @@ func TestShares(t *testing.T) {
 	for range parts {
 		hash, in := rng.Uint64(), 0
 		for first := range n {
-			if (share{first, n}).has(hash) {
+			if (share{first: first, of: n}).has(hash, "", nil) {
 				sizes[first]++
 				in++
 			}
 		}
 		require.Equal(t, 1, in)
-		require.True(t, share{}.has(hash))
+		require.True(t, share{}.has(hash, "", nil))
 	}
 	for _, size := range sizes {
 		require.InDelta(t, parts/n, size, 60)
+	}
+}
+
+// A part of the parts has every operation and every type of each family.
+func TestSome(t *testing.T) {
+	all := share{of: rest, values: map[string]bool{}}
+	for range 2 { // families
+		some, rng := all.again(), rand.New(rand.NewPCG(3, 4))
+		ops, types, ran := map[int]bool{}, map[string]bool{}, 0
+		for op := range 50 {
+			for _, d := range dtype.All() {
+				if some.has(rng.Uint64(), "%d/%v", []any{op, d}) {
+					ops[op], types[d.String()] = true, true
+					ran++
+				}
+			}
+		}
+		require.Len(t, ops, 50)
+		require.Len(t, types, len(dtype.All()))
+		require.Less(t, ran, 50*len(dtype.All())/3)
 	}
 }
 

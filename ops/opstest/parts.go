@@ -32,6 +32,14 @@ type share struct {
 	values    map[string]bool // that parts have had, nil if that does not matter
 }
 
+// again is the share of another family, none of whose parts had a value.
+func (s share) again() share {
+	if s.values != nil {
+		s.values = map[string]bool{}
+	}
+	return s
+}
+
 func (s share) has(hash uint64, name string, args []any) bool {
 	return s.values != nil && s.new(name, args) || s.of < 2 || hash>>32%uint64(s.of) == uint64(s.first)
 }
