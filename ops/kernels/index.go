@@ -191,7 +191,13 @@ func Scatter[O, T, C dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []O, id
 		for k := range l.N {
 			if w.shared() { // one index for all of them
 				if i, ok := own(base, k); ok {
-					for j := first + t.ThreadX(); j < end; j += t.BlockDimX() {
+					j, step := first, atOnce*t.BlockDimX()
+					for ; j+step <= end; j += step {
+						for u := range atOnce {
+							put(w.along(base, j+u*t.BlockDimX()+t.ThreadX()), k, i)
+						}
+					}
+					for j += t.ThreadX(); j < end; j += t.BlockDimX() {
 						put(w.along(base, j), k, i)
 					}
 				}

@@ -19,6 +19,7 @@ import (
 func PickFirst[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x []T, w Ranks, o Order, p Pick, key func(T) K) {
 	keys := dsl.SharedSlice[K](t, p.Room)
 	at := dsl.SharedSlice[uint32](t, p.Room)
+	count, last := dsl.Shared[[digits]uint32](t), dsl.Shared[[1]K](t)
 	many := t.WarpSize() * int(p.Each)
 	for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
 		base, to := w.row(r)
@@ -50,11 +51,11 @@ func PickFirst[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x
 				n = keepKey(t, keys, at, n, k[e], i, i < end && (all || k[e] < limit))
 			}
 			if n > int(p.Room)-many {
-				n, limit = bestOf(t, keys, at, n, o.Take)
+				n, limit = bestOf(t, count, last, keys, at, n, o.Take)
 				all = false
 			}
 		}
-		n, _ = bestOf(t, keys, at, n, o.Take)
+		n, _ = bestOf(t, count, last, keys, at, n, o.Take)
 		to += t.BlockX() * o.Take * w.To
 		for i := t.Lane(); i < n; i += t.WarpSize() {
 			values[to+i*w.To], places[to+i*w.To] = x[base+w.at(int(at[i]))], at[i]
@@ -75,52 +76,65 @@ func keepKey[K Key](t dsl.Thread, keys []K, at []uint32, n int, k K, i int, want
 }
 
 // bestOf leaves of n keys the lowest ones, so many of them, of equal ones the first, in the
-// order that they have, and returns how many there are and the highest of them.
-func bestOf[K Key](t dsl.Thread, keys []K, at []uint32, n, take int) (int, K) {
+// order that they have, and returns how many there are and the highest of them if some are
+// left out. One lane does so, as to count digits and to close gaps lanes could only take turns.
+func bestOf[K Key](t dsl.Thread, count *[digits]uint32, last *[1]K, keys []K, at []uint32, n, take int) (int, K) {
 	t.SyncWarp()
-	var none K
-	low, high := ^none, none // where the keys are
-	for i := t.Lane(); i < n; i += t.WarpSize() {
-		low, high = min(low, keys[i]), max(high, keys[i])
-	}
-	low, high = dsl.Shuffle(t, dsl.WarpMin(t, low), 0), dsl.Shuffle(t, dsl.WarpMax(t, high), 0)
-	if n <= take {
-		return n, high
-	}
-	// Bit by bit, from the highest that differs, the highest key of which less than take are below.
-	limit := low
-	if low != high {
-		top := bits.Len64(uint64(low^high)) - 1
-		limit = low >> uint(top) >> 1 << uint(top) << 1
-		for b := top; b >= 0; b-- {
-			next := limit | (none+1)<<uint(b)
-			if countBelow(t, keys, n, next) < take {
-				limit = next
+	if n > take && t.Lane() == 0 {
+		limit, equal := keyAt(count, keys, n, take-1)
+		kept := 0
+		for i := range n {
+			k, a := keys[i], at[i]
+			keys[kept], at[kept] = k, a
+			if k < limit {
+				kept++
+			} else if k == limit && equal >= 0 {
+				kept++
+				equal--
 			}
 		}
+		last[0] = limit
 	}
-	room := take - countBelow(t, keys, n, limit) // for those equal to the limit
-	kept, equal := 0, 0
-	for j := 0; j < n; j += t.WarpSize() {
-		i := min(j+t.Lane(), n-1)
-		k, place := keys[i], int(at[i])
-		same := dsl.Ballot(t, j+t.Lane() < n && k == limit)
-		before := equal + bits.OnesCount64(same&(1<<uint(t.Lane())-1))
-		t.SyncWarp()
-		kept = keepKey(t, keys, at, kept, k, place, j+t.Lane() < n && (k < limit || k == limit && before < room))
-		t.SyncWarp()
-		equal += bits.OnesCount64(same)
-	}
-	return kept, limit
+	t.SyncWarp()
+	return min(n, take), last[0]
 }
 
-// countBelow counts the keys below a limit.
-func countBelow[K Key](t dsl.Thread, keys []K, n int, limit K) int {
-	var sum uint32
-	for i := t.Lane(); i < n; i += t.WarpSize() {
-		if keys[i] < limit {
-			sum++
+// keyAt returns which of n keys comes at a place in their order, and how many that are equal
+// to it come before it. It finds one digit after the other, from the highest bit that differs,
+// of how far keys are above the lowest, until one key is left.
+func keyAt[K Key](count *[digits]uint32, keys []K, n, place int) (K, int) {
+	low, high := keys[0], keys[0]
+	for i := range n {
+		low, high = min(low, keys[i]), max(high, keys[i])
+	}
+	for width := bits.Len64(uint64(high - low)); width > 0; {
+		shift := max(width-digitBits, 0)
+		for d := range count {
+			count[d] = 0
+		}
+		for i := range n {
+			if k := keys[i] - low; k>>uint(width) == 0 {
+				count[int(k>>uint(shift))&(digits-1)]++
+			}
+		}
+		d := 0
+		for ; place >= int(count[d&(digits-1)]); d++ {
+			place -= int(count[d&(digits-1)])
+		}
+		low, width = low+K(d)<<uint(shift), shift
+		if count[d&(digits-1)] == 1 {
+			return keyIn(keys, n, low, width), 0
 		}
 	}
-	return int(dsl.Shuffle(t, dsl.WarpSum(t, sum), 0))
+	return low, place
+}
+
+// keyIn returns the first of n keys that is less than 2^width above low.
+func keyIn[K Key](keys []K, n int, low K, width int) K {
+	for i := range n {
+		if (keys[i]-low)>>uint(width) == 0 {
+			return keys[i]
+		}
+	}
+	return low // there is one
 }
