@@ -46,6 +46,7 @@ var sortKeys = [32]sortKey{
 
 const (
 	networkRows = 32 // rows up to this size are sorted by a network
+	serialShort = 4  // and where one lane sorts longer ones
 	digitBits   = 8
 	serialMove  = 16384 // keys that a block of one warp counts and moves
 	fewRows     = 4     // how many times as long as a part of a pass takes a row that a block sorts alone
@@ -95,9 +96,9 @@ func Sort(s *runtime.Stream, values, indices, x View, dim int, descending bool) 
 	}
 	info := infoOf(s.Device())
 	switch n := c.size(); {
-	case serial(&info) && (c.ranks.Rows*fewRows >= info.Units || n <= serialMove):
+	case serial(&info) && n > serialShort && (c.ranks.Rows*fewRows >= info.Units || n <= serialMove):
 		return c.serial(s, &info)
-	case serial(&info):
+	case serial(&info) && n > serialShort:
 	case n <= networkRows:
 		return c.short(s, &info)
 	case n <= c.tile(&info, n).room():
@@ -200,6 +201,9 @@ func (c *sorter) results() (values, indices, x any) {
 func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
 	size := max(2, 1<<bits.Len(uint(c.ranks.N-1)))
 	threads := min(maxThreads, info.MaxThreads)
+	if serial(info) {
+		threads = info.WarpSize
+	}
 	c.order.Size, c.order.Room = dsl.ConstInt(size), dsl.ConstInt(max(size, 2*threads))
 	per := int(c.order.Room) / size
 	blocks := (c.ranks.Rows + per - 1) / per
