@@ -202,9 +202,11 @@ func addHits(counts map[string]int64, file string) {
 		}
 		n := int64(1)
 		if numbered {
-			if n, err = strconv.ParseInt(text, 10, 32); err != nil || n < 0 {
+			u, err := strconv.ParseUint(text, 10, 31)
+			if err != nil {
 				continue
 			}
+			n = int64(u)
 		}
 		counts[name] += n
 	}

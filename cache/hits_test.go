@@ -200,3 +200,15 @@ func BenchmarkHit(b *testing.B) {
 		s.hit(keys[i%len(keys)])
 	}
 }
+
+// Counts that a process cannot have written are passed over.
+func TestCountsOfHits(t *testing.T) {
+	k := strings.Repeat("a", hitDigits)
+	for text, want := range map[string]int64{"": 1, " 3": 3, " 0": 0, " 2147483647": 1<<31 - 1, " 2147483648": 0, " -3": 0, " 0x3": 0, " 3 ": 0, " ": 0} {
+		file := filepath.Join(t.TempDir(), "hits")
+		require.NoError(t, os.WriteFile(file, []byte(k+text+"\n"), 0o600))
+		counts := map[string]int64{}
+		addHits(counts, file)
+		require.Equal(t, want, counts[k], "%q", text)
+	}
+}

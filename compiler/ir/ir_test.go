@@ -155,6 +155,10 @@ func TestTypes(t *testing.T) {
 	assert.Equal(t, 24, s.Size())
 	assert.Equal(t, []int{0, 8, 16}, []int{s.Offset(0), s.Offset(1), s.Offset(2)})
 	assert.Same(t, s, ir.StructOf(ir.U8, ir.F64, ir.I16))
+	none := ir.ArrayOf(0, ir.I8)
+	for size, of := range map[int][]*ir.Type{0: {none}, 2: {ir.I8, none}, 1: {none, ir.I8}, 4: {ir.I16, none}} {
+		assert.Equal(t, size, ir.StructOf(of...).Size(), "as Go lays out %v", of)
+	}
 	for _, text := range []string{"i8", "ptr<shared,[4]{f32,[2]u8}>", "(i64,f32)", "{}", "[0]f16", "void"} {
 		typ, err := ir.ParseType(text)
 		require.NoError(t, err)

@@ -128,7 +128,7 @@ func StructOf(fields ...*Type) *Type {
 		t.offs = append(t.offs, t.size)
 		t.size += f.size
 	}
-	if n := len(fields); n > 0 && t.size > 0 && fields[n-1].size == 0 {
+	if t.size > 0 && fields[len(fields)-1].size == 0 {
 		t.size++ // in Go a pointer to the last field does not point behind the struct
 	}
 	t.size = alignUp(t.size, t.align)

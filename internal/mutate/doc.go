@@ -3,6 +3,7 @@
 //
 //	go run ./internal/mutate -n 200                     # a sample of the packages that have a suite
 //	go run ./internal/mutate -n 20 ./compiler/pass      # of one package
+//	go run ./internal/mutate -n 20 -apart ./ops/kernels # of kernels
 //	go run ./internal/mutate -only 'ops/kernels/fold.go together drop "t.Sync()"'
 //	go run ./internal/mutate -list ./jit                # names all mutants, runs none
 //
@@ -11,10 +12,16 @@
 //   - A mutant is a replacement of a few bytes of one file: a comparison or an arithmetic operator
 //     by another, a condition by its negation, an integer by the next one, a call or an assignment
 //     by nothing. It is named by file, function, change and text, which stay when lines move.
-//   - The tree is never edited. The go command gets the changed file as an overlay, by GOFLAGS, so
-//     that kernels embedded in test binaries are changed too, and so are programs that tests build.
+//   - The tree is never edited. The go command gets the changed files as an overlay, by GOFLAGS, so
+//     that programs that tests build are changed too.
+//   - The mutants of a sample are compiled together: a function with mutants begins with a copy of
+//     its body for each, and a variable of the environment chooses one. So each program of tests
+//     is built once. Its first run is without a mutant; it has to pass, and records which of those
+//     functions it calls. A mutant is tried with the programs that call its function.
+//   - With -apart or -only a mutant is compiled by itself. That is needed for kernels, whose source
+//     the compiler reads (embedded files are changed too), and for functions with labels.
 //   - suites.go says which tests are for a package. They run in order until one fails: the mutant is
-//     killed, and the test is named. A time limit kills as well, since a loop without end is
+//     killed, and the test is named. The short tests of the mutant's own package come first. A time limit kills as well, since a loop without end is
 //     noticed. What does not compile is no mutant, and another one is drawn. If the go command
 //     fails and no test does, its output is printed and the mutant counts for nothing.
 //   - survivors.txt lists survivors with the reason why no test can or need notice them. The command

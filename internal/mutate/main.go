@@ -28,6 +28,7 @@ type options struct {
 	jobs    int
 	only    string
 	list    bool
+	apart   bool
 	folders []string
 }
 
@@ -38,6 +39,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "chooses the sample")
 	flag.IntVar(&o.jobs, "j", 1, "mutants at a time; tests use all processors by themselves")
 	flag.StringVar(&o.only, "only", "", "try the mutants whose names begin so")
+	flag.BoolVar(&o.apart, "apart", false, "compile each mutant by itself, which kernels and functions with labels need")
 	flag.BoolVar(&o.list, "list", false, "print the names of all mutants and try none")
 	flag.DurationVar(&r.limit, "limit", 10*time.Minute, "time for one run of the go command")
 	flag.Parse()
@@ -76,7 +78,11 @@ func run(ctx context.Context, r *runner, o options, w io.Writer) (unexplained in
 	if o.only != "" {
 		t.want = len(drawn)
 	}
-	err = t.all(ctx, drawn, o.jobs)
+	if o.apart || o.only != "" {
+		err = t.all(ctx, drawn, o.jobs)
+	} else {
+		err = t.allTogether(ctx, drawn)
+	}
 	fmt.Fprintf(w, "%d killed, %d survived, %d of these without a reason; %d did not compile, %d were not tested\n", t.count[killed], t.count[survived], t.unexplained-t.count[unclear], t.count[invalid], t.count[unclear])
 	return t.unexplained, err
 }
@@ -221,6 +227,6 @@ func (t *trial) report(m mutant, v verdict, by string, took time.Duration, err e
 		fmt.Fprintf(t.w, "survived %s\t%s\t%s\n", at, m.name(), why)
 	case v == survived:
 		t.unexplained++
-		fmt.Fprintf(t.w, "SURVIVED %s\t%s\n", at, m.name())
+		fmt.Fprintf(t.w, "SURVIVED %s\t%s\t%s\n", at, m.name(), by)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -128,6 +130,33 @@ func TestTry(t *testing.T) {
 	src, err := os.ReadFile(filepath.Join(r.root, "jit/jit.go"))
 	require.NoError(t, err)
 	require.NotContains(t, string(src), "<=", "the tree is not changed")
+}
+
+// TestTogether compiles mutants together, of which one is chosen at a time.
+func TestTogether(t *testing.T) {
+	tooltest.Go(t)
+	r := &runner{root: module(t), limit: time.Minute}
+	groups, err := collect(r.root, []string{"./jit"})
+	require.NoError(t, err)
+	list := slices.DeleteFunc(groups[0], func(m mutant) bool { return m.file == "jit/source.go" || m.what == "++ -> --" })
+	g := &together{runner: r, limit: time.Minute, dir: t.TempDir(), begun: map[string]*program{}}
+	invalid, err := g.build(t.Context(), list, len(list))
+	require.NoError(t, err)
+	require.Equal(t, 1, invalid, "x is not used")
+	require.Len(t, g.chosen, len(list)-1)
+	seen := map[string]string{}
+	for i, m := range g.chosen {
+		v, by, err := g.try(t.Context(), i+1, []test{{"./..."}})
+		require.NoError(t, err)
+		seen[m.name()] = fmt.Sprint(v, " ", by)
+	}
+	require.Subset(t, seen, map[string]string{
+		`jit/jit.go Tested < -> <= "x < 3"`:   fmt.Sprint(killed, " ./jit Test"),
+		`jit/jit.go Untested < -> <= "x < 3"`: fmt.Sprint(survived, " no test calls it"),
+		`jit/jit.go Unused next "0"`:          fmt.Sprint(survived, " no test calls it"),
+		`jit/loop.go Loop next "5"`:           fmt.Sprint(killed, " ./jit Test"),
+		`jit/loop.go Loop += -> -= "s += n"`:  fmt.Sprint(killed, " ./jit Test"),
+	})
 }
 
 // TestFailure takes the name of what noticed a mutant from what go test prints.

@@ -53,7 +53,7 @@ func (r *runner) try(ctx context.Context, m mutant, tests []test) (v verdict, by
 		return invalid, "", ctx.Err()
 	}
 	for _, t := range tests {
-		ok, late, out := r.goCommand(ctx, overlay, append([]string{"test", "-failfast", "-count=1", "-skip", skipped}, t...)...)
+		ok, late, out := r.goCommand(ctx, overlay, append([]string{"test", "-vet=off", "-failfast", "-count=1", "-skip", skipped}, t...)...)
 		switch how := failure(out); {
 		case ok:
 		case late:
@@ -94,8 +94,13 @@ func (r *runner) goCommand(ctx context.Context, overlay string, args ...string) 
 	defer cancel()
 	cmd := exec.CommandContext(limited, "go", args...)
 	cmd.Dir, cmd.WaitDelay = r.root, 5*time.Second
-	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay), "KILN_STRICT=1",
-		"KILN_CACHE_DIR="+filepath.Join(filepath.Dir(overlay), "cache")) // what a mutant compiles is for it alone
+	cmd.Env = append(os.Environ(), r.environment(overlay, filepath.Join(filepath.Dir(overlay), "cache"))...) // what a mutant compiles is for it alone
 	out, err := cmd.CombinedOutput()
 	return err == nil, limited.Err() != nil, out
+}
+
+// environment is what the go command and tests need to see changed files, and to keep what they
+// compile in a folder.
+func (r *runner) environment(overlay, kernels string) []string {
+	return []string{"GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay), "KILN_STRICT=1", "KILN_CACHE_DIR=" + kernels}
 }
