@@ -32,6 +32,7 @@ func describe(m *ir.Module, meta *Meta, sites []devlog.Site) {
 		meta.Log = &devlog.Log{Kernel: k.Name, Offset: meta.Args[last].Offset, Sites: sites}
 		meta.Args = meta.Args[:last]
 	}
+	meta.Length = m.DynamicLength()
 	for _, o := range m.Shared {
 		align := o.Type.Align()
 		meta.Shared = (meta.Shared+align-1)/align*align + o.Type.Size()

@@ -51,6 +51,22 @@ type ConstBool bool
 //go:noinline
 func SharedSlice[T any](t Thread, n ConstInt) []T { return host.SharedSlice[T](t.h, int(n)) }
 
+// DynamicShared is [Shared] for an array whose length a launch decides: n is a parameter
+// of the kernel, an integer as it was passed, or a constant.
+//
+//	//kiln:kernel
+//	func Histogram(t dsl.Thread, out, x []uint32, bins int) {
+//		count := dsl.DynamicShared[uint32](t, bins)
+//
+// Kernels for other lengths are the same code, so that n may have many values; where it has
+// few, [SharedSlice] gives the faster code. A kernel has one such array, which is not in a
+// loop and is made with one parameter. A launch with more than the device has besides the
+// kernel's other arrays, or with a negative length, is an error that says how much that is.
+//
+//kiln:intrinsic
+//go:noinline
+func DynamicShared[T any](t Thread, n int) []T { return host.SharedSlice[T](t.h, n) }
+
 // LaunchBounds says that the kernel runs in blocks of so many threads, and that a unit of
 // the device should have room for so many of them at once, or 0 if the compiler shall
 // choose:

@@ -169,7 +169,13 @@ func (k *Kernel) submit(s *runtime.Stream, in *instance, g runtime.Grid, block [
 	if err != nil {
 		return err
 	}
-	return s.LaunchUsing(fn, g, 0, block, uses)
+	shared := 0
+	if l := in.meta.Length; l != nil {
+		if shared, err = l.Bytes(block); err != nil {
+			return fmt.Errorf("%w; a block of %s can have %d bytes", err, in.dev.Name(), in.dev.Info().SharedPerBlock)
+		}
+	}
+	return s.LaunchUsing(fn, g, shared, block, uses)
 }
 
 // submitLarge is submit with a block that the stack has no room for.

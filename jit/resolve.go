@@ -191,7 +191,7 @@ func (r *resolver) image(a *code.Artifact) *image {
 	if a.Interpreted != "" {
 		r.log.Info("interpreted", "kernel", a.Kernel, "target", a.Target, "err", a.Interpreted)
 	}
-	img := runtime.Image{Format: a.Format, Name: a.Entry, Code: a.WithPositions(r.places), Shared: a.Dynamic, Overlaps: a.Overlaps}
+	img := runtime.Image{Format: a.Format, Name: a.Entry, Code: a.WithPositions(r.places), Shared: a.Dynamic, Dynamic: a.Length != nil, Overlaps: a.Overlaps}
 	if a.Format == code.FormatX86 {
 		img.Place = r.place()
 	}

@@ -118,7 +118,7 @@ func TestFailuresOfMetal(t *testing.T) {
 	require.NoError(t, err)
 	_, err = mod.Function("nothing")
 	require.ErrorContains(t, err, "XPC_ERROR_CONNECTION_INTERRUPTED")
-	require.ErrorContains(t, st.Launch(fn, Blocks(1, 1), 64, nil), "declare their threadgroup memory")
+	require.ErrorContains(t, st.Launch(fn, Blocks(1, 1), 64, nil), "declares its threadgroup memory")
 
 	// An argument block that is too short is what Metal's validation stops at.
 	require.NoError(t, st.Launch(r.function(t, "saxpy"), Blocks(1, 1), 0, make([]byte, 8)))

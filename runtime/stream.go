@@ -272,7 +272,11 @@ func (s *Stream) check(f *Function, l *driver.Launch) string {
 	if n := l.Block[0] * l.Block[1] * l.Block[2]; n > f.info.MaxThreads {
 		return fmt.Sprintf("blocks of %d threads; the kernel runs in blocks of up to %d", n, f.info.MaxThreads)
 	}
-	if l.Shared < 0 || l.Shared+f.info.Shared > info.SharedPerBlock {
+	declared := f.info.Shared
+	if l.Shared > 0 { // it begins at a multiple of 16 bytes
+		declared = (declared + 15) &^ 15
+	}
+	if l.Shared < 0 || l.Shared > info.SharedPerBlock-declared {
 		return fmt.Sprintf("%d bytes of dynamic shared memory and %d that the kernel has; a block can have %d", l.Shared, f.info.Shared, info.SharedPerBlock)
 	}
 	return ""

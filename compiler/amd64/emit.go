@@ -67,6 +67,9 @@ func newEmitter(m *ir.Module, f *ir.Func, c *code, tests map[*ir.Value]wholeTest
 	at := 0
 	for _, o := range m.Shared {
 		at = (at + o.Type.Align() - 1) / o.Type.Align() * o.Type.Align()
+		if o.Dynamic {
+			at = (at + image.ContextAlign - 1) &^ (image.ContextAlign - 1)
+		}
 		e.shared = append(e.shared, int32(at))
 		at += o.Type.Size()
 	}
@@ -259,6 +262,7 @@ func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
 	for _, o := range m.Shared {
 		im.Shared = (im.Shared+o.Type.Align()-1)/o.Type.Align()*o.Type.Align() + o.Type.Size()
 	}
+	im.Length = m.DynamicLength()
 	var tests map[*ir.Value]wholeTest
 	var a asm.Assembler
 	var list []listed

@@ -10,6 +10,9 @@ import (
 func (e *emitter) sharedVectors() int {
 	size := 0
 	for i, o := range e.m.Shared {
+		if o.Dynamic {
+			continue
+		}
 		size = max(size, int(e.shared[i])+o.Type.Size())
 	}
 	return (size + e.bytes() - 1) / e.bytes()
@@ -19,8 +22,8 @@ func (e *emitter) sharedVectors() int {
 // a kernel reads before it is written is not what an earlier block left there.
 func (e *emitter) fillShared() {
 	const unrolled = 8
-	n := e.sharedVectors()
-	if n == 0 {
+	n, dynamic := e.sharedVectors(), e.m.Dynamic() != nil
+	if n == 0 && !dynamic {
 		return
 	}
 	ones := e.vec()
@@ -40,6 +43,30 @@ func (e *emitter) fillShared() {
 		n %= unrolled
 	}
 	e.storeVectors(ones, n)
+	if dynamic {
+		e.fillDynamic(ones)
+	}
+}
+
+// fillDynamic does the same to what the launch asks for, which begins at a
+// multiple of a whole vector.
+func (e *emitter) fillDynamic(ones asm.Reg) {
+	again, done := e.newLabel(), e.newLabel()
+	e.op(asm.MOV, 64, asm.R(asm.RAX), ctxAt(image.CtxShared))
+	if at := e.shared[len(e.shared)-1]; at != 0 {
+		e.op(asm.ADD, 64, asm.R(asm.RAX), asm.I(int64(at)))
+	}
+	e.op(asm.MOV, 64, asm.R(asm.RCX), ctxAt(image.CtxDynamic))
+	e.op(asm.CMP, 64, asm.R(asm.RCX), asm.I(0))
+	e.jcc(asm.CondE, done)
+	e.depth++
+	e.bind(again)
+	e.storeVectors(ones, 1)
+	e.op(asm.ADD, 64, asm.R(asm.RAX), asm.I(int64(e.bytes())))
+	e.op(asm.SUB, 64, asm.R(asm.RCX), asm.I(1))
+	e.jcc(asm.CondNE, again)
+	e.depth--
+	e.bind(done)
 }
 
 // storeVectors stores a register n times from rax on.

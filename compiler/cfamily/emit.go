@@ -89,7 +89,7 @@ type emitter struct {
 	params []string
 	end    *ending // the function that the kernel's end is, or nil
 	shared []bool  // which shared objects are used
-	places []int   // of shared objects in the memory that launches ask for, if they do
+	places []int   // of shared objects in the memory that launches ask for: see ir.Module.SharedParts
 
 	around []*construct // what a jump leaves, innermost last
 	flags  []string     // variables of jumps through several constructs
@@ -165,10 +165,8 @@ func (e *emitter) supported(order []*ir.Block) error {
 			return fmt.Errorf("parameter %s, which nothing uses: %w", e.argOf(p), err)
 		}
 	}
-	offsets, size := e.m.SharedLayout()
-	if e.lang.Part != nil && e.t.Dynamic(size) {
-		e.places = offsets
-	}
+	_, size := e.m.SharedLayout()
+	e.places = e.m.SharedParts(e.lang.Whole != "" && e.t.Dynamic(size))
 	return e.t.CheckShared(size)
 }
 
@@ -366,6 +364,11 @@ func (e *emitter) assemble(params []Param) string {
 	for i, p := range params { // the byte of a bool that nobody asks for stays a byte
 		params[i].Bool = p.Bool && (names(e.head.String(), p.Name) || names(e.body.String(), p.Name))
 	}
+	if o := e.m.Dynamic(); o != nil && e.lang.Dynamic != nil {
+		p := *e.lang.Dynamic
+		p.Type, p.Name = e.elements(o), e.sharedName(len(e.m.Shared)-1)
+		params = append(params, p)
+	}
 	head, first := e.lang.Entry(e.t, EntryName(e.f.Name), params, e.m.Launch)
 	kernel.WriteString(head)
 	kernel.WriteString(" {\n")
@@ -382,22 +385,30 @@ func (e *emitter) assemble(params []Param) string {
 	return kernel.String()
 }
 
-// declareShared declares the shared objects that the kernel uses.
+// declareShared declares the shared objects that the kernel uses and that are no parameters.
 func (e *emitter) declareShared(b *strings.Builder) {
-	if e.places != nil {
+	if e.places != nil && e.lang.Dynamic == nil {
 		fmt.Fprintf(b, "\t%s\n", e.lang.Whole)
 	}
 	for i, o := range e.m.Shared {
-		if !e.shared[i] {
+		if !e.shared[i] || o.Dynamic && e.lang.Dynamic != nil {
 			continue
 		}
 		t, name := e.types.memory(o.Type), e.sharedName(i)
-		text := e.lang.Shared
-		if e.places != nil {
-			text = func(t, name string) string { return e.lang.Part(t, name, e.places[i]) }
+		text := e.lang.Shared(t, name)
+		switch {
+		case o.Dynamic:
+			text = fmt.Sprintf("%[1]s %[2]s = reinterpret_cast<%[1]s>(%[3]s + %[4]d);", e.elements(o), name, WholeName, e.places[i])
+		case e.places != nil && e.places[i] >= 0:
+			text = fmt.Sprintf("%[1]s& %[2]s = *reinterpret_cast<%[1]s*>(%[3]s + %[4]d);", t, name, WholeName, e.places[i])
 		}
-		fmt.Fprintf(b, "\t%s\n", text(t, name))
+		fmt.Fprintf(b, "\t%s\n", text)
 	}
+}
+
+// elements is the type of a pointer to the elements of an array whose length a launch decides.
+func (e *emitter) elements(o *ir.Object) string {
+	return e.lang.Pointer(e.types.memory(o.Type.Elem), ir.Shared, false)
 }
 
 // names reports whether text has a word.

@@ -369,7 +369,11 @@ func (e *emitter) object(p *ir.Value) (string, error) {
 	case ir.OpLocal:
 		return e.name(p), nil
 	case ir.OpShared:
-		return e.sharedName(int(p.Imm)), nil
+		if name := e.sharedName(int(p.Imm)); e.m.Shared[p.Imm].Dynamic {
+			return "*" + name, nil // its name is a pointer to the elements
+		} else {
+			return name, nil
+		}
 	case ir.OpTable:
 		return e.tableName(int(p.Imm)), nil
 	case ir.OpField, ir.OpIndex:
@@ -382,6 +386,9 @@ func (e *emitter) object(p *ir.Value) (string, error) {
 			return fmt.Sprintf("%sf%d", base, p.Imm), nil
 		}
 		i, err := e.expr(p.Args[1])
+		if a := p.Args[0]; a.Op == ir.OpShared && e.m.Shared[a.Imm].Dynamic {
+			return fmt.Sprintf("%s[%s]", e.sharedName(int(a.Imm)), i.s), err
+		}
 		return fmt.Sprintf("%sv[%s]", base, i.s), err
 	case ir.OpOffset:
 		base, err := e.expr(p.Args[0])

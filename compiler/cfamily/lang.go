@@ -41,10 +41,11 @@ type Language struct {
 	// Table writes the head of the declaration of a constant table, outside of functions, up to
 	// its initialiser.
 	Table func(elem, name string) string
-	// Whole declares all shared memory of a block, where launches ask for it, and Part an
-	// object that is some bytes away from its beginning. Part is nil where they never do.
-	Whole string
-	Part  func(elem, name string, at int) string
+	// Whole declares the shared memory that a launch asks for, by the name [WholeName], or is
+	// empty where a parameter is a pointer to it. Dynamic is that parameter then, without its
+	// type and its name.
+	Whole   string
+	Dynamic *Param
 	// Scopes are the scopes of atomic operations, by their number.
 	Scopes [2]string
 	// Zero is a statement that clears the object {p} of type {t}.
@@ -58,6 +59,9 @@ type Language struct {
 	// declarations of its parameters. It may add statements for the body.
 	Entry func(t target.Target, name string, params []Param, launch ir.Bounds) (head string, body []string)
 }
+
+// WholeName is what the memory of [Language.Whole] is called.
+const WholeName = "shared_memory"
 
 // Param is a parameter of a kernel as the language declares it.
 type Param struct {

@@ -26,6 +26,9 @@ type Meta struct {
 	// Dynamic is how many bytes of shared memory a launch must ask for, because the code
 	// declares no length: all that there is, or 0.
 	Dynamic int `json:"dynamic,omitempty"`
+	// Length says where in the argument block the number of elements is that the array of dsl.DynamicShared
+	// has, nil for a kernel without one. A launch asks for their memory besides.
+	Length *ir.Length `json:"length,omitempty"`
 	// Overlaps says that the code begins by waiting for the kernel before it in the stream, so that
 	// the device may start it earlier.
 	Overlaps bool `json:"overlaps,omitempty"`

@@ -27,17 +27,11 @@ var Language = &cfamily.Language{
 	},
 	Shared: func(elem, name string) string { return fmt.Sprintf("__shared__ %s %s;", elem, name) },
 	Table:  func(elem, name string) string { return fmt.Sprintf("__device__ const %s %s", elem, name) },
-	Whole:  "extern __shared__ __align__(16) unsigned char " + whole + "[];",
-	Part: func(elem, name string, at int) string {
-		return fmt.Sprintf("%[1]s& %[2]s = *reinterpret_cast<%[1]s*>(%[3]s + %[4]d);", elem, name, whole, at)
-	},
-	Words: []string{whole},
-	Zero:  "{p} = {t}{};",
-	Entry: entry,
+	Whole:  "extern __shared__ __align__(16) unsigned char " + cfamily.WholeName + "[];",
+	Words:  []string{cfamily.WholeName},
+	Zero:   "{p} = {t}{};",
+	Entry:  entry,
 }
-
-// whole is the name of all shared memory of a block.
-const whole = "shared_memory"
 
 // entry declares the kernel. The driver passes the arguments as one block in which
 // each has its natural alignment, as the compiler lays them out.

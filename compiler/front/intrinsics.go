@@ -55,9 +55,10 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.Thread.Sync":      direct(ir.OpBarrier),
 	"dsl.Thread.SyncWarp":  direct(ir.OpWarpBarrier),
 
-	"dsl.Shared":      {lower: sharedObject},
-	"dsl.SharedSlice": {lower: sharedSlice},
-	"dsl.LocalSlice":  {lower: localSlice},
+	"dsl.Shared":        {lower: sharedObject},
+	"dsl.SharedSlice":   {lower: sharedSlice},
+	"dsl.DynamicShared": {lower: dynamicShared},
+	"dsl.LocalSlice":    {lower: localSlice},
 
 	"dsl.LaunchBounds": {lower: launchBounds},
 
@@ -337,6 +338,15 @@ func sharedSlice(c *callSite) val {
 	}
 	p := c.f.emitImm(ir.OpSharedSized, ir.PtrTo(ir.Shared, t), c.shared(ir.ArrayOf(0, t)), c.arg(1))
 	return val{parts: []val{{v: p}, {v: c.arg(1)}}}
+}
+
+// dynamicShared leaves it to the pass size, which parameter of the kernel the length is.
+func dynamicShared(c *callSite) val {
+	v := sharedSlice(c)
+	if len(v.parts) > 0 {
+		c.f.l.m.Shared[v.parts[0].v.Imm].Dynamic = true
+	}
+	return v
 }
 
 func localSlice(c *callSite) val {

@@ -273,7 +273,7 @@ func (f *funcLower) spaceAt(a *ssa.Alloc, path []int) ir.Space {
 }
 
 // madeIn lists the functions that return memory.
-var madeIn = map[string]ir.Space{"dsl.Shared": ir.Shared, "dsl.SharedSlice": ir.Shared, "dsl.LocalSlice": ir.Local}
+var madeIn = map[string]ir.Space{"dsl.Shared": ir.Shared, "dsl.SharedSlice": ir.Shared, "dsl.DynamicShared": ir.Shared, "dsl.LocalSlice": ir.Local}
 
 func (f *funcLower) spaceOf(x ssa.Value, path []int, seen map[ssa.Value]bool) (ir.Space, bool) {
 	if v, ok := f.env[x]; ok {

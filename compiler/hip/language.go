@@ -27,6 +27,8 @@ var Language = &cfamily.Language{
 	},
 	Shared: func(elem, name string) string { return fmt.Sprintf("__shared__ %s %s;", elem, name) },
 	Table:  func(elem, name string) string { return fmt.Sprintf("__constant__ const %s %s", elem, name) },
+	Whole:  "extern __shared__ __attribute__((aligned(16))) unsigned char " + cfamily.WholeName + "[];",
+	Words:  []string{cfamily.WholeName},
 	Zero:   "{p} = {t}{};",
 	Entry:  entry,
 }

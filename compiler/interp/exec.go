@@ -69,10 +69,7 @@ func newWorker(p *plan) *worker {
 		}
 	}
 	if len(p.shareds) > 0 {
-		w.shared = make([]uint64, p.shared/8+1)
-		for _, x := range p.shareds {
-			w.setPair(x.at, addressOf(w.shared)+x.bits, 0)
-		}
+		w.share(0)
 	}
 	for _, x := range p.tables {
 		w.setPair(x.at, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(x.data)))), 0)
@@ -94,6 +91,18 @@ func (w *worker) constant(f initial) int32 {
 }
 
 func addressOf(mem []uint64) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))) }
+
+// share gives the worker memory for the shared objects of a block, and so many bytes behind them.
+func (w *worker) share(more int) {
+	n := (w.p.shared+more)/8 + 1
+	if cap(w.shared) < n {
+		w.shared = make([]uint64, n)
+	}
+	w.shared = w.shared[:n]
+	for _, x := range w.p.shareds {
+		w.setPair(x.at, addressOf(w.shared)+x.bits, 0)
+	}
+}
 
 func (w *worker) at(off int32) unsafe.Pointer { return unsafe.Add(w.base, off) }
 

@@ -15,7 +15,8 @@ type Program struct {
 	g      *graph
 	name   string
 	args   []arg
-	size   int // bytes of the argument block
+	length *ir.Length // of the array that a launch sizes, nil if there is none
+	size   int        // bytes of the argument block
 
 	mu    sync.Mutex
 	code  [2]*lowered // by rows
@@ -67,6 +68,9 @@ func Load(name string, text []byte, opts ...Option) (*Program, error) {
 	return p, nil
 }
 
+// Shared returns the bytes of shared memory that a block has whatever the launch asks for.
+func (p *Program) Shared() int { return p.code[0].shared }
+
 // New verifies a module and prepares its kernel. The module must not be changed
 // afterwards.
 func New(m *ir.Module, opts ...Option) (*Program, error) {
@@ -93,6 +97,9 @@ func New(m *ir.Module, opts ...Option) (*Program, error) {
 	at, p.size = f.ParamOffsets()
 	for i, v := range f.Params {
 		p.args = append(p.args, arg{at[i], uint8(v.Type.Size())})
+	}
+	if p.length = m.DynamicLength(); p.length == nil && m.Dynamic() != nil {
+		return nil, fmt.Errorf("kernel %s: no parameter %d to be the length of an array", f.Name, m.Dynamic().Param)
 	}
 	for i := range p.code {
 		if p.code[i], err = lower(m, g, i != 0); err != nil {

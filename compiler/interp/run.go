@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // Launch is one execution of a kernel over a grid of blocks.
@@ -28,6 +30,7 @@ type job struct {
 	c      *chosen
 	launch Launch
 	blocks int // in the grid
+	shared int // bytes of a block besides those of the kernel's arrays of known length
 	chunk  int
 
 	next  atomic.Int64 // first block not handed out
@@ -91,7 +94,22 @@ func (j *job) release() {
 // check validates the launch and fills in missing axes.
 func (j *job) check() (err error) {
 	j.blocks, err = j.launch.Check(j.prog.name, j.prog.size)
+	if l := j.prog.length; l != nil && err == nil {
+		j.shared, err = DynamicShared(j.prog.name, l, j.launch.Args)
+	}
 	return err
+}
+
+// DynamicShared returns how many bytes the array of a kernel takes whose length the launch decides.
+func DynamicShared(kernel string, l *ir.Length, args []byte) (int, error) {
+	n, err := l.Bytes(args)
+	if err == nil && n > maxObjects {
+		err = fmt.Errorf("%d bytes of dynamic shared memory; a block can have %d", n, maxObjects)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("launch %s: %w", kernel, err)
+	}
+	return n, nil
 }
 
 // Check reports what is wrong with the launch of a kernel whose parameters take
@@ -264,6 +282,9 @@ func (w *worker) begin(j *job) {
 	}
 	if w.dim != j.launch.Block {
 		w.dim, w.filled = j.launch.Block, -1
+	}
+	if j.prog.length != nil {
+		w.share(j.shared)
 	}
 	w.threads = w.dim[0] * w.dim[1] * w.dim[2]
 	for i := range int32(3) {

@@ -28,6 +28,10 @@ type Bounds struct {
 type Object struct {
 	Name string
 	Type *Type
+	// Dynamic says that a launch decides how many elements the object has: as many as parameter Param
+	// of the kernel says, once pass size has run. Its type is an array of none then, and it is the last one.
+	Dynamic bool
+	Param   int
 }
 
 // sharedAlign is how shared objects are aligned: threads may access them in the widest units.
@@ -40,7 +44,9 @@ func (m *Module) SharedLayout() (offsets []int, size int) {
 	for i, o := range m.Shared {
 		size = (size + sharedAlign - 1) / sharedAlign * sharedAlign
 		offsets[i] = size
-		size += max(o.Type.Size(), 1)
+		if !o.Dynamic {
+			size += max(o.Type.Size(), 1)
+		}
 	}
 	return offsets, size
 }

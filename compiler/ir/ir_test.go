@@ -131,6 +131,7 @@ func TestParseErrors(t *testing.T) {
 		{"func @f() {\nb0:\n ret extra\n}", "unexpected"},
 		{"func @f() {\nb0:\nb0:\n ret\n}", "defined twice"},
 		{"shared 1 \"s\" f32", "numbered in order"},
+		{"shared 0 \"s\" [0]f32 dynamic", "number"},
 		{"table 1 \"t\" [1]i32 1", "numbered in order"},
 		{"table 0 \"t\" [3]i32 1 2", "too few numbers"},
 		{"table 0 \"t\" [3]i32 1 2 3 4", "1 numbers too many"},

@@ -140,7 +140,16 @@ func (p *parser) shared() error {
 		return err
 	}
 	t, err := p.typ()
-	p.m.Shared = append(p.m.Shared, &Object{Name: name, Type: t})
+	if err != nil {
+		return err
+	}
+	o := &Object{Name: name, Type: t}
+	p.m.Shared = append(p.m.Shared, o)
+	p.s = strings.TrimSpace(p.s)
+	if rest, ok := strings.CutPrefix(p.s, "dynamic"); ok {
+		p.s, o.Dynamic = rest, true
+		o.Param, err = p.number()
+	}
 	return err
 }
 

@@ -94,7 +94,11 @@ func (p *printer) module() {
 		p.b.WriteByte('\n')
 	}
 	for i, o := range p.m.Shared {
-		fmt.Fprintf(&p.b, "shared %d %q %s\n", i, o.Name, o.Type)
+		fmt.Fprintf(&p.b, "shared %d %q %s", i, o.Name, o.Type)
+		if o.Dynamic {
+			fmt.Fprintf(&p.b, " dynamic %d", o.Param)
+		}
+		p.b.WriteByte('\n')
 	}
 	for i, t := range p.m.Tables {
 		fmt.Fprintf(&p.b, "table %d %q %s", i, t.Name, t.Type)

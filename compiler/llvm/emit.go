@@ -105,12 +105,12 @@ func (e *emitter) fresh() string {
 }
 
 func (e *emitter) run() error {
-	offsets, size := e.m.SharedLayout()
+	_, size := e.m.SharedLayout()
 	if err := e.t.CheckShared(size); err != nil {
 		return err
 	}
-	if e.d.triple != "" && e.t.Dynamic(size) {
-		e.parts = offsets
+	if e.d.triple != "" {
+		e.parts = e.m.SharedParts(e.t.Dynamic(size))
 	}
 	order := ir.RPO(e.f)
 	for i, b := range order {

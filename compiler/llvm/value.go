@@ -114,12 +114,22 @@ func (e *emitter) variable(suffix string, s ir.Space, g *llir.Global) address {
 // sharedObject is the address of shared object i: a variable of its own, or a part of all
 // the memory that launches ask for.
 func (e *emitter) sharedObject(i int) value.Value {
-	if e.parts == nil {
-		t := objectType(e.m.Shared[i].Type)
+	if e.parts == nil || e.parts[i] < 0 {
+		t := e.sharedType(e.m.Shared[i])
 		return e.variable(fmt.Sprintf("_shared%d", i), ir.Shared, &llir.Global{Linkage: enum.LinkageInternal, ContentType: t, Init: constant.NewUndef(t)})
 	}
 	memory := e.variable("_shared", ir.Shared, &llir.Global{Linkage: enum.LinkageExternal, ContentType: array(0, types.I8)})
 	return &constant.ExprGetElementPtr{ElemType: types.I8, Src: memory, Indices: []constant.Constant{i32(int64(e.parts[i]))}, Typ: memory.to}
+}
+
+// sharedType is the type of a shared object. Code for the host asks for no memory as it is launched: an
+// array whose length a launch decides has all that a block can have.
+func (e *emitter) sharedType(o *ir.Object) types.Type {
+	if !o.Dynamic {
+		return objectType(o.Type)
+	}
+	_, size := e.m.SharedLayout()
+	return array(e.t.MaxShared-size, types.I8)
 }
 
 func (e *emitter) table(i int) value.Value {

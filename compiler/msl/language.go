@@ -21,8 +21,10 @@ var Language = &cfamily.Language{
 		return spaces[space] + " " + elem + "*"
 	},
 	Shared: func(elem, name string) string { return fmt.Sprintf("threadgroup %s %s;", elem, name) },
-	Table:  func(elem, name string) string { return fmt.Sprintf("constant %s %s", elem, name) },
-	Zero:   "{p} = {t}{};",
+	// The launch says how long it is, by setThreadgroupMemoryLength:atIndex:.
+	Dynamic: &cfamily.Param{Attr: "threadgroup(0)"},
+	Table:   func(elem, name string) string { return fmt.Sprintf("constant %s %s", elem, name) },
+	Zero:    "{p} = {t}{};",
 	Inputs: []cfamily.Param{
 		{Type: "metal::uint3", Name: "thread_at", Attr: "thread_position_in_threadgroup"},
 		{Type: "metal::uint3", Name: "block_at", Attr: "threadgroup_position_in_grid"},

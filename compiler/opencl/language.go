@@ -33,11 +33,12 @@ var Language = &cfamily.Language{
 		}
 		return spaces[space] + " " + elem + "*"
 	},
-	Shared: func(elem, name string) string { return fmt.Sprintf("__local %s %s;", elem, name) },
-	Table:  func(elem, name string) string { return fmt.Sprintf("__constant %s %s", elem, name) },
-	Zero:   "{p} = ({t}){0};",
-	Words:  words,
-	Entry:  entry,
+	Shared:  func(elem, name string) string { return fmt.Sprintf("__local %s %s;", elem, name) },
+	Dynamic: new(cfamily.Param), // the last one: clSetKernelArg says how long it is, with a size and no value
+	Table:   func(elem, name string) string { return fmt.Sprintf("__constant %s %s", elem, name) },
+	Zero:    "{p} = ({t}){0};",
+	Words:   words,
+	Entry:   entry,
 }
 
 // spaces are the address spaces as OpenCL calls them.

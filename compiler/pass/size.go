@@ -3,6 +3,7 @@ package pass
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -51,6 +52,9 @@ func size(m *ir.Module, _ *Options) error {
 		fold(f)
 		s.function(f)
 	}
+	if len(s.errs) == 0 {
+		s.dynamicLast()
+	}
 	return errors.Join(s.errs...)
 }
 
@@ -80,7 +84,8 @@ type sizer struct {
 	m      *ir.Module
 	f      *ir.Func
 	shared map[sharedSize]uint64
-	first  []bool // objects that have got a length
+	first  []bool     // objects that have got a length
+	sized  *ir.Object // whose length is a parameter, nil if none is
 	locals []*ir.Value
 	base   map[*ir.Value]*ir.Value // pointer to the first element -> pointer to the array
 	errs   []error
@@ -132,6 +137,9 @@ func (s *sizer) launch(v *ir.Value) {
 // array puts in front of v what makes its array, and turns v into the address
 // of the first element.
 func (s *sizer) array(out []*ir.Value, v *ir.Value) []*ir.Value {
+	if v.Op == ir.OpSharedSized && s.m.Shared[v.Imm].Dynamic && !v.Args[0].IsConst() {
+		return s.dynamic(out, v)
+	}
 	n, ok := s.length(v)
 	if !ok {
 		return out
@@ -158,11 +166,78 @@ func (s *sizer) array(out []*ir.Value, v *ir.Value) []*ir.Value {
 	return out
 }
 
+// dynamic makes v the address of the first element of the array whose length is a parameter.
+func (s *sizer) dynamic(out []*ir.Value, v *ir.Value) []*ir.Value {
+	n := v.Args[0]
+	for n.Op == ir.OpConvert && n.Args[0].Type.IsInt() && n.Args[0].Type.Size() <= n.Type.Size() {
+		n = n.Args[0] // a length that a launch takes is the same number in both types
+	}
+	o := s.m.Shared[v.Imm]
+	switch {
+	case n.Op != ir.OpParam || !scalarParam(s.f, n):
+		s.fail(v, "length of dsl.DynamicShared is no parameter of the kernel").Fix = "pass the length as a parameter of its own, of an integer type"
+		return out
+	case s.sized != nil && (s.sized != o || o.Param != int(n.Imm)):
+		s.fail(v, "second array of dsl.DynamicShared in the kernel").Fix = "use parts of one array"
+		return out
+	}
+	s.sized, o.Param, o.Type = o, int(n.Imm), ir.ArrayOf(0, v.Type.Elem)
+	p := s.f.NewValue(ir.OpShared, ir.PtrTo(ir.Shared, o.Type))
+	p.Pos, p.Block, p.Imm = v.Pos, v.Block, v.Imm
+	zero := s.f.NewValue(ir.OpConst, ir.I64)
+	zero.Pos, zero.Block = v.Pos, v.Block
+	become(v, ir.OpIndex, v.Type, p, zero)
+	return append(out, p, zero)
+}
+
+// scalarParam reports whether p is an integer parameter of the kernel by itself: its length is
+// none of a slice.
+func scalarParam(f *ir.Func, p *ir.Value) bool {
+	at := 0
+	for _, a := range f.Args {
+		if at == int(p.Imm) {
+			return a.Kind == ir.ArgScalar && p.Type.IsInt()
+		}
+		at += a.NumParams()
+	}
+	return false
+}
+
+// dynamicLast makes the array whose length is a parameter the last object, behind which memory may
+// go on; one whose length has come out as a constant is like any other.
+func (s *sizer) dynamicLast() {
+	for _, o := range s.m.Shared {
+		o.Dynamic = o == s.sized
+	}
+	last := len(s.m.Shared) - 1
+	at := slices.Index(s.m.Shared, s.sized)
+	if at < 0 || at == last {
+		return
+	}
+	s.m.Shared[at], s.m.Shared[last] = s.m.Shared[last], s.m.Shared[at]
+	for _, f := range s.m.Funcs {
+		for _, b := range f.Blocks {
+			for _, v := range b.Instrs {
+				switch {
+				case v.Op != ir.OpShared:
+				case v.Imm == uint64(at):
+					v.Imm = uint64(last)
+				case v.Imm == uint64(last):
+					v.Imm = uint64(at)
+				}
+			}
+		}
+	}
+}
+
 // length returns the number of elements that v makes.
 func (s *sizer) length(v *ir.Value) (n uint64, ok bool) {
 	what := "dsl.SharedSlice"
-	if v.Op == ir.OpLocalSized {
+	switch {
+	case v.Op == ir.OpLocalSized:
 		what = "dsl.LocalSlice"
+	case s.m.Shared[v.Imm].Dynamic:
+		what = "dsl.DynamicShared"
 	}
 	x, size := v.Args[0], int64(max(v.Type.Elem.Size(), 1))
 	switch {

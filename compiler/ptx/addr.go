@@ -36,7 +36,7 @@ func (e *emitter) form(v *ir.Value) addr {
 		e.locals = append(e.locals, object{"local", name, v.Type.Elem.Size(), objectAlign})
 		return addr{base: text(name), align: objectAlign}
 	case ir.OpShared:
-		if e.parts != nil {
+		if e.parts != nil && e.parts[v.Imm] >= 0 {
 			return addr{base: text(sharedAll), off: int64(e.parts[v.Imm]), align: objectAlign}
 		}
 		e.shared[v.Imm] = true

@@ -40,11 +40,9 @@ func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
 	}
 	e := newEmitter(m, f, t)
 	e.opt = o
-	offsets, size := m.SharedLayout()
+	_, size := m.SharedLayout()
 	err := t.CheckShared(size)
-	if t.Dynamic(size) {
-		e.parts = offsets
-	}
+	e.parts = m.SharedParts(t.Dynamic(size))
 	if err == nil {
 		err = e.run()
 	}

@@ -68,7 +68,8 @@ func TestSpecialisation(t *testing.T) {
 func TestRead(t *testing.T) {
 	plain := code.Meta{
 		Kernel: "k.Scale[float32]", Entry: "Scale", Target: "ptx:sm_90", Format: "cubin", Shared: 512, Warp: true, Threads: 128, Interpreted: "no",
-		Args: []code.Arg{{Name: "x", Go: "[]float32", Slice: true, Size: 4, Written: true}, {Name: "n", Go: "int", Size: 8, Offset: 16, Const: true}},
+		Length: &ir.Length{Offset: 16, Size: 8, Signed: true, Elem: 4},
+		Args:   []code.Arg{{Name: "x", Go: "[]float32", Slice: true, Size: 4, Written: true}, {Name: "n", Go: "int", Size: 8, Offset: 16, Const: true}},
 	}
 	none, foreign, logs := plain, plain, plain
 	none.Args = []code.Arg{}

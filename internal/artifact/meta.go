@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"github.com/gokiln/kiln/compiler/code"
+	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/internal/plainjson"
 )
 
@@ -41,6 +42,8 @@ func readMeta(text string, m *code.Meta) bool {
 				m.Shared = r.Int()
 			case "dynamic":
 				m.Dynamic = r.Int()
+			case "length":
+				m.Length = readLength(r)
 			case "overlaps":
 				m.Overlaps = r.Bool()
 			case "warp":
@@ -54,6 +57,25 @@ func readMeta(text string, m *code.Meta) bool {
 			}
 		})
 	})
+}
+
+func readLength(r *plainjson.Reader) *ir.Length {
+	l := new(ir.Length)
+	r.Object(func(name string) {
+		switch name {
+		case "offset":
+			l.Offset = r.Int()
+		case "size":
+			l.Size = r.Int()
+		case "signed":
+			l.Signed = r.Bool()
+		case "elem":
+			l.Elem = r.Int()
+		default:
+			r.Fail()
+		}
+	})
+	return l
 }
 
 func readArgs(r *plainjson.Reader, m *code.Meta) {

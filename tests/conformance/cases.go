@@ -24,6 +24,7 @@ func Cases(warpSize int) []Case {
 	b.control()
 	b.rows()
 	b.block()
+	b.dynamic()
 	b.config()
 	b.language()
 	b.lambdas()
@@ -44,6 +45,13 @@ func (b *builder) add(name string, kernel any, blocks, threads int, args ...any)
 
 func (b *builder) add3(name string, kernel any, grid, threads dsl.Dim3, args ...any) {
 	b.cases = append(b.cases, Case{Name: name, Kernel: kernel, Grid: grid, Threads: threads, Args: args})
+}
+
+// dynamic are lengths of shared memory that launches decide.
+func (b *builder) dynamic() {
+	for _, n := range []int{0, 5, 777} {
+		b.add(fmt.Sprintf("BackwardsOf/%d", n), kernels.BackwardsOf, 3, 64, make([]uint32, 3*n), n, int32(0))
+	}
 }
 
 func (b *builder) arithmetic() {

@@ -39,11 +39,17 @@ type Near struct{ Rel, Abs float64 }
 // on Metal, are skipped with the compiler's reason.
 func RunAll(t *testing.T, dev *runtime.Device) {
 	runCases(t, "Cases", dev, false)
-	RunShared(t, dev)
-	RunTrees(t, dev)
-	RunOrder(t, dev)
-	RunLog(t, dev)
-	RunChecked(t, dev)
+	for _, part := range []func(*testing.T, *runtime.Device){RunShared, RunDynamicShared, RunTrees, RunOrder, RunLog, RunChecked} {
+		part(t, dev)
+		nothingLeft(t, dev)
+	}
+}
+
+// nothingLeft fails the test where its last part has left a failure that Sync has not reported yet: the
+// next part would take it for its own.
+func nothingLeft(t *testing.T, dev *runtime.Device) {
+	t.Helper()
+	require.NoError(t, dev.Sync(), "the last part of the suite has left this failure to the next")
 }
 
 // runCases runs every case as a subtest of the group, several at a time: what takes time

@@ -49,6 +49,7 @@ var customProbes = map[string]probe{
 	"dsl.F32":                 {params: []string{"out []float32", "x []dsl.BF16"}, body: []string{"out[0] = dsl.F32(x[0])"}, ops: loadStore, noise: moved},
 	"dsl.F64":                 {params: []string{"out []float64", "x []float32"}, body: []string{"out[0] = dsl.F64(x[0])"}, ops: loadStore, noise: moved},
 	"dsl.Shared":              {body: []string{"dsl.Shared[[64]float32](t)"}},
+	"dsl.DynamicShared":       {params: []string{"out []float32", "n int"}, body: []string{"s := dsl.DynamicShared[float32](t, n)", "s[0] = out[0]", "t.Sync()", "out[0] = s[0]"}},
 	"dsl.SharedSlice":         {params: []string{"out []float32"}, body: []string{"s := dsl.SharedSlice[float32](t, 64)", "s[0] = out[0]", "t.Sync()", "out[0] = s[0]"}},
 	"dsl.LocalSlice":          {params: []string{"out []float32", "i []int"}, body: []string{"s := dsl.LocalSlice[float32](64)", "s[i[0]] = out[0]", "out[0] = s[i[1]]"}},
 	"dsl.LaunchBounds":        {body: []string{"dsl.LaunchBounds(t, 128, 2)"}},

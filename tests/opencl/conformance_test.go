@@ -101,19 +101,38 @@ func TestConformance(t *testing.T) {
 	}
 	t.Logf("%d kernels, %d cases", len(k.modules), len(k.cases))
 	require.Greater(t, len(k.cases), 100)
+	require.True(t, slices.ContainsFunc(k.modules, func(m *ir.Module) bool { return m.Dynamic() != nil }), "a kernel has dynamic shared memory")
 	text, err := emit.Language.EmitAll(k.modules, tgt, cfamily.Options{})
 	require.NoError(t, err)
 	program, err := dev.Build(text, emit.BuildOptions)
 	require.NoError(t, err)
 	for i, c := range k.cases {
-		t.Run(c.Name, func(t *testing.T) { check(t, program, fmt.Sprintf("k%d", k.module[i]), c) })
+		t.Run(c.Name, func(t *testing.T) { check(t, program, k.modules[k.module[i]], c) })
 	}
 }
 
-func check(t *testing.T, program *opencl.Program, name string, c conformance.Case) {
+func check(t *testing.T, program *opencl.Program, m *ir.Module, c conformance.Case) {
 	require.NoError(t, conformance.CheckBy(c, 32, "OpenCL", func() ([]any, error) {
-		return program.Call(name, axes(c.Grid), axes(c.Threads), c.Args)
+		return program.Call(m.Kernel().Name, axes(c.Grid), axes(c.Threads), c.Args, local(m, c)...)
 	}))
+}
+
+// local is the memory of the array whose length the arguments of a case say, nothing if the kernel has
+// no such array. OpenCL has no memory of no bytes.
+func local(m *ir.Module, c conformance.Case) []opencl.Arg {
+	o := m.Dynamic()
+	if o == nil {
+		return nil
+	}
+	at := 0
+	for i, a := range m.Kernel().Args {
+		if at == o.Param {
+			n := reflect.ValueOf(c.Args[i]).Int()
+			return []opencl.Arg{{Local: max(int(n)*o.Type.Elem.Size(), 1)}}
+		}
+		at += a.NumParams()
+	}
+	return nil
 }
 
 func axes(d dsl.Dim3) [3]int { return [3]int{max(d.X, 1), max(d.Y, 1), max(d.Z, 1)} }

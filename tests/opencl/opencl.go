@@ -140,9 +140,10 @@ func (d *Device) Build(text, options string) (*Program, error) {
 }
 
 // Arg is an argument of a kernel: memory that the kernel may change, if Memory is
-// set, or the bytes of a scalar or struct.
+// set, Local bytes of local memory if that is not 0, or the bytes of a scalar or struct.
 type Arg struct {
 	Memory bool
+	Local  int
 	Bytes  []byte
 }
 
@@ -169,7 +170,10 @@ func (p *Program) Run(name string, grid, block [3]int, args []Arg) error {
 			size = unsafe.Sizeof(handles[i])
 		}
 		value := addr(&pin, &handles[i])
-		if !a.Memory && len(a.Bytes) > 0 {
+		switch {
+		case a.Local > 0:
+			size, value = uintptr(a.Local), 0
+		case !a.Memory && len(a.Bytes) > 0:
 			value = addr(&pin, &a.Bytes[0])
 		}
 		if err := d.do("clSetKernelArg", kernel, uintptr(i), size, value); err != nil {
@@ -195,8 +199,8 @@ func (p *Program) Run(name string, grid, block [3]int, args []Arg) error {
 }
 
 // Call runs a kernel with Go values as arguments, slices and numbers, and returns them
-// as the kernel leaves them.
-func (p *Program) Call(name string, grid, block [3]int, args []any) ([]any, error) {
+// as the kernel leaves them. More arguments may follow.
+func (p *Program) Call(name string, grid, block [3]int, args []any, more ...Arg) ([]any, error) {
 	a := hostargs.Copy(args...)
 	defer a.Close()
 	var list []Arg
@@ -207,7 +211,7 @@ func (p *Program) Call(name string, grid, block [3]int, args []any) ([]any, erro
 			list = append(list, Arg{Bytes: hostargs.Number(v)})
 		}
 	}
-	return a.Values, p.Run(name, grid, block, list)
+	return a.Values, p.Run(name, grid, block, append(list, more...))
 }
 
 // upload makes a memory object; there are none of no bytes.

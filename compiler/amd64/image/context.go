@@ -28,7 +28,9 @@ const (
 	// mapping x is the number of that thread in the block, and the others are 0.
 	CtxFaultThread = 176
 
-	CtxPrivate = 200 // the rest is the code's own
+	CtxDynamic = 200 // vectors of shared memory that a launch asks for, see Image.Length
+
+	CtxPrivate = 208 // the rest is the code's own
 
 	ContextSize  = 768
 	ContextAlign = 64

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
+	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/internal/devlog"
 )
 
@@ -34,11 +35,14 @@ type Image struct {
 	Barriers  bool `json:"barriers,omitempty"`
 	// WarpOps says that threads of a warp communicate: blocks must be whole warps. A
 	// kernel that only asks for the number of its lane has two entries, and takes any.
-	WarpOps bool   `json:"warpops,omitempty"`
-	Shared  int    `json:"shared"`          // bytes of shared memory of a block
-	Local   int    `json:"local"`           // bytes of a thread in FrameSize
-	Args    int    `json:"args"`            // bytes of the argument block, without padding at its end
-	Sites   []Site `json:"sites,omitempty"` // where the kernel can fail
+	WarpOps bool `json:"warpops,omitempty"`
+	Shared  int  `json:"shared"` // bytes of shared memory of a block
+	// Length says how many elements the array has that a launch sizes. It begins at the
+	// next multiple of ContextAlign behind Shared; nil if there is none.
+	Length *ir.Length `json:"length,omitempty"`
+	Local  int        `json:"local"`           // bytes of a thread in FrameSize
+	Args   int        `json:"args"`            // bytes of the argument block, without padding at its end
+	Sites  []Site     `json:"sites,omitempty"` // where the kernel can fail
 
 	// Code is the machine code and its constants. Entries and constants may be
 	// anywhere in it; it is loaded at a multiple of 64 bytes at least.
@@ -163,6 +167,9 @@ func (m *Image) check() error {
 		return fmt.Errorf("frame of %d bytes", m.FrameSize)
 	case m.Shared < 0 || m.Shared > maxShared || m.Local < 0 || m.Args < 0:
 		return fmt.Errorf("%d bytes of shared memory, %d of local variables, %d of arguments", m.Shared, m.Local, m.Args)
+	}
+	if l := m.Length; l != nil && (l.Size < 1 || l.Size > 8 || l.Elem < 0 || l.Offset < 0 || l.Offset > m.Args-l.Size) {
+		return fmt.Errorf("length of shared memory at %d of %d bytes of arguments", l.Offset, m.Args)
 	}
 	return nil
 }

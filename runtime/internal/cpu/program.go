@@ -98,8 +98,11 @@ type function struct {
 // Info says what is known before a launch.
 func (f *function) Info() driver.FunctionInfo {
 	info := driver.FunctionInfo{Name: f.name, MaxThreads: maxThreads}
-	if p, ok := f.program.(compiled); ok {
+	switch p := f.program.(type) {
+	case compiled:
 		info.Shared, info.Local = p.Shared(), p.Local()
+	case interface{ Shared() int }:
+		info.Shared = p.Shared()
 	}
 	return info
 }

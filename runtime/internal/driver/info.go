@@ -48,6 +48,9 @@ type Image struct {
 	Shared       int  // bytes of dynamic shared memory that the kernels need in every launch
 	LineInfo     bool // keep source positions for profilers
 
+	// Dynamic says that the kernels have an array of shared memory whose length a launch decides.
+	Dynamic bool
+
 	// Overlaps says that the kernels begin by waiting for the one before them in the stream. The
 	// device may start such a one before the other has ended.
 	Overlaps bool

@@ -26,6 +26,7 @@ type selectors struct {
 	setURL, setFunction, setArchives, addFunctions, serialize                             uintptr
 	contents, gpuAddress, setSignaled, waitValue, commandBuffer, compute, blit, waitFor   uintptr
 	signal, commit, waitDone, status, error, setPipeline, setBytes, useResource, dispatch uintptr
+	setShared                                                                             uintptr
 	endEncoding, copy, fill                                                               uintptr
 }
 
@@ -61,7 +62,7 @@ func (s *selectors) table() map[string]*uintptr {
 		"contents": &s.contents, "gpuAddress": &s.gpuAddress, "setSignaledValue:": &s.setSignaled, "waitUntilSignaledValue:timeoutMS:": &s.waitValue, "commandBuffer": &s.commandBuffer,
 		"computeCommandEncoder": &s.compute, "blitCommandEncoder": &s.blit, "encodeWaitForEvent:value:": &s.waitFor, "encodeSignalEvent:value:": &s.signal,
 		"commit": &s.commit, "waitUntilCompleted": &s.waitDone, "status": &s.status, "error": &s.error,
-		"setComputePipelineState:": &s.setPipeline, "setBytes:length:atIndex:": &s.setBytes, "useResource:usage:": &s.useResource,
+		"setComputePipelineState:": &s.setPipeline, "setBytes:length:atIndex:": &s.setBytes, "setThreadgroupMemoryLength:atIndex:": &s.setShared, "useResource:usage:": &s.useResource,
 		"dispatchThreadgroups:threadsPerThreadgroup:": &s.dispatch, "endEncoding": &s.endEncoding,
 		"copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:": &s.copy, "fillBuffer:range:value:": &s.fill,
 	}

@@ -14,15 +14,17 @@ type module struct {
 	dev     *device
 	handle  uintptr
 	archive []byte // of its machine code, nil if there is none
+	dynamic bool   // its kernels have an array of threadgroup memory whose length a launch decides
 	mu      sync.Mutex
 	states  []uintptr // of its kernels
 }
 
 // function is an MTLComputePipelineState.
 type function struct {
-	dev    *device
-	handle uintptr
-	info   driver.FunctionInfo
+	dev     *device
+	handle  uintptr
+	info    driver.FunctionInfo
+	dynamic bool // see module
 }
 
 // Load compiles Metal's language, or opens a library that Apple's tools made of it. Of an image that
@@ -39,7 +41,7 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 			return nil, d.refused(op, "the image is damaged")
 		}
 	case img.Format == formatLibrary:
-		return d.open(op, img.Code)
+		return d.open(op, img)
 	case img.Format != formatText:
 		return nil, d.refused(op, "an Apple GPU runs code of format msl, not "+img.Format)
 	}
@@ -51,21 +53,21 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 			return nil, err
 		}
 	}
-	return &module{dev: d, handle: h, archive: archive}, nil
+	return &module{dev: d, handle: h, archive: archive, dynamic: img.Dynamic}, nil
 }
 
 // open makes a module of a library in Metal's own format, which Metal reads from a file.
-func (d *device) open(op string, content []byte) (driver.Module, error) {
+func (d *device) open(op string, img driver.Image) (driver.Module, error) {
 	l := d.lib
 	defer l.pool()()
 	var m *module
-	err := asFile(content, func(name string) error {
+	err := asFile(img.Code, func(name string) error {
 		failure := new(uintptr)
 		h := l.send(d.handle, l.openLibrary, l.url(name), uintptr(unsafe.Pointer(failure)))
 		if h == 0 {
 			return d.compileError(op, *failure, "")
 		}
-		m = &module{dev: d, handle: d.own(h)}
+		m = &module{dev: d, handle: d.own(h), dynamic: img.Dynamic}
 		return nil
 	})
 	if refused := (*driver.Error)(nil); err != nil && !errors.As(err, &refused) {
@@ -132,7 +134,7 @@ func (m *module) Function(name string) (driver.Function, error) {
 	}
 	fn := &function{dev: d, handle: d.own(h), info: driver.FunctionInfo{
 		Name: name, MaxThreads: int(l.send(h, l.maxThreads)), Shared: int(l.send(h, l.static)),
-	}}
+	}, dynamic: m.dynamic}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.states = append(m.states, h)

@@ -2,6 +2,7 @@ package metal
 
 import (
 	"encoding/binary"
+	"fmt"
 	goruntime "runtime"
 	"unsafe"
 
@@ -130,8 +131,8 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 	if !ok || fn.dev != d {
 		return d.invalid("launch", "the kernel was loaded on another device")
 	}
-	if l.Shared > 0 {
-		return d.invalid("launch "+fn.info.Name, "Metal kernels declare their threadgroup memory; a launch cannot add to it")
+	if text := fn.shared(l); text != "" {
+		return d.invalid("launch "+fn.info.Name, text)
 	}
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
@@ -142,6 +143,20 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 	d.call(d.lib.pop, token)
 	goruntime.KeepAlive(l)
 	return err
+}
+
+// threadgroupLength is the length that Metal takes for n bytes: a multiple of 16, and not 0.
+func threadgroupLength(n int) int { return max((n+15)&^15, 16) }
+
+// shared says what is wrong with the shared memory that a launch asks for, "" if nothing is.
+func (f *function) shared(l *driver.Launch) string {
+	switch n, most := threadgroupLength(l.Shared), f.dev.info.SharedPerBlock; {
+	case !f.dynamic && l.Shared > 0:
+		return "the kernel declares its threadgroup memory; a launch cannot add to it"
+	case f.dynamic && n > most-f.info.Shared:
+		return fmt.Sprintf("%d bytes of dynamic shared memory, %d with what Metal adds, and %d that the kernel has; a block can have %d", l.Shared, n, f.info.Shared, most)
+	}
+	return ""
 }
 
 // call calls a function of one argument, with mu held.
@@ -163,6 +178,9 @@ func (s *stream) launch(fn *function, l *driver.Launch) error {
 	}
 	if len(l.Args) > 0 {
 		d.msg(encoder, d.lib.setBytes, uintptr(unsafe.Pointer(unsafe.SliceData(l.Args))), uintptr(len(l.Args)), 0, 0)
+	}
+	if fn.dynamic {
+		d.msg(encoder, d.lib.setShared, uintptr(threadgroupLength(l.Shared)), 0, 0, 0)
 	}
 	d.reside(encoder, l.Args)
 	dl.Call(d.lib.msgSend, dispatchWords(&l.Scratch, encoder, d.lib.dispatch, l.Grid, l.Block))

@@ -17,6 +17,7 @@ type job struct {
 	shape       shape
 	grid, block [3]int
 	args        []byte
+	shared      int // bytes of a block that the launch decides
 	ctx         context.Context
 	blocks      int
 	workers     int // how many may share the work
@@ -75,13 +76,13 @@ const (
 )
 
 // runJob executes all blocks of a launch.
-func (p *Program) runJob(l *interp.Launch, blocks int) error {
+func (p *Program) runJob(l *interp.Launch, blocks, shared int) error {
 	j := jobs.Get().(*job)
 	if j.help == nil {
 		j.help, j.idle = j.helper, make(chan struct{}, 1)
 	}
 	j.prog, j.shape, j.grid, j.block, j.args, j.ctx, j.blocks = p, p.shape(l.Block), l.Grid, l.Block, l.Args, l.Ctx, blocks
-	j.workers = 1
+	j.shared, j.workers = shared, 1
 	if blocks > 1 {
 		j.workers = min(runtime.GOMAXPROCS(0), blocks)
 	}

@@ -79,6 +79,12 @@ func (p *Program) Run(l interp.Launch) error {
 	if err != nil || blocks == 0 {
 		return err
 	}
+	shared := 0
+	if p.img.Length != nil {
+		if shared, err = interp.DynamicShared(p.img.Kernel, p.img.Length, l.Args); err != nil {
+			return err
+		}
+	}
 	if p.img.WarpOps {
 		if err := interp.CheckWarps(p.img.Kernel, l.Block[0]*l.Block[1]*l.Block[2], p.img.Warp); err != nil {
 			return err
@@ -88,7 +94,7 @@ func (p *Program) Run(l interp.Launch) error {
 		return fmt.Errorf("launch %s: %w", p.img.Kernel, err)
 	}
 	defer p.code.m.release()
-	return p.runJob(&l, blocks)
+	return p.runJob(&l, blocks, shared)
 }
 
 // shape is how threads of a block lie in vectors, and what memory they need.

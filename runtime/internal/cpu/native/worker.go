@@ -34,7 +34,8 @@ func align(n int) int { return (n + image.ContextAlign - 1) &^ (image.ContextAli
 func (w *worker) begin(j *job) error {
 	args := afterAll
 	shared := align(args + len(j.args))
-	frames := align(shared + j.prog.img.Shared)
+	dynamic := align(j.shared) // whole vectors of every width
+	frames := shared + align(j.prog.img.Shared) + dynamic
 	if err := w.reserve(frames + j.shape.frames); err != nil {
 		return fmt.Errorf("launch %s: %w", j.prog.img.Kernel, err)
 	}
@@ -43,6 +44,7 @@ func (w *worker) begin(j *job) error {
 	c[image.CtxArgs/8] = base + uint64(args)
 	c[image.CtxShared/8] = base + uint64(shared)
 	c[image.CtxFrames/8] = base + uint64(frames)
+	c[image.CtxDynamic/8] = uint64(dynamic / (4 * j.prog.img.Warp))
 	for i := range 3 {
 		c[image.CtxGridDim/8+i] = uint64(j.grid[i])
 		c[image.CtxBlockDim/8+i] = uint64(j.block[i])

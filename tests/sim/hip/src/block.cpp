@@ -86,6 +86,7 @@ struct Fiber {
 struct Block {
 	const Kernel *kernel;
 	const unsigned char *args;
+	size_t shared; // bytes of dynamic shared memory
 	int n, wave;
 	uint32_t dim[3];
 	bool strict;
@@ -251,6 +252,17 @@ std::string run_wave(Fiber *wave, int n) {
 	}
 }
 
+constexpr unsigned char guard = 0xA5;
+constexpr size_t guarded = 4096;
+
+// overrun returns what is wrong with the bytes behind the dynamic shared memory, which nothing may write.
+std::string overrun(const uint32_t at[3]) {
+	for (size_t i = 0; block.kernel->dynamic && i < guarded; i++)
+		if ((unsigned char)block.kernel->dynamic[block.shared + i] != guard)
+			return "kernel " + block.kernel->name + ", block " + name_of(at) + ": writes behind its " + std::to_string(block.shared) + " bytes of dynamic shared memory";
+	return "";
+}
+
 std::string run_block(const uint32_t at[3]) {
 	for (int i = 0; i < block.n; i++) {
 		Fiber &f = fibers[i];
@@ -259,13 +271,14 @@ std::string run_block(const uint32_t at[3]) {
 		f.state = READY, f.stack = nullptr, f.released = f.barred = 0;
 	}
 	if (block.kernel->lds_size) memset(block.kernel->lds, 0xFF, block.kernel->lds_size);
+	if (block.kernel->dynamic) memset(block.kernel->dynamic, 0xFF, block.shared), memset(block.kernel->dynamic + block.shared, guard, guarded);
 	for (;;) {
 		for (int i = 0; i < block.n; i += block.wave) {
 			std::string wrong = run_wave(fibers + i, std::min(block.wave, block.n - i));
 			if (!wrong.empty()) return wrong;
 		}
 		Fiber *first = live(fibers, block.n);
-		if (first == nullptr) return block.unfenced;
+		if (first == nullptr) return block.unfenced.empty() ? overrun(at) : block.unfenced;
 		if (Fiber *f = apart(fibers, block.n)) return divergence("block", *first, *f);
 		for (int i = 0; i < block.n; i++)
 			if (fibers[i].state == AT_BARRIER) fibers[i].state = READY;
@@ -343,11 +356,11 @@ void abandon() {
 
 } // namespace
 
-std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t dim[3], int wave, const unsigned char *args, int *code) {
+std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t dim[3], int wave, size_t shared, const unsigned char *args, int *code) {
 	static std::mutex one;
 	std::lock_guard<std::mutex> lock(one);
 	catch_faults();
-	block = {&k, args, (int)(dim[0] * dim[1] * dim[2]), wave, {dim[0], dim[1], dim[2]}, is_strict(), ""};
+	block = {&k, args, shared, (int)(dim[0] * dim[1] * dim[2]), wave, {dim[0], dim[1], dim[2]}, is_strict(), ""};
 	// The packet, as far as kernels read it: the size of a block and of the grid, in threads.
 	for (int i = 0; i < 3; i++) {
 		uint16_t size = (uint16_t)dim[i];

@@ -100,14 +100,35 @@ std::vector<std::string> kernels_in(const std::string &source) {
 	return names;
 }
 
+// plain makes an ordinary array of the dynamic shared memory that a text declares, of which it returns
+// the type of the elements and the name. All kernels of a text declare it alike.
+std::string plain(std::string s, std::string &type, std::string &name) {
+	static const std::string words = "extern __shared__ ";
+	for (size_t at = s.find(words); at != std::string::npos; at = s.find(words, at)) {
+		s.replace(at, words.size(), "extern ");
+		size_t end = s.find('[', at), start = end;
+		if (end == std::string::npos) break;
+		while (start > at && (isalnum((unsigned char)s[start - 1]) || s[start - 1] == '_')) start--;
+		at += 7;
+		type = s.substr(at, start - at), name = s.substr(start, end - start);
+	}
+	if (!name.empty()) s = "extern \"C\" " + type + name + "[];\n#line 1\n" + s;
+	return s;
+}
+
 // unit is the text that clang sees: the kernel's with what the simulator looks for
 // behind it.
 std::string unit(const Program &p, const std::string &arch) {
-	std::string s = "#line 1 \"" + p.name + "\"\n" + p.source + "\n#line 1 \"simulator\"\nextern \"C\" {\n";
+	std::string type, name, source = plain(p.source, type, name);
+	std::string s = "#line 1 \"" + p.name + "\"\n" + source + "\n#line 1 \"simulator\"\nextern \"C\" {\n";
 	s += "extern const char kiln_sim_arch[] = \"" + arch + "\";\nextern const kiln_sim_kernel kiln_sim_kernels[] = {\n";
 	for (const std::string &name : kernels_in(p.source))
 		s += "\t{\"" + name + "\", kiln_sim_thunk<&" + name + ">::call, kiln_sim_thunk<&" + name + ">::layout.used},\n";
-	return s + "\t{0, 0, 0}};\nextern char *const kiln_sim_lds[] = {__start_kiln_lds, __stop_kiln_lds};\n}\n";
+	std::string dynamic = "0";
+	if (!name.empty()) dynamic = "(char *)" + name;
+	s += "\t{0, 0, 0}};\nextern char *const kiln_sim_lds[] = {__start_kiln_lds, __stop_kiln_lds, " + dynamic + "};\n}\n";
+	if (!name.empty()) s += "alignas(16) " + type + name + "[" + std::to_string(dynamic_room) + " / sizeof(*" + name + ")];\n";
+	return s;
 }
 
 // ---- clang -----------------------------------------------------------------------------
@@ -309,7 +330,7 @@ static int load(Module *m, const char *image) {
 	if (lds_size > (size_t)arch_of(m->device).lds)
 		return refuse(INVALID_IMAGE, std::to_string(lds_size) + " bytes of shared memory, more than a block has");
 	for (; list->name; list++)
-		m->kernels[list->name].reset(new Kernel{list->name, list->call, list->size, lds[0], lds_size, m->device, true});
+		m->kernels[list->name].reset(new Kernel{list->name, list->call, list->size, lds[0], lds_size, m->device, true, lds[2]});
 	return SUCCESS;
 }
 
@@ -419,9 +440,9 @@ int kernel_work(std::function<void()> &work, void *function, const uint32_t grid
 		uint32_t grid[3], block[3];
 	} shape = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}};
 	int wave = arch_of(k->device).wave;
-	work = [k, shape, wave, copy = std::vector<unsigned char>(args, args + size)] {
+	work = [k, shape, wave, shared, copy = std::vector<unsigned char>(args, args + size)] {
 		int code = LAUNCH_FAILURE;
-		std::string wrong = run_grid(*k, shape.grid, shape.block, wave, copy.data(), &code);
+		std::string wrong = run_grid(*k, shape.grid, shape.block, wave, shared, copy.data(), &code);
 		if (wrong.empty()) {
 			std::lock_guard<std::mutex> lock(mu);
 			if (std::string text = damaged(k->device); !text.empty()) wrong = "kernel " + k->name + ": " + text, code = ILLEGAL_ADDRESS;

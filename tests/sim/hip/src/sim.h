@@ -97,9 +97,12 @@ struct Kernel {
 	size_t lds_size;
 	int device;
 	bool fences = false; // its barriers order no memory by themselves
+	char *dynamic = nullptr; // memory of dynamic_room bytes for what launches ask for, nullptr if it uses none
 };
-// run_grid runs a kernel and returns the text of what went wrong, with its code.
-std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], int wave, const unsigned char *args, int *code);
+constexpr size_t dynamic_room = 68 << 10; // what a block can have, and what nothing may write to
+// run_grid runs a kernel with so many bytes of dynamic shared memory and returns the text of what went wrong,
+// with its code.
+std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], int wave, size_t shared, const unsigned char *args, int *code);
 
 // ---- what streams and graphs do: each checks its parameters, as the call of the
 // runtime does, and gives out the work

@@ -35,6 +35,10 @@ std::string caller(const Entry &e) {
 			sizes += "extern \"C\" constant const unsigned long kiln_size_" + e.name + "_" + std::to_string(p.buffer) + " = sizeof(" + type + ");\n";
 			continue;
 		}
+		if (p.threadgroup) {
+			s += "(" + p.type + ")at[" + std::to_string(max_buffers) + "]";
+			continue;
+		}
 		int at = first.at(p.attribute);
 		auto v = [&](int n) { return "v[" + std::to_string(at + n) + "]"; };
 		s += at < 15 ? "metal::uint3{" + v(0) + ", " + v(1) + ", " + v(2) + "}" : v(0);

@@ -104,6 +104,7 @@ struct Encoder : Object {
 	std::map<int, std::string> bytes;
 	std::map<int, std::pair<Buffer *, size_t>> buffers;
 	std::vector<Buffer *> used; // made resident
+	uint64_t shared = 0;        // bytes of threadgroup memory at index 0
 	Encoder(const char *name, CommandBuffer *c) : Object(name), cb(c) { retain(c); }
 	void close() override {
 		if (!ended) problem(isa->name + " deallocated before endEncoding");

@@ -9,11 +9,14 @@ uint32_t sizes[6]; // of a block, of the grid; the engine runs one kernel at a t
 std::mutex one;
 }
 
-std::string run_kernel(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], const uint64_t buffers[max_buffers]) {
+std::string run_kernel(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], size_t shared, uint64_t buffers[max_buffers + 1]) {
 	std::lock_guard<std::mutex> lock(one);
 	memcpy(sizes, block, 12), memcpy(sizes + 3, grid, 12);
 	int code = 0;
-	return run_grid(k, grid, block, 32, (const unsigned char *)buffers, &code);
+	static char dynamic[dynamic_room] __attribute__((aligned(16)));
+	Kernel with = k;
+	with.dynamic = dynamic, buffers[max_buffers] = (uint64_t)dynamic;
+	return run_grid(with, grid, block, 32, shared, (const unsigned char *)buffers, &code);
 }
 
 // kiln_metal_place gives a thread what the parameters of a kernel may ask for.
@@ -35,8 +38,8 @@ EXPORT void *sim_compile(const char *source, int version, char *log, size_t size
 
 EXPORT int sim_run(void *handle, const char *name, const uint32_t *dims, uint64_t args, char *log, size_t size) {
 	auto &f = (*(std::shared_ptr<Code> *)handle)->functions[name];
-	uint64_t buffers[max_buffers] = {args};
-	std::string wrong = f ? run_kernel(f->kernel, dims, dims + 3, buffers) : "no kernel " + std::string(name);
+	uint64_t buffers[max_buffers + 1] = {args};
+	std::string wrong = f ? run_kernel(f->kernel, dims, dims + 3, 0, buffers) : "no kernel " + std::string(name);
 	strncpy(log, wrong.c_str(), size - 1);
 	return !wrong.empty();
 }

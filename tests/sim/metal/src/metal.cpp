@@ -205,13 +205,23 @@ void use_resource(Encoder *e, SEL sel, Buffer *b, uint64_t usage) {
 	e->used.push_back(b);
 }
 
+void set_shared(Encoder *e, SEL sel, uint64_t size, uint64_t i) {
+	if (!open(e, sel)) return;
+	if (i >= max_buffers) return problem(std::string(sel) + ": index " + std::to_string(i) + " is out of range: there are 31");
+	if (size == 0 || size % 16 != 0) return problem(std::string(sel) + ": the length " + std::to_string(size) + " is no multiple of 16");
+	if (i == 0) e->shared = size;
+}
+
 // refused returns why a dispatch cannot be, "" if it can.
 std::string refused(Encoder *e, Size grid, Size block) {
 	if (!e->pipeline) return "no pipeline state is set";
 	if (!grid.w || !grid.h || !grid.d || !block.w || !block.h || !block.d) return "the grid or the threadgroup is empty";
 	uint64_t n = block.w * block.h * block.d;
 	if (n > max_threads) return "a threadgroup of " + std::to_string(n) + " threads; the pipeline state has maxTotalThreadsPerThreadgroup 1024";
+	if (uint64_t size = e->shared + e->pipeline->f->kernel.lds_size; size > threadgroup_memory)
+		return "a total threadgroup memory length of " + std::to_string(size) + " exceeds the maximum of 32768";
 	for (const Parameter &p : e->pipeline->f->entry.params) {
+		if (p.threadgroup && e->shared == 0) return "missing threadgroup memory length at index 0 for " + p.name;
 		if (p.buffer < 0) continue;
 		size_t need = e->pipeline->f->needs[p.buffer], have = 0;
 		auto bytes = e->bytes.find(p.buffer);
@@ -233,14 +243,15 @@ void dispatch(Encoder *e, SEL sel, Size grid, Size block) {
 	Pipeline *p = e->pipeline;
 	auto used = e->used;
 	auto bytes = e->bytes;
+	uint64_t shared = e->shared;
 	auto buffers = e->buffers;
 	e->cb->work.push_back([=]() -> std::string {
-		uint64_t table[max_buffers] = {};
+		uint64_t table[max_buffers + 1] = {};
 		for (auto &[i, b] : bytes) table[i] = (uint64_t)b.data();
 		for (auto &[i, b] : buffers) table[i] = b.first->gpu + b.second;
 		for (Buffer *b : used) b->resident(true);
 		const uint32_t g[3] = {(uint32_t)grid.w, (uint32_t)grid.h, (uint32_t)grid.d}, t[3] = {(uint32_t)block.w, (uint32_t)block.h, (uint32_t)block.d};
-		std::string wrong = run_kernel(p->f->kernel, g, t, table);
+		std::string wrong = run_kernel(p->f->kernel, g, t, shared, table);
 		for (Buffer *b : used) b->resident(false);
 		return wrong;
 	});
@@ -361,6 +372,7 @@ void command_methods() {
 	});
 	method(c, "setBytes:length:atIndex:", set_bytes);
 	method(c, "setBuffer:offset:atIndex:", set_buffer);
+	method(c, "setThreadgroupMemoryLength:atIndex:", set_shared);
 	method(c, "useResource:usage:", use_resource);
 	method(c, "dispatchThreadgroups:threadsPerThreadgroup:", dispatch);
 	method(c, "endEncoding", end_encoding);

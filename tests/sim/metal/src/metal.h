@@ -34,6 +34,7 @@ bool write_whole(const std::string &path, const std::string &text);
 struct Parameter {
 	std::string type, name, attribute;
 	int buffer = -1;        // index, of a buffer
+	bool threadgroup = false; // threadgroup memory whose length the encoder has
 	bool reference = false; // to one object, which has to be in the buffer as a whole
 };
 struct Entry {
@@ -64,6 +65,6 @@ std::shared_ptr<Code> compile_text(const std::string &source, int version, bool 
 
 // ---- grid.cpp
 
-// run_kernel runs a kernel with a table of the addresses of its buffers, and
-// returns the text of what went wrong.
-std::string run_kernel(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], const uint64_t buffers[max_buffers]);
+// run_kernel runs a kernel with so many bytes of threadgroup memory besides its own and with a table of
+// the addresses of its buffers, which gets that of the memory. It returns the text of what went wrong.
+std::string run_kernel(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], size_t shared, uint64_t buffers[max_buffers + 1]);

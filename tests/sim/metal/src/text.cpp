@@ -67,6 +67,10 @@ std::string judge(Parameter &p) {
 		if (p.type.compare(0, 7, "device ") != 0 && p.type.compare(0, 9, "constant ") != 0) return "buffers are in address space device or constant, not '" + p.type + "'";
 		return "";
 	}
+	if (p.attribute == "threadgroup(0)") { // the only one that the simulator has memory for
+		p.threadgroup = true;
+		return p.type.compare(0, 12, "threadgroup ") == 0 && p.type.back() == '*' ? "" : "'threadgroup' attribute only applies to pointers to threadgroup memory, not '" + p.type + "'";
+	}
 	std::string type = p.type.compare(0, 7, "metal::") == 0 ? p.type.substr(7) : p.type;
 	if (type == "u32") type = "uint";
 	for (const Meaning &m : meanings)
