@@ -24,6 +24,7 @@ type Elementwise struct {
 	args   int  // operands
 	params int  // numbers that all elements share
 	truth  bool // the result is 0 or 1, of type U8
+	swaps  bool // the kernel takes the second of two operands first
 
 	made [32]atomic.Pointer[instance] // by element type
 }
@@ -76,6 +77,13 @@ func compare(name string, fn any) *Elementwise {
 
 func scaled(name string, fn any, t types) *Elementwise {
 	return row(&Elementwise{args: 1, params: 2}, name, kernels.Scaled[float32, float32], kernels.ScaledLine[float32, float32], fn, t)
+}
+
+// swapped has the row's function take its two operands the other way around, so that it
+// shares the kernels of another row.
+func (e *Elementwise) swapped() *Elementwise {
+	e.swaps = true
+	return e
 }
 
 func scaledTest(name string, fn any) *Elementwise {
@@ -162,6 +170,9 @@ func (e *Elementwise) Run(s *runtime.Stream, out View, x []View, numbers ...dtyp
 	var l launch
 	l.view(out)
 	for i := range x {
+		if e.swaps {
+			i = len(x) - 1 - i
+		}
 		l.view(x[i])
 	}
 	if ok, err := l.plan(s); !ok {

@@ -409,7 +409,20 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 func (p *foldPlan) planParts(info *runtime.Info) {
 	w := &p.second
 	w.N = p.parts
-	rowThreads(info, w, w.N, partsThread)
+	if w.Outs == 0 {
+		w.Outs, w.OutSize[0], w.OutDiv[0] = 1, 1, divisor(1) // one kernel for one result and for several
+	}
+	rowThreads(info, w, w.N, eachPart(info))
+}
+
+// eachPart is how many parts of a row a thread joins at least. Where blocks come one after the
+// other there are few parts, and one thread joins them as fast as several: one kernel is for
+// sums of everything and of columns. The bound keeps chains of additions short.
+func eachPart(info *runtime.Info) int {
+	if serial(info) {
+		return kernels.TreeSteps
+	}
+	return partsThread
 }
 
 // run launches the kernels.
@@ -482,7 +495,7 @@ func (p *foldPlan) runParts(s *runtime.Stream, room *scratch) (args [4]any, err 
 // joinGrid is the grid for a kernel that joins parts.
 func (p *foldPlan) joinGrid(s *runtime.Stream) runtime.Grid {
 	info := infoOf(s.Device())
-	threads := rowThreads(&info, &p.second, p.parts, partsThread)
+	threads := rowThreads(&info, &p.second, p.parts, eachPart(&info))
 	per := 1
 	if p.second.Group > 0 && !p.second.Whole {
 		per = threads / int(p.second.Group)

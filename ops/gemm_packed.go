@@ -72,6 +72,7 @@ func runPacked(s *runtime.Stream, p *product) error {
 	if err := p.plan(s); err != nil { // with the numbers of packed matrices
 		return err
 	}
+	numbered(&p.walk)
 	parts := p.serialParts()
 	if err := p.prefetchPacked(s.Device(), &xs, &ys, cfg, parts); err != nil {
 		return err
@@ -124,9 +125,22 @@ func (p *product) packing(s *runtime.Stream, v View, i, rows, across, inner int,
 		return k, err
 	}
 	anyOrder(&k.walk, p.Batch)
+	numbered(&k.walk)
 	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, maxBlocksY)}, Threads: runtime.Dim3{X: p.info.WarpSize}}
 	p.batch[i] = index
 	return k, nil
+}
+
+// numbered makes a walk over matrices that lie one after the other the general one of a single
+// dimension: a block asks it once for each matrix, so one product shares its kernels with several.
+func numbered(w *kernels.Walk) {
+	if w.Mode != kernels.Flat {
+		return
+	}
+	w.Mode, w.Rank, w.Size[0], w.Div[0] = kernels.Dims, 1, w.N, divisor(w.N)
+	for k := range w.Step {
+		w.Step[k][0] = 1
+	}
 }
 
 // run packs the operand, into memory that is the caller's if there is no error.

@@ -32,6 +32,7 @@ type Reduction struct {
 	ordered  bool         // elements are numbered
 	wide     bool         // integers are computed in I64, of which the result is
 	corrects bool         // it divides by the number of elements less the correction
+	totals   bool         // of floating-point numbers it is the mean of one element: sums and means share kernels
 	adds     bool         // it adds, so that long chains of steps add errors up
 	halves   *jit.Fn      // step for types of 16 bits and less, nil for that of others
 	index    reflect.Type // what finish returns if it is no number of the computing type
@@ -60,6 +61,7 @@ func (r *Reduction) truth() *Reduction           { r.result = dtype.U8; return r
 func (r *Reduction) widened() *Reduction         { r.wide = true; return r }
 func (r *Reduction) corrected() *Reduction       { r.corrects = true; return r }
 func (r *Reduction) sums() *Reduction            { r.adds = true; return r }
+func (r *Reduction) total() *Reduction           { r.totals = true; return r }
 func (r *Reduction) quick(step any) *Reduction   { r.halves = jit.Func(step); return r }
 func (r *Reduction) position() *Reduction {
 	r.result, r.ordered, r.index = dtype.U32, true, reflect.TypeFor[int]()
@@ -71,7 +73,7 @@ func (r *Reduction) position() *Reduction {
 // several NaN, ArgMax and ArgMin give the first one in row-major order of the dimensions
 // that are reduced.
 var (
-	Sum       = reduction("sum", kernels.Single, numbers, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums()
+	Sum       = reduction("sum", kernels.Single, numbers, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums().total()
 	Prod      = reduction("prod", kernels.Single, numbers, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1)
 	Max       = reduction("max", kernels.Single, numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Value[float32]).some()
 	Min       = reduction("min", kernels.Single, numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Value[float32]).some()
@@ -142,6 +144,8 @@ var (
 	intType  = reflect.TypeFor[int]()
 	int64s   = reflect.TypeFor[[]int64]()
 
+	mean = jit.Func(kernels.Mean[float32])
+
 	reduceRows  = jit.Of(kernels.ReduceRows[float32, float32, float32, float32])
 	reduceCols  = jit.Of(kernels.ReduceCols[float32, float32, float32, float32])
 	reduceDown  = jit.Of(kernels.ReduceStrips[float32, float32, float32, float32])
@@ -173,6 +177,9 @@ func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
 	in := new(reducer)
 	for i := range types {
 		in.fns[i] = r.fns[i].As(types[i])
+	}
+	if r.totals && d.IsFloat() {
+		in.fns[3] = mean.As(types[3])
 	}
 	if r.halves != nil && d.Size() <= 2 {
 		in.fns[1] = r.halves.As(types[1])
@@ -228,8 +235,11 @@ func (r *Reduction) RunCorrected(s *runtime.Stream, out, x View, dims []int, cor
 	}
 	p := foldPlan{r: r, in: in, out: out, x: x}
 	p.fold.Div = n
-	if r.corrects {
+	switch {
+	case r.corrects:
 		p.fold.Div = n - correction
+	case r.totals:
+		p.fold.Div = 1
 	}
 	if err := p.make(s.Device(), kept, reduced); err != nil {
 		return err

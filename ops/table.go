@@ -74,8 +74,8 @@ var (
 	Ne         = compare("ne", kernels.Ne[float32])
 	Lt         = compare("lt", kernels.Lt[float32])
 	Le         = compare("le", kernels.Le[float32])
-	Gt         = compare("gt", kernels.Gt[float32])
-	Ge         = compare("ge", kernels.Ge[float32])
+	Gt         = compare("gt", kernels.Lt[float32]).swapped() // x > y is y < x
+	Ge         = compare("ge", kernels.Le[float32]).swapped()
 	LogicalAnd = compare("logical_and", kernels.Both[float32])
 	LogicalOr  = compare("logical_or", kernels.Either[float32])
 	LogicalXor = compare("logical_xor", kernels.Differ[float32])

@@ -33,3 +33,37 @@ func TestRowLengthsShareKernel(t *testing.T) {
 	require.NoError(t, dev.Sync())
 	require.Len(t, resolved, 1, "%v", resolved)
 }
+
+// TestSharedKernels runs operations that a kernel of another one serves.
+func TestSharedKernels(t *testing.T) {
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	const rows, columns = 256, 256
+	in, err := runtime.Alloc[float32](dev, rows*columns)
+	require.NoError(t, err)
+	results, err := runtime.Alloc[float32](dev, rows*columns)
+	require.NoError(t, err)
+	view := func(buf runtime.Slice[float32], d dtype.DType, shape ...int) ops.View {
+		return ops.View{Buf: buf.Buffer(), DType: d, Layout: layout.Contiguous(layout.Shape(shape))}
+	}
+	x, s := view(in, dtype.F32, rows, columns), dev.DefaultStream()
+	count := func(run func() error) (n int) {
+		defer jit.OnResolve(func(jit.Event) { n++ })()
+		require.NoError(t, run())
+		require.NoError(t, dev.Sync())
+		return n
+	}
+	reduce := func(r *ops.Reduction, dim []int, shape ...int) func() error {
+		return func() error { return r.Run(s, view(results, dtype.F32, shape...), x, dim) }
+	}
+	compare := func(e *ops.Elementwise) func() error {
+		return func() error { return e.Run(s, view(results, dtype.U8, rows, columns), []ops.View{x, x}) }
+	}
+	require.LessOrEqual(t, count(reduce(ops.Sum, []int{1}, rows, 1)), 1)
+	require.Zero(t, count(reduce(ops.Average, []int{1}, rows, 1)), "a mean of rows")
+	require.Equal(t, 2, count(reduce(ops.Max, []int{0}, 1, columns)), "parts of columns, and what joins them")
+	require.LessOrEqual(t, count(reduce(ops.Max, []int{0, 1}, 1, 1)), 1, "what joins parts is there")
+	require.Equal(t, 1, count(compare(ops.Lt)))
+	require.Zero(t, count(compare(ops.Gt)), "x > y")
+}
