@@ -110,6 +110,7 @@ func TestLaunchErrors(t *testing.T) {
 		{"slice type", scale.Launch(s, one, upload(t, dev, 1.0), float32(2)), "argument 1 (x) is runtime.Slice[float64], want runtime.Slice[float32]"},
 		{"host slice", scale.Launch(s, one, []float32{1}, float32(2)), "argument 1 (x) is []float32, want runtime.Slice[float32]"},
 		{"nil", scale.Launch(s, one, nil, float32(2)), "argument 1 (x) is nil"},
+		{"nil at first", jit.Of(testkernels.Scale[int32]).Launch(s, one, upload[int32](t, dev, 1), nil), "argument 2 (a) is nil"},
 		{"freed", scale.Launch(s, one, freed, float32(2)), "buffer was freed"},
 		{"stream", scale.Launch(nil, one, x, float32(2)), "nil stream"},
 		{"block", scale.Launch(s, runtime.Blocks(1, 5000), x, float32(2)), "block of 5000 threads"},

@@ -117,12 +117,12 @@ func TestNotPrebuilt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "k.Scale", spec.Kernel)
 
-	g.ship(nil, "ptx:sm_90")
+	g.ship(nil, "ptx:sm_90", "cpu")
 	g.must("bundle", 0)
 	g.source = strings.Replace(scaleSource, "*= 2", "*= 3", 1)
 	_, _, err = g.resolve()
 	require.ErrorIs(t, err, ErrNotPrebuilt)
-	require.ErrorContains(t, err, "has k.Scale")
+	require.ErrorContains(t, err, "has k.Scale, k.Scale (small,aligned,disjoint) for this target")
 	require.ErrorContains(t, err, "built of other source")
 }
 

@@ -68,3 +68,17 @@ func TestPrefetchErrors(t *testing.T) {
 	require.False(t, bad.Loaded(dev, nil))
 	require.NoError(t, Prefetch(dev))
 }
+
+// An observer that has been stopped is no longer kept, and those beside it are.
+func TestStoppedObserverIsGone(t *testing.T) {
+	var l observerList
+	var calls [2]int
+	stop := l.add(func(Event) { calls[0]++ })
+	l.add(func(Event) { calls[1]++ })
+	stop()
+	stop()
+	require.Len(t, l.list, 1)
+	l.post(Event{})
+	l.deliver()
+	require.Equal(t, [2]int{0, 1}, calls)
+}
