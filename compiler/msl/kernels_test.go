@@ -62,7 +62,11 @@ func TestKernels(t *testing.T) {
 				return true
 			})
 			t.Logf("%d kernels, %d are refused", len(have), len(modules)-len(have))
-			require.Greater(t, len(have), len(modules)-len(have))
+			least := 1 // Metal has no float64, which is in more of the kernels that are chosen
+			if tooltest.Sweeps() {
+				least = 3
+			}
+			require.Greater(t, len(have), least*(len(modules)-len(have)))
 			text, err := msl.Language.EmitAll(have, tgt, o)
 			require.NoError(t, err)
 			require.NotRegexp(t, traps, text)
