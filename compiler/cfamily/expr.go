@@ -369,11 +369,11 @@ func (e *emitter) object(p *ir.Value) (string, error) {
 	case ir.OpLocal:
 		return e.name(p), nil
 	case ir.OpShared:
-		if name := e.sharedName(int(p.Imm)); e.m.Shared[p.Imm].Dynamic {
-			return "*" + name, nil // its name is a pointer to the elements
-		} else {
-			return name, nil
+		name := e.sharedName(int(p.Imm))
+		if e.m.Shared[p.Imm].Dynamic {
+			name = "*" + name // the name is of a pointer to the elements
 		}
+		return name, nil
 	case ir.OpTable:
 		return e.tableName(int(p.Imm)), nil
 	case ir.OpField, ir.OpIndex:
