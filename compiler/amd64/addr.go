@@ -92,7 +92,7 @@ func (e *emitter) formsItself(v *ir.Value, n int, x *ir.Value) bool {
 	case ir.OpConvert:
 		return n == 1 && isPath(v) && e.of(v).kind == varying || n == 0 && v.Op == ir.OpBounds && e.isShort(v)
 	case ir.OpAdd:
-		return v.Op == ir.OpBounds && n == 0 || isPath(v) && n == 1 && e.lazy[v.ID] && e.of(v).kind != varying
+		return v.Op == ir.OpBounds && n == 0 || isPath(v) && n == 1 && e.of(v).kind != varying && (e.lazy[v.ID] || !e.formable(v) && fitsMultiple(x, e.scaleOf(v)))
 	}
 	return n == 0 && (isAccess(v.Op) || e.lazy[v.ID] && isPath(v) && isDisp(v))
 }
@@ -189,15 +189,44 @@ func (e *emitter) pointer(v *ir.Value) error {
 		e.op(asm.LEA, 64, asm.R(r), asm.MX(e.general64(base), asm.RAX, 1, 0))
 		return nil
 	}
-	idx := e.general64(v.Args[1])
 	switch scale {
 	case 1, 2, 4, 8:
-		e.op(asm.LEA, 64, asm.R(r), asm.MX(e.general64(base), idx, uint8(scale), 0))
+		e.op(asm.LEA, 64, asm.R(r), asm.MX(e.general64(base), e.general64(v.Args[1]), uint8(scale), 0))
 	default:
-		e.op(asm.IMUL, 64, asm.R(asm.RAX), asm.R(idx), asm.I(scale))
-		e.op(asm.LEA, 64, asm.R(r), asm.MX(e.general64(base), asm.RAX, 1, 0))
+		x, d := e.multiple(v.Args[1], scale)
+		e.op(asm.LEA, 64, asm.R(r), asm.MX(e.general64(base), x, 1, d))
 	}
 	return nil
+}
+
+// product is an index and what it is multiplied by.
+type product struct {
+	index *ir.Value
+	scale int64
+}
+
+// fitsMultiple reports whether instructions have room for the constant of a sum times scale.
+func fitsMultiple(sum *ir.Value, scale int64) bool {
+	_, c := sumOf(sum)
+	return scale < 1<<32 && c*scale < 1<<30 && c*scale > -1<<30
+}
+
+// multiple returns a register and a constant that add up to index times scale. What
+// neighbouring rows have in common is multiplied once in a block.
+func (e *emitter) multiple(index *ir.Value, scale int64) (asm.Reg, int32) {
+	d := int64(0)
+	if e.isSum(index) && fitsMultiple(index, scale) {
+		x, c := sumOf(index)
+		index, d = x, c*scale
+	}
+	key := product{index, scale}
+	r := e.products[key]
+	if r == 0 {
+		r = e.gpr()
+		e.op(asm.IMUL, 64, asm.R(r), asm.R(e.general64(index)), asm.I(scale))
+		e.products[key] = r
+	}
+	return r, int32(d)
 }
 
 // general64 returns the general register that holds a uniform or affine integer or

@@ -32,7 +32,9 @@ type emitter struct {
 	limited [][]limit // by value ID: what is made of a length for checks of indices
 	limits  map[limit]asm.Reg
 	strides map[*ir.Value]*stride
-	leads   map[*ir.Value]asm.Reg // by what strides go on: see newLead
+	// products are what has been made in the block so far.
+	products map[product]asm.Reg
+	leads    map[*ir.Value]asm.Reg // by what strides go on: see newLead
 
 	spots   []spot
 	repeats []repeat

@@ -167,6 +167,7 @@ func (e *emitter) block(i int) error {
 		e.depth++
 	}
 	e.bind(s.body)
+	e.products = map[product]asm.Reg{}
 	run(s.inside)
 	for _, v := range b.b.Params {
 		e.spread(v)
@@ -293,12 +294,12 @@ func (e *emitter) edge(i, s int, lanes asm.Reg, whole bool) (label, error) {
 		x := &e.repeats[l]
 		// The only edge back is taken many times where it leaves an inner loop one by one.
 		e.maskOr(x.mask, lanes, e.loops[l].back == 1 && !e.leavesDivergent(i, at))
-		return e.land(i+1, b.loop), e.pass(edge, at, x.next, lanes)
+		return e.land(i+1, b.loop), e.pass(edge, at, x.next, lanes, whole && e.full[i])
 	}
 	if t.entry == tested || e.divergentHeader(at) {
 		e.maskOr(spot.mask, lanes, spot.once)
 	}
-	if err := e.pass(edge, at, spot.blend, lanes); err != nil {
+	if err := e.pass(edge, at, spot.blend, lanes, whole && e.full[i]); err != nil {
 		return 0, err
 	}
 	switch {
@@ -311,8 +312,8 @@ func (e *emitter) edge(i, s int, lanes asm.Reg, whole bool) (label, error) {
 }
 
 // pass gives the parameters of the block at position at the arguments of an edge,
-// all at once.
-func (e *emitter) pass(edge *ir.Edge, at int, to []val, lanes asm.Reg) error {
+// all at once, for some lanes or all there are.
+func (e *emitter) pass(edge *ir.Edge, at int, to []val, lanes asm.Reg, all bool) error {
 	from := make([]val, len(to))
 	for p, v := range e.blocks[at].b.Params {
 		arg, err := e.as(edge.Args[p], e.of(v))
@@ -330,7 +331,7 @@ func (e *emitter) pass(edge *ir.Edge, at int, to []val, lanes asm.Reg) error {
 		}
 	}
 	for p := range to {
-		if e.blended[at][p] {
+		if e.blended[at][p] && !all {
 			e.blendInto(to[p], from[p], lanes)
 		} else {
 			e.move(to[p], from[p])

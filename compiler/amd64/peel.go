@@ -59,8 +59,11 @@ type peeler struct {
 	slow   map[*ir.Block]bool      // blocks of which there is a copy without masks
 	found  []found                 // by position
 	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
-	size   int
-	done   []bool // by position: copied, or a part of what was
+	// wraps has of comparisons, and of their copies, which operands may wrap: the ranges of
+	// copies do not follow from the tests in front of them.
+	wraps map[*ir.Value][2]bool
+	size  int
+	done  []bool // by position: copied, or a part of what was
 }
 
 // found is a test that whole vectors pass at a branch, and by which successor they go
@@ -81,6 +84,7 @@ func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
 	p := newPeeler(g, f, width)
 	for i := range p.blocks { // before anything changes
 		if p.parted[i] {
+			p.findWraps(p.blocks[i].b)
 			p.found[i] = p.find(i)
 		}
 	}
@@ -104,7 +108,7 @@ func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
 }
 
 func newPeeler(g *graph, f *ir.Func, width int) *peeler {
-	p := &peeler{f: f, tests: map[*ir.Value]wholeTest{}, slow: map[*ir.Block]bool{}}
+	p := &peeler{f: f, tests: map[*ir.Value]wholeTest{}, slow: map[*ir.Block]bool{}, wraps: map[*ir.Value][2]bool{}}
 	p.look(g, width)
 	return p
 }
@@ -217,7 +221,11 @@ func (p *peeler) find(i int) (t found) {
 		return t
 	}
 	t.i, t.n, t.ok = x, y, true
-	t.wraps = mayWrap(p.ranges, x, b)
+	if w, is := p.wraps[c]; is {
+		t.wraps = w[slices.Index(c.Args, x)]
+	} else {
+		t.wraps = mayWrap(p.ranges, x, b)
+	}
 	switch op {
 	case ir.OpLe:
 		t.rel = upTo
@@ -227,6 +235,13 @@ func (p *peeler) find(i int) (t found) {
 		t.succ, t.rel = 1, upTo
 	}
 	return t
+}
+
+// findWraps notes which operands of the comparison at the end of a block may wrap.
+func (p *peeler) findWraps(b *ir.Block) {
+	if c := b.Term.Args[0]; ordersWide(c) {
+		p.wraps[c] = [2]bool{mayWrap(p.ranges, c.Args[0], b), mayWrap(p.ranges, c.Args[1], b)}
+	}
 }
 
 // mayWrap reports whether an integer that is x in lane 0 may pass the largest one on
@@ -273,6 +288,9 @@ func (p *peeler) copies(list []*ir.Block) (value func(*ir.Value) *ir.Value, bloc
 		for _, v := range b.Instrs {
 			if t, is := p.tests[v]; is {
 				p.tests[value(v)] = t
+			}
+			if w, is := p.wraps[v]; is {
+				p.wraps[value(v)] = w
 			}
 		}
 	}
