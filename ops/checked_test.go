@@ -33,7 +33,12 @@ func TestChecked(t *testing.T) {
 	dev, err := runtime.Open("cpu:interp") // which runs checked code
 	require.NoError(t, err)
 	defer dev.Close()
+	t.Run("Turns", func(t *testing.T) {
+		defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
+		opstest.RunTurns(t, dev)
+	})
 	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
+	defer ops.LimitBlocks(1)()
 	if testing.Short() {
 		opstest.RunShare(t, dev, 1, checkedParts)
 		return

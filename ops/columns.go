@@ -83,7 +83,7 @@ func (l *lines) shareDown(dev *runtime.Device) (how downPlan, ok bool) {
 	fold.Wide = fold.Rows > math.MaxInt32
 	fold.Block, fold.Group, fold.Vec, fold.Part = maxThreads, shareLanes, dsl.ConstInt(vec), shareRows
 	how.grid = runtime.Grid{Threads: runtime.Dim3{X: maxThreads}, Blocks: runtime.Dim3{
-		X: (stride + shareLanes*vec - 1) / (shareLanes * vec), Y: (l.size() + shareRows - 1) / shareRows, Z: min(fold.Rows, maxBlocksZ),
+		X: (stride + shareLanes*vec - 1) / (shareLanes * vec), Y: (l.size() + shareRows - 1) / shareRows, Z: min(fold.Rows, mostBlocks),
 	}}
 	return how, how.grid.Blocks.Y <= maxBlocksY
 }

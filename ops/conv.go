@@ -419,7 +419,7 @@ func (v *convolution) runDirect(s *runtime.Stream) error {
 	cfg.Unit = boolConst(bool(cfg.Rows) && !bool(w.Transposed) && w.Stride[2] == 1 && w.X[2] == 1 && u.OutAt[2] == 1)
 	across := threads * int(cfg.Wide)
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: (row + across - 1) / across, Y: min(u.Batch*rows, maxBlocksY), Z: (u.Channels + int(cfg.Each) - 1) / int(cfg.Each)},
+		Blocks:  runtime.Dim3{X: (row + across - 1) / across, Y: min(u.Batch*rows, mostBlocks), Z: (u.Channels + int(cfg.Each) - 1) / int(cfg.Each)},
 		Threads: runtime.Dim3{X: threads},
 	}
 	to, weights, x := v.out.header(), v.a.header(), v.b.header()

@@ -151,7 +151,7 @@ func (v *shifted) fill(s *runtime.Stream, to View) error {
 	if err != nil {
 		return err
 	}
-	g := runtime.Grid{Blocks: runtime.Dim3{X: v.pad.Channels, Y: min(inputs[0], maxBlocksY)}, Threads: runtime.Dim3{X: v.info.WarpSize}}
+	g := runtime.Grid{Blocks: runtime.Dim3{X: v.pad.Channels, Y: min(inputs[0], mostBlocks)}, Threads: runtime.Dim3{X: v.info.WarpSize}}
 	dst, src := to.header(), v.b.header()
 	return k.Launch(s, g, slice(to.DType, &dst), slice(v.b.DType, &src), w, inputs[0], v.pad)
 }
@@ -212,7 +212,7 @@ func (v *shifted) multiply(s *runtime.Stream, ws, x View, cfg kernels.Tiling) er
 	bands := up(v.M, int(cfg.High)) / int(cfg.High)
 	high := min(most, bands, v.info.MaxThreads/int(cfg.Wide))
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: blocks, Y: (bands + high - 1) / high, Z: min(v.Batch, maxBlocksY)},
+		Blocks:  runtime.Dim3{X: blocks, Y: (bands + high - 1) / high, Z: min(v.Batch, mostBlocks)},
 		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
 	}
 	t := v.out.DType

@@ -12,3 +12,10 @@ func Pretend(change func(*runtime.Info)) (end func()) {
 	}
 	return func() { infoOf = (*runtime.Device).Info }
 }
+
+// LimitBlocks makes the grids of kernels that loop over rows, products or images at most so many
+// blocks high and deep, until the function that it returns is called.
+func LimitBlocks(n int) (end func()) {
+	mostBlocks = n
+	return func() { mostBlocks = maxBlocksY }
+}

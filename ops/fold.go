@@ -19,7 +19,6 @@ const (
 	colWidth    = 32 // threads of a block of columns that lie across rows
 	nestedRow   = 64 // innermost dimensions of rows from this size on are gone through one by one
 	serialPart  = 8192
-	maxBlocksZ  = 32768
 	partsOf     = 16 // elements that parts have a multiple of where they are not short
 	partsThread = 4  // parts of a row that a thread joins at least
 	longFold    = 4  // times that a thread looks at elements of a row at least, where there are enough rows
@@ -27,6 +26,10 @@ const (
 
 // infoOf says for what device to divide work; tests let it be another one.
 var infoOf = (*runtime.Device).Info
+
+// mostBlocks is the most blocks in y or z of a kernel that loops over what these do not cover;
+// tests lower it, so that blocks do loop.
+var mostBlocks = maxBlocksY
 
 // foldPlan is a reduction on its way to the device.
 type foldPlan struct {
@@ -332,7 +335,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	p.cut(want, tiles*w.Rows, w.N, least, step, 4*step, most)
 	p.tree(info, w.Part/together)
 	p.grid = runtime.Grid{
-		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
+		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, mostBlocks)},
 		Threads: runtime.Dim3{X: x, Y: y},
 	}
 }
@@ -399,7 +402,7 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 		w.Block, w.Group, w.Vec, w.Whole, w.Ahead = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false, dsl.ConstInt(ahead)
 		p.fold, p.down, p.parts = w, true, 1
 		p.tree(info, w.N/(ahead/vec*threads/lanes))
-		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, maxBlocksZ)}, Threads: runtime.Dim3{X: threads}}
+		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, mostBlocks)}, Threads: runtime.Dim3{X: threads}}
 		return true
 	}
 	return false

@@ -299,7 +299,7 @@ func (p *product) launchTiles(s *runtime.Stream, c kernels.Tile, launch func(g r
 	blocks := p.blocks(&c)
 	parts := p.split(blocks, 2*p.info.Units, 8*int(c.K), 4*int(c.K), p.run())
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, maxBlocksY), Z: parts},
+		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, mostBlocks), Z: parts},
 		Threads: runtime.Dim3{X: int(c.M / c.Rows * (c.N / c.Cols))},
 	}
 	if p.a.DType.Compute().Size() > 4 {

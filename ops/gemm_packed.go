@@ -126,7 +126,7 @@ func (p *product) packing(s *runtime.Stream, v View, i, rows, across, inner int,
 	}
 	anyOrder(&k.walk, p.Batch)
 	numbered(&k.walk)
-	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, maxBlocksY)}, Threads: runtime.Dim3{X: p.info.WarpSize}}
+	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, mostBlocks)}, Threads: runtime.Dim3{X: p.info.WarpSize}}
 	p.batch[i] = index
 	return k, nil
 }
@@ -216,7 +216,7 @@ func (p *product) launchPacked(s *runtime.Stream, out, xs, ys View, cfg kernels.
 	cfg.Unit = p.OutN == 1
 	high := p.sharing(bands, int(cfg.High)*c.Size(), (p.N+width-1)/width, int(cfg.Wide))
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), maxBlocksY)},
+		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), mostBlocks)},
 		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
 	}
 	to, x, y := out.header(), xs.header(), ys.header()

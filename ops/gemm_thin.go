@@ -78,7 +78,7 @@ func runThinRows(s *runtime.Stream, p *product, wide bool) error {
 		most *= warps
 	}
 	parts := p.split(rows*p.Batch, enough, least, step, most)
-	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: warps * warp}}
+	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, mostBlocks), Z: parts}, Threads: runtime.Dim3{X: warps * warp}}
 	return p.withParts(s, parts, func(out View) error {
 		to, x, y := out.header(), p.a.header(), p.b.header()
 		t := p.a.DType
@@ -108,7 +108,7 @@ func runThinCols(s *runtime.Stream, p *product) error {
 	each := threads * int(c.Unroll)
 	blocks := (p.M + each - 1) / each
 	parts := p.split(blocks*p.Batch, max(1, p.info.Units*p.info.ThreadsPerUnit/threads), 32, 1, shortRun)
-	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: threads}}
+	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, mostBlocks), Z: parts}, Threads: runtime.Dim3{X: threads}}
 	return p.withParts(s, parts, func(out View) error {
 		to, x, y := out.header(), p.a.header(), p.b.header()
 		t := p.a.DType
@@ -125,7 +125,7 @@ func runThinWarps(s *runtime.Stream, p *product) error {
 	each := p.info.WarpSize * int(c.Vec)
 	blocks := (p.M + each - 1) / each
 	parts := p.split(blocks*p.Batch, max(1, 4*p.info.Units), 4*warps*int(c.Unroll), 1, shortRun*warps)
-	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, maxBlocksY), Z: parts}, Threads: runtime.Dim3{X: warps * p.info.WarpSize}}
+	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, mostBlocks), Z: parts}, Threads: runtime.Dim3{X: warps * p.info.WarpSize}}
 	return p.withParts(s, parts, func(out View) error {
 		to, x, y := out.header(), p.a.header(), p.b.header()
 		t := p.a.DType

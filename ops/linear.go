@@ -84,7 +84,7 @@ func blockEach(s *runtime.Stream, count int) runtime.Grid {
 func columnEach(s *runtime.Stream, count, n int) runtime.Grid {
 	info := infoOf(s.Device())
 	threads := max(min(manyThreads, info.MaxThreads, info.ThreadsPerUnit), info.WarpSize)
-	return runtime.Grid{Blocks: runtime.Dim3{X: (n + threads - 1) / threads, Y: min(count, maxBlocksY)}, Threads: runtime.Dim3{X: threads}}
+	return runtime.Grid{Blocks: runtime.Dim3{X: (n + threads - 1) / threads, Y: min(count, mostBlocks)}, Threads: runtime.Dim3{X: threads}}
 }
 
 // Cholesky puts, in the lower triangles of symmetric matrices of which it reads these, the lower

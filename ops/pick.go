@@ -139,7 +139,7 @@ func pickQuantile(s *runtime.Stream, out, x View, dim, at int, frac float64) (bo
 	compute, h := x.DType.Compute(), out.header()
 	f := dtype.FromFloat(compute, frac).Bits()
 	k := pickBetween.As(kernelType(reflect.SliceOf(x.DType.Type()), uint32s, uint64s, uint32s, ranksType, pickType, compute.Type(), c.backType))
-	g := runtime.Grid{Blocks: runtime.Dim3{X: 1, Y: min(c.ranks.Rows, maxBlocksY)}, Threads: runtime.Dim3{X: info.WarpSize}}
+	g := runtime.Grid{Blocks: runtime.Dim3{X: 1, Y: min(c.ranks.Rows, mostBlocks)}, Threads: runtime.Dim3{X: info.WarpSize}}
 	return true, k.Launch(s, g, slice(x.DType, &h), p.counts, p.prefix, p.left, c.ranks, p.Pick, word(compute, &f), c.back)
 }
 
@@ -202,7 +202,7 @@ const mostCounted = 32 << 10
 func (p *picker) passes() int { return int(p.End-p.From) / digitBits }
 
 func (p *picker) grid() runtime.Grid {
-	return runtime.Grid{Blocks: runtime.Dim3{X: p.blocks, Y: min(p.c.ranks.Rows, maxBlocksY)}, Threads: runtime.Dim3{X: p.threads}}
+	return runtime.Grid{Blocks: runtime.Dim3{X: p.blocks, Y: min(p.c.ranks.Rows, mostBlocks)}, Threads: runtime.Dim3{X: p.threads}}
 }
 
 // bytes is the memory that counting takes.
@@ -316,7 +316,7 @@ func (p *picker) pickFirst(s *runtime.Stream, some, from View) error {
 	_, _, x := c.results()
 	to, at := some.header(), from.header()
 	info := infoOf(s.Device())
-	g := runtime.Grid{Blocks: runtime.Dim3{X: p.lists, Y: min(c.ranks.Rows, maxBlocksY)}, Threads: runtime.Dim3{X: info.WarpSize}}
+	g := runtime.Grid{Blocks: runtime.Dim3{X: p.lists, Y: min(c.ranks.Rows, mostBlocks)}, Threads: runtime.Dim3{X: info.WarpSize}}
 	k := pickFirst.As(kernelType(ts, uint32s, ts, ranksType, orderType, pickType, c.fnType))
 	return k.Launch(s, g, slice(c.x.DType, &to), slice(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.fn)
 }

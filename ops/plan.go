@@ -102,7 +102,7 @@ func split(w *kernels.Walk, info *runtime.Info, rows int) runtime.Grid {
 	w.Part = min(part, up(w.N, threads))
 	blocks := runtime.Dim3{X: (w.N + w.Part - 1) / w.Part}
 	if w.Mode == kernels.Rows {
-		blocks.Y = min(rows, maxBlocksY)
+		blocks.Y = min(rows, mostBlocks)
 		if serial {
 			blocks.Y = min(rows, max(1, fewest/blocks.X))
 		}

@@ -94,7 +94,7 @@ type radix struct {
 }
 
 func (m *radix) grid() runtime.Grid {
-	return runtime.Grid{Blocks: runtime.Dim3{X: m.parts, Y: min(m.rows, maxBlocksY)}, Threads: runtime.Dim3{X: m.threads}}
+	return runtime.Grid{Blocks: runtime.Dim3{X: m.parts, Y: min(m.rows, mostBlocks)}, Threads: runtime.Dim3{X: m.threads}}
 }
 
 // run sorts the keys that are in the first slice. It returns which slices have them then,
@@ -225,8 +225,8 @@ func (m *radix) histogram(s *runtime.Stream, info *runtime.Info) error {
 	}
 	t := m.call(0, m.from)
 	t.digits.Blocks = 0
-	enough := max(1, histograms*info.Units/min(m.rows, maxBlocksY))
-	g := runtime.Grid{Blocks: runtime.Dim3{X: min(m.parts, enough), Y: min(m.rows, maxBlocksY)}, Threads: runtime.Dim3{X: m.threads}}
+	enough := max(1, histograms*info.Units/min(m.rows, mostBlocks))
+	g := runtime.Grid{Blocks: runtime.Dim3{X: min(m.parts, enough), Y: min(m.rows, mostBlocks)}, Threads: runtime.Dim3{X: m.threads}}
 	k := sortHistogram.As(kernelType(uint32s, t.ts, t.ks, ranksType, orderType, digitsType, constInt, t.c.fnType))
 	return k.Launch(s, g, slice(dtype.U32, &m.words), t.x, m.keys[0], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, dsl.ConstInt(m.passes), t.c.fn)
 }

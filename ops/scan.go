@@ -235,7 +235,7 @@ var colScan = scanShape{&scanCols, func(info *runtime.Info, l *lines, p *foldPla
 		}
 	}
 	return runtime.Grid{
-		Blocks:  runtime.Dim3{X: (w.Width + threads*int(w.Cols) - 1) / (threads * int(w.Cols)), Y: p.parts, Z: min(w.Rows, maxBlocksZ)},
+		Blocks:  runtime.Dim3{X: (w.Width + threads*int(w.Cols) - 1) / (threads * int(w.Cols)), Y: p.parts, Z: min(w.Rows, mostBlocks)},
 		Threads: runtime.Dim3{X: threads},
 	}
 }, func(*kernels.Fold) int { return 1 }}

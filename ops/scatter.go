@@ -501,7 +501,7 @@ func (c *scattering) shape(r *kernels.Runs, w *kernels.Walk, info *runtime.Info)
 	}
 	y := max(1, threads/x)
 	across := (row + x*int(r.Each) - 1) / (x * int(r.Each))
-	return runtime.Grid{Blocks: runtime.Dim3{X: across, Y: min((r.N+y-1)/y, maxBlocksY)}, Threads: runtime.Dim3{X: x, Y: y}}
+	return runtime.Grid{Blocks: runtime.Dim3{X: across, Y: min((r.N+y-1)/y, mostBlocks)}, Threads: runtime.Dim3{X: x, Y: y}}
 }
 
 // linesEven reports whether all lines begin at multiples of n.

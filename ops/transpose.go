@@ -88,7 +88,7 @@ func inTiles(w *kernels.Tiles, info *runtime.Info, out, x View) (g runtime.Grid,
 		g.Threads = runtime.Dim3{X: threads}
 	}
 	side := int(w.Side)
-	g.Blocks = runtime.Dim3{X: (w.Cols + side - 1) / side, Y: (w.Rows + side - 1) / side, Z: min(w.Outer.N, maxBlocksZ)}
+	g.Blocks = runtime.Dim3{X: (w.Cols + side - 1) / side, Y: (w.Rows + side - 1) / side, Z: min(w.Outer.N, mostBlocks)}
 	return g, g.Blocks.Y <= maxBlocksY
 }
 

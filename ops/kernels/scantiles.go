@@ -265,11 +265,12 @@ func holdTile[T dsl.Number, C Computed](t dsl.Thread, x, raw []T, w Fold, base, 
 	for q := range int(w.Keep) / vec {
 		at := start + q*t.WarpSize()*vec
 		for k := range vec {
+			e := dsl.Convert[T](none) // [giveScanned] reads all
 			if at+k < w.N {
-				e := x[base+at+k]
-				raw[(q*int(w.Block)+t.ThreadX())*vec+k] = e
+				e = x[base+at+k]
 				all = op(all, dsl.Convert[C](e))
 			}
+			raw[(q*int(w.Block)+t.ThreadX())*vec+k] = e
 		}
 	}
 	return all

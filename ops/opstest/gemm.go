@@ -1,6 +1,7 @@
 package opstest
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ var products = []struct {
 	{m: 20, k: 4100, n: 24}, {m: 0, k: 3, n: 2}, {m: 3, k: 0, n: 4}, {m: 3, k: 4, n: 0},
 	{layout.Shape{2, 3}, layout.Shape{2, 3}, 9, 8, 12}, {layout.Shape{3, 1}, layout.Shape{6}, 4, 5, 7}, {layout.Shape{4}, layout.Shape{}, 6, 20, 16},
 	{layout.Shape{}, layout.Shape{2, 2}, 20, 12, 30}, {layout.Shape{5}, layout.Shape{1}, 1, 33, 8}, {layout.Shape{0}, layout.Shape{1}, 2, 3, 4},
+	{layout.Shape{3}, layout.Shape{3}, 5, 1101, 2}, {layout.Shape{3}, layout.Shape{3}, 2, 40, 5},
 }
 
 // matmul tests products of matrices.
@@ -55,6 +57,9 @@ func matmul(t *testing.T, b *bench) {
 				b.part(t, func(t *testing.T, b *bench) { b.product(t, d, n, 5*(n%4), "thin in vectors") }, "%v/%d in vectors", d, n)
 			}
 		}
+	}
+	for _, n := range []int{len(products) - 2, len(products) - 1} { // whose blocks may do several products
+		t.Run(fmt.Sprint("Batch/", n), func(t *testing.T) { b.product(t, dtype.F32, n, 0, "thin in vectors") })
 	}
 	t.Run("Cases", func(t *testing.T) { matmulCases(t, b) })
 	t.Run("Errors", func(t *testing.T) { matmulErrors(t, b) })
