@@ -39,7 +39,7 @@ func describe(m *ir.Module, meta *Meta, sites []devlog.Site) {
 	}
 	for _, b := range k.Blocks {
 		for _, v := range b.Instrs {
-			if v.Op.Has(ir.Convergent) && v.Op != ir.OpBarrier {
+			if v.Op.Has(ir.Convergent) && v.Op != ir.OpBarrier && v.Op != ir.OpGridBarrier {
 				meta.Warp = true
 			}
 		}

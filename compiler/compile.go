@@ -66,6 +66,9 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := gridBarriers(m, t); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Kernel, err)
+	}
 	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: code.FormatOf(t)}}
 	// Code on the CPU checks assertions itself and stops at the first that fails.
 	describe(m, &art.Meta, pass.LowerLog(m, !t.OnCPU()))

@@ -15,10 +15,13 @@ func convergence(m *ir.Module, found []pass.Divergence) diag.List {
 	var list diag.List
 	for _, d := range found {
 		code, what := diag.DivergentBarrier, "barrier"
-		if d.Need == ir.UniformWarp {
+		switch d.Need {
+		case ir.UniformWarp:
 			code, what = diag.DivergentWarp, "warp operation"
+		case ir.UniformGrid:
+			what = "barrier of the grid"
 		}
-		if code == diag.DivergentWarp && slices.ContainsFunc(found, func(b pass.Divergence) bool { return b.Need == ir.UniformBlock && b.Op.Pos == d.Op.Pos }) {
+		if code == diag.DivergentWarp && slices.ContainsFunc(found, func(b pass.Divergence) bool { return b.Need <= ir.UniformBlock && b.Op.Pos == d.Op.Pos }) {
 			continue // a function with both, such as dsl.BlockSum, is one mistake
 		}
 		msg := fmt.Sprintf("%s is not reached by all threads together", what)
@@ -75,6 +78,10 @@ func reason(r pass.Reason) string {
 	switch op := r.Op.Op; op {
 	case ir.OpThread:
 		return "t.Thread" + string("XYZ"[min(r.Op.Imm, 2)]) + "()"
+	case ir.OpBlock:
+		return "t.Block" + string("XYZ"[min(r.Op.Imm, 2)]) + "()"
+	case ir.OpShared:
+		return "shared memory"
 	case ir.OpLane:
 		return "t.Lane()"
 	case ir.OpWarp:

@@ -95,6 +95,14 @@ func (t Thread) WarpSize() int { return t.h.Must().WarpSize }
 //kiln:intrinsic
 func (t Thread) Sync() { t.h.Meet(host.OpSync) }
 
+// SyncGrid is [Thread.Sync] for all threads of the launch, and for global memory only. Either all of
+// them come to a SyncGrid or none does. All blocks of such a kernel are resident at the same time, so
+// a launch with more of them than the device has room for is an error. Devices that cannot promise it
+// refuse the kernel; there the way is a launch for each step.
+//
+//kiln:intrinsic
+func (t Thread) SyncGrid() { t.h.Meet(host.OpSyncGrid) }
+
 // SyncWarp is [Thread.Sync] for the threads of a warp.
 //
 //kiln:intrinsic

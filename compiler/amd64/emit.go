@@ -163,7 +163,7 @@ func (e *emitter) operation(b *block, v *ir.Value) error {
 }
 
 // Emit compiles a kernel into a native image, see package image. What the code
-// cannot do, printing, it leaves to the interpreter with [image.ErrInterp]. The
+// cannot do, printing and barriers of the grid, it leaves to the interpreter with [image.ErrInterp]. The
 // module is of no use for another target then.
 func Emit(m *ir.Module, t target.Target) ([]byte, error) {
 	im, _, err := build(m, t)
@@ -187,7 +187,7 @@ func traitsOf(f *ir.Func) (t traits) {
 			switch v.Op {
 			case ir.OpBarrier:
 				t.barriers = true
-			case ir.OpPrint, ir.OpDivisor, ir.OpCount, ir.OpCall:
+			case ir.OpPrint, ir.OpDivisor, ir.OpCount, ir.OpCall, ir.OpGridBarrier:
 				t.prints = true
 			case ir.OpLane, ir.OpWarp:
 				t.lanes = true

@@ -32,6 +32,8 @@ var Unsupported = map[ir.Op]string{
 	ir.OpSharedSized: "lengths must be constant first (pass size)",
 	ir.OpLaunch:      "becomes part of the module first (pass size)",
 
+	ir.OpGridBarrier: "is for CPUs so far; use a launch for each step",
+
 	ir.OpCopyAsync: "becomes a load and a store first (pass copies)",
 	ir.OpCopyWait:  "has nothing to wait for (pass copies)",
 }

@@ -53,6 +53,7 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.Thread.Warp":      direct(ir.OpWarp),
 	"dsl.Thread.WarpSize":  direct(ir.OpWarpSize),
 	"dsl.Thread.Sync":      direct(ir.OpBarrier),
+	"dsl.Thread.SyncGrid":  direct(ir.OpGridBarrier),
 	"dsl.Thread.SyncWarp":  direct(ir.OpWarpBarrier),
 
 	"dsl.Shared":        {lower: sharedObject},

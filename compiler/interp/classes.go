@@ -202,7 +202,7 @@ func (c *classes) result(v *ir.Value) class {
 		}
 		return varying
 	}
-	if k == affine || v.Op.Info().Uniform != ir.UniformBlock || v.Op.Has(ir.Convergent) {
+	if k == affine || v.Op.Info().Uniform > ir.UniformBlock || v.Op.Has(ir.Convergent) {
 		return varying
 	}
 	return k

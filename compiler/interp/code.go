@@ -127,6 +127,7 @@ type lowered struct {
 	warp  int  // threads in a warp
 	whole bool // lanes must be all threads of the block
 	warps bool // threads of a warp communicate
+	grid  bool // blocks wait for each other
 	geom  bool // uses the arrays of thread geometry
 }
 

@@ -49,6 +49,8 @@ func (l *lowerer) effect(v *ir.Value) {
 		l.check(v, &in)
 	case ir.OpBarrier:
 		in.f, l.whole = barrier, true
+	case ir.OpGridBarrier:
+		in.f, l.whole, l.grid = gridBarrier, true, true
 	case ir.OpWarpBarrier:
 		in.f, l.warps = warpBarrier, true
 	case ir.OpFence, ir.OpFenceBlock:

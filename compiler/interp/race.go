@@ -13,6 +13,7 @@ import (
 // Order comes from
 //
 //   - the program, for accesses of one thread;
+//   - a barrier of the grid between the two;
 //   - a barrier of the block between the two, for threads of the block;
 //   - a barrier of the warp between the two, for lanes of the warp;
 //   - a fence, an atomic write, and an atomic read of the same place (see handovers).
@@ -31,10 +32,12 @@ type checker struct {
 	handovers
 
 	now     uint32   // the time
-	start   uint32   // when the block started
+	start   uint32   // when the block started, or went on after a barrier of the grid
+	since   uint32   // from when on writes to shared memory are the block's
+	grid    uint32   // when all blocks last met
 	barrier uint32   // when its threads last met, at least start
 	warps   []uint32 // when the lanes of each warp last met
-	starts  []uint32 // of all blocks, from number first
+	starts  []uint32 // of all blocks, from number first; after a barrier of the grid all of them again
 	first   int
 	blind   bool    // it is not known what the block has written
 	left    []int32 // by thread: block of code with which it returned, from 1
@@ -75,7 +78,7 @@ func (k kind) atomic() bool { return k == atomicRead || k == atomicWrite || k ==
 func (c *checker) tick() uint32 {
 	if c.now == math.MaxUint32 {
 		c.first += max(len(c.starts)-1, 0)
-		c.now, c.start, c.barrier, c.blind = 1, 1, 1, true
+		c.now, c.start, c.since, c.grid, c.barrier, c.blind = 1, 1, 1, 1, 1, true
 		c.starts = append(c.starts[:0], 1)
 		clear(c.warps)
 		c.shadow = shadow{pages: map[uint64]*page{}}
@@ -88,10 +91,20 @@ func (c *checker) tick() uint32 {
 // beginBlock starts the next block.
 func (c *checker) beginBlock() {
 	c.start = c.tick()
-	c.barrier, c.blind = c.start, false
+	c.since, c.barrier, c.blind = c.start, c.start, false
 	c.starts = append(c.starts, c.start)
 	clear(c.left)
 	c.handovers.beginBlock()
+}
+
+// meetGrid is a barrier of the grid. Then each block is resumed.
+func (c *checker) meetGrid() { c.grid = c.tick() }
+
+// resume goes on with the block of w behind a barrier of the grid. No other block has its shared memory.
+func (c *checker) resume(w *worker) {
+	c.w = w
+	c.beginBlock()
+	c.since = 1
 }
 
 // meet is a barrier of the block.
@@ -115,6 +128,8 @@ func (c *checker) warp(a access) int { return c.warpOf(a.thread()) }
 func (c *checker) before(a access, t int) bool {
 	at := a.time()
 	switch {
+	case at < c.grid:
+		return true
 	case at < c.start:
 		if c.shared { // an object of another block had this place
 			return true
@@ -145,7 +160,7 @@ func (c *checker) conflict(set *[2]access, t int) access {
 func (c *checker) note(set *[2]access, me access) {
 	a, b := set[0], set[1]
 	switch {
-	case a == 0 || a.time() < c.start && c.shared || c.start <= a.time() && a.time() < c.barrier:
+	case a == 0 || a.time() < c.grid || a.time() < c.start && c.shared || c.start <= a.time() && a.time() < c.barrier:
 		set[0], set[1] = me, 0
 	case a.time() < c.start: // another block's
 		set[1] = me
@@ -269,7 +284,7 @@ func (c *checker) overwrite(p *page, i int, me access) verdict {
 
 // isSet reports whether the block has written cell i of shared memory.
 func (c *checker) isSet(p *page, i int) bool {
-	return c.blind || p.cells[i].write.time() >= c.start || p.atomics != nil && p.atomics[i].writes[0].time() >= c.start
+	return c.blind || p.cells[i].write.time() >= c.since || p.atomics != nil && p.atomics[i].writes[0].time() >= c.since
 }
 
 // leave notes the lanes that return at the end of a block of code.

@@ -64,7 +64,7 @@ func (r *report) who(a access) string {
 	x := r.w.threadOf(a.thread())
 	text := fmt.Sprintf("thread (%d,%d,%d)", x[0], x[1], x[2])
 	if a.time() < r.c.start {
-		b := r.w.j.blockAt(r.c.blockOf(a))
+		b := r.w.j.blockAt(r.c.blockOf(a) % r.w.j.blocks)
 		text = fmt.Sprintf("block (%d,%d,%d), %s", b[0], b[1], b[2], text)
 	}
 	return text

@@ -37,8 +37,9 @@ type job struct {
 	limit atomic.Int64 // first block that need not run: the first that failed
 	wg    sync.WaitGroup
 
-	mu  sync.Mutex
-	err error
+	mu      sync.Mutex
+	err     error
+	meeting *meeting // of blocks that wait for each other, else nil
 }
 
 // Run executes the kernel and returns when all blocks are done. Of several blocks
@@ -164,6 +165,10 @@ const inlineTime = 20 * time.Microsecond
 // run executes all blocks. Workers besides the caller start when the launch is
 // expected to take long, by what a block took last time, or turns out to.
 func (j *job) run() {
+	if j.c.plan.grid {
+		j.runGrid()
+		return
+	}
 	others := min(runtime.GOMAXPROCS(0), j.blocks) - 1
 	if j.prog.module.Checked {
 		others = 0 // a checker sees all blocks, in order
@@ -243,9 +248,12 @@ func (j *job) work(more func() bool) (done int) {
 func (j *job) fail(block int, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if int64(block) < j.limit.Load() {
+	if int64(block) < j.limit.Load() && err != errNotNeeded {
 		j.err = err
 		j.limit.Store(int64(block))
+		if j.meeting != nil {
+			j.meeting.end()
+		}
 	}
 }
 
@@ -277,7 +285,11 @@ func (s *workers) put(w *worker) {
 // begin sets up what is the same for all blocks of a launch.
 func (w *worker) begin(j *job) {
 	w.j, w.err = j, nil
-	if j.prog.module.Checked {
+	switch {
+	case j.meeting != nil && j.prog.module.Checked:
+		w.check = j.meeting.check
+		w.check.w = w
+	case j.prog.module.Checked:
 		w.check = newChecker(w, w.p.warp)
 	}
 	if w.dim != j.launch.Block {

@@ -98,6 +98,7 @@ const (
 	OpPrint  // print the operands by the format that is text Imm of the module
 
 	OpBarrier     // all threads of the block meet; memory is ordered
+	OpGridBarrier // all threads of the grid meet; memory is ordered
 	OpWarpBarrier // all threads of the warp meet; memory is ordered
 	OpFence       // memory accesses before come before those after, for all threads of the device
 	OpFenceBlock  // likewise, for the threads of the block
@@ -132,7 +133,8 @@ type Uniformity uint8
 
 // The lattice, from most to least uniform.
 const (
-	UniformBlock Uniformity = iota // same for all threads of a block
+	UniformGrid  Uniformity = iota // same for all threads of the grid
+	UniformBlock                   // same for all threads of a block
 	UniformWarp                    // same for all threads of a warp
 	Varying                        // may differ between threads
 )
@@ -251,7 +253,7 @@ var ops = [numOps]Info{
 	OpDot4:    {Name: "dot4", Args: 3, Rule: RuleWord},
 
 	OpThread:   {Name: "thread", Rule: RuleGeom, HasImm: true, Uniform: Varying},
-	OpBlock:    {Name: "block", Rule: RuleGeom, HasImm: true},
+	OpBlock:    {Name: "block", Rule: RuleGeom, HasImm: true, Uniform: UniformBlock},
 	OpBlockDim: {Name: "blockdim", Rule: RuleGeom, HasImm: true},
 	OpGridDim:  {Name: "griddim", Rule: RuleGeom, HasImm: true},
 	OpLane:     {Name: "lane", Rule: RuleWarp, Uniform: Varying},
@@ -259,10 +261,10 @@ var ops = [numOps]Info{
 	OpWarpSize: {Name: "warpsize", Rule: RuleWarp},
 
 	OpLocal:       {Name: "local", Rule: RulePtr, Uniform: Varying},
-	OpShared:      {Name: "shared", Rule: RulePtr, HasImm: true},
+	OpShared:      {Name: "shared", Rule: RulePtr, HasImm: true, Uniform: UniformBlock},
 	OpTable:       {Name: "table", Rule: RulePtr, HasImm: true},
 	OpLocalSized:  {Name: "local.sized", Args: 1, Rule: RulePtr, Effect: Writes, Uniform: Varying},
-	OpSharedSized: {Name: "shared.sized", Args: 1, Rule: RulePtr, HasImm: true},
+	OpSharedSized: {Name: "shared.sized", Args: 1, Rule: RulePtr, HasImm: true, Uniform: UniformBlock},
 	OpLaunch:      {Name: "launch.bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
 	OpIndex:       {Name: "index", Args: 2, Rule: RulePtr},
 	OpOffset:      {Name: "offset", Args: 2, Rule: RulePtr},
@@ -281,6 +283,7 @@ var ops = [numOps]Info{
 	OpPrint:  {Name: "print", Args: -1, Rule: RuleText, Effect: Reads | Writes, NoValue: true, HasImm: true},
 
 	OpBarrier:     {Name: "barrier", Effect: Reads | Writes | Convergent, NoValue: true},
+	OpGridBarrier: {Name: "gridbarrier", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpWarpBarrier: {Name: "warpbarrier", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpFence:       {Name: "fence", Effect: Reads | Writes, NoValue: true},
 	OpFenceBlock:  {Name: "fence.block", Effect: Reads | Writes, NoValue: true},

@@ -76,6 +76,8 @@ var unsupported = map[ir.Op]string{
 	ir.OpCall: "functions must be inlined first (pass inline)",
 	ir.OpProj: "functions must be inlined first (pass inline)",
 
+	ir.OpGridBarrier: "is for CPUs so far; use a launch for each step",
+
 	ir.OpAssert:  logged,
 	ir.OpPrint:   logged,
 	ir.OpNonNil:  logged,

@@ -44,7 +44,7 @@ func converge(m *ir.Module, opt *Options) error {
 
 // CheckConvergence returns the operations of m that stand under divergent
 // control, in order. A barrier needs control that is the same for the block of
-// threads, a shuffle, vote or warp barrier control that is the same for the warp.
+// threads, a barrier of the grid such for all threads, a shuffle, vote or warp barrier control that is the same for the warp.
 //
 // It wants a module without calls, and judges best after sroa has turned local
 // variables into values.
@@ -71,6 +71,8 @@ func needs(op ir.Op) (ir.Uniformity, bool) {
 	switch {
 	case op == ir.OpCall || !op.Has(ir.Convergent):
 		return 0, false
+	case op == ir.OpGridBarrier:
+		return ir.UniformGrid, true
 	case op == ir.OpBarrier:
 		return ir.UniformBlock, true
 	}

@@ -105,7 +105,7 @@ func (l *liveness) root(v *ir.Value) {
 // hasEffect reports whether op must run even if its result is unused. Warp
 // operations yield nothing else: all lanes drop an unused one together.
 func hasEffect(op ir.Op) bool {
-	if op == ir.OpCall || op == ir.OpBarrier || op == ir.OpWarpBarrier {
+	if op == ir.OpCall || op == ir.OpBarrier || op == ir.OpGridBarrier || op == ir.OpWarpBarrier {
 		return true
 	}
 	return op.Has(ir.Writes | ir.Fails)

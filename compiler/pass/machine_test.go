@@ -215,7 +215,7 @@ func (x *machine) step(v *ir.Value, a []uint64) uint64 {
 			panic(failure("negative shift"))
 		}
 		return 0
-	case ir.OpBarrier, ir.OpWarpBarrier:
+	case ir.OpBarrier, ir.OpGridBarrier, ir.OpWarpBarrier:
 		return 0
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
 		return a[0]

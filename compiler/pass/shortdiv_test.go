@@ -105,5 +105,5 @@ b2:
 			branches = append(branches, u.Branch(f, b))
 		}
 	}
-	require.Equal(t, []ir.Uniformity{ir.Varying, ir.UniformBlock, ir.UniformBlock}, branches)
+	require.Equal(t, []ir.Uniformity{ir.Varying, ir.UniformGrid, ir.UniformGrid}, branches)
 }

@@ -14,8 +14,8 @@ type Uniform struct {
 // for all threads; those of other functions are taken as varying, so m should
 // have its calls inlined.
 //
-// Values, blocks and branches have a level: same for the block of threads, same
-// for the warp, or varying. A value that passes a join whose branch is not
+// Values, blocks and branches have a level: same for the grid, same for the block of
+// threads, same for the warp, or varying. A value that passes a join whose branch is not
 // uniform is as varying as the branch; so is a value that leaves a loop which
 // threads leave in different iterations. What a load through a uniform address
 // from global or shared memory returns counts as uniform: kernels that race do
@@ -44,7 +44,7 @@ func (u *Uniform) Block(f *ir.Func, b *ir.Block) ir.Uniformity {
 // uniform.
 func (u *Uniform) Branch(f *ir.Func, b *ir.Block) ir.Uniformity {
 	if b.Term.Kind != ir.TermBranch {
-		return ir.UniformBlock
+		return ir.UniformGrid
 	}
 	return u.funcs[f].seen(b.Term.Args[0], b)
 }

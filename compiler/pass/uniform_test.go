@@ -10,7 +10,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-var levelNames = map[ir.Uniformity]string{ir.UniformBlock: "block", ir.UniformWarp: "warp", ir.Varying: "varying"}
+var levelNames = map[ir.Uniformity]string{ir.UniformGrid: "grid", ir.UniformBlock: "block", ir.UniformWarp: "warp", ir.Varying: "varying"}
 
 // kernelHead declares values that the kernels below use: %0 x, %1 n, %2 thread,
 // %3 warp, %4 zero, %5 one, %6 thread < n, %7 warp < n, %8 zero < n.
@@ -352,7 +352,7 @@ b0:
 			got = append(got, levelNames[u.Value(f, v)])
 		}
 	}
-	require.Equal(t, "b0 block varying\nb1 varying block\nblock\nb2 block warp\nb3 block block", strings.Join(got, "\n"))
+	require.Equal(t, "b0 grid varying\nb1 varying grid\ngrid\nb2 grid warp\nb3 grid grid", strings.Join(got, "\n"))
 	require.Equal(t, ir.Varying, u.Value(m.Func("f"), m.Func("f").Blocks[0].Instrs[0]))
 }
 

@@ -25,7 +25,7 @@ const (
 // to v, the last where values begin to differ; it is empty if that cannot be told.
 func (u *uniformity) why(v *ir.Value, b *ir.Block) []Reason {
 	w := whyWalk{u: u, need: u.seen(v, b), seen: map[*ir.Value]bool{}}
-	if w.need == ir.UniformBlock || !w.value(v, b) {
+	if w.need == ir.UniformGrid || !w.value(v, b) {
 		return nil
 	}
 	return w.steps

@@ -104,3 +104,17 @@ func TestTakes(t *testing.T) {
 		require.Equal(t, c.text, names(text), c.of)
 	}
 }
+
+func TestGridBarriers(t *testing.T) {
+	for _, name := range []string{"cpu", "cpu:x86-64-v3"} {
+		tgt, err := Parse(name)
+		require.NoError(t, err)
+		require.NoError(t, tgt.GridBarriers())
+	}
+	for _, name := range []string{"ptx:sm_90", "hip:gfx942", "msl:3.2", "cuda:sm_90"} {
+		tgt, err := Parse(name)
+		require.NoError(t, err)
+		require.ErrorIs(t, tgt.GridBarriers(), ErrUnsupported)
+		require.ErrorContains(t, tgt.GridBarriers(), "a barrier of the grid is not available on "+name)
+	}
+}

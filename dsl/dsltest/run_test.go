@@ -282,3 +282,74 @@ func TestGoexit(t *testing.T) {
 	<-done
 	assert.False(t, returned)
 }
+
+func TestSyncGrid(t *testing.T) {
+	const blocks, threads = 5, 4
+	x, y, own := make([]int, blocks*threads), make([]int, blocks*threads), 0
+	kernel := func(th dsl.Thread) {
+		part := dsl.Shared[[threads]int](th)
+		i := th.Global()
+		part[th.ThreadX()], x[i] = i, i*i
+		for range 3 {
+			th.SyncGrid()
+			y[i] = x[len(x)-1-i]
+			th.SyncGrid()
+			x[i] = y[i] + 1
+		}
+		th.Sync()
+		if part[threads-1-th.ThreadX()] == th.BlockX()*threads+threads-1-th.ThreadX() {
+			own++
+		}
+	}
+	require.NoError(t, dsltest.Run(dsl.D1(blocks), dsl.D1(threads), kernel, dsltest.WarpSize(2)))
+	for i, v := range x {
+		j := len(x) - 1 - i
+		require.Equal(t, j*j+3, v)
+	}
+	require.Equal(t, blocks*threads, own, "each block keeps its shared memory")
+}
+
+func TestSyncGridErrors(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for name, c := range map[string]struct {
+		kernel func(dsl.Thread)
+		blocks int
+		want   string
+		err    error
+	}{
+		"a block leaves": {func(th dsl.Thread) {
+			if th.BlockX() != 1 {
+				th.SyncGrid()
+			}
+		}, 3, `all blocks must meet at one place, but block \(1,0,0\) has returned and block \(0,0,0\) is at SyncGrid, .*run_test.go:\d+`, dsltest.ErrDivergence},
+		"the first leaves": {func(th dsl.Thread) {
+			if th.BlockX() > 0 {
+				th.SyncGrid()
+			}
+		}, 3, `block \(0,0,0\) has returned and block \(1,0,0\) is at SyncGrid`, dsltest.ErrDivergence},
+		"one leaves later": {func(th dsl.Thread) {
+			th.SyncGrid()
+			if th.BlockX() < 2 {
+				th.SyncGrid()
+			}
+		}, 3, `block \(2,0,0\) has returned and block \(0,0,0\) is at SyncGrid`, dsltest.ErrDivergence},
+		"two places": {func(th dsl.Thread) {
+			if th.BlockX() == 0 {
+				th.SyncGrid()
+			} else {
+				th.SyncGrid()
+			}
+		}, 2, `block \(0,0,0\) is at SyncGrid, .* and block \(1,0,0\) at SyncGrid`, dsltest.ErrDivergence},
+		"a thread stays behind": {func(th dsl.Thread) {
+			if th.ThreadX() == 0 {
+				th.SyncGrid()
+			}
+		}, 2, `threads of one warp must meet at one place`, dsltest.ErrDivergence},
+		"too many": {func(th dsl.Thread) { th.SyncGrid() }, 40000, `waits for its whole grid \(SyncGrid\), which can have 32768 threads here`, dsltest.ErrLaunch},
+	} {
+		err := dsltest.Run(dsl.D1(c.blocks), dsl.D1(2), c.kernel, dsltest.WarpSize(2))
+		require.ErrorIs(t, err, c.err, name)
+		require.Regexp(t, c.want, err.Error(), name)
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before+2, "coroutines are left")
+}

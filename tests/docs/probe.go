@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"slices"
@@ -27,6 +28,7 @@ type found struct {
 	ops     []string // operations in the IR
 	call    bool     // compiled from its body
 	opcodes []string // PTX instructions, in order
+	lack    string   // why PTX has it not, "" if it has
 }
 
 // probeTarget is what the reference names instructions of.
@@ -260,6 +262,10 @@ func (p probe) run() (found, error) {
 		return found{}, err
 	}
 	art, err := prog.Emit(tgt, compiler.Options{})
+	if lack, ok := errors.AsType[*target.Unsupported](err); ok {
+		f.lack = lack.Why
+		return f, nil
+	}
 	if err != nil {
 		return found{}, fmt.Errorf("%w in\n%s", err, src)
 	}

@@ -225,8 +225,12 @@ func (r *reference) entry(f function) error {
 		r.printf("%s\n\n", doc)
 	}
 	r.printf("- In the IR: %s\n", r.irWords(f, what))
-	r.printf("- In PTX: %s\n", ptxWords(what.opcodes))
-	r.printf("- Cost: %s\n", price)
+	if what.lack != "" {
+		r.printf("- In PTX: refused: %s\n", what.lack)
+	} else {
+		r.printf("- In PTX: %s\n", ptxWords(what.opcodes))
+		r.printf("- Cost: %s\n", price)
+	}
 	for _, b := range dsltest.MathBounds() {
 		if f.pkg == "dsl" && b.Name == f.name {
 			r.printf("- Largest error: %g and %g ulp\n", b.F32, b.F64)

@@ -71,6 +71,7 @@ var elsewhere = map[ir.Op]struct{ file, word string }{
 	ir.OpLocalSized:  {"../../compiler/pass/size_test.go", "local.sized"},
 	ir.OpSharedSized: {"../../compiler/pass/size_test.go", "shared.sized"},
 	ir.OpLaunch:      {"../../jit/specialise_test.go", "dsl.LaunchBounds"},
+	ir.OpGridBarrier: {"../conformance/grid/grid.go", "t.SyncGrid("},
 	ir.OpTable:       {"../conformance/language/tables.go", "crcTable["},
 	ir.OpCopyAsync:   {"../conformance/kernels/copies.go", "dsl.CopyAsync("},
 	ir.OpCopyWait:    {"../conformance/kernels/copies.go", "dsl.CopyWait("},

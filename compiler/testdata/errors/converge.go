@@ -202,3 +202,37 @@ func Bound(t dsl.Thread, x []float32) {
 	half := h.Float32
 	x[0] = half() + dsl.F16.Float32(h)
 }
+
+//kiln:kernel
+func OneBlock(t dsl.Thread, x []float32) {
+	if t.BlockX() == 0 {
+		t.SyncGrid() // ERROR 13 "K0301: barrier of the grid is not reached by all threads together; the threads part at .*, because the condition depends on t.BlockX\(\) at"
+	}
+}
+
+//kiln:kernel
+func Shared(t dsl.Thread, x []float32) {
+	n := dsl.Shared[[1]int](t)
+	n[0] = 3
+	t.Sync()
+	for range n[0] {
+		t.SyncGrid() // ERROR 13 "K0301: barrier of the grid is not reached by all threads together; .* what is read at .*, and that on shared memory at"
+	}
+}
+
+//kiln:kernel
+func Strided(t dsl.Thread, x []float32) {
+	for i := t.Global(); i < len(x); i += t.GlobalSize() {
+		t.SyncGrid() // ERROR 13 "K0301: barrier of the grid is not reached by all threads together"
+	}
+}
+
+//kiln:kernel
+func WholeGrid(t dsl.Thread, x []float32, steps int) {
+	for range steps {
+		if x[0] < 0 {
+			return
+		}
+		t.SyncGrid()
+	}
+}

@@ -48,3 +48,10 @@ func Warps(t dsl.Thread, x []float32) {
 	v += dsl.ShuffleXor(t, v, 16) // ERROR 21 "K0404: shuffle over 16 lanes, cpu:x86-64-v3 has warps of 8"
 	x[i] = dsl.WarpSum(t, v)
 }
+
+//kiln:kernel
+func WholeGrid(t dsl.Thread, x []float32) {
+	x[t.Global()] = 1
+	t.SyncGrid() // ERROR 12 "K0403: a barrier of the grid is not available on msl:3.0" ERROR 12 "K0403: a barrier of the grid is not available on hip:gfx942" ERROR 12 "K0403: a barrier of the grid is not available on ptx:sm_75"
+	x[t.Global()] += x[0]
+}

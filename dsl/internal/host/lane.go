@@ -19,6 +19,7 @@ const (
 	OpNone Op = iota
 	OpReturn
 	OpSync
+	OpSyncGrid
 	OpSyncWarp
 	OpShuffle
 	OpShuffleUp
@@ -30,7 +31,7 @@ const (
 )
 
 var opNames = [...]string{
-	OpNone: "nothing", OpReturn: "return", OpSync: "Sync", OpSyncWarp: "SyncWarp",
+	OpNone: "nothing", OpReturn: "return", OpSync: "Sync", OpSyncGrid: "SyncGrid", OpSyncWarp: "SyncWarp",
 	OpShuffle: "Shuffle", OpShuffleUp: "ShuffleUp", OpShuffleDown: "ShuffleDown", OpShuffleXor: "ShuffleXor",
 	OpBallot: "Ballot", OpAny: "Any", OpAll: "All",
 }

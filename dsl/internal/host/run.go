@@ -19,29 +19,37 @@ type Config struct {
 	Output      io.Writer // for what the kernel prints
 }
 
-// run is the state that the lanes of the current block share.
+// run is a block that runs, or a place for the next one.
 type run struct {
 	Config
 	lanes  []*Lane
 	shared map[sharedKey]sharedObject
-	sites  map[site]position
+	sites  map[site]position // of all blocks
 }
 
-// Run calls kernel once for each thread of the grid.
+// MaxWaiting is the most threads of a grid that waits for all its blocks.
+const MaxWaiting = 1 << 15
+
+// Run calls kernel once for each thread of the grid: one block after the other, each up to its
+// return or the next barrier of the grid.
 func Run(cfg Config, kernel func(*Lane)) error {
 	if err := cfg.check(); err != nil {
 		return err
 	}
-	r := &run{Config: cfg, sites: map[site]position{}}
-	r.start(kernel)
-	defer r.stop()
+	g := &grid{cfg: cfg, kernel: kernel, sites: map[site]position{}}
+	defer g.stop()
 	for z := range cfg.Grid.Z {
 		for y := range cfg.Grid.Y {
 			for x := range cfg.Grid.X {
-				if err := r.block(Dim{x, y, z}); err != nil {
+				if err := g.start(Dim{x, y, z}); err != nil {
 					return err
 				}
 			}
+		}
+	}
+	for len(g.waiting) > 0 {
+		if err := g.resume(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -63,8 +71,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// start makes the coroutines of a block. They serve all blocks of the run in
-// turn, because making one costs more than a short kernel.
+// start makes the coroutines of a block. They serve other blocks after it,
+// because making one costs more than a short kernel.
 func (r *run) start(kernel func(*Lane)) {
 	n := r.Block.Count()
 	r.lanes = make([]*Lane, 0, n)
@@ -82,12 +90,16 @@ func (r *run) stop() {
 	}
 }
 
-// block runs one block to its end.
-func (r *run) block(at Dim) error {
+// begin prepares the run of a block.
+func (r *run) begin(at Dim) {
 	r.shared = map[sharedKey]sharedObject{}
 	for _, l := range r.lanes {
 		l.Block = at
 	}
+}
+
+// block runs the block to its end, or to the next barrier of the grid.
+func (r *run) block() error {
 	for {
 		for first := 0; first < len(r.lanes); first += r.WarpSize {
 			if err := r.warp(r.lanes[first:min(first+r.WarpSize, len(r.lanes))]); err != nil {
@@ -97,7 +109,7 @@ func (r *run) block(at Dim) error {
 		if err := r.agree(r.lanes, "block"); err != nil {
 			return err
 		}
-		if r.lanes[0].op == OpReturn {
+		if op := r.lanes[0].op; op == OpReturn || op == OpSyncGrid {
 			return nil
 		}
 	}
@@ -116,7 +128,7 @@ func (r *run) warp(lanes []*Lane) error {
 			return err
 		}
 		switch op := lanes[0].op; op {
-		case OpReturn, OpSync:
+		case OpReturn, OpSync, OpSyncGrid:
 			return nil
 		case OpSyncWarp:
 		default:

@@ -1,0 +1,81 @@
+package conformance
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tests/conformance/grid"
+)
+
+// RunGrid runs kernels whose blocks all wait for each other. A device without such barriers has to
+// refuse them by name.
+func RunGrid(t *testing.T, dev *runtime.Device) {
+	for _, c := range gridCases() {
+		for _, checked := range []bool{false, true} {
+			err := check(dev, c, checked)
+			if err != nil && missesGrid(t, dev) {
+				require.ErrorIs(t, err, compiler.ErrUnsupported, c.Name)
+				require.ErrorContains(t, err, "barrier of the grid is not available on ", c.Name)
+				require.Regexp(t, `grid\.go:\d+`, err.Error(), c.Name)
+				continue
+			}
+			require.NoError(t, err, "%s, checked: %t", c.Name, checked)
+		}
+	}
+	if !missesGrid(t, dev) {
+		gridErrors(t, dev)
+	}
+}
+
+func missesGrid(t *testing.T, dev *runtime.Device) bool {
+	t.Helper()
+	info := dev.Info()
+	target, err := compiler.TargetFor(info.Formats, info.Arch)
+	require.NoError(t, err)
+	return target.GridBarriers() != nil
+}
+
+func gridCases() []Case {
+	const n, blocks = 3000, 7
+	numbers, floats := make([]int32, n), make([]float32, n)
+	for i := range numbers {
+		numbers[i], floats[i] = int32(i*i%1000), float32(i%16)
+	}
+	return []Case{
+		{Name: "Diffuse", Kernel: grid.Diffuse, Grid: dsl.D1(blocks), Threads: dsl.D1(64),
+			Args: []any{make([]int32, n), numbers, make([]int32, n), 9}},
+		{Name: "Diffuse of many blocks", Kernel: grid.Diffuse, Grid: dsl.D1(60), Threads: dsl.D1(32),
+			Args: []any{make([]int32, n), numbers, make([]int32, n), 4}},
+		{Name: "Diffuse of one block", Kernel: grid.Diffuse, Grid: dsl.D1(1), Threads: dsl.D1(256),
+			Args: []any{make([]int32, n), numbers, make([]int32, n), 3}},
+		{Name: "Normalise", Kernel: grid.Normalise, Grid: dsl.D1(blocks), Threads: dsl.D1(128),
+			Args: []any{make([]float32, n+blocks), make([]float32, blocks), floats}},
+		{Name: "Until", Kernel: grid.Until, Grid: dsl.D1(blocks), Threads: dsl.D1(64),
+			Args: []any{numbers, make([]int32, 20), int32(5), make([]int32, 1)}},
+	}
+}
+
+// gridErrors looks at what is reported of launches that cannot go well.
+func gridErrors(t *testing.T, dev *runtime.Device) {
+	s, err := dev.NewStream()
+	require.NoError(t, err)
+	launch := func(k *jit.Kernel, blocks int) error {
+		x, err := runtime.Alloc[int32](dev, 1<<20)
+		require.NoError(t, err)
+		if err := k.Launch(s, runtime.Grid{Blocks: dsl.D1(blocks), Threads: dsl.D1(32)}, x); err != nil {
+			return err
+		}
+		return s.Sync()
+	}
+	require.ErrorContains(t, launch(jit.Of(grid.Racy), 1<<15), "the kernel waits for its whole grid (t.SyncGrid)")
+	require.NoError(t, launch(jit.Of(grid.Racy), 3))
+	if dev.Info().Kind == "cpu" { // whose checked code looks for races
+		require.ErrorContains(t, launch(jit.Of(grid.Racy).Checked(), 3), "data race on")
+		require.ErrorContains(t, launch(jit.Of(grid.Left).Checked(), 3), "data race on")
+	}
+}
