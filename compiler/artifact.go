@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"github.com/gokiln/kiln/compiler/code"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/internal/devlog"
@@ -18,7 +19,7 @@ func layout(args []ir.Arg) []Arg {
 
 // describe fills the parts of the meta data that come from the final IR. sites are
 // the writes to the device log.
-func describe(m *ir.Module, meta *Meta, sites []devlog.Site) {
+func describe(m *ir.Module, meta *Meta, sites []devlog.Site, grid bool) {
 	k := m.Kernel()
 	meta.Entry, meta.Threads, meta.Row = k.Name, m.Launch.Threads, m.Launch.Row
 	meta.Args = layout(k.Args)
@@ -30,6 +31,10 @@ func describe(m *ir.Module, meta *Meta, sites []devlog.Site) {
 	if len(sites) > 0 {
 		last := len(meta.Args) - pass.LogArgs
 		meta.Log = &devlog.Log{Kernel: k.Name, Offset: meta.Args[last].Offset, Sites: sites}
+		meta.Args = meta.Args[:last]
+	}
+	if last := len(meta.Args) - 1; grid {
+		meta.Grid = &code.Grid{Offset: meta.Args[last].Offset}
 		meta.Args = meta.Args[:last]
 	}
 	meta.Length = m.DynamicLength()

@@ -52,7 +52,7 @@ func (p *Program) checkFor(t target.Target) (list diag.List) {
 		return asDiagnostics(err)
 	}
 	var meta Meta
-	describe(m, &meta, nil)
+	describe(m, &meta, nil, false)
 	note := "of the instance " + p.Kernel
 	for _, l := range limits(m, &meta, t) {
 		list.Add(overLimit(m, l, note))

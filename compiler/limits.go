@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"github.com/gokiln/kiln/compiler/code"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/devlog"
@@ -22,6 +23,9 @@ type use struct {
 // but some with no more words than "invalid argument".
 func limits(m *ir.Module, meta *Meta, t target.Target) (list []excess) {
 	args := meta.ArgBytes()
+	if meta.Grid != nil {
+		args = meta.Grid.Offset + code.GridBytes
+	}
 	if meta.Log != nil {
 		args = meta.Log.Offset + devlog.ArgBytes
 	}

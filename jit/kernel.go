@@ -314,6 +314,9 @@ func (k *Kernel) resolve(dev *runtime.Device, tgt target.Target, want *wanted, a
 	if err != nil {
 		return nil, fmt.Errorf("%s: loading code: %w", name, err)
 	}
+	if im.meta.Grid != nil {
+		fn.SetGrid(im.meta.Grid.Offset)
+	}
 	if im.meta.Log != nil {
 		fn.SetLog(r.placed(im.meta.Log))
 	}

@@ -18,6 +18,8 @@ type Stream struct {
 	log *launchLog
 	out *output
 	rec *recording // that the stream makes, nil for one that runs work
+
+	grid gridWords
 }
 
 func (d *Device) newStream(drv driver.Stream) *Stream {
@@ -159,7 +161,7 @@ func (s *Stream) launch(f *Function, g Grid, shared int, args []byte, uses []Use
 		return nil
 	}
 	l.Shared += f.module.shared
-	l.Overlaps = f.module.overlaps
+	l.Overlaps, l.Cooperative = f.module.overlaps, f.grid > 0
 	l.Args = append(l.Args[:0], args...)
 	t := touched{uses: uses}
 	capturing := s.dev.captures.count.Load() != 0
@@ -215,6 +217,9 @@ func (s *Stream) launchNow(f *Function, l *driver.Launch, t *touched, known bool
 
 // record adds a launch to the graph that is captured.
 func (s *Stream) record(f *Function, l *driver.Launch, m *touched) error {
+	if f.grid > 0 {
+		return s.dev.invalid("capture "+f.info.Name, "the kernel waits for its whole grid (t.SyncGrid), which a graph cannot have so far: launch it on a stream")
+	}
 	s.rec.use(f)
 	t := s.drv.(*track)
 	if f.log == nil {
@@ -238,6 +243,13 @@ func (s *Stream) submit(f *Function, l *driver.Launch, t *touched) (err error) {
 	}
 	if err := d.makeRoom(); err != nil {
 		return err
+	}
+	if f.grid > 0 {
+		s.grid.mu.Lock()
+		defer s.grid.mu.Unlock()
+		if err := s.addGrid(f, l); err != nil {
+			return err
+		}
 	}
 	name := s.log.add(&f.launched)
 	var noted *slot

@@ -45,6 +45,10 @@ type Meta struct {
 	// code is IR for the interpreter, "" if there was none.
 	Interpreted string `json:"interpreted,omitempty"`
 
+	// Grid says where a kernel with barriers of the grid takes the words that its blocks arrive at, nil
+	// for all others. They are none of Args, and come before the log. All blocks have to be resident.
+	Grid *Grid `json:"grid,omitempty"`
+
 	// Log is what the kernel writes to the device log, nil if nothing. The log takes
 	// the last part of the argument block, and is none of Args.
 	Log *devlog.Log `json:"log,omitempty"`
@@ -94,3 +98,15 @@ func (a *Artifact) WithPositions(table func() []ir.Pos) []byte {
 	}
 	return b.Bytes()
 }
+
+// Grid is where a launch passes the words of barriers of the grid in the argument block: their
+// address and how many there are. They are of 32 bits and zero before a launch.
+type Grid struct {
+	Offset int `json:"offset"`
+}
+
+// GridBytes is the room that they take in the argument block, GridWords how many there are.
+const (
+	GridBytes = 16
+	GridWords = 2
+)

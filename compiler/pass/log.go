@@ -169,6 +169,10 @@ func (l *logLowering) failure() *ir.Block {
 	l.b, l.pos = l.fail, 0 // it is of no place
 	end := l.f.NewBlock()
 	l.record(site, func() []*ir.Value { return l.fail.Params[1:] }, devlog.FailureValues, end)
+	if words := gridWords(l.f); words != nil {
+		l.b = end
+		l.emit(ir.OpAtomicOr, ir.U32, gridWord(l.f, end, words, gridFailed, l.pos), l.konst(ir.U32, 1))
+	}
 	end.Return()
 	return l.fail
 }

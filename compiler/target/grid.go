@@ -6,12 +6,12 @@ func (t Target) GridBarriers() error {
 		return &Unsupported{What: "a barrier of the grid", Target: t, Why: why + "; use a launch for each step"}
 	}
 	switch t.Kind {
-	case Interp, Native:
+	case Interp, Native, PTX:
 		return nil
 	case MSL:
 		return lack("Metal does not run all threadgroups of a launch at the same time")
 	case OpenCL:
 		return lack("OpenCL does not run all work-groups of a launch at the same time")
 	}
-	return lack("only the CPU has it so far")
+	return lack("only CPUs and NVIDIA GPUs, by PTX, have it so far")
 }

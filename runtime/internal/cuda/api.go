@@ -29,6 +29,7 @@ type api struct {
 	cuEventCreate, cuEventDestroy, cuEventRecord, cuEventQuery, cuEventSynchronize, cuEventElapsedTime uintptr
 
 	cuModuleLoadDataEx, cuModuleUnload, cuModuleGetFunction, cuFuncGetAttribute, cuFuncSetAttribute, cuLaunchKernel uintptr
+	cuOccupancyMaxActiveBlocksPerMultiprocessor                                                                     uintptr
 	cuFuncGetParamInfo, cuLaunchKernelEx                                                                            uintptr
 
 	cuLinkCreate, cuLinkAddData, cuLinkComplete, cuLinkDestroy uintptr
@@ -94,6 +95,7 @@ func (a *api) entries() []entry {
 		need(&a.cuFuncGetAttribute, "cuFuncGetAttribute"),
 		may(&a.cuFuncGetParamInfo, "cuFuncGetParamInfo"), // CUDA 12.4
 		need(&a.cuFuncSetAttribute, "cuFuncSetAttribute"),
+		may(&a.cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor"),
 		need(&a.cuLaunchKernel, "cuLaunchKernel"),
 		may(&a.cuLaunchKernelEx, "cuLaunchKernelEx"), // CUDA 11.8
 		need(&a.cuLinkCreate, "cuLinkCreate_v2"),

@@ -169,8 +169,11 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 	if err != nil {
 		return err
 	}
-	if l.Overlaps && s.dev.lib.cuLaunchKernelEx != 0 {
-		return s.launchEarly(fn, l)
+	switch {
+	case l.Cooperative:
+		return s.launchCooperative(fn, l)
+	case l.Overlaps && s.dev.lib.cuLaunchKernelEx != 0:
+		return s.launchAs(programmaticSerialization, fn, l)
 	}
 	c := (*launchCall)(unsafe.Pointer(&l.Scratch))
 	c.extra.set(fn.unpadded(l.Args))

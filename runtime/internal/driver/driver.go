@@ -151,6 +151,7 @@ type Launch struct {
 	Grid, Block [3]int
 	Shared      int    // dynamic shared memory, that of the image included
 	Overlaps    bool   // the image's
+	Cooperative bool   // all blocks have to be resident
 	Args        []byte // packed argument block
 	Seq         uint64 // number of the launch, or of that of the graph
 	Op          int    // number of the operation in the graph, from 1; else 0

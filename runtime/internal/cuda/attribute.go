@@ -1,0 +1,89 @@
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gokiln/kiln/internal/dl"
+	"github.com/gokiln/kiln/runtime/internal/driver"
+)
+
+// Kernels that begin by waiting for the one before them are started while that one still runs
+// (CUDA C++ Programming Guide, programmatic dependent launch): blocks are in place, and have
+// their code and arguments, by the time the last block of the other one ends.
+
+// attributeCall is all that the driver reads of a launch with an attribute, besides the arguments.
+type attributeCall struct {
+	dl.Pair
+	extra     extra
+	config    launchConfig
+	attribute launchAttribute
+}
+
+var _ [unsafe.Sizeof(driver.Launch{}.Scratch) - unsafe.Sizeof(attributeCall{})]byte
+
+// launchConfig is a CUlaunchConfig.
+type launchConfig struct {
+	grid, block [3]uint32
+	shared      uint32
+	stream      uintptr
+	attributes  uintptr
+	count       uint32
+}
+
+// launchAttribute is a CUlaunchAttribute, whose value has 64 bytes.
+type launchAttribute struct {
+	id    uint32
+	value uint64
+	_     [7]uint64
+}
+
+// The attributes: CU_LAUNCH_ATTRIBUTE_COOPERATIVE and
+// CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
+const (
+	cooperative               = 2
+	programmaticSerialization = 6
+)
+
+// launchAs launches a kernel with an attribute whose value is 1. Like Launch it allocates nothing.
+func (s *stream) launchAs(attribute uint32, fn *function, l *driver.Launch) error {
+	c := (*attributeCall)(unsafe.Pointer(&l.Scratch))
+	c.extra.set(fn.unpadded(l.Args))
+	c.attribute = launchAttribute{id: attribute, value: 1}
+	c.config = launchConfig{
+		grid:  [3]uint32{uint32(l.Grid[0]), uint32(l.Grid[1]), uint32(l.Grid[2])},
+		block: [3]uint32{uint32(l.Block[0]), uint32(l.Block[1]), uint32(l.Block[2])}, shared: uint32(l.Shared),
+		stream: s.handle, attributes: uintptr(unsafe.Pointer(&c.attribute)), count: 1,
+	}
+	c.Pair = dl.Pair{First: s.dev.lib.cuCtxSetCurrent, Arg: s.dev.ctx, Fn: s.dev.lib.cuLaunchKernelEx, Args: [11]uintptr{
+		uintptr(unsafe.Pointer(&c.config)), fn.handle, 0, uintptr(unsafe.Pointer(&c.extra)),
+	}}
+	return s.submit(fn, l, &c.Pair)
+}
+
+// launchCooperative launches a kernel of which all blocks have to be resident.
+func (s *stream) launchCooperative(fn *function, l *driver.Launch) error {
+	refuse := func(text string) error {
+		return &driver.Error{Op: "launch " + fn.info.Name, Device: s.dev.info.Name, Kind: driver.ErrInvalid, Text: text}
+	}
+	if s.dev.lib.cuLaunchKernelEx == 0 || s.dev.lib.cuOccupancyMaxActiveBlocksPerMultiprocessor == 0 || !s.dev.info.Cooperative {
+		return refuse("the kernel waits for its whole grid (t.SyncGrid), for which the device or its driver (CUDA 11.8 and newer) has no launches")
+	}
+	blocks, threads := l.Grid[0]*l.Grid[1]*l.Grid[2], l.Block[0]*l.Block[1]*l.Block[2]
+	most, err := s.dev.resident(fn, threads, l.Shared)
+	if err != nil {
+		return err
+	}
+	if blocks > most {
+		return refuse(fmt.Sprintf("the kernel waits for its whole grid (t.SyncGrid) and has %d blocks of %d threads; the device holds %d at the same time", blocks, threads, most))
+	}
+	return s.launchAs(cooperative, fn, l)
+}
+
+// resident is how many blocks of a kernel the device holds at the same time.
+func (d *device) resident(fn *function, threads, shared int) (int, error) {
+	n := new(int32)
+	err := d.do("count the resident blocks of "+fn.info.Name, d.lib.cuOccupancyMaxActiveBlocksPerMultiprocessor,
+		uintptr(unsafe.Pointer(n)), fn.handle, uintptr(threads), uintptr(shared))
+	return int(*n) * d.info.Units, err
+}
