@@ -376,6 +376,17 @@ func targetOf(dev *runtime.Device) (target.Target, error) {
 	return t, nil
 }
 
+// ResidentBlocks resolves the kernel for a device, as [Kernel.Prepare] does, and returns how many blocks of so
+// many threads the device holds at the same time: the most that a launch of a kernel with
+// t.SyncGrid can have. shared is the length in bytes of a dsl.DynamicShared array, 0 without one.
+func (k *Kernel) ResidentBlocks(dev *runtime.Device, threads runtime.Dim3, shared int, consts ...any) (int, error) {
+	in, err := k.prepare(dev, consts)
+	if err != nil {
+		return 0, err
+	}
+	return in.fn.ResidentBlocks(threads, shared)
+}
+
 // Info resolves the kernel for a device, as [Kernel.Prepare] does, and returns
 // what the driver knows of its code.
 func (k *Kernel) Info(dev *runtime.Device, consts ...any) (runtime.FunctionInfo, error) {

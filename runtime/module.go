@@ -4,6 +4,7 @@ import (
 	"fmt"
 	goruntime "runtime"
 
+	"github.com/gokiln/kiln/internal/dim"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
@@ -93,6 +94,28 @@ func (f *Function) Info() FunctionInfo {
 	}
 	info.Name, info.Shared = f.info.Name, f.info.Shared
 	return info
+}
+
+// ResidentBlocks is how many blocks of so many threads and so many bytes of dynamic shared memory the device
+// holds at the same time, if nothing else runs there. A launch of a kernel with barriers of the grid
+// (t.SyncGrid) can have as many.
+func (f *Function) ResidentBlocks(threads Dim3, shared int) (int, error) {
+	d := f.module.dev
+	if err := d.usable(); err != nil {
+		return 0, err
+	}
+	op := "count the resident blocks of " + f.info.Name
+	r, ok := f.drv.(driver.Resident)
+	if !ok {
+		return 0, d.invalid(op, "the driver of the device cannot tell")
+	}
+	block := dim.Array(threads)
+	if text := f.checkBlock(&block, shared); text != "" {
+		return 0, d.invalid(op, text)
+	}
+	blocks, err := r.ResidentBlocks(block, shared+f.module.shared)
+	goruntime.KeepAlive(f.module)
+	return blocks, d.wrap(err)
 }
 
 // MaxThreads is how many threads a block of this kernel may have.

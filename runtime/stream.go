@@ -277,19 +277,27 @@ func (s *Stream) check(f *Function, l *driver.Launch) string {
 		if l.Grid[i] < 0 || l.Grid[i] > info.MaxGrid[i] {
 			return fmt.Sprintf("%d blocks in %c; the device runs up to %d", l.Grid[i], axis, info.MaxGrid[i])
 		}
-		if l.Block[i] < 1 || l.Block[i] > info.MaxBlock[i] {
-			return fmt.Sprintf("%d threads of a block in %c; want 1 to %d", l.Block[i], axis, info.MaxBlock[i])
+	}
+	return f.checkBlock(&l.Block, l.Shared)
+}
+
+// checkBlock returns what is wrong with blocks of so many threads and bytes of dynamic shared memory.
+func (f *Function) checkBlock(block *[3]int, shared int) string {
+	info := &f.module.dev.info
+	for i, axis := range "XYZ" {
+		if block[i] < 1 || block[i] > info.MaxBlock[i] {
+			return fmt.Sprintf("%d threads of a block in %c; want 1 to %d", block[i], axis, info.MaxBlock[i])
 		}
 	}
-	if n := l.Block[0] * l.Block[1] * l.Block[2]; n > f.info.MaxThreads {
+	if n := block[0] * block[1] * block[2]; n > f.info.MaxThreads {
 		return fmt.Sprintf("blocks of %d threads; the kernel runs in blocks of up to %d", n, f.info.MaxThreads)
 	}
 	declared := f.info.Shared
-	if l.Shared > 0 { // it begins at a multiple of 16 bytes
+	if shared > 0 { // it begins at a multiple of 16 bytes
 		declared = (declared + 15) &^ 15
 	}
-	if l.Shared < 0 || l.Shared > info.SharedPerBlock-declared {
-		return fmt.Sprintf("%d bytes of dynamic shared memory and %d that the kernel has; a block can have %d", l.Shared, f.info.Shared, info.SharedPerBlock)
+	if shared < 0 || shared > info.SharedPerBlock-declared {
+		return fmt.Sprintf("%d bytes of dynamic shared memory and %d that the kernel has; a block can have %d", shared, f.info.Shared, info.SharedPerBlock)
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +75,15 @@ func gridErrors(t *testing.T, dev *runtime.Device) {
 	}
 	require.ErrorContains(t, launch(jit.Of(grid.Racy), 1<<15), "the kernel waits for its whole grid (t.SyncGrid)")
 	require.NoError(t, launch(jit.Of(grid.Racy), 3))
+
+	most, err := jit.Of(grid.Racy).ResidentBlocks(dev, dsl.D1(32), 0)
+	require.NoError(t, err)
+	require.NoError(t, launch(jit.Of(grid.Racy), most))
+	require.ErrorContains(t, launch(jit.Of(grid.Racy), most+1), fmt.Sprintf("%d blocks", most+1))
+	for _, threads := range []int{0, 2048} {
+		_, err = jit.Of(grid.Racy).ResidentBlocks(dev, dsl.D1(threads), 0)
+		require.ErrorContains(t, err, fmt.Sprintf("%d threads", threads))
+	}
 	if dev.Info().Kind == "cpu" { // whose checked code looks for races
 		require.ErrorContains(t, launch(jit.Of(grid.Racy).Checked(), 3), "data race on")
 		require.ErrorContains(t, launch(jit.Of(grid.Left).Checked(), 3), "data race on")

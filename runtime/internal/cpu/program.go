@@ -107,6 +107,17 @@ func (f *function) Info() driver.FunctionInfo {
 	return info
 }
 
+// ResidentBlocks is how many blocks can wait for each other, if those of the kernel do so, and else how
+// many run at the same time.
+func (f *function) ResidentBlocks(block [3]int, _ int) (int, error) {
+	if p, ok := f.program.(interface {
+		Resident(block [3]int) (int, error)
+	}); ok {
+		return p.Resident(block)
+	}
+	return f.dev.info.Units, nil
+}
+
 // shortTime is up to which a kernel runs on the goroutine that launches it: handing
 // it over would take about as long.
 const shortTime = 50 * time.Microsecond

@@ -8,10 +8,6 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
-// Kernels that begin by waiting for the one before them are started while that one still runs
-// (CUDA C++ Programming Guide, programmatic dependent launch): blocks are in place, and have
-// their code and arguments, by the time the last block of the other one ends.
-
 // attributeCall is all that the driver reads of a launch with an attribute, besides the arguments.
 type attributeCall struct {
 	dl.Pair
@@ -38,11 +34,12 @@ type launchAttribute struct {
 	_     [7]uint64
 }
 
-// The attributes: CU_LAUNCH_ATTRIBUTE_COOPERATIVE and
-// CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
+// The attributes. With the second one, kernels that begin by waiting for the one before them are started
+// while that one still runs (CUDA C++ Programming Guide, programmatic dependent launch): blocks are in
+// place, and have their code and arguments, by the time the last block of the other one ends.
 const (
-	cooperative               = 2
-	programmaticSerialization = 6
+	cooperative               = 2 // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+	programmaticSerialization = 6 // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 )
 
 // launchAs launches a kernel with an attribute whose value is 1. Like Launch it allocates nothing.
@@ -70,7 +67,7 @@ func (s *stream) launchCooperative(fn *function, l *driver.Launch) error {
 		return refuse("the kernel waits for its whole grid (t.SyncGrid), for which the device or its driver (CUDA 11.8 and newer) has no launches")
 	}
 	blocks, threads := l.Grid[0]*l.Grid[1]*l.Grid[2], l.Block[0]*l.Block[1]*l.Block[2]
-	most, err := s.dev.resident(fn, threads, l.Shared)
+	most, err := fn.ResidentBlocks(l.Block, l.Shared)
 	if err != nil {
 		return err
 	}
@@ -80,10 +77,15 @@ func (s *stream) launchCooperative(fn *function, l *driver.Launch) error {
 	return s.launchAs(cooperative, fn, l)
 }
 
-// resident is how many blocks of a kernel the device holds at the same time.
-func (d *device) resident(fn *function, threads, shared int) (int, error) {
+// ResidentBlocks asks the driver, which knows the kernel's registers.
+func (f *function) ResidentBlocks(block [3]int, shared int) (int, error) {
+	count := f.dev.lib.cuOccupancyMaxActiveBlocksPerMultiprocessor
+	if count == 0 {
+		return 0, &driver.Error{Op: "count the resident blocks of " + f.info.Name, Device: f.dev.info.Name, Kind: driver.ErrInvalid,
+			Text: "the device's driver cannot tell"}
+	}
 	n := new(int32)
-	err := d.do("count the resident blocks of "+fn.info.Name, d.lib.cuOccupancyMaxActiveBlocksPerMultiprocessor,
-		uintptr(unsafe.Pointer(n)), fn.handle, uintptr(threads), uintptr(shared))
-	return int(*n) * d.info.Units, err
+	err := f.dev.do("count the resident blocks of "+f.info.Name, count,
+		uintptr(unsafe.Pointer(n)), f.handle, uintptr(block[0]*block[1]*block[2]), uintptr(shared))
+	return int(*n) * f.dev.info.Units, err
 }

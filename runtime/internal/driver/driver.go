@@ -141,6 +141,11 @@ type Detailed interface {
 	Details() (FunctionInfo, error)
 }
 
+// Resident is a Function that can say how many of its blocks the device holds at the same time.
+type Resident interface {
+	ResidentBlocks(block [3]int, shared int) (int, error)
+}
+
 // Scratch has room for what any driver reads of a launch.
 type Scratch [40]uintptr
 
