@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"image"
 	"image/color"
 	"strings"
 	"time"
@@ -74,12 +73,10 @@ func life(dev *runtime.Device, size, generations int) (*picture.Drawing, error) 
 		if g < generations-frames {
 			continue
 		}
-		frame := image.NewPaletted(image.Rect(0, 0, width, height), palette)
 		err := paint.Launch(s, picture.Grid(width, height), pixels, cells, width, height, scale, size)
-		if err := errors.Join(err, pixels.CopyTo(frame.Pix)); err != nil { // the copy waits for the kernels
+		if err := errors.Join(err, d.AddFrame(pixels, width, palette)); err != nil { // waits for the kernels
 			return nil, err
 		}
-		d.Frames = append(d.Frames, frame)
 	}
 	d.Time = time.Since(start)
 	return d, nil

@@ -53,6 +53,13 @@ func run(w io.Writer, device, file string, draw func(dev *runtime.Device) (*Draw
 	return d.Save(file)
 }
 
+// AddFrame adds the pixels on a device as a frame, and waits for the kernels that make them.
+func (d *Drawing) AddFrame(pixels runtime.Slice[uint8], width int, p color.Palette) error {
+	frame := image.NewPaletted(image.Rect(0, 0, width, pixels.Len()/width), p)
+	d.Frames = append(d.Frames, frame)
+	return pixels.CopyTo(frame.Pix)
+}
+
 // Save writes one frame to a PNG file, and several to a GIF file that repeats them for ever.
 func (d *Drawing) Save(file string) error {
 	f, err := os.Create(file)
