@@ -24,17 +24,20 @@ type emitter struct {
 	vals    []val // by value ID: where it is
 	spreads []val // by value ID: the vector of one that is kept once, if made
 	near    map[*ir.Value]spreadIn
-	lazy    []bool    // by value ID: a pointer that accesses form themselves
-	fused   []bool    // by value ID: a comparison that its branch makes
-	negated []bool    // by value ID: a negation that the multiply-adds which use it do
-	wanted  []bool    // by value ID: of one kept once, that a vector is needed
-	used    []bool    // by value ID
-	limited [][]limit // by value ID: what is made of a length for checks of indices
+	lazy    []bool              // by value ID: a pointer that accesses form themselves
+	fused   []bool              // by value ID: a comparison that its branch makes
+	negated []bool              // by value ID: a negation that the multiply-adds which use it do
+	wanted  []bool              // by value ID: of one kept once, that a vector is needed
+	used    []bool              // by value ID
+	quick   map[*ir.Value]found // conditions of branches that all lanes take most often
+	limited [][]limit           // by value ID: what is made of a length for checks of indices
 	limits  map[limit]asm.Reg
 	strides map[*ir.Value]*stride
 	// products are what has been made in the block so far.
-	products map[product]asm.Reg
-	leads    map[*ir.Value]asm.Reg // by what strides go on: see newLead
+	products   map[product]asm.Reg
+	tiles      map[tilePlace]bool // what was asked for the next block
+	blockSteps map[*ir.Value]knownStep
+	leads      map[*ir.Value]asm.Reg // by what strides go on: see newLead
 
 	spots   []spot
 	repeats []repeat

@@ -235,6 +235,9 @@ func (e *emitter) terminator(i int) error {
 // part ends a block whose lanes go different ways.
 func (e *emitter) part(i int) error {
 	b := &e.blocks[i]
+	if err := e.partQuick(i); err != nil {
+		return err
+	}
 	cond, all := e.maskOf(b.b.Term.Args[0]), e.masks[b.class]
 	for s := range 2 {
 		m := e.mask()

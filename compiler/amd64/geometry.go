@@ -105,7 +105,7 @@ func (e *emitter) linear(v *ir.Value) error {
 // findFused marks the comparisons of uniform integers that only the branch behind
 // them uses: it makes them itself.
 func (e *emitter) findFused() {
-	e.fused, e.used = make([]bool, len(e.shape)), make([]bool, len(e.shape))
+	e.fused, e.used, e.quick = make([]bool, len(e.shape)), make([]bool, len(e.shape)), map[*ir.Value]found{}
 	uses := make([]int, len(e.shape))
 	for i := range e.blocks {
 		b := e.blocks[i].b
@@ -128,8 +128,12 @@ func (e *emitter) findFused() {
 		if b.Term.Kind != ir.TermBranch {
 			continue
 		}
-		if c := b.Term.Args[0]; c.Block == b && uses[c.ID] == 1 && e.of(c).kind == uniform && comparesGeneral(c) {
+		switch c := b.Term.Args[0]; {
+		case c.Block != b || uses[c.ID] != 1:
+		case e.of(c).kind == uniform && comparesGeneral(c):
 			e.fused[c.ID] = true
+		default:
+			e.findQuick(i)
 		}
 	}
 }

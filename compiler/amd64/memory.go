@@ -25,6 +25,7 @@ func (e *emitter) load(b *block, v *ir.Value) error {
 		e.loadVector(r, v.Type, a.mem, m)
 		if m == 0 {
 			e.ahead(b, p, a.mem)
+			e.nextTile(b, p, a.mem, asm.PREFETCHT0)
 		}
 		return nil
 	case a.step == -int64(v.Type.Size()) && v.Type.Size() >= 4 && m == 0:
@@ -94,7 +95,11 @@ func (e *emitter) store(b *block, v *ir.Value) error {
 		e.storeSame(x, a.mem)
 		return nil
 	}
-	return e.storeLanes(e.vectors(x), x.Type, a, e.active(b))
+	m := e.active(b)
+	if m == 0 && a.step == int64(x.Type.Size()) && !a.scattered() {
+		e.nextTile(b, p, a.mem, asm.PREFETCHW)
+	}
+	return e.storeLanes(e.vectors(x), x.Type, a, m)
 }
 
 // storeLanes stores a value for each lane of a mask; of lanes that write one place

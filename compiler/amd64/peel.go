@@ -172,12 +172,7 @@ func (p *peeler) findInner(i int) found {
 	if !t.ok || p.copyable(i, t.succ) {
 		return t
 	}
-	t.succ = 1 - t.succ
-	if t.rel == below {
-		t.rel = atLeast
-	} else {
-		t.rel = above
-	}
+	t = t.turned()
 	t.ok = p.copyable(i, t.succ)
 	return t
 }
@@ -200,32 +195,42 @@ func (p *peeler) inStep(i int) bool {
 }
 
 // copyable reports whether control comes to a successor of block i from there alone.
-func (p *peeler) copyable(i, succ int) bool {
-	to := &p.blocks[p.pos[p.blocks[i].b.Term.Succs[succ].To.ID]]
-	return len(to.in) == 1 && p.headed(to.at) < 0
+func (a *analysis) copyable(i, succ int) bool {
+	to := &a.blocks[a.pos[a.blocks[i].b.Term.Succs[succ].To.ID]]
+	return len(to.in) == 1 && a.headed(to.at) < 0
 }
 
 // find returns the test at the branch of the block at i.
-func (p *peeler) find(i int) (t found) {
+func (p *peeler) find(i int) found {
 	b := p.blocks[i].b
+	t := p.testAt(b)
+	if !t.ok || p.of(t.i).step != 1 {
+		return found{}
+	}
+	if w, is := p.wraps[b.Term.Args[0]]; is {
+		t.wraps = w[slices.Index(b.Term.Args[0].Args, t.i)]
+	} else {
+		t.wraps = mayWrap(p.ranges, t.i, b)
+	}
+	return t
+}
+
+// testAt returns the test that whole vectors pass at the branch of a block on whether numbers
+// that go up from lane to lane are below a bound.
+func (a *analysis) testAt(b *ir.Block) (t found) {
 	c := b.Term.Args[0]
 	if !ordersWide(c) {
 		return t
 	}
 	x, y, op := c.Args[0], c.Args[1], c.Op
-	if p.of(x).kind == uniform { // n > i is i < n
+	if a.of(x).kind == uniform { // n > i is i < n
 		x, y = y, x
-		op = map[ir.Op]ir.Op{ir.OpLt: ir.OpGt, ir.OpLe: ir.OpGe, ir.OpGt: ir.OpLt, ir.OpGe: ir.OpLe}[op]
+		op = exchanged[op]
 	}
-	if s := p.of(x); s.kind != affine || s.step != 1 || p.of(y).kind != uniform {
+	if a.of(x).kind != affine || a.of(y).kind != uniform {
 		return t
 	}
 	t.i, t.n, t.ok = x, y, true
-	if w, is := p.wraps[c]; is {
-		t.wraps = w[slices.Index(c.Args, x)]
-	} else {
-		t.wraps = mayWrap(p.ranges, x, b)
-	}
 	switch op {
 	case ir.OpLe:
 		t.rel = upTo
@@ -233,6 +238,17 @@ func (p *peeler) find(i int) (t found) {
 		t.succ = 1
 	case ir.OpGt:
 		t.succ, t.rel = 1, upTo
+	}
+	return t
+}
+
+// turned returns the test that whole vectors pass that take the other side.
+func (t found) turned() found {
+	t.succ = 1 - t.succ
+	if t.rel == below {
+		t.rel = atLeast
+	} else {
+		t.rel = above
 	}
 	return t
 }

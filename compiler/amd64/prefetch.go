@@ -1,6 +1,8 @@
 package amd64
 
 import (
+	"slices"
+
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -34,6 +36,7 @@ type stride struct {
 // findStrides finds the loops over a grid that are for whole vectors.
 func (e *emitter) findStrides() {
 	e.strides, e.leads = map[*ir.Value]*stride{}, map[*ir.Value]asm.Reg{}
+	e.tiles, e.blockSteps = map[tilePlace]bool{}, map[*ir.Value]knownStep{}
 	for l := range e.loops {
 		x := &e.loops[l]
 		h := &e.blocks[x.first]
@@ -143,4 +146,153 @@ func (e *emitter) ahead(b *block, p *ir.Value, mem asm.Arg) {
 	mem.Index = asm.RAX
 	e.op(asm.PREFETCHT0, 8, mem)
 	e.bind(skip)
+}
+
+// A block that works on a tile of a grid reads and writes a short piece of many rows, of more
+// than processors look ahead for. The next block along x has the pieces behind those, so
+// what one accesses asks for what is there for the next.
+
+// maxTile bounds how many bytes wide the tiles are; of wider ones processors look ahead in
+// each row.
+const maxTile = 1024
+
+// tilePlace is where something was asked for: one piece for each memory and block of code.
+type tilePlace struct {
+	of *ir.Value
+	at int
+}
+
+// nextTile asks, by instruction op, for what the next block along x accesses where this one
+// accesses a whole vector through p, at mem.
+func (e *emitter) nextTile(b *block, p *ir.Value, mem asm.Arg, op asm.Op) {
+	if !isPath(p) || isDisp(p) || p.Type.Space != ir.Global || !hasRows(p.Args[1], 4) {
+		return
+	}
+	step, ok := e.blockStep(p.Args[1], 12)
+	size := int64(p.Type.Elem.Size())
+	place := tilePlace{p.Args[0], b.at}
+	if n := step.times * size; !ok || n <= 0 || n > maxTile || step.by == nil && n <= size || step.by != nil && n != size || e.tiles[place] {
+		return
+	}
+	e.tiles[place] = true
+	if step.by == nil {
+		e.op(op, 8, shifted(mem, int32(step.times*size)))
+		return
+	}
+	e.op(asm.LEA, 64, asm.R(asm.RAX), mem)
+	e.op(op, 8, asm.MX(asm.RAX, e.general64(step.by), uint8(size), 0))
+}
+
+// hasRows reports whether index i is a sum with a product of two numbers of the run time, as
+// that of a row is with the length of rows.
+func hasRows(i *ir.Value, depth int) bool {
+	switch {
+	case i.Op == ir.OpMul:
+		return !i.Args[0].IsConst() && !i.Args[1].IsConst()
+	case depth > 0 && (i.Op == ir.OpAdd || i.Op == ir.OpSub):
+		return hasRows(i.Args[0], depth-1) || hasRows(i.Args[1], depth-1)
+	}
+	return false
+}
+
+// blockStep is by how much a number goes up from block to block along x: times by, or times
+// alone if by is nil.
+type blockStep struct {
+	times int64
+	by    *ir.Value // the same in all blocks
+}
+
+func (s blockStep) plus(t blockStep, sign int64) (blockStep, bool) {
+	switch {
+	case t.times == 0:
+		return s, true
+	case s.times == 0:
+		return blockStep{sign * t.times, t.by}, true
+	}
+	return blockStep{s.times + sign*t.times, s.by}, s.by == t.by
+}
+
+// blockStep returns that of v, if it is known. It is not where each thread has its own column:
+// most often such blocks are few rows high, and processors look ahead in these. Blocks that divide their number by how many
+// there are in a row are taken to have the next one in the same row.
+func (e *emitter) blockStep(v *ir.Value, depth int) (blockStep, bool) {
+	if s, is := e.blockSteps[v]; is {
+		return s.blockStep, s.known
+	}
+	s, ok := e.newBlockStep(v, depth)
+	e.blockSteps[v] = knownStep{s, ok}
+	return s, ok
+}
+
+// knownStep is a step, if it is known.
+type knownStep struct {
+	blockStep
+	known bool
+}
+
+func (e *emitter) newBlockStep(v *ir.Value, depth int) (blockStep, bool) {
+	var none blockStep
+	switch {
+	case v.Op == ir.OpBlock && v.Imm == 0:
+		return blockStep{times: 1}, true
+	case v.Op == ir.OpBlock, v.Op == ir.OpConst, v.Op == ir.OpThread, v.Op == ir.OpBlockDim, v.Op == ir.OpGridDim, slices.Contains(e.graph.f.Params, v):
+		return none, true
+	case depth == 0 || len(v.Args) > 2 || !v.Op.Pure() && len(v.Args) > 0 && v.Op != ir.OpShflIdx:
+		return none, false
+	case len(v.Args) == 0:
+		return e.firstStep(v, depth-1)
+	}
+	var of [2]blockStep
+	for k, x := range v.Args {
+		s, ok := e.blockStep(x, depth-1)
+		if !ok {
+			return none, false
+		}
+		of[k] = s
+	}
+	x, factor := of[0], v.Args[len(v.Args)-1]
+	if v.Op == ir.OpMul && x == none {
+		x, factor = of[1], v.Args[0]
+		of[1] = none
+	}
+	fixed := of[1] == none
+	switch v.Op {
+	case ir.OpAdd:
+		return x.plus(of[1], 1)
+	case ir.OpSub:
+		return x.plus(of[1], -1)
+	case ir.OpConvert, ir.OpShflIdx:
+		return x, true
+	}
+	switch {
+	case x == none && fixed:
+		return none, true
+	case !fixed || x.by != nil:
+		return none, false
+	case v.Op == ir.OpMul && factor.IsConst():
+		return blockStep{times: x.times * int64(factor.Imm)}, true
+	case v.Op == ir.OpMul && e.of(factor).kind == uniform && factor.Op != ir.OpBlockDim:
+		return blockStep{x.times, factor}, true
+	case v.Op == ir.OpShl && factor.IsConst():
+		return blockStep{times: x.times << factor.Imm}, true
+	case v.Op == ir.OpRem && x.times == 1:
+		return x, true
+	case v.Op == ir.OpDiv && x.times == 1:
+		return none, true
+	}
+	return none, false
+}
+
+// firstStep is blockStep of a parameter of a loop's header: of what it begins with.
+func (e *emitter) firstStep(v *ir.Value, depth int) (blockStep, bool) {
+	for l := range e.loops {
+		h := &e.blocks[e.loops[l].first]
+		p := slices.Index(h.b.Params, v)
+		for _, in := range h.in {
+			if p >= 0 && in.from < h.at {
+				return e.blockStep(e.graph.edge(in).Args[p], depth)
+			}
+		}
+	}
+	return blockStep{}, false
 }

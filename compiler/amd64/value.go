@@ -168,8 +168,15 @@ func (e *code) inVectors(v *ir.Value) bool {
 	return false
 }
 
-// compute emits an operation without effects.
-func (e *emitter) compute(v *ir.Value) (err error) {
+// compute emits an operation without effects, unless its user does.
+func (e *emitter) compute(v *ir.Value) error {
+	if _, is := e.quick[v]; is {
+		return nil
+	}
+	return e.computeNow(v)
+}
+
+func (e *emitter) computeNow(v *ir.Value) (err error) {
 	s := e.of(v)
 	args := make([]val, len(v.Args))
 	switch {

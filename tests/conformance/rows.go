@@ -25,6 +25,16 @@ func (b *builder) rows() {
 			}
 		}
 	}
+	for _, n := range []int{1, 5, 61, 64, 100} {
+		for _, at := range [][2]int{{0, 50}, {-20, 90}, {30, 31}, {math.MinInt64, math.MaxInt64}, {math.MaxInt64 - 4, math.MaxInt64}, {math.MinInt64 + 2, math.MinInt64 + 60}} {
+			for _, first := range []int{0, at[0], at[1] - 40, math.MaxInt64 - 30} {
+				for _, step := range []int{1, 3, -1} {
+					name := fmt.Sprintf("BordersOf/%d/%d/%d/%d/%d", n, at[0], at[1], first, step)
+					b.add(name, kernels.BordersOf, 1, 32, make([]int64, n), first, step, at[0], at[1])
+				}
+			}
+		}
+	}
 	for _, from := range []int{0, 3, 16, 125} {
 		x, index := ints[int32](b, 3*threads), make([]int32, threads)
 		for i := range index {

@@ -20,6 +20,31 @@ func RowsOf(t dsl.Thread, out []int64, first, step, width int) {
 	out[3*g], out[3*g+1], out[3*g+2] = int64(x), int64(y), int64(inner)
 }
 
+// BordersOf counts through a row, whose last vector is cut off, and tells which of the numbers
+// that go up from thread to thread are inside of borders, and far inside: lanes go different
+// ways in some vectors, and all of them one way in most.
+//
+//kiln:kernel
+func BordersOf(t dsl.Thread, out []int64, first, step, low, high int) {
+	for i := t.ThreadX() + 1; i < len(out); i += t.BlockDimX() {
+		at := first + step*i
+		if at < low || at >= high {
+			continue
+		}
+		v := int64(1)
+		if at > low+3 && high-5 >= at {
+			v = 2
+			if i%2 == 0 {
+				v = int64(at)
+			}
+		}
+		if i > 7 {
+			v += 3
+		}
+		out[i] = v
+	}
+}
+
 // Strides reads and writes at indices that go up or down by constants, by widths of all
 // kinds, in some threads and in all of them.
 //
