@@ -26,6 +26,8 @@ type Elementwise struct {
 	truth  bool // the result is 0 or 1, of type U8
 	swaps  bool // the kernel takes the second of two operands first
 
+	affine *affine // how the row is one of Affine, nil if it is not
+
 	made [32]atomic.Pointer[instance] // by element type
 }
 
@@ -33,6 +35,15 @@ type Elementwise struct {
 type instance struct {
 	kernel, line *jit.Kernel
 	fn           *jit.Fn
+	affine       *affine // fn is that of Affine
+	other        dtype.Scalar
+}
+
+// affine says for which numbers Affine, x·a + b, has the bits of an operation with one number.
+type affine struct {
+	other   float64
+	second  bool // the operation's number is b and the other one is a
+	negated bool
 }
 
 var elementwises []*Elementwise
@@ -83,6 +94,13 @@ func scaled(name string, fn any, t types) *Elementwise {
 // shares the kernels of another row.
 func (e *Elementwise) swapped() *Elementwise {
 	e.swaps = true
+	return e
+}
+
+// as has the row share the kernels of Affine where that costs nothing: for types that are computed
+// in themselves. Halves would take longer, integers lack fast products.
+func (e *Elementwise) as(f affine) *Elementwise {
+	e.affine = &f
 	return e
 }
 
@@ -150,6 +168,9 @@ func (e *Elementwise) instance(d dtype.DType) (*instance, error) {
 	}
 	params = append(params, fn)
 	in := &instance{kernel: e.kernel.As(kernelType(params...)), fn: of}
+	if e.affine != nil && d.IsFloat() && d == d.Compute() {
+		in.fn, in.affine, in.other = Affine.fns[0].As(fn), e.affine, dtype.FromFloat(d, e.affine.other)
+	}
 	params[at] = lineType
 	in.line = e.line.As(kernelType(params...))
 	e.made[d].Store(in)
@@ -181,6 +202,9 @@ func (e *Elementwise) Run(s *runtime.Stream, out View, x []View, numbers ...dtyp
 	for i := range numbers {
 		l.number(numbers[i].Convert(x[0].DType.Compute()))
 	}
+	if in.affine != nil {
+		l.affine(in)
+	}
 	if l.walk.Mode == kernels.Flat {
 		l.straight = true
 		return l.run(s, in.line, in.fn)
@@ -211,6 +235,17 @@ func (l *launch) view(v View) {
 func (l *launch) number(s dtype.Scalar) {
 	l.words[l.m], l.kinds[l.m] = s.Bits(), s.DType()
 	l.m++
+}
+
+// affine makes the number of the operation those of Affine.
+func (l *launch) affine(in *instance) {
+	n, other := l.words[0], in.other.Bits()
+	if in.affine.negated {
+		n ^= 1 << (in.other.DType().Bits() - 1)
+	}
+	if l.words = [2]uint64{n, other}; in.affine.second {
+		l.words = [2]uint64{other, n}
+	}
 }
 
 // plan chooses how the kernel walks over the operands; it reports false if there is

@@ -49,7 +49,8 @@ type foldPlan struct {
 func (p *foldPlan) adds() bool { return p.r.adds && p.x.DType.IsFloat() }
 
 // tree has a thread that takes so many steps merge what some of them come to. Where blocks come
-// one after the other that costs short rows nothing, and one kernel is for rows of all lengths.
+// one after the other that costs short rows nothing, and one kernel is for rows of all lengths,
+// of reductions and of scans.
 func (p *foldPlan) tree(info *runtime.Info, steps int) {
 	p.fold.Tree = dsl.ConstBool(p.adds() && (serial(info) || steps > kernels.TreeSteps))
 }

@@ -19,6 +19,9 @@ var (
 	softmax = family{name: "softmax", kernel: jit.Of(kernels.Softmax[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, c, constBool, constBool}
 	}}
+	softmaxAgain = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxAgain[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, c, boolType, constBool}
+	}}
 	softmaxOf = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxOf[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(c), reflect.SliceOf(c), walkType, function(3, c, c)}
 	}}
@@ -298,12 +301,17 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 	var parts, room int
 	switch l.choose(s.Device(), &parts, &room) {
 	case inThreads:
-		k, err := softmax.of(x.DType, c)
+		f := &softmax
+		var logs any = dsl.ConstBool(log)
+		if l.fold.Keep == 0 {
+			f, logs = &softmaxAgain, log
+		}
+		k, err := f.of(x.DType, c)
 		if err != nil {
 			return err
 		}
 		bottom := dtype.FromFloat(c, math.Inf(-1)).Bits()
-		return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, word(c, &bottom), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
+		return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, word(c, &bottom), logs, dsl.ConstBool(x.DType.Size() <= 2))
 	case inParts:
 		k, err := softmaxSplit.of(x.DType, c)
 		if err != nil {

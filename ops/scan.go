@@ -119,7 +119,11 @@ func (c *Scan) run(s *runtime.Stream, l *lines, p *foldPlan) error {
 	if err != nil {
 		return err
 	}
-	p.fold.Tree = dsl.ConstBool(p.adds() && p.fold.Part/f.step(&p.fold) > kernels.TreeSteps)
+	if steps := p.fold.Part / f.step(&p.fold); p.across {
+		p.fold.Tree = dsl.ConstBool(p.adds() && steps > kernels.TreeSteps) // short columns are faster without
+	} else {
+		p.tree(&info, steps)
+	}
 	carried, vectors := dsl.ConstBool(p.parts > 1), l.vectors(&p.fold)
 	carry := slice(d, new(runtime.SliceHeader))
 	if sums != nil {

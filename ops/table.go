@@ -1,6 +1,10 @@
 package ops
 
-import "github.com/gokiln/kiln/ops/kernels"
+import (
+	"math"
+
+	"github.com/gokiln/kiln/ops/kernels"
+)
 
 // The operations of one operand.
 var (
@@ -89,13 +93,13 @@ var (
 	LeakyRelu = scaled("leaky_relu", kernels.LeakyRelu[float32], floats)
 	Clamp     = scaled("clamp", kernels.Clamp[float32], numbers)
 	RoundTo   = scaled("round_to", kernels.RoundTo[float32], floats)
-	AddOf     = scaled("add", kernels.AddOf[float32], numbers)
-	SubOf     = scaled("sub", kernels.SubOf[float32], numbers)
-	MulOf     = scaled("mul", kernels.MulOf[float32], numbers)
+	AddOf     = scaled("add", kernels.AddOf[float32], numbers).as(affine{other: 1, second: true})
+	SubOf     = scaled("sub", kernels.SubOf[float32], numbers).as(affine{other: 1, second: true, negated: true})
+	MulOf     = scaled("mul", kernels.MulOf[float32], numbers).as(affine{other: math.Copysign(0, -1)}) // -0 + -0 is -0
 	DivOf     = scaled("div", kernels.DivOf[float32], numbers)
 	MaximumOf = scaled("maximum", kernels.MaximumOf[float32], numbers)
 	MinimumOf = scaled("minimum", kernels.MinimumOf[float32], numbers)
-	SubFrom   = scaled("rsub", kernels.SubFrom[float32], numbers)
+	SubFrom   = scaled("rsub", kernels.SubFrom[float32], numbers).as(affine{other: -1, second: true})
 	DivFrom   = scaled("rdiv", kernels.DivFrom[float32], numbers)
 
 	EqOf = scaledTest("eq", kernels.Eq[float32])

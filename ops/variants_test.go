@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,4 +67,66 @@ func TestSharedKernels(t *testing.T) {
 	require.LessOrEqual(t, count(reduce(ops.Max, []int{0, 1}, 1, 1)), 1, "what joins parts is there")
 	require.Equal(t, 1, count(compare(ops.Lt)))
 	require.Zero(t, count(compare(ops.Gt)), "x > y")
+	square := view(results, dtype.F32, rows, columns)
+	softmax := func(log bool) func() error {
+		return func() error { return ops.Softmax(s, square, x, 1, log) }
+	}
+	require.Equal(t, 1, count(softmax(false)))
+	require.Zero(t, count(softmax(true)), "the logarithms of a softmax")
+	scan := func(n int) func() error {
+		return func() error {
+			return ops.CumSum.Run(s, view(results, dtype.F32, columns, n), view(in, dtype.F32, columns, n), 1)
+		}
+	}
+	require.Equal(t, 1, count(scan(10)))
+	require.Zero(t, count(scan(rows)), "a scan of longer rows")
+	scaled := func(e *ops.Elementwise) func() error {
+		number := dtype.FromFloat(dtype.F32, 3)
+		return func() error { return e.Run(s, square, []ops.View{x}, number, number) }
+	}
+	require.Equal(t, 1, count(scaled(ops.Affine)))
+	for _, e := range []*ops.Elementwise{ops.AddOf, ops.SubOf, ops.MulOf, ops.SubFrom} {
+		require.Zero(t, count(scaled(e)), e.Name())
+	}
+}
+
+// TestAffineBits compares operations that share the kernels of Affine with Go's, bit by bit.
+func TestAffineBits(t *testing.T) {
+	dev, err := runtime.Open("cpu")
+	require.NoError(t, err)
+	defer dev.Close()
+	affineBits[float32](t, dev, dtype.F32)
+	affineBits[float64](t, dev, dtype.F64)
+}
+
+func affineBits[T float32 | float64](t *testing.T, dev *runtime.Device, d dtype.DType) {
+	values := []T{0, T(math.Copysign(0, -1)), 1, -1, 0.1, -3.7, 1e30, -1e-30, math.MaxFloat32, math.SmallestNonzeroFloat32, T(math.Inf(1)), T(math.Inf(-1))}
+	in, err := runtime.From(dev, values)
+	require.NoError(t, err)
+	results, err := runtime.Alloc[T](dev, len(values))
+	require.NoError(t, err)
+	view := func(buf runtime.Slice[T]) ops.View {
+		return ops.View{Buf: buf.Buffer(), DType: d, Layout: layout.Contiguous(layout.Shape{len(values)})}
+	}
+	for _, c := range []struct {
+		op   *ops.Elementwise
+		want func(x, a T) T
+	}{
+		{ops.AddOf, func(x, a T) T { return x + a }},
+		{ops.SubOf, func(x, a T) T { return x - a }},
+		{ops.MulOf, func(x, a T) T { return x * a }},
+		{ops.SubFrom, func(x, a T) T { return a - x }},
+	} {
+		for _, a := range values {
+			number := dtype.FromFloat(d, float64(a))
+			require.NoError(t, c.op.Run(dev.DefaultStream(), view(results), []ops.View{view(in)}, number, number))
+			got, err := results.Host()
+			require.NoError(t, err)
+			for i, x := range values {
+				want := float64(c.want(x, a))
+				same := math.Float64bits(want) == math.Float64bits(float64(got[i])) || want != want && got[i] != got[i]
+				require.True(t, same, "%s of %v and %v as %s: %v, want %v", c.op.Name(), x, a, d, got[i], want)
+			}
+		}
+	}
 }

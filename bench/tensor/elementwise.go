@@ -29,6 +29,8 @@ func elementwise(d *tensor.Device, small bool) []work {
 			work{name: name("broadcast add"), bytes: 2 * size, run: func() *tensor.Tensor { return x.Add(bias) }},
 			work{name: name("exp"), bytes: 2 * size, run: func() *tensor.Tensor { return x.Exp() }},
 			work{name: name("gelu"), bytes: 2 * size, run: func() *tensor.Tensor { return x.GeluErf() }},
+			work{name: name("add scalar"), bytes: 2 * size, run: func() *tensor.Tensor { return x.AddScalar(1.5) }},
+			work{name: name("multiply by scalar"), bytes: 2 * size, run: func() *tensor.Tensor { return x.MulScalar(1.5) }},
 			work{name: name("where"), bytes: 3*size + float64(n), run: func() *tensor.Tensor { return mask.Where(x, y) }},
 			work{name: name("compare"), bytes: 2*size + float64(n), run: func() *tensor.Tensor { return x.Gt(y) }},
 			work{name: name("maximum in place"), bytes: 3 * size, op: func() error { return ops.Maximum.Run(d.Stream(), z, []ops.View{z, z2}) }},

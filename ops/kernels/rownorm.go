@@ -228,15 +228,13 @@ func expOf[C dsl.Real](x C, quick dsl.ConstBool) C {
 }
 
 // Softmax stores exp(x) of a row over the sum of it, and the logarithm of that if log.
-// It is NaN where the row has NaN or +Inf, or nothing but -Inf. bottom is -Inf.
+// It is NaN where the row has NaN or +Inf, or nothing but -Inf. bottom is -Inf. Threads keep
+// the rows; [SoftmaxAgain] is for those that they do not.
 //
 //kiln:kernel
+//kiln:const w.Keep=4,8
 func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C, log, quick dsl.ConstBool) {
 	eachLine(t, w, func(l line, store bool) {
-		if w.Keep == 0 {
-			softmaxTwice(t, out, x, w, l, bottom, log, quick, store)
-			return
-		}
 		v := dsl.LocalSlice[C](w.Keep)
 		take(x, w, l, l.x, bottom, v)
 		m := shared(t, w, largest(w, v), upper[C])
@@ -248,36 +246,36 @@ func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C
 	})
 }
 
-// softmaxTwice is [Softmax] of a row that is read again. What has more than 16 bits keeps the
-// exponentials in the place of the results until their sum is known.
-func softmaxTwice[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, l line, bottom C, log, quick dsl.ConstBool, store bool) {
-	keep := !log && !quick
-	m := shared(t, w, sweep(x, w, l, bottom, func(a, x C, _ int) C { return higher(a, x) }, higher[C]), higher[C])
-	s := sweep(x, w, l, 0, func(a, x C, i int) C {
-		e := expOf(x-m, quick)
-		if bool(keep) && store {
-			out[l.out+w.to(i)] = dsl.Convert[T](e)
+// SoftmaxAgain is [Softmax] of rows that are read again. What has more than 16 bits keeps the
+// exponentials in the place of the results until their sum is known. One kernel is for shares
+// and for logarithms: the two differ by a branch for each row.
+//
+//kiln:kernel
+func SoftmaxAgain[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C, log bool, quick dsl.ConstBool) {
+	eachLine(t, w, func(l line, store bool) {
+		m := shared(t, w, sweep(x, w, l, bottom, func(a, x C, _ int) C { return higher(a, x) }, higher[C]), higher[C])
+		if bool(quick) || log {
+			s := shared(t, w, sweep(x, w, l, 0, func(a, x C, _ int) C { return a + expOf(x-m, quick) }, sum[C]), sum[C])
+			if store && log {
+				f := dsl.Log(s)
+				each(out, x, w, l, func(x C, _ int) C { return x - m - f })
+			} else if store {
+				f := 1 / s
+				each(out, x, w, l, func(x C, _ int) C { return expOf(x-m, quick) * f })
+			}
+			return
 		}
-		return a + e
-	}, sum[C])
-	s = shared(t, w, s, sum[C])
-	f := 1 / s
-	if log {
-		f = dsl.Log(s)
-	}
-	if !store {
-		return
-	}
-	if keep {
-		l.x = l.out
-		each(out, out, w, l, func(e C, _ int) C { return e * f })
-		return
-	}
-	each(out, x, w, l, func(x C, _ int) C {
-		if log {
-			return x - m - f
+		s := sweep(x, w, l, 0, func(a, x C, i int) C {
+			e := expOf(x-m, quick)
+			if store {
+				out[l.out+w.to(i)] = dsl.Convert[T](e)
+			}
+			return a + e
+		}, sum[C])
+		if f := 1 / shared(t, w, s, sum[C]); store {
+			l.x = l.out
+			each(out, out, w, l, func(e C, _ int) C { return e * f })
 		}
-		return expOf(x-m, quick) * f
 	})
 }
 
