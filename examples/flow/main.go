@@ -46,7 +46,7 @@ func begin(width, height int) []float32 {
 
 // draw simulates the flow through a channel and draws its last frames.
 func draw(dev *runtime.Device, height, steps int) (*picture.Drawing, error) {
-	if least := frames * between; height < 18 || steps < least {
+	if least := 2 * between; height < 18 || steps < least {
 		return nil, fmt.Errorf("height %d, steps %d: the least are 18 and %d", height, steps, least)
 	}
 	diameter := float32(height) * 2 / 9

@@ -56,7 +56,7 @@ func TestCollisionsConserve(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	_, err := draw(nil, 17, 6000)
-	require.ErrorContains(t, err, "the least are 18 and 800")
-	_, err = draw(nil, 96, 799)
-	require.ErrorContains(t, err, "steps 799")
+	require.ErrorContains(t, err, "the least are 18 and 64")
+	_, err = draw(nil, 96, 63)
+	require.ErrorContains(t, err, "steps 63")
 }
