@@ -165,9 +165,14 @@ type Lines struct {
 func Scatter[O, T, C dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []O, ids []I, src []T, w Walk, l Lines, a Axis, f func(a, b C) C) {
 	part := (a.Size + t.GridDimZ() - 1) / t.GridDimZ()
 	lo := t.BlockZ() * part
+	part = min(part, a.Size-lo)
 	own := func(at [Operands]int, k int) (i int, ok bool) {
 		i = int(ids[at[1]+k*l.Step[1]])
-		return i, a.find(t, i, at[3]+k*l.Step[3]) && i >= lo && i < lo+part
+		if i >= lo && i < lo+part {
+			return i, true
+		}
+		a.find(t, i, at[3]+k*l.Step[3])
+		return i, false
 	}
 	put := func(at [Operands]int, k, i int) {
 		to := at[0] + i*a.Step
@@ -190,14 +195,14 @@ func Scatter[O, T, C dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []O, id
 		base := w.find(r, 1)
 		for k := range l.N {
 			if w.shared() { // one index for all of them
-				if i, ok := own(base, k); ok {
-					j, step := first, atOnce*t.BlockDimX()
-					for ; j+step <= end; j += step {
-						for u := range atOnce {
-							put(w.along(base, j+u*t.BlockDimX()+t.ThreadX()), k, i)
-						}
-					}
-					for j += t.ThreadX(); j < end; j += t.BlockDimX() {
+				i, ok := own(base, k)
+				switch {
+				case !ok:
+				case w.Kind[0] == Unit && w.Kind[2] == Unit:
+					to, from := base[0]+i*a.Step, base[2]+k*l.Step[2]
+					combineRow(t, out[to+first:to+end], src[from+first:from+end], f)
+				default:
+					for j := first + t.ThreadX(); j < end; j += t.BlockDimX() {
 						put(w.along(base, j), k, i)
 					}
 				}
@@ -210,6 +215,25 @@ func Scatter[O, T, C dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []O, id
 				}
 			}
 		}
+	}
+}
+
+// combineRow stores f of the elements of out and those of src, of which there are as many.
+func combineRow[O, T, C dsl.Number](t dsl.Thread, out []O, src []T, f func(a, b C) C) {
+	n := len(out)
+	src = src[:n]
+	put := func(i int) { out[i] = dsl.Convert[O](f(dsl.Convert[C](out[i]), dsl.Convert[C](src[i]))) }
+	i := t.ThreadX()
+	if t.BlockDimX() == t.WarpSize() {
+		// A vector for each warp: addresses of several differ by constants.
+		for ; i+(atOnce-1)*t.WarpSize() < n; i += atOnce * t.WarpSize() {
+			for u := range atOnce {
+				put(i + u*t.WarpSize())
+			}
+		}
+	}
+	for ; i < n; i += t.BlockDimX() {
+		put(i)
 	}
 }
 

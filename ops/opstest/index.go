@@ -504,6 +504,8 @@ func indexCases(t *testing.T, b *bench) {
 	require.NoError(t, ops.IndexAdd(b.s, out.View, b.of(t, dtype.I64, layout.Shape{3}, 0, 1, 1).View, src.View, 1))
 	b.wantNumbers(t, out, 1, 4, 4, 10, 7, 16, 10, 22)
 
+	longRows(t, b)
+
 	ids := b.of(t, dtype.U8, layout.Shape{4, 3}, 0, 1, 2, 3, 4, 0, 3, 3, 1, 2, 0, 4)
 	out = ones(layout.Shape{4, 5})
 	require.NoError(t, ops.ScatterAdd(b.s, out.View, ids.View, src.View, 1))
@@ -528,6 +530,22 @@ func indexCases(t *testing.T, b *bench) {
 	six := b.room(t, dtype.F32, layout.Shape{2, 3}, 0)
 	require.NoError(t, ops.Flip(b.s, six.View, b.of(t, dtype.F32, layout.Shape{2, 3}, count(0, 6)...).View, 0, 1))
 	b.wantNumbers(t, six, 5, 4, 3, 2, 1, 0)
+}
+
+// longRows adds to rows of which several vectors are added at once, and a rest.
+func longRows(t *testing.T, b *bench) {
+	for _, wide := range []int{31, 32, 39, 1063, 2085} {
+		src := b.of(t, dtype.F32, layout.Shape{5, wide}, count(0, 5*wide)...)
+		out, want := b.of(t, dtype.F32, layout.Shape{4, wide}, count(7, 4*wide)...), count(7, 4*wide)
+		list := []float64{2, 0, 2, 3, 2}
+		for k, to := range list {
+			for i := range wide {
+				want[int(to)*wide+i] += float64(k*wide + i)
+			}
+		}
+		require.NoError(t, ops.IndexAdd(b.s, out.View, b.of(t, dtype.U32, layout.Shape{5}, list...).View, src.View, 0))
+		b.wantNumbers(t, out, want...)
+	}
 }
 
 // outOfRange has every operation told a wrong index: it fails with the next call that
