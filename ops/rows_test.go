@@ -1,6 +1,8 @@
 package ops_test
 
 import (
+	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +22,29 @@ func TestManyThreads(t *testing.T) {
 	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
 	opstest.RunRows(t, dev)
 	t.Run("Many", func(t *testing.T) { opstest.RunMany(t, dev, 4) })
+}
+
+// TestNeighbours tests rows whose parts a warp joins at once, as machine code and, in a process
+// of its own, in checked mode.
+func TestNeighbours(t *testing.T) {
+	name := "cpu"
+	if os.Getenv("KILN_CHECK") == "1" {
+		name = "cpu:interp"
+	} else {
+		t.Run("Checked", func(t *testing.T) {
+			self, err := os.Executable()
+			require.NoError(t, err)
+			cmd := exec.Command(self, "-test.run=^TestNeighbours$")
+			cmd.Env = append(os.Environ(), "KILN_CHECK=1")
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
+	dev, err := runtime.Open(name)
+	require.NoError(t, err)
+	defer dev.Close()
+	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 2, info.WarpSize })()
+	opstest.RunNeighbours(t, dev)
 }
 
 // TestColumns tests columns that blocks go down on devices of few units, and on the GPUs of this

@@ -143,6 +143,9 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 	} else if !w.Whole {
 		lane, sub, per = t.ThreadX()%g, t.ThreadX()/g, t.BlockDimX()/g
 	}
+	if w.Whole {
+		lane = t.Lane() // which is known to be below the Group
+	}
 	if w.Twice {
 		dsl.LaunchBounds(t, w.Block, dsl.ConstInt(RowThreads(w.Form))/w.Block)
 	}
@@ -152,13 +155,12 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 		p.first, p.end = 0, w.N
 		outer, outers = t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.Outer)
 	}
-	first, last, next := w.rows(t, per)
-	for r0 := first; r0 < last; r0 += next {
-		r := min(r0+sub, w.Rows-1)
-		base, _ := w.row(r, 0)
+	fold := func(r int) (base int, a Acc[C]) {
+		base, _ = w.row(r, 0)
 		none := init(dsl.Convert[C](x[base]))
 		none.I = ^0 // element 0 and no other
-		a, all, steps := none, none, 0
+		a = none
+		all, steps := none, 0
 		merged := func(a Acc[C]) Acc[C] {
 			all, steps = merge(all, a), 0
 			return none
@@ -178,6 +180,16 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 		if w.Tree {
 			a = merge(all, a)
 		}
+		return base, a
+	}
+	first, last, next := w.rows(t, per)
+	if w.transposes() {
+		transposeRows(t, w, first, last, func(r int) C { _, a := fold(r); return a.V }, merge, emit)
+		return
+	}
+	for r0 := first; r0 < last; r0 += next {
+		r := min(r0+sub, w.Rows-1)
+		base, a := fold(r)
 		switch w.Form {
 		case Indexed:
 			a = firstOf(t, x, w, p, base, outer, outers, a, merge)
@@ -191,6 +203,49 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 		}
 	}
 }
+
+// transposes reports whether a warp joins what its lanes know of as many rows as it has lanes
+// at once: where blocks are warps that go through neighbouring rows.
+func (w *Fold) transposes() bool {
+	return bool(w.Runs) && bool(w.Whole) && w.Form == Single && w.Group > 1
+}
+
+// transposeRows gives emit what is known of rows from one to before another, each in the lane
+// whose number it has among as many as there are lanes: lanes exchange halves of what they know,
+// of half as many rows each time. A row's parts are merged in the same order as by [together],
+// by a third of the shuffles for eight lanes, and finish and the store are for all at once.
+func transposeRows[C Computed](t dsl.Thread, w Fold, first, last int, fold func(r int) C, merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
+	g, lane := int(w.Group), t.Lane()
+	known := dsl.SharedSlice[C](t, w.Group*w.Group) // each lane reads what it has written
+	for r0 := first; r0 < last; r0 += g {
+		n := min(g, last-r0)
+		for k := range n {
+			known[k*g+lane] = fold(r0 + k)
+		}
+		for k := n; k < g; k++ {
+			known[k*g+lane] = 0
+		}
+		var v [maxLanes]C
+		for k := range g {
+			v[k] = known[k*g+lane]
+		}
+		for d := 1; d < g; d *= 2 {
+			for k := range g / 2 / d {
+				keep, give := v[2*k], v[2*k+1]
+				if lane&d != 0 {
+					keep, give = give, keep
+				}
+				v[k] = merge(Acc[C]{V: keep}, Acc[C]{V: dsl.ShuffleXor(t, give, d)}).V
+			}
+		}
+		if r := r0 + lane; lane < n {
+			emit(r, Acc[C]{V: v[0]})
+		}
+	}
+}
+
+// maxLanes bounds the lanes of a warp.
+const maxLanes = 64
 
 // RowThreads is for how many threads of a unit there are registers where they go along rows:
 // what each loads at once stays in them.
@@ -327,6 +382,11 @@ func loadAhead[T, C dsl.Number](x []T, w Fold, p part, j int, v *[MostAhead]C) {
 		xs := x[p.base+j+p.lane:]
 		for u := range many {
 			v[u] = dsl.Convert[C](xs[u*g])
+		}
+	case bool(w.Unit) && (int(w.Ins) == 1 || bool(w.Nested)):
+		xs := x[p.base+j:][:many*g] // there is nothing to check of each lane
+		for u := range many {
+			v[u] = dsl.Convert[C](xs[u*g+p.lane])
 		}
 	default:
 		for u := range many {
