@@ -14,7 +14,8 @@
 //   - A bundle is looked into when the first kernel is resolved, an entry read when it is used.
 //   - The build tag kiln_noprebuilt leaves the bundles out.
 //   - go generate ./prebuilt/... records and builds both, in about two minutes of one processor; the
-//     same source gives the same bytes. It needs gcc and a processor with AVX2, and no GPU.
+//     same source gives the same bytes. It needs gcc, and neither a GPU nor a certain processor:
+//     nothing that is recorded runs.
 //   - KILN_PREBUILT=all go test ./prebuilt compiles everything again and fails if a byte
 //     differs. Without the variable the test compiles a sample, and only says what is stale.
 package prebuilt

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,10 +35,11 @@ var packages = []struct {
 	dir, file string
 	targets   []string
 	recorded  bool // see prebuild.Job
+	used      bool // each kernel is for the targets that it was used for, and no others
 	limit     int  // bytes of the bundle: docs/deployment.md says how large they are
 }{
-	{"cpu", "zz_prebuilt_cpu.kiln", []string{"cpu:x86-64-v3", "cpu:x86-64-v4"}, false, 1400 << 10},
-	{"cuda", "zz_prebuilt_nvidia.kiln", []string{"ptx:sm_80", "ptx:sm_90"}, true, 1100 << 10},
+	{"cpu", "zz_prebuilt_cpu.kiln", []string{"cpu:x86-64-v3", "cpu:x86-64-v4"}, false, true, 1400 << 10},
+	{"cuda", "zz_prebuilt_nvidia.kiln", []string{"ptx:sm_80", "ptx:sm_90"}, true, false, 1100 << 10},
 }
 
 // TestMain sees to it that no kernel comes from a cache.
@@ -55,23 +57,29 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open returns the bundle of a package and what it should have been made of.
-func open(t *testing.T, i int) (*bundle.Bundle, *prebuild.Job) {
+// open returns the bundle of a package and what it should have been made of, a job for each
+// target.
+func open(t *testing.T, i int) (*bundle.Bundle, []*prebuild.Job) {
 	t.Helper()
 	p := packages[i]
 	b, err := bundle.Open(filepath.Join(p.dir, p.file))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
-	job := &prebuild.Job{Load: compiler.Registered, Recorded: p.recorded}
+	var set record.Set
+	require.NoError(t, set.Load(filepath.Join(p.dir, "kernels.txt")))
+	var jobs []*prebuild.Job
 	for _, name := range p.targets {
 		tgt, err := target.Parse(name)
 		require.NoError(t, err)
-		job.Targets = append(job.Targets, tgt)
+		job := &prebuild.Job{Load: compiler.Registered, Recorded: p.recorded, Targets: []target.Target{tgt}}
+		for _, s := range set.Specs() {
+			if !p.used || slices.Contains(s.Targets, name) {
+				job.Specs = append(job.Specs, s)
+			}
+		}
+		jobs = append(jobs, job)
 	}
-	var set record.Set
-	require.NoError(t, set.Load(filepath.Join(p.dir, "kernels.txt")))
-	job.Specs = set.Specs()
-	return b, job
+	return b, jobs
 }
 
 // Each bundle is whole, is for the targets of its package, has an entry for the source of each
@@ -79,17 +87,20 @@ func open(t *testing.T, i int) (*bundle.Bundle, *prebuild.Job) {
 func TestBundles(t *testing.T) {
 	for i, p := range packages {
 		t.Run(p.dir, func(t *testing.T) {
-			b, job := open(t, i)
+			b, jobs := open(t, i)
 			require.NoError(t, b.Verify())
-			require.Greater(t, len(job.Specs), 200)
+			var set record.Set
+			require.NoError(t, set.Load(filepath.Join(p.dir, "kernels.txt")))
 			entries := map[string]int{}
 			for _, s := range b.Header().Sections {
 				entries[s.Target] = s.Entries
 			}
 			require.Len(t, entries, 1+len(p.targets), "%v: %s", entries, build)
-			require.Equal(t, len(job.Specs), entries[bundle.Common], "kernels of the record have no source in the bundle, or others do: %s", build)
-			for _, name := range p.targets {
-				require.GreaterOrEqual(t, entries[name], len(job.Specs), "%s: %s", name, build)
+			require.Equal(t, len(set.Specs()), entries[bundle.Common], "kernels of the record have no source in the bundle, or others do: %s", build)
+			fresh := staleness(b, jobs) == nil
+			for k, name := range p.targets {
+				require.GreaterOrEqual(t, entries[name], len(jobs[k].Specs), "%s: %s", name, build)
+				require.True(t, !fresh || len(jobs[k].Specs) > 200, "the record has %d kernels for %s: %s", len(jobs[k].Specs), name, build)
 			}
 			info, err := os.Stat(filepath.Join(p.dir, p.file))
 			require.NoError(t, err)
@@ -105,29 +116,38 @@ func TestFresh(t *testing.T) {
 	all := os.Getenv(allEnv) == "all"
 	for i, p := range packages {
 		t.Run(p.dir, func(t *testing.T) {
-			b, job := open(t, i)
-			if !all {
-				job.Specs = sample(job.Specs)
+			b, jobs := open(t, i)
+			for _, job := range jobs {
+				if !all {
+					job.Specs = sample(job.Specs)
+				}
 			}
-			stale := staleness(b, job)
+			stale := staleness(b, jobs)
 			if stale != nil && !all {
 				t.Logf("the bundle is stale, which costs programs time: %v; %s", stale, build)
 				return
 			}
 			require.NoError(t, stale, "the bundle is stale: %s", build)
-			requireSame(t, b, job)
+			for _, job := range jobs {
+				requireSame(t, b, job)
+			}
 		})
 	}
 }
 
 // staleness says what a bundle does not have of what it should, such as kernels that changed
 // since it was built, or of which the record has parameters that are gone.
-func staleness(b *bundle.Bundle, job *prebuild.Job) error {
-	gaps, err := job.Check(b)
-	if err == nil && len(gaps) > 0 {
-		err = fmt.Errorf("%d gaps for %d kernels, such as %+v", len(gaps), len(job.Specs), gaps[0])
+func staleness(b *bundle.Bundle, jobs []*prebuild.Job) error {
+	for _, job := range jobs {
+		gaps, err := job.Check(b)
+		if err == nil && len(gaps) > 0 {
+			err = fmt.Errorf("%d gaps for %d kernels, such as %+v", len(gaps), len(job.Specs), gaps[0])
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // sample takes one of 64 specialisations, each time the same ones.
@@ -160,37 +180,41 @@ func requireSame(t *testing.T, b *bundle.Bundle, job *prebuild.Job) {
 	}
 }
 
-// The common operations find all of their kernels in the program, where that is fresh. Whatever is
-// not there is compiled.
+// The common operations find all of their kernels in the program, where that is fresh, on
+// processors of both levels. Whatever is not there is compiled.
 func TestOperations(t *testing.T) {
 	if goruntime.GOARCH != "amd64" {
 		t.Skip("the bundle has code for amd64")
 	}
-	d, err := tensor.Open("cpu:avx2")
-	if err != nil {
-		t.Skip(err)
-	}
-	defer d.Close()
-	b, job := open(t, 0)
-	stale := staleness(b, job)
+	b, jobs := open(t, 0)
+	stale := staleness(b, jobs)
 	cases := commonops.Cases()
 	if stale != nil {
 		cases = cases[:1] // which is compiled
 	}
-	found := map[string]int{}
-	var missing []string
-	defer jit.OnResolve(func(e jit.Event) {
-		if found[e.Source]++; e.Source != "bundle" {
-			missing = append(missing, e.Kernel)
-		}
-	})()
-	for _, c := range cases {
-		require.NoError(t, c.Run(d), c.Name)
-	}
-	require.NoError(t, d.Synchronize())
-	require.NotEmpty(t, found)
-	if os.Getenv(allEnv) == "all" || stale == nil {
-		require.Empty(t, missing, "kernels of common operations that the bundle does not have: %s", build)
+	for _, name := range []string{"cpu:avx2", "cpu:avx2-record", "cpu:avx512-record"} {
+		t.Run(name, func(t *testing.T) {
+			d, err := tensor.Open(name)
+			if err != nil {
+				t.Skip(err)
+			}
+			defer d.Close()
+			found := map[string]int{}
+			var missing []string
+			defer jit.OnResolve(func(e jit.Event) {
+				if found[e.Source]++; e.Source != "bundle" {
+					missing = append(missing, e.Kernel)
+				}
+			})()
+			for _, c := range cases {
+				require.NoError(t, c.Run(d), c.Name)
+			}
+			require.NoError(t, d.Synchronize())
+			require.NotEmpty(t, found)
+			if os.Getenv(allEnv) == "all" || stale == nil {
+				require.Empty(t, missing, "kernels of common operations that the bundle does not have: %s", build)
+			}
+		})
 	}
 }
 

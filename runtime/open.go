@@ -43,7 +43,9 @@ var aliases = map[string]string{"hip": "rocm"}
 // Open returns a device: "cpu", "cuda" (the first), "cuda:1", "rocm:0", "metal:0", or "auto" (also
 // "") for the first GPU that can be opened and else the CPU. Kernels run on the CPU in native code
 // where that is possible and else on the interpreter; "cpu:avx512", "cpu:avx2" and "cpu:interp"
-// choose, and the variable KILN_CPU with these names does for "cpu". Opening a device again returns
+// choose, and the variable KILN_CPU with these names does for "cpu". "cpu:avx512-record" and
+// "cpu:avx2-record" are such processors on any machine, for records of which kernels they use
+// (KILN_RECORD): nothing runs there, and results cannot be read. Opening a device again returns
 // the same *Device; it is closed when every Open has been matched by a Close.
 func Open(name string) (*Device, error) { return devices.openDevice(name) }
 

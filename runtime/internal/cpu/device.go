@@ -58,7 +58,7 @@ func (b *Backend) Open(ordinal int) (driver.Device, error) {
 	if err != nil {
 		return nil, &driver.Error{Op: "open " + nameOf(ordinal), Kind: driver.ErrNoDevice, Cause: err}
 	}
-	d := &device{info: b.info(ordinal, e), load: b.Load, queue: newQueue()}
+	d := &device{info: b.info(ordinal, e), load: b.Load, queue: newQueue(), idle: e.idle}
 	if b.engines {
 		d.load, d.native = interpreter(e.warp), e.arch != ""
 	}
@@ -94,6 +94,7 @@ type device struct {
 	info          driver.Info
 	load          Loader
 	native        bool // runs native code, too
+	idle          bool // runs nothing
 	workers       native.Pool
 	memory        *arena
 	queue         *queue

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gokiln/kiln/compiler/amd64/image"
 	"github.com/gokiln/kiln/compiler/interp"
 	"github.com/gokiln/kiln/runtime/internal/cpu/native"
 	"github.com/gokiln/kiln/runtime/internal/driver"
@@ -21,6 +22,9 @@ type engine struct {
 	arch string // of native code, "" for the interpreter
 	warp int
 	why  string // the interpreter was not chosen but is all there is
+
+	// idle has kernels loaded and not run, so that no processor has to be one for them.
+	idle bool
 }
 
 // choice is an engine by its name.
@@ -31,13 +35,16 @@ type choice struct {
 
 // engines are the values of KILN_CPU and what may be behind "cpu:" in the name of a
 // device. Warps of the interpreter that are not 32 serve to compare it with native
-// code, which has warps of 8 or 16.
+// code, which has warps of 8 or 16. Those for records stand for processors that this one need
+// not be: operations choose the kernels that they would choose there, and nothing runs.
 var engines = []choice{
 	{"avx512", engine{arch: native.ArchAVX512, warp: native.WarpSize(native.ArchAVX512)}},
 	{"avx2", engine{arch: native.ArchAVX2, warp: native.WarpSize(native.ArchAVX2)}},
 	{"interp", engine{warp: interp.WarpSize}},
 	{"interp16", engine{warp: 16}},
 	{"interp8", engine{warp: 8}},
+	{"avx512-record", engine{arch: native.ArchAVX512, warp: native.WarpSize(native.ArchAVX512), idle: true}},
+	{"avx2-record", engine{arch: native.ArchAVX2, warp: native.WarpSize(native.ArchAVX2), idle: true}},
 }
 
 // chooseEngine returns the engine of a name; the empty one stands for the best.
@@ -51,7 +58,7 @@ func chooseEngine(name string) (engine, error) {
 		if e.name != name {
 			continue
 		}
-		if e.arch != "" {
+		if e.arch != "" && !e.idle {
 			if err := native.Has(e.arch); err != nil {
 				return engine{}, fmt.Errorf("%s code for the CPU: %w; without a choice kiln takes what there is", name, err)
 			}
@@ -87,6 +94,8 @@ func environment() (engine, error) {
 // String says for people which engine it is.
 func (e engine) String() string {
 	switch {
+	case e.idle:
+		return "native code for " + e.arch + " that is not run"
 	case e.arch != "":
 		return "native code for " + e.arch
 	case e.why != "":
@@ -121,4 +130,21 @@ func (b *Backend) Ordinal(name string) (int, error) {
 		return 0, err
 	}
 	return -1 - i, nil
+}
+
+// idle is a kernel that is not run. What it would have computed cannot be read: see
+// [stream.Download].
+type idle struct{ *image.Image }
+
+func (k idle) Name() string                           { return k.Kernel }
+func (k idle) Shared() int                            { return k.Image.Shared }
+func (k idle) Run(grid, block [3]int, _ []byte) error { return nil }
+
+// loadIdle looks at machine code and maps none of it.
+func loadIdle(container []byte) (Program, int, error) {
+	img, err := image.Decode(container)
+	if err != nil {
+		return nil, 0, err
+	}
+	return idle{img}, img.Warp, nil
 }

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,55 @@ func TestEngineOfTheEnvironment(t *testing.T) {
 	require.NoError(t, dev.Close())
 	_, err = New().Open(-1 - len(engines))
 	require.ErrorIs(t, err, driver.ErrNoDevice)
+}
+
+// A device for records is what its processor would be, on every machine. It loads code for that,
+// runs nothing, and refuses to be asked for results.
+func TestDevicesForRecords(t *testing.T) {
+	for name, want := range map[string]struct {
+		arch string
+		warp int
+	}{"avx512-record": {native.ArchAVX512, 16}, "avx2-record": {native.ArchAVX2, 8}} {
+		b := New()
+		ordinal, err := b.Ordinal(name)
+		require.NoError(t, err)
+		dev, err := b.Open(ordinal)
+		require.NoError(t, err)
+		info := dev.Info()
+		require.Equal(t, "cpu:"+name, info.Name)
+		require.Equal(t, want.arch, info.Arch)
+		require.Equal(t, want.warp, info.WarpSize)
+		require.Equal(t, want.warp, info.ThreadsPerUnit, "it chooses as the processor does")
+		require.Contains(t, info.Driver, "not run")
+
+		img := image.Image{Kernel: "K", ISA: want.arch, Warp: want.warp, General: image.None, Code: []byte{0x0f, 0x0b}} // ud2, which would end the process
+		code, err := img.Encode()
+		require.NoError(t, err)
+		mod, err := dev.Load(driver.Image{Format: formatNative, Name: "K", Code: code})
+		require.NoError(t, err)
+		fn, err := mod.Function("K")
+		require.NoError(t, err)
+		s := dev.Default()
+		require.NoError(t, s.Launch(fn, &driver.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}}))
+		require.NoError(t, dev.Sync())
+		mem, err := s.Alloc(8)
+		require.NoError(t, err)
+		require.NoError(t, s.Upload(mem, make([]byte, 8)))
+		err = s.Download(make([]byte, 8), mem)
+		require.ErrorIs(t, err, driver.ErrInvalid)
+		require.ErrorContains(t, err, "runs no kernels")
+
+		img.ISA, img.Warp = native.ArchAVX2, 8
+		if want.warp == 8 {
+			img.ISA, img.Warp = native.ArchAVX512, 16
+		}
+		code, err = img.Encode()
+		require.NoError(t, err)
+		_, err = dev.Load(driver.Image{Format: formatNative, Name: "K", Code: code})
+		require.ErrorContains(t, err, fmt.Sprintf("the code is for warps of %d threads, the device has %d", img.Warp, want.warp))
+		require.NoError(t, mod.Close())
+		require.NoError(t, dev.Close())
+	}
 }
 
 // count is native code that adds one to the number that its argument points to.

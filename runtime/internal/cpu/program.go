@@ -50,15 +50,16 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 	case !slices.Contains(d.info.Formats, img.Format):
 		return refuse(fmt.Sprintf("the device loads code of format %s, not %s", strings.Join(d.info.Formats, " or "), img.Format), nil)
 	case img.Format == formatNative:
-		p, err := native.Load(&d.workers, img.Code, img.Place)
+		p, warp, err := d.loadNative(img)
 		if err != nil {
 			return refuse("", err)
 		}
-		if n := p.WarpSize(); n != d.info.WarpSize {
-			p.Close()
-			return refuse(fmt.Sprintf("the code is for warps of %d threads, the device has %d", n, d.info.WarpSize), nil)
+		m := &module{d, p}
+		if warp != d.info.WarpSize {
+			_ = m.Close() // which does not fail
+			return refuse(fmt.Sprintf("the code is for warps of %d threads, the device has %d", warp, d.info.WarpSize), nil)
 		}
-		return &module{d, compiled{p}}, nil
+		return m, nil
 	case d.load == nil:
 		return refuse("this program has no executor for kernels on the CPU", nil)
 	}
@@ -67,6 +68,18 @@ func (d *device) Load(img driver.Image) (driver.Module, error) {
 		return refuse("", err)
 	}
 	return &module{d, p}, nil
+}
+
+// loadNative loads machine code, and says how many threads a warp of it has.
+func (d *device) loadNative(img driver.Image) (Program, int, error) {
+	if d.idle {
+		return loadIdle(img.Code)
+	}
+	p, err := native.Load(&d.workers, img.Code, img.Place)
+	if err != nil {
+		return nil, 0, err
+	}
+	return compiled{p}, p.WarpSize(), nil
 }
 
 // Function returns the one kernel of an image.

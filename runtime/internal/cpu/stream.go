@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"fmt"
 	"time"
 	"unsafe"
 
@@ -62,7 +63,12 @@ func (s *stream) Upload(dst driver.Addr, src []byte) error {
 	})
 }
 
+// Download copies to the host. A device for records has no results.
 func (s *stream) Download(dst []byte, src driver.Addr) error {
+	if s.dev.idle {
+		return &driver.Error{Op: fmt.Sprintf("copy %d bytes to the host", len(dst)), Device: s.dev.info.Name, Kind: driver.ErrInvalid,
+			Text: "the device runs no kernels, so there are no results: it is for recording which are used (KILN_RECORD)"}
+	}
 	return s.do(func() {
 		move(dst, bytesAt(src, int64(len(dst))))
 	})
