@@ -145,6 +145,23 @@ func TestEncodeRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "encode header")
 	_, err = encode(Key{}, &Entry{Header: Header{Tool: strings.Repeat("x", maxHeaderBytes)}})
 	assert.ErrorContains(t, err, "over the limit")
+
+	// A header may just have the limit's length.
+	longest := func(more int) *Entry {
+		h := Header{Tool: "x"}
+		line, err := json.Marshal(storedHeader{Header: h})
+		require.NoError(t, err)
+		h.Tool += strings.Repeat("x", maxHeaderBytes-len(line)-1+more)
+		return &Entry{Header: h}
+	}
+	s := open(t)
+	require.NoError(t, s.Put(Key{}, longest(0)))
+	e, ok := s.Get(Key{})
+	require.True(t, ok)
+	assert.Equal(t, longest(0).Header, e.Header)
+	assert.Len(t, s.List(), 1)
+	_, err = encode(Key{}, longest(1))
+	assert.ErrorContains(t, err, "over the limit")
 }
 
 func TestDecodeRefuses(t *testing.T) {
@@ -259,7 +276,7 @@ func TestParseSize(t *testing.T) {
 		assert.NoError(t, err, s)
 		assert.Equal(t, want, got, s)
 	}
-	for _, s := range []string{"", "MB", "-1", "1XB", "nan", "inf", "1e30", "1 2", "0x"} {
+	for _, s := range []string{"", "MB", "-1", "1XB", "nan", "inf", "1e30", "9223372036854775808", "1 2", "0x"} {
 		_, err := ParseSize(s)
 		assert.ErrorContains(t, err, "size", s)
 	}

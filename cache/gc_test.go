@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -167,6 +168,10 @@ func TestList(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	assert.Empty(t, s.List())
+	_, err := readHeader(filepath.Join(s.Dir(), "none"))
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = readHeader(s.Dir())
+	assert.ErrorIs(t, err, errMagic)
 	assert.Len(t, s.Verify(), 3)
 	for _, p := range s.Verify() {
 		assert.ErrorIs(t, p, errDamaged)

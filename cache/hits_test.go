@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,11 @@ func TestFoldHits(t *testing.T) {
 	total, err := os.ReadFile(filepath.Join(s.root(), hitsTotal))
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(string(total), "\n"), "%s", total)
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(filepath.Join(s.root(), hitsTotal))
+		require.NoError(t, err)
+		require.Zero(t, info.Mode()&0o077, "others may do nothing")
+	}
 	use(t, s.Dir(), a)
 	require.Equal(t, n+2, hitsOf(s, a), "the log goes on")
 

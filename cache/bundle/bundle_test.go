@@ -134,7 +134,11 @@ func TestCopies(t *testing.T) {
 	var head, again bytes.Buffer
 	require.NoError(t, whole.Copy(&head, func(string) bool { return false }))
 	sections := map[string]io.Reader{}
+	_, err := part.Section("none")
+	require.ErrorIs(t, err, ErrMissing)
 	for _, s := range whole.Header().Sections {
+		_, err := parse(t, head.Bytes()).Section(s.Target)
+		require.ErrorIs(t, err, ErrMissing)
 		r, err := whole.Section(s.Target)
 		require.NoError(t, err)
 		sections[s.Target] = r
