@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/opstest"
 	"github.com/gokiln/kiln/runtime"
@@ -34,10 +35,10 @@ func TestChecked(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	t.Run("Turns", func(t *testing.T) {
-		defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
+		defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
 		opstest.RunTurns(t, dev)
 	})
-	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
+	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
 	defer ops.LimitBlocks(1)()
 	if testing.Short() {
 		opstest.RunShare(t, dev, 1, checkedParts)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/kernels"
@@ -25,7 +26,7 @@ const (
 )
 
 // infoOf says for what device to divide work; tests let it be another one.
-var infoOf = (*runtime.Device).Info
+func infoOf(d *runtime.Device) runtime.Info { return pretend.Info(d) }
 
 // mostBlocks is the most blocks in y or z of a kernel that loops over what these do not cover;
 // tests lower it, so that blocks do loop.

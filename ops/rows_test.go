@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/ops/opstest"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -19,7 +19,7 @@ func TestManyThreads(t *testing.T) {
 	dev, err := runtime.Open("cpu")
 	require.NoError(t, err)
 	defer dev.Close()
-	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
+	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
 	opstest.RunRows(t, dev)
 	t.Run("Many", func(t *testing.T) { opstest.RunMany(t, dev, 4) })
 }
@@ -43,7 +43,7 @@ func TestNeighbours(t *testing.T) {
 	dev, err := runtime.Open(name)
 	require.NoError(t, err)
 	defer dev.Close()
-	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 2, info.WarpSize })()
+	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 2, info.WarpSize })()
 	opstest.RunNeighbours(t, dev)
 }
 
@@ -55,7 +55,7 @@ func TestColumns(t *testing.T) {
 			dev, err := runtime.Open(name)
 			require.NoError(t, err)
 			defer dev.Close()
-			defer ops.Pretend(func(info *runtime.Info) {
+			defer pretend.Be(func(info *runtime.Info) {
 				info.Units, info.ThreadsPerUnit = 4, max(512, info.ThreadsPerUnit)
 			})()
 			opstest.RunColumns(t, dev)
@@ -69,6 +69,6 @@ func TestPatches(t *testing.T) {
 	dev, err := runtime.Open("cpu")
 	require.NoError(t, err)
 	defer dev.Close()
-	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
+	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
 	opstest.RunWindows(t, dev)
 }

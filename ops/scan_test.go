@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/ops/opstest"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -16,7 +16,7 @@ func TestTiles(t *testing.T) {
 	dev, err := runtime.Open("cpu")
 	require.NoError(t, err)
 	defer dev.Close()
-	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
+	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
 	t.Run("Scan", func(t *testing.T) { opstest.RunScans(t, dev) })
 	t.Run("Sort", func(t *testing.T) { opstest.RunSorts(t, dev) })
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/ops/opstest"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -17,7 +17,7 @@ func TestSerialSorts(t *testing.T) {
 	dev, err := runtime.Open("cpu")
 	require.NoError(t, err)
 	defer dev.Close()
-	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 32, info.WarpSize })()
+	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 32, info.WarpSize })()
 	t.Run("Sort", func(t *testing.T) { opstest.RunSorts(t, dev) })
 }
 
@@ -35,6 +35,6 @@ func TestCheckedSorts(t *testing.T) {
 	dev, err := runtime.Open("cpu:interp")
 	require.NoError(t, err)
 	defer dev.Close()
-	defer ops.Pretend(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 32, info.WarpSize })()
+	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 32, info.WarpSize })()
 	opstest.RunSortKeys(t, dev)
 }

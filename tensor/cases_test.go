@@ -47,14 +47,18 @@ func TestCases(t *testing.T) {
 		require.NoError(t, err)
 		for n := 1; n <= len(places); n++ {
 			if slices.Contains(strings.Split(places[n], ","), "tensor") {
-				t.Run(device+"/"+strconv.Itoa(n)+" "+names[n], func(t *testing.T) {
-					require.NotNil(t, cases[n], "there is no case %d", n)
-					cases[n](&caseTest{t, d})
-				})
+				runCase(t, d, n, device+"/"+strconv.Itoa(n)+" "+names[n])
 			}
 		}
 		require.NoError(t, d.Close())
 	}
+}
+
+func runCase(t *testing.T, d *tensor.Device, n int, name string) {
+	t.Run(name, func(t *testing.T) {
+		require.NotNil(t, cases[n], "there is no case %d", n)
+		cases[n](&caseTest{t, d})
+	})
 }
 
 // caseList reads where each case is checked, and what it is about.

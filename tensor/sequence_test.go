@@ -21,7 +21,10 @@ import (
 // KILN_SEQUENCES=1000000 go test ./tensor -run TestSequences -timeout 0.
 func TestSequences(t *testing.T) {
 	n, seed := number(t, "KILN_SEQUENCES", 1500), number(t, "KILN_SEED", 1)
-	d := open(t)
+	runSequences(t, open(t), n, seed)
+}
+
+func runSequences(t *testing.T, d *tensor.Device, n, seed int) {
 	for i := range n {
 		s := &sequence{rng: rand.New(rand.NewPCG(uint64(seed+i), 0)), d: d}
 		s.dt = sequenceTypes[s.rng.IntN(len(sequenceTypes))]

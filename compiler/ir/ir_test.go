@@ -41,6 +41,7 @@ func TestVerify(t *testing.T) {
 		{"edge", "b0:\n jump b1\nb1(%3: i64):\n ret", "passes 0 values, wants 1"},
 		{"edge type", "b0:\n jump b1(%2)\nb1(%3: i64):\n ret", "value 0 is f32, wants i64"},
 		{"entry", "b0:\n jump b0", "jump to the entry"},
+		{"entry parameters", "b0(%3: i64):\n ret", "the entry block has parameters"},
 		{"no end", "b0:\n %3 = const 1 : i64", "does not end"},
 		{"branch", "b0:\n br %1, b1, b1\nb1:\n ret", "br wants one bool"},
 		{"ret", "b0:\n ret %1", "ret passes 1 values"},

@@ -56,7 +56,8 @@ var arrows = []arrow{
 	{from: "internal/record", to: []string{"compiler", "internal/atomicfile"}},
 	{from: "internal/prebuild", to: []string{"compiler", "cache", "internal/artifact", "internal/record"}},
 	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/artifact", "internal/detour", "internal/record"}},
-	{from: "ops", to: []string{"dsl", "runtime", "jit"}},
+	{from: "internal/pretend", to: []string{"runtime"}},
+	{from: "ops", to: []string{"dsl", "runtime", "jit", "internal/pretend"}},
 	{from: "tensor", to: []string{"dsl", "runtime", "jit", "ops", "internal/callsite"}},
 	// Formats of files know bytes, element types and layouts, and no device.
 	{from: "tensor/file", to: []string{"ops/dtype", "ops/layout", "internal/atomicfile"}},

@@ -27,5 +27,9 @@
 //   - survivors.txt lists survivors with the reason why no test can or need notice them. The command
 //     fails if a survivor is not in it.
 //
-// The sample is the same for the same seed and the same code.
+// The sample is the same for the same seed and the same code. With seed 16:
+//
+//	packages      tried  killed  survive, with a reason  without one
+//	cache/...        34      30                       4            0
+//	compiler/ir      19      18                       1            0
 package main
