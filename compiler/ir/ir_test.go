@@ -119,6 +119,7 @@ func TestParseErrors(t *testing.T) {
 		{"func f() {", "expected @name"},
 		{"func @f() {\nb0:\n ret", "not closed"},
 		{"func @f() {\n ret\n}", "expected a block label"},
+		{"func @f(%0: i64) {\nb0:\n jump b1(%0\nb1(%1: i64):\n ret\n}", "expected )"},
 		{"func @f() {\nb0:\n ret\n ret\n}", "after the end of a block"},
 		{"func @f() {\nb0:\n %0 = frob : i64\n ret\n}", `unknown operation "frob"`},
 		{"func @f() {\nb0:\n %0 = const 300 : u8\n ret\n}", "does not fit u8"},
