@@ -97,7 +97,7 @@ func (l *lines) split(info *runtime.Info) (parts, room int) {
 	return parts, room
 }
 
-// withWords gives f the words by which the blocks of rows tell each other what they know.
+// withWords gives f the status words of the parts of rows.
 func (l *lines) withWords(s *runtime.Stream, parts int, f func(words any) error) error {
 	if parts == 1 {
 		return f(slice(dtype.U32, new(runtime.SliceHeader)))

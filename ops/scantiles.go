@@ -41,14 +41,13 @@ const (
 
 // rowTiles is how a scan goes through rows in tiles, or through rows that are one.
 type rowTiles struct {
-	fold  kernels.Fold
-	grid  runtime.Grid
-	tiles kernels.ScanTiling
-	told  int // numbers that blocks tell each other
+	fold   kernels.Fold
+	grid   runtime.Grid
+	tiles  kernels.ScanTiling
+	values int // that blocks publish
 }
 
-// divide groups the tiles of rows, so that of tiles and of groups there are about as many to
-// hear from.
+// divide groups the tiles of rows, so that a block awaits about as many tiles as groups.
 func (c *rowTiles) divide(tiles int) {
 	n := &c.tiles
 	for n.Of = divisor(tiles); 1<<n.Bits < maxThreads && 1<<(2*n.Bits) < tiles; {
@@ -90,7 +89,7 @@ func (l *lines) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 		return c, false
 	}
 	c.divide(tiles)
-	c.told = w.Rows * (tiles + c.tiles.Groups)
+	c.values = w.Rows * (tiles + c.tiles.Groups)
 	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * tiles}, Threads: runtime.Dim3{X: maxThreads}}
 	return c, true
 }
@@ -156,7 +155,7 @@ func (c *Scan) runTiles(s *runtime.Stream, l *lines, p *foldPlan) (bool, error) 
 	if d == dtype.F32 {
 		each = 1
 	}
-	return true, zeroWords(s, c.name, each*how.told, func(words any) error {
+	return true, zeroWords(s, c.name, each*how.values, func(words any) error {
 		return k.Launch(s, how.grid, out, x, words, how.fold, how.tiles, dsl.ConstInt(each), init, op,
 			pack[0].As(function(1, t, uint64Type)), pack[1].As(function(1, uint64Type, t)))
 	})

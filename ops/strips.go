@@ -30,7 +30,7 @@ func (l *lines) strip(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	}
 	c.divide(tiles)
 	c.tiles.Strips = divisor(strips)
-	c.told = w.Rows * strips * (tiles + c.tiles.Groups) * int(w.Cols)
+	c.values = w.Rows * strips * (tiles + c.tiles.Groups) * int(w.Cols)
 	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * strips * tiles}, Threads: runtime.Dim3{X: maxThreads}}
 	return c, true
 }

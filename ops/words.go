@@ -9,7 +9,8 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Words are how blocks of a kernel tell each other what they know. They are zero before.
+// Status words are how blocks of a launch hand values to each other, see package dsl/block. They are zero
+// before it.
 
 // zero clears words. It is a kernel, which starts while the one before it ends, and
 // the next one while it does: of the memory's own way to be cleared neither is so.
@@ -21,8 +22,7 @@ func zero(s *runtime.Stream, h *runtime.SliceHeader) error {
 	return Fill(s, View{Buf: h.Buf, DType: dtype.U32, Layout: at}, dtype.FromInt(dtype.U32, 0))
 }
 
-// zeroWords gives f so many words, which hold zeros, by which blocks tell each other what they
-// know, and those before them.
+// zeroWords gives f so many status words behind [kernels.HeadWords], all zero.
 func zeroWords(s *runtime.Stream, name string, n int, f func(words any) error) error {
 	var room scratch
 	n += kernels.HeadWords

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/block"
 	"github.com/gokiln/kiln/dsl/fast"
 )
 
@@ -37,7 +38,7 @@ const ahead = 8
 // shared combines a number of each thread of a Group, and gives all of them the result.
 func shared[C Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
 	if w.Group == 0 {
-		return ofBlock(t, w, v, op)
+		return block.Reduce(t, w.Block, v, op)
 	}
 	for d := 1; d < int(w.Group); d *= 2 {
 		v = op(v, dsl.ShuffleXor(t, v, d))

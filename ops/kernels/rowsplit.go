@@ -1,66 +1,35 @@
 package kernels
 
 import (
-	"math"
-
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/block"
 )
 
-// Rows that a block has no room for are divided among several, which tell each other what
-// they know of their parts. A block waits for others of its row then, so that there must
-// be room on the device for all blocks of a row at the same time. They take their turns in
-// the order in which they begin, so that no block waits for one that others keep from
-// beginning: those of earlier rows end without it.
-//
-// Blocks tell numbers by words that are zero before, so that neither fences nor flags are
-// needed.
+// Rows that do not fit into the shared memory of a block are divided among several, which publish
+// their partial results in status words. A block waits for all others of its row, so that all blocks of a row
+// must be resident at the same time. Parts are numbered by tickets, so that no block waits for
+// one that cannot begin: the blocks of earlier rows end without it.
 
-// HeadWords is how many words there are before those of the parts: the first one counts
-// blocks that have begun.
+// HeadWords is how many words there are before the status words: the first one is the counter of
+// tickets.
 const HeadWords = 8
 
-// nextTurn is how many blocks have begun before this one.
-func nextTurn(t dsl.Thread, words []uint32) int {
-	before := dsl.Shared[uint32](t)
-	t.Sync() // an earlier turn may still be read
-	if t.ThreadX() == 0 {
-		*before = dsl.AtomicAdd(&words[0], 1)
-	}
-	t.Sync()
-	return int(*before)
-}
+// rowStatus has two status words for each part of the rows: the [PackFloat] of what a block found.
+func rowStatus(words []uint32) block.Status { return block.Status{Words: words[HeadWords:], Each: 1} }
 
-// tell stores a number where [hear] waits for it.
-func tell(words []uint32, i int, x float32) {
-	b := math.Float32bits(x)
-	if x != x {
-		b = 0x7fc00000
-	}
-	dsl.AtomicStore(&words[i], ^b)
-}
-
-// hear waits for a number.
-func hear(words []uint32, i int) float32 {
-	for {
-		if b := dsl.AtomicLoad(&words[i]); b != 0 {
-			return math.Float32frombits(^b)
-		}
-	}
-}
-
-// partOf is the part of a row whose turn it is, and where the words of the row and those
-// of the part are, of which there are two for each part. Rows that are alone are one part.
+// partOf is the part of a row that the block's ticket stands for, with the indices of the first status word
+// of the row and of the part, of which there are two for each part. Rows that are alone are one part.
 func partOf(t dsl.Thread, w Fold, words []uint32, parts int, alone dsl.ConstBool) (l line, row, own int) {
 	if alone {
 		x, out := w.row(t.BlockX(), 0)
 		return line{t.ThreadX(), int(w.Block), t.BlockX(), x, out, 0, w.N}, 0, 0
 	}
-	k := nextTurn(t, words)
+	k := block.Ticket(t, &words[0])
 	r, i := w.split(w.InDiv[0], parts, k)
 	first := i * w.Part
 	x, out := w.row(r, 0)
 	l = line{t.ThreadX(), int(w.Block), r, x + first, out + first, first, min(w.Part, w.N-first)}
-	return l, HeadWords + 2*r*parts, HeadWords + 2*k
+	return l, 2 * r * parts, 2 * k
 }
 
 // HeldAtOnce is how many elements a thread loads before it looks at them.
@@ -141,7 +110,7 @@ func hand[T dsl.Float](out []T, w Fold, l line, first int, v *[MostAhead]float32
 }
 
 // SoftmaxSplit is [Softmax] of rows in parts of w.Part elements, for which blocks of w.Block
-// threads take turns. A unit has room for so many of them, if that is known.
+// threads take tickets. A multiprocessor holds so many of them (room), if that is known.
 //
 //kiln:kernel
 //kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true room=1
@@ -157,14 +126,15 @@ func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold,
 	s := shared(t, w, a.W*dsl.Exp(min(above(a.V)-above(m), 0)), sum[float32])
 	top, all := m, s
 	if !alone {
+		status := rowStatus(words)
 		if t.ThreadX() == 0 {
-			tell(words, own, m)
-			tell(words, own+1, s)
+			status.Publish(own, PackFloat(m))
+			status.Publish(own+1, PackFloat(s))
 		}
 		m, s = bottom, 0
 		if t.ThreadX() < parts {
-			m = hear(words, row+2*t.ThreadX())
-			s = hear(words, row+2*t.ThreadX()+1)
+			m = UnpackFloat(status.Await(row + 2*t.ThreadX()))
+			s = UnpackFloat(status.Await(row + 2*t.ThreadX() + 1))
 		}
 		top = shared(t, w, m, upper[float32])
 		all = shared(t, w, s*dsl.Exp(min(above(m)-above(top), 0)), sum[float32])
@@ -218,23 +188,23 @@ func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint
 	})
 }
 
-// normOfParts tells the others the mean of a part and the sum of the squares, and returns
-// those of the row.
+// normOfParts publishes the mean of a part and the sum of the squares, and returns those of the row.
 func normOfParts(t dsl.Thread, w Fold, words []uint32, row, own, parts int, mean, s float32, center dsl.ConstBool) (ofRow, squares float32) {
+	status := rowStatus(words)
 	if t.ThreadX() == 0 {
 		if center {
-			tell(words, own, mean)
+			status.Publish(own, PackFloat(mean))
 		}
-		tell(words, own+1, s)
+		status.Publish(own+1, PackFloat(s))
 	}
 	n, m := float32(0), float32(0)
 	s = 0
 	if t.ThreadX() < parts {
 		n = float32(min(w.Part, w.N-t.ThreadX()*w.Part))
 		if center {
-			m = hear(words, row+2*t.ThreadX())
+			m = UnpackFloat(status.Await(row + 2*t.ThreadX()))
 		}
-		s = hear(words, row+2*t.ThreadX()+1)
+		s = UnpackFloat(status.Await(row + 2*t.ThreadX() + 1))
 	}
 	if center {
 		mean = shared(t, w, m*n, sum[float32]) / float32(w.N)

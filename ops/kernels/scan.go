@@ -1,6 +1,9 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/block"
+)
 
 // Each row of a scan is gone through in tiles: the threads of a Group have so many
 // neighbours each, and take on what came before.
@@ -130,12 +133,10 @@ func putNeighbours[T dsl.Number, C Computed](out []T, w Fold, base, at int, v [m
 // scanGroup returns op of what the threads of the Group have that come before, none for
 // the first, and of what all have.
 func scanGroup[C Computed](t dsl.Thread, w Fold, v, none C, op func(a, b C) C) (below, all C) {
-	below, all = scanLanes(t, v, none, op)
 	if w.Group > 0 {
-		return below, all
+		return block.ScanWarp(t, v, none, op)
 	}
-	before, all := scanWarps(t, w, all, none, op)
-	return op(before, below), all
+	return block.Scan(t, w.threads(t), v, none, op)
 }
 
 // ScanCols is [ScanRows] by threads across rows, each with w.Cols columns.

@@ -4,13 +4,13 @@ import (
 	"math"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/block"
 )
 
-// Long rows of a scan are divided into tiles, each for a block that tells others what its
-// elements come to, and waits for what those before it tell. As no block waits for a later
-// one, and blocks take their turns in the order in which they begin, all come to an end.
-// What a tile begins with is put together in the same way in every run: from the groups of
-// tiles before that of the tile, and from the tiles of its group.
+// Long rows of a scan are divided into tiles. A block scans one, publishes the tile's total in status
+// words, and awaits those of the tiles before it (decoupled look-back). Tiles are numbered by tickets, so that no
+// block waits for one that may not have begun. Totals are combined in the same order in every run: those of the groups
+// of tiles before the tile's own, then those of the tiles before it in its group.
 
 // ScanTiling says how rows, or columns side by side, are divided among tiles.
 type ScanTiling struct {
@@ -20,8 +20,8 @@ type ScanTiling struct {
 	Groups int     // of a row
 }
 
-// told is how many tiles and groups there are of a row.
-func (n *ScanTiling) told() int { return int(n.Of.By) + n.Groups }
+// published is how many tiles and groups there are of a row, each of which has a total.
+func (n *ScanTiling) published() int { return int(n.Of.By) + n.Groups }
 
 // group returns the group of a tile, and which of its tiles it is.
 func (n *ScanTiling) group(tile int) (g, i int) {
@@ -30,12 +30,12 @@ func (n *ScanTiling) group(tile int) (g, i int) {
 }
 
 // ScanTiles is [ScanRows] of rows that blocks of w.Block threads go through in tiles, of
-// which a thread has w.Keep elements: neighbours by w.Vec. What tiles and groups of them
-// come to is told by so many words for each, which begin with zeros, after [HeadWords].
+// which a thread has w.Keep elements: neighbours by w.Vec. The totals of tiles and of groups are
+// published in so many status words each, after [HeadWords].
 //
 //kiln:kernel
 func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
-	r, i := n.Of.split(nextTurn(t, words))
+	r, i := n.Of.split(block.Ticket(t, &words[0]))
 	base, to := w.row(r, 0)
 	none := init(dsl.Convert[C](x[base]))
 	start := i*int(w.Block)*int(w.Keep) + t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
@@ -50,26 +50,27 @@ func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint3
 	for d := 1; d < t.WarpSize(); d *= 2 {
 		all = op(all, dsl.ShuffleXor(t, all, d))
 	}
-	below, all := scanWarps(t, w, all, none, op)
+	part := dsl.Shared[[maxWarps]C](t)
+	below, all := block.ScanWarps(t, w.threads(t), part[:], all, none, op)
 
-	h := handover{words, HeadWords + r*n.told()*int(each), each}
+	status := block.Status{Words: words[HeadWords+r*n.published()*int(each):], Each: each}
 	g, j := n.group(i)
 	if t.ThreadX() == 0 {
-		h.tell(i, pack(all))
+		status.Publish(i, pack(all))
 	}
 	own := none
 	if t.ThreadX() < j {
-		own = unpack(h.hear(g<<n.Bits + t.ThreadX()))
+		own = unpack(status.Await(g<<n.Bits + t.ThreadX()))
 	}
-	own = ofBlock(t, w, own, op)
+	own = block.Reduce(t, w.Block, own, op)
 	if j == 1<<n.Bits-1 && t.ThreadX() == 0 {
-		h.tell(int(n.Of.By)+g, pack(op(own, all)))
+		status.Publish(int(n.Of.By)+g, pack(op(own, all)))
 	}
 	earlier := none
 	if t.ThreadX() < g {
-		earlier = unpack(h.hear(int(n.Of.By) + t.ThreadX()))
+		earlier = unpack(status.Await(int(n.Of.By) + t.ThreadX()))
 	}
-	below = op(op(ofBlock(t, w, earlier, op), own), below)
+	below = op(op(block.Reduce(t, w.Block, earlier, op), own), below)
 	if whole {
 		giveScanned(t, out, raw, w, to, start, true, below, none, op)
 	} else {
@@ -135,7 +136,7 @@ const KeptThreads = 768
 // scanKept scans and stores the elements of a row that the threads of a block have. What
 // warps come to is in part, which no thread reads any more.
 func scanKept[T dsl.Number, C Computed](t dsl.Thread, out []T, w Fold, part []C, to, start int, none C, v []C, op func(a, b C) C) {
-	below, _ := scanWarpsIn(t, w, part, scanInWarp(t, w, v, none, op), none, op)
+	below, _ := block.ScanWarps(t, w.threads(t), part, scanInWarp(t, w, v, none, op), none, op)
 	for u := range int(w.Keep) {
 		v[u] = op(below, v[u])
 	}
@@ -159,49 +160,6 @@ func holdAhead[T dsl.Number](t dsl.Thread, raw []T, w Fold, e []T) {
 	for q := range int(w.Keep / w.Vec) {
 		for k := range vec {
 			raw[(q*int(w.Block)+t.ThreadX())*vec+k] = e[q*vec+k]
-		}
-	}
-}
-
-// handover is the words by which blocks tell each other what tiles of a row come to: one for
-// each number of 32 bits that some bits are no number of, as [PackFloat] has it, else so many
-// that have 16 bits of it, and a bit that says that they are there.
-type handover struct {
-	words []uint32
-	row   int
-	each  dsl.ConstInt
-}
-
-func (h *handover) tell(i int, v uint64) {
-	if h.each == 1 {
-		dsl.AtomicStore(&h.words[h.row+i], ^uint32(v))
-		return
-	}
-	for k := range int(h.each) {
-		dsl.AtomicStore(&h.words[h.row+i*int(h.each)+k], 1<<31|uint32(v>>uint(16*k))&0xffff)
-	}
-}
-
-// ask returns what is told, if it is there.
-func (h *handover) ask(i int) (v uint64, there bool) {
-	if h.each == 1 {
-		b := dsl.AtomicLoad(&h.words[h.row+i])
-		return uint64(^b), b != 0
-	}
-	there = true
-	for k := range int(h.each) {
-		b := dsl.AtomicLoad(&h.words[h.row+i*int(h.each)+k])
-		there = there && b != 0
-		v |= uint64(b&0xffff) << uint(16*k)
-	}
-	return v, there
-}
-
-// hear waits for what is told.
-func (h *handover) hear(i int) uint64 {
-	for {
-		if v, there := h.ask(i); there {
-			return v
 		}
 	}
 }
@@ -291,7 +249,7 @@ func giveScanned[T dsl.Number, C Computed](t dsl.Thread, out, raw []T, w Fold, t
 		for k := 1; k < vec; k++ {
 			v[k] = op(v[k-1], v[k])
 		}
-		below, all := scanLanes(t, v[vec-1], none, op)
+		below, all := block.ScanWarp(t, v[vec-1], none, op)
 		below = op(before, below)
 		for k := range vec {
 			v[k] = op(below, v[k])
@@ -356,7 +314,7 @@ func scanInWarp[C Computed](t dsl.Thread, w Fold, v []C, none C, op func(a, b C)
 		for k := 1; k < vec; k++ {
 			v[q*vec+k] = op(v[q*vec+k-1], v[q*vec+k])
 		}
-		below, all := scanLanes(t, v[q*vec+vec-1], none, op)
+		below, all := block.ScanWarp(t, v[q*vec+vec-1], none, op)
 		below = op(before, below)
 		for k := range vec {
 			v[q*vec+k] = op(below, v[q*vec+k])
@@ -366,67 +324,13 @@ func scanInWarp[C Computed](t dsl.Thread, w Fold, v []C, none C, op func(a, b C)
 	return before
 }
 
-// scanLanes returns op of what the lanes of the warp have that come before, none for the
-// first, and of what all have.
-func scanLanes[C Computed](t dsl.Thread, v, none C, op func(a, b C) C) (below, all C) {
-	for d := 1; d < t.WarpSize(); d *= 2 {
-		other := dsl.ShuffleUp(t, v, d)
-		if t.Lane() >= d {
-			v = op(other, v)
-		}
-	}
-	below = dsl.ShuffleUp(t, v, 1)
-	if t.Lane() == 0 {
-		below = none
-	}
-	return below, dsl.Shuffle(t, v, t.WarpSize()-1)
-}
-
-// warps is how many warps the block has. The compiler knows it where w.Block says it.
-func (w *Fold) warps(t dsl.Thread) int {
+// threads is how many threads the block has: a constant where w.Block says it.
+func (w *Fold) threads(t dsl.Thread) int {
 	if w.Block > 0 {
-		return int(w.Block) / t.WarpSize()
+		return int(w.Block)
 	}
-	return t.BlockDimX() / t.WarpSize()
+	return t.BlockDimX()
 }
 
-// scanWarps is [scanLanes] for the warps of a block.
-func scanWarps[C Computed](t dsl.Thread, w Fold, v, none C, op func(a, b C) C) (below, all C) {
-	part := dsl.Shared[[maxWarps]C](t)
-	t.Sync() // an earlier call may still be reading
-	return scanWarpsIn(t, w, part[:], v, none, op)
-}
-
-// scanWarpsIn is scanWarps in memory that no thread reads any more.
-func scanWarpsIn[C Computed](t dsl.Thread, w Fold, part []C, v, none C, op func(a, b C) C) (below, all C) {
-	if t.Lane() == 0 {
-		part[t.Warp()] = v
-	}
-	t.Sync()
-	below, all = none, none
-	for i := range w.warps(t) {
-		if i == t.Warp() {
-			below = all
-		}
-		all = op(all, part[i])
-	}
-	return below, all
-}
-
-// ofBlock is op of what the threads of the block have, for all of them.
-func ofBlock[C Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
-	for d := 1; d < t.WarpSize(); d *= 2 {
-		v = op(v, dsl.ShuffleXor(t, v, d))
-	}
-	part := dsl.Shared[[maxWarps]C](t)
-	t.Sync() // an earlier call may still be reading
-	if t.Lane() == 0 {
-		part[t.Warp()] = v
-	}
-	t.Sync()
-	v = part[0]
-	for i := 1; i < w.warps(t); i++ {
-		v = op(v, part[i])
-	}
-	return v
-}
+// warps is how many warps the block has.
+func (w *Fold) warps(t dsl.Thread) int { return w.threads(t) / t.WarpSize() }

@@ -1,11 +1,13 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/block"
+)
 
 // Where an operation goes down columns that lie side by side, blocks have tiles of them: all
 // rows of a part of w.N, of w.Cols columns, which threads load by vectors along the rows and
-// look at down the columns. Tiles of the same columns tell each other what they come to, as
-// tiles of rows do.
+// look at down the columns. Tiles of the same columns publish their totals, as tiles of rows do.
 
 // strip is a tile of columns.
 type strip struct {
@@ -16,9 +18,9 @@ type strip struct {
 	rows, cols int // that are there
 }
 
-// strip returns the tile of a turn: after one of some columns come those beside it.
-func (w *Fold) strip(turn int, n *ScanTiling) (s strip) {
-	i, k := n.Strips.split(turn)
+// strip returns the tile of a ticket: after one of some columns come those beside it.
+func (w *Fold) strip(ticket int, n *ScanTiling) (s strip) {
+	i, k := n.Strips.split(ticket)
 	r, tile := n.Of.split(i)
 	s.tile, s.line, s.first = tile, r*int(n.Strips.By)+k, k*int(w.Cols)
 	x, out := w.row(r, 1)
@@ -90,16 +92,16 @@ func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 	}
 }
 
-// ScanStrips is [ScanCols] of columns that blocks of w.Block threads go through in tiles. What
-// tiles and groups of them come to is told as for [ScanTiles].
+// ScanStrips is [ScanCols] of columns that blocks of w.Block threads go through in tiles. The
+// totals of tiles and of groups are published as for [ScanTiles].
 //
 //kiln:kernel
 //kiln:const w.Block=256 w.Cols=32 w.Vec=4 w.Keep=2 w.Ahead=1,2 each=1
 func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
 	dsl.LaunchBounds(t, w.Block, stripBlocks)
 	cols := int(w.Cols)
-	s, c := w.strip(nextTurn(t, words), &n), w.inStrip(t)
-	h := handover{words, HeadWords + s.line*n.told()*cols*int(each), each}
+	s, c := w.strip(block.Ticket(t, &words[0]), &n), w.inStrip(t)
+	status := block.Status{Words: words[HeadWords+s.line*n.published()*cols*int(each):], Each: each}
 	g, j := n.group(s.tile)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep*w.Vec)
 	holdStrip(t, x, raw, w, &s)
@@ -114,16 +116,16 @@ func ScanStrips[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint
 	below, all := belowPart(t, odd, &w, &c, ofPart(raw, &w, &s, &c, none, op), none, op)
 	if c.part == 0 {
 		for k := range int(w.Ahead) {
-			h.tell(s.tile*cols+c.col+k, pack(all[k]))
+			status.Publish(s.tile*cols+c.col+k, pack(all[k]))
 		}
 	}
-	own := heardColumns(t, even, &h, &w, &c, g<<n.Bits, j, none, op, unpack)
+	own := totalColumns(t, even, &status, &w, &c, g<<n.Bits, j, none, op, unpack)
 	if j == 1<<n.Bits-1 && c.part == 0 {
 		for k := range int(w.Ahead) {
-			h.tell((int(n.Of.By)+g)*cols+c.col+k, pack(op(own[k], all[k])))
+			status.Publish((int(n.Of.By)+g)*cols+c.col+k, pack(op(own[k], all[k])))
 		}
 	}
-	earlier := heardColumns(t, odd, &h, &w, &c, int(n.Of.By), g, none, op, unpack)
+	earlier := totalColumns(t, odd, &status, &w, &c, int(n.Of.By), g, none, op, unpack)
 	for k := range int(w.Ahead) {
 		below[k] = op(op(earlier[k], own[k]), below[k])
 	}
@@ -251,22 +253,22 @@ func belowPart[C Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none 
 	return below, all
 }
 
-// heardColumns returns op of what n tiles, or groups of them, from one on tell of the thread's
+// totalColumns returns op of the published totals of n tiles, or groups of them, from one on, in the thread's
 // columns. The threads of a column share the work.
-func heardColumns[C Computed](t dsl.Thread, parts []C, h *handover, w *Fold, c *column, from, n int, none besides[C], op func(a, b C) C, unpack func(uint64) C) besides[C] {
+func totalColumns[C Computed](t dsl.Thread, parts []C, status *block.Status, w *Fold, c *column, from, n int, none besides[C], op func(a, b C) C, unpack func(uint64) C) besides[C] {
 	v := none
 	for m := c.part; m < n; m += c.parts {
-		var told [2]uint64
-		var there [2]bool
+		var total [2]uint64
+		var ok [2]bool
 		at := (from+m)*int(w.Cols) + c.col
 		for k := range int(w.Ahead) {
-			told[k], there[k] = h.ask(at + k)
+			total[k], ok[k] = status.Poll(at + k)
 		}
 		for k := range int(w.Ahead) {
-			if !there[k] {
-				told[k] = h.hear(at + k)
+			if !ok[k] {
+				total[k] = status.Await(at + k)
 			}
-			v[k] = op(v[k], unpack(told[k]))
+			v[k] = op(v[k], unpack(total[k]))
 		}
 	}
 	_, v = belowPart(t, parts, w, c, v, none, op)

@@ -1,11 +1,14 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/block"
+)
 
 // Where blocks may wait for each other, long rows are sorted in one sweep for each digit
 // (Adinolfi and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs",
 // 2022): all digits are counted at once before, and where the keys of a tile go a block
-// finds by what those before it tell. Blocks take tiles in the order in which they begin,
+// finds in the status words of those before it (decoupled look-back). Tiles are numbered by tickets,
 // and none waits for a later one.
 //
 // A row has a word for each tile and digit, 0 at first: then how many keys of the tile have
@@ -57,8 +60,8 @@ func SortHistogram[T dsl.Number, K Key](t dsl.Thread, words []uint32, x []T, key
 	}
 }
 
-// SortSweep is [SortTiles] that needs no sums: a block adds up what the tiles before its
-// own tell in words. turns are zeros at first, of which it takes the one of the pass.
+// SortSweep is [SortTiles] without sums of counts: a block adds up what the tiles before its own have
+// published. words has a counter of tickets for each pass first, all zero.
 //
 //kiln:kernel
 //kiln:const s.Each=2 s.Room=64 s.Blocks=0 s.Next=32 s.Bits=4 s.X=true,false s.Last=true,false
@@ -70,9 +73,9 @@ func SortSweep[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 	start := dsl.SharedSlice[uint32](t, 1<<s.Bits)
 	digits, d := 1<<int(s.Bits), t.ThreadX()
 
-	turn := nextTurn(t, words[pass:])
-	r := turn / s.Parts
-	i := turn - r*s.Parts
+	ticket := block.Ticket(t, &words[pass])
+	r := ticket / s.Parts
+	i := ticket - r*s.Parts
 	p := tileOf(&w, &s, r, i)
 	var k [mostEach]K
 	takeKeys(t, p, &k, x, keys, &w, o, &s, key)
@@ -89,7 +92,7 @@ func SortSweep[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 		room[pos[e]] = k[e]
 	}
 	var a [mostEach]uint32
-	takePlaces(t, p, &a, at, &s) // which takes as long as what others tell
+	takePlaces(t, p, &a, at, &s) // which hides the latency of the status words
 	before := uint32(0)
 	if i == 0 {
 		before = dsl.BlockScanExclusive(t, total)
@@ -108,16 +111,16 @@ func SortSweep[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 }
 
 // sweptBefore is where the keys of tile i that have digit d go: it adds up what the tiles
-// before tell, the nearest first, until one knows of all before it.
+// before have published, the nearest first, until one has the sum of all before it.
 func sweptBefore(tiles []uint32, i, d, digits int) (sum uint32) {
-	const ahead = 4 // words that are asked for at once
+	const ahead = 4 // loads in flight
 	for i--; ; i -= ahead {
-		var told [ahead]uint32
+		var status [ahead]uint32
 		for k := range ahead {
-			told[k] = dsl.AtomicLoad(&tiles[max(i-k, 0)*digits+d])
+			status[k] = dsl.AtomicLoad(&tiles[max(i-k, 0)*digits+d])
 		}
 		for k := range ahead {
-			v := told[k]
+			v := status[k]
 			for v == 0 {
 				v = dsl.AtomicLoad(&tiles[max(i-k, 0)*digits+d])
 			}

@@ -39,7 +39,7 @@ type Near struct{ Rel, Abs float64 }
 // on Metal, are skipped with the compiler's reason.
 func RunAll(t *testing.T, dev *runtime.Device) {
 	runCases(t, "Cases", dev, false)
-	for _, part := range []func(*testing.T, *runtime.Device){RunShared, RunDynamicShared, RunTrees, RunOrder, RunLog, RunChecked, RunGrid} {
+	for _, part := range []func(*testing.T, *runtime.Device){RunShared, RunDynamicShared, RunTrees, RunOrder, RunLog, RunChecked, RunGrid, RunCollectives, RunHandover} {
 		part(t, dev)
 		nothingLeft(t, dev)
 	}
