@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // Block is a fenced block of a page.
@@ -104,4 +105,21 @@ func links(text string) []string {
 		out = append(out, m[1])
 	}
 	return out
+}
+
+// wide returns the lines of prose of a page, by number, that have more than 100 columns.
+func wide(text string) map[int]string {
+	list := map[int]string{}
+	fenced := false
+	for i, line := range strings.Split(text, "\n") {
+		start := strings.TrimSpace(line)
+		if strings.HasPrefix(start, "```") {
+			fenced = !fenced
+		}
+		code := fenced || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
+		if !code && utf8.RuneCountInString(line) > 100 && !strings.ContainsAny(start[:1], "|<#[") {
+			list[i+1] = line
+		}
+	}
+	return list
 }

@@ -109,6 +109,29 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestWidth keeps lines of prose within 100 columns. Code, tables, addresses and generated pages are as wide as
+// they are.
+func TestWidth(t *testing.T) {
+	var pages []string
+	for _, pattern := range []string{"/*.md", "/docs/*.md", "/bench/*.md", "/bench/*/*.md", "/examples/*.md", "/examples/*/*.md"} {
+		more, err := filepath.Glob(root + pattern)
+		require.NoError(t, err)
+		pages = append(pages, more...)
+	}
+	require.Greater(t, len(pages), 15)
+	for _, page := range pages {
+		if base := filepath.Base(page); base == "reference.md" || base == "diagnostics.md" {
+			continue // generated
+		}
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for i, line := range wide(string(text)) {
+			assert.Fail(t, "a line of prose has more than 100 columns", "%s:%d: %s", page, i, line)
+		}
+	}
+	assert.Len(t, wide(strings.Repeat("word ", 25)+"\n```\n"+strings.Repeat("code ", 25)+"\n```\n"), 1)
+}
+
 func TestBlocks(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "p.md")
 	require.NoError(t, os.WriteFile(page, []byte("# P\n```go\n// a/b.go\npackage b\n```\n```console\n$ go run ./b\none …\n$ true\n```\n"), 0o644))
