@@ -36,6 +36,7 @@ type emitter struct {
 	// products are what has been made in the block so far.
 	products   map[product]asm.Reg
 	tiles      map[tilePlace]bool // what was asked for the next block
+	walks      map[*ir.Value]bool // what loops go on with by the threads of a block or of the grid
 	blockSteps map[*ir.Value]knownStep
 	leads      map[*ir.Value]asm.Reg // by what strides go on: see newLead
 

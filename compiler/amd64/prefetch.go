@@ -36,7 +36,7 @@ type stride struct {
 // findStrides finds the loops over a grid that are for whole vectors.
 func (e *emitter) findStrides() {
 	e.strides, e.leads = map[*ir.Value]*stride{}, map[*ir.Value]asm.Reg{}
-	e.tiles, e.blockSteps = map[tilePlace]bool{}, map[*ir.Value]knownStep{}
+	e.tiles, e.blockSteps, e.walks = map[tilePlace]bool{}, map[*ir.Value]knownStep{}, map[*ir.Value]bool{}
 	for l := range e.loops {
 		x := &e.loops[l]
 		h := &e.blocks[x.first]
@@ -58,6 +58,7 @@ func (e *emitter) findStrides() {
 					by = next.Args[1]
 				}
 				grid := isMadeOf(by, ir.OpGridDim, 4)
+				e.walks[v] = grid || isMadeOf(by, ir.OpBlockDim, 4)
 				if e.of(by).kind == uniform && (grid || e.isLong(x) && isMadeOf(by, ir.OpBlockDim, 4)) && !x.has(e.graph.pos[by.Block.ID]) {
 					e.strides[v] = &stride{of: v, by: by, grid: grid, loop: l, n: test.Args[1], asked: map[*ir.Value]bool{}}
 					if grid {
@@ -174,6 +175,9 @@ func (e *emitter) nextTile(b *block, p *ir.Value, mem asm.Arg, op asm.Op) {
 	if n := step.times * size; !ok || n <= 0 || n > maxTile || step.by == nil && n <= size || step.by != nil && n != size || e.tiles[place] {
 		return
 	}
+	if step.by != nil && e.goesOn(p.Args[1], 4) {
+		return // it may be any length that the block goes along, such as a part of a row
+	}
 	e.tiles[place] = true
 	if step.by == nil {
 		e.op(op, 8, shifted(mem, int32(step.times*size)))
@@ -181,6 +185,11 @@ func (e *emitter) nextTile(b *block, p *ir.Value, mem asm.Arg, op asm.Op) {
 	}
 	e.op(asm.LEA, 64, asm.R(asm.RAX), mem)
 	e.op(op, 8, asm.MX(asm.RAX, e.general64(step.by), uint8(size), 0))
+}
+
+// goesOn reports whether index i is a sum with what loops go on with by the threads of a block or grid.
+func (e *emitter) goesOn(i *ir.Value, depth int) bool {
+	return e.walks[i] || depth > 0 && (i.Op == ir.OpAdd || i.Op == ir.OpSub) && (e.goesOn(i.Args[0], depth-1) || e.goesOn(i.Args[1], depth-1))
 }
 
 // hasRows reports whether index i is a sum with a product of two numbers of the run time, as

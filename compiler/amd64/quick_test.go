@@ -84,8 +84,12 @@ func TestNextTile(t *testing.T) {
 	for _, name := range []string{"amd64:avx2", "amd64:avx512"} {
 		tgt, err := target.Parse(name)
 		require.NoError(t, err)
-		for wide, want := range map[string]int{"%7": 1, "%2": 1, "%4": 0, "%5": 0} {
-			text, err := List(parsed(t, strings.ReplaceAll(tiled, "WIDE", wide)), tgt)
+		for wide, want := range map[string]int{"%7": 1, "%2": 0, "%2 once": 1, "%4": 0, "%5": 0} {
+			source := tiled
+			if once, is := strings.CutSuffix(wide, " once"); is { // a thread does not go on along its row by blocks
+				wide, source = once, strings.ReplaceAll(tiled, "blockdim 0", "const 32")
+			}
+			text, err := List(parsed(t, strings.ReplaceAll(source, "WIDE", wide)), tgt)
 			require.NoError(t, err)
 			_, rows, _ := strings.Cut(text, "# for blocks whose rows of threads along x are cut into vectors")
 			for _, op := range []string{"prefetcht0", "prefetchw"} {

@@ -17,7 +17,7 @@ func Reduce[T dsl.Number](t dsl.Thread, threads dsl.ConstInt, v T, op func(a, b 
 		part[t.Warp()] = v
 	}
 	t.Sync()
-	n := int(threads) / t.WarpSize()
+	n := max(int(threads)/t.WarpSize(), 1) // launches of less than a warp are refused
 	all := dsl.LocalSlice[T](dsl.ConstInt(n))
 	for i := range n {
 		all[i] = part[i]

@@ -34,6 +34,7 @@ func (n *ScanTiling) group(tile int) (g, i int) {
 // published in so many status words each, after [HeadWords].
 //
 //kiln:kernel
+//kiln:const w.Block=256 w.Keep=16 w.Vec=4 w.Full=false each=1
 func ScanTiles[T dsl.Number, C Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
 	r, i := n.Of.split(block.Ticket(t, &words[0]))
 	base, to := w.row(r, 0)
