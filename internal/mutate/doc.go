@@ -21,8 +21,8 @@
 //   - With -apart or -only a mutant is compiled by itself. That is needed for kernels, whose source
 //     the compiler reads (embedded files are changed too), and for functions with labels.
 //   - suites.go says which tests are for a package. They run in order until one fails: the mutant is
-//     killed, and the test is named. The short tests of the mutant's own package come first. A time limit kills as well, since a loop without end is
-//     noticed. What does not compile is no mutant, and another one is drawn. If the go command
+//     killed, and the test is named. The short tests of the mutant's own package come first. A time
+//     limit kills as well, since a loop without end is noticed. What does not compile is no mutant, and another one is drawn. If the go command
 //     fails and no test does, its output is printed and the mutant counts for nothing.
 //   - survivors.txt lists survivors with the reason why no test can or need notice them. The command
 //     fails if a survivor is not in it.
