@@ -275,6 +275,8 @@ func TestText(t *testing.T) {
 	require.NoError(t, err)
 	before := m.Text()
 	require.Equal(t, ir.Pos{File: "k/scale.go", Line: 12, Col: 3}, m.PosOf(1))
+	assert.Contains(t, m.String(), " !1")
+	assert.NotContains(t, m.Kernel().String(), " !", "positions, of which a function alone has no table")
 	for i := range m.Pos {
 		m.Pos[i].Line += 7 // as a comment above would
 	}

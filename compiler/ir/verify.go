@@ -367,7 +367,7 @@ func (v *verifier) pointer(in *Value) string {
 			return "wants a pointer of the result's space"
 		}
 	}
-	ok := false
+	var ok bool
 	switch in.Op {
 	case OpLocal:
 		ok = t.Space == Local

@@ -31,6 +31,6 @@
 //
 //	packages      tried  killed  survive, with a reason  without one
 //	cache/...        34      30                       4            0
-//	compiler/ir      32      28                       2            2
+//	compiler/ir      32      30                       2            0
 //	compiler/interp   6       6                       0            0
 package main
