@@ -149,21 +149,21 @@ func (e *emitter) ahead(b *block, p *ir.Value, mem asm.Arg) {
 	e.bind(skip)
 }
 
-// A block that works on a tile of a grid reads and writes a short piece of many rows, of more
-// than processors look ahead for. The next block along x has the pieces behind those, so
-// what one accesses asks for what is there for the next.
+// A block that works on a tile of a grid reads and writes a short piece of many rows, more streams
+// than a hardware prefetcher follows. The next block along x has the pieces behind those, so accesses
+// of one block prefetch for the next.
 
 // maxTile bounds how many bytes wide the tiles are; of wider ones processors look ahead in
 // each row.
 const maxTile = 1024
 
-// tilePlace is where something was asked for: one piece for each memory and block of code.
+// tilePlace is where a prefetch was emitted: one for each memory and basic block.
 type tilePlace struct {
 	of *ir.Value
 	at int
 }
 
-// nextTile asks, by instruction op, for what the next block along x accesses where this one
+// nextTile prefetches, by instruction op, what the next block along x accesses where this one
 // accesses a whole vector through p, at mem.
 func (e *emitter) nextTile(b *block, p *ir.Value, mem asm.Arg, op asm.Op) {
 	if !isPath(p) || isDisp(p) || p.Type.Space != ir.Global || !hasRows(p.Args[1], 4) {
@@ -222,8 +222,8 @@ func (s blockStep) plus(t blockStep, sign int64) (blockStep, bool) {
 }
 
 // blockStep returns that of v, if it is known. It is not where each thread has its own column:
-// most often such blocks are few rows high, and processors look ahead in these. Blocks that divide their number by how many
-// there are in a row are taken to have the next one in the same row.
+// most often such blocks are few rows high, which hardware prefetchers follow. Blocks that divide
+// their number by how many there are in a row are taken to have the next one in the same row.
 func (e *emitter) blockStep(v *ir.Value, depth int) (blockStep, bool) {
 	if s, is := e.blockSteps[v]; is {
 		return s.blockStep, s.known

@@ -78,7 +78,7 @@ func TestPartQuick(t *testing.T) {
 	}
 }
 
-// A block with a tile of many rows asks for what the next one reads and writes; not where
+// A block with a tile of many rows prefetches what the next one reads and writes; not where
 // it is not known how far apart blocks are.
 func TestNextTile(t *testing.T) {
 	for _, name := range []string{"amd64:avx2", "amd64:avx512"} {

@@ -204,16 +204,16 @@ func foldRows[T dsl.Number, C Computed](t dsl.Thread, x []T, w Fold, init func(C
 	}
 }
 
-// transposes reports whether a warp joins what its lanes know of as many rows as it has lanes
-// at once: where blocks are warps that go through neighbouring rows.
+// transposes reports whether a warp reduces as many rows at once as it has lanes, by a transposition
+// of their partial results: where blocks are single warps that go through neighbouring rows.
 func (w *Fold) transposes() bool {
 	return bool(w.Runs) && bool(w.Whole) && w.Form == Single && w.Group > 1
 }
 
-// transposeRows gives emit what is known of rows from one to before another, each in the lane
-// whose number it has among as many as there are lanes: lanes exchange halves of what they know,
-// of half as many rows each time. A row's parts are merged in the same order as by [together],
-// by a third of the shuffles for eight lanes, and finish and the store are for all at once.
+// transposeRows reduces the rows in [first, last), as many at a time as a warp has lanes. Each lane has a
+// partial result of every row. Butterfly shuffles exchange half of them in each step, until a lane has the
+// result of one row, which emit gets. The order of merges is that of [together], with a third of
+// the shuffles for eight lanes, and one store serves all rows.
 func transposeRows[C Computed](t dsl.Thread, w Fold, first, last int, fold func(r int) C, merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
 	g, lane := int(w.Group), t.Lane()
 	known := dsl.SharedSlice[C](t, w.Group*w.Group) // each lane reads what it has written

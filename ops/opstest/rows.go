@@ -26,7 +26,7 @@ func RunRows(t *testing.T, dev *runtime.Device) {
 }
 
 // RunNeighbours tests reductions of rows that are next to each other, more and fewer than a warp
-// has lanes, on a device whose blocks come one after the other: it joins what lanes know of
+// has lanes, on a device that runs blocks one after the other: it transposes the partial results of
 // several rows at once.
 func RunNeighbours(t *testing.T, dev *runtime.Device) {
 	b := &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2))}
