@@ -17,7 +17,7 @@ var (
 	constBool = reflect.TypeFor[dsl.ConstBool]()
 
 	softmax = family{name: "softmax", kernel: jit.Of(kernels.Softmax[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, c, constBool, constBool}
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, c, boolType, constBool}
 	}}
 	softmaxAgain = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxAgain[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, c, boolType, constBool}
@@ -302,16 +302,15 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 	switch l.choose(s.Device(), &parts, &room) {
 	case inThreads:
 		f := &softmax
-		var logs any = dsl.ConstBool(log)
 		if l.fold.Keep == 0 {
-			f, logs = &softmaxAgain, log
+			f = &softmaxAgain
 		}
 		k, err := f.of(x.DType, c)
 		if err != nil {
 			return err
 		}
 		bottom := dtype.FromFloat(c, math.Inf(-1)).Bits()
-		return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, word(c, &bottom), logs, dsl.ConstBool(x.DType.Size() <= 2))
+		return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, word(c, &bottom), log, dsl.ConstBool(x.DType.Size() <= 2))
 	case inParts:
 		k, err := softmaxSplit.of(x.DType, c)
 		if err != nil {
@@ -321,7 +320,7 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 			return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), words, l.fold, dsl.ConstInt(room), parts, float32(math.Inf(-1)), dsl.ConstBool(parts == 1), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
 		})
 	case inBlocks:
-		return softmaxHeld.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, dsl.ConstInt(room), float32(math.Inf(-1)), dsl.ConstBool(log))
+		return softmaxHeld.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, dsl.ConstInt(room), float32(math.Inf(-1)), log)
 	}
 	var known scratch
 	f, of := shares[0], sums[0]

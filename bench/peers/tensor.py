@@ -105,6 +105,7 @@ def reductions(b):
         yield f"sum all {name}", size, lambda: wide.sum()
         yield f"sum last 4096 {name}", size, lambda: wide.sum(1)
         yield f"sum last 256 {name}", size, lambda: short.sum(1)
+        yield f"sum last 16 {name}", size, lambda: x.view(-1, 16).sum(1)
         yield f"sum last 32768 {name}", size, lambda: long.sum(1)
         yield f"sum first 4096 {name}", size, lambda: wide.sum(0)
         yield f"argmax last 4096 {name}", size, lambda: wide.argmax(1)

@@ -25,7 +25,7 @@ func reductions(d *tensor.Device, small bool) []work {
 	s := d.Stream()
 	var list []work
 	for _, t := range []dtype.DType{dtype.F32, dtype.BF16} {
-		x, out := drawn(d, t, n), room(d, t, n/256)
+		x, out := drawn(d, t, n), room(d, t, n/16)
 		size := float64(t.Bytes(n))
 		add := func(name string, r *ops.Reduction, rows, wide int, dims ...int) {
 			kept := 1
@@ -50,6 +50,7 @@ func reductions(d *tensor.Device, small bool) []work {
 		add("sum all", ops.Sum, n/4096, 4096, 0, 1)
 		add("sum last 4096", ops.Sum, n/4096, 4096, 1)
 		add("sum last 256", ops.Sum, n/256, 256, 1)
+		add("sum last 16", ops.Sum, n/16, 16, 1)
 		add("sum last 32768", ops.Sum, n/32768, 32768, 1)
 		add("sum first 4096", ops.Sum, n/4096, 4096, 0)
 		for _, r := range []struct {

@@ -43,7 +43,7 @@ func eachVec[T dsl.Float](raw []T, w Fold, l line, n int, f func(v *[MostAhead]f
 // which a unit has room for so many.
 //
 //kiln:kernel
-func SoftmaxHeld(t dsl.Thread, out, x []float32, w Fold, room dsl.ConstInt, bottom float32, log dsl.ConstBool) {
+func SoftmaxHeld(t dsl.Thread, out, x []float32, w Fold, room dsl.ConstInt, bottom float32, log bool) {
 	dsl.LaunchBounds(t, w.Block, room)
 	raw := dsl.SharedSlice[float32](t, w.Block*w.Keep)
 	v := dsl.LocalSlice[float32](w.Keep)

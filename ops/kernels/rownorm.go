@@ -230,11 +230,12 @@ func expOf[C dsl.Real](x C, quick dsl.ConstBool) C {
 
 // Softmax stores exp(x) of a row over the sum of it, and the logarithm of that if log.
 // It is NaN where the row has NaN or +Inf, or nothing but -Inf. bottom is -Inf. Threads keep
-// the rows; [SoftmaxAgain] is for those that they do not.
+// the rows; [SoftmaxAgain] is for those that they do not. One kernel is for shares and for
+// logarithms: the two differ by a branch for each row.
 //
 //kiln:kernel
 //kiln:const w.Keep=4,8
-func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C, log, quick dsl.ConstBool) {
+func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C, log bool, quick dsl.ConstBool) {
 	eachLine(t, w, func(l line, store bool) {
 		v := dsl.LocalSlice[C](w.Keep)
 		take(x, w, l, l.x, bottom, v)
@@ -248,8 +249,7 @@ func Softmax[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C
 }
 
 // SoftmaxAgain is [Softmax] of rows that are read again. What has more than 16 bits keeps the
-// exponentials in the place of the results until their sum is known. One kernel is for shares
-// and for logarithms: the two differ by a branch for each row.
+// exponentials in the place of the results until their sum is known.
 //
 //kiln:kernel
 func SoftmaxAgain[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w Fold, bottom C, log bool, quick dsl.ConstBool) {
@@ -291,7 +291,7 @@ func largest[C dsl.Real](w Fold, v []C) C {
 
 // expSum adds the exponentials of the distances from m, which are what is kept then, but
 // for logarithms.
-func expSum[C dsl.Real](w Fold, v []C, m C, log, quick dsl.ConstBool) (s C) {
+func expSum[C dsl.Real](w Fold, v []C, m C, log bool, quick dsl.ConstBool) (s C) {
 	for u := range int(w.Keep) {
 		if log {
 			s += expOf(v[u]-m, quick)
@@ -305,7 +305,7 @@ func expSum[C dsl.Real](w Fold, v []C, m C, log, quick dsl.ConstBool) (s C) {
 
 // shareOut makes of what [expSum] left the results, given the maximum and the sum of the
 // row; part is what the exponentials have to be multiplied by.
-func shareOut[C dsl.Real](w Fold, v []C, m, s, part C, log dsl.ConstBool) {
+func shareOut[C dsl.Real](w Fold, v []C, m, s, part C, log bool) {
 	f := part / s
 	if log {
 		f = dsl.Log(s)
