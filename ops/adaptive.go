@@ -16,14 +16,14 @@ import (
 
 var (
 	adaptiveType = reflect.TypeFor[kernels.Adaptive]()
-	adaptiveAvg  = family{name: "adaptive_avg_pool", kernel: jit.Of(kernels.AdaptiveAvg[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, adaptiveType, function(2, c, c), function(2, c, c)}
+	adaptiveAvg  = TypedKernel{Name: "adaptive_avg_pool", Kernel: jit.Of(kernels.AdaptiveAvg[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, adaptiveType, FuncType(2, c, c), FuncType(2, c, c)}
 	}}
-	bicubic = family{name: "upsample_bicubic", kernel: jit.Of(kernels.Bicubic[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, adaptiveType, c, c, reflect.TypeFor[dsl.ConstBool](), function(3, c, c)}
+	bicubic = TypedKernel{Name: "upsample_bicubic", Kernel: jit.Of(kernels.Bicubic[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, adaptiveType, c, c, reflect.TypeFor[dsl.ConstBool](), FuncType(3, c, c)}
 	}}
-	adaptiveMax = family{name: "adaptive_max_pool", kernel: jit.Of(kernels.AdaptiveMax[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(dtype.I64.Type()), walkType, adaptiveType, function(2, c, boolType)}
+	adaptiveMax = TypedKernel{Name: "adaptive_max_pool", Kernel: jit.Of(kernels.AdaptiveMax[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(dtype.I64.Type()), WalkType, adaptiveType, FuncType(2, c, BoolType)}
 	}}
 )
 
@@ -36,13 +36,13 @@ func AdaptiveAvgPool(s *runtime.Stream, out, x View, n int) error {
 		return err
 	}
 	c := x.DType.Compute()
-	kernel, err := adaptiveAvg.of(x.DType, c)
+	kernel, err := adaptiveAvg.Of(x.DType, c)
 	if err != nil {
 		return err
 	}
-	two := function(2, c.Type(), c.Type())
-	to, from := out.header(), x.header()
-	return kernel.Launch(s, g, slice(out.DType, &to), slice(x.DType, &from), w, p, plus.As(two), quotient.As(two))
+	two := FuncType(2, c.Type(), c.Type())
+	to, from := out.Header(), x.Header()
+	return kernel.Launch(s, g, SliceArg(out.DType, &to), SliceArg(x.DType, &from), w, p, AddFn.As(two), DivFn.As(two))
 }
 
 // AdaptiveMaxPool stores the largest elements of the windows of [AdaptiveAvgPool], and
@@ -53,25 +53,25 @@ func AdaptiveMaxPool(s *runtime.Stream, out, which, x View, n int) error {
 	var at runtime.SliceHeader
 	if which.Buf != nil {
 		if which.DType != dtype.I64 {
-			return unsupported(op+" with places", which.DType, dtype.I64.String())
+			return Unsupported(op+" with places", which.DType, dtype.I64.String())
 		}
-		if err := sameShape(op, which.Layout.Shape(), out.Layout.Shape()); err != nil {
+		if err := SameShape(op, which.Layout.Shape(), out.Layout.Shape()); err != nil {
 			return err
 		}
-		places, at = which.Layout, which.header()
+		places, at = which.Layout, which.Header()
 	}
 	w, g, p, ok, err := adaptive(op, s, out, x, places, n)
 	if !ok {
 		return err
 	}
 	c := x.DType.Compute()
-	kernel, err := adaptiveMax.of(x.DType, c)
+	kernel, err := adaptiveMax.Of(x.DType, c)
 	if err != nil {
 		return err
 	}
 	p.Places = which.Buf != nil
-	to, from := out.header(), x.header()
-	return kernel.Launch(s, g, slice(out.DType, &to), slice(x.DType, &from), slice(dtype.I64, &at), w, p, more.As(function(2, c.Type(), boolType)))
+	to, from := out.Header(), x.Header()
+	return kernel.Launch(s, g, SliceArg(out.DType, &to), SliceArg(x.DType, &from), SliceArg(dtype.I64, &at), w, p, more.As(FuncType(2, c.Type(), BoolType)))
 }
 
 // UpsampleBicubic stores x in out with other sizes of the last two dimensions: each
@@ -79,21 +79,21 @@ func AdaptiveMaxPool(s *runtime.Stream, out, which, x View, n int) error {
 // function of how near they are.
 func UpsampleBicubic(s *runtime.Stream, out, x View, b Bilinear) error {
 	const op = "upsample_bicubic"
-	if !floats.has(x.DType) {
-		return unsupported(op, x.DType, floats.String())
+	if !Floats.Has(x.DType) {
+		return Unsupported(op, x.DType, Floats.String())
 	}
 	w, g, p, ok, err := adaptive(op, s, out, x, out.Layout, 2)
 	if !ok {
 		return err
 	}
 	c := x.DType.Compute()
-	k, err := bicubic.of(x.DType, c)
+	k, err := bicubic.Of(x.DType, c)
 	if err != nil {
 		return err
 	}
 	scale := b.steps(c, p.In, p.Out)
-	to, from := out.header(), x.header()
-	return k.Launch(s, g, slice(x.DType, &to), slice(x.DType, &from), w, p, word(c, &scale[0]), word(c, &scale[1]), boolConst(b.AlignCorners), mad(c))
+	to, from := out.Header(), x.Header()
+	return k.Launch(s, g, SliceArg(x.DType, &to), SliceArg(x.DType, &from), w, p, ScalarArg(c, &scale[0]), ScalarArg(c, &scale[1]), dsl.ConstBool(b.AlignCorners), MulAddFn(c))
 }
 
 // adaptive walks over the result, the input without the last n dimensions, the numbers of
@@ -104,7 +104,7 @@ func adaptive(op string, s *runtime.Stream, out, x View, which layout.Layout, n 
 	if len(from) != len(to) || n < 1 || n > 2 || lead < 0 {
 		return w, g, p, false, fmt.Errorf("%w: %s of %d dimensions of %v to %v", layout.ErrRank, op, n, from, to)
 	}
-	if err := sameType(op, out, x); err != nil {
+	if err := SameType(op, out, x); err != nil {
 		return w, g, p, false, err
 	}
 	if !to[:lead].Equal(from[:lead]) || slices.Contains(from[lead:], 0) && to.Count() > 0 {
@@ -112,11 +112,11 @@ func adaptive(op string, s *runtime.Stream, out, x View, which layout.Layout, n 
 	}
 	strides := slices.Clone(x.Layout.Strides())
 	var numbers [2]map[int]int
-	p = kernels.Adaptive{In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]kernels.Divisor{divisor(1), divisor(1)}}
+	p = kernels.Adaptive{In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]kernels.Divisor{Divisor(1), Divisor(1)}}
 	for d := lead; d < len(to); d++ {
 		a := d - len(to) + 2
 		p.In[a], p.Out[a], p.X[a] = from[d], to[d], strides[d]
-		p.Div[a] = divisor(max(1, to[d]))
+		p.Div[a] = Divisor(max(1, to[d]))
 		p.Wide = p.Wide || to[d] > 0 && from[d] > (math.MaxInt32-to[d])/to[d] // the last end is that of n·m + m - 1
 		numbers[a], strides[d] = map[int]int{d: 1}, 0
 	}
@@ -124,9 +124,9 @@ func adaptive(op string, s *runtime.Stream, out, x View, which layout.Layout, n 
 	if err != nil {
 		return w, g, p, false, err
 	}
-	ok, err = walkOver(s, &w, &g, out.Layout, rest, along(to, numbers[0]), along(to, numbers[1]), which)
-	if info := infoOf(s.Device()); ok && !serial(&info) {
-		everyElement(&w, &g, &info, out.Layout.Count())
+	ok, err = PlanWalk(s, &w, &g, out.Layout, rest, BroadcastAlong(to, numbers[0]), BroadcastAlong(to, numbers[1]), which)
+	if info := DeviceInfo(s.Device()); ok && !SerialBlocks(&info) {
+		OnePerThread(&w, &g, &info, out.Layout.Count())
 	}
 	return w, g, p, ok, err
 }

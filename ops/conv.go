@@ -166,7 +166,7 @@ func ConvTranspose(s *runtime.Stream, out, x, weights View, c Convolution) error
 
 // convolution is a convolution at hand. As a product, x is weights and y the input.
 type convolution struct {
-	product
+	Problem
 	window  kernels.Window
 	weights kernels.Weights
 	tiled   bool // it can be a product
@@ -174,14 +174,14 @@ type convolution struct {
 }
 
 func conv(s *runtime.Stream, out, x, weights View, c *Convolution, shape layout.Shape, transposed bool) error {
-	if err := sameShape("convolution", out.Layout.Shape(), shape); err != nil {
+	if err := SameShape("convolution", out.Layout.Shape(), shape); err != nil {
 		return err
 	}
 	if x.DType != weights.DType || out.DType != x.DType {
 		return fmt.Errorf("%w: convolution of %v with %v in %v", ErrDType, x.DType, weights.DType, out.DType)
 	}
 	if !x.DType.Computes() {
-		return unsupported("convolution", x.DType, numbers.String())
+		return Unsupported("convolution", x.DType, Numbers.String())
 	}
 	if shape.Count() == 0 {
 		return nil
@@ -189,7 +189,7 @@ func conv(s *runtime.Stream, out, x, weights View, c *Convolution, shape layout.
 	if x.Layout.Count() == 0 || weights.Layout.Count() == 0 {
 		return Fill(s, out, dtype.Zero(out.DType))
 	}
-	v := convolution{product: product{out: out, a: weights, b: x, info: s.Device().Info()}}
+	v := convolution{Problem: Problem{Out: out, A: weights, B: x, Info: s.Device().Info()}}
 	v.setWindow(c, transposed)
 	if err := v.setProduct(s, c.groups()); err != nil {
 		return err
@@ -197,15 +197,15 @@ func conv(s *runtime.Stream, out, x, weights View, c *Convolution, shape layout.
 	if c.Way == "tiles" && !v.tiled {
 		return fmt.Errorf("%w: convolution of %v with %v does not go by tiles: weights and result of a channel do not lie in a row", layout.ErrShape, x.Layout, weights.Layout)
 	}
-	if c.Way == "tiles" || c.Way == "" && v.tiled && !v.serial() && v.M >= 16 && v.K >= 16 {
+	if c.Way == "tiles" || c.Way == "" && v.tiled && !v.Serial() && v.M >= 16 && v.K >= 16 {
 		return v.runTiles(s)
 	}
-	if c.Way == "shifted" || c.Way == "" && v.serial() {
+	if c.Way == "shifted" || c.Way == "" && v.Serial() {
 		if h := v.shift(); h.fits() {
 			return v.runShifted(s, h)
 		}
 	}
-	if c.Way == "patches" || c.Way == "" && !v.serial() && !bool(v.long()) { // whose sums are one chain
+	if c.Way == "patches" || c.Way == "" && !v.Serial() && !bool(v.long()) { // whose sums are one chain
 		if p, ok := v.patches(c.Way != ""); ok {
 			return v.runPatches(s, p)
 		}
@@ -218,7 +218,7 @@ func conv(s *runtime.Stream, out, x, weights View, c *Convolution, shape layout.
 
 // setWindow sets how the kernel moves and where the weights are.
 func (v *convolution) setWindow(c *Convolution, transposed bool) {
-	xl, wl, ol := v.b.Layout, v.a.Layout, v.out.Layout
+	xl, wl, ol := v.B.Layout, v.A.Layout, v.Out.Layout
 	in, outer := 1, 0 // dimensions of the weights
 	if transposed {
 		in, outer = 0, 1
@@ -236,28 +236,28 @@ func (v *convolution) setWindow(c *Convolution, transposed bool) {
 			w.Stride[a], w.Pad[a], w.Dilation[a] = axis(c.Stride, d, 1), axis(c.Padding, d, 0), axis(c.Dilation, d, 1)
 			w.X[a], u.Kernel[a], u.OutAt[a] = xl.Strides()[d+2], wl.Strides()[d+2], ol.Strides()[d+2]
 		}
-		w.OutDiv[a], w.KernelDiv[a] = divisor(w.Out[a]), divisor(w.Kernel[a])
+		w.OutDiv[a], w.KernelDiv[a] = Divisor(w.Out[a]), Divisor(w.Kernel[a])
 	}
-	w.ChannelDiv = divisor(w.Channels)
+	w.ChannelDiv = Divisor(w.Channels)
 }
 
 // setProduct sets the convolution as a product: inputs and groups count matrices.
 func (v *convolution) setProduct(s *runtime.Stream, groups int) error {
 	w, u := &v.window, &v.weights
-	inputs := v.b.Layout.Shape()[0]
+	inputs := v.B.Layout.Shape()[0]
 	shape := layout.Shape{inputs, groups}
 	places, kernel := w.Out[0]*w.Out[1]*w.Out[2], w.Kernel[0]*w.Kernel[1]*w.Kernel[2]
 	if places > math.MaxInt32 {
-		return fmt.Errorf("%w: convolution with a result of %v", layout.ErrTooLarge, v.out.Layout.Shape())
+		return fmt.Errorf("%w: convolution with a result of %v", layout.ErrTooLarge, v.Out.Layout.Shape())
 	}
 	perGroup := u.Channels * u.Out
 	if w.Transposed {
 		perGroup = w.Channels * u.In
 	}
 	for i, strides := range [][]int{
-		{v.out.Layout.Strides()[0], u.Channels * u.OutChannel}, {0, perGroup}, {v.b.Layout.Strides()[0], w.Channels * w.XChannel},
+		{v.Out.Layout.Strides()[0], u.Channels * u.OutChannel}, {0, perGroup}, {v.B.Layout.Strides()[0], w.Channels * w.XChannel},
 	} {
-		v.batch[i], _ = layout.New(shape, strides, 0) // strides of layouts are right
+		v.Batches[i], _ = layout.New(shape, strides, 0) // strides of layouts are right
 	}
 	u.Batch = inputs * groups
 	v.Product = kernels.Product{M: u.Channels, N: places, K: w.Channels * kernel, Batch: u.Batch, OutM: u.OutChannel, XM: u.Out}
@@ -265,7 +265,7 @@ func (v *convolution) setProduct(s *runtime.Stream, groups int) error {
 	v.XK, joined[0] = joinedStride(layout.Shape{w.Channels, w.Kernel[0], w.Kernel[1], w.Kernel[2]}, []int{u.In, u.Kernel[0], u.Kernel[1], u.Kernel[2]})
 	v.OutN, joined[1] = joinedStride(w.Out[:], u.OutAt[:])
 	v.joined, v.tiled = joined[0], joined[0] && joined[1]
-	return v.plan(s)
+	return v.PlanBatches(s)
 }
 
 // joinedStride is the stride of dimensions seen as one.
@@ -287,18 +287,18 @@ func joinedStride(s layout.Shape, strides []int) (int, bool) {
 var (
 	windowType = reflect.TypeFor[kernels.Window]()
 
-	convTiles = matmulKernel{jit.Of(kernels.ConvTiles[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), walkType, productType, tileType, windowType, function(3, c, c)}
+	convTiles = Kernel{jit.Of(kernels.ConvTiles[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), WalkType, ProductType, TileType, windowType, FuncType(3, c, c)}
 	}}
-	convDirect = family{name: "convolution", kernel: jit.Of(kernels.Conv[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(t), walkType, windowType, reflect.TypeFor[kernels.Weights](), reflect.TypeFor[kernels.Direct](), function(3, c, c)}
+	convDirect = TypedKernel{Name: "convolution", Kernel: jit.Of(kernels.Conv[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(t), WalkType, windowType, reflect.TypeFor[kernels.Weights](), reflect.TypeFor[kernels.Direct](), FuncType(3, c, c)}
 	}}
 )
 
 // long reports whether sums are added in chains, which takes time where they are short.
 func (v *convolution) long() dsl.ConstBool {
 	const short = 256
-	return boolConst(v.a.DType.IsFloat() && v.K > short)
+	return dsl.ConstBool(v.A.DType.IsFloat() && v.K > short)
 }
 
 // runTiles multiplies tiles, the first of these that fits.
@@ -307,12 +307,12 @@ func (v *convolution) runTiles(s *runtime.Stream) error {
 		return err
 	}
 	c := kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}
-	if !v.low(c) {
+	if !v.Low(c) {
 		c = kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}
 	}
-	if !v.large(c) {
+	if !v.Large(c) {
 		c = kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}
-		if !v.medium(c) {
+		if !v.Medium(c) {
 			c = kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}
 		}
 	}
@@ -323,7 +323,7 @@ func (v *convolution) runTiles(s *runtime.Stream) error {
 	if err != nil {
 		return err
 	}
-	v.a = weights
+	v.A = weights
 	err = v.runTile(s, c)
 	if e := weights.Buf.FreeOn(s); err == nil {
 		err = e
@@ -335,34 +335,34 @@ func (v *convolution) runTiles(s *runtime.Stream) error {
 // fewer tiles are partly empty.
 func (v *convolution) mergeInputs(s *runtime.Stream) error {
 	w, places := &v.window, v.N
-	w.Image, w.XImage, w.OutImage = divisor(places), v.batch[2].Strides()[0], v.batch[0].Strides()[0]
-	inputs := v.batch[0].Shape()[0]
+	w.Image, w.XImage, w.OutImage = Divisor(places), v.Batches[2].Strides()[0], v.Batches[0].Strides()[0]
+	inputs := v.Batches[0].Shape()[0]
 	if inputs > math.MaxInt32/places {
 		return nil
 	}
-	v.N, v.Batch = inputs*places, v.batch[0].Shape()[1]
-	v.columns, _ = layout.New(layout.Shape{inputs, places}, []int{w.OutImage, v.OutN}, 0)
-	for i := range v.batch {
-		shape, strides := v.batch[i].Shape(), v.batch[i].Strides()
-		v.batch[i], _ = layout.New(layout.Shape{1, shape[1]}, []int{0, strides[1]}, 0) // of right layouts
+	v.N, v.Batch = inputs*places, v.Batches[0].Shape()[1]
+	v.Columns, _ = layout.New(layout.Shape{inputs, places}, []int{w.OutImage, v.OutN}, 0)
+	for i := range v.Batches {
+		shape, strides := v.Batches[i].Shape(), v.Batches[i].Strides()
+		v.Batches[i], _ = layout.New(layout.Shape{1, shape[1]}, []int{0, strides[1]}, 0) // of right layouts
 	}
-	return v.plan(s)
+	return v.PlanBatches(s)
 }
 
 // turnWeights copies the weights so that all channels of the input follow each other for
 // each place of the kernel, and those of the result lie side by side. Then a tile is of
 // one place, which is looked for once.
 func (v *convolution) turnWeights(s *runtime.Stream) (View, error) {
-	w, u, l := &v.window, &v.weights, v.a.Layout
-	groups := v.batch[1].Shape()[1]
+	w, u, l := &v.window, &v.weights, v.A.Layout
+	groups := v.Batches[1].Shape()[1]
 	shape := layout.Shape{groups, w.Kernel[0], w.Kernel[1], w.Kernel[2], w.Channels, v.M}
-	from := v.a
+	from := v.A
 	var err error
-	from.Layout, err = layout.New(shape, []int{v.batch[1].Strides()[1], u.Kernel[0], u.Kernel[1], u.Kernel[2], u.In, u.Out}, l.Offset())
+	from.Layout, err = layout.New(shape, []int{v.Batches[1].Strides()[1], u.Kernel[0], u.Kernel[1], u.Kernel[2], u.In, u.Out}, l.Offset())
 	if err != nil {
 		return from, err
 	}
-	to := View{DType: v.a.DType, Layout: layout.Contiguous(shape)}
+	to := View{DType: v.A.DType, Layout: layout.Contiguous(shape)}
 	if to.Buf, err = s.Alloc(to.Layout.Count() * to.DType.Size()); err != nil {
 		return to, err
 	}
@@ -370,35 +370,35 @@ func (v *convolution) turnWeights(s *runtime.Stream) (View, error) {
 		return to, errors.Join(err, to.Buf.FreeOn(s))
 	}
 	v.XM, v.XK, w.Inner = 1, v.M, true
-	v.batch[1], _ = layout.New(v.batch[1].Shape(), []int{0, v.K * v.M}, 0) // of a right layout
-	return to, v.plan(s)
+	v.Batches[1], _ = layout.New(v.Batches[1].Shape(), []int{0, v.K * v.M}, 0) // of a right layout
+	return to, v.PlanBatches(s)
 }
 
 func (v *convolution) runTile(s *runtime.Stream, c kernels.Tile) error {
-	return v.launchTiles(s, c, func(g runtime.Grid, out View, c kernels.Tile) error {
-		c.X, c.XVec = side(v.batch[1], v.XM, v.XK, v.M, v.K)
+	return v.LaunchTiles(s, c, func(g runtime.Grid, out View, c kernels.Tile) error {
+		c.X, c.XVec = OperandOrder(v.Batches[1], v.XM, v.XK, v.M, v.K)
 		c.Y, c.YVec = kernels.AcrossK, false
 		w := v.window
 		places := int(w.Image.By)
 		if v.Parts > 0 { // one after the other, as the kernel goes over them
 			w.OutImage = places * v.OutN
 		}
-		c.OutVec = c.OutVec && boolConst(even(4, places, w.OutImage))
-		to, weights, x := out.header(), v.a.header(), v.b.header()
-		t := v.a.DType
-		return convTiles.of(out.DType, t).Launch(s, g, slice(out.DType, &to), slice(t, &weights), slice(t, &x), v.walk, v.Product, c, w, mad(t.Compute()))
+		c.OutVec = c.OutVec && dsl.ConstBool(Multiples(4, places, w.OutImage))
+		to, weights, x := out.Header(), v.A.Header(), v.B.Header()
+		t := v.A.DType
+		return convTiles.Of(out.DType, t).Launch(s, g, SliceArg(out.DType, &to), SliceArg(t, &weights), SliceArg(t, &x), v.BatchWalk, v.Product, c, w, MulAddFn(t.Compute()))
 	})
 }
 
 // runDirect has threads sum some channels of some places each.
 func (v *convolution) runDirect(s *runtime.Stream) error {
 	w, u := &v.window, &v.weights
-	t := v.a.DType
-	k, err := convDirect.of(t, t.Compute())
+	t := v.A.DType
+	k, err := convDirect.Of(t, t.Compute())
 	if err != nil {
 		return err
 	}
-	threads := min(maxThreads, v.info.ThreadsPerUnit, v.info.MaxThreads)
+	threads := min(MaxThreads, v.Info.ThreadsPerUnit, v.Info.MaxThreads)
 	cfg := kernels.Direct{Each: 8, Wide: 2, Chains: v.long()}
 	const small = 16 // places of a kernel
 	if w.Kernel[1]*w.Kernel[2] <= small {
@@ -408,20 +408,20 @@ func (v *convolution) runDirect(s *runtime.Stream) error {
 		cfg.Each /= 2
 	}
 	row, rows := w.Out[0]*w.Out[1]*w.Out[2], 1
-	if w.Out[2] >= shortestRow {
+	if w.Out[2] >= ShortestRow {
 		cfg.Rows = true
 		row, rows = w.Out[2], w.Out[0]*w.Out[1]
-		threads = min(threads, up(row, v.info.WarpSize))
+		threads = min(threads, RoundUp(row, v.Info.WarpSize))
 	}
 	if row <= threads {
 		cfg.Wide = 1
 	}
-	cfg.Unit = boolConst(bool(cfg.Rows) && !bool(w.Transposed) && w.Stride[2] == 1 && w.X[2] == 1 && u.OutAt[2] == 1)
+	cfg.Unit = dsl.ConstBool(bool(cfg.Rows) && !bool(w.Transposed) && w.Stride[2] == 1 && w.X[2] == 1 && u.OutAt[2] == 1)
 	across := threads * int(cfg.Wide)
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: (row + across - 1) / across, Y: min(u.Batch*rows, mostBlocks), Z: (u.Channels + int(cfg.Each) - 1) / int(cfg.Each)},
+		Blocks:  runtime.Dim3{X: (row + across - 1) / across, Y: min(u.Batch*rows, MaxBlocks()), Z: (u.Channels + int(cfg.Each) - 1) / int(cfg.Each)},
 		Threads: runtime.Dim3{X: threads},
 	}
-	to, weights, x := v.out.header(), v.a.header(), v.b.header()
-	return k.Launch(s, g, slice(t, &to), slice(t, &weights), slice(t, &x), v.walk, *w, *u, cfg, mad(t.Compute()))
+	to, weights, x := v.Out.Header(), v.A.Header(), v.B.Header()
+	return k.Launch(s, g, SliceArg(t, &to), SliceArg(t, &weights), SliceArg(t, &x), v.BatchWalk, *w, *u, cfg, MulAddFn(t.Compute()))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-var convPatch = family{name: "convolution", kernel: jit.Of(kernels.ConvPatch[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-	return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(t), walkType, windowType, reflect.TypeFor[kernels.Weights](), patchType, function(3, c, c)}
+var convPatch = TypedKernel{Name: "convolution", Kernel: jit.Of(kernels.ConvPatch[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+	return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(t), WalkType, windowType, reflect.TypeFor[kernels.Weights](), patchType, FuncType(3, c, c)}
 }}
 
 const (
@@ -34,17 +34,17 @@ func (v *convolution) patches(forced bool) (c kernels.Patch, ok bool) {
 		return c, false
 	}
 	c = kernels.Patch{High: dsl.ConstInt(w.Kernel[1]), Long: dsl.ConstInt(w.Kernel[2]), Pace: [2]dsl.ConstInt{dsl.ConstInt(pace), dsl.ConstInt(pace)}, Left: dsl.ConstInt(left)}
-	c.Clip = boolConst(w.Pad[1] != 0 || w.Pad[2] != 0)
+	c.Clip = dsl.ConstBool(w.Pad[1] != 0 || w.Pad[2] != 0)
 	c.In, c.X = [2]int{w.In[1], w.In[2]}, [2]int{w.X[1], w.X[2]}
-	c.Unit = boolConst(w.X[2] == 1 && u.OutAt[2] == 1)
-	enough := v.info.Units * v.info.ThreadsPerUnit
+	c.Unit = dsl.ConstBool(w.X[2] == 1 && u.OutAt[2] == 1)
+	enough := v.Info.Units * v.Info.ThreadsPerUnit
 	if forced {
 		enough = 1
 	}
 	patchwork(&c, u.Batch, w.Out[1], w.Out[2], patchDown, enough)
 	if c.Unit && c.Side == patchSide {
-		c.OutVec = boolConst(even(patchSide, w.Out[2], u.OutAt[1]) && even(patchSide, v.batch[0].Strides()...))
-		c.XVec = boolConst(inVectors(&c, w.Out[2]) && even(patchSide, w.X[1], w.XChannel) && even(patchSide, v.batch[2].Strides()...))
+		c.OutVec = dsl.ConstBool(Multiples(patchSide, w.Out[2], u.OutAt[1]) && Multiples(patchSide, v.Batches[0].Strides()...))
+		c.XVec = dsl.ConstBool(inVectors(&c, w.Out[2]) && Multiples(patchSide, w.X[1], w.XChannel) && Multiples(patchSide, v.Batches[2].Strides()...))
 	}
 	return c, max(c.N, c.In[0], c.In[1]) <= math.MaxInt32
 }
@@ -59,24 +59,24 @@ func patchwork(c *kernels.Patch, planes, rows, row, down, enough int) {
 		}
 	}
 	row, rows = (row+int(c.Side)-1)/int(c.Side), (rows+int(c.Down)-1)/int(c.Down)
-	c.N, c.Across, c.Rows = planes*rows*row, divisor(row), divisor(rows)
+	c.N, c.Across, c.Rows = planes*rows*row, Divisor(row), Divisor(rows)
 }
 
 // inVectors reports whether what patches of rows of so many results meet from where windows
 // begin without padding is whole vectors of the input.
 func inVectors(c *kernels.Patch, row int) bool {
 	pace := int(c.Pace[1])
-	return int(c.Left)+patchSide*pace <= int(c.Long)+(patchSide-1)*pace && even(patchSide, row, c.In[1]) && row*pace <= c.In[1]
+	return int(c.Left)+patchSide*pace <= int(c.Long)+(patchSide-1)*pace && Multiples(patchSide, row, c.In[1]) && row*pace <= c.In[1]
 }
 
 // runPatches has threads sum patches of results.
 func (v *convolution) runPatches(s *runtime.Stream, c kernels.Patch) error {
-	t := v.a.DType
-	k, err := convPatch.of(t, t.Compute())
+	t := v.A.DType
+	k, err := convPatch.Of(t, t.Compute())
 	if err != nil {
 		return err
 	}
-	threads := min(maxThreads, v.info.ThreadsPerUnit, v.info.MaxThreads)
-	to, weights, x := v.out.header(), v.a.header(), v.b.header()
-	return k.Launch(s, runtime.Cover(c.N, threads), slice(t, &to), slice(t, &weights), slice(t, &x), v.walk, v.window, v.weights, c, mad(t.Compute()))
+	threads := min(MaxThreads, v.Info.ThreadsPerUnit, v.Info.MaxThreads)
+	to, weights, x := v.Out.Header(), v.A.Header(), v.B.Header()
+	return k.Launch(s, runtime.Cover(c.N, threads), SliceArg(t, &to), SliceArg(t, &weights), SliceArg(t, &x), v.BatchWalk, v.window, v.weights, c, MulAddFn(t.Compute()))
 }

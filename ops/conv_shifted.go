@@ -15,11 +15,11 @@ import (
 var (
 	shiftsType = reflect.TypeFor[kernels.Shifts]()
 
-	convPad = family{name: "convolution", kernel: jit.Of(kernels.Pad[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), walkType, intType, reflect.TypeFor[kernels.Padding]()}
+	convPad = TypedKernel{Name: "convolution", Kernel: jit.Of(kernels.Pad[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), WalkType, IntType, reflect.TypeFor[kernels.Padding]()}
 	}}
-	convShifted = family{name: "convolution", kernel: jit.Of(kernels.ShiftedConv[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), reflect.SliceOf(c), walkType, productType, shiftsType, tilingType, function(3, c, c)}
+	convShifted = TypedKernel{Name: "convolution", Kernel: jit.Of(kernels.ShiftedConv[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), reflect.SliceOf(c), WalkType, ProductType, shiftsType, TilingType, FuncType(3, c, c)}
 	}}
 )
 
@@ -49,7 +49,7 @@ func (v *convolution) shift() *shifted {
 		pad.Phases[a] = min(pad.Stride[a], reach+1)
 		pad.Size[a] = w.Out[a] + reach/pad.Stride[a]
 		by.One = by.One && pad.Stride[a] == 1
-		by.Place[a], by.Row[a] = size, divisor(pad.Size[a])
+		by.Place[a], by.Row[a] = size, Divisor(pad.Size[a])
 		size *= pad.Size[a]
 		const small = 7
 		if w.Kernel[a] <= small {
@@ -61,9 +61,9 @@ func (v *convolution) shift() *shifted {
 		size *= pad.Phases[a]
 	}
 	by.XChannel = size
-	pad.Unit = boolConst(pad.Stride[2] == 1 && pad.Insert[2] == 1 && w.X[2] == 1)
-	inputs := v.batch[0].Shape()[0]
-	groups := v.batch[0].Shape()[1]
+	pad.Unit = dsl.ConstBool(pad.Stride[2] == 1 && pad.Insert[2] == 1 && w.X[2] == 1)
+	inputs := v.Batches[0].Shape()[0]
+	groups := v.Batches[0].Shape()[1]
 	pad.Channels = w.Channels * groups
 	s.all = inputs * pad.Channels * size
 	return s
@@ -75,7 +75,7 @@ const maxPadded = 1 << 27
 // fits reports whether there may be a padded copy of the input.
 func (v *shifted) fits() bool {
 	perInput := v.pad.Channels * v.by.XChannel
-	return perInput > 0 && v.batch[0].Shape()[0] <= maxPadded/perInput
+	return perInput > 0 && v.Batches[0].Shape()[0] <= maxPadded/perInput
 }
 
 // runShifted pads the input, packs the weights and multiplies.
@@ -86,9 +86,9 @@ func (v *convolution) runShifted(s *runtime.Stream, h *shifted) (err error) {
 			err = errors.Join(err, r.Buf.FreeOn(s))
 		}
 	}()
-	c := v.a.DType.Compute()
+	c := v.A.DType.Compute()
 	h.columns()
-	cfg := fit(tiling(v.info.WarpSize, c), v.N)
+	cfg := FitTiling(VectorTiling(v.Info.WarpSize, c), v.N)
 	for int(cfg.High) > 1 && int(cfg.High) >= 2*v.M { // few channels: more places instead
 		cfg.High, cfg.Each = cfg.High/2, min(4, cfg.Each*2)
 	}
@@ -112,7 +112,7 @@ func (v *convolution) runShifted(s *runtime.Stream, h *shifted) (err error) {
 // is a result for.
 func (v *shifted) columns() {
 	by, size, out := &v.by, v.pad.Size, v.window.Out
-	by.Dense = boolConst(v.OutN != 0 && (size[2] == out[2] || out[0]*out[1] == 1) && (size[1] == out[1] || out[0] == 1))
+	by.Dense = dsl.ConstBool(v.OutN != 0 && (size[2] == out[2] || out[0]*out[1] == 1) && (size[1] == out[1] || out[0] == 1))
 	if !by.Dense {
 		v.N = (out[0]-1)*by.Place[0] + (out[1]-1)*by.Place[1] + out[2]
 	}
@@ -123,103 +123,103 @@ func (v *shifted) columns() {
 func (v *shifted) blocks(cfg *kernels.Tiling) int {
 	by, out := &v.by, v.window.Out
 	width := int(cfg.Wide * cfg.Each)
-	all, row := up(v.N, width)/width, up(out[2], width)/width
+	all, row := RoundUp(v.N, width)/width, RoundUp(out[2], width)/width
 	rows := out[0] * out[1] * row
 	const vector, single = 3, 24 // what it costs to store a vector, beside half of each product
 	if by.Dense || rows > math.MaxInt32 || (v.K/2+vector)*rows >= (v.K/2+single)*all {
 		return all
 	}
-	by.Rows, by.Panels, by.OutRows = true, divisor(row), divisor(out[1])
-	cfg.Unit = boolConst(by.OutAt[2] == 1)
+	by.Rows, by.Panels, by.OutRows = true, Divisor(row), Divisor(out[1])
+	cfg.Unit = dsl.ConstBool(by.OutAt[2] == 1)
 	return rows
 }
 
 // fill writes the padded inputs.
 func (v *shifted) fill(s *runtime.Stream, to View) error {
-	inputs := v.batch[2].Shape()[:1]
-	from, err := layout.New(inputs, v.batch[2].Strides()[:1], 0)
+	inputs := v.Batches[2].Shape()[:1]
+	from, err := layout.New(inputs, v.Batches[2].Strides()[:1], 0)
 	if err != nil {
 		return err
 	}
 	var w kernels.Walk
 	var unused runtime.Grid
-	if _, err := walkOver(s, &w, &unused, from); err != nil {
+	if _, err := PlanWalk(s, &w, &unused, from); err != nil {
 		return err
 	}
-	anyOrder(&w, inputs[0])
-	k, err := convPad.of(v.b.DType, to.DType)
+	RandomAccess(&w, inputs[0])
+	k, err := convPad.Of(v.B.DType, to.DType)
 	if err != nil {
 		return err
 	}
-	g := runtime.Grid{Blocks: runtime.Dim3{X: v.pad.Channels, Y: min(inputs[0], mostBlocks)}, Threads: runtime.Dim3{X: v.info.WarpSize}}
-	dst, src := to.header(), v.b.header()
-	return k.Launch(s, g, slice(to.DType, &dst), slice(v.b.DType, &src), w, inputs[0], v.pad)
+	g := runtime.Grid{Blocks: runtime.Dim3{X: v.pad.Channels, Y: min(inputs[0], MaxBlocks())}, Threads: runtime.Dim3{X: v.Info.WarpSize}}
+	dst, src := to.Header(), v.B.Header()
+	return k.Launch(s, g, SliceArg(to.DType, &dst), SliceArg(v.B.DType, &src), w, inputs[0], v.pad)
 }
 
 // packWeights packs the weights of each group, and has them be counted by their numbers.
 func (v *shifted) packWeights(s *runtime.Stream, high dsl.ConstInt, room *[]View) (View, error) {
 	w, u := &v.window, &v.weights
-	inputs, groups := v.batch[1].Shape()[0], v.batch[1].Shape()[1]
-	p := product{Product: v.Product, a: v.a, info: v.info}
-	step := v.batch[1].Strides()[1]
+	inputs, groups := v.Batches[1].Shape()[0], v.Batches[1].Shape()[1]
+	p := Problem{Product: v.Product, A: v.A, Info: v.Info}
+	step := v.Batches[1].Strides()[1]
 	if !v.joined {
 		// They lie so that channels and places are not one dimension.
 		shape := layout.Shape{groups, v.M, w.Channels, w.Kernel[0], w.Kernel[1], w.Kernel[2]}
-		from, err := layout.New(shape, []int{step, u.Out, u.In, u.Kernel[0], u.Kernel[1], u.Kernel[2]}, v.a.Layout.Offset())
+		from, err := layout.New(shape, []int{step, u.Out, u.In, u.Kernel[0], u.Kernel[1], u.Kernel[2]}, v.A.Layout.Offset())
 		if err != nil {
-			return v.a, err
+			return v.A, err
 		}
-		to := View{DType: v.a.DType, Layout: layout.Contiguous(shape)}
+		to := View{DType: v.A.DType, Layout: layout.Contiguous(shape)}
 		if to.Buf, err = s.Alloc(shape.Count() * to.DType.Size()); err != nil {
 			return to, err
 		}
 		*room = append(*room, to)
-		src := v.a
+		src := v.A
 		src.Layout = from
 		if err := Copy(s, to, src); err != nil {
 			return to, err
 		}
-		p.a, p.XM, p.XK, step = to, v.K, 1, v.M*v.K
+		p.A, p.XM, p.XK, step = to, v.K, 1, v.M*v.K
 	}
 	p.Batch = groups
-	p.batch[1], _ = layout.New(layout.Shape{groups}, []int{step}, 0) // of right layouts
-	ws, err := p.packing(s, p.a, 1, p.M, p.XM, p.XK, high)
+	p.Batches[1], _ = layout.New(layout.Shape{groups}, []int{step}, 0) // of right layouts
+	ws, err := p.Packing(s, p.A, 1, p.M, p.XM, p.XK, high)
 	if err == nil {
-		err = ws.run(s)
+		err = ws.Run(s)
 	}
 	if err != nil {
-		return ws.to, err
+		return ws.To, err
 	}
-	*room = append(*room, ws.to)
-	v.batch[1], err = layout.New(layout.Shape{inputs, groups}, []int{0, p.batch[1].Strides()[0]}, 0)
-	return ws.to, err
+	*room = append(*room, ws.To)
+	v.Batches[1], err = layout.New(layout.Shape{inputs, groups}, []int{0, p.Batches[1].Strides()[0]}, 0)
+	return ws.To, err
 }
 
 // multiply multiplies packed weights by padded inputs.
 func (v *shifted) multiply(s *runtime.Stream, ws, x View, cfg kernels.Tiling) error {
 	w, by := &v.window, &v.by
-	shape := v.batch[2].Shape()
-	v.batch[2], _ = layout.New(shape, []int{v.pad.Channels * by.XChannel, w.Channels * by.XChannel}, 0)
-	if err := v.plan(s); err != nil {
+	shape := v.Batches[2].Shape()
+	v.Batches[2], _ = layout.New(shape, []int{v.pad.Channels * by.XChannel, w.Channels * by.XChannel}, 0)
+	if err := v.PlanBatches(s); err != nil {
 		return err
 	}
-	cfg.Unit = boolConst(bool(by.Dense) && v.OutN == 1)
+	cfg.Unit = dsl.ConstBool(bool(by.Dense) && v.OutN == 1)
 	places := v.K / w.Channels
 	by.Chains, by.PerChain = v.long(), max(1, kernels.Chain/places)
-	by.Large = boolConst(bool(by.Chains) && places > kernels.Chain)
+	by.Large = dsl.ConstBool(bool(by.Chains) && places > kernels.Chain)
 	blocks := v.blocks(&cfg)
 	const most = 16 // bands that share what they read of the input
-	bands := up(v.M, int(cfg.High)) / int(cfg.High)
-	high := min(most, bands, v.info.MaxThreads/int(cfg.Wide))
+	bands := RoundUp(v.M, int(cfg.High)) / int(cfg.High)
+	high := min(most, bands, v.Info.MaxThreads/int(cfg.Wide))
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: blocks, Y: (bands + high - 1) / high, Z: min(v.Batch, mostBlocks)},
+		Blocks:  runtime.Dim3{X: blocks, Y: (bands + high - 1) / high, Z: min(v.Batch, MaxBlocks())},
 		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
 	}
-	t := v.out.DType
-	k, err := convShifted.of(t, x.DType)
+	t := v.Out.DType
+	k, err := convShifted.Of(t, x.DType)
 	if err != nil {
 		return err
 	}
-	to, weights, from := v.out.header(), ws.header(), x.header()
-	return k.Launch(s, g, slice(t, &to), slice(ws.DType, &weights), slice(x.DType, &from), v.walk, v.Product, *by, cfg, mad(x.DType))
+	to, weights, from := v.Out.Header(), ws.Header(), x.Header()
+	return k.Launch(s, g, SliceArg(t, &to), SliceArg(ws.DType, &weights), SliceArg(x.DType, &from), v.BatchWalk, v.Product, *by, cfg, MulAddFn(x.DType))
 }

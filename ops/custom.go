@@ -22,8 +22,8 @@ func Launch(s *runtime.Stream, k *jit.Kernel, g runtime.Grid, args ...any) (writ
 			if !a.DType.Valid() || sliceOf[a.DType] == nil {
 				return nil, fmt.Errorf("%w: argument %d is of %s, which no kernel takes", ErrDType, i+1, a.DType)
 			}
-			h := a.header()
-			list[i] = slice(a.DType, &h)
+			h := a.Header()
+			list[i] = SliceArg(a.DType, &h)
 		case layout.Layout:
 			st, err := strided(a)
 			if err != nil {

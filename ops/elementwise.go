@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -20,7 +19,7 @@ type Elementwise struct {
 	line   *jit.Kernel // and of that for operands that lie side by side
 	fns    [2]*jit.Fn  // an instance of the function for floating-point types, and of that for integers
 	short  *jit.Fn     // the function for types of 16 bits and less that are computed in F32, if it is another
-	takes  types
+	takes  Types
 	args   int  // operands
 	params int  // numbers that all elements share
 	truth  bool // the result is 0 or 1, of type U8
@@ -48,7 +47,7 @@ type affine struct {
 
 var elementwises []*Elementwise
 
-func row(e *Elementwise, name string, kernel, line, fn any, t types) *Elementwise {
+func row(e *Elementwise, name string, kernel, line, fn any, t Types) *Elementwise {
 	e.name, e.kernel, e.line, e.takes = name, jit.Of(kernel), jit.Of(line), t
 	if fn != nil {
 		e.fns = [2]*jit.Fn{jit.Func(fn), jit.Func(fn)}
@@ -59,7 +58,7 @@ func row(e *Elementwise, name string, kernel, line, fn any, t types) *Elementwis
 
 // ints gives the row another function for integers.
 func (e *Elementwise) ints(fn any) *Elementwise {
-	e.fns[1], e.takes = jit.Func(fn), e.takes|ints
+	e.fns[1], e.takes = jit.Func(fn), e.takes|Ints
 	return e
 }
 
@@ -70,23 +69,23 @@ func (e *Elementwise) rounded(fn any) *Elementwise {
 	return e
 }
 
-func unary(name string, fn any, t types) *Elementwise {
+func unary(name string, fn any, t Types) *Elementwise {
 	return row(&Elementwise{args: 1}, name, kernels.Unary[float32, float32], kernels.UnaryLine[float32, float32], fn, t)
 }
 
-func test(name string, fn any, t types) *Elementwise {
+func test(name string, fn any, t Types) *Elementwise {
 	return row(&Elementwise{args: 1, truth: true}, name, kernels.Test[float32, float32], kernels.TestLine[float32, float32], fn, t)
 }
 
-func binary(name string, fn any, t types) *Elementwise {
+func binary(name string, fn any, t Types) *Elementwise {
 	return row(&Elementwise{args: 2}, name, kernels.Binary[float32, float32], kernels.BinaryLine[float32, float32], fn, t)
 }
 
 func compare(name string, fn any) *Elementwise {
-	return row(&Elementwise{args: 2, truth: true}, name, kernels.Compare[float32, float32], kernels.CompareLine[float32, float32], fn, numbers)
+	return row(&Elementwise{args: 2, truth: true}, name, kernels.Compare[float32, float32], kernels.CompareLine[float32, float32], fn, Numbers)
 }
 
-func scaled(name string, fn any, t types) *Elementwise {
+func scaled(name string, fn any, t Types) *Elementwise {
 	return row(&Elementwise{args: 1, params: 2}, name, kernels.Scaled[float32, float32], kernels.ScaledLine[float32, float32], fn, t)
 }
 
@@ -105,7 +104,7 @@ func (e *Elementwise) as(f affine) *Elementwise {
 }
 
 func scaledTest(name string, fn any) *Elementwise {
-	return row(&Elementwise{args: 1, params: 1, truth: true}, name, kernels.ScaledTest[float32, float32], kernels.ScaledTestLine[float32, float32], fn, numbers)
+	return row(&Elementwise{args: 1, params: 1, truth: true}, name, kernels.ScaledTest[float32, float32], kernels.ScaledTestLine[float32, float32], fn, Numbers)
 }
 
 // Name is the operation's name.
@@ -118,12 +117,12 @@ func (e *Elementwise) Operands() int { return e.args }
 func (e *Elementwise) Params() int { return e.params }
 
 // Takes reports whether the operation is for elements of a type.
-func (e *Elementwise) Takes(d dtype.DType) bool { return e.takes.has(d) }
+func (e *Elementwise) Takes(d dtype.DType) bool { return e.takes.Has(d) }
 
 // Check reports why the operation does not take elements of a type, nil if it does.
 func (e *Elementwise) Check(d dtype.DType) error {
-	if !e.takes.has(d) {
-		return unsupported(e.name, d, e.takes.String())
+	if !e.takes.Has(d) {
+		return Unsupported(e.name, d, e.takes.String())
 	}
 	return nil
 }
@@ -147,18 +146,18 @@ func (e *Elementwise) instance(d dtype.DType) (*instance, error) {
 	elems, compute := reflect.SliceOf(d.Type()), d.Compute().Type()
 	result, out := compute, elems
 	if e.truth {
-		result, out = boolType, reflect.SliceOf(dtype.U8.Type())
+		result, out = BoolType, reflect.SliceOf(dtype.U8.Type())
 	}
 	params := []reflect.Type{out}
 	for range e.args {
 		params = append(params, elems)
 	}
 	at := len(params)
-	params = append(params, walkType)
+	params = append(params, WalkType)
 	for range e.params {
 		params = append(params, compute)
 	}
-	fn := function(e.args+e.params, compute, result)
+	fn := FuncType(e.args+e.params, compute, result)
 	of := e.fns[0]
 	if d.IsInt() {
 		of = e.fns[1]
@@ -167,12 +166,12 @@ func (e *Elementwise) instance(d dtype.DType) (*instance, error) {
 		of = e.short
 	}
 	params = append(params, fn)
-	in := &instance{kernel: e.kernel.As(kernelType(params...)), fn: of}
+	in := &instance{kernel: e.kernel.As(KernelType(params...)), fn: of}
 	if e.affine != nil && d.IsFloat() && d == d.Compute() {
 		in.fn, in.affine, in.other = Affine.fns[0].As(fn), e.affine, dtype.FromFloat(d, e.affine.other)
 	}
-	params[at] = lineType
-	in.line = e.line.As(kernelType(params...))
+	params[at] = LineType
+	in.line = e.line.As(KernelType(params...))
 	e.made[d].Store(in)
 	return in, nil
 }
@@ -188,105 +187,37 @@ func (e *Elementwise) Run(s *runtime.Stream, out View, x []View, numbers ...dtyp
 	if err != nil {
 		return err
 	}
-	var l launch
-	l.view(out)
+	var l WalkLaunch
+	l.Operand(out)
 	for i := range x {
 		if e.swaps {
 			i = len(x) - 1 - i
 		}
-		l.view(x[i])
+		l.Operand(x[i])
 	}
-	if ok, err := l.plan(s); !ok {
+	if ok, err := l.Plan(s); !ok {
 		return err
 	}
 	for i := range numbers {
-		l.number(numbers[i].Convert(x[0].DType.Compute()))
+		l.Number(numbers[i].Convert(x[0].DType.Compute()))
 	}
 	if in.affine != nil {
-		l.affine(in)
+		l.Words = in.words(l.Words[0])
 	}
-	if l.walk.Mode == kernels.Flat {
-		l.straight = true
-		return l.run(s, in.line, in.fn)
+	if l.Walk.Mode == kernels.Flat {
+		l.Dense = true
+		return l.Run(s, in.line, in.fn)
 	}
-	return l.run(s, in.kernel, in.fn)
+	return l.Run(s, in.kernel, in.fn)
 }
 
-// launch is the arguments of a kernel that walks over its operands. It stays on the
-// stack.
-type launch struct {
-	walk  kernels.Walk
-	grid  runtime.Grid
-	views [kernels.Operands]View
-	heads [kernels.Operands]runtime.SliceHeader
-	words [2]uint64
-	kinds [2]dtype.DType
-	n, m  int // operands, numbers
-
-	straight bool // the kernel takes a Line and no Walk
-	line     kernels.Line
-}
-
-func (l *launch) view(v View) {
-	l.views[l.n], l.heads[l.n] = v, v.header()
-	l.n++
-}
-
-func (l *launch) number(s dtype.Scalar) {
-	l.words[l.m], l.kinds[l.m] = s.Bits(), s.DType()
-	l.m++
-}
-
-// affine makes the number of the operation those of Affine.
-func (l *launch) affine(in *instance) {
-	n, other := l.words[0], in.other.Bits()
+// words are the numbers of Affine for the number n of the operation.
+func (in *instance) words(n uint64) [2]uint64 {
 	if in.affine.negated {
 		n ^= 1 << (in.other.DType().Bits() - 1)
 	}
-	if l.words = [2]uint64{n, other}; in.affine.second {
-		l.words = [2]uint64{other, n}
+	if in.affine.second {
+		return [2]uint64{in.other.Bits(), n}
 	}
-}
-
-// plan chooses how the kernel walks over the operands; it reports false if there is
-// nothing to do.
-func (l *launch) plan(s *runtime.Stream) (bool, error) {
-	info := infoOf(s.Device())
-	ok, err := planFor(&l.walk, &l.grid, &info, l.views[:l.n])
-	if ok {
-		together(&l.walk, &l.grid, &info, l.views[:l.n])
-	}
-	return ok, err
-}
-
-// run launches a kernel with the operands, the walk, the numbers, and a function if
-// there is one.
-func (l *launch) run(s *runtime.Stream, k *jit.Kernel, fn *jit.Fn) error {
-	var args [kernels.Operands + 4]any
-	n := 0
-	for i := range l.n {
-		args[n] = slice(l.views[i].DType, &l.heads[i])
-		n++
-	}
-	args[n] = *(*any)(unsafe.Pointer(&iface{walkWord, unsafe.Pointer(&l.walk)})) // without a copy
-	if w := &l.walk; l.straight {
-		l.line = kernels.Line{Many: w.Many, Vec: w.Vec, Part: w.Part, N: w.N}
-		args[n] = *(*any)(unsafe.Pointer(&iface{lineWord, unsafe.Pointer(&l.line)}))
-	}
-	n++
-	for i := range l.m {
-		args[n] = word(l.kinds[i], &l.words[i])
-		n++
-	}
-	if fn != nil {
-		args[n] = fn
-		n++
-	}
-	return k.Launch(s, l.grid, args[:n]...)
-}
-
-// word returns the low bytes of a word as a number of an element type: an argument of
-// a launch, without a copy on the heap.
-func word(d dtype.DType, w *uint64) any {
-	return *(*any)(unsafe.Pointer(&iface{wordTypes[d], unsafe.Pointer(w)}))
+	return [2]uint64{n, in.other.Bits()}
 }

@@ -3,6 +3,6 @@ package ops
 // LimitBlocks makes the grids of kernels that loop over rows, products or images at most so many
 // blocks high and deep, until the function that it returns is called.
 func LimitBlocks(n int) (end func()) {
-	mostBlocks = n
-	return func() { mostBlocks = maxBlocksY }
+	gridLimit = n
+	return func() { gridLimit = MaxGridY }
 }

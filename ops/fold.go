@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/kernels"
@@ -24,13 +23,6 @@ const (
 	partsThread = 4  // parts of a row that a thread joins at least
 	longFold    = 4  // times that a thread looks at elements of a row at least, where there are enough rows
 )
-
-// infoOf says for what device to divide work; tests let it be another one.
-func infoOf(d *runtime.Device) runtime.Info { return pretend.Info(d) }
-
-// mostBlocks is the most blocks in y or z of a kernel that loops over what these do not cover;
-// tests lower it, so that blocks do loop.
-var mostBlocks = maxBlocksY
 
 // foldPlan is a reduction on its way to the device.
 type foldPlan struct {
@@ -53,7 +45,7 @@ func (p *foldPlan) adds() bool { return p.r.adds && p.x.DType.IsFloat() }
 // one after the other that costs short rows nothing, and one kernel is for rows of all lengths,
 // of reductions and of scans.
 func (p *foldPlan) tree(info *runtime.Info, steps int) {
-	p.fold.Tree = dsl.ConstBool(p.adds() && (serial(info) || steps > kernels.TreeSteps))
+	p.fold.Tree = dsl.ConstBool(p.adds() && (SerialBlocks(info) || steps > kernels.TreeSteps))
 }
 
 // longest bounds the parts of a row that threads share which look at so much of it together.
@@ -80,15 +72,15 @@ func byStride(of ...layout.Layout) []layout.Layout {
 	return out
 }
 
-// keepDims joins the dimensions of the results, as the operand and the results have them.
-func keepDims(w *kernels.Fold, kept [2]layout.Layout) error {
+// KeepDims joins the dimensions of the results, as the operand and the results have them.
+func KeepDims(w *kernels.Fold, kept [2]layout.Layout) error {
 	outs := layout.Merge(byStride(kept[0], kept[1])...)
 	if err := fits(len(outs.Sizes), kept[0]); err != nil {
 		return err
 	}
 	w.Rows, w.Outs = kept[0].Count(), dsl.ConstInt(len(outs.Sizes))
 	for d, n := range outs.Sizes {
-		w.OutSize[d], w.OutDiv[d], w.XStep[d], w.OutStep[d] = n, divisor(n), outs.Strides[0][d], outs.Strides[1][d]
+		w.OutSize[d], w.OutDiv[d], w.XStep[d], w.OutStep[d] = n, Divisor(n), outs.Strides[0][d], outs.Strides[1][d]
 	}
 	return nil
 }
@@ -104,16 +96,16 @@ func fits(n int, of layout.Layout) error {
 
 // make chooses how threads go through the rows.
 func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layout.Layout) error {
-	info := infoOf(dev)
+	info := DeviceInfo(dev)
 	w := &p.fold
 	w.Form, w.Ahead = dsl.ConstInt(p.r.form), dsl.ConstInt(stepAhead)
-	if p.x.DType.Size() <= 2 && !serial(&info) {
+	if p.x.DType.Size() <= 2 && !SerialBlocks(&info) {
 		w.Ahead *= 2 // as many bytes
 	}
 	if !p.r.ordered {
 		reduced = byStride(reduced)[0]
 	}
-	if err := keepDims(w, kept); err != nil {
+	if err := KeepDims(w, kept); err != nil {
 		return fmt.Errorf("%s: %w", p.r.name, err)
 	}
 	ins := layout.Merge(reduced)
@@ -122,7 +114,7 @@ func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layo
 	}
 	w.Ins = dsl.ConstInt(len(ins.Sizes))
 	for d, n := range ins.Sizes {
-		w.InSize[d], w.InDiv[d], w.InStep[d] = n, divisor(n), ins.Strides[0][d]
+		w.InSize[d], w.InDiv[d], w.InStep[d] = n, Divisor(n), ins.Strides[0][d]
 	}
 	w.N = reduced.Count()
 	w.Wide = dsl.ConstBool(max(w.Rows, w.N) > math.MaxInt32)
@@ -139,21 +131,14 @@ func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layo
 	return nil
 }
 
-// room is how many blocks of so many threads give all units of the device work.
-func room(info *runtime.Info, threads int) int {
-	return 2 * info.Units * max(1, info.ThreadsPerUnit/threads)
-}
-
-func serial(info *runtime.Info) bool { return info.ThreadsPerUnit <= info.WarpSize }
-
 // rowThreads chooses how many threads share a row of n elements, of which each looks at so
 // many at once, and returns how many a block has.
 func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) {
 	warp := info.WarpSize
-	if serial(info) {
+	if SerialBlocks(info) {
 		threads = warp
 	} else {
-		threads = min(maxThreads, info.MaxThreads)
+		threads = min(MaxThreads, info.MaxThreads)
 	}
 	g := 1
 	for g < warp && g*each < n {
@@ -170,9 +155,9 @@ func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) 
 			w.Group, w.Whole, w.Block = 0, false, dsl.ConstInt(threads)
 			return threads
 		}
-		threads = min(manyThreads, info.MaxThreads)
+		threads = min(VectorThreads, info.MaxThreads)
 	}
-	w.Group, w.Whole, w.Block, w.Runs = dsl.ConstInt(g), g == threads, 0, dsl.ConstBool(serial(info))
+	w.Group, w.Whole, w.Block, w.Runs = dsl.ConstInt(g), g == threads, 0, dsl.ConstBool(SerialBlocks(info))
 	return threads
 }
 
@@ -180,7 +165,7 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	w := &p.fold
 	w.Unit = dsl.ConstBool(w.Ins > 0 && w.InStep[0] == 1)
 	w.Nested = dsl.ConstBool(w.Ins > 1 && w.InSize[0] >= nestedRow)
-	if p.r.form != kernels.Single && !serial(info) {
+	if p.r.form != kernels.Single && !SerialBlocks(info) {
 		w.Ahead *= 2 // a step takes more than an addition, and is shared by more
 	}
 	span, length := w.N, w.N // what is cut into parts, and elements along threads
@@ -199,7 +184,7 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	}
 	blocks := (w.Rows + per - 1) / per
 	least := threads * stepAhead * 4 // elements of a part
-	if serial(info) {
+	if SerialBlocks(info) {
 		least = serialPart
 	}
 	if w.Nested {
@@ -225,15 +210,15 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 		p.tree(info, w.Part/together)
 	}
 	w.Vec = 1
-	if v := 16 / p.x.DType.Size(); !serial(info) && p.fits(v) {
+	if v := 16 / p.x.DType.Size(); !SerialBlocks(info) && p.fits(v) {
 		w.Vec = dsl.ConstInt(v)
 	}
-	if !serial(info) {
+	if !SerialBlocks(info) {
 		w.Full = dsl.ConstBool(w.N%together == 0 && (bool(w.Nested) || w.Part%together == 0))
 		w.Twice = w.Vec > 1 && p.r.form != kernels.Pair // exponentials want threads, not registers
 		w.Block = dsl.ConstInt(threads)
 	}
-	p.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
+	p.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, RowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
 }
 
 // fits reports whether all that threads go through begins at multiples of v elements, side
@@ -256,18 +241,10 @@ func (p *foldPlan) fits(v int) bool {
 	return true
 }
 
-// rowBlocks bounds the blocks that go through rows; each takes several if there are more.
-func rowBlocks(info *runtime.Info, threads int) int {
-	if serial(info) {
-		return 4 * info.Units
-	}
-	return 16 * room(info, threads)
-}
-
 // rowParts is how many blocks of so many threads are wanted that go along rows: just those that
 // a device has registers for, or more where they take long, of which some end before others.
 func rowParts(info *runtime.Info, form dsl.ConstInt, threads int) int {
-	if serial(info) {
+	if SerialBlocks(info) {
 		return 4 * info.Units
 	}
 	each := info.ThreadsPerUnit
@@ -289,9 +266,9 @@ func (p *foldPlan) cut(want, blocks, span, least, step, from, most int) {
 	p.parts = max(p.parts, (span-1)/most+1)
 	w.Part = (span + p.parts - 1) / p.parts
 	if w.Part > from {
-		w.Part = up(w.Part, step)
+		w.Part = RoundUp(w.Part, step)
 	} else if w.Part > 4*partsOf {
-		w.Part = up(w.Part, partsOf) // for vectors
+		w.Part = RoundUp(w.Part, partsOf) // for vectors
 	}
 	p.parts = (span + w.Part - 1) / w.Part
 }
@@ -301,7 +278,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	w.Unit = w.XStep[0] == 1
 	w.Width = w.OutSize[0]
 	w.Rows /= w.Width
-	threads, x := min(maxThreads, info.MaxThreads), colWidth
+	threads, x := min(MaxThreads, info.MaxThreads), colWidth
 	w.Cols, w.Vec = 1, 1
 	if w.Ahead > stepAhead && w.Width >= 4*colWidth {
 		w.Cols = 4
@@ -309,7 +286,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 			w.Vec = 4
 		}
 	}
-	if serial(info) {
+	if SerialBlocks(info) {
 		threads, x = info.WarpSize, info.WarpSize
 		for w.Cols < 8 && int(w.Cols)*2*x <= w.Width {
 			w.Cols *= 2
@@ -322,11 +299,11 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	tile := x * int(w.Cols)
 	tiles := (w.Width + tile - 1) / tile
 	least := y * stepAhead * 4
-	if serial(info) {
+	if SerialBlocks(info) {
 		least = max(1, serialPart/tile)
 	}
-	step, want := y*int(w.Ahead)/int(w.Cols), room(info, x*y)
-	if serial(info) {
+	step, want := y*int(w.Ahead)/int(w.Cols), ResidentBlocks(info, x*y)
+	if SerialBlocks(info) {
 		want = 4 * info.Units
 	}
 	together := y * int(w.Ahead/w.Cols)
@@ -337,7 +314,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	p.cut(want, tiles*w.Rows, w.N, least, step, 4*step, most)
 	p.tree(info, w.Part/together)
 	p.grid = runtime.Grid{
-		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, mostBlocks)},
+		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, MaxBlocks())},
 		Threads: runtime.Dim3{X: x, Y: y},
 	}
 }
@@ -387,7 +364,7 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 		threads /= 2
 	}
 	threads = min(threads, info.WarpSize*info.WarpSize) // of which the lanes of a warp join what the warps know
-	if !p.across || p.parts == 1 || serial(info) || info.MaxThreads < threads || !fitCols(&w, vec) || w.Width%vec != 0 {
+	if !p.across || p.parts == 1 || SerialBlocks(info) || info.MaxThreads < threads || !fitCols(&w, vec) || w.Width%vec != 0 {
 		return false
 	}
 	for line := downLine; line >= downLine/2; line /= 2 {
@@ -404,7 +381,7 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 		w.Block, w.Group, w.Vec, w.Whole, w.Ahead = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false, dsl.ConstInt(ahead)
 		p.fold, p.down, p.parts = w, true, 1
 		p.tree(info, w.N/(ahead/vec*threads/lanes))
-		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, mostBlocks)}, Threads: runtime.Dim3{X: threads}}
+		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, MaxBlocks())}, Threads: runtime.Dim3{X: threads}}
 		return true
 	}
 	return false
@@ -415,7 +392,7 @@ func (p *foldPlan) planParts(info *runtime.Info) {
 	w := &p.second
 	w.N = p.parts
 	if w.Outs == 0 {
-		w.Outs, w.OutSize[0], w.OutDiv[0] = 1, 1, divisor(1) // one kernel for one result and for several
+		w.Outs, w.OutSize[0], w.OutDiv[0] = 1, 1, Divisor(1) // one kernel for one result and for several
 	}
 	rowThreads(info, w, w.N, eachPart(info))
 }
@@ -424,7 +401,7 @@ func (p *foldPlan) planParts(info *runtime.Info) {
 // other there are few parts, and one thread joins them as fast as several: one kernel is for
 // sums of everything and of columns. The bound keeps chains of additions short.
 func eachPart(info *runtime.Info) int {
-	if serial(info) {
+	if SerialBlocks(info) {
 		return kernels.TreeSteps
 	}
 	return partsThread
@@ -433,8 +410,8 @@ func eachPart(info *runtime.Info) int {
 // run launches the kernels.
 func (p *foldPlan) run(s *runtime.Stream) error {
 	f := p.in.fns
-	xh, oh := p.x.header(), p.out.header()
-	x, out := slice(p.x.DType, &xh), slice(p.out.DType, &oh)
+	xh, oh := p.x.Header(), p.out.Header()
+	x, out := SliceArg(p.x.DType, &xh), SliceArg(p.out.DType, &oh)
 	if p.parts == 1 {
 		k := p.in.rows
 		switch {
@@ -451,12 +428,12 @@ func (p *foldPlan) run(s *runtime.Stream) error {
 			return err
 		}
 	}
-	var room scratch
+	var room Scratch
 	args, err := p.runParts(s, &room)
 	if err != nil {
 		return err
 	}
-	defer room.free(s)
+	defer room.Free(s)
 	return p.in.parts.Launch(s, grid, out, args[0], args[1], args[2], args[3], p.second, f[2], f[3])
 }
 
@@ -477,59 +454,34 @@ func (p *foldPlan) partial() *jit.Kernel {
 }
 
 // runParts launches the kernel that keeps what is known of parts, and returns where.
-func (p *foldPlan) runParts(s *runtime.Stream, room *scratch) (args [4]any, err error) {
+func (p *foldPlan) runParts(s *runtime.Stream, room *Scratch) (args [4]any, err error) {
 	c, n := p.r.computes(p.x.DType), p.parts*p.second.Rows
-	if err := room.alloc(s, n*(3*c.Size()+8)); err != nil {
+	if err := room.Alloc(s, n*(3*c.Size()+8)); err != nil {
 		return args, fmt.Errorf("%s: %w", p.r.name, err)
 	}
 	h := new([4]runtime.SliceHeader)
-	h[3] = room.take(8, n)
-	args[3] = slice(dtype.I64, &h[3])
+	h[3] = room.Take(8, n)
+	args[3] = SliceArg(dtype.I64, &h[3])
 	for i := range 3 {
-		h[i] = room.take(c.Size(), n)
-		args[i] = slice(c, &h[i])
+		h[i] = room.Take(c.Size(), n)
+		args[i] = SliceArg(c, &h[i])
 	}
-	f, xh := p.in.fns, p.x.header()
-	err = p.partial().Launch(s, p.grid, args[0], args[1], args[2], args[3], slice(p.x.DType, &xh), p.fold, f[0], f[1], f[2])
+	f, xh := p.in.fns, p.x.Header()
+	err = p.partial().Launch(s, p.grid, args[0], args[1], args[2], args[3], SliceArg(p.x.DType, &xh), p.fold, f[0], f[1], f[2])
 	if err != nil {
-		room.free(s)
+		room.Free(s)
 	}
 	return args, err
 }
 
 // joinGrid is the grid for a kernel that joins parts.
 func (p *foldPlan) joinGrid(s *runtime.Stream) runtime.Grid {
-	info := infoOf(s.Device())
+	info := DeviceInfo(s.Device())
 	threads := rowThreads(&info, &p.second, p.parts, eachPart(&info))
 	per := 1
 	if p.second.Group > 0 && !p.second.Whole {
 		per = threads / int(p.second.Group)
 	}
 	blocks := (p.second.Rows + per - 1) / per
-	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(&info, threads))}, Threads: runtime.Dim3{X: threads}}
-}
-
-// scratch is memory for one call.
-type scratch struct {
-	buf  *runtime.Buffer
-	used int
-}
-
-func (m *scratch) alloc(s *runtime.Stream, bytes int) (err error) {
-	m.buf, err = s.Alloc(bytes)
-	return err
-}
-
-// take returns room for n elements of a size; larger elements are taken first.
-func (m *scratch) take(size, n int) runtime.SliceHeader {
-	h := runtime.SliceHeader{Buf: m.buf, Off: m.used / size, Len: n}
-	m.used += size * n
-	return h
-}
-
-// free gives the memory back once what was launched so far is done.
-func (m *scratch) free(s *runtime.Stream) {
-	if m.buf != nil {
-		_ = m.buf.FreeOn(s)
-	}
+	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, RowBlocks(&info, threads))}, Threads: runtime.Dim3{X: threads}}
 }

@@ -47,19 +47,19 @@ type Fourier struct {
 var (
 	fourierType, chirpType = reflect.TypeFor[kernels.Fourier](), reflect.TypeFor[kernels.Chirp]()
 
-	fourierStep = family{name: "fft", kernel: jit.Of(kernels.FourierStep[float32]), params: func(c, _ reflect.Type) []reflect.Type {
+	fourierStep = TypedKernel{Name: "fft", Kernel: jit.Of(kernels.FourierStep[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), fourierType, c}
 	}}
-	chirpIn = family{name: "fft", kernel: jit.Of(kernels.ChirpIn[float32]), params: func(c, _ reflect.Type) []reflect.Type {
+	chirpIn = TypedKernel{Name: "fft", Kernel: jit.Of(kernels.ChirpIn[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), chirpType}
 	}}
-	chirpFilter = family{name: "fft", kernel: jit.Of(kernels.ChirpFilter[float32]), params: func(c, _ reflect.Type) []reflect.Type {
+	chirpFilter = TypedKernel{Name: "fft", Kernel: jit.Of(kernels.ChirpFilter[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(c), chirpType}
 	}}
-	chirpProduct = family{name: "fft", kernel: jit.Of(kernels.ChirpProduct[float32]), params: func(c, _ reflect.Type) []reflect.Type {
+	chirpProduct = TypedKernel{Name: "fft", Kernel: jit.Of(kernels.ChirpProduct[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), chirpType}
 	}}
-	chirpOut = family{name: "fft", kernel: jit.Of(kernels.ChirpOut[float32]), params: func(c, _ reflect.Type) []reflect.Type {
+	chirpOut = TypedKernel{Name: "fft", Kernel: jit.Of(kernels.ChirpOut[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), chirpType, c}
 	}}
 )
@@ -67,7 +67,7 @@ var (
 // CheckFourier reports an element type that Fourier transforms are not for.
 func CheckFourier(op string, d dtype.DType) error {
 	if d != dtype.F32 && d != dtype.F64 {
-		return fmt.Errorf("%w: Cast the numbers", unsupported(op, d, "f32, f64"))
+		return fmt.Errorf("%w: Cast the numbers", Unsupported(op, d, "f32, f64"))
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func FFT(s *runtime.Stream, out, x View, f Fourier) error {
 	if err := CheckFourier(op, x.DType); err != nil {
 		return err
 	}
-	if err := sameType(op, out, x); err != nil {
+	if err := SameType(op, out, x); err != nil {
 		return err
 	}
 	shape := x.Layout.Shape()
@@ -88,10 +88,10 @@ func FFT(s *runtime.Stream, out, x View, f Fourier) error {
 		return fmt.Errorf("%w: %s of %d numbers in %v", layout.ErrRank, op, f.N, shape)
 	}
 	groups, lines := shape[0], shape[1]
-	if err := sameShape(op, shape, f.From.Shape(groups, lines, f.N)); err != nil {
+	if err := SameShape(op, shape, f.From.Shape(groups, lines, f.N)); err != nil {
 		return err
 	}
-	if err := sameShape(op, out.Layout.Shape(), f.To.Shape(groups, lines, f.N)); err != nil {
+	if err := SameShape(op, out.Layout.Shape(), f.To.Shape(groups, lines, f.N)); err != nil {
 		return err
 	}
 	if f.N > math.MaxInt32/4 {
@@ -101,7 +101,7 @@ func FFT(s *runtime.Stream, out, x View, f Fourier) error {
 		return nil
 	}
 	t := transform{s: s, d: x.DType, n: f.N, lines: lines, count: groups * lines}
-	from, to := place{x.header(), spectrum(x.Layout, f.From)}, place{out.header(), spectrum(out.Layout, f.To)}
+	from, to := place{x.Header(), spectrum(x.Layout, f.From)}, place{out.Header(), spectrum(out.Layout, f.To)}
 	if radices, ok := factorsOf(f.N); ok {
 		return t.steps(to, from, radices, f.Inverse, f.Scale)
 	}
@@ -146,19 +146,19 @@ type transform struct {
 }
 
 // pairs is room for lines of n pairs side by side.
-func (t *transform) pairs(room *scratch, n, count, lines int) place {
-	return place{room.take(t.d.Size(), 2*n*count), kernels.Spectrum{Form: kernels.Complex, Lines: [2]int{2 * n, 2 * n * lines}, Next: 2, Pair: 1}}
+func (t *transform) pairs(room *Scratch, n, count, lines int) place {
+	return place{room.Take(t.d.Size(), 2*n*count), kernels.Spectrum{Form: kernels.Complex, Lines: [2]int{2 * n, 2 * n * lines}, Next: 2, Pair: 1}}
 }
 
 // steps puts radices numbers together, one step after the other.
 func (t *transform) steps(to, from place, radices []int, inverse bool, scale float64) error {
-	var room scratch
+	var room Scratch
 	spare := min(2, len(radices)-1)
 	if spare > 0 {
-		if err := room.alloc(t.s, spare*2*t.n*t.count*t.d.Size()); err != nil {
+		if err := room.Alloc(t.s, spare*2*t.n*t.count*t.d.Size()); err != nil {
 			return fmt.Errorf("fft: %w", err)
 		}
-		defer room.free(t.s)
+		defer room.Free(t.s)
 	}
 	var between [2]place
 	for i := range spare {
@@ -179,23 +179,23 @@ func (t *transform) steps(to, from place, radices []int, inverse bool, scale flo
 }
 
 func (t *transform) step(to, from place, r, done int, inverse bool, scale float64) error {
-	k, err := fourierStep.of(t.d, t.d)
+	k, err := fourierStep.Of(t.d, t.d)
 	if err != nil {
 		return err
 	}
 	p := kernels.Fourier{
 		R: dsl.ConstInt(r), Inverse: dsl.ConstBool(inverse), N: t.n, Done: done, Count: t.count * (t.n / r), Lines: t.lines,
-		PerLine: divisor(t.n / r), Group: divisor(t.lines), Each: divisor(done), X: from.form, Out: to.form,
+		PerLine: Divisor(t.n / r), Group: Divisor(t.lines), Each: Divisor(done), X: from.form, Out: to.form,
 	}
 	p.Wide = p.Count > math.MaxInt32
 	by := dtype.FromFloat(t.d, scale).Bits()
-	return k.Launch(t.s, t.cover(p.Count), slice(t.d, &to.at), slice(t.d, &from.at), p, word(t.d, &by))
+	return k.Launch(t.s, t.cover(p.Count), SliceArg(t.d, &to.at), SliceArg(t.d, &from.at), p, ScalarArg(t.d, &by))
 }
 
 // cover is a grid of a thread for each of n numbers.
 func (t *transform) cover(n int) runtime.Grid {
-	info := infoOf(t.s.Device())
-	return runtime.Cover(n, min(maxThreads, info.MaxThreads, info.ThreadsPerUnit))
+	info := DeviceInfo(t.s.Device())
+	return runtime.Cover(n, min(MaxThreads, info.MaxThreads, info.ThreadsPerUnit))
 }
 
 // chirp transforms lines of any length by a convolution.
@@ -203,17 +203,17 @@ func (t *transform) chirp(to, from place, inverse bool, scale float64) error {
 	m := 1 << bits.Len(uint(2*t.n-2))
 	inner := transform{s: t.s, d: t.d, n: m, lines: t.lines, count: t.count}
 	one := transform{s: t.s, d: t.d, n: m, lines: 1, count: 1}
-	var room scratch
-	if err := room.alloc(t.s, 2*2*m*(t.count+1)*t.d.Size()); err != nil {
+	var room Scratch
+	if err := room.Alloc(t.s, 2*2*m*(t.count+1)*t.d.Size()); err != nil {
 		return fmt.Errorf("fft: %w", err)
 	}
-	defer room.free(t.s)
+	defer room.Free(t.s)
 	a, b := t.pairs(&room, m, t.count, t.lines), t.pairs(&room, m, t.count, t.lines)
 	filter, turned := t.pairs(&room, m, 1, 1), t.pairs(&room, m, 1, 1)
 	p := kernels.Chirp{Inverse: dsl.ConstBool(inverse), N: t.n, M: m, Count: m * t.count, Lines: t.lines, X: from.form, Out: to.form}
 	radices, _ := factorsOf(m)
-	launch := func(f *family, n int, args ...any) error {
-		k, err := f.of(t.d, t.d)
+	launch := func(f *TypedKernel, n int, args ...any) error {
+		k, err := f.Of(t.d, t.d)
 		if err != nil {
 			return err
 		}
@@ -221,15 +221,17 @@ func (t *transform) chirp(to, from place, inverse bool, scale float64) error {
 	}
 	by := dtype.FromFloat(t.d, scale).Bits()
 	for _, step := range []func() error{
-		func() error { return launch(&chirpFilter, m, slice(t.d, &filter.at), p) },
+		func() error { return launch(&chirpFilter, m, SliceArg(t.d, &filter.at), p) },
 		func() error { return one.steps(turned, filter, radices, false, 1) },
-		func() error { return launch(&chirpIn, p.Count, slice(t.d, &a.at), slice(t.d, &from.at), p) },
+		func() error { return launch(&chirpIn, p.Count, SliceArg(t.d, &a.at), SliceArg(t.d, &from.at), p) },
 		func() error { return inner.steps(b, a, radices, false, 1) },
-		func() error { return launch(&chirpProduct, p.Count, slice(t.d, &b.at), slice(t.d, &turned.at), p) },
+		func() error {
+			return launch(&chirpProduct, p.Count, SliceArg(t.d, &b.at), SliceArg(t.d, &turned.at), p)
+		},
 		func() error { return inner.steps(a, b, radices, true, 1/float64(m)) },
 		func() error {
 			p.Count = t.n * t.count
-			return launch(&chirpOut, p.Count, slice(t.d, &to.at), slice(t.d, &a.at), p, word(t.d, &by))
+			return launch(&chirpOut, p.Count, SliceArg(t.d, &to.at), SliceArg(t.d, &a.at), p, ScalarArg(t.d, &by))
 		},
 	} {
 		if err := step(); err != nil {

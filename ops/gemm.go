@@ -58,51 +58,51 @@ func multiply(s *runtime.Stream, out, a, b View, way *matmulWay) error {
 // matmulWay is a way to multiply matrices.
 type matmulWay struct {
 	name string
-	fits func(*product) bool
-	run  func(*runtime.Stream, *product) error
+	fits func(*Problem) bool
+	run  func(*runtime.Stream, *Problem) error
 }
 
 // matmuls are the ways to multiply matrices; the first that fits is taken.
 var matmuls = []matmulWay{
-	{"thin", func(p *product) bool { return p.thin() && p.serial() }, func(s *runtime.Stream, p *product) error { return runThin(s, p, false) }},
-	{"thin in vectors", (*product).thin, func(s *runtime.Stream, p *product) error { return runThin(s, p, true) }},
-	{"packed", (*product).serial, runPacked},
-	tiled(kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}, (*product).low),
-	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*product).large),
+	{"thin", func(p *Problem) bool { return p.thin() && p.Serial() }, func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
+	{"thin in vectors", (*Problem).thin, func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
+	{"packed", (*Problem).Serial, runPacked},
+	tiled(kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}, (*Problem).Low),
+	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*Problem).Large),
 	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, never),
-	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}, (*product).medium),
-	tiled(kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}, func(*product, kernels.Tile) bool { return true }),
+	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}, (*Problem).Medium),
+	tiled(kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}, func(*Problem, kernels.Tile) bool { return true }),
 }
 
 // never is for configurations that others are measured against.
-func never(*product, kernels.Tile) bool { return false }
+func never(*Problem, kernels.Tile) bool { return false }
 
 // tiled is a row for a configuration of the tiled kernel.
-func tiled(c kernels.Tile, fits func(*product, kernels.Tile) bool) matmulWay {
+func tiled(c kernels.Tile, fits func(*Problem, kernels.Tile) bool) matmulWay {
 	return matmulWay{
 		name: fmt.Sprintf("tiles of %dx%dx%d", c.M, c.N, c.K),
-		fits: func(p *product) bool { return fits(p, c) },
-		run:  func(s *runtime.Stream, p *product) error { return runTile(s, p, c) },
+		fits: func(p *Problem) bool { return fits(p, c) },
+		run:  func(s *runtime.Stream, p *Problem) error { return runTile(s, p, c) },
 	}
 }
 
-// product is matrices to multiply.
-type product struct {
+// Problem is matrices to multiply.
+type Problem struct {
 	kernels.Product
-	out, a, b View
-	info      runtime.Info
-	batch     [3]layout.Layout // dimensions that count matrices, of out, a and b
-	walk      kernels.Walk     // over them
-	columns   layout.Layout    // of out, if they do not lie in a row
+	Out, A, B View
+	Info      runtime.Info
+	Batches   [3]layout.Layout // dimensions that count matrices, of out, a and b
+	BatchWalk kernels.Walk     // over them
+	Columns   layout.Layout    // of out, if they do not lie in a row
 }
 
-func newProduct(s *runtime.Stream, out, a, b View) (*product, error) {
+func newProduct(s *runtime.Stream, out, a, b View) (*Problem, error) {
 	shapes := [3]layout.Shape{out.Layout.Shape(), a.Layout.Shape(), b.Layout.Shape()}
 	rank := len(shapes[0])
 	if rank < 2 || len(shapes[1]) < 2 || len(shapes[2]) < 2 || len(shapes[1]) > rank || len(shapes[2]) > rank {
 		return nil, fmt.Errorf("%w: matmul of %v and %v in %v", layout.ErrRank, shapes[1], shapes[2], shapes[0])
 	}
-	p := &product{out: out, a: a, b: b, info: s.Device().Info()}
+	p := &Problem{Out: out, A: a, B: b, Info: s.Device().Info()}
 	dims := func(i int) (n, m int) { l := len(shapes[i]); return shapes[i][l-2], shapes[i][l-1] }
 	m, k := dims(1)
 	k2, n := dims(2)
@@ -114,7 +114,7 @@ func newProduct(s *runtime.Stream, out, a, b View) (*product, error) {
 		l := v.Layout
 		lead, err := layout.New(l.Shape()[:l.Rank()-2], l.Strides()[:l.Rank()-2], 0)
 		if err == nil {
-			p.batch[i], err = lead.BroadcastTo(batch)
+			p.Batches[i], err = lead.BroadcastTo(batch)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("matmul, lhs: %v rhs: %v: %w", shapes[1], shapes[2], err)
@@ -124,14 +124,14 @@ func newProduct(s *runtime.Stream, out, a, b View) (*product, error) {
 		return nil, fmt.Errorf("%w: matmul of %v and %v in %v", ErrDType, a.DType, b.DType, out.DType)
 	}
 	if !a.DType.Computes() {
-		return nil, unsupported("matmul", a.DType, numbers.String())
+		return nil, Unsupported("matmul", a.DType, Numbers.String())
 	}
 	p.Product = kernels.Product{M: m, N: n, K: k, Batch: batch.Count()}
 	p.OutM, p.OutN = strideOf(out, -2), strideOf(out, -1)
 	p.XM, p.XK = strideOf(a, -2), strideOf(a, -1)
 	p.YK, p.YN = strideOf(b, -2), strideOf(b, -1)
 	p.simplify()
-	return p, p.plan(s)
+	return p, p.PlanBatches(s)
 }
 
 // strideOf is the stride of a dimension, 0 if it has one place.
@@ -145,8 +145,8 @@ func strideOf(v View, d int) int {
 
 // simplify makes many small matrices one where that is the same, and takes the product of
 // the transposed matrices where that is easier.
-func (p *product) simplify() {
-	m := layout.Merge(p.batch[:]...)
+func (p *Problem) simplify() {
+	m := layout.Merge(p.Batches[:]...)
 	if len(m.Sizes) > 0 && m.Strides[2][0] == 0 && m.Sizes[0] > 1 {
 		n, so, sx := m.Sizes[0], m.Strides[0][0], m.Strides[1][0]
 		switch {
@@ -166,8 +166,8 @@ func (p *product) simplify() {
 		}
 	}
 	sizes := reversedInts(m.Sizes)
-	for i := range p.batch {
-		p.batch[i], _ = layout.New(sizes, reversedInts(m.Strides[i]), 0) // of right layouts
+	for i := range p.Batches {
+		p.Batches[i], _ = layout.New(sizes, reversedInts(m.Strides[i]), 0) // of right layouts
 	}
 	if p.M < p.N && p.M <= thinCols || p.OutM == 1 && p.OutN > 1 && p.N > thinCols {
 		p.transpose()
@@ -184,136 +184,116 @@ func reversedInts(s []int) []int {
 }
 
 // transpose makes the product that of the transposed matrices.
-func (p *product) transpose() {
-	p.a, p.b = p.b, p.a
-	p.batch[1], p.batch[2] = p.batch[2], p.batch[1]
+func (p *Problem) transpose() {
+	p.A, p.B = p.B, p.A
+	p.Batches[1], p.Batches[2] = p.Batches[2], p.Batches[1]
 	p.M, p.N = p.N, p.M
 	p.OutM, p.OutN = p.OutN, p.OutM
 	p.XM, p.XK, p.YK, p.YN = p.YN, p.YK, p.XK, p.XM
 }
 
-func (p *product) plan(s *runtime.Stream) error {
-	if p.out.Layout.Count() == 0 {
+func (p *Problem) PlanBatches(s *runtime.Stream) error {
+	if p.Out.Layout.Count() == 0 {
 		return nil
 	}
 	var unused runtime.Grid
-	_, err := walkOver(s, &p.walk, &unused, p.batch[:]...)
-	anyOrder(&p.walk, p.Batch)
+	_, err := PlanWalk(s, &p.BatchWalk, &unused, p.Batches[:]...)
+	RandomAccess(&p.BatchWalk, p.Batch)
 	return err
 }
 
-// serial reports whether a unit of the device runs one warp at a time, with the
+// Serial reports whether a unit of the device runs one warp at a time, with the
 // elements of a vector as its threads.
-func (p *product) serial() bool { return p.info.ThreadsPerUnit <= p.info.WarpSize }
-
-// even reports whether numbers are multiples of n.
-func even(n int, of ...int) bool {
-	for _, x := range of {
-		if x%n != 0 {
-			return false
-		}
-	}
-	return true
-}
+func (p *Problem) Serial() bool { return p.Info.ThreadsPerUnit <= p.Info.WarpSize }
 
 // vectors reports whether an operand, with such strides from one matrix to the next,
 // can be read n elements at a time along the dimension with stride one.
 func vectors(n int, batch layout.Layout, one, other, size int) bool {
-	return one == 1 && even(n, other, size) && even(n, batch.Strides()...)
+	return one == 1 && Multiples(n, other, size) && Multiples(n, batch.Strides()...)
 }
 
-// matmulKernel is a kernel for types of the result, the operands, and what is computed
+// Kernel is a kernel for types of the result, the operands, and what is computed
 // in.
-type matmulKernel struct {
-	kernel *jit.Kernel
-	params func(o, t, c reflect.Type) []reflect.Type
+type Kernel struct {
+	Kernel *jit.Kernel
+	Params func(o, t, c reflect.Type) []reflect.Type
 }
 
-func (k *matmulKernel) of(o, t dtype.DType) *jit.Kernel {
-	return k.kernel.As(kernelType(k.params(o.Type(), t.Type(), t.Compute().Type())...))
+func (k *Kernel) Of(o, t dtype.DType) *jit.Kernel {
+	return k.Kernel.As(KernelType(k.Params(o.Type(), t.Type(), t.Compute().Type())...))
 }
 
 var (
-	productType, tileType = reflect.TypeFor[kernels.Product](), reflect.TypeFor[kernels.Tile]()
+	ProductType, TileType = reflect.TypeFor[kernels.Product](), reflect.TypeFor[kernels.Tile]()
 
-	gemmTiled = matmulKernel{jit.Of(kernels.Gemm[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), walkType, productType, tileType, function(3, c, c)}
+	gemmTiled = Kernel{jit.Of(kernels.Gemm[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), WalkType, ProductType, TileType, FuncType(3, c, c)}
 	}}
-	sumParts = family{name: "matmul", kernel: jit.Of(kernels.SumParts[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), walkType, intType, intType, function(2, c, c)}
+	sumParts = TypedKernel{Name: "matmul", Kernel: jit.Of(kernels.SumParts[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), WalkType, IntType, IntType, FuncType(2, c, c)}
 	}}
-	madReal, madInt = jit.Func(kernels.MadReal[float32]), jit.Func(kernels.MadInt[int32])
 )
 
-// mad is the function that adds a product to a sum.
-func mad(c dtype.DType) *jit.Fn {
-	f := madReal
-	if c.IsInt() {
-		f = madInt
-	}
-	return f.As(function(3, c.Type(), c.Type()))
-}
-
-// large reports whether tiles are enough for all units of the device to be busy for
+// Large reports whether tiles are enough for all units of the device to be busy for
 // some time. Numbers of 64 bits take twice the registers.
-func (p *product) large(c kernels.Tile) bool {
-	return p.a.DType.Compute().Size() <= 4 && p.room(c) && p.blocks(&c)*2 >= p.info.Units*3
+func (p *Problem) Large(c kernels.Tile) bool {
+	return p.A.DType.Compute().Size() <= 4 && p.room(c) && p.blocks(&c)*2 >= p.Info.Units*3
 }
 
-// low is large for few rows.
-func (p *product) low(c kernels.Tile) bool { return p.M <= int(c.M) && p.large(c) }
+// Low is large for few rows.
+func (p *Problem) Low(c kernels.Tile) bool { return p.M <= int(c.M) && p.Large(c) }
 
-// medium is the same of all types. Where tiles are few but sums are long, parts of the
+// Medium is the same of all types. Where tiles are few but sums are long, parts of the
 // sums make up for it.
-func (p *product) medium(c kernels.Tile) bool {
+func (p *Problem) Medium(c kernels.Tile) bool {
 	if !p.room(c) {
 		return false
 	}
-	return p.blocks(&c)*2 >= p.info.Units*3 || p.M >= 64 && p.N >= 64 && p.K >= 16*(p.M+p.N)
+	return p.blocks(&c)*2 >= p.Info.Units*3 || p.M >= 64 && p.N >= 64 && p.K >= 16*(p.M+p.N)
 }
 
 // room reports whether a block has the shared memory that the kernel needs, which is 32 KiB
 // on Apple's GPUs.
-func (p *product) room(c kernels.Tile) bool {
-	return c.Shared()*p.a.DType.Compute().Size() <= p.info.SharedPerBlock
+func (p *Problem) room(c kernels.Tile) bool {
+	return c.Shared()*p.A.DType.Compute().Size() <= p.Info.SharedPerBlock
 }
 
 // blocks is how many tiles the results have.
-func (p *product) blocks(c *kernels.Tile) int {
+func (p *Problem) blocks(c *kernels.Tile) int {
 	return (p.M + int(c.M) - 1) / int(c.M) * ((p.N + int(c.N) - 1) / int(c.N)) * p.Batch
 }
 
 // runTile multiplies with a configuration of the tiled kernel.
-func runTile(s *runtime.Stream, p *product, c kernels.Tile) error {
-	return p.launchTiles(s, c, func(g runtime.Grid, out View, c kernels.Tile) error {
-		c.X, c.XVec = side(p.batch[1], p.XM, p.XK, p.M, p.K)
-		c.Y, c.YVec = side(p.batch[2], p.YN, p.YK, p.N, p.K)
-		to, x, y := out.header(), p.a.header(), p.b.header()
-		t := p.a.DType
-		return gemmTiled.of(out.DType, t).Launch(s, g, slice(out.DType, &to), slice(t, &x), slice(t, &y), p.walk, p.Product, c, mad(t.Compute()))
+func runTile(s *runtime.Stream, p *Problem, c kernels.Tile) error {
+	return p.LaunchTiles(s, c, func(g runtime.Grid, out View, c kernels.Tile) error {
+		c.X, c.XVec = OperandOrder(p.Batches[1], p.XM, p.XK, p.M, p.K)
+		c.Y, c.YVec = OperandOrder(p.Batches[2], p.YN, p.YK, p.N, p.K)
+		to, x, y := out.Header(), p.A.Header(), p.B.Header()
+		t := p.A.DType
+		return gemmTiled.Of(out.DType, t).Launch(s, g, SliceArg(out.DType, &to), SliceArg(t, &x), SliceArg(t, &y), p.BatchWalk, p.Product, c, MulAddFn(t.Compute()))
 	})
 }
 
-// launchTiles has a tiled kernel store products in out, or in memory for parts of sums.
-func (p *product) launchTiles(s *runtime.Stream, c kernels.Tile, launch func(g runtime.Grid, out View, c kernels.Tile) error) error {
+// LaunchTiles has a tiled kernel store products in out, or in memory for parts of sums.
+func (p *Problem) LaunchTiles(s *runtime.Stream, c kernels.Tile, launch func(g runtime.Grid, out View, c kernels.Tile) error) error {
 	blocks := p.blocks(&c)
-	parts := p.split(blocks, 2*p.info.Units, 8*int(c.K), 4*int(c.K), p.run())
+	parts := p.split(blocks, 2*p.Info.Units, 8*int(c.K), 4*int(c.K), p.run())
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, mostBlocks), Z: parts},
+		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, MaxBlocks()), Z: parts},
 		Threads: runtime.Dim3{X: int(c.M / c.Rows * (c.N / c.Cols))},
 	}
-	if p.a.DType.Compute().Size() > 4 {
+	if p.A.DType.Compute().Size() > 4 {
 		c.Blocks = 0 // numbers of 64 bits take twice the registers
 	}
 	return p.withParts(s, parts, func(out View) error {
 		// Parts may lie otherwise than the result.
-		c.OutVec = boolConst(vectors(4, p.batch[0], p.OutN, p.OutM, p.N))
+		c.OutVec = dsl.ConstBool(vectors(4, p.Batches[0], p.OutN, p.OutM, p.N))
 		return launch(g, out, c)
 	})
 }
 
-// side chooses how an operand with strides across and along k is brought.
-func side(batch layout.Layout, across, along, n, k int) (way dsl.ConstInt, vec dsl.ConstBool) {
+// OperandOrder chooses how an operand with strides across and along k is brought.
+func OperandOrder(batch layout.Layout, across, along, n, k int) (way dsl.ConstInt, vec dsl.ConstBool) {
 	switch {
 	case vectors(4, batch, along, across, k):
 		return kernels.AlongK, true
@@ -325,21 +305,19 @@ func side(batch layout.Layout, across, along, n, k int) (way dsl.ConstInt, vec d
 	return kernels.AcrossK, false
 }
 
-func boolConst(b bool) dsl.ConstBool { return dsl.ConstBool(b) }
-
 // split is into how many parts sums are divided so that there are enough blocks: parts
 // of at least some length, which are multiples of step, and of at most another one, for
 // numbers that are rounded.
-func (p *product) split(blocks, enough, least, step, most int) int {
+func (p *Problem) split(blocks, enough, least, step, most int) int {
 	parts := 1
 	if blocks < enough {
 		parts = max(1, min((enough+blocks-1)/blocks, p.K/least, maxParts))
 	}
-	if p.a.DType.IsFloat() {
+	if p.A.DType.IsFloat() {
 		parts = max(parts, (p.K+most-1)/most)
 	}
 	if p.Part = p.K; parts > 1 {
-		p.Part = up((p.K+parts-1)/parts, step)
+		p.Part = RoundUp((p.K+parts-1)/parts, step)
 	}
 	return (p.K + p.Part - 1) / p.Part
 }
@@ -354,7 +332,7 @@ const (
 
 // run is how many elements along k are added one after the other at most. Where results are
 // large, to store and add parts of them would take as long as to multiply.
-func (p *product) run() int {
+func (p *Problem) run() int {
 	if p.K > longProduct && p.K >= 8*(p.M+p.N) {
 		return middleRun
 	}
@@ -365,11 +343,11 @@ const maxParts = 256
 
 // withParts has a kernel store in out, or the parts of sums in memory of its own, and
 // adds these.
-func (p *product) withParts(s *runtime.Stream, parts int, run func(out View) error) error {
+func (p *Problem) withParts(s *runtime.Stream, parts int, run func(out View) error) error {
 	if parts == 1 {
-		return run(p.out)
+		return run(p.Out)
 	}
-	c := p.out.DType.Compute()
+	c := p.Out.DType.Compute()
 	n := p.Batch * p.M * p.N
 	if n > math.MaxInt/parts/c.Size() {
 		return fmt.Errorf("%w: %d parts of %d sums", layout.ErrTooLarge, parts, n)
@@ -385,36 +363,36 @@ func (p *product) withParts(s *runtime.Stream, parts int, run func(out View) err
 	return err
 }
 
-func (p *product) addParts(s *runtime.Stream, room View, parts, n int, run func(out View) error) error {
-	batch := p.batch[0].Shape()
+func (p *Problem) addParts(s *runtime.Stream, room View, parts, n int, run func(out View) error) error {
+	batch := p.Batches[0].Shape()
 	columns, steps := layout.Shape{p.N}, []int{p.OutN}
-	if p.columns.Rank() > 0 {
-		columns, steps = p.columns.Shape(), p.columns.Strides()
+	if p.Columns.Rank() > 0 {
+		columns, steps = p.Columns.Shape(), p.Columns.Strides()
 	}
 	shape := slices.Concat(batch, layout.Shape{p.M}, columns)
-	final, err := layout.New(shape, slices.Concat(p.batch[0].Strides(), []int{p.OutM}, steps), p.out.Layout.Offset())
+	final, err := layout.New(shape, slices.Concat(p.Batches[0].Strides(), []int{p.OutM}, steps), p.Out.Layout.Offset())
 	if err != nil {
 		return err
 	}
 	dense := layout.Contiguous(shape)
-	p.batch[0], _ = layout.New(batch, dense.Strides()[:len(batch)], 0)
+	p.Batches[0], _ = layout.New(batch, dense.Strides()[:len(batch)], 0)
 	p.OutM, p.OutN, p.Parts = p.N, 1, n
-	if err := p.plan(s); err != nil {
+	if err := p.PlanBatches(s); err != nil {
 		return err
 	}
 	room.Layout = layout.Contiguous(layout.Shape{parts * n})
 	if err := run(room); err != nil {
 		return err
 	}
-	k, err := sumParts.of(p.out.DType, room.DType)
+	k, err := sumParts.Of(p.Out.DType, room.DType)
 	if err != nil {
 		return err
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, final, dense); !ok {
+	if ok, err := PlanWalk(s, &w, &g, final, dense); !ok {
 		return err
 	}
-	to, from := p.out.header(), room.header()
-	return k.Launch(s, g, slice(p.out.DType, &to), slice(room.DType, &from), w, parts, n, plus.As(function(2, room.DType.Type(), room.DType.Type())))
+	to, from := p.Out.Header(), room.Header()
+	return k.Launch(s, g, SliceArg(p.Out.DType, &to), SliceArg(room.DType, &from), w, parts, n, AddFn.As(FuncType(2, room.DType.Type(), room.DType.Type())))
 }

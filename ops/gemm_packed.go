@@ -13,19 +13,19 @@ import (
 )
 
 var (
-	packingType, tilingType = reflect.TypeFor[kernels.Packing](), reflect.TypeFor[kernels.Tiling]()
+	packingType, TilingType = reflect.TypeFor[kernels.Packing](), reflect.TypeFor[kernels.Tiling]()
 
-	pack = family{name: "matmul", kernel: jit.Of(kernels.Pack[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), walkType, packingType}
+	pack = TypedKernel{Name: "matmul", Kernel: jit.Of(kernels.Pack[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), WalkType, packingType}
 	}}
-	packed = family{name: "matmul", kernel: jit.Of(kernels.Packed[float32, float32]), params: func(o, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(c), reflect.SliceOf(c), walkType, productType, tilingType, function(3, c, c)}
+	packed = TypedKernel{Name: "matmul", Kernel: jit.Of(kernels.Packed[float32, float32]), Params: func(o, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(c), reflect.SliceOf(c), WalkType, ProductType, TilingType, FuncType(3, c, c)}
 	}}
 )
 
-// tiling is the tile that fits into the vector registers of a processor: those of
+// VectorTiling is the tile that fits into the vector registers of a processor: those of
 // eight lanes have 16, wider ones 32. A vector has half as many 64-bit numbers.
-func tiling(warp int, c dtype.DType) kernels.Tiling {
+func VectorTiling(warp int, c dtype.DType) kernels.Tiling {
 	t := kernels.Tiling{High: 8, Each: 3, Wide: dsl.ConstInt(warp)}
 	if warp <= 8 {
 		t.High, t.Each = 4, 2
@@ -36,12 +36,12 @@ func tiling(warp int, c dtype.DType) kernels.Tiling {
 	return t
 }
 
-// fit makes tiles less wide where that leaves fewer columns of the last ones unused, which
+// FitTiling makes tiles less wide where that leaves fewer columns of the last ones unused, which
 // must be worth that each element of x is loaded more often.
-func fit(t kernels.Tiling, columns int) kernels.Tiling {
+func FitTiling(t kernels.Tiling, columns int) kernels.Tiling {
 	narrow := t
 	narrow.Each--
-	if t.Each > 2 && up(columns, int(narrow.Wide*narrow.Each))*21 < up(columns, int(t.Wide*t.Each))*20 {
+	if t.Each > 2 && RoundUp(columns, int(narrow.Wide*narrow.Each))*21 < RoundUp(columns, int(t.Wide*t.Each))*20 {
 		return narrow
 	}
 	return t
@@ -51,42 +51,42 @@ func fit(t kernels.Tiling, columns int) kernels.Tiling {
 // used more often, where that leaves few rows of the last ones unused.
 func tall(t kernels.Tiling, rows int) kernels.Tiling {
 	const most = 6
-	if t.High < most && up(rows, most)*20 <= up(rows, int(t.High))*21 {
+	if t.High < most && RoundUp(rows, most)*20 <= RoundUp(rows, int(t.High))*21 {
 		t.High = most
 	}
 	return t
 }
 
 // runPacked packs both operands and multiplies them.
-func runPacked(s *runtime.Stream, p *product) error {
-	c := p.a.DType.Compute()
-	cfg := tall(fit(tiling(p.info.WarpSize, c), p.N), p.M)
-	xs, err := p.packing(s, p.a, 1, p.M, p.XM, p.XK, cfg.High)
+func runPacked(s *runtime.Stream, p *Problem) error {
+	c := p.A.DType.Compute()
+	cfg := tall(FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), p.M)
+	xs, err := p.Packing(s, p.A, 1, p.M, p.XM, p.XK, cfg.High)
 	if err != nil {
 		return err
 	}
-	ys, err := p.packing(s, p.b, 2, p.N, p.YN, p.YK, cfg.Wide*cfg.Each)
+	ys, err := p.Packing(s, p.B, 2, p.N, p.YN, p.YK, cfg.Wide*cfg.Each)
 	if err != nil {
 		return err
 	}
-	if err := p.plan(s); err != nil { // with the numbers of packed matrices
+	if err := p.PlanBatches(s); err != nil { // with the numbers of packed matrices
 		return err
 	}
-	numbered(&p.walk)
+	numbered(&p.BatchWalk)
 	parts := p.serialParts()
 	if err := p.prefetchPacked(s.Device(), &xs, &ys, cfg, parts); err != nil {
 		return err
 	}
-	if err := xs.run(s); err != nil {
+	if err := xs.Run(s); err != nil {
 		return err
 	}
-	if err = ys.run(s); err == nil {
-		err = p.withParts(s, parts, func(out View) error { return p.launchPacked(s, out, xs.to, ys.to, cfg) })
-		if e := ys.to.Buf.FreeOn(s); err == nil {
+	if err = ys.Run(s); err == nil {
+		err = p.withParts(s, parts, func(out View) error { return p.launchPacked(s, out, xs.To, ys.To, cfg) })
+		if e := ys.To.Buf.FreeOn(s); err == nil {
 			err = e
 		}
 	}
-	if e := xs.to.Buf.FreeOn(s); err == nil {
+	if e := xs.To.Buf.FreeOn(s); err == nil {
 		err = e
 	}
 	return err
@@ -95,39 +95,39 @@ func runPacked(s *runtime.Stream, p *product) error {
 // packing is an operand that is to be packed in bands.
 type packing struct {
 	kernel   *jit.Kernel
-	from, to View // to has no memory before the operand is packed
+	from, To View // to has no memory before the operand is packed
 	walk     kernels.Walk
 	cfg      kernels.Packing
 	grid     runtime.Grid
 }
 
-// packing plans how operand i, with rows and strides across and along k, is packed. Matrices
+// Packing plans how operand i, with rows and strides across and along k, is packed. Matrices
 // that are all the same are packed once.
-func (p *product) packing(s *runtime.Stream, v View, i, rows, across, inner int, high dsl.ConstInt) (k packing, err error) {
-	shape := p.batch[i].Shape()
+func (p *Problem) Packing(s *runtime.Stream, v View, i, rows, across, inner int, high dsl.ConstInt) (k packing, err error) {
+	shape := p.Batches[i].Shape()
 	n := p.Batch
 	index := layout.Contiguous(shape)
-	if !slices.ContainsFunc(p.batch[i].Strides(), func(n int) bool { return n != 0 }) {
-		n, index = 1, along(shape, nil)
+	if !slices.ContainsFunc(p.Batches[i].Strides(), func(n int) bool { return n != 0 }) {
+		n, index = 1, BroadcastAlong(shape, nil)
 	}
 	t := v.DType
-	if k.kernel, err = pack.of(t, t.Compute()); err != nil {
+	if k.kernel, err = pack.Of(t, t.Compute()); err != nil {
 		return k, err
 	}
 	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Unit: inner == 1}
-	if across == 1 && inner != 1 && int(high)%p.info.WarpSize == 0 {
+	if across == 1 && inner != 1 && int(high)%p.Info.WarpSize == 0 {
 		k.cfg.Way, k.cfg.Unit = kernels.AcrossK, true
 	}
-	bands := up(rows, int(high)) / int(high)
-	k.from, k.to = v, View{DType: t.Compute(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
+	bands := RoundUp(rows, int(high)) / int(high)
+	k.from, k.To = v, View{DType: t.Compute(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
 	var unused runtime.Grid
-	if _, err := walkOver(s, &k.walk, &unused, p.batch[i]); err != nil {
+	if _, err := PlanWalk(s, &k.walk, &unused, p.Batches[i]); err != nil {
 		return k, err
 	}
-	anyOrder(&k.walk, p.Batch)
+	RandomAccess(&k.walk, p.Batch)
 	numbered(&k.walk)
-	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, mostBlocks)}, Threads: runtime.Dim3{X: p.info.WarpSize}}
-	p.batch[i] = index
+	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, MaxBlocks())}, Threads: runtime.Dim3{X: p.Info.WarpSize}}
+	p.Batches[i] = index
 	return k, nil
 }
 
@@ -137,57 +137,57 @@ func numbered(w *kernels.Walk) {
 	if w.Mode != kernels.Flat {
 		return
 	}
-	w.Mode, w.Rank, w.Size[0], w.Div[0] = kernels.Dims, 1, w.N, divisor(w.N)
+	w.Mode, w.Rank, w.Size[0], w.Div[0] = kernels.Dims, 1, w.N, Divisor(w.N)
 	for k := range w.Step {
 		w.Step[k][0] = 1
 	}
 }
 
-// run packs the operand, into memory that is the caller's if there is no error.
-func (k *packing) run(s *runtime.Stream) (err error) {
-	if k.to.Buf, err = s.Alloc(k.to.Layout.Count() * k.to.DType.Size()); err != nil {
+// Run packs the operand, into memory that is the caller's if there is no error.
+func (k *packing) Run(s *runtime.Stream) (err error) {
+	if k.To.Buf, err = s.Alloc(k.To.Layout.Count() * k.To.DType.Size()); err != nil {
 		return err
 	}
-	dst, src := k.to.header(), k.from.header()
-	if err = k.kernel.Launch(s, k.grid, slice(k.to.DType, &dst), slice(k.from.DType, &src), k.walk, k.cfg); err != nil {
-		_ = k.to.Buf.FreeOn(s) // the launch's error is the one that counts
+	dst, src := k.To.Header(), k.from.Header()
+	if err = k.kernel.Launch(s, k.grid, SliceArg(k.To.DType, &dst), SliceArg(k.from.DType, &src), k.walk, k.cfg); err != nil {
+		_ = k.To.Buf.FreeOn(s) // the launch's error is the one that counts
 	}
 	return err
 }
 
 // prefetchPacked has the kernels compiled at the same time.
-func (p *product) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kernels.Tiling, parts int) error {
-	if parts > 1 && p.batch[0].Rank() > 0 {
+func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kernels.Tiling, parts int) error {
+	if parts > 1 && p.Batches[0].Rank() > 0 {
 		return nil // partial sums have another layout, of which addParts decides
 	}
-	c, out := p.a.DType.Compute(), p.out.DType
+	c, out := p.A.DType.Compute(), p.Out.DType
 	if parts > 1 {
 		out = out.Compute()
 	}
-	k, err := packed.of(out, c)
+	k, err := packed.Of(out, c)
 	if err != nil {
 		return err
 	}
 	cfg.Unit = p.OutN == 1 || parts > 1
-	if k.Loaded(dev, nil, nil, nil, p.walk, nil, cfg, mad(c)) {
+	if k.Loaded(dev, nil, nil, nil, p.BatchWalk, nil, cfg, MulAddFn(c)) {
 		return nil
 	}
 	return jit.Prefetch(dev,
 		jit.Wanted{Kernel: xs.kernel, Consts: []any{xs.walk, xs.cfg}},
 		jit.Wanted{Kernel: ys.kernel, Consts: []any{ys.walk, ys.cfg}},
-		jit.Wanted{Kernel: k, Consts: []any{p.walk, cfg, mad(c)}})
+		jit.Wanted{Kernel: k, Consts: []any{p.BatchWalk, cfg, MulAddFn(c)}})
 }
 
 // serialParts is into how many parts the sums of packed operands are divided: what a panel
 // of y has for one is to stay in a cache, if the parts of the sums are not more than that,
 // and no chain of additions is to be long.
-func (p *product) serialParts() int {
+func (p *Problem) serialParts() int {
 	const part = 1024
 	p.Part = p.K
 	if parts := p.K / part; parts > 3 && parts*p.M*p.N/2 <= (p.M+p.N)*p.K {
 		p.Part = part
 	}
-	if p.a.DType.IsFloat() {
+	if p.A.DType.IsFloat() {
 		p.Part = min(p.Part, p.run())
 	}
 	return (p.K + p.Part - 1) / p.Part
@@ -196,29 +196,29 @@ func (p *product) serialParts() int {
 // sharing is how many bands of a block share a panel of y, which comes from far once for
 // them: as many as stay in the processor's cache from panel to panel, if there are blocks
 // enough for all processors then.
-func (p *product) sharing(bands, column, panels, wide int) int {
+func (p *Problem) sharing(bands, column, panels, wide int) int {
 	const cached, least, blocks = 1 << 20, 16, 4
-	most := max(least, min(cached/(column*p.Part), p.info.MaxThreads/wide))
-	for most > least && (bands+most-1)/most*panels*p.Batch < blocks*p.info.Units {
+	most := max(least, min(cached/(column*p.Part), p.Info.MaxThreads/wide))
+	for most > least && (bands+most-1)/most*panels*p.Batch < blocks*p.Info.Units {
 		most /= 2
 	}
-	return min(most, bands, p.info.MaxThreads/wide)
+	return min(most, bands, p.Info.MaxThreads/wide)
 }
 
-func (p *product) launchPacked(s *runtime.Stream, out, xs, ys View, cfg kernels.Tiling) error {
+func (p *Problem) launchPacked(s *runtime.Stream, out, xs, ys View, cfg kernels.Tiling) error {
 	bands := (p.M + int(cfg.High) - 1) / int(cfg.High)
 	width := int(cfg.Wide * cfg.Each)
 	c := xs.DType
-	k, err := packed.of(out.DType, c)
+	k, err := packed.Of(out.DType, c)
 	if err != nil {
 		return err
 	}
 	cfg.Unit = p.OutN == 1
 	high := p.sharing(bands, int(cfg.High)*c.Size(), (p.N+width-1)/width, int(cfg.Wide))
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), mostBlocks)},
+		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), MaxBlocks())},
 		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
 	}
-	to, x, y := out.header(), xs.header(), ys.header()
-	return k.Launch(s, g, slice(out.DType, &to), slice(c, &x), slice(c, &y), p.walk, p.Product, cfg, mad(c))
+	to, x, y := out.Header(), xs.Header(), ys.Header()
+	return k.Launch(s, g, SliceArg(out.DType, &to), SliceArg(c, &x), SliceArg(c, &y), p.BatchWalk, p.Product, cfg, MulAddFn(c))
 }

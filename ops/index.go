@@ -21,26 +21,26 @@ import (
 // position.
 
 var (
-	gather = family{name: "gather", kernel: jit.Of(kernels.Gather[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), walkType, axisType, constInt}
+	gather = TypedKernel{Name: "gather", Kernel: jit.Of(kernels.Gather[float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), WalkType, AxisType, ConstIntType}
 	}}
-	take = family{name: "take", kernel: jit.Of(kernels.Take[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), walkType, walkType, axisType}
+	take = TypedKernel{Name: "take", Kernel: jit.Of(kernels.Take[float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), WalkType, WalkType, AxisType}
 	}}
-	oneHot = family{name: "one_hot", kernel: jit.Of(kernels.OneHot[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), walkType, axisType, t, t}
-	}}
-
-	fromEnd = family{name: "index_put", kernel: jit.Of(kernels.FromEnd[int32]), params: func(i, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{int64s, reflect.SliceOf(i), walkType, axisType}
+	oneHot = TypedKernel{Name: "one_hot", Kernel: jit.Of(kernels.OneHot[float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), WalkType, AxisType, t, t}
 	}}
 
-	axisType = reflect.TypeFor[kernels.Axis]()
+	fromEnd = TypedKernel{Name: "index_put", Kernel: jit.Of(kernels.FromEnd[int32]), Params: func(i, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{Int64SliceType, reflect.SliceOf(i), WalkType, AxisType}
+	}}
+
+	AxisType = reflect.TypeFor[kernels.Axis]()
 )
 
-// noIndex is the index of a type that stands for none: -1, or the number of an unsigned type that has
+// NoIndex is the index of a type that stands for none: -1, or the number of an unsigned type that has
 // its bits.
-func noIndex(d dtype.DType) int {
+func NoIndex(d dtype.DType) int {
 	switch d {
 	case dtype.U8:
 		return math.MaxUint8
@@ -50,36 +50,16 @@ func noIndex(d dtype.DType) int {
 	return -1
 }
 
-func checkIDs(op string, d dtype.DType) error {
+func CheckIndices(op string, d dtype.DType) error {
 	if !d.IsInt() {
-		return unsupported(op+" with indices", d, ints.String())
+		return Unsupported(op+" with indices", d, Ints.String())
 	}
 	return nil
 }
 
-// walkOver plans a walk over layouts of one shape. It reports false if they are empty.
-func walkOver(s *runtime.Stream, w *kernels.Walk, g *runtime.Grid, of ...layout.Layout) (bool, error) {
-	var views [kernels.Operands]View
-	for i := range of {
-		views[i].Layout = of[i]
-	}
-	return plan(w, g, s.Device(), views[:len(of)])
-}
-
-// along returns a layout of shape s in which only the indices of some dimensions count,
-// with such strides.
-func along(s layout.Shape, strides map[int]int) layout.Layout {
-	all := make([]int, len(s))
-	for d, n := range strides {
-		all[d] = n
-	}
-	l, _ := layout.New(s, all, 0) // shapes of layouts are right
-	return l
-}
-
-// within returns the layout of elements of l whose indices are those of shape s, but
+// Within returns the layout of elements of l whose indices are those of shape s, but
 // for dimension d, of which the first counts for all.
-func within(l layout.Layout, s layout.Shape, d int) (layout.Layout, error) {
+func Within(l layout.Layout, s layout.Shape, d int) (layout.Layout, error) {
 	strides := slices.Clone(l.Strides())
 	strides[d] = 0
 	for i, n := range s {
@@ -90,20 +70,6 @@ func within(l layout.Layout, s layout.Shape, d int) (layout.Layout, error) {
 	return layout.New(s, strides, l.Offset())
 }
 
-func sameType(op string, a, b View) error {
-	if a.DType != b.DType {
-		return fmt.Errorf("%w: %s of %v and %v", ErrDType, op, a.DType, b.DType)
-	}
-	return nil
-}
-
-func sameShape(op string, a, b layout.Shape) error {
-	if !a.Equal(b) {
-		return fmt.Errorf("%w: %s of %v and %v", layout.ErrShape, op, a, b)
-	}
-	return nil
-}
-
 // Gather stores in out, which has the shape of ids, the elements of x whose index in
 // dimension d is that of ids and whose other indices are their own.
 func Gather(s *runtime.Stream, out, x, ids View, d int) error {
@@ -112,13 +78,13 @@ func Gather(s *runtime.Stream, out, x, ids View, d int) error {
 	if err != nil {
 		return fmt.Errorf("gather: %w", err)
 	}
-	if err := sameShape("gather", out.Layout.Shape(), shape); err != nil {
+	if err := SameShape("gather", out.Layout.Shape(), shape); err != nil {
 		return err
 	}
 	if x.Layout.Rank() != len(shape) {
 		return fmt.Errorf("%w: gather of %v with indices %v", layout.ErrRank, x.Layout.Shape(), shape)
 	}
-	from, err := within(x.Layout, shape, d)
+	from, err := Within(x.Layout, shape, d)
 	if err != nil {
 		return fmt.Errorf("gather: %w", err)
 	}
@@ -129,67 +95,67 @@ func Gather(s *runtime.Stream, out, x, ids View, d int) error {
 // runGather gathers elements of x that lie as from says, by indices that lie as at says
 // and are counted by pos. All have the shape of out.
 func runGather(s *runtime.Stream, out, x, ids View, a kernels.Axis, at, from, pos layout.Layout) error {
-	if err := sameType("gather", out, x); err != nil {
+	if err := SameType("gather", out, x); err != nil {
 		return err
 	}
-	if err := checkIDs("gather", ids.DType); err != nil {
+	if err := CheckIndices("gather", ids.DType); err != nil {
 		return err
 	}
-	t, vec := carrier(x.DType), dsl.ConstInt(0)
-	to, of := out.header(), x.header()
-	info := infoOf(s.Device())
-	if !serial(&info) && a.Size > 0 {
+	t, vec := Carrier(x.DType), dsl.ConstInt(0)
+	to, of := out.Header(), x.Header()
+	info := DeviceInfo(s.Device())
+	if !SerialBlocks(&info) && a.Size > 0 {
 		vec = 1
 	}
-	if wide, n := widened(&info, out.Layout, at, from, x.Layout, a.Step, t.Size()); n > 1 {
+	if wide, n := Widen(&info, out.Layout, at, from, x.Layout, a.Step, t.Size()); n > 1 {
 		// Rows side by side are moved so many bytes at a time.
 		out.Layout, at, from, x.Layout = wide[0], wide[1], wide[2], wide[3]
 		if vec > 0 {
 			vec = dsl.ConstInt(n)
 		} else {
-			t, to, of = dtype.I64, out.header(), x.header()
+			t, to, of = dtype.I64, out.Header(), x.Header()
 		}
 		a.Step /= n
 		strides := slices.Clone(pos.Strides())
 		strides[len(strides)-1] *= n
 		pos, _ = layout.New(at.Shape(), strides, 0) // as at is
 	}
-	k, err := gather.of(t, ids.DType)
+	k, err := gather.Of(t, ids.DType)
 	if err != nil {
 		return err
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, out.Layout, at, from, pos); !ok {
+	if ok, err := PlanWalk(s, &w, &g, out.Layout, at, from, pos); !ok {
 		return err
 	}
 	if vec > 0 {
-		fewer(&w, &g, &info)
+		SmallBlocks(&w, &g, &info)
 	}
-	a.None = noIndex(ids.DType)
-	index := ids.header()
-	return k.Launch(s, g, slice(t, &to), slice(ids.DType, &index), slice(t, &of), w, a, vec)
+	a.None = NoIndex(ids.DType)
+	index := ids.Header()
+	return k.Launch(s, g, SliceArg(t, &to), SliceArg(ids.DType, &index), SliceArg(t, &of), w, a, vec)
 }
 
-// fewer makes blocks that go along short rows so small that each thread has as many elements
+// SmallBlocks makes blocks that go along short rows so small that each thread has as many elements
 // as kernels load before they store one.
-func fewer(w *kernels.Walk, g *runtime.Grid, info *runtime.Info) {
+func SmallBlocks(w *kernels.Walk, g *runtime.Grid, info *runtime.Info) {
 	const atOnce = 4
-	if threads := up((w.N+atOnce-1)/atOnce, info.WarpSize); w.Mode == kernels.Rows && threads < g.Threads.X {
-		g.Threads.X, g.Blocks.X, w.Part = threads, 1, up(w.N, threads)
+	if threads := RoundUp((w.N+atOnce-1)/atOnce, info.WarpSize); w.Mode == kernels.Rows && threads < g.Threads.X {
+		g.Threads.X, g.Blocks.X, w.Part = threads, 1, RoundUp(w.N, threads)
 	}
 }
 
-// widened returns the layouts of a gather for elements of as many bytes as the device
+// Widen returns the layouts of a gather for elements of as many bytes as the device
 // moves at once, 8 where threads are lanes of vectors, in place of smaller ones, and how
 // many of these are one, or 1 if runs of elements are not moved together.
 // The first is the result's, then come that of the indices, which all elements of a run
 // share, and two of the input.
-func widened(info *runtime.Info, out, at, from, x layout.Layout, step, size int) (wide [4]layout.Layout, n int) {
-	if serial(info) {
+func Widen(info *runtime.Info, out, at, from, x layout.Layout, step, size int) (wide [4]layout.Layout, n int) {
+	if SerialBlocks(info) {
 		return widenedTo(8/size, out, at, from, x, step)
 	}
-	for n = vectorBytes / size; n > 1; n /= 2 {
+	for n = VectorBytes / size; n > 1; n /= 2 {
 		if wide, m := widenedTo(n, out, at, from, x, step); m > 1 {
 			return wide, m
 		}
@@ -199,7 +165,7 @@ func widened(info *runtime.Info, out, at, from, x layout.Layout, step, size int)
 
 func widenedTo(n int, out, at, from, x layout.Layout, step int) (wide [4]layout.Layout, _ int) {
 	last := out.Rank() - 1
-	if n == 1 || last < 0 || at.Strides()[last] != 0 || at.Shape()[last] == 1 || !even(n, step) {
+	if n == 1 || last < 0 || at.Strides()[last] != 0 || at.Shape()[last] == 1 || !Multiples(n, step) {
 		return wide, 1
 	}
 	for i, l := range []layout.Layout{out, at, from, x} {
@@ -207,7 +173,7 @@ func widenedTo(n int, out, at, from, x layout.Layout, step int) (wide [4]layout.
 		d := l.Rank() - 1
 		shape, strides, offset := slices.Clone(l.Shape()), slices.Clone(l.Strides()), l.Offset()
 		if i != 1 {
-			if strides[d] != 1 || !even(n, shape[d], offset) || !even(n, strides[:d]...) {
+			if strides[d] != 1 || !Multiples(n, shape[d], offset) || !Multiples(n, strides[:d]...) {
 				return wide, 1
 			}
 			offset /= n
@@ -233,16 +199,16 @@ func IndexSelect(s *runtime.Stream, out, x, ids View, d int) error {
 	}
 	shape := slices.Clone(x.Layout.Shape())
 	shape[d] = ids.Layout.Count()
-	if err := sameShape("index_select", out.Layout.Shape(), shape); err != nil {
+	if err := SameShape("index_select", out.Layout.Shape(), shape); err != nil {
 		return err
 	}
-	from, err := within(x.Layout, shape, d)
+	from, err := Within(x.Layout, shape, d)
 	if err != nil {
 		return err
 	}
 	a := kernels.Axis{Op: kernels.OpIndexSelect, Size: x.Layout.Shape()[d], Step: x.Layout.Strides()[d]}
-	at := along(shape, map[int]int{d: ids.Layout.Strides()[0]})
-	return runGather(s, out, x, ids, a, at, from, along(shape, map[int]int{d: 1}))
+	at := BroadcastAlong(shape, map[int]int{d: ids.Layout.Strides()[0]})
+	return runGather(s, out, x, ids, a, at, from, BroadcastAlong(shape, map[int]int{d: 1}))
 }
 
 // Embedding stores in out, which has the shape of ids and one dimension more, the rows of
@@ -253,7 +219,7 @@ func Embedding(s *runtime.Stream, out, x, ids View) error {
 	}
 	rows, row := ids.Layout.Shape(), x.Layout.Shape()[1]
 	shape := append(slices.Clone(rows), row)
-	if err := sameShape("embedding", out.Layout.Shape(), shape); err != nil {
+	if err := SameShape("embedding", out.Layout.Shape(), shape); err != nil {
 		return err
 	}
 	last := len(rows)
@@ -266,20 +232,20 @@ func Embedding(s *runtime.Stream, out, x, ids View) error {
 		return err
 	}
 	a := kernels.Axis{Op: kernels.OpEmbedding, Size: x.Layout.Shape()[0], Step: x.Layout.Strides()[0]}
-	return runGather(s, out, x, ids, a, at, along(shape, map[int]int{last: x.Layout.Strides()[1]}), pos)
+	return runGather(s, out, x, ids, a, at, BroadcastAlong(shape, map[int]int{last: x.Layout.Strides()[1]}), pos)
 }
 
 // Take stores in out, which has the shape of ids, the elements of x that ids count in
 // row-major order.
 func Take(s *runtime.Stream, out, x, ids View) error {
 	shape := ids.Layout.Shape()
-	if err := sameShape("take", out.Layout.Shape(), shape); err != nil {
+	if err := SameShape("take", out.Layout.Shape(), shape); err != nil {
 		return err
 	}
-	if err := sameType("take", out, x); err != nil {
+	if err := SameType("take", out, x); err != nil {
 		return err
 	}
-	if err := checkIDs("take", ids.DType); err != nil {
+	if err := CheckIndices("take", ids.DType); err != nil {
 		return err
 	}
 	if x.Layout.Rank() == 1 { // the index is the place
@@ -290,60 +256,49 @@ func Take(s *runtime.Stream, out, x, ids View) error {
 		a := kernels.Axis{Op: kernels.OpTake, Size: x.Layout.Count(), Step: x.Layout.Strides()[0]}
 		return runGather(s, out, x, ids, a, ids.Layout, from, layout.Contiguous(shape))
 	}
-	t := carrier(x.DType)
-	k, err := take.of(t, ids.DType)
+	t := Carrier(x.DType)
+	k, err := take.Of(t, ids.DType)
 	if err != nil {
 		return err
 	}
 	var w, of kernels.Walk
 	var g, unused runtime.Grid
-	if ok, err := walkOver(s, &w, &g, out.Layout, ids.Layout, out.Layout, layout.Contiguous(shape)); !ok {
+	if ok, err := PlanWalk(s, &w, &g, out.Layout, ids.Layout, out.Layout, layout.Contiguous(shape)); !ok {
 		return err
 	}
-	if _, err := walkOver(s, &of, &unused, x.Layout); err != nil {
+	if _, err := PlanWalk(s, &of, &unused, x.Layout); err != nil {
 		return err
 	}
-	anyOrder(&of, x.Layout.Count())
-	a := kernels.Axis{Op: kernels.OpTake, Size: x.Layout.Count(), None: noIndex(ids.DType)}
-	to, index, from := out.header(), ids.header(), x.header()
-	return k.Launch(s, g, slice(t, &to), slice(ids.DType, &index), slice(t, &from), w, of, a)
+	RandomAccess(&of, x.Layout.Count())
+	a := kernels.Axis{Op: kernels.OpTake, Size: x.Layout.Count(), None: NoIndex(ids.DType)}
+	to, index, from := out.Header(), ids.Header(), x.Header()
+	return k.Launch(s, g, SliceArg(t, &to), SliceArg(ids.DType, &index), SliceArg(t, &from), w, of, a)
 }
-
-// anyOrder makes a walk over n elements one that can be asked for any of them.
-func anyOrder(w *kernels.Walk, n int) {
-	if w.Mode != kernels.Rows {
-		return
-	}
-	w.Mode, w.N, w.Rows, w.Kind = kernels.Dims, n, 1, [kernels.Operands]dsl.ConstInt{}
-	w.Wide = divides(w) > math.MaxInt32
-}
-
-var second, plus = jit.Func(kernels.Second[float32]), jit.Func(kernels.Add[float32])
 
 // FromEnd stores in out, of type I64, the indices of ids for n places, of which negative
 // ones count from the end. The largest value of a type is an index as others are.
 func FromEnd(s *runtime.Stream, out, ids View, n int) error {
-	if err := sameShape("index_put", out.Layout.Shape(), ids.Layout.Shape()); err != nil {
+	if err := SameShape("index_put", out.Layout.Shape(), ids.Layout.Shape()); err != nil {
 		return err
 	}
-	if err := checkIDs("index_put", ids.DType); err != nil {
+	if err := CheckIndices("index_put", ids.DType); err != nil {
 		return err
 	}
 	if out.DType != dtype.I64 {
-		return unsupported("index_put with places", out.DType, dtype.I64.String())
+		return Unsupported("index_put with places", out.DType, dtype.I64.String())
 	}
-	k, err := fromEnd.of(ids.DType, ids.DType)
+	k, err := fromEnd.Of(ids.DType, ids.DType)
 	if err != nil {
 		return err
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, out.Layout, ids.Layout, layout.Contiguous(ids.Layout.Shape())); !ok {
+	if ok, err := PlanWalk(s, &w, &g, out.Layout, ids.Layout, layout.Contiguous(ids.Layout.Shape())); !ok {
 		return err
 	}
 	a := kernels.Axis{Op: kernels.OpIndexPut, Size: n}
-	to, index := out.header(), ids.header()
-	return k.Launch(s, g, slice(out.DType, &to), slice(ids.DType, &index), w, a)
+	to, index := out.Header(), ids.Header()
+	return k.Launch(s, g, SliceArg(out.DType, &to), SliceArg(ids.DType, &index), w, a)
 }
 
 // OneHot stores on where the index along the last dimension of out is the one of ids,
@@ -355,11 +310,11 @@ func OneHot(s *runtime.Stream, out, ids View, on, off dtype.Scalar) error {
 	if len(shape) != last+1 || !shape[:last].Equal(rows) {
 		return fmt.Errorf("%w: one_hot of indices %v in %v", layout.ErrShape, rows, shape)
 	}
-	if err := checkIDs("one_hot", ids.DType); err != nil {
+	if err := CheckIndices("one_hot", ids.DType); err != nil {
 		return err
 	}
-	t := carrier(out.DType)
-	k, err := oneHot.of(t, ids.DType)
+	t := Carrier(out.DType)
+	k, err := oneHot.Of(t, ids.DType)
 	if err != nil {
 		return err
 	}
@@ -373,10 +328,10 @@ func OneHot(s *runtime.Stream, out, ids View, on, off dtype.Scalar) error {
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, out.Layout, at, along(shape, map[int]int{last: 1}), pos); !ok {
+	if ok, err := PlanWalk(s, &w, &g, out.Layout, at, BroadcastAlong(shape, map[int]int{last: 1}), pos); !ok {
 		return err
 	}
-	a := kernels.Axis{Op: kernels.OpOneHot, None: noIndex(ids.DType), Size: shape[last]}
-	to, index, yes, no := out.header(), ids.header(), on.Bits(), off.Bits()
-	return k.Launch(s, g, slice(t, &to), slice(ids.DType, &index), w, a, word(t, &yes), word(t, &no))
+	a := kernels.Axis{Op: kernels.OpOneHot, None: NoIndex(ids.DType), Size: shape[last]}
+	to, index, yes, no := out.Header(), ids.Header(), on.Bits(), off.Bits()
+	return k.Launch(s, g, SliceArg(t, &to), SliceArg(ids.DType, &index), w, a, ScalarArg(t, &yes), ScalarArg(t, &no))
 }

@@ -18,19 +18,19 @@ import (
 
 var (
 	matricesType = reflect.TypeFor[kernels.Matrices]()
-	cholesky     = family{name: "cholesky", kernel: jit.Of(kernels.Cholesky[float32]), params: func(c, _ reflect.Type) []reflect.Type {
+	cholesky     = TypedKernel{Name: "cholesky", Kernel: jit.Of(kernels.Cholesky[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(c), matricesType}
 	}}
-	triangular = family{name: "solve_triangular", kernel: jit.Of(kernels.SolveTriangular[float32]), params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), matricesType, matricesType, constBool, constBool}
+	triangular = TypedKernel{Name: "solve_triangular", Kernel: jit.Of(kernels.SolveTriangular[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), matricesType, matricesType, ConstBoolType, ConstBoolType}
 	}}
-	lu = family{name: "lu", kernel: jit.Of(kernels.LU[float32]), params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), int64s, reflect.SliceOf(c), matricesType, matricesType, matricesType}
+	lu = TypedKernel{Name: "lu", Kernel: jit.Of(kernels.LU[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(c), Int64SliceType, reflect.SliceOf(c), matricesType, matricesType, matricesType}
 	}}
-	householder = family{name: "qr", kernel: jit.Of(kernels.Householder[float32]), params: func(c, _ reflect.Type) []reflect.Type {
+	householder = TypedKernel{Name: "qr", Kernel: jit.Of(kernels.Householder[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), matricesType, matricesType}
 	}}
-	compact = family{name: "qr", kernel: jit.Of(kernels.Compact[float32]), params: func(c, _ reflect.Type) []reflect.Type {
+	compact = TypedKernel{Name: "qr", Kernel: jit.Of(kernels.Compact[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
 		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), reflect.SliceOf(c), matricesType, matricesType, matricesType}
 	}}
 )
@@ -38,7 +38,7 @@ var (
 // CheckLinear reports an element type that factors of matrices are not for.
 func CheckLinear(op string, d dtype.DType) error {
 	if d != dtype.F32 && d != dtype.F64 {
-		return fmt.Errorf("%w: Cast the matrices", unsupported(op, d, "f32, f64"))
+		return fmt.Errorf("%w: Cast the matrices", Unsupported(op, d, "f32, f64"))
 	}
 	return nil
 }
@@ -76,15 +76,15 @@ func three(op string, v View) (s layout.Shape, err error) {
 
 // blockEach is a grid of a block for each matrix.
 func blockEach(s *runtime.Stream, count int) runtime.Grid {
-	info := infoOf(s.Device())
-	return runtime.Blocks(min(count, 1<<30), max(min(maxThreads, info.MaxThreads, info.ThreadsPerUnit), info.WarpSize))
+	info := DeviceInfo(s.Device())
+	return runtime.Blocks(min(count, 1<<30), max(min(MaxThreads, info.MaxThreads, info.ThreadsPerUnit), info.WarpSize))
 }
 
 // columnEach is a grid of a thread for each of n columns of each matrix.
 func columnEach(s *runtime.Stream, count, n int) runtime.Grid {
-	info := infoOf(s.Device())
-	threads := max(min(manyThreads, info.MaxThreads, info.ThreadsPerUnit), info.WarpSize)
-	return runtime.Grid{Blocks: runtime.Dim3{X: (n + threads - 1) / threads, Y: min(count, mostBlocks)}, Threads: runtime.Dim3{X: threads}}
+	info := DeviceInfo(s.Device())
+	threads := max(min(VectorThreads, info.MaxThreads, info.ThreadsPerUnit), info.WarpSize)
+	return runtime.Grid{Blocks: runtime.Dim3{X: (n + threads - 1) / threads, Y: min(count, MaxBlocks())}, Threads: runtime.Dim3{X: threads}}
 }
 
 // Cholesky puts, in the lower triangles of symmetric matrices of which it reads these, the lower
@@ -100,12 +100,12 @@ func Cholesky(s *runtime.Stream, a View) error {
 	if err != nil || shape.Count() == 0 {
 		return err
 	}
-	k, err := cholesky.of(a.DType, a.DType)
+	k, err := cholesky.Of(a.DType, a.DType)
 	if err != nil {
 		return err
 	}
-	h := a.header()
-	return k.Launch(s, blockEach(s, shape[0]), slice(a.DType, &h), m[0])
+	h := a.Header()
+	return k.Launch(s, blockEach(s, shape[0]), SliceArg(a.DType, &h), m[0])
 }
 
 // SolveTriangular puts x of a·x = b in the place of b, for lower triangular matrices a, or upper
@@ -117,19 +117,19 @@ func SolveTriangular(s *runtime.Stream, b, a View, upper, ones bool) error {
 	if err != nil {
 		return err
 	}
-	if err := sameType(op, b, a); err != nil {
+	if err := SameType(op, b, a); err != nil {
 		return err
 	}
 	m, err := matrices(op, []View{b, a}, shape, layout.Shape{shape[0], shape[1], shape[1]})
 	if err != nil || shape.Count() == 0 {
 		return err
 	}
-	k, err := triangular.of(a.DType, a.DType)
+	k, err := triangular.Of(a.DType, a.DType)
 	if err != nil {
 		return err
 	}
-	to, from := b.header(), a.header()
-	return k.Launch(s, columnEach(s, shape[0], shape[2]), slice(a.DType, &to), slice(a.DType, &from), m[0], m[1], dsl.ConstBool(upper), dsl.ConstBool(ones))
+	to, from := b.Header(), a.Header()
+	return k.Launch(s, columnEach(s, shape[0], shape[2]), SliceArg(a.DType, &to), SliceArg(a.DType, &from), m[0], m[1], dsl.ConstBool(upper), dsl.ConstBool(ones))
 }
 
 // LU puts the factors of matrices of at least as many rows as columns in their place: that of ones
@@ -141,11 +141,11 @@ func LU(s *runtime.Stream, a, order, sign View) error {
 	if err != nil {
 		return err
 	}
-	if err := sameType(op, a, sign); err != nil {
+	if err := SameType(op, a, sign); err != nil {
 		return err
 	}
 	if order.DType != dtype.I64 {
-		return unsupported(op+" with an order", order.DType, dtype.I64.String())
+		return Unsupported(op+" with an order", order.DType, dtype.I64.String())
 	}
 	if shape[1] < shape[2] {
 		return fmt.Errorf("%w: %s of %v: fewer rows than columns", layout.ErrShape, op, shape)
@@ -154,12 +154,12 @@ func LU(s *runtime.Stream, a, order, sign View) error {
 	if err != nil || shape.Count() == 0 {
 		return err
 	}
-	k, err := lu.of(a.DType, a.DType)
+	k, err := lu.Of(a.DType, a.DType)
 	if err != nil {
 		return err
 	}
-	x, o, g := a.header(), order.header(), sign.header()
-	return k.Launch(s, blockEach(s, shape[0]), slice(a.DType, &x), slice(dtype.I64, &o), slice(a.DType, &g), m[0], m[1], m[2])
+	x, o, g := a.Header(), order.Header(), sign.Header()
+	return k.Launch(s, blockEach(s, shape[0]), SliceArg(a.DType, &x), SliceArg(dtype.I64, &o), SliceArg(a.DType, &g), m[0], m[1], m[2])
 }
 
 // Householder puts the upper triangular factors of matrices of at least as many rows as columns in
@@ -171,7 +171,7 @@ func Householder(s *runtime.Stream, a, tau View) error {
 	if err != nil {
 		return err
 	}
-	if err := sameType(op, a, tau); err != nil {
+	if err := SameType(op, a, tau); err != nil {
 		return err
 	}
 	if shape[1] < shape[2] {
@@ -181,12 +181,12 @@ func Householder(s *runtime.Stream, a, tau View) error {
 	if err != nil || shape.Count() == 0 {
 		return err
 	}
-	k, err := householder.of(a.DType, a.DType)
+	k, err := householder.Of(a.DType, a.DType)
 	if err != nil {
 		return err
 	}
-	x, h := a.header(), tau.header()
-	return k.Launch(s, blockEach(s, shape[0]), slice(a.DType, &x), slice(a.DType, &h), m[0], m[1])
+	x, h := a.Header(), tau.Header()
+	return k.Launch(s, blockEach(s, shape[0]), SliceArg(a.DType, &x), SliceArg(a.DType, &h), m[0], m[1])
 }
 
 // Compact stores in c, (count, n, n), the upper triangular matrices for which n reflections one after
@@ -198,7 +198,7 @@ func Compact(s *runtime.Stream, c, products, tau View) error {
 		return err
 	}
 	for _, v := range []View{products, tau} {
-		if err := sameType(op, c, v); err != nil {
+		if err := SameType(op, c, v); err != nil {
 			return err
 		}
 	}
@@ -207,10 +207,10 @@ func Compact(s *runtime.Stream, c, products, tau View) error {
 	if err != nil || shape.Count() == 0 {
 		return err
 	}
-	k, err := compact.of(c.DType, c.DType)
+	k, err := compact.Of(c.DType, c.DType)
 	if err != nil {
 		return err
 	}
-	to, g, h := c.header(), products.header(), tau.header()
-	return k.Launch(s, columnEach(s, shape[0], shape[2]), slice(c.DType, &to), slice(c.DType, &g), slice(c.DType, &h), m[0], m[1], m[2])
+	to, g, h := c.Header(), products.Header(), tau.Header()
+	return k.Launch(s, columnEach(s, shape[0], shape[2]), SliceArg(c.DType, &to), SliceArg(c.DType, &g), SliceArg(c.DType, &h), m[0], m[1], m[2])
 }

@@ -101,7 +101,7 @@ func newMap(fn *jit.Fn, t reflect.Type) *Map {
 		out[i] = t.Out(i)
 	}
 	m.typ, m.results = reflect.FuncOf(in, out, false), len(out)
-	if m.truth = out[0] == boolType; m.truth {
+	if m.truth = out[0] == BoolType; m.truth {
 		out[0] = dtype.U8.Type()
 	}
 	m.gives = dtypeOf(out[0])
@@ -171,24 +171,24 @@ func (m *Map) Run(s *runtime.Stream, out View, x []View) error {
 	if m.results != 1 {
 		return fmt.Errorf("%w: %v has %d results, want 1", ErrFunction, m.typ, m.results)
 	}
-	var l launch
-	l.view(out)
+	var l WalkLaunch
+	l.Operand(out)
 	types := mapTypes{out.DType}
 	for i := range x {
 		if err := m.takesThere(i, x[i].DType); err != nil {
 			return err
 		}
-		l.view(x[i])
+		l.Operand(x[i])
 		types[1+i] = x[i].DType
 	}
-	if ok, err := l.plan(s); !ok {
+	if ok, err := l.Plan(s); !ok {
 		return err
 	}
 	family := maps[len(x)-1]
 	if m.truth {
 		family = holds[len(x)-1]
 	}
-	return l.run(s, m.kernel(family, types, 1+len(x), false), m.fn)
+	return l.Run(s, m.kernel(family, types, 1+len(x), false), m.fn)
 }
 
 // Slope stores, in out, g times the derivative for operand which that the function gives
@@ -200,7 +200,7 @@ func (m *Map) Slope(s *runtime.Stream, out, g View, x []View, which int) error {
 	if m.results != len(x) || !m.gives.IsFloat() || m.gives.Bits() < 32 {
 		return fmt.Errorf("%w: %v does not give %d derivatives", ErrFunction, m.typ, len(x))
 	}
-	var l launch
+	var l WalkLaunch
 	types := mapTypes{}
 	for i, v := range append([]View{out, g}, x...) {
 		if i >= 2 {
@@ -208,18 +208,18 @@ func (m *Map) Slope(s *runtime.Stream, out, g View, x []View, which int) error {
 				return err
 			}
 		}
-		l.view(v)
+		l.Operand(v)
 		types[i] = v.DType
 	}
-	if ok, err := l.plan(s); !ok {
+	if ok, err := l.Plan(s); !ok {
 		return err
 	}
 	args := make([]any, 0, kernels.Operands+3)
-	for i := range l.n {
-		args = append(args, slice(l.views[i].DType, &l.heads[i]))
+	for i := range l.Operands {
+		args = append(args, SliceArg(l.Views[i].DType, &l.Headers[i]))
 	}
-	k := m.kernel(slopes[len(x)-1], types, l.n, true)
-	return k.Launch(s, l.grid, append(args, l.walk, dsl.ConstInt(which), m.fn)...)
+	k := m.kernel(slopes[len(x)-1], types, l.Operands, true)
+	return k.Launch(s, l.Grid, append(args, l.Walk, dsl.ConstInt(which), m.fn)...)
 }
 
 // kernel returns that of a family for n views of such types.
@@ -235,15 +235,15 @@ func (m *Map) kernel(family *jit.Kernel, types mapTypes, n int, slope bool) *jit
 	return k.(*jit.Kernel)
 }
 
-// kernelType is the type of the kernel for views of such types.
+// KernelType is the type of the kernel for views of such types.
 func (m *Map) kernelType(types []dtype.DType, slope bool) reflect.Type {
 	var params []reflect.Type
 	for _, d := range types {
 		params = append(params, reflect.SliceOf(d.Type()))
 	}
-	params = append(params, walkType)
+	params = append(params, WalkType)
 	if slope {
 		params = append(params, reflect.TypeFor[dsl.ConstInt]())
 	}
-	return kernelType(append(params, m.typ)...)
+	return KernelType(append(params, m.typ)...)
 }

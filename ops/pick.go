@@ -33,13 +33,13 @@ func TopK(s *runtime.Stream, values, indices, x View, dim int, descending bool) 
 	if err != nil || x.Layout.Count() == 0 || c.order.Take == 0 {
 		return err
 	}
-	info := infoOf(s.Device())
-	if !c.divided(&info) || c.order.Take > c.size()/fewest {
+	info := DeviceInfo(s.Device())
+	if !c.divided(&info) || c.order.Take > c.Len()/fewest {
 		return Sort(s, values, indices, x, dim, descending)
 	}
 	p := newPicker(c, &info, 1)
 	p.Rank[0] = uint32(c.order.Take - 1)
-	if serial(&info) && c.order.Take <= mostFirst {
+	if SerialBlocks(&info) && c.order.Take <= mostFirst {
 		p.once(&info)
 	}
 	return p.take(s)
@@ -61,7 +61,7 @@ func (p *picker) once(info *runtime.Info) {
 		p.Room /= 4
 	}
 	p.lists = max(1, min(2*info.Units/p.c.ranks.Rows, n/max(firstPart, 2*take)))
-	p.Part = up((n+p.lists-1)/p.lists, info.WarpSize*int(p.Each))
+	p.Part = RoundUp((n+p.lists-1)/p.lists, info.WarpSize*int(p.Each))
 	p.lists = (n + p.Part - 1) / p.Part
 	if n-(p.lists-1)*p.Part < take {
 		p.lists, p.Part = 1, n
@@ -71,28 +71,28 @@ func (p *picker) once(info *runtime.Info) {
 // divided reports whether rows are so long that to sort them takes longer than to pick
 // some elements.
 func (c *sorter) divided(info *runtime.Info) bool {
-	if serial(info) {
-		return c.size() > serialRows
+	if SerialBlocks(info) {
+		return c.Len() > serialRows
 	}
-	return c.size() >= shortestPicked
+	return c.Len() >= shortestPicked
 }
 
 // middle stores the quantiles of rows that a block each has by itself.
 func (p *picker) middle(s *runtime.Stream, out View, frac float64) error {
 	c := p.c
-	ts, compute := reflect.SliceOf(c.x.DType.Type()), c.x.DType.Compute()
-	h, f := out.header(), dtype.FromFloat(compute, frac).Bits()
+	ts, compute := reflect.SliceOf(c.X.DType.Type()), c.X.DType.Compute()
+	h, f := out.Header(), dtype.FromFloat(compute, frac).Bits()
 	_, _, x := c.results()
-	k := pickMiddle.As(kernelType(ts, ts, ranksType, orderType, pickType, compute.Type(), c.fnType, c.backType))
-	return k.Launch(s, p.alone(s), slice(out.DType, &h), x, c.ranks, p.order(), p.Pick, word(compute, &f), c.fn, c.back)
+	k := pickMiddle.As(KernelType(ts, ts, ranksType, orderType, pickType, compute.Type(), c.fnType, c.backType))
+	return k.Launch(s, p.alone(s), SliceArg(out.DType, &h), x, c.ranks, p.order(), p.Pick, ScalarArg(compute, &f), c.fn, c.back)
 }
 
 // alone is the grid of blocks that have rows by themselves.
 func (p *picker) alone(s *runtime.Stream) runtime.Grid {
-	info := infoOf(s.Device())
+	info := DeviceInfo(s.Device())
 	p.counters(&info)
 	g := p.grid()
-	g.Blocks.Y = min(g.Blocks.Y, rowBlocks(&info, p.threads))
+	g.Blocks.Y = min(g.Blocks.Y, RowBlocks(&info, p.threads))
 	return g
 }
 
@@ -110,7 +110,7 @@ func pickQuantile(s *runtime.Stream, out, x View, dim, at int, frac float64) (bo
 	if err != nil {
 		return false, err
 	}
-	info := infoOf(s.Device())
+	info := DeviceInfo(s.Device())
 	if !c.divided(&info) {
 		return false, nil
 	}
@@ -124,23 +124,23 @@ func pickQuantile(s *runtime.Stream, out, x View, dim, at int, frac float64) (bo
 		return false, err
 	}
 	p := newPicker(c, &info, 3)
-	last := c.size() - 1
+	last := c.Len() - 1
 	p.Rank = [3]uint32{uint32(at), uint32(min(at+1, last)), uint32(last)}
 	if p.blocks == 1 {
 		return true, p.middle(s, out, frac)
 	}
-	if err := p.room.alloc(s, up(p.bytes(), 8)); err != nil {
+	if err := p.room.Alloc(s, RoundUp(p.bytes(), 8)); err != nil {
 		return false, fmt.Errorf("quantile of %v: %w", x.Layout.Shape(), err)
 	}
-	defer p.room.free(s)
+	defer p.room.Free(s)
 	if err := p.count(s); err != nil {
 		return false, err
 	}
-	compute, h := x.DType.Compute(), out.header()
+	compute, h := x.DType.Compute(), out.Header()
 	f := dtype.FromFloat(compute, frac).Bits()
-	k := pickBetween.As(kernelType(reflect.SliceOf(x.DType.Type()), uint32s, uint64s, uint32s, ranksType, pickType, compute.Type(), c.backType))
-	g := runtime.Grid{Blocks: runtime.Dim3{X: 1, Y: min(c.ranks.Rows, mostBlocks)}, Threads: runtime.Dim3{X: info.WarpSize}}
-	return true, k.Launch(s, g, slice(x.DType, &h), p.counts, p.prefix, p.left, c.ranks, p.Pick, word(compute, &f), c.back)
+	k := pickBetween.As(KernelType(reflect.SliceOf(x.DType.Type()), Uint32SliceType, uint64s, Uint32SliceType, ranksType, pickType, compute.Type(), c.backType))
+	g := runtime.Grid{Blocks: runtime.Dim3{X: 1, Y: min(c.ranks.Rows, MaxBlocks())}, Threads: runtime.Dim3{X: info.WarpSize}}
+	return true, k.Launch(s, g, SliceArg(x.DType, &h), p.counts, p.prefix, p.left, c.ranks, p.Pick, ScalarArg(compute, &f), c.back)
 }
 
 // fewest is the part of a row up to which elements are picked and not sorted: 1/4.
@@ -153,16 +153,16 @@ type picker struct {
 	threads int
 	blocks  int // of a row
 	lists   int // that a row has of its first elements, each of a part, where it is read once
-	room    scratch
+	room    Scratch
 
 	counts, prefix, left any
 }
 
 // newPicker divides the rows of a sort among blocks.
 func newPicker(c *sorter, info *runtime.Info, targets int) *picker {
-	p := &picker{c: c, threads: min(maxThreads, info.MaxThreads), Pick: kernels.Pick{Targets: dsl.ConstInt(targets), From: dsl.ConstInt(c.key.from), End: dsl.ConstInt(c.key.end)}}
+	p := &picker{c: c, threads: min(MaxThreads, info.MaxThreads), Pick: kernels.Pick{Targets: dsl.ConstInt(targets), From: dsl.ConstInt(c.key.from), End: dsl.ConstInt(c.key.end)}}
 	n, least := c.ranks.N, serialMove
-	if p.Each = 4; serial(info) {
+	if p.Each = 4; SerialBlocks(info) {
 		p.threads = info.WarpSize
 	} else {
 		p.Each = pickAtOnce
@@ -171,7 +171,7 @@ func newPicker(c *sorter, info *runtime.Info, targets int) *picker {
 		least = max(p.threads*pickAtOnce, (n*c.ranks.Rows+blocks-1)/blocks)
 	}
 	p.blocks = (n + least - 1) / least
-	p.Part = up((n+p.blocks-1)/p.blocks, p.threads)
+	p.Part = RoundUp((n+p.blocks-1)/p.blocks, p.threads)
 	p.Parts = p.blocks * (p.threads / info.WarpSize)
 	return p
 }
@@ -187,7 +187,7 @@ func (p *picker) counters(info *runtime.Info) {
 		targets = 1
 	}
 	copies := 4
-	if !serial(info) {
+	if !SerialBlocks(info) {
 		room := min(info.SharedPerBlock-1024, mostCounted, 2*p.Part)
 		for copies < info.WarpSize && 2*copies*targets<<(digitBits+2) <= room {
 			copies *= 2
@@ -202,7 +202,7 @@ const mostCounted = 32 << 10
 func (p *picker) passes() int { return int(p.End-p.From) / digitBits }
 
 func (p *picker) grid() runtime.Grid {
-	return runtime.Grid{Blocks: runtime.Dim3{X: p.blocks, Y: min(p.c.ranks.Rows, mostBlocks)}, Threads: runtime.Dim3{X: p.threads}}
+	return runtime.Grid{Blocks: runtime.Dim3{X: p.blocks, Y: min(p.c.ranks.Rows, MaxBlocks())}, Threads: runtime.Dim3{X: p.threads}}
 }
 
 // bytes is the memory that counting takes.
@@ -214,15 +214,15 @@ func (p *picker) bytes() int {
 // has memory for that.
 func (p *picker) count(s *runtime.Stream) error {
 	slots := p.passes() * p.c.ranks.Rows * int(p.Targets)
-	p.room.used = up(p.room.used, 8)
-	h := p.room.take(8, slots)
+	p.room.Used = RoundUp(p.room.Used, 8)
+	h := p.room.Take(8, slots)
 	words, err := runtime.View[uint64](h.Buf)
 	if err != nil {
 		return err
 	}
 	p.prefix = words.Slice(h.Off, h.Off+h.Len)
-	left, counts := p.room.take(4, slots), p.room.take(4, slots<<digitBits)
-	p.left, p.counts = slice(dtype.U32, &left), slice(dtype.U32, &counts)
+	left, counts := p.room.Take(4, slots), p.room.Take(4, slots<<digitBits)
+	p.left, p.counts = SliceArg(dtype.U32, &left), SliceArg(dtype.U32, &counts)
 	zeros, err := layout.New(layout.Shape{counts.Len}, []int{1}, counts.Off)
 	if err != nil {
 		return err
@@ -231,9 +231,9 @@ func (p *picker) count(s *runtime.Stream) error {
 		return err
 	}
 	c := p.c
-	k := pickCount.As(kernelType(uint32s, uint64s, uint32s, reflect.SliceOf(c.x.DType.Type()), ranksType, orderType, pickType, c.fnType))
+	k := pickCount.As(KernelType(Uint32SliceType, uint64s, Uint32SliceType, reflect.SliceOf(c.X.DType.Type()), ranksType, orderType, pickType, c.fnType))
 	_, _, x := c.results()
-	info := infoOf(s.Device())
+	info := DeviceInfo(s.Device())
 	for p.Pass = range p.passes() {
 		p.First, p.Shift = p.Pass == 0, int(p.End)-(p.Pass+1)*digitBits
 		p.counters(&info)
@@ -253,23 +253,23 @@ func (p *picker) order() kernels.Order {
 // take stores the first elements of the rows, in order.
 func (p *picker) take(s *runtime.Stream) error {
 	c := p.c
-	shape := slices.Clone(c.x.Layout.Shape())
-	shape[c.dim] = c.order.Take
+	shape := slices.Clone(c.X.Layout.Shape())
+	shape[c.Dim] = c.order.Take
 	taken := slices.Clone(shape)
-	shape[c.dim] *= max(p.lists, 1)
+	shape[c.Dim] *= max(p.lists, 1)
 	if err := c.place(&c.ranks, View{Layout: layout.Contiguous(shape)}); err != nil {
 		return err
 	}
 	n, sides := shape.Count(), 2*c.ranks.Rows*p.Parts
-	counts := up(p.bytes(), 8) + 8*sides
+	counts := RoundUp(p.bytes(), 8) + 8*sides
 	if p.blocks == 1 || p.lists > 0 {
 		counts = 0
 	}
-	if err := p.room.alloc(s, counts+up(n*c.x.DType.Size(), 8)+up(8*n, 16)); err != nil {
-		return fmt.Errorf("topk of %v: %w", c.x.Layout.Shape(), err)
+	if err := p.room.Alloc(s, counts+RoundUp(n*c.X.DType.Size(), 8)+RoundUp(8*n, 16)); err != nil {
+		return fmt.Errorf("topk of %v: %w", c.X.Layout.Shape(), err)
 	}
-	defer p.room.free(s)
-	some, from, places := p.view(c.x.DType, shape), p.view(dtype.U32, shape), p.view(dtype.U32, taken)
+	defer p.room.Free(s)
+	some, from, places := p.view(c.X.DType, shape), p.view(dtype.U32, shape), p.view(dtype.U32, taken)
 	pick := p.pick
 	if p.lists > 0 {
 		pick = p.pickFirst
@@ -284,41 +284,41 @@ func (p *picker) take(s *runtime.Stream) error {
 		values = View{}
 	}
 	if c.indices.Buf == nil {
-		return Sort(s, values, View{}, some, c.dim, down)
+		return Sort(s, values, View{}, some, c.Dim, down)
 	}
-	if err := Sort(s, values, places, some, c.dim, down); err != nil {
+	if err := Sort(s, values, places, some, c.Dim, down); err != nil {
 		return err
 	}
-	return Gather(s, c.indices, from, places, c.dim)
+	return Gather(s, c.indices, from, places, c.Dim)
 }
 
 // view returns elements in the room, which has memory for them.
 func (p *picker) view(d dtype.DType, shape layout.Shape) View {
-	p.room.used = up(p.room.used, 8)
-	l, _ := layout.New(shape, shape.Strides(), p.room.take(d.Size(), shape.Count()).Off) // of a shape that is right
-	return View{Buf: p.room.buf, DType: d, Layout: l}
+	p.room.Used = RoundUp(p.room.Used, 8)
+	l, _ := layout.New(shape, shape.Strides(), p.room.Take(d.Size(), shape.Count()).Off) // of a shape that is right
+	return View{Buf: p.room.Buf, DType: d, Layout: l}
 }
 
 // pickRows is pick of rows that a block each has by itself.
 func (p *picker) pickRows(s *runtime.Stream, some, from View) error {
 	c := p.c
-	ts := reflect.SliceOf(c.x.DType.Type())
+	ts := reflect.SliceOf(c.X.DType.Type())
 	_, _, x := c.results()
-	to, at := some.header(), from.header()
-	k := pickRows.As(kernelType(ts, uint32s, ts, ranksType, orderType, pickType, c.fnType))
-	return k.Launch(s, p.alone(s), slice(c.x.DType, &to), slice(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.fn)
+	to, at := some.Header(), from.Header()
+	k := pickRows.As(KernelType(ts, Uint32SliceType, ts, ranksType, orderType, pickType, c.fnType))
+	return k.Launch(s, p.alone(s), SliceArg(c.X.DType, &to), SliceArg(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.fn)
 }
 
 // pickFirst is pick that reads rows once.
 func (p *picker) pickFirst(s *runtime.Stream, some, from View) error {
 	c := p.c
-	ts := reflect.SliceOf(c.x.DType.Type())
+	ts := reflect.SliceOf(c.X.DType.Type())
 	_, _, x := c.results()
-	to, at := some.header(), from.header()
-	info := infoOf(s.Device())
-	g := runtime.Grid{Blocks: runtime.Dim3{X: p.lists, Y: min(c.ranks.Rows, mostBlocks)}, Threads: runtime.Dim3{X: info.WarpSize}}
-	k := pickFirst.As(kernelType(ts, uint32s, ts, ranksType, orderType, pickType, c.fnType))
-	return k.Launch(s, g, slice(c.x.DType, &to), slice(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.fn)
+	to, at := some.Header(), from.Header()
+	info := DeviceInfo(s.Device())
+	g := runtime.Grid{Blocks: runtime.Dim3{X: p.lists, Y: min(c.ranks.Rows, MaxBlocks())}, Threads: runtime.Dim3{X: info.WarpSize}}
+	k := pickFirst.As(KernelType(ts, Uint32SliceType, ts, ranksType, orderType, pickType, c.fnType))
+	return k.Launch(s, g, SliceArg(c.X.DType, &to), SliceArg(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.fn)
 }
 
 // pick stores some elements of each row, the first ones but not in order, and where they are
@@ -331,17 +331,17 @@ func (p *picker) pick(s *runtime.Stream, some, from View) error {
 	// How many each warp finds on both sides of the last one, and their sums.
 	both := layout.Shape{2 * c.ranks.Rows, p.Parts}
 	sides, sums := p.view(dtype.U32, both), p.view(dtype.U32, both)
-	ts := reflect.SliceOf(c.x.DType.Type())
+	ts := reflect.SliceOf(c.X.DType.Type())
 	_, _, x := c.results()
-	to, at, n, sum := some.header(), from.header(), sides.header(), sums.header()
+	to, at, n, sum := some.Header(), from.Header(), sides.Header(), sums.Header()
 	u32 := dtype.U32
-	k := pickSides.As(kernelType(uint32s, uint32s, uint64s, uint32s, ts, ranksType, orderType, pickType, c.fnType))
-	if err := k.Launch(s, p.grid(), slice(u32, &n), p.counts, p.prefix, p.left, x, c.ranks, p.order(), p.Pick, c.fn); err != nil {
+	k := pickSides.As(KernelType(Uint32SliceType, Uint32SliceType, uint64s, Uint32SliceType, ts, ranksType, orderType, pickType, c.fnType))
+	if err := k.Launch(s, p.grid(), SliceArg(u32, &n), p.counts, p.prefix, p.left, x, c.ranks, p.order(), p.Pick, c.fn); err != nil {
 		return err
 	}
 	if err := CumSum.Run(s, sums, sides, 1); err != nil {
 		return err
 	}
-	k = pickTake.As(kernelType(ts, uint32s, uint32s, uint64s, ts, ranksType, orderType, pickType, c.fnType))
-	return k.Launch(s, p.grid(), slice(c.x.DType, &to), slice(u32, &at), slice(u32, &sum), p.prefix, x, c.ranks, p.order(), p.Pick, c.fn)
+	k = pickTake.As(KernelType(ts, Uint32SliceType, Uint32SliceType, uint64s, ts, ranksType, orderType, pickType, c.fnType))
+	return k.Launch(s, p.grid(), SliceArg(c.X.DType, &to), SliceArg(u32, &at), SliceArg(u32, &sum), p.prefix, x, c.ranks, p.order(), p.Pick, c.fn)
 }

@@ -11,21 +11,22 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
+// How walks are divided among blocks and threads.
 const (
-	maxThreads  = 256 // of a block
-	perThread   = 4   // elements of a thread, where there are enough
-	manyThreads = 128 // of a block whose threads take many elements at once
-	mostMany    = 16  // elements of those
-	mostVector  = 8   // neighbours among those
-	vectorBytes = 16  // the most that a thread moves at once
-	shortestRow = 32  // below, blocks do not go along rows
-	maxBlocksY  = 32768
+	MaxThreads     = 256 // of a block
+	ItemsPerThread = 4   // elements of a thread, where there are enough
+	VectorThreads  = 128 // of a block whose threads have many items each
+	mostMany       = 16  // elements of those
+	mostVector     = 8   // neighbours among those
+	VectorBytes    = 16  // of the widest load or store
+	ShortestRow    = 32  // below, blocks do not go along rows
+	MaxGridY       = 32768 // the most blocks in y or z
 )
 
-// plan joins the dimensions of the operands, which have the same shape, and divides the
+// PlanViews joins the dimensions of the operands, which have the same shape, and divides the
 // elements among blocks. It reports false if there are none.
-func plan(w *kernels.Walk, g *runtime.Grid, dev *runtime.Device, of []View) (bool, error) {
-	info := infoOf(dev)
+func PlanViews(w *kernels.Walk, g *runtime.Grid, dev *runtime.Device, of []View) (bool, error) {
+	info := DeviceInfo(dev)
 	return planFor(w, g, &info, of)
 }
 
@@ -49,18 +50,18 @@ func planFor(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, of []View) (b
 	}
 	*w = kernels.Walk{Mode: kernels.Dims, Rank: dsl.ConstInt(max(1, len(m.Sizes))), N: n, Rows: 1}
 	for d, size := range m.Sizes {
-		w.Size[d], w.Div[d] = size, divisor(size)
+		w.Size[d], w.Div[d] = size, Divisor(size)
 		for k := range of {
 			w.Step[k][d] = m.Strides[k][d]
 		}
 	}
-	if row := w.Size[0]; row >= shortestRow {
+	if row := w.Size[0]; row >= ShortestRow {
 		w.Mode, w.Rows, w.N = kernels.Rows, n/row, row
 		for k := range of {
 			w.Kind[k] = kind(w.Step[k][0])
 		}
 	}
-	w.Wide = dsl.ConstBool(divides(w) > math.MaxInt32)
+	w.Wide = dsl.ConstBool(LargestDividend(w) > math.MaxInt32)
 	*g = split(w, info, w.Rows)
 	return true, nil
 }
@@ -89,20 +90,20 @@ func kind(step int) dsl.ConstInt {
 // device to have work for all the threads that they can hold, and some more so that
 // none waits long for another; each thread has several elements then.
 func split(w *kernels.Walk, info *runtime.Info, rows int) runtime.Grid {
-	threads := min(maxThreads, info.ThreadsPerUnit, info.MaxThreads)
+	threads := min(MaxThreads, info.ThreadsPerUnit, info.MaxThreads)
 	fewest := 4 * info.Units * max(1, info.ThreadsPerUnit/threads)
-	part := threads * perThread
+	part := threads * ItemsPerThread
 	serial := info.ThreadsPerUnit <= info.WarpSize // blocks of a unit come one after the other
 	switch {
 	case serial:
-		part = max(part, up((w.N*rows+fewest-1)/fewest, threads))
+		part = max(part, RoundUp((w.N*rows+fewest-1)/fewest, threads))
 	case w.N*rows < part*fewest:
 		part = threads
 	}
-	w.Part = min(part, up(w.N, threads))
+	w.Part = min(part, RoundUp(w.N, threads))
 	blocks := runtime.Dim3{X: (w.N + w.Part - 1) / w.Part}
 	if w.Mode == kernels.Rows {
-		blocks.Y = min(rows, mostBlocks)
+		blocks.Y = min(rows, MaxBlocks())
 		if serial {
 			blocks.Y = min(rows, max(1, fewest/blocks.X))
 		}
@@ -132,16 +133,16 @@ func together(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, of []View) {
 	for k := range of {
 		widest = max(widest, of[k].DType.Size())
 	}
-	vec := min(mostVector, max(1, vectorBytes/widest))
+	vec := min(mostVector, max(1, VectorBytes/widest))
 	for vec > 1 && !neighbours(w, of, vec) {
 		vec /= 2
 	}
 	many := mostMany // as found on an H200
 	if widest >= 4 {
-		many = 2 * vectorBytes / widest
+		many = 2 * VectorBytes / widest
 	}
 	w.N, w.Vec, w.Many = n, dsl.ConstInt(vec), dsl.ConstInt(many)
-	threads := min(manyThreads, info.ThreadsPerUnit, info.MaxThreads)
+	threads := min(VectorThreads, info.ThreadsPerUnit, info.MaxThreads)
 	w.Part = threads * many
 	if n < info.Units*w.Part {
 		w.Part = threads // few elements: each has a thread
@@ -160,7 +161,7 @@ func neighbours(w *kernels.Walk, of []View, vec int) bool {
 		if !unit {
 			continue
 		}
-		if at := of[k].Buf.Addr() + uint64(of[k].Layout.Offset()*of[k].DType.Size()); at%vectorBytes != 0 {
+		if at := of[k].Buf.Addr() + uint64(of[k].Layout.Offset()*of[k].DType.Size()); at%VectorBytes != 0 {
 			return false
 		}
 		for d := 1; w.Mode != kernels.Flat && d < int(w.Rank); d++ {
@@ -172,26 +173,26 @@ func neighbours(w *kernels.Walk, of []View, vec int) bool {
 	return true
 }
 
-// divides is the largest number that the walk divides, 0 if it divides none.
-func divides(w *kernels.Walk) int {
-	switch {
-	case w.Mode == kernels.Rows && w.Rank > 2:
-		return w.Rows
-	case w.Mode == kernels.Dims && w.Rank > 1:
-		return w.N
-	}
-	return 0
-}
+// RoundUp returns the next multiple of a number.
+func RoundUp(n, to int) int { return (n + to - 1) / to * to }
 
-func up(n, to int) int { return (n + to - 1) / to * to }
-
-// divisor prepares a size for division by a product. Sizes that do not fit are those
+// Divisor prepares a size for division by a product. Sizes that do not fit are those
 // of walks that are Wide.
-func divisor(n int) kernels.Divisor {
+func Divisor(n int) kernels.Divisor {
 	if n > math.MaxInt32 {
 		return kernels.Divisor{}
 	}
 	shift := bits.Len32(uint32(n - 1))
 	mul := (uint64(1)<<32*(uint64(1)<<shift-uint64(n)))/uint64(n) + 1
 	return kernels.Divisor{By: uint32(n), Mul: uint32(mul), Shift: uint32(shift)}
+}
+
+// Multiples reports whether numbers are multiples of n.
+func Multiples(n int, of ...int) bool {
+	for _, x := range of {
+		if x%n != 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -93,20 +93,20 @@ func (p *Pooling) empty(x layout.Shape) error {
 
 var (
 	poolingType = reflect.TypeFor[kernels.Pooling]()
-	avgPool     = family{name: "avg_pool", kernel: jit.Of(kernels.AvgPool[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, poolingType, function(2, c, c), function(2, c, c)}
+	avgPool     = TypedKernel{Name: "avg_pool", Kernel: jit.Of(kernels.AvgPool[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, poolingType, FuncType(2, c, c), FuncType(2, c, c)}
 	}}
-	maxPool = family{name: "max_pool", kernel: jit.Of(kernels.MaxPool[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), int64s, walkType, poolingType, function(2, c, boolType)}
+	maxPool = TypedKernel{Name: "max_pool", Kernel: jit.Of(kernels.MaxPool[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), Int64SliceType, WalkType, poolingType, FuncType(2, c, BoolType)}
 	}}
-	avgPatch = family{name: "avg_pool", kernel: jit.Of(kernels.AvgPoolPatch[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, poolingType, patchType, pairType, pairType, function(2, c, c), function(2, c, c)}
+	avgPatch = TypedKernel{Name: "avg_pool", Kernel: jit.Of(kernels.AvgPoolPatch[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, poolingType, patchType, pairType, pairType, FuncType(2, c, c), FuncType(2, c, c)}
 	}}
-	maxPatch = family{name: "max_pool", kernel: jit.Of(kernels.MaxPoolPatch[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), int64s, walkType, poolingType, patchType, pairType, pairType, pairType, function(2, c, boolType)}
+	maxPatch = TypedKernel{Name: "max_pool", Kernel: jit.Of(kernels.MaxPoolPatch[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), Int64SliceType, WalkType, poolingType, patchType, pairType, pairType, pairType, FuncType(2, c, BoolType)}
 	}}
 	patchType, pairType = reflect.TypeFor[kernels.Patch](), reflect.TypeFor[[2]int]()
-	quotient, more      = jit.Func(kernels.Div[float32]), jit.Func(kernels.More[float32])
+	more                = jit.Func(kernels.More[float32])
 	times               = jit.Func(kernels.Mul[float32])
 )
 
@@ -117,24 +117,24 @@ func AvgPool(s *runtime.Stream, out, x View, p Pooling) error {
 		return err
 	}
 	ct := x.DType.Compute()
-	two := function(2, ct.Type(), ct.Type())
-	add, div := plus.As(two), quotient.As(two)
+	two := FuncType(2, ct.Type(), ct.Type())
+	add, div := AddFn.As(two), DivFn.As(two)
 	if n := c.window.Kernel[0] * c.window.Kernel[1]; ct == dtype.F32 && n&(n-1) == 0 && n < 1<<24 && !bool(c.window.Over) && (c.window.Outside || !bool(c.window.Clip)) {
 		c.window.Inverse, div = true, times.As(two)
 	}
-	to, from := out.header(), x.header()
+	to, from := out.Header(), x.Header()
 	if c.patched {
-		k, err := avgPatch.of(x.DType, ct)
+		k, err := avgPatch.Of(x.DType, ct)
 		if err != nil {
 			return err
 		}
-		return k.Launch(s, c.grid, slice(out.DType, &to), slice(x.DType, &from), c.walk, c.window, c.patch, c.shape, c.steps, add, div)
+		return k.Launch(s, c.grid, SliceArg(out.DType, &to), SliceArg(x.DType, &from), c.walk, c.window, c.patch, c.shape, c.steps, add, div)
 	}
-	k, err := avgPool.of(x.DType, ct)
+	k, err := avgPool.Of(x.DType, ct)
 	if err != nil {
 		return err
 	}
-	return k.Launch(s, c.grid, slice(out.DType, &to), slice(x.DType, &from), c.walk, c.window, add, div)
+	return k.Launch(s, c.grid, SliceArg(out.DType, &to), SliceArg(x.DType, &from), c.walk, c.window, add, div)
 }
 
 // MaxPool stores the largest elements of the windows of x in out, NaN where there is
@@ -145,12 +145,12 @@ func MaxPool(s *runtime.Stream, out, which, x View, p Pooling) error {
 	var at runtime.SliceHeader
 	if which.Buf != nil {
 		if which.DType != dtype.I64 {
-			return unsupported("max_pool with places", which.DType, dtype.I64.String())
+			return Unsupported("max_pool with places", which.DType, dtype.I64.String())
 		}
-		if err := sameShape("max_pool", which.Layout.Shape(), out.Layout.Shape()); err != nil {
+		if err := SameShape("max_pool", which.Layout.Shape(), out.Layout.Shape()); err != nil {
 			return err
 		}
-		places, at = which.Layout, which.header()
+		places, at = which.Layout, which.Header()
 	}
 	if err := p.empty(x.Layout.Shape()); err != nil {
 		return err
@@ -161,20 +161,20 @@ func MaxPool(s *runtime.Stream, out, which, x View, p Pooling) error {
 	}
 	c.window.Places = which.Buf != nil
 	ct := x.DType.Compute()
-	largest := more.As(function(2, ct.Type(), boolType))
-	to, from := out.header(), x.header()
+	largest := more.As(FuncType(2, ct.Type(), BoolType))
+	to, from := out.Header(), x.Header()
 	if c.patched {
-		k, err := maxPatch.of(x.DType, ct)
+		k, err := maxPatch.Of(x.DType, ct)
 		if err != nil {
 			return err
 		}
-		return k.Launch(s, c.grid, slice(out.DType, &to), slice(x.DType, &from), slice(dtype.I64, &at), c.walk, c.window, c.patch, c.shape, c.steps, c.places, largest)
+		return k.Launch(s, c.grid, SliceArg(out.DType, &to), SliceArg(x.DType, &from), SliceArg(dtype.I64, &at), c.walk, c.window, c.patch, c.shape, c.steps, c.places, largest)
 	}
-	k, err := maxPool.of(x.DType, ct)
+	k, err := maxPool.Of(x.DType, ct)
 	if err != nil {
 		return err
 	}
-	return k.Launch(s, c.grid, slice(out.DType, &to), slice(x.DType, &from), slice(dtype.I64, &at), c.walk, c.window, largest)
+	return k.Launch(s, c.grid, SliceArg(out.DType, &to), SliceArg(x.DType, &from), SliceArg(dtype.I64, &at), c.walk, c.window, largest)
 }
 
 // pooling is how windows go over an input.
@@ -196,10 +196,10 @@ func (p *Pooling) plan(s *runtime.Stream, out, x View, which layout.Layout, down
 	if err != nil {
 		return c, false, err
 	}
-	if err := sameShape("pooling", out.Layout.Shape(), shape); err != nil {
+	if err := SameShape("pooling", out.Layout.Shape(), shape); err != nil {
 		return c, false, err
 	}
-	if err := sameType("pooling", out, x); err != nil {
+	if err := SameType("pooling", out, x); err != nil {
 		return c, false, err
 	}
 	rank, n := len(shape), len(p.Kernel)
@@ -232,26 +232,26 @@ func (p *Pooling) plan(s *runtime.Stream, out, x View, which layout.Layout, down
 	if err != nil {
 		return c, false, err
 	}
-	ok, err = walkOver(s, &c.walk, &c.grid, out.Layout, from, along(shape, places[0]), along(shape, places[1]), which)
+	ok, err = PlanWalk(s, &c.walk, &c.grid, out.Layout, from, BroadcastAlong(shape, places[0]), BroadcastAlong(shape, places[1]), which)
 	return c, ok, err
 }
 
 // patches plans patches of the last n dimensions, or reports false where windows are large,
 // apart, or not many.
 func (c *pooling) patches(s *runtime.Stream, out, x layout.Layout, n, down int) bool {
-	info := infoOf(s.Device())
+	info := DeviceInfo(s.Device())
 	k, p := &c.window, &c.patch
-	if serial(&info) || k.Kernel[0]*k.Kernel[1] > mostWindow || k.Dilation != [2]int{1, 1} || max(p.Pace[0], p.Pace[1]) > mostPace {
+	if SerialBlocks(&info) || k.Kernel[0]*k.Kernel[1] > mostWindow || k.Dilation != [2]int{1, 1} || max(p.Pace[0], p.Pace[1]) > mostPace {
 		return false
 	}
 	p.High, p.Long, p.Left = dsl.ConstInt(k.Kernel[0]), dsl.ConstInt(k.Kernel[1]), dsl.ConstInt(k.Pad[1])
 	p.In, p.X, p.Clip = k.In, k.X, k.Clip
-	p.Unit = boolConst(k.X[1] == 1 && c.steps[1] == 1)
+	p.Unit = dsl.ConstBool(k.X[1] == 1 && c.steps[1] == 1)
 	patchwork(p, out.Count()/max(1, c.shape[0]*c.shape[1]), c.shape[0], c.shape[1], down, info.Units*info.ThreadsPerUnit)
 	if bool(p.Unit) && p.Side == patchSide {
 		last := out.Rank() - 1
-		p.OutVec = boolConst(even(patchSide, c.shape[1]) && even(patchSide, out.Strides()[:last]...))
-		p.XVec = boolConst(inVectors(p, c.shape[1]) && even(patchSide, x.Strides()[:last]...))
+		p.OutVec = dsl.ConstBool(Multiples(patchSide, c.shape[1]) && Multiples(patchSide, out.Strides()[:last]...))
+		p.XVec = dsl.ConstBool(inVectors(p, c.shape[1]) && Multiples(patchSide, x.Strides()[:last]...))
 	}
 	return max(p.N, p.In[0], p.In[1]) <= math.MaxInt32
 }
@@ -265,13 +265,13 @@ func (c *pooling) planes(s *runtime.Stream, n int, of ...layout.Layout) (bool, e
 			return false, err
 		}
 	}
-	info := infoOf(s.Device())
+	info := DeviceInfo(s.Device())
 	c.patched = true
-	if ok, err := walkOver(s, &c.walk, &c.grid, of...); !ok || c.patch.N == 0 {
+	if ok, err := PlanWalk(s, &c.walk, &c.grid, of...); !ok || c.patch.N == 0 {
 		return false, err
 	}
-	anyOrder(&c.walk, of[0].Count())
-	c.grid = runtime.Cover(c.patch.N, min(maxThreads, info.MaxThreads, info.ThreadsPerUnit))
+	RandomAccess(&c.walk, of[0].Count())
+	c.grid = runtime.Cover(c.patch.N, min(MaxThreads, info.MaxThreads, info.ThreadsPerUnit))
 	return true, nil
 }
 
@@ -288,9 +288,9 @@ const (
 // below is how many results, one below the other, a thread has at most so many of: where
 // a CPU has vectors along rows, one is as fast.
 func below(s *runtime.Stream, shape layout.Shape, most int) dsl.ConstInt {
-	info := infoOf(s.Device())
+	info := DeviceInfo(s.Device())
 	n := 1
-	for !serial(&info) && 2*n <= min(most, 4) && shape[len(shape)-2] >= 2*n && shape.Count()/(2*n) >= info.Units*info.ThreadsPerUnit {
+	for !SerialBlocks(&info) && 2*n <= min(most, 4) && shape[len(shape)-2] >= 2*n && shape.Count()/(2*n) >= info.Units*info.ThreadsPerUnit {
 		n *= 2
 	}
 	return dsl.ConstInt(n)
@@ -309,31 +309,22 @@ func walkBelow(s *runtime.Stream, w *kernels.Walk, g *runtime.Grid, rows, cols i
 		}
 		of[i], _ = layout.New(shape, strides, l.Offset()) // smaller than one that was right
 	}
-	if ok, err := walkOver(s, w, g, of...); !ok {
+	if ok, err := PlanWalk(s, w, g, of...); !ok {
 		return false, err
 	}
-	if info := infoOf(s.Device()); !serial(&info) {
-		everyElement(w, g, &info, of[0].Count())
+	if info := DeviceInfo(s.Device()); !SerialBlocks(&info) {
+		OnePerThread(w, g, &info, of[0].Count())
 	}
 	return true, nil
 }
 
-// everyElement makes a walk over n elements one in which each thread has one, whatever
-// row it is in.
-func everyElement(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, n int) {
-	anyOrder(w, n)
-	threads := min(maxThreads, info.MaxThreads, info.ThreadsPerUnit)
-	w.Part = threads
-	*g = runtime.Grid{Blocks: runtime.Dim3{X: (n + threads - 1) / threads}, Threads: runtime.Dim3{X: threads}}
-}
-
 var (
 	resizeType = reflect.TypeFor[kernels.Resize]()
-	nearest    = family{name: "upsample_nearest", kernel: jit.Of(kernels.Nearest[float32]), params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, resizeType}
+	nearest    = TypedKernel{Name: "upsample_nearest", Kernel: jit.Of(kernels.Nearest[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, resizeType}
 	}}
-	bilinear = family{name: "upsample_bilinear", kernel: jit.Of(kernels.Bilinear[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, resizeType, c, c, reflect.TypeFor[dsl.ConstBool](), function(3, c, c)}
+	bilinear = TypedKernel{Name: "upsample_bilinear", Kernel: jit.Of(kernels.Bilinear[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, resizeType, c, c, reflect.TypeFor[dsl.ConstBool](), FuncType(3, c, c)}
 	}}
 )
 
@@ -344,13 +335,13 @@ func UpsampleNearest(s *runtime.Stream, out, x View, n int) error {
 	if !ok {
 		return err
 	}
-	t := carrier(x.DType)
-	k, err := nearest.of(t, t)
+	t := Carrier(x.DType)
+	k, err := nearest.Of(t, t)
 	if err != nil {
 		return err
 	}
-	to, from := out.header(), x.header()
-	return k.Launch(s, g, slice(t, &to), slice(t, &from), w, r)
+	to, from := out.Header(), x.Header()
+	return k.Launch(s, g, SliceArg(t, &to), SliceArg(t, &from), w, r)
 }
 
 // Bilinear says where the places of a result of [UpsampleBilinear] or [UpsampleBicubic]
@@ -368,17 +359,17 @@ func UpsampleBilinear(s *runtime.Stream, out, x View, b Bilinear) error {
 		return err
 	}
 	if !x.DType.IsFloat() {
-		return unsupported("upsample_bilinear", x.DType, floats.String())
+		return Unsupported("upsample_bilinear", x.DType, Floats.String())
 	}
 	c := x.DType.Compute()
-	k, err := bilinear.of(x.DType, c)
+	k, err := bilinear.Of(x.DType, c)
 	if err != nil {
 		return err
 	}
 	scale := b.steps(c, r.In, r.Out)
 	r.Near = near(r.Rows, b.step(0, r.In[0], r.Out[0]))
-	to, from := out.header(), x.header()
-	return k.Launch(s, g, slice(x.DType, &to), slice(x.DType, &from), w, r, word(c, &scale[0]), word(c, &scale[1]), boolConst(b.AlignCorners), mad(c))
+	to, from := out.Header(), x.Header()
+	return k.Launch(s, g, SliceArg(x.DType, &to), SliceArg(x.DType, &from), w, r, ScalarArg(c, &scale[0]), ScalarArg(c, &scale[1]), dsl.ConstBool(b.AlignCorners), MulAddFn(c))
 }
 
 // steps returns how far places of the result are apart in the input, along both axes, in a
@@ -421,7 +412,7 @@ func resize(s *runtime.Stream, out, x View, n int) (w kernels.Walk, g runtime.Gr
 		return w, g, r, false, fmt.Errorf("%w: %d dimensions of %v to %v", layout.ErrRank, n, x.Layout.Shape(), shape)
 	}
 	lead := rank - n
-	if err := sameType("upsampling", out, x); err != nil {
+	if err := SameType("upsampling", out, x); err != nil {
 		return w, g, r, false, err
 	}
 	if !shape[:lead].Equal(x.Layout.Shape()[:lead]) || slices.Contains(x.Layout.Shape()[lead:], 0) {
@@ -429,11 +420,11 @@ func resize(s *runtime.Stream, out, x View, n int) (w kernels.Walk, g runtime.Gr
 	}
 	strides := slices.Clone(x.Layout.Strides())
 	var places [2]map[int]int
-	r = kernels.Resize{Rows: 1, Cols: 1, In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]kernels.Divisor{divisor(1), divisor(1)}}
+	r = kernels.Resize{Rows: 1, Cols: 1, In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]kernels.Divisor{Divisor(1), Divisor(1)}}
 	for d := lead; d < rank; d++ {
 		a := d - rank + 2
 		r.In[a], r.Out[a], r.X[a] = x.Layout.Shape()[d], shape[d], strides[d]
-		r.Div[a] = divisor(max(1, shape[d]))
+		r.Div[a] = Divisor(max(1, shape[d]))
 		r.Wide = r.Wide || r.In[a]*r.Out[a] > math.MaxInt32
 		places[a], strides[d] = map[int]int{d: 1}, 0
 		if a == 0 {
@@ -444,11 +435,11 @@ func resize(s *runtime.Stream, out, x View, n int) (w kernels.Walk, g runtime.Gr
 	if err != nil {
 		return w, g, r, false, err
 	}
-	info := infoOf(s.Device())
-	if strides := out.Layout.Strides(); n == 2 && !serial(&info) && strides[rank-1] == 1 && even(resizedCols, shape[rank-1]) && even(resizedCols, strides[:rank-1]...) {
+	info := DeviceInfo(s.Device())
+	if strides := out.Layout.Strides(); n == 2 && !SerialBlocks(&info) && strides[rank-1] == 1 && Multiples(resizedCols, shape[rank-1]) && Multiples(resizedCols, strides[:rank-1]...) {
 		r.Cols = resizedCols
 	}
 	r.Rows = min(r.Rows, resizedAtOnce/r.Cols)
-	ok, err = walkBelow(s, &w, &g, int(r.Rows), int(r.Cols), out.Layout, from, along(shape, places[0]), along(shape, places[1]))
+	ok, err = walkBelow(s, &w, &g, int(r.Rows), int(r.Cols), out.Layout, from, BroadcastAlong(shape, places[0]), BroadcastAlong(shape, places[1]))
 	return w, g, r, ok, err
 }

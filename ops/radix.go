@@ -15,7 +15,7 @@ import (
 // tile is how blocks of several warps sort rows of n.
 func (c *sorter) tile(info *runtime.Info, n int) *tile {
 	size := 4
-	if c.key.typ == key64 {
+	if c.key.typ == Uint64Type {
 		size = 8
 	}
 	return newTile(info, size, n)
@@ -32,7 +32,7 @@ func (t *tile) room() int { return int(t.Room) }
 // newTile returns tiles for keys of so many bytes, of rows of n: no larger than these, or
 // than there is shared memory for.
 func newTile(info *runtime.Info, size, n int) *tile {
-	t := &tile{threads: min(maxThreads, info.MaxThreads)}
+	t := &tile{threads: min(MaxThreads, info.MaxThreads)}
 	warps := t.threads / info.WarpSize
 	t.Bits = digitBits
 	for warps<<t.Bits > mostCounters || 1<<t.Bits > t.threads {
@@ -75,31 +75,31 @@ var (
 	sortSweep     = jit.Of(kernels.SortSweep[float32, uint32])
 )
 
-// radix is a sort of rows of keys by their digits, and its memory.
-type radix struct {
-	rows, n   int
-	wide      bool    // keys have 64 bits
-	from, end int     // the bits that differ
+// Radix is a sort of rows of keys by their digits, and its memory.
+type Radix struct {
+	Rows, N   int
+	Wide      bool    // keys have 64 bits
+	from, End int     // the bits that differ
 	of        *sorter // whose rows these are, if the keys are not there yet
 
 	part, parts, threads int    // of a row, which a block has
 	tile                 *tile  // of blocks of several warps
-	keys                 [2]any // slices of keys
-	at                   [2]any // of where they were
+	Keys                 [2]any // slices of keys
+	At                   [2]any // of where they were
 	counts               any
 	sums, count          View
 	words                runtime.SliceHeader // of sweeps, if there are any
 	passes               int
-	room                 scratch
+	Scratch              Scratch
 }
 
-func (m *radix) grid() runtime.Grid {
-	return runtime.Grid{Blocks: runtime.Dim3{X: m.parts, Y: min(m.rows, mostBlocks)}, Threads: runtime.Dim3{X: m.threads}}
+func (m *Radix) grid() runtime.Grid {
+	return runtime.Grid{Blocks: runtime.Dim3{X: m.parts, Y: min(m.Rows, MaxBlocks())}, Threads: runtime.Dim3{X: m.threads}}
 }
 
-// run sorts the keys that are in the first slice. It returns which slices have them then,
+// Run sorts the keys that are in the first slice. It returns which slices have them then,
 // and where they were in their rows.
-func (m *radix) run(s *runtime.Stream, info *runtime.Info) (here int, err error) {
+func (m *Radix) Run(s *runtime.Stream, info *runtime.Info) (here int, err error) {
 	pass := m.serialPass
 	switch {
 	case m.words.Len > 0:
@@ -110,7 +110,7 @@ func (m *radix) run(s *runtime.Stream, info *runtime.Info) (here int, err error)
 	case m.tile != nil:
 		pass = m.tilePass
 	}
-	for shift := m.from; shift < m.end; shift += m.digit() {
+	for shift := m.from; shift < m.End; shift += m.digit() {
 		if err := pass(s, here, shift); err != nil {
 			return here, err
 		}
@@ -120,7 +120,7 @@ func (m *radix) run(s *runtime.Stream, info *runtime.Info) (here int, err error)
 }
 
 // digit is how many bits a digit has.
-func (m *radix) digit() int {
+func (m *Radix) digit() int {
 	if m.tile != nil {
 		return int(m.tile.Bits)
 	}
@@ -128,23 +128,23 @@ func (m *radix) digit() int {
 }
 
 // serialPass moves the keys by one digit, with blocks of one warp.
-func (m *radix) serialPass(s *runtime.Stream, here, shift int) error {
+func (m *Radix) serialPass(s *runtime.Stream, here, shift int) error {
 	ks := m.slices()
-	count := sortCount.As(kernelType(uint32s, ks, intType, intType, intType, intType))
-	if err := count.Launch(s, m.grid(), m.counts, m.keys[here], m.n, m.part, m.rows, shift); err != nil {
+	count := sortCount.As(KernelType(Uint32SliceType, ks, IntType, IntType, IntType, IntType))
+	if err := count.Launch(s, m.grid(), m.counts, m.Keys[here], m.N, m.part, m.Rows, shift); err != nil {
 		return err
 	}
 	if err := CumSum.Run(s, m.sums, m.count, 1); err != nil {
 		return err
 	}
-	sums := m.sums.header()
-	move := sortMove.As(kernelType(ks, uint32s, ks, uint32s, uint32s, intType, intType, intType, intType, constBool))
-	return move.Launch(s, m.grid(), m.keys[1-here], m.at[1-here], m.keys[here], m.at[here], slice(dtype.U32, &sums), m.n, m.part, m.rows, shift, dsl.ConstBool(shift > m.from))
+	sums := m.sums.Header()
+	move := sortMove.As(KernelType(ks, Uint32SliceType, ks, Uint32SliceType, Uint32SliceType, IntType, IntType, IntType, IntType, ConstBoolType))
+	return move.Launch(s, m.grid(), m.Keys[1-here], m.At[1-here], m.Keys[here], m.At[here], SliceArg(dtype.U32, &sums), m.N, m.part, m.Rows, shift, dsl.ConstBool(shift > m.from))
 }
 
 // slices is the type of a slice of keys.
-func (m *radix) slices() reflect.Type {
-	if m.wide {
+func (m *Radix) slices() reflect.Type {
+	if m.Wide {
 		return slices64
 	}
 	return slices32
@@ -161,19 +161,19 @@ type tileCall struct {
 
 // call is how a digit is gone by. Without rows of an operand keys stand for elements, none
 // of which is read or stored.
-func (m *radix) call(here, shift int) (t tileCall) {
+func (m *Radix) call(here, shift int) (t tileCall) {
 	d := &t.digits
 	*d = m.tile.Digits
-	d.From, d.Parts, d.Rows = shift, m.parts, m.rows
+	d.From, d.Parts, d.Rows = shift, m.parts, m.Rows
 	d.X, d.At = m.of != nil && shift == m.from, shift > m.from
-	d.Last = m.of != nil && shift+m.digit() >= m.end
+	d.Last = m.of != nil && shift+m.digit() >= m.End
 	t.ks = m.slices()
 	t.ts, t.c = t.ks, &sorter{}
-	t.values, t.indices, t.x = m.keys[0], runtime.Slice[uint32]{}, m.keys[0]
+	t.values, t.indices, t.x = m.Keys[0], runtime.Slice[uint32]{}, m.Keys[0]
 	if m.of != nil {
 		t.c = m.of
 		d.Bare = dsl.ConstBool(t.c.key.bare)
-		t.ts = reflect.SliceOf(t.c.x.DType.Type())
+		t.ts = reflect.SliceOf(t.c.X.DType.Type())
 		t.values, t.indices, t.x = t.c.results()
 	} else {
 		t.c.fnType = reflect.FuncOf([]reflect.Type{t.ks.Elem()}, []reflect.Type{t.ks.Elem()}, false)
@@ -189,117 +189,103 @@ func (m *radix) call(here, shift int) (t tileCall) {
 }
 
 // tilePass moves the keys by one digit.
-func (m *radix) tilePass(s *runtime.Stream, here, shift int) error {
+func (m *Radix) tilePass(s *runtime.Stream, here, shift int) error {
 	t := m.call(here, shift)
-	count := sortDigits.As(kernelType(uint32s, t.ts, t.ks, ranksType, orderType, digitsType, t.c.fnType))
-	if err := count.Launch(s, m.grid(), m.counts, t.x, m.keys[here], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, t.c.fn); err != nil {
+	count := sortDigits.As(KernelType(Uint32SliceType, t.ts, t.ks, ranksType, orderType, digitsType, t.c.fnType))
+	if err := count.Launch(s, m.grid(), m.counts, t.x, m.Keys[here], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, t.c.fn); err != nil {
 		return err
 	}
 	if err := CumSum.Run(s, m.sums, m.count, 1); err != nil {
 		return err
 	}
-	sums := m.sums.header()
-	move := sortTiles.As(kernelType(t.ts, uint32s, t.ks, uint32s, t.ts, t.ks, uint32s, uint32s, ranksType, ranksType, orderType, digitsType, t.c.fnType, t.c.backType))
-	return move.Launch(s, m.grid(), t.values, t.indices, m.keys[1-here], m.at[1-here], t.x, m.keys[here], m.at[here], slice(dtype.U32, &sums), t.c.ranks, t.c.second, t.order, t.digits, t.c.fn, t.c.back)
+	sums := m.sums.Header()
+	move := sortTiles.As(KernelType(t.ts, Uint32SliceType, t.ks, Uint32SliceType, t.ts, t.ks, Uint32SliceType, Uint32SliceType, ranksType, ranksType, orderType, digitsType, t.c.fnType, t.c.backType))
+	return move.Launch(s, m.grid(), t.values, t.indices, m.Keys[1-here], m.At[1-here], t.x, m.Keys[here], m.At[here], SliceArg(dtype.U32, &sums), t.c.ranks, t.c.second, t.order, t.digits, t.c.fn, t.c.back)
 }
 
 // sweeps reports whether blocks may wait for each other. Their tiles are as large as can be:
 // less is told, and neighbours of a digit are more.
-func (m *radix) sweeps(info *runtime.Info, size int) bool {
+func (m *Radix) sweeps(info *runtime.Info, size int) bool {
 	t := m.tile
-	if !info.Cooperative || t.Bits != digitBits || m.n > kernels.MostSwept || m.rows > math.MaxInt32/(m.n/t.threads+1) {
+	if !info.Cooperative || t.Bits != digitBits || m.N > kernels.MostSwept || m.Rows > math.MaxInt32/(m.N/t.threads+1) {
 		return false
 	}
 	t.Each = dsl.ConstInt(min(t.free(info)/(t.threads*(size+4)), mostSwept) &^ 1)
 	t.Room, t.Blocks = t.Each*dsl.ConstInt(t.threads), sweepBlocks
-	m.passes = (m.end - m.from + digitBits - 1) / digitBits
+	m.passes = (m.End - m.from + digitBits - 1) / digitBits
 	t.Counts = kernels.HeadWords
-	t.Look = t.Counts + m.rows*m.passes<<digitBits
+	t.Look = t.Counts + m.Rows*m.passes<<digitBits
 	return true
 }
 
 // histogram counts all digits, after it has cleared the words.
-func (m *radix) histogram(s *runtime.Stream, info *runtime.Info) error {
-	if err := zero(s, &m.words); err != nil {
+func (m *Radix) histogram(s *runtime.Stream, info *runtime.Info) error {
+	if err := ZeroWords(s, &m.words); err != nil {
 		return err
 	}
 	t := m.call(0, m.from)
 	t.digits.Blocks = 0
-	enough := max(1, histograms*info.Units/min(m.rows, mostBlocks))
-	g := runtime.Grid{Blocks: runtime.Dim3{X: min(m.parts, enough), Y: min(m.rows, mostBlocks)}, Threads: runtime.Dim3{X: m.threads}}
-	k := sortHistogram.As(kernelType(uint32s, t.ts, t.ks, ranksType, orderType, digitsType, constInt, t.c.fnType))
-	return k.Launch(s, g, slice(dtype.U32, &m.words), t.x, m.keys[0], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, dsl.ConstInt(m.passes), t.c.fn)
+	enough := max(1, histograms*info.Units/min(m.Rows, MaxBlocks()))
+	g := runtime.Grid{Blocks: runtime.Dim3{X: min(m.parts, enough), Y: min(m.Rows, MaxBlocks())}, Threads: runtime.Dim3{X: m.threads}}
+	k := sortHistogram.As(KernelType(Uint32SliceType, t.ts, t.ks, ranksType, orderType, digitsType, ConstIntType, t.c.fnType))
+	return k.Launch(s, g, SliceArg(dtype.U32, &m.words), t.x, m.Keys[0], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, dsl.ConstInt(m.passes), t.c.fn)
 }
 
 // histograms is how many blocks of a unit count digits.
 const histograms = 8
 
 // sweep moves the keys by one digit.
-func (m *radix) sweep(s *runtime.Stream, here, shift int) error {
+func (m *Radix) sweep(s *runtime.Stream, here, shift int) error {
 	t := m.call(here, shift)
-	k := sortSweep.As(kernelType(t.ts, uint32s, t.ks, uint32s, t.ts, t.ks, uint32s, uint32s, ranksType, ranksType, orderType, digitsType, intType, intType, t.c.fnType, t.c.backType))
-	g := runtime.Grid{Blocks: runtime.Dim3{X: m.rows * m.parts}, Threads: runtime.Dim3{X: m.threads}}
-	return k.Launch(s, g, t.values, t.indices, m.keys[1-here], m.at[1-here], t.x, m.keys[here], m.at[here], slice(dtype.U32, &m.words), t.c.ranks, t.c.second, t.order, t.digits, (shift-m.from)/digitBits, m.passes, t.c.fn, t.c.back)
-}
-
-// keys takes room for n keys, of 64 bits or of 32.
-func (m *scratch) keys(wide bool, n int) (any, error) {
-	if !wide {
-		h := m.take(4, n)
-		return slice(dtype.U32, &h), nil
-	}
-	h := m.take(8, n)
-	all, err := runtime.View[uint64](h.Buf)
-	if err != nil {
-		return nil, err
-	}
-	return all.Slice(h.Off, h.Off+h.Len), nil
+	k := sortSweep.As(KernelType(t.ts, Uint32SliceType, t.ks, Uint32SliceType, t.ts, t.ks, Uint32SliceType, Uint32SliceType, ranksType, ranksType, orderType, digitsType, IntType, IntType, t.c.fnType, t.c.backType))
+	g := runtime.Grid{Blocks: runtime.Dim3{X: m.Rows * m.parts}, Threads: runtime.Dim3{X: m.threads}}
+	return k.Launch(s, g, t.values, t.indices, m.Keys[1-here], m.At[1-here], t.x, m.Keys[here], m.At[here], SliceArg(dtype.U32, &m.words), t.c.ranks, t.c.second, t.order, t.digits, (shift-m.from)/digitBits, m.passes, t.c.fn, t.c.back)
 }
 
 var sameKey = jit.Func(kernels.SameKey[uint32])
 
-func (m *radix) alloc(s *runtime.Stream, info *runtime.Info) error {
+func (m *Radix) Alloc(s *runtime.Stream, info *runtime.Info) error {
 	m.part, m.threads = serialMove, info.WarpSize
 	size, sweeps := 4, false
-	if m.wide {
+	if m.Wide {
 		size = 8
 	}
-	if !serial(info) {
-		m.tile = newTile(info, size, m.n)
+	if !SerialBlocks(info) {
+		m.tile = newTile(info, size, m.N)
 		sweeps = m.sweeps(info, size)
 		m.part, m.threads = m.tile.room(), m.tile.threads
 	}
-	m.parts = (m.n + m.part - 1) / m.part
-	counts, words := m.rows*m.parts<<m.digit(), 0
+	m.parts = (m.N + m.part - 1) / m.part
+	counts, words := m.Rows*m.parts<<m.digit(), 0
 	if sweeps {
 		counts, words = 0, m.tile.Look+m.passes*counts
 	}
-	if err := m.room.alloc(s, 2*m.rows*m.n*(size+4)+8*counts+4*words); err != nil {
+	if err := m.Scratch.Alloc(s, 2*m.Rows*m.N*(size+4)+8*counts+4*words); err != nil {
 		return err
 	}
-	for i := range m.keys {
+	for i := range m.Keys {
 		var err error
-		if m.keys[i], err = m.room.keys(m.wide, m.rows*m.n); err != nil {
+		if m.Keys[i], err = m.Scratch.Uints(m.Wide, m.Rows*m.N); err != nil {
 			return err
 		}
 	}
-	for i := range m.at {
-		h := m.room.take(4, m.rows*m.n)
-		m.at[i] = slice(dtype.U32, &h)
+	for i := range m.At {
+		h := m.Scratch.Take(4, m.Rows*m.N)
+		m.At[i] = SliceArg(dtype.U32, &h)
 	}
 	if words > 0 {
-		m.words = m.room.take(4, words)
+		m.words = m.Scratch.Take(4, words)
 		return nil
 	}
 	for _, v := range []*View{&m.count, &m.sums} {
-		h := m.room.take(4, counts)
-		at, err := layout.New(layout.Shape{m.rows, m.parts << m.digit()}, []int{m.parts << m.digit(), 1}, h.Off)
+		h := m.Scratch.Take(4, counts)
+		at, err := layout.New(layout.Shape{m.Rows, m.parts << m.digit()}, []int{m.parts << m.digit(), 1}, h.Off)
 		if err != nil {
 			return err
 		}
 		*v = View{Buf: h.Buf, DType: dtype.U32, Layout: at}
 	}
-	h := m.count.header()
-	m.counts = slice(dtype.U32, &h)
+	h := m.count.Header()
+	m.counts = SliceArg(dtype.U32, &h)
 	return nil
 }

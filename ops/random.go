@@ -14,12 +14,10 @@ import (
 // first + i/[PerCounter], and of nothing else: the same on every device.
 type Random struct {
 	name   string
-	family family
+	family TypedKernel
 }
 
 var (
-	uint32Type, uint64Type = reflect.TypeFor[uint32](), reflect.TypeFor[uint64]()
-
 	// Uniform is numbers from a up to but not including b.
 	Uniform = random("rand", kernels.Uniform[float32, float32])
 	// Normal is numbers with mean a and standard deviation b.
@@ -27,9 +25,9 @@ var (
 )
 
 func random(name string, kernel any) *Random {
-	return &Random{name, family{name: name, kernel: jit.Of(kernel), params: func(t, c reflect.Type) []reflect.Type {
-		unit := reflect.FuncOf([]reflect.Type{uint32Type, uint32Type}, []reflect.Type{c}, false)
-		return []reflect.Type{reflect.SliceOf(t), uint64Type, uint64Type, c, c, unit}
+	return &Random{name, TypedKernel{Name: name, Kernel: jit.Of(kernel), Params: func(t, c reflect.Type) []reflect.Type {
+		unit := reflect.FuncOf([]reflect.Type{Uint32Type, Uint32Type}, []reflect.Type{c}, false)
+		return []reflect.Type{reflect.SliceOf(t), Uint64Type, Uint64Type, c, c, unit}
 	}}}
 }
 
@@ -41,7 +39,7 @@ const PerCounter = kernels.PerCounter
 // Run stores random numbers in out, which is contiguous and of a floating-point type.
 func (r *Random) Run(s *runtime.Stream, out View, key, first uint64, a, b dtype.Scalar) error {
 	if !out.DType.IsFloat() {
-		return unsupported(r.name, out.DType, floats.String())
+		return Unsupported(r.name, out.DType, Floats.String())
 	}
 	if !out.Layout.IsContiguous() {
 		return fmt.Errorf("%s: the result is not contiguous: %v", r.name, out.Layout)
@@ -51,7 +49,7 @@ func (r *Random) Run(s *runtime.Stream, out View, key, first uint64, a, b dtype.
 		return nil
 	}
 	c := out.DType.Compute()
-	k, err := r.family.of(out.DType, c)
+	k, err := r.family.Of(out.DType, c)
 	if err != nil {
 		return err
 	}
@@ -59,15 +57,15 @@ func (r *Random) Run(s *runtime.Stream, out View, key, first uint64, a, b dtype.
 	if c == dtype.F64 {
 		unit = unit64
 	}
-	h := out.header()
+	h := out.Header()
 	words := [2]uint64{a.Convert(c).Bits(), b.Convert(c).Bits()}
-	return k.Launch(s, cover(s.Device(), (n+kernels.PerCounter-1)/kernels.PerCounter), slice(out.DType, &h), key, first, word(c, &words[0]), word(c, &words[1]), unit)
+	return k.Launch(s, cover(s.Device(), (n+kernels.PerCounter-1)/kernels.PerCounter), SliceArg(out.DType, &h), key, first, ScalarArg(c, &words[0]), ScalarArg(c, &words[1]), unit)
 }
 
 // cover returns a grid for a kernel whose threads go through n pieces of work from
 // block to block.
 func cover(dev *runtime.Device, n int) runtime.Grid {
 	info := dev.Info()
-	threads := min(maxThreads, info.ThreadsPerUnit, info.MaxThreads)
+	threads := min(MaxThreads, info.ThreadsPerUnit, info.MaxThreads)
 	return runtime.Blocks(min((n+threads-1)/threads, 4*info.Units*max(1, info.ThreadsPerUnit/threads)), threads)
 }

@@ -15,17 +15,17 @@ import (
 )
 
 var (
-	maskedFill = family{name: "masked_fill", kernel: jit.Of(kernels.MaskedFill[uint8, float32]), params: func(m, t reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(m), reflect.SliceOf(t), walkType, t}
+	maskedFill = TypedKernel{Name: "masked_fill", Kernel: jit.Of(kernels.MaskedFill[uint8, float32]), Params: func(m, t reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(m), reflect.SliceOf(t), WalkType, t}
 	}}
-	flip = family{name: "flip", kernel: jit.Of(kernels.Flip[float32]), params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, intType}
+	flip = TypedKernel{Name: "flip", Kernel: jit.Of(kernels.Flip[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, IntType}
 	}}
-	flipVec = family{name: "flip", kernel: jit.Of(kernels.FlipVec[float32]), params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, intType, reflect.TypeFor[dsl.ConstInt](), constBool}
+	flipVec = TypedKernel{Name: "flip", Kernel: jit.Of(kernels.FlipVec[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, IntType, reflect.TypeFor[dsl.ConstInt](), ConstBoolType}
 	}}
-	triangle = family{name: "triangle", kernel: jit.Of(kernels.Triangle[float32]), params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, intType, intType}
+	triangle = TypedKernel{Name: "triangle", Kernel: jit.Of(kernels.Triangle[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, IntType, IntType}
 	}}
 )
 
@@ -33,15 +33,15 @@ var (
 // of x. All have the shape of out.
 func MaskedFill(s *runtime.Stream, out, mask, x View, v dtype.Scalar) error {
 	if !mask.DType.IsInt() {
-		return unsupported("masked_fill with a mask", mask.DType, ints.String())
+		return Unsupported("masked_fill with a mask", mask.DType, Ints.String())
 	}
-	t := carrier(out.DType)
-	k, err := maskedFill.of(mask.DType, t)
+	t := Carrier(out.DType)
+	k, err := maskedFill.Of(mask.DType, t)
 	if err != nil {
 		return err
 	}
 	out.DType, x.DType = t, t
-	return run(s, k, out, mask, x, dtype.FromBits(t, v.Bits()))
+	return RunWalk(s, k, out, mask, x, dtype.FromBits(t, v.Bits()))
 }
 
 // Flip stores the elements of x in out, of the same shape, with some dimensions
@@ -52,17 +52,17 @@ func Flip(s *runtime.Stream, out, x View, dims ...int) error {
 	if err != nil {
 		return fmt.Errorf("flip: %w", err)
 	}
-	if err := sameShape("flip", out.Layout.Shape(), shape); err != nil {
+	if err := SameShape("flip", out.Layout.Shape(), shape); err != nil {
 		return err
 	}
-	t := carrier(x.DType)
-	k, err := flip.of(t, t)
+	t := Carrier(x.DType)
+	k, err := flip.Of(t, t)
 	if err != nil {
 		return err
 	}
-	to, from := out.header(), x.header()
+	to, from := out.Header(), x.Header()
 	vec := 1
-	if info := infoOf(s.Device()); !serial(&info) {
+	if info := DeviceInfo(s.Device()); !SerialBlocks(&info) {
 		vec = asVectors(&out.Layout, &x.Layout, 16/t.Size())
 	}
 	last := 0
@@ -78,28 +78,28 @@ func Flip(s *runtime.Stream, out, x View, dims ...int) error {
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, out.Layout, along(shape, back), along(shape, straight)); !ok {
+	if ok, err := PlanWalk(s, &w, &g, out.Layout, BroadcastAlong(shape, back), BroadcastAlong(shape, straight)); !ok {
 		return err
 	}
 	if vec > 1 {
-		if k, err = flipVec.of(t, t); err != nil {
+		if k, err = flipVec.Of(t, t); err != nil {
 			return err
 		}
-		return k.Launch(s, g, slice(t, &to), slice(t, &from), w, last, dsl.ConstInt(vec), dsl.ConstBool(slices.Contains(dims, len(shape)-1)))
+		return k.Launch(s, g, SliceArg(t, &to), SliceArg(t, &from), w, last, dsl.ConstInt(vec), dsl.ConstBool(slices.Contains(dims, len(shape)-1)))
 	}
-	return k.Launch(s, g, slice(t, &to), slice(t, &from), w, last)
+	return k.Launch(s, g, SliceArg(t, &to), SliceArg(t, &from), w, last)
 }
 
 // asVectors makes layouts of one shape those of vectors of n elements, if both have all of
 // their rows side by side, and returns n; else 1.
 func asVectors(a, b *layout.Layout, n int) int {
 	last := a.Rank() - 1
-	if last < 0 || !even(n, a.Shape()[last]) {
+	if last < 0 || !Multiples(n, a.Shape()[last]) {
 		return 1
 	}
 	of := []*layout.Layout{a, b}
 	for _, l := range of {
-		if l.Strides()[last] != 1 || !even(n, l.Strides()[:last]...) {
+		if l.Strides()[last] != 1 || !Multiples(n, l.Strides()[:last]...) {
 			return 1
 		}
 	}
@@ -122,7 +122,7 @@ func Roll(s *runtime.Stream, out, x View, shift, d int) error {
 	if err != nil {
 		return fmt.Errorf("roll: %w", err)
 	}
-	if err := sameShape("roll", out.Layout.Shape(), shape); err != nil || shape[d] == 0 {
+	if err := SameShape("roll", out.Layout.Shape(), shape); err != nil || shape[d] == 0 {
 		return err
 	}
 	n := shape[d]
@@ -159,10 +159,10 @@ func Cat(s *runtime.Stream, out View, d int, x ...View) error {
 		if x[i].Layout.Rank() == len(shape) {
 			shape[d] = x[i].Layout.Shape()[d]
 		}
-		if err := sameShape("cat", x[i].Layout.Shape(), shape); err != nil {
+		if err := SameShape("cat", x[i].Layout.Shape(), shape); err != nil {
 			return err
 		}
-		if err := sameType("cat", x[i], out); err != nil {
+		if err := SameType("cat", x[i], out); err != nil {
 			return err
 		}
 		if err := copyPart(s, out, at, x[i], 0, shape[d], d); err != nil {
@@ -219,7 +219,7 @@ func Pad(s *runtime.Stream, out, x View, pads [][2]int, mode PadMode, v dtype.Sc
 	if err := checkPads(out.Layout.Shape(), x.Layout.Shape(), pads, mode); err != nil {
 		return err
 	}
-	if err := sameType("pad", out, x); err != nil {
+	if err := SameType("pad", out, x); err != nil {
 		return err
 	}
 	inner := out
@@ -336,24 +336,24 @@ func runTriangle(s *runtime.Stream, name string, out, x View, from, to int) erro
 	if last < 1 {
 		return fmt.Errorf("%w: %s of %v, want two dimensions or more", layout.ErrRank, name, shape)
 	}
-	if err := sameShape(name, x.Layout.Shape(), shape); err != nil {
+	if err := SameShape(name, x.Layout.Shape(), shape); err != nil {
 		return err
 	}
-	if err := sameType(name, out, x); err != nil {
+	if err := SameType(name, out, x); err != nil {
 		return err
 	}
-	t := carrier(x.DType)
-	k, err := triangle.of(t, t)
+	t := Carrier(x.DType)
+	k, err := triangle.Of(t, t)
 	if err != nil {
 		return err
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, out.Layout, x.Layout, along(shape, map[int]int{last - 1: 1}), along(shape, map[int]int{last: 1})); !ok {
+	if ok, err := PlanWalk(s, &w, &g, out.Layout, x.Layout, BroadcastAlong(shape, map[int]int{last - 1: 1}), BroadcastAlong(shape, map[int]int{last: 1})); !ok {
 		return err
 	}
-	dst, src := out.header(), x.header()
-	return k.Launch(s, g, slice(t, &dst), slice(t, &src), w, from, to)
+	dst, src := out.Header(), x.Header()
+	return k.Launch(s, g, SliceArg(t, &dst), SliceArg(t, &src), w, from, to)
 }
 
 // Eye stores 1 on the diagonals of the last two dimensions of out and else 0.

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -14,9 +13,6 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// ErrEmpty is what a reduction says of no elements if it has no result for them.
-var ErrEmpty = errors.New("no elements")
-
 // Reduction is an operation whose result has one element for all elements of its
 // operand along some dimensions. Numbers are computed in the type that kernels compute
 // in, which is F32 for halves, and integers wrap. The order is fixed for a device, a
@@ -24,7 +20,7 @@ var ErrEmpty = errors.New("no elements")
 type Reduction struct {
 	name     string
 	form     int
-	takes    types
+	takes    Types
 	fns      [4]*jit.Fn   // init, step, merge, finish
 	result   dtype.DType  // that of the result, Invalid for that of the operand
 	empty    float64      // what no elements give
@@ -38,7 +34,7 @@ type Reduction struct {
 	index    reflect.Type // what finish returns if it is no number of the computing type
 
 	made  [32]atomic.Pointer[reducer]
-	plans memo[foldPlan]
+	plans PlanCache[foldPlan]
 }
 
 // reducer is a reduction for one element type.
@@ -49,7 +45,7 @@ type reducer struct {
 
 var reductions []*Reduction
 
-func reduction(name string, form int, t types, init, step, merge, finish any) *Reduction {
+func reduction(name string, form int, t Types, init, step, merge, finish any) *Reduction {
 	r := &Reduction{name: name, form: form, takes: t, fns: [4]*jit.Fn{jit.Func(init), jit.Func(step), jit.Func(merge), jit.Func(finish)}}
 	reductions = append(reductions, r)
 	return r
@@ -73,27 +69,27 @@ func (r *Reduction) position() *Reduction {
 // several NaN, ArgMax and ArgMin give the first one in row-major order of the dimensions
 // that are reduced.
 var (
-	Sum       = reduction("sum", kernels.Single, numbers, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums().total()
-	Prod      = reduction("prod", kernels.Single, numbers, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1)
-	Max       = reduction("max", kernels.Single, numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Value[float32]).some()
-	Min       = reduction("min", kernels.Single, numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Value[float32]).some()
-	AnyOf     = reduction("any", kernels.Single, numbers, kernels.FromTruth[float32], kernels.AnyStep[float32], kernels.Larger[float32], kernels.Value[float32]).truth()
-	AllOf     = reduction("all", kernels.Single, numbers, kernels.FromTruth[float32], kernels.AllStep[float32], kernels.Smaller[float32], kernels.Value[float32]).of(1).truth()
-	ArgMax    = reduction("argmax", kernels.Indexed, numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Index[float32]).position()
-	ArgMin    = reduction("argmin", kernels.Indexed, numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Index[float32]).position()
-	Average   = reduction("mean", kernels.Single, floats, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Mean[float32]).of(math.NaN()).sums()
-	SumSqr    = reduction("sumsqr", kernels.Single, numbers, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums()
-	Norm2     = reduction("norm", kernels.Single, floats, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Root[float32]).sums()
-	Var       = reduction("var", kernels.Triple, floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Variance[float32]).of(math.NaN()).corrected().sums()
-	Std       = reduction("std", kernels.Triple, floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Deviation[float32]).of(math.NaN()).corrected().sums()
-	LogSumExp = reduction("log_sum_exp", kernels.Pair, floats, kernels.FromBottom[float32], kernels.AddExp[float32], kernels.JoinExp[float32], kernels.LogSum[float32]).of(math.Inf(-1)).quick(kernels.AddExpQuick[float32]).sums()
+	Sum       = reduction("sum", kernels.Single, Numbers, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums().total()
+	Prod      = reduction("prod", kernels.Single, Numbers, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1)
+	Max       = reduction("max", kernels.Single, Numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Value[float32]).some()
+	Min       = reduction("min", kernels.Single, Numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Value[float32]).some()
+	AnyOf     = reduction("any", kernels.Single, Numbers, kernels.FromTruth[float32], kernels.AnyStep[float32], kernels.Larger[float32], kernels.Value[float32]).truth()
+	AllOf     = reduction("all", kernels.Single, Numbers, kernels.FromTruth[float32], kernels.AllStep[float32], kernels.Smaller[float32], kernels.Value[float32]).of(1).truth()
+	ArgMax    = reduction("argmax", kernels.Indexed, Numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Index[float32]).position()
+	ArgMin    = reduction("argmin", kernels.Indexed, Numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Index[float32]).position()
+	Average   = reduction("mean", kernels.Single, Floats, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Mean[float32]).of(math.NaN()).sums()
+	SumSqr    = reduction("sumsqr", kernels.Single, Numbers, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums()
+	Norm2     = reduction("norm", kernels.Single, Floats, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Root[float32]).sums()
+	Var       = reduction("var", kernels.Triple, Floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Variance[float32]).of(math.NaN()).corrected().sums()
+	Std       = reduction("std", kernels.Triple, Floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Deviation[float32]).of(math.NaN()).corrected().sums()
+	LogSumExp = reduction("log_sum_exp", kernels.Pair, Floats, kernels.FromBottom[float32], kernels.AddExp[float32], kernels.JoinExp[float32], kernels.LogSum[float32]).of(math.Inf(-1)).quick(kernels.AddExpQuick[float32]).sums()
 )
 
 // The reductions that give I64 of integers, and are as those of their names of other types.
 var (
-	SumWide    = reduction("sum", kernels.Single, ints, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).widened()
-	ProdWide   = reduction("prod", kernels.Single, ints, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1).widened()
-	SumSqrWide = reduction("sumsqr", kernels.Single, ints, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32]).widened()
+	SumWide    = reduction("sum", kernels.Single, Ints, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).widened()
+	ProdWide   = reduction("prod", kernels.Single, Ints, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1).widened()
+	SumSqrWide = reduction("sumsqr", kernels.Single, Ints, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32]).widened()
 )
 
 // Reductions returns all of them, in the order of the table.
@@ -103,12 +99,12 @@ func Reductions() []*Reduction { return reductions }
 func (r *Reduction) Name() string { return r.name }
 
 // Takes reports whether the operation is for elements of a type.
-func (r *Reduction) Takes(d dtype.DType) bool { return r.takes.has(d) }
+func (r *Reduction) Takes(d dtype.DType) bool { return r.takes.Has(d) }
 
 // Check reports why the operation does not take elements of a type, nil if it does.
 func (r *Reduction) Check(d dtype.DType) error {
-	if !r.takes.has(d) {
-		return unsupported(r.name, d, r.takes.String())
+	if !r.takes.Has(d) {
+		return Unsupported(r.name, d, r.takes.String())
 	}
 	return nil
 }
@@ -140,9 +136,7 @@ var accTypes = [32]reflect.Type{
 }
 
 var (
-	foldType = reflect.TypeFor[kernels.Fold]()
-	intType  = reflect.TypeFor[int]()
-	int64s   = reflect.TypeFor[[]int64]()
+	FoldType = reflect.TypeFor[kernels.Fold]()
 
 	mean = jit.Func(kernels.Mean[float32])
 
@@ -170,9 +164,9 @@ func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
 	}
 	types := [4]reflect.Type{
 		reflect.FuncOf([]reflect.Type{c}, []reflect.Type{acc}, false),
-		reflect.FuncOf([]reflect.Type{acc, reflect.PointerTo(reflect.ArrayOf(kernels.MostAhead, c)), intType, intType, intType, intType}, []reflect.Type{acc}, false),
+		reflect.FuncOf([]reflect.Type{acc, reflect.PointerTo(reflect.ArrayOf(kernels.MostAhead, c)), IntType, IntType, IntType, IntType}, []reflect.Type{acc}, false),
 		reflect.FuncOf([]reflect.Type{acc, acc}, []reflect.Type{acc}, false),
-		reflect.FuncOf([]reflect.Type{acc, intType}, []reflect.Type{final}, false),
+		reflect.FuncOf([]reflect.Type{acc, IntType}, []reflect.Type{final}, false),
 	}
 	in := new(reducer)
 	for i := range types {
@@ -185,11 +179,11 @@ func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
 		in.fns[1] = r.halves.As(types[1])
 	}
 	out, x, cs := reflect.SliceOf(r.Result(d).Type()), reflect.SliceOf(d.Type()), reflect.SliceOf(c)
-	whole := kernelType(out, x, foldType, types[0], types[1], types[2], types[3])
-	part := kernelType(cs, cs, cs, int64s, x, foldType, types[0], types[1], types[2])
+	whole := KernelType(out, x, FoldType, types[0], types[1], types[2], types[3])
+	part := KernelType(cs, cs, cs, Int64SliceType, x, FoldType, types[0], types[1], types[2])
 	in.rows, in.cols, in.down = reduceRows.As(whole), reduceCols.As(whole), reduceDown.As(whole)
 	in.partRows, in.partCols = partRows.As(part), partCols.As(part)
-	in.parts = reduceParts.As(kernelType(out, cs, cs, cs, int64s, foldType, types[2], types[3]))
+	in.parts = reduceParts.As(KernelType(out, cs, cs, cs, Int64SliceType, FoldType, types[2], types[3]))
 	r.made[d].Store(in)
 	return in, nil
 }
@@ -211,14 +205,14 @@ func (r *Reduction) RunCorrected(s *runtime.Stream, out, x View, dims []int, cor
 	if want := r.Result(x.DType); out.DType != want {
 		return fmt.Errorf("%w: %s of %s gives %s, not %s", ErrDType, r.name, x.DType, want, out.DType)
 	}
-	info := infoOf(s.Device())
-	call := planned{limitsOf(&info), x.DType, x.Layout, out.Layout, dims, correction}
-	if kept := r.plans.find(&call); kept != nil {
+	info := DeviceInfo(s.Device())
+	call := PlanKey{LimitsOf(&info), x.DType, x.Layout, out.Layout, dims, correction}
+	if kept := r.plans.Find(&call); kept != nil {
 		p := *kept
 		p.out, p.x = out, x
 		return p.run(s)
 	}
-	kept, reduced, err := divide(r.name, out.Layout, x.Layout, dims)
+	kept, reduced, err := SplitDims(r.name, out.Layout, x.Layout, dims)
 	if err != nil {
 		return err
 	}
@@ -246,14 +240,14 @@ func (r *Reduction) RunCorrected(s *runtime.Stream, out, x View, dims []int, cor
 	}
 	p.goDown(&info)
 	p.out, p.x = View{DType: out.DType}, View{DType: x.DType} // no memory is held
-	r.plans.keep(call, p)
+	r.plans.Keep(call, p)
 	p.out, p.x = out, x
 	return p.run(s)
 }
 
-// divide returns the layout of the dimensions of out, as x and out have them, and that of
+// SplitDims returns the layout of the dimensions of out, as x and out have them, and that of
 // dims in x.
-func divide(op string, out, x layout.Layout, dims []int) (kept [2]layout.Layout, reduced layout.Layout, err error) {
+func SplitDims(op string, out, x layout.Layout, dims []int) (kept [2]layout.Layout, reduced layout.Layout, err error) {
 	dims, err = layout.Dims(dims, x.Rank())
 	if err != nil {
 		return kept, reduced, fmt.Errorf("%s: %w", op, err)

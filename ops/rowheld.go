@@ -19,9 +19,9 @@ import (
 var (
 	softmaxHeld, normHeld = jit.Of(kernels.SoftmaxHeld), jit.Of(kernels.NormHeld)
 
-	normFetched = family{name: "norm", kernel: jit.Of(kernels.NormFetched[float32]), params: func(t, _ reflect.Type) []reflect.Type {
+	normFetched = TypedKernel{Name: "norm", Kernel: jit.Of(kernels.NormFetched[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, ts, ts, foldType, constInt, float32Type, constBool, constBool, constBool}
+		return []reflect.Type{ts, ts, ts, ts, FoldType, ConstIntType, float32Type, ConstBoolType, ConstBoolType, ConstBoolType}
 	}}
 )
 
@@ -39,34 +39,34 @@ const (
 
 // roomFor is how many blocks of so many threads with so many registers a unit has room for,
 // if each thread keeps some elements of a row in shared memory.
-func (l *lines) roomFor(info *runtime.Info, threads, registers, keep int) int {
-	return min(info.ThreadsPerUnit/threads, info.RegistersPerUnit/(threads*registers), info.SharedPerBlock/(threads*keep*l.x.DType.Size()+besideRow))
+func (l *RowOp) roomFor(info *runtime.Info, threads, registers, keep int) int {
+	return min(info.ThreadsPerUnit/threads, info.RegistersPerUnit/(threads*registers), info.SharedPerBlock/(threads*keep*l.X.DType.Size()+besideRow))
 }
 
 // enough reports whether rows are long, and so many that each unit has some, or cannot be
 // divided.
-func (l *lines) enough(info *runtime.Info) bool {
-	rows := l.kept[0].Count()
-	return !serial(info) && l.size() > splitRow && rows <= math.MaxInt32 && (rows >= leastRounds*info.Units || l.splits(info) == 0)
+func (l *RowOp) enough(info *runtime.Info) bool {
+	rows := l.Kept[0].Count()
+	return !SerialBlocks(info) && l.Len() > splitRow && rows <= math.MaxInt32 && (rows >= leastRounds*info.Units || l.splits(info) == 0)
 }
 
 // hold chooses how blocks go from row to row, if rows lie side by side, and returns how many
 // of them a unit has room for, 0 for another way.
-func (l *lines) hold(info *runtime.Info) (room int) {
-	if l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
+func (l *RowOp) hold(info *runtime.Info) (room int) {
+	if l.X.Layout.Strides()[l.Dim] != 1 || l.out.Layout.Strides()[l.Dim] != 1 {
 		return 0
 	}
 	var threads, keep int
-	n := l.size()
+	n := l.Len()
 	switch {
-	case l.x.DType == dtype.F32 && l.enough(info):
+	case l.X.DType == dtype.F32 && l.enough(info):
 		threads = threadsFor(info, n, heldKept, min(heldThreads, info.MaxThreads))
-		if keep = up((n+threads-1)/threads, 16/l.x.DType.Size()); keep <= heldKept {
+		if keep = RoundUp((n+threads-1)/threads, 16/l.X.DType.Size()); keep <= heldKept {
 			room = l.roomFor(info, threads, heldRegisters, keep)
 		}
-	case l.normed && l.x.DType.Size() == 2:
+	case l.normed && l.X.DType.Size() == 2:
 		if room, threads = l.ownRoom(info); room > 0 {
-			keep = up((n+threads-1)/threads, kernels.HeldAtOnce)
+			keep = RoundUp((n+threads-1)/threads, kernels.HeldAtOnce)
 		}
 	}
 	if room == 0 {
@@ -74,7 +74,7 @@ func (l *lines) hold(info *runtime.Info) (room int) {
 	}
 	w := &l.fold
 	*w = kernels.Fold{}
-	if keepDims(w, l.kept) != nil {
+	if KeepDims(w, l.Kept) != nil {
 		return 0 // the other way says so
 	}
 	w.Unit, w.Ins, w.N = true, 1, n
@@ -96,10 +96,10 @@ func threadsFor(info *runtime.Info, n, kept, most int) int {
 
 // ownRoom is how many blocks that have a long row of halves each a unit has room for, 0 for
 // another way.
-func (l *lines) ownRoom(info *runtime.Info) (room, threads int) {
-	n := l.size()
+func (l *RowOp) ownRoom(info *runtime.Info) (room, threads int) {
+	n := l.Len()
 	threads = threadsFor(info, n, ownKept, min(ownThreads, info.MaxThreads))
-	if room = l.roomFor(info, threads, ownRegisters, up((n+threads-1)/threads, kernels.HeldAtOnce)); room < leastOwn || !l.enough(info) {
+	if room = l.roomFor(info, threads, ownRegisters, RoundUp((n+threads-1)/threads, kernels.HeldAtOnce)); room < leastOwn || !l.enough(info) {
 		return 0, 0
 	}
 	return room, threads

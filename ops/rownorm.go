@@ -14,28 +14,26 @@ import (
 )
 
 var (
-	constBool = reflect.TypeFor[dsl.ConstBool]()
-
-	softmax = family{name: "softmax", kernel: jit.Of(kernels.Softmax[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, c, boolType, constBool}
+	softmax = TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.Softmax[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), FoldType, c, BoolType, ConstBoolType}
 	}}
-	softmaxAgain = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxAgain[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, c, boolType, constBool}
+	softmaxAgain = TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.SoftmaxAgain[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), FoldType, c, BoolType, ConstBoolType}
 	}}
-	softmaxOf = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxOf[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(c), reflect.SliceOf(c), walkType, function(3, c, c)}
+	softmaxOf = TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.SoftmaxOf[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(c), reflect.SliceOf(c), WalkType, FuncType(3, c, c)}
 	}}
-	norm = family{name: "norm", kernel: jit.Of(kernels.Norm[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+	norm = TypedKernel{Name: "norm", Kernel: jit.Of(kernels.Norm[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, ts, ts, foldType, c, constBool, constBool, constBool}
+		return []reflect.Type{ts, ts, ts, ts, FoldType, c, ConstBoolType, ConstBoolType, ConstBoolType}
 	}}
-	normOf = family{name: "norm", kernel: jit.Of(kernels.NormOf[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+	normOf = TypedKernel{Name: "norm", Kernel: jit.Of(kernels.NormOf[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
 		ts, cs := reflect.SliceOf(t), reflect.SliceOf(c)
-		return []reflect.Type{ts, ts, ts, ts, cs, cs, walkType, constBool, constBool, constBool}
+		return []reflect.Type{ts, ts, ts, ts, cs, cs, WalkType, ConstBoolType, ConstBoolType, ConstBoolType}
 	}}
-	keepParts = family{name: "reduction", kernel: jit.Of(kernels.KeepParts[float32]), params: func(c, _ reflect.Type) []reflect.Type {
+	keepParts = TypedKernel{Name: "reduction", Kernel: jit.Of(kernels.KeepParts[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
 		cs := reflect.SliceOf(c)
-		return []reflect.Type{cs, cs, cs, cs, cs, int64s, foldType, c, c, reflect.FuncOf([]reflect.Type{accOf(c), accOf(c)}, []reflect.Type{accOf(c)}, false), function(3, c, c)}
+		return []reflect.Type{cs, cs, cs, cs, cs, Int64SliceType, FoldType, c, c, reflect.FuncOf([]reflect.Type{accOf(c), accOf(c)}, []reflect.Type{accOf(c)}, false), FuncType(3, c, c)}
 	}}
 	shares = [2]*jit.Fn{jit.Func(kernels.Share[float32]), jit.Func(kernels.LogShare[float32])}
 	sums   = [2]*jit.Fn{jit.Func(kernels.Inverse[float32]), jit.Func(kernels.Logarithm[float32])}
@@ -61,28 +59,28 @@ const (
 	longRow     = 1 << 17 // rows from this size on are divided where there are few and blocks are one warp
 )
 
-// lines is an operation that goes through each row of a tensor, in the hands of some
+// RowOp is an operation that goes through each row of a tensor, in the hands of some
 // threads, and stores a row.
-type lines struct {
-	name   string
-	out, x View
-	dim    int
+type RowOp struct {
+	Name   string
+	out, X View
+	Dim    int
 	normed bool // with weights
-	kept   [2]layout.Layout
+	Kept   [2]layout.Layout
 	fold   kernels.Fold
 	grid   runtime.Grid
 }
 
 // newLines checks the operands, which are floating-point numbers.
-func newLines(name string, out, x View, dim int) (l lines, err error) {
-	if !floats.has(x.DType) {
-		return l, unsupported(name, x.DType, floats.String())
+func newLines(name string, out, x View, dim int) (l RowOp, err error) {
+	if !Floats.Has(x.DType) {
+		return l, Unsupported(name, x.DType, Floats.String())
 	}
 	return newRows(name, out, x, dim)
 }
 
-// size is how many elements a row has.
-func (l *lines) size() int { return l.x.Layout.Shape()[l.dim] }
+// Len is how many elements a row has.
+func (l *RowOp) Len() int { return l.X.Layout.Shape()[l.Dim] }
 
 // Ways to go through rows.
 const (
@@ -100,17 +98,17 @@ type rowPlan struct {
 	grid       runtime.Grid
 }
 
-var rowPlans [2]memo[rowPlan] // of softmax and of norms
+var rowPlans [2]PlanCache[rowPlan] // of softmax and of norms
 
 // choose chooses a way, and says how many parts a row has and how many blocks a unit.
-func (l *lines) choose(dev *runtime.Device, parts, room *int) (way int) {
-	info := infoOf(dev)
-	call := planned{on: limitsOf(&info), d: l.x.DType, x: l.x.Layout, out: l.out.Layout, number: l.dim}
+func (l *RowOp) choose(dev *runtime.Device, parts, room *int) (way int) {
+	info := DeviceInfo(dev)
+	call := PlanKey{Device: LimitsOf(&info), DType: l.X.DType, X: l.X.Layout, Out: l.out.Layout, Number: l.Dim}
 	plans := &rowPlans[0]
 	if l.normed {
 		plans = &rowPlans[1]
 	}
-	p := plans.find(&call)
+	p := plans.Find(&call)
 	if p == nil {
 		p = new(rowPlan)
 		if l.plan(dev) {
@@ -121,7 +119,7 @@ func (l *lines) choose(dev *runtime.Device, parts, room *int) (way int) {
 			p.way = inParts
 		}
 		p.fold, p.grid = l.fold, l.grid
-		plans.keep(call, *p)
+		plans.Keep(call, *p)
 	}
 	l.fold, l.grid, *parts, *room = p.fold, p.grid, p.parts, p.room
 	return p.way
@@ -129,14 +127,14 @@ func (l *lines) choose(dev *runtime.Device, parts, room *int) (way int) {
 
 // plan chooses how the kernels that keep rows go through them. It reports false if rows
 // have to be read more than once from memory, or do not lie side by side.
-func (l *lines) plan(dev *runtime.Device) bool {
-	info := infoOf(dev)
-	w, n := &l.fold, l.size()
-	unit := func(v *View) bool { return n == 1 || v.Layout.Strides()[l.dim] == 1 }
-	if !unit(&l.x) || !unit(&l.out) {
+func (l *RowOp) plan(dev *runtime.Device) bool {
+	info := DeviceInfo(dev)
+	w, n := &l.fold, l.Len()
+	unit := func(v *View) bool { return n == 1 || v.Layout.Strides()[l.Dim] == 1 }
+	if !unit(&l.X) || !unit(&l.out) {
 		return false
 	}
-	if err := keepDims(w, l.kept); err != nil {
+	if err := KeepDims(w, l.Kept); err != nil {
 		return false // the other way says so
 	}
 	w.Unit, w.Ins, w.N = true, 1, n
@@ -145,7 +143,7 @@ func (l *lines) plan(dev *runtime.Device) bool {
 	w.Vec = 1
 	threads := info.WarpSize
 	switch {
-	case serial(&info):
+	case SerialBlocks(&info):
 		if n >= longRow && w.Rows < info.Units {
 			return false
 		}
@@ -166,7 +164,7 @@ func (l *lines) plan(dev *runtime.Device) bool {
 		per = threads / int(w.Group)
 	}
 	blocks := (w.Rows + per - 1) / per
-	if serial(&info) {
+	if SerialBlocks(&info) {
 		blocks = min(blocks, 4*info.Units)
 	}
 	l.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, math.MaxInt32)}, Threads: runtime.Dim3{X: threads}}
@@ -176,11 +174,11 @@ func (l *lines) plan(dev *runtime.Device) bool {
 // keep divides a row among threads that keep it, and returns how many a block has, 0 if
 // there is no room. Blocks of more than 256 threads have to do with few registers: they are
 // for rows that need no care at their end.
-func (l *lines) keep(info *runtime.Info) int {
+func (l *RowOp) keep(info *runtime.Info) int {
 	w := &l.fold
 	warp, n := info.WarpSize, l.fold.N
-	threads, g, keep, first := min(maxThreads, info.MaxThreads), 1, 1, keptInWarp
-	if l.x.DType.Size() <= 2 {
+	threads, g, keep, first := min(MaxThreads, info.MaxThreads), 1, 1, keptInWarp
+	if l.X.DType.Size() <= 2 {
 		first *= 2 // as many bytes
 	}
 	for g < warp && g*first < n {
@@ -192,13 +190,13 @@ func (l *lines) keep(info *runtime.Info) int {
 	w.Group = dsl.ConstInt(g)
 	if g*keep < n {
 		keep, threads = keptInBlock, warp
-		for threads*keep < n && threads*2 <= min(maxThreads, info.MaxThreads) {
+		for threads*keep < n && threads*2 <= min(MaxThreads, info.MaxThreads) {
 			threads *= 2
 		}
 		for threads*keep < n && keep < mostKept {
 			keep *= 2
 		}
-		if large := 2 * maxThreads; keep == mostKept && large <= info.MaxThreads && (n == large*keep || n == large*keep/2) {
+		if large := 2 * MaxThreads; keep == mostKept && large <= info.MaxThreads && (n == large*keep || n == large*keep/2) {
 			threads, keep = large, n/large
 		}
 		if threads*keep < n {
@@ -213,8 +211,8 @@ func (l *lines) keep(info *runtime.Info) int {
 
 // vector is how many neighbours a thread that keeps so many elements of a row can move at
 // once.
-func (l *lines) vector(keep int) dsl.ConstInt {
-	w, v := &l.fold, 16/l.x.DType.Size()
+func (l *RowOp) vector(keep int) dsl.ConstInt {
+	w, v := &l.fold, 16/l.X.DType.Size()
 	if keep%v != 0 || w.N%v != 0 {
 		return 1
 	}
@@ -229,31 +227,31 @@ func (l *lines) vector(keep int) dsl.ConstInt {
 // stats reduces each row, and returns V of what is known of them, and f of W, or of V if W
 // means nothing, and of the number of elements and eps. They go through the elements as x
 // does. The kernels are compiled at the same time as then, which is to be launched next.
-func (l *lines) stats(s *runtime.Stream, r *Reduction, f *jit.Fn, eps float64, room *scratch, then func() jit.Wanted) (v, w View, err error) {
-	in, err := r.instance(l.x.DType)
+func (l *RowOp) stats(s *runtime.Stream, r *Reduction, f *jit.Fn, eps float64, room *Scratch, then func() jit.Wanted) (v, w View, err error) {
+	in, err := r.instance(l.X.DType)
 	if err != nil {
 		return v, w, err
 	}
 	kept := l.rows()
-	reduced, err := layout.New(layout.Shape{l.size()}, []int{l.x.Layout.Strides()[l.dim]}, 0)
+	reduced, err := layout.New(layout.Shape{l.Len()}, []int{l.X.Layout.Strides()[l.Dim]}, 0)
 	if err != nil {
 		return v, w, err
 	}
-	p := foldPlan{r: r, in: in, x: l.x}
-	info := infoOf(s.Device())
-	if err := p.make(s.Device(), [2]layout.Layout{l.kept[0], kept}, reduced); err != nil {
+	p := foldPlan{r: r, in: in, x: l.X}
+	info := DeviceInfo(s.Device())
+	if err := p.make(s.Device(), [2]layout.Layout{l.Kept[0], kept}, reduced); err != nil {
 		return v, w, err
 	}
-	if l.x.Layout.IsContiguous() && p.goDown(&info) {
+	if l.X.Layout.IsContiguous() && p.goDown(&info) {
 		return l.statsDown(s, &p, f, eps, room, then)
 	}
 	p.planParts(&info)
-	c, n := l.x.DType.Compute(), kept.Count()
-	k, err := keepParts.of(c, c)
+	c, n := l.X.DType.Compute(), kept.Count()
+	k, err := keepParts.Of(c, c)
 	if err != nil {
 		return v, w, err
 	}
-	grid, of := p.joinGrid(s), f.As(function(3, c.Type(), c.Type()))
+	grid, of := p.joinGrid(s), f.As(FuncType(3, c.Type(), c.Type()))
 	if fns := in.fns; !k.Loaded(s.Device(), nil, nil, nil, nil, nil, nil, p.second, nil, nil, fns[2], of) {
 		if err := jit.Prefetch(s.Device(), then(),
 			jit.Wanted{Kernel: p.partial(), Consts: []any{p.fold, fns[0], fns[1], fns[2]}},
@@ -261,31 +259,31 @@ func (l *lines) stats(s *runtime.Stream, r *Reduction, f *jit.Fn, eps float64, r
 			return v, w, err
 		}
 	}
-	var parts scratch
+	var parts Scratch
 	args, err := p.runParts(s, &parts)
 	if err != nil {
 		return v, w, err
 	}
-	defer parts.free(s)
-	if err := room.alloc(s, 2*n*c.Size()); err != nil {
-		return v, w, fmt.Errorf("%s: %w", l.name, err)
+	defer parts.Free(s)
+	if err := room.Alloc(s, 2*n*c.Size()); err != nil {
+		return v, w, fmt.Errorf("%s: %w", l.Name, err)
 	}
-	size, e := dtype.FromInt(c, int64(l.size())).Bits(), dtype.FromFloat(c, eps).Bits()
-	h := [2]runtime.SliceHeader{room.take(c.Size(), n), room.take(c.Size(), n)}
-	if err := k.Launch(s, grid, slice(c, &h[0]), slice(c, &h[1]), args[0], args[1], args[2], args[3], p.second, word(c, &size), word(c, &e), in.fns[2], of); err != nil {
-		room.free(s)
+	size, e := dtype.FromInt(c, int64(l.Len())).Bits(), dtype.FromFloat(c, eps).Bits()
+	h := [2]runtime.SliceHeader{room.Take(c.Size(), n), room.Take(c.Size(), n)}
+	if err := k.Launch(s, grid, SliceArg(c, &h[0]), SliceArg(c, &h[1]), args[0], args[1], args[2], args[3], p.second, ScalarArg(c, &size), ScalarArg(c, &e), in.fns[2], of); err != nil {
+		room.Free(s)
 		return v, w, err
 	}
 	return l.spread(c, kept, h[0]), l.spread(c, kept, h[1]), nil
 }
 
 // rows is the layout of one number for each row.
-func (l *lines) rows() layout.Layout { return layout.Contiguous(l.kept[0].Shape()) }
+func (l *RowOp) rows() layout.Layout { return layout.Contiguous(l.Kept[0].Shape()) }
 
 // spread is one number for each row as a view of the shape of the operand.
-func (l *lines) spread(d dtype.DType, kept layout.Layout, h runtime.SliceHeader) View {
+func (l *RowOp) spread(d dtype.DType, kept layout.Layout, h runtime.SliceHeader) View {
 	at, _ := layout.New(kept.Shape(), kept.Strides(), h.Off)
-	at, _ = at.BroadcastTo(l.x.Layout.Shape()) // the sizes are those of x, or 1
+	at, _ = at.BroadcastTo(l.X.Layout.Shape()) // the sizes are those of x, or 1
 	return View{Buf: h.Buf, DType: d, Layout: at}
 }
 
@@ -297,7 +295,7 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 		return err
 	}
 	c := x.DType.Compute()
-	xh, oh := x.header(), out.header()
+	xh, oh := x.Header(), out.Header()
 	var parts, room int
 	switch l.choose(s.Device(), &parts, &room) {
 	case inThreads:
@@ -305,24 +303,24 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 		if l.fold.Keep == 0 {
 			f = &softmaxAgain
 		}
-		k, err := f.of(x.DType, c)
+		k, err := f.Of(x.DType, c)
 		if err != nil {
 			return err
 		}
 		bottom := dtype.FromFloat(c, math.Inf(-1)).Bits()
-		return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, word(c, &bottom), log, dsl.ConstBool(x.DType.Size() <= 2))
+		return k.Launch(s, l.grid, SliceArg(out.DType, &oh), SliceArg(x.DType, &xh), l.fold, ScalarArg(c, &bottom), log, dsl.ConstBool(x.DType.Size() <= 2))
 	case inParts:
-		k, err := softmaxSplit.of(x.DType, c)
+		k, err := softmaxSplit.Of(x.DType, c)
 		if err != nil {
 			return err
 		}
 		return l.withWords(s, parts, func(words any) error {
-			return k.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), words, l.fold, dsl.ConstInt(room), parts, float32(math.Inf(-1)), dsl.ConstBool(parts == 1), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
+			return k.Launch(s, l.grid, SliceArg(out.DType, &oh), SliceArg(x.DType, &xh), words, l.fold, dsl.ConstInt(room), parts, float32(math.Inf(-1)), dsl.ConstBool(parts == 1), dsl.ConstBool(log), dsl.ConstBool(x.DType.Size() <= 2))
 		})
 	case inBlocks:
-		return softmaxHeld.Launch(s, l.grid, slice(out.DType, &oh), slice(x.DType, &xh), l.fold, dsl.ConstInt(room), float32(math.Inf(-1)), log)
+		return softmaxHeld.Launch(s, l.grid, SliceArg(out.DType, &oh), SliceArg(x.DType, &xh), l.fold, dsl.ConstInt(room), float32(math.Inf(-1)), log)
 	}
-	var known scratch
+	var known Scratch
 	f, of := shares[0], sums[0]
 	if log {
 		f, of = shares[1], sums[1]
@@ -330,23 +328,23 @@ func Softmax(s *runtime.Stream, out, x View, dim int, log bool) error {
 	if how, ok := l.shareDown(s.Device()); ok {
 		return l.softmaxDown(s, &how, of, log, &known)
 	}
-	k, err := softmaxOf.of(x.DType, c)
+	k, err := softmaxOf.Of(x.DType, c)
 	if err != nil {
 		return err
 	}
 	var walk kernels.Walk
 	var grid runtime.Grid
-	if _, err := plan(&walk, &grid, s.Device(), []View{out, x, l.spread(c, l.rows(), runtime.SliceHeader{})}); err != nil {
+	if _, err := PlanViews(&walk, &grid, s.Device(), []View{out, x, l.spread(c, l.rows(), runtime.SliceHeader{})}); err != nil {
 		return err
 	}
-	fn := f.As(function(3, c.Type(), c.Type()))
+	fn := f.As(FuncType(3, c.Type(), c.Type()))
 	v, w, err := l.stats(s, LogSumExp, of, 0, &known, func() jit.Wanted { return jit.Wanted{Kernel: k, Consts: []any{walk, fn}} })
 	if err != nil {
 		return err
 	}
-	defer known.free(s)
-	vh, wh := v.header(), w.header()
-	return k.Launch(s, grid, slice(out.DType, &oh), slice(x.DType, &xh), slice(c, &vh), slice(c, &wh), walk, fn)
+	defer known.Free(s)
+	vh, wh := v.Header(), w.Header()
+	return k.Launch(s, grid, SliceArg(out.DType, &oh), SliceArg(x.DType, &xh), SliceArg(c, &vh), SliceArg(c, &wh), walk, fn)
 }
 
 // RMSNorm stores x over the root of the mean of its squares and eps along a dimension,
@@ -373,30 +371,30 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 		if err := weights[i].take(s, &l, v); err != nil {
 			return err
 		}
-		defer weights[i].room.free(s)
+		defer weights[i].room.Free(s)
 	}
 	c := x.DType.Compute()
-	xh, oh := x.header(), out.header()
+	xh, oh := x.Header(), out.Header()
 	var sh, bh runtime.SliceHeader
 	if scale.Buf != nil {
-		sh = weights[0].header()
+		sh = weights[0].Header()
 	}
 	if shift.Buf != nil {
-		bh = weights[1].header()
+		bh = weights[1].Header()
 	}
 	e := dtype.FromFloat(c, eps).Bits()
 	flags := [3]dsl.ConstBool{dsl.ConstBool(center), dsl.ConstBool(scale.Buf != nil), dsl.ConstBool(shift.Buf != nil)}
-	o, i, sc, bi := slice(out.DType, &oh), slice(x.DType, &xh), slice(x.DType, &sh), slice(x.DType, &bh)
+	o, i, sc, bi := SliceArg(out.DType, &oh), SliceArg(x.DType, &xh), SliceArg(x.DType, &sh), SliceArg(x.DType, &bh)
 	var parts, room int
 	switch l.choose(s.Device(), &parts, &room) {
 	case inThreads:
-		k, err := norm.of(x.DType, c)
+		k, err := norm.Of(x.DType, c)
 		if err != nil {
 			return err
 		}
-		return k.Launch(s, l.grid, o, i, sc, bi, l.fold, word(c, &e), flags[0], flags[1], flags[2])
+		return k.Launch(s, l.grid, o, i, sc, bi, l.fold, ScalarArg(c, &e), flags[0], flags[1], flags[2])
 	case inParts:
-		k, err := normSplit.of(x.DType, c)
+		k, err := normSplit.Of(x.DType, c)
 		if err != nil {
 			return err
 		}
@@ -407,24 +405,24 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 		if x.DType == dtype.F32 {
 			return normHeld.Launch(s, l.grid, o, i, sc, bi, l.fold, dsl.ConstInt(room), float32(eps), flags[0], flags[1], flags[2])
 		}
-		k, err := normFetched.of(x.DType, c)
+		k, err := normFetched.Of(x.DType, c)
 		if err != nil {
 			return err
 		}
 		return k.Launch(s, l.grid, o, i, sc, bi, l.fold, dsl.ConstInt(room), float32(eps), flags[0], flags[1], flags[2])
 	}
-	var known scratch
+	var known Scratch
 	of := SumSqr
 	if center {
 		of = Var
 	}
-	k, err := normOf.of(x.DType, c)
+	k, err := normOf.Of(x.DType, c)
 	if err != nil {
 		return err
 	}
 	var walk kernels.Walk
 	var grid runtime.Grid
-	if _, err := plan(&walk, &grid, s.Device(), []View{out, x, l.spread(c, l.rows(), runtime.SliceHeader{}), l.indices()}); err != nil {
+	if _, err := PlanViews(&walk, &grid, s.Device(), []View{out, x, l.spread(c, l.rows(), runtime.SliceHeader{}), l.indices()}); err != nil {
 		return err
 	}
 	v, w, err := l.stats(s, of, roots, eps, &known, func() jit.Wanted {
@@ -433,17 +431,17 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift View, dim in
 	if err != nil {
 		return err
 	}
-	defer known.free(s)
-	vh, wh := v.header(), w.header()
-	return k.Launch(s, grid, o, i, sc, bi, slice(c, &vh), slice(c, &wh), walk, flags[0], flags[1], flags[2])
+	defer known.Free(s)
+	vh, wh := v.Header(), w.Header()
+	return k.Launch(s, grid, o, i, sc, bi, SliceArg(c, &vh), SliceArg(c, &wh), walk, flags[0], flags[1], flags[2])
 }
 
 // indices is what a vector along the dimension of the rows looks like in the shape of
 // the operand.
-func (l *lines) indices() View {
-	shape := l.x.Layout.Shape()
+func (l *RowOp) indices() View {
+	shape := l.X.Layout.Shape()
 	stride := make([]int, len(shape))
-	stride[l.dim] = 1
+	stride[l.Dim] = 1
 	at, _ := layout.New(shape, stride, 0)
 	return View{Layout: at}
 }
@@ -451,27 +449,27 @@ func (l *lines) indices() View {
 // weight is a vector whose elements lie side by side.
 type weight struct {
 	View
-	room scratch
+	room Scratch
 }
 
 // take checks a vector, and copies it if its elements do not lie side by side.
-func (w *weight) take(s *runtime.Stream, l *lines, v View) error {
+func (w *weight) take(s *runtime.Stream, l *RowOp, v View) error {
 	if v.Buf == nil {
 		return nil
 	}
-	if v.DType != l.x.DType {
-		return fmt.Errorf("%w: %s of %s with weights of %s", ErrDType, l.name, l.x.DType, v.DType)
+	if v.DType != l.X.DType {
+		return fmt.Errorf("%w: %s of %s with weights of %s", ErrDType, l.Name, l.X.DType, v.DType)
 	}
-	if !v.Layout.Shape().Equal(layout.Shape{l.size()}) {
-		return fmt.Errorf("%w: %s along %d elements with weights of shape %v", layout.ErrShape, l.name, l.size(), v.Layout.Shape())
+	if !v.Layout.Shape().Equal(layout.Shape{l.Len()}) {
+		return fmt.Errorf("%w: %s along %d elements with weights of shape %v", layout.ErrShape, l.Name, l.Len(), v.Layout.Shape())
 	}
 	w.View = v
 	if v.Layout.IsContiguous() {
 		return nil
 	}
-	if err := w.room.alloc(s, v.DType.Size()*l.size()); err != nil {
-		return fmt.Errorf("%s: %w", l.name, err)
+	if err := w.room.Alloc(s, v.DType.Size()*l.Len()); err != nil {
+		return fmt.Errorf("%s: %w", l.Name, err)
 	}
-	w.View = View{Buf: w.room.buf, DType: v.DType, Layout: layout.Contiguous(v.Layout.Shape())}
+	w.View = View{Buf: w.room.Buf, DType: v.DType, Layout: layout.Contiguous(v.Layout.Shape())}
 	return Copy(s, w.View, v)
 }

@@ -16,12 +16,12 @@ import (
 
 var (
 	float32Type  = reflect.TypeFor[float32]()
-	softmaxSplit = family{name: "softmax", kernel: jit.Of(kernels.SoftmaxSplit[float32]), params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), uint32s, foldType, constInt, intType, float32Type, constBool, constBool, constBool}
+	softmaxSplit = TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.SoftmaxSplit[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), Uint32SliceType, FoldType, ConstIntType, IntType, float32Type, ConstBoolType, ConstBoolType, ConstBoolType}
 	}}
-	normSplit = family{name: "norm", kernel: jit.Of(kernels.NormSplit[float32]), params: func(t, _ reflect.Type) []reflect.Type {
+	normSplit = TypedKernel{Name: "norm", Kernel: jit.Of(kernels.NormSplit[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, ts, ts, uint32s, foldType, intType, float32Type, constBool, constBool, constBool, constBool}
+		return []reflect.Type{ts, ts, ts, ts, Uint32SliceType, FoldType, IntType, float32Type, ConstBoolType, ConstBoolType, ConstBoolType, ConstBoolType}
 	}}
 )
 
@@ -37,14 +37,14 @@ const (
 
 // splits returns into how many parts rows are divided, 0 if they cannot be: all blocks of
 // a row must find room on the device together.
-func (l *lines) splits(info *runtime.Info) int {
-	if !info.Cooperative || info.MaxThreads < maxThreads || l.x.DType.Compute() != dtype.F32 {
+func (l *RowOp) splits(info *runtime.Info) int {
+	if !info.Cooperative || info.MaxThreads < MaxThreads || l.X.DType.Compute() != dtype.F32 {
 		return 0
 	}
-	room := info.Units * min(info.ThreadsPerUnit/maxThreads, info.RegistersPerUnit/(maxThreads*splitRegisters), info.SharedPerBlock/(splitBytes+1024))
-	part := min(splitBytes/l.x.DType.Size(), maxThreads*splitKept)
-	parts := (l.size() + part - 1) / part
-	if parts > maxThreads || parts*splitSharers > room || l.kept[0].Count() > math.MaxInt32/parts {
+	room := info.Units * min(info.ThreadsPerUnit/MaxThreads, info.RegistersPerUnit/(MaxThreads*splitRegisters), info.SharedPerBlock/(splitBytes+1024))
+	part := min(splitBytes/l.X.DType.Size(), MaxThreads*splitKept)
+	parts := (l.Len() + part - 1) / part
+	if parts > MaxThreads || parts*splitSharers > room || l.Kept[0].Count() > math.MaxInt32/parts {
 		return 0
 	}
 	return parts
@@ -53,12 +53,12 @@ func (l *lines) splits(info *runtime.Info) int {
 // alone returns how many threads blocks have that have rows of halves for themselves, in
 // shared memory, 0 if there are none: as many bytes are on their way then as for rows of F32.
 // Of long rows it returns how many blocks a unit has room for.
-func (l *lines) alone(info *runtime.Info) (threads, room int) {
-	n := l.size()
-	if serial(info) || l.x.DType.Size() != 2 || n < aloneRow || l.kept[0].Count() > math.MaxInt32 {
+func (l *RowOp) alone(info *runtime.Info) (threads, room int) {
+	n := l.Len()
+	if SerialBlocks(info) || l.X.DType.Size() != 2 || n < aloneRow || l.Kept[0].Count() > math.MaxInt32 {
 		return 0, 0
 	}
-	if most := min(maxThreads, info.MaxThreads); n <= min(splitRow, aloneKept*most) {
+	if most := min(MaxThreads, info.MaxThreads); n <= min(splitRow, aloneKept*most) {
 		return threadsFor(info, n, aloneKept, most), 0
 	}
 	room, threads = l.ownRoom(info)
@@ -68,29 +68,29 @@ func (l *lines) alone(info *runtime.Info) (threads, room int) {
 // split chooses how blocks go through parts of rows that lie side by side, and returns how
 // many a row has, 0 for another way, and of rows that are one part how many blocks a unit
 // has room for, if that matters.
-func (l *lines) split(info *runtime.Info) (parts, room int) {
+func (l *RowOp) split(info *runtime.Info) (parts, room int) {
 	parts = l.splits(info)
 	threads, room := l.alone(info)
 	if threads > 0 {
 		parts = 1
 	} else {
-		threads = maxThreads
+		threads = MaxThreads
 	}
-	if parts == 0 || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
+	if parts == 0 || l.X.Layout.Strides()[l.Dim] != 1 || l.out.Layout.Strides()[l.Dim] != 1 {
 		return 0, 0
 	}
-	w, n := &l.fold, l.size()
+	w, n := &l.fold, l.Len()
 	*w = kernels.Fold{}
-	if keepDims(w, l.kept) != nil {
+	if KeepDims(w, l.Kept) != nil {
 		return 0, 0 // the other way says so
 	}
 	w.Unit, w.Ins, w.N = true, 1, n
 	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
 	w.Wide = dsl.ConstBool(w.Rows*parts > math.MaxInt32)
-	w.Part = up((n+parts-1)/parts, kernels.HeldAtOnce)
+	w.Part = RoundUp((n+parts-1)/parts, kernels.HeldAtOnce)
 	parts = (n + w.Part - 1) / w.Part
-	keep := up((w.Part+threads-1)/threads, kernels.HeldAtOnce)
-	w.Block, w.Keep, w.InDiv[0] = dsl.ConstInt(threads), dsl.ConstInt(keep), divisor(parts)
+	keep := RoundUp((w.Part+threads-1)/threads, kernels.HeldAtOnce)
+	w.Block, w.Keep, w.InDiv[0] = dsl.ConstInt(threads), dsl.ConstInt(keep), Divisor(parts)
 	w.Full = parts*w.Part == n && keep*threads == w.Part
 	w.Vec = l.vector(keep)
 	l.grid = runtime.Grid{Blocks: runtime.Dim3{X: parts * w.Rows}, Threads: runtime.Dim3{X: threads}}
@@ -98,9 +98,9 @@ func (l *lines) split(info *runtime.Info) (parts, room int) {
 }
 
 // withWords gives f the status words of the parts of rows.
-func (l *lines) withWords(s *runtime.Stream, parts int, f func(words any) error) error {
+func (l *RowOp) withWords(s *runtime.Stream, parts int, f func(words any) error) error {
 	if parts == 1 {
-		return f(slice(dtype.U32, new(runtime.SliceHeader)))
+		return f(SliceArg(dtype.U32, new(runtime.SliceHeader)))
 	}
-	return zeroWords(s, l.name, 2*parts*l.fold.Rows, f)
+	return WithStatusWords(s, l.Name, 2*parts*l.fold.Rows, f)
 }

@@ -44,8 +44,8 @@ func (p *Sampling) Check() error {
 
 var (
 	samplingType = reflect.TypeFor[kernels.Sampling]()
-	sample       = family{name: "grid_sample", kernel: jit.Of(kernels.Sample[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(c), walkType, samplingType, function(3, c, c)}
+	sample       = TypedKernel{Name: "grid_sample", Kernel: jit.Of(kernels.Sample[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(c), WalkType, samplingType, FuncType(3, c, c)}
 	}}
 )
 
@@ -58,14 +58,14 @@ const mostChannels = 4
 // down, from -1 to 1, NaN is -1. The grid has the type that numbers of x are computed in.
 func Sample(s *runtime.Stream, out, x, grid View, p Sampling) error {
 	const op = "grid_sample"
-	if !floats.has(x.DType) {
-		return unsupported(op, x.DType, floats.String())
+	if !Floats.Has(x.DType) {
+		return Unsupported(op, x.DType, Floats.String())
 	}
 	c := x.DType.Compute()
 	if grid.DType != c {
-		return unsupported(fmt.Sprintf("%s of %v with a grid", op, x.DType), grid.DType, c.String())
+		return Unsupported(fmt.Sprintf("%s of %v with a grid", op, x.DType), grid.DType, c.String())
 	}
-	if err := sameType(op, out, x); err != nil {
+	if err := SameType(op, out, x); err != nil {
 		return err
 	}
 	if err := p.Check(); err != nil {
@@ -78,7 +78,7 @@ func Sample(s *runtime.Stream, out, x, grid View, p Sampling) error {
 	if at[0] != from[0] || at[3] != 2 || !to.Equal(layout.Shape{from[0], from[1], at[1], at[2]}) || from[2]*from[3] == 0 && to.Count() > 0 {
 		return fmt.Errorf("%w: %s of %v at %v to %v", layout.ErrShape, op, from, at, to)
 	}
-	k, err := sample.of(x.DType, c)
+	k, err := sample.Of(x.DType, c)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func Sample(s *runtime.Stream, out, x, grid View, p Sampling) error {
 		Mode: dsl.ConstInt(p.Mode), Outside: dsl.ConstInt(p.Padding), Aligned: dsl.ConstBool(p.AlignCorners), Each: 1,
 		In: [2]int{from[2], from[3]}, X: [2]int{xs[2], xs[3]}, Pair: gs[3], Channels: from[1], XC: xs[1], OutC: os[1],
 	}
-	info := infoOf(s.Device())
+	info := DeviceInfo(s.Device())
 	for r.Each < mostChannels && 2*int(r.Each) <= from[1] && to.Count()/(2*int(r.Each)) >= info.Units*info.ThreadsPerUnit {
 		r.Each *= 2
 	}
@@ -104,12 +104,12 @@ func Sample(s *runtime.Stream, out, x, grid View, p Sampling) error {
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, of[:]...); !ok {
+	if ok, err := PlanWalk(s, &w, &g, of[:]...); !ok {
 		return err
 	}
-	if !serial(&info) {
-		everyElement(&w, &g, &info, shape.Count())
+	if !SerialBlocks(&info) {
+		OnePerThread(&w, &g, &info, shape.Count())
 	}
-	to0, in, places := out.header(), x.header(), grid.header()
-	return k.Launch(s, g, slice(x.DType, &to0), slice(x.DType, &in), slice(c, &places), w, r, mad(c))
+	to0, in, places := out.Header(), x.Header(), grid.Header()
+	return k.Launch(s, g, SliceArg(x.DType, &to0), SliceArg(x.DType, &in), SliceArg(c, &places), w, r, MulAddFn(c))
 }

@@ -18,7 +18,7 @@ import (
 type Scan struct {
 	name   string
 	reduce *Reduction // of parts
-	takes  types
+	takes  Types
 	init   *jit.Fn
 	op     *jit.Fn
 }
@@ -26,7 +26,7 @@ type Scan struct {
 var scans []*Scan
 
 func scan(name string, r *Reduction, init, op any) *Scan {
-	c := &Scan{name: name, reduce: r, takes: numbers, init: jit.Func(init), op: jit.Func(op)}
+	c := &Scan{name: name, reduce: r, takes: Numbers, init: jit.Func(init), op: jit.Func(op)}
 	scans = append(scans, c)
 	return c
 }
@@ -38,15 +38,15 @@ var (
 	CumMax  = scan("cummax", Max, kernels.Identity[float32], kernels.Maximum[float32])
 	CumMin  = scan("cummin", Min, kernels.Identity[float32], kernels.Minimum[float32])
 
-	LogCumSumExp = scan("logcumsumexp", ofLogs, kernels.Never[float32], kernels.LogAddExp[float32]).of(floats)
+	LogCumSumExp = scan("logcumsumexp", ofLogs, kernels.Never[float32], kernels.LogAddExp[float32]).of(Floats)
 )
 
 // ofLogs is what [LogSumExp] computes, by what a scan knows: one number.
-var ofLogs = &Reduction{name: "log_sum_exp", form: kernels.Single, takes: floats, fns: [4]*jit.Fn{
+var ofLogs = &Reduction{name: "log_sum_exp", form: kernels.Single, takes: Floats, fns: [4]*jit.Fn{
 	jit.Func(kernels.FromNever[float32]), jit.Func(kernels.LogAddStep[float32]), jit.Func(kernels.LogAdd[float32]), jit.Func(kernels.Value[float32]),
 }}
 
-func (c *Scan) of(t types) *Scan {
+func (c *Scan) of(t Types) *Scan {
 	c.takes = t
 	return c
 }
@@ -58,26 +58,26 @@ func Scans() []*Scan { return scans }
 func (c *Scan) Name() string { return c.name }
 
 // Takes reports whether the operation is for elements of a type.
-func (c *Scan) Takes(d dtype.DType) bool { return c.takes.has(d) }
+func (c *Scan) Takes(d dtype.DType) bool { return c.takes.Has(d) }
 
 // scanParams are the parameters of ScanRows and ScanCols.
 func scanParams(t, c reflect.Type) []reflect.Type {
 	ts := reflect.SliceOf(t)
-	return []reflect.Type{ts, ts, reflect.SliceOf(c), foldType, constBool, constBool, function(1, c, c), function(2, c, c)}
+	return []reflect.Type{ts, ts, reflect.SliceOf(c), FoldType, ConstBoolType, ConstBoolType, FuncType(1, c, c), FuncType(2, c, c)}
 }
 
 var (
-	scanRows  = family{name: "scan", kernel: jit.Of(kernels.ScanRows[float32, float32]), params: scanParams}
-	scanCols  = family{name: "scan", kernel: jit.Of(kernels.ScanCols[float32, float32]), params: scanParams}
-	scanParts = family{name: "scan", kernel: jit.Of(kernels.ScanParts[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), foldType, function(1, c, c), function(2, c, c)}
+	scanRows  = TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanRows[float32, float32]), Params: scanParams}
+	scanCols  = TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanCols[float32, float32]), Params: scanParams}
+	scanParts = TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanParts[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), FoldType, FuncType(1, c, c), FuncType(2, c, c)}
 	}}
 )
 
 // Run stores in out, of the shape and type of x, the scan of x along dim.
 func (c *Scan) Run(s *runtime.Stream, out, x View, dim int) error {
-	if !c.takes.has(x.DType) {
-		return unsupported(c.name, x.DType, c.takes.String())
+	if !c.takes.Has(x.DType) {
+		return Unsupported(c.name, x.DType, c.takes.String())
 	}
 	l, err := newRows(c.name, out, x, dim)
 	if err != nil || x.Layout.Count() == 0 {
@@ -87,12 +87,12 @@ func (c *Scan) Run(s *runtime.Stream, out, x View, dim int) error {
 	if err != nil {
 		return err
 	}
-	reduced, err := layout.New(layout.Shape{l.size()}, []int{x.Layout.Strides()[l.dim]}, 0)
+	reduced, err := layout.New(layout.Shape{l.Len()}, []int{x.Layout.Strides()[l.Dim]}, 0)
 	if err != nil {
 		return err
 	}
 	p := foldPlan{r: c.reduce, in: in, out: out, x: x, scans: true}
-	if err := p.make(s.Device(), l.kept, reduced); err != nil {
+	if err := p.make(s.Device(), l.Kept, reduced); err != nil {
 		return err
 	}
 	if done, err := c.runTiles(s, &l, &p); done || err != nil {
@@ -102,16 +102,16 @@ func (c *Scan) Run(s *runtime.Stream, out, x View, dim int) error {
 }
 
 // run launches the kernels.
-func (c *Scan) run(s *runtime.Stream, l *lines, p *foldPlan) error {
-	d := l.x.DType.Compute()
+func (c *Scan) run(s *runtime.Stream, l *RowOp, p *foldPlan) error {
+	d := l.X.DType.Compute()
 	t := d.Type()
-	init, op := c.init.As(function(1, t, t)), c.op.As(function(2, t, t))
+	init, op := c.init.As(FuncType(1, t, t)), c.op.As(FuncType(2, t, t))
 	var sums *foldPlan // of the partial sums, which are carried into the parts
 	if p.parts > 1 {
 		first := *p
 		sums = &first
 	}
-	f, info := &rowScan, infoOf(s.Device())
+	f, info := &rowScan, DeviceInfo(s.Device())
 	if p.across {
 		f = &colScan
 	}
@@ -125,26 +125,26 @@ func (c *Scan) run(s *runtime.Stream, l *lines, p *foldPlan) error {
 		p.tree(&info, steps)
 	}
 	carried, vectors := dsl.ConstBool(p.parts > 1), l.vectors(&p.fold)
-	carry := slice(d, new(runtime.SliceHeader))
+	carry := SliceArg(d, new(runtime.SliceHeader))
 	if sums != nil {
 		if !k.Loaded(s.Device(), nil, nil, nil, p.fold, carried, vectors, init, op) {
 			if err := sums.prefetchScan(s.Device(), l, init, op, jit.Wanted{Kernel: k, Consts: []any{p.fold, carried, vectors, init, op}}); err != nil {
 				return err
 			}
 		}
-		var room scratch
+		var room Scratch
 		if carry, err = sums.carries(s, l, init, op, &room); err != nil {
 			return err
 		}
-		defer room.free(s)
+		defer room.Free(s)
 	}
-	xh, oh := l.x.header(), l.out.header()
-	return k.Launch(s, grid, slice(l.out.DType, &oh), slice(l.x.DType, &xh), carry, p.fold, carried, vectors, init, op)
+	xh, oh := l.X.Header(), l.out.Header()
+	return k.Launch(s, grid, SliceArg(l.out.DType, &oh), SliceArg(l.X.DType, &xh), carry, p.fold, carried, vectors, init, op)
 }
 
 // prefetchScan has all three kernels compiled at the same time.
-func (p *foldPlan) prefetchScan(dev *runtime.Device, l *lines, init, op *jit.Fn, last jit.Wanted) error {
-	k, err := scanParts.of(l.x.DType, l.x.DType.Compute())
+func (p *foldPlan) prefetchScan(dev *runtime.Device, l *RowOp, init, op *jit.Fn, last jit.Wanted) error {
+	k, err := scanParts.Of(l.X.DType, l.X.DType.Compute())
 	if err != nil {
 		return err
 	}
@@ -155,41 +155,41 @@ func (p *foldPlan) prefetchScan(dev *runtime.Device, l *lines, init, op *jit.Fn,
 }
 
 // carries computes what is carried into each part.
-func (p *foldPlan) carries(s *runtime.Stream, l *lines, init, op *jit.Fn, room *scratch) (any, error) {
+func (p *foldPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, room *Scratch) (any, error) {
 	args, err := p.runParts(s, room)
 	if err != nil {
 		return nil, err
 	}
-	k, err := scanParts.of(l.x.DType, l.x.DType.Compute())
+	k, err := scanParts.Of(l.X.DType, l.X.DType.Compute())
 	if err == nil {
-		xh := l.x.header()
-		err = k.Launch(s, runtime.Cover(p.second.Rows, infoOf(s.Device()).WarpSize), args[0], slice(l.x.DType, &xh), p.second, init, op)
+		xh := l.X.Header()
+		err = k.Launch(s, runtime.Cover(p.second.Rows, DeviceInfo(s.Device()).WarpSize), args[0], SliceArg(l.X.DType, &xh), p.second, init, op)
 	}
 	if err != nil {
-		room.free(s)
+		room.Free(s)
 	}
 	return args[0], err
 }
 
 // scanShape is how threads lie for a scan.
 type scanShape struct {
-	family *family
-	grid   func(info *runtime.Info, l *lines, p *foldPlan) runtime.Grid
+	family *TypedKernel
+	grid   func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid
 	step   func(w *kernels.Fold) int // how much of a row is looked at together
 }
 
-func (f *scanShape) plan(info *runtime.Info, l *lines, p *foldPlan) (*jit.Kernel, runtime.Grid, error) {
-	p.fold.OutIn = l.out.Layout.Strides()[l.dim]
-	k, err := f.family.of(l.x.DType, l.x.DType.Compute())
+func (f *scanShape) plan(info *runtime.Info, l *RowOp, p *foldPlan) (*jit.Kernel, runtime.Grid, error) {
+	p.fold.OutIn = l.out.Layout.Strides()[l.Dim]
+	k, err := f.family.Of(l.X.DType, l.X.DType.Compute())
 	return k, f.grid(info, l, p), err
 }
 
 const mostScanned = 8 // elements that a thread of a scan has at once
 
 // vectors reports whether the neighbours of a thread lie where it can move them at once.
-func (l *lines) vectors(w *kernels.Fold) dsl.ConstBool {
+func (l *RowOp) vectors(w *kernels.Fold) dsl.ConstBool {
 	n := int(w.Keep)
-	if n < 4 || !w.Unit || n*l.x.DType.Size() > 16 || w.Part%n != 0 {
+	if n < 4 || !w.Unit || n*l.X.DType.Size() > 16 || w.Part%n != 0 {
 		return false
 	}
 	for d := range int(w.Outs) {
@@ -200,52 +200,52 @@ func (l *lines) vectors(w *kernels.Fold) dsl.ConstBool {
 	return true
 }
 
-var rowScan = scanShape{&scanRows, func(info *runtime.Info, l *lines, p *foldPlan) runtime.Grid {
+var rowScan = scanShape{&scanRows, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
 	w := &p.fold
 	w.Unit = w.InStep[0] == 1 && w.OutIn == 1
 	threads, per := info.WarpSize, 1
 	w.Keep = 1
-	if v := 16 / l.x.DType.Size(); !serial(info) {
+	if v := 16 / l.X.DType.Size(); !SerialBlocks(info) {
 		w.Keep = dsl.ConstInt(min(max(v, 4), mostScanned))
 		if !l.vectors(w) {
 			w.Keep = 1
 		}
 	}
 	w.Group, w.Whole = dsl.ConstInt(threads), true
-	if !serial(info) {
+	if !SerialBlocks(info) {
 		w.Whole = false
-		threads = min(maxThreads, info.MaxThreads)
+		threads = min(MaxThreads, info.MaxThreads)
 		per = threads / int(w.Group)
 		if w.N > 8*int(w.Keep)*info.WarpSize || w.Rows*info.WarpSize < info.Units*info.ThreadsPerUnit/4 {
 			w.Group, w.Block, per = 0, dsl.ConstInt(threads), 1
 		}
 	}
 	blocks := (w.Rows + per - 1) / per
-	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
+	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, RowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
 }, func(w *kernels.Fold) int { return int(max(w.Group, w.Block) * w.Keep) }}
 
-var colScan = scanShape{&scanCols, func(info *runtime.Info, l *lines, p *foldPlan) runtime.Grid {
+var colScan = scanShape{&scanCols, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
 	w := &p.fold
 	w.Unit = w.XStep[0] == 1 && w.OutStep[0] == 1
 	threads := info.WarpSize
 	w.Cols = 1
-	if serial(info) {
+	if SerialBlocks(info) {
 		for w.Cols < mostScanned && int(w.Cols)*2*threads*info.Units <= w.Width*w.Rows {
 			w.Cols *= 2
 		}
 	} else {
-		for threads < maxThreads && threads < w.Width && w.Width*w.Rows > 2*threads*info.Units {
+		for threads < MaxThreads && threads < w.Width && w.Width*w.Rows > 2*threads*info.Units {
 			threads *= 2
 		}
 	}
 	return runtime.Grid{
-		Blocks:  runtime.Dim3{X: (w.Width + threads*int(w.Cols) - 1) / (threads * int(w.Cols)), Y: p.parts, Z: min(w.Rows, mostBlocks)},
+		Blocks:  runtime.Dim3{X: (w.Width + threads*int(w.Cols) - 1) / (threads * int(w.Cols)), Y: p.parts, Z: min(w.Rows, MaxBlocks())},
 		Threads: runtime.Dim3{X: threads},
 	}
 }, func(*kernels.Fold) int { return 1 }}
 
 // newRows checks the operands of an operation that makes rows of rows.
-func newRows(name string, out, x View, dim int) (l lines, err error) {
+func newRows(name string, out, x View, dim int) (l RowOp, err error) {
 	switch {
 	case out.DType != x.DType:
 		return l, fmt.Errorf("%w: %s of %s gives %s, not %s", ErrDType, name, x.DType, x.DType, out.DType)
@@ -255,9 +255,9 @@ func newRows(name string, out, x View, dim int) (l lines, err error) {
 	if dim, err = layout.Dim(dim, x.Layout.Rank()); err != nil {
 		return l, fmt.Errorf("%s: %w", name, err)
 	}
-	l = lines{name: name, out: out, x: x, dim: dim}
+	l = RowOp{Name: name, out: out, X: x, Dim: dim}
 	for i, of := range []layout.Layout{x.Layout, out.Layout} {
-		if l.kept[i], err = of.Narrow(dim, 0, min(1, of.Shape()[dim])); err != nil {
+		if l.Kept[i], err = of.Narrow(dim, 0, min(1, of.Shape()[dim])); err != nil {
 			return l, err
 		}
 	}

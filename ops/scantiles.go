@@ -12,13 +12,12 @@ import (
 )
 
 var (
-	scanKept = family{name: "scan", kernel: jit.Of(kernels.ScanKept[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+	scanKept = TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanKept[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, foldType, function(1, c, c), function(2, c, c)}
+		return []reflect.Type{ts, ts, FoldType, FuncType(1, c, c), FuncType(2, c, c)}
 	}}
-	scanTiles      = family{name: "scan", kernel: jit.Of(kernels.ScanTiles[float32, float32]), params: tileParams}
-	scanStrips     = family{name: "scan", kernel: jit.Of(kernels.ScanStrips[float32, float32]), params: tileParams}
-	constInt       = reflect.TypeFor[dsl.ConstInt]()
+	scanTiles      = TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanTiles[float32, float32]), Params: tileParams}
+	scanStrips     = TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanStrips[float32, float32]), Params: tileParams}
 	scanTilingType = reflect.TypeFor[kernels.ScanTiling]()
 	// packs have the bits of a number as an integer, and the number of bits, for float32,
 	// float64 and integers.
@@ -31,7 +30,7 @@ var (
 // tileParams are the parameters of ScanTiles and ScanStrips.
 func tileParams(t, c reflect.Type) []reflect.Type {
 	ts := reflect.SliceOf(t)
-	return []reflect.Type{ts, ts, uint32s, foldType, scanTilingType, constInt, function(1, c, c), function(2, c, c), function(1, c, uint64Type), function(1, uint64Type, c)}
+	return []reflect.Type{ts, ts, Uint32SliceType, FoldType, scanTilingType, ConstIntType, FuncType(1, c, c), FuncType(2, c, c), FuncType(1, c, Uint64Type), FuncType(1, Uint64Type, c)}
 }
 
 const (
@@ -50,24 +49,24 @@ type rowTiles struct {
 // divide groups the tiles of rows, so that a block awaits about as many tiles as groups.
 func (c *rowTiles) divide(tiles int) {
 	n := &c.tiles
-	for n.Of = divisor(tiles); 1<<n.Bits < maxThreads && 1<<(2*n.Bits) < tiles; {
+	for n.Of = Divisor(tiles); 1<<n.Bits < MaxThreads && 1<<(2*n.Bits) < tiles; {
 		n.Bits++
 	}
 	n.Groups = (tiles + 1<<n.Bits - 1) >> n.Bits
 }
 
 // keeps chooses how a block has a row, or reports false for short rows and for long ones.
-func (l *lines) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
-	n := l.size()
-	if serial(info) || n <= 8*info.WarpSize || n > tileKept*maxThreads || info.MaxThreads < maxThreads || !l.tiled(&c.fold, p) {
+func (l *RowOp) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
+	n := l.Len()
+	if SerialBlocks(info) || n <= 8*info.WarpSize || n > tileKept*MaxThreads || info.MaxThreads < MaxThreads || !l.tiled(&c.fold, p) {
 		return c, false
 	}
 	w := &c.fold
 	w.Keep = tileKept
-	threads := up((n+tileKept-1)/tileKept, info.WarpSize)
-	blocks := rowBlocks(info, threads)
+	threads := RoundUp((n+tileKept-1)/tileKept, info.WarpSize)
+	blocks := RowBlocks(info, threads)
 	// Of halves a thread has so few bytes that it asks for more before it has looked at them.
-	if w.Full = l.x.DType.Size() == 2 && w.Vec > 1 && n == tileKept*threads && kernels.KeptThreads%threads == 0; w.Full {
+	if w.Full = l.X.DType.Size() == 2 && w.Vec > 1 && n == tileKept*threads && kernels.KeptThreads%threads == 0; w.Full {
 		w.Block, blocks = dsl.ConstInt(threads), info.Units*kernels.KeptThreads/threads
 	}
 	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(w.Rows, blocks)}, Threads: runtime.Dim3{X: threads}}
@@ -76,39 +75,39 @@ func (l *lines) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 
 // tile chooses how blocks go through the tiles of rows, or reports false where rows are
 // short, or blocks may not wait for each other.
-func (l *lines) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
-	n := l.size()
-	if !info.Cooperative || info.MaxThreads < maxThreads || n < tiledRow || !l.tiled(&c.fold, p) {
+func (l *RowOp) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
+	n := l.Len()
+	if !info.Cooperative || info.MaxThreads < MaxThreads || n < tiledRow || !l.tiled(&c.fold, p) {
 		return c, false
 	}
 	w := &c.fold
-	w.Block, w.Keep = maxThreads, dsl.ConstInt(min(splitBytes/(maxThreads*l.x.DType.Size()), splitKept))
-	size := maxThreads * int(w.Keep)
+	w.Block, w.Keep = MaxThreads, dsl.ConstInt(min(splitBytes/(MaxThreads*l.X.DType.Size()), splitKept))
+	size := MaxThreads * int(w.Keep)
 	tiles := (n + size - 1) / size
-	if tiles > maxThreads*maxThreads || w.Rows > math.MaxInt32/tiles {
+	if tiles > MaxThreads*MaxThreads || w.Rows > math.MaxInt32/tiles {
 		return c, false
 	}
 	c.divide(tiles)
 	c.values = w.Rows * (tiles + c.tiles.Groups)
-	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * tiles}, Threads: runtime.Dim3{X: maxThreads}}
+	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * tiles}, Threads: runtime.Dim3{X: MaxThreads}}
 	return c, true
 }
 
 // tiled fills in what all tiles have, or reports false if rows do not lie side by side.
-func (l *lines) tiled(w *kernels.Fold, p *foldPlan) bool {
-	if p.across || l.x.Layout.Strides()[l.dim] != 1 || l.out.Layout.Strides()[l.dim] != 1 {
+func (l *RowOp) tiled(w *kernels.Fold, p *foldPlan) bool {
+	if p.across || l.X.Layout.Strides()[l.Dim] != 1 || l.out.Layout.Strides()[l.Dim] != 1 {
 		return false
 	}
 	*w = p.fold
-	w.N, w.Unit, w.Group, w.Block, w.Whole, w.Full, w.Tree, w.Vec = l.size(), true, 0, 0, false, false, false, 1
-	if v := 16 / l.x.DType.Size(); l.scanVec(w, v) {
+	w.N, w.Unit, w.Group, w.Block, w.Whole, w.Full, w.Tree, w.Vec = l.Len(), true, 0, 0, false, false, false, 1
+	if v := 16 / l.X.DType.Size(); l.scanVec(w, v) {
 		w.Vec = dsl.ConstInt(v)
 	}
 	return true
 }
 
 // scanVec reports whether rows begin at multiples of v elements.
-func (l *lines) scanVec(w *kernels.Fold, v int) bool {
+func (l *RowOp) scanVec(w *kernels.Fold, v int) bool {
 	for d := range int(w.Outs) {
 		if w.Rows > 1 && (w.XStep[d]%v != 0 || w.OutStep[d]%v != 0) {
 			return false
@@ -118,14 +117,14 @@ func (l *lines) scanVec(w *kernels.Fold, v int) bool {
 }
 
 // runTiles scans rows in tiles that threads keep, and reports whether it did.
-func (c *Scan) runTiles(s *runtime.Stream, l *lines, p *foldPlan) (bool, error) {
-	info := infoOf(s.Device())
-	d := l.x.DType.Compute()
+func (c *Scan) runTiles(s *runtime.Stream, l *RowOp, p *foldPlan) (bool, error) {
+	info := DeviceInfo(s.Device())
+	d := l.X.DType.Compute()
 	t := d.Type()
-	xh, oh := l.x.header(), l.out.header()
-	x, out, init, op := slice(l.x.DType, &xh), slice(l.out.DType, &oh), c.init.As(function(1, t, t)), c.op.As(function(2, t, t))
+	xh, oh := l.X.Header(), l.out.Header()
+	x, out, init, op := SliceArg(l.X.DType, &xh), SliceArg(l.out.DType, &oh), c.init.As(FuncType(1, t, t)), c.op.As(FuncType(2, t, t))
 	if how, ok := l.keeps(&info, p); ok {
-		k, err := scanKept.of(l.x.DType, d)
+		k, err := scanKept.Of(l.X.DType, d)
 		if err != nil {
 			return false, err
 		}
@@ -140,7 +139,7 @@ func (c *Scan) runTiles(s *runtime.Stream, l *lines, p *foldPlan) (bool, error) 
 	if !ok {
 		return false, nil
 	}
-	k, err := f.of(l.x.DType, d)
+	k, err := f.Of(l.X.DType, d)
 	if err != nil {
 		return false, err
 	}
@@ -155,8 +154,8 @@ func (c *Scan) runTiles(s *runtime.Stream, l *lines, p *foldPlan) (bool, error) 
 	if d == dtype.F32 {
 		each = 1
 	}
-	return true, zeroWords(s, c.name, each*how.values, func(words any) error {
+	return true, WithStatusWords(s, c.name, each*how.values, func(words any) error {
 		return k.Launch(s, how.grid, out, x, words, how.fold, how.tiles, dsl.ConstInt(each), init, op,
-			pack[0].As(function(1, t, uint64Type)), pack[1].As(function(1, uint64Type, t)))
+			pack[0].As(FuncType(1, t, Uint64Type)), pack[1].As(FuncType(1, Uint64Type, t)))
 	})
 }

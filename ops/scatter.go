@@ -27,15 +27,17 @@ type ScatterBy struct {
 
 // The ways of a scatter that combines elements.
 var (
-	ScatterSum  = &ScatterBy{name: "scatter_add", op: kernels.OpScatterAdd, fn: plus, adds: true}
+	second = jit.Func(kernels.Second[float32])
+
+	ScatterSum  = &ScatterBy{name: "scatter_add", op: kernels.OpScatterAdd, fn: AddFn, adds: true}
 	ScatterProd = &ScatterBy{name: "scatter_mul", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Mul[float32]), adds: true}
 	ScatterMax  = &ScatterBy{name: "scatter_max", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Maximum[float32])}
 	ScatterMin  = &ScatterBy{name: "scatter_min", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Minimum[float32])}
-	ScatterMean = &ScatterBy{name: "scatter_mean", op: kernels.OpScatterReduce, fn: plus, mean: true, adds: true}
+	ScatterMean = &ScatterBy{name: "scatter_mean", op: kernels.OpScatterReduce, fn: AddFn, mean: true, adds: true}
 
 	scatterLast = &ScatterBy{name: "scatter", op: kernels.OpScatter, fn: second, set: true}
 	unpool      = &ScatterBy{name: "max_unpool", op: kernels.OpMaxUnpool, fn: second, set: true}
-	indexAdd    = &ScatterBy{name: "index_add", op: kernels.OpIndexAdd, fn: plus, adds: true}
+	indexAdd    = &ScatterBy{name: "index_add", op: kernels.OpIndexAdd, fn: AddFn, adds: true}
 )
 
 // Name is the operation's name.
@@ -72,7 +74,7 @@ func scatterBy(s *runtime.Stream, by *ScatterBy, out, ids, src View, d int, self
 	if err != nil {
 		return fmt.Errorf("%s: %w", by.name, err)
 	}
-	if err := sameShape(by.name, ids.Layout.Shape(), shape); err != nil {
+	if err := SameShape(by.name, ids.Layout.Shape(), shape); err != nil {
 		return err
 	}
 	return runScatter(s, &scattering{by: by, out: out, ids: ids, src: src, d: d, at: ids.Layout, pos: layout.Contiguous(shape), self: self})
@@ -87,15 +89,15 @@ func IndexAdd(s *runtime.Stream, out, ids, src View, d int) error {
 	if err != nil {
 		return fmt.Errorf("index_add: %w", err)
 	}
-	if err := sameShape("index_add", ids.Layout.Shape(), layout.Shape{shape[d]}); err != nil {
+	if err := SameShape("index_add", ids.Layout.Shape(), layout.Shape{shape[d]}); err != nil {
 		return err
 	}
-	at := along(shape, map[int]int{d: ids.Layout.Strides()[0]})
+	at := BroadcastAlong(shape, map[int]int{d: ids.Layout.Strides()[0]})
 	at, err = layout.New(shape, at.Strides(), ids.Layout.Offset())
 	if err != nil {
 		return err
 	}
-	return runScatter(s, &scattering{by: indexAdd, out: out, ids: ids, src: src, d: d, at: at, pos: along(shape, map[int]int{d: 1}), self: true})
+	return runScatter(s, &scattering{by: indexAdd, out: out, ids: ids, src: src, d: d, at: at, pos: BroadcastAlong(shape, map[int]int{d: 1}), self: true})
 }
 
 // scattering is a scatter of src by indices that lie as at says and are counted by pos,
@@ -118,27 +120,27 @@ func runScatter(s *runtime.Stream, c *scattering) (err error) {
 	if c.out.Layout.Rank() != len(shape) {
 		return fmt.Errorf("%w: %s of %v to %v", layout.ErrRank, c.by.name, shape, c.out.Layout.Shape())
 	}
-	if err := sameType(c.by.name, c.out, c.src); err != nil {
+	if err := SameType(c.by.name, c.out, c.src); err != nil {
 		return err
 	}
-	if err := checkIDs(c.by.name, c.ids.DType); err != nil {
+	if err := CheckIndices(c.by.name, c.ids.DType); err != nil {
 		return err
 	}
-	if c.to, err = within(c.out.Layout, shape, c.d); err != nil {
+	if c.to, err = Within(c.out.Layout, shape, c.d); err != nil {
 		return fmt.Errorf("%s: %w", c.by.name, err)
 	}
 	if c.by.set {
-		c.out.DType = carrier(c.out.DType)
+		c.out.DType = Carrier(c.out.DType)
 		c.src.DType = c.out.DType
 	}
-	if !numbers.has(c.out.DType) {
-		return unsupported(c.by.name, c.out.DType, numbers.String())
+	if !Numbers.Has(c.out.DType) {
+		return Unsupported(c.by.name, c.out.DType, Numbers.String())
 	}
 	if shape.Count() == 0 {
 		return nil
 	}
 	size := c.out.Layout.Shape()[c.d]
-	c.axis = kernels.Axis{Op: c.by.op, None: noIndex(c.ids.DType), Size: size, Step: c.out.Layout.Strides()[c.d]}
+	c.axis = kernels.Axis{Op: c.by.op, None: NoIndex(c.ids.DType), Size: size, Step: c.out.Layout.Strides()[c.d]}
 	c.lines = 1
 	for e, n := range shape {
 		if e != c.d && n > 1 && c.at.Strides()[e] != 0 {
@@ -146,12 +148,12 @@ func runScatter(s *runtime.Stream, c *scattering) (err error) {
 			c.lines *= n
 		}
 	}
-	info := infoOf(s.Device())
+	info := DeviceInfo(s.Device())
 	keys, places := c.lines*shape[c.d], c.lines*size
 	switch {
-	case c.by.set && !serial(&info) && places <= 16*keys+1<<20 && shape[c.d] < math.MaxUint32:
+	case c.by.set && !SerialBlocks(&info) && places <= 16*keys+1<<20 && shape[c.d] < math.MaxUint32:
 		return c.last(s, &info)
-	case !c.by.set && (!serial(&info) || c.by.mean || !c.self) && keys < math.MaxUint32:
+	case !c.by.set && (!SerialBlocks(&info) || c.by.mean || !c.self) && keys < math.MaxUint32:
 		return c.fold(s, &info)
 	case c.by.mean || !c.self:
 		return fmt.Errorf("%w: %s of %d indices", layout.ErrTooLarge, c.by.name, keys)
@@ -178,7 +180,7 @@ func (c *scattering) inOrderWide(s *runtime.Stream, info *runtime.Info) (err err
 	if err := Copy(s, wide, out); err != nil {
 		return err
 	}
-	if c.to, err = within(wide.Layout, c.src.Layout.Shape(), c.d); err != nil {
+	if c.to, err = Within(wide.Layout, c.src.Layout.Shape(), c.d); err != nil {
 		return err
 	}
 	c.out, c.axis.Step = wide, wide.Layout.Strides()[c.d]
@@ -189,24 +191,24 @@ func (c *scattering) inOrderWide(s *runtime.Stream, info *runtime.Info) (err err
 }
 
 var (
-	scatter = family{name: "scatter", kernel: jit.Of(kernels.Scatter[float32, float32, float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
+	scatter = TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.Scatter[float32, float32, float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
 		c, ts := computeOf(t), reflect.SliceOf(t)
-		return []reflect.Type{ts, reflect.SliceOf(i), ts, walkType, linesType, axisType, function(2, c, c)}
+		return []reflect.Type{ts, reflect.SliceOf(i), ts, WalkType, linesType, AxisType, FuncType(2, c, c)}
 	}}
-	scatterWide = family{name: "scatter", kernel: scatter.kernel, params: func(t, i reflect.Type) []reflect.Type {
-		params := scatter.params(t, i)
+	scatterWide = TypedKernel{Name: "scatter", Kernel: scatter.Kernel, Params: func(t, i reflect.Type) []reflect.Type {
+		params := scatter.Params(t, i)
 		params[0] = reflect.SliceOf(computeOf(t))
 		return params
 	}}
-	scatterSet = family{name: "scatter", kernel: jit.Of(kernels.ScatterSet[float32, int32]), params: func(t, i reflect.Type) []reflect.Type {
+	scatterSet = TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.ScatterSet[float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, reflect.SliceOf(i), ts, uint32s, walkType, axisType, constInt}
+		return []reflect.Type{ts, reflect.SliceOf(i), ts, Uint32SliceType, WalkType, AxisType, ConstIntType}
 	}}
-	scatterMark = family{name: "scatter", kernel: jit.Of(kernels.ScatterLast[int32]), params: func(i, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{uint32s, reflect.SliceOf(i), walkType, axisType}
+	scatterMark = TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.ScatterLast[int32]), Params: func(i, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{Uint32SliceType, reflect.SliceOf(i), WalkType, AxisType}
 	}}
-	scatterKeys = family{name: "scatter", kernel: jit.Of(kernels.ScatterKeys[int32, uint32]), params: func(i, k reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(k), uint32s, reflect.SliceOf(i), walkType, axisType}
+	scatterKeys = TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.ScatterKeys[int32, uint32]), Params: func(i, k reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(k), Uint32SliceType, reflect.SliceOf(i), WalkType, AxisType}
 	}}
 	scatterChunks = jit.Of(kernels.ScatterChunks)
 	scatterFold   = jit.Of(kernels.ScatterFold[float32, float32, uint32])
@@ -230,7 +232,7 @@ func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
 	if c.out.DType != t {
 		family = &scatterWide
 	}
-	k, err := family.of(t, c.ids.DType)
+	k, err := family.Of(t, c.ids.DType)
 	if err != nil {
 		return err
 	}
@@ -244,22 +246,22 @@ func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, lines[:]...); !ok {
+	if ok, err := PlanWalk(s, &w, &g, lines[:]...); !ok {
 		return err
 	}
 	g.Blocks.Z = sharers(info, lines[0].Count(), l.N, c.axis.Size)
-	if serial(info) && w.Mode == kernels.Rows && w.Kind[1] == kernels.Same && w.Kind[3] == kernels.Same {
+	if SerialBlocks(info) && w.Mode == kernels.Rows && w.Kind[1] == kernels.Same && w.Kind[3] == kernels.Same {
 		shareIndices(&w, &g, info, c.axis.Size)
 	}
-	dst, index, from := c.out.header(), c.ids.header(), c.src.header()
-	return k.Launch(s, g, slice(c.out.DType, &dst), slice(c.ids.DType, &index), slice(t, &from), w, l, c.axis, c.by.fn.As(function(2, f, f)))
+	dst, index, from := c.out.Header(), c.ids.Header(), c.src.Header()
+	return k.Launch(s, g, SliceArg(c.out.DType, &dst), SliceArg(c.ids.DType, &index), SliceArg(t, &from), w, l, c.axis, c.by.fn.As(FuncType(2, f, f)))
 }
 
 // shareIndices has blocks go along rows of elements that have one index as far as they are
 // contiguous, and divides the indices among blocks, where a core fetches ahead what follows.
 func shareIndices(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, size int) {
 	blocks := g.Blocks.X * g.Blocks.Y
-	w.Part = min(max(w.Part, sharedRun), up(w.N, info.WarpSize))
+	w.Part = min(max(w.Part, sharedRun), RoundUp(w.N, info.WarpSize))
 	g.Blocks.X = (w.N + w.Part - 1) / w.Part
 	g.Blocks.Z = max(1, min(blocks/(g.Blocks.X*g.Blocks.Y), size, maxSharers))
 }
@@ -287,7 +289,7 @@ func (c *scattering) numbered(shape layout.Shape, n int) layout.Layout {
 		strides[e] = n
 		n *= shape[e]
 	}
-	return along(shape, strides)
+	return BroadcastAlong(shape, strides)
 }
 
 // indices returns layouts of the indices without what shares them, of one shape.
@@ -308,7 +310,7 @@ func (c *scattering) indices(of ...layout.Layout) []layout.Layout {
 // last stores elements whose number is the largest for their place.
 func (c *scattering) last(s *runtime.Stream, info *runtime.Info) error {
 	shape, size := c.src.Layout.Shape(), c.axis.Size
-	mark, err := scatterMark.of(c.ids.DType, c.ids.DType)
+	mark, err := scatterMark.Of(c.ids.DType, c.ids.DType)
 	if err != nil {
 		return err
 	}
@@ -320,14 +322,14 @@ func (c *scattering) last(s *runtime.Stream, info *runtime.Info) error {
 	if err := last.ZeroAsync(s); err != nil {
 		return err
 	}
-	number := along(shape, map[int]int{c.d: 1})
+	number := BroadcastAlong(shape, map[int]int{c.d: 1})
 	var w kernels.Walk
 	var g runtime.Grid
-	if _, err := walkOver(s, &w, &g, c.indices(c.at, c.pos, number, c.numbered(shape, size))...); err != nil {
+	if _, err := PlanWalk(s, &w, &g, c.indices(c.at, c.pos, number, c.numbered(shape, size))...); err != nil {
 		return err
 	}
-	index := c.ids.header()
-	if err := mark.Launch(s, g, last, slice(c.ids.DType, &index), w, c.axis); err != nil {
+	index := c.ids.Header()
+	if err := mark.Launch(s, g, last, SliceArg(c.ids.DType, &index), w, c.axis); err != nil {
 		return err
 	}
 	return c.store(s, last, number)
@@ -336,25 +338,25 @@ func (c *scattering) last(s *runtime.Stream, info *runtime.Info) error {
 // store stores the elements that last names.
 func (c *scattering) store(s *runtime.Stream, last runtime.Slice[uint32], number layout.Layout) error {
 	t, a, src, to, at := c.out.DType, c.axis, c.src.Layout, c.to, c.at
-	dst, index, from := c.out.header(), c.ids.header(), c.src.header()
-	info, vec := infoOf(s.Device()), dsl.ConstInt(1)
-	if wide, n := widened(&info, src, at, to, c.out.Layout, a.Step, t.Size()); n > 1 && wide[3].Rank() > 0 {
+	dst, index, from := c.out.Header(), c.ids.Header(), c.src.Header()
+	info, vec := DeviceInfo(s.Device()), dsl.ConstInt(1)
+	if wide, n := Widen(&info, src, at, to, c.out.Layout, a.Step, t.Size()); n > 1 && wide[3].Rank() > 0 {
 		vec = dsl.ConstInt(n)
 		src, at, to = wide[0], wide[1], wide[2]
 		a.Step /= n
-		number = along(src.Shape(), map[int]int{c.d: 1})
+		number = BroadcastAlong(src.Shape(), map[int]int{c.d: 1})
 	}
-	k, err := scatterSet.of(t, c.ids.DType)
+	k, err := scatterSet.Of(t, c.ids.DType)
 	if err != nil {
 		return err
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if _, err := walkOver(s, &w, &g, to, at, src, number, c.numbered(src.Shape(), a.Size)); err != nil {
+	if _, err := PlanWalk(s, &w, &g, to, at, src, number, c.numbered(src.Shape(), a.Size)); err != nil {
 		return err
 	}
-	fewer(&w, &g, &info)
-	return k.Launch(s, g, slice(t, &dst), slice(c.ids.DType, &index), slice(t, &from), last, w, a, vec)
+	SmallBlocks(&w, &g, &info)
+	return k.Launch(s, g, SliceArg(t, &dst), SliceArg(c.ids.DType, &index), SliceArg(t, &from), last, w, a, vec)
 }
 
 const (
@@ -367,7 +369,7 @@ func (c *scattering) fold(s *runtime.Stream, info *runtime.Info) error {
 	n := c.src.Layout.Shape()[c.d]
 	r := kernels.Runs{N: c.lines * n, Line: n, Size: c.axis.Size, Lines: len(c.own) > 0, Self: dsl.ConstBool(c.self), Mean: dsl.ConstBool(c.by.mean)}
 	r.Step = [2]int{c.axis.Step, c.src.Layout.Strides()[c.d]}
-	if !bool(r.Lines) && n <= kernels.Chunks*mostChunk && !serial(info) && c.axis.Size < math.MaxUint32 {
+	if !bool(r.Lines) && n <= kernels.Chunks*mostChunk && !SerialBlocks(info) && c.axis.Size < math.MaxUint32 {
 		return c.byChunks(s, info, &r)
 	}
 	return c.bySorting(s, info, &r)
@@ -377,11 +379,11 @@ func (c *scattering) fold(s *runtime.Stream, info *runtime.Info) error {
 func (c *scattering) places(s *runtime.Stream, keys any, key dtype.DType, masks runtime.Slice[uint32]) error {
 	shape := c.src.Layout.Shape()
 	// U32 and I64 stand for the keys of as many bits, which are no element types.
-	kt := key32
+	kt := Uint32Type
 	if key == dtype.I64 {
-		kt = key64
+		kt = Uint64Type
 	}
-	k := scatterKeys.kernel.As(kernelType(scatterKeys.params(c.ids.DType.Type(), kt)...))
+	k := scatterKeys.Kernel.As(KernelType(scatterKeys.Params(c.ids.DType.Type(), kt)...))
 	number := c.numbered(shape, shape[c.d])
 	strides := slices.Clone(number.Strides())
 	strides[c.d] = 1
@@ -391,11 +393,11 @@ func (c *scattering) places(s *runtime.Stream, keys any, key dtype.DType, masks 
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if _, err := walkOver(s, &w, &g, c.indices(c.at, c.pos, c.numbered(shape, c.axis.Size), number)...); err != nil {
+	if _, err := PlanWalk(s, &w, &g, c.indices(c.at, c.pos, c.numbered(shape, c.axis.Size), number)...); err != nil {
 		return err
 	}
-	index := c.ids.header()
-	return k.Launch(s, g, keys, masks, slice(c.ids.DType, &index), w, c.axis)
+	index := c.ids.Header()
+	return k.Launch(s, g, keys, masks, SliceArg(c.ids.DType, &index), w, c.axis)
 }
 
 // byChunks sorts parts of one line of indices.
@@ -415,35 +417,35 @@ func (c *scattering) byChunks(s *runtime.Stream, info *runtime.Info, r *kernels.
 	if err := c.places(s, keys, dtype.U32, masks); err != nil {
 		return err
 	}
-	threads := min(chunk/2, maxThreads, info.MaxThreads)
+	threads := min(chunk/2, MaxThreads, info.MaxThreads)
 	if err := scatterChunks.Launch(s, runtime.Blocks(parts, threads), sorted, from, masks, keys, dsl.ConstInt(chunk), chunk); err != nil {
 		return err
 	}
 	r.Chunk, r.N = dsl.ConstInt(chunk), parts*chunk
-	return c.join(s, info, r, key32, sorted, from, masks)
+	return c.join(s, info, r, Uint32Type, sorted, from, masks)
 }
 
 // bySorting sorts all indices of all lines.
 func (c *scattering) bySorting(s *runtime.Stream, info *runtime.Info, r *kernels.Runs) error {
 	places := c.lines * r.Size
 	wide := places >= math.MaxUint32
-	sort := radix{rows: 1, n: r.N, wide: wide, end: bits.Len(uint(places))} // none has all bits, and comes last
-	if err := sort.alloc(s, info); err != nil {
+	sort := Radix{Rows: 1, N: r.N, Wide: wide, End: bits.Len(uint(places))} // none has all bits, and comes last
+	if err := sort.Alloc(s, info); err != nil {
 		return fmt.Errorf("%s: %w", c.by.name, err)
 	}
-	defer sort.room.free(s)
-	key, d := key32, dtype.U32
+	defer sort.Scratch.Free(s)
+	key, d := Uint32Type, dtype.U32
 	if wide {
-		key, d = key64, dtype.I64
+		key, d = Uint64Type, dtype.I64
 	}
-	if err := c.places(s, sort.keys[0], d, runtime.Slice[uint32]{}); err != nil {
+	if err := c.places(s, sort.Keys[0], d, runtime.Slice[uint32]{}); err != nil {
 		return err
 	}
-	at, err := sort.run(s, info)
+	at, err := sort.Run(s, info)
 	if err != nil {
 		return err
 	}
-	return c.join(s, info, r, key, sort.keys[at], sort.at[at], runtime.Slice[uint32]{})
+	return c.join(s, info, r, key, sort.Keys[at], sort.At[at], runtime.Slice[uint32]{})
 }
 
 // join launches the kernel that combines.
@@ -464,31 +466,31 @@ func (c *scattering) join(s *runtime.Stream, info *runtime.Info, r *kernels.Runs
 		of := []layout.Shape{shared, lines}[i]
 		a, _ := layout.New(of, c.to.Strides(), 0) // smaller than those that were right
 		b, _ := layout.New(of, c.src.Layout.Strides(), 0)
-		if _, err := walkOver(s, walk, &unused, a, b); err != nil {
+		if _, err := PlanWalk(s, walk, &unused, a, b); err != nil {
 			return err
 		}
-		anyOrder(walk, of.Count())
+		RandomAccess(walk, of.Count())
 	}
 	grid := c.shape(r, &w, info)
 	ct, ts := t.Compute().Type(), reflect.SliceOf(t.Type())
-	two := function(2, ct, ct)
-	k := scatterFold.As(kernelType(ts, ts, reflect.SliceOf(key), uint32s, uint32s, walkType, walkType, runsType, two, two))
-	dst, src := c.out.header(), c.src.header()
-	return k.Launch(s, grid, slice(t, &dst), slice(t, &src), keys, from, masks, w, l, *r, c.by.fn.As(two), quotient.As(two))
+	two := FuncType(2, ct, ct)
+	k := scatterFold.As(KernelType(ts, ts, reflect.SliceOf(key), Uint32SliceType, Uint32SliceType, WalkType, WalkType, runsType, two, two))
+	dst, src := c.out.Header(), c.src.Header()
+	return k.Launch(s, grid, SliceArg(t, &dst), SliceArg(t, &src), keys, from, masks, w, l, *r, c.by.fn.As(two), DivFn.As(two))
 }
 
 // shape chooses how threads lie: as many as can be along what has the same index.
 func (c *scattering) shape(r *kernels.Runs, w *kernels.Walk, info *runtime.Info) runtime.Grid {
 	r.Vec, r.Each = 1, 1
-	threads := min(maxThreads, info.MaxThreads)
-	if serial(info) {
+	threads := min(MaxThreads, info.MaxThreads)
+	if SerialBlocks(info) {
 		threads = info.WarpSize
 	}
 	row := w.N
-	if vec := 16 / c.out.DType.Size(); !serial(info) && (w.Rank <= 1 || w.Mode == kernels.Flat) {
+	if vec := 16 / c.out.DType.Size(); !SerialBlocks(info) && (w.Rank <= 1 || w.Mode == kernels.Flat) {
 		near := w.Mode == kernels.Flat || w.Step[0][0] == 1 && w.Step[1][0] == 1
 		vec = min(vec, 8)
-		if near && vec > 1 && even(vec, row, r.Step[0], r.Step[1], c.out.Layout.Offset(), c.src.Layout.Offset()) && c.linesEven(vec) {
+		if near && vec > 1 && Multiples(vec, row, r.Step[0], r.Step[1], c.out.Layout.Offset(), c.src.Layout.Offset()) && c.linesEven(vec) {
 			r.Vec, row = dsl.ConstInt(vec), row/vec
 		}
 	}
@@ -501,13 +503,13 @@ func (c *scattering) shape(r *kernels.Runs, w *kernels.Walk, info *runtime.Info)
 	}
 	y := max(1, threads/x)
 	across := (row + x*int(r.Each) - 1) / (x * int(r.Each))
-	return runtime.Grid{Blocks: runtime.Dim3{X: across, Y: min((r.N+y-1)/y, mostBlocks)}, Threads: runtime.Dim3{X: x, Y: y}}
+	return runtime.Grid{Blocks: runtime.Dim3{X: across, Y: min((r.N+y-1)/y, MaxBlocks())}, Threads: runtime.Dim3{X: x, Y: y}}
 }
 
 // linesEven reports whether all lines begin at multiples of n.
 func (c *scattering) linesEven(n int) bool {
 	for _, e := range c.own {
-		if !even(n, c.to.Strides()[e], c.src.Layout.Strides()[e]) {
+		if !Multiples(n, c.to.Strides()[e], c.src.Layout.Strides()[e]) {
 			return false
 		}
 	}

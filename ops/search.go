@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	search = family{name: "searchsorted", kernel: jit.Of(kernels.Search[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
+	search = TypedKernel{Name: "searchsorted", Kernel: jit.Of(kernels.Search[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{uint32s, ts, ts, walkType, intType, intType, function(2, c, boolType)}
+		return []reflect.Type{Uint32SliceType, ts, ts, WalkType, IntType, IntType, FuncType(2, c, BoolType)}
 	}}
 	before    = jit.Func(kernels.Before[float32])
 	notAfter  = jit.Func(kernels.NotAfter[float32])
@@ -32,14 +32,14 @@ var (
 func SearchSorted(s *runtime.Stream, out, x, sorted View, right bool) error {
 	const op = "searchsorted"
 	shape, lines := x.Layout.Shape(), sorted.Layout.Shape()
-	if err := sameShape(op, out.Layout.Shape(), shape); err != nil {
+	if err := SameShape(op, out.Layout.Shape(), shape); err != nil {
 		return err
 	}
-	if err := sameType(op, sorted, x); err != nil {
+	if err := SameType(op, sorted, x); err != nil {
 		return err
 	}
 	if out.DType != dtype.U32 {
-		return unsupported(op+" to", out.DType, dtype.U32.String())
+		return Unsupported(op+" to", out.DType, dtype.U32.String())
 	}
 	last := len(lines) - 1
 	if last < 0 || last > 0 && (len(shape) != len(lines) || !shape[:last].Equal(lines[:last])) {
@@ -57,28 +57,28 @@ func SearchSorted(s *runtime.Stream, out, x, sorted View, right bool) error {
 	if err != nil {
 		return err
 	}
-	k, err := search.of(x.DType, x.DType.Compute())
+	k, err := search.Of(x.DType, x.DType.Compute())
 	if err != nil {
 		return err
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, out.Layout, x.Layout, begins); !ok {
+	if ok, err := PlanWalk(s, &w, &g, out.Layout, x.Layout, begins); !ok {
 		return err
 	}
 	comes := before
 	if right {
 		comes = notAfter
 	}
-	to, from, in := out.header(), x.header(), sorted.header()
-	return k.Launch(s, g, slice(dtype.U32, &to), slice(x.DType, &from), slice(x.DType, &in), w, n, sorted.Layout.Strides()[last], comes.As(function(2, x.DType.Compute().Type(), boolType)))
+	to, from, in := out.Header(), x.Header(), sorted.Header()
+	return k.Launch(s, g, SliceArg(dtype.U32, &to), SliceArg(x.DType, &from), SliceArg(x.DType, &in), w, n, sorted.Layout.Strides()[last], comes.As(FuncType(2, x.DType.Compute().Type(), BoolType)))
 }
 
 // Bincount adds to element i of counts, of type U32 and one dimension, how many elements of
 // ids are i. Indices that are none count nowhere, others out of range are an error.
 func Bincount(s *runtime.Stream, counts, ids View) error {
 	const op = "bincount"
-	if err := checkIDs(op, ids.DType); err != nil {
+	if err := CheckIndices(op, ids.DType); err != nil {
 		return err
 	}
 	zero := dtype.Zero(ids.DType)
@@ -90,8 +90,8 @@ func Bincount(s *runtime.Stream, counts, ids View) error {
 // part has high as well; numbers outside and NaN count nowhere.
 func Histc(s *runtime.Stream, counts, x View, low, high float64) error {
 	const op = "histc"
-	if !floats.has(x.DType) {
-		return unsupported(op, x.DType, floats.String())
+	if !Floats.Has(x.DType) {
+		return Unsupported(op, x.DType, Floats.String())
 	}
 	if !(low < high) || math.IsInf(high-low, 0) {
 		return fmt.Errorf("%s from %v to %v: want two numbers, the smaller one first", op, low, high)
@@ -108,7 +108,7 @@ const (
 // bins counts elements by their bins.
 func bins(s *runtime.Stream, op string, counts, x View, checked bool, fn *jit.Fn, low, high, n dtype.Scalar) error {
 	if counts.DType != dtype.U32 {
-		return unsupported(op+" to", counts.DType, dtype.U32.String())
+		return Unsupported(op+" to", counts.DType, dtype.U32.String())
 	}
 	if counts.Layout.Rank() != 1 || !counts.Layout.IsContiguous() {
 		return fmt.Errorf("%w: counts of %s in %v, want one dimension without gaps", layout.ErrShape, op, counts.Layout)
@@ -116,14 +116,14 @@ func bins(s *runtime.Stream, op string, counts, x View, checked bool, fn *jit.Fn
 	size := counts.Layout.Count()
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, x.Layout, layout.Contiguous(x.Layout.Shape())); !ok {
+	if ok, err := PlanWalk(s, &w, &g, x.Layout, layout.Contiguous(x.Layout.Shape())); !ok {
 		return err
 	}
-	anyOrder(&w, x.Layout.Count())
-	info := infoOf(s.Device())
-	threads := min(maxThreads, info.MaxThreads, info.ThreadsPerUnit)
+	RandomAccess(&w, x.Layout.Count())
+	info := DeviceInfo(s.Device())
+	threads := min(MaxThreads, info.MaxThreads, info.ThreadsPerUnit)
 	blocks := 4 * info.Units * max(1, info.ThreadsPerUnit/threads)
-	w.Part = up(max((w.N+blocks-1)/blocks, min(leastCount*threads, w.N)), threads)
+	w.Part = RoundUp(max((w.N+blocks-1)/blocks, min(leastCount*threads, w.N)), threads)
 	room := dsl.ConstInt(0)
 	if size <= mostBins {
 		room = 256
@@ -132,10 +132,10 @@ func bins(s *runtime.Stream, op string, counts, x View, checked bool, fn *jit.Fn
 		}
 	}
 	c := x.DType.Compute()
-	fnType := function(4, c.Type(), intType)
-	k := histogram.As(kernelType(uint32s, reflect.SliceOf(x.DType.Type()), walkType, axisType, reflect.TypeFor[dsl.ConstInt](), constBool, c.Type(), c.Type(), c.Type(), fnType))
-	a := kernels.Axis{Op: kernels.OpBincount, None: noIndex(x.DType), Size: size}
+	fnType := FuncType(4, c.Type(), IntType)
+	k := histogram.As(KernelType(Uint32SliceType, reflect.SliceOf(x.DType.Type()), WalkType, AxisType, reflect.TypeFor[dsl.ConstInt](), ConstBoolType, c.Type(), c.Type(), c.Type(), fnType))
+	a := kernels.Axis{Op: kernels.OpBincount, None: NoIndex(x.DType), Size: size}
 	grid := runtime.Blocks((w.N+w.Part-1)/w.Part, threads)
-	to, from, l, h, b := counts.header(), x.header(), low.Bits(), high.Bits(), n.Bits()
-	return k.Launch(s, grid, slice(dtype.U32, &to), slice(x.DType, &from), w, a, room, dsl.ConstBool(checked), word(c, &l), word(c, &h), word(c, &b), fn.As(fnType))
+	to, from, l, h, b := counts.Header(), x.Header(), low.Bits(), high.Bits(), n.Bits()
+	return k.Launch(s, grid, SliceArg(dtype.U32, &to), SliceArg(x.DType, &from), w, a, room, dsl.ConstBool(checked), ScalarArg(c, &l), ScalarArg(c, &h), ScalarArg(c, &b), fn.As(fnType))
 }

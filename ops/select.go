@@ -13,14 +13,14 @@ import (
 )
 
 var (
-	countTrue = family{name: "nonzero", kernel: jit.Of(kernels.CountTrue[float32, float32]), params: func(m, c reflect.Type) []reflect.Type {
-		return []reflect.Type{int64s, reflect.SliceOf(m), walkType, c}
+	countTrue = TypedKernel{Name: "nonzero", Kernel: jit.Of(kernels.CountTrue[float32, float32]), Params: func(m, c reflect.Type) []reflect.Type {
+		return []reflect.Type{Int64SliceType, reflect.SliceOf(m), WalkType, c}
 	}}
-	selectTrue = family{name: "masked_select", kernel: jit.Of(kernels.SelectTrue[uint8, float32]), params: func(m, t reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(m), reflect.SliceOf(t), walkType, int64s}
+	selectTrue = TypedKernel{Name: "masked_select", Kernel: jit.Of(kernels.SelectTrue[uint8, float32]), Params: func(m, t reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(m), reflect.SliceOf(t), WalkType, Int64SliceType}
 	}}
-	nonzero = family{name: "nonzero", kernel: jit.Of(kernels.Nonzero[float32, float32]), params: func(m, c reflect.Type) []reflect.Type {
-		return []reflect.Type{int64s, reflect.SliceOf(m), walkType, int64s, reflect.TypeFor[dsl.ConstInt](), reflect.TypeFor[[kernels.MaxRank]int](), c}
+	nonzero = TypedKernel{Name: "nonzero", Kernel: jit.Of(kernels.Nonzero[float32, float32]), Params: func(m, c reflect.Type) []reflect.Type {
+		return []reflect.Type{Int64SliceType, reflect.SliceOf(m), WalkType, Int64SliceType, reflect.TypeFor[dsl.ConstInt](), reflect.TypeFor[[kernels.MaxRank]int](), c}
 	}}
 )
 
@@ -40,7 +40,7 @@ type Selection struct {
 // Select counts the elements of a mask that are not 0. It waits for the stream.
 func Select(s *runtime.Stream, mask View) (*Selection, error) {
 	sel := &Selection{mask: mask}
-	k, err := countTrue.of(mask.DType, mask.DType.Compute())
+	k, err := countTrue.Of(mask.DType, mask.DType.Compute())
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ func Select(s *runtime.Stream, mask View) (*Selection, error) {
 	if sel.starts, err = runtime.AllocOn[int64](s, blocks); err != nil {
 		return nil, err
 	}
-	from := mask.header()
-	if err := k.Launch(s, sel.grid, sel.starts, slice(mask.DType, &from), sel.walk, word(mask.DType.Compute(), &zeroBits)); err != nil {
+	from := mask.Header()
+	if err := k.Launch(s, sel.grid, sel.starts, SliceArg(mask.DType, &from), sel.walk, ScalarArg(mask.DType.Compute(), &zeroBits)); err != nil {
 		return nil, sel.fail(s, err)
 	}
 	counts, err := sel.starts.Host()
@@ -76,15 +76,15 @@ func (sel *Selection) fail(s *runtime.Stream, err error) error {
 
 // plan gives each block a part of the elements in row-major order.
 func (sel *Selection) plan(s *runtime.Stream, of ...layout.Layout) (bool, error) {
-	if ok, err := walkOver(s, &sel.walk, &sel.grid, of...); !ok {
+	if ok, err := PlanWalk(s, &sel.walk, &sel.grid, of...); !ok {
 		return false, err
 	}
 	n := of[0].Count()
-	anyOrder(&sel.walk, n)
+	RandomAccess(&sel.walk, n)
 	info := s.Device().Info()
-	threads := min(maxThreads, info.MaxThreads, info.ThreadsPerUnit)
+	threads := min(MaxThreads, info.MaxThreads, info.ThreadsPerUnit)
 	blocks := max(1, min((n+threads-1)/threads, 4*info.Units*max(1, info.ThreadsPerUnit/threads)))
-	sel.walk.Part = up((n+blocks-1)/blocks, threads)
+	sel.walk.Part = RoundUp((n+blocks-1)/blocks, threads)
 	sel.grid = runtime.Grid{Blocks: runtime.Dim3{X: (n + sel.walk.Part - 1) / sel.walk.Part}, Threads: runtime.Dim3{X: threads}}
 	return true, nil
 }
@@ -103,20 +103,20 @@ func (sel *Selection) Free(s *runtime.Stream) error {
 // Masked stores the elements of x, of the shape of the mask, where that, of integers,
 // is not 0, in out, which is contiguous and has as many as [Selection.Count] says.
 func (sel *Selection) Masked(s *runtime.Stream, out, x View) error {
-	if err := sameShape("masked_select", x.Layout.Shape(), sel.mask.Layout.Shape()); err != nil {
+	if err := SameShape("masked_select", x.Layout.Shape(), sel.mask.Layout.Shape()); err != nil {
 		return err
 	}
 	if !sel.mask.DType.IsInt() {
-		return unsupported("masked_select with a mask", sel.mask.DType, ints.String())
+		return Unsupported("masked_select with a mask", sel.mask.DType, Ints.String())
 	}
-	if err := sameType("masked_select", out, x); err != nil {
+	if err := SameType("masked_select", out, x); err != nil {
 		return err
 	}
 	if err := sel.fits("masked_select", out, layout.Shape{sel.n}); err != nil || sel.n == 0 {
 		return err
 	}
-	t := carrier(x.DType)
-	k, err := selectTrue.of(sel.mask.DType, t)
+	t := Carrier(x.DType)
+	k, err := selectTrue.Of(sel.mask.DType, t)
 	if err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func (sel *Selection) Masked(s *runtime.Stream, out, x View) error {
 	if _, err := both.plan(s, sel.mask.Layout, x.Layout); err != nil {
 		return err
 	}
-	to, mask, from := out.header(), sel.mask.header(), x.header()
-	return k.Launch(s, both.grid, slice(t, &to), slice(sel.mask.DType, &mask), slice(t, &from), both.walk, sel.starts)
+	to, mask, from := out.Header(), sel.mask.Header(), x.Header()
+	return k.Launch(s, both.grid, SliceArg(t, &to), SliceArg(sel.mask.DType, &mask), SliceArg(t, &from), both.walk, sel.starts)
 }
 
 // Nonzero stores the indices of the elements that are not 0, in order, in out of type
@@ -133,7 +133,7 @@ func (sel *Selection) Masked(s *runtime.Stream, out, x View) error {
 func (sel *Selection) Nonzero(s *runtime.Stream, out View) error {
 	shape := sel.mask.Layout.Shape()
 	if out.DType != dtype.I64 {
-		return unsupported("nonzero to", out.DType, dtype.I64.String())
+		return Unsupported("nonzero to", out.DType, dtype.I64.String())
 	}
 	if len(shape) > kernels.MaxRank {
 		return fmt.Errorf("%w: nonzero of %v", layout.ErrRank, shape)
@@ -141,7 +141,7 @@ func (sel *Selection) Nonzero(s *runtime.Stream, out View) error {
 	if err := sel.fits("nonzero", out, layout.Shape{sel.n, len(shape)}); err != nil || sel.n == 0 || len(shape) == 0 {
 		return err
 	}
-	k, err := nonzero.of(sel.mask.DType, sel.mask.DType.Compute())
+	k, err := nonzero.Of(sel.mask.DType, sel.mask.DType.Compute())
 	if err != nil {
 		return err
 	}
@@ -149,13 +149,13 @@ func (sel *Selection) Nonzero(s *runtime.Stream, out View) error {
 	for d, n := range shape {
 		size[len(shape)-1-d] = n
 	}
-	to, mask := out.header(), sel.mask.header()
-	return k.Launch(s, sel.grid, slice(dtype.I64, &to), slice(sel.mask.DType, &mask), sel.walk, sel.starts, dsl.ConstInt(len(shape)), size, word(sel.mask.DType.Compute(), &zeroBits))
+	to, mask := out.Header(), sel.mask.Header()
+	return k.Launch(s, sel.grid, SliceArg(dtype.I64, &to), SliceArg(sel.mask.DType, &mask), sel.walk, sel.starts, dsl.ConstInt(len(shape)), size, ScalarArg(sel.mask.DType.Compute(), &zeroBits))
 }
 
 // fits checks what a result of a selection has to be.
 func (sel *Selection) fits(op string, out View, want layout.Shape) error {
-	if err := sameShape(op, out.Layout.Shape(), want); err != nil {
+	if err := SameShape(op, out.Layout.Shape(), want); err != nil {
 		return err
 	}
 	if !out.Layout.IsContiguous() {

@@ -23,10 +23,7 @@ type sortKey struct {
 }
 
 var (
-	key32 = reflect.TypeFor[uint32]()
-	key64 = reflect.TypeFor[uint64]()
-
-	slices32, slices64 = reflect.SliceOf(key32), reflect.SliceOf(key64)
+	slices32, slices64 = reflect.SliceOf(Uint32Type), reflect.SliceOf(Uint64Type)
 
 	keyFloat, backFloat = jit.Func(kernels.KeyFloat[float32]), jit.Func(kernels.BackFloat[float32])
 	keyUint, backUint   = jit.Func(kernels.KeyUint[uint32]), jit.Func(kernels.BackUint[uint32])
@@ -35,13 +32,13 @@ var (
 // sortKeys has the key of each type. Numbers of fewer bits leave the low bits of the
 // float32 that is their key 0.
 var sortKeys = [32]sortKey{
-	dtype.U8: {keyUint, backUint, key32, 0, 8, true}, dtype.U32: {keyUint, backUint, key32, 0, 32, true},
-	dtype.I16:  {jit.Func(kernels.KeyShort), jit.Func(kernels.BackShort), key32, 0, 16, true},
-	dtype.I32:  {jit.Func(kernels.KeyInt), jit.Func(kernels.BackInt), key32, 0, 32, true},
-	dtype.I64:  {jit.Func(kernels.KeyLong), jit.Func(kernels.BackLong), key64, 0, 64, true},
-	dtype.BF16: {keyFloat, backFloat, key32, 16, 32, false}, dtype.F16: {keyFloat, backFloat, key32, 8, 32, false}, dtype.F32: {keyFloat, backFloat, key32, 0, 32, false},
-	dtype.F64:    {jit.Func(kernels.KeyDouble), jit.Func(kernels.BackDouble), key64, 0, 64, false},
-	dtype.F8E4M3: {keyFloat, backFloat, key32, 16, 32, false}, dtype.F8E5M2: {keyFloat, backFloat, key32, 16, 32, false},
+	dtype.U8: {keyUint, backUint, Uint32Type, 0, 8, true}, dtype.U32: {keyUint, backUint, Uint32Type, 0, 32, true},
+	dtype.I16:  {jit.Func(kernels.KeyShort), jit.Func(kernels.BackShort), Uint32Type, 0, 16, true},
+	dtype.I32:  {jit.Func(kernels.KeyInt), jit.Func(kernels.BackInt), Uint32Type, 0, 32, true},
+	dtype.I64:  {jit.Func(kernels.KeyLong), jit.Func(kernels.BackLong), Uint64Type, 0, 64, true},
+	dtype.BF16: {keyFloat, backFloat, Uint32Type, 16, 32, false}, dtype.F16: {keyFloat, backFloat, Uint32Type, 8, 32, false}, dtype.F32: {keyFloat, backFloat, Uint32Type, 0, 32, false},
+	dtype.F64:    {jit.Func(kernels.KeyDouble), jit.Func(kernels.BackDouble), Uint64Type, 0, 64, false},
+	dtype.F8E4M3: {keyFloat, backFloat, Uint32Type, 16, 32, false}, dtype.F8E5M2: {keyFloat, backFloat, Uint32Type, 16, 32, false},
 }
 
 const (
@@ -55,25 +52,24 @@ const (
 var (
 	orderType = reflect.TypeFor[kernels.Order]()
 	ranksType = reflect.TypeFor[kernels.Ranks]()
-	uint32s   = reflect.TypeFor[[]uint32]()
 
 	sortShort  = jit.Of(kernels.SortShort[float32, uint32])
 	sortSerial = jit.Of(kernels.SortSerial[float32, uint32])
 	sortFirst  = jit.Of(kernels.SortKeys[float32, uint32])
 	sortCount  = jit.Of(kernels.SortCount[uint32])
 	sortMove   = jit.Of(kernels.SortMove[uint32])
-	sortStore  = family{name: "sort", kernel: jit.Of(kernels.SortStore[float32]), params: func(t, _ reflect.Type) []reflect.Type {
+	sortStore  = TypedKernel{Name: "sort", Kernel: jit.Of(kernels.SortStore[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
 		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, uint32s, ts, uint32s, ranksType, ranksType, orderType}
+		return []reflect.Type{ts, Uint32SliceType, ts, Uint32SliceType, ranksType, ranksType, orderType}
 	}}
-	quantile = family{name: "quantile", kernel: jit.Of(kernels.Quantile[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), foldType, intType, c}
+	quantile = TypedKernel{Name: "quantile", Kernel: jit.Of(kernels.Quantile[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), FoldType, IntType, c}
 	}}
 )
 
 // sorter is a call of [Sort].
 type sorter struct {
-	lines
+	RowOp
 	values, indices View
 	order           kernels.Order
 	ranks, second   kernels.Ranks // of the values, and of the indices
@@ -94,11 +90,11 @@ func Sort(s *runtime.Stream, values, indices, x View, dim int, descending bool) 
 	if err != nil || x.Layout.Count() == 0 || c.order.Take == 0 {
 		return err
 	}
-	info := infoOf(s.Device())
-	switch n := c.size(); {
-	case serial(&info) && n > serialShort && (c.ranks.Rows*fewRows >= info.Units || n <= serialMove):
+	info := DeviceInfo(s.Device())
+	switch n := c.Len(); {
+	case SerialBlocks(&info) && n > serialShort && (c.ranks.Rows*fewRows >= info.Units || n <= serialMove):
 		return c.serial(s, &info)
-	case serial(&info) && n > serialShort:
+	case SerialBlocks(&info) && n > serialShort:
 	case n <= networkRows:
 		return c.short(s, &info)
 	case n <= c.tile(&info, n).room():
@@ -108,20 +104,20 @@ func Sort(s *runtime.Stream, values, indices, x View, dim int, descending bool) 
 }
 
 func newSorter(values, indices, x View, dim int, descending bool) (*sorter, error) {
-	if !numbers.has(x.DType) {
-		return nil, unsupported("sort", x.DType, numbers.String())
+	if !Numbers.Has(x.DType) {
+		return nil, Unsupported("sort", x.DType, Numbers.String())
 	}
 	dim, err := layout.Dim(dim, x.Layout.Rank())
 	if err != nil {
 		return nil, fmt.Errorf("sort: %w", err)
 	}
-	c := &sorter{lines: lines{name: "sort", x: x, dim: dim}, values: values, indices: indices}
-	n := c.size()
+	c := &sorter{RowOp: RowOp{Name: "sort", X: x, Dim: dim}, values: values, indices: indices}
+	n := c.Len()
 	if n > math.MaxUint32 {
 		return nil, fmt.Errorf("%w: sort of %d elements, indices are %s", layout.ErrTooLarge, n, dtype.U32)
 	}
 	c.order = kernels.Order{Down: dsl.ConstBool(descending), Values: values.Buf != nil, Indices: indices.Buf != nil, Take: -1}
-	if c.kept[0], err = x.Layout.Narrow(dim, 0, min(1, n)); err != nil {
+	if c.Kept[0], err = x.Layout.Narrow(dim, 0, min(1, n)); err != nil {
 		return nil, err
 	}
 	for _, o := range []struct {
@@ -152,33 +148,33 @@ func newSorter(values, indices, x View, dim int, descending bool) (*sorter, erro
 // check checks what the result goes to.
 func (c *sorter) check(v View, want dtype.DType) error {
 	if v.DType != want {
-		return fmt.Errorf("%w: sort of %s gives %s, not %s", ErrDType, c.x.DType, want, v.DType)
+		return fmt.Errorf("%w: sort of %s gives %s, not %s", ErrDType, c.X.DType, want, v.DType)
 	}
-	a, b := c.x.Layout.Shape(), v.Layout.Shape()
+	a, b := c.X.Layout.Shape(), v.Layout.Shape()
 	fits := len(a) == len(b)
 	for d := range a {
-		fits = fits && (a[d] == b[d] || d == c.dim && b[d] <= a[d] && (c.order.Take < 0 || b[d] == c.order.Take))
+		fits = fits && (a[d] == b[d] || d == c.Dim && b[d] <= a[d] && (c.order.Take < 0 || b[d] == c.order.Take))
 	}
 	if !fits {
-		return fmt.Errorf("%w: sort of %v along dimension %d into %v", layout.ErrShape, a, c.dim, b)
+		return fmt.Errorf("%w: sort of %v along dimension %d into %v", layout.ErrShape, a, c.Dim, b)
 	}
 	return nil
 }
 
 // place says where the rows of the operand and of a result are.
 func (c *sorter) place(w *kernels.Ranks, v View) (err error) {
-	size := v.Layout.Shape()[c.dim]
-	if c.x.Layout.Count() == 0 || size == 0 {
+	size := v.Layout.Shape()[c.Dim]
+	if c.X.Layout.Count() == 0 || size == 0 {
 		return nil
 	}
-	if c.kept[1], err = v.Layout.Narrow(c.dim, 0, 1); err != nil {
+	if c.Kept[1], err = v.Layout.Narrow(c.Dim, 0, 1); err != nil {
 		return err
 	}
 	var f kernels.Fold
-	if err := keepDims(&f, c.kept); err != nil {
+	if err := KeepDims(&f, c.Kept); err != nil {
 		return fmt.Errorf("sort: %w", err)
 	}
-	*w = kernels.Ranks{Outs: f.Outs, Wide: f.Rows > math.MaxInt32, N: c.size(), Rows: f.Rows, In: c.x.Layout.Strides()[c.dim], To: v.Layout.Strides()[c.dim]}
+	*w = kernels.Ranks{Outs: f.Outs, Wide: f.Rows > math.MaxInt32, N: c.Len(), Rows: f.Rows, In: c.X.Layout.Strides()[c.Dim], To: v.Layout.Strides()[c.Dim]}
 	w.Unit = w.In == 1
 	w.Div, w.Size, w.Step = f.OutDiv, f.OutSize, [2][kernels.MaxRank]int{f.XStep, f.OutStep}
 	return nil
@@ -188,94 +184,94 @@ func (c *sorter) place(w *kernels.Ranks, v View) (err error) {
 func (c *sorter) results() (values, indices, x any) {
 	h := new([3]runtime.SliceHeader)
 	if c.order.Values {
-		h[0] = c.values.header()
+		h[0] = c.values.Header()
 	}
 	if c.order.Indices {
-		h[1] = c.indices.header()
+		h[1] = c.indices.Header()
 	}
-	h[2] = c.x.header()
-	return slice(c.x.DType, &h[0]), slice(dtype.U32, &h[1]), slice(c.x.DType, &h[2])
+	h[2] = c.X.Header()
+	return SliceArg(c.X.DType, &h[0]), SliceArg(dtype.U32, &h[1]), SliceArg(c.X.DType, &h[2])
 }
 
 // short sorts rows that a block has room for.
 func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
 	size := max(2, 1<<bits.Len(uint(c.ranks.N-1)))
-	threads := min(maxThreads, info.MaxThreads)
-	if serial(info) {
+	threads := min(MaxThreads, info.MaxThreads)
+	if SerialBlocks(info) {
 		threads = info.WarpSize
 	}
 	c.order.Size, c.order.Room = dsl.ConstInt(size), dsl.ConstInt(max(size, 2*threads))
 	per := int(c.order.Room) / size
 	blocks := (c.ranks.Rows + per - 1) / per
-	ts := reflect.SliceOf(c.x.DType.Type())
-	k := sortShort.As(kernelType(ts, uint32s, ts, ranksType, ranksType, orderType, c.fnType))
+	ts := reflect.SliceOf(c.X.DType.Type())
+	k := sortShort.As(KernelType(ts, Uint32SliceType, ts, ranksType, ranksType, orderType, c.fnType))
 	v, i, x := c.results()
-	grid := runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, rowBlocks(info, threads))}, Threads: runtime.Dim3{X: threads}}
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, RowBlocks(info, threads))}, Threads: runtime.Dim3{X: threads}}
 	return k.Launch(s, grid, v, i, x, c.ranks, c.second, c.order, c.fn)
 }
 
 // serial sorts rows that blocks have by themselves.
 func (c *sorter) serial(s *runtime.Stream, info *runtime.Info) error {
-	blocks, n := min(c.ranks.Rows, rowBlocks(info, info.WarpSize)), c.ranks.N
+	blocks, n := min(c.ranks.Rows, RowBlocks(info, info.WarpSize)), c.ranks.N
 	size := int(c.key.typ.Size())
-	var room scratch
-	if err := room.alloc(s, 2*blocks*n*(size+4)); err != nil {
+	var room Scratch
+	if err := room.Alloc(s, 2*blocks*n*(size+4)); err != nil {
 		return fmt.Errorf("sort of %d elements: %w", c.ranks.Rows*n, err)
 	}
-	defer room.free(s)
-	keys, err := room.keys(c.key.typ == key64, 2*blocks*n)
+	defer room.Free(s)
+	keys, err := room.Uints(c.key.typ == Uint64Type, 2*blocks*n)
 	if err != nil {
 		return err
 	}
-	at := room.take(4, 2*blocks*n)
-	ts := reflect.SliceOf(c.x.DType.Type())
-	k := sortSerial.As(kernelType(ts, uint32s, ts, reflect.SliceOf(c.key.typ), uint32s, ranksType, ranksType, orderType, constBool, c.fnType, c.backType))
+	at := room.Take(4, 2*blocks*n)
+	ts := reflect.SliceOf(c.X.DType.Type())
+	k := sortSerial.As(KernelType(ts, Uint32SliceType, ts, reflect.SliceOf(c.key.typ), Uint32SliceType, ranksType, ranksType, orderType, ConstBoolType, c.fnType, c.backType))
 	v, i, x := c.results()
-	return k.Launch(s, runtime.Blocks(blocks, info.WarpSize), v, i, x, keys, slice(dtype.U32, &at), c.ranks, c.second, c.order, dsl.ConstBool(c.key.bare), c.fn, c.back)
+	return k.Launch(s, runtime.Blocks(blocks, info.WarpSize), v, i, x, keys, SliceArg(dtype.U32, &at), c.ranks, c.second, c.order, dsl.ConstBool(c.key.bare), c.fn, c.back)
 }
 
 // tiled sorts rows of which a tile has one or several.
 func (c *sorter) tiled(s *runtime.Stream, info *runtime.Info) error {
-	n := c.size()
+	n := c.Len()
 	t := c.tile(info, n)
 	t.Per, t.Rows, t.From, t.End, t.Bare = t.room()/n, c.ranks.Rows, c.key.from, c.key.end, dsl.ConstBool(c.key.bare)
-	t.Div = divisor(n)
+	t.Div = Divisor(n)
 	if t.Per > 1 {
 		t.RowBits = dsl.ConstInt(bits.Len(uint((t.room() - 1) / n)))
 	}
-	ts := reflect.SliceOf(c.x.DType.Type())
-	k := sortRows.As(kernelType(ts, uint32s, ts, ranksType, ranksType, orderType, digitsType, c.fnType, c.backType))
+	ts := reflect.SliceOf(c.X.DType.Type())
+	k := sortRows.As(KernelType(ts, Uint32SliceType, ts, ranksType, ranksType, orderType, digitsType, c.fnType, c.backType))
 	v, i, x := c.results()
-	grid := runtime.Grid{Blocks: runtime.Dim3{X: min((c.ranks.Rows+t.Per-1)/t.Per, rowBlocks(info, t.threads))}, Threads: runtime.Dim3{X: t.threads}}
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: min((c.ranks.Rows+t.Per-1)/t.Per, RowBlocks(info, t.threads))}, Threads: runtime.Dim3{X: t.threads}}
 	return k.Launch(s, grid, v, i, x, c.ranks, c.second, c.order, t.Digits, c.fn, c.back)
 }
 
 // long sorts rows by the digits of their keys.
 func (c *sorter) long(s *runtime.Stream, info *runtime.Info) error {
-	m := radix{rows: c.ranks.Rows, n: c.ranks.N, wide: c.key.typ == key64, from: c.key.from, end: c.key.end, of: c}
-	if err := m.alloc(s, info); err != nil {
-		return fmt.Errorf("sort of %d elements: %w", m.rows*m.n, err)
+	m := Radix{Rows: c.ranks.Rows, N: c.ranks.N, Wide: c.key.typ == Uint64Type, from: c.key.from, End: c.key.end, of: c}
+	if err := m.Alloc(s, info); err != nil {
+		return fmt.Errorf("sort of %d elements: %w", m.Rows*m.N, err)
 	}
-	defer m.room.free(s)
+	defer m.Scratch.Free(s)
 	if m.tile != nil {
-		_, err := m.run(s, info)
+		_, err := m.Run(s, info)
 		return err
 	}
-	ks, ts := reflect.SliceOf(c.key.typ), reflect.SliceOf(c.x.DType.Type())
+	ks, ts := reflect.SliceOf(c.key.typ), reflect.SliceOf(c.X.DType.Type())
 	values, indices, x := c.results()
-	first := sortFirst.As(kernelType(ks, ts, ranksType, orderType, c.fnType))
-	if err := first.Launch(s, m.grid(), m.keys[0], x, c.ranks, c.order, c.fn); err != nil {
+	first := sortFirst.As(KernelType(ks, ts, ranksType, orderType, c.fnType))
+	if err := first.Launch(s, m.grid(), m.Keys[0], x, c.ranks, c.order, c.fn); err != nil {
 		return err
 	}
-	at, err := m.run(s, info)
+	at, err := m.Run(s, info)
 	if err != nil {
 		return err
 	}
-	store, err := sortStore.of(c.x.DType, c.x.DType)
+	store, err := sortStore.Of(c.X.DType, c.X.DType)
 	if err != nil {
 		return err
 	}
-	return store.Launch(s, m.grid(), values, indices, x, m.at[at], c.ranks, c.second, c.order)
+	return store.Launch(s, m.grid(), values, indices, x, m.At[at], c.ranks, c.second, c.order)
 }
 
 // Quantile stores, for each row of x along a dimension, what lies q, of 0 to 1, of the way
@@ -284,14 +280,14 @@ func (c *sorter) long(s *runtime.Stream, info *runtime.Info) error {
 // NaN. Out has the other dimensions of x, or all of them with size 1 for dim.
 func Quantile(s *runtime.Stream, out, x View, dim int, q float64) error {
 	switch {
-	case !floats.has(x.DType):
-		return unsupported("quantile", x.DType, floats.String())
+	case !Floats.Has(x.DType):
+		return Unsupported("quantile", x.DType, Floats.String())
 	case out.DType != x.DType:
 		return fmt.Errorf("%w: quantile of %s gives %s, not %s", ErrDType, x.DType, x.DType, out.DType)
 	case !(q >= 0 && q <= 1):
 		return fmt.Errorf("quantile %v: want 0 to 1", q)
 	}
-	kept, reduced, err := divide("quantile", out.Layout, x.Layout, []int{dim})
+	kept, reduced, err := SplitDims("quantile", out.Layout, x.Layout, []int{dim})
 	if err != nil {
 		return err
 	}
@@ -310,11 +306,11 @@ func Quantile(s *runtime.Stream, out, x View, dim int, q float64) error {
 	if done, err := pickQuantile(s, out, x, d, int(at), frac); done || err != nil {
 		return err
 	}
-	var room scratch
-	if err := room.alloc(s, x.Layout.Count()*x.DType.Size()); err != nil {
+	var room Scratch
+	if err := room.Alloc(s, x.Layout.Count()*x.DType.Size()); err != nil {
 		return fmt.Errorf("quantile: %w", err)
 	}
-	defer room.free(s)
+	defer room.Free(s)
 	// Rows side by side, in the order of the other dimensions.
 	last := x.Layout.Rank() - 1
 	moved := make([]int, 0, last+1)
@@ -327,20 +323,20 @@ func Quantile(s *runtime.Stream, out, x View, dim int, q float64) error {
 	if err != nil {
 		return err
 	}
-	sorted := View{Buf: room.buf, DType: x.DType, Layout: layout.Contiguous(rows.Shape())}
+	sorted := View{Buf: room.Buf, DType: x.DType, Layout: layout.Contiguous(rows.Shape())}
 	if err := Sort(s, sorted, View{}, View{Buf: x.Buf, DType: x.DType, Layout: rows}, last, false); err != nil {
 		return err
 	}
 	c := x.DType.Compute()
-	k, err := quantile.of(x.DType, c)
+	k, err := quantile.Of(x.DType, c)
 	if err != nil {
 		return err
 	}
 	var w kernels.Fold
-	if err := keepDims(&w, [2]layout.Layout{layout.Contiguous(kept[1].Shape()), kept[1]}); err != nil {
+	if err := KeepDims(&w, [2]layout.Layout{layout.Contiguous(kept[1].Shape()), kept[1]}); err != nil {
 		return fmt.Errorf("quantile: %w", err)
 	}
 	w.N, w.Wide = n, w.Rows > math.MaxInt32
-	oh, sh, f := out.header(), sorted.header(), dtype.FromFloat(c, frac).Bits()
-	return k.Launch(s, runtime.Cover(w.Rows, infoOf(s.Device()).WarpSize), slice(out.DType, &oh), slice(x.DType, &sh), w, int(at), word(c, &f))
+	oh, sh, f := out.Header(), sorted.Header(), dtype.FromFloat(c, frac).Bits()
+	return k.Launch(s, runtime.Cover(w.Rows, DeviceInfo(s.Device()).WarpSize), SliceArg(out.DType, &oh), SliceArg(x.DType, &sh), w, int(at), ScalarArg(c, &f))
 }

@@ -15,23 +15,23 @@ const (
 
 // strip chooses how blocks go through tiles of columns, or reports false where columns do not
 // lie side by side or are short, or blocks may not wait for each other.
-func (l *lines) strip(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
+func (l *RowOp) strip(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	w := &c.fold
 	*w = p.fold
 	w.Tree = dsl.ConstBool(p.adds())
-	w.OutIn = l.out.Layout.Strides()[l.dim]
-	if !info.Cooperative || info.MaxThreads < maxThreads || !p.across || p.parts == 1 || w.XStep[0] != 1 || w.OutStep[0] != 1 {
+	w.OutIn = l.out.Layout.Strides()[l.Dim]
+	if !info.Cooperative || info.MaxThreads < MaxThreads || !p.across || p.parts == 1 || w.XStep[0] != 1 || w.OutStep[0] != 1 {
 		return c, false
 	}
-	rows := stripOf(w, l.x.DType.Size())
+	rows := stripOf(w, l.X.DType.Size())
 	tiles, strips := (w.N+rows-1)/rows, (w.Width+int(w.Cols)-1)/int(w.Cols)
 	if w.Rows > math.MaxInt32/strips/(2*tiles) {
 		return c, false
 	}
 	c.divide(tiles)
-	c.tiles.Strips = divisor(strips)
+	c.tiles.Strips = Divisor(strips)
 	c.values = w.Rows * strips * (tiles + c.tiles.Groups) * int(w.Cols)
-	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * strips * tiles}, Threads: runtime.Dim3{X: maxThreads}}
+	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * strips * tiles}, Threads: runtime.Dim3{X: MaxThreads}}
 	return c, true
 }
 
@@ -45,7 +45,7 @@ func stripOf(w *kernels.Fold, size int) (rows int) {
 		cols /= 2
 	}
 	w.Unit, w.Group, w.Whole, w.Ahead = true, 0, false, 1
-	w.Block, w.Cols, w.Vec, w.Keep = maxThreads, dsl.ConstInt(cols), dsl.ConstInt(vec), dsl.ConstInt(stripBytes/(maxThreads*size*vec))
+	w.Block, w.Cols, w.Vec, w.Keep = MaxThreads, dsl.ConstInt(cols), dsl.ConstInt(vec), dsl.ConstInt(stripBytes/(MaxThreads*size*vec))
 	if size == 2 && vec > 1 && pairs(w) {
 		w.Ahead = 2
 	}

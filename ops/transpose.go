@@ -13,7 +13,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-var turn = family{name: "transpose", kernel: jit.Of(kernels.Transpose[float32]), params: func(t, _ reflect.Type) []reflect.Type {
+var turn = TypedKernel{Name: "transpose", Kernel: jit.Of(kernels.Transpose[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
 	return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.TypeFor[kernels.Tiles]()}
 }}
 
@@ -42,7 +42,7 @@ func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
 		if i == d {
 			continue
 		}
-		o.Size[k], o.Div[k] = m.Sizes[i], divisor(m.Sizes[i])
+		o.Size[k], o.Div[k] = m.Sizes[i], Divisor(m.Sizes[i])
 		o.Step[0][k], o.Step[1][k] = m.Strides[0][i], m.Strides[1][i]
 		o.N *= m.Sizes[i]
 		k++
@@ -68,19 +68,19 @@ func inTiles(w *kernels.Tiles, info *runtime.Info, out, x View) (g runtime.Grid,
 	size := out.DType.Size()
 	w.Side = tileSide
 	switch {
-	case serial(info) || info.MaxThreads < maxThreads:
-		y := max(1, min(maxThreads, info.ThreadsPerUnit)/tileSide)
+	case SerialBlocks(info) || info.MaxThreads < MaxThreads:
+		y := max(1, min(MaxThreads, info.ThreadsPerUnit)/tileSide)
 		g.Threads = runtime.Dim3{X: min(tileSide, info.ThreadsPerUnit), Y: y}
 	default:
 		if size <= 4 && min(w.Rows, w.Cols) > tileSide {
 			w.Side = largeSide
 		}
-		vec := min(mostTurned, vectorBytes/size)
+		vec := min(mostTurned, VectorBytes/size)
 		for vec > 1 && !turnsVectors(w, out, x, vec) {
 			vec /= 2
 		}
 		lanes := min(turnedLine/(size*vec), int(w.Side)/vec)
-		threads := maxThreads
+		threads := MaxThreads
 		if size == 2 && vec == mostTurned && min(w.Rows, w.Cols) >= widestSide && info.MaxThreads >= turnedBy && info.SharedPerBlock >= wideShared {
 			w.Side, threads = widestSide, turnedBy
 		}
@@ -88,8 +88,8 @@ func inTiles(w *kernels.Tiles, info *runtime.Info, out, x View) (g runtime.Grid,
 		g.Threads = runtime.Dim3{X: threads}
 	}
 	side := int(w.Side)
-	g.Blocks = runtime.Dim3{X: (w.Cols + side - 1) / side, Y: (w.Rows + side - 1) / side, Z: min(w.Outer.N, mostBlocks)}
-	return g, g.Blocks.Y <= maxBlocksY
+	g.Blocks = runtime.Dim3{X: (w.Cols + side - 1) / side, Y: (w.Rows + side - 1) / side, Z: min(w.Outer.N, MaxBlocks())}
+	return g, g.Blocks.Y <= MaxGridY
 }
 
 // turnsVectors reports whether so many neighbours begin at multiples of that in all lines
@@ -99,7 +99,7 @@ func turnsVectors(w *kernels.Tiles, out, x View, vec int) bool {
 		return false
 	}
 	for i, v := range []View{out, x} {
-		if (v.Buf.Addr()+uint64(v.Layout.Offset()*v.DType.Size()))%vectorBytes != 0 {
+		if (v.Buf.Addr()+uint64(v.Layout.Offset()*v.DType.Size()))%VectorBytes != 0 {
 			return false
 		}
 		for d := range int(w.Outer.Rank) {
@@ -113,10 +113,10 @@ func turnsVectors(w *kernels.Tiles, out, x View, vec int) bool {
 
 // transposed copies by tiles; the types of both are the same.
 func transposed(s *runtime.Stream, out, x View, w *kernels.Tiles, g runtime.Grid) error {
-	k, err := turn.of(out.DType, dtype.U8)
+	k, err := turn.Of(out.DType, dtype.U8)
 	if err != nil {
 		return err
 	}
-	o, i := out.header(), x.header()
-	return k.Launch(s, g, slice(out.DType, &o), slice(x.DType, &i), *w)
+	o, i := out.Header(), x.Header()
+	return k.Launch(s, g, SliceArg(out.DType, &o), SliceArg(x.DType, &i), *w)
 }

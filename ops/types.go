@@ -17,37 +17,47 @@ var sliceOf = [32]any{
 	dtype.F64: runtime.Slice[float64]{}, dtype.F8E4M3: runtime.Slice[dsl.F8E4M3]{}, dtype.F8E5M2: runtime.Slice[dsl.F8E5M2]{},
 }
 
-// types is a set of element types.
-type types uint32
+// Types is a set of element types.
+type Types uint32
 
+// Sets of element types.
 const (
-	numbers = types(1)<<dtype.F4 - 2 // all that compute
-	floats  = types(1)<<dtype.F4 - types(1)<<dtype.BF16
-	ints    = numbers &^ floats
+	Numbers = Types(1)<<dtype.F4 - 2 // all that compute
+	Floats  = Types(1)<<dtype.F4 - Types(1)<<dtype.BF16
+	Ints    = Numbers &^ Floats
 )
 
-func (t types) has(d dtype.DType) bool { return t>>d&1 != 0 }
+// Has reports whether a type is in the set.
+func (t Types) Has(d dtype.DType) bool { return t>>d&1 != 0 }
 
 // String lists the types.
-func (t types) String() string {
+func (t Types) String() string {
 	var names []string
 	for _, d := range dtype.All() {
-		if t.has(d) {
+		if t.Has(d) {
 			names = append(names, d.String())
 		}
 	}
 	return strings.Join(names, ", ")
 }
 
+// Types of parameters of kernels.
 var (
-	threadType = reflect.TypeFor[dsl.Thread]()
-	walkType   = reflect.TypeFor[kernels.Walk]()
-	lineType   = reflect.TypeFor[kernels.Line]()
-	boolType   = reflect.TypeFor[bool]()
+	threadType      = reflect.TypeFor[dsl.Thread]()
+	WalkType        = reflect.TypeFor[kernels.Walk]()
+	LineType        = reflect.TypeFor[kernels.Line]()
+	BoolType        = reflect.TypeFor[bool]()
+	IntType         = reflect.TypeFor[int]()
+	Uint32Type      = reflect.TypeFor[uint32]()
+	Uint64Type      = reflect.TypeFor[uint64]()
+	Int64SliceType  = reflect.TypeFor[[]int64]()
+	Uint32SliceType = reflect.TypeFor[[]uint32]()
+	ConstIntType    = reflect.TypeFor[dsl.ConstInt]()
+	ConstBoolType   = reflect.TypeFor[dsl.ConstBool]()
 )
 
-// function returns the type of a function of n numbers to one, all of type in.
-func function(n int, in, out reflect.Type) reflect.Type {
+// FuncType returns the type of a function of n numbers to one, all of type in.
+func FuncType(n int, in, out reflect.Type) reflect.Type {
 	args := make([]reflect.Type, n)
 	for i := range args {
 		args[i] = in
@@ -55,7 +65,22 @@ func function(n int, in, out reflect.Type) reflect.Type {
 	return reflect.FuncOf(args, []reflect.Type{out}, false)
 }
 
-// kernelType returns the type of a kernel with such parameters.
-func kernelType(params ...reflect.Type) reflect.Type {
+// KernelType returns the type of a kernel with such parameters.
+func KernelType(params ...reflect.Type) reflect.Type {
 	return reflect.FuncOf(append([]reflect.Type{threadType}, params...), nil, false)
+}
+
+// Carrier is the integer type that moves elements of a type.
+func Carrier(d dtype.DType) dtype.DType {
+	switch d.Size() {
+	case 1:
+		return dtype.U8
+	case 2:
+		return dtype.I16
+	case 4:
+		return dtype.U32
+	case 8:
+		return dtype.I64
+	}
+	return d
 }

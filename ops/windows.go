@@ -75,19 +75,19 @@ func (p *Windows) Shape(x layout.Shape) (layout.Shape, error) {
 
 var (
 	windowsType = reflect.TypeFor[kernels.Windows]()
-	takeWindows = family{name: "im2col", kernel: jit.Of(kernels.TakeWindows[float32]), params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, windowsType}
+	takeWindows = TypedKernel{Name: "im2col", Kernel: jit.Of(kernels.TakeWindows[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, windowsType}
 	}}
-	addWindows = family{name: "col2im", kernel: jit.Of(kernels.AddWindows[float32, float32]), params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), walkType, windowsType, function(2, c, c)}
+	addWindows = TypedKernel{Name: "col2im", Kernel: jit.Of(kernels.AddWindows[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), WalkType, windowsType, FuncType(2, c, c)}
 	}}
 )
 
 // TakeWindows stores the windows of x in out, each as a column: see [Windows.Shape].
 func TakeWindows(s *runtime.Stream, out, x View, p Windows) error {
 	const op = "im2col"
-	t := carrier(x.DType)
-	kernel, err := takeWindows.of(t, t)
+	t := Carrier(x.DType)
+	kernel, err := takeWindows.Of(t, t)
 	if err != nil {
 		return err
 	}
@@ -109,14 +109,14 @@ func TakeWindows(s *runtime.Stream, out, x View, p Windows) error {
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, v.columns, from, along(v.shape, places[0]), along(v.shape, places[1])); !ok {
+	if ok, err := PlanWalk(s, &w, &g, v.columns, from, BroadcastAlong(v.shape, places[0]), BroadcastAlong(v.shape, places[1])); !ok {
 		return err
 	}
-	if info := infoOf(s.Device()); !serial(&info) {
-		everyElement(&w, &g, &info, v.columns.Count())
+	if info := DeviceInfo(s.Device()); !SerialBlocks(&info) {
+		OnePerThread(&w, &g, &info, v.columns.Count())
 	}
-	to, in := out.header(), x.header()
-	return kernel.Launch(s, g, slice(t, &to), slice(t, &in), w, v.Windows)
+	to, in := out.Header(), x.Header()
+	return kernel.Launch(s, g, SliceArg(t, &to), SliceArg(t, &in), w, v.Windows)
 }
 
 // AddWindows stores in out, images of shape (…, channels, sizes …), the sums of what the columns
@@ -124,7 +124,7 @@ func TakeWindows(s *runtime.Stream, out, x View, p Windows) error {
 func AddWindows(s *runtime.Stream, out, x View, p Windows) error {
 	const op = "col2im"
 	c := x.DType.Compute()
-	kernel, err := addWindows.of(x.DType, c)
+	kernel, err := addWindows.Of(x.DType, c)
 	if err != nil {
 		return err
 	}
@@ -149,18 +149,18 @@ func AddWindows(s *runtime.Stream, out, x View, p Windows) error {
 		if d := v.lead + 1 + a - 2 + v.axes; d > v.lead {
 			one[d] = 1
 		}
-		places[a] = along(shape, one)
+		places[a] = BroadcastAlong(shape, one)
 	}
 	var w kernels.Walk
 	var g runtime.Grid
-	if ok, err := walkOver(s, &w, &g, v.images, from, places[0], places[1]); !ok {
+	if ok, err := PlanWalk(s, &w, &g, v.images, from, places[0], places[1]); !ok {
 		return err
 	}
-	if info := infoOf(s.Device()); !serial(&info) {
-		everyElement(&w, &g, &info, v.images.Count())
+	if info := DeviceInfo(s.Device()); !SerialBlocks(&info) {
+		OnePerThread(&w, &g, &info, v.images.Count())
 	}
-	to, in := out.header(), x.header()
-	return kernel.Launch(s, g, slice(x.DType, &to), slice(x.DType, &in), w, v.Windows, plus.As(function(2, c.Type(), c.Type())))
+	to, in := out.Header(), x.Header()
+	return kernel.Launch(s, g, SliceArg(x.DType, &to), SliceArg(x.DType, &in), w, v.Windows, AddFn.As(FuncType(2, c.Type(), c.Type())))
 }
 
 // windows is how windows go over images.
@@ -178,10 +178,10 @@ func (p *Windows) over(op string, images, columns View) (v windows, err error) {
 	if err != nil {
 		return v, err
 	}
-	if err := sameShape(op, columns.Layout.Shape(), shape); err != nil {
+	if err := SameShape(op, columns.Layout.Shape(), shape); err != nil {
 		return v, err
 	}
-	if err := sameType(op, images, columns); err != nil {
+	if err := SameType(op, images, columns); err != nil {
 		return v, err
 	}
 	v = windows{axes: len(p.Kernel), lead: len(shape) - 2, images: images.Layout}
@@ -190,12 +190,12 @@ func (p *Windows) over(op string, images, columns View) (v windows, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.Windows = kernels.Windows{In: [2]int{1, 1}, Kernel: [2]int{1, 1}, Count: [2]int{1, 1}, Dilation: [2]int{1, 1}, Stride: [2]int{1, 1}, Div: [2]kernels.Divisor{divisor(1), divisor(1)}}
+	v.Windows = kernels.Windows{In: [2]int{1, 1}, Kernel: [2]int{1, 1}, Count: [2]int{1, 1}, Dilation: [2]int{1, 1}, Stride: [2]int{1, 1}, Div: [2]kernels.Divisor{Divisor(1), Divisor(1)}}
 	for d, k := range p.Kernel {
 		a := d + 2 - v.axes
 		v.In[a], v.Kernel[a], v.Count[a], v.Pad[a] = sizes[d], k, counts[d], axis(p.Padding, d, 0)
 		v.Dilation[a], v.Stride[a] = axis(p.Dilation, d, 1), axis(p.Stride, d, 1)
-		v.Div[a] = divisor(v.Stride[a])
+		v.Div[a] = Divisor(v.Stride[a])
 		v.Wide = v.Wide || sizes[d]+2*v.Pad[a] > math.MaxInt32 || v.Stride[a] > math.MaxInt32
 	}
 	v.shape = slices.Concat(shape[:v.lead], layout.Shape{images.Layout.Shape()[v.lead]}, p.Kernel, counts)

@@ -12,9 +12,9 @@ import (
 // Status words are how blocks of a launch hand values to each other, see package dsl/block. They are zero
 // before it.
 
-// zero clears words. It is a kernel, which starts while the one before it ends, and
+// ZeroWords clears words. It is a kernel, which starts while the one before it ends, and
 // the next one while it does: of the memory's own way to be cleared neither is so.
-func zero(s *runtime.Stream, h *runtime.SliceHeader) error {
+func ZeroWords(s *runtime.Stream, h *runtime.SliceHeader) error {
 	at, err := layout.New(layout.Shape{h.Len}, []int{1}, h.Off)
 	if err != nil {
 		return err
@@ -22,17 +22,17 @@ func zero(s *runtime.Stream, h *runtime.SliceHeader) error {
 	return Fill(s, View{Buf: h.Buf, DType: dtype.U32, Layout: at}, dtype.FromInt(dtype.U32, 0))
 }
 
-// zeroWords gives f so many status words behind [kernels.HeadWords], all zero.
-func zeroWords(s *runtime.Stream, name string, n int, f func(words any) error) error {
-	var room scratch
+// WithStatusWords gives f so many status words behind [kernels.HeadWords], all zero.
+func WithStatusWords(s *runtime.Stream, name string, n int, f func(words any) error) error {
+	var room Scratch
 	n += kernels.HeadWords
-	if err := room.alloc(s, 4*n); err != nil {
+	if err := room.Alloc(s, 4*n); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	defer room.free(s)
-	h := room.take(4, n)
-	if err := zero(s, &h); err != nil {
+	defer room.Free(s)
+	h := room.Take(4, n)
+	if err := ZeroWords(s, &h); err != nil {
 		return err
 	}
-	return f(slice(dtype.U32, &h))
+	return f(SliceArg(dtype.U32, &h))
 }
