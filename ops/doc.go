@@ -1,16 +1,29 @@
-// Package ops has the tensor operations, as launches of kernels over strided memory.
+// Package ops has what the families of tensor operations share: operands, how kernels walk over
+// them, properties of devices that launches are planned for, and launches. The operations are in the
+// packages below, a family each:
 //
-// An operation is a row of a table: its name, the function that a kernel of package
-// kernels is compiled with, and the element types it is for. Its operands are [View]s.
-// Nothing here knows tensors, gradients or who owns memory; package tensor has that.
+//	elementwise   unary, binary, comparing and scaled operations, functions of a program, copies
+//	rows          reductions, scans, softmax and norms
+//	matmul        products of matrices
+//	conv          convolutions, pooling, windows, resizing and sampling
+//	sort          sorts, the k largest elements, quantiles
+//	index         gather, embedding, search, selection, padding and rearranging
+//	scatter       scatter, index_add, index_put
+//	linalg        factorisations and solutions
+//	fourier       Fourier transforms
+//	random        random numbers
 //
-//	out := ops.View{Mem: mem, DType: dtype.F32, Layout: layout.Contiguous(shape)}
-//	err := ops.Unary(stream, ops.Exp, out, x)
+// Operands are [View]s. Nothing here knows tensors, gradients or who owns memory; package tensor has
+// that.
 //
-// The way of a call: the row gives the functions for the element type; [plan] joins
-// the dimensions of the operands and chooses how blocks walk over them; the kernel is
-// specialised for that, resolved once, and launched without allocating.
+//	out := ops.View{Buf: buf, DType: dtype.F32, Layout: layout.Contiguous(shape)}
+//	err := elementwise.Exp.Run(stream, out, []ops.View{x})
 //
-// Nothing here names a backend: what differs between devices are numbers in
+// The way of a call: the operation gives the functions for the element type, [PlanViews] joins the
+// dimensions of the operands and chooses how blocks walk over them; the kernel is specialised for
+// that, resolved once, and launched without allocating.
+//
+// Imports point one way: this package, then elementwise, then rows, index and matmul, then sort and
+// conv, then scatter. Nothing here names a backend: what differs between devices are numbers in
 // [runtime.Info].
 package ops

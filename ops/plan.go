@@ -13,13 +13,13 @@ import (
 
 // How walks are divided among blocks and threads.
 const (
-	MaxThreads     = 256 // of a block
-	ItemsPerThread = 4   // elements of a thread, where there are enough
-	VectorThreads  = 128 // of a block whose threads have many items each
-	mostMany       = 16  // elements of those
-	mostVector     = 8   // neighbours among those
-	VectorBytes    = 16  // of the widest load or store
-	ShortestRow    = 32  // below, blocks do not go along rows
+	MaxThreads     = 256   // of a block
+	ItemsPerThread = 4     // elements of a thread, where there are enough
+	VectorThreads  = 128   // of a block whose threads have many items each
+	mostMany       = 16    // elements of those
+	mostVector     = 8     // neighbours among those
+	VectorBytes    = 16    // of the widest load or store
+	ShortestRow    = 32    // below, blocks do not go along rows
 	MaxGridY       = 32768 // the most blocks in y or z
 )
 

@@ -10,6 +10,8 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/matmul"
+	rowsops "github.com/gokiln/kiln/ops/rows"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -26,16 +28,16 @@ func TestKernelsTogether(t *testing.T) {
 		run     func(s *runtime.Stream, out, x, y ops.View) error
 	}{
 		{"matmul", 3, layout.Shape{n, n}, func(s *runtime.Stream, out, x, y ops.View) error {
-			return ops.Matmul(s, out, x, y)
+			return matmul.Matmul(s, out, x, y)
 		}},
 		{"softmax of columns", 3, layout.Shape{rows, n}, func(s *runtime.Stream, out, x, _ ops.View) error {
-			return ops.Softmax(s, out, x, 0, false)
+			return rowsops.Softmax(s, out, x, 0, false)
 		}},
 		{"norm of columns", 3, layout.Shape{rows, n}, func(s *runtime.Stream, out, x, _ ops.View) error {
-			return ops.LayerNorm(s, out, x, ops.View{}, ops.View{}, 0, 1e-5)
+			return rowsops.LayerNorm(s, out, x, ops.View{}, ops.View{}, 0, 1e-5)
 		}},
 		{"scan in parts", 3, layout.Shape{1 << 20}, func(s *runtime.Stream, out, x, _ ops.View) error {
-			return ops.CumSum.Run(s, out, x, 0)
+			return rowsops.CumSum.Run(s, out, x, 0)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

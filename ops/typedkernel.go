@@ -11,8 +11,8 @@ import (
 // TypedKernel is a generic kernel whose instances are chosen by a pair of element types, such as that
 // of elements and that of the accumulators.
 type TypedKernel struct {
-	Name   string                                  // of the operation, for errors
-	Kernel *jit.Kernel                             // any instance
+	Name   string                                 // of the operation, for errors
+	Kernel *jit.Kernel                            // any instance
 	Params func(a, b reflect.Type) []reflect.Type // the parameters of an instance, but for the thread
 
 	made [32][32]atomic.Pointer[jit.Kernel]

@@ -9,7 +9,9 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/ops/layout"
+	rowsops "github.com/gokiln/kiln/ops/rows"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -29,7 +31,7 @@ func TestRowLengthsShareKernel(t *testing.T) {
 	for _, n := range []int{128, 256, 1024, longest} {
 		x := ops.View{Buf: in.Buffer(), DType: dtype.F32, Layout: layout.Contiguous(layout.Shape{rows, n})}
 		out := ops.View{Buf: sums.Buffer(), DType: dtype.F32, Layout: layout.Contiguous(layout.Shape{rows, 1})}
-		require.NoError(t, ops.Sum.Run(dev.DefaultStream(), out, x, []int{1}))
+		require.NoError(t, rowsops.Sum.Run(dev.DefaultStream(), out, x, []int{1}))
 	}
 	require.NoError(t, dev.Sync())
 	require.Len(t, resolved, 1, "%v", resolved)
@@ -55,37 +57,37 @@ func TestSharedKernels(t *testing.T) {
 		require.NoError(t, dev.Sync())
 		return n
 	}
-	reduce := func(r *ops.Reduction, dim []int, shape ...int) func() error {
+	reduce := func(r *rowsops.Reduction, dim []int, shape ...int) func() error {
 		return func() error { return r.Run(s, view(results, dtype.F32, shape...), x, dim) }
 	}
-	compare := func(e *ops.Elementwise) func() error {
+	compare := func(e *elementwise.Elementwise) func() error {
 		return func() error { return e.Run(s, view(results, dtype.U8, rows, columns), []ops.View{x, x}) }
 	}
-	require.LessOrEqual(t, count(reduce(ops.Sum, []int{1}, rows, 1)), 1)
-	require.Zero(t, count(reduce(ops.Average, []int{1}, rows, 1)), "a mean of rows")
-	require.Equal(t, 2, count(reduce(ops.Max, []int{0}, 1, columns)), "parts of columns, and what joins them")
-	require.LessOrEqual(t, count(reduce(ops.Max, []int{0, 1}, 1, 1)), 1, "what joins parts is there")
-	require.Equal(t, 1, count(compare(ops.Lt)))
-	require.Zero(t, count(compare(ops.Gt)), "x > y")
+	require.LessOrEqual(t, count(reduce(rowsops.Sum, []int{1}, rows, 1)), 1)
+	require.Zero(t, count(reduce(rowsops.Average, []int{1}, rows, 1)), "a mean of rows")
+	require.Equal(t, 2, count(reduce(rowsops.Max, []int{0}, 1, columns)), "parts of columns, and what joins them")
+	require.LessOrEqual(t, count(reduce(rowsops.Max, []int{0, 1}, 1, 1)), 1, "what joins parts is there")
+	require.Equal(t, 1, count(compare(elementwise.Lt)))
+	require.Zero(t, count(compare(elementwise.Gt)), "x > y")
 	square := view(results, dtype.F32, rows, columns)
 	softmax := func(log bool) func() error {
-		return func() error { return ops.Softmax(s, square, x, 1, log) }
+		return func() error { return rowsops.Softmax(s, square, x, 1, log) }
 	}
 	require.Equal(t, 1, count(softmax(false)))
 	require.Zero(t, count(softmax(true)), "the logarithms of a softmax")
 	scan := func(n int) func() error {
 		return func() error {
-			return ops.CumSum.Run(s, view(results, dtype.F32, columns, n), view(in, dtype.F32, columns, n), 1)
+			return rowsops.CumSum.Run(s, view(results, dtype.F32, columns, n), view(in, dtype.F32, columns, n), 1)
 		}
 	}
 	require.Equal(t, 1, count(scan(10)))
 	require.Zero(t, count(scan(rows)), "a scan of longer rows")
-	scaled := func(e *ops.Elementwise) func() error {
+	scaled := func(e *elementwise.Elementwise) func() error {
 		number := dtype.FromFloat(dtype.F32, 3)
 		return func() error { return e.Run(s, square, []ops.View{x}, number, number) }
 	}
-	require.Equal(t, 1, count(scaled(ops.Affine)))
-	for _, e := range []*ops.Elementwise{ops.AddOf, ops.SubOf, ops.MulOf, ops.SubFrom} {
+	require.Equal(t, 1, count(scaled(elementwise.Affine)))
+	for _, e := range []*elementwise.Elementwise{elementwise.AddOf, elementwise.SubOf, elementwise.MulOf, elementwise.SubFrom} {
 		require.Zero(t, count(scaled(e)), e.Name())
 	}
 }
@@ -109,13 +111,13 @@ func affineBits[T float32 | float64](t *testing.T, dev *runtime.Device, d dtype.
 		return ops.View{Buf: buf.Buffer(), DType: d, Layout: layout.Contiguous(layout.Shape{len(values)})}
 	}
 	for _, c := range []struct {
-		op   *ops.Elementwise
+		op   *elementwise.Elementwise
 		want func(x, a T) T
 	}{
-		{ops.AddOf, func(x, a T) T { return x + a }},
-		{ops.SubOf, func(x, a T) T { return x - a }},
-		{ops.MulOf, func(x, a T) T { return x * a }},
-		{ops.SubFrom, func(x, a T) T { return a - x }},
+		{elementwise.AddOf, func(x, a T) T { return x + a }},
+		{elementwise.SubOf, func(x, a T) T { return x - a }},
+		{elementwise.MulOf, func(x, a T) T { return x * a }},
+		{elementwise.SubFrom, func(x, a T) T { return a - x }},
 	} {
 		for _, a := range values {
 			number := dtype.FromFloat(d, float64(a))

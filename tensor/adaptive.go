@@ -1,6 +1,9 @@
 package tensor
 
-import "github.com/gokiln/kiln/ops"
+import (
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv"
+)
 
 // AdaptiveAvgPool is the means of windows over the last one or two dimensions, as many
 // windows along each as the sizes say; [Hole] stands for the size that is there. Window i
@@ -19,7 +22,7 @@ func (t *Tensor) AdaptiveAvgPool(sizes ...int) *Tensor {
 	if p, ok := t.regular(shape, n); ok {
 		return t.AvgPool(p)
 	}
-	out := t.produce(op, shape, func(out ops.View) error { return ops.AdaptiveAvgPool(t.dev.stream, out, t.view(), n) })
+	out := t.produce(op, shape, func(out ops.View) error { return conv.AdaptiveAvgPool(t.dev.stream, out, t.view(), n) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor {
 		for d := x.Rank() - n; d < x.Rank(); d++ {
 			g = g.Transpose(d, -1).MatMul(windowsOf(x, x.Size(d), out.Size(d))).Transpose(d, -1)
@@ -48,7 +51,7 @@ func (t *Tensor) AdaptiveMaxPool(sizes ...int) *Tensor {
 		return t.MaxPool(p)
 	}
 	out, _ := t.mostOf(op, shape, n, t.Tracked(), func(out, which ops.View) error {
-		return ops.AdaptiveMaxPool(t.dev.stream, out, which, t.view(), n)
+		return conv.AdaptiveMaxPool(t.dev.stream, out, which, t.view(), n)
 	})
 	return out
 }

@@ -4,11 +4,13 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/scatter"
 )
 
 // Convolution says how a kernel moves over an input: stride, padding, dilation and groups.
-type Convolution = ops.Convolution
+type Convolution = conv.Convolution
 
 // Conv is the convolution of t, of shape (inputs, channels, …), with weights of shape
 // (channels of the result, channels of a group, kernel …), over one to three dimensions.
@@ -25,7 +27,7 @@ func (t *Tensor) Conv(weights *Tensor, c Convolution) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
-	out := t.produce(op, shape, func(out ops.View) error { return ops.Conv(t.dev.stream, out, t.view(), weights.view(), c) })
+	out := t.produce(op, shape, func(out ops.View) error { return conv.Conv(t.dev.stream, out, t.view(), weights.view(), c) })
 	return out.from(op, grad2(func(g, x, w, out *Tensor) (*Tensor, *Tensor) {
 		return g.ConvTranspose(w, transposedOf(c, g, x, w)), weightGradient(x, g, w, c)
 	}), t, weights)
@@ -76,7 +78,7 @@ func (t *Tensor) ConvTranspose(weights *Tensor, c Convolution) *Tensor {
 		return failed(op, err)
 	}
 	out := t.produce(op, shape, func(out ops.View) error {
-		return ops.ConvTranspose(t.dev.stream, out, t.view(), weights.view(), c)
+		return conv.ConvTranspose(t.dev.stream, out, t.view(), weights.view(), c)
 	})
 	return out.from(op, grad2(func(g, x, w, out *Tensor) (*Tensor, *Tensor) {
 		forth := c
@@ -126,7 +128,7 @@ func weightGradient(x, g, w *Tensor, c Convolution) *Tensor {
 }
 
 // Pooling says how a window moves over the last dimensions of an input.
-type Pooling = ops.Pooling
+type Pooling = conv.Pooling
 
 // MaxPool is the largest elements of windows over the last one or two dimensions, NaN
 // where there is one. Of several that are largest the first has the gradient.
@@ -160,7 +162,7 @@ func (t *Tensor) MaxPoolPlaces(p Pooling) (values, places *Tensor) {
 
 // mostBy runs the pooling of t.
 func mostBy(t *Tensor, p Pooling) func(out, which ops.View) error {
-	return func(out, which ops.View) error { return ops.MaxPool(t.dev.stream, out, which, t.view(), p) }
+	return func(out, which ops.View) error { return conv.MaxPool(t.dev.stream, out, which, t.view(), p) }
 }
 
 // mostOf is the largest elements of windows over the last n dimensions, in a shape, and
@@ -216,7 +218,7 @@ func (t *Tensor) MaxUnpool(places *Tensor, sizes ...int) *Tensor {
 	rows := joined(t.layout.Shape(), lead)
 	ids, src := places.kept().Reshape(rows...), t.Reshape(rows...)
 	return Zeros(t.dev, t.dtype, joined(shape, lead)...).scoped(t, places).scatter(op, ids, src, lead, func(out ops.View) error {
-		return ops.MaxUnpool(t.dev.stream, out, ids.view(), src.view(), lead)
+		return scatter.MaxUnpool(t.dev.stream, out, ids.view(), src.view(), lead)
 	}, gradScatter(ids, lead)).Reshape(shape...)
 }
 
@@ -230,7 +232,7 @@ func (t *Tensor) AvgPool(p Pooling) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
-	out := t.produce(op, shape, func(out ops.View) error { return ops.AvgPool(t.dev.stream, out, t.view(), p) })
+	out := t.produce(op, shape, func(out ops.View) error { return conv.AvgPool(t.dev.stream, out, t.view(), p) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradAvgPool(g, x, p) }), t)
 }
 
@@ -315,7 +317,7 @@ func (t *Tensor) UpsampleNearest(sizes ...int) *Tensor {
 	if err := shape.Check(); err != nil {
 		return failed(op, err)
 	}
-	out := t.produce(op, shape, func(out ops.View) error { return ops.UpsampleNearest(t.dev.stream, out, t.view(), len(sizes)) })
+	out := t.produce(op, shape, func(out ops.View) error { return conv.UpsampleNearest(t.dev.stream, out, t.view(), len(sizes)) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor {
 		g = g.Cast(sumType(x.dtype)) // over several dimensions
 		for d := lead; d < x.Rank(); d++ {

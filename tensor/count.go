@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/index"
 )
 
 // Bincount returns how many elements of t, integers, are 0, 1 and so on, of type U32: n
@@ -21,7 +22,7 @@ func (t *Tensor) Bincount(n int) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
-	return t.counted(op, n, func(counts ops.View) error { return ops.Bincount(t.dev.stream, counts, t.view()) })
+	return t.counted(op, n, func(counts ops.View) error { return index.Bincount(t.dev.stream, counts, t.view()) })
 }
 
 // BincountOf returns the sums of the elements of weights whose indices in t, of the same
@@ -70,7 +71,7 @@ func (t *Tensor) Histc(n int, low, high float64) *Tensor {
 	if n < 1 || !(low < high) || math.IsInf(high-low, 0) {
 		return failf(op, ErrArgument, "%d parts from %v to %v", n, low, high)
 	}
-	return t.counted(op, n, func(counts ops.View) error { return ops.Histc(t.dev.stream, counts, t.view(), low, high) })
+	return t.counted(op, n, func(counts ops.View) error { return index.Histc(t.dev.stream, counts, t.view(), low, high) })
 }
 
 // counted returns n counters, which run adds to.
@@ -99,7 +100,7 @@ func (t *Tensor) SearchSorted(x *Tensor, right bool) *Tensor {
 	}
 	out, err := empty(t.dev, U32, x.Shape())
 	if err == nil {
-		err = ops.SearchSorted(t.dev.stream, out.view(), x.view(), t.view(), right)
+		err = index.SearchSorted(t.dev.stream, out.view(), x.view(), t.view(), right)
 	}
 	if err != nil {
 		return out.dropped(op, err)

@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"unsafe"
 
-	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -155,7 +155,7 @@ func Full(d *Device, x Scalar, shape ...int) *Tensor { return full("full", d, x,
 func full(op string, d *Device, x Scalar, shape Shape) *Tensor {
 	t, err := empty(d, x.DType(), append(Shape(nil), shape...))
 	if err == nil {
-		err = ops.Fill(d.stream, t.view(), x)
+		err = elementwise.Fill(d.stream, t.view(), x)
 	}
 	if err != nil {
 		return t.dropped(op, err)
@@ -231,7 +231,7 @@ func arange(d *Device, start, end, step Scalar) *Tensor {
 	}
 	t, err := empty(d, start.DType(), Shape{int(max(n, 0))})
 	if err == nil {
-		err = ops.Arange(d.stream, t.view(), start, step)
+		err = elementwise.Arange(d.stream, t.view(), start, step)
 	}
 	if err != nil {
 		return t.dropped(op, err)
@@ -262,7 +262,7 @@ func Linspace(d *Device, dt DType, start, end float64, n int) *Tensor {
 		if n > 1 {
 			step = (end - start) / float64(n-1)
 		}
-		err = ops.Arange(d.stream, t.view(), dtype.FromFloat(F64, start), dtype.FromFloat(F64, step))
+		err = elementwise.Arange(d.stream, t.view(), dtype.FromFloat(F64, start), dtype.FromFloat(F64, step))
 	}
 	if err != nil {
 		return t.dropped(op, err)

@@ -7,27 +7,28 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
 
 // The kinds of errors, for errors.Is.
 var (
-	ErrShape         = layout.ErrShape        // shapes or counts do not fit
-	ErrBroadcast     = layout.ErrBroadcast    // shapes cannot be broadcast to each other
-	ErrDim           = layout.ErrDim          // there is no such dimension
-	ErrDuplicateDim  = layout.ErrDuplicate    // a dimension is named twice
-	ErrRank          = layout.ErrRank         // the number of dimensions does not fit
-	ErrRange         = layout.ErrNarrow       // a range reaches beyond a dimension
-	ErrTooLarge      = layout.ErrTooLarge     // more elements than can be counted
-	ErrDType         = ops.ErrDType           // the operation is not for the element type
-	ErrEmpty         = ops.ErrEmpty           // there is no result for no elements
-	ErrFunction      = ops.ErrFunction        // a function of Map does not take the operands
-	ErrOutOfMemory   = runtime.ErrOutOfMemory // after dropped tensors were collected
-	ErrFreed         = runtime.ErrFreed       // the memory of a tensor was freed
-	ErrNoDevice      = runtime.ErrNoDevice    // the device, or the vendor's driver, is not there
-	ErrClosed        = runtime.ErrClosed      // the device was closed
-	ErrKernel        = runtime.ErrLaunch      // a kernel failed; the device is to be opened anew where it says so
+	ErrShape         = layout.ErrShape         // shapes or counts do not fit
+	ErrBroadcast     = layout.ErrBroadcast     // shapes cannot be broadcast to each other
+	ErrDim           = layout.ErrDim           // there is no such dimension
+	ErrDuplicateDim  = layout.ErrDuplicate     // a dimension is named twice
+	ErrRank          = layout.ErrRank          // the number of dimensions does not fit
+	ErrRange         = layout.ErrNarrow        // a range reaches beyond a dimension
+	ErrTooLarge      = layout.ErrTooLarge      // more elements than can be counted
+	ErrDType         = ops.ErrDType            // the operation is not for the element type
+	ErrEmpty         = ops.ErrEmpty            // there is no result for no elements
+	ErrFunction      = elementwise.ErrFunction // a function of Map does not take the operands
+	ErrOutOfMemory   = runtime.ErrOutOfMemory  // after dropped tensors were collected
+	ErrFreed         = runtime.ErrFreed        // the memory of a tensor was freed
+	ErrNoDevice      = runtime.ErrNoDevice     // the device, or the vendor's driver, is not there
+	ErrClosed        = runtime.ErrClosed       // the device was closed
+	ErrKernel        = runtime.ErrLaunch       // a kernel failed; the device is to be opened anew where it says so
 	ErrDTypeMismatch = errors.New("element types differ")
 	ErrDevice        = errors.New("devices differ")
 	ErrArgument      = errors.New("invalid argument")

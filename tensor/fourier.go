@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/fourier"
 	"github.com/gokiln/kiln/ops/layout"
 )
 
@@ -19,38 +20,38 @@ import (
 //	spectrum := x.FFT(-1)                                       // (…, n, 2)
 //	frames := sound.Unfold(-1, 512, 128).Mul(window).RFFT(-1) // (…, frames, 257, 2)
 func (t *Tensor) FFT(d int) *Tensor {
-	return t.fourier("fft", d, 0, ops.Fourier{})
+	return t.fourier("fft", d, 0, fourier.Fourier{})
 }
 
 // IFFT is what [Tensor.FFT] is of: the same with the other sign, over n.
 func (t *Tensor) IFFT(d int) *Tensor {
-	return t.fourier("ifft", d, 0, ops.Fourier{Inverse: true})
+	return t.fourier("ifft", d, 0, fourier.Fourier{Inverse: true})
 }
 
 // RFFT is the Fourier transforms of real numbers along dimension d: of n numbers the first n/2+1
 // complex ones, in a new last dimension, as the others are conjugates of these.
 func (t *Tensor) RFFT(d int) *Tensor {
-	return t.fourier("rfft", d, 0, ops.Fourier{From: ops.Real, To: ops.Half})
+	return t.fourier("rfft", d, 0, fourier.Fourier{From: fourier.Real, To: fourier.Half})
 }
 
 // IRFFT is the n real numbers that [Tensor.RFFT] along dimension d is of; there are n/2+1 complex
 // ones along it, or it is an error of kind [ErrShape]. The imaginary part of the first one does
 // not count, nor that of the last one if n is even.
 func (t *Tensor) IRFFT(n, d int) *Tensor {
-	return t.fourier("irfft", d, n, ops.Fourier{From: ops.Half, To: ops.Real, Inverse: true})
+	return t.fourier("irfft", d, n, fourier.Fourier{From: fourier.Half, To: fourier.Real, Inverse: true})
 }
 
 // fourier transforms along dimension d; n is how many real numbers there will be. A scale of 0
 // stands for the usual one.
-func (t *Tensor) fourier(op string, d, n int, f ops.Fourier) *Tensor {
+func (t *Tensor) fourier(op string, d, n int, f fourier.Fourier) *Tensor {
 	if bad := first(op, t); bad != nil {
 		return bad
 	}
-	if err := ops.CheckFourier(op, t.dtype); err != nil {
+	if err := fourier.CheckFourier(op, t.dtype); err != nil {
 		return failed(op, err)
 	}
 	s := t.Shape()
-	if f.From != ops.Real {
+	if f.From != fourier.Real {
 		if len(s) < 2 || s[len(s)-1] != 2 {
 			return failf(op, ErrShape, "%v: complex numbers have a last dimension of size 2", s)
 		}
@@ -60,10 +61,10 @@ func (t *Tensor) fourier(op string, d, n int, f ops.Fourier) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
-	if f.N = s[d]; f.From == ops.Half {
+	if f.N = s[d]; f.From == fourier.Half {
 		f.N = n
 	}
-	if f.N < 1 || f.From == ops.Half && s[d] != n/2+1 {
+	if f.N < 1 || f.From == fourier.Half && s[d] != n/2+1 {
 		return failf(op, ErrShape, "%d numbers of dimension %d of %v", f.N, d, t.layout.Shape())
 	}
 	if f.Scale == 0 {
@@ -75,7 +76,7 @@ func (t *Tensor) fourier(op string, d, n int, f ops.Fourier) *Tensor {
 }
 
 // transform is the transforms along dimension d of numbers in a shape.
-func (t *Tensor) transform(op string, d int, s Shape, f ops.Fourier) *Tensor {
+func (t *Tensor) transform(op string, d int, s Shape, f fourier.Fourier) *Tensor {
 	groups, lines := s[:d].Count(), s[d+1:].Count()
 	x := t.Detach().Reshape(turnedBack(f.From.Shape(groups, lines, f.N))...).Transpose(1, 2)
 	if x.err != nil {
@@ -84,14 +85,14 @@ func (t *Tensor) transform(op string, d int, s Shape, f ops.Fourier) *Tensor {
 	to := f.To.Shape(groups, lines, f.N)
 	shape := slices.Clone(s)
 	shape[d] = to[2]
-	if f.To != ops.Real {
+	if f.To != fourier.Real {
 		shape = append(shape, 2)
 	}
 	out := t.produce(op, shape, func(out ops.View) (err error) {
 		if out.Layout, err = layout.Contiguous(turnedBack(to)).Transpose(1, 2); err != nil {
 			return err
 		}
-		return ops.FFT(t.dev.stream, out, x.view(), f)
+		return fourier.FFT(t.dev.stream, out, x.view(), f)
 	})
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradFourier(op, g, d, f) }), t)
 }
@@ -105,7 +106,7 @@ func turnedBack(s Shape) Shape {
 
 // gradFourier is the transform with the other sign: what real numbers are made of counts as its
 // real part, and of numbers that others are the conjugates of both have the gradient.
-func gradFourier(op string, g *Tensor, d int, f ops.Fourier) *Tensor {
+func gradFourier(op string, g *Tensor, d int, f fourier.Fourier) *Tensor {
 	if g.err != nil {
 		return g
 	}
@@ -113,10 +114,10 @@ func gradFourier(op string, g *Tensor, d int, f ops.Fourier) *Tensor {
 	back.From, back.To, back.Inverse = f.To, f.From, !f.Inverse
 	op = "gradient of " + op
 	switch {
-	case f.To == ops.Half:
-		back.From = ops.Complex
+	case f.To == fourier.Half:
+		back.From = fourier.Complex
 		g = g.Pad(d, 0, f.N-g.Size(d), PadConstant, 0)
-	case f.From == ops.Half:
+	case f.From == fourier.Half:
 		m := f.N/2 + 1
 		often := make([]float64, m)
 		for k := range often {

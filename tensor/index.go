@@ -6,7 +6,9 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/index"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/scatter"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -56,7 +58,7 @@ func (t *Tensor) Gather(ids *Tensor, d int) *Tensor {
 		return bad
 	}
 	ids = ids.kept()
-	out := t.produce(op, ids.Shape(), func(out ops.View) error { return ops.Gather(t.dev.stream, out, t.view(), ids.view(), d) })
+	out := t.produce(op, ids.Shape(), func(out ops.View) error { return index.Gather(t.dev.stream, out, t.view(), ids.view(), d) })
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
 		return []*Tensor{in[0].ZerosLike().ScatterAdd(ids, g, d)}
 	}), t).saves(ids)
@@ -69,7 +71,7 @@ func (t *Tensor) Gather(ids *Tensor, d int) *Tensor {
 func (t *Tensor) Scatter(ids, src *Tensor, d int) *Tensor {
 	ids = ids.kept()
 	return t.scatter("scatter", ids, src, d, func(out ops.View) error {
-		return ops.Scatter(t.dev.stream, out, ids.view(), src.view(), d)
+		return scatter.Scatter(t.dev.stream, out, ids.view(), src.view(), d)
 	}, gradScatter(ids, d))
 }
 
@@ -90,7 +92,7 @@ func gradScatter(ids *Tensor, d int) backward {
 func (t *Tensor) ScatterAdd(ids, src *Tensor, d int) *Tensor {
 	ids = ids.kept()
 	return t.scatter("scatter_add", ids, src, d, func(out ops.View) error {
-		return ops.ScatterAdd(t.dev.stream, out, ids.view(), src.view(), d)
+		return scatter.ScatterAdd(t.dev.stream, out, ids.view(), src.view(), d)
 	}, func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g, g.Gather(ids, d)} })
 }
 
@@ -99,7 +101,7 @@ func (t *Tensor) ScatterAdd(ids, src *Tensor, d int) *Tensor {
 func (t *Tensor) IndexAdd(ids, src *Tensor, d int) *Tensor {
 	ids = ids.kept()
 	return t.scatter("index_add", ids, src, d, func(out ops.View) error {
-		return ops.IndexAdd(t.dev.stream, out, ids.view(), src.view(), d)
+		return scatter.IndexAdd(t.dev.stream, out, ids.view(), src.view(), d)
 	}, func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g, g.IndexSelect(ids, d)} })
 }
 
@@ -132,7 +134,7 @@ func (t *Tensor) IndexSelect(ids *Tensor, d int) *Tensor {
 	}
 	shape := t.Shape()
 	shape[i] = ids.Count()
-	out := t.produce(op, shape, func(out ops.View) error { return ops.IndexSelect(t.dev.stream, out, t.view(), ids.view(), i) })
+	out := t.produce(op, shape, func(out ops.View) error { return index.IndexSelect(t.dev.stream, out, t.view(), ids.view(), i) })
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
 		return []*Tensor{in[0].ZerosLike().IndexAdd(ids, g, i)}
 	}), t).saves(ids)
@@ -149,7 +151,7 @@ func (t *Tensor) Embedding(ids *Tensor) *Tensor {
 	if t.Rank() != 2 {
 		return failf(op, ErrRank, "%v: a table has 2 dimensions", t.layout.Shape())
 	}
-	out := t.produce(op, append(ids.Shape(), t.Size(1)), func(out ops.View) error { return ops.Embedding(t.dev.stream, out, t.view(), ids.view()) })
+	out := t.produce(op, append(ids.Shape(), t.Size(1)), func(out ops.View) error { return index.Embedding(t.dev.stream, out, t.view(), ids.view()) })
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
 		return []*Tensor{in[0].ZerosLike().IndexAdd(ids.FlattenAll(), g.Reshape(ids.Count(), in[0].Size(1)), 0)}
 	}), t).saves(ids)
@@ -167,7 +169,7 @@ func (t *Tensor) Take(ids *Tensor) *Tensor {
 	if flat.err != nil {
 		return failed(op, flat.err.Err)
 	}
-	out := t.produce(op, ids.Shape(), func(out ops.View) error { return ops.Take(t.dev.stream, out, flat.view(), ids.view()) })
+	out := t.produce(op, ids.Shape(), func(out ops.View) error { return index.Take(t.dev.stream, out, flat.view(), ids.view()) })
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
 		return []*Tensor{in[0].ZerosLike().ScatterAdd(ids.FlattenAll(), g.FlattenAll(), 0)}
 	}), flat).saves(ids)
@@ -188,7 +190,7 @@ func (t *Tensor) MaskedFill(mask *Tensor, x float64) *Tensor {
 		return failed(op, m.err.Err)
 	}
 	out := t.produce(op, t.Shape(), func(out ops.View) error {
-		return ops.MaskedFill(t.dev.stream, out, m.view(), t.view(), s.Convert(t.dtype))
+		return index.MaskedFill(t.dev.stream, out, m.view(), t.view(), s.Convert(t.dtype))
 	})
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g.MaskedFill(m, 0)} }), t).saves(m)
 }
@@ -205,7 +207,7 @@ func (t *Tensor) MaskedSelect(mask *Tensor) *Tensor {
 	if !mask.layout.Shape().Equal(t.layout.Shape()) {
 		return failf(op, ErrShape, "a mask of %v for %v", mask.layout.Shape(), t.layout.Shape())
 	}
-	sel, err := ops.Select(t.dev.stream, mask.view())
+	sel, err := index.Select(t.dev.stream, mask.view())
 	if err != nil {
 		return failed(op, err)
 	}
@@ -229,7 +231,7 @@ func (t *Tensor) Nonzero() *Tensor {
 	if !t.dtype.IsInt() {
 		return t.NeScalar(0).Nonzero()
 	}
-	sel, err := ops.Select(t.dev.stream, t.view())
+	sel, err := index.Select(t.dev.stream, t.view())
 	if err != nil {
 		return failed(op, err)
 	}
@@ -259,7 +261,7 @@ func (t *Tensor) OneHot(n int, dt DType, on, off float64) *Tensor {
 	}
 	out, err := empty(t.dev, dt, append(t.Shape(), n))
 	if err == nil {
-		err = ops.OneHot(t.dev.stream, out.view(), t.view(), dtype.FromFloat(dt, on), dtype.FromFloat(dt, off))
+		err = index.OneHot(t.dev.stream, out.view(), t.view(), dtype.FromFloat(dt, on), dtype.FromFloat(dt, off))
 	}
 	if err != nil {
 		return out.dropped(op, err)
@@ -273,7 +275,7 @@ func (t *Tensor) Flip(dims ...int) *Tensor {
 	if bad := first(op, t); bad != nil {
 		return bad
 	}
-	out := t.produce(op, t.Shape(), func(out ops.View) error { return ops.Flip(t.dev.stream, out, t.view(), dims...) })
+	out := t.produce(op, t.Shape(), func(out ops.View) error { return index.Flip(t.dev.stream, out, t.view(), dims...) })
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g.Flip(dims...)} }), t)
 }
 
@@ -284,7 +286,7 @@ func (t *Tensor) Roll(shift, d int) *Tensor {
 	if bad := first(op, t); bad != nil {
 		return bad
 	}
-	out := t.produce(op, t.Shape(), func(out ops.View) error { return ops.Roll(t.dev.stream, out, t.view(), shift, d) })
+	out := t.produce(op, t.Shape(), func(out ops.View) error { return index.Roll(t.dev.stream, out, t.view(), shift, d) })
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g.Roll(-shift, d)} }), t)
 }
 
@@ -311,7 +313,7 @@ func (t *Tensor) Repeat(counts ...int) *Tensor {
 	for d := range shape {
 		shape[d] *= counts[d]
 	}
-	out := x.produce(op, shape, func(out ops.View) error { return ops.Repeat(t.dev.stream, out, x.view(), counts...) })
+	out := x.produce(op, shape, func(out ops.View) error { return index.Repeat(t.dev.stream, out, x.view(), counts...) })
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor {
 		// Each dimension as the count and the size, of which the first is added up.
 		var split, sums []int
@@ -324,12 +326,12 @@ func (t *Tensor) Repeat(counts ...int) *Tensor {
 
 // Tril is t with 0 above diagonal k of the last two dimensions. Diagonal 1 is the one
 // above the main diagonal.
-func (t *Tensor) Tril(k int) *Tensor { return t.triangle("tril", k, ops.Tril, (*Tensor).Tril) }
+func (t *Tensor) Tril(k int) *Tensor { return t.triangle("tril", k, index.Tril, (*Tensor).Tril) }
 
 // Triu is t with 0 below diagonal k of the last two dimensions.
-func (t *Tensor) Triu(k int) *Tensor { return t.triangle("triu", k, ops.Triu, (*Tensor).Triu) }
+func (t *Tensor) Triu(k int) *Tensor { return t.triangle("triu", k, index.Triu, (*Tensor).Triu) }
 
-// triangle is ops.Tril or ops.Triu.
+// triangle is index.Tril or index.Triu.
 type triangle = func(s *runtime.Stream, out, x ops.View, k int) error
 
 func (t *Tensor) triangle(op string, k int, run triangle, again func(*Tensor, int) *Tensor) *Tensor {
@@ -345,7 +347,7 @@ func Eye(d *Device, dt DType, n int) *Tensor {
 	const op = "eye"
 	t, err := empty(d, dt, Shape{n, n})
 	if err == nil {
-		err = ops.Eye(d.stream, t.view())
+		err = index.Eye(d.stream, t.view())
 	}
 	if err != nil {
 		return t.dropped(op, err)

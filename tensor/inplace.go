@@ -5,7 +5,9 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/scatter"
 )
 
 // copyInto copies the elements of src, of the same shape, type and device, over those of
@@ -25,7 +27,7 @@ func (d *Device) copyInto(dst, src *Tensor) error {
 	if err != nil {
 		return err
 	}
-	return ops.Copy(d.stream, to, from)
+	return elementwise.Copy(d.stream, to, from)
 }
 
 // stored is the tensor as copies take it: types for storage only as bytes. Of a type whose
@@ -72,7 +74,7 @@ func (t *Tensor) ConstSet(x Scalar) error {
 	if err := t.renew(); err != nil {
 		return wrapped(op, err)
 	}
-	return t.changed(op, ops.Fill(t.dev.stream, t.view(), x.Convert(t.dtype)))
+	return t.changed(op, elementwise.Fill(t.dev.stream, t.view(), x.Convert(t.dtype)))
 }
 
 // ZeroSet sets all elements to 0: see [Tensor.ConstSet].
@@ -148,21 +150,21 @@ func (t *Tensor) SliceSet(src *Tensor, d, start int) error {
 // [Tensor.Assign].
 func (t *Tensor) ScatterSet(ids, src *Tensor, d int) error {
 	return t.scatterInto("scatter set", ids, src, func(ids, src *Tensor) error {
-		return ops.Scatter(t.dev.stream, t.view(), ids.view(), src.view(), d)
+		return scatter.Scatter(t.dev.stream, t.view(), ids.view(), src.view(), d)
 	})
 }
 
 // ScatterAddSet is [Tensor.ScatterAdd] into t itself: see [Tensor.ScatterSet].
 func (t *Tensor) ScatterAddSet(ids, src *Tensor, d int) error {
 	return t.scatterInto("scatter add set", ids, src, func(ids, src *Tensor) error {
-		return ops.ScatterAdd(t.dev.stream, t.view(), ids.view(), src.view(), d)
+		return scatter.ScatterAdd(t.dev.stream, t.view(), ids.view(), src.view(), d)
 	})
 }
 
 // IndexAddSet is [Tensor.IndexAdd] into t itself: see [Tensor.ScatterSet].
 func (t *Tensor) IndexAddSet(ids, src *Tensor, d int) error {
 	return t.scatterInto("index add set", ids, src, func(ids, src *Tensor) error {
-		return ops.IndexAdd(t.dev.stream, t.view(), ids.view(), src.view(), d)
+		return scatter.IndexAdd(t.dev.stream, t.view(), ids.view(), src.view(), d)
 	})
 }
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/linalg"
 )
 
 // Linear algebra: factors of matrices, and systems of equations. Large matrices are cut into parts
@@ -30,7 +30,7 @@ func (t *Tensor) matrices(op string) (s Shape, bad *Tensor) {
 	if bad := first(op, t); bad != nil {
 		return nil, bad
 	}
-	if err := ops.CheckLinear(op, t.dtype); err != nil {
+	if err := linalg.CheckLinear(op, t.dtype); err != nil {
 		return nil, failed(op, err)
 	}
 	if s = t.Shape(); len(s) < 2 {
@@ -109,7 +109,7 @@ func (t *Tensor) Cholesky() *Tensor {
 func (w *work) cholesky(a *Tensor) {
 	n := a.Size(1)
 	if w.err != nil || n <= factorSide {
-		w.step(a, func() error { return ops.Cholesky(a.dev.stream, a.view()) })
+		w.step(a, func() error { return linalg.Cholesky(a.dev.stream, a.view()) })
 		return
 	}
 	h := half(n, factorSide)
@@ -208,7 +208,7 @@ func (t *Tensor) system(op string, b *Tensor) (a, x, bad *Tensor) {
 func (w *work) triangular(a, b *Tensor, tri Triangle) {
 	n := a.Size(1)
 	if w.err != nil || n <= factorSide {
-		w.step(b, func() error { return ops.SolveTriangular(b.dev.stream, b.view(), a.view(), tri.Upper, tri.Ones) })
+		w.step(b, func() error { return linalg.SolveTriangular(b.dev.stream, b.view(), a.view(), tri.Upper, tri.Ones) })
 		return
 	}
 	h := half(n, factorSide)
@@ -270,7 +270,7 @@ func numbered(like *Tensor, count, n int) *Tensor {
 func (w *work) lu(a, order, sign *Tensor) {
 	m, n := a.Size(1), a.Size(2)
 	if w.err != nil || n <= panelSide {
-		w.step(a, func() error { return ops.LU(a.dev.stream, a.view(), order.view(), sign.view()) })
+		w.step(a, func() error { return linalg.LU(a.dev.stream, a.view(), order.view(), sign.view()) })
 		return
 	}
 	h := half(n, panelSide)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/ops/layout"
 )
 
@@ -76,19 +77,19 @@ func mapped(f, df any, in ...*Tensor) *Tensor {
 	if bad := first(op, in...); bad != nil {
 		return bad
 	}
-	var types [ops.MapArgs]DType
+	var types [elementwise.MapArgs]DType
 	for i, t := range in {
 		types[i] = t.dtype
 		if t.dev != in[0].dev {
 			return failed(op, fmt.Errorf("%w: %s and %s: To brings a tensor to another device", ErrDevice, in[0].dev, t.dev))
 		}
 	}
-	m := ops.MapOf(f)
+	m := elementwise.MapOf(f)
 	dt, err := m.Result(types[:len(in)]...)
 	if err != nil {
 		return failed(op, err)
 	}
-	var room [ops.MapArgs]ops.View
+	var room [elementwise.MapArgs]ops.View
 	views, shape, err := broadcastAll(&room, in)
 	if err != nil {
 		return failed(op, err)
@@ -104,7 +105,7 @@ func mapped(f, df any, in ...*Tensor) *Tensor {
 }
 
 // broadcastAll returns views of operands in the shape that they are broadcast to.
-func broadcastAll(room *[ops.MapArgs]ops.View, in []*Tensor) ([]ops.View, Shape, error) {
+func broadcastAll(room *[elementwise.MapArgs]ops.View, in []*Tensor) ([]ops.View, Shape, error) {
 	shape := in[0].layout.Shape()
 	alike := true
 	for _, t := range in[1:] {
@@ -155,14 +156,14 @@ func slope(df any, g *Tensor, in []*Tensor, i int) *Tensor {
 	if g.err != nil {
 		return g
 	}
-	var room [ops.MapArgs]ops.View
+	var room [elementwise.MapArgs]ops.View
 	views, shape, err := broadcastAll(&room, in)
 	if err != nil {
 		return failed(op, err)
 	}
 	out, err := empty(g.dev, in[i].dtype, shape)
 	if err == nil {
-		err = ops.MapOf(df).Slope(g.dev.stream, out.view(), g.view(), views, i)
+		err = elementwise.MapOf(df).Slope(g.dev.stream, out.view(), g.view(), views, i)
 	}
 	if err != nil {
 		return out.dropped(op, err)

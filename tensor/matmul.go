@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/matmul"
 )
 
 // MatMul is the product of matrices: of (…, m, k) and (…, k, n) it is (…, m, n), where the
@@ -40,7 +41,7 @@ func (t *Tensor) MatMul(u *Tensor) *Tensor {
 		return failed(op, err)
 	}
 	out := t.produce(op, append(slices.Clone(batch), m, n), func(out ops.View) error {
-		return ops.Matmul(t.dev.stream, out, t.view(), u.view())
+		return matmul.Matmul(t.dev.stream, out, t.view(), u.view())
 	})
 	return out.from(op, grad2(gradMatMul), t, u)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/layout"
+	rowsops "github.com/gokiln/kiln/ops/rows"
 )
 
 // RMSNorm is t over √(mean(t²)+eps) along dimension d, times weight, which has a number
@@ -84,9 +85,9 @@ func (t *Tensor) normalized(op string, d int, weight, bias *Tensor, eps float64,
 	}
 	out := t.produce(op, t.Shape(), func(out ops.View) error {
 		if center {
-			return ops.LayerNorm(t.dev.stream, out, t.view(), views[0], views[1], d, eps)
+			return rowsops.LayerNorm(t.dev.stream, out, t.view(), views[0], views[1], d, eps)
 		}
-		return ops.RMSNorm(t.dev.stream, out, t.view(), views[0], d, eps)
+		return rowsops.RMSNorm(t.dev.stream, out, t.view(), views[0], d, eps)
 	})
 	n := normal{d: d, eps: eps, center: center, weighted: weight != nil, biased: bias != nil}
 	return out.from(op, n, in...)

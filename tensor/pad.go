@@ -6,18 +6,19 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/index"
 	"github.com/gokiln/kiln/ops/layout"
 )
 
 // PadMode says what [Tensor.Pad] puts around a tensor.
-type PadMode = ops.PadMode
+type PadMode = index.PadMode
 
 // The modes of padding.
 const (
-	PadConstant = ops.PadConstant // a number
-	PadEdge     = ops.PadEdge     // the element at the edge
-	PadReflect  = ops.PadReflect  // the elements inside, mirrored at the one at the edge
-	PadCircular = ops.PadCircular // the elements at the other end
+	PadConstant = index.PadConstant // a number
+	PadEdge     = index.PadEdge     // the element at the edge
+	PadReflect  = index.PadReflect  // the elements inside, mirrored at the one at the edge
+	PadCircular = index.PadCircular // the elements at the other end
 )
 
 // Pad adds so many places in front of and behind dimension d. The number x is that of
@@ -75,7 +76,7 @@ func (t *Tensor) padded(pads [][2]int, mode PadMode, x float64) *Tensor {
 		return t
 	}
 	out := t.produce(op, shape, func(out ops.View) error {
-		return ops.Pad(t.dev.stream, out, t.view(), pads, mode, s.Convert(t.dtype))
+		return index.Pad(t.dev.stream, out, t.view(), pads, mode, s.Convert(t.dtype))
 	})
 	return out.from(op, grad1(func(g, x, _ *Tensor) *Tensor { return gradPad(g, x.layout.Shape(), pads, mode) }), t)
 }

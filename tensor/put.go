@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/index"
 )
 
 // MaskedScatter returns t with the elements of src, in row-major order, where mask,
@@ -99,7 +99,7 @@ func (t *Tensor) numbered(op string, ids []*Tensor, src *Tensor) (at, bad *Tenso
 		n := t.Size(i)
 		place, err := empty(t.dev, I64, id.Shape())
 		if err == nil {
-			err = ops.FromEnd(t.dev.stream, place.view(), id.view(), n)
+			err = index.FromEnd(t.dev.stream, place.view(), id.view(), n)
 		}
 		if err != nil {
 			return nil, failed(op, err)

@@ -1,9 +1,8 @@
 package tensor
 
 import (
+	"github.com/gokiln/kiln/ops/linalg"
 	"slices"
-
-	"github.com/gokiln/kiln/ops"
 )
 
 // QR is the factors of matrices, (…, m, n), of types F32 and F64, by reflections: with k the smaller
@@ -66,12 +65,12 @@ func (w *work) reflect(a *Tensor, k int) (list []reflections) {
 		end := min(i+panelSide, k)
 		panel := block(a, i, m, i, end)
 		tau, c := Zeros(a.dev, a.dtype, count, end-i).scoped(a), Zeros(a.dev, a.dtype, count, end-i, end-i).scoped(a)
-		w.step(tau, func() error { return ops.Householder(a.dev.stream, panel.view(), tau.view()) })
+		w.step(tau, func() error { return linalg.Householder(a.dev.stream, panel.view(), tau.view()) })
 		v := panel.Tril(-1)
 		one := v.Diagonal(0, 1, 2)
 		w.set(one, one.OnesLike())
 		products := v.T().MatMul(v)
-		w.step(c, func() error { return ops.Compact(a.dev.stream, c.view(), products.view(), tau.view()) })
+		w.step(c, func() error { return linalg.Compact(a.dev.stream, c.view(), products.view(), tau.view()) })
 		list = append(list, reflections{i, v, c})
 		if end < n {
 			rest := block(a, i, m, end, n)

@@ -4,8 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	randomops "github.com/gokiln/kiln/ops/random"
 )
 
 // DefaultSeed is the seed of a device that no seed was set for.
@@ -29,7 +29,7 @@ func (r *random) take(n int) (key, first uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first = r.next
-	r.next += uint64((n + ops.PerCounter - 1) / ops.PerCounter)
+	r.next += uint64((n + randomops.PerCounter - 1) / randomops.PerCounter)
 	return r.key, first
 }
 
@@ -51,7 +51,7 @@ func Rand(d *Device, dt DType, low, high float64, shape ...int) *Tensor {
 	if !(low <= high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
 		return failf("rand", ErrArgument, "numbers from %v to %v", low, high)
 	}
-	return draw("rand", ops.Uniform, d, dt, low, high, shape)
+	return draw("rand", randomops.Uniform, d, dt, low, high, shape)
 }
 
 // Randn returns random numbers of a normal distribution. A mean or a deviation that is not finite,
@@ -60,7 +60,7 @@ func Randn(d *Device, dt DType, mean, std float64, shape ...int) *Tensor {
 	if !(std >= 0) || math.IsInf(std, 0) || math.IsInf(mean, 0) || mean != mean {
 		return failf("randn", ErrArgument, "a mean of %v and a deviation of %v", mean, std)
 	}
-	return draw("randn", ops.Normal, d, dt, mean, std, shape)
+	return draw("randn", randomops.Normal, d, dt, mean, std, shape)
 }
 
 // RandLike is [Rand] in the shape, type and place of t.
@@ -79,7 +79,7 @@ func (t *Tensor) RandnLike(mean, std float64) *Tensor {
 	return Randn(t.dev, t.dtype, mean, std, t.layout.Shape()...).scoped(t)
 }
 
-func draw(op string, kind *ops.Random, d *Device, dt DType, a, b float64, shape Shape) *Tensor {
+func draw(op string, kind *randomops.Random, d *Device, dt DType, a, b float64, shape Shape) *Tensor {
 	if !dt.IsFloat() {
 		return failf(op, ErrDType, "%s: random numbers are of floating-point types", dt)
 	}

@@ -3,17 +3,17 @@ package tensor
 import (
 	"slices"
 
-	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/layout"
+	rowsops "github.com/gokiln/kiln/ops/rows"
 )
 
 // reduce runs a reduction along dims, or along all dimensions if none are named. The
 // dimensions go, or keep size 1.
-func (t *Tensor) reduce(op *ops.Reduction, back reduced, dims []int, keep bool) *Tensor {
+func (t *Tensor) reduce(op *rowsops.Reduction, back reduced, dims []int, keep bool) *Tensor {
 	return t.reduceCorrected(op, back, dims, keep, 1)
 }
 
-func (t *Tensor) reduceCorrected(op *ops.Reduction, back reduced, dims []int, keep bool, correction int) *Tensor {
+func (t *Tensor) reduceCorrected(op *rowsops.Reduction, back reduced, dims []int, keep bool, correction int) *Tensor {
 	if bad := first(op.Name(), t); bad != nil {
 		return bad
 	}
@@ -131,7 +131,7 @@ func (t *Tensor) sumTo(s Shape) *Tensor {
 }
 
 // widened is the reduction that t wants: that of I64 for integers.
-func (t *Tensor) widened(op, ints *ops.Reduction) *ops.Reduction {
+func (t *Tensor) widened(op, ints *rowsops.Reduction) *rowsops.Reduction {
 	if t != nil && t.dtype.IsInt() {
 		return ints
 	}
@@ -153,117 +153,119 @@ func (t *Tensor) as(op string, dt DType) *Tensor {
 // integers is of type I64, in which it wraps: what comparisons give can be counted. [Tensor.SumAs]
 // is for other types. The sum of no elements is 0.
 func (t *Tensor) Sum(dims ...int) *Tensor {
-	return t.reduce(t.widened(ops.Sum, ops.SumWide), gradSum, dims, false)
+	return t.reduce(t.widened(rowsops.Sum, rowsops.SumWide), gradSum, dims, false)
 }
 
 // SumKeep is [Tensor.Sum] where the dimensions keep size 1.
 func (t *Tensor) SumKeep(dims ...int) *Tensor {
-	return t.reduce(t.widened(ops.Sum, ops.SumWide), gradSum, dims, true)
+	return t.reduce(t.widened(rowsops.Sum, rowsops.SumWide), gradSum, dims, true)
 }
 
 // SumAs is [Tensor.Sum] of the elements as numbers of type dt, of which the result is: integers
 // wrap in it.
 func (t *Tensor) SumAs(dt DType, dims ...int) *Tensor {
-	return t.as("sum", dt).reduce(ops.Sum, gradSum, dims, false)
+	return t.as("sum", dt).reduce(rowsops.Sum, gradSum, dims, false)
 }
 
 // Mean is the mean of the elements along dims, or of all; NaN of no elements. It is for
 // floating-point types, as the mean of integers is none: [Tensor.Cast] says in which type it is
 // wanted.
-func (t *Tensor) Mean(dims ...int) *Tensor { return t.reduce(ops.Average, gradMean, dims, false) }
+func (t *Tensor) Mean(dims ...int) *Tensor { return t.reduce(rowsops.Average, gradMean, dims, false) }
 
 // MeanKeep is [Tensor.Mean] where the dimensions keep size 1.
-func (t *Tensor) MeanKeep(dims ...int) *Tensor { return t.reduce(ops.Average, gradMean, dims, true) }
+func (t *Tensor) MeanKeep(dims ...int) *Tensor {
+	return t.reduce(rowsops.Average, gradMean, dims, true)
+}
 
 // Prod is the product of the elements along dims, or of all; 1 of no elements. That of integers is
 // of type I64, as with [Tensor.Sum].
 func (t *Tensor) Prod(dims ...int) *Tensor {
-	return t.reduce(t.widened(ops.Prod, ops.ProdWide), gradProd, dims, false)
+	return t.reduce(t.widened(rowsops.Prod, rowsops.ProdWide), gradProd, dims, false)
 }
 
 // ProdKeep is [Tensor.Prod] where the dimensions keep size 1.
 func (t *Tensor) ProdKeep(dims ...int) *Tensor {
-	return t.reduce(t.widened(ops.Prod, ops.ProdWide), gradProd, dims, true)
+	return t.reduce(t.widened(rowsops.Prod, rowsops.ProdWide), gradProd, dims, true)
 }
 
 // ProdAs is [Tensor.Prod] of the elements as numbers of type dt: see [Tensor.SumAs].
 func (t *Tensor) ProdAs(dt DType, dims ...int) *Tensor {
-	return t.as("prod", dt).reduce(ops.Prod, gradProd, dims, false)
+	return t.as("prod", dt).reduce(rowsops.Prod, gradProd, dims, false)
 }
 
 // Max is the largest element along dims, or of all, NaN if one is; of no elements it is
 // an error. Elements that tie share the gradient equally.
-func (t *Tensor) Max(dims ...int) *Tensor { return t.reduce(ops.Max, gradTied, dims, false) }
+func (t *Tensor) Max(dims ...int) *Tensor { return t.reduce(rowsops.Max, gradTied, dims, false) }
 
 // MaxKeep is [Tensor.Max] where the dimensions keep size 1.
-func (t *Tensor) MaxKeep(dims ...int) *Tensor { return t.reduce(ops.Max, gradTied, dims, true) }
+func (t *Tensor) MaxKeep(dims ...int) *Tensor { return t.reduce(rowsops.Max, gradTied, dims, true) }
 
 // Min is the smallest element along dims, or of all, NaN if one is; of no elements it is
 // an error. Elements that tie share the gradient equally.
-func (t *Tensor) Min(dims ...int) *Tensor { return t.reduce(ops.Min, gradTied, dims, false) }
+func (t *Tensor) Min(dims ...int) *Tensor { return t.reduce(rowsops.Min, gradTied, dims, false) }
 
 // MinKeep is [Tensor.Min] where the dimensions keep size 1.
-func (t *Tensor) MinKeep(dims ...int) *Tensor { return t.reduce(ops.Min, gradTied, dims, true) }
+func (t *Tensor) MinKeep(dims ...int) *Tensor { return t.reduce(rowsops.Min, gradTied, dims, true) }
 
 // Any is 1 where an element along dims, or of all, is not 0, of type U8.
-func (t *Tensor) Any(dims ...int) *Tensor { return t.reduce(ops.AnyOf, nil, dims, false) }
+func (t *Tensor) Any(dims ...int) *Tensor { return t.reduce(rowsops.AnyOf, nil, dims, false) }
 
 // AnyKeep is [Tensor.Any] where the dimensions keep size 1.
-func (t *Tensor) AnyKeep(dims ...int) *Tensor { return t.reduce(ops.AnyOf, nil, dims, true) }
+func (t *Tensor) AnyKeep(dims ...int) *Tensor { return t.reduce(rowsops.AnyOf, nil, dims, true) }
 
 // All is 1 where no element along dims, or of all, is 0, of type U8.
-func (t *Tensor) All(dims ...int) *Tensor { return t.reduce(ops.AllOf, nil, dims, false) }
+func (t *Tensor) All(dims ...int) *Tensor { return t.reduce(rowsops.AllOf, nil, dims, false) }
 
 // AllKeep is [Tensor.All] where the dimensions keep size 1.
-func (t *Tensor) AllKeep(dims ...int) *Tensor { return t.reduce(ops.AllOf, nil, dims, true) }
+func (t *Tensor) AllKeep(dims ...int) *Tensor { return t.reduce(rowsops.AllOf, nil, dims, true) }
 
 // ArgMax is where the largest element along dims, or of all, is, counted in row-major
 // order of these: the first if several are, or the first NaN. It is of type U32.
-func (t *Tensor) ArgMax(dims ...int) *Tensor { return t.reduce(ops.ArgMax, nil, dims, false) }
+func (t *Tensor) ArgMax(dims ...int) *Tensor { return t.reduce(rowsops.ArgMax, nil, dims, false) }
 
 // ArgMaxKeep is [Tensor.ArgMax] where the dimensions keep size 1.
-func (t *Tensor) ArgMaxKeep(dims ...int) *Tensor { return t.reduce(ops.ArgMax, nil, dims, true) }
+func (t *Tensor) ArgMaxKeep(dims ...int) *Tensor { return t.reduce(rowsops.ArgMax, nil, dims, true) }
 
 // ArgMin is where the smallest element along dims, or of all, is: see [Tensor.ArgMax].
-func (t *Tensor) ArgMin(dims ...int) *Tensor { return t.reduce(ops.ArgMin, nil, dims, false) }
+func (t *Tensor) ArgMin(dims ...int) *Tensor { return t.reduce(rowsops.ArgMin, nil, dims, false) }
 
 // ArgMinKeep is [Tensor.ArgMin] where the dimensions keep size 1.
-func (t *Tensor) ArgMinKeep(dims ...int) *Tensor { return t.reduce(ops.ArgMin, nil, dims, true) }
+func (t *Tensor) ArgMinKeep(dims ...int) *Tensor { return t.reduce(rowsops.ArgMin, nil, dims, true) }
 
 // Var is the variance of the elements along dims, or of all: the mean squared distance
 // from the mean, divided by one less than the number of elements.
-func (t *Tensor) Var(dims ...int) *Tensor { return t.reduce(ops.Var, gradVar(1), dims, false) }
+func (t *Tensor) Var(dims ...int) *Tensor { return t.reduce(rowsops.Var, gradVar(1), dims, false) }
 
 // VarKeep is [Tensor.Var] where the dimensions keep size 1, divided by the number of
 // elements less the correction.
 func (t *Tensor) VarKeep(correction int, dims ...int) *Tensor {
-	return t.reduceCorrected(ops.Var, gradVar(correction), dims, true, correction)
+	return t.reduceCorrected(rowsops.Var, gradVar(correction), dims, true, correction)
 }
 
 // Std is the square root of [Tensor.Var]. Its gradient is 0 where it is 0.
-func (t *Tensor) Std(dims ...int) *Tensor { return t.reduce(ops.Std, gradStd(1), dims, false) }
+func (t *Tensor) Std(dims ...int) *Tensor { return t.reduce(rowsops.Std, gradStd(1), dims, false) }
 
 // StdKeep is the square root of [Tensor.VarKeep].
 func (t *Tensor) StdKeep(correction int, dims ...int) *Tensor {
-	return t.reduceCorrected(ops.Std, gradStd(correction), dims, true, correction)
+	return t.reduceCorrected(rowsops.Std, gradStd(correction), dims, true, correction)
 }
 
 // LogSumExp is log Σ exp(t) along dims, or of all, without overflow; -Inf of no elements.
 func (t *Tensor) LogSumExp(dims ...int) *Tensor {
-	return t.reduce(ops.LogSumExp, gradLogSumExp, dims, false)
+	return t.reduce(rowsops.LogSumExp, gradLogSumExp, dims, false)
 }
 
 // LogSumExpKeep is [Tensor.LogSumExp] where the dimensions keep size 1.
 func (t *Tensor) LogSumExpKeep(dims ...int) *Tensor {
-	return t.reduce(ops.LogSumExp, gradLogSumExp, dims, true)
+	return t.reduce(rowsops.LogSumExp, gradLogSumExp, dims, true)
 }
 
 // Norm is √Σt² along dims, or of all. Its gradient is 0 where it is 0.
-func (t *Tensor) Norm(dims ...int) *Tensor { return t.reduce(ops.Norm2, gradNorm, dims, false) }
+func (t *Tensor) Norm(dims ...int) *Tensor { return t.reduce(rowsops.Norm2, gradNorm, dims, false) }
 
 // SumSqr is Σt² along dims, or of all. That of integers is of type I64, as with [Tensor.Sum].
 func (t *Tensor) SumSqr(dims ...int) *Tensor {
-	return t.reduce(t.widened(ops.SumSqr, ops.SumSqrWide), gradSumSqr, dims, false)
+	return t.reduce(t.widened(rowsops.SumSqr, rowsops.SumSqrWide), gradSumSqr, dims, false)
 }
 
 // Dot is the sum of the products of two tensors of one dimension and the same length, of their

@@ -4,28 +4,29 @@ import (
 	"math"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv"
 	"github.com/gokiln/kiln/runtime"
 )
 
 // resizing is a way to give the last two dimensions other sizes.
 type resizing struct {
 	op  string
-	run func(s *runtime.Stream, out, x ops.View, b ops.Bilinear) error
+	run func(s *runtime.Stream, out, x ops.View, b conv.Bilinear) error
 
 	// weights returns the matrix by which n places along a dimension are made of m.
 	weights func(m, n int, align bool, scale float64) []float64
 }
 
 var (
-	bilinear = &resizing{"upsample_bilinear", ops.UpsampleBilinear, bilinearWeights}
-	bicubic  = &resizing{"upsample_bicubic", ops.UpsampleBicubic, bicubicWeights}
+	bilinear = &resizing{"upsample_bilinear", conv.UpsampleBilinear, bilinearWeights}
+	bicubic  = &resizing{"upsample_bicubic", conv.UpsampleBicubic, bicubicWeights}
 )
 
 // UpsampleBilinear gives the last two dimensions other sizes: each element is the mean of
 // the four around its place, weighted by how near they are. With align the first and last
 // places are those of t, and else the edges are. It is for floating-point types.
 func (t *Tensor) UpsampleBilinear(height, width int, align bool) *Tensor {
-	return t.resize(bilinear, height, width, ops.Bilinear{AlignCorners: align})
+	return t.resize(bilinear, height, width, conv.Bilinear{AlignCorners: align})
 }
 
 // UpsampleBilinearBy is [Tensor.UpsampleBilinear] to sizes that are larger by factors,
@@ -39,7 +40,7 @@ func (t *Tensor) UpsampleBilinearBy(height, width float64, align bool) *Tensor {
 // by cubic convolution with the parameter -3/4. It may go beyond the smallest and the
 // largest element.
 func (t *Tensor) UpsampleBicubic(height, width int, align bool) *Tensor {
-	return t.resize(bicubic, height, width, ops.Bilinear{AlignCorners: align})
+	return t.resize(bicubic, height, width, conv.Bilinear{AlignCorners: align})
 }
 
 // UpsampleBicubicBy is [Tensor.UpsampleBicubic] to sizes that are larger by factors: see
@@ -59,10 +60,10 @@ func (t *Tensor) resizeBy(r *resizing, height, width float64, align bool) *Tenso
 	if h > 1<<53 || w > 1<<53 {
 		return failf(r.op, ErrTooLarge, "%v times %v and %v", t.layout.Shape(), height, width)
 	}
-	return t.resize(r, int(h), int(w), ops.Bilinear{AlignCorners: align, Scale: [2]float64{height, width}})
+	return t.resize(r, int(h), int(w), conv.Bilinear{AlignCorners: align, Scale: [2]float64{height, width}})
 }
 
-func (t *Tensor) resize(r *resizing, height, width int, b ops.Bilinear) *Tensor {
+func (t *Tensor) resize(r *resizing, height, width int, b conv.Bilinear) *Tensor {
 	if bad := first(r.op, t); bad != nil {
 		return bad
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/layout"
+	rowsops "github.com/gokiln/kiln/ops/rows"
+	"github.com/gokiln/kiln/ops/sort"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -39,7 +41,7 @@ func (t *Tensor) along(op string, d int, back func(g, x, out *Tensor, d int) *Te
 // Softmax is exp(t) over its sum along dimension d, without overflow.
 func (t *Tensor) Softmax(d int) *Tensor {
 	return t.along("softmax", d, gradSoftmax, func(out ops.View, d int) error {
-		return ops.Softmax(t.dev.stream, out, t.view(), d, false)
+		return rowsops.Softmax(t.dev.stream, out, t.view(), d, false)
 	})
 }
 
@@ -51,7 +53,7 @@ func gradSoftmax(g, x, out *Tensor, d int) *Tensor {
 // LogSoftmax is the logarithm of [Tensor.Softmax], as exact where that is near 0.
 func (t *Tensor) LogSoftmax(d int) *Tensor {
 	return t.along("log_softmax", d, gradLogSoftmax, func(out ops.View, d int) error {
-		return ops.Softmax(t.dev.stream, out, t.view(), d, true)
+		return rowsops.Softmax(t.dev.stream, out, t.view(), d, true)
 	})
 }
 
@@ -60,28 +62,28 @@ func gradLogSoftmax(g, x, out *Tensor, d int) *Tensor {
 }
 
 // scanned runs a scan along dimension d.
-func (t *Tensor) scanned(op *ops.Scan, d int, back func(g, x, out *Tensor, d int) *Tensor) *Tensor {
+func (t *Tensor) scanned(op *rowsops.Scan, d int, back func(g, x, out *Tensor, d int) *Tensor) *Tensor {
 	return t.along(op.Name(), d, back, func(out ops.View, d int) error { return op.Run(t.dev.stream, out, t.view(), d) })
 }
 
 // CumSum is the sum of the elements along dimension d up to each: of type I64 for integers, as
 // with [Tensor.Sum].
-func (t *Tensor) CumSum(d int) *Tensor { return t.wide().scanned(ops.CumSum, d, gradCumSum) }
+func (t *Tensor) CumSum(d int) *Tensor { return t.wide().scanned(rowsops.CumSum, d, gradCumSum) }
 
 // CumSumAs is [Tensor.CumSum] of the elements as numbers of type dt: see [Tensor.SumAs].
 func (t *Tensor) CumSumAs(dt DType, d int) *Tensor {
-	return t.as("cumsum", dt).scanned(ops.CumSum, d, gradCumSum)
+	return t.as("cumsum", dt).scanned(rowsops.CumSum, d, gradCumSum)
 }
 
 func gradCumSum(g, x, out *Tensor, d int) *Tensor { return g.Flip(d).CumSum(d).Flip(d) }
 
 // CumProd is the product of the elements along dimension d up to each: of type I64 for integers,
 // as with [Tensor.Sum]. Its gradient takes room for a square of the dimension.
-func (t *Tensor) CumProd(d int) *Tensor { return t.wide().scanned(ops.CumProd, d, gradCumProd) }
+func (t *Tensor) CumProd(d int) *Tensor { return t.wide().scanned(rowsops.CumProd, d, gradCumProd) }
 
 // CumProdAs is [Tensor.CumProd] of the elements as numbers of type dt: see [Tensor.SumAs].
 func (t *Tensor) CumProdAs(dt DType, d int) *Tensor {
-	return t.as("cumprod", dt).scanned(ops.CumProd, d, gradCumProd)
+	return t.as("cumprod", dt).scanned(rowsops.CumProd, d, gradCumProd)
 }
 
 // wide is the tensor in the type that integers are added up in.
@@ -107,11 +109,11 @@ func gradCumProd(g, x, out *Tensor, d int) *Tensor {
 
 // CumMax is the largest element along dimension d up to each, NaN behind one. Of elements
 // that tie the last has the gradient.
-func (t *Tensor) CumMax(d int) *Tensor { return t.scanned(ops.CumMax, d, gradCumBest) }
+func (t *Tensor) CumMax(d int) *Tensor { return t.scanned(rowsops.CumMax, d, gradCumBest) }
 
 // CumMin is the smallest element along dimension d up to each, NaN behind one. Of elements
 // that tie the last has the gradient.
-func (t *Tensor) CumMin(d int) *Tensor { return t.scanned(ops.CumMin, d, gradCumBest) }
+func (t *Tensor) CumMin(d int) *Tensor { return t.scanned(rowsops.CumMin, d, gradCumBest) }
 
 // gradCumBest gives each result's gradient to the element that it is.
 func gradCumBest(g, x, out *Tensor, d int) *Tensor {
@@ -131,7 +133,7 @@ func gradCumBest(g, x, out *Tensor, d int) *Tensor {
 // LogCumSumExp is log Σ exp(t) of the elements along dimension d up to each, without
 // overflow.
 func (t *Tensor) LogCumSumExp(d int) *Tensor {
-	return t.scanned(ops.LogCumSumExp, d, gradLogCumSumExp)
+	return t.scanned(rowsops.LogCumSumExp, d, gradLogCumSumExp)
 }
 
 // gradLogCumSumExp gives element i what exp(x[i] - out[k]) is of the gradients of all k from
@@ -179,7 +181,7 @@ func (t *Tensor) Sort(d int, descending bool) (values, places *Tensor) {
 	if bad != nil {
 		return bad, bad
 	}
-	return t.sorted(op, ops.Sort, i, t.layout.Shape()[i], descending)
+	return t.sorted(op, sort.Sort, i, t.layout.Shape()[i], descending)
 }
 
 // TopK returns the k largest elements along dimension d, the largest first, and the
@@ -197,10 +199,10 @@ func (t *Tensor) TopK(k, d int, smallest bool) (values, places *Tensor) {
 		bad := failed(op, err)
 		return bad, bad
 	}
-	return t.sorted(op, ops.TopK, i, k, !smallest)
+	return t.sorted(op, sort.TopK, i, k, !smallest)
 }
 
-// sorter is ops.Sort or ops.TopK.
+// sorter is sort.Sort or sort.TopK.
 type sorter = func(s *runtime.Stream, values, indices, x ops.View, dim int, descending bool) error
 
 // sorted returns the first k elements along dimension d in order, and their places.
@@ -251,7 +253,7 @@ func (t *Tensor) Quantile(q float64, d int) *Tensor {
 	shape := t.Shape()
 	n := shape[i]
 	shape = append(shape[:i:i], shape[i+1:]...)
-	out := t.produce(op, shape, func(out ops.View) error { return ops.Quantile(t.dev.stream, out, t.view(), i, q) })
+	out := t.produce(op, shape, func(out ops.View) error { return sort.Quantile(t.dev.stream, out, t.view(), i, q) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor {
 		at := q * float64(n-1)
 		below := int(math.Floor(at))

@@ -4,20 +4,21 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv"
 	"github.com/gokiln/kiln/ops/dtype"
 )
 
 // Sampling says how [Tensor.GridSample] reads images.
-type Sampling = ops.Sampling
+type Sampling = conv.Sampling
 
 // SampleMode is how [Tensor.GridSample] finds a number at a place between elements.
-type SampleMode = ops.SampleMode
+type SampleMode = conv.SampleMode
 
 // The modes of [Tensor.GridSample].
 const (
-	SampleBilinear = ops.SampleBilinear // the mean of the four elements around it, weighted by how near they are
-	SampleNearest  = ops.SampleNearest  // the nearest element, of two the even one
-	SampleBicubic  = ops.SampleBicubic  // a sum of the sixteen elements around it, by cubic convolution with the parameter -3/4
+	SampleBilinear = conv.SampleBilinear // the mean of the four elements around it, weighted by how near they are
+	SampleNearest  = conv.SampleNearest  // the nearest element, of two the even one
+	SampleBicubic  = conv.SampleBicubic  // a sum of the sixteen elements around it, by cubic convolution with the parameter -3/4
 )
 
 // GridSample reads images, (n, channels, height, width), at the places of a grid, (n, rows,
@@ -57,7 +58,7 @@ func (t *Tensor) GridSample(grid *Tensor, p Sampling) *Tensor {
 		return grid
 	}
 	shape := Shape{t.Size(0), t.Size(1), grid.Size(1), grid.Size(2)}
-	out := t.produce(op, shape, func(out ops.View) error { return ops.Sample(t.dev.stream, out, t.view(), grid.view(), p) })
+	out := t.produce(op, shape, func(out ops.View) error { return conv.Sample(t.dev.stream, out, t.view(), grid.view(), p) })
 	formula := func(in ...*Tensor) *Tensor { return sampled(in[0], in[1], p) }
 	return out.from(op, again(op, formula, []*Tensor{t, grid}, nil, nil), t, grid)
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/elementwise"
 )
 
 // Operations of a tensor and a number, of which the number may be none of the tensor's type.
@@ -43,18 +43,18 @@ func (r integers) side(x float64) int {
 // a number that has a fraction, and what the answer is for a number that is below or above all of
 // them, or between two where no integer stands for it, or NaN, is the same for all elements.
 type comparison struct {
-	op                  *ops.Elementwise
+	op                  *elementwise.Elementwise
 	next                func(x float64) float64
 	below, above, never uint8
 }
 
 var (
-	equals   = &comparison{op: ops.EqOf}
-	differs  = &comparison{op: ops.NeOf, below: 1, above: 1, never: 1}
-	isLess   = &comparison{op: ops.LtOf, next: math.Ceil, above: 1}
-	isMost   = &comparison{op: ops.LeOf, next: math.Floor, above: 1}
-	isLarger = &comparison{op: ops.GtOf, next: math.Floor, below: 1}
-	isLeast  = &comparison{op: ops.GeOf, next: math.Ceil, below: 1}
+	equals   = &comparison{op: elementwise.EqOf}
+	differs  = &comparison{op: elementwise.NeOf, below: 1, above: 1, never: 1}
+	isLess   = &comparison{op: elementwise.LtOf, next: math.Ceil, above: 1}
+	isMost   = &comparison{op: elementwise.LeOf, next: math.Floor, above: 1}
+	isLarger = &comparison{op: elementwise.GtOf, next: math.Floor, below: 1}
+	isLeast  = &comparison{op: elementwise.GeOf, next: math.Ceil, below: 1}
 )
 
 // compared compares the elements with x: integers with the number itself, and floating-point numbers
@@ -112,25 +112,25 @@ func (t *Tensor) GeScalar(x float64) *Tensor { return t.compared(isLeast, x) }
 // would have to be it is an error of kind [ErrArgument].
 func (t *Tensor) Clamp(low, high float64) *Tensor {
 	if t.ofIntegers() {
-		return t.between(ops.Clamp.Name(), low, high)
+		return t.between(elementwise.Clamp.Name(), low, high)
 	}
-	return t.scaled(ops.Clamp, gradClamp(low, high), low, high)
+	return t.scaled(elementwise.Clamp, gradClamp(low, high), low, high)
 }
 
 // MaximumScalar is the larger one of t and x: see [Tensor.Clamp].
 func (t *Tensor) MaximumScalar(x float64) *Tensor {
 	if t.ofIntegers() {
-		return t.between(ops.MaximumOf.Name(), x, math.Inf(1))
+		return t.between(elementwise.MaximumOf.Name(), x, math.Inf(1))
 	}
-	return t.scaled(ops.MaximumOf, gradMaximumScalar(x), x, 0)
+	return t.scaled(elementwise.MaximumOf, gradMaximumScalar(x), x, 0)
 }
 
 // MinimumScalar is the smaller one of t and x: see [Tensor.Clamp].
 func (t *Tensor) MinimumScalar(x float64) *Tensor {
 	if t.ofIntegers() {
-		return t.between(ops.MinimumOf.Name(), math.Inf(-1), x)
+		return t.between(elementwise.MinimumOf.Name(), math.Inf(-1), x)
 	}
-	return t.scaled(ops.MinimumOf, gradMinimumScalar(x), x, 0)
+	return t.scaled(elementwise.MinimumOf, gradMinimumScalar(x), x, 0)
 }
 
 // ofIntegers reports whether t has an integer type.
@@ -151,5 +151,5 @@ func (t *Tensor) between(op string, low, high float64) *Tensor {
 			return failf(op, ErrArgument, "%v is no number of type %s: Cast the tensor to a type that has it", b.x, t.dtype)
 		}
 	}
-	return t.apply(ops.Clamp, grad1(flat), []*Tensor{t}, dtype.FromFloat(t.dtype, low), dtype.FromFloat(t.dtype, high))
+	return t.apply(elementwise.Clamp, grad1(flat), []*Tensor{t}, dtype.FromFloat(t.dtype, low), dtype.FromFloat(t.dtype, high))
 }

@@ -1,17 +1,20 @@
 package tensor
 
-import "github.com/gokiln/kiln/ops"
+import (
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/scatter"
+)
 
 // ScatterBy is how [Tensor.ScatterReduce] combines elements.
-type ScatterBy = ops.ScatterBy
+type ScatterBy = scatter.ScatterBy
 
 // The ways of [Tensor.ScatterReduce].
 var (
-	ScatterSum  = ops.ScatterSum  // their sum
-	ScatterProd = ops.ScatterProd // their product
-	ScatterMean = ops.ScatterMean // their mean
-	ScatterMax  = ops.ScatterMax  // the largest, NaN if one is
-	ScatterMin  = ops.ScatterMin  // the smallest, NaN if one is
+	ScatterSum  = scatter.ScatterSum  // their sum
+	ScatterProd = scatter.ScatterProd // their product
+	ScatterMean = scatter.ScatterMean // their mean
+	ScatterMax  = scatter.ScatterMax  // the largest, NaN if one is
+	ScatterMin  = scatter.ScatterMin  // the smallest, NaN if one is
 )
 
 // ScatterReduce returns t with the elements of src combined, in row-major order, where
@@ -24,7 +27,7 @@ func (t *Tensor) ScatterReduce(by *ScatterBy, ids, src *Tensor, d int, self bool
 	}
 	ids = ids.kept()
 	return t.scatter(by.Name(), ids, src, d, func(out ops.View) error {
-		return ops.ScatterReduce(t.dev.stream, by, out, ids.view(), src.view(), d, self)
+		return scatter.ScatterReduce(t.dev.stream, by, out, ids.view(), src.view(), d, self)
 	}, func(g, out *Tensor, in []*Tensor) []*Tensor {
 		c := combined{t: in[0], src: in[1], out: out, g: g, ids: ids, d: d, self: self}
 		switch by {

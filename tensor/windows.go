@@ -4,10 +4,11 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv"
 )
 
 // Windows says how windows move over the last dimensions of images: see [Tensor.Im2Col].
-type Windows = ops.Windows
+type Windows = conv.Windows
 
 // Im2Col is the windows of images, (…, channels, height, width), or (…, channels, size) with
 // windows of one dimension, each as a column: (…, channels · places of a window, windows), both
@@ -32,7 +33,7 @@ func (t *Tensor) Im2Col(w Windows) *Tensor {
 		return t.Flatten(0, lead-1).Im2Col(w).Reshape(shape...)
 	}
 	sizes := t.Shape()[len(shape)-1:]
-	out := t.produce(op, shape, func(out ops.View) error { return ops.TakeWindows(t.dev.stream, out, t.view(), w) })
+	out := t.produce(op, shape, func(out ops.View) error { return conv.TakeWindows(t.dev.stream, out, t.view(), w) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return g.Col2Im(w, sizes...) }), t)
 }
 
@@ -59,6 +60,6 @@ func (t *Tensor) Col2Im(w Windows, sizes ...int) *Tensor {
 	if lead > 1 {
 		return t.Flatten(0, lead-1).Col2Im(w, sizes...).Reshape(shape...)
 	}
-	out := t.produce(op, shape, func(out ops.View) error { return ops.AddWindows(t.dev.stream, out, t.view(), w) })
+	out := t.produce(op, shape, func(out ops.View) error { return conv.AddWindows(t.dev.stream, out, t.view(), w) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor { return g.Im2Col(w) }), t)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -108,7 +109,7 @@ func use(device string) (*times, error) {
 	}
 	t.Open = ms(begin)
 	begin = time.Now()
-	for _, op := range ops.Elementwises() {
+	for _, op := range elementwise.Elementwises() {
 		for _, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.F16, dtype.I32, dtype.F64} {
 			if !op.Takes(d) || t.Kernels == kernels {
 				continue

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/gokiln/kiln/ops"
+	convops "github.com/gokiln/kiln/ops/conv"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/tensor"
@@ -16,28 +17,28 @@ func conv(d *tensor.Device, small bool) []work {
 	s := d.Stream()
 	f := dtype.F32
 	var list []work
-	add := func(name string, x, weights layout.Shape, c ops.Convolution) {
+	add := func(name string, x, weights layout.Shape, c convops.Convolution) {
 		shape, err := c.Shape(x, weights)
 		if err != nil {
 			return // shapes below are right
 		}
 		in, w, out := drawn(d, f, x...), drawn(d, f, weights...), room(d, f, shape...)
 		flops := 2 * float64(shape.Count()) * float64(weights[1:].Count())
-		list = append(list, work{name: name + " f32", flops: flops, op: func() error { return ops.Conv(s, out, in, w, c) }})
+		list = append(list, work{name: name + " f32", flops: flops, op: func() error { return convops.Conv(s, out, in, w, c) }})
 	}
 	one := []int{1, 1}
-	add("conv2d 3x3 64 of 56x56", layout.Shape{batch, 64, 56, 56}, layout.Shape{64, 64, 3, 3}, ops.Convolution{Padding: one})
-	add("conv2d 3x3 256 of 14x14", layout.Shape{batch, 256, 14, 14}, layout.Shape{256, 256, 3, 3}, ops.Convolution{Padding: one})
-	add("conv2d 1x1 256 of 56x56", layout.Shape{batch, 64, 56, 56}, layout.Shape{256, 64, 1, 1}, ops.Convolution{})
-	add("conv2d 3x3 depthwise 256 of 56x56", layout.Shape{batch, 256, 56, 56}, layout.Shape{256, 1, 3, 3}, ops.Convolution{Padding: one, Groups: 256})
-	add("conv1d 3 384 of 3000", layout.Shape{batch, 80, 3000}, layout.Shape{384, 80, 3}, ops.Convolution{Padding: []int{1}})
+	add("conv2d 3x3 64 of 56x56", layout.Shape{batch, 64, 56, 56}, layout.Shape{64, 64, 3, 3}, convops.Convolution{Padding: one})
+	add("conv2d 3x3 256 of 14x14", layout.Shape{batch, 256, 14, 14}, layout.Shape{256, 256, 3, 3}, convops.Convolution{Padding: one})
+	add("conv2d 1x1 256 of 56x56", layout.Shape{batch, 64, 56, 56}, layout.Shape{256, 64, 1, 1}, convops.Convolution{})
+	add("conv2d 3x3 depthwise 256 of 56x56", layout.Shape{batch, 256, 56, 56}, layout.Shape{256, 1, 3, 3}, convops.Convolution{Padding: one, Groups: 256})
+	add("conv1d 3 384 of 3000", layout.Shape{batch, 80, 3000}, layout.Shape{384, 80, 3}, convops.Convolution{Padding: []int{1}})
 	x, mean := drawn(d, f, batch, 64, 112, 112), room(d, f, batch, 64, 56, 56)
 	pooled := float64(f.Bytes(x.Layout.Count() + mean.Layout.Count()))
-	two := ops.Pooling{Kernel: []int{2, 2}}
+	two := convops.Pooling{Kernel: []int{2, 2}}
 	return append(list,
-		work{name: "avg_pool2d f32", bytes: pooled, op: func() error { return ops.AvgPool(s, mean, x, two) }},
-		work{name: "max_pool2d f32", bytes: pooled, op: func() error { return ops.MaxPool(s, mean, ops.View{}, x, two) }},
-		work{name: "upsample_nearest2d f32", bytes: pooled, op: func() error { return ops.UpsampleNearest(s, x, mean, 2) }},
-		work{name: "upsample_bilinear2d f32", bytes: pooled, op: func() error { return ops.UpsampleBilinear(s, x, mean, ops.Bilinear{}) }},
+		work{name: "avg_pool2d f32", bytes: pooled, op: func() error { return convops.AvgPool(s, mean, x, two) }},
+		work{name: "max_pool2d f32", bytes: pooled, op: func() error { return convops.MaxPool(s, mean, ops.View{}, x, two) }},
+		work{name: "upsample_nearest2d f32", bytes: pooled, op: func() error { return convops.UpsampleNearest(s, x, mean, 2) }},
+		work{name: "upsample_bilinear2d f32", bytes: pooled, op: func() error { return convops.UpsampleBilinear(s, x, mean, convops.Bilinear{}) }},
 	)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/gokiln/kiln/ops"
+	elementwiseops "github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -33,7 +34,7 @@ func elementwise(d *tensor.Device, small bool) []work {
 			work{name: name("multiply by scalar"), bytes: 2 * size, run: func() *tensor.Tensor { return x.MulScalar(1.5) }},
 			work{name: name("where"), bytes: 3*size + float64(n), run: func() *tensor.Tensor { return mask.Where(x, y) }},
 			work{name: name("compare"), bytes: 2*size + float64(n), run: func() *tensor.Tensor { return x.Gt(y) }},
-			work{name: name("maximum in place"), bytes: 3 * size, op: func() error { return ops.Maximum.Run(d.Stream(), z, []ops.View{z, z2}) }},
+			work{name: name("maximum in place"), bytes: 3 * size, op: func() error { return elementwiseops.Maximum.Run(d.Stream(), z, []ops.View{z, z2}) }},
 			work{name: name("cast"), bytes: size + float64(n*other.Size()), run: func() *tensor.Tensor { return x.Cast(other) }},
 			work{name: name("transpose copy"), bytes: 2 * size, run: func() *tensor.Tensor { return x.T().Contiguous() }},
 		)

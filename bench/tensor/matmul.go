@@ -6,7 +6,12 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	elementwiseops "github.com/gokiln/kiln/ops/elementwise"
+	indexops "github.com/gokiln/kiln/ops/index"
 	"github.com/gokiln/kiln/ops/layout"
+	matmulops "github.com/gokiln/kiln/ops/matmul"
+	"github.com/gokiln/kiln/ops/random"
+	"github.com/gokiln/kiln/ops/scatter"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
@@ -34,7 +39,7 @@ func drawn(d *tensor.Device, t dtype.DType, s ...int) ops.View {
 	flat.Layout = layout.Contiguous(layout.Shape{v.Layout.Count()})
 	switch {
 	case t.IsFloat():
-		_ = ops.Uniform.Run(d.Stream(), flat, 1, 0, dtype.FromFloat(t, -1), dtype.FromFloat(t, 1)) // zeros do as well
+		_ = random.Uniform.Run(d.Stream(), flat, 1, 0, dtype.FromFloat(t, -1), dtype.FromFloat(t, 1)) // zeros do as well
 	case t == dtype.I64 && v.Buf != nil:
 		drawLongs(v)
 	}
@@ -78,9 +83,9 @@ func matmul(d *tensor.Device, small bool) []work {
 		}
 		w.op = func() error {
 			if way == "" {
-				return ops.Matmul(s, out, x, y)
+				return matmulops.Matmul(s, out, x, y)
 			}
-			return ops.MatmulBy(s, way, out, x, y)
+			return matmulops.MatmulBy(s, way, out, x, y)
 		}
 		list = append(list, w)
 	}
@@ -88,7 +93,7 @@ func matmul(d *tensor.Device, small bool) []work {
 		x, y := drawn(d, t, side, side), drawn(d, t, side, side)
 		product(fmt.Sprintf("%d", side), "", t, side, side, side, x, y, false)
 		if t == dtype.F32 && !small {
-			for _, way := range ops.MatmulWays()[3:] {
+			for _, way := range matmulops.MatmulWays()[3:] {
 				product(fmt.Sprintf("%d in %s", side, way), way, t, side, side, side, x, y, false)
 			}
 		}
@@ -114,7 +119,7 @@ func index(d *tensor.Device, small bool) []work {
 	for _, t := range []dtype.DType{dtype.F32, dtype.BF16} {
 		rows := rows * 4 / t.Size() // as many bytes of every type
 		x, out, ids := drawn(d, t, rows, wide), room(d, t, rows/2, wide), room(d, dtype.U32, rows/2)
-		_ = ops.Arange(s, ids, dtype.FromInt(dtype.U32, 1), dtype.FromInt(dtype.U32, 2)) // zeros are indices too
+		_ = elementwiseops.Arange(s, ids, dtype.FromInt(dtype.U32, 1), dtype.FromInt(dtype.U32, 2)) // zeros are indices too
 		size := 2 * float64(t.Bytes(rows/2*wide))
 		name := func(op string) string { return op + " " + t.String() }
 		all := ids
@@ -122,11 +127,11 @@ func index(d *tensor.Device, small bool) []work {
 		half := x
 		half.Layout = out.Layout
 		list = append(list,
-			work{name: name("index_select"), bytes: size, op: func() error { return ops.IndexSelect(s, out, x, ids, 0) }},
-			work{name: name("gather"), bytes: size, op: func() error { return ops.Gather(s, out, x, all, 0) }},
-			work{name: name("scatter"), bytes: size, op: func() error { return ops.Scatter(s, x, all, out, 0) }},
-			work{name: name("index_add"), bytes: 1.5 * size, op: func() error { return ops.IndexAdd(s, x, ids, out, 0) }},
-			work{name: name("flip"), bytes: size, op: func() error { return ops.Flip(s, out, half, 1) }},
+			work{name: name("index_select"), bytes: size, op: func() error { return indexops.IndexSelect(s, out, x, ids, 0) }},
+			work{name: name("gather"), bytes: size, op: func() error { return indexops.Gather(s, out, x, all, 0) }},
+			work{name: name("scatter"), bytes: size, op: func() error { return scatter.Scatter(s, x, all, out, 0) }},
+			work{name: name("index_add"), bytes: 1.5 * size, op: func() error { return scatter.IndexAdd(s, x, ids, out, 0) }},
+			work{name: name("flip"), bytes: size, op: func() error { return indexops.Flip(s, out, half, 1) }},
 		)
 	}
 	return append(list, own(d, small)...)

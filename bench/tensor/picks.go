@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/sort"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -23,9 +23,9 @@ func picks(d *tensor.Device, small bool) []work {
 			in, one := resized(x, n/wide, wide), room(d, t, n/wide)
 			values, indices := room(d, t, n/wide, 64), room(d, dtype.U32, n/wide, 64)
 			of := fmt.Sprintf("%dx%d %s", n/wide, wide, t)
-			list = append(list, work{name: "topk 64 of " + of, bytes: float64(t.Bytes(n)), op: func() error { return ops.TopK(s, values, indices, in, 1, true) }})
+			list = append(list, work{name: "topk 64 of " + of, bytes: float64(t.Bytes(n)), op: func() error { return sort.TopK(s, values, indices, in, 1, true) }})
 			if t.IsFloat() {
-				list = append(list, work{name: "median of " + of, bytes: float64(t.Bytes(n)), op: func() error { return ops.Quantile(s, one, in, 1, 0.5) }})
+				list = append(list, work{name: "median of " + of, bytes: float64(t.Bytes(n)), op: func() error { return sort.Quantile(s, one, in, 1, 0.5) }})
 			}
 		}
 	}

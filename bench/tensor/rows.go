@@ -6,6 +6,8 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	rowsops "github.com/gokiln/kiln/ops/rows"
+	"github.com/gokiln/kiln/ops/sort"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -27,7 +29,7 @@ func reductions(d *tensor.Device, small bool) []work {
 	for _, t := range []dtype.DType{dtype.F32, dtype.BF16} {
 		x, out := drawn(d, t, n), room(d, t, n/16)
 		size := float64(t.Bytes(n))
-		add := func(name string, r *ops.Reduction, rows, wide int, dims ...int) {
+		add := func(name string, r *rowsops.Reduction, rows, wide int, dims ...int) {
 			kept := 1
 			for i, m := range []int{rows, wide} {
 				if len(dims) == 1 && dims[0] != i {
@@ -47,16 +49,16 @@ func reductions(d *tensor.Device, small bool) []work {
 			}
 			list = append(list, work{name: fmt.Sprintf("%s %s", name, t), bytes: size, op: func() error { return r.Run(s, to, in, dims) }})
 		}
-		add("sum all", ops.Sum, n/4096, 4096, 0, 1)
-		add("sum last 4096", ops.Sum, n/4096, 4096, 1)
-		add("sum last 256", ops.Sum, n/256, 256, 1)
-		add("sum last 16", ops.Sum, n/16, 16, 1)
-		add("sum last 32768", ops.Sum, n/32768, 32768, 1)
-		add("sum first 4096", ops.Sum, n/4096, 4096, 0)
+		add("sum all", rowsops.Sum, n/4096, 4096, 0, 1)
+		add("sum last 4096", rowsops.Sum, n/4096, 4096, 1)
+		add("sum last 256", rowsops.Sum, n/256, 256, 1)
+		add("sum last 16", rowsops.Sum, n/16, 16, 1)
+		add("sum last 32768", rowsops.Sum, n/32768, 32768, 1)
+		add("sum first 4096", rowsops.Sum, n/4096, 4096, 0)
 		for _, r := range []struct {
 			name string
-			of   *ops.Reduction
-		}{{"argmax", ops.ArgMax}, {"var", ops.Var}, {"logsumexp", ops.LogSumExp}} {
+			of   *rowsops.Reduction
+		}{{"argmax", rowsops.ArgMax}, {"var", rowsops.Var}, {"logsumexp", rowsops.LogSumExp}} {
 			add(r.name+" all", r.of, n/4096, 4096, 0, 1)
 			add(r.name+" last 4096", r.of, n/4096, 4096, 1)
 			add(r.name+" first 4096", r.of, n/4096, 4096, 0)
@@ -85,15 +87,15 @@ func rows(d *tensor.Device, small bool) []work {
 			list = append(list, work{name: fmt.Sprintf("%s %dx%d %s", name, n/wide, wide, t), bytes: 2 * float64(t.Bytes(n)), op: func() error { return f(out, x, w) }})
 		}
 		for _, wide := range []int{256, 4096, 32768, 262144} {
-			add("softmax", wide, func(out, x, _ ops.View) error { return ops.Softmax(s, out, x, 1, false) })
-			add("rms_norm", wide, func(out, x, w ops.View) error { return ops.RMSNorm(s, out, x, w, 1, 1e-5) })
-			add("layer_norm", wide, func(out, x, w ops.View) error { return ops.LayerNorm(s, out, x, w, w, 1, 1e-5) })
+			add("softmax", wide, func(out, x, _ ops.View) error { return rowsops.Softmax(s, out, x, 1, false) })
+			add("rms_norm", wide, func(out, x, w ops.View) error { return rowsops.RMSNorm(s, out, x, w, 1, 1e-5) })
+			add("layer_norm", wide, func(out, x, w ops.View) error { return rowsops.LayerNorm(s, out, x, w, w, 1, 1e-5) })
 		}
-		add("log_softmax", 4096, func(out, x, _ ops.View) error { return ops.Softmax(s, out, x, 1, true) })
-		add("softmax first", 4096, func(out, x, _ ops.View) error { return ops.Softmax(s, out, x, 0, false) })
-		add("cumsum last", 4096, func(out, x, _ ops.View) error { return ops.CumSum.Run(s, out, x, 1) })
-		add("cumsum first", 4096, func(out, x, _ ops.View) error { return ops.CumSum.Run(s, out, x, 0) })
-		add("cumsum of one row", elements, func(out, x, _ ops.View) error { return ops.CumSum.Run(s, out, x, 1) })
+		add("log_softmax", 4096, func(out, x, _ ops.View) error { return rowsops.Softmax(s, out, x, 1, true) })
+		add("softmax first", 4096, func(out, x, _ ops.View) error { return rowsops.Softmax(s, out, x, 0, false) })
+		add("cumsum last", 4096, func(out, x, _ ops.View) error { return rowsops.CumSum.Run(s, out, x, 1) })
+		add("cumsum first", 4096, func(out, x, _ ops.View) error { return rowsops.CumSum.Run(s, out, x, 0) })
+		add("cumsum of one row", elements, func(out, x, _ ops.View) error { return rowsops.CumSum.Run(s, out, x, 1) })
 	}
 	return list
 }
@@ -110,7 +112,7 @@ func sorts(d *tensor.Device, small bool) []work {
 		x, values, indices := drawn(d, t, n), room(d, t, n), room(d, dtype.U32, n)
 		for _, wide := range []int{256, 1024, 32768, n} {
 			v, i, in := resized(values, n/wide, wide), resized(indices, n/wide, wide), resized(x, n/wide, wide)
-			list = append(list, work{name: fmt.Sprintf("sort %dx%d %s", n/wide, wide, t), bytes: float64(2*t.Bytes(n) + 4*n), op: func() error { return ops.Sort(s, v, i, in, 1, false) }})
+			list = append(list, work{name: fmt.Sprintf("sort %dx%d %s", n/wide, wide, t), bytes: float64(2*t.Bytes(n) + 4*n), op: func() error { return sort.Sort(s, v, i, in, 1, false) }})
 		}
 	}
 	return list

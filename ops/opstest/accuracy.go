@@ -9,8 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/ops"
+	convops "github.com/gokiln/kiln/ops/conv"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	matmulops "github.com/gokiln/kiln/ops/matmul"
+	"github.com/gokiln/kiln/ops/rows"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -220,15 +223,15 @@ func (l *longSums) reductions() {
 	exps := exactly(l.n, func(i int) float64 { return math.Exp(l.at(i) - top) })
 	l.top, l.exps = top, exps.value()
 	for _, r := range []struct {
-		of              *ops.Reduction
+		of              *rows.Reduction
 		want, magnitude float64
 	}{
-		{ops.Sum, sum.value(), sum.all},
-		{ops.Average, mean, sum.all / n},
-		{ops.SumSqr, squares.value(), squares.all},
-		{ops.Norm2, math.Sqrt(squares.value()), math.Sqrt(squares.all)},
-		{ops.Var, apart.value() / (n - 1), squares.all / (n - 1)},
-		{ops.LogSumExp, top + math.Log(l.exps), math.Abs(top) + math.Log(n)},
+		{rows.Sum, sum.value(), sum.all},
+		{rows.Average, mean, sum.all / n},
+		{rows.SumSqr, squares.value(), squares.all},
+		{rows.Norm2, math.Sqrt(squares.value()), math.Sqrt(squares.all)},
+		{rows.Var, apart.value() / (n - 1), squares.all / (n - 1)},
+		{rows.LogSumExp, top + math.Log(l.exps), math.Abs(top) + math.Log(n)},
 	} {
 		require.NoError(l.t, r.of.Run(l.s, shaped(l.to), l.xs, []int{0}))
 		l.compare(r.of.Name(), sumUlps, l.n, l.got(1)[0], r.want, r.magnitude)
@@ -237,7 +240,7 @@ func (l *longSums) reductions() {
 
 func (l *longSums) columns() {
 	n := l.n / lineCount
-	require.NoError(l.t, ops.Sum.Run(l.s, shaped(l.to, lineCount), shaped(l.xs, n, lineCount), []int{0}))
+	require.NoError(l.t, rows.Sum.Run(l.s, shaped(l.to, lineCount), shaped(l.xs, n, lineCount), []int{0}))
 	for c, got := range l.got(lineCount) {
 		sum := exactly(n, func(i int) float64 { return l.at(i*lineCount + c) })
 		l.compare("sum of columns", sumUlps, n, got, sum.value(), sum.all)
@@ -246,7 +249,7 @@ func (l *longSums) columns() {
 
 func (l *longSums) scans() {
 	scan := func(name string, lines, n int, x ops.View, dim int, place func(line, i int) int) {
-		require.NoError(l.t, ops.CumSum.Run(l.s, shaped(l.to, x.Layout.Shape()...), x, dim))
+		require.NoError(l.t, rows.CumSum.Run(l.s, shaped(l.to, x.Layout.Shape()...), x, dim))
 		got, largest := l.got(l.n), 0.0
 		for line := range lines {
 			var e exact
@@ -266,7 +269,7 @@ func (l *longSums) scans() {
 
 // rows tests what is divided by sums.
 func (l *longSums) rows() {
-	require.NoError(l.t, ops.Softmax(l.s, l.to, l.xs, 0, false))
+	require.NoError(l.t, rows.Softmax(l.s, l.to, l.xs, 0, false))
 	for i, got := range l.got(min(l.n, 1<<12)) {
 		if want := math.Exp(l.at(i)-l.top) / l.exps; want > 0x1p-100 {
 			l.compare("softmax", sumUlps, l.n, got, want, want)
@@ -279,7 +282,7 @@ func (l *longSums) products() {
 		return exactly(n, func(i int) float64 { return l.at(x(i)) * float64(l.y[y(i)]) })
 	}
 	multiply := func(name string, rows, cols, n int, x, y ops.View, px, py func(line, i int) int) {
-		require.NoError(l.t, ops.Matmul(l.s, shaped(l.to, rows, cols), x, y))
+		require.NoError(l.t, matmulops.Matmul(l.s, shaped(l.to, rows, cols), x, y))
 		got, each := l.got(rows*cols), float64(vectorUlps)
 		switch {
 		case cols > 1 && n <= wholeSum:
@@ -322,13 +325,13 @@ func (l *longSums) windows() {
 		l.compare(name, windowUlps, n, l.got(1)[0], e.value()*scale, e.all*scale)
 	}
 	weight := func(i int) float64 { return float64(l.y[i]) }
-	conv := func(out, x, y ops.View) error { return ops.Conv(l.s, out, x, y, ops.Convolution{}) }
+	conv := func(out, x, y ops.View) error { return convops.Conv(l.s, out, x, y, convops.Convolution{}) }
 	channels := n / 9
 	of("convolution, many channels", channels*9, []int{1, channels, 3, 3}, conv, weight, 1)
 	of("convolution, long kernel", n, []int{1, 1, n}, conv, weight, 1)
 	of("convolution, large kernel", n, []int{1, 1, high, n / high}, conv, weight, 1)
 	of("mean of a window", n, []int{1, 1, high, n / high}, func(out, x, _ ops.View) error {
-		return ops.AvgPool(l.s, out, x, ops.Pooling{Kernel: []int{high, n / high}})
+		return convops.AvgPool(l.s, out, x, convops.Pooling{Kernel: []int{high, n / high}})
 	}, func(int) float64 { return 1 }, 1/float64(n))
 }
 
@@ -360,8 +363,8 @@ func (l *longSums) doubles() {
 		}
 		l.report(name, each, l.n, most)
 	}
-	run("sum, float64", sumUlps, 1, ops.Sum.Run(l.s, view(out, 1), view(mem, l.n), []int{0}), func(_ *exact, i int) bool { return i == l.n-1 })
-	run("cumsum, float64", scanUlps, l.n, ops.CumSum.Run(l.s, view(out, l.n), view(mem, l.n), 0), func(*exact, int) bool { return true })
+	run("sum, float64", sumUlps, 1, rows.Sum.Run(l.s, view(out, 1), view(mem, l.n), []int{0}), func(_ *exact, i int) bool { return i == l.n-1 })
+	run("cumsum, float64", scanUlps, l.n, rows.CumSum.Run(l.s, view(out, l.n), view(mem, l.n), 0), func(*exact, int) bool { return true })
 }
 
 // InOrder is the error of n numbers that are added one after the other.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
 )
@@ -29,8 +30,8 @@ func (b *bench) adaptive(t *testing.T, d dtype.DType, kind int) {
 	for n, c := range adaptives {
 		x := b.value(t, d, layoutOf(t, kinds[(kind+n)%len(kinds)], c.from), func() dtype.Scalar { return dtype.FromInt(d, int64(b.rng.IntN(60))-20) })
 		mean, most, which := b.room(t, d, c.to, kind), b.room(t, d, c.to, kind+1), b.room(t, dtype.I64, c.to, kind+n)
-		require.NoError(t, ops.AdaptiveAvgPool(b.s, mean.View, x.View, c.dims))
-		require.NoError(t, ops.AdaptiveMaxPool(b.s, most.View, which.View, x.View, c.dims))
+		require.NoError(t, conv.AdaptiveAvgPool(b.s, mean.View, x.View, c.dims))
+		require.NoError(t, conv.AdaptiveMaxPool(b.s, most.View, which.View, x.View, c.dims))
 		means, mosts, places, i := b.read(t, mean), b.read(t, most), b.read(t, which), 0
 		space(c.to, func(at []int) {
 			list, where := cut(c.from, c.to, c.dims, at)
@@ -81,15 +82,15 @@ func adaptiveErrors(t *testing.T, b *bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
 	f := dtype.F32
 	x := view(f, 2, 4, 4)
-	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(f, 2, 4), x, 1), layout.ErrRank)
-	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(f, 2, 3, 3), x, 3), layout.ErrRank)
-	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(f, 3, 3, 3), x, 2), layout.ErrShape)
-	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(dtype.F16, 2, 3, 3), x, 2), ops.ErrDType)
-	require.ErrorIs(t, ops.AdaptiveAvgPool(b.s, view(f, 2, 1, 3), view(f, 2, 0, 3), 2), layout.ErrShape)
-	require.ErrorIs(t, ops.UpsampleBicubic(b.s, view(f, 3), view(f, 4), ops.Bilinear{}), layout.ErrRank)
-	require.ErrorIs(t, ops.UpsampleBicubic(b.s, view(dtype.I32, 3, 3), view(dtype.I32, 2, 2), ops.Bilinear{}), ops.ErrDType)
-	require.ErrorIs(t, ops.AdaptiveMaxPool(b.s, view(f, 2, 3, 3), view(dtype.I32, 2, 3, 3), x, 2), ops.ErrDType)
-	require.ErrorIs(t, ops.AdaptiveMaxPool(b.s, view(f, 2, 3, 3), view(dtype.I64, 2, 3, 2), x, 2), layout.ErrShape)
+	require.ErrorIs(t, conv.AdaptiveAvgPool(b.s, view(f, 2, 4), x, 1), layout.ErrRank)
+	require.ErrorIs(t, conv.AdaptiveAvgPool(b.s, view(f, 2, 3, 3), x, 3), layout.ErrRank)
+	require.ErrorIs(t, conv.AdaptiveAvgPool(b.s, view(f, 3, 3, 3), x, 2), layout.ErrShape)
+	require.ErrorIs(t, conv.AdaptiveAvgPool(b.s, view(dtype.F16, 2, 3, 3), x, 2), ops.ErrDType)
+	require.ErrorIs(t, conv.AdaptiveAvgPool(b.s, view(f, 2, 1, 3), view(f, 2, 0, 3), 2), layout.ErrShape)
+	require.ErrorIs(t, conv.UpsampleBicubic(b.s, view(f, 3), view(f, 4), conv.Bilinear{}), layout.ErrRank)
+	require.ErrorIs(t, conv.UpsampleBicubic(b.s, view(dtype.I32, 3, 3), view(dtype.I32, 2, 2), conv.Bilinear{}), ops.ErrDType)
+	require.ErrorIs(t, conv.AdaptiveMaxPool(b.s, view(f, 2, 3, 3), view(dtype.I32, 2, 3, 3), x, 2), ops.ErrDType)
+	require.ErrorIs(t, conv.AdaptiveMaxPool(b.s, view(f, 2, 3, 3), view(dtype.I64, 2, 3, 2), x, 2), layout.ErrShape)
 }
 
 // bicubic tests the resizing of a value by the formula of the weights.
@@ -97,17 +98,17 @@ func (b *bench) bicubic(t *testing.T, d dtype.DType, kind int) {
 	t.Helper()
 	for n, c := range []struct {
 		from, to layout.Shape
-		bicubic  ops.Bilinear
+		bicubic  conv.Bilinear
 	}{
-		{layout.Shape{2, 4, 6}, layout.Shape{2, 9, 4}, ops.Bilinear{}},
-		{layout.Shape{1, 2, 3, 7}, layout.Shape{1, 2, 6, 40}, ops.Bilinear{AlignCorners: true}},
-		{layout.Shape{5, 4}, layout.Shape{7, 9}, ops.Bilinear{Scale: [2]float64{1.5, 2.4}}},
-		{layout.Shape{1, 3}, layout.Shape{1, 1}, ops.Bilinear{AlignCorners: true}},
-		{layout.Shape{2, 3, 3}, layout.Shape{2, 0, 5}, ops.Bilinear{}},
+		{layout.Shape{2, 4, 6}, layout.Shape{2, 9, 4}, conv.Bilinear{}},
+		{layout.Shape{1, 2, 3, 7}, layout.Shape{1, 2, 6, 40}, conv.Bilinear{AlignCorners: true}},
+		{layout.Shape{5, 4}, layout.Shape{7, 9}, conv.Bilinear{Scale: [2]float64{1.5, 2.4}}},
+		{layout.Shape{1, 3}, layout.Shape{1, 1}, conv.Bilinear{AlignCorners: true}},
+		{layout.Shape{2, 3, 3}, layout.Shape{2, 0, 5}, conv.Bilinear{}},
 	} {
 		x := b.value(t, d, layoutOf(t, kinds[(kind+n)%len(kinds)], c.from), func() dtype.Scalar { return dtype.FromInt(d, int64(b.rng.IntN(30))-10) })
 		out := b.room(t, d, c.to, kind)
-		require.NoError(t, ops.UpsampleBicubic(b.s, out.View, x.View, c.bicubic))
+		require.NoError(t, conv.UpsampleBicubic(b.s, out.View, x.View, c.bicubic))
 		got, i, lead := b.read(t, out), 0, len(c.to)-2
 		space(c.to, func(at []int) {
 			sum := 0.0
@@ -128,7 +129,7 @@ func (b *bench) bicubic(t *testing.T, d dtype.DType, kind int) {
 }
 
 // cubicCorners returns the four elements around a place.
-func cubicCorners(i, n, m int, b ops.Bilinear, axis int) (list [4]corner) {
+func cubicCorners(i, n, m int, b conv.Bilinear, axis int) (list [4]corner) {
 	scale := float64(n) / float64(m)
 	if b.Scale[axis] > 0 {
 		scale = 1 / b.Scale[axis]

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv"
 	"github.com/gokiln/kiln/ops/dtype"
+	indexops "github.com/gokiln/kiln/ops/index"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -17,29 +19,29 @@ import (
 // convolutions are shapes of inputs and weights, and how one moves over the other.
 var convolutions = []struct {
 	x, weights layout.Shape
-	conv       ops.Convolution
+	conv       conv.Convolution
 	transposed bool
 }{
 	{x: layout.Shape{1, 4, 5}, weights: layout.Shape{2, 4, 3}},
-	{x: layout.Shape{2, 3, 50}, weights: layout.Shape{5, 3, 4}, conv: ops.Convolution{Stride: []int{2}, Padding: []int{3}, Dilation: []int{2}}},
-	{x: layout.Shape{2, 6, 40}, weights: layout.Shape{6, 1, 3}, conv: ops.Convolution{Padding: []int{1}, Groups: 6}},
-	{x: layout.Shape{2, 3, 7, 9}, weights: layout.Shape{20, 3, 3, 2}, conv: ops.Convolution{Stride: []int{2, 1}, Padding: []int{1, 2}, Dilation: []int{1, 3}}},
-	{x: layout.Shape{1, 4, 6, 36}, weights: layout.Shape{18, 2, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}, Groups: 2}},
+	{x: layout.Shape{2, 3, 50}, weights: layout.Shape{5, 3, 4}, conv: conv.Convolution{Stride: []int{2}, Padding: []int{3}, Dilation: []int{2}}},
+	{x: layout.Shape{2, 6, 40}, weights: layout.Shape{6, 1, 3}, conv: conv.Convolution{Padding: []int{1}, Groups: 6}},
+	{x: layout.Shape{2, 3, 7, 9}, weights: layout.Shape{20, 3, 3, 2}, conv: conv.Convolution{Stride: []int{2, 1}, Padding: []int{1, 2}, Dilation: []int{1, 3}}},
+	{x: layout.Shape{1, 4, 6, 36}, weights: layout.Shape{18, 2, 3, 3}, conv: conv.Convolution{Padding: []int{1, 1}, Groups: 2}},
 	{x: layout.Shape{2, 17, 5, 4}, weights: layout.Shape{33, 17, 1, 1}},
-	{x: layout.Shape{1, 2, 3, 4, 5}, weights: layout.Shape{3, 2, 2, 3, 2}, conv: ops.Convolution{Padding: []int{1, 0, 1}}},
-	{x: layout.Shape{2, 16, 6, 7}, weights: layout.Shape{20, 16, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}}},
-	{x: layout.Shape{1, 32, 11}, weights: layout.Shape{10, 16, 4}, conv: ops.Convolution{Stride: []int{2}, Padding: []int{2}, Dilation: []int{2}, Groups: 2}},
-	{x: layout.Shape{2, 32, 3, 3}, weights: layout.Shape{5, 32, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}}},
-	{x: layout.Shape{2, 6, 9, 12}, weights: layout.Shape{6, 1, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}, Groups: 6}},
-	{x: layout.Shape{2, 4, 9, 11}, weights: layout.Shape{4, 1, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}, Stride: []int{2, 2}, Groups: 4}},
-	{x: layout.Shape{1, 6, 7, 8}, weights: layout.Shape{3, 2, 5, 4}, conv: ops.Convolution{Padding: []int{2, 3}, Groups: 3}},
+	{x: layout.Shape{1, 2, 3, 4, 5}, weights: layout.Shape{3, 2, 2, 3, 2}, conv: conv.Convolution{Padding: []int{1, 0, 1}}},
+	{x: layout.Shape{2, 16, 6, 7}, weights: layout.Shape{20, 16, 3, 3}, conv: conv.Convolution{Padding: []int{1, 1}}},
+	{x: layout.Shape{1, 32, 11}, weights: layout.Shape{10, 16, 4}, conv: conv.Convolution{Stride: []int{2}, Padding: []int{2}, Dilation: []int{2}, Groups: 2}},
+	{x: layout.Shape{2, 32, 3, 3}, weights: layout.Shape{5, 32, 3, 3}, conv: conv.Convolution{Padding: []int{1, 1}}},
+	{x: layout.Shape{2, 6, 9, 12}, weights: layout.Shape{6, 1, 3, 3}, conv: conv.Convolution{Padding: []int{1, 1}, Groups: 6}},
+	{x: layout.Shape{2, 4, 9, 11}, weights: layout.Shape{4, 1, 3, 3}, conv: conv.Convolution{Padding: []int{1, 1}, Stride: []int{2, 2}, Groups: 4}},
+	{x: layout.Shape{1, 6, 7, 8}, weights: layout.Shape{3, 2, 5, 4}, conv: conv.Convolution{Padding: []int{2, 3}, Groups: 3}},
 	{x: layout.Shape{0, 2, 5}, weights: layout.Shape{3, 2, 2}},
 	{x: layout.Shape{2, 0, 5}, weights: layout.Shape{3, 0, 2}},
 	{x: layout.Shape{2, 4, 5}, weights: layout.Shape{4, 3, 3}, transposed: true},
-	{x: layout.Shape{1, 4, 20}, weights: layout.Shape{4, 2, 4}, conv: ops.Convolution{Stride: []int{3}, Padding: []int{1}, OutputPadding: []int{2}, Dilation: []int{2}, Groups: 2}, transposed: true},
-	{x: layout.Shape{2, 3, 4, 5}, weights: layout.Shape{3, 2, 3, 2}, conv: ops.Convolution{Stride: []int{2, 3}, Padding: []int{1, 0}, OutputPadding: []int{1, 0}}, transposed: true},
-	{x: layout.Shape{1, 16, 5, 4}, weights: layout.Shape{16, 9, 3, 2}, conv: ops.Convolution{Stride: []int{2, 1}, Padding: []int{1, 1}}, transposed: true},
-	{x: layout.Shape{1, 16, 3, 3}, weights: layout.Shape{16, 1, 3, 3}, conv: ops.Convolution{Padding: []int{1, 1}, Groups: 16}, transposed: true},
+	{x: layout.Shape{1, 4, 20}, weights: layout.Shape{4, 2, 4}, conv: conv.Convolution{Stride: []int{3}, Padding: []int{1}, OutputPadding: []int{2}, Dilation: []int{2}, Groups: 2}, transposed: true},
+	{x: layout.Shape{2, 3, 4, 5}, weights: layout.Shape{3, 2, 3, 2}, conv: conv.Convolution{Stride: []int{2, 3}, Padding: []int{1, 0}, OutputPadding: []int{1, 0}}, transposed: true},
+	{x: layout.Shape{1, 16, 5, 4}, weights: layout.Shape{16, 9, 3, 2}, conv: conv.Convolution{Stride: []int{2, 1}, Padding: []int{1, 1}}, transposed: true},
+	{x: layout.Shape{1, 16, 3, 3}, weights: layout.Shape{16, 1, 3, 3}, conv: conv.Convolution{Padding: []int{1, 1}, Groups: 16}, transposed: true},
 }
 
 // convolution tests convolutions, pooling and resizing.
@@ -68,7 +70,7 @@ func convolution(t *testing.T, b *bench) {
 				if d != dtype.F32 && (n+i)%3 != 0 {
 					continue
 				}
-				p := ops.Sampling{Mode: ops.SampleMode(n % 3), Padding: ops.PadMode(n / 3), AlignCorners: (n+i)%2 == 1}
+				p := conv.Sampling{Mode: conv.SampleMode(n % 3), Padding: indexops.PadMode(n / 3), AlignCorners: (n+i)%2 == 1}
 				b.part(t, func(t *testing.T, b *bench) { b.sampled(t, d, i+n, p) }, "Sample/%v/%d", d, n)
 			}
 		}
@@ -116,9 +118,9 @@ func (b *bench) convolve(t *testing.T, d dtype.DType, n, kind int, way string) {
 	}
 	x := b.value(t, d, layoutOf(t, kinds[kind%len(kinds)], c.x), draw)
 	w := b.value(t, d, layoutOf(t, kinds[kind/len(kinds)%len(kinds)], c.weights), draw)
-	shape, run := c.conv.Shape, ops.Conv
+	shape, run := c.conv.Shape, conv.Conv
 	if c.transposed {
-		shape, run = c.conv.TransposedShape, ops.ConvTranspose
+		shape, run = c.conv.TransposedShape, conv.ConvTranspose
 	}
 	s, err := shape(c.x, c.weights)
 	require.NoError(t, err)
@@ -140,7 +142,7 @@ func (b *bench) convolve(t *testing.T, d dtype.DType, n, kind int, way string) {
 
 // meets returns which elements of the input and the weights are multiplied for an
 // element of a convolution.
-func meets(c ops.Convolution, transposed bool, x, w layout.Shape, at []int) (pairs [][2]int) {
+func meets(c conv.Convolution, transposed bool, x, w layout.Shape, at []int) (pairs [][2]int) {
 	groups, in, outer := max(c.Groups, 1), 1, 0
 	if transposed {
 		in, outer = 0, 1
@@ -181,20 +183,20 @@ func meets(c ops.Convolution, transposed bool, x, w layout.Shape, at []int) (pai
 // pools are windows over inputs.
 var pools = []struct {
 	x    layout.Shape
-	pool ops.Pooling
+	pool conv.Pooling
 }{
-	{layout.Shape{2, 3, 9}, ops.Pooling{Kernel: []int{3}}},
-	{layout.Shape{1, 2, 90}, ops.Pooling{Kernel: []int{4}, Stride: []int{2}, Padding: []int{2}}},
-	{layout.Shape{2, 2, 7, 8}, ops.Pooling{Kernel: []int{3, 2}, Stride: []int{1, 2}, Padding: []int{1, 0}, Dilation: []int{2, 1}}},
-	{layout.Shape{1, 3, 5, 40}, ops.Pooling{Kernel: []int{2, 3}, Padding: []int{1, 1}, Stride: []int{1, 1}, Inside: true}},
-	{layout.Shape{0, 4, 4}, ops.Pooling{Kernel: []int{2, 2}}},
-	{layout.Shape{2, 3, 6}, ops.Pooling{Kernel: []int{2, 3}, Stride: []int{2, 4}, Ceil: true}},
-	{layout.Shape{2, 8, 10}, ops.Pooling{Kernel: []int{3, 3}, Stride: []int{2, 2}, Padding: []int{1, 1}, Ceil: true}},
-	{layout.Shape{2, 41}, ops.Pooling{Kernel: []int{5}, Stride: []int{3}, Padding: []int{2}, Dilation: []int{2}, Inside: true, Ceil: true}},
-	{layout.Shape{2, 3, 12, 16}, ops.Pooling{Kernel: []int{2, 2}}},
-	{layout.Shape{2, 3, 11, 16}, ops.Pooling{Kernel: []int{3, 3}, Stride: []int{2, 2}, Padding: []int{1, 1}, Inside: true}},
-	{layout.Shape{1, 5, 9, 20}, ops.Pooling{Kernel: []int{3, 3}, Stride: []int{1, 1}, Padding: []int{1, 1}}},
-	{layout.Shape{3, 90}, ops.Pooling{Kernel: []int{3}, Stride: []int{3}}},
+	{layout.Shape{2, 3, 9}, conv.Pooling{Kernel: []int{3}}},
+	{layout.Shape{1, 2, 90}, conv.Pooling{Kernel: []int{4}, Stride: []int{2}, Padding: []int{2}}},
+	{layout.Shape{2, 2, 7, 8}, conv.Pooling{Kernel: []int{3, 2}, Stride: []int{1, 2}, Padding: []int{1, 0}, Dilation: []int{2, 1}}},
+	{layout.Shape{1, 3, 5, 40}, conv.Pooling{Kernel: []int{2, 3}, Padding: []int{1, 1}, Stride: []int{1, 1}, Inside: true}},
+	{layout.Shape{0, 4, 4}, conv.Pooling{Kernel: []int{2, 2}}},
+	{layout.Shape{2, 3, 6}, conv.Pooling{Kernel: []int{2, 3}, Stride: []int{2, 4}, Ceil: true}},
+	{layout.Shape{2, 8, 10}, conv.Pooling{Kernel: []int{3, 3}, Stride: []int{2, 2}, Padding: []int{1, 1}, Ceil: true}},
+	{layout.Shape{2, 41}, conv.Pooling{Kernel: []int{5}, Stride: []int{3}, Padding: []int{2}, Dilation: []int{2}, Inside: true, Ceil: true}},
+	{layout.Shape{2, 3, 12, 16}, conv.Pooling{Kernel: []int{2, 2}}},
+	{layout.Shape{2, 3, 11, 16}, conv.Pooling{Kernel: []int{3, 3}, Stride: []int{2, 2}, Padding: []int{1, 1}, Inside: true}},
+	{layout.Shape{1, 5, 9, 20}, conv.Pooling{Kernel: []int{3, 3}, Stride: []int{1, 1}, Padding: []int{1, 1}}},
+	{layout.Shape{3, 90}, conv.Pooling{Kernel: []int{3}, Stride: []int{3}}},
 }
 
 func (b *bench) pool(t *testing.T, d dtype.DType, kind int) {
@@ -204,8 +206,8 @@ func (b *bench) pool(t *testing.T, d dtype.DType, kind int) {
 		s, err := c.pool.Shape(c.x)
 		require.NoError(t, err)
 		mean, most, which := b.room(t, d, s, kind), b.room(t, d, s, kind+1), b.room(t, dtype.I64, s, kind+n)
-		require.NoError(t, ops.AvgPool(b.s, mean.View, x.View, c.pool))
-		require.NoError(t, ops.MaxPool(b.s, most.View, which.View, x.View, c.pool))
+		require.NoError(t, conv.AvgPool(b.s, mean.View, x.View, c.pool))
+		require.NoError(t, conv.MaxPool(b.s, most.View, which.View, x.View, c.pool))
 		means, mosts, places, i := b.read(t, mean), b.read(t, most), b.read(t, which), 0
 		space(s, func(at []int) {
 			list, where := windowOf(c.pool, c.x, at)
@@ -245,7 +247,7 @@ func (b *bench) pool(t *testing.T, d dtype.DType, kind int) {
 
 // windowOf returns the elements of an input in a window, and where they are in the
 // dimensions of the window.
-func windowOf(p ops.Pooling, x layout.Shape, at []int) (list, where []int) {
+func windowOf(p conv.Pooling, x layout.Shape, at []int) (list, where []int) {
 	lead := len(x) - len(p.Kernel)
 	space(p.Kernel, func(k []int) {
 		from := append([]int{}, at[:lead]...)
@@ -269,7 +271,7 @@ func (b *bench) upsample(t *testing.T, d dtype.DType, kind int) {
 	}{{layout.Shape{2, 3, 5}, layout.Shape{2, 3, 60}, 1}, {layout.Shape{2, 1, 4, 6}, layout.Shape{2, 1, 9, 4}, 2}, {layout.Shape{1, 2, 3, 7}, layout.Shape{1, 2, 6, 40}, 2}} {
 		x := b.value(t, d, layoutOf(t, kinds[(kind+n)%len(kinds)], c.from), func() dtype.Scalar { return dtype.FromInt(d, int64(b.rng.IntN(30))) })
 		out := b.room(t, d, c.to, kind)
-		require.NoError(t, ops.UpsampleNearest(b.s, out.View, x.View, c.dims))
+		require.NoError(t, conv.UpsampleNearest(b.s, out.View, x.View, c.dims))
 		got, i, lead := b.read(t, out), 0, len(c.to)-c.dims
 		space(c.to, func(at []int) {
 			from := append([]int{}, at...)
@@ -291,7 +293,7 @@ func (b *bench) bilinear(t *testing.T, x *value, from, to layout.Shape, aligned 
 	t.Helper()
 	d := x.DType
 	out := b.room(t, d, to, kind)
-	require.NoError(t, ops.UpsampleBilinear(b.s, out.View, x.View, ops.Bilinear{AlignCorners: aligned}))
+	require.NoError(t, conv.UpsampleBilinear(b.s, out.View, x.View, conv.Bilinear{AlignCorners: aligned}))
 	got, i := b.read(t, out), 0
 	space(to, func(at []int) {
 		sum := 0.0
@@ -341,45 +343,45 @@ func convCases(t *testing.T, b *bench) {
 	x := b.of(t, f, layout.Shape{1, 4, 5}, .4056, -.8689, -.0773, -1.5630, 1.2279, -.9287, -1.7030, .1370, .1866, .4145, 1.8025, -.1536, 2.2013, -.6836, .2477, 1.3127, -.6957, .3278, -1.0124, .5599)
 	w := b.of(t, f, layout.Shape{2, 4, 3}, -.8404, -.3490, .0130, 1.3123, .1763, -1.9249, 1.4270, .9421, .8670, -.7181, -1.1111, .8869, -1.2429, 1.8357, 1.6052, -1.3844, .3951, -1.2036, .6686, 1.6261, -.6451, -.0840, -1.4247, .5512)
 	out := b.room(t, f, layout.Shape{1, 2, 3}, 0)
-	require.NoError(t, ops.Conv(b.s, out.View, x.View, w.View, ops.Convolution{}))
+	require.NoError(t, conv.Conv(b.s, out.View, x.View, w.View, conv.Convolution{}))
 	b.wantNear(t, out, 2.6357, -1.3336, 4.1393, -1.1784, 3.5675, .5069)
 	out = b.room(t, f, layout.Shape{1, 2, 5}, 0)
-	require.NoError(t, ops.Conv(b.s, out.View, x.View, w.View, ops.Convolution{Padding: []int{1}}))
+	require.NoError(t, conv.Conv(b.s, out.View, x.View, w.View, conv.Convolution{Padding: []int{1}}))
 	b.wantNear(t, out, 2.4509, 2.6357, -1.3336, 4.1393, .5657, 1.8091, -1.1784, 3.5675, .5069, 3.3352)
 	back := w.View
 	var err error
 	back.Layout, err = w.Layout.Transpose(0, 1)
 	require.NoError(t, err)
 	out = b.room(t, f, layout.Shape{1, 2, 7}, 0)
-	require.NoError(t, ops.ConvTranspose(b.s, out.View, x.View, back, ops.Convolution{}))
+	require.NoError(t, conv.ConvTranspose(b.s, out.View, x.View, back, conv.Convolution{}))
 	b.wantNear(t, out, .0699, -1.2899, 8.3018, 5.5873, 2.4572, -2.6143, -.0706, 1.8765, 4.8318, 1.1538, 4.7076, -5.9745, -.8276, 1.621)
 	grouped := b.room(t, f, layout.Shape{1, 4, 7}, 0)
-	require.NoError(t, ops.ConvTranspose(b.s, grouped.View, x.View, back, ops.Convolution{Groups: 2}))
+	require.NoError(t, conv.ConvTranspose(b.s, grouped.View, x.View, back, conv.Convolution{Groups: 2}))
 	for i, want := range []float64{-1.5596, -1.8099, 2.0407, 4.8764, -.1743, -.735, -.7819} {
 		require.InDelta(t, want, b.read(t, grouped)[i].Float(), 1e-4)
 	}
 	two := b.of(t, f, layout.Shape{1, 2, 3, 3}, .4056, -.8689, .6843, .2395, 1.2279, -.9287, -1.7030, .1370, .1866, .4145, -.6266, .3529, 2.2013, -.6836, .2477, 1.3127, -.6957, .3278)
 	out = b.room(t, f, layout.Shape{1, 1, 3, 3}, 0)
-	require.NoError(t, ops.Conv(b.s, out.View, two.View, b.of(t, f, layout.Shape{1, 2, 1, 1}, -.9259, 1.3017).View, ops.Convolution{}))
+	require.NoError(t, conv.Conv(b.s, out.View, two.View, b.of(t, f, layout.Shape{1, 2, 1, 1}, -.9259, 1.3017).View, conv.Convolution{}))
 	b.wantNear(t, out, .164, -.0111, -.1742, 2.6437, -2.0268, 1.1823, 3.2855, -1.0324, .2539)
 }
 
 func poolCases(t *testing.T, b *bench) {
 	f := dtype.F32
-	two := ops.Pooling{Kernel: []int{2, 2}}
+	two := conv.Pooling{Kernel: []int{2, 2}}
 	out := b.room(t, f, layout.Shape{1, 1, 2, 2}, 0)
-	require.NoError(t, ops.AvgPool(b.s, out.View, b.of(t, f, layout.Shape{1, 1, 4, 4}, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1).View, two))
+	require.NoError(t, conv.AvgPool(b.s, out.View, b.of(t, f, layout.Shape{1, 1, 4, 4}, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1).View, two))
 	b.wantNumbers(t, out, .5, 1, 1, 1)
 	list := []float64{1, 2, 1, 3, 0, 0, 1, 1, 1, 1, 1, 1, 5, 1, 1, 1}
-	require.NoError(t, ops.MaxPool(b.s, out.View, ops.View{}, b.of(t, f, layout.Shape{1, 1, 4, 4}, list...).View, two))
+	require.NoError(t, conv.MaxPool(b.s, out.View, ops.View{}, b.of(t, f, layout.Shape{1, 1, 4, 4}, list...).View, two))
 	b.wantNumbers(t, out, 2, 3, 5, 1)
 	out = b.room(t, f, layout.Shape{1, 1, 1, 4}, 0)
-	require.NoError(t, ops.MaxPool(b.s, out.View, ops.View{}, b.of(t, f, layout.Shape{1, 1, 2, 8}, list...).View, two))
+	require.NoError(t, conv.MaxPool(b.s, out.View, ops.View{}, b.of(t, f, layout.Shape{1, 1, 2, 8}, list...).View, two))
 	b.wantNumbers(t, out, 2, 3, 5, 1)
 	nan := math.NaN()
 	which := b.room(t, dtype.I64, layout.Shape{2}, 0)
 	out = b.room(t, f, layout.Shape{2}, 0)
-	require.NoError(t, ops.MaxPool(b.s, out.View, which.View, b.of(t, f, layout.Shape{6}, 1, nan, nan, -5, -3, -3).View, ops.Pooling{Kernel: []int{3}}))
+	require.NoError(t, conv.MaxPool(b.s, out.View, which.View, b.of(t, f, layout.Shape{6}, 1, nan, nan, -5, -3, -3).View, conv.Pooling{Kernel: []int{3}}))
 	require.True(t, math.IsNaN(b.read(t, out)[0].Float()))
 	b.wantNumbers(t, which, 1, 4)
 }
@@ -387,7 +389,7 @@ func poolCases(t *testing.T, b *bench) {
 func resizeCases(t *testing.T, b *bench) {
 	f := dtype.F32
 	out := b.room(t, f, layout.Shape{1, 1, 4, 6}, 0)
-	require.NoError(t, ops.UpsampleNearest(b.s, out.View, b.of(t, f, layout.Shape{1, 1, 2, 3}, count(0, 6)...).View, 2))
+	require.NoError(t, conv.UpsampleNearest(b.s, out.View, b.of(t, f, layout.Shape{1, 1, 2, 3}, count(0, 6)...).View, 2))
 	b.wantNumbers(t, out, 0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 3, 3, 4, 4, 5, 5)
 	for _, c := range []struct {
 		n, m    int
@@ -402,7 +404,7 @@ func resizeCases(t *testing.T, b *bench) {
 		{4, 8, count(0, 16), false, [2]float64{2, 2}, []float64{0, .25, .75, 1.25, 1.75, 2.25, 2.75, 3}},
 	} {
 		out := b.room(t, f, layout.Shape{1, 1, c.m, c.m}, 0)
-		require.NoError(t, ops.UpsampleBilinear(b.s, out.View, b.of(t, f, layout.Shape{1, 1, c.n, c.n}, c.from...).View, ops.Bilinear{AlignCorners: c.aligned, Scale: c.scale}))
+		require.NoError(t, conv.UpsampleBilinear(b.s, out.View, b.of(t, f, layout.Shape{1, 1, c.n, c.n}, c.from...).View, conv.Bilinear{AlignCorners: c.aligned, Scale: c.scale}))
 		for i, want := range c.row {
 			require.InDelta(t, want, b.read(t, out)[i].Float(), 1e-4, fmt.Sprint(c.n, " to ", c.m))
 		}
@@ -414,26 +416,26 @@ func convErrors(t *testing.T, b *bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
 	f := dtype.F32
 	x, w, out := view(f, 1, 4, 8), view(f, 2, 4, 3), view(f, 1, 2, 6)
-	require.ErrorIs(t, ops.Conv(b.s, out, x, view(f, 2, 3, 3), ops.Convolution{}), layout.ErrShape)
-	require.ErrorIs(t, ops.Conv(b.s, out, x, w, ops.Convolution{Groups: 3}), layout.ErrShape)
-	require.ErrorIs(t, ops.Conv(b.s, out, x, w, ops.Convolution{Stride: []int{0}}), layout.ErrShape)
-	require.ErrorIs(t, ops.Conv(b.s, out, x, w, ops.Convolution{Stride: []int{1, 1}}), layout.ErrRank)
-	require.ErrorIs(t, ops.Conv(b.s, out, x, view(f, 2, 4, 9), ops.Convolution{}), layout.ErrShape)
-	require.ErrorIs(t, ops.Conv(b.s, out, x, view(dtype.F16, 2, 4, 3), ops.Convolution{}), ops.ErrDType)
-	require.ErrorIs(t, ops.Conv(b.s, view(f, 1, 2, 7), x, w, ops.Convolution{}), layout.ErrShape)
-	require.ErrorIs(t, ops.AvgPool(b.s, out, x, ops.Pooling{Kernel: []int{9}}), layout.ErrShape)
-	require.ErrorIs(t, ops.AvgPool(b.s, out, x, ops.Pooling{Kernel: []int{2}, Padding: []int{2}}), layout.ErrShape)
+	require.ErrorIs(t, conv.Conv(b.s, out, x, view(f, 2, 3, 3), conv.Convolution{}), layout.ErrShape)
+	require.ErrorIs(t, conv.Conv(b.s, out, x, w, conv.Convolution{Groups: 3}), layout.ErrShape)
+	require.ErrorIs(t, conv.Conv(b.s, out, x, w, conv.Convolution{Stride: []int{0}}), layout.ErrShape)
+	require.ErrorIs(t, conv.Conv(b.s, out, x, w, conv.Convolution{Stride: []int{1, 1}}), layout.ErrRank)
+	require.ErrorIs(t, conv.Conv(b.s, out, x, view(f, 2, 4, 9), conv.Convolution{}), layout.ErrShape)
+	require.ErrorIs(t, conv.Conv(b.s, out, x, view(dtype.F16, 2, 4, 3), conv.Convolution{}), ops.ErrDType)
+	require.ErrorIs(t, conv.Conv(b.s, view(f, 1, 2, 7), x, w, conv.Convolution{}), layout.ErrShape)
+	require.ErrorIs(t, conv.AvgPool(b.s, out, x, conv.Pooling{Kernel: []int{9}}), layout.ErrShape)
+	require.ErrorIs(t, conv.AvgPool(b.s, out, x, conv.Pooling{Kernel: []int{2}, Padding: []int{2}}), layout.ErrShape)
 	large := view(f, 1, 1, 1)
 	large.Layout, _ = large.Layout.BroadcastTo(layout.Shape{1, 4, 1<<40 + 1})
-	for _, c := range []ops.Convolution{ // numbers whose sums or products wrap to small ones
+	for _, c := range []conv.Convolution{ // numbers whose sums or products wrap to small ones
 		{Padding: []int{1<<63 - 1}}, {Dilation: []int{1 << 62}}, {Dilation: []int{1 << 61}, Padding: []int{1 << 62}},
 	} {
-		require.ErrorIs(t, ops.Conv(b.s, out, x, w, c), layout.ErrTooLarge, "%v", c)
-		require.ErrorIs(t, ops.ConvTranspose(b.s, out, x, view(f, 4, 2, 3), c), layout.ErrTooLarge, "%v", c)
+		require.ErrorIs(t, conv.Conv(b.s, out, x, w, c), layout.ErrTooLarge, "%v", c)
+		require.ErrorIs(t, conv.ConvTranspose(b.s, out, x, view(f, 4, 2, 3), c), layout.ErrTooLarge, "%v", c)
 	}
-	require.ErrorIs(t, ops.Conv(b.s, out, x, large, ops.Convolution{Dilation: []int{1 << 24}}), layout.ErrTooLarge)
-	require.ErrorIs(t, ops.ConvTranspose(b.s, out, large, view(f, 4, 2, 3), ops.Convolution{Stride: []int{1 << 24}}), layout.ErrTooLarge)
-	require.ErrorIs(t, ops.MaxPool(b.s, view(f, 1, 4, 4), view(dtype.I32, 1, 4, 4), x, ops.Pooling{Kernel: []int{2}}), ops.ErrDType)
-	require.ErrorIs(t, ops.UpsampleNearest(b.s, out, x, 3), layout.ErrRank)
-	require.ErrorIs(t, ops.UpsampleBilinear(b.s, view(dtype.I32, 1, 1, 4, 4), view(dtype.I32, 1, 1, 2, 2), ops.Bilinear{}), ops.ErrDType)
+	require.ErrorIs(t, conv.Conv(b.s, out, x, large, conv.Convolution{Dilation: []int{1 << 24}}), layout.ErrTooLarge)
+	require.ErrorIs(t, conv.ConvTranspose(b.s, out, large, view(f, 4, 2, 3), conv.Convolution{Stride: []int{1 << 24}}), layout.ErrTooLarge)
+	require.ErrorIs(t, conv.MaxPool(b.s, view(f, 1, 4, 4), view(dtype.I32, 1, 4, 4), x, conv.Pooling{Kernel: []int{2}}), ops.ErrDType)
+	require.ErrorIs(t, conv.UpsampleNearest(b.s, out, x, 3), layout.ErrRank)
+	require.ErrorIs(t, conv.UpsampleBilinear(b.s, view(dtype.I32, 1, 1, 4, 4), view(dtype.I32, 1, 1, 2, 2), conv.Bilinear{}), ops.ErrDType)
 }

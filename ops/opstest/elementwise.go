@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	elementwiseops "github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/ops/layout"
 )
 
@@ -75,7 +76,7 @@ func powInt(x ...int64) int64 {
 
 func shift(x ...int64) (n uint64) { return uint64(x[1]) }
 
-// references has a row for every operation of ops.Elementwises, by its name and the
+// references has a row for every operation of elementwise.Elementwises, by its name and the
 // number of its operands and numbers.
 var references = map[string]reference{
 	"identity 1":    {one(func(x float64) float64 { return x }), 0, identity},
@@ -217,7 +218,7 @@ func gelu(x float64) float64 {
 var inF64 = map[string]float64{"gelu 1": 2048, "gelu_erf 1": 4096}
 
 // key is the name of an operation in references.
-func key(e *ops.Elementwise) string {
+func key(e *elementwiseops.Elementwise) string {
 	k := fmt.Sprintf("%s %d", e.Name(), e.Operands()+e.Params())
 	if e.Params() == 1 {
 		k += " of"
@@ -226,7 +227,7 @@ func key(e *ops.Elementwise) string {
 }
 
 func elementwise(t *testing.T, b *bench) {
-	for i, e := range ops.Elementwises() {
+	for i, e := range elementwiseops.Elementwises() {
 		ref, ok := references[key(e)]
 		require.True(t, ok, "operation %s has no reference", key(e))
 		for j, d := range dtype.All() {
@@ -245,8 +246,8 @@ func elementwise(t *testing.T, b *bench) {
 	for n, s := range shapes {
 		for k := range kinds {
 			b.part(t, func(t *testing.T, b *bench) {
-				b.elementwise(t, ops.Add, references["add 2"], dtype.F32, s, k)
-				b.elementwise(t, ops.Eq, references["eq 2"], dtype.I64, s, k+n)
+				b.elementwise(t, elementwiseops.Add, references["add 2"], dtype.F32, s, k)
+				b.elementwise(t, elementwiseops.Eq, references["eq 2"], dtype.I64, s, k+n)
 			}, "Layouts/%v/%s", s, kinds[k])
 		}
 	}
@@ -254,7 +255,7 @@ func elementwise(t *testing.T, b *bench) {
 
 // elementwise tests an operation with operands of a shape, each laid out in one of the
 // kinds.
-func (b *bench) elementwise(t *testing.T, e *ops.Elementwise, ref reference, d dtype.DType, s layout.Shape, kind int) {
+func (b *bench) elementwise(t *testing.T, e *elementwiseops.Elementwise, ref reference, d dtype.DType, s layout.Shape, kind int) {
 	t.Helper()
 	if d == dtype.F64 {
 		ref.ulps = max(ref.ulps, inF64[key(e)])
@@ -288,7 +289,7 @@ func (b *bench) elementwise(t *testing.T, e *ops.Elementwise, ref reference, d d
 
 // operand draws an element of an operand. A division of integers by zero has a defined result,
 // but is an error in checked mode.
-func (b *bench) operand(e *ops.Elementwise, d dtype.DType) dtype.Scalar {
+func (b *bench) operand(e *elementwiseops.Elementwise, d dtype.DType) dtype.Scalar {
 	for {
 		x := b.number(d)
 		if !d.IsInt() || x.Int() != 0 || os.Getenv("KILN_CHECK") != "1" || !divisions[e.Name()] {
@@ -302,7 +303,7 @@ var divisions = map[string]bool{"div": true, "rdiv": true, "mod": true, "remaind
 
 // param draws a number that all elements share: one with which no product of a type
 // of fewer than 32 bits is out of the range of F32.
-func (b *bench) param(e *ops.Elementwise, d dtype.DType) dtype.Scalar {
+func (b *bench) param(e *elementwiseops.Elementwise, d dtype.DType) dtype.Scalar {
 	for {
 		if x := b.operand(e, d); d.IsInt() || math.Abs(x.Float()) < 100 {
 			return x

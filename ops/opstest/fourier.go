@@ -9,6 +9,7 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	fourierops "github.com/gokiln/kiln/ops/fourier"
 	"github.com/gokiln/kiln/ops/layout"
 )
 
@@ -24,8 +25,8 @@ func fourier(t *testing.T, b *bench) {
 		}
 		for i, n := range lengths {
 			b.part(t, func(t *testing.T, b *bench) {
-				c, r, h := ops.Complex, ops.Real, ops.Half
-				for k, f := range []ops.Fourier{{From: c, To: c}, {From: c, To: c, Inverse: true}, {From: r, To: h}, {From: h, To: r, Inverse: true}, {From: r, To: c}, {From: c, To: r, Inverse: true}} {
+				c, r, h := fourierops.Complex, fourierops.Real, fourierops.Half
+				for k, f := range []fourierops.Fourier{{From: c, To: c}, {From: c, To: c, Inverse: true}, {From: r, To: h}, {From: h, To: r, Inverse: true}, {From: r, To: c}, {From: c, To: r, Inverse: true}} {
 					if d == dtype.F32 && (k == 0 || k%5 == i%5) || d == dtype.F64 && k == 0 && i%3 == 2 {
 						f.N, f.Scale = n, 0.5
 						b.transform(t, d, f, layout.Shape{2, 3}, i+k)
@@ -38,14 +39,14 @@ func fourier(t *testing.T, b *bench) {
 }
 
 // transform compares one transform with sums in float64.
-func (b *bench) transform(t *testing.T, d dtype.DType, f ops.Fourier, of layout.Shape, kind int) {
+func (b *bench) transform(t *testing.T, d dtype.DType, f fourierops.Fourier, of layout.Shape, kind int) {
 	t.Helper()
 	shape := f.From.Shape(of[0], of[1], f.N)
 	x := b.value(t, d, layoutOf(t, kinds[kind%len(kinds)], shape), func() dtype.Scalar { return dtype.FromFloat(d, b.rng.Float64()*2-1) })
 	out := b.room(t, d, f.To.Shape(of[0], of[1], f.N), kind/2)
-	require.NoError(t, ops.FFT(b.s, out.View, x.View, f))
+	require.NoError(t, fourierops.FFT(b.s, out.View, x.View, f))
 	got := b.read(t, out)
-	perLine := func(f ops.SpectrumForm, n int) int { return f.Shape(1, 1, n).Count() }
+	perLine := func(f fourierops.SpectrumForm, n int) int { return f.Shape(1, 1, n).Count() }
 	from, to := perLine(f.From, f.N), perLine(f.To, f.N)
 	for line := range of.Count() {
 		want := transformed(spectrumOf(x.want[line*from:(line+1)*from], f.From, f.N), f)
@@ -53,9 +54,9 @@ func (b *bench) transform(t *testing.T, d dtype.DType, f ops.Fourier, of layout.
 		within := 20 * ulp(d, 1) * math.Sqrt(float64(f.N)) * math.Log2(float64(f.N)+2)
 		for i, v := range want {
 			switch {
-			case f.To == ops.Real:
+			case f.To == fourierops.Real:
 				require.InDelta(t, real(v), is[i].Float(), within, "%+v of %v: %d of line %d", f, x.Layout, i, line)
-			case f.To == ops.Complex || i <= f.N/2:
+			case f.To == fourierops.Complex || i <= f.N/2:
 				require.InDelta(t, real(v), is[2*i].Float(), within, "%+v of %v: %d of line %d", f, x.Layout, i, line)
 				require.InDelta(t, imag(v), is[2*i+1].Float(), within, "%+v of %v: %d of line %d", f, x.Layout, i, line)
 			}
@@ -64,15 +65,15 @@ func (b *bench) transform(t *testing.T, d dtype.DType, f ops.Fourier, of layout.
 }
 
 // spectrumOf is the numbers of a line.
-func spectrumOf(list []dtype.Scalar, f ops.SpectrumForm, n int) []complex128 {
+func spectrumOf(list []dtype.Scalar, f fourierops.SpectrumForm, n int) []complex128 {
 	out := make([]complex128, n)
 	for i := range out {
 		switch {
-		case f == ops.Real:
+		case f == fourierops.Real:
 			out[i] = complex(list[i].Float(), 0)
-		case f == ops.Half && (i == 0 || 2*i == n):
+		case f == fourierops.Half && (i == 0 || 2*i == n):
 			out[i] = complex(list[2*i].Float(), 0)
-		case f == ops.Half && 2*i > n:
+		case f == fourierops.Half && 2*i > n:
 			out[i] = cmplx.Conj(out[n-i])
 		default:
 			out[i] = complex(list[2*i].Float(), list[2*i+1].Float())
@@ -82,7 +83,7 @@ func spectrumOf(list []dtype.Scalar, f ops.SpectrumForm, n int) []complex128 {
 }
 
 // transformed is the transform by its definition.
-func transformed(x []complex128, f ops.Fourier) []complex128 {
+func transformed(x []complex128, f fourierops.Fourier) []complex128 {
 	n := len(x)
 	roots := make([]complex128, n)
 	for k := range roots {
@@ -107,13 +108,13 @@ func fourierErrors(t *testing.T, b *bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
 	f := dtype.F32
 	x := view(f, 1, 2, 4, 2)
-	four := ops.Fourier{N: 4, Scale: 1}
-	require.NoError(t, ops.FFT(b.s, x, x, ops.Fourier{N: 4, Scale: 1}))
-	require.ErrorIs(t, ops.FFT(b.s, x, view(f, 4, 2), four), layout.ErrRank)
-	require.ErrorIs(t, ops.FFT(b.s, x, x, ops.Fourier{}), layout.ErrRank)
-	require.ErrorIs(t, ops.FFT(b.s, x, x, ops.Fourier{N: 5}), layout.ErrShape)
-	require.ErrorIs(t, ops.FFT(b.s, view(f, 1, 3, 4, 2), x, four), layout.ErrShape)
-	require.ErrorIs(t, ops.FFT(b.s, x, x, ops.Fourier{N: 4, To: ops.Half}), layout.ErrShape)
-	require.ErrorIs(t, ops.FFT(b.s, view(dtype.F16, 1, 2, 4, 2), view(dtype.F16, 1, 2, 4, 2), four), ops.ErrDType)
-	require.ErrorIs(t, ops.FFT(b.s, view(dtype.I32, 1, 2, 4, 2), x, four), ops.ErrDType)
+	four := fourierops.Fourier{N: 4, Scale: 1}
+	require.NoError(t, fourierops.FFT(b.s, x, x, fourierops.Fourier{N: 4, Scale: 1}))
+	require.ErrorIs(t, fourierops.FFT(b.s, x, view(f, 4, 2), four), layout.ErrRank)
+	require.ErrorIs(t, fourierops.FFT(b.s, x, x, fourierops.Fourier{}), layout.ErrRank)
+	require.ErrorIs(t, fourierops.FFT(b.s, x, x, fourierops.Fourier{N: 5}), layout.ErrShape)
+	require.ErrorIs(t, fourierops.FFT(b.s, view(f, 1, 3, 4, 2), x, four), layout.ErrShape)
+	require.ErrorIs(t, fourierops.FFT(b.s, x, x, fourierops.Fourier{N: 4, To: fourierops.Half}), layout.ErrShape)
+	require.ErrorIs(t, fourierops.FFT(b.s, view(dtype.F16, 1, 2, 4, 2), view(dtype.F16, 1, 2, 4, 2), four), ops.ErrDType)
+	require.ErrorIs(t, fourierops.FFT(b.s, view(dtype.I32, 1, 2, 4, 2), x, four), ops.ErrDType)
 }

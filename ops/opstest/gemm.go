@@ -11,6 +11,7 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	matmulops "github.com/gokiln/kiln/ops/matmul"
 )
 
 // products are shapes of matrices to multiply: m, k, n with dimensions that count them.
@@ -37,7 +38,7 @@ func matmul(t *testing.T, b *bench) {
 				b.part(t, func(t *testing.T, b *bench) { b.product(t, d, n, i+n, "") }, "%v/%d", d, n)
 			}
 		}
-		for n, way := range ops.MatmulWays() {
+		for n, way := range matmulops.MatmulWays() {
 			if d.Compute().Size() <= 4 || !strings.Contains(way, "128") { // there is no room in shared memory
 				b.part(t, func(t *testing.T, b *bench) { b.product(t, d, 4-n%4, i+n, way) }, "%v/%s", d, way)
 			}
@@ -82,11 +83,11 @@ func (b *bench) product(t *testing.T, d dtype.DType, n, kind int, way string) {
 	out := b.room(t, d, join(batch, c.m, c.n), kind/2)
 	switch {
 	case way == "":
-		require.NoError(t, ops.Matmul(b.s, out.View, x.View, y.View))
+		require.NoError(t, matmulops.Matmul(b.s, out.View, x.View, y.View))
 	case strings.HasPrefix(way, "thin") && min(c.m, c.n) > 4:
 		return
 	default:
-		err := ops.MatmulBy(b.s, way, out.View, x.View, y.View)
+		err := matmulops.MatmulBy(b.s, way, out.View, x.View, y.View)
 		if err != nil && b.dev.Info().SharedPerBlock < 40<<10 { // ways that are not taken by themselves there
 			require.ErrorContains(t, err, "bytes of shared memory", way)
 			return
@@ -155,13 +156,13 @@ func matmulCases(t *testing.T, b *bench) {
 	for _, d := range []dtype.DType{dtype.F32, dtype.BF16} {
 		x := b.of(t, d, layout.Shape{2, 2}, 1, 2, 3, 4)
 		out := b.room(t, d, layout.Shape{2, 2}, 0)
-		require.NoError(t, ops.Matmul(b.s, out.View, x.View, x.View))
+		require.NoError(t, matmulops.Matmul(b.s, out.View, x.View, x.View))
 		b.wantNumbers(t, out, 7, 10, 15, 22)
 	}
 	x := b.of(t, dtype.F32, layout.Shape{2, 2, 3}, count(0, 12)...)
 	y := b.of(t, dtype.F32, layout.Shape{2, 3, 2}, count(2, 12)...)
 	out := b.room(t, dtype.F32, layout.Shape{2, 2, 2}, 0)
-	require.NoError(t, ops.Matmul(b.s, out.View, x.View, y.View))
+	require.NoError(t, matmulops.Matmul(b.s, out.View, x.View, y.View))
 	b.wantNumbers(t, out, 16, 19, 52, 64, 214, 235, 304, 334)
 }
 
@@ -169,10 +170,10 @@ func matmulCases(t *testing.T, b *bench) {
 func matmulErrors(t *testing.T, b *bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
 	f := dtype.F32
-	require.ErrorContains(t, ops.Matmul(b.s, view(f, 0, 4), view(f, 0, 2), view(f, 3, 4)), "shape mismatch in matmul, lhs: [0, 2] rhs: [3, 4]")
-	require.ErrorIs(t, ops.Matmul(b.s, view(f, 0, 3), view(f, 0, 2), view(dtype.F16, 2, 3)), ops.ErrDType)
-	require.ErrorIs(t, ops.Matmul(b.s, view(f, 3), view(f, 3), view(f, 3, 3)), layout.ErrRank)
-	require.ErrorIs(t, ops.Matmul(b.s, view(f, 2, 3, 3), view(f, 3, 3, 3), view(f, 3, 3)), layout.ErrBroadcast)
-	require.ErrorContains(t, ops.MatmulBy(b.s, "magic", view(f, 2, 2), view(f, 2, 2), view(f, 2, 2)), `no way "magic"`)
-	require.ErrorIs(t, ops.MatmulBy(b.s, "thin", view(f, 9, 9), view(f, 9, 9), view(f, 9, 9)), layout.ErrShape)
+	require.ErrorContains(t, matmulops.Matmul(b.s, view(f, 0, 4), view(f, 0, 2), view(f, 3, 4)), "shape mismatch in matmul, lhs: [0, 2] rhs: [3, 4]")
+	require.ErrorIs(t, matmulops.Matmul(b.s, view(f, 0, 3), view(f, 0, 2), view(dtype.F16, 2, 3)), ops.ErrDType)
+	require.ErrorIs(t, matmulops.Matmul(b.s, view(f, 3), view(f, 3), view(f, 3, 3)), layout.ErrRank)
+	require.ErrorIs(t, matmulops.Matmul(b.s, view(f, 2, 3, 3), view(f, 3, 3, 3), view(f, 3, 3)), layout.ErrBroadcast)
+	require.ErrorContains(t, matmulops.MatmulBy(b.s, "magic", view(f, 2, 2), view(f, 2, 2), view(f, 2, 2)), `no way "magic"`)
+	require.ErrorIs(t, matmulops.MatmulBy(b.s, "thin", view(f, 9, 9), view(f, 9, 9), view(f, 9, 9)), layout.ErrShape)
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	indexops "github.com/gokiln/kiln/ops/index"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/scatter"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -103,21 +105,21 @@ func (b *bench) gathers(t *testing.T, d, id dtype.DType, kind, k int) {
 		}
 		ids := b.ids(t, id, layoutOf(t, kinds[(kind+n+1)%len(kinds)], to), c.shape[c.dim])
 		out := b.room(t, d, to, kind)
-		require.NoError(t, ops.Gather(b.s, out.View, x.View, ids.View, c.dim-k%2*len(to)))
+		require.NoError(t, indexops.Gather(b.s, out.View, x.View, ids.View, c.dim-k%2*len(to)))
 		b.wantSelected(t, out, x, func(at []int) dtype.Scalar { return ids.want[flatIndex(to, at)] }, c.dim)
 
 		to = slices.Clone(c.shape)
 		to[c.dim] = c.ids
 		list := b.ids(t, id, layoutOf(t, kinds[(kind+n)%4], layout.Shape{c.ids}), c.shape[c.dim])
 		out = b.room(t, d, to, kind+1)
-		require.NoError(t, ops.IndexSelect(b.s, out.View, x.View, list.View, c.dim))
+		require.NoError(t, indexops.IndexSelect(b.s, out.View, x.View, list.View, c.dim))
 		b.wantSelected(t, out, x, func(at []int) dtype.Scalar { return list.want[at[c.dim]] }, c.dim)
 	}
 	x := b.any(t, d, layout.Shape{10, 64}, kind)
 	rows := layout.Shape{3, 4}
 	ids := b.ids(t, id, layoutOf(t, kinds[kind%len(kinds)], rows), 10)
 	out := b.room(t, d, layout.Shape{3, 4, 64}, kind)
-	require.NoError(t, ops.Embedding(b.s, out.View, x.View, ids.View))
+	require.NoError(t, indexops.Embedding(b.s, out.View, x.View, ids.View))
 	flat := &value{View: out.View, all: out.all}
 	got := b.read(t, flat)
 	space(layout.Shape{3, 4, 64}, func(at []int) {
@@ -146,14 +148,14 @@ func (b *bench) wholeRows(t *testing.T, d dtype.DType) {
 		run := func(ids ops.View) error {
 			switch by {
 			case "embedding":
-				return ops.Embedding(b.s, out.View, x.View, ids)
+				return indexops.Embedding(b.s, out.View, x.View, ids)
 			case "index_select":
-				return ops.IndexSelect(b.s, out.View, x.View, ids, 0)
+				return indexops.IndexSelect(b.s, out.View, x.View, ids, 0)
 			}
 			var err error
 			ids.Layout, err = layout.New(layout.Shape{7, 48}, []int{1, 0}, ids.Layout.Offset())
 			require.NoError(t, err)
-			return ops.Gather(b.s, out.View, x.View, ids, 0)
+			return indexops.Gather(b.s, out.View, x.View, ids, 0)
 		}
 		require.NoError(t, run(ids.View))
 		b.wantSelected(t, out, x, func(at []int) dtype.Scalar { return ids.want[at[0]] }, 0)
@@ -216,13 +218,13 @@ func (b *bench) scatters(t *testing.T, d, id dtype.DType, kind, k int) {
 		}
 		switch k {
 		case 0:
-			require.NoError(t, ops.Scatter(b.s, out.View, ids.View, src.View, c.dim))
+			require.NoError(t, scatter.Scatter(b.s, out.View, ids.View, src.View, c.dim))
 			space(from, func(at []int) { add(ids.want[flatIndex(from, at)], at, true) })
 		case 1:
-			require.NoError(t, ops.ScatterAdd(b.s, out.View, ids.View, src.View, c.dim-len(from)))
+			require.NoError(t, scatter.ScatterAdd(b.s, out.View, ids.View, src.View, c.dim-len(from)))
 			space(from, func(at []int) { add(ids.want[flatIndex(from, at)], at, false) })
 		default:
-			require.NoError(t, ops.IndexAdd(b.s, out.View, list.View, src.View, c.dim))
+			require.NoError(t, scatter.IndexAdd(b.s, out.View, list.View, src.View, c.dim))
 			space(from, func(at []int) { add(list.want[at[c.dim]], at, false) })
 		}
 		require.NoError(t, compare(b.read(t, out), want, 0), "%d: %v of %v %v by %v", k, c, d, out.Layout, id)
@@ -235,7 +237,7 @@ func (b *bench) take(t *testing.T, d, id dtype.DType, kind int) {
 		x := b.any(t, d, shape, kind)
 		ids := b.ids(t, id, layoutOf(t, kinds[(kind+1)%len(kinds)], layout.Shape{7, 33}), 120)
 		out := b.room(t, d, layout.Shape{7, 33}, kind)
-		require.NoError(t, ops.Take(b.s, out.View, x.View, ids.View))
+		require.NoError(t, indexops.Take(b.s, out.View, x.View, ids.View))
 		for i, got := range b.read(t, out) {
 			want := dtype.Zero(d)
 			if ids.want[i] != none(id) {
@@ -259,7 +261,7 @@ func (b *bench) fromEnd(t *testing.T, id dtype.DType, kind int) {
 		}
 	}
 	ids, out := b.of(t, id, shape, from...), b.room(t, dtype.I64, shape, kind)
-	require.NoError(t, ops.FromEnd(b.s, out.View, ids.View, n))
+	require.NoError(t, indexops.FromEnd(b.s, out.View, ids.View, n))
 	for i, got := range b.read(t, out) {
 		require.Equal(t, (int64(from[i])+n)%n, got.Int(), "%v of %v", from[i], id)
 	}
@@ -270,7 +272,7 @@ func (b *bench) oneHot(t *testing.T, d, id dtype.DType, kind int) {
 	ids := b.ids(t, id, layoutOf(t, kinds[kind%len(kinds)], layout.Shape{3, 5}), 40)
 	out := b.room(t, d, layout.Shape{3, 5, 40}, kind)
 	on, off := dtype.FromInt(d, 3), dtype.FromInt(d, 1)
-	require.NoError(t, ops.OneHot(b.s, out.View, ids.View, on, off))
+	require.NoError(t, indexops.OneHot(b.s, out.View, ids.View, on, off))
 	for i, got := range b.read(t, out) {
 		want := off
 		if ids.want[i/40].Int() == int64(i%40) {
@@ -285,7 +287,7 @@ func (b *bench) selects(t *testing.T, d, m dtype.DType, kind int) {
 	for k, s := range append([]layout.Shape{{2000}}, shapes...) {
 		mask := b.value(t, m, layoutOf(t, kinds[(kind+k)%len(kinds)], s), func() dtype.Scalar { return dtype.FromInt(m, int64(b.rng.IntN(2))) })
 		x := b.any(t, d, s, kind+k+1)
-		sel, err := ops.Select(b.s, mask.View)
+		sel, err := indexops.Select(b.s, mask.View)
 		require.NoError(t, err)
 		var want []dtype.Scalar
 		for i, y := range x.want {
@@ -302,7 +304,7 @@ func (b *bench) selects(t *testing.T, d, m dtype.DType, kind int) {
 
 		v := b.number(d)
 		out = b.room(t, d, s, kind)
-		require.NoError(t, ops.MaskedFill(b.s, out.View, mask.View, x.View, v))
+		require.NoError(t, indexops.MaskedFill(b.s, out.View, mask.View, x.View, v))
 		for i, got := range b.read(t, out) {
 			want := x.want[i]
 			if mask.want[i].Int() != 0 {
@@ -315,7 +317,7 @@ func (b *bench) selects(t *testing.T, d, m dtype.DType, kind int) {
 
 func (b *bench) nonzero(t *testing.T, x *value) {
 	t.Helper()
-	sel, err := ops.Select(b.s, x.View)
+	sel, err := indexops.Select(b.s, x.View)
 	require.NoError(t, err)
 	var want []dtype.Scalar
 	n, i := 0, 0
@@ -356,12 +358,12 @@ func (b *bench) rearrange(t *testing.T, d dtype.DType, kind int) {
 			})
 		}
 		last := n - 1
-		check("flip", s, func(out ops.View) error { return ops.Flip(b.s, out, x.View, -1) }, dtype.Scalar{}, func(at []int) []int {
+		check("flip", s, func(out ops.View) error { return indexops.Flip(b.s, out, x.View, -1) }, dtype.Scalar{}, func(at []int) []int {
 			at = slices.Clone(at)
 			at[last] = s[last] - 1 - at[last]
 			return at
 		})
-		check("roll", s, func(out ops.View) error { return ops.Roll(b.s, out, x.View, -9, 0) }, dtype.Scalar{}, func(at []int) []int {
+		check("roll", s, func(out ops.View) error { return indexops.Roll(b.s, out, x.View, -9, 0) }, dtype.Scalar{}, func(at []int) []int {
 			at = slices.Clone(at)
 			at[0] = (at[0] + 9) % s[0]
 			return at
@@ -371,7 +373,7 @@ func (b *bench) rearrange(t *testing.T, d dtype.DType, kind int) {
 			counts[i] = i + 2
 			twice[i] *= i + 2
 		}
-		check("repeat", twice, func(out ops.View) error { return ops.Repeat(b.s, out, x.View, counts...) }, dtype.Scalar{}, func(at []int) []int {
+		check("repeat", twice, func(out ops.View) error { return indexops.Repeat(b.s, out, x.View, counts...) }, dtype.Scalar{}, func(at []int) []int {
 			at = slices.Clone(at)
 			for i := range at {
 				at[i] %= s[i]
@@ -380,13 +382,13 @@ func (b *bench) rearrange(t *testing.T, d dtype.DType, kind int) {
 		})
 		b.pads(s, x, check)
 		if n > 1 {
-			check("tril", s, func(out ops.View) error { return ops.Tril(b.s, out, x.View, 1) }, dtype.FromBits(d, 0), func(at []int) []int {
+			check("tril", s, func(out ops.View) error { return indexops.Tril(b.s, out, x.View, 1) }, dtype.FromBits(d, 0), func(at []int) []int {
 				if at[last]-at[last-1] <= 1 {
 					return at
 				}
 				return nil
 			})
-			check("triu", s, func(out ops.View) error { return ops.Triu(b.s, out, x.View, 2) }, dtype.FromBits(d, 0), func(at []int) []int {
+			check("triu", s, func(out ops.View) error { return indexops.Triu(b.s, out, x.View, 2) }, dtype.FromBits(d, 0), func(at []int) []int {
 				if at[last]-at[last-1] >= 2 {
 					return at
 				}
@@ -396,7 +398,7 @@ func (b *bench) rearrange(t *testing.T, d dtype.DType, kind int) {
 	}
 	b.cat(t, d, kind)
 	out := b.room(t, d, layout.Shape{2, 5, 6}, kind)
-	require.NoError(t, ops.Eye(b.s, out.View))
+	require.NoError(t, indexops.Eye(b.s, out.View))
 	for i, got := range b.read(t, out) {
 		require.Equal(t, dtype.FromFloat(d, truth(i%30/6 == i%6)), got)
 	}
@@ -405,27 +407,27 @@ func (b *bench) rearrange(t *testing.T, d dtype.DType, kind int) {
 // pads tries the modes of Pad with as much as they can add.
 func (b *bench) pads(s layout.Shape, x *value, check func(string, layout.Shape, func(ops.View) error, dtype.Scalar, func([]int) []int)) {
 	v := b.number(x.DType)
-	for mode, most := range map[ops.PadMode]int{ops.PadConstant: 9, ops.PadEdge: 9, ops.PadReflect: -1, ops.PadCircular: 0} {
+	for mode, most := range map[indexops.PadMode]int{indexops.PadConstant: 9, indexops.PadEdge: 9, indexops.PadReflect: -1, indexops.PadCircular: 0} {
 		to, pads := slices.Clone(s), make([][2]int, len(s))
 		for i, n := range s {
 			if most <= 0 {
 				pads[i] = [2]int{min(max(n+most, 0), 2), max(n+most, 0)}
-			} else if n > 0 || mode == ops.PadConstant {
+			} else if n > 0 || mode == indexops.PadConstant {
 				pads[i] = [2]int{i + 1, most}
 			}
 			to[i] += pads[i][0] + pads[i][1]
 		}
-		check(fmt.Sprint("pad ", mode, pads), to, func(out ops.View) error { return ops.Pad(b.s, out, x.View, pads, mode, v) }, v, func(at []int) []int {
+		check(fmt.Sprint("pad ", mode, pads), to, func(out ops.View) error { return indexops.Pad(b.s, out, x.View, pads, mode, v) }, v, func(at []int) []int {
 			at = slices.Clone(at)
 			for i, n := range s {
 				j := at[i] - pads[i][0]
 				switch {
 				case j >= 0 && j < n:
-				case mode == ops.PadConstant:
+				case mode == indexops.PadConstant:
 					return nil
-				case mode == ops.PadEdge:
+				case mode == indexops.PadEdge:
 					j = min(max(j, 0), n-1)
-				case mode == ops.PadCircular:
+				case mode == indexops.PadCircular:
 					j = (j + n) % n
 				case j < 0:
 					j = -j
@@ -448,7 +450,7 @@ func (b *bench) cat(t *testing.T, d dtype.DType, kind int) {
 		in, views = append(in, v), append(views, v.View)
 	}
 	out := b.room(t, d, layout.Shape{2, 44, 3}, kind)
-	require.NoError(t, ops.Cat(b.s, out.View, 1, views...))
+	require.NoError(t, indexops.Cat(b.s, out.View, 1, views...))
 	var want []dtype.Scalar
 	for i := range 2 {
 		for _, v := range in {
@@ -457,7 +459,7 @@ func (b *bench) cat(t *testing.T, d dtype.DType, kind int) {
 		}
 	}
 	require.NoError(t, compare(b.read(t, out), want, 0))
-	require.ErrorIs(t, ops.Cat(b.s, out.View, 0, views...), layout.ErrShape)
+	require.ErrorIs(t, indexops.Cat(b.s, out.View, 0, views...), layout.ErrShape)
 }
 
 // of puts numbers on the device, row-major.
@@ -493,7 +495,7 @@ func indexCases(t *testing.T, b *bench) {
 	max32 := float64(1<<32 - 1)
 	x := b.of(t, dtype.F32, layout.Shape{3, 2}, count(0, 6)...)
 	out := b.room(t, dtype.F32, layout.Shape{3, 2}, 0)
-	require.NoError(t, ops.IndexSelect(b.s, out.View, x.View, b.of(t, dtype.U32, layout.Shape{3}, max32, 2, max32).View, 0))
+	require.NoError(t, indexops.IndexSelect(b.s, out.View, x.View, b.of(t, dtype.U32, layout.Shape{3}, max32, 2, max32).View, 0))
 	b.wantNumbers(t, out, 0, 0, 4, 5, 0, 0)
 
 	ones := func(s layout.Shape) *value {
@@ -501,34 +503,34 @@ func indexCases(t *testing.T, b *bench) {
 	}
 	src := b.of(t, dtype.F32, layout.Shape{4, 3}, count(0, 12)...)
 	out = ones(layout.Shape{4, 2})
-	require.NoError(t, ops.IndexAdd(b.s, out.View, b.of(t, dtype.I64, layout.Shape{3}, 0, 1, 1).View, src.View, 1))
+	require.NoError(t, scatter.IndexAdd(b.s, out.View, b.of(t, dtype.I64, layout.Shape{3}, 0, 1, 1).View, src.View, 1))
 	b.wantNumbers(t, out, 1, 4, 4, 10, 7, 16, 10, 22)
 
 	longRows(t, b)
 
 	ids := b.of(t, dtype.U8, layout.Shape{4, 3}, 0, 1, 2, 3, 4, 0, 3, 3, 1, 2, 0, 4)
 	out = ones(layout.Shape{4, 5})
-	require.NoError(t, ops.ScatterAdd(b.s, out.View, ids.View, src.View, 1))
+	require.NoError(t, scatter.ScatterAdd(b.s, out.View, ids.View, src.View, 1))
 	b.wantNumbers(t, out, 1, 2, 3, 1, 1, 6, 1, 1, 4, 5, 1, 9, 1, 14, 1, 11, 1, 10, 1, 12)
 	out = ones(layout.Shape{4, 5})
-	require.NoError(t, ops.Scatter(b.s, out.View, ids.View, src.View, 1))
+	require.NoError(t, scatter.Scatter(b.s, out.View, ids.View, src.View, 1))
 	b.wantNumbers(t, out, 0, 1, 2, 1, 1, 5, 1, 1, 3, 4, 1, 8, 1, 7, 1, 10, 1, 9, 1, 11)
 
 	out = b.room(t, dtype.F32, layout.Shape{4, 1}, 0)
-	require.NoError(t, ops.Gather(b.s, out.View, src.View, b.of(t, dtype.U32, layout.Shape{4, 1}, 0, 2, 1, max32).View, 1))
+	require.NoError(t, indexops.Gather(b.s, out.View, src.View, b.of(t, dtype.U32, layout.Shape{4, 1}, 0, 2, 1, max32).View, 1))
 	b.wantNumbers(t, out, 0, 5, 7, 0)
 
 	hot := b.room(t, dtype.U8, layout.Shape{2, 2, 4}, 0)
-	require.NoError(t, ops.OneHot(b.s, hot.View, b.of(t, dtype.I64, layout.Shape{2, 2}, 0, 2, 1, -1).View, dtype.One(dtype.U8), dtype.Zero(dtype.U8)))
+	require.NoError(t, indexops.OneHot(b.s, hot.View, b.of(t, dtype.I64, layout.Shape{2, 2}, 0, 2, 1, -1).View, dtype.One(dtype.U8), dtype.Zero(dtype.U8)))
 	b.wantNumbers(t, hot, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0)
 
 	square := b.of(t, dtype.F32, layout.Shape{2, 2}, 1, 2, 3, 4)
 	padded := b.room(t, dtype.F32, layout.Shape{5, 2}, 0)
-	require.NoError(t, ops.Pad(b.s, padded.View, square.View, [][2]int{{1, 2}, {0, 0}}, ops.PadEdge, dtype.Scalar{}))
+	require.NoError(t, indexops.Pad(b.s, padded.View, square.View, [][2]int{{1, 2}, {0, 0}}, indexops.PadEdge, dtype.Scalar{}))
 	b.wantNumbers(t, padded, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4)
 
 	six := b.room(t, dtype.F32, layout.Shape{2, 3}, 0)
-	require.NoError(t, ops.Flip(b.s, six.View, b.of(t, dtype.F32, layout.Shape{2, 3}, count(0, 6)...).View, 0, 1))
+	require.NoError(t, indexops.Flip(b.s, six.View, b.of(t, dtype.F32, layout.Shape{2, 3}, count(0, 6)...).View, 0, 1))
 	b.wantNumbers(t, six, 5, 4, 3, 2, 1, 0)
 }
 
@@ -543,7 +545,7 @@ func longRows(t *testing.T, b *bench) {
 				want[int(to)*wide+i] += float64(k*wide + i)
 			}
 		}
-		require.NoError(t, ops.IndexAdd(b.s, out.View, b.of(t, dtype.U32, layout.Shape{5}, list...).View, src.View, 0))
+		require.NoError(t, scatter.IndexAdd(b.s, out.View, b.of(t, dtype.U32, layout.Shape{5}, list...).View, src.View, 0))
 		b.wantNumbers(t, out, want...)
 	}
 }
@@ -574,23 +576,23 @@ func outOfRange(t *testing.T, b *bench) {
 				require.NoError(t, b.s.Discard(out.Buf))
 				b.read(t, out) // nothing around the result has changed
 			}
-			check("gather", 8, rows, ops.Gather(b.s, rows.View, x.View, wide, 0))
-			check("index_select", 1, rows, ops.IndexSelect(b.s, rows.View, x.View, ids.View, 0))
-			check("embedding", 1, rows, ops.Embedding(b.s, rows.View, x.View, ids.View))
-			check("scatter", 8, target, ops.Scatter(b.s, target.View, wide, src.View, 0))
-			check("scatter_add", 8, target, ops.ScatterAdd(b.s, target.View, wide, src.View, 0))
-			check("index_add", 1, target, ops.IndexAdd(b.s, target.View, ids.View, src.View, 0))
+			check("gather", 8, rows, indexops.Gather(b.s, rows.View, x.View, wide, 0))
+			check("index_select", 1, rows, indexops.IndexSelect(b.s, rows.View, x.View, ids.View, 0))
+			check("embedding", 1, rows, indexops.Embedding(b.s, rows.View, x.View, ids.View))
+			check("scatter", 8, target, scatter.Scatter(b.s, target.View, wide, src.View, 0))
+			check("scatter_add", 8, target, scatter.ScatterAdd(b.s, target.View, wide, src.View, 0))
+			check("index_add", 1, target, scatter.IndexAdd(b.s, target.View, ids.View, src.View, 0))
 			places := b.room(t, dtype.I64, layout.Shape{3}, 0)
 			if i < -4 || i >= 4 {
-				check("index_put", 1, places, ops.FromEnd(b.s, places.View, ids.View, 4))
+				check("index_put", 1, places, indexops.FromEnd(b.s, places.View, ids.View, 4))
 			}
 			hot := b.room(t, dtype.F32, layout.Shape{3, 4}, 0)
-			check("one_hot", 1, hot, ops.OneHot(b.s, hot.View, ids.View, dtype.One(dtype.F32), dtype.Zero(dtype.F32)))
+			check("one_hot", 1, hot, indexops.OneHot(b.s, hot.View, ids.View, dtype.One(dtype.F32), dtype.Zero(dtype.F32)))
 			if i < 0 || i >= 32 {
 				out := b.room(t, dtype.F32, layout.Shape{3}, 0)
-				check("take", 1, out, ops.Take(b.s, out.View, x.View, ids.View))
+				check("take", 1, out, indexops.Take(b.s, out.View, x.View, ids.View))
 			}
-			require.NoError(t, ops.IndexSelect(b.s, rows.View, x.View, b.of(t, d, layout.Shape{3}, 3, 0, 1).View, 0))
+			require.NoError(t, indexops.IndexSelect(b.s, rows.View, x.View, b.of(t, d, layout.Shape{3}, 3, 0, 1).View, 0))
 			require.NoError(t, b.s.Sync(), "the device goes on")
 		}
 	}
@@ -601,21 +603,21 @@ func indexErrors(t *testing.T, b *bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
 	x, ids, floats := view(dtype.F32, 4, 8), view(dtype.I32, 3), view(dtype.F32, 3)
 	row, out := view(dtype.F32, 3), view(dtype.F32, 3, 8)
-	require.ErrorIs(t, ops.IndexSelect(b.s, out, x, floats, 0), ops.ErrDType)
-	require.ErrorIs(t, ops.IndexSelect(b.s, out, x, ids, 2), layout.ErrDim)
-	require.ErrorIs(t, ops.IndexSelect(b.s, x, x, ids, 0), layout.ErrShape)
-	require.ErrorIs(t, ops.IndexSelect(b.s, view(dtype.F64, 3, 8), x, ids, 0), ops.ErrDType)
-	require.ErrorIs(t, ops.Gather(b.s, row, x, ids, 0), layout.ErrRank)
-	require.ErrorIs(t, ops.Gather(b.s, view(dtype.F32, 5, 9), x, view(dtype.I32, 5, 9), 0), layout.ErrShape)
-	require.ErrorIs(t, ops.Scatter(b.s, x, view(dtype.I32, 3, 7), out, 0), layout.ErrShape)
-	require.ErrorIs(t, ops.IndexAdd(b.s, x, view(dtype.I32, 4), out, 0), layout.ErrShape)
-	require.ErrorIs(t, ops.Embedding(b.s, out, row, ids), layout.ErrRank)
-	require.ErrorIs(t, ops.Take(b.s, row, x, floats), ops.ErrDType)
-	require.ErrorIs(t, ops.OneHot(b.s, out, view(dtype.I32, 4), dtype.Scalar{}, dtype.Scalar{}), layout.ErrShape)
-	require.ErrorIs(t, ops.Flip(b.s, x, x, 0, 0), layout.ErrDuplicate)
-	require.ErrorIs(t, ops.Repeat(b.s, x, x, 1), layout.ErrRank)
-	require.ErrorIs(t, ops.Pad(b.s, view(dtype.F32, 8, 8), x, [][2]int{{4, 0}, {0, 0}}, ops.PadReflect, dtype.Scalar{}), layout.ErrNarrow)
-	require.ErrorIs(t, ops.Tril(b.s, row, row, 0), layout.ErrRank)
-	_, err := ops.Select(b.s, ops.View{DType: dtype.F4})
+	require.ErrorIs(t, indexops.IndexSelect(b.s, out, x, floats, 0), ops.ErrDType)
+	require.ErrorIs(t, indexops.IndexSelect(b.s, out, x, ids, 2), layout.ErrDim)
+	require.ErrorIs(t, indexops.IndexSelect(b.s, x, x, ids, 0), layout.ErrShape)
+	require.ErrorIs(t, indexops.IndexSelect(b.s, view(dtype.F64, 3, 8), x, ids, 0), ops.ErrDType)
+	require.ErrorIs(t, indexops.Gather(b.s, row, x, ids, 0), layout.ErrRank)
+	require.ErrorIs(t, indexops.Gather(b.s, view(dtype.F32, 5, 9), x, view(dtype.I32, 5, 9), 0), layout.ErrShape)
+	require.ErrorIs(t, scatter.Scatter(b.s, x, view(dtype.I32, 3, 7), out, 0), layout.ErrShape)
+	require.ErrorIs(t, scatter.IndexAdd(b.s, x, view(dtype.I32, 4), out, 0), layout.ErrShape)
+	require.ErrorIs(t, indexops.Embedding(b.s, out, row, ids), layout.ErrRank)
+	require.ErrorIs(t, indexops.Take(b.s, row, x, floats), ops.ErrDType)
+	require.ErrorIs(t, indexops.OneHot(b.s, out, view(dtype.I32, 4), dtype.Scalar{}, dtype.Scalar{}), layout.ErrShape)
+	require.ErrorIs(t, indexops.Flip(b.s, x, x, 0, 0), layout.ErrDuplicate)
+	require.ErrorIs(t, indexops.Repeat(b.s, x, x, 1), layout.ErrRank)
+	require.ErrorIs(t, indexops.Pad(b.s, view(dtype.F32, 8, 8), x, [][2]int{{4, 0}, {0, 0}}, indexops.PadReflect, dtype.Scalar{}), layout.ErrNarrow)
+	require.ErrorIs(t, indexops.Tril(b.s, row, row, 0), layout.ErrRank)
+	_, err := indexops.Select(b.s, ops.View{DType: dtype.F4})
 	require.ErrorIs(t, err, ops.ErrDType)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/linalg"
 )
 
 // linear tests factors of matrices and systems of equations.
@@ -123,7 +124,7 @@ func (b *bench) cholesky(t *testing.T, d dtype.DType, kind int) {
 	t.Helper()
 	for _, s := range []layout.Shape{{1, 1, 1}, {3, 5, 5}, {2, 40, 40}, {0, 3, 3}} {
 		a := b.drawn(t, d, s, kind, float64(2*s[1]))
-		require.NoError(t, ops.Cholesky(b.s, a.View))
+		require.NoError(t, linalg.Cholesky(b.s, a.View))
 		got := b.read(t, a)
 		for n := range s[0] {
 			was, is := matrix(a.want, s, n), matrix(got, s, n)
@@ -154,7 +155,7 @@ func (b *bench) triangular(t *testing.T, d dtype.DType, kind int) {
 				b.change(t, a, func(_ int, x float64) float64 { return x / float64(s[1]) })
 			}
 			x := b.drawn(t, d, s, kind+way, 0)
-			require.NoError(t, ops.SolveTriangular(b.s, x.View, a.View, up, ones))
+			require.NoError(t, linalg.SolveTriangular(b.s, x.View, a.View, up, ones))
 			got := b.read(t, x)
 			for n := range s[0] {
 				matrix(a.want, a.Layout.Shape(), n).part(ones, keep).times(matrix(got, s, n)).close(t, matrix(x.want, s, n), d, "product")
@@ -170,7 +171,7 @@ func (b *bench) lu(t *testing.T, d dtype.DType, kind int) {
 		row := -1
 		order := b.value(t, dtype.I64, layout.Contiguous(s[:2]), func() dtype.Scalar { row++; return dtype.FromInt(dtype.I64, int64(row%s[1])) })
 		sign := b.value(t, d, layout.Contiguous(s[:1]), func() dtype.Scalar { return dtype.One(d) })
-		require.NoError(t, ops.LU(b.s, a.View, order.View, sign.View))
+		require.NoError(t, linalg.LU(b.s, a.View, order.View, sign.View))
 		got, rows, signs := b.read(t, a), b.read(t, order), b.read(t, sign)
 		for n := range s[0] {
 			was, is := matrix(a.want, s, n), matrix(got, s, n)
@@ -204,7 +205,7 @@ func (b *bench) householder(t *testing.T, d dtype.DType, kind int) {
 	for _, s := range []layout.Shape{{1, 1, 1}, {3, 5, 4}, {2, 70, 32}, {2, 3, 0}} {
 		a := b.drawn(t, d, s, kind, 0)
 		tau := b.room(t, d, layout.Shape{s[0], s[2]}, kind)
-		require.NoError(t, ops.Householder(b.s, a.View, tau.View))
+		require.NoError(t, linalg.Householder(b.s, a.View, tau.View))
 		got, f := b.read(t, a), b.read(t, tau)
 		square := layout.Shape{s[0], s[2], s[2]}
 		products := b.value(t, d, layout.Contiguous(square), func() dtype.Scalar { return dtype.Zero(d) })
@@ -216,7 +217,7 @@ func (b *bench) householder(t *testing.T, d dtype.DType, kind int) {
 			}
 		}
 		b.store(t, products)
-		require.NoError(t, ops.Compact(b.s, c.View, products.View, b.of(t, d, tau.Layout.Shape(), floatsOf(f)...).View))
+		require.NoError(t, linalg.Compact(b.s, c.View, products.View, b.of(t, d, tau.Layout.Shape(), floatsOf(f)...).View))
 		cs := b.read(t, c)
 		for n := range s[0] {
 			is := matrix(got, s, n)
@@ -251,23 +252,23 @@ func linearErrors(t *testing.T, b *bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
 	f, h := dtype.F32, dtype.F16
 	a := view(f, 2, 3, 3)
-	require.ErrorIs(t, ops.Cholesky(b.s, view(f, 3, 3)), layout.ErrRank)
-	require.ErrorIs(t, ops.Cholesky(b.s, view(f, 2, 3, 4)), layout.ErrShape)
-	require.ErrorIs(t, ops.Cholesky(b.s, view(h, 2, 3, 3)), ops.ErrDType)
-	require.ErrorIs(t, ops.SolveTriangular(b.s, view(f, 3, 3), a, false, false), layout.ErrRank)
-	require.ErrorIs(t, ops.SolveTriangular(b.s, view(f, 2, 4, 3), a, false, false), layout.ErrShape)
-	require.ErrorIs(t, ops.SolveTriangular(b.s, view(h, 2, 3, 3), a, false, false), ops.ErrDType)
+	require.ErrorIs(t, linalg.Cholesky(b.s, view(f, 3, 3)), layout.ErrRank)
+	require.ErrorIs(t, linalg.Cholesky(b.s, view(f, 2, 3, 4)), layout.ErrShape)
+	require.ErrorIs(t, linalg.Cholesky(b.s, view(h, 2, 3, 3)), ops.ErrDType)
+	require.ErrorIs(t, linalg.SolveTriangular(b.s, view(f, 3, 3), a, false, false), layout.ErrRank)
+	require.ErrorIs(t, linalg.SolveTriangular(b.s, view(f, 2, 4, 3), a, false, false), layout.ErrShape)
+	require.ErrorIs(t, linalg.SolveTriangular(b.s, view(h, 2, 3, 3), a, false, false), ops.ErrDType)
 	order, sign := view(dtype.I64, 2, 3), view(f, 2)
-	require.ErrorIs(t, ops.LU(b.s, view(f, 3, 3), order, sign), layout.ErrRank)
-	require.ErrorIs(t, ops.LU(b.s, view(f, 2, 3, 4), order, sign), layout.ErrShape)
-	require.ErrorIs(t, ops.LU(b.s, a, view(dtype.I64, 2, 2), sign), layout.ErrShape)
-	require.ErrorIs(t, ops.LU(b.s, a, view(dtype.I32, 2, 3), sign), ops.ErrDType)
-	require.ErrorIs(t, ops.LU(b.s, a, order, view(h, 2)), ops.ErrDType)
-	require.ErrorIs(t, ops.Householder(b.s, view(f, 3, 3), view(f, 3)), layout.ErrRank)
-	require.ErrorIs(t, ops.Householder(b.s, view(f, 2, 3, 4), view(f, 2, 4)), layout.ErrShape)
-	require.ErrorIs(t, ops.Householder(b.s, a, view(f, 2, 2)), layout.ErrShape)
-	require.ErrorIs(t, ops.Householder(b.s, a, view(h, 2, 3)), ops.ErrDType)
-	require.ErrorIs(t, ops.Compact(b.s, view(f, 3, 3), a, view(f, 2, 3)), layout.ErrRank)
-	require.ErrorIs(t, ops.Compact(b.s, a, a, view(f, 2, 2)), layout.ErrShape)
-	require.ErrorIs(t, ops.Compact(b.s, a, view(h, 2, 3, 3), view(f, 2, 3)), ops.ErrDType)
+	require.ErrorIs(t, linalg.LU(b.s, view(f, 3, 3), order, sign), layout.ErrRank)
+	require.ErrorIs(t, linalg.LU(b.s, view(f, 2, 3, 4), order, sign), layout.ErrShape)
+	require.ErrorIs(t, linalg.LU(b.s, a, view(dtype.I64, 2, 2), sign), layout.ErrShape)
+	require.ErrorIs(t, linalg.LU(b.s, a, view(dtype.I32, 2, 3), sign), ops.ErrDType)
+	require.ErrorIs(t, linalg.LU(b.s, a, order, view(h, 2)), ops.ErrDType)
+	require.ErrorIs(t, linalg.Householder(b.s, view(f, 3, 3), view(f, 3)), layout.ErrRank)
+	require.ErrorIs(t, linalg.Householder(b.s, view(f, 2, 3, 4), view(f, 2, 4)), layout.ErrShape)
+	require.ErrorIs(t, linalg.Householder(b.s, a, view(f, 2, 2)), layout.ErrShape)
+	require.ErrorIs(t, linalg.Householder(b.s, a, view(h, 2, 3)), ops.ErrDType)
+	require.ErrorIs(t, linalg.Compact(b.s, view(f, 3, 3), a, view(f, 2, 3)), layout.ErrRank)
+	require.ErrorIs(t, linalg.Compact(b.s, a, a, view(f, 2, 2)), layout.ErrShape)
+	require.ErrorIs(t, linalg.Compact(b.s, a, view(h, 2, 3, 3), view(f, 2, 3)), ops.ErrDType)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	elementwiseops "github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -94,7 +95,7 @@ func (b *bench) turns(t *testing.T, d dtype.DType, shape [3]int) {
 	to, err := layout.New(layout.Shape{n, cols, rows}, []int{rows * cols, rows, 1}, 16-guard)
 	require.NoError(t, err)
 	x, out := b.value(t, d, from, func() dtype.Scalar { return b.number(d) }), b.result(t, d, to)
-	require.NoError(t, ops.Copy(b.s, out.View, x.View))
+	require.NoError(t, elementwiseops.Copy(b.s, out.View, x.View))
 	for i, got := range b.read(t, out) {
 		if got != x.want[i] {
 			t.Fatalf("%v of %v: element %d is %v, want %v", d, shape, i, got, x.want[i])
@@ -111,14 +112,14 @@ func (b *bench) addsAndChooses(t *testing.T, d dtype.DType, lx, ly, lo layout.La
 	t.Helper()
 	x, y := b.value(t, d, lx, b.small(d)), b.value(t, d, ly, b.small(d))
 	out := b.result(t, d, lo)
-	require.NoError(t, ops.Add.Run(b.s, out.View, []ops.View{x.View, y.View}))
+	require.NoError(t, elementwiseops.Add.Run(b.s, out.View, []ops.View{x.View, y.View}))
 	for i, got := range b.read(t, out) {
 		if want := dtype.FromInt(d, x.want[i].Int()+y.want[i].Int()); got != want {
 			t.Fatalf("%s of %v and %v to %v: element %d is %v, want %v", d, lx, ly, lo, i, got, want)
 		}
 	}
 	mask := b.value(t, dtype.U8, ly, func() dtype.Scalar { return dtype.FromInt(dtype.U8, int64(b.rng.IntN(2))) })
-	require.NoError(t, ops.Where(b.s, out.View, mask.View, x.View, y.View))
+	require.NoError(t, elementwiseops.Where(b.s, out.View, mask.View, x.View, y.View))
 	for i, got := range b.read(t, out) {
 		want := y.want[i]
 		if mask.want[i].Int() != 0 {
@@ -135,7 +136,7 @@ func (b *bench) inPlace(t *testing.T, d dtype.DType, n int) {
 	t.Helper()
 	l := placed(t, 1, n, n, 1, 16)
 	x, y := b.value(t, d, l, b.small(d)), b.value(t, d, l, b.small(d))
-	require.NoError(t, ops.Add.Run(b.s, x.View, []ops.View{x.View, y.View}))
+	require.NoError(t, elementwiseops.Add.Run(b.s, x.View, []ops.View{x.View, y.View}))
 	for i, got := range b.read(t, x) {
 		if want := dtype.FromInt(d, x.want[i].Int()+y.want[i].Int()); got != want {
 			t.Fatalf("%s: element %d is %v, want %v", d, i, got, want)
@@ -146,7 +147,7 @@ func (b *bench) inPlace(t *testing.T, d dtype.DType, n int) {
 func (b *bench) casts(t *testing.T, from, to dtype.DType, n int) {
 	t.Helper()
 	x, out := b.value(t, from, placed(t, 1, n, n, 1, 16), b.small(from)), b.result(t, to, placed(t, 1, n, n, 1, 16))
-	require.NoError(t, ops.Copy(b.s, out.View, x.View))
+	require.NoError(t, elementwiseops.Copy(b.s, out.View, x.View))
 	for i, got := range b.read(t, out) {
 		if want := x.want[i].Convert(to); got != want {
 			t.Fatalf("%s to %s: element %d is %v, want %v", from, to, i, got, want)

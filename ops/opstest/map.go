@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	elementwiseops "github.com/gokiln/kiln/ops/elementwise"
 )
 
 //go:embed map.go
@@ -59,13 +60,13 @@ func mapped(t *testing.T, b *bench) {
 			}, d, d, d, d, d)
 		}, "%v/%v", small[k%len(small)], shapes[k])
 	}
-	_, err := ops.MapOf(map2).Result(dtype.F32, dtype.F32)
-	require.ErrorIs(t, err, ops.ErrFunction)
-	_, err = ops.MapOf(map2).Result(dtype.F32)
-	require.ErrorIs(t, err, ops.ErrFunction)
-	_, err = ops.MapOf(func(string) string { return "" }).Result(dtype.F32)
-	require.ErrorIs(t, err, ops.ErrFunction)
-	got, err := ops.MapOf(map4).Result(dtype.F16, dtype.F16, dtype.BF16, dtype.F16)
+	_, err := elementwiseops.MapOf(map2).Result(dtype.F32, dtype.F32)
+	require.ErrorIs(t, err, elementwiseops.ErrFunction)
+	_, err = elementwiseops.MapOf(map2).Result(dtype.F32)
+	require.ErrorIs(t, err, elementwiseops.ErrFunction)
+	_, err = elementwiseops.MapOf(func(string) string { return "" }).Result(dtype.F32)
+	require.ErrorIs(t, err, elementwiseops.ErrFunction)
+	got, err := elementwiseops.MapOf(map4).Result(dtype.F16, dtype.F16, dtype.BF16, dtype.F16)
 	require.NoError(t, err)
 	require.Equal(t, dtype.F32, got)
 }
@@ -92,7 +93,7 @@ func at(list []*value, i int) []dtype.Scalar {
 func (b *bench) maps(t *testing.T, k int, f any, gives dtype.DType, want func([]dtype.Scalar) dtype.Scalar, types ...dtype.DType) {
 	t.Helper()
 	list, views := b.operands(t, k, types)
-	m := ops.MapOf(f)
+	m := elementwiseops.MapOf(f)
 	got, err := m.Result(types...)
 	require.NoError(t, err)
 	require.Equal(t, gives, got)
@@ -109,7 +110,7 @@ func (b *bench) slopes(t *testing.T, k int, f any, want func([]dtype.Scalar) []f
 	list, views := b.operands(t, k, types)
 	for which := range len(types) - 1 {
 		out := b.result(t, types[0], layoutOf(t, kinds[(k+1)%4], shapes[k]))
-		require.NoError(t, ops.MapOf(f).Slope(b.s, out.View, views[0], views[1:], which))
+		require.NoError(t, elementwiseops.MapOf(f).Slope(b.s, out.View, views[0], views[1:], which))
 		for i, got := range b.read(t, out) {
 			x := at(list, i)
 			require.NoError(t, near(got, dtype.FromFloat(types[0], float64(float32(x[0].Float())*want(x[1:])[which])), 0), "%v", x)

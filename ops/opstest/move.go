@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	elementwiseops "github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/ops/layout"
 )
 
@@ -30,8 +31,8 @@ func move(t *testing.T, b *bench) {
 			b.part(t, func(t *testing.T, b *bench) { b.fill(t, d) }, "Fill/%v", d)
 		}
 	}
-	require.ErrorIs(t, ops.Where(b.s, ops.View{DType: dtype.F32}, ops.View{DType: dtype.F32}, ops.View{}, ops.View{}), ops.ErrDType)
-	require.ErrorIs(t, ops.Fill(b.s, ops.View{DType: dtype.F4}, dtype.Scalar{}), ops.ErrDType)
+	require.ErrorIs(t, elementwiseops.Where(b.s, ops.View{DType: dtype.F32}, ops.View{DType: dtype.F32}, ops.View{}, ops.View{}), ops.ErrDType)
+	require.ErrorIs(t, elementwiseops.Fill(b.s, ops.View{DType: dtype.F4}, dtype.Scalar{}), ops.ErrDType)
 }
 
 func (b *bench) cast(t *testing.T, from, to dtype.DType, n int) {
@@ -39,7 +40,7 @@ func (b *bench) cast(t *testing.T, from, to dtype.DType, n int) {
 	s := shapes[n%len(shapes)]
 	x := b.value(t, from, layoutOf(t, kinds[n%len(kinds)], s), func() dtype.Scalar { return b.number(from) })
 	out := b.result(t, to, layoutOf(t, kinds[n/len(kinds)%4], s))
-	require.NoError(t, ops.Copy(b.s, out.View, x.View))
+	require.NoError(t, elementwiseops.Copy(b.s, out.View, x.View))
 	for i, got := range b.read(t, out) {
 		want := x.want[i].Convert(to)
 		require.NoError(t, near(got, want, 0), "%v of type %v to %v", x.want[i], from, to)
@@ -54,7 +55,7 @@ func (b *bench) where(t *testing.T, mask, d dtype.DType, kind int) {
 		x := b.value(t, d, l(1), func() dtype.Scalar { return b.number(d) })
 		y := b.value(t, d, l(2), func() dtype.Scalar { return b.number(d) })
 		out := b.result(t, d, layoutOf(t, kinds[k%4], s))
-		require.NoError(t, ops.Where(b.s, out.View, cond.View, x.View, y.View))
+		require.NoError(t, elementwiseops.Where(b.s, out.View, cond.View, x.View, y.View))
 		for i, got := range b.read(t, out) {
 			want := y.want[i]
 			if cond.want[i].Int() != 0 {
@@ -69,13 +70,13 @@ func (b *bench) fill(t *testing.T, d dtype.DType) {
 	t.Helper()
 	for k, s := range shapes {
 		out := b.result(t, d, layoutOf(t, kinds[k%4], s))
-		require.NoError(t, ops.Fill(b.s, out.View, dtype.FromFloat(d, 42)))
+		require.NoError(t, elementwiseops.Fill(b.s, out.View, dtype.FromFloat(d, 42)))
 		for _, got := range b.read(t, out) {
 			require.Equal(t, dtype.FromFloat(d, 42), got)
 		}
 	}
 	out := b.result(t, d, layout.Contiguous(layout.Shape{100}))
-	require.NoError(t, ops.Arange(b.s, out.View, dtype.FromInt(d, 3), dtype.FromInt(d, 2)))
+	require.NoError(t, elementwiseops.Arange(b.s, out.View, dtype.FromInt(d, 3), dtype.FromInt(d, 2)))
 	for i, got := range b.read(t, out) {
 		require.Equal(t, dtype.FromInt(d, 3+2*int64(i)), got)
 	}
@@ -97,7 +98,7 @@ func (b *bench) turned(t *testing.T) {
 			x := b.value(t, d, l, func() dtype.Scalar { return b.number(d) })
 			for _, kind := range []string{"dense", "narrowed"} {
 				out := b.result(t, d, layoutOf(t, kind, l.Shape()))
-				require.NoError(t, ops.Copy(b.s, out.View, x.View))
+				require.NoError(t, elementwiseops.Copy(b.s, out.View, x.View))
 				require.Equal(t, x.want, b.read(t, out), "%v of %v by %v", d, c.shape, c.order)
 			}
 		}

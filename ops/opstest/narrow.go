@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/scatter"
 )
 
 // narrow tests that scatters of types below 32 bits are computed in F32 and rounded once: of
@@ -25,22 +26,22 @@ func narrow(t *testing.T, b *bench) {
 // dimension 0 of out.
 type narrowScatter struct {
 	name string
-	by   *ops.ScatterBy
+	by   *scatter.ScatterBy
 	run  func(b *bench, out, ids, src ops.View) error
 }
 
 func narrowScatterWays() (ways []narrowScatter) {
-	ways = append(ways, narrowScatter{"index_add", ops.ScatterSum, func(b *bench, out, ids, src ops.View) error {
+	ways = append(ways, narrowScatter{"index_add", scatter.ScatterSum, func(b *bench, out, ids, src ops.View) error {
 		line, err := ids.Layout.Index(1, 0)
 		if err != nil {
 			return err
 		}
 		ids.Layout = line
-		return ops.IndexAdd(b.s, out, ids, src, 0)
+		return scatter.IndexAdd(b.s, out, ids, src, 0)
 	}})
-	for _, by := range []*ops.ScatterBy{ops.ScatterSum, ops.ScatterMean, ops.ScatterProd} {
+	for _, by := range []*scatter.ScatterBy{scatter.ScatterSum, scatter.ScatterMean, scatter.ScatterProd} {
 		ways = append(ways, narrowScatter{by.Name(), by, func(b *bench, out, ids, src ops.View) error {
-			return ops.ScatterReduce(b.s, by, out, ids, src, 0, true)
+			return scatter.ScatterReduce(b.s, by, out, ids, src, 0, true)
 		}})
 	}
 	return ways
@@ -50,10 +51,10 @@ func (b *bench) narrowScatters(t *testing.T, d dtype.DType) {
 	t.Helper()
 	const ids, wide = 1400, 3
 	least := math.Exp2(-float64(map[dtype.DType]int{dtype.F16: 10, dtype.BF16: 7, dtype.F8E4M3: 3, dtype.F8E5M2: 2}[d]))
-	draws := map[string]func(way *ops.ScatterBy) float64{
-		"ones": func(*ops.ScatterBy) float64 { return 1 },
-		"random": func(by *ops.ScatterBy) float64 {
-			if by == ops.ScatterProd {
+	draws := map[string]func(way *scatter.ScatterBy) float64{
+		"ones": func(*scatter.ScatterBy) float64 { return 1 },
+		"random": func(by *scatter.ScatterBy) float64 {
+			if by == scatter.ScatterProd {
 				return 1 + least*float64(b.rng.IntN(2)) // below the largest number, and never exact
 			}
 			return b.rng.Float64() - 0.25
@@ -67,7 +68,7 @@ func (b *bench) narrowScatters(t *testing.T, d dtype.DType) {
 				at, err := layout.Contiguous(layout.Shape{ids, 1}).BroadcastTo(layout.Shape{ids, wide})
 				require.NoError(t, err)
 				last := ids
-				if way.by == ops.ScatterProd {
+				if way.by == scatter.ScatterProd {
 					last = 16 // factors of one place
 				}
 				id := func(i int) int {

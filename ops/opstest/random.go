@@ -10,6 +10,7 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	randomops "github.com/gokiln/kiln/ops/random"
 )
 
 // philox is Philox4x32-10, written from the paper.
@@ -38,11 +39,11 @@ func random(t *testing.T, b *bench) {
 			}
 			b.part(t, func(t *testing.T, b *bench) {
 				out := b.result(t, d, layout.Contiguous(layout.Shape{n}))
-				require.NoError(t, ops.Uniform.Run(b.s, out.View, key, first, dtype.New(-1.0), dtype.New(3.0)))
+				require.NoError(t, randomops.Uniform.Run(b.s, out.View, key, first, dtype.New(-1.0), dtype.New(3.0)))
 				for i, got := range b.read(t, out) {
-					counter := uint64(first + i/ops.PerCounter)
+					counter := uint64(first + i/randomops.PerCounter)
 					word := func(sequence uint32) uint32 {
-						return philox([4]uint32{uint32(counter), uint32(counter >> 32), sequence}, [2]uint32{key & 0xffffffff, key >> 32})[i%ops.PerCounter]
+						return philox([4]uint32{uint32(counter), uint32(counter >> 32), sequence}, [2]uint32{key & 0xffffffff, key >> 32})[i%randomops.PerCounter]
 					}
 					u := float64(word(0)>>8) * 0x1p-24
 					if d == dtype.F64 {
@@ -60,13 +61,13 @@ func random(t *testing.T, b *bench) {
 		}
 	}
 	t.Run("Bits", func(t *testing.T) { b.randomBits(t) })
-	require.ErrorIs(t, ops.Normal.Run(b.s, ops.View{DType: dtype.I32}, 0, 0, dtype.Scalar{}, dtype.Scalar{}), ops.ErrDType)
+	require.ErrorIs(t, randomops.Normal.Run(b.s, ops.View{DType: dtype.I32}, 0, 0, dtype.Scalar{}, dtype.Scalar{}), ops.ErrDType)
 }
 
 func (b *bench) normal(t *testing.T, d dtype.DType, n int) {
 	t.Helper()
 	out := b.result(t, d, layout.Contiguous(layout.Shape{n}))
-	require.NoError(t, ops.Normal.Run(b.s, out.View, 1, 2, dtype.New(5.0), dtype.New(2.0)))
+	require.NoError(t, randomops.Normal.Run(b.s, out.View, 1, 2, dtype.New(5.0), dtype.New(2.0)))
 	var sum, squares float64
 	for _, x := range b.read(t, out) {
 		sum += x.Float()
@@ -96,7 +97,7 @@ func (b *bench) randomBits(t *testing.T) {
 			continue
 		}
 		var sums [2]uint64
-		for i, r := range []*ops.Random{ops.Uniform, ops.Normal} {
+		for i, r := range []*randomops.Random{randomops.Uniform, randomops.Normal} {
 			out := b.result(t, d, layout.Contiguous(layout.Shape{5000}))
 			require.NoError(t, r.Run(b.s, out.View, 42, 7, dtype.New(-1.5), dtype.New(2.5)))
 			h := fnv.New64()

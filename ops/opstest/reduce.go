@@ -10,6 +10,7 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	rowsops "github.com/gokiln/kiln/ops/rows"
 )
 
 // folded is what a reduction gives for elements that are floating-point numbers, and how
@@ -136,7 +137,7 @@ var largeFolds = []fold{
 
 func reduce(t *testing.T, b *bench) {
 	n := 0
-	for _, r := range ops.Reductions() {
+	for _, r := range rowsops.Reductions() {
 		form := r.Name()
 		if wide(r) {
 			form += " wide"
@@ -162,10 +163,10 @@ func reduce(t *testing.T, b *bench) {
 		b.part(t, func(t *testing.T, b *bench) {
 			for k := range kinds {
 				if f.shape.Count() < 5000 {
-					b.reduce(t, ops.Sum, reduced["sum"], dtype.F32, f, k)
+					b.reduce(t, rowsops.Sum, reduced["sum"], dtype.F32, f, k)
 				}
 			}
-			b.reduce(t, ops.ArgMax, reduced["argmax"], dtype.F32, f, i)
+			b.reduce(t, rowsops.ArgMax, reduced["argmax"], dtype.F32, f, i)
 		}, "Layouts/%v", f)
 	}
 	t.Run("Special", b.specialFolds)
@@ -174,7 +175,7 @@ func reduce(t *testing.T, b *bench) {
 }
 
 // wide reports whether a reduction gives I64 of integers.
-func wide(r *ops.Reduction) bool { return r.Takes(dtype.U8) && r.Result(dtype.U8) == dtype.I64 }
+func wide(r *rowsops.Reduction) bool { return r.Takes(dtype.U8) && r.Result(dtype.U8) == dtype.I64 }
 
 // along returns the shape of a result without dims, and for each of its elements the
 // indices of those of the operand, in row-major order.
@@ -220,7 +221,7 @@ func (b *bench) positive(d dtype.DType) dtype.Scalar {
 }
 
 // reduce tests a reduction of an operand in one of the kinds of layouts.
-func (b *bench) reduce(t *testing.T, r *ops.Reduction, ref folded, d dtype.DType, f fold, kind int) {
+func (b *bench) reduce(t *testing.T, r *rowsops.Reduction, ref folded, d dtype.DType, f fold, kind int) {
 	t.Helper()
 	draw := b.moderate
 	if r.Name() == "prod" {
@@ -234,7 +235,7 @@ func (b *bench) reduce(t *testing.T, r *ops.Reduction, ref folded, d dtype.DType
 }
 
 // folded compares the result of a reduction.
-func (b *bench) folded(t *testing.T, r *ops.Reduction, ref folded, out, x *value, rows [][]int) {
+func (b *bench) folded(t *testing.T, r *rowsops.Reduction, ref folded, out, x *value, rows [][]int) {
 	t.Helper()
 	for i, got := range b.read(t, out) {
 		row := make([]dtype.Scalar, len(rows[i]))
@@ -302,15 +303,15 @@ func (b *bench) specialFolds(t *testing.T) {
 	}
 	v := b.numbers(t, dtype.F32, layout.Shape{n}, x...)
 	out := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{}))
-	require.NoError(t, ops.Var.Run(b.s, out.View, v.View, []int{0}))
+	require.NoError(t, rowsops.Var.Run(b.s, out.View, v.View, []int{0}))
 	require.InEpsilon(t, float64(n)*float64(n+1)/12, b.read(t, out)[0].Float(), 1e-4)
-	require.NoError(t, ops.Var.RunCorrected(b.s, out.View, v.View, []int{0}, 0))
+	require.NoError(t, rowsops.Var.RunCorrected(b.s, out.View, v.View, []int{0}, 0))
 	require.InEpsilon(t, float64(n-1)*float64(n+1)/12, b.read(t, out)[0].Float(), 1e-4)
 }
 
-func (b *bench) reduction(t *testing.T, name string) *ops.Reduction {
+func (b *bench) reduction(t *testing.T, name string) *rowsops.Reduction {
 	t.Helper()
-	for _, r := range ops.Reductions() {
+	for _, r := range rowsops.Reductions() {
 		if r.Name() == name {
 			return r
 		}
@@ -336,23 +337,23 @@ func (b *bench) emptyFolds(t *testing.T) {
 			require.NoError(t, near(got, dtype.FromFloat(dtype.F32, want), 0), name)
 		}
 	}
-	require.ErrorIs(t, ops.Max.Run(b.s, out.View, x.View, []int{1}), ops.ErrEmpty)
+	require.ErrorIs(t, rowsops.Max.Run(b.s, out.View, x.View, []int{1}), ops.ErrEmpty)
 	none := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{0}))
-	require.NoError(t, ops.Max.Run(b.s, none.View, x.View, []int{0}))
-	require.ErrorIs(t, ops.Sum.Run(b.s, out.View, x.View, []int{2}), layout.ErrDim)
-	require.ErrorIs(t, ops.Sum.Run(b.s, out.View, x.View, []int{1, -1}), layout.ErrDuplicate)
-	require.ErrorIs(t, ops.Sum.Run(b.s, out.View, x.View, []int{0}), layout.ErrShape)
-	require.ErrorIs(t, ops.ArgMax.Run(b.s, out.View, x.View, []int{1}), ops.ErrDType)
+	require.NoError(t, rowsops.Max.Run(b.s, none.View, x.View, []int{0}))
+	require.ErrorIs(t, rowsops.Sum.Run(b.s, out.View, x.View, []int{2}), layout.ErrDim)
+	require.ErrorIs(t, rowsops.Sum.Run(b.s, out.View, x.View, []int{1, -1}), layout.ErrDuplicate)
+	require.ErrorIs(t, rowsops.Sum.Run(b.s, out.View, x.View, []int{0}), layout.ErrShape)
+	require.ErrorIs(t, rowsops.ArgMax.Run(b.s, out.View, x.View, []int{1}), ops.ErrDType)
 	// Many dimensions are fine as long as they can be joined.
 	twos := layout.Shape{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}
 	deep := b.numbers(t, dtype.F32, twos, 1)
 	sums := b.result(t, dtype.F32, layout.Contiguous(twos[1:]))
-	require.NoError(t, ops.Sum.Run(b.s, sums.View, deep.View, []int{0}))
+	require.NoError(t, rowsops.Sum.Run(b.s, sums.View, deep.View, []int{0}))
 	require.Equal(t, 2.0, b.read(t, sums)[77].Float())
 	sums = b.result(t, dtype.F32, layout.Contiguous(twos[9:]))
-	require.ErrorIs(t, ops.Sum.Run(b.s, sums.View, deep.View, []int{0, 2, 4, 6, 8, 10, 12, 14, 16}), layout.ErrRank)
+	require.ErrorIs(t, rowsops.Sum.Run(b.s, sums.View, deep.View, []int{0, 2, 4, 6, 8, 10, 12, 14, 16}), layout.ErrRank)
 	one := b.numbers(t, dtype.F32, layout.Shape{3, 1}, 1, 2, 3)
-	require.NoError(t, ops.Var.Run(b.s, out.View, one.View, []int{1}))
+	require.NoError(t, rowsops.Var.Run(b.s, out.View, one.View, []int{1}))
 	require.True(t, math.IsNaN(b.read(t, out)[0].Float()), "variance of one element")
 }
 
@@ -364,25 +365,25 @@ func (b *bench) foldCases(t *testing.T) {
 	pair := b.numbers(t, dtype.F32, layout.Shape{2, 2}, 3, 4, 0, 0)
 	for _, c := range []struct {
 		number int // of the case
-		r      *ops.Reduction
+		r      *rowsops.Reduction
 		x      *value
 		dims   []int
 		want   []float64
 		within float64
 	}{
-		{33, ops.Sum, cube, []int{2}, []float64{8, 15, 10, 18}, 0},
-		{33, ops.Sum, cube, []int{0}, []float64{5, 2, 11, 9, 7, 17}, 0},
-		{33, ops.Sum, cube, []int{0, 1, 2}, []float64{51}, 0},
-		{35, ops.Min, cube, []int{2}, []float64{1, 1, 1, 2}, 0},
-		{35, ops.Max, cube, []int{2}, []float64{4, 9, 7, 8}, 0},
-		{36, ops.ArgMin, cube, []int{2}, []float64{1, 0, 1, 1}, 0},
-		{36, ops.ArgMin, cube, []int{0}, []float64{1, 0, 0, 0, 1, 1}, 0},
-		{37, ops.ArgMax, cube, []int{2}, []float64{2, 2, 2, 0}, 0},
-		{37, ops.ArgMax, cube, []int{0}, []float64{0, 0, 1, 1, 0, 0}, 0},
-		{38, ops.Var, square, []int{1}, []float64{1.0631, 0.559, 1.4893, 0.8258}, 1e-4},
-		{40, ops.LogSumExp, logs, []int{-1}, []float64{3.4076, 6.4076, -998.5924, 1001.4076}, 1e-4},
-		{40, ops.LogSumExp, logs, nil, []float64{1, 2, 3, 4, 5, 6, -1000, -999, -1001, 1000, 999, 1001}, 0},
-		{41, ops.Norm2, pair, []int{0, 1}, []float64{5}, 0},
+		{33, rowsops.Sum, cube, []int{2}, []float64{8, 15, 10, 18}, 0},
+		{33, rowsops.Sum, cube, []int{0}, []float64{5, 2, 11, 9, 7, 17}, 0},
+		{33, rowsops.Sum, cube, []int{0, 1, 2}, []float64{51}, 0},
+		{35, rowsops.Min, cube, []int{2}, []float64{1, 1, 1, 2}, 0},
+		{35, rowsops.Max, cube, []int{2}, []float64{4, 9, 7, 8}, 0},
+		{36, rowsops.ArgMin, cube, []int{2}, []float64{1, 0, 1, 1}, 0},
+		{36, rowsops.ArgMin, cube, []int{0}, []float64{1, 0, 0, 0, 1, 1}, 0},
+		{37, rowsops.ArgMax, cube, []int{2}, []float64{2, 2, 2, 0}, 0},
+		{37, rowsops.ArgMax, cube, []int{0}, []float64{0, 0, 1, 1, 0, 0}, 0},
+		{38, rowsops.Var, square, []int{1}, []float64{1.0631, 0.559, 1.4893, 0.8258}, 1e-4},
+		{40, rowsops.LogSumExp, logs, []int{-1}, []float64{3.4076, 6.4076, -998.5924, 1001.4076}, 1e-4},
+		{40, rowsops.LogSumExp, logs, nil, []float64{1, 2, 3, 4, 5, 6, -1000, -999, -1001, 1000, 999, 1001}, 0},
+		{41, rowsops.Norm2, pair, []int{0, 1}, []float64{5}, 0},
 	} {
 		shape, _ := along(c.x.Layout.Shape(), c.dims)
 		out := b.result(t, c.r.Result(dtype.F32), layout.Contiguous(shape))
@@ -394,7 +395,7 @@ func (b *bench) foldCases(t *testing.T) {
 	i := int64(-1)
 	many := b.value(t, dtype.U32, layout.Contiguous(layout.Shape{2000, 2}), func() dtype.Scalar { i++; return dtype.FromInt(dtype.U32, i) })
 	out := b.result(t, dtype.U32, layout.Contiguous(layout.Shape{1, 2})) // with the dimension kept
-	require.NoError(t, ops.Sum.Run(b.s, out.View, many.View, []int{0}))
+	require.NoError(t, rowsops.Sum.Run(b.s, out.View, many.View, []int{0}))
 	got := b.read(t, out)
 	require.Equal(t, []int64{3998000, 4000000}, []int64{got[0].Int(), got[1].Int()}, "case 34")
 	b.longRows(t)
@@ -407,7 +408,7 @@ func (b *bench) longRows(t *testing.T) {
 	i := int64(-1)
 	x := b.value(t, dtype.U32, layout.Contiguous(layout.Shape{rows, n}), func() dtype.Scalar { i++; return dtype.FromInt(dtype.U32, i/n+1) })
 	out := b.result(t, dtype.U32, layout.Contiguous(layout.Shape{rows}))
-	require.NoError(t, ops.Sum.Run(b.s, out.View, x.View, []int{1}))
+	require.NoError(t, rowsops.Sum.Run(b.s, out.View, x.View, []int{1}))
 	for r, got := range b.read(t, out) {
 		require.EqualValues(t, n*(r+1), got.Int(), "row %d", r)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/rows"
 )
 
 // rowOp is an operation that makes a row of a row, with its weights.
@@ -24,27 +25,27 @@ const testEps = 1e-5
 
 var rowOps = []rowOp{
 	{"softmax", 0, func(b *bench, out, x ops.View, _ [2]ops.View, dim int) error {
-		return ops.Softmax(b.s, out, x, dim, false)
+		return rows.Softmax(b.s, out, x, dim, false)
 	},
 		func(x []float64, _, _ func(int) float64) []float64 {
 			l := logSumOf(x)
 			return eachOf(x, func(_ int, v float64) float64 { return math.Exp(v - l) })
 		}, 8},
 	{"log_softmax", 0, func(b *bench, out, x ops.View, _ [2]ops.View, dim int) error {
-		return ops.Softmax(b.s, out, x, dim, true)
+		return rows.Softmax(b.s, out, x, dim, true)
 	},
 		func(x []float64, _, _ func(int) float64) []float64 {
 			l := logSumOf(x)
 			return eachOf(x, func(_ int, v float64) float64 { return v - l })
 		}, 16},
 	{"rms_norm", 1, func(b *bench, out, x ops.View, w [2]ops.View, dim int) error {
-		return ops.RMSNorm(b.s, out, x, w[0], dim, testEps)
+		return rows.RMSNorm(b.s, out, x, w[0], dim, testEps)
 	}, func(x []float64, scale, shift func(int) float64) []float64 {
 		f := 1 / math.Sqrt(sqrOf(x)/float64(len(x))+testEps)
 		return eachOf(x, func(i int, v float64) float64 { return v * f * scale(i) })
 	}, 16},
 	{"layer_norm", 2, func(b *bench, out, x ops.View, w [2]ops.View, dim int) error {
-		return ops.LayerNorm(b.s, out, x, w[0], w[1], dim, testEps)
+		return rows.LayerNorm(b.s, out, x, w[0], w[1], dim, testEps)
 	}, func(x []float64, scale, shift func(int) float64) []float64 {
 		n := float64(len(x))
 		sum, _ := sumOf(x)
@@ -172,7 +173,7 @@ func (b *bench) specialRows(t *testing.T) {
 	x := b.numbers(t, dtype.F32, layout.Shape{4, 3}, -inf, -inf, -inf, 1, math.NaN(), 2, inf, 1, 2, -inf, 0, 0)
 	for dim, v := range map[int]*value{1: x, 0: b.numbers(t, dtype.F32, layout.Shape{3, 4}, -inf, 1, inf, -inf, -inf, math.NaN(), 1, 0, -inf, 2, 2, 0)} {
 		out := b.result(t, dtype.F32, layout.Contiguous(v.Layout.Shape()))
-		require.NoError(t, ops.Softmax(b.s, out.View, v.View, dim, false))
+		require.NoError(t, rows.Softmax(b.s, out.View, v.View, dim, false))
 		got := b.read(t, out)
 		_, rows := along(v.Layout.Shape(), []int{dim})
 		for r := range 3 {
@@ -191,17 +192,17 @@ func (b *bench) specialRows(t *testing.T) {
 	for dim, shape := range []layout.Shape{{n, 1}, {1, n}} {
 		v := b.numbers(t, dtype.F32, shape, far...)
 		out := b.result(t, dtype.F32, layout.Contiguous(shape))
-		require.NoError(t, ops.LayerNorm(b.s, out.View, v.View, ops.View{}, ops.View{}, dim, 0))
+		require.NoError(t, rows.LayerNorm(b.s, out.View, v.View, ops.View{}, ops.View{}, dim, 0))
 		for i, got := range b.read(t, out) {
 			require.InDelta(t, float64(i%2*2-1), got.Float(), 0.2)
 		}
 	}
 	f := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{4, 3}))
 	w := b.numbers(t, dtype.F32, layout.Shape{4}, 1)
-	require.ErrorIs(t, ops.RMSNorm(b.s, f.View, x.View, w.View, 1, 0), layout.ErrShape)
-	require.ErrorIs(t, ops.Softmax(b.s, f.View, x.View, 2, false), layout.ErrDim)
+	require.ErrorIs(t, rows.RMSNorm(b.s, f.View, x.View, w.View, 1, 0), layout.ErrShape)
+	require.ErrorIs(t, rows.Softmax(b.s, f.View, x.View, 2, false), layout.ErrDim)
 	i := b.numbers(t, dtype.I32, layout.Shape{4, 3}, 1)
-	require.ErrorIs(t, ops.Softmax(b.s, i.View, i.View, 1, false), ops.ErrDType)
+	require.ErrorIs(t, rows.Softmax(b.s, i.View, i.View, 1, false), ops.ErrDType)
 }
 
 // rowCases are those that tensor libraries are compared by.
@@ -214,7 +215,7 @@ func (b *bench) rowCases(t *testing.T) {
 	scale := b.numbers(t, dtype.F32, layout.Shape{3}, 1, 2, 3)
 	shift := b.numbers(t, dtype.F32, layout.Shape{3}, 0.5, 0, -0.2)
 	soft := func(dim int) func(out, x ops.View) error {
-		return func(out, x ops.View) error { return ops.Softmax(b.s, out, x, dim, false) }
+		return func(out, x ops.View) error { return rows.Softmax(b.s, out, x, dim, false) }
 	}
 	for _, c := range []struct {
 		number int
@@ -227,9 +228,9 @@ func (b *bench) rowCases(t *testing.T) {
 		{89, l, soft(1), []float64{0.75, 0.1667, 0.3077, 0.25, 0.8333, 0.6923, 0.2, 0.3333, 0.4667, 0.8, 0.6667, 0.5333}, 1e-4},
 		{89, l, soft(2), []float64{0.375, 0.125, 0.5, 0.0667, 0.3333, 0.6, 0.2, 0.1, 0.7, 0.4444, 0.1111, 0.4444}, 1e-4},
 		{90, pair, soft(0), []float64{1, 0}, 0},
-		{91, x, func(out, x ops.View) error { return ops.RMSNorm(b.s, out, x, scale.View, -1, 1e-5) },
+		{91, x, func(out, x ops.View) error { return rows.RMSNorm(b.s, out, x, scale.View, -1, 1e-5) },
 			[]float64{1.019, 0.6794, 4.0762, 0.1674, 1.6744, 4.521, 0.4714, 0.4714, 4.9497, 1.206, 0.603, 3.6181}, 1e-4},
-		{93, x, func(out, x ops.View) error { return ops.LayerNorm(b.s, out, x, scale.View, shift.View, -1, 1e-5) },
+		{93, x, func(out, x ops.View) error { return rows.LayerNorm(b.s, out, x, scale.View, shift.View, -1, 1e-5) },
 			[]float64{0.7673, -2.6726, 3.0071, -0.7247, 0, 3.4742, -0.008, -1.778, 3.991, 1.2071, -2.8284, 1.9213}, 1e-4},
 	} {
 		out := b.result(t, dtype.F32, layout.Contiguous(c.x.Layout.Shape()))
@@ -240,7 +241,7 @@ func (b *bench) rowCases(t *testing.T) {
 	}
 	huge := b.value(t, dtype.F32, layout.Contiguous(layout.Shape{4, 6912}), func() dtype.Scalar { return dtype.FromFloat(dtype.F32, (b.rng.Float64()*2-1)*7e9) })
 	out := b.result(t, dtype.F32, layout.Contiguous(huge.Layout.Shape()))
-	require.NoError(t, ops.RMSNorm(b.s, out.View, huge.View, ops.View{}, 1, 1e-5), "case 92")
+	require.NoError(t, rows.RMSNorm(b.s, out.View, huge.View, ops.View{}, 1, 1e-5), "case 92")
 	b.rowsAre(t, rowOps[2], out, huge, [2]*value{}, fold{huge.Layout.Shape(), []int{1}})
 }
 

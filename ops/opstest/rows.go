@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	rowsops "github.com/gokiln/kiln/ops/rows"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -52,7 +52,7 @@ func (b *bench) sameRows(t *testing.T) {
 	}
 	x := b.value(t, dtype.F32, layout.Contiguous(layout.Shape{rows, wide}), func() dtype.Scalar { n++; return row[(n-1)%wide] })
 	out := b.room(t, dtype.F32, layout.Shape{rows}, 0)
-	require.NoError(t, ops.Sum.Run(b.s, out.View, x.View, []int{1}))
+	require.NoError(t, rowsops.Sum.Run(b.s, out.View, x.View, []int{1}))
 	sums := b.read(t, out)
 	for r, got := range sums {
 		require.Equal(t, sums[0], got, "row %d", r)
@@ -61,6 +61,6 @@ func (b *bench) sameRows(t *testing.T) {
 	var err error
 	first.Layout, err = x.Layout.Narrow(0, 0, 1)
 	require.NoError(t, err)
-	require.NoError(t, ops.Sum.Run(b.s, one.View, first, []int{1}))
+	require.NoError(t, rowsops.Sum.Run(b.s, one.View, first, []int{1}))
 	require.Equal(t, sums[:1], b.read(t, one), "alone")
 }

@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv"
 	"github.com/gokiln/kiln/ops/dtype"
+	indexops "github.com/gokiln/kiln/ops/index"
 	"github.com/gokiln/kiln/ops/layout"
 )
 
@@ -24,7 +26,7 @@ var samples = []struct {
 }
 
 // sampled tests one mode and padding with all images.
-func (b *bench) sampled(t *testing.T, d dtype.DType, kind int, p ops.Sampling) {
+func (b *bench) sampled(t *testing.T, d dtype.DType, kind int, p conv.Sampling) {
 	t.Helper()
 	for n, c := range samples {
 		places := layout.Shape{c.x[0], c.rows, c.cols, 2}
@@ -36,7 +38,7 @@ func (b *bench) sampled(t *testing.T, d dtype.DType, kind int, p ops.Sampling) {
 		})
 		shape := layout.Shape{c.x[0], c.x[1], c.rows, c.cols}
 		out := b.room(t, d, shape, kind)
-		require.NoError(t, ops.Sample(b.s, out.View, x.View, grid.View, p))
+		require.NoError(t, conv.Sample(b.s, out.View, x.View, grid.View, p))
 		got, i := b.read(t, out), 0
 		space(shape, func(at []int) {
 			pair := flatIndex(places, []int{at[0], at[2], at[3], 0})
@@ -70,7 +72,7 @@ func (b *bench) sight(n int, aligned bool) float64 {
 }
 
 // seen returns the elements of n along an axis that count for a place.
-func seen(g float64, n int, p ops.Sampling) (list []corner) {
+func seen(g float64, n int, p conv.Sampling) (list []corner) {
 	if math.IsNaN(g) {
 		g = -1
 	}
@@ -86,14 +88,14 @@ func seen(g float64, n int, p ops.Sampling) (list []corner) {
 		}
 	}
 	switch p.Mode {
-	case ops.SampleNearest:
+	case conv.SampleNearest:
 		add(math.RoundToEven(within1(at, n, p)), 1)
-	case ops.SampleBilinear:
+	case conv.SampleBilinear:
 		at = within1(at, n, p)
 		low := math.Floor(at)
 		add(low, 1-(at-low))
 		add(low+1, at-low)
-	case ops.SampleBicubic:
+	case conv.SampleBicubic:
 		low := math.Floor(at)
 		for k := -1.0; k <= 2; k++ {
 			const a = -0.75
@@ -109,15 +111,15 @@ func seen(g float64, n int, p ops.Sampling) (list []corner) {
 }
 
 // within1 is a place, or the one in the image that counts for it.
-func within1(at float64, n int, p ops.Sampling) float64 {
+func within1(at float64, n int, p conv.Sampling) float64 {
 	low, span := -0.5, float64(n)
 	if p.AlignCorners {
 		low, span = 0, float64(n-1)
 	}
 	switch p.Padding {
-	case ops.PadConstant:
+	case indexops.PadConstant:
 		return at
-	case ops.PadReflect:
+	case indexops.PadReflect:
 		if span == 0 {
 			return 0
 		}
@@ -136,15 +138,15 @@ func samplingErrors(t *testing.T, b *bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
 	f := dtype.F32
 	out, x, grid := view(f, 2, 3, 5, 6), view(f, 2, 3, 4, 4), view(f, 2, 5, 6, 2)
-	require.ErrorIs(t, ops.Sample(b.s, out, view(f, 2, 4, 4), grid, ops.Sampling{}), layout.ErrRank)
-	require.ErrorIs(t, ops.Sample(b.s, out, x, view(f, 2, 5, 6, 3), ops.Sampling{}), layout.ErrShape)
-	require.ErrorIs(t, ops.Sample(b.s, out, x, view(f, 1, 5, 6, 2), ops.Sampling{}), layout.ErrShape)
-	require.ErrorIs(t, ops.Sample(b.s, view(f, 2, 3, 6, 5), x, grid, ops.Sampling{}), layout.ErrShape)
-	require.ErrorIs(t, ops.Sample(b.s, out, view(f, 2, 3, 0, 4), grid, ops.Sampling{}), layout.ErrShape)
-	require.ErrorIs(t, ops.Sample(b.s, out, x, view(dtype.F16, 2, 5, 6, 2), ops.Sampling{}), ops.ErrDType)
-	require.ErrorIs(t, ops.Sample(b.s, view(dtype.F16, 2, 3, 5, 6), x, grid, ops.Sampling{}), ops.ErrDType)
+	require.ErrorIs(t, conv.Sample(b.s, out, view(f, 2, 4, 4), grid, conv.Sampling{}), layout.ErrRank)
+	require.ErrorIs(t, conv.Sample(b.s, out, x, view(f, 2, 5, 6, 3), conv.Sampling{}), layout.ErrShape)
+	require.ErrorIs(t, conv.Sample(b.s, out, x, view(f, 1, 5, 6, 2), conv.Sampling{}), layout.ErrShape)
+	require.ErrorIs(t, conv.Sample(b.s, view(f, 2, 3, 6, 5), x, grid, conv.Sampling{}), layout.ErrShape)
+	require.ErrorIs(t, conv.Sample(b.s, out, view(f, 2, 3, 0, 4), grid, conv.Sampling{}), layout.ErrShape)
+	require.ErrorIs(t, conv.Sample(b.s, out, x, view(dtype.F16, 2, 5, 6, 2), conv.Sampling{}), ops.ErrDType)
+	require.ErrorIs(t, conv.Sample(b.s, view(dtype.F16, 2, 3, 5, 6), x, grid, conv.Sampling{}), ops.ErrDType)
 	i := dtype.I32
-	require.ErrorIs(t, ops.Sample(b.s, view(i, 2, 3, 5, 6), view(i, 2, 3, 4, 4), view(i, 2, 5, 6, 2), ops.Sampling{}), ops.ErrDType)
-	require.ErrorContains(t, ops.Sample(b.s, out, x, grid, ops.Sampling{Padding: ops.PadCircular}), "want PadConstant, PadEdge or PadReflect")
-	require.ErrorContains(t, ops.Sample(b.s, out, x, grid, ops.Sampling{Mode: 3}), "want SampleBilinear, SampleNearest or SampleBicubic")
+	require.ErrorIs(t, conv.Sample(b.s, view(i, 2, 3, 5, 6), view(i, 2, 3, 4, 4), view(i, 2, 5, 6, 2), conv.Sampling{}), ops.ErrDType)
+	require.ErrorContains(t, conv.Sample(b.s, out, x, grid, conv.Sampling{Padding: indexops.PadCircular}), "want PadConstant, PadEdge or PadReflect")
+	require.ErrorContains(t, conv.Sample(b.s, out, x, grid, conv.Sampling{Mode: 3}), "want SampleBilinear, SampleNearest or SampleBicubic")
 }

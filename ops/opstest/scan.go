@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/rows"
 )
 
 // scanned is what a scan computes, and how many ulps of what is added on the way it may
@@ -39,7 +40,7 @@ var scanColumns = []fold{{layout.Shape{1100, 40}, []int{0}}, {layout.Shape{2, 60
 
 func scan(t *testing.T, b *bench) {
 	n := 0
-	for _, c := range ops.Scans() {
+	for _, c := range rows.Scans() {
 		ref, ok := scans[c.Name()]
 		require.True(t, ok, "scan %s has no reference", c.Name())
 		for i, f := range scanShapes {
@@ -58,7 +59,7 @@ func scan(t *testing.T, b *bench) {
 			}
 		}
 	}
-	for _, c := range ops.Scans() {
+	for _, c := range rows.Scans() {
 		b.part(t, func(t *testing.T, b *bench) {
 			for i, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.I64, dtype.U8} {
 				if c.Takes(d) {
@@ -76,30 +77,30 @@ func scan(t *testing.T, b *bench) {
 	t.Run("Cases", func(t *testing.T) {
 		x := b.numbers(t, dtype.F32, layout.Shape{5}, 3, 1, 4, 1, 5)
 		out := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{5}))
-		require.NoError(t, ops.CumSum.Run(b.s, out.View, x.View, 0))
+		require.NoError(t, rows.CumSum.Run(b.s, out.View, x.View, 0))
 		for i, want := range []float64{3, 4, 8, 9, 14} {
 			require.Equal(t, want, b.read(t, out)[i].Float(), "case 39")
 		}
 		nan := b.numbers(t, dtype.F32, layout.Shape{5}, 3, 4, math.NaN(), 1, 9)
-		for _, c := range ops.Scans() {
+		for _, c := range rows.Scans() {
 			require.NoError(t, c.Run(b.s, out.View, nan.View, 0))
 			for i, got := range b.read(t, out) {
 				require.Equal(t, i >= 2, math.IsNaN(got.Float()), "%s, element %d", c.Name(), i)
 			}
 		}
-		require.ErrorIs(t, ops.CumSum.Run(b.s, out.View, x.View, 1), layout.ErrDim)
-		require.ErrorIs(t, ops.CumSum.Run(b.s, ops.View{DType: dtype.F16, Layout: out.Layout}, x.View, 0), ops.ErrDType)
+		require.ErrorIs(t, rows.CumSum.Run(b.s, out.View, x.View, 1), layout.ErrDim)
+		require.ErrorIs(t, rows.CumSum.Run(b.s, ops.View{DType: dtype.F16, Layout: out.Layout}, x.View, 0), ops.ErrDType)
 	})
 }
 
 // scan tests a scan of an operand in one of the kinds of layouts.
-func (b *bench) scan(t *testing.T, c *ops.Scan, ref scanned, d dtype.DType, f fold, kind int) {
+func (b *bench) scan(t *testing.T, c *rows.Scan, ref scanned, d dtype.DType, f fold, kind int) {
 	t.Helper()
 	b.scanTo(t, c, ref, d, f, kinds[kind%len(kinds)], kinds[(kind+1)%4])
 }
 
 // scanTo tests a scan of an operand that lies in one way, to a result that does in another.
-func (b *bench) scanTo(t *testing.T, c *ops.Scan, ref scanned, d dtype.DType, f fold, from, to string) {
+func (b *bench) scanTo(t *testing.T, c *rows.Scan, ref scanned, d dtype.DType, f fold, from, to string) {
 	t.Helper()
 	draw := b.moderate
 	if c.Name() == "cumprod" {

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/rows"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -20,10 +20,10 @@ func RunScans(t *testing.T, dev *runtime.Device) {
 func RunTurns(t *testing.T, dev *runtime.Device) {
 	b := &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2))}
 	t.Run("Row", func(t *testing.T) {
-		b.scanTo(t, ops.CumSum, scans["cumsum"], dtype.F32, fold{layout.Shape{33001}, []int{0}}, "dense", "dense")
+		b.scanTo(t, rows.CumSum, scans["cumsum"], dtype.F32, fold{layout.Shape{33001}, []int{0}}, "dense", "dense")
 	})
 	t.Run("Columns", func(t *testing.T) {
-		b.scanTo(t, ops.CumSum, scans["cumsum"], dtype.F32, fold{layout.Shape{3000, 16}, []int{0}}, "dense", "dense")
+		b.scanTo(t, rows.CumSum, scans["cumsum"], dtype.F32, fold{layout.Shape{3000, 16}, []int{0}}, "dense", "dense")
 	})
 	t.Run("Sort", func(t *testing.T) { b.sort(t, dtype.F32, fold{layout.Shape{9000}, []int{0}}, 0, false, 0) })
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	indexops "github.com/gokiln/kiln/ops/index"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/scatter"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -56,7 +58,7 @@ func (b *bench) searchSorted(t *testing.T, d dtype.DType, s layout.Shape, kind i
 	i := -1
 	sorted := b.value(t, d, layout.Contiguous(lines), func() dtype.Scalar { i++; return list[i] })
 	out := b.room(t, dtype.U32, s, kind+1)
-	require.NoError(t, ops.SearchSorted(b.s, out.View, x.View, sorted.View, right))
+	require.NoError(t, indexops.SearchSorted(b.s, out.View, x.View, sorted.View, right))
 	for k, got := range b.read(t, out) {
 		line := list[:50]
 		if len(lines) > 1 {
@@ -81,7 +83,7 @@ func (b *bench) bincount(t *testing.T, d dtype.DType, kind int) {
 	for _, n := range []int{1, 100, 5000} {
 		ids := b.ids(t, d, layoutOf(t, kinds[kind%len(kinds)], layout.Shape{5, 700}), n)
 		counts := b.counters(t, n)
-		require.NoError(t, ops.Bincount(b.s, counts.View, ids.View))
+		require.NoError(t, indexops.Bincount(b.s, counts.View, ids.View))
 		want := make([]int64, n)
 		for _, i := range ids.want {
 			if i != none(d) {
@@ -93,7 +95,7 @@ func (b *bench) bincount(t *testing.T, d dtype.DType, kind int) {
 		}
 	}
 	wrong := b.of(t, d, layout.Shape{4}, 0, 1, 120, 1)
-	require.NoError(t, ops.Bincount(b.s, b.counters(t, 3).View, wrong.View))
+	require.NoError(t, indexops.Bincount(b.s, b.counters(t, 3).View, wrong.View))
 	err := b.s.Sync()
 	require.ErrorIs(t, err, runtime.ErrLaunch)
 	require.ErrorContains(t, err, "bincount: index 120 at position 2 is out of range")
@@ -109,7 +111,7 @@ func (b *bench) histc(t *testing.T, d dtype.DType, kind int) {
 			return dtype.FromFloat(d, b.rng.Float64()*6-3)
 		})
 		counts := b.counters(t, n)
-		require.NoError(t, ops.Histc(b.s, counts.View, x.View, -2, 2))
+		require.NoError(t, indexops.Histc(b.s, counts.View, x.View, -2, 2))
 		want := make([]int64, n)
 		for _, v := range x.want {
 			if v := v.Float(); v >= -2 && v <= 2 {
@@ -133,7 +135,7 @@ func (b *bench) reduces(t *testing.T, d dtype.DType, kind int) {
 	for n, c := range indexed {
 		from := slices.Clone(c.shape)
 		from[c.dim] = min(c.ids, 20)
-		for k, by := range []*ops.ScatterBy{ops.ScatterSum, ops.ScatterProd, ops.ScatterMax, ops.ScatterMin, ops.ScatterMean} {
+		for k, by := range []*scatter.ScatterBy{scatter.ScatterSum, scatter.ScatterProd, scatter.ScatterMax, scatter.ScatterMin, scatter.ScatterMean} {
 			self := (k+n+kind)%2 == 0
 			src := b.value(t, d, layoutOf(t, kinds[(kind+n)%len(kinds)], from), small)
 			ids := b.ids(t, dtype.Ints()[(kind+k)%5], layoutOf(t, kinds[(kind+n+k)%len(kinds)], from), c.shape[c.dim])
@@ -149,7 +151,7 @@ func (b *bench) reduces(t *testing.T, d dtype.DType, kind int) {
 				i := flatIndex(c.shape, to)
 				at[i] = append(at[i], src.want[flatIndex(from, p)].Float())
 			})
-			require.NoError(t, ops.ScatterReduce(b.s, by, out.View, ids.View, src.View, c.dim, self))
+			require.NoError(t, scatter.ScatterReduce(b.s, by, out.View, ids.View, src.View, c.dim, self))
 			for i, got := range b.read(t, out) {
 				want := combined(by, at[i], out.want[i].Float(), self)
 				if d.IsInt() {
@@ -163,7 +165,7 @@ func (b *bench) reduces(t *testing.T, d dtype.DType, kind int) {
 	}
 }
 
-func combined(by *ops.ScatterBy, list []float64, was float64, self bool) float64 {
+func combined(by *scatter.ScatterBy, list []float64, was float64, self bool) float64 {
 	if len(list) == 0 {
 		return was
 	}
@@ -173,17 +175,17 @@ func combined(by *ops.ScatterBy, list []float64, was float64, self bool) float64
 	x := list[0]
 	for _, y := range list[1:] {
 		switch by {
-		case ops.ScatterProd:
+		case scatter.ScatterProd:
 			x *= y
-		case ops.ScatterMax:
+		case scatter.ScatterMax:
 			x = max(x, y)
-		case ops.ScatterMin:
+		case scatter.ScatterMin:
 			x = min(x, y)
 		default:
 			x += y
 		}
 	}
-	if by == ops.ScatterMean {
+	if by == scatter.ScatterMean {
 		x /= float64(len(list))
 	}
 	return x
@@ -207,7 +209,7 @@ func (b *bench) longScatters(t *testing.T) {
 				want[at] = dtype.FromFloat(d, want[at].Float()+src.want[i*c.wide+k].Float())
 			}
 		}
-		require.NoError(t, ops.IndexAdd(b.s, out.View, ids.View, src.View, 0))
+		require.NoError(t, scatter.IndexAdd(b.s, out.View, ids.View, src.View, 0))
 		require.NoError(t, compare(b.read(t, out), want, 0), "%+v", c)
 		wide := ids.View
 		var err error
@@ -218,7 +220,7 @@ func (b *bench) longScatters(t *testing.T) {
 		for i, id := range ids.want {
 			copy(want[int(id.Int())*c.wide:][:c.wide], src.want[i*c.wide:][:c.wide])
 		}
-		require.NoError(t, ops.Scatter(b.s, out.View, wide, src.View, 0))
+		require.NoError(t, scatter.Scatter(b.s, out.View, wide, src.View, 0))
 		require.NoError(t, compare(b.read(t, out), want, 0), "%+v", c)
 	}
 }
@@ -227,12 +229,12 @@ func (b *bench) longScatters(t *testing.T) {
 func searchErrors(t *testing.T, b *bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
 	x, out := view(dtype.F32, 4, 8), view(dtype.U32, 4, 8)
-	require.ErrorIs(t, ops.SearchSorted(b.s, out, x, view(dtype.F32, 3, 8), false), layout.ErrShape)
-	require.ErrorIs(t, ops.SearchSorted(b.s, out, x, view(dtype.I32, 8), false), ops.ErrDType)
-	require.ErrorIs(t, ops.SearchSorted(b.s, x, x, view(dtype.F32, 8), false), ops.ErrDType)
-	require.ErrorIs(t, ops.Bincount(b.s, view(dtype.U32, 8), x), ops.ErrDType)
-	require.ErrorIs(t, ops.Bincount(b.s, out, view(dtype.I32, 8)), layout.ErrShape)
-	require.ErrorIs(t, ops.Histc(b.s, view(dtype.U32, 8), view(dtype.I32, 8), 0, 1), ops.ErrDType)
-	require.ErrorContains(t, ops.Histc(b.s, view(dtype.U32, 8), x, 1, 1), "want two numbers")
-	require.ErrorIs(t, ops.ScatterReduce(b.s, ops.ScatterMax, x, view(dtype.F32, 4, 8), x, 0, true), ops.ErrDType)
+	require.ErrorIs(t, indexops.SearchSorted(b.s, out, x, view(dtype.F32, 3, 8), false), layout.ErrShape)
+	require.ErrorIs(t, indexops.SearchSorted(b.s, out, x, view(dtype.I32, 8), false), ops.ErrDType)
+	require.ErrorIs(t, indexops.SearchSorted(b.s, x, x, view(dtype.F32, 8), false), ops.ErrDType)
+	require.ErrorIs(t, indexops.Bincount(b.s, view(dtype.U32, 8), x), ops.ErrDType)
+	require.ErrorIs(t, indexops.Bincount(b.s, out, view(dtype.I32, 8)), layout.ErrShape)
+	require.ErrorIs(t, indexops.Histc(b.s, view(dtype.U32, 8), view(dtype.I32, 8), 0, 1), ops.ErrDType)
+	require.ErrorContains(t, indexops.Histc(b.s, view(dtype.U32, 8), x, 1, 1), "want two numbers")
+	require.ErrorIs(t, scatter.ScatterReduce(b.s, scatter.ScatterMax, x, view(dtype.F32, 4, 8), x, 0, true), ops.ErrDType)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/sort"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -157,9 +158,9 @@ func (b *bench) sortOf(t *testing.T, d dtype.DType, f fold, kind int, down bool,
 	shape[dim] = max(0, shape[dim]-drop)
 	values := b.result(t, d, layoutOf(t, kinds[(kind+1)%4], shape))
 	indices := b.result(t, dtype.U32, layoutOf(t, kinds[(kind+2)%4], shape))
-	run := ops.Sort
+	run := sort.Sort
 	if drop > 0 {
-		run = ops.TopK
+		run = sort.TopK
 	}
 	require.NoError(t, run(b.s, values.View, indices.View, x.View, f.dims[0], down))
 	v, at := b.read(t, values), b.read(t, indices)
@@ -194,7 +195,7 @@ func (b *bench) quantiles(t *testing.T) {
 		shape, rows := along(f.shape, f.dims)
 		for _, q := range []float64{0, 0.25, 0.5, 1} {
 			out := b.result(t, d, layoutOf(t, kinds[(i+1)%4], shape))
-			require.NoError(t, ops.Quantile(b.s, out.View, x.View, f.dims[0], q))
+			require.NoError(t, sort.Quantile(b.s, out.View, x.View, f.dims[0], q))
 			for r, got := range b.read(t, out) {
 				row := make([]float64, len(rows[r]))
 				for k, at := range rows[r] {
@@ -216,19 +217,19 @@ func (b *bench) quantiles(t *testing.T) {
 func (b *bench) quantileErrors(t *testing.T) {
 	long := b.value(t, dtype.F32, layout.Contiguous(layout.Shape{2, 6000}), func() dtype.Scalar { return dtype.FromFloat(dtype.F32, math.Copysign(0, -1)) })
 	lonely := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{2}))
-	require.NoError(t, ops.Quantile(b.s, lonely.View, long.View, 1, 0.3))
+	require.NoError(t, sort.Quantile(b.s, lonely.View, long.View, 1, 0.3))
 	for _, x := range b.read(t, lonely) {
 		require.Zero(t, x.Bits(), "0 is not negative")
 	}
 	nan := b.numbers(t, dtype.F32, layout.Shape{3, 3}, 1, math.NaN(), 2, 3, 1, math.Inf(1), math.Inf(-1), math.Inf(-1), 0)
 	out := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{3, 1}))
-	require.NoError(t, ops.Quantile(b.s, out.View, nan.View, 1, 0.5))
+	require.NoError(t, sort.Quantile(b.s, out.View, nan.View, 1, 0.5))
 	got := b.read(t, out)
 	require.True(t, math.IsNaN(got[0].Float()))
 	require.Equal(t, []float64{3, math.Inf(-1)}, []float64{got[1].Float(), got[2].Float()})
-	require.ErrorContains(t, ops.Quantile(b.s, out.View, nan.View, 1, 1.5), "want 0 to 1")
+	require.ErrorContains(t, sort.Quantile(b.s, out.View, nan.View, 1, 1.5), "want 0 to 1")
 	none := b.value(t, dtype.F32, layout.Contiguous(layout.Shape{3, 0}), nil)
-	require.ErrorIs(t, ops.Quantile(b.s, out.View, none.View, 1, 0.5), ops.ErrEmpty)
+	require.ErrorIs(t, sort.Quantile(b.s, out.View, none.View, 1, 0.5), ops.ErrEmpty)
 }
 
 // sortCases are those that tensor libraries are compared by.
@@ -255,17 +256,17 @@ func (b *bench) sortCases(t *testing.T) {
 		{44, b.numbers(t, dtype.F32, layout.Shape{2000}, down...), false, reversed},
 	} {
 		at := b.result(t, dtype.U32, layout.Contiguous(c.x.Layout.Shape()))
-		require.NoError(t, ops.Sort(b.s, ops.View{}, at.View, c.x.View, -1, c.down))
+		require.NoError(t, sort.Sort(b.s, ops.View{}, at.View, c.x.View, -1, c.down))
 		for i, got := range b.read(t, at) {
 			require.Equal(t, c.want[i], got.Float(), "case %d, element %d", c.number, i)
 		}
 	}
 	values := b.result(t, dtype.F32, layout.Contiguous(layout.Shape{3}))
-	require.NoError(t, ops.Sort(b.s, values.View, ops.View{}, row.View, 0, false))
+	require.NoError(t, sort.Sort(b.s, values.View, ops.View{}, row.View, 0, false))
 	for i, got := range b.read(t, values) {
 		require.Equal(t, float64(i+1)*10, got.Float(), "case 43")
 	}
-	require.ErrorIs(t, ops.Sort(b.s, values.View, ops.View{}, two.View, 1, false), layout.ErrShape)
-	require.ErrorIs(t, ops.Sort(b.s, ops.View{}, values.View, row.View, 0, false), ops.ErrDType)
-	require.ErrorIs(t, ops.Sort(b.s, values.View, ops.View{}, row.View, 1, false), layout.ErrDim)
+	require.ErrorIs(t, sort.Sort(b.s, values.View, ops.View{}, two.View, 1, false), layout.ErrShape)
+	require.ErrorIs(t, sort.Sort(b.s, ops.View{}, values.View, row.View, 0, false), ops.ErrDType)
+	require.ErrorIs(t, sort.Sort(b.s, values.View, ops.View{}, row.View, 1, false), layout.ErrDim)
 }

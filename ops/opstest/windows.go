@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
 )
@@ -14,14 +15,14 @@ import (
 // windowed are images, and the windows over them.
 var windowed = []struct {
 	x       layout.Shape
-	windows ops.Windows
+	windows conv.Windows
 }{
-	{layout.Shape{2, 3, 9}, ops.Windows{Kernel: []int{3}}},
-	{layout.Shape{2, 50}, ops.Windows{Kernel: []int{4}, Stride: []int{3}, Padding: []int{2}, Dilation: []int{2}}},
-	{layout.Shape{2, 2, 5, 6}, ops.Windows{Kernel: []int{3, 2}, Padding: []int{1, 0}}},
-	{layout.Shape{3, 7, 40}, ops.Windows{Kernel: []int{2, 3}, Stride: []int{2, 1}, Padding: []int{1, 3}, Dilation: []int{3, 2}}},
-	{layout.Shape{1, 2, 2, 4, 4}, ops.Windows{Kernel: []int{2, 2}, Stride: []int{2, 3}}},
-	{layout.Shape{0, 2, 4, 4}, ops.Windows{Kernel: []int{2, 2}}},
+	{layout.Shape{2, 3, 9}, conv.Windows{Kernel: []int{3}}},
+	{layout.Shape{2, 50}, conv.Windows{Kernel: []int{4}, Stride: []int{3}, Padding: []int{2}, Dilation: []int{2}}},
+	{layout.Shape{2, 2, 5, 6}, conv.Windows{Kernel: []int{3, 2}, Padding: []int{1, 0}}},
+	{layout.Shape{3, 7, 40}, conv.Windows{Kernel: []int{2, 3}, Stride: []int{2, 1}, Padding: []int{1, 3}, Dilation: []int{3, 2}}},
+	{layout.Shape{1, 2, 2, 4, 4}, conv.Windows{Kernel: []int{2, 2}, Stride: []int{2, 3}}},
+	{layout.Shape{0, 2, 4, 4}, conv.Windows{Kernel: []int{2, 2}}},
 }
 
 // window tests windows of images and back.
@@ -33,10 +34,10 @@ func (b *bench) window(t *testing.T, d dtype.DType, kind int) {
 		draw := func() dtype.Scalar { return dtype.FromInt(d, int64(b.rng.IntN(7))-2) }
 		x := b.value(t, d, layoutOf(t, kinds[(kind+n)%len(kinds)], c.x), draw)
 		taken := b.room(t, d, shape, kind)
-		require.NoError(t, ops.TakeWindows(b.s, taken.View, x.View, c.windows))
+		require.NoError(t, conv.TakeWindows(b.s, taken.View, x.View, c.windows))
 		columns := b.value(t, d, layoutOf(t, kinds[(kind+2*n+1)%len(kinds)], shape), draw)
 		added := b.room(t, d, c.x, kind+n)
-		require.NoError(t, ops.AddWindows(b.s, added.View, columns.View, c.windows))
+		require.NoError(t, conv.AddWindows(b.s, added.View, columns.View, c.windows))
 		want, sums := make([]dtype.Scalar, shape.Count()), make([]int64, c.x.Count())
 		eachWindow(c.windows, c.x, func(column, element int) {
 			want[column] = dtype.Zero(d)
@@ -54,7 +55,7 @@ func (b *bench) window(t *testing.T, d dtype.DType, kind int) {
 
 // eachWindow calls f for every element of every column with which element of the images it is,
 // -1 for padding.
-func eachWindow(p ops.Windows, x layout.Shape, f func(column, element int)) {
+func eachWindow(p conv.Windows, x layout.Shape, f func(column, element int)) {
 	lead, axes := len(x)-len(p.Kernel)-1, len(p.Kernel)
 	counts, _ := p.Counts(x[lead+1:]...)
 	column := 0
@@ -77,25 +78,25 @@ func eachWindow(p ops.Windows, x layout.Shape, f func(column, element int)) {
 // windowErrors are operands that do not fit.
 func windowErrors(t *testing.T, b *bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.any(t, d, s, 0).View }
-	f, two := dtype.F32, ops.Windows{Kernel: []int{2, 2}}
+	f, two := dtype.F32, conv.Windows{Kernel: []int{2, 2}}
 	x, columns := view(f, 3, 4, 4), view(f, 12, 9)
-	require.NoError(t, ops.TakeWindows(b.s, columns, x, two))
+	require.NoError(t, conv.TakeWindows(b.s, columns, x, two))
 	for _, c := range []struct {
 		columns, x ops.View
-		windows    ops.Windows
+		windows    conv.Windows
 		kind       error
 	}{
-		{columns, x, ops.Windows{}, layout.ErrRank},
-		{columns, x, ops.Windows{Kernel: []int{2, 2, 2}}, layout.ErrRank},
+		{columns, x, conv.Windows{}, layout.ErrRank},
+		{columns, x, conv.Windows{Kernel: []int{2, 2, 2}}, layout.ErrRank},
 		{columns, view(f, 4, 4), two, layout.ErrRank},
-		{columns, x, ops.Windows{Kernel: []int{2, 2}, Stride: []int{1}}, layout.ErrRank},
-		{columns, x, ops.Windows{Kernel: []int{2, 2}, Dilation: []int{0, 1}}, layout.ErrShape},
-		{columns, x, ops.Windows{Kernel: []int{2, 5}}, layout.ErrShape},
+		{columns, x, conv.Windows{Kernel: []int{2, 2}, Stride: []int{1}}, layout.ErrRank},
+		{columns, x, conv.Windows{Kernel: []int{2, 2}, Dilation: []int{0, 1}}, layout.ErrShape},
+		{columns, x, conv.Windows{Kernel: []int{2, 5}}, layout.ErrShape},
 		{view(f, 12, 8), x, two, layout.ErrShape},
 		{view(dtype.F16, 12, 9), x, two, ops.ErrDType},
 		{view(dtype.I32, 12, 9), x, two, ops.ErrDType},
 	} {
-		require.ErrorIs(t, ops.TakeWindows(b.s, c.columns, c.x, c.windows), c.kind)
-		require.ErrorIs(t, ops.AddWindows(b.s, c.x, c.columns, c.windows), c.kind)
+		require.ErrorIs(t, conv.TakeWindows(b.s, c.columns, c.x, c.windows), c.kind)
+		require.ErrorIs(t, conv.AddWindows(b.s, c.x, c.columns, c.windows), c.kind)
 	}
 }

@@ -1,0 +1,123 @@
+package elementwise
+
+import (
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var turn = ops.TypedKernel{Name: "transpose", Kernel: jit.Of(kernels.Transpose[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
+	return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.TypeFor[kernels.Tiles]()}
+}}
+
+const (
+	leastTurned = 16 // rows and columns from which tiles pay
+)
+
+// tiles finds out whether a copy turns matrices: the result has the elements of one
+// dimension side by side, and x those of another.
+func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
+	m := layout.Merge(out, x)
+	n := len(m.Sizes)
+	if n < 2 || n-2 > kernels.MaxRank || m.Strides[0][0] != 1 || m.Strides[1][0] <= 1 {
+		return w, false
+	}
+	d := slices.Index(m.Strides[1], 1)
+	if d < 1 || m.Sizes[0] < leastTurned || m.Sizes[d] < leastTurned {
+		return w, false
+	}
+	w = kernels.Tiles{Rows: m.Sizes[0], Cols: m.Sizes[d], XStep: m.Strides[1][0], OutStep: m.Strides[0][d]}
+	o := &w.Outer
+	o.Mode, o.Rank, o.N = kernels.Dims, 1, 1
+	o.Size[0] = 1
+	k := 0
+	for i := 1; i < n; i++ {
+		if i == d {
+			continue
+		}
+		o.Size[k], o.Div[k] = m.Sizes[i], ops.Divisor(m.Sizes[i])
+		o.Step[0][k], o.Step[1][k] = m.Strides[0][i], m.Strides[1][i]
+		o.N *= m.Sizes[i]
+		k++
+	}
+	o.Rank = dsl.ConstInt(max(1, k))
+	o.Wide = dsl.ConstBool(k > 1 && o.N > math.MaxInt32)
+	return w, true
+}
+
+const (
+	tileSide   = 32       // rows and columns of a tile
+	largeSide  = 64       // of matrices with more, where elements have up to 4 bytes
+	widestSide = 128      // where elements have 2 bytes, and blocks have so many threads
+	turnedBy   = 512      // for it, and
+	wideShared = 40 << 10 // bytes of shared memory
+	mostTurned = 4        // neighbours that a thread moves at once: it has so many of the smaller tiles
+	turnedLine = 128      // bytes of a line that threads side by side move at once
+)
+
+// inTiles chooses how blocks go through the tiles. It reports false if there are more rows
+// of tiles than devices have blocks in that dimension.
+func inTiles(w *kernels.Tiles, info *runtime.Info, out, x ops.View) (g runtime.Grid, ok bool) {
+	size := out.DType.Size()
+	w.Side = tileSide
+	switch {
+	case ops.SerialBlocks(info) || info.MaxThreads < ops.MaxThreads:
+		y := max(1, min(ops.MaxThreads, info.ThreadsPerUnit)/tileSide)
+		g.Threads = runtime.Dim3{X: min(tileSide, info.ThreadsPerUnit), Y: y}
+	default:
+		if size <= 4 && min(w.Rows, w.Cols) > tileSide {
+			w.Side = largeSide
+		}
+		vec := min(mostTurned, ops.VectorBytes/size)
+		for vec > 1 && !turnsVectors(w, out, x, vec) {
+			vec /= 2
+		}
+		lanes := min(turnedLine/(size*vec), int(w.Side)/vec)
+		threads := ops.MaxThreads
+		if size == 2 && vec == mostTurned && min(w.Rows, w.Cols) >= widestSide && info.MaxThreads >= turnedBy && info.SharedPerBlock >= wideShared {
+			w.Side, threads = widestSide, turnedBy
+		}
+		w.Threads, w.Lanes, w.Vec = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec)
+		g.Threads = runtime.Dim3{X: threads}
+	}
+	side := int(w.Side)
+	g.Blocks = runtime.Dim3{X: (w.Cols + side - 1) / side, Y: (w.Rows + side - 1) / side, Z: min(w.Outer.N, ops.MaxBlocks())}
+	return g, g.Blocks.Y <= ops.MaxGridY
+}
+
+// turnsVectors reports whether so many neighbours begin at multiples of that in all lines
+// of both operands.
+func turnsVectors(w *kernels.Tiles, out, x ops.View, vec int) bool {
+	if w.XStep%vec != 0 || w.OutStep%vec != 0 {
+		return false
+	}
+	for i, v := range []ops.View{out, x} {
+		if (v.Buf.Addr()+uint64(v.Layout.Offset()*v.DType.Size()))%ops.VectorBytes != 0 {
+			return false
+		}
+		for d := range int(w.Outer.Rank) {
+			if w.Outer.Step[i][d]%vec != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// transposed copies by tiles; the types of both are the same.
+func transposed(s *runtime.Stream, out, x ops.View, w *kernels.Tiles, g runtime.Grid) error {
+	k, err := turn.Of(out.DType, dtype.U8)
+	if err != nil {
+		return err
+	}
+	o, i := out.Header(), x.Header()
+	return k.Launch(s, g, ops.SliceArg(out.DType, &o), ops.SliceArg(x.DType, &i), *w)
+}

@@ -1,0 +1,400 @@
+package matmul
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/elementwise"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Matmul stores in out the products of the matrices in the last two dimensions of a
+// and b. The dimensions before count matrices and broadcast to those of out, which has as
+// many. Layouts are any, but elements of out must not share memory. Sums are made in
+// the type that is computed in, and are the same in every run.
+func Matmul(s *runtime.Stream, out, a, b ops.View) error { return multiply(s, out, a, b, nil) }
+
+// MatmulBy is [Matmul] in one of the ways that [MatmulWays] lists, whether it is the best
+// or not: for tests and benchmarks.
+func MatmulBy(s *runtime.Stream, way string, out, a, b ops.View) error {
+	for i := range matmuls {
+		if matmuls[i].name == way {
+			return multiply(s, out, a, b, &matmuls[i])
+		}
+	}
+	return fmt.Errorf("there is no way %q to multiply matrices, only %v", way, MatmulWays())
+}
+
+// MatmulWays lists the ways to multiply matrices that a device can be asked for. Those
+// called thin are for at most four rows or columns.
+func MatmulWays() (names []string) {
+	for i := range matmuls {
+		names = append(names, matmuls[i].name)
+	}
+	return names
+}
+
+func multiply(s *runtime.Stream, out, a, b ops.View, way *matmulWay) error {
+	p, err := newProduct(s, out, a, b)
+	if err != nil || out.Layout.Count() == 0 {
+		return err
+	}
+	if p.K == 0 {
+		return elementwise.Fill(s, out, dtype.Zero(out.DType))
+	}
+	if way == nil {
+		i := slices.IndexFunc(matmuls, func(w matmulWay) bool { return w.fits(p) })
+		way = &matmuls[i] // the last fits all
+	}
+	return way.run(s, p)
+}
+
+// matmulWay is a way to multiply matrices.
+type matmulWay struct {
+	name string
+	fits func(*Problem) bool
+	run  func(*runtime.Stream, *Problem) error
+}
+
+// matmuls are the ways to multiply matrices; the first that fits is taken.
+var matmuls = []matmulWay{
+	{"thin", func(p *Problem) bool { return p.thin() && p.Serial() }, func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
+	{"thin in vectors", (*Problem).thin, func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
+	{"packed", (*Problem).Serial, runPacked},
+	tiled(kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}, (*Problem).Low),
+	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*Problem).Large),
+	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, never),
+	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}, (*Problem).Medium),
+	tiled(kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}, func(*Problem, kernels.Tile) bool { return true }),
+}
+
+// never is for configurations that others are measured against.
+func never(*Problem, kernels.Tile) bool { return false }
+
+// tiled is a row for a configuration of the tiled kernel.
+func tiled(c kernels.Tile, fits func(*Problem, kernels.Tile) bool) matmulWay {
+	return matmulWay{
+		name: fmt.Sprintf("tiles of %dx%dx%d", c.M, c.N, c.K),
+		fits: func(p *Problem) bool { return fits(p, c) },
+		run:  func(s *runtime.Stream, p *Problem) error { return runTile(s, p, c) },
+	}
+}
+
+// Problem is matrices to multiply.
+type Problem struct {
+	kernels.Product
+	Out, A, B ops.View
+	Info      runtime.Info
+	Batches   [3]layout.Layout // dimensions that count matrices, of out, a and b
+	BatchWalk kernels.Walk     // over them
+	Columns   layout.Layout    // of out, if they do not lie in a row
+}
+
+func newProduct(s *runtime.Stream, out, a, b ops.View) (*Problem, error) {
+	shapes := [3]layout.Shape{out.Layout.Shape(), a.Layout.Shape(), b.Layout.Shape()}
+	rank := len(shapes[0])
+	if rank < 2 || len(shapes[1]) < 2 || len(shapes[2]) < 2 || len(shapes[1]) > rank || len(shapes[2]) > rank {
+		return nil, fmt.Errorf("%w: matmul of %v and %v in %v", layout.ErrRank, shapes[1], shapes[2], shapes[0])
+	}
+	p := &Problem{Out: out, A: a, B: b, Info: s.Device().Info()}
+	dims := func(i int) (n, m int) { l := len(shapes[i]); return shapes[i][l-2], shapes[i][l-1] }
+	m, k := dims(1)
+	k2, n := dims(2)
+	if om, on := dims(0); k != k2 || om != m || on != n {
+		return nil, fmt.Errorf("%w in matmul, lhs: %v rhs: %v, in %v", layout.ErrShape, shapes[1], shapes[2], shapes[0])
+	}
+	batch := shapes[0][:rank-2]
+	for i, v := range []ops.View{out, a, b} {
+		l := v.Layout
+		lead, err := layout.New(l.Shape()[:l.Rank()-2], l.Strides()[:l.Rank()-2], 0)
+		if err == nil {
+			p.Batches[i], err = lead.BroadcastTo(batch)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("matmul, lhs: %v rhs: %v: %w", shapes[1], shapes[2], err)
+		}
+	}
+	if a.DType != b.DType || a.DType != out.DType {
+		return nil, fmt.Errorf("%w: matmul of %v and %v in %v", ops.ErrDType, a.DType, b.DType, out.DType)
+	}
+	if !a.DType.Computes() {
+		return nil, ops.Unsupported("matmul", a.DType, ops.Numbers.String())
+	}
+	p.Product = kernels.Product{M: m, N: n, K: k, Batch: batch.Count()}
+	p.OutM, p.OutN = strideOf(out, -2), strideOf(out, -1)
+	p.XM, p.XK = strideOf(a, -2), strideOf(a, -1)
+	p.YK, p.YN = strideOf(b, -2), strideOf(b, -1)
+	p.simplify()
+	return p, p.PlanBatches(s)
+}
+
+// strideOf is the stride of a dimension, 0 if it has one place.
+func strideOf(v ops.View, d int) int {
+	d += v.Layout.Rank()
+	if v.Layout.Shape()[d] == 1 {
+		return 0
+	}
+	return v.Layout.Strides()[d]
+}
+
+// simplify makes many small matrices one where that is the same, and takes the product of
+// the transposed matrices where that is easier.
+func (p *Problem) simplify() {
+	m := layout.Merge(p.Batches[:]...)
+	if len(m.Sizes) > 0 && m.Strides[2][0] == 0 && m.Sizes[0] > 1 {
+		n, so, sx := m.Sizes[0], m.Strides[0][0], m.Strides[1][0]
+		switch {
+		case p.M == 1:
+			p.M, p.OutM, p.XM = n, so, sx
+		case so == p.M*p.OutM && sx == p.M*p.XM:
+			p.M *= n
+		default:
+			n = 1
+		}
+		if n > 1 {
+			m.Sizes = m.Sizes[1:]
+			for i := range m.Strides {
+				m.Strides[i] = m.Strides[i][1:]
+			}
+			p.Batch /= n
+		}
+	}
+	sizes := reversedInts(m.Sizes)
+	for i := range p.Batches {
+		p.Batches[i], _ = layout.New(sizes, reversedInts(m.Strides[i]), 0) // of right layouts
+	}
+	if p.M < p.N && p.M <= thinCols || p.OutM == 1 && p.OutN > 1 && p.N > thinCols {
+		p.transpose()
+	}
+	if p.K == 1 {
+		p.XK, p.YK = 1, 1
+	}
+}
+
+func reversedInts(s []int) []int {
+	s = slices.Clone(s)
+	slices.Reverse(s)
+	return s
+}
+
+// transpose makes the product that of the transposed matrices.
+func (p *Problem) transpose() {
+	p.A, p.B = p.B, p.A
+	p.Batches[1], p.Batches[2] = p.Batches[2], p.Batches[1]
+	p.M, p.N = p.N, p.M
+	p.OutM, p.OutN = p.OutN, p.OutM
+	p.XM, p.XK, p.YK, p.YN = p.YN, p.YK, p.XK, p.XM
+}
+
+func (p *Problem) PlanBatches(s *runtime.Stream) error {
+	if p.Out.Layout.Count() == 0 {
+		return nil
+	}
+	var unused runtime.Grid
+	_, err := ops.PlanWalk(s, &p.BatchWalk, &unused, p.Batches[:]...)
+	ops.RandomAccess(&p.BatchWalk, p.Batch)
+	return err
+}
+
+// Serial reports whether a unit of the device runs one warp at a time, with the
+// elements of a vector as its threads.
+func (p *Problem) Serial() bool { return p.Info.ThreadsPerUnit <= p.Info.WarpSize }
+
+// vectors reports whether an operand, with such strides from one matrix to the next,
+// can be read n elements at a time along the dimension with stride one.
+func vectors(n int, batch layout.Layout, one, other, size int) bool {
+	return one == 1 && ops.Multiples(n, other, size) && ops.Multiples(n, batch.Strides()...)
+}
+
+// Kernel is a kernel for types of the result, the operands, and what is computed
+// in.
+type Kernel struct {
+	Kernel *jit.Kernel
+	Params func(o, t, c reflect.Type) []reflect.Type
+}
+
+func (k *Kernel) Of(o, t dtype.DType) *jit.Kernel {
+	return k.Kernel.As(ops.KernelType(k.Params(o.Type(), t.Type(), t.Compute().Type())...))
+}
+
+var (
+	ProductType, TileType = reflect.TypeFor[kernels.Product](), reflect.TypeFor[kernels.Tile]()
+
+	gemmTiled = Kernel{jit.Of(kernels.Gemm[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, ProductType, TileType, ops.FuncType(3, c, c)}
+	}}
+	sumParts = ops.TypedKernel{Name: "matmul", Kernel: jit.Of(kernels.SumParts[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), ops.WalkType, ops.IntType, ops.IntType, ops.FuncType(2, c, c)}
+	}}
+)
+
+// Large reports whether tiles are enough for all units of the device to be busy for
+// some time. Numbers of 64 bits take twice the registers.
+func (p *Problem) Large(c kernels.Tile) bool {
+	return p.A.DType.Compute().Size() <= 4 && p.room(c) && p.blocks(&c)*2 >= p.Info.Units*3
+}
+
+// Low is large for few rows.
+func (p *Problem) Low(c kernels.Tile) bool { return p.M <= int(c.M) && p.Large(c) }
+
+// Medium is the same of all types. Where tiles are few but sums are long, parts of the
+// sums make up for it.
+func (p *Problem) Medium(c kernels.Tile) bool {
+	if !p.room(c) {
+		return false
+	}
+	return p.blocks(&c)*2 >= p.Info.Units*3 || p.M >= 64 && p.N >= 64 && p.K >= 16*(p.M+p.N)
+}
+
+// room reports whether a block has the shared memory that the kernel needs, which is 32 KiB
+// on Apple's GPUs.
+func (p *Problem) room(c kernels.Tile) bool {
+	return c.Shared()*p.A.DType.Compute().Size() <= p.Info.SharedPerBlock
+}
+
+// blocks is how many tiles the results have.
+func (p *Problem) blocks(c *kernels.Tile) int {
+	return (p.M + int(c.M) - 1) / int(c.M) * ((p.N + int(c.N) - 1) / int(c.N)) * p.Batch
+}
+
+// runTile multiplies with a configuration of the tiled kernel.
+func runTile(s *runtime.Stream, p *Problem, c kernels.Tile) error {
+	return p.LaunchTiles(s, c, func(g runtime.Grid, out ops.View, c kernels.Tile) error {
+		c.X, c.XVec = OperandOrder(p.Batches[1], p.XM, p.XK, p.M, p.K)
+		c.Y, c.YVec = OperandOrder(p.Batches[2], p.YN, p.YK, p.N, p.K)
+		to, x, y := out.Header(), p.A.Header(), p.B.Header()
+		t := p.A.DType
+		return gemmTiled.Of(out.DType, t).Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()))
+	})
+}
+
+// LaunchTiles has a tiled kernel store products in out, or in memory for parts of sums.
+func (p *Problem) LaunchTiles(s *runtime.Stream, c kernels.Tile, launch func(g runtime.Grid, out ops.View, c kernels.Tile) error) error {
+	blocks := p.blocks(&c)
+	parts := p.split(blocks, 2*p.Info.Units, 8*int(c.K), 4*int(c.K), p.run())
+	g := runtime.Grid{
+		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, ops.MaxBlocks()), Z: parts},
+		Threads: runtime.Dim3{X: int(c.M / c.Rows * (c.N / c.Cols))},
+	}
+	if p.A.DType.Compute().Size() > 4 {
+		c.Blocks = 0 // numbers of 64 bits take twice the registers
+	}
+	return p.withParts(s, parts, func(out ops.View) error {
+		// Parts may lie otherwise than the result.
+		c.OutVec = dsl.ConstBool(vectors(4, p.Batches[0], p.OutN, p.OutM, p.N))
+		return launch(g, out, c)
+	})
+}
+
+// OperandOrder chooses how an operand with strides across and along k is brought.
+func OperandOrder(batch layout.Layout, across, along, n, k int) (way dsl.ConstInt, vec dsl.ConstBool) {
+	switch {
+	case vectors(4, batch, along, across, k):
+		return kernels.AlongK, true
+	case vectors(4, batch, across, along, n):
+		return kernels.AcrossK, true
+	case along != 0 && (along <= across || across == 0):
+		return kernels.AlongK, false
+	}
+	return kernels.AcrossK, false
+}
+
+// split is into how many parts sums are divided so that there are enough blocks: parts
+// of at least some length, which are multiples of step, and of at most another one, for
+// numbers that are rounded.
+func (p *Problem) split(blocks, enough, least, step, most int) int {
+	parts := 1
+	if blocks < enough {
+		parts = max(1, min((enough+blocks-1)/blocks, p.K/least, maxParts))
+	}
+	if p.A.DType.IsFloat() {
+		parts = max(parts, (p.K+most-1)/most)
+	}
+	if p.Part = p.K; parts > 1 {
+		p.Part = ops.RoundUp((p.K+parts-1)/parts, step)
+	}
+	return (p.K + p.Part - 1) / p.Part
+}
+
+// The longest chains of additions of a product: errors grow with them.
+const (
+	longProduct = 2048 // sums of more elements are divided, where results are small
+	middleRun   = 512  // into chains of so many
+	longRun     = 8192 // as all sums are
+	shortRun    = 128  // of products with vectors, of which parts cost nothing
+)
+
+// run is how many elements along k are added one after the other at most. Where results are
+// large, to store and add parts of them would take as long as to multiply.
+func (p *Problem) run() int {
+	if p.K > longProduct && p.K >= 8*(p.M+p.N) {
+		return middleRun
+	}
+	return longRun
+}
+
+const maxParts = 256
+
+// withParts has a kernel store in out, or the parts of sums in memory of its own, and
+// adds these.
+func (p *Problem) withParts(s *runtime.Stream, parts int, run func(out ops.View) error) error {
+	if parts == 1 {
+		return run(p.Out)
+	}
+	c := p.Out.DType.Compute()
+	n := p.Batch * p.M * p.N
+	if n > math.MaxInt/parts/c.Size() {
+		return fmt.Errorf("%w: %d parts of %d sums", layout.ErrTooLarge, parts, n)
+	}
+	mem, err := s.Alloc(parts * n * c.Size())
+	if err != nil {
+		return err
+	}
+	err = p.addParts(s, ops.View{Buf: mem, DType: c}, parts, n, run)
+	if e := mem.FreeOn(s); err == nil {
+		err = e
+	}
+	return err
+}
+
+func (p *Problem) addParts(s *runtime.Stream, room ops.View, parts, n int, run func(out ops.View) error) error {
+	batch := p.Batches[0].Shape()
+	columns, steps := layout.Shape{p.N}, []int{p.OutN}
+	if p.Columns.Rank() > 0 {
+		columns, steps = p.Columns.Shape(), p.Columns.Strides()
+	}
+	shape := slices.Concat(batch, layout.Shape{p.M}, columns)
+	final, err := layout.New(shape, slices.Concat(p.Batches[0].Strides(), []int{p.OutM}, steps), p.Out.Layout.Offset())
+	if err != nil {
+		return err
+	}
+	dense := layout.Contiguous(shape)
+	p.Batches[0], _ = layout.New(batch, dense.Strides()[:len(batch)], 0)
+	p.OutM, p.OutN, p.Parts = p.N, 1, n
+	if err := p.PlanBatches(s); err != nil {
+		return err
+	}
+	room.Layout = layout.Contiguous(layout.Shape{parts * n})
+	if err := run(room); err != nil {
+		return err
+	}
+	k, err := sumParts.Of(p.Out.DType, room.DType)
+	if err != nil {
+		return err
+	}
+	var w kernels.Walk
+	var g runtime.Grid
+	if ok, err := ops.PlanWalk(s, &w, &g, final, dense); !ok {
+		return err
+	}
+	to, from := p.Out.Header(), room.Header()
+	return k.Launch(s, g, ops.SliceArg(p.Out.DType, &to), ops.SliceArg(room.DType, &from), w, parts, n, ops.AddFn.As(ops.FuncType(2, room.DType.Type(), room.DType.Type())))
+}

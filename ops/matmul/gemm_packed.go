@@ -1,0 +1,225 @@
+package matmul
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var (
+	packingType, TilingType = reflect.TypeFor[kernels.Packing](), reflect.TypeFor[kernels.Tiling]()
+
+	pack = ops.TypedKernel{Name: "matmul", Kernel: jit.Of(kernels.Pack[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), ops.WalkType, packingType}
+	}}
+	packed = ops.TypedKernel{Name: "matmul", Kernel: jit.Of(kernels.Packed[float32, float32]), Params: func(o, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(c), reflect.SliceOf(c), ops.WalkType, ProductType, TilingType, ops.FuncType(3, c, c)}
+	}}
+)
+
+// VectorTiling is the tile that fits into the vector registers of a processor: those of
+// eight lanes have 16, wider ones 32. A vector has half as many 64-bit numbers.
+func VectorTiling(warp int, c dtype.DType) kernels.Tiling {
+	t := kernels.Tiling{High: 8, Each: 3, Wide: dsl.ConstInt(warp)}
+	if warp <= 8 {
+		t.High, t.Each = 4, 2
+	}
+	if c.Size() > 4 {
+		t.Each = 1
+	}
+	return t
+}
+
+// FitTiling makes tiles less wide where that leaves fewer columns of the last ones unused, which
+// must be worth that each element of x is loaded more often.
+func FitTiling(t kernels.Tiling, columns int) kernels.Tiling {
+	narrow := t
+	narrow.Each--
+	if t.Each > 2 && ops.RoundUp(columns, int(narrow.Wide*narrow.Each))*21 < ops.RoundUp(columns, int(t.Wide*t.Each))*20 {
+		return narrow
+	}
+	return t
+}
+
+// tall makes tiles of four rows six rows high, of which each element of y that is loaded is
+// used more often, where that leaves few rows of the last ones unused.
+func tall(t kernels.Tiling, rows int) kernels.Tiling {
+	const most = 6
+	if t.High < most && ops.RoundUp(rows, most)*20 <= ops.RoundUp(rows, int(t.High))*21 {
+		t.High = most
+	}
+	return t
+}
+
+// runPacked packs both operands and multiplies them.
+func runPacked(s *runtime.Stream, p *Problem) error {
+	c := p.A.DType.Compute()
+	cfg := tall(FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), p.M)
+	xs, err := p.Packing(s, p.A, 1, p.M, p.XM, p.XK, cfg.High)
+	if err != nil {
+		return err
+	}
+	ys, err := p.Packing(s, p.B, 2, p.N, p.YN, p.YK, cfg.Wide*cfg.Each)
+	if err != nil {
+		return err
+	}
+	if err := p.PlanBatches(s); err != nil { // with the numbers of packed matrices
+		return err
+	}
+	numbered(&p.BatchWalk)
+	parts := p.serialParts()
+	if err := p.prefetchPacked(s.Device(), &xs, &ys, cfg, parts); err != nil {
+		return err
+	}
+	if err := xs.Run(s); err != nil {
+		return err
+	}
+	if err = ys.Run(s); err == nil {
+		err = p.withParts(s, parts, func(out ops.View) error { return p.launchPacked(s, out, xs.To, ys.To, cfg) })
+		if e := ys.To.Buf.FreeOn(s); err == nil {
+			err = e
+		}
+	}
+	if e := xs.To.Buf.FreeOn(s); err == nil {
+		err = e
+	}
+	return err
+}
+
+// packing is an operand that is to be packed in bands.
+type packing struct {
+	kernel   *jit.Kernel
+	from, To ops.View // to has no memory before the operand is packed
+	walk     kernels.Walk
+	cfg      kernels.Packing
+	grid     runtime.Grid
+}
+
+// Packing plans how operand i, with rows and strides across and along k, is packed. Matrices
+// that are all the same are packed once.
+func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner int, high dsl.ConstInt) (k packing, err error) {
+	shape := p.Batches[i].Shape()
+	n := p.Batch
+	index := layout.Contiguous(shape)
+	if !slices.ContainsFunc(p.Batches[i].Strides(), func(n int) bool { return n != 0 }) {
+		n, index = 1, ops.BroadcastAlong(shape, nil)
+	}
+	t := v.DType
+	if k.kernel, err = pack.Of(t, t.Compute()); err != nil {
+		return k, err
+	}
+	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Unit: inner == 1}
+	if across == 1 && inner != 1 && int(high)%p.Info.WarpSize == 0 {
+		k.cfg.Way, k.cfg.Unit = kernels.AcrossK, true
+	}
+	bands := ops.RoundUp(rows, int(high)) / int(high)
+	k.from, k.To = v, ops.View{DType: t.Compute(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
+	var unused runtime.Grid
+	if _, err := ops.PlanWalk(s, &k.walk, &unused, p.Batches[i]); err != nil {
+		return k, err
+	}
+	ops.RandomAccess(&k.walk, p.Batch)
+	numbered(&k.walk)
+	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, ops.MaxBlocks())}, Threads: runtime.Dim3{X: p.Info.WarpSize}}
+	p.Batches[i] = index
+	return k, nil
+}
+
+// numbered makes a walk over matrices that lie one after the other the general one of a single
+// dimension: a block asks it once for each matrix, so one product shares its kernels with several.
+func numbered(w *kernels.Walk) {
+	if w.Mode != kernels.Flat {
+		return
+	}
+	w.Mode, w.Rank, w.Size[0], w.Div[0] = kernels.Dims, 1, w.N, ops.Divisor(w.N)
+	for k := range w.Step {
+		w.Step[k][0] = 1
+	}
+}
+
+// Run packs the operand, into memory that is the caller's if there is no error.
+func (k *packing) Run(s *runtime.Stream) (err error) {
+	if k.To.Buf, err = s.Alloc(k.To.Layout.Count() * k.To.DType.Size()); err != nil {
+		return err
+	}
+	dst, src := k.To.Header(), k.from.Header()
+	if err = k.kernel.Launch(s, k.grid, ops.SliceArg(k.To.DType, &dst), ops.SliceArg(k.from.DType, &src), k.walk, k.cfg); err != nil {
+		_ = k.To.Buf.FreeOn(s) // the launch's error is the one that counts
+	}
+	return err
+}
+
+// prefetchPacked has the kernels compiled at the same time.
+func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kernels.Tiling, parts int) error {
+	if parts > 1 && p.Batches[0].Rank() > 0 {
+		return nil // partial sums have another layout, of which addParts decides
+	}
+	c, out := p.A.DType.Compute(), p.Out.DType
+	if parts > 1 {
+		out = out.Compute()
+	}
+	k, err := packed.Of(out, c)
+	if err != nil {
+		return err
+	}
+	cfg.Unit = p.OutN == 1 || parts > 1
+	if k.Loaded(dev, nil, nil, nil, p.BatchWalk, nil, cfg, ops.MulAddFn(c)) {
+		return nil
+	}
+	return jit.Prefetch(dev,
+		jit.Wanted{Kernel: xs.kernel, Consts: []any{xs.walk, xs.cfg}},
+		jit.Wanted{Kernel: ys.kernel, Consts: []any{ys.walk, ys.cfg}},
+		jit.Wanted{Kernel: k, Consts: []any{p.BatchWalk, cfg, ops.MulAddFn(c)}})
+}
+
+// serialParts is into how many parts the sums of packed operands are divided: what a panel
+// of y has for one is to stay in a cache, if the parts of the sums are not more than that,
+// and no chain of additions is to be long.
+func (p *Problem) serialParts() int {
+	const part = 1024
+	p.Part = p.K
+	if parts := p.K / part; parts > 3 && parts*p.M*p.N/2 <= (p.M+p.N)*p.K {
+		p.Part = part
+	}
+	if p.A.DType.IsFloat() {
+		p.Part = min(p.Part, p.run())
+	}
+	return (p.K + p.Part - 1) / p.Part
+}
+
+// sharing is how many bands of a block share a panel of y, which comes from far once for
+// them: as many as stay in the processor's cache from panel to panel, if there are blocks
+// enough for all processors then.
+func (p *Problem) sharing(bands, column, panels, wide int) int {
+	const cached, least, blocks = 1 << 20, 16, 4
+	most := max(least, min(cached/(column*p.Part), p.Info.MaxThreads/wide))
+	for most > least && (bands+most-1)/most*panels*p.Batch < blocks*p.Info.Units {
+		most /= 2
+	}
+	return min(most, bands, p.Info.MaxThreads/wide)
+}
+
+func (p *Problem) launchPacked(s *runtime.Stream, out, xs, ys ops.View, cfg kernels.Tiling) error {
+	bands := (p.M + int(cfg.High) - 1) / int(cfg.High)
+	width := int(cfg.Wide * cfg.Each)
+	c := xs.DType
+	k, err := packed.Of(out.DType, c)
+	if err != nil {
+		return err
+	}
+	cfg.Unit = p.OutN == 1
+	high := p.sharing(bands, int(cfg.High)*c.Size(), (p.N+width-1)/width, int(cfg.Wide))
+	g := runtime.Grid{
+		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), ops.MaxBlocks())},
+		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
+	}
+	to, x, y := out.Header(), xs.Header(), ys.Header()
+	return k.Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), p.BatchWalk, p.Product, cfg, ops.MulAddFn(c))
+}

@@ -1,0 +1,136 @@
+package matmul
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// thinCols is how many columns a matrix has at most that is multiplied column by column.
+const thinCols = 4
+
+var (
+	thinType = reflect.TypeFor[kernels.Thin]()
+
+	thinRows = Kernel{jit.Of(kernels.ThinRows[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
+		return append(thinParams(o, t, c), ops.FuncType(2, c, c))
+	}}
+	thinColumns = Kernel{jit.Of(kernels.ThinCols[float32, float32, float32]), thinParams}
+	thinWarps   = Kernel{jit.Of(kernels.ThinWarps[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
+		return append(thinParams(o, t, c), ops.FuncType(2, c, c))
+	}}
+)
+
+func thinParams(o, t, c reflect.Type) []reflect.Type {
+	return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, ProductType, thinType, ops.FuncType(3, c, c)}
+}
+
+// thin reports whether there are few columns, so that time goes into reading x.
+func (p *Problem) thin() bool { return p.N <= thinCols }
+
+// runThin multiplies thin matrices. With vectors a thread reads 16 bytes at once where
+// it can: on a processor whose vectors are warps, the elements of one would lie apart.
+func runThin(s *runtime.Stream, p *Problem, vectors bool) error {
+	if !p.thin() {
+		return fmt.Errorf("%w: %d by %d is not thin, at most %d columns are", layout.ErrShape, p.M, p.N, thinCols)
+	}
+	switch {
+	case p.XM != 1 || p.XK == 1:
+		return runThinRows(s, p, vectors)
+	case vectors:
+		return runThinWarps(s, p)
+	}
+	return runThinCols(s, p)
+}
+
+// runThinRows has a warp sum a row, or blocks some rows that are long.
+func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
+	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Rows: 1, Vec: 1, Unroll: 4, XUnit: p.XK == 1, YUnit: p.YK == 1}
+	warp := p.Info.WarpSize
+	warps, rows := 1, p.M
+	enough := p.Info.Units * p.Info.ThreadsPerUnit / warp / 2
+	if wide {
+		warps = max(1, min(ops.MaxThreads, p.Info.MaxThreads)/warp)
+		if c.Vec = p.thinVec(p.Batches[1], p.XK, p.XM, p.K); c.Vec > 1 {
+			c.Unroll, c.YVec = 2, dsl.ConstBool(vectors(int(c.Vec), p.Batches[2], p.YK, p.YN, p.K))
+		}
+		if p.K >= 4*warps*warp*int(c.Vec) {
+			c.Share, c.Unroll, c.Warps, enough = true, 1, dsl.ConstInt(warps), 3*p.Info.Units
+			// More than the device takes at once: blocks that are placed early may not be where there is least to do.
+			for c.Rows < 8 && c.Rows*c.Cols < 16 && p.M/int(2*c.Rows)*p.Batch >= 2*enough {
+				c.Rows *= 2
+			}
+		}
+	}
+	step := max(1, int(c.Vec))
+	blocks, least := (rows+warps-1)/warps, 8*warp*int(c.Vec)
+	if c.Share {
+		blocks, least = (rows+int(c.Rows)-1)/int(c.Rows), 4*warps*warp*int(c.Vec)
+		rows = blocks
+	}
+	most := shortRun * warp * int(c.Unroll) // what each of the sums that a thread makes has
+	if c.Share {
+		most *= warps
+	}
+	parts := p.split(rows*p.Batch, enough, least, step, most)
+	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: warps * warp}}
+	return p.withParts(s, parts, func(out ops.View) error {
+		to, x, y := out.Header(), p.A.Header(), p.B.Header()
+		t := p.A.DType
+		ct := t.Compute().Type()
+		return thinRows.Of(out.DType, t).Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()), ops.AddFn.As(ops.FuncType(2, ct, ct)))
+	})
+}
+
+// thinVec is how many elements of x, with such strides and so many side by side, are read
+// at once.
+func (p *Problem) thinVec(batch layout.Layout, one, other, size int) dsl.ConstInt {
+	for _, n := range []int{8, 4, 2} {
+		if n*p.A.DType.Size() <= ops.VectorBytes && vectors(n, batch, one, other, size) {
+			return dsl.ConstInt(n)
+		}
+	}
+	return 1
+}
+
+// runThinCols has neighbouring threads sum neighbouring rows.
+func runThinCols(s *runtime.Stream, p *Problem) error {
+	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Unroll: 1, XUnit: p.XM == 1}
+	threads := min(ops.MaxThreads, p.Info.ThreadsPerUnit, p.Info.MaxThreads)
+	if p.Serial() {
+		c.Unroll = 4
+	}
+	each := threads * int(c.Unroll)
+	blocks := (p.M + each - 1) / each
+	parts := p.split(blocks*p.Batch, max(1, p.Info.Units*p.Info.ThreadsPerUnit/threads), 32, 1, shortRun)
+	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: threads}}
+	return p.withParts(s, parts, func(out ops.View) error {
+		to, x, y := out.Header(), p.A.Header(), p.B.Header()
+		t := p.A.DType
+		return thinColumns.Of(out.DType, t).Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()))
+	})
+}
+
+// runThinWarps has the warps of a block sum the same rows, each at other places along k.
+func runThinWarps(s *runtime.Stream, p *Problem) error {
+	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Unroll: 4, XUnit: p.XM == 1, Lanes: dsl.ConstInt(p.Info.WarpSize)}
+	c.Vec = p.thinVec(p.Batches[1], p.XM, p.XK, p.M)
+	warps := max(1, min(ops.MaxThreads, p.Info.MaxThreads)/p.Info.WarpSize)
+	c.Warps = dsl.ConstInt(warps)
+	each := p.Info.WarpSize * int(c.Vec)
+	blocks := (p.M + each - 1) / each
+	parts := p.split(blocks*p.Batch, max(1, 4*p.Info.Units), 4*warps*int(c.Unroll), 1, shortRun*warps)
+	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: warps * p.Info.WarpSize}}
+	return p.withParts(s, parts, func(out ops.View) error {
+		to, x, y := out.Header(), p.A.Header(), p.B.Header()
+		t := p.A.DType
+		ct := t.Compute().Type()
+		return thinWarps.Of(out.DType, t).Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()), ops.AddFn.As(ops.FuncType(2, ct, ct)))
+	})
+}

@@ -1,0 +1,72 @@
+package random
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Random is a distribution of random numbers. Element i of a result is made of counter
+// first + i/[PerCounter], and of nothing else: the same on every device.
+type Random struct {
+	name   string
+	family ops.TypedKernel
+}
+
+var (
+	// Uniform is numbers from a up to but not including b.
+	Uniform = random("rand", kernels.Uniform[float32, float32])
+	// Normal is numbers with mean a and standard deviation b.
+	Normal = random("randn", kernels.Normal[float32, float32])
+)
+
+func random(name string, kernel any) *Random {
+	return &Random{name, ops.TypedKernel{Name: name, Kernel: jit.Of(kernel), Params: func(t, c reflect.Type) []reflect.Type {
+		unit := reflect.FuncOf([]reflect.Type{ops.Uint32Type, ops.Uint32Type}, []reflect.Type{c}, false)
+		return []reflect.Type{reflect.SliceOf(t), ops.Uint64Type, ops.Uint64Type, c, c, unit}
+	}}}
+}
+
+var unit32, unit64 = jit.Func(kernels.Unit32), jit.Func(kernels.Unit64)
+
+// PerCounter is how many numbers are made of one counter.
+const PerCounter = kernels.PerCounter
+
+// Run stores random numbers in out, which is contiguous and of a floating-point type.
+func (r *Random) Run(s *runtime.Stream, out ops.View, key, first uint64, a, b dtype.Scalar) error {
+	if !out.DType.IsFloat() {
+		return ops.Unsupported(r.name, out.DType, ops.Floats.String())
+	}
+	if !out.Layout.IsContiguous() {
+		return fmt.Errorf("%s: the result is not contiguous: %v", r.name, out.Layout)
+	}
+	n := out.Layout.Count()
+	if n == 0 {
+		return nil
+	}
+	c := out.DType.Compute()
+	k, err := r.family.Of(out.DType, c)
+	if err != nil {
+		return err
+	}
+	unit := unit32
+	if c == dtype.F64 {
+		unit = unit64
+	}
+	h := out.Header()
+	words := [2]uint64{a.Convert(c).Bits(), b.Convert(c).Bits()}
+	return k.Launch(s, cover(s.Device(), (n+kernels.PerCounter-1)/kernels.PerCounter), ops.SliceArg(out.DType, &h), key, first, ops.ScalarArg(c, &words[0]), ops.ScalarArg(c, &words[1]), unit)
+}
+
+// cover returns a grid for a kernel whose threads go through n pieces of work from
+// block to block.
+func cover(dev *runtime.Device, n int) runtime.Grid {
+	info := dev.Info()
+	threads := min(ops.MaxThreads, info.ThreadsPerUnit, info.MaxThreads)
+	return runtime.Blocks(min((n+threads-1)/threads, 4*info.Units*max(1, info.ThreadsPerUnit/threads)), threads)
+}

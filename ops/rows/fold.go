@@ -1,0 +1,488 @@
+package rows
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+const (
+	stepAhead   = 8  // elements that a thread of a reduction has at hand
+	fewestCols  = 16 // below, threads do not lie across rows
+	colWidth    = 32 // threads of a block of columns that lie across rows
+	nestedRow   = 64 // innermost dimensions of rows from this size on are gone through one by one
+	serialPart  = 8192
+	partsOf     = 16 // elements that parts have a multiple of where they are not short
+	partsThread = 4  // parts of a row that a thread joins at least
+	longFold    = 4  // times that a thread looks at elements of a row at least, where there are enough rows
+)
+
+// foldPlan is a reduction on its way to the device.
+type foldPlan struct {
+	r      *Reduction
+	in     *reducer
+	out, x ops.View
+	fold   kernels.Fold
+	grid   runtime.Grid
+	across bool // threads lie across rows
+	down   bool // blocks go down all of some columns
+	parts  int  // of each row
+	scans  bool // a scan goes through the parts of a row, a thread or warp through each
+	second kernels.Fold
+}
+
+// adds reports whether errors of long chains of steps add up: sums of integers are exact.
+func (p *foldPlan) adds() bool { return p.r.adds && p.x.DType.IsFloat() }
+
+// tree has a thread that takes so many steps merge what some of them come to. Where blocks come
+// one after the other that costs short rows nothing, and one kernel is for rows of all lengths,
+// of reductions and of scans.
+func (p *foldPlan) tree(info *runtime.Info, steps int) {
+	p.fold.Tree = dsl.ConstBool(p.adds() && (ops.SerialBlocks(info) || steps > kernels.TreeSteps))
+}
+
+// longest bounds the parts of a row that threads share which look at so much of it together.
+func (p *foldPlan) longest(together int) int {
+	if !p.adds() {
+		return math.MaxInt
+	}
+	return kernels.TreeSteps * kernels.TreeSteps * together
+}
+
+// byStride puts the dimensions of layouts of one shape in the order of the strides of
+// the first, the largest first.
+func byStride(of ...layout.Layout) []layout.Layout {
+	order := make([]int, of[0].Rank())
+	for i := range order {
+		order[i] = i
+	}
+	stride := of[0].Strides()
+	slices.SortStableFunc(order, func(a, b int) int { return stride[b] - stride[a] })
+	out := slices.Clone(of)
+	for k := range of {
+		out[k], _ = of[k].Permute(order...) // a permutation
+	}
+	return out
+}
+
+// KeepDims joins the dimensions of the results, as the operand and the results have them.
+func KeepDims(w *kernels.Fold, kept [2]layout.Layout) error {
+	outs := layout.Merge(byStride(kept[0], kept[1])...)
+	if err := fits(len(outs.Sizes), kept[0]); err != nil {
+		return err
+	}
+	w.Rows, w.Outs = kept[0].Count(), dsl.ConstInt(len(outs.Sizes))
+	for d, n := range outs.Sizes {
+		w.OutSize[d], w.OutDiv[d], w.XStep[d], w.OutStep[d] = n, ops.Divisor(n), outs.Strides[0][d], outs.Strides[1][d]
+	}
+	return nil
+}
+
+// fits reports if kernels cannot go over so many dimensions, which are those of a layout
+// that cannot be joined.
+func fits(n int, of layout.Layout) error {
+	if n > kernels.MaxRank {
+		return fmt.Errorf("%w: %d dimensions of %v cannot be joined, kernels go over %d", layout.ErrRank, n, of.Shape(), kernels.MaxRank)
+	}
+	return nil
+}
+
+// make chooses how threads go through the rows.
+func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layout.Layout) error {
+	info := ops.DeviceInfo(dev)
+	w := &p.fold
+	w.Form, w.Ahead = dsl.ConstInt(p.r.form), dsl.ConstInt(stepAhead)
+	if p.x.DType.Size() <= 2 && !ops.SerialBlocks(&info) {
+		w.Ahead *= 2 // as many bytes
+	}
+	if !p.r.ordered {
+		reduced = byStride(reduced)[0]
+	}
+	if err := KeepDims(w, kept); err != nil {
+		return fmt.Errorf("%s: %w", p.r.name, err)
+	}
+	ins := layout.Merge(reduced)
+	if err := fits(len(ins.Sizes), reduced); err != nil {
+		return fmt.Errorf("%s: %w", p.r.name, err)
+	}
+	w.Ins = dsl.ConstInt(len(ins.Sizes))
+	for d, n := range ins.Sizes {
+		w.InSize[d], w.InDiv[d], w.InStep[d] = n, ops.Divisor(n), ins.Strides[0][d]
+	}
+	w.N = reduced.Count()
+	w.Wide = dsl.ConstBool(max(w.Rows, w.N) > math.MaxInt32)
+	p.second = *w
+	p.across = w.Outs > 0 && w.OutSize[0] >= fewestCols && (len(ins.Sizes) == 0 || w.XStep[0] < w.InStep[0])
+	if p.across {
+		p.planCols(&info)
+	} else {
+		p.planRows(&info)
+	}
+	if p.parts > 1 {
+		p.planParts(&info)
+	}
+	return nil
+}
+
+// rowThreads chooses how many threads share a row of n elements, of which each looks at so
+// many at once, and returns how many a block has.
+func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) {
+	warp := info.WarpSize
+	if ops.SerialBlocks(info) {
+		threads = warp
+	} else {
+		threads = min(ops.MaxThreads, info.MaxThreads)
+	}
+	g := 1
+	for g < warp && g*each < n {
+		g *= 2
+	}
+	few := w.Rows*warp < info.Units*info.ThreadsPerUnit // warps would leave threads without work
+	if g == warp && threads > warp && n >= threads && n > each*warp {
+		// Blocks of fewer threads for rows that are not long, in which each looks at elements
+		// a few times.
+		for !few && threads > warp && n < longFold*each*threads {
+			threads /= 2
+		}
+		if threads > warp {
+			w.Group, w.Whole, w.Block = 0, false, dsl.ConstInt(threads)
+			return threads
+		}
+		threads = min(ops.VectorThreads, info.MaxThreads)
+	}
+	w.Group, w.Whole, w.Block, w.Runs = dsl.ConstInt(g), g == threads, 0, dsl.ConstBool(ops.SerialBlocks(info))
+	return threads
+}
+
+func (p *foldPlan) planRows(info *runtime.Info) {
+	w := &p.fold
+	w.Unit = dsl.ConstBool(w.Ins > 0 && w.InStep[0] == 1)
+	w.Nested = dsl.ConstBool(w.Ins > 1 && w.InSize[0] >= nestedRow)
+	if p.r.form != kernels.Single && !ops.SerialBlocks(info) {
+		w.Ahead *= 2 // a step takes more than an addition, and is shared by more
+	}
+	span, length := w.N, w.N // what is cut into parts, and elements along threads
+	if w.Nested {
+		length = w.InSize[0]
+		span = w.N / length
+		w.N, w.Outer = length, span
+	}
+	if w.Ins == 0 {
+		w.Ins, w.InSize[0], w.InStep[0] = 1, 1, 0
+	}
+	threads := rowThreads(info, w, length, int(w.Ahead))
+	per := 1
+	if w.Group > 0 && !w.Whole {
+		per = threads / int(w.Group)
+	}
+	blocks := (w.Rows + per - 1) / per
+	least := threads * stepAhead * 4 // elements of a part
+	if ops.SerialBlocks(info) {
+		least = serialPart
+	}
+	if w.Nested {
+		least = max(1, least/length)
+	}
+	step, from := partsOf, 4*partsOf
+	if !w.Nested && w.Group == 0 {
+		step = threads * int(w.Ahead) // parts end with what threads look at together
+		from = step
+	}
+	together := max(int(w.Group), int(w.Block)) * int(w.Ahead)
+	most, steps := p.longest(together), 1
+	if w.Nested {
+		steps = (length + together - 1) / together
+		most = max(1, most/steps/together)
+	} else if p.scans {
+		most = min(most, p.longest(info.WarpSize)) // which the scan has one after the other
+	}
+	p.cut(rowParts(info, w.Form, threads), blocks, span, least, step, from, most)
+	if w.Nested {
+		p.tree(info, steps*w.Part)
+	} else {
+		p.tree(info, w.Part/together)
+	}
+	w.Vec = 1
+	if v := 16 / p.x.DType.Size(); !ops.SerialBlocks(info) && p.fits(v) {
+		w.Vec = dsl.ConstInt(v)
+	}
+	if !ops.SerialBlocks(info) {
+		w.Full = dsl.ConstBool(w.N%together == 0 && (bool(w.Nested) || w.Part%together == 0))
+		w.Twice = w.Vec > 1 && p.r.form != kernels.Pair // exponentials want threads, not registers
+		w.Block = dsl.ConstInt(threads)
+	}
+	p.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, ops.RowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
+}
+
+// fits reports whether all that threads go through begins at multiples of v elements, side
+// by side.
+func (p *foldPlan) fits(v int) bool {
+	w := &p.fold
+	if !bool(w.Unit) || w.Ins > 1 && !bool(w.Nested) || v > int(w.Ahead) || !bool(w.Nested) && p.parts > 1 && w.Part%v != 0 {
+		return false
+	}
+	for d := 1; d < int(w.Ins); d++ {
+		if w.InStep[d]%v != 0 {
+			return false
+		}
+	}
+	for d := range int(w.Outs) {
+		if w.XStep[d]%v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// rowParts is how many blocks of so many threads are wanted that go along rows: just those that
+// a device has registers for, or more where they take long, of which some end before others.
+func rowParts(info *runtime.Info, form dsl.ConstInt, threads int) int {
+	if ops.SerialBlocks(info) {
+		return 4 * info.Units
+	}
+	each := info.ThreadsPerUnit
+	if form != kernels.Triple {
+		each = min(each, kernels.RowThreads(form))
+	}
+	return info.Units * max(1, each/threads)
+}
+
+// cut divides rows into parts of at least so much if there are too few blocks for the
+// device, which wants so many, or if they are longer than most. Parts of more than from are
+// multiples of step.
+func (p *foldPlan) cut(want, blocks, span, least, step, from, most int) {
+	w := &p.fold
+	p.parts = 1
+	if 2*blocks <= want {
+		p.parts = max(1, min(want/blocks, span/least))
+	}
+	p.parts = max(p.parts, (span-1)/most+1)
+	w.Part = (span + p.parts - 1) / p.parts
+	if w.Part > from {
+		w.Part = ops.RoundUp(w.Part, step)
+	} else if w.Part > 4*partsOf {
+		w.Part = ops.RoundUp(w.Part, partsOf) // for vectors
+	}
+	p.parts = (span + w.Part - 1) / w.Part
+}
+
+func (p *foldPlan) planCols(info *runtime.Info) {
+	w := &p.fold
+	w.Unit = w.XStep[0] == 1
+	w.Width = w.OutSize[0]
+	w.Rows /= w.Width
+	threads, x := min(ops.MaxThreads, info.MaxThreads), colWidth
+	w.Cols, w.Vec = 1, 1
+	if w.Ahead > stepAhead && w.Width >= 4*colWidth {
+		w.Cols = 4
+		if fitCols(w, 4) {
+			w.Vec = 4
+		}
+	}
+	if ops.SerialBlocks(info) {
+		threads, x = info.WarpSize, info.WarpSize
+		for w.Cols < 8 && int(w.Cols)*2*x <= w.Width {
+			w.Cols *= 2
+		}
+	}
+	y := max(1, threads/x)
+	for y > 1 && y*stepAhead > w.N {
+		y /= 2
+	}
+	tile := x * int(w.Cols)
+	tiles := (w.Width + tile - 1) / tile
+	least := y * stepAhead * 4
+	if ops.SerialBlocks(info) {
+		least = max(1, serialPart/tile)
+	}
+	step, want := y*int(w.Ahead)/int(w.Cols), ops.ResidentBlocks(info, x*y)
+	if ops.SerialBlocks(info) {
+		want = 4 * info.Units
+	}
+	together := y * int(w.Ahead/w.Cols)
+	most := p.longest(together)
+	if p.scans {
+		most = min(most, p.longest(1))
+	}
+	p.cut(want, tiles*w.Rows, w.N, least, step, 4*step, most)
+	p.tree(info, w.Part/together)
+	p.grid = runtime.Grid{
+		Blocks:  runtime.Dim3{X: tiles, Y: p.parts, Z: min(w.Rows, ops.MaxBlocks())},
+		Threads: runtime.Dim3{X: x, Y: y},
+	}
+}
+
+// fitCols reports whether v neighbouring columns lie side by side everywhere, at multiples
+// of v elements.
+func fitCols(w *kernels.Fold, v int) bool {
+	for d := range int(w.Ins) {
+		if w.InStep[d]%v != 0 {
+			return false
+		}
+	}
+	for d := 1; d < int(w.Outs); d++ {
+		if w.XStep[d]%v != 0 {
+			return false
+		}
+	}
+	return bool(w.Unit)
+}
+
+const (
+	downThreads = 1024 // of a block that goes down columns; half as many where a reduction knows much
+	downMost    = 8    // neighbouring columns of a thread
+	downBytes   = 64   // that a thread looks at together, while as many are on their way
+	downLeast   = 16   // elements that it looks at together at least
+	downLine    = 128  // bytes of the columns of a block that lie side by side, or half as many
+)
+
+// downVec is how many neighbouring columns of elements of a size a thread has that goes down
+// them: few where it takes long to add what it has at hand of each.
+func downVec(form dsl.ConstInt, size int) int {
+	switch form {
+	case kernels.Single:
+		return min(16/size, downMost)
+	case kernels.Indexed:
+		return min(max(16/size, 2), 4)
+	}
+	return min(max(8/size, 2), 4)
+}
+
+// goDown has each block go down all of some columns, if there are about as many blocks then as
+// the device has units, so that no parts are joined later, and reports whether there are.
+func (p *foldPlan) goDown(info *runtime.Info) bool {
+	w, size := p.fold, p.x.DType.Size()
+	vec, threads := downVec(w.Form, size), downThreads
+	if w.Form == kernels.Triple || p.r.computes(p.x.DType).Size() > 4 {
+		threads /= 2
+	}
+	threads = min(threads, info.WarpSize*info.WarpSize) // of which the lanes of a warp join what the warps know
+	if !p.across || p.parts == 1 || ops.SerialBlocks(info) || info.MaxThreads < threads || !fitCols(&w, vec) || w.Width%vec != 0 {
+		return false
+	}
+	for line := downLine; line >= downLine/2; line /= 2 {
+		lanes := min(line/(size*vec), info.WarpSize)
+		strips := (w.Width + lanes*vec - 1) / (lanes * vec)
+		turns := (strips*w.Rows + info.Units - 1) / info.Units
+		ahead := min(downBytes/size, kernels.MostAhead)
+		for ahead > downLeast && w.N < 2*ahead/vec*threads/lanes {
+			ahead /= 2
+		}
+		if 8*strips*w.Rows < 7*turns*info.Units || w.N < 2*ahead/vec*threads/lanes {
+			continue // units would be without work
+		}
+		w.Block, w.Group, w.Vec, w.Whole, w.Ahead = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false, dsl.ConstInt(ahead)
+		p.fold, p.down, p.parts = w, true, 1
+		p.tree(info, w.N/(ahead/vec*threads/lanes))
+		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, ops.MaxBlocks())}, Threads: runtime.Dim3{X: threads}}
+		return true
+	}
+	return false
+}
+
+// planParts chooses how what is known of parts is joined.
+func (p *foldPlan) planParts(info *runtime.Info) {
+	w := &p.second
+	w.N = p.parts
+	if w.Outs == 0 {
+		w.Outs, w.OutSize[0], w.OutDiv[0] = 1, 1, ops.Divisor(1) // one kernel for one result and for several
+	}
+	rowThreads(info, w, w.N, eachPart(info))
+}
+
+// eachPart is how many parts of a row a thread joins at least. Where blocks come one after the
+// other there are few parts, and one thread joins them as fast as several: one kernel is for
+// sums of everything and of columns. The bound keeps chains of additions short.
+func eachPart(info *runtime.Info) int {
+	if ops.SerialBlocks(info) {
+		return kernels.TreeSteps
+	}
+	return partsThread
+}
+
+// run launches the kernels.
+func (p *foldPlan) run(s *runtime.Stream) error {
+	f := p.in.fns
+	xh, oh := p.x.Header(), p.out.Header()
+	x, out := ops.SliceArg(p.x.DType, &xh), ops.SliceArg(p.out.DType, &oh)
+	if p.parts == 1 {
+		k := p.in.rows
+		switch {
+		case p.down:
+			k = p.in.down
+		case p.across:
+			k = p.in.cols
+		}
+		return k.Launch(s, p.grid, out, x, p.fold, f[0], f[1], f[2], f[3])
+	}
+	grid := p.joinGrid(s)
+	if !p.in.parts.Loaded(s.Device(), nil, nil, nil, nil, nil, p.second, f[2], f[3]) {
+		if err := p.prefetch(s.Device()); err != nil {
+			return err
+		}
+	}
+	var room ops.Scratch
+	args, err := p.runParts(s, &room)
+	if err != nil {
+		return err
+	}
+	defer room.Free(s)
+	return p.in.parts.Launch(s, grid, out, args[0], args[1], args[2], args[3], p.second, f[2], f[3])
+}
+
+// prefetch has both kernels compiled at the same time.
+func (p *foldPlan) prefetch(dev *runtime.Device) error {
+	f := p.in.fns
+	return jit.Prefetch(dev,
+		jit.Wanted{Kernel: p.partial(), Consts: []any{p.fold, f[0], f[1], f[2]}},
+		jit.Wanted{Kernel: p.in.parts, Consts: []any{p.second, f[2], f[3]}})
+}
+
+// partial is the kernel that keeps what is known of parts.
+func (p *foldPlan) partial() *jit.Kernel {
+	if p.across {
+		return p.in.partCols
+	}
+	return p.in.partRows
+}
+
+// runParts launches the kernel that keeps what is known of parts, and returns where.
+func (p *foldPlan) runParts(s *runtime.Stream, room *ops.Scratch) (args [4]any, err error) {
+	c, n := p.r.computes(p.x.DType), p.parts*p.second.Rows
+	if err := room.Alloc(s, n*(3*c.Size()+8)); err != nil {
+		return args, fmt.Errorf("%s: %w", p.r.name, err)
+	}
+	h := new([4]runtime.SliceHeader)
+	h[3] = room.Take(8, n)
+	args[3] = ops.SliceArg(dtype.I64, &h[3])
+	for i := range 3 {
+		h[i] = room.Take(c.Size(), n)
+		args[i] = ops.SliceArg(c, &h[i])
+	}
+	f, xh := p.in.fns, p.x.Header()
+	err = p.partial().Launch(s, p.grid, args[0], args[1], args[2], args[3], ops.SliceArg(p.x.DType, &xh), p.fold, f[0], f[1], f[2])
+	if err != nil {
+		room.Free(s)
+	}
+	return args, err
+}
+
+// joinGrid is the grid for a kernel that joins parts.
+func (p *foldPlan) joinGrid(s *runtime.Stream) runtime.Grid {
+	info := ops.DeviceInfo(s.Device())
+	threads := rowThreads(&info, &p.second, p.parts, eachPart(&info))
+	per := 1
+	if p.second.Group > 0 && !p.second.Whole {
+		per = threads / int(p.second.Group)
+	}
+	blocks := (p.second.Rows + per - 1) / per
+	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, ops.RowBlocks(&info, threads))}, Threads: runtime.Dim3{X: threads}}
+}

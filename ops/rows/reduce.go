@@ -1,0 +1,294 @@
+package rows
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/elementwise"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Reduction is an operation whose result has one element for all elements of its
+// operand along some dimensions. Numbers are computed in the type that kernels compute
+// in, which is F32 for halves, and integers wrap. The order is fixed for a device, a
+// shape and strides, so that the same call has the same bits.
+type Reduction struct {
+	name     string
+	form     int
+	takes    ops.Types
+	fns      [4]*jit.Fn   // init, step, merge, finish
+	result   dtype.DType  // that of the result, Invalid for that of the operand
+	empty    float64      // what no elements give
+	needs    bool         // no elements give no result
+	ordered  bool         // elements are numbered
+	wide     bool         // integers are computed in I64, of which the result is
+	corrects bool         // it divides by the number of elements less the correction
+	totals   bool         // of floating-point numbers it is the mean of one element: sums and means share kernels
+	adds     bool         // it adds, so that long chains of steps add errors up
+	halves   *jit.Fn      // step for types of 16 bits and less, nil for that of others
+	index    reflect.Type // what finish returns if it is no number of the computing type
+
+	made  [32]atomic.Pointer[reducer]
+	plans ops.PlanCache[foldPlan]
+}
+
+// reducer is a reduction for one element type.
+type reducer struct {
+	rows, cols, down, partRows, partCols, parts *jit.Kernel
+	fns                                         [4]*jit.Fn
+}
+
+var reductions []*Reduction
+
+func reduction(name string, form int, t ops.Types, init, step, merge, finish any) *Reduction {
+	r := &Reduction{name: name, form: form, takes: t, fns: [4]*jit.Fn{jit.Func(init), jit.Func(step), jit.Func(merge), jit.Func(finish)}}
+	reductions = append(reductions, r)
+	return r
+}
+
+func (r *Reduction) of(empty float64) *Reduction { r.empty = empty; return r }
+func (r *Reduction) some() *Reduction            { r.needs = true; return r }
+func (r *Reduction) truth() *Reduction           { r.result = dtype.U8; return r }
+func (r *Reduction) widened() *Reduction         { r.wide = true; return r }
+func (r *Reduction) corrected() *Reduction       { r.corrects = true; return r }
+func (r *Reduction) sums() *Reduction            { r.adds = true; return r }
+func (r *Reduction) total() *Reduction           { r.totals = true; return r }
+func (r *Reduction) quick(step any) *Reduction   { r.halves = jit.Func(step); return r }
+func (r *Reduction) position() *Reduction {
+	r.result, r.ordered, r.index = dtype.U32, true, reflect.TypeFor[int]()
+	return r.some()
+}
+
+// The reductions. Those that compare take NaN for larger and for smaller than any
+// number: it is the result if there is one. Of several elements that are largest, and of
+// several NaN, ArgMax and ArgMin give the first one in row-major order of the dimensions
+// that are reduced.
+var (
+	Sum       = reduction("sum", kernels.Single, ops.Numbers, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums().total()
+	Prod      = reduction("prod", kernels.Single, ops.Numbers, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1)
+	Max       = reduction("max", kernels.Single, ops.Numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Value[float32]).some()
+	Min       = reduction("min", kernels.Single, ops.Numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Value[float32]).some()
+	AnyOf     = reduction("any", kernels.Single, ops.Numbers, kernels.FromTruth[float32], kernels.AnyStep[float32], kernels.Larger[float32], kernels.Value[float32]).truth()
+	AllOf     = reduction("all", kernels.Single, ops.Numbers, kernels.FromTruth[float32], kernels.AllStep[float32], kernels.Smaller[float32], kernels.Value[float32]).of(1).truth()
+	ArgMax    = reduction("argmax", kernels.Indexed, ops.Numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Index[float32]).position()
+	ArgMin    = reduction("argmin", kernels.Indexed, ops.Numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Index[float32]).position()
+	Average   = reduction("mean", kernels.Single, ops.Floats, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Mean[float32]).of(math.NaN()).sums()
+	SumSqr    = reduction("sumsqr", kernels.Single, ops.Numbers, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums()
+	Norm2     = reduction("norm", kernels.Single, ops.Floats, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Root[float32]).sums()
+	Var       = reduction("var", kernels.Triple, ops.Floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Variance[float32]).of(math.NaN()).corrected().sums()
+	Std       = reduction("std", kernels.Triple, ops.Floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Deviation[float32]).of(math.NaN()).corrected().sums()
+	LogSumExp = reduction("log_sum_exp", kernels.Pair, ops.Floats, kernels.FromBottom[float32], kernels.AddExp[float32], kernels.JoinExp[float32], kernels.LogSum[float32]).of(math.Inf(-1)).quick(kernels.AddExpQuick[float32]).sums()
+)
+
+// The reductions that give I64 of integers, and are as those of their names of other types.
+var (
+	SumWide    = reduction("sum", kernels.Single, ops.Ints, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).widened()
+	ProdWide   = reduction("prod", kernels.Single, ops.Ints, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1).widened()
+	SumSqrWide = reduction("sumsqr", kernels.Single, ops.Ints, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32]).widened()
+)
+
+// Reductions returns all of them, in the order of the table.
+func Reductions() []*Reduction { return reductions }
+
+// Name is the operation's name.
+func (r *Reduction) Name() string { return r.name }
+
+// Takes reports whether the operation is for elements of a type.
+func (r *Reduction) Takes(d dtype.DType) bool { return r.takes.Has(d) }
+
+// Check reports why the operation does not take elements of a type, nil if it does.
+func (r *Reduction) Check(d dtype.DType) error {
+	if !r.takes.Has(d) {
+		return ops.Unsupported(r.name, d, r.takes.String())
+	}
+	return nil
+}
+
+// Result is the element type of the result for an operand of a type.
+func (r *Reduction) Result(d dtype.DType) dtype.DType {
+	switch {
+	case r.result != dtype.Invalid:
+		return r.result
+	case r.wide:
+		return dtype.I64
+	}
+	return d
+}
+
+// computes is the type that elements of a type are computed in.
+func (r *Reduction) computes(d dtype.DType) dtype.DType {
+	if r.wide {
+		return dtype.I64
+	}
+	return d.Compute()
+}
+
+// accTypes has the type of what a reduction knows, for each type that is computed in.
+var accTypes = [32]reflect.Type{
+	dtype.U8: reflect.TypeFor[kernels.Acc[uint8]](), dtype.U32: reflect.TypeFor[kernels.Acc[uint32]](), dtype.I16: reflect.TypeFor[kernels.Acc[int16]](),
+	dtype.I32: reflect.TypeFor[kernels.Acc[int32]](), dtype.I64: reflect.TypeFor[kernels.Acc[int64]](),
+	dtype.F32: reflect.TypeFor[kernels.Acc[float32]](), dtype.F64: reflect.TypeFor[kernels.Acc[float64]](),
+}
+
+var (
+	FoldType = reflect.TypeFor[kernels.Fold]()
+
+	mean = jit.Func(kernels.Mean[float32])
+
+	reduceRows  = jit.Of(kernels.ReduceRows[float32, float32, float32, float32])
+	reduceCols  = jit.Of(kernels.ReduceCols[float32, float32, float32, float32])
+	reduceDown  = jit.Of(kernels.ReduceStrips[float32, float32, float32, float32])
+	partRows    = jit.Of(kernels.PartRows[float32, float32])
+	partCols    = jit.Of(kernels.PartCols[float32, float32])
+	reduceParts = jit.Of(kernels.ReduceParts[float32, float32, float32])
+)
+
+// instance returns the reduction for an element type.
+func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
+	if in := r.made[d&31].Load(); in != nil {
+		return in, nil
+	}
+	if err := r.Check(d); err != nil {
+		return nil, err
+	}
+	compute := r.computes(d)
+	c, acc := compute.Type(), accTypes[compute]
+	final := c
+	if r.index != nil {
+		final = r.index
+	}
+	types := [4]reflect.Type{
+		reflect.FuncOf([]reflect.Type{c}, []reflect.Type{acc}, false),
+		reflect.FuncOf([]reflect.Type{acc, reflect.PointerTo(reflect.ArrayOf(kernels.MostAhead, c)), ops.IntType, ops.IntType, ops.IntType, ops.IntType}, []reflect.Type{acc}, false),
+		reflect.FuncOf([]reflect.Type{acc, acc}, []reflect.Type{acc}, false),
+		reflect.FuncOf([]reflect.Type{acc, ops.IntType}, []reflect.Type{final}, false),
+	}
+	in := new(reducer)
+	for i := range types {
+		in.fns[i] = r.fns[i].As(types[i])
+	}
+	if r.totals && d.IsFloat() {
+		in.fns[3] = mean.As(types[3])
+	}
+	if r.halves != nil && d.Size() <= 2 {
+		in.fns[1] = r.halves.As(types[1])
+	}
+	out, x, cs := reflect.SliceOf(r.Result(d).Type()), reflect.SliceOf(d.Type()), reflect.SliceOf(c)
+	whole := ops.KernelType(out, x, FoldType, types[0], types[1], types[2], types[3])
+	part := ops.KernelType(cs, cs, cs, ops.Int64SliceType, x, FoldType, types[0], types[1], types[2])
+	in.rows, in.cols, in.down = reduceRows.As(whole), reduceCols.As(whole), reduceDown.As(whole)
+	in.partRows, in.partCols = partRows.As(part), partCols.As(part)
+	in.parts = reduceParts.As(ops.KernelType(out, cs, cs, cs, ops.Int64SliceType, FoldType, types[2], types[3]))
+	r.made[d].Store(in)
+	return in, nil
+}
+
+// Run stores in out the reduction of x along dims. Out has the other dimensions of x, or
+// all of them with size 1 for those of dims. No dims at all reduce each element for
+// itself. Var and Std divide by the number of elements less one.
+func (r *Reduction) Run(s *runtime.Stream, out, x ops.View, dims []int) error {
+	return r.RunCorrected(s, out, x, dims, 1)
+}
+
+// RunCorrected is [Reduction.Run] with what Var and Std subtract from the number of
+// elements; others ignore it.
+func (r *Reduction) RunCorrected(s *runtime.Stream, out, x ops.View, dims []int, correction int) error {
+	in, err := r.instance(x.DType)
+	if err != nil {
+		return err
+	}
+	if want := r.Result(x.DType); out.DType != want {
+		return fmt.Errorf("%w: %s of %s gives %s, not %s", ops.ErrDType, r.name, x.DType, want, out.DType)
+	}
+	info := ops.DeviceInfo(s.Device())
+	call := ops.PlanKey{Device: ops.LimitsOf(&info), DType: x.DType, X: x.Layout, Out: out.Layout, Dims: dims, Number: correction}
+	if kept := r.plans.Find(&call); kept != nil {
+		p := *kept
+		p.out, p.x = out, x
+		return p.run(s)
+	}
+	kept, reduced, err := SplitDims(r.name, out.Layout, x.Layout, dims)
+	if err != nil {
+		return err
+	}
+	n := reduced.Count()
+	switch {
+	case n == 0 && r.needs:
+		return fmt.Errorf("%w: %s along dimensions %v of shape %v", ops.ErrEmpty, r.name, dims, x.Layout.Shape())
+	case r.ordered && n > math.MaxUint32:
+		return fmt.Errorf("%w: %s of %d elements, positions are %s", layout.ErrTooLarge, r.name, n, dtype.U32)
+	case out.Layout.Count() == 0:
+		return nil
+	case n == 0:
+		return elementwise.Fill(s, out, dtype.FromFloat(out.DType, r.empty))
+	}
+	p := foldPlan{r: r, in: in, out: out, x: x}
+	p.fold.Div = n
+	switch {
+	case r.corrects:
+		p.fold.Div = n - correction
+	case r.totals:
+		p.fold.Div = 1
+	}
+	if err := p.make(s.Device(), kept, reduced); err != nil {
+		return err
+	}
+	p.goDown(&info)
+	p.out, p.x = ops.View{DType: out.DType}, ops.View{DType: x.DType} // no memory is held
+	r.plans.Keep(call, p)
+	p.out, p.x = out, x
+	return p.run(s)
+}
+
+// SplitDims returns the layout of the dimensions of out, as x and out have them, and that of
+// dims in x.
+func SplitDims(op string, out, x layout.Layout, dims []int) (kept [2]layout.Layout, reduced layout.Layout, err error) {
+	dims, err = layout.Dims(dims, x.Rank())
+	if err != nil {
+		return kept, reduced, fmt.Errorf("%s: %w", op, err)
+	}
+	keep := out.Rank() == x.Rank()
+	var shapes [3]layout.Shape // kept by x, of out, reduced
+	var strides [3][]int
+	add := func(k, n, stride int) { shapes[k], strides[k] = append(shapes[k], n), append(strides[k], stride) }
+	o := 0
+	for d, n := range x.Shape() {
+		in := len(dims) > 0 && dims[0] == d
+		if in {
+			dims = dims[1:]
+			add(2, n, x.Strides()[d])
+		} else {
+			add(0, n, x.Strides()[d])
+		}
+		if in && !keep {
+			continue
+		}
+		if in {
+			n = 1
+		}
+		if o >= out.Rank() || out.Shape()[o] != n {
+			return kept, reduced, fmt.Errorf("%w: %s of %v into %v", layout.ErrShape, op, x.Shape(), out.Shape())
+		}
+		if !in {
+			add(1, n, out.Strides()[o])
+		}
+		o++
+	}
+	if o != out.Rank() {
+		return kept, reduced, fmt.Errorf("%w: %s of %v into %v", layout.ErrShape, op, x.Shape(), out.Shape())
+	}
+	var all [3]layout.Layout
+	for k := range all {
+		if all[k], err = layout.New(shapes[k], strides[k], 0); err != nil {
+			return kept, reduced, err
+		}
+	}
+	return [2]layout.Layout{all[0], all[1]}, all[2], nil
+}

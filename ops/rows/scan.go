@@ -1,0 +1,266 @@
+package rows
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Scan is an operation that stores in each place what a reduction of the elements of a
+// dimension up to there gives. The work is linear and the order fixed, as for a
+// [Reduction].
+type Scan struct {
+	name   string
+	reduce *Reduction // of parts
+	takes  ops.Types
+	init   *jit.Fn
+	op     *jit.Fn
+}
+
+var scans []*Scan
+
+func scan(name string, r *Reduction, init, op any) *Scan {
+	c := &Scan{name: name, reduce: r, takes: ops.Numbers, init: jit.Func(init), op: jit.Func(op)}
+	scans = append(scans, c)
+	return c
+}
+
+// The scans. From the first NaN on, all is NaN.
+var (
+	CumSum  = scan("cumsum", Sum, kernels.Nothing[float32], kernels.Add[float32])
+	CumProd = scan("cumprod", Prod, kernels.Once[float32], kernels.Mul[float32])
+	CumMax  = scan("cummax", Max, kernels.Identity[float32], kernels.Maximum[float32])
+	CumMin  = scan("cummin", Min, kernels.Identity[float32], kernels.Minimum[float32])
+
+	LogCumSumExp = scan("logcumsumexp", ofLogs, kernels.Never[float32], kernels.LogAddExp[float32]).of(ops.Floats)
+)
+
+// ofLogs is what [LogSumExp] computes, by what a scan knows: one number.
+var ofLogs = &Reduction{name: "log_sum_exp", form: kernels.Single, takes: ops.Floats, fns: [4]*jit.Fn{
+	jit.Func(kernels.FromNever[float32]), jit.Func(kernels.LogAddStep[float32]), jit.Func(kernels.LogAdd[float32]), jit.Func(kernels.Value[float32]),
+}}
+
+func (c *Scan) of(t ops.Types) *Scan {
+	c.takes = t
+	return c
+}
+
+// Scans returns all of them.
+func Scans() []*Scan { return scans }
+
+// Name is the operation's name.
+func (c *Scan) Name() string { return c.name }
+
+// Takes reports whether the operation is for elements of a type.
+func (c *Scan) Takes(d dtype.DType) bool { return c.takes.Has(d) }
+
+// scanParams are the parameters of ScanRows and ScanCols.
+func scanParams(t, c reflect.Type) []reflect.Type {
+	ts := reflect.SliceOf(t)
+	return []reflect.Type{ts, ts, reflect.SliceOf(c), FoldType, ops.ConstBoolType, ops.ConstBoolType, ops.FuncType(1, c, c), ops.FuncType(2, c, c)}
+}
+
+var (
+	scanRows  = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanRows[float32, float32]), Params: scanParams}
+	scanCols  = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanCols[float32, float32]), Params: scanParams}
+	scanParts = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanParts[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), FoldType, ops.FuncType(1, c, c), ops.FuncType(2, c, c)}
+	}}
+)
+
+// Run stores in out, of the shape and type of x, the scan of x along dim.
+func (c *Scan) Run(s *runtime.Stream, out, x ops.View, dim int) error {
+	if !c.takes.Has(x.DType) {
+		return ops.Unsupported(c.name, x.DType, c.takes.String())
+	}
+	l, err := newRows(c.name, out, x, dim)
+	if err != nil || x.Layout.Count() == 0 {
+		return err
+	}
+	in, err := c.reduce.instance(x.DType)
+	if err != nil {
+		return err
+	}
+	reduced, err := layout.New(layout.Shape{l.Len()}, []int{x.Layout.Strides()[l.Dim]}, 0)
+	if err != nil {
+		return err
+	}
+	p := foldPlan{r: c.reduce, in: in, out: out, x: x, scans: true}
+	if err := p.make(s.Device(), l.Kept, reduced); err != nil {
+		return err
+	}
+	if done, err := c.runTiles(s, &l, &p); done || err != nil {
+		return err
+	}
+	return c.run(s, &l, &p)
+}
+
+// run launches the kernels.
+func (c *Scan) run(s *runtime.Stream, l *RowOp, p *foldPlan) error {
+	d := l.X.DType.Compute()
+	t := d.Type()
+	init, op := c.init.As(ops.FuncType(1, t, t)), c.op.As(ops.FuncType(2, t, t))
+	var sums *foldPlan // of the partial sums, which are carried into the parts
+	if p.parts > 1 {
+		first := *p
+		sums = &first
+	}
+	f, info := &rowScan, ops.DeviceInfo(s.Device())
+	if p.across {
+		f = &colScan
+	}
+	k, grid, err := f.plan(&info, l, p)
+	if err != nil {
+		return err
+	}
+	if steps := p.fold.Part / f.step(&p.fold); p.across {
+		p.fold.Tree = dsl.ConstBool(p.adds() && steps > kernels.TreeSteps) // short columns are faster without
+	} else {
+		p.tree(&info, steps)
+	}
+	carried, vectors := dsl.ConstBool(p.parts > 1), l.vectors(&p.fold)
+	carry := ops.SliceArg(d, new(runtime.SliceHeader))
+	if sums != nil {
+		if !k.Loaded(s.Device(), nil, nil, nil, p.fold, carried, vectors, init, op) {
+			if err := sums.prefetchScan(s.Device(), l, init, op, jit.Wanted{Kernel: k, Consts: []any{p.fold, carried, vectors, init, op}}); err != nil {
+				return err
+			}
+		}
+		var room ops.Scratch
+		if carry, err = sums.carries(s, l, init, op, &room); err != nil {
+			return err
+		}
+		defer room.Free(s)
+	}
+	xh, oh := l.X.Header(), l.out.Header()
+	return k.Launch(s, grid, ops.SliceArg(l.out.DType, &oh), ops.SliceArg(l.X.DType, &xh), carry, p.fold, carried, vectors, init, op)
+}
+
+// prefetchScan has all three kernels compiled at the same time.
+func (p *foldPlan) prefetchScan(dev *runtime.Device, l *RowOp, init, op *jit.Fn, last jit.Wanted) error {
+	k, err := scanParts.Of(l.X.DType, l.X.DType.Compute())
+	if err != nil {
+		return err
+	}
+	f := p.in.fns
+	return jit.Prefetch(dev,
+		jit.Wanted{Kernel: p.partial(), Consts: []any{p.fold, f[0], f[1], f[2]}},
+		jit.Wanted{Kernel: k, Consts: []any{p.second, init, op}}, last)
+}
+
+// carries computes what is carried into each part.
+func (p *foldPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, room *ops.Scratch) (any, error) {
+	args, err := p.runParts(s, room)
+	if err != nil {
+		return nil, err
+	}
+	k, err := scanParts.Of(l.X.DType, l.X.DType.Compute())
+	if err == nil {
+		xh := l.X.Header()
+		err = k.Launch(s, runtime.Cover(p.second.Rows, ops.DeviceInfo(s.Device()).WarpSize), args[0], ops.SliceArg(l.X.DType, &xh), p.second, init, op)
+	}
+	if err != nil {
+		room.Free(s)
+	}
+	return args[0], err
+}
+
+// scanShape is how threads lie for a scan.
+type scanShape struct {
+	family *ops.TypedKernel
+	grid   func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid
+	step   func(w *kernels.Fold) int // how much of a row is looked at together
+}
+
+func (f *scanShape) plan(info *runtime.Info, l *RowOp, p *foldPlan) (*jit.Kernel, runtime.Grid, error) {
+	p.fold.OutIn = l.out.Layout.Strides()[l.Dim]
+	k, err := f.family.Of(l.X.DType, l.X.DType.Compute())
+	return k, f.grid(info, l, p), err
+}
+
+const mostScanned = 8 // elements that a thread of a scan has at once
+
+// vectors reports whether the neighbours of a thread lie where it can move them at once.
+func (l *RowOp) vectors(w *kernels.Fold) dsl.ConstBool {
+	n := int(w.Keep)
+	if n < 4 || !w.Unit || n*l.X.DType.Size() > 16 || w.Part%n != 0 {
+		return false
+	}
+	for d := range int(w.Outs) {
+		if w.XStep[d]%n != 0 || w.OutStep[d]%n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+var rowScan = scanShape{&scanRows, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
+	w := &p.fold
+	w.Unit = w.InStep[0] == 1 && w.OutIn == 1
+	threads, per := info.WarpSize, 1
+	w.Keep = 1
+	if v := 16 / l.X.DType.Size(); !ops.SerialBlocks(info) {
+		w.Keep = dsl.ConstInt(min(max(v, 4), mostScanned))
+		if !l.vectors(w) {
+			w.Keep = 1
+		}
+	}
+	w.Group, w.Whole = dsl.ConstInt(threads), true
+	if !ops.SerialBlocks(info) {
+		w.Whole = false
+		threads = min(ops.MaxThreads, info.MaxThreads)
+		per = threads / int(w.Group)
+		if w.N > 8*int(w.Keep)*info.WarpSize || w.Rows*info.WarpSize < info.Units*info.ThreadsPerUnit/4 {
+			w.Group, w.Block, per = 0, dsl.ConstInt(threads), 1
+		}
+	}
+	blocks := (w.Rows + per - 1) / per
+	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, ops.RowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
+}, func(w *kernels.Fold) int { return int(max(w.Group, w.Block) * w.Keep) }}
+
+var colScan = scanShape{&scanCols, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
+	w := &p.fold
+	w.Unit = w.XStep[0] == 1 && w.OutStep[0] == 1
+	threads := info.WarpSize
+	w.Cols = 1
+	if ops.SerialBlocks(info) {
+		for w.Cols < mostScanned && int(w.Cols)*2*threads*info.Units <= w.Width*w.Rows {
+			w.Cols *= 2
+		}
+	} else {
+		for threads < ops.MaxThreads && threads < w.Width && w.Width*w.Rows > 2*threads*info.Units {
+			threads *= 2
+		}
+	}
+	return runtime.Grid{
+		Blocks:  runtime.Dim3{X: (w.Width + threads*int(w.Cols) - 1) / (threads * int(w.Cols)), Y: p.parts, Z: min(w.Rows, ops.MaxBlocks())},
+		Threads: runtime.Dim3{X: threads},
+	}
+}, func(*kernels.Fold) int { return 1 }}
+
+// newRows checks the operands of an operation that makes rows of rows.
+func newRows(name string, out, x ops.View, dim int) (l RowOp, err error) {
+	switch {
+	case out.DType != x.DType:
+		return l, fmt.Errorf("%w: %s of %s gives %s, not %s", ops.ErrDType, name, x.DType, x.DType, out.DType)
+	case !out.Layout.Shape().Equal(x.Layout.Shape()):
+		return l, fmt.Errorf("%w: %s of %v into %v", layout.ErrShape, name, x.Layout.Shape(), out.Layout.Shape())
+	}
+	if dim, err = layout.Dim(dim, x.Layout.Rank()); err != nil {
+		return l, fmt.Errorf("%s: %w", name, err)
+	}
+	l = RowOp{Name: name, out: out, X: x, Dim: dim}
+	for i, of := range []layout.Layout{x.Layout, out.Layout} {
+		if l.Kept[i], err = of.Narrow(dim, 0, min(1, of.Shape()[dim])); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,162 @@
+package rows
+
+import (
+	"math"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var (
+	scanKept = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanKept[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, ts, FoldType, ops.FuncType(1, c, c), ops.FuncType(2, c, c)}
+	}}
+	scanTiles      = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanTiles[float32, float32]), Params: tileParams}
+	scanStrips     = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanStrips[float32, float32]), Params: tileParams}
+	scanTilingType = reflect.TypeFor[kernels.ScanTiling]()
+	// packs have the bits of a number as an integer, and the number of bits, for float32,
+	// float64 and integers.
+	packs = [3][2]*jit.Fn{
+		{jit.Func(kernels.PackFloat), jit.Func(kernels.UnpackFloat)}, {jit.Func(kernels.PackDouble), jit.Func(kernels.UnpackDouble)},
+		{jit.Func(kernels.PackInt[int32]), jit.Func(kernels.UnpackInt[int32])},
+	}
+)
+
+// tileParams are the parameters of ScanTiles and ScanStrips.
+func tileParams(t, c reflect.Type) []reflect.Type {
+	ts := reflect.SliceOf(t)
+	return []reflect.Type{ts, ts, ops.Uint32SliceType, FoldType, scanTilingType, ops.ConstIntType, ops.FuncType(1, c, c), ops.FuncType(2, c, c), ops.FuncType(1, c, ops.Uint64Type), ops.FuncType(1, ops.Uint64Type, c)}
+}
+
+const (
+	tileKept = 16      // elements that a thread has of a tile of a scan
+	tiledRow = 1 << 14 // rows from this size on are scanned in tiles
+)
+
+// rowTiles is how a scan goes through rows in tiles, or through rows that are one.
+type rowTiles struct {
+	fold   kernels.Fold
+	grid   runtime.Grid
+	tiles  kernels.ScanTiling
+	values int // that blocks publish
+}
+
+// divide groups the tiles of rows, so that a block awaits about as many tiles as groups.
+func (c *rowTiles) divide(tiles int) {
+	n := &c.tiles
+	for n.Of = ops.Divisor(tiles); 1<<n.Bits < ops.MaxThreads && 1<<(2*n.Bits) < tiles; {
+		n.Bits++
+	}
+	n.Groups = (tiles + 1<<n.Bits - 1) >> n.Bits
+}
+
+// keeps chooses how a block has a row, or reports false for short rows and for long ones.
+func (l *RowOp) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
+	n := l.Len()
+	if ops.SerialBlocks(info) || n <= 8*info.WarpSize || n > tileKept*ops.MaxThreads || info.MaxThreads < ops.MaxThreads || !l.tiled(&c.fold, p) {
+		return c, false
+	}
+	w := &c.fold
+	w.Keep = tileKept
+	threads := ops.RoundUp((n+tileKept-1)/tileKept, info.WarpSize)
+	blocks := ops.RowBlocks(info, threads)
+	// Of halves a thread has so few bytes that it asks for more before it has looked at them.
+	if w.Full = l.X.DType.Size() == 2 && w.Vec > 1 && n == tileKept*threads && kernels.KeptThreads%threads == 0; w.Full {
+		w.Block, blocks = dsl.ConstInt(threads), info.Units*kernels.KeptThreads/threads
+	}
+	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: min(w.Rows, blocks)}, Threads: runtime.Dim3{X: threads}}
+	return c, true
+}
+
+// tile chooses how blocks go through the tiles of rows, or reports false where rows are
+// short, or blocks may not wait for each other.
+func (l *RowOp) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
+	n := l.Len()
+	if !info.Cooperative || info.MaxThreads < ops.MaxThreads || n < tiledRow || !l.tiled(&c.fold, p) {
+		return c, false
+	}
+	w := &c.fold
+	w.Block, w.Keep = ops.MaxThreads, dsl.ConstInt(min(splitBytes/(ops.MaxThreads*l.X.DType.Size()), splitKept))
+	size := ops.MaxThreads * int(w.Keep)
+	tiles := (n + size - 1) / size
+	if tiles > ops.MaxThreads*ops.MaxThreads || w.Rows > math.MaxInt32/tiles {
+		return c, false
+	}
+	c.divide(tiles)
+	c.values = w.Rows * (tiles + c.tiles.Groups)
+	c.grid = runtime.Grid{Blocks: runtime.Dim3{X: w.Rows * tiles}, Threads: runtime.Dim3{X: ops.MaxThreads}}
+	return c, true
+}
+
+// tiled fills in what all tiles have, or reports false if rows do not lie side by side.
+func (l *RowOp) tiled(w *kernels.Fold, p *foldPlan) bool {
+	if p.across || l.X.Layout.Strides()[l.Dim] != 1 || l.out.Layout.Strides()[l.Dim] != 1 {
+		return false
+	}
+	*w = p.fold
+	w.N, w.Unit, w.Group, w.Block, w.Whole, w.Full, w.Tree, w.Vec = l.Len(), true, 0, 0, false, false, false, 1
+	if v := 16 / l.X.DType.Size(); l.scanVec(w, v) {
+		w.Vec = dsl.ConstInt(v)
+	}
+	return true
+}
+
+// scanVec reports whether rows begin at multiples of v elements.
+func (l *RowOp) scanVec(w *kernels.Fold, v int) bool {
+	for d := range int(w.Outs) {
+		if w.Rows > 1 && (w.XStep[d]%v != 0 || w.OutStep[d]%v != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// runTiles scans rows in tiles that threads keep, and reports whether it did.
+func (c *Scan) runTiles(s *runtime.Stream, l *RowOp, p *foldPlan) (bool, error) {
+	info := ops.DeviceInfo(s.Device())
+	d := l.X.DType.Compute()
+	t := d.Type()
+	xh, oh := l.X.Header(), l.out.Header()
+	x, out, init, op := ops.SliceArg(l.X.DType, &xh), ops.SliceArg(l.out.DType, &oh), c.init.As(ops.FuncType(1, t, t)), c.op.As(ops.FuncType(2, t, t))
+	if how, ok := l.keeps(&info, p); ok {
+		k, err := scanKept.Of(l.X.DType, d)
+		if err != nil {
+			return false, err
+		}
+		return true, k.Launch(s, how.grid, out, x, how.fold, init, op)
+	}
+	f := &scanTiles
+	how, ok := l.tile(&info, p)
+	if !ok {
+		f = &scanStrips
+		how, ok = l.strip(&info, p)
+	}
+	if !ok {
+		return false, nil
+	}
+	k, err := f.Of(l.X.DType, d)
+	if err != nil {
+		return false, err
+	}
+	pack := packs[2]
+	switch d {
+	case dtype.F32:
+		pack = packs[0]
+	case dtype.F64:
+		pack = packs[1]
+	}
+	each := max(2, d.Size()/2) // words for a number
+	if d == dtype.F32 {
+		each = 1
+	}
+	return true, WithStatusWords(s, c.name, each*how.values, func(words any) error {
+		return k.Launch(s, how.grid, out, x, words, how.fold, how.tiles, dsl.ConstInt(each), init, op,
+			pack[0].As(ops.FuncType(1, t, ops.Uint64Type)), pack[1].As(ops.FuncType(1, ops.Uint64Type, t)))
+	})
+}

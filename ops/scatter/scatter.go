@@ -1,0 +1,521 @@
+package scatter
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"reflect"
+	"slices"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/elementwise"
+	indexops "github.com/gokiln/kiln/ops/index"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/sort"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// ScatterBy is how [ScatterReduce] combines elements.
+type ScatterBy struct {
+	name string
+	op   dsl.ConstInt
+	fn   *jit.Fn
+	mean bool
+	set  bool // the last element counts
+	adds bool // results of elements that are combined are rounded
+}
+
+// The ways of a scatter that combines elements.
+var (
+	second = jit.Func(kernels.Second[float32])
+
+	ScatterSum  = &ScatterBy{name: "scatter_add", op: kernels.OpScatterAdd, fn: ops.AddFn, adds: true}
+	ScatterProd = &ScatterBy{name: "scatter_mul", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Mul[float32]), adds: true}
+	ScatterMax  = &ScatterBy{name: "scatter_max", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Maximum[float32])}
+	ScatterMin  = &ScatterBy{name: "scatter_min", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Minimum[float32])}
+	ScatterMean = &ScatterBy{name: "scatter_mean", op: kernels.OpScatterReduce, fn: ops.AddFn, mean: true, adds: true}
+
+	scatterLast = &ScatterBy{name: "scatter", op: kernels.OpScatter, fn: second, set: true}
+	unpool      = &ScatterBy{name: "max_unpool", op: kernels.OpMaxUnpool, fn: second, set: true}
+	indexAdd    = &ScatterBy{name: "index_add", op: kernels.OpIndexAdd, fn: ops.AddFn, adds: true}
+)
+
+// Name is the operation's name.
+func (b *ScatterBy) Name() string { return b.name }
+
+// Scatter stores the elements of src in out: at the index of ids in dimension d, and at
+// their own indices in the others. ids has the shape of src. Where indices are the same
+// the last one counts.
+func Scatter(s *runtime.Stream, out, ids, src ops.View, d int) error {
+	return scatterBy(s, scatterLast, out, ids, src, d, true)
+}
+
+// MaxUnpool is [Scatter] of the results of [MaxPool], to the places of these.
+func MaxUnpool(s *runtime.Stream, out, ids, src ops.View, d int) error {
+	return scatterBy(s, unpool, out, ids, src, d, true)
+}
+
+// ScatterAdd adds where [Scatter] stores: [ScatterReduce] with [ScatterSum].
+func ScatterAdd(s *runtime.Stream, out, ids, src ops.View, d int) error {
+	return scatterBy(s, ScatterSum, out, ids, src, d, true)
+}
+
+// ScatterReduce combines the elements of src where [Scatter] stores them, in the order of
+// the indices, and, if self, before them the element that is there; else only elements
+// that no index is for keep what they are. Sums and products of types of 16 bits and less
+// are computed in F32 and rounded once.
+func ScatterReduce(s *runtime.Stream, by *ScatterBy, out, ids, src ops.View, d int, self bool) error {
+	return scatterBy(s, by, out, ids, src, d, self)
+}
+
+func scatterBy(s *runtime.Stream, by *ScatterBy, out, ids, src ops.View, d int, self bool) error {
+	shape := src.Layout.Shape()
+	d, err := layout.Dim(d, len(shape))
+	if err != nil {
+		return fmt.Errorf("%s: %w", by.name, err)
+	}
+	if err := ops.SameShape(by.name, ids.Layout.Shape(), shape); err != nil {
+		return err
+	}
+	return runScatter(s, &scattering{by: by, out: out, ids: ids, src: src, d: d, at: ids.Layout, pos: layout.Contiguous(shape), self: self})
+}
+
+// IndexAdd adds the parts of src along dimension d to those of out at the indices of
+// ids, which has one dimension. Other sizes are the same. The sums are those of
+// [ScatterAdd].
+func IndexAdd(s *runtime.Stream, out, ids, src ops.View, d int) error {
+	shape := src.Layout.Shape()
+	d, err := layout.Dim(d, len(shape))
+	if err != nil {
+		return fmt.Errorf("index_add: %w", err)
+	}
+	if err := ops.SameShape("index_add", ids.Layout.Shape(), layout.Shape{shape[d]}); err != nil {
+		return err
+	}
+	at := ops.BroadcastAlong(shape, map[int]int{d: ids.Layout.Strides()[0]})
+	at, err = layout.New(shape, at.Strides(), ids.Layout.Offset())
+	if err != nil {
+		return err
+	}
+	return runScatter(s, &scattering{by: indexAdd, out: out, ids: ids, src: src, d: d, at: at, pos: ops.BroadcastAlong(shape, map[int]int{d: 1}), self: true})
+}
+
+// scattering is a scatter of src by indices that lie as at says and are counted by pos,
+// both of the shape of src.
+type scattering struct {
+	by            *ScatterBy
+	out, ids, src ops.View
+	d             int
+	at, pos       layout.Layout
+	to            layout.Layout // of out, of the shape of src, without dimension d
+	self          bool
+	axis          kernels.Axis
+	own           []int // dimensions that have lines of indices of their own
+	lines         int   // how many lines of indices there are
+}
+
+// runScatter checks the operands and chooses the way.
+func runScatter(s *runtime.Stream, c *scattering) (err error) {
+	shape := c.src.Layout.Shape()
+	if c.out.Layout.Rank() != len(shape) {
+		return fmt.Errorf("%w: %s of %v to %v", layout.ErrRank, c.by.name, shape, c.out.Layout.Shape())
+	}
+	if err := ops.SameType(c.by.name, c.out, c.src); err != nil {
+		return err
+	}
+	if err := indexops.CheckIndices(c.by.name, c.ids.DType); err != nil {
+		return err
+	}
+	if c.to, err = indexops.Within(c.out.Layout, shape, c.d); err != nil {
+		return fmt.Errorf("%s: %w", c.by.name, err)
+	}
+	if c.by.set {
+		c.out.DType = ops.Carrier(c.out.DType)
+		c.src.DType = c.out.DType
+	}
+	if !ops.Numbers.Has(c.out.DType) {
+		return ops.Unsupported(c.by.name, c.out.DType, ops.Numbers.String())
+	}
+	if shape.Count() == 0 {
+		return nil
+	}
+	size := c.out.Layout.Shape()[c.d]
+	c.axis = kernels.Axis{Op: c.by.op, None: indexops.NoIndex(c.ids.DType), Size: size, Step: c.out.Layout.Strides()[c.d]}
+	c.lines = 1
+	for e, n := range shape {
+		if e != c.d && n > 1 && c.at.Strides()[e] != 0 {
+			c.own = append(c.own, e)
+			c.lines *= n
+		}
+	}
+	info := ops.DeviceInfo(s.Device())
+	keys, places := c.lines*shape[c.d], c.lines*size
+	switch {
+	case c.by.set && !ops.SerialBlocks(&info) && places <= 16*keys+1<<20 && shape[c.d] < math.MaxUint32:
+		return c.last(s, &info)
+	case !c.by.set && (!ops.SerialBlocks(&info) || c.by.mean || !c.self) && keys < math.MaxUint32:
+		return c.fold(s, &info)
+	case c.by.mean || !c.self:
+		return fmt.Errorf("%w: %s of %d indices", layout.ErrTooLarge, c.by.name, keys)
+	case !c.by.adds || c.out.DType.Compute() == c.out.DType:
+		return c.inOrder(s, &info)
+	case c.out.Layout.Count() > wideScatter*shape.Count() && keys < math.MaxUint32:
+		return c.fold(s, &info) // which goes through the places of indices alone
+	}
+	return c.inOrderWide(s, &info)
+}
+
+// wideScatter is for how many elements of the result per operand these are all widened.
+const wideScatter = 16
+
+// inOrderWide is inOrder with the elements of out in the type that is computed in, so that
+// what is combined is rounded once.
+func (c *scattering) inOrderWide(s *runtime.Stream, info *runtime.Info) (err error) {
+	out, d := c.out, c.out.DType.Compute()
+	wide := ops.View{DType: d, Layout: layout.Contiguous(out.Layout.Shape())}
+	if wide.Buf, err = s.Alloc(wide.Layout.Count() * d.Size()); err != nil {
+		return fmt.Errorf("%s: %w", c.by.name, err)
+	}
+	defer wide.Buf.FreeOn(s) //nolint:errcheck // what is launched says more
+	if err := elementwise.Copy(s, wide, out); err != nil {
+		return err
+	}
+	if c.to, err = indexops.Within(wide.Layout, c.src.Layout.Shape(), c.d); err != nil {
+		return err
+	}
+	c.out, c.axis.Step = wide, wide.Layout.Strides()[c.d]
+	if err := c.inOrder(s, info); err != nil {
+		return err
+	}
+	return elementwise.Copy(s, out, wide)
+}
+
+var (
+	scatter = ops.TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.Scatter[float32, float32, float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
+		c, ts := computeOf(t), reflect.SliceOf(t)
+		return []reflect.Type{ts, reflect.SliceOf(i), ts, ops.WalkType, linesType, indexops.AxisType, ops.FuncType(2, c, c)}
+	}}
+	scatterWide = ops.TypedKernel{Name: "scatter", Kernel: scatter.Kernel, Params: func(t, i reflect.Type) []reflect.Type {
+		params := scatter.Params(t, i)
+		params[0] = reflect.SliceOf(computeOf(t))
+		return params
+	}}
+	scatterSet = ops.TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.ScatterSet[float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, reflect.SliceOf(i), ts, ops.Uint32SliceType, ops.WalkType, indexops.AxisType, ops.ConstIntType}
+	}}
+	scatterMark = ops.TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.ScatterLast[int32]), Params: func(i, _ reflect.Type) []reflect.Type {
+		return []reflect.Type{ops.Uint32SliceType, reflect.SliceOf(i), ops.WalkType, indexops.AxisType}
+	}}
+	scatterKeys = ops.TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.ScatterKeys[int32, uint32]), Params: func(i, k reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(k), ops.Uint32SliceType, reflect.SliceOf(i), ops.WalkType, indexops.AxisType}
+	}}
+	scatterChunks = jit.Of(kernels.ScatterChunks)
+	scatterFold   = jit.Of(kernels.ScatterFold[float32, float32, uint32])
+	linesType     = reflect.TypeFor[kernels.Lines]()
+	runsType      = reflect.TypeFor[kernels.Runs]()
+)
+
+func computeOf(t reflect.Type) reflect.Type {
+	for _, d := range dtype.All() {
+		if d.Type() == t {
+			return d.Compute().Type()
+		}
+	}
+	return t
+}
+
+// inOrder has a thread, or a few, go along each line.
+func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
+	shape, t := c.src.Layout.Shape(), c.src.DType
+	family := &scatter
+	if c.out.DType != t {
+		family = &scatterWide
+	}
+	k, err := family.Of(t, c.ids.DType)
+	if err != nil {
+		return err
+	}
+	f := t.Compute().Type()
+	l := kernels.Lines{N: shape[c.d], Step: [kernels.Operands]int{0, c.at.Strides()[c.d], c.src.Layout.Strides()[c.d], c.pos.Strides()[c.d]}}
+	var lines [4]layout.Layout
+	for i, from := range []layout.Layout{c.to, c.at, c.src.Layout, c.pos} {
+		if lines[i], err = from.Index(c.d, 0); err != nil {
+			return err
+		}
+	}
+	var w kernels.Walk
+	var g runtime.Grid
+	if ok, err := ops.PlanWalk(s, &w, &g, lines[:]...); !ok {
+		return err
+	}
+	g.Blocks.Z = sharers(info, lines[0].Count(), l.N, c.axis.Size)
+	if ops.SerialBlocks(info) && w.Mode == kernels.Rows && w.Kind[1] == kernels.Same && w.Kind[3] == kernels.Same {
+		shareIndices(&w, &g, info, c.axis.Size)
+	}
+	dst, index, from := c.out.Header(), c.ids.Header(), c.src.Header()
+	return k.Launch(s, g, ops.SliceArg(c.out.DType, &dst), ops.SliceArg(c.ids.DType, &index), ops.SliceArg(t, &from), w, l, c.axis, c.by.fn.As(ops.FuncType(2, f, f)))
+}
+
+// shareIndices has blocks go along rows of elements that have one index as far as they are
+// contiguous, and divides the indices among blocks, where a core fetches ahead what follows.
+func shareIndices(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, size int) {
+	blocks := g.Blocks.X * g.Blocks.Y
+	w.Part = min(max(w.Part, sharedRun), ops.RoundUp(w.N, info.WarpSize))
+	g.Blocks.X = (w.N + w.Part - 1) / w.Part
+	g.Blocks.Z = max(1, min(blocks/(g.Blocks.X*g.Blocks.Y), size, maxSharers))
+}
+
+// sharedRun is how many elements of a row that have one index a block goes along at least.
+const sharedRun = 1024
+
+// sharers is how many threads share a line of n indices below size, of so many lines:
+// enough for all units of the device to have work. Each reads all the indices.
+func sharers(info *runtime.Info, lines, n, size int) int {
+	if n < info.WarpSize {
+		return 1
+	}
+	room := info.Units * info.ThreadsPerUnit / max(lines, info.WarpSize)
+	return max(1, min(room, size, maxSharers))
+}
+
+const maxSharers = 1024
+
+// numbered returns a layout of a shape whose elements are those of the dimensions with
+// lines of their own, counted in steps of n, as far as the shape has them.
+func (c *scattering) numbered(shape layout.Shape, n int) layout.Layout {
+	strides := map[int]int{}
+	for _, e := range slices.Backward(c.own) {
+		strides[e] = n
+		n *= shape[e]
+	}
+	return ops.BroadcastAlong(shape, strides)
+}
+
+// indices returns layouts of the indices without what shares them, of one shape.
+func (c *scattering) indices(of ...layout.Layout) []layout.Layout {
+	out := make([]layout.Layout, len(of))
+	for i, l := range of {
+		shape := slices.Clone(l.Shape())
+		for e := range shape {
+			if e != c.d && !slices.Contains(c.own, e) {
+				shape[e] = 1
+			}
+		}
+		out[i], _ = layout.New(shape, l.Strides(), l.Offset()) // smaller than one that was right
+	}
+	return out
+}
+
+// last stores elements whose number is the largest for their place.
+func (c *scattering) last(s *runtime.Stream, info *runtime.Info) error {
+	shape, size := c.src.Layout.Shape(), c.axis.Size
+	mark, err := scatterMark.Of(c.ids.DType, c.ids.DType)
+	if err != nil {
+		return err
+	}
+	last, err := runtime.AllocOn[uint32](s, max(1, c.lines*size))
+	if err != nil {
+		return fmt.Errorf("scatter: %w", err)
+	}
+	defer last.FreeOn(s) //nolint:errcheck // what is launched says more
+	if err := last.ZeroAsync(s); err != nil {
+		return err
+	}
+	number := ops.BroadcastAlong(shape, map[int]int{c.d: 1})
+	var w kernels.Walk
+	var g runtime.Grid
+	if _, err := ops.PlanWalk(s, &w, &g, c.indices(c.at, c.pos, number, c.numbered(shape, size))...); err != nil {
+		return err
+	}
+	index := c.ids.Header()
+	if err := mark.Launch(s, g, last, ops.SliceArg(c.ids.DType, &index), w, c.axis); err != nil {
+		return err
+	}
+	return c.store(s, last, number)
+}
+
+// store stores the elements that last names.
+func (c *scattering) store(s *runtime.Stream, last runtime.Slice[uint32], number layout.Layout) error {
+	t, a, src, to, at := c.out.DType, c.axis, c.src.Layout, c.to, c.at
+	dst, index, from := c.out.Header(), c.ids.Header(), c.src.Header()
+	info, vec := ops.DeviceInfo(s.Device()), dsl.ConstInt(1)
+	if wide, n := indexops.Widen(&info, src, at, to, c.out.Layout, a.Step, t.Size()); n > 1 && wide[3].Rank() > 0 {
+		vec = dsl.ConstInt(n)
+		src, at, to = wide[0], wide[1], wide[2]
+		a.Step /= n
+		number = ops.BroadcastAlong(src.Shape(), map[int]int{c.d: 1})
+	}
+	k, err := scatterSet.Of(t, c.ids.DType)
+	if err != nil {
+		return err
+	}
+	var w kernels.Walk
+	var g runtime.Grid
+	if _, err := ops.PlanWalk(s, &w, &g, to, at, src, number, c.numbered(src.Shape(), a.Size)); err != nil {
+		return err
+	}
+	indexops.SmallBlocks(&w, &g, &info)
+	return k.Launch(s, g, ops.SliceArg(t, &dst), ops.SliceArg(c.ids.DType, &index), ops.SliceArg(t, &from), last, w, a, vec)
+}
+
+const (
+	leastChunk = 256  // keys of a part that is sorted by a block
+	mostChunk  = 4096 // what blocks have room for
+)
+
+// fold combines elements that have been put in the order of their places.
+func (c *scattering) fold(s *runtime.Stream, info *runtime.Info) error {
+	n := c.src.Layout.Shape()[c.d]
+	r := kernels.Runs{N: c.lines * n, Line: n, Size: c.axis.Size, Lines: len(c.own) > 0, Self: dsl.ConstBool(c.self), Mean: dsl.ConstBool(c.by.mean)}
+	r.Step = [2]int{c.axis.Step, c.src.Layout.Strides()[c.d]}
+	if !bool(r.Lines) && n <= kernels.Chunks*mostChunk && !ops.SerialBlocks(info) && c.axis.Size < math.MaxUint32 {
+		return c.byChunks(s, info, &r)
+	}
+	return c.bySorting(s, info, &r)
+}
+
+// places launches the kernel that gives each index the number of its place.
+func (c *scattering) places(s *runtime.Stream, keys any, key dtype.DType, masks runtime.Slice[uint32]) error {
+	shape := c.src.Layout.Shape()
+	// U32 and I64 stand for the keys of as many bits, which are no element types.
+	kt := ops.Uint32Type
+	if key == dtype.I64 {
+		kt = ops.Uint64Type
+	}
+	k := scatterKeys.Kernel.As(ops.KernelType(scatterKeys.Params(c.ids.DType.Type(), kt)...))
+	number := c.numbered(shape, shape[c.d])
+	strides := slices.Clone(number.Strides())
+	strides[c.d] = 1
+	number, err := layout.New(shape, strides, 0)
+	if err != nil {
+		return err
+	}
+	var w kernels.Walk
+	var g runtime.Grid
+	if _, err := ops.PlanWalk(s, &w, &g, c.indices(c.at, c.pos, c.numbered(shape, c.axis.Size), number)...); err != nil {
+		return err
+	}
+	index := c.ids.Header()
+	return k.Launch(s, g, keys, masks, ops.SliceArg(c.ids.DType, &index), w, c.axis)
+}
+
+// byChunks sorts parts of one line of indices.
+func (c *scattering) byChunks(s *runtime.Stream, info *runtime.Info, r *kernels.Runs) error {
+	chunk := leastChunk
+	for chunk*kernels.Chunks < r.N {
+		chunk *= 2
+	}
+	parts := (r.N + chunk - 1) / chunk
+	room, err := runtime.AllocOn[uint32](s, r.N+2*parts*chunk+2*r.Size)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.by.name, err)
+	}
+	defer room.FreeOn(s) //nolint:errcheck // what is launched says more
+	masks, keys, rest := room.Slice(0, 2*r.Size), room.Slice(2*r.Size, 2*r.Size+r.N), 2*r.Size+r.N
+	sorted, from := room.Slice(rest, rest+parts*chunk), room.Slice(rest+parts*chunk, rest+2*parts*chunk)
+	if err := c.places(s, keys, dtype.U32, masks); err != nil {
+		return err
+	}
+	threads := min(chunk/2, ops.MaxThreads, info.MaxThreads)
+	if err := scatterChunks.Launch(s, runtime.Blocks(parts, threads), sorted, from, masks, keys, dsl.ConstInt(chunk), chunk); err != nil {
+		return err
+	}
+	r.Chunk, r.N = dsl.ConstInt(chunk), parts*chunk
+	return c.join(s, info, r, ops.Uint32Type, sorted, from, masks)
+}
+
+// bySorting sorts all indices of all lines.
+func (c *scattering) bySorting(s *runtime.Stream, info *runtime.Info, r *kernels.Runs) error {
+	places := c.lines * r.Size
+	wide := places >= math.MaxUint32
+	sort := sort.Radix{Rows: 1, N: r.N, Wide: wide, End: bits.Len(uint(places))} // none has all bits, and comes last
+	if err := sort.Alloc(s, info); err != nil {
+		return fmt.Errorf("%s: %w", c.by.name, err)
+	}
+	defer sort.Scratch.Free(s)
+	key, d := ops.Uint32Type, dtype.U32
+	if wide {
+		key, d = ops.Uint64Type, dtype.I64
+	}
+	if err := c.places(s, sort.Keys[0], d, runtime.Slice[uint32]{}); err != nil {
+		return err
+	}
+	at, err := sort.Run(s, info)
+	if err != nil {
+		return err
+	}
+	return c.join(s, info, r, key, sort.Keys[at], sort.At[at], runtime.Slice[uint32]{})
+}
+
+// join launches the kernel that combines.
+func (c *scattering) join(s *runtime.Stream, info *runtime.Info, r *kernels.Runs, key reflect.Type, keys, from any, masks runtime.Slice[uint32]) error {
+	shape, t := c.src.Layout.Shape(), c.out.DType
+	shared, lines := slices.Clone(shape), slices.Clone(shape)
+	shared[c.d], lines[c.d] = 1, 1
+	for e := range shape {
+		if slices.Contains(c.own, e) {
+			shared[e] = 1
+		} else {
+			lines[e] = 1
+		}
+	}
+	var w, l kernels.Walk
+	var unused runtime.Grid
+	for i, walk := range []*kernels.Walk{&w, &l} {
+		of := []layout.Shape{shared, lines}[i]
+		a, _ := layout.New(of, c.to.Strides(), 0) // smaller than those that were right
+		b, _ := layout.New(of, c.src.Layout.Strides(), 0)
+		if _, err := ops.PlanWalk(s, walk, &unused, a, b); err != nil {
+			return err
+		}
+		ops.RandomAccess(walk, of.Count())
+	}
+	grid := c.shape(r, &w, info)
+	ct, ts := t.Compute().Type(), reflect.SliceOf(t.Type())
+	two := ops.FuncType(2, ct, ct)
+	k := scatterFold.As(ops.KernelType(ts, ts, reflect.SliceOf(key), ops.Uint32SliceType, ops.Uint32SliceType, ops.WalkType, ops.WalkType, runsType, two, two))
+	dst, src := c.out.Header(), c.src.Header()
+	return k.Launch(s, grid, ops.SliceArg(t, &dst), ops.SliceArg(t, &src), keys, from, masks, w, l, *r, c.by.fn.As(two), ops.DivFn.As(two))
+}
+
+// shape chooses how threads lie: as many as can be along what has the same index.
+func (c *scattering) shape(r *kernels.Runs, w *kernels.Walk, info *runtime.Info) runtime.Grid {
+	r.Vec, r.Each = 1, 1
+	threads := min(ops.MaxThreads, info.MaxThreads)
+	if ops.SerialBlocks(info) {
+		threads = info.WarpSize
+	}
+	row := w.N
+	if vec := 16 / c.out.DType.Size(); !ops.SerialBlocks(info) && (w.Rank <= 1 || w.Mode == kernels.Flat) {
+		near := w.Mode == kernels.Flat || w.Step[0][0] == 1 && w.Step[1][0] == 1
+		vec = min(vec, 8)
+		if near && vec > 1 && ops.Multiples(vec, row, r.Step[0], r.Step[1], c.out.Layout.Offset(), c.src.Layout.Offset()) && c.linesEven(vec) {
+			r.Vec, row = dsl.ConstInt(vec), row/vec
+		}
+	}
+	for r.Each < 4 && r.Each*r.Vec < 16 && 2*int(r.Each) <= row {
+		r.Each *= 2
+	}
+	x := 1
+	for x < threads && x*int(r.Each) < row {
+		x *= 2
+	}
+	y := max(1, threads/x)
+	across := (row + x*int(r.Each) - 1) / (x * int(r.Each))
+	return runtime.Grid{Blocks: runtime.Dim3{X: across, Y: min((r.N+y-1)/y, ops.MaxBlocks())}, Threads: runtime.Dim3{X: x, Y: y}}
+}
+
+// linesEven reports whether all lines begin at multiples of n.
+func (c *scattering) linesEven(n int) bool {
+	for _, e := range c.own {
+		if !ops.Multiples(n, c.to.Strides()[e], c.src.Layout.Strides()[e]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,344 @@
+package sort
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	rowsops "github.com/gokiln/kiln/ops/rows"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// sortKey says how elements of a type are sorted: by which bits of which key.
+type sortKey struct {
+	fn, back  *jit.Fn      // the key of an element, and the element of a key
+	typ       reflect.Type // of the key
+	from, end int          // the bits that differ
+	bare      bool         // equal keys are those of equal elements
+}
+
+var (
+	slices32, slices64 = reflect.SliceOf(ops.Uint32Type), reflect.SliceOf(ops.Uint64Type)
+
+	keyFloat, backFloat = jit.Func(kernels.KeyFloat[float32]), jit.Func(kernels.BackFloat[float32])
+	keyUint, backUint   = jit.Func(kernels.KeyUint[uint32]), jit.Func(kernels.BackUint[uint32])
+)
+
+// sortKeys has the key of each type. Numbers of fewer bits leave the low bits of the
+// float32 that is their key 0.
+var sortKeys = [32]sortKey{
+	dtype.U8: {keyUint, backUint, ops.Uint32Type, 0, 8, true}, dtype.U32: {keyUint, backUint, ops.Uint32Type, 0, 32, true},
+	dtype.I16:  {jit.Func(kernels.KeyShort), jit.Func(kernels.BackShort), ops.Uint32Type, 0, 16, true},
+	dtype.I32:  {jit.Func(kernels.KeyInt), jit.Func(kernels.BackInt), ops.Uint32Type, 0, 32, true},
+	dtype.I64:  {jit.Func(kernels.KeyLong), jit.Func(kernels.BackLong), ops.Uint64Type, 0, 64, true},
+	dtype.BF16: {keyFloat, backFloat, ops.Uint32Type, 16, 32, false}, dtype.F16: {keyFloat, backFloat, ops.Uint32Type, 8, 32, false}, dtype.F32: {keyFloat, backFloat, ops.Uint32Type, 0, 32, false},
+	dtype.F64:    {jit.Func(kernels.KeyDouble), jit.Func(kernels.BackDouble), ops.Uint64Type, 0, 64, false},
+	dtype.F8E4M3: {keyFloat, backFloat, ops.Uint32Type, 16, 32, false}, dtype.F8E5M2: {keyFloat, backFloat, ops.Uint32Type, 16, 32, false},
+}
+
+const (
+	networkRows = 32 // rows up to this size are sorted by a network
+	serialShort = 4  // and where one lane sorts longer ones
+	digitBits   = 8
+	serialMove  = 16384 // keys that a block of one warp counts and moves
+	fewRows     = 4     // how many times as long as a part of a pass takes a row that a block sorts alone
+)
+
+var (
+	orderType = reflect.TypeFor[kernels.Order]()
+	ranksType = reflect.TypeFor[kernels.Ranks]()
+
+	sortShort  = jit.Of(kernels.SortShort[float32, uint32])
+	sortSerial = jit.Of(kernels.SortSerial[float32, uint32])
+	sortFirst  = jit.Of(kernels.SortKeys[float32, uint32])
+	sortCount  = jit.Of(kernels.SortCount[uint32])
+	sortMove   = jit.Of(kernels.SortMove[uint32])
+	sortStore  = ops.TypedKernel{Name: "sort", Kernel: jit.Of(kernels.SortStore[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, ops.Uint32SliceType, ts, ops.Uint32SliceType, ranksType, ranksType, orderType}
+	}}
+	quantile = ops.TypedKernel{Name: "quantile", Kernel: jit.Of(kernels.Quantile[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), rowsops.FoldType, ops.IntType, c}
+	}}
+)
+
+// sorter is a call of [Sort].
+type sorter struct {
+	rowsops.RowOp
+	values, indices ops.View
+	order           kernels.Order
+	ranks, second   kernels.Ranks // of the values, and of the indices
+	key             sortKey
+	fn, back        *jit.Fn
+	fnType          reflect.Type
+	backType        reflect.Type
+}
+
+// Sort sorts the elements of x along a dimension, the smallest or the largest first, and
+// stores them in values and the places that they had in the dimension, of type U32, in
+// indices; either may be without memory. Where these have fewer elements along the
+// dimension they get the first ones. Equal elements stay in order, -0 and 0 are equal, and
+// so are all NaN, which are larger than all numbers. What is stored must not lie in the
+// memory of x.
+func Sort(s *runtime.Stream, values, indices, x ops.View, dim int, descending bool) error {
+	c, err := newSorter(values, indices, x, dim, descending)
+	if err != nil || x.Layout.Count() == 0 || c.order.Take == 0 {
+		return err
+	}
+	info := ops.DeviceInfo(s.Device())
+	switch n := c.Len(); {
+	case ops.SerialBlocks(&info) && n > serialShort && (c.ranks.Rows*fewRows >= info.Units || n <= serialMove):
+		return c.serial(s, &info)
+	case ops.SerialBlocks(&info) && n > serialShort:
+	case n <= networkRows:
+		return c.short(s, &info)
+	case n <= c.tile(&info, n).room():
+		return c.tiled(s, &info)
+	}
+	return c.long(s, &info)
+}
+
+func newSorter(values, indices, x ops.View, dim int, descending bool) (*sorter, error) {
+	if !ops.Numbers.Has(x.DType) {
+		return nil, ops.Unsupported("sort", x.DType, ops.Numbers.String())
+	}
+	dim, err := layout.Dim(dim, x.Layout.Rank())
+	if err != nil {
+		return nil, fmt.Errorf("sort: %w", err)
+	}
+	c := &sorter{RowOp: rowsops.RowOp{Name: "sort", X: x, Dim: dim}, values: values, indices: indices}
+	n := c.Len()
+	if n > math.MaxUint32 {
+		return nil, fmt.Errorf("%w: sort of %d elements, indices are %s", layout.ErrTooLarge, n, dtype.U32)
+	}
+	c.order = kernels.Order{Down: dsl.ConstBool(descending), Values: values.Buf != nil, Indices: indices.Buf != nil, Take: -1}
+	if c.Kept[0], err = x.Layout.Narrow(dim, 0, min(1, n)); err != nil {
+		return nil, err
+	}
+	for _, o := range []struct {
+		v    *ops.View
+		want dtype.DType
+		w    *kernels.Ranks
+	}{{&c.values, x.DType, &c.ranks}, {&c.indices, dtype.U32, &c.second}} {
+		if o.v.Buf == nil {
+			*o.v = ops.View{DType: o.want, Layout: layout.Contiguous(x.Layout.Shape())}
+		} else if err := c.check(*o.v, o.want); err != nil {
+			return nil, err
+		} else if n > 0 {
+			c.order.Take = o.v.Layout.Shape()[dim]
+		}
+		if err := c.place(o.w, *o.v); err != nil {
+			return nil, err
+		}
+	}
+	c.order.Take = max(c.order.Take, 0)
+	c.key = sortKeys[x.DType]
+	c.fnType = reflect.FuncOf([]reflect.Type{x.DType.Type()}, []reflect.Type{c.key.typ}, false)
+	c.fn = c.key.fn.As(c.fnType)
+	c.backType = reflect.FuncOf([]reflect.Type{c.key.typ}, []reflect.Type{x.DType.Type()}, false)
+	c.back = c.key.back.As(c.backType)
+	return c, nil
+}
+
+// check checks what the result goes to.
+func (c *sorter) check(v ops.View, want dtype.DType) error {
+	if v.DType != want {
+		return fmt.Errorf("%w: sort of %s gives %s, not %s", ops.ErrDType, c.X.DType, want, v.DType)
+	}
+	a, b := c.X.Layout.Shape(), v.Layout.Shape()
+	fits := len(a) == len(b)
+	for d := range a {
+		fits = fits && (a[d] == b[d] || d == c.Dim && b[d] <= a[d] && (c.order.Take < 0 || b[d] == c.order.Take))
+	}
+	if !fits {
+		return fmt.Errorf("%w: sort of %v along dimension %d into %v", layout.ErrShape, a, c.Dim, b)
+	}
+	return nil
+}
+
+// place says where the rows of the operand and of a result are.
+func (c *sorter) place(w *kernels.Ranks, v ops.View) (err error) {
+	size := v.Layout.Shape()[c.Dim]
+	if c.X.Layout.Count() == 0 || size == 0 {
+		return nil
+	}
+	if c.Kept[1], err = v.Layout.Narrow(c.Dim, 0, 1); err != nil {
+		return err
+	}
+	var f kernels.Fold
+	if err := rowsops.KeepDims(&f, c.Kept); err != nil {
+		return fmt.Errorf("sort: %w", err)
+	}
+	*w = kernels.Ranks{Outs: f.Outs, Wide: f.Rows > math.MaxInt32, N: c.Len(), Rows: f.Rows, In: c.X.Layout.Strides()[c.Dim], To: v.Layout.Strides()[c.Dim]}
+	w.Unit = w.In == 1
+	w.Div, w.Size, w.Step = f.OutDiv, f.OutSize, [2][kernels.MaxRank]int{f.XStep, f.OutStep}
+	return nil
+}
+
+// results are the arguments of kernels that store.
+func (c *sorter) results() (values, indices, x any) {
+	h := new([3]runtime.SliceHeader)
+	if c.order.Values {
+		h[0] = c.values.Header()
+	}
+	if c.order.Indices {
+		h[1] = c.indices.Header()
+	}
+	h[2] = c.X.Header()
+	return ops.SliceArg(c.X.DType, &h[0]), ops.SliceArg(dtype.U32, &h[1]), ops.SliceArg(c.X.DType, &h[2])
+}
+
+// short sorts rows that a block has room for.
+func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
+	size := max(2, 1<<bits.Len(uint(c.ranks.N-1)))
+	threads := min(ops.MaxThreads, info.MaxThreads)
+	if ops.SerialBlocks(info) {
+		threads = info.WarpSize
+	}
+	c.order.Size, c.order.Room = dsl.ConstInt(size), dsl.ConstInt(max(size, 2*threads))
+	per := int(c.order.Room) / size
+	blocks := (c.ranks.Rows + per - 1) / per
+	ts := reflect.SliceOf(c.X.DType.Type())
+	k := sortShort.As(ops.KernelType(ts, ops.Uint32SliceType, ts, ranksType, ranksType, orderType, c.fnType))
+	v, i, x := c.results()
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, ops.RowBlocks(info, threads))}, Threads: runtime.Dim3{X: threads}}
+	return k.Launch(s, grid, v, i, x, c.ranks, c.second, c.order, c.fn)
+}
+
+// serial sorts rows that blocks have by themselves.
+func (c *sorter) serial(s *runtime.Stream, info *runtime.Info) error {
+	blocks, n := min(c.ranks.Rows, ops.RowBlocks(info, info.WarpSize)), c.ranks.N
+	size := int(c.key.typ.Size())
+	var room ops.Scratch
+	if err := room.Alloc(s, 2*blocks*n*(size+4)); err != nil {
+		return fmt.Errorf("sort of %d elements: %w", c.ranks.Rows*n, err)
+	}
+	defer room.Free(s)
+	keys, err := room.Uints(c.key.typ == ops.Uint64Type, 2*blocks*n)
+	if err != nil {
+		return err
+	}
+	at := room.Take(4, 2*blocks*n)
+	ts := reflect.SliceOf(c.X.DType.Type())
+	k := sortSerial.As(ops.KernelType(ts, ops.Uint32SliceType, ts, reflect.SliceOf(c.key.typ), ops.Uint32SliceType, ranksType, ranksType, orderType, ops.ConstBoolType, c.fnType, c.backType))
+	v, i, x := c.results()
+	return k.Launch(s, runtime.Blocks(blocks, info.WarpSize), v, i, x, keys, ops.SliceArg(dtype.U32, &at), c.ranks, c.second, c.order, dsl.ConstBool(c.key.bare), c.fn, c.back)
+}
+
+// tiled sorts rows of which a tile has one or several.
+func (c *sorter) tiled(s *runtime.Stream, info *runtime.Info) error {
+	n := c.Len()
+	t := c.tile(info, n)
+	t.Per, t.Rows, t.From, t.End, t.Bare = t.room()/n, c.ranks.Rows, c.key.from, c.key.end, dsl.ConstBool(c.key.bare)
+	t.Div = ops.Divisor(n)
+	if t.Per > 1 {
+		t.RowBits = dsl.ConstInt(bits.Len(uint((t.room() - 1) / n)))
+	}
+	ts := reflect.SliceOf(c.X.DType.Type())
+	k := sortRows.As(ops.KernelType(ts, ops.Uint32SliceType, ts, ranksType, ranksType, orderType, digitsType, c.fnType, c.backType))
+	v, i, x := c.results()
+	grid := runtime.Grid{Blocks: runtime.Dim3{X: min((c.ranks.Rows+t.Per-1)/t.Per, ops.RowBlocks(info, t.threads))}, Threads: runtime.Dim3{X: t.threads}}
+	return k.Launch(s, grid, v, i, x, c.ranks, c.second, c.order, t.Digits, c.fn, c.back)
+}
+
+// long sorts rows by the digits of their keys.
+func (c *sorter) long(s *runtime.Stream, info *runtime.Info) error {
+	m := Radix{Rows: c.ranks.Rows, N: c.ranks.N, Wide: c.key.typ == ops.Uint64Type, from: c.key.from, End: c.key.end, of: c}
+	if err := m.Alloc(s, info); err != nil {
+		return fmt.Errorf("sort of %d elements: %w", m.Rows*m.N, err)
+	}
+	defer m.Scratch.Free(s)
+	if m.tile != nil {
+		_, err := m.Run(s, info)
+		return err
+	}
+	ks, ts := reflect.SliceOf(c.key.typ), reflect.SliceOf(c.X.DType.Type())
+	values, indices, x := c.results()
+	first := sortFirst.As(ops.KernelType(ks, ts, ranksType, orderType, c.fnType))
+	if err := first.Launch(s, m.grid(), m.Keys[0], x, c.ranks, c.order, c.fn); err != nil {
+		return err
+	}
+	at, err := m.Run(s, info)
+	if err != nil {
+		return err
+	}
+	store, err := sortStore.Of(c.X.DType, c.X.DType)
+	if err != nil {
+		return err
+	}
+	return store.Launch(s, m.grid(), values, indices, x, m.At[at], c.ranks, c.second, c.order)
+}
+
+// Quantile stores, for each row of x along a dimension, what lies q, of 0 to 1, of the way
+// from the smallest element to the largest, between two elements in proportion: q = 0.5
+// gives the median, of an even number of elements the middle of two. A row with NaN gives
+// NaN. Out has the other dimensions of x, or all of them with size 1 for dim.
+func Quantile(s *runtime.Stream, out, x ops.View, dim int, q float64) error {
+	switch {
+	case !ops.Floats.Has(x.DType):
+		return ops.Unsupported("quantile", x.DType, ops.Floats.String())
+	case out.DType != x.DType:
+		return fmt.Errorf("%w: quantile of %s gives %s, not %s", ops.ErrDType, x.DType, x.DType, out.DType)
+	case !(q >= 0 && q <= 1):
+		return fmt.Errorf("quantile %v: want 0 to 1", q)
+	}
+	kept, reduced, err := rowsops.SplitDims("quantile", out.Layout, x.Layout, []int{dim})
+	if err != nil {
+		return err
+	}
+	n := reduced.Count()
+	if n == 0 {
+		return fmt.Errorf("%w: quantile along dimension %d of shape %v", ops.ErrEmpty, dim, x.Layout.Shape())
+	}
+	if out.Layout.Count() == 0 {
+		return nil
+	}
+	d, err := layout.Dim(dim, x.Layout.Rank())
+	if err != nil {
+		return err
+	}
+	at, frac := math.Modf(q * float64(n-1))
+	if done, err := pickQuantile(s, out, x, d, int(at), frac); done || err != nil {
+		return err
+	}
+	var room ops.Scratch
+	if err := room.Alloc(s, x.Layout.Count()*x.DType.Size()); err != nil {
+		return fmt.Errorf("quantile: %w", err)
+	}
+	defer room.Free(s)
+	// Rows side by side, in the order of the other dimensions.
+	last := x.Layout.Rank() - 1
+	moved := make([]int, 0, last+1)
+	for i := range last + 1 {
+		if i != d {
+			moved = append(moved, i)
+		}
+	}
+	rows, err := x.Layout.Permute(append(moved, d)...)
+	if err != nil {
+		return err
+	}
+	sorted := ops.View{Buf: room.Buf, DType: x.DType, Layout: layout.Contiguous(rows.Shape())}
+	if err := Sort(s, sorted, ops.View{}, ops.View{Buf: x.Buf, DType: x.DType, Layout: rows}, last, false); err != nil {
+		return err
+	}
+	c := x.DType.Compute()
+	k, err := quantile.Of(x.DType, c)
+	if err != nil {
+		return err
+	}
+	var w kernels.Fold
+	if err := rowsops.KeepDims(&w, [2]layout.Layout{layout.Contiguous(kept[1].Shape()), kept[1]}); err != nil {
+		return fmt.Errorf("quantile: %w", err)
+	}
+	w.N, w.Wide = n, w.Rows > math.MaxInt32
+	oh, sh, f := out.Header(), sorted.Header(), dtype.FromFloat(c, frac).Bits()
+	return k.Launch(s, runtime.Cover(w.Rows, ops.DeviceInfo(s.Device()).WarpSize), ops.SliceArg(out.DType, &oh), ops.SliceArg(x.DType, &sh), w, int(at), ops.ScalarArg(c, &f))
+}
