@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -30,11 +30,11 @@ func TestLongSums(t *testing.T) {
 					n = 1 << 21
 				}
 			}
-			list := opstest.LongSums(t, dev, n)
+			list := suite.LongSums(t, dev, n)
 			for _, a := range list {
 				t.Logf("%-32s %8.2f of %4.0f ulp, of %s", a.Name, a.Ulps, a.Most, a.Data)
 			}
-			opstest.CheckAccuracy(t, list)
+			suite.CheckAccuracy(t, list)
 		})
 	}
 }
@@ -58,7 +58,7 @@ func TestAccuracyInDocs(t *testing.T) {
 		table = accuracyTable(t, dev)
 		require.NoError(t, os.WriteFile(page, []byte(before+head+table+tail+after), 0o644))
 	}
-	for _, a := range opstest.LongSums(t, dev, 1<<10) {
+	for _, a := range suite.LongSums(t, dev, 1<<10) {
 		require.Contains(t, table, "| "+a.Name+" |", "%s is out of date: go test ./ops -run AccuracyInDocs -update", page)
 	}
 }
@@ -74,7 +74,7 @@ func accuracyTable(t *testing.T, dev *runtime.Device) string {
 	head, line := "| operation |", "|---|"
 	for _, k := range sizes {
 		head, line = head+fmt.Sprintf(" 2^%d |", k), line+"---|"
-		for _, a := range append(opstest.LongSums(t, dev, 1<<k), opstest.InOrder(1<<k)) {
+		for _, a := range append(suite.LongSums(t, dev, 1<<k), suite.InOrder(1<<k)) {
 			if rows[a.Name] == nil {
 				rows[a.Name], names = new(strings.Builder), append(names, a.Name)
 			}

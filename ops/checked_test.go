@@ -10,7 +10,7 @@ import (
 
 	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -36,13 +36,13 @@ func TestChecked(t *testing.T) {
 	defer dev.Close()
 	t.Run("Turns", func(t *testing.T) {
 		defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
-		opstest.RunTurns(t, dev)
+		suite.RunTurns(t, dev)
 	})
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
 	defer ops.LimitBlocks(1)()
 	if testing.Short() {
-		opstest.RunShare(t, dev, 1, checkedParts)
+		suite.RunShare(t, dev, 1, checkedParts)
 		return
 	}
-	opstest.RunAll(t, dev)
+	suite.RunAll(t, dev)
 }

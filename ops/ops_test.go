@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/tooltest"
-	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -36,15 +36,15 @@ func TestOps(t *testing.T) {
 			defer dev.Close()
 			if name == "cpu" || name == "cpu:interp" {
 				if !tooltest.Sweeps() && os.Getenv("KILN_OPSTEST") != "all" {
-					opstest.RunSome(t, dev)
+					suite.RunSome(t, dev)
 					return
 				}
 			}
 			if name == "cpu:interp" && os.Getenv("KILN_OPSTEST") != "all" {
-				opstest.RunShare(t, dev, 1, interpreted)
+				suite.RunShare(t, dev, 1, interpreted)
 				return
 			}
-			opstest.RunAll(t, dev)
+			suite.RunAll(t, dev)
 		})
 	}
 }

@@ -8,7 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/pretend"
-	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/ops/conv/convtest"
+	"github.com/gokiln/kiln/ops/elementwise/elementwisetest"
+	"github.com/gokiln/kiln/ops/opstest/suite"
+	"github.com/gokiln/kiln/ops/rows/rowstest"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -20,8 +23,8 @@ func TestManyThreads(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
-	opstest.RunRows(t, dev)
-	t.Run("Many", func(t *testing.T) { opstest.RunMany(t, dev, 4) })
+	suite.RunRows(t, dev)
+	t.Run("Many", func(t *testing.T) { elementwisetest.RunMany(t, dev, 4) })
 }
 
 // TestNeighbours tests rows whose parts a warp joins at once, as machine code and, in a process
@@ -44,7 +47,7 @@ func TestNeighbours(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 2, info.WarpSize })()
-	opstest.RunNeighbours(t, dev)
+	suite.RunNeighbours(t, dev)
 }
 
 // TestColumns tests columns that blocks go down on devices of few units, and on the GPUs of this
@@ -58,7 +61,7 @@ func TestColumns(t *testing.T) {
 			defer pretend.Be(func(info *runtime.Info) {
 				info.Units, info.ThreadsPerUnit = 4, max(512, info.ThreadsPerUnit)
 			})()
-			opstest.RunColumns(t, dev)
+			rowstest.RunColumns(t, dev)
 		})
 	}
 }
@@ -70,5 +73,5 @@ func TestPatches(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
-	opstest.RunWindows(t, dev)
+	convtest.RunWindows(t, dev)
 }

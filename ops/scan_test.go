@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/pretend"
-	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -17,6 +17,6 @@ func TestTiles(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
-	t.Run("Scan", func(t *testing.T) { opstest.RunScans(t, dev) })
-	t.Run("Sort", func(t *testing.T) { opstest.RunSorts(t, dev) })
+	t.Run("Scan", func(t *testing.T) { suite.RunScans(t, dev) })
+	t.Run("Sort", func(t *testing.T) { suite.RunSorts(t, dev) })
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/pretend"
-	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/ops/opstest/suite"
+	"github.com/gokiln/kiln/ops/sort/sorttest"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -18,7 +19,7 @@ func TestSerialSorts(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 32, info.WarpSize })()
-	t.Run("Sort", func(t *testing.T) { opstest.RunSorts(t, dev) })
+	t.Run("Sort", func(t *testing.T) { suite.RunSorts(t, dev) })
 }
 
 // TestCheckedSorts tests those of [TestSerialSorts] in checked mode, in a process of its own.
@@ -36,5 +37,5 @@ func TestCheckedSorts(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 32, info.WarpSize })()
-	opstest.RunSortKeys(t, dev)
+	sorttest.RunSortKeys(t, dev)
 }

@@ -18,74 +18,60 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// families are the tests of each class of operations.
-var families = []struct {
-	name string
-	run  func(*testing.T, *bench)
-}{
-	{"Elementwise", elementwise},
-	{"Move", move},
-	{"Many", many},
-	{"Sort", sorting},
-	{"Scan", scan},
-	{"RowNorm", rowNorm},
-	{"Index", index},
-	{"Search", searching},
-	{"Narrow", narrow},
-	{"Sums", sums},
-	{"Map", mapped},
-	{"Matmul", matmul},
-	{"Conv", convolution},
-	{"Linear", linear},
-	{"Fourier", fourier},
-	{"Random", random},
-	{"Reduce", reduce},
+// Family is the cases of a family of operations.
+type Family struct {
+	Name string
+	Run  func(*testing.T, *Bench)
 }
 
-// RunAll tests all operations on a device.
-func RunAll(t *testing.T, dev *runtime.Device) { run(t, dev, share{}) }
-
-func run(t *testing.T, dev *runtime.Device, part share) {
+// Run tests families of operations on a device, or a share of their parts.
+func Run(t *testing.T, dev *runtime.Device, families []Family, of Share) {
 	info := dev.Info()
-	require.Positive(t, info.Units, "work is divided among the units of a device")
+	require.Positive(t, info.Units, "work is divided among the multiprocessors of a device")
 	require.GreaterOrEqual(t, info.ThreadsPerUnit, info.WarpSize)
 	for _, f := range families {
-		t.Run(f.name, func(t *testing.T) {
-			part := part.again()
-			f.run(t, &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2)), share: part})
+		t.Run(f.Name, func(t *testing.T) {
+			b := NewBench(dev)
+			b.share = of.again()
+			f.Run(t, b)
 		})
 	}
 }
 
-// bench makes operands on a device.
-type bench struct {
-	dev   *runtime.Device
-	s     *runtime.Stream
-	rng   *rand.Rand
-	share share
+// NewBench makes operands on a device, the same ones each time.
+func NewBench(dev *runtime.Device) *Bench {
+	return &Bench{Device: dev, Stream: dev.DefaultStream(), Rand: rand.New(rand.NewPCG(1, 2))}
 }
 
-// has reports whether the device computes with a type; Metal has no F64. A kernel that cannot
+// Bench makes operands on a device.
+type Bench struct {
+	Device *runtime.Device
+	Stream *runtime.Stream
+	Rand   *rand.Rand
+	share  Share
+}
+
+// Has reports whether the device computes with a type; Metal has no F64. A kernel that cannot
 // be prepared for another reason is a failure of the cases with the type.
-func (b *bench) has(d dtype.DType) bool {
-	return d != dtype.F64 || !errors.Is(jit.Of(kernels.Fill[float64]).Prepare(b.dev, kernels.Walk{}), jit.ErrUnsupported)
+func (b *Bench) Has(d dtype.DType) bool {
+	return d != dtype.F64 || !errors.Is(jit.Of(kernels.Fill[float64]).Prepare(b.Device, kernels.Walk{}), jit.ErrUnsupported)
 }
 
-// value is elements on the device and what they are.
-type value struct {
+// Value is elements on the device and what they are.
+type Value struct {
 	ops.View
-	want []dtype.Scalar // in row-major order
-	all  []dtype.Scalar // what is in the buffer, elements that no index reaches included
+	Want []dtype.Scalar // in row-major order
+	All  []dtype.Scalar // what is in the buffer, elements that no index reaches included
 }
 
-// shapes are those that elementwise operations are tried with.
-var shapes = []layout.Shape{{}, {0}, {1}, {7}, {33, 5}, {2, 3, 4}, {5, 70}, {3, 0, 2}, {1000}}
+// Shapes are those that elementwise operations are tried with.
+var Shapes = []layout.Shape{{}, {0}, {1}, {7}, {33, 5}, {2, 3, 4}, {5, 70}, {3, 0, 2}, {1000}}
 
-// kinds are the ways in which the elements of an operand lie in its buffer.
-var kinds = []string{"dense", "transposed", "narrowed", "stepped", "broadcast"}
+// Kinds are the ways in which the elements of an operand lie in its buffer.
+var Kinds = []string{"dense", "transposed", "narrowed", "stepped", "broadcast"}
 
-// layoutOf returns a layout of a shape, of one of the kinds.
-func layoutOf(t *testing.T, kind string, s layout.Shape) layout.Layout {
+// LayoutOf returns a layout of a shape, of one of the kinds.
+func LayoutOf(t *testing.T, kind string, s layout.Shape) layout.Layout {
 	t.Helper()
 	must := func(l layout.Layout, err error) layout.Layout { require.NoError(t, err); return l }
 	s = slices.Clone(s)
@@ -114,41 +100,41 @@ func layoutOf(t *testing.T, kind string, s layout.Shape) layout.Layout {
 	return layout.Contiguous(s)
 }
 
-// guard is how many elements lie before and after those of an operand.
-const guard = 9
+// Guard is how many elements lie before and after those of an operand.
+const Guard = 9
 
-// value puts elements, which draw makes, on the device, in a buffer with poison around
+// Value puts elements, which draw makes, on the device, in a buffer with poison around
 // them.
-func (b *bench) value(t *testing.T, d dtype.DType, l layout.Layout, draw func() dtype.Scalar) *value {
+func (b *Bench) Value(t *testing.T, d dtype.DType, l layout.Layout, draw func() dtype.Scalar) *Value {
 	t.Helper()
-	v := &value{all: make([]dtype.Scalar, l.Offset()+l.Span()+2*guard)}
-	for i := range v.all {
-		v.all[i] = poison(d)
+	v := &Value{All: make([]dtype.Scalar, l.Offset()+l.Span()+2*Guard)}
+	for i := range v.All {
+		v.All[i] = poison(d)
 	}
-	at, err := layout.New(l.Shape(), l.Strides(), l.Offset()+guard)
+	at, err := layout.New(l.Shape(), l.Strides(), l.Offset()+Guard)
 	require.NoError(t, err)
 	for i := range at.Offsets() {
-		v.all[i] = draw()
+		v.All[i] = draw()
 	}
 	for i := range at.Offsets() { // where indices share an element the last one counts
-		v.want = append(v.want, v.all[i])
+		v.Want = append(v.Want, v.All[i])
 	}
 	var bytes []byte
-	for _, x := range v.all {
+	for _, x := range v.All {
 		bytes = x.Append(bytes)
 	}
-	mem, err := runtime.From(b.dev, bytes)
+	mem, err := runtime.From(b.Device, bytes)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = mem.Free() })
 	v.View = ops.View{Buf: mem.Buffer(), DType: d, Layout: at}
 	return v
 }
 
-// store puts what is in all on the device, for tests that have changed it.
-func (b *bench) store(t *testing.T, v *value) {
+// Store puts what is in all on the device, for tests that have changed it.
+func (b *Bench) Store(t *testing.T, v *Value) {
 	t.Helper()
 	var bytes []byte
-	for _, x := range v.all {
+	for _, x := range v.All {
 		bytes = x.Append(bytes)
 	}
 	mem, err := runtime.View[byte](v.Buf)
@@ -163,15 +149,15 @@ func poison(d dtype.DType) dtype.Scalar {
 	return dtype.FromBits(d, 0xABABABABABABABAB)
 }
 
-// result makes room for a result, full of poison.
-func (b *bench) result(t *testing.T, d dtype.DType, l layout.Layout) *value {
+// Result makes room for a result, full of poison.
+func (b *Bench) Result(t *testing.T, d dtype.DType, l layout.Layout) *Value {
 	t.Helper()
-	return b.value(t, d, l, func() dtype.Scalar { return poison(d) })
+	return b.Value(t, d, l, func() dtype.Scalar { return poison(d) })
 }
 
-// read returns the elements of a value as the device has them now, and fails the test if
+// Read returns the elements of a value as the device has them now, and fails the test if
 // others have changed.
-func (b *bench) read(t *testing.T, v *value) []dtype.Scalar {
+func (b *Bench) Read(t *testing.T, v *Value) []dtype.Scalar {
 	t.Helper()
 	mem, err := runtime.View[byte](v.Buf)
 	require.NoError(t, err)
@@ -184,7 +170,7 @@ func (b *bench) read(t *testing.T, v *value) []dtype.Scalar {
 
 // elements returns the elements of a value of which raw is the buffer's content. It is an error
 // if what no index reaches has changed.
-func (v *value) elements(raw []byte) ([]dtype.Scalar, error) {
+func (v *Value) elements(raw []byte) ([]dtype.Scalar, error) {
 	size := v.DType.Size()
 	at := func(i int) dtype.Scalar {
 		var bits uint64
@@ -199,46 +185,46 @@ func (v *value) elements(raw []byte) ([]dtype.Scalar, error) {
 		inside[i] = true
 		out = append(out, at(i))
 	}
-	for i, was := range v.all {
+	for i, was := range v.All {
 		if !inside[i] && was.Bits() != at(i).Bits() {
-			return nil, fmt.Errorf("element %d outside of the result was written: %#x, was %#x", i-guard, at(i).Bits(), was.Bits())
+			return nil, fmt.Errorf("element %d outside of the result was written: %#x, was %#x", i-Guard, at(i).Bits(), was.Bits())
 		}
 	}
 	return out, nil
 }
 
-// number draws a number of a type: of all sizes for floats, special ones among them,
+// Number draws a number of a type: of all sizes for floats, special ones among them,
 // and at the edges of integers.
-func (b *bench) number(d dtype.DType) dtype.Scalar {
+func (b *Bench) Number(d dtype.DType) dtype.Scalar {
 	if d.IsInt() {
 		edges := []int64{0, 1, -1, 2, 3, 255, -128, 127, math.MaxInt16, math.MinInt16, math.MaxInt32, math.MinInt32, math.MaxUint32, math.MaxInt64, math.MinInt64}
-		if b.rng.IntN(4) == 0 {
-			return dtype.FromBits(d, uint64(edges[b.rng.IntN(len(edges))]))
+		if b.Rand.IntN(4) == 0 {
+			return dtype.FromBits(d, uint64(edges[b.Rand.IntN(len(edges))]))
 		}
-		return dtype.FromBits(d, uint64(int64(b.rng.Uint64())>>b.rng.IntN(64)))
+		return dtype.FromBits(d, uint64(int64(b.Rand.Uint64())>>b.Rand.IntN(64)))
 	}
 	special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 2.5, -3.5, math.Inf(1), math.Inf(-1), math.NaN(), 1e-40, 60000, -60000, 3e38, -3e38}
-	if b.rng.IntN(5) == 0 {
-		return dtype.FromFloat(d, special[b.rng.IntN(len(special))])
+	if b.Rand.IntN(5) == 0 {
+		return dtype.FromFloat(d, special[b.Rand.IntN(len(special))])
 	}
-	return dtype.FromFloat(d, (b.rng.Float64()*2-1)*math.Pow(10, b.rng.Float64()*4-2))
+	return dtype.FromFloat(d, (b.Rand.Float64()*2-1)*math.Pow(10, b.Rand.Float64()*4-2))
 }
 
-// near reports how two numbers of a type differ: not at all, or, for floating-point
+// Near reports how two numbers of a type differ: not at all, or, for floating-point
 // types, by at most so many units in the last place.
-func near(got, want dtype.Scalar, ulps float64) error {
+func Near(got, want dtype.Scalar, ulps float64) error {
 	g, w := got.Float(), want.Float()
 	if got.Bits() == want.Bits() || g != g && w != w || g == w && g == 0 {
 		return nil
 	}
-	if got.DType().IsFloat() && ulps > 0 && !math.IsInf(w, 0) && math.Abs(g-w) <= ulps*ulp(got.DType(), w) {
+	if got.DType().IsFloat() && ulps > 0 && !math.IsInf(w, 0) && math.Abs(g-w) <= ulps*ULP(got.DType(), w) {
 		return nil
 	}
 	return fmt.Errorf("got %v (%#x), want %v (%#x)", got, got.Bits(), want, want.Bits())
 }
 
-// ulp is the distance of neighbours of a floating-point type about x.
-func ulp(d dtype.DType, x float64) float64 {
+// ULP is the distance of neighbours of a floating-point type about x.
+func ULP(d dtype.DType, x float64) float64 {
 	bits := map[dtype.DType]int{dtype.F64: 52, dtype.F32: 23, dtype.F16: 10, dtype.BF16: 7, dtype.F8E4M3: 3, dtype.F8E5M2: 2}[d]
 	least := map[dtype.DType]int{dtype.F64: -1022, dtype.F32: -126, dtype.F16: -14, dtype.BF16: -126, dtype.F8E4M3: -6, dtype.F8E5M2: -14}[d]
 	_, exp := math.Frexp(x)
@@ -248,13 +234,13 @@ func ulp(d dtype.DType, x float64) float64 {
 	return math.Ldexp(1, max(exp-1, least)-bits)
 }
 
-// compare compares all elements.
-func compare(got, want []dtype.Scalar, ulps float64) error {
+// Compare compares all elements.
+func Compare(got, want []dtype.Scalar, ulps float64) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d elements, want %d", len(got), len(want))
 	}
 	for i := range got {
-		if err := near(got[i], want[i], ulps); err != nil {
+		if err := Near(got[i], want[i], ulps); err != nil {
 			return fmt.Errorf("element %d: %w", i, err)
 		}
 	}

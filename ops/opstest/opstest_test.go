@@ -17,9 +17,9 @@ func TestElementsOutside(t *testing.T) {
 	dev, err := runtime.Open("cpu")
 	require.NoError(t, err)
 	defer dev.Close()
-	b := &bench{dev: dev, s: dev.DefaultStream(), rng: rand.New(rand.NewPCG(1, 2))}
+	b := NewBench(dev)
 	for _, d := range []dtype.DType{dtype.U8, dtype.BF16, dtype.F32, dtype.I64} {
-		v := b.result(t, d, layoutOf(t, "stepped", layout.Shape{3, 4}))
+		v := b.Result(t, d, LayoutOf(t, "stepped", layout.Shape{3, 4}))
 		raw, err := runtime.View[byte](v.Buf)
 		require.NoError(t, err)
 		clean, err := raw.Host()
@@ -29,7 +29,7 @@ func TestElementsOutside(t *testing.T) {
 			inside[i] = true
 		}
 		require.Len(t, inside, 12)
-		for i := range v.all {
+		for i := range v.All {
 			for at := i * d.Size(); at < (i+1)*d.Size(); at++ {
 				clean[at] ^= 1
 				out, err := v.elements(clean)
@@ -53,13 +53,13 @@ func TestShares(t *testing.T) {
 	for range parts {
 		hash, in := rng.Uint64(), 0
 		for first := range n {
-			if (share{first: first, of: n}).has(hash, "", nil) {
+			if (Share{first: first, of: n}).has(hash, "", nil) {
 				sizes[first]++
 				in++
 			}
 		}
 		require.Equal(t, 1, in)
-		require.True(t, share{}.has(hash, "", nil))
+		require.True(t, Share{}.has(hash, "", nil))
 	}
 	for _, size := range sizes {
 		require.InDelta(t, parts/n, size, 60)
@@ -68,7 +68,7 @@ func TestShares(t *testing.T) {
 
 // A part of the parts has every operation and every type of each family.
 func TestSome(t *testing.T) {
-	all := share{of: rest, values: map[string]bool{}}
+	all := Share{of: rest, values: map[string]bool{}}
 	for range 2 { // families
 		some, rng := all.again(), rand.New(rand.NewPCG(3, 4))
 		ops, types, ran := map[int]bool{}, map[string]bool{}, 0
@@ -89,9 +89,9 @@ func TestSome(t *testing.T) {
 // Layouts of each kind have the shape, and no two indices the same element but where they are
 // broadcast.
 func TestLayouts(t *testing.T) {
-	for _, kind := range kinds {
-		for _, s := range shapes {
-			l := layoutOf(t, kind, s)
+	for _, kind := range Kinds {
+		for _, s := range Shapes {
+			l := LayoutOf(t, kind, s)
 			require.Equal(t, s, l.Shape(), kind)
 			seen := map[int]bool{}
 			for i := range l.Offsets() {
@@ -102,8 +102,8 @@ func TestLayouts(t *testing.T) {
 			}
 		}
 	}
-	require.False(t, layoutOf(t, "transposed", layout.Shape{3, 4}).IsContiguous())
-	require.False(t, layoutOf(t, "stepped", layout.Shape{3, 4}).IsContiguous())
+	require.False(t, LayoutOf(t, "transposed", layout.Shape{3, 4}).IsContiguous())
+	require.False(t, LayoutOf(t, "stepped", layout.Shape{3, 4}).IsContiguous())
 }
 
 // The distance of two numbers is counted in units in the last place of what is wanted.
@@ -119,13 +119,13 @@ func TestNear(t *testing.T) {
 		{math.Inf(1), math.Inf(1), 0, true}, {math.MaxFloat32, math.Inf(1), 1e9, false}, {math.Inf(-1), math.Inf(1), 1e9, false},
 		{0x1p-149, 0, 1, true}, {0x3p-149, 0, 2, false},
 	} {
-		err := near(f32(c.got), f32(c.want), c.ulps)
+		err := Near(f32(c.got), f32(c.want), c.ulps)
 		require.Equal(t, c.ok, err == nil, "%+v: %v", c, err)
 	}
-	require.Error(t, near(dtype.FromInt(dtype.I32, 2), dtype.FromInt(dtype.I32, 1), 5), "integers are exact")
-	require.Error(t, compare([]dtype.Scalar{f32(1)}, nil, 0))
+	require.Error(t, Near(dtype.FromInt(dtype.I32, 2), dtype.FromInt(dtype.I32, 1), 5), "integers are exact")
+	require.Error(t, Compare([]dtype.Scalar{f32(1)}, nil, 0))
 	for d, want := range map[dtype.DType]float64{dtype.F64: 0x1p-52, dtype.F32: 0x1p-23, dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7, dtype.F8E4M3: 0.125, dtype.F8E5M2: 0.25} {
-		require.Equal(t, want, ulp(d, 1.5), d)
-		require.Equal(t, want/2, ulp(d, 0.75), d)
+		require.Equal(t, want, ULP(d, 1.5), d)
+		require.Equal(t, want/2, ULP(d, 0.75), d)
 	}
 }

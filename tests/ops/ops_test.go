@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/gokiln/kiln/internal/tooltest"
-	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/sim"
 )
@@ -52,8 +52,8 @@ const turns = 23
 // run tests all parts, or a share.
 func run(t *testing.T, dev *runtime.Device, first int) {
 	if os.Getenv("KILN_OPSTEST") == "all" {
-		opstest.RunAll(t, dev)
+		suite.RunAll(t, dev)
 		return
 	}
-	opstest.RunShare(t, dev, first, turns)
+	suite.RunShare(t, dev, first, turns)
 }

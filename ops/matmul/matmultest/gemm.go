@@ -1,0 +1,180 @@
+package matmultest
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+	matmulops "github.com/gokiln/kiln/ops/matmul"
+	"github.com/gokiln/kiln/ops/opstest"
+)
+
+// products are shapes of matrices to multiply: m, k, n with dimensions that count them.
+var products = []struct {
+	batchA, batchB layout.Shape
+	m, k, n        int
+}{
+	{m: 1, k: 1, n: 1}, {m: 33, k: 17, n: 40}, {m: 128, k: 16, n: 128}, {m: 5, k: 300, n: 6}, {m: 64, k: 7, n: 130},
+	{m: 1, k: 70, n: 50}, {m: 40, k: 200, n: 1}, {m: 2, k: 64, n: 96}, {m: 65, k: 40, n: 3}, {m: 1, k: 2500, n: 2}, {m: 30, k: 2048, n: 4},
+	{m: 20, k: 4100, n: 24}, {m: 0, k: 3, n: 2}, {m: 3, k: 0, n: 4}, {m: 3, k: 4, n: 0},
+	{layout.Shape{2, 3}, layout.Shape{2, 3}, 9, 8, 12}, {layout.Shape{3, 1}, layout.Shape{6}, 4, 5, 7}, {layout.Shape{4}, layout.Shape{}, 6, 20, 16},
+	{layout.Shape{}, layout.Shape{2, 2}, 20, 12, 30}, {layout.Shape{5}, layout.Shape{1}, 1, 33, 8}, {layout.Shape{0}, layout.Shape{1}, 2, 3, 4},
+	{layout.Shape{3}, layout.Shape{3}, 5, 1101, 2}, {layout.Shape{3}, layout.Shape{3}, 2, 40, 5},
+}
+
+// Matmul tests products of matrices.
+func Matmul(t *testing.T, b *opstest.Bench) {
+	for i, d := range dtype.All() {
+		if !b.Has(d) {
+			continue
+		}
+		for n := range products {
+			if d == dtype.F32 || (n+i)%3 == 0 {
+				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, n, i+n, "") }, "%v/%d", d, n)
+			}
+		}
+		for n, way := range matmulops.MatmulWays() {
+			if d.Compute().Size() <= 4 || !strings.Contains(way, "128") { // there is no room in shared memory
+				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, 4-n%4, i+n, way) }, "%v/%s", d, way)
+			}
+		}
+	}
+	for kind := range 16 { // all pairs of layouts, of a tile and of a thin one
+		b.Part(t, func(t *testing.T, b *opstest.Bench) {
+			product(t, b, dtype.F32, 1, kind*7, "")
+			product(t, b, dtype.F32, 1, kind*7, "tiles of 32x32x16")
+			product(t, b, dtype.F32, 7, kind*7, "")
+			product(t, b, dtype.F32, 8, kind*7, "")
+		}, "Layouts/%d", kind)
+	}
+	for i, d := range dtype.All() {
+		for n, c := range products {
+			if b.Has(d) && min(c.m, c.n) <= 4 && len(c.batchA)+len(c.batchB) == 0 && (n+i)%2 == 0 {
+				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, n, 5*(n%4), "thin in vectors") }, "%v/%d in vectors", d, n)
+			}
+		}
+	}
+	for _, n := range []int{len(products) - 2, len(products) - 1} { // whose blocks may do several products
+		t.Run(fmt.Sprint("Batch/", n), func(t *testing.T) { product(t, b, dtype.F32, n, 0, "thin in vectors") })
+	}
+	t.Run("Cases", func(t *testing.T) { matmulCases(t, b) })
+	t.Run("Errors", func(t *testing.T) { matmulErrors(t, b) })
+}
+
+func join(a layout.Shape, b ...int) layout.Shape { return append(append(layout.Shape{}, a...), b...) }
+
+// product tests one product in some way, with operands that lie as kind says.
+func product(t *testing.T, b *opstest.Bench, d dtype.DType, n, kind int, way string) {
+	t.Helper()
+	c := products[n]
+	draw := func() dtype.Scalar { return dtype.FromFloat(d, float64(b.Rand.IntN(33)-16)/8) }
+	if d.IsInt() {
+		draw = func() dtype.Scalar { return b.Number(d) }
+	}
+	x := b.Value(t, d, opstest.LayoutOf(t, opstest.Kinds[kind%len(opstest.Kinds)], join(c.batchA, c.m, c.k)), draw)
+	y := b.Value(t, d, opstest.LayoutOf(t, opstest.Kinds[kind/len(opstest.Kinds)%len(opstest.Kinds)], join(c.batchB, c.k, c.n)), draw)
+	batch, err := layout.Broadcast(c.batchA, c.batchB)
+	require.NoError(t, err)
+	out := b.Output(t, d, join(batch, c.m, c.n), kind/2)
+	switch {
+	case way == "":
+		require.NoError(t, matmulops.Matmul(b.Stream, out.View, x.View, y.View))
+	case strings.HasPrefix(way, "thin") && min(c.m, c.n) > 4:
+		return
+	default:
+		err := matmulops.MatmulBy(b.Stream, way, out.View, x.View, y.View)
+		if err != nil && b.Device.Info().SharedPerBlock < 40<<10 { // ways that are not taken by themselves there
+			require.ErrorContains(t, err, "bytes of shared memory", way)
+			return
+		}
+		require.NoError(t, err, way)
+	}
+	got, i := b.Read(t, out), 0
+	opstest.EachIndex(out.Layout.Shape(), func(at []int) {
+		lead, row, col := at[:len(at)-2], at[len(at)-2], at[len(at)-1]
+		want, size := SumOfProducts(d, c.k, func(k int) (dtype.Scalar, dtype.Scalar) {
+			return x.Want[(aligned(lead, c.batchA)*c.m+row)*c.k+k], y.Want[(aligned(lead, c.batchB)*c.k+k)*c.n+col]
+		})
+		require.NoError(t, Within(got[i], want, size), "%v by %v of %v, element %v", x.Layout, y.Layout, d, at)
+		i++
+	})
+}
+
+// aligned is the number of a matrix in a batch that is broadcast.
+func aligned(at []int, s layout.Shape) int {
+	at = at[len(at)-len(s):]
+	n := 0
+	for d := range s {
+		n *= s[d]
+		if s[d] > 1 {
+			n += at[d]
+		}
+	}
+	return n
+}
+
+// SumOfProducts adds n products, and their magnitudes.
+func SumOfProducts(d dtype.DType, n int, of func(i int) (x, y dtype.Scalar)) (sum dtype.Scalar, size float64) {
+	var floats float64
+	var ints int64
+	for i := range n {
+		x, y := of(i)
+		if d.IsInt() {
+			ints += x.Int() * y.Int()
+			continue
+		}
+		p := x.Float() * y.Float()
+		floats += p
+		size += math.Abs(p)
+	}
+	if d.IsInt() {
+		return dtype.FromBits(d, uint64(ints)), 0
+	}
+	return dtype.FromFloat(d, floats), size
+}
+
+// Within compares a sum of products of some size: errors are those of sums in F32, or F64,
+// and of rounding the result once.
+func Within(got, want dtype.Scalar, size float64) error {
+	d := got.DType()
+	if d.IsInt() {
+		return opstest.Near(got, want, 0)
+	}
+	if math.Abs(got.Float()-want.Float()) <= size*math.Ldexp(1, -18) {
+		return nil
+	}
+	return opstest.Near(got, want, 1)
+}
+
+// matmulCases are examples with known results.
+func matmulCases(t *testing.T, b *opstest.Bench) {
+	for _, d := range []dtype.DType{dtype.F32, dtype.BF16} {
+		x := b.Of(t, d, layout.Shape{2, 2}, 1, 2, 3, 4)
+		out := b.Output(t, d, layout.Shape{2, 2}, 0)
+		require.NoError(t, matmulops.Matmul(b.Stream, out.View, x.View, x.View))
+		b.WantNumbers(t, out, 7, 10, 15, 22)
+	}
+	x := b.Of(t, dtype.F32, layout.Shape{2, 2, 3}, opstest.Sequence(0, 12)...)
+	y := b.Of(t, dtype.F32, layout.Shape{2, 3, 2}, opstest.Sequence(2, 12)...)
+	out := b.Output(t, dtype.F32, layout.Shape{2, 2, 2}, 0)
+	require.NoError(t, matmulops.Matmul(b.Stream, out.View, x.View, y.View))
+	b.WantNumbers(t, out, 16, 19, 52, 64, 214, 235, 304, 334)
+}
+
+// matmulErrors are operands that do not fit.
+func matmulErrors(t *testing.T, b *opstest.Bench) {
+	view := func(d dtype.DType, s ...int) ops.View { return b.RandomValue(t, d, s, 0).View }
+	f := dtype.F32
+	require.ErrorContains(t, matmulops.Matmul(b.Stream, view(f, 0, 4), view(f, 0, 2), view(f, 3, 4)), "shape mismatch in matmul, lhs: [0, 2] rhs: [3, 4]")
+	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 0, 3), view(f, 0, 2), view(dtype.F16, 2, 3)), ops.ErrDType)
+	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 3), view(f, 3), view(f, 3, 3)), layout.ErrRank)
+	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 2, 3, 3), view(f, 3, 3, 3), view(f, 3, 3)), layout.ErrBroadcast)
+	require.ErrorContains(t, matmulops.MatmulBy(b.Stream, "magic", view(f, 2, 2), view(f, 2, 2), view(f, 2, 2)), `no way "magic"`)
+	require.ErrorIs(t, matmulops.MatmulBy(b.Stream, "thin", view(f, 9, 9), view(f, 9, 9), view(f, 9, 9)), layout.ErrShape)
+}
