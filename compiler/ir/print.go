@@ -35,6 +35,15 @@ func (f *Func) String() string {
 	return string(p.b)
 }
 
+// Line returns the line of v, an instruction of f, in the text form, for messages.
+func (f *Func) Line(v *Value) string {
+	p := newPrinter(&Module{})
+	p.noPos = true
+	p.number(f)
+	p.instr(v)
+	return string(p.b)
+}
+
 type printer struct {
 	m     *Module
 	b     textBuffer

@@ -35,7 +35,7 @@ func (e *emitter) newBuild(v *ir.Value) *build {
 	x := &build{emitter: e, v: v, k: by.Kind, t: e.d.typeOf(by), scope: e.d.device,
 		order: enum.AtomicOrderingMonotonic, seen: enum.AtomicOrderingMonotonic, args: make([]value.Value, len(v.Args))}
 	for i, arg := range v.Args {
-		x.args[i] = e.vals[arg.ID]
+		x.args[i] = e.operand(arg)
 	}
 	for i, p := range []*value.Value{&x.a, &x.b, &x.c} {
 		if i < len(x.args) {

@@ -2,12 +2,14 @@ package llvm
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	llir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
+	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -46,10 +48,33 @@ func (o Options) Emit(m *ir.Module, t target.Target) (string, error) {
 	e := newEmitter(d)
 	e.m, e.f, e.t, e.opt = m, f, t, o
 	e.vals, e.blocks = make([]value.Value, f.NumValues()), make([]*llir.Block, f.NumBlocks())
+	return e.emit()
+}
+
+// emit builds the module and prints it. The library panics on operands that its constructors
+// do not take: that becomes an error here, in one place.
+func (e *emitter) emit() (text string, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			text, err = "", e.fault(cause)
+		}
+	}()
 	if err := e.run(); err != nil {
-		return "", fmt.Errorf("llvm: kernel %s: %w", f.Name, err)
+		return "", fmt.Errorf("llvm: kernel %s: %w", e.f.Name, err)
 	}
 	return e.print(), nil
+}
+
+// fault is the error for a panic: of the module, if it is not valid, and else of this package.
+func (e *emitter) fault(cause any) error {
+	if err := ir.Verify(e.m); err != nil {
+		return fmt.Errorf("llvm: kernel %s is not valid: %w", e.f.Name, err)
+	}
+	at := "as it is printed"
+	if e.at != nil {
+		at = e.f.Line(e.at)
+	}
+	return &compiler.InternalError{Kernel: e.f.Name, Cause: fmt.Sprintf("LLVM IR of %s: %v", at, cause), Stack: debug.Stack()}
 }
 
 // EntryName returns the symbol of the kernel called name: the name itself, with
@@ -90,11 +115,22 @@ type emitter struct {
 	declared  map[string]*llir.Func
 	parts     []int // where shared objects are in the memory that launches ask for, if they do
 	labels    int
-	last      ir.Pos // of the last comment
+	last      ir.Pos    // of the last comment
+	at        *ir.Value // whose instructions are being written
 }
 
 func newEmitter(d *dialect) *emitter {
 	return &emitter{d: d, out: llir.NewModule(), fn: llir.NewFunc("", types.Void), variables: map[string]address{}, declared: map[string]*llir.Func{}}
+}
+
+// operand returns what was written for v. An operand without a value would be printed as text
+// that is no LLVM IR.
+func (e *emitter) operand(v *ir.Value) value.Value {
+	x := e.vals[v.ID]
+	if x == nil {
+		panic(fmt.Sprintf("operand %s has no value", v.Op))
+	}
+	return x
 }
 
 // fresh returns the name of a label that is not a block of the IR. It begins with a
@@ -140,6 +176,7 @@ func (e *emitter) run() error {
 func (e *emitter) block(b *ir.Block) error {
 	for _, v := range b.Instrs {
 		into, n := e.Block, len(e.Insts)
+		e.at = v
 		if err := e.value(v); err != nil {
 			if p := e.m.PosOf(v.Pos); p.File != "" {
 				return fmt.Errorf("%s:%d: %w", p.File, p.Line, err)
@@ -150,6 +187,7 @@ func (e *emitter) block(b *ir.Block) error {
 			e.comment(into, n, v.Pos)
 		}
 	}
+	e.at = nil
 	e.comment(e.Block, len(e.Insts), b.Term.Pos)
 	e.terminate(&b.Term)
 	return nil
@@ -177,7 +215,7 @@ func (e *emitter) terminate(t *ir.Term) {
 	case t.Succs[0].To == t.Succs[1].To:
 		e.join(t)
 	default:
-		e.NewCondBr(e.vals[t.Args[0].ID], e.edge(t.Succs[0]), e.edge(t.Succs[1]))
+		e.NewCondBr(e.operand(t.Args[0]), e.edge(t.Succs[0]), e.edge(t.Succs[1]))
 	}
 }
 
@@ -190,7 +228,7 @@ func (e *emitter) join(t *ir.Term) {
 		return
 	}
 	other := e.newLabel()
-	e.NewCondBr(e.vals[t.Args[0].ID], to, other)
+	e.NewCondBr(e.operand(t.Args[0]), to, other)
 	e.place(other)
 	e.NewBr(e.edge(t.Succs[1]))
 }
@@ -199,7 +237,7 @@ func (e *emitter) join(t *ir.Term) {
 func (e *emitter) edge(to ir.Edge) *llir.Block {
 	for i, p := range to.To.Params {
 		phi := e.vals[p.ID].(*llir.InstPhi)
-		phi.Incs = append(phi.Incs, llir.NewIncoming(e.vals[to.Args[i].ID], e.Block))
+		phi.Incs = append(phi.Incs, llir.NewIncoming(e.operand(to.Args[i]), e.Block))
 	}
 	return e.blocks[to.To.ID]
 }

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strings"
 
 	llir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
@@ -137,7 +138,13 @@ func (e *emitter) print() string {
 	if e.d.triple != "" {
 		e.annotate()
 	}
-	return fmt.Sprintf("; kernel %s for %s\n%s", e.f.Name, e.t, e.out)
+	var text strings.Builder
+	fmt.Fprintf(&text, "; kernel %s for %s\n", e.f.Name, e.t)
+	e.out.WriteTo(&text) // which returns no error of a builder
+	if !e.opt.Lines && strings.Contains(text.String(), "%!") {
+		panic("text that fmt could not write") // it recovers from panics of the library's String
+	}
+	return text.String()
 }
 
 // annotate writes the metadata of the module: the version of its form for amdgcn, launch

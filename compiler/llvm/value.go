@@ -31,7 +31,7 @@ func (e *emitter) value(v *ir.Value) (err error) {
 	case ir.OpTable:
 		out = e.table(int(v.Imm))
 	case ir.OpIndex, ir.OpOffset:
-		out = e.advance(v, elementType(v.Type.Elem), e.vals[v.Args[1].ID])
+		out = e.advance(v, elementType(v.Type.Elem), e.operand(v.Args[1]))
 	case ir.OpField:
 		out = e.advance(v, types.I8, i64(int64(v.Args[0].Type.Elem.Offset(int(v.Imm)))))
 	case ir.OpZero:
@@ -144,7 +144,7 @@ func (e *emitter) table(i int) value.Value {
 
 // advance adds n elements to a pointer.
 func (e *emitter) advance(v *ir.Value, elem types.Type, n value.Value) value.Value {
-	p := e.vals[v.Args[0].ID]
+	p := e.operand(v.Args[0])
 	if c, ok := n.(*constant.Int); ok && c.X.Sign() == 0 {
 		return p
 	}
@@ -153,7 +153,7 @@ func (e *emitter) advance(v *ir.Value, elem types.Type, n value.Value) value.Val
 
 // zero writes zeros over the object that p points to.
 func (e *emitter) zero(p *ir.Value) {
-	t, at := p.Type.Elem, e.vals[p.ID]
+	t, at := p.Type.Elem, e.operand(p)
 	switch {
 	case t.Size() == 0:
 	case t.Kind == ir.KBool:

@@ -13,7 +13,8 @@
 //     folder may import is a row of [arrows]; a folder without a row is a
 //     finding, so that a new one is thought about. Test files are free, since
 //     the Go compiler refuses the cycles that would matter.
-//   - purego: only internal/dl imports it, and nothing imports "C".
+//   - homes: some modules are imported by one folder alone, as purego is by internal/dl
+//     ([homes] lists them), and nothing imports "C".
 //   - stacks: only tests call runtime.Stack, whose text has the numbers of goroutines.
 //   - names: no identifier and no string holds the name of a backend in the kernel
 //     language, the middle of the compiler, jit, the operations, the kernels and the

@@ -28,7 +28,7 @@ var rules = []struct {
 	check func(*pkg, reporter)
 }{
 	{"arrows", checkArrows},
-	{"purego", checkPurego},
+	{"homes", checkHomes},
 	{"stacks", checkStacks},
 	{"names", checkNames},
 	{"identity", checkIdentity},
@@ -105,19 +105,22 @@ func arrowOf(rel string) (arrow, bool) {
 	return best, best.from != ""
 }
 
-const (
-	pureGo     = "github.com/ebitengine/purego"
-	pureGoHome = "internal/dl"
-)
+// homes are modules that one folder imports, with what others use instead.
+var homes = []struct{ module, folder, instead string }{
+	{"github.com/ebitengine/purego", "internal/dl", "use its Open, Sym and Call"},
+	{"github.com/llir/llvm", "compiler/llvm", "use its Emit"},
+}
 
-// checkPurego keeps foreign calls in one package.
-func checkPurego(p *pkg, report reporter) {
+// checkHomes keeps foreign calls in one package, and modules in their folders.
+func checkHomes(p *pkg, report reporter) {
 	imports(p, func(_ file, spec *ast.ImportSpec, path string) {
-		switch {
-		case path == "C":
-			report(spec.Pos(), "import \"C\" needs a C compiler; the module builds with CGO_ENABLED=0, use %s", pureGoHome)
-		case within(path, pureGo) && p.rel != pureGoHome:
-			report(spec.Pos(), "only %s imports purego; use its Open, Sym and Call", pureGoHome)
+		if path == "C" {
+			report(spec.Pos(), "import \"C\" needs a C compiler; the module builds with CGO_ENABLED=0, use %s", homes[0].folder)
+		}
+		for _, h := range homes {
+			if within(path, h.module) && p.rel != h.folder {
+				report(spec.Pos(), "only %s imports %s; %s", h.folder, h.module, h.instead)
+			}
 		}
 	})
 }
