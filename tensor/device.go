@@ -6,7 +6,8 @@ import (
 	"sync"
 
 	"github.com/gokiln/kiln/jit"
-	"github.com/gokiln/kiln/ops/kernels"
+	elementwisekernels "github.com/gokiln/kiln/ops/elementwise/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -82,13 +83,13 @@ func (d *Device) Name() string { return d.rt.Name() }
 func (d *Device) Kind() string { return d.rt.Info().Kind }
 
 // fillF64 is a kernel that takes no more than its type.
-var fillF64 = jit.Of(kernels.Fill[float64])
+var fillF64 = jit.Of(elementwisekernels.Fill[float64])
 
 // Supports reports whether the device computes with an element type. All devices do with
 // all types that are not for storage only, but for F64, which some GPUs have not. It may
 // compile a small kernel to find out; if that fails for another reason, operations say so.
 func (d *Device) Supports(dt DType) bool {
-	return dt.Computes() && (dt != F64 || !errors.Is(fillF64.Prepare(d.rt, kernels.Walk{}), jit.ErrUnsupported))
+	return dt.Computes() && (dt != F64 || !errors.Is(fillF64.Prepare(d.rt, core.Walk{}), jit.ErrUnsupported))
 }
 
 // String is the device's name.

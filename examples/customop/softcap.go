@@ -5,7 +5,7 @@ import (
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
-	"github.com/gokiln/kiln/ops/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
@@ -31,7 +31,7 @@ func (op softCap) Backward(g, x, out *tensor.Tensor) *tensor.Tensor {
 var kernel = jit.Of(capped)
 
 //kiln:kernel
-func capped(t dsl.Thread, out, x []float32, at kernels.Strided, limit float32) {
+func capped(t dsl.Thread, out, x []float32, at core.Strided, limit float32) {
 	if i := t.Global(); i < at.Count {
 		out[i] = limit * dsl.Tanh(x[at.At(i)]/limit)
 	}

@@ -3,8 +3,8 @@
 //
 //	go run ./internal/mutate -n 200                     # a sample of the packages that have a suite
 //	go run ./internal/mutate -n 20 ./compiler/pass      # of one package
-//	go run ./internal/mutate -n 20 -apart ./ops/kernels # of kernels
-//	go run ./internal/mutate -only 'ops/kernels/fold.go together drop "t.Sync()"'
+//	go run ./internal/mutate -n 20 -apart ./ops/rows/kernels # of kernels
+//	go run ./internal/mutate -only 'ops/rows/kernels/fold.go together drop "t.Sync()"'
 //	go run ./internal/mutate -list ./jit                # names all mutants, runs none
 //
 // The model:

@@ -39,13 +39,19 @@ var suites = []suite{
 	{"jit", []test{{"./jit", "-short"}, {"./runtime", "-short"}}, false},
 	{"cache", []test{{"./cache/...", "-short"}, {"./cache/..."}, {"./jit", "-short"}}, false},
 	{"runtime", []test{{"./runtime/...", "-short"}, {"./tests/faults", "-short"}, {"./jit", "-short"}}, false},
-	{"ops/kernels", []test{{"./ops/kernels", "-short"}, {"./ops", "-short"}, {"./tensor", "-short"}}, true},
+	{kernelsOfOps, []test{{"./ops", "-short"}, {"./tensor", "-short"}}, true},
 	{"ops", []test{{"./ops/layout", "./ops/dtype"}, {"./ops", "-short"}, {"./tensor", "-short"}}, false},
 	{"tensor", []test{{"./tensor", "-short"}, {"./tensor/..."}}, false},
 }
 
+// kernelsOfOps is the row of the kernels of every family of operations.
+const kernelsOfOps = "ops/kernels"
+
 // suiteOf returns the row for a folder, nil if there is none.
 func suiteOf(dir string) *suite {
+	if family, ok := strings.CutSuffix(path.Clean(dir), "/kernels"); ok && path.Dir(family) == "ops" {
+		dir = kernelsOfOps
+	}
 	for dir = path.Clean(dir); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		for i := range suites {
 			if suites[i].dir == dir {

@@ -9,8 +9,9 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -99,7 +100,7 @@ func UpsampleBicubic(s *runtime.Stream, out, x ops.View, b Bilinear) error {
 
 // adaptive walks over the result, the input without the last n dimensions, the numbers of
 // the windows in these, and where places are stored.
-func adaptive(op string, s *runtime.Stream, out, x ops.View, which layout.Layout, n int) (w kernels.Walk, g runtime.Grid, p kernels.Adaptive, ok bool, err error) {
+func adaptive(op string, s *runtime.Stream, out, x ops.View, which layout.Layout, n int) (w core.Walk, g runtime.Grid, p kernels.Adaptive, ok bool, err error) {
 	from, to := x.Layout.Shape(), out.Layout.Shape()
 	lead := len(to) - n
 	if len(from) != len(to) || n < 1 || n > 2 || lead < 0 {
@@ -113,7 +114,7 @@ func adaptive(op string, s *runtime.Stream, out, x ops.View, which layout.Layout
 	}
 	strides := slices.Clone(x.Layout.Strides())
 	var numbers [2]map[int]int
-	p = kernels.Adaptive{In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]kernels.Divisor{ops.Divisor(1), ops.Divisor(1)}}
+	p = kernels.Adaptive{In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]core.Divisor{ops.Divisor(1), ops.Divisor(1)}}
 	for d := lead; d < len(to); d++ {
 		a := d - len(to) + 2
 		p.In[a], p.Out[a], p.X[a] = from[d], to[d], strides[d]

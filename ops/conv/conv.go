@@ -10,11 +10,12 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
-	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/ops/matmul"
+	matmulkernels "github.com/gokiln/kiln/ops/matmul/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -263,7 +264,7 @@ func (v *convolution) setProduct(s *runtime.Stream, groups int) error {
 		v.Batches[i], _ = layout.New(shape, strides, 0) // strides of layouts are right
 	}
 	u.Batch = inputs * groups
-	v.Product = kernels.Product{M: u.Channels, N: places, K: w.Channels * kernel, Batch: u.Batch, OutM: u.OutChannel, XM: u.Out}
+	v.Product = matmulkernels.Product{M: u.Channels, N: places, K: w.Channels * kernel, Batch: u.Batch, OutM: u.OutChannel, XM: u.Out}
 	var joined [2]bool
 	v.XK, joined[0] = joinedStride(layout.Shape{w.Channels, w.Kernel[0], w.Kernel[1], w.Kernel[2]}, []int{u.In, u.Kernel[0], u.Kernel[1], u.Kernel[2]})
 	v.OutN, joined[1] = joinedStride(w.Out[:], u.OutAt[:])
@@ -309,14 +310,14 @@ func (v *convolution) runTiles(s *runtime.Stream) error {
 	if err := v.mergeInputs(s); err != nil {
 		return err
 	}
-	c := kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}
+	c := matmulkernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}
 	if !v.Low(c) {
-		c = kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}
+		c = matmulkernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}
 	}
 	if !v.Large(c) {
-		c = kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}
+		c = matmulkernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}
 		if !v.Medium(c) {
-			c = kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}
+			c = matmulkernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}
 		}
 	}
 	if v.window.Channels%int(c.K) != 0 {
@@ -377,10 +378,10 @@ func (v *convolution) turnWeights(s *runtime.Stream) (ops.View, error) {
 	return to, v.PlanBatches(s)
 }
 
-func (v *convolution) runTile(s *runtime.Stream, c kernels.Tile) error {
-	return v.LaunchTiles(s, c, func(g runtime.Grid, out ops.View, c kernels.Tile) error {
+func (v *convolution) runTile(s *runtime.Stream, c matmulkernels.Tile) error {
+	return v.LaunchTiles(s, c, func(g runtime.Grid, out ops.View, c matmulkernels.Tile) error {
 		c.X, c.XVec = matmul.OperandOrder(v.Batches[1], v.XM, v.XK, v.M, v.K)
-		c.Y, c.YVec = kernels.AcrossK, false
+		c.Y, c.YVec = matmulkernels.AcrossK, false
 		w := v.window
 		places := int(w.Image.By)
 		if v.Parts > 0 { // one after the other, as the kernel goes over them

@@ -8,10 +8,12 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/ops/elementwise"
-	"github.com/gokiln/kiln/ops/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/ops/matmul"
+	matmulkernels "github.com/gokiln/kiln/ops/matmul/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -123,7 +125,7 @@ func (v *shifted) columns() {
 
 // blocks is how many blocks there are in x, over all columns or row by row, whichever is
 // less work: columns of several rows are stored one by one.
-func (v *shifted) blocks(cfg *kernels.Tiling) int {
+func (v *shifted) blocks(cfg *matmulkernels.Tiling) int {
 	by, out := &v.by, v.window.Out
 	width := int(cfg.Wide * cfg.Each)
 	all, row := ops.RoundUp(v.N, width)/width, ops.RoundUp(out[2], width)/width
@@ -144,7 +146,7 @@ func (v *shifted) fill(s *runtime.Stream, to ops.View) error {
 	if err != nil {
 		return err
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var unused runtime.Grid
 	if _, err := ops.PlanWalk(s, &w, &unused, from); err != nil {
 		return err
@@ -199,7 +201,7 @@ func (v *shifted) packWeights(s *runtime.Stream, high dsl.ConstInt, room *[]ops.
 }
 
 // multiply multiplies packed weights by padded inputs.
-func (v *shifted) multiply(s *runtime.Stream, ws, x ops.View, cfg kernels.Tiling) error {
+func (v *shifted) multiply(s *runtime.Stream, ws, x ops.View, cfg matmulkernels.Tiling) error {
 	w, by := &v.window, &v.by
 	shape := v.Batches[2].Shape()
 	v.Batches[2], _ = layout.New(shape, []int{v.pad.Channels * by.XChannel, w.Channels * by.XChannel}, 0)
@@ -208,8 +210,8 @@ func (v *shifted) multiply(s *runtime.Stream, ws, x ops.View, cfg kernels.Tiling
 	}
 	cfg.Unit = dsl.ConstBool(bool(by.Dense) && v.OutN == 1)
 	places := v.K / w.Channels
-	by.Chains, by.PerChain = v.long(), max(1, kernels.Chain/places)
-	by.Large = dsl.ConstBool(bool(by.Chains) && places > kernels.Chain)
+	by.Chains, by.PerChain = v.long(), max(1, core.Chain/places)
+	by.Large = dsl.ConstBool(bool(by.Chains) && places > core.Chain)
 	blocks := v.blocks(&cfg)
 	const most = 16 // bands that share what they read of the input
 	bands := ops.RoundUp(v.M, int(cfg.High)) / int(cfg.High)

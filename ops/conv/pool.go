@@ -9,8 +9,10 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	elementwisekernels "github.com/gokiln/kiln/ops/elementwise/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -108,7 +110,7 @@ var (
 	}}
 	patchType, pairType = reflect.TypeFor[kernels.Patch](), reflect.TypeFor[[2]int]()
 	more                = jit.Func(kernels.More[float32])
-	times               = jit.Func(kernels.Mul[float32])
+	times               = jit.Func(elementwisekernels.Mul[float32])
 )
 
 // AvgPool stores the means of the windows of x in out.
@@ -180,7 +182,7 @@ func MaxPool(s *runtime.Stream, out, which, x ops.View, p Pooling) error {
 
 // pooling is how windows go over an input.
 type pooling struct {
-	walk    kernels.Walk
+	walk    core.Walk
 	grid    runtime.Grid
 	window  kernels.Pooling
 	patched bool // as the rest says, which is of planes: the result's shape and strides, and the strides of places
@@ -300,7 +302,7 @@ func below(s *runtime.Stream, shape layout.Shape, most int) dsl.ConstInt {
 // walkBelow plans a walk over layouts of one shape whose elements are for so many rows
 // below each other and columns side by side. Blocks go through the elements of all rows
 // where units of the device have many threads.
-func walkBelow(s *runtime.Stream, w *kernels.Walk, g *runtime.Grid, rows, cols int, of ...layout.Layout) (bool, error) {
+func walkBelow(s *runtime.Stream, w *core.Walk, g *runtime.Grid, rows, cols int, of ...layout.Layout) (bool, error) {
 	for i, l := range of {
 		shape, strides := slices.Clone(l.Shape()), slices.Clone(l.Strides())
 		for k, n := range []int{cols, rows} {
@@ -407,7 +409,7 @@ func near(rows dsl.ConstInt, step float64) dsl.ConstInt {
 
 // resize walks over the result, the input without the last n dimensions, and the places
 // in these.
-func resize(s *runtime.Stream, out, x ops.View, n int) (w kernels.Walk, g runtime.Grid, r kernels.Resize, ok bool, err error) {
+func resize(s *runtime.Stream, out, x ops.View, n int) (w core.Walk, g runtime.Grid, r kernels.Resize, ok bool, err error) {
 	shape, rank := out.Layout.Shape(), out.Layout.Rank()
 	if rank != x.Layout.Rank() || rank < n || n < 1 || n > 2 {
 		return w, g, r, false, fmt.Errorf("%w: %d dimensions of %v to %v", layout.ErrRank, n, x.Layout.Shape(), shape)
@@ -421,7 +423,7 @@ func resize(s *runtime.Stream, out, x ops.View, n int) (w kernels.Walk, g runtim
 	}
 	strides := slices.Clone(x.Layout.Strides())
 	var places [2]map[int]int
-	r = kernels.Resize{Rows: 1, Cols: 1, In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]kernels.Divisor{ops.Divisor(1), ops.Divisor(1)}}
+	r = kernels.Resize{Rows: 1, Cols: 1, In: [2]int{1, 1}, Out: [2]int{1, 1}, Div: [2]core.Divisor{ops.Divisor(1), ops.Divisor(1)}}
 	for d := lead; d < rank; d++ {
 		a := d - rank + 2
 		r.In[a], r.Out[a], r.X[a] = x.Layout.Shape()[d], shape[d], strides[d]

@@ -8,7 +8,8 @@ import (
 
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/conv/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -108,7 +109,7 @@ func TakeWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
 		a := d + 2 - v.axes
 		places[a] = map[int]int{v.lead + 1 + d: v.Dilation[a], v.lead + 1 + v.axes + d: v.Stride[a]}
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, v.columns, from, ops.BroadcastAlong(v.shape, places[0]), ops.BroadcastAlong(v.shape, places[1])); !ok {
 		return err
@@ -152,7 +153,7 @@ func AddWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
 		}
 		places[a] = ops.BroadcastAlong(shape, one)
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, v.images, from, places[0], places[1]); !ok {
 		return err
@@ -191,7 +192,7 @@ func (p *Windows) over(op string, images, columns ops.View) (v windows, err erro
 	if err != nil {
 		return v, err
 	}
-	v.Windows = kernels.Windows{In: [2]int{1, 1}, Kernel: [2]int{1, 1}, Count: [2]int{1, 1}, Dilation: [2]int{1, 1}, Stride: [2]int{1, 1}, Div: [2]kernels.Divisor{ops.Divisor(1), ops.Divisor(1)}}
+	v.Windows = kernels.Windows{In: [2]int{1, 1}, Kernel: [2]int{1, 1}, Count: [2]int{1, 1}, Dilation: [2]int{1, 1}, Stride: [2]int{1, 1}, Div: [2]core.Divisor{ops.Divisor(1), ops.Divisor(1)}}
 	for d, k := range p.Kernel {
 		a := d + 2 - v.axes
 		v.In[a], v.Kernel[a], v.Count[a], v.Pad[a] = sizes[d], k, counts[d], axis(p.Padding, d, 0)

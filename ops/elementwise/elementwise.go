@@ -8,7 +8,8 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/elementwise/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -205,7 +206,7 @@ func (e *Elementwise) Run(s *runtime.Stream, out ops.View, x []ops.View, numbers
 	if in.affine != nil {
 		l.Words = in.words(l.Words[0])
 	}
-	if l.Walk.Mode == kernels.Flat {
+	if l.Walk.Mode == core.Flat {
 		l.Dense = true
 		return l.Run(s, in.line, in.fn)
 	}

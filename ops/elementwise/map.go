@@ -11,7 +11,8 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/elementwise/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -71,7 +72,7 @@ type madeMap struct {
 }
 
 // mapTypes are the element types of the result and of the operands.
-type mapTypes [kernels.Operands]dtype.DType
+type mapTypes [core.Operands]dtype.DType
 
 var everyMap sync.Map // *jit.Fn -> *Map
 
@@ -215,7 +216,7 @@ func (m *Map) Slope(s *runtime.Stream, out, g ops.View, x []ops.View, which int)
 	if ok, err := l.Plan(s); !ok {
 		return err
 	}
-	args := make([]any, 0, kernels.Operands+3)
+	args := make([]any, 0, core.Operands+3)
 	for i := range l.Operands {
 		args = append(args, ops.SliceArg(l.Views[i].DType, &l.Headers[i]))
 	}

@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/elementwise/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 )
 
 // The operations of one operand.
@@ -58,10 +59,10 @@ var (
 
 // The operations of two operands.
 var (
-	Add      = binary("add", kernels.Add[float32], ops.Numbers)
+	Add      = binary("add", core.Add[float32], ops.Numbers)
 	Sub      = binary("sub", kernels.Sub[float32], ops.Numbers)
 	Mul      = binary("mul", kernels.Mul[float32], ops.Numbers)
-	Div      = binary("div", kernels.Div[float32], ops.Numbers)
+	Div      = binary("div", core.Div[float32], ops.Numbers)
 	Mod      = binary("mod", kernels.Mod[float32], ops.Floats).ints(kernels.ModInt[int32])
 	Maximum  = binary("maximum", kernels.Maximum[float32], ops.Numbers)
 	Minimum  = binary("minimum", kernels.Minimum[float32], ops.Numbers)

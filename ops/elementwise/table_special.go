@@ -2,7 +2,7 @@ package elementwise
 
 import (
 	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/elementwise/kernels"
 )
 
 // More functions of one operand, of two, and of an operand and two numbers.

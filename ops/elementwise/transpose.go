@@ -9,7 +9,8 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/elementwise/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -27,7 +28,7 @@ const (
 func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
 	m := layout.Merge(out, x)
 	n := len(m.Sizes)
-	if n < 2 || n-2 > kernels.MaxRank || m.Strides[0][0] != 1 || m.Strides[1][0] <= 1 {
+	if n < 2 || n-2 > core.MaxRank || m.Strides[0][0] != 1 || m.Strides[1][0] <= 1 {
 		return w, false
 	}
 	d := slices.Index(m.Strides[1], 1)
@@ -36,7 +37,7 @@ func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
 	}
 	w = kernels.Tiles{Rows: m.Sizes[0], Cols: m.Sizes[d], XStep: m.Strides[1][0], OutStep: m.Strides[0][d]}
 	o := &w.Outer
-	o.Mode, o.Rank, o.N = kernels.Dims, 1, 1
+	o.Mode, o.Rank, o.N = core.Dims, 1, 1
 	o.Size[0] = 1
 	k := 0
 	for i := 1; i < n; i++ {

@@ -10,7 +10,8 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/index/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -125,7 +126,7 @@ func runGather(s *runtime.Stream, out, x, ids ops.View, a kernels.Axis, at, from
 	if err != nil {
 		return err
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, at, from, pos); !ok {
 		return err
@@ -140,9 +141,9 @@ func runGather(s *runtime.Stream, out, x, ids ops.View, a kernels.Axis, at, from
 
 // SmallBlocks makes blocks that go along short rows so small that each thread has as many elements
 // as kernels load before they store one.
-func SmallBlocks(w *kernels.Walk, g *runtime.Grid, info *runtime.Info) {
+func SmallBlocks(w *core.Walk, g *runtime.Grid, info *runtime.Info) {
 	const atOnce = 4
-	if threads := ops.RoundUp((w.N+atOnce-1)/atOnce, info.WarpSize); w.Mode == kernels.Rows && threads < g.Threads.X {
+	if threads := ops.RoundUp((w.N+atOnce-1)/atOnce, info.WarpSize); w.Mode == core.Rows && threads < g.Threads.X {
 		g.Threads.X, g.Blocks.X, w.Part = threads, 1, ops.RoundUp(w.N, threads)
 	}
 }
@@ -262,7 +263,7 @@ func Take(s *runtime.Stream, out, x, ids ops.View) error {
 	if err != nil {
 		return err
 	}
-	var w, of kernels.Walk
+	var w, of core.Walk
 	var g, unused runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, ids.Layout, out.Layout, layout.Contiguous(shape)); !ok {
 		return err
@@ -292,7 +293,7 @@ func FromEnd(s *runtime.Stream, out, ids ops.View, n int) error {
 	if err != nil {
 		return err
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, ids.Layout, layout.Contiguous(ids.Layout.Shape())); !ok {
 		return err
@@ -327,7 +328,7 @@ func OneHot(s *runtime.Stream, out, ids ops.View, on, off dtype.Scalar) error {
 	if err != nil {
 		return err
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, at, ops.BroadcastAlong(shape, map[int]int{last: 1}), pos); !ok {
 		return err

@@ -11,7 +11,8 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/index/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -78,7 +79,7 @@ func Flip(s *runtime.Stream, out, x ops.View, dims ...int) error {
 			straight[d] = n
 		}
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, ops.BroadcastAlong(shape, back), ops.BroadcastAlong(shape, straight)); !ok {
 		return err
@@ -349,7 +350,7 @@ func runTriangle(s *runtime.Stream, name string, out, x ops.View, from, to int) 
 	if err != nil {
 		return err
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, x.Layout, ops.BroadcastAlong(shape, map[int]int{last - 1: 1}), ops.BroadcastAlong(shape, map[int]int{last: 1})); !ok {
 		return err

@@ -9,7 +9,8 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/index/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -62,7 +63,7 @@ func SearchSorted(s *runtime.Stream, out, x, sorted ops.View, right bool) error 
 	if err != nil {
 		return err
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, x.Layout, begins); !ok {
 		return err
@@ -115,7 +116,7 @@ func bins(s *runtime.Stream, op string, counts, x ops.View, checked bool, fn *ji
 		return fmt.Errorf("%w: counts of %s in %v, want one dimension without gaps", layout.ErrShape, op, counts.Layout)
 	}
 	size := counts.Layout.Count()
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, x.Layout, layout.Contiguous(x.Layout.Shape())); !ok {
 		return err

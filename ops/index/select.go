@@ -8,7 +8,8 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/index/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -21,7 +22,7 @@ var (
 		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(m), reflect.SliceOf(t), ops.WalkType, ops.Int64SliceType}
 	}}
 	nonzero = ops.TypedKernel{Name: "nonzero", Kernel: jit.Of(kernels.Nonzero[float32, float32]), Params: func(m, c reflect.Type) []reflect.Type {
-		return []reflect.Type{ops.Int64SliceType, reflect.SliceOf(m), ops.WalkType, ops.Int64SliceType, reflect.TypeFor[dsl.ConstInt](), reflect.TypeFor[[kernels.MaxRank]int](), c}
+		return []reflect.Type{ops.Int64SliceType, reflect.SliceOf(m), ops.WalkType, ops.Int64SliceType, reflect.TypeFor[dsl.ConstInt](), reflect.TypeFor[[core.MaxRank]int](), c}
 	}}
 )
 
@@ -34,7 +35,7 @@ type Selection struct {
 	mask   ops.View
 	n      int
 	starts runtime.Slice[int64] // how many there are before the part of each block
-	walk   kernels.Walk
+	walk   core.Walk
 	grid   runtime.Grid
 }
 
@@ -136,7 +137,7 @@ func (sel *Selection) Nonzero(s *runtime.Stream, out ops.View) error {
 	if out.DType != dtype.I64 {
 		return ops.Unsupported("nonzero to", out.DType, dtype.I64.String())
 	}
-	if len(shape) > kernels.MaxRank {
+	if len(shape) > core.MaxRank {
 		return fmt.Errorf("%w: nonzero of %v", layout.ErrRank, shape)
 	}
 	if err := sel.fits("nonzero", out, layout.Shape{sel.n, len(shape)}); err != nil || sel.n == 0 || len(shape) == 0 {
@@ -146,7 +147,7 @@ func (sel *Selection) Nonzero(s *runtime.Stream, out ops.View) error {
 	if err != nil {
 		return err
 	}
-	var size [kernels.MaxRank]int
+	var size [core.MaxRank]int
 	for d, n := range shape {
 		size[len(shape)-1-d] = n
 	}

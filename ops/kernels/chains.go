@@ -4,28 +4,28 @@ package kernels
 // that no chain of additions is much longer, whatever the length of the sum.
 const (
 	Chain      = 128
-	chainDepth = 5 // sums of chains, of such sums and so on: enough for 2^36 numbers
+	ChainDepth = 5 // sums of chains, of such sums and so on: enough for 2^36 numbers
 )
 
-// chained counts the additions of the chain at hand, and the chains.
-type chained struct {
-	long         bool // else the sum is one chain
+// Chained counts the additions of the chain at hand, and the chains.
+type Chained struct {
+	Long         bool // else the sum is one chain
 	adds, chains int
 }
 
-// end returns where the part of a loop over low to high ends that is at most a chain.
-func (n *chained) end(low, high int) int {
-	if n.long {
+// End returns where the part of a loop over low to high ends that is at most a chain.
+func (n *Chained) End(low, high int) int {
+	if n.Long {
 		return min(low+Chain, high)
 	}
 	return high
 }
 
-// count counts additions to acc. What a complete chain came to goes to sums, which has chainDepth
+// CountAdds counts additions to acc. What a complete chain came to goes to sums, which has chainDepth
 // times as many elements, and what so many chains came to, further on. No index of sums is
 // constant, so they are in memory and leave the registers to acc.
-func count[C Computed](acc, sums []C, n *chained, adds int) {
-	if n.adds += adds; !n.long || n.adds < Chain {
+func CountAdds[C Computed](acc, sums []C, n *Chained, adds int) {
+	if n.adds += adds; !n.Long || n.adds < Chain {
 		return
 	}
 	n.adds = 0
@@ -45,9 +45,9 @@ func count[C Computed](acc, sums []C, n *chained, adds int) {
 	}
 }
 
-// join adds all sums to acc.
-func join[C Computed](acc, sums []C, n *chained) {
-	if n.long {
+// JoinChains adds all sums to acc.
+func JoinChains[C Computed](acc, sums []C, n *Chained) {
+	if n.Long {
 		for at := 0; at < len(sums); at += len(acc) {
 			for i := range len(acc) {
 				acc[i] += sums[at+i]
@@ -55,3 +55,8 @@ func join[C Computed](acc, sums []C, n *chained) {
 		}
 	}
 }
+
+// TreeSteps is how many steps of a long sum follow one another before what they come to is
+// added to that of those before. The error of a sum grows with the longest chain of additions:
+// two levels of so many steps are TreeSteps² elements of a thread, or more with vectors.
+const TreeSteps = 32

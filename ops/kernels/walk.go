@@ -1,6 +1,8 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"github.com/gokiln/kiln/dsl"
+)
 
 // Computed is a type that kernels compute in.
 type Computed interface{ dsl.Int | dsl.Uint | dsl.Real }
@@ -29,8 +31,8 @@ const (
 // and Montgomery, "Division by invariant integers using multiplication", 1994).
 type Divisor struct{ By, Mul, Shift uint32 }
 
-// split returns the quotient of x and the remainder.
-func (d Divisor) split(x int) (q, r int) {
+// DivMod returns the quotient of x and the remainder.
+func (d Divisor) DivMod(x int) (q, r int) {
 	u := uint32(x)
 	v := (dsl.MulHi(u, d.Mul) + u) >> d.Shift
 	return int(v), int(u - v*d.By)
@@ -60,9 +62,9 @@ func (w *Walk) Each(t dsl.Thread, f func(at [Operands]int)) {
 	end := min(first+w.Part, w.N)
 	if w.Mode == Rows {
 		for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
-			base := w.find(r, 1)
+			base := w.Find(r, 1)
 			for i := first + t.ThreadX(); i < end; i += t.BlockDimX() {
-				f(w.along(base, i))
+				f(w.Along(base, i))
 			}
 		}
 		return
@@ -71,15 +73,15 @@ func (w *Walk) Each(t dsl.Thread, f func(at [Operands]int)) {
 		if w.Mode == Flat {
 			f([Operands]int{i, i, i, i, i, i})
 		} else {
-			f(w.find(i, 0))
+			f(w.Find(i, 0))
 		}
 	}
 }
 
-// apply stores f of what load finds of every element that is the thread's. No element of
+// Apply stores f of what load finds of every element that is the thread's. No element of
 // out is stored before what is loaded of it, and of those after it within [Walk.Many]:
 // memory of out may be that of an operand only where the layouts are the same.
-func apply[L any, T dsl.Number](t dsl.Thread, w *Walk, out []T, load func(at [Operands]int) L, f func(L) T) {
+func Apply[L any, T dsl.Number](t dsl.Thread, w *Walk, out []T, load func(at [Operands]int) L, f func(L) T) {
 	part := t.BlockDimX() * int(w.Many)
 	first := t.BlockX() * part
 	if w.Many <= 1 || w.Part != part || first+part > w.N {
@@ -105,7 +107,7 @@ func (w *Walk) group(i int) (at [Operands]int) {
 	if w.Mode == Flat {
 		return [Operands]int{i, i, i, i, i, i}
 	}
-	at = w.find(i, 0)
+	at = w.Find(i, 0)
 	for k := range at {
 		if w.Vec > 1 && w.Kind[k] == Unit {
 			at[k] &^= int(w.Vec) - 1 // which it is: the compiler sees what it may load at once
@@ -123,11 +125,11 @@ func (w *Walk) beside(at [Operands]int, i int) [Operands]int {
 		i += at[0]
 		return [Operands]int{i, i, i, i, i, i}
 	}
-	return w.along(at, i)
+	return w.Along(at, i)
 }
 
-// find returns where the operands have element i of the dimensions from one on.
-func (w *Walk) find(i int, from int) (at [Operands]int) {
+// Find returns where the operands have element i of the dimensions from one on.
+func (w *Walk) Find(i int, from int) (at [Operands]int) {
 	for d := from; d < int(w.Rank); d++ {
 		q, x := 0, i
 		if d < int(w.Rank)-1 {
@@ -135,7 +137,7 @@ func (w *Walk) find(i int, from int) (at [Operands]int) {
 				q = i / w.Size[d]
 				x = i - q*w.Size[d]
 			} else {
-				q, x = w.Div[d].split(i)
+				q, x = w.Div[d].DivMod(i)
 			}
 		}
 		i = q
@@ -146,8 +148,8 @@ func (w *Walk) find(i int, from int) (at [Operands]int) {
 	return at
 }
 
-// along returns where the operands have element i of a row.
-func (w *Walk) along(base [Operands]int, i int) [Operands]int {
+// Along returns where the operands have element i of a row.
+func (w *Walk) Along(base [Operands]int, i int) [Operands]int {
 	for k := range base {
 		switch w.Kind[k] {
 		case Unit:
@@ -157,4 +159,45 @@ func (w *Walk) along(base [Operands]int, i int) [Operands]int {
 		}
 	}
 	return base
+}
+
+// LoadsInFlight is how many elements a thread loads before it stores the first.
+const LoadsInFlight = 4
+
+// Several calls f for the elements that are the thread's, a few at once, with where the
+// operands have them and whether they are there; those that are not have the places of
+// others.
+func (w *Walk) Several(t dsl.Thread, f func(at [LoadsInFlight][Operands]int, in [LoadsInFlight]bool)) {
+	first := t.BlockX() * w.Part
+	end := min(first+w.Part, w.N)
+	if w.Mode == Rows {
+		for r := t.BlockY(); r < w.Rows; r += t.GridDimY() {
+			base := w.Find(r, 1)
+			for i := first + t.ThreadX(); i < end; i += LoadsInFlight * t.BlockDimX() {
+				var at [LoadsInFlight][Operands]int
+				var in [LoadsInFlight]bool
+				for u := range LoadsInFlight {
+					at[u], in[u] = w.Along(base, min(i+u*t.BlockDimX(), end-1)), i+u*t.BlockDimX() < end
+				}
+				f(at, in)
+			}
+		}
+		return
+	}
+	for i := first + t.ThreadX(); i < end; i += LoadsInFlight * t.BlockDimX() {
+		var at [LoadsInFlight][Operands]int
+		var in [LoadsInFlight]bool
+		for u := range LoadsInFlight {
+			at[u], in[u] = w.At(min(i+u*t.BlockDimX(), end-1)), i+u*t.BlockDimX() < end
+		}
+		f(at, in)
+	}
+}
+
+// At returns where the operands have element i, in any mode but Rows.
+func (w *Walk) At(i int) [Operands]int {
+	if w.Mode == Flat {
+		return [Operands]int{i, i, i, i}
+	}
+	return w.Find(i, 0)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/linalg/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 

@@ -11,8 +11,9 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
-	"github.com/gokiln/kiln/ops/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/matmul/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -94,7 +95,7 @@ type Problem struct {
 	Out, A, B ops.View
 	Info      runtime.Info
 	Batches   [3]layout.Layout // dimensions that count matrices, of out, a and b
-	BatchWalk kernels.Walk     // over them
+	BatchWalk core.Walk        // over them
 	Columns   layout.Layout    // of out, if they do not lie in a row
 }
 
@@ -390,7 +391,7 @@ func (p *Problem) addParts(s *runtime.Stream, room ops.View, parts, n int, run f
 	if err != nil {
 		return err
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, final, dense); !ok {
 		return err

@@ -8,8 +8,9 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/matmul/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -97,7 +98,7 @@ func runPacked(s *runtime.Stream, p *Problem) error {
 type packing struct {
 	kernel   *jit.Kernel
 	from, To ops.View // to has no memory before the operand is packed
-	walk     kernels.Walk
+	walk     core.Walk
 	cfg      kernels.Packing
 	grid     runtime.Grid
 }
@@ -134,11 +135,11 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 
 // numbered makes a walk over matrices that lie one after the other the general one of a single
 // dimension: a block asks it once for each matrix, so one product shares its kernels with several.
-func numbered(w *kernels.Walk) {
-	if w.Mode != kernels.Flat {
+func numbered(w *core.Walk) {
+	if w.Mode != core.Flat {
 		return
 	}
-	w.Mode, w.Rank, w.Size[0], w.Div[0] = kernels.Dims, 1, w.N, ops.Divisor(w.N)
+	w.Mode, w.Rank, w.Size[0], w.Div[0] = core.Dims, 1, w.N, ops.Divisor(w.N)
 	for k := range w.Step {
 		w.Step[k][0] = 1
 	}

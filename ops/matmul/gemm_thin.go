@@ -7,8 +7,8 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/matmul/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 

@@ -13,7 +13,8 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	elementwisekernels "github.com/gokiln/kiln/ops/elementwise/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -54,7 +55,7 @@ type Bench struct {
 // Has reports whether the device computes with a type; Metal has no F64. A kernel that cannot
 // be prepared for another reason is a failure of the cases with the type.
 func (b *Bench) Has(d dtype.DType) bool {
-	return d != dtype.F64 || !errors.Is(jit.Of(kernels.Fill[float64]).Prepare(b.Device, kernels.Walk{}), jit.ErrUnsupported)
+	return d != dtype.F64 || !errors.Is(jit.Of(elementwisekernels.Fill[float64]).Prepare(b.Device, core.Walk{}), jit.ErrUnsupported)
 }
 
 // Value is elements on the device and what they are.

@@ -9,8 +9,9 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/rows/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -46,7 +47,7 @@ func (p *foldPlan) adds() bool { return p.r.adds && p.x.DType.IsFloat() }
 // one after the other that costs short rows nothing, and one kernel is for rows of all lengths,
 // of reductions and of scans.
 func (p *foldPlan) tree(info *runtime.Info, steps int) {
-	p.fold.Tree = dsl.ConstBool(p.adds() && (ops.SerialBlocks(info) || steps > kernels.TreeSteps))
+	p.fold.Tree = dsl.ConstBool(p.adds() && (ops.SerialBlocks(info) || steps > core.TreeSteps))
 }
 
 // longest bounds the parts of a row that threads share which look at so much of it together.
@@ -54,7 +55,7 @@ func (p *foldPlan) longest(together int) int {
 	if !p.adds() {
 		return math.MaxInt
 	}
-	return kernels.TreeSteps * kernels.TreeSteps * together
+	return core.TreeSteps * core.TreeSteps * together
 }
 
 // byStride puts the dimensions of layouts of one shape in the order of the strides of
@@ -89,8 +90,8 @@ func KeepDims(w *kernels.Fold, kept [2]layout.Layout) error {
 // fits reports if kernels cannot go over so many dimensions, which are those of a layout
 // that cannot be joined.
 func fits(n int, of layout.Layout) error {
-	if n > kernels.MaxRank {
-		return fmt.Errorf("%w: %d dimensions of %v cannot be joined, kernels go over %d", layout.ErrRank, n, of.Shape(), kernels.MaxRank)
+	if n > core.MaxRank {
+		return fmt.Errorf("%w: %d dimensions of %v cannot be joined, kernels go over %d", layout.ErrRank, n, of.Shape(), core.MaxRank)
 	}
 	return nil
 }
@@ -403,7 +404,7 @@ func (p *foldPlan) planParts(info *runtime.Info) {
 // sums of everything and of columns. The bound keeps chains of additions short.
 func eachPart(info *runtime.Info) int {
 	if ops.SerialBlocks(info) {
-		return kernels.TreeSteps
+		return core.TreeSteps
 	}
 	return partsThread
 }

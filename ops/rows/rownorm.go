@@ -10,8 +10,9 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
-	"github.com/gokiln/kiln/ops/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/rows/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -334,7 +335,7 @@ func Softmax(s *runtime.Stream, out, x ops.View, dim int, log bool) error {
 	if err != nil {
 		return err
 	}
-	var walk kernels.Walk
+	var walk core.Walk
 	var grid runtime.Grid
 	if _, err := ops.PlanViews(&walk, &grid, s.Device(), []ops.View{out, x, l.spread(c, l.rows(), runtime.SliceHeader{})}); err != nil {
 		return err
@@ -422,7 +423,7 @@ func normalize(s *runtime.Stream, name string, out, x, scale, shift ops.View, di
 	if err != nil {
 		return err
 	}
-	var walk kernels.Walk
+	var walk core.Walk
 	var grid runtime.Grid
 	if _, err := ops.PlanViews(&walk, &grid, s.Device(), []ops.View{out, x, l.spread(c, l.rows(), runtime.SliceHeader{}), l.indices()}); err != nil {
 		return err

@@ -8,8 +8,10 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	elementwisekernels "github.com/gokiln/kiln/ops/elementwise/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/rows/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -34,12 +36,12 @@ func scan(name string, r *Reduction, init, op any) *Scan {
 
 // The scans. From the first NaN on, all is NaN.
 var (
-	CumSum  = scan("cumsum", Sum, kernels.Nothing[float32], kernels.Add[float32])
-	CumProd = scan("cumprod", Prod, kernels.Once[float32], kernels.Mul[float32])
-	CumMax  = scan("cummax", Max, kernels.Identity[float32], kernels.Maximum[float32])
-	CumMin  = scan("cummin", Min, kernels.Identity[float32], kernels.Minimum[float32])
+	CumSum  = scan("cumsum", Sum, kernels.Nothing[float32], core.Add[float32])
+	CumProd = scan("cumprod", Prod, kernels.Once[float32], elementwisekernels.Mul[float32])
+	CumMax  = scan("cummax", Max, elementwisekernels.Identity[float32], elementwisekernels.Maximum[float32])
+	CumMin  = scan("cummin", Min, elementwisekernels.Identity[float32], elementwisekernels.Minimum[float32])
 
-	LogCumSumExp = scan("logcumsumexp", ofLogs, kernels.Never[float32], kernels.LogAddExp[float32]).of(ops.Floats)
+	LogCumSumExp = scan("logcumsumexp", ofLogs, kernels.Never[float32], elementwisekernels.LogAddExp[float32]).of(ops.Floats)
 )
 
 // ofLogs is what [LogSumExp] computes, by what a scan knows: one number.
@@ -121,7 +123,7 @@ func (c *Scan) run(s *runtime.Stream, l *RowOp, p *foldPlan) error {
 		return err
 	}
 	if steps := p.fold.Part / f.step(&p.fold); p.across {
-		p.fold.Tree = dsl.ConstBool(p.adds() && steps > kernels.TreeSteps) // short columns are faster without
+		p.fold.Tree = dsl.ConstBool(p.adds() && steps > core.TreeSteps) // short columns are faster without
 	} else {
 		p.tree(&info, steps)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/rows/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 

@@ -12,9 +12,12 @@ import (
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
+	elementwisekernels "github.com/gokiln/kiln/ops/elementwise/kernels"
 	indexops "github.com/gokiln/kiln/ops/index"
-	"github.com/gokiln/kiln/ops/kernels"
+	indexkernels "github.com/gokiln/kiln/ops/index/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/scatter/kernels"
 	"github.com/gokiln/kiln/ops/sort"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -31,17 +34,17 @@ type ScatterBy struct {
 
 // The ways of a scatter that combines elements.
 var (
-	second = jit.Func(kernels.Second[float32])
+	second = jit.Func(indexkernels.Second[float32])
 
-	ScatterSum  = &ScatterBy{name: "scatter_add", op: kernels.OpScatterAdd, fn: ops.AddFn, adds: true}
-	ScatterProd = &ScatterBy{name: "scatter_mul", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Mul[float32]), adds: true}
-	ScatterMax  = &ScatterBy{name: "scatter_max", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Maximum[float32])}
-	ScatterMin  = &ScatterBy{name: "scatter_min", op: kernels.OpScatterReduce, fn: jit.Func(kernels.Minimum[float32])}
-	ScatterMean = &ScatterBy{name: "scatter_mean", op: kernels.OpScatterReduce, fn: ops.AddFn, mean: true, adds: true}
+	ScatterSum  = &ScatterBy{name: "scatter_add", op: indexkernels.OpScatterAdd, fn: ops.AddFn, adds: true}
+	ScatterProd = &ScatterBy{name: "scatter_mul", op: indexkernels.OpScatterReduce, fn: jit.Func(elementwisekernels.Mul[float32]), adds: true}
+	ScatterMax  = &ScatterBy{name: "scatter_max", op: indexkernels.OpScatterReduce, fn: jit.Func(elementwisekernels.Maximum[float32])}
+	ScatterMin  = &ScatterBy{name: "scatter_min", op: indexkernels.OpScatterReduce, fn: jit.Func(elementwisekernels.Minimum[float32])}
+	ScatterMean = &ScatterBy{name: "scatter_mean", op: indexkernels.OpScatterReduce, fn: ops.AddFn, mean: true, adds: true}
 
-	scatterLast = &ScatterBy{name: "scatter", op: kernels.OpScatter, fn: second, set: true}
-	unpool      = &ScatterBy{name: "max_unpool", op: kernels.OpMaxUnpool, fn: second, set: true}
-	indexAdd    = &ScatterBy{name: "index_add", op: kernels.OpIndexAdd, fn: ops.AddFn, adds: true}
+	scatterLast = &ScatterBy{name: "scatter", op: indexkernels.OpScatter, fn: second, set: true}
+	unpool      = &ScatterBy{name: "max_unpool", op: indexkernels.OpMaxUnpool, fn: second, set: true}
+	indexAdd    = &ScatterBy{name: "index_add", op: indexkernels.OpIndexAdd, fn: ops.AddFn, adds: true}
 )
 
 // Name is the operation's name.
@@ -113,7 +116,7 @@ type scattering struct {
 	at, pos       layout.Layout
 	to            layout.Layout // of out, of the shape of src, without dimension d
 	self          bool
-	axis          kernels.Axis
+	axis          indexkernels.Axis
 	own           []int // dimensions that have lines of indices of their own
 	lines         int   // how many lines of indices there are
 }
@@ -144,7 +147,7 @@ func runScatter(s *runtime.Stream, c *scattering) (err error) {
 		return nil
 	}
 	size := c.out.Layout.Shape()[c.d]
-	c.axis = kernels.Axis{Op: c.by.op, None: indexops.NoIndex(c.ids.DType), Size: size, Step: c.out.Layout.Strides()[c.d]}
+	c.axis = indexkernels.Axis{Op: c.by.op, None: indexops.NoIndex(c.ids.DType), Size: size, Step: c.out.Layout.Strides()[c.d]}
 	c.lines = 1
 	for e, n := range shape {
 		if e != c.d && n > 1 && c.at.Strides()[e] != 0 {
@@ -195,7 +198,7 @@ func (c *scattering) inOrderWide(s *runtime.Stream, info *runtime.Info) (err err
 }
 
 var (
-	scatter = ops.TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.Scatter[float32, float32, float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
+	scatter = ops.TypedKernel{Name: "scatter", Kernel: jit.Of(indexkernels.Scatter[float32, float32, float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
 		c, ts := computeOf(t), reflect.SliceOf(t)
 		return []reflect.Type{ts, reflect.SliceOf(i), ts, ops.WalkType, linesType, indexops.AxisType, ops.FuncType(2, c, c)}
 	}}
@@ -216,7 +219,7 @@ var (
 	}}
 	scatterChunks = jit.Of(kernels.ScatterChunks)
 	scatterFold   = jit.Of(kernels.ScatterFold[float32, float32, uint32])
-	linesType     = reflect.TypeFor[kernels.Lines]()
+	linesType     = reflect.TypeFor[indexkernels.Lines]()
 	runsType      = reflect.TypeFor[kernels.Runs]()
 )
 
@@ -241,20 +244,20 @@ func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
 		return err
 	}
 	f := t.Compute().Type()
-	l := kernels.Lines{N: shape[c.d], Step: [kernels.Operands]int{0, c.at.Strides()[c.d], c.src.Layout.Strides()[c.d], c.pos.Strides()[c.d]}}
+	l := indexkernels.Lines{N: shape[c.d], Step: [core.Operands]int{0, c.at.Strides()[c.d], c.src.Layout.Strides()[c.d], c.pos.Strides()[c.d]}}
 	var lines [4]layout.Layout
 	for i, from := range []layout.Layout{c.to, c.at, c.src.Layout, c.pos} {
 		if lines[i], err = from.Index(c.d, 0); err != nil {
 			return err
 		}
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, lines[:]...); !ok {
 		return err
 	}
 	g.Blocks.Z = sharers(info, lines[0].Count(), l.N, c.axis.Size)
-	if ops.SerialBlocks(info) && w.Mode == kernels.Rows && w.Kind[1] == kernels.Same && w.Kind[3] == kernels.Same {
+	if ops.SerialBlocks(info) && w.Mode == core.Rows && w.Kind[1] == core.Same && w.Kind[3] == core.Same {
 		shareIndices(&w, &g, info, c.axis.Size)
 	}
 	dst, index, from := c.out.Header(), c.ids.Header(), c.src.Header()
@@ -263,7 +266,7 @@ func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
 
 // shareIndices has blocks go along rows of elements that have one index as far as they are
 // contiguous, and divides the indices among blocks, where a core fetches ahead what follows.
-func shareIndices(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, size int) {
+func shareIndices(w *core.Walk, g *runtime.Grid, info *runtime.Info, size int) {
 	blocks := g.Blocks.X * g.Blocks.Y
 	w.Part = min(max(w.Part, sharedRun), ops.RoundUp(w.N, info.WarpSize))
 	g.Blocks.X = (w.N + w.Part - 1) / w.Part
@@ -327,7 +330,7 @@ func (c *scattering) last(s *runtime.Stream, info *runtime.Info) error {
 		return err
 	}
 	number := ops.BroadcastAlong(shape, map[int]int{c.d: 1})
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if _, err := ops.PlanWalk(s, &w, &g, c.indices(c.at, c.pos, number, c.numbered(shape, size))...); err != nil {
 		return err
@@ -354,7 +357,7 @@ func (c *scattering) store(s *runtime.Stream, last runtime.Slice[uint32], number
 	if err != nil {
 		return err
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if _, err := ops.PlanWalk(s, &w, &g, to, at, src, number, c.numbered(src.Shape(), a.Size)); err != nil {
 		return err
@@ -395,7 +398,7 @@ func (c *scattering) places(s *runtime.Stream, keys any, key dtype.DType, masks 
 	if err != nil {
 		return err
 	}
-	var w kernels.Walk
+	var w core.Walk
 	var g runtime.Grid
 	if _, err := ops.PlanWalk(s, &w, &g, c.indices(c.at, c.pos, c.numbered(shape, c.axis.Size), number)...); err != nil {
 		return err
@@ -464,9 +467,9 @@ func (c *scattering) join(s *runtime.Stream, info *runtime.Info, r *kernels.Runs
 			lines[e] = 1
 		}
 	}
-	var w, l kernels.Walk
+	var w, l core.Walk
 	var unused runtime.Grid
-	for i, walk := range []*kernels.Walk{&w, &l} {
+	for i, walk := range []*core.Walk{&w, &l} {
 		of := []layout.Shape{shared, lines}[i]
 		a, _ := layout.New(of, c.to.Strides(), 0) // smaller than those that were right
 		b, _ := layout.New(of, c.src.Layout.Strides(), 0)
@@ -484,15 +487,15 @@ func (c *scattering) join(s *runtime.Stream, info *runtime.Info, r *kernels.Runs
 }
 
 // shape chooses how threads lie: as many as can be along what has the same index.
-func (c *scattering) shape(r *kernels.Runs, w *kernels.Walk, info *runtime.Info) runtime.Grid {
+func (c *scattering) shape(r *kernels.Runs, w *core.Walk, info *runtime.Info) runtime.Grid {
 	r.Vec, r.Each = 1, 1
 	threads := min(ops.MaxThreads, info.MaxThreads)
 	if ops.SerialBlocks(info) {
 		threads = info.WarpSize
 	}
 	row := w.N
-	if vec := 16 / c.out.DType.Size(); !ops.SerialBlocks(info) && (w.Rank <= 1 || w.Mode == kernels.Flat) {
-		near := w.Mode == kernels.Flat || w.Step[0][0] == 1 && w.Step[1][0] == 1
+	if vec := 16 / c.out.DType.Size(); !ops.SerialBlocks(info) && (w.Rank <= 1 || w.Mode == core.Flat) {
+		near := w.Mode == core.Flat || w.Step[0][0] == 1 && w.Step[1][0] == 1
 		vec = min(vec, 8)
 		if near && vec > 1 && ops.Multiples(vec, row, r.Step[0], r.Step[1], c.out.Layout.Offset(), c.src.Layout.Offset()) && c.linesEven(vec) {
 			r.Vec, row = dsl.ConstInt(vec), row/vec

@@ -11,9 +11,9 @@ import (
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/ops/index"
-	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/ops/rows"
+	"github.com/gokiln/kiln/ops/sort/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 

@@ -8,9 +8,10 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/ops/rows"
+	rowskernels "github.com/gokiln/kiln/ops/rows/kernels"
+	"github.com/gokiln/kiln/ops/sort/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -215,7 +216,7 @@ func (m *Radix) sweeps(info *runtime.Info, size int) bool {
 	t.Each = dsl.ConstInt(min(t.free(info)/(t.threads*(size+4)), mostSwept) &^ 1)
 	t.Room, t.Blocks = t.Each*dsl.ConstInt(t.threads), sweepBlocks
 	m.passes = (m.End - m.from + digitBits - 1) / digitBits
-	t.Counts = kernels.HeadWords
+	t.Counts = rowskernels.HeadWords
 	t.Look = t.Counts + m.Rows*m.passes<<digitBits
 	return true
 }

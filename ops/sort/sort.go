@@ -10,9 +10,11 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	rowsops "github.com/gokiln/kiln/ops/rows"
+	rowskernels "github.com/gokiln/kiln/ops/rows/kernels"
+	"github.com/gokiln/kiln/ops/sort/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -172,13 +174,13 @@ func (c *sorter) place(w *kernels.Ranks, v ops.View) (err error) {
 	if c.Kept[1], err = v.Layout.Narrow(c.Dim, 0, 1); err != nil {
 		return err
 	}
-	var f kernels.Fold
+	var f rowskernels.Fold
 	if err := rowsops.KeepDims(&f, c.Kept); err != nil {
 		return fmt.Errorf("sort: %w", err)
 	}
 	*w = kernels.Ranks{Outs: f.Outs, Wide: f.Rows > math.MaxInt32, N: c.Len(), Rows: f.Rows, In: c.X.Layout.Strides()[c.Dim], To: v.Layout.Strides()[c.Dim]}
 	w.Unit = w.In == 1
-	w.Div, w.Size, w.Step = f.OutDiv, f.OutSize, [2][kernels.MaxRank]int{f.XStep, f.OutStep}
+	w.Div, w.Size, w.Step = f.OutDiv, f.OutSize, [2][core.MaxRank]int{f.XStep, f.OutStep}
 	return nil
 }
 
@@ -334,7 +336,7 @@ func Quantile(s *runtime.Stream, out, x ops.View, dim int, q float64) error {
 	if err != nil {
 		return err
 	}
-	var w kernels.Fold
+	var w rowskernels.Fold
 	if err := rowsops.KeepDims(&w, [2]layout.Layout{layout.Contiguous(kept[1].Shape()), kept[1]}); err != nil {
 		return fmt.Errorf("quantile: %w", err)
 	}

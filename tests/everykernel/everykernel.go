@@ -76,8 +76,8 @@ func findRoot(t testing.TB) string {
 }
 
 const (
-	familiesOf = module + "/ops/kernels." // whose kernels have an instance for every element type
-	mostOf     = 3                        // instances of each of these
+	familiesOf = module + "/ops/" // whose kernels have an instance for every element type
+	mostOf     = 3                // instances of each of these
 )
 
 // thin leaves a few instances of each kernel of the tensor operations, spread over its

@@ -2,13 +2,13 @@ package testkernels
 
 import (
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/ops/kernels"
+	core "github.com/gokiln/kiln/ops/kernels"
 )
 
 // Blend stores a·x + (1-a)·y, of tensors in any layout.
 //
 //kiln:kernel
-func Blend(t dsl.Thread, out, x []float32, xs kernels.Strided, y []float32, ys kernels.Strided, a float32) {
+func Blend(t dsl.Thread, out, x []float32, xs core.Strided, y []float32, ys core.Strided, a float32) {
 	if i := t.Global(); i < xs.Count {
 		out[i] = a*x[xs.At(i)] + (1-a)*y[ys.At(i)]
 	}
@@ -17,7 +17,7 @@ func Blend(t dsl.Thread, out, x []float32, xs kernels.Strided, y []float32, ys k
 // Double doubles the elements of a tensor in any layout.
 //
 //kiln:kernel
-func Double(t dsl.Thread, x []float32, at kernels.Strided) {
+func Double(t dsl.Thread, x []float32, at core.Strided) {
 	if i := t.Global(); i < at.Count {
 		x[at.At(i)] *= 2
 	}

@@ -1,0 +1,122 @@
+package kernels
+
+import (
+	"github.com/gokiln/kiln/dsl"
+	core "github.com/gokiln/kiln/ops/kernels"
+)
+
+// Packing says how [Pack] writes a matrix.
+type Packing struct {
+	Rows, K       int           // size of the matrix
+	Across, Along int           // its strides
+	Batch         int           // how many matrices there are
+	High          dsl.ConstInt  // rows of a band
+	Way           dsl.ConstInt  // whether threads go along k or across it
+	Unit          dsl.ConstBool // the stride there is 1
+}
+
+// Pack writes matrices as bands of High rows, each of them column after column, so that
+// [Packed] reads it from end to end. Rows that the last band lacks are 0. Blocks in x
+// go over bands, in y over matrices.
+//
+//kiln:kernel
+//kiln:const p.High=8 p.Way=0,1
+func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing) {
+	high, bands := int(p.High), (p.Rows+int(p.High)-1)/int(p.High)
+	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
+		at := w.At(z)[0]
+		first := t.BlockX() * high
+		to := out[(z*bands+t.BlockX())*p.K*high:][:p.K*high]
+		if p.Way == AlongK {
+			for k := t.ThreadX(); k < p.K; k += t.BlockDimX() {
+				for r := range high {
+					var v C
+					if first+r < p.Rows {
+						v = dsl.Convert[C](x[at+(first+r)*p.Across+TimesStride(k, p.Along, p.Unit)])
+					}
+					to[k*high+r] = v
+				}
+			}
+			continue
+		}
+		for k := range p.K {
+			for r := t.ThreadX(); r < high; r += t.BlockDimX() {
+				var v C
+				if first+r < p.Rows {
+					v = dsl.Convert[C](x[at+TimesStride(first+r, p.Across, p.Unit)+k*p.Along])
+				}
+				to[k*high+r] = v
+			}
+		}
+	}
+}
+
+// Tiling is what a thread of [Packed] computes, and how many threads are side by side.
+type Tiling struct {
+	High, Each dsl.ConstInt  // rows and columns of the result that a thread computes
+	Wide       dsl.ConstInt  // threads side by side, neighbours in neighbouring columns
+	Unit       dsl.ConstBool // columns of the result lie side by side
+}
+
+// packedSteps is how many steps along k [Packed] takes in a turn of its loop: what a turn
+// does besides them, its checks above all, takes slots from the multiplications.
+const packedSteps = 4
+
+// Packed computes products of matrices, of x in bands of High rows and y in bands of
+// Wide·Each columns. A block has Wide threads side by side, and any number of bands on
+// top of each other; the band of y that they share stays in the cache. Blocks in z go over
+// products and parts of k. Threads side by side read x in one place and y in a row. It is for processors whose vectors are warps: nothing is
+// in shared memory.
+//
+//kiln:kernel
+//kiln:const cfg.High=6,8 cfg.Each=2 cfg.Wide=8
+func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w core.Walk, p Product, cfg Tiling, mad func(a, b, c C) C) {
+	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
+	width := wide * each
+	bands, panels := (p.M+high-1)/high, (p.N+width-1)/width
+	band, panel, lane := t.GlobalY(), t.BlockX(), t.ThreadX()
+	if band >= bands || lane >= wide { // which no lane is: it tells that loads need no masks
+		return
+	}
+	parts := (p.K + p.Part - 1) / p.Part
+	for z := t.BlockZ(); z < p.Batch*parts; z += t.GridDimZ() {
+		at, lo := w.At(z/parts), z%parts*p.Part
+		n := min(p.Part, p.K-lo)
+		xs := x[((at[1]*bands+band)*p.K+lo)*high:][:n*high]
+		ys := y[((at[2]*panels+panel)*p.K+lo)*width:][:n*width]
+		acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
+		k := 0
+		for ; k+packedSteps <= n; k += packedSteps {
+			columns, rows := xs[k*high:][:packedSteps*high], ys[k*width:][:packedSteps*width]
+			for i := range packedSteps {
+				packedStep(acc, columns[i*high:][:high], rows[i*width:][:width], lane, &cfg, mad)
+			}
+		}
+		for ; k < n; k++ {
+			packedStep(acc, xs[k*high:][:high], ys[k*width:][:width], lane, &cfg, mad)
+		}
+		for h := range high {
+			row := band*high + h
+			for e := range each {
+				col := panel*width + e*wide + lane
+				if row < p.M && col < p.N {
+					out[at[0]+z%parts*p.Parts+row*p.OutM+TimesStride(col, p.OutN, cfg.Unit)] = dsl.Convert[O](acc[h*each+e])
+				}
+			}
+		}
+	}
+}
+
+// packedStep adds the products of a column of x and a row of y.
+func packedStep[C dsl.Number](acc, column, row []C, lane int, cfg *Tiling, mad func(a, b, c C) C) {
+	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
+	v := dsl.LocalSlice[C](cfg.Each)
+	for e := range each {
+		v[e] = row[e*wide+lane]
+	}
+	for h := range high {
+		for e := range each {
+			acc[h*each+e] = mad(column[h], v[e], acc[h*each+e])
+		}
+	}
+}

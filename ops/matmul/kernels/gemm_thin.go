@@ -1,0 +1,251 @@
+package kernels
+
+import (
+	"github.com/gokiln/kiln/dsl"
+	core "github.com/gokiln/kiln/ops/kernels"
+)
+
+// Thin says how the products of a matrix with few columns are divided.
+type Thin struct {
+	Cols   dsl.ConstInt  // columns of y and out
+	Rows   dsl.ConstInt  // rows that a warp of [ThinRows], or a block, sums at once
+	Share  dsl.ConstBool // the warps of a block of [ThinRows] share its rows: each has parts of k
+	Vec    dsl.ConstInt  // elements that a thread reads at once: 1, 2, 4 or 8
+	YVec   dsl.ConstBool // y can be read so too
+	XUnit  dsl.ConstBool // the stride of x along k, or across it for [ThinCols], is 1
+	YUnit  dsl.ConstBool // the stride of y along k is 1
+	Unroll dsl.ConstInt  // how often, before they are used
+	Warps  dsl.ConstInt  // of a block, for Share and [ThinWarps]
+	Lanes  dsl.ConstInt  // of a warp, for [ThinWarps]
+}
+
+// ThinRows computes products of matrices with few columns where rows of x lie side by
+// side along k: a warp sums some rows, or the warps of a block do. Blocks in y go over
+// products, in z over parts of k.
+//
+//kiln:kernel
+//kiln:const cfg.Cols=1,2 cfg.Rows=1,2 cfg.Share=false,true cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2
+func ThinRows[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Thin, mad func(a, b, c C) C, add func(a, b C) C) {
+	rows, cols := int(cfg.Rows), int(cfg.Cols)
+	first, lane, lanes := (t.BlockX()*(t.BlockDimX()/t.WarpSize())+t.Warp())*rows, t.Lane(), t.WarpSize()
+	if cfg.Share {
+		first, lane, lanes = t.BlockX()*rows, t.ThreadX(), t.BlockDimX()
+	}
+	lo := t.BlockZ() * p.Part
+	hi := min(lo+p.Part, p.K)
+	vec, step := int(cfg.Vec), lanes*int(cfg.Vec)
+	for z := t.BlockY(); z < p.Batch && first < p.M; z += t.GridDimY() {
+		at := w.At(z)
+		acc := dsl.LocalSlice[C](cfg.Rows * cfg.Cols * cfg.Unroll)
+		k := lo
+		for ; k+step*int(cfg.Unroll) <= hi; k += step * int(cfg.Unroll) {
+			for u := range int(cfg.Unroll) {
+				thin(acc[u*rows*cols:], x, y, at, first, k+u*step+lane*vec, &p, &cfg, mad)
+			}
+		}
+		for k += lane * vec; k < hi; k += step {
+			thin(acc, x, y, at, first, k, &p, &cfg, mad)
+		}
+		for i := range rows * cols {
+			for u := 1; u < int(cfg.Unroll); u++ {
+				acc[i] = add(acc[i], acc[u*rows*cols+i])
+			}
+			acc[i] = dsl.WarpReduce(t, acc[i], add)
+		}
+		to := at[0] + t.BlockZ()*p.Parts
+		if cfg.Share {
+			thinShare(t, out, acc, to, first, &p, &cfg, add)
+			continue
+		}
+		for i := range rows * cols {
+			if row := first + i/cols; t.Lane() == 0 && row < p.M {
+				out[to+row*p.OutM+i%cols*p.OutN] = dsl.Convert[O](acc[i])
+			}
+		}
+	}
+}
+
+// thinShare stores the sums of what the warps of a block have.
+func thinShare[O, C dsl.Number](t dsl.Thread, out []O, acc []C, to, first int, p *Product, cfg *Thin, add func(a, b C) C) {
+	n, cols := int(cfg.Rows*cfg.Cols), int(cfg.Cols)
+	sums := dsl.SharedSlice[C](t, cfg.Warps*cfg.Rows*cfg.Cols)
+	t.Sync() // an earlier product may still be read
+	if t.Lane() == 0 {
+		for i := range n {
+			sums[t.Warp()*n+i] = acc[i]
+		}
+	}
+	t.Sync()
+	i := t.ThreadX()
+	if row := first + i/cols; i < n && row < p.M {
+		sum := sums[i]
+		for k := 1; k < int(cfg.Warps); k++ {
+			sum = add(sum, sums[k*n+i])
+		}
+		out[to+row*p.OutM+i%cols*p.OutN] = dsl.Convert[O](sum)
+	}
+}
+
+// TimesStride is i·stride, which is i where that is known to be 1: then neighbouring threads
+// are known to read what lies side by side.
+func TimesStride(i, stride int, unit dsl.ConstBool) int {
+	if unit {
+		return i
+	}
+	return i * stride
+}
+
+// thin adds the products of runs of x, in some rows from k on, with all columns of y to
+// acc. A row behind the last is that one again.
+func thin[T, C dsl.Number](acc []C, x, y []T, at [core.Operands]int, first, k int, p *Product, cfg *Thin, mad func(a, b, c C) C) {
+	rows, cols, vec := int(cfg.Rows), int(cfg.Cols), int(cfg.Vec)
+	xs, ys := dsl.LocalSlice[C](cfg.Rows*cfg.Vec), dsl.LocalSlice[C](cfg.Cols*cfg.Vec)
+	xat, yat := at[1]+TimesStride(k, p.XK, cfg.XUnit), at[2]+TimesStride(k, p.YK, cfg.YUnit)
+	run(xs, x, xat+first*p.XM, p.XK, cfg.Vec, cfg.Vec > 1)
+	for r := 1; r < rows; r++ {
+		run(xs[r*vec:], x, xat+min(first+r, p.M-1)*p.XM, p.XK, cfg.Vec, cfg.Vec > 1)
+	}
+	for c := range cols {
+		run(ys[c*vec:], y, yat+c*p.YN, p.YK, cfg.Vec, bool(cfg.YVec))
+	}
+	for r := range rows {
+		for c := range cols {
+			for i := range vec {
+				acc[r*cols+c] = mad(xs[r*vec+i], ys[c*vec+i], acc[r*cols+c])
+			}
+		}
+	}
+}
+
+// run loads n elements, step apart, at once if they are a vector.
+func run[T, C dsl.Number](to []C, from []T, at, step int, n dsl.ConstInt, vec bool) {
+	switch {
+	case vec && n == 2:
+		v := dsl.LoadVec[[2]T](from, at>>1)
+		for i := range v {
+			to[i] = dsl.Convert[C](v[i])
+		}
+	case vec && n == 4:
+		v := dsl.LoadVec[[4]T](from, at>>2)
+		for i := range v {
+			to[i] = dsl.Convert[C](v[i])
+		}
+	case vec && n == 8:
+		v := dsl.LoadVec[[8]T](from, at>>3)
+		for i := range v {
+			to[i] = dsl.Convert[C](v[i])
+		}
+	default:
+		for i := range int(n) {
+			to[i] = dsl.Convert[C](from[at+i*step])
+		}
+	}
+}
+
+// ThinCols computes products of matrices with few columns where columns of x lie side
+// by side across k: neighbouring threads sum neighbouring rows, Unroll of them each. Blocks
+// are as those of [ThinRows].
+//
+//kiln:kernel
+//kiln:const cfg.Cols=1,2 cfg.Unroll=2
+func ThinCols[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Thin, mad func(a, b, c C) C) {
+	first := t.BlockX() * t.BlockDimX() * int(cfg.Unroll)
+	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
+		at := w.At(z)
+		// Where all rows are there, none is asked for.
+		if first+t.BlockDimX()*int(cfg.Unroll) <= p.M {
+			thinColumn(t, out, x, y, at, first+t.ThreadX(), true, &p, &cfg, mad)
+		} else {
+			thinColumn(t, out, x, y, at, first+t.ThreadX(), false, &p, &cfg, mad)
+		}
+	}
+}
+
+// thinColumn sums the rows of a thread, from first on. If not whole, some are not there.
+func thinColumn[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, at [core.Operands]int, first int, whole bool, p *Product, cfg *Thin, mad func(a, b, c C) C) {
+	each, cols := int(cfg.Unroll), int(cfg.Cols)
+	acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll)
+	xs := dsl.LocalSlice[C](cfg.Unroll)
+	lo := t.BlockZ() * p.Part
+	hi := min(lo+p.Part, p.K)
+	for k := lo; k < hi; k++ {
+		for u := range each {
+			if row := first + u*t.BlockDimX(); whole || row < p.M {
+				xs[u] = dsl.Convert[C](x[at[1]+k*p.XK+TimesStride(row, p.XM, cfg.XUnit)])
+			}
+		}
+		thinAdd(acc, xs, y, at[2]+k*p.YK, p.YN, each, cols, mad)
+	}
+	for u := range each {
+		row := first + u*t.BlockDimX()
+		for c := range cols {
+			if whole || row < p.M {
+				out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](acc[u*cols+c])
+			}
+		}
+	}
+}
+
+// thinAdd adds the products of a column of x with those of y.
+func thinAdd[T, C dsl.Number](acc, xs []C, y []T, at, apart, each, cols int, mad func(a, b, c C) C) {
+	for c := range cols {
+		v := dsl.Convert[C](y[at+c*apart])
+		for i := range each {
+			acc[i*cols+c] = mad(xs[i], v, acc[i*cols+c])
+		}
+	}
+}
+
+// ThinWarps is [ThinCols] for blocks of several warps: these have the same rows, vectors of
+// them side by side, and every Warps-th place along k. A thread reads Unroll of these
+// before it uses them.
+//
+//kiln:kernel
+//kiln:const cfg.Cols=1,2 cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2 cfg.Lanes=64
+func ThinWarps[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Thin, mad func(a, b, c C) C, add func(a, b C) C) {
+	vec, cols, warps := int(cfg.Vec), int(cfg.Cols), int(cfg.Warps)
+	row := (t.BlockX()*t.WarpSize() + t.Lane()) * vec
+	from := TimesStride(min(row, p.M-vec), p.XM, cfg.XUnit)
+	lo := t.BlockZ() * p.Part
+	hi := min(lo+p.Part, p.K)
+	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
+		at := w.At(z)
+		acc := dsl.LocalSlice[C](cfg.Cols * cfg.Vec)
+		xs := dsl.LocalSlice[C](cfg.Unroll * cfg.Vec)
+		k := lo + t.Warp()
+		for ; k+(int(cfg.Unroll)-1)*warps < hi; k += int(cfg.Unroll) * warps {
+			for u := range int(cfg.Unroll) { // all loads first
+				run(xs[u*vec:], x, at[1]+from+(k+u*warps)*p.XK, p.XM, cfg.Vec, vec > 1)
+			}
+			for u := range int(cfg.Unroll) {
+				thinAdd(acc, xs[u*vec:], y, at[2]+(k+u*warps)*p.YK, p.YN, vec, cols, mad)
+			}
+		}
+		for ; k < hi; k += warps {
+			run(xs, x, at[1]+from+k*p.XK, p.XM, cfg.Vec, vec > 1)
+			thinAdd(acc, xs, y, at[2]+k*p.YK, p.YN, vec, cols, mad)
+		}
+		thinJoin(t, out, acc, at[0]+t.BlockZ()*p.Parts, &p, &cfg, add)
+	}
+}
+
+// thinJoin stores the sums of what the warps of a block have of the same rows.
+func thinJoin[O, C dsl.Number](t dsl.Thread, out []O, acc []C, to int, p *Product, cfg *Thin, add func(a, b C) C) {
+	vec, cols, n := int(cfg.Vec), int(cfg.Cols), t.WarpSize()*int(cfg.Cols*cfg.Vec)
+	sums := dsl.SharedSlice[C](t, cfg.Warps*cfg.Lanes*cfg.Cols*cfg.Vec)
+	t.Sync() // an earlier product may still be read
+	for i := range vec * cols {
+		sums[t.Warp()*n+i*t.WarpSize()+t.Lane()] = acc[i]
+	}
+	t.Sync()
+	for i := t.ThreadX(); i < n; i += t.BlockDimX() {
+		sum := sums[i]
+		for k := 1; k < int(cfg.Warps); k++ {
+			sum = add(sum, sums[k*n+i])
+		}
+		lane, e := i%t.WarpSize(), i/t.WarpSize()
+		if row := (t.BlockX()*t.WarpSize()+lane)*vec + e/cols; row < p.M {
+			out[to+row*p.OutM+e%cols*p.OutN] = dsl.Convert[O](sum)
+		}
+	}
+}

@@ -1,0 +1,338 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/block"
+	core "github.com/gokiln/kiln/ops/kernels"
+)
+
+// Long rows of a scan are divided into tiles. A block scans one, publishes the tile's total in status
+// words, and awaits those of the tiles before it (decoupled look-back). Tiles are numbered by tickets, so that no
+// block waits for one that may not have begun. Totals are combined in the same order in every run: those of the groups
+// of tiles before the tile's own, then those of the tiles before it in its group.
+
+// ScanTiling says how rows, or columns side by side, are divided among tiles.
+type ScanTiling struct {
+	Of     core.Divisor // how many tiles a row has
+	Strips core.Divisor // how many strips of columns lie side by side
+	Bits   uint32       // a group has 1<<Bits tiles
+	Groups int          // of a row
+}
+
+// published is how many tiles and groups there are of a row, each of which has a total.
+func (n *ScanTiling) published() int { return int(n.Of.By) + n.Groups }
+
+// group returns the group of a tile, and which of its tiles it is.
+func (n *ScanTiling) group(tile int) (g, i int) {
+	g = tile >> n.Bits
+	return g, tile - g<<n.Bits
+}
+
+// ScanTiles is [ScanRows] of rows that blocks of w.Block threads go through in tiles, of
+// which a thread has w.Keep elements: neighbours by w.Vec. The totals of tiles and of groups are
+// published in so many status words each, after [HeadWords].
+//
+//kiln:kernel
+//kiln:const w.Block=256 w.Keep=16 w.Vec=4 w.Full=false each=1
+func ScanTiles[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
+	r, i := n.Of.DivMod(block.Ticket(t, &words[0]))
+	base, to := w.Row(r, 0)
+	none := init(dsl.Convert[C](x[base]))
+	start := i*int(w.Block)*int(w.Keep) + t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
+	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+	whole := w.Vec > 1 && (i+1)*int(w.Block)*int(w.Keep) <= w.N
+	var all C
+	if whole {
+		all = holdWhole(t, x, raw, w, base+start, none, op)
+	} else {
+		all = holdTile(t, x, raw, w, base, start, none, op)
+	}
+	for d := 1; d < t.WarpSize(); d *= 2 {
+		all = op(all, dsl.ShuffleXor(t, all, d))
+	}
+	part := dsl.Shared[[maxWarps]C](t)
+	below, all := block.ScanWarps(t, w.threads(t), part[:], all, none, op)
+
+	status := block.Status{Words: words[HeadWords+r*n.published()*int(each):], Each: each}
+	g, j := n.group(i)
+	if t.ThreadX() == 0 {
+		status.Publish(i, pack(all))
+	}
+	own := none
+	if t.ThreadX() < j {
+		own = unpack(status.Await(g<<n.Bits + t.ThreadX()))
+	}
+	own = block.Reduce(t, w.Block, own, op)
+	if j == 1<<n.Bits-1 && t.ThreadX() == 0 {
+		status.Publish(int(n.Of.By)+g, pack(op(own, all)))
+	}
+	earlier := none
+	if t.ThreadX() < g {
+		earlier = unpack(status.Await(int(n.Of.By) + t.ThreadX()))
+	}
+	below = op(op(block.Reduce(t, w.Block, earlier, op), own), below)
+	if whole {
+		giveScanned(t, out, raw, w, to, start, true, below, none, op)
+	} else {
+		giveScanned(t, out, raw, w, to, start, false, below, none, op)
+	}
+}
+
+// ScanKept is [ScanTiles] of rows that are one tile each, so that nobody waits. If w.Full, all
+// threads of a block of w.Block have just w.Keep elements, and those of its next two rows are
+// on their way while it looks at one: a unit has few blocks, and with more memory is slower.
+//
+//kiln:kernel
+//kiln:const w.Block=256 w.Keep=16 w.Vec=4 w.Full=true,false
+func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w Fold, init func(C) C, op func(a, b C) C) {
+	start := t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
+	parts, odd := dsl.Shared[[2 * maxWarps]C](t), 0 // rows take turns: who is at the next one may read what is of this one
+	if w.Full {
+		dsl.LaunchBounds(t, w.Block, KeptThreads/w.Block)
+		raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+		ask := func(r int, e []T) {
+			from, _ := w.Row(min(r, w.Rows-1), 0)
+			takeAhead(t, x, w, from+start, e)
+		}
+		first := dsl.LocalSlice[T](w.Keep)
+		next := dsl.LocalSlice[T](w.Keep)
+		ask(t.BlockX(), first)
+		ask(t.BlockX()+t.GridDimX(), next)
+		holdAhead(t, raw, w, first)
+		for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
+			coming := dsl.LocalSlice[T](w.Keep)
+			ask(r+2*t.GridDimX(), coming)
+			now, to := w.Row(r, 0)
+			v := dsl.LocalSlice[C](w.Keep)
+			for q := range int(w.Keep / w.Vec) {
+				var p [MostAhead]C
+				loadVec(raw, w, q*int(w.Block)+t.ThreadX(), &p, 0)
+				for k := range int(w.Vec) {
+					v[q*int(w.Vec)+k] = p[k]
+				}
+			}
+			scanKept(t, out, w, parts[odd:], to, start, init(dsl.Convert[C](x[now])), v, op)
+			odd = maxWarps - odd
+			holdAhead(t, raw, w, next)
+			for u := range int(w.Keep) {
+				next[u] = coming[u]
+			}
+		}
+		return
+	}
+	for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
+		base, to := w.Row(r, 0)
+		none := init(dsl.Convert[C](x[base]))
+		v := dsl.LocalSlice[C](w.Keep)
+		takeTile(t, x, w, base, start, none, v)
+		scanKept(t, out, w, parts[odd:], to, start, none, v, op)
+		odd = maxWarps - odd
+	}
+}
+
+// KeptThreads is how many threads that have elements of two rows on their way a unit has.
+const KeptThreads = 768
+
+// scanKept scans and stores the elements of a row that the threads of a block have. What
+// warps come to is in part, which no thread reads any more.
+func scanKept[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, part []C, to, start int, none C, v []C, op func(a, b C) C) {
+	below, _ := block.ScanWarps(t, w.threads(t), part, scanInWarp(t, w, v, none, op), none, op)
+	for u := range int(w.Keep) {
+		v[u] = op(below, v[u])
+	}
+	giveTile(t, out, w, to, start, v)
+}
+
+// takeAhead loads the w.Keep elements of a thread from one on.
+func takeAhead[T dsl.Number](t dsl.Thread, x []T, w Fold, first int, e []T) {
+	vec := int(w.Vec)
+	for q := range int(w.Keep / w.Vec) {
+		at := (first + q*t.WarpSize()*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
+		for k := range vec {
+			e[q*vec+k] = x[at+k]
+		}
+	}
+}
+
+// holdAhead keeps what [takeAhead] loaded. Threads have what they put there.
+func holdAhead[T dsl.Number](t dsl.Thread, raw []T, w Fold, e []T) {
+	vec := int(w.Vec)
+	for q := range int(w.Keep / w.Vec) {
+		for k := range vec {
+			raw[(q*int(w.Block)+t.ThreadX())*vec+k] = e[q*vec+k]
+		}
+	}
+}
+
+// PackFloat is the bits of x, which are never all ones.
+func PackFloat(x float32) uint64 {
+	if x != x {
+		return 0x7fc00000
+	}
+	return uint64(math.Float32bits(x))
+}
+
+// UnpackFloat is the number of [PackFloat].
+func UnpackFloat(b uint64) float32 { return math.Float32frombits(uint32(b)) }
+
+// PackDouble is the bits of x.
+func PackDouble(x float64) uint64 { return math.Float64bits(x) }
+
+// UnpackDouble is the number of [PackDouble].
+func UnpackDouble(b uint64) float64 { return math.Float64frombits(b) }
+
+// PackInt is the bits of x.
+func PackInt[C dsl.Int | dsl.Uint](x C) uint64 { return uint64(x) }
+
+// UnpackInt is the number of [PackInt].
+func UnpackInt[C dsl.Int | dsl.Uint](b uint64) C { return C(b) }
+
+// holdWhole keeps the thread's elements of a tile in raw, of which none is past the end of
+// the row, and returns op of them. So many vectors are on the way at once.
+func holdWhole[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, start int, none C, op func(a, b C) C) C {
+	vec, all := int(w.Vec), none
+	for q := 0; q < int(w.Keep)/vec; q += heldAhead {
+		e := dsl.LocalSlice[T](heldAhead * w.Vec)
+		for u := range min(heldAhead, int(w.Keep)/vec-q) {
+			at := (start + (q+u)*t.WarpSize()*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
+			for k := range vec {
+				e[u*vec+k] = x[at+k]
+			}
+		}
+		for u := range min(heldAhead, int(w.Keep)/vec-q) {
+			for k := range vec {
+				raw[((q+u)*int(w.Block)+t.ThreadX())*vec+k] = e[u*vec+k]
+				all = op(all, dsl.Convert[C](e[u*vec+k]))
+			}
+		}
+	}
+	return all
+}
+
+// heldAhead is how many vectors a thread loads before it keeps the first one, and heldElements
+// how many elements at least.
+const (
+	heldAhead    = 4
+	heldElements = 16
+)
+
+// holdTile is [holdWhole] at the end of a row, and of elements one by one.
+func holdTile[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, base, start int, none C, op func(a, b C) C) C {
+	vec := int(w.Vec)
+	all := none
+	for q := range int(w.Keep) / vec {
+		at := start + q*t.WarpSize()*vec
+		for k := range vec {
+			e := dsl.Convert[T](none) // [giveScanned] reads all
+			if at+k < w.N {
+				e = x[base+at+k]
+				all = op(all, dsl.Convert[C](e))
+			}
+			raw[(q*int(w.Block)+t.ThreadX())*vec+k] = e
+		}
+	}
+	return all
+}
+
+// giveScanned scans what [holdTile] kept, or [holdWhole] if whole, from what comes before the
+// warp's elements on.
+func giveScanned[T dsl.Number, C core.Computed](t dsl.Thread, out, raw []T, w Fold, to, start int, whole bool, before, none C, op func(a, b C) C) {
+	vec := int(w.Vec)
+	for q := range int(w.Keep) / vec {
+		at := start + q*t.WarpSize()*vec
+		var v [MostAhead]C
+		if vec > 1 {
+			loadVec(raw, w, q*int(w.Block)+t.ThreadX(), &v, 0)
+		} else {
+			v[0] = dsl.Convert[C](raw[q*int(w.Block)+t.ThreadX()])
+		}
+		for k := 1; k < vec; k++ {
+			v[k] = op(v[k-1], v[k])
+		}
+		below, all := block.ScanWarp(t, v[vec-1], none, op)
+		below = op(before, below)
+		for k := range vec {
+			v[k] = op(below, v[k])
+		}
+		before = op(before, all)
+		if whole {
+			storeVec(out, w, (to+at)/vec, v[:], 0)
+			continue
+		}
+		for k := range vec {
+			if at+k < w.N {
+				out[to+at+k] = dsl.Convert[T](v[k])
+			}
+		}
+	}
+}
+
+// takeTile loads the thread's elements of a tile; those past the end of the row are none.
+func takeTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, start int, none C, v []C) {
+	vec := int(w.Vec)
+	for q := range int(w.Keep) / vec {
+		at := start + q*t.WarpSize()*vec
+		var p [MostAhead]C
+		if vec > 1 && at+vec <= w.N {
+			loadVec(x, w, (base+at)/vec, &p, 0)
+		} else {
+			for k := range vec {
+				p[k] = none
+				if at+k < w.N {
+					p[k] = dsl.Convert[C](x[base+at+k])
+				}
+			}
+		}
+		for k := range vec {
+			v[q*vec+k] = p[k]
+		}
+	}
+}
+
+// giveTile stores the thread's elements of a tile.
+func giveTile[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, to, start int, v []C) {
+	vec := int(w.Vec)
+	for q := range int(w.Keep) / vec {
+		at := start + q*t.WarpSize()*vec
+		if vec > 1 && (bool(w.Full) || at+vec <= w.N) {
+			storeVec(out, w, (to+at)/vec, v, q*vec)
+			continue
+		}
+		for k := range vec {
+			if at+k < w.N {
+				out[to+at+k] = dsl.Convert[T](v[q*vec+k])
+			}
+		}
+	}
+}
+
+// scanInWarp scans the elements of a warp, and returns what they all come to.
+func scanInWarp[C core.Computed](t dsl.Thread, w Fold, v []C, none C, op func(a, b C) C) (before C) {
+	vec := int(w.Vec)
+	before = none
+	for q := range int(w.Keep) / vec {
+		for k := 1; k < vec; k++ {
+			v[q*vec+k] = op(v[q*vec+k-1], v[q*vec+k])
+		}
+		below, all := block.ScanWarp(t, v[q*vec+vec-1], none, op)
+		below = op(before, below)
+		for k := range vec {
+			v[q*vec+k] = op(below, v[q*vec+k])
+		}
+		before = op(before, all)
+	}
+	return before
+}
+
+// threads is how many threads the block has: a constant where w.Block says it.
+func (w *Fold) threads(t dsl.Thread) int {
+	if w.Block > 0 {
+		return int(w.Block)
+	}
+	return t.BlockDimX()
+}
+
+// warps is how many warps the block has.
+func (w *Fold) warps(t dsl.Thread) int { return w.threads(t) / t.WarpSize() }

@@ -1,0 +1,277 @@
+package kernels
+
+import (
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/block"
+	core "github.com/gokiln/kiln/ops/kernels"
+)
+
+// Where an operation goes down columns that lie side by side, blocks have tiles of them: all
+// rows of a part of w.N, of w.Cols columns, which threads load by vectors along the rows and
+// look at down the columns. Tiles of the same columns publish their totals, as tiles of rows do.
+
+// strip is a tile of columns.
+type strip struct {
+	line, tile int // which of the columns side by side, and which of their tiles
+	top        int // where these columns begin
+	first      int // of them in their row
+	x, out     int // where the tile begins
+	rows, cols int // that are there
+}
+
+// strip returns the tile of a ticket: after one of some columns come those beside it.
+func (w *Fold) strip(ticket int, n *ScanTiling) (s strip) {
+	i, k := n.Strips.DivMod(ticket)
+	r, tile := n.Of.DivMod(i)
+	s.tile, s.line, s.first = tile, r*int(n.Strips.By)+k, k*int(w.Cols)
+	x, out := w.Row(r, 1)
+	row := s.tile * w.stripRows()
+	s.top = x + s.first
+	s.x, s.out = s.top+row*w.InStep[0], out+row*w.OutIn+s.first
+	s.rows, s.cols = min(w.stripRows(), w.N-row), min(int(w.Cols), w.Width-s.first)
+	return s
+}
+
+// stripRows is how many rows a tile has.
+func (w *Fold) stripRows() int { return int(w.Block*w.Keep*w.Vec) / int(w.Cols) }
+
+// column is what a thread has of a tile: some rows of w.Ahead columns side by side.
+type column struct {
+	col   int // the first one
+	part  int // which part of the rows, of
+	parts int // so many
+	per   int // rows
+	lane  int // which of the threads that have these rows
+}
+
+func (w *Fold) inStrip(t dsl.Thread) column {
+	lanes := int(w.Cols / w.Ahead)
+	return column{t.ThreadX() % lanes * int(w.Ahead), t.ThreadX() / lanes, int(w.Block) / lanes, int(w.Keep * w.Vec / w.Ahead), t.ThreadX() % lanes}
+}
+
+// of is how many of its rows are there.
+func (c *column) of(s *strip) int {
+	if c.col >= s.cols {
+		return 0
+	}
+	return min(c.per, max(0, s.rows-c.part*c.per))
+}
+
+// whole reports whether all of the tile is there.
+func (s *strip) whole(w *Fold) bool { return s.rows == w.stripRows() && s.cols == int(w.Cols) }
+
+// stripAhead is how many vectors of a tile a thread has on the way at once.
+const stripAhead = 8
+
+// holdStrip keeps the tile in raw, row by row. Several vectors are on the way at once. Rows that
+// are not there are the last one.
+func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
+	cols, vec, keep := int(w.Cols), int(w.Vec), int(w.Keep)
+	if s.cols < cols {
+		for i := t.ThreadX(); i < s.rows*cols; i += int(w.Block) {
+			if r, c := i/cols, i%cols; c < s.cols {
+				raw[i] = x[s.x+r*w.InStep[0]+c]
+			}
+		}
+		return
+	}
+	lanes, ahead := cols/vec, max(stripAhead, heldElements/vec)
+	for q := 0; q < keep; q += ahead {
+		e := dsl.LocalSlice[T](max(stripAhead*w.Vec, heldElements))
+		for u := range min(ahead, keep-q) {
+			row := min((q+u)*(int(w.Block)/lanes)+t.ThreadX()/lanes, s.rows-1)
+			at := (s.x + row*w.InStep[0] + t.ThreadX()%lanes*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
+			for k := range vec {
+				e[u*vec+k] = x[at+k]
+			}
+		}
+		for u := range min(ahead, keep-q) {
+			for k := range vec {
+				raw[((q+u)*int(w.Block)+t.ThreadX())*vec+k] = e[u*vec+k]
+			}
+		}
+	}
+}
+
+// ScanStrips is [ScanCols] of columns that blocks of w.Block threads go through in tiles. The
+// totals of tiles and of groups are published as for [ScanTiles].
+//
+//kiln:kernel
+//kiln:const w.Block=256 w.Cols=32 w.Vec=4 w.Keep=2 w.Ahead=1,2 each=1
+func ScanStrips[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
+	dsl.LaunchBounds(t, w.Block, stripBlocks)
+	cols := int(w.Cols)
+	s, c := w.strip(block.Ticket(t, &words[0]), &n), w.inStrip(t)
+	status := block.Status{Words: words[HeadWords+s.line*n.published()*cols*int(each):], Each: each}
+	g, j := n.group(s.tile)
+	raw := dsl.SharedSlice[T](t, w.Block*w.Keep*w.Vec)
+	holdStrip(t, x, raw, w, &s)
+	var none besides[C]
+	for k := range int(w.Ahead) {
+		none[k] = init(dsl.Convert[C](x[s.top+min(c.col+k, s.cols-1)]))
+	}
+	t.Sync()
+	// Of three sums of parts the first is read when the last one is written.
+	odd := dsl.SharedSlice[C](t, w.Block*w.Ahead)
+	even := dsl.SharedSlice[C](t, w.Block*w.Ahead)
+	below, all := belowPart(t, odd, &w, &c, ofPart(raw, &w, &s, &c, none, op), none, op)
+	if c.part == 0 {
+		for k := range int(w.Ahead) {
+			status.Publish(s.tile*cols+c.col+k, pack(all[k]))
+		}
+	}
+	own := totalColumns(t, even, &status, &w, &c, g<<n.Bits, j, none, op, unpack)
+	if j == 1<<n.Bits-1 && c.part == 0 {
+		for k := range int(w.Ahead) {
+			status.Publish((int(n.Of.By)+g)*cols+c.col+k, pack(op(own[k], all[k])))
+		}
+	}
+	earlier := totalColumns(t, odd, &status, &w, &c, int(n.Of.By), g, none, op, unpack)
+	for k := range int(w.Ahead) {
+		below[k] = op(op(earlier[k], own[k]), below[k])
+	}
+	givePart(out, raw, &w, &s, &c, below, none, op)
+}
+
+// stripBlocks is how many tiles a unit has, for as many as it has shared memory for on most
+// devices.
+const stripBlocks = 5
+
+// besides is what a thread has of its columns: of one or two.
+type besides[C core.Computed] = [2]C
+
+// besidesAt returns elements i of a thread's columns, of which there are n.
+func besidesAt[T dsl.Number, C core.Computed](x []T, i int, n dsl.ConstInt) (v besides[C]) {
+	if n == 1 {
+		v[0] = dsl.Convert[C](x[i])
+		return v
+	}
+	for k, e := range dsl.LoadVec[[2]T](x, i) {
+		v[k] = dsl.Convert[C](e)
+	}
+	return v
+}
+
+func putBesides[T dsl.Number, C core.Computed](out []T, i int, n dsl.ConstInt, v besides[C]) {
+	if n == 1 {
+		out[i] = dsl.Convert[T](v[0])
+		return
+	}
+	dsl.StoreVec(out, i, [2]T{dsl.Convert[T](v[0]), dsl.Convert[T](v[1])})
+}
+
+// rowsAtOnce is of how many rows a thread looks at its columns at once.
+const rowsAtOnce = 4
+
+// inRaw returns where the first row of the thread is in what is kept of the tile, and how far
+// the next one is, in what besidesAt counts.
+func (c *column) inRaw(w *Fold) (at, step int) {
+	step = int(w.Cols / w.Ahead)
+	return c.part*c.per*step + c.lane, step
+}
+
+// ofPart is op of what the thread has of a tile.
+func ofPart[T dsl.Number, C core.Computed](raw []T, w *Fold, s *strip, c *column, none besides[C], op func(a, b C) C) (all besides[C]) {
+	at, step := c.inRaw(w)
+	all = none
+	if !s.whole(w) {
+		for u := range c.of(s) {
+			v := besidesAt[T, C](raw, at+u*step, w.Ahead)
+			for k := range int(w.Ahead) {
+				all[k] = op(all[k], v[k])
+			}
+		}
+		return all
+	}
+	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
+		v := besidesOf[T, C](raw, at+u*step, step, w.Ahead)
+		for i := range rowsAtOnce {
+			for k := range int(w.Ahead) {
+				all[k] = op(all[k], v[i][k])
+			}
+		}
+	}
+	return all
+}
+
+// besidesOf loads what rows that a thread looks at together have side by side.
+func besidesOf[T dsl.Number, C core.Computed](raw []T, at, step int, ahead dsl.ConstInt) (v [rowsAtOnce]besides[C]) {
+	for i := range rowsAtOnce {
+		v[i] = besidesAt[T, C](raw, at+i*step, ahead)
+	}
+	return v
+}
+
+// givePart stores the scan of what the thread has of a tile, from what comes before on.
+func givePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c *column, below, none besides[C], op func(a, b C) C) {
+	at, step := c.inRaw(w)
+	to, down := (s.out+c.part*c.per*w.OutIn+c.col)/int(w.Ahead), w.OutIn/int(w.Ahead)
+	own := none // of the thread's rows so far
+	next := func(v besides[C]) (all besides[C]) {
+		for k := range int(w.Ahead) {
+			if w.Tree {
+				own[k] = op(own[k], v[k])
+				all[k] = op(below[k], own[k])
+			} else {
+				below[k] = op(below[k], v[k])
+				all[k] = below[k]
+			}
+		}
+		return all
+	}
+	if !s.whole(w) {
+		for u := range c.of(s) {
+			putBesides(out, to+u*down, w.Ahead, next(besidesAt[T, C](raw, at+u*step, w.Ahead)))
+		}
+		return
+	}
+	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
+		v := besidesOf[T, C](raw, at+u*step, step, w.Ahead)
+		for i := range rowsAtOnce {
+			putBesides(out, to, w.Ahead, next(v[i]))
+			to += down
+		}
+	}
+}
+
+// belowPart returns op of what the parts of the thread's columns before its own come to, and of
+// what all come to, given what the thread's does.
+func belowPart[C core.Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none besides[C], op func(a, b C) C) (below, all besides[C]) {
+	cols := int(w.Cols)
+	below, all = none, none
+	for k := range int(w.Ahead) {
+		parts[c.part*cols+c.col+k] = v[k]
+	}
+	t.Sync()
+	for m := range int(w.Block*w.Ahead) / cols {
+		for k := range int(w.Ahead) {
+			if m == c.part {
+				below[k] = all[k]
+			}
+			all[k] = op(all[k], parts[m*cols+c.col+k])
+		}
+	}
+	return below, all
+}
+
+// totalColumns returns op of the published totals of n tiles, or groups of them, from one on, in the thread's
+// columns. The threads of a column share the work.
+func totalColumns[C core.Computed](t dsl.Thread, parts []C, status *block.Status, w *Fold, c *column, from, n int, none besides[C], op func(a, b C) C, unpack func(uint64) C) besides[C] {
+	v := none
+	for m := c.part; m < n; m += c.parts {
+		var total [2]uint64
+		var ok [2]bool
+		at := (from+m)*int(w.Cols) + c.col
+		for k := range int(w.Ahead) {
+			total[k], ok[k] = status.Poll(at + k)
+		}
+		for k := range int(w.Ahead) {
+			if !ok[k] {
+				total[k] = status.Await(at + k)
+			}
+			v[k] = op(v[k], unpack(total[k]))
+		}
+	}
+	_, v = belowPart(t, parts, w, c, v, none, op)
+	return v
+}
