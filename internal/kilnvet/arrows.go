@@ -4,7 +4,7 @@ package main
 // themselves aside. The row with the longest folder decides.
 type arrow struct {
 	from string
-	to   []string // folders, with everything below them; "*" is all
+	to   []string // folders, with everything below them, or alone if they end in "/."; "*" is all
 	leaf bool     // folders below need rows of their own
 }
 
@@ -57,7 +57,20 @@ var arrows = []arrow{
 	{from: "internal/prebuild", to: []string{"compiler", "cache", "internal/artifact", "internal/record"}},
 	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/artifact", "internal/detour", "internal/record"}},
 	{from: "internal/pretend", to: []string{"runtime"}},
-	{from: "ops", to: []string{"dsl", "runtime", "jit", "internal/pretend"}},
+	// What families of operations share, and each family with its kernels and its cases.
+	{from: "ops", to: []string{"dsl", "runtime", "jit", "internal/pretend", "ops/dtype", "ops/layout", "ops/kernels"}},
+	{from: "ops/elementwise", to: family()},
+	{from: "ops/rows", to: family("elementwise")},
+	{from: "ops/index", to: family("elementwise")},
+	{from: "ops/matmul", to: family("elementwise")},
+	{from: "ops/sort", to: family("elementwise", "rows", "index")},
+	{from: "ops/conv", to: family("elementwise", "index", "matmul")},
+	{from: "ops/scatter", to: family("elementwise", "index", "sort")},
+	{from: "ops/linalg", to: family()},
+	{from: "ops/fourier", to: family()},
+	{from: "ops/random", to: family()},
+	{from: "ops/index/indextest", to: family("index", "scatter")}, // reading and writing by indices are tested together
+	{from: "ops/opstest", to: []string{"ops", "runtime", "jit"}},
 	{from: "tensor", to: []string{"dsl", "runtime", "jit", "ops", "internal/callsite"}},
 	// Formats of files know bytes, element types and layouts, and no device.
 	{from: "tensor/file", to: []string{"ops/dtype", "ops/layout", "internal/atomicfile"}},
@@ -83,4 +96,13 @@ var arrows = []arrow{
 	{from: "internal/commonops", to: []string{"tensor"}},
 	{from: "internal/mutate"},
 	{from: "internal/plainjson"},
+}
+
+// family returns what a family of operations may import: what all share, and some families.
+func family(of ...string) []string {
+	to := []string{"dsl", "runtime", "jit", "ops/.", "ops/dtype", "ops/layout", "ops/kernels", "ops/opstest/."}
+	for _, name := range of {
+		to = append(to, "ops/"+name)
+	}
+	return to
 }

@@ -82,7 +82,7 @@ func checkArrows(p *pkg, report reporter) {
 	}
 	imports(p, func(f file, spec *ast.ImportSpec, path string) {
 		rel, inside := strings.CutPrefix(path, p.module+"/")
-		if !inside || f.test || within(rel, a.from) || slices.Contains(a.to, "*") || withinAny(rel, a.to) {
+		if !inside || f.test || within(rel, a.from) || slices.Contains(a.to, "*") || a.allows(rel) {
 			return
 		}
 		may := "nothing of this module"
@@ -91,6 +91,16 @@ func checkArrows(p *pkg, report reporter) {
 		}
 		report(spec.Pos(), "%s must not import %s; %s may import %s", p.rel, rel, a.from, may)
 	})
+}
+
+// allows reports whether the row has a package.
+func (a *arrow) allows(rel string) bool {
+	for _, to := range a.to {
+		if alone, ok := strings.CutSuffix(to, "/."); ok && rel == alone || !ok && within(rel, to) {
+			return true
+		}
+	}
+	return false
 }
 
 // arrowOf returns the row with the longest folder that holds rel.
