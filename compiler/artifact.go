@@ -17,6 +17,23 @@ func layout(args []ir.Arg) []Arg {
 	return out
 }
 
+// params lists where the parameters of a function in C lie in the argument block, see [code.Grid].
+func params(args []ir.Arg) (list []int) {
+	offsets, size := ir.Layout(args)
+	for i, a := range args {
+		switch {
+		case a.Kind == ir.ArgSlice:
+			list = append(list, offsets[i], offsets[i]+8)
+		case a.Kind != ir.ArgConst && a.Elem.Size() > 0:
+			list = append(list, offsets[i])
+		}
+	}
+	if size%ir.BlockAlign != 0 {
+		list = append(list, size)
+	}
+	return list
+}
+
 // describe fills the parts of the meta data that come from the final IR. sites are
 // the writes to the device log.
 func describe(m *ir.Module, meta *Meta, sites []devlog.Site, grid bool) {
@@ -34,7 +51,7 @@ func describe(m *ir.Module, meta *Meta, sites []devlog.Site, grid bool) {
 		meta.Args = meta.Args[:last]
 	}
 	if last := len(meta.Args) - 1; grid {
-		meta.Grid = &code.Grid{Offset: meta.Args[last].Offset}
+		meta.Grid = &code.Grid{Offset: meta.Args[last].Offset, Params: params(k.Args)}
 		meta.Args = meta.Args[:last]
 	}
 	meta.Length = m.DynamicLength()

@@ -71,7 +71,7 @@ func (p *Program) Emit(t target.Target, opt Options) (art *Artifact, err error) 
 	}
 	art = &Artifact{Meta: Meta{Kernel: p.Kernel, Target: t.String(), Format: code.FormatOf(t)}}
 	// Code on the CPU checks assertions itself and stops at the first that fails.
-	grid := !t.OnCPU() && pass.LowerGrid(m)
+	grid := !t.OnCPU() && pass.LowerGrid(m, t.OwnFences())
 	describe(m, &art.Meta, pass.LowerLog(m, !t.OnCPU()), grid)
 	if interpreted(t, opt, art.Log != nil) {
 		return p.forInterpreter(t, opt)

@@ -315,7 +315,7 @@ func (k *Kernel) resolve(dev *runtime.Device, tgt target.Target, want *wanted, a
 		return nil, fmt.Errorf("%s: loading code: %w", name, err)
 	}
 	if im.meta.Grid != nil {
-		fn.SetGrid(im.meta.Grid.Offset)
+		fn.SetGrid(im.meta.Grid.Offset, im.meta.Grid.Params)
 	}
 	if im.meta.Log != nil {
 		fn.SetLog(r.placed(im.meta.Log))

@@ -268,7 +268,8 @@ func (t *track) launch(f driver.Function, l *driver.Launch, m *touched, logged b
 			uses = append(uses, use{&u.Buf.mem.block, u.Access})
 		}
 	}
-	op := driver.Op{Kernel: f, Launch: driver.Launch{Grid: l.Grid, Block: l.Block, Shared: l.Shared, Args: bytes.Clone(l.Args)}}
+	op := driver.Op{Kernel: f, Launch: driver.Launch{Grid: l.Grid, Block: l.Block, Shared: l.Shared,
+		Cooperative: l.Cooperative, Params: l.Params, Args: bytes.Clone(l.Args)}}
 	if err := t.append("launch "+f.Info().Name, op, uses); err != nil {
 		return err
 	}

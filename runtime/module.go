@@ -72,8 +72,8 @@ type Function struct {
 	drv    driver.Function
 	info   FunctionInfo // without what only Info is asked for
 	launched
-	grid  int  // 1 + where the argument block has the words of barriers of the grid, 0 for a kernel without
-	log   *Log // nil if the kernel does not write to the device log
+	grid  *gridArgs // nil for a kernel without barriers of the grid
+	log   *Log      // nil if the kernel does not write to the device log
 	logID uint32
 }
 

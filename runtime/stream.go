@@ -161,7 +161,10 @@ func (s *Stream) launch(f *Function, g Grid, shared int, args []byte, uses []Use
 		return nil
 	}
 	l.Shared += f.module.shared
-	l.Overlaps, l.Cooperative = f.module.overlaps, f.grid > 0
+	l.Overlaps, l.Cooperative, l.Params = f.module.overlaps, f.grid != nil, nil
+	if l.Cooperative {
+		l.Params = f.grid.params
+	}
 	l.Args = append(l.Args[:0], args...)
 	t := touched{uses: uses}
 	capturing := s.dev.captures.count.Load() != 0
@@ -217,11 +220,15 @@ func (s *Stream) launchNow(f *Function, l *driver.Launch, t *touched, known bool
 
 // record adds a launch to the graph that is captured.
 func (s *Stream) record(f *Function, l *driver.Launch, m *touched) error {
-	if f.grid > 0 {
-		return s.dev.invalid("capture "+f.info.Name, "the kernel waits for its whole grid (t.SyncGrid), which a graph cannot have so far: launch it on a stream")
-	}
 	s.rec.use(f)
 	t := s.drv.(*track)
+	if f.grid != nil {
+		var words gridWords
+		if err := words.add(s, f, l); err != nil {
+			return err
+		}
+		defer goruntime.KeepAlive(words.buf) // which the graph holds once it has the launch
+	}
 	if f.log == nil {
 		return t.launch(f.drv, l, m, false)
 	}
@@ -244,10 +251,10 @@ func (s *Stream) submit(f *Function, l *driver.Launch, t *touched) (err error) {
 	if err := d.makeRoom(); err != nil {
 		return err
 	}
-	if f.grid > 0 {
+	if f.grid != nil {
 		s.grid.mu.Lock()
 		defer s.grid.mu.Unlock()
-		if err := s.addGrid(f, l); err != nil {
+		if err := s.grid.add(s, f, l); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ var Unsupported = map[ir.Op]string{
 	ir.OpSharedSized: "lengths must be constant first (pass size)",
 	ir.OpLaunch:      "becomes part of the module first (pass size)",
 
-	ir.OpGridBarrier: "is for CPUs so far; use a launch for each step",
+	ir.OpGridBarrier: "becomes an arrival in global memory first (pass LowerGrid)",
 
 	ir.OpCopyAsync: "becomes a load and a store first (pass copies)",
 	ir.OpCopyWait:  "has nothing to wait for (pass copies)",

@@ -103,6 +103,9 @@ func (a *Artifact) WithPositions(table func() []ir.Pos) []byte {
 // address and how many there are. They are of 32 bits and zero before a launch.
 type Grid struct {
 	Offset int `json:"offset"`
+	// Params is where each parameter of the function lies in the argument block, for vendors that take them
+	// one by one in such a launch: a slice is two, and what fills up the block one more.
+	Params []int `json:"params"`
 }
 
 // GridBytes is the room that they take in the argument block, GridWords how many there are.

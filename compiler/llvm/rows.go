@@ -76,7 +76,7 @@ var unsupported = map[ir.Op]string{
 	ir.OpCall: "functions must be inlined first (pass inline)",
 	ir.OpProj: "functions must be inlined first (pass inline)",
 
-	ir.OpGridBarrier: "is for CPUs so far; use a launch for each step",
+	ir.OpGridBarrier: "becomes an arrival in global memory first (pass LowerGrid)",
 
 	ir.OpAssert:  logged,
 	ir.OpPrint:   logged,

@@ -17,7 +17,8 @@ const (
 )
 
 // LowerGrid turns barriers of the grid into barriers of the block around an arrival in global memory, and
-// reports whether there are any. All blocks of the launch have to be resident.
+// reports whether there are any. All blocks of the launch have to be resident. With own, each thread fences
+// what it wrote by itself, see [target.Target.OwnFences].
 //
 // The first thread of a block adds to a word and waits until its top bit changes: the first block adds 2³¹
 // less the number of the other blocks, which add 1 each. So the word needs no reset from one barrier
@@ -27,8 +28,8 @@ const (
 // threads that wait, or come to a barrier later, end as well.
 //
 // Like LowerLog it is not in the table of passes, and comes before that.
-func LowerGrid(m *ir.Module) bool {
-	l := &gridLowering{f: m.Kernel()}
+func LowerGrid(m *ir.Module, own bool) bool {
+	l := &gridLowering{f: m.Kernel(), own: own}
 	for _, b := range l.f.Blocks {
 		for _, v := range b.Instrs {
 			l.any = l.any || v.Op == ir.OpGridBarrier
@@ -53,6 +54,7 @@ type gridLowering struct {
 	f          *ir.Func
 	words      *ir.Value
 	any, fails bool
+	own        bool      // fences
 	b          *ir.Block // where instructions go
 	pos        int
 }
@@ -74,6 +76,9 @@ func (l *gridLowering) first(b *ir.Block) *ir.Block {
 
 	arrive, all := l.f.NewBlock(), l.f.NewBlock()
 	l.b = b
+	if l.own {
+		l.emit(ir.OpFence, ir.Void)
+	}
 	l.emit(ir.OpBarrier, ir.Void)
 	l.b.Branch(l.zero(ir.OpThread), arrive, all)
 	l.arrive(arrive, all)

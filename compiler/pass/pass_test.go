@@ -80,8 +80,8 @@ func runNamed(t testing.TB, m *ir.Module, name string) {
 		LowerLog(m, true)
 		require.NoError(t, ir.Verify(m))
 		return
-	case "grid":
-		LowerGrid(m)
+	case "grid", "grid!":
+		LowerGrid(m, name == "grid!")
 		require.NoError(t, ir.Verify(m))
 		return
 	}

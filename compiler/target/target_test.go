@@ -106,12 +106,12 @@ func TestTakes(t *testing.T) {
 }
 
 func TestGridBarriers(t *testing.T) {
-	for _, name := range []string{"cpu", "cpu:x86-64-v3", "ptx:sm_90"} {
+	for _, name := range []string{"cpu", "cpu:x86-64-v3", "ptx:sm_90", "cuda:sm_90", "hip:gfx942", "llvm:sm_90", "llvm:gfx1100"} {
 		tgt, err := Parse(name)
 		require.NoError(t, err)
 		require.NoError(t, tgt.GridBarriers())
 	}
-	for _, name := range []string{"hip:gfx942", "msl:3.2", "cuda:sm_90"} {
+	for _, name := range []string{"msl:3.2", "opencl:1.2"} {
 		tgt, err := Parse(name)
 		require.NoError(t, err)
 		require.ErrorIs(t, tgt.GridBarriers(), ErrUnsupported)

@@ -61,3 +61,11 @@ extern "C" __global__ void note(u64 site, u64 value, u32* counts, u64, u64* log,
 
 // as little as a kernel can do
 extern "C" __global__ void nothing() {}
+
+// meets all blocks of the grid once; the words are zero before
+extern "C" __global__ void meet(u32* words, u64) {
+	if (__builtin_amdgcn_workitem_id_x() != 0) return;
+	u32 blocks = grid_size() / block_dim();
+	__hip_atomic_fetch_add(words, 1u, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
+	while (__hip_atomic_load(words, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != blocks) {}
+}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,73 @@ func RunGrid(t *testing.T, dev *runtime.Device) {
 	}
 	if !lacks {
 		gridErrors(t, dev)
+		gridGraphs(t, dev)
+	}
+}
+
+// gridGraphs launches graphs of such kernels time and again, beside each other and a stream. Each launch goes on
+// with what the one before it has left.
+func gridGraphs(t *testing.T, dev *runtime.Device) {
+	const n, steps, rounds, each = 3000, 5, 3, 2
+	first := make([]int32, n)
+	for i := range first {
+		first[i] = int32(i * i % 1000)
+	}
+	want, x, y := make([]int32, n), slices.Clone(first), make([]int32, n)
+	for range rounds * each {
+		diffuse(want, x, y, steps)
+	}
+	var submit []func() error
+	var results []runtime.Slice[int32]
+	for i := range 3 {
+		s, err := dev.NewStream()
+		require.NoError(t, err)
+		x, err := runtime.From(dev, first)
+		require.NoError(t, err)
+		y, err := runtime.Alloc[int32](dev, n)
+		require.NoError(t, err)
+		out, err := runtime.Alloc[int32](dev, n)
+		require.NoError(t, err)
+		work := func(s *runtime.Stream) error {
+			for range each {
+				if err := jit.Of(grid.Diffuse).Launch(s, runtime.Grid{Blocks: dsl.D1(7), Threads: dsl.D1(64)}, out, x, y, steps); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		results, submit = append(results, out), append(submit, func() error { return work(s) })
+		if i > 0 {
+			g, err := dev.Capture(work)
+			require.NoError(t, err)
+			defer g.Close()
+			submit[i] = func() error { return g.Launch(s) }
+		}
+	}
+	for range rounds {
+		for i := range submit {
+			require.NoError(t, submit[i]())
+		}
+	}
+	require.NoError(t, dev.Sync())
+	for _, r := range results {
+		got, err := r.Host()
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
+// diffuse is grid.Diffuse, step by step.
+func diffuse(out, x, y []int32, steps int) {
+	for range steps {
+		for i := range x {
+			left, right := (i+len(x)-1)%len(x), (i+1)%len(x)
+			y[i] = x[left] + 2*x[i] - x[right]
+		}
+		x, y = y, x
+	}
+	for i := range x {
+		out[i] = x[len(x)-1-i]
 	}
 }
 

@@ -136,7 +136,7 @@ func Modules(t testing.TB, all []*compiler.Program, tgt target.Target, opt compi
 	for i, p := range all {
 		m, err := p.Optimize(tgt, opt)
 		require.NoError(t, err, p.Kernel)
-		pass.LowerGrid(m) // for all targets: what some lack is the launch
+		pass.LowerGrid(m, tgt.OwnFences()) // for all targets: what some lack is the launch
 		pass.LowerLog(m, true)
 		m.Kernel().Name = fmt.Sprintf("kernel%d", i)
 		list = append(list, m)

@@ -52,6 +52,6 @@ func Warps(t dsl.Thread, x []float32) {
 //kiln:kernel
 func WholeGrid(t dsl.Thread, x []float32) {
 	x[t.Global()] = 1
-	t.SyncGrid() // ERROR 12 "K0403: a barrier of the grid is not available on msl:3.0" ERROR 12 "K0403: a barrier of the grid is not available on hip:gfx942"
+	t.SyncGrid() // ERROR 12 "K0403: a barrier of the grid is not available on msl:3.0"
 	x[t.Global()] += x[0]
 }

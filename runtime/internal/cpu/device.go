@@ -84,7 +84,7 @@ func (b *Backend) info(ordinal int, e engine) driver.Info {
 		Name: nameOf(ordinal), Kind: "cpu", Vendor: "CPU", Model: modelName(), MaxThreads: maxThreads,
 		MaxBlock: [3]int{maxThreads, maxThreads, 64},
 		MaxGrid:  [3]int{1<<31 - 1, 65535, 65535}, SharedPerBlock: sharedPerBlock,
-		Units: goruntime.GOMAXPROCS(0), ThreadsPerUnit: maxThreads, MemTotal: total,
+		Units: goruntime.GOMAXPROCS(0), ThreadsPerUnit: maxThreads, MemTotal: total, GridBarriers: true,
 	}
 	e.describe(&info)
 	return info

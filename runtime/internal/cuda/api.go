@@ -34,7 +34,8 @@ type api struct {
 
 	cuLinkCreate, cuLinkAddData, cuLinkComplete, cuLinkDestroy uintptr
 
-	graphs vendorgraph.Functions
+	graphs                        vendorgraph.Functions
+	cuGraphKernelNodeSetAttribute uintptr
 }
 
 // entry says where in libcuda a function is found. Several names are tried in
@@ -104,6 +105,7 @@ func (a *api) entries() []entry {
 		need(&a.cuLinkDestroy, "cuLinkDestroy"),
 		may(&a.graphs.Create, "cuGraphCreate"),
 		may(&a.graphs.AddKernel, "cuGraphAddKernelNode_v2", "cuGraphAddKernelNode"),
+		may(&a.cuGraphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute"),
 		may(&a.graphs.AddCopy, "cuGraphAddMemcpyNode"),
 		may(&a.graphs.AddFill, "cuGraphAddMemsetNode"),
 		may(&a.graphs.Instantiate, "cuGraphInstantiateWithFlags"),

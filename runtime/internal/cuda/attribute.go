@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"fmt"
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
@@ -60,32 +59,22 @@ func (s *stream) launchAs(attribute uint32, fn *function, l *driver.Launch) erro
 
 // launchCooperative launches a kernel of which all blocks have to be resident.
 func (s *stream) launchCooperative(fn *function, l *driver.Launch) error {
-	refuse := func(text string) error {
-		return &driver.Error{Op: "launch " + fn.info.Name, Device: s.dev.info.Name, Kind: driver.ErrInvalid, Text: text}
-	}
-	if s.dev.lib.cuLaunchKernelEx == 0 || s.dev.lib.cuOccupancyMaxActiveBlocksPerMultiprocessor == 0 || !s.dev.info.Cooperative {
-		return refuse("the kernel waits for its whole grid (t.SyncGrid), for which the device or its driver (CUDA 11.8 and newer) has no launches")
-	}
-	blocks, threads := l.Grid[0]*l.Grid[1]*l.Grid[2], l.Block[0]*l.Block[1]*l.Block[2]
-	most, err := fn.ResidentBlocks(l.Block, l.Shared)
-	if err != nil {
+	if err := driver.CheckGrid(fn, &s.dev.info, l); err != nil {
 		return err
-	}
-	if blocks > most {
-		return refuse(fmt.Sprintf("the kernel waits for its whole grid (t.SyncGrid) and has %d blocks of %d threads; the device holds %d at the same time", blocks, threads, most))
 	}
 	return s.launchAs(cooperative, fn, l)
 }
 
 // ResidentBlocks asks the driver, which knows the kernel's registers.
 func (f *function) ResidentBlocks(block [3]int, shared int) (int, error) {
+	const op = "count the resident blocks of "
 	count := f.dev.lib.cuOccupancyMaxActiveBlocksPerMultiprocessor
 	if count == 0 {
-		return 0, &driver.Error{Op: "count the resident blocks of " + f.info.Name, Device: f.dev.info.Name, Kind: driver.ErrInvalid,
-			Text: "the device's driver cannot tell"}
+		return 0, &driver.Error{Op: op + f.info.Name, Device: f.dev.info.Name, Kind: driver.ErrInvalid, Text: "the device's driver cannot tell"}
 	}
-	n := new(int32)
-	err := f.dev.do("count the resident blocks of "+f.info.Name, count,
-		uintptr(unsafe.Pointer(n)), f.handle, uintptr(block[0]*block[1]*block[2]), uintptr(shared))
-	return int(*n) * f.dev.info.Units, err
+	threads := block[0] * block[1] * block[2]
+	n, err := f.occupancy.Blocks(threads, shared, func(n *int32) error {
+		return f.dev.do(op+f.info.Name, count, uintptr(unsafe.Pointer(n)), f.handle, uintptr(threads), uintptr(shared))
+	})
+	return n * f.dev.info.Units, err
 }

@@ -207,6 +207,7 @@ func (l *library) attributes(dev uintptr, info *driver.Info) error {
 	info.Arch = fmt.Sprintf("sm_%d%d", info.ComputeMajor, info.ComputeMinor)
 	info.PCI = fmt.Sprintf("%04x:%02x:%02x.0", domain, bus, slot)
 	info.Cooperative = cooperative != 0
+	info.GridBarriers = info.Cooperative && l.cuLaunchKernelEx != 0 && l.cuOccupancyMaxActiveBlocksPerMultiprocessor != 0
 	info.MemoryPool = pools != 0 && l.pools()
 	return nil
 }

@@ -42,7 +42,7 @@ func TestProbe(t *testing.T) {
 		Formats: []string{"cubin", "ptx"}, WarpSize: 32, MaxThreads: 1024,
 		MaxBlock: [3]int{1024, 1024, 64}, MaxGrid: [3]int{2147483647, 65535, 65535}, SharedPerBlock: 232448,
 		Units: 132, ThreadsPerUnit: 2048, RegistersPerUnit: 65536, ClockKHz: 1980000, MemClockKHz: 3201000, MemBusBits: 6144,
-		L2: 60 << 20, MemTotal: 128 << 20, ComputeMajor: 9, PCI: "0000:1c:00.0", MemoryPool: true,
+		L2: 60 << 20, MemTotal: 128 << 20, ComputeMajor: 9, PCI: "0000:1c:00.0", MemoryPool: true, Cooperative: true, GridBarriers: true,
 	}, r.Devices[1])
 
 	lib.Set("devices", 0)

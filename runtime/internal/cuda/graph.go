@@ -51,6 +51,7 @@ type kernelNode struct {
 	extra       uintptr
 	kernel, ctx uintptr
 	list        extra
+	value       [8]uint64 // a CUlaunchAttributeValue, for a function of its own
 }
 
 // copyNode is CUDA_MEMCPY3D.
@@ -116,5 +117,17 @@ func (d *device) kernelNode(f driver.Function, l *driver.Launch) (vendorgraph.No
 	}
 	n.list.set(fn.unpadded(l.Args))
 	n.extra = uintptr(unsafe.Pointer(&n.list))
-	return vendorgraph.Node{Add: d.lib.graphs.AddKernel, Args: []uintptr{uintptr(unsafe.Pointer(n))}, Keep: n}, nil
+	node := vendorgraph.Node{Add: d.lib.graphs.AddKernel, Args: []uintptr{uintptr(unsafe.Pointer(n))}, Keep: n}
+	if !l.Cooperative {
+		return node, nil
+	}
+	if err := driver.CheckGrid(fn, &d.info, l); err != nil {
+		return node, err
+	}
+	if d.lib.cuGraphKernelNodeSetAttribute == 0 {
+		return node, fmt.Errorf("a graph cannot have a kernel that waits for its whole grid: %w", errors.ErrUnsupported)
+	}
+	n.value[0] = 1
+	node.Set, node.SetArgs = d.lib.cuGraphKernelNodeSetAttribute, []uintptr{cooperative, uintptr(unsafe.Pointer(&n.value))}
+	return node, nil
 }

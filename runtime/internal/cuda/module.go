@@ -195,6 +195,7 @@ type function struct {
 	asking     sync.Mutex
 	maxDynamic atomic.Int64 // dynamic shared memory that was asked for
 	argBytes   int          // of the parameters, 0 for unknown
+	occupancy  driver.Occupancy
 }
 
 // Info says what blocks the kernel runs in.

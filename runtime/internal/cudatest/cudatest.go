@@ -122,9 +122,9 @@ func (l *Library) Get(what string) int {
 
 // Launch is a launch that the stand-in was asked for.
 type Launch struct {
-	Grid, Block                   [3]uint64
-	Shared, Stream, Early, Length uint64
-	Args                          [4096]byte
+	Grid, Block                                [3]uint64
+	Shared, Stream, Early, Cooperative, Length uint64
+	Args                                       [4096]byte
 }
 
 // Last is the latest launch.

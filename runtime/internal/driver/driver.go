@@ -141,11 +141,6 @@ type Detailed interface {
 	Details() (FunctionInfo, error)
 }
 
-// Resident is a Function that can say how many of its blocks the device holds at the same time.
-type Resident interface {
-	ResidentBlocks(block [3]int, shared int) (int, error)
-}
-
 // Scratch has room for what any driver reads of a launch.
 type Scratch [40]uintptr
 
@@ -154,11 +149,13 @@ type Scratch [40]uintptr
 // call free of allocations.
 type Launch struct {
 	Grid, Block [3]int
-	Shared      int    // dynamic shared memory, that of the image included
-	Overlaps    bool   // the image's
-	Cooperative bool   // all blocks have to be resident
-	Args        []byte // packed argument block
-	Seq         uint64 // number of the launch, or of that of the graph
-	Op          int    // number of the operation in the graph, from 1; else 0
+	Shared      int       // dynamic shared memory, that of the image included
+	Overlaps    bool      // the image's
+	Cooperative bool      // all blocks have to be resident
+	Args        []byte    // packed argument block
+	Params      []int     // where in Args each parameter is, known of kernels whose blocks have to be resident
+	Pointers    []uintptr // room for the addresses of parameters, the driver's like Scratch
+	Seq         uint64    // number of the launch, or of that of the graph
+	Op          int       // number of the operation in the graph, from 1; else 0
 	Scratch     Scratch
 }

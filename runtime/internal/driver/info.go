@@ -27,6 +27,7 @@ type Info struct {
 	PCI              string // "0000:1b:00.0", "" when there is none
 	MemoryPool       bool   // memory comes from a stream-ordered pool of the vendor
 	Cooperative      bool   // blocks that have begun all go on, so that they may wait for each other
+	GridBarriers     bool   // kernels with barriers of the grid can be launched
 }
 
 // Report is what a backend found when it looked for devices.

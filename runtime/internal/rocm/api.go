@@ -28,7 +28,8 @@ type api struct {
 	hipStreamCreate, hipStreamDestroy, hipStreamSynchronize, hipStreamWaitEvent                              uintptr
 	hipEventCreate, hipEventDestroy, hipEventRecord, hipEventQuery, hipEventSynchronize, hipEventElapsedTime uintptr
 
-	hipModuleUnload, hipModuleGetFunction, hipFuncGetAttribute, hipModuleLaunchKernel uintptr
+	hipModuleUnload, hipModuleGetFunction, hipFuncGetAttribute, hipModuleLaunchKernel    uintptr
+	hipModuleLaunchCooperativeKernel, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor uintptr
 
 	graphs                  vendorgraph.Functions
 	hipGraphAddMemcpyNode1D uintptr
@@ -88,6 +89,8 @@ func (a *api) entries() []entry {
 		need(&a.hipModuleGetFunction, "hipModuleGetFunction"),
 		need(&a.hipFuncGetAttribute, "hipFuncGetAttribute"),
 		need(&a.hipModuleLaunchKernel, "hipModuleLaunchKernel"),
+		may(&a.hipModuleLaunchCooperativeKernel, "hipModuleLaunchCooperativeKernel"),
+		may(&a.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"),
 		may(&a.graphs.Create, "hipGraphCreate"),
 		may(&a.graphs.AddKernel, "hipGraphAddKernelNode"),
 		may(&a.graphs.AddCopy, "hipGraphAddMemcpyNode"),
@@ -139,6 +142,7 @@ func call(fn uintptr, args ...uintptr) result { return result(uint32(dl.Call(fn,
 // "CUDA compatible" part of the list.
 const (
 	attrClockRate           = 5
+	attrCooperativeLaunch   = 10
 	attrL2CacheSize         = 19
 	attrMaxBlockDimX        = 26 // Y and Z follow
 	attrMaxGridDimX         = 29 // Y and Z follow

@@ -237,7 +237,7 @@ func archIn(props string) string {
 
 // attributes fills in what the runtime answers one number at a time.
 func (l *library) attributes(dev uintptr, info *driver.Info) error {
-	var bus, slot, domain, pools int
+	var bus, slot, domain, pools, cooperative int
 	list := []struct {
 		attr uintptr
 		to   *int
@@ -249,6 +249,7 @@ func (l *library) attributes(dev uintptr, info *driver.Info) error {
 		{attrMaxThreadsPerUnit, &info.ThreadsPerUnit}, {attrRegistersPerUnit, &info.RegistersPerUnit},
 		{attrClockRate, &info.ClockKHz}, {attrMemoryClockRate, &info.MemClockKHz}, {attrMemoryBusWidth, &info.MemBusBits},
 		{attrL2CacheSize, &info.L2}, {attrPCIDomain, &domain}, {attrPCIBus, &bus}, {attrPCIDevice, &slot}, {attrMemoryPools, &pools},
+		{attrCooperativeLaunch, &cooperative},
 	}
 	v := new(int32)
 	for _, a := range list {
@@ -263,6 +264,7 @@ func (l *library) attributes(dev uintptr, info *driver.Info) error {
 		*a.to = int(*v)
 	}
 	info.PCI = fmt.Sprintf("%04x:%02x:%02x.0", domain, bus, slot)
+	info.GridBarriers = cooperative != 0 && l.hipModuleLaunchCooperativeKernel != 0 && l.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor != 0
 	info.MemoryPool = pools != 0 && l.pools()
 	return nil
 }

@@ -31,6 +31,7 @@ const (
 	launchTimeout         result = 702
 	deviceAssert          result = 710
 	launchFailed          result = 719
+	launchTooLarge        result = 720 // a cooperative one
 	notSupported          result = 801
 )
 
@@ -49,6 +50,8 @@ func (r result) kind() error {
 		return driver.ErrNotReady
 	case launchResources:
 		return driver.ErrLaunch
+	case launchTooLarge:
+		return driver.ErrInvalid
 	case notSupported:
 		return errors.ErrUnsupported
 	}

@@ -2,6 +2,7 @@ package rocm
 
 import (
 	"errors"
+	"fmt"
 	"unsafe"
 
 	"github.com/gokiln/kiln/runtime/internal/driver"
@@ -130,6 +131,12 @@ func (d *device) kernelNode(f driver.Function, l *driver.Launch) (vendorgraph.No
 	fn, err := d.launchable(f, l)
 	if err != nil {
 		return vendorgraph.Node{}, err
+	}
+	if l.Cooperative { // which versions of the runtime launch such nodes so is not documented
+		if err := driver.CheckGrid(fn, &d.info, l); err != nil {
+			return vendorgraph.Node{}, err
+		}
+		return vendorgraph.Node{}, fmt.Errorf("a graph cannot have a kernel that waits for its whole grid: %w", errors.ErrUnsupported)
 	}
 	n := &kernelNode{function: fn.handle, shared: uint32(l.Shared)}
 	for i := range l.Grid {

@@ -99,6 +99,8 @@ type function struct {
 	dev    *device
 	handle uintptr
 	info   driver.FunctionInfo
+
+	occupancy driver.Occupancy
 }
 
 // Info says what blocks the kernel runs in.

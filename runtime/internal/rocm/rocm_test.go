@@ -51,7 +51,7 @@ func TestProbe(t *testing.T) {
 		Formats: []string{"hsaco", "hip"}, WarpSize: 64, MaxThreads: 1024,
 		MaxBlock: [3]int{1024, 1024, 1024}, MaxGrid: [3]int{2147483647, 65535, 65535}, SharedPerBlock: 64 << 10,
 		Units: 304, ThreadsPerUnit: 2048, RegistersPerUnit: 131072, ClockKHz: 2100000, MemClockKHz: 1300000, MemBusBits: 8192,
-		L2: 4 << 20, MemTotal: 4 << 30, PCI: "0000:0c:00.0", MemoryPool: true,
+		L2: 4 << 20, MemTotal: 4 << 30, PCI: "0000:0c:00.0", MemoryPool: true, GridBarriers: true,
 	}
 	require.Equal(t, want, r.Devices[0])
 	require.Equal(t, "gfx1100", r.Devices[1].Arch)

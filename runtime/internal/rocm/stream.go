@@ -117,6 +117,9 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 	if err != nil {
 		return err
 	}
+	if l.Cooperative {
+		return s.launchCooperative(fn, l)
+	}
 	c := (*launchCall)(unsafe.Pointer(&l.Scratch))
 	c.extra.set(l.Args)
 	c.Pair = dl.Pair{First: s.dev.lib.hipSetDevice, Arg: s.dev.handle, Fn: s.dev.lib.hipModuleLaunchKernel, Args: [11]uintptr{
@@ -125,7 +128,12 @@ func (s *stream) Launch(f driver.Function, l *driver.Launch) error {
 		uintptr(l.Block[0]), uintptr(l.Block[1]), uintptr(l.Block[2]),
 		uintptr(l.Shared), s.handle, 0, uintptr(unsafe.Pointer(&c.extra)),
 	}}
-	r := result(uint32(c.Call()))
+	return s.submit(fn, l, &c.Pair)
+}
+
+// submit makes a call that launches fn, whose parts are in l.
+func (s *stream) submit(fn *function, l *driver.Launch, call *dl.Pair) error {
+	r := result(uint32(call.Call()))
 	goruntime.KeepAlive(l)
 	if r != success {
 		return s.dev.lib.failure("launch "+fn.info.Name, s.dev.info.Name, r)

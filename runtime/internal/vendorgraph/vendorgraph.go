@@ -56,6 +56,10 @@ type Node struct {
 	Add  uintptr
 	Args []uintptr
 	Keep any // what Args points to
+
+	// Set is a function to call with the node that was made, and what it takes besides; 0 for none.
+	Set     uintptr
+	SetArgs []uintptr
 }
 
 // Set is the graphs of a device. The zero Set is empty.
@@ -135,7 +139,11 @@ func (b *builder) add(i int, op *driver.Op) error {
 		b.after = append(b.after, b.nodes[at])
 	}
 	args := []uintptr{address(&b.nodes[i]), b.graph, address(unsafe.SliceData(b.after)), uintptr(len(b.after))}
-	err = b.vendor.Call("add "+name(op)+" to a graph", n.Add, append(args, n.Args...)...)
+	text := "add " + name(op) + " to a graph"
+	err = b.vendor.Call(text, n.Add, append(args, n.Args...)...)
+	if err == nil && n.Set != 0 {
+		err = b.vendor.Call(text, n.Set, append([]uintptr{b.nodes[i]}, n.SetArgs...)...)
+	}
 	goruntime.KeepAlive(n.Keep)
 	return err
 }

@@ -10,7 +10,9 @@
 //     libraries.
 //   - hipRTC compiles HIP text as C++ for this machine, with src/prelude.h before
 //     it. That header is the list of what a kernel may use.
-//   - The threads of a block are fibers of one host thread; a block runs at a time.
+//   - The threads of a block are fibers of one host thread; a block runs at a time. The
+//     blocks of a cooperative launch take turns, each with shared memory of its own; a
+//     device holds about a hundred of them.
 //     At barriers and at operations of a wave all threads of the block or wave
 //     that have not returned have to arrive, or the kernel fails. Shared memory is filled with 0xFF before
 //     each block; device memory is fenced, and freed memory cannot be touched.

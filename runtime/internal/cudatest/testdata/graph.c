@@ -80,6 +80,14 @@ CUresult cuGraphAddKernelNode_v2(Node **out, Graph *g, Node *const *after, size_
 	return r == SUCCESS ? add_node(out, g, after, n, &op) : r;
 }
 
+// A kernel node takes CUlaunchAttributeValue, a union of 64 bytes.
+CUresult cuGraphKernelNodeSetAttribute(Node *n, int attribute, const long long value[8]) {
+	ENTER(1);
+	if (n->op.kind != KERNEL || attribute != 2 || (value[0] & 0xffffffff) != 1) return INVALID_VALUE;
+	n->op.cooperative = 1;
+	return SUCCESS;
+}
+
 typedef struct {
 	size_t x, y, z, lod;
 	int kind;

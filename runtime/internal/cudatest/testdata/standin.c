@@ -44,7 +44,7 @@ static int delay_us;
 static int live_hosts, live_streams, live_events, live_modules, live_graphs, retained;
 
 typedef struct {
-	uint64_t grid[3], block[3], shared, stream, early, nargs;
+	uint64_t grid[3], block[3], shared, stream, early, cooperative, nargs;
 	unsigned char args[4096];
 } LastLaunch;
 static LastLaunch last;
@@ -208,7 +208,9 @@ typedef struct Op {
 	Event *event;
 	struct Graph *graph;
 	char kernel[64];
+	int cooperative;
 	unsigned char args[4096];
+	uint64_t nargs;
 	struct Op *next;
 } Op;
 
@@ -290,7 +292,20 @@ static void note(Op *o) {
 	if (n == 6) r[5] = a[1];
 }
 
+// arrive plays the blocks of a kernel with barriers of the grid: the two words that end its arguments have
+// to be zero, and are not when it ends. A launch that is no cooperative one hangs; here it fails.
+static void arrive(Op *o) {
+	uint64_t words;
+	memcpy(&words, o->args + o->nargs - 16, 8);
+	pthread_mutex_lock(&mu);
+	uint64_t *w = (uint64_t *)(uintptr_t)words;
+	if (!o->cooperative || !inside(words, 8) || *w != 0) sticky = LAUNCH_FAILED;
+	else *w = 0x180000000;
+	pthread_mutex_unlock(&mu);
+}
+
 static void run_kernel(Op *o) {
+	if (!strcmp(o->kernel, "meet")) arrive(o);
 	if (!strcmp(o->kernel, "note")) note(o);
 	if (!strcmp(o->kernel, "saxpy")) {
 		saxpy(o);
@@ -459,6 +474,7 @@ CUresult cuDeviceGetAttribute(int *v, int attr, int dev) {
 	case 38: *v = 60 << 20; break;
 	case 39: *v = 2048; break;
 	case 75: *v = 9; break;
+	case 95: *v = 1; break;
 	case 82: *v = 65536; break;
 	case 97: *v = 232448; break;
 	case 115: *v = pools; if (pools < 0) return INVALID_VALUE; break;
@@ -839,12 +855,12 @@ static CUresult kernel_op(Op *op, Function *f, const unsigned grid[3], const uns
 		if (extra[i] == (void *)1) buf = extra[i + 1];
 		if (extra[i] == (void *)2) size = *(size_t *)extra[i + 1];
 	}
-	*op = (Op){.kind = KERNEL};
+	*op = (Op){.kind = KERNEL, .nargs = size};
 	if (size > sizeof op->args) return INVALID_VALUE;
 	if (size) memcpy(op->args, buf, size);
 	memcpy(op->kernel, f->name, sizeof op->kernel);
 	pthread_mutex_lock(&mu);
-	last = (LastLaunch){{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, (uint64_t)(uintptr_t)stream, 0, size, {0}};
+	last = (LastLaunch){{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, (uint64_t)(uintptr_t)stream, 0, 0, size, {0}};
 	memcpy(last.args, op->args, size);
 	pthread_mutex_unlock(&mu);
 	return SUCCESS;
@@ -858,7 +874,7 @@ CUresult cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsi
 	return r == SUCCESS ? submit(&op) : r;
 }
 
-// CUlaunchConfig, with one attribute: that the kernel waits for the one before it.
+// CUlaunchConfig, with one attribute: that the kernel waits for the one before it, or that all blocks are resident.
 typedef struct {
 	unsigned grid[3], block[3], shared;
 	void *stream;
@@ -872,13 +888,37 @@ typedef struct {
 CUresult cuLaunchKernelEx(const LaunchConfig *c, Function *f, void **params, void **extra) {
 	ENTER(1);
 	Op op;
-	if (c->count != 1 || c->attributes->id != 6 || (c->attributes->value[0] & 0xffffffff) != 1) return INVALID_VALUE;
+	int cooperative = c->attributes->id == 2;
+	if (c->count != 1 || (!cooperative && c->attributes->id != 6) || (c->attributes->value[0] & 0xffffffff) != 1) return INVALID_VALUE;
 	CUresult r = kernel_op(&op, f, c->grid, c->block, c->shared, c->stream, params, extra);
 	if (r != SUCCESS) return r;
+	op.cooperative = cooperative;
 	pthread_mutex_lock(&mu);
-	last.early = 1;
+	last.early = !cooperative, last.cooperative = cooperative;
 	pthread_mutex_unlock(&mu);
 	return submit(&op);
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, Function *f, int threads, size_t shared) {
+	(void)f, (void)shared;
+	ENTER(1);
+	*n = 2048 / threads;
+	return SUCCESS;
+}
+
+// The parameters are given one by one: those of "meet" are an address and a number of words, the only kernel
+// that has barriers of the grid.
+CUresult cuLaunchCooperativeKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		unsigned shared, void *stream, void **params) {
+	ENTER(1);
+	if (strcmp(f->name, "meet") || !params) return INVALID_VALUE;
+	uint64_t block[2], size = sizeof block;
+	memcpy(block, params[0], 8), memcpy(block + 1, params[1], 8);
+	void *extra[] = {(void *)1, block, (void *)2, &size, NULL};
+	Op op;
+	CUresult r = kernel_op(&op, f, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream, NULL, extra);
+	op.cooperative = 1;
+	return r == SUCCESS ? submit(&op) : r;
 }
 
 typedef struct {

@@ -1,6 +1,8 @@
 // The threads of a block: fibers of one thread of this process. They run one
 // after the other until they meet at a barrier or at an operation of their wave,
-// where all of them have to arrive. One block runs at a time.
+// where all of them have to arrive. One block runs at a time; in a launch whose
+// blocks are all resident each has its own fibers and its own shared memory, and a
+// thread that reads an atomic variable lets the other blocks go first.
 //
 // A fault of a fiber (a page that cannot be touched, a division by zero, a trap)
 // ends the kernel; faults of anyone else go where they went before.
@@ -66,7 +68,8 @@ namespace {
 constexpr size_t stack_size = 1 << 20, page = 4096;
 constexpr int max_threads = 1024;
 
-enum State { READY, AT_WAVE, AT_BARRIER, DONE };
+// A fiber in TURN goes on when all other blocks have had a turn.
+enum State { READY, TURN, AT_WAVE, AT_BARRIER, DONE };
 const char *const wave_names[] = {"a ballot", "ds_bpermute", "readfirstlane", "readlane", "a wave barrier"};
 
 struct Fiber {
@@ -93,8 +96,25 @@ struct Block {
 	std::string unfenced; // the first barrier without its fences
 };
 
-Fiber fibers[max_threads];
+Fiber of_one[max_threads];
+Fiber *fibers = of_one; // of the block that runs
 Block block;
+
+// Group is a block of a launch whose blocks are all resident, with its shared memory while another runs.
+struct Group {
+	uint32_t at[3];
+	std::vector<Fiber> fibers;
+	std::vector<char> lds, dynamic;
+	bool done;
+	// The rest of the block runs before the others do when a thread lets them go first. Blocks differ in
+	// this, and change it with each turn, so that a missing barrier shows.
+	bool patient;
+};
+std::vector<Group> groups; // empty for other launches
+Group *loaded;             // whose shared memory is in place
+bool leaving;              // the block that runs stops here
+uint64_t turns;            // that threads have given since one came to something else
+constexpr uint64_t too_many = 100 << 20;
 std::vector<char *> stacks; // not in use
 Fiber *running;
 void *scheduler;
@@ -219,6 +239,11 @@ void meet(Fiber *wave, int n) {
 	}
 }
 
+std::string endless(const Fiber &f) {
+	return "kernel " + block.kernel->name + ", block " + name_of(f.here.block) + ", thread " + name_of(f.here.id) +
+		": waits for ever for what another thread writes" + (groups.empty() ? "; the blocks of this launch run one after the other" : "");
+}
+
 // live is the first thread that has not returned.
 Fiber *live(Fiber *list, int n) {
 	for (int i = 0; i < n; i++)
@@ -242,11 +267,14 @@ Fiber *apart(Fiber *list, int n) {
 // block or are done.
 std::string run_wave(Fiber *wave, int n) {
 	for (;;) {
-		for (int i = 0; i < n; i++)
+		for (int i = 0; i < n; i++) {
 			if (wave[i].state == READY) run(wave[i]);
-		bool waits = false;
-		for (int i = 0; i < n; i++) waits |= wave[i].state == AT_WAVE;
-		if (!waits) return "";
+			if (turns > too_many) return endless(wave[i]);
+			if (leaving) return "";
+		}
+		bool waits = false, turn = false;
+		for (int i = 0; i < n; i++) waits |= wave[i].state == AT_WAVE, turn |= wave[i].state == TURN;
+		if (!waits || turn) return "";
 		if (Fiber *f = apart(wave, n)) return divergence("wave", *live(wave, n), *f);
 		meet(wave, n);
 	}
@@ -263,26 +291,80 @@ std::string overrun(const uint32_t at[3]) {
 	return "";
 }
 
-std::string run_block(const uint32_t at[3]) {
+void begin_block(const uint32_t at[3]) {
 	for (int i = 0; i < block.n; i++) {
 		Fiber &f = fibers[i];
 		unsigned u = (unsigned)i;
 		f.here = {{u % block.dim[0], u / block.dim[0] % block.dim[1], u / block.dim[0] / block.dim[1]}, {at[0], at[1], at[2]}, u % (unsigned)block.wave};
 		f.state = READY, f.stack = nullptr, f.released = f.barred = 0;
 	}
+	turns = 0;
 	if (block.kernel->lds_size) memset(block.kernel->lds, 0xFF, block.kernel->lds_size);
 	if (block.kernel->dynamic) memset(block.kernel->dynamic, 0xFF, block.shared), memset(block.kernel->dynamic + block.shared, guard, guarded);
+}
+
+// run_block runs the block until it is done, or until one of its threads waits for other blocks to go on.
+std::string run_block(const uint32_t at[3]) {
+	leaving = false;
 	for (;;) {
+		bool turn = false;
 		for (int i = 0; i < block.n; i += block.wave) {
 			std::string wrong = run_wave(fibers + i, std::min(block.wave, block.n - i));
-			if (!wrong.empty()) return wrong;
+			if (!wrong.empty() || leaving) return wrong;
 		}
+		for (int i = 0; i < block.n; i++) turn |= fibers[i].state == TURN;
+		if (turn) return "";
+		turns = 0;
 		Fiber *first = live(fibers, block.n);
 		if (first == nullptr) return block.unfenced.empty() ? overrun(at) : block.unfenced;
 		if (Fiber *f = apart(fibers, block.n)) return divergence("block", *first, *f);
 		for (int i = 0; i < block.n; i++)
 			if (fibers[i].state == AT_BARRIER) fibers[i].state = READY;
 	}
+}
+
+// swap puts the shared memory of a group in place.
+void swap(Group *g) {
+	if (loaded == g) return;
+	const Kernel &k = *block.kernel;
+	for (bool save : {true, false}) {
+		Group *of = save ? loaded : g;
+		if (!of) continue;
+		if (save) of->lds.assign(k.lds, k.lds + k.lds_size);
+		else std::copy(of->lds.begin(), of->lds.end(), k.lds);
+		if (!k.dynamic) continue;
+		if (save) of->dynamic.assign(k.dynamic, k.dynamic + block.shared + guarded);
+		else std::copy(of->dynamic.begin(), of->dynamic.end(), k.dynamic);
+	}
+	loaded = g;
+}
+
+// run_together runs the blocks of a launch by turns until all are done.
+std::string run_together(const uint32_t grid[3]) {
+	groups.resize((size_t)grid[0] * grid[1] * grid[2]);
+	for (size_t i = 0; i < groups.size(); i++) {
+		uint32_t u = (uint32_t)i;
+		Group &g = groups[i];
+		g.at[0] = u % grid[0], g.at[1] = u / grid[0] % grid[1], g.at[2] = u / grid[0] / grid[1];
+		g.fibers.resize((size_t)block.n);
+		g.done = false, g.patient = i % 2;
+		swap(&g), fibers = g.fibers.data();
+		begin_block(g.at);
+	}
+	for (size_t left = groups.size(); left > 0;) {
+		for (Group &g : groups) {
+			if (g.done) continue;
+			swap(&g), fibers = g.fibers.data();
+			for (Fiber &f : g.fibers)
+				if (f.state == TURN) f.state = READY;
+			std::string wrong = run_block(g.at);
+			if (!wrong.empty()) return wrong;
+			g.patient = !g.patient;
+			g.done = live(fibers, block.n) == nullptr;
+			left -= g.done;
+		}
+	}
+	return "";
 }
 
 // ---- faults ------------------------------------------------------------------------
@@ -348,15 +430,22 @@ std::string fault() {
 	return "kernel " + block.kernel->name + ", block " + name_of(running->here.block) + ", thread " + name_of(running->here.id) + ": " + text;
 }
 
-// abandon gives the stacks of fibers back that will not go on.
-void abandon() {
-	for (int i = 0; i < block.n; i++)
-		if (fibers[i].stack) stacks.push_back(fibers[i].stack);
+// finish gives the stacks of fibers back that will not go on, and those of more blocks than one to the system.
+void finish() {
+	auto give = [](Fiber &f) {
+		if (f.stack) stacks.push_back(f.stack), f.stack = nullptr;
+	};
+	for (Fiber &f : of_one) give(f);
+	for (Group &g : groups)
+		for (Fiber &f : g.fibers) give(f);
+	for (; stacks.size() > max_threads; stacks.pop_back()) munmap(stacks.back(), stack_size + page);
+	groups.clear();
+	loaded = nullptr, fibers = of_one;
 }
 
 } // namespace
 
-std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t dim[3], int wave, size_t shared, const unsigned char *args, int *code) {
+std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t dim[3], int wave, size_t shared, const unsigned char *args, int *code, bool together) {
 	static std::mutex one;
 	std::lock_guard<std::mutex> lock(one);
 	catch_faults();
@@ -370,23 +459,22 @@ std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t dim
 	}
 	if (sigsetjmp(fault_jump, 1) != 0) {
 		std::string text = fault();
-		abandon();
+		finish();
 		*code = ILLEGAL_ADDRESS;
 		return text;
 	}
 	kernel_thread = pthread_self(), in_kernel = true;
-	std::string wrong;
-	for (uint32_t z = 0; z < grid[2] && wrong.empty(); z++)
+	std::string wrong = together ? run_together(grid) : "";
+	for (uint32_t z = 0; z < grid[2] && wrong.empty() && !together; z++)
 		for (uint32_t y = 0; y < grid[1] && wrong.empty(); y++)
 			for (uint32_t x = 0; x < grid[0] && wrong.empty(); x++) {
 				const uint32_t at[3] = {x, y, z};
+				begin_block(at);
 				wrong = run_block(at);
 			}
 	in_kernel = false;
-	if (!wrong.empty()) {
-		abandon();
-		*code = LAUNCH_FAILURE;
-	}
+	if (!wrong.empty()) *code = LAUNCH_FAILURE;
+	if (!wrong.empty() || together) finish();
 	return wrong;
 }
 
@@ -407,6 +495,16 @@ EXPORT void kiln_sim_barrier(int site, int line) {
 	f->state = AT_BARRIER, f->site = site;
 	sim_switch(&f->sp, scheduler);
 	leave(f, kiln_sim_block_wide);
+}
+
+// kiln_sim_turn comes before a read of an atomic variable, which another block may be about to write. Where blocks
+// run one after the other there is none to wait for.
+EXPORT void kiln_sim_turn(void) {
+	if (++turns <= too_many && groups.empty()) return;
+	Fiber *f = running;
+	f->state = TURN;
+	leaving = groups.empty() || !loaded->patient;
+	sim_switch(&f->sp, scheduler);
 }
 
 EXPORT void kiln_sim_fence(int order, int width) {

@@ -71,7 +71,7 @@ const Arch &arch_of(int device) { return *devices()[(size_t)device]; }
 int setting(const char *name) {
 	auto it = settings.find(name);
 	if (it != settings.end()) return it->second;
-	return !strcmp(name, "pools") ? 1 : !strcmp(name, "devices") ? -1 : 0;
+	return !strcmp(name, "pools") || !strcmp(name, "cooperative") ? 1 : !strcmp(name, "devices") ? -1 : 0;
 }
 
 int enter(const char *name, bool uses_device) {
@@ -153,6 +153,7 @@ const struct {
 	{700, "hipErrorIllegalAddress", "an illegal memory access was encountered"},
 	{701, "hipErrorLaunchOutOfResources", "too many resources requested for launch"},
 	{719, "hipErrorLaunchFailure", "unspecified launch failure"},
+	{720, "hipErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"},
 	{801, "hipErrorNotSupported", "operation not supported"},
 };
 

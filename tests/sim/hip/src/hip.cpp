@@ -73,6 +73,7 @@ EXPORT int hipDeviceGetAttribute(int *v, int attribute, int device) {
 	int pools = setting("pools");
 	switch (attribute) {
 	case 5: *v = 2100000; break;
+	case 10: *v = setting("cooperative"); break;
 	case 19: *v = 4 << 20; break;
 	case 26: case 27: case 28: case 56: *v = 1024; break;
 	case 29: *v = 2147483647; break;

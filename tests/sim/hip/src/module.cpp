@@ -116,6 +116,10 @@ std::string plain(std::string s, std::string &type, std::string &name) {
 	return s;
 }
 
+std::string kernel_row(const std::string &name, const std::string &of) {
+	return "\t{\"" + name + "\", " + of + "call, " + of + "layout.used, " + of + "layout.at, " + of + "layout.size, " + of + "count},\n";
+}
+
 // unit is the text that clang sees: the kernel's with what the simulator looks for
 // behind it.
 std::string unit(const Program &p, const std::string &arch) {
@@ -123,10 +127,10 @@ std::string unit(const Program &p, const std::string &arch) {
 	std::string s = "#line 1 \"" + p.name + "\"\n" + source + "\n#line 1 \"simulator\"\nextern \"C\" {\n";
 	s += "extern const char kiln_sim_arch[] = \"" + arch + "\";\nextern const kiln_sim_kernel kiln_sim_kernels[] = {\n";
 	for (const std::string &name : kernels_in(p.source))
-		s += "\t{\"" + name + "\", kiln_sim_thunk<&" + name + ">::call, kiln_sim_thunk<&" + name + ">::layout.used},\n";
+		s += kernel_row(name, "kiln_sim_thunk<&" + name + ">::");
 	std::string dynamic = "0";
 	if (!name.empty()) dynamic = "(char *)" + name;
-	s += "\t{0, 0, 0}};\nextern char *const kiln_sim_lds[] = {__start_kiln_lds, __stop_kiln_lds, " + dynamic + "};\n}\n";
+	s += "\t{0, 0, 0, 0, 0, 0}};\nextern char *const kiln_sim_lds[] = {__start_kiln_lds, __stop_kiln_lds, " + dynamic + "};\n}\n";
 	if (!name.empty()) s += "alignas(16) " + type + name + "[" + std::to_string(dynamic_room) + " / sizeof(*" + name + ")];\n";
 	return s;
 }
@@ -330,7 +334,7 @@ static int load(Module *m, const char *image) {
 	if (lds_size > (size_t)arch_of(m->device).lds)
 		return refuse(INVALID_IMAGE, std::to_string(lds_size) + " bytes of shared memory, more than a block has");
 	for (; list->name; list++)
-		m->kernels[list->name].reset(new Kernel{list->name, list->call, list->size, lds[0], lds_size, m->device, true, lds[2]});
+		m->kernels[list->name].reset(new Kernel{list->name, list->call, list->size, lds[0], lds_size, m->device, true, lds[2], list->at, list->sizes, list->count});
 	return SUCCESS;
 }
 
@@ -417,7 +421,32 @@ static bool arguments(void **extra, const unsigned char **args, size_t *size) {
 	return *args != nullptr;
 }
 
-int kernel_work(std::function<void()> &work, void *function, const uint32_t grid[3], const uint32_t block[3], unsigned shared, void *stream, void **params, void **extra) {
+// packed makes a block of the parameters that are given one by one.
+static bool packed(const Kernel &k, void **params, std::vector<unsigned char> &args) {
+	args.resize(k.size);
+	for (size_t i = 0; i < k.params; i++) {
+		if (!params || !params[i]) return false;
+		memcpy(args.data() + k.param_at[i], params[i], k.param_size[i]);
+	}
+	return true;
+}
+
+// resident is how many blocks of a kernel a unit holds: so many that a device has about a hundred.
+static int resident(const Kernel &k, uint64_t threads, size_t shared) {
+	const Arch &a = arch_of(k.device);
+	if (threads == 0 || threads > 1024 || shared + k.lds_size > (size_t)a.lds) return 0;
+	return std::max(1, 100 / a.units);
+}
+
+EXPORT int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *n, void *function, int threads, size_t shared) {
+	ENTER(true);
+	if (!n || threads <= 0) return INVALID_VALUE;
+	if (!known(functions, function)) return INVALID_HANDLE;
+	*n = resident(*(const Kernel *)function, (uint64_t)threads, shared);
+	return SUCCESS;
+}
+
+int kernel_work(std::function<void()> &work, void *function, const uint32_t grid[3], const uint32_t block[3], unsigned shared, void *stream, void **params, void **extra, bool together) {
 	if (!known(functions, function)) return INVALID_HANDLE;
 	const Kernel *k = (const Kernel *)function;
 	if (k->device != device_now()) return refuse(INVALID_HANDLE, "the kernel is loaded on another device");
@@ -427,7 +456,13 @@ int kernel_work(std::function<void()> &work, void *function, const uint32_t grid
 	if (shared + k->lds_size > (size_t)arch_of(k->device).lds) return refuse(INVALID_VALUE, "more shared memory than a block has");
 	const unsigned char *args;
 	size_t size;
-	if (params || !arguments(extra, &args, &size)) return refuse(INVALID_VALUE, "the list with the arguments is not as HIP wants it");
+	std::vector<unsigned char> own;
+	if (together) {
+		if (!setting("cooperative")) return LAUNCH_FAILURE;
+		if ((uint64_t)grid[0] * grid[1] * grid[2] > (uint64_t)resident(*k, (uint64_t)block[0] * block[1] * block[2], shared) * (uint64_t)arch_of(k->device).units) return TOO_LARGE;
+		if (!packed(*k, params, own)) return refuse(INVALID_VALUE, "the address of a parameter is missing");
+		args = own.data(), size = own.size();
+	} else if (params || !arguments(extra, &args, &size)) return refuse(INVALID_VALUE, "the list with the arguments is not as HIP wants it");
 	// What follows the arguments may be padding, and a kernel without any reads none.
 	if (size < k->size || (k->size > 0 && size > (k->size + 7) / 8 * 8))
 		return refuse(INVALID_VALUE, "kernel " + k->name + " has " + std::to_string(k->size) + " bytes of arguments and was given " + std::to_string(size));
@@ -440,9 +475,9 @@ int kernel_work(std::function<void()> &work, void *function, const uint32_t grid
 		uint32_t grid[3], block[3];
 	} shape = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}};
 	int wave = arch_of(k->device).wave;
-	work = [k, shape, wave, shared, copy = std::vector<unsigned char>(args, args + size)] {
+	work = [k, shape, wave, shared, together, copy = std::vector<unsigned char>(args, args + size)] {
 		int code = LAUNCH_FAILURE;
-		std::string wrong = run_grid(*k, shape.grid, shape.block, wave, shared, copy.data(), &code);
+		std::string wrong = run_grid(*k, shape.grid, shape.block, wave, shared, copy.data(), &code, together);
 		if (wrong.empty()) {
 			std::lock_guard<std::mutex> lock(mu);
 			if (std::string text = damaged(k->device); !text.empty()) wrong = "kernel " + k->name + ": " + text, code = ILLEGAL_ADDRESS;
@@ -459,6 +494,17 @@ EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsig
 	const uint32_t grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
 	std::function<void()> work;
 	int r = kernel_work(work, function, grid, block, shared, stream, params, extra);
+	if (r == SUCCESS) submit(work);
+	return r;
+}
+
+EXPORT int hipModuleLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
+		void **params) {
+	ENTER(true);
+	if (!stream_ok(stream)) return INVALID_HANDLE;
+	const uint32_t grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
+	std::function<void()> work;
+	int r = kernel_work(work, function, grid, block, shared, stream, params, nullptr, true);
 	if (r == SUCCESS) submit(work);
 	return r;
 }

@@ -29,6 +29,7 @@ extern unsigned char kiln_sim_packet[64];
 unsigned long kiln_sim_wave(int kind, unsigned value, unsigned operand, int site, int line);
 void kiln_sim_barrier(int site, int line);
 void kiln_sim_fence(int order, int width);
+void kiln_sim_turn(void);
 unsigned long kiln_sim_clock(void);
 
 // The shared memory of the module. The linker knows where it begins and ends.
@@ -57,6 +58,7 @@ enum { kiln_sim_ballot, kiln_sim_permute, kiln_sim_first, kiln_sim_lane, kiln_si
 #define __builtin_amdgcn_s_barrier() kiln_sim_barrier(__COUNTER__, __LINE__)
 #define __builtin_amdgcn_wave_barrier() ((void)kiln_sim_wave(kiln_sim_meet, 0, 0, __COUNTER__, __LINE__))
 #define __builtin_amdgcn_fence(order, scope, ...) (kiln_sim_fence(order, kiln_sim_width(scope)), __atomic_thread_fence(order))
+#define __hip_atomic_load(p, order, scope) (kiln_sim_turn(), __hip_atomic_load(p, order, scope))
 // A wave has one width: the other ballot needs a feature that the device lacks.
 #if KILN_SIM_WAVE == 64
 #define __builtin_amdgcn_ballot_w64(x) kiln_sim_wave(kiln_sim_ballot, (bool)(x), 0, __COUNTER__, __LINE__)
@@ -128,6 +130,8 @@ struct kiln_sim_kernel {
 	const char *name;
 	void (*call)(const unsigned char *args);
 	unsigned long size; // of the arguments, without what is empty and behind them
+	const unsigned long *at, *sizes; // of each parameter
+	unsigned long count;
 };
 
 template <class T> static inline T kiln_sim_load(const unsigned char *p) {
@@ -137,13 +141,13 @@ template <class T> static inline T kiln_sim_load(const unsigned char *p) {
 }
 
 template <class... A> struct kiln_sim_layout {
-	unsigned long at[sizeof...(A) + 1] = {}, end = 0, used = 0; // used: without empty ones at the end
+	unsigned long at[sizeof...(A) + 1] = {}, size[sizeof...(A) + 1] = {}, end = 0, used = 0; // used: without empty ones at the end
 	constexpr kiln_sim_layout() {
 		constexpr unsigned long sizes[] = {sizeof(A)..., 0}, aligns[] = {alignof(A)..., 1};
 		constexpr bool empty[] = {__is_empty(A)..., true};
 		for (unsigned long i = 0; i < sizeof...(A); i++) {
 			at[i] = (end + aligns[i] - 1) / aligns[i] * aligns[i];
-			end = at[i] + sizes[i];
+			end = at[i] + sizes[i], size[i] = sizes[i];
 			if (!empty[i]) used = end;
 		}
 	}
@@ -155,6 +159,7 @@ template <auto F> struct kiln_sim_thunk;
 
 template <class... A, void (*F)(A...)> struct kiln_sim_thunk<F> {
 	static constexpr kiln_sim_layout<A...> layout = {};
+	static constexpr unsigned long count = sizeof...(A);
 	template <unsigned long... I> static void spread(const unsigned char *p, kiln_sim_indices<unsigned long, I...>) { F(kiln_sim_load<A>(p + layout.at[I])...); }
 	static void call(const unsigned char *p) { spread(p, __make_integer_seq<kiln_sim_indices, unsigned long, sizeof...(A)>()); }
 };

@@ -21,7 +21,7 @@
 enum Result : int {
 	SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_CONFIGURATION = 9,
 	NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
-	INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_FAILURE = 719
+	INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_FAILURE = 719, TOO_LARGE = 720
 };
 
 // ---- control.cpp
@@ -47,7 +47,7 @@ int lost(int device);
 
 enum Live { HOSTS, STREAMS, EVENTS, MODULES, GRAPHS, LIVE_KINDS };
 void count(Live what, int n);
-int setting(const char *name); // "devices", "pools", "delay_us", "strict", "hip7"
+int setting(const char *name); // "devices", "pools", "delay_us", "strict", "hip7", "cooperative"
 
 // Arch is a kind of device that can be simulated.
 struct Arch {
@@ -98,14 +98,17 @@ struct Kernel {
 	int device;
 	bool fences = false; // its barriers order no memory by themselves
 	char *dynamic = nullptr; // memory of dynamic_room bytes for what launches ask for, nullptr if it uses none
+	// Where each parameter lies in the block of arguments, and its size.
+	const unsigned long *param_at = nullptr, *param_size = nullptr;
+	size_t params = 0;
 };
 constexpr size_t dynamic_room = 68 << 10; // what a block can have, and what nothing may write to
 // run_grid runs a kernel with so many bytes of dynamic shared memory and returns the text of what went wrong,
-// with its code.
-std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], int wave, size_t shared, const unsigned char *args, int *code);
+// with its code. together: all blocks are resident, and may wait for each other.
+std::string run_grid(const Kernel &k, const uint32_t grid[3], const uint32_t block[3], int wave, size_t shared, const unsigned char *args, int *code, bool together = false);
 
 // ---- what streams and graphs do: each checks its parameters, as the call of the
 // runtime does, and gives out the work
-int kernel_work(std::function<void()> &work, void *function, const uint32_t grid[3], const uint32_t block[3], unsigned shared, void *stream, void **params, void **extra);
+int kernel_work(std::function<void()> &work, void *function, const uint32_t grid[3], const uint32_t block[3], unsigned shared, void *stream, void **params, void **extra, bool together = false);
 int copy_work(std::function<void()> &work, void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height, int kind);
 int fill_work(std::function<void()> &work, void *dst, unsigned char value, size_t size);

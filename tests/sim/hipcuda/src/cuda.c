@@ -85,6 +85,7 @@ static const struct { int code; const char *name, *text; } names[] = {
 	{702, "hipErrorLaunchTimeOut", "the launch timed out and was terminated"},
 	{710, "hipErrorAssert", "device-side assert triggered"},
 	{719, "hipErrorLaunchFailure", "unspecified launch failure"},
+	{720, "hipErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"},
 	{801, "hipErrorNotSupported", "operation not supported"},
 	{999, "hipErrorUnknown", "unknown error"},
 };

@@ -74,6 +74,7 @@ EXPORT int hipGetDeviceProperties(char *out, int device) { return properties(out
 // CUdevice_attribute of a hipDeviceAttribute_t.
 static const struct { int hip, cuda; } attributes[] = {
 	{5, 13},                               // clock rate
+	{10, 95},                              // cooperative launches
 	{19, 38},                              // L2 cache
 	{26, 2}, {27, 3}, {28, 4},             // size of a block
 	{29, 5}, {30, 6}, {31, 7},             // size of a grid
@@ -222,4 +223,14 @@ EXPORT int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz,
 	void *ours[5];
 	int r = cuda_extra(parameters, extra, ours);
 	return r != SUCCESS ? r : hip_error(cuda.cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, NULL, ours));
+}
+
+// The parameters are given one by one to both.
+EXPORT int hipModuleLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+	unsigned shared, void *stream, void **parameters) {
+	return hip_error(cuda.cuLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared, stream, parameters));
+}
+
+EXPORT int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *n, void *f, int threads, size_t shared) {
+	return hip_error(cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(n, f, threads, shared));
 }

@@ -55,6 +55,8 @@
 	X(cuModuleGetFunction, (void **, void *, const char *)) \
 	X(cuFuncGetAttribute, (int *, int, void *)) \
 	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **)) \
+	X(cuLaunchCooperativeKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **)) \
+	X(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, void *, int, size_t)) \
 	X(cuCtxGetCurrent, (void **)) \
 	X(cuGraphCreate, (void **, unsigned)) \
 	X(cuGraphAddKernelNode_v2, (void **, void *, void *const *, size_t, const void *)) \
