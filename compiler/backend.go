@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/cfamily"
 	"github.com/gokiln/kiln/compiler/cuda"
 	"github.com/gokiln/kiln/compiler/hip"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/msl"
 	"github.com/gokiln/kiln/compiler/opencl"
-	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/ptx"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -65,7 +65,7 @@ func uniformBranches(m *ir.Module, opt Options) func(*ir.Block) bool {
 	if slices.Contains(opt.Disable, "uniform") || k == nil || len(k.Blocks) == 1 {
 		return nil
 	}
-	u := pass.Uniformity(m)
+	u := analysis.Uniformity(m)
 	return func(b *ir.Block) bool {
 		return u.Block(k, b) <= ir.UniformWarp && u.Branch(k, b) <= ir.UniformWarp
 	}

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/pass"
 )
 
 // convergence turns what the pass converge found into diagnostics.
-func convergence(m *ir.Module, found []pass.Divergence) diag.List {
+func convergence(m *ir.Module, found []analysis.Divergence) diag.List {
 	var list diag.List
 	for _, d := range found {
 		code, what := diag.DivergentBarrier, "barrier"
@@ -21,7 +21,7 @@ func convergence(m *ir.Module, found []pass.Divergence) diag.List {
 		case ir.UniformGrid:
 			what = "barrier of the grid"
 		}
-		if code == diag.DivergentWarp && slices.ContainsFunc(found, func(b pass.Divergence) bool { return b.Need <= ir.UniformBlock && b.Op.Pos == d.Op.Pos }) {
+		if code == diag.DivergentWarp && slices.ContainsFunc(found, func(b analysis.Divergence) bool { return b.Need <= ir.UniformBlock && b.Op.Pos == d.Op.Pos }) {
 			continue // a function with both, such as dsl.BlockSum, is one mistake
 		}
 		msg := fmt.Sprintf("%s is not reached by all threads together", what)
@@ -35,10 +35,10 @@ func convergence(m *ir.Module, found []pass.Divergence) diag.List {
 }
 
 // ofThread reports whether values begin to differ with the index of a thread.
-func ofThread(r pass.Reason) bool { return r.Kind == pass.Differs && r.Op.Op == ir.OpThread }
+func ofThread(r analysis.Reason) bool { return r.Kind == analysis.Differs && r.Op.Op == ir.OpThread }
 
 // parting says where the threads part, and why.
-func parting(m *ir.Module, d pass.Divergence) string {
+func parting(m *ir.Module, d analysis.Divergence) string {
 	at := m.PosOf(d.Branch)
 	if at == (ir.Pos{}) {
 		return "the branch that separates the threads has no position"
@@ -52,7 +52,7 @@ func parting(m *ir.Module, d pass.Divergence) string {
 
 // reasons spells the way from a condition to where values begin to differ. Steps
 // at one place are said once.
-func reasons(m *ir.Module, why []pass.Reason) string {
+func reasons(m *ir.Module, why []analysis.Reason) string {
 	var parts []string
 	last := ""
 	for _, r := range why {
@@ -66,13 +66,13 @@ func reasons(m *ir.Module, why []pass.Reason) string {
 	return strings.Join(parts, ", and that on ")
 }
 
-func reason(r pass.Reason) string {
+func reason(r analysis.Reason) string {
 	switch r.Kind {
-	case pass.Read:
+	case analysis.Read:
 		return "what is read"
-	case pass.Parted:
+	case analysis.Parted:
 		return "the way taken"
-	case pass.Leaves:
+	case analysis.Leaves:
 		return "the iteration in which the loop is left"
 	}
 	switch op := r.Op.Op; op {

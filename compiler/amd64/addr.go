@@ -2,6 +2,7 @@ package amd64
 
 import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -57,17 +58,17 @@ func isPath(v *ir.Value) bool {
 // findLazy marks the pointers that are not made, because all their users can form
 // them as they access memory.
 func (e *emitter) findLazy() {
-	e.lazy = make([]bool, len(e.shape))
-	for i := range e.blocks {
-		for _, v := range e.blocks[i].b.Instrs {
-			e.lazy[v.ID] = isPath(v) && (e.of(v).kind == varying || e.formable(v)) || e.isSum(v) || e.isWidening(v)
+	e.lazy = make([]bool, len(e.Shapes))
+	for i := range e.Blocks {
+		for _, v := range e.Blocks[i].Block.Instrs {
+			e.lazy[v.ID] = isPath(v) && (e.Of(v).Kind == analysis.VaryingLanes || e.formable(v)) || e.isSum(v) || e.isWidening(v)
 		}
 	}
-	for i := range e.blocks {
-		b := e.blocks[i].b
+	for i := range e.Blocks {
+		b := e.Blocks[i].Block
 		for _, v := range b.Instrs {
 			for n, x := range v.Args {
-				if e.lazy[x.ID] && (e.of(x).kind != varying || !isPath(x)) && !e.formsItself(v, n, x) {
+				if e.lazy[x.ID] && (e.Of(x).Kind != analysis.VaryingLanes || !isPath(x)) && !e.formsItself(v, n, x) {
 					e.lazy[x.ID] = false
 				}
 			}
@@ -82,7 +83,7 @@ func (e *emitter) findLazy() {
 // isWidening reports whether v makes 64 bits of narrower integers that vary: gathers
 // do so themselves.
 func (e *emitter) isWidening(v *ir.Value) bool {
-	return v.Op == ir.OpConvert && wide(v.Type) && v.Args[0].Type.IsInt() && !wide(v.Args[0].Type) && e.of(v).kind == varying
+	return v.Op == ir.OpConvert && analysis.Wide(v.Type) && v.Args[0].Type.IsInt() && !analysis.Wide(v.Args[0].Type) && e.Of(v).Kind == analysis.VaryingLanes
 }
 
 // formsItself reports whether v, whose operand n is the lazy value x, does without x
@@ -90,16 +91,16 @@ func (e *emitter) isWidening(v *ir.Value) bool {
 func (e *emitter) formsItself(v *ir.Value, n int, x *ir.Value) bool {
 	switch x.Op {
 	case ir.OpConvert:
-		return n == 1 && isPath(v) && e.of(v).kind == varying || n == 0 && v.Op == ir.OpBounds && e.isShort(v)
+		return n == 1 && isPath(v) && e.Of(v).Kind == analysis.VaryingLanes || n == 0 && v.Op == ir.OpBounds && e.isShort(v)
 	case ir.OpAdd:
-		return v.Op == ir.OpBounds && n == 0 || isPath(v) && n == 1 && e.of(v).kind != varying && (e.lazy[v.ID] || !e.formable(v) && fitsMultiple(x, e.scaleOf(v)))
+		return v.Op == ir.OpBounds && n == 0 || isPath(v) && n == 1 && e.Of(v).Kind != analysis.VaryingLanes && (e.lazy[v.ID] || !e.formable(v) && fitsMultiple(x, e.scaleOf(v)))
 	}
 	return n == 0 && (isAccess(v.Op) || e.lazy[v.ID] && isPath(v) && isDisp(v))
 }
 
 func (e *emitter) notLazy(list []*ir.Value) {
 	for _, v := range list {
-		if e.of(v).kind != varying || !isPath(v) {
+		if e.Of(v).Kind != analysis.VaryingLanes || !isPath(v) {
 			e.lazy[v.ID] = false
 		}
 	}
@@ -165,7 +166,7 @@ func sumOf(v *ir.Value) (x *ir.Value, c int64) { return v.Args[0], int64(v.Args[
 // isSum reports whether v adds a small constant to a 64-bit integer: addresses have
 // room for it.
 func (e *emitter) isSum(v *ir.Value) bool {
-	if v.Op != ir.OpAdd || !wide(v.Type) || !v.Args[1].IsConst() || e.of(v).kind == varying {
+	if v.Op != ir.OpAdd || !analysis.Wide(v.Type) || !v.Args[1].IsConst() || e.Of(v).Kind == analysis.VaryingLanes {
 		return false
 	}
 	c := int64(v.Args[1].Imm)
@@ -254,8 +255,8 @@ func (e *emitter) general64(v *ir.Value) asm.Reg {
 // addressOf returns where the lanes access a value of size bytes through p.
 func (e *emitter) addressOf(p *ir.Value, size int) address {
 	local := p.Type.Space == ir.Local
-	if s := e.of(p); s.kind != varying {
-		a := address{mem: e.memory(p), step: s.step}
+	if s := e.Of(p); s.Kind != analysis.VaryingLanes {
+		a := address{mem: e.memory(p), step: s.Step}
 		if local {
 			a.step = int64(size)
 		}
@@ -267,7 +268,7 @@ func (e *emitter) addressOf(p *ir.Value, size int) address {
 		sum.step = int64(size)
 	}
 	disp := int64(0)
-	for ; isPath(p) && e.of(p).kind == varying; p = p.Args[0] {
+	for ; isPath(p) && e.Of(p).Kind == analysis.VaryingLanes; p = p.Args[0] {
 		if d, ok := int32(0), false; isDisp(p) {
 			if d, ok = e.dispOf(p); ok {
 				disp += int64(d)
@@ -281,7 +282,7 @@ func (e *emitter) addressOf(p *ir.Value, size int) address {
 		sum.add(p.Args[1], e.scaleOf(p))
 	}
 	a := address{}
-	if e.of(p).kind == varying { // a pointer that lanes chose: its own value is the offset
+	if e.Of(p).Kind == analysis.VaryingLanes { // a pointer that lanes chose: its own value is the offset
 		sum.add(p, 1)
 		sum.mem32 = false
 		zero := e.gpr()
@@ -289,8 +290,8 @@ func (e *emitter) addressOf(p *ir.Value, size int) address {
 		a.mem = asm.M(zero, 0)
 	} else {
 		a.mem = e.memory(p)
-		if s := e.of(p); s.kind == affine {
-			sum.step += s.step
+		if s := e.Of(p); s.Kind == analysis.AffineLanes {
+			sum.step += s.Step
 		}
 	}
 	if disp != int64(int32(disp)) || a.mem.Index != 0 || int64(a.mem.Disp)+disp != int64(int32(int64(a.mem.Disp)+disp)) {

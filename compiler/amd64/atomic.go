@@ -2,6 +2,7 @@ package amd64
 
 import (
 	"fmt"
+	"github.com/gokiln/kiln/compiler/analysis"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/ir"
@@ -13,13 +14,13 @@ import (
 // that orders and scopes need nothing more.
 
 // atomic emits an atomic operation.
-func (e *emitter) atomic(b *block, v *ir.Value) error {
+func (e *emitter) atomic(b *analysis.Placed, v *ir.Value) error {
 	t := v.Args[0].Type.Elem
 	m := e.active(b)
 	plain := v.Args[0].Type.Space != ir.Global
 	switch v.Op {
 	case ir.OpAtomicLoad:
-		if e.of(v).kind == uniform {
+		if e.Of(v).Kind == analysis.UniformLanes {
 			e.vals[v.ID] = e.loadSame(t, e.memory(v.Args[0]))
 			return nil
 		}
@@ -42,7 +43,7 @@ func (e *emitter) atomic(b *block, v *ir.Value) error {
 	if a.off.n == 2 && v.Args[0].Type.Space == ir.Shared {
 		a.off = e.truncate(a.off) // there is no more of it than 32 bits can say
 	}
-	if op, ok := counts[v.Op]; ok && !e.used[v.ID] && t.IsInt() && t.Size() >= 4 && e.active(b) == 0 && a.off.n == 1 && e.of(v.Args[1]).kind == uniform {
+	if op, ok := counts[v.Op]; ok && !e.used[v.ID] && t.IsInt() && t.Size() >= 4 && e.active(b) == 0 && a.off.n == 1 && e.Of(v.Args[1]).Kind == analysis.UniformLanes {
 		e.updateAll(op, v, e.plainBase(a), t, plain)
 		return nil
 	}
@@ -73,9 +74,9 @@ var counts = map[ir.Op]asm.Op{
 }
 
 // update changes memory lane by lane. With all lanes on there is no loop.
-func (e *emitter) update(op asm.Op, v *ir.Value, a address, t *ir.Type, b *block, plain bool) {
+func (e *emitter) update(op asm.Op, v *ir.Value, a address, t *ir.Type, b *analysis.Placed, plain bool) {
 	x := v.Args[1]
-	same := e.of(x).kind == uniform
+	same := e.Of(x).Kind == analysis.UniformLanes
 	var operand asm.Arg
 	if same {
 		operand = e.source64(x)

@@ -1,6 +1,7 @@
 package amd64
 
 import (
+	"github.com/gokiln/kiln/compiler/analysis"
 	"math"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
@@ -49,7 +50,7 @@ func (e *emitter) faultCode() {
 		e.op(asm.MOV, 64, asm.R(asm.RAX), ctxAt(ctxThread+8*i))
 		e.op(asm.MOV, 64, ctxAt(image.CtxFaultThread+8*i), asm.R(asm.RAX))
 	}
-	if e.general {
+	if e.General {
 		e.op(asm.MOV, 64, asm.R(asm.RAX), ctxAt(ctxVec))
 		e.op(asm.SHL, 64, asm.R(asm.RAX), asm.I(int64(log2(e.isa.lanes()))))
 		e.op(asm.MOV, 64, ctxAt(image.CtxFaultThread), asm.R(asm.RAX))
@@ -59,13 +60,13 @@ func (e *emitter) faultCode() {
 }
 
 // bounds emits the check that 0 <= i < n.
-func (e *emitter) bounds(b *block, v *ir.Value) {
+func (e *emitter) bounds(b *analysis.Placed, v *ir.Value) {
 	i, n := v.Args[0], v.Args[1]
 	site := e.site(v, devlog.Check(v.Imm), "")
-	m := e.masks[b.class]
-	si, sn := e.of(i), e.of(n)
+	m := e.masks[b.Class]
+	si, sn := e.Of(i), e.Of(n)
 	switch {
-	case si.kind == uniform && sn.kind == uniform:
+	case si.Kind == analysis.UniformLanes && sn.Kind == analysis.UniformLanes:
 		cold := e.later(func() {
 			e.firstLane(m)
 			e.op(asm.MOV, 64, asm.R(asm.RCX), e.source64(i))
@@ -78,7 +79,7 @@ func (e *emitter) bounds(b *block, v *ir.Value) {
 		e.boundsInRow(i, n, m, site)
 	case e.isShort(v):
 		e.boundsOfShort(i, n, m, site)
-	case i.IsConst() && sn.kind == affine && e.boundsOfRow(i, n, m, site):
+	case i.IsConst() && sn.Kind == analysis.AffineLanes && e.boundsOfRow(i, n, m, site):
 	default:
 		e.boundsOfLanes(i, n, m, site)
 	}
@@ -101,7 +102,7 @@ func (e *emitter) unlessEachLane(c asm.Cond, x asm.Reg, y asm.Arg, each func()) 
 // those of slices do that begin where the lanes are: if that of the last lane is enough so
 // are all. Else each lane is looked at. It reports false if there is no such code.
 func (e *emitter) boundsOfRow(i, n *ir.Value, m asm.Reg, site int64) bool {
-	index, fall := int64(i.Imm), -e.of(n).step
+	index, fall := int64(i.Imm), -e.Of(n).Step
 	most := index + fall*int64(e.isa.lanes()-1) // of lane 0 that is not enough
 	if index < 0 || index > math.MaxInt32/2 || fall < 0 || fall > math.MaxInt16 || most != int64(int32(most)) {
 		return false
@@ -158,10 +159,10 @@ func (e *emitter) firstLane(m asm.Reg) {
 
 // condition emits a check that x holds for all lanes. The other operands are values
 // of the message.
-func (e *emitter) condition(b *block, v *ir.Value, check devlog.Check, text string) error {
+func (e *emitter) condition(b *analysis.Placed, v *ir.Value, check devlog.Check, text string) error {
 	site := e.site(v, check, text)
-	m, x, values := e.masks[b.class], v.Args[0], v.Args[1:]
-	if e.of(x).kind == uniform {
+	m, x, values := e.masks[b.Class], v.Args[0], v.Args[1:]
+	if e.Of(x).Kind == analysis.UniformLanes {
 		cold := e.later(func() {
 			e.firstLane(m)
 			e.told(values)
@@ -184,7 +185,7 @@ func (e *emitter) condition(b *block, v *ir.Value, check devlog.Check, text stri
 func (e *emitter) told(values []*ir.Value) {
 	buf, to := [2]int32{bufX, bufY}, [2]asm.Reg{asm.RCX, asm.RDX}
 	for i, v := range values {
-		if e.of(v).kind == uniform {
+		if e.Of(v).Kind == analysis.UniformLanes {
 			e.op(asm.MOV, 64, asm.R(to[i]), e.source64(v))
 			continue
 		}

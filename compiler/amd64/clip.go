@@ -3,6 +3,7 @@ package amd64
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
 )
@@ -22,7 +23,7 @@ const (
 
 // clipper does so in a kernel.
 type clipper struct {
-	*analysis
+	*analysis.Lanes
 	f     *ir.Func
 	tests map[*ir.Value]wholeTest
 	wraps map[*ir.Value]bool // of values that are held back
@@ -37,20 +38,20 @@ func unclip(f *ir.Func, width int, tests map[*ir.Value]wholeTest, slow map[*ir.B
 	if !mayClip(f) {
 		return nil
 	}
-	g, err := newGraph(f)
+	g, err := analysis.NewLayout(f)
 	if err != nil {
 		return err
 	}
 	c := &clipper{
-		analysis: analyse(g, false, width), f: f, tests: tests,
+		Lanes: analysis.LanesOf(g, false, width), f: f, tests: tests,
 		wraps: map[*ir.Value]bool{}, loose: map[*ir.Value]bool{},
 	}
 	c.find()
 	if len(c.loose) == 0 {
 		return nil
 	}
-	for i := range c.blocks {
-		b := c.blocks[i].b
+	for i := range c.Blocks {
+		b := c.Blocks[i].Block
 		for more := !slow[b]; more; {
 			b, more = c.split(b)
 		}
@@ -60,9 +61,9 @@ func unclip(f *ir.Func, width int, tests map[*ir.Value]wholeTest, slow map[*ir.B
 
 // find notes what is loose, and what might wrap while the blocks are as they are.
 func (c *clipper) find() {
-	ranges := pass.Ranges(c.f)
-	for i := range c.blocks {
-		b := c.blocks[i].b
+	ranges := analysis.RangesOf(c.f)
+	for i := range c.Blocks {
+		b := c.Blocks[i].Block
 		for _, v := range b.Instrs {
 			if !c.isLoose(v) {
 				continue
@@ -76,11 +77,11 @@ func (c *clipper) find() {
 }
 
 // of returns the shape of a value; what was made since shapes were found may vary.
-func (c *clipper) of(v *ir.Value) shape {
-	if v.ID >= len(c.shape) {
-		return vary
+func (c *clipper) of(v *ir.Value) analysis.Shape {
+	if v.ID >= len(c.Shapes) {
+		return analysis.Vary
 	}
-	return c.shape[v.ID]
+	return c.Shapes[v.ID]
 }
 
 // mayClip reports whether anything could be held back, which costs little to see.
@@ -98,12 +99,12 @@ func mayClip(f *ir.Func) bool {
 // held returns the operand of v that is held back and the bound of it, nil if v does
 // no such thing.
 func (c *clipper) held(v *ir.Value) (x, bound *ir.Value) {
-	if v.Op != ir.OpMin && v.Op != ir.OpMax || v.Type != ir.I64 || c.of(v).kind != varying {
+	if v.Op != ir.OpMin && v.Op != ir.OpMax || v.Type != ir.I64 || c.of(v).Kind != analysis.VaryingLanes {
 		return nil, nil
 	}
 	for i, x := range v.Args {
 		s := c.of(x)
-		if bound := v.Args[1-i]; c.of(bound).kind == uniform && (s.kind == affine && s.step > 0 || c.loose[x] && c.isClip(x)) {
+		if bound := v.Args[1-i]; c.of(bound).Kind == analysis.UniformLanes && (s.Kind == analysis.AffineLanes && s.Step > 0 || c.loose[x] && c.isClip(x)) {
 			return x, bound
 		}
 	}
@@ -117,18 +118,18 @@ func (c *clipper) isClip(v *ir.Value) bool {
 
 // isLoose reports whether v is one of the loose values, given its operands.
 func (c *clipper) isLoose(v *ir.Value) bool {
-	if c.of(v).kind != varying {
+	if c.of(v).Kind != analysis.VaryingLanes {
 		return false
 	}
 	switch v.Op {
 	case ir.OpMin, ir.OpMax:
 		return c.isClip(v)
 	case ir.OpAdd, ir.OpSub, ir.OpBitcast, ir.OpConvert:
-		if !wide(v.Type) || !wide(v.Args[0].Type) {
+		if !analysis.Wide(v.Type) || !analysis.Wide(v.Args[0].Type) {
 			return false
 		}
 	case ir.OpMul, ir.OpShl:
-		if !wide(v.Type) || !v.Args[1].IsConst() {
+		if !analysis.Wide(v.Type) || !v.Args[1].IsConst() {
 			return false
 		}
 	case ir.OpIndex, ir.OpOffset, ir.OpField:
@@ -141,7 +142,7 @@ func (c *clipper) isLoose(v *ir.Value) bool {
 	some := false
 	for _, x := range v.Args {
 		some = some || c.loose[x]
-		if !c.loose[x] && c.of(x).kind == varying {
+		if !c.loose[x] && c.of(x).Kind == analysis.VaryingLanes {
 			return false
 		}
 	}
@@ -223,14 +224,14 @@ func (p *parting) place(v *ir.Value) {
 		return
 	}
 	args := make([]*ir.Value, len(v.Args))
-	moves := v.Op.Pure() && v.Type.IsInt() && p.of(v).kind < varying
+	moves := v.Op.Pure() && v.Type.IsInt() && p.of(v).Kind < analysis.VaryingLanes
 	for i, x := range v.Args {
 		if args[i] = x; p.remade[x] != nil {
 			args[i] = p.remade[x]
 		}
 		moves = moves && !p.inside[args[i]]
 	}
-	if moves && p.of(v).kind == uniform && slices.Equal(args, v.Args) {
+	if moves && p.of(v).Kind == analysis.UniformLanes && slices.Equal(args, v.Args) {
 		p.ahead = append(p.ahead, v)
 		return
 	}

@@ -6,15 +6,15 @@ import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/amd64/image"
 	"github.com/gokiln/kiln/compiler/amd64/regalloc"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/devlog"
 )
 
 // emitter makes the code of one entry of a kernel.
 type emitter struct {
-	*analysis
+	*analysis.Lanes
 	*code
 	m      *ir.Module
 	tests  map[*ir.Value]wholeTest
@@ -56,11 +56,11 @@ type emitter struct {
 
 // newEmitter analyses a kernel whose loops are closed.
 func newEmitter(m *ir.Module, f *ir.Func, c *code, tests map[*ir.Value]wholeTest, general, wholeWarps bool) (*emitter, error) {
-	g, err := newGraph(f)
+	g, err := analysis.NewLayout(f)
 	if err != nil {
 		return nil, err
 	}
-	e := &emitter{analysis: analyse(g, general, c.isa.lanes()), code: c, m: m, tests: tests, ranges: pass.Ranges(f)}
+	e := &emitter{Lanes: analysis.LanesOf(g, general, c.isa.lanes()), code: c, m: m, tests: tests, ranges: analysis.RangesOf(f)}
 	e.findFull(wholeWarps)
 	n := f.NumValues()
 	e.vals, e.spreads, e.near = make([]val, n), make([]val, n), map[*ir.Value]spreadIn{}
@@ -91,7 +91,7 @@ func (e *emitter) kernel() error {
 	e.masks[0] = e.mask()
 	e.bind(e.newLabel())
 	e.entryCode()
-	for i := range e.blocks {
+	for i := range e.Blocks {
 		if err := e.block(i); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (e *emitter) kernel() error {
 }
 
 // instr emits one operation.
-func (e *emitter) instr(b *block, v *ir.Value) error {
+func (e *emitter) instr(b *analysis.Placed, v *ir.Value) error {
 	e.pos = int32(v.Pos)
 	if v.Op.Pure() && !e.used[v.ID] {
 		return nil
@@ -121,7 +121,7 @@ func (e *emitter) instr(b *block, v *ir.Value) error {
 	return nil
 }
 
-func (e *emitter) operation(b *block, v *ir.Value) error {
+func (e *emitter) operation(b *analysis.Placed, v *ir.Value) error {
 	switch v.Op {
 	case ir.OpConst:
 		return nil // made where it is used

@@ -54,7 +54,7 @@ func (e *emitter) firstVector() {
 func (e *emitter) entryMask() {
 	m := e.masks[0]
 	w := e.isa.lanes()
-	if e.general {
+	if e.General {
 		// threads left = x*y*z of the block - vector*w
 		e.op(asm.MOV, 64, asm.R(asm.RCX), ctxAt(image.CtxBlockDim))
 		e.op(asm.IMUL, 64, asm.R(asm.RCX), ctxAt(image.CtxBlockDim+8))
@@ -77,7 +77,7 @@ func (e *emitter) advance(done label) {
 	e.op(asm.MOV, 64, ctxAt(ctxVec), asm.R(asm.RAX))
 	e.op(asm.CMP, 64, asm.R(asm.RAX), ctxAt(image.CtxVectors))
 	e.jcc(asm.CondAE, done)
-	if e.general {
+	if e.General {
 		return
 	}
 	next := e.newLabel()

@@ -2,6 +2,7 @@ package amd64
 
 import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -32,31 +33,31 @@ type repeat struct {
 
 // prepare makes the labels, masks and parameters of all blocks.
 func (e *emitter) prepare() {
-	e.spots = make([]spot, len(e.blocks))
-	e.repeats = make([]repeat, len(e.loops))
-	e.masks = make([]asm.Reg, e.classes)
-	for i := range e.blocks {
+	e.spots = make([]spot, len(e.Blocks))
+	e.repeats = make([]repeat, len(e.Loops))
+	e.masks = make([]asm.Reg, e.Classes)
+	for i := range e.Blocks {
 		s := &e.spots[i]
 		s.start, s.body = e.newLabel(), e.newLabel()
 		e.prepareParams(i)
-		if e.blocks[i].entry == tested || e.divergentHeader(i) {
+		if e.Blocks[i].Entry == analysis.Tested || e.DivergentHeader(i) {
 			e.prepareMask(i)
 		}
 	}
-	for l := range e.loops {
-		if e.loops[l].diverges {
+	for l := range e.Loops {
+		if e.Loops[l].Diverges {
 			e.prepareLoop(l)
 		}
 	}
 }
 
 func (e *emitter) prepareParams(i int) {
-	b := &e.blocks[i]
-	for p, v := range b.b.Params {
+	b := &e.Blocks[i]
+	for p, v := range b.Block.Params {
 		r := e.place(v)
 		e.vals[v.ID] = r
 		e.spots[i].blend = append(e.spots[i].blend, r)
-		if e.blended[i][p] || e.behindLoop(i) || b.entry != direct && len(b.in) > 1 {
+		if e.Blended[i][p] || e.behindLoop(i) || b.Entry != analysis.Direct && len(b.In) > 1 {
 			e.initialise(i, func() { e.undef(r) })
 		}
 	}
@@ -65,8 +66,8 @@ func (e *emitter) prepareParams(i int) {
 // behindLoop reports whether lanes come to the block at i out of a loop that they
 // leave one by one: in turns in which none does the code for it is skipped.
 func (e *emitter) behindLoop(i int) bool {
-	for _, in := range e.blocks[i].in {
-		if e.leavesDivergent(in.from, i) {
+	for _, in := range e.Blocks[i].In {
+		if e.LeavesDivergent(in.From, i) {
 			return true
 		}
 	}
@@ -74,27 +75,27 @@ func (e *emitter) behindLoop(i int) bool {
 }
 
 func (e *emitter) prepareMask(i int) {
-	b, s := &e.blocks[i], &e.spots[i]
+	b, s := &e.Blocks[i], &e.spots[i]
 	s.mask = e.mask()
-	e.masks[b.class] = s.mask
+	e.masks[b.Class] = s.mask
 	n := 0
 	s.once = true
-	for _, in := range b.in {
-		if in.from >= i {
+	for _, in := range b.In {
+		if in.From >= i {
 			continue // lanes that go round again have a mask of their own
 		}
 		n++
-		s.once = s.once && !e.leavesDivergent(in.from, i)
+		s.once = s.once && !e.LeavesDivergent(in.From, i)
 	}
-	if s.once = s.once && n == 1 || b.entry == direct; !s.once {
+	if s.once = s.once && n == 1 || b.Entry == analysis.Direct; !s.once {
 		e.initialise(i, func() { e.clearMask(s.mask) })
 	}
 }
 
 func (e *emitter) prepareLoop(l int) {
-	x, h := &e.repeats[l], e.loops[l].first
+	x, h := &e.repeats[l], e.Loops[l].First
 	x.latch, x.mask = e.newLabel(), e.mask()
-	for _, v := range e.blocks[h].b.Params {
+	for _, v := range e.Blocks[h].Block.Params {
 		x.next = append(x.next, e.place(v))
 	}
 	s := &e.spots[h]
@@ -110,10 +111,10 @@ func (e *emitter) prepareLoop(l int) {
 // immediate dominator stands, in front of the loops around that which do not
 // contain the block.
 func (e *emitter) initialise(i int, code func()) {
-	d := e.blocks[i].idom
+	d := e.Blocks[i].Idom
 	at := -1
-	for l := e.blocks[d].loop; l >= 0 && !e.loops[l].has(i); l = e.loops[l].parent {
-		at = e.loops[l].first
+	for l := e.Blocks[d].Loop; l >= 0 && !e.Loops[l].Has(i); l = e.Loops[l].Parent {
+		at = e.Loops[l].First
 	}
 	if at >= 0 {
 		e.spots[at].before = append(e.spots[at].before, code)
@@ -126,42 +127,42 @@ func (e *emitter) initialise(i int, code func()) {
 // at and is in loop l: to the first block that lanes may wait in, else to the end
 // of the innermost loop that lanes leave one by one, else to the end.
 func (e *emitter) land(at, l int) label {
-	for l >= 0 && !e.loops[l].diverges {
-		l = e.loops[l].parent
+	for l >= 0 && !e.Loops[l].Diverges {
+		l = e.Loops[l].Parent
 	}
 	for {
-		if l >= 0 && at > e.loops[l].last {
+		if l >= 0 && at > e.Loops[l].Last {
 			return e.repeats[l].latch
 		}
-		if at >= len(e.blocks) {
+		if at >= len(e.Blocks) {
 			return e.end
 		}
-		if e.blocks[at].entry != direct {
+		if e.Blocks[at].Entry != analysis.Direct {
 			return e.spots[at].start
 		}
-		at = e.blocks[at].end
+		at = e.Blocks[at].End
 	}
 }
 
 // block emits the block at position i and the ends of the loops that end with it.
 func (e *emitter) block(i int) error {
-	b, s := &e.blocks[i], &e.spots[i]
+	b, s := &e.Blocks[i], &e.spots[i]
 	e.depth = 1
-	for l := b.loop; l >= 0; l = e.loops[l].parent {
+	for l := b.Loop; l >= 0; l = e.Loops[l].Parent {
 		e.depth++
 	}
-	l := e.headed(i)
+	l := e.Heads(i)
 	if l >= 0 {
 		e.depth--
 	}
 	e.bind(s.start)
 	run(s.before)
-	if b.entry == tested {
-		outside := b.loop
+	if b.Entry == analysis.Tested {
+		outside := b.Loop
 		if l >= 0 {
-			outside = e.loops[l].parent
+			outside = e.Loops[l].Parent
 		}
-		e.jumpIfEmpty(s.mask, e.land(b.end, outside))
+		e.jumpIfEmpty(s.mask, e.land(b.End, outside))
 	}
 	if l >= 0 {
 		e.depth++
@@ -169,10 +170,10 @@ func (e *emitter) block(i int) error {
 	e.bind(s.body)
 	e.products = map[product]asm.Reg{}
 	run(s.inside)
-	for _, v := range b.b.Params {
+	for _, v := range b.Block.Params {
 		e.spread(v)
 	}
-	for _, v := range b.b.Instrs {
+	for _, v := range b.Block.Instrs {
 		if err := e.instr(b, v); err != nil {
 			return err
 		}
@@ -180,8 +181,8 @@ func (e *emitter) block(i int) error {
 	if err := e.terminator(i); err != nil {
 		return err
 	}
-	for l := b.loop; l >= 0; l = e.loops[l].parent {
-		if e.loops[l].diverges && e.loops[l].last == i {
+	for l := b.Loop; l >= 0; l = e.Loops[l].Parent {
+		if e.Loops[l].Diverges && e.Loops[l].Last == i {
 			e.latch(l)
 		}
 	}
@@ -197,34 +198,34 @@ func run(list []func()) {
 // latch ends a loop that lanes leave one by one: it goes round again with those
 // that are left.
 func (e *emitter) latch(l int) {
-	x, loop := &e.repeats[l], &e.loops[l]
+	x, loop := &e.repeats[l], &e.Loops[l]
 	e.bind(x.latch)
-	h := loop.first
+	h := loop.First
 	for p := range x.next {
 		e.move(e.spots[h].blend[p], x.next[p])
 	}
 	e.copy(e.spots[h].mask, x.mask)
 	e.jumpIfAny(e.spots[h].mask, e.spots[h].body)
 	e.depth--
-	e.jump(e.land(loop.last+1, loop.parent))
+	e.jump(e.land(loop.Last+1, loop.Parent))
 }
 
 // terminator emits the end of the block at i.
 func (e *emitter) terminator(i int) error {
-	b := &e.blocks[i]
-	t := &b.b.Term
+	b := &e.Blocks[i]
+	t := &b.Block.Term
 	e.pos = int32(t.Pos)
-	l := b.loop
+	l := b.Loop
 	switch {
 	case t.Kind == ir.TermReturn:
 		e.jump(e.land(i+1, l))
 	case t.Kind == ir.TermJump:
-		to, err := e.edge(i, 0, e.masks[b.class], true)
+		to, err := e.edge(i, 0, e.masks[b.Class], true)
 		if err != nil {
 			return err
 		}
 		e.jump(to)
-	case e.parted[i]:
+	case e.Parts[i]:
 		return e.part(i)
 	default:
 		return e.choose(i)
@@ -234,11 +235,11 @@ func (e *emitter) terminator(i int) error {
 
 // part ends a block whose lanes go different ways.
 func (e *emitter) part(i int) error {
-	b := &e.blocks[i]
+	b := &e.Blocks[i]
 	if err := e.partQuick(i); err != nil {
 		return err
 	}
-	cond, all := e.maskOf(b.b.Term.Args[0]), e.masks[b.class]
+	cond, all := e.maskOf(b.Block.Term.Args[0]), e.masks[b.Class]
 	for s := range 2 {
 		m := e.mask()
 		if s == 0 {
@@ -247,7 +248,7 @@ func (e *emitter) part(i int) error {
 			e.maskAndNot(m, all, cond)
 		}
 		// Few turns of a loop are the last of a lane: what leaves is skipped if none does.
-		skip, guarded := e.newLabel(), e.leavesDivergent(i, e.graph.pos[b.b.Term.Succs[s].To.ID])
+		skip, guarded := e.newLabel(), e.LeavesDivergent(i, e.Layout.Pos[b.Block.Term.Succs[s].To.ID])
 		if guarded {
 			e.jumpIfEmpty(m, skip)
 		}
@@ -258,26 +259,26 @@ func (e *emitter) part(i int) error {
 			e.bind(skip)
 		}
 	}
-	e.jump(e.land(i+1, b.loop))
+	e.jump(e.land(i+1, b.Loop))
 	return nil
 }
 
 // choose ends a block with a jump that all its lanes take.
 func (e *emitter) choose(i int) error {
-	b := &e.blocks[i]
+	b := &e.Blocks[i]
 	other := e.newLabel()
-	if test := b.b.Term.Args[0]; e.isTest(b.b) {
+	if test := b.Block.Term.Args[0]; e.isTest(b.Block) {
 		e.jumpUnlessWhole(b, test, other)
-	} else if err := e.jumpUnless(b.b.Term.Args[0], other); err != nil {
+	} else if err := e.jumpUnless(b.Block.Term.Args[0], other); err != nil {
 		return err
 	}
-	to, err := e.edge(i, 0, e.masks[b.class], true)
+	to, err := e.edge(i, 0, e.masks[b.Class], true)
 	if err != nil {
 		return err
 	}
 	e.jump(to)
 	e.bind(other)
-	if to, err = e.edge(i, 1, e.masks[b.class], true); err != nil {
+	if to, err = e.edge(i, 1, e.masks[b.Class], true); err != nil {
 		return err
 	}
 	e.jump(to)
@@ -287,39 +288,39 @@ func (e *emitter) choose(i int) error {
 // edge sends the lanes of a mask along successor s of the block at i, and returns
 // where control goes if those are all the lanes it has.
 func (e *emitter) edge(i, s int, lanes asm.Reg, whole bool) (label, error) {
-	b := &e.blocks[i]
-	edge := &b.b.Term.Succs[s]
-	at := e.graph.pos[edge.To.ID]
-	t, spot := &e.blocks[at], &e.spots[at]
-	l := e.headed(at)
+	b := &e.Blocks[i]
+	edge := &b.Block.Term.Succs[s]
+	at := e.Layout.Pos[edge.To.ID]
+	t, spot := &e.Blocks[at], &e.spots[at]
+	l := e.Heads(at)
 	back := at <= i
-	if back && e.loops[l].diverges {
+	if back && e.Loops[l].Diverges {
 		x := &e.repeats[l]
 		// The only edge back is taken many times where it leaves an inner loop one by one.
-		e.maskOr(x.mask, lanes, e.loops[l].back == 1 && !e.leavesDivergent(i, at))
-		return e.land(i+1, b.loop), e.pass(edge, at, x.next, lanes, whole && e.full[i])
+		e.maskOr(x.mask, lanes, e.Loops[l].Back == 1 && !e.LeavesDivergent(i, at))
+		return e.land(i+1, b.Loop), e.pass(edge, at, x.next, lanes, whole && e.full[i])
 	}
-	if t.entry == tested || e.divergentHeader(at) {
+	if t.Entry == analysis.Tested || e.DivergentHeader(at) {
 		e.maskOr(spot.mask, lanes, spot.once)
 	}
 	if err := e.pass(edge, at, spot.blend, lanes, whole && e.full[i]); err != nil {
 		return 0, err
 	}
 	switch {
-	case t.entry == direct && whole && back:
+	case t.Entry == analysis.Direct && whole && back:
 		return spot.body, nil
-	case t.entry == direct && whole:
+	case t.Entry == analysis.Direct && whole:
 		return spot.start, nil
 	}
-	return e.land(i+1, b.loop), nil
+	return e.land(i+1, b.Loop), nil
 }
 
 // pass gives the parameters of the block at position at the arguments of an edge,
 // all at once, for some lanes or all there are.
 func (e *emitter) pass(edge *ir.Edge, at int, to []val, lanes asm.Reg, all bool) error {
 	from := make([]val, len(to))
-	for p, v := range e.blocks[at].b.Params {
-		arg, err := e.as(edge.Args[p], e.of(v))
+	for p, v := range e.Blocks[at].Block.Params {
+		arg, err := e.as(edge.Args[p], e.Of(v))
 		if err != nil {
 			return err
 		}
@@ -334,7 +335,7 @@ func (e *emitter) pass(edge *ir.Edge, at int, to []val, lanes asm.Reg, all bool)
 		}
 	}
 	for p := range to {
-		if e.blended[at][p] && !all {
+		if e.Blended[at][p] && !all {
 			e.blendInto(to[p], from[p], lanes)
 		} else {
 			e.move(to[p], from[p])

@@ -3,16 +3,17 @@ package amd64
 import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/amd64/image"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // loadParams loads the arguments of the kernel. They stay where they are, so that a
 // register which is needed for something else can be loaded again.
 func (e *emitter) loadParams() {
-	offsets, _ := e.graph.f.ParamOffsets()
+	offsets, _ := e.Layout.Func.ParamOffsets()
 	base := e.gpr()
 	e.op(asm.MOV, 64, asm.R(base), ctxAt(image.CtxArgs))
-	for i, p := range e.graph.f.Params {
+	for i, p := range e.Layout.Func.Params {
 		if e.used[p.ID] {
 			e.vals[p.ID] = e.loadSame(p.Type, asm.M(base, int32(offsets[i])))
 			e.spread(p)
@@ -25,7 +26,7 @@ func (e *emitter) geometry(v *ir.Value) {
 	at := int32(8 * v.Imm)
 	switch v.Op {
 	case ir.OpThread:
-		if e.general {
+		if e.General {
 			e.threadOfTable(v)
 			return
 		}
@@ -105,10 +106,10 @@ func (e *emitter) linear(v *ir.Value) error {
 // findFused marks the comparisons of uniform integers that only the branch behind
 // them uses: it makes them itself.
 func (e *emitter) findFused() {
-	e.fused, e.used, e.quick = make([]bool, len(e.shape)), make([]bool, len(e.shape)), map[*ir.Value]found{}
-	uses := make([]int, len(e.shape))
-	for i := range e.blocks {
-		b := e.blocks[i].b
+	e.fused, e.used, e.quick = make([]bool, len(e.Shapes)), make([]bool, len(e.Shapes)), map[*ir.Value]found{}
+	uses := make([]int, len(e.Shapes))
+	for i := range e.Blocks {
+		b := e.Blocks[i].Block
 		count := func(list []*ir.Value) {
 			for _, x := range list {
 				uses[x.ID]++
@@ -123,14 +124,14 @@ func (e *emitter) findFused() {
 			count(s.Args)
 		}
 	}
-	for i := range e.blocks {
-		b := e.blocks[i].b
+	for i := range e.Blocks {
+		b := e.Blocks[i].Block
 		if b.Term.Kind != ir.TermBranch {
 			continue
 		}
 		switch c := b.Term.Args[0]; {
 		case c.Block != b || uses[c.ID] != 1:
-		case e.of(c).kind == uniform && comparesGeneral(c):
+		case e.Of(c).Kind == analysis.UniformLanes && comparesGeneral(c):
 			e.fused[c.ID] = true
 		default:
 			e.findQuick(i)
@@ -146,36 +147,36 @@ func comparesGeneral(v *ir.Value) bool {
 // findWanted marks the values kept once that varying operations take as vectors, if
 // that is in loops that only use them: there vectors are made where the value is.
 func (e *emitter) findWanted() {
-	e.wanted = make([]bool, len(e.shape))
+	e.wanted = make([]bool, len(e.Shapes))
 	at := 0
 	want := func(x *ir.Value) {
-		if e.of(x).kind != varying && x.Op != ir.OpConst && !e.inLoopOf(x, at) {
+		if e.Of(x).Kind != analysis.VaryingLanes && x.Op != ir.OpConst && !e.inLoopOf(x, at) {
 			e.wanted[x.ID] = true
 		}
 	}
-	for i := range e.blocks {
-		b := e.blocks[i].b
+	for i := range e.Blocks {
+		b := e.Blocks[i].Block
 		at = i
 		for _, v := range b.Instrs {
 			switch {
 			case isPath(v) || v.Op == ir.OpBounds || v.Op.Pure() && !e.used[v.ID]:
 			case v.Op == ir.OpStore:
-				if e.of(v.Args[0]).kind == varying || e.of(v.Args[0]).kind == affine || v.Args[0].Type.Space == ir.Local {
+				if e.Of(v.Args[0]).Kind == analysis.VaryingLanes || e.Of(v.Args[0]).Kind == analysis.AffineLanes || v.Args[0].Type.Space == ir.Local {
 					want(v.Args[1])
 				}
-			case e.of(v).kind == varying && v.Op.Pure():
+			case e.Of(v).Kind == analysis.VaryingLanes && v.Op.Pure():
 				for _, x := range v.Args {
 					want(x)
 				}
 			}
 		}
 		for _, s := range b.Term.Succs {
-			to := e.graph.pos[s.To.ID]
-			if e.parted[i] && e.leavesDivergent(i, to) {
+			to := e.Layout.Pos[s.To.ID]
+			if e.Parts[i] && e.LeavesDivergent(i, to) {
 				continue // made where lanes leave
 			}
 			for p, x := range s.Args {
-				if e.of(e.blocks[to].b.Params[p]).kind == varying {
+				if e.Of(e.Blocks[to].Block.Params[p]).Kind == analysis.VaryingLanes {
 					want(x)
 				}
 			}
@@ -186,12 +187,12 @@ func (e *emitter) findWanted() {
 // inLoopOf reports whether x is made in the innermost loop of the block at a position, or
 // both are in none: a vector made where it is used is made no more often.
 func (e *emitter) inLoopOf(x *ir.Value, at int) bool {
-	return x.Block != nil && e.blocks[e.graph.pos[x.Block.ID]].loop == e.blocks[at].loop
+	return x.Block != nil && e.Blocks[e.Layout.Pos[x.Block.ID]].Loop == e.Blocks[at].Loop
 }
 
 // spread makes the vector of a value that is kept once, if one is wanted.
 func (e *emitter) spread(v *ir.Value) {
-	if e.wanted[v.ID] && e.of(v).kind != varying && !inVector(v.Type) && !e.lazy[v.ID] {
+	if e.wanted[v.ID] && e.Of(v).Kind != analysis.VaryingLanes && !inVector(v.Type) && !e.lazy[v.ID] {
 		e.spreads[v.ID] = e.spreadNow(v)
 	}
 	e.makeLimits(v)

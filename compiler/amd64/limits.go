@@ -2,6 +2,7 @@ package amd64
 
 import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -23,13 +24,13 @@ const maxRoom = 1 << 30
 // inRow reports whether the indices that v checks go up or down by a constant from lane
 // to lane, and their length is the same for all.
 func (e *emitter) inRow(v *ir.Value) bool {
-	s := e.of(v.Args[0])
-	return s.kind == affine && e.of(v.Args[1]).kind == uniform && max(s.step, -s.step)*int64(e.isa.lanes()-1) < maxRoom
+	s := e.Of(v.Args[0])
+	return s.Kind == analysis.AffineLanes && e.Of(v.Args[1]).Kind == analysis.UniformLanes && max(s.Step, -s.Step)*int64(e.isa.lanes()-1) < maxRoom
 }
 
 // room returns how far the least and the greatest index of a vector are apart.
 func (e *emitter) room(i *ir.Value) int64 {
-	step := e.of(i).step
+	step := e.Of(i).Step
 	return max(step, -step) * int64(e.isa.lanes()-1)
 }
 
@@ -37,7 +38,7 @@ func (e *emitter) room(i *ir.Value) int64 {
 // least is in range with room for the others so are all. Else each lane is looked at.
 func (e *emitter) boundsInRow(i, n *ir.Value, m asm.Reg, site int64) {
 	least := e.general64(i)
-	if e.of(i).step < 0 {
+	if e.Of(i).Step < 0 {
 		e.op(asm.LEA, 64, asm.R(asm.RAX), asm.M(least, -int32(e.room(i))))
 		least = asm.RAX
 	}
@@ -70,7 +71,7 @@ func (e *emitter) newLimit(r asm.Reg, n *ir.Value, room int64) {
 // against one length.
 func (e *emitter) isShort(v *ir.Value) bool {
 	i := v.Args[0]
-	return i.Op == ir.OpConvert && i.Args[0].Type.Kind == ir.KI32 && e.of(i).kind == varying && e.of(v.Args[1]).kind == uniform
+	return i.Op == ir.OpConvert && i.Args[0].Type.Kind == ir.KI32 && e.Of(i).Kind == analysis.VaryingLanes && e.Of(v.Args[1]).Kind == analysis.UniformLanes
 }
 
 // boundsOfShort checks integers of 32 bits: as unsigned ones, of which the negative are
@@ -109,9 +110,9 @@ func (e *emitter) newShort(r asm.Reg, n *ir.Value) {
 
 // findLimits marks what is compared with limits that are made where it is.
 func (e *emitter) findLimits() {
-	e.limited, e.limits = make([][]limit, len(e.shape)), map[limit]asm.Reg{}
-	for i := range e.blocks {
-		for _, v := range e.blocks[i].b.Instrs {
+	e.limited, e.limits = make([][]limit, len(e.Shapes)), map[limit]asm.Reg{}
+	for i := range e.Blocks {
+		for _, v := range e.Blocks[i].Block.Instrs {
 			if v.Op != ir.OpBounds || v.Args[1].IsConst() {
 				continue
 			}

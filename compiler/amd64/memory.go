@@ -2,15 +2,16 @@ package amd64
 
 import (
 	"fmt"
+	"github.com/gokiln/kiln/compiler/analysis"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
 // load emits *v.Args[0].
-func (e *emitter) load(b *block, v *ir.Value) error {
+func (e *emitter) load(b *analysis.Placed, v *ir.Value) error {
 	p := v.Args[0]
-	if e.of(v).kind == uniform {
+	if e.Of(v).Kind == analysis.UniformLanes {
 		e.vals[v.ID] = e.loadSame(v.Type, e.memory(p))
 		return nil
 	}
@@ -35,7 +36,7 @@ func (e *emitter) load(b *block, v *ir.Value) error {
 		e.loadOverlapping(r, v.Type, a, m)
 		return nil
 	case a.step == 0:
-		return fmt.Errorf("a load from one place has shape %v", e.of(v))
+		return fmt.Errorf("a load from one place has shape %v", e.Of(v))
 	}
 	a.off, a.scale = e.iota32(a.step), 1
 	return e.gather(r, v.Type, a, m)
@@ -88,10 +89,10 @@ func (e *code) broadcastMem(r asm.Reg, t *ir.Type, mem asm.Arg) {
 }
 
 // store emits *v.Args[0] = v.Args[1].
-func (e *emitter) store(b *block, v *ir.Value) error {
+func (e *emitter) store(b *analysis.Placed, v *ir.Value) error {
 	p, x := v.Args[0], v.Args[1]
 	a := e.addressOf(p, x.Type.Size())
-	if e.of(x).kind == uniform && a.step == 0 && !a.scattered() {
+	if e.Of(x).Kind == analysis.UniformLanes && a.step == 0 && !a.scattered() {
 		e.storeSame(x, a.mem)
 		return nil
 	}
@@ -144,7 +145,7 @@ func (e *emitter) storeSame(x *ir.Value, mem asm.Arg) {
 }
 
 // clearObject emits *v.Args[0] = 0 for objects of any type.
-func (e *emitter) clearObject(b *block, v *ir.Value) error {
+func (e *emitter) clearObject(b *analysis.Placed, v *ir.Value) error {
 	p := v.Args[0]
 	a := e.addressOf(p, 1)
 	if p.Type.Space == ir.Local && !a.scattered() {

@@ -5,9 +5,9 @@ import "github.com/gokiln/kiln/compiler/ir"
 // findNegated marks the negations of floats of which only multiply-adds make use:
 // there are instructions for these with negated operands.
 func (e *emitter) findNegated() {
-	e.negated = make([]bool, len(e.shape))
-	for i := range e.blocks {
-		for _, v := range e.blocks[i].b.Instrs {
+	e.negated = make([]bool, len(e.Shapes))
+	for i := range e.Blocks {
+		for _, v := range e.Blocks[i].Block.Instrs {
 			e.negated[v.ID] = v.Op == ir.OpNeg && v.Type.IsFloat()
 		}
 	}
@@ -16,8 +16,8 @@ func (e *emitter) findNegated() {
 			e.negated[x.ID] = false
 		}
 	}
-	for i := range e.blocks {
-		b := e.blocks[i].b
+	for i := range e.Blocks {
+		b := e.Blocks[i].Block
 		for _, v := range b.Instrs {
 			if v.Op != ir.OpFMA {
 				keep(v.Args)

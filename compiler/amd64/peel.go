@@ -3,6 +3,7 @@ package amd64
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
 )
@@ -53,7 +54,7 @@ const (
 
 // peeler duplicates code of a kernel.
 type peeler struct {
-	*analysis
+	*analysis.Lanes
 	f      *ir.Func
 	tests  map[*ir.Value]wholeTest // by the value that stands for the test
 	slow   map[*ir.Block]bool      // blocks of which there is a copy without masks
@@ -77,22 +78,22 @@ type found struct {
 
 // peel duplicates what is worth it and returns the tests.
 func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
-	g, err := newGraph(f)
+	g, err := analysis.NewLayout(f)
 	if err != nil {
 		return nil, err
 	}
 	p := newPeeler(g, f, width)
-	for i := range p.blocks { // before anything changes
-		if p.parted[i] {
-			p.findWraps(p.blocks[i].b)
+	for i := range p.Blocks { // before anything changes
+		if p.Parts[i] {
+			p.findWraps(p.Blocks[i].Block)
 			p.found[i] = p.find(i)
 		}
 	}
-	for i := range p.blocks {
+	for i := range p.Blocks {
 		if p.done[i] || !p.found[i].ok {
 			continue
 		}
-		if l := p.headed(i); l >= 0 {
+		if l := p.Heads(i); l >= 0 {
 			p.loop(l)
 		} else {
 			p.branch(i)
@@ -107,16 +108,16 @@ func peel(f *ir.Func, width int) (map[*ir.Value]wholeTest, error) {
 	return p.tests, unclip(f, width, p.tests, p.slow)
 }
 
-func newPeeler(g *graph, f *ir.Func, width int) *peeler {
+func newPeeler(g *analysis.Layout, f *ir.Func, width int) *peeler {
 	p := &peeler{f: f, tests: map[*ir.Value]wholeTest{}, slow: map[*ir.Block]bool{}, wraps: map[*ir.Value][2]bool{}}
 	p.look(g, width)
 	return p
 }
 
 // look analyses the kernel as it is now.
-func (p *peeler) look(g *graph, width int) {
-	p.analysis, p.ranges = analyse(g, false, width), pass.Ranges(p.f)
-	p.done, p.found = make([]bool, len(g.blocks)), make([]found, len(g.blocks))
+func (p *peeler) look(g *analysis.Layout, width int) {
+	p.Lanes, p.ranges = analysis.LanesOf(g, false, width), analysis.RangesOf(p.f)
+	p.done, p.found = make([]bool, len(g.Blocks)), make([]found, len(g.Blocks))
 }
 
 // peelRounds bounds how deep branches are within each other of which there are copies.
@@ -129,18 +130,18 @@ func (p *peeler) inner(width int) error {
 		if !slices.ContainsFunc(p.f.Blocks, func(b *ir.Block) bool { return !p.slow[b] && p.mayPart(b) }) {
 			return nil
 		}
-		g, err := newGraph(p.f)
+		g, err := analysis.NewLayout(p.f)
 		if err != nil {
 			return err
 		}
 		p.look(g, width)
-		for i := range p.blocks {
-			if p.parted[i] && !p.slow[p.blocks[i].b] && p.inStep(i) {
+		for i := range p.Blocks {
+			if p.Parts[i] && !p.slow[p.Blocks[i].Block] && p.inStep(i) {
 				p.found[i] = p.findInner(i)
 			}
 		}
 		again := false
-		for i := range p.blocks {
+		for i := range p.Blocks {
 			if !p.done[i] && p.found[i].ok {
 				again = p.branch(i) || again
 			}
@@ -163,17 +164,17 @@ func (p *peeler) mayPart(b *ir.Block) bool {
 
 // ordersWide reports whether c compares signed numbers of 64 bits by size.
 func ordersWide(c *ir.Value) bool {
-	return c.Op >= ir.OpLt && c.Op <= ir.OpGe && wide(c.Args[0].Type) && c.Args[0].Type.IsSigned()
+	return c.Op >= ir.OpLt && c.Op <= ir.OpGe && analysis.Wide(c.Args[0].Type) && c.Args[0].Type.IsSigned()
 }
 
 // findInner is find for either side of the branch: for that of which there can be a copy.
 func (p *peeler) findInner(i int) found {
 	t := p.find(i)
-	if !t.ok || p.copyable(i, t.succ) {
+	if !t.ok || copyable(p.Lanes, i, t.succ) {
 		return t
 	}
 	t = t.turned()
-	t.ok = p.copyable(i, t.succ)
+	t.ok = copyable(p.Lanes, i, t.succ)
 	return t
 }
 
@@ -181,13 +182,13 @@ func (p *peeler) findInner(i int) found {
 // none behind it, whose masks there would be in the copy, too, and none that they leave one by one
 // is around it.
 func (p *peeler) inStep(i int) bool {
-	for l := p.blocks[i].loop; l >= 0; l = p.loops[l].parent {
-		if p.loops[l].diverges {
+	for l := p.Blocks[i].Loop; l >= 0; l = p.Loops[l].Parent {
+		if p.Loops[l].Diverges {
 			return false
 		}
 	}
-	for at := i; at < p.blocks[i].end; at++ {
-		if p.headed(at) >= 0 {
+	for at := i; at < p.Blocks[i].End; at++ {
+		if p.Heads(at) >= 0 {
 			return false
 		}
 	}
@@ -195,16 +196,16 @@ func (p *peeler) inStep(i int) bool {
 }
 
 // copyable reports whether control comes to a successor of block i from there alone.
-func (a *analysis) copyable(i, succ int) bool {
-	to := &a.blocks[a.pos[a.blocks[i].b.Term.Succs[succ].To.ID]]
-	return len(to.in) == 1 && a.headed(to.at) < 0
+func copyable(a *analysis.Lanes, i, succ int) bool {
+	to := &a.Blocks[a.Pos[a.Blocks[i].Block.Term.Succs[succ].To.ID]]
+	return len(to.In) == 1 && a.Heads(to.At) < 0
 }
 
 // find returns the test at the branch of the block at i.
 func (p *peeler) find(i int) found {
-	b := p.blocks[i].b
-	t := p.testAt(b)
-	if !t.ok || p.of(t.i).step != 1 {
+	b := p.Blocks[i].Block
+	t := testAt(p.Lanes, b)
+	if !t.ok || p.Of(t.i).Step != 1 {
 		return found{}
 	}
 	if w, is := p.wraps[b.Term.Args[0]]; is {
@@ -217,17 +218,17 @@ func (p *peeler) find(i int) found {
 
 // testAt returns the test that whole vectors pass at the branch of a block on whether numbers
 // that go up from lane to lane are below a bound.
-func (a *analysis) testAt(b *ir.Block) (t found) {
+func testAt(a *analysis.Lanes, b *ir.Block) (t found) {
 	c := b.Term.Args[0]
 	if !ordersWide(c) {
 		return t
 	}
 	x, y, op := c.Args[0], c.Args[1], c.Op
-	if a.of(x).kind == uniform { // n > i is i < n
+	if a.Of(x).Kind == analysis.UniformLanes { // n > i is i < n
 		x, y = y, x
 		op = exchanged[op]
 	}
-	if a.of(x).kind != affine || a.of(y).kind != uniform {
+	if a.Of(x).Kind != analysis.AffineLanes || a.Of(y).Kind != analysis.UniformLanes {
 		return t
 	}
 	t.i, t.n, t.ok = x, y, true
@@ -272,7 +273,7 @@ func (p *peeler) region(from, end int) ([]*ir.Block, bool) {
 	var list []*ir.Block
 	n := 0
 	for i := from; i < end; i++ {
-		b := p.blocks[i].b
+		b := p.Blocks[i].Block
 		list = append(list, b)
 		n += len(b.Instrs) + 1
 		if p.done[i] {
@@ -326,12 +327,12 @@ func decide(f *ir.Func, b *ir.Block, operands []*ir.Value, yes, no ir.Edge) *ir.
 // whether it did.
 func (p *peeler) branch(i int) bool {
 	t := &p.found[i]
-	b := p.blocks[i].b
-	if !p.copyable(i, t.succ) {
+	b := p.Blocks[i].Block
+	if !copyable(p.Lanes, i, t.succ) {
 		return false
 	}
-	to := &p.blocks[p.pos[b.Term.Succs[t.succ].To.ID]]
-	list, ok := p.region(to.at, to.end)
+	to := &p.Blocks[p.Pos[b.Term.Succs[t.succ].To.ID]]
+	list, ok := p.region(to.At, to.End)
 	if !ok {
 		return false
 	}
@@ -364,31 +365,31 @@ func usedOften(f *ir.Func, v *ir.Value) bool {
 // loop copies a loop in front of itself. Its header is left by one side, and goes on
 // in the original by that.
 func (p *peeler) loop(l int) {
-	x := &p.loops[l]
-	t := &p.found[x.first]
+	x := &p.Loops[l]
+	t := &p.found[x.First]
 	succ := t.succ
-	h := p.blocks[x.first].b
-	for _, in := range p.blocks[x.first].in {
-		if from := p.blocks[in.from].b; in.succ >= len(from.Term.Succs) || p.edge(in).To != h {
+	h := p.Blocks[x.First].Block
+	for _, in := range p.Blocks[x.First].In {
+		if from := p.Blocks[in.From].Block; in.Succ >= len(from.Term.Succs) || p.Edge(in).To != h {
 			return // its block ends otherwise by now
 		}
 	}
-	if x.has(p.pos[h.Term.Succs[1-succ].To.ID]) || !x.has(p.pos[h.Term.Succs[succ].To.ID]) || len(h.Instrs) > 40 {
+	if x.Has(p.Pos[h.Term.Succs[1-succ].To.ID]) || !x.Has(p.Pos[h.Term.Succs[succ].To.ID]) || len(h.Instrs) > 40 {
 		return
 	}
 	// Who goes on in the original does what is in the header again.
 	if slices.ContainsFunc(h.Instrs, func(v *ir.Value) bool { return v.Op.Has(ir.Writes) }) {
 		return
 	}
-	list, ok := p.region(x.first, x.last+1)
+	list, ok := p.region(x.First, x.Last+1)
 	if !ok {
 		return
 	}
 	value, block := p.copies(list)
 	fast := block(h)
-	for _, in := range p.blocks[x.first].in { // who comes from outside comes to the copy
-		if !x.has(in.from) {
-			p.edge(in).To = fast
+	for _, in := range p.Blocks[x.First].In { // who comes from outside comes to the copy
+		if !x.Has(in.From) {
+			p.Edge(in).To = fast
 		}
 	}
 	var args []*ir.Value
@@ -396,7 +397,7 @@ func (p *peeler) loop(l int) {
 		args = append(args, value(q))
 	}
 	out, rest := fast.Term.Succs[1-succ], ir.Edge{To: h, Args: args}
-	if p.headed(p.pos[out.To.ID]) < 0 && !usedOutside(p.f, list) {
+	if p.Heads(p.Pos[out.To.ID]) < 0 && !usedOutside(p.f, list) {
 		rest = p.left(t, value, out, rest)
 	}
 	test := decide(p.f, fast, []*ir.Value{value(t.i), value(t.n)}, fast.Term.Succs[succ], rest)

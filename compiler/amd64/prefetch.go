@@ -1,6 +1,7 @@
 package amd64
 
 import (
+	"github.com/gokiln/kiln/compiler/analysis"
 	"slices"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
@@ -37,20 +38,20 @@ type stride struct {
 func (e *emitter) findStrides() {
 	e.strides, e.leads = map[*ir.Value]*stride{}, map[*ir.Value]asm.Reg{}
 	e.tiles, e.blockSteps, e.walks = map[tilePlace]bool{}, map[*ir.Value]knownStep{}, map[*ir.Value]bool{}
-	for l := range e.loops {
-		x := &e.loops[l]
-		h := &e.blocks[x.first]
-		if x.back != 1 || !e.isTest(h.b) {
+	for l := range e.Loops {
+		x := &e.Loops[l]
+		h := &e.Blocks[x.First]
+		if x.Back != 1 || !e.isTest(h.Block) {
 			continue
 		}
-		test := h.b.Term.Args[0]
-		for p, v := range h.b.Params {
-			if test.Args[0] != v || e.of(v).kind != affine {
+		test := h.Block.Term.Args[0]
+		for p, v := range h.Block.Params {
+			if test.Args[0] != v || e.Of(v).Kind != analysis.AffineLanes {
 				continue
 			}
-			for _, in := range h.in {
-				next := e.graph.edge(in).Args[p]
-				if in.from < x.first || next.Op != ir.OpAdd || next.Args[0] != v && next.Args[1] != v {
+			for _, in := range h.In {
+				next := e.Layout.Edge(in).Args[p]
+				if in.From < x.First || next.Op != ir.OpAdd || next.Args[0] != v && next.Args[1] != v {
 					continue
 				}
 				by := next.Args[0]
@@ -59,7 +60,7 @@ func (e *emitter) findStrides() {
 				}
 				grid := isMadeOf(by, ir.OpGridDim, 4)
 				e.walks[v] = grid || isMadeOf(by, ir.OpBlockDim, 4)
-				if e.of(by).kind == uniform && (grid || e.isLong(x) && isMadeOf(by, ir.OpBlockDim, 4)) && !x.has(e.graph.pos[by.Block.ID]) {
+				if e.Of(by).Kind == analysis.UniformLanes && (grid || e.isLong(x) && isMadeOf(by, ir.OpBlockDim, 4)) && !x.Has(e.Layout.Pos[by.Block.ID]) {
 					e.strides[v] = &stride{of: v, by: by, grid: grid, loop: l, n: test.Args[1], asked: map[*ir.Value]bool{}}
 					if grid {
 						e.leads[by] = 0
@@ -71,9 +72,9 @@ func (e *emitter) findStrides() {
 }
 
 // isLong reports whether a loop does something lane by lane.
-func (e *emitter) isLong(l *loop) bool {
-	for i := l.first; i <= l.last; i++ {
-		for _, v := range e.blocks[i].b.Instrs {
+func (e *emitter) isLong(l *analysis.Span) bool {
+	for i := l.First; i <= l.Last; i++ {
+		for _, v := range e.Blocks[i].Block.Instrs {
 			if _, counts := counts[v.Op]; counts {
 				return true
 			}
@@ -112,7 +113,7 @@ func (e *emitter) strideOf(v *ir.Value, depth int) *stride {
 		return s
 	}
 	for i, x := range v.Args {
-		if e.of(v.Args[1-i]).kind == uniform {
+		if e.Of(v.Args[1-i]).Kind == analysis.UniformLanes {
 			if s := e.strideOf(x, depth-1); s != nil {
 				return s
 			}
@@ -122,12 +123,12 @@ func (e *emitter) strideOf(v *ir.Value, depth int) *stride {
 }
 
 // ahead asks for what a load through p, of whole vectors at mem, reads some turns later.
-func (e *emitter) ahead(b *block, p *ir.Value, mem asm.Arg) {
+func (e *emitter) ahead(b *analysis.Placed, p *ir.Value, mem asm.Arg) {
 	if !e.lazy[p.ID] || isDisp(p) || mem.Index == 0 || p.Type.Space != ir.Global {
 		return
 	}
 	s := e.strideOf(p.Args[1], 2)
-	if s == nil || b.loop != s.loop || s.asked[p.Args[0]] {
+	if s == nil || b.Loop != s.loop || s.asked[p.Args[0]] {
 		return
 	}
 	s.asked[p.Args[0]] = true
@@ -165,13 +166,13 @@ type tilePlace struct {
 
 // nextTile prefetches, by instruction op, what the next block along x accesses where this one
 // accesses a whole vector through p, at mem.
-func (e *emitter) nextTile(b *block, p *ir.Value, mem asm.Arg, op asm.Op) {
+func (e *emitter) nextTile(b *analysis.Placed, p *ir.Value, mem asm.Arg, op asm.Op) {
 	if !isPath(p) || isDisp(p) || p.Type.Space != ir.Global || !hasRows(p.Args[1], 4) {
 		return
 	}
 	step, ok := e.blockStep(p.Args[1], 12)
 	size := int64(p.Type.Elem.Size())
-	place := tilePlace{p.Args[0], b.at}
+	place := tilePlace{p.Args[0], b.At}
 	if n := step.times * size; !ok || n <= 0 || n > maxTile || step.by == nil && n <= size || step.by != nil && n != size || e.tiles[place] {
 		return
 	}
@@ -244,7 +245,7 @@ func (e *emitter) newBlockStep(v *ir.Value, depth int) (blockStep, bool) {
 	switch {
 	case v.Op == ir.OpBlock && v.Imm == 0:
 		return blockStep{times: 1}, true
-	case v.Op == ir.OpBlock, v.Op == ir.OpConst, v.Op == ir.OpThread, v.Op == ir.OpBlockDim, v.Op == ir.OpGridDim, slices.Contains(e.graph.f.Params, v):
+	case v.Op == ir.OpBlock, v.Op == ir.OpConst, v.Op == ir.OpThread, v.Op == ir.OpBlockDim, v.Op == ir.OpGridDim, slices.Contains(e.Layout.Func.Params, v):
 		return none, true
 	case depth == 0 || len(v.Args) > 2 || !v.Op.Pure() && len(v.Args) > 0 && v.Op != ir.OpShflIdx:
 		return none, false
@@ -280,7 +281,7 @@ func (e *emitter) newBlockStep(v *ir.Value, depth int) (blockStep, bool) {
 		return none, false
 	case v.Op == ir.OpMul && factor.IsConst():
 		return blockStep{times: x.times * int64(factor.Imm)}, true
-	case v.Op == ir.OpMul && e.of(factor).kind == uniform && factor.Op != ir.OpBlockDim:
+	case v.Op == ir.OpMul && e.Of(factor).Kind == analysis.UniformLanes && factor.Op != ir.OpBlockDim:
 		return blockStep{x.times, factor}, true
 	case v.Op == ir.OpShl && factor.IsConst():
 		return blockStep{times: x.times << factor.Imm}, true
@@ -294,12 +295,12 @@ func (e *emitter) newBlockStep(v *ir.Value, depth int) (blockStep, bool) {
 
 // firstStep is blockStep of a parameter of a loop's header: of what it begins with.
 func (e *emitter) firstStep(v *ir.Value, depth int) (blockStep, bool) {
-	for l := range e.loops {
-		h := &e.blocks[e.loops[l].first]
-		p := slices.Index(h.b.Params, v)
-		for _, in := range h.in {
-			if p >= 0 && in.from < h.at {
-				return e.blockStep(e.graph.edge(in).Args[p], depth)
+	for l := range e.Loops {
+		h := &e.Blocks[e.Loops[l].First]
+		p := slices.Index(h.Block.Params, v)
+		for _, in := range h.In {
+			if p >= 0 && in.From < h.At {
+				return e.blockStep(e.Layout.Edge(in).Args[p], depth)
 			}
 		}
 	}

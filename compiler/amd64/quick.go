@@ -1,5 +1,7 @@
 package amd64
 
+import "github.com/gokiln/kiln/compiler/analysis"
+
 // Where lanes may go different ways, and there is no copy for vectors that do not, most of them
 // still do not: of the vectors at the ends of rows all lanes are inside of the picture. Two
 // scalar instructions find that out, in place of the dozen for a mask of numbers of 64 bits.
@@ -7,32 +9,32 @@ package amd64
 // findQuick notes the comparison at the end of the block at i, which nothing else uses, if it
 // is worth asking first whether all lanes take the branch together.
 func (e *emitter) findQuick(i int) {
-	b := &e.blocks[i]
-	t := e.testAt(b.b)
-	if !t.ok || !e.parted[i] || e.headed(i) >= 0 || e.asked(b, t) {
+	b := &e.Blocks[i]
+	t := testAt(e.Lanes, b.Block)
+	if !t.ok || !e.Parts[i] || e.Heads(i) >= 0 || e.asked(b, t) {
 		return
 	}
-	if s := e.of(t.i).step; s <= 0 || s > 1<<20 {
+	if s := e.Of(t.i).Step; s <= 0 || s > 1<<20 {
 		return
 	}
-	for _, s := range b.b.Term.Succs {
-		if e.leavesDivergent(i, e.graph.pos[s.To.ID]) {
+	for _, s := range b.Block.Term.Succs {
+		if e.LeavesDivergent(i, e.Layout.Pos[s.To.ID]) {
 			return
 		}
 	}
-	t.wraps = mayWrap(e.ranges, t.i, b.b)
-	if !e.copyable(i, t.succ) { // who goes there skips something
+	t.wraps = mayWrap(e.ranges, t.i, b.Block)
+	if !copyable(e.Lanes, i, t.succ) { // who goes there skips something
 		t = t.turned()
 	}
-	e.quick[b.b.Term.Args[0]] = t
+	e.quick[b.Block.Term.Args[0]] = t
 }
 
 // asked reports whether control comes to b because the lanes do not all pass a test.
-func (e *emitter) asked(b *block, t found) bool {
-	if b.idom < 0 || !e.isTest(e.blocks[b.idom].b) {
+func (e *emitter) asked(b *analysis.Placed, t found) bool {
+	if b.Idom < 0 || !e.isTest(e.Blocks[b.Idom].Block) {
 		return false
 	}
-	args := e.blocks[b.idom].b.Term.Args[0].Args
+	args := e.Blocks[b.Idom].Block.Term.Args[0].Args
 	for k := 0; k+1 < len(args); k += 2 {
 		if args[k] == t.i && args[k+1] == t.n {
 			return true
@@ -44,16 +46,16 @@ func (e *emitter) asked(b *block, t found) bool {
 // partQuick begins the end of a block whose lanes may go different ways: if they all go one
 // way they do so here.
 func (e *emitter) partQuick(i int) error {
-	b := &e.blocks[i]
-	c := b.b.Term.Args[0]
+	b := &e.Blocks[i]
+	c := b.Block.Term.Args[0]
 	t, is := e.quick[c]
 	if !is {
 		return nil
 	}
 	apart := e.newLabel()
 	e.jumpUnlessWithin(t.bound, t.i, t.n, apart)
-	e.nobody(e.graph.pos[b.b.Term.Succs[1-t.succ].To.ID])
-	to, err := e.edge(i, t.succ, e.masks[b.class], false)
+	e.nobody(e.Layout.Pos[b.Block.Term.Succs[1-t.succ].To.ID])
+	to, err := e.edge(i, t.succ, e.masks[b.Class], false)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func (e *emitter) partQuick(i int) error {
 // be set by.
 func (e *emitter) nobody(at int) {
 	s := &e.spots[at]
-	if e.blocks[at].entry != tested && !e.divergentHeader(at) || !s.once {
+	if e.Blocks[at].Entry != analysis.Tested && !e.DivergentHeader(at) || !s.once {
 		return
 	}
 	e.clearMask(s.mask)

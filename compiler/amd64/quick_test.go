@@ -70,7 +70,7 @@ func TestPartQuick(t *testing.T) {
 		require.NoError(t, err)
 		var succs []int
 		for c, q := range e.quick {
-			assert.Negative(t, e.headed(e.graph.pos[c.Block.ID]), "the test of a loop is for the vector that is cut off")
+			assert.Negative(t, e.Heads(e.Layout.Pos[c.Block.ID]), "the test of a loop is for the vector that is cut off")
 			succs = append(succs, q.succ)
 		}
 		assert.Contains(t, succs, 0)

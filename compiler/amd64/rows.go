@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
 )
@@ -27,11 +28,11 @@ func splitRows(f *ir.Func, width int, tests map[*ir.Value]wholeTest, slow map[*i
 	}
 	size := 0
 	for range rowSplits {
-		g, err := newGraph(f)
+		g, err := analysis.NewLayout(f)
 		if err != nil {
 			return err
 		}
-		r := &rowSplitter{analysis: analyse(g, false, width), f: f, tests: tests, slow: slow, ranges: pass.Ranges(f)}
+		r := &rowSplitter{Lanes: analysis.LanesOf(g, false, width), f: f, tests: tests, slow: slow, ranges: analysis.RangesOf(f)}
 		if !r.any(&size) {
 			return nil
 		}
@@ -46,7 +47,7 @@ func isDivision(v *ir.Value) bool {
 
 // rowSplitter makes one duplication.
 type rowSplitter struct {
-	*analysis
+	*analysis.Lanes
 	f      *ir.Func
 	tests  map[*ir.Value]wholeTest
 	slow   map[*ir.Block]bool
@@ -55,8 +56,8 @@ type rowSplitter struct {
 
 // any duplicates what is behind the first division that is worth it.
 func (r *rowSplitter) any(size *int) bool {
-	for i := range r.blocks {
-		b := r.blocks[i].b
+	for i := range r.Blocks {
+		b := r.Blocks[i].Block
 		if r.slow[b] {
 			continue
 		}
@@ -78,19 +79,19 @@ func (r *rowSplitter) divides(v *ir.Value) bool {
 	if !isDivision(v) {
 		return false
 	}
-	s := r.of(v.Args[0])
-	return s.kind == affine && s.step > 0 && r.of(v.Args[1]).kind == uniform
+	s := r.Of(v.Args[0])
+	return s.Kind == analysis.AffineLanes && s.Step > 0 && r.Of(v.Args[1]).Kind == analysis.UniformLanes
 }
 
 // behind returns the blocks behind block i that it dominates, as far as they are in the
 // same loop, and how many operations they and what is behind instruction at have; nil if
 // they cannot be copied.
 func (r *rowSplitter) behind(i, at int) (list []*ir.Block, n int) {
-	b := r.blocks[i]
-	list = []*ir.Block{b.b}
-	for j := i + 1; j < b.end; j++ {
-		if b.loop < 0 || r.loops[b.loop].has(j) {
-			list = append(list, r.blocks[j].b)
+	b := r.Blocks[i]
+	list = []*ir.Block{b.Block}
+	for j := i + 1; j < b.End; j++ {
+		if b.Loop < 0 || r.Loops[b.Loop].Has(j) {
+			list = append(list, r.Blocks[j].Block)
 		}
 	}
 	for k, x := range list {

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/pass"
 )
 
 // Kernels that search text, or compress it, count how many bytes at two places are equal:
@@ -42,7 +42,7 @@ type runTest struct {
 
 // runWidener puts loops in front of those that count equal bytes.
 type runWidener struct {
-	*analysis
+	*analysis.Lanes
 	f      *ir.Func
 	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
 	at     *ir.Block // what is made goes here
@@ -61,11 +61,11 @@ func widenRuns(f *ir.Func, width int) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	g, err := newGraph(f)
+	g, err := analysis.NewLayout(f)
 	if err != nil {
 		return err
 	}
-	w := &runWidener{analysis: analyse(g, false, width), f: f, ranges: pass.Ranges(f)}
+	w := &runWidener{Lanes: analysis.LanesOf(g, false, width), f: f, ranges: analysis.RangesOf(f)}
 	for _, r := range runs {
 		if w.worth(r) {
 			w.widen(r)
@@ -203,7 +203,7 @@ func (r *byteRun) stepsBy(x *ir.Value, c uint64) bool {
 // difference that is made for the tests wraps.
 func (w *runWidener) worth(r *byteRun) bool {
 	h := r.loop.Header
-	if w.of(r.n).kind != uniform {
+	if w.Of(r.n).Kind != analysis.UniformLanes {
 		return false
 	}
 	for _, b := range w.f.Blocks {
@@ -221,7 +221,7 @@ func (w *runWidener) worth(r *byteRun) bool {
 		return lo > -far && hi < far
 	}
 	return !slices.ContainsFunc(r.tests, func(t runTest) bool {
-		sums := t.add != nil && (w.of(t.bound).kind != uniform || w.rises(t.add))
+		sums := t.add != nil && (w.Of(t.bound).Kind != analysis.UniformLanes || w.rises(t.add))
 		return sums && !small(t.add)
 	})
 }
@@ -305,7 +305,7 @@ func (w *runWidener) tests(r *byteRun, n *ir.Value, no ir.Edge) {
 	last := w.emit(ir.OpAdd, ir.I64, n, w.constant(ir.I64, runBytes-1))
 	var rest *ir.Value
 	for _, t := range r.tests {
-		if t.add != nil && w.of(t.bound).kind == uniform {
+		if t.add != nil && w.Of(t.bound).Kind == analysis.UniformLanes {
 			if lo, _ := w.ranges(t.bound, r.loop.Header); lo < 0 { // the room below it is a number if it is positive
 				w.want(w.emit(ir.OpLt, ir.Bool, last, t.bound), no)
 			}
@@ -334,19 +334,19 @@ func (w *runWidener) tests(r *byteRun, n *ir.Value, no ir.Edge) {
 
 // inCommon reports whether a test is one of all lanes together.
 func (w *runWidener) inCommon(t runTest) bool {
-	return w.of(t.bound).kind == uniform && (t.add == nil || w.of(t.add).kind == uniform || w.rises(t.add))
+	return w.Of(t.bound).Kind == analysis.UniformLanes && (t.add == nil || w.Of(t.add).Kind == analysis.UniformLanes || w.rises(t.add))
 }
 
 // rises reports whether x goes up from lane to lane.
 func (w *runWidener) rises(x *ir.Value) bool {
-	s := w.of(x)
-	return s.kind == affine && s.step > 0
+	s := w.Of(x)
+	return s.Kind == analysis.AffineLanes && s.Step > 0
 }
 
 // short returns the integer of 32 bits that x is made of, if there is one that differs from
 // lane to lane.
 func (w *runWidener) short(x *ir.Value) *ir.Value {
-	if x.Op == ir.OpConvert && x.Args[0].Type == ir.I32 && w.of(x).kind == varying {
+	if x.Op == ir.OpConvert && x.Args[0].Type == ir.I32 && w.Of(x).Kind == analysis.VaryingLanes {
 		return x.Args[0]
 	}
 	return nil
@@ -364,12 +364,12 @@ func (w *runWidener) upper(t runTest, last *ir.Value) *ir.Value {
 	switch {
 	case x == nil:
 		return w.emit(ir.OpLt, ir.Bool, last, t.bound)
-	case w.of(t.bound).kind != uniform:
+	case w.Of(t.bound).Kind != analysis.UniformLanes:
 		return w.emit(ir.OpLt, ir.Bool, w.emit(ir.OpAdd, ir.I64, x, last), t.bound)
 	}
 	room := w.emit(ir.OpSub, ir.I64, t.bound, last)
 	if w.rises(x) {
-		room = w.emit(ir.OpSub, ir.I64, room, w.constant(ir.I64, w.of(x).step*(w.wide-1)))
+		room = w.emit(ir.OpSub, ir.I64, room, w.constant(ir.I64, w.Of(x).Step*(w.Wide-1)))
 		return w.emit(ir.OpLt, ir.Bool, w.first(x), room)
 	}
 	if short := w.short(x); short != nil {

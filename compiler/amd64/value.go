@@ -2,6 +2,7 @@ package amd64
 
 import (
 	"fmt"
+	"github.com/gokiln/kiln/compiler/analysis"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 	"github.com/gokiln/kiln/compiler/amd64/regalloc"
@@ -16,7 +17,7 @@ import (
 // place returns new registers for v.
 func (e *emitter) place(v *ir.Value) val {
 	switch {
-	case e.of(v).kind == varying:
+	case e.Of(v).Kind == analysis.VaryingLanes:
 		return e.lanesOf(v.Type)
 	case inVector(v.Type):
 		return val{reg: [2]asm.Reg{e.vec()}, n: 1, splat: true}
@@ -40,7 +41,7 @@ func (e *emitter) kept(v *ir.Value) val {
 	switch {
 	case v.Op == ir.OpConst && inVector(v.Type):
 		return e.constantVector(v)
-	case v.Op == ir.OpConst || e.lazy[v.ID] && e.of(v).kind != varying:
+	case v.Op == ir.OpConst || e.lazy[v.ID] && e.Of(v).Kind != analysis.VaryingLanes:
 		return one(e.general64(v))
 	}
 	return e.vals[v.ID]
@@ -58,11 +59,11 @@ func (c *code) constantVector(v *ir.Value) val {
 }
 
 // as returns v as a value of shape s is kept.
-func (e *emitter) as(v *ir.Value, s shape) (val, error) {
-	if s.kind == varying {
+func (e *emitter) as(v *ir.Value, s analysis.Shape) (val, error) {
+	if s.Kind == analysis.VaryingLanes {
 		return e.vectors(v), nil
 	}
-	if have := e.of(v); have.kind > s.kind || have.step != s.step {
+	if have := e.Of(v); have.Kind > s.Kind || have.Step != s.Step {
 		return val{}, fmt.Errorf("a value of shape %v is wanted with shape %v", have, s)
 	}
 	return e.kept(v), nil
@@ -75,9 +76,9 @@ func (e *emitter) vectors(v *ir.Value) val {
 		return e.constantLanes(v)
 	case e.lazy[v.ID] && v.Op == ir.OpConvert:
 		return e.extend(e.vectors(v.Args[0]), v.Args[0].Type.IsSigned())
-	case e.of(v).kind == varying && e.lazy[v.ID]:
+	case e.Of(v).Kind == analysis.VaryingLanes && e.lazy[v.ID]:
 		return e.wholePointer(v)
-	case e.of(v).kind == varying:
+	case e.Of(v).Kind == analysis.VaryingLanes:
 		return e.vals[v.ID]
 	case e.spreads[v.ID].n > 0:
 		return e.spreads[v.ID]
@@ -124,8 +125,8 @@ func (e *emitter) allLanes() asm.Reg { return e.constantMask(true) }
 // spreadNow makes the vectors of a value that is kept once.
 func (e *emitter) spreadNow(v *ir.Value) val {
 	r := e.splat(e.kept(v), v.Type)
-	if s := e.of(v); s.kind == affine {
-		r = e.add64(r, e.iota64(s.step))
+	if s := e.Of(v); s.Kind == analysis.AffineLanes {
+		r = e.add64(r, e.iota64(s.Step))
 	}
 	return r
 }
@@ -177,27 +178,27 @@ func (e *emitter) compute(v *ir.Value) error {
 }
 
 func (e *emitter) computeNow(v *ir.Value) (err error) {
-	s := e.of(v)
+	s := e.Of(v)
 	args := make([]val, len(v.Args))
 	switch {
 	case e.fused[v.ID], e.lazy[v.ID], e.negated[v.ID]:
 		return nil
-	case s.kind == affine:
+	case s.Kind == analysis.AffineLanes:
 		return e.linear(v)
 	case v.Op == ir.OpFMA:
 		v = e.withoutNegations(v)
 	}
-	vectors := s.kind == varying || e.inVectors(v)
+	vectors := s.Kind == analysis.VaryingLanes || e.inVectors(v)
 	for i, x := range v.Args {
 		switch {
 		case x.Op == ir.OpConst && vectors && e.takesConstant(v, i), x.Op == ir.OpConst && !vectors && e.inInstruction(v, i):
-		case s.kind == varying:
+		case s.Kind == analysis.VaryingLanes:
 			args[i] = e.vectors(x)
 		default:
 			args[i] = e.kept(x)
 		}
 	}
-	if s.kind == varying {
+	if s.Kind == analysis.VaryingLanes {
 		e.vals[v.ID], err = e.vector(v, args)
 	} else {
 		e.vals[v.ID], err = e.uniform(v, args)

@@ -2,6 +2,7 @@ package amd64
 
 import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -11,7 +12,7 @@ import (
 // shuffle emits a move between lanes.
 func (e *emitter) shuffle(v *ir.Value) error {
 	x, y := v.Args[0], v.Args[1]
-	if e.of(v).kind == uniform { // all lanes have the same to give
+	if e.Of(v).Kind == analysis.UniformLanes { // all lanes have the same to give
 		e.vals[v.ID] = e.kept(x)
 		return nil
 	}
@@ -104,7 +105,7 @@ func (e *emitter) sources(op ir.Op, y *ir.Value) asm.Reg {
 func (e *emitter) distance(op ir.Op, y *ir.Value) asm.Reg {
 	w := int64(e.isa.lanes())
 	r := e.vec()
-	if e.of(y).kind == uniform {
+	if e.Of(y).Kind == analysis.UniformLanes {
 		e.op(asm.MOV, 64, asm.R(asm.RCX), asm.R(e.general64(y)))
 		e.op(asm.MOV, 32, asm.R(asm.RAX), asm.I(w))
 		if op != ir.OpShflIdx {
@@ -223,8 +224,8 @@ func (e *emitter) permute64(r, x val, from, valid asm.Reg) {
 }
 
 // vote emits a vote of the lanes.
-func (e *emitter) vote(b *block, v *ir.Value) {
-	m, x := e.masks[b.class], e.maskOf(v.Args[0])
+func (e *emitter) vote(b *analysis.Placed, v *ir.Value) {
+	m, x := e.masks[b.Class], e.maskOf(v.Args[0])
 	r, t := e.gpr(), e.mask()
 	e.vals[v.ID] = val{reg: [2]asm.Reg{r}, n: 1}
 	if v.Op == ir.OpAll {

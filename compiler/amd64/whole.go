@@ -2,6 +2,7 @@ package amd64
 
 import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -10,22 +11,22 @@ import (
 // kernels that are launched with whole warps alone, as those with warp operations are: the
 // rows or the threads that make vectors are whole then.
 func (e *emitter) findFull(wholeWarps bool) {
-	e.full = make([]bool, len(e.blocks))
+	e.full = make([]bool, len(e.Blocks))
 	e.full[0] = wholeWarps
-	for i := range e.blocks {
-		b := &e.blocks[i]
-		if b.idom < 0 {
+	for i := range e.Blocks {
+		b := &e.Blocks[i]
+		if b.Idom < 0 {
 			continue
 		}
-		d := &e.blocks[b.idom]
-		if d.class != b.class {
+		d := &e.Blocks[b.Idom]
+		if d.Class != b.Class {
 			// A joined block has the lanes of one further up.
-			for at := b.idom; at >= 0 && !e.full[i]; at = e.blocks[at].idom {
-				e.full[i] = e.full[at] && e.blocks[at].class == b.class
+			for at := b.Idom; at >= 0 && !e.full[i]; at = e.Blocks[at].Idom {
+				e.full[i] = e.full[at] && e.Blocks[at].Class == b.Class
 			}
 			continue
 		}
-		e.full[i] = e.full[d.at] || len(b.in) == 1 && e.wholeBehind(d.b) && d.b.Term.Succs[0].To == b.b
+		e.full[i] = e.full[d.At] || len(b.In) == 1 && e.wholeBehind(d.Block) && d.Block.Term.Succs[0].To == b.Block
 	}
 }
 
@@ -48,19 +49,19 @@ func (e *emitter) isTest(b *ir.Block) bool {
 
 // active returns the mask for the memory that a block accesses: none if all lanes
 // are on.
-func (e *emitter) active(b *block) asm.Reg {
-	if e.full[b.at] {
+func (e *emitter) active(b *analysis.Placed) asm.Reg {
+	if e.full[b.At] {
 		return 0
 	}
-	return e.masks[b.class]
+	return e.masks[b.Class]
 }
 
 // jumpUnlessWhole jumps unless all lanes are on and the integers of a test are within
 // their bounds in all of them.
-func (e *emitter) jumpUnlessWhole(b *block, v *ir.Value, to label) {
+func (e *emitter) jumpUnlessWhole(b *analysis.Placed, v *ir.Value, to label) {
 	test := e.tests[v]
 	for k := range test {
-		if s := e.of(v.Args[2*k]); s.kind != affine || s.step < 0 || e.of(v.Args[2*k+1]).kind != uniform {
+		if s := e.Of(v.Args[2*k]); s.Kind != analysis.AffineLanes || s.Step < 0 || e.Of(v.Args[2*k+1]).Kind != analysis.UniformLanes {
 			e.jump(to) // the copy did not keep what the test needs
 			e.bind(e.newLabel())
 			return
@@ -70,8 +71,8 @@ func (e *emitter) jumpUnlessWhole(b *block, v *ir.Value, to label) {
 		e.jumpUnlessPast(test[0], v.Args[0], v.Args[1], to)
 		return
 	}
-	if !e.full[b.at] && !test.partial() {
-		m := e.masks[b.class]
+	if !e.full[b.At] && !test.partial() {
+		m := e.masks[b.Class]
 		if e.isa == v3 {
 			e.bits(asm.RAX, m)
 			e.op(asm.CMP, 32, asm.R(asm.RAX), asm.I(0xff))
@@ -89,7 +90,7 @@ func (e *emitter) jumpUnlessWhole(b *block, v *ir.Value, to label) {
 // jumpUnlessWithin jumps unless x, which goes up from lane to lane, is within a bound
 // in all of them: unless the lane that is next to it is.
 func (e *emitter) jumpUnlessWithin(t bound, x, n *ir.Value, to label) {
-	last := e.of(x).step * int64(e.isa.lanes()-1)
+	last := e.Of(x).Step * int64(e.isa.lanes()-1)
 	outside := asm.CondL
 	switch {
 	case t.rel >= atLeast:
@@ -127,7 +128,7 @@ func (e *emitter) jumpUnlessWithin(t bound, x, n *ir.Value, to label) {
 func (e *emitter) jumpUnlessPast(t bound, x, n *ir.Value, to label) {
 	if t.wraps {
 		e.op(asm.MOV, 64, asm.R(asm.RAX), asm.R(e.general64(x)))
-		e.op(asm.ADD, 64, asm.R(asm.RAX), asm.I(e.of(x).step*int64(e.isa.lanes()-1)))
+		e.op(asm.ADD, 64, asm.R(asm.RAX), asm.I(e.Of(x).Step*int64(e.isa.lanes()-1)))
 		e.jcc(asm.CondO, to)
 	}
 	e.compare64(x, n)

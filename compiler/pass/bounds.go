@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -28,9 +29,9 @@ func bounds(f *ir.Func, small bool) {
 	if !hasCheck(f) {
 		return
 	}
-	c := &checks{ranges: newRanges(f, small), made: map[*ir.Value][]*ir.Value{}}
+	c := &checks{Ranges: analysis.NewRanges(f, small), made: map[*ir.Value][]*ir.Value{}}
 	var divisors, counts, set seen
-	for _, b := range c.dom.Order {
+	for _, b := range c.Dom.Order {
 		b.Instrs = slices.DeleteFunc(b.Instrs, func(v *ir.Value) bool {
 			switch v.Op {
 			case ir.OpBounds:
@@ -39,12 +40,12 @@ func bounds(f *ir.Func, small bool) {
 				}
 				c.made[v.Args[0]] = append(c.made[v.Args[0]], v)
 			case ir.OpNonNil:
-				return set.before(c.dom, v.Args[0], b)
+				return set.before(c.Dom, v.Args[0], b)
 			case ir.OpDivisor:
-				y := c.at(v.Args[1], b)
-				return y.lo > 0 || y.hi < 0 || divisors.before(c.dom, v.Args[1], b)
+				y := c.At(v.Args[1], b)
+				return y.Lo > 0 || y.Hi < 0 || divisors.before(c.Dom, v.Args[1], b)
 			case ir.OpCount:
-				return c.at(v.Args[0], b).nonNegative() || counts.before(c.dom, v.Args[0], b)
+				return c.At(v.Args[0], b).NonNegative() || counts.before(c.Dom, v.Args[0], b)
 			}
 			return false
 		})
@@ -79,33 +80,33 @@ func (s *seen) before(dom *ir.DomTree, x *ir.Value, b *ir.Block) bool {
 }
 
 type checks struct {
-	*ranges
+	*analysis.Ranges
 	made map[*ir.Value][]*ir.Value // index -> checks kept, in order
 }
 
 // holds reports whether 0 <= i < n is known in block b.
 func (c *checks) holds(i, n *ir.Value, b *ir.Block) bool {
-	length := c.at(n, b)
-	x := c.at(i, b)
+	length := c.At(n, b)
+	x := c.At(i, b)
 	below := false
 	for _, m := range c.made[i] {
-		if !c.dom.Dominates(m.Block, b) {
+		if !c.Dom.Dominates(m.Block, b) {
 			continue
 		}
-		limit := c.at(m.Args[1], b)
-		if m.Args[1] == n || limit.hi <= length.lo {
+		limit := c.At(m.Args[1], b)
+		if m.Args[1] == n || limit.Hi <= length.Lo {
 			return true
 		}
-		x = x.meet(interval{0, max(limit.hi, 1) - 1})
+		x = x.Meet(analysis.Interval{Lo: 0, Hi: max(limit.Hi, 1) - 1})
 	}
-	if !x.nonNegative() {
+	if !x.NonNegative() {
 		return false
 	}
-	if x.hi < length.lo || belowByForm(i, n, length) || c.remainder(i, n, b) || c.belowBy(i, n, b) {
+	if x.Hi < length.Lo || belowByForm(i, n, length) || c.remainder(i, n, b) || c.belowBy(i, n, b) {
 		return true
 	}
-	c.facts(b, func(cond *ir.Value, truth bool) {
-		if op, w := comparison(i, cond, truth); op == ir.OpLt && atMost(w, n) {
+	c.Facts(b, func(cond *ir.Value, truth bool) {
+		if op, w := analysis.ComparisonOf(i, cond, truth); op == ir.OpLt && atMost(w, n) {
 			below = true
 		}
 	})
@@ -113,17 +114,17 @@ func (c *checks) holds(i, n *ir.Value, b *ir.Block) bool {
 }
 
 // belowByForm reports whether i is n less a constant, for n that is not negative.
-func belowByForm(i, n *ir.Value, length interval) bool {
+func belowByForm(i, n *ir.Value, length analysis.Interval) bool {
 	if i.Op != ir.OpAdd || i.Args[0] != n || !i.Args[1].IsConst() {
 		return false
 	}
 	d := int64(i.Args[1].Imm)
-	return d < 0 && d > math.MinInt64 && length.nonNegative()
+	return d < 0 && d > math.MinInt64 && length.NonNegative()
 }
 
 // remainder reports whether i is something modulo n with n positive.
 func (c *checks) remainder(i, n *ir.Value, b *ir.Block) bool {
-	return i.Op == ir.OpRem && i.Args[1] == n && c.at(n, b).lo > 0
+	return i.Op == ir.OpRem && i.Args[1] == n && c.At(n, b).Lo > 0
 }
 
 // atMost reports whether w <= n by the form of w.
@@ -132,4 +133,37 @@ func atMost(w, n *ir.Value) bool {
 		return true
 	}
 	return w.Op == ir.OpMin && (atMost(w.Args[0], n) || atMost(w.Args[1], n))
+}
+
+// belowBy reports whether i < n follows in block b from a condition on a counter at
+// some distance before i, as in
+//
+//	for i := 0; i < n-3; i += 4 { x[i+2] }
+func (c *checks) belowBy(i, n *ir.Value, b *ir.Block) (below bool) {
+	from, by := apart(i)
+	if length := c.At(n, b); by < 0 || !length.NonNegative() || length.Hi > analysis.MaxLen {
+		return false
+	}
+	c.Facts(b, func(cond *ir.Value, truth bool) {
+		op, w := analysis.ComparisonOf(from, cond, truth)
+		if w == nil || op != ir.OpLt && op != ir.OpLe {
+			return
+		}
+		end, less := apart(w)
+		if op == ir.OpLe {
+			less++
+		}
+		below = below || atMost(end, n) && less <= -by && less > -analysis.MaxLen
+	})
+	return below
+}
+
+// apart takes v = from + by apart.
+func apart(v *ir.Value) (from *ir.Value, by int64) {
+	if v.Op == ir.OpAdd && v.Type == ir.I64 && v.Args[1].IsConst() {
+		if d := int64(v.Args[1].Imm); d > -analysis.MaxLen && d < analysis.MaxLen {
+			return v.Args[0], d
+		}
+	}
+	return v, 0
 }

@@ -1,6 +1,9 @@
 package pass
 
-import "github.com/gokiln/kiln/compiler/ir"
+import (
+	"github.com/gokiln/kiln/compiler/analysis"
+	"github.com/gokiln/kiln/compiler/ir"
+)
 
 // contract turns x*y + z into fma(x, y, z) where both the product and the sum
 // have the licence, and differences likewise. The product itself stays for other
@@ -10,7 +13,7 @@ func contract(f *ir.Func) {
 	for _, b := range f.Blocks {
 		for i := 0; i < len(b.Instrs); i++ {
 			v := b.Instrs[i]
-			if !v.Contract || v.Op != ir.OpAdd && v.Op != ir.OpSub || sameValue(v.Args[0], v.Args[1]) {
+			if !v.Contract || v.Op != ir.OpAdd && v.Op != ir.OpSub || analysis.SameValue(v.Args[0], v.Args[1]) {
 				continue
 			}
 			for _, side := range []int{0, 1} { // the left product if both are

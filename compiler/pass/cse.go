@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -12,7 +13,7 @@ import (
 // a dominating branch has decided.
 func cse(f *ir.Func) {
 	ir.RemoveUnreachable(f)
-	c := &numbering{f: f, in: inEdges(f), repl: newReplacer(f)}
+	c := &numbering{f: f, in: analysis.InEdges(f), repl: newReplacer(f)}
 	c.dom = ir.Dominators(f)
 	size := 16
 	for size < 2*f.NumValues() {
@@ -37,7 +38,7 @@ func cse(f *ir.Func) {
 // numbering is a hash table of expressions, chained by value ID.
 type numbering struct {
 	f       *ir.Func
-	in      [][]edge
+	in      [][]analysis.Edge
 	dom     *ir.DomTree
 	repl    *replacer
 	heads   []int32 // hash -> value ID + 1
@@ -104,7 +105,7 @@ func (c *numbering) gatherLeaves() {
 func (c *numbering) block(i int, b *ir.Block) {
 	var known []access
 	if in := c.in[b.ID]; len(in) == 1 {
-		known = slices.Clone(c.memory[c.dom.Num[in[0].from.ID]])
+		known = slices.Clone(c.memory[c.dom.Num[in[0].From.ID]])
 	}
 	kept := b.Instrs[:0]
 	for _, v := range b.Instrs {
@@ -149,9 +150,9 @@ func (c *numbering) decide(b *ir.Block) {
 	for range levels {
 		in := c.in[d.ID]
 		if len(in) == 1 {
-			t := &in[0].from.Term
+			t := &in[0].From.Term
 			if t.Kind == ir.TermBranch && t.Args[0] == b.Term.Args[0] && t.Succs[0].To != t.Succs[1].To {
-				e := b.Term.Succs[in[0].succ]
+				e := b.Term.Succs[in[0].Succ]
 				b.Term = ir.Term{Kind: ir.TermJump, Succs: []ir.Edge{e}, Pos: b.Term.Pos}
 				c.decided = true
 				return
@@ -212,7 +213,7 @@ func mayAlias(p, q *ir.Value) bool {
 	if p.Type.Space != q.Type.Space {
 		return false
 	}
-	a, b := baseOf(p), baseOf(q)
+	a, b := analysis.BaseOf(p), analysis.BaseOf(q)
 	if a != b && isObject(a) && isObject(b) {
 		return false
 	}

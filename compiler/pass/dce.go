@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -58,7 +59,7 @@ func dce(f *ir.Func) {
 func sweep(f *ir.Func, keep func(ir.Op) bool) {
 	l := &liveness{f: f, keep: keep, live: make([]bool, f.NumValues())}
 	if hasParams(f) {
-		l.in = inEdges(f)
+		l.in = analysis.InEdges(f)
 	}
 	for _, b := range f.Blocks {
 		for _, v := range b.Instrs {
@@ -83,7 +84,7 @@ type liveness struct {
 	f    *ir.Func
 	keep func(ir.Op) bool
 	live []bool
-	in   [][]edge
+	in   [][]analysis.Edge
 	work []*ir.Value
 	// writes to a local object are needed once something else uses the object
 	writes map[*ir.Value][]*ir.Value
@@ -91,11 +92,11 @@ type liveness struct {
 
 func (l *liveness) root(v *ir.Value) {
 	switch {
-	case (v.Op == ir.OpStore || v.Op == ir.OpZero) && baseOf(v.Args[0]).Op == ir.OpLocal:
+	case (v.Op == ir.OpStore || v.Op == ir.OpZero) && analysis.BaseOf(v.Args[0]).Op == ir.OpLocal:
 		if l.writes == nil {
 			l.writes = map[*ir.Value][]*ir.Value{}
 		}
-		base := baseOf(v.Args[0])
+		base := analysis.BaseOf(v.Args[0])
 		l.writes[base] = append(l.writes[base], v)
 	case l.keep(v.Op):
 		l.mark(v)
@@ -133,7 +134,7 @@ func (l *liveness) run() {
 		case ir.OpBlockParam:
 			i := slices.Index(v.Block.Params, v)
 			for _, e := range l.in[v.Block.ID] {
-				l.mark(e.args()[i])
+				l.mark(e.Args()[i])
 			}
 		case ir.OpLocal:
 			for _, w := range l.writes[v] {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/internal/devlog"
 )
@@ -76,26 +77,26 @@ func outOfRange(f *ir.Func, small bool) (found []Mistake) {
 
 // surety finds what happens in every launch that does any work.
 type surety struct {
-	*ranges
+	*analysis.Ranges
 	known []int8 // by block ID: 1 if the block is certain, -1 if it is not
 }
 
 func newSurety(f *ir.Func, small bool) *surety {
 	ir.RemoveUnreachable(f)
-	return &surety{newRanges(f, small), make([]int8, f.NumBlocks())}
+	return &surety{analysis.NewRanges(f, small), make([]int8, f.NumBlocks())}
 }
 
 // outside says how the check v in block b, of a constant limit, always fails; "" if it need not.
 func (s *surety) outside(v *ir.Value, b *ir.Block) string {
-	x, n := s.at(v.Args[0], b), int64(v.Args[1].Imm)
+	x, n := s.At(v.Args[0], b), int64(v.Args[1].Imm)
 	check := devlog.Check(v.Imm)
 	switch {
-	case x.lo == x.hi && (x.lo < 0 || x.lo >= n):
-		return check.OutOfRange(x.lo, n)
-	case x.hi < 0:
-		return check.OutOfRange(x.hi, n) + ", or a smaller one"
-	case x.lo >= n:
-		return check.OutOfRange(x.lo, n) + ", or a larger one"
+	case x.Lo == x.Hi && (x.Lo < 0 || x.Lo >= n):
+		return check.OutOfRange(x.Lo, n)
+	case x.Hi < 0:
+		return check.OutOfRange(x.Hi, n) + ", or a smaller one"
+	case x.Lo >= n:
+		return check.OutOfRange(x.Lo, n) + ", or a larger one"
 	}
 	return ""
 }
@@ -115,8 +116,8 @@ func (s *surety) certain(x *ir.Block) bool {
 
 // avoids reports whether an end can be reached other than through x.
 func (s *surety) avoids(x *ir.Block) bool {
-	seen := make([]bool, s.f.NumBlocks())
-	work := []*ir.Block{s.f.Blocks[0]}
+	seen := make([]bool, s.Func.NumBlocks())
+	work := []*ir.Block{s.Func.Blocks[0]}
 	for len(work) > 0 {
 		b := work[len(work)-1]
 		work = work[:len(work)-1]
@@ -128,7 +129,7 @@ func (s *surety) avoids(x *ir.Block) bool {
 			return true
 		}
 		for i, e := range b.Term.Succs {
-			if b.Term.Kind != ir.TermBranch || !s.leads(edge{b, 1 - i}, x) {
+			if b.Term.Kind != ir.TermBranch || !s.leads(analysis.Edge{From: b, Succ: 1 - i}, x) {
 				work = append(work, e.To)
 			}
 		}
@@ -137,13 +138,13 @@ func (s *surety) avoids(x *ir.Block) bool {
 }
 
 // leads reports whether x is behind the edge e alone, and e is taken where there is work.
-func (s *surety) leads(e edge, x *ir.Block) bool {
-	to := e.from.Term.Succs[e.succ].To
-	if len(s.in[to.ID]) != 1 || !s.dom.Dominates(to, x) {
+func (s *surety) leads(e analysis.Edge, x *ir.Block) bool {
+	to := e.From.Term.Succs[e.Succ].To
+	if len(s.In[to.ID]) != 1 || !s.Dom.Dominates(to, x) {
 		return false
 	}
 	takes := false
-	known(e.from.Term.Args[0], e.succ == 0, func(cond *ir.Value, truth bool) { takes = s.works(cond, truth) })
+	analysis.Conjuncts(e.From.Term.Args[0], e.Succ == 0, func(cond *ir.Value, truth bool) { takes = s.works(cond, truth) })
 	return takes
 }
 
@@ -153,7 +154,7 @@ func (s *surety) works(cond *ir.Value, truth bool) bool {
 	if len(cond.Args) != 2 {
 		return false
 	}
-	op, limit := comparison(cond.Args[0], cond, truth)
+	op, limit := analysis.ComparisonOf(cond.Args[0], cond, truth)
 	start := cond.Args[0]
 	if op == ir.OpGt {
 		op, start, limit = ir.OpLt, limit, start
@@ -198,11 +199,11 @@ func (s *surety) first(v *ir.Value, depth int) (int64, bool) {
 		y, ok2 := arg(1)
 		return x + y, ok1 && ok2
 	case ir.OpBlockParam:
-		l := s.headed(v.Block)
+		l := s.LoopAt(v.Block)
 		if l == nil {
 			break
 		}
-		if a := oneArg(l.entries, paramIndex(v)); a != nil {
+		if a := oneArg(l.Entries, analysis.ParamIndex(v)); a != nil {
 			return s.first(a, depth-1)
 		}
 	}
@@ -239,11 +240,11 @@ func endless(m *ir.Module, f *ir.Func) (found []Mistake) {
 		return nil
 	}
 	changing := map[int]bool{} // positions of conditions that may change
-	for _, l := range findLoops(f, inEdges(f)) {
-		h := &hoister{loop: l}
-		switch exits := l.exits(); {
+	for _, l := range analysis.Loops(f, analysis.InEdges(f)) {
+		h := &hoister{Loop: l}
+		switch exits := l.Exits(); {
 		case len(exits) == 0:
-			found = append(found, Mistake{Kind: NoExit, Pos: l.firstPos(m)})
+			found = append(found, Mistake{Kind: NoExit, Pos: firstPos(m, l)})
 		case !slices.ContainsFunc(exits, func(b *ir.Block) bool { return h.mayChange(b.Term.Args[0], 16) }):
 			found = append(found, Mistake{Kind: NoChange, Pos: condPos(exits[0])})
 		default:
@@ -261,25 +262,15 @@ func condPos(b *ir.Block) int {
 	return b.Term.Args[0].Pos
 }
 
-// exits returns the blocks of l that end in a branch out of it.
-func (l *loop) exits() (out []*ir.Block) {
-	for _, b := range l.blocks {
-		if slices.ContainsFunc(b.Term.Succs, func(e ir.Edge) bool { return !l.has(e.To) }) {
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
 // firstPos returns the first position in l, of its operations and branches if they have any: that of a
 // jump may be from in front of the loop.
-func (l *loop) firstPos(m *ir.Module) (first int) {
+func firstPos(m *ir.Module, l *analysis.Loop) (first int) {
 	take := func(pos int) {
 		if p, q := m.PosOf(pos), m.PosOf(first); pos != 0 && (first == 0 || p.Line < q.Line || p.Line == q.Line && p.Col < q.Col) {
 			first = pos
 		}
 	}
-	for _, b := range l.blocks {
+	for _, b := range l.Blocks {
 		for _, v := range b.Instrs {
 			if !v.IsConst() {
 				take(v.Pos)
@@ -290,7 +281,7 @@ func (l *loop) firstPos(m *ir.Module) (first int) {
 		}
 	}
 	if first == 0 {
-		first = l.header.Term.Pos
+		first = l.Header.Term.Pos
 	}
 	return first
 }
@@ -299,7 +290,7 @@ func (l *loop) firstPos(m *ir.Module) (first int) {
 // variable of the loop, what the loop or another thread writes to memory, or an atomic operation.
 func (h *hoister) mayChange(v *ir.Value, depth int) bool {
 	switch {
-	case v.Block == nil || !h.has(v.Block) || v.IsConst():
+	case v.Block == nil || !h.Has(v.Block) || v.IsConst():
 		return false
 	case depth == 0 || v.Op == ir.OpBlockParam:
 		return true

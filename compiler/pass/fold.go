@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -15,7 +16,7 @@ func fold(f *ir.Func) {
 	ir.RemoveUnreachable(f)
 	for range maxFoldRounds {
 		fo := &folder{f: f, repl: newReplacer(f)}
-		for _, b := range rpo(f) {
+		for _, b := range analysis.RPO(f) {
 			fo.block(b)
 		}
 		fo.repl.apply(f) // operands on back edges came before their definitions
@@ -155,7 +156,7 @@ func (fo *folder) join(b *ir.Block) {
 	x, y := t.Succs[0].Args, t.Succs[1].Args
 	n := 0
 	for i := range x {
-		if !sameValue(x[i], y[i]) {
+		if !analysis.SameValue(x[i], y[i]) {
 			n++
 		}
 	}
@@ -164,7 +165,7 @@ func (fo *folder) join(b *ir.Block) {
 	}
 	args := make([]*ir.Value, len(x))
 	for i := range x {
-		if args[i] = x[i]; !sameValue(x[i], y[i]) {
+		if args[i] = x[i]; !analysis.SameValue(x[i], y[i]) {
 			sel := fo.emit(ir.OpSelect, x[i].Type, t.Args[0], x[i], y[i])
 			sel.Pos = t.Pos
 			args[i] = sel
@@ -179,7 +180,7 @@ func forwardParams(f *ir.Func) bool {
 	if !hasParams(f) {
 		return false
 	}
-	in := inEdges(f)
+	in := analysis.InEdges(f)
 	r := newReplacer(f)
 	for _, b := range f.Blocks {
 		for i := 0; i < len(b.Params); i++ {
@@ -215,25 +216,25 @@ func constAt(f *ir.Func, b *ir.Block, c *ir.Value) *ir.Value {
 
 // onlyArg returns the one value that parameter i gets on all edges apart from
 // itself, nil if there are several.
-func onlyArg(r *replacer, p *ir.Value, i int, in []edge) *ir.Value {
+func onlyArg(r *replacer, p *ir.Value, i int, in []analysis.Edge) *ir.Value {
 	var only *ir.Value
 	for _, e := range in {
-		a := r.get(e.args()[i])
+		a := r.get(e.Args()[i])
 		switch {
 		case a == p:
 		case only == nil:
 			only = a
-		case !sameValue(only, a):
+		case !analysis.SameValue(only, a):
 			return nil
 		}
 	}
 	return only
 }
 
-func dropParam(b *ir.Block, i int, in []edge) {
+func dropParam(b *ir.Block, i int, in []analysis.Edge) {
 	b.Params = slices.Delete(b.Params, i, i+1)
 	for _, e := range in {
-		s := &e.from.Term.Succs[e.succ]
+		s := &e.From.Term.Succs[e.Succ]
 		s.Args = slices.Delete(s.Args, i, i+1)
 	}
 }
@@ -286,21 +287,21 @@ func mergeChains(f *ir.Func) bool {
 // skipEmpty redirects edges into blocks that only jump on.
 func skipEmpty(f *ir.Func) bool {
 	var uses []int32
-	var in [][]edge
+	var in [][]analysis.Edge
 	any := false
 	for _, e := range f.Blocks[1:] {
 		if len(e.Instrs) > 0 || e.Unroll.Times != 0 || e.Term.Kind != ir.TermJump || e.Term.Succs[0].To == e {
 			continue
 		}
 		if uses == nil {
-			uses, in = useCounts(f), inEdges(f)
+			uses, in = useCounts(f), analysis.InEdges(f)
 		}
 		if !usedOnlyByEnd(e, uses) {
 			continue
 		}
 		to := e.Term.Succs[0]
 		for _, p := range in[e.ID] {
-			s := &p.from.Term.Succs[p.succ]
+			s := &p.From.Term.Succs[p.Succ]
 			*s = ir.Edge{To: to.To, Args: substitute(to.Args, e.Params, s.Args)}
 			in[to.To.ID] = append(in[to.To.ID], p)
 			for _, a := range s.Args {

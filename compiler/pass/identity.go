@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -30,7 +31,7 @@ func (fo *folder) rewrite(v *ir.Value) (*ir.Value, bool) {
 	case ir.OpEq, ir.OpNe, ir.OpLt, ir.OpLe, ir.OpGt, ir.OpGe:
 		return fo.compare(v)
 	case ir.OpMin, ir.OpMax:
-		if sameValue(v.Args[0], v.Args[1]) && v.Type.IsInt() {
+		if analysis.SameValue(v.Args[0], v.Args[1]) && v.Type.IsInt() {
 			return v.Args[0], false
 		}
 	case ir.OpSelect:
@@ -116,10 +117,10 @@ func (fo *folder) add(v, x, y *ir.Value) (*ir.Value, bool) {
 		return v, true
 	}
 	// (a - b) + b = a
-	if x.Op == ir.OpSub && sameValue(x.Args[1], y) {
+	if x.Op == ir.OpSub && analysis.SameValue(x.Args[1], y) {
 		return x.Args[0], false
 	}
-	if y.Op == ir.OpSub && sameValue(y.Args[1], x) {
+	if y.Op == ir.OpSub && analysis.SameValue(y.Args[1], x) {
 		return y.Args[0], false
 	}
 	return v, false
@@ -127,7 +128,7 @@ func (fo *folder) add(v, x, y *ir.Value) (*ir.Value, bool) {
 
 func (fo *folder) sub(v, x, y *ir.Value) (*ir.Value, bool) {
 	switch {
-	case sameValue(x, y):
+	case analysis.SameValue(x, y):
 		become(v, ir.OpConst, v.Type)
 		v.Imm = 0
 		return v, false
@@ -137,9 +138,9 @@ func (fo *folder) sub(v, x, y *ir.Value) (*ir.Value, bool) {
 	case isConst(x, 0):
 		become(v, ir.OpNeg, v.Type, y)
 		return v, true
-	case x.Op == ir.OpAdd && sameValue(x.Args[0], y): // (a + b) - a = b
+	case x.Op == ir.OpAdd && analysis.SameValue(x.Args[0], y): // (a + b) - a = b
 		return x.Args[1], false
-	case x.Op == ir.OpAdd && sameValue(x.Args[1], y):
+	case x.Op == ir.OpAdd && analysis.SameValue(x.Args[1], y):
 		return x.Args[0], false
 	}
 	return v, false
@@ -248,13 +249,6 @@ func exactInverse(c *ir.Value) (uint64, bool) {
 	return c.Imm&(1<<63) | (2046-exp)<<52, true
 }
 
-// inverse is the comparison that is true exactly when op is false, on integers.
-var inverse = map[ir.Op]ir.Op{
-	ir.OpEq: ir.OpNe, ir.OpNe: ir.OpEq,
-	ir.OpLt: ir.OpGe, ir.OpGe: ir.OpLt,
-	ir.OpGt: ir.OpLe, ir.OpLe: ir.OpGt,
-}
-
 func unary(v *ir.Value) (*ir.Value, bool) {
 	x := v.Args[0]
 	switch {
@@ -271,7 +265,7 @@ func unary(v *ir.Value) (*ir.Value, bool) {
 			return v, true
 		}
 	}
-	if inv, ok := inverse[x.Op]; ok && v.Op == ir.OpNot && v.Type == ir.Bool {
+	if inv, ok := analysis.Inverse[x.Op]; ok && v.Op == ir.OpNot && v.Type == ir.Bool {
 		// With NaN both x < y and x >= y are false; == and != stay opposites.
 		if !x.Args[0].Type.IsFloat() || x.Op == ir.OpEq || x.Op == ir.OpNe {
 			become(v, inv, ir.Bool, x.Args[0], x.Args[1])
@@ -284,7 +278,7 @@ func unary(v *ir.Value) (*ir.Value, bool) {
 func (fo *folder) logic(v *ir.Value) (*ir.Value, bool) {
 	x, y := v.Args[0], v.Args[1]
 	zero, ones := isConst(y, 0), isConst(y, allOnes(v.Type))
-	same := sameValue(x, y)
+	same := analysis.SameValue(x, y)
 	switch v.Op {
 	case ir.OpAnd:
 		switch {
@@ -361,14 +355,9 @@ func (fo *folder) shift(v *ir.Value) (*ir.Value, bool) {
 	return v, false
 }
 
-// mirrored is the comparison with its operands exchanged.
-var mirrored = map[ir.Op]ir.Op{
-	ir.OpLt: ir.OpGt, ir.OpGt: ir.OpLt, ir.OpLe: ir.OpGe, ir.OpGe: ir.OpLe,
-}
-
 func (fo *folder) compare(v *ir.Value) (*ir.Value, bool) {
 	x, y := v.Args[0], v.Args[1]
-	if m, ok := mirrored[v.Op]; ok && x.IsConst() && !y.IsConst() {
+	if m, ok := analysis.Mirrored[v.Op]; ok && x.IsConst() && !y.IsConst() {
 		become(v, m, ir.Bool, y, x)
 		return v, true
 	}
@@ -430,7 +419,7 @@ func intRange(t *ir.Type) (lo, hi uint64) {
 func selection(v *ir.Value) (*ir.Value, bool) {
 	c, x, y := v.Args[0], v.Args[1], v.Args[2]
 	switch {
-	case isConst(c, 1), sameValue(x, y):
+	case isConst(c, 1), analysis.SameValue(x, y):
 		return x, false
 	case isConst(c, 0):
 		return y, false

@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -21,8 +22,8 @@ func ifconv(f *ir.Func) {
 	any := false
 	for again := true; again; {
 		again = false
-		in := inEdges(f)
-		for _, b := range slices.Backward(rpo(f)) { // inner branches first
+		in := analysis.InEdges(f)
+		for _, b := range slices.Backward(analysis.RPO(f)) { // inner branches first
 			if convertIf(f, b, in) {
 				again, any = true, true
 			}
@@ -48,7 +49,7 @@ type side struct {
 
 // sides returns the ways that successor k of b may be: through its block, if it
 // does little, and directly to it.
-func sides(b *ir.Block, k int, in [][]edge) []side {
+func sides(b *ir.Block, k int, in [][]analysis.Edge) []side {
 	e := b.Term.Succs[k]
 	out := []side{{to: e.To, args: e.Args}}
 	s := e.To
@@ -85,7 +86,7 @@ func costOf(v *ir.Value) int {
 	return 1
 }
 
-func convertIf(f *ir.Func, b *ir.Block, in [][]edge) bool {
+func convertIf(f *ir.Func, b *ir.Block, in [][]analysis.Edge) bool {
 	if b.Term.Kind != ir.TermBranch {
 		return false
 	}
@@ -103,7 +104,7 @@ func convertIf(f *ir.Func, b *ir.Block, in [][]edge) bool {
 func selects(x, y side) int {
 	n := 0
 	for i := range x.args {
-		if !sameValue(x.args[i], y.args[i]) {
+		if !analysis.SameValue(x.args[i], y.args[i]) {
 			n++
 		}
 	}
@@ -111,7 +112,7 @@ func selects(x, y side) int {
 }
 
 // meet moves both sides into b, which then jumps to where they met.
-func meet(f *ir.Func, b *ir.Block, x, y side, in [][]edge) {
+func meet(f *ir.Func, b *ir.Block, x, y side, in [][]analysis.Edge) {
 	for _, s := range []side{x, y} {
 		if s.block == nil {
 			continue
@@ -123,14 +124,14 @@ func meet(f *ir.Func, b *ir.Block, x, y side, in [][]edge) {
 	}
 	args := make([]*ir.Value, len(x.args))
 	for i := range args {
-		if args[i] = x.args[i]; !sameValue(x.args[i], y.args[i]) {
+		if args[i] = x.args[i]; !analysis.SameValue(x.args[i], y.args[i]) {
 			args[i] = b.Emit(f, ir.OpSelect, x.args[i].Type, b.Term.Args[0], x.args[i], y.args[i])
 			args[i].Pos = b.Term.Pos
 		}
 	}
 	// The edges that the meeting block loses must not count for it, so that a
 	// branch around this one can be converted in the same sweep.
-	gone := func(e edge) bool { return e.from == b || e.from == x.block || e.from == y.block }
-	in[x.to.ID] = append(slices.DeleteFunc(in[x.to.ID], gone), edge{b, 0})
+	gone := func(e analysis.Edge) bool { return e.From == b || e.From == x.block || e.From == y.block }
+	in[x.to.ID] = append(slices.DeleteFunc(in[x.to.ID], gone), analysis.Edge{From: b, Succ: 0})
 	b.Jump(x.to, args...)
 }

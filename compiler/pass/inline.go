@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -173,7 +174,7 @@ func (s *splicer) call(cur *ir.Block, call *ir.Value) (*ir.Block, []*ir.Value) {
 		c.vals[p.ID] = call.Args[i]
 	}
 	c.blocks[callee.Blocks[0].ID] = cur
-	order := rpo(callee)
+	order := analysis.RPO(callee)
 	returns := 0
 	for _, b := range order {
 		if b.Term.Kind == ir.TermReturn {

@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -11,22 +12,22 @@ import (
 // operation traps, so one that the loop would have skipped does no harm.
 func licm(f *ir.Func) {
 	ir.RemoveUnreachable(f)
-	if !hasBackEdge(f) {
+	if !analysis.HasBackEdge(f) {
 		return
 	}
 	made := false
-	loops := findLoops(f, inEdges(f))
+	loops := analysis.Loops(f, analysis.InEdges(f))
 	for _, l := range loops {
-		if l.preheader() == nil {
+		if l.Preheader() == nil {
 			makePreheader(f, l)
 			made = true
 		}
 	}
 	if made {
-		loops = findLoops(f, inEdges(f))
+		loops = analysis.Loops(f, analysis.InEdges(f))
 	}
 	for _, l := range slices.Backward(loops) { // inner loops first
-		h := &hoister{loop: l, to: l.preheader()}
+		h := &hoister{Loop: l, to: l.Preheader()}
 		h.run()
 	}
 	if made {
@@ -34,30 +35,21 @@ func licm(f *ir.Func) {
 	}
 }
 
-// preheader returns the block that does nothing but enter l, nil if there is
-// none.
-func (l *loop) preheader() *ir.Block {
-	if len(l.entries) == 1 && l.entries[0].from.Term.Kind == ir.TermJump {
-		return l.entries[0].from
-	}
-	return nil
-}
-
-func makePreheader(f *ir.Func, l *loop) {
+func makePreheader(f *ir.Func, l *analysis.Loop) {
 	p := f.NewBlock()
-	args := make([]*ir.Value, len(l.header.Params))
-	for i, q := range l.header.Params {
+	args := make([]*ir.Value, len(l.Header.Params))
+	for i, q := range l.Header.Params {
 		args[i] = p.NewParam(f, q.Type)
 		args[i].Pos = q.Pos
 	}
-	p.Jump(l.header, args...)
-	for _, e := range l.entries {
-		e.from.Term.Succs[e.succ].To = p
+	p.Jump(l.Header, args...)
+	for _, e := range l.Entries {
+		e.From.Term.Succs[e.Succ].To = p
 	}
 }
 
 type hoister struct {
-	*loop
+	*analysis.Loop
 	to      *ir.Block
 	writes  [ir.NumSpaces]bool // by space: the loop may change memory there
 	scanned bool
@@ -65,7 +57,7 @@ type hoister struct {
 
 func (h *hoister) run() {
 	failing := false // an operation that may fail came before
-	for _, b := range h.blocks {
+	for _, b := range h.Blocks {
 		kept := b.Instrs[:0]
 		for _, v := range b.Instrs {
 			if h.movable(v, b, failing) {
@@ -85,14 +77,14 @@ func (h *hoister) movable(v *ir.Value, b *ir.Block, failing bool) bool {
 		return false
 	}
 	for _, a := range v.Args {
-		if a.Block != nil && h.has(a.Block) {
+		if a.Block != nil && h.Has(a.Block) {
 			return false
 		}
 	}
 	if v.Op != ir.OpLoad {
 		return true
 	}
-	certain := b == h.header && !failing
+	certain := b == h.Header && !failing
 	return (certain || dereferenceable(v.Args[0])) && !h.changes(v.Args[0].Type.Space)
 }
 
@@ -117,7 +109,7 @@ func dereferenceable(p *ir.Value) bool {
 func (h *hoister) changes(s ir.Space) bool {
 	if !h.scanned {
 		h.scanned = true
-		for _, b := range h.blocks {
+		for _, b := range h.Blocks {
 			for _, v := range b.Instrs {
 				h.note(v)
 			}

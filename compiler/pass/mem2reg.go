@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -12,7 +13,7 @@ type promoter struct {
 	f     *ir.Func
 	objs  []*ir.Value
 	index []int32 // value ID -> index in objs + 1
-	in    [][]edge
+	in    [][]analysis.Edge
 	dom   *ir.DomTree
 	front [][]int32 // dominance frontiers, by position in dom.Order
 	defs  [][]int32 // object -> blocks that write it, by position
@@ -58,7 +59,7 @@ func (p *promoter) run() {
 	if len(p.objs) == 0 {
 		return
 	}
-	p.in = inEdges(p.f)
+	p.in = analysis.InEdges(p.f)
 	p.dom = ir.Dominators(p.f)
 	p.indexObjects()
 	p.scan()
@@ -120,7 +121,7 @@ func (p *promoter) liveIn(o int, live, def []int32) {
 		i := work[len(work)-1]
 		work = work[:len(work)-1]
 		for _, e := range p.in[p.dom.Order[i].ID] {
-			if j := p.dom.Num[e.from.ID]; def[j] != stamp && live[j] != stamp {
+			if j := p.dom.Num[e.From.ID]; def[j] != stamp && live[j] != stamp {
 				live[j] = stamp
 				work = append(work, j)
 			}
@@ -155,7 +156,7 @@ func (p *promoter) frontiers() {
 			continue
 		}
 		for _, e := range p.in[b.ID] {
-			for r := p.dom.Num[e.from.ID]; r != p.dom.Parent[i]; r = p.dom.Parent[r] {
+			for r := p.dom.Num[e.From.ID]; r != p.dom.Parent[i]; r = p.dom.Parent[r] {
 				if k := len(p.front[r]); k > 0 && p.front[r][k-1] == int32(i) {
 					break // another edge came by here, and went up from here
 				}

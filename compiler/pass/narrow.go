@@ -3,6 +3,7 @@ package pass
 import (
 	"math"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -33,11 +34,11 @@ func narrow(m *ir.Module, opt *Options) error {
 // them can be computed in 32 bits. A constant distance stays outside, where it
 // becomes part of the address.
 func wrapIndices(f *ir.Func) {
-	r := newRanges(f, true)
+	r := analysis.NewRanges(f, true)
 	for _, b := range f.Blocks {
 		w := wrapper{f: f, b: b, signed: map[*ir.Value]bool{}, checked: map[*ir.Value]*ir.Value{}}
 		for _, v := range b.Instrs {
-			if v.Op == ir.OpBounds && r.of(v.Args[1]).hi < ir.SmallLen {
+			if v.Op == ir.OpBounds && r.Of(v.Args[1]).Hi < ir.SmallLen {
 				x, c := distance(v.Args[0])
 				w.signed[x] = w.signed[x] || c == nil || int64(c.Imm) > 0
 			}
@@ -45,7 +46,7 @@ func wrapIndices(f *ir.Func) {
 		for _, v := range b.Instrs {
 			switch v.Op {
 			case ir.OpBounds:
-				if i := v.Args[0]; !i.IsConst() && r.of(v.Args[1]).hi < ir.SmallLen && w.checked[i] == nil {
+				if i := v.Args[0]; !i.IsConst() && r.Of(v.Args[1]).Hi < ir.SmallLen && w.checked[i] == nil {
 					w.checked[i] = w.wrap(i)
 				}
 			case ir.OpOffset, ir.OpIndex:
@@ -103,7 +104,7 @@ func (w *wrapper) add(op ir.Op, t *ir.Type, args ...*ir.Value) *ir.Value {
 // narrower rewrites one function.
 type narrower struct {
 	f    *ir.Func
-	r    *ranges
+	r    *analysis.Ranges
 	uses [][]wideUse // of 64-bit integers, by ID
 	kind []*ir.Type  // by ID: 32-bit type in which an operation gives the same
 	ext  []*ir.Type  // by ID: 32-bit type whose extension the value is
@@ -125,7 +126,7 @@ type wideUse struct {
 func isWide(t *ir.Type) bool { return t.IsInt() && t.Bits() == 64 }
 
 func newNarrower(f *ir.Func, small bool) *narrower {
-	n := &narrower{f: f, r: newRanges(f, small), low: map[*ir.Value]*ir.Value{}, repl: newReplacer(f)}
+	n := &narrower{f: f, r: analysis.NewRanges(f, small), low: map[*ir.Value]*ir.Value{}, repl: newReplacer(f)}
 	n.uses = make([][]wideUse, f.NumValues())
 	n.kind, n.ext = make([]*ir.Type, f.NumValues()), make([]*ir.Type, f.NumValues())
 	n.set = make([]bool, f.NumValues())
@@ -158,7 +159,7 @@ func (n *narrower) run() {
 		return
 	}
 	fresh := map[*ir.Value]bool{} // parameters that were narrowed
-	for _, b := range n.r.dom.Order {
+	for _, b := range n.r.Dom.Order {
 		n.begin(b)
 		for i, p := range b.Params {
 			if n.set[p.ID] {
@@ -173,7 +174,7 @@ func (n *narrower) run() {
 		}
 		b.Instrs = n.out
 	}
-	for _, b := range n.r.dom.Order {
+	for _, b := range n.r.Dom.Order {
 		n.begin(b)
 		n.out = b.Instrs
 		for _, e := range b.Term.Succs {
@@ -200,19 +201,19 @@ func (n *narrower) choose() bool {
 	consider := func(v *ir.Value) {
 		switch {
 		case lowBits(v) && !n.addressOnly(v):
-			n.set[v.ID], n.ext[v.ID] = true, half(n.r.of(v))
+			n.set[v.ID], n.ext[v.ID] = true, half(n.r.Of(v))
 			list = append(list, v)
 		case byRange(v):
 			n.kind[v.ID] = n.kindOf(v)
 			if n.set[v.ID] = n.kind[v.ID] != nil && isWide(v.Type); n.set[v.ID] {
-				if n.ext[v.ID] = half(n.r.of(v)); n.ext[v.ID] == nil {
+				if n.ext[v.ID] = half(n.r.Of(v)); n.ext[v.ID] == nil {
 					n.ext[v.ID] = n.kind[v.ID]
 				}
 			}
 			any = any || n.kind[v.ID] != nil
 		}
 	}
-	for _, b := range n.r.dom.Order {
+	for _, b := range n.r.Dom.Order {
 		for _, p := range b.Params {
 			consider(p)
 		}
@@ -276,11 +277,11 @@ func (n *narrower) addressOnly(v *ir.Value) bool {
 
 // half returns the 32-bit type whose extensions the values of x are, nil if
 // there is none.
-func half(x interval) *ir.Type {
+func half(x analysis.Interval) *ir.Type {
 	switch {
-	case x.within(word): // products of signed values have an instruction to themselves
+	case x.Within(analysis.Int32): // products of signed values have an instruction to themselves
 		return ir.I32
-	case x.lo >= 0 && x.hi <= math.MaxUint32:
+	case x.Lo >= 0 && x.Hi <= math.MaxUint32:
 		return ir.U32
 	}
 	return nil
@@ -292,15 +293,15 @@ func (n *narrower) kindOf(v *ir.Value) *ir.Type {
 	if v.Op == ir.OpShr {
 		args = args[:1]
 	}
-	all := n.r.at(args[0], v.Block)
+	all := n.r.At(args[0], v.Block)
 	for _, a := range args[1:] {
-		all = all.union(n.r.at(a, v.Block))
+		all = all.Union(n.r.At(a, v.Block))
 	}
 	t := half(all)
-	if t != nil && all.nonNegative() {
+	if t != nil && all.NonNegative() {
 		t = ir.U32 // divides faster
 	}
-	if t == ir.I32 && (v.Op == ir.OpDiv && all.lo == math.MinInt32 || args[0].Type == ir.U64) {
+	if t == ir.I32 && (v.Op == ir.OpDiv && all.Lo == math.MinInt32 || args[0].Type == ir.U64) {
 		return nil // MinInt32 / -1 does not fit; negative numbers are large in u64
 	}
 	return t

@@ -20,13 +20,3 @@ func Copies(f *ir.Func, blocks []*ir.Block) (value func(*ir.Value) *ir.Value, bl
 	}
 	return c.value, c.block
 }
-
-// Ranges returns a function that gives the range of an integer in a block of f, both
-// ends included, for the threads that get there.
-func Ranges(f *ir.Func) func(v *ir.Value, b *ir.Block) (lo, hi int64) {
-	r := newRanges(f, false)
-	return func(v *ir.Value, b *ir.Block) (int64, int64) {
-		x := r.at(v, b)
-		return x.lo, x.hi
-	}
-}

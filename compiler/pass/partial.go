@@ -1,6 +1,9 @@
 package pass
 
-import "github.com/gokiln/kiln/compiler/ir"
+import (
+	"github.com/gokiln/kiln/compiler/analysis"
+	"github.com/gokiln/kiln/compiler/ir"
+)
 
 // The budgets of partial unrolling.
 const (
@@ -19,7 +22,7 @@ const (
 func partial(m *ir.Module, opt *Options) error {
 	for _, f := range m.Funcs {
 		ir.RemoveUnreachable(f)
-		if !hasBackEdge(f) {
+		if !analysis.HasBackEdge(f) {
 			leaveAlone(f)
 			continue
 		}
@@ -38,9 +41,9 @@ func partial(m *ir.Module, opt *Options) error {
 // partialLoops unrolls the loops of f that gain by it, and reports whether there are any.
 func partialLoops(f *ir.Func, small bool) (any bool) {
 	u := newUnroller(f)
-	r := newRanges(f, small)
-	for _, l := range r.loops {
-		if l.header.Unroll.Times == 1 {
+	r := analysis.NewRanges(f, small)
+	for _, l := range r.Loops {
+		if l.Header.Unroll.Times == 1 {
 			continue
 		}
 		c, even := countedLoop(r, l, 0), false
@@ -63,7 +66,7 @@ func partialLoops(f *ir.Func, small bool) (any bool) {
 
 // counted is a loop that goes on while counter < limit, which its header tests.
 type counted struct {
-	*loop
+	*analysis.Loop
 	cond  *ir.Value // the test
 	step  *ir.Value // added to the counter each turn
 	stay  int       // the header's successor inside the loop
@@ -74,13 +77,13 @@ type counted struct {
 }
 
 // countedLoop returns l if it can be unrolled in part, else nil.
-func countedLoop(r *ranges, l *loop, times int) *counted {
-	c := &counted{loop: l, times: times}
-	t := &l.header.Term
-	if t.Kind != ir.TermBranch || l.has(t.Succs[0].To) == l.has(t.Succs[1].To) || !c.suitable(l.header, l.header) {
+func countedLoop(r *analysis.Ranges, l *analysis.Loop, times int) *counted {
+	c := &counted{Loop: l, times: times}
+	t := &l.Header.Term
+	if t.Kind != ir.TermBranch || l.Has(t.Succs[0].To) == l.Has(t.Succs[1].To) || !c.suitable(l.Header, l.Header) {
 		return nil
 	}
-	if !l.has(t.Succs[0].To) {
+	if !l.Has(t.Succs[0].To) {
 		c.stay = 1
 	}
 	c.cond = t.Args[0]
@@ -88,11 +91,11 @@ func countedLoop(r *ranges, l *loop, times int) *counted {
 		return nil
 	}
 	p := c.cond.Args[0]
-	if p.Op != ir.OpBlockParam || p.Block != l.header {
+	if p.Op != ir.OpBlockParam || p.Block != l.Header {
 		return nil
 	}
-	c.index = paramIndex(p)
-	next := oneArg(l.latches, c.index)
+	c.index = analysis.ParamIndex(p)
+	next := oneArg(l.Latches, c.index)
 	if next == nil || next.Op != ir.OpAdd {
 		return nil
 	}
@@ -107,39 +110,39 @@ func countedLoop(r *ranges, l *loop, times int) *counted {
 	if c.varies(c.step) {
 		return nil
 	}
-	by, ok := mulRange(r.of(c.step), point(int64(c.copies())))
-	if _, fits := addRange(r.of(p), by); !ok || !fits {
+	by, ok := analysis.MulRange(r.Of(c.step), analysis.Point(int64(c.copies())))
+	if _, fits := analysis.AddRange(r.Of(p), by); !ok || !fits {
 		return nil // the test of the new loop could wrap
 	}
 	return c
 }
 
 // varies reports whether v is computed in the loop.
-func (c *counted) varies(v *ir.Value) bool { return v.Block != nil && c.has(v.Block) }
+func (c *counted) varies(v *ir.Value) bool { return v.Block != nil && c.Has(v.Block) }
 
 // evenLoop returns l if it ends with its test and its turns are known to be a
 // multiple of the copies, else nil.
-func evenLoop(l *loop, times int) *counted {
-	if len(l.latches) != 1 {
+func evenLoop(l *analysis.Loop, times int) *counted {
+	if len(l.Latches) != 1 {
 		return nil
 	}
-	c := &counted{loop: l, times: times}
-	last := l.latches[0].from
+	c := &counted{Loop: l, times: times}
+	last := l.Latches[0].From
 	t := &last.Term
-	if t.Kind != ir.TermBranch || l.has(t.Succs[0].To) == l.has(t.Succs[1].To) || !c.suitable(last, nil) {
+	if t.Kind != ir.TermBranch || l.Has(t.Succs[0].To) == l.Has(t.Succs[1].To) || !c.suitable(last, nil) {
 		return nil
 	}
 	test := t.Args[0]
-	if test.Op != ir.OpLt || !l.has(t.Succs[0].To) || test.Args[0].Type != ir.I64 || !test.Args[1].IsConst() {
+	if test.Op != ir.OpLt || !l.Has(t.Succs[0].To) || test.Args[0].Type != ir.I64 || !test.Args[1].IsConst() {
 		return nil
 	}
 	next := test.Args[0]
-	if next.Op != ir.OpAdd || !next.Args[1].IsConst() || next.Args[0].Op != ir.OpBlockParam || next.Args[0].Block != l.header {
+	if next.Op != ir.OpAdd || !next.Args[1].IsConst() || next.Args[0].Op != ir.OpBlockParam || next.Args[0].Block != l.Header {
 		return nil
 	}
-	i := paramIndex(next.Args[0])
-	first := oneArg(l.entries, i)
-	if first == nil || !first.IsConst() || l.latches[0].args()[i] != next {
+	i := analysis.ParamIndex(next.Args[0])
+	first := oneArg(l.Entries, i)
+	if first == nil || !first.IsConst() || l.Latches[0].Args()[i] != next {
 		return nil
 	}
 	from, to, step := int64(first.Imm), int64(test.Args[1].Imm), int64(next.Args[1].Imm)
@@ -164,19 +167,19 @@ func (c *counted) copies() int {
 // repeat puts copies of c in front of it that leave their tests out. What is
 // used behind the loop comes out of c, which is last.
 func (u *unroller) repeat(c *counted) {
-	p := &plan{loop: c.loop}
-	e := c.latches[0]
-	first := c.header
+	p := &plan{Loop: c.Loop}
+	e := c.Latches[0]
+	first := c.Header
 	for range c.copies() - 1 { // from the last copy to the first
 		to := u.copyLoop(p)
-		last := to.blocks[e.from.ID]
-		back := ir.Edge{To: first, Args: last.Term.Succs[e.succ].Args}
+		last := to.blocks[e.From.ID]
+		back := ir.Edge{To: first, Args: last.Term.Succs[e.Succ].Args}
 		last.Term = ir.Term{Kind: ir.TermJump, Succs: []ir.Edge{back}, Pos: last.Term.Pos}
-		first = to.blocks[c.header.ID]
+		first = to.blocks[c.Header.ID]
 	}
-	e.from.Term.Succs[e.succ].To = first
-	for _, in := range c.entries {
-		in.from.Term.Succs[in.succ].To = first
+	e.From.Term.Succs[e.Succ].To = first
+	for _, in := range c.Entries {
+		in.From.Term.Succs[in.Succ].To = first
 	}
 }
 
@@ -185,13 +188,13 @@ func (u *unroller) repeat(c *counted) {
 // block again does nothing that must not happen twice.
 func (c *counted) suitable(exit, again *ir.Block) bool {
 	loads := 0
-	for _, b := range c.blocks {
+	for _, b := range c.Blocks {
 		for _, e := range b.Term.Succs {
-			if b != exit && !c.has(e.To) {
+			if b != exit && !c.Has(e.To) {
 				return false
 			}
 		}
-		if b.Term.Kind == ir.TermReturn || b.ID >= len(c.inner) || c.times == 0 && c.inner[b.ID] != c.loop {
+		if b.Term.Kind == ir.TermReturn || b.ID >= len(c.Inner) || c.times == 0 && c.Inner[b.ID] != c.Loop {
 			return false
 		}
 		for _, v := range b.Instrs {
@@ -211,24 +214,24 @@ func (c *counted) suitable(exit, again *ir.Block) bool {
 
 // interleave puts the new loop in front of c.
 func (u *unroller) interleave(c *counted) {
-	p := &plan{loop: c.loop}
+	p := &plan{Loop: c.Loop}
 	copies := make([]*cloner, c.copies())
 	headers := make([]*ir.Block, len(copies))
 	for k := range copies {
 		copies[k] = u.copyLoop(p)
-		headers[k] = copies[k].blocks[c.header.ID]
+		headers[k] = copies[k].blocks[c.Header.ID]
 	}
 	for k, to := range copies {
 		next := headers[(k+1)%len(copies)]
-		for _, e := range c.latches {
-			to.blocks[e.from.ID].Term.Succs[e.succ].To = next
+		for _, e := range c.Latches {
+			to.blocks[e.From.ID].Term.Succs[e.Succ].To = next
 		}
 		if t := &headers[k].Term; k > 0 {
 			*t = ir.Term{Kind: ir.TermJump, Succs: []ir.Edge{t.Succs[c.stay]}, Pos: t.Pos}
 		}
 	}
-	for _, e := range c.entries {
-		e.from.Term.Succs[e.succ].To = headers[0]
+	for _, e := range c.Entries {
+		e.From.Term.Succs[e.Succ].To = headers[0]
 	}
 	u.guard(c, headers[0])
 }
@@ -249,5 +252,5 @@ func (u *unroller) guard(c *counted, h *ir.Block) {
 	args := make([]*ir.Value, len(h.Params))
 	copy(args, h.Params)
 	in := h.Term.Succs[c.stay]
-	h.Term = ir.Term{Kind: ir.TermBranch, Args: []*ir.Value{more}, Succs: []ir.Edge{in, {To: c.header, Args: args}}, Pos: h.Term.Pos}
+	h.Term = ir.Term{Kind: ir.TermBranch, Args: []*ir.Value{more}, Succs: []ir.Edge{in, {To: c.Header, Args: args}}, Pos: h.Term.Pos}
 }

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/gokiln/kiln/compiler/analysis"
+	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/gokiln/kiln/compiler/ir"
 )
 
 type rapidPicker struct{ t *rapid.T }
@@ -103,8 +103,8 @@ func TestMeaning(t *testing.T) {
 // wish has loops of m wish for numbers of bodies.
 func wish(m *ir.Module, p picker) {
 	for _, f := range m.Funcs {
-		for _, l := range findLoops(f, inEdges(f)) {
-			l.header.Unroll.Times = []int{0, 1, 2, 3, 5, ir.UnrollFully}[p.intn(6)]
+		for _, l := range analysis.Loops(f, analysis.InEdges(f)) {
+			l.Header.Unroll.Times = []int{0, 1, 2, 3, 5, ir.UnrollFully}[p.intn(6)]
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestUniformityHolds(t *testing.T) {
 		if i%2 == 1 {
 			require.NoError(t, Run(m, Options{Checked: true, Disable: []string{"unroll", "ifconv"}}))
 		}
-		u, f := Uniformity(m), m.Kernel()
+		u, f := analysis.Uniformity(m), m.Kernel()
 		for _, p := range pairs {
 			a, b := traceOf(m, p.geom[0]), traceOf(m, p.geom[1])
 			if a == nil || b == nil {
@@ -169,7 +169,7 @@ func TestUniformityHolds(t *testing.T) {
 				for _, v := range append(blk.Params[:len(blk.Params):len(blk.Params)], blk.Instrs...) {
 					x, y := a[v], b[v]
 					require.Len(t, y, len(x), "program %d: times of %%%d in block %d\n%s", i, v.ID, blk.ID, f)
-					if u.Value(f, v) <= p.level && !isLocalPtr(v) {
+					if u.Value(f, v) <= p.level && !analysis.IsLocalPtr(v) {
 						require.Equal(t, x, y, "program %d: values of %%%d (%s) in block %d\n%s", i, v.ID, v.Op, blk.ID, f)
 						compared += len(x)
 					}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -35,7 +36,7 @@ func longDivision(v *ir.Value) bool {
 // shortener rewrites one function.
 type shortener struct {
 	f    *ir.Func
-	r    *ranges
+	r    *analysis.Ranges
 	of   map[*ir.Value]*division
 	repl *replacer
 }
@@ -52,12 +53,12 @@ type division struct {
 }
 
 func newShortener(f *ir.Func, small bool) *shortener {
-	return &shortener{f: f, r: newRanges(f, small), of: map[*ir.Value]*division{}, repl: newReplacer(f)}
+	return &shortener{f: f, r: analysis.NewRanges(f, small), of: map[*ir.Value]*division{}, repl: newReplacer(f)}
 }
 
 func (s *shortener) run() {
 	s.collect()
-	for _, b := range s.r.dom.Order {
+	for _, b := range s.r.Dom.Order {
 		s.rewrite(b)
 	}
 	s.repl.apply(s.f)
@@ -66,13 +67,13 @@ func (s *shortener) run() {
 // collect finds the divisions while the blocks are as the ranges know them.
 func (s *shortener) collect() {
 	same := map[[2]*ir.Value][]*division{}
-	for _, b := range s.r.dom.Order {
+	for _, b := range s.r.Dom.Order {
 		for _, v := range b.Instrs {
 			if !longDivision(v) {
 				continue
 			}
 			key := [2]*ir.Value{v.Args[0], v.Args[1]}
-			i := slices.IndexFunc(same[key], func(d *division) bool { return s.r.dom.Dominates(d.block, b) })
+			i := slices.IndexFunc(same[key], func(d *division) bool { return s.r.Dom.Dominates(d.block, b) })
 			var d *division
 			if i >= 0 {
 				d = same[key][i]
@@ -88,10 +89,10 @@ func (s *shortener) collect() {
 func (s *shortener) division(v *ir.Value, b *ir.Block) *division {
 	d := &division{x: v.Args[0], y: v.Args[1], first: v, block: b}
 	for _, a := range v.Args {
-		switch x := s.r.at(a, b); {
-		case x.hi < 0 || x.lo > math.MaxUint32:
+		switch x := s.r.At(a, b); {
+		case x.Hi < 0 || x.Lo > math.MaxUint32:
 			return nil
-		case x.lo < 0 || x.hi > math.MaxUint32:
+		case x.Lo < 0 || x.Hi > math.MaxUint32:
 			d.test = append(d.test, a)
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/stretchr/testify/require"
 )
 
 // TestShortDiv divides numbers of all magnitudes, the slow way and as the pass writes
@@ -97,8 +97,8 @@ b2:
 }`)
 	require.NoError(t, shortdiv(m, &Options{SlowDiv: true}))
 	require.NoError(t, ir.Verify(m))
-	require.Empty(t, CheckConvergence(m))
-	u, f := Uniformity(m), m.Kernel()
+	require.Empty(t, analysis.CheckConvergence(m))
+	u, f := analysis.Uniformity(m), m.Kernel()
 	var branches []ir.Uniformity
 	for _, b := range ir.RPO(f) {
 		if b.Term.Kind == ir.TermBranch {

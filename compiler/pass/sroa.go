@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -31,8 +32,6 @@ type splitter struct {
 	changed bool
 }
 
-func isLocalPtr(v *ir.Value) bool { return v.Type.IsPtr() && v.Type.Space == ir.Local }
-
 func newSplitter(f *ir.Func) *splitter {
 	n := f.NumValues()
 	s := &splitter{
@@ -50,11 +49,11 @@ func newSplitter(f *ir.Func) *splitter {
 				s.work = append(s.work, v)
 			}
 			for i, a := range v.Args {
-				if !isLocalPtr(a) {
+				if !analysis.IsLocalPtr(a) {
 					continue
 				}
 				s.users[a.ID] = append(s.users[a.ID], v)
-				if i > 0 || !isAccess(v.Op) {
+				if i > 0 || !analysis.IsAccess(v.Op) {
 					s.escapes[a.ID] = true
 				}
 			}
@@ -65,15 +64,6 @@ func newSplitter(f *ir.Func) *splitter {
 		}
 	}
 	return s
-}
-
-// isAccess reports whether op uses its first operand as an address only.
-func isAccess(op ir.Op) bool {
-	switch op {
-	case ir.OpLoad, ir.OpStore, ir.OpZero, ir.OpIndex, ir.OpField, ir.OpOffset:
-		return true
-	}
-	return false
 }
 
 func (s *splitter) grow(v *ir.Value) {

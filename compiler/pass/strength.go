@@ -3,6 +3,7 @@ package pass
 import (
 	"math/bits"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -22,27 +23,27 @@ func strength(f *ir.Func, small bool) {
 	if len(f.Blocks) == 0 {
 		return
 	}
-	r := newRanges(f, small)
-	for _, b := range r.dom.Order {
+	r := analysis.NewRanges(f, small)
+	for _, b := range r.Dom.Order {
 		out := make([]*ir.Value, 0, len(b.Instrs)+4)
 		for _, v := range b.Instrs {
-			out = r.reduce(out, b, v)
+			out = reduce(r, out, b, v)
 		}
 		b.Instrs = out
 	}
 }
 
-func (r *ranges) reduce(out []*ir.Value, b *ir.Block, v *ir.Value) []*ir.Value {
+func reduce(r *analysis.Ranges, out []*ir.Value, b *ir.Block, v *ir.Value) []*ir.Value {
 	switch v.Op {
 	case ir.OpDiv, ir.OpRem:
 		if !v.Type.IsSigned() {
 			break
 		}
 		y := v.Args[1]
-		if !y.IsConst() || int64(y.Imm) <= 0 || y.Imm&(y.Imm-1) != 0 || !r.at(v.Args[0], b).nonNegative() {
+		if !y.IsConst() || int64(y.Imm) <= 0 || y.Imm&(y.Imm-1) != 0 || !r.At(v.Args[0], b).NonNegative() {
 			break
 		}
-		c := r.f.NewValue(ir.OpConst, ir.U32)
+		c := r.Func.NewValue(ir.OpConst, ir.U32)
 		c.Block, c.Imm = b, uint64(bits.TrailingZeros64(y.Imm))
 		op := ir.OpShr
 		if v.Op == ir.OpRem {
@@ -52,16 +53,16 @@ func (r *ranges) reduce(out []*ir.Value, b *ir.Block, v *ir.Value) []*ir.Value {
 		become(v, op, v.Type, v.Args[0], c)
 	case ir.OpEq, ir.OpNe, ir.OpLt, ir.OpLe, ir.OpGt, ir.OpGe:
 		if v.Args[0].Type.IsInt() {
-			r.compare(b, v)
+			decideByRanges(r, b, v)
 		}
 	}
 	return append(out, v)
 }
 
-// compare decides v if the ranges of its operands do.
-func (r *ranges) compare(b *ir.Block, v *ir.Value) {
-	x, y := r.at(v.Args[0], b), r.at(v.Args[1], b)
-	if v.Args[0].Type == ir.U64 && !(x.nonNegative() && y.nonNegative()) {
+// decideByRanges decides v if the ranges of its operands do.
+func decideByRanges(r *analysis.Ranges, b *ir.Block, v *ir.Value) {
+	x, y := r.At(v.Args[0], b), r.At(v.Args[1], b)
+	if v.Args[0].Type == ir.U64 && !(x.NonNegative() && y.NonNegative()) {
 		return
 	}
 	truth, ok := decided(v.Op, x, y)
@@ -71,30 +72,30 @@ func (r *ranges) compare(b *ir.Block, v *ir.Value) {
 	}
 }
 
-func decided(op ir.Op, x, y interval) (truth uint64, ok bool) {
+func decided(op ir.Op, x, y analysis.Interval) (truth uint64, ok bool) {
 	switch op {
 	case ir.OpGt, ir.OpGe, ir.OpNe:
-		truth, ok = decided(inverse[op], x, y)
+		truth, ok = decided(analysis.Inverse[op], x, y)
 		return 1 - truth, ok
 	case ir.OpLt:
 		switch {
-		case x.hi < y.lo:
+		case x.Hi < y.Lo:
 			return 1, true
-		case x.lo >= y.hi:
+		case x.Lo >= y.Hi:
 			return 0, true
 		}
 	case ir.OpLe:
 		switch {
-		case x.hi <= y.lo:
+		case x.Hi <= y.Lo:
 			return 1, true
-		case x.lo > y.hi:
+		case x.Lo > y.Hi:
 			return 0, true
 		}
 	case ir.OpEq:
 		switch {
-		case x.hi < y.lo || y.hi < x.lo:
+		case x.Hi < y.Lo || y.Hi < x.Lo:
 			return 0, true
-		case x == y && x.lo == x.hi:
+		case x == y && x.Lo == x.Hi:
 			return 1, true
 		}
 	}

@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -32,14 +33,14 @@ func unroll(f *ir.Func) {
 type unroller struct {
 	f     *ir.Func
 	dom   *ir.DomTree
-	in    [][]edge
+	in    [][]analysis.Edge
 	size  int // instructions of f
 	spill []*ir.Value
 }
 
 func newUnroller(f *ir.Func) *unroller {
 	ir.RemoveUnreachable(f)
-	u := &unroller{f: f, in: inEdges(f)}
+	u := &unroller{f: f, in: analysis.InEdges(f)}
 	for _, b := range f.Blocks {
 		u.size += sizeOf(b)
 	}
@@ -61,12 +62,12 @@ func sizeOf(b *ir.Block) int {
 // round unrolls loops none of which contains another, and reports whether there
 // were any.
 func (u *unroller) round() bool {
-	if !hasBackEdge(u.f) {
+	if !analysis.HasBackEdge(u.f) {
 		return false
 	}
 	u.dom = ir.Dominators(u.f)
-	loops := loopsIn(u.f, u.in, u.dom)
-	touched := map[*loop]bool{} // around an unrolled loop
+	loops := analysis.LoopsIn(u.f, u.in, u.dom)
+	touched := map[*analysis.Loop]bool{} // around an unrolled loop
 	any := false
 	for _, l := range slices.Backward(loops) { // inner loops first
 		if touched[l] {
@@ -75,7 +76,7 @@ func (u *unroller) round() bool {
 		if p := u.plan(l); p != nil {
 			u.expand(p)
 			any = true
-			for o := l.parent; o != nil; o = o.parent {
+			for o := l.Parent; o != nil; o = o.Parent {
 				touched[o] = true
 			}
 		}
@@ -95,23 +96,23 @@ func (s *splitter) only(objs []*ir.Value) *splitter {
 
 // plan is a loop and how to unroll it.
 type plan struct {
-	*loop
+	*analysis.Loop
 	trips int
 	exit  *ir.Block // ends in the branch that counts
 	out   int       // its successor that leaves
 }
 
 // plan returns how to unroll l, nil if it must stay a loop.
-func (u *unroller) plan(l *loop) *plan {
+func (u *unroller) plan(l *analysis.Loop) *plan {
 	size := 0
-	for _, b := range l.blocks {
+	for _, b := range l.Blocks {
 		size += sizeOf(b)
 	}
 	trips, budget := maxTrips, maxSize
 	if indexesLocal(l) {
 		trips, budget = maxTripsLocal, maxSizeLocal
 	}
-	switch wish := l.header.Unroll.Times; {
+	switch wish := l.Header.Unroll.Times; {
 	case wish == 1:
 		return nil
 	case wish == ir.UnrollFully:
@@ -123,7 +124,7 @@ func (u *unroller) plan(l *loop) *plan {
 		return nil
 	}
 	trips = min(trips, max(budget/size, 1))
-	for _, b := range l.blocks {
+	for _, b := range l.Blocks {
 		n, ok := u.trips(l, b, trips)
 		if ok && u.size+n*size <= maxFuncSize {
 			u.size += n * size
@@ -134,17 +135,17 @@ func (u *unroller) plan(l *loop) *plan {
 }
 
 // trips returns how often l goes on at the end of b, if that is a constant of at most limit.
-func (u *unroller) trips(l *loop, b *ir.Block, limit int) (int, bool) {
+func (u *unroller) trips(l *analysis.Loop, b *ir.Block, limit int) (int, bool) {
 	t := &b.Term
-	if t.Kind != ir.TermBranch || l.has(t.Succs[0].To) == l.has(t.Succs[1].To) || !u.everyTrip(l, b) {
+	if t.Kind != ir.TermBranch || l.Has(t.Succs[0].To) == l.Has(t.Succs[1].To) || !u.everyTrip(l, b) {
 		return 0, false
 	}
 	return u.count(l, b, outOf(l, b), limit)
 }
 
 // outOf returns which successor of b leaves l.
-func outOf(l *loop, b *ir.Block) int {
-	if l.has(b.Term.Succs[0].To) {
+func outOf(l *analysis.Loop, b *ir.Block) int {
+	if l.Has(b.Term.Succs[0].To) {
 		return 1
 	}
 	return 0
@@ -153,9 +154,9 @@ func outOf(l *loop, b *ir.Block) int {
 // everyTrip reports whether b runs in every iteration that goes on. It may run
 // more than once, in a loop inside l: its condition, computed from l's counters
 // alone, is the same each time.
-func (u *unroller) everyTrip(l *loop, b *ir.Block) bool {
-	for _, e := range l.latches {
-		if !u.dom.Dominates(b, e.from) {
+func (u *unroller) everyTrip(l *analysis.Loop, b *ir.Block) bool {
+	for _, e := range l.Latches {
+		if !u.dom.Dominates(b, e.From) {
 			return false
 		}
 	}
@@ -163,8 +164,8 @@ func (u *unroller) everyTrip(l *loop, b *ir.Block) bool {
 }
 
 // indexesLocal reports whether l addresses an array in local memory.
-func indexesLocal(l *loop) bool {
-	for _, b := range l.blocks {
+func indexesLocal(l *analysis.Loop) bool {
+	for _, b := range l.Blocks {
 		for _, v := range b.Instrs {
 			if (v.Op == ir.OpIndex || v.Op == ir.OpOffset) && v.Type.Space == ir.Local && !v.Args[1].IsConst() {
 				return true
@@ -176,9 +177,9 @@ func indexesLocal(l *loop) bool {
 
 // count returns how often the loop goes on at the branch that ends b, whose
 // successor out leaves. It fails unless that is a constant of at most limit.
-func (u *unroller) count(l *loop, b *ir.Block, out, limit int) (int, bool) {
-	c := &counter{loop: l, now: map[*ir.Value]uint64{}}
-	for i, p := range l.header.Params {
+func (u *unroller) count(l *analysis.Loop, b *ir.Block, out, limit int) (int, bool) {
+	c := &counter{Loop: l, now: map[*ir.Value]uint64{}}
+	for i, p := range l.Header.Params {
 		if v := c.entryArg(i); v != nil && v.IsConst() {
 			c.now[p] = v.Imm
 		}
@@ -203,7 +204,7 @@ func (u *unroller) count(l *loop, b *ir.Block, out, limit int) (int, bool) {
 
 // counter runs the part of a loop that depends on constants alone.
 type counter struct {
-	*loop
+	*analysis.Loop
 	now  map[*ir.Value]uint64 // header parameters in this iteration
 	memo map[*ir.Value]uint64 // other values in this iteration
 	fuel int
@@ -211,13 +212,13 @@ type counter struct {
 
 // entryArg returns what header parameter i gets from outside, nil if that
 // differs between edges.
-func (c *counter) entryArg(i int) *ir.Value { return oneArg(c.entries, i) }
+func (c *counter) entryArg(i int) *ir.Value { return oneArg(c.Entries, i) }
 
-func oneArg(edges []edge, i int) *ir.Value {
+func oneArg(edges []analysis.Edge, i int) *ir.Value {
 	var one *ir.Value
 	for _, e := range edges {
-		a := e.args()[i]
-		if one != nil && !sameValue(one, a) {
+		a := e.Args()[i]
+		if one != nil && !analysis.SameValue(one, a) {
 			return nil
 		}
 		one = a
@@ -227,11 +228,11 @@ func oneArg(edges []edge, i int) *ir.Value {
 
 func (c *counter) step() {
 	next := make(map[*ir.Value]uint64, len(c.now))
-	for i, p := range c.header.Params {
+	for i, p := range c.Header.Params {
 		if _, ok := c.now[p]; !ok {
 			continue
 		}
-		if v := oneArg(c.latches, i); v != nil {
+		if v := oneArg(c.Latches, i); v != nil {
 			if x, ok := c.eval(v); ok {
 				next[p] = x
 			}
@@ -273,7 +274,7 @@ func (c *counter) eval(v *ir.Value) (uint64, bool) {
 // expand replaces the loop by trips whole copies and one that leaves at the
 // counting branch. The loop itself becomes the first copy.
 func (u *unroller) expand(p *plan) {
-	p.header.Unroll = ir.Unroll{}
+	p.Header.Unroll = ir.Unroll{}
 	u.isolate(p)
 	copies := make([]*cloner, p.trips+1)
 	for i := 1; i <= p.trips; i++ {
@@ -282,7 +283,7 @@ func (u *unroller) expand(p *plan) {
 	for i := p.trips; i >= 0; i-- {
 		var next *ir.Block
 		if i < p.trips {
-			next = copies[i+1].blocks[p.header.ID]
+			next = copies[i+1].blocks[p.Header.ID]
 		}
 		u.link(p, copies[i], next)
 	}
@@ -292,13 +293,13 @@ func (u *unroller) expand(p *plan) {
 // header.
 func (u *unroller) copyLoop(p *plan) *cloner {
 	c := newCloner(u.f, u.f)
-	for _, b := range p.blocks {
+	for _, b := range p.Blocks {
 		c.newBlock(b)
 	}
-	for _, b := range p.blocks {
+	for _, b := range p.Blocks {
 		c.instrs(b, c.blocks[b.ID])
 	}
-	for _, b := range p.blocks {
+	for _, b := range p.Blocks {
 		c.term(b, c.blocks[b.ID])
 	}
 	return c
@@ -322,8 +323,8 @@ func (u *unroller) link(p *plan, c *cloner, next *ir.Block) {
 	if next == nil {
 		return // what follows the branch is unreachable now
 	}
-	header := at(p.header)
-	for _, b := range p.blocks {
+	header := at(p.Header)
+	for _, b := range p.Blocks {
 		s := at(b).Term.Succs
 		for k := range s {
 			if s[k].To == header {
@@ -339,14 +340,14 @@ func (u *unroller) link(p *plan, c *cloner, next *ir.Block) {
 func (u *unroller) isolate(p *plan) {
 	slots := map[*ir.Value]*ir.Value{}
 	for _, b := range u.f.Blocks {
-		if !p.has(b) { // values on the edges that leave are still inside
+		if !p.Has(b) { // values on the edges that leave are still inside
 			u.isolateBlock(p, b, slots)
 		}
 	}
 	if len(slots) == 0 {
 		return
 	}
-	for _, b := range p.blocks {
+	for _, b := range p.Blocks {
 		b.Instrs = storeDefs(u.f, b, slots)
 	}
 }
@@ -356,7 +357,7 @@ func (u *unroller) isolateBlock(p *plan, b *ir.Block, slots map[*ir.Value]*ir.Va
 	loads := map[*ir.Value]*ir.Value{}
 	fix := func(vs []*ir.Value) {
 		for i, v := range vs {
-			if v.Block == nil || !p.has(v.Block) {
+			if v.Block == nil || !p.Has(v.Block) {
 				continue
 			}
 			if loads[v] == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -12,18 +13,18 @@ import (
 func wishes(f *ir.Func, small bool) (any bool, err error) {
 	for slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return b.Unroll.Times > 1 }) {
 		ir.RemoveUnreachable(f)
-		u, r := newUnroller(f), newRanges(f, small)
-		u.dom = r.dom
-		i := len(r.loops) - 1
-		for i >= 0 && r.loops[i].header.Unroll.Times <= 1 {
+		u, r := newUnroller(f), analysis.NewRanges(f, small)
+		u.dom = r.Dom
+		i := len(r.Loops) - 1
+		for i >= 0 && r.Loops[i].Header.Unroll.Times <= 1 {
 			i--
 		}
 		if i < 0 {
 			break
 		}
-		l := r.loops[i]
-		if msg := u.tooLarge(l, l.header.Unroll.Times); msg != "" {
-			return any, &MistakeError{[]Mistake{{NotUnrolled, l.header.Unroll.Pos, msg}}}
+		l := r.Loops[i]
+		if msg := u.tooLarge(l, l.Header.Unroll.Times); msg != "" {
+			return any, &MistakeError{[]Mistake{{NotUnrolled, l.Header.Unroll.Pos, msg}}}
 		}
 		u.times(r, l)
 		any = true
@@ -32,9 +33,9 @@ func wishes(f *ir.Func, small bool) (any bool, err error) {
 }
 
 // tooLarge says that n bodies of l are more than a kernel may have, "" if they are not.
-func (u *unroller) tooLarge(l *loop, n int) string {
+func (u *unroller) tooLarge(l *analysis.Loop, n int) string {
 	size := 0
-	for _, b := range l.blocks {
+	for _, b := range l.Blocks {
 		size += sizeOf(b)
 	}
 	if n > maxFuncSize || u.size+n*size > maxFuncSize {
@@ -45,9 +46,9 @@ func (u *unroller) tooLarge(l *loop, n int) string {
 
 // times gives l as many bodies for each turn as its author wishes for: without tests between
 // them if it is counted, otherwise each with the tests that it has.
-func (u *unroller) times(r *ranges, l *loop) {
-	n := l.header.Unroll.Times
-	l.header.Unroll.Times = 1 // here and in copies
+func (u *unroller) times(r *analysis.Ranges, l *analysis.Loop) {
+	n := l.Header.Unroll.Times
+	l.Header.Unroll.Times = 1 // here and in copies
 	if c := countedLoop(r, l, n); c != nil {
 		u.interleave(c)
 		return
@@ -60,20 +61,20 @@ func (u *unroller) times(r *ranges, l *loop) {
 }
 
 // chain makes n bodies of l follow each other with their tests.
-func (u *unroller) chain(l *loop, n int) {
-	p := &plan{loop: l}
+func (u *unroller) chain(l *analysis.Loop, n int) {
+	p := &plan{Loop: l}
 	u.isolate(p)
-	next := l.header
+	next := l.Header
 	for range n - 1 { // from the last body to the second
 		c := u.copyLoop(p)
-		header := c.blocks[l.header.ID]
-		for _, e := range l.latches {
-			c.blocks[e.from.ID].Term.Succs[e.succ].To = next
+		header := c.blocks[l.Header.ID]
+		for _, e := range l.Latches {
+			c.blocks[e.From.ID].Term.Succs[e.Succ].To = next
 		}
 		next = header
 	}
-	for _, e := range l.latches {
-		e.from.Term.Succs[e.succ].To = next
+	for _, e := range l.Latches {
+		e.From.Term.Succs[e.Succ].To = next
 	}
 	if len(u.spill) > 0 {
 		promote(u.f, newSplitter(u.f).only(u.spill))
@@ -87,8 +88,8 @@ func leaveAlone(f *ir.Func) {
 		return
 	}
 	heads := map[*ir.Block]bool{}
-	for _, l := range findLoops(f, inEdges(f)) {
-		heads[l.header] = true
+	for _, l := range analysis.Loops(f, analysis.InEdges(f)) {
+		heads[l.Header] = true
 	}
 	for _, b := range f.Blocks {
 		if b.Unroll.Times != 1 || !heads[b] {
@@ -105,17 +106,17 @@ func unfulfilled(f *ir.Func) (found []Mistake) {
 	}
 	u := newUnroller(f)
 	u.dom = ir.Dominators(f)
-	for _, l := range loopsIn(f, u.in, u.dom) {
-		if !wished(l.header) {
+	for _, l := range analysis.LoopsIn(f, u.in, u.dom) {
+		if !wished(l.Header) {
 			continue
 		}
 		msg := "how often the loop runs is not known at compile time"
-		for _, b := range l.exits() {
+		for _, b := range l.Exits() {
 			if n, ok := u.trips(l, b, maxFuncSize); ok {
 				msg = u.tooLarge(l, n)
 			}
 		}
-		found = append(found, Mistake{NotUnrolled, l.header.Unroll.Pos, msg})
+		found = append(found, Mistake{NotUnrolled, l.Header.Unroll.Pos, msg})
 	}
 	return found
 }

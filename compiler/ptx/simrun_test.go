@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/tests/irconf"
+	"github.com/stretchr/testify/require"
 )
 
 // simulate runs text over a grid. An error in the program comes back as such.
@@ -193,7 +193,7 @@ func TestConformance(t *testing.T) {
 				}
 				opt := Options{Aligned: i == 2, Disjoint: i == 2}
 				if i == 2 {
-					u := pass.Uniformity(m)
+					u := analysis.Uniformity(m)
 					opt.Uniform = func(b *ir.Block) bool {
 						return u.Block(m.Kernel(), b) <= ir.UniformWarp && u.Branch(m.Kernel(), b) <= ir.UniformWarp
 					}

@@ -23,7 +23,8 @@ var arrows = []arrow{
 	{from: "compiler/target"},
 	{from: "compiler/input", to: []string{"dsl"}},
 	{from: "compiler/front", to: []string{"dsl", "compiler/ir", "compiler/diag", "compiler/input", "internal/devlog"}},
-	{from: "compiler/pass", to: []string{"compiler/ir", "internal/devlog"}},
+	{from: "compiler/analysis", to: []string{"compiler/ir", "internal/devlog"}},
+	{from: "compiler/pass", to: []string{"compiler/ir", "compiler/analysis", "internal/devlog"}},
 	{from: "compiler/cfamily", to: []string{"compiler/ir", "compiler/target"}},
 	{from: "compiler/ptxas", to: []string{"compiler/ir"}},
 	{from: "compiler/cuda", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily", "compiler/ptxas"}},
@@ -31,7 +32,7 @@ var arrows = []arrow{
 	{from: "compiler/msl", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},
 	{from: "compiler/opencl", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},
 	{from: "compiler/ptx", to: []string{"compiler/ir", "compiler/target", "compiler/ptxas"}},
-	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/pass", "compiler/target", "internal/devlog"}},
+	{from: "compiler/amd64", to: []string{"compiler/ir", "compiler/analysis", "compiler/pass", "compiler/target", "internal/devlog"}},
 	{from: "compiler/interp", to: []string{"compiler/ir", "internal/devlog"}},
 	// What programs need to know of code that they compile nothing of.
 	{from: "compiler/code", to: []string{"compiler/ir", "compiler/target", "internal/devlog"}},

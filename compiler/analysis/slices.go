@@ -1,4 +1,4 @@
-package pass
+package analysis
 
 import (
 	"github.com/gokiln/kiln/compiler/ir"
@@ -53,55 +53,55 @@ func newSlicing(f *ir.Func) *slicing {
 
 // resliced returns the range of a difference that is the length of a slice of a
 // slice, both of whose ends have been checked where it is computed.
-func (r *ranges) resliced(v *ir.Value) (interval, bool) {
+func (r *Ranges) resliced(v *ir.Value) (Interval, bool) {
 	if r.slicing == nil || v.Op != ir.OpSub || v.Block == nil {
-		return interval{}, false
+		return Interval{}, false
 	}
 	high, low := v.Args[0], v.Args[1]
 	for _, c := range r.slicing.lows[low] {
 		if follows(c.Args[1], high) && r.earlier(c, v) {
-			x := interval{0, min(r.of(high).hi, r.upTo(high, v))}
-			return x, x.hi >= 0
+			x := Interval{0, min(r.Of(high).Hi, r.upTo(high, v))}
+			return x, x.Hi >= 0
 		}
 	}
-	return interval{}, false
+	return Interval{}, false
 }
 
 // spanned intersects x with what checks that come before user say of v, as in
 // x[:v] and x[low:low+v]. Of the latter, only
 // an end that is checked itself has not wrapped.
-func (r *ranges) spanned(v, user *ir.Value, x interval) interval {
+func (r *Ranges) spanned(v, user *ir.Value, x Interval) Interval {
 	if r.slicing == nil || user.Block == nil {
 		return x
 	}
-	if top := r.upTo(v, user); top <= maxLen {
-		x = x.meet(interval{0, top})
+	if top := r.upTo(v, user); top <= MaxLen {
+		x = x.Meet(Interval{0, top})
 	}
 	for _, c := range r.slicing.spans[v] {
 		high := c.Args[1].Args[0]
-		if top := r.upTo(high, user); top <= maxLen && r.earlier(c, user) {
-			x = x.meet(interval{0, top})
+		if top := r.upTo(high, user); top <= MaxLen && r.earlier(c, user) {
+			x = x.Meet(Interval{0, top})
 		}
 	}
 	return x
 }
 
 // spannedIn is spanned for what is known at the start of block b.
-func (r *ranges) spannedIn(v *ir.Value, b *ir.Block, x interval) interval {
+func (r *Ranges) spannedIn(v *ir.Value, b *ir.Block, x Interval) Interval {
 	if r.slicing == nil || b == nil {
 		return x
 	}
-	above := func(c *ir.Value) bool { return c.Block != b && r.dom.Dominates(c.Block, b) }
+	above := func(c *ir.Value) bool { return c.Block != b && r.Dom.Dominates(c.Block, b) }
 	for _, d := range r.slicing.highs[v] {
 		if above(d) {
-			x = x.meet(interval{0, min(r.of(d.Args[1]).hi, maxLen+1) - 1})
+			x = x.Meet(Interval{0, min(r.Of(d.Args[1]).Hi, MaxLen+1) - 1})
 		}
 	}
 	for _, c := range r.slicing.spans[v] {
 		high := c.Args[1].Args[0]
 		for _, d := range r.slicing.highs[high] {
 			if above(c) && above(d) {
-				x = x.meet(interval{0, min(r.of(d.Args[1]).hi, maxLen+1) - 1})
+				x = x.Meet(Interval{0, min(r.Of(d.Args[1]).Hi, MaxLen+1) - 1})
 			}
 		}
 	}
@@ -109,10 +109,10 @@ func (r *ranges) spannedIn(v *ir.Value, b *ir.Block, x interval) interval {
 }
 
 // upTo returns the most that the upper end of a slice can be where user is.
-func (r *ranges) upTo(high, user *ir.Value) int64 {
-	top := int64(maxLen) + 1
+func (r *Ranges) upTo(high, user *ir.Value) int64 {
+	top := int64(MaxLen) + 1
 	for _, c := range r.slicing.highs[high] {
-		if limit := r.of(c.Args[1]).hi; limit > 0 && r.earlier(c, user) {
+		if limit := r.Of(c.Args[1]).Hi; limit > 0 && r.earlier(c, user) {
 			top = min(top, limit-1)
 		}
 	}
@@ -128,9 +128,9 @@ func follows(n, v *ir.Value) bool {
 }
 
 // earlier reports whether every way to v leads through a.
-func (r *ranges) earlier(a, v *ir.Value) bool {
+func (r *Ranges) earlier(a, v *ir.Value) bool {
 	if a.Block != v.Block {
-		return r.dom.Dominates(a.Block, v.Block)
+		return r.Dom.Dominates(a.Block, v.Block)
 	}
 	for _, x := range a.Block.Instrs {
 		if x == a || x == v {
@@ -138,37 +138,4 @@ func (r *ranges) earlier(a, v *ir.Value) bool {
 		}
 	}
 	return false
-}
-
-// belowBy reports whether i < n follows in block b from a condition on a counter at
-// some distance before i, as in
-//
-//	for i := 0; i < n-3; i += 4 { x[i+2] }
-func (c *checks) belowBy(i, n *ir.Value, b *ir.Block) (below bool) {
-	from, by := apart(i)
-	if length := c.at(n, b); by < 0 || !length.nonNegative() || length.hi > maxLen {
-		return false
-	}
-	c.facts(b, func(cond *ir.Value, truth bool) {
-		op, w := comparison(from, cond, truth)
-		if w == nil || op != ir.OpLt && op != ir.OpLe {
-			return
-		}
-		end, less := apart(w)
-		if op == ir.OpLe {
-			less++
-		}
-		below = below || atMost(end, n) && less <= -by && less > -maxLen
-	})
-	return below
-}
-
-// apart takes v = from + by apart.
-func apart(v *ir.Value) (from *ir.Value, by int64) {
-	if v.Op == ir.OpAdd && v.Type == ir.I64 && v.Args[1].IsConst() {
-		if d := int64(v.Args[1].Imm); d > -maxLen && d < maxLen {
-			return v.Args[0], d
-		}
-	}
-	return v, 0
 }

@@ -1,13 +1,13 @@
-package pass
+package analysis_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/stretchr/testify/require"
 )
 
 var levelNames = map[ir.Uniformity]string{ir.UniformGrid: "grid", ir.UniformBlock: "block", ir.UniformWarp: "warp", ir.Varying: "varying"}
@@ -309,14 +309,14 @@ b5:
 		t.Run(tt.name, func(t *testing.T) {
 			m := parse(t, kernelHead+"  "+tt.body+"}\n")
 			var got []string
-			for _, d := range CheckConvergence(m) {
+			for _, d := range analysis.CheckConvergence(m) {
 				c := d.Cond
 				for len(c.Args) > 0 && c.Op.Info().Rule != ir.RuleMem && c.Op != ir.OpAdd && c.Op.Info().Rule != ir.RuleShfl && c.Op.Info().Effect == 0 {
 					c = c.Args[0]
 				}
 				require.Greater(t, d.Have, d.Need)
 				require.NotEmpty(t, d.Why)
-				require.Equal(t, Differs, d.Why[len(d.Why)-1].Kind)
+				require.Equal(t, analysis.Differs, d.Why[len(d.Why)-1].Kind)
 				got = append(got, fmt.Sprintf("%s: %s under %s", d.Op.Op, levelNames[d.Have], c.Op))
 			}
 			require.Equal(t, tt.want, got)
@@ -343,7 +343,7 @@ b0:
   %1 = add %0, %0 : i64
   ret
 }`)
-	u := Uniformity(m)
+	u := analysis.Uniformity(m)
 	f := m.Kernel()
 	var got []string
 	for _, b := range f.Blocks {
@@ -377,9 +377,17 @@ pos !3 "a.go" 3 1
 `
 	for term, line := range map[string]int{"!2": 2, "": 1} {
 		m := parse(t, strings.Replace(text, " TERM", " "+term, 1))
-		ds := CheckConvergence(m)
+		ds := analysis.CheckConvergence(m)
 		require.Len(t, ds, 1)
 		require.Equal(t, line, m.PosOf(ds[0].Branch).Line)
 		require.Equal(t, 3, m.PosOf(ds[0].Op.Pos).Line)
 	}
+}
+
+func parse(t *testing.T, text string) *ir.Module {
+	t.Helper()
+	m, err := ir.Parse(text)
+	require.NoError(t, err)
+	require.NoError(t, ir.Verify(m))
+	return m
 }

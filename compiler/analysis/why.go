@@ -1,4 +1,4 @@
-package pass
+package analysis
 
 import "github.com/gokiln/kiln/compiler/ir"
 
@@ -93,13 +93,13 @@ func (w *whyWalk) load(v *ir.Value) bool {
 	if p.Type.Space != ir.Local {
 		return w.step(Read, v, v.Pos, func() bool { return w.value(p, v.Block) })
 	}
-	base := baseOf(p)
+	base := BaseOf(p)
 	if w.indices(p, base) {
 		return true
 	}
 	for _, b := range w.u.order {
 		for _, s := range b.Instrs {
-			if s.Op == ir.OpStore && baseOf(s.Args[0]) == base && (w.value(s.Args[1], b) || w.indices(s.Args[0], base) || w.under(b)) {
+			if s.Op == ir.OpStore && BaseOf(s.Args[0]) == base && (w.value(s.Args[1], b) || w.indices(s.Args[0], base) || w.under(b)) {
 				return true
 			}
 		}
@@ -129,12 +129,12 @@ func (w *whyWalk) param(v *ir.Value) bool {
 		}
 	}
 	for _, e := range w.u.in[b.ID] {
-		if w.u.num[e.from.ID] >= 0 && w.value(e.args()[i], b) {
+		if w.u.num[e.From.ID] >= 0 && w.value(e.Args()[i], b) {
 			return true
 		}
 	}
 	for _, e := range w.u.in[b.ID] {
-		if w.u.num[e.from.ID] >= 0 && (w.branch(Parted, e.from) || w.under(e.from)) {
+		if w.u.num[e.From.ID] >= 0 && (w.branch(Parted, e.From) || w.under(e.From)) {
 			return true
 		}
 	}
@@ -160,11 +160,11 @@ func (w *whyWalk) branch(kind ReasonKind, b *ir.Block) bool {
 // iterations.
 func (w *whyWalk) left(v *ir.Value, to *ir.Block) bool {
 	u := w.u
-	for lp := u.inner(v.Block); lp != nil && !lp.has(to); lp = lp.parent {
+	for lp := u.inner(v.Block); lp != nil && !lp.Has(to); lp = lp.Parent {
 		if u.temporal[lp] < w.need {
 			continue
 		}
-		for _, b := range lp.blocks {
+		for _, b := range lp.Blocks {
 			if cause := u.cause[b.ID]; cause != nil && w.branch(Leaves, cause) {
 				return true
 			}

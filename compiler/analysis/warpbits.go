@@ -1,4 +1,4 @@
-package pass
+package analysis
 
 import (
 	"math"
@@ -58,7 +58,7 @@ func constBits(n uint64) warpBits { return warpBits{zeros: uint8(bits.TrailingZe
 func (u *uniformity) integer(b *ir.Block, v *ir.Value) (warpBits, bool) {
 	none := warpBits{vary: unknownBits}
 	if !v.Type.IsInt() {
-		_, compares := inverse[v.Op]
+		_, compares := Inverse[v.Op]
 		return none, compares && v.Args[0].Type.IsInt() && u.compares(b, v)
 	}
 	switch v.Op {
@@ -201,9 +201,9 @@ func (u *uniformity) notNegative(b *ir.Block, v *ir.Value) bool {
 		return true
 	}
 	if u.ranges == nil {
-		u.ranges = newRanges(u.f, false)
+		u.ranges = NewRanges(u.f, false)
 	}
-	return u.ranges.at(v, b).nonNegative()
+	return u.ranges.At(v, b).NonNegative()
 }
 
 // compares reports whether all threads of a warp agree on the comparison v: that of

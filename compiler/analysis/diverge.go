@@ -1,4 +1,4 @@
-package pass
+package analysis
 
 import "github.com/gokiln/kiln/compiler/ir"
 
@@ -23,7 +23,7 @@ func (u *uniformity) spread(b *ir.Block, l ir.Uniformity) {
 	for _, e := range b.Term.Succs {
 		targets = append(targets, e.To)
 	}
-	for within := u.inner(b); ; within = within.parent {
+	for within := u.inner(b); ; within = within.Parent {
 		w := &walk{u: u, cause: b, level: l, within: within, label: make([]int32, len(u.order))}
 		if w.run(targets) || within == nil || !w.next || !w.out {
 			return
@@ -32,11 +32,11 @@ func (u *uniformity) spread(b *ir.Block, l ir.Uniformity) {
 	}
 }
 
-func (u *uniformity) inner(b *ir.Block) *loop {
+func (u *uniformity) inner(b *ir.Block) *Loop {
 	if len(u.loops) == 0 {
 		return nil
 	}
-	return u.loops[0].inner[b.ID]
+	return u.loops[0].Inner[b.ID]
 }
 
 // under notes that block b runs under control of the branch at the end of cause.
@@ -49,13 +49,13 @@ func (u *uniformity) under(b, cause *ir.Block, l ir.Uniformity) {
 
 // diverge marks a loop that threads leave in different iterations and returns
 // the blocks it leaves to.
-func (u *uniformity) diverge(lp *loop, l ir.Uniformity, cause *ir.Block) []*ir.Block {
+func (u *uniformity) diverge(lp *Loop, l ir.Uniformity, cause *ir.Block) []*ir.Block {
 	var targets []*ir.Block
 	edges := map[*ir.Block]int{}
-	for _, b := range lp.blocks {
+	for _, b := range lp.Blocks {
 		u.under(b, cause, l)
 		for _, e := range b.Term.Succs {
-			if lp.has(e.To) {
+			if lp.Has(e.To) {
 				continue
 			}
 			switch edges[e.To]++; {
@@ -82,7 +82,7 @@ func (u *uniformity) leaving(v *ir.Value, to *ir.Block) ir.Uniformity {
 	if v.Block == nil {
 		return l
 	}
-	for lp := u.inner(v.Block); lp != nil && !lp.has(to); lp = lp.parent {
+	for lp := u.inner(v.Block); lp != nil && !lp.Has(to); lp = lp.Parent {
 		l = max(l, u.temporal[lp])
 	}
 	return l
@@ -95,7 +95,7 @@ type walk struct {
 	u       *uniformity
 	cause   *ir.Block
 	level   ir.Uniformity
-	within  *loop
+	within  *Loop
 	label   []int32 // position in order -> label, 0 before any
 	pending int     // blocks reached but not passed
 	next    bool    // some path goes into the next iteration
@@ -132,7 +132,7 @@ func (w *walk) run(targets []*ir.Block) bool {
 
 // reach carries a label from the block at position from to to.
 func (w *walk) reach(from int32, to *ir.Block, label int32) {
-	if w.within != nil && to == w.within.header {
+	if w.within != nil && to == w.within.Header {
 		w.next = true
 		if w.back != 0 && w.back != label {
 			w.u.raise(&w.u.again[to.ID], w.level)
@@ -140,7 +140,7 @@ func (w *walk) reach(from int32, to *ir.Block, label int32) {
 		w.back = label
 		return
 	}
-	if w.within != nil && !w.within.has(to) {
+	if w.within != nil && !w.within.Has(to) {
 		w.out = true
 		return
 	}

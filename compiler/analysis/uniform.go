@@ -1,4 +1,4 @@
-package pass
+package analysis
 
 import (
 	"github.com/gokiln/kiln/compiler/ir"
@@ -52,10 +52,10 @@ func (u *Uniform) Branch(f *ir.Func, b *ir.Block) ir.Uniformity {
 // uniformity is the analysis of one function. Levels only rise.
 type uniformity struct {
 	f       *ir.Func
-	in      [][]edge
+	in      [][]Edge
 	order   []*ir.Block     // reverse postorder, loops contiguous
 	num     []int32         // block ID -> position in order, -1 if unreachable
-	loops   []*loop         // all loops
+	loops   []*Loop         // all loops
 	level   []ir.Uniformity // by value ID
 	control []ir.Uniformity // by block ID
 	cause   []*ir.Block     // by block ID: ends in the branch behind control
@@ -68,15 +68,15 @@ type uniformity struct {
 	changed bool
 
 	// temporal is the level of loops that threads leave in different iterations.
-	temporal map[*loop]ir.Uniformity
+	temporal map[*Loop]ir.Uniformity
 
 	warp   int        // warp size if warps lie in rows of their block, otherwise 0
 	bits   []warpBits // by value ID, if warp is known
-	ranges *ranges    // of f, when they have been asked for
+	ranges *Ranges    // of f, when they have been asked for
 }
 
 func analyse(m *ir.Module, f *ir.Func) *uniformity {
-	u := &uniformity{f: f, in: inEdges(f), order: ir.RPO(f), temporal: map[*loop]ir.Uniformity{}, warp: m.Launch.Row}
+	u := &uniformity{f: f, in: InEdges(f), order: ir.RPO(f), temporal: map[*Loop]ir.Uniformity{}, warp: m.Launch.Row}
 	nv, nb := f.NumValues(), f.NumBlocks()
 	u.level, u.content = make([]ir.Uniformity, nv), make([]ir.Uniformity, nv)
 	u.control, u.join, u.done = make([]ir.Uniformity, nb), make([]ir.Uniformity, nb), make([]ir.Uniformity, nb)
@@ -88,7 +88,7 @@ func analyse(m *ir.Module, f *ir.Func) *uniformity {
 	for i, b := range u.order {
 		u.num[b.ID] = int32(i)
 	}
-	u.loops = findLoops(f, u.in)
+	u.loops = Loops(f, u.in)
 	u.findEscapes()
 	u.start()
 	for u.changed = true; u.changed; {
@@ -158,10 +158,10 @@ func (u *uniformity) param(b *ir.Block, i int) {
 		known.vary = unknownBits
 	}
 	for _, e := range u.in[b.ID] {
-		if u.num[e.from.ID] < 0 {
+		if u.num[e.From.ID] < 0 {
 			continue
 		}
-		v := e.args()[i]
+		v := e.Args()[i]
 		l = max(l, u.seen(v, b))
 		if u.warp > 0 {
 			known = known.join(u.bitsOf(v, b))
@@ -194,14 +194,14 @@ func (u *uniformity) joined(b *ir.Block, i int) ir.Uniformity {
 func (u *uniformity) differs(b *ir.Block, i int, forward bool) bool {
 	var first *ir.Value
 	for _, e := range u.in[b.ID] {
-		if n := u.num[e.from.ID]; n < 0 || forward != (n < u.num[b.ID]) {
+		if n := u.num[e.From.ID]; n < 0 || forward != (n < u.num[b.ID]) {
 			continue
 		}
-		v := e.args()[i]
+		v := e.Args()[i]
 		if first == nil {
 			first = v
 		}
-		if !sameValue(v, first) {
+		if !SameValue(v, first) {
 			return true
 		}
 	}
@@ -255,7 +255,7 @@ func (u *uniformity) load(b *ir.Block, v *ir.Value) ir.Uniformity {
 	if p.Type.Space != ir.Local {
 		return u.seen(p, b)
 	}
-	base := baseOf(p)
+	base := BaseOf(p)
 	if base.Op != ir.OpLocal || u.escaped[base.ID] {
 		return ir.Varying
 	}
@@ -280,7 +280,7 @@ func (u *uniformity) write(b *ir.Block, v *ir.Value) {
 	if v.Op != ir.OpStore && v.Op != ir.OpZero {
 		return
 	}
-	base := baseOf(v.Args[0])
+	base := BaseOf(v.Args[0])
 	if base.Op != ir.OpLocal {
 		return
 	}
@@ -296,14 +296,14 @@ func (u *uniformity) write(b *ir.Block, v *ir.Value) {
 func (u *uniformity) findEscapes() {
 	escape := func(vs []*ir.Value) {
 		for _, v := range vs {
-			if isLocalPtr(v) {
-				u.escaped[baseOf(v).ID] = true
+			if IsLocalPtr(v) {
+				u.escaped[BaseOf(v).ID] = true
 			}
 		}
 	}
 	for _, b := range u.f.Blocks {
 		for _, v := range b.Instrs {
-			if isAccess(v.Op) {
+			if IsAccess(v.Op) {
 				escape(v.Args[1:])
 			} else {
 				escape(v.Args)

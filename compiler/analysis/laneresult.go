@@ -1,55 +1,55 @@
-package amd64
+package analysis
 
 import "github.com/gokiln/kiln/compiler/ir"
 
 // result returns the shape of v as its operation and operands give it.
-func (a *analysis) result(v *ir.Value) shape {
+func (a *Lanes) result(v *ir.Value) Shape {
 	switch v.Op {
 	case ir.OpThread:
 		switch {
-		case a.general:
-			return vary
+		case a.General:
+			return Vary
 		case v.Imm == 0:
-			return shape{affine, 1, a.wide}
+			return Shape{AffineLanes, 1, a.Wide}
 		}
 		return same
 	case ir.OpLane:
-		return shape{affine, 1, maxAlign}
+		return Shape{AffineLanes, 1, maxAlign}
 	case ir.OpConst:
-		return shape{uniform, 0, multiple(int64(v.Imm))}
+		return Shape{UniformLanes, 0, multiple(int64(v.Imm))}
 	case ir.OpLocal, ir.OpShared, ir.OpTable, ir.OpBallot, ir.OpAny, ir.OpAll:
 		return same
 	}
-	if v.Op == ir.OpAtomicLoad && v.Args[0].Type.Space != ir.Local && a.of(v.Args[0]).kind <= uniform {
-		return shape{kind: a.of(v.Args[0]).kind, align: 1} // lanes that load from one place do so at once
+	if v.Op == ir.OpAtomicLoad && v.Args[0].Type.Space != ir.Local && a.Of(v.Args[0]).Kind <= UniformLanes {
+		return Shape{Kind: a.Of(v.Args[0]).Kind, align: 1} // lanes that load from one place do so at once
 	}
 	if v.Op.Has(ir.Writes) { // atomic operations: each lane has its own
-		return vary
+		return Vary
 	}
 	return a.combine(v, a.worst(v))
 }
 
 // worst returns the shape that the operands of v have in common.
-func (a *analysis) worst(v *ir.Value) shape {
+func (a *Lanes) worst(v *ir.Value) Shape {
 	s := same
 	for _, x := range v.Args {
-		switch k := a.of(x).kind; {
+		switch k := a.Of(x).Kind; {
 		case k == unknown:
-			return shape{}
-		case k > uniform:
-			s = vary
+			return Shape{}
+		case k > UniformLanes:
+			s = Vary
 		}
 	}
 	return s
 }
 
 // combine returns the shape of v given whether all its operands are uniform.
-func (a *analysis) combine(v *ir.Value, s shape) shape {
+func (a *Lanes) combine(v *ir.Value, s Shape) Shape {
 	switch {
 	case v.Op == ir.OpLoad && v.Args[0].Type.Space == ir.Local:
-		return vary // each lane has memory of its own
-	case s.kind != varying:
-		if wide(v.Type) {
+		return Vary // each lane has memory of its own
+	case s.Kind != VaryingLanes:
+		if Wide(v.Type) {
 			s.align = a.alignment(v)
 		}
 		return s
@@ -57,15 +57,15 @@ func (a *analysis) combine(v *ir.Value, s shape) shape {
 	x, y := a.operand(v, 0), a.operand(v, 1)
 	switch v.Op {
 	case ir.OpAnd:
-		if c := v.Args[1]; c.IsConst() && wide(v.Type) {
+		if c := v.Args[1]; c.IsConst() && Wide(v.Type) {
 			return a.modulo(x, int64(c.Imm))
 		}
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
-		if x.kind == uniform || v.Op == ir.OpShflIdx && x.kind == affine && isZero(v.Args[1]) {
+		if x.Kind == UniformLanes || v.Op == ir.OpShflIdx && x.Kind == AffineLanes && isZero(v.Args[1]) {
 			return same // of numbers that go up that of lane 0 is kept
 		}
 	case ir.OpShr:
-		if c := v.Args[1]; c.IsConst() && c.Imm < 40 && wide(v.Type) {
+		if c := v.Args[1]; c.IsConst() && c.Imm < 40 && Wide(v.Type) {
 			return a.shifted(x, int64(1)<<c.Imm)
 		}
 	case ir.OpAdd, ir.OpSub, ir.OpNeg, ir.OpMul, ir.OpShl:
@@ -73,38 +73,38 @@ func (a *analysis) combine(v *ir.Value, s shape) shape {
 			return linear(v, x, y)
 		}
 	case ir.OpConvert, ir.OpBitcast:
-		if wide(v.Type) && wide(v.Args[0].Type) {
+		if Wide(v.Type) && Wide(v.Args[0].Type) {
 			return x
 		}
 	case ir.OpField:
 		return x
 	case ir.OpIndex, ir.OpOffset:
-		if v.Type.Space == ir.Local || !wide(v.Args[1].Type) && y.kind == affine {
-			return vary
+		if v.Type.Space == ir.Local || !Wide(v.Args[1].Type) && y.Kind == AffineLanes {
+			return Vary
 		}
-		return sum(x, scaled(y, int64(v.Type.Elem.Size())))
+		return sumOf(x, scaled(y, int64(v.Type.Elem.Size())))
 	}
-	return vary
+	return Vary
 }
 
-func (a *analysis) operand(v *ir.Value, i int) shape {
+func (a *Lanes) operand(v *ir.Value, i int) Shape {
 	if i >= len(v.Args) {
 		return same
 	}
-	return a.of(v.Args[i])
+	return a.Of(v.Args[i])
 }
 
-// wide reports whether values of type t are integers of 64 bits.
-func wide(t *ir.Type) bool { return t.IsInt() && t.Size() == 8 }
+// Wide reports whether values of type t are integers of 64 bits.
+func Wide(t *ir.Type) bool { return t.IsInt() && t.Size() == 8 }
 
 // linear returns the shape of 64-bit arithmetic on operands of shapes x and y. All
 // of it wraps, as addresses do.
-func linear(v *ir.Value, x, y shape) shape {
+func linear(v *ir.Value, x, y Shape) Shape {
 	switch v.Op {
 	case ir.OpAdd:
-		return sum(x, y)
+		return sumOf(x, y)
 	case ir.OpSub:
-		return sum(x, scaled(y, -1))
+		return sumOf(x, scaled(y, -1))
 	case ir.OpNeg:
 		return scaled(x, -1)
 	case ir.OpMul:
@@ -119,7 +119,7 @@ func linear(v *ir.Value, x, y shape) shape {
 			return scaled(x, 1<<c.Imm)
 		}
 	}
-	return vary
+	return Vary
 }
 
 // maxAlign is as good as any alignment.
@@ -134,7 +134,7 @@ func multiple(c int64) int64 {
 }
 
 // alignment returns a power of two that divides a uniform 64-bit integer.
-func (a *analysis) alignment(v *ir.Value) int64 {
+func (a *Lanes) alignment(v *ir.Value) int64 {
 	x, y := max(a.operand(v, 0).align, 1), max(a.operand(v, 1).align, 1)
 	switch v.Op {
 	case ir.OpAdd, ir.OpSub, ir.OpOr, ir.OpXor:
@@ -155,21 +155,21 @@ func (a *analysis) alignment(v *ir.Value) int64 {
 
 // modulo returns the shape of x modulo c+1, a power of two. Where lane 0 has a
 // multiple of more than what the lanes add, its low bits and theirs do not carry.
-func (a *analysis) modulo(x shape, c int64) shape {
-	last := x.step * (a.wide - 1)
-	if x.kind != affine || x.step < 0 || c < 0 || (c+1)&c != 0 || last >= min(x.align, c+1) {
-		return vary
+func (a *Lanes) modulo(x Shape, c int64) Shape {
+	last := x.Step * (a.Wide - 1)
+	if x.Kind != AffineLanes || x.Step < 0 || c < 0 || (c+1)&c != 0 || last >= min(x.align, c+1) {
+		return Vary
 	}
-	return shape{affine, x.step, x.align}
+	return Shape{AffineLanes, x.Step, x.align}
 }
 
 // shifted returns the shape of x divided by n, a power of two: where lane 0 has a multiple
 // of more than what the lanes add, all have the quotient of lane 0.
-func (a *analysis) shifted(x shape, n int64) shape {
-	if last := x.step * (a.wide - 1); x.kind != affine || x.step < 0 || last >= min(x.align, n) {
-		return vary
+func (a *Lanes) shifted(x Shape, n int64) Shape {
+	if last := x.Step * (a.Wide - 1); x.Kind != AffineLanes || x.Step < 0 || last >= min(x.align, n) {
+		return Vary
 	}
-	return shape{uniform, 0, max(x.align/n, 1)}
+	return Shape{UniformLanes, 0, max(x.align/n, 1)}
 }
 
 func isZero(v *ir.Value) bool { return v.IsConst() && v.Imm == 0 }
@@ -177,26 +177,26 @@ func isZero(v *ir.Value) bool { return v.IsConst() && v.Imm == 0 }
 // maxStep bounds steps, so that those of a whole vector fit in 32 bits.
 const maxStep = 1 << 26
 
-func limited(step, align int64) shape {
+func limited(step, align int64) Shape {
 	switch {
 	case step > maxStep || step < -maxStep:
-		return vary
+		return Vary
 	case step == 0:
-		return shape{uniform, 0, align}
+		return Shape{UniformLanes, 0, align}
 	}
-	return shape{affine, step, align}
+	return Shape{AffineLanes, step, align}
 }
 
-func sum(x, y shape) shape {
-	if x.kind == varying || y.kind == varying {
-		return vary
+func sumOf(x, y Shape) Shape {
+	if x.Kind == VaryingLanes || y.Kind == VaryingLanes {
+		return Vary
 	}
-	return limited(x.step+y.step, min(x.align, y.align))
+	return limited(x.Step+y.Step, min(x.align, y.align))
 }
 
-func scaled(x shape, by int64) shape {
-	if x.kind == varying || x.step != 0 && (by > maxStep || by < -maxStep) {
-		return vary
+func scaled(x Shape, by int64) Shape {
+	if x.Kind == VaryingLanes || x.Step != 0 && (by > maxStep || by < -maxStep) {
+		return Vary
 	}
-	return limited(x.step*by, min(max(x.align, 1)*min(multiple(by), maxAlign/max(x.align, 1)), maxAlign))
+	return limited(x.Step*by, min(max(x.align, 1)*min(multiple(by), maxAlign/max(x.align, 1)), maxAlign))
 }
