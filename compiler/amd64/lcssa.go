@@ -1,12 +1,15 @@
 package amd64
 
-import "github.com/gokiln/kiln/compiler/ir"
+import (
+	"github.com/gokiln/kiln/compiler/analysis"
+	"github.com/gokiln/kiln/compiler/ir"
+)
 
 // closeLoops gives every value that is defined in a loop and used behind it a
 // parameter of the blocks to which the loop exits, so that lanes which leave in
 // different iterations each keep the value of their last one.
 func closeLoops(f *ir.Func) {
-	loops := ir.Loops(f)
+	loops := analysis.Loops(f, analysis.InEdges(f))
 	dom := ir.Dominators(f)
 	for i := len(loops) - 1; i >= 0; i-- { // inner loops first
 		c := &closer{f: f, loop: loops[i], dom: dom, preds: f.Preds()}
@@ -17,7 +20,7 @@ func closeLoops(f *ir.Func) {
 // closer works on one loop.
 type closer struct {
 	f     *ir.Func
-	loop  *ir.Loop
+	loop  *analysis.Loop
 	dom   *ir.DomTree
 	preds [][]*ir.Block
 

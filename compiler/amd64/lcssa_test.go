@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -47,7 +48,7 @@ b5(%18: u64):
 	f := m.Kernel()
 	closeLoops(f)
 	require.NoError(t, ir.Verify(m))
-	for _, loop := range ir.Loops(f) {
+	for _, loop := range analysis.Loops(f, analysis.InEdges(f)) {
 		in := func(v *ir.Value) bool { return v.Block != nil && v.Op != ir.OpConst && loop.Has(v.Block) }
 		for _, b := range f.Blocks {
 			if loop.Has(b) {

@@ -27,7 +27,7 @@ const (
 
 // byteRun is a loop that counts equal bytes.
 type byteRun struct {
-	loop  *ir.Loop
+	loop  *analysis.Loop
 	n     *ir.Value // the counter, the parameter of the header
 	tests []runTest
 	bytes [2]*ir.Value // the loads
@@ -53,7 +53,7 @@ type runWidener struct {
 // vectors of neighbouring threads.
 func widenRuns(f *ir.Func, width int) error {
 	var runs []*byteRun
-	for _, l := range ir.Loops(f) {
+	for _, l := range analysis.Loops(f, analysis.InEdges(f)) {
 		if r := findRun(f, l); r != nil {
 			runs = append(runs, r)
 		}
@@ -75,7 +75,7 @@ func widenRuns(f *ir.Func, width int) error {
 }
 
 // findRun returns what loop l counts, nil if it is none of these loops.
-func findRun(f *ir.Func, l *ir.Loop) *byteRun {
+func findRun(f *ir.Func, l *analysis.Loop) *byteRun {
 	h := l.Header
 	if len(h.Params) != 1 || h.Params[0].Type != ir.I64 || usedOutside(f, l.Blocks) {
 		return nil

@@ -56,7 +56,7 @@ type Layout struct {
 // NewLayout places the blocks of f. It fails for control flow that is not reducible.
 func NewLayout(f *ir.Func) (*Layout, error) {
 	g := &Layout{Func: f, dom: ir.Dominators(f), pdom: ir.PostDominators(f)}
-	rpo := ir.RPO(f)
+	rpo := LoopOrder(f)
 	g.Pos = make([]int, f.NumBlocks())
 	for i := range g.Pos {
 		g.Pos[i] = -1
@@ -80,8 +80,8 @@ func (g *Layout) place(rpo []*ir.Block) {
 	for i, b := range rpo {
 		num[b.ID] = i
 	}
-	inner := map[*ir.Block]*ir.Loop{}
-	for _, l := range ir.Loops(g.Func) {
+	inner := map[*ir.Block]*Loop{}
+	for _, l := range Loops(g.Func, InEdges(g.Func)) {
 		for _, b := range l.Blocks {
 			inner[b] = l
 		}
@@ -117,7 +117,7 @@ func (g *Layout) place(rpo []*ir.Block) {
 // outermost returns the header of the outermost of the loops around d, from l
 // outwards, that do not contain b, else d: what a loop exits to comes behind the
 // whole of it.
-func outermost(l *ir.Loop, b, d *ir.Block) *ir.Block {
+func outermost(l *Loop, b, d *ir.Block) *ir.Block {
 	for ; l != nil && !l.Has(b); l = l.Parent {
 		d = l.Header
 	}
@@ -126,7 +126,7 @@ func outermost(l *ir.Loop, b, d *ir.Block) *ir.Block {
 
 // left returns how many of the loops around a block, from l outwards, do not
 // contain b.
-func left(l *ir.Loop, b *ir.Block) (n int) {
+func left(l *Loop, b *ir.Block) (n int) {
 	for ; l != nil && !l.Has(b); l = l.Parent {
 		n++
 	}
@@ -134,8 +134,8 @@ func left(l *ir.Loop, b *ir.Block) (n int) {
 }
 
 func (g *Layout) findLoops() error {
-	index := map[*ir.Loop]int{}
-	for _, l := range ir.Loops(g.Func) {
+	index := map[*Loop]int{}
+	for _, l := range Loops(g.Func, InEdges(g.Func)) {
 		x := Span{First: g.Pos[l.Header.ID], Parent: -1}
 		if l.Parent != nil {
 			x.Parent = index[l.Parent]

@@ -11,7 +11,7 @@ type Loop struct {
 	Header  *ir.Block
 	Blocks  []*ir.Block // in reverse postorder, header first
 	Parent  *Loop       // innermost loop around this one
-	depth   int         // 1 for outermost loops
+	Depth   int         // 1 for outermost loops
 	Entries []Edge      // into header from outside
 	Latches []Edge      // back edges
 	Inner   []*Loop     // block ID -> innermost loop, shared by all loops
@@ -22,7 +22,7 @@ func (l *Loop) Has(b *ir.Block) bool {
 	if b.ID >= len(l.Inner) {
 		return false // made after the analysis
 	}
-	for c := l.Inner[b.ID]; c != nil && c.depth >= l.depth; c = c.Parent {
+	for c := l.Inner[b.ID]; c != nil && c.Depth >= l.Depth; c = c.Parent {
 		if c == l {
 			return true
 		}
@@ -96,9 +96,9 @@ func LoopsIn(f *ir.Func, in [][]Edge, dom *ir.DomTree) []*Loop {
 		loops[i].claim(in, dom)
 	}
 	for _, l := range loops {
-		l.depth = 1
+		l.Depth = 1
 		if l.Parent != nil {
-			l.depth = l.Parent.depth + 1
+			l.Depth = l.Parent.Depth + 1
 		}
 	}
 	for _, b := range dom.Order {

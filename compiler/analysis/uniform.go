@@ -76,7 +76,7 @@ type uniformity struct {
 }
 
 func analyse(m *ir.Module, f *ir.Func) *uniformity {
-	u := &uniformity{f: f, in: InEdges(f), order: ir.RPO(f), temporal: map[*Loop]ir.Uniformity{}, warp: m.Launch.Row}
+	u := &uniformity{f: f, in: InEdges(f), order: LoopOrder(f), temporal: map[*Loop]ir.Uniformity{}, warp: m.Launch.Row}
 	nv, nb := f.NumValues(), f.NumBlocks()
 	u.level, u.content = make([]ir.Uniformity, nv), make([]ir.Uniformity, nv)
 	u.control, u.join, u.done = make([]ir.Uniformity, nb), make([]ir.Uniformity, nb), make([]ir.Uniformity, nb)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -105,7 +106,7 @@ func (e *emitter) run() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	order := ir.RPO(e.f)
+	order := analysis.LoopOrder(e.f)
 	if err := e.supported(order); err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -45,22 +46,22 @@ type (
 type structurer struct {
 	f      *ir.Func
 	dom    *ir.DomTree
-	order  map[*ir.Block]int         // in reverse postorder
-	kids   map[*ir.Block][]*ir.Block // what follows the code of a block, inside its loop
-	after  map[*ir.Block][]*ir.Block // what follows the loop of a header
-	placed map[*ir.Block]bool        // blocks of kids and after: jumps go to them
-	loops  map[*ir.Block]*ir.Loop    // by header
-	inner  map[*ir.Block][]*ir.Loop  // the loops around a block, outermost first
-	last   *ir.Block                 // the block that the function at the end begins with, or nil
+	order  map[*ir.Block]int              // in reverse postorder
+	kids   map[*ir.Block][]*ir.Block      // what follows the code of a block, inside its loop
+	after  map[*ir.Block][]*ir.Block      // what follows the loop of a header
+	placed map[*ir.Block]bool             // blocks of kids and after: jumps go to them
+	loops  map[*ir.Block]*analysis.Loop   // by header
+	inner  map[*ir.Block][]*analysis.Loop // the loops around a block, outermost first
+	last   *ir.Block                      // the block that the function at the end begins with, or nil
 }
 
 // structure returns the tree of f, and the function that its end becomes, or nil.
 func structure(f *ir.Func) ([]stmt, *ending, error) {
 	s := &structurer{
 		f: f, dom: ir.Dominators(f), order: map[*ir.Block]int{}, kids: map[*ir.Block][]*ir.Block{}, after: map[*ir.Block][]*ir.Block{},
-		placed: map[*ir.Block]bool{}, loops: map[*ir.Block]*ir.Loop{}, inner: map[*ir.Block][]*ir.Loop{},
+		placed: map[*ir.Block]bool{}, loops: map[*ir.Block]*analysis.Loop{}, inner: map[*ir.Block][]*analysis.Loop{},
 	}
-	rpo := ir.RPO(f)
+	rpo := analysis.LoopOrder(f)
 	for i, b := range rpo {
 		s.order[b] = i
 	}
@@ -91,7 +92,7 @@ func (s *structurer) reducible(rpo []*ir.Block) error {
 }
 
 func (s *structurer) findLoops(rpo []*ir.Block) {
-	for _, l := range ir.Loops(s.f) {
+	for _, l := range analysis.Loops(s.f, analysis.InEdges(s.f)) {
 		s.loops[l.Header] = l
 	}
 	for _, b := range rpo {
@@ -129,7 +130,7 @@ func (s *structurer) place(rpo []*ir.Block) {
 }
 
 // left returns the outermost loop that has d and not b.
-func (s *structurer) left(d, b *ir.Block) *ir.Loop {
+func (s *structurer) left(d, b *ir.Block) *analysis.Loop {
 	for _, l := range s.inner[d] {
 		if !l.Has(b) {
 			return l

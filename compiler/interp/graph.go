@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -34,7 +35,7 @@ type loop struct {
 func (l *loop) has(at int) bool { return l.first <= at && at <= l.last }
 
 func newGraph(f *ir.Func) (*graph, error) {
-	g := &graph{f: f, blocks: ir.RPO(f), pdom: ir.PostDominators(f)}
+	g := &graph{f: f, blocks: analysis.LoopOrder(f), pdom: ir.PostDominators(f)}
 	g.at = make([]int, f.NumBlocks())
 	for i := range g.at {
 		g.at[i] = -1
@@ -55,8 +56,8 @@ func newGraph(f *ir.Func) (*graph, error) {
 }
 
 func (g *graph) findLoops() error {
-	index := map[*ir.Loop]int{}
-	for _, l := range ir.Loops(g.f) {
+	index := map[*analysis.Loop]int{}
+	for _, l := range analysis.Loops(g.f, analysis.InEdges(g.f)) {
 		x := loop{first: g.at[l.Header.ID], parent: -1}
 		if l.Parent != nil {
 			x.parent = index[l.Parent]

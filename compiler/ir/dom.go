@@ -56,7 +56,7 @@ func Dominators(f *Func) *DomTree {
 	}
 	preds := f.Preds()
 	s := newSearch(f.nextBlock)
-	s.walk(f.Blocks[0], succs)
+	s.walk(f.Blocks[0], (*Block).Backwards)
 	return s.tree(func(b *Block) []*Block { return preds[b.ID] })
 }
 
@@ -83,7 +83,7 @@ func PostDominators(f *Func) *DomTree {
 		if len(b.Term.Succs) == 0 {
 			return []*Block{exit}
 		}
-		return succs(b)
+		return b.Backwards()
 	})
 	t.exit = exit
 	return t
@@ -241,4 +241,14 @@ func (t *DomTree) number() {
 	for i := range n {
 		t.end[i] += t.pre[i]
 	}
+}
+
+// Backwards returns the successors of b, the last one first: reverse postorder follows the first
+// branch first then.
+func (b *Block) Backwards() []*Block {
+	out := make([]*Block, len(b.Term.Succs))
+	for i, e := range b.Term.Succs {
+		out[len(out)-1-i] = e.To
+	}
+	return out
 }

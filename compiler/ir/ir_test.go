@@ -234,28 +234,6 @@ b6:
 	assert.Same(t, b[6], pdom.Idom(b[1]))
 	assert.Nil(t, pdom.Idom(b[6]))
 	assert.True(t, pdom.Dominates(b[6], b[2]))
-
-	loops := ir.Loops(f)
-	require.Len(t, loops, 2)
-	assert.Same(t, b[1], loops[0].Header)
-	assert.Same(t, loops[0], loops[1].Parent)
-	assert.Equal(t, 2, loops[1].Depth)
-	assert.Len(t, loops[1].Exits(), 2)
-
-	// The blocks of each loop stand together.
-	order := map[*ir.Block]int{}
-	for i, x := range ir.RPO(f) {
-		order[x] = i
-	}
-	require.Len(t, order, 7)
-	for _, l := range loops {
-		lo, hi := len(b), -1
-		for _, x := range l.Blocks {
-			lo, hi = min(lo, order[x]), max(hi, order[x])
-		}
-		assert.Equal(t, len(l.Blocks), hi-lo+1)
-		assert.Equal(t, lo, order[l.Header])
-	}
 }
 
 func TestEndlessLoop(t *testing.T) {
@@ -301,7 +279,7 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err)
 		assert.Equal(t, m.String(), again.String())
 		for _, fn := range m.Funcs {
-			ir.RPO(fn)
+			ir.Dominators(fn)
 			ir.PostDominators(fn)
 		}
 	})

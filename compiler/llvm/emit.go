@@ -10,6 +10,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -148,7 +149,7 @@ func (e *emitter) run() error {
 	if e.d.triple != "" {
 		e.parts = e.m.SharedParts(e.t.Dynamic(size))
 	}
-	order := ir.RPO(e.f)
+	order := analysis.LoopOrder(e.f)
 	for i, b := range order {
 		e.blocks[b.ID] = llir.NewBlock(fmt.Sprintf(".b%d", i))
 	}

@@ -51,7 +51,7 @@ func dropUnnamed[T any](m *ir.Module, objects []T, by ...ir.Op) []T {
 // It leaves the blocks in reverse postorder with loops contiguous, the order that
 // reads best and that targets want.
 func dce(f *ir.Func) {
-	f.Blocks = ir.RPO(f)
+	f.Blocks = analysis.LoopOrder(f)
 	sweep(f, hasEffect)
 }
 

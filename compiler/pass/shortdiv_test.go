@@ -100,7 +100,7 @@ b2:
 	require.Empty(t, analysis.CheckConvergence(m))
 	u, f := analysis.Uniformity(m), m.Kernel()
 	var branches []ir.Uniformity
-	for _, b := range ir.RPO(f) {
+	for _, b := range analysis.LoopOrder(f) {
 		if b.Term.Kind == ir.TermBranch {
 			branches = append(branches, u.Branch(f, b))
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -165,7 +166,7 @@ func newEmitter(m *ir.Module, f *ir.Func, t target.Target) *emitter {
 }
 
 func (e *emitter) run() error {
-	order := ir.RPO(e.f)
+	order := analysis.LoopOrder(e.f)
 	e.params = forwarded(order)
 	e.written, e.zeros = ir.WrittenParams(e.f), factors(e.f, order)
 	if e.t.Version >= 74 && e.t.CC >= 75 {
