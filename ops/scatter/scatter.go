@@ -57,7 +57,7 @@ func Scatter(s *runtime.Stream, out, ids, src ops.View, d int) error {
 	return scatterBy(s, scatterLast, out, ids, src, d, true)
 }
 
-// MaxUnpool is [Scatter] of the results of [MaxPool], to the places of these.
+// MaxUnpool is [Scatter] of the results of [conv.MaxPool], to the places of these.
 func MaxUnpool(s *runtime.Stream, out, ids, src ops.View, d int) error {
 	return scatterBy(s, unpool, out, ids, src, d, true)
 }

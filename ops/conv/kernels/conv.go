@@ -62,7 +62,7 @@ func (v *Window) kernelPlace(i int) (channel int, at [Axes]int) {
 // ConvTiles is a convolution as a product of matrices: weights, with a row for each
 // channel of the result, by the input, with a column for each element of the result
 // that has what the kernel meets there. This matrix is never in memory: a tile of it
-// is read from the input where [Gemm] reads a tile of an operand. All that a thread
+// is read from the input where [matmulkernels.Gemm] reads a tile of an operand. All that a thread
 // reads is of one column.
 //
 //kiln:kernel

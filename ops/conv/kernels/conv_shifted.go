@@ -152,7 +152,7 @@ func (v *Shifts) each(place func(k0, k1, k2 int), added func(adds int)) {
 // ShiftedConv computes convolutions of inputs that [Pad] has written. What a place of the
 // kernel meets is then the input itself, some elements further on: threads side by side
 // read it in a row, and ask for no borders. Weights are in bands of High channels of the
-// result as [Pack] writes them; blocks are as those of [Packed].
+// result as [matmulkernels.Pack] writes them; blocks are as those of [matmulkernels.Packed].
 //
 //kiln:kernel
 //kiln:const cfg.High=4,8 cfg.Each=2 cfg.Wide=8 v.Small[0]=0 v.Small[1]=0,2 v.Small[2]=0,3 v.Rows=true,false v.Chains=false,true v.Large=false,true

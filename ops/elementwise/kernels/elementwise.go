@@ -5,8 +5,8 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// Each of these kernels has two forms: one that finds elements by a [Walk], and one for
-// operands that lie side by side, which a [Line] says in a twentieth of the memory: a launch
+// Each of these kernels has two forms: one that finds elements by a [core.Walk], and one for
+// operands that lie side by side, which a [core.Line] says in a twentieth of the memory: a launch
 // is as long as its arguments, on a GPU as well.
 
 // Unary stores f of an element.

@@ -40,7 +40,7 @@ type Fold struct {
 	Cols   dsl.ConstInt  // how many columns a thread has
 	Keep   dsl.ConstInt  // how many elements of a row a thread keeps, 0 if it reads them again
 	Full   dsl.ConstBool // the Group keeps just the elements of a row; parts of a reduction have no rest after what threads look at together
-	Tree   dsl.ConstBool // a thread takes many steps: what each [TreeSteps] of them come to is merged, so that errors of sums do not add up
+	Tree   dsl.ConstBool // a thread takes many steps: what each [core.TreeSteps] of them come to is merged, so that errors of sums do not add up
 	N      int           // elements in a row; in its innermost dimension if Nested
 	Outer  int           // how many innermost dimensions there are if Nested
 	Part   int           // how much of a row, or of Outer, a block goes through

@@ -5,7 +5,7 @@ import (
 	elementwisekernels "github.com/gokiln/kiln/ops/elementwise/kernels"
 )
 
-// Never is -Inf, which [LogAddExp] of changes nothing.
+// Never is -Inf, which [elementwisekernels.LogAddExp] of changes nothing.
 func Never[C dsl.Real](C) C {
 	var zero C
 	return dsl.Log(zero)
@@ -14,10 +14,10 @@ func Never[C dsl.Real](C) C {
 // FromNever is -Inf.
 func FromNever[C dsl.Real](x C) Acc[C] { return Acc[C]{V: Never(x)} }
 
-// LogAddStep is [LogAddExp] of all.
+// LogAddStep is [elementwisekernels.LogAddExp] of all.
 func LogAddStep[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
 	return Acc[C]{V: elementwisekernels.LogAddExp(a.V, tree(v, from, by, n, has, Never(a.V), itself[C], elementwisekernels.LogAddExp[C]))}
 }
 
-// LogAdd is [LogAddExp] of what is known of two parts.
+// LogAdd is [elementwisekernels.LogAddExp] of what is known of two parts.
 func LogAdd[C dsl.Real](a, b Acc[C]) Acc[C] { return Acc[C]{V: elementwisekernels.LogAddExp(a.V, b.V)} }

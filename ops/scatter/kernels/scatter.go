@@ -29,7 +29,7 @@ func ScatterLast[I dsl.Int | dsl.Uint](t dsl.Thread, last []uint32, ids []I, w c
 
 // ScatterSet stores the elements of src at the indices of ids whose number is in last.
 // The walk has the first element of the line of out, the index, the element of src, the
-// number, and where the line begins in last. Elements are vec neighbours, as for [Gather].
+// number, and where the line begins in last. Elements are vec neighbours, as for [indexkernels.Gather].
 //
 //kiln:kernel
 //kiln:const vec=1,2
