@@ -9,6 +9,9 @@ import (
 // one that a test pretends it to be.
 func DeviceInfo(d *runtime.Device) runtime.Info { return pretend.Info(d) }
 
+// MaxGridY is the most blocks in y or z of any device.
+const MaxGridY = 32768
+
 // gridLimit is what MaxBlocks returns; tests lower it, so that blocks do loop.
 var gridLimit = MaxGridY
 

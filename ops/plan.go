@@ -13,14 +13,13 @@ import (
 
 // How walks are divided among blocks and threads.
 const (
-	MaxThreads     = 256   // of a block
-	ItemsPerThread = 4     // elements of a thread, where there are enough
-	VectorThreads  = 128   // of a block whose threads have many items each
-	mostMany       = 16    // elements of those
-	mostVector     = 8     // neighbours among those
-	VectorBytes    = 16    // of the widest load or store
-	ShortestRow    = 32    // below, blocks do not go along rows
-	MaxGridY       = 32768 // the most blocks in y or z
+	MaxThreads     = 256 // of a block
+	ItemsPerThread = 4   // elements of a thread, where there are enough
+	VectorThreads  = 128 // of a block whose threads have many items each
+	mostMany       = 16  // elements of those
+	mostVector     = 8   // neighbours among those
+	VectorBytes    = 16  // of the widest load or store
+	ShortestRow    = 32  // below, blocks do not go along rows
 )
 
 // PlanViews joins the dimensions of the operands, which have the same shape, and divides the
@@ -195,4 +194,15 @@ func Multiples(n int, of ...int) bool {
 		}
 	}
 	return true
+}
+
+// LargestDividend is the largest number that the walk divides, 0 if it divides none.
+func LargestDividend(w *kernels.Walk) int {
+	switch {
+	case w.Mode == kernels.Rows && w.Rank > 2:
+		return w.Rows
+	case w.Mode == kernels.Dims && w.Rank > 1:
+		return w.N
+	}
+	return 0
 }

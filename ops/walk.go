@@ -46,14 +46,3 @@ func OnePerThread(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, n int) {
 	w.Part = threads
 	*g = runtime.Grid{Blocks: runtime.Dim3{X: (n + threads - 1) / threads}, Threads: runtime.Dim3{X: threads}}
 }
-
-// LargestDividend is the largest number that the walk divides, 0 if it divides none.
-func LargestDividend(w *kernels.Walk) int {
-	switch {
-	case w.Mode == kernels.Rows && w.Rank > 2:
-		return w.Rows
-	case w.Mode == kernels.Dims && w.Rank > 1:
-		return w.N
-	}
-	return 0
-}
