@@ -115,10 +115,10 @@ func (d *device) kernelNode(f driver.Function, l *driver.Launch) (vendorgraph.No
 	for i := range l.Grid {
 		n.grid[i], n.block[i] = uint32(l.Grid[i]), uint32(l.Block[i])
 	}
-	n.list.set(fn.unpadded(l.Args))
-	n.extra = uintptr(unsafe.Pointer(&n.list))
 	node := vendorgraph.Node{Add: d.lib.graphs.AddKernel, Args: []uintptr{uintptr(unsafe.Pointer(n))}, Keep: n}
 	if !l.Cooperative {
+		n.list.set(fn.unpadded(l.Args))
+		n.extra = uintptr(unsafe.Pointer(&n.list))
 		return node, nil
 	}
 	if err := driver.CheckGrid(fn, &d.info, l); err != nil {
@@ -127,6 +127,11 @@ func (d *device) kernelNode(f driver.Function, l *driver.Launch) (vendorgraph.No
 	if d.lib.cuGraphKernelNodeSetAttribute == 0 {
 		return node, fmt.Errorf("a graph cannot have a kernel that waits for its whole grid: %w", errors.ErrUnsupported)
 	}
+	// The driver takes the attribute of nodes that have their parameters one by one alone.
+	if err := l.PointTo(fn, &d.info); err != nil {
+		return node, err
+	}
+	n.params = uintptr(unsafe.Pointer(unsafe.SliceData(l.Pointers)))
 	n.value[0] = 1
 	node.Set, node.SetArgs = d.lib.cuGraphKernelNodeSetAttribute, []uintptr{cooperative, uintptr(unsafe.Pointer(&n.value))}
 	return node, nil

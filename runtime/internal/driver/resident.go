@@ -3,6 +3,7 @@ package driver
 import (
 	"fmt"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Resident is a Function that can say how many of its blocks the device holds at the same time.
@@ -27,6 +28,20 @@ func CheckGrid(f Resident, dev *Info, l *Launch) error {
 	blocks, threads := l.Grid[0]*l.Grid[1]*l.Grid[2], l.Block[0]*l.Block[1]*l.Block[2]
 	if blocks > most {
 		return refuse(fmt.Sprintf(" and has %d blocks of %d threads; the device holds %d at the same time", blocks, threads, most))
+	}
+	return nil
+}
+
+// PointTo fills l.Pointers with the address of each parameter, which some of the vendors' functions take
+// in place of a block of arguments. It allocates nothing once l.Pointers has room.
+func (l *Launch) PointTo(f Function, dev *Info) error {
+	l.Pointers = l.Pointers[:0]
+	for _, at := range l.Params {
+		if at >= len(l.Args) {
+			return &Error{Op: "launch " + f.Info().Name, Device: dev.Name, Kind: ErrInvalid,
+				Text: fmt.Sprintf("the argument block ends after %d bytes, and the kernel has a parameter at %d", len(l.Args), at)}
+		}
+		l.Pointers = append(l.Pointers, uintptr(unsafe.Pointer(&l.Args[at])))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package rocm
 
 import (
-	"fmt"
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
@@ -14,13 +13,8 @@ func (s *stream) launchCooperative(fn *function, l *driver.Launch) error {
 	if err := driver.CheckGrid(fn, &s.dev.info, l); err != nil {
 		return err
 	}
-	l.Pointers = l.Pointers[:0]
-	for _, at := range l.Params {
-		if at >= len(l.Args) {
-			return &driver.Error{Op: "launch " + fn.info.Name, Device: s.dev.info.Name, Kind: driver.ErrInvalid,
-				Text: fmt.Sprintf("the argument block ends after %d bytes, and the kernel has a parameter at %d", len(l.Args), at)}
-		}
-		l.Pointers = append(l.Pointers, uintptr(unsafe.Pointer(&l.Args[at])))
+	if err := l.PointTo(fn, &s.dev.info); err != nil {
+		return err
 	}
 	c := (*launchCall)(unsafe.Pointer(&l.Scratch))
 	c.Pair = dl.Pair{First: s.dev.lib.hipSetDevice, Arg: s.dev.handle, Fn: s.dev.lib.hipModuleLaunchCooperativeKernel, Args: [11]uintptr{

@@ -76,14 +76,23 @@ CUresult cuGraphAddKernelNode_v2(Node **out, Graph *g, Node *const *after, size_
 	ENTER(1);
 	if (p->kern || p->ctx) return INVALID_VALUE;
 	Op op;
-	CUresult r = kernel_op(&op, p->func, p->grid, p->block, p->shared, NULL, p->params, p->extra);
+	uint64_t block[2];
+	size_t size = sizeof block;
+	void *list[] = {(void *)1, block, (void *)2, &size, NULL};
+	if (p->params) { // the two of "meet", the only kernel that has barriers of the grid
+		if (p->extra || strcmp(p->func->name, "meet")) return INVALID_VALUE;
+		memcpy(block, p->params[0], 8), memcpy(block + 1, p->params[1], 8);
+	}
+	CUresult r = kernel_op(&op, p->func, p->grid, p->block, p->shared, NULL, NULL, p->params ? list : p->extra);
+	op.listed = p->params != NULL;
 	return r == SUCCESS ? add_node(out, g, after, n, &op) : r;
 }
 
-// A kernel node takes CUlaunchAttributeValue, a union of 64 bytes.
+// A kernel node takes CUlaunchAttributeValue, a union of 64 bytes. The driver (580.159 on an H100) refuses
+// the attribute of nodes that have their arguments in a block.
 CUresult cuGraphKernelNodeSetAttribute(Node *n, int attribute, const long long value[8]) {
 	ENTER(1);
-	if (n->op.kind != KERNEL || attribute != 2 || (value[0] & 0xffffffff) != 1) return INVALID_VALUE;
+	if (n->op.kind != KERNEL || !n->op.listed || attribute != 2 || (value[0] & 0xffffffff) != 1) return INVALID_VALUE;
 	n->op.cooperative = 1;
 	return SUCCESS;
 }

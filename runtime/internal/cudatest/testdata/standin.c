@@ -208,7 +208,7 @@ typedef struct Op {
 	Event *event;
 	struct Graph *graph;
 	char kernel[64];
-	int cooperative;
+	int cooperative, listed; // listed: a node whose parameters were given one by one
 	unsigned char args[4096];
 	uint64_t nargs;
 	struct Op *next;
