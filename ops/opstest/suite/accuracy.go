@@ -203,7 +203,7 @@ func (l *longSums) at(i int) float64 { return float64(l.x[i]) }
 // which threads add longer chains. Products of matrices with sums of up to 2048 elements add those one after
 // the other.
 const (
-	sumUlps     = 1
+	sumUlps     = 2
 	scanUlps    = 2
 	vectorUlps  = 8
 	productUlps = 22
