@@ -29,7 +29,7 @@ var native = test{"./tests/conformance", "-short", "-run", "TestCPU"}
 
 var suites = []suite{
 	{"compiler/ir", []test{{"./compiler/ir", "-short"}, {"./compiler/pass", "-short", "-skip", skipped + "|" + slow}, {"./tests/irconf", "-run", "TestInterp|TestNative"}}, false},
-	{"compiler/analysis", []test{{"./compiler/pass", "-short", "-skip", skipped + "|" + slow}, {"./compiler", "-short"}, {"./compiler/pass", "-run", slow}, native, {"./ops", "-short", "-run", "TestOps/cpu$"}}, false},
+	{"compiler/analysis", []test{{"./compiler/analysis"}, {"./compiler/pass", "-short", "-skip", skipped + "|" + slow}, {"./compiler", "-short"}, {"./compiler/pass", "-run", slow}, native, {"./ops", "-short", "-run", "TestOps/cpu$"}}, false},
 	{"compiler/pass", []test{{"./compiler/pass", "-short", "-skip", skipped + "|" + slow}, {"./compiler", "-short"}, {"./compiler/pass", "-run", slow}, native, {"./ops", "-short", "-run", "TestOps/cpu$"}}, false},
 	{"compiler/front", []test{{"./compiler/front", "-short"}, {"./compiler", "-short"}, native}, false},
 	{"compiler/ptx", []test{{"./compiler/ptx", "-short"}, {"./tests/irconf"}, {"./tests/everykernel"}}, false},
