@@ -42,7 +42,7 @@ func (t *Tensor) AdaptiveMaxPool(sizes ...int) *Tensor {
 	n := len(sizes)
 	if dims, all := lastOfOne(shape, n); all {
 		which := &Tensor{}
-		if t.Tracked() {
+		if t.RequiresGrad() {
 			which = t.Detach().ArgMaxKeep(dims...)
 		}
 		return t.Detach().MaxKeep(dims...).from(op, grad1(func(g, x, out *Tensor) *Tensor { return gradMaxPool(g, x, which, n) }), t).saves(which)
@@ -50,7 +50,7 @@ func (t *Tensor) AdaptiveMaxPool(sizes ...int) *Tensor {
 	if p, ok := t.regular(shape, n); ok {
 		return t.MaxPool(p)
 	}
-	out, _ := t.mostOf(op, shape, n, t.Tracked(), func(out, which ops.View) error {
+	out, _ := t.mostOf(op, shape, n, t.RequiresGrad(), func(out, which ops.View) error {
 		return conv.AdaptiveMaxPool(t.dev.stream, out, which, t.view(), n)
 	})
 	return out

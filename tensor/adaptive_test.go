@@ -40,14 +40,14 @@ func TestAdaptivePools(t *testing.T) {
 	require.ErrorIs(t, tensor.FromBytes(d, tensor.F4, []byte{1}).AdaptiveAvgPool(1).Err(), tensor.ErrDType)
 }
 
-func TestMaxPoolPlaces(t *testing.T) {
+func TestMaxPoolWithIndices(t *testing.T) {
 	d := open(t)
 	p := tensor.Pooling{Kernel: []int{2, 2}, Stride: []int{2, 1}}
-	values, at := tensor.From(d, []float32{1, 5, 3, 2, 4, 5, 5, 0, 1, 1, 1, 9}, 1, 4, 3).MaxPoolPlaces(p)
+	values, at := tensor.From(d, []float32{1, 5, 3, 2, 4, 5, 5, 0, 1, 1, 1, 9}, 1, 4, 3).MaxPoolWithIndices(p)
 	require.Equal(t, []float32{5, 5, 5, 9}, list[float32](t, values))
 	require.Equal(t, []int64{1, 1, 6, 11}, list[int64](t, at))
 	require.Equal(t, []float32{0, 5, 0, 0, 0, 0, 5, 0, 0, 0, 0, 9}, list[float32](t, values.MaxUnpool(at, 4, 3)))
-	_, bad := values.MaxPoolPlaces(tensor.Pooling{Kernel: []int{5}})
+	_, bad := values.MaxPoolWithIndices(tensor.Pooling{Kernel: []int{5}})
 	require.ErrorIs(t, bad.Err(), tensor.ErrShape)
 	require.ErrorIs(t, values.MaxUnpool(at).Err(), tensor.ErrRank)
 	require.ErrorIs(t, values.MaxUnpool(at.Get(0), 4, 3).Err(), tensor.ErrShape)
@@ -62,9 +62,9 @@ func TestPoolsOfNothing(t *testing.T) {
 	d := open(t)
 	x := tensor.NewVar(tensor.Zeros(d, tensor.F32, 0, 3, 4, 4)).Tensor()
 	p := tensor.Pooling{Kernel: []int{2, 2}}
-	values, at := x.MaxPoolPlaces(p)
+	values, at := x.MaxPoolWithIndices(p)
 	for name, y := range map[string]*tensor.Tensor{
-		"max": x.MaxPool(p), "max with places": values, "unpool": values.MaxUnpool(at, 4, 4), "mean": x.AvgPool(p),
+		"max": x.MaxPool(p), "max with indices": values, "unpool": values.MaxUnpool(at, 4, 4), "mean": x.AvgPool(p),
 		"adaptive max": x.AdaptiveMaxPool(3, 3), "all of it": x.AdaptiveMaxPool(1, 1), "to none": x.AdaptiveMaxPool(0, 2), "adaptive mean": x.AdaptiveAvgPool(3, 3),
 	} {
 		g, err := y.Backward()

@@ -126,8 +126,8 @@ func TestChangedElsewhere(t *testing.T) {
 		"MaskedSelect": func() (y, change ten) { i := ids(); return x.MaskedSelect(i), i },
 		"Where":        func() (y, change ten) { i := ids(); return i.Where(x, x.Neg()), i },
 		"Sort":         func() (y, change ten) { y, i := x.Sort(0, true); return y, i },
-		"MaxPoolPlaces": func() (y, change ten) {
-			y, i := x.MaxPoolPlaces(tensor.Pooling{Kernel: []int{2}})
+		"MaxPoolWithIndices": func() (y, change ten) {
+			y, i := x.MaxPoolWithIndices(tensor.Pooling{Kernel: []int{2}})
 			return y, i
 		},
 		"ScatterReduce": func() (y, change ten) { i := ids(); return x.ScatterReduce(tensor.ScatterMax, i, x, 0, true), i },
@@ -176,16 +176,16 @@ func TestNoGradIsCarried(t *testing.T) {
 		}
 		for _, y := range resultsWith(t, d, m, func(x ten) ten { return x.NoGrad() }) {
 			require.NoError(t, y.Err(), m.Name)
-			assert.False(t, y.Cast(tensor.F64).Sum().Add(w).Tracked(), "%s loses the mark", m.Name)
+			assert.False(t, y.Cast(tensor.F64).Sum().Add(w).RequiresGrad(), "%s loses the mark", m.Name)
 		}
 	}
 	ids := tensor.From(d, []int64{0}).NoGrad()
 	for _, y := range []ten{w.Gather(ids, 0), w.IndexSelect(ids, 0), w.Unsqueeze(1).Embedding(ids), w.Take(ids), w.MaskedFill(ids, 1), ids.Where(w, w), tensor.Cat(0, w, ids.Cast(tensor.F64)), w.ScatterAdd(ids, w, 0), ids.OneHot(1, tensor.F64, 1, 0).Mul(w), w.Index(ids)} {
 		require.NoError(t, y.Err())
-		require.False(t, y.Tracked())
+		require.False(t, y.RequiresGrad())
 	}
 	x := tensor.From(d, []float64{2})
-	require.True(t, x.NoGrad().Mul(w).Detach().Mul(w).Tracked())
+	require.True(t, x.NoGrad().Mul(w).Detach().Mul(w).RequiresGrad())
 	_, err := x.NoGrad().Mul(w).Backward()
 	require.ErrorIs(t, err, tensor.ErrNoGradient)
 	require.ErrorContains(t, err, "NoGrad")
@@ -199,7 +199,7 @@ func TestNoGradIsCarried(t *testing.T) {
 	}
 	all.Wait()
 	for i := range used {
-		require.False(t, used[i].Tracked())
-		require.True(t, trained[i].Tracked())
+		require.False(t, used[i].RequiresGrad())
+		require.True(t, trained[i].RequiresGrad())
 	}
 }

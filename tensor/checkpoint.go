@@ -43,7 +43,7 @@ func Checkpoint(f func(in ...*Tensor) *Tensor, in ...*Tensor) *Tensor {
 func again(op string, f func(in ...*Tensor) *Tensor, in, others []*Tensor, dice []die) backward {
 	return func(g, _ *Tensor, operands []*Tensor) []*Tensor {
 		// Operands that are tracked are so because the gradients are to have gradients.
-		graph := slices.ContainsFunc(append([]*Tensor{g}, operands...), (*Tensor).Tracked)
+		graph := slices.ContainsFunc(append([]*Tensor{g}, operands...), (*Tensor).RequiresGrad)
 		leaves := leavesOf(operands[:len(in)], in)
 		if graph {
 			leaves = aliases(operands[:len(in)])
@@ -71,7 +71,7 @@ func rerun(f func(in ...*Tensor) *Tensor, in []*Tensor, dice []die, o BackwardOp
 		now := d.roll()
 		defer now.roll()
 	}
-	if y := f(in...); y.Tracked() || y.Err() != nil {
+	if y := f(in...); y.RequiresGrad() || y.Err() != nil {
 		return y.BackwardBy(o)
 	}
 	return nil, nil
@@ -83,7 +83,7 @@ func leavesOf(in, tracked []*Tensor) []*Tensor {
 	out := make([]*Tensor, len(in))
 	for i, t := range in {
 		out[i] = t.with(t.layout)
-		if tracked[i].Tracked() {
+		if tracked[i].RequiresGrad() {
 			out[i].node = &node{op: "checkpoint"}
 		}
 	}
@@ -102,7 +102,7 @@ func aliases(in []*Tensor) []*Tensor {
 
 // variables returns those that t was made of, but for some.
 func variables(t *Tensor, but []*Tensor) (list []*Tensor) {
-	for _, u := range Order(t) {
+	for _, u := range TopologicalOrder(t) {
 		if u.node.in == nil && !slices.Contains(but, u) {
 			list = append(list, u)
 		}

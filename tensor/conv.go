@@ -141,13 +141,13 @@ func (t *Tensor) MaxPool(p Pooling) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
-	out, _ := t.mostOf(op, shape, len(p.Kernel), t.Tracked(), mostBy(t, p))
+	out, _ := t.mostOf(op, shape, len(p.Kernel), t.RequiresGrad(), mostBy(t, p))
 	return out
 }
 
-// MaxPoolPlaces is [Tensor.MaxPool], and where the elements are that it took: counted
+// MaxPoolWithIndices is [Tensor.MaxPool], and where the elements are that it took: counted
 // in row-major order of the last dimensions of t, as many as the kernel has, of type I64.
-func (t *Tensor) MaxPoolPlaces(p Pooling) (values, places *Tensor) {
+func (t *Tensor) MaxPoolWithIndices(p Pooling) (values, places *Tensor) {
 	const op = "max_pool"
 	if bad := first(op, t); bad != nil {
 		return bad, bad
@@ -195,7 +195,7 @@ func gradMaxPool(g, x, which *Tensor, n int) *Tensor {
 // joined is a shape with one dimension of those from lead on.
 func joined(s Shape, lead int) Shape { return append(slices.Clone(s[:lead]), s[lead:].Count()) }
 
-// MaxUnpool puts the elements of t, as [Tensor.MaxPoolPlaces] gives them, back to their
+// MaxUnpool puts the elements of t, as [Tensor.MaxPoolWithIndices] gives them, back to their
 // places in dimensions of such sizes, and 0 everywhere else. Of several elements
 // of one place, which are equal after pooling, the last one counts. A place that is out of
 // range is an error when the device is next waited for.
@@ -209,7 +209,7 @@ func (t *Tensor) MaxUnpool(places *Tensor, sizes ...int) *Tensor {
 		return failf(op, ErrRank, "%d sizes for %v", len(sizes), t.layout.Shape())
 	}
 	if !places.layout.Shape().Equal(t.layout.Shape()) {
-		return failf(op, ErrShape, "places of %v for %v", places.layout.Shape(), t.layout.Shape())
+		return failf(op, ErrShape, "indices of shape %v for values of %v", places.layout.Shape(), t.layout.Shape())
 	}
 	shape := append(t.Shape()[:lead], sizes...)
 	if err := shape.Check(); err != nil {

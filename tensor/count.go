@@ -146,7 +146,7 @@ func (t *Tensor) Unique() (values, inverse, counts *Tensor) {
 	inverse = inverse.without(t)
 	behind := Cat(0, first.Narrow(0, 1, first.Count()-1), Full(t.dev, dtype.FromInt(I64, int64(n)), 1).scoped(t))
 	counts = behind.Sub(first).without(t)
-	if t.Tracked() {
+	if t.RequiresGrad() {
 		return t.FlattenAll().IndexSelect(places.IndexSelect(first, 0), 0), inverse, counts
 	}
 	return sorted.IndexSelect(first, 0).without(t), inverse, counts

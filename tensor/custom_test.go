@@ -65,8 +65,8 @@ func TestApply(t *testing.T) {
 	_, err = p.Backward()
 	require.ErrorIs(t, err, tensor.ErrNoGradient)
 	require.ErrorContains(t, err, "gradless: no gradient: tensor_test.gradless has no method Backward")
-	require.False(t, tensor.Apply1(gradless{}, x.Detach()).Tracked())
-	require.False(t, tensor.Apply1(gradless{}, x.NoGrad()).Tracked())
+	require.False(t, tensor.Apply1(gradless{}, x.Detach()).RequiresGrad())
+	require.False(t, tensor.Apply1(gradless{}, x.NoGrad()).RequiresGrad())
 }
 
 // broken returns what it is told to.

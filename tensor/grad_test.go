@@ -146,7 +146,7 @@ var gradients = []gradient{
 	g1("cummax", -2, 2, func(x ten) ten { return x.CumMax(0).Sqr().Add(x.CumMax(1)) }),
 	g1("cummin", -2, 2, func(x ten) ten { return x.CumMin(0).Sqr().Add(x.CumMin(-1)) }),
 	g1("logcumsumexp", -2, 2, func(x ten) ten { return x.LogCumSumExp(0).Sqr().Add(x.LogCumSumExp(-1)) }),
-	g1("max with places", -2, 2, func(x ten) ten { v, _ := x.MaxPlaces(0); w, _ := x.MinPlaces(1); return v.Sqr().Sum().Add(w) }),
+	g1("max with indices", -2, 2, func(x ten) ten { v, _ := x.MaxWithIndices(0); w, _ := x.MinWithIndices(1); return v.Sqr().Sum().Add(w) }),
 	{"logaddexp", [][]int{{3, 4}, {4}}, -2, 2, func(x []ten) ten { return x[0].LogAddExp(x[1]).Sqr() }},
 	g1("gather", -2, 2, func(x ten) ten { return x.Gather(at(x, []int{3, 2}, 0, 3, 3, 1, 1, 2), 1).Sqr() }),
 	g2("scatter", -2, 2, func(x, y ten) ten {
@@ -222,8 +222,8 @@ var gradients = []gradient{
 	{"adaptive max pool", [][]int{{2, 5, 7}}, -2, 2, func(x []ten) ten {
 		return x[0].AdaptiveMaxPool(2, 4).Sqr().Sum().Add(x[0].AdaptiveMaxPool(8)).Add(x[0].AdaptiveMaxPool(tensor.Hole, 1)).Add(x[0].AdaptiveMaxPool(1, 1).Sqr())
 	}},
-	{"max pool with places", [][]int{{2, 4, 6}}, -2, 2, func(x []ten) ten {
-		y, at := x[0].MaxPoolPlaces(tensor.Pooling{Kernel: []int{2, 3}})
+	{"max pool with indices", [][]int{{2, 4, 6}}, -2, 2, func(x []ten) ten {
+		y, at := x[0].MaxPoolWithIndices(tensor.Pooling{Kernel: []int{2, 3}})
 		return y.Sqr().MaxUnpool(at, 4, 6).Mul(x[0]).Add(y.Sum())
 	}},
 	{"upsample nearest", [][]int{{2, 3, 4}}, -2, 2, func(x []ten) ten { return x[0].UpsampleNearest(5, 9).Sqr() }},
@@ -422,9 +422,9 @@ func TestBackward(t *testing.T) {
 	require.ErrorIs(t, err, tensor.ErrNoGradient)
 	_, err = tensor.Map(func(x float32) float32 { return x * x }, x.Tensor()).Backward()
 	require.ErrorIs(t, err, tensor.ErrNoGradient)
-	require.True(t, x.Tensor().Exp().Tracked())
-	require.False(t, x.Tensor().Exp().Detach().Tracked())
-	require.False(t, x.Tensor().GtScalar(1).Tracked())
+	require.True(t, x.Tensor().Exp().RequiresGrad())
+	require.False(t, x.Tensor().Exp().Detach().RequiresGrad())
+	require.False(t, x.Tensor().GtScalar(1).RequiresGrad())
 
 	require.ErrorIs(t, x.Set(tensor.From(d, []float32{1, 2})), tensor.ErrVar)
 	require.ErrorIs(t, x.Set(x.Tensor().Narrow(0, 0, 3)), tensor.ErrVar)

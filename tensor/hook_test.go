@@ -46,11 +46,11 @@ func TestOnGradient(t *testing.T) {
 	on(z, func(g *tensor.Tensor) *tensor.Tensor { return g.Mul(z) })
 	g, err = z.Sqr().BackwardBy(tensor.BackwardOptions{Graph: true}) // 2z², by the function
 	require.NoError(t, err)
-	require.True(t, g.Of(z).Tracked())
+	require.True(t, g.Of(z).RequiresGrad())
 	w := g.Of(z)
 	g, err = z.Sqr().Backward()
 	require.NoError(t, err)
-	require.False(t, g.Of(z).Tracked())
+	require.False(t, g.Of(z).RequiresGrad())
 	g, err = w.BackwardBy(tensor.BackwardOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []float64{4 * 2 * 2, 4 * 3 * 3}, list[float64](t, g.Of(z)))

@@ -116,7 +116,7 @@ func TestMapGradients(t *testing.T) {
 	_, err = tensor.Map2(mulAdd, x, y).Backward()
 	require.ErrorIs(t, err, tensor.ErrNoGradient)
 	require.ErrorContains(t, err, "map")
-	require.False(t, tensor.Map2(mulAdd, x.NoGrad(), y).Tracked())
+	require.False(t, tensor.Map2(mulAdd, x.NoGrad(), y).RequiresGrad())
 }
 
 // BenchmarkSmallMap is the host's time of a function on 1024 elements, with its result.

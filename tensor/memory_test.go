@@ -184,7 +184,7 @@ func TestScopeHasAll(t *testing.T) {
 			}
 			for _, y := range results {
 				require.NoError(t, y.Err())
-				if y.Tracked() && y.DType().IsFloat() {
+				if y.RequiresGrad() && y.DType().IsFloat() {
 					_, err := y.Backward()
 					require.True(t, err == nil || m.Name == "LU", "%v", err)
 				}

@@ -88,7 +88,7 @@ func TestMethods(t *testing.T) {
 	v := tensor.NewVar(x)
 	y := v.Tensor().Sqr()
 	z := y.Add(v.Tensor())
-	require.Equal(t, []*tensor.Tensor{z, y, v.Tensor()}, tensor.Order(z))
+	require.Equal(t, []*tensor.Tensor{z, y, v.Tensor()}, tensor.TopologicalOrder(z))
 }
 
 // Every type is converted to every other by value; those for storage are not.

@@ -150,16 +150,16 @@ func gradLogCumSumExp(g, x, out *Tensor, d int) *Tensor {
 	return part(g).Sub(part(g.Neg()))
 }
 
-// MaxPlaces is the largest elements along dimension d, NaN if one is, and where they are, of
+// MaxWithIndices is the largest elements along dimension d, NaN if one is, and where they are, of
 // type U32: the first if several are. The dimension goes. Those elements alone have the
 // gradient, other than with [Tensor.Max].
-func (t *Tensor) MaxPlaces(d int) (values, places *Tensor) {
+func (t *Tensor) MaxWithIndices(d int) (values, places *Tensor) {
 	return t.most("max", d, (*Tensor).ArgMaxKeep)
 }
 
-// MinPlaces is the smallest elements along dimension d, and where they are: see
-// [Tensor.MaxPlaces].
-func (t *Tensor) MinPlaces(d int) (values, places *Tensor) {
+// MinWithIndices is the smallest elements along dimension d, and where they are: see
+// [Tensor.MaxWithIndices].
+func (t *Tensor) MinWithIndices(d int) (values, places *Tensor) {
 	return t.most("min", d, (*Tensor).ArgMinKeep)
 }
 
@@ -173,7 +173,7 @@ func (t *Tensor) most(op string, d int, find func(*Tensor, ...int) *Tensor) (val
 }
 
 // Sort sorts the elements along dimension d, the smallest or the largest first. It
-// returns them and the places that they had, of type U32. Equal elements stay in order,
+// returns them and the indices that they had, of type U32. Equal elements stay in order,
 // and NaN is larger than all numbers.
 func (t *Tensor) Sort(d int, descending bool) (values, places *Tensor) {
 	const op = "sort"
@@ -229,7 +229,7 @@ func (t *Tensor) sorted(op string, run sorter, d, k int, descending bool) (value
 	return values.from(op, back, t).saves(own), places.without(t)
 }
 
-// ArgSort returns the places of [Tensor.Sort].
+// ArgSort returns the indices of [Tensor.Sort].
 func (t *Tensor) ArgSort(d int, descending bool) *Tensor {
 	_, places := t.Sort(d, descending)
 	return places

@@ -96,14 +96,14 @@ func TestLogCumSumExp(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	d := open(t)
 	x := tensor.New(d, [][]float32{{1, 5, 5}, {7, float32(math.NaN()), -1}})
-	values, places := x.MaxPlaces(-1)
+	values, places := x.MaxWithIndices(-1)
 	require.Equal(t, []uint32{1, 1}, list[uint32](t, places))
 	require.Equal(t, []uint8{0, 1}, list[uint8](t, values.IsNaN()))
-	values, places = x.MinPlaces(0)
+	values, places = x.MinWithIndices(0)
 	require.Equal(t, []uint32{0, 1, 1}, list[uint32](t, places))
 	require.Equal(t, []float32{1, -1}, list[float32](t, values.IndexSelect(tensor.From(d, []int64{0, 2}), 0)))
-	_, bad := x.MaxPlaces(2)
+	_, bad := x.MaxWithIndices(2)
 	require.ErrorIs(t, bad.Err(), tensor.ErrDim)
-	_, bad = x.Narrow(0, 0, 0).MinPlaces(0)
+	_, bad = x.Narrow(0, 0, 0).MinWithIndices(0)
 	require.ErrorIs(t, bad.Err(), tensor.ErrEmpty)
 }

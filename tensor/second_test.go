@@ -30,7 +30,7 @@ func (c gradient) second(d *tensor.Device) error {
 		return err
 	}
 	grads, err := sum.Backward()
-	if err != nil && !errors.Is(err, tensor.ErrNoGradient) || err != nil && sum.Tracked() {
+	if err != nil && !errors.Is(err, tensor.ErrNoGradient) || err != nil && sum.RequiresGrad() {
 		return err
 	}
 	return differences(vars, grads, points, 1e-5, func() (*tensor.Tensor, error) {
@@ -76,7 +76,7 @@ func TestBackwardOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float64{12, 270}, list[float64](t, g.Of(x)))
 	require.Equal(t, []float64{2, 30}, list[float64](t, g.Of(y)))
-	require.False(t, g.Of(x).Tracked())
+	require.False(t, g.Of(x).RequiresGrad())
 	require.Equal(t, map[*tensor.Tensor]*tensor.Tensor{x: g.Of(x), y: g.Of(y)}, maps.Collect(g.All()))
 
 	// The third derivative of x³ is 6.
@@ -163,10 +163,10 @@ func TestCheckpoint(t *testing.T) {
 	}
 
 	require.Same(t, x, tensor.Checkpoint(func(in ...ten) ten { return in[0] }, x))
-	require.False(t, tensor.Checkpoint(func(in ...ten) ten { return in[0].Exp() }, x.Detach()).Tracked())
+	require.False(t, tensor.Checkpoint(func(in ...ten) ten { return in[0].Exp() }, x.Detach()).RequiresGrad())
 	calls := 0
 	count := func(in ...ten) ten { calls++; return in[0].Exp() }
-	require.False(t, tensor.Checkpoint(count, x.NoGrad()).Tracked())
+	require.False(t, tensor.Checkpoint(count, x.NoGrad()).RequiresGrad())
 	y := tensor.Checkpoint(count, x)
 	g, err := y.Backward()
 	require.NoError(t, err)

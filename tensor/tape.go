@@ -47,7 +47,7 @@ func (t *Tensor) from(op string, back gradient, in ...*Tensor) *Tensor {
 	if t.err != nil || t.scoped(in...).barred(in) || stops(t.dtype) {
 		return t
 	}
-	if !slices.ContainsFunc(in, (*Tensor).Tracked) {
+	if !slices.ContainsFunc(in, (*Tensor).RequiresGrad) {
 		return t
 	}
 	n := &node{op: op, pos: position(), in: make([]operand, len(in)), back: back, made: t.version()}
@@ -90,9 +90,9 @@ func (t *Tensor) saves(list ...*Tensor) *Tensor {
 	return t
 }
 
-// Tracked reports whether a gradient can go to the tensor: it is a variable, or was made
+// RequiresGrad reports whether a gradient can go to the tensor: it is a variable, or was made
 // of one.
-func (t *Tensor) Tracked() bool { return t != nil && t.node != nil }
+func (t *Tensor) RequiresGrad() bool { return t != nil && t.node != nil }
 
 // Var is a variable: a tensor that gradients are for, and whose numbers change.
 type Var struct{ t *Tensor }
@@ -259,7 +259,7 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 		}
 	}
 	b := &pass{graph: o.Graph, grads: map[*Tensor]*Tensor{t: o.Seed}}
-	order := Order(t)
+	order := TopologicalOrder(t)
 	b.want(o.For, order)
 	for _, u := range order {
 		g := b.grads[u]
@@ -391,9 +391,9 @@ func (t *Tensor) once(op string, of ...*Tensor) *Tensor {
 	}), of...)
 }
 
-// Order returns what a tensor was made of and has a gradient, itself first, so that
+// TopologicalOrder returns what a tensor was made of and has a gradient, itself first, so that
 // operands come behind all results made of them.
-func Order(t *Tensor) []*Tensor {
+func TopologicalOrder(t *Tensor) []*Tensor {
 	var out []*Tensor
 	done := map[*Tensor]bool{}
 	type visit struct {
