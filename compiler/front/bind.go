@@ -205,7 +205,7 @@ func (b *build) apart() (ok bool) {
 	ok = true
 	for _, x := range b.bound {
 		for _, y := range b.bound {
-			if x.lit && y.lit && x != y && x.Pkg == y.Pkg && x.File == y.File && (x.Line != y.Line || x.Col != y.Col) {
+			if x.lit && y.lit && x.Pkg == y.Pkg && x.File == y.File {
 				if l, m := x.unit.literal(x.Func), y.unit.literal(y.Func); l != nil && m != nil && l.node.Pos() < m.node.Pos() && m.node.Pos() < l.node.End() {
 					b.report(m.node.Pos(), diag.Unsupported, "", "function literal stands inside of another that the kernel takes too: declare one as a function")
 					ok = false

@@ -121,6 +121,28 @@ func TestReuseAndMistakes(t *testing.T) {
 	}
 }
 
+// Where a mistake keeps a package from a large world, it keeps few small ones.
+func TestFewWorlds(t *testing.T) {
+	load := one("example.com/functors", functors(maxSmall+3)+"\n//kiln:kernel\nfunc Bad(t dsl.Thread, x []float32) { x[0] = few }\n")
+	build := func(i int) {
+		t.Helper()
+		_, err := Build(functorRequests(maxSmall + 3)[4*i], load)
+		require.NoError(t, err)
+	}
+	build(0)
+	_, err := Build(Request{Pkg: "example.com/functors", Func: "Bad"}, load)
+	require.ErrorContains(t, err, "undefined: few")
+	ws := &parsePackage(must(load("example.com/functors"))).worlds
+	require.True(t, ws.fixed)
+	for i := range maxSmall + 2 {
+		build(i + 1)
+	}
+	require.Len(t, ws.small, maxSmall)
+	last := ws.small[maxSmall-1]
+	build(maxSmall + 2)
+	require.Same(t, last, ws.small[maxSmall-1], "the last one serves the same types again")
+}
+
 func TestReuseByManyGoroutines(t *testing.T) {
 	load := one("example.com/functors", functors(6)+"\n// a text of its own\n")
 	reqs := functorRequests(6)

@@ -12,6 +12,11 @@ func part() []float32 {
 	return a[1:] // ERROR 2 "K0123: .*part"
 }
 
+func field() *int {
+	v := struct{ a, b int }{1, 2}
+	return &v.b // ERROR 2 "K0123: .*field"
+}
+
 func counter() func() int {
 	n := 0
 	return func() int { n++; return n } // ERROR 2 "K0123: .*counter"
@@ -21,7 +26,7 @@ func counter() func() int {
 func K(t dsl.Thread, x []int, y []float32) {
 	x[0] = *local()
 	y[0] = part()[0]
-	x[1] = counter()()
+	x[1] = counter()() + *field()
 }
 
 //kiln:kernel

@@ -39,6 +39,11 @@ type slices = struct {
 	}
 }
 
+type large = struct {
+	data []int8
+	v    struct{ a, b [200]int8 }
+}
+
 type dataFunc = struct {
 	data []int8
 	f    func(int) int
@@ -79,6 +84,7 @@ func K(t dsl.Thread,
 	ff slices, // ERROR 5 "K0203: .* whose part .v.data is \[\]\[\]int8, a slice of slices"
 	gg dataFunc, // ERROR 5 "K0203: .* whose part .f is func\(int\) int, a function"
 	hh []view, // ERROR 5 "K0203: .*a slice of elements whose part .data is \[\]float32, a slice"
+	ii large, // ERROR 5 "K0203: .* whose part .v is struct{a \[200\]int8; b \[200\]int8}, which holds more than 256 numbers"
 ) {
 }
 
