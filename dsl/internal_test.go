@@ -36,6 +36,12 @@ func TestFloatAtomicsOfDevices(t *testing.T) {
 	}
 }
 
+// The tables of the digits of 2/π, for the tests outside of the package.
+var (
+	TwoOverPi32 = twoOverPi32
+	TwoOverPi64 = twoOverPi64
+)
+
 // No float64 comes near enough to a multiple of π/2 to empty the first word,
 // but the split serves any fraction.
 func TestFraction64(t *testing.T) {

@@ -369,3 +369,22 @@ func TestBinaryAccuracy(t *testing.T) {
 		})
 	}
 }
+
+// TestTwoOverPi computes the digits of 2/π that the reduction of large arguments takes from tables.
+func TestTwoOverPi(t *testing.T) {
+	quotient := new(big.Float).SetPrec(piPrec).Quo(fl(2), refPi)
+	digit := func(i, size int) uint64 {
+		n, _ := new(big.Float).SetMantExp(quotient, i*size).Int(nil)
+		return n.And(n, new(big.Int).SetUint64(math.MaxUint64>>(64-size))).Uint64()
+	}
+	for i := range 20 {
+		if got, want := dsl.TwoOverPi64(int32(i)), digit(i, 64); got != want {
+			t.Errorf("word %d of 64 bits is %#x, want %#x", i, got, want)
+		}
+	}
+	for i := range 8 {
+		if got, want := uint64(dsl.TwoOverPi32(int32(i))), digit(i, 32); got != want {
+			t.Errorf("word %d of 32 bits is %#x, want %#x", i, got, want)
+		}
+	}
+}

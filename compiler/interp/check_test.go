@@ -55,3 +55,13 @@ func TestNonNil(t *testing.T) {
 	require.EqualError(t, err, "k/k.go:9: kernel K: block (0,0,0), thread (36,0,0): invalid memory address or nil pointer dereference")
 	require.NoError(t, tryRun(load(t, intKernel(body+out("%i"))), 1, 32, make([]int64, 32)))
 }
+
+// The index of the last thread is 0 again, modulo 2^64, and those between are out of range.
+func TestBoundsOfWrappedIndex(t *testing.T) {
+	body := `
+  %k = const 576460752303423488 : i64
+  %x = mul %i, %k : i64
+  bounds %x, %n !1`
+	err := tryRun(load(t, intKernel(body+out("%i"))), 1, 33, make([]int64, 33))
+	require.EqualError(t, err, "k/k.go:7: kernel K: block (0,0,0), thread (1,0,0): index out of range [576460752303423488] with length 33")
+}

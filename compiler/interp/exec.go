@@ -62,11 +62,10 @@ func newWorker(p *plan) *worker {
 	if off := uintptr(w.base) & 63; off != 0 {
 		w.base = unsafe.Add(w.base, 64-off)
 	}
-	if frame := (p.frame + 15) &^ 15; frame > 0 {
-		w.local = make([]uint64, frame/8*p.lanes)
-		for _, x := range p.locals {
-			w.setPair(x.at, addressOf(w.local)+x.bits, uint64(frame))
-		}
+	frame := (p.frame + 15) &^ 15
+	w.local = make([]uint64, frame/8*p.lanes)
+	for _, x := range p.locals {
+		w.setPair(x.at, addressOf(w.local)+x.bits, uint64(frame))
 	}
 	if len(p.shareds) > 0 {
 		w.share(0)

@@ -276,3 +276,13 @@ func TestEvalKern(t *testing.T) {
 		}
 	}
 }
+
+// Sums whose float32 is the same by one rounding as by two take the quick way.
+func TestRoundsTwice(t *testing.T) {
+	for s, want := range map[float64]bool{
+		0: false, 1: false, -1.5: false, 0x1p-126: false, -math.MaxFloat32: false,
+		1 + 0x1p-24: true, -1 - 0x1p-24: true, 0x1p-127: true, math.Inf(-1): true, math.NaN(): true,
+	} {
+		require.Equal(t, want, roundsTwice(s), s)
+	}
+}

@@ -264,7 +264,8 @@ func TestRacePlaces(t *testing.T) {
 	p := load(t, `
 module "m"
 checked
-shared 0 "s" [4][3]{i64,[2]f32}
+shared 0 "first" [6]i64
+shared 1 "s" [4][3]{i64,[2]f32}
 kernel @K(%x: ptr<global,{i64,[2]f32}>, %xn: i64, %y: ptr<global,{i64,[2]f32}>, %yn: i64, %sh: bool) args(x slice {i64,[2]f32} "[]T", y slice {i64,[2]f32} "[]T", sh scalar bool "bool") {
 b0:
   %two = const 2 : i64
@@ -273,7 +274,7 @@ b0:
   %e = offset %x, %two : ptr<global,{i64,[2]f32}>
   %f = field %e, 1 : ptr<global,[2]f32>
   %g = index %f, %one : ptr<global,f32>
-  %s = shared 0 : ptr<shared,[4][3]{i64,[2]f32}> !1
+  %s = shared 1 : ptr<shared,[4][3]{i64,[2]f32}> !1
   %s1 = index %s, %one : ptr<shared,[3]{i64,[2]f32}>
   %s2 = index %s1, %two : ptr<shared,{i64,[2]f32}>
   %s3 = field %s2, 0 : ptr<shared,i64>

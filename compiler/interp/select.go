@@ -32,7 +32,7 @@ func ownKern(v *ir.Value, s shape) (k kern, swap bool) {
 	case ir.OpSelect:
 		return selectKern(v.Type.Size(), s), false
 	case ir.OpFMA:
-		return fmaKern(v.Type, s)
+		return fmaKern(v.Type, s), false
 	case ir.OpIndex, ir.OpOffset:
 		return indexKern(s), false
 	case ir.OpPermute:
@@ -103,17 +103,18 @@ func selectForms[T unsigned]() [8]kern {
 	return [8]kern{0: selectVV[T], 1: selectArray[T], 2: selectSV[T], 4: selectVS[T], 6: selectSS[T]}
 }
 
-func fmaKern(t *ir.Type, s shape) (k kern, swap bool) {
-	if s&3 == 1 { // the product commutes
-		s, swap = s&^3|2, true
-	}
-	var ks [8]kern
+func fmaKern(t *ir.Type, s shape) kern {
+	array, scalar := fma64VVV, fma64VVS // the last operand
 	if t == ir.F32 {
-		ks = [8]kern{0: fma32VVV, 4: fma32VVS}
-	} else {
-		ks = [8]kern{0: fma64VVV, 4: fma64VVS}
+		array, scalar = fma32VVV, fma32VVS
 	}
-	return ks[s], swap
+	switch s {
+	case arrays:
+		return array
+	case 4:
+		return scalar
+	}
+	return nil
 }
 
 func indexKern(s shape) kern {
