@@ -335,6 +335,9 @@ func (t *Tensor) Silu() *Tensor { return t.unary(elementwise.Silu, gradSilu) }
 // Softplus is log(1 + exp(t)), without overflow.
 func (t *Tensor) Softplus() *Tensor { return t.unary(elementwise.Softplus, gradSoftplus) }
 
+// Mish is t·tanh(log(1 + exp(t))).
+func (t *Tensor) Mish() *Tensor { return t.unary(elementwise.Mish, gradMish) }
+
 // Gelu is t/2 · (1 + tanh(√(2/π)·(t + 0.044715t³))).
 func (t *Tensor) Gelu() *Tensor { return t.unary(elementwise.Gelu, gradGelu) }
 

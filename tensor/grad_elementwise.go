@@ -135,6 +135,12 @@ func gradSilu(g, x, out *Tensor) *Tensor {
 	return g.Mul(s).Mul(x.Mul(s.SubFrom(1)).AddScalar(1))
 }
 
+// With w = tanh(log(1 + exp(x))) the derivative is w + x·(1-w²)·sigmoid(x).
+func gradMish(g, x, out *Tensor) *Tensor {
+	w := x.Softplus().Tanh()
+	return g.Mul(w.Add(x.Mul(x.Sigmoid()).Mul(w.Sqr().SubFrom(1))))
+}
+
 // With s = 1/(1 + exp(-2u)) the result is x·s, and s' is 2·s·(1-s)·u'.
 func gradGelu(g, x, out *Tensor) *Tensor {
 	const c, d = 0.7978845608028654, 0.044715

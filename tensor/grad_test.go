@@ -96,6 +96,7 @@ var gradients = []gradient{
 	g1("sigmoid", -2, 2, ten.Sigmoid),
 	g1("silu", -2, 2, ten.Silu),
 	g1("softplus", -2, 2, ten.Softplus),
+	g1("mish", -2, 2, ten.Mish),
 	g1("gelu", -3, 3, ten.Gelu),
 	g1("gelu erf", -3, 3, ten.GeluErf),
 	g1("elu", -2, 2, func(x ten) ten { return x.Elu(1.5) }),

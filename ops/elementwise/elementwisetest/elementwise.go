@@ -111,6 +111,7 @@ var references = map[string]reference{
 	"sigmoid 1":     {one(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }), 3, nil},
 	"silu 1":        {one(func(x float64) float64 { return x / (1 + math.Exp(-x)) }), 4, nil},
 	"softplus 1":    {one(softplus), 4, nil},
+	"mish 1":        {one(func(x float64) float64 { return x * math.Tanh(softplus(x)) }), 6, nil},
 	"gelu 1":        {one(gelu), 256, nil},                                                                // exp of a rounded argument of up to 88
 	"gelu_erf 1":    {one(func(x float64) float64 { return x / 2 * math.Erfc(-x/math.Sqrt2) }), 512, nil}, // the same, squared,
 	"isnan 1":       {float: one(func(x float64) float64 { return opstest.Truth(x != x) })},

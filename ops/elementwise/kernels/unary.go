@@ -197,6 +197,14 @@ func Softplus[C dsl.Real](x C) C {
 	return max(x, 0) + dsl.Log1p(dsl.Exp(-dsl.Abs(x)))
 }
 
+// Mish is x·tanh(log(1 + exp(x))), which is x·n/(n+2) where n is e·(e+2) and e is exp(x). From 20 on
+// the quotient is 1 in any type.
+func Mish[C dsl.Real](x C) C {
+	e := dsl.Exp(min(x, 20))
+	n := e * (e + 2)
+	return x * (n / (n + 2))
+}
+
 // Gelu is x/2 · (1 + tanh u), where u is √(2/π)·(x + 0.044715x³). Half of the sum is
 // 1/(1 + exp(-2u)), and for small u, without overflow, exp(2u)/(1 + exp(2u)).
 func Gelu[C dsl.Real](x C) C {
