@@ -356,6 +356,32 @@ b0:
 	require.Equal(t, ir.Varying, u.Value(m.Func("f"), m.Func("f").Blocks[0].Instrs[0]))
 }
 
+// TestUniformProducts has quotients by 128 of products, where a warp is 32 threads of a row.
+func TestUniformProducts(t *testing.T) {
+	for product, want := range map[string]ir.Uniformity{
+		"mul %2, %9":  ir.UniformWarp, // by 4
+		"mul %9, %2":  ir.UniformWarp,
+		"mul %2, %10": ir.Varying, // by 8
+		"mul %2, %11": ir.Varying, // by 3
+		"mul %2, %1":  ir.Varying,
+	} {
+		m := parse(t, kernelHead+`
+  %9 = const 4 : i64
+  %10 = const 8 : i64
+  %11 = const 3 : i64
+  %12 = const 128 : i64
+  %13 = `+product+` : i64
+  %14 = div %13, %12 : i64
+  ret
+}
+`)
+		m.Launch.Row = 32
+		f := m.Kernel()
+		list := f.Blocks[0].Instrs
+		require.Equal(t, want, analysis.Uniformity(m).Value(f, list[len(list)-1]), product)
+	}
+}
+
 func TestDivergencePosition(t *testing.T) {
 	const text = `module "t"
 

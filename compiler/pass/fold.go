@@ -91,11 +91,11 @@ func (fo *folder) simplify(v *ir.Value) *ir.Value {
 
 // foldConst turns v into a constant if all its operands are constants.
 func foldConst(v *ir.Value) bool {
-	if len(v.Args) > 3 || !v.Op.Pure() {
+	if !v.Op.Pure() {
 		return false
 	}
-	var bits [3]uint64
-	var types [3]*ir.Type
+	var bits [3]uint64 // no pure operation has more operands
+	var types [len(bits)]*ir.Type
 	n := len(v.Args)
 	for i, a := range v.Args {
 		if !a.IsConst() {

@@ -207,6 +207,53 @@ func TestIdentityChains(t *testing.T) {
 	}
 }
 
+// arithmetic returns the operations on numbers of e's type that are left after the pass fold.
+func (e *exprs) arithmetic(t *testing.T) (ops []ir.Op) {
+	e.b.Return()
+	runNamed(t, e.m, "fold")
+	runNamed(t, e.m, "dce")
+	for _, v := range e.b.Instrs {
+		if v.Type == e.x.Type && !v.IsConst() && v.Op != ir.OpBitcast {
+			ops = append(ops, v.Op)
+		}
+	}
+	return ops
+}
+
+// TestCancelled: what is added and taken away again leaves nothing.
+func TestCancelled(t *testing.T) {
+	for _, typ := range []*ir.Type{ir.I8, ir.U16, ir.I32, ir.U32, ir.I64, ir.U64} {
+		for text, do := range map[string]func(e *exprs) *ir.Value{
+			"(x - y) + y": func(e *exprs) *ir.Value { return e.emit(ir.OpAdd, typ, e.emit(ir.OpSub, typ, e.x, e.y), e.y) },
+			"y + (x - y)": func(e *exprs) *ir.Value { return e.emit(ir.OpAdd, typ, e.y, e.emit(ir.OpSub, typ, e.x, e.y)) },
+			"(x + y) - y": func(e *exprs) *ir.Value { return e.emit(ir.OpSub, typ, e.emit(ir.OpAdd, typ, e.x, e.y), e.y) },
+			"(y + x) - y": func(e *exprs) *ir.Value { return e.emit(ir.OpSub, typ, e.emit(ir.OpAdd, typ, e.y, e.x), e.y) },
+		} {
+			e := newExprs(typ)
+			e.show(do(e), text)
+			require.Empty(t, e.arithmetic(t), "%s of %s", text, typ)
+		}
+	}
+}
+
+// TestPowersOfTwo: a quotient by a power of two is a product where 1 over it is a normal number.
+func TestPowersOfTwo(t *testing.T) {
+	for typ, exps := range map[*ir.Type][2]int{ir.F32: {-126, 126}, ir.F64: {-1022, 1022}} {
+		for _, k := range []int{exps[0] - 1, exps[0], exps[0] + 1, -3, -2, 2, 3, exps[1] - 1, exps[1], exps[1] + 1} {
+			for _, sign := range []float64{1, -1} {
+				e := newExprs(typ)
+				by, _ := ir.Eval(ir.OpConvert, typ, 0, []uint64{math.Float64bits(math.Ldexp(sign, k))}, []*ir.Type{ir.F64})
+				e.show(e.emit(ir.OpDiv, typ, e.x, e.constant(typ, by)), "x / c")
+				want := ir.OpMul
+				if k < exps[0] || k > exps[1] {
+					want = ir.OpDiv
+				}
+				require.Equal(t, []ir.Op{want}, e.arithmetic(t), "%s by %g times 2 to the power of %d", typ, sign, k)
+			}
+		}
+	}
+}
+
 // TestNegations: whatever way leads to a negation, one operation is left.
 func TestNegations(t *testing.T) {
 	for _, typ := range []*ir.Type{ir.I8, ir.U8, ir.I16, ir.U16, ir.I32, ir.U32, ir.I64, ir.U64} {
@@ -236,16 +283,7 @@ func TestNegations(t *testing.T) {
 		} {
 			e := newExprs(typ)
 			e.show(do(e), text)
-			e.b.Return()
-			runNamed(t, e.m, "fold")
-			runNamed(t, e.m, "dce")
-			var ops []ir.Op
-			for _, v := range e.b.Instrs {
-				if v.Type == typ && !v.IsConst() && v.Op != ir.OpBitcast {
-					ops = append(ops, v.Op)
-				}
-			}
-			require.Equal(t, []ir.Op{ir.OpNeg}, ops, "%s of %s", text, typ)
+			require.Equal(t, []ir.Op{ir.OpNeg}, e.arithmetic(t), "%s of %s", text, typ)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func parse(t testing.TB, text string) *ir.Module {
 	return m
 }
 
-// TestGolden compares passes with testdata/*.ir. A file holds cases:
+// TestCases compares passes with testdata/*.ir. A file holds cases:
 //
 //	== name: pass, pass
 //	module before
@@ -38,7 +38,7 @@ func parse(t testing.TB, text string) *ir.Module {
 // A + behind a pass is for checked builds, a ! for release ones, a ~ for small ones,
 // a & for targets with asynchronous copies.
 // The flag -update rewrites the parts after.
-func TestGolden(t *testing.T) {
+func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.ir")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -95,8 +95,8 @@ func runNamed(t testing.TB, m *ir.Module, name string) {
 	require.NoError(t, ir.Verify(m), "after %s:\n%s", name, m)
 }
 
-// Every pass has a case of its own in TestGolden.
-func TestGoldenHasEveryPass(t *testing.T) {
+// Every pass has a case of its own in TestCases.
+func TestCasesHaveEveryPass(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.ir")
 	require.NoError(t, err)
 	tested := map[string]bool{}
