@@ -48,7 +48,6 @@ var (
 	Sigmoid   = unary("sigmoid", kernels.Sigmoid[float32], ops.Floats)
 	Silu      = unary("silu", kernels.Silu[float32], ops.Floats)
 	Softplus  = unary("softplus", kernels.Softplus[float32], ops.Floats)
-	Mish      = unary("mish", kernels.Mish[float32], ops.Floats)
 	Gelu      = unary("gelu", kernels.Gelu[float32], ops.Floats)
 	GeluErf   = unary("gelu_erf", kernels.GeluErf[float32], ops.Floats).rounded(kernels.GeluErfShort)
 

@@ -17,3 +17,6 @@ var (
 
 	Zeta = scaled("zeta", kernels.Zeta[float32], ops.Floats)
 )
+
+// Mish is x·tanh(log(1 + exp(x))).
+var Mish = unary("mish", kernels.Mish[float32], ops.Floats)
