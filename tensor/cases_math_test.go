@@ -51,6 +51,8 @@ var _ = register(map[int]func(c *caseTest){
 		x := c.f32([]int{2}, 2997.9246, 314.15926)
 		c.near(2, x.RoundTo(2), 2997.92, 314.16)
 		c.is(x.RoundTo(-2), tensor.Shape{2}, 3000, 300)
+		large := tensor.From(x.Device(), []float32{3e38, float32(math.Inf(-1))})
+		c.is(large.RoundTo(2), tensor.Shape{2}, 3e38, float32(math.Inf(-1)))
 	},
 	22: func(c *caseTest) {
 		x := c.f32([]int{9}, -1.01, -.9, -.1, 0, float32(math.Copysign(0, -1)), .1, .9, 1, 1.1)

@@ -84,8 +84,14 @@ func LeakyRelu[C dsl.Real](x, a, _ C) C {
 // Clamp is x, but not below a and not above b.
 func Clamp[C core.Computed](x, a, b C) C { return min(max(x, a), b) }
 
-// RoundTo is x·a rounded to an integer, halves away from zero, over a.
-func RoundTo[C dsl.Real](x, a, _ C) C { return dsl.Round(x*a) / a }
+// RoundTo is x·a rounded to an integer, halves away from zero, over a; and x if x·a is too large for
+// the type, as there are no digits of x then that would be rounded.
+func RoundTo[C dsl.Real](x, a, _ C) C {
+	if y := x * a; !dsl.IsInf(y, 0) {
+		return dsl.Round(y) / a
+	}
+	return x
+}
 
 // What follows is the operations of two elements where all share one of them, a.
 
