@@ -40,4 +40,5 @@
 //	compiler/analysis              20      20                       0            0
 //	dsl, -apart                     8       8                       0            0
 //	kernels of ops, -apart          5       5                       0            0
+//	cache/..., seed 18              4       4                       0            0
 package main
