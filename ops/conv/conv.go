@@ -354,7 +354,7 @@ func (v *convolution) mergeInputs(s *runtime.Stream) error {
 }
 
 // turnWeights copies the weights so that all channels of the input follow each other for
-// each place of the kernel, and those of the result lie side by side. Then a tile is of
+// each place of the kernel, and those of the result are contiguous. Then a tile is of
 // one place, which is looked for once.
 func (v *convolution) turnWeights(s *runtime.Stream) (ops.View, error) {
 	w, u, l := &v.window, &v.weights, v.A.Layout

@@ -18,7 +18,7 @@ import (
 type Elementwise struct {
 	name   string
 	kernel *jit.Kernel // an instance of the family
-	line   *jit.Kernel // and of that for operands that lie side by side
+	line   *jit.Kernel // and of that for operands that are contiguous
 	fns    [2]*jit.Fn  // an instance of the function for floating-point types, and of that for integers
 	short  *jit.Fn     // the function for types of 16 bits and less that are computed in F32, if it is another
 	takes  ops.Types

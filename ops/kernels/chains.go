@@ -7,7 +7,7 @@ const (
 	ChainDepth = 5 // sums of chains, of such sums and so on: enough for 2^36 numbers
 )
 
-// Chained counts the additions of the chain at hand, and the chains.
+// Chained counts the additions of the current chain, and the chains.
 type Chained struct {
 	Long         bool // else the sum is one chain
 	adds, chains int

@@ -23,7 +23,7 @@ const (
 // Kinds of steps of an operand in the innermost dimension, where Rows tell them apart.
 const (
 	Any  = iota // what Step says
-	Unit        // neighbours are side by side
+	Unit        // neighbours are contiguous
 	Same        // one element for all
 )
 

@@ -83,7 +83,7 @@ func (l Layout) Offsets() iter.Seq[int] {
 	}
 }
 
-// Blocks returns how many elements in a row lie side by side, and goes through where
+// Blocks returns how many elements in a row are contiguous, and goes through where
 // such runs begin.
 func (l Layout) Blocks() (length int, starts iter.Seq[int]) {
 	length = 1

@@ -13,7 +13,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Softmax and its relatives along a dimension whose elements do not lie side by side, where
+// Softmax and its relatives along a dimension whose elements are not contiguous, where
 // those of another do: what is known of each column first, and then the results.
 
 var (
@@ -29,7 +29,7 @@ var (
 )
 
 const (
-	shareLanes = 32  // threads of a block that lie side by side
+	shareLanes = 32  // threads of a block that are contiguous
 	shareRows  = 128 // of a block
 )
 
@@ -67,7 +67,7 @@ type downPlan struct {
 }
 
 // shareDown plans how the softmax of columns is stored, given V and W of [lines.stats]. It
-// reports false where columns do not lie side by side.
+// reports false where columns are not contiguous.
 func (l *RowOp) shareDown(dev *runtime.Device) (how downPlan, ok bool) {
 	info, fold := ops.DeviceInfo(dev), &how.fold
 	vec := min(16/l.X.DType.Size(), downMost)

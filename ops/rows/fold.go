@@ -321,7 +321,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	}
 }
 
-// fitCols reports whether v neighbouring columns lie side by side everywhere, at multiples
+// fitCols reports whether v neighbouring columns are contiguous everywhere, at multiples
 // of v elements.
 func fitCols(w *kernels.Fold, v int) bool {
 	for d := range int(w.Ins) {
@@ -342,7 +342,7 @@ const (
 	downMost    = 8    // neighbouring columns of a thread
 	downBytes   = 64   // that a thread looks at together, while as many are on their way
 	downLeast   = 16   // elements that it looks at together at least
-	downLine    = 128  // bytes of the columns of a block that lie side by side, or half as many
+	downLine    = 128  // bytes of the columns of a block that are contiguous, or half as many
 )
 
 // downVec is how many neighbouring columns of elements of a size a thread has that goes down

@@ -51,7 +51,7 @@ func (l *RowOp) enough(info *runtime.Info) bool {
 	return !ops.SerialBlocks(info) && l.Len() > splitRow && rows <= math.MaxInt32 && (rows >= leastRounds*info.Units || l.splits(info) == 0)
 }
 
-// hold chooses how blocks go from row to row, if rows lie side by side, and returns how many
+// hold chooses how blocks go from row to row, if rows are contiguous, and returns how many
 // of them a unit has room for, 0 for another way.
 func (l *RowOp) hold(info *runtime.Info) (room int) {
 	if l.X.Layout.Strides()[l.Dim] != 1 || l.out.Layout.Strides()[l.Dim] != 1 {

@@ -93,7 +93,7 @@ const (
 	inBlocks            // which have one after the other
 )
 
-// rowPlan is how to go through rows that lie side by side.
+// rowPlan is how to go through rows that are contiguous.
 type rowPlan struct {
 	way, parts int
 	room       int // blocks of a unit, where the kernel is to know
@@ -129,7 +129,7 @@ func (l *RowOp) choose(dev *runtime.Device, parts, room *int) (way int) {
 }
 
 // plan chooses how the kernels that keep rows go through them. It reports false if rows
-// have to be read more than once from memory, or do not lie side by side.
+// have to be read more than once from memory, or are not contiguous.
 func (l *RowOp) plan(dev *runtime.Device) bool {
 	info := ops.DeviceInfo(dev)
 	w, n := &l.fold, l.Len()
@@ -449,13 +449,13 @@ func (l *RowOp) indices() ops.View {
 	return ops.View{Layout: at}
 }
 
-// weight is a vector whose elements lie side by side.
+// weight is a vector whose elements are contiguous.
 type weight struct {
 	ops.View
 	room ops.Scratch
 }
 
-// take checks a vector, and copies it if its elements do not lie side by side.
+// take checks a vector, and copies it if its elements are not contiguous.
 func (w *weight) take(s *runtime.Stream, l *RowOp, v ops.View) error {
 	if v.Buf == nil {
 		return nil

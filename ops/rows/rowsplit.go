@@ -66,7 +66,7 @@ func (l *RowOp) alone(info *runtime.Info) (threads, room int) {
 	return threads, room
 }
 
-// split chooses how blocks go through parts of rows that lie side by side, and returns how
+// split chooses how blocks go through parts of rows that are contiguous, and returns how
 // many a row has, 0 for another way, and of rows that are one part how many blocks a unit
 // has room for, if that matters.
 func (l *RowOp) split(info *runtime.Info) (parts, room int) {

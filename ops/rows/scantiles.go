@@ -94,7 +94,7 @@ func (l *RowOp) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	return c, true
 }
 
-// tiled fills in what all tiles have, or reports false if rows do not lie side by side.
+// tiled fills in what all tiles have, or reports false if rows are not contiguous.
 func (l *RowOp) tiled(w *kernels.Fold, p *foldPlan) bool {
 	if p.across || l.X.Layout.Strides()[l.Dim] != 1 || l.out.Layout.Strides()[l.Dim] != 1 {
 		return false

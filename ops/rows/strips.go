@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	stripLine  = 128     // bytes of the columns of a tile that lie side by side
+	stripLine  = 128     // bytes of the columns of a tile that are contiguous
 	stripBytes = 1 << 15 // of a tile
 )
 
 // strip chooses how blocks go through tiles of columns, or reports false where columns do not
-// lie side by side or are short, or blocks may not wait for each other.
+// are contiguous or are short, or blocks may not wait for each other.
 func (l *RowOp) strip(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	w := &c.fold
 	*w = p.fold
@@ -53,7 +53,7 @@ func stripOf(w *kernels.Fold, size int) (rows int) {
 	return stripBytes / (cols * size)
 }
 
-// pairs reports whether columns and results lie side by side in pairs.
+// pairs reports whether columns and results are contiguous in pairs.
 func pairs(w *kernels.Fold) bool {
 	for d := 1; d < int(w.Outs); d++ {
 		if w.OutStep[d]%2 != 0 {

@@ -14,7 +14,7 @@ type Patch struct {
 	Pace       [2]dsl.ConstInt // its strides
 	Left       dsl.ConstInt    // the padding along the last axis
 	Clip       dsl.ConstBool   // windows reach over the edges of the input
-	Unit       dsl.ConstBool   // neighbours in a row lie side by side, in the input and in the result
+	Unit       dsl.ConstBool   // neighbours in a row are contiguous, in the input and in the result
 	XVec       dsl.ConstBool   // the elements of the input from where a window begins without padding can be moved at once, and are there
 	OutVec     dsl.ConstBool   // and the results
 	N          int             // patches

@@ -17,7 +17,7 @@ type Padding struct {
 	X        [Axes]int     // strides of the input
 	Channels int           // of an input
 	XChannel int           // stride of channels
-	Unit     dsl.ConstBool // along the last axis, neighbours in a phase lie side by side in the input
+	Unit     dsl.ConstBool // along the last axis, neighbours in a phase are contiguous in the input
 }
 
 // source returns which element of the input is at a place of a phase along an axis, and

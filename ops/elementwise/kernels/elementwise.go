@@ -6,7 +6,7 @@ import (
 )
 
 // Each of these kernels has two forms: one that finds elements by a [core.Walk], and one for
-// operands that lie side by side, which a [core.Line] says in a twentieth of the memory: a launch
+// operands that are contiguous, which a [core.Line] says in a twentieth of the memory: a launch
 // is as long as its arguments, on a GPU as well.
 
 // Unary stores f of an element.
@@ -17,7 +17,7 @@ func Unary[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w core.Walk,
 	unaryOf(t, &w, out, x, f)
 }
 
-// UnaryLine is [Unary] of what lies side by side.
+// UnaryLine is [Unary] of contiguous operands.
 //
 //kiln:kernel
 //kiln:const l.Many=1,4 l.Vec=1,2
@@ -40,7 +40,7 @@ func Binary[T dsl.Number, C core.Computed](t dsl.Thread, out, x, y []T, w core.W
 	binaryOf(t, &w, out, x, y, f)
 }
 
-// BinaryLine is [Binary] of what lies side by side.
+// BinaryLine is [Binary] of contiguous operands.
 //
 //kiln:kernel
 //kiln:const l.Many=1,4 l.Vec=1,2
@@ -63,7 +63,7 @@ func Compare[T dsl.Number, C core.Computed](t dsl.Thread, out []uint8, x, y []T,
 	compareOf(t, &w, out, x, y, f)
 }
 
-// CompareLine is [Compare] of what lies side by side.
+// CompareLine is [Compare] of contiguous operands.
 //
 //kiln:kernel
 //kiln:const l.Many=1,4 l.Vec=1,2
@@ -86,7 +86,7 @@ func Test[T dsl.Number, C core.Computed](t dsl.Thread, out []uint8, x []T, w cor
 	testOf(t, &w, out, x, f)
 }
 
-// TestLine is [Test] of what lies side by side.
+// TestLine is [Test] of contiguous operands.
 //
 //kiln:kernel
 //kiln:const l.Many=1,4 l.Vec=1,2

@@ -13,7 +13,7 @@ func Scaled[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w core.Walk
 	scaledOf(t, &w, out, x, a, b, f)
 }
 
-// ScaledLine is [Scaled] of what lies side by side.
+// ScaledLine is [Scaled] of contiguous operands.
 //
 //kiln:kernel
 //kiln:const l.Many=1,4 l.Vec=1,2
@@ -36,7 +36,7 @@ func ScaledTest[T dsl.Number, C core.Computed](t dsl.Thread, out []uint8, x []T,
 	scaledTestOf(t, &w, out, x, a, f)
 }
 
-// ScaledTestLine is [ScaledTest] of what lies side by side.
+// ScaledTestLine is [ScaledTest] of contiguous operands.
 //
 //kiln:kernel
 //kiln:const l.Many=1,4 l.Vec=1,2

@@ -29,7 +29,7 @@ type Tile struct {
 	Rows, Cols dsl.ConstInt  // what a thread computes, multiples of 4
 	Blocks     dsl.ConstInt  // for so many at once there are registers in a unit, or 0 for any number
 	X, Y       dsl.ConstInt  // ways of the operands
-	XVec, YVec dsl.ConstBool // vectors of four lie side by side, all of them inside or all outside
+	XVec, YVec dsl.ConstBool // vectors of four are contiguous, all of them inside or all outside
 	OutVec     dsl.ConstBool // likewise of the result, along rows
 }
 

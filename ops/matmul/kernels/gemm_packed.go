@@ -55,7 +55,7 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing)
 type Tiling struct {
 	High, Each dsl.ConstInt  // rows and columns of the result that a thread computes
 	Wide       dsl.ConstInt  // threads side by side, neighbours in neighbouring columns
-	Unit       dsl.ConstBool // columns of the result lie side by side
+	Unit       dsl.ConstBool // columns of the result are contiguous
 }
 
 // packedSteps is how many steps along k [Packed] takes in a turn of its loop: what a turn

@@ -87,7 +87,7 @@ func thinShare[O, C dsl.Number](t dsl.Thread, out []O, acc []C, to, first int, p
 }
 
 // TimesStride is i·stride, which is i where that is known to be 1: then neighbouring threads
-// are known to read what lies side by side.
+// are known to read what is contiguous.
 func TimesStride(i, stride int, unit dsl.ConstBool) int {
 	if unit {
 		return i

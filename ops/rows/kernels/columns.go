@@ -5,7 +5,7 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// ReduceStrips is [ReduceCols] of columns that lie side by side, of which there are as many as
+// ReduceStrips is [ReduceCols] of columns that are contiguous, of which there are as many as
 // blocks of w.Block threads want: each block goes down all of some, and nobody joins parts
 // later. w.Group threads have w.Vec neighbouring columns each, and the others those below.
 //
@@ -243,7 +243,7 @@ func KeepStrips[T dsl.Number, C core.Computed](t dsl.Thread, outV, outW []C, x [
 	})
 }
 
-// ShareStrips is [SoftmaxOf] of columns that lie side by side, for each of which there is a
+// ShareStrips is [SoftmaxOf] of columns that are contiguous, for each of which there is a
 // number of m and of s. Blocks of w.Block threads go down w.Part rows of some, the last rows
 // first, which have been looked at last, and may be at hand.
 //

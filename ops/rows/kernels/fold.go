@@ -86,7 +86,7 @@ func (w *Fold) in(i, from int) (at int) {
 
 // rows returns the first row of a block, of which it has so many at a time, what comes after
 // its last one, and the distance to the next ones. One block after the other goes through
-// neighbouring rows where a processor that runs it fetches ahead what lies side by side.
+// neighbouring rows where a processor that runs it fetches ahead what is contiguous.
 func (w *Fold) rows(t dsl.Thread, per int) (first, end, step int) {
 	step = t.GridDimX() * per
 	if !w.Runs {
@@ -360,7 +360,7 @@ func loadRest[T dsl.Number, C core.Computed](x []T, w Fold, p part, j int, v *[M
 	return min(many, max(0, p.end-j-p.lane+g-1)/g)
 }
 
-// near reports whether a row lies side by side, so that there is one address for what is
+// near reports whether a row is contiguous, so that there is one address for what is
 // loaded at once. A CPU sees by itself that lanes are neighbours.
 func (w *Fold) near() bool {
 	return bool(w.Unit) && !bool(w.Whole) && (int(w.Ins) == 1 || bool(w.Nested))

@@ -16,7 +16,7 @@ import (
 // ScanTiling says how rows, or columns side by side, are divided among tiles.
 type ScanTiling struct {
 	Of     core.Divisor // how many tiles a row has
-	Strips core.Divisor // how many strips of columns lie side by side
+	Strips core.Divisor // how many strips of columns are contiguous
 	Bits   uint32       // a group has 1<<Bits tiles
 	Groups int          // of a row
 }

@@ -6,7 +6,7 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// Where an operation goes down columns that lie side by side, blocks have tiles of them: all
+// Where an operation goes down columns that are contiguous, blocks have tiles of them: all
 // rows of a part of w.N, of w.Cols columns, which threads load by vectors along the rows and
 // look at down the columns. Tiles of the same columns publish their totals, as tiles of rows do.
 

@@ -38,7 +38,7 @@ var scanShapes = []opstest.Fold{
 	{Shape: layout.Shape{2, 20001}, Dims: []int{1}}, {Shape: layout.Shape{9001, 17}, Dims: []int{0}}, {Shape: layout.Shape{70, 257}, Dims: []int{-1}}, {Shape: layout.Shape{33001}, Dims: []int{0}},
 }
 
-// scanColumns go down columns that lie side by side, more of them than blocks have at once.
+// scanColumns go down columns that are contiguous, more of them than blocks have at once.
 var scanColumns = []opstest.Fold{{Shape: layout.Shape{1100, 40}, Dims: []int{0}}, {Shape: layout.Shape{2, 601, 50}, Dims: []int{1}}, {Shape: layout.Shape{3000, 16}, Dims: []int{0}}, {Shape: layout.Shape{512, 80}, Dims: []int{0}}}
 
 // Scan tests scans.

@@ -261,7 +261,7 @@ func SortStore[T dsl.Number](t dsl.Thread, values []T, indices []uint32, x []T, 
 }
 
 // Quantile stores what lies frac of the way from element at of rows to the next one. The
-// rows are sorted and lie side by side. One with NaN, which is last then, gives NaN.
+// rows are sorted and are contiguous. One with NaN, which is last then, gives NaN.
 //
 //kiln:kernel
 func Quantile[T dsl.Float, C dsl.Real](t dsl.Thread, out, sorted []T, w rowskernels.Fold, at int, frac C) {
