@@ -16,7 +16,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/internal/artifact"
+	"github.com/gokiln/kiln/jit/artifact"
 )
 
 // Fn is a handle of a function that kernels are compiled with. It is safe for use

@@ -16,8 +16,8 @@ import (
 	"github.com/gokiln/kiln/compiler/code"
 	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/artifact"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/artifact"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // embedded are the bundles that are part of the program.

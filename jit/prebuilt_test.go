@@ -18,9 +18,9 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/artifact"
-	"github.com/gokiln/kiln/internal/prebuild"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/artifact"
+	"github.com/gokiln/kiln/jit/record"
+	"github.com/gokiln/kiln/prebuilt/prebuild"
 )
 
 // ship makes a bundle of Scale for targets, and has the rig look into it. Change may add

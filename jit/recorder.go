@@ -3,7 +3,7 @@ package jit
 import (
 	"sync"
 
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // recorder writes what a program uses of its kernels to the file of KILN_RECORD.

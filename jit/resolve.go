@@ -13,8 +13,8 @@ import (
 	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/artifact"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/artifact"
+	"github.com/gokiln/kiln/jit/record"
 	"github.com/gokiln/kiln/runtime"
 )
 

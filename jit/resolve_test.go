@@ -17,8 +17,8 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/internal/artifact"
 	"github.com/gokiln/kiln/internal/devlog"
+	"github.com/gokiln/kiln/jit/artifact"
 	"github.com/gokiln/kiln/jit/testkernels"
 	"github.com/gokiln/kiln/runtime"
 )

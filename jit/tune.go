@@ -13,8 +13,8 @@ import (
 
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/cache/bundle"
-	"github.com/gokiln/kiln/internal/artifact"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/artifact"
+	"github.com/gokiln/kiln/jit/record"
 	"github.com/gokiln/kiln/runtime"
 )
 

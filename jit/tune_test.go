@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/cache/bundle"
-	"github.com/gokiln/kiln/internal/artifact"
-	"github.com/gokiln/kiln/internal/prebuild"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/artifact"
+	"github.com/gokiln/kiln/jit/record"
+	"github.com/gokiln/kiln/prebuilt/prebuild"
 	"github.com/gokiln/kiln/runtime"
 )
 

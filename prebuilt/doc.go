@@ -6,7 +6,7 @@
 //
 // The model:
 //
-//   - kernels.txt of a package is the record of what the operations of internal/commonops use
+//   - kernels.txt of a package is the record of what the operations of prebuilt/commonops use
 //     on such a device, and zz_prebuilt_*.kiln the bundle that kiln prebuild makes of it.
 //   - Everything goes by keys, which cover the source of kernels and the version of the
 //     compiler. What is not in the bundle, or has changed since, is compiled as

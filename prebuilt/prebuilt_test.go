@@ -15,12 +15,12 @@ import (
 	"github.com/gokiln/kiln/cache/bundle"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/commonops"
-	"github.com/gokiln/kiln/internal/prebuild"
-	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/jit/record"
+	"github.com/gokiln/kiln/prebuilt/commonops"
 	_ "github.com/gokiln/kiln/prebuilt/cpu"
 	_ "github.com/gokiln/kiln/prebuilt/cuda"
+	"github.com/gokiln/kiln/prebuilt/prebuild"
 	"github.com/gokiln/kiln/tensor"
 )
 

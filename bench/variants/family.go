@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // family is the specialisations of one kernel function.

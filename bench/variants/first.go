@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/gokiln/kiln/internal/commonops"
 	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/prebuilt/commonops"
 	_ "github.com/gokiln/kiln/prebuilt/cpu"
 	_ "github.com/gokiln/kiln/prebuilt/cuda"
 	"github.com/gokiln/kiln/tensor"

@@ -10,9 +10,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/gokiln/kiln/internal/commonops"
-	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/jit/record"
+	"github.com/gokiln/kiln/prebuilt/commonops"
 	"github.com/gokiln/kiln/tensor"
 )
 

@@ -21,8 +21,8 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/input"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/prebuild"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/record"
+	"github.com/gokiln/kiln/prebuilt/prebuild"
 )
 
 // wanted says what to build, or what has to be there.

@@ -15,7 +15,7 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/gen"
 	"github.com/gokiln/kiln/compiler/input"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // addSites adds the instances that the packages name in their code: kernels with type

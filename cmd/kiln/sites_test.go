@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/internal/tooltest"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // TestSites compares the instances that are found in the code of a program with those that

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gokiln/kiln/cache/bundle"
-	"github.com/gokiln/kiln/internal/prebuild"
+	"github.com/gokiln/kiln/prebuilt/prebuild"
 )
 
 func verifyCommand() *cobra.Command {

@@ -53,10 +53,10 @@ var arrows = []arrow{
 	{from: "runtime/internal/cpu", to: []string{"internal/dl", "runtime/internal", "compiler/interp", "compiler/amd64"}},
 
 	{from: "internal/detour", to: []string{"compiler"}},
-	{from: "internal/artifact", to: []string{"dsl", "compiler", "cache", "internal/plainjson", "internal/record"}},
-	{from: "internal/record", to: []string{"compiler", "internal/atomicfile"}},
-	{from: "internal/prebuild", to: []string{"compiler", "cache", "internal/artifact", "internal/record"}},
-	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/artifact", "internal/detour", "internal/record"}},
+	// What is stored of a kernel, and the list of the kernels that a program uses.
+	{from: "jit/record", to: []string{"compiler", "internal/atomicfile"}},
+	{from: "jit/artifact", to: []string{"dsl", "compiler", "cache", "internal/plainjson", "jit/record"}},
+	{from: "jit", to: []string{"dsl", "compiler", "cache", "runtime", "internal/detour"}},
 	{from: "internal/pretend", to: []string{"runtime"}},
 	// What families of operations share, and each family with its kernels and its cases.
 	{from: "ops", to: []string{"dsl", "runtime", "jit", "internal/pretend", "ops/dtype", "ops/layout", "ops/kernels"}},
@@ -83,8 +83,11 @@ var arrows = []arrow{
 	{from: "quantized", to: []string{"dsl", "runtime", "jit", "ops", "tensor"}},
 	{from: "models", to: []string{"dsl", "runtime", "jit", "ops", "tensor", "nn", "quantized"}},
 
-	// Kernels that programs import, compiled; the commands that make them stand behind go:generate.
+	// Kernels that are compiled ahead: what does so, the operations that programs get so, and the
+	// bundles that they import; the commands that make those stand behind go:generate.
 	{from: "prebuilt"},
+	{from: "prebuilt/prebuild", to: []string{"compiler", "cache", "jit/artifact", "jit/record"}},
+	{from: "prebuilt/commonops", to: []string{"tensor"}},
 	{from: "prebuilt/cpu", to: []string{"jit"}},
 	{from: "prebuilt/cuda", to: []string{"jit"}},
 
@@ -94,7 +97,6 @@ var arrows = []arrow{
 	{from: "tests", to: []string{"*"}},
 	{from: "python", to: []string{"*"}},
 	{from: "internal/kilnvet"},
-	{from: "internal/commonops", to: []string{"tensor"}},
 	{from: "internal/mutate"},
 	{from: "internal/plainjson"},
 }

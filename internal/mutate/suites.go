@@ -38,7 +38,7 @@ var suites = []suite{
 	{"compiler/amd64", []test{{"./compiler/amd64/...", "-short"}, {"./tests/irconf", "-run", "TestNative"}, native, {"./ops", "-short", "-run", "TestOps/cpu$"}}, false},
 	{"compiler/interp", []test{{"./compiler/interp", "-short"}, {"./tests/irconf", "-run", "TestInterp"}, {"./tests/races", "-short"}, native}, false},
 	{"dsl", []test{{"./dsl/...", "-short"}, native}, true},
-	{"jit", []test{{"./jit", "-short"}, {"./runtime", "-short"}}, false},
+	{"jit", []test{{"./jit/...", "-short"}, {"./runtime", "-short"}}, false},
 	{"cache", []test{{"./cache/...", "-short"}, {"./cache/..."}, {"./jit", "-short"}}, false},
 	{"runtime", []test{{"./runtime/...", "-short"}, {"./tests/faults", "-short"}, {"./jit", "-short"}}, false},
 	{kernelsOfOps, []test{{"./ops", "-short"}, {"./tensor", "-short"}}, true},

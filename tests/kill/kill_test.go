@@ -23,7 +23,7 @@ import (
 
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/internal/atomicfile"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // roleEnv names what a child writes.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/cache/bundle"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // A writer is one process to be killed.

@@ -15,11 +15,11 @@ import (
 
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/internal/prebuild"
-	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/jit/record"
 	"github.com/gokiln/kiln/jit/testkernels"
+	"github.com/gokiln/kiln/prebuilt/prebuild"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 	"github.com/gokiln/kiln/tests/sim"

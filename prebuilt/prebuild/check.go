@@ -9,8 +9,8 @@ import (
 	"github.com/gokiln/kiln/cache/bundle"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/artifact"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/artifact"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // Gap is a kernel that a bundle does not have as it should be.

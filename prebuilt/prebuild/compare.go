@@ -16,8 +16,8 @@ import (
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/artifact"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/artifact"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // Kept is an entry of a cache or a bundle.

@@ -14,7 +14,7 @@ import (
 	"github.com/gokiln/kiln/cache"
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/artifact"
+	"github.com/gokiln/kiln/jit/artifact"
 )
 
 // Assembler is a vendor's tool that makes machine code of what the compiler emits.

@@ -12,9 +12,9 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/artifact"
-	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/internal/tooltest"
+	"github.com/gokiln/kiln/jit/artifact"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // keep builds Scale, and lists what came of it. Change may change an entry before it is listed.

@@ -18,8 +18,8 @@ import (
 	"github.com/gokiln/kiln/cache/bundle"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/record"
 	"github.com/gokiln/kiln/internal/tooltest"
+	"github.com/gokiln/kiln/jit/record"
 	"github.com/gokiln/kiln/tests/sim/metal"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/cache/bundle"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 func TestCheck(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/cache"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // TunedKey is the key of what was chosen for some work, where c says which; what was chosen does

@@ -17,8 +17,8 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/target"
-	"github.com/gokiln/kiln/internal/artifact"
-	"github.com/gokiln/kiln/internal/record"
+	"github.com/gokiln/kiln/jit/artifact"
+	"github.com/gokiln/kiln/jit/record"
 )
 
 // Job says what to compile.
