@@ -41,20 +41,12 @@ func gated(device string, gate, up []float32) ([]float32, error) {
 	return g.Host() // waits, and reports what went wrong in the kernel
 }
 
-// fit returns w with x·w close to y, by gradient descent.
-func fit(x, y *tensor.Tensor, steps int) (*tensor.Tensor, error) {
-	w := tensor.NewVar(tensor.Zeros(x.Device(), tensor.F32, x.Shape()[1], 1))
-	for range steps {
-		loss := x.MatMul(w.Tensor()).Sub(y).Sqr().Mean()
-		grads, err := loss.Backward()
-		if err != nil {
-			return nil, err // names the operation that failed and its line, such as fit.go:12
-		}
-		if err := w.Set(w.Tensor().Sub(grads.Of(w.Tensor()).MulScalar(0.1))); err != nil {
-			return nil, err
-		}
+func step(w *tensor.Var, x, y *tensor.Tensor) error {
+	grads, err := x.MatMul(w.Tensor()).Sub(y).Sqr().Mean().Backward()
+	if err != nil {
+		return err // names the operation that failed and its line, such as step.go:12
 	}
-	return w.Tensor(), nil
+	return w.Set(w.Tensor().Sub(grads.Of(w.Tensor()).MulScalar(0.1)))
 }
 
 func TestSwiGLUAsPlainGo(t *testing.T) {
@@ -72,17 +64,20 @@ func Example_tour() {
 	// Output: [0 1.4621172] <nil>
 }
 
-func TestFit(t *testing.T) {
+func TestStep(t *testing.T) {
 	d, err := tensor.Open("cpu")
 	require.NoError(t, err)
 	defer d.Close()
 	x := tensor.From(d, []float32{1, 0, 0, 1, 1, 1, 1, -1}, 4, 2)
-	w, err := fit(x, x.MatMul(tensor.From(d, []float32{3, -2}, 2, 1)), 200)
-	require.NoError(t, err)
-	got, err := tensor.ToSlice[float32](w)
+	y := x.MatMul(tensor.From(d, []float32{3, -2}, 2, 1))
+	w := tensor.NewVar(tensor.Zeros(d, tensor.F32, 2, 1))
+	for range 200 {
+		require.NoError(t, step(w, x, y))
+	}
+	got, err := tensor.ToSlice[float32](w.Tensor())
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float32{3, -2}, got, 1e-4)
-	_, err = fit(x, tensor.Zeros(d, tensor.F32, 3, 1), 1)
+	err = step(w, x, tensor.Zeros(d, tensor.F32, 3, 1))
 	require.ErrorIs(t, err, tensor.ErrBroadcast)
 	require.ErrorContains(t, err, "tour_test.go:")
 }
@@ -98,7 +93,7 @@ func TestReadme(t *testing.T) {
 		code.Write(text)
 	}
 	blocks := strings.Split(string(readme), "```go\n")[1:]
-	require.Len(t, blocks, 4)
+	require.Len(t, blocks, 5)
 	for _, b := range blocks {
 		b, _, closed := strings.Cut(b, "```")
 		require.True(t, closed)

@@ -1,7 +1,11 @@
 package docs
 
 import (
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,9 +15,15 @@ import (
 	"github.com/gokiln/kiln/internal/tooltest"
 )
 
-// readmeFiles are the files of which the README shows the Go blocks without imports,
-// in order: the file, and what comes before the block. The first is whole.
+// readmeFiles are the files of which the README shows the Go blocks, in order: the file, and
+// what comes before the block.
 var readmeFiles = []struct{ name, head string }{
+	{"kernels/swiglu.go", "package kernels\n\nimport \"github.com/gokiln/kiln/dsl\"\n\n"},
+	{"step.go", `package tour
+
+import "github.com/gokiln/kiln/tensor"
+
+`},
 	{"kernels/kernels.go", ""},
 	{"gated.go", `package tour
 
@@ -24,11 +34,6 @@ import (
 )
 
 `},
-	{"fit.go", `package tour
-
-import "github.com/gokiln/kiln/tensor"
-
-`},
 	{"gated_test.go", `package tour
 
 import (
@@ -37,7 +42,20 @@ import (
 	"example.com/tutorial/kernels"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/dsltest"
+	"github.com/gokiln/kiln/tensor"
 )
+
+func TestStep(t *testing.T) {
+	dev, err := tensor.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	w, x := tensor.NewVar(tensor.Zeros(dev, tensor.F32, 2, 1)), tensor.Eye(dev, tensor.F32, 2)
+	if err := step(w, x, tensor.Ones(dev, tensor.F32, 2, 1)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestGated(t *testing.T) {
 	got, err := gated("cpu", []float32{0, 1}, []float32{5, 2})
@@ -72,4 +90,30 @@ func TestReadme(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Equal(t, 1, strings.Count(string(out), "ok  "), "%s", out)
+}
+
+// TestEnvironment compares the variables that programs and the command read with the README's table.
+func TestEnvironment(t *testing.T) {
+	readme, err := os.ReadFile(root + "/README.md")
+	require.NoError(t, err)
+	variable := regexp.MustCompile(`"(KILN_[A-Z_]+)"`)
+	read := map[string]bool{}
+	for _, dir := range []string{"cache", "cmd", "compiler", "internal", "jit", "ops", "runtime", "tensor"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {
+			forTests := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "tooltest") || strings.Contains(path, "cudatest")
+			if err != nil || forTests || !strings.HasSuffix(path, ".go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, m := range variable.FindAllStringSubmatch(string(text), -1) {
+				read[m[1]] = true
+			}
+			return err
+		})
+		require.NoError(t, err)
+	}
+	require.Greater(t, len(read), 20)
+	for name := range read {
+		assert.Contains(t, string(readme), "`"+name+"`", "a variable that programs read is not in the README's table")
+	}
 }
