@@ -85,14 +85,14 @@ func kind(step int) dsl.ConstInt {
 	return kernels.Any
 }
 
-// split divides the elements among blocks. There are blocks for all units of the
+// split divides the elements among blocks. There are blocks for all multiprocessors of the
 // device to have work for all the threads that they can hold, and some more so that
 // none waits long for another; each thread has several elements then.
 func split(w *kernels.Walk, info *runtime.Info, rows int) runtime.Grid {
 	threads := min(MaxThreads, info.ThreadsPerUnit, info.MaxThreads)
 	fewest := 4 * info.Units * max(1, info.ThreadsPerUnit/threads)
 	part := threads * ItemsPerThread
-	serial := info.ThreadsPerUnit <= info.WarpSize // blocks of a unit come one after the other
+	serial := info.ThreadsPerUnit <= info.WarpSize // blocks of a multiprocessor run one after the other
 	switch {
 	case serial:
 		part = max(part, RoundUp((w.N*rows+fewest-1)/fewest, threads))
@@ -111,7 +111,7 @@ func split(w *kernels.Walk, info *runtime.Info, rows int) runtime.Grid {
 }
 
 // together has the threads of a planned walk take many elements each, and neighbours
-// where the operands have those side by side: a block is done with its part then, and
+// where those are contiguous in the operands: a block is done with its part then, and
 // the next one comes. On a device that runs blocks one after the other threads stay lanes
 // of vectors, and take elements one by one.
 func together(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, of []View) {
@@ -150,7 +150,7 @@ func together(w *kernels.Walk, g *runtime.Grid, info *runtime.Info, of []View) {
 }
 
 // neighbours reports whether so many neighbours in the innermost dimension begin at
-// multiples of that in all operands that have them side by side.
+// multiples of that in all operands where they are contiguous.
 func neighbours(w *kernels.Walk, of []View, vec int) bool {
 	if w.Mode != kernels.Flat && w.Size[0]%vec != 0 {
 		return false

@@ -8,10 +8,10 @@ import (
 	"github.com/gokiln/kiln/compiler/pass"
 )
 
-// Indices that are held back at the border of a picture, max(0, min(x-1, width-1)),
-// do not go up by one from lane to lane, but in vectors away from the border they do.
+// Indices that are clamped at the border of a picture, max(0, min(x-1, width-1)),
+// are not affine in the lane, but in vectors away from the border they do.
 // So code that accesses memory by such indices is there twice, too: for vectors in
-// which nothing is held back, with the minima and maxima left out, and as it was. A
+// which nothing is clamped, with the minima and maxima left out, and as it was. A
 // few scalar instructions tell them apart.
 
 // clipLimit bounds how many operations are copied, clipDepth how far the operands of a
@@ -26,8 +26,8 @@ type clipper struct {
 	*analysis.Lanes
 	f     *ir.Func
 	tests map[*ir.Value]wholeTest
-	wraps map[*ir.Value]bool // of values that are held back
-	// loose are the values that would go up by a constant if nothing were held back.
+	wraps map[*ir.Value]bool // of values that are clamped
+	// loose are the values that are affine in the lane where nothing is clamped.
 	loose map[*ir.Value]bool
 	size  int
 }
@@ -84,7 +84,7 @@ func (c *clipper) of(v *ir.Value) analysis.Shape {
 	return c.Shapes[v.ID]
 }
 
-// mayClip reports whether anything could be held back, which costs little to see.
+// mayClip reports whether anything could be clamped, which costs little to see.
 func mayClip(f *ir.Func) bool {
 	for _, b := range f.Blocks {
 		for _, v := range b.Instrs {
@@ -96,7 +96,7 @@ func mayClip(f *ir.Func) bool {
 	return false
 }
 
-// held returns the operand of v that is held back and the bound of it, nil if v does
+// held returns the operand of v that is clamped and the bound of it, nil if v does
 // no such thing.
 func (c *clipper) held(v *ir.Value) (x, bound *ir.Value) {
 	if v.Op != ir.OpMin && v.Op != ir.OpMax || v.Type != ir.I64 || c.of(v).Kind != analysis.VaryingLanes {
@@ -207,7 +207,7 @@ type parting struct {
 	part   []*ir.Value // instructions that are there twice
 	inside map[*ir.Value]bool
 	slow   *ir.Block               // where they are as they were
-	fast   map[*ir.Value]*ir.Value // of values that are held back: what they are if not
+	fast   map[*ir.Value]*ir.Value // of values that are clamped: what they are if not
 	remade map[*ir.Value]*ir.Value // loose values from elsewhere, as the copy has them
 	extra  []*ir.Value             // the latter, in order
 
@@ -263,7 +263,7 @@ func (p *parting) gather() (enough bool) {
 	return enough
 }
 
-// relies adds the bounds that loose value v needs not to be held back, and reports
+// relies adds the bounds that loose value v needs not to be clamped, and reports
 // whether all of them can be looked at in front of the part.
 func (p *parting) relies(v *ir.Value, depth int) bool {
 	if depth == 0 {
@@ -292,7 +292,7 @@ func (p *parting) relies(v *ir.Value, depth int) bool {
 	return true
 }
 
-// through returns what x is where nothing is held back.
+// through returns what x is where nothing is clamped.
 func (p *parting) through(x *ir.Value) *ir.Value {
 	if y := p.fast[x]; y != nil {
 		return y
@@ -369,7 +369,7 @@ func (p *parting) double() {
 	p.tests[decide(p.f, p.b, p.operands, ir.Edge{To: copied}, ir.Edge{To: p.slow})] = p.test
 }
 
-// inCopy returns what stands for v in the copy, where nothing is held back that the
+// inCopy returns what stands for v in the copy, where nothing is clamped that the
 // test covers. Loose values that were made in front of the part are made again.
 func (p *parting) inCopy(v *ir.Value, value func(*ir.Value) *ir.Value, depth int) *ir.Value {
 	v = p.through(v)

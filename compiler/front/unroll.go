@@ -19,11 +19,11 @@ import (
 // function literal that does nothing: so it comes to the lowering in whatever instance of the
 // function it is, and says which loop it is of. No literal of a program looks like it, since its
 // func and its brace are at one place, that of the comment. It has as many empty statements as
-// bodies are wished for, none for all.
+// the unroll factor says, none for full unrolling.
 
 const unrollMark = "//kiln:unroll"
 
-// maxUnroll is the largest number of bodies to wish for.
+// maxUnroll is the largest unroll factor.
 const maxUnroll = 256
 
 // misplaced is a comment //kiln:unroll that says nothing.
@@ -143,7 +143,7 @@ func mark(loop ast.Stmt, at token.Pos, n int) {
 	body.List = slices.Insert(body.List, 0, ast.Stmt(call))
 }
 
-// unrolls reports whether in is a call that mark has made, and notes what it wishes at the header of
+// unrolls reports whether in is a call that mark has made, and notes the factor at the header of
 // the loop.
 func (f *funcLower) unrolls(in ssa.Instruction) bool {
 	call, ok := in.(*ssa.Call)

@@ -46,7 +46,7 @@ func (h *handovers) beginBlock() {
 	}
 }
 
-// share gives threads from to to what any of them knows.
+// share raises the clocks of threads from to to to the largest of them.
 func (h *handovers) share(from, to int) {
 	if h.informed {
 		known := h.known[from:to]

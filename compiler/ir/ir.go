@@ -145,9 +145,9 @@ type Block struct {
 	Unroll Unroll // of the loop whose header the block is
 }
 
-// Unroll is a wish of the kernel's author for a loop. It changes no result.
+// Unroll is the unroll factor that the source asks for. It changes no result.
 type Unroll struct {
-	Times int // bodies for each test of the loop; 1 keeps the loop as it is, [UnrollFully] leaves none, 0 is no wish
+	Times int // bodies for each test of the loop; 1 keeps the loop as it is, [UnrollFully] leaves none, 0 leaves it to the compiler
 	Pos   int // index into Module.Pos
 }
 

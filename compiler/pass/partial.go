@@ -18,7 +18,7 @@ const (
 // are left; the loop itself does the rest. The loads of the bodies are then
 // under way together, and their counting is shared.
 //
-// Loops whose author wishes for a number of bodies get these, in any build.
+// Loops with an unroll factor in the source are unrolled by that, in any build.
 func partial(m *ir.Module, opt *Options) error {
 	for _, f := range m.Funcs {
 		ir.RemoveUnreachable(f)
@@ -73,7 +73,7 @@ type counted struct {
 	index int       // of the counter among the header's parameters
 	size  int
 	turns int64 // of a loop that ends with its test
-	times int   // bodies that are wished for, 0 if that is left to the compiler
+	times int   // unroll factor in the source, 0 if that is left to the compiler
 }
 
 // countedLoop returns l if it can be unrolled in part, else nil.
@@ -183,7 +183,7 @@ func (u *unroller) repeat(c *counted) {
 	}
 }
 
-// suitable reports whether the loop is left at the block exit alone and, if nobody wishes for it, is
+// suitable reports whether the loop is left at the block exit alone and, with no factor in the source, is
 // small, reads a little memory, and holds no other loop and no operation of several threads. The
 // block again does nothing that must not happen twice.
 func (c *counted) suitable(exit, again *ir.Block) bool {

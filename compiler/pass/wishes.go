@@ -8,7 +8,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// wishes gives the loops of f whose author wishes for a number of bodies that many, inner loops
+// wishes unrolls the loops of f that have a //kiln:unroll by the factor there, inner loops
 // first, and reports whether there are any. What is left is loops to leave as they are.
 func wishes(f *ir.Func, small bool) (any bool, err error) {
 	for slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return b.Unroll.Times > 1 }) {
@@ -44,7 +44,7 @@ func (u *unroller) tooLarge(l *analysis.Loop, n int) string {
 	return ""
 }
 
-// times gives l as many bodies for each turn as its author wishes for: without tests between
+// times unrolls l by the factor that its author asked for: without tests between
 // them if it is counted, otherwise each with the tests that it has.
 func (u *unroller) times(r *analysis.Ranges, l *analysis.Loop) {
 	n := l.Header.Unroll.Times
@@ -82,7 +82,7 @@ func (u *unroller) chain(l *analysis.Loop, n int) {
 	}
 }
 
-// leaveAlone drops wishes but for those of loops that no later compiler is to unroll.
+// leaveAlone drops unroll factors but for those of loops that no later compiler is to unroll.
 func leaveAlone(f *ir.Func) {
 	if !slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return b.Unroll.Times != 0 }) {
 		return

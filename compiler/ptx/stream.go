@@ -4,7 +4,7 @@ import "github.com/gokiln/kiln/compiler/ir"
 
 // Memory answers a processor with 32 bytes or more, and neighbours of what it asks for are
 // mostly wanted too, by others: a warp that goes down columns takes 64 bytes of each row. Vectors
-// of 16 bytes therefore ask the second cache for 128 bytes (PTX ISA, ld: .level::prefetch_size).
+// of 16 bytes therefore ask L2 for 128 bytes (PTX ISA, ld: .level::prefetch_size).
 // What is looked up by an index from memory may be anywhere: it asks for no more than it needs.
 
 // wholeLines is what such loads say, from PTX 7.4 and compute capability 7.5 on.

@@ -30,7 +30,7 @@ var (
 )
 
 // AdaptiveAvgPool stores in out the means of as many windows of x as out has elements in
-// the last n dimensions, one or two. Window i of m has the places from i·size/m, cut, up
+// the last n dimensions, one or two. Window i of m has the positions from i·size/m, cut, up
 // to (i+1)·size/m, raised.
 func AdaptiveAvgPool(s *runtime.Stream, out, x ops.View, n int) error {
 	w, g, p, ok, err := adaptive("adaptive_avg_pool", s, out, x, out.Layout, n)
@@ -77,7 +77,7 @@ func AdaptiveMaxPool(s *runtime.Stream, out, which, x ops.View, n int) error {
 }
 
 // UpsampleBicubic stores x in out with other sizes of the last two dimensions: each
-// element is a sum of the sixteen around its place, with weights that are a cubic
+// element is a sum of the sixteen around its position, with weights that are a cubic
 // function of how near they are.
 func UpsampleBicubic(s *runtime.Stream, out, x ops.View, b Bilinear) error {
 	const op = "upsample_bicubic"
@@ -99,7 +99,7 @@ func UpsampleBicubic(s *runtime.Stream, out, x ops.View, b Bilinear) error {
 }
 
 // adaptive walks over the result, the input without the last n dimensions, the numbers of
-// the windows in these, and where places are stored.
+// the windows in these, and where positions are stored.
 func adaptive(op string, s *runtime.Stream, out, x ops.View, which layout.Layout, n int) (w core.Walk, g runtime.Grid, p kernels.Adaptive, ok bool, err error) {
 	from, to := x.Layout.Shape(), out.Layout.Shape()
 	lead := len(to) - n

@@ -26,7 +26,7 @@ type Convolution struct {
 	Stride        []int // 1
 	Padding       []int // 0: zeros in front of the input and behind it
 	Dilation      []int // 1: distance of what neighbours of the kernel meet
-	OutputPadding []int // 0: places that a transposed convolution has more
+	OutputPadding []int // 0: positions that a transposed convolution has more
 	Groups        int   // 1, which 0 stands for
 
 	// Way is how it is computed, "direct", "patches", "tiles" or "shifted", for tests and benchmarks.
@@ -47,7 +47,7 @@ func axis(list []int, d, usual int) int {
 // farthest bounds what a window moves and reaches over, so that no sum of such numbers wraps.
 const farthest = 1 << 40
 
-// spread returns how many places there are from the first to the last of n elements that are
+// spread returns how many positions there are from the first to the last of n elements that are
 // step apart.
 func spread(n, step int) (int, error) {
 	if high, low := bits.Mul64(uint64(n-1), uint64(step)); n > 0 && (high > 0 || low >= farthest) {
@@ -354,8 +354,8 @@ func (v *convolution) mergeInputs(s *runtime.Stream) error {
 }
 
 // turnWeights copies the weights so that all channels of the input follow each other for
-// each place of the kernel, and those of the result are contiguous. Then a tile is of
-// one place, which is looked for once.
+// each position of the kernel, and those of the result are contiguous. Then a tile is of
+// one position, which is looked for once.
 func (v *convolution) turnWeights(s *runtime.Stream) (ops.View, error) {
 	w, u, l := &v.window, &v.weights, v.A.Layout
 	groups := v.Batches[1].Shape()[1]
@@ -394,7 +394,7 @@ func (v *convolution) runTile(s *runtime.Stream, c matmulkernels.Tile) error {
 	})
 }
 
-// runDirect has threads sum some channels of some places each.
+// runDirect has threads sum some channels of some positions each.
 func (v *convolution) runDirect(s *runtime.Stream) error {
 	w, u := &v.window, &v.weights
 	t := v.A.DType
@@ -404,7 +404,7 @@ func (v *convolution) runDirect(s *runtime.Stream) error {
 	}
 	threads := min(ops.MaxThreads, v.Info.ThreadsPerUnit, v.Info.MaxThreads)
 	cfg := kernels.Direct{Each: 8, Wide: 2, Chains: v.long()}
-	const small = 16 // places of a kernel
+	const small = 16 // positions of a kernel
 	if w.Kernel[1]*w.Kernel[2] <= small {
 		cfg.High, cfg.Long = dsl.ConstInt(w.Kernel[1]), dsl.ConstInt(w.Kernel[2])
 	}

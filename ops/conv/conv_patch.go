@@ -16,8 +16,8 @@ var convPatch = ops.TypedKernel{Name: "convolution", Kernel: jit.Of(kernels.Conv
 }}
 
 const (
-	patchKernel = 25 // places of a kernel that patches are for
-	patchSide   = 4  // results of a thread side by side, as the kernel has them
+	patchKernel = 25 // positions of a kernel that patches are for
+	patchSide   = 4  // neighbouring results of a thread, as the kernel has them
 	patchDown   = 2  // and below each other, as found on an H200
 )
 
@@ -28,7 +28,7 @@ func (v *convolution) patches(forced bool) (c kernels.Patch, ok bool) {
 	w, u := &v.window, &v.weights
 	pace, left := w.Stride[2], w.Pad[2]
 	if w.Kernel[1] == 1 && w.Out[1] == 1 {
-		w.Stride[1] = pace // of one place
+		w.Stride[1] = pace // of one position
 	}
 	dense := (w.Dilation[1] == 1 || w.Kernel[1] == 1) && (w.Dilation[2] == 1 || w.Kernel[2] == 1)
 	if bool(w.Transposed) || v.M != 1 || w.Kernel[0] != 1 || w.Out[0] != 1 || w.Pad[0] != 0 || !dense || w.Kernel[1]*w.Kernel[2] > patchKernel || w.Stride[1] != pace || pace > 2 {

@@ -94,7 +94,7 @@ func (v *convolution) runShifted(s *runtime.Stream, h *shifted) (err error) {
 	c := v.A.DType.Compute()
 	h.columns()
 	cfg := matmul.FitTiling(matmul.VectorTiling(v.Info.WarpSize, c), v.N)
-	for int(cfg.High) > 1 && int(cfg.High) >= 2*v.M { // few channels: more places instead
+	for int(cfg.High) > 1 && int(cfg.High) >= 2*v.M { // few channels: more positions instead
 		cfg.High, cfg.Each = cfg.High/2, min(4, cfg.Each*2)
 	}
 	width := int(cfg.Wide * cfg.Each)
@@ -113,7 +113,7 @@ func (v *convolution) runShifted(s *runtime.Stream, h *shifted) (err error) {
 	return h.multiply(s, ws, x, cfg)
 }
 
-// columns counts the places of the padded input from the first to the last that there
+// columns counts the positions of the padded input from the first to the last that there
 // is a result for.
 func (v *shifted) columns() {
 	by, size, out := &v.by, v.pad.Size, v.window.Out
@@ -168,7 +168,7 @@ func (v *shifted) packWeights(s *runtime.Stream, high dsl.ConstInt, room *[]ops.
 	p := matmul.Problem{Product: v.Product, A: v.A, Info: v.Info}
 	step := v.Batches[1].Strides()[1]
 	if !v.joined {
-		// They lie so that channels and places are not one dimension.
+		// They lie so that channels and positions are not one dimension.
 		shape := layout.Shape{groups, v.M, w.Channels, w.Kernel[0], w.Kernel[1], w.Kernel[2]}
 		from, err := layout.New(shape, []int{step, u.Out, u.In, u.Kernel[0], u.Kernel[1], u.Kernel[2]}, v.A.Layout.Offset())
 		if err != nil {

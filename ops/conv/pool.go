@@ -25,11 +25,11 @@ type Pooling struct {
 	Padding  []int // 0
 	Dilation []int // 1
 
-	// Inside is for means: they are over the places of a window inside of the input. Else
+	// Inside is for means: they are over the positions of a window inside of the input. Else
 	// padding counts as zeros.
 	Inside bool
 
-	// Ceil has one window more where some places are left over at the end, if it begins in
+	// Ceil has one window more where some positions are left over at the end, if it begins in
 	// the input or in front of it. What it has behind the padding counts nowhere.
 	Ceil bool
 }
@@ -70,7 +70,7 @@ func (p *Pooling) Shape(x layout.Shape) (layout.Shape, error) {
 	return out, nil
 }
 
-// empty reports a window that meets no place of an input of shape x, as one may whose
+// empty reports a window that meets no position of an input of shape x, as one may whose
 // dilation steps over all of them.
 func (p *Pooling) empty(x layout.Shape) error {
 	out, err := p.Shape(x)
@@ -85,7 +85,7 @@ func (p *Pooling) empty(x layout.Shape) error {
 		}
 		for w := range out[i] {
 			from := w*stride - pad
-			inside := max(0, (dilation-1-from)/dilation) // the first place that is not in front of the input
+			inside := max(0, (dilation-1-from)/dilation) // the first that is not in front of the input
 			if inside >= k || from+inside*dilation >= x[i] {
 				return fmt.Errorf("%w: window %d of dimension %d in %v has no place of it: dilation %v, padding %v", ops.ErrEmpty, w, i, x, p.Dilation, p.Padding)
 			}
@@ -185,14 +185,14 @@ type pooling struct {
 	walk    core.Walk
 	grid    runtime.Grid
 	window  kernels.Pooling
-	patched bool // as the rest says, which is of planes: the result's shape and strides, and the strides of places
+	patched bool // as the rest says, which is of planes: the result's shape and strides, and the strides of positions
 	patch   kernels.Patch
 	shape   [2]int
 	steps   [2]int
 	places  [2]int
 }
 
-// plan walks over the result, the input where windows begin, both places, and where places
+// plan walks over the result, the input where windows begin, both positions, and where positions
 // are stored, or over planes: then a thread has at most down results below each other.
 func (p *Pooling) plan(s *runtime.Stream, out, x ops.View, which layout.Layout, down int) (c pooling, ok bool, err error) {
 	shape, err := p.Shape(x.Layout.Shape())
@@ -301,7 +301,7 @@ func below(s *runtime.Stream, shape layout.Shape, most int) dsl.ConstInt {
 
 // walkBelow plans a walk over layouts of one shape whose elements are for so many rows
 // below each other and columns side by side. Blocks go through the elements of all rows
-// where units of the device have many threads.
+// where multiprocessors of the device have many threads.
 func walkBelow(s *runtime.Stream, w *core.Walk, g *runtime.Grid, rows, cols int, of ...layout.Layout) (bool, error) {
 	for i, l := range of {
 		shape, strides := slices.Clone(l.Shape()), slices.Clone(l.Strides())
@@ -332,7 +332,7 @@ var (
 )
 
 // UpsampleNearest stores x in out with other sizes of the last n dimensions, one or
-// two: place i of size is place i·in/size, cut, of x.
+// two: position i of size is position i·in/size, cut, of x.
 func UpsampleNearest(s *runtime.Stream, out, x ops.View, n int) error {
 	w, g, r, ok, err := resize(s, out, x, n)
 	if !ok {
@@ -347,7 +347,7 @@ func UpsampleNearest(s *runtime.Stream, out, x ops.View, n int) error {
 	return k.Launch(s, g, ops.SliceArg(t, &to), ops.SliceArg(t, &from), w, r)
 }
 
-// Bilinear says where the places of a result of [UpsampleBilinear] or [UpsampleBicubic]
+// Bilinear says where the positions of a result of [UpsampleBilinear] or [UpsampleBicubic]
 // are.
 type Bilinear struct {
 	AlignCorners bool       // the first and last places are those of x; else the edges are those of x
@@ -355,7 +355,7 @@ type Bilinear struct {
 }
 
 // UpsampleBilinear stores x in out with other sizes of the last two dimensions: each
-// element is the mean of the four around its place, weighted by how near they are.
+// element is the mean of the four around its position, weighted by how near they are.
 func UpsampleBilinear(s *runtime.Stream, out, x ops.View, b Bilinear) error {
 	w, g, r, ok, err := resize(s, out, x, 2)
 	if !ok {
@@ -375,7 +375,7 @@ func UpsampleBilinear(s *runtime.Stream, out, x ops.View, b Bilinear) error {
 	return k.Launch(s, g, ops.SliceArg(x.DType, &to), ops.SliceArg(x.DType, &from), w, r, ops.ScalarArg(c, &scale[0]), ops.ScalarArg(c, &scale[1]), dsl.ConstBool(b.AlignCorners), ops.MulAddFn(c))
 }
 
-// steps returns how far places of the result are apart in the input, along both axes, in a
+// steps returns how far positions of the result are apart in the input, along both axes, in a
 // type.
 func (b *Bilinear) steps(c dtype.DType, in, out [2]int) (scale [2]uint64) {
 	for a := range scale {
@@ -407,7 +407,7 @@ func near(rows dsl.ConstInt, step float64) dsl.ConstInt {
 	return dsl.ConstInt(reach+0.05) + 3
 }
 
-// resize walks over the result, the input without the last n dimensions, and the places
+// resize walks over the result, the input without the last n dimensions, and the positions
 // in these.
 func resize(s *runtime.Stream, out, x ops.View, n int) (w core.Walk, g runtime.Grid, r kernels.Resize, ok bool, err error) {
 	shape, rank := out.Layout.Shape(), out.Layout.Rank()

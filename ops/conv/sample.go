@@ -14,7 +14,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// SampleMode is how [Sample] finds a number at a place between elements.
+// SampleMode is how [Sample] finds a number at a position between elements.
 type SampleMode int
 
 // The modes of [Sample].
@@ -53,11 +53,11 @@ var (
 )
 
 // mostChannels is how many channels a thread has at most, which share what it finds out about
-// their place.
+// their position.
 const mostChannels = 4
 
 // Sample stores in out, (n, channels, rows, columns), the numbers of the images x, (n, channels,
-// height, width), at the places of grid, (n, rows, columns, 2): each a number across and one
+// height, width), at the positions of grid, (n, rows, columns, 2): each a number across and one
 // down, from -1 to 1, NaN is -1. The grid has the type that numbers of x are computed in.
 func Sample(s *runtime.Stream, out, x, grid ops.View, p Sampling) error {
 	const op = "grid_sample"

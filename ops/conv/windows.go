@@ -59,7 +59,7 @@ func (p *Windows) Counts(sizes ...int) ([]int, error) {
 }
 
 // Shape is the shape of the result of [TakeWindows] for images of shape x, (…, channels,
-// sizes …): (…, channels · places of a window, windows).
+// sizes …): (…, channels · positions of a window, windows).
 func (p *Windows) Shape(x layout.Shape) (layout.Shape, error) {
 	lead := len(x) - len(p.Kernel) - 1
 	if lead < 0 {
@@ -169,7 +169,7 @@ func AddWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
 type windows struct {
 	kernels.Windows
 	lead, axes int
-	shape      layout.Shape // of the columns: …, channels, places of a window, windows
+	shape      layout.Shape // of the columns: …, channels, positions of a window, windows
 	images     layout.Layout
 	columns    layout.Layout // in that shape
 }

@@ -61,7 +61,7 @@ const (
 	turnedBy   = 512      // for it, and
 	wideShared = 40 << 10 // bytes of shared memory
 	mostTurned = 4        // neighbours that a thread moves at once: it has so many of the smaller tiles
-	turnedLine = 128      // bytes of a line that threads side by side move at once
+	turnedLine = 128      // bytes of a line that neighbouring threads move at once
 )
 
 // inTiles chooses how blocks go through the tiles. It reports false if there are more rows

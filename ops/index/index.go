@@ -110,7 +110,7 @@ func runGather(s *runtime.Stream, out, x, ids ops.View, a kernels.Axis, at, from
 		vec = 1
 	}
 	if wide, n := Widen(&info, out.Layout, at, from, x.Layout, a.Step, t.Size()); n > 1 {
-		// Rows side by side are moved so many bytes at a time.
+		// Contiguous rows are moved so many bytes at a time.
 		out.Layout, at, from, x.Layout = wide[0], wide[1], wide[2], wide[3]
 		if vec > 0 {
 			vec = dsl.ConstInt(n)
@@ -250,7 +250,7 @@ func Take(s *runtime.Stream, out, x, ids ops.View) error {
 	if err := CheckIndices("take", ids.DType); err != nil {
 		return err
 	}
-	if x.Layout.Rank() == 1 { // the index is the place
+	if x.Layout.Rank() == 1 { // the index is the position
 		from, err := layout.New(shape, make([]int, len(shape)), x.Layout.Offset())
 		if err != nil {
 			return err
@@ -277,7 +277,7 @@ func Take(s *runtime.Stream, out, x, ids ops.View) error {
 	return k.Launch(s, g, ops.SliceArg(t, &to), ops.SliceArg(ids.DType, &index), ops.SliceArg(t, &from), w, of, a)
 }
 
-// FromEnd stores in out, of type I64, the indices of ids for n places, of which negative
+// FromEnd stores in out, of type I64, the indices of ids for n positions, of which negative
 // ones count from the end. The largest value of a type is an index as others are.
 func FromEnd(s *runtime.Stream, out, ids ops.View, n int) error {
 	if err := ops.SameShape("index_put", out.Layout.Shape(), ids.Layout.Shape()); err != nil {

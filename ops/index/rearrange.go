@@ -94,7 +94,7 @@ func Flip(s *runtime.Stream, out, x ops.View, dims ...int) error {
 }
 
 // asVectors makes layouts of one shape those of vectors of n elements, if both have all of
-// their rows side by side, and returns n; else 1.
+// their rows contiguous, and returns n; else 1.
 func asVectors(a, b *layout.Layout, n int) int {
 	last := a.Rank() - 1
 	if last < 0 || !ops.Multiples(n, a.Shape()[last]) {
@@ -117,7 +117,7 @@ func asVectors(a, b *layout.Layout, n int) int {
 	return n
 }
 
-// Roll stores the elements of x in out, of the same shape, moved by shift places
+// Roll stores the elements of x in out, of the same shape, moved by shift positions
 // along dimension d. What leaves at one end comes in at the other.
 func Roll(s *runtime.Stream, out, x ops.View, shift, d int) error {
 	shape := x.Layout.Shape()
@@ -136,7 +136,7 @@ func Roll(s *runtime.Stream, out, x ops.View, shift, d int) error {
 	return copyPart(s, out, 0, x, n-shift, shift, d)
 }
 
-// copyPart copies n places of dimension d of x, which begin at from, to those of out
+// copyPart copies n positions of dimension d of x, which begin at from, to those of out
 // which begin at to.
 func copyPart(s *runtime.Stream, out ops.View, to int, x ops.View, from, n, d int) error {
 	var err error
@@ -216,7 +216,7 @@ const (
 	PadCircular                // the elements at the other end
 )
 
-// Pad stores x in out with pads[d][0] places in front and pads[d][1] behind along
+// Pad stores x in out with pads[d][0] positions in front and pads[d][1] behind along
 // dimension d. The number is that of [PadConstant].
 func Pad(s *runtime.Stream, out, x ops.View, pads [][2]int, mode PadMode, v dtype.Scalar) error {
 	if err := checkPads(out.Layout.Shape(), x.Layout.Shape(), pads, mode); err != nil {
@@ -274,7 +274,7 @@ func checkPads(out, x layout.Shape, pads [][2]int, mode PadMode) error {
 	return nil
 }
 
-// padAlong fills what is in front of and behind the n places along dimension d.
+// padAlong fills what is in front of and behind the n positions along dimension d.
 func padAlong(s *runtime.Stream, x ops.View, d int, p [2]int, n int, mode PadMode, v dtype.Scalar) error {
 	for side, count := range p {
 		if count == 0 {

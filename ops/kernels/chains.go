@@ -56,7 +56,7 @@ func JoinChains[C Computed](acc, sums []C, n *Chained) {
 	}
 }
 
-// TreeSteps is how many steps of a long sum follow one another before what they come to is
+// TreeSteps is how many steps of a long sum are added one by one before their sum is
 // added to that of those before. The error of a sum grows with the longest chain of additions:
 // two levels of so many steps are TreeSteps² elements of a thread, or more with vectors.
 const TreeSteps = 32

@@ -20,7 +20,7 @@ const (
 	Dims        // blocks go through parts of all elements, and divide to get indices
 )
 
-// Kinds of steps of an operand in the innermost dimension, where Rows tell them apart.
+// Kinds of steps of an operand in the innermost dimension, where Rows distinguish them.
 const (
 	Any  = iota // what Step says
 	Unit        // neighbours are contiguous

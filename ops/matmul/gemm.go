@@ -205,7 +205,7 @@ func (p *Problem) PlanBatches(s *runtime.Stream) error {
 	return err
 }
 
-// Serial reports whether a unit of the device runs one warp at a time, with the
+// Serial reports whether a multiprocessor runs one warp at a time, with the
 // elements of a vector as its threads.
 func (p *Problem) Serial() bool { return p.Info.ThreadsPerUnit <= p.Info.WarpSize }
 
@@ -237,7 +237,7 @@ var (
 	}}
 )
 
-// Large reports whether tiles are enough for all units of the device to be busy for
+// Large reports whether tiles are enough for all multiprocessors of the device to be busy for
 // some time. Numbers of 64 bits take twice the registers.
 func (p *Problem) Large(c kernels.Tile) bool {
 	return p.A.DType.Compute().Size() <= 4 && p.room(c) && p.blocks(&c)*2 >= p.Info.Units*3
@@ -295,7 +295,7 @@ func (p *Problem) LaunchTiles(s *runtime.Stream, c kernels.Tile, launch func(g r
 	})
 }
 
-// OperandOrder chooses how an operand with strides across and along k is brought.
+// OperandOrder chooses how an operand with strides across and along k is staged.
 func OperandOrder(batch layout.Layout, across, along, n, k int) (way dsl.ConstInt, vec dsl.ConstBool) {
 	switch {
 	case vectors(4, batch, along, across, k):

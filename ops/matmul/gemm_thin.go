@@ -88,7 +88,7 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 	})
 }
 
-// thinVec is how many elements of x, with such strides and so many side by side, are read
+// thinVec is how many elements of x, with such strides and so many contiguous, are read
 // at once.
 func (p *Problem) thinVec(batch layout.Layout, one, other, size int) dsl.ConstInt {
 	for _, n := range []int{8, 4, 2} {

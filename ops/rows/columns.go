@@ -14,7 +14,7 @@ import (
 )
 
 // Softmax and its relatives along a dimension whose elements are not contiguous, where
-// those of another do: what is known of each column first, and then the results.
+// those of another do: the accumulators of the columns first, and then the results.
 
 var (
 	keepStrips = ops.TypedKernel{Name: "reduction", Kernel: jit.Of(kernels.KeepStrips[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {

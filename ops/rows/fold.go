@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	stepAhead   = 8  // elements that a thread of a reduction has at hand
+	stepAhead   = 8  // items per thread that are loaded at once in a reduction
 	fewestCols  = 16 // below, threads do not lie across rows
 	colWidth    = 32 // threads of a block of columns that lie across rows
 	nestedRow   = 64 // innermost dimensions of rows from this size on are gone through one by one
 	serialPart  = 8192
 	partsOf     = 16 // elements that parts have a multiple of where they are not short
 	partsThread = 4  // parts of a row that a thread joins at least
-	longFold    = 4  // times that a thread looks at elements of a row at least, where there are enough rows
+	longFold    = 4  // iterations over a row of a thread at least, where there are enough rows
 )
 
-// foldPlan is a reduction on its way to the device.
+// foldPlan is how a reduction is launched.
 type foldPlan struct {
 	r      *Reduction
 	in     *reducer
@@ -43,14 +43,14 @@ type foldPlan struct {
 // adds reports whether errors of long chains of steps add up: sums of integers are exact.
 func (p *foldPlan) adds() bool { return p.r.adds && p.x.DType.IsFloat() }
 
-// tree has a thread that takes so many steps merge what some of them come to. Where blocks come
+// tree has a thread that takes so many steps merge their partial sums in a tree. Where blocks come
 // one after the other that costs short rows nothing, and one kernel is for rows of all lengths,
 // of reductions and of scans.
 func (p *foldPlan) tree(info *runtime.Info, steps int) {
 	p.fold.Tree = dsl.ConstBool(p.adds() && (ops.SerialBlocks(info) || steps > core.TreeSteps))
 }
 
-// longest bounds the parts of a row that threads share which look at so much of it together.
+// longest bounds the parts of a row that threads share which load so much of it at once.
 func (p *foldPlan) longest(together int) int {
 	if !p.adds() {
 		return math.MaxInt
@@ -133,8 +133,8 @@ func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layo
 	return nil
 }
 
-// rowThreads chooses how many threads share a row of n elements, of which each looks at so
-// many at once, and returns how many a block has.
+// rowThreads chooses how many threads share a row of n elements, of which each loads so
+// many per iteration, and returns how many a block has.
 func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) {
 	warp := info.WarpSize
 	if ops.SerialBlocks(info) {
@@ -148,7 +148,7 @@ func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) 
 	}
 	few := w.Rows*warp < info.Units*info.ThreadsPerUnit // warps would leave threads without work
 	if g == warp && threads > warp && n >= threads && n > each*warp {
-		// Blocks of fewer threads for rows that are not long, in which each looks at elements
+		// Blocks of fewer threads for rows that are not long, in which each loads elements
 		// a few times.
 		for !few && threads > warp && n < longFold*each*threads {
 			threads /= 2
@@ -194,7 +194,7 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	}
 	step, from := partsOf, 4*partsOf
 	if !w.Nested && w.Group == 0 {
-		step = threads * int(w.Ahead) // parts end with what threads look at together
+		step = threads * int(w.Ahead) // parts end with a whole iteration of the threads
 		from = step
 	}
 	together := max(int(w.Group), int(w.Block)) * int(w.Ahead)
@@ -243,8 +243,8 @@ func (p *foldPlan) fits(v int) bool {
 	return true
 }
 
-// rowParts is how many blocks of so many threads are wanted that go along rows: just those that
-// a device has registers for, or more where they take long, of which some end before others.
+// rowParts is how many blocks of so many threads go along rows: just those that are resident
+// on the device at once, or more where they take long, of which some end before others.
 func rowParts(info *runtime.Info, form dsl.ConstInt, threads int) int {
 	if ops.SerialBlocks(info) {
 		return 4 * info.Units
@@ -338,15 +338,15 @@ func fitCols(w *kernels.Fold, v int) bool {
 }
 
 const (
-	downThreads = 1024 // of a block that goes down columns; half as many where a reduction knows much
+	downThreads = 1024 // of a block that goes down columns; or half where accumulators are large
 	downMost    = 8    // neighbouring columns of a thread
-	downBytes   = 64   // that a thread looks at together, while as many are on their way
-	downLeast   = 16   // elements that it looks at together at least
+	downBytes   = 64   // of an iteration of a thread, while as many are in flight
+	downLeast   = 16   // elements of such an iteration at least
 	downLine    = 128  // bytes of the columns of a block that are contiguous, or half as many
 )
 
 // downVec is how many neighbouring columns of elements of a size a thread has that goes down
-// them: few where it takes long to add what it has at hand of each.
+// them: few where adding the loaded elements of each takes long.
 func downVec(form dsl.ConstInt, size int) int {
 	switch form {
 	case kernels.Single:
@@ -358,14 +358,14 @@ func downVec(form dsl.ConstInt, size int) int {
 }
 
 // goDown has each block go down all of some columns, if there are about as many blocks then as
-// the device has units, so that no parts are joined later, and reports whether there are.
+// the device has multiprocessors, so that no parts are joined later, and reports whether there are.
 func (p *foldPlan) goDown(info *runtime.Info) bool {
 	w, size := p.fold, p.x.DType.Size()
 	vec, threads := downVec(w.Form, size), downThreads
 	if w.Form == kernels.Triple || p.r.computes(p.x.DType).Size() > 4 {
 		threads /= 2
 	}
-	threads = min(threads, info.WarpSize*info.WarpSize) // of which the lanes of a warp join what the warps know
+	threads = min(threads, info.WarpSize*info.WarpSize) // a warp merges the accumulators of so many warps
 	if !p.across || p.parts == 1 || ops.SerialBlocks(info) || info.MaxThreads < threads || !fitCols(&w, vec) || w.Width%vec != 0 {
 		return false
 	}
@@ -378,7 +378,7 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 			ahead /= 2
 		}
 		if 8*strips*w.Rows < 7*turns*info.Units || w.N < 2*ahead/vec*threads/lanes {
-			continue // units would be without work
+			continue // multiprocessors would be idle
 		}
 		w.Block, w.Group, w.Vec, w.Whole, w.Ahead = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false, dsl.ConstInt(ahead)
 		p.fold, p.down, p.parts = w, true, 1
@@ -389,7 +389,7 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 	return false
 }
 
-// planParts chooses how what is known of parts is joined.
+// planParts chooses how partial results are merged.
 func (p *foldPlan) planParts(info *runtime.Info) {
 	w := &p.second
 	w.N = p.parts
@@ -447,7 +447,7 @@ func (p *foldPlan) prefetch(dev *runtime.Device) error {
 		jit.Wanted{Kernel: p.in.parts, Consts: []any{p.second, f[2], f[3]}})
 }
 
-// partial is the kernel that keeps what is known of parts.
+// partial is the kernel that stores the partial results.
 func (p *foldPlan) partial() *jit.Kernel {
 	if p.across {
 		return p.in.partCols
@@ -455,7 +455,7 @@ func (p *foldPlan) partial() *jit.Kernel {
 	return p.in.partRows
 }
 
-// runParts launches the kernel that keeps what is known of parts, and returns where.
+// runParts launches the kernel that stores the partial results, and returns where.
 func (p *foldPlan) runParts(s *runtime.Stream, room *ops.Scratch) (args [4]any, err error) {
 	c, n := p.r.computes(p.x.DType), p.parts*p.second.Rows
 	if err := room.Alloc(s, n*(3*c.Size()+8)); err != nil {

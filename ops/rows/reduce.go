@@ -25,8 +25,8 @@ type Reduction struct {
 	takes    ops.Types
 	fns      [4]*jit.Fn   // init, step, merge, finish
 	result   dtype.DType  // that of the result, Invalid for that of the operand
-	empty    float64      // what no elements give
-	needs    bool         // no elements give no result
+	empty    float64      // the result of no elements
+	needs    bool         // no elements have no result
 	ordered  bool         // elements are numbered
 	wide     bool         // integers are computed in I64, of which the result is
 	corrects bool         // it divides by the number of elements less the correction
@@ -130,7 +130,7 @@ func (r *Reduction) computes(d dtype.DType) dtype.DType {
 	return d.Compute()
 }
 
-// accTypes has the type of what a reduction knows, for each type that is computed in.
+// accTypes has the type of the accumulators, for each type that is computed in.
 var accTypes = [32]reflect.Type{
 	dtype.U8: reflect.TypeFor[kernels.Acc[uint8]](), dtype.U32: reflect.TypeFor[kernels.Acc[uint32]](), dtype.I16: reflect.TypeFor[kernels.Acc[int16]](),
 	dtype.I32: reflect.TypeFor[kernels.Acc[int32]](), dtype.I64: reflect.TypeFor[kernels.Acc[int64]](),

@@ -13,8 +13,8 @@ import (
 )
 
 // Where a block has the shared memory for a long row, blocks have rows for themselves. Those
-// of F32 go from one to the next, which is on its way meanwhile: a unit has room for one or
-// two. Of halves a unit has room for several. Norms go from row to row, too; a softmax, which
+// of F32 are persistent and prefetch the next row: one or two are resident on a
+// multiprocessor. Of halves several are. Norms go from row to row, too; a softmax, which
 // has no weights to wait for, has a block for each.
 
 var (
@@ -28,23 +28,23 @@ var (
 
 const (
 	heldThreads   = 1024 // of a block that goes from row to row
-	heldKept      = 32   // elements of a row that a thread has on the way
+	heldKept      = 32   // loads of a row that a thread has in flight
 	heldRegisters = 64   // of such a thread
 	ownThreads    = 512  // of a block that has one long row
 	ownKept       = 64   // elements of it that a thread has, while there are more threads
 	ownRegisters  = 40   // of such a thread
 	besideRow     = 2048 // bytes of shared memory of a block besides its row, of which the system has some
-	leastOwn      = 3    // such blocks that a unit has room for, or rows are divided
-	leastRounds   = 2    // rows that each unit has at least, or rows are divided
+	leastOwn      = 3    // such blocks that are resident on a multiprocessor, or rows are divided
+	leastRounds   = 2    // rows for each multiprocessor at least, or rows are divided
 )
 
-// roomFor is how many blocks of so many threads with so many registers a unit has room for,
+// roomFor is the occupancy: how many blocks of so many threads and registers are resident,
 // if each thread keeps some elements of a row in shared memory.
 func (l *RowOp) roomFor(info *runtime.Info, threads, registers, keep int) int {
 	return min(info.ThreadsPerUnit/threads, info.RegistersPerUnit/(threads*registers), info.SharedPerBlock/(threads*keep*l.X.DType.Size()+besideRow))
 }
 
-// enough reports whether rows are long, and so many that each unit has some, or cannot be
+// enough reports whether rows are long, and enough for all multiprocessors, or cannot be
 // divided.
 func (l *RowOp) enough(info *runtime.Info) bool {
 	rows := l.Kept[0].Count()
@@ -52,7 +52,7 @@ func (l *RowOp) enough(info *runtime.Info) bool {
 }
 
 // hold chooses how blocks go from row to row, if rows are contiguous, and returns how many
-// of them a unit has room for, 0 for another way.
+// of them are resident on a multiprocessor, 0 for another way.
 func (l *RowOp) hold(info *runtime.Info) (room int) {
 	if l.X.Layout.Strides()[l.Dim] != 1 || l.out.Layout.Strides()[l.Dim] != 1 {
 		return 0
@@ -95,7 +95,7 @@ func threadsFor(info *runtime.Info, n, kept, most int) int {
 	return threads
 }
 
-// ownRoom is how many blocks that have a long row of halves each a unit has room for, 0 for
+// ownRoom is how many blocks with a long row of halves each are resident on a multiprocessor, 0 for
 // another way.
 func (l *RowOp) ownRoom(info *runtime.Info) (room, threads int) {
 	n := l.Len()

@@ -43,7 +43,7 @@ var (
 	roots  = jit.Func(kernels.InverseRoot[float32])
 )
 
-// accOf returns the type of what a reduction in type c knows.
+// accOf returns the type of the accumulators of a reduction in type c.
 func accOf(c reflect.Type) reflect.Type {
 	for _, a := range accTypes {
 		if a != nil && a.Field(0).Type == c {
@@ -62,8 +62,8 @@ const (
 	longRow     = 1 << 17 // rows from this size on are divided where there are few and blocks are one warp
 )
 
-// RowOp is an operation that goes through each row of a tensor, in the hands of some
-// threads, and stores a row.
+// RowOp is an operation that goes through each row of a tensor, a Group of threads
+// for each, and stores a row.
 type RowOp struct {
 	Name   string
 	out, X ops.View
@@ -96,14 +96,14 @@ const (
 // rowPlan is how to go through rows that are contiguous.
 type rowPlan struct {
 	way, parts int
-	room       int // blocks of a unit, where the kernel is to know
+	room       int // resident blocks of a multiprocessor, where the kernel is to know
 	fold       kernels.Fold
 	grid       runtime.Grid
 }
 
 var rowPlans [2]ops.PlanCache[rowPlan] // of softmax and of norms
 
-// choose chooses a way, and says how many parts a row has and how many blocks a unit.
+// choose chooses a way, and says how many parts a row has and how many blocks are resident.
 func (l *RowOp) choose(dev *runtime.Device, parts, room *int) (way int) {
 	info := ops.DeviceInfo(dev)
 	call := ops.PlanKey{Device: ops.LimitsOf(&info), DType: l.X.DType, X: l.X.Layout, Out: l.out.Layout, Number: l.Dim}
@@ -227,7 +227,7 @@ func (l *RowOp) vector(keep int) dsl.ConstInt {
 	return dsl.ConstInt(v)
 }
 
-// stats reduces each row, and returns V of what is known of them, and f of W, or of V if W
+// stats reduces each row, and returns V of the accumulators, and f of W, or of V if W
 // means nothing, and of the number of elements and eps. They go through the elements as x
 // does. The kernels are compiled at the same time as then, which is to be launched next.
 func (l *RowOp) stats(s *runtime.Stream, r *Reduction, f *jit.Fn, eps float64, room *ops.Scratch, then func() jit.Wanted) (v, w ops.View, err error) {

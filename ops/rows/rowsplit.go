@@ -12,7 +12,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Rows that no block has room for, and long ones of which there are few, are divided among
+// Rows that no block can stage, and long ones of which there are few, are divided among
 // blocks that wait for each other, where a device lets them: each element is read once then.
 
 var (
@@ -33,11 +33,11 @@ const (
 	splitRow       = 8192    // rows of more elements are divided
 	aloneKept      = 32      // elements of a row that a block has for itself that a thread keeps
 	aloneRow       = 1024    // rows of halves from this size on are for such blocks
-	splitSharers   = 4       // launches at a time that there must be room for
+	splitSharers   = 4       // launches at a time that must be resident together
 )
 
 // splits returns into how many parts rows are divided, 0 if they cannot be: all blocks of
-// a row must find room on the device together.
+// a row must be resident on the device together.
 func (l *RowOp) splits(info *runtime.Info) int {
 	if !info.Cooperative || info.MaxThreads < ops.MaxThreads || l.X.DType.Compute() != dtype.F32 {
 		return 0
@@ -52,8 +52,8 @@ func (l *RowOp) splits(info *runtime.Info) int {
 }
 
 // alone returns how many threads blocks have that have rows of halves for themselves, in
-// shared memory, 0 if there are none: as many bytes are on their way then as for rows of F32.
-// Of long rows it returns how many blocks a unit has room for.
+// shared memory, 0 if there are none: as many bytes are in flight then as for rows of F32.
+// Of long rows it returns how many blocks are resident on a multiprocessor.
 func (l *RowOp) alone(info *runtime.Info) (threads, room int) {
 	n := l.Len()
 	if ops.SerialBlocks(info) || l.X.DType.Size() != 2 || n < aloneRow || l.Kept[0].Count() > math.MaxInt32 {
@@ -67,8 +67,8 @@ func (l *RowOp) alone(info *runtime.Info) (threads, room int) {
 }
 
 // split chooses how blocks go through parts of rows that are contiguous, and returns how
-// many a row has, 0 for another way, and of rows that are one part how many blocks a unit
-// has room for, if that matters.
+// many a row has, 0 for another way, and of rows that are one part how many blocks are
+// resident on a multiprocessor, if that matters.
 func (l *RowOp) split(info *runtime.Info) (parts, room int) {
 	parts = l.splits(info)
 	threads, room := l.alone(info)
@@ -98,7 +98,7 @@ func (l *RowOp) split(info *runtime.Info) (parts, room int) {
 	return parts, room
 }
 
-// withWords gives f the status words of the parts of rows.
+// withWords calls f with the status words of the parts of rows.
 func (l *RowOp) withWords(s *runtime.Stream, parts int, f func(words any) error) error {
 	if parts == 1 {
 		return f(ops.SliceArg(dtype.U32, new(runtime.SliceHeader)))

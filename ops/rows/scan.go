@@ -44,7 +44,7 @@ var (
 	LogCumSumExp = scan("logcumsumexp", ofLogs, kernels.Never[float32], elementwisekernels.LogAddExp[float32]).of(ops.Floats)
 )
 
-// ofLogs is what [LogSumExp] computes, by what a scan knows: one number.
+// ofLogs is what [LogSumExp] computes, with the accumulators of a scan: one number.
 var ofLogs = &Reduction{name: "log_sum_exp", form: kernels.Single, takes: ops.Floats, fns: [4]*jit.Fn{
 	jit.Func(kernels.FromNever[float32]), jit.Func(kernels.LogAddStep[float32]), jit.Func(kernels.LogAdd[float32]), jit.Func(kernels.Value[float32]),
 }}
@@ -178,7 +178,7 @@ func (p *foldPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, room *
 type scanShape struct {
 	family *ops.TypedKernel
 	grid   func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid
-	step   func(w *kernels.Fold) int // how much of a row is looked at together
+	step   func(w *kernels.Fold) int // how much of a row is one iteration
 }
 
 func (f *scanShape) plan(info *runtime.Info, l *RowOp, p *foldPlan) (*jit.Kernel, runtime.Grid, error) {

@@ -57,7 +57,7 @@ func Scatter(s *runtime.Stream, out, ids, src ops.View, d int) error {
 	return scatterBy(s, scatterLast, out, ids, src, d, true)
 }
 
-// MaxUnpool is [Scatter] of the results of [conv.MaxPool], to the places of these.
+// MaxUnpool is [Scatter] of the results of [conv.MaxPool], to the positions of these.
 func MaxUnpool(s *runtime.Stream, out, ids, src ops.View, d int) error {
 	return scatterBy(s, unpool, out, ids, src, d, true)
 }
@@ -167,7 +167,7 @@ func runScatter(s *runtime.Stream, c *scattering) (err error) {
 	case !c.by.adds || c.out.DType.Compute() == c.out.DType:
 		return c.inOrder(s, &info)
 	case c.out.Layout.Count() > wideScatter*shape.Count() && keys < math.MaxUint32:
-		return c.fold(s, &info) // which goes through the places of indices alone
+		return c.fold(s, &info) // which goes through the positions of indices alone
 	}
 	return c.inOrderWide(s, &info)
 }
@@ -265,7 +265,7 @@ func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
 }
 
 // shareIndices has blocks go along rows of elements that have one index as far as they are
-// contiguous, and divides the indices among blocks, where a core fetches ahead what follows.
+// contiguous, and divides the indices among blocks, where the hardware prefetches what follows.
 func shareIndices(w *core.Walk, g *runtime.Grid, info *runtime.Info, size int) {
 	blocks := g.Blocks.X * g.Blocks.Y
 	w.Part = min(max(w.Part, sharedRun), ops.RoundUp(w.N, info.WarpSize))
@@ -277,7 +277,7 @@ func shareIndices(w *core.Walk, g *runtime.Grid, info *runtime.Info, size int) {
 const sharedRun = 1024
 
 // sharers is how many threads share a line of n indices below size, of so many lines:
-// enough for all units of the device to have work. Each reads all the indices.
+// enough for all multiprocessors of the device to have work. Each reads all the indices.
 func sharers(info *runtime.Info, lines, n, size int) int {
 	if n < info.WarpSize {
 		return 1
@@ -314,7 +314,7 @@ func (c *scattering) indices(of ...layout.Layout) []layout.Layout {
 	return out
 }
 
-// last stores elements whose number is the largest for their place.
+// last stores elements whose number is the largest for their position.
 func (c *scattering) last(s *runtime.Stream, info *runtime.Info) error {
 	shape, size := c.src.Layout.Shape(), c.axis.Size
 	mark, err := scatterMark.Of(c.ids.DType, c.ids.DType)
@@ -371,7 +371,7 @@ const (
 	mostChunk  = 4096 // what blocks have room for
 )
 
-// fold combines elements that have been put in the order of their places.
+// fold combines elements that have been sorted by position.
 func (c *scattering) fold(s *runtime.Stream, info *runtime.Info) error {
 	n := c.src.Layout.Shape()[c.d]
 	r := kernels.Runs{N: c.lines * n, Line: n, Size: c.axis.Size, Lines: len(c.own) > 0, Self: dsl.ConstBool(c.self), Mean: dsl.ConstBool(c.by.mean)}
@@ -382,7 +382,7 @@ func (c *scattering) fold(s *runtime.Stream, info *runtime.Info) error {
 	return c.bySorting(s, info, &r)
 }
 
-// places launches the kernel that gives each index the number of its place.
+// places launches the kernel that gives each index the number of its position.
 func (c *scattering) places(s *runtime.Stream, keys any, key dtype.DType, masks runtime.Slice[uint32]) error {
 	shape := c.src.Layout.Shape()
 	// U32 and I64 stand for the keys of as many bits, which are no element types.

@@ -30,7 +30,7 @@ var (
 )
 
 // TopK stores in values the first elements of x along a dimension in the order of [Sort],
-// as many as values has, and in indices, of type U32, the places that they had. Where
+// as many as values has, and in indices, of type U32, the positions that they had. Where
 // that is a small part of long rows these are not sorted, but the last one is looked for.
 func TopK(s *runtime.Stream, values, indices, x ops.View, dim int, descending bool) error {
 	c, err := newSorter(values, indices, x, dim, descending)
@@ -150,7 +150,7 @@ func pickQuantile(s *runtime.Stream, out, x ops.View, dim, at int, frac float64)
 // fewest is the part of a row up to which elements are picked and not sorted: 1/4.
 const fewest = 4
 
-// picker looks for what is at some places of rows in the order of [Sort].
+// picker looks for what is at some positions of rows in the order of [Sort].
 type picker struct {
 	kernels.Pick
 	c       *sorter
@@ -200,7 +200,7 @@ func (p *picker) counters(info *runtime.Info) {
 	p.Copies, p.Room = dsl.ConstInt(copies), dsl.ConstInt(copies*targets<<digitBits)
 }
 
-// mostCounted is the memory of a block's counters, of which a unit has room for several.
+// mostCounted is the memory of a block's counters: several blocks are resident on a multiprocessor.
 const mostCounted = 32 << 10
 
 func (p *picker) passes() int { return int(p.End-p.From) / digitBits }

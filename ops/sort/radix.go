@@ -63,9 +63,9 @@ func (t *tile) free(info *runtime.Info) int {
 
 const (
 	mostCounters = 4096     // of a block that sorts by digits
-	mostShared   = 48 << 10 // what every device of several warps a unit has
+	mostShared   = 48 << 10 // what every device with several warps on a multiprocessor has
 	mostSwept    = 20       // keys of a thread that sweeps
-	sweepBlocks  = 3        // that a unit has room for at once, as found on an H200
+	sweepBlocks  = 3        // that are resident on a multiprocessor, as found on an H200
 )
 
 var (
@@ -234,7 +234,7 @@ func (m *Radix) histogram(s *runtime.Stream, info *runtime.Info) error {
 	return k.Launch(s, g, ops.SliceArg(dtype.U32, &m.words), t.x, m.Keys[0], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, dsl.ConstInt(m.passes), t.c.fn)
 }
 
-// histograms is how many blocks of a unit count digits.
+// histograms is how many blocks of a multiprocessor count digits.
 const histograms = 8
 
 // sweep moves the keys by one digit.

@@ -315,7 +315,7 @@ func Quantile(s *runtime.Stream, out, x ops.View, dim int, q float64) error {
 		return fmt.Errorf("quantile: %w", err)
 	}
 	defer room.Free(s)
-	// Rows side by side, in the order of the other dimensions.
+	// Contiguous rows, in the order of the other dimensions.
 	last := x.Layout.Rank() - 1
 	moved := make([]int, 0, last+1)
 	for i := range last + 1 {

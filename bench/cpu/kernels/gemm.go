@@ -2,10 +2,10 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// Tiling is what a thread of SGEMM computes, and how many threads are side by side.
+// Tiling is what a thread of SGEMM computes, and how many threads of a block are in a row.
 type Tiling struct {
 	High, Each dsl.ConstInt // rows and columns of c that a thread computes
-	Wide       dsl.ConstInt // threads side by side, neighbours in neighbouring columns
+	Wide       dsl.ConstInt // threads of a row of threads, neighbours in neighbouring columns
 }
 
 // PackA writes a, row-major with k columns, as bands of height rows, each of them
@@ -41,7 +41,7 @@ func PackB(t dsl.Thread, out, b []float32, n, k int, width dsl.ConstInt) {
 // SGEMM computes c = a·b with n columns, of a in bands of High rows and b in panels
 // of Wide·Each columns, with k numbers in a sum. A block has Wide threads side by
 // side, and any number of bands on top of each other; the panel that they share
-// stays in the cache. Threads side by side read a in one place and b in a row.
+// stays in the cache. Neighbouring threads read a in one place and b in a row.
 //
 //kiln:kernel
 func SGEMM(t dsl.Thread, c, a, b []float32, n, k int, cfg Tiling) {

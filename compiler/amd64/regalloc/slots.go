@@ -15,7 +15,7 @@ type frame struct {
 	temp  [4]int32 // by class: a place for the moment, or 0
 }
 
-// slot is a place in the frame and the values that take turns in it.
+// slot is a spill slot in the frame and the values that share it.
 type slot struct {
 	class  asm.Class
 	offset int32

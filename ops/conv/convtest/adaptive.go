@@ -129,7 +129,7 @@ func bicubic(t *testing.T, b *opstest.Bench, d dtype.DType, kind int) {
 	}
 }
 
-// cubicCorners returns the four elements around a place.
+// cubicCorners returns the four elements around a position.
 func cubicCorners(i, n, m int, b conv.Bilinear, axis int) (list [4]corner) {
 	scale := float64(n) / float64(m)
 	if b.Scale[axis] > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/gokiln/kiln/ops/opstest"
 )
 
-// samples are images, and how many rows and columns of places there are.
+// samples are images, and how many rows and columns of positions there are.
 var samples = []struct {
 	x          layout.Shape
 	rows, cols int
@@ -59,7 +59,7 @@ func sampled(t *testing.T, b *opstest.Bench, d dtype.DType, kind int, p conv.Sam
 	}
 }
 
-// sight draws a place, at times outside of the image or none, where what is nearest is clear
+// sight draws a position, at times outside of the image or none, where what is nearest is clear
 // however it is rounded, also if the image has another size along the other axis.
 func sight(b *opstest.Bench, n int, aligned bool) float64 {
 	if b.Rand.IntN(20) == 0 {
@@ -72,7 +72,7 @@ func sight(b *opstest.Bench, n int, aligned bool) float64 {
 	return (at*2+1)/float64(n) - 1
 }
 
-// seen returns the elements of n along an axis that count for a place.
+// seen returns the elements of n along an axis that count for a position.
 func seen(g float64, n int, p conv.Sampling) (list []corner) {
 	if math.IsNaN(g) {
 		g = -1
@@ -111,7 +111,7 @@ func seen(g float64, n int, p conv.Sampling) (list []corner) {
 	return list
 }
 
-// within1 is a place, or the one in the image that counts for it.
+// within1 is a position, or the one in the image that counts for it.
 func within1(at float64, n int, p conv.Sampling) float64 {
 	low, span := -0.5, float64(n)
 	if p.AlignCorners {

@@ -6,9 +6,9 @@ import (
 )
 
 // Adaptive says how the last two dimensions of an input are cut into windows: window i of m
-// has the places from i·n/m, cut, up to (i+1)·n/m, raised, of n, so windows may share some.
+// has the positions from i·n/m, cut, up to (i+1)·n/m, raised, of n, so windows may share some.
 // The walk of a kernel has the result, the input without these dimensions, the numbers
-// of the windows along both, and the places that AdaptiveMax stores.
+// of the windows along both, and the positions that AdaptiveMax stores.
 type Adaptive struct {
 	Wide   dsl.ConstBool // numbers times sizes need more than 31 bits
 	Places dsl.ConstBool // where the largest elements are is stored
@@ -17,7 +17,7 @@ type Adaptive struct {
 	Div        [2]core.Divisor
 }
 
-// window returns the first place of window i along an axis and the one behind its last.
+// window returns the first position of window i along an axis and the one behind its last.
 func (p *Adaptive) window(axis, i int) (first, end int) {
 	n, m := p.In[axis], p.Out[axis]
 	if p.Wide {

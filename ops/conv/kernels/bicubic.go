@@ -5,11 +5,11 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// Bicubic stores the sums of the sixteen elements of the input around a place, weighted by
+// Bicubic stores the sums of the sixteen elements of the input around a position, weighted by
 // the cubic convolution of Keys ("Cubic convolution interpolation for digital image
 // processing", 1981) with the parameter -3/4. An element beyond an edge is the one at the
 // edge. The walk is that of [Adaptive], of which the sizes count; a place of the result is
-// down or side apart from the next; if not aligned, elements are squares and places are
+// down or side apart from the next; if not aligned, elements are squares and positions are
 // their middles.
 //
 //kiln:kernel
@@ -31,7 +31,7 @@ func Bicubic[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, w core.Walk, p A
 	})
 }
 
-// cubicPlace returns the element in front of a place and how far behind it that is.
+// cubicPlace returns the element in front of a position and how far behind it that is.
 func cubicPlace[C dsl.Real](i int, scale C, aligned dsl.ConstBool) (first int, far C) {
 	at := dsl.Convert[C](i) * scale
 	if !aligned {
@@ -41,7 +41,7 @@ func cubicPlace[C dsl.Real](i int, scale C, aligned dsl.ConstBool) (first int, f
 	return int(low), at - low
 }
 
-// cubicWeights returns the weights of the two elements in front of a place and the two
+// cubicWeights returns the weights of the two elements in front of a position and the two
 // behind it.
 func cubicWeights[C dsl.Real](far C) (w [4]C) {
 	const a = -0.75

@@ -22,13 +22,13 @@ type Window struct {
 	OutDiv, KernelDiv     [Axes]core.Divisor
 	ChannelDiv            core.Divisor
 
-	// For [ConvTiles], whose columns are places of all inputs: how many of each, and
+	// For [ConvTiles], whose columns are positions of all inputs: how many of each, and
 	// strides of inputs and of their results.
 	Image            core.Divisor
 	XImage, OutImage int
 }
 
-// source returns which place of the input, along an axis, a place of the kernel meets at
+// source returns which position of the input, along an axis, a position of the kernel meets at
 // one of the result, and whether there is one.
 func (v *Window) source(axis, out, kernel int) (int, bool) {
 	if !v.Transposed {
@@ -107,7 +107,7 @@ func ConvTiles[O, T, C dsl.Number](t dsl.Thread, out []O, weights, x []T, w core
 	}
 }
 
-// meets returns where in the input a place of the kernel meets one of the result, if it
+// meets returns where in the input a position of the kernel meets one of the result, if it
 // does.
 func (v *Window) meets(place, kernel [Axes]int) (at int, inside bool) {
 	inside = true
@@ -121,7 +121,7 @@ func (v *Window) meets(place, kernel [Axes]int) (at int, inside bool) {
 // meeting is where a thread of [ConvTiles] is that goes over channels first.
 type meeting struct {
 	first   int  // of the thread's elements, in the first channel
-	kernel  int  // number of the place of the kernel
+	kernel  int  // number of the position of the kernel
 	channel int  // the next one
 	from    int  // the thread's element in that
 	inside  bool // the kernel meets something
@@ -138,7 +138,7 @@ func (v *Window) begin(t dsl.Thread, place [Axes]int, at, k int, cfg *matmulkern
 	return m
 }
 
-// seek finds where in the input the place of the kernel is.
+// seek finds where in the input the position of the kernel is.
 func (v *Window) seek(m *meeting, place [Axes]int) {
 	var kernel [Axes]int
 	i, last := v.KernelDiv[2].DivMod(m.kernel)
@@ -148,8 +148,8 @@ func (v *Window) seek(m *meeting, place [Axes]int) {
 	m.from += m.first + m.channel*v.XChannel
 }
 
-// bringChannels tells where in the input are the thread's elements of a tile, which is of
-// one place of the kernel, and goes on to the next.
+// bringChannels returns where in the input the thread's elements of a tile are, which is of
+// one position of the kernel, and goes on to the next.
 func (v *Window) bringChannels(place [Axes]int, m *meeting, cfg *matmulkernels.Tile, load func(i, from int, inside bool)) {
 	if m.channel == 0 {
 		v.seek(m, place)
@@ -180,7 +180,7 @@ type Direct struct {
 	Each dsl.ConstInt  // channels of the result
 	Wide dsl.ConstInt  // elements of each
 	Rows dsl.ConstBool // blocks in y go over rows of the result; else its elements are one row
-	Unit dsl.ConstBool // neighbours in a row meet neighbours of the input, side by side
+	Unit dsl.ConstBool // neighbours in a row meet contiguous elements of the input
 	High dsl.ConstInt  // sizes of a kernel that is small, along the last two axes: a thread loads
 	Long dsl.ConstInt  // all that it meets before it uses any; 0 for one that is not
 
@@ -261,7 +261,7 @@ func (v *Window) place(i, row int, rows bool) [Axes]int {
 	return [Axes]int{q, r, i}
 }
 
-// convSmall adds the products of all places of a small kernel that are at k0 along the
+// convSmall adds the products of all positions of a small kernel that are at k0 along the
 // first axis.
 func convSmall[T, C dsl.Number](acc []C, weights, x []T, at [core.Operands]int, channel, k0, first, y, row, apart int, v *Window, u *Weights, cfg *Direct, mad func(a, b, c C) C) {
 	high, long, wide := int(cfg.High), int(cfg.Long), int(cfg.Wide)
@@ -274,7 +274,7 @@ func convSmall[T, C dsl.Number](acc []C, weights, x []T, at [core.Operands]int, 
 	}
 }
 
-// convLoad loads what a place of the kernel meets for the elements of a thread, or 0.
+// convLoad loads what a position of the kernel meets for the elements of a thread, or 0.
 func convLoad[T, C dsl.Number](to []C, x []T, at, first, y, row, apart int, kernel [Axes]int, v *Window, cfg *Direct) {
 	for i := range int(cfg.Wide) {
 		j := first + i*apart
@@ -295,7 +295,7 @@ func convLoad[T, C dsl.Number](to []C, x []T, at, first, y, row, apart int, kern
 	}
 }
 
-// convAdd adds the products of one place of the kernel.
+// convAdd adds the products of one position of the kernel.
 func convAdd[T, C dsl.Number](acc, xs []C, weights []T, at, channel int, kernel [Axes]int, u *Weights, cfg *Direct, mad func(a, b, c C) C) {
 	at += kernel[0]*u.Kernel[0] + kernel[1]*u.Kernel[1] + kernel[2]*u.Kernel[2]
 	for e := range int(cfg.Each) {

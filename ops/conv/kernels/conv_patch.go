@@ -24,7 +24,7 @@ type Patch struct {
 	X          [2]int          // and its strides
 }
 
-// patchSide is how many results a thread has side by side, and are moved at once.
+// patchSide is how many neighbouring results a thread has, which are moved at once.
 const patchSide = 4
 
 // place returns which plane patch i is of, and its first result.

@@ -20,7 +20,7 @@ type Padding struct {
 	Unit     dsl.ConstBool // along the last axis, neighbours in a phase are contiguous in the input
 }
 
-// source returns which element of the input is at a place of a phase along an axis, and
+// source returns which element of the input is at a position of a phase along an axis, and
 // whether there is one.
 func (v *Padding) source(axis, phase, place int) (int, bool) {
 	i := place*v.Stride[axis] + phase - v.Before[axis]
@@ -73,8 +73,8 @@ func padRow[T, C dsl.Number](t dsl.Thread, out []C, x []T, to, from, phase int, 
 	}
 }
 
-// Shifts says what places of a kernel meet in an input that [Pad] has written, and where
-// the results go. Columns are places of the input, of which the first rows and columns
+// Shifts says what positions of a kernel meet in an input that [Pad] has written, and where
+// the results go. Columns are positions of the input, of which the first rows and columns
 // are results.
 type Shifts struct {
 	Kernel   [Axes]int          // its sizes
@@ -89,7 +89,7 @@ type Shifts struct {
 	One      dsl.ConstBool      // there is one phase
 	Dense    dsl.ConstBool      // all columns are results, Product.OutN apart
 	Chains   dsl.ConstBool      // sums are long: they are added in chains
-	Large    dsl.ConstBool      // and a chain has not room for the places of a kernel
+	Large    dsl.ConstBool      // and the positions of a kernel are more than a chain of additions
 	PerChain int                // channels of a chain, 1 if that is so
 	Rows     dsl.ConstBool      // blocks in x go over rows of results: what a thread stores lies in a row, which columns of several do not
 	Panels   core.Divisor       // blocks in a row
@@ -107,7 +107,7 @@ func (v *Shifts) size(axis int) int {
 	return v.Kernel[axis]
 }
 
-// shift returns how far from a column is what a place of the kernel meets, along an axis.
+// shift returns how far from a column is what a position of the kernel meets, along an axis.
 func (v *Shifts) shift(axis, kernel int) int {
 	if v.Flip {
 		kernel = v.size(axis) - 1 - kernel
@@ -127,8 +127,8 @@ func (v *Shifts) chain(first int) int {
 	return min(first+v.PerChain, v.Channels)
 }
 
-// each calls place for the places of the kernel. Where these are more than a chain of additions
-// it calls added after every so many.
+// each calls place for the positions of the kernel. Where these are more than a chain of
+// additions it calls added after every so many.
 func (v *Shifts) each(place func(k0, k1, k2 int), added func(adds int)) {
 	for k0 := range v.size(0) {
 		for k1 := range v.size(1) {
@@ -149,8 +149,8 @@ func (v *Shifts) each(place func(k0, k1, k2 int), added func(adds int)) {
 	}
 }
 
-// ShiftedConv computes convolutions of inputs that [Pad] has written. What a place of the
-// kernel meets is then the input itself, some elements further on: threads side by side
+// ShiftedConv computes convolutions of inputs that [Pad] has written. What a position of the
+// kernel meets is then the input itself, some elements further on: neighbouring threads
 // read it in a row, and ask for no borders. Weights are in bands of High channels of the
 // result as [matmulkernels.Pack] writes them; blocks are as those of [matmulkernels.Packed].
 //
@@ -212,7 +212,7 @@ func ShiftedConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, 
 	}
 }
 
-// result returns where the result of a column is, or of one so far from a place in a row,
+// result returns where the result of a column is, or of one so far from a position in a row,
 // and whether it is one.
 func (v *Shifts) result(column int, row [Axes]int, further int, p *matmulkernels.Product, cfg *matmulkernels.Tiling) (to int, ok bool) {
 	if v.Rows {

@@ -7,7 +7,7 @@ import (
 
 // Pooling is a window that moves over the last two dimensions of an input. The walk of
 // a kernel has the result, the input where a window would begin without padding, that
-// place in both dimensions, and the places that MaxPool stores.
+// position in both dimensions, and the positions that MaxPool stores.
 type Pooling struct {
 	High, Wide dsl.ConstInt  // the sizes of the window, or 0: those of Kernel
 	Clip       dsl.ConstBool // windows reach over the edges of the input
@@ -17,14 +17,14 @@ type Pooling struct {
 
 	In, Kernel, Pad, Dilation [2]int
 	X                         [2]int // strides of the input
-	Outside                   bool   // a mean counts places outside of the input, as zeros
+	Outside                   bool   // a mean counts positions outside of the input, as zeros
 }
 
 // mostPooled bounds the elements that a thread loads at once.
 const mostPooled = 16
 
 // corner returns where the input would have the first element of the window of a result,
-// and its places.
+// and its positions.
 func (p *Pooling) corner(at *[core.Operands]int) (base, y, z int) {
 	return at[1] - p.Pad[0]*p.X[0] - p.Pad[1]*p.X[1], at[2] - p.Pad[0], at[3] - p.Pad[1]
 }
@@ -85,7 +85,7 @@ func inside[T dsl.Number, C core.Computed](x []T, p *Pooling, base, y, z int, f 
 	}
 }
 
-// clip returns which places of a window are inside along an axis, the first and the one
+// clip returns which positions of a window are inside along an axis, the first and the one
 // behind the last, where the window begins at from.
 func (p *Pooling) clip(axis, from int) (first, end int) {
 	if !p.Clip {
@@ -96,13 +96,13 @@ func (p *Pooling) clip(axis, from int) (first, end int) {
 	return first, min(p.Kernel[axis], (p.In[axis]-from+d-1)/d)
 }
 
-// padded returns how many places of a window, which begins at from, are in front of the end
+// padded returns how many positions of a window, which begins at from, are in front of the end
 // of the padding along an axis.
 func (p *Pooling) padded(axis, from int) int {
 	return min(p.Kernel[axis], (p.In[axis]+p.Pad[axis]-from+p.Dilation[axis]-1)/p.Dilation[axis])
 }
 
-// mean is the sum of the elements of a window of area places, which begins at y, z, divided
+// mean is the sum of the elements of a window of area positions, which begins at y, z, divided
 // by their number: multiplied by its inverse, if that is exact.
 func mean[C core.Computed](sum C, area, y, z int, p *Pooling, div func(a, b C) C) C {
 	if p.Inverse {
@@ -183,13 +183,13 @@ func MaxPool[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, which []in
 func More[C core.Computed](a, b C) bool { return !(a <= b) != (b != b) }
 
 // Resize says how the last two dimensions of an input become others. The walk of a
-// kernel has the result, the input without these dimensions, and the place in both. Each
+// kernel has the result, the input without these dimensions, and the position in both. Each
 // element of the walk is for several rows, one below the other, and several columns, side
 // by side.
 type Resize struct {
 	Rows dsl.ConstInt  // results of an element of the walk, one below the other
 	Cols dsl.ConstInt  // and side by side, 1 or what is stored at once
-	Wide dsl.ConstBool // places times sizes need more than 31 bits
+	Wide dsl.ConstBool // positions times sizes need more than 31 bits
 	Near dsl.ConstInt  // rows of the input that those of an element of the walk of [Bilinear] are between, or 0
 
 	In, Out, X [2]int // sizes, and strides of the input
@@ -212,7 +212,7 @@ func (r *Resize) row(first, k int) (y, row int) {
 	return first + row, row
 }
 
-// from returns the place of the input that is as far along.
+// from returns the position of the input that is as far along.
 func (r *Resize) from(axis, i int) int {
 	if r.Wide {
 		return i * r.In[axis] / r.Out[axis]
@@ -221,7 +221,7 @@ func (r *Resize) from(axis, i int) int {
 	return q
 }
 
-// Nearest stores the elements of the input at the places that are as far along.
+// Nearest stores the elements of the input at the positions that are as far along.
 //
 //kiln:kernel
 //kiln:const r.Rows=1,4 r.Cols=1,4
@@ -262,9 +262,9 @@ func putRows[T dsl.Number](out []T, at, first int, r *Resize, v *[mostResized]T)
 	}
 }
 
-// Bilinear stores the means of the four elements of the input around a place, each with
+// Bilinear stores the means of the four elements of the input around a position, each with
 // the more weight the nearer it is. A place of the result is scale apart from the next; if
-// not aligned, elements are squares and places are their middles.
+// not aligned, elements are squares and positions are their middles.
 //
 //kiln:kernel
 //kiln:const r.Rows=1,4 r.Cols=1,4 r.Near=0,4
@@ -327,7 +327,7 @@ func nearRows[T dsl.Float, C dsl.Real](x []T, first int, left, right *[resizedCo
 	}
 }
 
-// between returns the neighbours of a place along an axis, and how far it is from the
+// between returns the neighbours of a position along an axis, and how far it is from the
 // first to the second.
 func between[C dsl.Real](i, n int, scale C, r *Resize, aligned dsl.ConstBool) (first, second int, far C) {
 	at, half := dsl.Convert[C](i), C(0.5)

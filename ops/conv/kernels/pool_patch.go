@@ -46,7 +46,7 @@ func AvgPoolPatch[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w cor
 }
 
 // MaxPoolPatch is [MaxPool] by patches, as [AvgPoolPatch] is. The walk has planes of the
-// places, too.
+// positions, too.
 //
 //kiln:kernel
 //kiln:const cfg.Down=1,2 cfg.Side=1,4 cfg.High=2 cfg.Long=2,3 cfg.Pace[0]=2 cfg.Pace[1]=1,2 cfg.Left=0 cfg.XVec=false cfg.OutVec=false p.Clip=true,false p.Over=false

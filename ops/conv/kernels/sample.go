@@ -5,7 +5,7 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// Ways to find a number at a place between elements.
+// Ways to find a number at a position between elements.
 const (
 	SampleBilinear = iota // the mean of the four around it
 	SampleNearest         // the nearest one, of two the even one
@@ -26,12 +26,12 @@ type Sampling struct {
 	Each          dsl.ConstInt  // channels of a thread
 
 	In, X    [2]int // sizes and strides of the images
-	Pair     int    // the stride of the two numbers of a place
+	Pair     int    // the stride of the two numbers of a position
 	Channels int
 	XC, OutC int // the strides of channels
 }
 
-// Sample stores numbers of images at the places of a grid: from -1 to 1 across and down. The
+// Sample stores numbers of images at the positions of a grid: from -1 to 1 across and down. The
 // walk has the result and the images at the first of some channels, the grid, and the number of
 // that channel.
 //
@@ -67,7 +67,7 @@ func Sample[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, grid []C, w core.
 	})
 }
 
-// samplePlace is a place of a grid among the elements along an axis, as they count for mode.
+// samplePlace is a position of a grid among the elements along an axis, as they count for mode.
 func samplePlace[C dsl.Real](g C, p *Sampling, axis int) C {
 	const far = 1 << 22 // where halves still are numbers of 32 bits
 	if g != g {
@@ -86,7 +86,7 @@ func samplePlace[C dsl.Real](g C, p *Sampling, axis int) C {
 	return bounded(v, p, axis)
 }
 
-// bounded is a place, or the one that counts for it if it is beyond the edges.
+// bounded is a position, or the one that counts for it if it is beyond the edges.
 func bounded[C dsl.Real](v C, p *Sampling, axis int) C {
 	n := dsl.Convert[C](p.In[axis])
 	switch p.Outside {
@@ -116,7 +116,7 @@ type tap[C dsl.Real] struct {
 	weight [4]C
 }
 
-// taps returns the elements around a place.
+// taps returns the elements around a position.
 func taps[C dsl.Real](v C, p *Sampling, axis int) (t tap[C]) {
 	low := dsl.Floor(v)
 	switch p.Mode {

@@ -8,17 +8,17 @@ import (
 // Windows says how windows move over the last two dimensions of images.
 type Windows struct {
 	Clip dsl.ConstBool // windows reach into the padding
-	Wide dsl.ConstBool // places need more than 31 bits
+	Wide dsl.ConstBool // positions need more than 31 bits
 
 	In, Kernel, Count, Pad, Dilation, Stride [2]int
 	Div                                      [2]core.Divisor // the strides of windows
 
 	X [2]int // the strides of images, or of the windows along both axes
-	K [2]int // the strides of places in a window
+	K [2]int // the strides of positions in a window
 }
 
 // TakeWindows stores what is in windows, 0 where that is padding. The walk has the result, the
-// images where windows have their elements if there is no padding, and the places of the
+// images where windows have their elements if there is no padding, and the positions of the
 // elements, counted in the padded dimensions.
 //
 //kiln:kernel
@@ -35,8 +35,8 @@ func TakeWindows[T dsl.Number](t dsl.Thread, out, x []T, w core.Walk, p Windows)
 }
 
 // AddWindows stores the sums of what windows have for each element of the images, in order
-// of the places in a window. The walk has the result, the windows' elements at the first place
-// of the first window, and the places of the result.
+// of the positions in a window. The walk has the result, the windows' elements at the first
+// position of the first window, and the positions of the result.
 //
 //kiln:kernel
 func AddWindows[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w core.Walk, p Windows, add func(a, b C) C) {
@@ -58,7 +58,7 @@ func AddWindows[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w core.
 	})
 }
 
-// window returns which window begins at a place along an axis, if one does.
+// window returns which window begins at a position along an axis, if one does.
 func (p *Windows) window(axis, place int) (i int, ok bool) {
 	if place < 0 {
 		return 0, false

@@ -10,7 +10,7 @@ import (
 type Tiles struct {
 	Side    dsl.ConstInt // rows and columns that a block moves at a time
 	Threads dsl.ConstInt // of a block, a power of two, each of which loads all its elements of a tile before it stores one; or 0, and they go through the tile in two dimensions
-	Lanes   dsl.ConstInt // of these, that are side by side
+	Lanes   dsl.ConstInt // of these, that are contiguous
 	Vec     dsl.ConstInt // neighbours that each of them moves, at multiples of that
 	Rows    int
 	Cols    int
@@ -20,7 +20,7 @@ type Tiles struct {
 }
 
 // Transpose copies matrices whose elements lie the other way round in the result, by
-// tiles that are turned in shared memory: both sides are read and written side by side.
+// tiles that are transposed in shared memory: reads and writes are coalesced.
 //
 //kiln:kernel
 //kiln:const w.Side=32 w.Threads=0,256 w.Lanes=8 w.Vec=4
@@ -77,7 +77,7 @@ func turnEdge[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to, 
 	}
 }
 
-// turnMany moves a whole tile, with all loads of a thread on the way at once.
+// turnMany moves a whole tile, with all loads of a thread in flight.
 func turnMany[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to int) {
 	pitch, vec := int(w.Side)+1, int(w.Vec)
 	many := w.Side * w.Side / w.Threads

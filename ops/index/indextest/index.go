@@ -215,7 +215,7 @@ func take(t *testing.T, b *opstest.Bench, d, id dtype.DType, kind int) {
 	}
 }
 
-// fromEnd draws places from both ends.
+// fromEnd draws positions from both ends.
 func fromEnd(t *testing.T, b *opstest.Bench, id dtype.DType, kind int) {
 	t.Helper()
 	const n = 40

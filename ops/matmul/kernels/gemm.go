@@ -17,7 +17,7 @@ type Product struct {
 	Parts      int // distance in out of what blocks in z make
 }
 
-// Ways in which [Gemm] brings an operand into shared memory.
+// Ways in which [Gemm] stages an operand in shared memory.
 const (
 	AlongK  = iota // neighbouring threads go along k
 	AcrossK        // neighbouring threads go across k
@@ -27,7 +27,7 @@ const (
 type Tile struct {
 	M, N, K    dsl.ConstInt  // what a block holds in shared memory: M by K of x, K by N of y
 	Rows, Cols dsl.ConstInt  // what a thread computes, multiples of 4
-	Blocks     dsl.ConstInt  // for so many at once there are registers in a unit, or 0 for any number
+	Blocks     dsl.ConstInt  // for so many at once there are registers in a multiprocessor, or 0 for any number
 	X, Y       dsl.ConstInt  // ways of the operands
 	XVec, YVec dsl.ConstBool // vectors of four are contiguous, all of them inside or all outside
 	OutVec     dsl.ConstBool // likewise of the result, along rows
@@ -36,7 +36,7 @@ type Tile struct {
 // Threads is how many threads a block has.
 func (c *Tile) Threads() dsl.ConstInt { return c.M / c.Rows * (c.N / c.Cols) }
 
-// gap keeps columns of a tile in different banks of shared memory, and vectors of
+// gap is the padding that keeps columns of a tile in different banks, and vectors of
 // four aligned.
 const gap = 4
 
@@ -132,7 +132,7 @@ func Spot(t dsl.Thread, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.
 	return t.ThreadX() % row * n, t.ThreadX() / row, 0, int(cfg.Threads()) / row
 }
 
-// Loads is how many loads bring a thread its elements of a tile, size across k.
+// Loads is how many loads a thread has for its elements of a tile, size across k.
 func (c *Tile) Loads(size dsl.ConstInt, vec dsl.ConstBool) dsl.ConstInt {
 	if vec {
 		return size * c.K / c.Threads() / 4
@@ -190,7 +190,7 @@ func LoadTile[T, C dsl.Number](t dsl.Thread, to []C, from []T, places []int, som
 	}
 }
 
-// put stores what [bring] has brought in a half of shared memory, k by k.
+// put stores what [bring] has loaded in a half of shared memory, k by k.
 func put[C dsl.Number](t dsl.Thread, to, from []C, half int, size dsl.ConstInt, cfg *Tile, way dsl.ConstInt, vec dsl.ConstBool) {
 	pitch := int(size) + gap
 	base := half * (int(cfg.K) * pitch)

@@ -51,10 +51,10 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing)
 	}
 }
 
-// Tiling is what a thread of [Packed] computes, and how many threads are side by side.
+// Tiling is what a thread of [Packed] computes, and how many threads of a block are in a row.
 type Tiling struct {
 	High, Each dsl.ConstInt  // rows and columns of the result that a thread computes
-	Wide       dsl.ConstInt  // threads side by side, neighbours in neighbouring columns
+	Wide       dsl.ConstInt  // threads of a row of threads, neighbours in neighbouring columns
 	Unit       dsl.ConstBool // columns of the result are contiguous
 }
 
@@ -63,9 +63,9 @@ type Tiling struct {
 const packedSteps = 4
 
 // Packed computes products of matrices, of x in bands of High rows and y in bands of
-// Wide·Each columns. A block has Wide threads side by side, and any number of bands on
+// Wide·Each columns. A block has Wide neighbouring threads, and any number of bands on
 // top of each other; the band of y that they share stays in the cache. Blocks in z go over
-// products and parts of k. Threads side by side read x in one place and y in a row. It is for processors whose vectors are warps: nothing is
+// products and parts of k. Neighbouring threads read x in one place and y in a row. It is for processors whose vectors are warps: nothing is
 // in shared memory.
 //
 //kiln:kernel

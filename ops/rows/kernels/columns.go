@@ -19,7 +19,7 @@ func ReduceStrips[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, 
 	})
 }
 
-// down gives emit what is known of each column, in one thread.
+// down passes the accumulator of each column to emit, in one thread.
 func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
 	vec, lanes := int(w.Vec), int(w.Group)
 	room := w.Group * w.Vec * w.Block / dsl.ConstInt(t.WarpSize())
@@ -46,7 +46,7 @@ func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(
 	}
 }
 
-// foldDown is what the thread knows of its columns, which begin at one element. It looks at
+// foldDown is the accumulators of the thread's columns, which begin at one element. It loads
 // w.Ahead elements together.
 func foldDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int, acc *[MostAhead]Acc[C], init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
 	vec := int(w.Vec)
@@ -120,8 +120,8 @@ func foldDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int
 	}
 }
 
-// joinDown merges what the warps of a block know of its columns, for which there is shared
-// memory, and gives that of column i to emit, in one thread.
+// joinDown merges the accumulators of the warps of a block, for which there is shared
+// memory, and passes that of column i to emit, in one thread.
 func joinDown[C core.Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, acc *[MostAhead]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
 	vec, lanes, warps := int(w.Vec), int(w.Group), int(w.Block)/t.WarpSize()
 	t.Sync() // earlier columns may still be read
@@ -199,7 +199,7 @@ func firstDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, v []C
 	joinDown(t, one, places, places, places, places, &found, Smaller[uint32], func(i int, a Acc[uint32]) { emit(i, Acc[C]{V: best[i], I: int(a.V)}) })
 }
 
-// indexDown returns the index of what the thread knows to be the result of a column that
+// indexDown returns the index of the element that is the thread's result of a column that
 // begins at one element: the first of equal ones, the first NaN.
 func indexDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int, a Acc[C]) int {
 	high, deep := int(w.Block)/int(w.Group), int(w.Ahead)/int(w.Vec)
@@ -226,7 +226,7 @@ func indexDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at in
 	return j
 }
 
-// KeepStrips is [ReduceStrips] that stores what is known as [KeepParts] does, r*w.Width from the
+// KeepStrips is [ReduceStrips] that stores accumulators as [KeepParts] does, r*w.Width from the
 // beginning for row r of columns.
 //
 //kiln:kernel
@@ -245,7 +245,7 @@ func KeepStrips[T dsl.Number, C core.Computed](t dsl.Thread, outV, outW []C, x [
 
 // ShareStrips is [SoftmaxOf] of columns that are contiguous, for each of which there is a
 // number of m and of s. Blocks of w.Block threads go down w.Part rows of some, the last rows
-// first, which have been looked at last, and may be at hand.
+// first, which have been read last, and may still be cached.
 //
 //kiln:kernel
 //kiln:const w.Block=256 w.Group=32 w.Vec=4
@@ -292,5 +292,5 @@ func ShareStrips[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, m, s []C, w 
 	}
 }
 
-// shareAhead is how many vectors a thread of [ShareStrips] loads before it looks at them.
+// shareAhead is how many vectors a thread of [ShareStrips] has in flight.
 const shareAhead = 4

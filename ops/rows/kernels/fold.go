@@ -5,7 +5,7 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// Acc is what a reduction knows of some elements. Which of it means something is
+// Acc is the accumulator of a reduction. Which of its fields mean something is
 // said by [Fold.Form].
 type Acc[C core.Computed] struct {
 	V, W, N C
@@ -28,19 +28,19 @@ type Fold struct {
 	Group  dsl.ConstInt  // how many threads share a row, a power of two up to the warp size, or 0: those of the block
 	Whole  dsl.ConstBool // the Group is the block
 	Block  dsl.ConstInt  // how many threads the block has, where Group is 0 or Twice
-	Ahead  dsl.ConstInt  // how many elements a thread of a reduction loads before it looks at them
-	Vec    dsl.ConstInt  // how many elements side by side a thread loads at once: 1, 2, 4, 8 or 16
-	Twice  dsl.ConstBool // a thread loads twice as many elements of a row before it looks at the first ones
+	Ahead  dsl.ConstInt  // loads in flight: how many elements a thread loads before it uses them
+	Vec    dsl.ConstInt  // vector width: how many contiguous elements a thread loads at once: 1, 2, 4, 8 or 16
+	Twice  dsl.ConstBool // a thread has twice as many loads of a row in flight
 	Runs   dsl.ConstBool // a block goes through neighbouring rows, not through those that are apart by the size of the grid
-	Unit   dsl.ConstBool // neighbours in a row, or the columns of neighbours, are side by side
+	Unit   dsl.ConstBool // neighbours in a row, or the columns of neighbours, are contiguous
 	Nested dsl.ConstBool // innermost dimensions of rows are long: the others are gone through one after the other
 	Wide   dsl.ConstBool // indices of 31 bits are not enough for Div
 	Outs   dsl.ConstInt  // dimensions of the results
 	Ins    dsl.ConstInt  // dimensions of a row
 	Cols   dsl.ConstInt  // how many columns a thread has
 	Keep   dsl.ConstInt  // how many elements of a row a thread keeps, 0 if it reads them again
-	Full   dsl.ConstBool // the Group keeps just the elements of a row; parts of a reduction have no rest after what threads look at together
-	Tree   dsl.ConstBool // a thread takes many steps: what each [core.TreeSteps] of them come to is merged, so that errors of sums do not add up
+	Full   dsl.ConstBool // the Group keeps just the elements of a row; parts of a reduction are whole iterations of the threads
+	Tree   dsl.ConstBool // a thread takes many steps: the sums of each [core.TreeSteps] of them are merged, so that errors do not add up
 	N      int           // elements in a row; in its innermost dimension if Nested
 	Outer  int           // how many innermost dimensions there are if Nested
 	Part   int           // how much of a row, or of Outer, a block goes through
@@ -116,12 +116,12 @@ func (w *Fold) at(i int) int {
 	return w.in(i, 0)
 }
 
-// The functions of a reduction: init is what it knows of no element, given the first of
-// them; step adds some elements; merge joins what is known of two parts. An Indexed
+// The functions of a reduction: init is the accumulator of no element, given the first of
+// them; step adds some elements; merge joins two accumulators. An Indexed
 // reduction has functions of the values alone, of which one has to be the result, and the
 // kernels keep its index.
 
-// MostAhead is how many elements a thread loads at most before it looks at them.
+// MostAhead bounds the loads in flight of a thread.
 const MostAhead = 32
 
 // part is what a group of threads goes through of a row.
@@ -132,8 +132,8 @@ type part struct {
 	group      int
 }
 
-// foldRows reduces parts of rows by threads that lie along a row, and gives what is
-// known of them to emit in one thread each.
+// foldRows reduces parts of rows by threads that lie along a row, and passes their
+// accumulators to emit in one thread each.
 func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
@@ -245,8 +245,8 @@ func transposeRows[C core.Computed](t dsl.Thread, w Fold, first, last int, fold 
 // maxLanes bounds the lanes of a warp.
 const maxLanes = 64
 
-// RowThreads is for how many threads of a unit there are registers where they go along rows:
-// what each loads at once stays in them.
+// RowThreads bounds the resident threads of a multiprocessor where they go along rows, so that
+// what each loads at once stays in registers.
 func RowThreads(form dsl.ConstInt) int {
 	if form == Triple {
 		return 768
@@ -255,7 +255,7 @@ func RowThreads(form dsl.ConstInt) int {
 }
 
 // foldPart adds the thread's elements of a part to a. number is the index of the first
-// element of the innermost dimension. Of many steps, merged takes what some come to, and
+// element of the innermost dimension. Of many steps, merged takes the sums of some, and
 // returns what the next ones begin with.
 func foldPart[T dsl.Number, C core.Computed](x []T, w Fold, p part, number int, a Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merged func(a Acc[C]) Acc[C]) Acc[C] {
 	many, g := int(w.Ahead), p.group
@@ -425,7 +425,7 @@ func (p *part) ahead(w Fold, j, u int) int {
 	return j + (u/v)*(v*p.group) + p.lane*v + u%v
 }
 
-// firstOf returns what a Group knows of a part, with the first index of the result: only
+// firstOf returns the accumulator of a Group for a part, with the first index of the result: only
 // threads that have it look for that.
 func firstOf[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, p part, base, outer, outers int, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	v := shared(t, w, a.V, func(a, b C) C { return merge(Acc[C]{V: a}, Acc[C]{V: b}).V })
@@ -436,7 +436,7 @@ func firstOf[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, p part,
 	return Acc[C]{V: v, I: int(shared(t, w, i, func(a, b uint32) uint32 { return min(a, b) }))}
 }
 
-// ofMoments returns what a Group knows of the mean and the squares, by sums: [Moments] of
+// ofMoments returns the mean and the squares of a Group, by sums: [Moments] of
 // pairs divides for each. Means are taken as distances from an element of the row, so that
 // those far from 0 lose nothing: the square of its own distance is among the squares.
 func ofMoments[C core.Computed](t dsl.Thread, w Fold, a Acc[C], element C) Acc[C] {
@@ -450,7 +450,7 @@ func ofMoments[C core.Computed](t dsl.Thread, w Fold, a Acc[C], element C) Acc[C
 	return Acc[C]{V: element + m, W: shared(t, w, a.W+d*d*a.N, plus[C]), N: n}
 }
 
-// indexOf returns the index of what the thread knows to be the result: the first of equal
+// indexOf returns the index of the thread's result: the first of equal
 // ones, the first NaN.
 func indexOf[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer, outers int, a Acc[C]) int {
 	many := int(w.Ahead)
@@ -502,7 +502,7 @@ func firstNaN[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer,
 	return 0
 }
 
-// both joins what is known of two parts.
+// both joins two accumulators.
 func both[C core.Computed](w Fold, a, b Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	if w.Form != Indexed {
 		return merge(a, b)
@@ -516,7 +516,7 @@ func both[C core.Computed](w Fold, a, b Acc[C], merge func(a, b Acc[C]) Acc[C]) 
 	return Acc[C]{V: c.V, I: b.I}
 }
 
-// together merges what the threads of a Group know; the first one has the result.
+// together is a tree reduction over the threads of a Group; the first one has the result.
 func together[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	g := int(w.Group)
 	if g == 0 {
@@ -571,7 +571,7 @@ func together[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b A
 // maxWarps bounds the warps of a block: 1024 threads in warps of eight.
 const maxWarps = 128
 
-// across returns what the lane knows whose number differs in the bits of d.
+// across returns the accumulator of the lane whose number differs in the bits of d (butterfly).
 func across[C core.Computed](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
 	b := Acc[C]{V: dsl.ShuffleXor(t, a.V, d)}
 	if w.Form == Pair || w.Form == Triple {
@@ -588,7 +588,7 @@ func across[C core.Computed](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
 
 // foldCols reduces parts of rows by threads that lie across them: each has its own
 // columns, which are rows for all others, and the threads of a block that differ in Y
-// have parts of them. emit gets the row of columns, the column, and what is known.
+// have parts of them. emit gets the row of columns, the column, and the accumulator.
 func foldCols[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
 	tile := t.BlockDimX() * int(w.Cols)
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
@@ -721,7 +721,7 @@ func indexIn[T dsl.Number, C core.Computed](x []T, w Fold, base, first, end, hig
 	return i
 }
 
-// stacked merges what the threads know that differ in Y; the first one has the result.
+// stacked merges the accumulators of threads that differ in Y; the first one has the result.
 func stacked[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	v := dsl.Shared[[colThreads]C](t)
 	m := dsl.Shared[[colThreads]C](t)

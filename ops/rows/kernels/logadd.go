@@ -19,5 +19,5 @@ func LogAddStep[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc
 	return Acc[C]{V: elementwisekernels.LogAddExp(a.V, tree(v, from, by, n, has, Never(a.V), itself[C], elementwisekernels.LogAddExp[C]))}
 }
 
-// LogAdd is [elementwisekernels.LogAddExp] of what is known of two parts.
+// LogAdd is [elementwisekernels.LogAddExp] of the accumulators of two parts.
 func LogAdd[C dsl.Real](a, b Acc[C]) Acc[C] { return Acc[C]{V: elementwisekernels.LogAddExp(a.V, b.V)} }

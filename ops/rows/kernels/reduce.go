@@ -8,7 +8,7 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// ReduceRows stores what is known of rows, by threads along them.
+// ReduceRows stores the results of rows, by threads along them.
 //
 //kiln:kernel
 func ReduceRows[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
@@ -18,7 +18,7 @@ func ReduceRows[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, ou
 	})
 }
 
-// ReduceCols stores what is known of rows, by threads across them.
+// ReduceCols stores the results of rows, by threads across them.
 //
 //kiln:kernel
 func ReduceCols[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
@@ -28,8 +28,8 @@ func ReduceCols[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, ou
 	})
 }
 
-// PartRows stores what is known of each part of rows, for [ReduceParts]: parts of a row
-// side by side.
+// PartRows stores the accumulator of each part of rows, for [ReduceParts]: parts of a row
+// are contiguous.
 //
 //kiln:kernel
 func PartRows[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
@@ -60,7 +60,7 @@ func keep[C core.Computed](w Fold, v, m, n []C, k []int64, i int, a Acc[C]) {
 	}
 }
 
-// ReduceParts stores what is known of rows from what [PartRows] or [PartCols] knew of
+// ReduceParts stores the results of rows from what [PartRows] or [PartCols] stored of
 // their parts, which are w.N for each row. Rows are in row-major order of the results.
 //
 //kiln:kernel
@@ -68,7 +68,7 @@ func ReduceParts[C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, v, m, 
 	joinParts(t, v, m, n, k, w, merge, func(at int, a Acc[C]) { out[at] = dsl.Convert[R](finish(a, w.Div)) })
 }
 
-// KeepParts is [ReduceParts] that stores V of what is known as it is, and f of W with two
+// KeepParts is [ReduceParts] that stores V of the accumulator as it is, and f of W with two
 // numbers; or if W means nothing f of V.
 //
 //kiln:kernel
@@ -83,7 +83,7 @@ func KeepParts[C core.Computed](t dsl.Thread, outV, outW, v, m, n []C, k []int64
 	})
 }
 
-// joinParts joins the parts of rows, and gives what is known to emit, with where the
+// joinParts joins the parts of rows, and passes accumulators to emit, with where the
 // result of the row is, in one thread each.
 func joinParts[C core.Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, merge func(a, b Acc[C]) Acc[C], emit func(at int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
@@ -119,7 +119,7 @@ func joinParts[C core.Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, me
 // partsAhead is how many parts a thread loads before it joins them.
 const partsAhead = 3
 
-// known returns what entry i of some arrays says that a reduction knows.
+// known returns the accumulator that is entry i of some arrays.
 func known[C core.Computed, I int | int64](w Fold, v, m, n []C, k []I, i int) Acc[C] {
 	a := Acc[C]{V: v[i]}
 	if w.Form == Pair || w.Form == Triple {
@@ -157,7 +157,7 @@ func FromTruth[C core.Computed](x C) Acc[C] {
 // first element here.
 func FromBottom[C dsl.Real](x C) Acc[C] { return Acc[C]{V: x} }
 
-// How elements are added: n of those that a thread has at hand, v[from], v[from+by] and
+// How elements are added: n of those that a thread has loaded, v[from], v[from+by] and
 // so on, of which the first few are there, all but at the end of a row.
 
 // tree joins f of elements in pairs, and pairs of pairs; op changes nothing with none.
@@ -235,7 +235,7 @@ func squaresOf[C dsl.Real](v *[MostAhead]C, from, by, n int, m C) C {
 }
 
 // MomentStep counts in N, and keeps the mean in V and the sum of the squares of the
-// distances from it in W. Those of the elements at hand are computed first, and joined as
+// distances from it in W. Those of the loaded elements are computed first, and joined as
 // [Moments] joins.
 func MomentStep[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
 	count := dsl.Convert[C](has)

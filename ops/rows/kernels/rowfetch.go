@@ -2,10 +2,10 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// Rows that blocks have in shared memory for themselves, of which several find room on a unit.
-// While a block gives the elements of a row, those of its next row come to their places.
+// Rows that blocks stage in shared memory, a block a row; several blocks are resident on a
+// multiprocessor. While a block stores a row, its next row is copied to where that one was.
 
-// fetchVec asks for w.Vec neighbours of a row, which come to their place in raw.
+// fetchVec starts the copy of w.Vec neighbours of a row to raw.
 func fetchVec[T dsl.Number](x, raw []T, w Fold, l line, i int) {
 	vec := int(w.Vec)
 	from := l.x / vec * vec // which it is: the compiler sees what it may copy at once
@@ -14,8 +14,8 @@ func fetchVec[T dsl.Number](x, raw []T, w Fold, l line, i int) {
 	}
 }
 
-// vectors is how many times w.Vec elements a row in the hands of a block has, which the
-// compiler knows to be few.
+// vectors is how many times w.Vec elements of a row a block has, of which the compiler
+// knows a bound.
 func (l *line) vectors(w Fold) int { return min(l.n, int(w.Block*w.Keep)) / int(w.Vec) }
 
 // ofFetched is [ofKept] of a row in shared memory.
@@ -40,7 +40,7 @@ func ofFetched[T dsl.Float](raw []T, w Fold, l line, center dsl.ConstBool) (mean
 
 // ofAll returns the mean of a row, and the sum of the squares of the distances from it, given
 // those of the elements of each thread, of which all have as many. There is one barrier: what
-// warps know is in part, which no thread reads any more. Two parts of n elements each join as
+// warps have is in part, which no thread reads any more. Two parts of n elements each join as
 // in Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 // variances", 1979.
 func ofAll(t dsl.Thread, w Fold, part []float32, mean, s float32) (ofRow, squares float32) {
@@ -65,14 +65,14 @@ func ofAll(t dsl.Thread, w Fold, part []float32, mean, s float32) (ofRow, square
 }
 
 // NormFetched is [Norm] of rows that blocks of w.Block threads have for themselves, of which a
-// unit has room for so many.
+// multiprocessor has so many resident.
 //
 //kiln:kernel
 //kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true room=1
 func NormFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, w Fold, room dsl.ConstInt, eps float32, center, scaled, shifted dsl.ConstBool) {
 	dsl.LaunchBounds(t, w.Block, room)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
-	parts, odd := dsl.SharedSlice[float32](t, 4*w.Block/dsl.ConstInt(t.WarpSize())), 0 // rows take turns, as in [ScanKept]
+	parts, odd := dsl.SharedSlice[float32](t, 4*w.Block/dsl.ConstInt(t.WarpSize())), 0 // double buffering, as in [ScanKept]
 	first := lineOf(t, w, t.BlockX())
 	for i := first.lane; i < first.vectors(w); i += first.group {
 		fetchVec(x, raw, w, first, i)
@@ -101,7 +101,7 @@ func NormFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, w Fold, ro
 	}
 }
 
-// weighedAtOnce is of how many vectors a thread has the weights on their way together.
+// weighedAtOnce is for how many vectors a thread has the loads of weights in flight.
 const weighedAtOnce = 2
 
 // giveFetched stores what [Norm] makes of a row, and calls next for each vector of it that the

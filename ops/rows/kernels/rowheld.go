@@ -2,11 +2,11 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// Rows that blocks have in shared memory for themselves, one after the other: the next one
-// is on its way to registers while the threads share out the one that they have. What a
-// thread has there is nobody else's, so that only what threads know of a row needs barriers.
+// Rows that a persistent block stages in shared memory, one after the other: the next one is
+// prefetched to registers while the threads store the results of this one. Each thread reads
+// only what it has staged itself, so that only the reduction of a row needs barriers.
 
-// lineOf is row r in the hands of the block.
+// lineOf is row r as the whole block has it.
 func lineOf(t dsl.Thread, w Fold, r int) line {
 	x, out := w.Row(r, 0)
 	return line{t.ThreadX(), int(w.Block), r, x, out, 0, w.N}
@@ -24,7 +24,7 @@ func lay(raw []float32, w Fold, l line, v []float32) {
 	}
 }
 
-// eachVec gives f the first n vectors of a row that is kept, of which a thread has those that
+// eachVec calls f with the first n vectors of a row that is kept, of which a thread has those that
 // [lay] and [fetchVec] put there, with the index of the first element. It takes few registers.
 func eachVec[T dsl.Float](raw []T, w Fold, l line, n int, f func(v *[MostAhead]float32, first int)) {
 	vec := int(w.Vec)
@@ -40,7 +40,7 @@ func eachVec[T dsl.Float](raw []T, w Fold, l line, n int, f func(v *[MostAhead]f
 }
 
 // SoftmaxHeld is [Softmax] of rows that blocks of w.Block threads have for themselves, of
-// which a unit has room for so many.
+// which so many are resident on a multiprocessor.
 //
 //kiln:kernel
 func SoftmaxHeld(t dsl.Thread, out, x []float32, w Fold, room dsl.ConstInt, bottom float32, log bool) {
@@ -115,7 +115,7 @@ func NormHeld(t dsl.Thread, out, x, scale, shift []float32, w Fold, room dsl.Con
 	}
 }
 
-// ofKept returns what a thread knows of the n elements of a row that it keeps: with center
+// ofKept returns the accumulator of the n elements of a row that a thread keeps: with center
 // their mean and the sum of the squares of the distances from it, else that of the squares.
 func ofKept(w Fold, l line, v []float32, center dsl.ConstBool) (mean, s, n float32) {
 	if !center {

@@ -7,7 +7,7 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// line is a row, or a part of one, in the hands of a Group of threads: each has the
+// line is a row, or a part of one, that a Group of threads reduces: each has the
 // elements that are apart by the size of the Group, or vectors that are.
 type line struct {
 	lane, group int
@@ -33,10 +33,10 @@ func eachLine(t dsl.Thread, w Fold, f func(l line, store bool)) {
 	}
 }
 
-// ahead is how many elements a thread loads before it looks at them.
+// ahead is how many loads a thread has in flight.
 const ahead = 8
 
-// shared combines a number of each thread of a Group, and gives all of them the result.
+// shared is an all-reduce of a number of each thread of a Group.
 func shared[C core.Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C {
 	if w.Group == 0 {
 		return block.Reduce(t, w.Block, v, op)
@@ -172,7 +172,7 @@ func take[T dsl.Float, C dsl.Real](x []T, w Fold, l line, base int, none C, v []
 	}
 }
 
-// give stores the elements that a thread keeps.
+// give stores the elements that a thread has in registers.
 func give[T dsl.Float, C dsl.Real](out []T, w Fold, l line, base int, v []C) {
 	if w.Vec > 1 {
 		at := base/int(w.Vec) + l.lane
@@ -304,7 +304,7 @@ func expSum[C dsl.Real](w Fold, v []C, m C, log bool, quick dsl.ConstBool) (s C)
 	return s
 }
 
-// shareOut makes of what [expSum] left the results, given the maximum and the sum of the
+// shareOut makes of what [expSum] left the results, from the maximum and the sum of the
 // row; part is what the exponentials have to be multiplied by.
 func shareOut[C dsl.Real](w Fold, v []C, m, s, part C, log bool) {
 	f := part / s
@@ -320,7 +320,7 @@ func shareOut[C dsl.Real](w Fold, v []C, m, s, part C, log bool) {
 	}
 }
 
-// SoftmaxOf is what is left of [Softmax] when the maximum of each row is known, and the
+// SoftmaxOf is the second pass of [Softmax], when the maximum of each row is known, and the
 // [Inverse] or [Logarithm] of the sum of exp(x-max).
 //
 //kiln:kernel
@@ -457,7 +457,7 @@ func weighted[T dsl.Float, C dsl.Real](x C, scale, shift []T, i int, scaled, shi
 	return x
 }
 
-// NormOf is what is left of [Norm] when the mean of each row and the factor are known.
+// NormOf is the second pass of [Norm], when the mean of each row and the factor are known.
 //
 //kiln:kernel
 func NormOf[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, mean, factor []C, w core.Walk, center, scaled, shifted dsl.ConstBool) {

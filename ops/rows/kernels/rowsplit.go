@@ -32,10 +32,10 @@ func partOf(t dsl.Thread, w Fold, words []uint32, parts int, alone dsl.ConstBool
 	return l, 2 * r * parts, 2 * k
 }
 
-// HeldAtOnce is how many elements a thread loads before it looks at them.
+// HeldAtOnce is how many loads a thread has in flight.
 const HeldAtOnce = 16
 
-// hold loads the elements of a part, keeps them as they are in raw, and gives them to f,
+// hold loads the elements of a part, stages them as they are in raw, and passes them to f,
 // HeldAtOnce at a time, of which none are past the end. Threads have what they put there.
 func hold[T dsl.Float](x, raw []T, w Fold, l line, none float32, f func(v *[MostAhead]float32)) {
 	vec := int(w.Vec)
@@ -83,7 +83,7 @@ func holdVec[T dsl.Float](x, raw []T, w Fold, i, j int, v *[MostAhead]float32, f
 	}
 }
 
-// held gives f what [hold] kept, w.Vec neighbours at a time, with the index of the first of
+// held passes f what [hold] staged, w.Vec neighbours at a time, with the index of the first of
 // them in the part.
 func held[T dsl.Float](raw []T, w Fold, l line, f func(v *[MostAhead]float32, first int)) {
 	vec := int(w.Vec)
@@ -110,7 +110,7 @@ func hand[T dsl.Float](out []T, w Fold, l line, first int, v *[MostAhead]float32
 }
 
 // SoftmaxSplit is [Softmax] of rows in parts of w.Part elements, for which blocks of w.Block
-// threads take tickets. A multiprocessor holds so many of them (room), if that is known.
+// threads take tickets. So many of them (room) are resident on a multiprocessor, if that is known.
 //
 //kiln:kernel
 //kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true room=1

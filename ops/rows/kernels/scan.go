@@ -223,7 +223,7 @@ func scanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C
 	}
 }
 
-// ScanParts replaces what is known of each part of a row, of which there are w.N, by op
+// ScanParts replaces the accumulator of each part of a row, of which there are w.N, by op
 // of those before it.
 //
 //kiln:kernel

@@ -13,7 +13,7 @@ import (
 // block waits for one that may not have begun. Totals are combined in the same order in every run: those of the groups
 // of tiles before the tile's own, then those of the tiles before it in its group.
 
-// ScanTiling says how rows, or columns side by side, are divided among tiles.
+// ScanTiling says how rows, or neighbouring columns, are divided among tiles.
 type ScanTiling struct {
 	Of     core.Divisor // how many tiles a row has
 	Strips core.Divisor // how many strips of columns are contiguous
@@ -82,13 +82,13 @@ func ScanTiles[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []
 
 // ScanKept is [ScanTiles] of rows that are one tile each, so that nobody waits. If w.Full, all
 // threads of a block of w.Block have just w.Keep elements, and those of its next two rows are
-// on their way while it looks at one: a unit has few blocks, and with more memory is slower.
+// in flight while it scans one: few blocks are resident, and with more memory it is slower.
 //
 //kiln:kernel
 //kiln:const w.Block=256 w.Keep=16 w.Vec=4 w.Full=true,false
 func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w Fold, init func(C) C, op func(a, b C) C) {
 	start := t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
-	parts, odd := dsl.Shared[[2 * maxWarps]C](t), 0 // rows take turns: who is at the next one may read what is of this one
+	parts, odd := dsl.Shared[[2 * maxWarps]C](t), 0 // double buffering: a warp at the next row may not overwrite this one's
 	if w.Full {
 		dsl.LaunchBounds(t, w.Block, KeptThreads/w.Block)
 		raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
@@ -132,11 +132,11 @@ func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w Fold, i
 	}
 }
 
-// KeptThreads is how many threads that have elements of two rows on their way a unit has.
+// KeptThreads is how many threads with loads of two rows in flight a multiprocessor has.
 const KeptThreads = 768
 
 // scanKept scans and stores the elements of a row that the threads of a block have. What
-// warps come to is in part, which no thread reads any more.
+// warps have is in part, which no thread reads any more.
 func scanKept[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, part []C, to, start int, none C, v []C, op func(a, b C) C) {
 	below, _ := block.ScanWarps(t, w.threads(t), part, scanInWarp(t, w, v, none, op), none, op)
 	for u := range int(w.Keep) {
@@ -190,7 +190,7 @@ func PackInt[C dsl.Int | dsl.Uint](x C) uint64 { return uint64(x) }
 func UnpackInt[C dsl.Int | dsl.Uint](b uint64) C { return C(b) }
 
 // holdWhole keeps the thread's elements of a tile in raw, of which none is past the end of
-// the row, and returns op of them. So many vectors are on the way at once.
+// the row, and returns op of them. So many vectors are in flight.
 func holdWhole[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, start int, none C, op func(a, b C) C) C {
 	vec, all := int(w.Vec), none
 	for q := 0; q < int(w.Keep)/vec; q += heldAhead {
@@ -308,7 +308,7 @@ func giveTile[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, to, 
 	}
 }
 
-// scanInWarp scans the elements of a warp, and returns what they all come to.
+// scanInWarp scans the elements of a warp, and returns their total.
 func scanInWarp[C core.Computed](t dsl.Thread, w Fold, v []C, none C, op func(a, b C) C) (before C) {
 	vec := int(w.Vec)
 	before = none

@@ -12,7 +12,7 @@ import (
 
 // strip is a tile of columns.
 type strip struct {
-	line, tile int // which of the columns side by side, and which of their tiles
+	line, tile int // which of the neighbouring columns, and which of their tiles
 	top        int // where these columns begin
 	first      int // of them in their row
 	x, out     int // where the tile begins
@@ -35,7 +35,7 @@ func (w *Fold) strip(ticket int, n *ScanTiling) (s strip) {
 // stripRows is how many rows a tile has.
 func (w *Fold) stripRows() int { return int(w.Block*w.Keep*w.Vec) / int(w.Cols) }
 
-// column is what a thread has of a tile: some rows of w.Ahead columns side by side.
+// column is what a thread has of a tile: some rows of w.Ahead neighbouring columns.
 type column struct {
 	col   int // the first one
 	part  int // which part of the rows, of
@@ -60,10 +60,10 @@ func (c *column) of(s *strip) int {
 // whole reports whether all of the tile is there.
 func (s *strip) whole(w *Fold) bool { return s.rows == w.stripRows() && s.cols == int(w.Cols) }
 
-// stripAhead is how many vectors of a tile a thread has on the way at once.
+// stripAhead is how many vectors of a tile a thread has in flight.
 const stripAhead = 8
 
-// holdStrip keeps the tile in raw, row by row. Several vectors are on the way at once. Rows that
+// holdStrip stages the tile in raw, row by row. Several vectors are in flight. Rows that
 // are not there are the last one.
 func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 	cols, vec, keep := int(w.Cols), int(w.Vec), int(w.Keep)
@@ -133,8 +133,8 @@ func ScanStrips[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words [
 	givePart(out, raw, &w, &s, &c, below, none, op)
 }
 
-// stripBlocks is how many tiles a unit has, for as many as it has shared memory for on most
-// devices.
+// stripBlocks is how many tiles are resident on a multiprocessor, as many as its shared memory
+// holds on most devices.
 const stripBlocks = 5
 
 // besides is what a thread has of its columns: of one or two.
@@ -160,7 +160,7 @@ func putBesides[T dsl.Number, C core.Computed](out []T, i int, n dsl.ConstInt, v
 	dsl.StoreVec(out, i, [2]T{dsl.Convert[T](v[0]), dsl.Convert[T](v[1])})
 }
 
-// rowsAtOnce is of how many rows a thread looks at its columns at once.
+// rowsAtOnce is of how many rows a thread loads its columns at once.
 const rowsAtOnce = 4
 
 // inRaw returns where the first row of the thread is in what is kept of the tile, and how far
@@ -194,7 +194,7 @@ func ofPart[T dsl.Number, C core.Computed](raw []T, w *Fold, s *strip, c *column
 	return all
 }
 
-// besidesOf loads what rows that a thread looks at together have side by side.
+// besidesOf loads the neighbouring columns of the rows of one iteration of a thread.
 func besidesOf[T dsl.Number, C core.Computed](raw []T, at, step int, ahead dsl.ConstInt) (v [rowsAtOnce]besides[C]) {
 	for i := range rowsAtOnce {
 		v[i] = besidesAt[T, C](raw, at+i*step, ahead)
@@ -234,8 +234,8 @@ func givePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c 
 	}
 }
 
-// belowPart returns op of what the parts of the thread's columns before its own come to, and of
-// what all come to, given what the thread's does.
+// belowPart returns op of the totals of the parts of the thread's columns before its own, and of
+// all of them, given the total of the thread's.
 func belowPart[C core.Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none besides[C], op func(a, b C) C) (below, all besides[C]) {
 	cols := int(w.Cols)
 	below, all = none, none

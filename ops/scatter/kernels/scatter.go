@@ -9,12 +9,12 @@ import (
 	sortkernels "github.com/gokiln/kiln/ops/sort/kernels"
 )
 
-// Where many threads write by indices, what several indices of one place give must not
+// Where many threads write by indices, what several indices of one position give must not
 // depend on which thread comes first. Elements that are only stored ask for the largest
-// of their numbers in a line; others are brought into the order of their places, so that
-// one thread has all of a place, and those in the order of their numbers.
+// of their numbers in a line; others are sorted by position, so that
+// one thread has all of a position, and those in the order of their numbers.
 
-// ScatterLast stores in last, for each place of a line that an index names, the number of
+// ScatterLast stores in last, for each position of a line that an index names, the number of
 // the last one that does, from 1 on. The walk has the indices, their positions for the
 // message, their numbers in the line, and where the line begins in last.
 //
@@ -52,9 +52,9 @@ func ScatterSet[T dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []T, ids [
 	})
 }
 
-// ScatterKeys stores the places that indices name, counted over all lines, by which their
+// ScatterKeys stores the positions that indices name, counted over all lines, by which their
 // elements are put in order, and the largest number for those that are none. The walk has
-// the indices, their positions for the message, what the places of their line are
+// the indices, their positions for the message, what the positions of their line are
 // counted from, and their own number among all. It also clears masks.
 //
 //kiln:kernel
@@ -76,7 +76,7 @@ func ScatterKeys[I dsl.Int | dsl.Uint, K sortkernels.Key](t dsl.Thread, keys []K
 const Chunks = 64
 
 // ScatterChunks sorts parts of keys, of chunk of them each, and stores which element each
-// was. In the mask of a place, of two words, it sets the bits of the parts that have it.
+// was. In the mask of a position, of two words, it sets the bits of the parts that have it.
 // The size of a part is given as a variable, too, for loops that are not to be unrolled.
 //
 //kiln:kernel
@@ -125,11 +125,11 @@ type Runs struct {
 	Each  dsl.ConstInt  // how often
 	N     int           // how many keys
 	Line  int           // keys of a line
-	Size  int           // places of a line
+	Size  int           // positions of a line
 	Step  [2]int        // distance of neighbours along a line, in out and in src
 }
 
-// each calls f for the elements of the place of key p, in order, until there are no more, but
+// each calls f for the elements of the position of key p, in order, until there are no more, but
 // for the first one.
 func (r *Runs) each(p int, key uint64, after uint64, get func(p int) uint64, f func(p int)) {
 	end := r.N
@@ -163,7 +163,7 @@ func (r *Runs) next(parts, key uint64, get func(p int) uint64) (at, end int) {
 	return at, end
 }
 
-// ScatterFold combines, by f, what is at each place with the elements of src that go
+// ScatterFold combines, by f, what is at each position with the elements of src that go
 // there, in the order of their numbers. Threads in X have what has the same index, those
 // in Y and the blocks in Y keys. With several lines the second walk has these, in out and
 // in src.
@@ -214,7 +214,7 @@ func ScatterFold[T, C dsl.Number, K sortkernels.Key](t dsl.Thread, out, src []T,
 // most is how many elements of a vector a thread of a fold moves at once.
 const most = 8
 
-// foldRun combines the elements of a place for all that has its index, which begins at
+// foldRun combines the elements of a position for all that has its index, which begins at
 // to. Each calls a function with where the elements of src are, from of on.
 func foldRun[T, C dsl.Number](t dsl.Thread, out, src []T, w *core.Walk, r *Runs, to, of int, each func(func(at int)), f, div func(a, b C) C) {
 	vec, times := int(r.Vec), int(r.Each)

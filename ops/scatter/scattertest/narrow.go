@@ -71,7 +71,7 @@ func narrowScatters(t *testing.T, b *opstest.Bench, d dtype.DType) {
 				require.NoError(t, err)
 				last := ids
 				if way.by == scatter.ScatterProd {
-					last = 16 // factors of one place
+					last = 16 // factors of one position
 				}
 				id := func(i int) int {
 					if i >= last {
@@ -126,7 +126,7 @@ func Combined(by *scatter.ScatterBy, list []float64, was float64, self bool) flo
 	return x
 }
 
-// LongScatters tests scatters of more indices than a block sorts, of few and of many places, and with
+// LongScatters tests scatters of more indices than a block sorts, of few and many positions, with
 // rows that are moved in vectors.
 func LongScatters(t *testing.T, b *opstest.Bench) {
 	d := dtype.F32

@@ -6,7 +6,7 @@ import (
 	"github.com/gokiln/kiln/dsl"
 )
 
-// What is at some places of rows that are not sorted is found by the digits of their keys,
+// What is at some positions of rows that are not sorted is found by the digits of their keys,
 // the highest first: a pass counts the digits of the keys that begin as the one that is
 // looked for does, and the counts say what its next digit is (Alabi, Blanchard, Gordon
 // and Steinbach, "Fast k-selection algorithms for graphics processing units", 2012). Each
@@ -20,21 +20,21 @@ const (
 // Pick says what is looked for in rows. Counts, prefixes and rests are in the order of
 // passes, rows and targets.
 type Pick struct {
-	Targets dsl.ConstInt        // places that are looked for in each row
+	Targets dsl.ConstInt        // positions that are looked for in each row
 	From    dsl.ConstInt        // the lowest bit that differs between keys
 	End     dsl.ConstInt        // the bit behind the highest
 	Each    dsl.ConstInt        // elements that a thread loads before it looks at one
 	Copies  dsl.ConstInt        // counters of a digit, for neighbours that have the same one
 	Room    dsl.ConstInt        // counters of a block
 	First   dsl.ConstBool       // of the passes: all keys count, for all targets
-	Rank    [mostTargets]uint32 // the places, in order
+	Rank    [mostTargets]uint32 // the positions, in order
 	Pass    int                 // how many digits are known
 	Shift   int                 // of the next digit
 	Part    int                 // elements of a row that a block goes through
 	Parts   int                 // of a row, of which each warp has one, for PickSides and PickTake
 }
 
-// known returns the digits that are known of the key of a target, and its place among those
+// known returns the digits that are known of the key of a target, and its position among those
 // that have the same ones, as counts of the last pass and what was known before it tell. A
 // warp finds out, and tells the block through shared memory.
 func (p *Pick) known(t dsl.Thread, found *[mostTargets]uint64, rest *[mostTargets]uint32, counts []uint32, prefix []uint64, left []uint32, r, rows int) {
@@ -64,8 +64,8 @@ func (p *Pick) known(t dsl.Thread, found *[mostTargets]uint64, rest *[mostTarget
 	t.Sync()
 }
 
-// digitAt returns, to one lane of a warp, the digit that the key at a place of those that
-// are counted has, and its place among those with this digit.
+// digitAt returns, to one lane of a warp, the digit that the key at a position of those that
+// are counted has, and its position among those with this digit.
 func digitAt(t dsl.Thread, rank uint32, count func(d int) uint32) (d int, rest uint32, here bool) {
 	per := digits / t.WarpSize()
 	var sum uint32
@@ -240,7 +240,7 @@ func PickTake[T dsl.Number, K Key](t dsl.Thread, values []T, places, sums []uint
 }
 
 // takePart stores what a warp's part of a row has of the elements that are taken: those below
-// the limit from one place on, and those that are equal to it from another.
+// the limit from one position on, and those that are equal to it from another.
 func takePart[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x []T, w *Ranks, o Order, p *Pick, base, to, first, end int, below, equal uint32, limit K, key func(T) K) {
 	lower := uint64(1)<<uint(t.Lane()) - 1
 	for j := first; j < end; j += t.WarpSize() {
@@ -281,7 +281,7 @@ func PickBetween[T dsl.Float, K Key, C dsl.Real](t dsl.Thread, out []T, counts [
 // What follows is for rows that a block has by itself, one after the other.
 
 // pickRow finds the keys of all targets in a row, which the operand has from base on, and
-// their places among keys that are equal to theirs.
+// their positions among keys that are equal to theirs.
 func pickRow[T dsl.Number, K Key](t dsl.Thread, found *[mostTargets]uint64, rest *[mostTargets]uint32, count []uint32, x []T, w *Ranks, o Order, p *Pick, base int, key func(T) K) {
 	copies, targets := int(p.Copies), int(p.Targets)
 	copyOf := t.ThreadX() % copies

@@ -64,7 +64,7 @@ func PickFirst[T dsl.Number, K Key](t dsl.Thread, values []T, places []uint32, x
 	}
 }
 
-// keepKey puts a key and its place behind n others if it is wanted, those of lower lanes
+// keepKey puts a key and its position behind n others if it is wanted, those of lower lanes
 // first, and returns how many there are then.
 func keepKey[K Key](t dsl.Thread, keys []K, at []uint32, n int, k K, i int, wanted bool) int {
 	these := dsl.Ballot(t, wanted)
@@ -77,7 +77,7 @@ func keepKey[K Key](t dsl.Thread, keys []K, at []uint32, n int, k K, i int, want
 
 // bestOf leaves of n keys the lowest ones, so many of them, of equal ones the first, in the
 // order that they have, and returns how many there are and the highest of them if some are
-// left out. One lane does so, as to count digits and to close gaps lanes could only take turns.
+// left out. One lane does so, as to count digits and to close gaps lanes would be serialised.
 func bestOf[K Key](t dsl.Thread, count *[digits]uint32, last *[1]K, keys []K, at []uint32, n, take int) (int, K) {
 	t.SyncWarp()
 	if n > take && t.Lane() == 0 {
@@ -99,7 +99,7 @@ func bestOf[K Key](t dsl.Thread, count *[digits]uint32, last *[1]K, keys []K, at
 	return min(n, take), last[0]
 }
 
-// keyAt returns which of n keys comes at a place in their order, and how many that are equal
+// keyAt returns which of n keys comes at a position in their order, and how many that are equal
 // to it come before it. It finds one digit after the other, from the highest bit that differs,
 // of how far keys are above the lowest, until one key is left.
 func keyAt[K Key](count *[digits]uint32, keys []K, n, place int) (K, int) {

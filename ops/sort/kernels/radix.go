@@ -8,7 +8,7 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// Devices whose units hold many threads sort by digits in tiles: a block has one, each of
+// Devices with many resident threads sort by digits in tiles: a block has one, each of
 // its threads several keys of it, and puts them in order in shared memory. Rows that are
 // no longer than a tile are sorted there altogether; the tiles of longer rows move to where
 // the digits belong, in runs of neighbours.
@@ -17,7 +17,7 @@ import (
 type Digits struct {
 	Each    dsl.ConstInt  // keys of a thread
 	Room    dsl.ConstInt  // keys of a block
-	Blocks  dsl.ConstInt  // that a unit has room for at once
+	Blocks  dsl.ConstInt  // that are resident on a multiprocessor at once
 	Next    dsl.ConstInt  // counters: digits of all warps
 	Bits    dsl.ConstInt  // of a digit; a block has a thread for each digit
 	RowBits dsl.ConstInt  // of the number of a row in a tile, 0 if it has one row

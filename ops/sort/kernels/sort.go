@@ -56,7 +56,7 @@ func KeyLong(x int64) uint64 { return uint64(x) ^ 1<<63 }
 type Ranks struct {
 	Outs dsl.ConstInt  // dimensions but that of a row
 	Wide dsl.ConstBool // indices of 31 bits are not enough for Div
-	Unit dsl.ConstBool // neighbours in a row of the operand are side by side
+	Unit dsl.ConstBool // neighbours in a row of the operand are contiguous
 	N    int           // elements in a row of the operand
 	Rows int           // how many rows there are
 	In   int           // the stride of the operand in a row
@@ -170,14 +170,14 @@ func sorted[T dsl.Number](values []T, indices []uint32, x []T, w, wi Ranks, o Or
 // Where blocks are one warp rows are sorted by [SortSerial], or, where there are fewer rows
 // than blocks that run at the same time, by the digits of their keys, the lowest first: each
 // pass counts the digits of the parts of a row, adds up where those of each part go, and moves
-// them there. One lane does so, as lanes could only take turns.
+// them there. One lane does so, as lanes would be serialised.
 
 const (
 	digitBits = 8
 	digits    = 1 << digitBits
 )
 
-// SortKeys stores the keys of rows side by side.
+// SortKeys stores the keys of rows contiguously.
 //
 //kiln:kernel
 func SortKeys[T dsl.Number, K Key](t dsl.Thread, keys []K, x []T, w Ranks, o Order, key func(T) K) {
@@ -249,7 +249,7 @@ func SortMove[K Key](t dsl.Thread, toKeys []K, toAt []uint32, keys []K, at, befo
 	}
 }
 
-// SortStore stores the elements of rows in the order of at, which is side by side.
+// SortStore stores the elements of rows in the order of at, which is contiguous.
 //
 //kiln:kernel
 func SortStore[T dsl.Number](t dsl.Thread, values []T, indices []uint32, x []T, at []uint32, w, wi Ranks, o Order) {

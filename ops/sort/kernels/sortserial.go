@@ -8,7 +8,7 @@ import (
 
 // Where a block is one warp, as on a CPU, one lane sorts a row by the digits of its keys: to
 // count a digit and to move a key are a load and a store at addresses that differ from lane
-// to lane, so lanes could only take turns, with more work to stay in order. Blocks have rows
+// to lane, so lanes would be serialised, with more work to stay in order. Blocks have rows
 // of their own and keep the memory that they move keys through in the cache.
 
 const (

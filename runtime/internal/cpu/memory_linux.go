@@ -12,7 +12,7 @@ import (
 // 512: fewer faults when memory is first touched, fewer misses later.
 const hugePage = 2 << 20
 
-// Blocks of a middle size are cut from regions, one behind the other, so that huge
+// Blocks of a middle size are cut from regions without gaps, so that huge
 // pages serve them from end to end: with a mapping each, what goes beyond a multiple of
 // a huge page would be touched in small pages, at several times the cost.
 const (
