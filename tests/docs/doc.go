@@ -7,9 +7,12 @@
 // once, is compiled, and its instructions beyond loading the arguments and
 // storing the result are counted.
 //
-// The tests compare that page with its file, extract the programs of the
-// tutorial, build and run them, and compile every other Go example:
+// [Figures] draws the pictures of docs/tensors.md, of tensors that are asked for their shapes and
+// strides.
+//
+// The tests compare these with their files, extract the programs of the README, of the
+// tutorial and of docs/tensors.md, build and run them, and compile every other Go example:
 //
 //	go test ./tests/docs          # are the pages true?
-//	go test ./tests/docs -update  # write the reference anew
+//	go test ./tests/docs -update  # write what is generated anew
 package docs
