@@ -8,17 +8,16 @@ import (
 
 // Functions that kernels of several families are compiled with.
 var (
-	madReal, madInt = jit.Func(kernels.MadReal[float32]), jit.Func(kernels.MadInt[int32])
+	mulAddReal, mulAddInt = NewGenericFunc(kernels.MadReal[C]), NewGenericFunc(kernels.MadInt[I])
 
-	// AddFn and DivFn are instances of a sum and of a quotient.
-	AddFn, DivFn = jit.Func(kernels.Add[float32]), jit.Func(kernels.Div[float32])
+	Add = NewGenericFunc(kernels.Add[C]) // a+b
+	Div = NewGenericFunc(kernels.Div[C]) // a/b
 )
 
 // MulAddFn is the function that adds a product to a sum.
 func MulAddFn(c dtype.DType) *jit.Fn {
-	f := madReal
 	if c.IsInt() {
-		f = madInt
+		return mulAddInt.Of(TypeArgs{I: c})
 	}
-	return f.As(FuncType(3, c.Type(), c.Type()))
+	return mulAddReal.In(c)
 }

@@ -3,11 +3,9 @@ package conv
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -17,16 +15,9 @@ import (
 )
 
 var (
-	adaptiveType = reflect.TypeFor[kernels.Adaptive]()
-	adaptiveAvg  = ops.TypedKernel{Name: "adaptive_avg_pool", Kernel: jit.Of(kernels.AdaptiveAvg[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, adaptiveType, ops.FuncType(2, c, c), ops.FuncType(2, c, c)}
-	}}
-	bicubic = ops.TypedKernel{Name: "upsample_bicubic", Kernel: jit.Of(kernels.Bicubic[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, adaptiveType, c, c, reflect.TypeFor[dsl.ConstBool](), ops.FuncType(3, c, c)}
-	}}
-	adaptiveMax = ops.TypedKernel{Name: "adaptive_max_pool", Kernel: jit.Of(kernels.AdaptiveMax[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(dtype.I64.Type()), ops.WalkType, adaptiveType, ops.FuncType(2, c, ops.BoolType)}
-	}}
+	adaptiveAvg = ops.NewGeneric("adaptive_avg_pool", kernels.AdaptiveAvg[ops.T, ops.C])
+	bicubic     = ops.NewGeneric("upsample_bicubic", kernels.Bicubic[ops.T, ops.C])
+	adaptiveMax = ops.NewGeneric("adaptive_max_pool", kernels.AdaptiveMax[ops.T, ops.C])
 )
 
 // AdaptiveAvgPool stores in out the means of as many windows of x as out has elements in
@@ -38,13 +29,12 @@ func AdaptiveAvgPool(s *runtime.Stream, out, x ops.View, n int) error {
 		return err
 	}
 	c := x.DType.Compute()
-	kernel, err := adaptiveAvg.Of(x.DType, c)
+	kernel, err := adaptiveAvg.Of(ops.TypeArgs{T: x.DType})
 	if err != nil {
 		return err
 	}
-	two := ops.FuncType(2, c.Type(), c.Type())
 	to, from := out.Header(), x.Header()
-	return kernel.Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), w, p, ops.AddFn.As(two), ops.DivFn.As(two))
+	return kernel.Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), w, p, ops.Add.In(c), ops.Div.In(c))
 }
 
 // AdaptiveMaxPool stores the largest elements of the windows of [AdaptiveAvgPool], and
@@ -67,13 +57,13 @@ func AdaptiveMaxPool(s *runtime.Stream, out, which, x ops.View, n int) error {
 		return err
 	}
 	c := x.DType.Compute()
-	kernel, err := adaptiveMax.Of(x.DType, c)
+	kernel, err := adaptiveMax.Of(ops.TypeArgs{T: x.DType})
 	if err != nil {
 		return err
 	}
 	p.Places = which.Buf != nil
 	to, from := out.Header(), x.Header()
-	return kernel.Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), ops.SliceArg(dtype.I64, &at), w, p, more.As(ops.FuncType(2, c.Type(), ops.BoolType)))
+	return kernel.Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), ops.SliceArg(dtype.I64, &at), w, p, more.In(c))
 }
 
 // UpsampleBicubic stores x in out with other sizes of the last two dimensions: each
@@ -89,13 +79,9 @@ func UpsampleBicubic(s *runtime.Stream, out, x ops.View, b Bilinear) error {
 		return err
 	}
 	c := x.DType.Compute()
-	k, err := bicubic.Of(x.DType, c)
-	if err != nil {
-		return err
-	}
 	scale := b.steps(c, p.In, p.Out)
 	to, from := out.Header(), x.Header()
-	return k.Launch(s, g, ops.SliceArg(x.DType, &to), ops.SliceArg(x.DType, &from), w, p, ops.ScalarArg(c, &scale[0]), ops.ScalarArg(c, &scale[1]), dsl.ConstBool(b.AlignCorners), ops.MulAddFn(c))
+	return bicubic.Launch(s, ops.TypeArgs{T: x.DType}, g, ops.SliceArg(x.DType, &to), ops.SliceArg(x.DType, &from), w, p, ops.ScalarArg(c, &scale[0]), ops.ScalarArg(c, &scale[1]), dsl.ConstBool(b.AlignCorners), ops.MulAddFn(c))
 }
 
 // adaptive walks over the result, the input without the last n dimensions, the numbers of

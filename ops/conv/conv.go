@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -289,14 +287,8 @@ func joinedStride(s layout.Shape, strides []int) (int, bool) {
 }
 
 var (
-	windowType = reflect.TypeFor[kernels.Window]()
-
-	convTiles = matmul.Kernel{Kernel: jit.Of(kernels.ConvTiles[float32, float32, float32]), Params: func(o, t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, matmul.ProductType, matmul.TileType, windowType, ops.FuncType(3, c, c)}
-	}}
-	convDirect = ops.TypedKernel{Name: "convolution", Kernel: jit.Of(kernels.Conv[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, windowType, reflect.TypeFor[kernels.Weights](), reflect.TypeFor[kernels.Direct](), ops.FuncType(3, c, c)}
-	}}
+	convTiles  = ops.NewGeneric("convolution", kernels.ConvTiles[ops.O, ops.T, ops.C])
+	convDirect = ops.NewGeneric("convolution", kernels.Conv[ops.T, ops.C])
 )
 
 // long reports whether sums are added in chains, which takes time where they are short.
@@ -390,7 +382,7 @@ func (v *convolution) runTile(s *runtime.Stream, c matmulkernels.Tile) error {
 		c.OutVec = c.OutVec && dsl.ConstBool(ops.Multiples(4, places, w.OutImage))
 		to, weights, x := out.Header(), v.A.Header(), v.B.Header()
 		t := v.A.DType
-		return convTiles.Of(out.DType, t).Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &weights), ops.SliceArg(t, &x), v.BatchWalk, v.Product, c, w, ops.MulAddFn(t.Compute()))
+		return convTiles.Launch(s, ops.TypeArgs{T: t, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &weights), ops.SliceArg(t, &x), v.BatchWalk, v.Product, c, w, ops.MulAddFn(t.Compute()))
 	})
 }
 
@@ -398,10 +390,6 @@ func (v *convolution) runTile(s *runtime.Stream, c matmulkernels.Tile) error {
 func (v *convolution) runDirect(s *runtime.Stream) error {
 	w, u := &v.window, &v.weights
 	t := v.A.DType
-	k, err := convDirect.Of(t, t.Compute())
-	if err != nil {
-		return err
-	}
 	threads := min(ops.MaxThreads, v.Info.ThreadsPerUnit, v.Info.MaxThreads)
 	cfg := kernels.Direct{Each: 8, Wide: 2, Chains: v.long()}
 	const small = 16 // positions of a kernel
@@ -427,5 +415,5 @@ func (v *convolution) runDirect(s *runtime.Stream) error {
 		Threads: runtime.Dim3{X: threads},
 	}
 	to, weights, x := v.Out.Header(), v.A.Header(), v.B.Header()
-	return k.Launch(s, g, ops.SliceArg(t, &to), ops.SliceArg(t, &weights), ops.SliceArg(t, &x), v.BatchWalk, *w, *u, cfg, ops.MulAddFn(t.Compute()))
+	return convDirect.Launch(s, ops.TypeArgs{T: t}, g, ops.SliceArg(t, &to), ops.SliceArg(t, &weights), ops.SliceArg(t, &x), v.BatchWalk, *w, *u, cfg, ops.MulAddFn(t.Compute()))
 }

@@ -2,18 +2,14 @@ package conv
 
 import (
 	"math"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
-var convPatch = ops.TypedKernel{Name: "convolution", Kernel: jit.Of(kernels.ConvPatch[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-	return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, windowType, reflect.TypeFor[kernels.Weights](), patchType, ops.FuncType(3, c, c)}
-}}
+var convPatch = ops.NewGeneric("convolution", kernels.ConvPatch[ops.T, ops.C])
 
 const (
 	patchKernel = 25 // positions of a kernel that patches are for
@@ -73,11 +69,7 @@ func inVectors(c *kernels.Patch, row int) bool {
 // runPatches has threads sum patches of results.
 func (v *convolution) runPatches(s *runtime.Stream, c kernels.Patch) error {
 	t := v.A.DType
-	k, err := convPatch.Of(t, t.Compute())
-	if err != nil {
-		return err
-	}
 	threads := min(ops.MaxThreads, v.Info.ThreadsPerUnit, v.Info.MaxThreads)
 	to, weights, x := v.Out.Header(), v.A.Header(), v.B.Header()
-	return k.Launch(s, runtime.Cover(c.N, threads), ops.SliceArg(t, &to), ops.SliceArg(t, &weights), ops.SliceArg(t, &x), v.BatchWalk, v.window, v.weights, c, ops.MulAddFn(t.Compute()))
+	return convPatch.Launch(s, ops.TypeArgs{T: t}, runtime.Cover(c.N, threads), ops.SliceArg(t, &to), ops.SliceArg(t, &weights), ops.SliceArg(t, &x), v.BatchWalk, v.window, v.weights, c, ops.MulAddFn(t.Compute()))
 }

@@ -3,10 +3,8 @@ package conv
 import (
 	"errors"
 	"math"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/ops/elementwise"
@@ -18,14 +16,8 @@ import (
 )
 
 var (
-	shiftsType = reflect.TypeFor[kernels.Shifts]()
-
-	convPad = ops.TypedKernel{Name: "convolution", Kernel: jit.Of(kernels.Pad[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), ops.WalkType, ops.IntType, reflect.TypeFor[kernels.Padding]()}
-	}}
-	convShifted = ops.TypedKernel{Name: "convolution", Kernel: jit.Of(kernels.ShiftedConv[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), reflect.SliceOf(c), ops.WalkType, matmul.ProductType, shiftsType, matmul.TilingType, ops.FuncType(3, c, c)}
-	}}
+	convPad     = ops.NewGeneric("convolution", kernels.Pad[ops.T, ops.C])
+	convShifted = ops.NewGeneric("convolution", kernels.ShiftedConv[ops.T, ops.C])
 )
 
 // shifted is a convolution of an input with zeros around it.
@@ -152,13 +144,9 @@ func (v *shifted) fill(s *runtime.Stream, to ops.View) error {
 		return err
 	}
 	ops.RandomAccess(&w, inputs[0])
-	k, err := convPad.Of(v.B.DType, to.DType)
-	if err != nil {
-		return err
-	}
 	g := runtime.Grid{Blocks: runtime.Dim3{X: v.pad.Channels, Y: min(inputs[0], ops.MaxBlocks())}, Threads: runtime.Dim3{X: v.Info.WarpSize}}
 	dst, src := to.Header(), v.B.Header()
-	return k.Launch(s, g, ops.SliceArg(to.DType, &dst), ops.SliceArg(v.B.DType, &src), w, inputs[0], v.pad)
+	return convPad.Launch(s, ops.TypeArgs{T: v.B.DType, C: to.DType}, g, ops.SliceArg(to.DType, &dst), ops.SliceArg(v.B.DType, &src), w, inputs[0], v.pad)
 }
 
 // packWeights packs the weights of each group, and has them be counted by their numbers.
@@ -221,10 +209,6 @@ func (v *shifted) multiply(s *runtime.Stream, ws, x ops.View, cfg matmulkernels.
 		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
 	}
 	t := v.Out.DType
-	k, err := convShifted.Of(t, x.DType)
-	if err != nil {
-		return err
-	}
 	to, weights, from := v.Out.Header(), ws.Header(), x.Header()
-	return k.Launch(s, g, ops.SliceArg(t, &to), ops.SliceArg(ws.DType, &weights), ops.SliceArg(x.DType, &from), v.BatchWalk, v.Product, *by, cfg, ops.MulAddFn(x.DType))
+	return convShifted.Launch(s, ops.TypeArgs{T: t, C: x.DType}, g, ops.SliceArg(t, &to), ops.SliceArg(ws.DType, &weights), ops.SliceArg(x.DType, &from), v.BatchWalk, v.Product, *by, cfg, ops.MulAddFn(x.DType))
 }

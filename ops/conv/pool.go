@@ -3,11 +3,9 @@ package conv
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -95,22 +93,12 @@ func (p *Pooling) empty(x layout.Shape) error {
 }
 
 var (
-	poolingType = reflect.TypeFor[kernels.Pooling]()
-	avgPool     = ops.TypedKernel{Name: "avg_pool", Kernel: jit.Of(kernels.AvgPool[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, poolingType, ops.FuncType(2, c, c), ops.FuncType(2, c, c)}
-	}}
-	maxPool = ops.TypedKernel{Name: "max_pool", Kernel: jit.Of(kernels.MaxPool[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.Int64SliceType, ops.WalkType, poolingType, ops.FuncType(2, c, ops.BoolType)}
-	}}
-	avgPatch = ops.TypedKernel{Name: "avg_pool", Kernel: jit.Of(kernels.AvgPoolPatch[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, poolingType, patchType, pairType, pairType, ops.FuncType(2, c, c), ops.FuncType(2, c, c)}
-	}}
-	maxPatch = ops.TypedKernel{Name: "max_pool", Kernel: jit.Of(kernels.MaxPoolPatch[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.Int64SliceType, ops.WalkType, poolingType, patchType, pairType, pairType, pairType, ops.FuncType(2, c, ops.BoolType)}
-	}}
-	patchType, pairType = reflect.TypeFor[kernels.Patch](), reflect.TypeFor[[2]int]()
-	more                = jit.Func(kernels.More[float32])
-	times               = jit.Func(elementwisekernels.Mul[float32])
+	avgPool  = ops.NewGeneric("avg_pool", kernels.AvgPool[ops.T, ops.C])
+	maxPool  = ops.NewGeneric("max_pool", kernels.MaxPool[ops.T, ops.C])
+	avgPatch = ops.NewGeneric("avg_pool", kernels.AvgPoolPatch[ops.T, ops.C])
+	maxPatch = ops.NewGeneric("max_pool", kernels.MaxPoolPatch[ops.T, ops.C])
+	more     = ops.NewGenericFunc(kernels.More[ops.C])
+	times    = ops.NewGenericFunc(elementwisekernels.Mul[ops.C])
 )
 
 // AvgPool stores the means of the windows of x in out.
@@ -120,24 +108,15 @@ func AvgPool(s *runtime.Stream, out, x ops.View, p Pooling) error {
 		return err
 	}
 	ct := x.DType.Compute()
-	two := ops.FuncType(2, ct.Type(), ct.Type())
-	add, div := ops.AddFn.As(two), ops.DivFn.As(two)
+	add, div := ops.Add.In(ct), ops.Div.In(ct)
 	if n := c.window.Kernel[0] * c.window.Kernel[1]; ct == dtype.F32 && n&(n-1) == 0 && n < 1<<24 && !bool(c.window.Over) && (c.window.Outside || !bool(c.window.Clip)) {
-		c.window.Inverse, div = true, times.As(two)
+		c.window.Inverse, div = true, times.In(ct)
 	}
 	to, from := out.Header(), x.Header()
 	if c.patched {
-		k, err := avgPatch.Of(x.DType, ct)
-		if err != nil {
-			return err
-		}
-		return k.Launch(s, c.grid, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), c.walk, c.window, c.patch, c.shape, c.steps, add, div)
+		return avgPatch.Launch(s, ops.TypeArgs{T: x.DType}, c.grid, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), c.walk, c.window, c.patch, c.shape, c.steps, add, div)
 	}
-	k, err := avgPool.Of(x.DType, ct)
-	if err != nil {
-		return err
-	}
-	return k.Launch(s, c.grid, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), c.walk, c.window, add, div)
+	return avgPool.Launch(s, ops.TypeArgs{T: x.DType}, c.grid, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), c.walk, c.window, add, div)
 }
 
 // MaxPool stores the largest elements of the windows of x in out, NaN where there is
@@ -164,20 +143,12 @@ func MaxPool(s *runtime.Stream, out, which, x ops.View, p Pooling) error {
 	}
 	c.window.Places = which.Buf != nil
 	ct := x.DType.Compute()
-	largest := more.As(ops.FuncType(2, ct.Type(), ops.BoolType))
+	largest := more.In(ct)
 	to, from := out.Header(), x.Header()
 	if c.patched {
-		k, err := maxPatch.Of(x.DType, ct)
-		if err != nil {
-			return err
-		}
-		return k.Launch(s, c.grid, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), ops.SliceArg(dtype.I64, &at), c.walk, c.window, c.patch, c.shape, c.steps, c.places, largest)
+		return maxPatch.Launch(s, ops.TypeArgs{T: x.DType}, c.grid, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), ops.SliceArg(dtype.I64, &at), c.walk, c.window, c.patch, c.shape, c.steps, c.places, largest)
 	}
-	k, err := maxPool.Of(x.DType, ct)
-	if err != nil {
-		return err
-	}
-	return k.Launch(s, c.grid, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), ops.SliceArg(dtype.I64, &at), c.walk, c.window, largest)
+	return maxPool.Launch(s, ops.TypeArgs{T: x.DType}, c.grid, ops.SliceArg(out.DType, &to), ops.SliceArg(x.DType, &from), ops.SliceArg(dtype.I64, &at), c.walk, c.window, largest)
 }
 
 // pooling is how windows go over an input.
@@ -322,13 +293,8 @@ func walkBelow(s *runtime.Stream, w *core.Walk, g *runtime.Grid, rows, cols int,
 }
 
 var (
-	resizeType = reflect.TypeFor[kernels.Resize]()
-	nearest    = ops.TypedKernel{Name: "upsample_nearest", Kernel: jit.Of(kernels.Nearest[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, resizeType}
-	}}
-	bilinear = ops.TypedKernel{Name: "upsample_bilinear", Kernel: jit.Of(kernels.Bilinear[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, resizeType, c, c, reflect.TypeFor[dsl.ConstBool](), ops.FuncType(3, c, c)}
-	}}
+	nearest  = ops.NewGeneric("upsample_nearest", kernels.Nearest[ops.T])
+	bilinear = ops.NewGeneric("upsample_bilinear", kernels.Bilinear[ops.T, ops.C])
 )
 
 // UpsampleNearest stores x in out with other sizes of the last n dimensions, one or
@@ -339,12 +305,8 @@ func UpsampleNearest(s *runtime.Stream, out, x ops.View, n int) error {
 		return err
 	}
 	t := ops.Carrier(x.DType)
-	k, err := nearest.Of(t, t)
-	if err != nil {
-		return err
-	}
 	to, from := out.Header(), x.Header()
-	return k.Launch(s, g, ops.SliceArg(t, &to), ops.SliceArg(t, &from), w, r)
+	return nearest.Launch(s, ops.TypeArgs{T: t}, g, ops.SliceArg(t, &to), ops.SliceArg(t, &from), w, r)
 }
 
 // Bilinear says where the positions of a result of [UpsampleBilinear] or [UpsampleBicubic]
@@ -365,14 +327,10 @@ func UpsampleBilinear(s *runtime.Stream, out, x ops.View, b Bilinear) error {
 		return ops.Unsupported("upsample_bilinear", x.DType, ops.Floats.String())
 	}
 	c := x.DType.Compute()
-	k, err := bilinear.Of(x.DType, c)
-	if err != nil {
-		return err
-	}
 	scale := b.steps(c, r.In, r.Out)
 	r.Near = near(r.Rows, b.step(0, r.In[0], r.Out[0]))
 	to, from := out.Header(), x.Header()
-	return k.Launch(s, g, ops.SliceArg(x.DType, &to), ops.SliceArg(x.DType, &from), w, r, ops.ScalarArg(c, &scale[0]), ops.ScalarArg(c, &scale[1]), dsl.ConstBool(b.AlignCorners), ops.MulAddFn(c))
+	return bilinear.Launch(s, ops.TypeArgs{T: x.DType}, g, ops.SliceArg(x.DType, &to), ops.SliceArg(x.DType, &from), w, r, ops.ScalarArg(c, &scale[0]), ops.ScalarArg(c, &scale[1]), dsl.ConstBool(b.AlignCorners), ops.MulAddFn(c))
 }
 
 // steps returns how far positions of the result are apart in the input, along both axes, in a

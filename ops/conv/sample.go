@@ -2,10 +2,8 @@ package conv
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/ops/index"
@@ -46,10 +44,7 @@ func (p *Sampling) Check() error {
 }
 
 var (
-	samplingType = reflect.TypeFor[kernels.Sampling]()
-	sample       = ops.TypedKernel{Name: "grid_sample", Kernel: jit.Of(kernels.Sample[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.SliceOf(c), ops.WalkType, samplingType, ops.FuncType(3, c, c)}
-	}}
+	sample = ops.NewGeneric("grid_sample", kernels.Sample[ops.T, ops.C])
 )
 
 // mostChannels is how many channels a thread has at most, which share what it finds out about
@@ -81,10 +76,6 @@ func Sample(s *runtime.Stream, out, x, grid ops.View, p Sampling) error {
 	if at[0] != from[0] || at[3] != 2 || !to.Equal(layout.Shape{from[0], from[1], at[1], at[2]}) || from[2]*from[3] == 0 && to.Count() > 0 {
 		return fmt.Errorf("%w: %s of %v at %v to %v", layout.ErrShape, op, from, at, to)
 	}
-	k, err := sample.Of(x.DType, c)
-	if err != nil {
-		return err
-	}
 	xs, gs, os := x.Layout.Strides(), grid.Layout.Strides(), out.Layout.Strides()
 	r := kernels.Sampling{
 		Mode: dsl.ConstInt(p.Mode), Outside: dsl.ConstInt(p.Padding), Aligned: dsl.ConstBool(p.AlignCorners), Each: 1,
@@ -97,6 +88,7 @@ func Sample(s *runtime.Stream, out, x, grid ops.View, p Sampling) error {
 	each := int(r.Each)
 	shape := layout.Shape{from[0], (from[1] + each - 1) / each, at[1], at[2]}
 	var of [4]layout.Layout
+	var err error
 	for i, l := range []struct {
 		strides []int
 		offset  int
@@ -114,5 +106,5 @@ func Sample(s *runtime.Stream, out, x, grid ops.View, p Sampling) error {
 		ops.OnePerThread(&w, &g, &info, shape.Count())
 	}
 	to0, in, places := out.Header(), x.Header(), grid.Header()
-	return k.Launch(s, g, ops.SliceArg(x.DType, &to0), ops.SliceArg(x.DType, &in), ops.SliceArg(c, &places), w, r, ops.MulAddFn(c))
+	return sample.Launch(s, ops.TypeArgs{T: x.DType}, g, ops.SliceArg(x.DType, &to0), ops.SliceArg(x.DType, &in), ops.SliceArg(c, &places), w, r, ops.MulAddFn(c))
 }

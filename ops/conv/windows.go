@@ -3,10 +3,8 @@ package conv
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/conv/kernels"
 	core "github.com/gokiln/kiln/ops/kernels"
@@ -76,20 +74,15 @@ func (p *Windows) Shape(x layout.Shape) (layout.Shape, error) {
 }
 
 var (
-	windowsType = reflect.TypeFor[kernels.Windows]()
-	takeWindows = ops.TypedKernel{Name: "im2col", Kernel: jit.Of(kernels.TakeWindows[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, windowsType}
-	}}
-	addWindows = ops.TypedKernel{Name: "col2im", Kernel: jit.Of(kernels.AddWindows[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, windowsType, ops.FuncType(2, c, c)}
-	}}
+	takeWindows = ops.NewGeneric("im2col", kernels.TakeWindows[ops.T])
+	addWindows  = ops.NewGeneric("col2im", kernels.AddWindows[ops.T, ops.C])
 )
 
 // TakeWindows stores the windows of x in out, each as a column: see [Windows.Shape].
 func TakeWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
 	const op = "im2col"
 	t := ops.Carrier(x.DType)
-	kernel, err := takeWindows.Of(t, t)
+	kernel, err := takeWindows.Of(ops.TypeArgs{T: t})
 	if err != nil {
 		return err
 	}
@@ -126,7 +119,7 @@ func TakeWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
 func AddWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
 	const op = "col2im"
 	c := x.DType.Compute()
-	kernel, err := addWindows.Of(x.DType, c)
+	kernel, err := addWindows.Of(ops.TypeArgs{T: x.DType})
 	if err != nil {
 		return err
 	}
@@ -162,7 +155,7 @@ func AddWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
 		ops.OnePerThread(&w, &g, &info, v.images.Count())
 	}
 	to, in := out.Header(), x.Header()
-	return kernel.Launch(s, g, ops.SliceArg(x.DType, &to), ops.SliceArg(x.DType, &in), w, v.Windows, ops.AddFn.As(ops.FuncType(2, c.Type(), c.Type())))
+	return kernel.Launch(s, g, ops.SliceArg(x.DType, &to), ops.SliceArg(x.DType, &in), w, v.Windows, ops.Add.In(c))
 }
 
 // windows is how windows go over images.

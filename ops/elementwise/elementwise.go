@@ -2,7 +2,6 @@ package elementwise
 
 import (
 	"fmt"
-	"reflect"
 	"sync/atomic"
 
 	"github.com/gokiln/kiln/jit"
@@ -17,10 +16,10 @@ import (
 // elements of its operands in the same place.
 type Elementwise struct {
 	name   string
-	kernel *jit.Kernel // an instance of the family
-	line   *jit.Kernel // and of that for operands that are contiguous
-	fns    [2]*jit.Fn  // an instance of the function for floating-point types, and of that for integers
-	short  *jit.Fn     // the function for types of 16 bits and less that are computed in F32, if it is another
+	kernel *ops.Generic
+	line   *ops.Generic // the kernel for operands that are contiguous
+	fns    [2]*jit.Fn   // an instance of the function for floating-point types, and of that for integers
+	short  *jit.Fn      // the function for types of 16 bits and less that are computed in F32, if it is another
 	takes  ops.Types
 	args   int  // operands
 	params int  // numbers that all elements share
@@ -50,7 +49,7 @@ type affine struct {
 var elementwises []*Elementwise
 
 func row(e *Elementwise, name string, kernel, line, fn any, t ops.Types) *Elementwise {
-	e.name, e.kernel, e.line, e.takes = name, jit.Of(kernel), jit.Of(line), t
+	e.name, e.kernel, e.line, e.takes = name, ops.NewGeneric(name, kernel), ops.NewGeneric(name, line), t
 	if fn != nil {
 		e.fns = [2]*jit.Fn{jit.Func(fn), jit.Func(fn)}
 	}
@@ -72,23 +71,23 @@ func (e *Elementwise) rounded(fn any) *Elementwise {
 }
 
 func unary(name string, fn any, t ops.Types) *Elementwise {
-	return row(&Elementwise{args: 1}, name, kernels.Unary[float32, float32], kernels.UnaryLine[float32, float32], fn, t)
+	return row(&Elementwise{args: 1}, name, kernels.Unary[ops.T, ops.C], kernels.UnaryLine[ops.T, ops.C], fn, t)
 }
 
 func test(name string, fn any, t ops.Types) *Elementwise {
-	return row(&Elementwise{args: 1, truth: true}, name, kernels.Test[float32, float32], kernels.TestLine[float32, float32], fn, t)
+	return row(&Elementwise{args: 1, truth: true}, name, kernels.Test[ops.T, ops.C], kernels.TestLine[ops.T, ops.C], fn, t)
 }
 
 func binary(name string, fn any, t ops.Types) *Elementwise {
-	return row(&Elementwise{args: 2}, name, kernels.Binary[float32, float32], kernels.BinaryLine[float32, float32], fn, t)
+	return row(&Elementwise{args: 2}, name, kernels.Binary[ops.T, ops.C], kernels.BinaryLine[ops.T, ops.C], fn, t)
 }
 
 func compare(name string, fn any) *Elementwise {
-	return row(&Elementwise{args: 2, truth: true}, name, kernels.Compare[float32, float32], kernels.CompareLine[float32, float32], fn, ops.Numbers)
+	return row(&Elementwise{args: 2, truth: true}, name, kernels.Compare[ops.T, ops.C], kernels.CompareLine[ops.T, ops.C], fn, ops.Numbers)
 }
 
 func scaled(name string, fn any, t ops.Types) *Elementwise {
-	return row(&Elementwise{args: 1, params: 2}, name, kernels.Scaled[float32, float32], kernels.ScaledLine[float32, float32], fn, t)
+	return row(&Elementwise{args: 1, params: 2}, name, kernels.Scaled[ops.T, ops.C], kernels.ScaledLine[ops.T, ops.C], fn, t)
 }
 
 // swapped has the row's function take its two operands the other way around, so that it
@@ -106,7 +105,7 @@ func (e *Elementwise) as(f affine) *Elementwise {
 }
 
 func scaledTest(name string, fn any) *Elementwise {
-	return row(&Elementwise{args: 1, params: 1, truth: true}, name, kernels.ScaledTest[float32, float32], kernels.ScaledTestLine[float32, float32], fn, ops.Numbers)
+	return row(&Elementwise{args: 1, params: 1, truth: true}, name, kernels.ScaledTest[ops.T, ops.C], kernels.ScaledTestLine[ops.T, ops.C], fn, ops.Numbers)
 }
 
 // Name is the operation's name.
@@ -145,35 +144,26 @@ func (e *Elementwise) instance(d dtype.DType) (*instance, error) {
 	if err := e.Check(d); err != nil {
 		return nil, err
 	}
-	elems, compute := reflect.SliceOf(d.Type()), d.Compute().Type()
-	result, out := compute, elems
-	if e.truth {
-		result, out = ops.BoolType, reflect.SliceOf(dtype.U8.Type())
+	args := ops.TypeArgs{T: d}
+	in := new(instance)
+	var err error
+	if in.kernel, err = e.kernel.Of(args); err != nil {
+		return nil, err
 	}
-	params := []reflect.Type{out}
-	for range e.args {
-		params = append(params, elems)
+	if in.line, err = e.line.Of(args); err != nil {
+		return nil, err
 	}
-	at := len(params)
-	params = append(params, ops.WalkType)
-	for range e.params {
-		params = append(params, compute)
-	}
-	fn := ops.FuncType(e.args+e.params, compute, result)
-	of := e.fns[0]
-	if d.IsInt() {
-		of = e.fns[1]
-	}
-	if of = of.As(fn); e.short != nil && d.IsFloat() && d.Bits() < 32 {
-		of = e.short
-	}
-	params = append(params, fn)
-	in := &instance{kernel: e.kernel.As(ops.KernelType(params...)), fn: of}
-	if e.affine != nil && d.IsFloat() && d == d.Compute() {
+	fn := e.kernel.LastParam(args)
+	switch {
+	case e.affine != nil && d.IsFloat() && d == d.Compute():
 		in.fn, in.affine, in.other = Affine.fns[0].As(fn), e.affine, dtype.FromFloat(d, e.affine.other)
+	case e.short != nil && d.IsFloat() && d.Bits() < 32:
+		in.fn = e.short
+	case d.IsInt():
+		in.fn = e.fns[1].As(fn)
+	default:
+		in.fn = e.fns[0].As(fn)
 	}
-	params[at] = ops.LineType
-	in.line = e.line.As(ops.KernelType(params...))
 	e.made[d].Store(in)
 	return in, nil
 }

@@ -1,9 +1,6 @@
 package elementwise
 
 import (
-	"reflect"
-
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise/kernels"
@@ -11,18 +8,10 @@ import (
 )
 
 var (
-	cast = ops.TypedKernel{Name: "cast", Kernel: jit.Of(kernels.Cast[float32, float32]), Params: func(d, s reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(d), reflect.SliceOf(s), ops.WalkType}
-	}}
-	where = ops.TypedKernel{Name: "where", Kernel: jit.Of(kernels.Where[uint8, float32]), Params: func(m, t reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(m), reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType}
-	}}
-	fill = ops.TypedKernel{Name: "fill", Kernel: jit.Of(kernels.Fill[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), ops.WalkType, t}
-	}}
-	count = ops.TypedKernel{Name: "arange", Kernel: jit.Of(kernels.Count[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), ops.WalkType, c, c}
-	}}
+	cast  = ops.NewGeneric("cast", kernels.Cast[ops.O, ops.T])
+	where = ops.NewGeneric("where", kernels.Where[ops.M, ops.T])
+	fill  = ops.NewGeneric("fill", kernels.Fill[ops.T])
+	count = ops.NewGeneric("arange", kernels.Count[ops.T, ops.C])
 )
 
 // Copy stores the elements of x, of the same shape, in out, by value if their types
@@ -41,7 +30,7 @@ func Copy(s *runtime.Stream, out, x ops.View) error {
 			}
 		}
 	}
-	k, err := cast.Of(out.DType, x.DType)
+	k, err := cast.Of(ops.TypeArgs{O: out.DType, T: x.DType})
 	if err != nil {
 		return err
 	}
@@ -55,7 +44,7 @@ func Where(s *runtime.Stream, out, cond, x, y ops.View) error {
 		return ops.Unsupported("where with a condition", cond.DType, ops.Ints.String())
 	}
 	t := ops.Carrier(out.DType)
-	k, err := where.Of(cond.DType, t)
+	k, err := where.Of(ops.TypeArgs{M: cond.DType, T: t})
 	if err != nil {
 		return err
 	}
@@ -66,7 +55,7 @@ func Where(s *runtime.Stream, out, cond, x, y ops.View) error {
 // Fill stores v, of the type of out, everywhere in out.
 func Fill(s *runtime.Stream, out ops.View, v dtype.Scalar) error {
 	t := ops.Carrier(out.DType)
-	k, err := fill.Of(t, t)
+	k, err := fill.Of(ops.TypeArgs{T: t})
 	if err != nil {
 		return err
 	}
@@ -78,7 +67,7 @@ func Fill(s *runtime.Stream, out ops.View, v dtype.Scalar) error {
 // are of the type that is computed in.
 func Arange(s *runtime.Stream, out ops.View, from, step dtype.Scalar) error {
 	c := out.DType.Compute()
-	k, err := count.Of(out.DType, c)
+	k, err := count.Of(ops.TypeArgs{T: out.DType})
 	if err != nil {
 		return err
 	}

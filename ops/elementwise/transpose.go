@@ -2,22 +2,17 @@ package elementwise
 
 import (
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise/kernels"
 	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
 
-var turn = ops.TypedKernel{Name: "transpose", Kernel: jit.Of(kernels.Transpose[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
-	return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), reflect.TypeFor[kernels.Tiles]()}
-}}
+var turn = ops.NewGeneric("transpose", kernels.Transpose[ops.T])
 
 const (
 	leastTurned = 16 // rows and columns from which tiles pay
@@ -115,10 +110,6 @@ func turnsVectors(w *kernels.Tiles, out, x ops.View, vec int) bool {
 
 // transposed copies by tiles; the types of both are the same.
 func transposed(s *runtime.Stream, out, x ops.View, w *kernels.Tiles, g runtime.Grid) error {
-	k, err := turn.Of(out.DType, dtype.U8)
-	if err != nil {
-		return err
-	}
 	o, i := out.Header(), x.Header()
-	return k.Launch(s, g, ops.SliceArg(out.DType, &o), ops.SliceArg(x.DType, &i), *w)
+	return turn.Launch(s, ops.TypeArgs{T: out.DType}, g, ops.SliceArg(out.DType, &o), ops.SliceArg(x.DType, &i), *w)
 }

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/fourier/kernels"
@@ -46,23 +44,11 @@ type Fourier struct {
 }
 
 var (
-	fourierType, chirpType = reflect.TypeFor[kernels.Fourier](), reflect.TypeFor[kernels.Chirp]()
-
-	fourierStep = ops.TypedKernel{Name: "fft", Kernel: jit.Of(kernels.FourierStep[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), fourierType, c}
-	}}
-	chirpIn = ops.TypedKernel{Name: "fft", Kernel: jit.Of(kernels.ChirpIn[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), chirpType}
-	}}
-	chirpFilter = ops.TypedKernel{Name: "fft", Kernel: jit.Of(kernels.ChirpFilter[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), chirpType}
-	}}
-	chirpProduct = ops.TypedKernel{Name: "fft", Kernel: jit.Of(kernels.ChirpProduct[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), chirpType}
-	}}
-	chirpOut = ops.TypedKernel{Name: "fft", Kernel: jit.Of(kernels.ChirpOut[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), chirpType, c}
-	}}
+	fourierStep  = ops.NewGeneric("fft", kernels.FourierStep[ops.C])
+	chirpIn      = ops.NewGeneric("fft", kernels.ChirpIn[ops.C])
+	chirpFilter  = ops.NewGeneric("fft", kernels.ChirpFilter[ops.C])
+	chirpProduct = ops.NewGeneric("fft", kernels.ChirpProduct[ops.C])
+	chirpOut     = ops.NewGeneric("fft", kernels.ChirpOut[ops.C])
 )
 
 // CheckFourier reports an element type that Fourier transforms are not for.
@@ -180,17 +166,13 @@ func (t *transform) steps(to, from place, radices []int, inverse bool, scale flo
 }
 
 func (t *transform) step(to, from place, r, done int, inverse bool, scale float64) error {
-	k, err := fourierStep.Of(t.d, t.d)
-	if err != nil {
-		return err
-	}
 	p := kernels.Fourier{
 		R: dsl.ConstInt(r), Inverse: dsl.ConstBool(inverse), N: t.n, Done: done, Count: t.count * (t.n / r), Lines: t.lines,
 		PerLine: ops.Divisor(t.n / r), Group: ops.Divisor(t.lines), Each: ops.Divisor(done), X: from.form, Out: to.form,
 	}
 	p.Wide = p.Count > math.MaxInt32
 	by := dtype.FromFloat(t.d, scale).Bits()
-	return k.Launch(t.s, t.cover(p.Count), ops.SliceArg(t.d, &to.at), ops.SliceArg(t.d, &from.at), p, ops.ScalarArg(t.d, &by))
+	return fourierStep.Launch(t.s, ops.TypeArgs{C: t.d}, t.cover(p.Count), ops.SliceArg(t.d, &to.at), ops.SliceArg(t.d, &from.at), p, ops.ScalarArg(t.d, &by))
 }
 
 // cover is a grid of a thread for each of n numbers.
@@ -213,28 +195,24 @@ func (t *transform) chirp(to, from place, inverse bool, scale float64) error {
 	filter, turned := t.pairs(&room, m, 1, 1), t.pairs(&room, m, 1, 1)
 	p := kernels.Chirp{Inverse: dsl.ConstBool(inverse), N: t.n, M: m, Count: m * t.count, Lines: t.lines, X: from.form, Out: to.form}
 	radices, _ := factorsOf(m)
-	launch := func(f *ops.TypedKernel, n int, args ...any) error {
-		k, err := f.Of(t.d, t.d)
-		if err != nil {
-			return err
-		}
-		return k.Launch(t.s, t.cover(n), args...)
+	launch := func(k *ops.Generic, n int, args ...any) error {
+		return k.Launch(t.s, ops.TypeArgs{C: t.d}, t.cover(n), args...)
 	}
 	by := dtype.FromFloat(t.d, scale).Bits()
 	for _, step := range []func() error{
-		func() error { return launch(&chirpFilter, m, ops.SliceArg(t.d, &filter.at), p) },
+		func() error { return launch(chirpFilter, m, ops.SliceArg(t.d, &filter.at), p) },
 		func() error { return one.steps(turned, filter, radices, false, 1) },
 		func() error {
-			return launch(&chirpIn, p.Count, ops.SliceArg(t.d, &a.at), ops.SliceArg(t.d, &from.at), p)
+			return launch(chirpIn, p.Count, ops.SliceArg(t.d, &a.at), ops.SliceArg(t.d, &from.at), p)
 		},
 		func() error { return inner.steps(b, a, radices, false, 1) },
 		func() error {
-			return launch(&chirpProduct, p.Count, ops.SliceArg(t.d, &b.at), ops.SliceArg(t.d, &turned.at), p)
+			return launch(chirpProduct, p.Count, ops.SliceArg(t.d, &b.at), ops.SliceArg(t.d, &turned.at), p)
 		},
 		func() error { return inner.steps(a, b, radices, true, 1/float64(m)) },
 		func() error {
 			p.Count = t.n * t.count
-			return launch(&chirpOut, p.Count, ops.SliceArg(t.d, &to.at), ops.SliceArg(t.d, &a.at), p, ops.ScalarArg(t.d, &by))
+			return launch(chirpOut, p.Count, ops.SliceArg(t.d, &to.at), ops.SliceArg(t.d, &a.at), p, ops.ScalarArg(t.d, &by))
 		},
 	} {
 		if err := step(); err != nil {

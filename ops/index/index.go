@@ -3,11 +3,9 @@ package index
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/index/kernels"
@@ -23,21 +21,11 @@ import (
 // position.
 
 var (
-	gather = ops.TypedKernel{Name: "gather", Kernel: jit.Of(kernels.Gather[float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), ops.WalkType, AxisType, ops.ConstIntType}
-	}}
-	take = ops.TypedKernel{Name: "take", Kernel: jit.Of(kernels.Take[float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), reflect.SliceOf(t), ops.WalkType, ops.WalkType, AxisType}
-	}}
-	oneHot = ops.TypedKernel{Name: "one_hot", Kernel: jit.Of(kernels.OneHot[float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(i), ops.WalkType, AxisType, t, t}
-	}}
+	gather = ops.NewGeneric("gather", kernels.Gather[ops.T, ops.I])
+	take   = ops.NewGeneric("take", kernels.Take[ops.T, ops.I])
+	oneHot = ops.NewGeneric("one_hot", kernels.OneHot[ops.T, ops.I])
 
-	fromEnd = ops.TypedKernel{Name: "index_put", Kernel: jit.Of(kernels.FromEnd[int32]), Params: func(i, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{ops.Int64SliceType, reflect.SliceOf(i), ops.WalkType, AxisType}
-	}}
-
-	AxisType = reflect.TypeFor[kernels.Axis]()
+	fromEnd = ops.NewGeneric("index_put", kernels.FromEnd[ops.I])
 )
 
 // NoIndex is the index of a type that stands for none: -1, or the number of an unsigned type that has
@@ -122,10 +110,6 @@ func runGather(s *runtime.Stream, out, x, ids ops.View, a kernels.Axis, at, from
 		strides[len(strides)-1] *= n
 		pos, _ = layout.New(at.Shape(), strides, 0) // as at is
 	}
-	k, err := gather.Of(t, ids.DType)
-	if err != nil {
-		return err
-	}
 	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, at, from, pos); !ok {
@@ -136,7 +120,7 @@ func runGather(s *runtime.Stream, out, x, ids ops.View, a kernels.Axis, at, from
 	}
 	a.None = NoIndex(ids.DType)
 	index := ids.Header()
-	return k.Launch(s, g, ops.SliceArg(t, &to), ops.SliceArg(ids.DType, &index), ops.SliceArg(t, &of), w, a, vec)
+	return gather.Launch(s, ops.TypeArgs{T: t, I: ids.DType}, g, ops.SliceArg(t, &to), ops.SliceArg(ids.DType, &index), ops.SliceArg(t, &of), w, a, vec)
 }
 
 // SmallBlocks makes blocks that go along short rows so small that each thread has as many elements
@@ -259,10 +243,6 @@ func Take(s *runtime.Stream, out, x, ids ops.View) error {
 		return runGather(s, out, x, ids, a, ids.Layout, from, layout.Contiguous(shape))
 	}
 	t := ops.Carrier(x.DType)
-	k, err := take.Of(t, ids.DType)
-	if err != nil {
-		return err
-	}
 	var w, of core.Walk
 	var g, unused runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, ids.Layout, out.Layout, layout.Contiguous(shape)); !ok {
@@ -274,7 +254,7 @@ func Take(s *runtime.Stream, out, x, ids ops.View) error {
 	ops.RandomAccess(&of, x.Layout.Count())
 	a := kernels.Axis{Op: kernels.OpTake, Size: x.Layout.Count(), None: NoIndex(ids.DType)}
 	to, index, from := out.Header(), ids.Header(), x.Header()
-	return k.Launch(s, g, ops.SliceArg(t, &to), ops.SliceArg(ids.DType, &index), ops.SliceArg(t, &from), w, of, a)
+	return take.Launch(s, ops.TypeArgs{T: t, I: ids.DType}, g, ops.SliceArg(t, &to), ops.SliceArg(ids.DType, &index), ops.SliceArg(t, &from), w, of, a)
 }
 
 // FromEnd stores in out, of type I64, the indices of ids for n positions, of which negative
@@ -289,10 +269,6 @@ func FromEnd(s *runtime.Stream, out, ids ops.View, n int) error {
 	if out.DType != dtype.I64 {
 		return ops.Unsupported("index_put with places", out.DType, dtype.I64.String())
 	}
-	k, err := fromEnd.Of(ids.DType, ids.DType)
-	if err != nil {
-		return err
-	}
 	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, ids.Layout, layout.Contiguous(ids.Layout.Shape())); !ok {
@@ -300,7 +276,7 @@ func FromEnd(s *runtime.Stream, out, ids ops.View, n int) error {
 	}
 	a := kernels.Axis{Op: kernels.OpIndexPut, Size: n}
 	to, index := out.Header(), ids.Header()
-	return k.Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(ids.DType, &index), w, a)
+	return fromEnd.Launch(s, ops.TypeArgs{I: ids.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(ids.DType, &index), w, a)
 }
 
 // OneHot stores on where the index along the last dimension of out is the one of ids,
@@ -316,10 +292,6 @@ func OneHot(s *runtime.Stream, out, ids ops.View, on, off dtype.Scalar) error {
 		return err
 	}
 	t := ops.Carrier(out.DType)
-	k, err := oneHot.Of(t, ids.DType)
-	if err != nil {
-		return err
-	}
 	at, err := layout.New(shape, append(slices.Clone(ids.Layout.Strides()), 0), ids.Layout.Offset())
 	if err != nil {
 		return err
@@ -335,5 +307,5 @@ func OneHot(s *runtime.Stream, out, ids ops.View, on, off dtype.Scalar) error {
 	}
 	a := kernels.Axis{Op: kernels.OpOneHot, None: NoIndex(ids.DType), Size: shape[last]}
 	to, index, yes, no := out.Header(), ids.Header(), on.Bits(), off.Bits()
-	return k.Launch(s, g, ops.SliceArg(t, &to), ops.SliceArg(ids.DType, &index), w, a, ops.ScalarArg(t, &yes), ops.ScalarArg(t, &no))
+	return oneHot.Launch(s, ops.TypeArgs{T: t, I: ids.DType}, g, ops.SliceArg(t, &to), ops.SliceArg(ids.DType, &index), w, a, ops.ScalarArg(t, &yes), ops.ScalarArg(t, &no))
 }

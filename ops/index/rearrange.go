@@ -3,11 +3,9 @@ package index
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
@@ -18,18 +16,10 @@ import (
 )
 
 var (
-	maskedFill = ops.TypedKernel{Name: "masked_fill", Kernel: jit.Of(kernels.MaskedFill[uint8, float32]), Params: func(m, t reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(m), reflect.SliceOf(t), ops.WalkType, t}
-	}}
-	flip = ops.TypedKernel{Name: "flip", Kernel: jit.Of(kernels.Flip[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, ops.IntType}
-	}}
-	flipVec = ops.TypedKernel{Name: "flip", Kernel: jit.Of(kernels.FlipVec[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, ops.IntType, reflect.TypeFor[dsl.ConstInt](), ops.ConstBoolType}
-	}}
-	triangle = ops.TypedKernel{Name: "triangle", Kernel: jit.Of(kernels.Triangle[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, ops.IntType, ops.IntType}
-	}}
+	maskedFill = ops.NewGeneric("masked_fill", kernels.MaskedFill[ops.M, ops.T])
+	flip       = ops.NewGeneric("flip", kernels.Flip[ops.T])
+	flipVec    = ops.NewGeneric("flip", kernels.FlipVec[ops.T])
+	triangle   = ops.NewGeneric("triangle", kernels.Triangle[ops.T])
 )
 
 // MaskedFill stores v where the elements of mask, integers, are not 0, and else those
@@ -39,7 +29,7 @@ func MaskedFill(s *runtime.Stream, out, mask, x ops.View, v dtype.Scalar) error 
 		return ops.Unsupported("masked_fill with a mask", mask.DType, ops.Ints.String())
 	}
 	t := ops.Carrier(out.DType)
-	k, err := maskedFill.Of(mask.DType, t)
+	k, err := maskedFill.Of(ops.TypeArgs{M: mask.DType, T: t})
 	if err != nil {
 		return err
 	}
@@ -59,7 +49,7 @@ func Flip(s *runtime.Stream, out, x ops.View, dims ...int) error {
 		return err
 	}
 	t := ops.Carrier(x.DType)
-	k, err := flip.Of(t, t)
+	k, err := flip.Of(ops.TypeArgs{T: t})
 	if err != nil {
 		return err
 	}
@@ -85,7 +75,7 @@ func Flip(s *runtime.Stream, out, x ops.View, dims ...int) error {
 		return err
 	}
 	if vec > 1 {
-		if k, err = flipVec.Of(t, t); err != nil {
+		if k, err = flipVec.Of(ops.TypeArgs{T: t}); err != nil {
 			return err
 		}
 		return k.Launch(s, g, ops.SliceArg(t, &to), ops.SliceArg(t, &from), w, last, dsl.ConstInt(vec), dsl.ConstBool(slices.Contains(dims, len(shape)-1)))
@@ -346,17 +336,13 @@ func runTriangle(s *runtime.Stream, name string, out, x ops.View, from, to int) 
 		return err
 	}
 	t := ops.Carrier(x.DType)
-	k, err := triangle.Of(t, t)
-	if err != nil {
-		return err
-	}
 	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, x.Layout, ops.BroadcastAlong(shape, map[int]int{last - 1: 1}), ops.BroadcastAlong(shape, map[int]int{last: 1})); !ok {
 		return err
 	}
 	dst, src := out.Header(), x.Header()
-	return k.Launch(s, g, ops.SliceArg(t, &dst), ops.SliceArg(t, &src), w, from, to)
+	return triangle.Launch(s, ops.TypeArgs{T: t}, g, ops.SliceArg(t, &dst), ops.SliceArg(t, &src), w, from, to)
 }
 
 // Eye stores 1 on the diagonals of the last two dimensions of out and else 0.

@@ -3,10 +3,8 @@ package index
 import (
 	"fmt"
 	"math"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/index/kernels"
@@ -16,15 +14,12 @@ import (
 )
 
 var (
-	search = ops.TypedKernel{Name: "searchsorted", Kernel: jit.Of(kernels.Search[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		ts := reflect.SliceOf(t)
-		return []reflect.Type{ops.Uint32SliceType, ts, ts, ops.WalkType, ops.IntType, ops.IntType, ops.FuncType(2, c, ops.BoolType)}
-	}}
-	before    = jit.Func(kernels.Before[float32])
-	notAfter  = jit.Func(kernels.NotAfter[float32])
-	histogram = jit.Of(kernels.Histogram[float32, float32])
-	binIndex  = jit.Func(kernels.BinIndex[int32])
-	binOf     = jit.Func(kernels.BinOf[float32])
+	search    = ops.NewGeneric("searchsorted", kernels.Search[ops.T, ops.C])
+	before    = ops.NewGenericFunc(kernels.Before[ops.C])
+	notAfter  = ops.NewGenericFunc(kernels.NotAfter[ops.C])
+	histogram = ops.NewGeneric("bincount", kernels.Histogram[ops.T, ops.C])
+	binIndex  = ops.NewGenericFunc(kernels.BinIndex[ops.I])
+	binOf     = ops.NewGenericFunc(kernels.BinOf[ops.C])
 )
 
 // SearchSorted stores in out, of type U32 and the shape of x, where the elements of x belong
@@ -39,6 +34,9 @@ func SearchSorted(s *runtime.Stream, out, x, sorted ops.View, right bool) error 
 	}
 	if err := ops.SameType(op, sorted, x); err != nil {
 		return err
+	}
+	if !x.DType.Computes() {
+		return ops.Unsupported(op, x.DType, ops.Numbers.String())
 	}
 	if out.DType != dtype.U32 {
 		return ops.Unsupported(op+" to", out.DType, dtype.U32.String())
@@ -59,10 +57,6 @@ func SearchSorted(s *runtime.Stream, out, x, sorted ops.View, right bool) error 
 	if err != nil {
 		return err
 	}
-	k, err := search.Of(x.DType, x.DType.Compute())
-	if err != nil {
-		return err
-	}
 	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, out.Layout, x.Layout, begins); !ok {
@@ -73,7 +67,7 @@ func SearchSorted(s *runtime.Stream, out, x, sorted ops.View, right bool) error 
 		comes = notAfter
 	}
 	to, from, in := out.Header(), x.Header(), sorted.Header()
-	return k.Launch(s, g, ops.SliceArg(dtype.U32, &to), ops.SliceArg(x.DType, &from), ops.SliceArg(x.DType, &in), w, n, sorted.Layout.Strides()[last], comes.As(ops.FuncType(2, x.DType.Compute().Type(), ops.BoolType)))
+	return search.Launch(s, ops.TypeArgs{T: x.DType}, g, ops.SliceArg(dtype.U32, &to), ops.SliceArg(x.DType, &from), ops.SliceArg(x.DType, &in), w, n, sorted.Layout.Strides()[last], comes.In(x.DType.Compute()))
 }
 
 // Bincount adds to element i of counts, of type U32 and one dimension, how many elements of
@@ -108,7 +102,7 @@ const (
 )
 
 // bins counts elements by their bins.
-func bins(s *runtime.Stream, op string, counts, x ops.View, checked bool, fn *jit.Fn, low, high, n dtype.Scalar) error {
+func bins(s *runtime.Stream, op string, counts, x ops.View, checked bool, fn *ops.GenericFunc, low, high, n dtype.Scalar) error {
 	if counts.DType != dtype.U32 {
 		return ops.Unsupported(op+" to", counts.DType, dtype.U32.String())
 	}
@@ -134,10 +128,8 @@ func bins(s *runtime.Stream, op string, counts, x ops.View, checked bool, fn *ji
 		}
 	}
 	c := x.DType.Compute()
-	fnType := ops.FuncType(4, c.Type(), ops.IntType)
-	k := histogram.As(ops.KernelType(ops.Uint32SliceType, reflect.SliceOf(x.DType.Type()), ops.WalkType, AxisType, reflect.TypeFor[dsl.ConstInt](), ops.ConstBoolType, c.Type(), c.Type(), c.Type(), fnType))
 	a := kernels.Axis{Op: kernels.OpBincount, None: NoIndex(x.DType), Size: size}
 	grid := runtime.Blocks((w.N+w.Part-1)/w.Part, threads)
 	to, from, l, h, b := counts.Header(), x.Header(), low.Bits(), high.Bits(), n.Bits()
-	return k.Launch(s, grid, ops.SliceArg(dtype.U32, &to), ops.SliceArg(x.DType, &from), w, a, room, dsl.ConstBool(checked), ops.ScalarArg(c, &l), ops.ScalarArg(c, &h), ops.ScalarArg(c, &b), fn.As(fnType))
+	return histogram.Launch(s, ops.TypeArgs{T: x.DType}, grid, ops.SliceArg(dtype.U32, &to), ops.SliceArg(x.DType, &from), w, a, room, dsl.ConstBool(checked), ops.ScalarArg(c, &l), ops.ScalarArg(c, &h), ops.ScalarArg(c, &b), fn.Of(ops.TypeArgs{C: c, I: c}))
 }

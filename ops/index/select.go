@@ -2,10 +2,8 @@ package index
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/index/kernels"
@@ -15,15 +13,9 @@ import (
 )
 
 var (
-	countTrue = ops.TypedKernel{Name: "nonzero", Kernel: jit.Of(kernels.CountTrue[float32, float32]), Params: func(m, c reflect.Type) []reflect.Type {
-		return []reflect.Type{ops.Int64SliceType, reflect.SliceOf(m), ops.WalkType, c}
-	}}
-	selectTrue = ops.TypedKernel{Name: "masked_select", Kernel: jit.Of(kernels.SelectTrue[uint8, float32]), Params: func(m, t reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(m), reflect.SliceOf(t), ops.WalkType, ops.Int64SliceType}
-	}}
-	nonzero = ops.TypedKernel{Name: "nonzero", Kernel: jit.Of(kernels.Nonzero[float32, float32]), Params: func(m, c reflect.Type) []reflect.Type {
-		return []reflect.Type{ops.Int64SliceType, reflect.SliceOf(m), ops.WalkType, ops.Int64SliceType, reflect.TypeFor[dsl.ConstInt](), reflect.TypeFor[[core.MaxRank]int](), c}
-	}}
+	countTrue  = ops.NewGeneric("nonzero", kernels.CountTrue[ops.M, ops.C])
+	selectTrue = ops.NewGeneric("masked_select", kernels.SelectTrue[ops.M, ops.T])
+	nonzero    = ops.NewGeneric("nonzero", kernels.Nonzero[ops.M, ops.C])
 )
 
 // zeroBits are those of the zero of every type.
@@ -42,7 +34,7 @@ type Selection struct {
 // Select counts the elements of a mask that are not 0. It waits for the stream.
 func Select(s *runtime.Stream, mask ops.View) (*Selection, error) {
 	sel := &Selection{mask: mask}
-	k, err := countTrue.Of(mask.DType, mask.DType.Compute())
+	k, err := countTrue.Of(ops.TypeArgs{M: mask.DType, C: mask.DType.Compute()})
 	if err != nil {
 		return nil, err
 	}
@@ -118,16 +110,12 @@ func (sel *Selection) Masked(s *runtime.Stream, out, x ops.View) error {
 		return err
 	}
 	t := ops.Carrier(x.DType)
-	k, err := selectTrue.Of(sel.mask.DType, t)
-	if err != nil {
-		return err
-	}
 	both := Selection{}
 	if _, err := both.plan(s, sel.mask.Layout, x.Layout); err != nil {
 		return err
 	}
 	to, mask, from := out.Header(), sel.mask.Header(), x.Header()
-	return k.Launch(s, both.grid, ops.SliceArg(t, &to), ops.SliceArg(sel.mask.DType, &mask), ops.SliceArg(t, &from), both.walk, sel.starts)
+	return selectTrue.Launch(s, ops.TypeArgs{M: sel.mask.DType, T: t}, both.grid, ops.SliceArg(t, &to), ops.SliceArg(sel.mask.DType, &mask), ops.SliceArg(t, &from), both.walk, sel.starts)
 }
 
 // Nonzero stores the indices of the elements that are not 0, in order, in out of type
@@ -143,16 +131,12 @@ func (sel *Selection) Nonzero(s *runtime.Stream, out ops.View) error {
 	if err := sel.fits("nonzero", out, layout.Shape{sel.n, len(shape)}); err != nil || sel.n == 0 || len(shape) == 0 {
 		return err
 	}
-	k, err := nonzero.Of(sel.mask.DType, sel.mask.DType.Compute())
-	if err != nil {
-		return err
-	}
 	var size [core.MaxRank]int
 	for d, n := range shape {
 		size[len(shape)-1-d] = n
 	}
 	to, mask := out.Header(), sel.mask.Header()
-	return k.Launch(s, sel.grid, ops.SliceArg(dtype.I64, &to), ops.SliceArg(sel.mask.DType, &mask), sel.walk, sel.starts, dsl.ConstInt(len(shape)), size, ops.ScalarArg(sel.mask.DType.Compute(), &zeroBits))
+	return nonzero.Launch(s, ops.TypeArgs{M: sel.mask.DType, C: sel.mask.DType.Compute()}, sel.grid, ops.SliceArg(dtype.I64, &to), ops.SliceArg(sel.mask.DType, &mask), sel.walk, sel.starts, dsl.ConstInt(len(shape)), size, ops.ScalarArg(sel.mask.DType.Compute(), &zeroBits))
 }
 
 // fits checks what a result of a selection has to be.

@@ -2,10 +2,8 @@ package linalg
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
@@ -18,22 +16,11 @@ import (
 // are for the caller to cut in parts.
 
 var (
-	matricesType = reflect.TypeFor[kernels.Matrices]()
-	cholesky     = ops.TypedKernel{Name: "cholesky", Kernel: jit.Of(kernels.Cholesky[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), matricesType}
-	}}
-	triangular = ops.TypedKernel{Name: "solve_triangular", Kernel: jit.Of(kernels.SolveTriangular[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), matricesType, matricesType, ops.ConstBoolType, ops.ConstBoolType}
-	}}
-	lu = ops.TypedKernel{Name: "lu", Kernel: jit.Of(kernels.LU[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), ops.Int64SliceType, reflect.SliceOf(c), matricesType, matricesType, matricesType}
-	}}
-	householder = ops.TypedKernel{Name: "qr", Kernel: jit.Of(kernels.Householder[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), matricesType, matricesType}
-	}}
-	compact = ops.TypedKernel{Name: "qr", Kernel: jit.Of(kernels.Compact[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(c), reflect.SliceOf(c), matricesType, matricesType, matricesType}
-	}}
+	cholesky    = ops.NewGeneric("cholesky", kernels.Cholesky[ops.C])
+	triangular  = ops.NewGeneric("solve_triangular", kernels.SolveTriangular[ops.C])
+	lu          = ops.NewGeneric("lu", kernels.LU[ops.C])
+	householder = ops.NewGeneric("qr", kernels.Householder[ops.C])
+	compact     = ops.NewGeneric("qr", kernels.Compact[ops.C])
 )
 
 // CheckLinear reports an element type that factors of matrices are not for.
@@ -101,12 +88,8 @@ func Cholesky(s *runtime.Stream, a ops.View) error {
 	if err != nil || shape.Count() == 0 {
 		return err
 	}
-	k, err := cholesky.Of(a.DType, a.DType)
-	if err != nil {
-		return err
-	}
 	h := a.Header()
-	return k.Launch(s, blockEach(s, shape[0]), ops.SliceArg(a.DType, &h), m[0])
+	return cholesky.Launch(s, ops.TypeArgs{C: a.DType}, blockEach(s, shape[0]), ops.SliceArg(a.DType, &h), m[0])
 }
 
 // SolveTriangular puts x of a·x = b in the place of b, for lower triangular matrices a, or upper
@@ -125,12 +108,8 @@ func SolveTriangular(s *runtime.Stream, b, a ops.View, upper, ones bool) error {
 	if err != nil || shape.Count() == 0 {
 		return err
 	}
-	k, err := triangular.Of(a.DType, a.DType)
-	if err != nil {
-		return err
-	}
 	to, from := b.Header(), a.Header()
-	return k.Launch(s, columnEach(s, shape[0], shape[2]), ops.SliceArg(a.DType, &to), ops.SliceArg(a.DType, &from), m[0], m[1], dsl.ConstBool(upper), dsl.ConstBool(ones))
+	return triangular.Launch(s, ops.TypeArgs{C: a.DType}, columnEach(s, shape[0], shape[2]), ops.SliceArg(a.DType, &to), ops.SliceArg(a.DType, &from), m[0], m[1], dsl.ConstBool(upper), dsl.ConstBool(ones))
 }
 
 // LU puts the factors of matrices of at least as many rows as columns in their place: that of ones
@@ -155,12 +134,8 @@ func LU(s *runtime.Stream, a, order, sign ops.View) error {
 	if err != nil || shape.Count() == 0 {
 		return err
 	}
-	k, err := lu.Of(a.DType, a.DType)
-	if err != nil {
-		return err
-	}
 	x, o, g := a.Header(), order.Header(), sign.Header()
-	return k.Launch(s, blockEach(s, shape[0]), ops.SliceArg(a.DType, &x), ops.SliceArg(dtype.I64, &o), ops.SliceArg(a.DType, &g), m[0], m[1], m[2])
+	return lu.Launch(s, ops.TypeArgs{C: a.DType}, blockEach(s, shape[0]), ops.SliceArg(a.DType, &x), ops.SliceArg(dtype.I64, &o), ops.SliceArg(a.DType, &g), m[0], m[1], m[2])
 }
 
 // Householder puts the upper triangular factors of matrices of at least as many rows as columns in
@@ -182,12 +157,8 @@ func Householder(s *runtime.Stream, a, tau ops.View) error {
 	if err != nil || shape.Count() == 0 {
 		return err
 	}
-	k, err := householder.Of(a.DType, a.DType)
-	if err != nil {
-		return err
-	}
 	x, h := a.Header(), tau.Header()
-	return k.Launch(s, blockEach(s, shape[0]), ops.SliceArg(a.DType, &x), ops.SliceArg(a.DType, &h), m[0], m[1])
+	return householder.Launch(s, ops.TypeArgs{C: a.DType}, blockEach(s, shape[0]), ops.SliceArg(a.DType, &x), ops.SliceArg(a.DType, &h), m[0], m[1])
 }
 
 // Compact stores in c, (count, n, n), the upper triangular matrices for which n reflections one after
@@ -208,10 +179,6 @@ func Compact(s *runtime.Stream, c, products, tau ops.View) error {
 	if err != nil || shape.Count() == 0 {
 		return err
 	}
-	k, err := compact.Of(c.DType, c.DType)
-	if err != nil {
-		return err
-	}
 	to, g, h := c.Header(), products.Header(), tau.Header()
-	return k.Launch(s, columnEach(s, shape[0], shape[2]), ops.SliceArg(c.DType, &to), ops.SliceArg(c.DType, &g), ops.SliceArg(c.DType, &h), m[0], m[1], m[2])
+	return compact.Launch(s, ops.TypeArgs{C: c.DType}, columnEach(s, shape[0], shape[2]), ops.SliceArg(c.DType, &to), ops.SliceArg(c.DType, &g), ops.SliceArg(c.DType, &h), m[0], m[1], m[2])
 }

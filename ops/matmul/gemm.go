@@ -3,11 +3,9 @@ package matmul
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
@@ -215,26 +213,9 @@ func vectors(n int, batch layout.Layout, one, other, size int) bool {
 	return one == 1 && ops.Multiples(n, other, size) && ops.Multiples(n, batch.Strides()...)
 }
 
-// Kernel is a kernel for types of the result, the operands, and what is computed
-// in.
-type Kernel struct {
-	Kernel *jit.Kernel
-	Params func(o, t, c reflect.Type) []reflect.Type
-}
-
-func (k *Kernel) Of(o, t dtype.DType) *jit.Kernel {
-	return k.Kernel.As(ops.KernelType(k.Params(o.Type(), t.Type(), t.Compute().Type())...))
-}
-
 var (
-	ProductType, TileType = reflect.TypeFor[kernels.Product](), reflect.TypeFor[kernels.Tile]()
-
-	gemmTiled = Kernel{jit.Of(kernels.Gemm[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, ProductType, TileType, ops.FuncType(3, c, c)}
-	}}
-	sumParts = ops.TypedKernel{Name: "matmul", Kernel: jit.Of(kernels.SumParts[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(c), ops.WalkType, ops.IntType, ops.IntType, ops.FuncType(2, c, c)}
-	}}
+	gemmTiled = ops.NewGeneric("matmul", kernels.Gemm[ops.O, ops.T, ops.C])
+	sumParts  = ops.NewGeneric("matmul", kernels.SumParts[ops.T, ops.C])
 )
 
 // Large reports whether tiles are enough for all multiprocessors of the device to be busy for
@@ -273,7 +254,7 @@ func runTile(s *runtime.Stream, p *Problem, c kernels.Tile) error {
 		c.Y, c.YVec = OperandOrder(p.Batches[2], p.YN, p.YK, p.N, p.K)
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
 		t := p.A.DType
-		return gemmTiled.Of(out.DType, t).Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()))
+		return gemmTiled.Launch(s, ops.TypeArgs{T: t, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()))
 	})
 }
 
@@ -387,15 +368,11 @@ func (p *Problem) addParts(s *runtime.Stream, room ops.View, parts, n int, run f
 	if err := run(room); err != nil {
 		return err
 	}
-	k, err := sumParts.Of(p.Out.DType, room.DType)
-	if err != nil {
-		return err
-	}
 	var w core.Walk
 	var g runtime.Grid
 	if ok, err := ops.PlanWalk(s, &w, &g, final, dense); !ok {
 		return err
 	}
 	to, from := p.Out.Header(), room.Header()
-	return k.Launch(s, g, ops.SliceArg(p.Out.DType, &to), ops.SliceArg(room.DType, &from), w, parts, n, ops.AddFn.As(ops.FuncType(2, room.DType.Type(), room.DType.Type())))
+	return sumParts.Launch(s, ops.TypeArgs{T: p.Out.DType, C: room.DType}, g, ops.SliceArg(p.Out.DType, &to), ops.SliceArg(room.DType, &from), w, parts, n, ops.Add.In(room.DType))
 }

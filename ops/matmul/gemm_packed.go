@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
@@ -15,14 +14,8 @@ import (
 )
 
 var (
-	packingType, TilingType = reflect.TypeFor[kernels.Packing](), reflect.TypeFor[kernels.Tiling]()
-
-	pack = ops.TypedKernel{Name: "matmul", Kernel: jit.Of(kernels.Pack[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), ops.WalkType, packingType}
-	}}
-	packed = ops.TypedKernel{Name: "matmul", Kernel: jit.Of(kernels.Packed[float32, float32]), Params: func(o, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(c), reflect.SliceOf(c), ops.WalkType, ProductType, TilingType, ops.FuncType(3, c, c)}
-	}}
+	pack   = ops.NewGeneric("matmul", kernels.Pack[ops.T, ops.C])
+	packed = ops.NewGeneric("matmul", kernels.Packed[ops.O, ops.C])
 )
 
 // VectorTiling is the tile that fits into the vector registers of a processor: those of
@@ -113,7 +106,7 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 		n, index = 1, ops.BroadcastAlong(shape, nil)
 	}
 	t := v.DType
-	if k.kernel, err = pack.Of(t, t.Compute()); err != nil {
+	if k.kernel, err = pack.Of(ops.TypeArgs{T: t}); err != nil {
 		return k, err
 	}
 	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Unit: inner == 1}
@@ -166,7 +159,7 @@ func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kerne
 	if parts > 1 {
 		out = out.Compute()
 	}
-	k, err := packed.Of(out, c)
+	k, err := packed.Of(ops.TypeArgs{O: out, C: c})
 	if err != nil {
 		return err
 	}
@@ -211,10 +204,6 @@ func (p *Problem) launchPacked(s *runtime.Stream, out, xs, ys ops.View, cfg kern
 	bands := (p.M + int(cfg.High) - 1) / int(cfg.High)
 	width := int(cfg.Wide * cfg.Each)
 	c := xs.DType
-	k, err := packed.Of(out.DType, c)
-	if err != nil {
-		return err
-	}
 	cfg.Unit = p.OutN == 1
 	high := p.sharing(bands, int(cfg.High)*c.Size(), (p.N+width-1)/width, int(cfg.Wide))
 	g := runtime.Grid{
@@ -222,5 +211,5 @@ func (p *Problem) launchPacked(s *runtime.Stream, out, xs, ys ops.View, cfg kern
 		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
 	}
 	to, x, y := out.Header(), xs.Header(), ys.Header()
-	return k.Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), p.BatchWalk, p.Product, cfg, ops.MulAddFn(c))
+	return packed.Launch(s, ops.TypeArgs{O: out.DType, C: c}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), p.BatchWalk, p.Product, cfg, ops.MulAddFn(c))
 }

@@ -2,10 +2,8 @@ package matmul
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/ops/matmul/kernels"
@@ -16,20 +14,10 @@ import (
 const thinCols = 4
 
 var (
-	thinType = reflect.TypeFor[kernels.Thin]()
-
-	thinRows = Kernel{jit.Of(kernels.ThinRows[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
-		return append(thinParams(o, t, c), ops.FuncType(2, c, c))
-	}}
-	thinColumns = Kernel{jit.Of(kernels.ThinCols[float32, float32, float32]), thinParams}
-	thinWarps   = Kernel{jit.Of(kernels.ThinWarps[float32, float32, float32]), func(o, t, c reflect.Type) []reflect.Type {
-		return append(thinParams(o, t, c), ops.FuncType(2, c, c))
-	}}
+	thinRows    = ops.NewGeneric("matmul", kernels.ThinRows[ops.O, ops.T, ops.C])
+	thinColumns = ops.NewGeneric("matmul", kernels.ThinCols[ops.O, ops.T, ops.C])
+	thinWarps   = ops.NewGeneric("matmul", kernels.ThinWarps[ops.O, ops.T, ops.C])
 )
-
-func thinParams(o, t, c reflect.Type) []reflect.Type {
-	return []reflect.Type{reflect.SliceOf(o), reflect.SliceOf(t), reflect.SliceOf(t), ops.WalkType, ProductType, thinType, ops.FuncType(3, c, c)}
-}
 
 // thin reports whether there are few columns, so that time goes into reading x.
 func (p *Problem) thin() bool { return p.N <= thinCols }
@@ -83,8 +71,7 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 	return p.withParts(s, parts, func(out ops.View) error {
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
 		t := p.A.DType
-		ct := t.Compute().Type()
-		return thinRows.Of(out.DType, t).Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()), ops.AddFn.As(ops.FuncType(2, ct, ct)))
+		return thinRows.Launch(s, ops.TypeArgs{T: t, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()), ops.Add.In(t.Compute()))
 	})
 }
 
@@ -113,7 +100,7 @@ func runThinCols(s *runtime.Stream, p *Problem) error {
 	return p.withParts(s, parts, func(out ops.View) error {
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
 		t := p.A.DType
-		return thinColumns.Of(out.DType, t).Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()))
+		return thinColumns.Launch(s, ops.TypeArgs{T: t, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()))
 	})
 }
 
@@ -130,7 +117,6 @@ func runThinWarps(s *runtime.Stream, p *Problem) error {
 	return p.withParts(s, parts, func(out ops.View) error {
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
 		t := p.A.DType
-		ct := t.Compute().Type()
-		return thinWarps.Of(out.DType, t).Launch(s, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()), ops.AddFn.As(ops.FuncType(2, ct, ct)))
+		return thinWarps.Launch(s, ops.TypeArgs{T: t, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()), ops.Add.In(t.Compute()))
 	})
 }

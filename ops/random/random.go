@@ -2,7 +2,6 @@ package random
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
@@ -15,21 +14,18 @@ import (
 // first + i/[PerCounter], and of nothing else: the same on every device.
 type Random struct {
 	name   string
-	family ops.TypedKernel
+	kernel *ops.Generic
 }
 
 var (
 	// Uniform is numbers from a up to but not including b.
-	Uniform = random("rand", kernels.Uniform[float32, float32])
+	Uniform = random("rand", kernels.Uniform[ops.T, ops.C])
 	// Normal is numbers with mean a and standard deviation b.
-	Normal = random("randn", kernels.Normal[float32, float32])
+	Normal = random("randn", kernels.Normal[ops.T, ops.C])
 )
 
 func random(name string, kernel any) *Random {
-	return &Random{name, ops.TypedKernel{Name: name, Kernel: jit.Of(kernel), Params: func(t, c reflect.Type) []reflect.Type {
-		unit := reflect.FuncOf([]reflect.Type{ops.Uint32Type, ops.Uint32Type}, []reflect.Type{c}, false)
-		return []reflect.Type{reflect.SliceOf(t), ops.Uint64Type, ops.Uint64Type, c, c, unit}
-	}}}
+	return &Random{name, ops.NewGeneric(name, kernel)}
 }
 
 var unit32, unit64 = jit.Func(kernels.Unit32), jit.Func(kernels.Unit64)
@@ -50,17 +46,13 @@ func (r *Random) Run(s *runtime.Stream, out ops.View, key, first uint64, a, b dt
 		return nil
 	}
 	c := out.DType.Compute()
-	k, err := r.family.Of(out.DType, c)
-	if err != nil {
-		return err
-	}
 	unit := unit32
 	if c == dtype.F64 {
 		unit = unit64
 	}
 	h := out.Header()
 	words := [2]uint64{a.Convert(c).Bits(), b.Convert(c).Bits()}
-	return k.Launch(s, cover(s.Device(), (n+kernels.PerCounter-1)/kernels.PerCounter), ops.SliceArg(out.DType, &h), key, first, ops.ScalarArg(c, &words[0]), ops.ScalarArg(c, &words[1]), unit)
+	return r.kernel.Launch(s, ops.TypeArgs{T: out.DType}, cover(s.Device(), (n+kernels.PerCounter-1)/kernels.PerCounter), ops.SliceArg(out.DType, &h), key, first, ops.ScalarArg(c, &words[0]), ops.ScalarArg(c, &words[1]), unit)
 }
 
 // cover returns a grid for a kernel whose threads go through n pieces of work from

@@ -10,7 +10,6 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
 	elementwisekernels "github.com/gokiln/kiln/ops/elementwise/kernels"
 	indexops "github.com/gokiln/kiln/ops/index"
@@ -26,7 +25,7 @@ import (
 type ScatterBy struct {
 	name string
 	op   dsl.ConstInt
-	fn   *jit.Fn
+	fn   *ops.GenericFunc
 	mean bool
 	set  bool // the last element counts
 	adds bool // results of elements that are combined are rounded
@@ -34,17 +33,17 @@ type ScatterBy struct {
 
 // The ways of a scatter that combines elements.
 var (
-	second = jit.Func(indexkernels.Second[float32])
+	second = ops.NewGenericFunc(indexkernels.Second[ops.C])
 
-	ScatterSum  = &ScatterBy{name: "scatter_add", op: indexkernels.OpScatterAdd, fn: ops.AddFn, adds: true}
-	ScatterProd = &ScatterBy{name: "scatter_mul", op: indexkernels.OpScatterReduce, fn: jit.Func(elementwisekernels.Mul[float32]), adds: true}
-	ScatterMax  = &ScatterBy{name: "scatter_max", op: indexkernels.OpScatterReduce, fn: jit.Func(elementwisekernels.Maximum[float32])}
-	ScatterMin  = &ScatterBy{name: "scatter_min", op: indexkernels.OpScatterReduce, fn: jit.Func(elementwisekernels.Minimum[float32])}
-	ScatterMean = &ScatterBy{name: "scatter_mean", op: indexkernels.OpScatterReduce, fn: ops.AddFn, mean: true, adds: true}
+	ScatterSum  = &ScatterBy{name: "scatter_add", op: indexkernels.OpScatterAdd, fn: ops.Add, adds: true}
+	ScatterProd = &ScatterBy{name: "scatter_mul", op: indexkernels.OpScatterReduce, fn: ops.NewGenericFunc(elementwisekernels.Mul[ops.C]), adds: true}
+	ScatterMax  = &ScatterBy{name: "scatter_max", op: indexkernels.OpScatterReduce, fn: ops.NewGenericFunc(elementwisekernels.Maximum[ops.C])}
+	ScatterMin  = &ScatterBy{name: "scatter_min", op: indexkernels.OpScatterReduce, fn: ops.NewGenericFunc(elementwisekernels.Minimum[ops.C])}
+	ScatterMean = &ScatterBy{name: "scatter_mean", op: indexkernels.OpScatterReduce, fn: ops.Add, mean: true, adds: true}
 
 	scatterLast = &ScatterBy{name: "scatter", op: indexkernels.OpScatter, fn: second, set: true}
 	unpool      = &ScatterBy{name: "max_unpool", op: indexkernels.OpMaxUnpool, fn: second, set: true}
-	indexAdd    = &ScatterBy{name: "index_add", op: indexkernels.OpIndexAdd, fn: ops.AddFn, adds: true}
+	indexAdd    = &ScatterBy{name: "index_add", op: indexkernels.OpIndexAdd, fn: ops.Add, adds: true}
 )
 
 // Name is the operation's name.
@@ -198,54 +197,20 @@ func (c *scattering) inOrderWide(s *runtime.Stream, info *runtime.Info) (err err
 }
 
 var (
-	scatter = ops.TypedKernel{Name: "scatter", Kernel: jit.Of(indexkernels.Scatter[float32, float32, float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
-		c, ts := computeOf(t), reflect.SliceOf(t)
-		return []reflect.Type{ts, reflect.SliceOf(i), ts, ops.WalkType, linesType, indexops.AxisType, ops.FuncType(2, c, c)}
-	}}
-	scatterWide = ops.TypedKernel{Name: "scatter", Kernel: scatter.Kernel, Params: func(t, i reflect.Type) []reflect.Type {
-		params := scatter.Params(t, i)
-		params[0] = reflect.SliceOf(computeOf(t))
-		return params
-	}}
-	scatterSet = ops.TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.ScatterSet[float32, int32]), Params: func(t, i reflect.Type) []reflect.Type {
-		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, reflect.SliceOf(i), ts, ops.Uint32SliceType, ops.WalkType, indexops.AxisType, ops.ConstIntType}
-	}}
-	scatterMark = ops.TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.ScatterLast[int32]), Params: func(i, _ reflect.Type) []reflect.Type {
-		return []reflect.Type{ops.Uint32SliceType, reflect.SliceOf(i), ops.WalkType, indexops.AxisType}
-	}}
-	scatterKeys = ops.TypedKernel{Name: "scatter", Kernel: jit.Of(kernels.ScatterKeys[int32, uint32]), Params: func(i, k reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(k), ops.Uint32SliceType, reflect.SliceOf(i), ops.WalkType, indexops.AxisType}
-	}}
+	scatter       = ops.NewGeneric("scatter", indexkernels.Scatter[ops.O, ops.T, ops.C, ops.I])
+	scatterSet    = ops.NewGeneric("scatter", kernels.ScatterSet[ops.T, ops.I])
+	scatterMark   = ops.NewGeneric("scatter", kernels.ScatterLast[ops.I])
+	scatterKeys   = ops.NewGeneric("scatter", kernels.ScatterKeys[ops.I, ops.K])
 	scatterChunks = jit.Of(kernels.ScatterChunks)
-	scatterFold   = jit.Of(kernels.ScatterFold[float32, float32, uint32])
-	linesType     = reflect.TypeFor[indexkernels.Lines]()
-	runsType      = reflect.TypeFor[kernels.Runs]()
+	scatterFold   = ops.NewGeneric("scatter", kernels.ScatterFold[ops.T, ops.C, ops.K])
 )
-
-func computeOf(t reflect.Type) reflect.Type {
-	for _, d := range dtype.All() {
-		if d.Type() == t {
-			return d.Compute().Type()
-		}
-	}
-	return t
-}
 
 // inOrder has a thread, or a few, go along each line.
 func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
 	shape, t := c.src.Layout.Shape(), c.src.DType
-	family := &scatter
-	if c.out.DType != t {
-		family = &scatterWide
-	}
-	k, err := family.Of(t, c.ids.DType)
-	if err != nil {
-		return err
-	}
-	f := t.Compute().Type()
 	l := indexkernels.Lines{N: shape[c.d], Step: [core.Operands]int{0, c.at.Strides()[c.d], c.src.Layout.Strides()[c.d], c.pos.Strides()[c.d]}}
 	var lines [4]layout.Layout
+	var err error
 	for i, from := range []layout.Layout{c.to, c.at, c.src.Layout, c.pos} {
 		if lines[i], err = from.Index(c.d, 0); err != nil {
 			return err
@@ -261,7 +226,7 @@ func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
 		shareIndices(&w, &g, info, c.axis.Size)
 	}
 	dst, index, from := c.out.Header(), c.ids.Header(), c.src.Header()
-	return k.Launch(s, g, ops.SliceArg(c.out.DType, &dst), ops.SliceArg(c.ids.DType, &index), ops.SliceArg(t, &from), w, l, c.axis, c.by.fn.As(ops.FuncType(2, f, f)))
+	return scatter.Launch(s, ops.TypeArgs{T: t, O: c.out.DType, I: c.ids.DType}, g, ops.SliceArg(c.out.DType, &dst), ops.SliceArg(c.ids.DType, &index), ops.SliceArg(t, &from), w, l, c.axis, c.by.fn.In(t.Compute()))
 }
 
 // shareIndices has blocks go along rows of elements that have one index as far as they are
@@ -317,7 +282,7 @@ func (c *scattering) indices(of ...layout.Layout) []layout.Layout {
 // last stores elements whose number is the largest for their position.
 func (c *scattering) last(s *runtime.Stream, info *runtime.Info) error {
 	shape, size := c.src.Layout.Shape(), c.axis.Size
-	mark, err := scatterMark.Of(c.ids.DType, c.ids.DType)
+	mark, err := scatterMark.Of(ops.TypeArgs{I: c.ids.DType})
 	if err != nil {
 		return err
 	}
@@ -353,17 +318,13 @@ func (c *scattering) store(s *runtime.Stream, last runtime.Slice[uint32], number
 		a.Step /= n
 		number = ops.BroadcastAlong(src.Shape(), map[int]int{c.d: 1})
 	}
-	k, err := scatterSet.Of(t, c.ids.DType)
-	if err != nil {
-		return err
-	}
 	var w core.Walk
 	var g runtime.Grid
 	if _, err := ops.PlanWalk(s, &w, &g, to, at, src, number, c.numbered(src.Shape(), a.Size)); err != nil {
 		return err
 	}
 	indexops.SmallBlocks(&w, &g, &info)
-	return k.Launch(s, g, ops.SliceArg(t, &dst), ops.SliceArg(c.ids.DType, &index), ops.SliceArg(t, &from), last, w, a, vec)
+	return scatterSet.Launch(s, ops.TypeArgs{T: t, I: c.ids.DType}, g, ops.SliceArg(t, &dst), ops.SliceArg(c.ids.DType, &index), ops.SliceArg(t, &from), last, w, a, vec)
 }
 
 const (
@@ -383,14 +344,8 @@ func (c *scattering) fold(s *runtime.Stream, info *runtime.Info) error {
 }
 
 // places launches the kernel that gives each index the number of its position.
-func (c *scattering) places(s *runtime.Stream, keys any, key dtype.DType, masks runtime.Slice[uint32]) error {
+func (c *scattering) places(s *runtime.Stream, keys any, key reflect.Type, masks runtime.Slice[uint32]) error {
 	shape := c.src.Layout.Shape()
-	// U32 and I64 stand for the keys of as many bits, which are no element types.
-	kt := ops.Uint32Type
-	if key == dtype.I64 {
-		kt = ops.Uint64Type
-	}
-	k := scatterKeys.Kernel.As(ops.KernelType(scatterKeys.Params(c.ids.DType.Type(), kt)...))
 	number := c.numbered(shape, shape[c.d])
 	strides := slices.Clone(number.Strides())
 	strides[c.d] = 1
@@ -404,7 +359,7 @@ func (c *scattering) places(s *runtime.Stream, keys any, key dtype.DType, masks 
 		return err
 	}
 	index := c.ids.Header()
-	return k.Launch(s, g, keys, masks, ops.SliceArg(c.ids.DType, &index), w, c.axis)
+	return scatterKeys.Launch(s, ops.TypeArgs{I: c.ids.DType, K: key}, g, keys, masks, ops.SliceArg(c.ids.DType, &index), w, c.axis)
 }
 
 // byChunks sorts parts of one line of indices.
@@ -421,7 +376,7 @@ func (c *scattering) byChunks(s *runtime.Stream, info *runtime.Info, r *kernels.
 	defer room.FreeOn(s) //nolint:errcheck // what is launched says more
 	masks, keys, rest := room.Slice(0, 2*r.Size), room.Slice(2*r.Size, 2*r.Size+r.N), 2*r.Size+r.N
 	sorted, from := room.Slice(rest, rest+parts*chunk), room.Slice(rest+parts*chunk, rest+2*parts*chunk)
-	if err := c.places(s, keys, dtype.U32, masks); err != nil {
+	if err := c.places(s, keys, ops.Uint32Type, masks); err != nil {
 		return err
 	}
 	threads := min(chunk/2, ops.MaxThreads, info.MaxThreads)
@@ -441,11 +396,11 @@ func (c *scattering) bySorting(s *runtime.Stream, info *runtime.Info, r *kernels
 		return fmt.Errorf("%s: %w", c.by.name, err)
 	}
 	defer sort.Scratch.Free(s)
-	key, d := ops.Uint32Type, dtype.U32
+	key := ops.Uint32Type
 	if wide {
-		key, d = ops.Uint64Type, dtype.I64
+		key = ops.Uint64Type
 	}
-	if err := c.places(s, sort.Keys[0], d, runtime.Slice[uint32]{}); err != nil {
+	if err := c.places(s, sort.Keys[0], key, runtime.Slice[uint32]{}); err != nil {
 		return err
 	}
 	at, err := sort.Run(s, info)
@@ -479,11 +434,8 @@ func (c *scattering) join(s *runtime.Stream, info *runtime.Info, r *kernels.Runs
 		ops.RandomAccess(walk, of.Count())
 	}
 	grid := c.shape(r, &w, info)
-	ct, ts := t.Compute().Type(), reflect.SliceOf(t.Type())
-	two := ops.FuncType(2, ct, ct)
-	k := scatterFold.As(ops.KernelType(ts, ts, reflect.SliceOf(key), ops.Uint32SliceType, ops.Uint32SliceType, ops.WalkType, ops.WalkType, runsType, two, two))
 	dst, src := c.out.Header(), c.src.Header()
-	return k.Launch(s, grid, ops.SliceArg(t, &dst), ops.SliceArg(t, &src), keys, from, masks, w, l, *r, c.by.fn.As(two), ops.DivFn.As(two))
+	return scatterFold.Launch(s, ops.TypeArgs{T: t, K: key}, grid, ops.SliceArg(t, &dst), ops.SliceArg(t, &src), keys, from, masks, w, l, *r, c.by.fn.In(t.Compute()), ops.Div.In(t.Compute()))
 }
 
 // shape chooses how threads lie: as many as can be along what has the same index.

@@ -2,11 +2,9 @@ package sort
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
@@ -18,15 +16,13 @@ import (
 )
 
 var (
-	pickType    = reflect.TypeFor[kernels.Pick]()
-	uint64s     = reflect.TypeFor[[]uint64]()
-	pickCount   = jit.Of(kernels.PickCount[float32, uint32])
-	pickSides   = jit.Of(kernels.PickSides[float32, uint32])
-	pickTake    = jit.Of(kernels.PickTake[float32, uint32])
-	pickBetween = jit.Of(kernels.PickBetween[float32, uint32, float32])
-	pickRows    = jit.Of(kernels.PickRows[float32, uint32])
-	pickFirst   = jit.Of(kernels.PickFirst[float32, uint32])
-	pickMiddle  = jit.Of(kernels.PickMiddle[float32, uint32, float32])
+	pickCount   = ops.NewGeneric("topk", kernels.PickCount[ops.T, ops.K])
+	pickSides   = ops.NewGeneric("topk", kernels.PickSides[ops.T, ops.K])
+	pickTake    = ops.NewGeneric("topk", kernels.PickTake[ops.T, ops.K])
+	pickBetween = ops.NewGeneric("topk", kernels.PickBetween[ops.T, ops.K, ops.C])
+	pickRows    = ops.NewGeneric("topk", kernels.PickRows[ops.T, ops.K])
+	pickFirst   = ops.NewGeneric("topk", kernels.PickFirst[ops.T, ops.K])
+	pickMiddle  = ops.NewGeneric("topk", kernels.PickMiddle[ops.T, ops.K, ops.C])
 )
 
 // TopK stores in values the first elements of x along a dimension in the order of [Sort],
@@ -84,11 +80,10 @@ func (c *sorter) divided(info *runtime.Info) bool {
 // middle stores the quantiles of rows that a block each has by itself.
 func (p *picker) middle(s *runtime.Stream, out ops.View, frac float64) error {
 	c := p.c
-	ts, compute := reflect.SliceOf(c.X.DType.Type()), c.X.DType.Compute()
+	compute := c.X.DType.Compute()
 	h, f := out.Header(), dtype.FromFloat(compute, frac).Bits()
 	_, _, x := c.results()
-	k := pickMiddle.As(ops.KernelType(ts, ts, ranksType, orderType, pickType, compute.Type(), c.fnType, c.backType))
-	return k.Launch(s, p.alone(s), ops.SliceArg(out.DType, &h), x, c.ranks, p.order(), p.Pick, ops.ScalarArg(compute, &f), c.fn, c.back)
+	return pickMiddle.Launch(s, c.args(), p.alone(s), ops.SliceArg(out.DType, &h), x, c.ranks, p.order(), p.Pick, ops.ScalarArg(compute, &f), c.key.fn, c.key.back)
 }
 
 // alone is the grid of blocks that have rows by themselves.
@@ -142,9 +137,8 @@ func pickQuantile(s *runtime.Stream, out, x ops.View, dim, at int, frac float64)
 	}
 	compute, h := x.DType.Compute(), out.Header()
 	f := dtype.FromFloat(compute, frac).Bits()
-	k := pickBetween.As(ops.KernelType(reflect.SliceOf(x.DType.Type()), ops.Uint32SliceType, uint64s, ops.Uint32SliceType, ranksType, pickType, compute.Type(), c.backType))
 	g := runtime.Grid{Blocks: runtime.Dim3{X: 1, Y: min(c.ranks.Rows, ops.MaxBlocks())}, Threads: runtime.Dim3{X: info.WarpSize}}
-	return true, k.Launch(s, g, ops.SliceArg(x.DType, &h), p.counts, p.prefix, p.left, c.ranks, p.Pick, ops.ScalarArg(compute, &f), c.back)
+	return true, pickBetween.Launch(s, c.args(), g, ops.SliceArg(x.DType, &h), p.counts, p.prefix, p.left, c.ranks, p.Pick, ops.ScalarArg(compute, &f), c.key.back)
 }
 
 // fewest is the part of a row up to which elements are picked and not sorted: 1/4.
@@ -235,13 +229,12 @@ func (p *picker) count(s *runtime.Stream) error {
 		return err
 	}
 	c := p.c
-	k := pickCount.As(ops.KernelType(ops.Uint32SliceType, uint64s, ops.Uint32SliceType, reflect.SliceOf(c.X.DType.Type()), ranksType, orderType, pickType, c.fnType))
 	_, _, x := c.results()
 	info := ops.DeviceInfo(s.Device())
 	for p.Pass = range p.passes() {
 		p.First, p.Shift = p.Pass == 0, int(p.End)-(p.Pass+1)*digitBits
 		p.counters(&info)
-		if err := k.Launch(s, p.grid(), p.counts, p.prefix, p.left, x, c.ranks, p.order(), p.Pick, c.fn); err != nil {
+		if err := pickCount.Launch(s, c.args(), p.grid(), p.counts, p.prefix, p.left, x, c.ranks, p.order(), p.Pick, c.key.fn); err != nil {
 			return err
 		}
 	}
@@ -306,23 +299,19 @@ func (p *picker) view(d dtype.DType, shape layout.Shape) ops.View {
 // pickRows is pick of rows that a block each has by itself.
 func (p *picker) pickRows(s *runtime.Stream, some, from ops.View) error {
 	c := p.c
-	ts := reflect.SliceOf(c.X.DType.Type())
 	_, _, x := c.results()
 	to, at := some.Header(), from.Header()
-	k := pickRows.As(ops.KernelType(ts, ops.Uint32SliceType, ts, ranksType, orderType, pickType, c.fnType))
-	return k.Launch(s, p.alone(s), ops.SliceArg(c.X.DType, &to), ops.SliceArg(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.fn)
+	return pickRows.Launch(s, c.args(), p.alone(s), ops.SliceArg(c.X.DType, &to), ops.SliceArg(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.key.fn)
 }
 
 // pickFirst is pick that reads rows once.
 func (p *picker) pickFirst(s *runtime.Stream, some, from ops.View) error {
 	c := p.c
-	ts := reflect.SliceOf(c.X.DType.Type())
 	_, _, x := c.results()
 	to, at := some.Header(), from.Header()
 	info := ops.DeviceInfo(s.Device())
 	g := runtime.Grid{Blocks: runtime.Dim3{X: p.lists, Y: min(c.ranks.Rows, ops.MaxBlocks())}, Threads: runtime.Dim3{X: info.WarpSize}}
-	k := pickFirst.As(ops.KernelType(ts, ops.Uint32SliceType, ts, ranksType, orderType, pickType, c.fnType))
-	return k.Launch(s, g, ops.SliceArg(c.X.DType, &to), ops.SliceArg(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.fn)
+	return pickFirst.Launch(s, c.args(), g, ops.SliceArg(c.X.DType, &to), ops.SliceArg(dtype.U32, &at), x, c.ranks, p.order(), p.Pick, c.key.fn)
 }
 
 // pick stores some elements of each row, the first ones but not in order, and where they are
@@ -335,17 +324,14 @@ func (p *picker) pick(s *runtime.Stream, some, from ops.View) error {
 	// How many each warp finds on both sides of the last one, and their sums.
 	both := layout.Shape{2 * c.ranks.Rows, p.Parts}
 	sides, sums := p.view(dtype.U32, both), p.view(dtype.U32, both)
-	ts := reflect.SliceOf(c.X.DType.Type())
 	_, _, x := c.results()
 	to, at, n, sum := some.Header(), from.Header(), sides.Header(), sums.Header()
 	u32 := dtype.U32
-	k := pickSides.As(ops.KernelType(ops.Uint32SliceType, ops.Uint32SliceType, uint64s, ops.Uint32SliceType, ts, ranksType, orderType, pickType, c.fnType))
-	if err := k.Launch(s, p.grid(), ops.SliceArg(u32, &n), p.counts, p.prefix, p.left, x, c.ranks, p.order(), p.Pick, c.fn); err != nil {
+	if err := pickSides.Launch(s, c.args(), p.grid(), ops.SliceArg(u32, &n), p.counts, p.prefix, p.left, x, c.ranks, p.order(), p.Pick, c.key.fn); err != nil {
 		return err
 	}
 	if err := rows.CumSum.Run(s, sums, sides, 1); err != nil {
 		return err
 	}
-	k = pickTake.As(ops.KernelType(ts, ops.Uint32SliceType, ops.Uint32SliceType, uint64s, ts, ranksType, orderType, pickType, c.fnType))
-	return k.Launch(s, p.grid(), ops.SliceArg(c.X.DType, &to), ops.SliceArg(u32, &at), ops.SliceArg(u32, &sum), p.prefix, x, c.ranks, p.order(), p.Pick, c.fn)
+	return pickTake.Launch(s, c.args(), p.grid(), ops.SliceArg(c.X.DType, &to), ops.SliceArg(u32, &at), ops.SliceArg(u32, &sum), p.prefix, x, c.ranks, p.order(), p.Pick, c.key.fn)
 }

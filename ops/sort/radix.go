@@ -2,10 +2,8 @@ package sort
 
 import (
 	"math"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
@@ -69,13 +67,12 @@ const (
 )
 
 var (
-	digitsType = reflect.TypeFor[kernels.Digits]()
-	sortRows   = jit.Of(kernels.SortRows[float32, uint32])
-	sortDigits = jit.Of(kernels.SortDigits[float32, uint32])
-	sortTiles  = jit.Of(kernels.SortTiles[float32, uint32])
+	sortRows   = ops.NewGeneric("sort", kernels.SortRows[ops.T, ops.K])
+	sortDigits = ops.NewGeneric("sort", kernels.SortDigits[ops.T, ops.K])
+	sortTiles  = ops.NewGeneric("sort", kernels.SortTiles[ops.T, ops.K])
 
-	sortHistogram = jit.Of(kernels.SortHistogram[float32, uint32])
-	sortSweep     = jit.Of(kernels.SortSweep[float32, uint32])
+	sortHistogram = ops.NewGeneric("sort", kernels.SortHistogram[ops.T, ops.K])
+	sortSweep     = ops.NewGeneric("sort", kernels.SortSweep[ops.T, ops.K])
 )
 
 // Radix is a sort of rows of keys by their digits, and its memory.
@@ -132,31 +129,29 @@ func (m *Radix) digit() int {
 
 // serialPass moves the keys by one digit, with blocks of one warp.
 func (m *Radix) serialPass(s *runtime.Stream, here, shift int) error {
-	ks := m.slices()
-	count := sortCount.As(ops.KernelType(ops.Uint32SliceType, ks, ops.IntType, ops.IntType, ops.IntType, ops.IntType))
-	if err := count.Launch(s, m.grid(), m.counts, m.Keys[here], m.N, m.part, m.Rows, shift); err != nil {
+	if err := sortCount.Launch(s, m.args(), m.grid(), m.counts, m.Keys[here], m.N, m.part, m.Rows, shift); err != nil {
 		return err
 	}
 	if err := rows.CumSum.Run(s, m.sums, m.count, 1); err != nil {
 		return err
 	}
 	sums := m.sums.Header()
-	move := sortMove.As(ops.KernelType(ks, ops.Uint32SliceType, ks, ops.Uint32SliceType, ops.Uint32SliceType, ops.IntType, ops.IntType, ops.IntType, ops.IntType, ops.ConstBoolType))
-	return move.Launch(s, m.grid(), m.Keys[1-here], m.At[1-here], m.Keys[here], m.At[here], ops.SliceArg(dtype.U32, &sums), m.N, m.part, m.Rows, shift, dsl.ConstBool(shift > m.from))
+	return sortMove.Launch(s, m.args(), m.grid(), m.Keys[1-here], m.At[1-here], m.Keys[here], m.At[here], ops.SliceArg(dtype.U32, &sums), m.N, m.part, m.Rows, shift, dsl.ConstBool(shift > m.from))
 }
 
-// slices is the type of a slice of keys.
-func (m *Radix) slices() reflect.Type {
+// args are the type arguments of kernels of keys alone.
+func (m *Radix) args() ops.TypeArgs {
 	if m.Wide {
-		return slices64
+		return ops.TypeArgs{K: ops.Uint64Type}
 	}
-	return slices32
+	return ops.TypeArgs{K: ops.Uint32Type}
 }
 
 // tileCall is the arguments that the kernels of tiles share.
 type tileCall struct {
 	c                  *sorter
-	ts, ks             reflect.Type // slices of elements and of keys
+	key                sortKey
+	args               ops.TypeArgs
 	order              kernels.Order
 	values, indices, x any
 	digits             kernels.Digits
@@ -170,19 +165,20 @@ func (m *Radix) call(here, shift int) (t tileCall) {
 	d.From, d.Parts, d.Rows = shift, m.parts, m.Rows
 	d.X, d.At = m.of != nil && shift == m.from, shift > m.from
 	d.Last = m.of != nil && shift+m.digit() >= m.End
-	t.ks = m.slices()
-	t.ts, t.c = t.ks, &sorter{}
-	t.values, t.indices, t.x = m.Keys[0], runtime.Slice[uint32]{}, m.Keys[0]
 	if m.of != nil {
 		t.c = m.of
-		d.Bare = dsl.ConstBool(t.c.key.bare)
-		t.ts = reflect.SliceOf(t.c.X.DType.Type())
+		t.key, t.args = t.c.key, t.c.args()
+		d.Bare = dsl.ConstBool(t.key.bare)
 		t.values, t.indices, t.x = t.c.results()
 	} else {
-		t.c.fnType = reflect.FuncOf([]reflect.Type{t.ks.Elem()}, []reflect.Type{t.ks.Elem()}, false)
-		t.c.backType = t.c.fnType
-		t.c.fn = sameKey.As(t.c.fnType)
-		t.c.back = t.c.fn
+		e := dtype.U32 // elements of which there are none have a type
+		if m.Wide {
+			e = dtype.I64
+		}
+		t.c, t.key = &sorter{}, sortKeys[e]
+		t.args = ops.TypeArgs{T: e, K: t.key.typ}
+		none := ops.SliceArg(e, new(runtime.SliceHeader))
+		t.values, t.indices, t.x = none, runtime.Slice[uint32]{}, none
 	}
 	t.order = t.c.order
 	if !d.Last {
@@ -194,16 +190,14 @@ func (m *Radix) call(here, shift int) (t tileCall) {
 // tilePass moves the keys by one digit.
 func (m *Radix) tilePass(s *runtime.Stream, here, shift int) error {
 	t := m.call(here, shift)
-	count := sortDigits.As(ops.KernelType(ops.Uint32SliceType, t.ts, t.ks, ranksType, orderType, digitsType, t.c.fnType))
-	if err := count.Launch(s, m.grid(), m.counts, t.x, m.Keys[here], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, t.c.fn); err != nil {
+	if err := sortDigits.Launch(s, t.args, m.grid(), m.counts, t.x, m.Keys[here], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, t.key.fn); err != nil {
 		return err
 	}
 	if err := rows.CumSum.Run(s, m.sums, m.count, 1); err != nil {
 		return err
 	}
 	sums := m.sums.Header()
-	move := sortTiles.As(ops.KernelType(t.ts, ops.Uint32SliceType, t.ks, ops.Uint32SliceType, t.ts, t.ks, ops.Uint32SliceType, ops.Uint32SliceType, ranksType, ranksType, orderType, digitsType, t.c.fnType, t.c.backType))
-	return move.Launch(s, m.grid(), t.values, t.indices, m.Keys[1-here], m.At[1-here], t.x, m.Keys[here], m.At[here], ops.SliceArg(dtype.U32, &sums), t.c.ranks, t.c.second, t.order, t.digits, t.c.fn, t.c.back)
+	return sortTiles.Launch(s, t.args, m.grid(), t.values, t.indices, m.Keys[1-here], m.At[1-here], t.x, m.Keys[here], m.At[here], ops.SliceArg(dtype.U32, &sums), t.c.ranks, t.c.second, t.order, t.digits, t.key.fn, t.key.back)
 }
 
 // sweeps reports whether blocks may wait for each other. Their tiles are as large as can be:
@@ -230,8 +224,7 @@ func (m *Radix) histogram(s *runtime.Stream, info *runtime.Info) error {
 	t.digits.Blocks = 0
 	enough := max(1, histograms*info.Units/min(m.Rows, ops.MaxBlocks()))
 	g := runtime.Grid{Blocks: runtime.Dim3{X: min(m.parts, enough), Y: min(m.Rows, ops.MaxBlocks())}, Threads: runtime.Dim3{X: m.threads}}
-	k := sortHistogram.As(ops.KernelType(ops.Uint32SliceType, t.ts, t.ks, ranksType, orderType, digitsType, ops.ConstIntType, t.c.fnType))
-	return k.Launch(s, g, ops.SliceArg(dtype.U32, &m.words), t.x, m.Keys[0], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, dsl.ConstInt(m.passes), t.c.fn)
+	return sortHistogram.Launch(s, t.args, g, ops.SliceArg(dtype.U32, &m.words), t.x, m.Keys[0], t.c.ranks, kernels.Order{Down: t.order.Down}, t.digits, dsl.ConstInt(m.passes), t.key.fn)
 }
 
 // histograms is how many blocks of a multiprocessor count digits.
@@ -240,12 +233,9 @@ const histograms = 8
 // sweep moves the keys by one digit.
 func (m *Radix) sweep(s *runtime.Stream, here, shift int) error {
 	t := m.call(here, shift)
-	k := sortSweep.As(ops.KernelType(t.ts, ops.Uint32SliceType, t.ks, ops.Uint32SliceType, t.ts, t.ks, ops.Uint32SliceType, ops.Uint32SliceType, ranksType, ranksType, orderType, digitsType, ops.IntType, ops.IntType, t.c.fnType, t.c.backType))
 	g := runtime.Grid{Blocks: runtime.Dim3{X: m.Rows * m.parts}, Threads: runtime.Dim3{X: m.threads}}
-	return k.Launch(s, g, t.values, t.indices, m.Keys[1-here], m.At[1-here], t.x, m.Keys[here], m.At[here], ops.SliceArg(dtype.U32, &m.words), t.c.ranks, t.c.second, t.order, t.digits, (shift-m.from)/digitBits, m.passes, t.c.fn, t.c.back)
+	return sortSweep.Launch(s, t.args, g, t.values, t.indices, m.Keys[1-here], m.At[1-here], t.x, m.Keys[here], m.At[here], ops.SliceArg(dtype.U32, &m.words), t.c.ranks, t.c.second, t.order, t.digits, (shift-m.from)/digitBits, m.passes, t.key.fn, t.key.back)
 }
-
-var sameKey = jit.Func(kernels.SameKey[uint32])
 
 func (m *Radix) Alloc(s *runtime.Stream, info *runtime.Info) error {
 	m.part, m.threads = serialMove, info.WarpSize

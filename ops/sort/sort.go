@@ -26,23 +26,20 @@ type sortKey struct {
 	bare      bool         // equal keys are those of equal elements
 }
 
-var (
-	slices32, slices64 = reflect.SliceOf(ops.Uint32Type), reflect.SliceOf(ops.Uint64Type)
-
-	keyFloat, backFloat = jit.Func(kernels.KeyFloat[float32]), jit.Func(kernels.BackFloat[float32])
-	keyUint, backUint   = jit.Func(kernels.KeyUint[uint32]), jit.Func(kernels.BackUint[uint32])
-)
-
 // sortKeys has the key of each type. Numbers of fewer bits leave the low bits of the
 // float32 that is their key 0.
 var sortKeys = [32]sortKey{
-	dtype.U8: {keyUint, backUint, ops.Uint32Type, 0, 8, true}, dtype.U32: {keyUint, backUint, ops.Uint32Type, 0, 32, true},
-	dtype.I16:  {jit.Func(kernels.KeyShort), jit.Func(kernels.BackShort), ops.Uint32Type, 0, 16, true},
-	dtype.I32:  {jit.Func(kernels.KeyInt), jit.Func(kernels.BackInt), ops.Uint32Type, 0, 32, true},
-	dtype.I64:  {jit.Func(kernels.KeyLong), jit.Func(kernels.BackLong), ops.Uint64Type, 0, 64, true},
-	dtype.BF16: {keyFloat, backFloat, ops.Uint32Type, 16, 32, false}, dtype.F16: {keyFloat, backFloat, ops.Uint32Type, 8, 32, false}, dtype.F32: {keyFloat, backFloat, ops.Uint32Type, 0, 32, false},
+	dtype.U8:     {jit.Func(kernels.KeyUint[uint8]), jit.Func(kernels.BackUint[uint8]), ops.Uint32Type, 0, 8, true},
+	dtype.U32:    {jit.Func(kernels.KeyUint[uint32]), jit.Func(kernels.BackUint[uint32]), ops.Uint32Type, 0, 32, true},
+	dtype.I16:    {jit.Func(kernels.KeyShort), jit.Func(kernels.BackShort), ops.Uint32Type, 0, 16, true},
+	dtype.I32:    {jit.Func(kernels.KeyInt), jit.Func(kernels.BackInt), ops.Uint32Type, 0, 32, true},
+	dtype.I64:    {jit.Func(kernels.KeyLong), jit.Func(kernels.BackLong), ops.Uint64Type, 0, 64, true},
+	dtype.BF16:   {jit.Func(kernels.KeyFloat[dsl.BF16]), jit.Func(kernels.BackFloat[dsl.BF16]), ops.Uint32Type, 16, 32, false},
+	dtype.F16:    {jit.Func(kernels.KeyFloat[dsl.F16]), jit.Func(kernels.BackFloat[dsl.F16]), ops.Uint32Type, 8, 32, false},
+	dtype.F32:    {jit.Func(kernels.KeyFloat[float32]), jit.Func(kernels.BackFloat[float32]), ops.Uint32Type, 0, 32, false},
 	dtype.F64:    {jit.Func(kernels.KeyDouble), jit.Func(kernels.BackDouble), ops.Uint64Type, 0, 64, false},
-	dtype.F8E4M3: {keyFloat, backFloat, ops.Uint32Type, 16, 32, false}, dtype.F8E5M2: {keyFloat, backFloat, ops.Uint32Type, 16, 32, false},
+	dtype.F8E4M3: {jit.Func(kernels.KeyFloat[dsl.F8E4M3]), jit.Func(kernels.BackFloat[dsl.F8E4M3]), ops.Uint32Type, 16, 32, false},
+	dtype.F8E5M2: {jit.Func(kernels.KeyFloat[dsl.F8E5M2]), jit.Func(kernels.BackFloat[dsl.F8E5M2]), ops.Uint32Type, 16, 32, false},
 }
 
 const (
@@ -54,21 +51,13 @@ const (
 )
 
 var (
-	orderType = reflect.TypeFor[kernels.Order]()
-	ranksType = reflect.TypeFor[kernels.Ranks]()
-
-	sortShort  = jit.Of(kernels.SortShort[float32, uint32])
-	sortSerial = jit.Of(kernels.SortSerial[float32, uint32])
-	sortFirst  = jit.Of(kernels.SortKeys[float32, uint32])
-	sortCount  = jit.Of(kernels.SortCount[uint32])
-	sortMove   = jit.Of(kernels.SortMove[uint32])
-	sortStore  = ops.TypedKernel{Name: "sort", Kernel: jit.Of(kernels.SortStore[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
-		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ops.Uint32SliceType, ts, ops.Uint32SliceType, ranksType, ranksType, orderType}
-	}}
-	quantile = ops.TypedKernel{Name: "quantile", Kernel: jit.Of(kernels.Quantile[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(t), reflect.SliceOf(t), rowsops.FoldType, ops.IntType, c}
-	}}
+	sortShort  = ops.NewGeneric("sort", kernels.SortShort[ops.T, ops.K])
+	sortSerial = ops.NewGeneric("sort", kernels.SortSerial[ops.T, ops.K])
+	sortFirst  = ops.NewGeneric("sort", kernels.SortKeys[ops.T, ops.K])
+	sortCount  = ops.NewGeneric("sort", kernels.SortCount[ops.K])
+	sortMove   = ops.NewGeneric("sort", kernels.SortMove[ops.K])
+	sortStore  = ops.NewGeneric("sort", kernels.SortStore[ops.T])
+	quantile   = ops.NewGeneric("quantile", kernels.Quantile[ops.T, ops.C])
 )
 
 // sorter is a call of [Sort].
@@ -78,9 +67,6 @@ type sorter struct {
 	order           kernels.Order
 	ranks, second   kernels.Ranks // of the values, and of the indices
 	key             sortKey
-	fn, back        *jit.Fn
-	fnType          reflect.Type
-	backType        reflect.Type
 }
 
 // Sort sorts the elements of x along a dimension, the smallest or the largest first, and
@@ -106,6 +92,9 @@ func Sort(s *runtime.Stream, values, indices, x ops.View, dim int, descending bo
 	}
 	return c.long(s, &info)
 }
+
+// args are the type arguments of the kernels.
+func (c *sorter) args() ops.TypeArgs { return ops.TypeArgs{T: c.X.DType, K: c.key.typ} }
 
 func newSorter(values, indices, x ops.View, dim int, descending bool) (*sorter, error) {
 	if !ops.Numbers.Has(x.DType) {
@@ -142,10 +131,6 @@ func newSorter(values, indices, x ops.View, dim int, descending bool) (*sorter, 
 	}
 	c.order.Take = max(c.order.Take, 0)
 	c.key = sortKeys[x.DType]
-	c.fnType = reflect.FuncOf([]reflect.Type{x.DType.Type()}, []reflect.Type{c.key.typ}, false)
-	c.fn = c.key.fn.As(c.fnType)
-	c.backType = reflect.FuncOf([]reflect.Type{c.key.typ}, []reflect.Type{x.DType.Type()}, false)
-	c.back = c.key.back.As(c.backType)
 	return c, nil
 }
 
@@ -207,11 +192,9 @@ func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
 	c.order.Size, c.order.Room = dsl.ConstInt(size), dsl.ConstInt(max(size, 2*threads))
 	per := int(c.order.Room) / size
 	blocks := (c.ranks.Rows + per - 1) / per
-	ts := reflect.SliceOf(c.X.DType.Type())
-	k := sortShort.As(ops.KernelType(ts, ops.Uint32SliceType, ts, ranksType, ranksType, orderType, c.fnType))
 	v, i, x := c.results()
 	grid := runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, ops.RowBlocks(info, threads))}, Threads: runtime.Dim3{X: threads}}
-	return k.Launch(s, grid, v, i, x, c.ranks, c.second, c.order, c.fn)
+	return sortShort.Launch(s, c.args(), grid, v, i, x, c.ranks, c.second, c.order, c.key.fn)
 }
 
 // serial sorts rows that blocks have by themselves.
@@ -228,10 +211,8 @@ func (c *sorter) serial(s *runtime.Stream, info *runtime.Info) error {
 		return err
 	}
 	at := room.Take(4, 2*blocks*n)
-	ts := reflect.SliceOf(c.X.DType.Type())
-	k := sortSerial.As(ops.KernelType(ts, ops.Uint32SliceType, ts, reflect.SliceOf(c.key.typ), ops.Uint32SliceType, ranksType, ranksType, orderType, ops.ConstBoolType, c.fnType, c.backType))
 	v, i, x := c.results()
-	return k.Launch(s, runtime.Blocks(blocks, info.WarpSize), v, i, x, keys, ops.SliceArg(dtype.U32, &at), c.ranks, c.second, c.order, dsl.ConstBool(c.key.bare), c.fn, c.back)
+	return sortSerial.Launch(s, c.args(), runtime.Blocks(blocks, info.WarpSize), v, i, x, keys, ops.SliceArg(dtype.U32, &at), c.ranks, c.second, c.order, dsl.ConstBool(c.key.bare), c.key.fn, c.key.back)
 }
 
 // tiled sorts rows of which a tile has one or several.
@@ -243,11 +224,9 @@ func (c *sorter) tiled(s *runtime.Stream, info *runtime.Info) error {
 	if t.Per > 1 {
 		t.RowBits = dsl.ConstInt(bits.Len(uint((t.room() - 1) / n)))
 	}
-	ts := reflect.SliceOf(c.X.DType.Type())
-	k := sortRows.As(ops.KernelType(ts, ops.Uint32SliceType, ts, ranksType, ranksType, orderType, digitsType, c.fnType, c.backType))
 	v, i, x := c.results()
 	grid := runtime.Grid{Blocks: runtime.Dim3{X: min((c.ranks.Rows+t.Per-1)/t.Per, ops.RowBlocks(info, t.threads))}, Threads: runtime.Dim3{X: t.threads}}
-	return k.Launch(s, grid, v, i, x, c.ranks, c.second, c.order, t.Digits, c.fn, c.back)
+	return sortRows.Launch(s, c.args(), grid, v, i, x, c.ranks, c.second, c.order, t.Digits, c.key.fn, c.key.back)
 }
 
 // long sorts rows by the digits of their keys.
@@ -261,21 +240,15 @@ func (c *sorter) long(s *runtime.Stream, info *runtime.Info) error {
 		_, err := m.Run(s, info)
 		return err
 	}
-	ks, ts := reflect.SliceOf(c.key.typ), reflect.SliceOf(c.X.DType.Type())
 	values, indices, x := c.results()
-	first := sortFirst.As(ops.KernelType(ks, ts, ranksType, orderType, c.fnType))
-	if err := first.Launch(s, m.grid(), m.Keys[0], x, c.ranks, c.order, c.fn); err != nil {
+	if err := sortFirst.Launch(s, c.args(), m.grid(), m.Keys[0], x, c.ranks, c.order, c.key.fn); err != nil {
 		return err
 	}
 	at, err := m.Run(s, info)
 	if err != nil {
 		return err
 	}
-	store, err := sortStore.Of(c.X.DType, c.X.DType)
-	if err != nil {
-		return err
-	}
-	return store.Launch(s, m.grid(), values, indices, x, m.At[at], c.ranks, c.second, c.order)
+	return sortStore.Launch(s, c.args(), m.grid(), values, indices, x, m.At[at], c.ranks, c.second, c.order)
 }
 
 // Quantile stores, for each row of x along a dimension, what lies q, of 0 to 1, of the way
@@ -332,15 +305,11 @@ func Quantile(s *runtime.Stream, out, x ops.View, dim int, q float64) error {
 		return err
 	}
 	c := x.DType.Compute()
-	k, err := quantile.Of(x.DType, c)
-	if err != nil {
-		return err
-	}
 	var w rowskernels.Fold
 	if err := rowsops.KeepDims(&w, [2]layout.Layout{layout.Contiguous(kept[1].Shape()), kept[1]}); err != nil {
 		return fmt.Errorf("quantile: %w", err)
 	}
 	w.N, w.Wide = n, w.Rows > math.MaxInt32
 	oh, sh, f := out.Header(), sorted.Header(), dtype.FromFloat(c, frac).Bits()
-	return k.Launch(s, runtime.Cover(w.Rows, ops.DeviceInfo(s.Device()).WarpSize), ops.SliceArg(out.DType, &oh), ops.SliceArg(x.DType, &sh), w, int(at), ops.ScalarArg(c, &f))
+	return quantile.Launch(s, ops.TypeArgs{T: x.DType}, runtime.Cover(w.Rows, ops.DeviceInfo(s.Device()).WarpSize), ops.SliceArg(out.DType, &oh), ops.SliceArg(x.DType, &sh), w, int(at), ops.ScalarArg(c, &f))
 }

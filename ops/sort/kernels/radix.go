@@ -400,9 +400,6 @@ func storeSorted[T dsl.Number, K Key](values []T, indices []uint32, x []T, w, wi
 // The numbers that keys stand for: BackFloat is the inverse of [KeyFloat] but for NaN and
 // -0, and so on.
 
-// SameKey is the key of a key, for keys that stand for nothing else.
-func SameKey[K Key](k K) K { return k }
-
 // BackFloat is the floating-point number of a key.
 func BackFloat[T dsl.Float](k uint32) T {
 	if k>>31 != 0 {

@@ -12,7 +12,7 @@ import (
 // equal keys stay in order. NaN has the largest key, and both zeros the same.
 
 // Key is what elements are sorted by.
-type Key interface{ uint32 | uint64 }
+type Key interface{ ~uint32 | ~uint64 }
 
 // KeyFloat is the key of a floating-point number of up to 32 bits.
 func KeyFloat[T dsl.Float](x T) uint32 {
