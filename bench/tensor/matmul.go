@@ -93,7 +93,7 @@ func matmul(d *tensor.Device, small bool) []work {
 		x, y := drawn(d, t, side, side), drawn(d, t, side, side)
 		product(fmt.Sprintf("%d", side), "", t, side, side, side, x, y, false)
 		if t == dtype.F32 && !small {
-			for _, way := range matmulops.MatmulWays()[3:] {
+			for _, way := range matmulops.MatmulStrategies()[3:] {
 				product(fmt.Sprintf("%d in %s", side, way), way, t, side, side, side, x, y, false)
 			}
 		}

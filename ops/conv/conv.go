@@ -27,9 +27,9 @@ type Convolution struct {
 	OutputPadding []int // 0: positions that a transposed convolution has more
 	Groups        int   // 1, which 0 stands for
 
-	// Way is how it is computed, "direct", "patches", "tiles" or "shifted", for tests and benchmarks.
-	// The empty string stands for the best one.
-	Way string
+	// Strategy is how it is computed, "direct", "patches", "tiles" or "shifted", for tests and
+	// benchmarks. The empty string stands for the best one.
+	Strategy string
 }
 
 func (c *Convolution) groups() int { return max(c.Groups, 1) }
@@ -171,8 +171,9 @@ type convolution struct {
 	matmul.Problem
 	window  kernels.Window
 	weights kernels.Weights
-	tiled   bool // it can be a product
-	joined  bool // the weights of a channel of the result lie in a row
+	patch   kernels.Patch // what patches chose
+	tiled   bool          // it can be a product
+	joined  bool          // the weights of a channel of the result lie in a row
 }
 
 func conv(s *runtime.Stream, out, x, weights ops.View, c *Convolution, shape layout.Shape, transposed bool) error {
@@ -196,26 +197,21 @@ func conv(s *runtime.Stream, out, x, weights ops.View, c *Convolution, shape lay
 	if err := v.setProduct(s, c.groups()); err != nil {
 		return err
 	}
-	if c.Way == "tiles" && !v.tiled {
-		return fmt.Errorf("%w: convolution of %v with %v does not go by tiles: weights and result of a channel do not lie in a row", layout.ErrShape, x.Layout, weights.Layout)
-	}
-	if c.Way == "tiles" || c.Way == "" && v.tiled && !v.Serial() && v.M >= 16 && v.K >= 16 {
-		return v.runTiles(s)
-	}
-	if c.Way == "shifted" || c.Way == "" && v.Serial() {
-		if h := v.shift(); h.fits() {
-			return v.runShifted(s, h)
-		}
-	}
-	if c.Way == "patches" || c.Way == "" && !v.Serial() && !bool(v.long()) { // whose sums are one chain
-		if p, ok := v.patches(c.Way != ""); ok {
-			return v.runPatches(s, p)
-		}
-		if c.Way != "" {
-			return fmt.Errorf("%w: convolution of %v with %v does not go by patches: groups have several channels of the result, or the kernel is large", layout.ErrShape, x.Layout, weights.Layout)
-		}
-	}
-	return v.runDirect(s)
+	return convs.RunBy(s, c.Strategy, &v)
+}
+
+// convs are the strategies for convolutions.
+var convs = ops.Strategies[convolution]{
+	{Name: "tiles", Fits: func(v *convolution) bool { return v.tiled && !v.Serial() && v.M >= 16 && v.K >= 16 }, Run: runTiles},
+	{Name: "shifted", Fits: func(v *convolution) bool { return v.Serial() && v.shift().fits() }, Run: runShifted},
+	// The sums of patches are one chain, which long ones must not be.
+	{Name: "patches", Fits: func(v *convolution) bool { return !v.Serial() && !bool(v.long()) && v.patches(false) }, Run: runPatches},
+	{Name: "direct", Fits: ops.Always[convolution], Run: runDirect},
+}
+
+// unfit is the error of a strategy that is asked for by name and cannot do a convolution.
+func (v *convolution) unfit(strategy, why string) error {
+	return fmt.Errorf("%w: convolution of %v with %v does not go by %s: %s", layout.ErrShape, v.B.Layout, v.A.Layout, strategy, why)
 }
 
 // setWindow sets how the kernel moves and where the weights are.
@@ -298,7 +294,10 @@ func (v *convolution) long() dsl.ConstBool {
 }
 
 // runTiles multiplies tiles, the first of these that fits.
-func (v *convolution) runTiles(s *runtime.Stream) error {
+func runTiles(s *runtime.Stream, v *convolution) error {
+	if !v.tiled {
+		return v.unfit("tiles", "weights and result of a channel do not lie in a row")
+	}
 	if err := v.mergeInputs(s); err != nil {
 		return err
 	}
@@ -387,7 +386,7 @@ func (v *convolution) runTile(s *runtime.Stream, c matmulkernels.Tile) error {
 }
 
 // runDirect has threads sum some channels of some positions each.
-func (v *convolution) runDirect(s *runtime.Stream) error {
+func runDirect(s *runtime.Stream, v *convolution) error {
 	w, u := &v.window, &v.weights
 	t := v.A.DType
 	threads := min(ops.MaxThreads, v.Info.ThreadsPerUnit, v.Info.MaxThreads)

@@ -20,7 +20,7 @@ const (
 // patches plans a convolution by patches of results, or reports false if it is not one of
 // few weights for each group that goes over two axes at most. If not forced, threads have
 // several results only where there are enough.
-func (v *convolution) patches(forced bool) (c kernels.Patch, ok bool) {
+func (v *convolution) patches(forced bool) bool {
 	w, u := &v.window, &v.weights
 	pace, left := w.Stride[2], w.Pad[2]
 	if w.Kernel[1] == 1 && w.Out[1] == 1 {
@@ -28,9 +28,9 @@ func (v *convolution) patches(forced bool) (c kernels.Patch, ok bool) {
 	}
 	dense := (w.Dilation[1] == 1 || w.Kernel[1] == 1) && (w.Dilation[2] == 1 || w.Kernel[2] == 1)
 	if bool(w.Transposed) || v.M != 1 || w.Kernel[0] != 1 || w.Out[0] != 1 || w.Pad[0] != 0 || !dense || w.Kernel[1]*w.Kernel[2] > patchKernel || w.Stride[1] != pace || pace > 2 {
-		return c, false
+		return false
 	}
-	c = kernels.Patch{High: dsl.ConstInt(w.Kernel[1]), Long: dsl.ConstInt(w.Kernel[2]), Pace: [2]dsl.ConstInt{dsl.ConstInt(pace), dsl.ConstInt(pace)}, Left: dsl.ConstInt(left)}
+	c := kernels.Patch{High: dsl.ConstInt(w.Kernel[1]), Long: dsl.ConstInt(w.Kernel[2]), Pace: [2]dsl.ConstInt{dsl.ConstInt(pace), dsl.ConstInt(pace)}, Left: dsl.ConstInt(left)}
 	c.Clip = dsl.ConstBool(w.Pad[1] != 0 || w.Pad[2] != 0)
 	c.In, c.X = [2]int{w.In[1], w.In[2]}, [2]int{w.X[1], w.X[2]}
 	c.Unit = dsl.ConstBool(w.X[2] == 1 && u.OutAt[2] == 1)
@@ -43,7 +43,8 @@ func (v *convolution) patches(forced bool) (c kernels.Patch, ok bool) {
 		c.OutVec = dsl.ConstBool(ops.Multiples(patchSide, w.Out[2], u.OutAt[1]) && ops.Multiples(patchSide, v.Batches[0].Strides()...))
 		c.XVec = dsl.ConstBool(inVectors(&c, w.Out[2]) && ops.Multiples(patchSide, w.X[1], w.XChannel) && ops.Multiples(patchSide, v.Batches[2].Strides()...))
 	}
-	return c, max(c.N, c.In[0], c.In[1]) <= math.MaxInt32
+	v.patch = c
+	return max(c.N, c.In[0], c.In[1]) <= math.MaxInt32
 }
 
 // patchwork divides planes of results among threads, so that there are enough of these.
@@ -67,7 +68,11 @@ func inVectors(c *kernels.Patch, row int) bool {
 }
 
 // runPatches has threads sum patches of results.
-func (v *convolution) runPatches(s *runtime.Stream, c kernels.Patch) error {
+func runPatches(s *runtime.Stream, v *convolution) error {
+	if v.patch.N == 0 && !v.patches(true) {
+		return v.unfit("patches", "groups have several channels of the result, or the kernel is large")
+	}
+	c := v.patch
 	t := v.A.DType
 	threads := min(ops.MaxThreads, v.Info.ThreadsPerUnit, v.Info.MaxThreads)
 	to, weights, x := v.Out.Header(), v.A.Header(), v.B.Header()

@@ -2,6 +2,7 @@ package conv
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/gokiln/kiln/dsl"
@@ -76,7 +77,11 @@ func (v *shifted) fits() bool {
 }
 
 // runShifted pads the input, packs the weights and multiplies.
-func (v *convolution) runShifted(s *runtime.Stream, h *shifted) (err error) {
+func runShifted(s *runtime.Stream, v *convolution) (err error) {
+	h := v.shift()
+	if !h.fits() {
+		return v.unfit("shifted", fmt.Sprintf("a padded copy of the input has more than %d elements", maxPadded))
+	}
 	var room []ops.View
 	defer func() {
 		for _, r := range room {

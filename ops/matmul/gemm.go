@@ -19,29 +19,11 @@ import (
 // and b. The dimensions before count matrices and broadcast to those of out, which has as
 // many. Layouts are any, but elements of out must not share memory. Sums are made in
 // the type that is computed in, and are the same in every run.
-func Matmul(s *runtime.Stream, out, a, b ops.View) error { return multiply(s, out, a, b, nil) }
+func Matmul(s *runtime.Stream, out, a, b ops.View) error { return MatmulBy(s, "", out, a, b) }
 
-// MatmulBy is [Matmul] in one of the ways that [MatmulWays] lists, whether it is the best
-// or not: for tests and benchmarks.
-func MatmulBy(s *runtime.Stream, way string, out, a, b ops.View) error {
-	for i := range matmuls {
-		if matmuls[i].name == way {
-			return multiply(s, out, a, b, &matmuls[i])
-		}
-	}
-	return fmt.Errorf("there is no way %q to multiply matrices, only %v", way, MatmulWays())
-}
-
-// MatmulWays lists the ways to multiply matrices that a device can be asked for. Those
-// called thin are for at most four rows or columns.
-func MatmulWays() (names []string) {
-	for i := range matmuls {
-		names = append(names, matmuls[i].name)
-	}
-	return names
-}
-
-func multiply(s *runtime.Stream, out, a, b ops.View, way *matmulWay) error {
+// MatmulBy is [Matmul] by one of [MatmulStrategies], whether it is the best or not: for tests and
+// benchmarks.
+func MatmulBy(s *runtime.Stream, strategy string, out, a, b ops.View) error {
 	p, err := newProduct(s, out, a, b)
 	if err != nil || out.Layout.Count() == 0 {
 		return err
@@ -49,41 +31,31 @@ func multiply(s *runtime.Stream, out, a, b ops.View, way *matmulWay) error {
 	if p.K == 0 {
 		return elementwise.Fill(s, out, dtype.Zero(out.DType))
 	}
-	if way == nil {
-		i := slices.IndexFunc(matmuls, func(w matmulWay) bool { return w.fits(p) })
-		way = &matmuls[i] // the last fits all
-	}
-	return way.run(s, p)
+	return matmuls.RunBy(s, strategy, p)
 }
 
-// matmulWay is a way to multiply matrices.
-type matmulWay struct {
-	name string
-	fits func(*Problem) bool
-	run  func(*runtime.Stream, *Problem) error
-}
+// MatmulStrategies lists the strategies to multiply matrices that a device can be asked for. Those
+// called thin are for at most four rows or columns.
+func MatmulStrategies() []string { return matmuls.Names() }
 
-// matmuls are the ways to multiply matrices; the first that fits is taken.
-var matmuls = []matmulWay{
-	{"thin", func(p *Problem) bool { return p.thin() && p.Serial() }, func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
-	{"thin in vectors", (*Problem).thin, func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
-	{"packed", (*Problem).Serial, runPacked},
+// matmuls are the strategies to multiply matrices.
+var matmuls = ops.Strategies[Problem]{
+	{Name: "thin", Fits: func(p *Problem) bool { return p.thin() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
+	{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
+	{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
 	tiled(kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}, (*Problem).Low),
 	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*Problem).Large),
-	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, never),
+	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, func(*Problem, kernels.Tile) bool { return false }),
 	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}, (*Problem).Medium),
 	tiled(kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}, func(*Problem, kernels.Tile) bool { return true }),
 }
 
-// never is for configurations that others are measured against.
-func never(*Problem, kernels.Tile) bool { return false }
-
 // tiled is a row for a configuration of the tiled kernel.
-func tiled(c kernels.Tile, fits func(*Problem, kernels.Tile) bool) matmulWay {
-	return matmulWay{
-		name: fmt.Sprintf("tiles of %dx%dx%d", c.M, c.N, c.K),
-		fits: func(p *Problem) bool { return fits(p, c) },
-		run:  func(s *runtime.Stream, p *Problem) error { return runTile(s, p, c) },
+func tiled(c kernels.Tile, fits func(*Problem, kernels.Tile) bool) ops.Strategy[Problem] {
+	return ops.Strategy[Problem]{
+		Name: fmt.Sprintf("tiles of %dx%dx%d", c.M, c.N, c.K),
+		Fits: func(p *Problem) bool { return fits(p, c) },
+		Run:  func(s *runtime.Stream, p *Problem) error { return runTile(s, p, c) },
 	}
 }
 

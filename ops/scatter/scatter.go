@@ -118,6 +118,9 @@ type scattering struct {
 	axis          indexkernels.Axis
 	own           []int // dimensions that have lines of indices of their own
 	lines         int   // how many lines of indices there are
+	keys          int   // and how many indices in all
+	targets       int   // elements of the result that lines with indices of their own can meet
+	info          runtime.Info
 }
 
 // runScatter checks the operands and chooses the way.
@@ -154,29 +157,47 @@ func runScatter(s *runtime.Stream, c *scattering) (err error) {
 			c.lines *= n
 		}
 	}
-	info := ops.DeviceInfo(s.Device())
-	keys, places := c.lines*shape[c.d], c.lines*size
-	switch {
-	case c.by.set && !ops.SerialBlocks(&info) && places <= 16*keys+1<<20 && shape[c.d] < math.MaxUint32:
-		return c.last(s, &info)
-	case !c.by.set && (!ops.SerialBlocks(&info) || c.by.mean || !c.self) && keys < math.MaxUint32:
-		return c.fold(s, &info)
-	case c.by.mean || !c.self:
-		return fmt.Errorf("%w: %s of %d indices", layout.ErrTooLarge, c.by.name, keys)
-	case !c.by.adds || c.out.DType.Compute() == c.out.DType:
-		return c.inOrder(s, &info)
-	case c.out.Layout.Count() > wideScatter*shape.Count() && keys < math.MaxUint32:
-		return c.fold(s, &info) // which goes through the positions of indices alone
+	c.info = ops.DeviceInfo(s.Device())
+	c.keys, c.targets = c.lines*shape[c.d], c.lines*size
+	return scatters.Run(s, c)
+}
+
+// scatters are the strategies of a scatter.
+var scatters = ops.Strategies[scattering]{
+	{Name: "last", Fits: (*scattering).fitsLast, Run: runLast},
+	{Name: "fold", Fits: (*scattering).fitsFold, Run: runFold},
+	// Positions in the order of their indices: those that combine nothing, or round once anyway.
+	{Name: "in order", Fits: func(c *scattering) bool { return !c.folded() && (!c.by.adds || c.out.DType.Compute() == c.out.DType) }, Run: runInOrder},
+	{Name: "in order, wide", Fits: func(c *scattering) bool { return !c.folded() }, Run: runInOrderWide},
+	{Name: "none", Fits: ops.Always[scattering], Run: func(_ *runtime.Stream, c *scattering) error {
+		return fmt.Errorf("%w: %s of %d indices", layout.ErrTooLarge, c.by.name, c.keys)
+	}},
+}
+
+// folded reports whether only a fold gives the result: a mean, or one without the elements that
+// were there.
+func (c *scattering) folded() bool { return c.by.mean || !c.self }
+
+func (c *scattering) fitsLast() bool {
+	return c.by.set && !ops.SerialBlocks(&c.info) && c.targets <= 16*c.keys+1<<20 && c.src.Layout.Shape()[c.d] < math.MaxUint32
+}
+
+// fitsFold reports whether elements are combined by sorting their indices. Where threads are lanes
+// of a vector that pays only for a result of which few of many elements would be widened.
+func (c *scattering) fitsFold() bool {
+	if c.keys >= math.MaxUint32 {
+		return false
 	}
-	return c.inOrderWide(s, &info)
+	few := c.by.adds && c.out.DType.Compute() != c.out.DType && c.out.Layout.Count() > wideScatter*c.src.Layout.Shape().Count()
+	return few || !c.by.set && (c.folded() || !ops.SerialBlocks(&c.info))
 }
 
 // wideScatter is for how many elements of the result per operand these are all widened.
 const wideScatter = 16
 
-// inOrderWide is inOrder with the elements of out in the type that is computed in, so that
+// runInOrderWide is runInOrder with the elements of out in the type that is computed in, so that
 // what is combined is rounded once.
-func (c *scattering) inOrderWide(s *runtime.Stream, info *runtime.Info) (err error) {
+func runInOrderWide(s *runtime.Stream, c *scattering) (err error) {
 	out, d := c.out, c.out.DType.Compute()
 	wide := ops.View{DType: d, Layout: layout.Contiguous(out.Layout.Shape())}
 	if wide.Buf, err = s.Alloc(wide.Layout.Count() * d.Size()); err != nil {
@@ -190,7 +211,7 @@ func (c *scattering) inOrderWide(s *runtime.Stream, info *runtime.Info) (err err
 		return err
 	}
 	c.out, c.axis.Step = wide, wide.Layout.Strides()[c.d]
-	if err := c.inOrder(s, info); err != nil {
+	if err := runInOrder(s, c); err != nil {
 		return err
 	}
 	return elementwise.Copy(s, out, wide)
@@ -205,8 +226,9 @@ var (
 	scatterFold   = ops.NewGeneric("scatter", kernels.ScatterFold[ops.T, ops.C, ops.K])
 )
 
-// inOrder has a thread, or a few, go along each line.
-func (c *scattering) inOrder(s *runtime.Stream, info *runtime.Info) error {
+// runInOrder has a thread, or a few, go along each line.
+func runInOrder(s *runtime.Stream, c *scattering) error {
+	info := &c.info
 	shape, t := c.src.Layout.Shape(), c.src.DType
 	l := indexkernels.Lines{N: shape[c.d], Step: [core.Operands]int{0, c.at.Strides()[c.d], c.src.Layout.Strides()[c.d], c.pos.Strides()[c.d]}}
 	var lines [4]layout.Layout
@@ -279,8 +301,8 @@ func (c *scattering) indices(of ...layout.Layout) []layout.Layout {
 	return out
 }
 
-// last stores elements whose number is the largest for their position.
-func (c *scattering) last(s *runtime.Stream, info *runtime.Info) error {
+// runLast stores elements whose number is the largest for their position.
+func runLast(s *runtime.Stream, c *scattering) error {
 	shape, size := c.src.Layout.Shape(), c.axis.Size
 	mark, err := scatterMark.Of(ops.TypeArgs{I: c.ids.DType})
 	if err != nil {
@@ -332,8 +354,9 @@ const (
 	mostChunk  = 4096 // what blocks have room for
 )
 
-// fold combines elements that have been sorted by position.
-func (c *scattering) fold(s *runtime.Stream, info *runtime.Info) error {
+// runFold combines elements that have been sorted by position.
+func runFold(s *runtime.Stream, c *scattering) error {
+	info := &c.info
 	n := c.src.Layout.Shape()[c.d]
 	r := kernels.Runs{N: c.lines * n, Line: n, Size: c.axis.Size, Lines: len(c.own) > 0, Self: dsl.ConstBool(c.self), Mean: dsl.ConstBool(c.by.mean)}
 	r.Step = [2]int{c.axis.Step, c.src.Layout.Strides()[c.d]}

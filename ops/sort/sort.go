@@ -64,6 +64,7 @@ var (
 type sorter struct {
 	rowsops.RowOp
 	values, indices ops.View
+	info            runtime.Info
 	order           kernels.Order
 	ranks, second   kernels.Ranks // of the values, and of the indices
 	key             sortKey
@@ -80,17 +81,24 @@ func Sort(s *runtime.Stream, values, indices, x ops.View, dim int, descending bo
 	if err != nil || x.Layout.Count() == 0 || c.order.Take == 0 {
 		return err
 	}
-	info := ops.DeviceInfo(s.Device())
-	switch n := c.Len(); {
-	case ops.SerialBlocks(&info) && n > serialShort && (c.ranks.Rows*fewRows >= info.Units || n <= serialMove):
-		return c.serial(s, &info)
-	case ops.SerialBlocks(&info) && n > serialShort:
-	case n <= networkRows:
-		return c.short(s, &info)
-	case n <= c.tile(&info, n).room():
-		return c.tiled(s, &info)
-	}
-	return c.long(s, &info)
+	c.info = ops.DeviceInfo(s.Device())
+	return sorts.Run(s, c)
+}
+
+// sorts are the strategies to sort rows.
+var sorts = ops.Strategies[sorter]{
+	{Name: "serial", Fits: (*sorter).fitsSerial, Run: runSerial},
+	{Name: "network", Fits: func(c *sorter) bool { return c.Len() <= networkRows && !c.vectorRows() }, Run: runNetwork},
+	{Name: "tile", Fits: func(c *sorter) bool { return !c.vectorRows() && c.Len() <= c.tile(&c.info, c.Len()).room() }, Run: runTile},
+	{Name: "digits", Fits: ops.Always[sorter], Run: runDigits},
+}
+
+// vectorRows reports whether threads are lanes of a vector and rows too long for a network: one
+// lane sorts such a row in memory, or all of them go through it by digits.
+func (c *sorter) vectorRows() bool { return ops.SerialBlocks(&c.info) && c.Len() > serialShort }
+
+func (c *sorter) fitsSerial() bool {
+	return c.vectorRows() && (c.ranks.Rows*fewRows >= c.info.Units || c.Len() <= serialMove)
 }
 
 // args are the type arguments of the kernels.
@@ -182,8 +190,9 @@ func (c *sorter) results() (values, indices, x any) {
 	return ops.SliceArg(c.X.DType, &h[0]), ops.SliceArg(dtype.U32, &h[1]), ops.SliceArg(c.X.DType, &h[2])
 }
 
-// short sorts rows that a block has room for.
-func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
+// runNetwork sorts rows that a block has room for.
+func runNetwork(s *runtime.Stream, c *sorter) error {
+	info := &c.info
 	size := max(2, 1<<bits.Len(uint(c.ranks.N-1)))
 	threads := min(ops.MaxThreads, info.MaxThreads)
 	if ops.SerialBlocks(info) {
@@ -197,8 +206,9 @@ func (c *sorter) short(s *runtime.Stream, info *runtime.Info) error {
 	return sortShort.Launch(s, c.args(), grid, v, i, x, c.ranks, c.second, c.order, c.key.fn)
 }
 
-// serial sorts rows that blocks have by themselves.
-func (c *sorter) serial(s *runtime.Stream, info *runtime.Info) error {
+// runSerial sorts rows that blocks have by themselves.
+func runSerial(s *runtime.Stream, c *sorter) error {
+	info := &c.info
 	blocks, n := min(c.ranks.Rows, ops.RowBlocks(info, info.WarpSize)), c.ranks.N
 	size := int(c.key.typ.Size())
 	var room ops.Scratch
@@ -215,8 +225,9 @@ func (c *sorter) serial(s *runtime.Stream, info *runtime.Info) error {
 	return sortSerial.Launch(s, c.args(), runtime.Blocks(blocks, info.WarpSize), v, i, x, keys, ops.SliceArg(dtype.U32, &at), c.ranks, c.second, c.order, dsl.ConstBool(c.key.bare), c.key.fn, c.key.back)
 }
 
-// tiled sorts rows of which a tile has one or several.
-func (c *sorter) tiled(s *runtime.Stream, info *runtime.Info) error {
+// runTile sorts rows of which a tile has one or several.
+func runTile(s *runtime.Stream, c *sorter) error {
+	info := &c.info
 	n := c.Len()
 	t := c.tile(info, n)
 	t.Per, t.Rows, t.From, t.End, t.Bare = t.room()/n, c.ranks.Rows, c.key.from, c.key.end, dsl.ConstBool(c.key.bare)
@@ -229,8 +240,9 @@ func (c *sorter) tiled(s *runtime.Stream, info *runtime.Info) error {
 	return sortRows.Launch(s, c.args(), grid, v, i, x, c.ranks, c.second, c.order, t.Digits, c.key.fn, c.key.back)
 }
 
-// long sorts rows by the digits of their keys.
-func (c *sorter) long(s *runtime.Stream, info *runtime.Info) error {
+// runDigits sorts rows by the digits of their keys.
+func runDigits(s *runtime.Stream, c *sorter) error {
+	info := &c.info
 	m := Radix{Rows: c.ranks.Rows, N: c.ranks.N, Wide: c.key.typ == ops.Uint64Type, from: c.key.from, End: c.key.end, of: c}
 	if err := m.Alloc(s, info); err != nil {
 		return fmt.Errorf("sort of %d elements: %w", m.Rows*m.N, err)

@@ -39,7 +39,7 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, n, i+n, "") }, "%v/%d", d, n)
 			}
 		}
-		for n, way := range matmulops.MatmulWays() {
+		for n, way := range matmulops.MatmulStrategies() {
 			if d.Compute().Size() <= 4 || !strings.Contains(way, "128") { // there is no room in shared memory
 				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, 4-n%4, i+n, way) }, "%v/%s", d, way)
 			}
@@ -175,6 +175,6 @@ func matmulErrors(t *testing.T, b *opstest.Bench) {
 	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 0, 3), view(f, 0, 2), view(dtype.F16, 2, 3)), ops.ErrDType)
 	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 3), view(f, 3), view(f, 3, 3)), layout.ErrRank)
 	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 2, 3, 3), view(f, 3, 3, 3), view(f, 3, 3)), layout.ErrBroadcast)
-	require.ErrorContains(t, matmulops.MatmulBy(b.Stream, "magic", view(f, 2, 2), view(f, 2, 2), view(f, 2, 2)), `no way "magic"`)
+	require.ErrorContains(t, matmulops.MatmulBy(b.Stream, "magic", view(f, 2, 2), view(f, 2, 2), view(f, 2, 2)), `no strategy "magic"`)
 	require.ErrorIs(t, matmulops.MatmulBy(b.Stream, "thin", view(f, 9, 9), view(f, 9, 9), view(f, 9, 9)), layout.ErrShape)
 }
