@@ -3,7 +3,6 @@ package rows
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
@@ -56,44 +55,6 @@ func (p *foldPlan) longest(together int) int {
 		return math.MaxInt
 	}
 	return core.TreeSteps * core.TreeSteps * together
-}
-
-// byStride puts the dimensions of layouts of one shape in the order of the strides of
-// the first, the largest first.
-func byStride(of ...layout.Layout) []layout.Layout {
-	order := make([]int, of[0].Rank())
-	for i := range order {
-		order[i] = i
-	}
-	stride := of[0].Strides()
-	slices.SortStableFunc(order, func(a, b int) int { return stride[b] - stride[a] })
-	out := slices.Clone(of)
-	for k := range of {
-		out[k], _ = of[k].Permute(order...) // a permutation
-	}
-	return out
-}
-
-// KeepDims joins the dimensions of the results, as the operand and the results have them.
-func KeepDims(w *kernels.Fold, kept [2]layout.Layout) error {
-	outs := layout.Merge(byStride(kept[0], kept[1])...)
-	if err := fits(len(outs.Sizes), kept[0]); err != nil {
-		return err
-	}
-	w.Rows, w.Outs = kept[0].Count(), dsl.ConstInt(len(outs.Sizes))
-	for d, n := range outs.Sizes {
-		w.OutSize[d], w.OutDiv[d], w.XStep[d], w.OutStep[d] = n, ops.Divisor(n), outs.Strides[0][d], outs.Strides[1][d]
-	}
-	return nil
-}
-
-// fits reports if kernels cannot go over so many dimensions, which are those of a layout
-// that cannot be joined.
-func fits(n int, of layout.Layout) error {
-	if n > core.MaxRank {
-		return fmt.Errorf("%w: %d dimensions of %v cannot be joined, kernels go over %d", layout.ErrRank, n, of.Shape(), core.MaxRank)
-	}
-	return nil
 }
 
 // make chooses how threads go through the rows.

@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"fmt"
 	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
@@ -246,23 +245,3 @@ var colScan = scanShape{&scanCols, func(info *runtime.Info, l *RowOp, p *foldPla
 		Threads: runtime.Dim3{X: threads},
 	}
 }, func(*kernels.Fold) int { return 1 }}
-
-// newRows checks the operands of an operation that makes rows of rows.
-func newRows(name string, out, x ops.View, dim int) (l RowOp, err error) {
-	switch {
-	case out.DType != x.DType:
-		return l, fmt.Errorf("%w: %s of %s gives %s, not %s", ops.ErrDType, name, x.DType, x.DType, out.DType)
-	case !out.Layout.Shape().Equal(x.Layout.Shape()):
-		return l, fmt.Errorf("%w: %s of %v into %v", layout.ErrShape, name, x.Layout.Shape(), out.Layout.Shape())
-	}
-	if dim, err = layout.Dim(dim, x.Layout.Rank()); err != nil {
-		return l, fmt.Errorf("%s: %w", name, err)
-	}
-	l = RowOp{Name: name, out: out, X: x, Dim: dim}
-	for i, of := range []layout.Layout{x.Layout, out.Layout} {
-		if l.Kept[i], err = of.Narrow(dim, 0, min(1, of.Shape()[dim])); err != nil {
-			return l, err
-		}
-	}
-	return l, nil
-}

@@ -82,7 +82,7 @@ func (l *RowOp) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 		return c, false
 	}
 	w := &c.fold
-	w.Block, w.Keep = ops.MaxThreads, dsl.ConstInt(min(splitBytes/(ops.MaxThreads*l.X.DType.Size()), splitKept))
+	w.Block, w.Keep = ops.MaxThreads, dsl.ConstInt(min(tuned.partBytes/(ops.MaxThreads*l.X.DType.Size()), tuned.part.items))
 	size := ops.MaxThreads * int(w.Keep)
 	tiles := (n + size - 1) / size
 	if tiles > ops.MaxThreads*ops.MaxThreads || w.Rows > math.MaxInt32/tiles {

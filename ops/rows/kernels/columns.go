@@ -243,7 +243,7 @@ func KeepStrips[T dsl.Number, C core.Computed](t dsl.Thread, outV, outW []C, x [
 	})
 }
 
-// ShareStrips is [SoftmaxOf] of columns that are contiguous, for each of which there is a
+// ShareStrips is the softmax of [RowsKnown] of columns that are contiguous, for each of which there is a
 // number of m and of s. Blocks of w.Block threads go down w.Part rows of some, the last rows
 // first, which have been read last, and may still be cached.
 //
@@ -267,7 +267,7 @@ func ShareStrips[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, m, s []C, w 
 		share := func(v *[MostAhead]C, j int) {
 			for k := range vec {
 				if log {
-					v[k] = LogShare(v[k], top[k], part[k])
+					v[k] = v[k] - top[k] - part[k]
 				} else {
 					v[k] = expOf(v[k]-top[k], quick) * part[k]
 				}

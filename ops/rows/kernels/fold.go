@@ -395,27 +395,15 @@ func loadAhead[T, C dsl.Number](x []T, w Fold, p part, j int, v *[MostAhead]C) {
 
 // loadVec loads vector i of x, of w.Vec elements, into v from one on.
 func loadVec[T, C dsl.Number](x []T, w Fold, i int, v *[MostAhead]C, from int) {
-	switch w.Vec {
-	case 2:
-		p := dsl.LoadVec[[2]T](x, i)
-		for k := range p {
-			v[from+k] = dsl.Convert[C](p[k])
-		}
-	case 4:
-		p := dsl.LoadVec[[4]T](x, i)
-		for k := range p {
-			v[from+k] = dsl.Convert[C](p[k])
-		}
-	case 8:
-		p := dsl.LoadVec[[8]T](x, i)
-		for k := range p {
-			v[from+k] = dsl.Convert[C](p[k])
-		}
-	case 16:
-		p := dsl.LoadVec[[16]T](x, i)
-		for k := range p {
-			v[from+k] = dsl.Convert[C](p[k])
-		}
+	for k := range int(w.Vec) {
+		v[from+k] = dsl.Convert[C](x[i*int(w.Vec)+k])
+	}
+}
+
+// storeVec stores elements of v from one on as vector i of out, of w.Vec elements.
+func storeVec[T dsl.Number, C core.Computed](out []T, w Fold, i int, v []C, from int) {
+	for k := range int(w.Vec) {
+		out[i*int(w.Vec)+k] = dsl.Convert[T](v[from+k])
 	}
 }
 
@@ -428,26 +416,26 @@ func (p *part) ahead(w Fold, j, u int) int {
 // firstOf returns the accumulator of a Group for a part, with the first index of the result: only
 // threads that have it look for that.
 func firstOf[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, p part, base, outer, outers int, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
-	v := shared(t, w, a.V, func(a, b C) C { return merge(Acc[C]{V: a}, Acc[C]{V: b}).V })
+	v := allReduce(t, w, a.V, func(a, b C) C { return merge(Acc[C]{V: a}, Acc[C]{V: b}).V })
 	i := ^uint32(0) // more than any: positions fit
 	if a.V == v || a.V != a.V {
 		i = uint32(indexOf(x, w, p, base, outer, outers, a))
 	}
-	return Acc[C]{V: v, I: int(shared(t, w, i, func(a, b uint32) uint32 { return min(a, b) }))}
+	return Acc[C]{V: v, I: int(allReduce(t, w, i, func(a, b uint32) uint32 { return min(a, b) }))}
 }
 
 // ofMoments returns the mean and the squares of a Group, by sums: [Moments] of
 // pairs divides for each. Means are taken as distances from an element of the row, so that
 // those far from 0 lose nothing: the square of its own distance is among the squares.
 func ofMoments[C core.Computed](t dsl.Thread, w Fold, a Acc[C], element C) Acc[C] {
-	n := shared(t, w, a.N, plus[C])
+	n := allReduce(t, w, a.N, plus[C])
 	d := C(0)
 	if a.N != 0 {
 		d = a.V - element
 	}
-	m := shared(t, w, d*(a.N/n), plus[C])
+	m := allReduce(t, w, d*(a.N/n), plus[C])
 	d -= m
-	return Acc[C]{V: element + m, W: shared(t, w, a.W+d*d*a.N, plus[C]), N: n}
+	return Acc[C]{V: element + m, W: allReduce(t, w, a.W+d*d*a.N, plus[C]), N: n}
 }
 
 // indexOf returns the index of the thread's result: the first of equal

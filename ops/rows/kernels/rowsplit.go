@@ -5,219 +5,105 @@ import (
 	"github.com/gokiln/kiln/dsl/block"
 )
 
-// Rows that do not fit into the shared memory of a block are divided among several, which publish
-// their partial results in status words. A block waits for all others of its row, so that all blocks of a row
-// must be resident at the same time. Parts are numbered by tickets, so that no block waits for
-// one that cannot begin: the blocks of earlier rows end without it.
-
 // HeadWords is how many words there are before the status words: the first one is the counter of
 // tickets.
 const HeadWords = 8
 
-// rowStatus has two status words for each part of the rows: the [PackFloat] of what a block found.
-func rowStatus(words []uint32) block.Status { return block.Status{Words: words[HeadWords:], Each: 1} }
+// RowsSplit stores a [RowFn] of rows in parts of w.Part elements, each of a block of w.Block
+// threads, which stages it in shared memory. The blocks of a row exchange their statistics
+// through status words, and await all others of the row: these must be resident at the same
+// time. Parts are numbered by tickets, so that no block waits for one that cannot begin: the
+// blocks of earlier rows end without it. If a row is a single part there are no words.
+// A multiprocessor has so many resident blocks, if that is not 0.
+//
+//kiln:kernel
+//kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true resident=1
+func RowsSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint32, w Fold, f RowFn, resident dsl.ConstInt, parts int, param float32, single, log dsl.ConstBool) {
+	if resident > 0 {
+		dsl.LaunchBounds(t, w.Block, resident)
+	}
+	o := rowFn[T, float32]{f, scale, shift, bool(log), param}
+	l, row, own := w.partOf(t, words, parts, single)
+	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+	a := Acc[float32]{V: o.none()}
+	stage(x, raw, w, l, o.none(), func(v *[MostAhead]float32) { a = o.chunk(a, v, StageUnroll) })
+	if f.Center {
+		a.V = allReduce(t, w, a.V, plus[float32]) / float32(l.n)
+		unrolledVecs(raw, w, l, func(v *[MostAhead]float32, _ int) { a = o.spread(a, v, int(w.Vec)) })
+		a.W = allReduce(t, w, a.W, plus[float32])
+	} else {
+		a = o.merge(t, w, a, float32(l.n))
+	}
+	if !single {
+		a = exchange(t, &o, w, words[HeadWords:], row, own, parts, a)
+	}
+	centre, factor := o.centre(a.V), o.factor(a.V, a.W, float32(w.N))
+	unrolledVecs(raw, w, l, func(v *[MostAhead]float32, i int) {
+		for k := range int(w.Vec) {
+			v[k] = o.element(v[k], (l.first/int(w.Vec)+i)*int(w.Vec)+k, centre, a.V, factor)
+		}
+		storeVec(out, w, l.out/int(w.Vec)+i, v[:], 0)
+	})
+}
 
-// partOf is the part of a row that the block's ticket stands for, with the indices of the first status word
-// of the row and of the part, of which there are two for each part. Rows that are alone are one part.
-func partOf(t dsl.Thread, w Fold, words []uint32, parts int, alone dsl.ConstBool) (l line, row, own int) {
-	if alone {
-		x, out := w.Row(t.BlockX(), 0)
-		return line{t.ThreadX(), int(w.Block), t.BlockX(), x, out, 0, w.N}, 0, 0
+// partOf returns the part of a row of the block's ticket, and the indices of the first status
+// word of the row and of the part, which has two.
+func (w *Fold) partOf(t dsl.Thread, words []uint32, parts int, single dsl.ConstBool) (l line, row, own int) {
+	if single {
+		return w.rowOf(t, t.BlockX()), 0, 0
 	}
 	k := block.Ticket(t, &words[0])
 	r, i := w.split(w.InDiv[0], parts, k)
-	first := i * w.Part
-	x, out := w.Row(r, 0)
-	l = line{t.ThreadX(), int(w.Block), r, x + first, out + first, first, min(w.Part, w.N-first)}
+	l = w.rowOf(t, r)
+	l.first = i * w.Part
+	l.x, l.out, l.n = l.x+l.first, l.out+l.first, min(w.Part, w.N-l.first)
 	return l, 2 * r * parts, 2 * k
 }
 
-// HeldAtOnce is how many loads a thread has in flight.
-const HeldAtOnce = 16
-
-// hold loads the elements of a part, stages them as they are in raw, and passes them to f,
-// HeldAtOnce at a time, of which none are past the end. Threads have what they put there.
-func hold[T dsl.Float](x, raw []T, w Fold, l line, none float32, f func(v *[MostAhead]float32)) {
+// stage loads the thread's elements of a part, stores them in raw as they are, and gives them to
+// f, StageUnroll at a time; those past the end are none.
+func stage[T dsl.Float](x, raw []T, w Fold, l line, none float32, f func(v *[MostAhead]float32)) {
 	vec := int(w.Vec)
-	for c := 0; c < int(w.Keep); c += HeldAtOnce {
+	for c := 0; c < int(w.Keep); c += StageUnroll {
 		var v [MostAhead]float32
-		for q := 0; q < HeldAtOnce; q += vec {
+		for q := 0; q < StageUnroll; q += vec {
 			for k := range vec {
 				v[q+k] = none
 			}
-			switch {
-			case !l.has(w, c+q):
-			case vec > 1:
-				holdVec(x, raw, w, l.x/vec+l.lane+(c+q)/vec*l.group, l.lane+(c+q)/vec*l.group, &v, q)
-			default:
-				e := x[l.x+l.lane+(c+q)*l.group]
-				raw[l.lane+(c+q)*l.group] = e
-				v[q] = dsl.Convert[float32](e)
+			if i := l.lane + (c+q)/vec*l.group; l.has(w, c+q) {
+				stageVec(x, raw, w, l.x/vec+i, i, &v, q)
 			}
 		}
 		f(&v)
 	}
 }
 
-// holdVec loads vector i of x into v from one on, and keeps it as vector j of raw.
-func holdVec[T dsl.Float](x, raw []T, w Fold, i, j int, v *[MostAhead]float32, from int) {
-	switch w.Vec {
-	case 4:
-		p := dsl.LoadVec[[4]T](x, i)
-		dsl.StoreVec(raw, j, p)
-		for k := range p {
-			v[from+k] = dsl.Convert[float32](p[k])
-		}
-	case 8:
-		p := dsl.LoadVec[[8]T](x, i)
-		dsl.StoreVec(raw, j, p)
-		for k := range p {
-			v[from+k] = dsl.Convert[float32](p[k])
-		}
-	case 16:
-		p := dsl.LoadVec[[16]T](x, i)
-		dsl.StoreVec(raw, j, p)
-		for k := range p {
-			v[from+k] = dsl.Convert[float32](p[k])
-		}
+// stageVec loads vector i of x into v from one on, and stores it as vector j of raw.
+func stageVec[T dsl.Float](x, raw []T, w Fold, i, j int, v *[MostAhead]float32, from int) {
+	for k := range int(w.Vec) {
+		e := x[i*int(w.Vec)+k]
+		raw[j*int(w.Vec)+k] = e
+		v[from+k] = dsl.Convert[float32](e)
 	}
 }
 
-// held passes f what [hold] staged, w.Vec neighbours at a time, with the index of the first of
-// them in the part.
-func held[T dsl.Float](raw []T, w Fold, l line, f func(v *[MostAhead]float32, first int)) {
-	vec := int(w.Vec)
-	for u := 0; u < int(w.Keep); u += vec {
-		if l.has(w, u) {
-			var v [MostAhead]float32
-			if vec > 1 {
-				loadVec(raw, w, l.lane+u/vec*l.group, &v, 0)
-			} else {
-				v[0] = dsl.Convert[float32](raw[l.lane+u*l.group])
-			}
-			f(&v, l.place(w, u))
-		}
-	}
-}
-
-// hand stores w.Vec neighbours of a part from one on.
-func hand[T dsl.Float](out []T, w Fold, l line, first int, v *[MostAhead]float32) {
-	if w.Vec > 1 {
-		storeVec(out, w, (l.out+first)/int(w.Vec), v[:], 0)
-	} else {
-		out[l.out+first] = dsl.Convert[T](v[0])
-	}
-}
-
-// SoftmaxSplit is [Softmax] of rows in parts of w.Part elements, for which blocks of w.Block
-// threads take tickets. So many of them (room) are resident on a multiprocessor, if that is known.
-//
-//kiln:kernel
-//kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true room=1
-func SoftmaxSplit[T dsl.Float](t dsl.Thread, out, x []T, words []uint32, w Fold, room dsl.ConstInt, parts int, bottom float32, alone, log, quick dsl.ConstBool) {
-	if room > 0 {
-		dsl.LaunchBounds(t, w.Block, room)
-	}
-	l, row, own := partOf(t, w, words, parts, alone)
-	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
-	a := Acc[float32]{V: bottom}
-	hold(x, raw, w, l, bottom, func(v *[MostAhead]float32) { a = addExp(a, v, 0, 1, HeldAtOnce, HeldAtOnce, quick) })
-	m := shared(t, w, a.V, upper[float32])
-	s := shared(t, w, a.W*dsl.Exp(min(above(a.V)-above(m), 0)), sum[float32])
-	top, all := m, s
-	if !alone {
-		status := rowStatus(words)
-		if t.ThreadX() == 0 {
-			status.Publish(own, PackFloat(m))
-			status.Publish(own+1, PackFloat(s))
-		}
-		m, s = bottom, 0
-		if t.ThreadX() < parts {
-			m = UnpackFloat(status.Await(row + 2*t.ThreadX()))
-			s = UnpackFloat(status.Await(row + 2*t.ThreadX() + 1))
-		}
-		top = shared(t, w, m, upper[float32])
-		all = shared(t, w, s*dsl.Exp(min(above(m)-above(top), 0)), sum[float32])
-	}
-	low := above(top)
-	f := (1 + (top - top)) / all // NaN where the maximum is infinite
-	if log {
-		f = dsl.Log(all)
-	}
-	held(raw, w, l, func(v *[MostAhead]float32, first int) {
-		for k := range int(w.Vec) {
-			if log {
-				v[k] = v[k] - top - f
-			} else {
-				v[k] = expOf(v[k]-low, quick) * f
-			}
-		}
-		hand(out, w, l, first, v)
-	})
-}
-
-// NormSplit is [Norm] as [SoftmaxSplit] goes through rows.
-//
-//kiln:kernel
-//kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true
-func NormSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint32, w Fold, parts int, eps float32, alone, center, scaled, shifted dsl.ConstBool) {
-	l, row, own := partOf(t, w, words, parts, alone)
-	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
-	mean, s := float32(0), float32(0)
-	hold(x, raw, w, l, 0, func(v *[MostAhead]float32) {
-		if center {
-			mean += tree(v, 0, 1, HeldAtOnce, HeldAtOnce, 0, itself[float32], plus[float32])
-		} else {
-			s += tree(v, 0, 1, HeldAtOnce, HeldAtOnce, 0, func(x float32) float32 { return x * x }, plus[float32])
-		}
-	})
-	if center {
-		mean = shared(t, w, mean, sum[float32]) / float32(l.n)
-		held(raw, w, l, func(v *[MostAhead]float32, _ int) {
-			s += tree(v, 0, 1, int(w.Vec), int(w.Vec), 0, func(x float32) float32 { return (x - mean) * (x - mean) }, plus[float32])
-		})
-	}
-	s = shared(t, w, s, sum[float32])
-	if !alone {
-		mean, s = normOfParts(t, w, words, row, own, parts, mean, s, center)
-	}
-	f := 1 / dsl.Sqrt(s/float32(w.N)+eps)
-	held(raw, w, l, func(v *[MostAhead]float32, first int) {
-		weighVec(v, scale, shift, w, l.first+first, mean, f, center, scaled, shifted)
-		hand(out, w, l, first, v)
-	})
-}
-
-// normOfParts publishes the mean of a part and the sum of the squares, and returns those of the row.
-func normOfParts(t dsl.Thread, w Fold, words []uint32, row, own, parts int, mean, s float32, center dsl.ConstBool) (ofRow, squares float32) {
-	status := rowStatus(words)
+// exchange publishes the statistics of a part, and returns those of the row: a thread has those
+// of one part, which merge as those of threads do.
+func exchange[T dsl.Float](t dsl.Thread, o *rowFn[T, float32], w Fold, words []uint32, row, own, parts int, a Acc[float32]) Acc[float32] {
+	status := block.Status{Words: words, Each: 1}
 	if t.ThreadX() == 0 {
-		if center {
-			status.Publish(own, PackFloat(mean))
+		if o.located() {
+			status.Publish(own, PackFloat(a.V))
 		}
-		status.Publish(own+1, PackFloat(s))
+		status.Publish(own+1, PackFloat(a.W))
 	}
-	n, m := float32(0), float32(0)
-	s = 0
-	if t.ThreadX() < parts {
-		n = float32(min(w.Part, w.N-t.ThreadX()*w.Part))
-		if center {
-			m = UnpackFloat(status.Await(row + 2*t.ThreadX()))
+	a = Acc[float32]{V: o.none()}
+	if i := t.ThreadX(); i < parts {
+		a.N = float32(min(w.Part, w.N-i*w.Part))
+		if o.located() {
+			a.V = UnpackFloat(status.Await(row + 2*i))
 		}
-		s = UnpackFloat(status.Await(row + 2*t.ThreadX() + 1))
+		a.W = UnpackFloat(status.Await(row + 2*i + 1))
 	}
-	if center {
-		mean = shared(t, w, m*n, sum[float32]) / float32(w.N)
-		s += (m - mean) * (m - mean) * n
-	}
-	return mean, shared(t, w, s, sum[float32])
-}
-
-// beside loads the w.Vec weights of a row from one on.
-func beside[T dsl.Float](s []T, w Fold, first int, v *[MostAhead]float32) {
-	if w.Vec > 1 {
-		loadVec(s, w, first/int(w.Vec), v, 0)
-	} else {
-		v[0] = dsl.Convert[float32](s[first])
-	}
+	return o.merge(t, w, a, float32(w.N))
 }

@@ -12,8 +12,8 @@ import (
 	rowskernels "github.com/gokiln/kiln/ops/rows/kernels"
 )
 
-// LoadsInFlight runs blocks of 64 threads that wait for each other, all at the same time.
-func LoadsInFlight(t *testing.T, room, blocks int, kernel func(t dsl.Thread, words []uint32)) {
+// concurrently runs blocks of 64 threads that wait for each other, all at the same time.
+func concurrently(t *testing.T, room, blocks int, kernel func(t dsl.Thread, words []uint32)) {
 	t.Helper()
 	words := make([]uint32, rowskernels.HeadWords+room)
 	errs := make([]error, blocks)
@@ -53,23 +53,23 @@ func TestSplitRows(t *testing.T) {
 			x[2*c.n+r] = float32(math.Inf(-1)) // a part without a finite element
 		}
 		softmax, logs, norm, rms := make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x))
-		LoadsInFlight(t, 2*rows*parts, rows*parts, func(th dsl.Thread, words []uint32) {
-			rowskernels.SoftmaxSplit(th, softmax, x, words, w, 0, parts, float32(math.Inf(-1)), false, false, false)
+		concurrently(t, 2*rows*parts, rows*parts, func(th dsl.Thread, words []uint32) {
+			rowskernels.RowsSplit(th, softmax, x, nil, nil, words, w, rowskernels.RowFn{}, 0, parts, bottom, false, false)
 		})
-		LoadsInFlight(t, 2*rows*parts, rows*parts, func(th dsl.Thread, words []uint32) {
-			rowskernels.SoftmaxSplit(th, logs, x, words, w, 0, parts, float32(math.Inf(-1)), false, true, false)
+		concurrently(t, 2*rows*parts, rows*parts, func(th dsl.Thread, words []uint32) {
+			rowskernels.RowsSplit(th, logs, x, nil, nil, words, w, rowskernels.RowFn{}, 0, parts, bottom, false, true)
 		})
-		LoadsInFlight(t, 4*parts, 2*parts, func(th dsl.Thread, words []uint32) {
-			rowskernels.NormSplit(th, norm, x, scale, shift, words, w, parts, 1e-5, false, true, true, true)
+		concurrently(t, 4*parts, 2*parts, func(th dsl.Thread, words []uint32) {
+			rowskernels.RowsSplit(th, norm, x, scale, shift, words, w, layerNorm, 0, parts, 1e-5, false, false)
 		})
-		LoadsInFlight(t, 4*parts, 2*parts, func(th dsl.Thread, words []uint32) {
-			rowskernels.NormSplit(th, rms, x, scale, nil, words, w, parts, 1e-5, false, false, true, false)
+		concurrently(t, 4*parts, 2*parts, func(th dsl.Thread, words []uint32) {
+			rowskernels.RowsSplit(th, rms, x, scale, nil, words, w, rmsNorm, 0, parts, 1e-5, false, false)
 		})
 		if parts == 1 {
 			one, two := make([]float32, len(x)), make([]float32, len(x))
 			assert.NoError(t, dsltest.Run(dsl.D1(2), dsl.D1(64), func(th dsl.Thread) {
-				rowskernels.SoftmaxSplit(th, one, x, nil, w, 0, 1, float32(math.Inf(-1)), true, false, false)
-				rowskernels.NormSplit(th, two, x, scale, shift, nil, w, 1, 1e-5, true, true, true, true)
+				rowskernels.RowsSplit(th, one, x, nil, nil, nil, w, rowskernels.RowFn{}, 0, 1, bottom, true, false)
+				rowskernels.RowsSplit(th, two, x, scale, shift, nil, w, layerNorm, 0, 1, 1e-5, true, false)
 			}))
 			assert.InDeltaSlice(t, softmax[:2*c.n], one[:2*c.n], 1e-6, "a row for itself")
 			assert.InDeltaSlice(t, norm[:2*c.n], two[:2*c.n], 1e-5, "a row for itself")

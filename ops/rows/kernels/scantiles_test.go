@@ -39,7 +39,7 @@ func TestScanTiles(t *testing.T) {
 		for k := range runs {
 			sums, tops := make([]float32, len(x)), make([]float32, len(x))
 			scan := func(out []float32, init func(float32) float32, op func(a, b float32) float32) {
-				LoadsInFlight(t, 2*c.rows*(tiles+n.Groups), c.rows*tiles, func(th dsl.Thread, words []uint32) {
+				concurrently(t, 2*c.rows*(tiles+n.Groups), c.rows*tiles, func(th dsl.Thread, words []uint32) {
 					rowskernels.ScanTiles(th, out, x, words, w, n, 2, init, op, rowskernels.PackFloat, rowskernels.UnpackFloat)
 				})
 			}

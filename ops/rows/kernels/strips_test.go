@@ -27,7 +27,7 @@ func TestScanStrips(t *testing.T) {
 		for k := range bits {
 			sums, tops := make([]float32, len(x)), make([]float32, len(x))
 			scan := func(out []float32, init func(float32) float32, op func(a, b float32) float32) {
-				LoadsInFlight(t, c.matrices*strips*(tiles+n.Groups)*16, c.matrices*strips*tiles, func(th dsl.Thread, words []uint32) {
+				concurrently(t, c.matrices*strips*(tiles+n.Groups)*16, c.matrices*strips*tiles, func(th dsl.Thread, words []uint32) {
 					rowskernels.ScanStrips(th, out, x, words, w, n, 1, init, op, rowskernels.PackFloat, rowskernels.UnpackFloat)
 				})
 			}

@@ -11,8 +11,14 @@ import (
 	rowskernels "github.com/gokiln/kiln/ops/rows/kernels"
 )
 
+var (
+	layerNorm = rowskernels.RowFn{Norm: true, Center: true, Scaled: true, Shifted: true}
+	rmsNorm   = rowskernels.RowFn{Norm: true, Scaled: true}
+	bottom    = float32(math.Inf(-1))
+)
+
 // Two blocks go through five rows, of which the fourth is NaN in softmax.
-func TestHeldRows(t *testing.T) {
+func TestStagedRows(t *testing.T) {
 	const rows, blocks = 5, 2
 	for _, c := range []struct{ n, vec, keep int }{{2048, 4, 32}, {1000, 4, 16}, {1001, 1, 16}, {40, 4, 4}} {
 		w := splitRows(rows, c.n, c.n, c.vec, c.keep)
@@ -32,20 +38,23 @@ func TestHeldRows(t *testing.T) {
 			assert.NoError(t, dsltest.Run(dsl.D1(blocks), dsl.D1(64), func(th dsl.Thread) { kernel(th, out) }))
 			return out
 		}
-		bottom := float32(math.Inf(-1))
-		softmax := made(func(th dsl.Thread, out []float32) { rowskernels.SoftmaxHeld(th, out, x, w, 1, bottom, false) })
-		logs := made(func(th dsl.Thread, out []float32) { rowskernels.SoftmaxHeld(th, out, x, w, 1, bottom, true) })
+		softmax := made(func(th dsl.Thread, out []float32) {
+			rowskernels.RowsPrefetched(th, out, x, nil, nil, w, rowskernels.RowFn{}, 1, bottom, false)
+		})
+		logs := made(func(th dsl.Thread, out []float32) {
+			rowskernels.RowsPrefetched(th, out, x, nil, nil, w, rowskernels.RowFn{}, 1, bottom, true)
+		})
 		norm := made(func(th dsl.Thread, out []float32) {
-			rowskernels.NormHeld(th, out, x, scale, shift, w, 1, 1e-5, true, true, true)
+			rowskernels.RowsPrefetched(th, out, x, scale, shift, w, layerNorm, 1, 1e-5, false)
 		})
 		rms := made(func(th dsl.Thread, out []float32) {
-			rowskernels.NormHeld(th, out, x, scale, nil, w, 1, 1e-5, false, true, false)
+			rowskernels.RowsPrefetched(th, out, x, scale, nil, w, rmsNorm, 1, 1e-5, false)
 		})
 		fetched := made(func(th dsl.Thread, out []float32) {
-			rowskernels.NormFetched(th, out, x, scale, shift, w, 1, 1e-5, true, true, true)
+			rowskernels.RowsFetched(th, out, x, scale, shift, w, layerNorm, 1, 1e-5)
 		})
 		fetchedRMS := made(func(th dsl.Thread, out []float32) {
-			rowskernels.NormFetched(th, out, x, scale, nil, w, 1, 1e-5, false, true, false)
+			rowskernels.RowsFetched(th, out, x, scale, nil, w, rmsNorm, 1, 1e-5)
 		})
 		for r := range rows {
 			row, n := x[r*c.n:][:c.n], float64(c.n)

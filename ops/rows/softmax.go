@@ -1,0 +1,212 @@
+package rows
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/elementwise"
+	core "github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/rows/kernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var (
+	rowFnType   = reflect.TypeFor[kernels.RowFn]()
+	float32Type = reflect.TypeFor[float32]()
+
+	rowsKernel = ops.TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.Rows[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, ts, ts, ts, FoldType, rowFnType, c, ops.BoolType}
+	}}
+	rowsPrefetched = jit.Of(kernels.RowsPrefetched)
+	rowsFetched    = ops.TypedKernel{Name: "norm", Kernel: jit.Of(kernels.RowsFetched[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, ts, ts, ts, FoldType, rowFnType, ops.ConstIntType, float32Type}
+	}}
+	rowsSplit = ops.TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.RowsSplit[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
+		ts := reflect.SliceOf(t)
+		return []reflect.Type{ts, ts, ts, ts, ops.Uint32SliceType, FoldType, rowFnType, ops.ConstIntType, ops.IntType, float32Type, ops.ConstBoolType, ops.ConstBoolType}
+	}}
+	rowsKnown = ops.TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.RowsKnown[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
+		ts, cs := reflect.SliceOf(t), reflect.SliceOf(c)
+		return []reflect.Type{ts, ts, ts, ts, cs, cs, ops.WalkType, rowFnType, ops.ConstBoolType}
+	}}
+	inverse, logarithm = jit.Func(kernels.Inverse[float32]), jit.Func(kernels.Logarithm[float32])
+	inverseRoot        = jit.Func(kernels.InverseRoot[float32])
+)
+
+// Softmax stores exp(x) over the sum of it along a dimension, and the logarithm of that
+// if log. A row of which the largest element is infinite is NaN.
+func Softmax(s *runtime.Stream, out, x ops.View, dim int, log bool) error {
+	c := rowCall{fn: kernels.RowFn{Quick: dsl.ConstBool(x.DType.Size() <= 2)}, log: log, param: math.Inf(-1)}
+	return c.run(s, "softmax", out, x, ops.View{}, ops.View{}, dim)
+}
+
+// RMSNorm stores x over the root of the mean of its squares and eps along a dimension,
+// times scale, one number for each index of it. A scale without memory is none.
+func RMSNorm(s *runtime.Stream, out, x, scale ops.View, dim int, eps float64) error {
+	c := rowCall{fn: kernels.RowFn{Norm: true}, param: eps}
+	return c.run(s, "rms_norm", out, x, scale, ops.View{}, dim)
+}
+
+// LayerNorm subtracts the mean of x along a dimension, and stores that over the root of
+// its variance and eps, times scale, plus shift, of which there is one number for each
+// index of the dimension. A scale or shift without memory is none.
+func LayerNorm(s *runtime.Stream, out, x, scale, shift ops.View, dim int, eps float64) error {
+	c := rowCall{fn: kernels.RowFn{Norm: true, Center: true}, param: eps}
+	return c.run(s, "layer_norm", out, x, scale, shift, dim)
+}
+
+// rowCall is a softmax or normalisation.
+type rowCall struct {
+	RowOp
+	fn      kernels.RowFn
+	log     bool
+	param   float64                // as the kernels have it
+	headers [4]runtime.SliceHeader // of out, x, scale and shift
+}
+
+func (c *rowCall) run(s *runtime.Stream, name string, out, x, scale, shift ops.View, dim int) (err error) {
+	if !ops.Floats.Has(x.DType) {
+		return ops.Unsupported(name, x.DType, ops.Floats.String())
+	}
+	if c.RowOp, err = newRows(name, out, x, dim); err != nil || x.Layout.Count() == 0 {
+		return err
+	}
+	c.fn.Scaled, c.fn.Shifted = scale.Buf != nil, shift.Buf != nil
+	c.headers[0], c.headers[1] = out.Header(), x.Header()
+	var copies [2]ops.Scratch
+	for i, v := range []ops.View{scale, shift} {
+		if v.Buf == nil {
+			continue
+		}
+		if v, err = c.weights(s, v, &copies[i]); err != nil {
+			return err
+		}
+		defer copies[i].Free(s)
+		c.headers[2+i] = v.Header()
+	}
+	p := c.plan(s.Device())
+	return p.strategy.launch(c, s, p)
+}
+
+// weights checks a vector of weights, and returns it, or a contiguous copy.
+func (c *rowCall) weights(s *runtime.Stream, v ops.View, m *ops.Scratch) (ops.View, error) {
+	if v.DType != c.X.DType {
+		return v, fmt.Errorf("%w: %s of %s with weights of %s", ops.ErrDType, c.Name, c.X.DType, v.DType)
+	}
+	if !v.Layout.Shape().Equal(layout.Shape{c.Len()}) {
+		return v, fmt.Errorf("%w: %s along %d elements with weights of shape %v", layout.ErrShape, c.Name, c.Len(), v.Layout.Shape())
+	}
+	if v.Layout.IsContiguous() {
+		return v, nil
+	}
+	if err := m.Alloc(s, v.DType.Size()*c.Len()); err != nil {
+		return v, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	dense := ops.View{Buf: m.Buf, DType: v.DType, Layout: layout.Contiguous(v.Layout.Shape())}
+	return dense, elementwise.Copy(s, dense, v)
+}
+
+// args are the slices that all kernels begin with.
+func (c *rowCall) args() (out, x, scale, shift any) {
+	d, h := c.X.DType, &c.headers
+	return ops.SliceArg(d, &h[0]), ops.SliceArg(d, &h[1]), ops.SliceArg(d, &h[2]), ops.SliceArg(d, &h[3])
+}
+
+func (c *rowCall) launchRows(s *runtime.Stream, p *rowPlan) error {
+	d := c.X.DType.Compute()
+	k, err := rowsKernel.Of(c.X.DType, d)
+	if err != nil {
+		return err
+	}
+	out, x, scale, shift := c.args()
+	param := dtype.FromFloat(d, c.param).Bits()
+	return k.Launch(s, p.grid, out, x, scale, shift, p.fold, c.fn, ops.ScalarArg(d, &param), c.log)
+}
+
+func (c *rowCall) launchPrefetched(s *runtime.Stream, p *rowPlan) error {
+	out, x, scale, shift := c.args()
+	return rowsPrefetched.Launch(s, p.grid, out, x, scale, shift, p.fold, c.fn, dsl.ConstInt(p.resident), float32(c.param), c.log)
+}
+
+func (c *rowCall) launchFetched(s *runtime.Stream, p *rowPlan) error {
+	k, err := rowsFetched.Of(c.X.DType, dtype.F32)
+	if err != nil {
+		return err
+	}
+	out, x, scale, shift := c.args()
+	return k.Launch(s, p.grid, out, x, scale, shift, p.fold, c.fn, dsl.ConstInt(p.resident), float32(c.param))
+}
+
+func (c *rowCall) launchSplit(s *runtime.Stream, p *rowPlan) error {
+	k, err := rowsSplit.Of(c.X.DType, dtype.F32)
+	if err != nil {
+		return err
+	}
+	out, x, scale, shift := c.args()
+	launch := func(words any) error {
+		return k.Launch(s, p.grid, out, x, scale, shift, words, p.fold, c.fn, dsl.ConstInt(p.resident), p.parts, float32(c.param), dsl.ConstBool(p.parts == 1), dsl.ConstBool(c.log))
+	}
+	if p.parts == 1 {
+		return launch(ops.SliceArg(dtype.U32, new(runtime.SliceHeader)))
+	}
+	return WithStatusWords(s, c.Name, 2*p.parts*p.fold.Rows, launch)
+}
+
+// reduction is the reduction whose results are the statistics of rows, and the function that
+// makes factors of them.
+func (c *rowCall) reduction() (*Reduction, *jit.Fn) {
+	switch {
+	case bool(c.fn.Center):
+		return Var, inverseRoot
+	case bool(c.fn.Norm):
+		return SumSqr, inverseRoot
+	case c.log:
+		return LogSumExp, logarithm
+	}
+	return LogSumExp, inverse
+}
+
+// launchKnown is for rows whose statistics a reduction computes first.
+func (c *rowCall) launchKnown(s *runtime.Stream, _ *rowPlan) error {
+	d := c.X.DType.Compute()
+	k, err := rowsKnown.Of(c.X.DType, d)
+	if err != nil {
+		return err
+	}
+	views := []ops.View{c.out, c.X, c.spread(d, c.rows(), runtime.SliceHeader{})}
+	if c.fn.Scaled || c.fn.Shifted {
+		views = append(views, c.indices())
+	}
+	var walk core.Walk
+	var grid runtime.Grid
+	if _, err := ops.PlanViews(&walk, &grid, s.Device(), views); err != nil {
+		return err
+	}
+	log := dsl.ConstBool(c.log)
+	location, factor, memory, err := c.stats(s, func() jit.Wanted { return jit.Wanted{Kernel: k, Consts: []any{walk, c.fn, log}} })
+	if err != nil {
+		return err
+	}
+	defer memory.Free(s)
+	out, x, scale, shift := c.args()
+	lh, fh := location.Header(), factor.Header()
+	return k.Launch(s, grid, out, x, scale, shift, ops.SliceArg(d, &lh), ops.SliceArg(d, &fh), walk, c.fn, log)
+}
+
+// indices is what a vector along the dimension of the rows looks like in the shape of
+// the operand.
+func (l *RowOp) indices() ops.View {
+	shape := l.X.Layout.Shape()
+	stride := make([]int, len(shape))
+	stride[l.Dim] = 1
+	at, _ := layout.New(shape, stride, 0)
+	return ops.View{Layout: at}
+}
