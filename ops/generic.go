@@ -60,6 +60,8 @@ func (a *TypeArgs) in(t reflect.Type) reflect.Type {
 	switch {
 	case t.Name() != "":
 		return a.inStruct(t)
+	case t.Kind() == reflect.Pointer:
+		return reflect.PointerTo(a.in(t.Elem()))
 	case t.Kind() == reflect.Slice:
 		return reflect.SliceOf(a.in(t.Elem()))
 	case t.Kind() == reflect.Array:

@@ -43,27 +43,13 @@ func (t Types) String() string {
 
 // Types of parameters of kernels.
 var (
-	threadType      = reflect.TypeFor[dsl.Thread]()
-	WalkType        = reflect.TypeFor[kernels.Walk]()
-	LineType        = reflect.TypeFor[kernels.Line]()
-	BoolType        = reflect.TypeFor[bool]()
-	IntType         = reflect.TypeFor[int]()
-	Uint32Type      = reflect.TypeFor[uint32]()
-	Uint64Type      = reflect.TypeFor[uint64]()
-	Int64SliceType  = reflect.TypeFor[[]int64]()
-	Uint32SliceType = reflect.TypeFor[[]uint32]()
-	ConstIntType    = reflect.TypeFor[dsl.ConstInt]()
-	ConstBoolType   = reflect.TypeFor[dsl.ConstBool]()
+	threadType = reflect.TypeFor[dsl.Thread]()
+	WalkType   = reflect.TypeFor[kernels.Walk]()
+	LineType   = reflect.TypeFor[kernels.Line]()
+	BoolType   = reflect.TypeFor[bool]()
+	Uint32Type = reflect.TypeFor[uint32]()
+	Uint64Type = reflect.TypeFor[uint64]()
 )
-
-// FuncType returns the type of a function of n numbers to one, all of type in.
-func FuncType(n int, in, out reflect.Type) reflect.Type {
-	args := make([]reflect.Type, n)
-	for i := range args {
-		args[i] = in
-	}
-	return reflect.FuncOf(args, []reflect.Type{out}, false)
-}
 
 // KernelType returns the type of a kernel with such parameters.
 func KernelType(params ...reflect.Type) reflect.Type {

@@ -2,7 +2,6 @@ package rows
 
 import (
 	"math"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
@@ -15,15 +14,8 @@ import (
 // those of another do: the accumulators of the columns first, and then the results.
 
 var (
-	keepStrips = ops.TypedKernel{Name: "reduction", Kernel: jit.Of(kernels.KeepStrips[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		cs, acc := reflect.SliceOf(c), accOf(c)
-		many := reflect.FuncOf([]reflect.Type{acc, reflect.PointerTo(reflect.ArrayOf(kernels.MostAhead, c)), ops.IntType, ops.IntType, ops.IntType, ops.IntType}, []reflect.Type{acc}, false)
-		return []reflect.Type{cs, cs, reflect.SliceOf(t), FoldType, c, c, reflect.FuncOf([]reflect.Type{c}, []reflect.Type{acc}, false), many, reflect.FuncOf([]reflect.Type{acc, acc}, []reflect.Type{acc}, false), ops.FuncType(3, c, c)}
-	}}
-	shareStrips = ops.TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.ShareStrips[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		ts, cs := reflect.SliceOf(t), reflect.SliceOf(c)
-		return []reflect.Type{ts, ts, cs, cs, FoldType, ops.ConstBoolType, ops.ConstBoolType}
-	}}
+	keepStrips  = ops.NewGeneric("reduction", kernels.KeepStrips[ops.T, ops.C])
+	shareStrips = ops.NewGeneric("softmax", kernels.ShareStrips[ops.T, ops.C])
 )
 
 const (
@@ -55,7 +47,7 @@ func (r *rowShape) columns() (p rowPlan, ok bool) {
 
 func (c *rowCall) launchColumns(s *runtime.Stream, p *rowPlan) error {
 	d := c.X.DType.Compute()
-	k, err := shareStrips.Of(c.X.DType, d)
+	k, err := shareStrips.Of(ops.TypeArgs{T: c.X.DType})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package rows
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"sync/atomic"
 
 	"github.com/gokiln/kiln/jit"
@@ -23,17 +22,17 @@ type Reduction struct {
 	name     string
 	form     int
 	takes    ops.Types
-	fns      [4]*jit.Fn   // init, step, merge, finish
-	result   dtype.DType  // that of the result, Invalid for that of the operand
-	empty    float64      // the result of no elements
-	needs    bool         // no elements have no result
-	ordered  bool         // elements are numbered
-	wide     bool         // integers are computed in I64, of which the result is
-	corrects bool         // it divides by the number of elements less the correction
-	totals   bool         // of floating-point numbers it is the mean of one element: sums and means share kernels
-	adds     bool         // it adds, so that long chains of steps add errors up
-	halves   *jit.Fn      // step for types of 16 bits and less, nil for that of others
-	index    reflect.Type // what finish returns if it is no number of the computing type
+	fns      [4]*ops.GenericFunc // init, step, merge, finish
+	result   dtype.DType         // that of the result, Invalid for that of the operand
+	empty    float64             // the result of no elements
+	needs    bool                // no elements have no result
+	ordered  bool                // elements are numbered
+	wide     bool                // integers are computed in I64, of which the result is
+	corrects bool                // it divides by the number of elements less the correction
+	totals   bool                // of floating-point numbers it is the mean of one element: sums and means share kernels
+	adds     bool                // it adds, so that long chains of steps add errors up
+	halves   *ops.GenericFunc    // step for types of 16 bits and less, nil for that of others
+	index    bool                // finish returns an index
 
 	made  [32]atomic.Pointer[reducer]
 	plans ops.PlanCache[foldPlan]
@@ -48,7 +47,7 @@ type reducer struct {
 var reductions []*Reduction
 
 func reduction(name string, form int, t ops.Types, init, step, merge, finish any) *Reduction {
-	r := &Reduction{name: name, form: form, takes: t, fns: [4]*jit.Fn{jit.Func(init), jit.Func(step), jit.Func(merge), jit.Func(finish)}}
+	r := &Reduction{name: name, form: form, takes: t, fns: [4]*ops.GenericFunc{ops.NewGenericFunc(init), ops.NewGenericFunc(step), ops.NewGenericFunc(merge), ops.NewGenericFunc(finish)}}
 	reductions = append(reductions, r)
 	return r
 }
@@ -60,9 +59,9 @@ func (r *Reduction) widened() *Reduction         { r.wide = true; return r }
 func (r *Reduction) corrected() *Reduction       { r.corrects = true; return r }
 func (r *Reduction) sums() *Reduction            { r.adds = true; return r }
 func (r *Reduction) total() *Reduction           { r.totals = true; return r }
-func (r *Reduction) quick(step any) *Reduction   { r.halves = jit.Func(step); return r }
+func (r *Reduction) quick(step any) *Reduction   { r.halves = ops.NewGenericFunc(step); return r }
 func (r *Reduction) position() *Reduction {
-	r.result, r.ordered, r.index = dtype.U32, true, reflect.TypeFor[int]()
+	r.result, r.ordered, r.index = dtype.U32, true, true
 	return r.some()
 }
 
@@ -71,27 +70,27 @@ func (r *Reduction) position() *Reduction {
 // several NaN, ArgMax and ArgMin give the first one in row-major order of the dimensions
 // that are reduced.
 var (
-	Sum       = reduction("sum", kernels.Single, ops.Numbers, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums().total()
-	Prod      = reduction("prod", kernels.Single, ops.Numbers, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1)
-	Max       = reduction("max", kernels.Single, ops.Numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Value[float32]).some()
-	Min       = reduction("min", kernels.Single, ops.Numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Value[float32]).some()
-	AnyOf     = reduction("any", kernels.Single, ops.Numbers, kernels.FromTruth[float32], kernels.AnyStep[float32], kernels.Larger[float32], kernels.Value[float32]).truth()
-	AllOf     = reduction("all", kernels.Single, ops.Numbers, kernels.FromTruth[float32], kernels.AllStep[float32], kernels.Smaller[float32], kernels.Value[float32]).of(1).truth()
-	ArgMax    = reduction("argmax", kernels.Indexed, ops.Numbers, kernels.FromFirst[float32], kernels.MaxStep[float32], kernels.Larger[float32], kernels.Index[float32]).position()
-	ArgMin    = reduction("argmin", kernels.Indexed, ops.Numbers, kernels.FromFirst[float32], kernels.MinStep[float32], kernels.Smaller[float32], kernels.Index[float32]).position()
-	Average   = reduction("mean", kernels.Single, ops.Floats, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Mean[float32]).of(math.NaN()).sums()
-	SumSqr    = reduction("sumsqr", kernels.Single, ops.Numbers, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32]).sums()
-	Norm2     = reduction("norm", kernels.Single, ops.Floats, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Root[float32]).sums()
-	Var       = reduction("var", kernels.Triple, ops.Floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Variance[float32]).of(math.NaN()).corrected().sums()
-	Std       = reduction("std", kernels.Triple, ops.Floats, kernels.FromZero[float32], kernels.MomentStep[float32], kernels.Moments[float32], kernels.Deviation[float32]).of(math.NaN()).corrected().sums()
-	LogSumExp = reduction("log_sum_exp", kernels.Pair, ops.Floats, kernels.FromBottom[float32], kernels.AddExp[float32], kernels.JoinExp[float32], kernels.LogSum[float32]).of(math.Inf(-1)).quick(kernels.AddExpQuick[float32]).sums()
+	Sum       = reduction("sum", kernels.Single, ops.Numbers, kernels.FromZero[ops.C], kernels.AddStep[ops.C], kernels.Plus[ops.C], kernels.Value[ops.C]).sums().total()
+	Prod      = reduction("prod", kernels.Single, ops.Numbers, kernels.FromOne[ops.C], kernels.MulStep[ops.C], kernels.Times[ops.C], kernels.Value[ops.C]).of(1)
+	Max       = reduction("max", kernels.Single, ops.Numbers, kernels.FromFirst[ops.C], kernels.MaxStep[ops.C], kernels.Larger[ops.C], kernels.Value[ops.C]).some()
+	Min       = reduction("min", kernels.Single, ops.Numbers, kernels.FromFirst[ops.C], kernels.MinStep[ops.C], kernels.Smaller[ops.C], kernels.Value[ops.C]).some()
+	AnyOf     = reduction("any", kernels.Single, ops.Numbers, kernels.FromTruth[ops.C], kernels.AnyStep[ops.C], kernels.Larger[ops.C], kernels.Value[ops.C]).truth()
+	AllOf     = reduction("all", kernels.Single, ops.Numbers, kernels.FromTruth[ops.C], kernels.AllStep[ops.C], kernels.Smaller[ops.C], kernels.Value[ops.C]).of(1).truth()
+	ArgMax    = reduction("argmax", kernels.Indexed, ops.Numbers, kernels.FromFirst[ops.C], kernels.MaxStep[ops.C], kernels.Larger[ops.C], kernels.Index[ops.C]).position()
+	ArgMin    = reduction("argmin", kernels.Indexed, ops.Numbers, kernels.FromFirst[ops.C], kernels.MinStep[ops.C], kernels.Smaller[ops.C], kernels.Index[ops.C]).position()
+	Average   = reduction("mean", kernels.Single, ops.Floats, kernels.FromZero[ops.C], kernels.AddStep[ops.C], kernels.Plus[ops.C], kernels.Mean[ops.C]).of(math.NaN()).sums()
+	SumSqr    = reduction("sumsqr", kernels.Single, ops.Numbers, kernels.FromZero[ops.C], kernels.SquareStep[ops.C], kernels.Plus[ops.C], kernels.Value[ops.C]).sums()
+	Norm2     = reduction("norm", kernels.Single, ops.Floats, kernels.FromZero[ops.C], kernels.SquareStep[ops.C], kernels.Plus[ops.C], kernels.Root[ops.C]).sums()
+	Var       = reduction("var", kernels.Triple, ops.Floats, kernels.FromZero[ops.C], kernels.MomentStep[ops.C], kernels.Moments[ops.C], kernels.Variance[ops.C]).of(math.NaN()).corrected().sums()
+	Std       = reduction("std", kernels.Triple, ops.Floats, kernels.FromZero[ops.C], kernels.MomentStep[ops.C], kernels.Moments[ops.C], kernels.Deviation[ops.C]).of(math.NaN()).corrected().sums()
+	LogSumExp = reduction("log_sum_exp", kernels.Pair, ops.Floats, kernels.FromBottom[ops.C], kernels.AddExp[ops.C], kernels.JoinExp[ops.C], kernels.LogSum[ops.C]).of(math.Inf(-1)).quick(kernels.AddExpQuick[ops.C]).sums()
 )
 
 // The reductions that give I64 of integers, and are as those of their names of other types.
 var (
-	SumWide    = reduction("sum", kernels.Single, ops.Ints, kernels.FromZero[float32], kernels.AddStep[float32], kernels.Plus[float32], kernels.Value[float32]).widened()
-	ProdWide   = reduction("prod", kernels.Single, ops.Ints, kernels.FromOne[float32], kernels.MulStep[float32], kernels.Times[float32], kernels.Value[float32]).of(1).widened()
-	SumSqrWide = reduction("sumsqr", kernels.Single, ops.Ints, kernels.FromZero[float32], kernels.SquareStep[float32], kernels.Plus[float32], kernels.Value[float32]).widened()
+	SumWide    = reduction("sum", kernels.Single, ops.Ints, kernels.FromZero[ops.C], kernels.AddStep[ops.C], kernels.Plus[ops.C], kernels.Value[ops.C]).widened()
+	ProdWide   = reduction("prod", kernels.Single, ops.Ints, kernels.FromOne[ops.C], kernels.MulStep[ops.C], kernels.Times[ops.C], kernels.Value[ops.C]).of(1).widened()
+	SumSqrWide = reduction("sumsqr", kernels.Single, ops.Ints, kernels.FromZero[ops.C], kernels.SquareStep[ops.C], kernels.Plus[ops.C], kernels.Value[ops.C]).widened()
 )
 
 // Reductions returns all of them, in the order of the table.
@@ -130,25 +129,28 @@ func (r *Reduction) computes(d dtype.DType) dtype.DType {
 	return d.Compute()
 }
 
-// accTypes has the type of the accumulators, for each type that is computed in.
-var accTypes = [32]reflect.Type{
-	dtype.U8: reflect.TypeFor[kernels.Acc[uint8]](), dtype.U32: reflect.TypeFor[kernels.Acc[uint32]](), dtype.I16: reflect.TypeFor[kernels.Acc[int16]](),
-	dtype.I32: reflect.TypeFor[kernels.Acc[int32]](), dtype.I64: reflect.TypeFor[kernels.Acc[int64]](),
-	dtype.F32: reflect.TypeFor[kernels.Acc[float32]](), dtype.F64: reflect.TypeFor[kernels.Acc[float64]](),
+func init() {
+	ops.RegisterStructs(kernels.Acc[uint8]{}, kernels.Acc[uint32]{}, kernels.Acc[int16]{}, kernels.Acc[int32]{}, kernels.Acc[int64]{}, kernels.Acc[float32]{}, kernels.Acc[float64]{})
 }
 
 var (
-	FoldType = reflect.TypeFor[kernels.Fold]()
+	mean = ops.NewGenericFunc(kernels.Mean[ops.C])
 
-	mean = jit.Func(kernels.Mean[float32])
-
-	reduceRows  = jit.Of(kernels.ReduceRows[float32, float32, float32, float32])
-	reduceCols  = jit.Of(kernels.ReduceCols[float32, float32, float32, float32])
-	reduceDown  = jit.Of(kernels.ReduceStrips[float32, float32, float32, float32])
-	partRows    = jit.Of(kernels.PartRows[float32, float32])
-	partCols    = jit.Of(kernels.PartCols[float32, float32])
-	reduceParts = jit.Of(kernels.ReduceParts[float32, float32, float32])
+	// What finishes a reduction returns a number, or the index of one.
+	ofNumbers = reduceKernels{
+		ops.NewGeneric("reduction", kernels.ReduceRows[ops.T, ops.C, ops.C, ops.O]), ops.NewGeneric("reduction", kernels.ReduceCols[ops.T, ops.C, ops.C, ops.O]),
+		ops.NewGeneric("reduction", kernels.ReduceStrips[ops.T, ops.C, ops.C, ops.O]), ops.NewGeneric("reduction", kernels.ReduceParts[ops.C, ops.C, ops.O]),
+	}
+	ofIndices = reduceKernels{
+		ops.NewGeneric("reduction", kernels.ReduceRows[ops.T, ops.C, int, ops.O]), ops.NewGeneric("reduction", kernels.ReduceCols[ops.T, ops.C, int, ops.O]),
+		ops.NewGeneric("reduction", kernels.ReduceStrips[ops.T, ops.C, int, ops.O]), ops.NewGeneric("reduction", kernels.ReduceParts[ops.C, int, ops.O]),
+	}
+	partRows = ops.NewGeneric("reduction", kernels.PartRows[ops.T, ops.C])
+	partCols = ops.NewGeneric("reduction", kernels.PartCols[ops.T, ops.C])
 )
+
+// reduceKernels are the kernels that store results.
+type reduceKernels struct{ rows, cols, down, parts *ops.Generic }
 
 // instance returns the reduction for an element type.
 func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
@@ -158,34 +160,30 @@ func (r *Reduction) instance(d dtype.DType) (*reducer, error) {
 	if err := r.Check(d); err != nil {
 		return nil, err
 	}
-	compute := r.computes(d)
-	c, acc := compute.Type(), accTypes[compute]
-	final := c
-	if r.index != nil {
-		final = r.index
-	}
-	types := [4]reflect.Type{
-		reflect.FuncOf([]reflect.Type{c}, []reflect.Type{acc}, false),
-		reflect.FuncOf([]reflect.Type{acc, reflect.PointerTo(reflect.ArrayOf(kernels.MostAhead, c)), ops.IntType, ops.IntType, ops.IntType, ops.IntType}, []reflect.Type{acc}, false),
-		reflect.FuncOf([]reflect.Type{acc, acc}, []reflect.Type{acc}, false),
-		reflect.FuncOf([]reflect.Type{acc, ops.IntType}, []reflect.Type{final}, false),
-	}
+	of := ops.TypeArgs{T: d, O: r.Result(d), C: r.computes(d)}
 	in := new(reducer)
-	for i := range types {
-		in.fns[i] = r.fns[i].As(types[i])
+	for i, f := range r.fns {
+		in.fns[i] = f.Of(of)
 	}
 	if r.totals && d.IsFloat() {
-		in.fns[3] = mean.As(types[3])
+		in.fns[3] = mean.Of(of)
 	}
 	if r.halves != nil && d.Size() <= 2 {
-		in.fns[1] = r.halves.As(types[1])
+		in.fns[1] = r.halves.Of(of)
 	}
-	out, x, cs := reflect.SliceOf(r.Result(d).Type()), reflect.SliceOf(d.Type()), reflect.SliceOf(c)
-	whole := ops.KernelType(out, x, FoldType, types[0], types[1], types[2], types[3])
-	part := ops.KernelType(cs, cs, cs, ops.Int64SliceType, x, FoldType, types[0], types[1], types[2])
-	in.rows, in.cols, in.down = reduceRows.As(whole), reduceCols.As(whole), reduceDown.As(whole)
-	in.partRows, in.partCols = partRows.As(part), partCols.As(part)
-	in.parts = reduceParts.As(ops.KernelType(out, cs, cs, cs, ops.Int64SliceType, FoldType, types[2], types[3]))
+	k := &ofNumbers
+	if r.index {
+		k = &ofIndices
+	}
+	for _, g := range []struct {
+		of *ops.Generic
+		in **jit.Kernel
+	}{{k.rows, &in.rows}, {k.cols, &in.cols}, {k.down, &in.down}, {k.parts, &in.parts}, {partRows, &in.partRows}, {partCols, &in.partCols}} {
+		var err error
+		if *g.in, err = g.of.Of(of); err != nil {
+			return nil, err
+		}
+	}
 	r.made[d].Store(in)
 	return in, nil
 }

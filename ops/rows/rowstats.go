@@ -2,7 +2,6 @@ package rows
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
@@ -12,22 +11,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-var (
-	keepParts = ops.TypedKernel{Name: "reduction", Kernel: jit.Of(kernels.KeepParts[float32]), Params: func(c, _ reflect.Type) []reflect.Type {
-		cs := reflect.SliceOf(c)
-		return []reflect.Type{cs, cs, cs, cs, cs, ops.Int64SliceType, FoldType, c, c, reflect.FuncOf([]reflect.Type{accOf(c), accOf(c)}, []reflect.Type{accOf(c)}, false), ops.FuncType(3, c, c)}
-	}}
-)
-
-// accOf returns the type of what a reduction in type c knows.
-func accOf(c reflect.Type) reflect.Type {
-	for _, a := range accTypes {
-		if a != nil && a.Field(0).Type == c {
-			return a
-		}
-	}
-	return nil
-}
+var keepParts = ops.NewGeneric("reduction", kernels.KeepParts[ops.C])
 
 // stats reduces each row, and returns for each, in memory, what a [kernels.RowFn] needs: the
 // location and the factor. They are views of the shape of the operand. The kernels are compiled
@@ -73,13 +57,13 @@ func (c *rowCall) stats(s *runtime.Stream, next func() jit.Wanted) (location, fa
 }
 
 // statsOfParts reduces parts of rows first.
-func (c *rowCall) statsOfParts(s *runtime.Stream, p *foldPlan, last *jit.Fn, next func() jit.Wanted, alloc func() ([2]any, error)) error {
+func (c *rowCall) statsOfParts(s *runtime.Stream, p *foldPlan, last *ops.GenericFunc, next func() jit.Wanted, alloc func() ([2]any, error)) error {
 	d := c.X.DType.Compute()
-	k, err := keepParts.Of(d, d)
+	k, err := keepParts.Of(ops.TypeArgs{C: d})
 	if err != nil {
 		return err
 	}
-	grid, f, fns := p.joinGrid(s), last.As(ops.FuncType(3, d.Type(), d.Type())), &p.in.fns
+	grid, f, fns := p.joinGrid(s), last.In(d), &p.in.fns
 	if !k.Loaded(s.Device(), nil, nil, nil, nil, nil, nil, p.second, nil, nil, fns[2], f) {
 		if err := jit.Prefetch(s.Device(), next(),
 			jit.Wanted{Kernel: p.partial(), Consts: []any{p.fold, fns[0], fns[1], fns[2]}},
@@ -102,13 +86,13 @@ func (c *rowCall) statsOfParts(s *runtime.Stream, p *foldPlan, last *jit.Fn, nex
 }
 
 // statsDown reduces columns that blocks go down.
-func (c *rowCall) statsDown(s *runtime.Stream, p *foldPlan, last *jit.Fn, next func() jit.Wanted, alloc func() ([2]any, error)) error {
+func (c *rowCall) statsDown(s *runtime.Stream, p *foldPlan, last *ops.GenericFunc, next func() jit.Wanted, alloc func() ([2]any, error)) error {
 	d := c.X.DType.Compute()
-	k, err := keepStrips.Of(c.X.DType, d)
+	k, err := keepStrips.Of(ops.TypeArgs{T: c.X.DType})
 	if err != nil {
 		return err
 	}
-	f, fns := last.As(ops.FuncType(3, d.Type(), d.Type())), &p.in.fns
+	f, fns := last.In(d), &p.in.fns
 	if !k.Loaded(s.Device(), nil, nil, nil, p.fold, nil, nil, fns[0], fns[1], fns[2], f) {
 		if err := jit.Prefetch(s.Device(), jit.Wanted{Kernel: k, Consts: []any{p.fold, fns[0], fns[1], fns[2], f}}, next()); err != nil {
 			return err

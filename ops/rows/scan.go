@@ -1,8 +1,6 @@
 package rows
 
 import (
-	"reflect"
-
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
@@ -21,31 +19,31 @@ type Scan struct {
 	name   string
 	reduce *Reduction // of parts
 	takes  ops.Types
-	init   *jit.Fn
-	op     *jit.Fn
+	init   *ops.GenericFunc
+	op     *ops.GenericFunc
 }
 
 var scans []*Scan
 
 func scan(name string, r *Reduction, init, op any) *Scan {
-	c := &Scan{name: name, reduce: r, takes: ops.Numbers, init: jit.Func(init), op: jit.Func(op)}
+	c := &Scan{name: name, reduce: r, takes: ops.Numbers, init: ops.NewGenericFunc(init), op: ops.NewGenericFunc(op)}
 	scans = append(scans, c)
 	return c
 }
 
 // The scans. From the first NaN on, all is NaN.
 var (
-	CumSum  = scan("cumsum", Sum, kernels.Nothing[float32], core.Add[float32])
-	CumProd = scan("cumprod", Prod, kernels.Once[float32], elementwisekernels.Mul[float32])
-	CumMax  = scan("cummax", Max, elementwisekernels.Identity[float32], elementwisekernels.Maximum[float32])
-	CumMin  = scan("cummin", Min, elementwisekernels.Identity[float32], elementwisekernels.Minimum[float32])
+	CumSum  = scan("cumsum", Sum, kernels.Nothing[ops.C], core.Add[ops.C])
+	CumProd = scan("cumprod", Prod, kernels.Once[ops.C], elementwisekernels.Mul[ops.C])
+	CumMax  = scan("cummax", Max, elementwisekernels.Identity[ops.C], elementwisekernels.Maximum[ops.C])
+	CumMin  = scan("cummin", Min, elementwisekernels.Identity[ops.C], elementwisekernels.Minimum[ops.C])
 
-	LogCumSumExp = scan("logcumsumexp", ofLogs, kernels.Never[float32], elementwisekernels.LogAddExp[float32]).of(ops.Floats)
+	LogCumSumExp = scan("logcumsumexp", ofLogs, kernels.Never[ops.C], elementwisekernels.LogAddExp[ops.C]).of(ops.Floats)
 )
 
 // ofLogs is what [LogSumExp] computes, with the accumulators of a scan: one number.
-var ofLogs = &Reduction{name: "log_sum_exp", form: kernels.Single, takes: ops.Floats, fns: [4]*jit.Fn{
-	jit.Func(kernels.FromNever[float32]), jit.Func(kernels.LogAddStep[float32]), jit.Func(kernels.LogAdd[float32]), jit.Func(kernels.Value[float32]),
+var ofLogs = &Reduction{name: "log_sum_exp", form: kernels.Single, takes: ops.Floats, fns: [4]*ops.GenericFunc{
+	ops.NewGenericFunc(kernels.FromNever[ops.C]), ops.NewGenericFunc(kernels.LogAddStep[ops.C]), ops.NewGenericFunc(kernels.LogAdd[ops.C]), ops.NewGenericFunc(kernels.Value[ops.C]),
 }}
 
 func (c *Scan) of(t ops.Types) *Scan {
@@ -62,18 +60,10 @@ func (c *Scan) Name() string { return c.name }
 // Takes reports whether the operation is for elements of a type.
 func (c *Scan) Takes(d dtype.DType) bool { return c.takes.Has(d) }
 
-// scanParams are the parameters of ScanRows and ScanCols.
-func scanParams(t, c reflect.Type) []reflect.Type {
-	ts := reflect.SliceOf(t)
-	return []reflect.Type{ts, ts, reflect.SliceOf(c), FoldType, ops.ConstBoolType, ops.ConstBoolType, ops.FuncType(1, c, c), ops.FuncType(2, c, c)}
-}
-
 var (
-	scanRows  = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanRows[float32, float32]), Params: scanParams}
-	scanCols  = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanCols[float32, float32]), Params: scanParams}
-	scanParts = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanParts[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		return []reflect.Type{reflect.SliceOf(c), reflect.SliceOf(t), FoldType, ops.FuncType(1, c, c), ops.FuncType(2, c, c)}
-	}}
+	scanRows  = ops.NewGeneric("scan", kernels.ScanRows[ops.T, ops.C])
+	scanCols  = ops.NewGeneric("scan", kernels.ScanCols[ops.T, ops.C])
+	scanParts = ops.NewGeneric("scan", kernels.ScanParts[ops.T, ops.C])
 )
 
 // Run stores in out, of the shape and type of x, the scan of x along dim.
@@ -106,8 +96,7 @@ func (c *Scan) Run(s *runtime.Stream, out, x ops.View, dim int) error {
 // run launches the kernels.
 func (c *Scan) run(s *runtime.Stream, l *RowOp, p *foldPlan) error {
 	d := l.X.DType.Compute()
-	t := d.Type()
-	init, op := c.init.As(ops.FuncType(1, t, t)), c.op.As(ops.FuncType(2, t, t))
+	init, op := c.init.In(d), c.op.In(d)
 	var sums *foldPlan // of the partial sums, which are carried into the parts
 	if p.parts > 1 {
 		first := *p
@@ -146,7 +135,7 @@ func (c *Scan) run(s *runtime.Stream, l *RowOp, p *foldPlan) error {
 
 // prefetchScan has all three kernels compiled at the same time.
 func (p *foldPlan) prefetchScan(dev *runtime.Device, l *RowOp, init, op *jit.Fn, last jit.Wanted) error {
-	k, err := scanParts.Of(l.X.DType, l.X.DType.Compute())
+	k, err := scanParts.Of(ops.TypeArgs{T: l.X.DType})
 	if err != nil {
 		return err
 	}
@@ -162,7 +151,7 @@ func (p *foldPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, room *
 	if err != nil {
 		return nil, err
 	}
-	k, err := scanParts.Of(l.X.DType, l.X.DType.Compute())
+	k, err := scanParts.Of(ops.TypeArgs{T: l.X.DType})
 	if err == nil {
 		xh := l.X.Header()
 		err = k.Launch(s, runtime.Cover(p.second.Rows, ops.DeviceInfo(s.Device()).WarpSize), args[0], ops.SliceArg(l.X.DType, &xh), p.second, init, op)
@@ -175,14 +164,14 @@ func (p *foldPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, room *
 
 // scanShape is how threads lie for a scan.
 type scanShape struct {
-	family *ops.TypedKernel
+	family *ops.Generic
 	grid   func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid
 	step   func(w *kernels.Fold) int // how much of a row is one iteration
 }
 
 func (f *scanShape) plan(info *runtime.Info, l *RowOp, p *foldPlan) (*jit.Kernel, runtime.Grid, error) {
 	p.fold.OutIn = l.out.Layout.Strides()[l.Dim]
-	k, err := f.family.Of(l.X.DType, l.X.DType.Compute())
+	k, err := f.family.Of(ops.TypeArgs{T: l.X.DType})
 	return k, f.grid(info, l, p), err
 }
 
@@ -202,7 +191,7 @@ func (l *RowOp) vectors(w *kernels.Fold) dsl.ConstBool {
 	return true
 }
 
-var rowScan = scanShape{&scanRows, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
+var rowScan = scanShape{scanRows, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
 	w := &p.fold
 	w.Unit = w.InStep[0] == 1 && w.OutIn == 1
 	threads, per := info.WarpSize, 1
@@ -226,7 +215,7 @@ var rowScan = scanShape{&scanRows, func(info *runtime.Info, l *RowOp, p *foldPla
 	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, ops.RowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
 }, func(w *kernels.Fold) int { return int(max(w.Group, w.Block) * w.Keep) }}
 
-var colScan = scanShape{&scanCols, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
+var colScan = scanShape{scanCols, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
 	w := &p.fold
 	w.Unit = w.XStep[0] == 1 && w.OutStep[0] == 1
 	threads := info.WarpSize

@@ -2,7 +2,6 @@ package rows
 
 import (
 	"math"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
@@ -13,25 +12,25 @@ import (
 )
 
 var (
-	scanKept = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanKept[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, FoldType, ops.FuncType(1, c, c), ops.FuncType(2, c, c)}
-	}}
-	scanTiles      = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanTiles[float32, float32]), Params: tileParams}
-	scanStrips     = ops.TypedKernel{Name: "scan", Kernel: jit.Of(kernels.ScanStrips[float32, float32]), Params: tileParams}
-	scanTilingType = reflect.TypeFor[kernels.ScanTiling]()
-	// packs have the bits of a number as an integer, and the number of bits, for float32,
-	// float64 and integers.
-	packs = [3][2]*jit.Fn{
-		{jit.Func(kernels.PackFloat), jit.Func(kernels.UnpackFloat)}, {jit.Func(kernels.PackDouble), jit.Func(kernels.UnpackDouble)},
-		{jit.Func(kernels.PackInt[int32]), jit.Func(kernels.UnpackInt[int32])},
-	}
+	scanKept   = ops.NewGeneric("scan", kernels.ScanKept[ops.T, ops.C])
+	scanTiles  = ops.NewGeneric("scan", kernels.ScanTiles[ops.T, ops.C])
+	scanStrips = ops.NewGeneric("scan", kernels.ScanStrips[ops.T, ops.C])
+
+	packInt, unpackInt = ops.NewGenericFunc(kernels.PackInt[ops.I]), ops.NewGenericFunc(kernels.UnpackInt[ops.I])
+	packFloat          = [2]*jit.Fn{jit.Func(kernels.PackFloat), jit.Func(kernels.UnpackFloat)}
+	packDouble         = [2]*jit.Fn{jit.Func(kernels.PackDouble), jit.Func(kernels.UnpackDouble)}
 )
 
-// tileParams are the parameters of ScanTiles and ScanStrips.
-func tileParams(t, c reflect.Type) []reflect.Type {
-	ts := reflect.SliceOf(t)
-	return []reflect.Type{ts, ts, ops.Uint32SliceType, FoldType, scanTilingType, ops.ConstIntType, ops.FuncType(1, c, c), ops.FuncType(2, c, c), ops.FuncType(1, c, ops.Uint64Type), ops.FuncType(1, ops.Uint64Type, c)}
+// packs returns the functions from a number to its bits in an integer, and back.
+func packs(d dtype.DType) [2]*jit.Fn {
+	switch d {
+	case dtype.F32:
+		return packFloat
+	case dtype.F64:
+		return packDouble
+	}
+	of := ops.TypeArgs{I: d}
+	return [2]*jit.Fn{packInt.Of(of), unpackInt.Of(of)}
 }
 
 const (
@@ -121,42 +120,27 @@ func (l *RowOp) scanVec(w *kernels.Fold, v int) bool {
 func (c *Scan) runTiles(s *runtime.Stream, l *RowOp, p *foldPlan) (bool, error) {
 	info := ops.DeviceInfo(s.Device())
 	d := l.X.DType.Compute()
-	t := d.Type()
+	of := ops.TypeArgs{T: l.X.DType}
 	xh, oh := l.X.Header(), l.out.Header()
-	x, out, init, op := ops.SliceArg(l.X.DType, &xh), ops.SliceArg(l.out.DType, &oh), c.init.As(ops.FuncType(1, t, t)), c.op.As(ops.FuncType(2, t, t))
+	x, out, init, op := ops.SliceArg(l.X.DType, &xh), ops.SliceArg(l.out.DType, &oh), c.init.In(d), c.op.In(d)
 	if how, ok := l.keeps(&info, p); ok {
-		k, err := scanKept.Of(l.X.DType, d)
-		if err != nil {
-			return false, err
-		}
-		return true, k.Launch(s, how.grid, out, x, how.fold, init, op)
+		return true, scanKept.Launch(s, of, how.grid, out, x, how.fold, init, op)
 	}
-	f := &scanTiles
+	f := scanTiles
 	how, ok := l.tile(&info, p)
 	if !ok {
-		f = &scanStrips
+		f = scanStrips
 		how, ok = l.strip(&info, p)
 	}
 	if !ok {
 		return false, nil
 	}
-	k, err := f.Of(l.X.DType, d)
-	if err != nil {
-		return false, err
-	}
-	pack := packs[2]
-	switch d {
-	case dtype.F32:
-		pack = packs[0]
-	case dtype.F64:
-		pack = packs[1]
-	}
+	pack := packs(d)
 	each := max(2, d.Size()/2) // words for a number
 	if d == dtype.F32 {
 		each = 1
 	}
 	return true, WithStatusWords(s, c.name, each*how.values, func(words any) error {
-		return k.Launch(s, how.grid, out, x, words, how.fold, how.tiles, dsl.ConstInt(each), init, op,
-			pack[0].As(ops.FuncType(1, t, ops.Uint64Type)), pack[1].As(ops.FuncType(1, ops.Uint64Type, t)))
+		return f.Launch(s, of, how.grid, out, x, words, how.fold, how.tiles, dsl.ConstInt(each), init, op, pack[0], pack[1])
 	})
 }

@@ -3,7 +3,6 @@ package rows
 import (
 	"fmt"
 	"math"
-	"reflect"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
@@ -17,28 +16,13 @@ import (
 )
 
 var (
-	rowFnType   = reflect.TypeFor[kernels.RowFn]()
-	float32Type = reflect.TypeFor[float32]()
-
-	rowsKernel = ops.TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.Rows[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, ts, ts, FoldType, rowFnType, c, ops.BoolType}
-	}}
-	rowsPrefetched = jit.Of(kernels.RowsPrefetched)
-	rowsFetched    = ops.TypedKernel{Name: "norm", Kernel: jit.Of(kernels.RowsFetched[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
-		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, ts, ts, FoldType, rowFnType, ops.ConstIntType, float32Type}
-	}}
-	rowsSplit = ops.TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.RowsSplit[float32]), Params: func(t, _ reflect.Type) []reflect.Type {
-		ts := reflect.SliceOf(t)
-		return []reflect.Type{ts, ts, ts, ts, ops.Uint32SliceType, FoldType, rowFnType, ops.ConstIntType, ops.IntType, float32Type, ops.ConstBoolType, ops.ConstBoolType}
-	}}
-	rowsKnown = ops.TypedKernel{Name: "softmax", Kernel: jit.Of(kernels.RowsKnown[float32, float32]), Params: func(t, c reflect.Type) []reflect.Type {
-		ts, cs := reflect.SliceOf(t), reflect.SliceOf(c)
-		return []reflect.Type{ts, ts, ts, ts, cs, cs, ops.WalkType, rowFnType, ops.ConstBoolType}
-	}}
-	inverse, logarithm = jit.Func(kernels.Inverse[float32]), jit.Func(kernels.Logarithm[float32])
-	inverseRoot        = jit.Func(kernels.InverseRoot[float32])
+	rowsKernel         = ops.NewGeneric("softmax", kernels.Rows[ops.T, ops.C])
+	rowsPrefetched     = jit.Of(kernels.RowsPrefetched)
+	rowsFetched        = ops.NewGeneric("norm", kernels.RowsFetched[ops.T])
+	rowsSplit          = ops.NewGeneric("softmax", kernels.RowsSplit[ops.T])
+	rowsKnown          = ops.NewGeneric("softmax", kernels.RowsKnown[ops.T, ops.C])
+	inverse, logarithm = ops.NewGenericFunc(kernels.Inverse[ops.C]), ops.NewGenericFunc(kernels.Logarithm[ops.C])
+	inverseRoot        = ops.NewGenericFunc(kernels.InverseRoot[ops.C])
 )
 
 // Softmax stores exp(x) over the sum of it along a dimension, and the logarithm of that
@@ -122,13 +106,9 @@ func (c *rowCall) args() (out, x, scale, shift any) {
 
 func (c *rowCall) launchRows(s *runtime.Stream, p *rowPlan) error {
 	d := c.X.DType.Compute()
-	k, err := rowsKernel.Of(c.X.DType, d)
-	if err != nil {
-		return err
-	}
 	out, x, scale, shift := c.args()
 	param := dtype.FromFloat(d, c.param).Bits()
-	return k.Launch(s, p.grid, out, x, scale, shift, p.fold, c.fn, ops.ScalarArg(d, &param), c.log)
+	return rowsKernel.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, p.fold, c.fn, ops.ScalarArg(d, &param), c.log)
 }
 
 func (c *rowCall) launchPrefetched(s *runtime.Stream, p *rowPlan) error {
@@ -137,22 +117,14 @@ func (c *rowCall) launchPrefetched(s *runtime.Stream, p *rowPlan) error {
 }
 
 func (c *rowCall) launchFetched(s *runtime.Stream, p *rowPlan) error {
-	k, err := rowsFetched.Of(c.X.DType, dtype.F32)
-	if err != nil {
-		return err
-	}
 	out, x, scale, shift := c.args()
-	return k.Launch(s, p.grid, out, x, scale, shift, p.fold, c.fn, dsl.ConstInt(p.resident), float32(c.param))
+	return rowsFetched.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, p.fold, c.fn, dsl.ConstInt(p.resident), float32(c.param))
 }
 
 func (c *rowCall) launchSplit(s *runtime.Stream, p *rowPlan) error {
-	k, err := rowsSplit.Of(c.X.DType, dtype.F32)
-	if err != nil {
-		return err
-	}
 	out, x, scale, shift := c.args()
 	launch := func(words any) error {
-		return k.Launch(s, p.grid, out, x, scale, shift, words, p.fold, c.fn, dsl.ConstInt(p.resident), p.parts, float32(c.param), dsl.ConstBool(p.parts == 1), dsl.ConstBool(c.log))
+		return rowsSplit.Launch(s, ops.TypeArgs{T: c.X.DType}, p.grid, out, x, scale, shift, words, p.fold, c.fn, dsl.ConstInt(p.resident), p.parts, float32(c.param), dsl.ConstBool(p.parts == 1), dsl.ConstBool(c.log))
 	}
 	if p.parts == 1 {
 		return launch(ops.SliceArg(dtype.U32, new(runtime.SliceHeader)))
@@ -162,7 +134,7 @@ func (c *rowCall) launchSplit(s *runtime.Stream, p *rowPlan) error {
 
 // reduction is the reduction whose results are the statistics of rows, and the function that
 // makes factors of them.
-func (c *rowCall) reduction() (*Reduction, *jit.Fn) {
+func (c *rowCall) reduction() (*Reduction, *ops.GenericFunc) {
 	switch {
 	case bool(c.fn.Center):
 		return Var, inverseRoot
@@ -177,7 +149,7 @@ func (c *rowCall) reduction() (*Reduction, *jit.Fn) {
 // launchKnown is for rows whose statistics a reduction computes first.
 func (c *rowCall) launchKnown(s *runtime.Stream, _ *rowPlan) error {
 	d := c.X.DType.Compute()
-	k, err := rowsKnown.Of(c.X.DType, d)
+	k, err := rowsKnown.Of(ops.TypeArgs{T: c.X.DType})
 	if err != nil {
 		return err
 	}
