@@ -14,17 +14,18 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/cudatest"
 	"github.com/gokiln/kiln/runtime/internal/driver"
 	"github.com/gokiln/kiln/runtime/internal/hostcopy"
+	"github.com/gokiln/kiln/runtime/internal/vendorapi"
 )
 
 func TestMain(m *testing.M) { cudatest.Main(m) }
 
 const noop = ".version 7.0\n.target sm_75\n.visible .entry noop() { ret; }\n"
 
-func open(t *testing.T, lib *cudatest.Library, ordinal int) *device {
+func open(t *testing.T, lib *cudatest.Library, ordinal int) *vendorapi.Device {
 	t.Helper()
 	dev, err := New(lib.Path).Open(ordinal)
 	require.NoError(t, err)
-	return dev.(*device)
+	return dev.(*vendorapi.Device)
 }
 
 func TestProbe(t *testing.T) {
@@ -67,8 +68,8 @@ func TestLibraryFromEnvironment(t *testing.T) {
 	require.ErrorIs(t, r.Err, driver.ErrNoDevice)
 	require.NotContains(t, r.Err.Error(), "\n")
 	t.Setenv(LibraryEnv, "")
-	require.NotEmpty(t, New().looked())
-	_, err = openLibrary(nil)
+	require.NotEmpty(t, New().Vendor.Looked())
+	_, err = vendorapi.OpenLibrary(new(library), nil)
 	require.ErrorIs(t, err, driver.ErrNoDevice)
 }
 
@@ -76,7 +77,7 @@ func TestLibraryThatIsNoDriver(t *testing.T) {
 	lib := cudatest.Open(t) // skips where libraries cannot be opened
 	_, err := New("libc.so.6").Open(0)
 	require.ErrorIs(t, err, driver.ErrNoDevice)
-	require.ErrorContains(t, err, "too old or not a CUDA driver")
+	require.ErrorContains(t, err, "too old or not the CUDA driver")
 	require.ErrorContains(t, err, "cuLaunchKernel")
 	require.NotContains(t, err.Error(), "cuMemAllocAsync", "is optional")
 
@@ -103,20 +104,19 @@ func TestOldDriver(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	var src bytes.Buffer
-	a := new(api)
-	for _, e := range a.entries() {
-		if !e.optional {
-			src.WriteString("int " + e.names[0] + "(void) { return 0; }\n")
+	for _, e := range new(api).Entries(new(vendorapi.Functions)) {
+		if !e.Optional {
+			src.WriteString("int " + e.Names[0] + "(void) { return 0; }\n")
 		}
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "old.c"), src.Bytes(), 0o600))
 	out := filepath.Join(dir, "libold.so")
 	text, err := exec.Command(gcc, "-shared", "-fPIC", "-o", out, filepath.Join(dir, "old.c")).CombinedOutput()
 	require.NoError(t, err, "%s", text)
-	l, err := openLibrary([]string{out})
+	l, err := vendorapi.OpenLibrary(new(library), []string{out})
 	require.NoError(t, err)
-	require.False(t, l.pools())
-	_, err = (&device{lib: l}).NewGraph(nil)
+	require.False(t, l.Pools())
+	_, err = (&vendorapi.Device{Lib: l}).NewGraph(nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
@@ -133,7 +133,7 @@ func TestGraphWithLongRows(t *testing.T) {
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "rows of 2147483648 bytes")
 	}
-	_, err := d.Node(&driver.Op{Width: 1<<31 - 1, Rows: 1})
+	_, err := (&library{Library: d.Lib}).Node(d, &driver.Op{Width: 1<<31 - 1, Rows: 1}, nil)
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
 	require.Zero(t, lib.Get("graphs"))
@@ -224,7 +224,7 @@ func TestStagingIsBounded(t *testing.T) {
 	wg.Wait()
 	require.LessOrEqual(t, lib.Get("hosts"), hostcopy.SmallChunks+hostcopy.LargeChunks)
 	require.Equal(t, lib.Get("hosts"), lib.Get("events"))
-	made, idle := d.staging.Chunks()
+	made, idle := d.Chunks()
 	require.Equal(t, made, idle, "all came back")
 	require.NoError(t, d.Close())
 	require.Zero(t, lib.Get("hosts"))
@@ -258,7 +258,7 @@ func TestStagingSurvivesFailures(t *testing.T) {
 			clear(back)
 			require.NoError(t, s.Download(back, a), name)
 			require.True(t, bytes.Equal(data, back), name)
-			made, idle := d.staging.Chunks()
+			made, idle := d.Chunks()
 			require.Equal(t, made, idle, name)
 		}
 	}
@@ -307,7 +307,7 @@ func TestForeignHandles(t *testing.T) {
 func TestMissingCompilerHasAHint(t *testing.T) {
 	lib := cudatest.Open(t)
 	d := open(t, lib, 0)
-	lib.Fail("cuModuleLoadDataEx", int(jitCompilerAbsent), 0, 1)
+	lib.Fail("cuModuleLoadDataEx", int(vendorapi.JITCompilerAbsent), 0, 1)
 	_, err := d.Load(driver.Image{Format: "ptx", Name: "noop", Code: []byte(noop)})
 	require.ErrorIs(t, err, driver.ErrBadImage)
 	require.ErrorContains(t, err, "libnvidia-ptxjitcompiler")
@@ -321,21 +321,9 @@ func TestMissingCompilerHasAHint(t *testing.T) {
 }
 
 func TestIllegalAddressTellsTheWayOut(t *testing.T) {
-	lib, err := New(cudatest.Open(t).Path).open()
+	lib, err := New(cudatest.Open(t).Path).Library()
 	require.NoError(t, err)
-	err = lib.error("wait", "cuda:0", illegalAddress)
+	err = lib.Error("wait", "cuda:0", vendorapi.IllegalAddress)
 	require.ErrorContains(t, err, "CUDA_ERROR_ILLEGAL_ADDRESS (700)")
 	require.ErrorContains(t, err, "(the same launch on the device cpu names line, thread and index)")
-}
-
-func TestKinds(t *testing.T) {
-	for r, want := range map[result]error{
-		outOfMemory: driver.ErrOutOfMemory, noDevice: driver.ErrNoDevice, invalidImage: driver.ErrBadImage,
-		notFound: driver.ErrNotFound, notReady: driver.ErrNotReady, launchResources: driver.ErrLaunch,
-		illegalAddress: driver.ErrLaunch, launchFailed: driver.ErrLaunch, invalidValue: nil,
-	} {
-		require.Equal(t, want, r.kind(), "%d", r)
-	}
-	require.True(t, misaligned.sticky())
-	require.False(t, launchResources.sticky(), "too large a launch does no harm")
 }

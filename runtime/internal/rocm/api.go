@@ -1,196 +1,94 @@
 package rocm
 
-import (
-	"errors"
-	"fmt"
+import "github.com/gokiln/kiln/runtime/internal/vendorapi"
 
-	"github.com/gokiln/kiln/internal/dl"
-	"github.com/gokiln/kiln/runtime/internal/vendorgraph"
-)
-
-// api is the part of libamdhip64 that is used: addresses of functions. They are
-// those of HIP 5.3 and later, where the numbers of attributes became what they
-// are now; see "HIP Runtime API Reference" at rocm.docs.amd.com/projects/HIP.
+// api is what only HIP has: addresses of functions.
 type api struct {
-	hipInit, hipRuntimeGetVersion, hipGetErrorName, hipGetErrorString uintptr
+	hipGetDeviceProperties, hipMemcpy2DAsync, hipModuleLoad uintptr
 
-	hipGetDeviceCount, hipDeviceGet, hipDeviceGetName, hipDeviceTotalMem uintptr
-	hipDeviceGetAttribute, hipGetDeviceProperties, hipSetDevice          uintptr
-	hipDeviceSynchronize                                                 uintptr
-
-	hipMemGetInfo, hipMalloc, hipFree, hipHostMalloc, hipHostFree uintptr
-
-	hipMallocAsync, hipFreeAsync, hipDeviceGetDefaultMemPool          uintptr
-	hipMemPoolSetAttribute, hipMemPoolGetAttribute, hipMemPoolTrimTo  uintptr
-	hipMemcpyAsync, hipMemcpy2DAsync, hipMemsetD8Async, hipModuleLoad uintptr
-	hipMemcpyPeerAsync                                                uintptr
-
-	hipStreamCreate, hipStreamDestroy, hipStreamSynchronize, hipStreamWaitEvent                              uintptr
-	hipEventCreate, hipEventDestroy, hipEventRecord, hipEventQuery, hipEventSynchronize, hipEventElapsedTime uintptr
-
-	hipModuleUnload, hipModuleGetFunction, hipFuncGetAttribute, hipModuleLaunchKernel    uintptr
-	hipModuleLaunchCooperativeKernel, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor uintptr
-
-	graphs                  vendorgraph.Functions
-	hipGraphAddMemcpyNode1D uintptr
+	hipModuleLaunchCooperativeKernel, hipGraphAddMemcpyNode1D uintptr
 }
 
-// entry says where in a library a function is found: under the first of the
-// names that is there.
-type entry struct {
-	addr     *uintptr
-	names    []string
-	optional bool // absent from versions that are still supported
-}
-
-func (a *api) entries() []entry {
-	need := func(addr *uintptr, names ...string) entry { return entry{addr, names, false} }
-	may := func(addr *uintptr, names ...string) entry { return entry{addr, names, true} }
-	return []entry{
-		need(&a.hipInit, "hipInit"),
-		need(&a.hipRuntimeGetVersion, "hipRuntimeGetVersion"),
-		need(&a.hipGetErrorName, "hipGetErrorName"),
-		need(&a.hipGetErrorString, "hipGetErrorString"),
-		need(&a.hipGetDeviceCount, "hipGetDeviceCount"),
-		need(&a.hipDeviceGet, "hipDeviceGet"),
-		need(&a.hipDeviceGetName, "hipDeviceGetName"),
-		need(&a.hipDeviceTotalMem, "hipDeviceTotalMem"),
-		need(&a.hipDeviceGetAttribute, "hipDeviceGetAttribute"),
+// Entries are the functions of libamdhip64 that are used. They are those of HIP 5.3 and later,
+// where the numbers of attributes became what they are now; see "HIP Runtime API Reference" at
+// rocm.docs.amd.com/projects/HIP.
+func (a *api) Entries(f *vendorapi.Functions) []vendorapi.Entry {
+	need, may := vendorapi.Need, vendorapi.May
+	return []vendorapi.Entry{
+		need(&f.Init, "hipInit"),
+		need(&f.Version, "hipRuntimeGetVersion"),
+		need(&f.ErrorName, "hipGetErrorName"),
+		need(&f.ErrorString, "hipGetErrorString"),
+		need(&f.DeviceCount, "hipGetDeviceCount"),
+		need(&f.DeviceGet, "hipDeviceGet"),
+		need(&f.DeviceName, "hipDeviceGetName"),
+		need(&f.DeviceTotalMem, "hipDeviceTotalMem"),
+		need(&f.DeviceAttribute, "hipDeviceGetAttribute"),
 		need(&a.hipGetDeviceProperties, "hipGetDevicePropertiesR0600", "hipGetDeviceProperties"),
-		need(&a.hipSetDevice, "hipSetDevice"),
-		need(&a.hipDeviceSynchronize, "hipDeviceSynchronize"),
-		need(&a.hipMemGetInfo, "hipMemGetInfo"),
-		need(&a.hipMalloc, "hipMalloc"),
-		need(&a.hipFree, "hipFree"),
-		need(&a.hipHostMalloc, "hipHostMalloc"),
-		need(&a.hipHostFree, "hipHostFree"),
-		may(&a.hipMallocAsync, "hipMallocAsync"),
-		may(&a.hipFreeAsync, "hipFreeAsync"),
-		may(&a.hipDeviceGetDefaultMemPool, "hipDeviceGetDefaultMemPool"),
-		may(&a.hipMemPoolSetAttribute, "hipMemPoolSetAttribute"),
-		may(&a.hipMemPoolGetAttribute, "hipMemPoolGetAttribute"),
-		may(&a.hipMemPoolTrimTo, "hipMemPoolTrimTo"),
-		need(&a.hipMemcpyAsync, "hipMemcpyAsync"),
-		may(&a.hipMemcpyPeerAsync, "hipMemcpyPeerAsync"),
+		need(&f.SetCurrent, "hipSetDevice"),
+		need(&f.Synchronize, "hipDeviceSynchronize"),
+		need(&f.MemInfo, "hipMemGetInfo"),
+		need(&f.Alloc, "hipMalloc"),
+		need(&f.Free, "hipFree"),
+		need(&f.HostAlloc, "hipHostMalloc"),
+		need(&f.HostFree, "hipHostFree"),
+		may(&f.AllocAsync, "hipMallocAsync"),
+		may(&f.FreeAsync, "hipFreeAsync"),
+		may(&f.DefaultPool, "hipDeviceGetDefaultMemPool"),
+		may(&f.PoolSet, "hipMemPoolSetAttribute"),
+		may(&f.PoolGet, "hipMemPoolGetAttribute"),
+		may(&f.PoolTrim, "hipMemPoolTrimTo"),
+		need(&f.Copy, "hipMemcpyAsync"),
+		need(&f.CopyToDevice, "hipMemcpyAsync"),
+		need(&f.CopyToHost, "hipMemcpyAsync"),
+		may(&f.CopyPeer, "hipMemcpyPeerAsync"),
 		need(&a.hipMemcpy2DAsync, "hipMemcpy2DAsync"),
-		need(&a.hipMemsetD8Async, "hipMemsetD8Async"),
-		need(&a.hipStreamCreate, "hipStreamCreateWithFlags"),
-		need(&a.hipStreamDestroy, "hipStreamDestroy"),
-		need(&a.hipStreamSynchronize, "hipStreamSynchronize"),
-		need(&a.hipStreamWaitEvent, "hipStreamWaitEvent"),
-		need(&a.hipEventCreate, "hipEventCreateWithFlags"),
-		need(&a.hipEventDestroy, "hipEventDestroy"),
-		need(&a.hipEventRecord, "hipEventRecord"),
-		need(&a.hipEventQuery, "hipEventQuery"),
-		need(&a.hipEventSynchronize, "hipEventSynchronize"),
-		need(&a.hipEventElapsedTime, "hipEventElapsedTime"),
+		need(&f.SetByte, "hipMemsetD8Async"),
+		need(&f.StreamCreate, "hipStreamCreateWithFlags"),
+		need(&f.StreamDestroy, "hipStreamDestroy"),
+		need(&f.StreamSync, "hipStreamSynchronize"),
+		need(&f.StreamWait, "hipStreamWaitEvent"),
+		need(&f.EventCreate, "hipEventCreateWithFlags"),
+		need(&f.EventDestroy, "hipEventDestroy"),
+		need(&f.EventRecord, "hipEventRecord"),
+		need(&f.EventQuery, "hipEventQuery"),
+		need(&f.EventSync, "hipEventSynchronize"),
+		need(&f.EventTime, "hipEventElapsedTime"),
 		need(&a.hipModuleLoad, "hipModuleLoadData"),
-		need(&a.hipModuleUnload, "hipModuleUnload"),
-		need(&a.hipModuleGetFunction, "hipModuleGetFunction"),
-		need(&a.hipFuncGetAttribute, "hipFuncGetAttribute"),
-		need(&a.hipModuleLaunchKernel, "hipModuleLaunchKernel"),
+		need(&f.ModuleUnload, "hipModuleUnload"),
+		need(&f.ModuleFunction, "hipModuleGetFunction"),
+		need(&f.FuncAttribute, "hipFuncGetAttribute"),
+		need(&f.Launch, "hipModuleLaunchKernel"),
 		may(&a.hipModuleLaunchCooperativeKernel, "hipModuleLaunchCooperativeKernel"),
-		may(&a.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"),
-		may(&a.graphs.Create, "hipGraphCreate"),
-		may(&a.graphs.AddKernel, "hipGraphAddKernelNode"),
-		may(&a.graphs.AddCopy, "hipGraphAddMemcpyNode"),
+		may(&f.Resident, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"),
+		may(&f.Graphs.Create, "hipGraphCreate"),
+		may(&f.Graphs.AddKernel, "hipGraphAddKernelNode"),
+		may(&f.Graphs.AddCopy, "hipGraphAddMemcpyNode"),
 		may(&a.hipGraphAddMemcpyNode1D, "hipGraphAddMemcpyNode1D"),
-		may(&a.graphs.AddFill, "hipGraphAddMemsetNode"),
-		may(&a.graphs.Instantiate, "hipGraphInstantiateWithFlags"),
-		may(&a.graphs.Launch, "hipGraphLaunch"),
-		may(&a.graphs.Destroy, "hipGraphDestroy"),
-		may(&a.graphs.DestroyExec, "hipGraphExecDestroy"),
+		may(&f.Graphs.AddFill, "hipGraphAddMemsetNode"),
+		may(&f.Graphs.Instantiate, "hipGraphInstantiateWithFlags"),
+		may(&f.Graphs.Launch, "hipGraphLaunch"),
+		may(&f.Graphs.Destroy, "hipGraphDestroy"),
+		may(&f.Graphs.DestroyExec, "hipGraphExecDestroy"),
 	}
 }
 
-// resolve finds the functions of the list, or names every one that is missing.
-func resolve(lib dl.Lib, what string, list []entry) error {
-	var missing []error
-	for _, e := range list {
-		var err error
-		for _, name := range e.names {
-			if *e.addr, err = lib.Sym(name); err == nil {
-				break
-			}
-		}
-		if err != nil && !e.optional {
-			missing = append(missing, err)
-		}
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("%s is too old or not %s: %w", lib.Name(), what, errors.Join(missing...))
-	}
-	return nil
+// traits are the names and numbers of HIP.
+var traits = vendorapi.Traits{
+	Kind: "rocm", Vendor: "AMD", Platform: "ROCm", API: "HIP", Program: "runtime",
+	TextReturned: true, Directed: true,
+	LaunchEnd:   3,    // HIP_LAUNCH_PARAM_END
+	Grids32:     true, // by the packet that starts a kernel
+	NoNode:      98,   // hipErrorInvalidDeviceFunction, of kernels of a module, before ROCm 5.3
+	GraphsInUse: true, // not every version keeps a graph that is destroyed until it is done
+	// hipDeviceAttribute_t, as numbered since HIP 5: the "CUDA compatible" part of the list.
+	Attributes: vendorapi.Attributes{
+		ClockRate: 5, CooperativeLaunch: 10, L2CacheSize: 19, MaxBlockX: 26, MaxGridX: 29,
+		MaxThreadsPerBlock: 56, ThreadsPerUnit: 57, MemoryBusWidth: 59, MemoryClockRate: 60,
+		Multiprocessors: 63, PCIBus: 67, PCIDevice: 68, PCIDomain: 69, RegistersPerUnit: 72,
+		SharedPerBlock: 74, WarpSize: 87, MemoryPools: 88,
+	},
 }
 
-// pools reports whether memory can be allocated in stream order.
-func (a *api) pools() bool {
-	return a.hipMallocAsync != 0 && a.hipFreeAsync != 0 && a.hipDeviceGetDefaultMemPool != 0 &&
-		a.hipMemPoolSetAttribute != 0 && a.hipMemPoolGetAttribute != 0 && a.hipMemPoolTrimTo != 0
-}
-
-// result is a hipError_t.
-type result int32
-
-// call calls a function of libamdhip64 that keeps none of its arguments. Pointers
-// converted to uintptr in the call stay valid until it returns.
-//
-//go:uintptrescapes
-func call(fn uintptr, args ...uintptr) result { return result(uint32(dl.Call(fn, args))) }
-
-// Attributes of a device (hipDeviceAttribute_t), as numbered since HIP 5: the
-// "CUDA compatible" part of the list.
-const (
-	attrClockRate           = 5
-	attrCooperativeLaunch   = 10
-	attrL2CacheSize         = 19
-	attrMaxBlockDimX        = 26 // Y and Z follow
-	attrMaxGridDimX         = 29 // Y and Z follow
-	attrMaxThreadsPerBlock  = 56
-	attrMaxThreadsPerUnit   = 57
-	attrMemoryBusWidth      = 59
-	attrMemoryClockRate     = 60
-	attrMultiprocessorCount = 63
-	attrPCIBus              = 67
-	attrPCIDevice           = 68
-	attrPCIDomain           = 69
-	attrRegistersPerUnit    = 72
-	attrSharedPerBlock      = 74
-	attrWarpSize            = 87
-	attrMemoryPools         = 88
-)
-
-// Attributes of a function (hipFunction_attribute).
-const (
-	funcMaxThreads  = 0
-	funcSharedBytes = 1
-	funcLocalBytes  = 3
-	funcRegisters   = 4
-)
-
-// Attributes of a memory pool (hipMemPoolAttr).
-const (
-	poolReleaseThreshold = 4
-	poolReserved         = 5
-	poolUsed             = 7
-)
-
-// The keys of hipModuleLaunchKernel's "extra" list. The end is not CUDA's.
-const (
-	launchBufferPointer = 1 // HIP_LAUNCH_PARAM_BUFFER_POINTER
-	launchBufferSize    = 2 // HIP_LAUNCH_PARAM_BUFFER_SIZE
-	launchEnd           = 3 // HIP_LAUNCH_PARAM_END
-)
-
-// Directions of a copy (hipMemcpyKind).
-const (
-	copyHostToDevice = 1
-	copyDeviceToHost = 2
-	copyByAddress    = 4 // hipMemcpyDefault
-)
-
-const (
-	hostMallocPortable = 1 // hipHostMallocPortable
-	eventDisableTiming = 2 // hipEventDisableTiming
-	streamDefault      = 0 // hipStreamDefault: ordered against the null stream
-)
+// Traits are the names and numbers of HIP.
+func (*api) Traits() *vendorapi.Traits { return &traits }

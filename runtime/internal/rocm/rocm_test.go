@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/gokiln/kiln/runtime/internal/driver"
 	"github.com/gokiln/kiln/runtime/internal/hostcopy"
+	"github.com/gokiln/kiln/runtime/internal/vendorapi"
 	"github.com/gokiln/kiln/tests/sim/hip"
 )
 
@@ -28,11 +30,11 @@ func simulator(t *testing.T) *hip.Library {
 	return lib
 }
 
-func open(t *testing.T, lib *hip.Library, ordinal int) *device {
+func open(t *testing.T, lib *hip.Library, ordinal int) *vendorapi.Device {
 	t.Helper()
 	dev, err := New(lib.Path).Open(ordinal)
 	require.NoError(t, err)
-	return dev.(*device)
+	return dev.(*vendorapi.Device)
 }
 
 func TestProbe(t *testing.T) {
@@ -82,10 +84,10 @@ func TestLibraryFromEnvironment(t *testing.T) {
 	t.Setenv(LibraryEnv, "")
 	if goruntime.GOOS == "linux" {
 		t.Setenv("ROCM_PATH", "/my/rocm")
-		require.Contains(t, New().looked(), "libamdhip64.so.6")
-		require.Contains(t, New().looked(), "/my/rocm/lib/libamdhip64.so")
+		require.Contains(t, New().Vendor.Looked(), "libamdhip64.so.6")
+		require.Contains(t, New().Vendor.Looked(), "/my/rocm/lib/libamdhip64.so")
 	}
-	_, err = openLibrary(nil)
+	_, err = vendorapi.OpenLibrary(new(library), nil)
 	require.ErrorIs(t, err, driver.ErrNoDevice)
 }
 
@@ -121,23 +123,25 @@ func TestOldRuntime(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	src := bytes.NewBufferString("#include <string.h>\n")
-	for _, e := range new(api).entries() {
-		switch name := e.names[len(e.names)-1]; {
-		case e.optional:
+	var written []string
+	for _, e := range new(api).Entries(new(vendorapi.Functions)) {
+		switch name := e.Names[len(e.Names)-1]; {
+		case e.Optional, slices.Contains(written, name):
 		case name == "hipGetDeviceProperties":
 			src.WriteString("int hipGetDeviceProperties(char *p, int d) { strcpy(p, \"gfx of some kind\"); strcpy(p + 396, \"gfx908:xnack-\"); return 0; }\n")
 		default:
 			src.WriteString("int " + name + "(void) { return 0; }\n")
+			written = append(written, name)
 		}
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "old.c"), src.Bytes(), 0o600))
 	out := filepath.Join(dir, "libold.so")
 	text, err := exec.Command(gcc, "-shared", "-fPIC", "-o", out, filepath.Join(dir, "old.c")).CombinedOutput()
 	require.NoError(t, err, "%s", text)
-	l, err := openLibrary([]string{out})
+	l, err := vendorapi.OpenLibrary(new(library), []string{out})
 	require.NoError(t, err)
-	require.False(t, l.pools())
-	_, info, target, err := l.device(0)
+	require.False(t, l.Pools())
+	_, info, target, err := l.Device(0)
 	require.NoError(t, err)
 	require.Equal(t, "gfx908", info.Arch)
 	require.Equal(t, "gfx908:xnack-", target)
@@ -317,7 +321,7 @@ func TestCopiesSurviveFailures(t *testing.T) {
 			clear(back)
 			require.NoError(t, s.Download(back, a), name)
 			require.True(t, bytes.Equal(data, back), name)
-			made, idle := d.staging.Chunks()
+			made, idle := d.Chunks()
 			require.Equal(t, made, idle, name)
 		}
 	}
@@ -381,18 +385,10 @@ func TestForeignHandles(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-func TestKinds(t *testing.T) {
-	for r, want := range map[result]error{
-		outOfMemory: driver.ErrOutOfMemory, noDevice: driver.ErrNoDevice, invalidImage: driver.ErrBadImage, noBinaryForGPU: driver.ErrBadImage,
-		notFound: driver.ErrNotFound, notReady: driver.ErrNotReady, launchResources: driver.ErrLaunch,
-		illegalAddress: driver.ErrLaunch, launchFailed: driver.ErrLaunch, invalidValue: nil,
-	} {
-		require.Equal(t, want, r.kind(), "%d", r)
-	}
-	require.True(t, launchFailed.sticky())
-	require.False(t, launchResources.sticky(), "too large a launch does no harm")
-	lib, err := New(simulator(t).Path).open()
+func TestErrors(t *testing.T) {
+	b := New(simulator(t).Path)
+	lib, err := b.Library()
 	require.NoError(t, err)
-	require.ErrorContains(t, lib.error("wait", "rocm:0", illegalAddress), "(the same launch on the device cpu names line, thread and index)")
-	require.ErrorIs(t, lib.rtc.failure("compile", "rocm:0", rtcOutOfMemory), driver.ErrOutOfMemory)
+	require.ErrorContains(t, lib.Error("wait", "rocm:0", vendorapi.IllegalAddress), "(the same launch on the device cpu names line, thread and index)")
+	require.ErrorIs(t, b.Vendor.(*library).rtc.failure("compile", "rocm:0", rtcOutOfMemory), driver.ErrOutOfMemory)
 }

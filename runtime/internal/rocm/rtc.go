@@ -11,6 +11,7 @@ import (
 
 	"github.com/gokiln/kiln/internal/dl"
 	"github.com/gokiln/kiln/runtime/internal/driver"
+	"github.com/gokiln/kiln/runtime/internal/vendorapi"
 )
 
 // rtc is an open hipRTC: the compiler of HIP C++ text. See "Programming for HIP
@@ -24,9 +25,9 @@ type rtc struct {
 	hiprtcGetProgramLogSize, hiprtcGetProgramLog, hiprtcGetCodeSize, hiprtcGetCode uintptr
 }
 
-func (c *rtc) entries() []entry {
-	need := func(addr *uintptr, name string) entry { return entry{addr, []string{name}, false} }
-	return []entry{
+func (c *rtc) entries() []vendorapi.Entry {
+	need := vendorapi.Need
+	return []vendorapi.Entry{
 		need(&c.hiprtcVersion, "hiprtcVersion"),
 		need(&c.hiprtcGetErrorString, "hiprtcGetErrorString"),
 		need(&c.hiprtcCreateProgram, "hiprtcCreateProgram"),
@@ -72,11 +73,11 @@ func openRTC(names []string) (*rtc, error) {
 		return nil, err
 	}
 	c := &rtc{name: lib.Name()}
-	if err := resolve(lib, "hipRTC", c.entries()); err != nil {
+	if err := vendorapi.Resolve(lib, "hipRTC", c.entries()); err != nil {
 		return nil, err
 	}
 	v := new([2]int32)
-	if r := call(c.hiprtcVersion, uintptr(unsafe.Pointer(&v[0])), uintptr(unsafe.Pointer(&v[1]))); r != 0 {
+	if r := vendorapi.Call(c.hiprtcVersion, uintptr(unsafe.Pointer(&v[0])), uintptr(unsafe.Pointer(&v[1]))); r != 0 {
 		return nil, fmt.Errorf("%s does not tell its version: %s (%d)", c.name, c.text(r), r)
 	}
 	c.version = fmt.Sprintf("hipRTC %d.%d", v[0], v[1])
@@ -84,12 +85,12 @@ func openRTC(names []string) (*rtc, error) {
 }
 
 // text is the name of a hiprtcResult, such as HIPRTC_ERROR_COMPILATION.
-func (c *rtc) text(r result) string {
+func (c *rtc) text(r vendorapi.Result) string {
 	return dl.Text(dl.Call(c.hiprtcGetErrorString, []uintptr{uintptr(uint32(r))}))
 }
 
 // failure makes an error of a hiprtcResult.
-func (c *rtc) failure(op, device string, r result) *driver.Error {
+func (c *rtc) failure(op, device string, r vendorapi.Result) *driver.Error {
 	e := &driver.Error{Op: op, Device: device, Name: c.text(r), Code: int(r)}
 	switch r {
 	case rtcOutOfMemory:
@@ -102,7 +103,7 @@ func (c *rtc) failure(op, device string, r result) *driver.Error {
 
 // The results of hipRTC that are told apart (hiprtcResult).
 const (
-	rtcOutOfMemory result = 1
+	rtcOutOfMemory vendorapi.Result = 1
 )
 
 // options are those of every compilation. What they turn off changes results:
@@ -118,12 +119,12 @@ func options(arch string, img driver.Image) []string {
 // compile makes a code object of HIP C++ text and returns the compiler's log.
 func (c *rtc) compile(op, device, arch string, img driver.Image) (code []byte, log string, err error) {
 	src, name, prog := cstring(string(img.Code)), cstring(img.Name+".hip"), new(uintptr)
-	r := call(c.hiprtcCreateProgram, uintptr(unsafe.Pointer(prog)), uintptr(unsafe.Pointer(&src[0])), uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
-	if r != success {
+	r := vendorapi.Call(c.hiprtcCreateProgram, uintptr(unsafe.Pointer(prog)), uintptr(unsafe.Pointer(&src[0])), uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
+	if r != vendorapi.Success {
 		return nil, "", c.failure(op, device, r)
 	}
 	// The program is a handle of C, and its address is what is destroyed.
-	defer call(c.hiprtcDestroyProgram, uintptr(unsafe.Pointer(prog)))
+	defer vendorapi.Call(c.hiprtcDestroyProgram, uintptr(unsafe.Pointer(prog)))
 	opts := options(arch, img)
 	var text []byte // all options, one behind the other
 	for _, o := range opts {
@@ -136,17 +137,17 @@ func (c *rtc) compile(op, device, arch string, img driver.Image) (code []byte, l
 	}
 	// The fourth argument is not hipRTC's, and C does not look at it: it has the
 	// text lie on the heap and stay there, which is known of arguments only.
-	compiled := call(c.hiprtcCompileProgram, *prog, uintptr(len(opts)), uintptr(unsafe.Pointer(&addrs[0])), uintptr(unsafe.Pointer(&text[0])))
+	compiled := vendorapi.Call(c.hiprtcCompileProgram, *prog, uintptr(len(opts)), uintptr(unsafe.Pointer(&addrs[0])), uintptr(unsafe.Pointer(&text[0])))
 	out, r := c.bytes(*prog, c.hiprtcGetProgramLogSize, c.hiprtcGetProgramLog)
-	if r == success {
+	if r == vendorapi.Success {
 		log = driver.GoLines(cut(out), img.Name+".hip", string(img.Code))
 	}
-	if compiled != success {
+	if compiled != vendorapi.Success {
 		e := c.failure(op, device, compiled)
 		e.Log = log
 		return nil, log, e
 	}
-	if code, r = c.bytes(*prog, c.hiprtcGetCodeSize, c.hiprtcGetCode); r != success {
+	if code, r = c.bytes(*prog, c.hiprtcGetCodeSize, c.hiprtcGetCode); r != vendorapi.Success {
 		return nil, log, c.failure(op, device, r)
 	}
 	if len(code) == 0 {
@@ -156,13 +157,13 @@ func (c *rtc) compile(op, device, arch string, img driver.Image) (code []byte, l
 }
 
 // bytes asks for a size and then for as many bytes.
-func (c *rtc) bytes(prog, size, get uintptr) ([]byte, result) {
+func (c *rtc) bytes(prog, size, get uintptr) ([]byte, vendorapi.Result) {
 	n := new(uint64)
-	if r := call(size, prog, uintptr(unsafe.Pointer(n))); r != success || *n == 0 {
+	if r := vendorapi.Call(size, prog, uintptr(unsafe.Pointer(n))); r != vendorapi.Success || *n == 0 {
 		return nil, r
 	}
 	buf := make([]byte, *n)
-	r := call(get, prog, uintptr(unsafe.Pointer(&buf[0])))
+	r := vendorapi.Call(get, prog, uintptr(unsafe.Pointer(&buf[0])))
 	return buf, r
 }
 

@@ -1,9 +1,9 @@
-package rocm
+package vendorapi
 
 import "sync"
 
 // owned is what was made on a device and not destroyed yet: the handle, or the
-// address, with the function of HIP that destroys it.
+// address, with the function that destroys it.
 type owned struct {
 	mu   sync.Mutex
 	list map[thing]struct{}
