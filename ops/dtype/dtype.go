@@ -48,24 +48,51 @@ type row struct {
 	bits  int
 	class class
 	typ   reflect.Type // of an element in Go; of a byte where elements share bytes
+
+	unsigned bool
+
+	// Conversions of a number to bits and back; nil of what is only stored.
+	ofFloat func(float64) (bits uint64)
+	ofInt   func(int64) (bits uint64)
+	float   func(bits uint64) float64
+	int     func(bits uint64) int64
 }
 
+// rows is the table of the types: all that other packages know of one, they ask it for.
 var rows = [count]row{
-	U8:     {"u8", 8, integer, reflect.TypeFor[uint8]()},
-	U32:    {"u32", 32, integer, reflect.TypeFor[uint32]()},
-	I16:    {"i16", 16, integer, reflect.TypeFor[int16]()},
-	I32:    {"i32", 32, integer, reflect.TypeFor[int32]()},
-	I64:    {"i64", 64, integer, reflect.TypeFor[int64]()},
-	BF16:   {"bf16", 16, float, reflect.TypeFor[dsl.BF16]()},
-	F16:    {"f16", 16, float, reflect.TypeFor[dsl.F16]()},
-	F32:    {"f32", 32, float, reflect.TypeFor[float32]()},
-	F64:    {"f64", 64, float, reflect.TypeFor[float64]()},
-	F8E4M3: {"f8e4m3", 8, float, reflect.TypeFor[dsl.F8E4M3]()},
-	F8E5M2: {"f8e5m2", 8, float, reflect.TypeFor[dsl.F8E5M2]()},
-	F4:     {"f4", 4, storage, reflect.TypeFor[uint8]()},
-	F6E2M3: {"f6e2m3", 6, storage, reflect.TypeFor[uint8]()},
-	F6E3M2: {"f6e3m2", 6, storage, reflect.TypeFor[uint8]()},
-	F8E8M0: {"f8e8m0", 8, storage, reflect.TypeFor[uint8]()},
+	U8:     of[uint8]("u8", integer),
+	U32:    of[uint32]("u32", integer),
+	I16:    of[int16]("i16", integer),
+	I32:    of[int32]("i32", integer),
+	I64:    of[int64]("i64", integer),
+	BF16:   of[dsl.BF16]("bf16", float),
+	F16:    of[dsl.F16]("f16", float),
+	F32:    of[float32]("f32", float),
+	F64:    of[float64]("f64", float),
+	F8E4M3: of[dsl.F8E4M3]("f8e4m3", float),
+	F8E5M2: of[dsl.F8E5M2]("f8e5m2", float),
+	F4:     stored("f4", 4),
+	F6E2M3: stored("f6e2m3", 6),
+	F6E3M2: stored("f6e3m2", 6),
+	F8E8M0: stored("f8e8m0", 8),
+}
+
+// of is the row of a type whose elements are numbers of Go or of package dsl.
+func of[T Element](name string, class class) row {
+	t := reflect.TypeFor[T]()
+	return row{
+		name: name, bits: 8 * int(t.Size()), class: class, typ: t,
+		unsigned: class == integer && t.Kind() >= reflect.Uint8,
+		ofFloat:  func(x float64) uint64 { return bitsOf(dsl.Convert[T](x)) },
+		ofInt:    func(x int64) uint64 { return bitsOf(dsl.Convert[T](x)) },
+		float:    func(bits uint64) float64 { return dsl.F64(element[T](bits)) },
+		int:      func(bits uint64) int64 { return dsl.Convert[int64](element[T](bits)) },
+	}
+}
+
+// stored is the row of a type that is only stored and moved.
+func stored(name string, bits int) row {
+	return row{name: name, bits: bits, class: storage, typ: reflect.TypeFor[uint8]()}
 }
 
 // Element is a Go type that is an element type.
@@ -137,6 +164,9 @@ func (d DType) IsFloat() bool { return d.Valid() && rows[d].class == float }
 
 // IsInt reports whether d is an integer type.
 func (d DType) IsInt() bool { return d.Valid() && rows[d].class == integer }
+
+// IsUnsigned reports whether d is an integer type without negative numbers.
+func (d DType) IsUnsigned() bool { return d.Valid() && rows[d].unsigned }
 
 // Bits is the size of an element in bits.
 func (d DType) Bits() int {

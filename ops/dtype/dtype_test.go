@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/ops/dtype"
 )
@@ -34,6 +35,23 @@ func TestTable(t *testing.T) {
 	require.Equal(t, dtype.I16, dtype.I16.Compute())
 	require.Equal(t, dtype.BF16, dtype.Of[dsl.BF16]())
 	require.Equal(t, dtype.U8, dtype.Of[uint8]())
+}
+
+// The compiler knows the types by the same names, but for 8-bit floats, which it takes for bytes.
+func TestTypesOfTheCompiler(t *testing.T) {
+	sizes := map[string]int{"f8e4m3": ir.U8.Size(), "f8e5m2": ir.U8.Size()}
+	for _, s := range ir.Scalars {
+		sizes[s.String()] = s.Size()
+	}
+	for _, d := range dtype.All() {
+		require.Equal(t, sizes[d.String()], d.Size(), d)
+	}
+}
+
+func TestUnsigned(t *testing.T) {
+	for d := dtype.Invalid; d <= dtype.F8E8M0; d++ {
+		require.Equal(t, d.IsInt() && dtype.FromInt(d, -1).Float() == 0, d.IsUnsigned(), d)
+	}
 }
 
 func TestBytes(t *testing.T) {

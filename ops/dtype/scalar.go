@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-
-	"github.com/gokiln/kiln/dsl"
+	"unsafe"
 )
 
 // Scalar is one number of an element type.
@@ -16,42 +15,45 @@ type Scalar struct {
 }
 
 // New returns a number of the type that T is.
-func New[T Element](x T) Scalar {
-	s := Scalar{dtype: Of[T]()}
-	switch v := any(x).(type) {
-	case uint8:
-		s.bits = uint64(v)
-	case uint32:
-		s.bits = uint64(v)
-	case int16:
-		s.bits = uint64(uint16(v))
-	case int32:
-		s.bits = uint64(uint32(v))
-	case int64:
-		s.bits = uint64(v)
-	case dsl.BF16:
-		s.bits = uint64(v)
-	case dsl.F16:
-		s.bits = uint64(v)
-	case float32:
-		s.bits = uint64(math.Float32bits(v))
-	case float64:
-		s.bits = math.Float64bits(v)
-	case dsl.F8E4M3:
-		s.bits = uint64(v)
-	case dsl.F8E5M2:
-		s.bits = uint64(v)
+func New[T Element](x T) Scalar { return Scalar{Of[T](), bitsOf(x)} }
+
+// bitsOf returns the bits of an element, zero-extended.
+func bitsOf[T Element](x T) uint64 {
+	p := unsafe.Pointer(&x)
+	switch unsafe.Sizeof(x) {
+	case 1:
+		return uint64(*(*uint8)(p))
+	case 2:
+		return uint64(*(*uint16)(p))
+	case 4:
+		return uint64(*(*uint32)(p))
 	}
-	return s
+	return *(*uint64)(p)
+}
+
+// element is the element that has such bits.
+func element[T Element](bits uint64) (x T) {
+	p := unsafe.Pointer(&x)
+	switch unsafe.Sizeof(x) {
+	case 1:
+		*(*uint8)(p) = uint8(bits)
+	case 2:
+		*(*uint16)(p) = uint16(bits)
+	case 4:
+		*(*uint32)(p) = uint32(bits)
+	default:
+		*(*uint64)(p) = bits
+	}
+	return x
 }
 
 // FromFloat returns the number of type d that is nearest to x; for an integer type
 // the fraction is cut off, what is out of range becomes the nearest end, and NaN 0.
 func FromFloat(d DType, x float64) Scalar {
-	if f := ofFloat[d]; d.Computes() {
-		return f(x)
+	if !d.Computes() {
+		return Scalar{}
 	}
-	return Scalar{}
+	return Scalar{d, rows[d].ofFloat(x)}
 }
 
 // FromInt is [FromFloat] of an integer: to an integer type of fewer bits it saturates.
@@ -64,19 +66,7 @@ func FromInt(d DType, x int64) Scalar {
 	case d.IsInt():
 		return FromFloat(d, float64(x)) // saturates; 32 bits are exact
 	}
-	return ofInt[d](x)
-}
-
-func via[T Element](x float64) Scalar  { return New(dsl.Convert[T](x)) }
-func viaInt[T Element](x int64) Scalar { return New(dsl.Convert[T](x)) }
-
-var ofFloat = [count]func(float64) Scalar{
-	U8: via[uint8], U32: via[uint32], I16: via[int16], I32: via[int32], I64: via[int64],
-	BF16: via[dsl.BF16], F16: via[dsl.F16], F32: via[float32], F64: via[float64], F8E4M3: via[dsl.F8E4M3], F8E5M2: via[dsl.F8E5M2],
-}
-
-var ofInt = [count]func(int64) Scalar{
-	BF16: viaInt[dsl.BF16], F16: viaInt[dsl.F16], F32: viaInt[float32], F64: viaInt[float64], F8E4M3: viaInt[dsl.F8E4M3], F8E5M2: viaInt[dsl.F8E5M2],
+	return Scalar{d, rows[d].ofInt(x)}
 }
 
 // Zero returns the zero of a type.
@@ -101,36 +91,18 @@ func FromBits(d DType, bits uint64) Scalar {
 
 // Float returns the number as a float64. Only large numbers of I64 are rounded.
 func (s Scalar) Float() float64 {
-	switch s.dtype {
-	case BF16:
-		return dsl.F64(dsl.BF16(s.bits))
-	case F16:
-		return dsl.F64(dsl.F16(s.bits))
-	case F32:
-		return float64(math.Float32frombits(uint32(s.bits)))
-	case F64:
-		return math.Float64frombits(s.bits)
-	case F8E4M3:
-		return dsl.F64(dsl.F8E4M3(s.bits))
-	case F8E5M2:
-		return dsl.F64(dsl.F8E5M2(s.bits))
+	if s.dtype == Invalid {
+		return 0
 	}
-	return float64(s.Int())
+	return rows[s.dtype].float(s.bits)
 }
 
 // Int returns the number as an int64: see [FromFloat].
 func (s Scalar) Int() int64 {
-	switch s.dtype {
-	case U8, U32, I64:
-		return int64(s.bits)
-	case I16:
-		return int64(int16(s.bits))
-	case I32:
-		return int64(int32(s.bits))
-	case Invalid:
+	if s.dtype == Invalid {
 		return 0
 	}
-	return dsl.Convert[int64](s.Float())
+	return rows[s.dtype].int(s.bits)
 }
 
 // Convert returns the number in another type, as a cast of a tensor does.

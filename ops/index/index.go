@@ -2,7 +2,6 @@ package index
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
@@ -31,11 +30,8 @@ var (
 // NoIndex is the index of a type that stands for none: -1, or the number of an unsigned type that has
 // its bits.
 func NoIndex(d dtype.DType) int {
-	switch d {
-	case dtype.U8:
-		return math.MaxUint8
-	case dtype.U32:
-		return math.MaxUint32
+	if d.IsUnsigned() {
+		return 1<<d.Bits() - 1
 	}
 	return -1
 }

@@ -226,8 +226,11 @@ func Near(got, want dtype.Scalar, ulps float64) error {
 
 // ULP is the distance of neighbours of a floating-point type about x.
 func ULP(d dtype.DType, x float64) float64 {
-	bits := map[dtype.DType]int{dtype.F64: 52, dtype.F32: 23, dtype.F16: 10, dtype.BF16: 7, dtype.F8E4M3: 3, dtype.F8E5M2: 2}[d]
-	least := map[dtype.DType]int{dtype.F64: -1022, dtype.F32: -126, dtype.F16: -14, dtype.BF16: -126, dtype.F8E4M3: -6, dtype.F8E5M2: -14}[d]
+	one := dtype.One(d)
+	_, digits := math.Frexp(dtype.FromBits(d, one.Bits()+1).Float() - 1) // behind the point, negative
+	bits := 1 - digits
+	_, least := math.Frexp(dtype.FromBits(d, 1).Float()) // of the smallest number
+	least += bits - 1
 	_, exp := math.Frexp(x)
 	if x == 0 {
 		exp = least
