@@ -91,10 +91,10 @@ func (o *rowFn[T, C]) factor(location, sum, n C) C {
 // result is the result of a relative element, or of x itself for the logarithm of softmax, which
 // has index i among the weights.
 func (o *rowFn[T, C]) result(relative C, i int, location, factor C) C {
-	if bool(!o.Norm) && o.log {
-		return relative - location - factor
-	}
 	y := relative * factor
+	if bool(!o.Norm) && o.log {
+		y = relative - location - factor
+	}
 	if o.Scaled {
 		y *= dsl.Convert[C](o.scale[i])
 	}

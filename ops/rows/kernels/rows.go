@@ -145,14 +145,16 @@ func (o *rowFn[T, C]) joinItems(w Fold, v []C) C {
 // sumItems makes the thread's items relative to a location, but for the logarithm of softmax,
 // and returns their sum.
 func (o *rowFn[T, C]) sumItems(w Fold, l line, v []C, location C) (sum C) {
+	log := bool(!o.Norm) && o.log
 	for u := range int(w.Keep) {
-		y := o.relative(v[u], location)
-		if bool(o.Center) && !l.has(w, u) {
-			y = 0
-		}
-		sum = o.add(sum, y)
-		if bool(o.Norm) || !o.log {
-			v[u] = y
+		if log {
+			sum += o.relative(v[u], location)
+		} else {
+			v[u] = o.relative(v[u], location)
+			if bool(o.Center) && !l.has(w, u) {
+				v[u] = 0
+			}
+			sum = o.add(sum, v[u])
 		}
 	}
 	return sum
@@ -167,7 +169,7 @@ func (o rowFn[T, C]) finishItems(w Fold, l line, v []C, location, factor C) {
 		o.shift = from(o.shift, w, l, 0)
 	}
 	for u := 0; u < int(w.Keep); u += int(w.Vec) {
-		if l.has(w, u) {
+		if bool(!o.Norm) || l.has(w, u) { // there may be no weights
 			for k := range int(w.Vec) {
 				v[u+k] = o.result(v[u+k], l.at(u)+k, location, factor)
 			}
