@@ -16,8 +16,8 @@ import (
 
 const (
 	stepAhead   = 8  // items per thread that are loaded at once in a reduction
-	fewestCols  = 16 // below, threads do not lie across rows
-	colWidth    = 32 // threads of a block of columns that lie across rows
+	fewestCols  = 16 // below, threads do not run across rows
+	colWidth    = 32 // threads of a block of columns that run across rows
 	nestedRow   = 64 // innermost dimensions of rows from this size on are gone through one by one
 	serialPart  = 8192
 	partsOf     = 16 // elements that parts have a multiple of where they are not short
@@ -32,7 +32,7 @@ type foldPlan struct {
 	out, x ops.View
 	fold   kernels.Fold
 	grid   runtime.Grid
-	across bool // threads lie across rows
+	across bool // threads run across rows
 	down   bool // blocks go down all of some columns
 	parts  int  // of each row
 	scans  bool // a scan goes through the parts of a row, a thread or warp through each
@@ -391,12 +391,12 @@ func (p *foldPlan) run(s *runtime.Stream) error {
 			return err
 		}
 	}
-	var room ops.Scratch
-	args, err := p.runParts(s, &room)
+	var scratch ops.Scratch
+	args, err := p.runParts(s, &scratch)
 	if err != nil {
 		return err
 	}
-	defer room.Free(s)
+	defer scratch.Free(s)
 	return p.in.parts.Launch(s, grid, out, args[0], args[1], args[2], args[3], p.second, f[2], f[3])
 }
 
@@ -417,22 +417,22 @@ func (p *foldPlan) partial() *jit.Kernel {
 }
 
 // runParts launches the kernel that stores the partial results, and returns where.
-func (p *foldPlan) runParts(s *runtime.Stream, room *ops.Scratch) (args [4]any, err error) {
+func (p *foldPlan) runParts(s *runtime.Stream, scratch *ops.Scratch) (args [4]any, err error) {
 	c, n := p.r.computes(p.x.DType), p.parts*p.second.Rows
-	if err := room.Alloc(s, n*(3*c.Size()+8)); err != nil {
+	if err := scratch.Alloc(s, n*(3*c.Size()+8)); err != nil {
 		return args, fmt.Errorf("%s: %w", p.r.name, err)
 	}
 	h := new([4]runtime.SliceHeader)
-	h[3] = room.Take(8, n)
+	h[3] = scratch.Take(8, n)
 	args[3] = ops.SliceArg(dtype.I64, &h[3])
 	for i := range 3 {
-		h[i] = room.Take(c.Size(), n)
+		h[i] = scratch.Take(c.Size(), n)
 		args[i] = ops.SliceArg(c, &h[i])
 	}
 	f, xh := p.in.fns, p.x.Header()
 	err = p.partial().Launch(s, p.grid, args[0], args[1], args[2], args[3], ops.SliceArg(p.x.DType, &xh), p.fold, f[0], f[1], f[2])
 	if err != nil {
-		room.Free(s)
+		scratch.Free(s)
 	}
 	return args, err
 }

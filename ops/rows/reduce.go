@@ -239,7 +239,7 @@ func (r *Reduction) RunCorrected(s *runtime.Stream, out, x ops.View, dims []int,
 		return err
 	}
 	p.goDown(&info)
-	p.out, p.x = ops.View{DType: out.DType}, ops.View{DType: x.DType} // no memory is held
+	p.out, p.x = ops.View{DType: out.DType}, ops.View{DType: x.DType} // a plan refers to no memory
 	r.plans.Keep(call, p)
 	p.out, p.x = out, x
 	return p.run(s)

@@ -123,11 +123,11 @@ func (c *Scan) run(s *runtime.Stream, l *RowOp, p *foldPlan) error {
 				return err
 			}
 		}
-		var room ops.Scratch
-		if carry, err = sums.carries(s, l, init, op, &room); err != nil {
+		var scratch ops.Scratch
+		if carry, err = sums.carries(s, l, init, op, &scratch); err != nil {
 			return err
 		}
-		defer room.Free(s)
+		defer scratch.Free(s)
 	}
 	xh, oh := l.X.Header(), l.out.Header()
 	return k.Launch(s, grid, ops.SliceArg(l.out.DType, &oh), ops.SliceArg(l.X.DType, &xh), carry, p.fold, carried, vectors, init, op)
@@ -146,8 +146,8 @@ func (p *foldPlan) prefetchScan(dev *runtime.Device, l *RowOp, init, op *jit.Fn,
 }
 
 // carries computes what is carried into each part.
-func (p *foldPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, room *ops.Scratch) (any, error) {
-	args, err := p.runParts(s, room)
+func (p *foldPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, scratch *ops.Scratch) (any, error) {
+	args, err := p.runParts(s, scratch)
 	if err != nil {
 		return nil, err
 	}
@@ -157,12 +157,12 @@ func (p *foldPlan) carries(s *runtime.Stream, l *RowOp, init, op *jit.Fn, room *
 		err = k.Launch(s, runtime.Cover(p.second.Rows, ops.DeviceInfo(s.Device()).WarpSize), args[0], ops.SliceArg(l.X.DType, &xh), p.second, init, op)
 	}
 	if err != nil {
-		room.Free(s)
+		scratch.Free(s)
 	}
 	return args[0], err
 }
 
-// scanShape is how threads lie for a scan.
+// scanShape is how threads are arranged for a scan.
 type scanShape struct {
 	family *ops.Generic
 	grid   func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid
@@ -177,7 +177,7 @@ func (f *scanShape) plan(info *runtime.Info, l *RowOp, p *foldPlan) (*jit.Kernel
 
 const mostScanned = 8 // elements that a thread of a scan has at once
 
-// vectors reports whether the neighbours of a thread lie where it can move them at once.
+// vectors reports whether a thread can load and store its neighbours at once.
 func (l *RowOp) vectors(w *kernels.Fold) dsl.ConstBool {
 	n := int(w.Keep)
 	if n < 4 || !w.Unit || n*l.X.DType.Size() > 16 || w.Part%n != 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Status words are how blocks of a launch hand values to each other, see package dsl/block. They are zero
+// Status words are how blocks of a launch publish values to each other, see package dsl/block. They are zero
 // before it.
 
 // ZeroWords clears words. It is a kernel, which starts while the one before it ends, and
@@ -24,15 +24,15 @@ func ZeroWords(s *runtime.Stream, h *runtime.SliceHeader) error {
 	return elementwise.Fill(s, ops.View{Buf: h.Buf, DType: dtype.U32, Layout: at}, dtype.FromInt(dtype.U32, 0))
 }
 
-// WithStatusWords gives f so many status words behind [kernels.HeadWords], all zero.
+// WithStatusWords calls f with so many status words behind [kernels.HeadWords], all zero.
 func WithStatusWords(s *runtime.Stream, name string, n int, f func(words any) error) error {
-	var room ops.Scratch
+	var scratch ops.Scratch
 	n += kernels.HeadWords
-	if err := room.Alloc(s, 4*n); err != nil {
+	if err := scratch.Alloc(s, 4*n); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	defer room.Free(s)
-	h := room.Take(4, n)
+	defer scratch.Free(s)
+	h := scratch.Take(4, n)
 	if err := ZeroWords(s, &h); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // ReduceStrips is [ReduceCols] of columns that are contiguous, of which there are as many as
-// blocks of w.Block threads want: each block goes down all of some, and nobody joins parts
+// blocks of w.Block threads want: each block goes down all of some, so that no parts are joined
 // later. w.Group threads have w.Vec neighbouring columns each, and the others those below.
 //
 //kiln:kernel
@@ -22,26 +22,26 @@ func ReduceStrips[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, 
 // down passes the accumulator of each column to emit, in one thread.
 func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
 	vec, lanes := int(w.Vec), int(w.Group)
-	room := w.Group * w.Vec * w.Block / dsl.ConstInt(t.WarpSize())
-	v := dsl.SharedSlice[C](t, room)
-	m := dsl.SharedSlice[C](t, room)
-	n := dsl.SharedSlice[C](t, room)
-	places := dsl.SharedSlice[uint32](t, room)
+	size := w.Group * w.Vec * w.Block / dsl.ConstInt(t.WarpSize())
+	v := dsl.SharedSlice[C](t, size)
+	m := dsl.SharedSlice[C](t, size)
+	n := dsl.SharedSlice[C](t, size)
+	places := dsl.SharedSlice[uint32](t, size)
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
 		base, _ := w.Row(r, 1)
 		// Columns past the end are the last ones: all threads meet.
 		at := base + min((t.BlockX()*lanes+t.ThreadX()%lanes)*vec, w.Width-vec)
 		var acc [MostAhead]Acc[C]
 		foldDown(t, x, w, at, &acc, init, step, merge)
-		give := func(i int, a Acc[C]) {
+		emitColumn := func(i int, a Acc[C]) {
 			if c := t.BlockX()*lanes*vec + i; c < w.Width {
 				emit(r, c, a)
 			}
 		}
 		if w.Form == Indexed {
-			firstDown(t, x, w, v, places, at, &acc, merge, give)
+			firstDown(t, x, w, v, places, at, &acc, merge, emitColumn)
 		} else {
-			joinDown(t, w, v, m, n, places, &acc, merge, give)
+			joinDown(t, w, v, m, n, places, &acc, merge, emitColumn)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func joinDown[C core.Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, ac
 	t.Sync() // earlier columns may still be read
 	for k := range vec {
 		for d := lanes; d < t.WarpSize(); d *= 2 {
-			acc[k] = both(w, acc[k], across(t, w, acc[k], d), merge)
+			acc[k] = both(w, acc[k], shuffled(t, w, acc[k], d), merge)
 		}
 		if t.Lane() < lanes {
 			i := (t.Lane()*vec+k)*warps + t.Warp()
@@ -157,7 +157,7 @@ func joinDown[C core.Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, ac
 			a.I = int(x[from])
 		}
 		for d := 1; d < min(warps, t.WarpSize()); d *= 2 {
-			a = both(w, a, across(t, w, a, d), merge)
+			a = both(w, a, shuffled(t, w, a, d), merge)
 		}
 		if t.Lane() == 0 {
 			emit(i, a)

@@ -47,7 +47,7 @@ type Fold struct {
 	Rows   int           // how many rows there are; how many rows of columns
 	Width  int           // how many columns there are in a row of them
 	Div    int           // what finish divides by
-	OutIn  int           // the stride of results that lie in rows too
+	OutIn  int           // the stride of results along rows too
 
 	OutDiv, InDiv   [core.MaxRank]core.Divisor // the sizes of the dimensions
 	OutSize, InSize [core.MaxRank]int
@@ -132,7 +132,7 @@ type part struct {
 	group      int
 }
 
-// foldRows reduces parts of rows by threads that lie along a row, and passes their
+// foldRows reduces parts of rows by threads along a row, and passes their
 // accumulators to emit in one thread each.
 func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
@@ -190,11 +190,11 @@ func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init f
 		base, a := fold(r)
 		switch w.Form {
 		case Indexed:
-			a = firstOf(t, x, w, p, base, outer, outers, a, merge)
+			a = reduceIndexed(t, x, w, p, base, outer, outers, a, merge)
 		case Triple:
-			a = ofMoments(t, w, a, dsl.Convert[C](x[base]))
+			a = reduceMoments(t, w, a, dsl.Convert[C](x[base]))
 		default:
-			a = together(t, w, a, merge)
+			a = reduceGroup(t, w, a, merge)
 		}
 		if lane == 0 && r0+sub < w.Rows {
 			emit(r, a)
@@ -210,30 +210,30 @@ func (w *Fold) transposes() bool {
 
 // transposeRows reduces the rows in [first, last), as many at a time as a warp has lanes. Each lane has a
 // partial result of every row. Butterfly shuffles exchange half of them in each step, until a lane has the
-// result of one row, which emit gets. The order of merges is that of [together], with a third of
+// result of one row, which emit gets. The order of merges is that of [reduceGroup], with a third of
 // the shuffles for eight lanes, and one store serves all rows.
 func transposeRows[C core.Computed](t dsl.Thread, w Fold, first, last int, fold func(r int) C, merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
 	g, lane := int(w.Group), t.Lane()
-	known := dsl.SharedSlice[C](t, w.Group*w.Group) // each lane reads what it has written
+	partial := dsl.SharedSlice[C](t, w.Group*w.Group) // each lane reads what it has written
 	for r0 := first; r0 < last; r0 += g {
 		n := min(g, last-r0)
 		for k := range n {
-			known[k*g+lane] = fold(r0 + k)
+			partial[k*g+lane] = fold(r0 + k)
 		}
 		for k := n; k < g; k++ {
-			known[k*g+lane] = 0
+			partial[k*g+lane] = 0
 		}
 		var v [maxLanes]C
 		for k := range g {
-			v[k] = known[k*g+lane]
+			v[k] = partial[k*g+lane]
 		}
 		for d := 1; d < g; d *= 2 {
 			for k := range g / 2 / d {
-				keep, give := v[2*k], v[2*k+1]
+				kept, sent := v[2*k], v[2*k+1]
 				if lane&d != 0 {
-					keep, give = give, keep
+					kept, sent = sent, kept
 				}
-				v[k] = merge(Acc[C]{V: keep}, Acc[C]{V: dsl.ShuffleXor(t, give, d)}).V
+				v[k] = merge(Acc[C]{V: kept}, Acc[C]{V: dsl.ShuffleXor(t, sent, d)}).V
 			}
 		}
 		if r := r0 + lane; lane < n {
@@ -413,9 +413,9 @@ func (p *part) ahead(w Fold, j, u int) int {
 	return j + (u/v)*(v*p.group) + p.lane*v + u%v
 }
 
-// firstOf returns the accumulator of a Group for a part, with the first index of the result: only
+// reduceIndexed returns the accumulator of a Group for a part, with the first index of the result: only
 // threads that have it look for that.
-func firstOf[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, p part, base, outer, outers int, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+func reduceIndexed[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, p part, base, outer, outers int, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	v := allReduce(t, w, a.V, func(a, b C) C { return merge(Acc[C]{V: a}, Acc[C]{V: b}).V })
 	i := ^uint32(0) // more than any: positions fit
 	if a.V == v || a.V != a.V {
@@ -424,10 +424,10 @@ func firstOf[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, p part,
 	return Acc[C]{V: v, I: int(allReduce(t, w, i, func(a, b uint32) uint32 { return min(a, b) }))}
 }
 
-// ofMoments returns the mean and the squares of a Group, by sums: [Moments] of
+// reduceMoments returns the mean and the squares of a Group, by sums: [Moments] of
 // pairs divides for each. Means are taken as distances from an element of the row, so that
 // those far from 0 lose nothing: the square of its own distance is among the squares.
-func ofMoments[C core.Computed](t dsl.Thread, w Fold, a Acc[C], element C) Acc[C] {
+func reduceMoments[C core.Computed](t dsl.Thread, w Fold, a Acc[C], element C) Acc[C] {
 	n := allReduce(t, w, a.N, plus[C])
 	d := C(0)
 	if a.N != 0 {
@@ -504,14 +504,14 @@ func both[C core.Computed](w Fold, a, b Acc[C], merge func(a, b Acc[C]) Acc[C]) 
 	return Acc[C]{V: c.V, I: b.I}
 }
 
-// together is a tree reduction over the threads of a Group; the first one has the result.
-func together[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+// reduceGroup is a tree reduction over the threads of a Group; the first one has the result.
+func reduceGroup[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	g := int(w.Group)
 	if g == 0 {
 		g = t.WarpSize()
 	}
 	for d := 1; d < g; d *= 2 {
-		a = both(w, a, across(t, w, a, d), merge)
+		a = both(w, a, shuffled(t, w, a, d), merge)
 	}
 	if w.Group > 0 {
 		return a
@@ -539,9 +539,9 @@ func together[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b A
 		warps := t.BlockDimX() / t.WarpSize()
 		lanes := min(warps, t.WarpSize())
 		join := func(from int) Acc[C] {
-			a := known(w, v[:], m[:], n[:], k[:], from+t.Lane()%lanes)
+			a := accAt(w, v[:], m[:], n[:], k[:], from+t.Lane()%lanes)
 			for d := 1; d < lanes; d *= 2 {
-				a = both(w, a, across(t, w, a, d), merge)
+				a = both(w, a, shuffled(t, w, a, d), merge)
 			}
 			return a
 		}
@@ -559,8 +559,8 @@ func together[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b A
 // maxWarps bounds the warps of a block: 1024 threads in warps of eight.
 const maxWarps = 128
 
-// across returns the accumulator of the lane whose number differs in the bits of d (butterfly).
-func across[C core.Computed](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
+// shuffled returns the accumulator of the lane whose number differs in the bits of d (butterfly).
+func shuffled[C core.Computed](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
 	b := Acc[C]{V: dsl.ShuffleXor(t, a.V, d)}
 	if w.Form == Pair || w.Form == Triple {
 		b.W = dsl.ShuffleXor(t, a.W, d)
@@ -574,7 +574,7 @@ func across[C core.Computed](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
 	return b
 }
 
-// foldCols reduces parts of rows by threads that lie across them: each has its own
+// foldCols reduces parts of rows by threads across them: each has its own
 // columns, which are rows for all others, and the threads of a block that differ in Y
 // have parts of them. emit gets the row of columns, the column, and the accumulator.
 func foldCols[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
@@ -683,7 +683,7 @@ func foldTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, 
 		if w.Form == Indexed {
 			acc[k].I = indexIn(x, w, at[k], first+t.ThreadY(), end, high, deep, acc[k])
 		}
-		a := stacked(t, w, acc[k], merge)
+		a := reduceY(t, w, acc[k], merge)
 		if t.ThreadY() == 0 && (!clamp || col < w.Width) {
 			emit(col, a)
 		}
@@ -709,8 +709,8 @@ func indexIn[T dsl.Number, C core.Computed](x []T, w Fold, base, first, end, hig
 	return i
 }
 
-// stacked merges the accumulators of threads that differ in Y; the first one has the result.
-func stacked[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
+// reduceY merges the accumulators of threads that differ in Y; the first one has the result.
+func reduceY[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Acc[C]) Acc[C]) Acc[C] {
 	v := dsl.Shared[[colThreads]C](t)
 	m := dsl.Shared[[colThreads]C](t)
 	n := dsl.Shared[[colThreads]C](t)
@@ -734,7 +734,7 @@ func stacked[C core.Computed](t dsl.Thread, w Fold, a Acc[C], merge func(a, b Ac
 	if t.ThreadY() == 0 {
 		for y := 1; y < t.BlockDimY(); y++ {
 			i += t.BlockDimX()
-			a = both(w, a, known(w, v[:], m[:], n[:], k[:], i), merge)
+			a = both(w, a, accAt(w, v[:], m[:], n[:], k[:], i), merge)
 		}
 	}
 	return a

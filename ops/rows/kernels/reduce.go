@@ -96,11 +96,11 @@ func joinParts[C core.Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, me
 	for r0 := first; r0 < end; r0 += step {
 		r := min(r0+sub, w.Rows-1)
 		// No thread is without a part: there are as many as threads, or more.
-		a := known(w, v, m, n, k, r*w.N+lane)
+		a := accAt(w, v, m, n, k, r*w.N+lane)
 		for i := lane + g; i < w.N; i += partsAhead * g {
 			var b [partsAhead]Acc[C]
 			for u := range partsAhead {
-				b[u] = known(w, v, m, n, k, r*w.N+min(i+u*g, w.N-1))
+				b[u] = accAt(w, v, m, n, k, r*w.N+min(i+u*g, w.N-1))
 			}
 			for u := range partsAhead {
 				if i+u*g < w.N {
@@ -108,7 +108,7 @@ func joinParts[C core.Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, me
 				}
 			}
 		}
-		a = together(t, w, a, merge)
+		a = reduceGroup(t, w, a, merge)
 		if lane == 0 && r0+sub < w.Rows {
 			_, at := w.Row(r, 0)
 			emit(at, a)
@@ -119,8 +119,8 @@ func joinParts[C core.Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, me
 // partsAhead is how many parts a thread loads before it joins them.
 const partsAhead = 3
 
-// known returns the accumulator that is entry i of some arrays.
-func known[C core.Computed, I int | int64](w Fold, v, m, n []C, k []I, i int) Acc[C] {
+// accAt returns the accumulator that is entry i of some arrays.
+func accAt[C core.Computed, I int | int64](w Fold, v, m, n []C, k []I, i int) Acc[C] {
 	a := Acc[C]{V: v[i]}
 	if w.Form == Pair || w.Form == Triple {
 		a.W = m[i]
@@ -286,6 +286,14 @@ func quickExps[C dsl.Real](v *[MostAhead]C, from, by, n, has int, low C) C {
 	// Less than 2^-126 does not count, and takes longer.
 	s := tree(v, from, by, n, has, 0, func(x C) C { return C(fast.Exp2(max(dsl.FMA(float32(x), log2e, -t), -126))) }, plus[C])
 	return C(dsl.FMA(float32(s), float32(-ln2*lost), float32(s)))
+}
+
+// expOf is the exponential of x; quick is for results of 16 bits.
+func expOf[C dsl.Real](x C, quick dsl.ConstBool) C {
+	if quick {
+		return C(fast.Exp(float32(x)))
+	}
+	return dsl.Exp(x)
 }
 
 // expDown is the exponential of x, which is not above 0, for sums with a 1 in them: what is

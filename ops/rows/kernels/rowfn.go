@@ -2,7 +2,6 @@ package kernels
 
 import (
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/dsl/fast"
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
@@ -158,14 +157,6 @@ func (o *rowFn[T, C]) merge(t dsl.Thread, w Fold, a Acc[C], n C) Acc[C] {
 		return Acc[C]{V: mean, W: allReduce(t, w, a.W, plus[C]), N: n}
 	}
 	return Acc[C]{W: allReduce(t, w, a.W, plus[C])}
-}
-
-// expOf is the exponential of x; quick is for results of 16 bits.
-func expOf[C dsl.Real](x C, quick dsl.ConstBool) C {
-	if quick {
-		return C(fast.Exp(float32(x)))
-	}
-	return dsl.Exp(x)
 }
 
 // RowsKnown is the last step of a [RowFn] whose statistics are known: the location of each row,

@@ -5,10 +5,6 @@ import (
 	"github.com/gokiln/kiln/dsl/block"
 )
 
-// HeadWords is how many words there are before the status words: the first one is the counter of
-// tickets.
-const HeadWords = 8
-
 // RowsSplit stores a [RowFn] of rows in parts of w.Part elements, each of a block of w.Block
 // threads, which stages it in shared memory. The blocks of a row exchange their statistics
 // through status words, and await all others of the row: these must be resident at the same
@@ -60,8 +56,8 @@ func (w *Fold) partOf(t dsl.Thread, words []uint32, parts int, single dsl.ConstB
 	return l, 2 * r * parts, 2 * k
 }
 
-// stage loads the thread's elements of a part, stores them in raw as they are, and gives them to
-// f, StageUnroll at a time; those past the end are none.
+// stage loads the thread's elements of a part, stores them in raw as they are, and calls f
+// with them, StageUnroll at a time; those past the end are none.
 func stage[T dsl.Float](x, raw []T, w Fold, l line, none float32, f func(v *[MostAhead]float32)) {
 	vec := int(w.Vec)
 	for c := 0; c < int(w.Keep); c += StageUnroll {

@@ -13,9 +13,9 @@ import (
 )
 
 // concurrently runs blocks of 64 threads that wait for each other, all at the same time.
-func concurrently(t *testing.T, room, blocks int, kernel func(t dsl.Thread, words []uint32)) {
+func concurrently(t *testing.T, status, blocks int, kernel func(t dsl.Thread, words []uint32)) {
 	t.Helper()
-	words := make([]uint32, rowskernels.HeadWords+room)
+	words := make([]uint32, rowskernels.HeadWords+status)
 	errs := make([]error, blocks)
 	var all sync.WaitGroup
 	for i := range errs {

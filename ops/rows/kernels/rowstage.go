@@ -11,7 +11,7 @@ import "github.com/gokiln/kiln/dsl"
 // StageUnroll is how many elements a thread of [RowsSplit] loads before it uses the first.
 const StageUnroll = 16
 
-// eachVec gives f the first n vectors of a staged row that are the thread's, with their indices,
+// eachVec calls f with the first n vectors of a staged row that are the thread's, and their indices,
 // in a loop that takes few registers.
 func eachVec[T dsl.Float](raw []T, w Fold, l line, n int, f func(v *[MostAhead]float32, i int)) {
 	for i := l.lane; i < n; i += l.group {

@@ -7,13 +7,13 @@ import (
 )
 
 // Each row of a scan is gone through in tiles: the threads of a Group have so many
-// neighbours each, and take on what came before.
+// neighbours each, and are combined with what came before.
 
 const mostScanned = 8
 
 // ScanRows stores op of the elements of a row up to each one. init is what op changes
 // nothing with, given the first element of the row. With carried, carry has what to
-// begin each part of a row with. A thread has w.Keep neighbours, which with vectors lie
+// begin each part of a row with. A thread has w.Keep neighbours, which with vectors are
 // where it can move them at once.
 //
 //kiln:kernel
@@ -47,7 +47,7 @@ func ScanRows[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C
 					v[k] = op(below, v[k])
 				}
 				if store {
-					putNeighbours(out, w, l.out, j+l.lane*per, v, vectors)
+					storeNeighbours(out, w, l.out, j+l.lane*per, v, vectors)
 				}
 				before = op(before, all)
 			}
@@ -109,8 +109,8 @@ func neighbours[T dsl.Number, C core.Computed](x []T, w Fold, base, at int, vect
 	return v
 }
 
-// putNeighbours stores the elements of a row from one on.
-func putNeighbours[T dsl.Number, C core.Computed](out []T, w Fold, base, at int, v [mostScanned]C, vectors dsl.ConstBool) {
+// storeNeighbours stores the elements of a row from one on.
+func storeNeighbours[T dsl.Number, C core.Computed](out []T, w Fold, base, at int, v [mostScanned]C, vectors dsl.ConstBool) {
 	switch {
 	case bool(vectors) && w.Keep == 4:
 		var p [4]T
@@ -181,7 +181,7 @@ func scanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C
 			before[k], earlier[k] = none[k], before[k]
 		}
 	}
-	give := func(k, j int, v C) {
+	store := func(k, j int, v C) {
 		before[k] = op(before[k], v)
 		if w.Tree {
 			out[put[k]+j*w.OutIn] = dsl.Convert[T](op(earlier[k], before[k]))
@@ -205,7 +205,7 @@ func scanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C
 			}
 			for u := range deep {
 				for k := range cols {
-					give(k, j+u, v[u*cols+k])
+					store(k, j+u, v[u*cols+k])
 				}
 			}
 		}
@@ -218,7 +218,7 @@ func scanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C
 	}
 	for ; j < end; j++ {
 		for k := range cols {
-			give(k, j, dsl.Convert[C](x[at[k]+j*w.InStep[0]]))
+			store(k, j, dsl.Convert[C](x[at[k]+j*w.InStep[0]]))
 		}
 	}
 }

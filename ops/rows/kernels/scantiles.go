@@ -1,8 +1,6 @@
 package kernels
 
 import (
-	"math"
-
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/block"
 	core "github.com/gokiln/kiln/ops/kernels"
@@ -45,9 +43,9 @@ func ScanTiles[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []
 	whole := w.Vec > 1 && (i+1)*int(w.Block)*int(w.Keep) <= w.N
 	var all C
 	if whole {
-		all = holdWhole(t, x, raw, w, base+start, none, op)
+		all = stageWhole(t, x, raw, w, base+start, none, op)
 	} else {
-		all = holdTile(t, x, raw, w, base, start, none, op)
+		all = stageTile(t, x, raw, w, base, start, none, op)
 	}
 	for d := 1; d < t.WarpSize(); d *= 2 {
 		all = op(all, dsl.ShuffleXor(t, all, d))
@@ -74,13 +72,13 @@ func ScanTiles[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []
 	}
 	below = op(op(block.Reduce(t, w.Block, earlier, op), own), below)
 	if whole {
-		giveScanned(t, out, raw, w, to, start, true, below, none, op)
+		storeScanned(t, out, raw, w, to, start, true, below, none, op)
 	} else {
-		giveScanned(t, out, raw, w, to, start, false, below, none, op)
+		storeScanned(t, out, raw, w, to, start, false, below, none, op)
 	}
 }
 
-// ScanKept is [ScanTiles] of rows that are one tile each, so that nobody waits. If w.Full, all
+// ScanKept is [ScanTiles] of rows that are one tile each, so that no block waits. If w.Full, all
 // threads of a block of w.Block have just w.Keep elements, and those of its next two rows are
 // in flight while it scans one: few blocks are resident, and with more memory it is slower.
 //
@@ -94,13 +92,13 @@ func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w Fold, i
 		raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
 		ask := func(r int, e []T) {
 			from, _ := w.Row(min(r, w.Rows-1), 0)
-			takeAhead(t, x, w, from+start, e)
+			loadKept(t, x, w, from+start, e)
 		}
 		first := dsl.LocalSlice[T](w.Keep)
 		next := dsl.LocalSlice[T](w.Keep)
 		ask(t.BlockX(), first)
 		ask(t.BlockX()+t.GridDimX(), next)
-		holdAhead(t, raw, w, first)
+		stageKept(t, raw, w, first)
 		for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
 			coming := dsl.LocalSlice[T](w.Keep)
 			ask(r+2*t.GridDimX(), coming)
@@ -115,7 +113,7 @@ func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w Fold, i
 			}
 			scanKept(t, out, w, parts[odd:], to, start, init(dsl.Convert[C](x[now])), v, op)
 			odd = maxWarps - odd
-			holdAhead(t, raw, w, next)
+			stageKept(t, raw, w, next)
 			for u := range int(w.Keep) {
 				next[u] = coming[u]
 			}
@@ -126,7 +124,7 @@ func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w Fold, i
 		base, to := w.Row(r, 0)
 		none := init(dsl.Convert[C](x[base]))
 		v := dsl.LocalSlice[C](w.Keep)
-		takeTile(t, x, w, base, start, none, v)
+		loadTile(t, x, w, base, start, none, v)
 		scanKept(t, out, w, parts[odd:], to, start, none, v, op)
 		odd = maxWarps - odd
 	}
@@ -142,11 +140,11 @@ func scanKept[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, part
 	for u := range int(w.Keep) {
 		v[u] = op(below, v[u])
 	}
-	giveTile(t, out, w, to, start, v)
+	storeTile(t, out, w, to, start, v)
 }
 
-// takeAhead loads the w.Keep elements of a thread from one on.
-func takeAhead[T dsl.Number](t dsl.Thread, x []T, w Fold, first int, e []T) {
+// loadKept loads the w.Keep elements of a thread from one on.
+func loadKept[T dsl.Number](t dsl.Thread, x []T, w Fold, first int, e []T) {
 	vec := int(w.Vec)
 	for q := range int(w.Keep / w.Vec) {
 		at := (first + q*t.WarpSize()*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
@@ -156,8 +154,8 @@ func takeAhead[T dsl.Number](t dsl.Thread, x []T, w Fold, first int, e []T) {
 	}
 }
 
-// holdAhead keeps what [takeAhead] loaded. Threads have what they put there.
-func holdAhead[T dsl.Number](t dsl.Thread, raw []T, w Fold, e []T) {
+// stageKept keeps what [loadKept] loaded. Threads have what they put there.
+func stageKept[T dsl.Number](t dsl.Thread, raw []T, w Fold, e []T) {
 	vec := int(w.Vec)
 	for q := range int(w.Keep / w.Vec) {
 		for k := range vec {
@@ -166,42 +164,19 @@ func holdAhead[T dsl.Number](t dsl.Thread, raw []T, w Fold, e []T) {
 	}
 }
 
-// PackFloat is the bits of x, which are never all ones.
-func PackFloat(x float32) uint64 {
-	if x != x {
-		return 0x7fc00000
-	}
-	return uint64(math.Float32bits(x))
-}
-
-// UnpackFloat is the number of [PackFloat].
-func UnpackFloat(b uint64) float32 { return math.Float32frombits(uint32(b)) }
-
-// PackDouble is the bits of x.
-func PackDouble(x float64) uint64 { return math.Float64bits(x) }
-
-// UnpackDouble is the number of [PackDouble].
-func UnpackDouble(b uint64) float64 { return math.Float64frombits(b) }
-
-// PackInt is the bits of x.
-func PackInt[C dsl.Int | dsl.Uint](x C) uint64 { return uint64(x) }
-
-// UnpackInt is the number of [PackInt].
-func UnpackInt[C dsl.Int | dsl.Uint](b uint64) C { return C(b) }
-
-// holdWhole keeps the thread's elements of a tile in raw, of which none is past the end of
+// stageWhole keeps the thread's elements of a tile in raw, of which none is past the end of
 // the row, and returns op of them. So many vectors are in flight.
-func holdWhole[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, start int, none C, op func(a, b C) C) C {
+func stageWhole[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, start int, none C, op func(a, b C) C) C {
 	vec, all := int(w.Vec), none
-	for q := 0; q < int(w.Keep)/vec; q += heldAhead {
-		e := dsl.LocalSlice[T](heldAhead * w.Vec)
-		for u := range min(heldAhead, int(w.Keep)/vec-q) {
+	for q := 0; q < int(w.Keep)/vec; q += stageVectors {
+		e := dsl.LocalSlice[T](stageVectors * w.Vec)
+		for u := range min(stageVectors, int(w.Keep)/vec-q) {
 			at := (start + (q+u)*t.WarpSize()*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
 			for k := range vec {
 				e[u*vec+k] = x[at+k]
 			}
 		}
-		for u := range min(heldAhead, int(w.Keep)/vec-q) {
+		for u := range min(stageVectors, int(w.Keep)/vec-q) {
 			for k := range vec {
 				raw[((q+u)*int(w.Block)+t.ThreadX())*vec+k] = e[u*vec+k]
 				all = op(all, dsl.Convert[C](e[u*vec+k]))
@@ -211,21 +186,21 @@ func holdWhole[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, 
 	return all
 }
 
-// heldAhead is how many vectors a thread loads before it keeps the first one, and heldElements
+// stageVectors is how many vectors a thread loads before it keeps the first one, and stageElements
 // how many elements at least.
 const (
-	heldAhead    = 4
-	heldElements = 16
+	stageVectors  = 4
+	stageElements = 16
 )
 
-// holdTile is [holdWhole] at the end of a row, and of elements one by one.
-func holdTile[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, base, start int, none C, op func(a, b C) C) C {
+// stageTile is [stageWhole] at the end of a row, and of elements one by one.
+func stageTile[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, base, start int, none C, op func(a, b C) C) C {
 	vec := int(w.Vec)
 	all := none
 	for q := range int(w.Keep) / vec {
 		at := start + q*t.WarpSize()*vec
 		for k := range vec {
-			e := dsl.Convert[T](none) // [giveScanned] reads all
+			e := dsl.Convert[T](none) // [storeScanned] reads all
 			if at+k < w.N {
 				e = x[base+at+k]
 				all = op(all, dsl.Convert[C](e))
@@ -236,9 +211,9 @@ func holdTile[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, b
 	return all
 }
 
-// giveScanned scans what [holdTile] kept, or [holdWhole] if whole, from what comes before the
+// storeScanned scans what [stageTile] kept, or [stageWhole] if whole, from what comes before the
 // warp's elements on.
-func giveScanned[T dsl.Number, C core.Computed](t dsl.Thread, out, raw []T, w Fold, to, start int, whole bool, before, none C, op func(a, b C) C) {
+func storeScanned[T dsl.Number, C core.Computed](t dsl.Thread, out, raw []T, w Fold, to, start int, whole bool, before, none C, op func(a, b C) C) {
 	vec := int(w.Vec)
 	for q := range int(w.Keep) / vec {
 		at := start + q*t.WarpSize()*vec
@@ -269,8 +244,8 @@ func giveScanned[T dsl.Number, C core.Computed](t dsl.Thread, out, raw []T, w Fo
 	}
 }
 
-// takeTile loads the thread's elements of a tile; those past the end of the row are none.
-func takeTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, start int, none C, v []C) {
+// loadTile loads the thread's elements of a tile; those past the end of the row are none.
+func loadTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, start int, none C, v []C) {
 	vec := int(w.Vec)
 	for q := range int(w.Keep) / vec {
 		at := start + q*t.WarpSize()*vec
@@ -291,8 +266,8 @@ func takeTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, 
 	}
 }
 
-// giveTile stores the thread's elements of a tile.
-func giveTile[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, to, start int, v []C) {
+// storeTile stores the thread's elements of a tile.
+func storeTile[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, to, start int, v []C) {
 	vec := int(w.Vec)
 	for q := range int(w.Keep) / vec {
 		at := start + q*t.WarpSize()*vec
@@ -325,14 +300,3 @@ func scanInWarp[C core.Computed](t dsl.Thread, w Fold, v []C, none C, op func(a,
 	}
 	return before
 }
-
-// threads is how many threads the block has: a constant where w.Block says it.
-func (w *Fold) threads(t dsl.Thread) int {
-	if w.Block > 0 {
-		return int(w.Block)
-	}
-	return t.BlockDimX()
-}
-
-// warps is how many warps the block has.
-func (w *Fold) warps(t dsl.Thread) int { return w.threads(t) / t.WarpSize() }

@@ -19,7 +19,7 @@ type strip struct {
 	rows, cols int // that are there
 }
 
-// strip returns the tile of a ticket: after one of some columns come those beside it.
+// strip returns the tile of a ticket: after one of some columns come the next strip's.
 func (w *Fold) strip(ticket int, n *ScanTiling) (s strip) {
 	i, k := n.Strips.DivMod(ticket)
 	r, tile := n.Of.DivMod(i)
@@ -63,9 +63,9 @@ func (s *strip) whole(w *Fold) bool { return s.rows == w.stripRows() && s.cols =
 // stripAhead is how many vectors of a tile a thread has in flight.
 const stripAhead = 8
 
-// holdStrip stages the tile in raw, row by row. Several vectors are in flight. Rows that
+// stageStrip stages the tile in raw, row by row. Several vectors are in flight. Rows that
 // are not there are the last one.
-func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
+func stageStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 	cols, vec, keep := int(w.Cols), int(w.Vec), int(w.Keep)
 	if s.cols < cols {
 		for i := t.ThreadX(); i < s.rows*cols; i += int(w.Block) {
@@ -75,9 +75,9 @@ func holdStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 		}
 		return
 	}
-	lanes, ahead := cols/vec, max(stripAhead, heldElements/vec)
+	lanes, ahead := cols/vec, max(stripAhead, stageElements/vec)
 	for q := 0; q < keep; q += ahead {
-		e := dsl.LocalSlice[T](max(stripAhead*w.Vec, heldElements))
+		e := dsl.LocalSlice[T](max(stripAhead*w.Vec, stageElements))
 		for u := range min(ahead, keep-q) {
 			row := min((q+u)*(int(w.Block)/lanes)+t.ThreadX()/lanes, s.rows-1)
 			at := (s.x + row*w.InStep[0] + t.ThreadX()%lanes*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
@@ -105,8 +105,8 @@ func ScanStrips[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words [
 	status := block.Status{Words: words[HeadWords+s.line*n.published()*cols*int(each):], Each: each}
 	g, j := n.group(s.tile)
 	raw := dsl.SharedSlice[T](t, w.Block*w.Keep*w.Vec)
-	holdStrip(t, x, raw, w, &s)
-	var none besides[C]
+	stageStrip(t, x, raw, w, &s)
+	var none neighbouring[C]
 	for k := range int(w.Ahead) {
 		none[k] = init(dsl.Convert[C](x[s.top+min(c.col+k, s.cols-1)]))
 	}
@@ -130,18 +130,18 @@ func ScanStrips[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words [
 	for k := range int(w.Ahead) {
 		below[k] = op(op(earlier[k], own[k]), below[k])
 	}
-	givePart(out, raw, &w, &s, &c, below, none, op)
+	storePart(out, raw, &w, &s, &c, below, none, op)
 }
 
 // stripBlocks is how many tiles are resident on a multiprocessor, as many as its shared memory
 // holds on most devices.
 const stripBlocks = 5
 
-// besides is what a thread has of its columns: of one or two.
-type besides[C core.Computed] = [2]C
+// neighbouring is what a thread has of its columns: of one or two.
+type neighbouring[C core.Computed] = [2]C
 
-// besidesAt returns elements i of a thread's columns, of which there are n.
-func besidesAt[T dsl.Number, C core.Computed](x []T, i int, n dsl.ConstInt) (v besides[C]) {
+// loadColumns returns elements i of a thread's columns, of which there are n.
+func loadColumns[T dsl.Number, C core.Computed](x []T, i int, n dsl.ConstInt) (v neighbouring[C]) {
 	if n == 1 {
 		v[0] = dsl.Convert[C](x[i])
 		return v
@@ -152,7 +152,7 @@ func besidesAt[T dsl.Number, C core.Computed](x []T, i int, n dsl.ConstInt) (v b
 	return v
 }
 
-func putBesides[T dsl.Number, C core.Computed](out []T, i int, n dsl.ConstInt, v besides[C]) {
+func storeColumns[T dsl.Number, C core.Computed](out []T, i int, n dsl.ConstInt, v neighbouring[C]) {
 	if n == 1 {
 		out[i] = dsl.Convert[T](v[0])
 		return
@@ -164,19 +164,19 @@ func putBesides[T dsl.Number, C core.Computed](out []T, i int, n dsl.ConstInt, v
 const rowsAtOnce = 4
 
 // inRaw returns where the first row of the thread is in what is kept of the tile, and how far
-// the next one is, in what besidesAt counts.
+// the next one is, in what loadColumns counts.
 func (c *column) inRaw(w *Fold) (at, step int) {
 	step = int(w.Cols / w.Ahead)
 	return c.part*c.per*step + c.lane, step
 }
 
 // ofPart is op of what the thread has of a tile.
-func ofPart[T dsl.Number, C core.Computed](raw []T, w *Fold, s *strip, c *column, none besides[C], op func(a, b C) C) (all besides[C]) {
+func ofPart[T dsl.Number, C core.Computed](raw []T, w *Fold, s *strip, c *column, none neighbouring[C], op func(a, b C) C) (all neighbouring[C]) {
 	at, step := c.inRaw(w)
 	all = none
 	if !s.whole(w) {
 		for u := range c.of(s) {
-			v := besidesAt[T, C](raw, at+u*step, w.Ahead)
+			v := loadColumns[T, C](raw, at+u*step, w.Ahead)
 			for k := range int(w.Ahead) {
 				all[k] = op(all[k], v[k])
 			}
@@ -184,7 +184,7 @@ func ofPart[T dsl.Number, C core.Computed](raw []T, w *Fold, s *strip, c *column
 		return all
 	}
 	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
-		v := besidesOf[T, C](raw, at+u*step, step, w.Ahead)
+		v := loadRows[T, C](raw, at+u*step, step, w.Ahead)
 		for i := range rowsAtOnce {
 			for k := range int(w.Ahead) {
 				all[k] = op(all[k], v[i][k])
@@ -194,20 +194,20 @@ func ofPart[T dsl.Number, C core.Computed](raw []T, w *Fold, s *strip, c *column
 	return all
 }
 
-// besidesOf loads the neighbouring columns of the rows of one iteration of a thread.
-func besidesOf[T dsl.Number, C core.Computed](raw []T, at, step int, ahead dsl.ConstInt) (v [rowsAtOnce]besides[C]) {
+// loadRows loads the neighbouring columns of the rows of one iteration of a thread.
+func loadRows[T dsl.Number, C core.Computed](raw []T, at, step int, ahead dsl.ConstInt) (v [rowsAtOnce]neighbouring[C]) {
 	for i := range rowsAtOnce {
-		v[i] = besidesAt[T, C](raw, at+i*step, ahead)
+		v[i] = loadColumns[T, C](raw, at+i*step, ahead)
 	}
 	return v
 }
 
-// givePart stores the scan of what the thread has of a tile, from what comes before on.
-func givePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c *column, below, none besides[C], op func(a, b C) C) {
+// storePart stores the scan of what the thread has of a tile, from what comes before on.
+func storePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c *column, below, none neighbouring[C], op func(a, b C) C) {
 	at, step := c.inRaw(w)
 	to, down := (s.out+c.part*c.per*w.OutIn+c.col)/int(w.Ahead), w.OutIn/int(w.Ahead)
 	own := none // of the thread's rows so far
-	next := func(v besides[C]) (all besides[C]) {
+	next := func(v neighbouring[C]) (all neighbouring[C]) {
 		for k := range int(w.Ahead) {
 			if w.Tree {
 				own[k] = op(own[k], v[k])
@@ -221,14 +221,14 @@ func givePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c 
 	}
 	if !s.whole(w) {
 		for u := range c.of(s) {
-			putBesides(out, to+u*down, w.Ahead, next(besidesAt[T, C](raw, at+u*step, w.Ahead)))
+			storeColumns(out, to+u*down, w.Ahead, next(loadColumns[T, C](raw, at+u*step, w.Ahead)))
 		}
 		return
 	}
 	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
-		v := besidesOf[T, C](raw, at+u*step, step, w.Ahead)
+		v := loadRows[T, C](raw, at+u*step, step, w.Ahead)
 		for i := range rowsAtOnce {
-			putBesides(out, to, w.Ahead, next(v[i]))
+			storeColumns(out, to, w.Ahead, next(v[i]))
 			to += down
 		}
 	}
@@ -236,7 +236,7 @@ func givePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c 
 
 // belowPart returns op of the totals of the parts of the thread's columns before its own, and of
 // all of them, given the total of the thread's.
-func belowPart[C core.Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none besides[C], op func(a, b C) C) (below, all besides[C]) {
+func belowPart[C core.Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none neighbouring[C], op func(a, b C) C) (below, all neighbouring[C]) {
 	cols := int(w.Cols)
 	below, all = none, none
 	for k := range int(w.Ahead) {
@@ -256,7 +256,7 @@ func belowPart[C core.Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, 
 
 // totalColumns returns op of the published totals of n tiles, or groups of them, from one on, in the thread's
 // columns. The threads of a column share the work.
-func totalColumns[C core.Computed](t dsl.Thread, parts []C, status *block.Status, w *Fold, c *column, from, n int, none besides[C], op func(a, b C) C, unpack func(uint64) C) besides[C] {
+func totalColumns[C core.Computed](t dsl.Thread, parts []C, status *block.Status, w *Fold, c *column, from, n int, none neighbouring[C], op func(a, b C) C, unpack func(uint64) C) neighbouring[C] {
 	v := none
 	for m := c.part; m < n; m += c.parts {
 		var total [2]uint64

@@ -83,7 +83,7 @@ func over[T any](start T, f func(a, x T) T) func([]T) T {
 	}
 }
 
-func alone(f func([]float64) float64) func([]float64) (float64, float64) {
+func summed(f func([]float64) float64) func([]float64) (float64, float64) {
 	return func(x []float64) (float64, float64) { w := f(x); return w, w }
 }
 
@@ -93,19 +93,19 @@ func less(a, b float64) bool   { return a < b }
 // References is what reductions give, by their names.
 var References = map[string]folded{
 	"sum":    {sumOf, over(0, func(a, x int64) int64 { return a + x }), 24},
-	"prod":   {alone(over(1, func(a, x float64) float64 { return a * x })), over(1, func(a, x int64) int64 { return a * x }), 40000},
-	"max":    {alone(func(x []float64) float64 { return x[best(x, larger)] }), func(x []int64) int64 { return slices.Max(x) }, 0},
-	"min":    {alone(func(x []float64) float64 { return x[best(x, less)] }), func(x []int64) int64 { return slices.Min(x) }, 0},
-	"any":    {alone(over(0, func(a, x float64) float64 { return opstest.Truth(a != 0 || x != 0) })), nil, 0},
-	"all":    {alone(over(1, func(a, x float64) float64 { return opstest.Truth(a != 0 && x != 0) })), nil, 0},
-	"argmax": {alone(func(x []float64) float64 { return float64(best(x, larger)) }), func(x []int64) int64 { return int64(slices.Index(x, slices.Max(x))) }, 0},
-	"argmin": {alone(func(x []float64) float64 { return float64(best(x, less)) }), func(x []int64) int64 { return int64(slices.Index(x, slices.Min(x))) }, 0},
+	"prod":   {summed(over(1, func(a, x float64) float64 { return a * x })), over(1, func(a, x int64) int64 { return a * x }), 40000},
+	"max":    {summed(func(x []float64) float64 { return x[best(x, larger)] }), func(x []int64) int64 { return slices.Max(x) }, 0},
+	"min":    {summed(func(x []float64) float64 { return x[best(x, less)] }), func(x []int64) int64 { return slices.Min(x) }, 0},
+	"any":    {summed(over(0, func(a, x float64) float64 { return opstest.Truth(a != 0 || x != 0) })), nil, 0},
+	"all":    {summed(over(1, func(a, x float64) float64 { return opstest.Truth(a != 0 && x != 0) })), nil, 0},
+	"argmax": {summed(func(x []float64) float64 { return float64(best(x, larger)) }), func(x []int64) int64 { return int64(slices.Index(x, slices.Max(x))) }, 0},
+	"argmin": {summed(func(x []float64) float64 { return float64(best(x, less)) }), func(x []int64) int64 { return int64(slices.Index(x, slices.Min(x))) }, 0},
 	"mean": {func(x []float64) (float64, float64) {
 		w, size := sumOf(x)
 		return w / float64(len(x)), size / float64(len(x))
 	}, nil, 24},
-	"sumsqr": {alone(sqrOf), over(0, func(a, x int64) int64 { return a + x*x }), 24},
-	"norm":   {alone(func(x []float64) float64 { return math.Sqrt(sqrOf(x)) }), nil, 24},
+	"sumsqr": {summed(sqrOf), over(0, func(a, x int64) int64 { return a + x*x }), 24},
+	"norm":   {summed(func(x []float64) float64 { return math.Sqrt(sqrOf(x)) }), nil, 24},
 	"var": {func(x []float64) (float64, float64) { // the distance from a mean that is rounded
 		v, mean := varOf(x)
 		return v, v + mean*mean*0x1p-50
@@ -114,7 +114,7 @@ var References = map[string]folded{
 		v, mean := varOf(x)
 		return math.Sqrt(v), math.Sqrt(v) + math.Abs(mean)
 	}, nil, 64},
-	"log_sum_exp": {alone(logSumOf), nil, 16},
+	"log_sum_exp": {summed(logSumOf), nil, 16},
 }
 
 // folds are small ones, and then those that are divided among blocks, threads across

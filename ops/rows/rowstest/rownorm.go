@@ -247,7 +247,7 @@ func rowCases(t *testing.T, b *opstest.Bench) {
 	rowsAre(t, b, rowOps[2], out, huge, [2]*opstest.Value{}, opstest.Fold{Shape: huge.Layout.Shape(), Dims: []int{1}})
 }
 
-// manyRows are rows that blocks have in shared memory one after the other, where there is room.
+// manyRows are rows that persistent blocks stage in shared memory, where that is large enough.
 func manyRows(t *testing.T, b *opstest.Bench, op rowOp) {
 	rows := 2
 	if info := b.Device.Info(); info.SharedPerBlock > 64<<10 && info.Cooperative {
