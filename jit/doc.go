@@ -119,6 +119,7 @@
 //	                but not with KILN_JIT=readonly
 //	                off: it takes its first configuration then
 //	                again: it measures everything once in each process, and keeps that
+//	                all: as auto, and the operations of tensors measure their strategies, too
 //	KILN_CHECK      1: all kernels are checked, see [Kernel.Checked]
 //	KILN_LOG        info or debug: lines on standard error
 //	KILN_DUMP       kernels to write a page about, see package compiler/dump

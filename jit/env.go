@@ -58,9 +58,9 @@ func readSettings(getenv func(string) string, stderr io.Writer) (*settings, erro
 		s.options.Checked = on
 	}
 	switch s.tune = strings.ToLower(getenv("KILN_TUNE")); s.tune {
-	case "", "auto", "off", "again":
+	case "", "auto", "off", "again", "all":
 	default:
-		return nil, fmt.Errorf("KILN_TUNE=%s: want auto, off or again", s.tune)
+		return nil, fmt.Errorf("KILN_TUNE=%s: want auto, off, again or all", s.tune)
 	}
 	log, err := logger(getenv("KILN_LOG"), stderr)
 	if err != nil {

@@ -41,6 +41,7 @@ type Tuner[C any] struct {
 	name    string
 	configs []C
 	texts   []string
+	asked   bool // measures only where it is asked to: see OnRequest
 	err     error
 
 	chosen atomic.Pointer[map[tunedFor]int] // replaced by a larger one
@@ -76,6 +77,29 @@ func Tune[C any](name string, configs ...C) *Tuner[C] {
 		t.err = fmt.Errorf("jit.Tune(%q) with %d configurations: want a name and one or more", name, len(configs))
 	}
 	return t
+}
+
+// OnRequest has the tuner measure only where KILN_TUNE is all, and take its first configuration where
+// neither a bundle nor the cache has a choice: for a library whose first configuration is a rule that
+// does well. Call it before the first Run.
+func (t *Tuner[C]) OnRequest() *Tuner[C] {
+	t.asked = true
+	return t
+}
+
+// Known returns the configuration that was chosen before in this process, if one was. It costs a
+// lookup and allocates nothing.
+func (t *Tuner[C]) Known(s *runtime.Stream, at ...int) (c C, ok bool) {
+	if t.err != nil || s == nil || len(at) > maxAt {
+		return c, false
+	}
+	key := tunedFor{dev: s.Device().Name(), n: len(at)}
+	copy(key.at[:], at)
+	i, ok := t.known(key)
+	if ok {
+		c = t.configs[i]
+	}
+	return c, ok
 }
 
 // Run calls work with the best configuration. At is what the best one depends on besides the
@@ -167,7 +191,7 @@ func (t *Tuner[C]) choose(s *runtime.Stream, work func(C) error, key tunedFor) (
 	i, ok := env.tuned(c)
 	switch {
 	case ok:
-	case !env.tunes():
+	case !env.tunes(t.asked):
 		i = env.near(c)
 	case s.Capturing():
 		return env.near(c), nil // until there is a stream to measure on
@@ -314,8 +338,13 @@ func onDevice(s *runtime.Stream, work func() error) (time.Duration, error) {
 	return to.Elapsed(from)
 }
 
-// tunes reports whether tuners may measure.
-func (s *settings) tunes() bool { return s.tune != "off" && (s.mode != ReadOnly || s.tune == "again") }
+// tunes reports whether tuners may measure, those that have to be asked or the others.
+func (s *settings) tunes(asked bool) bool {
+	if asked {
+		return s.tune == "all"
+	}
+	return s.tune != "off" && (s.mode != ReadOnly || s.tune == "again")
+}
 
 // tuned returns the choice that was kept, as the number of a configuration.
 func (s *settings) tuned(c record.Choice) (int, bool) {

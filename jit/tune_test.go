@@ -108,6 +108,29 @@ func TestTune(t *testing.T) {
 	require.Equal(t, once(32), g.calls, "the new choice was kept")
 }
 
+// A tuner that has to be asked takes what was measured before, or the first configuration.
+func TestTuneOnRequest(t *testing.T) {
+	g := newTuning(t)
+	require.Equal(t, 8, g.best(g.tuner(sides...).OnRequest(), 4096))
+	require.Equal(t, once(8), g.calls, "nobody asked")
+
+	g.env["KILN_TUNE"] = "all"
+	tu := g.tuner(sides...).OnRequest()
+	_, ok := tu.Known(g.s, 4096)
+	require.False(t, ok)
+	require.Equal(t, 16, g.best(tu, 4096))
+	require.Greater(t, len(g.calls), 1, "it was measured")
+	c, ok := tu.Known(g.s, 4096)
+	require.True(t, ok)
+	require.Equal(t, tile{16}, c)
+	require.Zero(t, testing.AllocsPerRun(10, func() { tu.Known(g.s, 4096) }))
+
+	g.env["KILN_TUNE"] = ""
+	require.Equal(t, 16, g.best(g.tuner(sides...).OnRequest(), 4096), "the cache has the choice")
+	require.Equal(t, once(16), g.calls)
+	require.Equal(t, 8, g.best(g.tuner(sides...).OnRequest(), 8192), "it has none for this size")
+}
+
 // A configuration that is hardly faster than an earlier one is noise.
 func TestTuneNoise(t *testing.T) {
 	g := newTuning(t)
@@ -134,7 +157,7 @@ func TestTuneFailures(t *testing.T) {
 	require.ErrorContains(t, g.tuner(sides...).Run(g.s, g.work, 1, 2, 3, 4, 5, 6, 7, 8, 9), "depends on 9 numbers, at most 8")
 	require.ErrorContains(t, g.tuner(sides...).Run(nil, g.work), "nil stream")
 	_, err = readSettings(func(name string) string { return map[string]string{"KILN_TUNE": "perhaps"}[name] }, &g.log)
-	require.ErrorContains(t, err, "KILN_TUNE=perhaps: want auto, off or again")
+	require.ErrorContains(t, err, "KILN_TUNE=perhaps: want auto, off, again or all")
 }
 
 // Where nothing may be measured it is the first configuration.

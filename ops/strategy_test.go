@@ -15,11 +15,11 @@ func TestStrategies(t *testing.T) {
 	row := func(name string, fits func(*int) bool) ops.Strategy[int] {
 		return ops.Strategy[int]{Name: name, Fits: fits, Run: func(*runtime.Stream, *int) error { ran = name; return nil }}
 	}
-	table := ops.Strategies[int]{
+	table := ops.NewStrategies(
 		row("never", ops.Never[int]),
 		row("small", func(n *int) bool { return *n < 10 }),
 		row("even", func(n *int) bool { return *n%2 == 0 }),
-	}
+	)
 	for _, c := range []struct {
 		n          int
 		name, want string

@@ -201,12 +201,23 @@ func conv(s *runtime.Stream, out, x, weights ops.View, c *Convolution, shape lay
 }
 
 // convs are the strategies for convolutions.
-var convs = ops.Strategies[convolution]{
-	{Name: "tiles", Fits: func(v *convolution) bool { return v.tiled && !v.Serial() && v.M >= 16 && v.K >= 16 }, Run: runTiles},
-	{Name: "shifted", Fits: func(v *convolution) bool { return v.Serial() && v.shift().fits() }, Run: runShifted},
+var convs = ops.NewStrategies(
+	ops.Strategy[convolution]{Name: "tiles", Fits: func(v *convolution) bool { return v.tiled && !v.Serial() && v.M >= 16 && v.K >= 16 }, Run: runTiles},
+	ops.Strategy[convolution]{Name: "shifted", Fits: func(v *convolution) bool { return v.Serial() && v.shift().fits() }, Run: runShifted},
 	// The sums of patches are one chain, which long ones must not be.
-	{Name: "patches", Fits: func(v *convolution) bool { return !v.Serial() && !bool(v.long()) && v.patches(false) }, Run: runPatches},
-	{Name: "direct", Fits: ops.Always[convolution], Run: runDirect},
+	ops.Strategy[convolution]{Name: "patches", Fits: func(v *convolution) bool { return !v.Serial() && !bool(v.long()) && v.patches(false) }, Run: runPatches},
+	ops.Strategy[convolution]{Name: "direct", Fits: ops.Always[convolution], Run: runDirect},
+).Tuned("github.com/gokiln/kiln/ops/conv", (*convolution).class)
+
+// class is what the best strategy depends on: that of the product, and how large the kernel is.
+func (v *convolution) class() ops.Class {
+	c, w := v.Class(), &v.window
+	kernel := ops.SizeClass(w.Kernel[0] * w.Kernel[1] * w.Kernel[2])
+	if w.Transposed {
+		kernel = -1 - kernel
+	}
+	c[1] = kernel // the result has the type of the operands
+	return c
 }
 
 // unfit is the error of a strategy that is asked for by name and cannot do a convolution.

@@ -39,15 +39,26 @@ func MatmulBy(s *runtime.Stream, strategy string, out, a, b ops.View) error {
 func MatmulStrategies() []string { return matmuls.Names() }
 
 // matmuls are the strategies to multiply matrices.
-var matmuls = ops.Strategies[Problem]{
-	{Name: "thin", Fits: func(p *Problem) bool { return p.thin() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
-	{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
-	{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
+var matmuls = ops.NewStrategies(
+	ops.Strategy[Problem]{Name: "thin", Fits: func(p *Problem) bool { return p.thin() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
+	ops.Strategy[Problem]{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
+	ops.Strategy[Problem]{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
 	tiled(kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}, (*Problem).Low),
 	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*Problem).Large),
 	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, func(*Problem, kernels.Tile) bool { return false }),
 	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}, (*Problem).Medium),
 	tiled(kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}, func(*Problem, kernels.Tile) bool { return true }),
+).Tuned("github.com/gokiln/kiln/ops/matmul", (*Problem).Class)
+
+// Class is what the best strategy for a product depends on.
+func (p *Problem) Class() ops.Class {
+	orders := 0 // which of the strides are one
+	for i, step := range []int{p.OutN, p.XK, p.YK} {
+		if step == 1 {
+			orders |= 1 << i
+		}
+	}
+	return ops.Class{int(p.A.DType), int(p.Out.DType), ops.SizeClass(p.M), ops.SizeClass(p.N), ops.SizeClass(p.K), ops.SizeClass(p.Batch), orders}
 }
 
 // tiled is a row for a configuration of the tiled kernel.

@@ -163,16 +163,16 @@ func runScatter(s *runtime.Stream, c *scattering) (err error) {
 }
 
 // scatters are the strategies of a scatter.
-var scatters = ops.Strategies[scattering]{
-	{Name: "last", Fits: (*scattering).fitsLast, Run: runLast},
-	{Name: "fold", Fits: (*scattering).fitsFold, Run: runFold},
+var scatters = ops.NewStrategies(
+	ops.Strategy[scattering]{Name: "last", Fits: (*scattering).fitsLast, Run: runLast},
+	ops.Strategy[scattering]{Name: "fold", Fits: (*scattering).fitsFold, Run: runFold},
 	// Positions in the order of their indices: those that combine nothing, or round once anyway.
-	{Name: "in order", Fits: func(c *scattering) bool { return !c.folded() && (!c.by.adds || c.out.DType.Compute() == c.out.DType) }, Run: runInOrder},
-	{Name: "in order, wide", Fits: func(c *scattering) bool { return !c.folded() }, Run: runInOrderWide},
-	{Name: "none", Fits: ops.Always[scattering], Run: func(_ *runtime.Stream, c *scattering) error {
+	ops.Strategy[scattering]{Name: "in order", Fits: func(c *scattering) bool { return !c.folded() && (!c.by.adds || c.out.DType.Compute() == c.out.DType) }, Run: runInOrder},
+	ops.Strategy[scattering]{Name: "in order, wide", Fits: func(c *scattering) bool { return !c.folded() }, Run: runInOrderWide},
+	ops.Strategy[scattering]{Name: "none", Fits: ops.Always[scattering], Run: func(_ *runtime.Stream, c *scattering) error {
 		return fmt.Errorf("%w: %s of %d indices", layout.ErrTooLarge, c.by.name, c.keys)
 	}},
-}
+)
 
 // folded reports whether only a fold gives the result: a mean, or one without the elements that
 // were there.

@@ -44,7 +44,8 @@ var sortKeys = [32]sortKey{
 
 const (
 	networkRows = 32 // rows up to this size are sorted by a network
-	serialShort = 4  // and where one lane sorts longer ones
+	networkMost = 1024
+	serialShort = 4 // and where one lane sorts longer ones
 	digitBits   = 8
 	serialMove  = 16384 // keys that a block of one warp counts and moves
 	fewRows     = 4     // how many times as long as a part of a pass takes a row that a block sorts alone
@@ -70,6 +71,20 @@ type sorter struct {
 	key             sortKey
 }
 
+// SortBy is [Sort] by one of [SortStrategies], whether it is the best or not: for tests and
+// benchmarks.
+func SortBy(s *runtime.Stream, strategy string, values, indices, x ops.View, dim int, descending bool) error {
+	c, err := newSorter(values, indices, x, dim, descending)
+	if err != nil || x.Layout.Count() == 0 || c.order.Take == 0 {
+		return err
+	}
+	c.info = ops.DeviceInfo(s.Device())
+	return sorts.RunBy(s, strategy, c)
+}
+
+// SortStrategies lists the strategies to sort rows that a device can be asked for.
+func SortStrategies() []string { return sorts.Names() }
+
 // Sort sorts the elements of x along a dimension, the smallest or the largest first, and
 // stores them in values and the places that they had in the dimension, of type U32, in
 // indices; either may be without memory. Where these have fewer elements along the
@@ -77,20 +92,20 @@ type sorter struct {
 // so are all NaN, which are larger than all numbers. What is stored must not lie in the
 // memory of x.
 func Sort(s *runtime.Stream, values, indices, x ops.View, dim int, descending bool) error {
-	c, err := newSorter(values, indices, x, dim, descending)
-	if err != nil || x.Layout.Count() == 0 || c.order.Take == 0 {
-		return err
-	}
-	c.info = ops.DeviceInfo(s.Device())
-	return sorts.Run(s, c)
+	return SortBy(s, "", values, indices, x, dim, descending)
 }
 
 // sorts are the strategies to sort rows.
-var sorts = ops.Strategies[sorter]{
-	{Name: "serial", Fits: (*sorter).fitsSerial, Run: runSerial},
-	{Name: "network", Fits: func(c *sorter) bool { return c.Len() <= networkRows && !c.vectorRows() }, Run: runNetwork},
-	{Name: "tile", Fits: func(c *sorter) bool { return !c.vectorRows() && c.Len() <= c.tile(&c.info, c.Len()).room() }, Run: runTile},
-	{Name: "digits", Fits: ops.Always[sorter], Run: runDigits},
+var sorts = ops.NewStrategies(
+	ops.Strategy[sorter]{Name: "serial", Fits: (*sorter).fitsSerial, Run: runSerial},
+	ops.Strategy[sorter]{Name: "network", Fits: func(c *sorter) bool { return c.Len() <= networkRows && !c.vectorRows() }, Run: runNetwork},
+	ops.Strategy[sorter]{Name: "tile", Fits: func(c *sorter) bool { return !c.vectorRows() && c.Len() <= c.tile(&c.info, c.Len()).room() }, Run: runTile},
+	ops.Strategy[sorter]{Name: "digits", Fits: ops.Always[sorter], Run: runDigits},
+).Tuned("github.com/gokiln/kiln/ops/sort", (*sorter).class)
+
+// class is what the best strategy depends on.
+func (c *sorter) class() ops.Class {
+	return ops.Class{int(c.X.DType), ops.SizeClass(c.Len()), ops.SizeClass(c.ranks.Rows), ops.SizeClass(c.order.Take)}
 }
 
 // vectorRows reports whether threads are lanes of a vector and rows too long for a network: one
@@ -99,6 +114,11 @@ func (c *sorter) vectorRows() bool { return ops.SerialBlocks(&c.info) && c.Len()
 
 func (c *sorter) fitsSerial() bool {
 	return c.vectorRows() && (c.ranks.Rows*fewRows >= c.info.Units || c.Len() <= serialMove)
+}
+
+// unfit is the error of a strategy that is asked for by name and cannot sort the rows.
+func (c *sorter) unfit(strategy, wants string) error {
+	return fmt.Errorf("%w: sort of rows of %d elements by %s, which wants %s", layout.ErrShape, c.Len(), strategy, wants)
 }
 
 // args are the type arguments of the kernels.
@@ -193,6 +213,9 @@ func (c *sorter) results() (values, indices, x any) {
 // runNetwork sorts rows that a block has room for.
 func runNetwork(s *runtime.Stream, c *sorter) error {
 	info := &c.info
+	if c.Len() > networkMost {
+		return c.unfit("a network", fmt.Sprintf("at most %d elements", networkMost))
+	}
 	size := max(2, 1<<bits.Len(uint(c.ranks.N-1)))
 	threads := min(ops.MaxThreads, info.MaxThreads)
 	if ops.SerialBlocks(info) {
@@ -209,6 +232,9 @@ func runNetwork(s *runtime.Stream, c *sorter) error {
 // runSerial sorts rows that blocks have by themselves.
 func runSerial(s *runtime.Stream, c *sorter) error {
 	info := &c.info
+	if !ops.SerialBlocks(info) {
+		return c.unfit("one lane", "a device whose multiprocessors hold one warp at a time")
+	}
 	blocks, n := min(c.ranks.Rows, ops.RowBlocks(info, info.WarpSize)), c.ranks.N
 	size := int(c.key.typ.Size())
 	var room ops.Scratch
@@ -230,6 +256,9 @@ func runTile(s *runtime.Stream, c *sorter) error {
 	info := &c.info
 	n := c.Len()
 	t := c.tile(info, n)
+	if ops.SerialBlocks(info) || n <= networkRows || n > t.room() {
+		return c.unfit("a tile", fmt.Sprintf("blocks of several warps, and more than %d elements but at most %d", networkRows, t.room()))
+	}
 	t.Per, t.Rows, t.From, t.End, t.Bare = t.room()/n, c.ranks.Rows, c.key.from, c.key.end, dsl.ConstBool(c.key.bare)
 	t.Div = ops.Divisor(n)
 	if t.Per > 1 {

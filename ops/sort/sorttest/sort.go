@@ -57,6 +57,7 @@ func Sort(t *testing.T, b *opstest.Bench) {
 		}
 	}
 	b.Part(t, func(t *testing.T, b *opstest.Bench) { sortKeys(t, b) }, "Keys")
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { strategies(t, b) }, "Strategies")
 	b.Part(t, func(t *testing.T, b *opstest.Bench) { quantiles(t, b) }, "Quantile")
 	t.Run("Quantiles", func(t *testing.T) { quantileErrors(t, b) })
 	t.Run("Cases", func(t *testing.T) { sortCases(t, b) })
@@ -121,6 +122,42 @@ func sortKeys(t *testing.T, b *opstest.Bench) {
 // sortOf is sort of numbers that are drawn.
 func sortOf(t *testing.T, b *opstest.Bench, d dtype.DType, f opstest.Fold, kind int, down bool, drop int, draw func() dtype.Scalar) {
 	t.Helper()
+	run := sort.Sort
+	if drop > 0 {
+		run = sort.TopK
+	}
+	require.NoError(t, sortBy(t, b, run, d, f, kind, down, drop, draw))
+}
+
+type sorter = func(s *runtime.Stream, values, indices, x ops.View, dim int, descending bool) error
+
+// strategies tests rows of some lengths by each strategy, which may refuse them, but the last one.
+func strategies(t *testing.T, b *opstest.Bench) {
+	three := func() ops.View { return b.Result(t, dtype.F32, layout.Contiguous(layout.Shape{3})).View }
+	for i, name := range sort.SortStrategies() {
+		by := func(s *runtime.Stream, values, indices, x ops.View, dim int, descending bool) error {
+			return sort.SortBy(s, name, values, indices, x, dim, descending)
+		}
+		sorted := 0
+		for k, n := range []int{1, 2, 33, 300, 1025, 5001} {
+			f := opstest.Fold{Shape: layout.Shape{3, n}, Dims: []int{1}}
+			err := sortBy(t, b, by, dtype.F32, f, i+k, k%2 == 0, 0, func() dtype.Scalar { return b.Number(dtype.F32) })
+			if err == nil {
+				sorted++
+			} else {
+				require.ErrorIs(t, err, layout.ErrShape, name)
+			}
+		}
+		if i == len(sort.SortStrategies())-1 {
+			require.Equal(t, 6, sorted, "%s has to sort all rows", name)
+		}
+	}
+	require.ErrorContains(t, sort.SortBy(b.Stream, "magic", three(), ops.View{}, three(), 0, false), `no strategy "magic"`)
+}
+
+// sortBy tests a sort by a function, whose error it returns.
+func sortBy(t *testing.T, b *opstest.Bench, run sorter, d dtype.DType, f opstest.Fold, kind int, down bool, drop int, draw func() dtype.Scalar) error {
+	t.Helper()
 	dim, err := layout.Dim(f.Dims[0], len(f.Shape))
 	require.NoError(t, err)
 	x := b.Value(t, d, opstest.LayoutOf(t, opstest.Kinds[kind%len(opstest.Kinds)], f.Shape), draw)
@@ -128,11 +165,9 @@ func sortOf(t *testing.T, b *opstest.Bench, d dtype.DType, f opstest.Fold, kind 
 	shape[dim] = max(0, shape[dim]-drop)
 	values := b.Result(t, d, opstest.LayoutOf(t, opstest.Kinds[(kind+1)%4], shape))
 	indices := b.Result(t, dtype.U32, opstest.LayoutOf(t, opstest.Kinds[(kind+2)%4], shape))
-	run := sort.Sort
-	if drop > 0 {
-		run = sort.TopK
+	if err := run(b.Stream, values.View, indices.View, x.View, f.Dims[0], down); err != nil {
+		return err
 	}
-	require.NoError(t, run(b.Stream, values.View, indices.View, x.View, f.Dims[0], down))
 	v, at := b.Read(t, values), b.Read(t, indices)
 	_, rows := opstest.Along(f.Shape, f.Dims)
 	_, outs := opstest.Along(shape, f.Dims)
@@ -152,6 +187,7 @@ func sortOf(t *testing.T, b *opstest.Bench, d dtype.DType, f opstest.Fold, kind 
 			require.Equal(t, x.Want[row[want[k]]].Bits(), v[i].Bits(), "%v of %v, down %v, row %d, value %d", f, d, down, r, k)
 		}
 	}
+	return nil
 }
 
 func quantiles(t *testing.T, b *opstest.Bench) {
