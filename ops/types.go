@@ -6,7 +6,6 @@ import (
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/ops/dtype"
-	"github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -41,20 +40,11 @@ func (t Types) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Types of parameters of kernels.
+// The types of keys.
 var (
-	threadType = reflect.TypeFor[dsl.Thread]()
-	WalkType   = reflect.TypeFor[kernels.Walk]()
-	LineType   = reflect.TypeFor[kernels.Line]()
-	BoolType   = reflect.TypeFor[bool]()
 	Uint32Type = reflect.TypeFor[uint32]()
 	Uint64Type = reflect.TypeFor[uint64]()
 )
-
-// KernelType returns the type of a kernel with such parameters.
-func KernelType(params ...reflect.Type) reflect.Type {
-	return reflect.FuncOf(append([]reflect.Type{threadType}, params...), nil, false)
-}
 
 // Carrier is the integer type that moves elements of a type.
 func Carrier(d dtype.DType) dtype.DType {

@@ -103,7 +103,7 @@ func newMap(fn *jit.Fn, t reflect.Type) *Map {
 		out[i] = t.Out(i)
 	}
 	m.typ, m.results = reflect.FuncOf(in, out, false), len(out)
-	if m.truth = out[0] == ops.BoolType; m.truth {
+	if m.truth = out[0] == reflect.TypeFor[bool](); m.truth {
 		out[0] = dtype.U8.Type()
 	}
 	m.gives = dtypeOf(out[0])
@@ -237,15 +237,15 @@ func (m *Map) kernel(family *jit.Kernel, types mapTypes, n int, slope bool) *jit
 	return k.(*jit.Kernel)
 }
 
-// KernelType is the type of the kernel for views of such types.
+// kernelType is the type of the kernel for views of such types.
 func (m *Map) kernelType(types []dtype.DType, slope bool) reflect.Type {
-	var params []reflect.Type
+	params := []reflect.Type{reflect.TypeFor[dsl.Thread]()}
 	for _, d := range types {
 		params = append(params, reflect.SliceOf(d.Type()))
 	}
-	params = append(params, ops.WalkType)
+	params = append(params, reflect.TypeFor[core.Walk]())
 	if slope {
 		params = append(params, reflect.TypeFor[dsl.ConstInt]())
 	}
-	return ops.KernelType(append(params, m.typ)...)
+	return reflect.FuncOf(append(params, m.typ), nil, false)
 }
