@@ -98,6 +98,7 @@ var arrows = []arrow{
 	{from: "python", to: []string{"*"}},
 	{from: "internal/kilnvet"},
 	{from: "internal/mutate"},
+	{from: "internal/testtime"},
 	{from: "internal/plainjson"},
 }
 
