@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokiln/kiln/compiler"
-	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/dsltest"
 	"github.com/gokiln/kiln/jit"
@@ -35,9 +32,10 @@ type Case struct {
 // zero ask for the same bits.
 type Near struct{ Rel, Abs float64 }
 
-// RunAll runs every case on dev. Cases of what the device lacks, such as 64-bit floats
+// RunAll runs every case on dev. Cases of what the device is [Without], such as 64-bit floats
 // on Metal, are skipped with the compiler's reason.
 func RunAll(t *testing.T, dev *runtime.Device) {
+	CheckFeatures(t, targetOf(t, dev))
 	runCases(t, "Cases", dev, false)
 	for _, part := range []func(*testing.T, *runtime.Device){RunShared, RunDynamicShared, RunTrees, RunOrder, RunLog, RunChecked, RunGrid, RunCollectives, RunHandover} {
 		part(t, dev)
@@ -63,36 +61,6 @@ func runCases(t *testing.T, group string, dev *runtime.Device, checked bool) {
 			})
 		}
 	})
-}
-
-// judge fails the test for an error, unless that says that the device lacks a feature for a
-// reason that is the feature's.
-func judge(t *testing.T, dev *runtime.Device, err error) {
-	t.Helper()
-	if why := (*target.Unsupported)(nil); errors.As(err, &why) {
-		for _, lack := range lacks(t, dev) {
-			if lack.Why == why.Why {
-				t.Skipf("unsupported: %v", err)
-			}
-		}
-	}
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// lacks returns what kernels for dev cannot have.
-func lacks(t *testing.T, dev *runtime.Device) (list []*target.Unsupported) {
-	t.Helper()
-	info := dev.Info()
-	arch, err := compiler.TargetFor(info.Formats, info.Arch)
-	require.NoError(t, err)
-	for _, f := range compiler.Features() {
-		if why := (*target.Unsupported)(nil); errors.As(compiler.Supports(arch, f), &why) {
-			list = append(list, why)
-		}
-	}
-	return list
 }
 
 // Check runs one case on dev and reports the first difference to plain Go.

@@ -3,6 +3,9 @@ package conformance_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/conformance"
 	"github.com/gokiln/kiln/tests/engine"
@@ -14,6 +17,18 @@ func TestCPU(t *testing.T) {
 		conformance.RunHuge(t, dev)
 		conformance.RunUnset(t, dev)
 	})
+}
+
+// The table of features that targets are without is what the compiler says of every target.
+func TestFeatures(t *testing.T) {
+	have := map[string]bool{}
+	for _, tgt := range target.All() {
+		conformance.CheckFeatures(t, tgt)
+		have[tgt.String()] = true
+	}
+	for name := range conformance.Without {
+		require.True(t, have[name], "there is no target %s", name)
+	}
 }
 
 func TestCUDA(t *testing.T) {
