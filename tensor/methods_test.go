@@ -22,6 +22,7 @@ func TestMethods(t *testing.T) {
 		got  *tensor.Tensor
 		want []float32
 	}{
+		"Not":               {a.Not(), []float32{-13, -11, -1, 7}},
 		"OnesLike":          {a.OnesLike(), []float32{1, 1, 1, 1}},
 		"And":               {a.And(b), []float32{8, 2, 0, 0}},
 		"Or":                {a.Or(b), []float32{14, 11, 1, -7}},

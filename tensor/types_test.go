@@ -19,12 +19,13 @@ import (
 var update = flag.Bool("update", false, "write testdata/types.txt")
 
 // TestTypes compares which element types each method of tensors is for with a table, which
-// documents them.
+// documents them and has every method.
 func TestTypes(t *testing.T) {
 	d := open(t)
 	var out strings.Builder
 	out.WriteString("# Methods of tensors, and the element types that they are for: numbers are all but those\n" +
-		"# for storage only, floats and integers the two kinds of them. Written by TestTypes -update.\n")
+		"# for storage only, floats and integers the two kinds of them. - is for methods whose operands are\n" +
+		"# not made up here, or that give no tensor. Written by TestTypes -update.\n")
 	for m := range reflect.TypeFor[*tensor.Tensor]().Methods() {
 		var list []string
 		takes := map[tensor.DType]bool{}
@@ -37,9 +38,11 @@ func TestTypes(t *testing.T) {
 				list = append(list, dt.String())
 			}
 		}
+		of := "-"
 		if len(takes) > 0 {
-			fmt.Fprintf(&out, "%-20s %s\n", m.Name, kinds(takes, list))
+			of = kinds(takes, list)
 		}
+		fmt.Fprintf(&out, "%-20s %s\n", m.Name, of)
 	}
 	const golden = "testdata/types.txt"
 	if *update {
