@@ -2,7 +2,6 @@ package everykernel
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,16 +31,25 @@ var (
 // values. KILN_EVERY_INSTANCE asks for all of them. With KILN_SWEEP=all it leaves out
 // most instances of the kernels of the tensor operations, and otherwise all that have
 // nothing but what others have, too; see cover.
-func Programs(t testing.TB) (list []*compiler.Program) {
+func Programs(t testing.TB) []*compiler.Program {
 	t.Helper()
 	root := findRoot(t)
+	src := readSources(t, root)
+	list := shared(t, src, func() []*compiler.Program { return programs(t, root, src.folders) })
+	require.Greater(t, len(list), 100, "kernels below %s", root)
+	return list
+}
+
+// programs compiles the kernels in folders to IR, and chooses some.
+func programs(t testing.TB, root string, folders []string) (list []*compiler.Program) {
+	t.Helper()
 	load := func(path string) (*front.Package, error) {
 		if rel, ok := strings.CutPrefix(path, module); ok {
 			return compiler.ReadPackage(path, os.DirFS(filepath.Join(root, rel)))
 		}
 		return compiler.Registered(path)
 	}
-	for _, folder := range folders(t, root) {
+	for _, folder := range folders {
 		rel, err := filepath.Rel(root, folder)
 		require.NoError(t, err)
 		p, err := load(module + "/" + filepath.ToSlash(rel))
@@ -58,7 +66,6 @@ func Programs(t testing.TB) (list []*compiler.Program) {
 	if !exhaustive() {
 		list = cover(t, list)
 	}
-	require.Greater(t, len(list), 100, "kernels below %s", root)
 	return list
 }
 
@@ -105,28 +112,6 @@ func thin(list []*compiler.Program) (out []*compiler.Program) {
 		}
 	}
 	return out
-}
-
-// folders returns the folders that have kernels.
-func folders(t testing.TB, root string) (list []string) {
-	seen := map[string]bool{}
-	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != root && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
-			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || seen[filepath.Dir(path)]:
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err == nil && strings.Contains(string(text), "\n//kiln:kernel\n") {
-			seen[filepath.Dir(path)] = true
-			list = append(list, filepath.Dir(path))
-		}
-		return err
-	}))
-	return list
 }
 
 // Modules optimises kernels for a target, up to what an emitter takes. The kernel of
