@@ -80,7 +80,7 @@ func checkDecl(t *testing.T, fset *token.FileSet, d ast.Decl, used map[string]bo
 		for _, s := range d.Specs {
 			switch s := s.(type) {
 			case *ast.TypeSpec:
-				if doc := d.Doc.Text() + s.Doc.Text(); s.Name.IsExported() && !strings.HasPrefix(doc, s.Name.Name+" ") {
+				if doc := d.Doc.Text() + s.Doc.Text(); s.Name.IsExported() && !strings.HasPrefix(doc, s.Name.Name+" ") && !(doc != "" && s.Assign.IsValid() && len(d.Specs) > 1) {
 					t.Errorf("%s: the comment of %s does not begin with its name", at(s), s.Name.Name)
 				}
 			case *ast.ValueSpec:
