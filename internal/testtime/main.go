@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// record is the variable with the file that test binaries' times go to. Where it is set this program
-// is what go test runs instead of them.
-const record = "KILN_TESTTIME_RECORD"
+// record is the first argument where this program is what go test runs instead of a test binary. The
+// file that times go to is the second, and then come the binary and its arguments.
+const record = "-record"
 
 func main() {
 	code, err := 0, error(nil)
-	if path := os.Getenv(record); path != "" {
-		code, err = timed(path, os.Args[1:])
+	if len(os.Args) > 3 && os.Args[1] == record {
+		code, err = timed(os.Args[2], os.Args[3:])
 	} else {
 		code, err = measure(os.Args[1:])
 	}
@@ -43,7 +43,6 @@ type took struct {
 func timed(path string, args []string) (int, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, record+"=") })
 	begin := time.Now()
 	code, err := exitCode(cmd.Run())
 	if cmd.ProcessState == nil {
@@ -83,8 +82,7 @@ func measure(args []string) (int, error) {
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	cmd := exec.Command("go", append([]string{"test", "-exec", self}, args...)...)
-	cmd.Env = append(os.Environ(), record+"="+f.Name())
+	cmd := exec.Command("go", append([]string{"test", "-exec", fmt.Sprintf("'%s' %s '%s'", self, record, f.Name())}, args...)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	begin := time.Now()
 	code, err := exitCode(cmd.Run())
