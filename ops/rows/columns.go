@@ -27,7 +27,8 @@ const (
 func (r *rowShape) columns() (p rowPlan, ok bool) {
 	x, w := &r.op.X, &p.fold
 	vec := min(16/r.dtype.Size(), downMost)
-	if r.norm || ops.SerialBlocks(r.info) || r.info.MaxThreads < ops.MaxThreads || !x.Layout.IsContiguous() || !r.op.out.Layout.IsContiguous() || KeepDims(w, r.op.Kept) != nil {
+	if r.norm || ops.SerialBlocks(r.info) || r.info.MaxThreads < ops.MaxThreads ||
+		!x.Layout.IsContiguous() || !r.op.out.Layout.IsContiguous() || KeepDims(w, r.op.Kept) != nil {
 		return p, false
 	}
 	stride := x.Layout.Strides()[r.op.Dim]

@@ -25,14 +25,14 @@ type rowStrategy struct {
 // rowStrategies returns the strategies, of which the first that fits is taken.
 func rowStrategies() []rowStrategy {
 	return []rowStrategy{
-		{name: "lanes of a vector: registers, or memory again", fits: (*rowShape).lanes, launch: (*rowCall).launchRows},
-		{name: "shared memory, next row copied meanwhile", fits: (*rowShape).fetched, launch: (*rowCall).launchFetched},
-		{name: "shared memory of a block per row", fits: (*rowShape).staged, launch: (*rowCall).launchSplit},
-		{name: "registers", fits: (*rowShape).registers, launch: (*rowCall).launchRows},
-		{name: "shared memory, next row in registers", fits: (*rowShape).prefetched, launch: (*rowCall).launchPrefetched},
-		{name: "shared memory of several blocks", fits: (*rowShape).split, launch: (*rowCall).launchSplit},
-		{name: "a reduction, then columns", strided: true, fits: (*rowShape).columns, launch: (*rowCall).launchColumns},
-		{name: "a reduction, then elements", strided: true, fits: (*rowShape).any, launch: (*rowCall).launchKnown},
+		{"lanes: registers, or memory again", false, (*rowShape).lanes, (*rowCall).launchRows},
+		{"staged, next row copied", false, (*rowShape).fetched, (*rowCall).launchFetched},
+		{"staged", false, (*rowShape).staged, (*rowCall).launchSplit},
+		{"registers", false, (*rowShape).registers, (*rowCall).launchRows},
+		{"staged, next row in registers", false, (*rowShape).prefetched, (*rowCall).launchPrefetched},
+		{"staged by several blocks", false, (*rowShape).split, (*rowCall).launchSplit},
+		{"a reduction, then columns", true, (*rowShape).columns, (*rowCall).launchColumns},
+		{"a reduction, then elements", true, (*rowShape).any, (*rowCall).launchKnown},
 	}
 }
 
@@ -88,7 +88,8 @@ func (b *blockLimits) size(info *runtime.Info, n int) int {
 // resident returns how many blocks with so many threads and bytes of a row are resident on a
 // multiprocessor.
 func (b *blockLimits) resident(info *runtime.Info, threads, bytes int) int {
-	return min(info.ThreadsPerUnit/threads, info.RegistersPerUnit/(threads*b.registers), info.SharedPerBlock/(bytes+b.reserved))
+	return min(info.ThreadsPerUnit/threads, info.RegistersPerUnit/(threads*b.registers),
+		info.SharedPerBlock/(bytes+b.reserved))
 }
 
 // rowPlan is how kernels go through rows.
@@ -113,7 +114,7 @@ func (c *rowCall) plan(dev *runtime.Device) *rowPlan {
 	if p := plans.Find(&call); p != nil {
 		return p
 	}
-	p := newRowPlan(&rowShape{op: &c.RowOp, info: &info, dtype: c.X.DType, norm: bool(c.fn.Norm), n: c.Len(), rows: c.Kept[0].Count()})
+	p := newRowPlan(c.shape(&info, bool(c.fn.Norm)))
 	plans.Keep(call, p)
 	return &p
 }
@@ -141,6 +142,10 @@ type rowShape struct {
 	norm    bool
 	n, rows int
 	fold    kernels.Fold // of contiguous rows
+}
+
+func (l *RowOp) shape(info *runtime.Info, norm bool) *rowShape {
+	return &rowShape{op: l, info: info, dtype: l.X.DType, norm: norm, n: l.Len(), rows: l.Kept[0].Count()}
 }
 
 // lanes is for devices whose blocks are single warps, the lanes of a vector.
@@ -198,7 +203,8 @@ func (r *rowShape) blockOf(most int) (threads, items int) {
 		items *= 2
 	}
 	large := 2 * ops.MaxThreads
-	if items == tuned.blockItemsMost && large <= r.info.MaxThreads && (r.n == large*items || r.n == large*items/2) {
+	full := r.n == large*items || r.n == large*items/2
+	if full && items == tuned.blockItemsMost && large <= r.info.MaxThreads {
 		return large, r.n / large
 	}
 	return threads, items
@@ -231,9 +237,12 @@ func (r *rowShape) fetched() (p rowPlan, ok bool) {
 	if !r.norm || !r.half() {
 		return p, false
 	}
-	var threads, items int
-	threads, items, p.resident = r.longHalves()
-	return r.persistent(p, threads, items), p.resident > 0
+	threads, items, resident := r.longHalves()
+	if resident == 0 {
+		return p, false
+	}
+	p.resident = resident
+	return r.persistent(p, threads, items), true
 }
 
 // longHalves returns how many threads a block has for a long row of a 16-bit type, how many
@@ -242,8 +251,9 @@ func (r *rowShape) longHalves() (threads, items, resident int) {
 	b := &tuned.fetched
 	threads = b.size(r.info, r.n)
 	items = ops.RoundUp((r.n+threads-1)/threads, kernels.StageUnroll)
-	if resident = b.resident(r.info, threads, threads*items*r.dtype.Size()); resident < tuned.fetchedLeast || !r.manyLong() {
-		resident = 0
+	resident = b.resident(r.info, threads, threads*items*r.dtype.Size())
+	if resident < tuned.fetchedLeast || !r.manyLong() {
+		return 0, 0, 0
 	}
 	return threads, items, resident
 }
@@ -294,7 +304,8 @@ func (r *rowShape) parts() int {
 	}
 	part := min(tuned.partBytes/r.dtype.Size(), b.threads*b.items)
 	parts := (r.n + part - 1) / part
-	if parts > b.threads || parts*tuned.concurrent > r.info.Units*b.resident(r.info, b.threads, tuned.partBytes) || r.rows > math.MaxInt32/parts {
+	resident := r.info.Units * b.resident(r.info, b.threads, tuned.partBytes)
+	if parts > b.threads || parts*tuned.concurrent > resident || r.rows > math.MaxInt32/parts {
 		return 0
 	}
 	return parts
