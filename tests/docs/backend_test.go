@@ -3,6 +3,7 @@ package docs
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,42 @@ import (
 )
 
 const backendPage = root + "/docs/adding-a-backend.md"
+
+// TestBackendGuideIsComplete checks that the page names every interface of package driver, and every
+// file of the compiler and of the tools that knows the page's example, OpenCL.
+func TestBackendGuideIsComplete(t *testing.T) {
+	text, err := os.ReadFile(backendPage)
+	require.NoError(t, err)
+	page := string(text)
+	files, err := filepath.Glob(root + "/runtime/internal/driver/*.go")
+	require.NoError(t, err)
+	interfaces := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`(?m)^type ([A-Z]\w*) interface`).FindAllStringSubmatch(string(source), -1) {
+			assert.Contains(t, page, "`"+m[1]+"`", "an interface of package driver")
+			interfaces++
+		}
+	}
+	assert.Greater(t, interfaces, 10)
+	knows := regexp.MustCompile(`OpenCL|"opencl"|opencl\.Language`)
+	for _, dir := range []string{"compiler", "cmd", "internal/kilnvet", "tests/fuzz/harness"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {
+			rel := filepath.ToSlash(strings.TrimPrefix(path, root+"/"))
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(rel, "compiler/opencl/") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			code := regexp.MustCompile(`(?m)//.*$`).ReplaceAllString(string(source), "")
+			if knows.MatchString(code) {
+				assert.Contains(t, page, "`"+rel+"`", "a file that knows OpenCL")
+			}
+			return err
+		})
+		require.NoError(t, err)
+	}
+}
 
 // lines counts the lines of a file, or of the Go files of a folder.
 func lines(t *testing.T, path string) int {
