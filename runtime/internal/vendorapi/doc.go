@@ -13,8 +13,8 @@
 //   - The library keeps the current device, or its context, per OS thread, and goroutines move
 //     between threads, so every entry locks its thread and sets it first ([Device.Do]). On the
 //     launch path both calls are one crossing ([dl.Pair]).
-//   - What is passed by address lies on the Go heap, which does not move: functions marked
-//     go:uintptrescapes see to that, and on the launch path the pooled driver.Launch.
+//   - What is passed by address lies on the Go heap, which does not move: the directive
+//     uintptrescapes of functions sees to that, and on the launch path the pooled driver.Launch.
 //   - The default stream is the library's null stream, other streams are blocking ones: that
 //     gives the order which package driver demands.
 //   - Memory comes from the device's stream-ordered pool, where there is one. Copies of Go memory
