@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/tooltest"
+	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -20,6 +21,11 @@ func devices() []string {
 		}
 	}
 	return names
+}
+
+// without is the types that no device of a kind computes with.
+func without(dev *runtime.Device) []dtype.DType {
+	return map[string][]dtype.DType{"metal": {dtype.F64}}[dev.Info().Kind]
 }
 
 // interpreted is how many times fewer parts the interpreter runs than machine code does, unless
@@ -44,7 +50,7 @@ func TestOps(t *testing.T) {
 				suite.RunShare(t, dev, 1, interpreted)
 				return
 			}
-			suite.RunAll(t, dev)
+			suite.RunAll(t, dev, without(dev)...)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package opstest
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,8 +12,7 @@ import (
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
-	elementwisekernels "github.com/gokiln/kiln/ops/elementwise/kernels"
-	core "github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/elementwise"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -25,37 +23,51 @@ type Family struct {
 	Run  func(*testing.T, *Bench)
 }
 
-// Run tests families of operations on a device, or a share of their parts.
-func Run(t *testing.T, dev *runtime.Device, families []Family, of Share) {
+// Run tests families of operations on a device, or a share of their parts. Without are the types
+// that the device does not compute with, of which there are no cases. A type is never left out
+// because something of it does not work.
+func Run(t *testing.T, dev *runtime.Device, families []Family, of Share, without ...dtype.DType) {
 	info := dev.Info()
 	require.Positive(t, info.Units, "work is divided among the multiprocessors of a device")
 	require.GreaterOrEqual(t, info.ThreadsPerUnit, info.WarpSize)
+	leftOut(t, NewBench(dev, without...))
 	for _, f := range families {
 		t.Run(f.Name, func(t *testing.T) {
-			b := NewBench(dev)
+			b := NewBench(dev, without...)
 			b.share = of.again()
 			f.Run(t, b)
 		})
 	}
 }
 
-// NewBench makes operands on a device, the same ones each time.
-func NewBench(dev *runtime.Device) *Bench {
-	return &Bench{Device: dev, Stream: dev.DefaultStream(), Rand: rand.New(rand.NewPCG(1, 2))}
+// NewBench makes operands on a device, the same ones each time. Without are the types that the device
+// does not compute with.
+func NewBench(dev *runtime.Device, without ...dtype.DType) *Bench {
+	return &Bench{Device: dev, Stream: dev.DefaultStream(), Rand: rand.New(rand.NewPCG(1, 2)), without: without}
 }
 
 // Bench makes operands on a device.
 type Bench struct {
-	Device *runtime.Device
-	Stream *runtime.Stream
-	Rand   *rand.Rand
-	share  Share
+	Device  *runtime.Device
+	Stream  *runtime.Stream
+	Rand    *rand.Rand
+	share   Share
+	without []dtype.DType
 }
 
-// Has reports whether the device computes with a type; Metal has no F64. A kernel that cannot
-// be prepared for another reason is a failure of the cases with the type.
-func (b *Bench) Has(d dtype.DType) bool {
-	return d != dtype.F64 || !errors.Is(jit.Of(elementwisekernels.Fill[float64]).Prepare(b.Device, core.Walk{}), jit.ErrUnsupported)
+// Has reports whether there are cases with a type: with all but those that [Run] was told of.
+func (b *Bench) Has(d dtype.DType) bool { return !slices.Contains(b.without, d) }
+
+// leftOut says by name of which types there are no cases, and fails where the device has the type.
+func leftOut(t *testing.T, b *Bench) {
+	for _, d := range b.without {
+		t.Run("Without/"+d.String(), func(t *testing.T) {
+			out := b.Result(t, d, layout.Contiguous(layout.Shape{1}))
+			err := elementwise.Fill(b.Stream, out.View, dtype.Zero(d))
+			require.ErrorIs(t, err, jit.ErrUnsupported, "the device has the type")
+			t.Skipf("no cases of %v: %v", d, err)
+		})
+	}
 }
 
 // Value is elements on the device and what they are.
@@ -63,6 +75,9 @@ type Value struct {
 	ops.View
 	Want []dtype.Scalar // in row-major order
 	All  []dtype.Scalar // what is in the buffer, elements that no index reaches included
+
+	result bool // nothing of it is wanted before an operation has written it
+	read   bool // its test has looked at it
 }
 
 // Shapes are those that elementwise operations are tried with.
@@ -126,9 +141,32 @@ func (b *Bench) Value(t *testing.T, d dtype.DType, l layout.Layout, draw func() 
 	}
 	mem, err := runtime.From(b.Device, bytes)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = mem.Free() })
+	t.Cleanup(func() {
+		if err := v.unchanged(mem); err != nil {
+			t.Error(err)
+		}
+		_ = mem.Free()
+	})
 	v.View = ops.View{Buf: mem.Buffer(), DType: d, Layout: at}
 	return v
+}
+
+// unchanged returns an error where an operation has written to an operand: to what is no result,
+// and what its test has not read after the operation, as it does with what is changed in place.
+func (v *Value) unchanged(mem runtime.Slice[byte]) error {
+	if v.result || v.read {
+		return nil
+	}
+	raw, err := mem.Host()
+	if err != nil {
+		return nil // a failure that the test is about
+	}
+	for i, was := range v.All {
+		if is := v.element(raw, i); is.Bits() != was.Bits() {
+			return fmt.Errorf("element %d of an operand was written: %#x, was %#x, of %v %v", i-Guard, is.Bits(), was.Bits(), v.DType, v.Layout.Shape())
+		}
+	}
+	return nil
 }
 
 // Store puts what is in all on the device, for tests that have changed it.
@@ -143,7 +181,13 @@ func (b *Bench) Store(t *testing.T, v *Value) {
 	require.NoError(t, mem.CopyFrom(bytes))
 }
 
+// poisons are NaN that nothing computes, of types that have one.
+var poisons = map[dtype.DType]uint64{dtype.F64: 0x7FF5A5A5A5A5A5A5, dtype.F32: 0x7FA5A5A5, dtype.F16: 0x7DA5, dtype.BF16: 0x7FA5}
+
 func poison(d dtype.DType) dtype.Scalar {
+	if bits, ok := poisons[d]; ok {
+		return dtype.FromBits(d, bits)
+	}
 	if d.IsFloat() {
 		return dtype.FromFloat(d, math.NaN())
 	}
@@ -153,13 +197,16 @@ func poison(d dtype.DType) dtype.Scalar {
 // Result makes room for a result, full of poison.
 func (b *Bench) Result(t *testing.T, d dtype.DType, l layout.Layout) *Value {
 	t.Helper()
-	return b.Value(t, d, l, func() dtype.Scalar { return poison(d) })
+	v := b.Value(t, d, l, func() dtype.Scalar { return poison(d) })
+	v.result = true
+	return v
 }
 
 // Read returns the elements of a value as the device has them now, and fails the test if
-// others have changed.
+// others have changed or if an element of a result was not written, which would pass for a NaN.
 func (b *Bench) Read(t *testing.T, v *Value) []dtype.Scalar {
 	t.Helper()
+	v.read = true
 	mem, err := runtime.View[byte](v.Buf)
 	require.NoError(t, err)
 	raw, err := mem.Host()
@@ -169,29 +216,44 @@ func (b *Bench) Read(t *testing.T, v *Value) []dtype.Scalar {
 	return out
 }
 
+// Outside fails the test if what lies around the elements of a value has changed.
+func (b *Bench) Outside(t *testing.T, v *Value) {
+	t.Helper()
+	around := *v
+	around.result = false // of which elements may be what they are
+	v.read = true
+	b.Read(t, &around)
+}
+
 // elements returns the elements of a value of which raw is the buffer's content. It is an error
 // if what no index reaches has changed.
 func (v *Value) elements(raw []byte) ([]dtype.Scalar, error) {
-	size := v.DType.Size()
-	at := func(i int) dtype.Scalar {
-		var bits uint64
-		for k := range size {
-			bits |= uint64(raw[i*size+k]) << (8 * k)
-		}
-		return dtype.FromBits(v.DType, bits)
-	}
 	inside := map[int]bool{}
 	var out []dtype.Scalar
 	for i := range v.Layout.Offsets() {
 		inside[i] = true
-		out = append(out, at(i))
+		x := v.element(raw, i)
+		if bits, ok := poisons[v.DType]; ok && v.result && x.Bits() == bits {
+			return nil, fmt.Errorf("element %d of the result was not written", len(out))
+		}
+		out = append(out, x)
 	}
 	for i, was := range v.All {
-		if !inside[i] && was.Bits() != at(i).Bits() {
-			return nil, fmt.Errorf("element %d outside of the result was written: %#x, was %#x", i-Guard, at(i).Bits(), was.Bits())
+		if is := v.element(raw, i); !inside[i] && was.Bits() != is.Bits() {
+			return nil, fmt.Errorf("element %d outside of the result was written: %#x, was %#x", i-Guard, is.Bits(), was.Bits())
 		}
 	}
 	return out, nil
+}
+
+// element is one of a buffer's content.
+func (v *Value) element(raw []byte, i int) dtype.Scalar {
+	var bits uint64
+	size := v.DType.Size()
+	for k := range size {
+		bits |= uint64(raw[i*size+k]) << (8 * k)
+	}
+	return dtype.FromBits(v.DType, bits)
 }
 
 // Number draws a number of a type: of all sizes for floats, special ones among them,

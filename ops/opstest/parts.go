@@ -1,9 +1,12 @@
 package opstest
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
 )
 
@@ -54,14 +57,32 @@ func (s Share) new(name string, args []any) bool {
 // through: what reports errors at the next synchronisation of the device has to be in
 // that. The numbers of a part depend on its name only, not on which others run.
 func (b *Bench) Part(t *testing.T, f func(*testing.T, *Bench), name string, args ...any) {
-	h := fnv.New64()
-	h.Write([]byte(name + fmt.Sprint(args...)))
-	seed := h.Sum64()
+	seed := hash(append([]any{name}, args...))
 	if !b.share.has(seed, name, args) {
 		return
 	}
 	t.Run(fmt.Sprintf(name, args...), func(t *testing.T) {
 		t.Parallel()
-		f(t, &Bench{Device: b.Device, Stream: b.Stream, Rand: rand.New(rand.NewPCG(1, seed))})
+		f(t, &Bench{Device: b.Device, Stream: b.Stream, Rand: rand.New(rand.NewPCG(first(), seed)), without: b.without})
 	})
+}
+
+// first is half of the seed of all parts, which KILN_OPSTEST_SEED changes: bounds of errors have to
+// hold of any numbers.
+func first() uint64 {
+	n, err := strconv.ParseUint(cmp.Or(os.Getenv("KILN_OPSTEST_SEED"), "1"), 10, 64)
+	if err != nil {
+		panic("KILN_OPSTEST_SEED: " + err.Error())
+	}
+	return n
+}
+
+// Choice is a number below n that depends on nothing but what a case is of: which cases of a
+// product of two tables there are does not change with a new row of either.
+func Choice(n int, of ...any) int { return int(hash(of) >> 32 % uint64(n)) }
+
+func hash(of []any) uint64 {
+	h := fnv.New64()
+	fmt.Fprintf(h, "%q", fmt.Sprintln(of...))
+	return h.Sum64()
 }

@@ -100,7 +100,7 @@ func TestEnvironment(t *testing.T) {
 	read := map[string]bool{}
 	for _, dir := range []string{"cache", "cmd", "compiler", "internal", "jit", "ops", "runtime", "tensor"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {
-			forTests := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "tooltest") || strings.Contains(path, "cudatest")
+			forTests := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "tooltest") || strings.Contains(path, "opstest") || strings.Contains(path, "cudatest")
 			if err != nil || forTests || !strings.HasSuffix(path, ".go") {
 				return err
 			}

@@ -23,16 +23,17 @@ func TestMain(m *testing.M) { sim.Main(m) }
 
 // TestShort runs the regressions and some generated kernels, and then as machine code of
 // the CPU, on simulated AMD GPUs of both wave widths, and on a simulated Apple GPU. KILN_FUZZ_SEED and KILN_FUZZ_N choose others,
-// KILN_FUZZ_DEVICE another device for the first run.
+// KILN_FUZZ_DEVICE another device for the first run. With -short it is that run alone, of few kernels.
 func TestShort(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program: not in a -short run")
-	}
 	binary, n := short(t)
 	out, err := exec.Command(binary, "-passes", "one").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), strconv.Itoa(n)+" kernels on ")
 	t.Logf("%s", out)
+	if testing.Short() {
+		t.Log("a -short run has few kernels and leaves out machine code and the simulated GPUs")
+		return
+	}
 	for _, e := range engine.Native() {
 		t.Run(e.Name, func(t *testing.T) {
 			e.Need(t)
@@ -97,7 +98,10 @@ func short(t *testing.T) (binary string, n int) {
 	require.NoError(t, err)
 	require.NotEmpty(t, kernels)
 	few := 20
-	if tooltest.Sweeps() {
+	switch {
+	case testing.Short():
+		few = 3
+	case tooltest.Sweeps():
 		few = 60
 	}
 	seed, some := uint64(number(t, "KILN_FUZZ_SEED", 1)), number(t, "KILN_FUZZ_N", few)

@@ -47,32 +47,31 @@ var convolutions = []struct {
 
 // Conv tests convolutions, pooling and resizing.
 func Conv(t *testing.T, b *opstest.Bench) {
-	for i, d := range dtype.All() {
+	for _, d := range dtype.All() {
 		if !b.Has(d) {
 			continue
 		}
-		for n := range convolutions {
-			if d == dtype.F32 || (n+i)%4 == 0 {
+		for n, c := range convolutions {
+			if d == dtype.F32 || opstest.Choice(4, d, c) == 0 {
 				b.Part(t, func(t *testing.T, b *opstest.Bench) {
-					convolve(t, b, d, n, i+n, "")
-					convolve(t, b, d, n, (i+n)*5, "tiles")
-					convolve(t, b, d, n, (i+n)*3, "shifted")
-					convolve(t, b, d, n, (i+n)*2, "patches")
-				}, "%v/%d", d, n)
+					for _, way := range []string{"", "tiles", "shifted", "patches"} {
+						convolve(t, b, d, n, b.Kind(), way)
+					}
+				}, "%v/%v", d, c)
 			}
 		}
-		b.Part(t, func(t *testing.T, b *opstest.Bench) { pool(t, b, d, i) }, "Pool/%v", d)
-		b.Part(t, func(t *testing.T, b *opstest.Bench) { adaptive(t, b, d, i) }, "Adaptive/%v", d)
-		b.Part(t, func(t *testing.T, b *opstest.Bench) { upsample(t, b, d, i) }, "Upsample/%v", d)
-		b.Part(t, func(t *testing.T, b *opstest.Bench) { window(t, b, d, i) }, "Windows/%v", d)
+		b.Part(t, func(t *testing.T, b *opstest.Bench) { pool(t, b, d, b.Kind()) }, "Pool/%v", d)
+		b.Part(t, func(t *testing.T, b *opstest.Bench) { adaptive(t, b, d, b.Kind()) }, "Adaptive/%v", d)
+		b.Part(t, func(t *testing.T, b *opstest.Bench) { upsample(t, b, d, b.Kind()) }, "Upsample/%v", d)
+		b.Part(t, func(t *testing.T, b *opstest.Bench) { window(t, b, d, b.Kind()) }, "Windows/%v", d)
 		if d.IsFloat() {
-			b.Part(t, func(t *testing.T, b *opstest.Bench) { bicubic(t, b, d, i) }, "Bicubic/%v", d)
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { bicubic(t, b, d, b.Kind()) }, "Bicubic/%v", d)
 			for n := range 9 {
-				if d != dtype.F32 && (n+i)%3 != 0 {
+				if d != dtype.F32 && opstest.Choice(3, d, n) != 0 {
 					continue
 				}
-				p := conv.Sampling{Mode: conv.SampleMode(n % 3), Padding: indexops.PadMode(n / 3), AlignCorners: (n+i)%2 == 1}
-				b.Part(t, func(t *testing.T, b *opstest.Bench) { sampled(t, b, d, i+n, p) }, "Sample/%v/%d", d, n)
+				p := conv.Sampling{Mode: conv.SampleMode(n % 3), Padding: indexops.PadMode(n / 3), AlignCorners: opstest.Choice(2, d, n, "corners") == 1}
+				b.Part(t, func(t *testing.T, b *opstest.Bench) { sampled(t, b, d, b.Kind(), p) }, "Sample/%v/%d", d, n)
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func eachWindow(p conv.Windows, x layout.Shape, f func(column, element int)) {
 func windowErrors(t *testing.T, b *opstest.Bench) {
 	view := func(d dtype.DType, s ...int) ops.View { return b.RandomValue(t, d, s, 0).View }
 	f, two := dtype.F32, conv.Windows{Kernel: []int{2, 2}}
-	x, columns := view(f, 3, 4, 4), view(f, 12, 9)
+	x, columns := view(f, 3, 4, 4), b.Output(t, f, layout.Shape{12, 9}, 0).View
 	require.NoError(t, conv.TakeWindows(b.Stream, columns, x, two))
 	for _, c := range []struct {
 		columns, x ops.View

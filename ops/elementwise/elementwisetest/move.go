@@ -14,21 +14,18 @@ import (
 
 // Move tests copies between all pairs of types, where, fill and arange.
 func Move(t *testing.T, b *opstest.Bench) {
-	n := 0
 	for _, from := range dtype.All() {
 		for _, to := range dtype.All() {
 			if !b.Has(from) || !b.Has(to) {
 				continue
 			}
-			n++
-			k := n
-			b.Part(t, func(t *testing.T, b *opstest.Bench) { cast(t, b, from, to, k) }, "%v to %v", from, to)
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { cast(t, b, from, to, b.Kind()) }, "%v to %v", from, to)
 		}
 	}
 	b.Part(t, func(t *testing.T, b *opstest.Bench) { turned(t, b) }, "Turned")
-	for i, d := range dtype.All() {
+	for _, d := range dtype.All() {
 		if b.Has(d) {
-			b.Part(t, func(t *testing.T, b *opstest.Bench) { where(t, b, dtype.Ints()[i%5], d, i) }, "Where/%v", d)
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { where(t, b, b.Ints(), d, b.Kind()) }, "Where/%v", d)
 			b.Part(t, func(t *testing.T, b *opstest.Bench) { fill(t, b, d) }, "Fill/%v", d)
 		}
 	}
@@ -36,11 +33,11 @@ func Move(t *testing.T, b *opstest.Bench) {
 	require.ErrorIs(t, elementwiseops.Fill(b.Stream, ops.View{DType: dtype.F4}, dtype.Scalar{}), ops.ErrDType)
 }
 
-func cast(t *testing.T, b *opstest.Bench, from, to dtype.DType, n int) {
+func cast(t *testing.T, b *opstest.Bench, from, to dtype.DType, kind int) {
 	t.Helper()
-	s := opstest.Shapes[n%len(opstest.Shapes)]
-	x := b.Value(t, from, opstest.LayoutOf(t, opstest.Kinds[n%len(opstest.Kinds)], s), func() dtype.Scalar { return b.Number(from) })
-	out := b.Result(t, to, opstest.LayoutOf(t, opstest.Kinds[n/len(opstest.Kinds)%4], s))
+	s := opstest.Shapes[b.Rand.IntN(len(opstest.Shapes))]
+	x := b.Value(t, from, opstest.LayoutOf(t, opstest.Kinds[kind%len(opstest.Kinds)], s), func() dtype.Scalar { return b.Number(from) })
+	out := b.Result(t, to, opstest.LayoutOf(t, opstest.Kinds[kind/len(opstest.Kinds)%4], s))
 	require.NoError(t, elementwiseops.Copy(b.Stream, out.View, x.View))
 	for i, got := range b.Read(t, out) {
 		want := x.Want[i].Convert(to)

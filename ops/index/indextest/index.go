@@ -18,23 +18,22 @@ import (
 
 // Index tests what reads and writes by indices.
 func Index(t *testing.T, b *opstest.Bench) {
-	for i, d := range dtype.All() {
+	for _, d := range dtype.All() {
 		if !b.Has(d) {
 			continue
 		}
-		ids := dtype.Ints()[i%5]
 		for k := range 3 {
-			b.Part(t, func(t *testing.T, b *opstest.Bench) { gathers(t, b, d, ids, i+k, k) }, "Gather/%v/%d", d, k)
-			b.Part(t, func(t *testing.T, b *opstest.Bench) { scatters(t, b, d, ids, i+k, k) }, "Scatter/%v/%d", d, k)
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { gathers(t, b, d, b.Ints(), b.Kind(), k) }, "Gather/%v/%d", d, k)
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { scatters(t, b, d, b.Ints(), b.Kind(), k) }, "Scatter/%v/%d", d, k)
 			b.Part(t, func(t *testing.T, b *opstest.Bench) {
-				take(t, b, d, ids, i+k)
-				oneHot(t, b, d, ids, i+k)
-				fromEnd(t, b, ids, i+k)
+				take(t, b, d, b.Ints(), b.Kind())
+				oneHot(t, b, d, b.Ints(), b.Kind())
+				fromEnd(t, b, b.Ints(), b.Kind())
 			}, "Take/%v/%d", d, k)
 		}
-		t.Run(fmt.Sprintf("WholeRows/%v", d), func(t *testing.T) { wholeRows(t, b, d) })
-		b.Part(t, func(t *testing.T, b *opstest.Bench) { selects(t, b, d, ids, i) }, "Select/%v", d)
-		b.Part(t, func(t *testing.T, b *opstest.Bench) { rearrange(t, b, d, i) }, "Rearrange/%v", d)
+		b.Part(t, func(t *testing.T, b *opstest.Bench) { wholeRows(t, b, d) }, "WholeRows/%v", d)
+		b.Part(t, func(t *testing.T, b *opstest.Bench) { selects(t, b, d, b.Ints(), b.Kind()) }, "Select/%v", d)
+		b.Part(t, func(t *testing.T, b *opstest.Bench) { rearrange(t, b, d, b.Kind()) }, "Rearrange/%v", d)
 	}
 	t.Run("Cases", func(t *testing.T) { indexCases(t, b) })
 	t.Run("OutOfRange", func(t *testing.T) { outOfRange(t, b) })
@@ -513,7 +512,7 @@ func outOfRange(t *testing.T, b *opstest.Bench) {
 				require.ErrorContains(t, err, fmt.Sprintf("%s: index %d at position %d is out of range", name, i, at))
 				require.ErrorIs(t, out.Buf.Err(), runtime.ErrLaunch, "the result has the error, after others have seen it, too")
 				require.NoError(t, b.Stream.Discard(out.Buf))
-				b.Read(t, out) // nothing around the result has changed
+				b.Outside(t, out)
 			}
 			check("gather", 8, rows, indexops.Gather(b.Stream, rows.View, x.View, wide, 0))
 			check("index_select", 1, rows, indexops.IndexSelect(b.Stream, rows.View, x.View, ids.View, 0))

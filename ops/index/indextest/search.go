@@ -20,21 +20,21 @@ import (
 
 // Search tests what counts and searches, and scatters that combine elements.
 func Search(t *testing.T, b *opstest.Bench) {
-	for i, d := range dtype.All() {
+	for _, d := range dtype.All() {
 		if !b.Has(d) {
 			continue
 		}
-		t.Run(d.String(), func(t *testing.T) {
+		b.Part(t, func(t *testing.T, b *opstest.Bench) {
 			for n, s := range []layout.Shape{{7}, {3, 40}, {2, 3, 5}} {
-				searchSorted(t, b, d, s, i+n, n%2 == 0)
+				searchSorted(t, b, d, s, b.Kind(), n%2 == 0)
 			}
-			reduces(t, b, d, i)
+			reduces(t, b, d, b.Kind())
 			if d.IsInt() {
-				bincount(t, b, d, i)
+				bincount(t, b, d, b.Kind())
 			} else {
-				histc(t, b, d, i)
+				histc(t, b, d, b.Kind())
 			}
-		})
+		}, "%v", d)
 	}
 	t.Run("Long", func(t *testing.T) { scattertest.LongScatters(t, b) })
 	t.Run("Errors", func(t *testing.T) { searchErrors(t, b) })

@@ -30,18 +30,18 @@ var products = []struct {
 
 // Matmul tests products of matrices.
 func Matmul(t *testing.T, b *opstest.Bench) {
-	for i, d := range dtype.All() {
+	for _, d := range dtype.All() {
 		if !b.Has(d) {
 			continue
 		}
-		for n := range products {
-			if d == dtype.F32 || (n+i)%3 == 0 {
-				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, n, i+n, "") }, "%v/%d", d, n)
+		for n, c := range products {
+			if d == dtype.F32 || opstest.Choice(3, d, c) == 0 {
+				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, n, b.Kind(), "") }, "%v/%v", d, c)
 			}
 		}
-		for n, way := range matmulops.MatmulStrategies() {
+		for _, way := range matmulops.MatmulStrategies() {
 			if d.Compute().Size() <= 4 || !strings.Contains(way, "128") { // there is no room in shared memory
-				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, 4-n%4, i+n, way) }, "%v/%s", d, way)
+				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, 1+b.Rand.IntN(4), b.Kind(), way) }, "%v/%s", d, way)
 			}
 		}
 	}
@@ -53,10 +53,10 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 			product(t, b, dtype.F32, 8, kind*7, "")
 		}, "Layouts/%d", kind)
 	}
-	for i, d := range dtype.All() {
+	for _, d := range dtype.All() {
 		for n, c := range products {
-			if b.Has(d) && min(c.m, c.n) <= 4 && len(c.batchA)+len(c.batchB) == 0 && (n+i)%2 == 0 {
-				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, n, 5*(n%4), "thin in vectors") }, "%v/%d in vectors", d, n)
+			if b.Has(d) && min(c.m, c.n) <= 4 && len(c.batchA)+len(c.batchB) == 0 && opstest.Choice(2, d, c) == 0 {
+				b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, d, n, 5*b.Rand.IntN(4), "thin in vectors") }, "%v/%v in vectors", d, c)
 			}
 		}
 	}

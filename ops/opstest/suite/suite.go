@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gokiln/kiln/ops/conv/convtest"
+	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise/elementwisetest"
 	"github.com/gokiln/kiln/ops/fourier/fouriertest"
 	"github.com/gokiln/kiln/ops/index/indextest"
@@ -38,14 +39,17 @@ var families = []opstest.Family{
 	{Name: "Reduce", Run: rowstest.Reduce},
 }
 
-// RunAll tests all operations on a device.
-func RunAll(t *testing.T, dev *runtime.Device) { opstest.Run(t, dev, families, opstest.All()) }
+// RunAll tests all operations on a device, with all types but those that the device does not
+// compute with.
+func RunAll(t *testing.T, dev *runtime.Device, without ...dtype.DType) {
+	opstest.Run(t, dev, families, opstest.All(), without...)
+}
 
 // RunShare tests operations as RunAll does, but of the parts that belong to an operation, a
 // type and a layout only those of the first-th of n shares: devices on which compilers take
 // long share the work. Cases and errors are tested on each.
-func RunShare(t *testing.T, dev *runtime.Device, first, n int) {
-	opstest.Run(t, dev, families, opstest.OneOf(first, n))
+func RunShare(t *testing.T, dev *runtime.Device, first, n int, without ...dtype.DType) {
+	opstest.Run(t, dev, families, opstest.OneOf(first, n), without...)
 }
 
 // RunSome tests operations as RunAll does, but of the parts that differ in several values, such

@@ -72,15 +72,12 @@ var rowShapes = []opstest.Fold{
 
 // RowNorm tests softmax and norms.
 func RowNorm(t *testing.T, b *opstest.Bench) {
-	n := 0
 	for _, op := range rowOps {
-		for i, f := range rowShapes {
-			n++
-			k, d := n, dtype.Floats()[n%len(dtype.Floats())]
+		for _, f := range rowShapes {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) {
-				checkRow(t, b, op, dtype.F32, f, i%3, op.weights)
-				if b.Has(d) {
-					checkRow(t, b, op, d, f, k, i%(op.weights+1))
+				checkRow(t, b, op, dtype.F32, f, b.Rand.IntN(3), op.weights)
+				if d := dtype.Floats()[b.Rand.IntN(len(dtype.Floats()))]; b.Has(d) {
+					checkRow(t, b, op, d, f, b.Kind(), b.Rand.IntN(op.weights+1))
 				}
 			}, "%s/%v", op.name, f)
 		}

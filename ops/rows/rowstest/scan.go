@@ -43,22 +43,20 @@ var scanColumns = []opstest.Fold{{Shape: layout.Shape{1100, 40}, Dims: []int{0}}
 
 // Scan tests scans.
 func Scan(t *testing.T, b *opstest.Bench) {
-	n := 0
 	for _, c := range rows.Scans() {
 		ref, ok := Scans[c.Name()]
 		require.True(t, ok, "scan %s has no reference", c.Name())
-		for i, f := range scanShapes {
-			b.Part(t, func(t *testing.T, b *opstest.Bench) { scan(t, b, c, ref, dtype.F32, f, i) }, "%s/%v", c.Name(), f)
+		for _, f := range scanShapes {
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { scan(t, b, c, ref, dtype.F32, f, b.Kind()) }, "%s/%v", c.Name(), f)
 		}
 		for _, d := range dtype.All() {
-			n += 2
-			k := n
 			if !c.Takes(d) {
 				require.ErrorIs(t, c.Run(b.Stream, ops.View{DType: d}, ops.View{DType: d}, 0), ops.ErrDType)
 			} else if b.Has(d) {
 				b.Part(t, func(t *testing.T, b *opstest.Bench) {
-					scan(t, b, c, ref, d, scanShapes[(k-1)%len(scanShapes)], (k-1)/2)
-					scan(t, b, c, ref, d, scanShapes[k%len(scanShapes)], k/2)
+					for range 2 {
+						scan(t, b, c, ref, d, scanShapes[b.Rand.IntN(len(scanShapes))], b.Kind())
+					}
 				}, "%s/%v", c.Name(), d)
 			}
 		}
