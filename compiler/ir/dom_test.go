@@ -131,12 +131,18 @@ var chains = map[string]func(n int) *ir.Func{
 
 func TestDominatorsAreFast(t *testing.T) {
 	for name, make := range chains {
-		f := make(50_000)
-		start := time.Now()
-		tree, post := ir.Dominators(f), ir.PostDominators(f)
-		require.True(t, tree.Dominates(f.Blocks[0], f.Blocks[100_000]))
-		require.True(t, post.Dominates(f.Blocks[100_000], f.Blocks[0]))
-		require.Less(t, time.Since(start), 5*time.Second, name)
+		least := func(n int) time.Duration { // of several, as the machine has other work
+			f, best := make(n), time.Hour
+			for range 5 {
+				start := time.Now()
+				tree, post := ir.Dominators(f), ir.PostDominators(f)
+				best = min(best, time.Since(start))
+				require.True(t, tree.Dominates(f.Blocks[0], f.Blocks[2*n]))
+				require.True(t, post.Dominates(f.Blocks[2*n], f.Blocks[0]))
+			}
+			return best
+		}
+		require.Less(t, least(30_000), 50*least(3_000), "%s: ten times as many blocks", name)
 	}
 }
 

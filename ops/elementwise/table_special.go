@@ -16,7 +16,6 @@ var (
 	LogAddExp = binary("logaddexp", kernels.LogAddExp[float32], ops.Floats)
 
 	Zeta = scaled("zeta", kernels.Zeta[float32], ops.Floats)
+	// Mish is x·tanh(log(1 + exp(x))).
+	Mish = unary("mish", kernels.Mish[float32], ops.Floats)
 )
-
-// Mish is x·tanh(log(1 + exp(x))).
-var Mish = unary("mish", kernels.Mish[float32], ops.Floats)
