@@ -13,12 +13,17 @@ import (
 // nativeBackend makes machine code of the CPU.
 var nativeBackend = backend{
 	kind: target.Native,
-	emit: func(m *ir.Module, t target.Target, _ Options) (text string, err error) {
+	emit: func(m *ir.Module, t target.Target, opt Options) (text string, err error) {
 		defer recoverTo(&err, m.Name)
-		code, err := amd64.Emit(m, t)
+		code, err := nativeOptions(opt).Emit(m, t)
 		return string(code), err
 	},
 	entry: func(name string) string { return name },
+}
+
+// nativeOptions returns what the emitter is told of the options.
+func nativeOptions(opt Options) amd64.Options {
+	return amd64.Options{Disable: opt.Disable, After: opt.After}
 }
 
 // interpreted reports whether code for t is to run on the interpreter: it reports
@@ -76,7 +81,7 @@ func (p *Program) Listing(t target.Target, opt Options) (text string, native boo
 	if err != nil {
 		return "", false, err
 	}
-	text, err = amd64.List(m, t)
+	text, err = nativeOptions(opt).List(m, t)
 	return text, true, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,7 +40,7 @@ func TestWithoutAPass(t *testing.T) {
 		t.Skip("starts processes: not in a -short run")
 	}
 	required := map[string]bool{}
-	for _, p := range pass.Passes {
+	for _, p := range slices.Concat(pass.Passes, pass.Vector) {
 		required[p.Name] = p.Required
 	}
 	names := pass.Names()

@@ -108,7 +108,7 @@ func (e *emitter) notLazy(list []*ir.Value) {
 
 // isAccess reports whether operand 0 of op is the address of what it accesses.
 func isAccess(op ir.Op) bool {
-	return op == ir.OpLoad || op == ir.OpStore
+	return op == ir.OpLoad || op == ir.OpLoadBytes || op == ir.OpStore
 }
 
 // isDisp reports whether a path adds a constant.

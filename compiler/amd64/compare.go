@@ -2,6 +2,7 @@ package amd64
 
 import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -15,7 +16,7 @@ var floatPredicate = map[ir.Op]int64{ir.OpEq: 0, ir.OpLt: 0x11, ir.OpLe: 0x12, i
 func (c *code) comparison(v *ir.Value, args []val) val {
 	op, x, y := v.Op, 0, 1
 	if args[0].n == 0 {
-		op, x, y = exchanged[op], 1, 0
+		op, x, y = analysis.Mirrored[op], 1, 0
 	}
 	t := v.Args[0].Type
 	cmp := func(h int) asm.Reg {
@@ -29,11 +30,6 @@ func (c *code) comparison(v *ir.Value, args []val) val {
 		return val{reg: [2]asm.Reg{c.joinMasks(lo, lo)}, n: 1, splat: true}
 	}
 	return one(c.joinMasks(lo, cmp(1)))
-}
-
-// exchanged has the comparison of y with x that holds when that of x with y does.
-var exchanged = map[ir.Op]ir.Op{
-	ir.OpEq: ir.OpEq, ir.OpNe: ir.OpNe, ir.OpLt: ir.OpGt, ir.OpLe: ir.OpGe, ir.OpGt: ir.OpLt, ir.OpGe: ir.OpLe,
 }
 
 // compare returns the lanes for which a comparison of values of type t holds.

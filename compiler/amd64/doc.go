@@ -3,13 +3,12 @@
 //
 // The model, in the order of the work:
 //
-//   - Values that leave loops become parameters of the blocks behind them (lcssa.go).
-//   - What most vectors do, all lanes of which pass a test like i < n, is copied, to
-//     be code without masks (peel.go, whole.go).
+//   - The passes of [pass.Vector] run. Code that most vectors take, all lanes of which pass
+//     a test like i < n, is there twice then, and what tells is an operation (whole.go).
 //   - Blocks are put in an order in which skipping one whose lanes are all off is one
-//     jump (order.go). Values are the same in all lanes, go up by a constant from
+//     jump. Values are the same in all lanes, go up by a constant from
 //     lane to lane, or vary; blocks run with the same lanes or have sets of their own
-//     (shape.go, result.go).
+//     (package analysis).
 //   - Each block is emitted in that order. A branch that parts lanes makes two sets
 //     of lanes and falls through (flow.go). What is the same in all lanes is in
 //     general registers, floats in vectors (value.go); memory is accessed by vectors,

@@ -8,6 +8,7 @@ import (
 	"github.com/gokiln/kiln/compiler/amd64/regalloc"
 	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/devlog"
 )
@@ -17,20 +18,19 @@ type emitter struct {
 	*analysis.Lanes
 	*code
 	m      *ir.Module
-	tests  map[*ir.Value]wholeTest
 	full   []bool // by position: all lanes are on
 	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
 
 	vals    []val // by value ID: where it is
 	spreads []val // by value ID: the vector of one that is kept once, if made
 	near    map[*ir.Value]spreadIn
-	lazy    []bool              // by value ID: a pointer that accesses form themselves
-	fused   []bool              // by value ID: a comparison that its branch makes
-	negated []bool              // by value ID: a negation that the multiply-adds which use it do
-	wanted  []bool              // by value ID: of one kept once, that a vector is needed
-	used    []bool              // by value ID
-	quick   map[*ir.Value]found // conditions of branches that all lanes take most often
-	limited [][]limit           // by value ID: what is made of a length for checks of indices
+	lazy    []bool                          // by value ID: a pointer that accesses form themselves
+	fused   []bool                          // by value ID: a comparison that its branch makes
+	negated []bool                          // by value ID: a negation that the multiply-adds which use it do
+	wanted  []bool                          // by value ID: of one kept once, that a vector is needed
+	used    []bool                          // by value ID
+	quick   map[*ir.Value]analysis.LaneTest // conditions of branches that all lanes take most often
+	limited [][]limit                       // by value ID: what is made of a length for checks of indices
 	limits  map[limit]asm.Reg
 	strides map[*ir.Value]*stride
 	// products are what has been made in the block so far.
@@ -55,12 +55,12 @@ type emitter struct {
 }
 
 // newEmitter analyses a kernel whose loops are closed.
-func newEmitter(m *ir.Module, f *ir.Func, c *code, tests map[*ir.Value]wholeTest, general, wholeWarps bool) (*emitter, error) {
+func newEmitter(m *ir.Module, f *ir.Func, c *code, general, wholeWarps bool) (*emitter, error) {
 	g, err := analysis.NewLayout(f)
 	if err != nil {
 		return nil, err
 	}
-	e := &emitter{Lanes: analysis.LanesOf(g, general, c.isa.lanes()), code: c, m: m, tests: tests, ranges: analysis.RangesOf(f)}
+	e := &emitter{Lanes: analysis.LanesOf(g, general, c.isa.lanes()), code: c, m: m, ranges: analysis.RangesOf(f)}
 	e.findFull(wholeWarps)
 	n := f.NumValues()
 	e.vals, e.spreads, e.near = make([]val, n), make([]val, n), map[*ir.Value]spreadIn{}
@@ -133,7 +133,7 @@ func (e *emitter) operation(b *analysis.Placed, v *ir.Value) error {
 		if !e.lazy[v.ID] {
 			return e.pointer(v)
 		}
-	case ir.OpLoad:
+	case ir.OpLoad, ir.OpLoadBytes:
 		return e.load(b, v)
 	case ir.OpStore:
 		return e.store(b, v)
@@ -154,9 +154,8 @@ func (e *emitter) operation(b *analysis.Placed, v *ir.Value) error {
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
 		return e.shuffle(v)
 	case ir.OpBallot, ir.OpAny, ir.OpAll:
-		if _, is := e.tests[v]; !is { // its branch makes it
-			e.vote(b, v)
-		}
+		e.vote(b, v)
+	case ir.OpWhole: // its branch makes it
 	default:
 		if v.Op.Has(ir.Writes) {
 			return e.atomic(b, v)
@@ -166,11 +165,20 @@ func (e *emitter) operation(b *analysis.Placed, v *ir.Value) error {
 	return nil
 }
 
+// Options controls [Options.Emit].
+type Options struct {
+	Disable []string                        // passes of [pass.Vector] to leave out
+	After   func(pass string, m *ir.Module) // if not nil, is called after every one that ran
+}
+
+// Emit is Emit of no options.
+func Emit(m *ir.Module, t target.Target) ([]byte, error) { return Options{}.Emit(m, t) }
+
 // Emit compiles a kernel into a native image, see package image. What the code
 // cannot do, printing and barriers of the grid, it leaves to the interpreter with [image.ErrInterp]. The
 // module is of no use for another target then.
-func Emit(m *ir.Module, t target.Target) ([]byte, error) {
-	im, _, err := build(m, t)
+func (o Options) Emit(m *ir.Module, t target.Target) ([]byte, error) {
+	im, _, err := o.build(m, t)
 	if err != nil {
 		return nil, err
 	}
@@ -208,8 +216,8 @@ func traitsOf(f *ir.Func) (t traits) {
 }
 
 // generate emits and allocates one entry.
-func generate(m *ir.Module, f *ir.Func, c *code, tr traits, tests map[*ir.Value]wholeTest, sites []image.Site, general bool) (*emitter, regalloc.Result, error) {
-	e, err := newEmitter(m, f, c, tests, general, tr.warps)
+func generate(m *ir.Module, f *ir.Func, c *code, tr traits, sites []image.Site, general bool) (*emitter, regalloc.Result, error) {
+	e, err := newEmitter(m, f, c, general, tr.warps)
 	if err != nil {
 		return nil, regalloc.Result{}, err
 	}
@@ -249,7 +257,7 @@ func (e *emitter) patchFrames(size int) {
 }
 
 // build makes the image of a kernel, and the listing of its code if asked to.
-func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
+func (o Options) build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
 	f := m.Kernel()
 	tr := traitsOf(f)
 	if tr.prints {
@@ -259,7 +267,10 @@ func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
 	if t.WarpSize == 8 {
 		level = v3
 	}
-	closeLoops(f)
+	passes := pass.Options{Disable: o.Disable, After: o.After, WarpSize: level.lanes()}
+	if err := pass.RunVector(m, passes); err != nil {
+		return nil, nil, err
+	}
 	im := &image.Image{
 		Kernel: f.Name, ISA: t.Arch, Warp: level.lanes(), General: image.None,
 		Barriers: tr.barriers, WarpOps: tr.warps,
@@ -269,24 +280,20 @@ func build(m *ir.Module, t target.Target) (*image.Image, []listed, error) {
 		im.Shared = (im.Shared+o.Type.Align()-1)/o.Type.Align()*o.Type.Align() + o.Type.Size()
 	}
 	im.Length = m.DynamicLength()
-	var tests map[*ir.Value]wholeTest
 	var a asm.Assembler
 	var list []listed
 	consts := &poolOf{at: map[string]int64{}}
-	for _, x := range tr.ways() {
+	ways := tr.ways()
+	for i, x := range ways {
 		c := newCode(level, consts)
 		c.vnni = x.vnni
-		if !x.general && tests == nil {
-			err := widenRuns(f, level.lanes())
-			if err != nil {
-				return nil, nil, err
-			}
-			if tests, err = peel(f, level.lanes()); err != nil {
+		if !x.general && (i == 0 || ways[i-1].general) {
+			if err := pass.RunRows(m, passes); err != nil {
 				return nil, nil, err
 			}
 		}
 		x.add(im, a.Len())
-		e, res, err := generate(m, f, c, tr, tests, im.Sites, x.general)
+		e, res, err := generate(m, f, c, tr, im.Sites, x.general)
 		if err != nil {
 			return nil, nil, err
 		}

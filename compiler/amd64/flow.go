@@ -267,7 +267,7 @@ func (e *emitter) part(i int) error {
 func (e *emitter) choose(i int) error {
 	b := &e.Blocks[i]
 	other := e.newLabel()
-	if test := b.Block.Term.Args[0]; e.isTest(b.Block) {
+	if test := analysis.EndsInWhole(b.Block); test != nil {
 		e.jumpUnlessWhole(b, test, other)
 	} else if err := e.jumpUnless(b.Block.Term.Args[0], other); err != nil {
 		return err

@@ -106,7 +106,7 @@ func (e *emitter) linear(v *ir.Value) error {
 // findFused marks the comparisons of uniform integers that only the branch behind
 // them uses: it makes them itself.
 func (e *emitter) findFused() {
-	e.fused, e.used, e.quick = make([]bool, len(e.Shapes)), make([]bool, len(e.Shapes)), map[*ir.Value]found{}
+	e.fused, e.used, e.quick = make([]bool, len(e.Shapes)), make([]bool, len(e.Shapes)), map[*ir.Value]analysis.LaneTest{}
 	uses := make([]int, len(e.Shapes))
 	for i := range e.Blocks {
 		b := e.Blocks[i].Block
@@ -117,7 +117,9 @@ func (e *emitter) findFused() {
 			}
 		}
 		for _, v := range b.Instrs {
-			count(v.Args)
+			if v.Op != ir.OpWhole { // what it compares its branch does
+				count(v.Args)
+			}
 		}
 		count(b.Term.Args)
 		for _, s := range b.Term.Succs {

@@ -20,8 +20,8 @@ type listed struct {
 }
 
 // List returns the code of a kernel for people to read. Like Emit, it changes the module.
-func List(m *ir.Module, t target.Target) (string, error) {
-	_, list, err := build(m, t)
+func (o Options) List(m *ir.Module, t target.Target) (string, error) {
+	_, list, err := o.build(m, t)
 	if err != nil {
 		return "", err
 	}

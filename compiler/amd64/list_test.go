@@ -12,6 +12,18 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 )
 
+// codeOf returns the listing for a target of the kernel that source is the IR of.
+func codeOf(t *testing.T, name, source string) string {
+	t.Helper()
+	tgt, err := target.Parse(name)
+	require.NoError(t, err)
+	m, err := ir.Parse(source)
+	require.NoError(t, err, source)
+	text, err := Options{}.List(m, tgt)
+	require.NoError(t, err, source)
+	return text
+}
+
 // A listing names lines once, fields of the context and constants, and has a label only
 // where something jumps to.
 func TestList(t *testing.T) {
@@ -39,11 +51,8 @@ pos !3 "k.go" 6 9
 pos !4 "k.go" 8 1
 `
 	for _, name := range []string{"amd64:avx2", "amd64:avx512"} {
+		text := codeOf(t, name, source)
 		tgt, err := target.Parse(name)
-		require.NoError(t, err)
-		m, err := ir.Parse(source)
-		require.NoError(t, err)
-		text, err := List(m, tgt)
 		require.NoError(t, err)
 		assert.Contains(t, text, "# Twice for "+tgt.String())
 		assert.Contains(t, text, "# first thread of the vector x\n")
@@ -99,34 +108,13 @@ b3:
 }
 `
 	for _, name := range []string{"amd64:avx2", "amd64:avx512"} {
-		tgt, err := target.Parse(name)
-		require.NoError(t, err)
 		for step, want := range map[string]int{"%7": 1, "%5": 0} {
-			m, err := ir.Parse(strings.ReplaceAll(source, "STEP", step))
-			require.NoError(t, err)
-			text, err := List(m, tgt)
-			require.NoError(t, err)
+			text := codeOf(t, name, strings.ReplaceAll(source, "STEP", step))
 			assert.Equal(t, want, strings.Count(text, "prefetcht0"), "%s: %s", step, text)
 		}
 		long := strings.NewReplacer("STEP", "%5", "f32", "u32", "store %12, %11", "%14 = atomic.add %12, %11 : u32").Replace(source)
-		m, err := ir.Parse(long)
-		require.NoError(t, err)
-		text, err := List(m, tgt)
-		require.NoError(t, err)
+		text := codeOf(t, name, long)
 		assert.Equal(t, 1, strings.Count(text, "prefetcht0"), text)
-		m, err = ir.Parse(strings.ReplaceAll(source, "STEP", "%5"))
-		require.NoError(t, err)
-		closeLoops(m.Kernel())
-		tests, err := peel(m.Kernel(), tgt.WarpSize)
-		require.NoError(t, err)
-		none := 0
-		for _, list := range tests {
-			if list.none() {
-				none++
-			}
-		}
-		assert.Equal(t, 1, none)
-		assert.Len(t, tests, 2)
 	}
 }
 
@@ -147,13 +135,8 @@ b0:
 }
 `
 	for name, masked := range map[string]string{"amd64:avx2": "vpmaskmovd", "amd64:avx512": "{k1}"} {
-		tgt, err := target.Parse(name)
-		require.NoError(t, err)
 		for op, want := range map[string]bool{"shfl.xor %4, %5": false, "add %4, %4": true} {
-			m, err := ir.Parse(strings.ReplaceAll(source, "OP", op))
-			require.NoError(t, err)
-			text, err := List(m, tgt)
-			require.NoError(t, err)
+			text := codeOf(t, name, strings.ReplaceAll(source, "OP", op))
 			_, rows, _ := strings.Cut(text, "# for blocks whose rows of threads along x are cut into vectors")
 			assert.Equal(t, want, strings.Contains(rows, masked), "%s: %s", name, rows)
 		}
@@ -176,15 +159,10 @@ b0:
   ret
 }
 `
-	tgt, err := target.Parse("amd64:avx2")
-	require.NoError(t, err)
 	for _, c := range []struct{ rel, args, want string }{
 		{"gt", "%4, %5", "vmaxps"}, {"lt", "%4, %5", "vminps"}, {"gt", "%5, %4", "vminps"}, {"lt", "%5, %4", "vmaxps"}, {"ge", "%4, %5", "vblendvps"},
 	} {
-		m, err := ir.Parse(strings.NewReplacer("REL", c.rel, "ARGS", c.args).Replace(source))
-		require.NoError(t, err)
-		text, err := List(m, tgt)
-		require.NoError(t, err)
+		text := codeOf(t, "amd64:avx2", strings.NewReplacer("REL", c.rel, "ARGS", c.args).Replace(source))
 		assert.Contains(t, text, c.want, "%v", c)
 		assert.Equal(t, c.rel == "ge", strings.Contains(text, "vcmp"), "%v: %s", c, text)
 	}

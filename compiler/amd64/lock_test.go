@@ -7,10 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/target"
 )
 
 // atomicKernel has one atomic operation on global memory. The kernels differ in whether the old
@@ -45,8 +41,6 @@ var changesMemory = regexp.MustCompile(`(?m)^\s*(?:[0-9a-f]+:?\s+)*((?:lock[ _])
 func TestAtomicsAreLocked(t *testing.T) {
 	ops := map[string]string{"add": "f32 i32 u64 f64 f16", "min": "i32", "max": "u64", "and": "u32", "or": "u32", "xor": "u64", "cas": "u32 i64 f32"}
 	for _, name := range []string{"amd64:avx2", "amd64:avx512"} {
-		tgt, err := target.Parse(name)
-		require.NoError(t, err)
 		for op, types := range ops {
 			for _, typ := range strings.Fields(types) {
 				for _, at := range []string{"%2", "%8"} {
@@ -57,7 +51,7 @@ func TestAtomicsAreLocked(t *testing.T) {
 								if op == "cas" {
 									call += ", %6"
 								}
-								locked(t, tgt, fmt.Sprintf(atomicKernel, typ, typ, enter, call, used), call+" of "+typ+" "+enter)
+								locked(t, name, fmt.Sprintf(atomicKernel, typ, typ, enter, call, used), call+" of "+typ+" "+enter)
 							}
 						}
 					}
@@ -67,19 +61,16 @@ func TestAtomicsAreLocked(t *testing.T) {
 	}
 }
 
-func locked(t *testing.T, tgt target.Target, source, what string) {
+func locked(t *testing.T, tgt, source, what string) {
 	t.Helper()
-	m, err := ir.Parse(source)
-	require.NoError(t, err, source)
-	text, err := List(m, tgt)
-	require.NoError(t, err, source)
+	text := codeOf(t, tgt, source)
 	n := 0
 	for _, found := range changesMemory.FindAllStringSubmatch(text, -1) {
 		if strings.Contains(found[0], "r14") || strings.Contains(found[0], "r15") {
 			continue // what belongs to the vector or the launch
 		}
 		n++
-		assert.NotEmpty(t, found[1], "%s on %v: %s", what, tgt, found[0])
+		assert.NotEmpty(t, found[1], "%s on %s: %s", what, tgt, found[0])
 	}
-	assert.NotZero(t, n, "%s on %v: no instruction changes memory\n%s", what, tgt, text)
+	assert.NotZero(t, n, "%s on %s: no instruction changes memory\n%s", what, tgt, text)
 }

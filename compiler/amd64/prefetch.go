@@ -41,12 +41,13 @@ func (e *emitter) findStrides() {
 	for l := range e.Loops {
 		x := &e.Loops[l]
 		h := &e.Blocks[x.First]
-		if x.Back != 1 || !e.isTest(h.Block) {
+		test := analysis.EndsInWhole(h.Block)
+		if x.Back != 1 || test == nil {
 			continue
 		}
-		test := h.Block.Term.Args[0]
+		within := test.Args[0]
 		for p, v := range h.Block.Params {
-			if test.Args[0] != v || e.Of(v).Kind != analysis.AffineLanes {
+			if within.Args[0] != v || e.Of(v).Kind != analysis.AffineLanes {
 				continue
 			}
 			for _, in := range h.In {
@@ -61,7 +62,7 @@ func (e *emitter) findStrides() {
 				grid := isMadeOf(by, ir.OpGridDim, 4)
 				e.walks[v] = grid || isMadeOf(by, ir.OpBlockDim, 4)
 				if e.Of(by).Kind == analysis.UniformLanes && (grid || e.isLong(x) && isMadeOf(by, ir.OpBlockDim, 4)) && !x.Has(e.Layout.Pos[by.Block.ID]) {
-					e.strides[v] = &stride{of: v, by: by, grid: grid, loop: l, n: test.Args[1], asked: map[*ir.Value]bool{}}
+					e.strides[v] = &stride{of: v, by: by, grid: grid, loop: l, n: within.Args[1], asked: map[*ir.Value]bool{}}
 					if grid {
 						e.leads[by] = 0
 					}

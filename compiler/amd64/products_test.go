@@ -5,10 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/target"
 )
 
 // Neighbouring rows of arrays are at one product, made once, and distances from it.
@@ -37,13 +33,7 @@ b0:
   ret
 }
 `
-	tgt, err := target.Parse("amd64:avx2")
-	require.NoError(t, err)
-	m, err := ir.Parse(source)
-	require.NoError(t, err)
-	require.NoError(t, ir.Verify(m))
-	text, err := List(m, tgt)
-	require.NoError(t, err)
+	text := codeOf(t, "amd64:avx2", source)
 	assert.Equal(t, 1, strings.Count(text, "\timul "), text)
 	assert.Contains(t, text, " + 160]", text)
 }
@@ -77,13 +67,7 @@ b4:
   ret
 }
 `
-	tgt, err := target.Parse("amd64:avx2")
-	require.NoError(t, err)
-	m, err := ir.Parse(source)
-	require.NoError(t, err)
-	require.NoError(t, ir.Verify(m))
-	text, err := List(m, tgt)
-	require.NoError(t, err)
+	text := codeOf(t, "amd64:avx2", source)
 	_, rows, _ := strings.Cut(text, "# for blocks whose rows of threads along x are cut into vectors")
 	assert.NotContains(t, rows, "\tjo ", rows)
 	assert.Equal(t, 4, strings.Count(rows, "vblendvps"), rows)

@@ -1,6 +1,11 @@
 package amd64
 
-import "github.com/gokiln/kiln/compiler/analysis"
+import (
+	"slices"
+
+	"github.com/gokiln/kiln/compiler/analysis"
+	"github.com/gokiln/kiln/compiler/ir"
+)
 
 // Where lanes may go different ways, and there is no copy for vectors that do not, most of them
 // still do not: of the vectors at the ends of rows all lanes are inside of the picture. Two
@@ -10,11 +15,11 @@ import "github.com/gokiln/kiln/compiler/analysis"
 // is worth asking first whether all lanes take the branch together.
 func (e *emitter) findQuick(i int) {
 	b := &e.Blocks[i]
-	t := testAt(e.Lanes, b.Block)
-	if !t.ok || !e.Parts[i] || e.Heads(i) >= 0 || e.asked(b, t) {
+	t := e.TestAt(b.Block)
+	if !t.OK || !e.Parts[i] || e.Heads(i) >= 0 || e.asked(b, t) {
 		return
 	}
-	if s := e.Of(t.i).Step; s <= 0 || s > 1<<20 {
+	if s := e.Of(t.X).Step; s <= 0 || s > 1<<20 {
 		return
 	}
 	for _, s := range b.Block.Term.Succs {
@@ -22,25 +27,19 @@ func (e *emitter) findQuick(i int) {
 			return
 		}
 	}
-	t.wraps = mayWrap(e.ranges, t.i, b.Block)
-	if !copyable(e.Lanes, i, t.succ) { // who goes there skips something
-		t = t.turned()
+	if !e.OnlyFrom(i, t.Succ) { // who goes there skips something
+		t = t.Turned()
 	}
 	e.quick[b.Block.Term.Args[0]] = t
 }
 
 // asked reports whether control comes to b because the lanes do not all pass a test.
-func (e *emitter) asked(b *analysis.Placed, t found) bool {
-	if b.Idom < 0 || !e.isTest(e.Blocks[b.Idom].Block) {
+func (e *emitter) asked(b *analysis.Placed, t analysis.LaneTest) bool {
+	if b.Idom < 0 {
 		return false
 	}
-	args := e.Blocks[b.Idom].Block.Term.Args[0].Args
-	for k := 0; k+1 < len(args); k += 2 {
-		if args[k] == t.i && args[k+1] == t.n {
-			return true
-		}
-	}
-	return false
+	test := analysis.EndsInWhole(e.Blocks[b.Idom].Block)
+	return test != nil && slices.ContainsFunc(test.Args, func(c *ir.Value) bool { return c.Args[0] == t.X && c.Args[1] == t.N })
 }
 
 // partQuick begins the end of a block whose lanes may go different ways: if they all go one
@@ -53,9 +52,9 @@ func (e *emitter) partQuick(i int) error {
 		return nil
 	}
 	apart := e.newLabel()
-	e.jumpUnlessWithin(t.bound, t.i, t.n, apart)
-	e.nobody(e.Layout.Pos[b.Block.Term.Succs[1-t.succ].To.ID])
-	to, err := e.edge(i, t.succ, e.masks[b.Class], false)
+	e.jumpUnlessWithin(t.Op, t.X, t.N, analysis.MayWrap(e.ranges, t.X, b.Block), apart)
+	e.nobody(e.Layout.Pos[b.Block.Term.Succs[1-t.Succ].To.ID])
+	to, err := e.edge(i, t.Succ, e.masks[b.Class], false)
 	if err != nil {
 		return err
 	}

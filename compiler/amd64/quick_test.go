@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/compiler/pass"
 )
 
 // tiled adds what is left and right of each point of a tile of a picture but of those at the
@@ -52,26 +52,20 @@ b6:
 }
 `
 
-func parsed(t *testing.T, source string) *ir.Module {
-	m, err := ir.Parse(source)
-	require.NoError(t, err)
-	return m
-}
-
 // Of the vector at the end of a row it is asked first whether all lanes are inside of the
 // picture; not in front of masks that copies of code have asked for already.
 func TestPartQuick(t *testing.T) {
 	for level, lanes := range map[isa]int{v3: 8, v4: 16} {
-		f := parsed(t, strings.ReplaceAll(tiled, "WIDE", "%7")).Kernel()
-		closeLoops(f)
-		tests, err := peel(f, lanes)
+		m, err := ir.Parse(strings.ReplaceAll(tiled, "WIDE", "%7"))
 		require.NoError(t, err)
-		e, err := newEmitter(&ir.Module{Funcs: []*ir.Func{f}}, f, newCode(level, &poolOf{at: map[string]int64{}}), tests, false, false)
+		require.NoError(t, pass.RunVector(m, pass.Options{WarpSize: lanes}))
+		require.NoError(t, pass.RunRows(m, pass.Options{WarpSize: lanes}))
+		e, err := newEmitter(m, m.Kernel(), newCode(level, &poolOf{at: map[string]int64{}}), false, false)
 		require.NoError(t, err)
 		var succs []int
 		for c, q := range e.quick {
 			assert.Negative(t, e.Heads(e.Layout.Pos[c.Block.ID]), "the test of a loop is for the vector that is cut off")
-			succs = append(succs, q.succ)
+			succs = append(succs, q.Succ)
 		}
 		assert.Contains(t, succs, 0)
 		assert.GreaterOrEqual(t, len(succs), 2)
@@ -82,15 +76,12 @@ func TestPartQuick(t *testing.T) {
 // it is not known how far apart blocks are.
 func TestNextTile(t *testing.T) {
 	for _, name := range []string{"amd64:avx2", "amd64:avx512"} {
-		tgt, err := target.Parse(name)
-		require.NoError(t, err)
 		for wide, want := range map[string]int{"%7": 1, "%2": 0, "%2 once": 1, "%4": 0, "%5": 0} {
 			source := tiled
 			if once, is := strings.CutSuffix(wide, " once"); is { // a thread does not go on along its row by blocks
 				wide, source = once, strings.ReplaceAll(tiled, "blockdim 0", "const 32")
 			}
-			text, err := List(parsed(t, strings.ReplaceAll(source, "WIDE", wide)), tgt)
-			require.NoError(t, err)
+			text := codeOf(t, name, strings.ReplaceAll(source, "WIDE", wide))
 			_, rows, _ := strings.Cut(text, "# for blocks whose rows of threads along x are cut into vectors")
 			for _, op := range []string{"prefetcht0", "prefetchw"} {
 				assert.Equal(t, want, strings.Count(rows, op), "%s: %s %s\n%s", name, wide, op, rows)

@@ -6,10 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/target"
 )
 
 // Lanes that go down in memory load a contiguous vector where all of them are on, and reverse
@@ -46,12 +42,7 @@ b3:
 		{"amd64:avx512", "f32", []string{`vpermd zmm\d+, zmm\d+, zmmword ptr \[.* - 60\]`}},
 		{"amd64:avx512", "i64", []string{`vpermq zmm\d+, zmm\d+, zmmword ptr \[.* - 56\]`, `vpermq zmm\d+, zmm\d+, zmmword ptr \[.* - 120\]`}},
 	} {
-		tgt, err := target.Parse(c.target)
-		require.NoError(t, err)
-		m, err := ir.Parse(strings.NewReplacer(",T>", ","+c.elem+">", " T\n", " "+c.elem+"\n", " T ", " "+c.elem+" ").Replace(source))
-		require.NoError(t, err)
-		text, err := List(m, tgt)
-		require.NoError(t, err)
+		text := codeOf(t, c.target, strings.NewReplacer(",T>", ","+c.elem+">", " T\n", " "+c.elem+"\n", " T ", " "+c.elem+" ").Replace(source))
 		for _, want := range c.want {
 			assert.Len(t, regexp.MustCompile(`\t`+want+`(\t|\n)`).FindAllString(text, -1), 1, "%s, %s: %s\n%s", c.target, c.elem, want, text)
 		}

@@ -5,10 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/target"
 )
 
 // A loop that counts equal bytes compares four of them a turn, unless it does something else
@@ -59,13 +55,7 @@ b4(%20: i64):
 	} {
 		text := strings.NewReplacer("START", c.start, "STEP", c.step, "  MORE\n", "  "+c.more+"\n", "  \n", "").Replace(source)
 		for name, wide := range map[string]string{"amd64:avx2": "vbroadcasti128", "amd64:avx512": "vpgatherdd"} {
-			tgt, err := target.Parse(name)
-			require.NoError(t, err)
-			m, err := ir.Parse(text)
-			require.NoError(t, err)
-			require.NoError(t, ir.Verify(m))
-			list, err := List(m, tgt)
-			require.NoError(t, err)
+			list := codeOf(t, name, text)
 			assert.Equal(t, c.want, strings.Contains(list, wide), "%s, %+v:\n%s", name, c, list)
 		}
 	}

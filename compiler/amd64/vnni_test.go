@@ -36,7 +36,7 @@ b0:
 			}
 			m, err := ir.Parse(text)
 			require.NoError(t, err)
-			im, list, err := build(m, tgt)
+			im, list, err := Options{}.build(m, tgt)
 			require.NoError(t, err)
 			vnni := 0
 			for _, l := range list {
@@ -46,11 +46,8 @@ b0:
 			}
 			assert.Equal(t, want, vnni)
 			assert.Equal(t, want > 0, im.VNNI != nil)
-			again, err := ir.Parse(text)
-			require.NoError(t, err)
-			listing, err := List(again, tgt)
-			require.NoError(t, err)
-			assert.Equal(t, 2*want, strings.Count(listing, "\t"+instruction), listing)
+			code := codeOf(t, name, text)
+			assert.Equal(t, 2*want, strings.Count(code, "\t"+instruction), code)
 			if want > 0 {
 				assert.NotContains(t, []int{im.Rows, im.General, im.VNNI.General}, im.VNNI.Rows)
 			}

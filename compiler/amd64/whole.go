@@ -26,25 +26,14 @@ func (e *emitter) findFull(wholeWarps bool) {
 			}
 			continue
 		}
-		e.full[i] = e.full[d.At] || len(b.In) == 1 && e.wholeBehind(d.Block) && d.Block.Term.Succs[0].To == b.Block
+		e.full[i] = e.full[d.At] || len(b.In) == 1 && wholeBehind(d.Block) && d.Block.Term.Succs[0].To == b.Block
 	}
 }
 
 // wholeBehind reports whether b ends with a test that no lane is off behind.
-func (e *emitter) wholeBehind(b *ir.Block) bool {
-	if !e.isTest(b) {
-		return false
-	}
-	t := e.tests[b.Term.Args[0]]
-	return !t.none() && !t.partial()
-}
-
-func (e *emitter) isTest(b *ir.Block) bool {
-	if b.Term.Kind != ir.TermBranch {
-		return false
-	}
-	_, is := e.tests[b.Term.Args[0]]
-	return is
+func wholeBehind(b *ir.Block) bool {
+	test := analysis.EndsInWhole(b)
+	return test != nil && test.Imm != ir.OffLanes
 }
 
 // active returns the mask for the memory that a block accesses: none if all lanes
@@ -56,22 +45,17 @@ func (e *emitter) active(b *analysis.Placed) asm.Reg {
 	return e.masks[b.Class]
 }
 
-// jumpUnlessWhole jumps unless all lanes are on and the integers of a test are within
-// their bounds in all of them.
-func (e *emitter) jumpUnlessWhole(b *analysis.Placed, v *ir.Value, to label) {
-	test := e.tests[v]
-	for k := range test {
-		if s := e.Of(v.Args[2*k]); s.Kind != analysis.AffineLanes || s.Step < 0 || e.Of(v.Args[2*k+1]).Kind != analysis.UniformLanes {
+// jumpUnlessWhole jumps unless the comparisons of a test hold in all lanes, and those are on if
+// the test wants that.
+func (e *emitter) jumpUnlessWhole(b *analysis.Placed, test *ir.Value, to label) {
+	for _, c := range test.Args {
+		if s := e.Of(c.Args[0]); s.Kind != analysis.AffineLanes || s.Step < 0 || e.Of(c.Args[1]).Kind != analysis.UniformLanes {
 			e.jump(to) // the copy did not keep what the test needs
 			e.bind(e.newLabel())
 			return
 		}
 	}
-	if test.none() {
-		e.jumpUnlessPast(test[0], v.Args[0], v.Args[1], to)
-		return
-	}
-	if !e.full[b.At] && !test.partial() {
+	if !e.full[b.At] && test.Imm != ir.OffLanes {
 		m := e.masks[b.Class]
 		if e.isa == v3 {
 			e.bits(asm.RAX, m)
@@ -82,59 +66,41 @@ func (e *emitter) jumpUnlessWhole(b *analysis.Placed, v *ir.Value, to label) {
 			e.jcc(asm.CondAE, to) // carry is set when all are
 		}
 	}
-	for k, t := range test {
-		e.jumpUnlessWithin(t, v.Args[2*k], v.Args[2*k+1], to)
+	for _, c := range test.Args {
+		e.jumpUnlessWithin(c.Op, c.Args[0], c.Args[1], c.Imm&ir.FarX == 0, to)
 	}
 }
 
-// jumpUnlessWithin jumps unless x, which goes up from lane to lane, is within a bound
-// in all of them: unless the lane that is next to it is.
-func (e *emitter) jumpUnlessWithin(t bound, x, n *ir.Value, to label) {
+// jumpUnlessWithin jumps unless a comparison of x, which goes up from lane to lane, with n holds
+// in all of them: unless it does in the lane that is next to n.
+func (e *emitter) jumpUnlessWithin(op ir.Op, x, n *ir.Value, wraps bool, to label) {
 	last := e.Of(x).Step * int64(e.isa.lanes()-1)
 	outside := asm.CondL
 	switch {
-	case t.rel >= atLeast:
-		if t.wraps {
+	case op == ir.OpGe || op == ir.OpGt:
+		if wraps {
 			e.op(asm.MOV, 64, asm.R(asm.RAX), asm.R(e.general64(x)))
 			e.op(asm.ADD, 64, asm.R(asm.RAX), asm.I(last))
 			e.jcc(asm.CondO, to)
 		}
-		if outside = asm.CondL; t.rel == above {
+		if op == ir.OpGt {
 			outside = asm.CondLE
 		}
 		e.compare64(x, n)
-		e.jcc(outside, to)
-		return
-	case t.wraps: // how far the bound is away tells, if that is a number
+	case wraps: // how far the bound is away tells, if that is a number
 		e.op(asm.MOV, 64, asm.R(asm.RAX), e.source64(n))
 		e.op(asm.SUB, 64, asm.R(asm.RAX), asm.R(e.general64(x)))
 		e.jcc(asm.CondO, to)
 		e.op(asm.CMP, 64, asm.R(asm.RAX), asm.I(last))
-		if t.rel == below {
+		if op == ir.OpLt {
 			outside = asm.CondLE
 		}
 	default:
 		e.op(asm.LEA, 64, asm.R(asm.RAX), asm.M(e.general64(x), int32(last)))
 		e.op(asm.CMP, 64, asm.R(asm.RAX), e.source64(n))
-		if outside = asm.CondG; t.rel == below {
+		if outside = asm.CondG; op == ir.OpLt {
 			outside = asm.CondGE
 		}
 	}
 	e.jcc(outside, to)
-}
-
-// jumpUnlessPast jumps unless x, which goes up from lane to lane, is beyond a bound in all
-// of them: unless it is in the first, of which the others go up.
-func (e *emitter) jumpUnlessPast(t bound, x, n *ir.Value, to label) {
-	if t.wraps {
-		e.op(asm.MOV, 64, asm.R(asm.RAX), asm.R(e.general64(x)))
-		e.op(asm.ADD, 64, asm.R(asm.RAX), asm.I(e.Of(x).Step*int64(e.isa.lanes()-1)))
-		e.jcc(asm.CondO, to)
-	}
-	e.compare64(x, n)
-	within := asm.CondL
-	if t.rel == upTo {
-		within = asm.CondLE
-	}
-	e.jcc(within, to)
 }

@@ -17,7 +17,7 @@ func (a *Lanes) result(v *ir.Value) Shape {
 		return Shape{AffineLanes, 1, maxAlign}
 	case ir.OpConst:
 		return Shape{UniformLanes, 0, multiple(int64(v.Imm))}
-	case ir.OpLocal, ir.OpShared, ir.OpTable, ir.OpBallot, ir.OpAny, ir.OpAll:
+	case ir.OpLocal, ir.OpShared, ir.OpTable, ir.OpBallot, ir.OpAny, ir.OpAll, ir.OpWhole:
 		return same
 	}
 	if v.Op == ir.OpAtomicLoad && v.Args[0].Type.Space != ir.Local && a.Of(v.Args[0]).Kind <= UniformLanes {

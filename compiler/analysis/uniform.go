@@ -231,7 +231,7 @@ func (u *uniformity) result(b *ir.Block, v *ir.Value) ir.Uniformity {
 		return u.shuffle(b, v, l)
 	case ir.OpBallot:
 		return ir.UniformWarp // lanes past the end of the block do not vote
-	case ir.OpAny, ir.OpAll:
+	case ir.OpAny, ir.OpAll, ir.OpWhole:
 		return min(l, ir.UniformWarp)
 	}
 	return max(l, v.Op.Info().Uniform)

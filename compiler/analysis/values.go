@@ -20,7 +20,7 @@ func IsLocalPtr(v *ir.Value) bool { return v.Type.IsPtr() && v.Type.Space == ir.
 // IsAccess reports whether op uses its first operand as an address only.
 func IsAccess(op ir.Op) bool {
 	switch op {
-	case ir.OpLoad, ir.OpStore, ir.OpZero, ir.OpIndex, ir.OpField, ir.OpOffset:
+	case ir.OpLoad, ir.OpLoadBytes, ir.OpStore, ir.OpZero, ir.OpIndex, ir.OpField, ir.OpOffset:
 		return true
 	}
 	return false
@@ -35,5 +35,6 @@ var Inverse = map[ir.Op]ir.Op{
 
 // Mirrored is the comparison with its operands exchanged.
 var Mirrored = map[ir.Op]ir.Op{
+	ir.OpEq: ir.OpEq, ir.OpNe: ir.OpNe,
 	ir.OpLt: ir.OpGt, ir.OpGt: ir.OpLt, ir.OpLe: ir.OpGe, ir.OpGe: ir.OpLe,
 }

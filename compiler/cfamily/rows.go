@@ -36,6 +36,9 @@ var Unsupported = map[ir.Op]string{
 
 	ir.OpCopyAsync: "becomes a load and a store first (pass copies)",
 	ir.OpCopyWait:  "has nothing to wait for (pass copies)",
+
+	ir.OpLoadBytes: "made by the passes for vectors of the CPU (pass.Vector)",
+	ir.OpWhole:     "made by the passes for vectors of the CPU (pass.Vector)",
 }
 
 func constOperand(v *ir.Value, i int) (uint64, bool) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/dump"
 	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/tooltest"
 )
@@ -148,6 +150,15 @@ func lineText(l dump.Line) string {
 		b.WriteString(t.Text)
 	}
 	return b.String()
+}
+
+// The page of a target with vectors shows what their passes make, too.
+func TestVectorPasses(t *testing.T) {
+	p := collect(t, "Reverse", "amd64:avx2", nil)
+	i := slices.IndexFunc(p.Columns, func(c *dump.Column) bool { return c.Title == "peel" })
+	require.Positive(t, i, titles(p))
+	assert.Equal(t, pass.Named("peel").Doc, p.Columns[i].Note)
+	assert.Contains(t, p.Columns[i].Same, "lcssa")
 }
 
 func TestSources(t *testing.T) {

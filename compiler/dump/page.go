@@ -133,7 +133,7 @@ func (p *Page) finish(art *compiler.Artifact, assemble func(*compiler.Artifact) 
 // watcher adds a column for each pass that changes something.
 type watcher struct {
 	page *Page
-	row  int // next row of the pass table
+	row  int // next row of the pass tables
 	same []string
 	runs map[string]int
 }
@@ -142,9 +142,9 @@ type watcher struct {
 // is made now.
 func (w *watcher) after(name string, m *ir.Module) {
 	note := ""
-	for ; w.row < len(pass.Passes); w.row++ {
-		if pass.Passes[w.row].Name == name {
-			note = pass.Passes[w.row].Doc
+	for rows := slices.Concat(pass.Passes, pass.Vector); w.row < len(rows); w.row++ {
+		if rows[w.row].Name == name {
+			note = rows[w.row].Doc
 			w.row++
 			break
 		}

@@ -252,6 +252,8 @@ var unsupported = map[ir.Op]string{
 	ir.OpSharedSized: "has arrays without a length: run the size pass on the module first",
 	ir.OpLaunch:      "has launch bounds in its code: run the size pass on the module first",
 	ir.OpCopyAsync:   "copies while it goes on: run the copies pass on the module first",
+	ir.OpLoadBytes:   "is vector code: leave out the passes for vectors (pass.Vector)",
+	ir.OpWhole:       "is vector code: leave out the passes for vectors (pass.Vector)",
 	ir.OpCopyWait:    "waits for copies: run the copies pass on the module first",
 }
 

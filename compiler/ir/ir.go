@@ -105,7 +105,7 @@ type Value struct {
 
 	Type   *Type
 	Args   []*Value
-	Imm    uint64 // constant bits, axis, field, object, table or parameter index
+	Imm    uint64 // constant bits, axis, field, object, table or parameter index; what else: see the operation
 	Callee *Func  // OpCall
 	Block  *Block // nil for function parameters
 	Pos    int    // index into Module.Pos, 0 for none
@@ -143,7 +143,20 @@ type Block struct {
 	Instrs []*Value
 	Term   Term
 	Unroll Unroll // of the loop whose header the block is
+	// Tail says that vectors all of whose lanes are on most often run a copy of the block, and
+	// this one is for the others. Passes for vectors set it and leave such blocks as they are.
+	Tail bool
 }
+
+// The Imm of a comparison by size in vector code says which operands are integers of 64 bits that
+// are far from the ends of their range: an affine one does not wrap within a vector.
+const (
+	FarX = 1 << iota
+	FarY
+)
+
+// OffLanes is the Imm of an [OpWhole] that holds for lanes that are off, too, and wants none on.
+const OffLanes = 1
 
 // Unroll is the unroll factor that the source asks for. It changes no result.
 type Unroll struct {

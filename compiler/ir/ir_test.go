@@ -72,6 +72,11 @@ func TestVerify(t *testing.T) {
 		{"count", "b0:\n %3 = const 1 : u32\n count %3\n ret", "wants a signed integer"},
 		{"text", "b0:\n %3 = eq %1, %1 : bool\n assert %3, 0\n ret", "number of a text"},
 		{"print", "b0:\n print %1, 0\n ret", "number of a text"},
+		{"bytes", "b0:\n %3 = load.bytes %0 : i32\n ret", "through a pointer to bytes"},
+		{"whole", "b0:\n %3 = lt %1, %1, 3 : bool\n %4 = whole %3, 1 : bool\n ret", ""},
+		{"whole of what", "b0:\n %3 = const true : bool\n %4 = whole %3 : bool\n ret", "wants comparisons"},
+		{"whole of nothing", "b0:\n %3 = whole : bool\n ret", "wants bools"},
+		{"far", "b0:\n %3 = lt %2, %2, 1 : bool\n ret", "only 64-bit integers"},
 		{"warp", "b0:\n %3 = lane : i32\n ret", "i64 result"},
 	}
 	for _, c := range cases {

@@ -85,6 +85,7 @@ const (
 	OpOffset      // pointer advanced by y elements; unchecked
 	OpField       // pointer to struct -> pointer to field Imm
 	OpLoad        // *x
+	OpLoadBytes   // integer of the bytes from *x on, the lowest first, at any alignment; vector code only
 	OpStore       // *x = y
 	OpCopyAsync   // *x = what is at y, at some time before copy.wait; x in shared memory, y in global
 	OpCopyWait    // waits for the copies that the thread has begun
@@ -109,6 +110,7 @@ const (
 	OpBallot      // bit set of the lanes whose x is true
 	OpAny         // whether x is true in some lane of the warp
 	OpAll         // whether x is true in every lane of the warp
+	OpWhole       // whether every lane of the vector is on, or Imm is 1, and the operands are true in each; vector code only
 
 	// Imm of an atomic operation is its order and scope, see AtomicImm.
 	OpAtomicAdd   // old *x; *x += y; of halves, too: the sum in f32, rounded to nearest even
@@ -213,10 +215,10 @@ var ops = [numOps]Info{
 
 	OpEq: {Name: "eq", Args: 2, Rule: RuleCompare, Commute: true},
 	OpNe: {Name: "ne", Args: 2, Rule: RuleCompare, Commute: true},
-	OpLt: {Name: "lt", Args: 2, Rule: RuleBoolArith},
-	OpLe: {Name: "le", Args: 2, Rule: RuleBoolArith},
-	OpGt: {Name: "gt", Args: 2, Rule: RuleBoolArith},
-	OpGe: {Name: "ge", Args: 2, Rule: RuleBoolArith},
+	OpLt: {Name: "lt", Args: 2, Rule: RuleBoolArith, MayImm: true},
+	OpLe: {Name: "le", Args: 2, Rule: RuleBoolArith, MayImm: true},
+	OpGt: {Name: "gt", Args: 2, Rule: RuleBoolArith, MayImm: true},
+	OpGe: {Name: "ge", Args: 2, Rule: RuleBoolArith, MayImm: true},
 
 	OpMin: {Name: "min", Args: 2, Rule: RuleArith, Commute: true},
 	OpMax: {Name: "max", Args: 2, Rule: RuleArith, Commute: true},
@@ -270,6 +272,7 @@ var ops = [numOps]Info{
 	OpOffset:      {Name: "offset", Args: 2, Rule: RulePtr},
 	OpField:       {Name: "field", Args: 1, Rule: RulePtr, HasImm: true},
 	OpLoad:        {Name: "load", Args: 1, Rule: RuleMem, Effect: Reads},
+	OpLoadBytes:   {Name: "load.bytes", Args: 1, Rule: RuleMem, Effect: Reads},
 	OpStore:       {Name: "store", Args: 2, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpCopyAsync:   {Name: "copy.async", Args: 2, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
 	OpCopyWait:    {Name: "copy.wait", Effect: Reads | Writes, NoValue: true},
@@ -294,6 +297,7 @@ var ops = [numOps]Info{
 	OpBallot:      {Name: "ballot", Args: 1, Rule: RuleVote, Effect: Convergent, Uniform: UniformWarp},
 	OpAny:         {Name: "any", Args: 1, Rule: RuleVote, Effect: Convergent, Uniform: UniformWarp},
 	OpAll:         {Name: "all", Args: 1, Rule: RuleVote, Effect: Convergent, Uniform: UniformWarp},
+	OpWhole:       {Name: "whole", Args: -1, Rule: RuleNone, Effect: Convergent, Uniform: UniformWarp, MayImm: true},
 
 	OpAtomicAdd:  {Name: "atomic.add", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
 	OpAtomicMin:  {Name: "atomic.min", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},

@@ -358,6 +358,11 @@ func (p *parser) line(b *Block) error {
 		return p.term(b, word)
 	case "unroll":
 		return p.unroll(b)
+	case "tail":
+		p.word()
+		b.Tail = true
+		_, err := p.endPos()
+		return err
 	}
 	return p.instr(b)
 }

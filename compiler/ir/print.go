@@ -255,6 +255,9 @@ func (p *printer) block(b *Block) {
 	}
 	p.b.WriteString(":\n")
 	p.unroll(b.Unroll)
+	if b.Tail {
+		p.b.WriteString("  tail\n")
+	}
 	for _, v := range b.Instrs {
 		p.b.WriteString("  ")
 		p.instr(v)

@@ -298,6 +298,9 @@ func (v *verifier) rule(in *Value, r Rule) string {
 	case RuleCompare:
 		return check(t == Bool && arg(0) == arg(1) && !arg(0).IsHalf(), "wants operands of one type and a bool result")
 	case RuleBoolArith:
+		if in.Imm != 0 && (in.Imm > FarX|FarY || arg(0) != I64) {
+			return "only 64-bit integers are known not to wrap"
+		}
 		return check(t == Bool && arg(0) == arg(1) && (arg(0).IsInt() || arg(0).IsFloat()), "wants operands of one ordered type and a bool result")
 	case RuleConvert:
 		return check(isNumber(t) && isNumber(arg(0)), "wants numbers")
@@ -415,6 +418,10 @@ func (v *verifier) memory(in *Value) string {
 		if in.Type != p.Elem || !in.Type.IsValue() {
 			return "loads a scalar of the pointee type"
 		}
+	case OpLoadBytes:
+		if !p.Elem.IsInt() || p.Elem.Size() != 1 || !in.Type.IsInt() || in.Type.Size() == 1 {
+			return "loads an integer of several bytes through a pointer to bytes"
+		}
 	case OpStore:
 		if in.Args[1].Type != p.Elem || !p.Elem.IsValue() {
 			return "stores a scalar of the pointee type"
@@ -464,6 +471,8 @@ func (v *verifier) special(in *Value) string {
 		if in.Args[0].Type != Bool {
 			return "wants a bool"
 		}
+	case OpWhole:
+		return whole(in)
 	case OpDivisor:
 		if !in.Args[0].Type.IsInt() || in.Args[0].Type != in.Args[1].Type {
 			return "wants two of one integer type"
@@ -479,6 +488,19 @@ func (v *verifier) special(in *Value) string {
 		}
 	case OpCall:
 		return v.call(in)
+	}
+	return ""
+}
+
+// whole reports what is wrong with a test of all lanes: each operand is a comparison.
+func whole(in *Value) string {
+	if in.Type != Bool || in.Imm > OffLanes || len(in.Args) == 0 {
+		return "wants bools, and 1 for lanes that are off or nothing"
+	}
+	for _, x := range in.Args {
+		if x.Op < OpLt || x.Op > OpGe {
+			return "wants comparisons by size"
+		}
 	}
 	return ""
 }

@@ -69,7 +69,10 @@ var coded = map[ir.Op]string{
 	ir.OpZero:       "a store, or llvm.memset",
 }
 
-const logged = "becomes a record in the device log first (pass.LowerLog)"
+const (
+	logged     = "becomes a record in the device log first (pass.LowerLog)"
+	vectorCode = "made by the passes for vectors of the CPU (pass.Vector)"
+)
 
 // unsupported lists the operations that cannot be written, and why.
 var unsupported = map[ir.Op]string{
@@ -77,6 +80,9 @@ var unsupported = map[ir.Op]string{
 	ir.OpProj: "functions must be inlined first (pass inline)",
 
 	ir.OpGridBarrier: "becomes an arrival in global memory first (pass LowerGrid)",
+
+	ir.OpLoadBytes: vectorCode,
+	ir.OpWhole:     vectorCode,
 
 	ir.OpAssert:  logged,
 	ir.OpPrint:   logged,

@@ -42,7 +42,7 @@ func (c *cloner) list(vs []*ir.Value) []*ir.Value {
 func (c *cloner) newBlock(b *ir.Block) *ir.Block {
 	to := c.f.NewBlock()
 	c.blocks[b.ID] = to
-	to.Unroll = b.Unroll
+	to.Unroll, to.Tail = b.Unroll, b.Tail
 	for _, p := range b.Params {
 		q := to.NewParam(c.f, p.Type)
 		q.Pos = cmp.Or(p.Pos, c.pos)
@@ -78,4 +78,21 @@ func (c *cloner) block(b *ir.Block) *ir.Block {
 		return c.blocks[b.ID]
 	}
 	return b
+}
+
+// duplicate adds copies of some blocks of f to it and returns what stands for their
+// values and blocks in the copies. Edges between the blocks become edges between the
+// copies; others lead where they led.
+func duplicate(f *ir.Func, blocks []*ir.Block) (value func(*ir.Value) *ir.Value, block func(*ir.Block) *ir.Block) {
+	c := newCloner(f, f)
+	for _, b := range blocks {
+		c.newBlock(b)
+	}
+	for _, b := range blocks { // in an order in which definitions come before uses
+		c.instrs(b, c.blocks[b.ID])
+	}
+	for _, b := range blocks {
+		c.term(b, c.blocks[b.ID])
+	}
+	return c.value, c.block
 }

@@ -7,6 +7,9 @@
 //
 //	if err := pass.Run(m, pass.Options{Release: true}); err != nil { … }
 //
+// [Vector] is a second table, for code in which a warp is a vector register; [RunVector] and
+// [RunRows] apply it behind the first.
+//
 // Every pass maps a valid module to a valid module with the same meaning. The
 // meaning of scalar operations is [ir.Eval]; passes never fold by other rules.
 // What passes may rely on after inlining: one function, no calls, and every

@@ -15,6 +15,7 @@ type machine struct {
 	geom   map[ir.Op]uint64
 	memory [][]byte // objects; a pointer is object<<32 | offset
 	fuel   int
+	tests  int                  // of all lanes that have been made
 	static map[*ir.Value]uint64 // local objects: one per OpLocal
 	shared []uint64
 
@@ -185,7 +186,7 @@ func (x *machine) step(v *ir.Value, a []uint64) uint64 {
 		return a[0]&^math.MaxUint32 | uint64(uint32(a[0])+uint32(a[1])*uint32(v.Type.Elem.Size()))
 	case ir.OpField:
 		return a[0] + uint64(v.Args[0].Type.Elem.Offset(int(v.Imm)))
-	case ir.OpLoad:
+	case ir.OpLoad, ir.OpLoadBytes:
 		return x.load(v.Type, a[0])
 	case ir.OpStore:
 		x.store(v.Args[1].Type, a[0], a[1])
@@ -223,6 +224,13 @@ func (x *machine) step(v *ir.Value, a []uint64) uint64 {
 		return a[0] << 5
 	case ir.OpAny, ir.OpAll:
 		return a[0]
+	case ir.OpWhole: // of the other lanes each may be such that it does not hold
+		x.tests++
+		held := uint64(x.tests % 2)
+		for _, b := range a {
+			held &= b
+		}
+		return held
 	case ir.OpAtomicAdd:
 		old := x.load(v.Type, a[0])
 		sum, _ := ir.Eval(ir.OpAdd, v.Type, 0, []uint64{old, a[1]}, []*ir.Type{v.Type, v.Type})

@@ -236,17 +236,20 @@ var Constraints = []Constraint{
 	{"bounds", "dce", "operands of removed checks are dead"},
 }
 
-// Run applies the passes to m. It fails for an unknown or required name in
+// Run applies [Passes] to m. It fails for an unknown or required name in
 // opt.Disable, for a recursive call and for what opt.Check reports.
-func Run(m *ir.Module, opt Options) error {
+func Run(m *ir.Module, opt Options) error { return apply(Passes, m, &opt) }
+
+// apply applies the passes of a table.
+func apply(table []Pass, m *ir.Module, opt *Options) error {
 	if err := checkDisabled(opt.Disable); err != nil {
 		return err
 	}
-	for _, p := range Passes {
+	for _, p := range table {
 		if slices.Contains(opt.Disable, p.Name) {
 			continue
 		}
-		if err := p.Run(m, &opt); err != nil {
+		if err := p.Run(m, opt); err != nil {
 			return fmt.Errorf("pass %s: %w", p.Name, err)
 		}
 		for _, f := range m.Funcs {
@@ -274,10 +277,20 @@ var Stages = []Stage{
 	{"uniform", "Marks branches that the threads of a warp take together, so that the assembler need not provide for their meeting again. In the emitter, because the mark is one on the target's instruction."},
 }
 
-// Names returns the names of the passes, each once, in order.
+// Named returns a row of [Passes] or [Vector] by its name, nil if there is none.
+func Named(name string) *Pass {
+	for _, table := range [][]Pass{Passes, Vector} {
+		if i := slices.IndexFunc(table, func(p Pass) bool { return p.Name == name }); i >= 0 {
+			return &table[i]
+		}
+	}
+	return nil
+}
+
+// Names returns the names of the passes of [Passes], then of [Vector], each once, in order.
 func Names() []string {
 	var names []string
-	for _, p := range Passes {
+	for _, p := range slices.Concat(Passes, Vector) {
 		if !slices.Contains(names, p.Name) {
 			names = append(names, p.Name)
 		}
@@ -294,12 +307,12 @@ func stageNames() (names []string) {
 
 func checkDisabled(disable []string) error {
 	for _, name := range disable {
-		i := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == name })
+		p := Named(name)
 		switch {
 		case slices.ContainsFunc(Stages, func(s Stage) bool { return s.Name == name }):
-		case i < 0:
+		case p == nil:
 			return fmt.Errorf("no pass is named %q; the passes are %s; the stages of emitters are %s", name, strings.Join(Names(), ", "), strings.Join(stageNames(), ", "))
-		case Passes[i].Required:
+		case p.Required:
 			return fmt.Errorf("pass %q cannot be disabled: later stages need it", name)
 		}
 	}

@@ -89,10 +89,17 @@ func runNamed(t testing.TB, m *ir.Module, name string) {
 	name, small := strings.CutSuffix(name, "~")
 	name, release := strings.CutSuffix(name, "!")
 	name, checked := strings.CutSuffix(name, "+")
-	i := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == name })
-	require.GreaterOrEqual(t, i, 0, "pass %q", name)
-	require.NoError(t, Passes[i].Run(m, &Options{Release: release || small, Checked: checked, WarpSize: 32, Narrow: true, SlowDiv: true, Small: small, Async: async, Converge: true, CASLoops: true}))
+	p, lanes := Named(name), 32
+	require.NotNil(t, p, "pass %q", name)
+	if inVector(name) {
+		lanes = vectorLanes
+	}
+	require.NoError(t, p.Run(m, &Options{Release: release || small, Checked: checked, WarpSize: lanes, Narrow: true, SlowDiv: true, Small: small, Async: async, Converge: true, CASLoops: true}))
 	require.NoError(t, ir.Verify(m), "after %s:\n%s", name, m)
+}
+
+func inVector(name string) bool {
+	return slices.ContainsFunc(Vector, func(p Pass) bool { return p.Name == name })
 }
 
 // Every pass has a case of its own in TestCases.
@@ -118,27 +125,38 @@ func TestCasesHaveEveryPass(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	names := Names()
-	for _, p := range Passes {
+	checkTable(t, Passes, Constraints)
+	checkTable(t, Vector, VectorConstraints)
+	seen := map[string]bool{}
+	for _, name := range Names() {
+		require.False(t, seen[name], "%s is in both tables", name)
+		seen[name] = true
+	}
+}
+
+func checkTable(t *testing.T, table []Pass, order []Constraint) {
+	names := map[string]bool{}
+	for _, p := range table {
+		names[p.Name] = true
 		require.NotEmpty(t, p.Name)
 		require.NotEmpty(t, p.Doc, p.Name)
 		require.NotNil(t, p.Run, p.Name)
 	}
-	for _, c := range Constraints {
+	for _, c := range order {
 		require.Contains(t, names, c.Before)
 		require.Contains(t, names, c.After)
 		require.NotEmpty(t, c.Why)
-		first := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == c.Before })
+		first := slices.IndexFunc(table, func(p Pass) bool { return p.Name == c.Before })
 		last := -1
-		for i, p := range Passes {
+		for i, p := range table {
 			if p.Name == c.After {
 				last = i
 			}
 		}
 		require.Less(t, first, last, "%s must stand before %s: %s", c.Before, c.After, c.Why)
 	}
-	for _, n := range names {
-		require.True(t, slices.ContainsFunc(Constraints, func(c Constraint) bool { return c.Before == n || c.After == n }),
+	for n := range names {
+		require.True(t, slices.ContainsFunc(order, func(c Constraint) bool { return c.Before == n || c.After == n }),
 			"no constraint places %s", n)
 	}
 }

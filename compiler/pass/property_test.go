@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -69,6 +70,14 @@ func checkModule(t require.TestingT, m *ir.Module, opt Options) {
 		t.FailNow()
 	}
 	checkSame(t, m, after, text)
+	opt.WarpSize = vectorLanes
+	for _, run := range []func(*ir.Module, Options) error{RunVector, RunRows} {
+		if err := run(after, opt); err != nil {
+			t.Errorf("%v\n%s\n%s", err, text, after)
+			t.FailNow()
+		}
+		checkSame(t, m, after, text)
+	}
 }
 
 // variants are the ways in which the compiler runs the passes, but for release: what fails
@@ -109,9 +118,12 @@ func wish(m *ir.Module, p picker) {
 	}
 }
 
+// vectorLanes is how many lanes the vectors have that the passes of [Vector] are tested for.
+const vectorLanes = 8
+
 // TestMeaningEach compares random programs before and after each pass alone.
 func TestMeaningEach(t *testing.T) {
-	for _, p := range Passes {
+	for _, p := range slices.Concat(Passes, Vector) {
 		if p.Name == "release" {
 			continue // what fails with bounds checks is wild without
 		}
@@ -121,7 +133,11 @@ func TestMeaningEach(t *testing.T) {
 				m := g.module()
 				after := reparse(t, m)
 				require.NoError(t, inlineModule(after, nil))
-				require.NoError(t, p.Run(after, &variants[i%len(variants)]))
+				opt := variants[i%len(variants)]
+				if inVector(p.Name) {
+					opt.WarpSize = vectorLanes
+				}
+				require.NoError(t, p.Run(after, &opt))
 				require.NoError(t, ir.Verify(after), "program %d", i)
 				checkSame(t, m, after, m.String())
 			}

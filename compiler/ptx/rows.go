@@ -90,7 +90,10 @@ var coded = map[ir.Op]string{
 	ir.OpZero:       "as many stores as the object needs, or a loop",
 }
 
-const logged = "becomes a record in the device log first (pass.LowerLog)"
+const (
+	logged     = "becomes a record in the device log first (pass.LowerLog)"
+	vectorCode = "made by the passes for vectors of the CPU (pass.Vector)"
+)
 
 // unsupported lists the operations that cannot be written, and why.
 var unsupported = map[ir.Op]string{
@@ -98,6 +101,9 @@ var unsupported = map[ir.Op]string{
 	ir.OpProj: "functions must be inlined first (pass inline)",
 
 	ir.OpGridBarrier: "becomes an arrival in global memory first (pass LowerGrid)",
+
+	ir.OpLoadBytes: vectorCode,
+	ir.OpWhole:     vectorCode,
 
 	ir.OpAssert:  logged,
 	ir.OpPrint:   logged,

@@ -72,6 +72,8 @@ var elsewhere = map[ir.Op]struct{ file, word string }{
 	ir.OpSharedSized: {"../../compiler/pass/size_test.go", "shared.sized"},
 	ir.OpLaunch:      {"../../jit/specialise_test.go", "dsl.LaunchBounds"},
 	ir.OpGridBarrier: {"../conformance/grid/grid.go", "t.SyncGrid("},
+	ir.OpLoadBytes:   {"../../compiler/pass/testdata/runs.ir", "load.bytes %"},
+	ir.OpWhole:       {"../../compiler/pass/testdata/peel.ir", "whole %"},
 	ir.OpTable:       {"../conformance/language/tables.go", "crcTable["},
 	ir.OpCopyAsync:   {"../conformance/kernels/copies.go", "dsl.CopyAsync("},
 	ir.OpCopyWait:    {"../conformance/kernels/copies.go", "dsl.CopyWait("},

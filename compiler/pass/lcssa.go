@@ -1,6 +1,8 @@
-package amd64
+package pass
 
 import (
+	"slices"
+
 	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 )
@@ -89,7 +91,7 @@ func (c *closer) start(b *ir.Block) *ir.Value {
 	c.at[b] = p
 	c.made = append(c.made, p)
 	for i, from := range preds {
-		if i > 0 && slicesContains(preds[:i], from) {
+		if i > 0 && slices.Contains(preds[:i], from) {
 			continue // its edges are done together
 		}
 		arg := c.v
@@ -103,15 +105,6 @@ func (c *closer) start(b *ir.Block) *ir.Value {
 		}
 	}
 	return p
-}
-
-func slicesContains(list []*ir.Block, b *ir.Block) bool {
-	for _, x := range list {
-		if x == b {
-			return true
-		}
-	}
-	return false
 }
 
 // simplify removes the parameters that were added at joins outside of the loop
@@ -146,7 +139,7 @@ func (c *closer) isExit(b *ir.Block) bool {
 // there are several.
 func (c *closer) only(p *ir.Value) *ir.Value {
 	var one *ir.Value
-	i := paramIndex(p)
+	i := analysis.ParamIndex(p)
 	for _, from := range c.preds[p.Block.ID] {
 		for _, e := range from.Term.Succs {
 			if e.To != p.Block || e.Args[i] == p {
@@ -163,7 +156,7 @@ func (c *closer) only(p *ir.Value) *ir.Value {
 
 // drop removes parameter p and its arguments.
 func (c *closer) drop(p *ir.Value) {
-	b, i := p.Block, paramIndex(p)
+	b, i := p.Block, analysis.ParamIndex(p)
 	b.Params = append(b.Params[:i:i], b.Params[i+1:]...)
 	done := map[*ir.Block]bool{}
 	for _, from := range c.preds[b.ID] {
@@ -177,13 +170,4 @@ func (c *closer) drop(p *ir.Value) {
 			}
 		}
 	}
-}
-
-func paramIndex(p *ir.Value) int {
-	for i, q := range p.Block.Params {
-		if q == p {
-			return i
-		}
-	}
-	return -1
 }

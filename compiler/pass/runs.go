@@ -1,4 +1,4 @@
-package amd64
+package pass
 
 import (
 	"math"
@@ -51,7 +51,7 @@ type runWidener struct {
 
 // widenRuns does so for all such loops of a kernel whose loops are closed. Its code is for
 // vectors of neighbouring threads.
-func widenRuns(f *ir.Func, width int) error {
+func widenRuns(f *ir.Func, lanes int) error {
 	var runs []*byteRun
 	for _, l := range analysis.Loops(f, analysis.InEdges(f)) {
 		if r := findRun(f, l); r != nil {
@@ -61,11 +61,11 @@ func widenRuns(f *ir.Func, width int) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	g, err := analysis.NewLayout(f)
+	a, err := lanesOf(f, lanes)
 	if err != nil {
 		return err
 	}
-	w := &runWidener{Lanes: analysis.LanesOf(g, false, width), f: f, ranges: analysis.RangesOf(f)}
+	w := &runWidener{Lanes: a, f: f, ranges: analysis.RangesOf(f)}
 	for _, r := range runs {
 		if w.worth(r) {
 			w.widen(r)
@@ -125,12 +125,12 @@ func (r *byteRun) follow(b *ir.Block) *ir.Edge {
 		}
 		return &t.Succs[stay]
 	}
-	if !ordersWide(c) {
+	if !analysis.OrdersWide(c) {
 		return nil
 	}
 	x, y, op := c.Args[0], c.Args[1], c.Op
 	if op == ir.OpGt || op == ir.OpLe {
-		x, y, op = y, x, exchanged[op]
+		x, y, op = y, x, analysis.Mirrored[op]
 	}
 	if (op == ir.OpLt) != (stay == 0) || !r.test(x, y, false) {
 		return nil
@@ -248,7 +248,7 @@ func (w *runWidener) widen(r *byteRun) {
 		if add != nil {
 			to = w.emit(ir.OpOffset, p.Type, to, add)
 		}
-		words[i] = w.emit(ir.OpLoad, ir.I32, to)
+		words[i] = w.emit(ir.OpLoadBytes, ir.I32, to)
 	}
 	differ := w.emit(ir.OpXor, ir.I32, words[0], words[1])
 	count := w.emit(ir.OpConvert, ir.I32, n)
@@ -266,7 +266,7 @@ func (w *runWidener) finish(r *byteRun, end *ir.Block) {
 	w.at = end
 	differ, count := end.NewParam(w.f, ir.I32), end.NewParam(w.f, ir.I32)
 	zeros := w.emit(ir.OpCtz, ir.I32, differ)
-	equal := w.emit(ir.OpShr, ir.I32, zeros, w.constant(ir.I32, 3))
+	equal := w.emit(ir.OpShr, ir.I32, zeros, w.constant(ir.U32, 3))
 	n := w.emit(ir.OpConvert, ir.I64, w.emit(ir.OpAdd, ir.I32, count, equal))
 	out := ir.Edge{To: r.out.To, Args: slices.Clone(r.out.Args)}
 	for i, v := range out.Args {

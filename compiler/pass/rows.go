@@ -1,4 +1,4 @@
-package amd64
+package pass
 
 import (
 	"math"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/pass"
 )
 
 // Threads that count through the points of a picture divide to see where they are:
@@ -21,18 +20,18 @@ const (
 	rowSplits = 4
 )
 
-// splitRows duplicates what is worth it and adds to the tests.
-func splitRows(f *ir.Func, width int, tests map[*ir.Value]wholeTest, slow map[*ir.Block]bool) error {
+// splitRows duplicates what is worth it.
+func splitRows(f *ir.Func, lanes int) error {
 	if !slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return slices.ContainsFunc(b.Instrs, isDivision) }) {
 		return nil
 	}
 	size := 0
 	for range rowSplits {
-		g, err := analysis.NewLayout(f)
+		a, err := lanesOf(f, lanes)
 		if err != nil {
 			return err
 		}
-		r := &rowSplitter{Lanes: analysis.LanesOf(g, false, width), f: f, tests: tests, slow: slow, ranges: analysis.RangesOf(f)}
+		r := &rowSplitter{Lanes: a, f: f}
 		if !r.any(&size) {
 			return nil
 		}
@@ -48,17 +47,14 @@ func isDivision(v *ir.Value) bool {
 // rowSplitter makes one duplication.
 type rowSplitter struct {
 	*analysis.Lanes
-	f      *ir.Func
-	tests  map[*ir.Value]wholeTest
-	slow   map[*ir.Block]bool
-	ranges func(*ir.Value, *ir.Block) (lo, hi int64)
+	f *ir.Func
 }
 
 // any duplicates what is behind the first division that is worth it.
 func (r *rowSplitter) any(size *int) bool {
 	for i := range r.Blocks {
 		b := r.Blocks[i].Block
-		if r.slow[b] {
+		if b.Tail {
 			continue
 		}
 		at := slices.IndexFunc(b.Instrs, r.divides)
@@ -99,9 +95,9 @@ func (r *rowSplitter) behind(i, at int) (list []*ir.Block, n int) {
 		if k == 0 {
 			instrs = instrs[at:]
 		}
-		n += len(instrs) + 1
+		n += vectorSize(instrs)
 		for _, v := range instrs {
-			if v.Op == ir.OpLocal || v.Op == ir.OpBarrier || r.tests[v] != nil {
+			if !mayBeCopied(v) || v.Op == ir.OpWhole {
 				return nil, 0
 			}
 		}
@@ -116,7 +112,7 @@ func (r *rowSplitter) behind(i, at int) (list []*ir.Block, n int) {
 // the other blocks, and branches to the copy where all lanes are in one row.
 func (r *rowSplitter) split(b *ir.Block, at int, list []*ir.Block) {
 	x, width := b.Instrs[at].Args[0], b.Instrs[at].Args[1]
-	wraps := mayWrap(r.ranges, x, b) // before anything changes
+	wraps := analysis.MayWrap(analysis.RangesOf(r.f), x, b) // before anything changes
 	rest := r.f.NewBlock()
 	for _, v := range b.Instrs[at:] {
 		rest.Append(v)
@@ -124,7 +120,7 @@ func (r *rowSplitter) split(b *ir.Block, at int, list []*ir.Block) {
 	rest.Term = b.Term
 	b.Instrs = b.Instrs[:at:at]
 	list[0] = rest
-	value, block := pass.Copies(r.f, list)
+	value, block := duplicate(r.f, list)
 	add := func(op ir.Op, args ...*ir.Value) *ir.Value {
 		v := r.f.NewValue(op, ir.I64, args...)
 		v.Pos = rest.Instrs[0].Pos
@@ -136,12 +132,15 @@ func (r *rowSplitter) split(b *ir.Block, at int, list []*ir.Block) {
 	start := add(ir.OpMul, row, width)
 	column := add(ir.OpSub, x, start)
 	for _, c := range list {
-		r.slow[c] = true
+		c.Tail, block(c).Tail = true, false
 		for _, v := range c.Instrs {
+			w := value(v)
+			if analysis.OrdersWide(v) {
+				w.Imm = 0 // its operands may be other values now, whose ranges tell
+			}
 			if !isDivision(v) || v.Args[0] != x || v.Args[1] != width {
 				continue
 			}
-			w := value(v)
 			if w.Op == ir.OpDiv {
 				w.Op, w.Args = ir.OpAdd, []*ir.Value{row, zero}
 			} else {
@@ -149,14 +148,12 @@ func (r *rowSplitter) split(b *ir.Block, at int, list []*ir.Block) {
 			}
 		}
 	}
-	test := wholeTest{{rel: below, wraps: true, some: true}, {rel: atLeast}}
-	operands := []*ir.Value{column, width, column, zero}
+	bounds := []bound{{ir.OpLt, column, width, true}, {ir.OpGe, column, zero, false}} // the second is behind the first
 	if wraps {
 		last := add(ir.OpConst)
 		last.Imm = math.MaxInt64
-		test = append(test, bound{rel: upTo, wraps: true})
-		operands = append(operands, x, last)
+		bounds = append(bounds, bound{ir.OpLe, x, last, true})
 	}
 	b.Term.Pos = zero.Pos
-	r.tests[decide(r.f, b, operands, ir.Edge{To: block(rest)}, ir.Edge{To: rest})] = test
+	decide(r.f, b, bounds, true, ir.Edge{To: block(rest)}, ir.Edge{To: rest})
 }

@@ -1,18 +1,17 @@
-package amd64
+package pass
 
 import (
 	"slices"
 
 	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
-	"github.com/gokiln/kiln/compiler/pass"
 )
 
 // Indices that are clamped at the border of a picture, max(0, min(x-1, width-1)),
-// are not affine in the lane, but in vectors away from the border they do.
-// So code that accesses memory by such indices is there twice, too: for vectors in
-// which nothing is clamped, with the minima and maxima left out, and as it was. A
-// few scalar instructions tell them apart.
+// are not affine in the lane, but in vectors away from the border they are. So code
+// that accesses memory by such indices is there twice, too: for vectors in which
+// nothing is clamped, with the minima and maxima left out, and as it was. A few
+// scalar instructions tell them apart.
 
 // clipLimit bounds how many operations are copied, clipDepth how far the operands of a
 // test are looked for.
@@ -25,52 +24,48 @@ const (
 type clipper struct {
 	*analysis.Lanes
 	f     *ir.Func
-	tests map[*ir.Value]wholeTest
-	wraps map[*ir.Value]bool // of values that are clamped
-	// loose are the values that are affine in the lane where nothing is clamped.
-	loose map[*ir.Value]bool
-	size  int
+	wraps map[*ir.Value]bool // of values that are clamped: see [bound]
+	// affine are the values that would be affine in the lane if nothing were clamped.
+	affine map[*ir.Value]bool
+	size   int
 }
 
-// unclip duplicates what is worth it and adds to the tests. What is slow has a copy
-// already, and seldom all lanes.
-func unclip(f *ir.Func, width int, tests map[*ir.Value]wholeTest, slow map[*ir.Block]bool) error {
+// unclip duplicates what is worth it. The tail of what has a copy already seldom has all
+// lanes.
+func unclip(f *ir.Func, lanes int) error {
 	if !mayClip(f) {
 		return nil
 	}
-	g, err := analysis.NewLayout(f)
+	a, err := lanesOf(f, lanes)
 	if err != nil {
 		return err
 	}
-	c := &clipper{
-		Lanes: analysis.LanesOf(g, false, width), f: f, tests: tests,
-		wraps: map[*ir.Value]bool{}, loose: map[*ir.Value]bool{},
-	}
+	c := &clipper{Lanes: a, f: f, wraps: map[*ir.Value]bool{}, affine: map[*ir.Value]bool{}}
 	c.find()
-	if len(c.loose) == 0 {
+	if len(c.affine) == 0 {
 		return nil
 	}
 	for i := range c.Blocks {
 		b := c.Blocks[i].Block
-		for more := !slow[b]; more; {
+		for more := !b.Tail; more; {
 			b, more = c.split(b)
 		}
 	}
 	return nil
 }
 
-// find notes what is loose, and what might wrap while the blocks are as they are.
+// find notes what is affine but for clamps, and what might wrap while the blocks are as they are.
 func (c *clipper) find() {
 	ranges := analysis.RangesOf(c.f)
 	for i := range c.Blocks {
 		b := c.Blocks[i].Block
 		for _, v := range b.Instrs {
-			if !c.isLoose(v) {
+			if !c.isAffine(v) {
 				continue
 			}
-			c.loose[v] = true
-			if x, _ := c.held(v); x != nil && !c.loose[x] {
-				c.wraps[x] = mayWrap(ranges, x, b)
+			c.affine[v] = true
+			if x, _ := c.clamped(v); x != nil && !c.affine[x] {
+				c.wraps[x] = analysis.MayWrap(ranges, x, b)
 			}
 		}
 	}
@@ -96,28 +91,33 @@ func mayClip(f *ir.Func) bool {
 	return false
 }
 
-// held returns the operand of v that is clamped and the bound of it, nil if v does
+// clamped returns the operand of v that is clamped and the bound of it, nil if v does
 // no such thing.
-func (c *clipper) held(v *ir.Value) (x, bound *ir.Value) {
+func (c *clipper) clamped(v *ir.Value) (x, bound *ir.Value) {
 	if v.Op != ir.OpMin && v.Op != ir.OpMax || v.Type != ir.I64 || c.of(v).Kind != analysis.VaryingLanes {
 		return nil, nil
 	}
 	for i, x := range v.Args {
 		s := c.of(x)
-		if bound := v.Args[1-i]; c.of(bound).Kind == analysis.UniformLanes && (s.Kind == analysis.AffineLanes && s.Step > 0 || c.loose[x] && c.isClip(x)) {
+		if bound := v.Args[1-i]; c.of(bound).Kind == analysis.UniformLanes && (s.Kind == analysis.AffineLanes && s.Step > 0 || c.affine[x] && c.isClip(x)) {
 			return x, bound
 		}
 	}
 	return nil, nil
 }
 
+// isLoadOrStore reports whether operand 0 of op is the address of what it accesses.
+func isLoadOrStore(op ir.Op) bool {
+	return op == ir.OpLoad || op == ir.OpLoadBytes || op == ir.OpStore
+}
+
 func (c *clipper) isClip(v *ir.Value) bool {
-	x, _ := c.held(v)
+	x, _ := c.clamped(v)
 	return x != nil
 }
 
-// isLoose reports whether v is one of the loose values, given its operands.
-func (c *clipper) isLoose(v *ir.Value) bool {
+// isAffine reports whether v would be affine but for clamps, given its operands.
+func (c *clipper) isAffine(v *ir.Value) bool {
 	if c.of(v).Kind != analysis.VaryingLanes {
 		return false
 	}
@@ -141,45 +141,45 @@ func (c *clipper) isLoose(v *ir.Value) bool {
 	}
 	some := false
 	for _, x := range v.Args {
-		some = some || c.loose[x]
-		if !c.loose[x] && c.of(x).Kind == analysis.VaryingLanes {
+		some = some || c.affine[x]
+		if !c.affine[x] && c.of(x).Kind == analysis.VaryingLanes {
 			return false
 		}
 	}
 	return some
 }
 
-// usesLoose reports whether v is loose or works on what is.
-func (c *clipper) usesLoose(v *ir.Value) bool {
-	return c.loose[v] || slices.ContainsFunc(v.Args, func(x *ir.Value) bool { return c.loose[x] })
+// usesAffine reports whether v is affine but for clamps, or works on what is.
+func (c *clipper) usesAffine(v *ir.Value) bool {
+	return c.affine[v] || slices.ContainsFunc(v.Args, func(x *ir.Value) bool { return c.affine[x] })
 }
 
-// part returns the instructions of b from the first that has to do with loose values
+// part returns the instructions of b from the first that has to do with affine values
 // up to the last access by them, and whether there is one.
 func (c *clipper) part(b *ir.Block) (from, end int, ok bool) {
 	from = -1
 	for i, v := range b.Instrs {
-		if v.Op == ir.OpBarrier || v.Op == ir.OpLocal || c.tests[v] != nil {
+		if !mayBeCopied(v) || v.Op == ir.OpWhole {
 			if ok {
 				break
 			}
 			from = -1
 			continue
 		}
-		if !c.usesLoose(v) {
+		if !c.usesAffine(v) {
 			continue
 		}
 		if from < 0 {
 			from = i
 		}
-		if isAccess(v.Op) && c.loose[v.Args[0]] {
+		if isLoadOrStore(v.Op) && c.affine[v.Args[0]] {
 			end, ok = i+1, true
 		}
 	}
 	return from, end, ok
 }
 
-// split duplicates the part of b that accesses memory by loose values. It returns the
+// split duplicates the part of b that accesses memory by affine values. It returns the
 // block that has what followed it, and whether there was anything to do.
 func (c *clipper) split(b *ir.Block) (rest *ir.Block, ok bool) {
 	from, end, ok := c.part(b)
@@ -208,11 +208,10 @@ type parting struct {
 	inside map[*ir.Value]bool
 	slow   *ir.Block               // where they are as they were
 	fast   map[*ir.Value]*ir.Value // of values that are clamped: what they are if not
-	remade map[*ir.Value]*ir.Value // loose values from elsewhere, as the copy has them
+	remade map[*ir.Value]*ir.Value // affine values from elsewhere, as the copy has them
 	extra  []*ir.Value             // the latter, in order
 
-	test     wholeTest
-	operands []*ir.Value
+	bounds []bound
 }
 
 // place puts an instruction in front of the part, if it is the same in both copies,
@@ -255,7 +254,7 @@ func (p *parting) again(v *ir.Value, args []*ir.Value) *ir.Value {
 func (p *parting) gather() (enough bool) {
 	for _, v := range p.part {
 		for i, x := range v.Args {
-			if p.loose[x] && p.relies(x, clipDepth) && i == 0 && isAccess(v.Op) {
+			if p.affine[x] && p.relies(x, clipDepth) && i == 0 && isLoadOrStore(v.Op) {
 				enough = true
 			}
 		}
@@ -263,7 +262,7 @@ func (p *parting) gather() (enough bool) {
 	return enough
 }
 
-// relies adds the bounds that loose value v needs not to be clamped, and reports
+// relies adds the bounds that affine value v needs not to be clamped, and reports
 // whether all of them can be looked at in front of the part.
 func (p *parting) relies(v *ir.Value, depth int) bool {
 	if depth == 0 {
@@ -272,11 +271,11 @@ func (p *parting) relies(v *ir.Value, depth int) bool {
 	if p.fast[v] != nil {
 		return true
 	}
-	x, n := p.held(v)
+	x, n := p.clamped(v)
 	if x == nil {
-		return !slices.ContainsFunc(v.Args, func(x *ir.Value) bool { return p.loose[x] && !p.relies(x, depth-1) })
+		return !slices.ContainsFunc(v.Args, func(x *ir.Value) bool { return p.affine[x] && !p.relies(x, depth-1) })
 	}
-	if p.loose[x] && !p.relies(x, depth-1) {
+	if p.affine[x] && !p.relies(x, depth-1) {
 		return false
 	}
 	x = p.through(x)
@@ -288,7 +287,7 @@ func (p *parting) relies(v *ir.Value, depth int) bool {
 		return false
 	}
 	p.fast[v] = x
-	p.bounded(v.Op, x, n, wraps)
+	p.bounded(v.Op, bound{ir.OpLe, x, n, wraps})
 	return true
 }
 
@@ -302,16 +301,12 @@ func (p *parting) through(x *ir.Value) *ir.Value {
 
 // bounded adds a bound. Of a value that has an upper bound the last lane is known not
 // to wrap.
-func (p *parting) bounded(op ir.Op, x, n *ir.Value, wraps bool) {
-	t := bound{rel: upTo, wraps: wraps}
+func (p *parting) bounded(op ir.Op, t bound) {
 	if op == ir.OpMax {
-		t.rel = atLeast
-		for k, u := range p.test {
-			t.wraps = t.wraps && (p.operands[2*k] != x || u.rel == atLeast)
-		}
+		t.op = ir.OpGe
+		t.wraps = t.wraps && !slices.ContainsFunc(p.bounds, func(u bound) bool { return u.x == t.x && u.op == ir.OpLe })
 	}
-	p.test = append(p.test, t)
-	p.operands = append(p.operands, x, n)
+	p.bounds = append(p.bounds, t)
 }
 
 // cut takes the part and what follows it out of the block, as blocks of their own, and
@@ -351,7 +346,7 @@ func (p *parting) cut(from, end int) (rest *ir.Block) {
 
 // double makes the copy of the part and the branch to it.
 func (p *parting) double() {
-	value, block := pass.Copies(p.f, []*ir.Block{p.slow})
+	value, block := duplicate(p.f, []*ir.Block{p.slow})
 	copied := block(p.slow)
 	for _, v := range p.part {
 		for i, x := range v.Args {
@@ -366,17 +361,17 @@ func (p *parting) double() {
 	for _, v := range append(p.extra, made...) {
 		copied.Append(v)
 	}
-	p.tests[decide(p.f, p.b, p.operands, ir.Edge{To: copied}, ir.Edge{To: p.slow})] = p.test
+	decide(p.f, p.b, p.bounds, false, ir.Edge{To: copied}, ir.Edge{To: p.slow})
 }
 
 // inCopy returns what stands for v in the copy, where nothing is clamped that the
-// test covers. Loose values that were made in front of the part are made again.
+// test covers. Affine values that were made in front of the part are made again.
 func (p *parting) inCopy(v *ir.Value, value func(*ir.Value) *ir.Value, depth int) *ir.Value {
 	v = p.through(v)
 	switch {
 	case p.remade[v] != nil:
 		return p.remade[v]
-	case p.inside[v] || !p.loose[v] || depth == 0 || p.isClip(v):
+	case p.inside[v] || !p.affine[v] || depth == 0 || p.isClip(v):
 		return value(v)
 	}
 	args := make([]*ir.Value, len(v.Args))
