@@ -271,7 +271,7 @@ func below(s *runtime.Stream, shape layout.Shape, most int) dsl.ConstInt {
 }
 
 // walkBelow plans a walk over layouts of one shape whose elements are for so many rows
-// below each other and columns side by side. Blocks go through the elements of all rows
+// below each other and columns contiguous. Blocks go through the elements of all rows
 // where multiprocessors of the device have many threads.
 func walkBelow(s *runtime.Stream, w *core.Walk, g *runtime.Grid, rows, cols int, of ...layout.Layout) (bool, error) {
 	for i, l := range of {

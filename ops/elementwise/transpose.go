@@ -19,7 +19,7 @@ const (
 )
 
 // tiles finds out whether a copy turns matrices: the result has the elements of one
-// dimension side by side, and x those of another.
+// dimension contiguous, and x those of another.
 func tiles(out, x layout.Layout) (w kernels.Tiles, ok bool) {
 	m := layout.Merge(out, x)
 	n := len(m.Sizes)

@@ -132,7 +132,7 @@ type transform struct {
 	count int
 }
 
-// pairs is room for lines of n pairs side by side.
+// pairs is scratch memory for contiguous lines of n pairs.
 func (t *transform) pairs(room *ops.Scratch, n, count, lines int) place {
 	return place{room.Take(t.d.Size(), 2*n*count), kernels.Spectrum{Form: kernels.Complex, Lines: [2]int{2 * n, 2 * n * lines}, Next: 2, Pair: 1}}
 }

@@ -139,7 +139,7 @@ func copyPart(s *runtime.Stream, out ops.View, to int, x ops.View, from, n, d in
 	return elementwise.Copy(s, out, x)
 }
 
-// Cat stores tensors in out, one behind the other along dimension d. Other sizes are
+// Cat concatenates tensors in out along dimension d. Other sizes are
 // the same.
 func Cat(s *runtime.Stream, out ops.View, d int, x ...ops.View) error {
 	d, err := layout.Dim(d, out.Layout.Rank())

@@ -65,7 +65,7 @@ func (l *RowOp) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	w.Keep = tileKept
 	threads := ops.RoundUp((n+tileKept-1)/tileKept, info.WarpSize)
 	blocks := ops.RowBlocks(info, threads)
-	// Of halves a thread has so few bytes that it asks for more before it has looked at them.
+	// Of halves a thread has so few bytes that it has more loads in flight before it scans them.
 	if w.Full = l.X.DType.Size() == 2 && w.Vec > 1 && n == tileKept*threads && kernels.KeptThreads%threads == 0; w.Full {
 		w.Block, blocks = dsl.ConstInt(threads), info.Units*kernels.KeptThreads/threads
 	}

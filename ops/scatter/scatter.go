@@ -351,7 +351,7 @@ func (c *scattering) store(s *runtime.Stream, last runtime.Slice[uint32], number
 
 const (
 	leastChunk = 256  // keys of a part that is sorted by a block
-	mostChunk  = 4096 // what blocks have room for
+	mostChunk  = 4096 // what fits a block
 )
 
 // runFold combines elements that have been sorted by position.

@@ -201,7 +201,7 @@ func (m *Radix) tilePass(s *runtime.Stream, here, shift int) error {
 }
 
 // sweeps reports whether blocks may wait for each other. Their tiles are as large as can be:
-// less is told, and neighbours of a digit are more.
+// fewer status words are published, and runs of a digit are longer.
 func (m *Radix) sweeps(info *runtime.Info, size int) bool {
 	t := m.tile
 	if !info.Cooperative || t.Bits != digitBits || m.N > kernels.MostSwept || m.Rows > math.MaxInt32/(m.N/t.threads+1) {

@@ -210,7 +210,7 @@ func (c *sorter) results() (values, indices, x any) {
 	return ops.SliceArg(c.X.DType, &h[0]), ops.SliceArg(dtype.U32, &h[1]), ops.SliceArg(c.X.DType, &h[2])
 }
 
-// runNetwork sorts rows that a block has room for.
+// runNetwork sorts rows that fit a block.
 func runNetwork(s *runtime.Stream, c *sorter) error {
 	info := &c.info
 	if c.Len() > networkMost {

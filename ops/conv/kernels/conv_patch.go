@@ -7,7 +7,7 @@ import (
 )
 
 // Patch says what a thread computes of a window that moves over two axes: results below
-// each other and side by side.
+// each other and next to each other in rows.
 type Patch struct {
 	Down, Side dsl.ConstInt    // so many, Side 1 or [patchSide]
 	High, Long dsl.ConstInt    // the sizes of the window

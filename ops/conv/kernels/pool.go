@@ -188,7 +188,7 @@ func More[C core.Computed](a, b C) bool { return !(a <= b) != (b != b) }
 // by side.
 type Resize struct {
 	Rows dsl.ConstInt  // results of an element of the walk, one below the other
-	Cols dsl.ConstInt  // and side by side, 1 or what is stored at once
+	Cols dsl.ConstInt  // and contiguous, 1 or the vector width of stores
 	Wide dsl.ConstBool // positions times sizes need more than 31 bits
 	Near dsl.ConstInt  // rows of the input that those of an element of the walk of [Bilinear] are between, or 0
 

@@ -6,7 +6,7 @@ import (
 )
 
 // Tiles is a matrix of matrices that Transpose goes through: x has the elements of a row
-// side by side, and the result those of a column.
+// contiguous, and the result those of a column.
 type Tiles struct {
 	Side    dsl.ConstInt // rows and columns that a block moves at a time
 	Threads dsl.ConstInt // of a block, a power of two, each of which loads all its elements of a tile before it stores one; or 0, and they go through the tile in two dimensions

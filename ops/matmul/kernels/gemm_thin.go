@@ -197,7 +197,7 @@ func thinAdd[T, C dsl.Number](acc, xs []C, y []T, at, apart, each, cols int, mad
 }
 
 // ThinWarps is [ThinCols] for blocks of several warps: these have the same rows, vectors of
-// them side by side, and every Warps-th place along k. A thread reads Unroll of these
+// them contiguous, and every Warps-th place along k. A thread reads Unroll of these
 // before it uses them.
 //
 //kiln:kernel

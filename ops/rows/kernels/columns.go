@@ -166,7 +166,7 @@ func joinDown[C core.Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, ac
 }
 
 // firstDown is joinDown of an Indexed reduction of columns that begin at one element: only
-// threads that have the result of a column among the first that they looked at together look
+// threads that have the result of a column in their first iteration search
 // for where it is.
 func firstDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, v []C, places []uint32, at int, acc *[MostAhead]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
 	vec, lanes, turn := int(w.Vec), int(w.Group), int(w.Ahead)/int(w.Vec)*(int(w.Block)/int(w.Group))

@@ -691,7 +691,7 @@ func foldTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, 
 }
 
 // indexIn is [indexOf] for a column that begins at base, of which the thread has every
-// high-th element from one on, and looked at so many deep at once.
+// high-th element from one on, and loaded so many deep at once.
 func indexIn[T dsl.Number, C core.Computed](x []T, w Fold, base, first, end, high, deep int, a Acc[C]) int {
 	i := a.I
 	switch {

@@ -23,7 +23,7 @@ type Pick struct {
 	Targets dsl.ConstInt        // positions that are looked for in each row
 	From    dsl.ConstInt        // the lowest bit that differs between keys
 	End     dsl.ConstInt        // the bit behind the highest
-	Each    dsl.ConstInt        // elements that a thread loads before it looks at one
+	Each    dsl.ConstInt        // loads in flight of a thread
 	Copies  dsl.ConstInt        // counters of a digit, for neighbours that have the same one
 	Room    dsl.ConstInt        // counters of a block
 	First   dsl.ConstBool       // of the passes: all keys count, for all targets
@@ -35,8 +35,8 @@ type Pick struct {
 }
 
 // known returns the digits that are known of the key of a target, and its position among those
-// that have the same ones, as counts of the last pass and what was known before it tell. A
-// warp finds out, and tells the block through shared memory.
+// that have the same ones, by the counts of the last pass and what was known before. A
+// warp finds out, and broadcasts it to the block through shared memory.
 func (p *Pick) known(t dsl.Thread, found *[mostTargets]uint64, rest *[mostTargets]uint32, counts []uint32, prefix []uint64, left []uint32, r, rows int) {
 	warps := (t.BlockDimX() + t.WarpSize() - 1) / t.WarpSize()
 	for j := t.Warp(); j < int(p.Targets); j += warps {

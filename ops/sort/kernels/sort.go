@@ -105,7 +105,7 @@ type Order struct {
 	Take    int           // how many elements of a row are stored
 }
 
-// SortShort sorts rows that a block has room for, by a bitonic network (Batcher, "Sorting
+// SortShort sorts rows that fit a block, by a bitonic network (Batcher, "Sorting
 // networks and their applications", 1968) over pairs of keys and indices.
 //
 //kiln:kernel

@@ -61,7 +61,7 @@ func Sort(t *testing.T, b *opstest.Bench) {
 	t.Run("Cases", func(t *testing.T) { sortCases(t, b) })
 }
 
-// topK tests the first elements of rows that no block has room for, few enough for the
+// topK tests the first elements of rows that fit no block, few enough for the
 // rows not to be sorted.
 func topK(t *testing.T, b *opstest.Bench, d dtype.DType, i int) {
 	for k, f := range []opstest.Fold{{Shape: layout.Shape{2, 9001}, Dims: []int{1}}, {Shape: layout.Shape{5, 2301}, Dims: []int{1}}, {Shape: layout.Shape{5003, 2}, Dims: []int{0}}, {Shape: layout.Shape{40000}, Dims: []int{0}}} {
