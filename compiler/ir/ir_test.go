@@ -289,3 +289,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What no operation is, and a pointer that is computed from itself, are mistakes to report.
+func TestMalformed(t *testing.T) {
+	const text = "module \"k\"\nkernel @k(%0: ptr<global,f32>, %1: i64, %2: f32) args(x slice f32 \"[]float32\", a scalar f32 \"float32\") {\n" +
+		"b0:\n %3 = offset %0, %1 : ptr<global,f32>\n store %3, %2\n ret\n}\n"
+	m, err := ir.Parse(text)
+	require.NoError(t, err)
+	v := m.Kernel().Blocks[0].Instrs[0]
+	v.Args[0] = v
+	assert.Equal(t, []bool{true, false, false}, ir.WrittenParams(m.Kernel()))
+	require.ErrorContains(t, ir.Verify(m), "does not dominate")
+	v.Op = 255
+	require.ErrorContains(t, ir.Verify(m), "is not an instruction")
+}

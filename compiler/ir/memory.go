@@ -11,7 +11,10 @@ func WrittenParams(f *Func) []bool {
 				continue
 			}
 			p := v.Args[0]
-			for p.Op == OpIndex || p.Op == OpOffset || p.Op == OpField {
+			for range f.NumValues() { // code that nothing reaches may compute a pointer from itself
+				if p.Op != OpIndex && p.Op != OpOffset && p.Op != OpField {
+					break
+				}
 				p = p.Args[0]
 			}
 			if p.Op == OpParam {

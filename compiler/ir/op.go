@@ -324,8 +324,13 @@ var opByName = func() map[string]Op {
 	return m
 }()
 
-// Info returns the row of op in the operation table.
-func (op Op) Info() *Info { return &ops[op] }
+// Info returns the row of op in the operation table, an empty one for what is no operation.
+func (op Op) Info() *Info {
+	if op >= numOps {
+		op = OpInvalid
+	}
+	return &ops[op]
+}
 
 func (op Op) String() string {
 	if op >= numOps || ops[op].Name == "" {
