@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +109,28 @@ func TestLinks(t *testing.T) {
 			assert.NoError(t, err, "%s", page)
 		}
 	}
+}
+
+// TestPaths checks that the files and folders of this repository that pages name are there.
+func TestPaths(t *testing.T) {
+	pages, err := filepath.Glob(root + "/docs/*.md")
+	require.NoError(t, err)
+	more, err := filepath.Glob(root + "/*.md")
+	require.NoError(t, err)
+	path := regexp.MustCompile("`((?:bench|cache|cmd|compiler|dsl|examples|internal|jit|ops|prebuilt|runtime|tensor|tests)/[a-z0-9_/.]+)`")
+	invented := []string{"compiler/pass/twice.go", "compiler/pass/testdata/twice.ir"} // a pass that nobody needs
+	n := 0
+	for _, page := range append(pages, more...) {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range path.FindAllStringSubmatch(string(text), -1) {
+			n++
+			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil && !slices.Contains(invented, m[1]) {
+				t.Errorf("%s names %s, which is not there", page, m[1])
+			}
+		}
+	}
+	require.Greater(t, n, 150)
 }
 
 // TestWidth keeps lines of prose within 100 columns. Code, tables, addresses and generated pages are as wide as
