@@ -71,9 +71,7 @@ func TestGolden(t *testing.T) {
 		{mk(VPSLLD, 256, R(x0), R(x1), I(3)), "c5fd72f103", "vpslld ymm0, ymm1, 3"},
 		{mk(KMOVW, 16, R(k1), R(RAX)), "c5f892c8", "kmovw k1, eax"},
 		{mk(KORTESTW, 16, R(k1), R(k2)), "c5f898ca", "kortestw k1, k2"},
-		{mk(VCVTSI2SD, 64, R(x0), R(x1), R(R8)), "c4c1f32ac0", "vcvtsi2sd xmm0, xmm1, r8"},
 		{mk(VBLENDVPS, 256, R(x0), R(x1), R(x2), R(x9)), "c4e3754ac290", "vblendvps ymm0, ymm1, ymm2, ymm9"},
-		{mk(MULX, 64, R(RAX), R(RCX), R(RBX)), "c4e2f3f6c3", "mulx rax, rcx, rbx"},
 		{mk(LOCK_CMPXCHG, 32, M(RDI, 0), R(RDX)), "f00fb117", "lock cmpxchg dword ptr [rdi], edx"},
 		{mk(VZEROUPPER, 0), "c5f877", "vzeroupper"},
 		{mk(MFENCE, 0), "0faef0", "mfence"},
@@ -159,14 +157,14 @@ func TestJumps(t *testing.T) {
 	add(mk(CALL, 0, L(0)))
 	a.Block(3)
 	add(mk(VADDPS, 256, R(x0), R(x1), Pool(32)))
-	add(mk(VPSHUFD, 256, R(x0), Pool(0), I(1)))
+	add(mk(VPERMQ, 256, R(x0), Pool(0), I(1)))
 	code, _, err := a.Finish(make([]byte, 64))
 	require.NoError(t, err)
 
 	require.Equal(t, "727f"+"e991000000", hex.EncodeToString(code[:7]))
 	require.Equal(t, 2+5+122, a.Offset(2))
-	require.Equal(t, "0f8479ffffff"+"e97bffffff"+"488d0505000000"+"e868ffffff"+"c5f4580540000000"+"c5fd700517000000"+"01",
-		hex.EncodeToString(code[129:129+40]))
+	require.Equal(t, "0f8479ffffff"+"e97bffffff"+"488d0505000000"+"e868ffffff"+"c5f4580540000000"+"c4e3fd000516000000"+"01",
+		hex.EncodeToString(code[129:129+41]))
 	require.Equal(t, 152, a.Offset(3))
 	require.Equal(t, 256, len(code))
 	for _, n := range []int{-1, 4, 99} {
@@ -198,7 +196,7 @@ func TestRandomJumps(t *testing.T) {
 				for range r.IntN(12) {
 					list = append(list, mk(MOV, 64, R(R9), I(1<<40)))
 				}
-				return append(list, mk([]Op{JMP, JCC}[r.IntN(2)], 0, L(r.IntN(n))).cond(Cond(r.IntN(16))), mk(UD2, 0))
+				return append(list, mk([]Op{JMP, JCC}[r.IntN(2)], 0, L(r.IntN(n))).cond(Cond(r.IntN(16))), mk(NOP, 0))
 			}), seed)
 		}
 		code, _, err := a.Finish(nil)
@@ -281,7 +279,7 @@ func TestMarksAndList(t *testing.T) {
 		return in
 	}
 	blocks := [][]Inst{
-		{at(1, mk(VXORPS, 256, R(x0), R(x0), R(x0))), at(1, mk(MOV, 64, R(R9), I(1<<40))), at(2, mk(BARRIER, 0))},
+		{at(1, mk(VPXOR, 256, R(x0), R(x0), R(x0))), at(1, mk(MOV, 64, R(R9), I(1<<40))), at(2, mk(BARRIER, 0))},
 		{at(2, mk(VADDPS, 512, R(x0), R(x0), Pool(0))), at(3, mk(MOV, 64, M(R9, 1024), I(77))), at(3, mk(JCC, 0, L(1)).cond(CondNE)), at(4, mk(RET, 0))},
 	}
 	for range 2 {
@@ -297,7 +295,7 @@ func TestMarksAndList(t *testing.T) {
 	}))
 	const want = `.0:
                                       # saxpy.go:10
-     0  c5 fc 57 c0                   vxorps ymm0, ymm0, ymm0
+     0  c5 fd ef c0                   vpxor ymm0, ymm0, ymm0
      4  49 b9 00 00 00 00 00 01 00 00 mov r9, 1099511627776
 .1:
                                       # saxpy.go:12

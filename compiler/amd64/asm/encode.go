@@ -112,7 +112,7 @@ func (f *form) evexProblem(in *Inst, masked bool) string {
 // lockable reports whether the instruction may have the prefix LOCK.
 func (in *Inst) lockable() bool {
 	switch in.Op {
-	case ADD, OR, ADC, SBB, AND, SUB, XOR, NEG, NOT, INC, DEC, BTS, BTR, BTC, XADD, CMPXCHG:
+	case ADD, OR, AND, SUB, XOR, NEG, NOT:
 		return in.Args[0].Kind == MemArg
 	}
 	return false

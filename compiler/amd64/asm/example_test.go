@@ -25,7 +25,7 @@ func ExampleList() {
 			one,
 			inst(asm.VMOVUPS, 512, asm.MX(asm.RSI, asm.RDI, 1, 64), asm.R(z1)),
 			inst(asm.ADD, 64, asm.R(asm.RSI), asm.I(64)),
-			inst(asm.DEC, 32, asm.R(asm.RCX)),
+			inst(asm.SUB, 32, asm.R(asm.RCX), asm.I(1)),
 			again,
 		},
 		{inst(asm.RET, 0)},
@@ -43,8 +43,8 @@ func ExampleList() {
 	//      6  62 f1 7c 58 58 0d 30 00 00 00 vaddps zmm1, zmm0, dword ptr [rip + pool+0]{1to16}
 	//     10  62 f1 7c 48 11 4c 3e 01       vmovups zmmword ptr [rsi + rdi + 64], zmm1
 	//     18  48 83 c6 40                   add rsi, 64
-	//     1c  ff c9                         dec ecx
-	//     1e  75 e0                         jne .0
+	//     1c  83 e9 01                      sub ecx, 1
+	//     1f  75 df                         jne .0
 	// .1:
-	//     20  c3                            ret
+	//     21  c3                            ret
 }

@@ -128,9 +128,7 @@ func index() *[numOps]opInfo {
 			from = to
 		}
 	}
-	for _, op := range [...]Op{BT, VINSERTPS, VMOVAPS, VMOVAPD, VMOVDQA, VMOVDQA32, VMOVDQA64} {
-		t[op].memory = 0 // memory means another thing, or must be aligned
-	}
+	t[VMOVAPS].memory = 0 // it must be aligned
 	t[CMP].memory |= 1
 	return t
 }

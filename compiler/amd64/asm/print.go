@@ -119,12 +119,12 @@ func (in *Inst) appendName(b []byte) (_ []byte, last int) {
 	switch in.Op {
 	case JCC, SETCC, CMOVCC:
 		return append(append(b, name...), in.Cond.String()...), -1
-	case VCMPPS, VCMPPD, VCMPSS, VCMPSD, VCMPPSK, VCMPPDK, VCMPSSK, VCMPSDK:
+	case VCMPPS, VCMPPD, VCMPPSK, VCMPPDK:
 		if n >= 0 && n < 32 {
 			b = append(append(b, "vcmp"...), comparisons[n]...)
 			return append(b, name[4:]...), 3
 		}
-	case VPCMPB, VPCMPW, VPCMPD, VPCMPQ, VPCMPUB, VPCMPUW, VPCMPUD, VPCMPUQ:
+	case VPCMPD, VPCMPQ, VPCMPUD, VPCMPUQ:
 		if n >= 0 && n < 7 && n != 3 {
 			s := comparisons[n]
 			if n == 6 && len(name) == len("vpcmpd") {

@@ -51,7 +51,7 @@ func (in *Inst) masked() bool { return in.Mask != 0 && in.Mask != Phys(Mask, 0) 
 // its mask leaves out. Blends do not: there the mask chooses.
 func (in *Inst) Merges() bool {
 	switch in.Op {
-	case VBLENDMPS, VBLENDMPD, VPBLENDMB, VPBLENDMW, VPBLENDMD, VPBLENDMQ:
+	case VPBLENDMD, VPBLENDMQ:
 		return false
 	}
 	return in.masked() && !in.Zero && in.Args[0].Kind == RegArg && in.Args[0].Reg.Class() == Vec
@@ -72,7 +72,7 @@ func (in *Inst) Clears() bool {
 	switch in.Op {
 	case XOR, SUB:
 		return a[0].Kind == RegArg && a[1].Kind == RegArg && a[0].Reg == a[1].Reg
-	case VPXOR, VPXORD, VPXORQ, VXORPS, VXORPD, KXORB, KXORW, KXORD, KXORQ, VPCMPEQD, KXNORB, KXNORW, KXNORD, KXNORQ:
+	case VPXOR, VPXORD, VPXORQ, KXORW, VPCMPEQD, KXNORW:
 		return in.oneRegister()
 	case VPTERNLOGD, VPTERNLOGQ:
 		v := uint8(a[3].Imm)

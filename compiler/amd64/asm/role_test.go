@@ -80,11 +80,10 @@ func TestRoles(t *testing.T) {
 		{mk(IMUL, 64, R(g(0)), R(g(1)), I(3)), []Reg{g(1)}, []Reg{g(0)}},
 		{mk(SETCC, 8, R(g(0))), []Reg{g(0)}, []Reg{g(0)}},
 		{mk(LOCK_XADD, 64, M(g(0), 0), R(g(1))), []Reg{g(0), g(1)}, []Reg{g(1)}},
-		{mk(MULX, 64, R(g(0)), R(g(1)), R(g(2))), []Reg{g(2)}, []Reg{g(0), g(1)}},
 		{mk(VADDPS, 512, R(v(0)), R(v(1)), R(v(2))), []Reg{v(1), v(2)}, []Reg{v(0)}},
 		{mk(VADDPS, 512, R(v(0)), R(v(1)), R(v(2))).with(m(0), false, false), []Reg{v(0), v(1), v(2), m(0)}, []Reg{v(0)}},
 		{mk(VADDPS, 512, R(v(0)), R(v(1)), R(v(2))).with(m(0), true, false), []Reg{v(1), v(2), m(0)}, []Reg{v(0)}},
-		{mk(VBLENDMPS, 512, R(v(0)), R(v(1)), R(v(2))).with(m(0), false, false), []Reg{v(1), v(2), m(0)}, []Reg{v(0)}},
+		{mk(VPBLENDMD, 512, R(v(0)), R(v(1)), R(v(2))).with(m(0), false, false), []Reg{v(1), v(2), m(0)}, []Reg{v(0)}},
 		{mk(VPXORD, 512, R(v(0)), R(v(0)), R(v(0))), nil, []Reg{v(0)}},
 		{mk(VPTERNLOGD, 512, R(v(0)), R(v(0)), R(v(0)), I(255)), nil, []Reg{v(0)}},
 		{mk(VPTERNLOGD, 512, R(v(0)), R(v(0)), R(v(0)), I(254)), []Reg{v(0), v(0), v(0)}, []Reg{v(0)}},
@@ -143,7 +142,7 @@ func TestCanBeMem(t *testing.T) {
 		want bool
 	}{
 		{VADDPS, 2, true}, {VADDPS, 1, false}, {ADD, 1, true}, {ADD, 0, false}, {CMP, 0, true}, {CMP, 1, true}, {TEST, 0, true}, {IMUL, 1, true},
-		{VPSLLD, 1, false}, {VPSRAQ, 1, true}, {SHLX, 1, true}, {VPMOVZXBD, 1, true}, {VINSERTPS, 2, false}, {BT, 0, false}, {COPY, 1, false},
+		{VPSLLD, 1, false}, {VPSRAQ, 1, true}, {SHLX, 1, true}, {VPMOVZXBD, 1, true}, {COPY, 1, false},
 		{VMOVAPS, 1, false}, {KMOVW, 1, false}, {VPERMD, 2, true}, {VFMADD231PS, 0, false}, {VFMADD231PS, 2, true}, {VPTEST, 1, true}, {VCMPPSK, 2, true},
 	} {
 		require.Equal(t, c.want, c.op.CanBeMem(c.i), "operand %d of %s", c.i, c.op)
