@@ -9,12 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/runtime"
 )
 
-// TestLongSums tests the errors of sums of 2^25 numbers on each device. The interpreter, and all
-// devices in short tests, have fewer, unless KILN_ACCURACY is all.
+// TestLongSums tests the errors of sums of 2²⁵ numbers on each device. The CPU has them in sweeps;
+// otherwise it, the interpreter, and all devices in short tests have fewer, unless KILN_ACCURACY is
+// all.
 func TestLongSums(t *testing.T) {
 	for _, name := range devices() {
 		t.Run(name, func(t *testing.T) {
@@ -27,7 +29,7 @@ func TestLongSums(t *testing.T) {
 				switch {
 				case name == "cpu:interp":
 					lengths = []int{1 << 17}
-				case testing.Short():
+				case testing.Short(), name == "cpu" && !tooltest.Sweeps():
 					lengths = lengths[:1]
 				}
 			}

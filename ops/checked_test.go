@@ -14,7 +14,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// checkedParts is how many times fewer parts run in checked mode with -short.
+// checkedParts is how many times fewer parts run in checked mode, but in sweeps.
 const checkedParts = 8
 
 // TestChecked tests operations in checked mode, which finds races and reads of unset shared
@@ -40,7 +40,7 @@ func TestChecked(t *testing.T) {
 	})
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
 	defer ops.LimitBlocks(1)()
-	if testing.Short() {
+	if testing.Short() || !whole() {
 		suite.RunShare(t, dev, 1, checkedParts)
 		return
 	}

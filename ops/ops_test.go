@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/opstest"
 	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/runtime"
 )
@@ -32,6 +33,18 @@ func without(dev *runtime.Device) []dtype.DType {
 // KILN_OPSTEST is all: it takes as long as all others, and is compared with them elsewhere, too.
 const interpreted = 3
 
+// whole reports whether all parts are tested. Otherwise tests that run operations on a CPU once
+// more, as if it were another device, take a share of the parts, which their names decide.
+func whole() bool { return tooltest.Sweeps() || os.Getenv("KILN_OPSTEST") == "all" }
+
+// share is all parts, or the second of n shares of them.
+func share(n int) opstest.Share {
+	if whole() {
+		return opstest.All()
+	}
+	return opstest.OneOf(1, n)
+}
+
 // TestOps tests every operation on the engines of the CPU and on the GPUs of this machine,
 // one of each kind. With KILN_SWEEP=all every operation is tested on the CPU with every type.
 func TestOps(t *testing.T) {
@@ -41,7 +54,7 @@ func TestOps(t *testing.T) {
 			require.NoError(t, err)
 			defer dev.Close()
 			if name == "cpu" || name == "cpu:interp" {
-				if !tooltest.Sweeps() && os.Getenv("KILN_OPSTEST") != "all" {
+				if !whole() {
 					suite.RunSome(t, dev)
 					return
 				}

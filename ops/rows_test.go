@@ -23,7 +23,7 @@ func TestManyThreads(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
-	suite.RunRows(t, dev)
+	suite.RunRows(t, dev, share(4))
 	t.Run("Many", func(t *testing.T) { elementwisetest.RunMany(t, dev, 4) })
 }
 

@@ -16,17 +16,20 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// RunRows tests the operations that go through rows, which devices divide in different
-// ways.
-func RunRows(t *testing.T, dev *runtime.Device) {
-	for _, f := range []struct {
-		name string
-		run  func(*testing.T, *opstest.Bench)
-	}{{"Reduce", rowstest.Reduce}, {"RowNorm", rowstest.RowNorm}, {"Scan", rowstest.Scan}, {"Sort", sorttest.Sort}, {"Index", indextest.Index}, {"Search", indextest.Search}, {"Conv", convtest.Conv}} {
-		t.Run(f.name, func(t *testing.T) {
-			f.run(t, opstest.NewBench(dev))
-		})
-	}
+// rowFamilies are the operations that go through rows, which devices divide in different ways.
+var rowFamilies = []opstest.Family{
+	{Name: "Reduce", Run: rowstest.Reduce},
+	{Name: "RowNorm", Run: rowstest.RowNorm},
+	{Name: "Scan", Run: rowstest.Scan},
+	{Name: "Sort", Run: sorttest.Sort},
+	{Name: "Index", Run: indextest.Index},
+	{Name: "Search", Run: indextest.Search},
+	{Name: "Conv", Run: convtest.Conv},
+}
+
+// RunRows tests a share of the operations that go through rows.
+func RunRows(t *testing.T, dev *runtime.Device, share opstest.Share) {
+	opstest.Run(t, dev, rowFamilies, share)
 }
 
 // RunNeighbours tests reductions of rows that are next to each other, more and fewer than a warp
