@@ -9,7 +9,7 @@ import (
 )
 
 // Depth is how many callers a Stack notes.
-const Depth = 16
+const Depth = 24
 
 // Stack is return addresses, the innermost first; 0 ends it early.
 type Stack [Depth]uintptr
