@@ -104,7 +104,8 @@ func (s *Store) Verify() []Problem {
 	return problems
 }
 
-// nfsPrefix begins the names that clients of NFS give to files that are removed while they are open.
+// nfsPrefix begins the names that clients of NFS give to files that are removed while they are
+// open.
 const nfsPrefix = ".nfs"
 
 func (s *Store) verify(f file) error {

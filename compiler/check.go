@@ -16,7 +16,8 @@ import (
 
 // Check reports every mistake in the kernels of a package; see [front.Check]. Of kernels without
 // any it reports, too, what keeps them from being compiled for the targets: limits of these, what
-// they lack, and what the kernel takes for granted of warps. The second result is the number of kernels.
+// they lack, and what the kernel takes for granted of warps. The second result is the number of
+// kernels.
 func Check(p *front.Package, load front.Loader, targets ...target.Target) (diag.List, int) {
 	list := front.Check(p, load, func(m *ir.Module) diag.List {
 		text := m.Text()
@@ -36,7 +37,8 @@ func Check(p *front.Package, load front.Loader, targets ...target.Target) (diag.
 	return list, len(front.Kernels(p))
 }
 
-// asDiagnostics is an error of a compilation as diagnostics. Those without a place are given the kernel's.
+// asDiagnostics is an error of a compilation as diagnostics. Those without a place are given the
+// kernel's.
 func asDiagnostics(err error) diag.List {
 	var diags diag.List
 	if errors.As(err, &diags) {

@@ -19,8 +19,8 @@ type use struct {
 	bytes, pos int
 }
 
-// limits compares what a kernel declares with what the target has. Drivers refuse too much of it as well,
-// but some with no more words than "invalid argument".
+// limits compares what a kernel declares with what the target has. Drivers refuse too much of it as
+// well, but some with no more words than "invalid argument".
 func limits(m *ir.Module, meta *Meta, t target.Target) (list []excess) {
 	args := meta.ArgBytes()
 	if meta.Grid != nil {

@@ -78,8 +78,8 @@
 //
 // # Tuning
 //
-// Which tile size, block size or algorithm is the fastest differs from device to device. A
-// [Tuner] measures where it runs, once, and keeps its choice in the cache and in the record, see [Tune]:
+// Which tile size, block size or algorithm is the fastest differs from device to device. A [Tuner]
+// measures where it runs, once, and keeps its choice in the cache and in the record, see [Tune]:
 //
 //	var tiles = jit.Tune("example.com/app/transpose", kernels.Config{Tile: 32}, kernels.Config{Tile: 64})
 //
@@ -89,8 +89,8 @@
 //
 // # Keys
 //
-// Bundles of prebuilt kernels, see [Register] and package cache/bundle, and the cache have three levels, each keyed by SHA-256 of everything its content
-// depends on and of nothing else:
+// Bundles of prebuilt kernels, see [Register] and package cache/bundle, and the cache have three
+// levels, each keyed by SHA-256 of everything its content depends on and of nothing else:
 //
 //	source   source text, kernel, types, compile-time values and functions, compiler → hash of the IR, positions
 //	artifact hash of the IR, target, options          → PTX, or IR for the CPU

@@ -58,11 +58,10 @@ type handleKey struct {
 	typ reflect.Type
 }
 
-// Of returns the handle of a kernel: a package-level function marked
-// //kiln:kernel, instantiated if it is generic. Inside a generic function it
-// cannot be instantiated with that function's type parameters: pass the handle
-// in. The same function gives the same handle. What is wrong with fn is reported by [Kernel.Err] and by every
-// launch.
+// Of returns the handle of a kernel: a package-level function marked //kiln:kernel, instantiated if
+// it is generic. Inside a generic function it cannot be instantiated with that function's type
+// parameters: pass the handle in. The same function gives the same handle. What is wrong with fn is
+// reported by [Kernel.Err] and by every launch.
 func Of(fn any) *Kernel {
 	v := reflect.ValueOf(fn)
 	if v.Kind() != reflect.Func || v.IsNil() {
@@ -376,9 +375,10 @@ func targetOf(dev *runtime.Device) (target.Target, error) {
 	return t, nil
 }
 
-// ResidentBlocks resolves the kernel for a device, as [Kernel.Prepare] does, and returns how many blocks of so
-// many threads the device holds at the same time: the most that a launch of a kernel with
-// t.SyncGrid can have. shared is the length in bytes of a dsl.DynamicShared array, 0 without one.
+// ResidentBlocks resolves the kernel for a device, as [Kernel.Prepare] does, and returns how many
+// blocks of so many threads the device holds at the same time: the most that a launch of a kernel
+// with t.SyncGrid can have. shared is the length in bytes of a dsl.DynamicShared array, 0 without
+// one.
 func (k *Kernel) ResidentBlocks(dev *runtime.Device, threads runtime.Dim3, shared int, consts ...any) (int, error) {
 	in, err := k.prepare(dev, consts)
 	if err != nil {

@@ -108,14 +108,12 @@ type largeBlock struct {
 
 var largeBlocks = sync.Pool{New: func() any { return new(largeBlock) }}
 
-// Launch runs the kernel on a stream over a grid. The arguments are the
-// kernel's parameters after the Thread, of exactly their types: a scalar for a
-// scalar, a struct for a struct, a [runtime.Slice] of T for a []T. For a struct that
-// has slices it is any struct with the same names of fields in the same order,
-// a runtime.Slice of T for each []T. Those of type
-// dsl.ConstInt and dsl.ConstBool choose a specialisation of the kernel. Launch returns when the work is
-// queued; what goes wrong in the kernel is the error of the buffers that it writes, see
-// [runtime.Stream.Launch].
+// Launch runs the kernel on a stream over a grid. The arguments are the kernel's parameters after
+// the Thread, of exactly their types: a scalar for a scalar, a struct for a struct, a
+// [runtime.Slice] of T for a []T. For a struct that has slices it is any struct with the same names
+// of fields in the same order, a runtime.Slice of T for each []T. Those of type dsl.ConstInt and
+// dsl.ConstBool choose a specialisation of the kernel. Launch returns when the work is queued; what
+// goes wrong in the kernel is the error of the buffers that it writes, see [runtime.Stream.Launch].
 func (k *Kernel) Launch(s *runtime.Stream, g runtime.Grid, args ...any) error {
 	if s == nil {
 		return fmt.Errorf("%s: launch on a nil stream", k.name)

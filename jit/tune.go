@@ -31,12 +31,12 @@ import (
 //	}
 //
 // The first Run for a device and for what the choice depends on measures; its choice is kept in the
-// cache, so that other processes do not measure again, and written to the record of KILN_RECORD,
-// of which kiln prebuild takes it into bundles. A choice that is kept holds for the same
-// name, configurations and model of device. The environment variable KILN_TUNE says when to measure.
+// cache, so that other processes do not measure again, and written to the record of KILN_RECORD, of
+// which kiln prebuild takes it into bundles. A choice that is kept holds for the same name,
+// configurations and model of device. The environment variable KILN_TUNE says when to measure.
 //
-// A Tuner is safe for use by several goroutines; one measures at a time, and what others do on the device
-// meanwhile disturbs it.
+// A Tuner is safe for use by several goroutines; one measures at a time, and what others do on the
+// device meanwhile disturbs it.
 type Tuner[C any] struct {
 	name    string
 	configs []C
@@ -61,9 +61,10 @@ type tunedFor struct {
 	at  [maxAt]int
 }
 
-// Tune returns a Tuner. Its name tells its choices from those of others, so it is best made of an import path
-// and a word. Where nothing may be measured the first configuration is taken, so that should be one that does well
-// everywhere. Configurations are told apart by what fmt prints of them with %+v.
+// Tune returns a Tuner. Its name tells its choices from those of others, so it is best made of an
+// import path and a word. Where nothing may be measured the first configuration is taken, so that
+// should be one that does well everywhere. Configurations are told apart by what fmt prints of them
+// with %+v.
 func Tune[C any](name string, configs ...C) *Tuner[C] {
 	t := &Tuner[C]{name: name, configs: slices.Clone(configs), clock: onDevice, env: environment}
 	for _, c := range configs {
@@ -79,9 +80,9 @@ func Tune[C any](name string, configs ...C) *Tuner[C] {
 	return t
 }
 
-// OnRequest has the tuner measure only where KILN_TUNE is all, and take its first configuration where
-// neither a bundle nor the cache has a choice: for a library whose first configuration is a rule that
-// does well. Call it before the first Run.
+// OnRequest has the tuner measure only where KILN_TUNE is all, and take its first configuration
+// where neither a bundle nor the cache has a choice: for a library whose first configuration is a
+// rule that does well. Call it before the first Run.
 func (t *Tuner[C]) OnRequest() *Tuner[C] {
 	t.asked = true
 	return t
@@ -103,14 +104,14 @@ func (t *Tuner[C]) Known(s *runtime.Stream, at ...int) (c C, ok bool) {
 }
 
 // Run calls work with the best configuration. At is what the best one depends on besides the
-// device, up to eight numbers such as sizes: for each combination it is measured anew, so that sizes which vary
-// a lot are better rounded, to powers of two for example.
+// device, up to eight numbers such as sizes: for each combination it is measured anew, so that
+// sizes which vary a lot are better rounded, to powers of two for example.
 //
-// To measure, Run calls work with every configuration, many times, and in the end once with the best. So
-// work has to come to the same each time: it must not change what it reads, and has to submit
-// what it does to the stream s. A configuration for which it returns an error is not chosen.
-// While a stream captures nothing is measured, and neither if the Tuner is measuring on that stream: work
-// may run the Tuner for a part of itself.
+// To measure, Run calls work with every configuration, many times, and in the end once with the
+// best. So work has to come to the same each time: it must not change what it reads, and has to
+// submit what it does to the stream s. A configuration for which it returns an error is not chosen.
+// While a stream captures nothing is measured, and neither if the Tuner is measuring on that
+// stream: work may run the Tuner for a part of itself.
 func (t *Tuner[C]) Run(s *runtime.Stream, work func(C) error, at ...int) error {
 	i, err := t.best(s, work, at)
 	if err != nil {
@@ -245,8 +246,8 @@ const (
 // never is the time of a configuration that does not work.
 const never = time.Duration(math.MaxInt64)
 
-// race measures all configurations, in turns, so that what disturbs the device for a while disturbs all, and returns
-// the least time of each.
+// race measures all configurations, in turns, so that what disturbs the device for a while disturbs
+// all, and returns the least time of each.
 func (t *Tuner[C]) race(s *runtime.Stream, work func(C) error) ([]time.Duration, error) {
 	times, repeats := make([]time.Duration, len(t.configs)), make([]int, len(t.configs))
 	var errs []error
@@ -365,7 +366,8 @@ func (s *settings) tuned(c record.Choice) (int, bool) {
 	return i, ok
 }
 
-// near returns the choice that was made for another device of the target, or the first configuration.
+// near returns the choice that was made for another device of the target, or the first
+// configuration.
 func (s *settings) near(c record.Choice) int {
 	c.Device = ""
 	e, from := s.shipped(bundle.Common, artifact.TunedKey(c))

@@ -24,8 +24,8 @@ func ResidentBlocks(info *runtime.Info, threads int) int {
 	return 2 * info.Units * max(1, info.ThreadsPerUnit/threads)
 }
 
-// SerialBlocks reports whether a multiprocessor holds one warp at a time, so that its blocks run one
-// after the other and threads are lanes of a vector, as those of a CPU do.
+// SerialBlocks reports whether a multiprocessor holds one warp at a time, so that its blocks run
+// one after the other and threads are lanes of a vector, as those of a CPU do.
 func SerialBlocks(info *runtime.Info) bool { return info.ThreadsPerUnit <= info.WarpSize }
 
 // RowBlocks bounds the blocks of a kernel that reduces or sorts rows; each takes several rows if

@@ -1,6 +1,6 @@
 // Package ops has what the families of tensor operations share: operands, how kernels walk over
-// them, properties of devices that launches are planned for, and launches. The operations are in the
-// packages below, a family each:
+// them, properties of devices that launches are planned for, and launches. The operations are in
+// the packages below, a family each:
 //
 //	elementwise   unary, binary, comparing and scaled operations, functions of a program, copies
 //	rows          reductions, scans, softmax and norms
@@ -13,8 +13,8 @@
 //	fourier       Fourier transforms
 //	random        random numbers
 //
-// Operands are [View]s. Nothing here knows tensors, gradients or who owns memory; package tensor has
-// that.
+// Operands are [View]s. Nothing here knows tensors, gradients or who owns memory; package tensor
+// has that.
 //
 //	out := ops.View{Buf: buf, DType: dtype.F32, Layout: layout.Contiguous(shape)}
 //	err := elementwise.Exp.Run(stream, out, []ops.View{x})

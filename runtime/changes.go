@@ -12,9 +12,9 @@ type change struct {
 type changes struct{ last atomic.Pointer[change] }
 
 // NoteChange counts a change of the contents, with what made it. The runtime does not look at what
-// kernels and copies write: a library that keeps what it computed of a buffer calls NoteChange where
-// it writes to memory that others read, and sees by [Buffer.Changes] whether what it has kept is
-// stale.
+// kernels and copies write: a library that keeps what it computed of a buffer calls NoteChange
+// where it writes to memory that others read, and sees by [Buffer.Changes] whether what it has kept
+// is stale.
 func (b *Buffer) NoteChange(by any) {
 	for {
 		was := b.changes.last.Load()

@@ -7,9 +7,9 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
-// gridWords is the memory that the blocks of a kernel with barriers of the grid arrive at. Launches on a
-// stream run one after the other, so they share it. Each launch in a graph has its own, since branches of a
-// graph may run at the same time; launches of one graph do not.
+// gridWords is the memory that the blocks of a kernel with barriers of the grid arrive at. Launches
+// on a stream run one after the other, so they share it. Each launch in a graph has its own, since
+// branches of a graph may run at the same time; launches of one graph do not.
 type gridWords struct {
 	mu  sync.Mutex
 	buf *Buffer // nil before the first launch of such a kernel
@@ -24,13 +24,13 @@ type gridArgs struct {
 	params []int // of each parameter of the function
 }
 
-// SetGrid says that the kernel has barriers of the grid, and where a launch passes the words for them in the
-// argument block, their address and how many there are, and where each parameter of the kernel is. It is called
-// before the first launch.
+// SetGrid says that the kernel has barriers of the grid, and where a launch passes the words for
+// them in the argument block, their address and how many there are, and where each parameter of the
+// kernel is. It is called before the first launch.
 func (f *Function) SetGrid(offset int, params []int) { f.grid = &gridArgs{offset, params} }
 
-// add clears the words before a launch and adds them to its arguments, with the lock of g held until the launch
-// is submitted.
+// add clears the words before a launch and adds them to its arguments, with the lock of g held
+// until the launch is submitted.
 func (g *gridWords) add(s *Stream, f *Function, l *driver.Launch) error {
 	if g.buf == nil {
 		buf, err := s.Alloc(gridBytes)

@@ -96,9 +96,9 @@ func (f *Function) Info() FunctionInfo {
 	return info
 }
 
-// ResidentBlocks is how many blocks of so many threads and so many bytes of dynamic shared memory the device
-// holds at the same time, if nothing else runs there. A launch of a kernel with barriers of the grid
-// (t.SyncGrid) can have as many.
+// ResidentBlocks is how many blocks of so many threads and so many bytes of dynamic shared memory
+// the device holds at the same time, if nothing else runs there. A launch of a kernel with barriers
+// of the grid (t.SyncGrid) can have as many.
 func (f *Function) ResidentBlocks(threads Dim3, shared int) (int, error) {
 	d := f.module.dev
 	if err := d.usable(); err != nil {

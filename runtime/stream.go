@@ -288,7 +288,8 @@ func (s *Stream) check(f *Function, l *driver.Launch) string {
 	return f.checkBlock(&l.Block, l.Shared)
 }
 
-// checkBlock returns what is wrong with blocks of so many threads and bytes of dynamic shared memory.
+// checkBlock returns what is wrong with blocks of so many threads and bytes of dynamic shared
+// memory.
 func (f *Function) checkBlock(block *[3]int, shared int) string {
 	info := &f.module.dev.info
 	for i, axis := range "XYZ" {

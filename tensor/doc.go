@@ -73,9 +73,9 @@
 // # Matrices and spectra
 //
 // [Tensor.Solve], [Tensor.Inverse], [Tensor.Det] and the factors [Tensor.Cholesky], [Tensor.LU] and
-// [Tensor.QR] are of matrices in the last two dimensions, any number of them at once, and [Tensor.FFT]
-// and those after it are along any dimension, all of types F32 and F64: [Tensor.Cast] brings
-// others there. What has no result, such as the inverse of a matrix that has none, gives
+// [Tensor.QR] are of matrices in the last two dimensions, any number of them at once, and
+// [Tensor.FFT] and those after it are along any dimension, all of types F32 and F64: [Tensor.Cast]
+// brings others there. What has no result, such as the inverse of a matrix that has none, gives
 // infinities and NaN. Complex numbers are pairs in a last dimension of size 2.
 //
 // # Operations of programs

@@ -118,9 +118,9 @@ func (t *Tensor) Assign(src *Tensor) error {
 	return t.changed(op, t.dev.copyInto(t, b))
 }
 
-// SliceSet copies src over the part of dimension d of t that begins at start, from the end where it is negative; all other
-// dimensions have the same size. It changes the memory that views share: see [Tensor.Assign]. The
-// two must not share memory.
+// SliceSet copies src over the part of dimension d of t that begins at start, from the end where it
+// is negative; all other dimensions have the same size. It changes the memory that views share: see
+// [Tensor.Assign]. The two must not share memory.
 func (t *Tensor) SliceSet(src *Tensor, d, start int) error {
 	const op = "slice set"
 	if bad := first(op, t, src); bad != nil {

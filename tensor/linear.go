@@ -146,8 +146,8 @@ type Triangle struct {
 	Ones  bool // the diagonal is all ones, and is not read
 }
 
-// SolveTriangular is x of the equations t·x = b, for triangular matrices t, (…, n, n), and b, (…, n,
-// k), of types F32 and F64; the dimensions in front are broadcast. What tri does not name is not
+// SolveTriangular is x of the equations t·x = b, for triangular matrices t, (…, n, n), and b, (…,
+// n, k), of types F32 and F64; the dimensions in front are broadcast. What tri does not name is not
 // read. A zero on the diagonal gives what divisions by it give. Of x·t = b it is
 // t.T().SolveTriangular(b.T(), …).T(), where T turns an upper triangle into a lower one.
 func (t *Tensor) SolveTriangular(b *Tensor, tri Triangle) *Tensor {
@@ -226,8 +226,8 @@ func (w *work) triangular(a, b *Tensor, tri Triangle) {
 }
 
 // LU is the factors of square matrices, (…, n, n), of types F32 and F64, with their rows in another
-// order, so that the largest number of a column is the one that is divided by: in one matrix that of a
-// lower triangular one below the diagonal, where it has ones, and that of an upper one from
+// order, so that the largest number of a column is the one that is divided by: in one matrix that
+// of a lower triangular one below the diagonal, where it has ones, and that of an upper one from
 // there on. Row i of the product of both is row order[i], of type I64, and sign, 1 or -1, is the
 // determinant of that order. There is no gradient: see [Tensor.Solve], [Tensor.Det].
 //

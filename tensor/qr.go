@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// QR is the factors of matrices, (…, m, n), of types F32 and F64, by reflections: with k the smaller
-// of m and n, q is (…, m, k) with columns that are orthogonal and of length 1, and r (…, k, n)
-// upper triangular. The signs are those of LAPACK. Gradients are for matrices of at least as many
-// rows as columns, NaN if the columns are not independent; of others, asking for one is an error
-// of kind [ErrNoGradient].
+// QR is the factors of matrices, (…, m, n), of types F32 and F64, by reflections: with k the
+// smaller of m and n, q is (…, m, k) with columns that are orthogonal and of length 1, and r (…, k,
+// n) upper triangular. The signs are those of LAPACK. Gradients are for matrices of at least as
+// many rows as columns, NaN if the columns are not independent; of others, asking for one is an
+// error of kind [ErrNoGradient].
 func (t *Tensor) QR() (q, r *Tensor) {
 	const op = "qr"
 	shape, bad := t.matrices(op)

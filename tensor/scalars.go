@@ -57,8 +57,8 @@ var (
 	isLeast  = &comparison{op: elementwise.GeOf, next: math.Ceil, below: 1}
 )
 
-// compared compares the elements with x: integers with the number itself, and floating-point numbers
-// with x rounded to their type, as [Tensor.FullLike] has it.
+// compared compares the elements with x: integers with the number itself, and floating-point
+// numbers with x rounded to their type, as [Tensor.FullLike] has it.
 func (t *Tensor) compared(c *comparison, x float64) *Tensor {
 	op := c.op.Name()
 	if bad := first(op, t); bad != nil {
@@ -107,9 +107,9 @@ func (t *Tensor) GtScalar(x float64) *Tensor { return t.compared(isLarger, x) }
 // GeScalar is 1 where t ≥ x and else 0, of type U8: see [Tensor.EqScalar].
 func (t *Tensor) GeScalar(x float64) *Tensor { return t.compared(isLeast, x) }
 
-// Clamp is t, but not below low and not above high: high where low is above it. Of integers, a bound
-// that is infinite or beyond the type bounds nothing; one that is none of the type where the result
-// would have to be it is an error of kind [ErrArgument].
+// Clamp is t, but not below low and not above high: high where low is above it. Of integers, a
+// bound that is infinite or beyond the type bounds nothing; one that is none of the type where the
+// result would have to be it is an error of kind [ErrArgument].
 func (t *Tensor) Clamp(low, high float64) *Tensor {
 	if t.ofIntegers() {
 		return t.between(elementwise.Clamp.Name(), low, high)

@@ -18,9 +18,9 @@ import (
 //	defer s.Close()
 //	loss := s.Keep(model(x.In(s)).Sub(y).Sqr().Mean())
 //
-// Using a tensor afterwards that was not kept is an error, [ErrFreed]. Tensors that are dropped while
-// the scope is open are collected as always. What is computed of tensors in several scopes belongs
-// to the one that was opened last. A variable belongs to none.
+// Using a tensor afterwards that was not kept is an error, [ErrFreed]. Tensors that are dropped
+// while the scope is open are collected as always. What is computed of tensors in several scopes
+// belongs to the one that was opened last. A variable belongs to none.
 type Scope struct {
 	outer  *Scope
 	number uint64 // in the order in which scopes were opened
@@ -46,8 +46,9 @@ func openScope(outer *Scope) *Scope {
 	return &Scope{outer: outer, number: scopes.Add(1), sweep: 256}
 }
 
-// In is a view of the tensor in a scope: what is computed from it belongs to the scope. The tensor's
-// own memory does not, see [Scope.Own]. A scope that is closed is an error of kind [ErrArgument].
+// In is a view of the tensor in a scope: what is computed from it belongs to the scope. The
+// tensor's own memory does not, see [Scope.Own]. A scope that is closed is an error of kind
+// [ErrArgument].
 func (t *Tensor) In(s *Scope) *Tensor {
 	const op = "in"
 	if bad := firstOf(op, t); bad != nil {

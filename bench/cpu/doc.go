@@ -31,8 +31,8 @@
 // examples/edges on the interpreter and as machine code, with its own picture and
 // with one of 12 megapixels.
 //
-// A second table has kernels as one writes them for a GPU from the documents, with nothing done
-// for a CPU, on all processors (-cores for fewer) beside the same algorithms in plain Go on one thread,
+// A second table has kernels as one writes them for a GPU from the documents, with nothing done for
+// a CPU, on all processors (-cores for fewer) beside the same algorithms in plain Go on one thread,
 // package plain, whose results are the same to the last bit: times by the clock, and by the
 // processor, of which the last column makes what two quiet cores would reach.
 package main

@@ -174,9 +174,9 @@ type Options struct {
 // Emit is Emit of no options.
 func Emit(m *ir.Module, t target.Target) ([]byte, error) { return Options{}.Emit(m, t) }
 
-// Emit compiles a kernel into a native image, see package image. What the code
-// cannot do, printing and barriers of the grid, it leaves to the interpreter with [image.ErrInterp]. The
-// module is of no use for another target then.
+// Emit compiles a kernel into a native image, see package image. What the code cannot do, printing
+// and barriers of the grid, it leaves to the interpreter with [image.ErrInterp]. The module is of
+// no use for another target then.
 func (o Options) Emit(m *ir.Module, t target.Target) ([]byte, error) {
 	im, _, err := o.build(m, t)
 	if err != nil {

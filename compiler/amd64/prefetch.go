@@ -152,8 +152,8 @@ func (e *emitter) ahead(b *analysis.Placed, p *ir.Value, mem asm.Arg) {
 }
 
 // A block that works on a tile of a grid reads and writes a short piece of many rows, more streams
-// than a hardware prefetcher follows. The next block along x has the pieces behind those, so accesses
-// of one block prefetch for the next.
+// than a hardware prefetcher follows. The next block along x has the pieces behind those, so
+// accesses of one block prefetch for the next.
 
 // maxTile bounds how many bytes wide the tiles are; of wider ones processors look ahead in
 // each row.
@@ -189,7 +189,8 @@ func (e *emitter) nextTile(b *analysis.Placed, p *ir.Value, mem asm.Arg, op asm.
 	e.op(op, 8, asm.MX(asm.RAX, e.general64(step.by), uint8(size), 0))
 }
 
-// goesOn reports whether index i is a sum with what loops go on with by the threads of a block or grid.
+// goesOn reports whether index i is a sum with what loops go on with by the threads of a block or
+// grid.
 func (e *emitter) goesOn(i *ir.Value, depth int) bool {
 	return e.walks[i] || depth > 0 && (i.Op == ir.OpAdd || i.Op == ir.OpSub) && (e.goesOn(i.Args[0], depth-1) || e.goesOn(i.Args[1], depth-1))
 }

@@ -14,9 +14,9 @@ type Divergence struct {
 	Why    []Reason      // where the threads' values of Cond begin to differ
 }
 
-// CheckConvergence returns the operations of m that stand under divergent
-// control, in order. A barrier needs control that is the same for the block of
-// threads, a barrier of the grid such for all threads, a shuffle, vote or warp barrier control that is the same for the warp.
+// CheckConvergence returns the operations of m that stand under divergent control, in order. A
+// barrier needs control that is the same for the block of threads, a barrier of the grid such for
+// all threads, a shuffle, vote or warp barrier control that is the same for the warp.
 //
 // It wants a module without calls, and judges best after sroa has turned local
 // variables into values.

@@ -70,17 +70,16 @@ type Param struct {
 	Attr       string // of the language's inputs, what they are
 }
 
-// Row says how an operation is written for some kinds of type. The first row that
-// applies is taken. Text is an expression, or a statement if the operation has no
-// result, with placeholders: $a, $b and $c are the operands, $A, $B and $C the same
-// for texts that name them twice; $p is the object that operand a points to. In braces:
-// t, u, s is the type keyed on, its unsigned and its signed kin; w the type of
-// twice the width; n the width and m the width less one; k the name of the kind, f that
-// of operand a; ones all bits of a narrow integer set; d the type of the result; imm the number of the operation; less what
-// the constant operand b is less than zero. Of an atomic operation, order is its order
-// as C calls it, and how a suffix for its order and scope, "" for none and the device;
-// texts without either are written between fences if there is an order. scope is one of
-// [Language].Scopes.
+// Row says how an operation is written for some kinds of type. The first row that applies is taken.
+// Text is an expression, or a statement if the operation has no result, with placeholders: $a, $b
+// and $c are the operands, $A, $B and $C the same for texts that name them twice; $p is the object
+// that operand a points to. In braces: t, u, s is the type keyed on, its unsigned and its signed
+// kin; w the type of twice the width; n the width and m the width less one; k the name of the kind,
+// f that of operand a; ones all bits of a narrow integer set; d the type of the result; imm the
+// number of the operation; less what the constant operand b is less than zero. Of an atomic
+// operation, order is its order as C calls it, and how a suffix for its order and scope, "" for
+// none and the device; texts without either are written between fences if there is an order. scope
+// is one of [Language].Scopes.
 type Row struct {
 	Op    ir.Op
 	On    Kinds // see keyType; zero for all

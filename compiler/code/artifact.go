@@ -26,8 +26,8 @@ type Meta struct {
 	// Dynamic is how many bytes of shared memory a launch must ask for, because the code
 	// declares no length: all that there is, or 0.
 	Dynamic int `json:"dynamic,omitempty"`
-	// Length says where in the argument block the number of elements is that the array of dsl.DynamicShared
-	// has, nil for a kernel without one. A launch asks for their memory besides.
+	// Length says where in the argument block the number of elements is that the array of
+	// dsl.DynamicShared has, nil for a kernel without one. A launch asks for their memory besides.
 	Length *ir.Length `json:"length,omitempty"`
 	// Overlaps says that the code begins by waiting for the kernel before it in the stream, so that
 	// the device may start it earlier.
@@ -45,8 +45,9 @@ type Meta struct {
 	// code is IR for the interpreter, "" if there was none.
 	Interpreted string `json:"interpreted,omitempty"`
 
-	// Grid says where a kernel with barriers of the grid takes the words that its blocks arrive at, nil
-	// for all others. They are none of Args, and come before the log. All blocks have to be resident.
+	// Grid says where a kernel with barriers of the grid takes the words that its blocks arrive at,
+	// nil for all others. They are none of Args, and come before the log. All blocks have to be
+	// resident.
 	Grid *Grid `json:"grid,omitempty"`
 
 	// Log is what the kernel writes to the device log, nil if nothing. The log takes
@@ -103,8 +104,8 @@ func (a *Artifact) WithPositions(table func() []ir.Pos) []byte {
 // address and how many there are. They are of 32 bits and zero before a launch.
 type Grid struct {
 	Offset int `json:"offset"`
-	// Params is where each parameter of the function lies in the argument block, for vendors that take them
-	// one by one in such a launch: a slice is two, and what fills up the block one more.
+	// Params is where each parameter of the function lies in the argument block, for vendors that
+	// take them one by one in such a launch: a slice is two, and what fills up the block one more.
 	Params []int `json:"params"`
 }
 

@@ -9,8 +9,9 @@ import (
 // on them.
 type Code string
 
-// The codes. K00xx concern packages and requests, K01xx the language, K02xx the
-// signature of a kernel, K03xx memory and threads, K04xx the size of kernels and the targets, K09xx the compiler itself.
+// The codes. K00xx concern packages and requests, K01xx the language, K02xx the signature of a
+// kernel, K03xx memory and threads, K04xx the size of kernels and the targets, K09xx the compiler
+// itself.
 const (
 	Syntax        Code = "K0001"
 	TypeError     Code = "K0002"

@@ -72,8 +72,8 @@ func branchesOn(fn *ssa.Function, cond *ssa.Parameter) (out []*ssa.If) {
 	return out
 }
 
-// emptyLoop returns the place of the statement for {} that b is, where go/ssa has none: loops without
-// a condition and a body are taken in order of the text, as their blocks are made.
+// emptyLoop returns the place of the statement for {} that b is, where go/ssa has none: loops
+// without a condition and a body are taken in order of the text, as their blocks are made.
 func (f *funcLower) emptyLoop(b *ssa.BasicBlock) (at token.Pos) {
 	if len(b.Instrs) != 1 || b.Succs[0] != b || f.fn.Syntax() == nil {
 		return token.NoPos

@@ -14,8 +14,9 @@ import (
 	"github.com/gokiln/kiln/internal/devlog"
 )
 
-// dsl.Assert and dsl.Printf take texts and values: what kernels have not otherwise. Their calls are lowered as a whole, texts and the slice of
-// interface values that go/ssa makes of the arguments included.
+// dsl.Assert and dsl.Printf take texts and values: what kernels have not otherwise. Their calls are
+// lowered as a whole, texts and the slice of interface values that go/ssa makes of the arguments
+// included.
 
 // logText is the index of the text among the arguments of a function that takes
 // one, by its key in the table of intrinsics.

@@ -32,7 +32,8 @@ type misplaced struct {
 	msg string
 }
 
-// unrollMarks makes calls of the comments //kiln:unroll in a file, and returns those that it cannot.
+// unrollMarks makes calls of the comments //kiln:unroll in a file, and returns those that it
+// cannot.
 func unrollMarks(tree *ast.File, tok *token.File, text []byte) (wrong []misplaced) {
 	if !bytes.Contains(text, []byte(unrollMark)) {
 		return nil
@@ -73,7 +74,8 @@ func bodies(arg string) (int, bool) {
 	return n, err == nil && n >= 1 && n <= maxUnroll
 }
 
-// loopsByLine returns the for statements of a file by the lines that they begin on, with their labels.
+// loopsByLine returns the for statements of a file by the lines that they begin on, with their
+// labels.
 func loopsByLine(tree *ast.File, tok *token.File) map[int]ast.Stmt {
 	loops := map[int]ast.Stmt{}
 	add := func(at, s ast.Stmt) {
@@ -199,8 +201,8 @@ func loopAround(b *ssa.BasicBlock) (*ssa.BasicBlock, map[*ssa.BasicBlock]bool) {
 	return nil, nil
 }
 
-// textWithin reports whether all of blocks is text from one place to another, so that the loop which they
-// are is not one around that.
+// textWithin reports whether all of blocks is text from one place to another, so that the loop
+// which they are is not one around that.
 func textWithin(blocks map[*ssa.BasicBlock]bool, from, to token.Pos) bool {
 	for b := range blocks {
 		for _, in := range b.Instrs {

@@ -100,7 +100,8 @@ func (c *checker) beginBlock() {
 // meetGrid is a barrier of the grid. Then each block is resumed.
 func (c *checker) meetGrid() { c.grid = c.tick() }
 
-// resume goes on with the block of w behind a barrier of the grid. No other block has its shared memory.
+// resume goes on with the block of w behind a barrier of the grid. No other block has its shared
+// memory.
 func (c *checker) resume(w *worker) {
 	c.w = w
 	c.beginBlock()

@@ -139,9 +139,10 @@ func (s *search) walk(root *Block, next func(*Block) []*Block) {
 	}
 }
 
-// dominators returns the number of each block's immediate dominator, by Lengauer and Tarjan, "A Fast
-// Algorithm for Finding Dominators in a Flowgraph" (1979), in the form that takes time m·log n. That
-// by Cooper, Harvey and Kennedy goes up the tree for each edge: a switch of n cases takes time n².
+// dominators returns the number of each block's immediate dominator, by Lengauer and Tarjan, "A
+// Fast Algorithm for Finding Dominators in a Flowgraph" (1979), in the form that takes time m·log
+// n. That by Cooper, Harvey and Kennedy goes up the tree for each edge: a switch of n cases takes
+// time n².
 func (s *search) dominators(preds func(*Block) []*Block) []int32 {
 	n := len(s.pre)
 	buf := make([]int32, 6*n)

@@ -13,9 +13,9 @@ func (m *Module) Dynamic() *Object {
 	return nil
 }
 
-// SharedParts returns where the shared objects are in the memory that launches ask for: with all, each
-// of them; else the one whose length a launch decides, at the beginning, and -1 for the others, which are
-// declared. It is nil if launches ask for no memory.
+// SharedParts returns where the shared objects are in the memory that launches ask for: with all,
+// each of them; else the one whose length a launch decides, at the beginning, and -1 for the
+// others, which are declared. It is nil if launches ask for no memory.
 func (m *Module) SharedParts(all bool) []int {
 	offsets, _ := m.SharedLayout()
 	switch {
@@ -31,8 +31,8 @@ func (m *Module) SharedParts(all bool) []int {
 	return offsets
 }
 
-// DynamicLength says where a launch says how many elements the object of [Module.Dynamic] has, nil if there
-// is no object whose length is a parameter.
+// DynamicLength says where a launch says how many elements the object of [Module.Dynamic] has, nil
+// if there is no object whose length is a parameter.
 func (m *Module) DynamicLength() *Length {
 	f, o := m.Kernel(), m.Dynamic()
 	if o == nil || f == nil {
@@ -58,8 +58,8 @@ type Length struct {
 // MaxDynamic bounds the memory of a block that a launch may ask for. Every device has far less.
 const MaxDynamic = 1 << 30
 
-// Bytes returns how much memory the elements take by an argument block. A negative number of them, or
-// one that no device has the memory for, is an error.
+// Bytes returns how much memory the elements take by an argument block. A negative number of them,
+// or one that no device has the memory for, is an error.
 func (l *Length) Bytes(args []byte) (int, error) {
 	var word [8]byte
 	copy(word[:], args[l.Offset:l.Offset+l.Size])

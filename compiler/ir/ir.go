@@ -28,8 +28,9 @@ type Bounds struct {
 type Object struct {
 	Name string
 	Type *Type
-	// Dynamic says that a launch decides how many elements the object has: as many as parameter Param
-	// of the kernel says, once pass size has run. Its type is an array of none then, and it is the last one.
+	// Dynamic says that a launch decides how many elements the object has: as many as parameter
+	// Param of the kernel says, once pass size has run. Its type is an array of none then, and it
+	// is the last one.
 	Dynamic bool
 	Param   int
 }

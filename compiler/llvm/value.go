@@ -122,8 +122,8 @@ func (e *emitter) sharedObject(i int) value.Value {
 	return &constant.ExprGetElementPtr{ElemType: types.I8, Src: memory, Indices: []constant.Constant{i32(int64(e.parts[i]))}, Typ: memory.to}
 }
 
-// sharedType is the type of a shared object. Code for the host asks for no memory as it is launched: an
-// array whose length a launch decides has all that a block can have.
+// sharedType is the type of a shared object. Code for the host asks for no memory as it is
+// launched: an array whose length a launch decides has all that a block can have.
 func (e *emitter) sharedType(o *ir.Object) types.Type {
 	if !o.Dynamic {
 		return objectType(o.Type)

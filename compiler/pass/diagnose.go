@@ -9,7 +9,8 @@ import (
 	"github.com/gokiln/kiln/internal/devlog"
 )
 
-// Mistake is what the pass diagnose found: something that goes wrong whenever the kernel does any work.
+// Mistake is what the pass diagnose found: something that goes wrong whenever the kernel does any
+// work.
 type Mistake struct {
 	Kind MistakeKind
 	Pos  int    // index into Module.Pos
@@ -262,8 +263,8 @@ func condPos(b *ir.Block) int {
 	return b.Term.Args[0].Pos
 }
 
-// firstPos returns the first position in l, of its operations and branches if they have any: that of a
-// jump may be from in front of the loop.
+// firstPos returns the first position in l, of its operations and branches if they have any: that
+// of a jump may be from in front of the loop.
 func firstPos(m *ir.Module, l *analysis.Loop) (first int) {
 	take := func(pos int) {
 		if p, q := m.PosOf(pos), m.PosOf(first); pos != 0 && (first == 0 || p.Line < q.Line || p.Line == q.Line && p.Col < q.Col) {

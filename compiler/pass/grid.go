@@ -6,8 +6,8 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// gridArg is the argument that [LowerGrid] adds to the kernel: two words of global memory, which are
-// zero before a launch.
+// gridArg is the argument that [LowerGrid] adds to the kernel: two words of global memory, which
+// are zero before a launch.
 var gridArg = ir.Arg{Name: "grid_barrier", Kind: ir.ArgSlice, Elem: ir.U32, Go: "[]uint32"}
 
 // The words.
@@ -16,16 +16,16 @@ const (
 	gridFailed  = 1 // not 0 once a thread has failed, for which a block may wait for ever
 )
 
-// LowerGrid turns barriers of the grid into barriers of the block around an arrival in global memory, and
-// reports whether there are any. All blocks of the launch have to be resident. With own, each thread fences
-// what it wrote by itself, see [target.Target.OwnFences].
+// LowerGrid turns barriers of the grid into barriers of the block around an arrival in global
+// memory, and reports whether there are any. All blocks of the launch have to be resident. With
+// own, each thread fences what it wrote by itself, see [target.Target.OwnFences].
 //
-// The first thread of a block adds to a word and waits until its top bit changes: the first block adds 2³¹
-// less the number of the other blocks, which add 1 each. So the word needs no reset from one barrier
-// to the next. (Cooperative groups of CUDA count in the same way.)
+// The first thread of a block adds to a word and waits until its top bit changes: the first block
+// adds 2³¹ less the number of the other blocks, which add 1 each. So the word needs no reset from
+// one barrier to the next. (Cooperative groups of CUDA count in the same way.)
 //
-// A thread that fails ends, and may be one that others wait for. It marks the launch, see [LowerLog], and all
-// threads that wait, or come to a barrier later, end as well.
+// A thread that fails ends, and may be one that others wait for. It marks the launch, see
+// [LowerLog], and all threads that wait, or come to a barrier later, end as well.
 //
 // Like LowerLog it is not in the table of passes, and comes before that.
 func LowerGrid(m *ir.Module, own bool) bool {
@@ -59,7 +59,8 @@ type gridLowering struct {
 	pos        int
 }
 
-// first lowers the first barrier of b and returns the block with the rest of b, nil if there was none.
+// first lowers the first barrier of b and returns the block with the rest of b, nil if there was
+// none.
 func (l *gridLowering) first(b *ir.Block) *ir.Block {
 	i := slices.IndexFunc(b.Instrs, func(v *ir.Value) bool { return v.Op == ir.OpGridBarrier })
 	if i < 0 {
@@ -94,7 +95,8 @@ func (l *gridLowering) first(b *ir.Block) *ir.Block {
 	return rest
 }
 
-// arrive has the first thread of the block, which is at b, wait for those of all blocks and go on at done.
+// arrive has the first thread of the block, which is at b, wait for those of all blocks and go on
+// at done.
 func (l *gridLowering) arrive(b, done *ir.Block) {
 	l.b = b
 	l.emit(ir.OpFence, ir.Void)

@@ -183,9 +183,9 @@ func (u *unroller) repeat(c *counted) {
 	}
 }
 
-// suitable reports whether the loop is left at the block exit alone and, with no factor in the source, is
-// small, reads a little memory, and holds no other loop and no operation of several threads. The
-// block again does nothing that must not happen twice.
+// suitable reports whether the loop is left at the block exit alone and, with no factor in the
+// source, is small, reads a little memory, and holds no other loop and no operation of several
+// threads. The block again does nothing that must not happen twice.
 func (c *counted) suitable(exit, again *ir.Block) bool {
 	loads := 0
 	for _, b := range c.Blocks {

@@ -39,8 +39,8 @@ type Options struct {
 	// Small says what launches keep to: see [ir.SmallLen], [ir.SmallBlocks] and
 	// [ir.SmallThreads].
 	Small bool
-	// Converge refuses modules whose threads may come to barriers and warp operations without each other,
-	// that have indices which are always out of range, or loops without end.
+	// Converge refuses modules whose threads may come to barriers and warp operations without each
+	// other, that have indices which are always out of range, or loops without end.
 	Converge bool
 	// Check, if not nil, is called on the module after every pass; tests pass
 	// [ir.Verify].

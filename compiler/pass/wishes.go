@@ -98,7 +98,8 @@ func leaveAlone(f *ir.Func) {
 	}
 }
 
-// unfulfilled returns the loops of f that should have been replaced by their bodies and are still there.
+// unfulfilled returns the loops of f that should have been replaced by their bodies and are still
+// there.
 func unfulfilled(f *ir.Func) (found []Mistake) {
 	wished := func(b *ir.Block) bool { return b.Unroll.Times == ir.UnrollFully }
 	if !slices.ContainsFunc(f.Blocks, wished) {

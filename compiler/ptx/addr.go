@@ -52,7 +52,8 @@ func (e *emitter) form(v *ir.Value) addr {
 
 const (
 	sharedPrefix = "shared"
-	// sharedAll is all shared memory of a block that launches ask for. No kernel's entry is called so.
+	// sharedAll is all shared memory of a block that launches ask for. No kernel's entry is called
+	// so.
 	sharedAll = sharedPrefix + "$"
 )
 

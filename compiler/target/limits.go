@@ -10,12 +10,14 @@ type Excess struct {
 
 func (e *Excess) Error() string { return e.What + "; " + e.Fix }
 
-// CheckShared says what is wrong with a kernel that has n bytes of shared memory, nil if nothing is.
+// CheckShared says what is wrong with a kernel that has n bytes of shared memory, nil if nothing
+// is.
 func (t Target) CheckShared(n int) error {
 	return within(n, t.MaxShared, "use smaller dsl.Shared arrays", "needs %d bytes of shared memory, %s has %d for a block", n, t, t.MaxShared)
 }
 
-// CheckLocal says what is wrong with a kernel whose threads have n bytes of local variables in memory.
+// CheckLocal says what is wrong with a kernel whose threads have n bytes of local variables in
+// memory.
 func (t Target) CheckLocal(n int) error {
 	return within(n, t.MaxLocal, "use smaller arrays, or a slice with a part for each thread", "needs %d bytes of local variables, %s has %d for a thread", n, t, t.MaxLocal)
 }

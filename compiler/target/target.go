@@ -35,14 +35,17 @@ type Target struct {
 // Dynamic reports whether launches ask for the shared memory of a kernel that has n bytes of it.
 func (t Target) Dynamic(n int) bool { return n > t.FixShared }
 
-// Overlaps reports whether a kernel can start before the one that it follows in a stream has ended, and
-// waits for the end of it by itself (PTX ISA, griddepcontrol): what it takes to start it costs nothing then.
+// Overlaps reports whether a kernel can start before the one that it follows in a stream has ended,
+// and waits for the end of it by itself (PTX ISA, griddepcontrol): what it takes to start it costs
+// nothing then.
 func (t Target) Overlaps() bool { return t.Kind == PTX && t.CC >= 90 }
 
-// CopiesAsync reports whether a thread can copy from global to shared memory and go on meanwhile (PTX ISA, cp.async).
+// CopiesAsync reports whether a thread can copy from global to shared memory and go on meanwhile
+// (PTX ISA, cp.async).
 func (t Target) CopiesAsync() bool { return t.Kind == PTX && t.CC >= 80 }
 
-// CASLoops reports whether atomic updates of 8 and 16 bits have to be loops around compare-and-swap.
+// CASLoops reports whether atomic updates of 8 and 16 bits have to be loops around
+// compare-and-swap.
 func (t Target) CASLoops() bool {
 	switch t.Kind {
 	case PTX, CUDA, HIP, LLVM, MSL, OpenCL:
@@ -107,7 +110,8 @@ var archs = []arch{
 	{name: "sm_121f", cc: 121, version: 88, shared: 99, exclusive: true},
 }
 
-// fixShared is how much shared memory CUDA's kernels can declare in arrays of known length, on every architecture.
+// fixShared is how much shared memory CUDA's kernels can declare in arrays of known length, on
+// every architecture.
 const fixShared = 48 << 10
 
 func (a arch) target() Target {

@@ -20,7 +20,8 @@ type File struct {
 	info fs.FileInfo
 }
 
-// Create begins a file that takes the place of name. The mode is less the umask's, as with os.OpenFile.
+// Create begins a file that takes the place of name. The mode is less the umask's, as with
+// os.OpenFile.
 func Create(name string, perm fs.FileMode) (*File, error) { return CreateIn(OS{}, name, perm) }
 
 // createTries bounds how often another temporary name is tried. One collision is a reply of

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Rooted is the files below one directory, which is held open: whatever becomes of its path,
-// they are those of this directory, and no link leads out of it. Names are the full ones, below Dir.
+// Rooted is the files below one directory, which is held open: whatever becomes of its path, they
+// are those of this directory, and no link leads out of it. Names are the full ones, below Dir.
 type Rooted struct {
 	Root *os.Root
 	Dir  string // as names have it

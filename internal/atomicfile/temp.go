@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// tempPrefix begins the name of a file that is being written: .kiln-tmp-NAME-MACHINE-PID-RANDOM.
+	// tempPrefix begins the name of a file that is being written:
+	// .kiln-tmp-NAME-MACHINE-PID-RANDOM.
 	tempPrefix = ".kiln-tmp-"
 
 	// maxBase is how much of a file's name its temporary one holds: file systems allow 255 bytes.

@@ -3,10 +3,10 @@
 // makes kernels write it, the runtime owns the memory and reads it; both know its
 // form from here.
 //
-// The log begins with counts of 32 bits; records follow, of 64-bit words. A thread
-// reserves room for its record by one atomic addition to the first count. What finds
-// no room is counted, and sets a bit of its launch if it tells of a failure. A record names the call it comes from by a number, so that
-// texts stay on the host:
+// The log begins with counts of 32 bits; records follow, of 64-bit words. A thread reserves room
+// for its record by one atomic addition to the first count. What finds no room is counted, and sets
+// a bit of its launch if it tells of a failure. A record names the call it comes from by a number,
+// so that texts stay on the host:
 //
 //	Used Lost Failed 0 bits… | record | record | …
 //	record: site, launch, block and thread (3 words), values

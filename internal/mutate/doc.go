@@ -28,8 +28,9 @@
 //   - survivors.txt lists survivors with the reason why no test can or need notice them. The command
 //     fails if a survivor is not in it.
 //
-// The sample is the same for the same seed and the same code. With seed 16, and after the tests that
-// its survivors led to; of three more the code was pointless and is gone, which counts as killed:
+// The sample is the same for the same seed and the same code. With seed 16, and after the tests
+// that its survivors led to; of three more the code was pointless and is gone, which counts as
+// killed:
 //
 //	packages                    tried  killed  survive, with a reason  without one
 //	cache/...                      34      30                       4            0

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// record is the first argument where this program is what go test runs instead of a test binary. The
-// file that times go to is the second, and then come the binary and its arguments.
+// record is the first argument where this program is what go test runs instead of a test binary.
+// The file that times go to is the second, and then come the binary and its arguments.
 const record = "-record"
 
 func main() {

@@ -10,5 +10,6 @@
 //
 //	{"tuned":"example.com/k/transpose","at":[4096],"device":"NVIDIA H200, 132 units","target":"ptx:sm_90","of":["{Tile:16}","{Tile:32}"],"best":"{Tile:32}"}
 //
-// A program adds lines at the end, by a [Writer]; the next one, and [Update], sort them. Empty lines and lines that begin with # are for people.
+// A program adds lines at the end, by a [Writer]; the next one, and [Update], sort them. Empty
+// lines and lines that begin with # are for people.
 package record

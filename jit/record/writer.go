@@ -93,8 +93,8 @@ func (w *Writer) append(s Spec) (err error) {
 	return err
 }
 
-// whole is the text of a record without its end if that is the beginning of a line, left by a process
-// that was killed.
+// whole is the text of a record without its end if that is the beginning of a line, left by a
+// process that was killed.
 func whole(text []byte) []byte {
 	end := bytes.LastIndexByte(text, '\n') + 1
 	if line := bytes.TrimSpace(text[end:]); len(line) > 0 && line[0] == '{' {

@@ -1,6 +1,7 @@
-// Package elementwise has the operations that compute every element of their result from the elements of their operands in the same
-// place: the table of unary, binary, comparing and scaled operations, functions of a program over several operands,
-// copies, casts, fills and transposed copies.
+// Package elementwise has the operations that compute every element of their result from the
+// elements of their operands in the same place: the table of unary, binary, comparing and scaled
+// operations, functions of a program over several operands, copies, casts, fills and transposed
+// copies.
 //
 // See package [github.com/gokiln/kiln/ops] for operands and launches.
 package elementwise

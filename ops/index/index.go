@@ -27,8 +27,8 @@ var (
 	fromEnd = ops.NewGeneric("index_put", kernels.FromEnd[ops.I])
 )
 
-// NoIndex is the index of a type that stands for none: -1, or the number of an unsigned type that has
-// its bits.
+// NoIndex is the index of a type that stands for none: -1, or the number of an unsigned type that
+// has its bits.
 func NoIndex(d dtype.DType) int {
 	if d.IsUnsigned() {
 		return 1<<d.Bits() - 1

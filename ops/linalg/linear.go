@@ -161,8 +161,8 @@ func Householder(s *runtime.Stream, a, tau ops.View) error {
 	return householder.Launch(s, ops.TypeArgs{C: a.DType}, blockEach(s, shape[0]), ops.SliceArg(a.DType, &x), ops.SliceArg(a.DType, &h), m[0], m[1])
 }
 
-// Compact stores in c, (count, n, n), the upper triangular matrices for which n reflections one after
-// the other are 1 - v·c·vᵀ, given the products vᵀ·v, and tau, (count, n).
+// Compact stores in c, (count, n, n), the upper triangular matrices for which n reflections one
+// after the other are 1 - v·c·vᵀ, given the products vᵀ·v, and tau, (count, n).
 func Compact(s *runtime.Stream, c, products, tau ops.View) error {
 	const op = "qr"
 	shape, err := three(op, c)

@@ -50,7 +50,8 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 		}
 		if p.K >= 4*warps*warp*int(c.Vec) {
 			c.Share, c.Unroll, c.Warps, enough = true, 1, dsl.ConstInt(warps), 3*p.Info.Units
-			// More than the device takes at once: blocks that are placed early may not be where there is least to do.
+			// More than the device takes at once: blocks that are placed early may not be where
+			// there is least to do.
 			for c.Rows < 8 && c.Rows*c.Cols < 16 && p.M/int(2*c.Rows)*p.Batch >= 2*enough {
 				c.Rows *= 2
 			}

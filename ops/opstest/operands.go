@@ -52,7 +52,8 @@ func (b *Bench) Kind() int { return b.Rand.IntN(4 * len(Kinds) * len(Kinds)) }
 // Ints draws a type of indices.
 func (b *Bench) Ints() dtype.DType { return dtype.Ints()[b.Rand.IntN(len(dtype.Ints()))] }
 
-// RandomValue puts numbers as [Bench.Number] draws them on the device, in one of the [Kinds] of layouts.
+// RandomValue puts numbers as [Bench.Number] draws them on the device, in one of the [Kinds] of
+// layouts.
 func (b *Bench) RandomValue(t *testing.T, d dtype.DType, s layout.Shape, kind int) *Value {
 	return b.Value(t, d, LayoutOf(t, Kinds[kind%len(Kinds)], s), func() dtype.Scalar { return b.Number(d) })
 }

@@ -40,8 +40,8 @@ func Run(t *testing.T, dev *runtime.Device, families []Family, of Share, without
 	}
 }
 
-// NewBench makes operands on a device, the same ones each time. Without are the types that the device
-// does not compute with.
+// NewBench makes operands on a device, the same ones each time. Without are the types that the
+// device does not compute with.
 func NewBench(dev *runtime.Device, without ...dtype.DType) *Bench {
 	return &Bench{Device: dev, Stream: dev.DefaultStream(), Rand: rand.New(rand.NewPCG(1, 2)), without: without}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Status words are how blocks of a launch publish values to each other, see package dsl/block. They are zero
-// before it.
+// Status words are how blocks of a launch publish values to each other, see package dsl/block. They
+// are zero before it.
 
 // ZeroWords clears words. It is a kernel, which starts while the one before it ends, and
 // the next one while it does: of the memory's own way to be cleared neither is so.

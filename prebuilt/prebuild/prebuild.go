@@ -113,8 +113,8 @@ func (j *Job) Run(ctx context.Context) (*bundle.Writer, error) {
 	return &r.w, errors.Join(slices.CompactFunc(r.errs, func(a, b error) bool { return a.Error() == b.Error() })...)
 }
 
-// choices adds what tuners chose: for the devices where they measured, and once for each target, for
-// other devices of that, where nothing may be measured.
+// choices adds what tuners chose: for the devices where they measured, and once for each target,
+// for other devices of that, where nothing may be measured.
 func (r *run) choices() error {
 	seen := map[cache.Key]bool{}
 	for _, c := range r.Choices {

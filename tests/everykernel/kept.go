@@ -34,8 +34,8 @@ const (
 	keepFor = 7 * 24 * time.Hour // how long programs are kept that nobody asks for
 )
 
-// shared returns the programs that build makes of the sources. What one test has built is kept in the
-// user's cache, by a hash of all code that it depends on, for those of the other emitters:
+// shared returns the programs that build makes of the sources. What one test has built is kept in
+// the user's cache, by a hash of all code that it depends on, for those of the other emitters:
 // compiling all kernels to IR takes longer than most of what they do with it.
 func shared(t testing.TB, src sources, build func() []*compiler.Program) []*compiler.Program {
 	t.Helper()
@@ -104,8 +104,8 @@ type sources struct {
 	newest  time.Time
 }
 
-// edited reports whether a file was written after the running test was linked: it is perhaps not the
-// code that the test has.
+// edited reports whether a file was written after the running test was linked: it is perhaps not
+// the code that the test has.
 func (s sources) edited() bool {
 	exe, err := os.Executable()
 	if err != nil {

@@ -12,8 +12,8 @@ type System struct {
 	real atomicfile.OS
 
 	// Fault is asked at every call: open, write, sync, stat, close, read, readdir, lstat, mkdir,
-	// rename, remove or chtimes, and the file. It returns the error of the call, and whether the call is
-	// made all the same. A write that is not made writes half.
+	// rename, remove or chtimes, and the file. It returns the error of the call, and whether the
+	// call is made all the same. A write that is not made writes half.
 	Fault func(op, name string) (err error, made bool)
 
 	// Data, if there is one, changes what is read of a file.

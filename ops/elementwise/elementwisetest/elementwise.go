@@ -24,9 +24,9 @@ type reference struct {
 	int   func(x ...int64) int64
 }
 
-// sizes are how large what an operation adds or multiplies on the way is, in the type that it computes
-// in: terms that are rounded and then cancel leave a result near 0 with the errors of the terms, and
-// factors below the normal numbers of the type have fewer bits.
+// sizes are how large what an operation adds or multiplies on the way is, in the type that it
+// computes in: terms that are rounded and then cancel leave a result near 0 with the errors of the
+// terms, and factors below the normal numbers of the type have fewer bits.
 var sizes = map[string]func(d dtype.DType, x ...float64) float64{
 	"affine 3": func(_ dtype.DType, x ...float64) float64 { return max(math.Abs(x[0]*x[1]), math.Abs(x[2])) },
 	"logaddexp 2": func(_ dtype.DType, x ...float64) float64 {

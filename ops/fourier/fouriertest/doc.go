@@ -1,2 +1,3 @@
-// Package fouriertest has the cases of package fourier: Fourier transforms. Package suite runs them.
+// Package fouriertest has the cases of package fourier: Fourier transforms. Package suite runs
+// them.
 package fouriertest

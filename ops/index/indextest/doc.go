@@ -1,2 +1,3 @@
-// Package indextest has the cases of package index: operations that read by indices, and those that write by them. Package suite runs them.
+// Package indextest has the cases of package index: operations that read by indices, and those that
+// write by them. Package suite runs them.
 package indextest

@@ -1,2 +1,3 @@
-// Package linalgtest has the cases of package linalg: factorisations and solutions. Package suite runs them.
+// Package linalgtest has the cases of package linalg: factorisations and solutions. Package suite
+// runs them.
 package linalgtest

@@ -1,2 +1,3 @@
-// Package matmultest has the cases of package matmul: products of matrices. Package suite runs them.
+// Package matmultest has the cases of package matmul: products of matrices. Package suite runs
+// them.
 package matmultest

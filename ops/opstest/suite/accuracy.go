@@ -60,8 +60,8 @@ func CheckAccuracy(t *testing.T, list []Accuracy) {
 	}
 }
 
-// LongSums returns the errors of operations that add n numbers in F32, or that have n numbers
-// in 16 rows or columns, against sums in more than float64 has. Without are the types that the device
+// LongSums returns the errors of operations that add n numbers in F32, or that have n numbers in 16
+// rows or columns, against sums in more than float64 has. Without are the types that the device
 // does not compute with.
 func LongSums(t *testing.T, dev *runtime.Device, n int, without ...dtype.DType) (list []Accuracy) {
 	t.Helper()
@@ -200,10 +200,10 @@ func exactly(n int, at func(i int) float64) (e exact) {
 
 func (l *longSums) at(i int) float64 { return float64(l.x[i]) }
 
-// The documented bounds: so many units for each level of a tree of sums; of scans, which add
-// what comes before to each part; and of products with vectors and of matrices and of windows, of
-// which threads add longer chains. Products of matrices with sums of up to 2048 elements add those one after
-// the other.
+// The documented bounds: so many units for each level of a tree of sums; of scans, which add what
+// comes before to each part; and of products with vectors and of matrices and of windows, of which
+// threads add longer chains. Products of matrices with sums of up to 2048 elements add those one
+// after the other.
 const (
 	sumUlps     = 2
 	scanUlps    = 2

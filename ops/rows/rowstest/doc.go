@@ -1,2 +1,3 @@
-// Package rowstest has the cases of package rows: reductions, scans, softmax and norms. Package suite runs them.
+// Package rowstest has the cases of package rows: reductions, scans, softmax and norms. Package
+// suite runs them.
 package rowstest

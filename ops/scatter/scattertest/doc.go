@@ -1,2 +1,3 @@
-// Package scattertest has the cases of package scatter: scatters of narrow types and of long lists. Package suite runs them.
+// Package scattertest has the cases of package scatter: scatters of narrow types and of long lists.
+// Package suite runs them.
 package scattertest

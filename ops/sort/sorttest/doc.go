@@ -1,2 +1,3 @@
-// Package sorttest has the cases of package sort: sorts and what needs a part of the order. Package suite runs them.
+// Package sorttest has the cases of package sort: sorts and what needs a part of the order. Package
+// suite runs them.
 package sorttest

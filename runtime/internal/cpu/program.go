@@ -120,8 +120,8 @@ func (f *function) Info() driver.FunctionInfo {
 	return info
 }
 
-// ResidentBlocks is how many blocks can wait for each other, if those of the kernel do so, and else how
-// many run at the same time.
+// ResidentBlocks is how many blocks can wait for each other, if those of the kernel do so, and else
+// how many run at the same time.
 func (f *function) ResidentBlocks(block [3]int, _ int) (int, error) {
 	if p, ok := f.program.(interface {
 		Resident(block [3]int) (int, error)

@@ -34,9 +34,10 @@ type launchAttribute struct {
 	_     [7]uint64
 }
 
-// The attributes. With the second one, kernels that begin by waiting for the one before them are started
-// while that one still runs (CUDA C++ Programming Guide, programmatic dependent launch): blocks are in
-// place, and have their code and arguments, by the time the last block of the other one ends.
+// The attributes. With the second one, kernels that begin by waiting for the one before them are
+// started while that one still runs (CUDA C++ Programming Guide, programmatic dependent launch):
+// blocks are in place, and have their code and arguments, by the time the last block of the other
+// one ends.
 const (
 	cooperative               = 2 // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 	programmaticSerialization = 6 // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION

@@ -12,7 +12,8 @@ type Resident interface {
 	ResidentBlocks(block [3]int, shared int) (int, error)
 }
 
-// CheckGrid returns why a kernel whose blocks all wait for each other cannot be launched so, nil if it can.
+// CheckGrid returns why a kernel whose blocks all wait for each other cannot be launched so, nil if
+// it can.
 func CheckGrid(f Resident, dev *Info, l *Launch) error {
 	refuse := func(text string) error {
 		return &Error{Op: "launch " + f.Info().Name, Device: dev.Name, Kind: ErrInvalid,
@@ -32,8 +33,8 @@ func CheckGrid(f Resident, dev *Info, l *Launch) error {
 	return nil
 }
 
-// PointTo fills l.Pointers with the address of each parameter, which some of the vendors' functions take
-// in place of a block of arguments. It allocates nothing once l.Pointers has room.
+// PointTo fills l.Pointers with the address of each parameter, which some of the vendors' functions
+// take in place of a block of arguments. It allocates nothing once l.Pointers has room.
 func (l *Launch) PointTo(f Function, dev *Info) error {
 	l.Pointers = l.Pointers[:0]
 	for _, at := range l.Params {
@@ -46,14 +47,14 @@ func (l *Launch) PointTo(f Function, dev *Info) error {
 	return nil
 }
 
-// Occupancy remembers how many blocks of a kernel a multiprocessor holds, for the latest shape: a vendor's
-// library computes it anew each time. The zero Occupancy knows nothing.
+// Occupancy remembers how many blocks of a kernel a multiprocessor holds, for the latest shape: a
+// vendor's library computes it anew each time. The zero Occupancy knows nothing.
 type Occupancy struct{ last atomic.Pointer[occupancy] }
 
 type occupancy struct{ threads, shared, blocks int }
 
-// Blocks returns the number for blocks of so many threads and bytes of dynamic shared memory, by asking if
-// the shape is another one than last time.
+// Blocks returns the number for blocks of so many threads and bytes of dynamic shared memory, by
+// asking if the shape is another one than last time.
 func (o *Occupancy) Blocks(threads, shared int, ask func(n *int32) error) (int, error) {
 	if l := o.last.Load(); l != nil && l.threads == threads && l.shared == shared {
 		return l.blocks, nil

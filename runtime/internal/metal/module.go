@@ -27,8 +27,8 @@ type function struct {
 	dynamic bool // see module
 }
 
-// Load compiles Metal's language, or opens a library that Apple's tools made of it. Of an image that
-// was finalised the machine code is there already.
+// Load compiles Metal's language, or opens a library that Apple's tools made of it. Of an image
+// that was finalised the machine code is there already.
 func (d *device) Load(img driver.Image) (driver.Module, error) {
 	op := "load kernel " + img.Name
 	text, archive := string(img.Code), []byte(nil)

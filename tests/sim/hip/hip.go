@@ -102,12 +102,12 @@ func (l *Library) Calls(name string) int {
 	return int(int32(call(l.sym("sim_calls"), uintptr(unsafe.Pointer(cstring(name))))))
 }
 
-// Set sets "devices" (how many of them there are), "pools" (-1: the runtime does
-// not know the attribute), "memory" (bytes), "delay_us" (before every operation),
-// "strict" (1: threads that have returned are missed at a barrier), "hip7" (1: the
-// runtime is that of HIP 7, for devices that are opened from now on), "cooperative" (0:
-// a device that is opened from now on has no launches of blocks that are all resident) or "quick" (1: texts
-// are compiled without optimising, which is three times as fast and runs slower).
+// Set sets "devices" (how many of them there are), "pools" (-1: the runtime does not know the
+// attribute), "memory" (bytes), "delay_us" (before every operation), "strict" (1: threads that have
+// returned are missed at a barrier), "hip7" (1: the runtime is that of HIP 7, for devices that are
+// opened from now on), "cooperative" (0: a device that is opened from now on has no launches of
+// blocks that are all resident) or "quick" (1: texts are compiled without optimising, which is
+// three times as fast and runs slower).
 func (l *Library) Set(what string, value int) {
 	call(l.sym("sim_set"), uintptr(unsafe.Pointer(cstring(what))), uintptr(value))
 }

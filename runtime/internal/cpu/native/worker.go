@@ -125,7 +125,8 @@ func (w *worker) triple(at int) [3]int {
 	return [3]int{int(w.ctx[at]), int(w.ctx[at+1]), int(w.ctx[at+2])}
 }
 
-// Pool keeps workers, and for a moment helpers, for the next launch. The zero Pool is ready for use.
+// Pool keeps workers, and for a moment helpers, for the next launch. The zero Pool is ready for
+// use.
 type Pool struct {
 	mu   sync.Mutex
 	idle []*worker
