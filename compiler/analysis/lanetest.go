@@ -51,8 +51,9 @@ func EndsInWhole(b *ir.Block) *ir.Value {
 	return nil
 }
 
-// MayWrap reports whether a number that is x in lane 0 may pass the largest one on its way to
-// the last lane, which then does not tell of all. Its range is that in block b.
+// MayWrap reports whether a number that is x in lane 0 and goes up by one a lane may overflow
+// before the last lane: a comparison of the last lane does not hold for all lanes then. The range
+// of x is that in block b.
 func MayWrap(ranges func(*ir.Value, *ir.Block) (lo, hi int64), x *ir.Value, b *ir.Block) bool {
 	lo, hi := ranges(x, b)
 	return lo < -1<<60 || hi > 1<<60

@@ -9,8 +9,8 @@ import (
 
 // Vector is the table of the passes for code in which a warp is a vector register, as that of
 // the CPU is. They run behind [Passes], with the lanes of a vector as the size of a warp, and make
-// operations that no other target has. Those that are not required are for code in which the
-// threads of a vector lie next to each other along x.
+// operations that no other target has. Those that are not required are for code in which the lanes
+// of a vector are threads with consecutive x.
 var Vector = []Pass{
 	{
 		Name: "lcssa", Required: true, Run: vector(func(f *ir.Func, _ int) error { closeLoops(f); return nil }),
@@ -53,8 +53,8 @@ var VectorConstraints = []Constraint{
 // those of [Run]. There are opt.WarpSize lanes in a vector.
 func RunVector(m *ir.Module, opt Options) error { return apply(vectorPasses(true), m, &opt) }
 
-// RunRows applies the other passes of [Vector], behind [RunVector], for code in which the threads
-// of a vector lie next to each other along x.
+// RunRows applies the other passes of [Vector], behind [RunVector], for code in which the lanes of
+// a vector are threads with consecutive x.
 func RunRows(m *ir.Module, opt Options) error { return apply(vectorPasses(false), m, &opt) }
 
 func vectorPasses(required bool) (list []Pass) {
@@ -139,7 +139,7 @@ func usedOutside(f *ir.Func, list []*ir.Block) bool {
 	return false
 }
 
-// lanesOf analyses f, whose threads lie next to each other along x.
+// lanesOf analyses f, in which the lanes of a vector are threads with consecutive x.
 func lanesOf(f *ir.Func, lanes int) (*analysis.Lanes, error) {
 	g, err := analysis.NewLayout(f)
 	if err != nil {

@@ -78,7 +78,7 @@ func versionIn(text string) string {
 	return ""
 }
 
-// Describe asks for what HIP does not have.
+// Describe queries the properties of a device that HIP has no attributes for.
 func (l *library) Describe(dev uintptr, info *driver.Info) (string, error) {
 	var shared, cooperative int
 	err := l.Ask(dev, info.Name, vendorapi.Attribute{ID: attrSharedPerBlockOptin, To: &shared},
