@@ -15,7 +15,7 @@ import (
 )
 
 // checkedParts is how many times fewer parts run in checked mode, but in sweeps.
-const checkedParts = 8
+const checkedParts = 32
 
 // TestChecked tests operations in checked mode, which finds races and reads of unset shared
 // memory, as on a device of one small multiprocessor: each block does several rows, tiles or
@@ -25,7 +25,7 @@ func TestChecked(t *testing.T) {
 	if os.Getenv("KILN_CHECK") != "1" {
 		self, err := os.Executable()
 		require.NoError(t, err)
-		cmd := exec.Command(self, "-test.run=^TestChecked$", "-test.v="+strconv.FormatBool(testing.Verbose()), "-test.short="+strconv.FormatBool(testing.Short()))
+		cmd := exec.Command(self, "-test.run=^TestChecked$", "-test.v="+strconv.FormatBool(testing.Verbose()))
 		cmd.Env = append(os.Environ(), "KILN_CHECK=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -40,9 +40,5 @@ func TestChecked(t *testing.T) {
 	})
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
 	defer ops.LimitBlocks(1)()
-	if testing.Short() || !whole() {
-		suite.RunShare(t, dev, 1, checkedParts)
-		return
-	}
-	suite.RunAll(t, dev)
+	suite.Run(t, dev, share(checkedParts))
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
+func TestMain(m *testing.M) { os.Exit(tooltest.Run(m)) }
+
 // devices are the engines of the CPU and the GPUs of this machine, one of each kind.
 func devices() []string {
 	names, kinds := []string{"cpu", "cpu:interp"}, map[string]bool{"cpu": true}
@@ -29,13 +31,29 @@ func without(dev *runtime.Device) []dtype.DType {
 	return map[string][]dtype.DType{"metal": {dtype.F64}}[dev.Info().Kind]
 }
 
-// interpreted is how many times fewer parts the interpreter runs than machine code does, unless
-// KILN_OPSTEST is all: it takes as long as all others, and is compared with them elsewhere, too.
-const interpreted = 3
+// ofInterpreter is the parts that the interpreter runs, unless KILN_OPSTEST is all: it takes as
+// long as all others, and is compared with them elsewhere, too.
+func ofInterpreter() opstest.Share {
+	switch {
+	case os.Getenv("KILN_OPSTEST") == "all":
+		return opstest.All()
+	case tooltest.Sweeps():
+		return opstest.OneOf(1, 3)
+	}
+	return opstest.OneOf(1, 16)
+}
 
 // whole reports whether all parts are tested. Otherwise tests that run operations on a CPU once
 // more, as if it were another device, take a share of the parts, which their names decide.
 func whole() bool { return tooltest.Sweeps() || os.Getenv("KILN_OPSTEST") == "all" }
+
+// someOf is all parts, or such as have every operation and every type between them.
+func someOf() opstest.Share {
+	if whole() {
+		return opstest.All()
+	}
+	return opstest.Some()
+}
 
 // share is all parts, or the second of n shares of them.
 func share(n int) opstest.Share {
@@ -53,17 +71,14 @@ func TestOps(t *testing.T) {
 			dev, err := runtime.Open(name)
 			require.NoError(t, err)
 			defer dev.Close()
-			if name == "cpu" || name == "cpu:interp" {
-				if !whole() {
-					suite.RunSome(t, dev)
-					return
-				}
+			share := opstest.All()
+			switch name {
+			case "cpu":
+				share = someOf()
+			case "cpu:interp":
+				share = ofInterpreter()
 			}
-			if name == "cpu:interp" && os.Getenv("KILN_OPSTEST") != "all" {
-				suite.RunShare(t, dev, 1, interpreted)
-				return
-			}
-			suite.RunAll(t, dev, without(dev)...)
+			suite.Run(t, dev, share, without(dev)...)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gokiln/kiln/internal/pretend"
 	"github.com/gokiln/kiln/ops/conv/convtest"
 	"github.com/gokiln/kiln/ops/elementwise/elementwisetest"
+	"github.com/gokiln/kiln/ops/opstest"
 	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/ops/rows/rowstest"
 	"github.com/gokiln/kiln/runtime"
@@ -23,7 +24,7 @@ func TestManyThreads(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
-	suite.RunRows(t, dev, share(4))
+	suite.RunRows(t, dev, share(16))
 	t.Run("Many", func(t *testing.T) { elementwisetest.RunMany(t, dev, 4) })
 }
 
@@ -47,7 +48,7 @@ func TestNeighbours(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 2, info.WarpSize })()
-	suite.RunNeighbours(t, dev)
+	suite.RunNeighbours(t, dev, someOf())
 }
 
 // TestColumns tests columns that blocks go down on devices of few units, and on the GPUs of this
@@ -61,7 +62,7 @@ func TestColumns(t *testing.T) {
 			defer pretend.Be(func(info *runtime.Info) {
 				info.Units, info.ThreadsPerUnit = 4, max(512, info.ThreadsPerUnit)
 			})()
-			rowstest.RunColumns(t, dev)
+			opstest.Run(t, dev, []opstest.Family{{Name: "Columns", Run: rowstest.LongColumns}}, someOf())
 		})
 	}
 }
@@ -73,5 +74,5 @@ func TestPatches(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 1, 2*info.WarpSize })()
-	convtest.RunWindows(t, dev)
+	opstest.Run(t, dev, []opstest.Family{{Name: "Windows", Run: convtest.Windows}}, someOf())
 }

@@ -17,6 +17,6 @@ func TestTiles(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit, info.Cooperative = 4, 512, true })()
-	t.Run("Scan", func(t *testing.T) { suite.RunScans(t, dev) })
-	t.Run("Sort", func(t *testing.T) { suite.RunSorts(t, dev) })
+	suite.RunScans(t, dev, someOf())
+	suite.RunSorts(t, dev, someOf())
 }

@@ -19,7 +19,7 @@ func TestSerialSorts(t *testing.T) {
 	require.NoError(t, err)
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 32, info.WarpSize })()
-	t.Run("Sort", func(t *testing.T) { suite.RunSorts(t, dev) })
+	suite.RunSorts(t, dev, share(3))
 }
 
 // TestCheckedSorts tests those of [TestSerialSorts] in checked mode, in a process of its own.

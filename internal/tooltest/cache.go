@@ -2,11 +2,21 @@ package tooltest
 
 import (
 	"os"
+	"runtime/debug"
 	"testing"
 )
 
+// Run runs the tests of a package that compiles many kernels, with a heap that grows more before
+// it is collected: nearly all of it is what compilers make and drop. It returns their exit status.
+func Run(m *testing.M) int {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	return m.Run()
+}
+
 // FreshCache runs the tests of a package with a cache of compiled kernels that is empty, and not
-// that of whoever runs them, and returns their exit status. Processes that they start have it too.
+// that of whoever runs them, as [Run] does. Processes that they start have it too.
 func FreshCache(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "kiln-test-cache-")
 	if err != nil {
@@ -14,5 +24,5 @@ func FreshCache(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	os.Setenv("KILN_CACHE_DIR", dir)
-	return m.Run()
+	return Run(m)
 }

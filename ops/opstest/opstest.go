@@ -34,8 +34,11 @@ func Run(t *testing.T, dev *runtime.Device, families []Family, of Share, without
 	for _, f := range families {
 		t.Run(f.Name, func(t *testing.T) {
 			b := NewBench(dev, without...)
-			b.share = of.again()
+			b.share = of
 			f.Run(t, b)
+			for _, p := range some(b.parts) {
+				b.start(t, p)
+			}
 		})
 	}
 }
@@ -52,6 +55,7 @@ type Bench struct {
 	Stream  *runtime.Stream
 	Rand    *rand.Rand
 	share   Share
+	parts   []*part // of which some are to run
 	without []dtype.DType
 }
 

@@ -1,8 +1,11 @@
 package opstest
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,37 +57,51 @@ func TestShares(t *testing.T) {
 	for range parts {
 		hash, in := rng.Uint64(), 0
 		for first := range n {
-			if (Share{first: first, of: n}).has(hash, "", nil) {
+			if (Share{first: first, of: n}).has(hash) {
 				sizes[first]++
 				in++
 			}
 		}
 		require.Equal(t, 1, in)
-		require.True(t, Share{}.has(hash, "", nil))
+		require.True(t, Share{}.has(hash))
 	}
 	for _, size := range sizes {
 		require.InDelta(t, parts/n, size, 60)
 	}
 }
 
-// A part of the parts has every operation and every type of each family.
+// Some parts have every operation and every type, few of them more than once, and another operation
+// changes few of them.
 func TestSome(t *testing.T) {
-	all := Share{of: rest, values: map[string]bool{}}
-	for range 2 { // families
-		some, rng := all.again(), rand.New(rand.NewPCG(3, 4))
-		ops, types, ran := map[int]bool{}, map[string]bool{}, 0
-		for op := range 50 {
+	const operations = 50
+	product := func(n int) []*part {
+		b := &Bench{share: Some()}
+		for op := range n {
 			for _, d := range dtype.All() {
-				if some.has(rng.Uint64(), "%d/%v", []any{op, d}) {
-					ops[op], types[d.String()] = true, true
-					ran++
-				}
+				b.Part(t, nil, "%d/%v", op, d)
 			}
 		}
-		require.Len(t, ops, 50)
-		require.Len(t, types, len(dtype.All()))
-		require.Less(t, ran, 50*len(dtype.All())/3)
+		return some(b.parts)
 	}
+	names := func(list []*part) (names []string) {
+		for _, p := range list {
+			names = append(names, fmt.Sprintf(p.name, p.args...))
+		}
+		return names
+	}
+	ran := product(operations)
+	ops, types := map[any]int{}, map[any]int{}
+	for _, p := range ran {
+		ops[p.args[0]]++
+		types[p.args[1]]++
+	}
+	require.Len(t, ops, operations)
+	require.Len(t, types, len(dtype.All()))
+	require.Less(t, len(ran), operations+len(types))
+	require.Less(t, slices.Max(slices.Collect(maps.Values(types))), operations/4, "one type has most operations")
+	more := names(product(operations + 1))
+	gone := slices.DeleteFunc(names(ran), func(n string) bool { return slices.Contains(more, n) })
+	require.LessOrEqual(t, len(gone), 1)
 }
 
 // Layouts of each kind have the shape, and no two indices the same element but where they are

@@ -6,12 +6,12 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
-)
 
-// rest is how many parts, of those whose values others had before, Some has one of.
-const rest = 8
+	"github.com/gokiln/kiln/ops/dtype"
+)
 
 // All is all parts.
 func All() Share { return Share{} }
@@ -19,37 +19,53 @@ func All() Share { return Share{} }
 // OneOf is the first-th of n shares of the parts. Cases and errors are in each.
 func OneOf(first, n int) Share { return Share{first: first, of: n} }
 
-// Some is the parts that have a value, such as the operation or the type, that none before has, and
-// a few others.
-func Some() Share { return Share{of: rest, values: map[string]bool{}} }
+// Some is as many parts of each family as it takes to have each value that any of them has, such as
+// an operation, a shape and a type, the type with one of the operations.
+func Some() Share { return Share{some: true} }
 
 // Share is which parts are run, by the hashes of their names: which share a part is in does
-// not depend on which others there are. With values it is those parts, too, that have a new one.
+// not depend on which others there are. Of some parts it is those with a value that none whose
+// hashes are lower have: a new part takes the place of such that have a value in common with it.
 type Share struct {
 	first, of int
-	values    map[string]bool // that parts have had, nil if that does not matter
+	some      bool
 }
 
-// again is the share of another family, none of whose parts had a value.
-func (s Share) again() Share {
-	if s.values != nil {
-		s.values = map[string]bool{}
+func (s Share) has(hash uint64) bool { return s.of < 2 || hash>>32%uint64(s.of) == uint64(s.first) }
+
+// part is a test of its own inside of the test of a family.
+type part struct {
+	name string // with verbs for what it is of
+	args []any
+	hash uint64
+	run  func(*testing.T, *Bench)
+}
+
+// values are what a part is of: what its name says, with each argument, and types.
+func (p *part) values() []string {
+	list := []string{p.name}
+	for i, a := range p.args {
+		switch a.(type) {
+		case dtype.DType:
+			list = append(list, fmt.Sprint(a))
+		default:
+			list = append(list, fmt.Sprint(p.name, i, " ", a))
+		}
 	}
-	return s
+	return list
 }
 
-func (s Share) has(hash uint64, name string, args []any) bool {
-	return s.values != nil && s.new(name, args) || s.of < 2 || hash>>32%uint64(s.of) == uint64(s.first)
-}
-
-// new reports whether a part has a value that none before had at its place.
-func (s Share) new(name string, args []any) bool {
-	before := len(s.values)
-	s.values[name] = true
-	for i, a := range args {
-		s.values[fmt.Sprint(name, i, " ", a)] = true
+// some returns parts that have all values of a list, in its order.
+func some(list []*part) []*part {
+	byHash := slices.SortedFunc(slices.Values(list), func(a, b *part) int { return cmp.Compare(a.hash, b.hash) })
+	had, chosen := map[string]bool{}, map[*part]bool{}
+	for _, p := range byHash {
+		for _, v := range p.values() {
+			chosen[p] = chosen[p] || !had[v]
+			had[v] = true
+		}
 	}
-	return len(s.values) > before
+	return slices.DeleteFunc(slices.Clone(list), func(p *part) bool { return !chosen[p] })
 }
 
 // Part is a test of its own inside of the test of a family. Parts run at the same time, as
@@ -57,13 +73,19 @@ func (s Share) new(name string, args []any) bool {
 // through: what reports errors at the next synchronisation of the device has to be in
 // that. The numbers of a part depend on its name only, not on which others run.
 func (b *Bench) Part(t *testing.T, f func(*testing.T, *Bench), name string, args ...any) {
-	seed := hash(append([]any{name}, args...))
-	if !b.share.has(seed, name, args) {
-		return
+	p := &part{name, args, hash(append([]any{name}, args...)), f}
+	if b.share.some {
+		b.parts = append(b.parts, p)
+	} else if b.share.has(p.hash) {
+		b.start(t, p)
 	}
-	t.Run(fmt.Sprintf(name, args...), func(t *testing.T) {
+}
+
+// start makes a part run once the test around it is through.
+func (b *Bench) start(t *testing.T, p *part) {
+	t.Run(fmt.Sprintf(p.name, p.args...), func(t *testing.T) {
 		t.Parallel()
-		f(t, &Bench{Device: b.Device, Stream: b.Stream, Rand: rand.New(rand.NewPCG(first(), seed)), without: b.without})
+		p.run(t, &Bench{Device: b.Device, Stream: b.Stream, Rand: rand.New(rand.NewPCG(first(), p.hash)), without: b.without})
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/opstest"
 	"github.com/gokiln/kiln/ops/opstest/suite"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/sim"
@@ -52,9 +53,9 @@ const turns = 23
 
 // run tests all parts, or a share, with all types but some.
 func run(t *testing.T, dev *runtime.Device, first int, without ...dtype.DType) {
+	share := opstest.OneOf(first, turns)
 	if os.Getenv("KILN_OPSTEST") == "all" {
-		suite.RunAll(t, dev, without...)
-		return
+		share = opstest.All()
 	}
-	suite.RunShare(t, dev, first, turns, without...)
+	suite.Run(t, dev, share, without...)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/ops/matmul/matmultest"
 	"github.com/gokiln/kiln/ops/opstest"
-	"github.com/gokiln/kiln/runtime"
 )
 
 // convolutions are shapes of inputs and weights, and how one moves over the other.
@@ -85,19 +84,18 @@ func Conv(t *testing.T, b *opstest.Bench) {
 	t.Run("Errors", func(t *testing.T) { convErrors(t, b); adaptiveErrors(t, b); windowErrors(t, b); samplingErrors(t, b) })
 }
 
-// RunWindows tests pooling and resizing alone.
-func RunWindows(t *testing.T, dev *runtime.Device) {
-	b := opstest.NewBench(dev)
+// Windows tests pooling and resizing alone.
+func Windows(t *testing.T, b *opstest.Bench) {
 	for i, d := range dtype.All() {
-		if b.Has(d) {
-			for kind := range 2 {
-				pool(t, b, d, i+3*kind)
-				upsample(t, b, d, i+3*kind)
-			}
+		if !b.Has(d) {
+			continue
+		}
+		for kind := range 2 {
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { pool(t, b, d, i+3*kind) }, "Pool/%v/%d", d, kind)
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { upsample(t, b, d, i+3*kind) }, "Upsample/%v/%d", d, kind)
 		}
 	}
-	poolCases(t, b)
-	resizeCases(t, b)
+	t.Run("Cases", func(t *testing.T) { poolCases(t, b); resizeCases(t, b) })
 }
 
 func axisOf(list []int, d, usual int) int {

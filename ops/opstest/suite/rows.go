@@ -27,7 +27,7 @@ var rowFamilies = []opstest.Family{
 	{Name: "Conv", Run: convtest.Conv},
 }
 
-// RunRows tests a share of the operations that go through rows.
+// RunRows tests the operations that go through rows, or a share of their parts.
 func RunRows(t *testing.T, dev *runtime.Device, share opstest.Share) {
 	opstest.Run(t, dev, rowFamilies, share)
 }
@@ -35,16 +35,19 @@ func RunRows(t *testing.T, dev *runtime.Device, share opstest.Share) {
 // RunNeighbours tests reductions of rows that are next to each other, more and fewer than a warp
 // has lanes, on a device that runs blocks one after the other: it transposes the partial results of
 // several rows at once.
-func RunNeighbours(t *testing.T, dev *runtime.Device) {
-	b := opstest.NewBench(dev)
+func RunNeighbours(t *testing.T, dev *runtime.Device, share opstest.Share) {
+	opstest.Run(t, dev, []opstest.Family{{Name: "Rows", Run: neighbours}}, share)
+}
+
+func neighbours(t *testing.T, b *opstest.Bench) {
 	shapes := []layout.Shape{{1, 257}, {7, 300}, {67, 259}, {5, 3, 300}}
 	for i, name := range []string{"sum", "max", "any"} {
 		for k, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.I64, dtype.U8} {
-			t.Run(name+"/"+d.String(), func(t *testing.T) {
+			b.Part(t, func(t *testing.T, b *opstest.Bench) {
 				for n, s := range shapes {
 					rowstest.CheckReduction(t, b, rowstest.Reduction(t, b, name), rowstest.References[name], d, opstest.Fold{Shape: s, Dims: []int{-1}}, i+k+n)
 				}
-			})
+			}, "%s/%v", name, d)
 		}
 	}
 	t.Run("Same", func(t *testing.T) { sameRows(t, b) })

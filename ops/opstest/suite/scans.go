@@ -13,9 +13,9 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// RunScans tests scans.
-func RunScans(t *testing.T, dev *runtime.Device) {
-	rowstest.Scan(t, opstest.NewBench(dev))
+// RunScans tests scans, or a share of their parts.
+func RunScans(t *testing.T, dev *runtime.Device, share opstest.Share) {
+	opstest.Run(t, dev, []opstest.Family{{Name: "Scan", Run: rowstest.Scan}}, share)
 }
 
 // RunTurns tests a scan of a row, one of columns and a sort whose blocks take numbers in the
@@ -33,10 +33,13 @@ func RunTurns(t *testing.T, dev *runtime.Device) {
 	})
 }
 
-// RunSorts tests sorts alone, and such of many tiles.
-func RunSorts(t *testing.T, dev *runtime.Device) {
-	b := opstest.NewBench(dev)
-	sorttest.Sort(t, b)
+// RunSorts tests sorts alone, or a share of their parts, and such of many tiles.
+func RunSorts(t *testing.T, dev *runtime.Device, share opstest.Share) {
+	opstest.Run(t, dev, []opstest.Family{{Name: "Sort", Run: sorttest.Sort}}, share)
+	t.Run("Sort/Long", func(t *testing.T) { longSorts(t, opstest.NewBench(dev)) })
+}
+
+func longSorts(t *testing.T, b *opstest.Bench) {
 	for i, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.I64, dtype.F64, dtype.U8} {
 		if b.Has(d) {
 			sorttest.CheckSort(t, b, d, opstest.Fold{Shape: layout.Shape{30001}, Dims: []int{0}}, 0, i%2 == 0, i%2)

@@ -39,19 +39,9 @@ var families = []opstest.Family{
 	{Name: "Reduce", Run: rowstest.Reduce},
 }
 
-// RunAll tests all operations on a device, with all types but those that the device does not
-// compute with.
-func RunAll(t *testing.T, dev *runtime.Device, without ...dtype.DType) {
-	opstest.Run(t, dev, families, opstest.All(), without...)
+// Run tests all operations on a device, or a share of the parts that belong to an operation, a type
+// and a layout, with all types but those that the device does not compute with: devices on which
+// compilers take long share the work. Cases and errors are tested on each.
+func Run(t *testing.T, dev *runtime.Device, share opstest.Share, without ...dtype.DType) {
+	opstest.Run(t, dev, families, share, without...)
 }
-
-// RunShare tests operations as RunAll does, but of the parts that belong to an operation, a
-// type and a layout only those of the first-th of n shares: devices on which compilers take
-// long share the work. Cases and errors are tested on each.
-func RunShare(t *testing.T, dev *runtime.Device, first, n int, without ...dtype.DType) {
-	opstest.Run(t, dev, families, opstest.OneOf(first, n), without...)
-}
-
-// RunSome tests operations as RunAll does, but of the parts that differ in several values, such
-// as the operation and the type, those with a value that none before has, and few of the others.
-func RunSome(t *testing.T, dev *runtime.Device) { opstest.Run(t, dev, families, opstest.Some()) }
