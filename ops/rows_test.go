@@ -25,7 +25,7 @@ func TestManyThreads(t *testing.T) {
 	defer dev.Close()
 	defer pretend.Be(func(info *runtime.Info) { info.Units, info.ThreadsPerUnit = 4, 512 })()
 	suite.RunRows(t, dev, share(16))
-	t.Run("Many", func(t *testing.T) { elementwisetest.RunMany(t, dev, 4) })
+	elementwisetest.RunMany(t, dev, 4, someOf())
 }
 
 // TestNeighbours tests rows whose parts a warp joins at once, as machine code and, in a process

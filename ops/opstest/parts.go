@@ -16,7 +16,7 @@ import (
 // All is all parts.
 func All() Share { return Share{} }
 
-// OneOf is the first-th of n shares of the parts. Cases and errors are in each.
+// OneOf is the first-th of n shares of the parts. Tests of errors are in each.
 func OneOf(first, n int) Share { return Share{first: first, of: n} }
 
 // Some is as many parts of each family as it takes to have each value that any of them has, such as
@@ -29,6 +29,11 @@ func Some() Share { return Share{some: true} }
 type Share struct {
 	first, of int
 	some      bool
+}
+
+// Takes reports whether a share has a part, for tests that cannot run beside others.
+func (b *Bench) Takes(name string, args ...any) bool {
+	return b.share.has(hash(append([]any{name}, args...)))
 }
 
 func (s Share) has(hash uint64) bool { return s.of < 2 || hash>>32%uint64(s.of) == uint64(s.first) }

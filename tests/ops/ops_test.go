@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"testing"
 
 	"github.com/gokiln/kiln/internal/tooltest"
@@ -27,7 +26,6 @@ func TestMain(m *testing.M) {
 			os.Exit(2)
 		}
 	}
-	debug.SetGCPercent(400)
 	sim.Main(m)
 }
 
@@ -49,11 +47,16 @@ func TestMetal(t *testing.T) {
 }
 
 // turns is how many shares the parts are divided into, of which each device runs one.
-const turns = 23
+func turns() int {
+	if tooltest.Sweeps() {
+		return 23
+	}
+	return 101
+}
 
 // run tests all parts, or a share, with all types but some.
 func run(t *testing.T, dev *runtime.Device, first int, without ...dtype.DType) {
-	share := opstest.OneOf(first, turns)
+	share := opstest.OneOf(first, turns())
 	if os.Getenv("KILN_OPSTEST") == "all" {
 		share = opstest.All()
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/sim/hip"
 	"github.com/gokiln/kiln/tests/sim/metal"
@@ -91,7 +92,7 @@ func open(tb testing.TB, name string) *runtime.Device {
 
 // Main runs the tests and removes what was built for them.
 func Main(m *testing.M) {
-	code := m.Run()
+	code := tooltest.Run(m)
 	hip.Clean()
 	metal.Clean()
 	os.Exit(code)

@@ -80,7 +80,7 @@ func Conv(t *testing.T, b *opstest.Bench) {
 			convolve(t, b, dtype.F32, 4, kind, "direct")
 		}, "Layouts/%d", kind)
 	}
-	t.Run("Cases", func(t *testing.T) { convCases(t, b); poolCases(t, b); resizeCases(t, b) })
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { convCases(t, b); poolCases(t, b); resizeCases(t, b) }, "Cases")
 	t.Run("Errors", func(t *testing.T) { convErrors(t, b); adaptiveErrors(t, b); windowErrors(t, b); samplingErrors(t, b) })
 }
 
@@ -95,7 +95,7 @@ func Windows(t *testing.T, b *opstest.Bench) {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) { upsample(t, b, d, i+3*kind) }, "Upsample/%v/%d", d, kind)
 		}
 	}
-	t.Run("Cases", func(t *testing.T) { poolCases(t, b); resizeCases(t, b) })
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { poolCases(t, b); resizeCases(t, b) }, "Cases")
 }
 
 func axisOf(list []int, d, usual int) int {

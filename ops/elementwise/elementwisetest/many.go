@@ -14,10 +14,10 @@ import (
 )
 
 // RunMany tests operations on as many elements as a device of so many units needs for each
-// of its threads to take several at once.
-func RunMany(t *testing.T, dev *runtime.Device, units int) {
-	b := opstest.NewBench(dev)
-	many(t, b, units*maxPart)
+// of its threads to take several at once, or a share of the parts.
+func RunMany(t *testing.T, dev *runtime.Device, units int, share opstest.Share) {
+	family := func(t *testing.T, b *opstest.Bench) { many(t, b, units*maxPart) }
+	opstest.Run(t, dev, []opstest.Family{{Name: "Many", Run: family}}, share)
 }
 
 // maxPart is more than the elements that a block takes at once.
@@ -75,15 +75,18 @@ func many(t *testing.T, b *opstest.Bench, n int) {
 				row, step, first := across[name]((n+wide-1)/wide, wide)
 				l[j] = placed(t, (n+wide-1)/wide, wide, row, step, first)
 			}
-			addsAndChooses(t, b, types[(i+k)%len(types)], l[0], l[1], l[2])
+			d := types[(i+k)%len(types)]
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { addsAndChooses(t, b, d, l[0], l[1], l[2]) }, "%v/%v/%d", d, p, wide)
 		}
 	}
 	for i, d := range types {
-		inPlace(t, b, d, n+i)
-		casts(t, b, d, types[(i+1)%4], n+i)
-		for _, shape := range [][3]int{{1, 64, 64}, {1, 129, 192}, {2, 100, 68}, {3, 32, 40}, {1, 70, 33}} {
-			turns(t, b, d, shape)
-		}
+		b.Part(t, func(t *testing.T, b *opstest.Bench) {
+			inPlace(t, b, d, n+i)
+			casts(t, b, d, types[(i+1)%4], n+i)
+			for _, shape := range [][3]int{{1, 64, 64}, {1, 129, 192}, {2, 100, 68}, {3, 32, 40}, {1, 70, 33}} {
+				turns(t, b, d, shape)
+			}
+		}, "%v", d)
 	}
 }
 

@@ -36,7 +36,7 @@ func Search(t *testing.T, b *opstest.Bench) {
 			}
 		}, "%v", d)
 	}
-	t.Run("Long", func(t *testing.T) { scattertest.LongScatters(t, b) })
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { scattertest.LongScatters(t, b) }, "Long")
 	t.Run("Errors", func(t *testing.T) { searchErrors(t, b) })
 }
 

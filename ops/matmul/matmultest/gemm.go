@@ -1,7 +1,6 @@
 package matmultest
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -61,9 +60,9 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 		}
 	}
 	for _, n := range []int{len(products) - 2, len(products) - 1} { // whose blocks may do several products
-		t.Run(fmt.Sprint("Batch/", n), func(t *testing.T) { product(t, b, dtype.F32, n, 0, "thin in vectors") })
+		b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, dtype.F32, n, 0, "thin in vectors") }, "Batch/%d", n)
 	}
-	t.Run("Cases", func(t *testing.T) { matmulCases(t, b) })
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { matmulCases(t, b) }, "Cases")
 	t.Run("Errors", func(t *testing.T) { matmulErrors(t, b) })
 }
 

@@ -41,7 +41,7 @@ var families = []opstest.Family{
 
 // Run tests all operations on a device, or a share of the parts that belong to an operation, a type
 // and a layout, with all types but those that the device does not compute with: devices on which
-// compilers take long share the work. Cases and errors are tested on each.
+// compilers take long share the work. Errors are tested on each.
 func Run(t *testing.T, dev *runtime.Device, share opstest.Share, without ...dtype.DType) {
 	opstest.Run(t, dev, families, share, without...)
 }

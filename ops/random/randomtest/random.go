@@ -61,7 +61,7 @@ func Random(t *testing.T, b *opstest.Bench) {
 			}, "%v/%d", d, n)
 		}
 	}
-	t.Run("Bits", func(t *testing.T) { randomBits(t, b) })
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { randomBits(t, b) }, "Bits")
 	require.ErrorIs(t, randomops.Normal.Run(b.Stream, ops.View{DType: dtype.I32}, 0, 0, dtype.Scalar{}, dtype.Scalar{}), ops.ErrDType)
 }
 

@@ -163,9 +163,9 @@ func Reduce(t *testing.T, b *opstest.Bench) {
 			CheckReduction(t, b, rowsops.ArgMax, References["argmax"], dtype.F32, f, b.Kind())
 		}, "Layouts/%v", f)
 	}
-	t.Run("Special", func(t *testing.T) { specialFolds(t, b) })
-	t.Run("Empty", func(t *testing.T) { emptyFolds(t, b) })
-	t.Run("Cases", func(t *testing.T) { foldCases(t, b) })
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { specialFolds(t, b) }, "Special")
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { emptyFolds(t, b) }, "Empty")
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { foldCases(t, b) }, "Cases")
 }
 
 // wide reports whether a reduction gives I64 of integers.

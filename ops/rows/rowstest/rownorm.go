@@ -103,8 +103,8 @@ func RowNorm(t *testing.T, b *opstest.Bench) {
 			}
 		}, "%s/Columns", op.name)
 	}
-	t.Run("Special", func(t *testing.T) { specialRows(t, b) })
-	t.Run("Cases", func(t *testing.T) { rowCases(t, b) })
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { specialRows(t, b) }, "Special")
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { rowCases(t, b) }, "Cases")
 }
 
 // checkRow tests an operation with so many weights, of an operand in one of the kinds of

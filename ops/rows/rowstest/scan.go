@@ -76,7 +76,7 @@ func Scan(t *testing.T, b *opstest.Bench) {
 			CheckScan(t, b, c, Scans[c.Name()], dtype.F32, scanColumns[3], "dense", "narrowed")
 		}, "%s/Columns", c.Name())
 	}
-	t.Run("Cases", func(t *testing.T) {
+	b.Part(t, func(t *testing.T, b *opstest.Bench) {
 		x := b.Cycle(t, dtype.F32, layout.Shape{5}, 3, 1, 4, 1, 5)
 		out := b.Result(t, dtype.F32, layout.Contiguous(layout.Shape{5}))
 		require.NoError(t, rows.CumSum.Run(b.Stream, out.View, x.View, 0))
@@ -92,7 +92,7 @@ func Scan(t *testing.T, b *opstest.Bench) {
 		}
 		require.ErrorIs(t, rows.CumSum.Run(b.Stream, out.View, x.View, 1), layout.ErrDim)
 		require.ErrorIs(t, rows.CumSum.Run(b.Stream, ops.View{DType: dtype.F16, Layout: out.Layout}, x.View, 0), ops.ErrDType)
-	})
+	}, "Cases")
 }
 
 // scan tests a scan of an operand in one of the kinds of layouts.

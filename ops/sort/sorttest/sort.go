@@ -58,7 +58,7 @@ func Sort(t *testing.T, b *opstest.Bench) {
 	b.Part(t, func(t *testing.T, b *opstest.Bench) { strategies(t, b) }, "Strategies")
 	b.Part(t, func(t *testing.T, b *opstest.Bench) { quantiles(t, b) }, "Quantile")
 	t.Run("Quantiles", func(t *testing.T) { quantileErrors(t, b) })
-	t.Run("Cases", func(t *testing.T) { sortCases(t, b) })
+	b.Part(t, func(t *testing.T, b *opstest.Bench) { sortCases(t, b) }, "Cases")
 }
 
 // topK tests the first elements of rows that fit no block, few enough for the
