@@ -34,8 +34,11 @@ var Unsupported = map[ir.Op]string{
 
 	ir.OpGridBarrier: "becomes an arrival in global memory first (pass LowerGrid)",
 
-	ir.OpCopyAsync: "becomes a load and a store first (pass copies)",
-	ir.OpCopyWait:  "has nothing to wait for (pass copies)",
+	ir.OpCopyAsync:  "becomes a load and a store first (pass copies)",
+	ir.OpCopyVec:    "becomes loads and stores first (pass copies)",
+	ir.OpCopyCommit: "has no copies to group (pass copies)",
+	ir.OpCopyWait:   "has nothing to wait for (pass copies)",
+	ir.OpCopyGroups: "has nothing to wait for (pass copies)",
 
 	ir.OpLoadBytes: "made by the passes for vectors of the CPU (pass.Vector)",
 	ir.OpWhole:     "made by the passes for vectors of the CPU (pass.Vector)",

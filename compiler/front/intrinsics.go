@@ -119,8 +119,12 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.Assert": {lower: byLogCall},
 	"dsl.Printf": {lower: byLogCall},
 
-	"dsl.CopyAsync": {lower: copyAsync},
-	"dsl.CopyWait":  direct(ir.OpCopyWait),
+	"dsl.CopyAsync":          {lower: copyAsync},
+	"dsl.CopyVecAsync":       {lower: copyVec},
+	"dsl.CopyVecAsyncOrZero": {lower: copyVec},
+	"dsl.CopyCommit":         direct(ir.OpCopyCommit),
+	"dsl.CopyWait":           direct(ir.OpCopyWait),
+	"dsl.CopyWaitGroups":     direct(ir.OpCopyGroups),
 
 	"dsl.Fence":      direct(ir.OpFence),
 	"dsl.FenceBlock": direct(ir.OpFenceBlock),
@@ -293,20 +297,6 @@ func mathIsInf(c *callSite) val {
 func mathSignbit(c *callSite) val {
 	f := c.f
 	return val{v: f.emit(ir.OpLt, ir.Bool, f.emit(ir.OpBitcast, ir.I64, c.arg(0)), f.int(0))}
-}
-
-func copyAsync(c *callSite) val {
-	for i, what := range []struct {
-		is   string
-		want ir.Space
-	}{{"destination", ir.Shared}, {"source", ir.Global}} {
-		if p := c.args[i].v; p == nil || !p.Type.IsPtr() || p.Type.Space != what.want {
-			c.f.report(diag.CopyOperand, "%s of dsl.CopyAsync is not in %s memory", what.is, what.want)
-			return badVal
-		}
-	}
-	c.f.emit(ir.OpCopyAsync, ir.Void, c.args[0].v, c.args[1].v)
-	return val{}
 }
 
 // sharedKey identifies a shared object: the same call with the same type is

@@ -148,6 +148,9 @@ var runs = []run{
 	{name: "Copies", kernel: cases.Copies, grid: 1, block: 64, args: func(r *rand.Rand) []any {
 		return []any{make([]float32, 64), f32(r, 128), halves[dsl.BF16](r, 64, 0xBFFF)}
 	}},
+	{name: "CopiedVectors", kernel: cases.CopiedVectors, grid: 1, block: 64, args: func(r *rand.Rand) []any {
+		return []any{make([]float32, 64), f32(r, 256), 50}
+	}},
 	{name: "Halves", kernel: cases.Halves, grid: 1, block: 32, args: func(r *rand.Rand) []any {
 		return []any{halves[dsl.F16](r, 64, 0xBFFF), halves[dsl.BF16](r, 64, 0xBFFF), f32(r, 64)}
 	}},

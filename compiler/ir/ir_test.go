@@ -49,6 +49,8 @@ func TestVerify(t *testing.T) {
 		{"store", "b0:\n store %0, %1\n ret", "stores a scalar of the pointee"},
 		{"copy to global memory", "b0:\n copy.async %0, %0\n ret", "copies a number to shared memory from global memory"},
 		{"copy of a number", "b0:\n copy.async %0, %2\n ret", "copies a number to shared memory from global memory"},
+		{"copy of a vector", "b0:\n copy.vec %0, %0, %1, 8\n ret", "copies a number to shared memory from global memory"},
+		{"groups", "b0:\n copy.wait.groups %2\n ret", "wants an i64"},
 		{"shift", "b0:\n %3 = shl %1, %1 : i64\n ret", "unsigned count"},
 		{"axis", "b0:\n %3 = thread 3 : i64\n ret", "axis 0..2"},
 		{"shared", "b0:\n %3 = shared 0 : ptr<shared,f32>\n ret", "pointer types do not fit"},

@@ -88,7 +88,10 @@ const (
 	OpLoadBytes   // integer of the bytes from *x on, the lowest first, at any alignment; vector code only
 	OpStore       // *x = y
 	OpCopyAsync   // *x = what is at y, at some time before copy.wait; x in shared memory, y in global
+	OpCopyVec     // Imm elements from x on = those from y on if z, else zeros; otherwise like copy.async
+	OpCopyCommit  // makes a group of the copies that the thread has begun since the last
 	OpCopyWait    // waits for the copies that the thread has begun
+	OpCopyGroups  // waits for them but for the x latest groups; x becomes constant in pass size
 	OpZero        // zero the object x points to
 	OpBounds      // fail the kernel unless 0 <= x < y; Imm says what is checked, for the message
 	OpNonNil      // fail the kernel unless x, whether a pointer that is used has been set
@@ -129,6 +132,9 @@ const (
 
 	numOps
 )
+
+// MaxCopyVec is the most elements that one copy.vec copies.
+const MaxCopyVec = 16
 
 // Uniformity of the value that an operation produces from uniform operands.
 type Uniformity uint8
@@ -275,7 +281,10 @@ var ops = [numOps]Info{
 	OpLoadBytes:   {Name: "load.bytes", Args: 1, Rule: RuleMem, Effect: Reads},
 	OpStore:       {Name: "store", Args: 2, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpCopyAsync:   {Name: "copy.async", Args: 2, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
+	OpCopyVec:     {Name: "copy.vec", Args: 3, Rule: RuleMem, Effect: Reads | Writes, NoValue: true, HasImm: true},
+	OpCopyCommit:  {Name: "copy.commit", Effect: Reads | Writes, NoValue: true},
 	OpCopyWait:    {Name: "copy.wait", Effect: Reads | Writes, NoValue: true},
+	OpCopyGroups:  {Name: "copy.wait.groups", Args: 1, Rule: RuleNone, Effect: Reads | Writes, NoValue: true},
 	OpZero:        {Name: "zero", Args: 1, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpBounds:      {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true, MayImm: true},
 	OpNonNil:      {Name: "nonnil", Args: 1, Rule: RuleNone, Effect: Fails, NoValue: true},

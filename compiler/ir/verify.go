@@ -426,9 +426,12 @@ func (v *verifier) memory(in *Value) string {
 		if in.Args[1].Type != p.Elem || !p.Elem.IsValue() {
 			return "stores a scalar of the pointee type"
 		}
-	case OpCopyAsync:
+	case OpCopyAsync, OpCopyVec:
 		if q := in.Args[1].Type; !q.IsPtr() || p.Space != Shared || q.Space != Global || p.Elem != q.Elem || !isNumber(p.Elem) {
 			return "copies a number to shared memory from global memory"
+		}
+		if in.Op == OpCopyVec && (in.Args[2].Type != Bool || in.Imm < 1 || in.Imm > MaxCopyVec) {
+			return "wants a bool, and a number of elements"
 		}
 	}
 	return ""
@@ -470,6 +473,10 @@ func (v *verifier) special(in *Value) string {
 	case OpNonNil:
 		if in.Args[0].Type != Bool {
 			return "wants a bool"
+		}
+	case OpCopyGroups:
+		if in.Args[0].Type != I64 {
+			return "wants an i64"
 		}
 	case OpWhole:
 		return whole(in)

@@ -94,8 +94,11 @@ var unsupported = map[ir.Op]string{
 	ir.OpSharedSized: "lengths must be constant first (pass size)",
 	ir.OpLaunch:      "becomes part of the module first (pass size)",
 
-	ir.OpCopyAsync: "becomes a load and a store first (pass copies)",
-	ir.OpCopyWait:  "has nothing to wait for (pass copies)",
+	ir.OpCopyAsync:  "becomes a load and a store first (pass copies)",
+	ir.OpCopyVec:    "becomes loads and stores first (pass copies)",
+	ir.OpCopyCommit: "has no copies to group (pass copies)",
+	ir.OpCopyWait:   "has nothing to wait for (pass copies)",
+	ir.OpCopyGroups: "has nothing to wait for (pass copies)",
 }
 
 // Conditions of rows on operand b, which is constant with the value b if isConst.

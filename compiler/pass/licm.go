@@ -121,7 +121,7 @@ func (h *hoister) changes(s ir.Space) bool {
 func (h *hoister) note(v *ir.Value) {
 	switch {
 	case v == nil || !v.Op.Has(ir.Writes):
-	case v.Op == ir.OpStore || v.Op == ir.OpZero || v.Op == ir.OpCopyAsync:
+	case v.Op == ir.OpStore || v.Op == ir.OpZero || v.Op == ir.OpCopyAsync || v.Op == ir.OpCopyVec:
 		h.writes[v.Args[0].Type.Space] = true
 	default: // barriers and atomics let other threads' writes in
 		h.writes[ir.Global], h.writes[ir.Shared] = true, true

@@ -8,8 +8,8 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// LengthError is a call of dsl.SharedSlice, dsl.LocalSlice or dsl.LaunchBounds with a
-// number that is not known, or of no use. Errors of the pass size join one for each such call.
+// LengthError is a call of dsl.SharedSlice, dsl.LocalSlice, dsl.LaunchBounds or
+// dsl.CopyWaitGroups with a number that is not known, or of no use. Errors of the pass size join one for each such call.
 type LengthError struct {
 	Pos int // index into the module's positions
 	Msg string
@@ -70,7 +70,7 @@ func hasSized(f *ir.Func) bool {
 }
 
 func isSized(op ir.Op) bool {
-	return op == ir.OpLocalSized || op == ir.OpSharedSized || op == ir.OpLaunch
+	return op == ir.OpLocalSized || op == ir.OpSharedSized || op == ir.OpLaunch || op == ir.OpCopyGroups
 }
 
 // sharedSize names a shared object of a length: one call in the source may be
@@ -96,11 +96,13 @@ func (s *sizer) function(f *ir.Func) {
 	for _, b := range f.Blocks {
 		out := make([]*ir.Value, 0, len(b.Instrs))
 		for _, v := range b.Instrs {
-			if v.Op == ir.OpLaunch {
+			switch v.Op {
+			case ir.OpLaunch:
 				s.launch(v)
 				continue
-			}
-			if isSized(v.Op) {
+			case ir.OpCopyGroups:
+				s.groups(v)
+			case ir.OpLocalSized, ir.OpSharedSized:
 				out = s.array(out, v)
 			}
 			out = append(out, v)
@@ -114,6 +116,9 @@ func (s *sizer) function(f *ir.Func) {
 
 // maxLaunch bounds the threads of a block and the blocks of a unit.
 const maxLaunch = 1 << 16
+
+// maxGroups bounds the groups of copies that go on.
+const maxGroups = 1024
 
 // launch takes the bounds that v says.
 func (s *sizer) launch(v *ir.Value) {
@@ -131,6 +136,17 @@ func (s *sizer) launch(v *ir.Value) {
 	case s.m.Launch.Threads == 0:
 		b.Pos = v.Pos
 		s.m.Launch = b
+	}
+}
+
+// groups checks the number of groups that v does not wait for.
+func (s *sizer) groups(v *ir.Value) {
+	n := v.Args[0]
+	switch {
+	case !n.IsConst():
+		s.fail(v, "number of groups of dsl.CopyWaitGroups is not known at compile time").Fix = "make it of parameters of type dsl.ConstInt and constants; a pipeline makes empty groups at its end, so that the number stays"
+	case int64(n.Imm) < 0 || n.Imm > maxGroups:
+		s.fail(v, "dsl.CopyWaitGroups of %d groups", int64(n.Imm)).Fix = "pass a number from 0 to 1024"
 	}
 }
 

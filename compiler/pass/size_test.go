@@ -95,3 +95,18 @@ b0:
 	require.NoError(t, Run(m, Options{Disable: off, Check: ir.Verify}))
 	require.Contains(t, m.String(), "ptr<local,[9]i64>")
 }
+
+// The number of groups of copies that a kernel does not wait for is constant.
+func TestCopyGroups(t *testing.T) {
+	for n, want := range map[string]string{
+		"%1": "", "%2": "dsl.CopyWaitGroups of -1 groups", "%0": "number of groups of dsl.CopyWaitGroups is not known at compile time",
+	} {
+		m := parse(t, "kernel @k(%0: i64) args(n scalar i64 \"int\") {\nb0:\n%1 = const 64 : i64\n%2 = const -1 : i64\ncopy.wait.groups "+n+"\nret\n}")
+		err := Run(m, Options{Async: true})
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, LengthErrors(err)[0], want)
+	}
+}

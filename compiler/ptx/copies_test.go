@@ -173,3 +173,93 @@ b0:
 	require.Equal(t, []string{"st.shared.b32", copied, "st.shared.b32", wait},
 		emit("store %8, %4\ncopy.async %8, %12\nstore %9, %4", disjoint))
 }
+
+// vectorKernel copies a vector of n elements from element from of the source to element to of
+// shared memory if its last parameter says so, in a group that it waits for, and writes that and
+// the neighbours out.
+func vectorKernel(t *ir.Type, n, from, to int, always bool) string {
+	ok := "%4"
+	if always {
+		ok = "%5"
+	}
+	text := fmt.Sprintf(`module "m"
+shared 0 "s" [64]%[1]s
+kernel @k(%%0: ptr<global,%[1]s>, %%1: i64, %%2: ptr<global,%[1]s>, %%3: i64, %%4: bool) args(out slice %[1]s "[]T", x slice %[1]s "[]T", ok scalar bool "bool") {
+b0:
+  %%5 = const true : bool
+  %%6 = const %[3]d : i64
+  %%7 = const %[4]d : i64
+  %%8 = shared 0 : ptr<shared,[64]%[1]s>
+  %%9 = offset %%2, %%6 : ptr<global,%[1]s>
+  %%10 = index %%8, %%7 : ptr<shared,%[1]s>
+  copy.vec %%10, %%9, %[5]s, %[2]d
+  copy.commit
+  %%11 = const 0 : i64
+  copy.wait.groups %%11
+`, t, n, from, to, ok)
+	var b strings.Builder
+	b.WriteString(text)
+	for i := range n {
+		fmt.Fprintf(&b, "  %%i%[1]d = const %[1]d : i64\n  %%s%[1]d = add %%7, %%i%[1]d : i64\n  %%p%[1]d = index %%8, %%s%[1]d : ptr<shared,%[2]s>\n", i, t)
+		fmt.Fprintf(&b, "  %%x%[1]d = load %%p%[1]d : %[2]s\n  %%q%[1]d = offset %%0, %%i%[1]d : ptr<global,%[2]s>\n  store %%q%[1]d, %%x%[1]d\n", i, t)
+	}
+	return b.String() + "  ret\n}\n"
+}
+
+// TestVectorCopies copies vectors of every type from and to places that are aligned and some that
+// are not, and zeros in their place.
+func TestVectorCopies(t *testing.T) {
+	var all strings.Builder
+	for _, typ := range ir.Scalars {
+		if typ == ir.Bool {
+			continue
+		}
+		size := typ.Size()
+		for _, n := range []int{2, 4, 8, 16} {
+			for _, c := range []struct {
+				from, to int
+				ok       byte
+				opt      Options
+			}{
+				{0, 0, 1, Options{Aligned: true}}, {n, 2 * n, 0, Options{Aligned: true}}, {1, 0, 1, Options{Aligned: true}},
+				{n, 2, 1, Options{Aligned: true, Scalar: true}}, {0, 0, 1, Options{}}, {0, n, 0, Options{}},
+			} {
+				for _, always := range []bool{false, true} {
+					text, err := c.opt.Emit(parse(t, vectorKernel(typ, n, c.from, c.to, always)), mustTarget(t, "sm_80"))
+					require.NoError(t, err)
+					runVector(t, text, size, n, c.from, c.ok, always)
+					if bytes := n * size; c.opt.Aligned && c.from%n == 0 && c.to%n == 0 && bytes >= minCopy {
+						require.Equal(t, max(bytes/maxVector, 1), strings.Count(text, ".shared.global"), text)
+						require.Equal(t, bytes >= maxVector, strings.Contains(text, "cp.async.cg"), text)
+					}
+					head, body, _ := strings.Cut(text, ".visible .entry k(")
+					if all.Len() == 0 {
+						all.WriteString(head)
+					}
+					fmt.Fprintf(&all, ".visible .entry k%d(%s", all.Len(), body)
+				}
+			}
+		}
+	}
+	assemble(t, "sm_80", all.String()) // at the end: without an assembler it skips
+}
+
+func runVector(t *testing.T, text string, size, n, from int, ok byte, always bool) {
+	t.Helper()
+	out, x := make([]byte, n*size), make([]byte, (n+from)*size)
+	for i := range x {
+		x[i] = byte(i + 1)
+	}
+	want := x[from*size:]
+	if ok == 0 && !always {
+		x, want = x[:0], make([]byte, n*size) // reading anything would fail
+	}
+	var args []byte
+	for i, b := range [][]byte{out, x} {
+		args = binary.LittleEndian.AppendUint64(args, uint64(i+1)<<32)
+		args = binary.LittleEndian.AppendUint64(args, uint64(len(b)/size))
+	}
+	args = append(args, ok, 0, 0, 0, 0, 0, 0, 0)
+	require.NoError(t, simulate(text, [3]int{1, 1, 1}, [3]int{1, 1, 1}, args, [][]byte{out, x}))
+	require.Equal(t, want, out, text)
+}

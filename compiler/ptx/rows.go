@@ -88,6 +88,7 @@ var coded = map[ir.Op]string{
 	ir.OpOffset:     "folds into the address of its uses",
 	ir.OpField:      "folds into the address of its uses",
 	ir.OpZero:       "as many stores as the object needs, or a loop",
+	ir.OpCopyVec:    "copies like copy.async, as wide as the addresses allow: `cp.async.cg` of 16 bytes, `cp.async.ca` of 8 or 4 (sm_80 up)",
 }
 
 const (
@@ -291,7 +292,9 @@ var fixedRows = []row{
 	{op: ir.OpCopyAsync, on: words, cc: 80, asm: "cp.async.ca.shared.global [$a], [$b], 4"},
 	{op: ir.OpCopyAsync, on: doubles, cc: 80, asm: "cp.async.ca.shared.global [$a], [$b], 8"},
 	{op: ir.OpCopyAsync, on: small | halves, cc: 80, asm: "ld.global.{m} {T}0, [$b]; st.shared.{m} [$a], {T}0"},
+	{op: ir.OpCopyCommit, on: noKind, cc: 80, asm: "cp.async.commit_group"},
 	{op: ir.OpCopyWait, on: noKind, cc: 80, asm: "cp.async.wait_all"},
+	{op: ir.OpCopyGroups, on: noKind, cc: 80, asm: "cp.async.wait_group $a"},
 	{op: ir.OpFence, on: noKind, asm: "fence.sc.gpu"},
 	{op: ir.OpFenceBlock, on: noKind, asm: "fence.sc.cta"},
 	{op: ir.OpBallot, on: boolean, asm: "vote.sync.ballot.b32 $r0, $a, 0xffffffff; cvt.u64.u32 $d, $r0"},

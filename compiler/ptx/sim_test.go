@@ -54,7 +54,8 @@ type simThread struct {
 	done    bool
 	waiting bool
 	visits  map[int]int // of branches marked as uniform
-	copies  []func()    // begun, to be made when the thread waits for them
+	copies  []func()    // begun, and in no group yet
+	groups  [][]func()  // of copies to be made when the thread waits for them
 }
 
 type simBlock struct {
@@ -280,13 +281,7 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 		in.exec = func(t *simThread) { t.done = true }
 		return in
 	case "cp":
-		if opcode == "cp.async.wait_all" {
-			in.exec = func(t *simThread) {
-				for _, c := range t.copies {
-					c()
-				}
-				t.copies = nil
-			}
+		if in.exec = groupSim(opcode, rest); in.exec != nil {
 			return in
 		}
 	case "fence", "griddepcontrol": // there is one kernel
@@ -300,7 +295,12 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 	case "bar", "shfl", "vote":
 		in.group = in.mods[0]
 	default:
-		in.exec = p.execute(in.mods, in.ops)
+		run := p.execute(in.mods, in.ops)
+		in.exec = func(t *simThread) {
+			if guard(t) {
+				run(t)
+			}
+		}
 	}
 	return in
 }
@@ -653,7 +653,35 @@ func access(mods []string, ops []simOperand) func(t *simThread) {
 	}
 }
 
-// copySim begins an asynchronous copy, which is made as late as may be.
+// groupSim makes groups of copies and waits for them, nil for other instructions.
+func groupSim(opcode, left string) func(t *simThread) {
+	commit := func(t *simThread) { t.groups, t.copies = append(t.groups, t.copies), nil }
+	wait := func(t *simThread, left int) {
+		n := max(len(t.groups)-left, 0)
+		for _, group := range t.groups[:n] {
+			for _, copied := range group {
+				copied()
+			}
+		}
+		t.groups = t.groups[n:]
+	}
+	switch opcode {
+	case "cp.async.commit_group":
+		return commit
+	case "cp.async.wait_all":
+		return func(t *simThread) { commit(t); wait(t, 0) }
+	case "cp.async.wait_group":
+		n, err := strconv.Atoi(left)
+		if err != nil {
+			panic("cp.async.wait_group " + left)
+		}
+		return func(t *simThread) { wait(t, n) }
+	}
+	return nil
+}
+
+// copySim begins an asynchronous copy, which is made as late as may be. A fourth operand is how
+// many bytes are read, and zeros follow them.
 func copySim(mods []string, ops []simOperand) func(t *simThread) {
 	name, size := strings.Join(mods, "."), int(ops[2].imm)
 	if ok := map[string]bool{
@@ -662,8 +690,15 @@ func copySim(mods []string, ops []simOperand) func(t *simThread) {
 		panic(fmt.Sprintf("no instruction %s of %d bytes", name, size))
 	}
 	return func(t *simThread) {
-		to, from := t.memory("shared", ops[0], 0, size), t.memory("global", ops[1], 0, size)
-		t.copies = append(t.copies, func() { copy(to, from) })
+		to, read := t.memory("shared", ops[0], 0, size), size
+		if len(ops) > 3 {
+			read = int(ops[3].get(t))
+		}
+		var from []byte
+		if read > 0 {
+			from = t.memory("global", ops[1], 0, read)
+		}
+		t.copies = append(t.copies, func() { clear(to[copy(to, from):]) })
 	}
 }
 

@@ -23,7 +23,7 @@ func TestEveryOpHasARow(t *testing.T) {
 		}
 		uses := irtest.Lowered(op)
 		switch op {
-		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock, ir.OpCopyAsync, ir.OpCopyWait:
+		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock, ir.OpCopyAsync, ir.OpCopyCommit, ir.OpCopyWait, ir.OpCopyGroups:
 			continue // below
 		}
 		require.NotEmpty(t, uses, "no uses known of %s", op)

@@ -18,6 +18,9 @@ func (e *emitter) value(v *ir.Value) error {
 	case ir.OpZero:
 		e.zero(v.Args[0])
 		return nil
+	case ir.OpCopyVec:
+		e.copyVec(v)
+		return nil
 	case ir.OpMul:
 		if e.mulWide(v) {
 			return nil

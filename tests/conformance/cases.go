@@ -256,6 +256,12 @@ func (b *builder) block() {
 	strips[dsl.BF16](b, "bf16", kernels.Strips[dsl.BF16], halves[dsl.BF16])
 	strips[float32](b, "float32", kernels.Strips[float32], floats[float32])
 	strips[float64](b, "float64", kernels.Strips[float64], floats[float64])
+	pipelines[uint8](b, "uint8", kernels.Stages[uint8], ints[uint8])
+	pipelines[dsl.BF16](b, "bf16", kernels.Stages[dsl.BF16], halves[dsl.BF16])
+	pipelines[float32](b, "float32", kernels.Stages[float32], floats[float32])
+	pipelines[float64](b, "float64", kernels.Stages[float64], floats[float64])
+	b.add("Vectors/int8", kernels.Vectors[int8], 3, 32, make([]int8, 192), ints[int8](b, 512))
+	b.add("Vectors/float32", kernels.Vectors[float32], 3, 32, make([]float32, 192), ranged[float32](b, 512, 9))
 	b.add("LastBlock", kernels.LastBlock, 7, three, make([]float32, 1), make([]float32, 7), make([]int32, 1), ranged[float32](b, 5000, 10))
 	b.add3("MatMul", kernels.MatMul, dsl.D2(2, 3), dsl.D2(8, 8), make([]float32, 35*29), ranged[float32](b, 35*19, 1), ranged[float32](b, 19*29, 1), 35, 29, 19)
 	b.add3("Geometry", kernels.Geometry, dsl.D3(3, 2, 2), dsl.D3(8, 4, 2), make([]int, 3*2*2*64))
@@ -265,6 +271,14 @@ func (b *builder) block() {
 func strips[T dsl.Number](b *builder, name string, kernel any, draw func(b *builder, n int) []T) {
 	for _, first := range []dsl.ConstInt{0, 1, 6} {
 		b.add(fmt.Sprintf("Strips/%s/%d", name, first), kernel, 3, 64, make([]T, 2005), draw(b, 2005+int(first)), first)
+	}
+}
+
+// pipelines adds cases of two and more stages, with fewer and more strips, and without any.
+func pipelines[T dsl.Number](b *builder, name string, kernel any, draw func(b *builder, n int) []T) {
+	for _, c := range []struct{ stages, first, strips int }{{2, 0, 8}, {3, 0, 7}, {4, 1, 6}, {4, 4, 3}, {3, 8, 0}} {
+		x := draw(b, max(c.strips*256-43, 0)+c.first)
+		b.add(fmt.Sprintf("Stages/%s/%d-%d", name, c.stages, c.first), kernel, 3, 64, make([]T, c.strips*256-c.strips), x, dsl.ConstInt(c.stages), dsl.ConstInt(c.first))
 	}
 }
 

@@ -252,8 +252,15 @@ func (k *Bench) constant(bits uint64) func(t *ir.Type) *ir.Value {
 // Copies adds copies of numbers to shared memory, and the wait for them.
 func Copies(k *Bench) {
 	for _, t := range numTypes {
-		k.b.Emit(k.f, ir.OpCopyAsync, ir.Void, k.value(ir.PtrTo(ir.Shared, t)), k.value(ir.PtrTo(ir.Global, t)))
+		to, from := k.value(ir.PtrTo(ir.Shared, t)), k.value(ir.PtrTo(ir.Global, t))
+		k.b.Emit(k.f, ir.OpCopyAsync, ir.Void, to, from)
+		for _, n := range []uint64{2, 16} {
+			k.b.Emit(k.f, ir.OpCopyVec, ir.Void, to, from, k.b.EmitConst(k.f, ir.Bool, 1)).Imm = n
+			k.b.Emit(k.f, ir.OpCopyVec, ir.Void, to, from, k.value(ir.Bool)).Imm = n
+		}
+		k.b.Emit(k.f, ir.OpCopyCommit, ir.Void)
 	}
+	k.b.Emit(k.f, ir.OpCopyGroups, ir.Void, k.b.EmitConst(k.f, ir.I64, 1))
 	k.b.Emit(k.f, ir.OpCopyWait, ir.Void)
 }
 

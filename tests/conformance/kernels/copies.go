@@ -41,3 +41,49 @@ func begin[T dsl.Number](t dsl.Thread, to, x []T, at int) {
 		}
 	}
 }
+
+// Stages is a pipeline: while the threads write one strip of x from element first on to out, each
+// turned around, copies of the next stages-1 are under way. Strips are copied in vectors; those
+// that are not all in x are zeros.
+//
+//kiln:kernel
+//kiln:const stages=2,4
+func Stages[T dsl.Number](t dsl.Thread, out, x []T, stages, first dsl.ConstInt) {
+	tiles := dsl.SharedSlice[T](t, stages*strip)
+	x = x[first:]
+	strips := (len(out) + strip - 1) / strip
+	steps := max((strips-t.BlockX()+t.GridDimX()-1)/t.GridDimX(), 0)
+	load := func(k int) {
+		to := tiles[k%int(stages)*strip:]
+		for i := t.ThreadX(); i < strip/8; i += t.BlockDimX() {
+			at := (t.BlockX()+k*t.GridDimX())*(strip/8) + i
+			dsl.CopyVecAsyncOrZero[[8]T](to, i, x, at, k < steps && 8*at+8 <= len(x))
+		}
+		dsl.CopyCommit()
+	}
+	for k := range int(stages) - 1 {
+		load(k)
+	}
+	for k := range steps {
+		dsl.CopyWaitGroups(stages - 2)
+		t.Sync() // all of strip k is there, and nobody reads the one before any more
+		load(k + int(stages) - 1)
+		tile, at := tiles[k%int(stages)*strip:], (t.BlockX()+k*t.GridDimX())*strip
+		for i := t.ThreadX(); i < min(strip, len(out)-at); i += t.BlockDimX() {
+			out[at+i] = tile[strip-1-i]
+		}
+	}
+}
+
+// Vectors turns x around, which it copies in vectors of two and sixteen.
+//
+//kiln:kernel
+func Vectors[T dsl.Number](t dsl.Thread, out, x []T) {
+	two, many := dsl.Shared[[64]T](t), dsl.Shared[[512]T](t)
+	i := t.ThreadX()
+	dsl.CopyVecAsync[[2]T](two[:], i, x, t.BlockX()*32+i)
+	dsl.CopyVecAsync[[16]T](many[:], i, x, i)
+	dsl.CopyWait()
+	t.Sync()
+	out[2*t.Global()], out[2*t.Global()+1] = two[63-i], many[511-16*i]
+}

@@ -227,6 +227,24 @@ func Copies(t dsl.Thread, out, x []float32, h []dsl.BF16) {
 	out[i] = tile[63-i][1] - tile[i][0] + dsl.F32(half[63-i])
 }
 
+// CopiedVectors has copies of vectors in groups, some of them of zeros.
+//
+//kiln:kernel
+func CopiedVectors(t dsl.Thread, out, x []float32, n int) {
+	i := t.ThreadX()
+	tile := dsl.Shared[[2][256]float32](t)
+	dsl.CopyVecAsync[[4]float32](tile[0][:], i, x, i)
+	dsl.CopyCommit()
+	dsl.CopyVecAsyncOrZero[[4]float32](tile[1][:], 63-i, x, i-8, i >= 8 && i < n)
+	dsl.CopyCommit()
+	dsl.CopyWaitGroups(1)
+	t.Sync()
+	out[i] = tile[0][255-i]
+	dsl.CopyWaitGroups(0)
+	t.Sync()
+	out[i] += tile[1][i] - tile[1][255-i]
+}
+
 // Halves has the storage types.
 //
 //kiln:kernel

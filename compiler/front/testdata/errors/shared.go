@@ -10,10 +10,12 @@ func K(t dsl.Thread, x []float32) {
 	a[0], b[0], *c, *d = 1, 2, 3, 4
 	_ = p
 	n := float32(0)
-	dsl.AtomicAdd(&n, 1)        // ERROR 2 "K0305: AtomicAdd on a local variable"
-	dsl.CopyAsync(&n, &x[0])    // ERROR 2 "K0307: destination of dsl.CopyAsync is not in shared memory"
-	dsl.CopyAsync(&a[0], &a[1]) // ERROR 2 "K0307: source of dsl.CopyAsync is not in global memory"
-	dsl.CopyAsync(&x[1], &x[2]) // ERROR 2 "K0307: destination"
+	dsl.AtomicAdd(&n, 1)                                       // ERROR 2 "K0305: AtomicAdd on a local variable"
+	dsl.CopyAsync(&n, &x[0])                                   // ERROR 2 "K0307: destination of dsl.CopyAsync is not in shared memory"
+	dsl.CopyAsync(&a[0], &a[1])                                // ERROR 2 "K0307: source of dsl.CopyAsync is not in global memory"
+	dsl.CopyAsync(&x[1], &x[2])                                // ERROR 2 "K0307: destination"
+	dsl.CopyVecAsync[[2]float32](x, 0, x, 1)                   // ERROR 2 "K0307: destination of dsl.CopyVecAsync is not in shared memory"
+	dsl.CopyVecAsyncOrZero[[4]float32](a[:], 0, b[:], 1, true) // ERROR 2 "K0307: source of dsl.CopyVecAsyncOrZero is not in global memory"
 	begin(x, a[:])
 	x[0] = n
 }
