@@ -1,7 +1,11 @@
 package tooltest
 
 import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -16,4 +20,41 @@ func Sweep(t testing.TB, representative string) {
 	if !Sweeps() {
 		t.Skipf("KILN_SWEEP=all asks for it; otherwise there is %s", representative)
 	}
+}
+
+// Hash is what decides which parts of a test run, of their names: it does not depend on which others
+// there are.
+func Hash(name string) uint64 {
+	h := fnv.New64()
+	fmt.Fprintf(h, "%q", name)
+	return h.Sum64() >> 32
+}
+
+// Some returns a part of a list, in its order, that has all values of any of it, such as operations and
+// types: those with a value that none has whose name has a lower hash. Another one thus takes the
+// place of such that have a value in common with it.
+func Some[T any](list []T, name func(T) string, values func(T) []string) []T {
+	order := make([]int, len(list))
+	hashes := make([]uint64, len(list))
+	for i, x := range list {
+		order[i], hashes[i] = i, Hash(name(x))
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(hashes[a], hashes[b]), cmp.Compare(a, b)) })
+	had := map[string]bool{}
+	var chosen []int
+	for _, i := range order {
+		before := len(had)
+		for _, v := range values(list[i]) {
+			had[v] = true
+		}
+		if len(had) > before {
+			chosen = append(chosen, i)
+		}
+	}
+	slices.Sort(chosen)
+	var some []T
+	for _, i := range chosen {
+		some = append(some, list[i])
+	}
+	return some
 }

@@ -1,7 +1,6 @@
 package opstest
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -85,7 +84,7 @@ func TestSome(t *testing.T) {
 	}
 	names := func(list []*part) (names []string) {
 		for _, p := range list {
-			names = append(names, fmt.Sprintf(p.name, p.args...))
+			names = append(names, p.full())
 		}
 		return names
 	}

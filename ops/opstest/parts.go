@@ -6,10 +6,10 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/ops/dtype"
 )
 
@@ -24,8 +24,7 @@ func OneOf(first, n int) Share { return Share{first: first, of: n} }
 func Some() Share { return Share{some: true} }
 
 // Share is which parts are run, by the hashes of their names: which share a part is in does
-// not depend on which others there are. Of some parts it is those with a value that none whose
-// hashes are lower have: a new part takes the place of such that have a value in common with it.
+// not depend on which others there are. Of some parts it is those that [tooltest.Some] chooses.
 type Share struct {
 	first, of int
 	some      bool
@@ -60,18 +59,10 @@ func (p *part) values() []string {
 	return list
 }
 
-// some returns parts that have all values of a list, in its order.
-func some(list []*part) []*part {
-	byHash := slices.SortedFunc(slices.Values(list), func(a, b *part) int { return cmp.Compare(a.hash, b.hash) })
-	had, chosen := map[string]bool{}, map[*part]bool{}
-	for _, p := range byHash {
-		for _, v := range p.values() {
-			chosen[p] = chosen[p] || !had[v]
-			had[v] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(list), func(p *part) bool { return !chosen[p] })
-}
+// some returns parts that have all values of a list.
+func some(list []*part) []*part { return tooltest.Some(list, (*part).full, (*part).values) }
+
+func (p *part) full() string { return fmt.Sprintf(p.name, p.args...) }
 
 // Part is a test of its own inside of the test of a family. Parts run at the same time, as
 // what takes long are the compilers of their kernels, once the test around them is
@@ -88,7 +79,7 @@ func (b *Bench) Part(t *testing.T, f func(*testing.T, *Bench), name string, args
 
 // start makes a part run once the test around it is through.
 func (b *Bench) start(t *testing.T, p *part) {
-	t.Run(fmt.Sprintf(p.name, p.args...), func(t *testing.T) {
+	t.Run(p.full(), func(t *testing.T) {
 		t.Parallel()
 		p.run(t, &Bench{Device: b.Device, Stream: b.Stream, Rand: rand.New(rand.NewPCG(first(), p.hash)), without: b.without})
 	})

@@ -29,6 +29,9 @@ func Cases(warpSize int) []Case {
 	b.language()
 	b.lambdas()
 	b.runs()
+	for i := range b.cases {
+		b.cases[i].place = i
+	}
 	return b.cases
 }
 

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -12,6 +15,7 @@ import (
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/dsltest"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/conformance/kernels"
@@ -26,6 +30,8 @@ type Case struct {
 	Grid, Threads dsl.Dim3 // blocks, threads of a block
 	Args          []any    // after the Thread: slices of Go values, and scalars
 	Near          []Near   // how far each of the first Args, float32 slices, may be off; none: to the bit
+
+	place int // among [Cases]
 }
 
 // Near is a tolerance: a fraction of the value wanted, and an absolute one. Both
@@ -35,9 +41,42 @@ type Near struct{ Rel, Abs float64 }
 // RunAll runs every case on dev. Cases of what the device is [Without], such as 64-bit floats
 // on Metal, are skipped with the compiler's reason.
 func RunAll(t *testing.T, dev *runtime.Device) {
+	run(t, dev, Cases(dev.WarpSize()), Cases(dev.WarpSize()))
+}
+
+// RunSome runs what RunAll does, but of the cases a third of such as have every kernel and every
+// type between them, and fewer as checked code: for devices whose compilers take long, and those
+// that differ little from others.
+func RunSome(t *testing.T, dev *runtime.Device) {
+	cases := some(Cases(dev.WarpSize()))
+	one := func(of uint64) []Case {
+		return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return tooltest.Hash(c.Name)%of > 0 })
+	}
+	run(t, dev, one(3), one(12))
+}
+
+// RunSweep runs all where KILN_SWEEP=all asks for it, and some elsewhere.
+func RunSweep(t *testing.T, dev *runtime.Device) {
+	if tooltest.Sweeps() {
+		RunAll(t, dev)
+	} else {
+		RunSome(t, dev)
+	}
+}
+
+// some chooses cases that have every kernel and every type, whose names the cases' names have.
+func some(cases []Case) []Case {
+	return tooltest.Some(cases, func(c Case) string { return c.Name }, func(c Case) []string {
+		return slices.DeleteFunc(strings.Split(c.Name, "/"), func(part string) bool { return part == "" || part[0] < 'A' })
+	})
+}
+
+// run runs cases and, as checked code, cases, and all parts of the suite that have their own.
+func run(t *testing.T, dev *runtime.Device, cases, checked []Case) {
 	CheckFeatures(t, targetOf(t, dev))
-	runCases(t, "Cases", dev, false)
-	for _, part := range []func(*testing.T, *runtime.Device){RunShared, RunDynamicShared, RunTrees, RunOrder, RunLog, RunChecked, RunGrid, RunCollectives, RunHandover} {
+	runCases(t, "Cases", dev, cases, false)
+	runCases(t, "Checked", dev, checked, true)
+	for _, part := range []func(*testing.T, *runtime.Device){RunShared, RunDynamicShared, RunTrees, RunOrder, RunLog, RunFaults, RunGrid, RunCollectives, RunHandover} {
 		part(t, dev)
 		nothingLeft(t, dev)
 	}
@@ -52,12 +91,14 @@ func nothingLeft(t *testing.T, dev *runtime.Device) {
 
 // runCases runs every case as a subtest of the group, several at a time: what takes time
 // is the compilers of devices.
-func runCases(t *testing.T, group string, dev *runtime.Device, checked bool) {
+func runCases(t *testing.T, group string, dev *runtime.Device, cases []Case, checked bool) {
 	t.Run(group, func(t *testing.T) {
-		for _, c := range Cases(dev.WarpSize()) {
+		for _, c := range cases {
 			t.Run(c.Name, func(t *testing.T) {
 				t.Parallel()
-				judge(t, dev, check(dev, c, checked))
+				want, err := asGo(c, dev.WarpSize())
+				require.NoError(t, err)
+				judge(t, dev, c.checkOn(dev.Name(), want, func() ([]any, error) { return onDevice(dev, c, checked) }))
 			})
 		}
 	})
@@ -78,11 +119,33 @@ func CheckBy(c Case, warpSize int, on string, run func() ([]any, error)) error {
 	if err != nil {
 		return fmt.Errorf("as plain Go: %w", err)
 	}
+	return c.checkOn(on, want, run)
+}
+
+// checkOn compares what the case does by a function with what is wanted.
+func (c Case) checkOn(on string, want []any, run func() ([]any, error)) error {
 	got, err := run()
 	if err != nil {
 		return fmt.Errorf("on %s: %w", on, err)
 	}
 	return c.Judge(want, got)
+}
+
+// results are what those of [Cases] give as plain Go, by their places and the size of warps: all
+// devices are compared with them, and nothing changes them.
+var results sync.Map
+
+// asGo is what the case, one of [Cases], gives as plain Go.
+func asGo(c Case, warpSize int) ([]any, error) {
+	key := [2]int{warpSize, c.place}
+	if done, ok := results.Load(key); ok {
+		return done.([]any), nil
+	}
+	want, err := onHost(c, warpSize)
+	if err == nil {
+		results.Store(key, want)
+	}
+	return want, err
 }
 
 // onHost runs the case as plain Go on copies of the slices, with warps of that size.

@@ -19,10 +19,8 @@ import (
 	"github.com/gokiln/kiln/tests/conformance/kernels"
 )
 
-// RunChecked runs every case on dev as checked code, which has to give the same, and
-// compares what checked code reports with what Go panics with.
-func RunChecked(t *testing.T, dev *runtime.Device) {
-	runCases(t, "Checked", dev, true)
+// RunFaults compares what checked code reports with what Go panics with.
+func RunFaults(t *testing.T, dev *runtime.Device) {
 	cursors := Case{Name: "Cursors", Kernel: kernels.Cursors, Grid: dsl.D1(2), Threads: dsl.D1(32), Args: []any{make([]int64, 60), make([]int64, 5)}}
 	for _, checked := range []bool{false, true} {
 		t.Run(fmt.Sprintf("Cursors/%t", checked), func(t *testing.T) { require.NoError(t, check(dev, cursors, checked)) })

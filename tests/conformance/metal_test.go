@@ -16,7 +16,7 @@ import (
 // lacks are refused by the compiler, with the reason; every other difference to plain
 // Go is a failure.
 func TestMetal(t *testing.T) {
-	conformance.RunAll(t, sim.OpenMetal(t))
+	conformance.RunSweep(t, sim.OpenMetal(t))
 }
 
 // What is refused on Metal is what Metal lacks, and is the smaller part.

@@ -17,7 +17,7 @@ func TestROCm(t *testing.T) {
 			if arch == "gfx942" {
 				tooltest.Sweep(t, "gfx1100")
 			}
-			conformance.RunAll(t, sim.OpenROCm(t, arch))
+			conformance.RunSweep(t, sim.OpenROCm(t, arch))
 		})
 	}
 }

@@ -22,7 +22,7 @@ func TestInterpreterWarps(t *testing.T) {
 			dev, err := runtime.Open("cpu:" + name)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, dev.Close()) }()
-			conformance.RunAll(t, dev)
+			conformance.RunSweep(t, dev)
 		})
 	}
 }
@@ -30,6 +30,11 @@ func TestInterpreterWarps(t *testing.T) {
 // TestTreesAsGo runs reductions and scans as plain Go with warps of every width.
 func TestTreesAsGo(t *testing.T) {
 	for _, warp := range []int{1, 4, 8, 16, 32, 64} {
-		t.Run(fmt.Sprint(warp), func(t *testing.T) { conformance.RunTreesAsGo(t, warp) })
+		t.Run(fmt.Sprint(warp), func(t *testing.T) {
+			if warp >= 16 {
+				tooltest.Sweep(t, "warps of fewer threads")
+			}
+			conformance.RunTreesAsGo(t, warp)
+		})
 	}
 }
