@@ -51,7 +51,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(bin)
-	build := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./cmd/kiln", "./cmd/kiln-vet", "./examples/swiglu", "./examples/edges", "./examples/transpose", "./tests/e2e/testdata/fault")
+	build := exec.Command("go", "build", "-ldflags=-w", "-o", bin+string(filepath.Separator), "./cmd/kiln", "./cmd/kiln-vet", "./examples/swiglu", "./examples/edges", "./examples/transpose", "./tests/e2e/testdata/fault")
 	build.Dir = repo
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -27,7 +27,7 @@ func TestLambdas(t *testing.T) {
 	cache := t.TempDir()
 	for i, flags := range [][]string{{}, {"-trimpath"}, {"-gcflags=-l"}} {
 		program := filepath.Join(t.TempDir(), "lambda.exe")
-		build := exec.Command("go", append(append([]string{"build", "-o", program}, flags...), "./tests/e2e/testdata/lambda")...)
+		build := exec.Command("go", append(append([]string{"build", "-ldflags=-w", "-o", program}, flags...), "./tests/e2e/testdata/lambda")...)
 		build.Dir = repo
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		out, err := build.CombinedOutput()
