@@ -104,7 +104,7 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	release := !t.OnCPU() && !opt.Checked
 	passes := pass.Options{ // what compiles C++ or LLVM's IR for a GPU divides quickly itself, and CPUs have an instruction for it
 		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
-		Narrow: !t.OnCPU(), SlowDiv: t.Kind == target.PTX, Async: t.CopiesAsync() && !opt.Checked,
+		Narrow: !t.OnCPU(), SlowDiv: t.Kind == target.PTX, Async: t.CopiesAsync() && !opt.Checked, WatchCopies: t.OnCPU() && opt.Checked,
 		CASLoops: t.CASLoops(), Small: !t.OnCPU() && opt.Assume&Small != 0, Converge: true,
 	}
 	if err := pass.Run(m, passes); err != nil {

@@ -13,7 +13,8 @@ package dsl
 //	dsl.CopyWait()
 //	t.Sync()
 //
-// A device that has no such copies copies at once, and so does checked code.
+// A device that has no such copies copies at once, and so does checked code, which on
+// the CPU reports what comes too early.
 //
 //kiln:intrinsic
 func CopyAsync[T Number](dst, src *T) { *dst = *src }

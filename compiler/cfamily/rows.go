@@ -39,6 +39,7 @@ var Unsupported = map[ir.Op]string{
 	ir.OpCopyCommit: "has no copies to group (pass copies)",
 	ir.OpCopyWait:   "has nothing to wait for (pass copies)",
 	ir.OpCopyGroups: "has nothing to wait for (pass copies)",
+	ir.OpCopyBegun:  "made by the pass copies for checked code of the CPU",
 
 	ir.OpLoadBytes: "made by the passes for vectors of the CPU (pass.Vector)",
 	ir.OpWhole:     "made by the passes for vectors of the CPU (pass.Vector)",

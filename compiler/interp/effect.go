@@ -60,6 +60,9 @@ func (l *lowerer) effect(v *ir.Value) {
 			l.notice(noticeFenceBlock)
 		}
 		return // the operations of a block run in order, and atomics order all of Go's memory
+	case ir.OpCopyBegun, ir.OpCopyCommit, ir.OpCopyWait, ir.OpCopyGroups:
+		l.watchCopy(v)
+		return
 	case ir.OpShflIdx, ir.OpShflUp, ir.OpShflDown, ir.OpShflXor:
 		l.shuffle(v, &in)
 	case ir.OpBallot, ir.OpAny, ir.OpAll:

@@ -255,9 +255,6 @@ var unsupported = map[ir.Op]string{
 	ir.OpLoadBytes:   "is vector code: leave out the passes for vectors (pass.Vector)",
 	ir.OpWhole:       "is vector code: leave out the passes for vectors (pass.Vector)",
 	ir.OpCopyVec:     "copies while it goes on: run the copies pass on the module first",
-	ir.OpCopyCommit:  "makes a group of copies: run the copies pass on the module first",
-	ir.OpCopyWait:    "waits for copies: run the copies pass on the module first",
-	ir.OpCopyGroups:  "waits for copies: run the copies pass on the module first",
 }
 
 // Unsupported says what has to become of an operation before a program can be

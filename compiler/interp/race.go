@@ -30,6 +30,7 @@ type checker struct {
 	w *worker
 	shadow
 	handovers
+	flights
 
 	now     uint32   // the time
 	start   uint32   // when the block started, or went on after a barrier of the grid
@@ -95,6 +96,7 @@ func (c *checker) beginBlock() {
 	c.starts = append(c.starts, c.start)
 	clear(c.left)
 	c.handovers.beginBlock()
+	c.flights.beginBlock()
 }
 
 // meetGrid is a barrier of the grid. Then each block is resumed.
@@ -175,10 +177,11 @@ func (c *checker) note(set *[2]access, me access) {
 	}
 }
 
-// verdict is what is wrong with an access: another one, or that it reads what nobody
-// has written.
+// verdict is what is wrong with an access: another one, a copy to the place that goes on, or
+// that it reads what nobody has written.
 type verdict struct {
 	other access
+	copy  access
 	unset bool
 }
 
@@ -186,6 +189,11 @@ func (v verdict) bad() bool { return v != verdict{} }
 
 // touch looks at an access to size bytes, and remembers it.
 func (c *checker) touch(k kind, addr uint64, size int, me access) (v verdict) {
+	if c.shared && len(c.copied) > 0 {
+		if a := c.underWay(addr, size); a != 0 {
+			return verdict{copy: a}
+		}
+	}
 	for size > 0 && !v.bad() {
 		n := size
 		if size > 8 || addr&uint64(size-1) != 0 || size&(size-1) != 0 {
@@ -208,7 +216,7 @@ func (c *checker) touch(k kind, addr uint64, size int, me access) (v verdict) {
 // or reads. It does nothing and reports false for all others.
 func (c *checker) quick(k kind, addr, size uint64, me access) bool {
 	p := c.last
-	if k > plainWrite || p == nil || addr/pageBytes != c.key || p.atomics != nil || 1<<p.shift != size || addr&(size-1) != 0 {
+	if k > plainWrite || c.shared && len(c.copied) > 0 || p == nil || addr/pageBytes != c.key || p.atomics != nil || 1<<p.shift != size || addr&(size-1) != 0 {
 		return false
 	}
 	x := &p.cells[addr%pageBytes>>p.shift]

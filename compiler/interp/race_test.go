@@ -15,6 +15,7 @@ import (
 //
 //	write m[x] v    read m[x]    add m[x] v    load m[x]    store m[x] v    cas m[x] v w    zero s
 //	sync    syncwarp    fence    fence.block    shuffle    if x < y
+//	copy m[x] v    commit    wait    groups n
 //
 // m is s, 64 words of shared memory, or one of the slices out and in; x, y, v and w
 // are t (thread), u (its neighbour t^1), f (the far one t^32), i, j (thread of the
@@ -89,6 +90,12 @@ b0:` + global + `
 		switch w[0] {
 		case "write":
 			fmt.Fprintf(&b, "  store %s, %s !%d\n", args[0], args[1], line)
+		case "copy":
+			fmt.Fprintf(&b, "  store %s, %s !%d\n  copy.begun %[1]s, 1 !%[3]d\n", args[0], args[1], line)
+		case "commit", "wait":
+			fmt.Fprintf(&b, "  copy.%s !%d\n", w[0], line)
+		case "groups":
+			fmt.Fprintf(&b, "  copy.wait.groups %s !%d\n", args[0], line)
 		case "read":
 			result("load")
 		case "add", "load", "cas":
@@ -161,6 +168,18 @@ func TestRaces(t *testing.T) {
 			"thread (1,0,0): data race on out[0]: this thread writes 7 here, thread (0,0,0) wrote 7 (the same value, still a race) at k.go:1"},
 		{"one writes", "if t < 1\nwrite out[b] 7\nend\nsync\nread out[b]", 3, 64, ""},
 		{"one writes, all read", "if t < 1\nwrite out[b] 7\nend\nread out[b]", 1, 64, "thread (63,0,0): data race on out[0]: this thread reads 7 here, thread (0,0,0) wrote 7 at k.go:2"},
+		{"copy", "copy s[t] t\nwait\nsync\nread s[u]", 2, 64, ""},
+		{"copy without a wait", "copy s[t] t\nsync\nread s[u]", 1, 64,
+			"k.go:3: kernel K: block (0,0,0), thread (0,0,0): data race on s[1]: this thread reads it here, while a copy to it is under way that thread (1,0,0) has begun at k.go:1: that thread has to call dsl.CopyWait"},
+		{"own copy without a wait", "copy s[t] t\ncommit\nread s[t]", 1, 64, "k.go:3"},
+		{"wait without a barrier", "copy s[t] t\nwait\nread s[u]", 1, 64, "data race on s[1]: this thread reads 1 here, thread (1,0,0) wrote 1 at k.go:1, and no barrier"},
+		{"barrier before the wait", "copy s[t] t\nsync\nwait\nread s[u]", 1, 64, "data race on s[1]: this thread reads 1 here, thread (1,0,0) wrote 1 at k.go:1, and no barrier"},
+		{"groups", "copy s[t] t\ncommit\ncopy s[f] t\ncommit\ngroups 1\nsync\nread s[u]\ngroups 0\nread s[f]", 1, 32, ""},
+		{"too few groups", "copy s[t] t\ncommit\ncommit\ncopy s[f] t\ncommit\ngroups 1\nsync\nread s[u]\nread s[f]", 1, 32, "k.go:9"},
+		{"copy of no group", "copy s[t] t\ngroups 0\nread s[t]", 1, 32, "k.go:3"},
+		{"write during a copy", "copy s[t] t\ncommit\nwrite s[t] 1", 1, 32, "this thread writes it here, while a copy to it is under way"},
+		{"copy during a copy", "copy s[t] t\ncommit\ncopy s[t] 1", 1, 32, "k.go:3"},
+		{"copies of blocks", "copy s[t] t", 3, 32, ""},
 		{"warp", "write s[t] t\nsyncwarp\nread s[u]\nsyncwarp\nwrite s[t] 4", 2, 64, ""},
 		{"warp does not order warps", "write s[t] t\nsyncwarp\nread s[f]", 1, 64,
 			"data race on s[32]: this thread reads 32 here, thread (32,0,0) wrote 32 at k.go:1, and no barrier is between the two: put t.Sync() there"},

@@ -12,6 +12,10 @@ import (
 // reportAccess fails the kernel for what lane i was about to do, or has done.
 func (w *worker) reportAccess(in *ins, s *site, i int, v verdict) {
 	r := report{w: w, c: w.check, in: in, s: s, lane: i, addr: w.address(in, s, i)}
+	if v.copy != 0 {
+		w.fail(in, i, "%s", r.early(v.copy))
+		return
+	}
 	if v.unset {
 		w.fail(in, i, "%s reads %s, which no thread of the block has written: the content of shared memory is undefined when a block starts",
 			lineOf(s), r.place())
@@ -51,6 +55,16 @@ func (r *report) race(a access) string {
 	}
 	fmt.Fprintf(&b, ", and %s", r.missing(a, o))
 	return b.String()
+}
+
+// early describes the access to what is being copied to.
+func (r *report) early(a access) string {
+	at := ""
+	if p := r.w.j.prog.module.PosOf(int(r.w.p.sites[a.site()].pos)); p.File != "" {
+		at = fmt.Sprintf(" at %s:%d", p.File, p.Line)
+	}
+	return fmt.Sprintf("data race on %s: this thread %s it here, while a copy to it is under way that %s has begun%s: that thread has to call dsl.CopyWait, or dsl.CopyWaitGroups for fewer groups, first; put t.Sync() between that and accesses of other threads",
+		r.place(), present[r.s.kind], r.who(a), at)
 }
 
 var present = [...]string{plainRead: "reads", plainWrite: "writes", atomicRead: "atomically reads", atomicWrite: "atomically writes",

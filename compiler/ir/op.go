@@ -92,6 +92,7 @@ const (
 	OpCopyCommit  // makes a group of the copies that the thread has begun since the last
 	OpCopyWait    // waits for the copies that the thread has begun
 	OpCopyGroups  // waits for them but for the x latest groups; x becomes constant in pass size
+	OpCopyBegun   // notes that a copy of Imm elements from x on, in shared memory, may go on until a wait; checked code of the CPU only
 	OpZero        // zero the object x points to
 	OpBounds      // fail the kernel unless 0 <= x < y; Imm says what is checked, for the message
 	OpNonNil      // fail the kernel unless x, whether a pointer that is used has been set
@@ -285,6 +286,7 @@ var ops = [numOps]Info{
 	OpCopyCommit:  {Name: "copy.commit", Effect: Reads | Writes, NoValue: true},
 	OpCopyWait:    {Name: "copy.wait", Effect: Reads | Writes, NoValue: true},
 	OpCopyGroups:  {Name: "copy.wait.groups", Args: 1, Rule: RuleNone, Effect: Reads | Writes, NoValue: true},
+	OpCopyBegun:   {Name: "copy.begun", Args: 1, Rule: RuleMem, Effect: Reads | Writes, NoValue: true, HasImm: true},
 	OpZero:        {Name: "zero", Args: 1, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpBounds:      {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true, MayImm: true},
 	OpNonNil:      {Name: "nonnil", Args: 1, Rule: RuleNone, Effect: Fails, NoValue: true},

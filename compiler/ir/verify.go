@@ -426,6 +426,10 @@ func (v *verifier) memory(in *Value) string {
 		if in.Args[1].Type != p.Elem || !p.Elem.IsValue() {
 			return "stores a scalar of the pointee type"
 		}
+	case OpCopyBegun:
+		if p.Space != Shared || in.Imm < 1 || in.Imm > MaxCopyVec {
+			return "wants a pointer to shared memory, and a number of elements"
+		}
 	case OpCopyAsync, OpCopyVec:
 		if q := in.Args[1].Type; !q.IsPtr() || p.Space != Shared || q.Space != Global || p.Elem != q.Elem || !isNumber(p.Elem) {
 			return "copies a number to shared memory from global memory"

@@ -99,6 +99,7 @@ var unsupported = map[ir.Op]string{
 	ir.OpCopyCommit: "has no copies to group (pass copies)",
 	ir.OpCopyWait:   "has nothing to wait for (pass copies)",
 	ir.OpCopyGroups: "has nothing to wait for (pass copies)",
+	ir.OpCopyBegun:  "made by the pass copies for checked code of the CPU",
 }
 
 // Conditions of rows on operand b, which is constant with the value b if isConst.

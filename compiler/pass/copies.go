@@ -8,7 +8,8 @@ import (
 
 // copies makes loads and stores of the copies to shared memory that may go on
 // beside their thread, and leaves out the waiting for them, unless the target has such
-// copies. At once is soon enough: nobody may look before the wait.
+// copies. At once is soon enough: nobody may look before the wait. Where a checker finds
+// out who does, it is told of copies and waits.
 func copies(m *ir.Module, opt *Options) error {
 	if opt.Async {
 		return nil
@@ -16,7 +17,7 @@ func copies(m *ir.Module, opt *Options) error {
 	for _, f := range m.Funcs {
 		for _, b := range slices.Clone(f.Blocks) {
 			if slices.ContainsFunc(b.Instrs, isCopy) {
-				copyAtOnce(f, b)
+				copyAtOnce(f, b, opt.WatchCopies)
 			}
 		}
 	}
@@ -26,12 +27,16 @@ func copies(m *ir.Module, opt *Options) error {
 func isCopy(v *ir.Value) bool { return v.Op >= ir.OpCopyAsync && v.Op <= ir.OpCopyGroups }
 
 // copyAtOnce takes the copies out of b, and splits it at those that depend on a condition.
-func copyAtOnce(f *ir.Func, b *ir.Block) {
+func copyAtOnce(f *ir.Func, b *ir.Block, watch bool) {
 	instrs, term := b.Instrs, b.Term
 	b.Instrs = make([]*ir.Value, 0, 2*len(instrs))
 	for _, v := range instrs {
 		switch v.Op {
 		case ir.OpCopyCommit, ir.OpCopyWait, ir.OpCopyGroups:
+			if watch {
+				b.Append(v)
+			}
+			continue
 		case ir.OpCopyAsync:
 			dst, src := v.Args[0], v.Args[1]
 			x := b.Emit(f, ir.OpLoad, src.Type.Elem, src)
@@ -42,6 +47,11 @@ func copyAtOnce(f *ir.Func, b *ir.Block) {
 			b = copied{f, v, int(v.Imm)}.vector(b)
 		default:
 			b.Append(v)
+			continue
+		}
+		if watch {
+			begun := b.Emit(f, ir.OpCopyBegun, ir.Void, v.Args[0])
+			begun.Imm, begun.Pos = max(v.Imm, 1), v.Pos
 		}
 	}
 	b.Term = term

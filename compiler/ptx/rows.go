@@ -103,6 +103,8 @@ var unsupported = map[ir.Op]string{
 
 	ir.OpGridBarrier: "becomes an arrival in global memory first (pass LowerGrid)",
 
+	ir.OpCopyBegun: "made by the pass copies for checked code of the CPU",
+
 	ir.OpLoadBytes: vectorCode,
 	ir.OpWhole:     vectorCode,
 

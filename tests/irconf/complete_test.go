@@ -79,6 +79,7 @@ var elsewhere = map[ir.Op]struct{ file, word string }{
 	ir.OpCopyVec:     {"../conformance/kernels/copies.go", "dsl.CopyVecAsync"},
 	ir.OpCopyCommit:  {"../conformance/kernels/copies.go", "dsl.CopyCommit("},
 	ir.OpCopyGroups:  {"../conformance/kernels/copies.go", "dsl.CopyWaitGroups("},
+	ir.OpCopyBegun:   {"../../compiler/interp/race_test.go", "copy.begun %"},
 	ir.OpCopyWait:    {"../conformance/kernels/copies.go", "dsl.CopyWait("},
 	ir.OpAssert:      {"../conformance/kernels/log.go", "dsl.Assert("},
 	ir.OpPrint:       {"../conformance/kernels/log.go", "dsl.Printf("},

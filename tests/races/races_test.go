@@ -33,6 +33,7 @@ var pairs = []pair{
 	{kernels.Histogram, kernels.HistogramNoAtomic, runtime.Blocks(3, 128), numbers, "of the shared memory declared at", "put t.Sync() there"},
 	{kernels.Smooth, kernels.SmoothOneBuffer, runtime.Blocks(2, 96), times, "of the shared memory declared at", "put t.Sync() there"},
 	{kernels.Mirror, kernels.MirrorNoSync, runtime.Blocks(2, 96), numbers, "element [31] of the shared memory declared at", "(or t.SyncWarp(), if only lanes of one warp share it)"},
+	{kernels.Staged, kernels.StagedEarly, runtime.Blocks(2, 64), numbers, "while a copy to it is under way that thread (63,0,0) has begun at", "put t.Sync() between"},
 	{kernels.WarpSums, kernels.WarpSumsAll, runtime.Blocks(2, 96), numbers, "out[0]: this thread writes 240 here, thread (0,0,0) wrote 240 (the same value, still a race)", "(or t.SyncWarp(), if only lanes of one warp share it)"},
 	{kernels.Scans, nil, runtime.Blocks(2, 96), numbers, "", ""},
 	{kernels.Total, kernels.TotalNoFence, runtime.Blocks(4, 64), counters, "parts[0]: this thread reads 480 here, block (0,0,0), thread (0,0,0) wrote 480 at", "nothing orders the blocks of a launch"},

@@ -86,6 +86,28 @@ func Mirror(t dsl.Thread, out, in []int32) {
 	out[t.Global()] = buf[i^(t.WarpSize()-1)]
 }
 
+// Staged writes two tiles of the block's part of the input, the second one while the first is
+// written.
+//
+//kiln:kernel
+func Staged(t dsl.Thread, out, in []int32) {
+	tiles := dsl.Shared[[2][128]int32](t)
+	i := t.ThreadX()
+	for k := range 2 {
+		dsl.CopyVecAsync[[2]int32](tiles[k][:], i, in, t.Global())
+		dsl.CopyCommit()
+	}
+	for k := range 2 {
+		if k == 0 {
+			dsl.CopyWaitGroups(1)
+		} else {
+			dsl.CopyWaitGroups(0)
+		}
+		t.Sync()
+		out[t.Global()] = tiles[k][127-i]
+	}
+}
+
 // WarpSums writes the sum of each warp, by shuffles alone.
 //
 //kiln:kernel

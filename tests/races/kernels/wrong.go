@@ -71,6 +71,23 @@ func MirrorNoSync(t dsl.Thread, out, in []int32) {
 	out[t.Global()] = buf[i^(t.WarpSize()-1)] // bad
 }
 
+// StagedEarly waits for one group too few.
+//
+//kiln:kernel
+func StagedEarly(t dsl.Thread, out, in []int32) {
+	tiles := dsl.Shared[[2][128]int32](t)
+	i := t.ThreadX()
+	for k := range 2 {
+		dsl.CopyVecAsync[[2]int32](tiles[k][:], i, in, t.Global())
+		dsl.CopyCommit()
+	}
+	for k := range 2 {
+		dsl.CopyWaitGroups(1)
+		t.Sync()
+		out[t.Global()] = tiles[k][127-i] // bad
+	}
+}
+
 // WarpSumsAll lets every lane write the sum: the same value, but a race.
 //
 //kiln:kernel
