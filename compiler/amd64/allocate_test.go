@@ -8,24 +8,10 @@ import (
 	"github.com/gokiln/kiln/compiler"
 	"github.com/gokiln/kiln/compiler/amd64"
 	"github.com/gokiln/kiln/compiler/amd64/regalloc"
-	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/everykernel"
 )
-
-// longest is how many instructions a kernel has at most whose registers are checked outside of
-// sweeps: the proof of one with ten times as many takes longer than those of all others.
-const longest = 2000
-
-func instructions(m *ir.Module) (n int) {
-	for _, f := range m.Funcs {
-		for _, b := range f.Blocks {
-			n += len(b.Instrs)
-		}
-	}
-	return n
-}
 
 // TestAllocations proves the allocation of registers in kernels of this repository:
 // each instruction reads what it read before.
@@ -44,9 +30,6 @@ func TestAllocations(t *testing.T) {
 			require.NoError(t, err)
 			compiled := 0
 			for i, m := range everykernel.Modules(t, some, tgt, everykernel.Fast) {
-				if !tooltest.Sweeps() && instructions(m) > longest {
-					continue
-				}
 				_, err := amd64.Emit(m, tgt)
 				for _, bad := range []error{regalloc.ErrWrong, regalloc.ErrPressure, regalloc.ErrUndefined, regalloc.ErrShape} {
 					require.NotErrorIs(t, err, bad, some[i].Kernel)

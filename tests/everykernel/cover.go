@@ -60,7 +60,8 @@ func spare(features map[string]bool, holders map[string]int) bool {
 }
 
 // features are what a program has that emitters treat differently: operations with their
-// types and spaces, parameters, loops, shared memory, tables and bounds of launches.
+// types and spaces, parameters, loops, shared memory, tables and bounds of launches. What passes
+// take away is none of them: calls, and which fields and elements are in local memory.
 func features(m *ir.Module) map[string]bool {
 	found := map[string]bool{
 		fmt.Sprintf("threads %t, blocks %t, rows %t", m.Launch.Threads > 0, m.Launch.Blocks > 0, m.Launch.Row > 0): true,
@@ -68,7 +69,9 @@ func features(m *ir.Module) map[string]bool {
 	}
 	for _, f := range m.Funcs {
 		for _, p := range f.Params {
-			found[fmt.Sprintf("parameter of kernel %t: %s", f.Kernel, shape(p.Type))] = true
+			if f.Kernel { // others are part of it by then
+				found["parameter: "+shape(p.Type)] = true
+			}
 		}
 		for _, b := range f.Blocks {
 			found[fmt.Sprintf("end %v, unrolled %t", b.Term.Kind, b.Unroll.Times != 0)] = true
@@ -76,7 +79,9 @@ func features(m *ir.Module) map[string]bool {
 				found["parameter of a block: "+shape(p.Type)] = true
 			}
 			for _, v := range b.Instrs {
-				found[operation(v)] = true
+				if v.Op != ir.OpCall && v.Op != ir.OpProj { // functions become part of the kernel
+					found[operation(v)] = true
+				}
 			}
 		}
 	}
@@ -86,20 +91,28 @@ func features(m *ir.Module) map[string]bool {
 func operation(v *ir.Value) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s %t %s", v.Op, v.Contract, shape(v.Type))
-	if v.Op != ir.OpCall { // whose functions have features of their own
-		for _, a := range v.Args {
-			text.WriteString(", " + shape(a.Type))
-		}
+	for _, a := range v.Args {
+		text.WriteString(", " + shape(a.Type))
 	}
 	return text.String()
 }
 
-var lengths = regexp.MustCompile(`\[\d+\]`)
+var (
+	lengths = regexp.MustCompile(`\[\d+\]`)
+	fields  = regexp.MustCompile(`\{[^{}]+\}`)
+)
 
-// shape is a type without the lengths of arrays.
+// shape is a type without the lengths of arrays and the fields of structs.
 func shape(t *ir.Type) string {
 	if t == nil {
 		return ""
 	}
-	return lengths.ReplaceAllString(t.String(), "[]")
+	if t.Kind == ir.KPtr && t.Space == ir.Local {
+		return "ptr<local>" // most of it is in registers by then
+	}
+	text := lengths.ReplaceAllString(t.String(), "[]")
+	for fields.MatchString(text) {
+		text = fields.ReplaceAllString(text, "struct")
+	}
+	return text
 }
