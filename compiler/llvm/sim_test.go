@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/irconf"
 	"github.com/gokiln/kiln/tests/sim/onhost"
 )
@@ -58,6 +59,7 @@ func TestSimulation(t *testing.T) {
 		runAll(t, "gfx1100", irconf.Cases(), func(irconf.Case, *ir.Module) bool { return true })
 	})
 	t.Run("wave64", func(t *testing.T) {
+		tooltest.Sweep(t, "waves of 32 lanes")
 		runAll(t, "gfx942", append(irconf.Cases(), wideCases()...), func(c irconf.Case, m *ir.Module) bool {
 			return !scalarName.MatchString(c.Name) && (!uses(m, warps) || strings.HasPrefix(c.Name, "wide"))
 		})

@@ -9,6 +9,7 @@ import (
 	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/pass"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/irconf"
 	"github.com/stretchr/testify/require"
 )
@@ -180,11 +181,15 @@ func vote(in *simInst, threads []simThread) uint64 {
 	return 0
 }
 
-// TestConformance runs the text of every program of irconf.
+// TestConformance runs the text of every program of irconf: for one architecture and options of
+// three, which the program's name decides, and in sweeps for all.
 func TestConformance(t *testing.T) {
 	for _, c := range irconf.Cases() {
 		ran := ""
 		for i, arch := range []string{"sm_70", "sm_90", "sm_90"} {
+			if !tooltest.Sweeps() && tooltest.Hash(c.Name)%3 != uint64(i) {
+				continue
+			}
 			t.Run(c.Name+"/"+arch, func(t *testing.T) {
 				m, err := ir.Parse(c.Text)
 				require.NoError(t, err)
@@ -225,6 +230,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceAssembles(t *testing.T) {
 	for _, arch := range []string{"sm_75", "sm_90"} {
 		t.Run(arch, func(t *testing.T) {
+			tooltest.Sweep(t, "TestSweep, which has every operation, and TestKernels")
 			var all strings.Builder
 			for i, c := range irconf.Cases() {
 				m, err := ir.Parse(c.Text)

@@ -97,7 +97,7 @@ func short(t *testing.T) (binary string, n int) {
 	kernels, err := Regressions()
 	require.NoError(t, err)
 	require.NotEmpty(t, kernels)
-	few := 20
+	few := 8
 	switch {
 	case testing.Short():
 		few = 3

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/hip"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/irconf"
 	"github.com/gokiln/kiln/tests/sim"
@@ -20,6 +21,9 @@ func TestMain(m *testing.M) { sim.Main(m) }
 func TestROCm(t *testing.T) {
 	for _, arch := range []string{"gfx942", "gfx1100"} {
 		t.Run(arch, func(t *testing.T) {
+			if arch == "gfx942" {
+				tooltest.Sweep(t, "gfx1100")
+			}
 			dev := sim.OpenROCm(t, arch)
 			tgt, err := target.Parse("hip:" + arch)
 			require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/msl"
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/irconf"
 	"github.com/gokiln/kiln/tests/sim/metal"
 )
@@ -24,6 +25,9 @@ func TestPrograms(t *testing.T) {
 	lib := metal.Open(t)
 	for _, version := range []string{"2.4", "3.2"} {
 		t.Run(version, func(t *testing.T) {
+			if version == "2.4" {
+				tooltest.Sweep(t, "version 3.2")
+			}
 			tgt, err := target.Parse("msl:" + version)
 			require.NoError(t, err)
 			have, _, err := irconf.Written(msl.Language, tgt, irconf.Cases())
