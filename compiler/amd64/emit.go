@@ -199,7 +199,8 @@ func traitsOf(f *ir.Func) (t traits) {
 			switch v.Op {
 			case ir.OpBarrier:
 				t.barriers = true
-			case ir.OpPrint, ir.OpDivisor, ir.OpCount, ir.OpCall, ir.OpGridBarrier:
+			case ir.OpPrint, ir.OpDivisor, ir.OpCount, ir.OpCall, ir.OpGridBarrier,
+				ir.OpMBarInit, ir.OpMBarArrive, ir.OpMBarExpect, ir.OpMBarTest:
 				t.prints = true
 			case ir.OpLane, ir.OpWarp:
 				t.lanes = true

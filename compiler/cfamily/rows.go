@@ -19,6 +19,9 @@ var Coded = map[ir.Op]string{
 	ir.OpZero:       "an assignment of a zero object",
 }
 
+// mbarriers is why there are no barriers that count arrivals.
+const mbarriers = "of a dsl.MBarrier, whose waits need the threads of a block to go on beside each other, and spelled in PTX only: use t.Sync, or compile for PTX"
+
 // Unsupported lists the operations that no language writes, and why.
 var Unsupported = map[ir.Op]string{
 	ir.OpCall:        "functions must be inlined first (pass inline)",
@@ -39,6 +42,10 @@ var Unsupported = map[ir.Op]string{
 	ir.OpCopyCommit: "has no copies to group (pass copies)",
 	ir.OpCopyWait:   "has nothing to wait for (pass copies)",
 	ir.OpCopyGroups: "has nothing to wait for (pass copies)",
+	ir.OpMBarInit:   mbarriers,
+	ir.OpMBarArrive: mbarriers,
+	ir.OpMBarExpect: mbarriers,
+	ir.OpMBarTest:   mbarriers,
 	ir.OpCopyBegun:  "made by the pass copies for checked code of the CPU",
 
 	ir.OpLoadBytes: "made by the passes for vectors of the CPU (pass.Vector)",

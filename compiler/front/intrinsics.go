@@ -126,6 +126,11 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.CopyWait":           direct(ir.OpCopyWait),
 	"dsl.CopyWaitGroups":     direct(ir.OpCopyGroups),
 
+	"dsl.MBarrier.Init":         mbarrier(ir.OpMBarInit),
+	"dsl.MBarrier.Arrive":       mbarrier(ir.OpMBarArrive),
+	"dsl.MBarrier.ArriveExpect": mbarrier(ir.OpMBarExpect),
+	"dsl.MBarrier.TestWait":     mbarrier(ir.OpMBarTest),
+
 	"dsl.Fence":      direct(ir.OpFence),
 	"dsl.FenceBlock": direct(ir.OpFenceBlock),
 

@@ -50,6 +50,7 @@ func TestVerify(t *testing.T) {
 		{"copy to global memory", "b0:\n copy.async %0, %0\n ret", "copies a number to shared memory from global memory"},
 		{"copy of a number", "b0:\n copy.async %0, %2\n ret", "copies a number to shared memory from global memory"},
 		{"copy of a vector", "b0:\n copy.vec %0, %0, %1, 8\n ret", "copies a number to shared memory from global memory"},
+		{"barrier in global memory", "b0:\n mbarrier.arrive %0\n ret", "wants a pointer to 64 bits of shared memory"},
 		{"groups", "b0:\n copy.wait.groups %2\n ret", "wants an i64"},
 		{"shift", "b0:\n %3 = shl %1, %1 : i64\n ret", "unsigned count"},
 		{"axis", "b0:\n %3 = thread 3 : i64\n ret", "axis 0..2"},

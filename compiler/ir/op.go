@@ -107,6 +107,10 @@ const (
 	OpWarpBarrier // all threads of the warp meet; memory is ordered
 	OpFence       // memory accesses before come before those after, for all threads of the device
 	OpFenceBlock  // likewise, for the threads of the block
+	OpMBarInit    // begins the first phase of the barrier at x, in shared memory, of y arrivals
+	OpMBarArrive  // an arrival in the phase of the barrier at x
+	OpMBarExpect  // likewise, and the phase waits for y bytes of bulk copies
+	OpMBarTest    // whether the phase of parity y of the barrier at x is complete; may wait for it
 	OpShflIdx     // x of lane y modulo the warp size
 	OpShflUp      // x of lane - y, own x when there is none
 	OpShflDown    // x of lane + y, own x when there is none
@@ -301,6 +305,10 @@ var ops = [numOps]Info{
 	OpWarpBarrier: {Name: "warpbarrier", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpFence:       {Name: "fence", Effect: Reads | Writes, NoValue: true},
 	OpFenceBlock:  {Name: "fence.block", Effect: Reads | Writes, NoValue: true},
+	OpMBarInit:    {Name: "mbarrier.init", Args: 2, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
+	OpMBarArrive:  {Name: "mbarrier.arrive", Args: 1, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
+	OpMBarExpect:  {Name: "mbarrier.arrive.expect", Args: 2, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
+	OpMBarTest:    {Name: "mbarrier.test", Args: 2, Rule: RuleMem, Effect: Reads | Writes, Uniform: Varying},
 	OpShflIdx:     {Name: "shfl.idx", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
 	OpShflUp:      {Name: "shfl.up", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
 	OpShflDown:    {Name: "shfl.down", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
@@ -358,6 +366,9 @@ func Ops(yield func(Op) bool) {
 		}
 	}
 }
+
+// IsMBarrier reports whether op works on a barrier in shared memory that counts arrivals.
+func (op Op) IsMBarrier() bool { return op >= OpMBarInit && op <= OpMBarTest }
 
 // Pure reports whether op has no effect, so that an unused result can be
 // dropped and equal operands give equal results.

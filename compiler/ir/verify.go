@@ -426,6 +426,10 @@ func (v *verifier) memory(in *Value) string {
 		if in.Args[1].Type != p.Elem || !p.Elem.IsValue() {
 			return "stores a scalar of the pointee type"
 		}
+	case OpMBarInit, OpMBarArrive, OpMBarExpect, OpMBarTest:
+		if p != PtrTo(Shared, U64) || len(in.Args) > 1 && in.Args[1].Type != I64 || in.Op == OpMBarTest && in.Type != Bool {
+			return "wants a pointer to 64 bits of shared memory, and an i64"
+		}
 	case OpCopyBegun:
 		if p.Space != Shared || in.Imm < 1 || in.Imm > MaxCopyVec {
 			return "wants a pointer to shared memory, and a number of elements"

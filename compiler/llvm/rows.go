@@ -75,6 +75,9 @@ const (
 )
 
 // unsupported lists the operations that cannot be written, and why.
+// mbarriers is why there are no barriers that count arrivals.
+const mbarriers = "of a dsl.MBarrier, whose waits need the threads of a block to go on beside each other, and spelled in PTX only: use t.Sync, or compile for PTX"
+
 var unsupported = map[ir.Op]string{
 	ir.OpCall: "functions must be inlined first (pass inline)",
 	ir.OpProj: "functions must be inlined first (pass inline)",
@@ -99,6 +102,10 @@ var unsupported = map[ir.Op]string{
 	ir.OpCopyCommit: "has no copies to group (pass copies)",
 	ir.OpCopyWait:   "has nothing to wait for (pass copies)",
 	ir.OpCopyGroups: "has nothing to wait for (pass copies)",
+	ir.OpMBarInit:   mbarriers,
+	ir.OpMBarArrive: mbarriers,
+	ir.OpMBarExpect: mbarriers,
+	ir.OpMBarTest:   mbarriers,
 	ir.OpCopyBegun:  "made by the pass copies for checked code of the CPU",
 }
 

@@ -127,6 +127,8 @@ type emitter struct {
 	labels int
 	pos    int
 
+	version int // of PTX that the instructions need, if the target's first does not do
+
 	together bool // the threads of a warp take the branch being written together
 
 	written []bool  // by parameter: the kernel may write through it

@@ -53,7 +53,8 @@ func (e *emitter) print(o Options) string {
 
 	var b strings.Builder
 	b.Grow(len(body) + 512)
-	fmt.Fprintf(&b, ".version %d.%d\n.target %s\n.address_size 64\n\n", e.t.Version/10, e.t.Version%10, e.t.Arch)
+	version := max(e.t.Version, e.version)
+	fmt.Fprintf(&b, ".version %d.%d\n.target %s\n.address_size 64\n\n", version/10, version%10, e.t.Arch)
 	if e.parts != nil {
 		fmt.Fprintf(&b, ".extern .shared .align %d .b8 %s[];\n\n", objectAlign, sharedAll)
 	}

@@ -23,6 +23,7 @@ type row struct {
 	on   kinds
 	sub  int // see subKey
 	cc   int // first compute capability
+	ptx  int // first version of PTX, where the first with the target has not got it
 	when func(v *ir.Value, b uint64, isConst bool) bool
 	asm  string
 
@@ -297,6 +298,11 @@ var fixedRows = []row{
 	{op: ir.OpCopyCommit, on: noKind, cc: 80, asm: "cp.async.commit_group"},
 	{op: ir.OpCopyWait, on: noKind, cc: 80, asm: "cp.async.wait_all"},
 	{op: ir.OpCopyGroups, on: noKind, cc: 80, asm: "cp.async.wait_group $a"},
+	{op: ir.OpMBarInit, on: noKind, cc: 80, asm: "cvt.u32.u64 $r0, $B; mbarrier.init.shared.b64 [$a], $r0"},
+	{op: ir.OpMBarArrive, on: noKind, cc: 80, asm: "mbarrier.arrive.shared.b64 $q0, [$a]"},
+	{op: ir.OpMBarExpect, on: noKind, cc: 90, ptx: 80, asm: "cvt.u32.u64 $r0, $B; mbarrier.arrive.expect_tx.shared::cta.b64 $q0, [$a], $r0"},
+	{op: ir.OpMBarTest, on: boolean, cc: 90, asm: "cvt.u32.u64 $r0, $B; mbarrier.try_wait.parity.shared::cta.b64 $d, [$a], $r0"},
+	{op: ir.OpMBarTest, on: boolean, cc: 80, ptx: 71, asm: "cvt.u32.u64 $r0, $B; mbarrier.test_wait.parity.shared.b64 $d, [$a], $r0"},
 	{op: ir.OpFence, on: noKind, asm: "fence.sc.gpu"},
 	{op: ir.OpFenceBlock, on: noKind, asm: "fence.sc.cta"},
 	{op: ir.OpBallot, on: boolean, asm: "vote.sync.ballot.b32 $r0, $a, 0xffffffff; cvt.u64.u32 $d, $r0"},

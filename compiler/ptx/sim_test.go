@@ -54,6 +54,7 @@ type simThread struct {
 	done    bool
 	waiting bool
 	visits  map[int]int // of branches marked as uniform
+	polled  bool        // found a phase that is not complete: others take their turn
 	copies  []func()    // begun, and in no group yet
 	groups  [][]func()  // of copies to be made when the thread waits for them
 }
@@ -386,6 +387,8 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 		return access(mods, ops)
 	case "atom":
 		return atom(mods, ops)
+	case "mbarrier":
+		return mbarrierSim(strings.Join(mods[1:], "."), ops)
 	case "cp":
 		return copySim(mods, ops)
 	case "mov", "cvta":
@@ -700,6 +703,41 @@ func copySim(mods []string, ops []simOperand) func(t *simThread) {
 		}
 		t.copies = append(t.copies, func() { clear(to[copy(to, from):]) })
 	}
+}
+
+// mbarrierSim works on barriers that count arrivals: the low half of the word is what each phase
+// wants, the next bits what it lacks, the top bit its parity.
+func mbarrierSim(name string, ops []simOperand) func(t *simThread) {
+	switch name {
+	case "init.shared.b64":
+		return func(t *simThread) {
+			n := ops[1].get(t)
+			t.store("shared", ops[0], 0, 8, n|n<<32)
+		}
+	case "arrive.shared.b64":
+		return func(t *simThread) {
+			state := t.load("shared", ops[1], 0, 8)
+			if state<<1>>33 == 0 {
+				panic("an arrival too many")
+			}
+			if state -= 1 << 32; state<<1>>33 == 0 {
+				state ^= 1<<63 | state&math.MaxUint32<<32
+			}
+			t.store("shared", ops[1], 0, 8, state)
+			ops[0].set(t, state)
+		}
+	case "test_wait.parity.shared.b64", "try_wait.parity.shared::cta.b64":
+		return func(t *simThread) {
+			done := t.load("shared", ops[1], 0, 8)>>63 != ops[2].get(t)&1
+			t.polled = !done
+			var bit uint64
+			if done {
+				bit = 1
+			}
+			ops[0].set(t, bit)
+		}
+	}
+	panic("unknown instruction mbarrier." + name)
 }
 
 func (t *simThread) load(space string, o simOperand, n int64, size int) uint64 {

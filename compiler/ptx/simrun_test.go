@@ -87,6 +87,10 @@ func (t *simThread) step(at *string) {
 		}
 		in.exec(t)
 		t.pc++
+		if t.polled {
+			t.polled = false
+			return
+		}
 	}
 }
 

@@ -183,5 +183,8 @@ func choose(v *ir.Value, cc int, b uint64, isConst bool) (*choice, error) {
 	if why, ok := unsupported[v.Op]; ok {
 		return nil, fmt.Errorf("%s: %s", v.Op, why)
 	}
+	if v.Op.IsMBarrier() {
+		return nil, fmt.Errorf("%s: barriers that count arrivals exist from sm_80 on, those that count bytes from sm_90 on", v.Op)
+	}
 	return nil, fmt.Errorf("%s on %s has no PTX form", v.Op, v.Type)
 }

@@ -23,7 +23,8 @@ func TestEveryOpHasARow(t *testing.T) {
 		}
 		uses := irtest.Lowered(op)
 		switch op {
-		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock, ir.OpCopyAsync, ir.OpCopyCommit, ir.OpCopyWait, ir.OpCopyGroups:
+		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock, ir.OpCopyAsync, ir.OpCopyCommit, ir.OpCopyWait, ir.OpCopyGroups,
+			ir.OpMBarInit, ir.OpMBarArrive, ir.OpMBarExpect, ir.OpMBarTest:
 			continue // below
 		}
 		require.NotEmpty(t, uses, "no uses known of %s", op)
@@ -57,6 +58,7 @@ func TestSweep(t *testing.T) {
 				irtest.MemoryOps(k)
 				if tgt.CopiesAsync() {
 					irtest.Copies(k)
+					irtest.MBarriers(k, tgt.CC >= 90)
 				}
 				text, err := Emit(k.Finish(t), tgt)
 				require.NoError(t, err)

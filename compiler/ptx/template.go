@@ -103,6 +103,11 @@ func parsePattern(line string) pattern {
 		p.effect = true
 	case "atom":
 		p.effect, p.defs = true, 1
+	case "mbarrier":
+		p.effect = true
+		if rest[0] != '[' {
+			p.defs = 1
+		}
 	default:
 		if opcode[0] == '@' {
 			p.effect = true

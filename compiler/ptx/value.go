@@ -68,6 +68,7 @@ func (e *emitter) expand(v *ir.Value, c *choice, b uint64) {
 	if v.Type != ir.Void {
 		x.result = e.newReg(classOf(kindOf(v.Type)))
 	}
+	e.version = max(e.version, c.row.ptx)
 	patterns := c.patterns()
 	if v.Op.IsAtomic() && v.Imm != 0 {
 		patterns = ordered(v, patterns)

@@ -48,7 +48,7 @@ var opcodeClasses = map[string]class{
 	"div": division, "rem": division, "sqrt": division, "rcp": division,
 	"ld.shared": shared, "st.shared": shared, "ld.local": shared, "st.local": shared,
 	"ld.global": memory, "st.global": memory, "ld": memory, "st": memory,
-	"cp.async": memory, "cp.async.wait_all": barrier,
+	"cp.async": memory, "cp.async.wait_all": barrier, "mbarrier": barrier,
 	"shfl": exchange, "vote": exchange, "match": exchange, "redux": exchange, "activemask": exchange,
 	"atom": atomic, "red": atomic,
 	"bar": barrier, "barrier": barrier, "membar": barrier, "fence": barrier,

@@ -55,7 +55,8 @@ var hostOnly = []string{"API", "SourceOf", "Sources", "SourcesAt", "Source", "Pa
 // groups orders the files of package dsl and names them; files that are not
 // listed come last under their own name.
 var groups = []struct{ file, title string }{
-	{"thread", "Threads and barriers"}, {"shared", "Shared and local memory"}, {"vec", "Vector loads and stores"}, {"convert", "Conversions"},
+	{"thread", "Threads and barriers"}, {"shared", "Shared and local memory"}, {"vec", "Vector loads and stores"},
+	{"async", "Asynchronous copies"}, {"mbarrier", "Barriers that count arrivals"}, {"convert", "Conversions"},
 	{"exact", "Exact math"}, {"math", "Math"}, {"fast", "Approximate math"}, {"warp", "Warps"}, {"reduce", "Reductions"}, {"scan", "Scans"}, {"atomic", "Atomics"},
 }
 

@@ -35,7 +35,7 @@ func TestComplete(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	for _, name := range front.Intrinsics() {
-		title := strings.Replace(name, "dsl.Thread.", "t.", 1)
+		title := strings.NewReplacer("dsl.Thread.", "t.", "dsl.MBarrier.", "MBarrier.").Replace(name)
 		assert.True(t, strings.Contains(string(text), "### "+title+"\n") || strings.Contains(string(text), "| `"+title+"` |"), name)
 	}
 }

@@ -264,6 +264,20 @@ func Copies(k *Bench) {
 	k.b.Emit(k.f, ir.OpCopyWait, ir.Void)
 }
 
+// MBarriers adds operations on barriers that count arrivals, and bytes if wanted.
+func MBarriers(k *Bench, bytes bool) {
+	p := k.value(ir.PtrTo(ir.Shared, ir.U64))
+	k.b.Emit(k.f, ir.OpMBarInit, ir.Void, p, k.value(ir.I64))
+	k.b.Emit(k.f, ir.OpMBarInit, ir.Void, p, k.b.EmitConst(k.f, ir.I64, 32))
+	k.b.Emit(k.f, ir.OpMBarArrive, ir.Void, p)
+	if bytes {
+		k.b.Emit(k.f, ir.OpMBarExpect, ir.Void, p, k.value(ir.I64))
+		k.b.Emit(k.f, ir.OpMBarExpect, ir.Void, p, k.b.EmitConst(k.f, ir.I64, 4096))
+	}
+	k.keep(k.b.Emit(k.f, ir.OpMBarTest, ir.Bool, p, k.value(ir.I64)))
+	k.keep(k.b.Emit(k.f, ir.OpMBarTest, ir.Bool, p, k.b.EmitConst(k.f, ir.I64, 1)))
+}
+
 // MemoryOps adds what no typing rule describes.
 func MemoryOps(k *Bench) {
 	for _, t := range append(append([]*ir.Type{ir.Bool}, numTypes...), ptrTypes...) {

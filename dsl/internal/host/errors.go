@@ -88,6 +88,25 @@ func (r *run) divergence(group string, a, b *Lane) error {
 		ErrDivergence, a.Block, group, r.where(a), r.where(b))
 }
 
+// hang describes threads that wait for what does not come.
+func (r *run) hang() error {
+	var waits, other *Lane
+	for _, l := range r.lanes {
+		switch {
+		case l.op != OpPoll && other == nil:
+			other = l
+		case l.op == OpPoll && waits == nil:
+			waits = l
+		}
+	}
+	rest := "and so do all others"
+	if other != nil {
+		rest = "and " + r.where(other)
+	}
+	return fmt.Errorf("%w: block %v: %s, for a phase that nobody completes, %s; each phase needs as many arrivals as Init said, and the parity of the wait is that of the phase: 0, 1, 0 and so on",
+		ErrDivergence, waits.Block, r.where(waits), rest)
+}
+
 func (r *run) partialWarp(lanes []*Lane) error {
 	l := lanes[0]
 	return fmt.Errorf("%w: %v at %v needs whole warps, but the block has %d threads and the warp %d; make the block size a multiple of the warp size",

@@ -28,12 +28,13 @@ const (
 	OpBallot
 	OpAny
 	OpAll
+	OpPoll // not a meeting point: the thread asked for something that was not there
 )
 
 var opNames = [...]string{
 	OpNone: "nothing", OpReturn: "return", OpSync: "Sync", OpSyncGrid: "SyncGrid", OpSyncWarp: "SyncWarp",
 	OpShuffle: "Shuffle", OpShuffleUp: "ShuffleUp", OpShuffleDown: "ShuffleDown", OpShuffleXor: "ShuffleXor",
-	OpBallot: "Ballot", OpAny: "Any", OpAll: "All",
+	OpBallot: "Ballot", OpAny: "Any", OpAll: "All", OpPoll: "MBarrier.Wait",
 }
 
 func (o Op) String() string { return opNames[o] }
@@ -56,6 +57,7 @@ type Lane struct {
 	result uint64
 	err    error
 	ended  bool
+	met    bool // the thread is where others are to come, too
 }
 
 // Must returns l, or panics with a helpful message when there is no running
@@ -97,6 +99,19 @@ func (l *Lane) Exchange(op Op, word uint64, arg int) uint64 {
 	l.word, l.arg = word, arg
 	l.wait(op)
 	return l.result
+}
+
+// Polled lets other threads run if what the thread has asked for was not there.
+//
+//go:noinline
+func (l *Lane) Polled(there bool) {
+	l.Must()
+	if there {
+		l.run.events++
+		return
+	}
+	l.site = here(2)
+	l.wait(OpPoll)
 }
 
 func (l *Lane) wait(op Op) {

@@ -25,6 +25,7 @@ type run struct {
 	lanes  []*Lane
 	shared map[sharedKey]sharedObject
 	sites  map[site]position // of all blocks
+	events int               // what threads got to since the block began, see [run.block]
 }
 
 // MaxWaiting is the most threads of a grid that waits for all its blocks.
@@ -98,13 +99,32 @@ func (r *run) begin(at Dim) {
 	}
 }
 
-// block runs the block to its end, or to the next barrier of the grid.
+// maxPolls is how often all threads of a block may find nothing there before they hang.
+const maxPolls = 1000
+
+// block runs the block to its end, or to the next barrier of the grid. Warps with threads that
+// poll get a turn again and again.
 func (r *run) block() error {
-	for {
+	for idle := 0; ; {
+		before, polling := r.events, false
 		for first := 0; first < len(r.lanes); first += r.WarpSize {
-			if err := r.warp(r.lanes[first:min(first+r.WarpSize, len(r.lanes))]); err != nil {
+			polls, err := r.warp(r.lanes[first:min(first+r.WarpSize, len(r.lanes))])
+			if err != nil {
 				return err
 			}
+			polling = polling || polls
+		}
+		if polling {
+			if idle++; r.events != before {
+				idle = 0
+			}
+			if idle > maxPolls {
+				return r.hang()
+			}
+			continue
+		}
+		for _, l := range r.lanes {
+			l.met = false
 		}
 		if err := r.agree(r.lanes, "block"); err != nil {
 			return err
@@ -115,27 +135,41 @@ func (r *run) block() error {
 	}
 }
 
-// warp runs the lanes of one warp to the next block barrier or to the end.
-func (r *run) warp(lanes []*Lane) error {
+// warp runs the lanes of one warp to the next block barrier or to the end, or as far as they come
+// while some poll.
+func (r *run) warp(lanes []*Lane) (polls bool, err error) {
 	for {
+		moved := false
 		for _, l := range lanes {
-			l.next()
-			if l.err != nil {
-				return l.err
+			if l.met {
+				continue
 			}
+			moved = true
+			if l.next(); l.err != nil {
+				return false, l.err
+			}
+			l.met = l.op != OpPoll
+			polls = polls || !l.met
+		}
+		if polls || !moved {
+			return polls, nil
 		}
 		if err := r.agree(lanes, "warp"); err != nil {
-			return err
+			return false, err
 		}
+		r.events++
 		switch op := lanes[0].op; op {
 		case OpReturn, OpSync, OpSyncGrid:
-			return nil
+			return false, nil
 		case OpSyncWarp:
 		default:
 			if len(lanes) < r.WarpSize {
-				return r.partialWarp(lanes)
+				return false, r.partialWarp(lanes)
 			}
 			exchange(op, lanes)
+		}
+		for _, l := range lanes {
+			l.met = false
 		}
 	}
 }

@@ -16,6 +16,8 @@ func K(t dsl.Thread, x []float32) {
 	dsl.CopyAsync(&x[1], &x[2])                                // ERROR 2 "K0307: destination"
 	dsl.CopyVecAsync[[2]float32](x, 0, x, 1)                   // ERROR 2 "K0307: destination of dsl.CopyVecAsync is not in shared memory"
 	dsl.CopyVecAsyncOrZero[[4]float32](a[:], 0, b[:], 1, true) // ERROR 2 "K0307: source of dsl.CopyVecAsyncOrZero is not in global memory"
+	var bar dsl.MBarrier
+	bar.Init(32) // ERROR 2 "K0305: dsl.MBarrier is not in shared memory"
 	begin(x, a[:])
 	x[0] = n
 }
