@@ -18,7 +18,7 @@ const unrollSource = `package k
 import "github.com/gokiln/kiln/dsl"
 
 func each[T any](x []T, f func(T)) {
-	//kiln:unroll WISH
+	//kiln:unroll FACTOR
 	for k := 0; k < 40; k++ {
 		f(x[k])
 	}
@@ -32,9 +32,9 @@ func K(t dsl.Thread, x []uint32) {
 }
 `
 
-// emitted returns the code of a kernel whose loop has this wish.
-func emitted(t *testing.T, wish, name string) (*compiler.Artifact, string) {
-	text := strings.ReplaceAll(unrollSource, "WISH", wish)
+// emitted returns the code of a kernel whose loop has this unroll factor.
+func emitted(t *testing.T, factor, name string) (*compiler.Artifact, string) {
+	text := strings.ReplaceAll(unrollSource, "FACTOR", factor)
 	src := &front.Package{Path: "example.com/k", Files: []front.File{{Name: "k.go", Text: []byte(text)}}}
 	p, err := compiler.Front(front.Request{Pkg: src.Path, Func: "K"}, func(string) (*front.Package, error) { return src, nil })
 	require.NoError(t, err)
@@ -45,19 +45,19 @@ func emitted(t *testing.T, wish, name string) (*compiler.Artifact, string) {
 	return art, string(art.Code)
 }
 
-// A wish decides how many bodies there are, and those who compile the code further are told to leave
+// The factor decides how many bodies there are, and those who compile the code further are told to leave
 // what is left of the loop.
 func TestUnrollWish(t *testing.T) {
 	sm90, err := target.Parse("ptx:sm_90")
 	require.NoError(t, err)
 	ptxas := dump.PTXAS(sm90)
 	for _, c := range []struct {
-		wish         string
+		factor       string
 		bodies, left int
 	}{{"", 40, 0}, {"1", 1, 1}, {"2", 3, 2}, {"10", 11, 2}, {"7", 8, 2}, {"64", 40, 0}} {
-		art, code := emitted(t, c.wish, "ptx:sm_90")
-		assert.Equal(t, c.bodies, strings.Count(code, "ld.global"), "wish %q:\n%s", c.wish, code)
-		assert.Equal(t, c.left, strings.Count(code, `.pragma "nounroll";`), "wish %q:\n%s", c.wish, code)
+		art, code := emitted(t, c.factor, "ptx:sm_90")
+		assert.Equal(t, c.bodies, strings.Count(code, "ld.global"), "factor %q:\n%s", c.factor, code)
+		assert.Equal(t, c.left, strings.Count(code, `.pragma "nounroll";`), "factor %q:\n%s", c.factor, code)
 		if ptxas != nil {
 			log, err := ptxas(art)
 			require.NoError(t, err, log)

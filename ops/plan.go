@@ -80,7 +80,7 @@ func kind(step int) dsl.ConstInt {
 	case 0:
 		return kernels.Same
 	case 1:
-		return kernels.Unit
+		return kernels.Contiguous
 	}
 	return kernels.Any
 }
@@ -156,7 +156,7 @@ func neighbours(w *kernels.Walk, of []View, vec int) bool {
 		return false
 	}
 	for k := range of {
-		unit := w.Mode == kernels.Flat || w.Kind[k] == kernels.Unit
+		unit := w.Mode == kernels.Flat || w.Kind[k] == kernels.Contiguous
 		if !unit {
 			continue
 		}

@@ -65,8 +65,8 @@ func (m *PlanCache[P]) Find(of *PlanKey) *P {
 	return nil
 }
 
-// Keep keeps a plan in the place of the oldest one.
-func (m *PlanCache[P]) Keep(of PlanKey, plan P) {
+// Put stores a plan in place of the oldest one.
+func (m *PlanCache[P]) Put(of PlanKey, plan P) {
 	of.Dims = slices.Clone(of.Dims)
 	m.slots[(m.turn.Add(1)-1)%plansKept].Store(&planSlot[P]{of, plan})
 }

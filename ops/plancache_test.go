@@ -28,7 +28,7 @@ func TestPlanCache(t *testing.T) {
 	var m PlanCache[int]
 	own := call()
 	assert.Nil(t, m.Find(&own))
-	m.Keep(own, 7)
+	m.Put(own, 7)
 	own.Dims[0] = 0 // the caller's to change
 	again := call()
 	if assert.NotNil(t, m.Find(&again)) {
@@ -43,7 +43,7 @@ func TestPlanCache(t *testing.T) {
 		assert.NotNil(t, m.Find(&again), "after %d others", i)
 		other := call()
 		other.Number = 2 + i
-		m.Keep(other, i)
+		m.Put(other, i)
 	}
 	assert.Nil(t, m.Find(&again), "the oldest one")
 }

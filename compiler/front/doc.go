@@ -13,7 +13,7 @@
 //   - instance.go, typecheck.go, dispatch.go: go/types over those declarations,
 //     with a synthetic variable that instantiates a generic kernel; functions
 //     behind dsl.Exp and its like are added for the widths in use.
-//   - world.go: a compilation that came this far without a mistake is kept, and
+//   - session.go: a compilation that came this far without a mistake is kept, and
 //     serves later requests for what it covers.
 //   - subset.go, kernelsig.go: what Go has and kernels have not is reported, all
 //     of it in one run.

@@ -32,7 +32,7 @@ func Build(req Request, load Loader) (m *ir.Module, err error) {
 		return nil, u.noKernel(req.Func)
 	}
 	kernel.load()
-	q := b.wish(u, kernel, req)
+	q := b.query(u, kernel, req)
 	if m := b.reuse(q, req); m != nil {
 		return m, nil
 	}

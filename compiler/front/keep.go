@@ -87,7 +87,7 @@ const (
 
 var (
 	parsed = kept[[32]byte, *unit]{most: maxParsed}
-	shared = kept[*unit, *unit]{most: maxShared, drop: func(u *unit) { u.worlds.clear() }}
+	shared = kept[*unit, *unit]{most: maxShared, drop: func(u *unit) { u.sessions.clear() }}
 )
 
 // Trim gives back the memory that is kept to compile further kernels faster.
@@ -105,7 +105,7 @@ const (
 )
 
 // bytes estimates the memory of a package's compilations, with the lock held.
-func (ws *worlds) bytes() int {
+func (ws *sessions) bytes() int {
 	n := 0
 	for _, w := range append(ws.small[:len(ws.small):len(ws.small)], ws.large) {
 		if w != nil {

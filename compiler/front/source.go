@@ -29,7 +29,7 @@ type unit struct {
 	strays  []*decl   // functions with comments that look like marks
 	errs    diag.List // syntax errors
 
-	worlds worlds // compilations that later ones share
+	sessions sessions // compilations that later ones share
 
 	writesOnce sync.Once
 	writes     *writes // see written

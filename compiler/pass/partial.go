@@ -26,11 +26,11 @@ func partial(m *ir.Module, opt *Options) error {
 			leaveAlone(f)
 			continue
 		}
-		wished, err := wishes(f, opt.Small)
+		factored, err := unrollByFactor(f, opt.Small)
 		if err != nil {
 			return err
 		}
-		if opt.Narrow && partialLoops(f, opt.Small) || wished { // an interpreter gains nothing
+		if opt.Narrow && partialLoops(f, opt.Small) || factored { // an interpreter gains nothing
 			straighten(f)
 		}
 		leaveAlone(f)

@@ -100,7 +100,7 @@ func TestMeaning(t *testing.T) {
 		g := &gen{picker: seedPicker{rand.New(rand.NewPCG(uint64(i), 1))}}
 		m := g.module()
 		if i%2 == 1 {
-			wish(m, g.picker)
+			setFactors(m, g.picker)
 		}
 		checkModule(t, m, variants[i%len(variants)])
 		if t.Failed() {
@@ -109,8 +109,8 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// wish has loops of m wish for numbers of bodies.
-func wish(m *ir.Module, p picker) {
+// setFactors gives loops of m unroll factors.
+func setFactors(m *ir.Module, p picker) {
 	for _, f := range m.Funcs {
 		for _, l := range analysis.Loops(f, analysis.InEdges(f)) {
 			l.Header.Unroll.Times = []int{0, 1, 2, 3, 5, ir.UnrollFully}[p.intn(6)]

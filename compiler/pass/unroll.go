@@ -112,13 +112,13 @@ func (u *unroller) plan(l *analysis.Loop) *plan {
 	if indexesLocal(l) {
 		trips, budget = maxTripsLocal, maxSizeLocal
 	}
-	switch wish := l.Header.Unroll.Times; {
-	case wish == 1:
+	switch factor := l.Header.Unroll.Times; {
+	case factor == 1:
 		return nil
-	case wish == ir.UnrollFully:
+	case factor == ir.UnrollFully:
 		trips, budget = maxFuncSize, maxFuncSize
-	case wish > 1:
-		trips, budget = wish, maxFuncSize
+	case factor > 1:
+		trips, budget = factor, maxFuncSize
 	}
 	if size > budget {
 		return nil

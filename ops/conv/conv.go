@@ -418,7 +418,7 @@ func runDirect(s *runtime.Stream, v *convolution) error {
 	if row <= threads {
 		cfg.Wide = 1
 	}
-	cfg.Unit = dsl.ConstBool(bool(cfg.Rows) && !bool(w.Transposed) && w.Stride[2] == 1 && w.X[2] == 1 && u.OutAt[2] == 1)
+	cfg.Contiguous = dsl.ConstBool(bool(cfg.Rows) && !bool(w.Transposed) && w.Stride[2] == 1 && w.X[2] == 1 && u.OutAt[2] == 1)
 	across := threads * int(cfg.Wide)
 	g := runtime.Grid{
 		Blocks:  runtime.Dim3{X: (row + across - 1) / across, Y: min(u.Batch*rows, ops.MaxBlocks()), Z: (u.Channels + int(cfg.Each) - 1) / int(cfg.Each)},

@@ -22,24 +22,24 @@ const (
 // several results only where there are enough.
 func (v *convolution) patches(forced bool) bool {
 	w, u := &v.window, &v.weights
-	pace, left := w.Stride[2], w.Pad[2]
+	stride, left := w.Stride[2], w.Pad[2]
 	if w.Kernel[1] == 1 && w.Out[1] == 1 {
-		w.Stride[1] = pace // of one position
+		w.Stride[1] = stride // of one position
 	}
 	dense := (w.Dilation[1] == 1 || w.Kernel[1] == 1) && (w.Dilation[2] == 1 || w.Kernel[2] == 1)
-	if bool(w.Transposed) || v.M != 1 || w.Kernel[0] != 1 || w.Out[0] != 1 || w.Pad[0] != 0 || !dense || w.Kernel[1]*w.Kernel[2] > patchKernel || w.Stride[1] != pace || pace > 2 {
+	if bool(w.Transposed) || v.M != 1 || w.Kernel[0] != 1 || w.Out[0] != 1 || w.Pad[0] != 0 || !dense || w.Kernel[1]*w.Kernel[2] > patchKernel || w.Stride[1] != stride || stride > 2 {
 		return false
 	}
-	c := kernels.Patch{High: dsl.ConstInt(w.Kernel[1]), Long: dsl.ConstInt(w.Kernel[2]), Pace: [2]dsl.ConstInt{dsl.ConstInt(pace), dsl.ConstInt(pace)}, Left: dsl.ConstInt(left)}
+	c := kernels.Patch{High: dsl.ConstInt(w.Kernel[1]), Long: dsl.ConstInt(w.Kernel[2]), Stride: [2]dsl.ConstInt{dsl.ConstInt(stride), dsl.ConstInt(stride)}, Left: dsl.ConstInt(left)}
 	c.Clip = dsl.ConstBool(w.Pad[1] != 0 || w.Pad[2] != 0)
 	c.In, c.X = [2]int{w.In[1], w.In[2]}, [2]int{w.X[1], w.X[2]}
-	c.Unit = dsl.ConstBool(w.X[2] == 1 && u.OutAt[2] == 1)
+	c.Contiguous = dsl.ConstBool(w.X[2] == 1 && u.OutAt[2] == 1)
 	enough := v.Info.Units * v.Info.ThreadsPerUnit
 	if forced {
 		enough = 1
 	}
 	patchwork(&c, u.Batch, w.Out[1], w.Out[2], patchDown, enough)
-	if c.Unit && c.Side == patchSide {
+	if c.Contiguous && c.Side == patchSide {
 		c.OutVec = dsl.ConstBool(ops.Multiples(patchSide, w.Out[2], u.OutAt[1]) && ops.Multiples(patchSide, v.Batches[0].Strides()...))
 		c.XVec = dsl.ConstBool(inVectors(&c, w.Out[2]) && ops.Multiples(patchSide, w.X[1], w.XChannel) && ops.Multiples(patchSide, v.Batches[2].Strides()...))
 	}
@@ -63,8 +63,8 @@ func patchwork(c *kernels.Patch, planes, rows, row, down, enough int) {
 // inVectors reports whether what patches of rows of so many results meet from where windows
 // begin without padding is whole vectors of the input.
 func inVectors(c *kernels.Patch, row int) bool {
-	pace := int(c.Pace[1])
-	return int(c.Left)+patchSide*pace <= int(c.Long)+(patchSide-1)*pace && ops.Multiples(patchSide, row, c.In[1]) && row*pace <= c.In[1]
+	stride := int(c.Stride[1])
+	return int(c.Left)+patchSide*stride <= int(c.Long)+(patchSide-1)*stride && ops.Multiples(patchSide, row, c.In[1]) && row*stride <= c.In[1]
 }
 
 // runPatches has threads sum patches of results.

@@ -59,7 +59,7 @@ func (v *convolution) shift() *shifted {
 		size *= pad.Phases[a]
 	}
 	by.XChannel = size
-	pad.Unit = dsl.ConstBool(pad.Stride[2] == 1 && pad.Insert[2] == 1 && w.X[2] == 1)
+	pad.Contiguous = dsl.ConstBool(pad.Stride[2] == 1 && pad.Insert[2] == 1 && w.X[2] == 1)
 	inputs := v.Batches[0].Shape()[0]
 	groups := v.Batches[0].Shape()[1]
 	pad.Channels = w.Channels * groups
@@ -132,7 +132,7 @@ func (v *shifted) blocks(cfg *matmulkernels.Tiling) int {
 		return all
 	}
 	by.Rows, by.Panels, by.OutRows = true, ops.Divisor(row), ops.Divisor(out[1])
-	cfg.Unit = dsl.ConstBool(by.OutAt[2] == 1)
+	cfg.Contiguous = dsl.ConstBool(by.OutAt[2] == 1)
 	return rows
 }
 
@@ -201,7 +201,7 @@ func (v *shifted) multiply(s *runtime.Stream, ws, x ops.View, cfg matmulkernels.
 	if err := v.PlanBatches(s); err != nil {
 		return err
 	}
-	cfg.Unit = dsl.ConstBool(bool(by.Dense) && v.OutN == 1)
+	cfg.Contiguous = dsl.ConstBool(bool(by.Dense) && v.OutN == 1)
 	places := v.K / w.Channels
 	by.Chains, by.PerChain = v.long(), max(1, core.Chain/places)
 	by.Large = dsl.ConstBool(bool(by.Chains) && places > core.Chain)

@@ -179,7 +179,7 @@ func (p *Pooling) plan(s *runtime.Stream, out, x ops.View, which layout.Layout, 
 	rank, n := len(shape), len(p.Kernel)
 	k := &c.window
 	*k = kernels.Pooling{In: [2]int{1, 1}, Kernel: [2]int{1, 1}, Dilation: [2]int{1, 1}, Outside: !p.Inside}
-	c.shape, c.patch.Pace = [2]int{1, 1}, [2]dsl.ConstInt{1, 1}
+	c.shape, c.patch.Stride = [2]int{1, 1}, [2]dsl.ConstInt{1, 1}
 	starts := slices.Clone(x.Layout.Strides())
 	var places [2]map[int]int
 	for d := range n {
@@ -192,7 +192,7 @@ func (p *Pooling) plan(s *runtime.Stream, out, x ops.View, which layout.Layout, 
 		}
 		starts[i] *= stride
 		places[a] = map[int]int{i: stride}
-		c.shape[a], c.steps[a], c.places[a], c.patch.Pace[a] = shape[i], out.Layout.Strides()[i], which.Strides()[i], dsl.ConstInt(stride)
+		c.shape[a], c.steps[a], c.places[a], c.patch.Stride[a] = shape[i], out.Layout.Strides()[i], which.Strides()[i], dsl.ConstInt(stride)
 	}
 	k.Clip = k.Over || k.Pad != [2]int{}
 	if c.patches(s, out.Layout, x.Layout, n, down) {
@@ -215,14 +215,14 @@ func (p *Pooling) plan(s *runtime.Stream, out, x ops.View, which layout.Layout, 
 func (c *pooling) patches(s *runtime.Stream, out, x layout.Layout, n, down int) bool {
 	info := ops.DeviceInfo(s.Device())
 	k, p := &c.window, &c.patch
-	if ops.SerialBlocks(&info) || k.Kernel[0]*k.Kernel[1] > mostWindow || k.Dilation != [2]int{1, 1} || max(p.Pace[0], p.Pace[1]) > mostPace {
+	if ops.SerialBlocks(&info) || k.Kernel[0]*k.Kernel[1] > mostWindow || k.Dilation != [2]int{1, 1} || max(p.Stride[0], p.Stride[1]) > maxStride {
 		return false
 	}
 	p.High, p.Long, p.Left = dsl.ConstInt(k.Kernel[0]), dsl.ConstInt(k.Kernel[1]), dsl.ConstInt(k.Pad[1])
 	p.In, p.X, p.Clip = k.In, k.X, k.Clip
-	p.Unit = dsl.ConstBool(k.X[1] == 1 && c.steps[1] == 1)
+	p.Contiguous = dsl.ConstBool(k.X[1] == 1 && c.steps[1] == 1)
 	patchwork(p, out.Count()/max(1, c.shape[0]*c.shape[1]), c.shape[0], c.shape[1], down, info.Units*info.ThreadsPerUnit)
-	if bool(p.Unit) && p.Side == patchSide {
+	if bool(p.Contiguous) && p.Side == patchSide {
 		last := out.Rank() - 1
 		p.OutVec = dsl.ConstBool(ops.Multiples(patchSide, c.shape[1]) && ops.Multiples(patchSide, out.Strides()[:last]...))
 		p.XVec = dsl.ConstBool(inVectors(p, c.shape[1]) && ops.Multiples(patchSide, x.Strides()[:last]...))
@@ -251,7 +251,7 @@ func (c *pooling) planes(s *runtime.Stream, n int, of ...layout.Layout) (bool, e
 
 const (
 	mostWindow = 16 // elements of a window that a kernel is compiled for
-	mostPace   = 4  // the stride of windows that share what they meet
+	maxStride  = 4  // the stride of windows that share what they meet
 	meanDown   = 2  // results below each other that a thread has, as found on an H200
 	maxDown    = 1
 

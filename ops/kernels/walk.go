@@ -22,9 +22,9 @@ const (
 
 // Kinds of steps of an operand in the innermost dimension, where Rows distinguish them.
 const (
-	Any  = iota // what Step says
-	Unit        // neighbours are contiguous
-	Same        // one element for all
+	Any        = iota // what Step says
+	Contiguous        // neighbours are contiguous
+	Same              // one element for all
 )
 
 // Divisor is one for numbers below 2^31: q = (mulhi(x, Mul) + x) >> Shift (Granlund
@@ -109,7 +109,7 @@ func (w *Walk) group(i int) (at [Operands]int) {
 	}
 	at = w.Find(i, 0)
 	for k := range at {
-		if w.Vec > 1 && w.Kind[k] == Unit {
+		if w.Vec > 1 && w.Kind[k] == Contiguous {
 			at[k] &^= int(w.Vec) - 1 // which it is: the compiler sees what it may load at once
 		}
 	}
@@ -152,7 +152,7 @@ func (w *Walk) Find(i int, from int) (at [Operands]int) {
 func (w *Walk) Along(base [Operands]int, i int) [Operands]int {
 	for k := range base {
 		switch w.Kind[k] {
-		case Unit:
+		case Contiguous:
 			base[k] += i
 		case Any:
 			base[k] += i * w.Step[k][0]

@@ -109,9 +109,9 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 	if k.kernel, err = pack.Of(ops.TypeArgs{T: t}); err != nil {
 		return k, err
 	}
-	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Unit: inner == 1}
+	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Contiguous: inner == 1}
 	if across == 1 && inner != 1 && int(high)%p.Info.WarpSize == 0 {
-		k.cfg.Way, k.cfg.Unit = kernels.AcrossK, true
+		k.cfg.Way, k.cfg.Contiguous = kernels.AcrossK, true
 	}
 	bands := ops.RoundUp(rows, int(high)) / int(high)
 	k.from, k.To = v, ops.View{DType: t.Compute(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
@@ -163,7 +163,7 @@ func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kerne
 	if err != nil {
 		return err
 	}
-	cfg.Unit = p.OutN == 1 || parts > 1
+	cfg.Contiguous = p.OutN == 1 || parts > 1
 	if k.Loaded(dev, nil, nil, nil, p.BatchWalk, nil, cfg, ops.MulAddFn(c)) {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (p *Problem) launchPacked(s *runtime.Stream, out, xs, ys ops.View, cfg kern
 	bands := (p.M + int(cfg.High) - 1) / int(cfg.High)
 	width := int(cfg.Wide * cfg.Each)
 	c := xs.DType
-	cfg.Unit = p.OutN == 1
+	cfg.Contiguous = p.OutN == 1
 	high := p.sharing(bands, int(cfg.High)*c.Size(), (p.N+width-1)/width, int(cfg.Wide))
 	g := runtime.Grid{
 		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), ops.MaxBlocks())},

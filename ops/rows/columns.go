@@ -35,7 +35,7 @@ func (r *rowShape) columns() (p rowPlan, ok bool) {
 	if w.Outs == 0 || w.OutSize[0] != stride || stride%vec != 0 {
 		return p, false
 	}
-	w.Ins, w.N, w.Unit, w.Width = 1, r.n, true, stride
+	w.Ins, w.N, w.Contiguous, w.Width = 1, r.n, true, stride
 	w.InSize[0], w.InStep[0], w.OutIn = r.n, stride, stride
 	w.Rows /= stride
 	w.Wide = w.Rows > math.MaxInt32

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	stepAhead   = 8  // items per thread that are loaded at once in a reduction
+	stepItems   = 8  // items per thread that are loaded at once in a reduction
 	fewestCols  = 16 // below, threads do not run across rows
 	colWidth    = 32 // threads of a block of columns that run across rows
 	nestedRow   = 64 // innermost dimensions of rows from this size on are gone through one by one
@@ -61,9 +61,9 @@ func (p *foldPlan) longest(together int) int {
 func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layout.Layout) error {
 	info := ops.DeviceInfo(dev)
 	w := &p.fold
-	w.Form, w.Ahead = dsl.ConstInt(p.r.form), dsl.ConstInt(stepAhead)
+	w.Form, w.InFlight = dsl.ConstInt(p.r.form), dsl.ConstInt(stepItems)
 	if p.x.DType.Size() <= 2 && !ops.SerialBlocks(&info) {
-		w.Ahead *= 2 // as many bytes
+		w.InFlight *= 2 // as many bytes
 	}
 	if !p.r.ordered {
 		reduced = byStride(reduced)[0]
@@ -126,10 +126,10 @@ func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) 
 
 func (p *foldPlan) planRows(info *runtime.Info) {
 	w := &p.fold
-	w.Unit = dsl.ConstBool(w.Ins > 0 && w.InStep[0] == 1)
+	w.Contiguous = dsl.ConstBool(w.Ins > 0 && w.InStep[0] == 1)
 	w.Nested = dsl.ConstBool(w.Ins > 1 && w.InSize[0] >= nestedRow)
 	if p.r.form != kernels.Single && !ops.SerialBlocks(info) {
-		w.Ahead *= 2 // a step takes more than an addition, and is shared by more
+		w.InFlight *= 2 // a step takes more than an addition, and is shared by more
 	}
 	span, length := w.N, w.N // what is cut into parts, and elements along threads
 	if w.Nested {
@@ -140,13 +140,13 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	if w.Ins == 0 {
 		w.Ins, w.InSize[0], w.InStep[0] = 1, 1, 0
 	}
-	threads := rowThreads(info, w, length, int(w.Ahead))
+	threads := rowThreads(info, w, length, int(w.InFlight))
 	per := 1
 	if w.Group > 0 && !w.Whole {
 		per = threads / int(w.Group)
 	}
 	blocks := (w.Rows + per - 1) / per
-	least := threads * stepAhead * 4 // elements of a part
+	least := threads * stepItems * 4 // elements of a part
 	if ops.SerialBlocks(info) {
 		least = serialPart
 	}
@@ -155,10 +155,10 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	}
 	step, from := partsOf, 4*partsOf
 	if !w.Nested && w.Group == 0 {
-		step = threads * int(w.Ahead) // parts end with a whole iteration of the threads
+		step = threads * int(w.InFlight) // parts end with a whole iteration of the threads
 		from = step
 	}
-	together := max(int(w.Group), int(w.Block)) * int(w.Ahead)
+	together := max(int(w.Group), int(w.Block)) * int(w.InFlight)
 	most, steps := p.longest(together), 1
 	if w.Nested {
 		steps = (length + together - 1) / together
@@ -188,7 +188,7 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 // by side.
 func (p *foldPlan) fits(v int) bool {
 	w := &p.fold
-	if !bool(w.Unit) || w.Ins > 1 && !bool(w.Nested) || v > int(w.Ahead) || !bool(w.Nested) && p.parts > 1 && w.Part%v != 0 {
+	if !bool(w.Contiguous) || w.Ins > 1 && !bool(w.Nested) || v > int(w.InFlight) || !bool(w.Nested) && p.parts > 1 && w.Part%v != 0 {
 		return false
 	}
 	for d := 1; d < int(w.Ins); d++ {
@@ -238,12 +238,12 @@ func (p *foldPlan) cut(want, blocks, span, least, step, from, most int) {
 
 func (p *foldPlan) planCols(info *runtime.Info) {
 	w := &p.fold
-	w.Unit = w.XStep[0] == 1
+	w.Contiguous = w.XStep[0] == 1
 	w.Width = w.OutSize[0]
 	w.Rows /= w.Width
 	threads, x := min(ops.MaxThreads, info.MaxThreads), colWidth
 	w.Cols, w.Vec = 1, 1
-	if w.Ahead > stepAhead && w.Width >= 4*colWidth {
+	if w.InFlight > stepItems && w.Width >= 4*colWidth {
 		w.Cols = 4
 		if fitCols(w, 4) {
 			w.Vec = 4
@@ -256,20 +256,20 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 		}
 	}
 	y := max(1, threads/x)
-	for y > 1 && y*stepAhead > w.N {
+	for y > 1 && y*stepItems > w.N {
 		y /= 2
 	}
 	tile := x * int(w.Cols)
 	tiles := (w.Width + tile - 1) / tile
-	least := y * stepAhead * 4
+	least := y * stepItems * 4
 	if ops.SerialBlocks(info) {
 		least = max(1, serialPart/tile)
 	}
-	step, want := y*int(w.Ahead)/int(w.Cols), ops.ResidentBlocks(info, x*y)
+	step, want := y*int(w.InFlight)/int(w.Cols), ops.ResidentBlocks(info, x*y)
 	if ops.SerialBlocks(info) {
 		want = 4 * info.Units
 	}
-	together := y * int(w.Ahead/w.Cols)
+	together := y * int(w.InFlight/w.Cols)
 	most := p.longest(together)
 	if p.scans {
 		most = min(most, p.longest(1))
@@ -295,7 +295,7 @@ func fitCols(w *kernels.Fold, v int) bool {
 			return false
 		}
 	}
-	return bool(w.Unit)
+	return bool(w.Contiguous)
 }
 
 const (
@@ -334,16 +334,16 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 		lanes := min(line/(size*vec), info.WarpSize)
 		strips := (w.Width + lanes*vec - 1) / (lanes * vec)
 		turns := (strips*w.Rows + info.Units - 1) / info.Units
-		ahead := min(downBytes/size, kernels.MostAhead)
-		for ahead > downLeast && w.N < 2*ahead/vec*threads/lanes {
-			ahead /= 2
+		inFlight := min(downBytes/size, kernels.MaxInFlight)
+		for inFlight > downLeast && w.N < 2*inFlight/vec*threads/lanes {
+			inFlight /= 2
 		}
-		if 8*strips*w.Rows < 7*turns*info.Units || w.N < 2*ahead/vec*threads/lanes {
+		if 8*strips*w.Rows < 7*turns*info.Units || w.N < 2*inFlight/vec*threads/lanes {
 			continue // multiprocessors would be idle
 		}
-		w.Block, w.Group, w.Vec, w.Whole, w.Ahead = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false, dsl.ConstInt(ahead)
+		w.Block, w.Group, w.Vec, w.Whole, w.InFlight = dsl.ConstInt(threads), dsl.ConstInt(lanes), dsl.ConstInt(vec), false, dsl.ConstInt(inFlight)
 		p.fold, p.down, p.parts = w, true, 1
-		p.tree(info, w.N/(ahead/vec*threads/lanes))
+		p.tree(info, w.N/(inFlight/vec*threads/lanes))
 		p.grid = runtime.Grid{Blocks: runtime.Dim3{X: strips, Z: min(w.Rows, ops.MaxBlocks())}, Threads: runtime.Dim3{X: threads}}
 		return true
 	}

@@ -240,7 +240,7 @@ func (r *Reduction) RunCorrected(s *runtime.Stream, out, x ops.View, dims []int,
 	}
 	p.goDown(&info)
 	p.out, p.x = ops.View{DType: out.DType}, ops.View{DType: x.DType} // a plan refers to no memory
-	r.plans.Keep(call, p)
+	r.plans.Put(call, p)
 	p.out, p.x = out, x
 	return p.run(s)
 }

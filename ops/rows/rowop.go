@@ -51,7 +51,7 @@ func (l *RowOp) contiguous() (w kernels.Fold, ok bool) {
 	if n != 1 && (l.X.Layout.Strides()[l.Dim] != 1 || l.out.Layout.Strides()[l.Dim] != 1) {
 		return w, false
 	}
-	w.Unit, w.Ins, w.N, w.Vec = true, 1, n, 1
+	w.Contiguous, w.Ins, w.N, w.Vec = true, 1, n, 1
 	w.InSize[0], w.InStep[0], w.OutIn = n, 1, 1
 	return w, KeepDims(&w, l.Kept) == nil
 }

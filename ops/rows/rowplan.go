@@ -115,7 +115,7 @@ func (c *rowCall) plan(dev *runtime.Device) *rowPlan {
 		return p
 	}
 	p := newRowPlan(c.shape(&info, bool(c.fn.Norm)))
-	plans.Keep(call, p)
+	plans.Put(call, p)
 	return &p
 }
 
@@ -158,7 +158,7 @@ func (r *rowShape) lanes() (p rowPlan, ok bool) {
 	w := &p.fold
 	w.Group, w.Whole, w.Runs, w.Wide = dsl.ConstInt(warp), true, true, r.rows > math.MaxInt32
 	if k := r.n / warp; k*warp == r.n && k <= tuned.laneItems && k&(k-1) == 0 {
-		w.Keep, w.Full = dsl.ConstInt(k), true
+		w.Items, w.Full = dsl.ConstInt(k), true
 	}
 	p.grid = rowGrid(min(r.rows, 4*r.info.Units), warp)
 	return p, true
@@ -189,7 +189,7 @@ func (r *rowShape) registers() (p rowPlan, ok bool) {
 		}
 		w.Block, g = dsl.ConstInt(threads), threads
 	}
-	w.Keep, w.Full, w.Vec, w.Wide = dsl.ConstInt(items), g*items == n, r.vector(items), r.rows > math.MaxInt32
+	w.Items, w.Full, w.Vec, w.Wide = dsl.ConstInt(items), g*items == n, r.vector(items), r.rows > math.MaxInt32
 	p.grid = rowGrid(min((r.rows+per-1)/per, math.MaxInt32), threads)
 	return p, true
 }
@@ -262,7 +262,7 @@ func (r *rowShape) longHalves() (threads, items, resident int) {
 func (r *rowShape) persistent(p rowPlan, threads, items int) rowPlan {
 	p.fold = r.fold
 	w := &p.fold
-	w.Block, w.Keep, w.Full, w.Vec = dsl.ConstInt(threads), dsl.ConstInt(items), items*threads == r.n, r.vector(items)
+	w.Block, w.Items, w.Full, w.Vec = dsl.ConstInt(threads), dsl.ConstInt(items), items*threads == r.n, r.vector(items)
 	p.grid = rowGrid(min(r.rows, p.resident*r.info.Units), threads)
 	return p
 }
@@ -319,7 +319,7 @@ func (r *rowShape) inParts(parts, threads int) (p rowPlan) {
 	w.Part = ops.RoundUp((r.n+parts-1)/parts, kernels.StageUnroll)
 	p.parts = (r.n + w.Part - 1) / w.Part
 	items := ops.RoundUp((w.Part+threads-1)/threads, kernels.StageUnroll)
-	w.Block, w.Keep, w.InDiv[0] = dsl.ConstInt(threads), dsl.ConstInt(items), ops.Divisor(p.parts)
+	w.Block, w.Items, w.InDiv[0] = dsl.ConstInt(threads), dsl.ConstInt(items), ops.Divisor(p.parts)
 	w.Full = p.parts*w.Part == r.n && items*threads == w.Part
 	w.Vec = r.vector(items)
 	p.grid = rowGrid(p.parts*r.rows, threads)

@@ -179,8 +179,8 @@ const mostScanned = 8 // elements that a thread of a scan has at once
 
 // vectors reports whether a thread can load and store its neighbours at once.
 func (l *RowOp) vectors(w *kernels.Fold) dsl.ConstBool {
-	n := int(w.Keep)
-	if n < 4 || !w.Unit || n*l.X.DType.Size() > 16 || w.Part%n != 0 {
+	n := int(w.Items)
+	if n < 4 || !w.Contiguous || n*l.X.DType.Size() > 16 || w.Part%n != 0 {
 		return false
 	}
 	for d := range int(w.Outs) {
@@ -193,13 +193,13 @@ func (l *RowOp) vectors(w *kernels.Fold) dsl.ConstBool {
 
 var rowScan = scanShape{scanRows, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
 	w := &p.fold
-	w.Unit = w.InStep[0] == 1 && w.OutIn == 1
+	w.Contiguous = w.InStep[0] == 1 && w.OutIn == 1
 	threads, per := info.WarpSize, 1
-	w.Keep = 1
+	w.Items = 1
 	if v := 16 / l.X.DType.Size(); !ops.SerialBlocks(info) {
-		w.Keep = dsl.ConstInt(min(max(v, 4), mostScanned))
+		w.Items = dsl.ConstInt(min(max(v, 4), mostScanned))
 		if !l.vectors(w) {
-			w.Keep = 1
+			w.Items = 1
 		}
 	}
 	w.Group, w.Whole = dsl.ConstInt(threads), true
@@ -207,17 +207,17 @@ var rowScan = scanShape{scanRows, func(info *runtime.Info, l *RowOp, p *foldPlan
 		w.Whole = false
 		threads = min(ops.MaxThreads, info.MaxThreads)
 		per = threads / int(w.Group)
-		if w.N > 8*int(w.Keep)*info.WarpSize || w.Rows*info.WarpSize < info.Units*info.ThreadsPerUnit/4 {
+		if w.N > 8*int(w.Items)*info.WarpSize || w.Rows*info.WarpSize < info.Units*info.ThreadsPerUnit/4 {
 			w.Group, w.Block, per = 0, dsl.ConstInt(threads), 1
 		}
 	}
 	blocks := (w.Rows + per - 1) / per
 	return runtime.Grid{Blocks: runtime.Dim3{X: min(blocks, ops.RowBlocks(info, threads)), Y: p.parts}, Threads: runtime.Dim3{X: threads}}
-}, func(w *kernels.Fold) int { return int(max(w.Group, w.Block) * w.Keep) }}
+}, func(w *kernels.Fold) int { return int(max(w.Group, w.Block) * w.Items) }}
 
 var colScan = scanShape{scanCols, func(info *runtime.Info, l *RowOp, p *foldPlan) runtime.Grid {
 	w := &p.fold
-	w.Unit = w.XStep[0] == 1 && w.OutStep[0] == 1
+	w.Contiguous = w.XStep[0] == 1 && w.OutStep[0] == 1
 	threads := info.WarpSize
 	w.Cols = 1
 	if ops.SerialBlocks(info) {

@@ -62,7 +62,7 @@ func (l *RowOp) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 		return c, false
 	}
 	w := &c.fold
-	w.Keep = tileKept
+	w.Items = tileKept
 	threads := ops.RoundUp((n+tileKept-1)/tileKept, info.WarpSize)
 	blocks := ops.RowBlocks(info, threads)
 	// Of halves a thread has so few bytes that it has more loads in flight before it scans them.
@@ -81,8 +81,8 @@ func (l *RowOp) tile(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 		return c, false
 	}
 	w := &c.fold
-	w.Block, w.Keep = ops.MaxThreads, dsl.ConstInt(min(tuned.partBytes/(ops.MaxThreads*l.X.DType.Size()), tuned.part.items))
-	size := ops.MaxThreads * int(w.Keep)
+	w.Block, w.Items = ops.MaxThreads, dsl.ConstInt(min(tuned.partBytes/(ops.MaxThreads*l.X.DType.Size()), tuned.part.items))
+	size := ops.MaxThreads * int(w.Items)
 	tiles := (n + size - 1) / size
 	if tiles > ops.MaxThreads*ops.MaxThreads || w.Rows > math.MaxInt32/tiles {
 		return c, false
@@ -99,7 +99,7 @@ func (l *RowOp) tiled(w *kernels.Fold, p *foldPlan) bool {
 		return false
 	}
 	*w = p.fold
-	w.N, w.Unit, w.Group, w.Block, w.Whole, w.Full, w.Tree, w.Vec = l.Len(), true, 0, 0, false, false, false, 1
+	w.N, w.Contiguous, w.Group, w.Block, w.Whole, w.Full, w.Tree, w.Vec = l.Len(), true, 0, 0, false, false, false, 1
 	if v := 16 / l.X.DType.Size(); l.scanVec(w, v) {
 		w.Vec = dsl.ConstInt(v)
 	}

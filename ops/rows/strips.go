@@ -45,10 +45,10 @@ func stripOf(w *kernels.Fold, size int) (rows int) {
 	for cols > max(vec, fewestCols) && cols/2 >= w.Width {
 		cols /= 2
 	}
-	w.Unit, w.Group, w.Whole, w.Ahead = true, 0, false, 1
-	w.Block, w.Cols, w.Vec, w.Keep = ops.MaxThreads, dsl.ConstInt(cols), dsl.ConstInt(vec), dsl.ConstInt(stripBytes/(ops.MaxThreads*size*vec))
+	w.Contiguous, w.Group, w.Whole, w.InFlight = true, 0, false, 1
+	w.Block, w.Cols, w.Vec, w.Items = ops.MaxThreads, dsl.ConstInt(cols), dsl.ConstInt(vec), dsl.ConstInt(stripBytes/(ops.MaxThreads*size*vec))
 	if size == 2 && vec > 1 && pairs(w) {
-		w.Ahead = 2
+		w.InFlight = 2
 	}
 	return stripBytes / (cols * size)
 }

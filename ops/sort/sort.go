@@ -192,7 +192,7 @@ func (c *sorter) place(w *kernels.Ranks, v ops.View) (err error) {
 		return fmt.Errorf("sort: %w", err)
 	}
 	*w = kernels.Ranks{Outs: f.Outs, Wide: f.Rows > math.MaxInt32, N: c.Len(), Rows: f.Rows, In: c.X.Layout.Strides()[c.Dim], To: v.Layout.Strides()[c.Dim]}
-	w.Unit = w.In == 1
+	w.Contiguous = w.In == 1
 	w.Div, w.Size, w.Step = f.OutDiv, f.OutSize, [2][core.MaxRank]int{f.XStep, f.OutStep}
 	return nil
 }

@@ -177,12 +177,12 @@ func (v *Window) bringAny(t dsl.Thread, place [Axes]int, k, hi, at int, cfg *mat
 
 // Direct says what a thread of [Conv] computes.
 type Direct struct {
-	Each dsl.ConstInt  // channels of the result
-	Wide dsl.ConstInt  // elements of each
-	Rows dsl.ConstBool // blocks in y go over rows of the result; else its elements are one row
-	Unit dsl.ConstBool // neighbours in a row meet contiguous elements of the input
-	High dsl.ConstInt  // sizes of a kernel that is small, along the last two axes: a thread loads
-	Long dsl.ConstInt  // all that it meets before it uses any; 0 for one that is not
+	Each       dsl.ConstInt  // channels of the result
+	Wide       dsl.ConstInt  // elements of each
+	Rows       dsl.ConstBool // blocks in y go over rows of the result; else its elements are one row
+	Contiguous dsl.ConstBool // neighbours in a row meet contiguous elements of the input
+	High       dsl.ConstInt  // sizes of a kernel that is small, along the last two axes: a thread loads
+	Long       dsl.ConstInt  // all that it meets before it uses any; 0 for one that is not
 
 	Chains dsl.ConstBool // sums are long
 }
@@ -245,7 +245,7 @@ func Conv[T dsl.Number, C core.Computed](t dsl.Thread, out, weights, x []T, w co
 				if j < row && channel+e < u.Channels {
 					place := v.place(j, y%rows, bool(cfg.Rows))
 					to := at[0] + (channel+e)*u.OutChannel + place[0]*u.OutAt[0] + place[1]*u.OutAt[1]
-					out[to+matmulkernels.TimesStride(place[2], u.OutAt[2], cfg.Unit)] = dsl.Convert[T](acc[e*int(cfg.Wide)+i])
+					out[to+matmulkernels.TimesStride(place[2], u.OutAt[2], cfg.Contiguous)] = dsl.Convert[T](acc[e*int(cfg.Wide)+i])
 				}
 			}
 		}
@@ -283,7 +283,7 @@ func convLoad[T, C dsl.Number](to []C, x []T, at, first, y, row, apart int, kern
 		i1, ok1 := v.source(1, place[1], kernel[1])
 		i2 := j - v.Pad[2] + kernel[2]*v.Dilation[2]
 		ok2 := uint(i2) < uint(v.In[2])
-		if !cfg.Unit {
+		if !cfg.Contiguous {
 			i2, ok2 = v.source(2, place[2], kernel[2])
 			i2 *= v.X[2]
 		}

@@ -11,10 +11,10 @@ import (
 type Patch struct {
 	Down, Side dsl.ConstInt    // so many, Side 1 or [patchSide]
 	High, Long dsl.ConstInt    // the sizes of the window
-	Pace       [2]dsl.ConstInt // its strides
+	Stride     [2]dsl.ConstInt // its strides
 	Left       dsl.ConstInt    // the padding along the last axis
 	Clip       dsl.ConstBool   // windows reach over the edges of the input
-	Unit       dsl.ConstBool   // neighbours in a row are contiguous, in the input and in the result
+	Contiguous dsl.ConstBool   // neighbours in a row are contiguous, in the input and in the result
 	XVec       dsl.ConstBool   // the elements of the input from where a window begins without padding can be moved at once, and are there
 	OutVec     dsl.ConstBool   // and the results
 	N          int             // patches
@@ -36,14 +36,14 @@ func (c *Patch) place(i int) (plane, down, side int) {
 
 // rows is how many rows of the input the results of a patch meet, and span how many
 // elements of each.
-func (c *Patch) rows() int          { return int((c.Down-1)*c.Pace[0] + c.High) }
-func (c *Patch) span() dsl.ConstInt { return (c.Side-1)*c.Pace[1] + c.Long }
+func (c *Patch) rows() int          { return int((c.Down-1)*c.Stride[0] + c.High) }
+func (c *Patch) span() dsl.ConstInt { return (c.Side-1)*c.Stride[1] + c.Long }
 
 // ConvPatch is a convolution over two axes of which each group has one channel of the
 // result. A thread loads a row of what its results meet, and adds it to all of these.
 //
 //kiln:kernel
-//kiln:const cfg.Down=1,2 cfg.Side=1,4 cfg.High=1,2 cfg.Long=3 cfg.Pace[0]=1 cfg.Pace[1]=1,2 cfg.Left=1 cfg.XVec=false cfg.OutVec=false
+//kiln:const cfg.Down=1,2 cfg.Side=1,4 cfg.High=1,2 cfg.Long=3 cfg.Stride[0]=1 cfg.Stride[1]=1,2 cfg.Left=1 cfg.XVec=false cfg.OutVec=false
 func ConvPatch[T, C dsl.Number](t dsl.Thread, out, weights, x []T, w core.Walk, v Window, u Weights, cfg Patch, mad func(a, b, c C) C) {
 	for i := t.Global(); i < cfg.N; i += t.GlobalSize() {
 		plane, down, side := cfg.place(i)
@@ -56,9 +56,9 @@ func ConvPatch[T, C dsl.Number](t dsl.Thread, out, weights, x []T, w core.Walk, 
 			}
 			for r := range cfg.rows() {
 				xs := dsl.LocalSlice[C](cfg.span())
-				patchRow(xs, x, at[2], down*int(cfg.Pace[0])-v.Pad[1]+r, side, &cfg)
+				patchRow(xs, x, at[2], down*int(cfg.Stride[0])-v.Pad[1]+r, side, &cfg)
 				for d := range int(cfg.Down) {
-					if k := r - d*int(cfg.Pace[0]); k >= 0 && k < int(cfg.High) {
+					if k := r - d*int(cfg.Stride[0]); k >= 0 && k < int(cfg.High) {
 						patchAdd(acc[d*int(cfg.Side):], xs, ws[k*int(cfg.Long):], &cfg, mad)
 					}
 				}
@@ -77,12 +77,12 @@ func ConvPatch[T, C dsl.Number](t dsl.Thread, out, weights, x []T, w core.Walk, 
 // some element where there is none, so that all loads are under way at once. If not cfg.Clip
 // that is only for results that are not there.
 func patchRow[T, C dsl.Number](to []C, x []T, at, y, side int, cfg *Patch) {
-	row, first := int32(y), int32(side)*int32(cfg.Pace[1])
+	row, first := int32(y), int32(side)*int32(cfg.Stride[1])
 	there := uint32(row) < uint32(cfg.In[0])
 	at += int(min(max(row, 0), int32(cfg.In[0])-1)) * cfg.X[0]
 	left, vecs := int(cfg.Left), 0
 	if cfg.XVec {
-		vecs = int(cfg.Pace[1])
+		vecs = int(cfg.Stride[1])
 	}
 	var zero C
 	for c := range int(cfg.span()) {
@@ -90,7 +90,7 @@ func patchRow[T, C dsl.Number](to []C, x []T, at, y, side int, cfg *Patch) {
 			continue
 		}
 		z := first + int32(c-left)
-		to[c] = dsl.Convert[C](x[at+matmulkernels.TimesStride(int(min(max(z, 0), int32(cfg.In[1])-1)), cfg.X[1], cfg.Unit)])
+		to[c] = dsl.Convert[C](x[at+matmulkernels.TimesStride(int(min(max(z, 0), int32(cfg.In[1])-1)), cfg.X[1], cfg.Contiguous)])
 		if bool(cfg.Clip) && (!there || uint32(z) >= uint32(cfg.In[1])) {
 			to[c] = zero
 		}
@@ -111,7 +111,7 @@ func patchRow[T, C dsl.Number](to []C, x []T, at, y, side int, cfg *Patch) {
 func patchAdd[C dsl.Number](acc, xs, ws []C, cfg *Patch, mad func(a, b, c C) C) {
 	for k := range int(cfg.Long) {
 		for s := range int(cfg.Side) {
-			acc[s] = mad(xs[s*int(cfg.Pace[1])+k], ws[k], acc[s])
+			acc[s] = mad(xs[s*int(cfg.Stride[1])+k], ws[k], acc[s])
 		}
 	}
 }
@@ -128,7 +128,7 @@ func patchStore[T, C dsl.Number](out []T, acc []C, at, side, n, step int, cfg *P
 	}
 	for s := range int(cfg.Side) {
 		if side+s < n {
-			out[at+matmulkernels.TimesStride(side+s, step, cfg.Unit)] = dsl.Convert[T](acc[s])
+			out[at+matmulkernels.TimesStride(side+s, step, cfg.Contiguous)] = dsl.Convert[T](acc[s])
 		}
 	}
 }

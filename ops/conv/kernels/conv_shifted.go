@@ -9,15 +9,15 @@ import (
 // Padding says how [Pad] writes an input for [ShiftedConv]: with zeros around it, and in
 // phases, each of which has every Stride-th element.
 type Padding struct {
-	In, Size [Axes]int     // of the input, and of a phase
-	Phases   [Axes]int     // how many there are along each axis
-	Stride   [Axes]int     // distance of neighbours in a phase
-	Insert   [Axes]int     // distance at which elements of the input are put, with zeros between
-	Before   [Axes]int     // zeros in front of the input, or the negative number of elements left out
-	X        [Axes]int     // strides of the input
-	Channels int           // of an input
-	XChannel int           // stride of channels
-	Unit     dsl.ConstBool // along the last axis, neighbours in a phase are contiguous in the input
+	In, Size   [Axes]int     // of the input, and of a phase
+	Phases     [Axes]int     // how many there are along each axis
+	Stride     [Axes]int     // distance of neighbours in a phase
+	Insert     [Axes]int     // distance at which elements of the input are put, with zeros between
+	Before     [Axes]int     // zeros in front of the input, or the negative number of elements left out
+	X          [Axes]int     // strides of the input
+	Channels   int           // of an input
+	XChannel   int           // stride of channels
+	Contiguous dsl.ConstBool // along the last axis, neighbours in a phase are contiguous in the input
 }
 
 // source returns which element of the input is at a position of a phase along an axis, and
@@ -61,13 +61,13 @@ func Pad[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, images int,
 func padRow[T, C dsl.Number](t dsl.Thread, out []C, x []T, to, from, phase int, there bool, v *Padding) {
 	for p := t.ThreadX(); p < v.Size[2]; p += t.BlockDimX() {
 		i, ok := v.source(2, phase, p)
-		if v.Unit {
+		if v.Contiguous {
 			i = p - v.Before[2]
 			ok = i >= 0 && i < v.In[2]
 		}
 		var e T
 		if there && ok {
-			e = x[from+matmulkernels.TimesStride(i, v.X[2], v.Unit)]
+			e = x[from+matmulkernels.TimesStride(i, v.X[2], v.Contiguous)]
 		}
 		out[to+p] = dsl.Convert[C](e)
 	}
@@ -217,10 +217,10 @@ func ShiftedConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, 
 func (v *Shifts) result(column int, row [Axes]int, further int, p *matmulkernels.Product, cfg *matmulkernels.Tiling) (to int, ok bool) {
 	if v.Rows {
 		i := row[2] + further
-		return row[0]*v.OutAt[0] + row[1]*v.OutAt[1] + matmulkernels.TimesStride(i, v.OutAt[2], cfg.Unit), i < v.Out[2]
+		return row[0]*v.OutAt[0] + row[1]*v.OutAt[1] + matmulkernels.TimesStride(i, v.OutAt[2], cfg.Contiguous), i < v.Out[2]
 	}
 	if v.Dense {
-		return matmulkernels.TimesStride(column, p.OutN, cfg.Unit), column < p.N
+		return matmulkernels.TimesStride(column, p.OutN, cfg.Contiguous), column < p.N
 	}
 	q, i2 := v.Row[2].DivMod(column)
 	i0, i1 := v.Row[1].DivMod(q)

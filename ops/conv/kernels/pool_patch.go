@@ -13,22 +13,22 @@ import (
 // adds 0.
 //
 //kiln:kernel
-//kiln:const cfg.Down=1,2 cfg.Side=1,4 cfg.High=2 cfg.Long=2,3 cfg.Pace[0]=2 cfg.Pace[1]=1,2 cfg.Left=0 cfg.XVec=false cfg.OutVec=false p.Clip=false p.Over=false,true p.Inverse=false
+//kiln:const cfg.Down=1,2 cfg.Side=1,4 cfg.High=2 cfg.Long=2,3 cfg.Stride[0]=2 cfg.Stride[1]=1,2 cfg.Left=0 cfg.XVec=false cfg.OutVec=false p.Clip=false p.Over=false,true p.Inverse=false
 func AvgPoolPatch[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w core.Walk, p Pooling, cfg Patch, shape, steps [2]int, add, div func(a, b C) C) {
 	wide := int(cfg.Side)
 	for i := t.Global(); i < cfg.N; i += t.GlobalSize() {
 		plane, down, side := cfg.place(i)
 		at := w.At(plane)
-		y, z := down*int(cfg.Pace[0])-p.Pad[0], side*int(cfg.Pace[1])-int(cfg.Left)
+		y, z := down*int(cfg.Stride[0])-p.Pad[0], side*int(cfg.Stride[1])-int(cfg.Left)
 		acc := dsl.LocalSlice[C](cfg.Down * cfg.Side)
 		for r := range cfg.rows() {
 			xs := dsl.LocalSlice[C](cfg.span())
 			patchRow(xs, x, at[1], y+r, side, &cfg)
 			for d := range int(cfg.Down) {
-				if k := r - d*int(cfg.Pace[0]); k >= 0 && k < int(cfg.High) {
+				if k := r - d*int(cfg.Stride[0]); k >= 0 && k < int(cfg.High) {
 					for j := range int(cfg.Long) {
 						for s := range wide {
-							acc[d*wide+s] = add(acc[d*wide+s], xs[s*int(cfg.Pace[1])+j])
+							acc[d*wide+s] = add(acc[d*wide+s], xs[s*int(cfg.Stride[1])+j])
 						}
 					}
 				}
@@ -36,7 +36,7 @@ func AvgPoolPatch[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w cor
 		}
 		for d := range int(cfg.Down) {
 			for s := range wide {
-				acc[d*wide+s] = mean(acc[d*wide+s], int(cfg.High*cfg.Long), y+d*int(cfg.Pace[0]), z+s*int(cfg.Pace[1]), &p, div)
+				acc[d*wide+s] = mean(acc[d*wide+s], int(cfg.High*cfg.Long), y+d*int(cfg.Stride[0]), z+s*int(cfg.Stride[1]), &p, div)
 			}
 			if down+d < shape[0] {
 				patchStore(out, acc[d*wide:], at[0]+(down+d)*steps[0], side, shape[1], steps[1], &cfg)
@@ -49,13 +49,13 @@ func AvgPoolPatch[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w cor
 // positions, too.
 //
 //kiln:kernel
-//kiln:const cfg.Down=1,2 cfg.Side=1,4 cfg.High=2 cfg.Long=2,3 cfg.Pace[0]=2 cfg.Pace[1]=1,2 cfg.Left=0 cfg.XVec=false cfg.OutVec=false p.Clip=true,false p.Over=false
+//kiln:const cfg.Down=1,2 cfg.Side=1,4 cfg.High=2 cfg.Long=2,3 cfg.Stride[0]=2 cfg.Stride[1]=1,2 cfg.Left=0 cfg.XVec=false cfg.OutVec=false p.Clip=true,false p.Over=false
 func MaxPoolPatch[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, which []int64, w core.Walk, p Pooling, cfg Patch, shape, steps, places [2]int, more func(a, b C) bool) {
 	wide := int(cfg.Side)
 	for i := t.Global(); i < cfg.N; i += t.GlobalSize() {
 		plane, down, side := cfg.place(i)
 		at := w.At(plane)
-		y, z := down*int(cfg.Pace[0])-p.Pad[0], side*int(cfg.Pace[1])-int(cfg.Left)
+		y, z := down*int(cfg.Stride[0])-p.Pad[0], side*int(cfg.Stride[1])-int(cfg.Left)
 		best, place := dsl.LocalSlice[C](cfg.Down*cfg.Side), dsl.LocalSlice[int](cfg.Down*cfg.Side)
 		for e := range int(cfg.Down * cfg.Side) {
 			place[e] = -1
@@ -64,10 +64,10 @@ func MaxPoolPatch[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, which
 			xs := dsl.LocalSlice[C](cfg.span())
 			patchRow(xs, x, at[1], y+r, side, &cfg)
 			for d := range int(cfg.Down) {
-				if k := r - d*int(cfg.Pace[0]); k >= 0 && k < int(cfg.High) {
+				if k := r - d*int(cfg.Stride[0]); k >= 0 && k < int(cfg.High) {
 					for j := range int(cfg.Long) {
 						for s := range wide {
-							e, c := d*wide+s, s*int(cfg.Pace[1])+j
+							e, c := d*wide+s, s*int(cfg.Stride[1])+j
 							first := k+j == 0
 							if p.Clip {
 								first = place[e] < 0

@@ -201,7 +201,7 @@ func Scatter[O, T, C dsl.Number, I dsl.Int | dsl.Uint](t dsl.Thread, out []O, id
 				i, ok := own(base, k)
 				switch {
 				case !ok:
-				case w.Kind[0] == core.Unit && w.Kind[2] == core.Unit:
+				case w.Kind[0] == core.Contiguous && w.Kind[2] == core.Contiguous:
 					to, from := base[0]+i*a.Step, base[2]+k*l.Step[2]
 					combineRow(t, out[to+first:to+end], src[from+first:from+end], f)
 				default:

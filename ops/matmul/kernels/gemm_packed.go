@@ -12,7 +12,7 @@ type Packing struct {
 	Batch         int           // how many matrices there are
 	High          dsl.ConstInt  // rows of a band
 	Way           dsl.ConstInt  // whether threads go along k or across it
-	Unit          dsl.ConstBool // the stride there is 1
+	Contiguous    dsl.ConstBool // the stride there is 1
 }
 
 // Pack writes matrices as bands of High rows, each of them column after column, so that
@@ -32,7 +32,7 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing)
 				for r := range high {
 					var v C
 					if first+r < p.Rows {
-						v = dsl.Convert[C](x[at+(first+r)*p.Across+TimesStride(k, p.Along, p.Unit)])
+						v = dsl.Convert[C](x[at+(first+r)*p.Across+TimesStride(k, p.Along, p.Contiguous)])
 					}
 					to[k*high+r] = v
 				}
@@ -43,7 +43,7 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing)
 			for r := t.ThreadX(); r < high; r += t.BlockDimX() {
 				var v C
 				if first+r < p.Rows {
-					v = dsl.Convert[C](x[at+TimesStride(first+r, p.Across, p.Unit)+k*p.Along])
+					v = dsl.Convert[C](x[at+TimesStride(first+r, p.Across, p.Contiguous)+k*p.Along])
 				}
 				to[k*high+r] = v
 			}
@@ -55,7 +55,7 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing)
 type Tiling struct {
 	High, Each dsl.ConstInt  // rows and columns of the result that a thread computes
 	Wide       dsl.ConstInt  // threads of a row of threads, neighbours in neighbouring columns
-	Unit       dsl.ConstBool // columns of the result are contiguous
+	Contiguous dsl.ConstBool // columns of the result are contiguous
 }
 
 // packedSteps is how many steps along k [Packed] takes in a turn of its loop: what a turn
@@ -100,7 +100,7 @@ func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w core.Walk, p Pro
 			for e := range each {
 				col := panel*width + e*wide + lane
 				if row < p.M && col < p.N {
-					out[at[0]+z%parts*p.Parts+row*p.OutM+TimesStride(col, p.OutN, cfg.Unit)] = dsl.Convert[O](acc[h*each+e])
+					out[at[0]+z%parts*p.Parts+row*p.OutM+TimesStride(col, p.OutN, cfg.Contiguous)] = dsl.Convert[O](acc[h*each+e])
 				}
 			}
 		}

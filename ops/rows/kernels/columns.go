@@ -10,8 +10,8 @@ import (
 // later. w.Group threads have w.Vec neighbouring columns each, and the others those below.
 //
 //kiln:kernel
-//kiln:const w.Form=0,1 w.Block=512 w.Group=8 w.Vec=4 w.Ahead=16
-func ReduceStrips[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+//kiln:const w.Form=0,1 w.Block=512 w.Group=8 w.Vec=4 w.InFlight=16
+func ReduceStrips[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	dsl.LaunchBounds(t, w.Block, 1)
 	down(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
 		_, to := w.Row(r, 1)
@@ -20,7 +20,7 @@ func ReduceStrips[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, 
 }
 
 // down passes the accumulator of each column to emit, in one thread.
-func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
+func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
 	vec, lanes := int(w.Vec), int(w.Group)
 	size := w.Group * w.Vec * w.Block / dsl.ConstInt(t.WarpSize())
 	v := dsl.SharedSlice[C](t, size)
@@ -31,7 +31,7 @@ func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(
 		base, _ := w.Row(r, 1)
 		// Columns past the end are the last ones: all threads meet.
 		at := base + min((t.BlockX()*lanes+t.ThreadX()%lanes)*vec, w.Width-vec)
-		var acc [MostAhead]Acc[C]
+		var acc [MaxInFlight]Acc[C]
 		foldDown(t, x, w, at, &acc, init, step, merge)
 		emitColumn := func(i int, a Acc[C]) {
 			if c := t.BlockX()*lanes*vec + i; c < w.Width {
@@ -47,18 +47,18 @@ func down[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(
 }
 
 // foldDown is the accumulators of the thread's columns, which begin at one element. It loads
-// w.Ahead elements together.
-func foldDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int, acc *[MostAhead]Acc[C], init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
+// w.InFlight elements together.
+func foldDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int, acc *[MaxInFlight]Acc[C], init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
 	vec := int(w.Vec)
-	first, high, deep := t.ThreadX()/int(w.Group), int(w.Block)/int(w.Group), int(w.Ahead)/vec
-	var none, all [MostAhead]Acc[C]
+	first, high, deep := t.ThreadX()/int(w.Group), int(w.Block)/int(w.Group), int(w.InFlight)/vec
+	var none, all [MaxInFlight]Acc[C]
 	for k := range vec {
 		none[k] = init(dsl.Convert[C](x[at+k]))
 		none[k].I = ^0 // element 0 and no other
 		acc[k], all[k] = none[k], none[k]
 	}
 	o, by := (at+first*w.InStep[0])/vec, high*w.InStep[0]/vec // vectors, where rows have one dimension
-	load := func(v *[MostAhead]T, j, o, deep int) {
+	load := func(v *[MaxInFlight]T, j, o, deep int) {
 		for u := range deep {
 			if w.Ins > 1 {
 				o = (at + w.in(j+u*high, 0)) / vec
@@ -67,8 +67,8 @@ func foldDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int
 			o += by
 		}
 	}
-	add := func(x *[MostAhead]T, n, number int) {
-		var v [MostAhead]C
+	add := func(x *[MaxInFlight]T, n, number int) {
+		var v [MaxInFlight]C
 		for u := range n * vec {
 			v[u] = dsl.Convert[C](x[u])
 		}
@@ -93,7 +93,7 @@ func foldDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int
 			end = min(end, j+core.TreeSteps*deep*high)
 		}
 		for ; j+(2*deep-1)*high < end; j += 2 * deep * high {
-			var u, v [MostAhead]T // as they are: all loads come first so
+			var u, v [MaxInFlight]T // as they are: all loads come first so
 			load(&u, j, o, deep)
 			load(&v, j+deep*high, o+deep*by, deep)
 			add(&u, deep, j)
@@ -108,7 +108,7 @@ func foldDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int
 		}
 	}
 	for ; j < w.N; j += high {
-		var v [MostAhead]T
+		var v [MaxInFlight]T
 		load(&v, j, o, 1)
 		add(&v, 1, ^j)
 		o += by
@@ -122,7 +122,7 @@ func foldDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int
 
 // joinDown merges the accumulators of the warps of a block, for which there is shared
 // memory, and passes that of column i to emit, in one thread.
-func joinDown[C core.Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, acc *[MostAhead]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
+func joinDown[C core.Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, acc *[MaxInFlight]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
 	vec, lanes, warps := int(w.Vec), int(w.Group), int(w.Block)/t.WarpSize()
 	t.Sync() // earlier columns may still be read
 	for k := range vec {
@@ -168,8 +168,8 @@ func joinDown[C core.Computed](t dsl.Thread, w Fold, v, m, n []C, x []uint32, ac
 // firstDown is joinDown of an Indexed reduction of columns that begin at one element: only
 // threads that have the result of a column in their first iteration search
 // for where it is.
-func firstDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, v []C, places []uint32, at int, acc *[MostAhead]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
-	vec, lanes, turn := int(w.Vec), int(w.Group), int(w.Ahead)/int(w.Vec)*(int(w.Block)/int(w.Group))
+func firstDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, v []C, places []uint32, at int, acc *[MaxInFlight]Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(i int, a Acc[C])) {
+	vec, lanes, turn := int(w.Vec), int(w.Group), int(w.InFlight)/int(w.Vec)*(int(w.Block)/int(w.Group))
 	best := dsl.SharedSlice[C](t, w.Group*w.Vec)
 	first := dsl.SharedSlice[uint32](t, w.Group*w.Vec)
 	own := *acc
@@ -186,7 +186,7 @@ func firstDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, v []C
 	turns := *acc
 	joinDown(t, w, v, v, v, places, acc, merge, func(i int, a Acc[C]) { best[i], first[i] = a.V, uint32(a.I) })
 	t.Sync()
-	var found [MostAhead]Acc[uint32]
+	var found [MaxInFlight]Acc[uint32]
 	for k := range vec {
 		found[k].V = ^uint32(0) // more than any: positions fit
 		i := t.ThreadX()%lanes*vec + k
@@ -202,7 +202,7 @@ func firstDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, v []C
 // indexDown returns the index of the element that is the thread's result of a column that
 // begins at one element: the first of equal ones, the first NaN.
 func indexDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at int, a Acc[C]) int {
-	high, deep := int(w.Block)/int(w.Group), int(w.Ahead)/int(w.Vec)
+	high, deep := int(w.Block)/int(w.Group), int(w.InFlight)/int(w.Vec)
 	switch {
 	case a.V != a.V:
 		for j := t.ThreadX() / int(w.Group); j < w.N; j += high {
@@ -213,7 +213,7 @@ func indexDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at in
 	case a.I < 0:
 		return ^a.I
 	}
-	var v [MostAhead]C
+	var v [MaxInFlight]C
 	for u := range deep {
 		v[u] = dsl.Convert[C](x[at+w.in(a.I+u*high, 0)])
 	}
@@ -230,8 +230,8 @@ func indexDown[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, at in
 // beginning for row r of columns.
 //
 //kiln:kernel
-//kiln:const w.Form=1 w.Block=512 w.Group=8 w.Vec=4 w.Ahead=16
-func KeepStrips[T dsl.Number, C core.Computed](t dsl.Thread, outV, outW []C, x []T, w Fold, a, b C, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], f func(w, a, b C) C) {
+//kiln:const w.Form=1 w.Block=512 w.Group=8 w.Vec=4 w.InFlight=16
+func KeepStrips[T dsl.Number, C core.Computed](t dsl.Thread, outV, outW []C, x []T, w Fold, a, b C, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], f func(w, a, b C) C) {
 	dsl.LaunchBounds(t, w.Block, 1)
 	down(t, x, w, init, step, merge, func(r, c int, acc Acc[C]) {
 		if w.Form == Pair || w.Form == Triple {
@@ -260,11 +260,11 @@ func ShareStrips[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, m, s []C, w 
 	}
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
 		from, to := w.Row(r, 1)
-		var top, part [MostAhead]C
+		var top, part [MaxInFlight]C
 		for k := range vec {
 			top[k], part[k] = m[r*w.Width+c+k], s[r*w.Width+c+k]
 		}
-		share := func(v *[MostAhead]C, j int) {
+		share := func(v *[MaxInFlight]C, j int) {
 			for k := range vec {
 				if log {
 					v[k] = v[k] - top[k] - part[k]
@@ -275,22 +275,22 @@ func ShareStrips[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, m, s []C, w 
 			storeVec(out, w, (to+c+j*w.OutIn)/vec, v[:], 0)
 		}
 		j := first + t.ThreadX()/lanes
-		for ; j+(shareAhead-1)*high < end; j += shareAhead * high {
-			var v [shareAhead][MostAhead]C
-			for u := range shareAhead {
+		for ; j+(shareUnroll-1)*high < end; j += shareUnroll * high {
+			var v [shareUnroll][MaxInFlight]C
+			for u := range shareUnroll {
 				loadVec(x, w, (from+c+(j+u*high)*w.InStep[0])/vec, &v[u], 0)
 			}
-			for u := range shareAhead {
+			for u := range shareUnroll {
 				share(&v[u], j+u*high)
 			}
 		}
 		for ; j < end; j += high {
-			var v [MostAhead]C
+			var v [MaxInFlight]C
 			loadVec(x, w, (from+c+j*w.InStep[0])/vec, &v, 0)
 			share(&v, j)
 		}
 	}
 }
 
-// shareAhead is how many vectors a thread of [ShareStrips] has in flight.
-const shareAhead = 4
+// shareUnroll is how many vectors a thread of [ShareStrips] has in flight.
+const shareUnroll = 4

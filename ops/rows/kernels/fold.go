@@ -24,30 +24,30 @@ const (
 // elements that share a result, in any number of dimensions. Dimensions are
 // numbered from the innermost.
 type Fold struct {
-	Form   dsl.ConstInt
-	Group  dsl.ConstInt  // how many threads share a row, a power of two up to the warp size, or 0: those of the block
-	Whole  dsl.ConstBool // the Group is the block
-	Block  dsl.ConstInt  // how many threads the block has, where Group is 0 or Twice
-	Ahead  dsl.ConstInt  // loads in flight: how many elements a thread loads before it uses them
-	Vec    dsl.ConstInt  // vector width: how many contiguous elements a thread loads at once: 1, 2, 4, 8 or 16
-	Twice  dsl.ConstBool // a thread has twice as many loads of a row in flight
-	Runs   dsl.ConstBool // a block goes through neighbouring rows, not through those that are apart by the size of the grid
-	Unit   dsl.ConstBool // neighbours in a row, or the columns of neighbours, are contiguous
-	Nested dsl.ConstBool // innermost dimensions of rows are long: the others are gone through one after the other
-	Wide   dsl.ConstBool // indices of 31 bits are not enough for Div
-	Outs   dsl.ConstInt  // dimensions of the results
-	Ins    dsl.ConstInt  // dimensions of a row
-	Cols   dsl.ConstInt  // how many columns a thread has
-	Keep   dsl.ConstInt  // how many elements of a row a thread keeps, 0 if it reads them again
-	Full   dsl.ConstBool // the Group keeps just the elements of a row; parts of a reduction are whole iterations of the threads
-	Tree   dsl.ConstBool // a thread takes many steps: the sums of each [core.TreeSteps] of them are merged, so that errors do not add up
-	N      int           // elements in a row; in its innermost dimension if Nested
-	Outer  int           // how many innermost dimensions there are if Nested
-	Part   int           // how much of a row, or of Outer, a block goes through
-	Rows   int           // how many rows there are; how many rows of columns
-	Width  int           // how many columns there are in a row of them
-	Div    int           // what finish divides by
-	OutIn  int           // the stride of results along rows too
+	Form       dsl.ConstInt
+	Group      dsl.ConstInt  // how many threads share a row, a power of two up to the warp size, or 0: those of the block
+	Whole      dsl.ConstBool // the Group is the block
+	Block      dsl.ConstInt  // how many threads the block has, where Group is 0 or Twice
+	InFlight   dsl.ConstInt  // loads in flight: how many elements a thread loads before it uses them
+	Vec        dsl.ConstInt  // vector width: how many contiguous elements a thread loads at once: 1, 2, 4, 8 or 16
+	Twice      dsl.ConstBool // a thread has twice as many loads of a row in flight
+	Runs       dsl.ConstBool // a block goes through neighbouring rows, not through those that are apart by the size of the grid
+	Contiguous dsl.ConstBool // neighbours in a row, or the columns of neighbours, are contiguous
+	Nested     dsl.ConstBool // innermost dimensions of rows are long: the others are gone through one after the other
+	Wide       dsl.ConstBool // indices of 31 bits are not enough for Div
+	Outs       dsl.ConstInt  // dimensions of the results
+	Ins        dsl.ConstInt  // dimensions of a row
+	Cols       dsl.ConstInt  // how many columns a thread has
+	Items      dsl.ConstInt  // how many elements of a row a thread keeps, 0 if it reads them again
+	Full       dsl.ConstBool // the Group keeps just the elements of a row; parts of a reduction are whole iterations of the threads
+	Tree       dsl.ConstBool // a thread takes many steps: the sums of each [core.TreeSteps] of them are merged, so that errors do not add up
+	N          int           // elements in a row; in its innermost dimension if Nested
+	Outer      int           // how many innermost dimensions there are if Nested
+	Part       int           // how much of a row, or of Outer, a block goes through
+	Rows       int           // how many rows there are; how many rows of columns
+	Width      int           // how many columns there are in a row of them
+	Div        int           // what finish divides by
+	OutIn      int           // the stride of results along rows too
 
 	OutDiv, InDiv   [core.MaxRank]core.Divisor // the sizes of the dimensions
 	OutSize, InSize [core.MaxRank]int
@@ -86,7 +86,7 @@ func (w *Fold) in(i, from int) (at int) {
 
 // rows returns the first row of a block, of which it has so many at a time, what comes after
 // its last one, and the distance to the next ones. One block after the other goes through
-// neighbouring rows where a processor that runs it fetches ahead what is contiguous.
+// neighbouring rows where a processor that runs it prefetches what is contiguous.
 func (w *Fold) rows(t dsl.Thread, per int) (first, end, step int) {
 	step = t.GridDimX() * per
 	if !w.Runs {
@@ -108,7 +108,7 @@ func (w *Fold) split(by core.Divisor, size, i int) (q, r int) {
 // Nested.
 func (w *Fold) at(i int) int {
 	switch {
-	case bool(w.Unit) && (int(w.Ins) == 1 || bool(w.Nested)):
+	case bool(w.Contiguous) && (int(w.Ins) == 1 || bool(w.Nested)):
 		return i
 	case bool(w.Nested):
 		return i * w.InStep[0]
@@ -121,8 +121,8 @@ func (w *Fold) at(i int) int {
 // reduction has functions of the values alone, of which one has to be the result, and the
 // kernels keep its index.
 
-// MostAhead bounds the loads in flight of a thread.
-const MostAhead = 32
+// MaxInFlight bounds the loads in flight of a thread.
+const MaxInFlight = 32
 
 // part is what a group of threads goes through of a row.
 type part struct {
@@ -134,7 +134,7 @@ type part struct {
 
 // foldRows reduces parts of rows by threads along a row, and passes their
 // accumulators to emit in one thread each.
-func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
+func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r int, a Acc[C])) {
 	g, per, lane, sub := int(w.Group), 1, t.ThreadX(), 0
 	if g == 0 {
 		g = int(w.Block)
@@ -170,7 +170,7 @@ func foldRows[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init f
 			}
 			a = foldPart(x, w, p, o*w.N, a, step, merged)
 			if bool(w.Tree) && bool(w.Nested) {
-				if steps += 1 + w.N/(int(w.Ahead)*g); steps > core.TreeSteps {
+				if steps += 1 + w.N/(int(w.InFlight)*g); steps > core.TreeSteps {
 					a = merged(a)
 				}
 			}
@@ -257,13 +257,13 @@ func RowThreads(form dsl.ConstInt) int {
 // foldPart adds the thread's elements of a part to a. number is the index of the first
 // element of the innermost dimension. Of many steps, merged takes the sums of some, and
 // returns what the next ones begin with.
-func foldPart[T dsl.Number, C core.Computed](x []T, w Fold, p part, number int, a Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merged func(a Acc[C]) Acc[C]) Acc[C] {
-	many, g := int(w.Ahead), p.group
+func foldPart[T dsl.Number, C core.Computed](x []T, w Fold, p part, number int, a Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merged func(a Acc[C]) Acc[C]) Acc[C] {
+	many, g := int(w.InFlight), p.group
 	if !w.Nested {
 		number = 0
 	}
-	add := func(j int, x *[MostAhead]T) {
-		var v [MostAhead]C
+	add := func(j int, x *[MaxInFlight]T) {
+		var v [MaxInFlight]C
 		for u := range many {
 			v[u] = dsl.Convert[C](x[u])
 		}
@@ -285,16 +285,16 @@ func foldPart[T dsl.Number, C core.Computed](x []T, w Fold, p part, number int, 
 		}
 		if w.Twice {
 			for ; j+2*many*g <= end; j += 2 * many * g {
-				var u, v [MostAhead]T // as they are: all loads come first so
-				loadAhead(x, w, p, j, &u)
-				loadAhead(x, w, p, j+many*g, &v)
+				var u, v [MaxInFlight]T // as they are: all loads come first so
+				loadInFlight(x, w, p, j, &u)
+				loadInFlight(x, w, p, j+many*g, &v)
 				add(j, &u)
 				add(j+many*g, &v)
 			}
 		}
 		for ; j+many*g <= end; j += many * g {
-			var v [MostAhead]T
-			loadAhead(x, w, p, j, &v)
+			var v [MaxInFlight]T
+			loadInFlight(x, w, p, j, &v)
 			add(j, &v)
 		}
 		if bool(!w.Tree) || j+many*g > p.end {
@@ -306,7 +306,7 @@ func foldPart[T dsl.Number, C core.Computed](x []T, w Fold, p part, number int, 
 		return a
 	}
 	// The rest, loaded at once too. What is past the end is some other element, or 0.
-	var v [MostAhead]C
+	var v [MaxInFlight]C
 	has := loadRest(x, w, p, j, &v)
 	if w.Form != Indexed {
 		return step(a, &v, 0, 1, many, has)
@@ -316,7 +316,7 @@ func foldPart[T dsl.Number, C core.Computed](x []T, w Fold, p part, number int, 
 			b := step(a, &v, u, 1, 1, 1)
 			b.I = a.I
 			if b.V != a.V {
-				b.I = ^(number + p.ahead(w, j, u))
+				b.I = ^(number + p.index(w, j, u))
 			}
 			a = b
 		}
@@ -324,14 +324,14 @@ func foldPart[T dsl.Number, C core.Computed](x []T, w Fold, p part, number int, 
 	return a
 }
 
-// loadRest is loadAhead at the end of a part, where there are fewer elements: it returns how
+// loadRest is loadInFlight at the end of a part, where there are fewer elements: it returns how
 // many the thread has, which are the first ones of v.
-func loadRest[T dsl.Number, C core.Computed](x []T, w Fold, p part, j int, v *[MostAhead]C) (has int) {
-	many, g, vec := int(w.Ahead), p.group, int(w.Vec)
+func loadRest[T dsl.Number, C core.Computed](x []T, w Fold, p part, j int, v *[MaxInFlight]C) (has int) {
+	many, g, vec := int(w.InFlight), p.group, int(w.Vec)
 	switch {
 	case vec > 1:
 		for q := range many / vec {
-			at := p.ahead(w, j, q*vec)
+			at := p.index(w, j, q*vec)
 			if at+vec <= p.end {
 				loadVec(x, w, (p.base+j)/vec+p.lane+q*g, v, q*vec)
 				has = q*vec + vec
@@ -363,13 +363,13 @@ func loadRest[T dsl.Number, C core.Computed](x []T, w Fold, p part, j int, v *[M
 // near reports whether a row is contiguous, so that there is one address for what is
 // loaded at once. A CPU sees by itself that lanes are neighbours.
 func (w *Fold) near() bool {
-	return bool(w.Unit) && !bool(w.Whole) && (int(w.Ins) == 1 || bool(w.Nested))
+	return bool(w.Contiguous) && !bool(w.Whole) && (int(w.Ins) == 1 || bool(w.Nested))
 }
 
-// loadAhead loads the elements from j on that are the thread's: w.Ahead of them, w.Vec side
+// loadInFlight loads the elements from j on that are the thread's: w.InFlight of them, w.Vec side
 // by side.
-func loadAhead[T, C dsl.Number](x []T, w Fold, p part, j int, v *[MostAhead]C) {
-	g, many := p.group, int(w.Ahead)
+func loadInFlight[T, C dsl.Number](x []T, w Fold, p part, j int, v *[MaxInFlight]C) {
+	g, many := p.group, int(w.InFlight)
 	switch {
 	case w.Vec > 1:
 		at := (p.base+j)/int(w.Vec) + p.lane
@@ -381,7 +381,7 @@ func loadAhead[T, C dsl.Number](x []T, w Fold, p part, j int, v *[MostAhead]C) {
 		for u := range many {
 			v[u] = dsl.Convert[C](xs[u*g])
 		}
-	case bool(w.Unit) && (int(w.Ins) == 1 || bool(w.Nested)):
+	case bool(w.Contiguous) && (int(w.Ins) == 1 || bool(w.Nested)):
 		xs := x[p.base+j:][:many*g] // there is nothing to check of each lane
 		for u := range many {
 			v[u] = dsl.Convert[C](xs[u*g+p.lane])
@@ -394,7 +394,7 @@ func loadAhead[T, C dsl.Number](x []T, w Fold, p part, j int, v *[MostAhead]C) {
 }
 
 // loadVec loads vector i of x, of w.Vec elements, into v from one on.
-func loadVec[T, C dsl.Number](x []T, w Fold, i int, v *[MostAhead]C, from int) {
+func loadVec[T, C dsl.Number](x []T, w Fold, i int, v *[MaxInFlight]C, from int) {
 	for k := range int(w.Vec) {
 		v[from+k] = dsl.Convert[C](x[i*int(w.Vec)+k])
 	}
@@ -407,8 +407,8 @@ func storeVec[T dsl.Number, C core.Computed](out []T, w Fold, i int, v []C, from
 	}
 }
 
-// ahead returns which element from j on is element u of what loadAhead loads.
-func (p *part) ahead(w Fold, j, u int) int {
+// index returns which element from j on is element u of what loadInFlight loads.
+func (p *part) index(w Fold, j, u int) int {
 	v := int(w.Vec)
 	return j + (u/v)*(v*p.group) + p.lane*v + u%v
 }
@@ -441,7 +441,7 @@ func reduceMoments[C core.Computed](t dsl.Thread, w Fold, a Acc[C], element C) A
 // indexOf returns the index of the thread's result: the first of equal
 // ones, the first NaN.
 func indexOf[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer, outers int, a Acc[C]) int {
-	many := int(w.Ahead)
+	many := int(w.InFlight)
 	switch {
 	case a.V != a.V:
 		return firstNaN[T, C](x, w, p, base, outer, outers)
@@ -456,12 +456,12 @@ func indexOf[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer, 
 		j = a.I - number
 		p.base = base + w.in(o, 1)
 	}
-	var v [MostAhead]C
-	loadAhead(x, w, p, j, &v)
+	var v [MaxInFlight]C
+	loadInFlight(x, w, p, j, &v)
 	at := 0
 	for u := range many {
 		if v[many-1-u] == a.V {
-			at = p.ahead(w, j, many-1-u)
+			at = p.index(w, j, many-1-u)
 		}
 	}
 	return number + at
@@ -469,7 +469,7 @@ func indexOf[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer, 
 
 // firstNaN returns the index of the thread's first NaN, which is there. It is rare.
 func firstNaN[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer, outers int) int {
-	many := int(w.Ahead)
+	many := int(w.InFlight)
 	for o := outer; o < outers; o++ {
 		number := 0
 		p.base = base
@@ -477,7 +477,7 @@ func firstNaN[T dsl.Number, C core.Computed](x []T, w Fold, p part, base, outer,
 			number, p.base = o*w.N, base+w.in(o, 1)
 		}
 		for k := 0; ; k++ {
-			at := p.ahead(w, p.first+k/many*(many*p.group), k%many)
+			at := p.index(w, p.first+k/many*(many*p.group), k%many)
 			if at >= p.end {
 				break
 			}
@@ -577,7 +577,7 @@ func shuffled[C core.Computed](t dsl.Thread, w Fold, a Acc[C], d int) Acc[C] {
 // foldCols reduces parts of rows by threads across them: each has its own
 // columns, which are rows for all others, and the threads of a block that differ in Y
 // have parts of them. emit gets the row of columns, the column, and the accumulator.
-func foldCols[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
+func foldCols[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(r, c int, a Acc[C])) {
 	tile := t.BlockDimX() * int(w.Cols)
 	for r := t.BlockZ(); r < w.Rows; r += t.GridDimZ() {
 		base, _ := w.Row(r, 1)
@@ -602,17 +602,17 @@ func (w *Fold) column(t dsl.Thread, c, k int) int {
 }
 
 // foldTile reduces the columns of a block from column c on.
-func foldTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, c int, clamp bool, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(c int, a Acc[C])) {
+func foldTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, c int, clamp bool, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], emit func(c int, a Acc[C])) {
 	cols := int(w.Cols)
-	var at [MostAhead]int
-	var acc, none, all [MostAhead]Acc[C]
+	var at [MaxInFlight]int
+	var acc, none, all [MaxInFlight]Acc[C]
 	for k := range cols {
 		col := w.column(t, c, k)
 		if clamp {
 			col = min(col, w.Width-1)
 		}
 		at[k] = base + col
-		if !w.Unit {
+		if !w.Contiguous {
 			at[k] = base + col*w.XStep[0]
 		}
 		none[k] = init(dsl.Convert[C](x[at[k]]))
@@ -620,8 +620,8 @@ func foldTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, 
 		acc[k], all[k] = none[k], none[k]
 	}
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
-	high, deep := t.BlockDimY(), int(w.Ahead)/cols
-	load := func(v *[MostAhead]C, u, j int) {
+	high, deep := t.BlockDimY(), int(w.InFlight)/cols
+	load := func(v *[MaxInFlight]C, u, j int) {
 		off := w.in(j, 0)
 		if w.Vec > 1 && !clamp {
 			loadVec(x, w, (at[0]+off)/cols, v, u*cols)
@@ -638,7 +638,7 @@ func foldTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, 
 			stop = min(end, j+core.TreeSteps*deep*high)
 		}
 		for ; j+(deep-1)*high < stop; j += deep * high {
-			var v [MostAhead]C
+			var v [MaxInFlight]C
 			for u := range deep {
 				load(&v, u, j+u*high)
 			}
@@ -662,7 +662,7 @@ func foldTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, 
 		}
 	}
 	for ; j < end; j += high {
-		var v [MostAhead]C
+		var v [MaxInFlight]C
 		load(&v, 0, j)
 		for k := range cols {
 			b := step(acc[k], &v, k, 1, 1, 1)

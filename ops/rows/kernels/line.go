@@ -50,7 +50,7 @@ func (l line) has(w Fold, u int) bool { return bool(w.Full) || l.index(w, u) < l
 // items is how many elements the thread has.
 func (l line) items(w Fold) int {
 	if w.Full {
-		return int(w.Keep)
+		return int(w.Items)
 	}
 	vec := int(w.Vec)
 	return vec * (max(0, l.n/vec-l.lane+l.group-1) / l.group)
@@ -69,7 +69,7 @@ func allReduce[C core.Computed](t dsl.Thread, w Fold, v C, op func(a, b C) C) C 
 
 // outAt returns where the result of element i of a row is, in the row.
 func (w *Fold) to(i int) int {
-	if w.Unit {
+	if w.Contiguous {
 		return i
 	}
 	return i * w.OutIn

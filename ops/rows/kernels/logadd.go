@@ -15,7 +15,7 @@ func Never[C dsl.Real](C) C {
 func FromNever[C dsl.Real](x C) Acc[C] { return Acc[C]{V: Never(x)} }
 
 // LogAddStep is [elementwisekernels.LogAddExp] of all.
-func LogAddStep[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func LogAddStep[C dsl.Real](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	return Acc[C]{V: elementwisekernels.LogAddExp(a.V, tree(v, from, by, n, has, Never(a.V), itself[C], elementwisekernels.LogAddExp[C]))}
 }
 

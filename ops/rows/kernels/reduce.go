@@ -11,7 +11,7 @@ import (
 // ReduceRows stores the results of rows, by threads along them.
 //
 //kiln:kernel
-func ReduceRows[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+func ReduceRows[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	foldRows(t, x, w, init, step, merge, func(r int, a Acc[C]) {
 		_, at := w.Row(r, 0)
 		out[at] = dsl.Convert[R](finish(a, w.Div))
@@ -21,7 +21,7 @@ func ReduceRows[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, ou
 // ReduceCols stores the results of rows, by threads across them.
 //
 //kiln:kernel
-func ReduceCols[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
+func ReduceCols[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, out []R, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C], finish func(a Acc[C], n int) F) {
 	foldCols(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
 		_, at := w.Row(r, 1)
 		out[at+c*w.OutStep[0]] = dsl.Convert[R](finish(a, w.Div))
@@ -32,7 +32,7 @@ func ReduceCols[T dsl.Number, C, F core.Computed, R dsl.Number](t dsl.Thread, ou
 // are contiguous.
 //
 //kiln:kernel
-func PartRows[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
+func PartRows[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
 	foldRows(t, x, w, init, step, merge, func(r int, a Acc[C]) {
 		keep(w, v, m, n, k, r*t.GridDimY()+t.BlockY(), a)
 	})
@@ -41,7 +41,7 @@ func PartRows[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int6
 // PartCols is [PartRows] by threads across rows.
 //
 //kiln:kernel
-func PartCols[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
+func PartCols[T dsl.Number, C core.Computed](t dsl.Thread, v, m, n []C, k []int64, x []T, w Fold, init func(C) Acc[C], step func(a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C], merge func(a, b Acc[C]) Acc[C]) {
 	foldCols(t, x, w, init, step, merge, func(r, c int, a Acc[C]) {
 		keep(w, v, m, n, k, (r*w.Width+c)*t.GridDimY()+t.BlockY(), a)
 	})
@@ -97,12 +97,12 @@ func joinParts[C core.Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, me
 		r := min(r0+sub, w.Rows-1)
 		// No thread is without a part: there are as many as threads, or more.
 		a := accAt(w, v, m, n, k, r*w.N+lane)
-		for i := lane + g; i < w.N; i += partsAhead * g {
-			var b [partsAhead]Acc[C]
-			for u := range partsAhead {
+		for i := lane + g; i < w.N; i += partsUnroll * g {
+			var b [partsUnroll]Acc[C]
+			for u := range partsUnroll {
 				b[u] = accAt(w, v, m, n, k, r*w.N+min(i+u*g, w.N-1))
 			}
-			for u := range partsAhead {
+			for u := range partsUnroll {
 				if i+u*g < w.N {
 					a = both(w, a, b[u], merge)
 				}
@@ -116,8 +116,8 @@ func joinParts[C core.Computed](t dsl.Thread, v, m, n []C, k []int64, w Fold, me
 	}
 }
 
-// partsAhead is how many parts a thread loads before it joins them.
-const partsAhead = 3
+// partsUnroll is how many parts a thread loads before it joins them.
+const partsUnroll = 3
 
 // accAt returns the accumulator that is entry i of some arrays.
 func accAt[C core.Computed, I int | int64](w Fold, v, m, n []C, k []I, i int) Acc[C] {
@@ -161,8 +161,8 @@ func FromBottom[C dsl.Real](x C) Acc[C] { return Acc[C]{V: x} }
 // so on, of which the first few are there, all but at the end of a row.
 
 // tree joins f of elements in pairs, and pairs of pairs; op changes nothing with none.
-func tree[C core.Computed](v *[MostAhead]C, from, by, n, has int, none C, f func(C) C, op func(a, b C) C) C {
-	var p [MostAhead]C
+func tree[C core.Computed](v *[MaxInFlight]C, from, by, n, has int, none C, f func(C) C, op func(a, b C) C) C {
+	var p [MaxInFlight]C
 	for u := range n {
 		p[u] = f(v[from+u*by])
 		if u >= has {
@@ -190,42 +190,42 @@ func truthOf[C core.Computed](x C) (is C) {
 }
 
 // AddStep adds.
-func AddStep[C core.Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func AddStep[C core.Computed](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	return Acc[C]{V: a.V + tree(v, from, by, n, has, 0, itself[C], plus[C])}
 }
 
 // MulStep multiplies.
-func MulStep[C core.Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func MulStep[C core.Computed](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	return Acc[C]{V: a.V * tree(v, from, by, n, has, 1, itself[C], product[C])}
 }
 
 // MaxStep is the larger one, NaN if there is one.
-func MaxStep[C core.Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func MaxStep[C core.Computed](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	return Acc[C]{V: max(a.V, tree(v, from, by, n, has, a.V, itself[C], larger[C]))}
 }
 
 // MinStep is the smaller one, NaN if there is one.
-func MinStep[C core.Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func MinStep[C core.Computed](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	return Acc[C]{V: min(a.V, tree(v, from, by, n, has, a.V, itself[C], smaller[C]))}
 }
 
 // AnyStep is 1 if one is not 0, which NaN is not.
-func AnyStep[C core.Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func AnyStep[C core.Computed](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	return Acc[C]{V: max(a.V, tree(v, from, by, n, has, 0, truthOf[C], larger[C]))}
 }
 
 // AllStep is 0 if one is 0.
-func AllStep[C core.Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func AllStep[C core.Computed](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	return Acc[C]{V: min(a.V, tree(v, from, by, n, has, 1, truthOf[C], smaller[C]))}
 }
 
 // SquareStep adds the square.
-func SquareStep[C core.Computed](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func SquareStep[C core.Computed](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	return Acc[C]{V: a.V + tree(v, from, by, n, has, 0, func(x C) C { return x * x }, plus[C])}
 }
 
 // squaresOf adds the squares of the distances from m, four sums at a time.
-func squaresOf[C dsl.Real](v *[MostAhead]C, from, by, n int, m C) C {
+func squaresOf[C dsl.Real](v *[MaxInFlight]C, from, by, n int, m C) C {
 	var s [4]C
 	for u := range n {
 		d := v[from+u*by] - m
@@ -237,7 +237,7 @@ func squaresOf[C dsl.Real](v *[MostAhead]C, from, by, n int, m C) C {
 // MomentStep counts in N, and keeps the mean in V and the sum of the squares of the
 // distances from it in W. Those of the loaded elements are computed first, and joined as
 // [Moments] joins.
-func MomentStep[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func MomentStep[C dsl.Real](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	count := dsl.Convert[C](has)
 	m := tree(v, from, by, n, has, 0, itself[C], plus[C])
 	if has == n {
@@ -256,16 +256,16 @@ func MomentStep[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc
 
 // AddExp keeps the maximum in V, and the sum of the exponentials of the distances from
 // it in W, which is NaN if the maximum is +Inf.
-func AddExp[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func AddExp[C dsl.Real](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	return addExp(a, v, from, by, n, has, false)
 }
 
 // AddExpQuick is [AddExp] as halves need it.
-func AddExpQuick[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int) Acc[C] {
+func AddExpQuick[C dsl.Real](a Acc[C], v *[MaxInFlight]C, from, by, n, has int) Acc[C] {
 	return addExp(a, v, from, by, n, has, true)
 }
 
-func addExp[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int, quick dsl.ConstBool) Acc[C] {
+func addExp[C dsl.Real](a Acc[C], v *[MaxInFlight]C, from, by, n, has int, quick dsl.ConstBool) Acc[C] {
 	top := max(a.V, tree(v, from, by, n, has, a.V, itself[C], larger[C]))
 	low := above(top)
 	var s C
@@ -279,7 +279,7 @@ func addExp[C dsl.Real](a Acc[C], v *[MostAhead]C, from, by, n, has int, quick d
 
 // quickExps adds the exponentials of the distances from low, each with one product: of what
 // low/ln 2 loses when it is rounded all have the same share.
-func quickExps[C dsl.Real](v *[MostAhead]C, from, by, n, has int, low C) C {
+func quickExps[C dsl.Real](v *[MaxInFlight]C, from, by, n, has int, low C) C {
 	const log2e, ln2 = 0x1.715476p+0, 0x1.62e43p-1
 	t := float32(low) * log2e
 	lost := dsl.FMA(float32(low), log2e, -t)

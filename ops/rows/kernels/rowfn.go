@@ -121,7 +121,7 @@ func (o *rowFn[T, C]) centre(location C) C {
 
 // chunk adds n elements to statistics, of which a normalisation with Center has the sum in V
 // until that is divided.
-func (o *rowFn[T, C]) chunk(a Acc[C], v *[MostAhead]C, n int) Acc[C] {
+func (o *rowFn[T, C]) chunk(a Acc[C], v *[MaxInFlight]C, n int) Acc[C] {
 	switch {
 	case bool(!o.Norm):
 		return addExp(a, v, 0, 1, n, n, o.Quick)
@@ -134,7 +134,7 @@ func (o *rowFn[T, C]) chunk(a Acc[C], v *[MostAhead]C, n int) Acc[C] {
 }
 
 // spread adds the squares of the distances of n elements from the mean.
-func (o *rowFn[T, C]) spread(a Acc[C], v *[MostAhead]C, n int) Acc[C] {
+func (o *rowFn[T, C]) spread(a Acc[C], v *[MaxInFlight]C, n int) Acc[C] {
 	a.W += tree(v, 0, 1, n, n, 0, func(x C) C { return (x - a.V) * (x - a.V) }, plus[C])
 	return a
 }

@@ -21,7 +21,7 @@ func (l line) at(u int) int { return u * l.group }
 // loadItems loads the thread's elements of a part into registers; items past the end are none.
 func loadItems[T dsl.Float, C dsl.Real](x []T, w Fold, l line, none C, v []C) {
 	xs := from(x, w, l, l.x)
-	for u := 0; u < int(w.Keep); u += int(w.Vec) {
+	for u := 0; u < int(w.Items); u += int(w.Vec) {
 		for k := range int(w.Vec) {
 			v[u+k] = none
 			if l.has(w, u) {
@@ -34,7 +34,7 @@ func loadItems[T dsl.Float, C dsl.Real](x []T, w Fold, l line, none C, v []C) {
 // storeItems stores what [loadItems] loaded.
 func storeItems[T dsl.Float, C dsl.Real](out []T, w Fold, l line, v []C) {
 	ys := from(out, w, l, l.out)
-	for u := 0; u < int(w.Keep); u += int(w.Vec) {
+	for u := 0; u < int(w.Items); u += int(w.Vec) {
 		if l.has(w, u) {
 			for k := range int(w.Vec) {
 				ys[l.at(u)+k] = dsl.Convert[T](v[u+k])
@@ -44,20 +44,20 @@ func storeItems[T dsl.Float, C dsl.Real](out []T, w Fold, l line, v []C) {
 }
 
 // Rows stores a [RowFn] of each row, which a Group of threads has: in registers, or read again
-// from memory if w.Keep is 0. One kernel is for softmax and its logarithm: they differ by a
+// from memory if w.Items is 0. One kernel is for softmax and its logarithm: they differ by a
 // branch for each row.
 //
 //kiln:kernel
-//kiln:const w.Keep=4,8
+//kiln:const w.Items=4,8
 func Rows[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, w Fold, f RowFn, param C, log bool) {
 	o := rowFn[T, C]{f, scale, shift, log, param}
 	n := dsl.Convert[C](w.N)
 	eachLine(t, w, func(l line, store bool) {
-		if w.Keep == 0 {
+		if w.Items == 0 {
 			o.rereadRow(t, out, x, w, l, n, store)
 			return
 		}
-		v := dsl.LocalSlice[C](w.Keep)
+		v := dsl.LocalSlice[C](w.Items)
 		loadItems(x, w, l, o.none(), v)
 		var location C
 		if o.located() {
@@ -74,7 +74,7 @@ func Rows[T dsl.Float, C dsl.Real](t dsl.Thread, out, x, scale, shift []T, w Fol
 // joinItems is [rowFn.join] of the thread's items.
 func (o *rowFn[T, C]) joinItems(w Fold, v []C) C {
 	a := v[0]
-	for u := 1; u < int(w.Keep); u++ {
+	for u := 1; u < int(w.Items); u++ {
 		a = o.join(a, v[u])
 	}
 	return a
@@ -84,7 +84,7 @@ func (o *rowFn[T, C]) joinItems(w Fold, v []C) C {
 // and returns their sum.
 func (o *rowFn[T, C]) sumItems(w Fold, l line, v []C, location C) (sum C) {
 	log := bool(!o.Norm) && o.log
-	for u := range int(w.Keep) {
+	for u := range int(w.Items) {
 		if log {
 			sum += o.relative(v[u], location)
 		} else {
@@ -106,7 +106,7 @@ func (o rowFn[T, C]) finishItems(w Fold, l line, v []C, location, factor C) {
 	if o.Shifted {
 		o.shift = from(o.shift, w, l, 0)
 	}
-	for u := 0; u < int(w.Keep); u += int(w.Vec) {
+	for u := 0; u < int(w.Items); u += int(w.Vec) {
 		if bool(!o.Norm) || l.has(w, u) { // there may be no weights
 			for k := range int(w.Vec) {
 				v[u+k] = o.result(v[u+k], l.at(u)+k, location, factor)

@@ -13,19 +13,19 @@ import (
 // A multiprocessor has so many resident blocks, if that is not 0.
 //
 //kiln:kernel
-//kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true resident=1
+//kiln:const w.Block=64 w.Vec=4 w.Items=16 w.Full=true,false w.Group=0 w.Whole=false w.Contiguous=true resident=1
 func RowsSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint32, w Fold, f RowFn, resident dsl.ConstInt, parts int, param float32, single, log dsl.ConstBool) {
 	if resident > 0 {
 		dsl.LaunchBounds(t, w.Block, resident)
 	}
 	o := rowFn[T, float32]{f, scale, shift, bool(log), param}
 	l, row, own := w.partOf(t, words, parts, single)
-	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+	raw := dsl.SharedSlice[T](t, w.Block*w.Items)
 	a := Acc[float32]{V: o.none()}
-	stage(x, raw, w, l, o.none(), func(v *[MostAhead]float32) { a = o.chunk(a, v, StageUnroll) })
+	stage(x, raw, w, l, o.none(), func(v *[MaxInFlight]float32) { a = o.chunk(a, v, StageUnroll) })
 	if f.Center {
 		a.V = allReduce(t, w, a.V, plus[float32]) / float32(l.n)
-		unrolledVecs(raw, w, l, func(v *[MostAhead]float32, _ int) { a = o.spread(a, v, int(w.Vec)) })
+		unrolledVecs(raw, w, l, func(v *[MaxInFlight]float32, _ int) { a = o.spread(a, v, int(w.Vec)) })
 		a.W = allReduce(t, w, a.W, plus[float32])
 	} else {
 		a = o.merge(t, w, a, float32(l.n))
@@ -34,7 +34,7 @@ func RowsSplit[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, words []uint
 		a = exchange(t, &o, w, words[HeadWords:], row, own, parts, a)
 	}
 	centre, factor := o.centre(a.V), o.factor(a.V, a.W, float32(w.N))
-	unrolledVecs(raw, w, l, func(v *[MostAhead]float32, i int) {
+	unrolledVecs(raw, w, l, func(v *[MaxInFlight]float32, i int) {
 		for k := range int(w.Vec) {
 			v[k] = o.element(v[k], (l.first/int(w.Vec)+i)*int(w.Vec)+k, centre, a.V, factor)
 		}
@@ -58,10 +58,10 @@ func (w *Fold) partOf(t dsl.Thread, words []uint32, parts int, single dsl.ConstB
 
 // stage loads the thread's elements of a part, stores them in raw as they are, and calls f
 // with them, StageUnroll at a time; those past the end are none.
-func stage[T dsl.Float](x, raw []T, w Fold, l line, none float32, f func(v *[MostAhead]float32)) {
+func stage[T dsl.Float](x, raw []T, w Fold, l line, none float32, f func(v *[MaxInFlight]float32)) {
 	vec := int(w.Vec)
-	for c := 0; c < int(w.Keep); c += StageUnroll {
-		var v [MostAhead]float32
+	for c := 0; c < int(w.Items); c += StageUnroll {
+		var v [MaxInFlight]float32
 		for q := 0; q < StageUnroll; q += vec {
 			for k := range vec {
 				v[q+k] = none
@@ -75,7 +75,7 @@ func stage[T dsl.Float](x, raw []T, w Fold, l line, none float32, f func(v *[Mos
 }
 
 // stageVec loads vector i of x into v from one on, and stores it as vector j of raw.
-func stageVec[T dsl.Float](x, raw []T, w Fold, i, j int, v *[MostAhead]float32, from int) {
+func stageVec[T dsl.Float](x, raw []T, w Fold, i, j int, v *[MaxInFlight]float32, from int) {
 	for k := range int(w.Vec) {
 		e := x[i*int(w.Vec)+k]
 		raw[j*int(w.Vec)+k] = e

@@ -13,19 +13,19 @@ const StageUnroll = 16
 
 // eachVec calls f with the first n vectors of a staged row that are the thread's, and their indices,
 // in a loop that takes few registers.
-func eachVec[T dsl.Float](raw []T, w Fold, l line, n int, f func(v *[MostAhead]float32, i int)) {
+func eachVec[T dsl.Float](raw []T, w Fold, l line, n int, f func(v *[MaxInFlight]float32, i int)) {
 	for i := l.lane; i < n; i += l.group {
-		var v [MostAhead]float32
+		var v [MaxInFlight]float32
 		loadVec(raw, w, i, &v, 0)
 		f(&v, i)
 	}
 }
 
 // unrolledVecs is [eachVec] of all of the thread's vectors, unrolled.
-func unrolledVecs[T dsl.Float](raw []T, w Fold, l line, f func(v *[MostAhead]float32, i int)) {
-	for u := 0; u < int(w.Keep); u += int(w.Vec) {
+func unrolledVecs[T dsl.Float](raw []T, w Fold, l line, f func(v *[MaxInFlight]float32, i int)) {
+	for u := 0; u < int(w.Items); u += int(w.Vec) {
 		if i := l.lane + u/int(w.Vec)*l.group; l.has(w, u) {
-			var v [MostAhead]float32
+			var v [MaxInFlight]float32
 			loadVec(raw, w, i, &v, 0)
 			f(&v, i)
 		}
@@ -41,8 +41,8 @@ func unrolledVecs[T dsl.Float](raw []T, w Fold, l line, f func(v *[MostAhead]flo
 func RowsPrefetched(t dsl.Thread, out, x, scale, shift []float32, w Fold, f RowFn, resident dsl.ConstInt, param float32, log bool) {
 	dsl.LaunchBounds(t, w.Block, resident)
 	o := rowFn[float32, float32]{f, scale, shift, log, param}
-	raw := dsl.SharedSlice[float32](t, w.Block*w.Keep)
-	v := dsl.LocalSlice[float32](w.Keep)
+	raw := dsl.SharedSlice[float32](t, w.Block*w.Items)
+	v := dsl.LocalSlice[float32](w.Items)
 	load := func(r int) {
 		l := w.rowOf(t, r)
 		loadItems(x, w, l, o.none(), v)
@@ -57,7 +57,7 @@ func RowsPrefetched(t dsl.Thread, out, x, scale, shift []float32, w Fold, f RowF
 		}
 		l := w.rowOf(t, r)
 		own := o.itemStats(w, l, v)
-		for u := 0; u < int(w.Keep); u += int(w.Vec) {
+		for u := 0; u < int(w.Items); u += int(w.Vec) {
 			storeVec(raw, w, l.lane+u/int(w.Vec)*l.group, v, u)
 		}
 		if bool(!late) && r+t.GridDimX() < w.Rows {
@@ -68,7 +68,7 @@ func RowsPrefetched(t dsl.Thread, out, x, scale, shift []float32, w Fold, f RowF
 		if bool(!f.Norm) && !log {
 			factor *= share(own.V, all.V)
 		}
-		eachVec(raw, w, l, l.n/int(w.Vec), func(v *[MostAhead]float32, i int) {
+		eachVec(raw, w, l, l.n/int(w.Vec), func(v *[MaxInFlight]float32, i int) {
 			for k := range int(w.Vec) {
 				if f.Center { // staged are distances from the mean of the thread
 					v[k] -= all.V - own.V
@@ -99,12 +99,12 @@ func (o *rowFn[T, C]) itemStats(w Fold, l line, v []C) (a Acc[C]) {
 // as its rows would leave shared memory for a single block, which then waits for its own copies.
 //
 //kiln:kernel
-//kiln:const w.Block=64 w.Vec=4 w.Keep=16 w.Full=true,false w.Group=0 w.Whole=false w.Unit=true resident=1
+//kiln:const w.Block=64 w.Vec=4 w.Items=16 w.Full=true,false w.Group=0 w.Whole=false w.Contiguous=true resident=1
 func RowsFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, w Fold, f RowFn, resident dsl.ConstInt, param float32) {
 	dsl.LaunchBounds(t, w.Block, resident)
 	f.Norm = true
 	o := rowFn[T, float32]{f, scale, shift, false, param}
-	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+	raw := dsl.SharedSlice[T](t, w.Block*w.Items)
 	parts, odd := dsl.SharedSlice[float32](t, 4*w.Block/dsl.ConstInt(t.WarpSize())), 0 // rows alternate, as in [ScanKept]
 	first := w.rowOf(t, t.BlockX())
 	for i := first.lane; i < first.vectors(w); i += first.group {
@@ -140,18 +140,18 @@ func fetchVec[T dsl.Number](x, raw []T, w Fold, l line, i int) {
 }
 
 // vectors is how many vectors a row of a block has, bounded for the compiler.
-func (l *line) vectors(w Fold) int { return min(l.n, int(w.Block*w.Keep)) / int(w.Vec) }
+func (l *line) vectors(w Fold) int { return min(l.n, int(w.Block*w.Items)) / int(w.Vec) }
 
 // stagedStats returns the statistics of the thread's elements of a staged row.
 func stagedStats[T dsl.Float](o *rowFn[T, float32], raw []T, w Fold, l line) (a Acc[float32]) {
 	vec := int(w.Vec)
-	eachVec(raw, w, l, l.vectors(w), func(v *[MostAhead]float32, _ int) {
+	eachVec(raw, w, l, l.vectors(w), func(v *[MaxInFlight]float32, _ int) {
 		a.N += float32(vec)
 		a = o.chunk(a, v, vec)
 	})
 	if o.Center {
 		a.V /= max(a.N, 1)
-		eachVec(raw, w, l, l.vectors(w), func(v *[MostAhead]float32, _ int) { a = o.spread(a, v, vec) })
+		eachVec(raw, w, l, l.vectors(w), func(v *[MaxInFlight]float32, _ int) { a = o.spread(a, v, vec) })
 	}
 	return a
 }
@@ -160,7 +160,7 @@ func stagedStats[T dsl.Float](o *rowFn[T, float32], raw []T, w Fold, l line) (a 
 // elements, with one barrier: warps exchange their statistics in part, which no thread reads any
 // more. Two equal parts merge as in Chan, Golub and LeVeque.
 func mergeEqual(t dsl.Thread, w Fold, part []float32, a Acc[float32]) Acc[float32] {
-	a.N = float32(w.Keep)
+	a.N = float32(w.Items)
 	join := func(lanes int) {
 		for d := 1; d < lanes; d *= 2 {
 			m, q := dsl.ShuffleXor(t, a.V, d), dsl.ShuffleXor(t, a.W, d)
@@ -187,10 +187,10 @@ const fetchedUnroll = 2
 // has used.
 func storeFetched[T dsl.Float](o rowFn[T, float32], out, raw []T, w Fold, l line, mean, factor float32, next func(i int)) {
 	vec, n := int(w.Vec), l.vectors(w)
-	even := bool(w.Full) && w.Keep/w.Vec%fetchedUnroll == 0
+	even := bool(w.Full) && w.Items/w.Vec%fetchedUnroll == 0
 	to := l.out / vec * vec
 	for i := l.lane; i < n; i += fetchedUnroll * l.group {
-		var v, a, b [fetchedUnroll][MostAhead]T
+		var v, a, b [fetchedUnroll][MaxInFlight]T
 		each := func(f func(u, j int)) {
 			for u := range fetchedUnroll {
 				if j := i + u*l.group; even || j < n {

@@ -13,13 +13,13 @@ const mostScanned = 8
 
 // ScanRows stores op of the elements of a row up to each one. init is what op changes
 // nothing with, given the first element of the row. With carried, carry has what to
-// begin each part of a row with. A thread has w.Keep neighbours, which with vectors are
+// begin each part of a row with. A thread has w.Items neighbours, which with vectors are
 // where it can move them at once.
 //
 //kiln:kernel
 func ScanRows[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C, w Fold, carried, vectors dsl.ConstBool, init func(C) C, op func(a, b C) C) {
 	first, end := t.BlockY()*w.Part, min(t.BlockY()*w.Part+w.Part, w.N)
-	per := int(w.Keep)
+	per := int(w.Items)
 	eachLine(t, w, func(l line, store bool) {
 		none := init(dsl.Convert[C](x[l.x]))
 		before, earlier := none, none // of the last tiles, if there are many, and of those before
@@ -82,27 +82,27 @@ func ScanRows[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C
 // scanTile makes each of a thread's neighbours op of those up to it, and returns op of
 // what the threads of the Group before have, and of what all have.
 func scanTile[C core.Computed](t dsl.Thread, w Fold, v *[mostScanned]C, none C, op func(a, b C) C) (below, all C) {
-	for k := 1; k < int(w.Keep); k++ {
+	for k := 1; k < int(w.Items); k++ {
 		v[k] = op(v[k-1], v[k])
 	}
-	return scanGroup(t, w, v[w.Keep-1], none, op)
+	return scanGroup(t, w, v[w.Items-1], none, op)
 }
 
 // neighbours returns the elements of a row from one on.
 func neighbours[T dsl.Number, C core.Computed](x []T, w Fold, base, at int, vectors dsl.ConstBool) (v [mostScanned]C) {
 	switch {
-	case bool(vectors) && w.Keep == 4:
+	case bool(vectors) && w.Items == 4:
 		p := dsl.LoadVec[[4]T](x, (base+at)/4)
 		for k := range p {
 			v[k] = dsl.Convert[C](p[k])
 		}
-	case bool(vectors) && w.Keep == 8:
+	case bool(vectors) && w.Items == 8:
 		p := dsl.LoadVec[[8]T](x, (base+at)/8)
 		for k := range p {
 			v[k] = dsl.Convert[C](p[k])
 		}
 	default:
-		for k := range int(w.Keep) {
+		for k := range int(w.Items) {
 			v[k] = dsl.Convert[C](x[base+w.at(at+k)])
 		}
 	}
@@ -112,20 +112,20 @@ func neighbours[T dsl.Number, C core.Computed](x []T, w Fold, base, at int, vect
 // storeNeighbours stores the elements of a row from one on.
 func storeNeighbours[T dsl.Number, C core.Computed](out []T, w Fold, base, at int, v [mostScanned]C, vectors dsl.ConstBool) {
 	switch {
-	case bool(vectors) && w.Keep == 4:
+	case bool(vectors) && w.Items == 4:
 		var p [4]T
 		for k := range p {
 			p[k] = dsl.Convert[T](v[k])
 		}
 		dsl.StoreVec(out, (base+at)/4, p)
-	case bool(vectors) && w.Keep == 8:
+	case bool(vectors) && w.Items == 8:
 		var p [8]T
 		for k := range p {
 			p[k] = dsl.Convert[T](v[k])
 		}
 		dsl.StoreVec(out, (base+at)/8, p)
 	default:
-		for k := range int(w.Keep) {
+		for k := range int(w.Items) {
 			out[base+w.to(at+k)] = dsl.Convert[T](v[k])
 		}
 	}
@@ -169,7 +169,7 @@ func scanCols[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, carry []C
 	for k := range cols {
 		col := c + k*t.BlockDimX() + t.ThreadX()
 		at[k], put[k] = base+col, to+col
-		if !w.Unit {
+		if !w.Contiguous {
 			at[k], put[k] = base+col*w.XStep[0], to+col*w.OutStep[0]
 		}
 		none[k] = init(dsl.Convert[C](x[at[k]]))

@@ -29,18 +29,18 @@ func (n *ScanTiling) group(tile int) (g, i int) {
 }
 
 // ScanTiles is [ScanRows] of rows that blocks of w.Block threads go through in tiles, of
-// which a thread has w.Keep elements: neighbours by w.Vec. The totals of tiles and of groups are
+// which a thread has w.Items elements: neighbours by w.Vec. The totals of tiles and of groups are
 // published in so many status words each, after [HeadWords].
 //
 //kiln:kernel
-//kiln:const w.Block=256 w.Keep=16 w.Vec=4 w.Full=false each=1
+//kiln:const w.Block=256 w.Items=16 w.Vec=4 w.Full=false each=1
 func ScanTiles[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
 	r, i := n.Of.DivMod(block.Ticket(t, &words[0]))
 	base, to := w.Row(r, 0)
 	none := init(dsl.Convert[C](x[base]))
-	start := i*int(w.Block)*int(w.Keep) + t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
-	raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
-	whole := w.Vec > 1 && (i+1)*int(w.Block)*int(w.Keep) <= w.N
+	start := i*int(w.Block)*int(w.Items) + t.Warp()*t.WarpSize()*int(w.Items) + t.Lane()*int(w.Vec)
+	raw := dsl.SharedSlice[T](t, w.Block*w.Items)
+	whole := w.Vec > 1 && (i+1)*int(w.Block)*int(w.Items) <= w.N
 	var all C
 	if whole {
 		all = stageWhole(t, x, raw, w, base+start, none, op)
@@ -79,33 +79,33 @@ func ScanTiles[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []
 }
 
 // ScanKept is [ScanTiles] of rows that are one tile each, so that no block waits. If w.Full, all
-// threads of a block of w.Block have just w.Keep elements, and those of its next two rows are
+// threads of a block of w.Block have just w.Items elements, and those of its next two rows are
 // in flight while it scans one: few blocks are resident, and with more memory it is slower.
 //
 //kiln:kernel
-//kiln:const w.Block=256 w.Keep=16 w.Vec=4 w.Full=true,false
+//kiln:const w.Block=256 w.Items=16 w.Vec=4 w.Full=true,false
 func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w Fold, init func(C) C, op func(a, b C) C) {
-	start := t.Warp()*t.WarpSize()*int(w.Keep) + t.Lane()*int(w.Vec)
+	start := t.Warp()*t.WarpSize()*int(w.Items) + t.Lane()*int(w.Vec)
 	parts, odd := dsl.Shared[[2 * maxWarps]C](t), 0 // double buffering: a warp at the next row may not overwrite this one's
 	if w.Full {
 		dsl.LaunchBounds(t, w.Block, KeptThreads/w.Block)
-		raw := dsl.SharedSlice[T](t, w.Block*w.Keep)
+		raw := dsl.SharedSlice[T](t, w.Block*w.Items)
 		ask := func(r int, e []T) {
 			from, _ := w.Row(min(r, w.Rows-1), 0)
 			loadKept(t, x, w, from+start, e)
 		}
-		first := dsl.LocalSlice[T](w.Keep)
-		next := dsl.LocalSlice[T](w.Keep)
+		first := dsl.LocalSlice[T](w.Items)
+		next := dsl.LocalSlice[T](w.Items)
 		ask(t.BlockX(), first)
 		ask(t.BlockX()+t.GridDimX(), next)
 		stageKept(t, raw, w, first)
 		for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
-			coming := dsl.LocalSlice[T](w.Keep)
+			coming := dsl.LocalSlice[T](w.Items)
 			ask(r+2*t.GridDimX(), coming)
 			now, to := w.Row(r, 0)
-			v := dsl.LocalSlice[C](w.Keep)
-			for q := range int(w.Keep / w.Vec) {
-				var p [MostAhead]C
+			v := dsl.LocalSlice[C](w.Items)
+			for q := range int(w.Items / w.Vec) {
+				var p [MaxInFlight]C
 				loadVec(raw, w, q*int(w.Block)+t.ThreadX(), &p, 0)
 				for k := range int(w.Vec) {
 					v[q*int(w.Vec)+k] = p[k]
@@ -114,7 +114,7 @@ func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w Fold, i
 			scanKept(t, out, w, parts[odd:], to, start, init(dsl.Convert[C](x[now])), v, op)
 			odd = maxWarps - odd
 			stageKept(t, raw, w, next)
-			for u := range int(w.Keep) {
+			for u := range int(w.Items) {
 				next[u] = coming[u]
 			}
 		}
@@ -123,7 +123,7 @@ func ScanKept[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, w Fold, i
 	for r := t.BlockX(); r < w.Rows; r += t.GridDimX() {
 		base, to := w.Row(r, 0)
 		none := init(dsl.Convert[C](x[base]))
-		v := dsl.LocalSlice[C](w.Keep)
+		v := dsl.LocalSlice[C](w.Items)
 		loadTile(t, x, w, base, start, none, v)
 		scanKept(t, out, w, parts[odd:], to, start, none, v, op)
 		odd = maxWarps - odd
@@ -137,16 +137,16 @@ const KeptThreads = 768
 // warps have is in part, which no thread reads any more.
 func scanKept[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, part []C, to, start int, none C, v []C, op func(a, b C) C) {
 	below, _ := block.ScanWarps(t, w.threads(t), part, scanInWarp(t, w, v, none, op), none, op)
-	for u := range int(w.Keep) {
+	for u := range int(w.Items) {
 		v[u] = op(below, v[u])
 	}
 	storeTile(t, out, w, to, start, v)
 }
 
-// loadKept loads the w.Keep elements of a thread from one on.
+// loadKept loads the w.Items elements of a thread from one on.
 func loadKept[T dsl.Number](t dsl.Thread, x []T, w Fold, first int, e []T) {
 	vec := int(w.Vec)
-	for q := range int(w.Keep / w.Vec) {
+	for q := range int(w.Items / w.Vec) {
 		at := (first + q*t.WarpSize()*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
 		for k := range vec {
 			e[q*vec+k] = x[at+k]
@@ -157,7 +157,7 @@ func loadKept[T dsl.Number](t dsl.Thread, x []T, w Fold, first int, e []T) {
 // stageKept keeps what [loadKept] loaded. Threads have what they put there.
 func stageKept[T dsl.Number](t dsl.Thread, raw []T, w Fold, e []T) {
 	vec := int(w.Vec)
-	for q := range int(w.Keep / w.Vec) {
+	for q := range int(w.Items / w.Vec) {
 		for k := range vec {
 			raw[(q*int(w.Block)+t.ThreadX())*vec+k] = e[q*vec+k]
 		}
@@ -168,15 +168,15 @@ func stageKept[T dsl.Number](t dsl.Thread, raw []T, w Fold, e []T) {
 // the row, and returns op of them. So many vectors are in flight.
 func stageWhole[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, start int, none C, op func(a, b C) C) C {
 	vec, all := int(w.Vec), none
-	for q := 0; q < int(w.Keep)/vec; q += stageVectors {
+	for q := 0; q < int(w.Items)/vec; q += stageVectors {
 		e := dsl.LocalSlice[T](stageVectors * w.Vec)
-		for u := range min(stageVectors, int(w.Keep)/vec-q) {
+		for u := range min(stageVectors, int(w.Items)/vec-q) {
 			at := (start + (q+u)*t.WarpSize()*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
 			for k := range vec {
 				e[u*vec+k] = x[at+k]
 			}
 		}
-		for u := range min(stageVectors, int(w.Keep)/vec-q) {
+		for u := range min(stageVectors, int(w.Items)/vec-q) {
 			for k := range vec {
 				raw[((q+u)*int(w.Block)+t.ThreadX())*vec+k] = e[u*vec+k]
 				all = op(all, dsl.Convert[C](e[u*vec+k]))
@@ -197,7 +197,7 @@ const (
 func stageTile[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, base, start int, none C, op func(a, b C) C) C {
 	vec := int(w.Vec)
 	all := none
-	for q := range int(w.Keep) / vec {
+	for q := range int(w.Items) / vec {
 		at := start + q*t.WarpSize()*vec
 		for k := range vec {
 			e := dsl.Convert[T](none) // [storeScanned] reads all
@@ -215,9 +215,9 @@ func stageTile[T dsl.Number, C core.Computed](t dsl.Thread, x, raw []T, w Fold, 
 // warp's elements on.
 func storeScanned[T dsl.Number, C core.Computed](t dsl.Thread, out, raw []T, w Fold, to, start int, whole bool, before, none C, op func(a, b C) C) {
 	vec := int(w.Vec)
-	for q := range int(w.Keep) / vec {
+	for q := range int(w.Items) / vec {
 		at := start + q*t.WarpSize()*vec
-		var v [MostAhead]C
+		var v [MaxInFlight]C
 		if vec > 1 {
 			loadVec(raw, w, q*int(w.Block)+t.ThreadX(), &v, 0)
 		} else {
@@ -247,9 +247,9 @@ func storeScanned[T dsl.Number, C core.Computed](t dsl.Thread, out, raw []T, w F
 // loadTile loads the thread's elements of a tile; those past the end of the row are none.
 func loadTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, start int, none C, v []C) {
 	vec := int(w.Vec)
-	for q := range int(w.Keep) / vec {
+	for q := range int(w.Items) / vec {
 		at := start + q*t.WarpSize()*vec
-		var p [MostAhead]C
+		var p [MaxInFlight]C
 		if vec > 1 && at+vec <= w.N {
 			loadVec(x, w, (base+at)/vec, &p, 0)
 		} else {
@@ -269,7 +269,7 @@ func loadTile[T dsl.Number, C core.Computed](t dsl.Thread, x []T, w Fold, base, 
 // storeTile stores the thread's elements of a tile.
 func storeTile[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, to, start int, v []C) {
 	vec := int(w.Vec)
-	for q := range int(w.Keep) / vec {
+	for q := range int(w.Items) / vec {
 		at := start + q*t.WarpSize()*vec
 		if vec > 1 && (bool(w.Full) || at+vec <= w.N) {
 			storeVec(out, w, (to+at)/vec, v, q*vec)
@@ -287,7 +287,7 @@ func storeTile[T dsl.Number, C core.Computed](t dsl.Thread, out []T, w Fold, to,
 func scanInWarp[C core.Computed](t dsl.Thread, w Fold, v []C, none C, op func(a, b C) C) (before C) {
 	vec := int(w.Vec)
 	before = none
-	for q := range int(w.Keep) / vec {
+	for q := range int(w.Items) / vec {
 		for k := 1; k < vec; k++ {
 			v[q*vec+k] = op(v[q*vec+k-1], v[q*vec+k])
 		}

@@ -33,9 +33,9 @@ func (w *Fold) strip(ticket int, n *ScanTiling) (s strip) {
 }
 
 // stripRows is how many rows a tile has.
-func (w *Fold) stripRows() int { return int(w.Block*w.Keep*w.Vec) / int(w.Cols) }
+func (w *Fold) stripRows() int { return int(w.Block*w.Items*w.Vec) / int(w.Cols) }
 
-// column is what a thread has of a tile: some rows of w.Ahead neighbouring columns.
+// column is what a thread has of a tile: some rows of w.InFlight neighbouring columns.
 type column struct {
 	col   int // the first one
 	part  int // which part of the rows, of
@@ -45,8 +45,8 @@ type column struct {
 }
 
 func (w *Fold) inStrip(t dsl.Thread) column {
-	lanes := int(w.Cols / w.Ahead)
-	return column{t.ThreadX() % lanes * int(w.Ahead), t.ThreadX() / lanes, int(w.Block) / lanes, int(w.Keep * w.Vec / w.Ahead), t.ThreadX() % lanes}
+	lanes := int(w.Cols / w.InFlight)
+	return column{t.ThreadX() % lanes * int(w.InFlight), t.ThreadX() / lanes, int(w.Block) / lanes, int(w.Items * w.Vec / w.InFlight), t.ThreadX() % lanes}
 }
 
 // of is how many of its rows are there.
@@ -60,13 +60,13 @@ func (c *column) of(s *strip) int {
 // whole reports whether all of the tile is there.
 func (s *strip) whole(w *Fold) bool { return s.rows == w.stripRows() && s.cols == int(w.Cols) }
 
-// stripAhead is how many vectors of a tile a thread has in flight.
-const stripAhead = 8
+// stripLoads is how many vectors of a tile a thread has in flight.
+const stripLoads = 8
 
 // stageStrip stages the tile in raw, row by row. Several vectors are in flight. Rows that
 // are not there are the last one.
 func stageStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
-	cols, vec, keep := int(w.Cols), int(w.Vec), int(w.Keep)
+	cols, vec, keep := int(w.Cols), int(w.Vec), int(w.Items)
 	if s.cols < cols {
 		for i := t.ThreadX(); i < s.rows*cols; i += int(w.Block) {
 			if r, c := i/cols, i%cols; c < s.cols {
@@ -75,17 +75,17 @@ func stageStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 		}
 		return
 	}
-	lanes, ahead := cols/vec, max(stripAhead, stageElements/vec)
-	for q := 0; q < keep; q += ahead {
-		e := dsl.LocalSlice[T](max(stripAhead*w.Vec, stageElements))
-		for u := range min(ahead, keep-q) {
+	lanes, inFlight := cols/vec, max(stripLoads, stageElements/vec)
+	for q := 0; q < keep; q += inFlight {
+		e := dsl.LocalSlice[T](max(stripLoads*w.Vec, stageElements))
+		for u := range min(inFlight, keep-q) {
 			row := min((q+u)*(int(w.Block)/lanes)+t.ThreadX()/lanes, s.rows-1)
 			at := (s.x + row*w.InStep[0] + t.ThreadX()%lanes*vec) &^ (vec - 1) // which it is: the compiler sees what it may load at once
 			for k := range vec {
 				e[u*vec+k] = x[at+k]
 			}
 		}
-		for u := range min(ahead, keep-q) {
+		for u := range min(inFlight, keep-q) {
 			for k := range vec {
 				raw[((q+u)*int(w.Block)+t.ThreadX())*vec+k] = e[u*vec+k]
 			}
@@ -97,37 +97,37 @@ func stageStrip[T dsl.Number](t dsl.Thread, x, raw []T, w Fold, s *strip) {
 // totals of tiles and of groups are published as for [ScanTiles].
 //
 //kiln:kernel
-//kiln:const w.Block=256 w.Cols=32 w.Vec=4 w.Keep=2 w.Ahead=1,2 each=1
+//kiln:const w.Block=256 w.Cols=32 w.Vec=4 w.Items=2 w.InFlight=1,2 each=1
 func ScanStrips[T dsl.Number, C core.Computed](t dsl.Thread, out, x []T, words []uint32, w Fold, n ScanTiling, each dsl.ConstInt, init func(C) C, op func(a, b C) C, pack func(C) uint64, unpack func(uint64) C) {
 	dsl.LaunchBounds(t, w.Block, stripBlocks)
 	cols := int(w.Cols)
 	s, c := w.strip(block.Ticket(t, &words[0]), &n), w.inStrip(t)
 	status := block.Status{Words: words[HeadWords+s.line*n.published()*cols*int(each):], Each: each}
 	g, j := n.group(s.tile)
-	raw := dsl.SharedSlice[T](t, w.Block*w.Keep*w.Vec)
+	raw := dsl.SharedSlice[T](t, w.Block*w.Items*w.Vec)
 	stageStrip(t, x, raw, w, &s)
 	var none neighbouring[C]
-	for k := range int(w.Ahead) {
+	for k := range int(w.InFlight) {
 		none[k] = init(dsl.Convert[C](x[s.top+min(c.col+k, s.cols-1)]))
 	}
 	t.Sync()
 	// Of three sums of parts the first is read when the last one is written.
-	odd := dsl.SharedSlice[C](t, w.Block*w.Ahead)
-	even := dsl.SharedSlice[C](t, w.Block*w.Ahead)
+	odd := dsl.SharedSlice[C](t, w.Block*w.InFlight)
+	even := dsl.SharedSlice[C](t, w.Block*w.InFlight)
 	below, all := belowPart(t, odd, &w, &c, ofPart(raw, &w, &s, &c, none, op), none, op)
 	if c.part == 0 {
-		for k := range int(w.Ahead) {
+		for k := range int(w.InFlight) {
 			status.Publish(s.tile*cols+c.col+k, pack(all[k]))
 		}
 	}
 	own := totalColumns(t, even, &status, &w, &c, g<<n.Bits, j, none, op, unpack)
 	if j == 1<<n.Bits-1 && c.part == 0 {
-		for k := range int(w.Ahead) {
+		for k := range int(w.InFlight) {
 			status.Publish((int(n.Of.By)+g)*cols+c.col+k, pack(op(own[k], all[k])))
 		}
 	}
 	earlier := totalColumns(t, odd, &status, &w, &c, int(n.Of.By), g, none, op, unpack)
-	for k := range int(w.Ahead) {
+	for k := range int(w.InFlight) {
 		below[k] = op(op(earlier[k], own[k]), below[k])
 	}
 	storePart(out, raw, &w, &s, &c, below, none, op)
@@ -166,7 +166,7 @@ const rowsAtOnce = 4
 // inRaw returns where the first row of the thread is in what is kept of the tile, and how far
 // the next one is, in what loadColumns counts.
 func (c *column) inRaw(w *Fold) (at, step int) {
-	step = int(w.Cols / w.Ahead)
+	step = int(w.Cols / w.InFlight)
 	return c.part*c.per*step + c.lane, step
 }
 
@@ -176,17 +176,17 @@ func ofPart[T dsl.Number, C core.Computed](raw []T, w *Fold, s *strip, c *column
 	all = none
 	if !s.whole(w) {
 		for u := range c.of(s) {
-			v := loadColumns[T, C](raw, at+u*step, w.Ahead)
-			for k := range int(w.Ahead) {
+			v := loadColumns[T, C](raw, at+u*step, w.InFlight)
+			for k := range int(w.InFlight) {
 				all[k] = op(all[k], v[k])
 			}
 		}
 		return all
 	}
-	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
-		v := loadRows[T, C](raw, at+u*step, step, w.Ahead)
+	for u := 0; u < int(w.Items*w.Vec/w.InFlight); u += rowsAtOnce {
+		v := loadRows[T, C](raw, at+u*step, step, w.InFlight)
 		for i := range rowsAtOnce {
-			for k := range int(w.Ahead) {
+			for k := range int(w.InFlight) {
 				all[k] = op(all[k], v[i][k])
 			}
 		}
@@ -195,9 +195,9 @@ func ofPart[T dsl.Number, C core.Computed](raw []T, w *Fold, s *strip, c *column
 }
 
 // loadRows loads the neighbouring columns of the rows of one iteration of a thread.
-func loadRows[T dsl.Number, C core.Computed](raw []T, at, step int, ahead dsl.ConstInt) (v [rowsAtOnce]neighbouring[C]) {
+func loadRows[T dsl.Number, C core.Computed](raw []T, at, step int, inFlight dsl.ConstInt) (v [rowsAtOnce]neighbouring[C]) {
 	for i := range rowsAtOnce {
-		v[i] = loadColumns[T, C](raw, at+i*step, ahead)
+		v[i] = loadColumns[T, C](raw, at+i*step, inFlight)
 	}
 	return v
 }
@@ -205,10 +205,10 @@ func loadRows[T dsl.Number, C core.Computed](raw []T, at, step int, ahead dsl.Co
 // storePart stores the scan of what the thread has of a tile, from what comes before on.
 func storePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c *column, below, none neighbouring[C], op func(a, b C) C) {
 	at, step := c.inRaw(w)
-	to, down := (s.out+c.part*c.per*w.OutIn+c.col)/int(w.Ahead), w.OutIn/int(w.Ahead)
+	to, down := (s.out+c.part*c.per*w.OutIn+c.col)/int(w.InFlight), w.OutIn/int(w.InFlight)
 	own := none // of the thread's rows so far
 	next := func(v neighbouring[C]) (all neighbouring[C]) {
-		for k := range int(w.Ahead) {
+		for k := range int(w.InFlight) {
 			if w.Tree {
 				own[k] = op(own[k], v[k])
 				all[k] = op(below[k], own[k])
@@ -221,14 +221,14 @@ func storePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c
 	}
 	if !s.whole(w) {
 		for u := range c.of(s) {
-			storeColumns(out, to+u*down, w.Ahead, next(loadColumns[T, C](raw, at+u*step, w.Ahead)))
+			storeColumns(out, to+u*down, w.InFlight, next(loadColumns[T, C](raw, at+u*step, w.InFlight)))
 		}
 		return
 	}
-	for u := 0; u < int(w.Keep*w.Vec/w.Ahead); u += rowsAtOnce {
-		v := loadRows[T, C](raw, at+u*step, step, w.Ahead)
+	for u := 0; u < int(w.Items*w.Vec/w.InFlight); u += rowsAtOnce {
+		v := loadRows[T, C](raw, at+u*step, step, w.InFlight)
 		for i := range rowsAtOnce {
-			storeColumns(out, to, w.Ahead, next(v[i]))
+			storeColumns(out, to, w.InFlight, next(v[i]))
 			to += down
 		}
 	}
@@ -239,12 +239,12 @@ func storePart[T dsl.Number, C core.Computed](out, raw []T, w *Fold, s *strip, c
 func belowPart[C core.Computed](t dsl.Thread, parts []C, w *Fold, c *column, v, none neighbouring[C], op func(a, b C) C) (below, all neighbouring[C]) {
 	cols := int(w.Cols)
 	below, all = none, none
-	for k := range int(w.Ahead) {
+	for k := range int(w.InFlight) {
 		parts[c.part*cols+c.col+k] = v[k]
 	}
 	t.Sync()
-	for m := range int(w.Block*w.Ahead) / cols {
-		for k := range int(w.Ahead) {
+	for m := range int(w.Block*w.InFlight) / cols {
+		for k := range int(w.InFlight) {
 			if m == c.part {
 				below[k] = all[k]
 			}
@@ -262,10 +262,10 @@ func totalColumns[C core.Computed](t dsl.Thread, parts []C, status *block.Status
 		var total [2]uint64
 		var ok [2]bool
 		at := (from+m)*int(w.Cols) + c.col
-		for k := range int(w.Ahead) {
+		for k := range int(w.InFlight) {
 			total[k], ok[k] = status.Poll(at + k)
 		}
-		for k := range int(w.Ahead) {
+		for k := range int(w.InFlight) {
 			if !ok[k] {
 				total[k] = status.Await(at + k)
 			}

@@ -15,8 +15,8 @@ var columnCases = []struct{ matrices, n, width, vec, keep int }{{1, 256, 32, 4, 
 func TestScanStrips(t *testing.T) {
 	for _, c := range columnCases {
 		w, strips, tiles := columns(c.matrices, c.n, c.width, c.vec, c.keep)
-		if w.Ahead = 1; c.vec > 1 {
-			w.Ahead = 2
+		if w.InFlight = 1; c.vec > 1 {
+			w.InFlight = 2
 		}
 		n := inGroups(tiles, strips)
 		x := make([]float32, c.matrices*c.n*c.width)

@@ -107,7 +107,7 @@ func eachKey[T dsl.Number, K Key](t dsl.Thread, x []T, w *Ranks, o Order, p *Pic
 			}
 			return
 		}
-		if w.Unit {
+		if w.Contiguous {
 			xs := x[base+i:]
 			for e := range int(p.Each) {
 				k[e] = pickKey(xs[e*t.WarpSize()], o, p, key)

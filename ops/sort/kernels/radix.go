@@ -87,7 +87,7 @@ func SortDigits[T dsl.Number, K Key](t dsl.Thread, counts []uint32, x []T, keys 
 // tileKeys loads what a thread has of row r from element i on, at distances of a warp.
 func tileKeys[T dsl.Number, K Key](t dsl.Thread, k *[mostEach]K, x []T, keys []K, w *Ranks, o Order, s *Digits, base, r, i int, key func(T) K) {
 	switch {
-	case bool(s.X) && bool(w.Unit):
+	case bool(s.X) && bool(w.Contiguous):
 		xs := x[base+i:]
 		for e := range int(s.Each) {
 			k[e] = ordered(key(xs[e*t.WarpSize()]), o)
@@ -345,18 +345,18 @@ func placeInWarp(t dsl.Thread, s *Digits, pos *[mostEach]int, next []uint16, n d
 	}
 	for e := range int(s.Each) {
 		d := digit(e)
-		var ahead, same int
+		var lower, same int
 		if s.Wide {
 			all := peersOf[uint64](t, d, n)
-			ahead, same = bits.OnesCount64(all&(1<<uint(t.Lane())-1)), bits.OnesCount64(all)
+			lower, same = bits.OnesCount64(all&(1<<uint(t.Lane())-1)), bits.OnesCount64(all)
 		} else {
 			all := peersOf[uint32](t, d, n)
-			ahead, same = bits.OnesCount32(all&(1<<uint(t.Lane())-1)), bits.OnesCount32(all)
+			lower, same = bits.OnesCount32(all&(1<<uint(t.Lane())-1)), bits.OnesCount32(all)
 		}
 		before := int(next[d])
-		pos[e] = before + ahead
+		pos[e] = before + lower
 		t.SyncWarp()
-		if ahead == 0 { // the first of them
+		if lower == 0 { // the first of them
 			next[d] = uint16(before + same)
 		}
 		t.SyncWarp()

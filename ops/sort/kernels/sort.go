@@ -54,13 +54,13 @@ func KeyLong(x int64) uint64 { return uint64(x) ^ 1<<63 }
 // Ranks says where the rows are that are sorted, in the operand and in a result.
 // Dimensions are numbered from the innermost.
 type Ranks struct {
-	Outs dsl.ConstInt  // dimensions but that of a row
-	Wide dsl.ConstBool // indices of 31 bits are not enough for Div
-	Unit dsl.ConstBool // neighbours in a row of the operand are contiguous
-	N    int           // elements in a row of the operand
-	Rows int           // how many rows there are
-	In   int           // the stride of the operand in a row
-	To   int           // that of the result
+	Outs       dsl.ConstInt  // dimensions but that of a row
+	Wide       dsl.ConstBool // indices of 31 bits are not enough for Div
+	Contiguous dsl.ConstBool // neighbours in a row of the operand are contiguous
+	N          int           // elements in a row of the operand
+	Rows       int           // how many rows there are
+	In         int           // the stride of the operand in a row
+	To         int           // that of the result
 
 	Div  [core.MaxRank]core.Divisor // the sizes of the other dimensions
 	Size [core.MaxRank]int
@@ -88,7 +88,7 @@ func (w *Ranks) row(r int) (x, out int) {
 
 // at returns where element i of a row of the operand is.
 func (w *Ranks) at(i int) int {
-	if w.Unit {
+	if w.Contiguous {
 		return i
 	}
 	return i * w.In

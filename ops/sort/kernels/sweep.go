@@ -113,13 +113,13 @@ func SortSweep[T dsl.Number, K Key](t dsl.Thread, values []T, indices []uint32, 
 // sweptBefore is where the keys of tile i that have digit d go: it adds up what the tiles
 // before have published, the nearest first, until one has the sum of all before it.
 func sweptBefore(tiles []uint32, i, d, digits int) (sum uint32) {
-	const ahead = 4 // loads in flight
-	for i--; ; i -= ahead {
-		var status [ahead]uint32
-		for k := range ahead {
+	const inFlight = 4 // loads in flight
+	for i--; ; i -= inFlight {
+		var status [inFlight]uint32
+		for k := range inFlight {
 			status[k] = dsl.AtomicLoad(&tiles[max(i-k, 0)*digits+d])
 		}
-		for k := range ahead {
+		for k := range inFlight {
 			v := status[k]
 			for v == 0 {
 				v = dsl.AtomicLoad(&tiles[max(i-k, 0)*digits+d])

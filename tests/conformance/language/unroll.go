@@ -13,7 +13,7 @@ func weights[T dsl.Number](x []T, w [8]T) (sum T) {
 	return sum
 }
 
-// Unrolled has loops of all forms with wishes for their bodies.
+// Unrolled has loops of all forms with unroll factors.
 //
 //kiln:kernel
 func Unrolled(t dsl.Thread, out, in []int32, n int, tile dsl.ConstInt) {

@@ -58,9 +58,9 @@ func TestReuse(t *testing.T) {
 	}
 	p, err := load("example.com/functors")
 	require.NoError(t, err)
-	ws := &parsePackage(p).worlds
+	ws := &parsePackage(p).sessions
 	require.False(t, ws.fixed)
-	require.GreaterOrEqual(t, len(ws.large.fns), 2, "the large world serves requests")
+	require.GreaterOrEqual(t, len(ws.large.fns), 2, "the large session serves requests")
 	require.LessOrEqual(t, len(ws.small)+ws.large.requests, 18, "no types are compiled on their own twice")
 }
 
@@ -82,10 +82,10 @@ func TestReuseCases(t *testing.T) {
 			}
 		}
 	}
-	require.False(t, parsePackage(p).worlds.fixed)
+	require.False(t, parsePackage(p).sessions.fixed)
 }
 
-// A world is not used when a package that it was made of has another text.
+// A session is not used when a package that it was made of has another text.
 func TestReuseOfChangedImport(t *testing.T) {
 	const k = "package k\n\nimport (\n\t\"example.com/helper\"\n\t\"github.com/gokiln/kiln/dsl\"\n)\n\n" +
 		"//kiln:kernel\nfunc K(t dsl.Thread, x []float32) { x[0] = helper.F(x[0]) }\n"
@@ -121,7 +121,7 @@ func TestReuseAndMistakes(t *testing.T) {
 	}
 }
 
-// Where a mistake keeps a package from a large world, it keeps few small ones.
+// Where a mistake keeps a package from a large session, it keeps few small ones.
 func TestFewWorlds(t *testing.T) {
 	load := one("example.com/functors", functors(maxSmall+3)+"\n//kiln:kernel\nfunc Bad(t dsl.Thread, x []float32) { x[0] = few }\n")
 	build := func(i int) {
@@ -132,7 +132,7 @@ func TestFewWorlds(t *testing.T) {
 	build(0)
 	_, err := Build(Request{Pkg: "example.com/functors", Func: "Bad"}, load)
 	require.ErrorContains(t, err, "undefined: few")
-	ws := &parsePackage(must(load("example.com/functors"))).worlds
+	ws := &parsePackage(must(load("example.com/functors"))).sessions
 	require.True(t, ws.fixed)
 	for i := range maxSmall + 2 {
 		build(i + 1)

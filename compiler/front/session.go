@@ -13,15 +13,15 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// A world is a compilation that was carried up to SSA form without a mistake. It
+// A session is a compilation that was carried up to SSA form without a mistake. It
 // serves later requests for what it covers, which then cost their lowering, and
 // for new types one instance in SSA form. Library code, such as the functions of
-// package dsl, is checked and built once a world and not once a kernel.
+// package dsl, is checked and built once a session and not once a kernel.
 //
-// Reachability is closed: a world that holds the declarations that a request
-// names holds all that they reach. A larger world makes the same IR, for lowering
+// Reachability is closed: a session that holds the declarations that a request
+// names holds all that they reach. A larger session makes the same IR, for lowering
 // starts at the kernel.
-type world struct {
+type session struct {
 	b        *build
 	requests int // that it was made for
 
@@ -29,42 +29,42 @@ type world struct {
 	fns map[string]*ssa.Function // by text of the instance
 }
 
-// worlds are those of a kernel package. One grows with the requests; the others
+// sessions are those of a kernel package. One grows with the requests; the others
 // are of single requests, made before it was worth to grow.
 //
-// A request that no world covers makes one of its own, and when there have been as
-// many of them as the large world was made for, the next makes a large one for
+// A request that no session covers makes one of its own, and when there have been as
+// many of them as the large session was made for, the next makes a large one for
 // all. A package of n kernels is so compiled at most three times over.
-type worlds struct {
+type sessions struct {
 	sync.Mutex
-	large  *world
-	small  []*world
+	large  *session
+	small  []*session
 	roots  []*decl // of all requests so far
 	known  map[*decl]bool
 	floats bool // see build.floats8
 	misses int
-	fixed  bool // a large world had mistakes: there will be no other
+	fixed  bool // a large session had mistakes: there will be no other
 }
 
-// maxSmall is how many worlds of single requests a package keeps.
+// maxSmall is how many sessions of single requests a package keeps.
 const maxSmall = 8
 
-// keep notes that u has worlds, and how large they are.
+// keep notes that u has sessions, and how large they are.
 func (u *unit) keep() {
-	u.worlds.Lock()
-	n := u.worlds.bytes()
-	u.worlds.Unlock()
+	u.sessions.Lock()
+	n := u.sessions.bytes()
+	u.sessions.Unlock()
 	shared.put(u, u, n)
 }
 
-func (ws *worlds) clear() {
+func (ws *sessions) clear() {
 	ws.Lock()
 	defer ws.Unlock()
 	ws.large, ws.small, ws.roots, ws.known, ws.misses = nil, nil, nil, nil, 0
 }
 
-// wish is what a request needs of a world.
-type wish struct {
+// query is what a request needs of a session.
+type query struct {
 	u      *unit
 	kernel *decl
 	roots  []*decl
@@ -76,9 +76,9 @@ type wish struct {
 	imports map[string]string
 }
 
-// wish finds what a request names, nil if that is not as plain as it has to be.
-func (b *build) wish(u *unit, kernel *decl, req Request) *wish {
-	w := &wish{u: u, kernel: kernel, roots: []*decl{kernel}}
+// query finds what a request names, nil if that is not as plain as it has to be.
+func (b *build) query(u *unit, kernel *decl, req Request) *query {
+	w := &query{u: u, kernel: kernel, roots: []*decl{kernel}}
 	fn, ok := kernel.node.(*ast.FuncDecl)
 	if !ok || kernel.next != nil || len(req.Funcs) > 0 {
 		return nil
@@ -104,7 +104,7 @@ func (b *build) wish(u *unit, kernel *decl, req Request) *wish {
 }
 
 // resolve finds the declarations that the instance names.
-func (b *build) resolve(w *wish, r *refs) bool {
+func (b *build) resolve(w *query, r *refs) bool {
 	for _, id := range r.names {
 		switch d := w.u.decls[id.Name]; {
 		case d != nil && d.next == nil:
@@ -130,8 +130,8 @@ func (b *build) resolve(w *wish, r *refs) bool {
 	return len(r.weak) == 0
 }
 
-// covers reports whether the world holds what a request names.
-func (w *world) covers(q *wish) bool {
+// covers reports whether the session holds what a request names.
+func (w *session) covers(q *query) bool {
 	if q.floats && !w.b.floats8 {
 		return false
 	}
@@ -143,9 +143,9 @@ func (w *world) covers(q *wish) bool {
 	return true
 }
 
-// fresh reports whether the packages that the world was made of are still those
+// fresh reports whether the packages that the session was made of are still those
 // that load returns.
-func (w *world) fresh(load Loader) bool {
+func (w *session) fresh(load Loader) bool {
 	b := newBuild(load)
 	for _, u := range w.b.order {
 		if u.lib || u.path == w.b.order[0].path {
@@ -158,9 +158,9 @@ func (w *world) fresh(load Loader) bool {
 	return true
 }
 
-// find returns a world for q, nil if there is none: the caller then compiles on
+// find returns a session for q, nil if there is none: the caller then compiles on
 // its own. grow is set if it should compile for all requests so far.
-func (ws *worlds) find(q *wish, load Loader) (w *world, grow []*decl) {
+func (ws *sessions) find(q *query, load Loader) (w *session, grow []*decl) {
 	ws.Lock()
 	defer ws.Unlock()
 	for _, w := range append(slices.Clip(ws.small), ws.large) {
@@ -185,13 +185,13 @@ func (ws *worlds) find(q *wish, load Loader) (w *world, grow []*decl) {
 	return nil, slices.Clone(ws.roots)
 }
 
-// reuse compiles a request in a world, nil if it has to be compiled on its own:
-// because no world covers it, or to find its mistakes.
-func (b *build) reuse(q *wish, req Request) (m *ir.Module) {
+// reuse compiles a request in a session, nil if it has to be compiled on its own:
+// because no session covers it, or to find its mistakes.
+func (b *build) reuse(q *query, req Request) (m *ir.Module) {
 	if q == nil {
 		return nil
 	}
-	ws := &q.u.worlds
+	ws := &q.u.sessions
 	w, grow := ws.find(q, b.loader)
 	if len(grow) > 0 {
 		w = b.enlarge(q.u, grow)
@@ -227,9 +227,9 @@ func (b *build) fork(req Request) *build {
 	return &c
 }
 
-// enlarge makes a world for all requests so far.
-func (b *build) enlarge(u *unit, roots []*decl) *world {
-	ws := &u.worlds
+// enlarge makes a session for all requests so far.
+func (b *build) enlarge(u *unit, roots []*decl) *session {
+	ws := &u.sessions
 	ws.Lock()
 	n, floats := ws.misses, ws.floats
 	if ws.large != nil {
@@ -268,7 +268,7 @@ func (b *build) enlarge(u *unit, roots []*decl) *world {
 		ws.fixed = true
 		return nil
 	}
-	ws.large = &world{b: c, requests: n, fns: map[string]*ssa.Function{}}
+	ws.large = &session{b: c, requests: n, fns: map[string]*ssa.Function{}}
 	ws.small = nil
 	return ws.large
 }
@@ -282,12 +282,12 @@ func (b *build) safely(f func()) (ok bool) {
 }
 
 // share offers a compilation without mistakes to later requests.
-func (b *build) share(q *wish, fn *ssa.Function) {
+func (b *build) share(q *query, fn *ssa.Function) {
 	if q == nil || len(b.diags) > 0 {
 		return
 	}
-	w := &world{b: b, requests: 1, fns: map[string]*ssa.Function{q.key: fn}}
-	ws := &q.u.worlds
+	w := &session{b: b, requests: 1, fns: map[string]*ssa.Function{q.key: fn}}
+	ws := &q.u.sessions
 	ws.Lock()
 	if ws.large == nil {
 		ws.large = w
@@ -303,7 +303,7 @@ func (b *build) share(q *wish, fn *ssa.Function) {
 }
 
 // function returns the kernel in SSA form, nil if its types are not right.
-func (w *world) function(q *wish) *ssa.Function {
+func (w *session) function(q *query) *ssa.Function {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if q.key == "" {
@@ -320,7 +320,7 @@ func (w *world) function(q *wish) *ssa.Function {
 // instantiate type-checks the variable that holds the instance, in the scope of
 // the kernel's package, and builds it as the initialisation of a package of its
 // own: to go/ssa the kernel's package is complete.
-func (w *world) instantiate(q *wish) *ssa.Function {
+func (w *session) instantiate(q *query) *ssa.Function {
 	p := w.b.part(q.u)
 	spec := q.inst.Specs[0].(*ast.ValueSpec)
 	name := &ast.Ident{NamePos: spec.Names[0].NamePos, Name: fmt.Sprintf("%s%d", instanceVar, len(w.fns)+1)}

@@ -8,9 +8,9 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// wishes unrolls the loops of f that have a //kiln:unroll by the factor there, inner loops
+// unrollByFactor unrolls the loops of f that have a //kiln:unroll by the factor there, inner loops
 // first, and reports whether there are any. What is left is loops to leave as they are.
-func wishes(f *ir.Func, small bool) (any bool, err error) {
+func unrollByFactor(f *ir.Func, small bool) (any bool, err error) {
 	for slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return b.Unroll.Times > 1 }) {
 		ir.RemoveUnreachable(f)
 		u, r := newUnroller(f), analysis.NewRanges(f, small)
@@ -101,14 +101,14 @@ func leaveAlone(f *ir.Func) {
 // unfulfilled returns the loops of f that should have been replaced by their bodies and are still
 // there.
 func unfulfilled(f *ir.Func) (found []Mistake) {
-	wished := func(b *ir.Block) bool { return b.Unroll.Times == ir.UnrollFully }
-	if !slices.ContainsFunc(f.Blocks, wished) {
+	complete := func(b *ir.Block) bool { return b.Unroll.Times == ir.UnrollFully }
+	if !slices.ContainsFunc(f.Blocks, complete) {
 		return nil
 	}
 	u := newUnroller(f)
 	u.dom = ir.Dominators(f)
 	for _, l := range analysis.LoopsIn(f, u.in, u.dom) {
-		if !wished(l.Header) {
+		if !complete(l.Header) {
 			continue
 		}
 		msg := "how often the loop runs is not known at compile time"
