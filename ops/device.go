@@ -24,14 +24,31 @@ func ResidentBlocks(info *runtime.Info, threads int) int {
 	return 2 * info.Units * max(1, info.ThreadsPerUnit/threads)
 }
 
-// SerialBlocks reports whether a multiprocessor holds one warp at a time, so that its blocks run
-// one after the other and threads are lanes of a vector, as those of a CPU do.
-func SerialBlocks(info *runtime.Info) bool { return info.ThreadsPerUnit <= info.WarpSize }
+// Traits are what strategies and plans ask of a device, beside the numbers in [runtime.Info].
+type Traits struct {
+	WarpBlocks       bool // blocks of one warp are best: threads are lanes of a vector
+	SerialParts      bool // blocks run one after the other on a multiprocessor: few long parts are best
+	BlockTiles       bool // blocks of several warps work on a tile in registers or shared memory
+	VectorAccess     bool // threads load and store vectors; otherwise the lanes of a warp are a vector
+	HidesLatency     bool // more loads in flight per thread hide the latency of memory
+	ThreadPerElement bool // threads are cheap: one computes an element, or a patch of neighbouring ones
+	FastSort         bool // to sort indices is cheaper than to go through them in order
+}
+
+// TraitsOf derives the traits of a device from its numbers. A multiprocessor that holds one warp at
+// a time is a core with vector registers; others have many warps resident.
+func TraitsOf(info *runtime.Info) Traits {
+	oneWarp := info.ThreadsPerUnit <= info.WarpSize
+	return Traits{
+		WarpBlocks: oneWarp, SerialParts: oneWarp,
+		BlockTiles: !oneWarp, VectorAccess: !oneWarp, HidesLatency: !oneWarp, ThreadPerElement: !oneWarp, FastSort: !oneWarp,
+	}
+}
 
 // RowBlocks bounds the blocks of a kernel that reduces or sorts rows; each takes several rows if
 // there are more.
 func RowBlocks(info *runtime.Info, threads int) int {
-	if SerialBlocks(info) {
+	if TraitsOf(info).SerialParts {
 		return 4 * info.Units
 	}
 	return 16 * ResidentBlocks(info, threads)

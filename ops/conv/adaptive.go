@@ -113,7 +113,7 @@ func adaptive(op string, s *runtime.Stream, out, x ops.View, which layout.Layout
 		return w, g, p, false, err
 	}
 	ok, err = ops.PlanWalk(s, &w, &g, out.Layout, rest, ops.BroadcastAlong(to, numbers[0]), ops.BroadcastAlong(to, numbers[1]), which)
-	if info := ops.DeviceInfo(s.Device()); ok && !ops.SerialBlocks(&info) {
+	if info := ops.DeviceInfo(s.Device()); ok && ops.TraitsOf(&info).ThreadPerElement {
 		ops.OnePerThread(&w, &g, &info, out.Layout.Count())
 	}
 	return w, g, p, ok, err

@@ -215,7 +215,7 @@ func (p *Pooling) plan(s *runtime.Stream, out, x ops.View, which layout.Layout, 
 func (c *pooling) patches(s *runtime.Stream, out, x layout.Layout, n, down int) bool {
 	info := ops.DeviceInfo(s.Device())
 	k, p := &c.window, &c.patch
-	if ops.SerialBlocks(&info) || k.Kernel[0]*k.Kernel[1] > mostWindow || k.Dilation != [2]int{1, 1} || max(p.Stride[0], p.Stride[1]) > maxStride {
+	if !ops.TraitsOf(&info).ThreadPerElement || k.Kernel[0]*k.Kernel[1] > mostWindow || k.Dilation != [2]int{1, 1} || max(p.Stride[0], p.Stride[1]) > maxStride {
 		return false
 	}
 	p.High, p.Long, p.Left = dsl.ConstInt(k.Kernel[0]), dsl.ConstInt(k.Kernel[1]), dsl.ConstInt(k.Pad[1])
@@ -264,7 +264,7 @@ const (
 func below(s *runtime.Stream, shape layout.Shape, most int) dsl.ConstInt {
 	info := ops.DeviceInfo(s.Device())
 	n := 1
-	for !ops.SerialBlocks(&info) && 2*n <= min(most, 4) && shape[len(shape)-2] >= 2*n && shape.Count()/(2*n) >= info.Units*info.ThreadsPerUnit {
+	for ops.TraitsOf(&info).ThreadPerElement && 2*n <= min(most, 4) && shape[len(shape)-2] >= 2*n && shape.Count()/(2*n) >= info.Units*info.ThreadsPerUnit {
 		n *= 2
 	}
 	return dsl.ConstInt(n)
@@ -286,7 +286,7 @@ func walkBelow(s *runtime.Stream, w *core.Walk, g *runtime.Grid, rows, cols int,
 	if ok, err := ops.PlanWalk(s, w, g, of...); !ok {
 		return false, err
 	}
-	if info := ops.DeviceInfo(s.Device()); !ops.SerialBlocks(&info) {
+	if info := ops.DeviceInfo(s.Device()); ops.TraitsOf(&info).ThreadPerElement {
 		ops.OnePerThread(w, g, &info, of[0].Count())
 	}
 	return true, nil
@@ -397,7 +397,7 @@ func resize(s *runtime.Stream, out, x ops.View, n int) (w core.Walk, g runtime.G
 		return w, g, r, false, err
 	}
 	info := ops.DeviceInfo(s.Device())
-	if strides := out.Layout.Strides(); n == 2 && !ops.SerialBlocks(&info) && strides[rank-1] == 1 && ops.Multiples(resizedCols, shape[rank-1]) && ops.Multiples(resizedCols, strides[:rank-1]...) {
+	if strides := out.Layout.Strides(); n == 2 && ops.TraitsOf(&info).VectorAccess && strides[rank-1] == 1 && ops.Multiples(resizedCols, shape[rank-1]) && ops.Multiples(resizedCols, strides[:rank-1]...) {
 		r.Cols = resizedCols
 	}
 	r.Rows = min(r.Rows, resizedAtOnce/r.Cols)

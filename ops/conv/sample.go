@@ -102,7 +102,7 @@ func Sample(s *runtime.Stream, out, x, grid ops.View, p Sampling) error {
 	if ok, err := ops.PlanWalk(s, &w, &g, of[:]...); !ok {
 		return err
 	}
-	if !ops.SerialBlocks(&info) {
+	if ops.TraitsOf(&info).ThreadPerElement {
 		ops.OnePerThread(&w, &g, &info, shape.Count())
 	}
 	to0, in, places := out.Header(), x.Header(), grid.Header()

@@ -107,7 +107,7 @@ func TakeWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
 	if ok, err := ops.PlanWalk(s, &w, &g, v.columns, from, ops.BroadcastAlong(v.shape, places[0]), ops.BroadcastAlong(v.shape, places[1])); !ok {
 		return err
 	}
-	if info := ops.DeviceInfo(s.Device()); !ops.SerialBlocks(&info) {
+	if info := ops.DeviceInfo(s.Device()); ops.TraitsOf(&info).ThreadPerElement {
 		ops.OnePerThread(&w, &g, &info, v.columns.Count())
 	}
 	to, in := out.Header(), x.Header()
@@ -151,7 +151,7 @@ func AddWindows(s *runtime.Stream, out, x ops.View, p Windows) error {
 	if ok, err := ops.PlanWalk(s, &w, &g, v.images, from, places[0], places[1]); !ok {
 		return err
 	}
-	if info := ops.DeviceInfo(s.Device()); !ops.SerialBlocks(&info) {
+	if info := ops.DeviceInfo(s.Device()); ops.TraitsOf(&info).ThreadPerElement {
 		ops.OnePerThread(&w, &g, &info, v.images.Count())
 	}
 	to, in := out.Header(), x.Header()

@@ -65,7 +65,7 @@ func inTiles(w *kernels.Tiles, info *runtime.Info, out, x ops.View) (g runtime.G
 	size := out.DType.Size()
 	w.Side = tileSide
 	switch {
-	case ops.SerialBlocks(info) || info.MaxThreads < ops.MaxThreads:
+	case !ops.TraitsOf(info).BlockTiles || info.MaxThreads < ops.MaxThreads:
 		y := max(1, min(ops.MaxThreads, info.ThreadsPerUnit)/tileSide)
 		g.Threads = runtime.Dim3{X: min(tileSide, info.ThreadsPerUnit), Y: y}
 	default:

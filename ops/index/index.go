@@ -90,7 +90,7 @@ func runGather(s *runtime.Stream, out, x, ids ops.View, a kernels.Axis, at, from
 	t, vec := ops.Carrier(x.DType), dsl.ConstInt(0)
 	to, of := out.Header(), x.Header()
 	info := ops.DeviceInfo(s.Device())
-	if !ops.SerialBlocks(&info) && a.Size > 0 {
+	if ops.TraitsOf(&info).VectorAccess && a.Size > 0 {
 		vec = 1
 	}
 	if wide, n := Widen(&info, out.Layout, at, from, x.Layout, a.Step, t.Size()); n > 1 {
@@ -134,7 +134,7 @@ func SmallBlocks(w *core.Walk, g *runtime.Grid, info *runtime.Info) {
 // The first is the result's, then come that of the indices, which all elements of a run
 // share, and two of the input.
 func Widen(info *runtime.Info, out, at, from, x layout.Layout, step, size int) (wide [4]layout.Layout, n int) {
-	if ops.SerialBlocks(info) {
+	if !ops.TraitsOf(info).VectorAccess {
 		return widenedTo(8/size, out, at, from, x, step)
 	}
 	for n = ops.VectorBytes / size; n > 1; n /= 2 {

@@ -55,7 +55,7 @@ func Flip(s *runtime.Stream, out, x ops.View, dims ...int) error {
 	}
 	to, from := out.Header(), x.Header()
 	vec := 1
-	if info := ops.DeviceInfo(s.Device()); !ops.SerialBlocks(&info) {
+	if info := ops.DeviceInfo(s.Device()); ops.TraitsOf(&info).VectorAccess {
 		vec = asVectors(&out.Layout, &x.Layout, 16/t.Size())
 	}
 	last := 0

@@ -27,7 +27,7 @@ const (
 func (r *rowShape) columns() (p rowPlan, ok bool) {
 	x, w := &r.op.X, &p.fold
 	vec := min(16/r.dtype.Size(), downMost)
-	if r.norm || ops.SerialBlocks(r.info) || r.info.MaxThreads < ops.MaxThreads ||
+	if r.norm || !ops.TraitsOf(r.info).BlockTiles || r.info.MaxThreads < ops.MaxThreads ||
 		!x.Layout.IsContiguous() || !r.op.out.Layout.IsContiguous() || KeepDims(w, r.op.Kept) != nil {
 		return p, false
 	}

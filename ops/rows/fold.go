@@ -46,7 +46,7 @@ func (p *foldPlan) adds() bool { return p.r.adds && p.x.DType.IsFloat() }
 // one after the other that costs short rows nothing, and one kernel is for rows of all lengths,
 // of reductions and of scans.
 func (p *foldPlan) tree(info *runtime.Info, steps int) {
-	p.fold.Tree = dsl.ConstBool(p.adds() && (ops.SerialBlocks(info) || steps > core.TreeSteps))
+	p.fold.Tree = dsl.ConstBool(p.adds() && (ops.TraitsOf(info).SerialParts || steps > core.TreeSteps))
 }
 
 // longest bounds the parts of a row that threads share which load so much of it at once.
@@ -62,7 +62,7 @@ func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layo
 	info := ops.DeviceInfo(dev)
 	w := &p.fold
 	w.Form, w.InFlight = dsl.ConstInt(p.r.form), dsl.ConstInt(stepItems)
-	if p.x.DType.Size() <= 2 && !ops.SerialBlocks(&info) {
+	if p.x.DType.Size() <= 2 && ops.TraitsOf(&info).HidesLatency {
 		w.InFlight *= 2 // as many bytes
 	}
 	if !p.r.ordered {
@@ -98,7 +98,7 @@ func (p *foldPlan) make(dev *runtime.Device, kept [2]layout.Layout, reduced layo
 // many per iteration, and returns how many a block has.
 func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) {
 	warp := info.WarpSize
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).WarpBlocks {
 		threads = warp
 	} else {
 		threads = min(ops.MaxThreads, info.MaxThreads)
@@ -120,7 +120,7 @@ func rowThreads(info *runtime.Info, w *kernels.Fold, n, each int) (threads int) 
 		}
 		threads = min(ops.VectorThreads, info.MaxThreads)
 	}
-	w.Group, w.Whole, w.Block, w.Runs = dsl.ConstInt(g), g == threads, 0, dsl.ConstBool(ops.SerialBlocks(info))
+	w.Group, w.Whole, w.Block, w.Runs = dsl.ConstInt(g), g == threads, 0, dsl.ConstBool(ops.TraitsOf(info).SerialParts)
 	return threads
 }
 
@@ -128,7 +128,7 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	w := &p.fold
 	w.Contiguous = dsl.ConstBool(w.Ins > 0 && w.InStep[0] == 1)
 	w.Nested = dsl.ConstBool(w.Ins > 1 && w.InSize[0] >= nestedRow)
-	if p.r.form != kernels.Single && !ops.SerialBlocks(info) {
+	if p.r.form != kernels.Single && ops.TraitsOf(info).HidesLatency {
 		w.InFlight *= 2 // a step takes more than an addition, and is shared by more
 	}
 	span, length := w.N, w.N // what is cut into parts, and elements along threads
@@ -147,7 +147,7 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 	}
 	blocks := (w.Rows + per - 1) / per
 	least := threads * stepItems * 4 // elements of a part
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).SerialParts {
 		least = serialPart
 	}
 	if w.Nested {
@@ -173,10 +173,10 @@ func (p *foldPlan) planRows(info *runtime.Info) {
 		p.tree(info, w.Part/together)
 	}
 	w.Vec = 1
-	if v := 16 / p.x.DType.Size(); !ops.SerialBlocks(info) && p.fits(v) {
+	if v := 16 / p.x.DType.Size(); ops.TraitsOf(info).VectorAccess && p.fits(v) {
 		w.Vec = dsl.ConstInt(v)
 	}
-	if !ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).HidesLatency {
 		w.Full = dsl.ConstBool(w.N%together == 0 && (bool(w.Nested) || w.Part%together == 0))
 		w.Twice = w.Vec > 1 && p.r.form != kernels.Pair // exponentials want threads, not registers
 		w.Block = dsl.ConstInt(threads)
@@ -207,7 +207,7 @@ func (p *foldPlan) fits(v int) bool {
 // rowParts is how many blocks of so many threads go along rows: just those that are resident
 // on the device at once, or more where they take long, of which some end before others.
 func rowParts(info *runtime.Info, form dsl.ConstInt, threads int) int {
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).SerialParts {
 		return 4 * info.Units
 	}
 	each := info.ThreadsPerUnit
@@ -249,7 +249,7 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 			w.Vec = 4
 		}
 	}
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).WarpBlocks {
 		threads, x = info.WarpSize, info.WarpSize
 		for w.Cols < 8 && int(w.Cols)*2*x <= w.Width {
 			w.Cols *= 2
@@ -262,11 +262,11 @@ func (p *foldPlan) planCols(info *runtime.Info) {
 	tile := x * int(w.Cols)
 	tiles := (w.Width + tile - 1) / tile
 	least := y * stepItems * 4
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).SerialParts {
 		least = max(1, serialPart/tile)
 	}
 	step, want := y*int(w.InFlight)/int(w.Cols), ops.ResidentBlocks(info, x*y)
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).SerialParts {
 		want = 4 * info.Units
 	}
 	together := y * int(w.InFlight/w.Cols)
@@ -327,7 +327,7 @@ func (p *foldPlan) goDown(info *runtime.Info) bool {
 		threads /= 2
 	}
 	threads = min(threads, info.WarpSize*info.WarpSize) // a warp merges the accumulators of so many warps
-	if !p.across || p.parts == 1 || ops.SerialBlocks(info) || info.MaxThreads < threads || !fitCols(&w, vec) || w.Width%vec != 0 {
+	if !p.across || p.parts == 1 || !ops.TraitsOf(info).BlockTiles || info.MaxThreads < threads || !fitCols(&w, vec) || w.Width%vec != 0 {
 		return false
 	}
 	for line := downLine; line >= downLine/2; line /= 2 {
@@ -364,7 +364,7 @@ func (p *foldPlan) planParts(info *runtime.Info) {
 // other there are few parts, and one thread joins them as fast as several: one kernel is for
 // sums of everything and of columns. The bound keeps chains of additions short.
 func eachPart(info *runtime.Info) int {
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).SerialParts {
 		return core.TreeSteps
 	}
 	return partsThread

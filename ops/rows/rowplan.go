@@ -151,7 +151,7 @@ func (l *RowOp) shape(info *runtime.Info, norm bool) *rowShape {
 // lanes is for devices whose blocks are single warps, the lanes of a vector.
 func (r *rowShape) lanes() (p rowPlan, ok bool) {
 	warp := r.info.WarpSize
-	if !ops.SerialBlocks(r.info) || r.n >= tuned.laneRow && r.rows < r.info.Units {
+	if !ops.TraitsOf(r.info).WarpBlocks || r.n >= tuned.laneRow && r.rows < r.info.Units {
 		return p, false
 	}
 	p.fold = r.fold
@@ -166,7 +166,7 @@ func (r *rowShape) lanes() (p rowPlan, ok bool) {
 
 // registers divides a row among threads that keep it: some lanes, a warp or a block.
 func (r *rowShape) registers() (p rowPlan, ok bool) {
-	if ops.SerialBlocks(r.info) || r.n > tuned.splitRow && r.parts() > 0 {
+	if !ops.TraitsOf(r.info).BlockTiles || r.n > tuned.splitRow && r.parts() > 0 {
 		return p, false
 	}
 	n, g, items, first := r.n, 1, 1, tuned.warpItems
@@ -216,7 +216,7 @@ func (r *rowShape) half() bool { return r.dtype.Size() == 2 }
 // manyLong reports whether rows are long, and so many that each multiprocessor has some, or
 // cannot be split.
 func (r *rowShape) manyLong() bool {
-	return !ops.SerialBlocks(r.info) && r.n > tuned.splitRow && r.rows <= math.MaxInt32 &&
+	return ops.TraitsOf(r.info).BlockTiles && r.n > tuned.splitRow && r.rows <= math.MaxInt32 &&
 		(r.rows >= tuned.wavesLeast*r.info.Units || r.parts() == 0)
 }
 
@@ -270,7 +270,7 @@ func (r *rowShape) persistent(p rowPlan, threads, items int) rowPlan {
 // staged has a block for each row of a 16-bit type: as many bytes are in flight then as for rows
 // of F32 in registers.
 func (r *rowShape) staged() (p rowPlan, ok bool) {
-	if ops.SerialBlocks(r.info) || !r.half() || r.n < tuned.halfRow || r.rows > math.MaxInt32 {
+	if !ops.TraitsOf(r.info).BlockTiles || !r.half() || r.n < tuned.halfRow || r.rows > math.MaxInt32 {
 		return p, false
 	}
 	b := blockLimits{threads: ops.MaxThreads, items: tuned.halfItems}

@@ -196,14 +196,14 @@ var rowScan = scanShape{scanRows, func(info *runtime.Info, l *RowOp, p *foldPlan
 	w.Contiguous = w.InStep[0] == 1 && w.OutIn == 1
 	threads, per := info.WarpSize, 1
 	w.Items = 1
-	if v := 16 / l.X.DType.Size(); !ops.SerialBlocks(info) {
+	if v := 16 / l.X.DType.Size(); ops.TraitsOf(info).VectorAccess {
 		w.Items = dsl.ConstInt(min(max(v, 4), mostScanned))
 		if !l.vectors(w) {
 			w.Items = 1
 		}
 	}
 	w.Group, w.Whole = dsl.ConstInt(threads), true
-	if !ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).BlockTiles {
 		w.Whole = false
 		threads = min(ops.MaxThreads, info.MaxThreads)
 		per = threads / int(w.Group)
@@ -220,7 +220,7 @@ var colScan = scanShape{scanCols, func(info *runtime.Info, l *RowOp, p *foldPlan
 	w.Contiguous = w.XStep[0] == 1 && w.OutStep[0] == 1
 	threads := info.WarpSize
 	w.Cols = 1
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).WarpBlocks {
 		for w.Cols < mostScanned && int(w.Cols)*2*threads*info.Units <= w.Width*w.Rows {
 			w.Cols *= 2
 		}

@@ -58,7 +58,7 @@ func (c *rowTiles) divide(tiles int) {
 // keeps chooses how a block has a row, or reports false for short rows and for long ones.
 func (l *RowOp) keeps(info *runtime.Info, p *foldPlan) (c rowTiles, ok bool) {
 	n := l.Len()
-	if ops.SerialBlocks(info) || n <= 8*info.WarpSize || n > tileKept*ops.MaxThreads || info.MaxThreads < ops.MaxThreads || !l.tiled(&c.fold, p) {
+	if !ops.TraitsOf(info).BlockTiles || n <= 8*info.WarpSize || n > tileKept*ops.MaxThreads || info.MaxThreads < ops.MaxThreads || !l.tiled(&c.fold, p) {
 		return c, false
 	}
 	w := &c.fold

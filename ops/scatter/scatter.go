@@ -179,7 +179,7 @@ var scatters = ops.NewStrategies(
 func (c *scattering) folded() bool { return c.by.mean || !c.self }
 
 func (c *scattering) fitsLast() bool {
-	return c.by.set && !ops.SerialBlocks(&c.info) && c.targets <= 16*c.keys+1<<20 && c.src.Layout.Shape()[c.d] < math.MaxUint32
+	return c.by.set && ops.TraitsOf(&c.info).FastSort && c.targets <= 16*c.keys+1<<20 && c.src.Layout.Shape()[c.d] < math.MaxUint32
 }
 
 // fitsFold reports whether elements are combined by sorting their indices. Where threads are lanes
@@ -189,7 +189,7 @@ func (c *scattering) fitsFold() bool {
 		return false
 	}
 	few := c.by.adds && c.out.DType.Compute() != c.out.DType && c.out.Layout.Count() > wideScatter*c.src.Layout.Shape().Count()
-	return few || !c.by.set && (c.folded() || !ops.SerialBlocks(&c.info))
+	return few || !c.by.set && (c.folded() || ops.TraitsOf(&c.info).FastSort)
 }
 
 // wideScatter is for how many elements of the result per operand these are all widened.
@@ -244,7 +244,7 @@ func runInOrder(s *runtime.Stream, c *scattering) error {
 		return err
 	}
 	g.Blocks.Z = sharers(info, lines[0].Count(), l.N, c.axis.Size)
-	if ops.SerialBlocks(info) && w.Mode == core.Rows && w.Kind[1] == core.Same && w.Kind[3] == core.Same {
+	if ops.TraitsOf(info).WarpBlocks && w.Mode == core.Rows && w.Kind[1] == core.Same && w.Kind[3] == core.Same {
 		shareIndices(&w, &g, info, c.axis.Size)
 	}
 	dst, index, from := c.out.Header(), c.ids.Header(), c.src.Header()
@@ -360,7 +360,7 @@ func runFold(s *runtime.Stream, c *scattering) error {
 	n := c.src.Layout.Shape()[c.d]
 	r := kernels.Runs{N: c.lines * n, Line: n, Size: c.axis.Size, Lines: len(c.own) > 0, Self: dsl.ConstBool(c.self), Mean: dsl.ConstBool(c.by.mean)}
 	r.Step = [2]int{c.axis.Step, c.src.Layout.Strides()[c.d]}
-	if !bool(r.Lines) && n <= kernels.Chunks*mostChunk && !ops.SerialBlocks(info) && c.axis.Size < math.MaxUint32 {
+	if !bool(r.Lines) && n <= kernels.Chunks*mostChunk && ops.TraitsOf(info).FastSort && c.axis.Size < math.MaxUint32 {
 		return c.byChunks(s, info, &r)
 	}
 	return c.bySorting(s, info, &r)
@@ -465,11 +465,11 @@ func (c *scattering) join(s *runtime.Stream, info *runtime.Info, r *kernels.Runs
 func (c *scattering) shape(r *kernels.Runs, w *core.Walk, info *runtime.Info) runtime.Grid {
 	r.Vec, r.Each = 1, 1
 	threads := min(ops.MaxThreads, info.MaxThreads)
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).WarpBlocks {
 		threads = info.WarpSize
 	}
 	row := w.N
-	if vec := 16 / c.out.DType.Size(); !ops.SerialBlocks(info) && (w.Rank <= 1 || w.Mode == core.Flat) {
+	if vec := 16 / c.out.DType.Size(); ops.TraitsOf(info).VectorAccess && (w.Rank <= 1 || w.Mode == core.Flat) {
 		near := w.Mode == core.Flat || w.Step[0][0] == 1 && w.Step[1][0] == 1
 		vec = min(vec, 8)
 		if near && vec > 1 && ops.Multiples(vec, row, r.Step[0], r.Step[1], c.out.Layout.Offset(), c.src.Layout.Offset()) && c.linesEven(vec) {

@@ -39,7 +39,7 @@ func TopK(s *runtime.Stream, values, indices, x ops.View, dim int, descending bo
 	}
 	p := newPicker(c, &info, 1)
 	p.Rank[0] = uint32(c.order.Take - 1)
-	if ops.SerialBlocks(&info) && c.order.Take <= mostFirst {
+	if ops.TraitsOf(&info).WarpBlocks && c.order.Take <= mostFirst {
 		p.once(&info)
 	}
 	return p.take(s)
@@ -71,7 +71,7 @@ func (p *picker) once(info *runtime.Info) {
 // divided reports whether rows are so long that to sort them takes longer than to pick
 // some elements.
 func (c *sorter) divided(info *runtime.Info) bool {
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).WarpBlocks {
 		return c.Len() > serialRows
 	}
 	return c.Len() >= shortestPicked
@@ -160,7 +160,7 @@ type picker struct {
 func newPicker(c *sorter, info *runtime.Info, targets int) *picker {
 	p := &picker{c: c, threads: min(ops.MaxThreads, info.MaxThreads), Pick: kernels.Pick{Targets: dsl.ConstInt(targets), From: dsl.ConstInt(c.key.from), End: dsl.ConstInt(c.key.end)}}
 	n, least := c.ranks.N, serialMove
-	if p.Each = 4; ops.SerialBlocks(info) {
+	if p.Each = 4; ops.TraitsOf(info).WarpBlocks {
 		p.threads = info.WarpSize
 	} else {
 		p.Each = pickAtOnce
@@ -185,7 +185,7 @@ func (p *picker) counters(info *runtime.Info) {
 		targets = 1
 	}
 	copies := 4
-	if !ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).BlockTiles {
 		room := min(info.SharedPerBlock-1024, mostCounted, 2*p.Part)
 		for copies < info.WarpSize && 2*copies*targets<<(digitBits+2) <= room {
 			copies *= 2

@@ -243,7 +243,7 @@ func (m *Radix) Alloc(s *runtime.Stream, info *runtime.Info) error {
 	if m.Wide {
 		size = 8
 	}
-	if !ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).BlockTiles {
 		m.tile = newTile(info, size, m.N)
 		sweeps = m.sweeps(info, size)
 		m.part, m.threads = m.tile.room(), m.tile.threads

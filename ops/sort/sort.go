@@ -110,7 +110,7 @@ func (c *sorter) class() ops.Class {
 
 // vectorRows reports whether threads are lanes of a vector and rows too long for a network: one
 // lane sorts such a row in memory, or all of them go through it by digits.
-func (c *sorter) vectorRows() bool { return ops.SerialBlocks(&c.info) && c.Len() > serialShort }
+func (c *sorter) vectorRows() bool { return ops.TraitsOf(&c.info).WarpBlocks && c.Len() > serialShort }
 
 func (c *sorter) fitsSerial() bool {
 	return c.vectorRows() && (c.ranks.Rows*fewRows >= c.info.Units || c.Len() <= serialMove)
@@ -218,7 +218,7 @@ func runNetwork(s *runtime.Stream, c *sorter) error {
 	}
 	size := max(2, 1<<bits.Len(uint(c.ranks.N-1)))
 	threads := min(ops.MaxThreads, info.MaxThreads)
-	if ops.SerialBlocks(info) {
+	if ops.TraitsOf(info).WarpBlocks {
 		threads = info.WarpSize
 	}
 	c.order.Size, c.order.Room = dsl.ConstInt(size), dsl.ConstInt(max(size, 2*threads))
@@ -232,7 +232,7 @@ func runNetwork(s *runtime.Stream, c *sorter) error {
 // runSerial sorts rows that blocks have by themselves.
 func runSerial(s *runtime.Stream, c *sorter) error {
 	info := &c.info
-	if !ops.SerialBlocks(info) {
+	if !ops.TraitsOf(info).WarpBlocks {
 		return c.unfit("one lane", "a device whose multiprocessors hold one warp at a time")
 	}
 	blocks, n := min(c.ranks.Rows, ops.RowBlocks(info, info.WarpSize)), c.ranks.N
@@ -256,7 +256,7 @@ func runTile(s *runtime.Stream, c *sorter) error {
 	info := &c.info
 	n := c.Len()
 	t := c.tile(info, n)
-	if ops.SerialBlocks(info) || n <= networkRows || n > t.room() {
+	if !ops.TraitsOf(info).BlockTiles || n <= networkRows || n > t.room() {
 		return c.unfit("a tile", fmt.Sprintf("blocks of several warps, and more than %d elements but at most %d", networkRows, t.room()))
 	}
 	t.Per, t.Rows, t.From, t.End, t.Bare = t.room()/n, c.ranks.Rows, c.key.from, c.key.end, dsl.ConstBool(c.key.bare)
