@@ -13,6 +13,7 @@ import (
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/matrix"
 	"github.com/gokiln/kiln/compiler/pass"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -105,6 +106,7 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 	passes := pass.Options{ // what compiles C++ or LLVM's IR for a GPU divides quickly itself, and CPUs have an instruction for it
 		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
 		Narrow: !t.OnCPU(), SlowDiv: t.Kind == target.PTX, Async: t.CopiesAsync() && !opt.Checked, WatchCopies: t.OnCPU() && opt.Checked,
+		Matrix:   func(k ir.MatrixKind) *matrix.Unit { return matrix.For(t, k) },
 		CASLoops: t.CASLoops(), Small: !t.OnCPU() && opt.Assume&Small != 0, Converge: true,
 	}
 	if err := pass.Run(m, passes); err != nil {

@@ -21,6 +21,10 @@ var Coded = map[ir.Op]string{
 
 // mbarriers is why there are no barriers that count arrivals.
 const mbarriers = "of a dsl.MBarrier, whose waits need the threads of a block to go on beside each other, and spelled in PTX only: use t.Sync, or compile for PTX"
+const (
+	unitFact = "a constant or arithmetic first (pass target)"
+	noUnit   = "no matrix instruction is known of the target (package matrix), and dsl/tile asks first"
+)
 
 // Unsupported lists the operations that no language writes, and why.
 var Unsupported = map[ir.Op]string{
@@ -47,6 +51,17 @@ var Unsupported = map[ir.Op]string{
 	ir.OpMBarExpect: mbarriers,
 	ir.OpMBarTest:   mbarriers,
 	ir.OpCopyBegun:  "made by the pass copies for checked code of the CPU",
+
+	ir.OpMatrixFact:  unitFact,
+	ir.OpMatrixRow:   unitFact,
+	ir.OpMatrixCol:   unitFact,
+	ir.OpMMA:         noUnit,
+	ir.OpLoadMatrix:  noUnit,
+	ir.OpGroupMMA:    noUnit,
+	ir.OpGroupBegin:  noUnit,
+	ir.OpGroupCommit: noUnit,
+	ir.OpGroupWait:   noUnit,
+	ir.OpAsyncFence:  noUnit,
 
 	ir.OpLoadBytes: "made by the passes for vectors of the CPU (pass.Vector)",
 	ir.OpWhole:     "made by the passes for vectors of the CPU (pass.Vector)",

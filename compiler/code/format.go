@@ -68,7 +68,7 @@ func TargetFor(formats []string, arch string) (target.Target, error) {
 				}
 				return target.CPU, nil
 			default:
-				return target.Parse(k.kind + ":" + arch)
+				return target.ForDevice(k.kind, arch)
 			}
 		}
 	}

@@ -77,6 +77,7 @@ const (
 	SliceLength      Code = "K0306"
 	CopyOperand      Code = "K0307"
 	AlwaysOutOfRange Code = "K0308"
+	MatrixOperand    Code = "K0309"
 
 	TooLarge    Code = "K0401"
 	TargetLimit Code = "K0402"

@@ -262,6 +262,16 @@ var unsupported = map[ir.Op]string{
 	ir.OpMBarExpect:  mbarriers,
 	ir.OpMBarTest:    mbarriers,
 	ir.OpCopyVec:     "copies while it goes on: run the copies pass on the module first",
+	ir.OpMatrixFact:  "asks for a matrix instruction: run the target pass on the module first",
+	ir.OpMatrixRow:   "asks for a matrix instruction: run the target pass on the module first",
+	ir.OpMatrixCol:   "asks for a matrix instruction: run the target pass on the module first",
+	ir.OpMMA:         "has a matrix instruction, which the CPU has not",
+	ir.OpLoadMatrix:  "has a matrix instruction, which the CPU has not",
+	ir.OpGroupMMA:    "has a matrix instruction, which the CPU has not",
+	ir.OpGroupBegin:  "has a matrix instruction, which the CPU has not",
+	ir.OpGroupCommit: "has a matrix instruction, which the CPU has not",
+	ir.OpGroupWait:   "has a matrix instruction, which the CPU has not",
+	ir.OpAsyncFence:  "has a matrix instruction, which the CPU has not",
 }
 
 // Unsupported says what has to become of an operation before a program can be

@@ -120,6 +120,23 @@ const (
 	OpAll         // whether x is true in every lane of the warp
 	OpWhole       // whether every lane of the vector is on, or Imm is 1, and the operands are true in each; vector code only
 
+	// Imm of the next three is what they ask and of which kind of product, see MatrixImm.
+	OpMatrixFact // a number of the target's matrix instruction, 0 if it has none; gone after pass target
+	OpMatrixRow  // row of element x of the lane in an operand of a matrix instruction; likewise
+	OpMatrixCol  // column; likewise
+	OpMMA        // sums at x += product of the factors at y and z, of the kind Imm, for all lanes of the warp together
+	OpLoadMatrix // the 16-byte rows at y of all lanes, dealt to the lanes in fragments of 4 bytes, go to x; Imm is 1 for columns
+
+	// Four warps multiply 64 rows of A, 16 to a warp, by operand 3 columns of B, 8 to 256. The factors
+	// are in shared memory in rows of 128 bytes, of which row r has chunk i of 16 bytes at i ^ r%8;
+	// operand 4 is how many rows there are, and operands 5 and 6 say of A and of B whether neighbours
+	// in a row are neighbours across k. The product may not be over before group.wait.
+	OpGroupMMA    // like mma for such a group, with factors in shared memory
+	OpGroupBegin  // registers that group products read and write are ready
+	OpGroupCommit // group products since the last one are a batch
+	OpGroupWait   // waits until at most x batches are not over
+	OpAsyncFence  // the thread's accesses of shared memory before are before those of group products after a barrier
+
 	// Imm of an atomic operation is its order and scope, see AtomicImm.
 	OpAtomicAdd   // old *x; *x += y; of halves, too: the sum in f32, rounded to nearest even
 	OpAtomicMin   // old *x; *x = min(*x, y); integers only
@@ -188,6 +205,7 @@ const (
 	RuleText                  // operands scalars, of assert a bool and up to two i64; Imm is the number of a text
 	RuleShfl                  // T a number, halves too, x of T, y i64
 	RuleVote                  // x bool
+	RuleMatrix                // matrix instructions, see [MatrixKind]
 	RuleAtomic                // x pointer to what the result and the others are
 )
 
@@ -317,6 +335,18 @@ var ops = [numOps]Info{
 	OpAny:         {Name: "any", Args: 1, Rule: RuleVote, Effect: Convergent, Uniform: UniformWarp},
 	OpAll:         {Name: "all", Args: 1, Rule: RuleVote, Effect: Convergent, Uniform: UniformWarp},
 	OpWhole:       {Name: "whole", Args: -1, Rule: RuleNone, Effect: Convergent, Uniform: UniformWarp, MayImm: true},
+
+	OpMatrixFact: {Name: "matrix.fact", Rule: RuleMatrix, HasImm: true},
+	OpMatrixRow:  {Name: "matrix.row", Args: 1, Rule: RuleMatrix, HasImm: true, Uniform: Varying},
+	OpMatrixCol:  {Name: "matrix.col", Args: 1, Rule: RuleMatrix, HasImm: true, Uniform: Varying},
+	OpMMA:        {Name: "mma", Args: 3, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
+	OpLoadMatrix: {Name: "ldmatrix", Args: 2, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, MayImm: true},
+
+	OpGroupMMA:    {Name: "group.mma", Args: 7, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
+	OpGroupBegin:  {Name: "group.begin", Effect: Reads | Writes | Convergent, NoValue: true},
+	OpGroupCommit: {Name: "group.commit", Effect: Reads | Writes | Convergent, NoValue: true},
+	OpGroupWait:   {Name: "group.wait", Args: 1, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true},
+	OpAsyncFence:  {Name: "async.fence", Effect: Reads | Writes, NoValue: true},
 
 	OpAtomicAdd:  {Name: "atomic.add", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
 	OpAtomicMin:  {Name: "atomic.min", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},

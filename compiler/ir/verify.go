@@ -327,6 +327,8 @@ func (v *verifier) rule(in *Value, r Rule) string {
 		return v.pointer(in)
 	case RuleMem:
 		return v.memory(in)
+	case RuleMatrix:
+		return v.matrix(in)
 	case RuleAtomic:
 		return v.atomic(in)
 	}

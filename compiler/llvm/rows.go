@@ -71,6 +71,7 @@ var coded = map[ir.Op]string{
 
 const (
 	logged     = "becomes a record in the device log first (pass.LowerLog)"
+	unitFact   = "a constant or arithmetic first (pass target)"
 	vectorCode = "made by the passes for vectors of the CPU (pass.Vector)"
 )
 
@@ -83,6 +84,17 @@ var unsupported = map[ir.Op]string{
 	ir.OpProj: "functions must be inlined first (pass inline)",
 
 	ir.OpGridBarrier: "becomes an arrival in global memory first (pass LowerGrid)",
+
+	ir.OpMatrixFact:  unitFact,
+	ir.OpMatrixRow:   unitFact,
+	ir.OpMatrixCol:   unitFact,
+	ir.OpMMA:         "no matrix instruction is known of the target (package matrix), and dsl/tile asks first",
+	ir.OpLoadMatrix:  "no matrix instruction is known of the target (package matrix), and dsl/tile asks first",
+	ir.OpGroupMMA:    "no group products are known of the target (package matrix), and dsl/tile asks first",
+	ir.OpGroupBegin:  "no group products are known of the target (package matrix), and dsl/tile asks first",
+	ir.OpGroupCommit: "no group products are known of the target (package matrix), and dsl/tile asks first",
+	ir.OpGroupWait:   "no group products are known of the target (package matrix), and dsl/tile asks first",
+	ir.OpAsyncFence:  "no group products are known of the target (package matrix), and dsl/tile asks first",
 
 	ir.OpLoadBytes: vectorCode,
 	ir.OpWhole:     vectorCode,

@@ -121,10 +121,10 @@ func (h *hoister) changes(s ir.Space) bool {
 func (h *hoister) note(v *ir.Value) {
 	switch {
 	case v == nil || !v.Op.Has(ir.Writes):
-	case v.Op == ir.OpStore || v.Op == ir.OpZero || v.Op == ir.OpCopyAsync || v.Op == ir.OpCopyVec:
+	case v.Op == ir.OpStore || v.Op == ir.OpZero || v.Op == ir.OpCopyAsync || v.Op == ir.OpCopyVec || v.Op.IsMatrix():
 		h.writes[v.Args[0].Type.Space] = true
 	default: // barriers and atomics let other threads' writes in
 		h.writes[ir.Global], h.writes[ir.Shared] = true, true
-		h.writes[ir.Local] = h.writes[ir.Local] || v.Op == ir.OpCall
+		h.writes[ir.Local] = h.writes[ir.Local] || v.Op == ir.OpCall || v.Op == ir.OpGroupWait
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/matrix"
 )
 
 // Pass is a row of the pass table.
@@ -27,6 +28,9 @@ type Options struct {
 	Checked bool
 	// WarpSize is the number of threads in a warp; 0 if it is not known yet.
 	WarpSize int
+	// Matrix returns the target's instruction for a kind of product, nil if it has none; nil if the
+	// target is not known yet.
+	Matrix func(ir.MatrixKind) *matrix.Unit
 	// Narrow computes integers of 64 bits in 32 where that gives the same.
 	Narrow bool
 	// SlowDiv says that who compiles the result divides as it is written: not by products with
@@ -60,7 +64,7 @@ var Passes = []Pass{
 	},
 	{
 		Name: "target", Run: fixTarget,
-		Doc: "Replaces what the target fixes, the size of a warp, by a constant. Right after inline, so that all others see it.",
+		Doc: "Replaces what the target fixes: the size of a warp and the shape of a matrix instruction by constants, and the row and column of a lane's element in one by arithmetic. Right after inline, so that all others see it.",
 	},
 	{
 		Name: "size", Required: true, Run: size,

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/matrix"
+	"github.com/gokiln/kiln/compiler/target"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*.ir")
@@ -94,8 +96,17 @@ func runNamed(t testing.TB, m *ir.Module, name string) {
 	if inVector(name) {
 		lanes = vectorLanes
 	}
-	require.NoError(t, p.Run(m, &Options{Release: release || small, Checked: checked, WarpSize: lanes, Narrow: true, SlowDiv: true, Small: small, Async: async, Converge: true, CASLoops: true}))
+	require.NoError(t, p.Run(m, &Options{Release: release || small, Checked: checked, WarpSize: lanes, Narrow: true, SlowDiv: true, Small: small, Async: async, Converge: true, CASLoops: true, Matrix: units}))
 	require.NoError(t, ir.Verify(m), "after %s:\n%s", name, m)
+}
+
+// units are those of a GPU that has one for 16-bit types.
+func units(k ir.MatrixKind) *matrix.Unit {
+	t, _ := target.Parse("ptx:sm_80")
+	if k == ir.MatrixF64 {
+		return nil
+	}
+	return matrix.For(t, k)
 }
 
 func inVector(name string) bool {

@@ -32,6 +32,9 @@ func addrClass(p *ir.Value) class { return classOf(kindOf(p.Type)) }
 func (e *emitter) form(v *ir.Value) addr {
 	switch v.Op {
 	case ir.OpLocal:
+		if e.isFragment[v] {
+			return e.newFragment(v)
+		}
 		name := fmt.Sprintf("local%d", len(e.locals))
 		e.locals = append(e.locals, object{"local", name, v.Type.Elem.Size(), objectAlign})
 		return addr{base: text(name), align: objectAlign}
@@ -252,6 +255,7 @@ func (e *emitter) objectReg(name frag) reg {
 	if r := e.sums[at]; r != 0 {
 		return r
 	}
+	e.misused = e.misused || strings.HasPrefix(name.text, fragmentPrefix)
 	switch {
 	case strings.HasPrefix(name.text, tablePrefix):
 		r := e.compute(b64, "mov.u64", name)

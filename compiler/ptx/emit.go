@@ -138,6 +138,10 @@ type emitter struct {
 	// Within one block, sums of addresses that were already computed.
 	sums map[sum]reg
 
+	isFragment   map[*ir.Value]bool // local objects that live in registers
+	fragmentList []*fragment
+	misused      bool // the address of one was taken
+
 	prologue []inst      // instructions at the start of the kernel, which take
 	bases    map[sum]reg // the addresses of shared objects
 }
@@ -157,7 +161,8 @@ type value struct {
 }
 
 func newEmitter(m *ir.Module, f *ir.Func, t target.Target) *emitter {
-	e := &emitter{m: m, f: f, t: t, vals: make([]value, f.NumValues()), shared: make([]bool, len(m.Shared))}
+	e := &emitter{m: m, f: f, t: t, vals: make([]value, f.NumValues()), shared: make([]bool, len(m.Shared)), isFragment: map[*ir.Value]bool{}}
+	e.findFragments()
 	e.label = make([]string, f.NumBlocks())
 	e.class = make([]class, 1, f.NumValues()+64)
 	e.insts = make([]inst, 0, f.NumValues()+64)
@@ -208,7 +213,11 @@ func (e *emitter) block(b, next *ir.Block) error {
 	}
 	for _, v := range b.Instrs {
 		e.pos = v.Pos
-		if err := e.value(v); err != nil {
+		err := e.value(v)
+		if err == nil && e.misused {
+			err = fmt.Errorf("an index of a fragment of a matrix is not a constant; unroll the loop around it")
+		}
+		if err != nil {
 			if p := e.m.PosOf(v.Pos); p.File != "" {
 				return fmt.Errorf("%s:%d: %w", p.File, p.Line, err)
 			}

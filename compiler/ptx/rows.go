@@ -88,12 +88,17 @@ var coded = map[ir.Op]string{
 	ir.OpIndex:      "folds into the address of its uses",
 	ir.OpOffset:     "folds into the address of its uses",
 	ir.OpField:      "folds into the address of its uses",
+	ir.OpMMA:        "mma.sync, with the shape and types of the unit (package matrix)",
+	ir.OpGroupWait:  "wgmma.wait_group.sync.aligned",
+	ir.OpGroupMMA:   "wgmma.mma_async, with descriptors of the factors",
+	ir.OpLoadMatrix: "ldmatrix.sync.aligned.m8n8.x4, with .trans for columns",
 	ir.OpZero:       "as many stores as the object needs, or a loop",
 	ir.OpCopyVec:    "copies like copy.async, as wide as the addresses allow: `cp.async.cg` of 16 bytes, `cp.async.ca` of 8 or 4 (sm_80 up)",
 }
 
 const (
 	logged     = "becomes a record in the device log first (pass.LowerLog)"
+	unitFact   = "a constant or arithmetic first (pass target)"
 	vectorCode = "made by the passes for vectors of the CPU (pass.Vector)"
 )
 
@@ -104,7 +109,10 @@ var unsupported = map[ir.Op]string{
 
 	ir.OpGridBarrier: "becomes an arrival in global memory first (pass LowerGrid)",
 
-	ir.OpCopyBegun: "made by the pass copies for checked code of the CPU",
+	ir.OpCopyBegun:  "made by the pass copies for checked code of the CPU",
+	ir.OpMatrixFact: unitFact,
+	ir.OpMatrixRow:  unitFact,
+	ir.OpMatrixCol:  unitFact,
 
 	ir.OpLoadBytes: vectorCode,
 	ir.OpWhole:     vectorCode,
@@ -303,6 +311,9 @@ var fixedRows = []row{
 	{op: ir.OpMBarExpect, on: noKind, cc: 90, ptx: 80, asm: "cvt.u32.u64 $r0, $B; mbarrier.arrive.expect_tx.shared::cta.b64 $q0, [$a], $r0"},
 	{op: ir.OpMBarTest, on: boolean, cc: 90, asm: "cvt.u32.u64 $r0, $B; mbarrier.try_wait.parity.shared::cta.b64 $d, [$a], $r0"},
 	{op: ir.OpMBarTest, on: boolean, cc: 80, ptx: 71, asm: "cvt.u32.u64 $r0, $B; mbarrier.test_wait.parity.shared.b64 $d, [$a], $r0"},
+	{op: ir.OpGroupBegin, on: noKind, cc: 90, asm: "wgmma.fence.sync.aligned"},
+	{op: ir.OpGroupCommit, on: noKind, cc: 90, asm: "wgmma.commit_group.sync.aligned"},
+	{op: ir.OpAsyncFence, on: noKind, cc: 90, asm: "fence.proxy.async.shared::cta"},
 	{op: ir.OpFence, on: noKind, asm: "fence.sc.gpu"},
 	{op: ir.OpFenceBlock, on: noKind, asm: "fence.sc.cta"},
 	{op: ir.OpBallot, on: boolean, asm: "vote.sync.ballot.b32 $r0, $a, 0xffffffff; cvt.u64.u32 $d, $r0"},

@@ -31,6 +31,7 @@ type simProgram struct {
 	nShared int
 	nLocal  int
 	buffers [][]byte
+	early   bool // asynchronous copies are made at once
 }
 
 // simInst is a decoded instruction: exec for one thread, or a collective.
@@ -56,12 +57,17 @@ type simThread struct {
 	visits  map[int]int // of branches marked as uniform
 	polled  bool        // found a phase that is not complete: others take their turn
 	copies  []func()    // begun, and in no group yet
-	groups  [][]func()  // of copies to be made when the thread waits for them
+	// registers that products which are not over will change
+	inFlight map[int]bool
+	wrote    []int      // bytes of shared memory, since the last fence.proxy.async
+	groups   [][]func() // of copies to be made when the thread waits for them
 }
 
 type simBlock struct {
 	shared []byte
 	args   []byte
+	dirty  map[int]bool      // bytes of shared memory that instructions of groups of warps must not read
+	groups map[int]*simGroup // products of groups of warps
 	taken  map[simVisit]bool // what branches marked as uniform did
 }
 
@@ -144,6 +150,9 @@ func (o simOperand) get(t *simThread) uint64 {
 	}
 	if !t.written[o.reg] {
 		panic("register read before it is written: " + o.text)
+	}
+	if t.inFlight[o.reg] {
+		panic("register read before the product is waited for: " + o.text)
 	}
 	return t.regs[o.reg]
 }
@@ -285,7 +294,13 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 		if in.exec = groupSim(opcode, rest); in.exec != nil {
 			return in
 		}
-	case "fence", "griddepcontrol": // there is one kernel
+	case "fence":
+		in.exec = func(*simThread) {}
+		if opcode == "fence.proxy.async.shared::cta" {
+			in.exec = (*simThread).clean
+		}
+		return in
+	case "griddepcontrol": // there is one kernel
 		in.exec = func(*simThread) {}
 		return in
 	}
@@ -293,7 +308,7 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 		in.ops = append(in.ops, p.operand(s))
 	}
 	switch in.mods[0] {
-	case "bar", "shfl", "vote":
+	case "bar", "shfl", "vote", "mma", "ldmatrix", "wgmma":
 		in.group = in.mods[0]
 	default:
 		run := p.execute(in.mods, in.ops)
@@ -683,7 +698,7 @@ func groupSim(opcode, left string) func(t *simThread) {
 	return nil
 }
 
-// copySim begins an asynchronous copy, which is made as late as may be. A fourth operand is how
+// copySim begins an asynchronous copy, which is made as late as may be, or at once. A fourth operand is how
 // many bytes are read, and zeros follow them.
 func copySim(mods []string, ops []simOperand) func(t *simThread) {
 	name, size := strings.Join(mods, "."), int(ops[2].imm)
@@ -701,7 +716,12 @@ func copySim(mods []string, ops []simOperand) func(t *simThread) {
 		if read > 0 {
 			from = t.memory("global", ops[1], 0, read)
 		}
-		t.copies = append(t.copies, func() { clear(to[copy(to, from):]) })
+		copied := func() { clear(to[copy(to, from):]); t.dirty(to) }
+		if t.p.early {
+			copied()
+			return
+		}
+		t.copies = append(t.copies, copied)
 	}
 }
 
@@ -749,7 +769,31 @@ func (t *simThread) load(space string, o simOperand, n int64, size int) uint64 {
 func (t *simThread) store(space string, o simOperand, n int64, size int, v uint64) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], v)
-	copy(t.memory(space, o, n, size), b[:size])
+	mem := t.memory(space, o, n, size)
+	copy(mem, b[:size])
+	if space == "shared" {
+		t.dirty(mem)
+	}
+}
+
+// dirty notes that the thread has written shared memory.
+func (t *simThread) dirty(mem []byte) {
+	if t.block.dirty == nil {
+		t.block.dirty = map[int]bool{}
+	}
+	at := cap(t.block.shared) - cap(mem)
+	for i := range mem {
+		t.block.dirty[at+i] = true
+		t.wrote = append(t.wrote, at+i)
+	}
+}
+
+// clean is fence.proxy.async.
+func (t *simThread) clean() {
+	for _, at := range t.wrote {
+		delete(t.block.dirty, at)
+	}
+	t.wrote = t.wrote[:0]
 }
 
 // addHalves adds two halves by way of float64, whose rounding does not show.

@@ -15,8 +15,11 @@ import (
 )
 
 // simulate runs text over a grid. An error in the program comes back as such.
-func simulate(text string, grid, block [3]int, args []byte, buffers [][]byte) (err error) {
-	p := simParse(text)
+func simulate(text string, grid, block [3]int, args []byte, buffers [][]byte) error {
+	return simParse(text).run(grid, block, args, buffers)
+}
+
+func (p *simProgram) run(grid, block [3]int, args []byte, buffers [][]byte) (err error) {
 	p.buffers = buffers
 	at := ""
 	defer func() {
@@ -44,7 +47,7 @@ func (p *simProgram) runBlock(index, grid, block [3]int, args []byte, at *string
 	}
 	var threads []*simThread
 	for i := range block[0] * block[1] * block[2] {
-		t := &simThread{p: p, id: i, block: b, regs: make([]uint64, len(p.width)), written: make([]bool, len(p.width)), local: make([]byte, p.nLocal)}
+		t := &simThread{p: p, id: i, block: b, regs: make([]uint64, len(p.width)), written: make([]bool, len(p.width)), inFlight: map[int]bool{}, local: make([]byte, p.nLocal)}
 		for j := range t.local {
 			t.local[j] = 0xee
 		}
@@ -68,6 +71,9 @@ func (p *simProgram) runBlock(index, grid, block [3]int, args []byte, at *string
 		}
 		for w := 0; w < len(threads); w += 32 {
 			meet(threads[w:min(w+32, len(threads))], at, false)
+		}
+		for g := 0; g < len(threads); g += 128 {
+			meetGroup(b, threads[g:min(g+128, len(threads))], at)
 		}
 		meet(threads, at, true)
 	}
@@ -106,7 +112,7 @@ func meet(threads []*simThread, at *string, block bool) {
 		if in == nil {
 			in = here
 		}
-		if whole := here.group == "bar" && here.mods[1] == "sync"; here != in || whole != block {
+		if whole := here.group == "bar" && here.mods[1] == "sync"; here != in || whole != block || here.group == "wgmma" {
 			return
 		}
 	}
@@ -118,6 +124,12 @@ func meet(threads []*simThread, at *string, block bool) {
 		if t.done && (in.group != "bar" || !block) {
 			panic("a thread of the warp has ended")
 		}
+	}
+	switch in.group {
+	case "mma":
+		multiply(in, threads)
+	case "ldmatrix":
+		loadMatrices(in, threads)
 	}
 	old := make([]simThread, len(threads))
 	for i, t := range threads {
@@ -133,6 +145,24 @@ func meet(threads []*simThread, at *string, block bool) {
 		case "vote":
 			in.ops[0].set(t, vote(in, old))
 		}
+		t.waiting = false
+		t.pc++
+	}
+}
+
+// meetGroup lets the threads of four warps pass an instruction of theirs that they all wait at.
+func meetGroup(b *simBlock, threads []*simThread, at *string) {
+	for _, t := range threads {
+		if here := &t.p.code[t.pc%len(t.p.code)]; t.done || !t.waiting || here.group != "wgmma" || t.pc != threads[0].pc {
+			return
+		}
+	}
+	in := &threads[0].p.code[threads[0].pc]
+	if *at = in.text; len(threads) != 128 {
+		panic("a group of four warps is not whole")
+	}
+	b.group(in, threads)
+	for _, t := range threads {
 		t.waiting = false
 		t.pc++
 	}

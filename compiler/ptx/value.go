@@ -15,12 +15,11 @@ func (e *emitter) value(v *ir.Value) error {
 	case ir.OpLocal, ir.OpShared, ir.OpTable, ir.OpIndex, ir.OpOffset, ir.OpField:
 		e.vals[v.ID].addr = e.form(v)
 		return nil
-	case ir.OpZero:
-		e.zero(v.Args[0])
-		return nil
 	case ir.OpCopyVec:
 		e.copyVec(v)
 		return nil
+	case ir.OpMMA, ir.OpLoadMatrix, ir.OpGroupMMA, ir.OpGroupWait:
+		return e.matrix(v)
 	case ir.OpMul:
 		if e.mulWide(v) {
 			return nil
@@ -29,6 +28,15 @@ func (e *emitter) value(v *ir.Value) error {
 		if e.lowHalf(v) {
 			return nil
 		}
+	}
+	if len(e.isFragment) > 0 {
+		if ok, err := e.accessFragment(v); ok {
+			return err
+		}
+	}
+	if v.Op == ir.OpZero {
+		e.zero(v.Args[0])
+		return nil
 	}
 	var b uint64
 	var isConst bool

@@ -79,6 +79,7 @@ type arch struct {
 	version   int
 	shared    int // KiB that a block can have
 	exclusive bool
+	better    bool // than the one without a letter, for devices that run it: see [ForDevice]
 }
 
 // archs is in order of compute capability. The PTX versions and shared-memory
@@ -92,7 +93,7 @@ var archs = []arch{
 	{name: "sm_87", cc: 87, version: 74, shared: 163},
 	{name: "sm_89", cc: 89, version: 78, shared: 99},
 	{name: "sm_90", cc: 90, version: 78, shared: 227},
-	{name: "sm_90a", cc: 90, version: 80, shared: 227, exclusive: true},
+	{name: "sm_90a", cc: 90, version: 80, shared: 227, exclusive: true, better: true},
 	{name: "sm_100", cc: 100, version: 86, shared: 227},
 	{name: "sm_100a", cc: 100, version: 86, shared: 227, exclusive: true},
 	{name: "sm_100f", cc: 100, version: 88, shared: 227, exclusive: true},
@@ -222,6 +223,18 @@ func parse(s string) (Target, error) {
 		return Target{}, fmt.Errorf("target %q: unknown architecture %q; known are %s", s, name, strings.Join(names, ", "))
 	}
 	return Target{}, fmt.Errorf("target %q: unknown kind %q; use cpu or a kind and an architecture: %s", s, kind, strings.Join(examples, ", "))
+}
+
+// ForDevice returns the target of a kind for a device of an architecture: the one of that name, or
+// with a letter behind it if that has instructions which the compiler makes and the other lacks
+// (sm_90a: products of groups of warps, PTX ISA, wgmma).
+func ForDevice(kind, name string) (Target, error) {
+	for _, a := range archs {
+		if kind == PTX && a.better && strings.TrimRight(a.name, "a") == name {
+			name = a.name
+		}
+	}
+	return Parse(kind + ":" + name)
 }
 
 // ForCUDA returns the target for a device of the given compute capability: the

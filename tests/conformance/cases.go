@@ -29,6 +29,7 @@ func Cases(warpSize int) []Case {
 	b.language()
 	b.lambdas()
 	b.runs()
+	b.tiles()
 	for i := range b.cases {
 		b.cases[i].place = i
 	}

@@ -32,7 +32,7 @@ type found struct {
 }
 
 // probeTarget is what the reference names instructions of.
-const probeTarget = "ptx:sm_90"
+const probeTarget = "ptx:sm_90a"
 
 // concrete is the type that stands for a type parameter, by its constraint.
 var concrete = map[string]string{
@@ -80,6 +80,13 @@ var customProbes = map[string]probe{
 	"dsl.Printf":                {params: []string{"x []int"}, body: []string{"dsl.Printf(t, \"%d\\n\", x[0])"}},
 	"float16.Float16.Float32":   {params: []string{"out []float32", "x []dsl.F16"}, body: []string{"out[0] = x[0].Float32()"}, ops: loadStore, noise: moved},
 	"float16.Float16.Bits":      {params: []string{"out []uint16", "x []dsl.F16"}, body: []string{"out[0] = x[0].Bits()"}, ops: loadStore, noise: moved},
+	"dsl.MatrixShape":           {params: []string{"out []int"}, body: []string{"out[0] = int(dsl.MatrixShape[dsl.BF16](t, dsl.MatrixM))"}, ops: loadStore, noise: moved},
+	"dsl.MatrixRow":             {params: []string{"out []int"}, body: []string{"out[0] = dsl.MatrixRow[dsl.BF16](t, dsl.MatrixC, out[1])"}, ops: loadStore, noise: moved},
+	"dsl.MatrixCol":             {params: []string{"out []int"}, body: []string{"out[0] = dsl.MatrixCol[dsl.BF16](t, dsl.MatrixC, out[1])"}, ops: loadStore, noise: moved},
+	"dsl.MMA":                   {body: []string{"a, b, c := dsl.LocalSlice[dsl.BF16](8), dsl.LocalSlice[dsl.BF16](4), dsl.LocalSlice[float32](4)", "dsl.MMA(t, a, 0, b, 0, c, 0)"}},
+	"dsl.LoadMatrix":            {body: []string{"a, s := dsl.LocalSlice[dsl.BF16](8), dsl.SharedSlice[dsl.BF16](t, 256)", "dsl.LoadMatrix(t, a, 0, s, t.Lane()*8, false)"}},
+	"dsl.GroupMMA":              {body: []string{"c, s := dsl.LocalSlice[float32](4), dsl.SharedSlice[dsl.BF16](t, 8192)", "dsl.GroupMMA(t, s, 0, s, 4096, c, 0, 8, 64, false, false)"}},
+	"dsl.GroupWait":             {body: []string{"dsl.GroupWait(t, 0)"}},
 }
 
 // runProbe compiles the probe of a function. Type parameters stand for the first

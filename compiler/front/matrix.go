@@ -1,0 +1,129 @@
+package front
+
+import (
+	"go/types"
+
+	"github.com/gokiln/kiln/compiler/diag"
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// matrixKinds are the kinds of products by the type of the factors, as the IR names it.
+var matrixKinds = map[*ir.Type]ir.MatrixKind{ir.F16: ir.MatrixF16, ir.BF16: ir.MatrixBF16, ir.F64: ir.MatrixF64}
+
+// matrixKind is the kind of a product of factors of type t. ok is false of types that no device
+// multiplies matrices of.
+func matrixKind(t types.Type) (k ir.MatrixKind, ok bool) {
+	if float8(t) != "" {
+		return 0, false
+	}
+	k, ok = matrixKinds[scalarType(t)]
+	return k, ok
+}
+
+// matrixFact asks for a number of the target's instruction: it has none for other types.
+func matrixFact(c *callSite) val {
+	k, ok := matrixKind(c.fn.TypeArgs()[0])
+	if !ok {
+		return val{v: c.f.int(0)}
+	}
+	what, ok := c.matrixConst(0, int(ir.NumMatrixFacts))
+	if !ok {
+		return badVal
+	}
+	return val{v: c.f.emitImm(ir.OpMatrixFact, ir.I64, ir.MatrixImm(k, what))}
+}
+
+// matrixPosition asks for the row or column of an element of a fragment.
+func matrixPosition(op ir.Op) *intrinsic {
+	return &intrinsic{lower: func(c *callSite) val {
+		k, ok := matrixKind(c.fn.TypeArgs()[0])
+		if !ok {
+			return val{v: c.f.int(0)}
+		}
+		what, ok := c.matrixConst(0, int(ir.MatrixC)+1)
+		if !ok {
+			return badVal
+		}
+		return val{v: c.f.emitImm(op, ir.I64, ir.MatrixImm(k, what), c.scalar(1))}
+	}}
+}
+
+// matrixConst returns scalar argument i, a constant below n.
+func (c *callSite) matrixConst(i, n int) (uint8, bool) {
+	if v := c.scalar(i); v.IsConst() && v.Imm < uint64(n) {
+		return uint8(v.Imm), true
+	}
+	c.f.report(diag.MatrixOperand, "what is asked of dsl.%s is no constant of package dsl", c.fn.Origin().Name())
+	return 0, false
+}
+
+// scalar returns scalar argument i behind the thread.
+func (c *callSite) scalar(i int) *ir.Value { return c.arg(i + 1) }
+
+// element returns the address of the element that arguments i and i+1 behind the thread name, a
+// slice in a memory space and an index. nil, reported, if the slice is elsewhere.
+func (c *callSite) element(i int, s ir.Space) *ir.Value {
+	slice := c.args[i+1]
+	if len(slice.parts) == 0 || slice.parts[0].v == nil || slice.parts[0].v.Type.Space != s {
+		c.f.report(diag.MatrixOperand, "a slice of dsl.%s is not in %s memory", c.fn.Origin().Name(), s)
+		return nil
+	}
+	p := slice.parts[0].v
+	return c.f.emit(ir.OpOffset, p.Type, p, c.scalar(i+1))
+}
+
+func matrixMultiply(c *callSite) val {
+	types := c.fn.TypeArgs()
+	k, ok := matrixKind(types[0])
+	if !ok {
+		return val{} // not reached: MatrixShape is 0
+	}
+	if _, sum := k.Types(); scalarType(types[1]) != sum {
+		c.f.report(diag.MatrixOperand, "dsl.MMA of %s has sums of type %s", typeName(types[0]), typeName(types[1]))
+		return badVal
+	}
+	a, b, sums := c.element(0, ir.Local), c.element(2, ir.Local), c.element(4, ir.Local)
+	if a == nil || b == nil || sums == nil {
+		return badVal
+	}
+	c.f.emitImm(ir.OpMMA, ir.Void, uint64(k), sums, a, b)
+	return val{}
+}
+
+func matrixLoad(c *callSite) val {
+	dst, src := c.element(0, ir.Local), c.element(2, ir.Shared)
+	if dst == nil || src == nil {
+		return badVal
+	}
+	turned := c.scalar(4)
+	if !turned.IsConst() {
+		c.f.report(diag.MatrixOperand, "whether dsl.LoadMatrix turns is no constant")
+		return badVal
+	}
+	c.f.emitImm(ir.OpLoadMatrix, ir.Void, turned.Imm, dst, src)
+	return val{}
+}
+
+// groupMultiply leaves the shape to the emitter: constants of the kernel.
+func groupMultiply(c *callSite) val {
+	types := c.fn.TypeArgs()
+	k, ok := matrixKind(types[0])
+	if !ok {
+		return val{} // not reached: MatrixShape is 0
+	}
+	if _, sum := k.Types(); scalarType(types[1]) != sum {
+		c.f.report(diag.MatrixOperand, "dsl.GroupMMA of %s has sums of type %s", typeName(types[0]), typeName(types[1]))
+		return badVal
+	}
+	a, b, sums := c.element(0, ir.Shared), c.element(2, ir.Shared), c.element(4, ir.Local)
+	if a == nil || b == nil || sums == nil {
+		return badVal
+	}
+	c.f.emitImm(ir.OpGroupMMA, ir.Void, uint64(k), sums, a, b, c.scalar(6), c.scalar(7), c.scalar(8), c.scalar(9))
+	return val{}
+}
+
+func groupWait(c *callSite) val {
+	c.f.emit(ir.OpGroupWait, ir.Void, c.scalar(0))
+	return val{}
+}

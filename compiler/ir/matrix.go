@@ -1,0 +1,109 @@
+package ir
+
+// MatrixKind is the types of a product of matrices: those of the factors and of the sums.
+type MatrixKind uint8
+
+// The kinds.
+const (
+	MatrixF16  MatrixKind = iota // f16, sums in f32
+	MatrixBF16                   // bf16, sums in f32
+	MatrixTF32                   // f32 of which 10 bits of fraction count, sums in f32
+	MatrixF64                    // f64
+
+	NumMatrixKinds
+)
+
+var matrixTypes = [NumMatrixKinds]struct{ elem, sum *Type }{
+	MatrixF16: {F16, F32}, MatrixBF16: {BF16, F32}, MatrixTF32: {F32, F32}, MatrixF64: {F64, F64},
+}
+
+// Types returns the types of the factors and of the sums.
+func (k MatrixKind) Types() (elem, sum *Type) {
+	return matrixTypes[k].elem, matrixTypes[k].sum
+}
+
+// MatrixOperand is one of the matrices of a product.
+type MatrixOperand uint8
+
+// The operands of D = A·B + C; D and C are one.
+const (
+	MatrixA MatrixOperand = iota
+	MatrixB
+	MatrixC
+)
+
+// MatrixFact is a number that a target fixes of its instruction for a kind.
+type MatrixFact uint8
+
+// The facts, all 0 where the target has no instruction.
+const (
+	MatrixM     MatrixFact = iota // rows of A
+	MatrixN                       // columns of B
+	MatrixK                       // columns of A and rows of B
+	MatrixLenA                    // elements of A that a lane has
+	MatrixLenB                    // elements of B
+	MatrixLenC                    // sums
+	MatrixLoads                   // 1: fragments are loaded by OpLoadMatrix
+	MatrixTurns                   // 1: of matrices that are stored transposed, too
+	MatrixGroup                   // warps of a group that multiplies factors in shared memory, 4
+
+	NumMatrixFacts
+)
+
+// MatrixImm is the Imm of OpMatrixFact, OpMatrixRow and OpMatrixCol; what is a fact or an operand.
+func MatrixImm(k MatrixKind, what uint8) uint64 { return uint64(k)<<8 | uint64(what) }
+
+// MatrixKind is the kind of a matrix operation, and what else it names.
+func (v *Value) MatrixKind() (k MatrixKind, what uint8) {
+	if v.Op == OpMMA || v.Op == OpGroupMMA {
+		return MatrixKind(v.Imm & 0xFF), 0
+	}
+	return MatrixKind(v.Imm >> 8), uint8(v.Imm)
+}
+
+// IsMatrix reports whether op writes registers of matrices through its first operand.
+func (op Op) IsMatrix() bool { return op == OpMMA || op == OpLoadMatrix || op == OpGroupMMA }
+
+// matrix returns what is wrong with a matrix operation.
+func (v *verifier) matrix(in *Value) string {
+	kind, what := in.MatrixKind()
+	local := func(x *Value, t *Type) bool { return x.Type == PtrTo(Local, t) }
+	switch in.Op {
+	case OpMatrixFact, OpMatrixRow, OpMatrixCol:
+		limit := uint8(NumMatrixFacts)
+		if in.Op != OpMatrixFact {
+			limit = uint8(MatrixC) + 1
+		}
+		if kind >= NumMatrixKinds || what >= limit || in.Type != I64 || len(in.Args) == 1 && in.Args[0].Type != I64 {
+			return "wants a kind of product, what is asked of it, and i64"
+		}
+	case OpMMA:
+		if kind >= NumMatrixKinds {
+			return "wants a kind of product"
+		}
+		if elem, sum := kind.Types(); !local(in.Args[0], sum) || !local(in.Args[1], elem) || !local(in.Args[2], elem) {
+			return "wants pointers to local sums and factors of the kind's types"
+		}
+	case OpGroupMMA:
+		if kind >= NumMatrixKinds {
+			return "wants a kind of product"
+		}
+		elem, sum := kind.Types()
+		if shared := PtrTo(Shared, elem); !local(in.Args[0], sum) || in.Args[1].Type != shared || in.Args[2].Type != shared {
+			return "wants pointers to local sums and to factors in shared memory of the kind's types"
+		}
+		if in.Args[3].Type != I64 || in.Args[4].Type != I64 || in.Args[5].Type != Bool || in.Args[6].Type != Bool {
+			return "wants the number of columns, that of rows of a panel, and which factors are turned"
+		}
+	case OpGroupWait:
+		if in.Args[0].Type != I64 {
+			return "wants a number of batches"
+		}
+	case OpLoadMatrix:
+		dst, src := in.Args[0].Type, in.Args[1].Type
+		if !dst.IsPtr() || !src.IsPtr() || dst.Space != Local || src.Space != Shared || dst.Elem != src.Elem || !isNumber(dst.Elem) || in.Imm > 1 {
+			return "loads numbers from shared memory into local memory"
+		}
+	}
+	return ""
+}

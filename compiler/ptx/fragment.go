@@ -1,0 +1,262 @@
+package ptx
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/analysis"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/matrix"
+)
+
+// A local array that a matrix instruction reads or writes is a fragment: it lives in registers of
+// its own, which instructions change in place. Several instructions in flight may add to the same
+// sums, and nothing copies sums on the way around a loop.
+
+// fragment is such an array. Its registers have elements of 4 or 8 bytes, or several smaller ones.
+type fragment struct {
+	elem *ir.Type
+	regs []reg
+	per  int // elements in a register
+}
+
+const fragmentPrefix = "fragment"
+
+// findFragments notes the local objects that are fragments.
+func (e *emitter) findFragments() {
+	for _, b := range e.f.Blocks {
+		for _, v := range b.Instrs {
+			if !v.Op.IsMatrix() {
+				continue
+			}
+			for _, p := range v.Args {
+				if o := analysis.BaseOf(p); analysis.IsLocalPtr(p) && o.Op == ir.OpLocal {
+					e.isFragment[o] = true
+				}
+			}
+		}
+	}
+}
+
+// newFragment makes the registers of a fragment. Its address is a name that stands for them.
+func (e *emitter) newFragment(o *ir.Value) addr {
+	t, n := o.Type.Elem, 1
+	for t.Kind == ir.KArray {
+		n, t = n*t.Len, t.Elem
+	}
+	f := &fragment{elem: t, per: max(1, 4/max(t.Size(), 1))}
+	c := b32
+	if t.Size() == 8 {
+		c = b64
+	}
+	for range (n + f.per - 1) / f.per {
+		f.regs = append(f.regs, e.newReg(c))
+	}
+	e.fragmentList = append(e.fragmentList, f)
+	return addr{base: text(fmt.Sprintf("%s%d", fragmentPrefix, len(e.fragmentList)-1)), align: objectAlign}
+}
+
+// fragmentAt returns the fragment that an address names, and which of its elements. ok is false of
+// other addresses.
+func (e *emitter) fragmentAt(a addr) (f *fragment, at int, ok bool) {
+	n, ok := strings.CutPrefix(a.base.text, fragmentPrefix)
+	if !ok {
+		return nil, 0, false
+	}
+	var i int
+	_, _ = fmt.Sscan(n, &i)
+	f = e.fragmentList[i]
+	return f, int(a.off) / f.elem.Size(), true
+}
+
+// fragmentOf returns n registers of the fragment that p points into, from there on.
+func (e *emitter) fragmentOf(p *ir.Value, elements int) ([]reg, error) {
+	f, at, ok := e.fragmentAt(e.addressOf(p))
+	switch n := 0; {
+	case !ok:
+		return nil, fmt.Errorf("a fragment of a matrix is not at a constant index of a local array")
+	default:
+		n = (elements + f.per - 1) / f.per
+		if at < 0 || at%f.per != 0 || at/f.per+n > len(f.regs) {
+			return nil, fmt.Errorf("a fragment of %d elements at index %d is outside of its array of %d", elements, at, len(f.regs)*f.per)
+		}
+		return f.regs[at/f.per:][:n], nil
+	}
+}
+
+// accessFragment writes a load, store or zeroing of elements that are in registers. It reports
+// whether v is one.
+func (e *emitter) accessFragment(v *ir.Value) (bool, error) {
+	if len(v.Args) == 0 || !analysis.IsLocalPtr(v.Args[0]) {
+		return false, nil
+	}
+	f, at, ok := e.fragmentAt(e.addressOf(v.Args[0]))
+	if !ok || v.Op != ir.OpLoad && v.Op != ir.OpStore && v.Op != ir.OpZero {
+		return false, nil
+	}
+	if v.Op == ir.OpZero {
+		n := v.Args[0].Type.Elem.Size() / f.elem.Size()
+		if at%f.per != 0 || n%f.per != 0 && (at+n)/f.per < len(f.regs)-1 {
+			return true, fmt.Errorf("a part of a fragment is set to zero")
+		}
+		for _, r := range f.regs[at/f.per : (at+n+f.per-1)/f.per] {
+			e.add("mov."+classNames[e.class[r]].bits, 1, use(r), number(0))
+		}
+		return true, nil
+	}
+	if at < 0 || at/f.per >= len(f.regs) {
+		return true, fmt.Errorf("index %d is outside of a fragment of %d", at, len(f.regs)*f.per)
+	}
+	r, part := f.regs[at/f.per], at%f.per
+	if f.per == 4 {
+		return true, fmt.Errorf("elements of 8 bits of a fragment are loaded as a matrix, not one by one")
+	}
+	bits := classNames[e.class[r]].bits
+	switch {
+	case v.Op == ir.OpLoad && f.per == 1:
+		e.define(v, e.compute(e.class[r], "mov."+bits, use(r)))
+	case v.Op == ir.OpLoad:
+		e.define(v, e.halves(r)[part])
+	case f.per == 1:
+		e.add("mov."+bits, 1, use(r), e.operand(v.Args[1], f.elem.IsFloat()))
+	default:
+		both := e.halves(r)
+		both[part] = e.register(v.Args[1])
+		in := e.add("mov.b32", 1, use(r))
+		in.frags = append(append(in.frags, text(", ")), braces(both)...)
+	}
+	return true, nil
+}
+
+// halves returns the two elements of a register.
+func (e *emitter) halves(r reg) []reg {
+	both := []reg{e.newReg(b16), e.newReg(b16)}
+	in := e.add("mov.b32 ", 0)
+	in.frags = append(append(in.frags, braces(both)...), text(", "), use(r))
+	in.defs, in.effect = 2, false
+	return both
+}
+
+// matrix writes a matrix instruction.
+func (e *emitter) matrix(v *ir.Value) error {
+	switch v.Op {
+	case ir.OpLoadMatrix:
+		return e.loadMatrix(v)
+	case ir.OpGroupMMA:
+		return e.groupProduct(v)
+	case ir.OpGroupWait:
+		n, ok := e.constant(v.Args[0])
+		if !ok || n > 7 {
+			return fmt.Errorf("the number of batches that may be under way is no constant from 0 to 7")
+		}
+		e.add("wgmma.wait_group.sync.aligned", 0, number(int64(n)))
+		return nil
+	}
+	kind, _ := v.MatrixKind()
+	u := matrix.For(e.t, kind)
+	if u == nil {
+		return fmt.Errorf("%s has no matrix instruction of kind %d", e.t, kind)
+	}
+	var regs [3][]reg
+	for i, n := range []int{u.C.Len(), u.A.Len(), u.B.Len()} {
+		var err error
+		if regs[i], err = e.fragmentOf(v.Args[i], n); err != nil {
+			return err
+		}
+	}
+	shape, types, _ := strings.Cut(u.Name, ".")
+	in := e.add(fmt.Sprintf("mma.sync.aligned.%s.row.col.%s", shape, types), 0)
+	in.frags = append(in.frags, text(" "))
+	for i, group := range [][]reg{regs[0], regs[1], regs[2], regs[0]} {
+		if i > 0 {
+			in.frags = append(in.frags, text(", "))
+		}
+		in.frags = append(in.frags, braces(group)...)
+	}
+	in.defs = len(regs[0])
+	return nil
+}
+
+// loadMatrix writes the load of four matrices of eight rows of 16 bytes.
+func (e *emitter) loadMatrix(v *ir.Value) error {
+	regs, err := e.fragmentOf(v.Args[0], 16/v.Args[0].Type.Elem.Size())
+	if err != nil {
+		return err
+	}
+	opcode := "ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
+	if v.Imm == 1 {
+		opcode = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
+	}
+	at := e.addressOf(v.Args[1]).frags(0)
+	in := e.add(opcode, 0)
+	in.frags = append(append(append(in.frags, braces(regs)...), text(", ")), at...)
+	in.defs = len(regs)
+	return nil
+}
+
+// braces writes registers as a list in braces.
+func braces(regs []reg) []frag {
+	out := []frag{text("{")}
+	for i, r := range regs {
+		if i > 0 {
+			out = append(out, text(", "))
+		}
+		out = append(out, use(r))
+	}
+	return append(out, text("}"))
+}
+
+// groupProduct writes a product of a warpgroup.
+func (e *emitter) groupProduct(v *ir.Value) error {
+	kind, _ := v.MatrixKind()
+	u := matrix.For(e.t, kind)
+	if u == nil || u.Group == 0 {
+		return fmt.Errorf("%s has no products of groups of warps of kind %d", e.t, kind)
+	}
+	var shape [4]int // columns, rows of a panel, and whether A and B are turned
+	for i := range shape {
+		n, ok := e.constant(v.Args[3+i])
+		if shape[i] = int(n); !ok {
+			return fmt.Errorf("the shape of a product of a group of warps is no constant")
+		}
+	}
+	n, rows := shape[0], shape[1]
+	if n%8 != 0 || n < 8 || n > 256 {
+		return fmt.Errorf("a product of a group of warps has %d columns; it has 8 to 256, a multiple of 8", n)
+	}
+	sums, err := e.fragmentOf(v.Args[0], n/u.N*u.C.Len())
+	if err != nil {
+		return err
+	}
+	elem, sum := kind.Types()
+	a, b := e.descriptor(v.Args[1], shape[2] == 1, rows), e.descriptor(v.Args[2], shape[3] == 1, rows)
+	adds := e.compute(pred, "setp.ne.b32", number(1), number(0))
+	in := e.add(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s ", n, 32/elem.Size(), ptxType(sum.Kind), ptxType(elem.Kind), ptxType(elem.Kind)), 0)
+	in.frags = append(in.frags, braces(sums)...)
+	for _, f := range []frag{use(a), use(b), use(adds), number(1), number(1), number(int64(shape[2])), number(int64(shape[3]))} {
+		in.frags = append(in.frags, text(", "), f)
+	}
+	in.defs = len(sums)
+	return nil
+}
+
+// descriptor makes the matrix descriptor of a factor in shared memory, swizzled in rows of 128 bytes
+// (PTX ISA, "Matrix Descriptor Format" of wgmma).
+func (e *emitter) descriptor(p *ir.Value, turned bool, rows int) reg {
+	const (
+		eightRows = 8 * 128 >> 4 // stride of groups of eight rows
+		swizzle   = 1 << 30      // of 128 bytes, in the upper word
+	)
+	lead := 1 // not used
+	if turned {
+		lead = rows * 128 >> 4
+	}
+	at := e.compute(b32, "shr.u32", use(e.pointerReg(b32, e.addressOf(p))), number(4))
+	at = e.compute(b32, "and.b32", use(at), number(0x3FFF))
+	low := e.compute(b32, "or.b32", use(at), number(int64(lead)<<16))
+	high := e.compute(b32, "mov.b32", number(eightRows|swizzle))
+	d := e.newReg(b64)
+	in := e.add("mov.b64", 1, use(d))
+	in.frags = append(append(in.frags, text(", ")), braces([]reg{low, high})...)
+	return d
+}

@@ -1,0 +1,266 @@
+package ptx
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
+
+// This file runs matrix instructions for a warp or a group of warps, by the figures of the PTX ISA:
+// it knows nothing of package matrix.
+
+// simFragment says which element of a matrix element i of a lane is; group is lane/4 and quad lane%4.
+type simFragment func(group, quad, i int) (row, col int)
+
+// simUnit is an instruction mma.sync.
+type simUnit struct {
+	m, n, k int
+	elem    *ir.Type
+	sum     *ir.Type
+	a, b, c simFragment
+}
+
+var simSums simFragment = func(g, q, i int) (int, int) { return g + 8*(i/2), 2*q + i%2 }
+
+var simUnits = map[string]simUnit{
+	"m16n8k16.row.col.f32.bf16.bf16.f32": halfUnit(ir.BF16),
+	"m16n8k16.row.col.f32.f16.f16.f32":   halfUnit(ir.F16),
+	"m8n8k4.row.col.f64.f64.f64.f64": {
+		m: 8, n: 8, k: 4, elem: ir.F64, sum: ir.F64,
+		a: func(g, q, _ int) (int, int) { return g, q },
+		b: func(g, q, _ int) (int, int) { return q, g },
+		c: func(g, q, i int) (int, int) { return g, 2*q + i },
+	},
+	"m16n8k8.row.col.f64.f64.f64.f64": {
+		m: 16, n: 8, k: 8, elem: ir.F64, sum: ir.F64,
+		a: func(g, q, i int) (int, int) { return g + 8*(i%2), q + 4*(i/2) },
+		b: func(g, q, i int) (int, int) { return q + 4*i, g },
+		c: simSums,
+	},
+}
+
+func halfUnit(t *ir.Type) simUnit {
+	return simUnit{
+		m: 16, n: 8, k: 16, elem: t, sum: ir.F32,
+		a: func(g, q, i int) (int, int) { return g + 8*(i/2%2), 2*q + i%2 + 8*(i/4) },
+		b: func(g, q, i int) (int, int) { return 2*q + i%2 + 8*(i/2), g },
+		c: simSums,
+	}
+}
+
+// simFloat is the number that bits of a type stand for.
+func simFloat(t *ir.Type, b uint64) float64 {
+	v, _ := ir.Eval(ir.OpConvert, ir.F64, 0, []uint64{b}, []*ir.Type{t})
+	return math.Float64frombits(v)
+}
+
+// elements returns those of a list of registers of a thread.
+func (o simOperand) elements(t *simThread, typ *ir.Type) (out []uint64) {
+	per := max(1, 4/typ.Size())
+	for _, r := range o.pair {
+		w := r.get(t)
+		for i := range per {
+			if per > 1 {
+				out = append(out, w>>(i*8*typ.Size())&(1<<(8*typ.Size())-1))
+			} else {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// add adds a product to the sums c[i] at (row, col) of a thread, one after the other along k.
+func (u *simUnit) add(c uint64, n int, factors func(k int) (a, b uint64)) uint64 {
+	for k := range n {
+		a, b := factors(k)
+		x, y, z := simFloat(u.elem, a), simFloat(u.elem, b), simFloat(u.sum, c)
+		if u.sum == ir.F32 {
+			c = uint64(math.Float32bits(float32(x*y + z)))
+		} else {
+			c = math.Float64bits(math.FMA(x, y, z))
+		}
+	}
+	return c
+}
+
+// multiply runs mma.sync for the lanes of a warp.
+func multiply(in *simInst, lanes []*simThread) {
+	name := strings.Join(in.mods[3:], ".")
+	u, ok := simUnits[name]
+	if !ok || strings.Join(in.mods[:3], ".") != "mma.sync.aligned" {
+		panic("no instruction " + strings.Join(in.mods, "."))
+	}
+	a, b := map[[2]int]uint64{}, map[[2]int]uint64{}
+	for l, t := range lanes {
+		for i, x := range in.ops[1].elements(t, u.elem) {
+			r, c := u.a(l/4, l%4, i)
+			a[[2]int{r, c}] = x
+		}
+		for i, x := range in.ops[2].elements(t, u.elem) {
+			r, c := u.b(l/4, l%4, i)
+			b[[2]int{r, c}] = x
+		}
+	}
+	if len(a) != u.m*u.k || len(b) != u.k*u.n {
+		panic("wrong number of registers in " + in.text)
+	}
+	for l, t := range lanes {
+		for i, c := range in.ops[3].elements(t, u.sum) {
+			row, col := u.c(l/4, l%4, i)
+			in.ops[0].pair[i].set(t, u.add(c, u.k, func(k int) (uint64, uint64) { return a[[2]int{row, k}], b[[2]int{k, col}] }))
+		}
+	}
+}
+
+// loadMatrices runs ldmatrix for the lanes of a warp: lane l names row l%8 of matrix l/8.
+func loadMatrices(in *simInst, lanes []*simThread) {
+	turned := strings.Join(in.mods, ".") == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+	if !turned && strings.Join(in.mods, ".") != "ldmatrix.sync.aligned.m8n8.x4.shared.b16" {
+		panic("no instruction " + in.text)
+	}
+	var rows [32][]byte
+	for l, t := range lanes {
+		rows[l] = t.memory("shared", in.ops[1], 0, 16)
+	}
+	for l, t := range lanes {
+		for q, r := range in.ops[0].pair {
+			var v uint64
+			for i := range 2 {
+				row, col := l/4, 2*(l%4)+i
+				if turned {
+					row, col = col, row
+				}
+				v |= uint64(binary.LittleEndian.Uint16(rows[8*q+row][2*col:])) << (16 * i)
+			}
+			r.set(t, v)
+		}
+	}
+}
+
+// simProduct is a product of a group that has begun.
+type simProduct struct {
+	in     *simInst
+	n      int
+	unit   simUnit
+	number int // of its batch
+	a, b   func(i, k int) uint64
+}
+
+// group runs wgmma for the threads of four warps. Products are made when they are waited for, and
+// until then the sums are unset.
+func (b *simBlock) group(in *simInst, threads []*simThread) {
+	first := threads[0].id / 128
+	state := b.groups[first]
+	if state == nil {
+		if b.groups == nil {
+			b.groups = map[int]*simGroup{}
+		}
+		state = &simGroup{}
+		b.groups[first] = state
+	}
+	switch in.mods[1] {
+	case "fence":
+		state.ready = true
+	case "mma_async":
+		if !state.ready {
+			panic("products begin without a fence")
+		}
+		p := decodeProduct(in, threads[0])
+		p.number = state.batch
+		for _, t := range threads {
+			for _, r := range in.ops[0].pair {
+				if len(state.pending) == 0 {
+					r.get(t) // has to be set
+				}
+				t.inFlight[r.reg] = true
+			}
+		}
+		state.pending = append(state.pending, p)
+	case "commit_group":
+		state.batch++
+	case "wait_group":
+		left, _ := strconv.Atoi(strings.TrimSpace(in.text[strings.LastIndex(in.text, " "):]))
+		for len(state.pending) > 0 && state.pending[0].number < state.batch-left {
+			state.pending[0].run(threads)
+			state.pending = state.pending[1:]
+		}
+		if len(state.pending) == 0 {
+			for _, t := range threads {
+				clear(t.inFlight)
+			}
+			state.ready = false
+		}
+	default:
+		panic("no instruction " + in.text)
+	}
+}
+
+// simGroup is the products of a group of warps.
+type simGroup struct {
+	ready   bool
+	batch   int
+	pending []simProduct
+}
+
+// decodeProduct reads an instruction and its descriptors, which are those of the first thread.
+func decodeProduct(in *simInst, t *simThread) simProduct {
+	shape, types := in.mods[4], strings.Join(in.mods[5:], ".")
+	p := simProduct{in: in}
+	var m, k int
+	if n, err := fmt.Sscanf(shape, "m%dn%dk%d", &m, &p.n, &k); n != 3 || err != nil || m != 64 || k != 16 || p.n%8 != 0 || p.n > 256 {
+		panic("no shape " + shape)
+	}
+	switch types {
+	case "f32.bf16.bf16":
+		p.unit = halfUnit(ir.BF16)
+	case "f32.f16.f16":
+		p.unit = halfUnit(ir.F16)
+	default:
+		panic("no types " + types)
+	}
+	ops := in.ops
+	if ops[3].get(t) != 1 || ops[4].imm != 1 || ops[5].imm != 1 {
+		panic("sums are not added to")
+	}
+	p.a, p.b = p.factor(t, ops[1].get(t), ops[6].imm == 1), p.factor(t, ops[2].get(t), ops[7].imm == 1)
+	return p
+}
+
+// run makes the product.
+func (p *simProduct) run(threads []*simThread) {
+	sums := p.in.ops[0].pair
+	for l, t := range threads {
+		for i := range sums {
+			row := 16*(l/32) + l%32/4 + 8*(i/2%2)
+			col := 8*(i/4) + 2*(l%4) + i%2
+			r := sums[i].reg
+			t.regs[r] = p.unit.add(t.regs[r], 16, func(k int) (uint64, uint64) { return p.a(row, k), p.b(col, k) })
+		}
+	}
+}
+
+// factor returns what a descriptor says is at row or column i and place k (PTX ISA, "Matrix
+// Descriptor Format" and "Strides" of wgmma with a swizzle of 128 bytes).
+func (p *simProduct) factor(t *simThread, desc uint64, turned bool) func(i, k int) uint64 {
+	start, lead, stride := int(desc&0x3FFF)<<4, int(desc>>16&0x3FFF)<<4, int(desc>>32&0x3FFF)<<4
+	if desc>>62 != 1 || desc>>49&7 != 0 {
+		panic(fmt.Sprintf("descriptor %#x has no swizzle of 128 bytes", desc))
+	}
+	return func(i, k int) uint64 {
+		at := i/8*stride + i%8*128 + 2*k
+		if turned {
+			at = i/64*lead + k/8*stride + k%8*128 + 2*(i%64)
+		}
+		at += start
+		at ^= at >> 3 & 0x70
+		if t.block.dirty[at] {
+			panic(fmt.Sprintf("shared memory at %#x was written, and no fence.proxy.async came after it", at))
+		}
+		return uint64(binary.LittleEndian.Uint16(t.block.shared[at:]))
+	}
+}

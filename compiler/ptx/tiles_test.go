@@ -1,0 +1,170 @@
+package ptx_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/compiler"
+	"github.com/gokiln/kiln/compiler/front"
+	"github.com/gokiln/kiln/compiler/ptx"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/tooltest"
+	_ "github.com/gokiln/kiln/tests/conformance/kernels" // their source
+)
+
+// product is a launch of conformance's kernel Tiles, by one block.
+type product struct {
+	types   []string
+	m, n, k int
+	consts  map[string]int64 // fields of cfg
+}
+
+// TestTiles runs products of package tile in the simulator: by mma.sync and ldmatrix, and by groups
+// of warps. Factors are small integers, so that sums are exact. There are no steps, fewer than the
+// stages, and more.
+func TestTiles(t *testing.T) {
+	half := func(m, n, down, stages, a, b int64) map[string]int64 {
+		return map[string]int64{"M": m, "N": n, "K": 64, "Down": down, "Across": 1, "Stages": stages, "Chunk": 8, "A": a, "B": b, "AVec": 1, "BVec": 1}
+	}
+	double := func(n, across int64) map[string]int64 {
+		return map[string]int64{"M": 16, "N": n, "K": 16, "Down": 1, "Across": across, "Stages": 2, "Chunk": 2, "A": 0, "B": 1, "AVec": 1, "BVec": 0}
+	}
+	bf16, f16, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.F16", "float32"}, []string{"float64", "float64"}
+	for _, c := range []struct {
+		arch string
+		product
+	}{
+		{"sm_80", product{bf16, 24, 72, 200, half(32, 64, 2, 3, 0, 1)}},
+		{"sm_80", product{f16, 32, 64, 64, half(32, 64, 2, 2, 0, 0)}},
+		{"sm_80", product{bf16, 72, 64, 128, half(64, 64, 1, 2, 1, 1)}},
+		{"sm_80", product{f64, 15, 31, 40, double(32, 2)}},
+		{"sm_90", product{f64, 15, 31, 40, double(16, 1)}},
+		{"sm_90a", product{bf16, 72, 72, 200, half(64, 64, 4, 3, 0, 1)}},
+		{"sm_90a", product{f16, 64, 16, 448, half(64, 16, 4, 4, 0, 0)}},
+		{"sm_90a", product{bf16, 128, 128, 64, half(128, 128, 8, 4, 1, 1)}},
+		{"sm_90a", product{bf16, 64, 64, 0, half(64, 64, 4, 3, 0, 1)}},
+	} {
+		t.Run(fmt.Sprintf("%s/%v/%dx%dx%d", c.arch, c.types, c.m, c.n, c.k), func(t *testing.T) {
+			t.Parallel()
+			text := c.text(t, c.arch)
+			c.check(t, text, false)
+			c.check(t, text, true)
+		})
+	}
+}
+
+// text is the kernel as PTX.
+func (p *product) text(t *testing.T, arch string) string {
+	req := front.Request{Pkg: "github.com/gokiln/kiln/tests/conformance/kernels", Func: "Tiles", TypeArgs: p.types, Consts: map[string]int64{}}
+	for field, v := range p.consts {
+		req.Consts["cfg."+field] = v
+	}
+	prog, err := compiler.Front(req, compiler.Registered)
+	require.NoError(t, err)
+	tgt, err := target.Parse("ptx:" + arch)
+	require.NoError(t, err)
+	art, err := prog.Emit(tgt, compiler.Options{Assume: compiler.Small | compiler.Aligned | compiler.Disjoint})
+	require.NoError(t, err)
+	return string(art.Code)
+}
+
+// check runs the kernel, with asynchronous copies late or early, and compares with sums in float64.
+func (p *product) check(t *testing.T, text string, early bool) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	size := map[string]int{"dsl.BF16": 2, "dsl.F16": 2, "float64": 8, "float32": 4}
+	draw := func(n int) (values []float64, bytes []byte) {
+		for range n {
+			v := float64(rng.IntN(17)-8) / 4
+			values = append(values, v)
+			switch p.types[0] {
+			case "dsl.BF16":
+				bytes = binary.LittleEndian.AppendUint16(bytes, uint16(math.Float32bits(float32(v))>>16))
+			case "dsl.F16":
+				bytes = binary.LittleEndian.AppendUint16(bytes, dsl.To[dsl.F16](float32(v)).Bits())
+			default:
+				bytes = binary.LittleEndian.AppendUint64(bytes, math.Float64bits(v))
+			}
+		}
+		return values, append(bytes, make([]byte, 16)...)
+	}
+	x, xs := draw(p.m * p.k)
+	y, ys := draw(p.k * p.n)
+	out := make([]byte, p.m*p.n*size[p.types[1]])
+	var args []byte
+	for i, n := range []int{p.m * p.n, p.m * p.k, p.k * p.n} {
+		args = binary.LittleEndian.AppendUint64(args, uint64(i+1)<<32)
+		args = binary.LittleEndian.AppendUint64(args, uint64(n))
+	}
+	for _, n := range []int{p.m, p.n, p.k} {
+		args = binary.LittleEndian.AppendUint64(args, uint64(n))
+	}
+	args = append(args, make([]byte, 8*16)...) // cfg, of which nothing is read
+	threads := int(p.consts["Down"]*p.consts["Across"]) * 32
+	require.NoError(t, ptx.Simulate(text, early, [3]int{1, 1, 1}, [3]int{threads, 1, 1}, args, [][]byte{out, xs, ys}), text)
+	for row := range p.m {
+		for col := range p.n {
+			want := 0.0
+			for k := range p.k {
+				a, b := x[p.at(row, k, p.m, p.consts["A"])], y[p.at(col, k, p.n, p.consts["B"])]
+				want += a * b
+			}
+			at := row*p.n + col
+			got := 0.0
+			if p.types[1] == "float64" {
+				got = math.Float64frombits(binary.LittleEndian.Uint64(out[8*at:]))
+			} else {
+				got = float64(math.Float32frombits(binary.LittleEndian.Uint32(out[4*at:])))
+			}
+			require.Equal(t, want, got, "row %d, column %d", row, col)
+		}
+	}
+}
+
+// at is where a factor with n rows or columns has place k of number i.
+func (p *product) at(i, k, n int, order int64) int {
+	if order == 0 {
+		return i*p.k + k
+	}
+	return k*n + i
+}
+
+// TestTilesAssemble gives the configurations that products use to the vendor's assembler: sums stay
+// in registers, nothing is spilled, and products of groups of warps are not serialised.
+func TestTilesAssemble(t *testing.T) {
+	ptxas := tooltest.Find(t, "KILN_PTXAS", "ptxas")
+	config := func(m, n, k, down, across, stages, chunk, b int64) map[string]int64 {
+		return map[string]int64{"M": m, "N": n, "K": k, "Down": down, "Across": across, "Stages": stages, "Chunk": chunk, "A": 0, "B": b, "AVec": 1, "BVec": 1}
+	}
+	bf16, f64 := []string{"dsl.BF16", "float32"}, []string{"float64", "float64"}
+	for _, c := range []struct {
+		arch   string
+		types  []string
+		consts map[string]int64
+	}{
+		{"sm_90a", bf16, config(128, 256, 64, 8, 1, 4, 8, 1)},
+		{"sm_90a", bf16, config(128, 128, 64, 8, 1, 6, 8, 0)},
+		{"sm_80", bf16, config(128, 128, 64, 2, 2, 3, 8, 1)},
+		{"sm_120", bf16, config(64, 128, 64, 2, 2, 3, 8, 0)},
+		{"sm_90", f64, config(64, 128, 16, 2, 2, 3, 2, 1)},
+	} {
+		t.Run(fmt.Sprintf("%s/%v/%dx%d", c.arch, c.types, c.consts["M"], c.consts["N"]), func(t *testing.T) {
+			t.Parallel()
+			p := product{types: c.types, consts: c.consts}
+			file := filepath.Join(t.TempDir(), "tiles.ptx")
+			require.NoError(t, os.WriteFile(file, []byte(p.text(t, c.arch)), 0o600))
+			out, err := exec.Command(ptxas, "-v", "-arch="+c.arch, "-o", file+".cubin", file).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads")
+			require.NotContains(t, string(out), "warning")
+		})
+	}
+}

@@ -1,0 +1,112 @@
+package dsl
+
+// Matrix instructions multiply small matrices that are distributed over the lanes of a warp, in
+// fragments: local arrays. Package [github.com/gokiln/kiln/dsl/tile] makes products of any size of
+// them, for all devices; this is what it is made of.
+//
+// Which instruction there is depends on the device and on the type of the factors: [MatrixShape]
+// says it, and says 0 where there is none, as in plain Go. All of it is known when the kernel is
+// compiled, so that a branch on it disappears.
+
+// MatrixFact is what [MatrixShape] is asked.
+type MatrixFact ConstInt
+
+// What is known of the instruction D = A·B + C for factors of a type.
+const (
+	MatrixM     MatrixFact = iota // rows of A and of the sums
+	MatrixN                       // columns of B and of the sums
+	MatrixK                       // columns of A and rows of B
+	MatrixLenA                    // elements of A that a lane has
+	MatrixLenB                    // elements of B that a lane has
+	MatrixLenC                    // sums that a lane has
+	MatrixLoads                   // 1 if LoadMatrix loads fragments of A and B
+	MatrixTurns                   // 1 if it does so of matrices that are stored by columns, too
+	MatrixGroup                   // warps that multiply together by GroupMMA, 4, or 0
+)
+
+// MatrixOperand is one of the matrices of a product.
+type MatrixOperand ConstInt
+
+// The operands of D = A·B + C. D has the layout of C.
+const (
+	MatrixA MatrixOperand = iota
+	MatrixB
+	MatrixC
+)
+
+// MatrixShape returns a fact of the device's matrix instruction for factors of type T, 0 if it has
+// none. The types are F16 and BF16, of which products are exact and sums are in float32, and
+// float64.
+//
+//kiln:intrinsic
+func MatrixShape[T Number](t Thread, fact MatrixFact) ConstInt { return 0 }
+
+// MatrixRow returns the row of element i of the lane's fragment of an operand.
+//
+//kiln:intrinsic
+func MatrixRow[T Number](t Thread, o MatrixOperand, i int) int { return 0 }
+
+// MatrixCol is [MatrixRow] for the column.
+//
+//kiln:intrinsic
+func MatrixCol[T Number](t Thread, o MatrixOperand, i int) int { return 0 }
+
+// MMA adds the product of the fragments a[i:] and b[j:] to the sums c[k:], for all lanes of the
+// warp together. Sums are float32, or T if that is float64. The slices are of local memory, and
+// their indices constants once loops are unrolled. Only a device on which MatrixShape is not 0
+// comes to it.
+//
+//kiln:intrinsic
+func MMA[T, C Number](t Thread, a []T, i int, b []T, j int, c []C, k int) {
+	panic("dsl.MMA: this device has no matrix instruction for the type; ask dsl.MatrixShape first")
+}
+
+// LoadMatrix loads 16 bytes into a fragment dst[i:] of the lane from shared memory: four matrices
+// of eight rows of 16 bytes, of which lane l names row l by src[j:]. The lane gets 4 bytes of
+// each: those of row lane/4, the (lane%4)th. With turned it gets, of elements of two bytes, rows
+// 2·(lane%4) and the next of column lane/4 in their place. All lanes of a warp call it, if the
+// fact MatrixLoads is 1.
+//
+//kiln:intrinsic
+func LoadMatrix[T Number](t Thread, dst []T, i int, src []T, j int, turned ConstBool) {
+	panic("dsl.LoadMatrix: this device has no such instruction; ask dsl.MatrixShape first")
+}
+
+// GroupMMA begins to add a product to the sums c[k:] of a group of four warps, of which the first
+// is a multiple of four: 64 rows of A, of which each warp has 16, by n columns of B, 8 to 256. A
+// warp has as sums those of [MMA], side by side. The factors are in shared memory from a[i:] and
+// b[j:] on, multiples of 1024 bytes but for the steps along k: in rows of 128 bytes of which row r
+// has chunk q of 16 bytes at q ^ r%8. Where neighbours in a row are neighbours across k the factor
+// is turned, its rows are along k, and further columns are rows of 128 bytes further on.
+//
+// Sums may be read behind a [GroupWait], and before the first product behind a [GroupBegin]. The
+// factors may be written again by then; what other threads have written of them is there behind
+// [AsyncFence], by those, and a barrier. Only a device of which the fact MatrixGroup is not 0
+// comes to it.
+//
+//kiln:intrinsic
+func GroupMMA[T, C Number](t Thread, a []T, i int, b []T, j int, c []C, k int, n, rows ConstInt, turnedA, turnedB ConstBool) {
+	panic("dsl.GroupMMA: this device has no such instruction; ask dsl.MatrixShape first")
+}
+
+// GroupBegin comes before the first [GroupMMA] and after registers of its sums were written
+// otherwise.
+//
+//kiln:intrinsic
+func GroupBegin() {}
+
+// GroupCommit makes the products that the group has begun since the last one a batch.
+//
+//kiln:intrinsic
+func GroupCommit() {}
+
+// GroupWait waits until at most n of the latest batches are under way, 0 to 7, a constant.
+//
+//kiln:intrinsic
+func GroupWait(t Thread, n ConstInt) {}
+
+// AsyncFence orders the thread's writes to shared memory before what [GroupMMA] reads there behind
+// a barrier.
+//
+//kiln:intrinsic
+func AsyncFence() {}

@@ -1,0 +1,49 @@
+package tile
+
+import "github.com/gokiln/kiln/dsl"
+
+// Orders of a factor in memory.
+const (
+	AlongK  = iota // neighbours are next to each other along k: rows of A, columns of B
+	AcrossK        // across k: columns of A, rows of B
+)
+
+// Config says how a block divides its product. The tile of the result has M rows and N columns, of
+// which Down times Across warps have equal parts. K elements along k are in a stage; with their
+// neighbours in memory they are rows of at least 128 bytes: K of a factor in order AlongK is a
+// multiple of 8·Chunk, and so is M or N of one in order AcrossK.
+type Config struct {
+	M, N, K      dsl.ConstInt
+	Down, Across dsl.ConstInt  // warps
+	Stages       dsl.ConstInt  // how many stages shared memory holds, 2 or more
+	Chunk        dsl.ConstInt  // elements in 16 bytes
+	A, B         dsl.ConstInt  // orders of the factors
+	AVec, BVec   dsl.ConstBool // chunks are contiguous in memory, aligned, and all inside or all outside
+}
+
+// Warps is how many warps a block has.
+func (c *Config) Warps() dsl.ConstInt { return c.Down * c.Across }
+
+// Threads is how many threads a block has.
+func (c *Config) Threads(t dsl.Thread) dsl.ConstInt { return c.Warps() * dsl.ConstInt(t.WarpSize()) }
+
+// Sums is how many sums a thread has.
+func (c *Config) Sums(t dsl.Thread) dsl.ConstInt { return c.M * c.N / c.Threads(t) }
+
+// Shared is how many elements of factors a block has in shared memory.
+func (c *Config) Shared() int { return int(c.Stages * c.K * (c.M + c.N)) }
+
+// Factor is a matrix in memory: that of a block's rows or columns.
+type Factor[T dsl.Number] struct {
+	Mem    []T
+	At     int // where the first row or column of the block begins
+	Limit  int // how many rows or columns there are from it on
+	Across int // stride from one to the next
+	Along  int // stride along k
+}
+
+// part returns where in the tile the warp's part begins.
+func (c *Config) part(t dsl.Thread) (row, col int) {
+	w := t.Warp()
+	return w / int(c.Across) * int(c.M/c.Down), w % int(c.Across) * int(c.N/c.Across)
+}

@@ -1,0 +1,31 @@
+// Package tile multiplies matrices in kernels: a block owns a tile of the result, its warps parts of
+// the tile, and factors come through shared memory in a pipeline of asynchronous copies.
+//
+//	sums := dsl.LocalSlice[float32](cfg.Sums(t))
+//	a := tile.Factor[T]{Mem: x, At: row * stride, Limit: m - row, Across: stride, Along: 1}
+//	b := tile.Factor[T]{Mem: y, At: col, Limit: n - col, Across: 1, Along: stride}
+//	tile.Multiply(t, sums, a, b, k, &cfg, func(a, b, c float32) float32 { return dsl.FMA(a, b, c) })
+//	tile.EachPair(t, x, sums, &cfg, func(r, c, next int, v, v2 float32) {
+//		out[(row+r)*n+col+c], out[(row+r)*n+col+c+next] = v, v2
+//	})
+//
+// The same source runs on the matrix instructions of a device ([dsl.MMA]) and, where it has none for
+// the type, in ordinary arithmetic. Which lane has which sum is the device's business: [EachPair]
+// says where the result has it. Products of 16-bit types are exact and their sums are in
+// float32, in an order that differs between devices within a step of an instruction; those of other
+// types are fused multiply-adds in their own type.
+//
+// In shared memory a factor lies as in global memory, in rows of 128 bytes of which the 16-byte
+// chunks are permuted (swizzled), so that rows as well as columns of chunks are in different banks.
+package tile
+
+import (
+	"embed"
+
+	"github.com/gokiln/kiln/dsl"
+)
+
+//go:embed *.go
+var source embed.FS
+
+var _ = dsl.Source(source)

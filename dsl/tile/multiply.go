@@ -1,0 +1,192 @@
+package tile
+
+import "github.com/gokiln/kiln/dsl"
+
+// Multiply adds the product of two factors, k elements along k, to the block's sums; mad multiplies
+// and adds where the device has no matrix instruction for the type. Copies of the next stages are
+// under way while one is multiplied. All threads of the block call it; it contains barriers, and it
+// begins and ends with shared memory free.
+func Multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c *Config, mad func(a, b, c C) C) {
+	p := pipeline[T]{
+		xs:  dsl.SharedSlice[T](t, c.Stages*c.M*c.K),
+		ys:  dsl.SharedSlice[T](t, c.Stages*c.N*c.K),
+		inA: c.blockOf(c.M, c.A), inB: c.blockOf(c.N, c.B), k: k,
+	}
+	p.moveA, p.moveB = newMover(t, a, p.inA, c.AVec, c), newMover(t, b, p.inB, c.BVec, c)
+	steps := (k + int(c.K) - 1) / int(c.K)
+	switch {
+	case grouped[T](t, c):
+		groups(t, &p, sums, steps, c)
+	case dsl.MatrixShape[T](t, dsl.MatrixM) > 0:
+		p.each(t, steps, c, func(xs, ys []T) { multiplyFragments(t, sums, xs, ys, p.inA, p.inB, c) })
+	default:
+		p.each(t, steps, c, func(xs, ys []T) { multiplyLanes(t, sums, xs, ys, p.inA, p.inB, c, mad) })
+	}
+	dsl.CopyWait()
+	t.Sync()
+}
+
+// pipeline is the stages of two factors.
+type pipeline[T dsl.Number] struct {
+	xs, ys       []T
+	inA, inB     block
+	moveA, moveB mover[T]
+	k            int
+}
+
+// bring begins to copy what a step needs, if there are so many.
+func (p *pipeline[T]) bring(step, steps int, c *Config) {
+	if step < steps {
+		s := step % int(c.Stages)
+		p.moveA.load(p.xs, s*int(c.M*c.K/c.Chunk), step*int(c.K), p.k)
+		p.moveB.load(p.ys, s*int(c.N*c.K/c.Chunk), step*int(c.K), p.k)
+	}
+	dsl.CopyCommit()
+}
+
+// each calls f for the stages of all steps in turn, which are there by then.
+func (p *pipeline[T]) each(t dsl.Thread, steps int, c *Config, f func(xs, ys []T)) {
+	for s := range int(c.Stages) - 1 {
+		p.bring(s, steps, c)
+	}
+	for step := range steps {
+		dsl.CopyWaitGroups(c.Stages - 2)
+		t.Sync() // the stage is there, and all warps are done with the one that is overwritten next
+		p.bring(step+int(c.Stages)-1, steps, c)
+		s := step % int(c.Stages)
+		f(p.xs[s*int(c.M*c.K):], p.ys[s*int(c.N*c.K):])
+	}
+}
+
+// grouped reports whether groups of warps multiply what is in shared memory: each has 64 rows, and
+// all columns.
+func grouped[T dsl.Number](t dsl.Thread, c *Config) bool {
+	group := dsl.MatrixShape[T](t, dsl.MatrixGroup)
+	return group > 0 && c.Across == 1 && c.Down%group == 0 && c.M == c.Down*dsl.MatrixShape[T](t, dsl.MatrixM) && c.N <= 256 && c.K == panel*c.Chunk
+}
+
+// groups multiplies the stages of all steps by products of groups of warps. One step's product is
+// under way while the next one's begins, so that a stage is free one step later than in each.
+func groups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config) {
+	for s := range int(c.Stages) - 2 {
+		p.bring(s, steps, c)
+	}
+	group := int(dsl.MatrixShape[T](t, dsl.MatrixGroup))
+	row := t.Warp() / group * group * int(dsl.MatrixShape[T](t, dsl.MatrixM))
+	for step := range steps {
+		dsl.CopyWaitGroups(c.Stages - 3)
+		dsl.AsyncFence()
+		t.Sync() // the stage is there, and all groups are done with the one that is overwritten next
+		s := step % int(c.Stages)
+		xs, ys := s*int(c.M*c.K), s*int(c.N*c.K)
+		dsl.GroupBegin()
+		for k := 0; k < int(c.K); k += int(dsl.MatrixShape[T](t, dsl.MatrixK)) {
+			dsl.GroupMMA(t, p.xs, xs+p.inA.of(row, k), p.ys, ys+p.inB.of(0, k), sums, 0, c.N, c.K, c.A == AcrossK, c.B == AcrossK)
+		}
+		dsl.GroupCommit()
+		p.bring(step+int(c.Stages)-2, steps, c)
+		dsl.GroupWait(t, 1)
+	}
+	dsl.GroupWait(t, 0)
+}
+
+// multiplyFragments adds the product of a stage by matrix instructions.
+func multiplyFragments[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, inA, inB block, c *Config) {
+	m, n, k := dsl.MatrixShape[T](t, dsl.MatrixM), dsl.MatrixShape[T](t, dsl.MatrixN), dsl.MatrixShape[T](t, dsl.MatrixK)
+	lenA, lenB, lenC := dsl.MatrixShape[T](t, dsl.MatrixLenA), dsl.MatrixShape[T](t, dsl.MatrixLenB), dsl.MatrixShape[T](t, dsl.MatrixLenC)
+	down, across := c.M/c.Down/m, c.N/c.Across/n // fragments of the warp
+	row, col := c.part(t)
+	a := dsl.LocalSlice[T](down * lenA)
+	b := dsl.LocalSlice[T](across * lenB)
+	for kk := range int(c.K / k) {
+		for i := range int(down) {
+			loadA(t, a, i*int(lenA), xs, row+i*int(m), kk*int(k), inA)
+		}
+		loadB(t, b, int(across), ys, col, kk*int(k), inB)
+		for i := range int(down) {
+			for j := range int(across) {
+				dsl.MMA(t, a, i*int(lenA), b, j*int(lenB), sums, (i*int(across)+j)*int(lenC))
+			}
+		}
+	}
+}
+
+// loadA loads a fragment of A.
+func loadA[T dsl.Number](t dsl.Thread, to []T, i int, from []T, row, k int, in block) {
+	half := int(dsl.MatrixShape[T](t, dsl.MatrixK)) / 2
+	l := t.Lane()
+	switch {
+	case dsl.MatrixShape[T](t, dsl.MatrixLoads) == 1 && in.order == AlongK:
+		dsl.LoadMatrix(t, to, i, from, in.at(row+l%16, k+l/16*half), false)
+	case dsl.MatrixShape[T](t, dsl.MatrixTurns) == 1 && in.order == AcrossK:
+		dsl.LoadMatrix(t, to, i, from, in.at(k+l%8+l/16*8, row+l/8%2*8), true)
+	default:
+		for e := range int(dsl.MatrixShape[T](t, dsl.MatrixLenA)) {
+			to[i+e] = from[in.of(row+dsl.MatrixRow[T](t, dsl.MatrixA, e), k+dsl.MatrixCol[T](t, dsl.MatrixA, e))]
+		}
+	}
+}
+
+// loadB loads n fragments of B, side by side. An instruction loads two.
+func loadB[T dsl.Number](t dsl.Thread, to []T, n int, from []T, col, k int, in block) {
+	length, wide := int(dsl.MatrixShape[T](t, dsl.MatrixLenB)), int(dsl.MatrixShape[T](t, dsl.MatrixN))
+	half := int(dsl.MatrixShape[T](t, dsl.MatrixK)) / 2
+	l := t.Lane()
+	switch {
+	case dsl.MatrixShape[T](t, dsl.MatrixLoads) == 1 && in.order == AlongK:
+		for j := 0; j < n; j += 2 {
+			dsl.LoadMatrix(t, to, j*length, from, in.at(col+j*wide+l%8+l/16*8, k+l/8%2*half), false)
+		}
+	case dsl.MatrixShape[T](t, dsl.MatrixTurns) == 1 && in.order == AcrossK:
+		for j := 0; j < n; j += 2 {
+			dsl.LoadMatrix(t, to, j*length, from, in.at(k+l%16, col+j*wide+l/16*8), true)
+		}
+	default:
+		for j := range n {
+			for e := range length {
+				to[j*length+e] = from[in.of(col+j*wide+dsl.MatrixCol[T](t, dsl.MatrixB, e), k+dsl.MatrixRow[T](t, dsl.MatrixB, e))]
+			}
+		}
+	}
+}
+
+// multiplyLanes adds the product of a stage by ordinary arithmetic: a lane has columns, a warp's
+// width apart, of all rows of the warp's part.
+func multiplyLanes[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, inA, inB block, c *Config, mad func(a, b, c C) C) {
+	rows, cols := int(c.M/c.Down), int(c.N/c.Across)/t.WarpSize()
+	row, col := c.part(t)
+	b := dsl.LocalSlice[C](dsl.ConstInt(cols))
+	//kiln:unroll 1
+	for k := range int(c.K) {
+		for j := range cols {
+			b[j] = dsl.Convert[C](ys[inB.of(col+j*t.WarpSize()+t.Lane(), k)])
+		}
+		for i := range rows {
+			a := dsl.Convert[C](xs[inA.of(row+i, k)])
+			for j := range cols {
+				sums[i*cols+j] = mad(a, b[j], sums[i*cols+j])
+			}
+		}
+	}
+}
+
+// EachPair calls f for all sums of the thread, two at a time: those of a row and of columns c and
+// c + next of the tile. next is a constant: 1 where the device's fragments have neighbours.
+func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Config, f func(row, col, next int, v, v2 C)) {
+	row, col := c.part(t)
+	m, n := int(dsl.MatrixShape[T](t, dsl.MatrixM)), int(dsl.MatrixShape[T](t, dsl.MatrixN))
+	if m == 0 {
+		cols := int(c.N/c.Across) / t.WarpSize()
+		for i := 0; i < int(c.Sums(t)); i += 2 {
+			f(row+i/cols, col+i%cols*t.WarpSize()+t.Lane(), t.WarpSize(), sums[i], sums[i+1])
+		}
+		return
+	}
+	length, across := int(dsl.MatrixShape[T](t, dsl.MatrixLenC)), int(c.N/c.Across)/n
+	for i := range int(c.Sums(t)) / length {
+		for e := 0; e < length; e += 2 {
+			r, q := row+i/across*m+dsl.MatrixRow[T](t, dsl.MatrixC, e), col+i%across*n+dsl.MatrixCol[T](t, dsl.MatrixC, e)
+			f(r, q, 1, sums[i*length+e], sums[i*length+e+1])
+		}
+	}
+}

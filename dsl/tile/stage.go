@@ -1,0 +1,157 @@
+package tile
+
+import "github.com/gokiln/kiln/dsl"
+
+// block is how a factor lies in a stage: rows of elements that are neighbours in memory.
+type block struct {
+	rows, length dsl.ConstInt
+	chunk        dsl.ConstInt // elements in 16 bytes
+	order        dsl.ConstInt
+}
+
+// blockOf returns the block of a factor with so many rows or columns.
+func (c *Config) blockOf(across, order dsl.ConstInt) block {
+	if order == AlongK {
+		return block{across, c.K, c.Chunk, order}
+	}
+	return block{c.K, across, c.Chunk, order}
+}
+
+// panel is how many chunks make a row of 128 bytes.
+const panel = 8
+
+// at returns the index of element (r, c), c a multiple of the chunk or not. Chunks of a row are
+// permuted by its number: those that lanes read together, a column of eight rows of whole chunks or
+// one of four rows of pairs of 8-byte elements, are in different banks.
+func (b *block) at(r, c int) int {
+	n := int(b.chunk)
+	k := c / n
+	return (k/panel*int(b.rows)+r)*(panel*n) + (k%panel^b.turn(r))*n + c%n
+}
+
+// turn is what the numbers of chunks in row r are changed by.
+func (b *block) turn(r int) int {
+	if b.chunk == 2 {
+		return r % (panel / 2) * 2
+	}
+	return r % panel
+}
+
+// of returns the index of the element of row or column i of the factor and place k along k.
+func (b *block) of(i, k int) int {
+	if b.order == AlongK {
+		return b.at(i, k)
+	}
+	return b.at(k, i)
+}
+
+// mover is what a thread copies of a factor: of each row of 128 bytes that is its own one chunk.
+type mover[T dsl.Number] struct {
+	f          Factor[T]
+	b          block
+	vec        dsl.ConstBool
+	row, panel int // of the first chunk
+	chunk      int // of 128 bytes
+	step       int // rows of 128 bytes from one to the next
+	src        int // its place in memory, and distances there, in chunks if they are copied as such:
+	down       int // from row to row
+	along      int // from one k to the next, or from one chunk of them
+	right      int // from one panel to the next
+}
+
+// newMover shares the chunks of a factor out: eight threads have a row of 128 bytes.
+func newMover[T dsl.Number](t dsl.Thread, f Factor[T], b block, vec dsl.ConstBool, c *Config) mover[T] {
+	m := mover[T]{f: f, b: b, vec: vec, row: t.ThreadX() / panel, chunk: t.ThreadX() % panel, step: int(c.Threads(t)) / panel}
+	if m.step > int(b.rows) {
+		m.row, m.panel = m.row%int(b.rows), m.row/int(b.rows)
+	}
+	n := int(b.chunk)
+	switch {
+	case bool(vec) && b.order == AlongK:
+		m.down, m.right = f.Across/n, panel
+		m.src = f.At/n + m.chunk
+	case bool(vec):
+		m.down, m.along, m.right = f.Along/n, f.Along/n, panel
+		m.src = f.At/n + m.chunk
+	case b.order == AlongK:
+		m.down, m.along, m.right = f.Across, f.Along, panel*n*f.Along
+		m.src = f.At + m.chunk*n*f.Along
+	default:
+		m.down, m.along, m.right = f.Along, f.Along, panel*n*f.Across
+		m.src = f.At + m.chunk*n*f.Across
+	}
+	m.src += m.row*m.down + m.panel*m.right
+	return m
+}
+
+// load copies a stage of the factor to shared memory from chunk base on: what begins at k, of limit
+// along k.
+func (m *mover[T]) load(to []T, base, k, limit int) {
+	n, height := int(m.b.chunk), int(m.b.rows)
+	rows, cols := m.f.Limit, limit-k // how many there are
+	src := m.src + k*m.along
+	if bool(m.vec) && m.b.order == AlongK {
+		src = m.src + k/n
+	}
+	if m.b.order == AcrossK {
+		rows, cols = cols, rows
+	}
+	panels := int(m.b.length) / (panel * n)
+	down, right := min(m.step, height), max(m.step/height, 1) // from one chunk to the next
+	dst := base + (m.panel*height+m.row)*panel + (m.chunk ^ m.b.turn(m.row))
+	for p := 0; p < panels; p += right {
+		first := (m.chunk + (m.panel+p)*panel) * n // column
+		if panels%right != 0 && m.panel+p >= panels {
+			continue
+		}
+		there := rows
+		if bool(m.vec) && first >= cols {
+			there = 0
+		}
+		from := src + p*m.right
+		for r := 0; r < height; r += down {
+			if height%down != 0 && m.row+r >= height {
+				continue
+			}
+			at := dst + (p*height+r)*panel
+			if down%panel != 0 {
+				at += (m.chunk ^ m.b.turn(m.row+r)) - (m.chunk ^ m.b.turn(m.row))
+			}
+			if m.vec {
+				copyChunk(to, at, m.f.Mem, from, m.row+r < there, m.b.chunk)
+			} else {
+				m.loadEach(to, at*n, from, m.row+r < there, cols-first)
+			}
+			from += down * m.down
+		}
+	}
+}
+
+// loadEach loads the elements of a chunk one by one: as many of a row as there are.
+func (m *mover[T]) loadEach(to []T, dst, src int, inside bool, cols int) {
+	along := m.f.Along
+	if m.b.order == AcrossK {
+		along = m.f.Across
+	}
+	for e := range int(m.b.chunk) {
+		var v T
+		if inside && e < cols {
+			v = m.f.Mem[src+e*along]
+		}
+		to[dst+e] = v
+	}
+}
+
+// copyChunk begins to copy a chunk, or zeros.
+func copyChunk[T dsl.Number](to []T, i int, from []T, j int, ok bool, n dsl.ConstInt) {
+	switch n {
+	case 2:
+		dsl.CopyVecAsyncOrZero[[2]T](to, i, from, j, ok)
+	case 4:
+		dsl.CopyVecAsyncOrZero[[4]T](to, i, from, j, ok)
+	case 8:
+		dsl.CopyVecAsyncOrZero[[8]T](to, i, from, j, ok)
+	default:
+		dsl.CopyVecAsyncOrZero[[16]T](to, i, from, j, ok)
+	}
+}

@@ -1,0 +1,42 @@
+package jit
+
+import (
+	"reflect"
+	"sync"
+
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/matrix"
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// matrixKinds are the kinds of products that [dsl.MMA] makes, by the type of the factors.
+var matrixKinds = map[reflect.Type]ir.MatrixKind{
+	reflect.TypeFor[dsl.F16](): ir.MatrixF16, reflect.TypeFor[dsl.BF16](): ir.MatrixBF16, reflect.TypeFor[float64](): ir.MatrixF64,
+}
+
+type matrixKey struct {
+	arch string
+	elem reflect.Type
+}
+
+var matrixUnits sync.Map // matrixKey -> *matrix.Unit
+
+// MatrixShape returns what [dsl.MatrixShape] is in kernels for a device, for factors of a type: 0
+// where it has no matrix instruction. It is for choosing among kernels, and costs a look-up.
+func MatrixShape(dev *runtime.Device, elem reflect.Type, fact dsl.MatrixFact) int {
+	info := dev.Info()
+	key := matrixKey{info.Arch, elem}
+	u, ok := matrixUnits.Load(key)
+	if !ok {
+		var unit *matrix.Unit
+		if kind, ok := matrixKinds[elem]; ok {
+			if t, err := targetOf(dev); err == nil {
+				unit = matrix.For(t, kind)
+			}
+		}
+		matrixUnits.Store(key, unit)
+		u = unit
+	}
+	return u.(*matrix.Unit).Fact(ir.MatrixFact(fact))
+}

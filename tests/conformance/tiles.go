@@ -1,0 +1,53 @@
+package conformance
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/tile"
+	"github.com/gokiln/kiln/tests/conformance/kernels"
+)
+
+// tiles are products by matrix instructions, or without where a device has none. Factors are small
+// integers, so that sums are exact in any order. There are products of no step, one, fewer than the
+// stages, as many and more, with edges in all directions; blocks compute several tiles.
+func (b *builder) tiles() {
+	half := tile.Config{M: 32, N: 64, K: 64, Down: 2, Across: 1, Chunk: 8}
+	group := tile.Config{M: 64, N: 64, K: 64, Down: 4, Across: 1, Chunk: 8}
+	wide := tile.Config{M: 32, N: 128, K: 16, Down: 2, Across: 2, Chunk: 2}
+	for i, k := range []int{0, 8, 64, 128, 200, 448} {
+		products[dsl.BF16, float32](b, "bf16", kernels.Tiles[dsl.BF16, float32], half, k, i)
+		products[dsl.F16, float32](b, "f16", kernels.Tiles[dsl.F16, float32], half, k, i+1)
+		products[dsl.BF16, float32](b, "bf16", kernels.Tiles[dsl.BF16, float32], group, k, i+1)
+		products[dsl.F16, float32](b, "f16", kernels.Tiles[dsl.F16, float32], group, k, i+2)
+		products[float64, float64](b, "float64", kernels.Tiles[float64, float64], wide, k/4, i)
+	}
+}
+
+// products adds a case; i chooses the number of stages, the orders and whether chunks are copied.
+func products[T dsl.Float, C dsl.Real](b *builder, name string, kernel any, c tile.Config, k, i int) {
+	c.Stages = dsl.ConstInt(2 + i%3)
+	if c.Down == 4 {
+		c.Stages = max(c.Stages, 3)
+	}
+	c.A, c.B = dsl.ConstInt(i/2%2), dsl.ConstInt(i%2)
+	if c.A == tile.AcrossK && c.M < 8*c.Chunk {
+		c.A = tile.AlongK
+	}
+	m, n := 72, 200
+	c.AVec, c.BVec = i%4 != 3, i%4 != 2
+	if i%4 == 3 {
+		m = 67
+	}
+	if i%4 == 2 {
+		n = 131
+	}
+	draw := func(n int) []T {
+		out := make([]T, n)
+		for i := range out {
+			out[i] = dsl.Convert[T](float32(b.rng.IntN(17)-8) / 4)
+		}
+		return out
+	}
+	b.add(fmt.Sprintf("Tiles/%s/%dx%dx%d/%d", name, c.M, c.N, k, i), kernel, 3, int(c.Warps())*b.warp, make([]C, m*n), draw(m*k), draw(k*n), m, n, k, c)
+}
