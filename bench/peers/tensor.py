@@ -43,6 +43,12 @@ def elementwise(b):
         yield f"transpose copy {name}", 2 * size, lambda: x.t().contiguous()
 
 
+SHAPES = [
+    (1024, 1024, 1024), (2048, 2048, 2048), (8192, 8192, 8192), (4096, 4096, 256), (4096, 4096, 1024), (4096, 4096, 16384),
+    (4095, 4097, 4099), (16, 14336, 4096), (64, 14336, 4096), (256, 14336, 4096), (2048, 14336, 4096),
+]
+
+
 def matmul(b):
     side, wide = b.size(4096, 1024), b.size(4096, 2048)
     for name, dt in NAMES.items():
@@ -55,6 +61,8 @@ def matmul(b):
         yield product(f"{side} transposed", side, side, side, x.t(), y.t(), False)
         yield product("512", 512, 512, 512, b.randn(512, 512, dtype=dt), b.randn(512, 512, dtype=dt), False)
         yield product("64x64 of long sums", 64, 64, 16 * side, b.randn(64, 16 * side, dtype=dt), b.randn(16 * side, 64, dtype=dt), False)
+        for m, n, k in SHAPES if name == "bf16" and not b.small else []:
+            yield product(f"{m}x{n}x{k}", m, n, k, b.randn(m, k, dtype=dt), b.randn(k, n, dtype=dt), False)
         matrix = b.randn(wide, 4 * wide, dtype=dt)
         yield product("vector by rows", 1, wide, 4 * wide, b.randn(1, 4 * wide, dtype=dt), matrix.t(), True)
         yield product("vector by columns", 1, 4 * wide, wide, b.randn(1, wide, dtype=dt), matrix, True)

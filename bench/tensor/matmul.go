@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -66,6 +67,13 @@ func turned(v ops.View) ops.View {
 	return v
 }
 
+// shapes are further products of 16-bit types, m by n by k: cubes, few and many steps along k, odd
+// pitches, and layers of a network for few and many rows.
+var shapes = [][3]int{
+	{1024, 1024, 1024}, {2048, 2048, 2048}, {8192, 8192, 8192}, {4096, 4096, 256}, {4096, 4096, 1024}, {4096, 4096, 16384},
+	{4095, 4097, 4099}, {16, 14336, 4096}, {64, 14336, 4096}, {256, 14336, 4096}, {2048, 14336, 4096},
+}
+
 // matmul is products of matrices: large ones in every configuration, and those of decoding,
 // which read a matrix once.
 func matmul(d *tensor.Device, small bool) []work {
@@ -95,6 +103,18 @@ func matmul(d *tensor.Device, small bool) []work {
 		if t == dtype.F32 && !small {
 			for _, way := range matmulops.MatmulStrategies()[3:] {
 				product(fmt.Sprintf("%d in %s", side, way), way, t, side, side, side, x, y, false)
+			}
+		}
+		for _, s := range shapes {
+			if t == dtype.BF16 && !small {
+				product(fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2]), "", t, s[0], s[1], s[2], drawn(d, t, s[0], s[2]), drawn(d, t, s[2], s[1]), false)
+			}
+		}
+		if t != dtype.F32 && !small {
+			for _, way := range matmulops.MatmulStrategies() {
+				if strings.HasPrefix(way, "matrix") {
+					product(fmt.Sprintf("%d in %s", side, way), way, t, side, side, side, x, y, false)
+				}
 			}
 		}
 		product(fmt.Sprintf("%d transposed", side), "", t, side, side, side, turned(x), turned(y), false)

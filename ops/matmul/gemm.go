@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/tile"
+	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
@@ -43,6 +45,13 @@ var matmuls = ops.NewStrategies(
 	ops.Strategy[Problem]{Name: "thin", Fits: func(p *Problem) bool { return p.thin() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
 	ops.Strategy[Problem]{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
 	ops.Strategy[Problem]{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
+	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsGroups),
+	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, (*Problem).fillsGroups),
+	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 4}, (*Problem).fillsGroups),
+	matrixTiles(tile.Config{M: 128, N: 256, Down: 2, Across: 4, Stages: 3}, (*Problem).fillsMatrix),
+	matrixTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 2, Stages: 3}, (*Problem).fillsMatrix),
+	matrixTiles(tile.Config{M: 64, N: 128, Down: 2, Across: 2, Stages: 3}, (*Problem).fillsMatrix),
+	matrixTiles(tile.Config{M: 64, N: 64, Down: 2, Across: 1, Stages: 4}, (*Problem).hasMatrix),
 	tiled(kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}, (*Problem).Low),
 	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*Problem).Large),
 	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, func(*Problem, kernels.Tile) bool { return false }),
@@ -77,6 +86,8 @@ type Problem struct {
 	Info      runtime.Info
 	Batches   [3]layout.Layout // dimensions that count matrices, of out, a and b
 	BatchWalk core.Walk        // over them
+	Matrix    bool             // the device has a matrix instruction for the type,
+	Groups    bool             // and one for factors in shared memory
 	Columns   layout.Layout    // of out, if they do not lie in a row
 }
 
@@ -110,6 +121,8 @@ func newProduct(s *runtime.Stream, out, a, b ops.View) (*Problem, error) {
 	if !a.DType.Computes() {
 		return nil, ops.Unsupported("matmul", a.DType, ops.Numbers.String())
 	}
+	p.Matrix = jit.MatrixShape(s.Device(), a.DType.Type(), dsl.MatrixM) > 0
+	p.Groups = jit.MatrixShape(s.Device(), a.DType.Type(), dsl.MatrixGroup) > 0
 	p.Product = kernels.Product{M: m, N: n, K: k, Batch: batch.Count()}
 	p.OutM, p.OutN = strideOf(out, -2), strideOf(out, -1)
 	p.XM, p.XK = strideOf(a, -2), strideOf(a, -1)

@@ -69,7 +69,7 @@ func (v *Window) kernelPlace(i int) (channel int, at [Axes]int) {
 //kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.Blocks=0,2 cfg.X=0,1 cfg.Y=1 cfg.YVec=false
 func ConvTiles[O, T, C dsl.Number](t dsl.Thread, out []O, weights, x []T, w core.Walk, p matmulkernels.Product, cfg matmulkernels.Tile, v Window, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Threads(), cfg.Blocks)
-	row, col := p.TileAt(t.BlockX(), &cfg)
+	row, col := p.TileAt(t.BlockX(), int(cfg.M), int(cfg.N))
 	lo := t.BlockZ() * p.Part
 	hi := min(lo+p.Part, p.K)
 	n, _, _, _ := matmulkernels.Spot(t, cfg.N, &cfg, matmulkernels.AcrossK, false)

@@ -52,7 +52,7 @@ func (c *Tile) Shared() int { return 2 * int(c.K) * int(c.M+gap+c.N+gap) }
 //kiln:const cfg.M=64 cfg.N=64 cfg.K=8 cfg.Rows=4 cfg.Cols=4 cfg.Blocks=0,2 cfg.X=0,1 cfg.Y=0,1
 func Gemm[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Tile, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Threads(), cfg.Blocks)
-	row, col := p.TileAt(t.BlockX(), &cfg)
+	row, col := p.TileAt(t.BlockX(), int(cfg.M), int(cfg.N))
 	lo := t.BlockZ() * p.Part
 	hi := min(lo+p.Part, p.K)
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
@@ -103,17 +103,17 @@ func MultiplyTile[C dsl.Number](t dsl.Thread, acc []C, n int, cfg *Tile, mad fun
 	t.Sync() // shared memory is free for another product
 }
 
-// TileAt returns where the tile of a block begins. Neighbouring blocks are in bands of
+// TileAt returns where the tile of a block begins, of m rows and n columns. Neighbouring blocks are in bands of
 // eight rows of tiles, and go down in them before they go on, so that those that run
 // together share what they read.
-func (p *Product) TileAt(block int, cfg *Tile) (row, col int) {
+func (p *Product) TileAt(block, m, n int) (row, col int) {
 	const high = 8
-	tm, tn := (p.M+int(cfg.M)-1)/int(cfg.M), (p.N+int(cfg.N)-1)/int(cfg.N)
+	tm, tn := (p.M+m-1)/m, (p.N+n-1)/n
 	band := block / (high * tn)
 	first := band * high
 	here := min(high, tm-first)
 	i := block - first*tn
-	return (first + i%here) * int(cfg.M), i / here * int(cfg.N)
+	return (first + i%here) * m, i / here * n
 }
 
 // Spot returns which element of a tile, size across k, the first load of a thread is, or

@@ -1,0 +1,109 @@
+package matmul
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/tile"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/matmul/kernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var gemmMatrix = ops.NewGeneric("matmul", kernels.Multiply[ops.O, ops.T, ops.C])
+
+// stageBytes is how long rows of factors are in shared memory.
+const stageBytes = 128
+
+// matrixTiles is a row for a configuration of the kernel for matrix instructions, whose K is made to
+// fit the element type.
+func matrixTiles(c tile.Config, fits func(*Problem, tile.Config) bool) ops.Strategy[Problem] {
+	return ops.Strategy[Problem]{
+		Name: fmt.Sprintf("matrix tiles of %dx%d by %dx%d warps", c.M, c.N, c.Down, c.Across),
+		Fits: func(p *Problem) bool { return fits(p, c) },
+		Run:  func(s *runtime.Stream, p *Problem) error { return runMatrix(s, p, c) },
+	}
+}
+
+// runMatrix multiplies by matrix instructions.
+func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
+	d := p.A.DType
+	if byGroups(&c) && !p.Groups {
+		return fmt.Errorf("matmul: %w: %s has no instruction for groups of warps and %v", jit.ErrUnsupported, p.Info.Name, d)
+	}
+	fitted(&c, p)
+	if n := c.Shared() * d.Size(); n > p.Info.SharedPerBlock {
+		return fmt.Errorf("matmul: a block needs %d bytes of shared memory, %s has %d", n, p.Info.Name, p.Info.SharedPerBlock)
+	}
+	n := int(c.Chunk)
+	c.A, c.AVec = factorOrder(n, int(c.M), p.Batches[1], p.XM, p.XK, p.M, p.K)
+	c.B, c.BVec = factorOrder(n, int(c.N), p.Batches[2], p.YN, p.YK, p.N, p.K)
+	blocks := p.tiles(&c)
+	parts := p.split(blocks, p.Info.Units, 8*int(c.K), int(c.K), p.run())
+	g := runtime.Grid{
+		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, ops.MaxBlocks()), Z: parts},
+		Threads: runtime.Dim3{X: int(c.Warps()) * p.Info.WarpSize},
+	}
+	return p.withParts(s, parts, func(out ops.View) error {
+		pairs := dsl.ConstBool(vectors(2, p.Batches[0], p.OutN, p.OutM, p.N))
+		to, x, y := out.Header(), p.A.Header(), p.B.Header()
+		return gemmMatrix.Launch(s, ops.TypeArgs{T: d, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(d, &x), ops.SliceArg(d, &y), p.BatchWalk, p.Product, c, pairs, ops.MulAddFn(d.Compute()))
+	})
+}
+
+// maxSums64 is how many sums of 8 bytes of a block fit in its registers beside their factors.
+const maxSums64 = 128 * 128
+
+// hasMatrix reports whether a configuration can be used for the problem.
+func (p *Problem) hasMatrix(c tile.Config) bool {
+	if p.A.DType.Size() == 8 && c.M*c.N > maxSums64 {
+		return false
+	}
+	return p.Matrix && fitted(&c, p).Shared()*p.A.DType.Size() <= p.Info.SharedPerBlock
+}
+
+// fillsMatrix reports whether there are tiles for most multiprocessors, too.
+func (p *Problem) fillsMatrix(c tile.Config) bool {
+	return p.hasMatrix(c) && p.tiles(&c)*4 >= p.Info.Units*3
+}
+
+// byGroups reports whether a configuration is one for groups of warps that multiply factors in
+// shared memory.
+func byGroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Down }
+
+// fillsGroups is fillsMatrix for such a configuration.
+func (p *Problem) fillsGroups(c tile.Config) bool { return p.Groups && p.fillsMatrix(c) }
+
+// tiles is how many tiles the results have.
+func (p *Problem) tiles(c *tile.Config) int {
+	return (p.M + int(c.M) - 1) / int(c.M) * ((p.N + int(c.N) - 1) / int(c.N)) * p.Batch
+}
+
+// fitted makes a configuration one for the element type: K for rows of so many bytes, and twice the
+// warps for sums of 8 bytes, which take two registers each.
+func fitted(c *tile.Config, p *Problem) *tile.Config {
+	size := p.A.DType.Size()
+	c.Chunk, c.K = dsl.ConstInt(16/size), dsl.ConstInt(stageBytes/size)
+	if size == 8 && c.M >= 128 {
+		c.Down *= 2
+	}
+	return c
+}
+
+// factorOrder chooses how a factor lies in shared memory, and whether chunks of n elements are
+// copied at once. A tile of it has so many rows or columns.
+func factorOrder(n, tileSize int, batch layout.Layout, across, along, size, k int) (order dsl.ConstInt, vec dsl.ConstBool) {
+	whole := ops.Multiples(n, batch.Strides()...)
+	switch {
+	case along == 1 && whole && ops.Multiples(n, across, k):
+		return tile.AlongK, true
+	case tileSize%(8*n) != 0: // shorter than rows in shared memory are
+	case across == 1 && whole && ops.Multiples(n, along, size):
+		return tile.AcrossK, true
+	case across == 1 && along != 1:
+		return tile.AcrossK, false
+	}
+	return tile.AlongK, false
+}
