@@ -16,7 +16,7 @@ import (
 	"github.com/gokiln/kiln/internal/devlog"
 )
 
-// Checked code is valid after each pass, has no trap, tells of what it found by the
+// Checked code is valid after each pass, has no trap, reports what it found by the
 // log, and is what NVIDIA's assembler takes.
 func TestCheckedCode(t *testing.T) {
 	reqs := append([]front.Request{{Pkg: kernels, Func: "Fault"}, {Pkg: kernels, Func: "FaultAll"}, {Pkg: kernels, Func: "Cursors"}}, instances...)

@@ -21,7 +21,7 @@ var nativeBackend = backend{
 	entry: func(name string) string { return name },
 }
 
-// nativeOptions returns what the emitter is told of the options.
+// nativeOptions returns the options that the emitter gets.
 func nativeOptions(opt Options) amd64.Options {
 	return amd64.Options{Disable: opt.Disable, After: opt.After}
 }
@@ -46,7 +46,7 @@ func (p *Program) forInterpreter(t target.Target, opt Options) (*Artifact, error
 
 // instead compiles for the interpreter a kernel that there is no native code of, for
 // a reason. Printing is one. All others are faults of the emitter, which must not keep
-// a program from running: the artifact tells of them, and Strict makes them errors.
+// a program from running: the artifact reports them, and Strict makes them errors.
 func (p *Program) instead(t target.Target, opt Options, why error) (*Artifact, error) {
 	fault := !forInterp(why)
 	var internal *InternalError

@@ -18,7 +18,7 @@ import (
 // This file, dump.go and explain.go are what the package has of the compiler. The build tag
 // kiln_nojit has nojit.go take their place.
 
-// compiles tells that the program has the compiler.
+// compiles reports that the program has the compiler.
 const compiles = true
 
 type (

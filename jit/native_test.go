@@ -51,7 +51,7 @@ func TestNativeCodeIsCached(t *testing.T) {
 }
 
 // A kernel that the compiler has no machine code for, by a fault of its own, runs all
-// the same, and the log tells.
+// the same, and the log says so.
 func TestFaultOfTheEmitterIsLogged(t *testing.T) {
 	g := newRig(t)
 	s, err := readSettings(func(name string) string { return g.env[name] }, &g.log)

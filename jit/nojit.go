@@ -11,7 +11,7 @@ import (
 // This file stands for the compiler in programs that are built without it: what would
 // compile a kernel says that it is not prebuilt.
 
-// compiles tells that the program does not have the compiler.
+// compiles reports that the program does not have the compiler.
 const compiles = false
 
 type (
@@ -20,7 +20,7 @@ type (
 	way     struct {
 		Target func(arch string) (target.Target, error)
 	}
-	// selection tells whether pages of kernels are asked for.
+	// selection reports whether pages of kernels are asked for.
 	selection bool
 )
 

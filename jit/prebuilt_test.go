@@ -144,7 +144,7 @@ func TestStaleBundles(t *testing.T) {
 	require.Contains(t, g.log.String(), "made by version another of the compiler")
 }
 
-// What cannot be used is told, and kernels are compiled.
+// What cannot be used is reported, and kernels are compiled.
 func TestBadBundles(t *testing.T) {
 	g := newRig(t)
 	name := g.ship(nil, "ptx:sm_90")

@@ -26,7 +26,7 @@ var ErrNotPrebuilt = errors.New("kernel is not prebuilt")
 // lacks, such as 64-bit floats on Metal.
 var ErrUnsupported = target.ErrUnsupported
 
-// Event tells how one kernel was resolved.
+// Event reports how one kernel was resolved.
 type Event struct {
 	Kernel  string
 	Target  string

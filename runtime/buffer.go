@@ -59,10 +59,10 @@ func (m *allocation) buffer() *Buffer {
 	return b
 }
 
-// collected is told by Go that the Buffer is of no use any more.
+// collected is called by Go when the Buffer is no longer reachable.
 func (b *Buffer) collected() { b.mem.drop() }
 
-// keep takes back that Go tells.
+// keep undoes that Go reports it.
 func (b *Buffer) keep() { goruntime.SetFinalizer(b, nil) }
 
 // drop frees an allocation whose Buffer was collected.

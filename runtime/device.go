@@ -162,7 +162,7 @@ func (d *Device) cleanUp(fn func() error) {
 	d.life.RLock()
 	defer d.life.RUnlock()
 	if !d.closed.Load() && !d.hung.Load() {
-		// Nobody is there to hear of a failure; a lost device reports itself.
+		// Nobody is there to receive an error; a lost device reports itself.
 		_ = fn()
 	}
 }

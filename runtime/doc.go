@@ -4,7 +4,7 @@
 // The model:
 //
 //   - [Open] gives a [Device] by name: "cpu", "cuda:0", or "auto" for the best
-//     one there is. [Probe] tells what was looked for and found.
+//     one there is. [Probe] reports what was looked for and found.
 //   - A [Slice] is a typed view of device memory, a [Buffer]. Memory is freed by
 //     Free, or when Go collects the last Slice of it; either way after the work
 //     that was submitted before, so a launch never loses its operands.
@@ -19,7 +19,7 @@
 //     these to package jit.
 //   - The error of a kernel belongs to the buffers that are computed from its results:
 //     reading one of them returns it each time, with the line that launched the kernel, and
-//     [Buffer.Err] tells of it. Work behind the kernel runs, on its stream and on others, and
+//     [Buffer.Err] reports it. Work behind the kernel runs, on its stream and on others, and
 //     what does not depend on the kernel is right. [Stream.Sync] and [Device.Sync] report a
 //     failure too, once. A buffer that is set as a whole by other work is free of the error.
 //   - What a GPU cannot recover from, an address that is not mapped above all, takes its

@@ -191,7 +191,7 @@ func (r *ring) done(seq uint64) {
 }
 
 // full reports whether an operation would overwrite one that may fail still. Some room is
-// kept for goroutines that are told at the same time that there is room.
+// kept for goroutines that learn at the same time that there is room.
 func (r *ring) full() bool {
 	const reserve = ringSize / 8
 	safe := r.safe.Load()

@@ -126,7 +126,7 @@ func refusable(t *testing.T, r *rig) (submit func(s *Stream) error, result Slice
 	}, y
 }
 
-// What the library refuses is told, and leaves nothing.
+// What the library refuses is reported, and leaves nothing.
 func TestGraphFailures(t *testing.T) {
 	onVendors(t, func(t *testing.T, r *rig, v vendor) {
 		submit, y := refusable(t, r)

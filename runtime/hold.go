@@ -11,7 +11,7 @@ import (
 )
 
 // block is memory that graphs can hold: what they hold is freed behind the last of
-// them. A launch tells only addresses, so a device keeps a list of its blocks.
+// them. A launch has only addresses, so a device keeps a list of its blocks.
 type block struct {
 	addr  driver.Addr
 	size  int64

@@ -39,7 +39,7 @@ type output struct {
 // lostRecords is how many records found no room in a log.
 type lostRecords struct {
 	all    uint32
-	failed uint32   // those of them that told of a failure
+	failed uint32   // those of them that reported a failure
 	which  []uint32 // the counts of the log, which say of which launches those are
 	// replays is how many of failed there were after each replay of the graph whose log it is.
 	replays []uint32

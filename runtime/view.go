@@ -18,6 +18,6 @@ func View[T any](b *Buffer) (Slice[T], error) {
 	return Slice[T]{buf: b, n: b.Size() / size}, nil
 }
 
-// SliceOf is the Slice that a header is the memory of. The header tells nothing of the
+// SliceOf is the Slice that a header is the memory of. The header says nothing of the
 // element type: offset and length are in elements of type T.
 func SliceOf[T any](h SliceHeader) Slice[T] { return *(*Slice[T])(unsafe.Pointer(&h)) }

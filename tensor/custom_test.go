@@ -69,7 +69,7 @@ func TestApply(t *testing.T) {
 	require.False(t, tensor.Apply1(gradless{}, x.NoGrad()).RequiresGrad())
 }
 
-// broken returns what it is told to.
+// broken returns what it is given.
 type broken struct{ out *tensor.Tensor }
 
 func (broken) Name() string                              { return "broken" }

@@ -91,7 +91,7 @@
 // # Memory
 //
 // A [Scope] frees the memory of a step's tensors at its end. [Device.PeakBytes] and
-// [Device.Stats] tell what was used, and [Device.SetMemoryLimit] bounds it. When there is
+// [Device.Stats] report what was used, and [Device.SetMemoryLimit] bounds it. When there is
 // no memory left, dropped tensors are collected before an operation fails with
 // [ErrOutOfMemory].
 //

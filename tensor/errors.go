@@ -71,7 +71,7 @@ const outOfRange = "is out of range"
 // module is what the names of functions of this module's libraries begin with.
 const module = "github.com/gokiln/kiln/"
 
-// libraries are the packages whose callers an error is told about.
+// libraries are the packages whose callers an error names.
 var libraries = []string{"tensor.", "nn.", "quantized.", "models/", "ops"}
 
 func inLibrary(function string) bool {

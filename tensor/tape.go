@@ -225,7 +225,7 @@ type BackwardOptions struct {
 	For []*Tensor
 
 	stop []*Tensor // where gradients end
-	part bool      // those of For are parts of what they get, so that nobody is told
+	part bool      // those of For are parts of what they get, so that no one is notified
 }
 
 // BackwardBy is [Tensor.Backward] with options.

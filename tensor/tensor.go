@@ -63,7 +63,7 @@ type Tensor struct {
 
 // Err returns the first error on the way to this tensor, nil if there was none. Kernels run
 // later: that one of them failed is known when something was read or [Device.Synchronize]
-// was called behind it, and whoever reads the tensor is told in any case.
+// was called behind it, and whoever reads the tensor gets the error in any case.
 func (t *Tensor) Err() error {
 	if t == nil {
 		return &Error{Op: "err", Pos: position(), Err: fmt.Errorf("%w: the tensor is nil", ErrArgument)}

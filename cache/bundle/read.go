@@ -186,7 +186,7 @@ func (b *Bundle) Close() error {
 	return b.close()
 }
 
-// Name is the name of the file, or what Read was told.
+// Name is the name of the file, or what Read was given.
 func (b *Bundle) Name() string { return b.name }
 
 // Header says what is in the bundle.

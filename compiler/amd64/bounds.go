@@ -165,7 +165,7 @@ func (e *emitter) condition(b *analysis.Placed, v *ir.Value, check devlog.Check,
 	if e.Of(x).Kind == analysis.UniformLanes {
 		cold := e.later(func() {
 			e.firstLane(m)
-			e.told(values)
+			e.reportValues(values)
 			e.fail(site)
 		})
 		return e.jumpUnless(x, cold)
@@ -174,15 +174,15 @@ func (e *emitter) condition(b *analysis.Placed, v *ir.Value, check devlog.Check,
 	e.maskAndNot(bad, m, e.maskOf(x))
 	cold := e.later(func() {
 		e.firstLane(bad)
-		e.told(values)
+		e.reportValues(values)
 		e.fail(site)
 	})
 	e.jumpIfAny(bad, cold)
 	return nil
 }
 
-// told puts up to two values of the lane in rax into rcx and rdx.
-func (e *emitter) told(values []*ir.Value) {
+// reportValues puts up to two values of the lane in rax into rcx and rdx.
+func (e *emitter) reportValues(values []*ir.Value) {
 	buf, to := [2]int32{bufX, bufY}, [2]asm.Reg{asm.RCX, asm.RDX}
 	for i, v := range values {
 		if e.Of(v).Kind == analysis.UniformLanes {

@@ -50,7 +50,7 @@ type Language struct {
 	Scopes [2]string
 	// Zero is a statement that clears the object {p} of type {t}.
 	Zero string
-	// Inputs are what the hardware tells a thread, where that is a parameter of the
+	// Inputs are what the hardware gives a thread, where that is a parameter of the
 	// kernel. Those that the kernel names follow its own parameters. Their names are
 	// reserved, and so are those of Words.
 	Inputs []Param

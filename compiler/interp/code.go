@@ -2,7 +2,7 @@ package interp
 
 import "github.com/gokiln/kiln/compiler/ir"
 
-// how tells the executor what an instruction is.
+// how says to the executor what an instruction is.
 type how uint8
 
 const (

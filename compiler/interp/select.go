@@ -10,7 +10,7 @@ const arrays shape = 0
 // findKern returns the kernel of the pure operation v for operands of the given
 // shape, nil if that form does not exist. The form for arrays alone exists for
 // every operation: the reference serves those that have no loop of their own.
-// swap tells to exchange the first two operands.
+// swap says to exchange the first two operands.
 func findKern(v *ir.Value, s shape) (k kern, swap bool) {
 	k, swap = ownKern(v, s)
 	if k == nil && s == arrays {

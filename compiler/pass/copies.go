@@ -9,7 +9,7 @@ import (
 // copies makes loads and stores of the copies to shared memory that may go on
 // beside their thread, and leaves out the waiting for them, unless the target has such
 // copies. At once is soon enough: nobody may look before the wait. Where a checker finds
-// out who does, it is told of copies and waits.
+// out who does, copies and waits are reported to it.
 func copies(m *ir.Module, opt *Options) error {
 	if opt.Async {
 		return nil

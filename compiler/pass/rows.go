@@ -136,7 +136,7 @@ func (r *rowSplitter) split(b *ir.Block, at int, list []*ir.Block) {
 		for _, v := range c.Instrs {
 			w := value(v)
 			if analysis.OrdersWide(v) {
-				w.Imm = 0 // its operands may be other values now, whose ranges tell
+				w.Imm = 0 // its operands may be other values now, whose ranges decide
 			}
 			if !isDivision(v) || v.Args[0] != x || v.Args[1] != width {
 				continue

@@ -83,7 +83,7 @@ func vector(run func(f *ir.Func, lanes int) error) func(*ir.Module, *Options) er
 type bound struct {
 	op    ir.Op
 	x, n  *ir.Value
-	wraps bool // x of the last lane may be beyond the largest number, and does not tell of all then
+	wraps bool // x of the last lane may be beyond the largest number, and does not stand for all then
 }
 
 // decide ends a block with a branch on whether bounds hold in all lanes of the vector, which have

@@ -39,7 +39,7 @@ pos !2 "k.go" 8 2
 `
 }
 
-// A failure ends the thread that it is in, tells what the interpreter tells, and lets
+// A failure ends the thread that it is in, reports what the interpreter reports, and lets
 // the others go on, past a barrier too.
 func TestChecks(t *testing.T) {
 	convert := func(x string, typ string) string { return "  %a = convert " + x + " : " + typ + "\n" }

@@ -16,7 +16,7 @@ import (
 // Indices are elements of any integer type. The largest value of the type stands for
 // no index: what reads gives 0 there, and what writes passes over it. Other indices that
 // are out of range, negative ones among them, touch no memory and make the next call
-// that waits for the stream an error, which tells the operation, the index and its
+// that waits for the stream an error, which names the operation, the index and its
 // position.
 
 var (

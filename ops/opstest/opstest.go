@@ -59,7 +59,7 @@ type Bench struct {
 	without []dtype.DType
 }
 
-// Has reports whether there are cases with a type: with all but those that [Run] was told of.
+// Has reports whether there are cases with a type: with all but those that [Run] was given.
 func (b *Bench) Has(d dtype.DType) bool { return !slices.Contains(b.without, d) }
 
 // leftOut says by name of which types there are no cases, and fails where the device has the type.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// counted returns a Source whose memory tells when it goes.
+// counted returns a Source whose memory reports when it is freed.
 func counted(freed chan<- bool) *Source {
 	return mapped("counted", make([]byte, 10), func([]byte) { freed <- true })
 }

@@ -491,7 +491,7 @@ func longRows(t *testing.T, b *opstest.Bench) {
 	}
 }
 
-// outOfRange has every operation told a wrong index: it fails with the next call that
+// outOfRange gives every operation a wrong index: it fails with the next call that
 // waits, writes nothing outside, and the device goes on.
 func outOfRange(t *testing.T, b *opstest.Bench) {
 	x := b.Of(t, dtype.F32, layout.Shape{4, 8}, opstest.Sequence(0, 32)...)

@@ -9,7 +9,7 @@
 //     in order of submission. That is the strictest order the streams allow;
 //     a kernel uses all cores by itself, so nothing is lost.
 //   - Launching returns at once. What is queued behind a kernel that failed runs as
-//     if nothing had happened. The device tells of the failure by the number of the
+//     if nothing had happened. The device reports the failure by the number of the
 //     launch, and the next Sync of the stream returns the error and clears it.
 //   - Code is machine code (format "x86", see package native) where the engine is
 //     one of native code, and the compiler's IR (format "kir"), which the

@@ -18,7 +18,7 @@ type stoppable interface {
 // errOverTime is why a launch was ended.
 var errOverTime = errors.New("the launch has taken too long")
 
-// Bounds of how long a launch that was told to end has time for it.
+// Bounds of how long a launch that was asked to end has time for it.
 const (
 	leastGrace = 100 * time.Millisecond
 	mostGrace  = time.Second

@@ -9,7 +9,7 @@ import (
 var goPlace = regexp.MustCompile(`//\s*(\S+\.go:\d+)`)
 
 // GoLines adds the Go line to what a vendor's compiler says about a line of the text,
-// which the compiler calls name. The text tells it in comments such as
+// which the compiler calls name. The text has it in comments such as
 // "// saxpy.go:12", where it was made with them: the nearest one above, or on the line
 // itself, counts.
 func GoLines(log, name, text string) string {

@@ -20,7 +20,7 @@ type Op struct {
 	SrcPitch int64
 }
 
-// Graph is a list of operations that a device runs when it is told once. Its
+// Graph is a list of operations that a device runs by one launch. Its
 // methods are called by one goroutine at a time.
 type Graph interface {
 	// Launch submits all operations to a stream. To launch kernels takes no memory

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// peerStream is a stream that notes what it is told; fail names what fails.
+// peerStream is a stream that records its calls; fail names what fails.
 type peerStream struct {
 	Stream
 	name, fail string

@@ -182,7 +182,7 @@ func (d *device) described(f, archives uintptr, do func(descriptor uintptr) uint
 // url makes the NSURL of a file, which lives as long as the pool.
 func (l *library) url(file string) uintptr { return l.send(l.classes.url, l.fileURL, l.string(file)) }
 
-// failed is the error that an NSError tells of.
+// failed is the error that an NSError describes.
 func (l *library) failed(what string, err uintptr) error {
 	return fmt.Errorf("%s: %s (%d)", what, l.text(l.send(err, l.description)), int(l.send(err, l.code)))
 }

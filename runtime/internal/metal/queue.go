@@ -40,7 +40,7 @@ type operation struct {
 	kernel string // "" if it is none
 	seq    uint64 // of the launch, see driver.Launch
 	op     int
-	mark   *event // to be told when it was done, or nil
+	mark   *event // to be notified when it was done, or nil
 }
 
 // point is an operation of a stream.

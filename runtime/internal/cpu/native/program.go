@@ -124,7 +124,7 @@ func (p *Program) shape(block [3]int) (s shape) {
 	return s
 }
 
-// fault is the error that a context tells of.
+// fault is the error that a context describes.
 func (p *Program) fault(w *worker, block [3]int) *interp.KernelError {
 	e := &interp.KernelError{Kernel: p.img.Kernel, Block: w.triple(image.CtxFaultBlock), Thread: w.triple(image.CtxFaultThread)}
 	e.Thread[0] += int(w.ctx[image.CtxFaultLane/8])
