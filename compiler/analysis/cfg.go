@@ -1,36 +1,18 @@
 package analysis
 
-import "github.com/gokiln/kiln/compiler/ir"
+import (
+	"slices"
+
+	"github.com/gokiln/kiln/compiler/ir"
+)
 
 // RPO returns the reachable blocks in reverse postorder: definitions before
 // uses, except for what travels along back edges.
 func RPO(f *ir.Func) []*ir.Block {
-	type frame struct {
-		b    *ir.Block
-		next int
-	}
-	seen := make([]bool, f.NumBlocks())
-	out := make([]*ir.Block, len(f.Blocks))
-	n := len(out)
-	stack := make([]frame, 1, 32)
-	stack[0] = frame{b: f.Blocks[0]}
-	seen[f.Blocks[0].ID] = true
-	for len(stack) > 0 {
-		top := &stack[len(stack)-1]
-		// The last successor first puts the first successor right after b.
-		if k := len(top.b.Term.Succs) - 1 - top.next; k >= 0 {
-			top.next++
-			if s := top.b.Term.Succs[k].To; !seen[s.ID] {
-				seen[s.ID] = true
-				stack = append(stack, frame{b: s})
-			}
-			continue
-		}
-		n--
-		out[n] = top.b
-		stack = stack[:len(stack)-1]
-	}
-	return out[n:]
+	// The last successor first puts the first successor right after its block.
+	out := ir.DepthFirst(f.Blocks[0], f.NumBlocks(), (*ir.Block).Backwards, nil)
+	slices.Reverse(out)
+	return out
 }
 
 // Edge names the edge from a block to its successor number succ.

@@ -33,16 +33,15 @@ func postorderLoops(f *ir.Func, loops []*Loop) []*ir.Block {
 		}
 		return n
 	}
-	w := walker{seen: make([]bool, f.NumBlocks())}
-	w.visit(f.Blocks[0], func(b *ir.Block) []*ir.Block {
+	order := ir.DepthFirst(f.Blocks[0], f.NumBlocks(), func(b *ir.Block) []*ir.Block {
 		out := b.Backwards()
 		if len(out) == 2 && depth(b, out[0]) > depth(b, out[1]) {
 			out[0], out[1] = out[1], out[0]
 		}
 		return out
-	})
-	slices.Reverse(w.out)
-	return gatherLoops(w.out, inner)
+	}, nil)
+	slices.Reverse(order)
+	return gatherLoops(order, inner)
 }
 
 // gatherLoops makes the blocks of each loop contiguous. Visiting exits first
@@ -76,34 +75,4 @@ func gatherLoops(order []*ir.Block, inner []*Loop) []*ir.Block {
 		place(b, nil)
 	}
 	return out
-}
-
-type walker struct {
-	seen []bool
-	out  []*ir.Block
-}
-
-// visit appends b and all it reaches in postorder; it keeps its own stack
-// because inlined kernels can be thousands of blocks deep.
-func (w *walker) visit(b *ir.Block, next func(*ir.Block) []*ir.Block) {
-	type frame struct {
-		b    *ir.Block
-		todo []*ir.Block
-	}
-	w.seen[b.ID] = true
-	stack := []frame{{b, next(b)}}
-	for len(stack) > 0 {
-		top := &stack[len(stack)-1]
-		if len(top.todo) == 0 {
-			w.out = append(w.out, top.b)
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		s := top.todo[0]
-		top.todo = top.todo[1:]
-		if !w.seen[s.ID] {
-			w.seen[s.ID] = true
-			stack = append(stack, frame{s, next(s)})
-		}
-	}
 }

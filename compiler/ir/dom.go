@@ -110,33 +110,16 @@ func newSearch(n int) *search {
 	return s
 }
 
-// walk visits what root reaches; it keeps its own stack because inlined kernels can be
-// thousands of blocks deep.
+// walk visits what root reaches, and numbers it.
 func (s *search) walk(root *Block, next func(*Block) []*Block) {
-	type frame struct {
-		b    *Block
-		todo []*Block
-	}
-	var stack []frame
-	push := func(b *Block, from int32) {
+	s.post = DepthFirst(root, len(s.num), next, func(b, from *Block) {
+		up := int32(-1)
+		if from != nil {
+			up = s.num[from.ID]
+		}
 		s.num[b.ID] = int32(len(s.pre))
-		s.pre, s.up = append(s.pre, b), append(s.up, from)
-		stack = append(stack, frame{b, next(b)})
-	}
-	push(root, -1)
-	for len(stack) > 0 {
-		top := &stack[len(stack)-1]
-		if len(top.todo) == 0 {
-			s.post = append(s.post, top.b)
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		b, from := top.todo[0], s.num[top.b.ID]
-		top.todo = top.todo[1:]
-		if s.num[b.ID] < 0 {
-			push(b, from)
-		}
-	}
+		s.pre, s.up = append(s.pre, b), append(s.up, up)
+	})
 }
 
 // dominators returns the number of each block's immediate dominator, by Lengauer and Tarjan, "A
