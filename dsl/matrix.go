@@ -34,12 +34,12 @@ const (
 	MatrixC
 )
 
-// MatrixShape returns a fact of the device's matrix instruction for factors of type T, 0 if it has
-// none. The types are F16 and BF16, of which products are exact and sums are in float32, and
-// float64.
+// MatrixShape returns a fact of the device's matrix instruction for factors of type T and sums of
+// type C, 0 if it has none. The types are F16 and BF16, of which products are exact, with sums in
+// float32, and float64 with sums of its own type.
 //
 //kiln:intrinsic
-func MatrixShape[T Number](t Thread, fact MatrixFact) ConstInt { return 0 }
+func MatrixShape[T, C Number](t Thread, fact MatrixFact) ConstInt { return 0 }
 
 // MatrixRow returns the row of element i of the lane's fragment of an operand.
 //

@@ -20,9 +20,26 @@ func matrixKind(t types.Type) (k ir.MatrixKind, ok bool) {
 	return k, ok
 }
 
+// product is the kind of a product of the factors and sums that are the call's type arguments.
+func (c *callSite) product() (k ir.MatrixKind, ok bool) {
+	types := c.fn.TypeArgs()
+	if k, ok = matrixKind(types[0]); !ok {
+		return 0, false
+	}
+	_, sum := k.Types()
+	return k, scalarType(types[1]) == sum
+}
+
+// noProduct stands for an instruction that no device has. MatrixShape is 0 of its types, so that who
+// asks does not come to it; for who does it is a mistake.
+func (c *callSite) noProduct() val {
+	c.f.emit(ir.OpBounds, ir.Void, c.f.int(1), c.f.int(0))
+	return val{}
+}
+
 // matrixFact asks for a number of the target's instruction: it has none for other types.
 func matrixFact(c *callSite) val {
-	k, ok := matrixKind(c.fn.TypeArgs()[0])
+	k, ok := c.product()
 	if !ok {
 		return val{v: c.f.int(0)}
 	}
@@ -73,14 +90,9 @@ func (c *callSite) element(i int, s ir.Space) *ir.Value {
 }
 
 func matrixMultiply(c *callSite) val {
-	types := c.fn.TypeArgs()
-	k, ok := matrixKind(types[0])
+	k, ok := c.product()
 	if !ok {
-		return val{} // not reached: MatrixShape is 0
-	}
-	if _, sum := k.Types(); scalarType(types[1]) != sum {
-		c.f.report(diag.MatrixOperand, "dsl.MMA of %s has sums of type %s", typeName(types[0]), typeName(types[1]))
-		return badVal
+		return c.noProduct()
 	}
 	a, b, sums := c.element(0, ir.Local), c.element(2, ir.Local), c.element(4, ir.Local)
 	if a == nil || b == nil || sums == nil {
@@ -106,14 +118,9 @@ func matrixLoad(c *callSite) val {
 
 // groupMultiply leaves the shape to the emitter: constants of the kernel.
 func groupMultiply(c *callSite) val {
-	types := c.fn.TypeArgs()
-	k, ok := matrixKind(types[0])
+	k, ok := c.product()
 	if !ok {
-		return val{} // not reached: MatrixShape is 0
-	}
-	if _, sum := k.Types(); scalarType(types[1]) != sum {
-		c.f.report(diag.MatrixOperand, "dsl.GroupMMA of %s has sums of type %s", typeName(types[0]), typeName(types[1]))
-		return badVal
+		return c.noProduct()
 	}
 	a, b, sums := c.element(0, ir.Shared), c.element(2, ir.Shared), c.element(4, ir.Local)
 	if a == nil || b == nil || sums == nil {

@@ -15,9 +15,9 @@ func Multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c 
 	p.moveA, p.moveB = newMover(t, a, p.inA, c.AVec, c), newMover(t, b, p.inB, c.BVec, c)
 	steps := (k + int(c.K) - 1) / int(c.K)
 	switch {
-	case grouped[T](t, c):
+	case grouped[T, C](t, c):
 		groups(t, &p, sums, steps, c)
-	case dsl.MatrixShape[T](t, dsl.MatrixM) > 0:
+	case dsl.MatrixShape[T, C](t, dsl.MatrixM) > 0:
 		p.each(t, steps, c, func(xs, ys []T) { multiplyFragments(t, sums, xs, ys, p.inA, p.inB, c) })
 	default:
 		p.each(t, steps, c, func(xs, ys []T) { multiplyLanes(t, sums, xs, ys, p.inA, p.inB, c, mad) })
@@ -60,9 +60,9 @@ func (p *pipeline[T]) each(t dsl.Thread, steps int, c *Config, f func(xs, ys []T
 
 // grouped reports whether groups of warps multiply what is in shared memory: each has 64 rows, and
 // all columns.
-func grouped[T dsl.Number](t dsl.Thread, c *Config) bool {
-	group := dsl.MatrixShape[T](t, dsl.MatrixGroup)
-	return group > 0 && c.Across == 1 && c.Down%group == 0 && c.M == c.Down*dsl.MatrixShape[T](t, dsl.MatrixM) && c.N <= 256 && c.K == panel*c.Chunk
+func grouped[T, C dsl.Number](t dsl.Thread, c *Config) bool {
+	group := dsl.MatrixShape[T, C](t, dsl.MatrixGroup)
+	return group > 0 && c.Across == 1 && c.Down%group == 0 && c.M == c.Down*dsl.MatrixShape[T, C](t, dsl.MatrixM) && c.N <= 256 && c.K == panel*c.Chunk
 }
 
 // groups multiplies the stages of all steps by products of groups of warps. One step's product is
@@ -71,8 +71,8 @@ func groups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, 
 	for s := range int(c.Stages) - 2 {
 		p.bring(s, steps, c)
 	}
-	group := int(dsl.MatrixShape[T](t, dsl.MatrixGroup))
-	row := t.Warp() / group * group * int(dsl.MatrixShape[T](t, dsl.MatrixM))
+	group := int(dsl.MatrixShape[T, C](t, dsl.MatrixGroup))
+	row := t.Warp() / group * group * int(dsl.MatrixShape[T, C](t, dsl.MatrixM))
 	for step := range steps {
 		dsl.CopyWaitGroups(c.Stages - 3)
 		dsl.AsyncFence()
@@ -80,7 +80,7 @@ func groups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, 
 		s := step % int(c.Stages)
 		xs, ys := s*int(c.M*c.K), s*int(c.N*c.K)
 		dsl.GroupBegin()
-		for k := 0; k < int(c.K); k += int(dsl.MatrixShape[T](t, dsl.MatrixK)) {
+		for k := 0; k < int(c.K); k += int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) {
 			dsl.GroupMMA(t, p.xs, xs+p.inA.of(row, k), p.ys, ys+p.inB.of(0, k), sums, 0, c.N, c.K, c.A == AcrossK, c.B == AcrossK)
 		}
 		dsl.GroupCommit()
@@ -92,17 +92,17 @@ func groups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, 
 
 // multiplyFragments adds the product of a stage by matrix instructions.
 func multiplyFragments[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, inA, inB block, c *Config) {
-	m, n, k := dsl.MatrixShape[T](t, dsl.MatrixM), dsl.MatrixShape[T](t, dsl.MatrixN), dsl.MatrixShape[T](t, dsl.MatrixK)
-	lenA, lenB, lenC := dsl.MatrixShape[T](t, dsl.MatrixLenA), dsl.MatrixShape[T](t, dsl.MatrixLenB), dsl.MatrixShape[T](t, dsl.MatrixLenC)
+	m, n, k := dsl.MatrixShape[T, C](t, dsl.MatrixM), dsl.MatrixShape[T, C](t, dsl.MatrixN), dsl.MatrixShape[T, C](t, dsl.MatrixK)
+	lenA, lenB, lenC := dsl.MatrixShape[T, C](t, dsl.MatrixLenA), dsl.MatrixShape[T, C](t, dsl.MatrixLenB), dsl.MatrixShape[T, C](t, dsl.MatrixLenC)
 	down, across := c.M/c.Down/m, c.N/c.Across/n // fragments of the warp
 	row, col := c.part(t)
 	a := dsl.LocalSlice[T](down * lenA)
 	b := dsl.LocalSlice[T](across * lenB)
 	for kk := range int(c.K / k) {
 		for i := range int(down) {
-			loadA(t, a, i*int(lenA), xs, row+i*int(m), kk*int(k), inA)
+			loadA[T, C](t, a, i*int(lenA), xs, row+i*int(m), kk*int(k), inA)
 		}
-		loadB(t, b, int(across), ys, col, kk*int(k), inB)
+		loadB[T, C](t, b, int(across), ys, col, kk*int(k), inB)
 		for i := range int(down) {
 			for j := range int(across) {
 				dsl.MMA(t, a, i*int(lenA), b, j*int(lenB), sums, (i*int(across)+j)*int(lenC))
@@ -112,32 +112,32 @@ func multiplyFragments[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, y
 }
 
 // loadA loads a fragment of A.
-func loadA[T dsl.Number](t dsl.Thread, to []T, i int, from []T, row, k int, in block) {
-	half := int(dsl.MatrixShape[T](t, dsl.MatrixK)) / 2
+func loadA[T, C dsl.Number](t dsl.Thread, to []T, i int, from []T, row, k int, in block) {
+	half := int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) / 2
 	l := t.Lane()
 	switch {
-	case dsl.MatrixShape[T](t, dsl.MatrixLoads) == 1 && in.order == AlongK:
+	case dsl.MatrixShape[T, C](t, dsl.MatrixLoads) == 1 && in.order == AlongK:
 		dsl.LoadMatrix(t, to, i, from, in.at(row+l%16, k+l/16*half), false)
-	case dsl.MatrixShape[T](t, dsl.MatrixTurns) == 1 && in.order == AcrossK:
+	case dsl.MatrixShape[T, C](t, dsl.MatrixTurns) == 1 && in.order == AcrossK:
 		dsl.LoadMatrix(t, to, i, from, in.at(k+l%8+l/16*8, row+l/8%2*8), true)
 	default:
-		for e := range int(dsl.MatrixShape[T](t, dsl.MatrixLenA)) {
+		for e := range int(dsl.MatrixShape[T, C](t, dsl.MatrixLenA)) {
 			to[i+e] = from[in.of(row+dsl.MatrixRow[T](t, dsl.MatrixA, e), k+dsl.MatrixCol[T](t, dsl.MatrixA, e))]
 		}
 	}
 }
 
 // loadB loads n fragments of B, side by side. An instruction loads two.
-func loadB[T dsl.Number](t dsl.Thread, to []T, n int, from []T, col, k int, in block) {
-	length, wide := int(dsl.MatrixShape[T](t, dsl.MatrixLenB)), int(dsl.MatrixShape[T](t, dsl.MatrixN))
-	half := int(dsl.MatrixShape[T](t, dsl.MatrixK)) / 2
+func loadB[T, C dsl.Number](t dsl.Thread, to []T, n int, from []T, col, k int, in block) {
+	length, wide := int(dsl.MatrixShape[T, C](t, dsl.MatrixLenB)), int(dsl.MatrixShape[T, C](t, dsl.MatrixN))
+	half := int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) / 2
 	l := t.Lane()
 	switch {
-	case dsl.MatrixShape[T](t, dsl.MatrixLoads) == 1 && in.order == AlongK:
+	case dsl.MatrixShape[T, C](t, dsl.MatrixLoads) == 1 && in.order == AlongK:
 		for j := 0; j < n; j += 2 {
 			dsl.LoadMatrix(t, to, j*length, from, in.at(col+j*wide+l%8+l/16*8, k+l/8%2*half), false)
 		}
-	case dsl.MatrixShape[T](t, dsl.MatrixTurns) == 1 && in.order == AcrossK:
+	case dsl.MatrixShape[T, C](t, dsl.MatrixTurns) == 1 && in.order == AcrossK:
 		for j := 0; j < n; j += 2 {
 			dsl.LoadMatrix(t, to, j*length, from, in.at(k+l%16, col+j*wide+l/16*8), true)
 		}
@@ -174,7 +174,7 @@ func multiplyLanes[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, ys []
 // c + next of the tile. next is a constant: 1 where the device's fragments have neighbours.
 func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Config, f func(row, col, next int, v, v2 C)) {
 	row, col := c.part(t)
-	m, n := int(dsl.MatrixShape[T](t, dsl.MatrixM)), int(dsl.MatrixShape[T](t, dsl.MatrixN))
+	m, n := int(dsl.MatrixShape[T, C](t, dsl.MatrixM)), int(dsl.MatrixShape[T, C](t, dsl.MatrixN))
 	if m == 0 {
 		cols := int(c.N/c.Across) / t.WarpSize()
 		for i := 0; i < int(c.Sums(t)); i += 2 {
@@ -182,7 +182,7 @@ func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Conf
 		}
 		return
 	}
-	length, across := int(dsl.MatrixShape[T](t, dsl.MatrixLenC)), int(c.N/c.Across)/n
+	length, across := int(dsl.MatrixShape[T, C](t, dsl.MatrixLenC)), int(c.N/c.Across)/n
 	for i := range int(c.Sums(t)) / length {
 		for e := 0; e < length; e += 2 {
 			r, q := row+i/across*m+dsl.MatrixRow[T](t, dsl.MatrixC, e), col+i%across*n+dsl.MatrixCol[T](t, dsl.MatrixC, e)

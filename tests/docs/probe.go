@@ -80,7 +80,7 @@ var customProbes = map[string]probe{
 	"dsl.Printf":                {params: []string{"x []int"}, body: []string{"dsl.Printf(t, \"%d\\n\", x[0])"}},
 	"float16.Float16.Float32":   {params: []string{"out []float32", "x []dsl.F16"}, body: []string{"out[0] = x[0].Float32()"}, ops: loadStore, noise: moved},
 	"float16.Float16.Bits":      {params: []string{"out []uint16", "x []dsl.F16"}, body: []string{"out[0] = x[0].Bits()"}, ops: loadStore, noise: moved},
-	"dsl.MatrixShape":           {params: []string{"out []int"}, body: []string{"out[0] = int(dsl.MatrixShape[dsl.BF16](t, dsl.MatrixM))"}, ops: loadStore, noise: moved},
+	"dsl.MatrixShape":           {params: []string{"out []int"}, body: []string{"out[0] = int(dsl.MatrixShape[dsl.BF16, float32](t, dsl.MatrixM))"}, ops: loadStore, noise: moved},
 	"dsl.MatrixRow":             {params: []string{"out []int"}, body: []string{"out[0] = dsl.MatrixRow[dsl.BF16](t, dsl.MatrixC, out[1])"}, ops: loadStore, noise: moved},
 	"dsl.MatrixCol":             {params: []string{"out []int"}, body: []string{"out[0] = dsl.MatrixCol[dsl.BF16](t, dsl.MatrixC, out[1])"}, ops: loadStore, noise: moved},
 	"dsl.MMA":                   {body: []string{"a, b, c := dsl.LocalSlice[dsl.BF16](8), dsl.LocalSlice[dsl.BF16](4), dsl.LocalSlice[float32](4)", "dsl.MMA(t, a, 0, b, 0, c, 0)"}},
