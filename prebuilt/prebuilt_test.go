@@ -39,7 +39,7 @@ var packages = []struct {
 	limit     int  // bytes of the bundle: docs/deployment.md says how large they are
 }{
 	{"cpu", "zz_prebuilt_cpu.kiln", []string{"cpu:x86-64-v3", "cpu:x86-64-v4"}, false, true, 1400 << 10},
-	{"cuda", "zz_prebuilt_nvidia.kiln", []string{"ptx:sm_80", "ptx:sm_90"}, true, false, 1100 << 10},
+	{"cuda", "zz_prebuilt_nvidia.kiln", []string{"ptx:sm_80", "ptx:sm_90a"}, true, false, 1100 << 10},
 }
 
 // TestMain sees to it that no kernel comes from a cache.
