@@ -26,9 +26,10 @@ import "fmt"
 // their parity: the first one is 0, the second 1, the third 0 again. A wait for parity 1 of a new
 // barrier returns at once, as if a phase had come before the first.
 //
-// The threads of a block have to go on while others wait, which NVIDIA's GPUs promise from
-// compute capability 8.0 on, where there is an instruction for it, and plain Go under dsltest.
-// Other targets refuse a kernel that has one.
+// The threads of a block have to go on while others wait, which NVIDIA's GPUs promise, from
+// compute capability 8.0 on with instructions for it. On the CPU the interpreter runs such a
+// kernel, and like plain Go under dsltest reports a wait for what nobody completes. Other targets
+// refuse it.
 type MBarrier struct{ state uint64 }
 
 // Parts of the state in plain Go, from the lowest bit on: arrivals of each phase, arrivals that

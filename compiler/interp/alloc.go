@@ -29,6 +29,9 @@ func (l *lowered) allocate(n int) *plan {
 	p := &plan{lowered: l, lanes: (n + 63) &^ 63}
 	regs := slices.Clone(l.regs)
 	a := allocator{l: l, regs: regs}
+	for i := range regs {
+		regs[i].keep = regs[i].keep || l.g.polls
+	}
 	a.temps()
 	a.eachUse(a.around)
 	a.span()

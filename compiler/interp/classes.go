@@ -52,6 +52,9 @@ func classify(g *graph, rows bool) *classes {
 
 // raise makes v at least of class k.
 func (c *classes) raise(v *ir.Value, k class) {
+	if c.g.polls && !invariant(v) {
+		k = varying
+	}
 	if k > c.of[v.ID] {
 		c.of[v.ID] = k
 		c.changed = true

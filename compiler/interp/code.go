@@ -53,6 +53,9 @@ type block struct {
 	cond  int32
 	cmp   comparison
 	edges [2]edge
+
+	polls bool  // tests a barrier that counts arrivals
+	meets meets // which lanes its first operation wants
 }
 
 // edge is a jump with its assignments to the target's parameters, which are

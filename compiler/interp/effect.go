@@ -60,6 +60,9 @@ func (l *lowerer) effect(v *ir.Value) {
 			l.notice(noticeFenceBlock)
 		}
 		return // the operations of a block run in order, and atomics order all of Go's memory
+	case ir.OpMBarInit, ir.OpMBarArrive, ir.OpMBarExpect, ir.OpMBarTest:
+		l.mbarrier(v)
+		return
 	case ir.OpCopyBegun, ir.OpCopyCommit, ir.OpCopyWait, ir.OpCopyGroups:
 		l.watchCopy(v)
 		return

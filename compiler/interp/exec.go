@@ -31,6 +31,12 @@ type worker struct {
 	pending []uint64  // bit set of blocks where lanes wait
 	nwait   int
 
+	// Of kernels that poll: blocks whose lanes have polled in vain since the last arrival, the
+	// block that polls last, and how often it was in vain.
+	stalled []bool
+	polling int32
+	idle    int
+
 	// The strip: n consecutive threads of the block, from thread first.
 	n       int
 	first   int
@@ -54,6 +60,7 @@ func newWorker(p *plan) *worker {
 		mem:     make([]uint64, p.bytes/8+16),
 		waiting: make([]laneSet, len(p.blocks)),
 		pending: make([]uint64, len(p.blocks)/64+1),
+		stalled: make([]bool, len(p.blocks)),
 		idx:     make([]int32, 0, p.lanes),
 		spans:   make([]span, 0, p.lanes/group+1),
 		filled:  -1,
@@ -158,9 +165,13 @@ var errNotNeeded = errors.New("the block need not run")
 func (w *worker) strip(n int) {
 	w.n = n
 	w.cur.setRange(0, int32(n))
+	w.progress()
 	w.activate(&w.cur)
 	for at := int32(0); ; {
 		b := &w.p.blocks[at]
+		if b.polls {
+			w.polling = at
+		}
 		if w.index >= w.j.limit.Load() {
 			w.err = errNotNeeded
 		} else {
@@ -203,7 +214,11 @@ func (w *worker) strip(n int) {
 		if w.nwait == 0 {
 			return
 		}
-		at = w.resume()
+		if w.p.g.polls {
+			at = w.resumeReady()
+		} else {
+			at = w.resume()
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ type graph struct {
 	preds  [][]int // position -> positions of predecessors, once for each edge
 	loops  []loop  // outer loops first
 	inner  []int   // position -> innermost loop, -1 for none
+	polls  bool    // lanes wait for each other in loops
 	pdom   *ir.DomTree
 }
 
@@ -35,7 +36,7 @@ type loop struct {
 func (l *loop) has(at int) bool { return l.first <= at && at <= l.last }
 
 func newGraph(f *ir.Func) (*graph, error) {
-	g := &graph{f: f, blocks: analysis.LoopOrder(f), pdom: ir.PostDominators(f)}
+	g := &graph{f: f, polls: polls(f), blocks: analysis.LoopOrder(f), pdom: ir.PostDominators(f)}
 	g.at = make([]int, f.NumBlocks())
 	for i := range g.at {
 		g.at[i] = -1

@@ -61,6 +61,7 @@ func lower(m *ir.Module, g *graph, rows bool) (*lowered, error) {
 	l.moves = make([][2][]move, len(g.blocks))
 	for at, b := range g.blocks {
 		l.at = at
+		l.blocks[at].meets, l.blocks[at].polls = meetsFirst(b), pollsIn(b)
 		for _, v := range b.Instrs {
 			if err := l.value(v); err != nil {
 				return nil, err
@@ -243,9 +244,6 @@ func (in *ins) setA(o operand) { in.a, in.aw = o.ref, o.width }
 func (in *ins) setB(o operand) { in.b, in.bw = o.ref, o.width }
 func (in *ins) setC(o operand) { in.c, in.cw = o.ref, o.width }
 
-// mbarriers is why there are no barriers that count arrivals.
-const mbarriers = "has a dsl.MBarrier: threads of a block share a program counter on the CPU, so that who waits would keep others from arriving"
-
 // unsupported lists the operations that no program has, and what replaces them.
 var unsupported = map[ir.Op]string{
 	ir.OpPrint:       "prints: turn that into writes to the device log first (pass.LowerLog)",
@@ -257,10 +255,6 @@ var unsupported = map[ir.Op]string{
 	ir.OpCopyAsync:   "copies while it goes on: run the copies pass on the module first",
 	ir.OpLoadBytes:   "is vector code: leave out the passes for vectors (pass.Vector)",
 	ir.OpWhole:       "is vector code: leave out the passes for vectors (pass.Vector)",
-	ir.OpMBarInit:    mbarriers,
-	ir.OpMBarArrive:  mbarriers,
-	ir.OpMBarExpect:  mbarriers,
-	ir.OpMBarTest:    mbarriers,
 	ir.OpCopyVec:     "copies while it goes on: run the copies pass on the module first",
 	ir.OpMatrixFact:  "asks for a matrix instruction: run the target pass on the module first",
 	ir.OpMatrixRow:   "asks for a matrix instruction: run the target pass on the module first",

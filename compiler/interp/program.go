@@ -88,6 +88,9 @@ func New(m *ir.Module, opts ...Option) (*Program, error) {
 	if f == nil {
 		return nil, errors.New("the module has no kernel")
 	}
+	if polls(f) {
+		splitAtMeetings(f)
+	}
 	g, err := newGraph(f)
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", f.Name, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/dsltest"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tests/races/kernels"
@@ -34,6 +35,7 @@ var pairs = []pair{
 	{kernels.Smooth, kernels.SmoothOneBuffer, runtime.Blocks(2, 96), times, "of the shared memory declared at", "put t.Sync() there"},
 	{kernels.Mirror, kernels.MirrorNoSync, runtime.Blocks(2, 96), numbers, "element [31] of the shared memory declared at", "(or t.SyncWarp(), if only lanes of one warp share it)"},
 	{kernels.Staged, kernels.StagedEarly, runtime.Blocks(2, 64), numbers, "while a copy to it is under way that thread (63,0,0) has begun at", "put t.Sync() between"},
+	{kernels.Ring, kernels.RingEarly, runtime.Blocks(2, 96), numbers, "of the shared memory declared at", "put t.Sync() there"},
 	{kernels.WarpSums, kernels.WarpSumsAll, runtime.Blocks(2, 96), numbers, "out[0]: this thread writes 240 here, thread (0,0,0) wrote 240 (the same value, still a race)", "(or t.SyncWarp(), if only lanes of one warp share it)"},
 	{kernels.Scans, nil, runtime.Blocks(2, 96), numbers, "", ""},
 	{kernels.Total, kernels.TotalNoFence, runtime.Blocks(4, 64), counters, "parts[0]: this thread reads 480 here, block (0,0,0), thread (0,0,0) wrote 480 at", "nothing orders the blocks of a launch"},
@@ -154,4 +156,46 @@ func TestUnchecked(t *testing.T) {
 			require.NoError(t, dev.Sync(), nameOf(p.wrong))
 		}
 	}
+}
+
+// TestRing runs pipelines of so many steps as slots, of fewer and of more, in plain Go and on the
+// CPU.
+func TestRing(t *testing.T) {
+	for _, name := range []string{"cpu:interp", "cpu"} {
+		t.Run(name, func(t *testing.T) { runRing(t, name) })
+	}
+}
+
+func runRing(t *testing.T, device string) {
+	dev, err := runtime.Open(device)
+	require.NoError(t, err)
+	defer dev.Close()
+	const n = 48
+	for _, steps := range []int{0, 1, 2, 3, 4, 7, 40} {
+		in, want, got := make([]int32, n*steps), make([]int32, n), make([]int32, n)
+		for i := range in {
+			in[i] = int32(i * i)
+			want[n-1-i%n] += in[i]
+		}
+		require.NoError(t, dsltest.Run(dsl.D1(1), dsl.D1(2*n), func(t dsl.Thread) { kernels.Ring(t, got, in) }, dsltest.WarpSize(16)))
+		require.Equal(t, want, got)
+		for _, kernel := range []*jit.Kernel{jit.Of(kernels.Ring), jit.Of(kernels.Ring).Checked()} {
+			x := upload(t, dev, len(in), func(i int) int32 { return in[i] })
+			out := upload(t, dev, n, zero).(runtime.Slice[int32])
+			require.NoError(t, kernel.Launch(dev.DefaultStream(), runtime.Blocks(1, 2*n), out, x))
+			clear(got)
+			require.NoError(t, out.CopyTo(got))
+			require.Equal(t, want, got, "%d steps", steps)
+		}
+	}
+}
+
+// TestRingHangs launches half of the threads that the barriers count.
+func TestRingHangs(t *testing.T) {
+	dev, err := runtime.Open("cpu:interp")
+	require.NoError(t, err)
+	defer dev.Close()
+	args := numbers(t, dev)
+	require.NoError(t, jit.Of(kernels.Ring).Launch(dev.DefaultStream(), runtime.Blocks(1, 48), args...))
+	require.ErrorContains(t, dev.Sync(), "waits for a phase of a dsl.MBarrier that nobody completes")
 }

@@ -108,6 +108,45 @@ func Staged(t dsl.Thread, out, in []int32) {
 	}
 }
 
+// Ring is a pipeline of half of the block's warps that load tiles and the others that add them up,
+// through slots that barriers hand over and back.
+//
+//kiln:kernel
+func Ring(t dsl.Thread, out, in []int32) {
+	const slots, n = 3, 48
+	full := dsl.Shared[[slots]dsl.MBarrier](t)
+	empty := dsl.Shared[[slots]dsl.MBarrier](t)
+	tiles := dsl.Shared[[slots][n]int32](t)
+	ringInit(t, full[:], n)
+	ringInit(t, empty[:], n)
+	t.Sync()
+	i, sum := t.ThreadX()%n, int32(0)
+	for k := range len(in) / n {
+		s, phase := k%slots, k/slots
+		if t.ThreadX() < n {
+			empty[s].Wait(t, phase+1)
+			tiles[s][i] = in[k*n+i]
+			full[s].Arrive()
+		} else {
+			full[s].Wait(t, phase)
+			sum += tiles[s][n-1-i]
+			empty[s].Arrive()
+		}
+	}
+	t.Sync()
+	if t.ThreadX() >= n && t.BlockX() == 0 {
+		out[i] = sum
+	}
+}
+
+func ringInit(t dsl.Thread, b []dsl.MBarrier, n int) {
+	if t.ThreadX() == 0 {
+		for s := range b {
+			b[s].Init(n)
+		}
+	}
+}
+
 // WarpSums writes the sum of each warp, by shuffles alone.
 //
 //kiln:kernel

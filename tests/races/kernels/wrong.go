@@ -88,6 +88,36 @@ func StagedEarly(t dsl.Thread, out, in []int32) {
 	}
 }
 
+// RingEarly hands slots back before it has read them.
+//
+//kiln:kernel
+func RingEarly(t dsl.Thread, out, in []int32) {
+	const slots, n = 3, 48
+	full := dsl.Shared[[slots]dsl.MBarrier](t)
+	empty := dsl.Shared[[slots]dsl.MBarrier](t)
+	tiles := dsl.Shared[[slots][n]int32](t)
+	ringInit(t, full[:], n)
+	ringInit(t, empty[:], n)
+	t.Sync()
+	i, sum := t.ThreadX()%n, int32(0)
+	for k := range len(in) / n {
+		s, phase := k%slots, k/slots
+		if t.ThreadX() < n {
+			empty[s].Wait(t, phase+1)
+			tiles[s][i] = in[k*n+i] // bad
+			full[s].Arrive()
+		} else {
+			full[s].Wait(t, phase)
+			empty[s].Arrive()
+			sum += tiles[s][n-1-i] // other
+		}
+	}
+	t.Sync()
+	if t.ThreadX() >= n && t.BlockX() == 0 {
+		out[i] = sum
+	}
+}
+
 // WarpSumsAll lets every lane write the sum: the same value, but a race.
 //
 //kiln:kernel
