@@ -7,7 +7,7 @@ import (
 	"github.com/gokiln/kiln/internal/devlog"
 )
 
-// layout gives each argument its place in the argument block; see [ir.Layout].
+// layout gives each argument its offset in the argument block; see [ir.Layout].
 func layout(args []ir.Arg) []Arg {
 	offsets, _ := ir.Layout(args)
 	out := make([]Arg, len(args))

@@ -141,7 +141,7 @@ func compileGrown(text string, targets ...string) (uint64, error) {
 	return after.TotalAlloc - before.TotalAlloc, err
 }
 
-// What a few lines make large is refused, at a place of the program, before it takes much memory.
+// What a few lines make large is refused at a position of the program before it takes much memory.
 func TestBudget(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -37,7 +37,7 @@ func Check(p *front.Package, load front.Loader, targets ...target.Target) (diag.
 	return list, len(front.Kernels(p))
 }
 
-// asDiagnostics is an error of a compilation as diagnostics. Those without a place are given the
+// asDiagnostics is an error of a compilation as diagnostics. Those without a position are given the
 // kernel's.
 func asDiagnostics(err error) diag.List {
 	var diags diag.List

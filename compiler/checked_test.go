@@ -41,7 +41,7 @@ func TestCheckedCode(t *testing.T) {
 	}
 }
 
-// Every kind of failure of the kernel Fault has a site on a GPU, with its place.
+// Every kind of failure of the kernel Fault has a site on a GPU, with its position.
 func TestCheckedSites(t *testing.T) {
 	sm90, err := target.Parse("ptx:sm_90")
 	require.NoError(t, err)

@@ -141,8 +141,8 @@ func lengths(m *ir.Module, errs []*pass.LengthError) (list diag.List) {
 	return list.Sorted()
 }
 
-// mistakes turns what the pass diagnose found into diagnostics, one for each place: unrolling makes
-// many of one.
+// mistakes turns what the pass diagnose found into diagnostics, one for each position: unrolling
+// makes many of one.
 func mistakes(m *ir.Module, found []pass.Mistake) (list diag.List) {
 	seen := map[ir.Pos]bool{}
 	for _, f := range found {

@@ -51,7 +51,7 @@ func parting(m *ir.Module, d analysis.Divergence) string {
 }
 
 // reasons spells the way from a condition to where values begin to differ. Steps
-// at one place are said once.
+// at one position are reported once.
 func reasons(m *ir.Module, why []analysis.Reason) string {
 	var parts []string
 	last := ""

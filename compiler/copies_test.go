@@ -29,7 +29,7 @@ func TestCopies(t *testing.T) {
 	for _, c := range []struct {
 		target string
 		opt    compiler.Options
-		copies int // of 16 bytes: at two places
+		copies int // of 16 bytes: at two addresses
 		waits  bool
 	}{
 		{"ptx:sm_75", wide, 0, false},

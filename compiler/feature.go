@@ -47,7 +47,7 @@ var uses = map[Feature]struct {
 	AtomicsHalf:    {ir.BF16, "  %x = load %e : bf16\n  %y = atomic.add %e, %x : bf16\n"},
 	AtomicsOrdered: {ir.U32, "  %x = atomic.load %e, 1 : u32\n  atomic.store %e, %x, 2\n"},
 	Fences:         {ir.U32, "  fence\n"},
-	DeviceLog:      {ir.U32, "  %x = load %e : u32\n  %y = atomic.add %e, %x : u32\n"}, // places in it are given out so
+	DeviceLog:      {ir.U32, "  %x = load %e : u32\n  %y = atomic.add %e, %x : u32\n"}, // its records are reserved so
 }
 
 // Features returns all features in order.

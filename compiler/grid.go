@@ -5,7 +5,7 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 )
 
-// gridBarriers refuses barriers of the grid where the target has none, with the place of the first.
+// gridBarriers refuses barriers of the grid where the target has none, at the first one's position.
 func gridBarriers(m *ir.Module, t target.Target) error {
 	lack := t.GridBarriers()
 	if lack == nil {

@@ -133,9 +133,9 @@ func inGroup(lane, from, width int) int {
 }
 
 // LanesBelow returns a mask with one bit for each lane of the warp below this one. With
-// [Ballot] it gives each lane its place among those of which something is true:
+// [Ballot] it gives each lane its index among those of which something is true:
 //
-//	place := bits.OnesCount64(dsl.Ballot(t, found) & dsl.LanesBelow(t))
+//	index := bits.OnesCount64(dsl.Ballot(t, found) & dsl.LanesBelow(t))
 func LanesBelow(t Thread) uint64 { return uint64(1)<<uint(t.Lane()) - 1 }
 
 // ActiveMask returns a mask with one bit for each lane of the warp. All lanes come to an

@@ -6,7 +6,7 @@ import (
 )
 
 // Assert fails the kernel unless cond holds. The next Sync of its stream or copy
-// to the host returns an error that names the kernel, the place of the call, the
+// to the host returns an error that names the kernel, the source position of the call, the
 // block, the thread, and msg, a constant. The thread ends there; what others of the
 // launch write is undefined.
 //

@@ -108,7 +108,7 @@ type parts[T Word] struct {
 
 // joinWarps continues the tree of a reduction over the results of the warps, by eight
 // at a time; none, which changes no result, fills the last eight up. Every thread reads
-// the last parts from one place, so the compiler knows that the result is uniform.
+// the last parts from one address, so the compiler knows that the result is uniform.
 func joinWarps[T Word](t Thread, v, none T, op func(a, b T) T) T {
 	p := Shared[parts[T]](t)
 	i, n := t.ThreadIndex(), t.BlockSize()/t.WarpSize()

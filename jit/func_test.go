@@ -150,7 +150,7 @@ func TestFuncErr(t *testing.T) {
 		})
 	}
 
-	// All captured variables at once, each with its place.
+	// All captured variables at once, each with its position.
 	var list diag.List
 	require.ErrorAs(t, jit.Func(func(x float32) float32 { return x*scale + float32(n) }).Err(), &list)
 	require.Len(t, list, 2)

@@ -152,7 +152,7 @@ func TestEmptyGrid(t *testing.T) {
 }
 
 // A fault of a running kernel comes with the next call that waits, and names
-// kernel, place and thread.
+// kernel, position and thread.
 func TestFaultAtSync(t *testing.T) {
 	dev := open(t)
 	out := upload(t, dev, int32(0), 0, 0)

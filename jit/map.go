@@ -27,7 +27,7 @@ type mapper struct {
 
 // Map stores f(in[0][i], in[1][i], …) in out[i] for every i. The arguments are
 // slices on the device of the stream, each a [runtime.Slice] of the type that the
-// function has in that place, one to four of them, all of one length. The result
+// function's parameter at that index has, one to four of them, all of one length. The result
 // may be one of them.
 func (f *Fn) Map(s *runtime.Stream, out any, in ...any) error {
 	m := f.mapper.Load()

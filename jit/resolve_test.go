@@ -128,7 +128,7 @@ func TestLevels(t *testing.T) {
 	g.must("cache", 4)
 }
 
-// What a kernel writes to the log is known of cached code too, and places are those
+// What a kernel writes to the log is known of cached code too, and positions are those
 // of the source as it is now.
 func TestLogOfCachedCode(t *testing.T) {
 	g := newRig(t)

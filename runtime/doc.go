@@ -26,7 +26,7 @@
 //     context and all that is in its memory: every later call on the device reports it.
 //
 // Environment: KILN_CUDA_LIBRARY names the CUDA driver's library file, instead
-// of the usual places. KILN_LAUNCH_BLOCKING=1 waits for every launch, so that
+// of the usual paths. KILN_LAUNCH_BLOCKING=1 waits for every launch, so that
 // a failure is reported by the launch that caused it. KILN_LAUNCH_TIMEOUT=30s bounds the time
 // of every launch, see [Device.SetLaunchTimeout].
 //

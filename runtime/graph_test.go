@@ -446,7 +446,7 @@ func TestGraphHoldsItsMemory(t *testing.T) {
 		require.NoError(t, pinned.Free())
 		require.True(t, collectUntil(func() bool { return r.Stats().Dropped == 1 }), "x is collected")
 		require.Equal(t, 4, r.Stats().Buffers)
-		fresh := upload(t, r, 7, 7, 7, 7) // in nobody's place
+		fresh := upload(t, r, 7, 7, 7, 7) // at an address that no argument has
 		for range 3 {
 			require.NoError(t, g.Launch(r.DefaultStream()))
 		}

@@ -21,7 +21,7 @@ type launchLog struct {
 // launched is what was launched: a kernel, or those of a graph.
 type launched struct{ names []string }
 
-// add notes a launch, before it is made, and returns its place.
+// add notes a launch, before it is made, and returns its slot.
 func (l *launchLog) add(k *launched) *atomic.Pointer[launched] {
 	slot := &l.ring[(l.next.Add(1)-1)%logSize]
 	if slot.Load() != k { // loops launch the same kernel; a store costs more than a look

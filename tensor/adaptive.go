@@ -7,7 +7,7 @@ import (
 
 // AdaptiveAvgPool is the means of windows over the last one or two dimensions, as many
 // windows along each as the sizes say; [Hole] stands for the size that is there. Window i
-// of m has the places from i·n/m, cut, up to (i+1)·n/m, raised: all of one size, side by
+// of m has the indices from ⌊i·n/m⌋ up to ⌈(i+1)·n/m⌉, exclusive: all of one size, side by
 // side, where m divides n. A size of 1 for each is pooling of all there is.
 func (t *Tensor) AdaptiveAvgPool(sizes ...int) *Tensor {
 	const op = "adaptive_avg_pool"

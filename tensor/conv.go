@@ -14,7 +14,7 @@ type Convolution = conv.Convolution
 
 // Conv is the convolution of t, of shape (inputs, channels, …), with weights of shape
 // (channels of the result, channels of a group, kernel …), over one to three dimensions.
-// Along each the result has (n + 2·padding - dilation·(kernel-1) - 1)/stride + 1 places.
+// Each of them has the size (n + 2·padding - dilation·(kernel-1) - 1)/stride + 1 in the result.
 func (t *Tensor) Conv(weights *Tensor, c Convolution) *Tensor {
 	const op = "conv"
 	if bad := first(op, t, weights); bad != nil {
@@ -63,8 +63,8 @@ func (t *Tensor) biased(op string, bias *Tensor) *Tensor {
 
 // ConvTranspose is the transposed convolution of t, of shape (inputs, channels, …), with
 // weights of shape (channels, channels of a group of the result, kernel …): what a
-// gradient goes back through a convolution by. Along each dimension the result has
-// (n-1)·stride - 2·padding + dilation·(kernel-1) + output padding + 1 places.
+// gradient goes back through a convolution by. Each dimension of the result has the size
+// (n-1)·stride - 2·padding + dilation·(kernel-1) + output padding + 1.
 func (t *Tensor) ConvTranspose(weights *Tensor, c Convolution) *Tensor {
 	const op = "conv_transpose"
 	if bad := first(op, t, weights); bad != nil {
@@ -120,7 +120,7 @@ func weightGradient(x, g, w *Tensor, c Convolution) *Tensor {
 	for i := range parts {
 		p := xs[i].Transpose(0, 1).Conv(gs[i].Transpose(0, 1), turned)
 		for d := 2; d < w.Rank() && p.err == nil; d++ {
-			p = p.Narrow(d, 0, w.Size(d)) // places that the stride left over
+			p = p.Narrow(d, 0, w.Size(d)) // elements that the stride left over
 		}
 		parts[i] = p.Transpose(0, 1)
 	}
@@ -195,9 +195,9 @@ func gradMaxPool(g, x, which *Tensor, n int) *Tensor {
 // joined is a shape with one dimension of those from lead on.
 func joined(s Shape, lead int) Shape { return append(slices.Clone(s[:lead]), s[lead:].Count()) }
 
-// MaxUnpool puts the elements of t, as [Tensor.MaxPoolWithIndices] gives them, back to their
-// places in dimensions of such sizes, and 0 everywhere else. Of several elements
-// of one place, which are equal after pooling, the last one counts. A place that is out of
+// MaxUnpool stores the elements of t at their indices, as [Tensor.MaxPoolWithIndices] returns
+// both, in dimensions of such sizes, and 0 everywhere else. Of several elements with one
+// index, which are equal after pooling, the last one is stored. An index out of
 // range is an error when the device is next waited for.
 func (t *Tensor) MaxUnpool(places *Tensor, sizes ...int) *Tensor {
 	const op = "max_unpool"
@@ -283,7 +283,7 @@ func gradAvgPool(g, x *Tensor, p Pooling) *Tensor {
 	return dx.Reshape(x.Shape()...)
 }
 
-// counted is how many places of each window are not behind the padding of x, in the last
+// counted is how many positions of each window are not beyond the padding of x, in the last
 // dimensions of the gradient g of a mean.
 func counted(p Pooling, x, g *Tensor) *Tensor {
 	lead := x.Rank() - len(p.Kernel)
@@ -302,8 +302,8 @@ func counted(p Pooling, x, g *Tensor) *Tensor {
 	return all
 }
 
-// UpsampleNearest gives the last one or two dimensions other sizes: place i of n is place
-// i·m/n, cut, of the m that were there.
+// UpsampleNearest gives the last one or two dimensions other sizes: index i of n is index
+// ⌊i·m/n⌋ of the m that were there.
 func (t *Tensor) UpsampleNearest(sizes ...int) *Tensor {
 	const op = "upsample_nearest"
 	if bad := first(op, t); bad != nil {

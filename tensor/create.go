@@ -179,13 +179,13 @@ func Ones(d *Device, dt DType, shape ...int) *Tensor {
 	return full("ones", d, dtype.One(dt), shape)
 }
 
-// ZerosLike returns zeros in the shape, type and place of t.
+// ZerosLike returns zeros of the shape, type and device of t.
 func (t *Tensor) ZerosLike() *Tensor { return t.like("zeros", 0) }
 
-// OnesLike returns ones in the shape, type and place of t.
+// OnesLike returns ones of the shape, type and device of t.
 func (t *Tensor) OnesLike() *Tensor { return t.like("ones", 1) }
 
-// FullLike returns a tensor in the shape, type and place of t of which every element is
+// FullLike returns a tensor of the shape, type and device of t in which every element is
 // x.
 func (t *Tensor) FullLike(x float64) *Tensor { return t.like("full", x) }
 

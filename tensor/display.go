@@ -98,7 +98,7 @@ func (t *Tensor) title(strides bool) string {
 	return line + t.place() + "]"
 }
 
-// place is the device for the end of a line.
+// place is the device as the suffix of a line.
 func (t *Tensor) place() string { return suffix(t.dev.Name()) }
 
 // suffix is the name of a device behind a comma, and nothing for the CPU.

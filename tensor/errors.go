@@ -160,7 +160,7 @@ func firstOf(op string, t *Tensor) *Tensor {
 	return nil
 }
 
-// wrap gives an error of something that is no operation on tensors its place.
+// wrap adds to an error of something that is no operation on tensors where it was called.
 func wrap(op string, err error) error {
 	if err == nil {
 		return nil

@@ -51,7 +51,7 @@ func ExampleTensor_Im2Col() {
 	// Tensor[[1, 2, 4], f32]
 }
 
-// An image, turned around by the places that are read.
+// An image, rotated by the positions that are read.
 func ExampleTensor_GridSample() {
 	dev := cpu()
 	image := tensor.Arange(dev, float32(0), 6).Reshape(1, 1, 2, 3)

@@ -30,7 +30,7 @@ func flat2(g, x, y, out *Tensor) (*Tensor, *Tensor) { return nil, nil }
 // where is t where cond, of type U8, is true, and 0 elsewhere.
 func (t *Tensor) where(cond *Tensor) *Tensor { return cond.Where(t, t.zero()) }
 
-// zero is one number 0 of the type and place of t.
+// zero is one number 0 of the type and device of t.
 func (t *Tensor) zero() *Tensor {
 	if t.err != nil {
 		return t

@@ -41,7 +41,7 @@ func TestOnGradient(t *testing.T) {
 	require.Equal(t, []float64{10, 10}, list[float64](t, g.Of(y)))
 	require.Empty(t, seen, "x has no gradient then")
 
-	// What takes the place of a gradient has one where gradients are to have some.
+	// What replaces a gradient requires a gradient itself where gradients of gradients are asked for.
 	z := tensor.NewVar(tensor.From(d, []float64{2, 3})).Tensor()
 	on(z, func(g *tensor.Tensor) *tensor.Tensor { return g.Mul(z) })
 	g, err = z.Sqr().BackwardBy(tensor.BackwardOptions{Graph: true}) // 2z², by the function

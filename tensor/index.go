@@ -279,7 +279,7 @@ func (t *Tensor) Flip(dims ...int) *Tensor {
 	return out.from(op, backward(func(g, out *Tensor, in []*Tensor) []*Tensor { return []*Tensor{g.Flip(dims...)} }), t)
 }
 
-// Roll moves the elements by shift places along dimension d; what leaves at one end comes
+// Roll moves the elements by shift positions along dimension d; what leaves at one end comes
 // in at the other.
 func (t *Tensor) Roll(shift, d int) *Tensor {
 	const op = "roll"

@@ -77,7 +77,7 @@ func FromBuffer(d *Device, buf *runtime.Buffer, dt DType, l Layout) *Tensor {
 	return &Tensor{dev: d, buf: buf, dtype: dt, layout: l}
 }
 
-// EmptyLike returns a tensor in the shape, type and place of t whose elements are not set.
+// EmptyLike returns a tensor of the shape, type and device of t whose elements are not set.
 func (t *Tensor) EmptyLike() *Tensor {
 	if bad := firstOf("empty", t); bad != nil {
 		return bad

@@ -305,7 +305,7 @@ func ExampleScope() {
 	// true
 }
 
-// What a kept tensor's gradient needs besides operands is kept, too: indices, masks, places.
+// What a kept tensor's gradient needs besides operands is kept, too: indices, masks.
 func TestScopeKeepsIndices(t *testing.T) {
 	d := open(t)
 	v := tensor.NewVar(tensor.From(d, []float32{3, 1, 4, 1}))

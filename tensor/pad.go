@@ -21,7 +21,7 @@ const (
 	PadCircular = index.PadCircular // the elements at the other end
 )
 
-// Pad adds so many places in front of and behind dimension d. The number x is that of
+// Pad adds so many elements in front of and behind dimension d. The number x is that of
 // [PadConstant].
 func (t *Tensor) Pad(d, front, behind int, mode PadMode, x float64) *Tensor {
 	const op = "pad"
@@ -37,9 +37,9 @@ func (t *Tensor) Pad(d, front, behind int, mode PadMode, x float64) *Tensor {
 	return t.padded(pads, mode, x)
 }
 
-// PadAll adds places to several dimensions at once: pads has, for each of the last ones in their
-// order, how many go in front and how many behind. Corners are as if one dimension after the other
-// was padded. The number x is that of [PadConstant].
+// PadAll pads several dimensions at once: pads has, for each of the last ones in their
+// order, how many elements go in front and how many behind. Corners are as if one dimension after
+// the other was padded. The number x is that of [PadConstant].
 //
 //	images.PadAll([][2]int{{1, 1}, {2, 2}}, tensor.PadReflect, 0) // 1 above and below, 2 at the sides
 func (t *Tensor) PadAll(pads [][2]int, mode PadMode, x float64) *Tensor {
@@ -53,7 +53,7 @@ func (t *Tensor) PadAll(pads [][2]int, mode PadMode, x float64) *Tensor {
 	return t.padded(slices.Concat(make([][2]int, t.Rank()-len(pads)), pads), mode, x)
 }
 
-// padded adds places to all dimensions.
+// padded pads all dimensions.
 func (t *Tensor) padded(pads [][2]int, mode PadMode, x float64) *Tensor {
 	const op = "pad"
 	s, err := t.number(x)
@@ -81,7 +81,7 @@ func (t *Tensor) padded(pads [][2]int, mode PadMode, x float64) *Tensor {
 	return out.from(op, grad1(func(g, x, _ *Tensor) *Tensor { return gradPad(g, x.layout.Shape(), pads, mode) }), t)
 }
 
-// gradPad adds what places have got to the elements of a tensor of shape s that they were made of,
+// gradPad adds the gradient of each element to the element of a tensor of shape s that it copies,
 // one dimension after the other.
 func gradPad(g *Tensor, s Shape, pads [][2]int, mode PadMode) *Tensor {
 	for d, p := range pads {
@@ -89,7 +89,7 @@ func gradPad(g *Tensor, s Shape, pads [][2]int, mode PadMode) *Tensor {
 		case p == [2]int{} || g.err != nil:
 		case mode == PadConstant:
 			g = g.Narrow(d, p[0], s[d])
-		default: // the elements that the places have come from the numbers of the elements
+		default: // the elements that padding copies are known from the padded numbers of the elements
 			from := Arange(g.dev, int32(0), int32(s[d])).scoped(g).Pad(0, p[0], p[1], mode, 0)
 			shape := g.Shape()
 			shape[d] = s[d]

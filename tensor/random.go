@@ -63,7 +63,7 @@ func Randn(d *Device, dt DType, mean, std float64, shape ...int) *Tensor {
 	return draw("randn", randomops.Normal, d, dt, mean, std, shape)
 }
 
-// RandLike is [Rand] in the shape, type and place of t.
+// RandLike is [Rand] with the shape, type and device of t.
 func (t *Tensor) RandLike(low, high float64) *Tensor {
 	if bad := firstOf("rand", t); bad != nil {
 		return bad
@@ -71,7 +71,7 @@ func (t *Tensor) RandLike(low, high float64) *Tensor {
 	return Rand(t.dev, t.dtype, low, high, t.layout.Shape()...).scoped(t)
 }
 
-// RandnLike is [Randn] in the shape, type and place of t.
+// RandnLike is [Randn] with the shape, type and device of t.
 func (t *Tensor) RandnLike(mean, std float64) *Tensor {
 	if bad := firstOf("randn", t); bad != nil {
 		return bad

@@ -13,7 +13,7 @@ type resizing struct {
 	op  string
 	run func(s *runtime.Stream, out, x ops.View, b conv.Bilinear) error
 
-	// weights returns the matrix by which n places along a dimension are made of m.
+	// weights returns the matrix by which n elements along a dimension are computed from m.
 	weights func(m, n int, align bool, scale float64) []float64
 }
 
@@ -23,20 +23,21 @@ var (
 )
 
 // UpsampleBilinear gives the last two dimensions other sizes: each element is the mean of
-// the four around its place, weighted by how near they are. With align the first and last
-// places are those of t, and else the edges are. It is for floating-point types.
+// the four around its position, weighted by how near they are. With align the first and last
+// elements have the positions of those of t; without it the edges do. It is for
+// floating-point types.
 func (t *Tensor) UpsampleBilinear(height, width int, align bool) *Tensor {
 	return t.resize(bilinear, height, width, conv.Bilinear{AlignCorners: align})
 }
 
 // UpsampleBilinearBy is [Tensor.UpsampleBilinear] to sizes that are larger by factors,
-// rounded down: the places are those of the factors, also where the sizes have been
+// rounded down: the positions follow from the factors, also where the sizes have been
 // rounded. A factor that is not above 0 is an error of kind [ErrArgument].
 func (t *Tensor) UpsampleBilinearBy(height, width float64, align bool) *Tensor {
 	return t.resizeBy(bilinear, height, width, align)
 }
 
-// UpsampleBicubic is [Tensor.UpsampleBilinear] with the sixteen elements around each place,
+// UpsampleBicubic is [Tensor.UpsampleBilinear] with the sixteen elements around each position,
 // by cubic convolution with the parameter -3/4. It may go beyond the smallest and the
 // largest element.
 func (t *Tensor) UpsampleBicubic(height, width int, align bool) *Tensor {
@@ -118,7 +119,7 @@ func bicubicWeights(m, n int, align bool, scale float64) []float64 {
 	return w
 }
 
-// placeOf is where place i of n lies among m.
+// placeOf is the position of element i of n among m.
 func placeOf(i, m, n int, align bool, scale float64) float64 {
 	if align {
 		return float64(i) * float64(m-1) / float64(max(n-1, 1))

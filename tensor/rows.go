@@ -184,8 +184,8 @@ func (t *Tensor) Sort(d int, descending bool) (values, places *Tensor) {
 	return t.sorted(op, sort.Sort, i, t.layout.Shape()[i], descending)
 }
 
-// TopK returns the k largest elements along dimension d, the largest first, and the
-// places that they have, of type U32; the smallest ones with smallest.
+// TopK returns the k largest elements along dimension d, the largest first, and their
+// indices, of type U32; the smallest ones with smallest.
 func (t *Tensor) TopK(k, d int, smallest bool) (values, places *Tensor) {
 	const op = "topk"
 	if bad := first(op, t); bad != nil {
@@ -205,7 +205,7 @@ func (t *Tensor) TopK(k, d int, smallest bool) (values, places *Tensor) {
 // sorter is sort.Sort or sort.TopK.
 type sorter = func(s *runtime.Stream, values, indices, x ops.View, dim int, descending bool) error
 
-// sorted returns the first k elements along dimension d in order, and their places.
+// sorted returns the first k elements along dimension d in order, and their indices.
 func (t *Tensor) sorted(op string, run sorter, d, k int, descending bool) (values, places *Tensor) {
 	shape := t.Shape()
 	if n := shape[d]; n > math.MaxUint32 { // before there is memory for them

@@ -11,7 +11,7 @@ import (
 // Sampling says how [Tensor.GridSample] reads images.
 type Sampling = conv.Sampling
 
-// SampleMode is how [Tensor.GridSample] finds a number at a place between elements.
+// SampleMode is how [Tensor.GridSample] interpolates at a position between elements.
 type SampleMode = conv.SampleMode
 
 // The modes of [Tensor.GridSample].
@@ -21,9 +21,9 @@ const (
 	SampleBicubic  = conv.SampleBicubic  // a sum of the sixteen elements around it, by cubic convolution with the parameter -3/4
 )
 
-// GridSample reads images, (n, channels, height, width), at the places of a grid, (n, rows,
-// columns, 2): the result is (n, channels, rows, columns). A place is a number across and one
-// down, both from -1 at the one edge to 1 at the other; NaN is -1. It may lie outside, where the
+// GridSample reads images, (n, channels, height, width), at the positions of a grid, (n, rows,
+// columns, 2): the result is (n, channels, rows, columns). A position is x and then
+// y, both from -1 at the one edge to 1 at the other; NaN is -1. It may lie outside, where the
 // padding of p counts: zeros with [PadConstant], the element at the edge with [PadEdge], and with
 // [PadReflect] what is inside, mirrored.
 //
@@ -87,10 +87,10 @@ func sampled(x, grid *Tensor, p Sampling) *Tensor {
 	return sum.Cast(x.dtype)
 }
 
-// tap is elements along an axis that count for places, and how much.
+// tap is elements along an axis that contribute to positions, and their weights.
 type tap struct{ at, inside, weight *Tensor }
 
-// taps are those of the places g among n elements.
+// taps are those of the positions g among n elements.
 func taps(g *Tensor, n int, p Sampling) (list []tap) {
 	const far = 1 << 22
 	g = g.IsNaN().Where(g.FullLike(-1), g).Clamp(-far, far)
@@ -123,7 +123,7 @@ func taps(g *Tensor, n int, p Sampling) (list []tap) {
 	return list
 }
 
-// bounded is the places v among n elements, or those that count for the ones outside.
+// bounded is the positions v among n elements, those outside mapped to ones inside.
 func bounded(v *Tensor, n int, p Sampling) *Tensor {
 	switch p.Padding {
 	case PadEdge:
@@ -144,7 +144,7 @@ func bounded(v *Tensor, n int, p Sampling) *Tensor {
 	return v
 }
 
-// cubicTaps is the weights of the four elements around a place, a part of the way behind the
+// cubicTaps is the weights of the four elements around a position, a fraction behind the
 // second one.
 func cubicTaps(part *Tensor) []*Tensor {
 	const a = -0.75

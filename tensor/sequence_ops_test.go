@@ -297,7 +297,7 @@ func repeated(s *sequence, t *tensor.Tensor, p plain, d int) (*tensor.Tensor, pl
 	}), true
 }
 
-// places draws indices of dimension d for elements of a shape.
+// places draws random indices of dimension d for elements of a shape.
 func (s *sequence) places(n int, shape []int) (*tensor.Tensor, []int64) {
 	list := make([]int64, tensor.Shape(shape).Count())
 	for i := range list {

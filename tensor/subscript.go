@@ -89,7 +89,7 @@ const (
 // Masked is what [Mask] returns, an item of [Tensor.Index].
 type Masked struct{ mask *Tensor }
 
-// Mask stands for the places where a tensor of integers is not 0, for [Tensor.Index].
+// Mask stands for the indices where a tensor of integers is not 0, for [Tensor.Index].
 func Mask(t *Tensor) Masked { return Masked{t} }
 
 // Index picks a part of a tensor, with an item for each of its dimensions from the first
@@ -116,7 +116,7 @@ func Mask(t *Tensor) Masked { return Masked{t} }
 //     themselves, as [Tensor.IndexSelect] one after the other does; [Tensor.Gather] picks
 //     single elements.
 //   - what [Mask] returns, of a tensor of integers with the shape of the next dimensions:
-//     they become one, of the places where the mask is not 0. It waits for the mask.
+//     they become one, of the indices where the mask is not 0. It waits for the mask.
 //
 // With ints, ranges of positive steps, Ellipsis and NewAxis alone the result is a view:
 // [Tensor.Assign] to it changes the tensor. Anything else makes a copy. The gradient goes

@@ -11,7 +11,7 @@ import (
 type Windows = conv.Windows
 
 // Im2Col is the windows of images, (…, channels, height, width), or (…, channels, size) with
-// windows of one dimension, each as a column: (…, channels · places of a window, windows), both
+// windows of one dimension, each as a column: (…, channels · elements of a window, windows), both
 // in row-major order. Padding is 0. A convolution is the product of its weights and this, as
 //
 //	columns := x.Im2Col(tensor.Windows{Kernel: []int{3, 3}, Padding: []int{1, 1}})
@@ -39,7 +39,7 @@ func (t *Tensor) Im2Col(w Windows) *Tensor {
 
 // Col2Im adds up, for each element of images with such sizes of the last dimensions, what the
 // columns of t have of it, which are windows as [Tensor.Im2Col] makes them: of (…, channels ·
-// places of a window, windows) it is (…, channels, sizes …). What is in the padding goes. It is
+// elements of a window, windows) it is (…, channels, sizes …). What is in the padding goes. It is
 // PyTorch's nn.Fold. Integers wrap.
 func (t *Tensor) Col2Im(w Windows, sizes ...int) *Tensor {
 	const op = "col2im"

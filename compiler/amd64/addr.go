@@ -17,7 +17,7 @@ import (
 // address is where the lanes of a vector access memory.
 type address struct {
 	mem asm.Arg // of lane 0, or what off is added to
-	// step is the distance in bytes from lane to lane, 0 of one place for all.
+	// step is the distance in bytes from lane to lane, 0 of one address for all.
 	step int64
 	// off has the offset of each lane, if they follow no rule: 32 bits signed (n is
 	// 1) or 64 (n is 2). It replaces step.

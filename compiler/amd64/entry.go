@@ -15,7 +15,7 @@ import (
 //
 // In a kernel with barriers every vector has a frame of its own, in which all that
 // it needs later lies while others run. At a barrier control goes to the next
-// vector, to the place where the phase began; from the last vector it goes on with
+// vector, to the point where the phase began; from the last vector it goes on with
 // the first, behind the barrier.
 
 // entryCode emits what comes before the kernel.

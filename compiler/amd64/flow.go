@@ -21,7 +21,7 @@ type spot struct {
 	inside []func() // run behind it
 	blend  []val    // by parameter: where edges put its value
 	mask   asm.Reg  // of tested blocks: the lanes that have arrived
-	once   bool     // a tested block to which lanes come from one place, once
+	once   bool     // a tested block that lanes reach from one branch, once
 }
 
 // repeat is a loop that lanes leave one by one.

@@ -7,7 +7,7 @@ import (
 	"github.com/gokiln/kiln/compiler/amd64/regalloc"
 )
 
-// label names a place in the code before it is known which block that will be.
+// label names an address in the code before it is known which block that will be.
 type label int
 
 func (c *code) newLabel() label {

@@ -42,7 +42,7 @@ func (e *code) fetch(r val, at int32, t *ir.Type) {
 	}
 }
 
-// slot returns a lane's place in a part of the buffer, for values of t; the lane is
+// slot returns the address of a lane in a part of the buffer, for values of t; the lane is
 // in rax.
 func slot(at int32, t *ir.Type) asm.Arg {
 	if t.Size() == 8 {
@@ -74,7 +74,7 @@ func (e *emitter) eachLane(m asm.Reg, code func()) {
 // laneMemory returns the memory that the lane in rax accesses; it changes rcx.
 func (e *emitter) laneMemory(a address) asm.Arg { return e.placeOf(a, slot) }
 
-// placeOf is laneMemory for the lane whose places in the buffer are given.
+// placeOf is laneMemory for the lane whose addresses in the buffer are given.
 func (e *emitter) placeOf(a address, slot func(part int32, t *ir.Type) asm.Arg) asm.Arg {
 	if !a.scattered() && a.step == 0 {
 		return a.mem

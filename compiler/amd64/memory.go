@@ -103,7 +103,7 @@ func (e *emitter) store(b *analysis.Placed, v *ir.Value) error {
 	return e.storeLanes(e.vectors(x), x.Type, a, m)
 }
 
-// storeLanes stores a value for each lane of a mask; of lanes that write one place
+// storeLanes stores a value for each lane of a mask; of lanes that write one address
 // the last wins.
 func (e *emitter) storeLanes(x val, t *ir.Type, a address, m asm.Reg) error {
 	switch {

@@ -90,7 +90,7 @@ func TestPackages(t *testing.T) {
 	assert.Equal(t, 41, acts["kern"].Package.Fset.Position(d.Related[0].Pos).Line)
 	assert.Equal(t, "https://github.com/gokiln/kiln/blob/main/docs/diagnostics.md#k0301-barrier-under-divergent-control", d.URL)
 
-	// A mistake in another package is reported in this one, with its place.
+	// A mistake in another package is reported in this one, with its position.
 	elsewhere := within(lines(acts["kern"]), "deep.go:")
 	require.Len(t, elsewhere, 1, "%q", lines(acts["kern"]))
 	assert.Regexp(t, `kern.go:8:2: .*testdata/deep/deep.go:20:\d+: K0102: map`, elsewhere[0])

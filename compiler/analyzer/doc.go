@@ -4,8 +4,8 @@
 // [Analyzer] reports for a package what `kiln check` reports: it gives the text
 // of the package's files to the compiler's front end and turns each
 // [diag.Diagnostic] into a diagnostic of the driver. The code is the category,
-// the way out is part of the message, notes become related information at the
-// place they speak of, and mistakes with a mechanical correction carry it as a
+// the fix is part of the message, notes become related information at the
+// position they speak of, and mistakes with a mechanical correction carry it as a
 // suggested fix.
 //
 // Kernels call functions of other kernel packages, whose source a driver does

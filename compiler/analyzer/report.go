@@ -19,7 +19,7 @@ func (c *checker) report(d diag.Diagnostic) {
 	out := analysis.Diagnostic{Pos: pos, Category: string(d.Code), URL: url(d.Code)}
 	if file == nil {
 		_, out.Pos = c.importer(d.Pos)
-		out.Message = d.Error() // with its place, which is elsewhere
+		out.Message = d.Error() // with its position, which is elsewhere
 	} else {
 		out.Message = string(d.Code) + ": " + d.Msg
 		out.SuggestedFixes = c.fixes(file, pos, d)
@@ -42,7 +42,7 @@ func url(code diag.Code) string {
 	return "#" + strings.ToLower(string(code)) + "-" + strings.ReplaceAll(row.Name, " ", "-")
 }
 
-// pos finds a place in the files of the package; file is nil if it is not in
+// pos finds a position in the files of the package; file is nil if it is not in
 // one of them.
 func (c *checker) pos(p diag.Position) (file *ownFile, pos token.Pos) {
 	if path.Dir(p.File) != c.path {
@@ -80,10 +80,10 @@ func (c *checker) importer(p diag.Position) (*ownFile, token.Pos) {
 	return &c.own[0], c.own[0].tree.Package
 }
 
-// place is how notes name a place.
+// place matches how notes name a position.
 var place = regexp.MustCompile(`([^\s:]+\.go):(\d+):(\d+)`)
 
-// notePos returns the place that a note speaks of, fallback if it names none in
+// notePos returns the position that a note speaks of, fallback if it names none in
 // this package.
 func (c *checker) notePos(note string, fallback token.Pos) token.Pos {
 	m := place.FindStringSubmatch(note)
@@ -220,7 +220,7 @@ func addThread(f *ownFile, pos token.Pos) []analysis.TextEdit {
 }
 
 // takesThread reports whether some parameter is a Thread already, in the wrong
-// place or form.
+// position or form.
 func takesThread(fn *ast.FuncDecl) bool {
 	found := false
 	ast.Inspect(fn.Type.Params, func(n ast.Node) bool {

@@ -6,7 +6,7 @@
 //
 //   - structure.go turns the control-flow graph into a tree of loops, branches and
 //     scopes. No target gets a goto: Metal has none.
-//   - outline.go makes a function of an end of the kernel that many places jump to,
+//   - outline.go makes a function of an end of the kernel that many blocks jump to,
 //     such as the record of a failed check.
 //   - expr.go decides which values are written where they are used, and writes
 //     expressions by the rows of the language, then by those that all share

@@ -17,7 +17,7 @@ type Options struct {
 	Lines bool
 	// Disjoint says that no slice that the kernel writes overlaps another.
 	Disjoint bool
-	// Names, if not nil, names the Go variable for the value computed at a place of the
+	// Names, if not nil, names the Go variable for the value computed at a position of the
 	// source, "" for none.
 	Names func(ir.Pos) string
 }
@@ -81,7 +81,7 @@ type emitter struct {
 	types *types
 
 	uses   []int    // by value ID
-	parts  []bool   // parts of an expression that another value of the same place is
+	parts  []bool   // parts of an expression that another value of the same position is
 	called []string // names of values, as far as they were asked for
 	taken  map[string]bool
 	inline []bool            // written where it is used
@@ -90,7 +90,7 @@ type emitter struct {
 	params []string
 	end    *ending // the function that the kernel's end is, or nil
 	shared []bool  // which shared objects are used
-	places []int   // of shared objects in the memory that launches ask for: see ir.Module.SharedParts
+	places []int   // offsets of shared objects in the memory that launches ask for: see ir.Module.SharedParts
 
 	around []*construct // what a jump leaves, innermost last
 	flags  []string     // variables of jumps through several constructs
@@ -134,7 +134,7 @@ func (e *emitter) run() (string, error) {
 	return e.tables() + before + e.assemble(params), nil
 }
 
-// supported refuses what the language lacks, with the place in the source.
+// supported refuses what the language lacks, with the position in the source.
 func (e *emitter) supported(order []*ir.Block) error {
 	check := func(v *ir.Value) error {
 		why := Unsupported[v.Op]
@@ -161,7 +161,7 @@ func (e *emitter) supported(order []*ir.Block) error {
 			}
 		}
 	}
-	for _, p := range e.f.Params { // which have no place: those that are used were found above
+	for _, p := range e.f.Params { // which have no position: those that are used were found above
 		if err := check(p); err != nil {
 			return fmt.Errorf("parameter %s, which nothing uses: %w", e.argOf(p), err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// Expressions. An operation is written where it is used if that is one place and
+// Expressions. An operation is written where it is used if it has one use and
 // nothing that matters happens in between; all others get a variable.
 
 // maxText is the length from which an expression is given a name all the same.
@@ -49,7 +49,7 @@ func termOperands(b *ir.Block) []*ir.Value {
 
 func (e *emitter) planBlock(b *ir.Block, user []*ir.Value) {
 	at := map[*ir.Value]int{}            // where the value of an instruction is written
-	calm := make([]int, len(b.Instrs)+1) // first place behind which nothing is written to memory
+	calm := make([]int, len(b.Instrs)+1) // first index behind which nothing is written to memory
 	local := map[*ir.Value]bool{}
 	for _, a := range termOperands(b) {
 		local[a] = true

@@ -8,7 +8,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// The end of a kernel that many places jump to becomes a function of its own: such is
+// The end of a kernel that many blocks jump to becomes a function of its own: such is
 // the record of a failed check, which hundreds of checks may lead to, out of loops in
 // loops. Flags that are tested behind each construct would be most of the text.
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Position is a place in source text. Lines and columns count from 1; columns
+// Position is a position in source text. Lines and columns count from 1; columns
 // count bytes. A Line of 0 means the file as a whole.
 type Position struct {
 	File string `json:"file"`

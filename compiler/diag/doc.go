@@ -1,7 +1,7 @@
 // Package diag is the form in which the compiler reports mistakes in kernels.
 //
-// A [Diagnostic] is data: a position, a stable [Code], a message about this
-// place, and optionally a note (why) and a fix (the way out). Stages of the
+// A [Diagnostic] is data: a position, a stable [Code], a message about
+// it, and optionally a note (why) and a fix (the remedy). Stages of the
 // compiler collect diagnostics in a [List] and go on, so that one run reports
 // all of them. A List is an error that prints one line for each:
 //

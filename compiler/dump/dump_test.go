@@ -212,7 +212,7 @@ func TestHTML(t *testing.T) {
 	for _, tag := range []string{"section", "div", "span", "details", "header", "main", "table", "h2"} {
 		assert.Equal(t, strings.Count(page, "</"+tag+">"), len(regexp.MustCompile("<"+tag+"[ >]").FindAllString(page, -1)), tag)
 	}
-	// Every line of a column that names a place names one of the Go column's.
+	// Every line of a column that names a position names one of the Go column's.
 	lines := map[string]bool{}
 	for _, m := range regexp.MustCompile(`data-l="(\d+)" data-n=`).FindAllStringSubmatch(page, -1) {
 		lines[m[1]] = true

@@ -163,7 +163,7 @@ var (
 	ptxName = regexp.MustCompile(`%[a-z]+\d+|\$b\d+|\b(?:shared|local)_?\d+\b`)
 )
 
-// renderPTX makes lines of PTX text, taking the places of Go out of its
+// renderPTX makes lines of PTX text, taking the Go positions out of its
 // comments.
 func renderPTX(s string) []Line {
 	var lines []Line

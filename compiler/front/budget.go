@@ -155,7 +155,7 @@ func (s *measurer) declared(d *decl) int {
 	return s.decls[d]
 }
 
-// countBranches counts the places where a function goes two ways, or jumps.
+// countBranches counts the statements of a function that branch or jump.
 func countBranches(body ast.Node) int {
 	n := 0
 	ast.Inspect(body, func(node ast.Node) bool {

@@ -117,7 +117,7 @@ func (b *build) report(pos token.Pos, code diag.Code, note, format string, args 
 	b.diags.Add(diag.New(b.position(pos), code, fmt.Sprintf(format, args...), note))
 }
 
-// reportFix is report with a way out that fits the place better than the
+// reportFix is report with a fix that suits the position better than the
 // general one.
 func (b *build) reportFix(pos token.Pos, code diag.Code, fix, format string, args ...any) {
 	d := diag.New(b.position(pos), code, fmt.Sprintf(format, args...), "")

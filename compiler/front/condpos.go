@@ -8,8 +8,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// condPos returns the place of a branch's condition. That of a parameter, such as
-// on in "if on {", is where it is declared, and go/ssa has no place for its use: it
+// condPos returns the position of a branch's condition. That of a parameter, such as
+// on in "if on {", is where it is declared, and go/ssa has no position for its use: it
 // is looked up in the text.
 func (f *funcLower) condPos(in *ssa.If) token.Pos {
 	param, ok := in.Cond.(*ssa.Parameter)
@@ -72,7 +72,7 @@ func branchesOn(fn *ssa.Function, cond *ssa.Parameter) (out []*ssa.If) {
 	return out
 }
 
-// emptyLoop returns the place of the statement for {} that b is, where go/ssa has none: loops
+// emptyLoop returns the position of the statement for {} that b is, where go/ssa has none: loops
 // without a condition and a body are taken in order of the text, as their blocks are made.
 func (f *funcLower) emptyLoop(b *ssa.BasicBlock) (at token.Pos) {
 	if len(b.Instrs) != 1 || b.Succs[0] != b || f.fn.Syntax() == nil {

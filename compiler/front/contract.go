@@ -35,7 +35,7 @@ func (f *funcLower) contraction() {
 // that they are found in the text.
 type rounding struct {
 	info     *types.Info
-	products map[token.Pos]bool // by the place of the operator
+	products map[token.Pos]bool // by the position of the operator
 	vars     map[types.Object]bool
 }
 

@@ -21,7 +21,7 @@ type expander struct {
 	full bool
 }
 
-// genericUse is a place where a generic function is named, with type arguments that may refer to
+// genericUse is a use of a generic function, with type arguments that may refer to
 // the parameters of the function around it.
 type genericUse struct {
 	pos  token.Pos

@@ -310,7 +310,7 @@ func (b *build) awaitsTypes(d diag.Diagnostic) bool {
 }
 
 // recoverInternal turns a panic of this package or of go/ssa into a
-// diagnostic at the place that was being compiled.
+// diagnostic at the position that was being compiled.
 func (b *build) recoverInternal(what string, err *error) {
 	cause := recover()
 	if cause == nil {

@@ -213,7 +213,7 @@ func (w *wantedInstances) typeParam(name string) bool {
 	return false
 }
 
-// param returns the place of the parameter that a field begins with, by its name or number;
+// param returns the index of the parameter that a field begins with, by its name or number;
 // -1 if nothing in it can be fixed.
 func (w *wantedInstances) param(field string) int {
 	base := field

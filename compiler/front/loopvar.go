@@ -14,7 +14,7 @@ import (
 //	post: old = *i; next = alloc; *next = old
 //
 // No pointer into one iteration lives on in the next (outlives refuses those),
-// so one place in memory serves all of them, and the phi is its address.
+// so one object in memory serves all of them, and the phi is its address.
 
 // loopVar returns the variable that phi stands for, nil if it is not a phi of
 // this form.

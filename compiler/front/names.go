@@ -11,7 +11,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// Names returns a function that names the variable which the value computed at a place
+// Names returns a function that names the variable which the value computed at a position
 // of the source is assigned to, "" if it is none. It covers a package and the kernel
 // packages that it imports, and is for people who read emitted code: positions are no
 // part of what code is made of.
@@ -49,7 +49,7 @@ func Names(importPath string, load Loader) (func(ir.Pos) string, error) {
 	return func(p ir.Pos) string { return names[p] }, nil
 }
 
-// assigned calls name for the variables that a statement sets, with the place that
+// assigned calls name for the variables that a statement sets, with the position that
 // go/ssa gives to the values.
 func assigned(n ast.Node, name func(*ast.Ident, token.Pos)) {
 	set := func(to ast.Expr, value ast.Expr) {
@@ -89,7 +89,7 @@ func assigned(n ast.Node, name func(*ast.Ident, token.Pos)) {
 	}
 }
 
-// valuePos returns where go/ssa places the value of an expression.
+// valuePos returns the position that go/ssa gives the value of an expression.
 func valuePos(x ast.Expr) token.Pos {
 	switch x := x.(type) {
 	case *ast.ParenExpr:

@@ -311,7 +311,7 @@ func (b *build) reportParam(pos token.Pos, kernel, why string) {
 	b.diags.Add(d)
 }
 
-// badField is badParam for a struct that holds slices: t, at the place where in it.
+// badField is badParam for a struct that holds slices: t, at the path where in it.
 func badField(t types.Type, where string, s *types.Struct) string {
 	for f := range s.Fields() {
 		at, part := where+"."+f.Name(), f.Type()
@@ -402,7 +402,7 @@ func hasPart(t types.Type, is func(types.Type) bool) bool {
 	return false
 }
 
-// badPart finds a part of a type that cannot be passed by value: its place, its
+// badPart finds a part of a type that cannot be passed by value: its path, its
 // type, and what it is.
 func badPart(t types.Type) (where string, part types.Type, what string) {
 	switch {

@@ -39,7 +39,7 @@ type unit struct {
 type file struct {
 	unit    *unit
 	name    string // as positions show it
-	ord     int    // place in the unit
+	ord     int    // index in the unit
 	pkg     *ast.Ident
 	tree    *ast.File // nil for a library
 	tok     *token.File

@@ -10,7 +10,7 @@ import (
 
 // subset checks reached code of kernel packages for what Go has and kernels do
 // not. It works on typed syntax, where every construct still has its name and
-// place; what needs types of an instance is checked by the lowering.
+// position; what needs types of an instance is checked by the lowering.
 func (b *build) subset() {
 	for _, u := range b.order {
 		if u.lib {

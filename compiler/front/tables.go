@@ -36,7 +36,7 @@ func (b *build) usesTable(pos token.Pos, name string, t *decl) bool {
 	return true
 }
 
-// tableUse is a place where a kernel names a table.
+// tableUse is a use of a table in a kernel.
 type tableUse struct {
 	pos  token.Pos
 	name string
@@ -272,7 +272,7 @@ type writes struct {
 	others map[string][]write // of other packages, by name
 }
 
-// write is a place where code assigns a package variable, or takes its address.
+// write is a position where code assigns a package variable, or takes its address.
 type write struct {
 	pos  token.Pos
 	file *file

@@ -18,7 +18,7 @@ import (
 // The comment //kiln:unroll above a for statement becomes a call at the beginning of its body, of a
 // function literal that does nothing: so it comes to the lowering in whatever instance of the
 // function it is, and says which loop it is of. No literal of a program looks like it, since its
-// func and its brace are at one place, that of the comment. It has as many empty statements as
+// func and its brace have one position, that of the comment. It has as many empty statements as
 // the unroll factor says, none for full unrolling.
 
 const unrollMark = "//kiln:unroll"
@@ -201,7 +201,7 @@ func loopAround(b *ssa.BasicBlock) (*ssa.BasicBlock, map[*ssa.BasicBlock]bool) {
 	return nil, nil
 }
 
-// textWithin reports whether all of blocks is text from one place to another, so that the loop
+// textWithin reports whether all of blocks is text between two positions, so that the loop
 // which they are is not one around that.
 func textWithin(blocks map[*ssa.BasicBlock]bool, from, to token.Pos) bool {
 	for b := range blocks {

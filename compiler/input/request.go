@@ -19,12 +19,12 @@ type Request struct {
 	TypeArgs []string // alternative to Sig
 	// Consts gives the values of compile-time parameters, those of type
 	// dsl.ConstInt or dsl.ConstBool (0 or 1), by name: the parameter's, followed
-	// by fields and indices for a part of it, as in cfg.Tiles[1]. The place of the
+	// by fields and indices for a part of it, as in cfg.Tiles[1]. The index of the
 	// parameter, counted from the Thread at 0, may stand for its name: 3.Tiles[1].
 	Consts map[string]int64
 	Fill   Fill // for parameters that Consts and Funcs do not name
 	// Funcs gives the functions that parameters of function types stand for, by
-	// the name or the place of the parameter.
+	// the name or the index of the parameter.
 	Funcs map[string]Func
 }
 
@@ -40,7 +40,7 @@ const (
 
 // Func is a function that a kernel is compiled with: what a parameter of a
 // function type stands for. It is a function of a package, by its name, or a
-// function literal, by its place; see [FindLiteral].
+// function literal, by its position; see [FindLiteral].
 type Func struct {
 	Pkg  string // import path
 	Name string // "" for a function literal; Name[T] for an instance of a generic one

@@ -12,18 +12,18 @@ type plan struct {
 	blocks []block
 	bytes  int // memory of a worker: scalars, then arrays
 
-	geometry [firstReg]int32 // places of the arrays of thread geometry, 0 for unused
-	fillAt   []int32         // places of the arrays with constants
+	geometry [firstReg]int32 // addresses of the arrays of thread geometry, 0 for unused
+	fillAt   []int32         // addresses of the arrays with constants
 
 	idle workers
 }
 
-// allocate assigns places to arrays, for strips of up to n lanes.
+// allocate assigns addresses to arrays, for strips of up to n lanes.
 //
-// Operations compute idle lanes too, so an array must not share its place with
+// Operations compute idle lanes too, so an array must not share its memory with
 // one that lanes waiting elsewhere still need. A lane waits at a later position
 // than the one that runs, unless it waits for a loop to end. It is therefore
-// enough that an array owns its place from the first to the last position where it
+// enough that an array owns its memory from the first to the last position where it
 // occurs, and for the whole of each loop where only a part of these lies.
 func (l *lowered) allocate(n int) *plan {
 	p := &plan{lowered: l, lanes: (n + 63) &^ 63}
@@ -71,7 +71,7 @@ func (a *allocator) temps() {
 	}
 }
 
-// eachUse calls fn for every place where an array occurs: its number, the block
+// eachUse calls fn for every use of an array: its number, the block
 // and the position.
 func (a *allocator) eachUse(fn func(r int32, block, pos int)) {
 	pos := 0
@@ -84,7 +84,7 @@ func (a *allocator) eachUse(fn func(r int32, block, pos int)) {
 			pos += 2
 			read := pos
 			if in.wide {
-				read++ // keeps the result out of the operands' places
+				read++ // keeps the result out of the operands' memory
 			}
 			for _, o := range [...]operand{{in.a, in.aw}, {in.b, in.bw}, {in.c, in.cw}} {
 				if o.width > 0 {
@@ -145,7 +145,7 @@ func (a *allocator) span() {
 	})
 }
 
-// assign places arrays by linear scan, each width apart, after the scalars. It
+// assign allocates arrays by linear scan, each width apart, after the scalars. It
 // returns the size of the memory.
 func (a *allocator) assign(at, n int) int {
 	order := make([]*vreg, 0, len(a.regs))
@@ -178,7 +178,7 @@ func (a *allocator) assign(at, n int) int {
 	return at
 }
 
-// endedBefore returns the index of the array whose place v can take, -1 for none.
+// endedBefore returns the index of the array whose memory v can reuse, -1 for none.
 func endedBefore(live []*vreg, v *vreg) int {
 	if v.keep {
 		return -1
@@ -186,7 +186,7 @@ func endedBefore(live []*vreg, v *vreg) int {
 	return slices.IndexFunc(live, func(x *vreg) bool { return x.end <= v.start })
 }
 
-// build makes the final code: places in place of vreg numbers, moves in order,
+// build makes the final code: addresses instead of vreg numbers, moves in order,
 // and a block after each loop that needs it, where lanes wait for each other before
 // the next iteration.
 func (p *plan) build(a allocator) {
@@ -232,7 +232,7 @@ func (p *plan) build(a allocator) {
 	}
 }
 
-// place replaces numbers of vregs by their places.
+// place replaces numbers of vregs by their addresses.
 func (a *allocator) place(in *ins) {
 	for _, o := range [...]struct {
 		ref   *int32
@@ -246,7 +246,7 @@ func (a *allocator) place(in *ins) {
 
 // order makes the moves of an edge one after the other with the effect of all at
 // once: a move waits while another still reads what it overwrites, and a cycle is
-// broken by a spare place.
+// broken by a temporary.
 func (a *allocator) order(moves []move) []ins {
 	todo := make([]move, 0, len(moves))
 	for _, m := range moves {

@@ -73,7 +73,7 @@ type comparison struct {
 	a, b     int32
 }
 
-// Scalars at fixed places at the start of a worker's memory.
+// Scalars at fixed addresses at the start of a worker's memory.
 const (
 	zeroAt      = 0
 	threadAt    = 16              // 3 axes; affine along x
@@ -106,7 +106,7 @@ type placed struct {
 	data []byte
 }
 
-// lowered is the code of a kernel before places for arrays are assigned; operands
+// lowered is the code of a kernel before arrays have addresses; operands
 // with a width are numbers of vregs.
 type lowered struct {
 	g       *graph
@@ -134,14 +134,14 @@ type lowered struct {
 	geom  bool // uses the arrays of thread geometry
 }
 
-// vreg is an array before it has a place.
+// vreg is an array before it has an address.
 type vreg struct {
 	width  uint8
-	keep   bool // has a place of its own
+	keep   bool // has memory of its own
 	used   bool
 	start  int // positions between which it is live
 	end    int
-	around int // innermost loop around all places where it occurs
+	around int // innermost loop around all its uses
 	at     int32
 }
 

@@ -7,7 +7,7 @@ import (
 
 // divideAffine divides an affine value by a scalar: quotients, or remainders if imm
 // is set. Consecutive lanes differ by less than the divisor as a rule, so that a
-// comparison takes the place of the division.
+// comparison replaces the division.
 func divideAffine(w *worker, in *ins) {
 	D := lanes[int64](w.at(in.d), w.n)[w.lo:w.hi]
 	p, y := *(*[2]int64)(w.at(in.a)), *(*int64)(w.at(in.b))

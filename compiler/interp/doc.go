@@ -21,7 +21,7 @@
 //
 // Always checked: index bounds, barriers and warp operations that some threads do
 // not reach, argument size. Shared memory starts as 0xFF bytes. A failure is a
-// [KernelError] naming the kernel, the place in its source, the block and the thread.
+// [KernelError] naming the kernel, the source position, the block and the thread.
 //
 // A checked build (ir.Module.Checked) is looked at more closely: before each access to
 // shared or global memory the checker (race.go) compares it with what a shadow of the

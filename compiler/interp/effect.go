@@ -3,7 +3,7 @@ package interp
 import "github.com/gokiln/kiln/compiler/ir"
 
 // load translates a load. The lanes of the result that are idle stay as they are,
-// so it needs no place aside.
+// so it needs no temporary.
 func (l *lowerer) load(v *ir.Value) {
 	l.watch(v, plainRead)
 	size := v.Type.Size()

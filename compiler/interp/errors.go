@@ -16,7 +16,7 @@ type KernelError struct {
 	Msg    string
 }
 
-// Error returns one line: place, kernel, block, thread and what happened.
+// Error returns one line: position, kernel, block, thread and what happened.
 func (e *KernelError) Error() string {
 	place := ""
 	if e.Pos.File != "" {

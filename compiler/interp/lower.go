@@ -17,7 +17,7 @@ type lowerer struct {
 	naddr []int32 // by value ID: uses as the address of a load or store
 	at    int     // position of the current block
 
-	scalar  []int32 // by value ID: place of a uniform or affine value
+	scalar  []int32 // by value ID: address of a uniform or affine value
 	reg     []int32 // by value ID: vreg with one element for each lane, -1 for none
 	after   []int32 // by value ID: number of instructions of its block up to its definition
 	consts  map[constKey]int32
@@ -91,7 +91,7 @@ func (l *lowerer) countUses() {
 // maxObjects limits the local variables of a thread and the shared memory of a block.
 const maxObjects = 1 << 20
 
-// layout places shared objects.
+// layout assigns addresses to shared objects.
 func (l *lowerer) layout() {
 	for _, o := range l.m.Shared {
 		l.shared = (l.shared + 15) &^ 15
@@ -101,7 +101,7 @@ func (l *lowerer) layout() {
 	l.declared = make([]int32, len(l.offsets))
 }
 
-// places gives every value that is not computed by an instruction its place.
+// places assigns an address to every value that is not computed by an instruction.
 func (l *lowerer) places() {
 	for i := range l.reg {
 		l.reg[i] = -1
@@ -122,7 +122,7 @@ func (l *lowerer) places() {
 	}
 }
 
-// give makes a new place for v.
+// give allocates memory for v.
 func (l *lowerer) give(v *ir.Value) {
 	if l.class(v) == varying {
 		l.reg[v.ID] = l.newReg(v.Type.Size())
@@ -568,7 +568,7 @@ func (l *lowerer) edgeMoves(e ir.Edge) []move {
 	return ms
 }
 
-// insertAll puts the pending instructions in their places.
+// insertAll inserts the pending instructions at their positions.
 func (l *lowerer) insertAll() {
 	slices.SortStableFunc(l.inserts, func(x, y insert) int {
 		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.index, y.index))

@@ -16,7 +16,7 @@ import (
 //   - a barrier of the grid between the two;
 //   - a barrier of the block between the two, for threads of the block;
 //   - a barrier of the warp between the two, for lanes of the warp;
-//   - a fence, an atomic write, and an atomic read of the same place (see handovers).
+//   - a fence, an atomic write, and an atomic read of the same address (see handovers).
 //
 // Nothing else does: shuffles and votes exchange values, not memory, and the order in
 // which the interpreter happens to run threads and blocks means nothing.
@@ -134,7 +134,7 @@ func (c *checker) before(a access, t int) bool {
 	case at < c.grid:
 		return true
 	case at < c.start:
-		if c.shared { // an object of another block had this place
+		if c.shared { // an object of another block had this address
 			return true
 		}
 	case at < c.barrier || a.thread() == t:
@@ -177,7 +177,7 @@ func (c *checker) note(set *[2]access, me access) {
 	}
 }
 
-// verdict is what is wrong with an access: another one, a copy to the place that goes on, or
+// verdict is what is wrong with an access: another one, a copy to the address that goes on, or
 // that it reads what nobody has written.
 type verdict struct {
 	other access

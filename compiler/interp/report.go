@@ -148,7 +148,7 @@ func valueText(t *ir.Type, p unsafe.Pointer) string {
 	return fmt.Sprintf(" %v", t.Value(ir.Normalize(t, bitsAt(p, t.Size()))))
 }
 
-// place names what lies at the address of the access.
+// place names the object at the address of the access.
 func (r *report) place() string {
 	if r.s.shared {
 		return r.sharedPlace()

@@ -384,7 +384,7 @@ func fill64(s []uint64, x uint64) {
 	}
 }
 
-// place sets the geometry of the strip that starts at thread first.
+// place sets the thread geometry of the strip that starts at thread first.
 func (w *worker) place(first int) {
 	w.first = first
 	if w.j.c.rows {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// site is a place in the code that accesses memory which threads share.
+// site is a position in the code that accesses memory which threads share.
 type site struct {
 	kind   kind
 	typ    *ir.Type // of what is accessed
@@ -113,7 +113,7 @@ func watchAccess(w *worker, in *ins) {
 	c.attend(s)
 	if s.kind == plainRead && in.aw == 0 && !s.fused && w.hi-w.lo > 1 {
 		if _, step := w.pointer(in.a); step == 0 {
-			// The first and the last lane stand for all that read one place: with one
+			// The first and the last lane stand for all that read one address: with one
 			// of another warp or thread than the other, as note wants it.
 			w.watchLane(in, s, s.kind, w.lo)
 			w.watchLane(in, s, s.kind, w.hi-1)

@@ -3,7 +3,7 @@
 // A [Module] holds functions and shared-memory objects. A [Func] is a list of
 // basic [Block]s in SSA form with block arguments instead of phi nodes: a jump
 // passes values to the parameters of its target, so every value has exactly one
-// defining place and a pass that moves edges cannot forget a phi operand.
+// definition and a pass that moves edges cannot forget a phi operand.
 //
 // Values are scalars or pointers only. The front end takes structs, slices,
 // arrays and multiple results apart into their scalar leaves; what must stay in

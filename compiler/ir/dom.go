@@ -205,7 +205,7 @@ func (s *search) tree(preds func(*Block) []*Block) *DomTree {
 }
 
 // number gives every subtree an interval. Subtree sizes are summed upwards,
-// then children take their places inside their parent's interval.
+// then children get intervals inside their parent's.
 func (t *DomTree) number() {
 	n := len(t.Order)
 	for i := range n {

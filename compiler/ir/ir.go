@@ -52,7 +52,7 @@ func (m *Module) SharedLayout() (offsets []int, size int) {
 	return offsets, size
 }
 
-// Pos is a place in kernel source.
+// Pos is a position in kernel source.
 type Pos struct {
 	File string
 	Line int
@@ -188,7 +188,7 @@ func (m *Module) Kernel() *Func {
 	return nil
 }
 
-// PosError is an error about a place in kernel source.
+// PosError is an error at a position in kernel source.
 type PosError struct {
 	Pos Pos
 	Err error

@@ -1,7 +1,7 @@
 package ir
 
 // WrittenParams reports, by parameter of f, whether f may write to the memory
-// that it points to. A pointer that comes from several places may be any of
+// that it points to. A pointer that has several sources may be any of
 // them.
 func WrittenParams(f *Func) []bool {
 	out := make([]bool, len(f.Params))

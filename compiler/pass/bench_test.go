@@ -34,7 +34,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkPass measures each pass in the place where Run has it. What comes
+// BenchmarkPass measures each pass at the point where Run has it. What comes
 // before costs far more than a short pass, so the time is taken apart from that
 // which decides how often to repeat.
 func BenchmarkPass(b *testing.B) {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEndlessLoopPosition: a loop without an exit is reported at the first place in the source that
-// an operation of it is of, wherever the operation stands, and not at that of one without a place.
+// TestEndlessLoopPosition: a loop without an exit is reported at the first source position that
+// an operation of it has, wherever the operation stands; operations without one are skipped.
 func TestEndlessLoopPosition(t *testing.T) {
 	m := parse(t, `
 module "t"

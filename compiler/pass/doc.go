@@ -16,7 +16,7 @@
 // local object created in the entry block.
 //
 // Convergent operations (barriers, shuffles, votes) are pinned: no pass moves
-// one across a branch, merges two, or copies one to a place that other threads
+// one across a branch, merges two, or copies one to a point that other threads
 // might not reach.
 //
 // [Uniformity] says which values and branches are the same for all threads of

@@ -56,7 +56,7 @@ func (fo *folder) block(b *ir.Block) {
 	b.Instrs = append(b.Instrs[:0], fo.out...)
 }
 
-// emit places a new instruction in front of the current one.
+// emit inserts a new instruction in front of the current one.
 func (fo *folder) emit(op ir.Op, t *ir.Type, args ...*ir.Value) *ir.Value {
 	v := fo.f.NewValue(op, t, args...)
 	v.Block = fo.b

@@ -166,7 +166,7 @@ func (l *logLowering) failure() *ir.Block {
 	for range devlog.FailureValues {
 		l.fail.NewParam(l.f, ir.U64)
 	}
-	l.b, l.pos = l.fail, 0 // it is of no place
+	l.b, l.pos = l.fail, 0 // it has no position
 	end := l.f.NewBlock()
 	l.record(site, func() []*ir.Value { return l.fail.Params[1:] }, devlog.FailureValues, end)
 	if words := gridWords(l.f); words != nil {

@@ -278,7 +278,7 @@ func (p *promoter) undefined(t *ir.Type) *ir.Value {
 	return p.undef[t]
 }
 
-// removeObjects drops the objects and places the zeros that replaced them.
+// removeObjects drops the objects and inserts the zeros that replaced them.
 func (p *promoter) removeObjects() {
 	for _, b := range p.f.Blocks {
 		b.Instrs = slices.DeleteFunc(b.Instrs, func(v *ir.Value) bool {

@@ -369,7 +369,7 @@ func (g *gen) memory() {
 	}
 }
 
-// escape lets the addresses of two places meet in a select.
+// escape lets the addresses of two objects meet in a select.
 func (g *gen) escape() {
 	if len(g.objs) == 0 || g.intn(3) > 0 {
 		return

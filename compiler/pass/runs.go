@@ -8,7 +8,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// Kernels that search text, or compress it, count how many bytes at two places are equal:
+// Kernels that search text, or compress it, count how many bytes at two addresses are equal:
 //
 //	for n < limit && a[i+n] == b[j+n] {
 //		n++

@@ -13,7 +13,7 @@ func foldModule(m *ir.Module, _ *Options) error {
 	return nil
 }
 
-// foldTables makes constants of loads at constant places of tables.
+// foldTables makes constants of loads at constant indices of tables.
 func foldTables(m *ir.Module, f *ir.Func) {
 	for _, b := range f.Blocks {
 		for _, v := range b.Instrs {

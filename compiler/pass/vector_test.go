@@ -137,7 +137,7 @@ func (g *vectorGen) loop(depth int) {
 	g.mix(g.index(), i)
 }
 
-// run counts equal bytes at two places.
+// run counts equal bytes at two addresses.
 func (g *vectorGen) run() {
 	text := g.f.Params[3]
 	i, j := g.emit(ir.OpAnd, g.index(), g.constant(31)), g.emit(ir.OpAnd, g.bound(), g.constant(31))

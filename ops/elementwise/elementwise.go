@@ -13,7 +13,7 @@ import (
 )
 
 // Elementwise is an operation that computes every element of its result from the
-// elements of its operands in the same place.
+// elements of its operands at the same index.
 type Elementwise struct {
 	name   string
 	kernel *ops.Generic

@@ -95,7 +95,7 @@ func FFT(s *runtime.Stream, out, x ops.View, f Fourier) error {
 	return t.chirp(to, from, f.Inverse, f.Scale)
 }
 
-// place is lines in memory.
+// place is how lines are laid out in memory.
 type place struct {
 	at   runtime.SliceHeader
 	form kernels.Spectrum

@@ -165,7 +165,7 @@ func (w *Walk) Along(base [Operands]int, i int) [Operands]int {
 const LoadsInFlight = 4
 
 // Several calls f for the elements that are the thread's, a few at once, with where the
-// operands have them and whether they are there; those that are not have the places of
+// operands have them and whether they are there; those that are not have the addresses of
 // others.
 func (w *Walk) Several(t dsl.Thread, f func(at [LoadsInFlight][Operands]int, in [LoadsInFlight]bool)) {
 	first := t.BlockX() * w.Part

@@ -168,7 +168,7 @@ func (p plain) view(s shape, from func(index []int) []int) plain {
 	return out
 }
 
-// TestViews makes chains of views at random, of layouts and of lists of places.
+// TestViews makes chains of views at random, of layouts and of lists of offsets.
 func TestViews(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {

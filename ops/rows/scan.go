@@ -12,8 +12,8 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Scan is an operation that stores in each place what a reduction of the elements of a
-// dimension up to there gives. The work is linear and the order fixed, as for a
+// Scan is an operation that stores at each index the reduction of the elements of a
+// dimension up to there. The work is linear and the order fixed, as for a
 // [Reduction].
 type Scan struct {
 	name   string

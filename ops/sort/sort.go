@@ -86,7 +86,7 @@ func SortBy(s *runtime.Stream, strategy string, values, indices, x ops.View, dim
 func SortStrategies() []string { return sorts.Names() }
 
 // Sort sorts the elements of x along a dimension, the smallest or the largest first, and
-// stores them in values and the places that they had in the dimension, of type U32, in
+// stores them in values and the indices that they had in the dimension, of type U32, in
 // indices; either may be without memory. Where these have fewer elements along the
 // dimension they get the first ones. Equal elements stay in order, -0 and 0 are equal, and
 // so are all NaN, which are larger than all numbers. What is stored must not lie in the
@@ -178,7 +178,7 @@ func (c *sorter) check(v ops.View, want dtype.DType) error {
 	return nil
 }
 
-// place says where the rows of the operand and of a result are.
+// place sets the addresses of the rows of the operand and of a result.
 func (c *sorter) place(w *kernels.Ranks, v ops.View) (err error) {
 	size := v.Layout.Shape()[c.Dim]
 	if c.X.Layout.Count() == 0 || size == 0 {

@@ -18,10 +18,10 @@ var (
 	ErrNotFound = errors.New("no such tensor")
 )
 
-// Error is a fault of a file, with its place.
+// Error is a fault of a file, with its position.
 type Error struct {
 	Path   string // of the file, "" if it has none
-	Offset int64  // in bytes from the begin of the file, -1 if the fault has no place
+	Offset int64  // in bytes from the begin of the file, -1 if the fault has no position
 	Tensor string // the name of the tensor, "" if the fault is not that of one
 	Detail string // what is wrong, what was expected
 	Err    error  // one of the errors above, or what the system said
@@ -32,7 +32,7 @@ func Fault(path string, offset int64, err error, format string, args ...any) *Er
 	return &Error{Path: path, Offset: offset, Err: err, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Error is the place, the kind and the detail.
+// Error is the position, the kind and the detail.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Path != "" {

@@ -51,7 +51,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkError reports whether there is an error, which must have a place.
+// checkError reports whether there is an error, which must have a position.
 func checkError(t *testing.T, err error, size int) bool {
 	t.Helper()
 	var fault *file.Error

@@ -28,7 +28,7 @@ type header struct {
 	fortran bool
 }
 
-// place is a file and where in it an array begins.
+// place is a file and the offset of an array in it.
 type place struct {
 	path string
 	base int64

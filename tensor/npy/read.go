@@ -228,8 +228,8 @@ func Decode(r io.Reader) (*file.Entry, error) {
 	return file.New(file.Spec{Encoding: h.enc, Shape: h.shape, Strides: h.strides(), Blob: blob, Offset: -1})
 }
 
-// take reads n bytes, which are at a place of the stream. Memory is taken as they come,
-// since nobody knows whether they will.
+// take reads n bytes of the stream. Memory is allocated as they arrive,
+// since the header may claim more than the stream has.
 func (p place) take(r io.Reader, at int, n int64) ([]byte, error) {
 	const most = 1 << 24
 	var b bytes.Buffer

@@ -1,7 +1,7 @@
 // Package safetensors reads and writes files of the safetensors format.
 //
 // Such a file is a header in JSON, which names each tensor with its element type, shape
-// and place, and then the elements of all tensors, contiguous:
+// and offsets, and then the elements of all tensors, contiguous:
 //
 //	8 bytes   size of the header, least significant byte first
 //	header    {"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"__metadata__":{"format":"pt"}}

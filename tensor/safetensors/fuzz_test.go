@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzRead reads anything. What is a file is written again and must be the same
-// tensors; what is none is an error with its place.
+// tensors; what is none is an error with its position.
 func FuzzRead(f *testing.F) {
 	f.Add(image(two, 6))
 	f.Add(image(`{}`, 0))

@@ -49,7 +49,7 @@ func typeNamed(name string) elementType {
 	return elementType{enc: file.Encoding{Name: name}}
 }
 
-// rankOf is the place of a type that can be written in types, -1 if it is not there.
+// rankOf is the index in types of a type that can be written, -1 if it is not there.
 func rankOf(d dtype.DType) int {
 	for i, t := range types {
 		if t.enc.Kind == file.Same && t.enc.DType == d && d.Valid() {

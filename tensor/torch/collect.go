@@ -7,8 +7,8 @@ import (
 	"github.com/gokiln/kiln/tensor/file"
 )
 
-// Limits on what a short program can be made to look like, which refers to one value from
-// many places.
+// Limits on what a short program can expand to, which refers to one value
+// many times.
 const (
 	maxDepth   = 100
 	maxNodes   = 1 << 20 // dictionaries, lists and tuples

@@ -23,5 +23,5 @@
 //
 // Any strides and offsets, all storages and dtypes of PyTorch; those that no element type
 // can hold, as complex and quantised numbers, are listed, and are errors when they are
-// read. Tensors that share a storage are entries with the same place in the file.
+// read. Tensors that share a storage are entries with the same offset in the file.
 package torch

@@ -35,7 +35,7 @@ func FuzzProgram(f *testing.F) {
 	})
 }
 
-// checkAll demands that errors have a place, and reads all tensors.
+// checkAll demands that errors have a position, and reads all tensors.
 func checkAll(t *testing.T, set *file.Set, err error, size int) {
 	t.Helper()
 	var fault *file.Error

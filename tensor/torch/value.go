@@ -16,7 +16,7 @@ type (
 	long []byte
 	// list is a list or a set.
 	list struct{ items []any }
-	// opaque is a value that is kept for its place only.
+	// opaque is a value that is kept only so that later ones keep their index.
 	opaque struct{ of *global }
 )
 

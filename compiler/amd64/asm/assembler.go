@@ -32,7 +32,7 @@ type Assembler struct {
 	pos   int32
 }
 
-// place is a place in the function in work: an offset in buf, and how many items
+// place is a position in the function in work: an offset in buf, and how many items
 // are before it. The offset of what was not begun is -1.
 type place struct{ at, items int32 }
 
@@ -59,7 +59,7 @@ type fix struct {
 	offset  int64
 }
 
-// spot is where the code for a place in the source begins.
+// spot is where the code for a position in the source begins.
 type spot struct {
 	place
 	pos int32
@@ -71,7 +71,7 @@ type keptInst struct {
 	from, to place
 }
 
-// Mark says where the code for a place in the source begins.
+// Mark says where the code for a position in the source begins.
 type Mark struct {
 	Offset int
 	Pos    int32
@@ -181,7 +181,7 @@ const PoolAlign = 64
 const maxCode = 1 << 30
 
 // Finish returns the code with a pool of constants behind it, and where the code
-// for places in the source begins.
+// for positions in the source begins.
 func (a *Assembler) Finish(pool []byte) ([]byte, []Mark, error) {
 	if err := a.complete(); err != nil {
 		return nil, nil, err
@@ -275,7 +275,7 @@ func (a *Assembler) exists(block int32) bool {
 	return block >= 0 && int(block) < len(a.begun) && a.begun[block].at >= 0
 }
 
-// final returns where a place is in the function, after relax.
+// final returns the offset of a place in the function, after relax.
 func (a *Assembler) final(p place) int32 {
 	if p.items == 0 {
 		return p.at

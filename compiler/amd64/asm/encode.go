@@ -202,7 +202,7 @@ type fields struct {
 	rex            byte // 0x40 if a register of 8 bits needs it
 }
 
-// fields puts the operands into their places.
+// fields puts the operands into their fields.
 func (f *form) fields(in *Inst, x *fields) {
 	for i, p := range f.args {
 		a := &in.Args[i]

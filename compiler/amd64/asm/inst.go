@@ -85,7 +85,7 @@ type Inst struct {
 	Bcast bool   // the memory operand is one element, given to all lanes (AVX-512)
 	Lock  bool   // the operation on memory is atomic
 	Args  [4]Arg
-	Pos   int32 // place in the source for listings, index of ir.Module.Pos
+	Pos   int32 // position in the source for listings, index of ir.Module.Pos
 }
 
 // R is a register operand.

@@ -24,8 +24,8 @@ func List(w io.Writer, blocks [][]Inst, pool []byte, posText func(pos int32) str
 }
 
 // List writes the code for people: offset, bytes and text of each instruction, where
-// blocks begin, and in front of an instruction what posText says of its place in the
-// source, if it is not the place of the one before and there is something to say. The
+// blocks begin, and in front of an instruction what posText says of its position in the
+// source, if it is not the position of the one before and there is something to say. The
 // assembler has had Keep set from the start and is finished.
 //
 //	.1:

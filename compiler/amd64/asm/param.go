@@ -30,7 +30,7 @@ const (
 	update = param(ReadWrite) << 8
 )
 
-// The places in the code.
+// The encodings of an operand.
 const (
 	inReg    param = (iota + 1) << 10 // ModRM.reg
 	inRM                              // ModRM.rm

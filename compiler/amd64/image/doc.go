@@ -7,7 +7,7 @@
 //     it lies, with its constants, and what has to be known to call it.
 //   - [Image.Encode] writes a container and [Decode] reads it. A checksum covers
 //     all of it: a damaged or foreign container is an error, never code.
-//   - Places of faults are numbers in a table of source positions, as in
+//   - Positions of faults are numbers in a table of source positions, as in
 //     ir.Module, because code is cached while lines move. Whoever loads a kernel
 //     has the table.
 //   - The code is called with the address of a context in a register and runs

@@ -93,7 +93,7 @@ func (f *Func) clone() *Func {
 }
 
 // checker executes the code before and after allocation side by side. Its state
-// says for each place (a register, a slot of the frame, a value that can be made
+// says for each location (a register, a slot of the frame, a value that can be made
 // again) which registers of the code before have their current value there. Where
 // paths meet, what holds on all of them remains.
 type checker struct {
@@ -107,16 +107,16 @@ type checker struct {
 	entry   []state // by block after: the state at its start, empty if not reached
 	work    []int
 	state   state
-	remat0  int // place of the first value that can be made again
+	remat0  int // location of the first value that can be rematerialised
 	scratch alloc
 }
 
-// state says what places hold. Most places hold few registers' values, and there are
+// state says what locations hold. Most locations hold few registers' values, and there are
 // thousands of both in large kernels: lists, which states share and none changes, take
-// little of the memory that a table of places by registers would.
+// little of the memory that a table of locations by registers would.
 type state struct {
-	held  [][]int32 // by place: the registers of the code before that have their value there
-	undef []uint64  // bits: registers without a value, for which any place will do
+	held  [][]int32 // by location: the registers of the code before that have their value there
+	undef []uint64  // bits: registers without a value, for which any location will do
 }
 
 func (s state) clone() state { return state{slices.Clone(s.held), slices.Clone(s.undef)} }
@@ -135,7 +135,7 @@ func (s state) put(place, sym int) {
 
 func (s state) undefine(sym int) { s.undef[sym/64] |= 1 << (sym % 64) }
 
-// forget removes a register from all places: it gets another value.
+// forget removes a register from all locations: it gets another value.
 func (s state) forget(sym int) {
 	s.undef[sym/64] &^= 1 << (sym % 64)
 	for p, l := range s.held {
@@ -238,7 +238,7 @@ func (c *checker) movedClass(i int, s step) asm.Class {
 	return args[1].Reg.Class()
 }
 
-// slot returns the place of a memory operand of the frame.
+// slot returns the location of a memory operand of the frame.
 func (c *checker) slot(arg asm.Arg, class asm.Class) int {
 	s := slotPlace{off: arg.Disp, size: 8}
 	if class == asm.Vec {
@@ -477,7 +477,7 @@ func (c *checker) keepRemat(r asm.Reg) {
 	}
 }
 
-// operandPlace returns the place that an instruction has for an operand.
+// operandPlace returns the location that an instruction has for an operand.
 func (c *checker) operandPlace(is *asm.Inst, o *operand) int {
 	switch o.part {
 	case partIndex:

@@ -12,7 +12,7 @@
 //     other is live; two-address code and loop-carried values lose their moves here.
 //     Where another operand could be the first, the one that ends here is taken.
 //   - The scan goes through the intervals by start. Under pressure the interval
-//     that costs least to put into the frame goes: how often the places run (10 to
+//     that costs least to put into the frame goes: how often the code runs (10 to
 //     the depth) where it would be stored and loaded again, by the stretch until
 //     then. Stores and loads move out of the loops that do not use the value.
 //     BARRIER and CALL put all that lives across them into the frame.

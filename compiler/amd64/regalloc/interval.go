@@ -33,7 +33,7 @@ type use struct {
 	flags useFlags
 }
 
-// ival is a live interval: a part of the life of a value with one place.
+// ival is a live interval: a part of the live range of a value, with one location.
 type ival struct {
 	value    int32
 	from, to int32 // ranges are cut off here
@@ -111,7 +111,7 @@ func (a *alloc) flattenValue(v int32) {
 }
 
 // findRemats notes the values that an instruction can make again: those that the
-// caller names and those that a constant is put into. The places of constants were
+// caller names and those that a constant is put into. The definitions of constants were
 // noted when the ranges were built.
 func (a *alloc) findRemats() {
 	given := len(a.remats)
@@ -186,7 +186,7 @@ func (a *alloc) splitAtBarriers() {
 	}
 }
 
-// place queues an interval, one that begins behind a barrier from where it is wanted
+// place queues an interval for allocation, one that begins behind a barrier from where it is wanted
 // in a register again.
 func (a *alloc) place(i int32, fresh bool) {
 	if fresh {

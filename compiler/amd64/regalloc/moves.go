@@ -2,7 +2,7 @@ package regalloc
 
 import "github.com/gokiln/kiln/compiler/amd64/asm"
 
-// emitMoves appends the moves whose place is before a key. Those of one place
+// emitMoves appends the moves whose key is below one. Those of one key
 // happen at the same time.
 func (a *alloc) emitMoves(before, pos int32) {
 	for a.at < len(a.moves) && a.moves[a.at].key < before {
@@ -119,7 +119,7 @@ func (a *alloc) breakCycle(fromTemp int16, pos int32) {
 	}
 }
 
-// moveInst is the instruction that moves a register of class c, or a place in the
+// moveInst is the instruction that moves a register of class c, or a slot of the
 // frame to or from one.
 func (a *alloc) moveInst(c asm.Class, dst, src asm.Arg, pos int32) asm.Inst {
 	in := asm.Inst{Op: asm.MOV, Width: 64, Args: [4]asm.Arg{dst, src}, Pos: pos}

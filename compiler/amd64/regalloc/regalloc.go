@@ -138,7 +138,7 @@ type alloc struct {
 	pending  []move
 	lifeLo   int32   // the first block of the life of the value in question
 	lifeHi   int32   // and the last
-	locStart []int16 // by block: the place of the value in question, or noReg
+	locStart []int16 // by block: the location of the value in question, or noReg
 	locEnd   []int16
 	cleanIn  []bool  // by block: the frame has its current value at the start
 	effect   []uint8 // by block: on that

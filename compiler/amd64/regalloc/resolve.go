@@ -7,7 +7,7 @@ import (
 	"github.com/gokiln/kiln/compiler/amd64/asm"
 )
 
-// move brings a value from one place to another: registers by their index, or
+// move copies a value from one location to another: registers by their index, or
 // inFrame.
 type move struct {
 	key      int32 // see key
@@ -15,7 +15,7 @@ type move struct {
 	from, to int16
 }
 
-// The places of moves at an instruction, in order.
+// The points of moves around an instruction, in order.
 const (
 	atEntry  = iota // behind the start of a block, for the only edge that leads there
 	atBefore        // before the instruction
@@ -62,7 +62,7 @@ func (a *alloc) resolve() {
 	a.placeTramps()
 }
 
-// placeTramps decides where the moves of jumps go that have no place of their own: in
+// placeTramps decides where the moves of jumps go that have no block of their own: in
 // a block at the end of the code or, for a jump back at the end of a block, behind
 // that jump, which then is to leave the loop.
 func (a *alloc) placeTramps() {
@@ -79,7 +79,7 @@ func (a *alloc) placeTramps() {
 	}
 }
 
-// group returns the moves of a place.
+// group returns the moves of a key.
 func (a *alloc) group(k int32) []move {
 	lo, _ := slices.BinarySearchFunc(a.moves, k, func(m move, k int32) int { return cmp.Compare(m.key, k) })
 	hi := lo
@@ -89,7 +89,7 @@ func (a *alloc) group(k int32) []move {
 	return a.moves[lo:hi]
 }
 
-// trampKey is the place of the moves of trampoline t.
+// trampKey is the key of the moves of trampoline t.
 func (a *alloc) trampKey(t int32) int32 { return key(int32(len(a.blockOf))+t, atBefore) }
 
 // joinParts adds the moves from one part of v to the next inside blocks.
@@ -163,7 +163,7 @@ func (a *alloc) locate(v int32) {
 	}
 }
 
-// edgeKey returns the place of moves on the edge to a successor of block i. Where
+// edgeKey returns the key of moves on the edge to a successor of block i. Where
 // there is none, a block of its own is put at the end of the code.
 func (a *alloc) edgeKey(i int32, succ int) int32 {
 	b := &a.blocks[i]

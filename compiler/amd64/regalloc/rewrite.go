@@ -131,7 +131,7 @@ func (a *alloc) rewriteInst(in *asm.Inst, slot, orig int32) {
 	}
 }
 
-// substitute puts the place of an operand into an instruction.
+// substitute puts the location of an operand into an instruction.
 func (a *alloc) substitute(in *asm.Inst, o *operand, pos int32) {
 	reg, v := a.where(o.reg, pos)
 	if reg == inFrame {

@@ -177,7 +177,7 @@ func (a *alloc) freeNow(i int32) int16 {
 }
 
 // freeUntil returns the register that is free longest from the start of interval i
-// on, with the position where i is best split and how often that place runs.
+// on, with the position where i is best split and how often that point runs.
 func (a *alloc) freeUntil(i, after int32) (r int16, pos int32, freq float32) {
 	r = noReg
 	x := &a.ivs[i]

@@ -12,7 +12,7 @@ type frame struct {
 	size  int
 	slots []slot
 	order []int32
-	temp  [4]int32 // by class: a place for the moment, or 0
+	temp  [4]int32 // by class: a temporary slot, or 0
 }
 
 // slot is a spill slot in the frame and the values that share it.
@@ -22,7 +22,7 @@ type slot struct {
 	values []int32
 }
 
-// assignSlots gives places in the frame to the values that need them. Values that
+// assignSlots assigns slots of the frame to the values that need them. Values that
 // are never live together share one.
 func (a *alloc) assignSlots() {
 	f := &a.frame
@@ -34,7 +34,7 @@ func (a *alloc) assignSlots() {
 			f.order = append(f.order, int32(v))
 		}
 	}
-	// Vectors come first: their places are the ones that want alignment.
+	// Vectors come first: their slots are the ones that need alignment.
 	slices.SortFunc(f.order, func(v, w int32) int {
 		x, y := a.slotClass(v), a.slotClass(w)
 		if x != y {
@@ -100,7 +100,7 @@ func (a *alloc) newSlot(c asm.Class) int32 {
 	return int32(off)
 }
 
-// tempSlot returns a place for one register of class c, for the moment.
+// tempSlot returns a temporary slot for one register of class c.
 func (a *alloc) tempSlot(c asm.Class) int32 {
 	if a.frame.temp[c] == 0 {
 		a.frame.temp[c] = a.newSlot(c) + 1

@@ -43,7 +43,7 @@ func TestTwist(t *testing.T) {
 	}
 }
 
-// A value passed around a loop takes the place of the factor that it was.
+// A value passed around a loop replaces the factor that it was.
 func TestTwistOfLoopValue(t *testing.T) {
 	f := parse(t, `
 		b0: depth 0

@@ -19,7 +19,7 @@ type Config struct {
 	Output      io.Writer // for what the kernel prints
 }
 
-// run is a block that runs, or a place for the next one.
+// run is a block that runs, or the slot for the next one.
 type run struct {
 	Config
 	lanes  []*Lane

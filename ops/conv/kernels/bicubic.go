@@ -8,7 +8,7 @@ import (
 // Bicubic stores the sums of the sixteen elements of the input around a position, weighted by
 // the cubic convolution of Keys ("Cubic convolution interpolation for digital image
 // processing", 1981) with the parameter -3/4. An element beyond an edge is the one at the
-// edge. The walk is that of [Adaptive], of which the sizes count; a place of the result is
+// edge. The walk is that of [Adaptive], of which the sizes count; an element of the result is
 // down or side apart from the next; if not aligned, elements are squares and positions are
 // their middles.
 //

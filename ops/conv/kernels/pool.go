@@ -263,7 +263,7 @@ func putRows[T dsl.Number](out []T, at, first int, r *Resize, v *[mostResized]T)
 }
 
 // Bilinear stores the means of the four elements of the input around a position, each with
-// the more weight the nearer it is. A place of the result is scale apart from the next; if
+// the more weight the nearer it is. An element of the result is scale apart from the next; if
 // not aligned, elements are squares and positions are their middles.
 //
 //kiln:kernel

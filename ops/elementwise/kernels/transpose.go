@@ -105,7 +105,7 @@ func turnMany[T dsl.Number](t dsl.Thread, out, x, tile []T, w *Tiles, from, to i
 	}
 }
 
-// place returns where in a tile a thread has its vector k: in which line, and from which
+// place returns the position of a thread's vector k in a tile: which line, and from which
 // element of that on.
 func (w *Tiles) place(t dsl.Thread, k int) (line, first int) {
 	lanes, vec := int(w.Lanes), int(w.Vec)

@@ -313,7 +313,7 @@ func (l *longSums) products() {
 	multiply("product of matrices", lineCount, lineCount, n, shaped(l.xs, lineCount, n), shaped(l.ys, n, lineCount), row, column)
 }
 
-// windows tests sums over the places of a window: of many channels, and of a large window in one
+// windows tests sums over the elements of a window: of many channels, and of a large window in one
 // dimension and in two.
 func (l *longSums) windows() {
 	n := min(l.n, 1<<20) // one thread adds them

@@ -130,7 +130,7 @@ func RowsFetched[T dsl.Float](t dsl.Thread, out, x, scale, shift []T, w Fold, f 
 	}
 }
 
-// fetchVec starts the copy of vector i of a row to its place in raw.
+// fetchVec starts the copy of vector i of a row to its address in raw.
 func fetchVec[T dsl.Number](x, raw []T, w Fold, l line, i int) {
 	vec := int(w.Vec)
 	from := l.x / vec * vec // which it is: the compiler sees what it may copy at once

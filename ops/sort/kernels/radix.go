@@ -196,7 +196,7 @@ func takePlaces(t dsl.Thread, p tilePart, a *[mostEach]uint32, at []uint32, s *D
 }
 
 // giveTileKeys stores a tile that is in order: a key of digit d goes start[d] behind its
-// place in the tile.
+// index in the tile.
 func giveTileKeys[T dsl.Number, K Key](t dsl.Thread, p tilePart, values []T, indices []uint32, toKeys []K, toAt []uint32, x []T, room []K, from, start []uint32, w, wi *Ranks, o Order, s *Digits, key func(T) K, back func(K) T) {
 	if whole := p.n == int(s.Room); whole && !bool(s.Last) {
 		rk, ra, i := toKeys[p.r*s.N:], toAt[p.r*s.N:], t.ThreadX()

@@ -15,7 +15,7 @@ const (
 	serialDigit = 11 // bits of a digit at most
 	leastDigit  = 6
 	inserted    = 20 // rows up to this size are sorted by insertion
-	shifted     = 8  // places that a key moves on average until insertion is given up
+	shifted     = 8  // positions that a key moves on average until insertion is given up
 	apart       = 3  // more bits than n keys need to be told apart, if they are drawn evenly
 	exponent    = 12 // bits of floating-point keys that are not drawn evenly: sign and exponent
 )
@@ -152,7 +152,7 @@ func (s *serialRow[K]) move(from, shift, width int) int {
 }
 
 // insert sorts the keys, which begin at from, by insertion. It gives up, and returns false,
-// when keys have moved most places.
+// when keys have moved by most positions.
 func (s *serialRow[K]) insert(from, most int) bool {
 	keys, at := s.keys, s.at
 	last := keys[from]

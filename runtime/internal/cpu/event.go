@@ -7,7 +7,7 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
-// event remembers the task that marks its place and when that task ran.
+// event remembers the task that marks its position in the stream and when that task ran.
 type event struct {
 	dev *device
 	mu  sync.Mutex

@@ -5,7 +5,7 @@ import "errors"
 // Op is one operation of a graph: a launch, a fill or a copy.
 type Op struct {
 	// After lists the operations that must be done before this one begins, by
-	// their place in the graph. All of them stand before it.
+	// their index in the graph. All of them stand before it.
 	After []int
 
 	Kernel Function // of a launch; nil for a fill or a copy

@@ -35,7 +35,7 @@ func side(host bool) int {
 	return 0
 }
 
-// search finds the place of an address.
+// search finds the index of the block that has an address.
 func (m *memory) search(address uint64, host bool) (int, bool) {
 	return slices.BinarySearchFunc(m.blocks[side(host)], address, func(b block, a uint64) int {
 		switch {

@@ -14,7 +14,7 @@ var trapping = os.Getenv("KILN_CPU_TRAP") == "1"
 
 // trapped calls code and reports a fault of memory. To the runtime it looks like a
 // call to an address that is no code: it takes the return address on the top of the
-// stack for the place of the fault (shouldPushSigpanic), which is in enter.
+// stack for the address of the fault (shouldPushSigpanic), which is in enter.
 func trapped(code, ctx uintptr) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
