@@ -58,7 +58,7 @@ var backends = []backend{
 	nativeBackend,
 }
 
-// uniformBranches returns what tells the branches that a warp takes together, nil
+// uniformBranches returns what recognises the branches that are uniform in a warp, nil
 // if none is to be looked for.
 func uniformBranches(m *ir.Module, opt Options) func(*ir.Block) bool {
 	k := m.Kernel()

@@ -50,7 +50,7 @@ func parting(m *ir.Module, d analysis.Divergence) string {
 	return note
 }
 
-// reasons spells the way from a condition to where values begin to differ. Steps
+// reasons spells the path from a condition to where values begin to differ. Steps
 // at one position are reported once.
 func reasons(m *ir.Module, why []analysis.Reason) string {
 	var parts []string

@@ -1,7 +1,7 @@
 // Package compiler turns a kernel, an ordinary Go function, into code for a
 // target.
 //
-// The way of the data, one package a step:
+// The flow of the data, one package a step:
 //
 //	Go source → front → ir → pass → an emitter, ptx for example → Artifact
 //	                              ↘ the IR's text, for the CPU  ↗

@@ -69,7 +69,7 @@ func To[T Float](x float32) T {
 }
 
 // Convert converts x to D by value, between any two types: what F32, F64, To and a
-// conversion of Go do for those they are for. A fraction is cut off on the way to an
+// conversion of Go do for those they are for. A fraction is truncated in conversions to an
 // integer, a float out of the integer's range becomes its nearest value, and NaN 0.
 // From 64 bits, other than floats, to F8E4M3 and F8E5M2 it rounds twice, by float32.
 //

@@ -23,10 +23,10 @@
 //     compiled kernel: loops over it unroll, branches on it disappear, and
 //     [SharedSlice] and [LocalSlice] make arrays of that length.
 //   - Half types ([F16], [BF16]) and those of 8 bits ([F8E4M3], [F8E5M2]) are
-//     storage. Arithmetic is in float32: [F32] on the way in, [To] on the way out.
+//     storage. Arithmetic is in float32: [F32] loads, [To] stores.
 //   - Math functions ([Exp], [Sin], …) return the same bits on every target,
 //     plain Go included. Their largest errors stand in docs/math.md.
-//   - [Assert] and [Printf] report to the host, which hears of them when it next
+//   - [Assert] and [Printf] report to the host, which reads them when it next
 //     waits for the stream.
 //   - A package that holds kernels embeds its own source and hands it to
 //     [Source], so that a binary can compile them without files.

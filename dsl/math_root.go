@@ -29,7 +29,7 @@ func Cbrt[T Real](x T) T {
 	return T(cbrt64(float64(x)))
 }
 
-// Hypot returns √(x² + y²) without overflow or underflow on the way. It is
+// Hypot returns √(x² + y²) without intermediate overflow or underflow. It is
 // infinite when x or y is, even if the other is NaN.
 //
 // Error: at most 1 ulp in float32, 1 ulp in float64.

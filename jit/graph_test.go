@@ -12,8 +12,8 @@ import (
 	"github.com/gokiln/kiln/tests/engine"
 )
 
-// Kernels are launched into a graph as on any stream, also those that are compiled on
-// the way.
+// Kernels are launched into a graph as on any stream, also those that are compiled
+// during capture.
 func TestGraph(t *testing.T) {
 	engine.Each(t, func(t *testing.T, dev *runtime.Device) {
 		x := upload(t, dev, int32(1), 2, 3)

@@ -22,7 +22,7 @@ func newRecorder(file string) *recorder {
 }
 
 // remember records the specialisation that was resolved. The file has every one
-// at once: nothing tells a program that it is about to end.
+// at once: a program is not notified that it is about to end.
 func (r *resolver) remember() {
 	rec := r.settings.record
 	if rec == nil || r.way != nil {

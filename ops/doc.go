@@ -19,9 +19,9 @@
 //	out := ops.View{Buf: buf, DType: dtype.F32, Layout: layout.Contiguous(shape)}
 //	err := elementwise.Exp.Run(stream, out, []ops.View{x})
 //
-// The way of a call: the operation gives the functions for the element type, [PlanViews] joins the
-// dimensions of the operands and chooses how blocks walk over them; the kernel is specialised for
-// that, resolved once, and launched without allocating.
+// The steps of a call: the operation gives the functions for the element type, [PlanViews] joins
+// the dimensions of the operands and chooses how blocks walk over them; the kernel is specialised
+// for that, resolved once, and launched without allocating.
 //
 // Imports point one way: this package, then elementwise, then rows, index and matmul, then sort and
 // conv, then scatter. Nothing here names a backend: what differs between devices are numbers in

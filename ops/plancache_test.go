@@ -10,7 +10,7 @@ import (
 )
 
 // TestPlanCache tests that a plan is found for the call it was made for and for no other, and
-// that the oldest one gives way.
+// that the oldest one is evicted.
 func TestPlanCache(t *testing.T) {
 	x, out := layout.Contiguous(layout.Shape{4, 8}), layout.Contiguous(layout.Shape{4})
 	turned, err := x.Transpose(0, 1)

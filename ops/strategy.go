@@ -8,7 +8,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Strategy is one of several ways to do an operation. P is the problem: the operands and the
+// Strategy is one of several algorithms for an operation. P is the problem: the operands and the
 // properties of the device.
 type Strategy[P any] struct {
 	Name string
@@ -22,8 +22,8 @@ type Strategy[P any] struct {
 	Run func(s *runtime.Stream, p *P) error
 }
 
-// Strategies are the ways to do an operation. The first one that fits is taken, so the last has to
-// fit all problems.
+// Strategies are the algorithms for an operation. The first one that fits is taken, so the last has
+// to fit all problems.
 type Strategies[P any] struct {
 	rows  []Strategy[P]
 	class func(p *P) Class

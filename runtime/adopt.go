@@ -23,8 +23,8 @@ func FromOwned[T any](dev *Device, host []T) (Slice[T], error) {
 // no pointers.
 func Lend[T any](dev *Device, host []T) (Slice[T], error) { return FromOwned(dev, host) }
 
-// LendResult is [Lend] of memory for results: what it holds does not matter to kernels. The
-// way to get them is [Slice.CopyTo] the same memory, which copies nothing where kernels have
+// LendResult is [Lend] of memory for results: what it holds does not matter to kernels.
+// They are read by [Slice.CopyTo] the same memory, which copies nothing where kernels have
 // written it already.
 func LendResult[T any](dev *Device, host []T) (Slice[T], error) {
 	s, ok, err := adopt(dev, host, true)

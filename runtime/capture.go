@@ -249,7 +249,7 @@ func (t *track) touch(uses ...use) error {
 	return nil
 }
 
-// launch records a kernel. Which memory the graph has to hold only its arguments tell: every
+// launch records a kernel. The memory that the graph has to hold is read off its arguments: every
 // aligned word that is an address in a buffer counts. A number that looks like one holds a
 // buffer for no reason, which does no harm.
 func (t *track) launch(f driver.Function, l *driver.Launch, m *touched, logged bool) error {

@@ -10,7 +10,7 @@ import (
 
 // Copy copies src to dst, of the same length, after the work submitted so far to their
 // devices, whose later work waits for it. Between devices the elements travel directly
-// if the devices are of one kind and the driver has a way, and else through the host.
+// if the devices are of one kind and the driver has peer access, and else through the host.
 func Copy[T any](dst, src Slice[T]) error {
 	if dst.buf != nil && src.buf != nil && dst.Device() != src.Device() {
 		if done, err := copyPeer(dst, src); done || err != nil {
@@ -26,7 +26,7 @@ func Copy[T any](dst, src Slice[T]) error {
 }
 
 // copyPeer is Copy between devices of one kind. It reports false if the driver has no
-// way.
+// peer access.
 func copyPeer[T any](dst, src Slice[T]) (bool, error) {
 	to, from := dst.stream(), src.stream()
 	if ok, err := src.ready("copy", from, dst.n); !ok {

@@ -85,7 +85,7 @@ type watched struct {
 	event       driver.Event
 }
 
-// maxWatched bounds how many launches may be under way: drivers make those wait, without a
+// maxWatched bounds how many launches may be in flight: drivers make those wait, without a
 // bound of time, that find their queue full.
 const maxWatched = 256
 

@@ -133,7 +133,7 @@ func TestGraphForks(t *testing.T) {
 	})
 }
 
-// The driver is told which operation comes after which.
+// The driver is passed the dependencies of each operation.
 func TestGraphDependencies(t *testing.T) {
 	r := newRig(t, "cpu")
 	x := upload(t, r, 1)
@@ -484,7 +484,7 @@ func TestGraphsShareMemory(t *testing.T) {
 	})
 }
 
-// Memory that is freed on its way into a graph is refused by the graph.
+// Memory that is freed during capture is refused by the graph.
 func TestCaptureOfFreedMemory(t *testing.T) {
 	r := newRig(t, "cpu")
 	x := upload(t, r, 1)
@@ -550,7 +550,7 @@ func TestGraphKeepsArguments(t *testing.T) {
 	})
 }
 
-// What kernels of a graph print and which of their assertions fail is told by waits
+// What kernels of a graph print and which of their assertions fail is reported by waits
 // for the streams that the graph was launched on.
 func TestGraphOutput(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {

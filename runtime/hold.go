@@ -130,7 +130,7 @@ func (l *blockList) hold(a driver.Addr, host bool, held map[*block]struct{}) *bl
 }
 
 // words appends the blocks of the device whose addresses are among the aligned words of an
-// argument block: which memory a kernel uses only they tell.
+// argument block: nothing else says which memory a kernel uses.
 func (l *blockList) words(uses []use, args []byte) []use {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -507,7 +507,7 @@ func faultInChild() {
 	os.Exit(0)
 }
 
-// Which kernel failed is not known when several were under way.
+// Which kernel failed is not known when several were in flight.
 func TestFaultNamesAllSuspects(t *testing.T) {
 	r := newRig(t, "standin")
 	fault, fn, spin := r.function(t, "fault"), r.function(t, "nothing"), r.function(t, "spin")

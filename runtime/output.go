@@ -177,7 +177,7 @@ func (s *Stream) makeOutput() error {
 }
 
 // headBytes is the size of the counts without the bits of launches. Behind the records the
-// log of a graph has room for what they were after each replay, which tells whose a record is.
+// log of a graph has space for the counts after each replay, which tell whose a record is.
 const headBytes = 4 * devlog.Which
 
 // heads is where those of a replay are.

@@ -164,7 +164,7 @@ func (s Slice[T]) Zero() error { return s.ZeroAsync(s.stream()) }
 
 // CopyFromAsync copies host, of the same length, to the device in the order of
 // the stream. The host memory may be reused when it returns: it has been copied
-// to memory the device can read. The copy itself may still be under way.
+// to memory the device can read. The copy itself may still be in flight.
 func (s Slice[T]) CopyFromAsync(st *Stream, host []T) error {
 	if ok, err := s.ready("copy from host", st, len(host)); !ok {
 		return err

@@ -80,7 +80,7 @@ func (s *Stream) usable(op string) error {
 
 // Sync waits for the work submitted to the stream so far. The error is that of the first
 // kernel that failed since the last Sync. Work behind such a kernel has run, and what was
-// not computed from its results is right: [Buffer.Err] tells which is which, any time.
+// not computed from its results is right: [Buffer.Err] reports which is which, any time.
 // Sync of the default stream is for all streams.
 func (s *Stream) Sync() error {
 	if err := s.usable("wait for the stream"); err != nil {
@@ -130,9 +130,9 @@ var launches = sync.Pool{New: func() any { return new(driver.Launch) }}
 //
 // Launch returns when the work is queued, without having allocated. If the kernel fails,
 // the buffers that it writes have the error, and so does what is computed from them, see
-// [Buffer.Err]; [Stream.Sync] reports it, too. Which buffers a kernel reads and writes
-// [Stream.LaunchUsing] is told; Launch takes every aligned word of the arguments that is an
-// address in a buffer for one that it reads and writes.
+// [Buffer.Err]; [Stream.Sync] reports it, too. [Stream.LaunchUsing] is passed the
+// buffers that a kernel reads and writes; Launch assumes that it reads and writes every buffer
+// with an address among the aligned words of the arguments.
 func (s *Stream) Launch(f *Function, g Grid, shared int, args []byte) error {
 	return s.launch(f, g, shared, args, nil, false)
 }

@@ -3,7 +3,7 @@ package tensor
 import "slices"
 
 // Checkpoint computes f of some tensors and keeps, for gradients, only those and not what
-// f computes on the way: when a gradient goes back through the result, f is called again.
+// f computes in between: when a gradient goes back through the result, f is called again.
 // It saves memory for time where f is a part of a model, such as a layer:
 //
 //	for _, layer := range layers {
@@ -39,7 +39,7 @@ func Checkpoint(f func(in ...*Tensor) *Tensor, in ...*Tensor) *Tensor {
 }
 
 // again is the gradient of what f computes of some operands, and of others that it uses without
-// being given them: f is called again, and the way goes back through what it notes.
+// being given them: f is called again, and gradients go back through what it records.
 func again(op string, f func(in ...*Tensor) *Tensor, in, others []*Tensor, dice []die) backward {
 	return func(g, _ *Tensor, operands []*Tensor) []*Tensor {
 		// Operands that are tracked are so because the gradients are to have gradients.
@@ -91,7 +91,7 @@ func leavesOf(in, tracked []*Tensor) []*Tensor {
 }
 
 // aliases returns tensors that are noted to be others, and that are none of those: if f
-// uses one of them without being given it, that is another way for gradients.
+// uses one of them without being given it, that is another path for gradients.
 func aliases(in []*Tensor) []*Tensor {
 	out := make([]*Tensor, len(in))
 	for i, t := range in {

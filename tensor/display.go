@@ -152,7 +152,7 @@ func (t *Tensor) Format(f fmt.State, verb rune) {
 		s.Precision = p
 	}
 	s.width, _ = f.Width()
-	_, _ = f.Write([]byte(t.text(s))) // there is nobody to tell; fmt does so as well
+	_, _ = f.Write([]byte(t.text(s))) // the error cannot be returned; fmt drops it as well
 }
 
 // badVerb writes what package fmt does for a verb that is not for a type.

@@ -9,7 +9,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// number is one element on its way to text.
+// number is one element to be formatted.
 type number struct {
 	float float64
 	int   int64
@@ -87,7 +87,7 @@ func (t *Tensor) shown(o PrintOptions) (*shown, error) {
 	return s, nil
 }
 
-// corners returns the elements that are shown, by way of a small tensor to which the
+// corners returns the elements that are shown, through a small tensor to which the
 // corners of this one are copied.
 func (t *Tensor) corners(s *shown) ([]number, error) {
 	t = t.Detach()

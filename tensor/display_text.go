@@ -86,7 +86,7 @@ func appendScientific(b []byte, x float64, precision int) []byte {
 	return strconv.AppendInt(append(b, text[:e+1]...), int64(exponent), 10)
 }
 
-// page is a tensor on its way to text.
+// page is a tensor to be formatted.
 type page struct {
 	*shown
 	out   []byte

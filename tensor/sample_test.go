@@ -12,7 +12,7 @@ import (
 func TestGridSample(t *testing.T) {
 	d := open(t)
 	x := count(d, 1, 2, 3, 4)
-	// The middles of all elements, by the two ways to count.
+	// The middles of all elements, with corners aligned and without.
 	grid := func(ys, xs []float32) *tensor.Tensor {
 		m := tensor.Meshgrid(true, tensor.From(d, xs), tensor.From(d, ys))
 		return tensor.Stack(-1, m...).Unsqueeze(0)

@@ -8,7 +8,7 @@ import (
 // ScatterBy is how [Tensor.ScatterReduce] combines elements.
 type ScatterBy = scatter.ScatterBy
 
-// The ways of [Tensor.ScatterReduce].
+// The reductions of [Tensor.ScatterReduce].
 var (
 	ScatterSum  = scatter.ScatterSum  // their sum
 	ScatterProd = scatter.ScatterProd // their product

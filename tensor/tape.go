@@ -191,9 +191,9 @@ func (g *Gradients) Add(h *Gradients) error {
 }
 
 // Backward returns the gradients of the sum of the elements of t for all variables that
-// t was made of. Gradients of what is between are given up on the way. Of a tensor that
+// t was made of. Gradients of intermediate results are freed. Of a tensor that
 // was made of no variable it is an error of kind [ErrNoGradient]; so it is if an operation
-// on the way has a gradient that is not known. A tensor that a gradient needs and that was
+// in between has a gradient that is not known. A tensor that a gradient needs and that was
 // changed in place since is an error of kind [ErrChanged], which names both lines.
 func (t *Tensor) Backward() (*Gradients, error) { return t.BackwardBy(BackwardOptions{}) }
 
@@ -220,7 +220,7 @@ type BackwardOptions struct {
 	// what kernels of programs compute, have none, which is an error of kind
 	// [ErrNoGradient] when it is needed.
 	Graph bool
-	// For is what gradients are wanted for: variables, and tensors on the way to the
+	// For is what gradients are wanted for: variables, and intermediate tensors of the
 	// result. Nil is all variables.
 	For []*Tensor
 
@@ -286,7 +286,7 @@ func (t *Tensor) BackwardBy(o BackwardOptions) (*Gradients, error) {
 	return b.result(), nil
 }
 
-// pass is one way back from a result to what it was made of.
+// pass is one backward pass from a result to what it was made of.
 type pass struct {
 	graph  bool
 	grads  map[*Tensor]*Tensor
@@ -422,11 +422,11 @@ func TopologicalOrder(t *Tensor) []*Tensor {
 
 // NoGrad is the tensor with a mark that forbids recording: nothing that is computed from it is
 // recorded for gradients, and all of it has the mark too, whichever goroutine computes it. A model
-// that is only used gets its input so, and keeps none of what it computes on the way:
+// that is only used gets its input so, and keeps none of its intermediate results:
 //
 //	y := model.Forward(x.NoGrad())
 //
-// [Tensor.Detach] takes the mark away: a target that is computed in this way and then is part of a
+// [Tensor.Detach] takes the mark away: a target that is computed so and then is part of a
 // loss is detached before.
 func (t *Tensor) NoGrad() *Tensor {
 	if bad := firstOf("no_grad", t); bad != nil {

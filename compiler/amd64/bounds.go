@@ -11,7 +11,7 @@ import (
 )
 
 // Checks. What fails ends the kernel: the code leaves in the context which check it
-// was, for which lane, and the numbers, and returns. The ways to that lie behind
+// was, for which lane, and the numbers, and returns. The paths to that are behind
 // the kernel, so that checks that hold cost a comparison and a jump not taken.
 
 // site notes a check and returns its number, from 1.

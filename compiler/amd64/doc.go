@@ -4,7 +4,7 @@
 // The model, in the order of the work:
 //
 //   - The passes of [pass.Vector] run. Code that most vectors take, all lanes of which pass
-//     a test like i < n, is there twice then, and what tells is an operation (whole.go).
+//     a test like i < n, is there twice then, and an operation tests which copy runs (whole.go).
 //   - Blocks are put in an order in which skipping one whose lanes are all off is one
 //     jump. Values are the same in all lanes, go up by a constant from
 //     lane to lane, or vary; blocks run with the same lanes or have sets of their own

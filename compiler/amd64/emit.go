@@ -310,13 +310,13 @@ func (o Options) build(m *ir.Module, t target.Target) (*image.Image, []listed, e
 	return im, list, err
 }
 
-// way is a way into the code of a kernel.
+// way is an entry point of the code of a kernel.
 type way struct {
 	general bool // which threads are where is in a table
 	vnni    bool // for processors with dot products of bytes
 }
 
-// ways returns what a kernel needs, what goes by the table first: only the other is
+// ways returns the entry points that a kernel needs, the one for the table first: only the other is
 // peeled.
 func (t *traits) ways() (list []way) {
 	for _, general := range []bool{true, false} {
@@ -331,7 +331,7 @@ func (t *traits) ways() (list []way) {
 	return list
 }
 
-// add notes where the code of the way is.
+// add notes where the code of the entry point is.
 func (x way) add(im *image.Image, at int) {
 	rows, general := &im.Rows, &im.General
 	if x.vnni {

@@ -233,7 +233,7 @@ func (e *emitter) terminator(i int) error {
 	return nil
 }
 
-// part ends a block whose lanes go different ways.
+// part ends a block whose branch is divergent.
 func (e *emitter) part(i int) error {
 	b := &e.Blocks[i]
 	if err := e.partQuick(i); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 )
 
-// listed is the code of a way into a kernel, for people.
+// listed is the code of an entry point of a kernel, for people.
 type listed struct {
 	way
 	f      *regalloc.Func

@@ -316,7 +316,7 @@ func levels(t *testing.T) []isa {
 	return out
 }
 
-// forms are the ways a signature is tried: all operands in registers, and each
+// forms are the operands with which a signature is tried: all operands in registers, and each
 // operand but the first as a constant.
 //
 // A sweep tries all of them on both levels. Otherwise constants are tried on one level, and with

@@ -38,8 +38,8 @@ b0:
 	assert.Contains(t, text, " + 160]", text)
 }
 
-// In the copy of a branch for vectors that pass as a whole, what the lanes bring to a place
-// where ways join is moved, not blended, and that i+7 does not wrap is known from the tests in
+// In the copy of a branch for vectors that pass as a whole, what the lanes pass to a block
+// where paths join is moved, not blended, and that i+7 does not wrap is known from the tests in
 // front of the branches that were copied.
 func TestWholeBranches(t *testing.T) {
 	const source = `module "k.Edge"

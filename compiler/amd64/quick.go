@@ -7,9 +7,10 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// Where lanes may go different ways, and there is no copy for vectors that do not, most of them
-// still do not: of the vectors at the ends of rows all lanes are inside of the picture. Two
-// scalar instructions find that out, in place of the dozen for a mask of numbers of 64 bits.
+// Where branches may be divergent, and there is no copy for vectors in which they are not, most
+// vectors still do not diverge: of the vectors at the ends of rows all lanes are inside of the
+// picture. Two scalar instructions find that out, in place of the dozen for a mask of numbers of 64
+// bits.
 
 // findQuick notes the comparison at the end of the block at i, which nothing else uses, if it
 // is worth asking first whether all lanes take the branch together.
@@ -42,8 +43,8 @@ func (e *emitter) asked(b *analysis.Placed, t analysis.LaneTest) bool {
 	return test != nil && slices.ContainsFunc(test.Args, func(c *ir.Value) bool { return c.Args[0] == t.X && c.Args[1] == t.N })
 }
 
-// partQuick begins the end of a block whose lanes may go different ways: if they all go one
-// way they do so here.
+// partQuick begins the end of a block whose branch may be divergent: if all lanes take one
+// side they do so here.
 func (e *emitter) partQuick(i int) error {
 	b := &e.Blocks[i]
 	c := b.Block.Term.Args[0]

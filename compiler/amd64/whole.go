@@ -87,7 +87,7 @@ func (e *emitter) jumpUnlessWithin(op ir.Op, x, n *ir.Value, wraps bool, to labe
 			outside = asm.CondLE
 		}
 		e.compare64(x, n)
-	case wraps: // how far the bound is away tells, if that is a number
+	case wraps: // decided by the distance to the bound, if that is a number
 		e.op(asm.MOV, 64, asm.R(asm.RAX), e.source64(n))
 		e.op(asm.SUB, 64, asm.R(asm.RAX), asm.R(e.general64(x)))
 		e.jcc(asm.CondO, to)

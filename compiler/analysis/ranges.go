@@ -460,7 +460,7 @@ func (r *Ranges) LoopAt(b *ir.Block) *Loop {
 	return nil
 }
 
-// counter returns the range of header parameter i of l when every way around
+// counter returns the range of header parameter i of l when every path around
 // the loop adds to it something of one sign, under a guard that keeps the sum
 // from wrapping.
 func (r *Ranges) counter(p *ir.Value, i int, l *Loop) Interval {

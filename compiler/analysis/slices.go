@@ -127,7 +127,7 @@ func follows(n, v *ir.Value) bool {
 	return n.IsConst() && v.IsConst() && n.Imm == v.Imm+1
 }
 
-// earlier reports whether every way to v leads through a.
+// earlier reports whether every path to v leads through a (a dominates v).
 func (r *Ranges) earlier(a, v *ir.Value) bool {
 	if a.Block != v.Block {
 		return r.Dom.Dominates(a.Block, v.Block)

@@ -2,7 +2,7 @@ package analysis
 
 import "github.com/gokiln/kiln/compiler/ir"
 
-// Reason is a step on the way from a condition on which threads disagree to
+// Reason is a step on the path from a divergent condition to
 // where their values begin to differ.
 type Reason struct {
 	Kind ReasonKind
@@ -17,7 +17,7 @@ type ReasonKind uint8
 const (
 	Differs ReasonKind = iota // Op itself gives threads different values; the last step
 	Read                      // Op reads memory at an address that differs
-	Parted                    // the value depends on the way that a thread took at the branch on Op
+	Parted                    // the value depends on the side that a thread took at the branch on Op
 	Leaves                    // the value is of the iteration in which a thread left a loop, by the branch on Op
 )
 
@@ -31,7 +31,7 @@ func (u *uniformity) why(v *ir.Value, b *ir.Block) []Reason {
 	return w.steps
 }
 
-// whyWalk looks for one way back, depth first. The steps are those of the way so
+// whyWalk looks for one path back, depth first. The steps are those of the path so
 // far.
 type whyWalk struct {
 	u     *uniformity

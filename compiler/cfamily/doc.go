@@ -2,7 +2,7 @@
 // and whatever comes. What such a language is made of is a [Language], tables and
 // a few pieces of text in a package of its own; the work is done here.
 //
-// The way of a kernel through the package:
+// The stages of the package, in order:
 //
 //   - structure.go turns the control-flow graph into a tree of loops, branches and
 //     scopes. No target gets a goto: Metal has none.

@@ -190,7 +190,7 @@ func How(o ir.Order, s ir.Scope) string {
 	return how
 }
 
-// Declare writes the declarations of parameters in the way of C++. A bool is
+// Declare writes the declarations of parameters as C++ does. A bool is
 // passed as a byte, which may hold anything; body makes it a bool.
 func Declare(params []Param) (list, body []string) {
 	for _, p := range params {

@@ -14,7 +14,7 @@ import (
 )
 
 // graph is a control-flow graph in which each block but the last notes that it ran
-// and then goes where a number tells it, which changes from block to block.
+// and then branches by a number, which changes from block to block.
 type graph struct {
 	succs [][]edge // none: the kernel ends
 }

@@ -200,7 +200,7 @@ var Rows = []Row{
 	{Op: ir.OpBitcast, On: F64, From: Int64, Text: "f64_bits((u64)$a)"},
 	{Op: ir.OpBitcast, On: Floats, From: Floats, Text: "$a"},
 
-	// What a language has no faster way for is done as it is exactly.
+	// What a language has no faster function for is computed exactly.
 	{Op: ir.OpApproxRsqrt, Text: "1.0f / sqrt_f32($a)"},
 	{Op: ir.OpApproxSqrt, Text: "sqrt_f32($a)"},
 	{Op: ir.OpApproxRecip, Text: "1.0f / $a"},

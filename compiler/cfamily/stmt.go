@@ -206,7 +206,7 @@ func (e *emitter) construct(open, end string, c *construct, body []stmt, next *i
 	return nil
 }
 
-// flag is the variable that says that a jump to b is under way.
+// flag is the variable that says that a jump to b is pending.
 func (e *emitter) flag(b *ir.Block) string {
 	name := fmt.Sprintf("to%d", b.ID)
 	if !slices.Contains(e.flags, name) {

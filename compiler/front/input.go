@@ -18,7 +18,7 @@ type (
 	Fill = input.Fill
 )
 
-// The ways to fill in values.
+// How values that a request lacks are filled in.
 const (
 	NoFill    = input.NoFill    // a parameter without a value is a mistake
 	FillSmall = input.FillSmall // the first value of //kiln:const, else 1 or false

@@ -290,7 +290,7 @@ func badParam(t types.Type) string {
 	return ""
 }
 
-// paramFixes are ways out by what is wrong with a parameter; others have the general one.
+// paramFixes are fixes by what is wrong with a parameter; others have the general one.
 var paramFixes = []struct{ what, fix string }{
 	{"a pointer", "pass a slice of one element, runtime.Slice[T] in a launch, and use x[0]; a value that the kernel only reads can be passed by itself"},
 	{"a map", "pass its keys and values as two slices, sorted by the keys for a binary search, or a hash table that lies in slices"},

@@ -298,7 +298,7 @@ func (c *subsetChecker) call(n *ast.CallExpr) bool {
 	return false
 }
 
-// builtinFixes has the ways out for functions that loops replace.
+// builtinFixes has the fixes for functions that loops replace.
 var builtinFixes = map[string]string{
 	"cap":   "use len: a slice of a kernel has no room behind its end",
 	"clear": "write a loop: for i := range s { s[i] = 0 }",

@@ -31,7 +31,7 @@ type Request struct {
 // Fill says what becomes of compile-time parameters without a value.
 type Fill uint8
 
-// The ways to fill in values.
+// How values that a request lacks are filled in.
 const (
 	NoFill    Fill = iota // a parameter without a value is a mistake
 	FillSmall             // the first value of //kiln:const, else 1 or false

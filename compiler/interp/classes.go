@@ -16,7 +16,7 @@ const (
 // It relies on the order of execution: all lanes of a loop are in the same
 // iteration, and a block is executed once an iteration with all lanes that come
 // to it. A scalar is therefore valid from its definition to its last use, unless
-// lanes that took different ways meet (join), or lanes that left a loop earlier
+// lanes that took different paths meet (join), or lanes that left a loop earlier
 // look at it (outlives).
 type classes struct {
 	g    *graph
@@ -223,8 +223,8 @@ func onlyWide(t *ir.Type, k class) class {
 }
 
 // markJoins finds the blocks where lanes that part at the branch at position at
-// may meet: those that two ways from its successors reach separately, up to the
-// block where all of them meet again. Each block gets the label of the way by
+// may meet: those that two paths from its successors reach separately, up to the
+// block where all of them meet again. Each block gets the label of the path by
 // which it is reached, or its own if there are several.
 func (c *classes) markJoins(at int) {
 	w := ways{g: c.g, branch: at, meet: -1, label: c.label}
@@ -266,7 +266,7 @@ func (w *ways) region() (first, last int) {
 	return first, last
 }
 
-// ways labels blocks with the way by which lanes come to them from a branch.
+// ways labels blocks with the path by which lanes come to them from a branch.
 type ways struct {
 	g            *graph
 	branch, meet int

@@ -2,7 +2,7 @@ package interp
 
 import "github.com/gokiln/kiln/compiler/ir"
 
-// flights are the copies to shared memory that a checked build takes to be under way: from the
+// flights are the copies to shared memory that a checked build takes to be in flight: from the
 // operation that begins one until its thread waits for it. (The interpreter makes them at once.)
 // At the wait a copy is a write of its thread, so that a barrier which comes before does not
 // order it.

@@ -2,7 +2,7 @@ package interp
 
 import "slices"
 
-// handovers are the ways in which threads pass data on without a barrier: one writes
+// handovers are the protocols by which threads pass data on without a barrier: one writes
 // it, executes a fence and writes a flag, counter or lock by an atomic operation (a
 // release); another reads that by an atomic operation and then the data.
 //

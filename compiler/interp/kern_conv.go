@@ -85,7 +85,7 @@ func fromFloat[S float](to *ir.Type) kern {
 	return floatToHalf[S](encodeBF16)
 }
 
-// fromHalf converts by way of float32, which holds every half exactly.
+// fromHalf converts through float32, which holds every half exactly.
 func fromHalf(to, from *ir.Type) kern {
 	decode := decodeF16
 	if from.Kind == ir.KBF16 {

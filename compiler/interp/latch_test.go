@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLoopEndsInInnerLoop runs an outer loop whose only way back leads out of an inner one,
-// whose turns differ from lane to lane. Lanes that are back early must not change what
+// TestLoopEndsInInnerLoop runs an outer loop whose only back edge leads out of an inner one,
+// whose trip counts differ from lane to lane. Lanes that are back early must not change what
 // those in the inner loop hold: the blocks between have values of their own.
 func TestLoopEndsInInnerLoop(t *testing.T) {
 	body := `

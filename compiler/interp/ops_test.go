@@ -277,7 +277,7 @@ func TestEvalKern(t *testing.T) {
 	}
 }
 
-// Sums whose float32 is the same by one rounding as by two take the quick way.
+// Sums whose float32 is the same by one rounding as by two take the fast path.
 func TestRoundsTwice(t *testing.T) {
 	for s, want := range map[float64]bool{
 		0: false, 1: false, -1.5: false, 0x1p-126: false, -math.MaxFloat32: false,

@@ -21,7 +21,7 @@ import (
 // Nothing else does: shuffles and votes exchange values, not memory, and the order in
 // which the interpreter happens to run threads and blocks means nothing.
 //
-// A clock that ticks at barriers, releases and the start of a block tells all this
+// A clock that ticks at barriers, releases and the start of a block decides all this
 // from the time of an access: what was before the block's last barrier is in order
 // with the whole block, what was before its start was another block's. Every conflict
 // is found where it happens if there were none before; the first one ends the launch,

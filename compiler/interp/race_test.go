@@ -377,7 +377,7 @@ func TestRandomRaces(t *testing.T) {
 		c.blind = true
 		places, active, rare := 1+rng.Uint64N(1<<rng.IntN(6)), 2+rng.IntN(1+rng.IntN(threads-1)), 2+rng.IntN(12)
 		kinds, more := 5, 0
-		if seed%3 == 1 { // what the quick way takes
+		if seed%3 == 1 { // what the fast path takes
 			kinds, more = 2, 3
 		}
 		var all []event

@@ -139,7 +139,7 @@ func (w *worker) waitsAt(lane int) (at int, waits bool) {
 	return 0, false
 }
 
-// next returns the first block with something to do on the way from a block.
+// next returns the first block with something to do that follows a block.
 func (p *plan) next(at int) *block {
 	b := &p.blocks[at]
 	for len(b.code) == 0 && b.term == termJump && int(b.edges[0].to) > at {

@@ -57,7 +57,7 @@ func (e *emitter) toFloat(from ir.Kind, p value.Value, t types.Type) value.Value
 }
 
 // intToFloat rounds once. The hardware has no such conversion to halves from wide
-// integers, and LLVM goes by way of float32, which rounds twice.
+// integers, and LLVM goes through float32, which rounds twice.
 func (x *build) intToFloat(from ir.Kind) value.Value {
 	switch t := x.a.Type(); {
 	case floats.has(x.k):

@@ -1,7 +1,7 @@
 // Package llvm turns the IR of a kernel into LLVM IR, for AMD GPUs (amdgcn) and
 // for NVIDIA's (nvptx64), and with a stock LLVM into what their drivers load.
 //
-// It is the second way to both: the AMD code object that it leads to is made on
+// It is the second emitter for both: the AMD code object that it leads to is made on
 // any machine, without ROCm, and the PTX that LLVM makes checks our own. [Emit]
 // only selects instructions and leaves the rest to LLVM:
 //

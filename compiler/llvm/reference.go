@@ -9,7 +9,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// Spellings returns how many ways there are to write an operation, over all types
+// Spellings returns the number of spellings of an operation, over all types
 // and instruction sets. Where there is none, why says what becomes of it instead.
 func Spellings(op ir.Op) (n int, why string) {
 	for _, table := range []map[ir.Op]string{coded, unsupported} {
@@ -25,7 +25,7 @@ func Spellings(op ir.Op) (n int, why string) {
 	return n, ""
 }
 
-// Templates returns the ways to write an operation, each for one type and instruction set,
+// Templates returns the spellings of an operation, each for one type and instruction set,
 // of the operands %a, %b and %c; none where [Spellings] has a reason. Those for all
 // instruction sets and without a condition are first.
 func Templates(op ir.Op) []string {

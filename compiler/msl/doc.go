@@ -26,9 +26,9 @@
 //
 //   - max_total_threads_per_threadgroup makes the compiler get loads of 8×8 matrices
 //     wrong: the text never has it, and the pipeline state says how many threads it runs.
-//   - Fast math breaks exp(−∞), NaN and infinities, and it is what Metal does unless it
-//     is told otherwise: pragma and options both say safe, and library functions whose
-//     fast forms differ are named with precise::.
+//   - Fast math breaks exp(−∞), NaN and infinities, and it is Metal's default:
+//     pragma and options both say safe, and library functions whose fast forms differ are named
+//     with precise::.
 //   - Very long bodies crash the compiler: unrolling has budgets (pass unroll), and
 //     functions that the text shares are helpers, not copies.
 //   - There is no float64, and no double in the text; bfloat needs 3.1, so there is none

@@ -64,7 +64,7 @@ func hasCheck(f *ir.Func) bool {
 // seen holds where values have been checked.
 type seen map[*ir.Value][]*ir.Block
 
-// before reports whether x has been checked on every way to block b, and notes
+// before reports whether x has been checked on every path to block b, and notes
 // that it is from there on.
 func (s *seen) before(dom *ir.DomTree, x *ir.Value, b *ir.Block) bool {
 	if *s == nil {

@@ -11,7 +11,7 @@ import (
 // are not affine in the lane, but in vectors away from the border they are. So code
 // that accesses memory by such indices is there twice, too: for vectors in which
 // nothing is clamped, with the minima and maxima left out, and as it was. A few
-// scalar instructions tell them apart.
+// scalar instructions decide which one runs.
 
 // clipLimit bounds how many operations are copied, clipDepth how far the operands of a
 // test are looked for.

@@ -102,7 +102,7 @@ func (s *surety) outside(v *ir.Value, b *ir.Block) string {
 	return ""
 }
 
-// certain reports whether every way from the entry to an end of the kernel leads through x. A
+// certain reports whether every path from the entry to an end of the kernel leads through x. A
 // branch that asks whether there is any work, such as i < len(s) for the index i of the thread,
 // counts as taken to where the work is.
 func (s *surety) certain(x *ir.Block) bool {

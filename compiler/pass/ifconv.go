@@ -38,8 +38,8 @@ func ifconv(f *ir.Func) {
 	}
 }
 
-// side is one way through an if: some instructions and then values for the
-// block where the ways meet.
+// side is one path through an if: some instructions and then values for the
+// block where the paths join.
 type side struct {
 	block *ir.Block // nil if the branch goes to the meeting block directly
 	to    *ir.Block
@@ -47,7 +47,7 @@ type side struct {
 	cost  int
 }
 
-// sides returns the ways that successor k of b may be: through its block, if it
+// sides returns the paths that successor k of b may begin: through its block, if it
 // does little, and directly to it.
 func sides(b *ir.Block, k int, in [][]analysis.Edge) []side {
 	e := b.Term.Succs[k]

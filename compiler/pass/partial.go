@@ -10,13 +10,13 @@ const (
 	partialCopies = 4   // bodies in a turn of the new loop
 	maxPartial    = 40  // instructions of a body
 	maxEven       = 256 // instructions of twice as many bodies, where no rest is left
-	maxLoads      = 4   // in a body: more are under way together anyway
+	maxLoads      = 4   // in a body: more are in flight together anyway
 )
 
 // partial gives small innermost loops that read memory and count up to a limit
 // a loop of several bodies a turn in front of them, as long as that many turns
 // are left; the loop itself does the rest. The loads of the bodies are then
-// under way together, and their counting is shared.
+// in flight together, and their counting is shared.
 //
 // Loops with an unroll factor in the source are unrolled by that, in any build.
 func partial(m *ir.Module, opt *Options) error {

@@ -38,7 +38,7 @@ type Options struct {
 	SlowDiv bool
 	// Async keeps copies to shared memory that go on beside the thread: the target has them.
 	Async bool
-	// WatchCopies keeps what tells a checker how long such copies may go on.
+	// WatchCopies keeps the waits that say to a checker how long such copies may go on.
 	WatchCopies bool
 	// CASLoops says that the target has no atomic updates of 8 and 16 bits but compare-and-swap.
 	CASLoops bool

@@ -80,7 +80,7 @@ func checkModule(t require.TestingT, m *ir.Module, opt Options) {
 	}
 }
 
-// variants are the ways in which the compiler runs the passes, but for release: what fails
+// variants are the option sets with which the compiler runs the passes, but for release: what fails
 // must fail as before.
 var variants = []Options{{Checked: true}, {Checked: true, WarpSize: 32, Narrow: true, SlowDiv: true}, {Checked: true, WarpSize: 32, Narrow: true, SlowDiv: true, Small: true}}
 

@@ -10,7 +10,7 @@ import (
 // reciprocal makes divisions by constants, of integers of 32 and 64 bits, products
 // with a scaled reciprocal (Granlund and Montgomery, Division by Invariant Integers
 // using Multiplication, PLDI 1994). A GPU has no instruction that divides. Powers of
-// two are left to the emitters, which have shorter ways.
+// two are left to the emitters, which have shorter sequences.
 func reciprocal(m *ir.Module, opt *Options) error {
 	if !opt.SlowDiv {
 		return nil

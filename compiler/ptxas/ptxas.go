@@ -12,8 +12,8 @@ func Negated(v *ir.Value) bool {
 	return false
 }
 
-// Negation reports whether v is an integer less than zero by another one, in whatever
-// way: -x, 0-x, x*-1, x/-1, ^x+1, ^(x-1).
+// Negation reports whether v is an integer negated, in whatever
+// form: -x, 0-x, x*-1, x/-1, ^x+1, ^(x-1).
 func Negation(v *ir.Value) bool {
 	if !v.Type.IsInt() || len(v.Args) == 0 {
 		return false

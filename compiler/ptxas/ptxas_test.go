@@ -40,7 +40,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestForms has every way to a negation and to a magnitude, and what is nearly one.
+// TestForms has every form of a negation and of a magnitude, and what is nearly one.
 func TestForms(t *testing.T) {
 	const sign = "  %c = const 31 : u32\n  %s = shr %x, %c : i32\n"
 	for code, want := range map[string]string{

@@ -80,7 +80,7 @@ var dslHash = sync.OnceValue(func() string {
 	return string(h.Sum(nil))
 })
 
-// Specialisation writes what a request has besides the kernel in one way: for keys, and
+// Specialisation is the canonical text of what a request has besides the kernel: for keys, and
 // for messages.
 func Specialisation(req input.Request) string {
 	if len(req.Consts) == 0 && len(req.Funcs) == 0 {

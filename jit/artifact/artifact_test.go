@@ -93,7 +93,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzMeta checks that meta data reads the same in both ways.
+// FuzzMeta checks that meta data reads the same by both readers.
 func FuzzMeta(f *testing.F) {
 	f.Add(`{"kernel":"k","entry":"e","target":"t","format":"cubin","args":[{"name":"x","go":"int","size":8,"offset":0}],"shared":0,"warp":false}`)
 	f.Add(`{"args":[],"args":[{}]}`)

@@ -90,7 +90,7 @@ func scaled(name string, fn any, t ops.Types) *Elementwise {
 	return row(&Elementwise{args: 1, params: 2}, name, kernels.Scaled[ops.T, ops.C], kernels.ScaledLine[ops.T, ops.C], fn, t)
 }
 
-// swapped has the row's function take its two operands the other way around, so that it
+// swapped has the row's function take its two operands in swapped order, so that it
 // shares the kernels of another row.
 func (e *Elementwise) swapped() *Elementwise {
 	e.swaps = true

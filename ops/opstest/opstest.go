@@ -88,7 +88,7 @@ type Value struct {
 // Shapes are those that elementwise operations are tried with.
 var Shapes = []layout.Shape{{}, {0}, {1}, {7}, {33, 5}, {2, 3, 4}, {5, 70}, {3, 0, 2}, {1000}}
 
-// Kinds are the ways in which the elements of an operand lie in its buffer.
+// Kinds are the layouts of an operand in its buffer.
 var Kinds = []string{"dense", "transposed", "narrowed", "stepped", "broadcast"}
 
 // LayoutOf returns a layout of a shape, of one of the kinds.

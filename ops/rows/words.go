@@ -15,7 +15,7 @@ import (
 // are zero before it.
 
 // ZeroWords clears words. It is a kernel, which starts while the one before it ends, and
-// the next one while it does: of the memory's own way to be cleared neither is so.
+// the next one while it does: a memset of the driver does neither.
 func ZeroWords(s *runtime.Stream, h *runtime.SliceHeader) error {
 	at, err := layout.New(layout.Shape{h.Len}, []int{1}, h.Off)
 	if err != nil {

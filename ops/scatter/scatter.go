@@ -31,7 +31,7 @@ type ScatterBy struct {
 	adds bool // results of elements that are combined are rounded
 }
 
-// The ways of a scatter that combines elements.
+// The strategies of a scatter that combines elements.
 var (
 	second = ops.NewGenericFunc(indexkernels.Second[ops.C])
 
@@ -123,7 +123,7 @@ type scattering struct {
 	info          runtime.Info
 }
 
-// runScatter checks the operands and chooses the way.
+// runScatter checks the operands and chooses the strategy.
 func runScatter(s *runtime.Stream, c *scattering) (err error) {
 	shape := c.src.Layout.Shape()
 	if c.out.Layout.Rank() != len(shape) {

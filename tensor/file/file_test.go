@@ -30,7 +30,7 @@ func numbers(n int) []byte {
 	return b
 }
 
-// sources opens the same bytes in each way there is.
+// sources opens the same bytes by every method.
 func sources(t *testing.T, b []byte) map[string]*file.Source {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file.bin")

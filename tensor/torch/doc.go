@@ -10,7 +10,7 @@
 // and functions that rebuild tensors, each of which is a function here. Any other is an
 // error that says its name and byte. Storages are not read.
 //
-// Tensors are called by the way to them: keys of dictionaries and indices of lists, with
+// Tensors are named by their path: keys of dictionaries and indices of lists, with
 // points between them.
 //
 //	set, err := torch.Open("checkpoint.pth", "state_dict")

@@ -1,6 +1,6 @@
 package asm
 
-// form is a row of the table: a way to write an operation. Rows of an operation are
+// form is a row of the table: an encoding of an operation. Rows of an operation are
 // next to each other, and the first that takes the operands is used: of several
 // that would do the shortest comes first.
 type form struct {

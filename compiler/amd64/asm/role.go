@@ -16,7 +16,7 @@ func (op Op) Role(i int) Role { return ops[op].roles[i] }
 
 // RoleOf returns what the instruction does with operand i. Other than [Op.Role] it
 // sees that IMUL with three operands only writes the first, that a vector which is
-// written under a mask and not cleared is read too, and which way a move goes.
+// written under a mask and not cleared is read too, and the direction of a move.
 func (in *Inst) RoleOf(i int) Role {
 	a := &in.Args[i]
 	if a.Kind == MemArg || a.Kind == PoolArg {

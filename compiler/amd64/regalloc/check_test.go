@@ -10,7 +10,7 @@ import (
 
 // TestCheckFindsMistakes breaks allocations that are right. Not every change is a
 // mistake (two registers may hold one value, a value may not matter any more or be
-// undefined on the way to its use), but nearly all are.
+// undefined on the path to its use), but nearly all are.
 func TestCheckFindsMistakes(t *testing.T) {
 	tests := []struct {
 		name   string

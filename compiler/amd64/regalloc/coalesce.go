@@ -3,7 +3,7 @@ package regalloc
 import "slices"
 
 // coalesce makes one register of those joined by a COPY where that is right. Two
-// registers stand in each other's way if one is live where the other is written,
+// registers interfere if one is live where the other is written,
 // unless that is a COPY between them or an UNDEF: then both hold the same value
 // for as long as both are live. The COPYs that run most often come first.
 func (a *alloc) coalesce() {

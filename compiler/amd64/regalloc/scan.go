@@ -268,7 +268,7 @@ func (a *alloc) rngCovers(x *ival, pos int32) bool {
 	return false
 }
 
-// evict takes register r for interval i from all that stand in its way.
+// evict takes register r for interval i from all intervals that interfere.
 func (a *alloc) evict(i int32, r int16, now, after int32) {
 	list := a.active[a.class][r]
 	n := 0

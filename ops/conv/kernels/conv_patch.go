@@ -74,7 +74,7 @@ func ConvPatch[T, C dsl.Number](t dsl.Thread, out, weights, x []T, w core.Walk, 
 }
 
 // patchRow loads what results from side on meet in row y of the input, or 0: it asks for
-// some element where there is none, so that all loads are under way at once. If not cfg.Clip
+// some element where there is none, so that all loads are in flight at once. If not cfg.Clip
 // that is only for results that are not there.
 func patchRow[T, C dsl.Number](to []C, x []T, at, y, side int, cfg *Patch) {
 	row, first := int32(y), int32(side)*int32(cfg.Stride[1])

@@ -5,7 +5,7 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// Ways to find a number at a position between elements.
+// Modes of interpolation at a position between elements.
 const (
 	SampleBilinear = iota // the mean of the four around it
 	SampleNearest         // the nearest one, of two the even one

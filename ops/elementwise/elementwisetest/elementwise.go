@@ -16,15 +16,15 @@ import (
 )
 
 // reference is what an operation computes: of floating-point numbers, within so many
-// ulps of the result in F32 and F64, and of integers, of which the low bits count. Where what is
-// added on the way can cancel, the ulps are those of the largest of it, which sizes has.
+// ulps of the result in F32 and F64, and of integers, of which the low bits count. Where
+// terms can cancel, the ulps are those of the largest of them, which sizes has.
 type reference struct {
 	float func(x ...float64) float64
 	ulps  float64
 	int   func(x ...int64) int64
 }
 
-// sizes are how large what an operation adds or multiplies on the way is, in the type that it
+// sizes are the magnitudes of the intermediate results of an operation, in the type that it
 // computes in: terms that are rounded and then cancel leave a result near 0 with the errors of the
 // terms, and factors below the normal numbers of the type have fewer bits.
 var sizes = map[string]func(d dtype.DType, x ...float64) float64{

@@ -32,7 +32,7 @@ func Many(t *testing.T, b *opstest.Bench) {
 	many(t, b, n)
 }
 
-// across are the ways in which the elements of an operand with rows of so many lie: with
+// across are the layouts of an operand with rows of so many elements: with
 // strides and a distance from the beginning of its buffer, of which those of 16 make
 // multiples of the size of any vector.
 var across = map[string]func(rows, wide int) (row, step, first int){
@@ -90,7 +90,7 @@ func many(t *testing.T, b *opstest.Bench, n int) {
 	}
 }
 
-// turns copies matrices that begin at multiples of 16 bytes, the other way round.
+// turns copies matrices that begin at multiples of 16 bytes, transposed.
 func turns(t *testing.T, b *opstest.Bench, d dtype.DType, shape [3]int) {
 	t.Helper()
 	n, rows, cols := shape[0], shape[1], shape[2]

@@ -80,7 +80,7 @@ func GeluErfShort(x float32) float32 {
 	return timesNormal(x, u, q, z)
 }
 
-const low = 64 // the power that numbers with small exponents are on the way larger by
+const low = 64 // the power of 2 that numbers with small exponents are scaled by in between
 
 // timesNormal is x times the distribution function of x, which is q·2^n for -u = -|x|, with
 // n+low+toInteger for z.

@@ -130,7 +130,7 @@ func histc(t *testing.T, b *opstest.Bench, d dtype.DType, kind int) {
 	}
 }
 
-// reduces tests scatters that combine elements in all ways.
+// reduces tests scatters that combine elements by every operation.
 func reduces(t *testing.T, b *opstest.Bench, d dtype.DType, kind int) {
 	t.Helper()
 	small := func() dtype.Scalar { return dtype.FromInt(d, int64(1+b.Rand.IntN(2))) } // products are exact

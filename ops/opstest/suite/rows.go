@@ -16,7 +16,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// rowFamilies are the operations that go through rows, which devices divide in different ways.
+// rowFamilies are the operations over rows, for which devices have different strategies.
 var rowFamilies = []opstest.Family{
 	{Name: "Reduce", Run: rowstest.Reduce},
 	{Name: "RowNorm", Run: rowstest.RowNorm},

@@ -15,7 +15,7 @@ import (
 )
 
 // folded is what a reduction gives for elements that are floating-point numbers, and how
-// large what it adds on the way is, of which the error may be some ulps; and for those
+// large its intermediate sums are, of which the error may be some ulps; and for those
 // that are integers. For reductions without int, integers are numbers like others.
 type folded struct {
 	float func(x []float64) (want, size float64)

@@ -14,7 +14,7 @@ import (
 	"github.com/gokiln/kiln/ops/rows"
 )
 
-// scanned is what a scan computes, and how many ulps of what is added on the way it may
+// scanned is what a scan computes, and how many ulps of the intermediate sums it may
 // be off.
 type scanned struct {
 	float func(a, b float64) float64
@@ -101,7 +101,7 @@ func scan(t *testing.T, b *opstest.Bench, c *rows.Scan, ref scanned, d dtype.DTy
 	CheckScan(t, b, c, ref, d, f, opstest.Kinds[kind%len(opstest.Kinds)], opstest.Kinds[(kind+1)%4])
 }
 
-// CheckScan tests a scan of an operand that lies in one way, to a result that does in another.
+// CheckScan tests a scan of an operand of one layout, to a result of another.
 func CheckScan(t *testing.T, b *opstest.Bench, c *rows.Scan, ref scanned, d dtype.DType, f opstest.Fold, from, to string) {
 	t.Helper()
 	draw := b.Moderate

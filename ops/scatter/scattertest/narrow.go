@@ -24,8 +24,8 @@ func Narrow(t *testing.T, b *opstest.Bench) {
 	}
 }
 
-// narrowScatter is a way to combine elements: of src, with the last operand as indices, along
-// dimension 0 of out.
+// narrowScatter is a scatter that combines elements: of src, with the last operand as indices,
+// along dimension 0 of out.
 type narrowScatter struct {
 	name string
 	by   *scatter.ScatterBy

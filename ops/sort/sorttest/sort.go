@@ -21,7 +21,7 @@ var sortShapes = []opstest.Fold{
 	{Shape: layout.Shape{1025}, Dims: []int{0}}, {Shape: layout.Shape{2, 5001}, Dims: []int{1}}, {Shape: layout.Shape{2000, 3}, Dims: []int{0}},
 }
 
-// RunSortKeys tests sorts of keys that are apart in different ways, some of long rows.
+// RunSortKeys tests sorts of keys of different distributions, some of long rows.
 func RunSortKeys(t *testing.T, dev *runtime.Device) {
 	b := opstest.NewBench(dev)
 	sortKeys(t, b)
@@ -83,7 +83,7 @@ func CheckSort(t *testing.T, b *opstest.Bench, d dtype.DType, f opstest.Fold, ki
 	})
 }
 
-// sortKeys tests rows of keys that are apart in different ways: evenly over all bits or some,
+// sortKeys tests rows of keys of different distributions: evenly over all bits or some,
 // most of them next to each other and few far away, equal, and in order already.
 func sortKeys(t *testing.T, b *opstest.Bench) {
 	kinds := []struct {

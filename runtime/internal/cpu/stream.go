@@ -40,7 +40,7 @@ func (s *stream) post(size int64, work func()) error {
 	return nil
 }
 
-// smallCopy is up to how many bytes are copied as fast as somebody else is told to.
+// smallCopy is the size in bytes up to which a copy is as fast as waking a worker for it.
 const smallCopy = 32 << 10
 
 func (s *stream) Alloc(size int64) (driver.Addr, error) { return s.dev.alloc(size) }

@@ -30,13 +30,13 @@ type Graph interface {
 	Close() error
 }
 
-// Grapher is a [Device] that runs graphs in a way of its own. It may keep the
-// operations. What it has no way for is an error that is [errors.ErrUnsupported].
+// Grapher is a [Device] that runs graphs natively. It may keep the
+// operations. What it cannot run is an error that is [errors.ErrUnsupported].
 type Grapher interface {
 	NewGraph(ops []Op) (Graph, error)
 }
 
-// NewGraph makes a graph in the way of the device. Where there is none the
+// NewGraph makes a native graph of the device. Where there is none the
 // graph submits its operations one after the other.
 func NewGraph(d Device, ops []Op) (Graph, error) {
 	if own, ok := d.(Grapher); ok {

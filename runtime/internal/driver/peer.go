@@ -7,7 +7,7 @@ type Peer interface {
 	// is a Peer of the same kind then.
 	Reaches(from Stream) bool
 	// CopyFrom submits a copy of memory of the device of a stream that the driver reaches. It
-	// reports false if there is no way between the devices.
+	// reports false if there is no peer access between the devices.
 	CopyFrom(from Stream, dst, src Addr, size int64) (bool, error)
 	// NewMark makes an event of the stream's device that need not take the time.
 	NewMark() (Event, error)
@@ -17,8 +17,8 @@ type Peer interface {
 
 // CopyPeer copies memory between two devices of one kind, in the order of both streams: the
 // copy waits for the work of from so far, and its later work for the copy. It goes over the
-// link between the two where there is one, and else by way of memory that the driver has on
-// the host. CopyPeer reports false if the driver has no way.
+// link between the two where there is one, and else through staging memory of the driver on
+// the host. CopyPeer reports false if the driver has neither.
 func CopyPeer(to, from Stream, dst, src Addr, size int64) (bool, error) {
 	t, ok := to.(Peer)
 	if !ok || !t.Reaches(from) {

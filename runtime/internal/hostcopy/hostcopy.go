@@ -16,7 +16,7 @@ type Device interface {
 	NewMark() (driver.Event, error)
 }
 
-// Stream is what the copies need of a stream: both ways between the device and
+// Stream is what the copies need of a stream: both directions between the device and
 // memory of AllocHost, without waiting.
 type Stream interface {
 	FromHost(dst driver.Addr, src uintptr, size int) error
@@ -57,7 +57,7 @@ func (s *Staging) poolFor(size int) *chunkPool {
 	return s.large
 }
 
-// Close frees the chunks; no copy is under way any more.
+// Close frees the chunks; no copy is in flight any more.
 func (s *Staging) Close() {
 	s.small.close()
 	s.large.close()
@@ -218,7 +218,7 @@ func (s *Staging) Upload(st Stream, dst driver.Addr, src []byte) error {
 	return nil
 }
 
-// piece is a part of a download that is under way.
+// piece is a part of a download that is in flight.
 type piece struct {
 	c   *chunk
 	dst []byte
@@ -276,7 +276,7 @@ func (p *chunkPool) fetch(st Stream, dst []byte, src driver.Addr, mayWait bool) 
 		err = st.Record(c.used)
 	}
 	if err != nil {
-		// The copy may be under way.
+		// The copy may be in flight.
 		_ = st.Sync()
 		p.idle <- c
 		return piece{}, err

@@ -107,7 +107,7 @@ func (d *device) refused(op, text string) error {
 }
 
 // compileError is what Metal's compiler said, with the lines of Go where the text
-// tells them.
+// has them.
 func (d *device) compileError(op string, failure uintptr, text string) error {
 	l := d.lib
 	return &driver.Error{Op: op, Device: d.info.Name, Kind: driver.ErrBadImage, Name: "MTLLibraryError", Code: int(l.send(failure, l.code)),

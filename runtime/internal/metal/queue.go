@@ -8,10 +8,10 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/driver"
 )
 
-// Operations on their way to the GPU, and waiting for them.
+// Operations in flight to the GPU, and waiting for them.
 
 const (
-	// inFlight is how many command buffers of a queue may be under way. Metal blocks
+	// inFlight is how many command buffers of a queue may be in flight. Metal blocks
 	// who wants more, which must not happen with the lock held; see enter.
 	inFlight = 512
 	// patience is how long the host waits for an event, in milliseconds, before it

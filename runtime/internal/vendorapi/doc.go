@@ -6,7 +6,7 @@
 //
 //   - [Functions] are the addresses of the library's functions, which package cuda and package
 //     rocm look for under their names. [Traits] are the other names and numbers that differ.
-//   - A [Vendor] does what the two do in ways of their own: code of a device, launches that are
+//   - A [Vendor] does what differs between the two: code of a device, launches that are
 //     not plain, rectangles, nodes of graphs.
 //   - A [Backend] opens the [Library] once. A [Device], its [Stream], [Event], [Module] and
 //     [Function] are those that package driver asks for.

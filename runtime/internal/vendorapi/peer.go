@@ -8,7 +8,7 @@ func (s *Stream) Reaches(from driver.Stream) bool {
 	return ok && f.dev.Lib == s.dev.Lib && s.dev.Lib.CopyPeer != 0
 }
 
-// CopyFrom submits a copy from another device, and reports false if there is no way.
+// CopyFrom submits a copy from another device, and reports false if there is no peer access.
 func (s *Stream) CopyFrom(from driver.Stream, dst, src driver.Addr, size int64) (bool, error) {
 	f := from.(*Stream)
 	switch r := s.dev.Try(s.dev.Lib.CopyPeer, uintptr(dst), s.dev.current, uintptr(src), f.dev.current, uintptr(size), s.handle); r {
