@@ -117,9 +117,12 @@ type checker struct {
 type state struct {
 	held  [][]int32 // by location: the registers of the code before that have their value there
 	undef []uint64  // bits: registers without a value, for which any location will do
+	kept  []uint64  // bits: registers that some location may hold
 }
 
-func (s state) clone() state { return state{slices.Clone(s.held), slices.Clone(s.undef)} }
+func (s state) clone() state {
+	return state{slices.Clone(s.held), slices.Clone(s.undef), slices.Clone(s.kept)}
+}
 
 func bit(bits []uint64, i int) bool { return bits[i/64]>>(i%64)&1 != 0 }
 
@@ -130,6 +133,7 @@ func (s state) has(place, sym int) bool {
 func (s state) put(place, sym int) {
 	if l := s.held[place]; !slices.Contains(l, int32(sym)) {
 		s.held[place] = append(slices.Clip(l), int32(sym))
+		s.kept[sym/64] |= 1 << (sym % 64)
 	}
 }
 
@@ -138,6 +142,10 @@ func (s state) undefine(sym int) { s.undef[sym/64] |= 1 << (sym % 64) }
 // forget removes a register from all locations: it gets another value.
 func (s state) forget(sym int) {
 	s.undef[sym/64] &^= 1 << (sym % 64)
+	if !bit(s.kept, sym) {
+		return // as of most registers, which get one value
+	}
+	s.kept[sym/64] &^= 1 << (sym % 64)
 	for p, l := range s.held {
 		if i := slices.Index(l, int32(sym)); i >= 0 {
 			s.held[p] = slices.Concat(l[:i], l[i+1:])
@@ -166,6 +174,9 @@ func (s state) meet(o state) (less bool) {
 		s.held[p] = keep
 	}
 	copy(s.undef, both)
+	for i, bits := range o.kept {
+		s.kept[i] |= bits
+	}
 	return less
 }
 
@@ -177,8 +188,15 @@ const physPlaces = 4 * 32
 func (c *checker) run() error {
 	c.setup()
 	for len(c.work) > 0 {
-		i := c.work[len(c.work)-1]
-		c.work = c.work[:len(c.work)-1]
+		// The first in the order of the code: what comes before a block is mostly done by then.
+		at := 0
+		for k, i := range c.work {
+			if i < c.work[at] {
+				at = k
+			}
+		}
+		i := c.work[at]
+		c.work = slices.Delete(c.work, at, at+1)
 		if err := c.block(i); err != nil {
 			return fmt.Errorf("regalloc: %w: block %d: %w", ErrWrong, i, err)
 		}
@@ -196,7 +214,8 @@ func (c *checker) setup() {
 	c.findSlots()
 	c.remat0 = physPlaces + len(c.slots)
 	c.entry = make([]state, len(c.after.Blocks))
-	c.state = state{make([][]int32, c.remat0+len(c.remats)), make([]uint64, (n+physPlaces+63)/64)}
+	words := (n + physPlaces + 63) / 64
+	c.state = state{make([][]int32, c.remat0+len(c.remats)), make([]uint64, words), make([]uint64, words)}
 	for p := range physPlaces {
 		c.state.put(p, c.base[4]+p)
 	}
@@ -269,7 +288,9 @@ func (c *checker) flow(to int) {
 	} else if !c.entry[to].meet(c.state) {
 		return
 	}
-	c.work = append(c.work, to)
+	if !slices.Contains(c.work, to) {
+		c.work = append(c.work, to)
+	}
 }
 
 func (c *checker) block(i int) error {
@@ -463,7 +484,8 @@ func (c *checker) write(is *asm.Inst, ops []operand, o *operand) error {
 		}
 	}
 	c.state.forget(c.symbol(o.reg))
-	c.state.held[p] = []int32{int32(c.symbol(o.reg))}
+	c.state.held[p] = nil
+	c.state.put(p, c.symbol(o.reg))
 	c.keepRemat(o.reg)
 	return nil
 }
