@@ -170,13 +170,23 @@ func multiplyLanes[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, ys []
 	}
 }
 
+// far is a distance to a column that no matrix has.
+const far = 1 << 30
+
 // EachPair calls f for all sums of the thread, two at a time: those of a row and of columns c and
-// c + next of the tile. next is a constant: 1 where the device's fragments have neighbours.
+// c + next of the tile. next is a constant: 1 where the device's fragments have neighbours, and
+// beyond the edge of any matrix where a thread has no second sum in the row.
 func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Config, f func(row, col, next int, v, v2 C)) {
 	row, col := c.part(t)
 	m, n := int(dsl.MatrixShape[T, C](t, dsl.MatrixM)), int(dsl.MatrixShape[T, C](t, dsl.MatrixN))
 	if m == 0 {
 		cols := int(c.N/c.Across) / t.WarpSize()
+		if cols%2 != 0 {
+			for i := range int(c.Sums(t)) {
+				f(row+i/cols, col+i%cols*t.WarpSize()+t.Lane(), far, sums[i], sums[i])
+			}
+			return
+		}
 		for i := 0; i < int(c.Sums(t)); i += 2 {
 			f(row+i/cols, col+i%cols*t.WarpSize()+t.Lane(), t.WarpSize(), sums[i], sums[i+1])
 		}

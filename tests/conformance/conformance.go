@@ -30,6 +30,7 @@ type Case struct {
 	Grid, Threads dsl.Dim3 // blocks, threads of a block
 	Args          []any    // after the Thread: slices of Go values, and scalars
 	Near          []Near   // how far each of the first Args, float32 slices, may be off; none: to the bit
+	Shared        int      // bytes of shared memory of a block, if some devices have less
 
 	place int // among [Cases]
 }
@@ -96,6 +97,9 @@ func runCases(t *testing.T, group string, dev *runtime.Device, cases []Case, che
 		for _, c := range cases {
 			t.Run(c.Name, func(t *testing.T) {
 				t.Parallel()
+				if has := dev.Info().SharedPerBlock; c.Shared > has {
+					t.Skipf("%s has %d bytes of shared memory for a block, and the case needs %d", dev.Name(), has, c.Shared)
+				}
 				want, err := asGo(c, dev.WarpSize())
 				require.NoError(t, err)
 				judge(t, dev, c.checkOn(dev.Name(), want, func() ([]any, error) { return onDevice(dev, c, checked) }))

@@ -26,6 +26,10 @@ func TestMetalLacks(t *testing.T) {
 	ran, refused := 0, 0
 	for _, c := range conformance.Cases(dev.WarpSize()) {
 		err := conformance.Check(dev, c)
+		if c.Shared > dev.Info().SharedPerBlock {
+			require.ErrorContains(t, err, "bytes of shared memory", c.Name)
+			continue
+		}
 		if !errors.Is(err, compiler.ErrUnsupported) {
 			require.NoError(t, err, c.Name)
 			ran++

@@ -12,24 +12,22 @@ import (
 // integers, so that sums are exact in any order. There are products of no step, one, fewer than the
 // stages, as many and more, with edges in all directions; blocks compute several tiles.
 func (b *builder) tiles() {
-	half := tile.Config{M: 32, N: 64, K: 64, Down: 2, Across: 1, Chunk: 8}
-	group := tile.Config{M: 64, N: 64, K: 64, Down: 4, Across: 1, Chunk: 8}
-	wide := tile.Config{M: 32, N: 128, K: 16, Down: 2, Across: 2, Chunk: 2}
+	one := tile.Config{M: 16, N: 64, K: 64, Down: 1, Across: 1, Stages: 3, Chunk: 8}
+	two := tile.Config{M: 32, N: 64, K: 64, Down: 2, Across: 1, Stages: 2, Chunk: 8}
+	group := tile.Config{M: 64, N: 64, K: 64, Down: 4, Across: 1, Stages: 3, Chunk: 8}
+	double := tile.Config{M: 32, N: 64, K: 16, Down: 2, Across: 1, Stages: 2, Chunk: 2}
 	for i, k := range []int{0, 8, 64, 128, 200, 448} {
-		products[dsl.BF16, float32](b, "bf16", kernels.Tiles[dsl.BF16, float32], half, k, i)
-		products[dsl.F16, float32](b, "f16", kernels.Tiles[dsl.F16, float32], half, k, i+1)
+		products[dsl.BF16, float32](b, "bf16", kernels.Tiles[dsl.BF16, float32], one, k, i)
+		products[dsl.F16, float32](b, "f16", kernels.Tiles[dsl.F16, float32], two, k, i+1)
 		products[dsl.BF16, float32](b, "bf16", kernels.Tiles[dsl.BF16, float32], group, k, i+1)
+		group.Stages = 7 - group.Stages // 3 and 4
 		products[dsl.F16, float32](b, "f16", kernels.Tiles[dsl.F16, float32], group, k, i+2)
-		products[float64, float64](b, "float64", kernels.Tiles[float64, float64], wide, k/4, i)
+		products[float64, float64](b, "float64", kernels.Tiles[float64, float64], double, k/4, i)
 	}
 }
 
-// products adds a case; i chooses the number of stages, the orders and whether chunks are copied.
+// products adds a case; i chooses the orders and whether chunks are copied.
 func products[T dsl.Float, C dsl.Real](b *builder, name string, kernel any, c tile.Config, k, i int) {
-	c.Stages = dsl.ConstInt(2 + i%3)
-	if c.Down == 4 {
-		c.Stages = max(c.Stages, 3)
-	}
 	c.A, c.B = dsl.ConstInt(i/2%2), dsl.ConstInt(i%2)
 	if c.A == tile.AcrossK && c.M < 8*c.Chunk {
 		c.A = tile.AlongK
@@ -50,4 +48,5 @@ func products[T dsl.Float, C dsl.Real](b *builder, name string, kernel any, c ti
 		return out
 	}
 	b.add(fmt.Sprintf("Tiles/%s/%dx%dx%d/%d", name, c.M, c.N, k, i), kernel, 3, int(c.Warps())*b.warp, make([]C, m*n), draw(m*k), draw(k*n), m, n, k, c)
+	b.cases[len(b.cases)-1].Shared = c.Shared() * 16 / int(c.Chunk)
 }
