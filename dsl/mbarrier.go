@@ -68,7 +68,7 @@ func (b *MBarrier) arrive(bytes int) {
 		panic("more arrivals at a dsl.MBarrier than its Init said, or none said")
 	}
 	if bytes < 0 || bytes > mbarBytes {
-		panic(fmt.Sprintf("dsl.MBarrier expects %d bytes", bytes))
+		panic("a dsl.MBarrier expects less than no bytes, or more than it can count")
 	}
 	b.state -= 1 << mbarBits
 	b.state += uint64(bytes) << (2 * mbarBits)

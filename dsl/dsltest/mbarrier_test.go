@@ -73,7 +73,7 @@ func TestMBarrierHangs(t *testing.T) {
 	for want, use := range map[string]func(b *dsl.MBarrier){
 		"more arrivals at a dsl.MBarrier": func(b *dsl.MBarrier) { *b = dsl.MBarrier{}; b.Arrive() },
 		"dsl.MBarrier of 0 arrivals":      func(b *dsl.MBarrier) { b.Init(0) },
-		"expects -1 bytes":                func(b *dsl.MBarrier) { b.Init(1); b.ArriveExpect(-1) },
+		"expects less than no bytes":      func(b *dsl.MBarrier) { b.Init(1); b.ArriveExpect(-1) },
 	} {
 		err := dsltest.Run(dsl.D1(1), dsl.D1(1), func(t dsl.Thread) { use(dsl.Shared[dsl.MBarrier](t)) })
 		require.ErrorContains(t, err, want)
