@@ -13,15 +13,15 @@ type MatrixFact ConstInt
 
 // What is known of the instruction D = A·B + C for factors of a type.
 const (
-	MatrixM     MatrixFact = iota // rows of A and of the sums
-	MatrixN                       // columns of B and of the sums
-	MatrixK                       // columns of A and rows of B
-	MatrixLenA                    // elements of A that a lane has
-	MatrixLenB                    // elements of B that a lane has
-	MatrixLenC                    // sums that a lane has
-	MatrixLoads                   // 1 if LoadMatrix loads fragments of A and B
-	MatrixTurns                   // 1 if it does so of matrices that are stored by columns, too
-	MatrixGroup                   // warps that multiply together by GroupMMA, 4, or 0
+	MatrixM          MatrixFact = iota // rows of A and of the sums
+	MatrixN                            // columns of B and of the sums
+	MatrixK                            // columns of A and rows of B
+	MatrixLenA                         // elements of A that a lane has
+	MatrixLenB                         // elements of B that a lane has
+	MatrixLenC                         // sums that a lane has
+	MatrixLoads                        // 1 if LoadMatrix loads fragments of A and B
+	MatrixTransposes                   // 1 if it does so of matrices that are stored by columns, too
+	MatrixWarpgroup                    // warps that multiply together by WarpgroupMMA, 4, or 0
 )
 
 // MatrixOperand is one of the matrices of a product.
@@ -63,49 +63,50 @@ func MMA[T, C Number](t Thread, a []T, i int, b []T, j int, c []C, k int) {
 
 // LoadMatrix loads 16 bytes into a fragment dst[i:] of the lane from shared memory: four matrices
 // of eight rows of 16 bytes, of which lane l names row l by src[j:]. The lane gets 4 bytes of
-// each: those of row lane/4, the (lane%4)th. With turned it gets, of elements of two bytes, rows
+// each: those of row lane/4, the (lane%4)th. With transposed it gets, of elements of two bytes, rows
 // 2·(lane%4) and the next of column lane/4 in their place. All lanes of a warp call it, if the
 // fact MatrixLoads is 1.
 //
 //kiln:intrinsic
-func LoadMatrix[T Number](t Thread, dst []T, i int, src []T, j int, turned ConstBool) {
+func LoadMatrix[T Number](t Thread, dst []T, i int, src []T, j int, transposed ConstBool) {
 	panic("dsl.LoadMatrix: this device has no such instruction; ask dsl.MatrixShape first")
 }
 
-// GroupMMA begins to add a product to the sums c[k:] of a group of four warps, of which the first
-// is a multiple of four: 64 rows of A, of which each warp has 16, by n columns of B, 8 to 256. A
-// warp has as sums those of [MMA], side by side. The factors are in shared memory from a[i:] and
-// b[j:] on, multiples of 1024 bytes but for the steps along k: in rows of 128 bytes of which row r
-// has chunk q of 16 bytes at q ^ r%8. Where neighbours in a row are neighbours across k the factor
-// is turned, its rows are along k, and further columns are rows of 128 bytes further on.
+// WarpgroupMMA begins to add a product to the sums c[k:] of a warpgroup, four warps of which the
+// first is a multiple of four: 64 rows of A, of which each warp has 16, by n columns of B, 8 to 256.
+// A warp has the fragments of [MMA] for adjacent columns one after the other. The factors are in
+// shared memory from a[i:] and b[j:] on, multiples of 1024 bytes but for the steps along k, with the
+// 128-byte swizzle: row r of 128 bytes has chunk q of 16 bytes at q ^ r%8. A factor is transposed if
+// a row is contiguous across k; its rows are along k then, and further columns are so many rows
+// further on.
 //
-// Sums may be read behind a [GroupWait], and before the first product behind a [GroupBegin]. The
+// Sums may be read behind a [WarpgroupWait], and before the first product behind a [WarpgroupFence]. The
 // factors may be written again by then; what other threads have written of them is there behind
-// [AsyncFence], by those, and a barrier. Only a device of which the fact MatrixGroup is not 0
+// [AsyncFence], by those, and a barrier. Only a device of which the fact MatrixWarpgroup is not 0
 // comes to it.
 //
 //kiln:intrinsic
-func GroupMMA[T, C Number](t Thread, a []T, i int, b []T, j int, c []C, k int, n, rows ConstInt, turnedA, turnedB ConstBool) {
-	panic("dsl.GroupMMA: this device has no such instruction; ask dsl.MatrixShape first")
+func WarpgroupMMA[T, C Number](t Thread, a []T, i int, b []T, j int, c []C, k int, n, rows ConstInt, transposedA, transposedB ConstBool) {
+	panic("dsl.WarpgroupMMA: this device has no such instruction; ask dsl.MatrixShape first")
 }
 
-// GroupBegin comes before the first [GroupMMA] and after registers of its sums were written
+// WarpgroupFence comes before the first [WarpgroupMMA] and after registers of its sums were written
 // otherwise.
 //
 //kiln:intrinsic
-func GroupBegin() {}
+func WarpgroupFence() {}
 
-// GroupCommit makes the products that the group has begun since the last one a batch.
+// WarpgroupCommit makes the products that the group has begun since the last one a batch.
 //
 //kiln:intrinsic
-func GroupCommit() {}
+func WarpgroupCommit() {}
 
-// GroupWait waits until at most n of the latest batches are under way, 0 to 7, a constant.
+// WarpgroupWait waits until at most n of the latest batches are under way, 0 to 7, a constant.
 //
 //kiln:intrinsic
-func GroupWait(t Thread, n ConstInt) {}
+func WarpgroupWait(t Thread, n ConstInt) {}
 
-// AsyncFence orders the thread's writes to shared memory before what [GroupMMA] reads there behind
+// AsyncFence orders the thread's writes to shared memory before what [WarpgroupMMA] reads there behind
 // a barrier.
 //
 //kiln:intrinsic

@@ -22,8 +22,8 @@ import "fmt"
 //		read(s)
 //	}
 //
-// Who waits for a phase sees all that threads did before they arrived in it. Phases are told by
-// their parity: the first one is 0, the second 1, the third 0 again. A wait for parity 1 of a new
+// Who waits for a phase sees all that threads did before they arrived in it. Phases are identified
+// by their parity: the first one is 0, the second 1, the third 0 again. A wait for parity 1 of a new
 // barrier returns at once, as if a phase had come before the first.
 //
 // The threads of a block have to go on while others wait, which NVIDIA's GPUs promise, from

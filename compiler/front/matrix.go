@@ -107,12 +107,12 @@ func matrixLoad(c *callSite) val {
 	if dst == nil || src == nil {
 		return badVal
 	}
-	turned := c.scalar(4)
-	if !turned.IsConst() {
-		c.f.report(diag.MatrixOperand, "whether dsl.LoadMatrix turns is no constant")
+	transposed := c.scalar(4)
+	if !transposed.IsConst() {
+		c.f.report(diag.MatrixOperand, "whether dsl.LoadMatrix transposes is no constant")
 		return badVal
 	}
-	c.f.emitImm(ir.OpLoadMatrix, ir.Void, turned.Imm, dst, src)
+	c.f.emitImm(ir.OpLoadMatrix, ir.Void, transposed.Imm, dst, src)
 	return val{}
 }
 
@@ -126,11 +126,11 @@ func groupMultiply(c *callSite) val {
 	if a == nil || b == nil || sums == nil {
 		return badVal
 	}
-	c.f.emitImm(ir.OpGroupMMA, ir.Void, uint64(k), sums, a, b, c.scalar(6), c.scalar(7), c.scalar(8), c.scalar(9))
+	c.f.emitImm(ir.OpWarpgroupMMA, ir.Void, uint64(k), sums, a, b, c.scalar(6), c.scalar(7), c.scalar(8), c.scalar(9))
 	return val{}
 }
 
 func groupWait(c *callSite) val {
-	c.f.emit(ir.OpGroupWait, ir.Void, c.scalar(0))
+	c.f.emit(ir.OpWarpgroupWait, ir.Void, c.scalar(0))
 	return val{}
 }

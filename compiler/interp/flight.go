@@ -74,7 +74,7 @@ func (c *checker) land(thread, groups int) {
 	t.list = t.list[n:]
 }
 
-// watchCopy translates what a checked build has to know of copies.
+// watchCopy lowers the operations that track copies in flight, in checked builds.
 func (l *lowerer) watchCopy(v *ir.Value) {
 	if !l.m.Checked {
 		return

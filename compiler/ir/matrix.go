@@ -37,15 +37,15 @@ type MatrixFact uint8
 
 // The facts, all 0 where the target has no instruction.
 const (
-	MatrixM     MatrixFact = iota // rows of A
-	MatrixN                       // columns of B
-	MatrixK                       // columns of A and rows of B
-	MatrixLenA                    // elements of A that a lane has
-	MatrixLenB                    // elements of B
-	MatrixLenC                    // sums
-	MatrixLoads                   // 1: fragments are loaded by OpLoadMatrix
-	MatrixTurns                   // 1: of matrices that are stored transposed, too
-	MatrixGroup                   // warps of a group that multiplies factors in shared memory, 4
+	MatrixM          MatrixFact = iota // rows of A
+	MatrixN                            // columns of B
+	MatrixK                            // columns of A and rows of B
+	MatrixLenA                         // elements of A that a lane has
+	MatrixLenB                         // elements of B
+	MatrixLenC                         // sums
+	MatrixLoads                        // 1: fragments are loaded by OpLoadMatrix
+	MatrixTransposes                   // 1: of matrices that are stored transposed, too
+	MatrixWarpgroup                    // warps of a group that multiplies factors in shared memory, 4
 
 	NumMatrixFacts
 )
@@ -55,14 +55,14 @@ func MatrixImm(k MatrixKind, what uint8) uint64 { return uint64(k)<<8 | uint64(w
 
 // MatrixKind is the kind of a matrix operation, and what else it names.
 func (v *Value) MatrixKind() (k MatrixKind, what uint8) {
-	if v.Op == OpMMA || v.Op == OpGroupMMA {
+	if v.Op == OpMMA || v.Op == OpWarpgroupMMA {
 		return MatrixKind(v.Imm & 0xFF), 0
 	}
 	return MatrixKind(v.Imm >> 8), uint8(v.Imm)
 }
 
 // IsMatrix reports whether op writes registers of matrices through its first operand.
-func (op Op) IsMatrix() bool { return op == OpMMA || op == OpLoadMatrix || op == OpGroupMMA }
+func (op Op) IsMatrix() bool { return op == OpMMA || op == OpLoadMatrix || op == OpWarpgroupMMA }
 
 // matrix returns what is wrong with a matrix operation.
 func (v *verifier) matrix(in *Value) string {
@@ -84,7 +84,7 @@ func (v *verifier) matrix(in *Value) string {
 		if elem, sum := kind.Types(); !local(in.Args[0], sum) || !local(in.Args[1], elem) || !local(in.Args[2], elem) {
 			return "wants pointers to local sums and factors of the kind's types"
 		}
-	case OpGroupMMA:
+	case OpWarpgroupMMA:
 		if kind >= NumMatrixKinds {
 			return "wants a kind of product"
 		}
@@ -93,9 +93,9 @@ func (v *verifier) matrix(in *Value) string {
 			return "wants pointers to local sums and to factors in shared memory of the kind's types"
 		}
 		if in.Args[3].Type != I64 || in.Args[4].Type != I64 || in.Args[5].Type != Bool || in.Args[6].Type != Bool {
-			return "wants the number of columns, that of rows of a panel, and which factors are turned"
+			return "wants the number of columns, that of rows of a panel, and which factors are transposed"
 		}
-	case OpGroupWait:
+	case OpWarpgroupWait:
 		if in.Args[0].Type != I64 {
 			return "wants a number of batches"
 		}

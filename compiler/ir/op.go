@@ -130,12 +130,12 @@ const (
 	// Four warps multiply 64 rows of A, 16 to a warp, by operand 3 columns of B, 8 to 256. The factors
 	// are in shared memory in rows of 128 bytes, of which row r has chunk i of 16 bytes at i ^ r%8;
 	// operand 4 is how many rows there are, and operands 5 and 6 say of A and of B whether neighbours
-	// in a row are neighbours across k. The product may not be over before group.wait.
-	OpGroupMMA    // like mma for such a group, with factors in shared memory
-	OpGroupBegin  // registers that group products read and write are ready
-	OpGroupCommit // group products since the last one are a batch
-	OpGroupWait   // waits until at most x batches are not over
-	OpAsyncFence  // the thread's accesses of shared memory before are before those of group products after a barrier
+	// in a row are neighbours across k. The product may not be over before wgmma.wait.
+	OpWarpgroupMMA    // like mma for such a group, with factors in shared memory
+	OpWarpgroupFence  // registers that group products read and write are ready
+	OpWarpgroupCommit // group products since the last one are a batch
+	OpWarpgroupWait   // waits until at most x batches are not over
+	OpAsyncFence      // the thread's accesses of shared memory before are before those of group products after a barrier
 
 	// Imm of an atomic operation is its order and scope, see AtomicImm.
 	OpAtomicAdd   // old *x; *x += y; of halves, too: the sum in f32, rounded to nearest even
@@ -342,11 +342,11 @@ var ops = [numOps]Info{
 	OpMMA:        {Name: "mma", Args: 3, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
 	OpLoadMatrix: {Name: "ldmatrix", Args: 2, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, MayImm: true},
 
-	OpGroupMMA:    {Name: "group.mma", Args: 7, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
-	OpGroupBegin:  {Name: "group.begin", Effect: Reads | Writes | Convergent, NoValue: true},
-	OpGroupCommit: {Name: "group.commit", Effect: Reads | Writes | Convergent, NoValue: true},
-	OpGroupWait:   {Name: "group.wait", Args: 1, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true},
-	OpAsyncFence:  {Name: "async.fence", Effect: Reads | Writes, NoValue: true},
+	OpWarpgroupMMA:    {Name: "wgmma", Args: 7, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
+	OpWarpgroupFence:  {Name: "wgmma.fence", Effect: Reads | Writes | Convergent, NoValue: true},
+	OpWarpgroupCommit: {Name: "wgmma.commit", Effect: Reads | Writes | Convergent, NoValue: true},
+	OpWarpgroupWait:   {Name: "wgmma.wait", Args: 1, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true},
+	OpAsyncFence:      {Name: "async.fence", Effect: Reads | Writes, NoValue: true},
 
 	OpAtomicAdd:  {Name: "atomic.add", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},
 	OpAtomicMin:  {Name: "atomic.min", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},

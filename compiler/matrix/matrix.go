@@ -18,9 +18,9 @@ type Unit struct {
 	// Transposes says that it does so of matrices stored by columns, too.
 	Transposes bool
 
-	// Group is how many warps together multiply factors in shared memory by ir.OpGroupMMA: rows of A
-	// for each as A has them, and sums as C has them. 0 if the target cannot.
-	Group int
+	// Warpgroup is how many warps together multiply factors in shared memory by ir.OpWarpgroupMMA:
+	// rows of A for each as A has them, and sums as C has them. 0 if the target cannot.
+	Warpgroup int
 
 	has func(t target.Target) bool
 }
@@ -92,8 +92,8 @@ func (u *Unit) Fact(f ir.MatrixFact) int {
 		return u.C.Len()
 	case ir.MatrixLoads:
 		return truth(u.LoadMatrix)
-	case ir.MatrixGroup:
-		return u.Group
+	case ir.MatrixWarpgroup:
+		return u.Warpgroup
 	}
 	return truth(u.Transposes)
 }

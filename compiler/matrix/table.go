@@ -46,11 +46,11 @@ func mma(name string, k ir.MatrixKind, bytes int) Unit {
 	return Unit{Name: name, Kind: k, M: 16, N: 8, K: 8 * n, A: a, B: b, C: sums, LoadMatrix: true, Transposes: bytes == 2, has: ptx(80)}
 }
 
-// warpgroup makes u a unit of devices that have the instruction wgmma besides. Its sums are those of
-// u side by side, and each warp of four has the rows of one (PTX ISA, "Register Fragments and Shared
-// Memory Matrix Layouts" of wgmma).
+// warpgroup makes u a unit of devices that have the instruction wgmma besides. Its sums are fragments
+// of u for adjacent columns, and each warp of the warpgroup has the rows of one (PTX ISA, "Register
+// Fragments and Shared Memory Matrix Layouts" of wgmma).
 func warpgroup(u Unit) Unit {
-	u.Group = 4
+	u.Warpgroup = 4
 	u.has = func(t target.Target) bool { return t.Kind == target.PTX && t.Arch == "sm_90a" }
 	return u
 }

@@ -191,14 +191,14 @@ func remember(known []access, a access) []access {
 // clobber forgets what the operation v may change.
 func clobber(known []access, v *ir.Value) []access {
 	switch v.Op {
-	case ir.OpMMA, ir.OpLoadMatrix, ir.OpGroupMMA: // several elements, from the one at the address on
+	case ir.OpMMA, ir.OpLoadMatrix, ir.OpWarpgroupMMA: // several elements, from the one at the address on
 		known = slices.DeleteFunc(known, func(a access) bool { return analysis.BaseOf(a.ptr) == analysis.BaseOf(v.Args[0]) })
 	case ir.OpStore, ir.OpZero, ir.OpCopyAsync:
 		known = slices.DeleteFunc(known, func(a access) bool { return mayAlias(a.ptr, v.Args[0]) })
 		if v.Op == ir.OpStore {
 			known = remember(known, access{v.Args[0], v.Args[1]})
 		}
-	case ir.OpCall, ir.OpGroupWait:
+	case ir.OpCall, ir.OpWarpgroupWait:
 		known = slices.DeleteFunc(known, func(a access) bool { return a.ptr.Type.Space != ir.Constant })
 	default:
 		// Barriers and atomics order memory that other threads can write.

@@ -125,6 +125,6 @@ func (h *hoister) note(v *ir.Value) {
 		h.writes[v.Args[0].Type.Space] = true
 	default: // barriers and atomics let other threads' writes in
 		h.writes[ir.Global], h.writes[ir.Shared] = true, true
-		h.writes[ir.Local] = h.writes[ir.Local] || v.Op == ir.OpCall || v.Op == ir.OpGroupWait
+		h.writes[ir.Local] = h.writes[ir.Local] || v.Op == ir.OpCall || v.Op == ir.OpWarpgroupWait
 	}
 }

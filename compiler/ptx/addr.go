@@ -255,7 +255,7 @@ func (e *emitter) objectReg(name frag) reg {
 	if r := e.sums[at]; r != 0 {
 		return r
 	}
-	e.misused = e.misused || strings.HasPrefix(name.text, fragmentPrefix)
+	e.misused = e.misused || name.text == fragmentName
 	switch {
 	case strings.HasPrefix(name.text, tablePrefix):
 		r := e.compute(b64, "mov.u64", name)

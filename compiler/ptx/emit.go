@@ -138,9 +138,9 @@ type emitter struct {
 	// Within one block, sums of addresses that were already computed.
 	sums map[sum]reg
 
-	isFragment   map[*ir.Value]bool // local objects that live in registers
-	fragmentList []*fragment
-	misused      bool // the address of one was taken
+	isFragment  map[*ir.Value]bool // local objects that live in registers
+	misused     bool               // the address of one was taken
+	sharedAlign int                // of shared memory, if that is more than of objects
 
 	prologue []inst      // instructions at the start of the kernel, which take
 	bases    map[sum]reg // the addresses of shared objects

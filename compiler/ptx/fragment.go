@@ -20,7 +20,8 @@ type fragment struct {
 	per  int // elements in a register
 }
 
-const fragmentPrefix = "fragment"
+// fragmentName stands for the address of a fragment, which has none.
+const fragmentName = "fragment"
 
 // findFragments notes the local objects that are fragments.
 func (e *emitter) findFragments() {
@@ -52,36 +53,28 @@ func (e *emitter) newFragment(o *ir.Value) addr {
 	for range (n + f.per - 1) / f.per {
 		f.regs = append(f.regs, e.newReg(c))
 	}
-	e.fragmentList = append(e.fragmentList, f)
-	return addr{base: text(fmt.Sprintf("%s%d", fragmentPrefix, len(e.fragmentList)-1)), align: objectAlign}
+	return addr{base: text(fragmentName), align: objectAlign, fragment: f}
 }
 
-// fragmentAt returns the fragment that an address names, and which of its elements. ok is false of
-// other addresses.
-func (e *emitter) fragmentAt(a addr) (f *fragment, at int, ok bool) {
-	n, ok := strings.CutPrefix(a.base.text, fragmentPrefix)
-	if !ok {
-		return nil, 0, false
+// element returns the fragment that an address is in, nil if in none, and which of its elements.
+func (a addr) element() (f *fragment, at int) {
+	if a.fragment == nil {
+		return nil, 0
 	}
-	var i int
-	_, _ = fmt.Sscan(n, &i)
-	f = e.fragmentList[i]
-	return f, int(a.off) / f.elem.Size(), true
+	return a.fragment, int(a.off) / a.fragment.elem.Size()
 }
 
 // fragmentOf returns n registers of the fragment that p points into, from there on.
 func (e *emitter) fragmentOf(p *ir.Value, elements int) ([]reg, error) {
-	f, at, ok := e.fragmentAt(e.addressOf(p))
-	switch n := 0; {
-	case !ok:
+	f, at := e.addressOf(p).element()
+	if f == nil {
 		return nil, fmt.Errorf("a fragment of a matrix is not at a constant index of a local array")
-	default:
-		n = (elements + f.per - 1) / f.per
-		if at < 0 || at%f.per != 0 || at/f.per+n > len(f.regs) {
-			return nil, fmt.Errorf("a fragment of %d elements at index %d is outside of its array of %d", elements, at, len(f.regs)*f.per)
-		}
-		return f.regs[at/f.per:][:n], nil
 	}
+	n := (elements + f.per - 1) / f.per
+	if at < 0 || at%f.per != 0 || at/f.per+n > len(f.regs) {
+		return nil, fmt.Errorf("a fragment of %d elements at index %d is outside of its array of %d", elements, at, len(f.regs)*f.per)
+	}
+	return f.regs[at/f.per:][:n], nil
 }
 
 // accessFragment writes a load, store or zeroing of elements that are in registers. It reports
@@ -90,8 +83,8 @@ func (e *emitter) accessFragment(v *ir.Value) (bool, error) {
 	if len(v.Args) == 0 || !analysis.IsLocalPtr(v.Args[0]) {
 		return false, nil
 	}
-	f, at, ok := e.fragmentAt(e.addressOf(v.Args[0]))
-	if !ok || v.Op != ir.OpLoad && v.Op != ir.OpStore && v.Op != ir.OpZero {
+	f, at := e.addressOf(v.Args[0]).element()
+	if f == nil || v.Op != ir.OpLoad && v.Op != ir.OpStore && v.Op != ir.OpZero {
 		return false, nil
 	}
 	if v.Op == ir.OpZero {
@@ -142,9 +135,9 @@ func (e *emitter) matrix(v *ir.Value) error {
 	switch v.Op {
 	case ir.OpLoadMatrix:
 		return e.loadMatrix(v)
-	case ir.OpGroupMMA:
+	case ir.OpWarpgroupMMA:
 		return e.groupProduct(v)
-	case ir.OpGroupWait:
+	case ir.OpWarpgroupWait:
 		n, ok := e.constant(v.Args[0])
 		if !ok || n > 7 {
 			return fmt.Errorf("the number of batches that may be under way is no constant from 0 to 7")
@@ -210,25 +203,26 @@ func braces(regs []reg) []frag {
 func (e *emitter) groupProduct(v *ir.Value) error {
 	kind, _ := v.MatrixKind()
 	u := matrix.For(e.t, kind)
-	if u == nil || u.Group == 0 {
-		return fmt.Errorf("%s has no products of groups of warps of kind %d", e.t, kind)
+	if u == nil || u.Warpgroup == 0 {
+		return fmt.Errorf("%s has no warpgroup products of kind %d", e.t, kind)
 	}
-	var shape [4]int // columns, rows of a panel, and whether A and B are turned
+	var shape [4]int // columns, rows of a panel, and whether A and B are transposed
 	for i := range shape {
 		n, ok := e.constant(v.Args[3+i])
 		if shape[i] = int(n); !ok {
-			return fmt.Errorf("the shape of a product of a group of warps is no constant")
+			return fmt.Errorf("the shape of a warpgroup product is no constant")
 		}
 	}
 	n, rows := shape[0], shape[1]
 	if n%8 != 0 || n < 8 || n > 256 {
-		return fmt.Errorf("a product of a group of warps has %d columns; it has 8 to 256, a multiple of 8", n)
+		return fmt.Errorf("a warpgroup product has %d columns; it has 8 to 256, a multiple of 8", n)
 	}
 	sums, err := e.fragmentOf(v.Args[0], n/u.N*u.C.Len())
 	if err != nil {
 		return err
 	}
 	elem, sum := kind.Types()
+	e.sharedAlign = swizzleAlign
 	a, b := e.descriptor(v.Args[1], shape[2] == 1, rows), e.descriptor(v.Args[2], shape[3] == 1, rows)
 	adds := e.compute(pred, "setp.ne.b32", number(1), number(0))
 	in := e.add(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s ", n, 32/elem.Size(), ptxType(sum.Kind), ptxType(elem.Kind), ptxType(elem.Kind)), 0)
@@ -240,15 +234,18 @@ func (e *emitter) groupProduct(v *ir.Value) error {
 	return nil
 }
 
+// swizzleAlign is where the pattern of the swizzle in rows of 128 bytes repeats.
+const swizzleAlign = 1024
+
 // descriptor makes the matrix descriptor of a factor in shared memory, swizzled in rows of 128 bytes
 // (PTX ISA, "Matrix Descriptor Format" of wgmma).
-func (e *emitter) descriptor(p *ir.Value, turned bool, rows int) reg {
+func (e *emitter) descriptor(p *ir.Value, transposed bool, rows int) reg {
 	const (
 		eightRows = 8 * 128 >> 4 // stride of groups of eight rows
 		swizzle   = 1 << 30      // of 128 bytes, in the upper word
 	)
 	lead := 1 // not used
-	if turned {
+	if transposed {
 		lead = rows * 128 >> 4
 	}
 	at := e.compute(b32, "shr.u32", use(e.pointerReg(b32, e.addressOf(p))), number(4))

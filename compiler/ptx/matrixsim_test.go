@@ -10,7 +10,7 @@ import (
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
-// This file runs matrix instructions for a warp or a group of warps, by the figures of the PTX ISA:
+// This file runs matrix instructions for a warp or a warpgroup, by the figures of the PTX ISA:
 // it knows nothing of package matrix.
 
 // simFragment says which element of a matrix element i of a lane is; group is lane/4 and quad lane%4.
@@ -119,8 +119,8 @@ func multiply(in *simInst, lanes []*simThread) {
 
 // loadMatrices runs ldmatrix for the lanes of a warp: lane l names row l%8 of matrix l/8.
 func loadMatrices(in *simInst, lanes []*simThread) {
-	turned := strings.Join(in.mods, ".") == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
-	if !turned && strings.Join(in.mods, ".") != "ldmatrix.sync.aligned.m8n8.x4.shared.b16" {
+	transposed := strings.Join(in.mods, ".") == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+	if !transposed && strings.Join(in.mods, ".") != "ldmatrix.sync.aligned.m8n8.x4.shared.b16" {
 		panic("no instruction " + in.text)
 	}
 	var rows [32][]byte
@@ -132,7 +132,7 @@ func loadMatrices(in *simInst, lanes []*simThread) {
 			var v uint64
 			for i := range 2 {
 				row, col := l/4, 2*(l%4)+i
-				if turned {
+				if transposed {
 					row, col = col, row
 				}
 				v |= uint64(binary.LittleEndian.Uint16(rows[8*q+row][2*col:])) << (16 * i)
@@ -200,7 +200,7 @@ func (b *simBlock) group(in *simInst, threads []*simThread) {
 	}
 }
 
-// simGroup is the products of a group of warps.
+// simGroup is the products of a warpgroup.
 type simGroup struct {
 	ready   bool
 	batch   int
@@ -246,14 +246,14 @@ func (p *simProduct) run(threads []*simThread) {
 
 // factor returns what a descriptor says is at row or column i and place k (PTX ISA, "Matrix
 // Descriptor Format" and "Strides" of wgmma with a swizzle of 128 bytes).
-func (p *simProduct) factor(t *simThread, desc uint64, turned bool) func(i, k int) uint64 {
+func (p *simProduct) factor(t *simThread, desc uint64, transposed bool) func(i, k int) uint64 {
 	start, lead, stride := int(desc&0x3FFF)<<4, int(desc>>16&0x3FFF)<<4, int(desc>>32&0x3FFF)<<4
 	if desc>>62 != 1 || desc>>49&7 != 0 {
 		panic(fmt.Sprintf("descriptor %#x has no swizzle of 128 bytes", desc))
 	}
 	return func(i, k int) uint64 {
 		at := i/8*stride + i%8*128 + 2*k
-		if turned {
+		if transposed {
 			at = i/64*lead + k/8*stride + k%8*128 + 2*(i%64)
 		}
 		at += start

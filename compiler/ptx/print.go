@@ -56,7 +56,7 @@ func (e *emitter) print(o Options) string {
 	version := max(e.t.Version, e.version)
 	fmt.Fprintf(&b, ".version %d.%d\n.target %s\n.address_size 64\n\n", version/10, version%10, e.t.Arch)
 	if e.parts != nil {
-		fmt.Fprintf(&b, ".extern .shared .align %d .b8 %s[];\n\n", e.sharedAlign(), sharedAll)
+		fmt.Fprintf(&b, ".extern .shared .align %d .b8 %s[];\n\n", max(e.sharedAlign, objectAlign), sharedAll)
 	}
 	for i, t := range e.m.Tables {
 		printTable(&b, e.tableName(i), t)
@@ -153,16 +153,4 @@ func (e *emitter) objects() []object {
 		}
 	}
 	return append(out, e.locals...)
-}
-
-// sharedAlign is the alignment of shared memory: that of factors of group products, if there are any.
-func (e *emitter) sharedAlign() int {
-	for _, b := range e.f.Blocks {
-		for _, v := range b.Instrs {
-			if v.Op == ir.OpGroupMMA {
-				return 1024
-			}
-		}
-	}
-	return objectAlign
 }

@@ -66,8 +66,8 @@ type simThread struct {
 type simBlock struct {
 	shared []byte
 	args   []byte
-	dirty  map[int]bool      // bytes of shared memory that instructions of groups of warps must not read
-	groups map[int]*simGroup // products of groups of warps
+	dirty  map[int]bool      // bytes of shared memory that warpgroups must not read yet
+	groups map[int]*simGroup // products of warpgroups
 	taken  map[simVisit]bool // what branches marked as uniform did
 }
 

@@ -159,7 +159,7 @@ func meetGroup(b *simBlock, threads []*simThread, at *string) {
 	}
 	in := &threads[0].p.code[threads[0].pc]
 	if *at = in.text; len(threads) != 128 {
-		panic("a group of four warps is not whole")
+		panic("a warpgroup is not whole")
 	}
 	b.group(in, threads)
 	for _, t := range threads {

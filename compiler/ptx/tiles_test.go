@@ -138,7 +138,7 @@ func (p *product) at(i, k, n int, order int64) int {
 }
 
 // TestTilesAssemble gives the configurations that products use to the vendor's assembler: sums stay
-// in registers, nothing is spilled, and products of groups of warps are not serialised.
+// in registers, nothing is spilled, and products of warpgroups are not serialised.
 func TestTilesAssemble(t *testing.T) {
 	ptxas := tooltest.Find(t, "KILN_PTXAS", "ptxas")
 	config := func(m, n, k, down, across, stages, chunk, b int64) map[string]int64 {

@@ -18,7 +18,7 @@ func (e *emitter) value(v *ir.Value) error {
 	case ir.OpCopyVec:
 		e.copyVec(v)
 		return nil
-	case ir.OpMMA, ir.OpLoadMatrix, ir.OpGroupMMA, ir.OpGroupWait:
+	case ir.OpMMA, ir.OpLoadMatrix, ir.OpWarpgroupMMA, ir.OpWarpgroupWait:
 		return e.matrix(v)
 	case ir.OpMul:
 		if e.mulWide(v) {
@@ -339,6 +339,8 @@ type addr struct {
 	base  frag
 	off   int64
 	align int // a power of two that the base is known to be a multiple of, 0 if not
+
+	fragment *fragment // whose register it stands for, nil of memory
 }
 
 // multiple reports whether the address is known to be a multiple of n, a power of two.

@@ -227,7 +227,7 @@ func parse(s string) (Target, error) {
 
 // ForDevice returns the target of a kind for a device of an architecture: the one of that name, or
 // with a letter behind it if that has instructions which the compiler makes and the other lacks
-// (sm_90a: products of groups of warps, PTX ISA, wgmma).
+// (sm_90a: products of warpgroups, PTX ISA, wgmma).
 func ForDevice(kind, name string) (Target, error) {
 	for _, a := range archs {
 		if kind == PTX && a.better && strings.TrimRight(a.name, "a") == name {

@@ -4,8 +4,8 @@ import "github.com/gokiln/kiln/dsl"
 
 // Orders of a factor in memory.
 const (
-	AlongK  = iota // neighbours are next to each other along k: rows of A, columns of B
-	AcrossK        // across k: columns of A, rows of B
+	AlongK  = iota // contiguous along k: rows of A, columns of B
+	AcrossK        // contiguous across k: columns of A, rows of B
 )
 
 // Config says how a block divides its product. The tile of the result has M rows and N columns, of

@@ -10,17 +10,17 @@ func Multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c 
 	p := pipeline[T]{
 		xs:  dsl.SharedSlice[T](t, c.Stages*c.M*c.K),
 		ys:  dsl.SharedSlice[T](t, c.Stages*c.N*c.K),
-		inA: c.blockOf(c.M, c.A), inB: c.blockOf(c.N, c.B), k: k,
+		inA: c.layoutOf(c.M, c.A), inB: c.layoutOf(c.N, c.B), k: k,
 	}
-	p.moveA, p.moveB = newMover(t, a, p.inA, c.AVec, c), newMover(t, b, p.inB, c.BVec, c)
+	p.loaderA, p.loaderB = newLoader(t, a, p.inA, c.AVec, c), newLoader(t, b, p.inB, c.BVec, c)
 	steps := (k + int(c.K) - 1) / int(c.K)
 	switch {
-	case grouped[T, C](t, c):
-		groups(t, &p, sums, steps, c)
+	case hasWarpgroups[T, C](t, c):
+		multiplyWarpgroups(t, &p, sums, steps, c)
 	case dsl.MatrixShape[T, C](t, dsl.MatrixM) > 0:
-		p.each(t, steps, c, func(xs, ys []T) { multiplyFragments(t, sums, xs, ys, p.inA, p.inB, c) })
+		p.eachStage(t, steps, c, func(xs, ys []T) { multiplyFragments(t, sums, xs, ys, p.inA, p.inB, c) })
 	default:
-		p.each(t, steps, c, func(xs, ys []T) { multiplyLanes(t, sums, xs, ys, p.inA, p.inB, c, mad) })
+		p.eachStage(t, steps, c, func(xs, ys []T) { multiplyLanes(t, sums, xs, ys, p.inA, p.inB, c, mad) })
 	}
 	dsl.CopyWait()
 	t.Sync()
@@ -28,50 +28,50 @@ func Multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c 
 
 // pipeline is the stages of two factors.
 type pipeline[T dsl.Number] struct {
-	xs, ys       []T
-	inA, inB     block
-	moveA, moveB mover[T]
-	k            int
+	xs, ys           []T
+	inA, inB         layout
+	loaderA, loaderB loader[T]
+	k                int
 }
 
-// bring begins to copy what a step needs, if there are so many.
-func (p *pipeline[T]) bring(step, steps int, c *Config) {
+// prefetch begins to copy the stage of a step, if there are so many.
+func (p *pipeline[T]) prefetch(step, steps int, c *Config) {
 	if step < steps {
 		s := step % int(c.Stages)
-		p.moveA.load(p.xs, s*int(c.M*c.K/c.Chunk), step*int(c.K), p.k)
-		p.moveB.load(p.ys, s*int(c.N*c.K/c.Chunk), step*int(c.K), p.k)
+		p.loaderA.load(p.xs, s*int(c.M*c.K/c.Chunk), step*int(c.K), p.k)
+		p.loaderB.load(p.ys, s*int(c.N*c.K/c.Chunk), step*int(c.K), p.k)
 	}
 	dsl.CopyCommit()
 }
 
-// each calls f for the stages of all steps in turn, which are there by then.
-func (p *pipeline[T]) each(t dsl.Thread, steps int, c *Config, f func(xs, ys []T)) {
+// eachStage calls f for the stages of all steps in turn, which are there by then.
+func (p *pipeline[T]) eachStage(t dsl.Thread, steps int, c *Config, f func(xs, ys []T)) {
 	for s := range int(c.Stages) - 1 {
-		p.bring(s, steps, c)
+		p.prefetch(s, steps, c)
 	}
 	for step := range steps {
 		dsl.CopyWaitGroups(c.Stages - 2)
 		t.Sync() // the stage is there, and all warps are done with the one that is overwritten next
-		p.bring(step+int(c.Stages)-1, steps, c)
+		p.prefetch(step+int(c.Stages)-1, steps, c)
 		s := step % int(c.Stages)
 		f(p.xs[s*int(c.M*c.K):], p.ys[s*int(c.N*c.K):])
 	}
 }
 
-// grouped reports whether groups of warps multiply what is in shared memory: each has 64 rows, and
-// all columns.
-func grouped[T, C dsl.Number](t dsl.Thread, c *Config) bool {
-	group := dsl.MatrixShape[T, C](t, dsl.MatrixGroup)
-	return group > 0 && c.Across == 1 && c.Down%group == 0 && c.M == c.Down*dsl.MatrixShape[T, C](t, dsl.MatrixM) && c.N <= 256 && c.K == panel*c.Chunk
+// hasWarpgroups reports whether warpgroups multiply the factors in shared memory: each has 64 rows
+// and all columns. A stage is free one step later than otherwise, which takes three of them.
+func hasWarpgroups[T, C dsl.Number](t dsl.Thread, c *Config) bool {
+	group := dsl.MatrixShape[T, C](t, dsl.MatrixWarpgroup)
+	return group > 0 && c.Stages >= 3 && c.Across == 1 && c.Down%group == 0 && c.M == c.Down*dsl.MatrixShape[T, C](t, dsl.MatrixM) && c.N <= 256 && c.K == panel*c.Chunk
 }
 
-// groups multiplies the stages of all steps by products of groups of warps. One step's product is
-// under way while the next one's begins, so that a stage is free one step later than in each.
-func groups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config) {
+// multiplyWarpgroups multiplies the stages of all steps by warpgroup instructions. The product of a
+// step is in flight while the next one begins.
+func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config) {
 	for s := range int(c.Stages) - 2 {
-		p.bring(s, steps, c)
+		p.prefetch(s, steps, c)
 	}
-	group := int(dsl.MatrixShape[T, C](t, dsl.MatrixGroup))
+	group := int(dsl.MatrixShape[T, C](t, dsl.MatrixWarpgroup))
 	row := t.Warp() / group * group * int(dsl.MatrixShape[T, C](t, dsl.MatrixM))
 	for step := range steps {
 		dsl.CopyWaitGroups(c.Stages - 3)
@@ -79,19 +79,19 @@ func groups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, 
 		t.Sync() // the stage is there, and all groups are done with the one that is overwritten next
 		s := step % int(c.Stages)
 		xs, ys := s*int(c.M*c.K), s*int(c.N*c.K)
-		dsl.GroupBegin()
+		dsl.WarpgroupFence()
 		for k := 0; k < int(c.K); k += int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) {
-			dsl.GroupMMA(t, p.xs, xs+p.inA.of(row, k), p.ys, ys+p.inB.of(0, k), sums, 0, c.N, c.K, c.A == AcrossK, c.B == AcrossK)
+			dsl.WarpgroupMMA(t, p.xs, xs+p.inA.of(row, k), p.ys, ys+p.inB.of(0, k), sums, 0, c.N, c.K, c.A == AcrossK, c.B == AcrossK)
 		}
-		dsl.GroupCommit()
-		p.bring(step+int(c.Stages)-2, steps, c)
-		dsl.GroupWait(t, 1)
+		dsl.WarpgroupCommit()
+		p.prefetch(step+int(c.Stages)-2, steps, c)
+		dsl.WarpgroupWait(t, 1)
 	}
-	dsl.GroupWait(t, 0)
+	dsl.WarpgroupWait(t, 0)
 }
 
 // multiplyFragments adds the product of a stage by matrix instructions.
-func multiplyFragments[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, inA, inB block, c *Config) {
+func multiplyFragments[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, inA, inB layout, c *Config) {
 	m, n, k := dsl.MatrixShape[T, C](t, dsl.MatrixM), dsl.MatrixShape[T, C](t, dsl.MatrixN), dsl.MatrixShape[T, C](t, dsl.MatrixK)
 	lenA, lenB, lenC := dsl.MatrixShape[T, C](t, dsl.MatrixLenA), dsl.MatrixShape[T, C](t, dsl.MatrixLenB), dsl.MatrixShape[T, C](t, dsl.MatrixLenC)
 	down, across := c.M/c.Down/m, c.N/c.Across/n // fragments of the warp
@@ -112,13 +112,13 @@ func multiplyFragments[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, y
 }
 
 // loadA loads a fragment of A.
-func loadA[T, C dsl.Number](t dsl.Thread, to []T, i int, from []T, row, k int, in block) {
+func loadA[T, C dsl.Number](t dsl.Thread, to []T, i int, from []T, row, k int, in layout) {
 	half := int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) / 2
 	l := t.Lane()
 	switch {
 	case dsl.MatrixShape[T, C](t, dsl.MatrixLoads) == 1 && in.order == AlongK:
 		dsl.LoadMatrix(t, to, i, from, in.at(row+l%16, k+l/16*half), false)
-	case dsl.MatrixShape[T, C](t, dsl.MatrixTurns) == 1 && in.order == AcrossK:
+	case dsl.MatrixShape[T, C](t, dsl.MatrixTransposes) == 1 && in.order == AcrossK:
 		dsl.LoadMatrix(t, to, i, from, in.at(k+l%8+l/16*8, row+l/8%2*8), true)
 	default:
 		for e := range int(dsl.MatrixShape[T, C](t, dsl.MatrixLenA)) {
@@ -127,8 +127,8 @@ func loadA[T, C dsl.Number](t dsl.Thread, to []T, i int, from []T, row, k int, i
 	}
 }
 
-// loadB loads n fragments of B, side by side. An instruction loads two.
-func loadB[T, C dsl.Number](t dsl.Thread, to []T, n int, from []T, col, k int, in block) {
+// loadB loads fragments of B for n adjacent parts of the columns. An instruction loads two.
+func loadB[T, C dsl.Number](t dsl.Thread, to []T, n int, from []T, col, k int, in layout) {
 	length, wide := int(dsl.MatrixShape[T, C](t, dsl.MatrixLenB)), int(dsl.MatrixShape[T, C](t, dsl.MatrixN))
 	half := int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) / 2
 	l := t.Lane()
@@ -137,7 +137,7 @@ func loadB[T, C dsl.Number](t dsl.Thread, to []T, n int, from []T, col, k int, i
 		for j := 0; j < n; j += 2 {
 			dsl.LoadMatrix(t, to, j*length, from, in.at(col+j*wide+l%8+l/16*8, k+l/8%2*half), false)
 		}
-	case dsl.MatrixShape[T, C](t, dsl.MatrixTurns) == 1 && in.order == AcrossK:
+	case dsl.MatrixShape[T, C](t, dsl.MatrixTransposes) == 1 && in.order == AcrossK:
 		for j := 0; j < n; j += 2 {
 			dsl.LoadMatrix(t, to, j*length, from, in.at(k+l%16, col+j*wide+l/16*8), true)
 		}
@@ -152,7 +152,7 @@ func loadB[T, C dsl.Number](t dsl.Thread, to []T, n int, from []T, col, k int, i
 
 // multiplyLanes adds the product of a stage by ordinary arithmetic: a lane has columns, a warp's
 // width apart, of all rows of the warp's part.
-func multiplyLanes[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, inA, inB block, c *Config, mad func(a, b, c C) C) {
+func multiplyLanes[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, inA, inB layout, c *Config, mad func(a, b, c C) C) {
 	rows, cols := int(c.M/c.Down), int(c.N/c.Across)/t.WarpSize()
 	row, col := c.part(t)
 	b := dsl.LocalSlice[C](dsl.ConstInt(cols))
@@ -175,7 +175,8 @@ const far = 1 << 30
 
 // EachPair calls f for all sums of the thread, two at a time: those of a row and of columns c and
 // c + next of the tile. next is a constant: 1 where the device's fragments have neighbours, and
-// beyond the edge of any matrix where a thread has no second sum in the row.
+// beyond the edge of any matrix where a thread has no second sum in the row. The slice of factors
+// says what type they have, and is not read.
 func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Config, f func(row, col, next int, v, v2 C)) {
 	row, col := c.part(t)
 	m, n := int(dsl.MatrixShape[T, C](t, dsl.MatrixM)), int(dsl.MatrixShape[T, C](t, dsl.MatrixN))

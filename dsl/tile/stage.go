@@ -2,19 +2,19 @@ package tile
 
 import "github.com/gokiln/kiln/dsl"
 
-// block is how a factor lies in a stage: rows of elements that are neighbours in memory.
-type block struct {
+// layout is how a factor is stored in a stage: rows of elements that are contiguous in memory.
+type layout struct {
 	rows, length dsl.ConstInt
 	chunk        dsl.ConstInt // elements in 16 bytes
 	order        dsl.ConstInt
 }
 
-// blockOf returns the block of a factor with so many rows or columns.
-func (c *Config) blockOf(across, order dsl.ConstInt) block {
+// layoutOf returns the layout of a factor with so many rows or columns.
+func (c *Config) layoutOf(across, order dsl.ConstInt) layout {
 	if order == AlongK {
-		return block{across, c.K, c.Chunk, order}
+		return layout{across, c.K, c.Chunk, order}
 	}
-	return block{c.K, across, c.Chunk, order}
+	return layout{c.K, across, c.Chunk, order}
 }
 
 // panel is how many chunks make a row of 128 bytes.
@@ -23,45 +23,45 @@ const panel = 8
 // at returns the index of element (r, c), c a multiple of the chunk or not. Chunks of a row are
 // permuted by its number: those that lanes read together, a column of eight rows of whole chunks or
 // one of four rows of pairs of 8-byte elements, are in different banks.
-func (b *block) at(r, c int) int {
+func (b *layout) at(r, c int) int {
 	n := int(b.chunk)
 	k := c / n
-	return (k/panel*int(b.rows)+r)*(panel*n) + (k%panel^b.turn(r))*n + c%n
+	return (k/panel*int(b.rows)+r)*(panel*n) + (k%panel^b.swizzle(r))*n + c%n
 }
 
-// turn is what the numbers of chunks in row r are changed by.
-func (b *block) turn(r int) int {
+// swizzle is what the numbers of chunks in row r are xored with.
+func (b *layout) swizzle(r int) int {
 	if b.chunk == 2 {
 		return r % (panel / 2) * 2
 	}
 	return r % panel
 }
 
-// of returns the index of the element of row or column i of the factor and place k along k.
-func (b *block) of(i, k int) int {
+// of returns the index of the element of row or column i of the factor, k along k.
+func (b *layout) of(i, k int) int {
 	if b.order == AlongK {
 		return b.at(i, k)
 	}
 	return b.at(k, i)
 }
 
-// mover is what a thread copies of a factor: of each row of 128 bytes that is its own one chunk.
-type mover[T dsl.Number] struct {
+// loader copies a factor to shared memory: a thread has one chunk of each of its rows of 128 bytes.
+type loader[T dsl.Number] struct {
 	f          Factor[T]
-	b          block
+	b          layout
 	vec        dsl.ConstBool
 	row, panel int // of the first chunk
 	chunk      int // of 128 bytes
 	step       int // rows of 128 bytes from one to the next
-	src        int // its place in memory, and distances there, in chunks if they are copied as such:
+	src        int // its index in memory, and strides there, in chunks if they are copied as such:
 	down       int // from row to row
 	along      int // from one k to the next, or from one chunk of them
 	right      int // from one panel to the next
 }
 
-// newMover shares the chunks of a factor out: eight threads have a row of 128 bytes.
-func newMover[T dsl.Number](t dsl.Thread, f Factor[T], b block, vec dsl.ConstBool, c *Config) mover[T] {
-	m := mover[T]{f: f, b: b, vec: vec, row: t.ThreadX() / panel, chunk: t.ThreadX() % panel, step: int(c.Threads(t)) / panel}
+// newLoader divides the chunks of a factor among threads: eight have a row of 128 bytes.
+func newLoader[T dsl.Number](t dsl.Thread, f Factor[T], b layout, vec dsl.ConstBool, c *Config) loader[T] {
+	m := loader[T]{f: f, b: b, vec: vec, row: t.ThreadX() / panel, chunk: t.ThreadX() % panel, step: int(c.Threads(t)) / panel}
 	if m.step > int(b.rows) {
 		m.row, m.panel = m.row%int(b.rows), m.row/int(b.rows)
 	}
@@ -86,7 +86,7 @@ func newMover[T dsl.Number](t dsl.Thread, f Factor[T], b block, vec dsl.ConstBoo
 
 // load copies a stage of the factor to shared memory from chunk base on: what begins at k, of limit
 // along k.
-func (m *mover[T]) load(to []T, base, k, limit int) {
+func (m *loader[T]) load(to []T, base, k, limit int) {
 	n, height := int(m.b.chunk), int(m.b.rows)
 	rows, cols := m.f.Limit, limit-k // how many there are
 	src := m.src + k*m.along
@@ -98,7 +98,7 @@ func (m *mover[T]) load(to []T, base, k, limit int) {
 	}
 	panels := int(m.b.length) / (panel * n)
 	down, right := min(m.step, height), max(m.step/height, 1) // from one chunk to the next
-	dst := base + (m.panel*height+m.row)*panel + (m.chunk ^ m.b.turn(m.row))
+	dst := base + (m.panel*height+m.row)*panel + (m.chunk ^ m.b.swizzle(m.row))
 	for p := 0; p < panels; p += right {
 		first := (m.chunk + (m.panel+p)*panel) * n // column
 		if panels%right != 0 && m.panel+p >= panels {
@@ -115,7 +115,7 @@ func (m *mover[T]) load(to []T, base, k, limit int) {
 			}
 			at := dst + (p*height+r)*panel
 			if down%panel != 0 {
-				at += (m.chunk ^ m.b.turn(m.row+r)) - (m.chunk ^ m.b.turn(m.row))
+				at += (m.chunk ^ m.b.swizzle(m.row+r)) - (m.chunk ^ m.b.swizzle(m.row))
 			}
 			if m.vec {
 				copyChunk(to, at, m.f.Mem, from, m.row+r < there, m.b.chunk)
@@ -128,7 +128,7 @@ func (m *mover[T]) load(to []T, base, k, limit int) {
 }
 
 // loadEach loads the elements of a chunk one by one: as many of a row as there are.
-func (m *mover[T]) loadEach(to []T, dst, src int, inside bool, cols int) {
+func (m *loader[T]) loadEach(to []T, dst, src int, inside bool, cols int) {
 	along := m.f.Along
 	if m.b.order == AcrossK {
 		along = m.f.Across

@@ -34,7 +34,7 @@ func config(dev *runtime.Device) tile.Config {
 	shape := func(fact dsl.MatrixFact) int { return jit.MatrixShape(dev, reflect.TypeFor[dsl.BF16](), fact) }
 	c := tile.Config{M: 32, N: 64, K: 64, Down: 2, Across: 1, Stages: 2, Chunk: 8, A: tile.AlongK, B: tile.AcrossK}
 	switch {
-	case shape(dsl.MatrixGroup) > 0:
+	case shape(dsl.MatrixWarpgroup) > 0:
 		c.M, c.N, c.Down, c.Across, c.Stages = 128, 256, 8, 1, 4
 	case shape(dsl.MatrixM) > 0:
 		c.M, c.N, c.Down, c.Across, c.Stages = 128, 128, 2, 2, 3

@@ -45,9 +45,9 @@ var matmuls = ops.NewStrategies(
 	ops.Strategy[Problem]{Name: "thin", Fits: func(p *Problem) bool { return p.thin() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
 	ops.Strategy[Problem]{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
 	ops.Strategy[Problem]{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
-	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsGroups),
-	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, (*Problem).fillsGroups),
-	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 4}, (*Problem).fillsGroups),
+	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
+	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, (*Problem).fillsWarpgroups),
+	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 2, Across: 4, Stages: 3}, (*Problem).fillsMatrix),
 	matrixTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 2, Stages: 3}, (*Problem).fillsMatrix),
 	matrixTiles(tile.Config{M: 64, N: 128, Down: 2, Across: 2, Stages: 3}, (*Problem).fillsMatrix),
@@ -82,13 +82,13 @@ func tiled(c kernels.Tile, fits func(*Problem, kernels.Tile) bool) ops.Strategy[
 // Problem is matrices to multiply.
 type Problem struct {
 	kernels.Product
-	Out, A, B ops.View
-	Info      runtime.Info
-	Batches   [3]layout.Layout // dimensions that count matrices, of out, a and b
-	BatchWalk core.Walk        // over them
-	Matrix    bool             // the device has a matrix instruction for the type,
-	Groups    bool             // and one for factors in shared memory
-	Columns   layout.Layout    // of out, if they do not lie in a row
+	Out, A, B  ops.View
+	Info       runtime.Info
+	Batches    [3]layout.Layout // dimensions that count matrices, of out, a and b
+	BatchWalk  core.Walk        // over them
+	Matrix     bool             // the device has a matrix instruction for the type,
+	Warpgroups bool             // and one for factors in shared memory
+	Columns    layout.Layout    // of out, if they do not lie in a row
 }
 
 func newProduct(s *runtime.Stream, out, a, b ops.View) (*Problem, error) {
@@ -122,7 +122,7 @@ func newProduct(s *runtime.Stream, out, a, b ops.View) (*Problem, error) {
 		return nil, ops.Unsupported("matmul", a.DType, ops.Numbers.String())
 	}
 	p.Matrix = jit.MatrixShape(s.Device(), a.DType.Type(), dsl.MatrixM) > 0
-	p.Groups = jit.MatrixShape(s.Device(), a.DType.Type(), dsl.MatrixGroup) > 0
+	p.Warpgroups = jit.MatrixShape(s.Device(), a.DType.Type(), dsl.MatrixWarpgroup) > 0
 	p.Product = kernels.Product{M: m, N: n, K: k, Batch: batch.Count()}
 	p.OutM, p.OutN = strideOf(out, -2), strideOf(out, -1)
 	p.XM, p.XK = strideOf(a, -2), strideOf(a, -1)

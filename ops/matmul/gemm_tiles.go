@@ -30,8 +30,8 @@ func matrixTiles(c tile.Config, fits func(*Problem, tile.Config) bool) ops.Strat
 // runMatrix multiplies by matrix instructions.
 func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	d := p.A.DType
-	if byGroups(&c) && !p.Groups {
-		return fmt.Errorf("matmul: %w: %s has no instruction for groups of warps and %v", jit.ErrUnsupported, p.Info.Name, d)
+	if byWarpgroups(&c) && !p.Warpgroups {
+		return fmt.Errorf("matmul: %w: %s has no warpgroup instruction for %v", jit.ErrUnsupported, p.Info.Name, d)
 	}
 	fitted(&c, p)
 	if n := c.Shared() * d.Size(); n > p.Info.SharedPerBlock {
@@ -69,12 +69,12 @@ func (p *Problem) fillsMatrix(c tile.Config) bool {
 	return p.hasMatrix(c) && p.tiles(&c)*4 >= p.Info.Units*3
 }
 
-// byGroups reports whether a configuration is one for groups of warps that multiply factors in
+// byWarpgroups reports whether a configuration is one for warpgroups that multiply factors in
 // shared memory.
-func byGroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Down }
+func byWarpgroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Down }
 
-// fillsGroups is fillsMatrix for such a configuration.
-func (p *Problem) fillsGroups(c tile.Config) bool { return p.Groups && p.fillsMatrix(c) }
+// fillsWarpgroups is fillsMatrix for such a configuration.
+func (p *Problem) fillsWarpgroups(c tile.Config) bool { return p.Warpgroups && p.fillsMatrix(c) }
 
 // tiles is how many tiles the results have.
 func (p *Problem) tiles(c *tile.Config) int {
@@ -92,7 +92,7 @@ func fitted(c *tile.Config, p *Problem) *tile.Config {
 	return c
 }
 
-// factorOrder chooses how a factor lies in shared memory, and whether chunks of n elements are
+// factorOrder chooses the order of a factor in shared memory, and whether chunks of n elements are
 // copied at once. A tile of it has so many rows or columns.
 func factorOrder(n, tileSize int, batch layout.Layout, across, along, size, k int) (order dsl.ConstInt, vec dsl.ConstBool) {
 	whole := ops.Multiples(n, batch.Strides()...)

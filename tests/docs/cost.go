@@ -31,7 +31,7 @@ var classes = [numClasses]struct{ name, doc string }{
 	division:   {"division", "a routine of ten to forty machine instructions behind one line of PTX"},
 	shared:     {"local or shared memory", "some 20–30 cycles until the value is there; bank conflicts and cache misses multiply it"},
 	exchange:   {"exchange", "some 20–30 cycles; all lanes of the warp take part"},
-	matrix:     {"matrix instruction", "some 20–40 cycles until the sums are there, of a warp or a group of warps together; the next one may start before"},
+	matrix:     {"matrix instruction", "some 20–40 cycles until the sums are there, of a warp or a warpgroup; the next one may start before"},
 	memory:     {"global memory", "hundreds of cycles until the value is there, hidden by other warps; what counts is bytes and whether lanes are neighbours"},
 	atomic:     {"atomic", "like global (or shared) memory, and lanes that hit one address queue up"},
 	barrier:    {"barrier", "waits for the slowest thread of the block, or for memory"},

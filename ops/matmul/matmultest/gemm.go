@@ -92,7 +92,7 @@ func product(t *testing.T, b *opstest.Bench, d dtype.DType, n, kind int, way str
 	default:
 		err := matmulops.MatmulBy(b.Stream, way, out.View, x.View, y.View)
 		if errors.Is(err, jit.ErrUnsupported) {
-			require.Zero(t, jit.MatrixShape(b.Device, d.Type(), dsl.MatrixGroup), way)
+			require.Zero(t, jit.MatrixShape(b.Device, d.Type(), dsl.MatrixWarpgroup), way)
 			return
 		}
 		if err != nil && b.Device.Info().SharedPerBlock < 80<<10 { // strategies that are not taken by themselves there
