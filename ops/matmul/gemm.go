@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/dsl/tile"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -41,30 +40,30 @@ func MatmulBy(s *runtime.Stream, strategy string, out, a, b ops.View) error {
 func MatmulStrategies() []string { return matmuls.Names() }
 
 // matmuls are the strategies to multiply matrices.
-var matmuls = ops.NewStrategies(
-	ops.Strategy[Problem]{Name: "thin", Fits: func(p *Problem) bool { return p.thin() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
-	ops.Strategy[Problem]{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
-	ops.Strategy[Problem]{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
-	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
-	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, (*Problem).fillsWarpgroups),
-	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
-	matrixTiles(tile.Config{M: 128, N: 256, Down: 2, Across: 4, Stages: 3}, (*Problem).fillsMatrix),
-	matrixTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 2, Stages: 3}, (*Problem).fillsMatrix),
-	matrixTiles(tile.Config{M: 64, N: 128, Down: 2, Across: 2, Stages: 3}, (*Problem).fillsMatrix),
-	matrixTiles(tile.Config{M: 64, N: 64, Down: 2, Across: 1, Stages: 4}, (*Problem).hasMatrix),
+var matmuls = ops.NewStrategies(slices.Concat([]ops.Strategy[Problem]{
+	{Name: "thin", Fits: func(p *Problem) bool { return p.thin() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
+	{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
+	{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
+	{Name: "matrix tiles of padded factors", Fits: (*Problem).worthPadding, Run: runPadded},
+}, matrixRows, []ops.Strategy[Problem]{
 	tiled(kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}, (*Problem).Low),
 	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*Problem).Large),
 	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, func(*Problem, kernels.Tile) bool { return false }),
 	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}, (*Problem).Medium),
 	tiled(kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}, func(*Problem, kernels.Tile) bool { return true }),
-).Tuned("github.com/gokiln/kiln/ops/matmul", (*Problem).Class)
+})...).Tuned("github.com/gokiln/kiln/ops/matmul", (*Problem).Class)
 
 // Class is what the best strategy for a product depends on.
 func (p *Problem) Class() ops.Class {
-	orders := 0 // which of the strides are one
+	orders := 0 // which of the strides are one, and which factors are not copied in chunks
 	for i, step := range []int{p.OutN, p.XK, p.YK} {
 		if step == 1 {
 			orders |= 1 << i
+		}
+	}
+	for i := 1; p.Matrix && i <= 2; i++ {
+		if !p.inChunks(i) {
+			orders |= 4 << i
 		}
 	}
 	return ops.Class{int(p.A.DType), int(p.Out.DType), ops.SizeClass(p.M), ops.SizeClass(p.N), ops.SizeClass(p.K), ops.SizeClass(p.Batch), orders}
@@ -89,6 +88,7 @@ type Problem struct {
 	Matrix     bool             // the device has a matrix instruction for the type,
 	Warpgroups bool             // and one for factors in shared memory
 	Columns    layout.Layout    // of out, if they do not lie in a row
+	Padded     [3]bool          // factors, 1 and 2, behind whose rows there is memory for whole chunks
 }
 
 func newProduct(s *runtime.Stream, out, a, b ops.View) (*Problem, error) {

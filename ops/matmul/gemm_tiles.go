@@ -27,6 +27,20 @@ func matrixTiles(c tile.Config, fits func(*Problem, tile.Config) bool) ops.Strat
 	}
 }
 
+// smallMatrix is the configuration for products that have few tiles.
+var smallMatrix = tile.Config{M: 64, N: 64, Down: 2, Across: 1, Stages: 4}
+
+// matrixRows are the strategies by matrix instructions, as the factors lie.
+var matrixRows = []ops.Strategy[Problem]{
+	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
+	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, (*Problem).fillsWarpgroups),
+	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
+	matrixTiles(tile.Config{M: 128, N: 256, Down: 2, Across: 4, Stages: 3}, (*Problem).fillsMatrix),
+	matrixTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 2, Stages: 3}, (*Problem).fillsMatrix),
+	matrixTiles(tile.Config{M: 64, N: 128, Down: 2, Across: 2, Stages: 3}, (*Problem).fillsMatrix),
+	matrixTiles(smallMatrix, (*Problem).hasMatrix),
+}
+
 // runMatrix multiplies by matrix instructions.
 func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	d := p.A.DType
@@ -37,9 +51,8 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	if n := c.Shared() * d.Size(); n > p.Info.SharedPerBlock {
 		return fmt.Errorf("matmul: a block needs %d bytes of shared memory, %s has %d", n, p.Info.Name, p.Info.SharedPerBlock)
 	}
-	n := int(c.Chunk)
-	c.A, c.AVec = factorOrder(n, int(c.M), p.Batches[1], p.XM, p.XK, p.M, p.K)
-	c.B, c.BVec = factorOrder(n, int(c.N), p.Batches[2], p.YN, p.YK, p.N, p.K)
+	c.A, c.AVec = p.order(1, int(c.M))
+	c.B, c.BVec = p.order(2, int(c.N))
 	blocks := p.tiles(&c)
 	parts := p.split(blocks, p.Info.Units, 8*int(c.K), int(c.K), p.run())
 	g := runtime.Grid{

@@ -53,6 +53,7 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 			product(t, b, dtype.F32, 1, kind*7, "tiles of 32x32x16")
 			product(t, b, dtype.F32, 7, kind*7, "")
 			product(t, b, dtype.F32, 8, kind*7, "")
+			product(t, b, dtype.BF16, []int{1, 4, 15, 16, 17}[kind%5], kind*7, "matrix tiles of padded factors")
 		}, "Layouts/%d", kind)
 	}
 	for _, d := range dtype.All() {

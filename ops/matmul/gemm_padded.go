@@ -1,0 +1,191 @@
+package matmul
+
+import (
+	"errors"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/tile"
+	"github.com/gokiln/kiln/ops"
+	core "github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/matmul/kernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var padKernel = ops.NewGeneric("matmul", kernels.Pad[ops.T])
+
+// matrixProducts are the rows that multiply by matrix instructions, for factors that were copied.
+var matrixProducts = ops.NewStrategies(append(matrixRows[:len(matrixRows):len(matrixRows)], matrixTiles(smallMatrix, func(*Problem, tile.Config) bool { return true }))...)
+
+const (
+	leastPadded = 512 // rows, columns and places along k from which copies of factors pay
+	padRows     = 8   // that a thread copies at a time
+)
+
+// chunk is how many elements are copied to shared memory at once: those of 16 bytes.
+func (p *Problem) chunk() int { return 16 / p.A.DType.Size() }
+
+// side is factor i, 1 or 2, of a product: what is across k, and its strides.
+type side struct {
+	view                ops.View
+	size, across, along int
+}
+
+func (p *Problem) side(i int) side {
+	if i == 1 {
+		return side{p.A, p.M, p.XM, p.XK}
+	}
+	return side{p.B, p.N, p.YN, p.YK}
+}
+
+// reach is how many of n elements of factor i that are contiguous can be read: there is memory for
+// whole chunks behind those that were copied.
+func (p *Problem) reach(i, n int) int {
+	if p.Padded[i] {
+		return ops.RoundUp(n, p.chunk())
+	}
+	return n
+}
+
+// order is how factor i lies in shared memory in a tile of so many rows or columns, and whether it is
+// copied in chunks.
+func (p *Problem) order(i, tileSize int) (order dsl.ConstInt, vec dsl.ConstBool) {
+	f := p.side(i)
+	return factorOrder(p.chunk(), tileSize, p.Batches[i], f.across, f.along, p.reach(i, f.size), p.reach(i, p.K))
+}
+
+// inChunks reports whether factor i can be copied in chunks of 16 bytes.
+func (p *Problem) inChunks(i int) bool {
+	f := p.side(i)
+	if f.view.Buf == nil || (f.view.Buf.Addr()+uint64(f.view.Layout.Offset()*f.view.DType.Size()))%16 != 0 {
+		return f.view.Buf == nil
+	}
+	_, vec := p.order(i, int(largestTile))
+	return bool(vec)
+}
+
+// largestTile is how many columns the widest tiles have: all orders fit into it.
+const largestTile = 256
+
+// distinct is the shape of the matrices of factor i that are not the same, 1 in the place of
+// dimensions along which they are.
+func (p *Problem) distinct(i int) layout.Shape {
+	shape := append(layout.Shape{}, p.Batches[i].Shape()...)
+	for d, step := range p.Batches[i].Strides() {
+		if step == 0 {
+			shape[d] = 1
+		}
+	}
+	return shape
+}
+
+// worthPadding reports whether copies of the factors that cannot be copied in chunks pay: the product
+// is large in all directions, and the copies are little longer than what they are of.
+func (p *Problem) worthPadding() bool {
+	if !p.Matrix || min(p.M, p.N, p.K) < leastPadded || !p.hasMatrix(smallMatrix) {
+		return false
+	}
+	elements, spans := 0, 0
+	for i := 1; i <= 2; i++ {
+		if !p.inChunks(i) {
+			f := p.side(i)
+			elements, spans = elements+p.distinct(i).Count()*f.size*p.K, spans+f.view.Layout.Span()
+		}
+	}
+	return elements > 0 && elements/5*4 <= spans
+}
+
+// runPadded copies factors that cannot be copied to shared memory in chunks to memory of its own, in
+// rows of a pitch for which they can, and multiplies by matrix instructions then. Without memory it
+// multiplies what there is.
+func runPadded(s *runtime.Stream, p *Problem) (err error) {
+	var made [2]*runtime.Buffer
+	for i := 1; i <= 2 && err == nil; i++ {
+		if !p.inChunks(i) {
+			made[i-1], err = p.padFactor(s, i)
+		}
+	}
+	if errors.Is(err, runtime.ErrOutOfMemory) {
+		err = nil
+	}
+	if err == nil {
+		err = p.PlanBatches(s)
+	}
+	if err == nil {
+		err = matrixProducts.Run(s, p)
+	}
+	for _, mem := range made {
+		if mem == nil {
+			continue
+		}
+		if e := mem.FreeOn(s); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// padFactor copies factor i, and makes it that of the product. Rows keep their direction, and begin
+// at multiples of those of a stage.
+func (p *Problem) padFactor(s *runtime.Stream, i int) (mem *runtime.Buffer, err error) {
+	f := p.side(i)
+	c := kernels.Padding{Rows: f.size, Cols: p.K, Down: f.across, Right: f.along, Each: padRows}
+	across := f.along != 1 && f.across == 1
+	if across {
+		c.Rows, c.Cols, c.Down, c.Right = p.K, f.size, f.along, f.across
+	}
+	c.Contiguous = c.Right == 1
+	c.Width, c.Pitch = ops.RoundUp(c.Cols, p.chunk()), ops.RoundUp(c.Cols, stageBytes/p.A.DType.Size())
+	shape := p.distinct(i)
+	c.Batch = shape.Count()
+	n := c.Batch * c.Rows * c.Pitch
+	if mem, err = s.Alloc(n * f.view.DType.Size()); err != nil {
+		return nil, err
+	}
+	to := ops.View{Buf: mem, DType: f.view.DType, Layout: layout.Contiguous(layout.Shape{n})}
+	if err = p.launchPad(s, i, shape, to, f.view, c); err != nil {
+		_ = mem.FreeOn(s) // the launch's error is the one that counts
+		return nil, err
+	}
+	p.Padded[i] = true
+	steps := shape.Strides()
+	for d, size := range shape {
+		if steps[d] *= c.Rows * c.Pitch; size == 1 {
+			steps[d] = 0
+		}
+	}
+	if p.Batches[i], err = layout.New(p.Batches[i].Shape(), steps, 0); err != nil {
+		return mem, err
+	}
+	step, one := c.Pitch, 1
+	if across {
+		step, one = one, step
+	}
+	if i == 1 {
+		p.A, p.XM, p.XK = to, step, one
+	} else {
+		p.B, p.YN, p.YK = to, step, one
+	}
+	return mem, nil
+}
+
+// launchPad copies the matrices of factor i, in some shape.
+func (p *Problem) launchPad(s *runtime.Stream, i int, shape layout.Shape, to, from ops.View, c kernels.Padding) error {
+	batches, err := layout.New(shape, p.Batches[i].Strides(), 0)
+	if err != nil {
+		return err
+	}
+	var w core.Walk
+	var unused runtime.Grid
+	if ok, err := ops.PlanWalk(s, &w, &unused, batches); !ok {
+		return err
+	}
+	ops.RandomAccess(&w, c.Batch)
+	threads := min(ops.MaxThreads, p.Info.ThreadsPerUnit, p.Info.MaxThreads)
+	g := runtime.Grid{
+		Blocks:  runtime.Dim3{X: (c.Width + threads - 1) / threads, Y: min((c.Rows+padRows-1)/padRows, ops.MaxBlocks()), Z: min(c.Batch, ops.MaxBlocks())},
+		Threads: runtime.Dim3{X: threads},
+	}
+	dst, src := to.Header(), from.Header()
+	return padKernel.Launch(s, ops.TypeArgs{T: to.DType}, g, ops.SliceArg(to.DType, &dst), ops.SliceArg(from.DType, &src), w, c)
+}
