@@ -42,10 +42,11 @@ type config struct {
 	samples int
 	warm    time.Duration
 	json    bool
+	groups  []func(d *tensor.Device, small bool) []work
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
-	var c config
+	c := config{groups: groups}
 	flags := flag.NewFlagSet("tensor", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	only := flags.String("only", ".", "regular expression of the names to measure")
@@ -53,10 +54,18 @@ func run(args []string, stdout, stderr io.Writer) error {
 	flags.IntVar(&c.samples, "samples", 30, "timed repetitions")
 	flags.DurationVar(&c.warm, "warm", 200*time.Millisecond, "time of untimed repetitions")
 	flags.BoolVar(&c.json, "json", false, "print rows as lines of JSON, as gpubench does")
+	product := flags.String("product", "", "measure one product of matrices in all strategies, such as bf16:16x14336x4096 for m, n and k, with t behind it for transposed weights")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	var err error
+	if *product != "" {
+		group, err := strategies(*product)
+		if err != nil {
+			return err
+		}
+		c.groups = []func(d *tensor.Device, small bool) []work{group}
+	}
 	if c.only, err = regexp.Compile(*only); err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
@@ -73,7 +82,7 @@ func (c *config) measure(d *tensor.Device, w io.Writer) error {
 	var rows []figure.Row
 	var errs []error
 	copied := 0.0
-	for _, group := range groups {
+	for _, group := range c.groups {
 		for _, k := range group(d, small(d)) {
 			if !c.only.MatchString(k.name) && k.name != "copy f32" {
 				continue

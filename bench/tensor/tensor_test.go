@@ -19,6 +19,10 @@ func TestRun(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &r))
 	require.Equal(t, "cast bf16", r.What)
 	require.Contains(t, r.Note, "% of the copy")
+	require.NoError(t, run([]string{"-samples", "1", "-warm", "1ns", "-product", "bf16:16x64x64t", "-only", "in (packed|matrix tiles of 16)"}, &out, &out))
+	require.Contains(t, out.String(), "bf16:16x64x64t in matrix tiles of 16x64")
+	require.Error(t, run([]string{"-product", "bf16:16"}, &out, &out))
+	require.Error(t, run([]string{"-product", "x:1x1x1"}, &out, &out))
 	require.Error(t, run([]string{"-only", "("}, &out, &out))
 	require.Error(t, run([]string{"-device", "abacus"}, &out, &out))
 }

@@ -45,7 +45,7 @@ var matmuls = ops.NewStrategies(slices.Concat([]ops.Strategy[Problem]{
 	{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
 	{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
 	{Name: "matrix tiles of padded factors", Fits: (*Problem).worthPadding, Run: runPadded},
-}, matrixRows, []ops.Strategy[Problem]{
+}, fewRows, matrixRows, []ops.Strategy[Problem]{
 	tiled(kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}, (*Problem).Low),
 	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*Problem).Large),
 	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, func(*Problem, kernels.Tile) bool { return false }),
@@ -61,7 +61,7 @@ func (p *Problem) Class() ops.Class {
 			orders |= 1 << i
 		}
 	}
-	for i := 1; p.Matrix && i <= 2; i++ {
+	for i := 1; p.Matrix() && i <= 2; i++ {
 		if !p.inChunks(i) {
 			orders |= 4 << i
 		}
@@ -85,8 +85,8 @@ type Problem struct {
 	Info       runtime.Info
 	Batches    [3]layout.Layout // dimensions that count matrices, of out, a and b
 	BatchWalk  core.Walk        // over them
-	Matrix     bool             // the device has a matrix instruction for the type,
-	Warpgroups bool             // and one for factors in shared memory
+	MatrixRows int              // of the device's matrix instruction for the type, 0 if it has none
+	Warpgroups bool             // it has one for factors in shared memory, too
 	Columns    layout.Layout    // of out, if they do not lie in a row
 	Padded     [3]bool          // factors, 1 and 2, behind whose rows there is memory for whole chunks
 }
@@ -121,7 +121,7 @@ func newProduct(s *runtime.Stream, out, a, b ops.View) (*Problem, error) {
 	if !a.DType.Computes() {
 		return nil, ops.Unsupported("matmul", a.DType, ops.Numbers.String())
 	}
-	p.Matrix = jit.MatrixShape(s.Device(), a.DType.Type(), dsl.MatrixM) > 0
+	p.MatrixRows = jit.MatrixShape(s.Device(), a.DType.Type(), dsl.MatrixM)
 	p.Warpgroups = jit.MatrixShape(s.Device(), a.DType.Type(), dsl.MatrixWarpgroup) > 0
 	p.Product = kernels.Product{M: m, N: n, K: k, Batch: batch.Count()}
 	p.OutM, p.OutN = strideOf(out, -2), strideOf(out, -1)

@@ -82,7 +82,7 @@ func (p *Problem) distinct(i int) layout.Shape {
 // worthPadding reports whether copies of the factors that cannot be copied in chunks pay: the product
 // is large in all directions, and the copies are little longer than what they are of.
 func (p *Problem) worthPadding() bool {
-	if !p.Matrix || min(p.M, p.N, p.K) < leastPadded || !p.hasMatrix(smallMatrix) {
+	if !p.Matrix() || min(p.M, p.N, p.K) < leastPadded || !p.hasMatrix(smallMatrix) {
 		return false
 	}
 	elements, spans := 0, 0

@@ -21,7 +21,7 @@ const stageBytes = 128
 // fit the element type.
 func matrixTiles(c tile.Config, fits func(*Problem, tile.Config) bool) ops.Strategy[Problem] {
 	return ops.Strategy[Problem]{
-		Name: fmt.Sprintf("matrix tiles of %dx%d by %dx%d warps", c.M, c.N, c.Down, c.Across),
+		Name: fmt.Sprintf("matrix tiles of %dx%d by %dx%d warps in %d stages", c.M, c.N, c.Down, c.Across, c.Stages),
 		Fits: func(p *Problem) bool { return fits(p, c) },
 		Run:  func(s *runtime.Stream, p *Problem) error { return runMatrix(s, p, c) },
 	}
@@ -54,7 +54,7 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	c.A, c.AVec = p.order(1, int(c.M))
 	c.B, c.BVec = p.order(2, int(c.N))
 	blocks := p.tiles(&c)
-	parts := p.split(blocks, p.Info.Units, 8*int(c.K), int(c.K), p.run())
+	parts := p.split(blocks, blocks*p.parts(blocks, &c), 8*int(c.K), int(c.K), p.run())
 	g := runtime.Grid{
 		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, ops.MaxBlocks()), Z: parts},
 		Threads: runtime.Dim3{X: int(c.Warps()) * p.Info.WarpSize},
@@ -66,6 +66,9 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	})
 }
 
+// Matrix reports whether the device has a matrix instruction for the type.
+func (p *Problem) Matrix() bool { return p.MatrixRows > 0 }
+
 // maxSums64 is how many sums of 8 bytes of a block fit in its registers beside their factors.
 const maxSums64 = 128 * 128
 
@@ -74,7 +77,7 @@ func (p *Problem) hasMatrix(c tile.Config) bool {
 	if p.A.DType.Size() == 8 && c.M*c.N > maxSums64 {
 		return false
 	}
-	return p.Matrix && fitted(&c, p).Shared()*p.A.DType.Size() <= p.Info.SharedPerBlock
+	return p.Matrix() && fitted(&c, p).Shared()*p.A.DType.Size() <= p.Info.SharedPerBlock
 }
 
 // fillsMatrix reports whether there are tiles for most multiprocessors, too.

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gokiln/kiln/ops/dtype"
+	matmulops "github.com/gokiln/kiln/ops/matmul"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// strategies are one product, such as "bf16:16x14336x4096" for m, n and k, by every strategy: those
+// that are not for it are errors. Behind "t" the second factor is transposed, as weights are.
+func strategies(text string) (func(d *tensor.Device, small bool) []work, error) {
+	var m, n, k int
+	name, size, _ := strings.Cut(text, ":")
+	size, transposed := strings.CutSuffix(size, "t")
+	if _, err := fmt.Sscanf(size, "%dx%dx%d", &m, &n, &k); err != nil {
+		return nil, fmt.Errorf("-product %s is not like bf16:16x14336x4096: %w", text, err)
+	}
+	t, err := dtype.Parse(name)
+	if err != nil {
+		return nil, fmt.Errorf("-product %s: %w", text, err)
+	}
+	return func(d *tensor.Device, _ bool) (list []work) {
+		x, y, out := drawn(d, t, m, k), drawn(d, t, k, n), room(d, t, m, n)
+		if transposed {
+			y = turned(drawn(d, t, n, k))
+		}
+		for _, way := range append([]string{""}, matmulops.MatmulStrategies()...) {
+			list = append(list, work{
+				name:  strings.TrimSuffix(fmt.Sprintf("%s in %s", text, way), " in "),
+				flops: 2 * float64(m) * float64(n) * float64(k),
+				op:    func() error { return matmulops.MatmulBy(d.Stream(), way, out, x, y) },
+			})
+		}
+		return list
+	}, nil
+}
