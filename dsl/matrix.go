@@ -35,7 +35,7 @@ const (
 )
 
 // MatrixShape returns a fact of the device's matrix instruction for factors of type T and sums of
-// type C, 0 if it has none. The types are F16 and BF16, of which products are exact, with sums in
+// type C, 0 if it has none. The types are F16, BF16 and TF32, of which products are exact, with sums in
 // float32, and float64 with sums of its own type.
 //
 //kiln:intrinsic
@@ -52,7 +52,8 @@ func MatrixRow[T Number](t Thread, o MatrixOperand, i int) int { return 0 }
 func MatrixCol[T Number](t Thread, o MatrixOperand, i int) int { return 0 }
 
 // MMA adds the product of the fragments a[i:] and b[j:] to the sums c[k:], for all lanes of the
-// warp together. Sums are float32, or T if that is float64. The slices are of local memory, and
+// warp together. Sums are float32, or T if that is float64. Of factors of type TF32, the 13 lowest
+// bits are not read. The slices are of local memory, and
 // their indices constants once loops are unrolled. Only a device on which MatrixShape is not 0
 // comes to it.
 //
@@ -78,7 +79,7 @@ func LoadMatrix[T Number](t Thread, dst []T, i int, src []T, j int, transposed C
 // shared memory from a[i:] and b[j:] on, multiples of 1024 bytes but for the steps along k, with the
 // 128-byte swizzle: row r of 128 bytes has chunk q of 16 bytes at q ^ r%8. A factor is transposed if
 // a row is contiguous across k; its rows are along k then, and further columns are so many rows
-// further on.
+// further on. Only where the fact MatrixTransposes is 1 may factors be transposed.
 //
 // Sums may be read behind a [WarpgroupWait], and before the first product behind a [WarpgroupFence]. The
 // factors may be written again by then; what other threads have written of them is there behind

@@ -29,6 +29,11 @@ type F8E5M2 uint8
 // Bits returns the bits of x.
 func (x F8E5M2) Bits() uint8 { return uint8(x) }
 
+// TF32 is a float32 of which matrix instructions read the sign, the exponent and 10 bits of the
+// fraction: products of matrices are less exact with it, and faster ([MMA]). Memory and all other
+// arithmetic are those of float32.
+type TF32 float32
+
 // Float is any floating-point type that memory can hold. Like all constraints here it
 // holds for types that a program derives from its own, as type Metres float32.
 type Float interface {

@@ -13,6 +13,7 @@ import (
 // matrixKinds are the kinds of products that [dsl.MMA] makes, by the type of the factors.
 var matrixKinds = map[reflect.Type]ir.MatrixKind{
 	reflect.TypeFor[dsl.F16](): ir.MatrixF16, reflect.TypeFor[dsl.BF16](): ir.MatrixBF16, reflect.TypeFor[float64](): ir.MatrixF64,
+	reflect.TypeFor[dsl.TF32](): ir.MatrixTF32,
 }
 
 type matrixKey struct {

@@ -16,6 +16,9 @@ func matrixKind(t types.Type) (k ir.MatrixKind, ok bool) {
 	if float8(t) != "" {
 		return 0, false
 	}
+	if isTF32(t) {
+		return ir.MatrixTF32, true
+	}
 	k, ok = matrixKinds[scalarType(t)]
 	return k, ok
 }

@@ -46,6 +46,13 @@ func float8(t types.Type) string {
 	return ""
 }
 
+// isTF32 reports whether t is the type whose products of matrices are those of fewer bits. In IR it
+// is f32.
+func isTF32(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == dslPath && n.Obj().Name() == "TF32"
+}
+
 // isStorage reports whether t is a scalar that has no arithmetic.
 func isStorage(t types.Type) bool {
 	s := scalarType(t)

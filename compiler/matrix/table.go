@@ -11,6 +11,7 @@ var Units = []Unit{
 	warpgroup(mma("m16n8k16.f32.bf16.bf16.f32", ir.MatrixBF16, 2)),
 	mma("m16n8k16.f32.f16.f16.f32", ir.MatrixF16, 2),
 	mma("m16n8k16.f32.bf16.bf16.f32", ir.MatrixBF16, 2),
+	warpgroup(mma("m16n8k8.f32.tf32.tf32.f32", ir.MatrixTF32, 4)),
 	mma("m16n8k8.f32.tf32.tf32.f32", ir.MatrixTF32, 4),
 	{
 		// PTX ISA, "Matrix Fragments for mma.m16n8k4, mma.m16n8k8, and mma.m16n8k16 with .f64".

@@ -221,14 +221,28 @@ func (e *emitter) groupProduct(v *ir.Value) error {
 	if err != nil {
 		return err
 	}
+	transposed := shape[2:]
+	if !u.Transposes {
+		if shape[2] != 0 || shape[3] != 0 {
+			return fmt.Errorf("factors of a warpgroup product of kind %d cannot be transposed", kind)
+		}
+		transposed = nil
+	}
 	elem, sum := kind.Types()
 	e.sharedAlign = swizzleAlign
 	a, b := e.descriptor(v.Args[1], shape[2] == 1, rows), e.descriptor(v.Args[2], shape[3] == 1, rows)
 	adds := e.compute(pred, "setp.ne.b32", number(1), number(0))
-	in := e.add(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s ", n, 32/elem.Size(), ptxType(sum.Kind), ptxType(elem.Kind), ptxType(elem.Kind)), 0)
+	factor := ptxType(elem.Kind)
+	if kind == ir.MatrixTF32 {
+		factor = "tf32"
+	}
+	in := e.add(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s ", n, 32/elem.Size(), ptxType(sum.Kind), factor, factor), 0)
 	in.frags = append(in.frags, braces(sums)...)
-	for _, f := range []frag{use(a), use(b), use(adds), number(1), number(1), number(int64(shape[2])), number(int64(shape[3]))} {
+	for _, f := range []frag{use(a), use(b), use(adds), number(1), number(1)} {
 		in.frags = append(in.frags, text(", "), f)
+	}
+	for _, n := range transposed {
+		in.frags = append(in.frags, text(", "), number(int64(n)))
 	}
 	in.defs = len(sums)
 	return nil

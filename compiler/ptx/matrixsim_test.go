@@ -21,6 +21,7 @@ type simUnit struct {
 	m, n, k int
 	elem    *ir.Type
 	sum     *ir.Type
+	ignored int // bits of the factors, the lowest
 	a, b, c simFragment
 }
 
@@ -29,6 +30,7 @@ var simSums simFragment = func(g, q, i int) (int, int) { return g + 8*(i/2), 2*q
 var simUnits = map[string]simUnit{
 	"m16n8k16.row.col.f32.bf16.bf16.f32": halfUnit(ir.BF16),
 	"m16n8k16.row.col.f32.f16.f16.f32":   halfUnit(ir.F16),
+	"m16n8k8.row.col.f32.tf32.tf32.f32":  tf32Unit,
 	"m8n8k4.row.col.f64.f64.f64.f64": {
 		m: 8, n: 8, k: 4, elem: ir.F64, sum: ir.F64,
 		a: func(g, q, _ int) (int, int) { return g, q },
@@ -41,6 +43,13 @@ var simUnits = map[string]simUnit{
 		b: func(g, q, i int) (int, int) { return q + 4*i, g },
 		c: simSums,
 	},
+}
+
+var tf32Unit = simUnit{
+	m: 16, n: 8, k: 8, elem: ir.F32, sum: ir.F32, ignored: 13,
+	a: func(g, q, i int) (int, int) { return g + 8*(i%2), q + 4*(i/2) },
+	b: func(g, q, i int) (int, int) { return q + 4*i, g },
+	c: simSums,
 }
 
 func halfUnit(t *ir.Type) simUnit {
@@ -78,6 +87,7 @@ func (o simOperand) elements(t *simThread, typ *ir.Type) (out []uint64) {
 func (u *simUnit) add(c uint64, n int, factors func(k int) (a, b uint64)) uint64 {
 	for k := range n {
 		a, b := factors(k)
+		a, b = a>>u.ignored<<u.ignored, b>>u.ignored<<u.ignored
 		x, y, z := simFloat(u.elem, a), simFloat(u.elem, b), simFloat(u.sum, c)
 		if u.sum == ir.F32 {
 			c = uint64(math.Float32bits(float32(x*y + z)))
@@ -212,7 +222,7 @@ func decodeProduct(in *simInst, t *simThread) simProduct {
 	shape, types := in.mods[4], strings.Join(in.mods[5:], ".")
 	p := simProduct{in: in}
 	var m, k int
-	if n, err := fmt.Sscanf(shape, "m%dn%dk%d", &m, &p.n, &k); n != 3 || err != nil || m != 64 || k != 16 || p.n%8 != 0 || p.n > 256 {
+	if n, err := fmt.Sscanf(shape, "m%dn%dk%d", &m, &p.n, &k); n != 3 || err != nil || m != 64 || p.n%8 != 0 || p.n > 256 {
 		panic("no shape " + shape)
 	}
 	switch types {
@@ -220,14 +230,20 @@ func decodeProduct(in *simInst, t *simThread) simProduct {
 		p.unit = halfUnit(ir.BF16)
 	case "f32.f16.f16":
 		p.unit = halfUnit(ir.F16)
+	case "f32.tf32.tf32":
+		p.unit = tf32Unit
 	default:
 		panic("no types " + types)
+	}
+	if k != p.unit.k || len(in.ops) != 6 && p.unit.elem == ir.F32 {
+		panic("no instruction " + in.text)
 	}
 	ops := in.ops
 	if ops[3].get(t) != 1 || ops[4].imm != 1 || ops[5].imm != 1 {
 		panic("sums are not added to")
 	}
-	p.a, p.b = p.factor(t, ops[1].get(t), ops[6].imm == 1), p.factor(t, ops[2].get(t), ops[7].imm == 1)
+	transposed := func(i int) bool { return i < len(ops) && ops[i].imm == 1 }
+	p.a, p.b = p.factor(t, ops[1].get(t), transposed(6)), p.factor(t, ops[2].get(t), transposed(7))
 	return p
 }
 
@@ -239,7 +255,7 @@ func (p *simProduct) run(threads []*simThread) {
 			row := 16*(l/32) + l%32/4 + 8*(i/2%2)
 			col := 8*(i/4) + 2*(l%4) + i%2
 			r := sums[i].reg
-			t.regs[r] = p.unit.add(t.regs[r], 16, func(k int) (uint64, uint64) { return p.a(row, k), p.b(col, k) })
+			t.regs[r] = p.unit.add(t.regs[r], p.unit.k, func(k int) (uint64, uint64) { return p.a(row, k), p.b(col, k) })
 		}
 	}
 }
@@ -251,8 +267,9 @@ func (p *simProduct) factor(t *simThread, desc uint64, transposed bool) func(i, 
 	if desc>>62 != 1 || desc>>49&7 != 0 {
 		panic(fmt.Sprintf("descriptor %#x has no swizzle of 128 bytes", desc))
 	}
+	size := p.unit.elem.Size()
 	return func(i, k int) uint64 {
-		at := i/8*stride + i%8*128 + 2*k
+		at := i/8*stride + i%8*128 + size*k
 		if transposed {
 			at = i/64*lead + k/8*stride + k%8*128 + 2*(i%64)
 		}
@@ -260,6 +277,9 @@ func (p *simProduct) factor(t *simThread, desc uint64, transposed bool) func(i, 
 		at ^= at >> 3 & 0x70
 		if t.block.dirty[at] {
 			panic(fmt.Sprintf("shared memory at %#x was written, and no fence.proxy.async came after it", at))
+		}
+		if size == 4 {
+			return uint64(binary.LittleEndian.Uint32(t.block.shared[at:]))
 		}
 		return uint64(binary.LittleEndian.Uint16(t.block.shared[at:]))
 	}

@@ -38,7 +38,13 @@ func TestTiles(t *testing.T) {
 	double := func(n, across int64) map[string]int64 {
 		return map[string]int64{"M": 16, "N": n, "K": 16, "Down": 1, "Across": across, "Stages": 2, "Chunk": 2, "A": 0, "B": 1, "AVec": 1, "BVec": 0}
 	}
+	single := func(m, n, down, stages, a, b int64) map[string]int64 {
+		c := half(m, n, down, stages, a, b)
+		c["K"], c["Chunk"] = 32, 4
+		return c
+	}
 	bf16, f16, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.F16", "float32"}, []string{"float64", "float64"}
+	tf32 := []string{"dsl.TF32", "float32"}
 	for _, c := range []struct {
 		arch string
 		product
@@ -46,6 +52,10 @@ func TestTiles(t *testing.T) {
 		{"sm_80", product{bf16, 24, 72, 200, half(32, 64, 2, 3, 0, 1)}},
 		{"sm_80", product{f16, 32, 64, 64, half(32, 64, 2, 2, 0, 0)}},
 		{"sm_80", product{bf16, 72, 64, 128, half(64, 64, 1, 2, 1, 1)}},
+		{"sm_80", product{tf32, 72, 64, 44, single(32, 64, 2, 2, 0, 0)}},
+		{"sm_80", product{tf32, 64, 72, 64, single(64, 64, 1, 3, 1, 1)}},
+		{"sm_90a", product{tf32, 128, 72, 100, single(64, 64, 4, 3, 0, 0)}},
+		{"sm_90a", product{tf32, 64, 64, 32, single(64, 64, 4, 3, 0, 1)}},
 		{"sm_80", product{f64, 15, 31, 40, double(32, 2)}},
 		{"sm_90", product{f64, 15, 31, 40, double(16, 1)}},
 		{"sm_90a", product{bf16, 72, 72, 200, half(64, 64, 4, 3, 0, 1)}},
@@ -80,7 +90,7 @@ func (p *product) text(t *testing.T, arch string) string {
 // check runs the kernel, with asynchronous copies late or early, and compares with sums in float64.
 func (p *product) check(t *testing.T, text string, early bool) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	size := map[string]int{"dsl.BF16": 2, "dsl.F16": 2, "float64": 8, "float32": 4}
+	size := map[string]int{"dsl.BF16": 2, "dsl.F16": 2, "dsl.TF32": 4, "float64": 8, "float32": 4}
 	draw := func(n int) (values []float64, bytes []byte) {
 		for range n {
 			v := float64(rng.IntN(17)-8) / 4
@@ -90,6 +100,8 @@ func (p *product) check(t *testing.T, text string, early bool) {
 				bytes = binary.LittleEndian.AppendUint16(bytes, uint16(math.Float32bits(float32(v))>>16))
 			case "dsl.F16":
 				bytes = binary.LittleEndian.AppendUint16(bytes, dsl.To[dsl.F16](float32(v)).Bits())
+			case "dsl.TF32": // with bits that are not read
+				bytes = binary.LittleEndian.AppendUint32(bytes, math.Float32bits(float32(v))|uint32(rng.IntN(1<<13)))
 			default:
 				bytes = binary.LittleEndian.AppendUint64(bytes, math.Float64bits(v))
 			}
@@ -144,7 +156,7 @@ func TestTilesAssemble(t *testing.T) {
 	config := func(m, n, k, down, across, stages, chunk, b int64) map[string]int64 {
 		return map[string]int64{"M": m, "N": n, "K": k, "Down": down, "Across": across, "Stages": stages, "Chunk": chunk, "A": 0, "B": b, "AVec": 1, "BVec": 1}
 	}
-	bf16, f64 := []string{"dsl.BF16", "float32"}, []string{"float64", "float64"}
+	bf16, tf32, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.TF32", "float32"}, []string{"float64", "float64"}
 	for _, c := range []struct {
 		arch   string
 		types  []string
@@ -152,6 +164,8 @@ func TestTilesAssemble(t *testing.T) {
 	}{
 		{"sm_90a", bf16, config(128, 256, 64, 8, 1, 4, 8, 1)},
 		{"sm_90a", bf16, config(128, 128, 64, 8, 1, 6, 8, 0)},
+		{"sm_90a", tf32, config(128, 256, 32, 8, 1, 4, 4, 0)},
+		{"sm_80", tf32, config(128, 128, 32, 2, 2, 3, 4, 1)},
 		{"sm_80", bf16, config(128, 128, 64, 2, 2, 3, 8, 1)},
 		{"sm_90a", bf16, config(64, 128, 64, 4, 1, 8, 8, 1)},
 		{"sm_90a", bf16, config(16, 128, 64, 1, 4, 6, 8, 1)},

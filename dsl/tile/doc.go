@@ -12,8 +12,9 @@
 // The same source runs on the matrix instructions of a device ([dsl.MMA]) and, where it has none for
 // the type, in ordinary arithmetic. Which lane has which sum is the device's business: [EachPair]
 // says where the result has it. Products of 16-bit types are exact and their sums are in
-// float32, in an order that differs between devices within a step of an instruction; those of other
-// types are fused multiply-adds in their own type.
+// float32, in an order that differs between devices within a step of an instruction; so are those of
+// TF32, of which matrix instructions read 10 bits of fraction. Those of other types are fused
+// multiply-adds in their own type.
 //
 // In shared memory a factor lies as in global memory, in rows of 128 bytes of which the 16-byte
 // chunks are permuted (swizzled), so that rows as well as columns of chunks are in different banks.

@@ -59,9 +59,13 @@ func (p *pipeline[T]) eachStage(t dsl.Thread, steps int, c *Config, f func(xs, y
 }
 
 // hasWarpgroups reports whether warpgroups multiply the factors in shared memory: each has 64 rows
-// and all columns. A stage is free one step later than otherwise, which takes three of them.
+// and all columns. A stage is free one step later than otherwise, which takes three of them. Types
+// of which the instruction transposes no factors are in order AlongK.
 func hasWarpgroups[T, C dsl.Number](t dsl.Thread, c *Config) bool {
 	group := dsl.MatrixShape[T, C](t, dsl.MatrixWarpgroup)
+	if dsl.MatrixShape[T, C](t, dsl.MatrixTransposes) == 0 && (c.A == AcrossK || c.B == AcrossK) {
+		return false
+	}
 	return group > 0 && c.Stages >= 3 && c.Across == 1 && c.Down%group == 0 && c.M == c.Down*dsl.MatrixShape[T, C](t, dsl.MatrixM) && c.N <= 256 && c.K == panel*c.Chunk
 }
 

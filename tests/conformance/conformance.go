@@ -302,6 +302,8 @@ func upload(dev *runtime.Device, a any) (any, func() (any, error), error) {
 		return place(dev, s)
 	case []dsl.F8E4M3:
 		return place(dev, s)
+	case []dsl.TF32:
+		return place(dev, s)
 	case []dsl.F8E5M2:
 		return place(dev, s)
 	case []float32:

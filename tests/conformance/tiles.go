@@ -15,6 +15,7 @@ func (b *builder) tiles() {
 	one := tile.Config{M: 16, N: 64, K: 64, Down: 1, Across: 1, Stages: 3, Chunk: 8}
 	two := tile.Config{M: 32, N: 64, K: 64, Down: 2, Across: 1, Stages: 2, Chunk: 8}
 	group := tile.Config{M: 64, N: 64, K: 64, Down: 4, Across: 1, Stages: 3, Chunk: 8}
+	single := tile.Config{M: 32, N: 64, K: 32, Down: 2, Across: 1, Stages: 2, Chunk: 4}
 	double := tile.Config{M: 32, N: 64, K: 16, Down: 2, Across: 1, Stages: 2, Chunk: 2}
 	for i, k := range []int{0, 8, 64, 128, 200, 448} {
 		products[dsl.BF16, float32](b, "bf16", kernels.Tiles[dsl.BF16, float32], one, k, i)
@@ -22,6 +23,7 @@ func (b *builder) tiles() {
 		products[dsl.BF16, float32](b, "bf16", kernels.Tiles[dsl.BF16, float32], group, k, i+1)
 		group.Stages = 7 - group.Stages // 3 and 4
 		products[dsl.F16, float32](b, "f16", kernels.Tiles[dsl.F16, float32], group, k, i+2)
+		products[dsl.TF32, float32](b, "tf32", kernels.Tiles[dsl.TF32, float32], single, k/2, i)
 		products[float64, float64](b, "float64", kernels.Tiles[float64, float64], double, k/4, i)
 	}
 }
