@@ -25,7 +25,7 @@ func (t *Tensor) AdaptiveAvgPool(sizes ...int) *Tensor {
 	out := t.produce(op, shape, func(out ops.View) error { return conv.AdaptiveAvgPool(t.dev.stream, out, t.view(), n) })
 	return out.from(op, grad1(func(g, x, out *Tensor) *Tensor {
 		for d := x.Rank() - n; d < x.Rank(); d++ {
-			g = g.Transpose(d, -1).MatMul(windowsOf(x, x.Size(d), out.Size(d))).Transpose(d, -1)
+			g = g.Transpose(d, -1).product(windowsOf(x, x.Size(d), out.Size(d))).Transpose(d, -1)
 		}
 		return g
 	}), t)

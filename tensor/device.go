@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gokiln/kiln/jit"
 	elementwisekernels "github.com/gokiln/kiln/ops/elementwise/kernels"
@@ -17,7 +18,9 @@ type Device struct {
 	rt     *runtime.Device
 	stream *runtime.Stream
 	random random
-	codes  sync.Map // codeKey -> *Code
+
+	precision atomic.Int32 // of products of matrices
+	codes     sync.Map     // codeKey -> *Code
 }
 
 var devices struct {

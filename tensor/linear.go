@@ -98,7 +98,7 @@ func (t *Tensor) Cholesky() *Tensor {
 	w.cholesky(a)
 	out := w.result(a.Tril(0).Reshape(shape...))
 	return out.from(op, grad1(func(g, x, l *Tensor) *Tensor {
-		p := l.T().MatMul(g).Tril(0)
+		p := l.T().product(g).Tril(0)
 		p = p.Sub(p.Mul(eyeLike(p)).MulScalar(0.5))
 		p = l.T().SolveTriangular(p, Triangle{Upper: true})
 		p = l.T().SolveTriangular(p.T(), Triangle{Upper: true})
@@ -116,7 +116,7 @@ func (w *work) cholesky(a *Tensor) {
 	top, low, rest := block(a, 0, h, 0, h), block(a, h, n, 0, h), block(a, h, n, h, n)
 	w.cholesky(top)
 	w.triangular(top, low.T(), Triangle{})
-	w.set(rest, rest.Sub(low.MatMul(low.T())))
+	w.set(rest, rest.Sub(low.product(low.T())))
 	w.cholesky(rest)
 }
 
@@ -162,7 +162,7 @@ func (t *Tensor) SolveTriangular(b *Tensor, tri Triangle) *Tensor {
 	w.triangular(a.Detach().three(), x3, tri)
 	return w.result(x3.Reshape(shape...)).from(op, grad2(func(g, a, b, x *Tensor) (*Tensor, *Tensor) {
 		db := a.T().SolveTriangular(g, Triangle{Upper: !tri.Upper, Ones: tri.Ones})
-		return tri.of(db.MatMul(x.T())).Neg(), db
+		return tri.of(db.product(x.T())).Neg(), db
 	}), t, b)
 }
 
@@ -216,12 +216,12 @@ func (w *work) triangular(a, b *Tensor, tri Triangle) {
 	b1, b2 := b.Narrow(1, 0, h), b.Narrow(1, h, n-h)
 	if tri.Upper {
 		w.triangular(rest, b2, tri)
-		w.set(b1, b1.Sub(block(a, 0, h, h, n).MatMul(b2)))
+		w.set(b1, b1.Sub(block(a, 0, h, h, n).product(b2)))
 		w.triangular(top, b1, tri)
 		return
 	}
 	w.triangular(top, b1, tri)
-	w.set(b2, b2.Sub(block(a, h, n, 0, h).MatMul(b1)))
+	w.set(b2, b2.Sub(block(a, h, n, 0, h).product(b1)))
 	w.triangular(rest, b2, tri)
 }
 
@@ -279,7 +279,7 @@ func (w *work) lu(a, order, sign *Tensor) {
 	w.set(right, right.rows(order))
 	up, low, rest := block(a, 0, h, h, n), block(a, h, m, 0, h), block(a, h, m, h, n)
 	w.triangular(block(a, 0, h, 0, h), up, Triangle{Ones: true})
-	w.set(rest, rest.Sub(low.MatMul(up)))
+	w.set(rest, rest.Sub(low.product(up)))
 	later := numbered(a, a.Size(0), m-h)
 	w.lu(rest, later, sign)
 	w.set(low, low.rows(later))
@@ -314,7 +314,7 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 	w.triangular(lu, x3, Triangle{Upper: true})
 	return w.result(x3.Reshape(shape...)).from(op, grad2(func(g, a, b, x *Tensor) (*Tensor, *Tensor) {
 		db := a.T().Solve(g)
-		return db.MatMul(x.T()).Neg(), db
+		return db.product(x.T()).Neg(), db
 	}), t, b)
 }
 
@@ -327,7 +327,7 @@ func (t *Tensor) Inverse() *Tensor {
 	}
 	x := t.Detach()
 	return x.Solve(eyeLike(x)).from(op, grad1(func(g, x, out *Tensor) *Tensor {
-		return out.T().MatMul(g).MatMul(out.T()).Neg()
+		return out.T().product(g).product(out.T()).Neg()
 	}), t)
 }
 

@@ -12,8 +12,14 @@ import (
 // MatMul is the product of matrices: of (…, m, k) and (…, k, n) it is (…, m, n), where the
 // dimensions in front are broadcast. An operand of one dimension is a row in front and a
 // column behind, and its dimension does not come back. Products of no elements are 0.
-// Numbers of fewer than 32 bits are added up in float32; integers wrap.
-func (t *Tensor) MatMul(u *Tensor) *Tensor {
+// Numbers of fewer than 32 bits are added up in float32; integers wrap. See
+// [Device.SetMatMulPrecision] for products of F32 that are less exact and faster.
+func (t *Tensor) MatMul(u *Tensor) *Tensor { return t.matMul(u, false) }
+
+// product is MatMul in the highest precision, for methods whose later steps make errors grow.
+func (t *Tensor) product(u *Tensor) *Tensor { return t.matMul(u, true) }
+
+func (t *Tensor) matMul(u *Tensor, exact bool) *Tensor {
 	const op = "matmul"
 	if bad := first(op, t, u); bad != nil {
 		return bad
@@ -22,11 +28,11 @@ func (t *Tensor) MatMul(u *Tensor) *Tensor {
 	case t.Rank() == 0 || u.Rank() == 0:
 		return failf(op, ErrRank, "%v and %v: single numbers have no product of matrices", t.layout.Shape(), u.layout.Shape())
 	case t.Rank() == 1 && u.Rank() == 1:
-		return t.Unsqueeze(0).MatMul(u.Unsqueeze(1)).Reshape()
+		return t.Unsqueeze(0).matMul(u.Unsqueeze(1), exact).Reshape()
 	case t.Rank() == 1:
-		return t.Unsqueeze(0).MatMul(u).Squeeze(-2)
+		return t.Unsqueeze(0).matMul(u, exact).Squeeze(-2)
 	case u.Rank() == 1:
-		return t.MatMul(u.Unsqueeze(1)).Squeeze(-1)
+		return t.matMul(u.Unsqueeze(1), exact).Squeeze(-1)
 	}
 	a, b := t.layout.Shape(), u.layout.Shape()
 	m, k, n := a[len(a)-2], a[len(a)-1], b[len(b)-1]
@@ -41,12 +47,16 @@ func (t *Tensor) MatMul(u *Tensor) *Tensor {
 		return failed(op, err)
 	}
 	out := t.produce(op, append(slices.Clone(batch), m, n), func(out ops.View) error {
-		return matmul.Matmul(t.dev.stream, out, t.view(), u.view())
+		o := matmul.Options{Precision: t.dev.MatMulPrecision()}
+		if exact {
+			o.Precision = Highest
+		}
+		return matmul.MatmulWith(t.dev.stream, o, out, t.view(), u.view())
 	})
-	return out.from(op, grad2(gradMatMul), t, u)
+	return out.from(op, grad2(func(g, x, y, out *Tensor) (*Tensor, *Tensor) {
+		return g.matMul(y.T(), exact), x.T().matMul(g, exact)
+	}), t, u)
 }
-
-func gradMatMul(g, x, y, out *Tensor) (*Tensor, *Tensor) { return g.MatMul(y.T()), x.T().MatMul(g) }
 
 // MV is the product of a matrix and a vector: [Tensor.MatMul] of two and one dimensions.
 func (t *Tensor) MV(u *Tensor) *Tensor {

@@ -37,6 +37,26 @@ func TestMatMul(t *testing.T) {
 	require.ErrorIs(t, x.MV(x).Err(), tensor.ErrRank)
 }
 
+// TestMatMulPrecision multiplies numbers of few bits, of which none gets lost, and then others.
+func TestMatMulPrecision(t *testing.T) {
+	d := open(t)
+	require.Equal(t, tensor.Highest, d.MatMulPrecision())
+	d.SetMatMulPrecision(tensor.High)
+	defer d.SetMatMulPrecision(tensor.Highest)
+	require.Equal(t, tensor.High, d.MatMulPrecision())
+	x := tensor.New(d, [][]float32{{1, 2}, {3, 4}})
+	require.Equal(t, []float32{7, 10, 15, 22}, list[float32](t, x.MatMul(x)))
+	a, b := tensor.Randn(d, tensor.F32, 0, 1, 40, 70), tensor.Randn(d, tensor.F32, 0, 1, 70, 50)
+	want, size := a.Cast(tensor.F64).MatMul(b.Cast(tensor.F64)), a.Abs().MatMul(b.Abs()).Cast(tensor.F64)
+	worst := a.MatMul(b).Cast(tensor.F64).Sub(want).Abs().Div(size).Max()
+	require.Less(t, list[float64](t, worst)[0], 1.0/512)
+
+	v := tensor.NewVar(x)
+	grads, err := v.Tensor().MatMul(x).Sum().Backward()
+	require.NoError(t, err)
+	require.Equal(t, []float32{3, 7, 3, 7}, list[float32](t, grads.Of(v.Tensor())))
+}
+
 // TestEinsum compares formulas with loops over all letters.
 func TestEinsum(t *testing.T) {
 	d := open(t)

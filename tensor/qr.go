@@ -42,9 +42,9 @@ func (t *Tensor) QR() (q, r *Tensor) {
 // and Lehmann, "Algorithmic differentiation of linear algebra functions with application in optimum
 // experimental design", 2012).
 func gradQR(dq, dr, q, r *Tensor) *Tensor {
-	s := r.MatMul(dr.T()).Sub(dq.T().MatMul(q))
+	s := r.product(dr.T()).Sub(dq.T().product(q))
 	s = s.Tril(0).Add(s.Tril(-1).T())
-	return r.SolveTriangular(dq.Add(q.MatMul(s)).T(), Triangle{Upper: true}).T()
+	return r.SolveTriangular(dq.Add(q.product(s)).T(), Triangle{Upper: true}).T()
 }
 
 // reflections are those of some columns of matrices, one after the other, in the rows from the
@@ -69,12 +69,12 @@ func (w *work) reflect(a *Tensor, k int) (list []reflections) {
 		v := panel.Tril(-1)
 		one := v.Diagonal(0, 1, 2)
 		w.set(one, one.OnesLike())
-		products := v.T().MatMul(v)
+		products := v.T().product(v)
 		w.step(c, func() error { return linalg.Compact(a.dev.stream, c.view(), products.view(), tau.view()) })
 		list = append(list, reflections{i, v, c})
 		if end < n {
 			rest := block(a, i, m, end, n)
-			w.set(rest, rest.Sub(v.MatMul(c.T().MatMul(v.T().MatMul(rest)))))
+			w.set(rest, rest.Sub(v.product(c.T().product(v.T().product(rest)))))
 		}
 	}
 	return list
@@ -93,7 +93,7 @@ func (w *work) orthogonal(list []reflections, a *Tensor, k int) *Tensor {
 	w.set(one, one.OnesLike())
 	for _, r := range slices.Backward(list) {
 		rest := block(q, r.from, q.Size(1), r.from, k) // in front of these columns there are ones and zeros
-		w.set(rest, rest.Sub(r.v.MatMul(r.c.MatMul(r.v.T().MatMul(rest)))))
+		w.set(rest, rest.Sub(r.v.product(r.c.product(r.v.T().product(rest)))))
 	}
 	return q
 }

@@ -81,7 +81,7 @@ func (t *Tensor) resize(r *resizing, height, width int, b conv.Bilinear) *Tensor
 	return out.from(r.op, grad1(func(g, x, out *Tensor) *Tensor {
 		rows := r.matrix(x, x.Size(-2), height, b.AlignCorners, b.Scale[0])
 		cols := r.matrix(x, x.Size(-1), width, b.AlignCorners, b.Scale[1])
-		return rows.T().MatMul(g).MatMul(cols)
+		return rows.T().product(g).product(cols)
 	}), t)
 }
 

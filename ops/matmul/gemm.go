@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
-	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/elementwise"
@@ -20,19 +19,26 @@ import (
 // and b. The dimensions before count matrices and broadcast to those of out, which has as
 // many. Layouts are any, but elements of out must not share memory. Sums are made in
 // the type that is computed in, and are the same in every run.
-func Matmul(s *runtime.Stream, out, a, b ops.View) error { return MatmulBy(s, "", out, a, b) }
+func Matmul(s *runtime.Stream, out, a, b ops.View) error {
+	return MatmulWith(s, Options{}, out, a, b)
+}
 
 // MatmulBy is [Matmul] by one of [MatmulStrategies], whether it is the best or not: for tests and
 // benchmarks.
 func MatmulBy(s *runtime.Stream, strategy string, out, a, b ops.View) error {
-	p, err := newProduct(s, out, a, b)
+	return MatmulWith(s, Options{Strategy: strategy}, out, a, b)
+}
+
+// MatmulWith is [Matmul] in other ways than those that it chooses.
+func MatmulWith(s *runtime.Stream, o Options, out, a, b ops.View) error {
+	p, err := newProduct(s, o.Precision, out, a, b)
 	if err != nil || out.Layout.Count() == 0 {
 		return err
 	}
 	if p.K == 0 {
 		return elementwise.Fill(s, out, dtype.Zero(out.DType))
 	}
-	return matmuls.RunBy(s, strategy, p)
+	return matmuls.RunBy(s, o.Strategy, p)
 }
 
 // MatmulStrategies lists the strategies to multiply matrices that a device can be asked for. Those
@@ -55,7 +61,7 @@ var matmuls = ops.NewStrategies(slices.Concat([]ops.Strategy[Problem]{
 
 // Class is what the best strategy for a product depends on.
 func (p *Problem) Class() ops.Class {
-	orders := 0 // which of the strides are one, and which factors are not copied in chunks
+	orders := 0 // which of the strides are one, which factors are not copied in chunks, and whether few bits of them count
 	for i, step := range []int{p.OutN, p.XK, p.YK} {
 		if step == 1 {
 			orders |= 1 << i
@@ -65,6 +71,9 @@ func (p *Problem) Class() ops.Class {
 		if !p.inChunks(i) {
 			orders |= 4 << i
 		}
+	}
+	if p.TF32 {
+		orders |= 32
 	}
 	return ops.Class{int(p.A.DType), int(p.Out.DType), ops.SizeClass(p.M), ops.SizeClass(p.N), ops.SizeClass(p.K), ops.SizeClass(p.Batch), orders}
 }
@@ -85,13 +94,15 @@ type Problem struct {
 	Info       runtime.Info
 	Batches    [3]layout.Layout // dimensions that count matrices, of out, a and b
 	BatchWalk  core.Walk        // over them
+	TF32       bool             // matrix instructions may read fewer bits of float32
+	Turned     bool             // warpgroups want factors along k
 	MatrixRows int              // of the device's matrix instruction for the type, 0 if it has none
 	Warpgroups bool             // it has one for factors in shared memory, too
 	Columns    layout.Layout    // of out, if they do not lie in a row
 	Padded     [3]bool          // factors, 1 and 2, behind whose rows there is memory for whole chunks
 }
 
-func newProduct(s *runtime.Stream, out, a, b ops.View) (*Problem, error) {
+func newProduct(s *runtime.Stream, precision Precision, out, a, b ops.View) (*Problem, error) {
 	shapes := [3]layout.Shape{out.Layout.Shape(), a.Layout.Shape(), b.Layout.Shape()}
 	rank := len(shapes[0])
 	if rank < 2 || len(shapes[1]) < 2 || len(shapes[2]) < 2 || len(shapes[1]) > rank || len(shapes[2]) > rank {
@@ -121,8 +132,8 @@ func newProduct(s *runtime.Stream, out, a, b ops.View) (*Problem, error) {
 	if !a.DType.Computes() {
 		return nil, ops.Unsupported("matmul", a.DType, ops.Numbers.String())
 	}
-	p.MatrixRows = jit.MatrixShape(s.Device(), a.DType.Type(), dsl.MatrixM)
-	p.Warpgroups = jit.MatrixShape(s.Device(), a.DType.Type(), dsl.MatrixWarpgroup) > 0
+	p.TF32 = precision > Highest && a.DType == dtype.F32
+	p.findUnit(s.Device())
 	p.Product = kernels.Product{M: m, N: n, K: k, Batch: batch.Count()}
 	p.OutM, p.OutN = strideOf(out, -2), strideOf(out, -1)
 	p.XM, p.XK = strideOf(a, -2), strideOf(a, -1)

@@ -2,10 +2,13 @@ package matmul
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/tile"
 	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/elementwise"
 	core "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/ops/matmul/kernels"
@@ -79,15 +82,19 @@ func (p *Problem) distinct(i int) layout.Shape {
 	return shape
 }
 
-// worthPadding reports whether copies of the factors that cannot be copied in chunks pay: the product
-// is large in all directions, and the copies are little longer than what they are of.
+// copies reports whether matrix instructions take a copy of factor i better than what it is.
+func (p *Problem) copies(i int) bool { return !p.inChunks(i) || p.turns(i) }
+
+// worthPadding reports whether copies of the factors that cannot be copied in chunks, or should lie
+// along k, pay: the product is large in all directions, and the copies are little longer than what
+// they are of.
 func (p *Problem) worthPadding() bool {
 	if !p.Matrix() || min(p.M, p.N, p.K) < leastPadded || !p.hasMatrix(smallMatrix) {
 		return false
 	}
 	elements, spans := 0, 0
 	for i := 1; i <= 2; i++ {
-		if !p.inChunks(i) {
+		if p.copies(i) {
 			f := p.side(i)
 			elements, spans = elements+p.distinct(i).Count()*f.size*p.K, spans+f.view.Layout.Span()
 		}
@@ -101,7 +108,7 @@ func (p *Problem) worthPadding() bool {
 func runPadded(s *runtime.Stream, p *Problem) (err error) {
 	var made [2]*runtime.Buffer
 	for i := 1; i <= 2 && err == nil; i++ {
-		if !p.inChunks(i) {
+		if p.copies(i) {
 			made[i-1], err = p.padFactor(s, i)
 		}
 	}
@@ -125,12 +132,12 @@ func runPadded(s *runtime.Stream, p *Problem) (err error) {
 	return err
 }
 
-// padFactor copies factor i, and makes it that of the product. Rows keep their direction, and begin
-// at multiples of those of a stage.
+// padFactor copies factor i, and makes it that of the product. Rows keep their direction if they may,
+// and begin at multiples of those of a stage.
 func (p *Problem) padFactor(s *runtime.Stream, i int) (mem *runtime.Buffer, err error) {
 	f := p.side(i)
 	c := kernels.Padding{Rows: f.size, Cols: p.K, Down: f.across, Right: f.along, Each: padRows}
-	across := f.along != 1 && f.across == 1
+	across := f.along != 1 && f.across == 1 && !p.Turned
 	if across {
 		c.Rows, c.Cols, c.Down, c.Right = p.K, f.size, f.along, f.across
 	}
@@ -169,8 +176,31 @@ func (p *Problem) padFactor(s *runtime.Stream, i int) (mem *runtime.Buffer, err 
 	return mem, nil
 }
 
+// transposeFactor copies the matrices of factor i, in some shape, to rows along k of a pitch.
+func (p *Problem) transposeFactor(s *runtime.Stream, i int, shape layout.Shape, to, from ops.View, c kernels.Padding) (err error) {
+	whole, zeros := to, to
+	size := slices.Concat(shape, layout.Shape{c.Rows, c.Cols})
+	dense := layout.Contiguous(slices.Concat(shape, layout.Shape{c.Rows, c.Pitch}))
+	if whole.Layout, err = layout.New(size, dense.Strides(), 0); err != nil {
+		return err
+	}
+	if from.Layout, err = layout.New(size, slices.Concat(p.Batches[i].Strides(), []int{c.Down, c.Right}), from.Layout.Offset()); err != nil {
+		return err
+	}
+	if err = elementwise.Copy(s, whole, from); err != nil || c.Width == c.Cols {
+		return err
+	}
+	if zeros.Layout, err = layout.New(layout.Shape{c.Batch * c.Rows, c.Width - c.Cols}, []int{c.Pitch, 1}, c.Cols); err != nil {
+		return err
+	}
+	return elementwise.Fill(s, zeros, dtype.Zero(to.DType))
+}
+
 // launchPad copies the matrices of factor i, in some shape.
 func (p *Problem) launchPad(s *runtime.Stream, i int, shape layout.Shape, to, from ops.View, c kernels.Padding) error {
+	if c.Down == 1 && c.Right != 1 {
+		return p.transposeFactor(s, i, shape, to, from, c)
+	}
 	batches, err := layout.New(shape, p.Batches[i].Strides(), 0)
 	if err != nil {
 		return err

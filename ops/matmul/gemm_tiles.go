@@ -53,6 +53,9 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	}
 	c.A, c.AVec = p.order(1, int(c.M))
 	c.B, c.BVec = p.order(2, int(c.N))
+	if byWarpgroups(&c) && p.Turned && c.A+c.B > 2*tile.AlongK {
+		return fmt.Errorf("matmul: %w: warpgroups of %s take factors of %v along k only", jit.ErrUnsupported, p.Info.Name, d)
+	}
 	blocks := p.tiles(&c)
 	parts := p.split(blocks, blocks*p.parts(blocks, &c), 8*int(c.K), int(c.K), p.run())
 	g := runtime.Grid{
@@ -62,6 +65,9 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	return p.withParts(s, parts, func(out ops.View) error {
 		pairs := dsl.ConstBool(vectors(2, p.Batches[0], p.OutN, p.OutM, p.N))
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
+		if p.TF32 {
+			return gemmTF32.Launch(s, ops.TypeArgs{T: d, O: out.DType}, g, ops.SliceArg(out.DType, &to), runtime.SliceOf[dsl.TF32](x), runtime.SliceOf[dsl.TF32](y), p.BatchWalk, p.Product, c, pairs, ops.MulAddFn(d))
+		}
 		return gemmMatrix.Launch(s, ops.TypeArgs{T: d, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(d, &x), ops.SliceArg(d, &y), p.BatchWalk, p.Product, c, pairs, ops.MulAddFn(d.Compute()))
 	})
 }
@@ -90,7 +96,9 @@ func (p *Problem) fillsMatrix(c tile.Config) bool {
 func byWarpgroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Down }
 
 // fillsWarpgroups is fillsMatrix for such a configuration.
-func (p *Problem) fillsWarpgroups(c tile.Config) bool { return p.Warpgroups && p.fillsMatrix(c) }
+func (p *Problem) fillsWarpgroups(c tile.Config) bool {
+	return p.Warpgroups && p.fillsMatrix(c) && !p.turns(1) && !p.turns(2)
+}
 
 // tiles is how many tiles the results have.
 func (p *Problem) tiles(c *tile.Config) int {

@@ -3,6 +3,7 @@ package matmultest
 import (
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -66,6 +67,11 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 	for _, n := range []int{len(products) - 2, len(products) - 1} { // whose blocks may do several products
 		b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, dtype.F32, n, 0, "thin in vectors") }, "Batch/%d", n)
 	}
+	for i, way := range append([]string{""}, matmulops.MatmulStrategies()...) {
+		if way == "" || strings.HasPrefix(way, "matrix") {
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { lowPrecision(t, b, i, way) }, "High/%s", way)
+		}
+	}
 	b.Part(t, func(t *testing.T, b *opstest.Bench) { matmulCases(t, b) }, "Cases")
 	t.Run("Errors", func(t *testing.T) { matmulErrors(t, b) })
 }
@@ -111,6 +117,30 @@ func product(t *testing.T, b *opstest.Bench, d dtype.DType, n, kind int, way str
 		require.NoError(t, Within(got[i], want, size), "%v by %v of %v, element %v", x.Layout, y.Layout, d, at)
 		i++
 	})
+}
+
+// lowPrecision tests products of float32 of which few bits count, if the device has instructions for
+// it: factors are cut off, by less than 2⁻¹⁰ of them.
+func lowPrecision(t *testing.T, b *opstest.Bench, i int, way string) {
+	const m, k, n = 70, 129, 68
+	draw := func() dtype.Scalar { return b.Moderate(dtype.F32) }
+	x := b.Value(t, dtype.F32, opstest.LayoutOf(t, opstest.Kinds[i%4], layout.Shape{m, k}), draw)
+	y := b.Value(t, dtype.F32, opstest.LayoutOf(t, opstest.Kinds[i/2%4], layout.Shape{k, n}), draw)
+	out := b.Output(t, dtype.F32, layout.Shape{m, n}, 0)
+	err := matmulops.MatmulWith(b.Stream, matmulops.Options{Precision: matmulops.High, Strategy: way}, out.View, x.View, y.View)
+	if way != "" && (errors.Is(err, jit.ErrUnsupported) || err != nil && b.Device.Info().SharedPerBlock < 80<<10) {
+		return
+	}
+	require.NoError(t, err)
+	tf32 := jit.MatrixShape(b.Device, reflect.TypeFor[dsl.TF32](), dsl.MatrixM) > 0
+	for at, got := range b.Read(t, out) {
+		want, size := SumOfProducts(dtype.F32, k, func(i int) (dtype.Scalar, dtype.Scalar) { return x.Want[at/n*k+i], y.Want[i*n+at%n] })
+		if tf32 {
+			require.InDelta(t, want.Float(), got.Float(), size*math.Ldexp(1, -9), "element %d", at)
+			continue
+		}
+		require.NoError(t, Within(got, want, size), "element %d", at)
+	}
 }
 
 // aligned is the number of a matrix in a batch that is broadcast.

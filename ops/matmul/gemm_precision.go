@@ -1,0 +1,51 @@
+package matmul
+
+import (
+	"reflect"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/tile"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/matmul/kernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+// Precision is how many bits of float32 factors a product may leave out. Other types are multiplied
+// as they are, and sums are in float32 always. It is a permission: a device that has no faster way
+// multiplies in float32.
+type Precision int
+
+// The precisions.
+const (
+	Highest Precision = iota // none: each product and sum in one rounding
+	High                     // all but 10 bits of fraction (TF32)
+)
+
+// Options are what a product may be asked for.
+type Options struct {
+	Precision Precision
+	Strategy  string // one of [MatmulStrategies], "" for the best
+}
+
+var gemmTF32 = ops.NewGeneric("matmul", kernels.Multiply[ops.O, dsl.TF32, ops.C])
+
+// findUnit finds out what matrix instruction there is for the factors.
+func (p *Problem) findUnit(dev *runtime.Device) {
+	t := p.A.DType.Type()
+	if p.TF32 {
+		t = reflect.TypeFor[dsl.TF32]()
+	}
+	p.MatrixRows = jit.MatrixShape(dev, t, dsl.MatrixM)
+	p.Warpgroups = jit.MatrixShape(dev, t, dsl.MatrixWarpgroup) > 0
+	p.Turned = p.Warpgroups && jit.MatrixShape(dev, t, dsl.MatrixTransposes) == 0
+}
+
+// turns reports whether factor i would have to lie along k for warpgroups, and does not.
+func (p *Problem) turns(i int) bool {
+	if !p.Turned {
+		return false
+	}
+	order, _ := p.order(i, largestTile)
+	return order == tile.AcrossK
+}
