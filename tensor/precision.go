@@ -6,10 +6,12 @@ import "github.com/gokiln/kiln/ops/matmul"
 type Precision = matmul.Precision
 
 // The precisions. They are permissions, as torch.set_float32_matmul_precision's are: a device that
-// has no faster way multiplies in float32.
+// has no faster way, and products that are too small for one, are in float32. Sums always are.
 const (
 	Highest = matmul.Highest // none: each product and sum of float32 in one rounding
-	High    = matmul.High    // all but 10 bits of fraction (TF32); sums are in float32
+	Split   = matmul.Split   // none but by rounding: operands are sums of three bfloat16, and infinities give NaN
+	High    = matmul.High    // all but 10 bits of fraction (TF32), or 16 (sums of two bfloat16)
+	Medium  = matmul.Medium  // all but 7 bits of fraction (bfloat16)
 )
 
 // SetMatMulPrecision permits products of F32 matrices that are less exact and faster, for all that

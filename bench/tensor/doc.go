@@ -6,8 +6,8 @@
 //	python3 bench/peers/tensor.py >torch.jsonl
 //	go run ./bench/gpubench -table ours.jsonl torch.jsonl
 //
-// -product bf16:16x14336x4096 measures one product of matrices in all strategies that there are, of
-// which those that are not for it are errors at the end.
+// -product bf16:16x14336x4096, or f32-high:4096x4096x4096, measures one product of matrices in all
+// strategies that there are, of which those that are not for it are errors at the end.
 //
 // The rate of an operation that moves memory is its operands, each read once, and its
 // result, written once, over the device's time between two events, the allocation of the

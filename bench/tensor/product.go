@@ -9,8 +9,10 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
+var precisions = map[string]matmulops.Precision{"": matmulops.Highest, "split": matmulops.Split, "high": matmulops.High, "medium": matmulops.Medium}
+
 // strategies are one product, such as "bf16:16x14336x4096" for m, n and k, by every strategy: those
-// that are not for it are errors. Behind "t" the second factor is transposed, as weights are.
+// that are not for it are errors. The type may be one of f32-split, f32-high and f32-medium. Behind "t" the second factor is transposed, as weights are.
 func strategies(text string) (func(d *tensor.Device, small bool) []work, error) {
 	var m, n, k int
 	name, size, _ := strings.Cut(text, ":")
@@ -18,9 +20,14 @@ func strategies(text string) (func(d *tensor.Device, small bool) []work, error) 
 	if _, err := fmt.Sscanf(size, "%dx%dx%d", &m, &n, &k); err != nil {
 		return nil, fmt.Errorf("-product %s is not like bf16:16x14336x4096: %w", text, err)
 	}
+	name, permitted, _ := strings.Cut(name, "-")
 	t, err := dtype.Parse(name)
 	if err != nil {
 		return nil, fmt.Errorf("-product %s: %w", text, err)
+	}
+	precision, known := precisions[permitted]
+	if !known {
+		return nil, fmt.Errorf("-product %s: no precision %s", text, permitted)
 	}
 	return func(d *tensor.Device, _ bool) (list []work) {
 		x, y, out := drawn(d, t, m, k), drawn(d, t, k, n), room(d, t, m, n)
@@ -31,7 +38,9 @@ func strategies(text string) (func(d *tensor.Device, small bool) []work, error) 
 			list = append(list, work{
 				name:  strings.TrimSuffix(fmt.Sprintf("%s in %s", text, way), " in "),
 				flops: 2 * float64(m) * float64(n) * float64(k),
-				op:    func() error { return matmulops.MatmulBy(d.Stream(), way, out, x, y) },
+				op: func() error {
+					return matmulops.MatmulWith(d.Stream(), matmulops.Options{Precision: precision, Strategy: way}, out, x, y)
+				},
 			})
 		}
 		return list

@@ -23,6 +23,7 @@ func TestRun(t *testing.T) {
 	require.Contains(t, out.String(), "bf16:16x64x64t in matrix tiles of 16x64")
 	require.Error(t, run([]string{"-product", "bf16:16"}, &out, &out))
 	require.Error(t, run([]string{"-product", "x:1x1x1"}, &out, &out))
+	require.Error(t, run([]string{"-product", "f32-low:1x1x1"}, &out, &out))
 	require.Error(t, run([]string{"-only", "("}, &out, &out))
 	require.Error(t, run([]string{"-device", "abacus"}, &out, &out))
 }

@@ -50,18 +50,22 @@ var matmuls = ops.NewStrategies(slices.Concat([]ops.Strategy[Problem]{
 	{Name: "thin", Fits: func(p *Problem) bool { return p.thin() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
 	{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
 	{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
+	{Name: "matrix tiles of bfloat16 parts", Fits: (*Problem).worthSplitting, Run: runSplit},
 	{Name: "matrix tiles of padded factors", Fits: (*Problem).worthPadding, Run: runPadded},
-}, fewRows, matrixRows, []ops.Strategy[Problem]{
+}, fewRows, matrixRows, tiledRows)...).Tuned("github.com/gokiln/kiln/ops/matmul", (*Problem).Class)
+
+// tiledRows are the strategies by ordinary arithmetic for devices whose blocks share memory.
+var tiledRows = []ops.Strategy[Problem]{
 	tiled(kernels.Tile{M: 64, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 4}, (*Problem).Low),
 	tiled(kernels.Tile{M: 128, N: 128, K: 8, Rows: 8, Cols: 8, Blocks: 2}, (*Problem).Large),
 	tiled(kernels.Tile{M: 128, N: 128, K: 16, Rows: 8, Cols: 8, Blocks: 2}, func(*Problem, kernels.Tile) bool { return false }),
 	tiled(kernels.Tile{M: 64, N: 64, K: 16, Rows: 4, Cols: 4, Blocks: 3}, (*Problem).Medium),
 	tiled(kernels.Tile{M: 32, N: 32, K: 16, Rows: 4, Cols: 4}, func(*Problem, kernels.Tile) bool { return true }),
-})...).Tuned("github.com/gokiln/kiln/ops/matmul", (*Problem).Class)
+}
 
 // Class is what the best strategy for a product depends on.
 func (p *Problem) Class() ops.Class {
-	orders := 0 // which of the strides are one, which factors are not copied in chunks, and whether few bits of them count
+	orders := 0 // which of the strides are one, which factors are not copied in chunks, and the precision
 	for i, step := range []int{p.OutN, p.XK, p.YK} {
 		if step == 1 {
 			orders |= 1 << i
@@ -72,9 +76,7 @@ func (p *Problem) Class() ops.Class {
 			orders |= 4 << i
 		}
 	}
-	if p.TF32 {
-		orders |= 32
-	}
+	orders |= int(p.Precision) << 5
 	return ops.Class{int(p.A.DType), int(p.Out.DType), ops.SizeClass(p.M), ops.SizeClass(p.N), ops.SizeClass(p.K), ops.SizeClass(p.Batch), orders}
 }
 
@@ -94,12 +96,14 @@ type Problem struct {
 	Info       runtime.Info
 	Batches    [3]layout.Layout // dimensions that count matrices, of out, a and b
 	BatchWalk  core.Walk        // over them
-	TF32       bool             // matrix instructions may read fewer bits of float32
-	Turned     bool             // warpgroups want factors along k
-	MatrixRows int              // of the device's matrix instruction for the type, 0 if it has none
-	Warpgroups bool             // it has one for factors in shared memory, too
-	Columns    layout.Layout    // of out, if they do not lie in a row
-	Padded     [3]bool          // factors, 1 and 2, behind whose rows there is memory for whole chunks
+	Precision  Precision
+	TF32       bool          // matrix instructions may read fewer bits of float32
+	Turned     bool          // warpgroups want factors along k
+	MatrixRows int           // of the device's matrix instruction for the type, 0 if it has none
+	HalfRows   int           // likewise for parts of the factors, of type BF16, if the precision permits them
+	Warpgroups bool          // it has one for factors in shared memory, too
+	Columns    layout.Layout // of out, if they do not lie in a row
+	Padded     [3]bool       // factors, 1 and 2, behind whose rows there is memory for whole chunks
 }
 
 func newProduct(s *runtime.Stream, precision Precision, out, a, b ops.View) (*Problem, error) {
@@ -132,8 +136,11 @@ func newProduct(s *runtime.Stream, precision Precision, out, a, b ops.View) (*Pr
 	if !a.DType.Computes() {
 		return nil, ops.Unsupported("matmul", a.DType, ops.Numbers.String())
 	}
-	p.TF32 = precision > Highest && a.DType == dtype.F32
+	if a.DType == dtype.F32 {
+		p.Precision, p.TF32 = precision, precision >= High
+	}
 	p.findUnit(s.Device())
+	p.findHalf(s.Device())
 	p.Product = kernels.Product{M: m, N: n, K: k, Batch: batch.Count()}
 	p.OutM, p.OutN = strideOf(out, -2), strideOf(out, -1)
 	p.XM, p.XK = strideOf(a, -2), strideOf(a, -1)

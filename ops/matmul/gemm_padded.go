@@ -136,15 +136,10 @@ func runPadded(s *runtime.Stream, p *Problem) (err error) {
 // and begin at multiples of those of a stage.
 func (p *Problem) padFactor(s *runtime.Stream, i int) (mem *runtime.Buffer, err error) {
 	f := p.side(i)
-	c := kernels.Padding{Rows: f.size, Cols: p.K, Down: f.across, Right: f.along, Each: padRows}
 	across := f.along != 1 && f.across == 1 && !p.Turned
-	if across {
-		c.Rows, c.Cols, c.Down, c.Right = p.K, f.size, f.along, f.across
-	}
-	c.Contiguous = c.Right == 1
+	c := p.padding(i, across)
 	c.Width, c.Pitch = ops.RoundUp(c.Cols, p.chunk()), ops.RoundUp(c.Cols, stageBytes/p.A.DType.Size())
 	shape := p.distinct(i)
-	c.Batch = shape.Count()
 	n := c.Batch * c.Rows * c.Pitch
 	if mem, err = s.Alloc(n * f.view.DType.Size()); err != nil {
 		return nil, err
@@ -154,17 +149,34 @@ func (p *Problem) padFactor(s *runtime.Stream, i int) (mem *runtime.Buffer, err 
 		_ = mem.FreeOn(s) // the launch's error is the one that counts
 		return nil, err
 	}
+	return mem, p.replace(i, to, across, c.Pitch, c.Rows*c.Pitch)
+}
+
+// padding is the part of a copy of factor i that says what is copied, in rows across k or along k.
+func (p *Problem) padding(i int, across bool) kernels.Padding {
+	f := p.side(i)
+	c := kernels.Padding{Rows: f.size, Cols: p.K, Down: f.across, Right: f.along, Each: padRows, Batch: p.distinct(i).Count()}
+	if across {
+		c.Rows, c.Cols, c.Down, c.Right = p.K, f.size, f.along, f.across
+	}
+	c.Contiguous = c.Right == 1
+	return c
+}
+
+// replace makes copies factor i of the product: matrices of some distance, with rows of a pitch.
+func (p *Problem) replace(i int, to ops.View, across bool, pitch, matrix int) (err error) {
 	p.Padded[i] = true
+	shape := p.distinct(i)
 	steps := shape.Strides()
 	for d, size := range shape {
-		if steps[d] *= c.Rows * c.Pitch; size == 1 {
+		if steps[d] *= matrix; size == 1 {
 			steps[d] = 0
 		}
 	}
 	if p.Batches[i], err = layout.New(p.Batches[i].Shape(), steps, 0); err != nil {
-		return mem, err
+		return err
 	}
-	step, one := c.Pitch, 1
+	step, one := pitch, 1
 	if across {
 		step, one = one, step
 	}
@@ -173,7 +185,7 @@ func (p *Problem) padFactor(s *runtime.Stream, i int) (mem *runtime.Buffer, err 
 	} else {
 		p.B, p.YN, p.YK = to, step, one
 	}
-	return mem, nil
+	return nil
 }
 
 // transposeFactor copies the matrices of factor i, in some shape, to rows along k of a pitch.
@@ -201,21 +213,29 @@ func (p *Problem) launchPad(s *runtime.Stream, i int, shape layout.Shape, to, fr
 	if c.Down == 1 && c.Right != 1 {
 		return p.transposeFactor(s, i, shape, to, from, c)
 	}
-	batches, err := layout.New(shape, p.Batches[i].Strides(), 0)
+	w, g, err := p.planPad(s, i, &c, c.Rows)
 	if err != nil {
 		return err
 	}
-	var w core.Walk
-	var unused runtime.Grid
-	if ok, err := ops.PlanWalk(s, &w, &unused, batches); !ok {
-		return err
-	}
-	ops.RandomAccess(&w, c.Batch)
-	threads := min(ops.MaxThreads, p.Info.ThreadsPerUnit, p.Info.MaxThreads)
-	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: (c.Width + threads - 1) / threads, Y: min((c.Rows+padRows-1)/padRows, ops.MaxBlocks()), Z: min(c.Batch, ops.MaxBlocks())},
-		Threads: runtime.Dim3{X: threads},
-	}
 	dst, src := to.Header(), from.Header()
 	return padKernel.Launch(s, ops.TypeArgs{T: to.DType}, g, ops.SliceArg(to.DType, &dst), ops.SliceArg(from.DType, &src), w, c)
+}
+
+// planPad plans a copy of factor i to so many rows.
+func (p *Problem) planPad(s *runtime.Stream, i int, c *kernels.Padding, rows int) (w core.Walk, g runtime.Grid, err error) {
+	batches, err := layout.New(p.distinct(i), p.Batches[i].Strides(), 0)
+	if err != nil {
+		return w, g, err
+	}
+	var unused runtime.Grid
+	if _, err = ops.PlanWalk(s, &w, &unused, batches); err != nil {
+		return w, g, err
+	}
+	ops.RandomAccess(&w, c.Batch)
+	threads, each := min(ops.MaxThreads, p.Info.ThreadsPerUnit, p.Info.MaxThreads), int(c.Each)
+	g = runtime.Grid{
+		Blocks:  runtime.Dim3{X: (c.Width + threads - 1) / threads, Y: min((rows+each-1)/each, ops.MaxBlocks()), Z: min(c.Batch, ops.MaxBlocks())},
+		Threads: runtime.Dim3{X: threads},
+	}
+	return w, g, nil
 }

@@ -11,15 +11,17 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Precision is how many bits of float32 factors a product may leave out. Other types are multiplied
-// as they are, and sums are in float32 always. It is a permission: a device that has no faster way
-// multiplies in float32.
+// Precision is how exact products of float32 have to be. Other types are multiplied as they are, and
+// sums are in float32 always. It is a permission: a device that has no faster way, and products that
+// are too small for one, are as exact as in float32.
 type Precision int
 
-// The precisions.
+// The precisions, from the most exact one on.
 const (
-	Highest Precision = iota // none: each product and sum in one rounding
-	High                     // all but 10 bits of fraction (TF32)
+	Highest Precision = iota // each product and sum in one rounding, as by FMA
+	Split                    // factors are sums of three bfloat16, each product is off by less than 2⁻²⁵ of it; those of infinities are NaN
+	High                     // factors have 10 bits of fraction (TF32), or are sums of two bfloat16 as above
+	Medium                   // factors are rounded to bfloat16
 )
 
 // Options are what a product may be asked for.

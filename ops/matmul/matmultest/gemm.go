@@ -69,7 +69,12 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 	}
 	for i, way := range append([]string{""}, matmulops.MatmulStrategies()...) {
 		if way == "" || strings.HasPrefix(way, "matrix") {
-			b.Part(t, func(t *testing.T, b *opstest.Bench) { lowPrecision(t, b, i, way) }, "High/%s", way)
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { lowPrecision(t, b, i, matmulops.High, way) }, "High/%s", way)
+		}
+	}
+	for i, o := range []matmulops.Precision{matmulops.Split, matmulops.High, matmulops.Medium} {
+		for j := range 4 {
+			b.Part(t, func(t *testing.T, b *opstest.Bench) { lowPrecision(t, b, 5*i+j, o, "matrix tiles of bfloat16 parts") }, "Parts/%d/%d", o, j)
 		}
 	}
 	b.Part(t, func(t *testing.T, b *opstest.Bench) { matmulCases(t, b) }, "Cases")
@@ -119,27 +124,36 @@ func product(t *testing.T, b *opstest.Bench, d dtype.DType, n, kind int, way str
 	})
 }
 
-// lowPrecision tests products of float32 of which few bits count, if the device has instructions for
-// it: factors are cut off, by less than 2⁻¹⁰ of them.
-func lowPrecision(t *testing.T, b *opstest.Bench, i int, way string) {
+// precisions are the errors of products, as powers of two of the sum of their magnitudes: TF32 cuts
+// factors off, by less than 2⁻¹⁰ of them, and BF16 rounds them to 8 bits.
+var precisions = map[matmulops.Precision]int{matmulops.Split: -18, matmulops.High: -9, matmulops.Medium: -7}
+
+// lowPrecision tests products of float32 of which fewer bits count, if the device has instructions for
+// it.
+func lowPrecision(t *testing.T, b *opstest.Bench, i int, o matmulops.Precision, way string) {
 	const m, k, n = 70, 129, 68
 	draw := func() dtype.Scalar { return b.Moderate(dtype.F32) }
 	x := b.Value(t, dtype.F32, opstest.LayoutOf(t, opstest.Kinds[i%4], layout.Shape{m, k}), draw)
 	y := b.Value(t, dtype.F32, opstest.LayoutOf(t, opstest.Kinds[i/2%4], layout.Shape{k, n}), draw)
 	out := b.Output(t, dtype.F32, layout.Shape{m, n}, 0)
-	err := matmulops.MatmulWith(b.Stream, matmulops.Options{Precision: matmulops.High, Strategy: way}, out.View, x.View, y.View)
+	err := matmulops.MatmulWith(b.Stream, matmulops.Options{Precision: o, Strategy: way}, out.View, x.View, y.View)
 	if way != "" && (errors.Is(err, jit.ErrUnsupported) || err != nil && b.Device.Info().SharedPerBlock < 80<<10) {
 		return
 	}
 	require.NoError(t, err)
 	tf32 := jit.MatrixShape(b.Device, reflect.TypeFor[dsl.TF32](), dsl.MatrixM) > 0
+	worst := 0.0
 	for at, got := range b.Read(t, out) {
 		want, size := SumOfProducts(dtype.F32, k, func(i int) (dtype.Scalar, dtype.Scalar) { return x.Want[at/n*k+i], y.Want[i*n+at%n] })
-		if tf32 {
-			require.InDelta(t, want.Float(), got.Float(), size*math.Ldexp(1, -9), "element %d", at)
+		if tf32 || strings.HasSuffix(way, "parts") {
+			require.InDelta(t, want.Float(), got.Float(), size*math.Ldexp(1, precisions[o]), "element %d", at)
+			worst = max(worst, math.Abs(want.Float()-got.Float())/size)
 			continue
 		}
 		require.NoError(t, Within(got, want, size), "element %d", at)
+	}
+	if o == matmulops.Medium {
+		require.Greater(t, worst, math.Ldexp(1, -16), "no bits were left out")
 	}
 }
 

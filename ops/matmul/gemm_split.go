@@ -1,0 +1,116 @@
+package matmul
+
+import (
+	"errors"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/matmul/kernels"
+	"github.com/gokiln/kiln/runtime"
+)
+
+var splitKernel = jit.Of(kernels.Split)
+
+// tiledProducts are for products whose parts there is no memory for.
+var tiledProducts = ops.NewStrategies(tiledRows...)
+
+const splitRows = 4 // of which a thread splits elements at a time
+
+// terms is how many products of parts make one of float32 numbers of a precision.
+func (o Precision) terms() int {
+	switch o {
+	case Medium:
+		return 1
+	case High:
+		return 3
+	}
+	return 6
+}
+
+// worthSplitting reports whether the precision permits to split float32 factors into parts of type
+// BF16, of which matrix instructions make products faster: TF32 is that for a precision of 10 bits.
+func (p *Problem) worthSplitting() bool {
+	if p.Precision == Highest || p.A.DType != dtype.F32 || p.Precision == High && p.Matrix() {
+		return false
+	}
+	return p.HalfRows > 0 && min(p.M, p.N, p.K) >= leastPadded
+}
+
+// runSplit splits float32 factors into parts, which are one after the other along k as the terms of
+// products go together, and multiplies as matrices of type BF16 with so many times the elements along k.
+// Other types have no parts.
+func runSplit(s *runtime.Stream, p *Problem) error {
+	if p.A.DType != dtype.F32 {
+		return runPadded(s, p)
+	}
+	q := *p
+	terms := p.Precision.terms()
+	var made [2]*runtime.Buffer
+	var err error
+	for i := 1; i <= 2 && err == nil; i++ {
+		made[i-1], err = q.splitFactor(s, i, terms)
+	}
+	switch {
+	case errors.Is(err, runtime.ErrOutOfMemory):
+		err = tiledProducts.Run(s, p)
+	case err == nil:
+		q.K, q.TF32 = terms*q.partLength(), false
+		q.findUnit(s.Device())
+		if err = q.PlanBatches(s); err == nil {
+			err = matrixProducts.Run(s, &q)
+		}
+	}
+	for _, mem := range made {
+		if mem == nil {
+			continue
+		}
+		if e := mem.FreeOn(s); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// partLength is how long parts of factors are along k: zeros come behind their elements.
+func (p *Problem) partLength() int { return ops.RoundUp(p.K, stageBytes/dtype.BF16.Size()) }
+
+// splitFactor splits factor i, and makes the parts that of the product. Rows keep their direction.
+func (p *Problem) splitFactor(s *runtime.Stream, i, terms int) (mem *runtime.Buffer, err error) {
+	f := p.side(i)
+	across := f.along != 1 && f.across == 1
+	c := kernels.Splitting{Padding: p.padding(i, across), Terms: dsl.ConstInt(terms), Second: i == 2}
+	length := p.partLength()
+	if c.Each = splitRows; across {
+		c.Width = ops.RoundUp(c.Cols, 16/dtype.BF16.Size())
+		c.Pitch, c.Zeros = ops.RoundUp(c.Cols, stageBytes/dtype.BF16.Size()), length-p.K
+		c.Step = length * c.Pitch
+		c.Matrix = terms * c.Step
+	} else {
+		c.Width, c.Pitch, c.Step = length, terms*length, length
+		c.Matrix = c.Rows * c.Pitch
+	}
+	n := c.Batch * c.Matrix
+	if mem, err = s.Alloc(n * dtype.BF16.Size()); err != nil {
+		return nil, err
+	}
+	w, g, err := p.planPad(s, i, &c.Padding, c.Rows+c.Zeros)
+	if err != nil {
+		return mem, err
+	}
+	to := ops.View{Buf: mem, DType: dtype.BF16, Layout: layout.Contiguous(layout.Shape{n})}
+	dst, src := to.Header(), f.view.Header()
+	if err = splitKernel.Launch(s, g, ops.SliceArg(dtype.BF16, &dst), ops.SliceArg(dtype.F32, &src), w, c); err != nil {
+		return mem, err
+	}
+	return mem, p.replace(i, to, across, c.Pitch, c.Matrix)
+}
+
+// findHalf finds out whether there is a matrix instruction for parts of factors.
+func (p *Problem) findHalf(dev *runtime.Device) {
+	if p.Precision > Highest {
+		p.HalfRows = jit.MatrixShape(dev, dtype.BF16.Type(), dsl.MatrixM)
+	}
+}
