@@ -12,7 +12,8 @@ import (
 var precisions = map[string]matmulops.Precision{"": matmulops.Highest, "split": matmulops.Split, "high": matmulops.High, "medium": matmulops.Medium}
 
 // strategies are one product, such as "bf16:16x14336x4096" for m, n and k, by every strategy: those
-// that are not for it are errors. The type may be one of f32-split, f32-high and f32-medium. Behind "t" the second factor is transposed, as weights are.
+// that are not for it are errors. A type f32-split, f32-high or f32-medium is float32 of a precision.
+// With a "t" at the end the second factor is transposed, as weights are.
 func strategies(text string) (func(d *tensor.Device, small bool) []work, error) {
 	var m, n, k int
 	name, size, _ := strings.Cut(text, ":")

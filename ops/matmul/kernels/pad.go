@@ -30,14 +30,15 @@ func Pad[T dsl.Number](t dsl.Thread, out, x []T, w core.Walk, p Padding) {
 	}
 	values := dsl.LocalSlice[T](p.Each)
 	for z := t.BlockZ(); z < p.Batch; z += t.GridDimZ() {
-		from := w.At(z)[0] + TimesStride(col, p.Right, p.Contiguous)
+		from := w.At(z)[0] + TimesStride(min(col, p.Cols-1), p.Right, p.Contiguous)
 		for row := t.BlockY() * each; row < p.Rows; row += t.GridDimY() * each {
 			for e := range each {
-				var v T
-				if row+e < p.Rows && col < p.Cols {
-					v = x[from+(row+e)*p.Down]
+				values[e] = x[from+min(row+e, p.Rows-1)*p.Down] // of the matrix, so that nothing branches
+			}
+			for e := range each {
+				if col >= p.Cols {
+					values[e] = dsl.Convert[T](0)
 				}
-				values[e] = v
 			}
 			for e := range each {
 				if row+e < p.Rows {

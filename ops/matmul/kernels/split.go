@@ -37,14 +37,15 @@ func Split(t dsl.Thread, out []dsl.BF16, x []float32, w core.Walk, p Splitting) 
 	}
 	values := dsl.LocalSlice[float32](p.Each)
 	for z := t.BlockZ(); z < p.Batch; z += t.GridDimZ() {
-		from := w.At(z)[0] + TimesStride(col, p.Right, p.Contiguous)
+		from := w.At(z)[0] + TimesStride(min(col, p.Cols-1), p.Right, p.Contiguous)
 		for row := t.BlockY() * each; row < p.Rows+p.Zeros; row += t.GridDimY() * each {
 			for e := range each {
-				var v float32
-				if row+e < p.Rows && col < p.Cols {
-					v = x[from+(row+e)*p.Down]
+				values[e] = x[from+min(row+e, p.Rows-1)*p.Down] // of the matrix, so that nothing branches
+			}
+			for e := range each {
+				if row+e >= p.Rows || col >= p.Cols {
+					values[e] = 0
 				}
-				values[e] = v
 			}
 			for e := range each {
 				if row+e < p.Rows+p.Zeros {
