@@ -51,6 +51,7 @@ var matmuls = ops.NewStrategies(slices.Concat([]ops.Strategy[Problem]{
 	{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
 	{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
 	{Name: "matrix tiles of bfloat16 parts", Fits: (*Problem).worthSplitting, Run: runSplit},
+	{Name: "matrix tiles of float16 copies", Fits: (*Problem).worthWidening, Run: runWidened},
 	{Name: "matrix tiles of padded factors", Fits: (*Problem).worthPadding, Run: runPadded},
 }, fewRows, matrixRows, tiledRows)...).Tuned("github.com/gokiln/kiln/ops/matmul", (*Problem).Class)
 
@@ -100,7 +101,7 @@ type Problem struct {
 	TF32       bool          // matrix instructions may read fewer bits of float32
 	Turned     bool          // warpgroups want factors along k
 	MatrixRows int           // of the device's matrix instruction for the type, 0 if it has none
-	HalfRows   int           // likewise for parts of the factors, of type BF16, if the precision permits them
+	HalfRows   int           // likewise for parts or copies of the factors in 16 bits, where those are made
 	Warpgroups bool          // it has one for factors in shared memory, too
 	Columns    layout.Layout // of out, if they do not lie in a row
 	Padded     [3]bool       // factors, 1 and 2, behind whose rows there is memory for whole chunks

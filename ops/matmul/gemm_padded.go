@@ -15,7 +15,7 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-var padKernel = ops.NewGeneric("matmul", kernels.Pad[ops.T])
+var padKernel = ops.NewGeneric("matmul", kernels.Pad[ops.O, ops.T])
 
 // matrixProducts are the rows that multiply by matrix instructions, for factors that were copied.
 var matrixProducts = ops.NewStrategies(append(matrixRows[:len(matrixRows):len(matrixRows)], matrixTiles(smallMatrix, func(*Problem, tile.Config) bool { return true }))...)
@@ -105,21 +105,32 @@ func (p *Problem) worthPadding() bool {
 // runPadded copies factors that cannot be copied to shared memory in chunks to memory of its own, in
 // rows of a pitch for which they can, and multiplies by matrix instructions then. Without memory it
 // multiplies what there is.
-func runPadded(s *runtime.Stream, p *Problem) (err error) {
+func runPadded(s *runtime.Stream, p *Problem) error {
+	return p.withCopies(s, matrixProducts, func(q *Problem, i int) (*runtime.Buffer, error) {
+		if !q.copies(i) {
+			return nil, nil
+		}
+		return q.padFactor(s, i, p.A.DType)
+	}, func(*Problem) {})
+}
+
+// withCopies multiplies by matrix instructions what a function makes of the factors, in memory that
+// is freed then. Another one says what follows from it. Without memory it multiplies what there is by
+// the first of other strategies.
+func (p *Problem) withCopies(s *runtime.Stream, others *ops.Strategies[Problem], factor func(q *Problem, i int) (*runtime.Buffer, error), then func(q *Problem)) (err error) {
+	q := *p
 	var made [2]*runtime.Buffer
 	for i := 1; i <= 2 && err == nil; i++ {
-		if p.copies(i) {
-			made[i-1], err = p.padFactor(s, i)
+		made[i-1], err = factor(&q, i)
+	}
+	switch {
+	case errors.Is(err, runtime.ErrOutOfMemory):
+		err = others.Run(s, p)
+	case err == nil:
+		then(&q)
+		if err = q.PlanBatches(s); err == nil {
+			err = matrixProducts.Run(s, &q)
 		}
-	}
-	if errors.Is(err, runtime.ErrOutOfMemory) {
-		err = nil
-	}
-	if err == nil {
-		err = p.PlanBatches(s)
-	}
-	if err == nil {
-		err = matrixProducts.Run(s, p)
 	}
 	for _, mem := range made {
 		if mem == nil {
@@ -132,19 +143,19 @@ func runPadded(s *runtime.Stream, p *Problem) (err error) {
 	return err
 }
 
-// padFactor copies factor i, and makes it that of the product. Rows keep their direction if they may,
+// padFactor copies factor i as elements of type d, and makes it that of the product. Rows keep their direction if they may,
 // and begin at multiples of those of a stage.
-func (p *Problem) padFactor(s *runtime.Stream, i int) (mem *runtime.Buffer, err error) {
+func (p *Problem) padFactor(s *runtime.Stream, i int, d dtype.DType) (mem *runtime.Buffer, err error) {
 	f := p.side(i)
 	across := f.along != 1 && f.across == 1 && !p.Turned
 	c := p.padding(i, across)
-	c.Width, c.Pitch = ops.RoundUp(c.Cols, p.chunk()), ops.RoundUp(c.Cols, stageBytes/p.A.DType.Size())
+	c.Width, c.Pitch = ops.RoundUp(c.Cols, 16/d.Size()), ops.RoundUp(c.Cols, stageBytes/d.Size())
 	shape := p.distinct(i)
 	n := c.Batch * c.Rows * c.Pitch
-	if mem, err = s.Alloc(n * f.view.DType.Size()); err != nil {
+	if mem, err = s.Alloc(n * d.Size()); err != nil {
 		return nil, err
 	}
-	to := ops.View{Buf: mem, DType: f.view.DType, Layout: layout.Contiguous(layout.Shape{n})}
+	to := ops.View{Buf: mem, DType: d, Layout: layout.Contiguous(layout.Shape{n})}
 	if err = p.launchPad(s, i, shape, to, f.view, c); err != nil {
 		_ = mem.FreeOn(s) // the launch's error is the one that counts
 		return nil, err
@@ -218,7 +229,7 @@ func (p *Problem) launchPad(s *runtime.Stream, i int, shape layout.Shape, to, fr
 		return err
 	}
 	dst, src := to.Header(), from.Header()
-	return padKernel.Launch(s, ops.TypeArgs{T: to.DType}, g, ops.SliceArg(to.DType, &dst), ops.SliceArg(from.DType, &src), w, c)
+	return padKernel.Launch(s, ops.TypeArgs{T: from.DType, O: to.DType}, g, ops.SliceArg(to.DType, &dst), ops.SliceArg(from.DType, &src), w, c)
 }
 
 // planPad plans a copy of factor i to so many rows.

@@ -1,8 +1,6 @@
 package matmul
 
 import (
-	"errors"
-
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
@@ -46,32 +44,13 @@ func runSplit(s *runtime.Stream, p *Problem) error {
 	if p.A.DType != dtype.F32 {
 		return runPadded(s, p)
 	}
-	q := *p
 	terms := p.Precision.terms()
-	var made [2]*runtime.Buffer
-	var err error
-	for i := 1; i <= 2 && err == nil; i++ {
-		made[i-1], err = q.splitFactor(s, i, terms)
-	}
-	switch {
-	case errors.Is(err, runtime.ErrOutOfMemory):
-		err = tiledProducts.Run(s, p)
-	case err == nil:
-		q.K, q.TF32 = terms*q.partLength(), false
+	return p.withCopies(s, tiledProducts, func(q *Problem, i int) (*runtime.Buffer, error) {
+		return q.splitFactor(s, i, terms)
+	}, func(q *Problem) {
+		q.K, q.TF32 = terms*p.partLength(), false
 		q.findUnit(s.Device())
-		if err = q.PlanBatches(s); err == nil {
-			err = matrixProducts.Run(s, &q)
-		}
-	}
-	for _, mem := range made {
-		if mem == nil {
-			continue
-		}
-		if e := mem.FreeOn(s); err == nil {
-			err = e
-		}
-	}
-	return err
+	})
 }
 
 // partLength is how long parts of factors are along k: zeros come behind their elements.
@@ -108,9 +87,30 @@ func (p *Problem) splitFactor(s *runtime.Stream, i, terms int) (mem *runtime.Buf
 	return mem, p.replace(i, to, across, c.Pitch, c.Matrix)
 }
 
-// findHalf finds out whether there is a matrix instruction for parts of factors.
+// worthWidening reports whether copies of factors of 8 bits as elements of type F16, which has all
+// their numbers, pay: there are no matrix instructions for 8 bits whose sums are those of float32.
+func (p *Problem) worthWidening() bool {
+	return p.float8() && p.HalfRows > 0 && min(p.M, p.N, p.K) >= leastPadded
+}
+
+func (p *Problem) float8() bool { return p.A.DType.IsFloat() && p.A.DType.Size() == 1 }
+
+// runWidened multiplies copies of factors of 8 bits as elements of type F16.
+func runWidened(s *runtime.Stream, p *Problem) error {
+	if !p.float8() {
+		return runPadded(s, p)
+	}
+	return p.withCopies(s, tiledProducts, func(q *Problem, i int) (*runtime.Buffer, error) {
+		return q.padFactor(s, i, dtype.F16)
+	}, func(q *Problem) { q.findUnit(s.Device()) })
+}
+
+// findHalf finds out whether there is a matrix instruction for parts or copies of the factors.
 func (p *Problem) findHalf(dev *runtime.Device) {
-	if p.Precision > Highest {
+	switch {
+	case p.Precision > Highest:
 		p.HalfRows = jit.MatrixShape(dev, dtype.BF16.Type(), dsl.MatrixM)
+	case p.float8():
+		p.HalfRows = jit.MatrixShape(dev, dtype.F16.Type(), dsl.MatrixM)
 	}
 }
