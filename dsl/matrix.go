@@ -22,6 +22,9 @@ const (
 	MatrixLoads                        // 1 if LoadMatrix loads fragments of A and B
 	MatrixTransposes                   // 1 if it does so of matrices that are stored by columns, too
 	MatrixWarpgroup                    // warps that multiply together by WarpgroupMMA, 4, or 0
+	MatrixVecA                         // elements of A that a lane has next to each other along k, aligned
+	MatrixVecB                         // elements of B
+	MatrixNext                         // columns from each even sum of a lane to the next one, in the same row
 )
 
 // MatrixOperand is one of the matrices of a product.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/analysis"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/matrix"
 	"github.com/gokiln/kiln/compiler/target"
 )
 
@@ -144,6 +145,9 @@ func (e *emitter) supported(order []*ir.Block) error {
 		if e.lang.Refuse != nil && why == "" {
 			why = e.lang.Refuse(e.t, v)
 		}
+		if v.Op == ir.OpMMA && why == "" && e.unit(v) == nil {
+			why = NoUnit
+		}
 		for _, t := range append([]*ir.Type{v.Type}, argTypes(v)...) {
 			if w := e.missing(t); w != "" {
 				return &target.Unsupported{What: t.String(), Target: e.t, Why: w}
@@ -169,6 +173,12 @@ func (e *emitter) supported(order []*ir.Block) error {
 	_, size := e.m.SharedLayout()
 	e.places = e.m.SharedParts(e.lang.Whole != "" && e.t.Dynamic(size))
 	return e.t.CheckShared(size)
+}
+
+// unit is the matrix instruction of a product, nil if the target has none.
+func (e *emitter) unit(v *ir.Value) *matrix.Unit {
+	kind, _ := v.MatrixKind()
+	return matrix.For(e.t, kind)
 }
 
 // argOf names the Go parameter that p belongs to.

@@ -295,6 +295,9 @@ func (e *emitter) words(v *ir.Value) []string {
 	if len(v.Args) > 1 && v.Args[1].IsConst() && v.Args[1].Type.IsInt() {
 		w = append(w, "{less}", literal(ir.U64, -v.Args[1].Imm).s)
 	}
+	if v.Op == ir.OpMMA {
+		w = append(w, "{unit}", e.unit(v).Name)
+	}
 	if v.Op.IsAtomic() {
 		w = append(w, "{order}", Orders[v.Order()], "{scope}", e.lang.Scopes[v.Scope()], "{how}", How(v.Order(), v.Scope()))
 	}

@@ -76,7 +76,8 @@ type Param struct {
 // that operand a points to. In braces: t, u, s is the type keyed on, its unsigned and its signed
 // kin; w the type of twice the width; n the width and m the width less one; k the name of the kind,
 // f that of operand a; ones all bits of a narrow integer set; d the type of the result; imm the
-// number of the operation; less what the constant operand b is less than zero. Of an atomic
+// number of the operation; less what the constant operand b is less than zero; unit the name of a
+// matrix instruction in the target's table (package matrix). Of an atomic
 // operation, order is its order as C calls it, and how a suffix for its order and scope, "" for
 // none and the device; texts without either are written between fences if there is an order. scope
 // is one of [Language].Scopes.

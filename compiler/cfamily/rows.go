@@ -23,8 +23,12 @@ var Coded = map[ir.Op]string{
 const mbarriers = "of a dsl.MBarrier, whose waits need the threads of a block to go on beside each other, and spelled in PTX only: use t.Sync, or compile for PTX"
 const (
 	unitFact = "a constant or arithmetic first (pass target)"
-	noUnit   = "no matrix instruction is known of the target (package matrix), and dsl/tile asks first"
+	noLoad   = "no load of fragments is known of the target (package matrix), and dsl/tile asks first"
+	noGroup  = "no group products are known of the target (package matrix), and dsl/tile asks first"
 )
+
+// NoUnit is why a language, or a target of one, has no matrix instruction.
+const NoUnit = "no matrix instruction is known of the target (package matrix), and dsl/tile asks first"
 
 // Unsupported lists the operations that no language writes, and why.
 var Unsupported = map[ir.Op]string{
@@ -55,13 +59,12 @@ var Unsupported = map[ir.Op]string{
 	ir.OpMatrixFact:      unitFact,
 	ir.OpMatrixRow:       unitFact,
 	ir.OpMatrixCol:       unitFact,
-	ir.OpMMA:             noUnit,
-	ir.OpLoadMatrix:      noUnit,
-	ir.OpWarpgroupMMA:    noUnit,
-	ir.OpWarpgroupFence:  noUnit,
-	ir.OpWarpgroupCommit: noUnit,
-	ir.OpWarpgroupWait:   noUnit,
-	ir.OpAsyncFence:      noUnit,
+	ir.OpLoadMatrix:      noLoad,
+	ir.OpWarpgroupMMA:    noGroup,
+	ir.OpWarpgroupFence:  noGroup,
+	ir.OpWarpgroupCommit: noGroup,
+	ir.OpWarpgroupWait:   noGroup,
+	ir.OpAsyncFence:      noGroup,
 
 	ir.OpLoadBytes: "made by the passes for vectors of the CPU (pass.Vector)",
 	ir.OpWhole:     "made by the passes for vectors of the CPU (pass.Vector)",

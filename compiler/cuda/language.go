@@ -12,10 +12,11 @@ import (
 
 // Language is CUDA C++.
 var Language = &cfamily.Language{
-	Kind:    target.CUDA,
-	Rows:    rows,
-	Helpers: helpers,
-	Head:    func(target.Target) string { return "" },
+	Kind:       target.CUDA,
+	Rows:       rows,
+	MissingOps: map[ir.Op]string{ir.OpMMA: cfamily.NoUnit},
+	Helpers:    helpers,
+	Head:       func(target.Target) string { return "" },
 	Pointer: func(elem string, space ir.Space, restrict bool) string {
 		switch {
 		case space == ir.Constant:

@@ -9,7 +9,7 @@ import (
 )
 
 // helpers are the types and functions that HIP has or lacks.
-var helpers = slices.Concat(floats("f32", "f", "u32"), floats("f64", "", "u64"), swaps(), []cfamily.Helper{
+var helpers = slices.Concat(floats("f32", "f", "u32"), floats("f64", "", "u64"), swaps(), units(), []cfamily.Helper{
 	{Name: "FN", Text: "#define FN static __device__ inline __attribute__((always_inline))"},
 	{Name: "FAR", Text: "#define FAR static __device__ __attribute__((noinline))"},
 	{Name: "i8", Text: "typedef signed char i8;"}, {Name: "u8", Text: "typedef unsigned char u8;"},

@@ -28,6 +28,8 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpApproxCos, Text: "__builtin_amdgcn_cosf(turns($a))"},
 	{Op: ir.OpApproxTanh, Text: "approx_tanh($a)"},
 
+	{Op: ir.OpMMA, Text: "{unit}($a, $b, $c)"},
+
 	{Op: ir.OpBarrier, Text: "barrier()"},
 	{Op: ir.OpWarpBarrier, Text: "warp_barrier()"},
 	{Op: ir.OpFence, Text: `__builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent")`},

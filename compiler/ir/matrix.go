@@ -46,6 +46,9 @@ const (
 	MatrixLoads                        // 1: fragments are loaded by OpLoadMatrix
 	MatrixTransposes                   // 1: of matrices that are stored transposed, too
 	MatrixWarpgroup                    // warps of a group that multiplies factors in shared memory, 4
+	MatrixVecA                         // elements of A that a lane has next to each other along k, aligned
+	MatrixVecB                         // elements of B
+	MatrixNext                         // columns from each even sum of a lane to the next one, in the same row
 
 	NumMatrixFacts
 )

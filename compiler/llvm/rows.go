@@ -89,7 +89,7 @@ var unsupported = map[ir.Op]string{
 	ir.OpMatrixRow:       unitFact,
 	ir.OpMatrixCol:       unitFact,
 	ir.OpMMA:             "no matrix instruction is known of the target (package matrix), and dsl/tile asks first",
-	ir.OpLoadMatrix:      "no matrix instruction is known of the target (package matrix), and dsl/tile asks first",
+	ir.OpLoadMatrix:      "no load of fragments is known of the target (package matrix), and dsl/tile asks first",
 	ir.OpWarpgroupMMA:    "no group products are known of the target (package matrix), and dsl/tile asks first",
 	ir.OpWarpgroupFence:  "no group products are known of the target (package matrix), and dsl/tile asks first",
 	ir.OpWarpgroupCommit: "no group products are known of the target (package matrix), and dsl/tile asks first",

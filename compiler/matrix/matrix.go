@@ -1,6 +1,8 @@
 package matrix
 
 import (
+	"slices"
+
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -11,6 +13,10 @@ type Unit struct {
 	Kind    ir.MatrixKind
 	M, N, K int // A has M rows and K columns, B has K rows and N columns
 	A, B, C Layout
+
+	// Swapped says that the first factor of the instruction is the transpose of B and the second one
+	// that of A, so that it computes the transpose of the sums.
+	Swapped bool
 
 	// LoadMatrix says that a warp loads fragments of A and B from shared memory by ir.OpLoadMatrix:
 	// 16 bytes for a lane, of which it names the address.
@@ -47,6 +53,24 @@ func (l Layout) At(lane, i int) (row, col int) {
 		}
 	}
 	return row, col
+}
+
+// vector is how many elements of a lane are contiguous along k, from a multiple of so many on; of
+// says what a contribution is along k and across.
+func (l Layout) vector(of func(Coord) (along, across int)) int {
+	n, bits := 1, 0
+	for ; bits < len(l.Reg); bits++ {
+		if along, across := of(l.Reg[bits]); along != n || across != 0 {
+			break
+		}
+		n *= 2
+	}
+	for _, c := range slices.Concat(l.Lane, l.Reg[bits:]) {
+		for along, _ := of(c); along%n != 0; {
+			n /= 2
+		}
+	}
+	return n
 }
 
 // Len is how many elements a lane has.
@@ -94,6 +118,12 @@ func (u *Unit) Fact(f ir.MatrixFact) int {
 		return truth(u.LoadMatrix)
 	case ir.MatrixWarpgroup:
 		return u.Warpgroup
+	case ir.MatrixVecA:
+		return u.A.vector(func(c Coord) (along, across int) { return c.Col, c.Row })
+	case ir.MatrixVecB:
+		return u.B.vector(func(c Coord) (along, across int) { return c.Row, c.Col })
+	case ir.MatrixNext:
+		return u.C.Reg[0].Col
 	}
 	return truth(u.Transposes)
 }

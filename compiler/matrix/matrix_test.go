@@ -9,7 +9,8 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 )
 
-// Every element of an operand is held once, and none is outside.
+// Every element of an operand is held once, or by as many lanes as bits of the lane that contribute
+// nothing make, and none is outside.
 func TestLayoutsCover(t *testing.T) {
 	for _, u := range Units {
 		for _, o := range []struct {
@@ -26,8 +27,14 @@ func TestLayoutsCover(t *testing.T) {
 				}
 			}
 			require.Len(t, held, o.rows*o.cols, u.Name)
+			copies := 1
+			for _, c := range o.layout.Lane {
+				if c == (Coord{}) {
+					copies *= 2
+				}
+			}
 			for at, n := range held {
-				require.Equal(t, 1, n, "%s: %v", u.Name, at)
+				require.Equal(t, copies, n, "%s: %v", u.Name, at)
 			}
 		}
 	}
@@ -73,6 +80,39 @@ func TestLayoutsOfPTX(t *testing.T) {
 	}
 }
 
+// The formulas of AMD's manuals, for lane = 16·group + l, of the factors and sums as the instruction
+// has them. See the table for what differs of RDNA 4.
+func TestLayoutsOfAMD(t *testing.T) {
+	type at func(group, i int) int
+	for name, want := range map[string][2]at{ // k, and the row of the sums
+		"mfma_f32_16x16x16f16":             {func(g, i int) int { return 4*g + i }, func(g, i int) int { return 4*g + i }},
+		"mfma_f32_16x16x16bf16_1k":         {func(g, i int) int { return 4*g + i }, func(g, i int) int { return 4*g + i }},
+		"mfma_f32_16x16x8_xf32":            {func(g, i int) int { return 2*g + i }, func(g, i int) int { return 4*g + i }},
+		"mfma_f64_16x16x4f64":              {func(g, i int) int { return g }, func(g, i int) int { return 4*i + g }},
+		"wmma_f32_16x16x16_f16_w32":        {func(g, i int) int { return i }, func(g, i int) int { return 2*i + g }},
+		"wmma_f32_16x16x16_bf16_w32_gfx12": {func(g, i int) int { return 8*g + i }, func(g, i int) int { return 8*g + i }},
+	} {
+		found := false
+		for _, u := range Units {
+			for lane := 0; u.Name == name && lane < u.C.Lanes(); lane++ {
+				found = true
+				group, l := lane/16, lane%16
+				for i := range u.A.Len() {
+					row, k := u.A.At(lane, i)
+					require.Equal(t, Coord{l, want[0](group, i)}, Coord{row, k}, "%s: A, lane %d, element %d", name, lane, i)
+					k, col := u.B.At(lane, i)
+					require.Equal(t, Coord{want[0](group, i), l}, Coord{k, col}, "%s: B, lane %d, element %d", name, lane, i)
+				}
+				for i := range u.C.Len() {
+					col, row := u.C.At(lane, i) // transposed
+					require.Equal(t, Coord{want[1](group, i), l}, Coord{row, col}, "%s: sums, lane %d, element %d", name, lane, i)
+				}
+			}
+		}
+		require.True(t, found, name)
+	}
+}
+
 func TestFor(t *testing.T) {
 	name := func(text string, k ir.MatrixKind) string {
 		tgt, err := target.Parse(text)
@@ -85,15 +125,35 @@ func TestFor(t *testing.T) {
 	require.Equal(t, "m16n8k16.f32.bf16.bf16.f32", name("ptx:sm_80", ir.MatrixBF16))
 	require.Equal(t, "m8n8k4.f64.f64.f64.f64", name("ptx:sm_80", ir.MatrixF64))
 	require.Equal(t, "m16n8k8.f64.f64.f64.f64", name("ptx:sm_90", ir.MatrixF64))
-	for _, other := range []string{"ptx:sm_75", "cpu", "cpu:x86-64-v4", "hip:gfx942", "msl:3.1", "cuda:sm_90"} {
+	require.Equal(t, "mfma_f32_16x16x16f16", name("hip:gfx90a", ir.MatrixF16))
+	require.Equal(t, "mfma_f64_16x16x4f64", name("hip:gfx942", ir.MatrixF64))
+	require.Equal(t, "wmma_f32_16x16x16_bf16_w32", name("hip:gfx1151", ir.MatrixBF16))
+	require.Equal(t, "wmma_f32_16x16x16_bf16_w32_gfx12", name("hip:gfx1201", ir.MatrixBF16))
+	require.Empty(t, name("hip:gfx1100", ir.MatrixF64))
+	for _, other := range []string{"ptx:sm_75", "cpu", "cpu:x86-64-v4", "hip:gfx908", "hip:gfx1030", "msl:3.1", "cuda:sm_90"} {
 		require.Empty(t, name(other, ir.MatrixF16), other)
 	}
 }
 
 func TestFacts(t *testing.T) {
-	u := &Units[1]
-	for f, want := range []int{16, 8, 16, 8, 4, 4, 1, 1, 4} {
-		require.Equal(t, want, u.Fact(ir.MatrixFact(f)), "fact %d", f)
-		require.Zero(t, (*Unit)(nil).Fact(ir.MatrixFact(f)))
+	facts := func(u *Unit) (out []int) {
+		for f := range ir.NumMatrixFacts {
+			out = append(out, u.Fact(f))
+		}
+		return out
+	}
+	of := func(text string, k ir.MatrixKind) []int {
+		tgt, err := target.Parse(text)
+		require.NoError(t, err)
+		return facts(For(tgt, k))
+	}
+	require.Equal(t, make([]int, ir.NumMatrixFacts), facts(nil))
+	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 4, 2, 2, 1}, of("ptx:sm_90a", ir.MatrixBF16))
+	require.Equal(t, []int{16, 16, 16, 4, 4, 4, 0, 0, 0, 4, 4, 1}, of("hip:gfx90a", ir.MatrixBF16))
+	require.Equal(t, []int{16, 16, 4, 1, 1, 4, 0, 0, 0, 1, 1, 4}, of("hip:gfx90a", ir.MatrixF64))
+	require.Equal(t, []int{16, 16, 16, 16, 16, 8, 0, 0, 0, 16, 16, 2}, of("hip:gfx1100", ir.MatrixF16))
+	require.Equal(t, []int{16, 16, 16, 8, 8, 8, 0, 0, 0, 8, 8, 1}, of("hip:gfx1201", ir.MatrixF16))
+	for _, u := range Units {
+		require.Zero(t, u.C.Reg[0].Row, "%s: even sums and the next ones are in a row", u.Name)
 	}
 }

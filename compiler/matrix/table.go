@@ -1,6 +1,9 @@
 package matrix
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 )
@@ -27,6 +30,68 @@ var Units = []Unit{
 		B: Layout{Lane: quads(1, down)},
 		C: Layout{Lane: quads(2, across), Reg: []Coord{{0, 1}}}, has: ptx(80),
 	},
+
+	// AMD Instinct MI200 and MI300 (CDNA 2 and 3) instruction set architecture, "Matrix Arithmetic
+	// Instructions"; the sums of f64 are distributed in another way.
+	amd("mfma_f32_16x16x16f16", ir.MatrixF16, bits{4, 8}, bits{1, 2}, bits{4, 8}, bits{1, 2}, cdna),
+	amd("mfma_f32_16x16x16bf16_1k", ir.MatrixBF16, bits{4, 8}, bits{1, 2}, bits{4, 8}, bits{1, 2}, cdna),
+	amd("mfma_f32_16x16x8_xf32", ir.MatrixTF32, bits{2, 4}, bits{1}, bits{4, 8}, bits{1, 2}, hip("gfx942")),
+	amd("mfma_f64_16x16x4f64", ir.MatrixF64, bits{1, 2}, nil, bits{1, 2}, bits{4, 8}, cdna),
+
+	// AMD RDNA 3 instruction set architecture, "Wave Matrix Multiply Accumulate (WMMA)": the upper
+	// half of the lanes has the same elements of the factors as the lower one.
+	amd("wmma_f32_16x16x16_f16_w32", ir.MatrixF16, bits{0}, bits{1, 2, 4, 8}, bits{1}, bits{2, 4, 8}, hip("gfx11")),
+	amd("wmma_f32_16x16x16_bf16_w32", ir.MatrixBF16, bits{0}, bits{1, 2, 4, 8}, bits{1}, bits{2, 4, 8}, hip("gfx11")),
+
+	// AMD RDNA 4 instruction set architecture, the same section. There bit 4 of the lane counts 4
+	// along k, and bit 2 of the element 8. They are exchanged here, in both factors, which adds the
+	// same products, so that the elements of a lane are contiguous.
+	amd("wmma_f32_16x16x16_f16_w32_gfx12", ir.MatrixF16, bits{8}, bits{1, 2, 4}, bits{8}, bits{1, 2, 4}, hip("gfx12")),
+	amd("wmma_f32_16x16x16_bf16_w32_gfx12", ir.MatrixBF16, bits{8}, bits{1, 2, 4}, bits{8}, bits{1, 2, 4}, hip("gfx12")),
+}
+
+// bits is what the bits of a number contribute to a row or column, the lowest first.
+type bits []int
+
+// amd is an instruction of AMD's devices for sums of 16 by 16, named as its builtin function. The
+// lowest four bits of a lane are the row of the first factor and the column of the second one, the
+// other bits and those of the element are k. Of the sums the lowest four are the column, and the
+// others the row. The factors are swapped: the sums of a lane are in a row then, as those of other
+// vendors are, and adjacent ones can be stored together.
+func amd(name string, kind ir.MatrixKind, laneK, elemK, laneCol, elemCol bits, has func(target.Target) bool) Unit {
+	sixteen := bits{1, 2, 4, 8}
+	k := 1
+	for _, n := range slices.Concat(laneK, elemK) {
+		k += n
+	}
+	return Unit{
+		Name: name, Kind: kind, M: 16, N: 16, K: k, Swapped: true, has: has,
+		A: Layout{Lane: slices.Concat(sixteen.along(down), laneK.along(across)), Reg: elemK.along(across)},
+		B: Layout{Lane: slices.Concat(sixteen.along(across), laneK.along(down)), Reg: elemK.along(down)},
+		C: Layout{Lane: slices.Concat(sixteen.along(down), laneCol.along(across)), Reg: elemCol.along(across)},
+	}
+}
+
+// along makes rows or columns of the contributions.
+func (b bits) along(way int) (out []Coord) {
+	for _, n := range b {
+		if way == down {
+			out = append(out, Coord{Row: n})
+		} else {
+			out = append(out, Coord{Col: n})
+		}
+	}
+	return out
+}
+
+// hip is the devices of AMD whose architecture begins with a name.
+func hip(prefix string) func(target.Target) bool {
+	return func(t target.Target) bool { return t.Kind == target.HIP && strings.HasPrefix(t.Arch, prefix) }
+}
+
+// cdna is CDNA 2 and later; gfx908, which is CDNA, lacks the instructions for bf16 and f64.
+func cdna(t target.Target) bool {
+	return t.Kind == target.HIP && slices.Contains([]string{"gfx90a", "gfx942", "gfx950"}, t.Arch)
 }
 
 func ptx(cc int) func(target.Target) bool {

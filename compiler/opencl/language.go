@@ -21,7 +21,7 @@ var Language = &cfamily.Language{
 	Rows: rows,
 	MissingOps: map[ir.Op]string{
 		ir.OpWarpBarrier: noSubgroups, ir.OpBallot: noSubgroups, ir.OpAny: noSubgroups, ir.OpAll: noSubgroups,
-		ir.OpShflIdx: noSubgroups, ir.OpShflUp: noSubgroups, ir.OpShflDown: noSubgroups, ir.OpShflXor: noSubgroups,
+		ir.OpShflIdx: noSubgroups, ir.OpShflUp: noSubgroups, ir.OpShflDown: noSubgroups, ir.OpShflXor: noSubgroups, ir.OpMMA: cfamily.NoUnit,
 	},
 	PlainC:  true,
 	Apart:   true,

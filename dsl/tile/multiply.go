@@ -125,9 +125,41 @@ func loadA[T, C dsl.Number](t dsl.Thread, to []T, i int, from []T, row, k int, i
 	case dsl.MatrixShape[T, C](t, dsl.MatrixTransposes) == 1 && in.order == AcrossK:
 		dsl.LoadMatrix(t, to, i, from, in.at(k+l%8+l/16*8, row+l/8%2*8), true)
 	default:
-		for e := range int(dsl.MatrixShape[T, C](t, dsl.MatrixLenA)) {
-			to[i+e] = from[in.of(row+dsl.MatrixRow[T](t, dsl.MatrixA, e), k+dsl.MatrixCol[T](t, dsl.MatrixA, e))]
+		n := in.vector(dsl.MatrixShape[T, C](t, dsl.MatrixVecA))
+		for e := 0; e < int(dsl.MatrixShape[T, C](t, dsl.MatrixLenA)); e += int(n) {
+			loadVec(to, i+e, from, in.of(row+dsl.MatrixRow[T](t, dsl.MatrixA, e), k+dsl.MatrixCol[T](t, dsl.MatrixA, e)), n)
 		}
+	}
+}
+
+// vector returns how many elements of a lane are loaded at once, of so many that are contiguous along
+// k: one where the factor is stored across.
+func (b *layout) vector(n dsl.ConstInt) dsl.ConstInt {
+	if b.order == AcrossK {
+		return 1
+	}
+	return min(n, b.chunk)
+}
+
+// loadVec loads n elements that are contiguous in a stage, at a multiple of n.
+func loadVec[T dsl.Number](to []T, i int, from []T, at int, n dsl.ConstInt) {
+	switch n {
+	case 2:
+		moveVec[[2]T](to, i, from, at/2)
+	case 4:
+		moveVec[[4]T](to, i, from, at/4)
+	case 8:
+		moveVec[[8]T](to, i, from, at/8)
+	default:
+		to[i] = from[at]
+	}
+}
+
+// moveVec loads vector j of from to to[i:].
+func moveVec[V dsl.Vec[T], T dsl.Number](to []T, i int, from []T, j int) {
+	v := dsl.LoadVec[V](from, j)
+	for e := range len(v) {
+		to[i+e] = v[e]
 	}
 }
 
@@ -146,9 +178,10 @@ func loadB[T, C dsl.Number](t dsl.Thread, to []T, n int, from []T, col, k int, i
 			dsl.LoadMatrix(t, to, j*length, from, in.at(k+l%16, col+j*wide+l/16*8), true)
 		}
 	default:
+		vec := in.vector(dsl.MatrixShape[T, C](t, dsl.MatrixVecB))
 		for j := range n {
-			for e := range length {
-				to[j*length+e] = from[in.of(col+j*wide+dsl.MatrixCol[T](t, dsl.MatrixB, e), k+dsl.MatrixRow[T](t, dsl.MatrixB, e))]
+			for e := 0; e < length; e += int(vec) {
+				loadVec(to, j*length+e, from, in.of(col+j*wide+dsl.MatrixCol[T](t, dsl.MatrixB, e), k+dsl.MatrixRow[T](t, dsl.MatrixB, e)), vec)
 			}
 		}
 	}
@@ -178,9 +211,9 @@ func multiplyLanes[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, ys []
 const far = 1 << 30
 
 // EachPair calls f for all sums of the thread, two at a time: those of a row and of columns c and
-// c + next of the tile. next is a constant: 1 where the device's fragments have neighbours, and
-// beyond the edge of any matrix where a thread has no second sum in the row. The slice of factors
-// says what type they have, and is not read.
+// c + next of the tile. next is a constant: 1 where the device's fragments have neighbours, more
+// where they do not, and beyond the edge of any matrix where a thread has no second sum in the row.
+// The slice of factors says what type they have, and is not read.
 func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Config, f func(row, col, next int, v, v2 C)) {
 	row, col := c.part(t)
 	m, n := int(dsl.MatrixShape[T, C](t, dsl.MatrixM)), int(dsl.MatrixShape[T, C](t, dsl.MatrixN))
@@ -198,10 +231,11 @@ func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Conf
 		return
 	}
 	length, across := int(dsl.MatrixShape[T, C](t, dsl.MatrixLenC)), int(c.N/c.Across)/n
+	next := int(dsl.MatrixShape[T, C](t, dsl.MatrixNext))
 	for i := range int(c.Sums(t)) / length {
 		for e := 0; e < length; e += 2 {
 			r, q := row+i/across*m+dsl.MatrixRow[T](t, dsl.MatrixC, e), col+i%across*n+dsl.MatrixCol[T](t, dsl.MatrixC, e)
-			f(r, q, 1, sums[i*length+e], sums[i*length+e+1])
+			f(r, q, next, sums[i*length+e], sums[i*length+e+1])
 		}
 	}
 }

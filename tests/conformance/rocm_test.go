@@ -1,7 +1,10 @@
 package conformance_test
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/conformance"
@@ -18,6 +21,26 @@ func TestROCm(t *testing.T) {
 				tooltest.Sweep(t, "gfx1100")
 			}
 			conformance.RunSweep(t, sim.OpenROCm(t, arch))
+		})
+	}
+}
+
+// Products by the matrix instructions of each generation of AMD's devices, which the simulator has by
+// the formulas of the manuals. Neighbours have half of the cases each where no sweep asks for all.
+func TestROCmMatrix(t *testing.T) {
+	for i, arch := range []string{"gfx90a", "gfx942", "gfx1100", "gfx1201"} {
+		t.Run(arch, func(t *testing.T) {
+			dev := sim.OpenROCm(t, arch)
+			t.Run("products", func(t *testing.T) {
+				for j, c := range conformance.Cases(dev.WarpSize()) {
+					if strings.HasPrefix(c.Name, "Tiles/") && (tooltest.Sweeps() || (i+j)%2 == 0) {
+						t.Run(c.Name, func(t *testing.T) {
+							t.Parallel()
+							require.NoError(t, conformance.Check(dev, c))
+						})
+					}
+				}
+			})
 		})
 	}
 }

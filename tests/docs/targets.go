@@ -54,7 +54,7 @@ func structured(l *cfamily.Language) func(op ir.Op) ([]string, string) {
 
 // elsewhere writes the table of spellings on the other targets.
 func (r *reference) elsewhere() {
-	r.printf("\n## Operations on other targets\n\nThe same for the other emitters, one spelling of each, that of 32-bit integers if there is one; `$a`, `$b`, `$c` are the operands, `$p` is what the address points to, `{t}` is the\ntype, `{u}` its unsigned kin, `{k}` its short name and `{n}` its width. LLVM IR is that of one type, of the operands `%%a`, `%%b` and `%%c`. A name such as `div_{k}` is a function that the text defines itself. A blank cell says the\nsame as the one to its left.\n\n| operation |")
+	r.printf("\n## Operations on other targets\n\nThe same for the other emitters, one spelling of each, that of 32-bit integers if there is one; `$a`, `$b`, `$c` are the operands, `$p` is what the address points to, `{t}` is the\ntype, `{u}` its unsigned kin, `{k}` its short name and `{n}` its width, and `{unit}` is the name of a matrix instruction. LLVM IR is that of one type, of the operands `%%a`, `%%b` and `%%c`. A name such as `div_{k}` is a function that the text defines itself. A blank cell says the\nsame as the one to its left.\n\n| operation |")
 	for _, t := range targets {
 		r.printf(" %s |", t.title)
 	}

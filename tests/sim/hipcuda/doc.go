@@ -6,8 +6,8 @@
 //   - [Build] compiles the sources in src with a C compiler, once for a test binary;
 //     a machine without one skips the test. bench/build.sh builds the same file for
 //     a machine that has a GPU and no compiler; KILN_HIP_LIBRARY names it there.
-//   - The device is NVIDIA's and says that it is a gfx1100, which has waves of 32
-//     lanes too. Its limits are those of the GPU: 48 KiB of shared memory.
+//   - The device is NVIDIA's and says that it is a gfx1030, which has waves of 32
+//     lanes too, and no matrix instructions, which NVRTC has no vectors for. Its limits are those of the GPU: 48 KiB of shared memory.
 //   - hipRTC compiles HIP text with NVRTC, behind src/prelude.h. That header is the
 //     list of the builtins that a text may use.
 //   - Every function of HIP that the driver calls is one of CUDA's. Errors keep

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { hipcuda.Main(m) }
 
 // options are those of the ROCm driver.
-var options = []string{"--offload-arch=gfx1100", "-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math", "-fno-strict-aliasing"}
+var options = []string{"--offload-arch=gfx1030", "-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math", "-fno-strict-aliasing"}
 
 // compiler is hipRTC on NVRTC, where a machine has that; it needs no GPU.
 func compiler(t *testing.T) *hipcuda.Compiler {
@@ -38,7 +38,7 @@ const batch = 100
 // NVRTC takes every program of irconf as HIP text behind the prelude.
 func TestPrograms(t *testing.T) {
 	c := compiler(t)
-	tgt, err := target.Parse("hip:gfx1100")
+	tgt, err := target.Parse("hip:gfx1030")
 	require.NoError(t, err)
 	cases := irconf.Cases()
 	for first := 0; first < len(cases); first += batch {

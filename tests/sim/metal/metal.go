@@ -58,7 +58,7 @@ func prepare(clang, src string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"block.cpp", "clang.cpp", "clang.h", "sim.h", "prelude.h"} {
+	for _, name := range []string{"block.cpp", "clang.cpp", "clang.h", "sim.h", "prelude.h", "matrix.h"} {
 		text, err := fs.ReadFile(engine, name)
 		if err != nil {
 			return err

@@ -70,7 +70,7 @@ constexpr int max_threads = 1024;
 
 // A fiber in TURN goes on when all other blocks have had a turn.
 enum State { READY, TURN, AT_WAVE, AT_BARRIER, DONE };
-const char *const wave_names[] = {"a ballot", "ds_bpermute", "readfirstlane", "readlane", "a wave barrier"};
+const char *const wave_names[] = {"a ballot", "ds_bpermute", "readfirstlane", "readlane", "a wave barrier", "a matrix instruction"};
 
 struct Fiber {
 	kiln_sim_thread here; // first: kiln_sim_here points at it
@@ -84,6 +84,8 @@ struct Fiber {
 	int released, barred; // the widths of a release fence, and of a barrier without an acquire fence yet
 	unsigned value, operand;
 	unsigned long result;
+	kiln_sim_product *product; // of a matrix instruction
+	void *operands;
 };
 
 struct Block {
@@ -206,9 +208,32 @@ std::string divergence(const char *what, const Fiber &a, const Fiber &b) {
 	return "kernel " + block.kernel->name + ", block " + name_of(a.here.block) + ": the threads of a " + what + " part ways: " + place(a) + ", " + place(b);
 }
 
+// live is the first thread that has not returned.
+Fiber *live(Fiber *list, int n) {
+	for (int i = 0; i < n; i++)
+		if (list[i].state != DONE) return &list[i];
+	return nullptr;
+}
+
+// multiply does a matrix instruction, which reads and writes the registers of all lanes.
+std::string multiply(Fiber *wave, int n) {
+	void *operands[64];
+	const char *wrong = n < block.wave ? "is run by a part of a wave" : nullptr;
+	for (int i = 0; i < n; i++) {
+		if (wave[i].state == DONE) wrong = "is run by a wave of which threads have returned";
+		operands[i] = wave[i].operands;
+	}
+	Fiber &f = *live(wave, n);
+	if (!wrong) wrong = f.product(operands);
+	if (wrong) return "kernel " + block.kernel->name + ", block " + name_of(f.here.block) + ": the matrix instruction of line " + std::to_string(f.line) + " " + wrong;
+	for (int i = 0; i < n; i++) wave[i].state = READY;
+	return "";
+}
+
 // meet does the operation at which the lanes of a wave have arrived. Lanes that
 // have returned are off: they vote for nothing, and zero is read from them.
-void meet(Fiber *wave, int n) {
+std::string meet(Fiber *wave, int n) {
+	if (live(wave, n)->kind == kiln_sim_matrix) return multiply(wave, n);
 	unsigned long ballot = 0;
 	int first = -1;
 	for (int i = 0; i < n; i++) {
@@ -237,18 +262,12 @@ void meet(Fiber *wave, int n) {
 		}
 		f.state = READY;
 	}
+	return "";
 }
 
 std::string endless(const Fiber &f) {
 	return "kernel " + block.kernel->name + ", block " + name_of(f.here.block) + ", thread " + name_of(f.here.id) +
 		": waits for ever for what another thread writes" + (groups.empty() ? "; the blocks of this launch run one after the other" : "");
-}
-
-// live is the first thread that has not returned.
-Fiber *live(Fiber *list, int n) {
-	for (int i = 0; i < n; i++)
-		if (list[i].state != DONE) return &list[i];
-	return nullptr;
 }
 
 // apart is a thread that does not wait where the first one waits. The hardware does
@@ -276,7 +295,8 @@ std::string run_wave(Fiber *wave, int n) {
 		for (int i = 0; i < n; i++) waits |= wave[i].state == AT_WAVE, turn |= wave[i].state == TURN;
 		if (!waits || turn) return "";
 		if (Fiber *f = apart(wave, n)) return divergence("wave", *live(wave, n), *f);
-		meet(wave, n);
+		std::string wrong = meet(wave, n);
+		if (!wrong.empty()) return wrong;
 	}
 }
 
@@ -487,6 +507,12 @@ EXPORT unsigned long kiln_sim_wave(int kind, unsigned value, unsigned operand, i
 	sim_switch(&f->sp, scheduler);
 	if (kind == kiln_sim_meet) leave(f, kiln_sim_wave_wide);
 	return f->result;
+}
+
+EXPORT void kiln_sim_multiply(kiln_sim_product *product, void *operands, int site, int line) {
+	Fiber *f = running;
+	f->product = product, f->operands = operands;
+	kiln_sim_wave(kiln_sim_matrix, 0, 0, site, line);
 }
 
 EXPORT void kiln_sim_barrier(int site, int line) {

@@ -27,6 +27,9 @@ extern unsigned char kiln_sim_packet[64];
 
 // Where the threads of a wave or of a block meet. A place is told by a number.
 unsigned long kiln_sim_wave(int kind, unsigned value, unsigned operand, int site, int line);
+// A matrix instruction: computes the product of the operands of all lanes of a wave, or says what is wrong.
+typedef const char *kiln_sim_product(void *const *operands);
+void kiln_sim_multiply(kiln_sim_product *product, void *operands, int site, int line);
 void kiln_sim_barrier(int site, int line);
 void kiln_sim_fence(int order, int width);
 void kiln_sim_turn(void);
@@ -44,7 +47,7 @@ constexpr int kiln_sim_width(const char *scope) {
 	return scope[0] == 's' && scope[1] == 'i' ? kiln_sim_thread_wide : scope[0] == 'w' && scope[1] == 'a' ? kiln_sim_wave_wide : kiln_sim_block_wide;
 }
 
-enum { kiln_sim_ballot, kiln_sim_permute, kiln_sim_first, kiln_sim_lane, kiln_sim_meet };
+enum { kiln_sim_ballot, kiln_sim_permute, kiln_sim_first, kiln_sim_lane, kiln_sim_meet, kiln_sim_matrix };
 
 #define __builtin_amdgcn_workitem_id_x() (kiln_sim_here->id[0])
 #define __builtin_amdgcn_workitem_id_y() (kiln_sim_here->id[1])
@@ -122,6 +125,8 @@ static inline unsigned __builtin_amdgcn_udot4(unsigned a, unsigned b, unsigned c
 	for (int i = 0; i < 32; i += 8) sum += (unsigned long)((a >> i & 255) * (b >> i & 255));
 	return clamp && sum > 0xffffffffu ? 0xffffffffu : (unsigned)sum;
 }
+
+#include "matrix.h"
 
 // ---- how the simulator calls a kernel ----------------------------------------
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 // The architecture that the device passes for: it has waves of 32 lanes too.
-#define ARCH "gfx1100"
+#define ARCH "gfx1030"
 
 // OPEN makes sure that there is a libcuda.
 #define OPEN() \

@@ -15,7 +15,7 @@
 #ifndef __constant__
 #define __constant__ __constant__
 #endif
-#define __gfx1100__ 1
+#define __gfx1030__ 1
 
 // Functions of the text that have the name of one of CUDA's.
 #define clock text_clock

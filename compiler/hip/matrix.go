@@ -1,0 +1,64 @@
+package hip
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/compiler/cfamily"
+	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/matrix"
+)
+
+// units are the functions that call matrix instructions, of the names in package matrix, which are
+// those of clang's builtin functions. Fragments are parts of local arrays, which clang keeps in
+// registers once these functions are inlined.
+func units() (out []cfamily.Helper) {
+	for _, u := range matrix.Units {
+		if !u.Swapped {
+			continue // of another vendor
+		}
+		more := ""
+		if u.C.Lanes() == 64 {
+			more = ", 0, 0, 0" // no broadcast among blocks, of which there is one
+		}
+		elem, sum := u.Kind.Types()
+		out = append(out, cfamily.Helper{Name: u.Name, Text: fmt.Sprintf(`FN void %[1]s(%[2]s* sums, const %[3]s* a, const %[3]s* b) {
+	typedef %[2]s sum __attribute__((ext_vector_type(%[4]d)));
+	typedef %[5]s elem%[6]s;
+	elem x, y;
+	sum z;
+	__builtin_memcpy(&x, a, sizeof x);
+	__builtin_memcpy(&y, b, sizeof y);
+	__builtin_memcpy(&z, sums, sizeof z);
+	z = __builtin_amdgcn_%[1]s(y, x, z%[7]s);
+	__builtin_memcpy(sums, &z, sizeof z);
+}`, u.Name, sum, memory(elem), u.C.Len(), vector(elem), ext(u.A.Len()), more)})
+	}
+	return out
+}
+
+// memory is how an element is stored: halves as their bits.
+func memory(t *ir.Type) string {
+	if t.Size() == 2 {
+		return "u16"
+	}
+	return t.String()
+}
+
+// vector is the element type that builtin functions take.
+func vector(t *ir.Type) string {
+	switch t {
+	case ir.F16:
+		return "_Float16"
+	case ir.BF16:
+		return "short"
+	}
+	return t.String()
+}
+
+// ext makes a vector type of so many elements.
+func ext(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" __attribute__((ext_vector_type(%d)))", n)
+}
