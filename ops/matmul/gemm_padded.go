@@ -18,11 +18,17 @@ import (
 var padKernel = ops.NewGeneric("matmul", kernels.Pad[ops.O, ops.T])
 
 // matrixProducts are the rows that multiply by matrix instructions, for factors that were copied.
-var matrixProducts = ops.NewStrategies(append(matrixRows[:len(matrixRows):len(matrixRows)], matrixTiles(smallMatrix, func(*Problem, tile.Config) bool { return true }))...)
+var matrixProducts = ops.NewStrategies(slices.Concat(fewRows, matrixRows, []ops.Strategy[Problem]{
+	matrixTiles(smallMatrix, func(*Problem, tile.Config) bool { return true }),
+})...)
 
+// From what sizes on copies of factors pay, by the rates of an H200.
 const (
-	leastPadded = 512 // rows, columns and places along k from which copies of factors pay
-	padRows     = 8   // that a thread copies at a time
+	leastReuse  = 64      // rows or columns that an element of a copy is multiplied for, against single loads of them
+	leastTurned = 512     // against tiles of factors across k
+	leastSplit  = 512     // rows, columns and places along k, against fused multiply-adds
+	leastCopied = 1 << 27 // multiply-adds of a product
+	padRows     = 8       // that a thread copies at a time
 )
 
 // chunk is how many elements are copied to shared memory at once: those of 16 bytes.
@@ -86,20 +92,29 @@ func (p *Problem) distinct(i int) layout.Shape {
 func (p *Problem) copies(i int) bool { return !p.inChunks(i) || p.turns(i) }
 
 // worthPadding reports whether copies of the factors that cannot be copied in chunks, or should lie
-// along k, pay: the product is large in all directions, and the copies are little longer than what
-// they are of.
+// along k, pay: what is copied is multiplied often, and the copies are little longer than what they
+// are of.
 func (p *Problem) worthPadding() bool {
-	if !p.Matrix() || min(p.M, p.N, p.K) < leastPadded || !p.hasMatrix(smallMatrix) {
+	if !p.Matrix() || !p.worthCopies() || !p.hasMatrix(smallMatrix) {
 		return false
 	}
 	elements, spans := 0, 0
 	for i := 1; i <= 2; i++ {
-		if p.copies(i) {
-			f := p.side(i)
-			elements, spans = elements+p.distinct(i).Count()*f.size*p.K, spans+f.view.Layout.Span()
+		if !p.copies(i) {
+			continue
 		}
+		if p.inChunks(i) && p.side(3-i).size < leastTurned {
+			return false
+		}
+		f := p.side(i)
+		elements, spans = elements+p.distinct(i).Count()*f.size*p.K, spans+f.view.Layout.Span()
 	}
 	return elements > 0 && elements/5*4 <= spans
+}
+
+// worthCopies reports whether the product is large enough for copies of its factors.
+func (p *Problem) worthCopies() bool {
+	return min(p.M, p.N, p.K) >= leastReuse && p.M*p.N >= leastCopied/p.K/p.Batch
 }
 
 // runPadded copies factors that cannot be copied to shared memory in chunks to memory of its own, in

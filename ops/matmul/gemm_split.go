@@ -34,7 +34,7 @@ func (p *Problem) worthSplitting() bool {
 	if p.Precision == Highest || p.A.DType != dtype.F32 || p.Precision == High && p.Matrix() {
 		return false
 	}
-	return p.HalfRows > 0 && min(p.M, p.N, p.K) >= leastPadded
+	return p.HalfRows > 0 && min(p.M, p.N, p.K) >= leastSplit
 }
 
 // runSplit splits float32 factors into parts, which are one after the other along k as the terms of
@@ -90,7 +90,7 @@ func (p *Problem) splitFactor(s *runtime.Stream, i, terms int) (mem *runtime.Buf
 // worthWidening reports whether copies of factors of 8 bits as elements of type F16, which has all
 // their numbers, pay: there are no matrix instructions for 8 bits whose sums are those of float32.
 func (p *Problem) worthWidening() bool {
-	return p.float8() && p.HalfRows > 0 && min(p.M, p.N, p.K) >= leastPadded
+	return p.float8() && p.HalfRows > 0 && p.worthCopies()
 }
 
 func (p *Problem) float8() bool { return p.A.DType.IsFloat() && p.A.DType.Size() == 1 }
