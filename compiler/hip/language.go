@@ -54,7 +54,7 @@ func entry(_ target.Target, name string, params []cfamily.Param, launch ir.Bound
 	list, body := cfamily.Declare(params)
 	head, bounds := "", ""
 	if launch.Threads > 0 { // CUDA's second number is another one here
-		head = "#ifndef __launch_bounds__\n#define __launch_bounds__(n) __attribute__((launch_bounds(n)))\n#endif\n"
+		head = "#ifndef __launch_bounds__\n#define __launch_bounds__(n) __attribute__((amdgpu_flat_work_group_size(1, n)))\n#endif\n"
 		bounds = fmt.Sprintf("__launch_bounds__(%d) ", launch.Threads)
 	}
 	return fmt.Sprintf("%sextern \"C\" __global__ void %s%s(%s)", head, bounds, name, strings.Join(list, ", ")), body
