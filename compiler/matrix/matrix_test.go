@@ -130,7 +130,8 @@ func TestFor(t *testing.T) {
 	require.Equal(t, "wmma_f32_16x16x16_bf16_w32", name("hip:gfx1151", ir.MatrixBF16))
 	require.Equal(t, "wmma_f32_16x16x16_bf16_w32_gfx12", name("hip:gfx1201", ir.MatrixBF16))
 	require.Empty(t, name("hip:gfx1100", ir.MatrixF64))
-	for _, other := range []string{"ptx:sm_75", "cpu", "cpu:x86-64-v4", "hip:gfx908", "hip:gfx1030", "msl:3.1", "cuda:sm_90"} {
+	require.Equal(t, "multiply_simdgroup_bfloat8x8", name("msl:3.1", ir.MatrixBF16))
+	for _, other := range []string{"ptx:sm_75", "cpu", "cpu:x86-64-v4", "hip:gfx908", "hip:gfx1030", "msl:3.0", "cuda:sm_90"} {
 		require.Empty(t, name(other, ir.MatrixF16), other)
 	}
 }
@@ -153,6 +154,7 @@ func TestFacts(t *testing.T) {
 	require.Equal(t, []int{16, 16, 4, 1, 1, 4, 0, 0, 0, 1, 1, 4}, of("hip:gfx90a", ir.MatrixF64))
 	require.Equal(t, []int{16, 16, 16, 16, 16, 8, 0, 0, 0, 16, 16, 2}, of("hip:gfx1100", ir.MatrixF16))
 	require.Equal(t, []int{16, 16, 16, 8, 8, 8, 0, 0, 0, 8, 8, 1}, of("hip:gfx1201", ir.MatrixF16))
+	require.Equal(t, []int{8, 8, 8, 2, 2, 2, 0, 0, 0, 2, 1, 1}, of("msl:3.2", ir.MatrixF16))
 	for _, u := range Units {
 		require.Zero(t, u.C.Reg[0].Row, "%s: even sums and the next ones are in a row", u.Name)
 	}

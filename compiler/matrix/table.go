@@ -48,7 +48,25 @@ var Units = []Unit{
 	// same products, so that the elements of a lane are contiguous.
 	amd("wmma_f32_16x16x16_f16_w32_gfx12", ir.MatrixF16, bits{8}, bits{1, 2, 4}, bits{8}, bits{1, 2, 4}, hip("gfx12")),
 	amd("wmma_f32_16x16x16_bf16_w32_gfx12", ir.MatrixBF16, bits{8}, bits{1, 2, 4}, bits{8}, bits{1, 2, 4}, hip("gfx12")),
+
+	// Of float the whole fraction counts, not 10 bits of it.
+	simdgroup("multiply_simdgroup_half8x8", ir.MatrixF16),
+	simdgroup("multiply_simdgroup_bfloat8x8", ir.MatrixBF16),
+	simdgroup("multiply_simdgroup_float8x8", ir.MatrixTF32),
 }
+
+// simdgroup is a matrix of 8 by 8 of Metal, factors and sums alike. Apple says that a lane has two
+// elements of it (Metal Shading Language Specification, "SIMD-Group Matrix Data Types") and not
+// which: they are those that MLX relies on (BaseMMAFrag in mlx/backend/metal/kernels/steel), two
+// neighbours in a row.
+func simdgroup(name string, kind ir.MatrixKind) Unit {
+	l := Layout{Lane: []Coord{{0, 2}, {1, 0}, {2, 0}, {0, 4}, {4, 0}}, Reg: []Coord{{0, 1}}}
+	return Unit{Name: name, Kind: kind, M: 8, N: 8, K: 8, A: l, B: l, C: l, has: apple}
+}
+
+// apple is the devices whose language is 3.1 or later: the driver gives an earlier one to those
+// without such matrices, and numbers of type bfloat came with it.
+func apple(t target.Target) bool { return t.Kind == target.MSL && t.Version >= 31 }
 
 // bits is what the bits of a number contribute to a row or column, the lowest first.
 type bits []int

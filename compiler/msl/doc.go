@@ -32,7 +32,7 @@
 //   - Very long bodies crash the compiler: unrolling has budgets (pass unroll), and
 //     functions that the text shares are helpers, not copies.
 //   - There is no float64, and no double in the text; bfloat needs 3.1, so there is none
-//     either; atomics are on words.
+//     either but in products of matrices, which begin with 3.1; atomics are on words.
 //   - Threadgroup memory is 32 KB: package cfamily refuses more before Metal sees it.
 //     It is declared in the kernel and never initialised there.
 //   - There is no goto and no recursion; control flow is loops, branches and flags.

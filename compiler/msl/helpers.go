@@ -8,7 +8,7 @@ import (
 )
 
 // helpers are the types and functions that Metal has or lacks.
-var helpers = append(atomicHelpers(), []cfamily.Helper{
+var helpers = append(append(atomicHelpers(), units()...), []cfamily.Helper{
 	{Name: "FN", Text: "#define FN static inline __attribute__((always_inline))"},
 	{Name: "i8", Text: "typedef char i8;"}, {Name: "u8", Text: "typedef unsigned char u8;"},
 	{Name: "i16", Text: "typedef short i16;"}, {Name: "u16", Text: "typedef unsigned short u16;"},

@@ -27,7 +27,7 @@ const lacks = `^msl: kernel kernel\d+: (\S+\.go:\d+: |parameter .*, which nothin
 var tooLarge = regexp.MustCompile(`^msl: kernel kernel\d+: needs \d+ bytes of shared memory, msl:\S+ has 32768 for a block; use smaller dsl\.Shared arrays$`)
 
 // traps are words that no text may have; see the package comment.
-var traps = regexp.MustCompile(`max_total_threads_per_threadgroup|\bgoto\b|\bdouble\b|\bbfloat\b|\bfast::|atomic_u?long|metal::(exp|exp2|log|log2|sin|cos|tan|tanh|pow|sqrt|rsqrt)\b|math_mode\((fast|relaxed)\)`)
+var traps = regexp.MustCompile(`max_total_threads_per_threadgroup|\bgoto\b|\bdouble\b|\bbfloat\s+\w|\(bfloat\)|\bfast::|atomic_u?long|metal::(exp|exp2|log|log2|sin|cos|tan|tanh|pow|sqrt|rsqrt)\b|math_mode\((fast|relaxed)\)`)
 
 // longest is how many lines a kernel may have: bodies of tens of thousands are known to
 // crash the compiler.

@@ -13,7 +13,6 @@ import (
 var Language = &cfamily.Language{
 	Kind:         target.MSL,
 	Rows:         rows,
-	MissingOps:   map[ir.Op]string{ir.OpMMA: cfamily.NoUnit},
 	MissingTypes: map[ir.Kind]string{ir.KF64: "Metal has no 64-bit floats; use float32"},
 	Refuse:       refuse,
 	Helpers:      helpers,

@@ -33,6 +33,8 @@ var rows = append(shuffles(), []cfamily.Row{
 
 	{Op: ir.OpBounds, Text: "if ((u64)$a >= (u64)$b) return"},
 
+	{Op: ir.OpMMA, Text: "{unit}($a, $b, $c)"},
+
 	{Op: ir.OpBarrier, Text: "metal::threadgroup_barrier(" + everywhere + ")"},
 	{Op: ir.OpWarpBarrier, Text: "metal::simdgroup_barrier(" + everywhere + ")"},
 	{Op: ir.OpFence, Text: "metal::atomic_thread_fence(" + everywhere + ", metal::memory_order_seq_cst, metal::thread_scope_device)"},

@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,22 @@ import (
 // Go is a failure.
 func TestMetal(t *testing.T) {
 	conformance.RunSweep(t, sim.OpenMetal(t))
+}
+
+// Products by matrices of simdgroups, which the simulator has by the formula of MLX; half of the cases
+// where no sweep asks for all.
+func TestMetalMatrix(t *testing.T) {
+	dev := sim.OpenMetal(t)
+	t.Run("products", func(t *testing.T) {
+		for i, c := range conformance.Cases(dev.WarpSize()) {
+			if strings.HasPrefix(c.Name, "Tiles/") && (tooltest.Sweeps() || i%2 == 0) && !strings.Contains(c.Name, "float64") && c.Shared <= dev.Info().SharedPerBlock {
+				t.Run(c.Name, func(t *testing.T) {
+					t.Parallel()
+					require.NoError(t, conformance.Check(dev, c))
+				})
+			}
+		}
+	})
 }
 
 // What is refused on Metal is what Metal lacks, and is the smaller part.

@@ -17,6 +17,7 @@ const LibraryEnv = "KILN_METAL_LIBRARY"
 // The values of Metal's enumerations that are used.
 const (
 	familyMetal3     = 5001
+	familyApple7     = 1007
 	storageShared    = 0 << 4
 	storagePrivate   = 2 << 4
 	mathSafe         = 0
@@ -122,9 +123,12 @@ func (l *library) devices() []uintptr {
 }
 
 // language is the newest version of the language that a device compiles: 3.1 and 3.2
-// came together with other things that can be asked for.
+// came together with other things that can be asked for. Code for these multiplies matrices
+// in simdgroups, which GPUs of others than Apple cannot (Metal Feature Set Tables, family Apple 7).
 func (l *library) language(dev uintptr) int {
 	switch {
+	case l.send(dev, l.supportsFamily, familyApple7)&0xff == 0:
+		return 30
 	case l.send(l.options, l.instancesRespond, l.setMathMode)&0xff != 0: // macOS 15
 		return 32
 	case l.has(dev, l.architecture): // macOS 14

@@ -28,6 +28,29 @@ EXPORT void kiln_metal_place(uint32_t *v) {
 	v[15] = t.lane, v[16] = index / 32, v[17] = index, v[18] = 32;
 }
 
+// product multiplies matrices of 8 by 8 of a simdgroup. A lane has two neighbours of a row of each: the
+// formula is that of MLX's kernels (BaseMMAFrag::get_coord in mlx/backend/metal/kernels/steel).
+static const char *product(void *const *lanes) {
+	float m[3][8][8];
+	for (bool back : {false, true}) {
+		for (int lane = 0; lane < 32; lane++) {
+			int quad = lane / 4, row = (quad & 4) + lane / 2 % 4, col = (quad & 2) * 2 + lane % 2 * 2;
+			float *e = (float *)lanes[lane];
+			for (int i = 0; i < 6; i++) {
+				float &to = m[i / 2][row][col + i % 2];
+				if (!back) to = e[i];
+				else if (i >= 4) e[i] = to;
+			}
+		}
+		for (int row = 0; row < 8 && !back; row++)
+			for (int col = 0; col < 8; col++)
+				for (int k = 0; k < 8; k++) m[2][row][col] = __builtin_fmaf(m[0][row][k], m[1][k][col], m[2][row][col]);
+	}
+	return nullptr;
+}
+
+EXPORT void kiln_metal_multiply(float *elements, int site, int line) { kiln_sim_multiply(product, elements, site, line); }
+
 // sim_compile and sim_run are kernels without Metal around them.
 EXPORT void *sim_compile(const char *source, int version, char *log, size_t size) {
 	std::string text;
