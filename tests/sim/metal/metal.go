@@ -73,7 +73,7 @@ func prepare(clang, src string) error {
 func flags() ([]string, error) {
 	list := []string{"-DKILN_SIM_WAVE=32"}
 	// Both simulators may be in one process.
-	for _, name := range []string{"here", "packet", "wave", "barrier", "fence", "turn", "clock"} {
+	for _, name := range []string{"here", "packet", "wave", "multiply", "barrier", "fence", "turn", "clock"} {
 		list = append(list, "-Dkiln_sim_"+name+"=kiln_metal_"+name)
 	}
 	return list, nil

@@ -49,7 +49,7 @@ static const char *product(void *const *lanes) {
 	return nullptr;
 }
 
-EXPORT void kiln_metal_multiply(float *elements, int site, int line) { kiln_sim_multiply(product, elements, site, line); }
+EXPORT void kiln_metal_matrix(float *elements, int site, int line) { kiln_sim_multiply(product, elements, site, line); }
 
 // sim_compile and sim_run are kernels without Metal around them.
 EXPORT void *sim_compile(const char *source, int version, char *log, size_t size) {
