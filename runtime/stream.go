@@ -165,7 +165,7 @@ func (s *Stream) launch(f *Function, g Grid, shared int, args []byte, uses []Use
 	if l.Cooperative {
 		l.Params = f.grid.params
 	}
-	l.Args = append(l.Args[:0], args...)
+	l.Args, l.ArgsFrom = append(l.Args[:0], args...), 0
 	t := touched{uses: uses}
 	capturing := s.dev.captures.count.Load() != 0
 	if s.now != nil && f.log == nil && !capturing && s.dev.ring.idle() && s.launchNow(f, l, &t, known) {

@@ -7,6 +7,7 @@ type api struct {
 	cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease, cuMemcpy2DAsync uintptr
 	cuModuleLoadDataEx, cuLaunchKernelEx, cuGraphKernelNodeSetAttribute  uintptr
 	cuLinkCreate, cuLinkAddData, cuLinkComplete, cuLinkDestroy           uintptr
+	cuTensorMapEncodeTiled                                               uintptr
 }
 
 // Entries are the functions of libcuda that are used.
@@ -61,7 +62,8 @@ func (a *api) Entries(f *vendorapi.Functions) []vendorapi.Entry {
 		need(&f.SetFuncAttribute, "cuFuncSetAttribute"),
 		may(&f.Resident, "cuOccupancyMaxActiveBlocksPerMultiprocessor"),
 		need(&f.Launch, "cuLaunchKernel"),
-		may(&a.cuLaunchKernelEx, "cuLaunchKernelEx"), // CUDA 11.8
+		may(&a.cuLaunchKernelEx, "cuLaunchKernelEx"),             // CUDA 11.8
+		may(&a.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled"), // CUDA 12.0
 		need(&a.cuLinkCreate, "cuLinkCreate_v2"),
 		need(&a.cuLinkAddData, "cuLinkAddData_v2"),
 		need(&a.cuLinkComplete, "cuLinkComplete"),

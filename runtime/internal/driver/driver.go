@@ -152,7 +152,8 @@ type Launch struct {
 	Shared      int       // dynamic shared memory, that of the image included
 	Overlaps    bool      // the image's
 	Cooperative bool      // all blocks have to be resident
-	Args        []byte    // packed argument block
+	Args        []byte    // packed argument block, behind
+	ArgsFrom    int       // bytes that the driver has put in front
 	Params      []int     // where in Args each parameter is, known of kernels whose blocks have to be resident
 	Pointers    []uintptr // room for the addresses of parameters, the driver's like Scratch
 	Seq         uint64    // number of the launch, or of that of the graph

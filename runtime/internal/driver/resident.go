@@ -38,7 +38,7 @@ func CheckGrid(f Resident, dev *Info, l *Launch) error {
 func (l *Launch) PointTo(f Function, dev *Info) error {
 	l.Pointers = l.Pointers[:0]
 	for _, at := range l.Params {
-		if at >= len(l.Args) {
+		if at += l.ArgsFrom; at >= len(l.Args) {
 			return &Error{Op: "launch " + f.Info().Name, Device: dev.Name, Kind: ErrInvalid,
 				Text: fmt.Sprintf("the argument block ends after %d bytes, and the kernel has a parameter at %d", len(l.Args), at)}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	goruntime "runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/gokiln/kiln/internal/dl"
@@ -51,6 +52,11 @@ func (d *Device) launchable(f driver.Function, l *driver.Launch) (*Function, err
 	}
 	if t.WholeWords && len(l.Args)%4 != 0 { // the rest would be dropped in silence
 		return nil, d.refuse("launch "+fn.info.Name, "the argument block is not a whole number of 4-byte words: pad the kernel's parameters")
+	}
+	if n := fn.argsFrom - l.ArgsFrom; n > 0 {
+		l.Args = slices.Grow(l.Args, n)[:len(l.Args)+n]
+		copy(l.Args[n:], l.Args)
+		l.ArgsFrom = fn.argsFrom
 	}
 	if axis := tooWide(l); axis >= 0 && t.Grids32 {
 		return nil, d.refuse("launch "+fn.info.Name, fmt.Sprintf("%d blocks of %d threads in %c: an %s GPU counts the threads of a grid in 32 bits",

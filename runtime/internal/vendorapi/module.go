@@ -36,26 +36,31 @@ func (m *Module) Function(name string) (driver.Function, error) {
 		return nil, err
 	}
 	f.maxDynamic.Store(int64(max(0, d.Lib.traits.PlainShared-f.info.Shared)))
-	f.argBytes = d.paramBytes(*h)
+	f.argsFrom, f.argBytes = d.paramBytes(*h)
 	return f, nil
 }
 
-// paramBytes returns the size of a kernel's parameters in whole words, 0 if the library cannot
-// tell.
-func (d *Device) paramBytes(handle uintptr) int {
+// paramBytes returns where a kernel's parameters begin and end in the block that the library takes,
+// in whole words, 0 if the library cannot tell. Those that are aligned to more than 16 bytes, as
+// tensor maps, do not begin at 0: the memory of the device that the block is copied to is aligned to
+// 16.
+func (d *Device) paramBytes(handle uintptr) (from, end int) {
 	if d.Lib.FuncParam == 0 {
-		return 0
+		return 0, 0
 	}
 	goruntime.LockOSThread() // with the device current, for all of them
 	defer goruntime.UnlockOSThread()
 	if d.Enter() != Success {
-		return 0
+		return 0, 0
 	}
-	end, at, size := 0, new(uintptr), new(uintptr)
+	at, size := new(uintptr), new(uintptr)
 	for i := uintptr(0); Call(d.Lib.FuncParam, handle, i, uintptr(unsafe.Pointer(at)), uintptr(unsafe.Pointer(size))) == Success; i++ {
+		if i == 0 {
+			from = int(*at)
+		}
 		end = int(*at + *size)
 	}
-	return (end + 3) &^ 3
+	return from, (end + 3) &^ 3
 }
 
 // Close unloads the module.
@@ -70,7 +75,8 @@ type Function struct {
 	info       driver.FunctionInfo
 	asking     sync.Mutex
 	maxDynamic atomic.Int64 // dynamic shared memory that was asked for
-	argBytes   int          // of the parameters, 0 for unknown
+	argsFrom   int          // where the parameters begin,
+	argBytes   int          // and end, 0 for unknown
 	occupancy  driver.Occupancy
 }
 
