@@ -38,7 +38,7 @@ func params(args []ir.Arg) (list []int) {
 // the writes to the device log.
 func describe(m *ir.Module, meta *Meta, sites []devlog.Site, grid bool) {
 	k := m.Kernel()
-	meta.Entry, meta.Threads, meta.Row = k.Name, m.Launch.Threads, m.Launch.Row
+	meta.Entry, meta.Threads, meta.Row, meta.Cluster = k.Name, m.Launch.Threads, m.Launch.Row, m.Launch.Cluster
 	meta.Args = layout(k.Args)
 	written, at := ir.WrittenParams(k), 0
 	for i, a := range k.Args {

@@ -38,6 +38,7 @@ func limits(m *ir.Module, meta *Meta, t target.Target) (list []excess) {
 	for _, l := range []excess{
 		{err: t.CheckArgs(args)},
 		{err: t.CheckThreads(m.Launch.Threads), at: m.Launch.Pos},
+		{err: t.CheckCluster(m.Launch.Cluster), at: m.Launch.Pos},
 		{err: t.CheckShared(shared), uses: inShared},
 		{err: t.CheckLocal(local), uses: inLocal},
 	} {

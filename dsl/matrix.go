@@ -110,6 +110,18 @@ func WarpgroupCommit() {}
 //kiln:intrinsic
 func WarpgroupWait(t Thread, n ConstInt) {}
 
+// FewerRegisters leaves each thread of a warpgroup n registers, a multiple of 8 from 24 on, and waits
+// for nothing: the others are for [MoreRegisters] of another warpgroup of the block. A thread begins
+// with those that [LaunchBounds] of the kernel leave it.
+//
+//kiln:intrinsic
+func FewerRegisters(t Thread, n ConstInt) {}
+
+// MoreRegisters gives each thread of a warpgroup n registers, and waits until there are so many.
+//
+//kiln:intrinsic
+func MoreRegisters(t Thread, n ConstInt) {}
+
 // AsyncFence orders the thread's writes to shared memory before what [WarpgroupMMA] reads there behind
 // a barrier.
 //

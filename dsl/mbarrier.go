@@ -62,6 +62,15 @@ func (b *MBarrier) Arrive() { b.arrive(0) }
 //kiln:intrinsic
 func (b *MBarrier) ArriveExpect(bytes int) { b.arrive(bytes) }
 
+// ArriveRemote is one arrival at the barrier that another block of the cluster has in the place of b:
+// the number of that block in the cluster is given. It says that the thread has read what is there, and
+// orders nothing that the thread has written.
+//
+//kiln:intrinsic
+func (b *MBarrier) ArriveRemote(block int) {
+	panic("dsl.MBarrier.ArriveRemote: this device has no clusters of blocks")
+}
+
 func (b *MBarrier) arrive(bytes int) {
 	pending := b.state >> mbarBits & mbarCount
 	if pending == 0 {

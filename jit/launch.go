@@ -197,6 +197,9 @@ func (in *instance) checkGrid(g runtime.Grid) error {
 	if want := in.meta.Threads; want > 0 && threads != want {
 		return fmt.Errorf("block of %d threads: the kernel is for blocks of %d, as its call of dsl.LaunchBounds says", threads, want)
 	}
+	if n := in.meta.Cluster; n > 0 && g.Blocks.X%n != 0 {
+		return fmt.Errorf("%d blocks along x: the kernel is for clusters of %d, as its call of dsl.Cluster says: launch a multiple", g.Blocks.X, n)
+	}
 	if in.meta.Warp && threads%in.dev.WarpSize() != 0 {
 		return fmt.Errorf("block of %d threads: the kernel uses warp operations, so the block must be a multiple of %d threads here; a multiple of 64 runs on every device", threads, in.dev.WarpSize())
 	}

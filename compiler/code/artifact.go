@@ -37,6 +37,8 @@ type Meta struct {
 	// Threads is how many threads a block must have, 0 for any number: the kernel's
 	// dsl.LaunchBounds.
 	Threads int `json:"threads,omitempty"`
+	// Cluster is how many blocks along x are a cluster, which divides those of a launch; 0 for none.
+	Cluster int `json:"cluster,omitempty"`
 	// Row is the size of a warp if the size of blocks along x must be a multiple of it, because
 	// threads come to warp operations by conditions on their index along x or y; otherwise 0.
 	Row int `json:"row,omitempty"`

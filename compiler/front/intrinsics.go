@@ -37,24 +37,25 @@ func (c *callSite) arg(i int) *ir.Value {
 // intrinsics has a row for each function marked //kiln:intrinsic in package
 // dsl and each function of the stand-ins, by package and name.
 var intrinsics = map[string]*intrinsic{
-	"dsl.Thread.ThreadX":   geometry(ir.OpThread, 0),
-	"dsl.Thread.ThreadY":   geometry(ir.OpThread, 1),
-	"dsl.Thread.ThreadZ":   geometry(ir.OpThread, 2),
-	"dsl.Thread.BlockX":    geometry(ir.OpBlock, 0),
-	"dsl.Thread.BlockY":    geometry(ir.OpBlock, 1),
-	"dsl.Thread.BlockZ":    geometry(ir.OpBlock, 2),
-	"dsl.Thread.BlockDimX": geometry(ir.OpBlockDim, 0),
-	"dsl.Thread.BlockDimY": geometry(ir.OpBlockDim, 1),
-	"dsl.Thread.BlockDimZ": geometry(ir.OpBlockDim, 2),
-	"dsl.Thread.GridDimX":  geometry(ir.OpGridDim, 0),
-	"dsl.Thread.GridDimY":  geometry(ir.OpGridDim, 1),
-	"dsl.Thread.GridDimZ":  geometry(ir.OpGridDim, 2),
-	"dsl.Thread.Lane":      direct(ir.OpLane),
-	"dsl.Thread.Warp":      direct(ir.OpWarp),
-	"dsl.Thread.WarpSize":  direct(ir.OpWarpSize),
-	"dsl.Thread.Sync":      direct(ir.OpBarrier),
-	"dsl.Thread.SyncGrid":  direct(ir.OpGridBarrier),
-	"dsl.Thread.SyncWarp":  direct(ir.OpWarpBarrier),
+	"dsl.Thread.ThreadX":     geometry(ir.OpThread, 0),
+	"dsl.Thread.ThreadY":     geometry(ir.OpThread, 1),
+	"dsl.Thread.ThreadZ":     geometry(ir.OpThread, 2),
+	"dsl.Thread.BlockX":      geometry(ir.OpBlock, 0),
+	"dsl.Thread.BlockY":      geometry(ir.OpBlock, 1),
+	"dsl.Thread.BlockZ":      geometry(ir.OpBlock, 2),
+	"dsl.Thread.BlockDimX":   geometry(ir.OpBlockDim, 0),
+	"dsl.Thread.BlockDimY":   geometry(ir.OpBlockDim, 1),
+	"dsl.Thread.BlockDimZ":   geometry(ir.OpBlockDim, 2),
+	"dsl.Thread.GridDimX":    geometry(ir.OpGridDim, 0),
+	"dsl.Thread.GridDimY":    geometry(ir.OpGridDim, 1),
+	"dsl.Thread.GridDimZ":    geometry(ir.OpGridDim, 2),
+	"dsl.Thread.Lane":        direct(ir.OpLane),
+	"dsl.Thread.Warp":        direct(ir.OpWarp),
+	"dsl.Thread.WarpSize":    direct(ir.OpWarpSize),
+	"dsl.Thread.Sync":        direct(ir.OpBarrier),
+	"dsl.Thread.SyncGrid":    direct(ir.OpGridBarrier),
+	"dsl.Thread.SyncCluster": direct(ir.OpClusterSync),
+	"dsl.Thread.SyncWarp":    direct(ir.OpWarpBarrier),
 
 	"dsl.Shared":        {lower: sharedObject},
 	"dsl.SharedSlice":   {lower: sharedSlice},
@@ -62,6 +63,7 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.LocalSlice":    {lower: localSlice},
 
 	"dsl.LaunchBounds": {lower: launchBounds},
+	"dsl.Cluster":      {lower: launchCluster},
 
 	"dsl.F32": {accepts: notFloat8, lower: convertTo},
 	"dsl.F64": {accepts: notFloat8, lower: convertTo},
@@ -121,6 +123,9 @@ var intrinsics = map[string]*intrinsic{
 
 	"dsl.CopyAsync":          {lower: copyAsync},
 	"dsl.CopyVecAsync":       {lower: copyVec},
+	"dsl.CopyTensorAsync":    {lower: copyTensor},
+	"dsl.StoreTensorAsync":   {lower: storeTensor},
+	"dsl.StoreTensorWait":    {lower: storeWait},
 	"dsl.CopyVecAsyncOrZero": {lower: copyVec},
 	"dsl.CopyCommit":         direct(ir.OpCopyCommit),
 	"dsl.CopyWait":           direct(ir.OpCopyWait),
@@ -129,6 +134,7 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.MBarrier.Init":         mbarrier(ir.OpMBarInit),
 	"dsl.MBarrier.Arrive":       mbarrier(ir.OpMBarArrive),
 	"dsl.MBarrier.ArriveExpect": mbarrier(ir.OpMBarExpect),
+	"dsl.MBarrier.ArriveRemote": mbarrier(ir.OpMBarRemote),
 	"dsl.MBarrier.TestWait":     mbarrier(ir.OpMBarTest),
 	"dsl.MatrixShape":           {lower: matrixFact},
 	"dsl.MatrixRow":             matrixPosition(ir.OpMatrixRow),
@@ -139,6 +145,8 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.WarpgroupFence":        direct(ir.OpWarpgroupFence),
 	"dsl.WarpgroupCommit":       direct(ir.OpWarpgroupCommit),
 	"dsl.WarpgroupWait":         {lower: groupWait},
+	"dsl.FewerRegisters":        groupRegisters(0),
+	"dsl.MoreRegisters":         groupRegisters(1),
 	"dsl.AsyncFence":            direct(ir.OpAsyncFence),
 
 	"dsl.Fence":      direct(ir.OpFence),
@@ -369,6 +377,11 @@ func localSlice(c *callSite) val {
 // launchBounds leaves the numbers to the pass size, like sharedSlice.
 func launchBounds(c *callSite) val {
 	c.f.emit(ir.OpLaunch, ir.Void, c.arg(1), c.arg(2))
+	return val{}
+}
+
+func launchCluster(c *callSite) val {
+	c.f.emit(ir.OpCluster, ir.Void, c.arg(1))
 	return val{}
 }
 

@@ -133,6 +133,14 @@ func groupMultiply(c *callSite) val {
 	return val{}
 }
 
+// groupRegisters passes registers from one group of warps to another.
+func groupRegisters(more uint64) *intrinsic {
+	return &intrinsic{lower: func(c *callSite) val {
+		c.f.emitImm(ir.OpWarpgroupRegs, ir.Void, more, c.scalar(0))
+		return val{}
+	}}
+}
+
 func groupWait(c *callSite) val {
 	c.f.emit(ir.OpWarpgroupWait, ir.Void, c.scalar(0))
 	return val{}

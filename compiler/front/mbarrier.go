@@ -25,3 +25,36 @@ func mbarrier(op ir.Op) *intrinsic {
 		return val{}
 	}}
 }
+
+// copyTensor is a bulk copy, whose bytes a barrier counts. The map is an argument of the kernel,
+// which its first word stands for.
+func copyTensor(c *callSite) val {
+	dst, bar := c.element(0, ir.Shared), c.args[7].v
+	words := c.args[3].parts
+	switch {
+	case dst == nil:
+		return badVal
+	case bar == nil || !bar.Type.IsPtr() || bar.Type.Space != ir.Shared:
+		c.f.report(diag.AtomicOperand, "dsl.MBarrier is not in shared memory")
+		return badVal
+	case len(words) == 0:
+		return badVal
+	}
+	c.f.emit(ir.OpCopyTensor, ir.Void, dst, words[0].v, c.f.field(bar, 0), c.scalar(3), c.scalar(4), c.scalar(5), c.scalar(7))
+	return val{}
+}
+
+// storeTensor is the other way.
+func storeTensor(c *callSite) val {
+	src, words := c.element(0, ir.Shared), c.args[3].parts
+	if src == nil || len(words) == 0 {
+		return badVal
+	}
+	c.f.emit(ir.OpStoreTensor, ir.Void, src, words[0].v, c.scalar(3), c.scalar(4), c.scalar(5))
+	return val{}
+}
+
+func storeWait(c *callSite) val {
+	c.f.emit(ir.OpStoreWait, ir.Void, c.scalar(0))
+	return val{}
+}

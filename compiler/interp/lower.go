@@ -266,6 +266,13 @@ var unsupported = map[ir.Op]string{
 	ir.OpWarpgroupCommit: "has a matrix instruction, which the CPU has not",
 	ir.OpWarpgroupWait:   "has a matrix instruction, which the CPU has not",
 	ir.OpAsyncFence:      "has a matrix instruction, which the CPU has not",
+	ir.OpWarpgroupRegs:   "has a matrix instruction, which the CPU has not",
+	ir.OpCopyTensor:      "has a copy by a tensor map, which the CPU has not",
+	ir.OpStoreTensor:     "has a copy by a tensor map, which the CPU has not",
+	ir.OpStoreWait:       "has a copy by a tensor map, which the CPU has not",
+	ir.OpMBarRemote:      "has a cluster of blocks, which the CPU has not",
+	ir.OpClusterSync:     "has a cluster of blocks, which the CPU has not",
+	ir.OpCluster:         "has launch bounds in its code: run the size pass on the module first",
 }
 
 // Unsupported says what has to become of an operation before a program can be

@@ -21,7 +21,9 @@ type Bounds struct {
 	// Row is the size of a warp if the size of blocks along x must be a multiple of it, so that
 	// the threads of a warp lie in one row; 0 if blocks may have any shape.
 	Row int
-	Pos int // of what says so in the source, index into Module.Pos
+	// Cluster is how many blocks along x can write each other's shared memory, 0 if none can.
+	Cluster int
+	Pos     int // of what says so in the source, index into Module.Pos
 }
 
 // Object is a shared-memory object of a block.

@@ -98,9 +98,9 @@ func (v *verifier) matrix(in *Value) string {
 		if in.Args[3].Type != I64 || in.Args[4].Type != I64 || in.Args[5].Type != Bool || in.Args[6].Type != Bool {
 			return "wants the number of columns, that of rows of a panel, and which factors are transposed"
 		}
-	case OpWarpgroupWait:
-		if in.Args[0].Type != I64 {
-			return "wants a number of batches"
+	case OpWarpgroupWait, OpWarpgroupRegs:
+		if in.Args[0].Type != I64 || in.Imm > 1 {
+			return "wants a number of batches or registers"
 		}
 	case OpLoadMatrix:
 		dst, src := in.Args[0].Type, in.Args[1].Type

@@ -81,6 +81,7 @@ const (
 	OpLocalSized  // pointer to the first of x zeros in a new private array; x becomes constant in pass size
 	OpSharedSized // pointer to the first element of shared object Imm, as array of x elements; x likewise
 	OpLaunch      // the kernel runs in blocks of x threads, y of them at once on a unit; gone after pass size
+	OpCluster     // the kernel runs in clusters of x blocks along x; likewise
 	OpIndex       // pointer to array -> pointer to element y; unchecked
 	OpOffset      // pointer advanced by y elements; unchecked
 	OpField       // pointer to struct -> pointer to field Imm
@@ -92,6 +93,9 @@ const (
 	OpCopyCommit  // makes a group of the copies that the thread has begun since the last
 	OpCopyWait    // waits for the copies that the thread has begun
 	OpCopyGroups  // waits for them but for the x latest groups; x becomes constant in pass size
+	OpCopyTensor  // a bulk copy to x, in shared memory, of the box at operands 3 to 5 of the tensor map y, which the phase of the barrier z counts; operand 6 has a bit for each block of the cluster that gets it, 0 for the own alone
+	OpStoreTensor // a bulk copy of the thread's from x, in shared memory, to the box at operands 2 to 4 of the tensor map y
+	OpStoreWait   // waits until at most x of the thread's latest store.tensor still read shared memory
 	OpCopyBegun   // notes that a copy of Imm elements from x on, in shared memory, may go on until a wait; checked code of the CPU only
 	OpZero        // zero the object x points to
 	OpBounds      // fail the kernel unless 0 <= x < y; Imm says what is checked, for the message
@@ -104,12 +108,14 @@ const (
 
 	OpBarrier     // all threads of the block meet; memory is ordered
 	OpGridBarrier // all threads of the grid meet; memory is ordered
+	OpClusterSync // all threads of the cluster of blocks meet; memory is ordered
 	OpWarpBarrier // all threads of the warp meet; memory is ordered
 	OpFence       // memory accesses before come before those after, for all threads of the device
 	OpFenceBlock  // likewise, for the threads of the block
 	OpMBarInit    // begins the first phase of the barrier at x, in shared memory, of y arrivals
 	OpMBarArrive  // an arrival in the phase of the barrier at x
 	OpMBarExpect  // likewise, and the phase waits for y bytes of bulk copies
+	OpMBarRemote  // an arrival in the phase of the barrier that block y of the cluster has where x is
 	OpMBarTest    // whether the phase of parity y of the barrier at x is complete; may wait for it
 	OpShflIdx     // x of lane y modulo the warp size
 	OpShflUp      // x of lane - y, own x when there is none
@@ -135,6 +141,7 @@ const (
 	OpWarpgroupFence  // registers that group products read and write are ready
 	OpWarpgroupCommit // group products since the last one are a batch
 	OpWarpgroupWait   // waits until at most x batches are not over
+	OpWarpgroupRegs   // each thread of the group has x registers from here on; Imm is 1 if they become more
 	OpAsyncFence      // the thread's accesses of shared memory before are before those of group products after a barrier
 
 	// Imm of an atomic operation is its order and scope, see AtomicImm.
@@ -154,6 +161,9 @@ const (
 
 	numOps
 )
+
+// MaxCluster is how many blocks a cluster has at most on every device that has clusters.
+const MaxCluster = 8
 
 // MaxCopyVec is the most elements that one copy.vec copies.
 const MaxCopyVec = 16
@@ -296,6 +306,7 @@ var ops = [numOps]Info{
 	OpTable:       {Name: "table", Rule: RulePtr, HasImm: true},
 	OpLocalSized:  {Name: "local.sized", Args: 1, Rule: RulePtr, Effect: Writes, Uniform: Varying},
 	OpSharedSized: {Name: "shared.sized", Args: 1, Rule: RulePtr, HasImm: true, Uniform: UniformBlock},
+	OpCluster:     {Name: "launch.cluster", Args: 1, Rule: RuleNone, Effect: Fails, NoValue: true},
 	OpLaunch:      {Name: "launch.bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true},
 	OpIndex:       {Name: "index", Args: 2, Rule: RulePtr},
 	OpOffset:      {Name: "offset", Args: 2, Rule: RulePtr},
@@ -308,6 +319,9 @@ var ops = [numOps]Info{
 	OpCopyCommit:  {Name: "copy.commit", Effect: Reads | Writes, NoValue: true},
 	OpCopyWait:    {Name: "copy.wait", Effect: Reads | Writes, NoValue: true},
 	OpCopyGroups:  {Name: "copy.wait.groups", Args: 1, Rule: RuleNone, Effect: Reads | Writes, NoValue: true},
+	OpCopyTensor:  {Name: "copy.tensor", Args: 7, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
+	OpStoreTensor: {Name: "store.tensor", Args: 5, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
+	OpStoreWait:   {Name: "store.tensor.wait", Args: 1, Rule: RuleNone, Effect: Reads | Writes, NoValue: true},
 	OpCopyBegun:   {Name: "copy.begun", Args: 1, Rule: RuleMem, Effect: Reads | Writes, NoValue: true, HasImm: true},
 	OpZero:        {Name: "zero", Args: 1, Rule: RuleMem, Effect: Writes, NoValue: true},
 	OpBounds:      {Name: "bounds", Args: 2, Rule: RuleNone, Effect: Fails, NoValue: true, MayImm: true},
@@ -320,12 +334,14 @@ var ops = [numOps]Info{
 
 	OpBarrier:     {Name: "barrier", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpGridBarrier: {Name: "gridbarrier", Effect: Reads | Writes | Convergent, NoValue: true},
+	OpClusterSync: {Name: "clusterbarrier", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpWarpBarrier: {Name: "warpbarrier", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpFence:       {Name: "fence", Effect: Reads | Writes, NoValue: true},
 	OpFenceBlock:  {Name: "fence.block", Effect: Reads | Writes, NoValue: true},
 	OpMBarInit:    {Name: "mbarrier.init", Args: 2, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
 	OpMBarArrive:  {Name: "mbarrier.arrive", Args: 1, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
 	OpMBarExpect:  {Name: "mbarrier.arrive.expect", Args: 2, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
+	OpMBarRemote:  {Name: "mbarrier.arrive.remote", Args: 2, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
 	OpMBarTest:    {Name: "mbarrier.test", Args: 2, Rule: RuleMem, Effect: Reads | Writes, Uniform: Varying},
 	OpShflIdx:     {Name: "shfl.idx", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
 	OpShflUp:      {Name: "shfl.up", Args: 2, Rule: RuleShfl, Effect: Convergent, Uniform: Varying},
@@ -346,6 +362,7 @@ var ops = [numOps]Info{
 	OpWarpgroupFence:  {Name: "wgmma.fence", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpWarpgroupCommit: {Name: "wgmma.commit", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpWarpgroupWait:   {Name: "wgmma.wait", Args: 1, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true},
+	OpWarpgroupRegs:   {Name: "wgmma.registers", Args: 1, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, MayImm: true},
 	OpAsyncFence:      {Name: "async.fence", Effect: Reads | Writes, NoValue: true},
 
 	OpAtomicAdd:  {Name: "atomic.add", Args: 2, Rule: RuleAtomic, Effect: Reads | Writes, Uniform: Varying, MayImm: true},

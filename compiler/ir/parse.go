@@ -127,6 +127,9 @@ func (p *parser) launch() (err error) {
 	if err == nil && strings.TrimSpace(p.s) != "" {
 		p.m.Launch.Row, err = p.number()
 	}
+	if err == nil && strings.TrimSpace(p.s) != "" {
+		p.m.Launch.Cluster, err = p.number()
+	}
 	return err
 }
 

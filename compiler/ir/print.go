@@ -97,8 +97,11 @@ func (p *printer) module() {
 	}
 	if l := p.m.Launch; l != (Bounds{}) {
 		fmt.Fprintf(&p.b, "launch %d %d", l.Threads, l.Blocks)
-		if l.Row > 0 {
+		if l.Row > 0 || l.Cluster > 0 {
 			fmt.Fprintf(&p.b, " %d", l.Row)
+		}
+		if l.Cluster > 0 {
+			fmt.Fprintf(&p.b, " %d", l.Cluster)
 		}
 		p.b.WriteByte('\n')
 	}

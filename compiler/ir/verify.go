@@ -428,9 +428,22 @@ func (v *verifier) memory(in *Value) string {
 		if in.Args[1].Type != p.Elem || !p.Elem.IsValue() {
 			return "stores a scalar of the pointee type"
 		}
-	case OpMBarInit, OpMBarArrive, OpMBarExpect, OpMBarTest:
+	case OpMBarInit, OpMBarArrive, OpMBarExpect, OpMBarRemote, OpMBarTest:
 		if p != PtrTo(Shared, U64) || len(in.Args) > 1 && in.Args[1].Type != I64 || in.Op == OpMBarTest && in.Type != Bool {
 			return "wants a pointer to 64 bits of shared memory, and an i64"
+		}
+	case OpCopyTensor:
+		if p.Space != Shared || !isNumber(p.Elem) || in.Args[1].Type != U64 || in.Args[2].Type != PtrTo(Shared, U64) {
+			return "wants a pointer to numbers in shared memory, a tensor map, and a barrier"
+		}
+		for _, at := range in.Args[3:] {
+			if at.Type != I64 {
+				return "wants a position of three i64, and blocks of a cluster"
+			}
+		}
+	case OpStoreTensor:
+		if p.Space != Shared || !isNumber(p.Elem) || in.Args[1].Type != U64 || in.Args[2].Type != I64 || in.Args[3].Type != I64 || in.Args[4].Type != I64 {
+			return "wants a pointer to numbers in shared memory, a tensor map, and a position of three i64"
 		}
 	case OpCopyBegun:
 		if p.Space != Shared || in.Imm < 1 || in.Imm > MaxCopyVec {
@@ -476,6 +489,10 @@ func (v *verifier) special(in *Value) string {
 		if !in.Type.IsValue() || in.Type.IsPtr() || in.Imm != Normalize(in.Type, in.Imm) {
 			return "constant is not normalised to a scalar type"
 		}
+	case OpCluster:
+		if in.Args[0].Type != I64 {
+			return "wants a number of blocks"
+		}
 	case OpBounds, OpLaunch:
 		if in.Args[0].Type != I64 || in.Args[1].Type != I64 {
 			return "wants two i64"
@@ -484,7 +501,7 @@ func (v *verifier) special(in *Value) string {
 		if in.Args[0].Type != Bool {
 			return "wants a bool"
 		}
-	case OpCopyGroups:
+	case OpCopyGroups, OpStoreWait:
 		if in.Args[0].Type != I64 {
 			return "wants an i64"
 		}

@@ -70,7 +70,7 @@ func hasSized(f *ir.Func) bool {
 }
 
 func isSized(op ir.Op) bool {
-	return op == ir.OpLocalSized || op == ir.OpSharedSized || op == ir.OpLaunch || op == ir.OpCopyGroups
+	return op == ir.OpLocalSized || op == ir.OpSharedSized || op == ir.OpLaunch || op == ir.OpCluster || op == ir.OpCopyGroups
 }
 
 // sharedSize names a shared object of a length: one call in the source may be
@@ -99,6 +99,9 @@ func (s *sizer) function(f *ir.Func) {
 			switch v.Op {
 			case ir.OpLaunch:
 				s.launch(v)
+				continue
+			case ir.OpCluster:
+				s.cluster(v)
 				continue
 			case ir.OpCopyGroups:
 				s.groups(v)
@@ -134,8 +137,26 @@ func (s *sizer) launch(v *ir.Value) {
 	case s.m.Launch.Threads != 0 && (s.m.Launch.Threads != b.Threads || s.m.Launch.Blocks != b.Blocks):
 		s.fail(v, "dsl.LaunchBounds of %d threads and %d blocks, and elsewhere in the kernel of %d and %d", b.Threads, b.Blocks, s.m.Launch.Threads, s.m.Launch.Blocks)
 	case s.m.Launch.Threads == 0:
-		b.Pos = v.Pos
+		b.Pos, b.Cluster = v.Pos, s.m.Launch.Cluster
 		s.m.Launch = b
+	}
+}
+
+// cluster takes the size of clusters that v says.
+func (s *sizer) cluster(v *ir.Value) {
+	n, l := v.Args[0], &s.m.Launch
+	switch size := int64(n.Imm); {
+	case !n.IsConst():
+		s.fail(v, "number of dsl.Cluster is not known at compile time")
+	case size < 1 || size > ir.MaxCluster:
+		s.fail(v, "dsl.Cluster of %d blocks", size).Fix = "pass a number from 1 to 8, which all devices with clusters have"
+	case l.Cluster != 0 && int64(l.Cluster) != max(size, 1):
+		s.fail(v, "dsl.Cluster of %d blocks, and elsewhere in the kernel of %d", size, l.Cluster)
+	case size > 1:
+		l.Cluster = int(size)
+		if l.Pos == 0 {
+			l.Pos = v.Pos
+		}
 	}
 }
 

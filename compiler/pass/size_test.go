@@ -56,6 +56,12 @@ func TestLaunchBounds(t *testing.T) {
 		{body: "launch.bounds %3, %2", err: "dsl.LaunchBounds of blocks of 0 threads"},
 		{body: "launch.bounds %1, %4", err: "dsl.LaunchBounds of -1 blocks"},
 		{body: "launch.bounds %1, %2\nlaunch.bounds %1, %3", err: "dsl.LaunchBounds of 64 threads and 0 blocks, and elsewhere in the kernel of 64 and 2"},
+		{body: "launch.cluster %2\nlaunch.bounds %1, %2", want: ir.Bounds{Threads: 64, Blocks: 2, Cluster: 2}},
+		{body: "launch.bounds %1, %2\nlaunch.cluster %2\nlaunch.cluster %2", want: ir.Bounds{Threads: 64, Blocks: 2, Cluster: 2}},
+		{body: "launch.cluster %0", err: "number of dsl.Cluster is not known at compile time"},
+		{body: "launch.cluster %1", err: "dsl.Cluster of 64 blocks"},
+		{body: "launch.cluster %3", err: "dsl.Cluster of 0 blocks"},
+		{body: "%5 = add %2, %2 : i64\nlaunch.cluster %2\nlaunch.cluster %5", err: "dsl.Cluster of 4 blocks, and elsewhere in the kernel of 2"},
 	} {
 		m := module(c.body)
 		err := Run(m, Options{})

@@ -140,6 +140,7 @@ type emitter struct {
 
 	isFragment  map[*ir.Value]bool // local objects that live in registers
 	misused     bool               // the address of one was taken
+	maps        map[int]bool       // parameters whose argument is a tensor map
 	sharedAlign int                // of shared memory, if that is more than of objects
 
 	prologue []inst      // instructions at the start of the kernel, which take
@@ -161,7 +162,7 @@ type value struct {
 }
 
 func newEmitter(m *ir.Module, f *ir.Func, t target.Target) *emitter {
-	e := &emitter{m: m, f: f, t: t, vals: make([]value, f.NumValues()), shared: make([]bool, len(m.Shared)), isFragment: map[*ir.Value]bool{}}
+	e := &emitter{m: m, f: f, t: t, vals: make([]value, f.NumValues()), shared: make([]bool, len(m.Shared)), isFragment: map[*ir.Value]bool{}, maps: map[int]bool{}}
 	e.findFragments()
 	e.label = make([]string, f.NumBlocks())
 	e.class = make([]class, 1, f.NumValues()+64)

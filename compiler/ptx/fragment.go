@@ -137,6 +137,13 @@ func (e *emitter) matrix(v *ir.Value) error {
 		return e.loadMatrix(v)
 	case ir.OpWarpgroupMMA:
 		return e.groupProduct(v)
+	case ir.OpWarpgroupRegs:
+		n, ok := e.constant(v.Args[0])
+		if !ok || n < 24 || n > 256 || n%8 != 0 {
+			return fmt.Errorf("the number of registers of a thread is no constant from 24 to 256, a multiple of 8")
+		}
+		e.add("setmaxnreg."+[]string{"dec", "inc"}[v.Imm]+".sync.aligned.u32", 0, number(int64(n)))
+		return nil
 	case ir.OpWarpgroupWait:
 		n, ok := e.constant(v.Args[0])
 		if !ok || n > 7 {

@@ -116,6 +116,9 @@ func bounds(l ir.Bounds, t target.Target) (s string) {
 	if blocks, threads := room(t); l.Blocks > 0 && l.Blocks <= blocks && l.Blocks*l.Threads <= threads {
 		s += fmt.Sprintf(".minnctapersm %d\n", l.Blocks)
 	}
+	if l.Cluster > 1 {
+		s += fmt.Sprintf(".reqnctapercluster %d\n", l.Cluster)
+	}
 	return s
 }
 
@@ -124,7 +127,11 @@ func (e *emitter) paramList() string {
 	i := 0
 	for _, a := range e.f.Args {
 		if a.Kind == ir.ArgStruct && a.Elem.Size() > 0 {
-			list = append(list, fmt.Sprintf("\n\t.param .align %d .b8 %s[%d]", a.Elem.Align(), paramName(e.f, i), a.Elem.Size()))
+			align := a.Elem.Align()
+			if e.maps[i] {
+				align = mapAlign
+			}
+			list = append(list, fmt.Sprintf("\n\t.param .align %d .b8 %s[%d]", align, paramName(e.f, i), a.Elem.Size()))
 		}
 		for range a.NumParams() {
 			if a.Kind != ir.ArgStruct {

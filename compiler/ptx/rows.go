@@ -90,8 +90,13 @@ var coded = map[ir.Op]string{
 	ir.OpField:         "folds into the address of its uses",
 	ir.OpMMA:           "mma.sync, with the shape and types of the unit (package matrix)",
 	ir.OpWarpgroupWait: "wgmma.wait_group.sync.aligned",
+	ir.OpWarpgroupRegs: "setmaxnreg.inc or .dec, of launches whose threads are known",
 	ir.OpWarpgroupMMA:  "wgmma.mma_async, with descriptors of the factors",
 	ir.OpLoadMatrix:    "ldmatrix.sync.aligned.m8n8.x4, with .trans for columns",
+	ir.OpCopyTensor:    "cp.async.bulk.tensor.3d, to several blocks with .multicast::cluster (sm_90 up)",
+	ir.OpStoreTensor:   "cp.async.bulk.tensor.3d to global memory, a group each (sm_90 up)",
+	ir.OpStoreWait:     "cp.async.bulk.wait_group.read",
+	ir.OpMBarRemote:    "mbarrier.arrive.shared::cluster, at an address of mapa (sm_90 up)",
 	ir.OpZero:          "as many stores as the object needs, or a loop",
 	ir.OpCopyVec:       "copies like copy.async, as wide as the addresses allow: `cp.async.cg` of 16 bytes, `cp.async.ca` of 8 or 4 (sm_80 up)",
 }
@@ -126,6 +131,7 @@ var unsupported = map[ir.Op]string{
 	ir.OpLocalSized:  "lengths must be constant first (pass size)",
 	ir.OpSharedSized: "lengths must be constant first (pass size)",
 	ir.OpLaunch:      "becomes part of the module first (pass size)",
+	ir.OpCluster:     "becomes part of the module first (pass size)",
 }
 
 // Conditions of rows on operand b, which is constant with the value b if isConst.
@@ -309,6 +315,7 @@ var fixedRows = []row{
 	{op: ir.OpMBarInit, on: noKind, cc: 80, asm: "cvt.u32.u64 $r0, $B; mbarrier.init.shared.b64 [$a], $r0"},
 	{op: ir.OpMBarArrive, on: noKind, cc: 80, asm: "mbarrier.arrive.shared.b64 $q0, [$a]"},
 	{op: ir.OpMBarExpect, on: noKind, cc: 90, ptx: 80, asm: "cvt.u32.u64 $r0, $B; mbarrier.arrive.expect_tx.shared::cta.b64 $q0, [$a], $r0"},
+	{op: ir.OpClusterSync, on: noKind, cc: 90, asm: "barrier.cluster.arrive; barrier.cluster.wait"},
 	{op: ir.OpMBarTest, on: boolean, cc: 90, asm: "cvt.u32.u64 $r0, $B; mbarrier.try_wait.parity.shared::cta.b64 $d, [$a], $r0"},
 	{op: ir.OpMBarTest, on: boolean, cc: 80, ptx: 71, asm: "cvt.u32.u64 $r0, $B; mbarrier.test_wait.parity.shared.b64 $d, [$a], $r0"},
 	{op: ir.OpWarpgroupFence, on: noKind, cc: 90, asm: "wgmma.fence.sync.aligned"},

@@ -32,6 +32,7 @@ type simProgram struct {
 	nLocal  int
 	buffers [][]byte
 	early   bool // asynchronous copies are made at once
+	cluster int  // blocks
 }
 
 // simInst is a decoded instruction: exec for one thread, or a collective.
@@ -55,6 +56,7 @@ type simThread struct {
 	done    bool
 	waiting bool
 	visits  map[int]int // of branches marked as uniform
+	stores  []func()    // bulk copies to global memory that may not be over
 	polled  bool        // found a phase that is not complete: others take their turn
 	copies  []func()    // begun, and in no group yet
 	// registers that products which are not over will change
@@ -66,9 +68,15 @@ type simThread struct {
 type simBlock struct {
 	shared []byte
 	args   []byte
-	dirty  map[int]bool      // bytes of shared memory that warpgroups must not read yet
-	groups map[int]*simGroup // products of warpgroups
-	taken  map[simVisit]bool // what branches marked as uniform did
+	// blocks of its cluster, itself among them; bulk copies that may be late, and bytes that phases
+	// of barriers lack
+	cluster []*simBlock
+	ended   bool // all of its threads, and its shared memory with them
+	bulk    []func()
+	bytes   map[int]int
+	dirty   map[int]bool      // bytes of shared memory that warpgroups must not read yet
+	groups  map[int]*simGroup // products of warpgroups
+	taken   map[simVisit]bool // what branches marked as uniform did
 }
 
 // simVisit is the arrival of a warp at an instruction, counted from 1.
@@ -134,7 +142,7 @@ func (p *simProgram) operand(s string) simOperand {
 			o.imm = uint64(v)
 		} else if v, err := strconv.ParseUint(s, 0, 64); err == nil {
 			o.imm = v
-		} else if s[0] != '%' && s[0] != '$' {
+		} else if s[0] != '%' && s[0] != '$' && s != "_" {
 			panic("operand " + s)
 		}
 	}
@@ -178,7 +186,9 @@ func simParse(text string) *simProgram {
 		f := strings.Fields(line)
 		switch {
 		case len(f) == 0, strings.HasPrefix(line, "//"), strings.HasPrefix(line, ".v"), strings.HasPrefix(line, ".target"),
-			strings.HasPrefix(line, ".address"), len(line) == 1:
+			strings.HasPrefix(line, ".address"), len(line) == 1, f[0] == ".maxntid", f[0] == ".minnctapersm":
+		case f[0] == ".reqnctapercluster":
+			p.cluster, _ = strconv.Atoi(f[1])
 		case f[0] == ".param":
 			size, _ := strconv.Atoi(f[1][2:])
 			size /= 8
@@ -291,6 +301,15 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 		in.exec = func(t *simThread) { t.done = true }
 		return in
 	case "cp":
+		if in.exec = p.bulkSim(opcode, rest); in.exec != nil {
+			run := in.exec
+			in.exec = func(t *simThread) {
+				if guard(t) {
+					run(t)
+				}
+			}
+			return in
+		}
 		if in.exec = groupSim(opcode, rest); in.exec != nil {
 			return in
 		}
@@ -300,7 +319,12 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 			in.exec = (*simThread).clean
 		}
 		return in
-	case "griddepcontrol": // there is one kernel
+	case "barrier":
+		if in.exec = func(*simThread) {}; opcode == "barrier.cluster.wait" {
+			in.group = "cluster"
+		}
+		return in
+	case "griddepcontrol", "setmaxnreg": // there is one kernel, and registers for all
 		in.exec = func(*simThread) {}
 		return in
 	}
@@ -404,6 +428,8 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 		return atom(mods, ops)
 	case "mbarrier":
 		return mbarrierSim(strings.Join(mods[1:], "."), ops)
+	case "mapa":
+		return func(t *simThread) { ops[0].set(t, ops[1].get(t)|ops[2].get(t)<<simRank) }
 	case "cp":
 		return copySim(mods, ops)
 	case "mov", "cvta":
@@ -725,6 +751,18 @@ func copySim(mods []string, ops []simOperand) func(t *simThread) {
 	}
 }
 
+// simRank is where the number of a block is in an address of its shared memory that another block
+// uses.
+const simRank = 24
+
+// at is where an operand points.
+func (t *simThread) at(o simOperand) int {
+	if o.reg < 0 {
+		return int(o.imm) + int(o.off)
+	}
+	return int(o.get(t)) + int(o.off)
+}
+
 // mbarrierSim works on barriers that count arrivals: the low half of the word is what each phase
 // wants, the next bits what it lacks, the top bit its parity.
 func mbarrierSim(name string, ops []simOperand) func(t *simThread) {
@@ -736,20 +774,35 @@ func mbarrierSim(name string, ops []simOperand) func(t *simThread) {
 		}
 	case "arrive.shared.b64":
 		return func(t *simThread) {
-			state := t.load("shared", ops[1], 0, 8)
-			if state<<1>>33 == 0 {
-				panic("an arrival too many")
+			ops[0].set(t, t.load("shared", ops[1], 0, 8))
+			t.block.complete(t.at(ops[1]), 0, 1)
+		}
+	case "arrive.expect_tx.shared::cta.b64":
+		return func(t *simThread) {
+			ops[0].set(t, t.load("shared", ops[1], 0, 8))
+			t.block.bytes[t.at(ops[1])] += int(ops[2].get(t))
+			t.block.complete(t.at(ops[1]), 0, 1)
+		}
+	case "arrive.shared::cluster.b64":
+		return func(t *simThread) {
+			at := ops[1].get(t)
+			there := t.block.cluster[at>>simRank]
+			if there.ended {
+				panic("the block whose barrier this is has ended")
 			}
-			if state -= 1 << 32; state<<1>>33 == 0 {
-				state ^= 1<<63 | state&math.MaxUint32<<32
-			}
-			t.store("shared", ops[1], 0, 8, state)
-			ops[0].set(t, state)
+			there.complete(int(at&(1<<simRank-1)), 0, 1)
 		}
 	case "test_wait.parity.shared.b64", "try_wait.parity.shared::cta.b64":
 		return func(t *simThread) {
 			done := t.load("shared", ops[1], 0, 8)>>63 != ops[2].get(t)&1
-			t.polled = !done
+			if t.polled = !done; t.polled {
+				for _, b := range t.block.cluster {
+					for _, copied := range b.bulk {
+						copied()
+					}
+					b.bulk = nil
+				}
+			}
 			var bit uint64
 			if done {
 				bit = 1

@@ -32,16 +32,39 @@ func (p *simProgram) run(grid, block [3]int, args []byte, buffers [][]byte) (err
 	}
 	for z := range grid[2] {
 		for y := range grid[1] {
-			for x := range grid[0] {
-				p.runBlock([3]int{x, y, z}, grid, block, args, &at)
+			for x := 0; x < grid[0]; x += max(p.cluster, 1) {
+				p.runCluster([3]int{x, y, z}, grid, block, args, &at)
 			}
 		}
 	}
 	return nil
 }
 
-func (p *simProgram) runBlock(index, grid, block [3]int, args []byte, at *string) {
-	b := &simBlock{args: args, shared: make([]byte, p.nShared)}
+// runCluster runs the blocks of a cluster, of which the first is at index.
+func (p *simProgram) runCluster(index, grid, block [3]int, args []byte, at *string) {
+	var blocks []*simBlock
+	var all [][]*simThread
+	var together []*simThread
+	for range max(p.cluster, 1) {
+		b, threads := p.newBlock(index, grid, block, args)
+		blocks, all, together = append(blocks, b), append(all, threads), append(together, threads...)
+		index[0]++
+	}
+	for _, b := range blocks {
+		b.cluster = blocks
+	}
+	for running := 1; running > 0; {
+		running = 0
+		for i, threads := range all {
+			running += blocks[i].turn(threads, at)
+		}
+		meet(together, at, 2)
+	}
+}
+
+// newBlock makes a block and its threads.
+func (p *simProgram) newBlock(index, grid, block [3]int, args []byte) (*simBlock, []*simThread) {
+	b := &simBlock{args: args, bytes: map[int]int{}, shared: make([]byte, p.nShared)}
 	for i := range b.shared {
 		b.shared[i] = 0xff
 	}
@@ -61,22 +84,28 @@ func (p *simProgram) runBlock(index, grid, block [3]int, args []byte, at *string
 		}
 		threads = append(threads, t)
 	}
-	for running := len(threads); running > 0; {
-		running = 0
-		for _, t := range threads {
-			t.step(at)
-			if !t.done {
-				running++
-			}
+	return b, threads
+}
+
+// turn lets each thread run until it meets others, and returns how many have not ended.
+func (b *simBlock) turn(threads []*simThread, at *string) (running int) {
+	for _, t := range threads {
+		t.step(at)
+		if !t.done {
+			running++
+		} else {
+			t.makeStores(0)
 		}
-		for w := 0; w < len(threads); w += 32 {
-			meet(threads[w:min(w+32, len(threads))], at, false)
-		}
-		for g := 0; g < len(threads); g += 128 {
-			meetGroup(b, threads[g:min(g+128, len(threads))], at)
-		}
-		meet(threads, at, true)
 	}
+	for w := 0; w < len(threads); w += 32 {
+		meet(threads[w:min(w+32, len(threads))], at, 0)
+	}
+	for g := 0; g < len(threads); g += 128 {
+		meetGroup(b, threads[g:min(g+128, len(threads))], at)
+	}
+	meet(threads, at, 1)
+	b.ended = running == 0
+	return running
 }
 
 // step runs t until it ends or meets others.
@@ -100,19 +129,29 @@ func (t *simThread) step(at *string) {
 	}
 }
 
-// meet lets the threads of a warp, or of the block, pass the instruction that
-// they all wait at.
-func meet(threads []*simThread, at *string, block bool) {
+// meet lets the threads of a warp (level 0), of the block (1) or of the cluster (2) pass the
+// instruction that they all wait at.
+func meet(threads []*simThread, at *string, level int) {
 	var in *simInst
 	for _, t := range threads {
-		if t.done || !t.waiting {
+		if t.done {
 			continue
+		}
+		if !t.waiting {
+			return // it polls, and comes later
 		}
 		here := &t.p.code[t.pc]
 		if in == nil {
 			in = here
 		}
-		if whole := here.group == "bar" && here.mods[1] == "sync"; here != in || whole != block || here.group == "wgmma" {
+		want := 0
+		switch {
+		case here.group == "bar" && here.mods[1] == "sync":
+			want = 1
+		case here.group == "cluster":
+			want = 2
+		}
+		if here != in || want != level || here.group == "wgmma" {
 			return
 		}
 	}
@@ -121,7 +160,7 @@ func meet(threads []*simThread, at *string, block bool) {
 	}
 	*at = in.text
 	for _, t := range threads {
-		if t.done && (in.group != "bar" || !block) {
+		if t.done && level == 0 {
 			panic("a thread of the warp has ended")
 		}
 	}

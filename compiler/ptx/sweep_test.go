@@ -24,7 +24,7 @@ func TestEveryOpHasARow(t *testing.T) {
 		uses := irtest.Lowered(op)
 		switch op {
 		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock, ir.OpCopyAsync, ir.OpCopyCommit, ir.OpCopyWait, ir.OpCopyGroups,
-			ir.OpMBarInit, ir.OpMBarArrive, ir.OpMBarExpect, ir.OpMBarTest, ir.OpWarpgroupFence, ir.OpWarpgroupCommit, ir.OpAsyncFence:
+			ir.OpMBarInit, ir.OpMBarArrive, ir.OpMBarExpect, ir.OpMBarTest, ir.OpWarpgroupFence, ir.OpWarpgroupCommit, ir.OpAsyncFence, ir.OpClusterSync:
 			continue // below, and TestTiles
 		}
 		require.NotEmpty(t, uses, "no uses known of %s", op)

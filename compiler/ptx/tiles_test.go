@@ -43,6 +43,11 @@ func TestTiles(t *testing.T) {
 		c["K"], c["Chunk"] = 32, 4
 		return c
 	}
+	bulk := func(m, n, down, stages, a, b, cluster, outSize int64) map[string]int64 {
+		c := half(m, n, down, stages, a, b)
+		c["Bulk"], c["Cluster"], c["OutSize"] = 1, cluster, outSize
+		return c
+	}
 	bf16, f16, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.F16", "float32"}, []string{"float64", "float64"}
 	tf32 := []string{"dsl.TF32", "float32"}
 	for _, c := range []struct {
@@ -62,6 +67,12 @@ func TestTiles(t *testing.T) {
 		{"sm_90a", product{f16, 64, 16, 448, half(64, 16, 4, 4, 0, 0)}},
 		{"sm_90a", product{bf16, 128, 128, 64, half(128, 128, 8, 4, 1, 1)}},
 		{"sm_90a", product{bf16, 64, 64, 0, half(64, 64, 4, 3, 0, 1)}},
+		{"sm_90a", product{bf16, 72, 72, 200, bulk(64, 64, 4, 3, 0, 1, 1, 0)}},
+		{"sm_90a", product{f16, 150, 40, 448, bulk(64, 32, 4, 4, 0, 0, 1, 4)}},
+		{"sm_90a", product{bf16, 200, 136, 256, bulk(128, 128, 8, 4, 1, 1, 1, 4)}},
+		{"sm_90a", product{bf16, 64, 64, 0, bulk(64, 64, 4, 3, 0, 1, 1, 4)}},
+		{"sm_90a", product{bf16, 200, 136, 200, bulk(64, 128, 4, 3, 0, 1, 2, 4)}},
+		{"sm_90a", product{f16, 300, 64, 64, bulk(64, 64, 4, 3, 1, 0, 2, 0)}},
 	} {
 		t.Run(fmt.Sprintf("%s/%v/%dx%dx%d", c.arch, c.types, c.m, c.n, c.k), func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +85,9 @@ func TestTiles(t *testing.T) {
 
 // text is the kernel as PTX.
 func (p *product) text(t *testing.T, arch string) string {
+	for _, field := range []string{"Bulk", "Cluster", "OutSize"} {
+		p.consts[field] += 0
+	}
 	req := front.Request{Pkg: "github.com/gokiln/kiln/tests/conformance/kernels", Func: "Tiles", TypeArgs: p.types, Consts: map[string]int64{}}
 	for field, v := range p.consts {
 		req.Consts["cfg."+field] = v
@@ -112,6 +126,9 @@ func (p *product) check(t *testing.T, text string, early bool) {
 	y, ys := draw(p.k * p.n)
 	out := make([]byte, p.m*p.n*size[p.types[1]])
 	var args []byte
+	args = append(args, p.factorMap(2, p.m, p.consts["A"], p.consts["M"])...)
+	args = append(args, p.factorMap(3, p.n, p.consts["B"], p.consts["N"]/max(p.consts["Cluster"], 1))...)
+	args = append(args, ptx.SimMap(1<<32, size[p.types[1]], [3]int{p.n, p.m, 1}, [2]int{p.n * size[p.types[1]], 0}, [3]int{128 / size[p.types[1]], 16, 1})...)
 	for i, n := range []int{p.m * p.n, p.m * p.k, p.k * p.n} {
 		args = binary.LittleEndian.AppendUint64(args, uint64(i+1)<<32)
 		args = binary.LittleEndian.AppendUint64(args, uint64(n))
@@ -120,8 +137,11 @@ func (p *product) check(t *testing.T, text string, early bool) {
 		args = binary.LittleEndian.AppendUint64(args, uint64(n))
 	}
 	args = append(args, make([]byte, 8*16)...) // cfg, of which nothing is read
-	threads := int(p.consts["Down"]*p.consts["Across"]) * 32
-	require.NoError(t, ptx.Simulate(text, early, [3]int{1, 1, 1}, [3]int{threads, 1, 1}, args, [][]byte{out, xs, ys}), text)
+	threads, blocks := int(p.consts["Down"]*p.consts["Across"])*32, int(max(p.consts["Cluster"], 1))
+	if p.consts["Bulk"] == 1 {
+		threads += 128
+	}
+	require.NoError(t, ptx.Simulate(text, early, [3]int{blocks, 1, 1}, [3]int{threads, 1, 1}, args, [][]byte{out, xs, ys}), text)
 	for row := range p.m {
 		for col := range p.n {
 			want := 0.0
@@ -141,6 +161,15 @@ func (p *product) check(t *testing.T, text string, early bool) {
 	}
 }
 
+// factorMap describes the factor in a buffer, with n rows or columns, of which a box has some.
+func (p *product) factorMap(buffer uint64, n int, order, box int64) []byte {
+	k := int(p.consts["K"])
+	if order == 0 {
+		return ptx.SimMap(buffer<<32, 128/k, [3]int{p.k, n, 1}, [2]int{p.k * 128 / k, 0}, [3]int{k, int(box), 1})
+	}
+	return ptx.SimMap(buffer<<32, 128/k, [3]int{n, p.k, 1}, [2]int{n * 128 / k, 0}, [3]int{k, k, 1})
+}
+
 // at is where a factor with n rows or columns has place k of number i.
 func (p *product) at(i, k, n int, order int64) int {
 	if order == 0 {
@@ -156,6 +185,10 @@ func TestTilesAssemble(t *testing.T) {
 	config := func(m, n, k, down, across, stages, chunk, b int64) map[string]int64 {
 		return map[string]int64{"M": m, "N": n, "K": k, "Down": down, "Across": across, "Stages": stages, "Chunk": chunk, "A": 0, "B": b, "AVec": 1, "BVec": 1}
 	}
+	bulk := func(c map[string]int64, cluster int64) map[string]int64 {
+		c["Bulk"], c["Cluster"], c["OutSize"] = 1, cluster, 4
+		return c
+	}
 	bf16, tf32, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.TF32", "float32"}, []string{"float64", "float64"}
 	for _, c := range []struct {
 		arch   string
@@ -164,6 +197,9 @@ func TestTilesAssemble(t *testing.T) {
 	}{
 		{"sm_90a", bf16, config(128, 256, 64, 8, 1, 4, 8, 1)},
 		{"sm_90a", bf16, config(128, 128, 64, 8, 1, 6, 8, 0)},
+		{"sm_90a", bf16, bulk(config(128, 256, 64, 8, 1, 4, 8, 0), 2)},
+		{"sm_90a", bf16, bulk(config(128, 256, 64, 8, 1, 4, 8, 1), 1)},
+		{"sm_90a", bf16, bulk(config(64, 128, 64, 4, 1, 8, 8, 1), 1)},
 		{"sm_90a", tf32, config(128, 256, 32, 8, 1, 4, 4, 0)},
 		{"sm_80", tf32, config(128, 128, 32, 2, 2, 3, 4, 1)},
 		{"sm_80", bf16, config(128, 128, 64, 2, 2, 3, 8, 1)},

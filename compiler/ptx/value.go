@@ -18,8 +18,14 @@ func (e *emitter) value(v *ir.Value) error {
 	case ir.OpCopyVec:
 		e.copyVec(v)
 		return nil
-	case ir.OpMMA, ir.OpLoadMatrix, ir.OpWarpgroupMMA, ir.OpWarpgroupWait:
+	case ir.OpMMA, ir.OpLoadMatrix, ir.OpWarpgroupMMA, ir.OpWarpgroupWait, ir.OpWarpgroupRegs:
 		return e.matrix(v)
+	case ir.OpCopyTensor:
+		return e.copyTensor(v)
+	case ir.OpStoreTensor, ir.OpStoreWait:
+		return e.storeTensor(v)
+	case ir.OpMBarRemote:
+		return e.arriveRemote(v)
 	case ir.OpMul:
 		if e.mulWide(v) {
 			return nil

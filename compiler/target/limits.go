@@ -32,6 +32,14 @@ func (t Target) CheckThreads(n int) error {
 	return within(n, t.MaxThreads, "use smaller blocks", "is for blocks of %d threads, %s runs up to %d", n, t, t.MaxThreads)
 }
 
+// CheckCluster says what is wrong with a kernel for clusters of n blocks; 0 stands for none.
+func (t Target) CheckCluster(n int) error {
+	if n <= 1 || t.Kind == PTX && t.CC >= 90 {
+		return nil
+	}
+	return &Excess{What: fmt.Sprintf("is for clusters of %d blocks, %s has none", n, t), Fix: "pass dsl.Cluster 1 there"}
+}
+
 // within is an Excess if n is more than a limit; a limit of 0 is none.
 func within(n, limit int, fix, format string, args ...any) error {
 	if limit == 0 || n <= limit {

@@ -18,14 +18,31 @@ type Config struct {
 	Stages       dsl.ConstInt  // how many stages shared memory holds, 2 or more
 	Chunk        dsl.ConstInt  // elements in 16 bytes
 	A, B         dsl.ConstInt  // orders of the factors
+	Bulk         dsl.ConstBool // factors have tensor maps, for devices with warpgroup instructions
+	OutSize      dsl.ConstInt  // bytes of a result that Store stores, 0 if it does not
+	Cluster      dsl.ConstInt  // neighbouring blocks that copy a factor B for each other, 2 to 8; 0 or 1: none
 	AVec, BVec   dsl.ConstBool // chunks are contiguous in memory, aligned, and all inside or all outside
 }
 
 // Warps is how many warps a block has.
 func (c *Config) Warps() dsl.ConstInt { return c.Down * c.Across }
 
-// Threads is how many threads a block has.
+// Threads is how many threads multiply.
 func (c *Config) Threads(t dsl.Thread) dsl.ConstInt { return c.Warps() * dsl.ConstInt(t.WarpSize()) }
+
+// Block is how many threads a block has: with bulk copies a warpgroup is for these.
+func (c *Config) Block(t dsl.Thread) dsl.ConstInt {
+	if c.Bulk {
+		return c.Threads(t) + warpgroup*dsl.ConstInt(t.WarpSize())
+	}
+	return c.Threads(t)
+}
+
+// boxColumns is how many results are 128 bytes.
+func (c *Config) boxColumns() dsl.ConstInt { return panel * chunkBytes / max(c.OutSize, 1) }
+
+// cluster is how many blocks copy for each other.
+func (c *Config) cluster() dsl.ConstInt { return max(c.Cluster, 1) }
 
 // Sums is how many sums a thread has.
 func (c *Config) Sums(t dsl.Thread) dsl.ConstInt { return c.M * c.N / c.Threads(t) }
@@ -40,6 +57,13 @@ type Factor[T dsl.Number] struct {
 	Limit  int // how many rows or columns there are from it on
 	Across int // stride from one to the next
 	Along  int // stride along k
+
+	// Where the block begins in the tensor that Map describes, if the Config says Bulk. Its box is a
+	// stage of the factor in order AlongK, and 128 bytes of each of its rows in order AcrossK.
+	Map   dsl.TensorMap
+	Row   int // which of the rows or columns
+	K     int
+	Plane int
 }
 
 // part returns where in the tile the warp's part begins.

@@ -16,6 +16,9 @@
 // TF32, of which matrix instructions read 10 bits of fraction. Those of other types are fused
 // multiply-adds in their own type.
 //
+// [Each] goes over several tiles. On devices with bulk copies (TMA) it has some warps copy for the
+// others, if the factors have tensor maps, and [Store] stores results in that way.
+//
 // In shared memory a factor lies as in global memory, in rows of 128 bytes of which the 16-byte
 // chunks are permuted (swizzled), so that rows as well as columns of chunks are in different banks.
 package tile

@@ -75,23 +75,27 @@ func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C,
 	for s := range int(c.Stages) - 2 {
 		p.prefetch(s, steps, c)
 	}
-	group := int(dsl.MatrixShape[T, C](t, dsl.MatrixWarpgroup))
-	row := t.Warp() / group * group * int(dsl.MatrixShape[T, C](t, dsl.MatrixM))
 	for step := range steps {
 		dsl.CopyWaitGroups(c.Stages - 3)
 		dsl.AsyncFence()
 		t.Sync() // the stage is there, and all groups are done with the one that is overwritten next
 		s := step % int(c.Stages)
-		xs, ys := s*int(c.M*c.K), s*int(c.N*c.K)
 		dsl.WarpgroupFence()
-		for k := 0; k < int(c.K); k += int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) {
-			dsl.WarpgroupMMA(t, p.xs, xs+p.inA.of(row, k), p.ys, ys+p.inB.of(0, k), sums, 0, c.N, c.K, c.A == AcrossK, c.B == AcrossK)
-		}
+		multiplyStage(t, sums, p.xs, p.ys, s, &p.inA, &p.inB, c)
 		dsl.WarpgroupCommit()
 		p.prefetch(step+int(c.Stages)-2, steps, c)
 		dsl.WarpgroupWait(t, 1)
 	}
 	dsl.WarpgroupWait(t, 0)
+}
+
+// multiplyStage begins to add the product of stage s: a warpgroup has 64 rows and all columns.
+func multiplyStage[T, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, s int, inA, inB *layout, c *Config) {
+	row := t.Warp() / warpgroup * warpgroup * int(dsl.MatrixShape[T, C](t, dsl.MatrixM))
+	a, b := s*int(c.M*c.K), s*int(c.N*c.K)
+	for k := 0; k < int(c.K); k += int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) {
+		dsl.WarpgroupMMA(t, xs, a+inA.of(row, k), ys, b+inB.of(0, k), sums, 0, c.N, c.K, c.A == AcrossK, c.B == AcrossK)
+	}
 }
 
 // multiplyFragments adds the product of a stage by matrix instructions.

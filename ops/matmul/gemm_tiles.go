@@ -20,8 +20,12 @@ const stageBytes = 128
 // matrixTiles is a row for a configuration of the kernel for matrix instructions, whose K is made to
 // fit the element type.
 func matrixTiles(c tile.Config, fits func(*Problem, tile.Config) bool) ops.Strategy[Problem] {
+	name := fmt.Sprintf("matrix tiles of %dx%d by %dx%d warps in %d stages", c.M, c.N, c.Down, c.Across, c.Stages)
+	if c.Cluster > 1 {
+		name += fmt.Sprintf(", clusters of %d", c.Cluster)
+	}
 	return ops.Strategy[Problem]{
-		Name: fmt.Sprintf("matrix tiles of %dx%d by %dx%d warps in %d stages", c.M, c.N, c.Down, c.Across, c.Stages),
+		Name: name,
 		Fits: func(p *Problem) bool { return fits(p, c) },
 		Run:  func(s *runtime.Stream, p *Problem) error { return runMatrix(s, p, c) },
 	}
@@ -32,6 +36,7 @@ var smallMatrix = tile.Config{M: 64, N: 64, Down: 2, Across: 1, Stages: 4}
 
 // matrixRows are the strategies by matrix instructions, as the factors lie.
 var matrixRows = []ops.Strategy[Problem]{
+	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.M > int(c.M) && p.fillsWarpgroups(c) }),
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
@@ -56,20 +61,38 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	if byWarpgroups(&c) && p.Turned && c.A+c.B > 2*tile.AlongK {
 		return fmt.Errorf("matmul: %w: warpgroups of %s take factors of %v along k only", jit.ErrUnsupported, p.Info.Name, d)
 	}
+	xMap, yMap, err := p.tensorMaps(s.Device(), &c)
+	if err != nil {
+		return err
+	}
 	blocks := p.tiles(&c)
 	parts := p.split(blocks, blocks*p.parts(blocks, &c), 8*int(c.K), int(c.K), p.run())
-	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, ops.MaxBlocks()), Z: parts},
-		Threads: runtime.Dim3{X: int(c.Warps()) * p.Info.WarpSize},
-	}
+	g := p.matrixGrid(&c, blocks*parts)
 	return p.withParts(s, parts, func(out ops.View) error {
 		pairs := dsl.ConstBool(vectors(2, p.Batches[0], p.OutN, p.OutM, p.N))
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
-		if p.TF32 {
-			return gemmTF32.Launch(s, ops.TypeArgs{T: d, O: out.DType}, g, ops.SliceArg(out.DType, &to), runtime.SliceOf[dsl.TF32](x), runtime.SliceOf[dsl.TF32](y), p.BatchWalk, p.Product, c, pairs, ops.MulAddFn(d))
+		outMap, err := p.outMap(s.Device(), &c, out, parts)
+		if err != nil {
+			return err
 		}
-		return gemmMatrix.Launch(s, ops.TypeArgs{T: d, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(d, &x), ops.SliceArg(d, &y), p.BatchWalk, p.Product, c, pairs, ops.MulAddFn(d.Compute()))
+		if p.TF32 {
+			return gemmTF32.Launch(s, ops.TypeArgs{T: d, O: out.DType}, g, xMap, yMap, outMap, ops.SliceArg(out.DType, &to), runtime.SliceOf[dsl.TF32](x), runtime.SliceOf[dsl.TF32](y), p.BatchWalk, p.Product, c, pairs, ops.MulAddFn(d))
+		}
+		return gemmMatrix.Launch(s, ops.TypeArgs{T: d, O: out.DType}, g, xMap, yMap, outMap, ops.SliceArg(out.DType, &to), ops.SliceArg(d, &x), ops.SliceArg(d, &y), p.BatchWalk, p.Product, c, pairs, ops.MulAddFn(d.Compute()))
 	})
+}
+
+// matrixGrid is the grid for so many tiles. With bulk copies the device has a block for each
+// multiprocessor, which goes over its tiles; else there is a block for each tile.
+func (p *Problem) matrixGrid(c *tile.Config, tiles int) runtime.Grid {
+	warps, cluster := int(c.Warps()), max(int(c.Cluster), 1)
+	blocks := ops.RoundUp(tiles, cluster)
+	if c.Bulk {
+		warps += 4
+		blocks = min(blocks, p.Info.Units/cluster*cluster)
+	}
+	blocks = max(min(blocks, ops.MaxBlocks())/cluster, 1) * cluster
+	return runtime.Grid{Blocks: runtime.Dim3{X: blocks}, Threads: runtime.Dim3{X: warps * p.Info.WarpSize}}
 }
 
 // Matrix reports whether the device has a matrix instruction for the type.
@@ -102,7 +125,8 @@ func (p *Problem) fillsWarpgroups(c tile.Config) bool {
 
 // tiles is how many tiles the results have.
 func (p *Problem) tiles(c *tile.Config) int {
-	return (p.M + int(c.M) - 1) / int(c.M) * ((p.N + int(c.N) - 1) / int(c.N)) * p.Batch
+	down := ops.RoundUp((p.M+int(c.M)-1)/int(c.M), max(int(c.Cluster), 1))
+	return down * ((p.N + int(c.N) - 1) / int(c.N)) * p.Batch
 }
 
 // fitted makes a configuration one for the element type: K for rows of so many bytes, and twice the

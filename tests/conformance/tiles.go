@@ -49,6 +49,6 @@ func products[T dsl.Float, C dsl.Real](b *builder, name string, kernel any, c ti
 		}
 		return out
 	}
-	b.add(fmt.Sprintf("Tiles/%s/%dx%dx%d/%d", name, c.M, c.N, k, i), kernel, 3, int(c.Warps())*b.warp, make([]C, m*n), draw(m*k), draw(k*n), m, n, k, c)
+	b.add(fmt.Sprintf("Tiles/%s/%dx%dx%d/%d", name, c.M, c.N, k, i), kernel, 3, int(c.Warps())*b.warp, dsl.TensorMap{}, dsl.TensorMap{}, dsl.TensorMap{}, make([]C, m*n), draw(m*k), draw(k*n), m, n, k, c)
 	b.cases[len(b.cases)-1].Shared = c.Shared() * 16 / int(c.Chunk)
 }

@@ -50,7 +50,7 @@ var opcodeClasses = map[string]class{
 	"div": division, "rem": division, "sqrt": division, "rcp": division,
 	"ld.shared": shared, "st.shared": shared, "ld.local": shared, "st.local": shared,
 	"ld.global": memory, "st.global": memory, "ld": memory, "st": memory,
-	"cp.async": memory, "cp.async.wait_all": barrier, "mbarrier": barrier,
+	"cp.async": memory, "cp.async.wait_all": barrier, "cp.async.bulk.wait_group": barrier, "mapa": exchange, "setmaxnreg": barrier, "mbarrier": barrier,
 	"shfl": exchange, "vote": exchange, "match": exchange, "redux": exchange, "activemask": exchange,
 	"mma": matrix, "wgmma": matrix, "ldmatrix": shared,
 	"atom": atomic, "red": atomic,

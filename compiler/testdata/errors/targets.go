@@ -41,6 +41,12 @@ func Large(t dsl.Thread, x []float32) {
 }
 
 //kiln:kernel
+func Clusters(t dsl.Thread, x []float32) {
+	dsl.Cluster(t, 2) // ERROR 13 "K0402: the kernel is for clusters of 2 blocks, ptx:sm_75 has none" ERROR 13 "K0402: the kernel is for clusters of 2 blocks, hip:gfx942 has none" ERROR 13 "K0402: the kernel is for clusters of 2 blocks, msl:3.0 has none" ERROR 13 "K0402: the kernel is for clusters of 2 blocks, cpu:x86-64-v3 has none"
+	x[t.ThreadX()] = 1
+}
+
+//kiln:kernel
 func Warps(t dsl.Thread, x []float32) {
 	dsl.LaunchBounds(t, 96, 0) // ERROR 18 "K0404: blocks of 96 threads are not whole warps of 64 on hip:gfx942, and the kernel has warp operations"
 	i := t.Global()

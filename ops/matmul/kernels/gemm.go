@@ -15,6 +15,8 @@ type Product struct {
 	Batch      int // how many products
 	Part       int // how much of K a block in z does
 	Parts      int // distance in out of what blocks in z make
+
+	XPlane, YPlane int // 1 if each product has a plane of its own in the tensor map of x, of y
 }
 
 // Ways in which [Gemm] stages an operand in shared memory.

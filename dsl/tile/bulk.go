@@ -1,0 +1,181 @@
+package tile
+
+import "github.com/gokiln/kiln/dsl"
+
+// warpgroup is how many warps multiply together.
+const warpgroup = 4
+
+// chunkBytes is the size of a chunk.
+const chunkBytes = 16
+
+// maxStages is how many stages a ring has at most. The barriers of two rings take 1024 bytes, so that
+// objects behind them begin at a multiple of that, too.
+const maxStages = 64
+
+// Each computes the products first, first + step and so on below end: product says what the factors
+// of number i are and how long they are along k, and done gets its sums, see [EachPair]. mad multiplies
+// and adds where the device has no matrix instruction for the type. All threads of the block call it.
+//
+// With bulk copies, one warp of the block copies and the others multiply; it goes on to the next
+// product while the others are in done, which therefore contains no barrier of the block.
+func Each[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), done func(i int, sums []C)) {
+	if hasBulk[T, C](t, c) {
+		eachBulk(t, c, first, end, step, product, done)
+		return
+	}
+	for i := first; i < end; i += step {
+		sums := dsl.LocalSlice[C](c.Sums(t))
+		a, b, k := product(i)
+		Multiply(t, sums, a, b, k, c, mad)
+		done(i, sums)
+	}
+}
+
+// hasBulk reports whether factors are copied by tensor maps.
+func hasBulk[T, C dsl.Number](t dsl.Thread, c *Config) bool {
+	return bool(c.Bulk) && hasWarpgroups[T, C](t, c) && c.Stages <= maxStages
+}
+
+// ring is stages in shared memory that one thread fills by bulk copies and warpgroups multiply.
+type ring[T dsl.Number] struct {
+	xs, ys     []T
+	full, free *[maxStages]dsl.MBarrier
+	at, parity int // of the next stage
+}
+
+// next goes on to the next stage.
+func (r *ring[T]) next(c *Config) {
+	if r.at++; r.at == int(c.Stages) {
+		r.at, r.parity = 0, r.parity^1
+	}
+}
+
+// eachBulk is [Each] by bulk copies and warpgroup instructions.
+func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, product func(i int) (a, b Factor[T], k int), done func(i int, sums []C)) {
+	dsl.Cluster(t, c.cluster())
+	r := ring[T]{
+		xs:   dsl.SharedSlice[T](t, c.Stages*c.M*c.K),
+		ys:   dsl.SharedSlice[T](t, c.Stages*c.N*c.K),
+		full: dsl.Shared[[maxStages]dsl.MBarrier](t),
+		free: dsl.Shared[[maxStages]dsl.MBarrier](t),
+	}
+	if t.ThreadX() == 0 {
+		for s := range int(c.Stages) {
+			r.full[s].Init(1)
+			r.free[s].Init(int(c.Down) / warpgroup * int(c.cluster()))
+		}
+		dsl.AsyncFence()
+	}
+	c.sync(t)
+	if t.Warp() < int(c.Warps()) {
+		if c.Down > warpgroup {
+			dsl.MoreRegisters(t, c.registers())
+		}
+		for i := first; i < end; i += step {
+			_, _, k := product(i)
+			sums := dsl.LocalSlice[C](c.Sums(t))
+			multiplyRing(t, &r, sums, (k+int(c.K)-1)/int(c.K), c)
+			done(i, sums)
+		}
+	} else {
+		if c.Down > warpgroup {
+			dsl.FewerRegisters(t, copyRegisters)
+		}
+		for i := first; i < end && t.ThreadX() == int(c.Threads(t)); i += step {
+			a, b, k := product(i)
+			r.fill(t, a, b, (k+int(c.K)-1)/int(c.K), c)
+		}
+	}
+	if c.cluster() > 1 {
+		t.SyncCluster() // no block ends while others may arrive at its barriers
+	}
+}
+
+// sync is a barrier of the block, or of all blocks that copy for each other.
+func (c *Config) sync(t dsl.Thread) {
+	if c.cluster() > 1 {
+		t.SyncCluster()
+	} else {
+		t.Sync()
+	}
+}
+
+// copyRegisters is what a thread that copies needs, and allRegisters what threads of a block have.
+const (
+	copyRegisters = 40
+	allRegisters  = 1 << 16
+)
+
+// registers is how many each thread that multiplies gets: the block begins with the same for all,
+// in units of 8.
+func (c *Config) registers() dsl.ConstInt {
+	groups := c.Down / warpgroup
+	begin := allRegisters / ((groups + 1) * warpgroup * 32) / 8 * 8
+	return min((begin*(groups+1)-copyRegisters)/groups/8*8, 240)
+}
+
+// fill copies the stages of a product, each as soon as it is free. Blocks of a cluster have the same
+// columns of B, of which each copies a part for all.
+func (r *ring[T]) fill(t dsl.Thread, a, b Factor[T], steps int, c *Config) {
+	part := c.N / c.cluster()
+	from := t.BlockX() % int(c.cluster()) * int(part)
+	b.Row += from
+	for j := range steps {
+		r.free[r.at].Wait(t, r.parity^1)
+		r.full[r.at].ArriveExpect(int(c.M+c.N) * panel * chunkBytes)
+		copyBox(t, r.xs, r.at*int(c.M*c.K), &a, c.M, c.A, j*int(c.K), &r.full[r.at], c, 0)
+		ys := r.at * int(c.N*c.K)
+		if c.cluster() > 1 {
+			copyBox(t, r.ys, ys+from*int(c.K), &b, part, c.B, j*int(c.K), &r.full[r.at], c, 1<<c.cluster()-1)
+		} else {
+			copyBox(t, r.ys, ys, &b, part, c.B, j*int(c.K), &r.full[r.at], c, 0)
+		}
+		r.next(c)
+	}
+}
+
+// copyBox copies what a stage has of a factor, or a part of it: so many rows or columns.
+func copyBox[T dsl.Number](t dsl.Thread, to []T, i int, f *Factor[T], across, order dsl.ConstInt, k int, bar *dsl.MBarrier, c *Config, blocks dsl.ConstInt) {
+	if order == AlongK {
+		dsl.CopyTensorAsync(t, to, i, f.Map, f.K+k, f.Row, f.Plane, bar, blocks)
+		return
+	}
+	for p := 0; p < int(across); p += panel * int(c.Chunk) {
+		dsl.CopyTensorAsync(t, to, i+p*int(c.K), f.Map, f.Row+p, f.K+k, f.Plane, bar, blocks)
+	}
+}
+
+// multiplyRing adds the product of so many stages to the sums. The product of a stage is in flight
+// while the next one begins; then the stage before is free.
+func multiplyRing[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, steps int, c *Config) {
+	inA, inB := c.layoutOf(c.M, c.A), c.layoutOf(c.N, c.B)
+	last := 0
+	for j := range steps {
+		r.full[r.at].Wait(t, r.parity)
+		dsl.WarpgroupFence()
+		multiplyStage(t, sums, r.xs, r.ys, r.at, &inA, &inB, c)
+		dsl.WarpgroupCommit()
+		dsl.WarpgroupWait(t, 1)
+		if j > 0 {
+			r.release(t, last, c)
+		}
+		last = r.at
+		r.next(c)
+	}
+	dsl.WarpgroupWait(t, 0)
+	if steps > 0 {
+		r.release(t, last, c)
+	}
+}
+
+// release says that the warpgroup has read a stage, to all blocks that copy into it.
+func (r *ring[T]) release(t dsl.Thread, stage int, c *Config) {
+	i := t.ThreadX() % (warpgroup * t.WarpSize())
+	if c.cluster() > 1 {
+		if i < int(c.cluster()) {
+			r.free[stage].ArriveRemote(i)
+		}
+	} else if i == 0 {
+		r.free[stage].Arrive()
+	}
+}
