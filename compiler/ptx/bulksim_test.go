@@ -44,6 +44,9 @@ func readMap(b []byte) (m simMap) {
 
 // bulkSim decodes an instruction for bulk copies, nil if it is no such.
 func (p *simProgram) bulkSim(opcode, rest string) func(t *simThread) {
+	if !strings.HasPrefix(opcode, "cp.async.bulk.") {
+		return nil
+	}
 	brackets := func(s string) string { return strings.TrimSpace(strings.NewReplacer("[", "", "]", "").Replace(s)) }
 	var ops []simOperand
 	for _, s := range splitOperands(brackets(rest)) {
