@@ -20,7 +20,7 @@ type Config struct {
 	A, B         dsl.ConstInt  // orders of the factors
 	Bulk         dsl.ConstBool // factors have tensor maps, for devices with warpgroup instructions
 	OutSize      dsl.ConstInt  // bytes of a result that Store stores, 0 if it does not
-	Cluster      dsl.ConstInt  // neighbouring blocks that copy a factor B for each other, 2 to 8; 0 or 1: none
+	Cluster      dsl.ConstInt  // neighbouring blocks that copy equal parts of B for each other, 2 to 8; 0 or 1: none
 	AVec, BVec   dsl.ConstBool // chunks are contiguous in memory, aligned, and all inside or all outside
 }
 

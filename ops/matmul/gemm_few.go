@@ -10,14 +10,14 @@ import (
 )
 
 // fewRows are the strategies by matrix instructions for products with few rows. Their time is that of
-// reading B, so what counts is how many bytes of it are in flight: tiles are no higher than there are
-// rows, stages are many, and several blocks are resident on a multiprocessor.
+// reading B, so what counts is how many bytes of it are in flight: bulk copies of many stages, or tiles
+// that are no higher than there are rows, of which several blocks are resident on a multiprocessor.
 var fewRows = []ops.Strategy[Problem]{
+	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 8}, func(p *Problem, c tile.Config) bool { return p.M <= int(c.M) && p.fillsWarpgroups(c) }),
 	fewTiles(tile.Config{M: 16, N: 128, Down: 1, Across: 4, Stages: 6}, 2),
 	fewTiles(tile.Config{M: 16, N: 64, Down: 1, Across: 2, Stages: 6}, 0),
 	fewTiles(tile.Config{M: 32, N: 128, Down: 1, Across: 4, Stages: 5}, 2),
 	fewTiles(tile.Config{M: 32, N: 64, Down: 1, Across: 2, Stages: 6}, 0),
-	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 8}, func(p *Problem, c tile.Config) bool { return p.M <= int(c.M) && p.fillsWarpgroups(c) }),
 }
 
 // fewTiles is a row for a configuration of few rows, if there are so many tiles for each
@@ -37,7 +37,7 @@ func fewTiles(c tile.Config, each int) ops.Strategy[Problem] {
 }
 
 // sumCost is what it takes to store and add a part of a tile's sums, for a tile on each of as many
-// multiprocessors, as a part of what it takes to multiply a place along k: as found on an H200.
+// multiprocessors, as a part of what it takes to multiply a place along k: an estimate by the rates of an H200.
 const sumCost = 5
 
 // parts is into how many parts the sums of so many blocks are divided, for the fewest waves of them:

@@ -36,8 +36,8 @@ var smallMatrix = tile.Config{M: 64, N: 64, Down: 2, Across: 1, Stages: 4}
 
 // matrixRows are the strategies by matrix instructions, as the factors lie.
 var matrixRows = []ops.Strategy[Problem]{
-	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.M > int(c.M) && p.fillsWarpgroups(c) }),
-	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
+	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.M > int(c.M) && p.fillsLong(c) }),
+	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsLong),
 	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 2, Across: 4, Stages: 3}, (*Problem).fillsMatrix),
@@ -82,14 +82,16 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	})
 }
 
-// matrixGrid is the grid for so many tiles. With bulk copies the device has a block for each
-// multiprocessor, which goes over its tiles; else there is a block for each tile.
+// matrixGrid is the grid for so many tiles. With bulk copies there are as many blocks as
+// multiprocessors, which go over the tiles, or fewer if they take no more rounds: those left out would
+// slow the others down. Else there is a block for each tile.
 func (p *Problem) matrixGrid(c *tile.Config, tiles int) runtime.Grid {
 	warps, cluster := int(c.Warps()), max(int(c.Cluster), 1)
 	blocks := ops.RoundUp(tiles, cluster)
 	if c.Bulk {
 		warps += 4
-		blocks = min(blocks, p.Info.Units/cluster*cluster)
+		rounds := (blocks + p.Info.Units - 1) / p.Info.Units
+		blocks = min(ops.RoundUp((blocks+rounds-1)/rounds, cluster), p.Info.Units/cluster*cluster)
 	}
 	blocks = max(min(blocks, ops.MaxBlocks())/cluster, 1) * cluster
 	return runtime.Grid{Blocks: runtime.Dim3{X: blocks}, Threads: runtime.Dim3{X: warps * p.Info.WarpSize}}
@@ -122,6 +124,12 @@ func byWarpgroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Dow
 func (p *Problem) fillsWarpgroups(c tile.Config) bool {
 	return p.Warpgroups && p.fillsMatrix(c) && !p.turns(1) && !p.turns(2)
 }
+
+// shortSums is the length of sums up to which a block stores a large tile longer than it multiplies.
+const shortSums = 512
+
+// fillsLong is fillsWarpgroups for large tiles.
+func (p *Problem) fillsLong(c tile.Config) bool { return p.K > shortSums && p.fillsWarpgroups(c) }
 
 // tiles is how many tiles the results have.
 func (p *Problem) tiles(c *tile.Config) int {
