@@ -37,7 +37,9 @@ func fewTiles(c tile.Config, each int) ops.Strategy[Problem] {
 }
 
 // sumCost is what it takes to store and add a part of a tile's sums, for a tile on each of as many
-// multiprocessors, as a part of what it takes to multiply a place along k: an estimate by the rates of an H200.
+// multiprocessors, as a part of what it takes to multiply a place along k, of factors of 16 bits: an
+// estimate by the rates of an H200. Larger factors take longer to multiply, about with the square of
+// their size.
 const sumCost = 5
 
 // parts is into how many parts the sums of so many blocks are divided, for the fewest waves of them:
@@ -47,11 +49,13 @@ func (p *Problem) parts(blocks int, c *tile.Config) int {
 	if c.M < smallMatrix.M {
 		slots *= max(1, p.Info.SharedPerBlock/(c.Shared()*p.A.DType.Size()))
 	}
+	size := float64(p.A.DType.Size()) / 2
+	sum := sumCost / (size * size)
 	best, least := 1, 0.0
 	for n := 1; n <= min(maxParts, max(1, p.K/(8*int(c.K)))); n++ {
 		cost := float64((blocks*n+slots-1)/slots) / float64(n)
 		if n > 1 {
-			cost += sumCost * float64(blocks*n) / float64(p.K)
+			cost += sum * float64(blocks*n) / float64(p.K)
 		}
 		if n == 1 || cost < least {
 			best, least = n, cost
