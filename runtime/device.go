@@ -26,6 +26,8 @@ type Device struct {
 	hung   atomic.Bool                  // a kernel that does not end is why
 	watch  watchdog
 
+	unreported atomic.Pointer[error] // what a wait for the device has found that returns no error
+
 	reclaiming sync.Mutex
 	buffers    atomic.Int64
 	bytes      atomic.Int64
@@ -99,7 +101,7 @@ func (d *Device) Sync() error {
 	for i, l := range logs {
 		counts[i] = l.next.Load()
 	}
-	err := d.wrap(d.drv.Sync())
+	err := d.waited(d.drv.Sync())
 	if d.lost.Load() == nil {
 		for i, l := range logs {
 			l.finished(counts[i])
@@ -107,6 +109,15 @@ func (d *Device) Sync() error {
 		d.pruneLogs()
 	}
 	return d.drain(noted, err)
+}
+
+// waited is the error of a wait for all of the device's work: its own, or the one that a wait has
+// found which nobody receives the error of.
+func (d *Device) waited(err error) error {
+	if before := d.unreported.Swap(nil); before != nil && err == nil {
+		err = *before
+	}
+	return d.wrap(err)
 }
 
 // Close waits for the device's work and gives the device up, once for every
@@ -129,7 +140,7 @@ func (d *Device) Close() error {
 	printed := d.drain(0, nil)
 	d.watch.close()
 	_ = d.letGo(true) // closing reports what is wrong with the device
-	err := d.wrap(d.drv.Close())
+	err := d.waited(d.drv.Close())
 	d.forgetLaunches()
 	d.forgetOutputs()
 	d.ring.clear()

@@ -99,6 +99,20 @@ func TestMetalLeaksNothing(t *testing.T) {
 	require.Empty(t, r.metal.Alive())
 }
 
+// The wait before a module is unloaded does not swallow what has failed.
+func TestMetalUnloadKeepsErrors(t *testing.T) {
+	r := newRig(t, "metal")
+	for _, wait := range []func() error{r.Sync, r.DefaultStream().Sync} {
+		m, err := r.Device.drv.Load(r.image())
+		require.NoError(t, err)
+		require.NoError(t, r.DefaultStream().Launch(r.function(t, "fault"), Blocks(1, 1), 0, pack(uint64(16))))
+		r.unload(m)
+		require.Eventually(t, func() bool { return r.unreported.Load() != nil }, 10*time.Second, time.Millisecond)
+		require.ErrorIs(t, wait(), ErrLaunch)
+		require.NoError(t, wait())
+	}
+}
+
 // Failures of Metal are errors, and rules of Metal that are broken fail the test.
 func TestFailuresOfMetal(t *testing.T) {
 	r := newRig(t, "metal")

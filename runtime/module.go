@@ -42,7 +42,7 @@ func (d *Device) Load(img Image) (*Module, error) {
 func (d *Device) unload(m driver.Module) {
 	go d.cleanUp(func() error {
 		if err := d.drv.Sync(); err != nil {
-			return err
+			d.unreported.CompareAndSwap(nil, &err) // it is news to whoever waits next
 		}
 		return m.Close()
 	})

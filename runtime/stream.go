@@ -90,7 +90,12 @@ func (s *Stream) Sync() error {
 		return err
 	}
 	n, noted := s.log.next.Load(), s.dev.ring.before()
-	err := s.dev.wrap(s.drv.Sync())
+	err := s.drv.Sync()
+	if s == s.dev.def {
+		err = s.dev.waited(err)
+	} else {
+		err = s.dev.wrap(err)
+	}
 	goruntime.KeepAlive(s)
 	s.finished(n)
 	if s == s.dev.def {
