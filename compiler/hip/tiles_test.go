@@ -16,7 +16,6 @@ import (
 	"github.com/gokiln/kiln/compiler/cfamily"
 	"github.com/gokiln/kiln/compiler/front"
 	"github.com/gokiln/kiln/compiler/hip"
-	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/tooltest"
 	_ "github.com/gokiln/kiln/tests/conformance/kernels" // their source
@@ -29,7 +28,7 @@ import (
 func TestTiles(t *testing.T) {
 	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
 	config := func(m, n, k, down, across, stages, chunk, b int64) map[string]int64 {
-		return map[string]int64{"M": m, "N": n, "K": k, "Down": down, "Across": across, "Stages": stages, "Chunk": chunk, "A": 0, "B": b, "AVec": 1, "BVec": 1}
+		return map[string]int64{"M": m, "N": n, "K": k, "Down": down, "Across": across, "Stages": stages, "Chunk": chunk, "A": 0, "B": b, "AVec": 1, "BVec": 1, "Bulk": 0, "Cluster": 1, "OutSize": 0}
 	}
 	bf16, f16, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.F16", "float32"}, []string{"float64", "float64"}
 	tf32 := []string{"dsl.TF32", "float32"}
@@ -77,7 +76,7 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// tiles is the kernel as HIP text, for blocks of as many threads as it has.
+// tiles is the kernel as HIP text.
 func tiles(t *testing.T, arch string, types []string, consts map[string]int64) []byte {
 	req := front.Request{Pkg: "github.com/gokiln/kiln/tests/conformance/kernels", Func: "Tiles", TypeArgs: types, Consts: map[string]int64{}}
 	for field, v := range consts {
@@ -89,7 +88,6 @@ func tiles(t *testing.T, arch string, types []string, consts map[string]int64) [
 	require.NoError(t, err)
 	m, err := prog.Optimize(tgt, everykernel.Fast)
 	require.NoError(t, err)
-	m.Launch = ir.Bounds{Threads: int(consts["Down"]*consts["Across"]) * tgt.WarpSize, Blocks: 1}
 	text, err := hip.Language.Emit(m, tgt, cfamily.Options{Disjoint: true})
 	require.NoError(t, err)
 	return []byte(text)
