@@ -62,8 +62,8 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.DynamicShared": {lower: dynamicShared},
 	"dsl.LocalSlice":    {lower: localSlice},
 
-	"dsl.LaunchBounds": {lower: launchBounds},
-	"dsl.Cluster":      {lower: launchCluster},
+	"dsl.LaunchBounds": behindThread(ir.OpLaunch),
+	"dsl.Cluster":      behindThread(ir.OpCluster),
 
 	"dsl.F32": {accepts: notFloat8, lower: convertTo},
 	"dsl.F64": {accepts: notFloat8, lower: convertTo},
@@ -125,7 +125,7 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.CopyVecAsync":       {lower: copyVec},
 	"dsl.CopyTensorAsync":    {lower: copyTensor},
 	"dsl.StoreTensorAsync":   {lower: storeTensor},
-	"dsl.StoreTensorWait":    {lower: storeWait},
+	"dsl.StoreTensorWait":    behindThread(ir.OpStoreWait),
 	"dsl.CopyVecAsyncOrZero": {lower: copyVec},
 	"dsl.CopyCommit":         direct(ir.OpCopyCommit),
 	"dsl.CopyWait":           direct(ir.OpCopyWait),
@@ -144,7 +144,7 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.WarpgroupMMA":          {lower: groupMultiply},
 	"dsl.WarpgroupFence":        direct(ir.OpWarpgroupFence),
 	"dsl.WarpgroupCommit":       direct(ir.OpWarpgroupCommit),
-	"dsl.WarpgroupWait":         {lower: groupWait},
+	"dsl.WarpgroupWait":         behindThread(ir.OpWarpgroupWait),
 	"dsl.FewerRegisters":        groupRegisters(0),
 	"dsl.MoreRegisters":         groupRegisters(1),
 	"dsl.AsyncFence":            direct(ir.OpAsyncFence),
@@ -374,15 +374,17 @@ func localSlice(c *callSite) val {
 	return val{parts: []val{{v: p}, {v: c.arg(0)}}}
 }
 
-// launchBounds leaves the numbers to the pass size, like sharedSlice.
-func launchBounds(c *callSite) val {
-	c.f.emit(ir.OpLaunch, ir.Void, c.arg(1), c.arg(2))
-	return val{}
-}
-
-func launchCluster(c *callSite) val {
-	c.f.emit(ir.OpCluster, ir.Void, c.arg(1))
-	return val{}
+// behindThread is an operation without a result on the numbers that follow the Thread. That they are
+// constants is for the pass size or the emitter to check, like lengths of sharedSlice.
+func behindThread(op ir.Op) *intrinsic {
+	return &intrinsic{lower: func(c *callSite) val {
+		var args []*ir.Value
+		for i := range c.args[1:] {
+			args = append(args, c.scalar(i))
+		}
+		c.f.emit(op, ir.Void, args...)
+		return val{}
+	}}
 }
 
 func (c *callSite) sharedType(elem types.Type) *ir.Type {

@@ -140,8 +140,3 @@ func groupRegisters(more uint64) *intrinsic {
 		return val{}
 	}}
 }
-
-func groupWait(c *callSite) val {
-	c.f.emit(ir.OpWarpgroupWait, ir.Void, c.scalar(0))
-	return val{}
-}

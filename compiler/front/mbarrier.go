@@ -53,8 +53,3 @@ func storeTensor(c *callSite) val {
 	c.f.emit(ir.OpStoreTensor, ir.Void, src, words[0].v, c.scalar(3), c.scalar(4), c.scalar(5))
 	return val{}
 }
-
-func storeWait(c *callSite) val {
-	c.f.emit(ir.OpStoreWait, ir.Void, c.scalar(0))
-	return val{}
-}

@@ -150,7 +150,7 @@ func (s *sizer) cluster(v *ir.Value) {
 		s.fail(v, "number of dsl.Cluster is not known at compile time")
 	case size < 1 || size > ir.MaxCluster:
 		s.fail(v, "dsl.Cluster of %d blocks", size).Fix = "pass a number from 1 to 8, which all devices with clusters have"
-	case l.Cluster != 0 && int64(l.Cluster) != max(size, 1):
+	case l.Cluster != 0 && int64(l.Cluster) != size:
 		s.fail(v, "dsl.Cluster of %d blocks, and elsewhere in the kernel of %d", size, l.Cluster)
 	case size > 1:
 		l.Cluster = int(size)

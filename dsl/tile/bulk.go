@@ -120,16 +120,15 @@ func (r *ring[T]) fill(t dsl.Thread, a, b Factor[T], steps int, c *Config) {
 	part := c.N / c.cluster()
 	from := t.BlockX() % int(c.cluster()) * int(part)
 	b.Row += from
+	all := dsl.ConstInt(0) // the block itself
+	if c.cluster() > 1 {
+		all = 1<<c.cluster() - 1
+	}
 	for j := range steps {
 		r.free[r.at].Wait(t, r.parity^1)
 		r.full[r.at].ArriveExpect(int(c.M+c.N) * panel * chunkBytes)
 		copyBox(t, r.xs, r.at*int(c.M*c.K), &a, c.M, c.A, j*int(c.K), &r.full[r.at], c, 0)
-		ys := r.at * int(c.N*c.K)
-		if c.cluster() > 1 {
-			copyBox(t, r.ys, ys+from*int(c.K), &b, part, c.B, j*int(c.K), &r.full[r.at], c, 1<<c.cluster()-1)
-		} else {
-			copyBox(t, r.ys, ys, &b, part, c.B, j*int(c.K), &r.full[r.at], c, 0)
-		}
+		copyBox(t, r.ys, r.at*int(c.N*c.K)+from*int(c.K), &b, part, c.B, j*int(c.K), &r.full[r.at], c, all)
 		r.next(c)
 	}
 }

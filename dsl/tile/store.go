@@ -2,7 +2,8 @@ package tile
 
 import "github.com/gokiln/kiln/dsl"
 
-// Buffers of a warp for rows on their way to memory.
+// storeBuffers is how many staging buffers a warp has in shared memory: one is filled while the other
+// is copied to global memory.
 const storeBuffers = 2
 
 // Store stores what f makes of the sums of the tile at (row, col) in plane of the tensor that m
