@@ -39,7 +39,8 @@ const (
 
 // MatrixShape returns a fact of the device's matrix instruction for factors of type T and sums of
 // type C, 0 if it has none. The types are F16, BF16 and TF32, of which products are exact, with sums in
-// float32, and float64 with sums of its own type.
+// float32, float64 with sums of its own type, int8 with sums in int32, uint8 with sums in uint32, and
+// F8E4M3 and F8E5M2 with sums in float32, which have fewer bits inside an instruction.
 //
 //kiln:intrinsic
 func MatrixShape[T, C Number](t Thread, fact MatrixFact) ConstInt { return 0 }
@@ -55,7 +56,7 @@ func MatrixRow[T Number](t Thread, o MatrixOperand, i int) int { return 0 }
 func MatrixCol[T Number](t Thread, o MatrixOperand, i int) int { return 0 }
 
 // MMA adds the product of the fragments a[i:] and b[j:] to the sums c[k:], for all lanes of the
-// warp together. Sums are float32, or T if that is float64. Of factors of type TF32, the 13 lowest
+// warp together. Sums have the type of [MatrixShape]. Of factors of type TF32, the 13 lowest
 // bits are not read. The slices are of local memory, and
 // their indices constants once loops are unrolled. Only a device on which MatrixShape is not 0
 // comes to it.

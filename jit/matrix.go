@@ -13,7 +13,8 @@ import (
 // matrixKinds are the kinds of products that [dsl.MMA] makes, by the type of the factors.
 var matrixKinds = map[reflect.Type]ir.MatrixKind{
 	reflect.TypeFor[dsl.F16](): ir.MatrixF16, reflect.TypeFor[dsl.BF16](): ir.MatrixBF16, reflect.TypeFor[float64](): ir.MatrixF64,
-	reflect.TypeFor[dsl.TF32](): ir.MatrixTF32,
+	reflect.TypeFor[dsl.TF32](): ir.MatrixTF32, reflect.TypeFor[dsl.F8E4M3](): ir.MatrixE4M3, reflect.TypeFor[dsl.F8E5M2](): ir.MatrixE5M2,
+	reflect.TypeFor[int8](): ir.MatrixI8, reflect.TypeFor[uint8](): ir.MatrixU8,
 }
 
 type matrixKey struct {

@@ -8,15 +8,19 @@ import (
 )
 
 // matrixKinds are the kinds of products by the type of the factors, as the IR names it.
-var matrixKinds = map[*ir.Type]ir.MatrixKind{ir.F16: ir.MatrixF16, ir.BF16: ir.MatrixBF16, ir.F64: ir.MatrixF64}
+var matrixKinds = map[*ir.Type]ir.MatrixKind{
+	ir.F16: ir.MatrixF16, ir.BF16: ir.MatrixBF16, ir.F64: ir.MatrixF64, ir.I8: ir.MatrixI8, ir.U8: ir.MatrixU8,
+}
 
 // matrixKind is the kind of a product of factors of type t. ok is false of types that no device
 // multiplies matrices of.
 func matrixKind(t types.Type) (k ir.MatrixKind, ok bool) {
-	if float8(t) != "" {
-		return 0, false
-	}
-	if isTF32(t) {
+	switch {
+	case float8(t) == "E4M3":
+		return ir.MatrixE4M3, true
+	case float8(t) == "E5M2":
+		return ir.MatrixE5M2, true
+	case isTF32(t):
 		return ir.MatrixTF32, true
 	}
 	k, ok = matrixKinds[scalarType(t)]

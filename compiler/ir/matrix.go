@@ -9,12 +9,17 @@ const (
 	MatrixBF16                   // bf16, sums in f32
 	MatrixTF32                   // f32 of which 10 bits of fraction count, sums in f32
 	MatrixF64                    // f64
+	MatrixE4M3                   // F8E4M3, sums in f32
+	MatrixE5M2                   // F8E5M2, sums in f32
+	MatrixI8                     // i8, sums in i32
+	MatrixU8                     // u8, sums in u32
 
 	NumMatrixKinds
 )
 
 var matrixTypes = [NumMatrixKinds]struct{ elem, sum *Type }{
 	MatrixF16: {F16, F32}, MatrixBF16: {BF16, F32}, MatrixTF32: {F32, F32}, MatrixF64: {F64, F64},
+	MatrixE4M3: {U8, F32}, MatrixE5M2: {U8, F32}, MatrixI8: {I8, I32}, MatrixU8: {U8, U32},
 }
 
 // Types returns the types of the factors and of the sums.

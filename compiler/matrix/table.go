@@ -16,6 +16,14 @@ var Units = []Unit{
 	mma("m16n8k16.f32.bf16.bf16.f32", ir.MatrixBF16, 2),
 	warpgroup(mma("m16n8k8.f32.tf32.tf32.f32", ir.MatrixTF32, 4)),
 	mma("m16n8k8.f32.tf32.tf32.f32", ir.MatrixTF32, 4),
+	warpgroup(mma("m16n8k32.f32.e4m3.e4m3.f32", ir.MatrixE4M3, 1)),
+	warpgroup(mma("m16n8k32.f32.e5m2.e5m2.f32", ir.MatrixE5M2, 1)),
+	warpgroup(mma("m16n8k32.s32.s8.s8.s32", ir.MatrixI8, 1)),
+	warpgroup(mma("m16n8k32.s32.u8.u8.s32", ir.MatrixU8, 1)),
+	since(89, mma("m16n8k32.f32.e4m3.e4m3.f32", ir.MatrixE4M3, 1)),
+	since(89, mma("m16n8k32.f32.e5m2.e5m2.f32", ir.MatrixE5M2, 1)),
+	mma("m16n8k32.s32.s8.s8.s32", ir.MatrixI8, 1),
+	mma("m16n8k32.s32.u8.u8.s32", ir.MatrixU8, 1),
 	{
 		// PTX ISA, "Matrix Fragments for mma.m16n8k4, mma.m16n8k8, and mma.m16n8k16 with .f64".
 		Name: "m16n8k8.f64.f64.f64.f64", Kind: ir.MatrixF64, M: 16, N: 8, K: 8,
@@ -128,6 +136,12 @@ func mma(name string, k ir.MatrixKind, bytes int) Unit {
 	a.Reg = append(a.Reg, Coord{8, 0}, Coord{0, 4 * n})
 	b.Reg = append(b.Reg, Coord{4 * n, 0})
 	return Unit{Name: name, Kind: k, M: 16, N: 8, K: 8 * n, A: a, B: b, C: sums, LoadMatrix: true, Transposes: bytes == 2, has: ptx(80)}
+}
+
+// since makes u a unit of devices of a compute capability and later ones.
+func since(cc int, u Unit) Unit {
+	u.has = ptx(cc)
+	return u
 }
 
 // warpgroup makes u a unit of devices that have the instruction wgmma besides. Its sums are fragments

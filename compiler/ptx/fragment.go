@@ -101,15 +101,19 @@ func (e *emitter) accessFragment(v *ir.Value) (bool, error) {
 		return true, fmt.Errorf("index %d is outside of a fragment of %d", at, len(f.regs)*f.per)
 	}
 	r, part := f.regs[at/f.per], at%f.per
-	if f.per == 4 {
-		return true, fmt.Errorf("elements of 8 bits of a fragment are loaded as a matrix, not one by one")
-	}
 	bits := classNames[e.class[r]].bits
 	switch {
 	case v.Op == ir.OpLoad && f.per == 1:
 		e.define(v, e.compute(e.class[r], "mov."+bits, use(r)))
+	case v.Op == ir.OpLoad && f.per == 4:
+		high := e.compute(b32, "shl.b32", use(r), number(int64(24-8*part)))
+		e.define(v, e.compute(b32, "shr."+map[bool]string{true: "s32", false: "u32"}[v.Type.IsSigned()], use(high), number(24)))
 	case v.Op == ir.OpLoad:
 		e.define(v, e.halves(r)[part])
+	case f.per == 4:
+		const fourth = 4 // the lowest byte of the second operand
+		sel := 0x3210&^(0xF<<(4*part)) | fourth<<(4*part)
+		e.add("prmt.b32", 1, use(r), use(r), use(e.register(v.Args[1])), number(int64(sel)))
 	case f.per == 1:
 		e.add("mov."+bits, 1, use(r), e.operand(v.Args[1], f.elem.IsFloat()))
 	default:
@@ -156,6 +160,9 @@ func (e *emitter) matrix(v *ir.Value) error {
 	u := matrix.For(e.t, kind)
 	if u == nil {
 		return fmt.Errorf("%s has no matrix instruction of kind %d", e.t, kind)
+	}
+	if kind == ir.MatrixE4M3 || kind == ir.MatrixE5M2 {
+		e.version = max(e.version, 84)
 	}
 	var regs [3][]reg
 	for i, n := range []int{u.C.Len(), u.A.Len(), u.B.Len()} {
@@ -235,17 +242,19 @@ func (e *emitter) groupProduct(v *ir.Value) error {
 		}
 		transposed = nil
 	}
-	elem, sum := kind.Types()
+	elem, _ := kind.Types()
 	e.sharedAlign = swizzleAlign
 	a, b := e.descriptor(v.Args[1], shape[2] == 1, rows), e.descriptor(v.Args[2], shape[3] == 1, rows)
 	adds := e.compute(pred, "setp.ne.b32", number(1), number(0))
-	factor := ptxType(elem.Kind)
-	if kind == ir.MatrixTF32 {
-		factor = "tf32"
-	}
-	in := e.add(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s ", n, 32/elem.Size(), ptxType(sum.Kind), factor, factor), 0)
+	_, types, _ := strings.Cut(u.Name, ".")
+	types = types[:strings.LastIndex(types, ".")] // the last one is that of the sums again
+	in := e.add(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s ", n, 32/elem.Size(), types), 0)
 	in.frags = append(in.frags, braces(sums)...)
-	for _, f := range []frag{use(a), use(b), use(adds), number(1), number(1)} {
+	operands := []frag{use(a), use(b), use(adds)}
+	if elem.Kind != ir.KI8 && u.Kind != ir.MatrixU8 {
+		operands = append(operands, number(1), number(1)) // factors are not negated
+	}
+	for _, f := range operands {
 		in.frags = append(in.frags, text(", "), f)
 	}
 	for _, n := range transposed {

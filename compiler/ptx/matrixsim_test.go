@@ -20,6 +20,7 @@ type simFragment func(group, quad, i int) (row, col int)
 type simUnit struct {
 	m, n, k int
 	elem    *ir.Type
+	number  func(bits uint64) float64 // of an element, if the type does not say it
 	sum     *ir.Type
 	ignored int // bits of the factors, the lowest
 	a, b, c simFragment
@@ -31,6 +32,10 @@ var simUnits = map[string]simUnit{
 	"m16n8k16.row.col.f32.bf16.bf16.f32": halfUnit(ir.BF16),
 	"m16n8k16.row.col.f32.f16.f16.f32":   halfUnit(ir.F16),
 	"m16n8k8.row.col.f32.tf32.tf32.f32":  tf32Unit,
+	"m16n8k32.row.col.f32.e4m3.e4m3.f32": byteUnit(ir.U8, ir.F32, 4, 3),
+	"m16n8k32.row.col.f32.e5m2.e5m2.f32": byteUnit(ir.U8, ir.F32, 5, 2),
+	"m16n8k32.row.col.s32.s8.s8.s32":     byteUnit(ir.I8, ir.I32, 0, 0),
+	"m16n8k32.row.col.s32.u8.u8.s32":     byteUnit(ir.U8, ir.I32, 0, 0),
 	"m8n8k4.row.col.f64.f64.f64.f64": {
 		m: 8, n: 8, k: 4, elem: ir.F64, sum: ir.F64,
 		a: func(g, q, _ int) (int, int) { return g, q },
@@ -61,6 +66,33 @@ func halfUnit(t *ir.Type) simUnit {
 	}
 }
 
+// byteUnit has elements of 8 bits: integers, or numbers with bits of an exponent and of a fraction.
+func byteUnit(elem, sum *ir.Type, exponent, fraction int) simUnit {
+	u := simUnit{
+		m: 16, n: 8, k: 32, elem: elem, sum: sum,
+		a: func(g, q, i int) (int, int) { return g + 8*(i/4%2), 4*q + i%4 + 16*(i/8) },
+		b: func(g, q, i int) (int, int) { return 4*q + i%4 + 16*(i/4), g },
+		c: simSums,
+	}
+	switch {
+	case elem == ir.I8:
+		u.number = func(b uint64) float64 { return float64(int8(b)) }
+	case exponent > 0:
+		u.number = func(b uint64) float64 {
+			e, f := int(b>>fraction)&(1<<exponent-1), float64(b&(1<<fraction-1))/float64(int(1)<<fraction)
+			v := math.Ldexp(1+f, e-(1<<(exponent-1)-1))
+			if e == 0 {
+				v = math.Ldexp(f, 1-(1<<(exponent-1)-1))
+			}
+			if b>>7 == 1 {
+				v = -v
+			}
+			return v
+		}
+	}
+	return u
+}
+
 // simFloat is the number that bits of a type stand for.
 func simFloat(t *ir.Type, b uint64) float64 {
 	v, _ := ir.Eval(ir.OpConvert, ir.F64, 0, []uint64{b}, []*ir.Type{t})
@@ -88,11 +120,18 @@ func (u *simUnit) add(c uint64, n int, factors func(k int) (a, b uint64)) uint64
 	for k := range n {
 		a, b := factors(k)
 		a, b = a>>u.ignored<<u.ignored, b>>u.ignored<<u.ignored
-		x, y, z := simFloat(u.elem, a), simFloat(u.elem, b), simFloat(u.sum, c)
-		if u.sum == ir.F32 {
-			c = uint64(math.Float32bits(float32(x*y + z)))
-		} else {
-			c = math.Float64bits(math.FMA(x, y, z))
+		of := u.number
+		if of == nil {
+			of = func(bits uint64) float64 { return simFloat(u.elem, bits) }
+		}
+		x, y := of(a), of(b)
+		switch u.sum {
+		case ir.I32:
+			c = uint64(uint32(int32(c) + int32(x*y)))
+		case ir.F32:
+			c = uint64(math.Float32bits(float32(x*y + simFloat(u.sum, c))))
+		default:
+			c = math.Float64bits(math.FMA(x, y, simFloat(u.sum, c)))
 		}
 	}
 	return c
@@ -232,14 +271,24 @@ func decodeProduct(in *simInst, t *simThread) simProduct {
 		p.unit = halfUnit(ir.F16)
 	case "f32.tf32.tf32":
 		p.unit = tf32Unit
+	case "f32.e4m3.e4m3", "f32.e5m2.e5m2", "s32.s8.s8", "s32.u8.u8":
+		p.unit = simUnits["m16n8k32.row.col."+types+"."+in.mods[5]]
 	default:
 		panic("no types " + types)
 	}
-	if k != p.unit.k || len(in.ops) != 6 && p.unit.elem == ir.F32 {
+	ints := p.unit.sum == ir.I32
+	want := 8
+	switch {
+	case ints:
+		want = 4
+	case p.unit.elem.Size() != 2:
+		want = 6
+	}
+	if k != p.unit.k || len(in.ops) != want || ints && p.n > 32 && p.n%16 != 0 {
 		panic("no instruction " + in.text)
 	}
 	ops := in.ops
-	if ops[3].get(t) != 1 || ops[4].imm != 1 || ops[5].imm != 1 {
+	if ops[3].get(t) != 1 || !ints && (ops[4].imm != 1 || ops[5].imm != 1) {
 		panic("sums are not added to")
 	}
 	transposed := func(i int) bool { return i < len(ops) && ops[i].imm == 1 }
@@ -278,7 +327,10 @@ func (p *simProduct) factor(t *simThread, desc uint64, transposed bool) func(i, 
 		if t.block.dirty[at] {
 			panic(fmt.Sprintf("shared memory at %#x was written, and no fence.proxy.async came after it", at))
 		}
-		if size == 4 {
+		switch size {
+		case 1:
+			return uint64(t.block.shared[at])
+		case 4:
 			return uint64(binary.LittleEndian.Uint32(t.block.shared[at:]))
 		}
 		return uint64(binary.LittleEndian.Uint16(t.block.shared[at:]))

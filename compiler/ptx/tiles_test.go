@@ -43,6 +43,11 @@ func TestTiles(t *testing.T) {
 		c["K"], c["Chunk"] = 32, 4
 		return c
 	}
+	eight := func(m, n, down, stages, b int64) map[string]int64 {
+		c := half(m, n, down, stages, 0, b)
+		c["K"], c["Chunk"] = 128, 16
+		return c
+	}
 	bulk := func(m, n, down, stages, a, b, cluster, outSize int64) map[string]int64 {
 		c := half(m, n, down, stages, a, b)
 		c["Bulk"], c["Cluster"], c["OutSize"] = 1, cluster, outSize
@@ -50,6 +55,11 @@ func TestTiles(t *testing.T) {
 	}
 	bf16, f16, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.F16", "float32"}, []string{"float64", "float64"}
 	tf32 := []string{"dsl.TF32", "float32"}
+	e4m3, e5m2, i8, u8 := []string{"dsl.F8E4M3", "float32"}, []string{"dsl.F8E5M2", "float32"}, []string{"int8", "int32"}, []string{"uint8", "uint32"}
+	ring := func(c map[string]int64) map[string]int64 {
+		c["Bulk"], c["Cluster"], c["OutSize"] = 1, 1, 4
+		return c
+	}
 	for _, c := range []struct {
 		arch string
 		product
@@ -61,6 +71,15 @@ func TestTiles(t *testing.T) {
 		{"sm_80", product{tf32, 64, 72, 64, single(64, 64, 1, 3, 1, 1)}},
 		{"sm_90a", product{tf32, 128, 72, 100, single(64, 64, 4, 3, 0, 0)}},
 		{"sm_90a", product{tf32, 64, 64, 32, single(64, 64, 4, 3, 0, 1)}},
+		{"sm_89", product{e4m3, 24, 72, 208, eight(32, 64, 2, 3, 0)}},
+		{"sm_89", product{e5m2, 32, 144, 144, eight(32, 128, 2, 2, 1)}},
+		{"sm_80", product{i8, 24, 144, 208, eight(32, 128, 2, 3, 1)}},
+		{"sm_80", product{u8, 24, 72, 160, eight(32, 64, 2, 3, 0)}},
+		{"sm_90a", product{e4m3, 128, 72, 400, eight(64, 64, 4, 3, 0)}},
+		{"sm_90a", product{e5m2, 72, 64, 128, ring(eight(64, 64, 4, 3, 0))}},
+		{"sm_90a", product{i8, 72, 128, 464, ring(eight(64, 64, 4, 3, 0))}},
+		{"sm_90a", product{i8, 64, 64, 256, eight(64, 128, 4, 3, 1)}},
+		{"sm_90a", product{u8, 128, 72, 144, ring(eight(64, 64, 4, 3, 0))}},
 		{"sm_80", product{f64, 15, 31, 40, double(32, 2)}},
 		{"sm_90", product{f64, 15, 31, 40, double(16, 1)}},
 		{"sm_90a", product{bf16, 72, 72, 200, half(64, 64, 4, 3, 0, 1)}},
@@ -104,12 +123,24 @@ func (p *product) text(t *testing.T, arch string) string {
 // check runs the kernel, with asynchronous copies late or early, and compares with sums in float64.
 func (p *product) check(t *testing.T, text string, early bool) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	size := map[string]int{"dsl.BF16": 2, "dsl.F16": 2, "dsl.TF32": 4, "float64": 8, "float32": 4}
+	size := map[string]int{"dsl.F8E4M3": 1, "dsl.F8E5M2": 1, "int8": 1, "uint8": 1, "dsl.BF16": 2, "dsl.F16": 2, "dsl.TF32": 4, "float64": 8, "float32": 4, "int32": 4, "uint32": 4}
 	draw := func(n int) (values []float64, bytes []byte) {
 		for range n {
 			v := float64(rng.IntN(17)-8) / 4
+			switch p.types[0] {
+			case "int8":
+				v *= 4
+			case "uint8":
+				v = math.Abs(v * 4)
+			}
 			values = append(values, v)
 			switch p.types[0] {
+			case "int8", "uint8":
+				bytes = append(bytes, byte(int8(v)))
+			case "dsl.F8E4M3":
+				bytes = append(bytes, dsl.To[dsl.F8E4M3](float32(v)).Bits())
+			case "dsl.F8E5M2":
+				bytes = append(bytes, dsl.To[dsl.F8E5M2](float32(v)).Bits())
 			case "dsl.BF16":
 				bytes = binary.LittleEndian.AppendUint16(bytes, uint16(math.Float32bits(float32(v))>>16))
 			case "dsl.F16":
@@ -151,9 +182,12 @@ func (p *product) check(t *testing.T, text string, early bool) {
 			}
 			at := row*p.n + col
 			got := 0.0
-			if p.types[1] == "float64" {
+			switch p.types[1] {
+			case "float64":
 				got = math.Float64frombits(binary.LittleEndian.Uint64(out[8*at:]))
-			} else {
+			case "int32", "uint32":
+				got = float64(int32(binary.LittleEndian.Uint32(out[4*at:])))
+			default:
 				got = float64(math.Float32frombits(binary.LittleEndian.Uint32(out[4*at:])))
 			}
 			require.Equal(t, want, got, "row %d, column %d", row, col)
@@ -190,6 +224,7 @@ func TestTilesAssemble(t *testing.T) {
 		return c
 	}
 	bf16, tf32, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.TF32", "float32"}, []string{"float64", "float64"}
+	e4m3 := []string{"dsl.F8E4M3", "float32"}
 	for _, c := range []struct {
 		arch   string
 		types  []string
@@ -201,6 +236,11 @@ func TestTilesAssemble(t *testing.T) {
 		{"sm_90a", bf16, bulk(config(128, 256, 64, 8, 1, 4, 8, 1), 1)},
 		{"sm_90a", bf16, bulk(config(64, 128, 64, 4, 1, 8, 8, 1), 1)},
 		{"sm_90a", tf32, config(128, 256, 32, 8, 1, 4, 4, 0)},
+		{"sm_90a", e4m3, bulk(config(128, 256, 128, 8, 1, 4, 16, 0), 2)},
+		{"sm_90a", []string{"int8", "int32"}, bulk(config(128, 256, 128, 8, 1, 4, 16, 0), 2)},
+		{"sm_89", e4m3, config(128, 128, 128, 2, 2, 3, 16, 0)},
+		{"sm_120", []string{"dsl.F8E5M2", "float32"}, config(64, 128, 128, 2, 2, 3, 16, 0)},
+		{"sm_80", []string{"uint8", "uint32"}, config(128, 128, 128, 2, 2, 3, 16, 1)},
 		{"sm_80", tf32, config(128, 128, 32, 2, 2, 3, 4, 1)},
 		{"sm_80", bf16, config(128, 128, 64, 2, 2, 3, 8, 1)},
 		{"sm_90a", bf16, config(64, 128, 64, 4, 1, 8, 8, 1)},

@@ -17,6 +17,8 @@ func (b *builder) tiles() {
 	group := tile.Config{M: 64, N: 64, K: 64, Down: 4, Across: 1, Stages: 3, Chunk: 8}
 	single := tile.Config{M: 32, N: 64, K: 32, Down: 2, Across: 1, Stages: 2, Chunk: 4}
 	double := tile.Config{M: 32, N: 64, K: 16, Down: 2, Across: 1, Stages: 2, Chunk: 2}
+	eight := tile.Config{M: 32, N: 128, K: 128, Down: 2, Across: 1, Stages: 2, Chunk: 16}
+	eights := tile.Config{M: 64, N: 64, K: 128, Down: 4, Across: 1, Stages: 3, Chunk: 16}
 	for i, k := range []int{0, 8, 64, 128, 200, 448} {
 		products[dsl.BF16, float32](b, "bf16", kernels.Tiles[dsl.BF16, float32], one, k, i)
 		products[dsl.F16, float32](b, "f16", kernels.Tiles[dsl.F16, float32], two, k, i+1)
@@ -25,16 +27,26 @@ func (b *builder) tiles() {
 		products[dsl.F16, float32](b, "f16", kernels.Tiles[dsl.F16, float32], group, k, i+2)
 		products[dsl.TF32, float32](b, "tf32", kernels.Tiles[dsl.TF32, float32], single, k/2, i)
 		products[float64, float64](b, "float64", kernels.Tiles[float64, float64], double, k/4, i)
+		products[int8, int32](b, "int8", kernels.Tiles[int8, int32], eight, 2*k, i)
+		products[uint8, uint32](b, "uint8", kernels.Tiles[uint8, uint32], eights, 2*k, i+1)
+		products[dsl.F8E4M3, float32](b, "e4m3", kernels.Tiles[dsl.F8E4M3, float32], eights, 2*k, i)
+		products[dsl.F8E5M2, float32](b, "e5m2", kernels.Tiles[dsl.F8E5M2, float32], eight, 2*k, i+1)
 	}
 }
 
 // products adds a case; i chooses the orders and whether chunks are copied.
-func products[T dsl.Float, C dsl.Real](b *builder, name string, kernel any, c tile.Config, k, i int) {
+func products[T, C dsl.Number](b *builder, name string, kernel any, c tile.Config, k, i int) {
 	c.A, c.B = dsl.ConstInt(i/2%2), dsl.ConstInt(i%2)
 	if c.A == tile.AcrossK && c.M < 8*c.Chunk {
 		c.A = tile.AlongK
 	}
+	if c.B == tile.AcrossK && c.N < 8*c.Chunk {
+		c.B = tile.AlongK
+	}
 	m, n := 72, 200
+	if c.Chunk == 16 {
+		n = 208 // whole chunks
+	}
 	c.AVec, c.BVec = i%4 != 3, i%4 != 2
 	if i%4 == 3 {
 		m = 67

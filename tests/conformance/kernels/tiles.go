@@ -11,7 +11,7 @@ import (
 //
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0
-func Tiles[T dsl.Float, C dsl.Real](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []C, x, y []T, m, n, k int, cfg tile.Config) {
+func Tiles[T, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []C, x, y []T, m, n, k int, cfg tile.Config) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	a := tile.Factor[T]{Mem: x, Across: k, Along: 1, Map: xMap}
 	if cfg.A == tile.AcrossK {
@@ -26,7 +26,7 @@ func Tiles[T dsl.Float, C dsl.Real](t dsl.Thread, xMap, yMap, outMap dsl.TensorM
 	high := blocks * int(cfg.M)
 	down, across := (m+high-1)/high, (n+int(cfg.N)-1)/int(cfg.N)
 	own := t.BlockX() % blocks * int(cfg.M)
-	tile.Each(t, &cfg, t.BlockX()/blocks, down*across, t.GridDimX()/blocks, func(a, b, c C) C { return dsl.FMA(a, b, c) }, func(i int) (tile.Factor[T], tile.Factor[T], int) {
+	tile.Each(t, &cfg, t.BlockX()/blocks, down*across, t.GridDimX()/blocks, func(a, b, c C) C { return a*b + c }, func(i int) (tile.Factor[T], tile.Factor[T], int) {
 		a.Row, b.Row = i/across*high+own, i%across*int(cfg.N)
 		a.At, a.Limit = a.Row*a.Across, m-a.Row
 		b.At, b.Limit = b.Row*b.Across, n-b.Row
