@@ -11,6 +11,56 @@ const storeBuffers = 2
 // bulk copies, in place of [EachPair]: the copies go on while the next product is made. The slice has
 // the type of the results, and is not read.
 func Store[O, T, C dsl.Number](t dsl.Thread, _ []O, _ []T, sums []C, m dsl.TensorMap, row, col, plane int, c *Config, f func(row, col int, v C) O) {
+	storeBoxes[O, T](t, sums, row, col, c, f, func(buffers []O, at, r, q int) {
+		if t.Lane() == 0 {
+			dsl.StoreTensorAsync(t, buffers, at, m, q, r, plane)
+		}
+	})
+}
+
+// StoreRows is [Store] of the rows in front of end, for tiles below which other blocks store. A warp
+// that has others, too, stores its own in vectors: in out, whose rows are stride elements apart, a
+// multiple of a vector, and have so many columns, likewise.
+func StoreRows[O, T, C dsl.Number](t dsl.Thread, out []O, _ []T, sums []C, m dsl.TensorMap, row, col, end, stride, columns int, c *Config, f func(row, col int, v C) O) {
+	high, chunk := int(dsl.MatrixShape[T, C](t, dsl.MatrixM)), chunkBytes/max(int(c.OutSize), 1)
+	whole := row+(t.Warp()+1)*high <= end
+	if !whole && t.Lane() == 0 {
+		dsl.StoreTensorWait(t, 0) // from here on nobody counts copies
+	}
+	storeBoxes[O, T](t, sums, row, col, c, f, func(buffers []O, at, r, q int) {
+		if whole {
+			if t.Lane() == 0 {
+				dsl.StoreTensorAsync(t, buffers, at, m, q, r, 0)
+			}
+			return
+		}
+		for i := t.Lane(); i < high*panel; i += t.WarpSize() {
+			down, right := i/panel, i%panel
+			if r+down < end && q+right*chunk < columns {
+				from, to := at/chunk+down*panel+(right^down%panel), ((r+down)*stride+q)/chunk+right
+				copyVec(out, to, buffers, from, c.OutSize)
+			}
+		}
+	})
+}
+
+// copyVec copies vector j of from to vector i of to, 16 bytes of elements of a size.
+func copyVec[O dsl.Number](to []O, i int, from []O, j int, size dsl.ConstInt) {
+	switch size {
+	case 1:
+		dsl.StoreVec(to, i, dsl.LoadVec[[16]O](from, j))
+	case 2:
+		dsl.StoreVec(to, i, dsl.LoadVec[[8]O](from, j))
+	case 4:
+		dsl.StoreVec(to, i, dsl.LoadVec[[4]O](from, j))
+	default:
+		dsl.StoreVec(to, i, dsl.LoadVec[[2]O](from, j))
+	}
+}
+
+// storeBoxes puts what f makes of the sums of the tile at (row, col) into staging buffers of the warp,
+// a box at a time, and has store begin to store the one at (r, q) from index at on.
+func storeBoxes[O, T, C dsl.Number](t dsl.Thread, sums []C, row, col int, c *Config, f func(row, col int, v C) O, store func(buffers []O, at, r, q int)) {
 	high, n := int(dsl.MatrixShape[T, C](t, dsl.MatrixM)), int(dsl.MatrixShape[T, C](t, dsl.MatrixN))
 	length := int(dsl.MatrixShape[T, C](t, dsl.MatrixLenC))
 	wide := c.boxColumns()
@@ -39,8 +89,6 @@ func Store[O, T, C dsl.Number](t dsl.Thread, _ []O, _ []T, sums []C, m dsl.Tenso
 		}
 		dsl.AsyncFence()
 		t.SyncWarp()
-		if t.Lane() == 0 {
-			dsl.StoreTensorAsync(t, buffers, at, m, col+p*int(wide), row+down, plane)
-		}
+		store(buffers, at, row+down, col+p*int(wide))
 	}
 }

@@ -32,6 +32,7 @@ var families = []opstest.Family{
 	{Name: "Sums", Run: sums},
 	{Name: "Map", Run: elementwisetest.Map},
 	{Name: "Matmul", Run: matmultest.Matmul},
+	{Name: "Grouped", Run: matmultest.Grouped},
 	{Name: "Conv", Run: convtest.Conv},
 	{Name: "Linear", Run: linalgtest.Linalg},
 	{Name: "Fourier", Run: fouriertest.Fourier},
