@@ -56,6 +56,14 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 				c.Rows *= 2
 			}
 		}
+	} else {
+		// Rows that are read at once keep more of memory's time busy than one does.
+		sums := p.sums()
+		if c.Rows = 4; c.Rows*c.Cols > sums {
+			c.Rows = 2
+		}
+		c.Unroll = max(1, sums/(c.Rows*c.Cols))
+		rows = (p.M + int(c.Rows) - 1) / int(c.Rows)
 	}
 	step := max(1, int(c.Vec))
 	blocks, least := (rows+warps-1)/warps, 8*warp*int(c.Vec)
@@ -76,6 +84,15 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 	})
 }
 
+// sums is how many vectors of sums a processor without shared memory has registers for, beside what
+// it multiplies: half of them.
+func (p *Problem) sums() dsl.ConstInt {
+	if p.Info.WarpSize <= 8 {
+		return 8
+	}
+	return 16
+}
+
 // thinVec is how many elements of x, with such strides and so many contiguous, are read
 // at once.
 func (p *Problem) thinVec(batch layout.Layout, one, other, size int) dsl.ConstInt {
@@ -87,18 +104,21 @@ func (p *Problem) thinVec(batch layout.Layout, one, other, size int) dsl.ConstIn
 	return 1
 }
 
-// runThinCols has neighbouring threads sum neighbouring rows.
+// runThinCols has blocks sum rows that are next to each other.
 func runThinCols(s *runtime.Stream, p *Problem) error {
-	c := kernels.Thin{Cols: dsl.ConstInt(p.N), Unroll: 1, XUnit: p.XM == 1}
+	const (
+		bytes = 8 << 10 // of sums, which stay in the nearest cache
+		most  = 8       // of numbers of y that are in registers
+	)
+	c := kernels.Thin{Cols: dsl.ConstInt(p.N), XUnit: p.XM == 1}
+	c.Unroll = max(2, most/c.Cols)
+	c.Wide = dsl.ConstInt(bytes / p.A.DType.Compute().Size() / p.N)
 	threads := min(ops.MaxThreads, p.Info.ThreadsPerUnit, p.Info.MaxThreads)
-	if p.Serial() {
-		c.Unroll = 4
-	}
-	each := threads * int(c.Unroll)
-	blocks := (p.M + each - 1) / each
-	parts := p.split(blocks*p.Batch, max(1, p.Info.Units*p.Info.ThreadsPerUnit/threads), 32, 1, shortRun)
+	blocks := (p.M + int(c.Wide) - 1) / int(c.Wide)
+	parts := p.split(blocks*p.Batch, 4*p.Info.Units, 32, 1, shortRun)
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: threads}}
 	return p.withParts(s, parts, func(out ops.View) error {
+		c.OutUnit = p.OutM == 1 // of parts, too
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
 		t := p.A.DType
 		return thinColumns.Launch(s, ops.TypeArgs{T: t, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()))

@@ -7,16 +7,18 @@ import (
 
 // Thin says how the products of a matrix with few columns are divided.
 type Thin struct {
-	Cols   dsl.ConstInt  // columns of y and out
-	Rows   dsl.ConstInt  // rows that a warp of [ThinRows], or a block, sums at once
-	Share  dsl.ConstBool // the warps of a block of [ThinRows] share its rows: each has parts of k
-	Vec    dsl.ConstInt  // elements that a thread reads at once: 1, 2, 4 or 8
-	YVec   dsl.ConstBool // y can be read so too
-	XUnit  dsl.ConstBool // the stride of x along k, or across it for [ThinCols], is 1
-	YUnit  dsl.ConstBool // the stride of y along k is 1
-	Unroll dsl.ConstInt  // how often, before they are used
-	Warps  dsl.ConstInt  // of a block, for Share and [ThinWarps]
-	Lanes  dsl.ConstInt  // of a warp, for [ThinWarps]
+	Cols    dsl.ConstInt  // columns of y and out
+	Rows    dsl.ConstInt  // rows that a warp of [ThinRows], or a block, sums at once
+	Share   dsl.ConstBool // the warps of a block of [ThinRows] share its rows: each has parts of k
+	Vec     dsl.ConstInt  // elements that a thread reads at once: 1, 2, 4 or 8
+	YVec    dsl.ConstBool // y can be read so too
+	XUnit   dsl.ConstBool // the stride of x along k, or across it for [ThinCols], is 1
+	YUnit   dsl.ConstBool // the stride of y along k is 1
+	Unroll  dsl.ConstInt  // how often, before they are used
+	Wide    dsl.ConstInt  // rows of a block of [ThinCols]
+	OutUnit dsl.ConstBool // the stride of out across k is 1
+	Warps   dsl.ConstInt  // of a block, for Share and [ThinWarps]
+	Lanes   dsl.ConstInt  // of a warp, for [ThinWarps]
 }
 
 // ThinRows computes products of matrices with few columns where rows of x lie side by
@@ -142,46 +144,66 @@ func run[T, C dsl.Number](to []C, from []T, at, step int, n dsl.ConstInt, vec bo
 	}
 }
 
-// ThinCols computes products of matrices with few columns where columns of x lie side
-// by side across k: neighbouring threads sum neighbouring rows, Unroll of them each. Blocks
-// are as those of [ThinRows].
+// ThinCols computes products of matrices with few columns where columns of x are contiguous
+// across k. A block sums Wide rows, in shared memory: each pass over them reads so much of Unroll
+// columns of x, few long streams, which processors prefetch. Blocks are as those of [ThinRows].
 //
 //kiln:kernel
-//kiln:const cfg.Cols=1,2 cfg.Unroll=2
+//kiln:const cfg.Cols=1,2 cfg.Unroll=2 cfg.Wide=64
 func ThinCols[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Thin, mad func(a, b, c C) C) {
-	first := t.BlockX() * t.BlockDimX() * int(cfg.Unroll)
+	cols, deep := int(cfg.Cols), int(cfg.Unroll)
+	sums := dsl.SharedSlice[C](t, cfg.Cols*cfg.Wide)
+	first := t.BlockX() * int(cfg.Wide)
+	rows := min(int(cfg.Wide), p.M-first)
+	lo := t.BlockZ() * p.Part
+	hi := min(lo+p.Part, p.K)
 	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
 		at := w.At(z)
-		// Where all rows are there, none is asked for.
-		if first+t.BlockDimX()*int(cfg.Unroll) <= p.M {
-			thinColumn(t, out, x, y, at, first+t.ThreadX(), true, &p, &cfg, mad)
-		} else {
-			thinColumn(t, out, x, y, at, first+t.ThreadX(), false, &p, &cfg, mad)
+		at[1] += TimesStride(first, p.XM, cfg.XUnit)
+		// A thread has the same rows in all passes, so nothing waits for others.
+		for i := t.ThreadX(); i < rows; i += t.BlockDimX() {
+			for c := range cols {
+				sums[c*int(cfg.Wide)+i] = 0
+			}
+		}
+		k := lo
+		for ; k+deep <= hi; k += deep {
+			thinPass(t, sums, x, y, at, k, rows, cfg.Unroll, &p, &cfg, mad)
+		}
+		for ; k < hi; k++ {
+			thinPass(t, sums, x, y, at, k, rows, 1, &p, &cfg, mad)
+		}
+		to := at[0] + t.BlockZ()*p.Parts + first*p.OutM
+		for i := t.ThreadX(); i < rows; i += t.BlockDimX() {
+			for c := range cols {
+				out[to+TimesStride(i, p.OutM, cfg.OutUnit)+c*p.OutN] = dsl.Convert[O](sums[c*int(cfg.Wide)+i])
+			}
 		}
 	}
 }
 
-// thinColumn sums the rows of a thread, from first on. If not whole, some are not there.
-func thinColumn[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, at [core.Operands]int, first int, whole bool, p *Product, cfg *Thin, mad func(a, b, c C) C) {
-	each, cols := int(cfg.Unroll), int(cfg.Cols)
-	acc := dsl.LocalSlice[C](cfg.Cols * cfg.Unroll)
-	xs := dsl.LocalSlice[C](cfg.Unroll)
-	lo := t.BlockZ() * p.Part
-	hi := min(lo+p.Part, p.K)
-	for k := lo; k < hi; k++ {
-		for u := range each {
-			if row := first + u*t.BlockDimX(); whole || row < p.M {
-				xs[u] = dsl.Convert[C](x[at[1]+k*p.XK+TimesStride(row, p.XM, cfg.XUnit)])
-			}
-		}
-		thinAdd(acc, xs, y, at[2]+k*p.YK, p.YN, each, cols, mad)
-	}
-	for u := range each {
-		row := first + u*t.BlockDimX()
+// thinPass adds the products of some columns of x, from k on, with those of y to the sums of a
+// block's rows.
+func thinPass[T, C dsl.Number](t dsl.Thread, sums []C, x, y []T, at [core.Operands]int, k, rows int, deep dsl.ConstInt, p *Product, cfg *Thin, mad func(a, b, c C) C) {
+	cols := int(cfg.Cols)
+	ys := dsl.LocalSlice[C](cfg.Cols * deep)
+	for u := range int(deep) {
 		for c := range cols {
-			if whole || row < p.M {
-				out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+c*p.OutN] = dsl.Convert[O](acc[u*cols+c])
+			ys[u*cols+c] = dsl.Convert[C](y[at[2]+(k+u)*p.YK+c*p.YN])
+		}
+	}
+	xs := dsl.LocalSlice[C](deep)
+	from := at[1] + k*p.XK
+	for i := t.ThreadX(); i < rows; i += t.BlockDimX() {
+		for u := range int(deep) {
+			xs[u] = dsl.Convert[C](x[from+u*p.XK+TimesStride(i, p.XM, cfg.XUnit)])
+		}
+		for c := range cols {
+			sum := sums[c*int(cfg.Wide)+i]
+			for u := range int(deep) {
+				sum = mad(xs[u], ys[u*cols+c], sum)
 			}
+			sums[c*int(cfg.Wide)+i] = sum
 		}
 	}
 }
