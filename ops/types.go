@@ -11,7 +11,7 @@ import (
 
 // sliceOf has a slice of each element type.
 var sliceOf = [32]any{
-	dtype.U8: runtime.Slice[uint8]{}, dtype.U32: runtime.Slice[uint32]{}, dtype.I16: runtime.Slice[int16]{}, dtype.I32: runtime.Slice[int32]{},
+	dtype.U8: runtime.Slice[uint8]{}, dtype.U32: runtime.Slice[uint32]{}, dtype.I8: runtime.Slice[int8]{}, dtype.I16: runtime.Slice[int16]{}, dtype.I32: runtime.Slice[int32]{},
 	dtype.I64: runtime.Slice[int64]{}, dtype.BF16: runtime.Slice[dsl.BF16]{}, dtype.F16: runtime.Slice[dsl.F16]{}, dtype.F32: runtime.Slice[float32]{},
 	dtype.F64: runtime.Slice[float64]{}, dtype.F8E4M3: runtime.Slice[dsl.F8E4M3]{}, dtype.F8E5M2: runtime.Slice[dsl.F8E5M2]{},
 }

@@ -32,6 +32,7 @@ const Hole = layout.Hole
 const (
 	U8     = dtype.U8
 	U32    = dtype.U32
+	I8     = dtype.I8
 	I16    = dtype.I16
 	I32    = dtype.I32
 	I64    = dtype.I64

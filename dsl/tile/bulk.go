@@ -19,15 +19,28 @@ const maxStages = 64
 // With bulk copies, one warp of the block copies and the others multiply; it goes on to the next
 // product while the others are in done, which therefore contains no barrier of the block.
 func Each[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), done func(i int, sums []C)) {
+	EachApart(t, c, first, end, step, mad, product, func(_, _ int, sums, part []C) { add(t, sums, part, c) }, done)
+}
+
+// EachApart is [Each] with a function that adds the products of a stage to the sums of product number
+// i, if the Config says Apart: they begin at place k along k.
+func EachApart[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
 	if hasBulk[T, C](t, c) {
-		eachBulk(t, c, first, end, step, product, done)
+		eachBulk(t, c, first, end, step, product, add, done)
 		return
 	}
 	for i := first; i < end; i += step {
 		sums := dsl.LocalSlice[C](c.Sums(t))
 		a, b, k := product(i)
-		Multiply(t, sums, a, b, k, c, mad)
+		multiply(t, sums, a, b, k, c, mad, func(k int, sums, part []C) { add(i, k, sums, part) })
 		done(i, sums)
+	}
+}
+
+// add adds the products of a stage.
+func add[C dsl.Number](t dsl.Thread, sums, part []C, c *Config) {
+	for e := range int(c.Sums(t)) {
+		sums[e] += part[e]
 	}
 }
 
@@ -51,7 +64,7 @@ func (r *ring[T]) next(c *Config) {
 }
 
 // eachBulk is [Each] by bulk copies and warpgroup instructions.
-func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, product func(i int) (a, b Factor[T], k int), done func(i int, sums []C)) {
+func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, product func(i int) (a, b Factor[T], k int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
 	dsl.Cluster(t, c.cluster())
 	r := ring[T]{
 		xs:   dsl.SharedSlice[T](t, c.Stages*c.M*c.K),
@@ -74,7 +87,7 @@ func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, pr
 		for i := first; i < end; i += step {
 			_, _, k := product(i)
 			sums := dsl.LocalSlice[C](c.Sums(t))
-			multiplyRing(t, &r, sums, (k+int(c.K)-1)/int(c.K), c)
+			multiplyRing(t, &r, sums, (k+int(c.K)-1)/int(c.K), c, func(k int, sums, part []C) { add(i, k, sums, part) })
 			done(i, sums)
 		}
 	} else {
@@ -145,9 +158,25 @@ func copyBox[T dsl.Number](t dsl.Thread, to []T, i int, f *Factor[T], across, or
 }
 
 // multiplyRing adds the product of so many stages to the sums. The product of a stage is in flight
-// while the next one begins; then the stage before is free.
-func multiplyRing[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, steps int, c *Config) {
+// while the next one begins; then the stage before is free. Products of stages that are added apart
+// are waited for: other warpgroups multiply meanwhile.
+func multiplyRing[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, steps int, c *Config, add func(k int, sums, part []C)) {
 	inA, inB := c.layoutOf(c.M, c.A), c.layoutOf(c.N, c.B)
+	if c.Apart {
+		part := dsl.LocalSlice[C](c.Sums(t))
+		for j := range steps {
+			zero(t, part, c)
+			r.full[r.at].Wait(t, r.parity)
+			dsl.WarpgroupFence()
+			multiplyStage(t, part, r.xs, r.ys, r.at, &inA, &inB, c)
+			dsl.WarpgroupCommit()
+			dsl.WarpgroupWait(t, 0)
+			r.release(t, r.at, c)
+			r.next(c)
+			add(j*int(c.K), sums, part)
+		}
+		return
+	}
 	last := 0
 	for j := range steps {
 		r.full[r.at].Wait(t, r.parity)

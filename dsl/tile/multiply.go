@@ -7,6 +7,11 @@ import "github.com/gokiln/kiln/dsl"
 // under way while one is multiplied. All threads of the block call it; it contains barriers, and it
 // begins and ends with shared memory free.
 func Multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c *Config, mad func(a, b, c C) C) {
+	multiply(t, sums, a, b, k, c, mad, func(_ int, sums, part []C) { add(t, sums, part, c) })
+}
+
+// multiply is [Multiply] with a function that adds the products of a stage, if the Config says Apart.
+func multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c *Config, mad func(a, b, c C) C, add func(k int, sums, part []C)) {
 	p := pipeline[T]{
 		xs:  dsl.SharedSlice[T](t, c.Stages*c.M*c.K),
 		ys:  dsl.SharedSlice[T](t, c.Stages*c.N*c.K),
@@ -16,14 +21,35 @@ func Multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c 
 	steps := (k + int(c.K) - 1) / int(c.K)
 	switch {
 	case hasWarpgroups[T, C](t, c):
-		multiplyWarpgroups(t, &p, sums, steps, c)
+		multiplyWarpgroups(t, &p, sums, steps, c, add)
 	case dsl.MatrixShape[T, C](t, dsl.MatrixM) > 0:
-		p.eachStage(t, steps, c, func(xs, ys []T) { multiplyFragments(t, sums, xs, ys, p.inA, p.inB, c) })
+		eachPart(t, &p, sums, steps, c, add, func(sums []C, xs, ys []T) { multiplyFragments(t, sums, xs, ys, p.inA, p.inB, c) })
 	default:
-		p.eachStage(t, steps, c, func(xs, ys []T) { multiplyLanes(t, sums, xs, ys, p.inA, p.inB, c, mad) })
+		eachPart(t, &p, sums, steps, c, add, func(sums []C, xs, ys []T) { multiplyLanes(t, sums, xs, ys, p.inA, p.inB, c, mad) })
 	}
 	dsl.CopyWait()
 	t.Sync()
+}
+
+// eachPart calls f to add the product of each stage to the sums, or to sums of its own.
+func eachPart[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config, add func(k int, sums, part []C), f func(sums []C, xs, ys []T)) {
+	if !c.Apart {
+		p.eachStage(t, steps, c, func(_ int, xs, ys []T) { f(sums, xs, ys) })
+		return
+	}
+	part := dsl.LocalSlice[C](c.Sums(t))
+	p.eachStage(t, steps, c, func(step int, xs, ys []T) {
+		zero(t, part, c)
+		f(part, xs, ys)
+		add(step*int(c.K), sums, part)
+	})
+}
+
+// zero sets sums to 0.
+func zero[C dsl.Number](t dsl.Thread, sums []C, c *Config) {
+	for e := range int(c.Sums(t)) {
+		sums[e] = 0
+	}
 }
 
 // pipeline is the stages of two factors.
@@ -45,7 +71,7 @@ func (p *pipeline[T]) prefetch(step, steps int, c *Config) {
 }
 
 // eachStage calls f for the stages of all steps in turn, which are there by then.
-func (p *pipeline[T]) eachStage(t dsl.Thread, steps int, c *Config, f func(xs, ys []T)) {
+func (p *pipeline[T]) eachStage(t dsl.Thread, steps int, c *Config, f func(step int, xs, ys []T)) {
 	for s := range int(c.Stages) - 1 {
 		p.prefetch(s, steps, c)
 	}
@@ -54,7 +80,7 @@ func (p *pipeline[T]) eachStage(t dsl.Thread, steps int, c *Config, f func(xs, y
 		t.Sync() // the stage is there, and all warps are done with the one that is overwritten next
 		p.prefetch(step+int(c.Stages)-1, steps, c)
 		s := step % int(c.Stages)
-		f(p.xs[s*int(c.M*c.K):], p.ys[s*int(c.N*c.K):])
+		f(step, p.xs[s*int(c.M*c.K):], p.ys[s*int(c.N*c.K):])
 	}
 }
 
@@ -71,7 +97,11 @@ func hasWarpgroups[T, C dsl.Number](t dsl.Thread, c *Config) bool {
 
 // multiplyWarpgroups multiplies the stages of all steps by warpgroup instructions. The product of a
 // step is in flight while the next one begins.
-func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config) {
+func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config, add func(k int, sums, part []C)) {
+	part := sums
+	if c.Apart {
+		part = dsl.LocalSlice[C](c.Sums(t))
+	}
 	for s := range int(c.Stages) - 2 {
 		p.prefetch(s, steps, c)
 	}
@@ -80,11 +110,19 @@ func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C,
 		dsl.AsyncFence()
 		t.Sync() // the stage is there, and all groups are done with the one that is overwritten next
 		s := step % int(c.Stages)
+		if c.Apart {
+			zero(t, part, c)
+		}
 		dsl.WarpgroupFence()
-		multiplyStage(t, sums, p.xs, p.ys, s, &p.inA, &p.inB, c)
+		multiplyStage(t, part, p.xs, p.ys, s, &p.inA, &p.inB, c)
 		dsl.WarpgroupCommit()
 		p.prefetch(step+int(c.Stages)-2, steps, c)
-		dsl.WarpgroupWait(t, 1)
+		if c.Apart {
+			dsl.WarpgroupWait(t, 0)
+			add(step*int(c.K), sums, part)
+		} else {
+			dsl.WarpgroupWait(t, 1)
+		}
 	}
 	dsl.WarpgroupWait(t, 0)
 }

@@ -17,6 +17,7 @@ const (
 	Invalid DType = iota
 	U8
 	U32
+	I8
 	I16
 	I32
 	I64
@@ -62,6 +63,7 @@ type row struct {
 var rows = [count]row{
 	U8:     of[uint8]("u8", integer),
 	U32:    of[uint32]("u32", integer),
+	I8:     of[int8]("i8", integer),
 	I16:    of[int16]("i16", integer),
 	I32:    of[int32]("i32", integer),
 	I64:    of[int64]("i64", integer),
@@ -97,7 +99,7 @@ func stored(name string, bits int) row {
 
 // Element is a Go type that is an element type.
 type Element interface {
-	uint8 | uint32 | int16 | int32 | int64 | dsl.BF16 | dsl.F16 | float32 | float64 | dsl.F8E4M3 | dsl.F8E5M2
+	uint8 | uint32 | int8 | int16 | int32 | int64 | dsl.BF16 | dsl.F16 | float32 | float64 | dsl.F8E4M3 | dsl.F8E5M2
 }
 
 // All returns the types that operations compute with.

@@ -13,8 +13,8 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	require.Len(t, dtype.All(), 11)
-	require.Len(t, dtype.Ints(), 5)
+	require.Len(t, dtype.All(), 12)
+	require.Len(t, dtype.Ints(), 6)
 	require.Len(t, dtype.Floats(), 6)
 	for d := dtype.Invalid + 1; d.Valid(); d++ {
 		got, err := dtype.Parse(d.String())

@@ -18,7 +18,9 @@ import (
 // Matmul stores in out the products of the matrices in the last two dimensions of a
 // and b. The dimensions before count matrices and broadcast to those of out, which has as
 // many. Layouts are any, but elements of out must not share memory. Sums are made in
-// the type that is computed in, and are the same in every run.
+// the type that is computed in, and are the same in every run. The type of out is that of a and b,
+// or holds more of the sums: of factors of 8 bits I32 (of U8 U32, too), of floating-point factors of
+// fewer than 32 bits a longer one up to F32.
 func Matmul(s *runtime.Stream, out, a, b ops.View) error {
 	return MatmulWith(s, Options{}, out, a, b)
 }
@@ -131,14 +133,17 @@ func newProduct(s *runtime.Stream, precision Precision, out, a, b ops.View) (*Pr
 			return nil, fmt.Errorf("matmul, lhs: %v rhs: %v: %w", shapes[1], shapes[2], err)
 		}
 	}
-	if a.DType != b.DType || a.DType != out.DType {
+	if a.DType != b.DType || !resultOf(a.DType, out.DType) {
 		return nil, fmt.Errorf("%w: matmul of %v and %v in %v", ops.ErrDType, a.DType, b.DType, out.DType)
 	}
 	if !a.DType.Computes() {
 		return nil, ops.Unsupported("matmul", a.DType, ops.Numbers.String())
 	}
-	if a.DType == dtype.F32 {
+	switch {
+	case a.DType == dtype.F32:
 		p.Precision, p.TF32 = precision, precision >= High
+	case p.float8():
+		p.Precision = precision
 	}
 	p.findUnit(s.Device())
 	p.findHalf(s.Device())
@@ -148,6 +153,26 @@ func newProduct(s *runtime.Stream, precision Precision, out, a, b ops.View) (*Pr
 	p.YK, p.YN = strideOf(b, -2), strideOf(b, -1)
 	p.simplify()
 	return p, p.PlanBatches(s)
+}
+
+// resultOf reports whether products of factors of a type can be stored as another one: their own type,
+// or one that holds more of a sum.
+func resultOf(factors, out dtype.DType) bool {
+	switch {
+	case out == factors:
+		return true
+	case factors.IsFloat():
+		return out.IsFloat() && factors.Size() < out.Size() && out.Size() <= dtype.F32.Size()
+	}
+	return factors.Size() == 1 && (out == dtype.I32 || out == dtype.U32 && factors == dtype.U8)
+}
+
+// sum is the type of the sums in ordinary arithmetic.
+func (p *Problem) sum() dtype.DType {
+	if out := p.Out.DType; out.IsInt() && out.Size() > p.A.DType.Size() {
+		return out
+	}
+	return p.A.DType.Compute()
 }
 
 // strideOf is the stride of a dimension, 0 if it has one place.
@@ -236,7 +261,7 @@ var (
 // Large reports whether tiles are enough for all multiprocessors of the device to be busy for
 // some time. Numbers of 64 bits take twice the registers.
 func (p *Problem) Large(c kernels.Tile) bool {
-	return p.A.DType.Compute().Size() <= 4 && p.room(c) && p.blocks(&c)*2 >= p.Info.Units*3
+	return p.sum().Size() <= 4 && p.room(c) && p.blocks(&c)*2 >= p.Info.Units*3
 }
 
 // Low is large for few rows.
@@ -254,7 +279,7 @@ func (p *Problem) Medium(c kernels.Tile) bool {
 // room reports whether a block has the shared memory that the kernel needs, which is 32 KiB
 // on Apple's GPUs.
 func (p *Problem) room(c kernels.Tile) bool {
-	return c.Shared()*p.A.DType.Compute().Size() <= p.Info.SharedPerBlock
+	return c.Shared()*p.sum().Size() <= p.Info.SharedPerBlock
 }
 
 // blocks is how many tiles the results have.
@@ -268,8 +293,8 @@ func runTile(s *runtime.Stream, p *Problem, c kernels.Tile) error {
 		c.X, c.XVec = OperandOrder(p.Batches[1], p.XM, p.XK, p.M, p.K)
 		c.Y, c.YVec = OperandOrder(p.Batches[2], p.YN, p.YK, p.N, p.K)
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
-		t := p.A.DType
-		return gemmTiled.Launch(s, ops.TypeArgs{T: t, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()))
+		t, sum := p.A.DType, p.sum()
+		return gemmTiled.Launch(s, ops.TypeArgs{T: t, O: out.DType, C: sum}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(sum))
 	})
 }
 
@@ -281,7 +306,7 @@ func (p *Problem) LaunchTiles(s *runtime.Stream, c kernels.Tile, launch func(g r
 		Blocks:  runtime.Dim3{X: blocks / p.Batch, Y: min(p.Batch, ops.MaxBlocks()), Z: parts},
 		Threads: runtime.Dim3{X: int(c.M / c.Rows * (c.N / c.Cols))},
 	}
-	if p.A.DType.Compute().Size() > 4 {
+	if p.sum().Size() > 4 {
 		c.Blocks = 0 // numbers of 64 bits take twice the registers
 	}
 	return p.withParts(s, parts, func(out ops.View) error {

@@ -54,7 +54,7 @@ func tall(t kernels.Tiling, rows int) kernels.Tiling {
 
 // runPacked packs both operands and multiplies them.
 func runPacked(s *runtime.Stream, p *Problem) error {
-	c := p.A.DType.Compute()
+	c := p.sum()
 	cfg := tall(FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), p.M)
 	xs, err := p.Packing(s, p.A, 1, p.M, p.XM, p.XK, cfg.High)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 		n, index = 1, ops.BroadcastAlong(shape, nil)
 	}
 	t := v.DType
-	if k.kernel, err = pack.Of(ops.TypeArgs{T: t}); err != nil {
+	if k.kernel, err = pack.Of(ops.TypeArgs{T: t, C: p.sum()}); err != nil {
 		return k, err
 	}
 	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Contiguous: inner == 1}
@@ -114,7 +114,7 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 		k.cfg.Way, k.cfg.Contiguous = kernels.AcrossK, true
 	}
 	bands := ops.RoundUp(rows, int(high)) / int(high)
-	k.from, k.To = v, ops.View{DType: t.Compute(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
+	k.from, k.To = v, ops.View{DType: p.sum(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
 	var unused runtime.Grid
 	if _, err := ops.PlanWalk(s, &k.walk, &unused, p.Batches[i]); err != nil {
 		return k, err
@@ -155,7 +155,7 @@ func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kerne
 	if parts > 1 && p.Batches[0].Rank() > 0 {
 		return nil // partial sums have another layout, of which addParts decides
 	}
-	c, out := p.A.DType.Compute(), p.Out.DType
+	c, out := p.sum(), p.Out.DType
 	if parts > 1 {
 		out = out.Compute()
 	}

@@ -88,9 +88,9 @@ func (p *Problem) splitFactor(s *runtime.Stream, i, terms int) (mem *runtime.Buf
 }
 
 // worthWidening reports whether copies of factors of 8 bits as elements of type F16, which has all
-// their numbers, pay: there are no matrix instructions for 8 bits whose sums are those of float32.
+// their numbers, pay, where there are no matrix instructions for 8 bits.
 func (p *Problem) worthWidening() bool {
-	return p.float8() && p.HalfRows > 0 && p.worthCopies()
+	return p.float8() && !p.Matrix() && p.HalfRows > 0 && p.worthCopies()
 }
 
 func (p *Problem) float8() bool { return p.A.DType.IsFloat() && p.A.DType.Size() == 1 }

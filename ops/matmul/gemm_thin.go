@@ -79,8 +79,8 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: warps * warp}}
 	return p.withParts(s, parts, func(out ops.View) error {
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
-		t := p.A.DType
-		return thinRows.Launch(s, ops.TypeArgs{T: t, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()), ops.Add.In(t.Compute()))
+		t, sum := p.A.DType, p.sum()
+		return thinRows.Launch(s, ops.TypeArgs{T: t, O: out.DType, C: sum}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(sum), ops.Add.In(sum))
 	})
 }
 
@@ -120,8 +120,8 @@ func runThinCols(s *runtime.Stream, p *Problem) error {
 	return p.withParts(s, parts, func(out ops.View) error {
 		c.OutUnit = p.OutM == 1 // of parts, too
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
-		t := p.A.DType
-		return thinColumns.Launch(s, ops.TypeArgs{T: t, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()))
+		t, sum := p.A.DType, p.sum()
+		return thinColumns.Launch(s, ops.TypeArgs{T: t, O: out.DType, C: sum}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(sum))
 	})
 }
 
@@ -137,7 +137,7 @@ func runThinWarps(s *runtime.Stream, p *Problem) error {
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: warps * p.Info.WarpSize}}
 	return p.withParts(s, parts, func(out ops.View) error {
 		to, x, y := out.Header(), p.A.Header(), p.B.Header()
-		t := p.A.DType
-		return thinWarps.Launch(s, ops.TypeArgs{T: t, O: out.DType}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(t.Compute()), ops.Add.In(t.Compute()))
+		t, sum := p.A.DType, p.sum()
+		return thinWarps.Launch(s, ops.TypeArgs{T: t, O: out.DType, C: sum}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(sum), ops.Add.In(sum))
 	})
 }

@@ -130,7 +130,7 @@ func (r *Reduction) computes(d dtype.DType) dtype.DType {
 }
 
 func init() {
-	ops.RegisterStructs(kernels.Acc[uint8]{}, kernels.Acc[uint32]{}, kernels.Acc[int16]{}, kernels.Acc[int32]{}, kernels.Acc[int64]{}, kernels.Acc[float32]{}, kernels.Acc[float64]{})
+	ops.RegisterStructs(kernels.Acc[uint8]{}, kernels.Acc[uint32]{}, kernels.Acc[int8]{}, kernels.Acc[int16]{}, kernels.Acc[int32]{}, kernels.Acc[int64]{}, kernels.Acc[float32]{}, kernels.Acc[float64]{})
 }
 
 var (

@@ -31,6 +31,7 @@ type sortKey struct {
 var sortKeys = [32]sortKey{
 	dtype.U8:     {jit.Func(kernels.KeyUint[uint8]), jit.Func(kernels.BackUint[uint8]), ops.Uint32Type, 0, 8, true},
 	dtype.U32:    {jit.Func(kernels.KeyUint[uint32]), jit.Func(kernels.BackUint[uint32]), ops.Uint32Type, 0, 32, true},
+	dtype.I8:     {jit.Func(kernels.KeyByte), jit.Func(kernels.BackByte), ops.Uint32Type, 0, 8, true},
 	dtype.I16:    {jit.Func(kernels.KeyShort), jit.Func(kernels.BackShort), ops.Uint32Type, 0, 16, true},
 	dtype.I32:    {jit.Func(kernels.KeyInt), jit.Func(kernels.BackInt), ops.Uint32Type, 0, 32, true},
 	dtype.I64:    {jit.Func(kernels.KeyLong), jit.Func(kernels.BackLong), ops.Uint64Type, 0, 64, true},

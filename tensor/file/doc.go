@@ -18,7 +18,7 @@
 // is neither released nor collected: closing a set leaves its views intact.
 //
 // Types that this module has no element type for are read as the next larger one:
-// bool as u8 (0 or 1), i8 as i16, u16 as u32, u64 as i64 as long as the values fit.
+// bool as u8 (0 or 1), u16 as u32, u64 as i64 as long as the values fit.
 // What nothing can hold, as complex numbers, is listed, and is an error when read.
 //
 // Files are not trusted. Every size is checked against the file before memory is

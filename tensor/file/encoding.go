@@ -18,7 +18,6 @@ type Kind uint8
 const (
 	Same   Kind = iota // stored as the element type is
 	Bool               // U8: 0 or 1
-	Int8               // I16
 	Uint16             // U32
 	Uint64             // I64, if all values fit
 )
@@ -26,7 +25,7 @@ const (
 var kinds = [...]struct {
 	d    dtype.DType
 	size int
-}{Bool: {dtype.U8, 1}, Int8: {dtype.I16, 1}, Uint16: {dtype.U32, 2}, Uint64: {dtype.I64, 8}}
+}{Bool: {dtype.U8, 1}, Uint16: {dtype.U32, 2}, Uint64: {dtype.I64, 8}}
 
 // Encoding is how a file stores elements.
 type Encoding struct {
@@ -92,10 +91,6 @@ func (e Encoding) convert(dst, src []byte) {
 		for i, b := range src {
 			dst[i] = min(b, 1)
 		}
-	case Int8:
-		for i, b := range src {
-			le.PutUint16(dst[2*i:], uint16(int16(int8(b))))
-		}
 	case Uint16:
 		order := e.order()
 		for i := 0; i+2 <= len(src); i += 2 {
@@ -127,5 +122,5 @@ func (e Encoding) unsupported() string {
 	for d := dtype.Invalid + 1; d.Valid(); d++ {
 		names = append(names, d.String())
 	}
-	return fmt.Sprintf("no element type can hold %s; there are %s (and bool is read as u8, i8 as i16, u16 as u32, u64 as i64)", e.Name, strings.Join(names, ", "))
+	return fmt.Sprintf("no element type can hold %s; there are %s (and bool is read as u8, u16 as u32, u64 as i64)", e.Name, strings.Join(names, ", "))
 }

@@ -237,7 +237,7 @@ func TestConversions(t *testing.T) {
 	}{
 		{"bool", file.From("BOOL", file.Bool), []byte{0, 1, 2, 255}, []int64{0, 1, 1, 1}},
 		{"true bool", file.From("BOOL", file.Bool), []byte{0, 1, 1}, []int64{0, 1, 1}},
-		{"i8", file.From("I8", file.Int8), []byte{0, 127, 128, 255}, []int64{0, 127, -128, -1}},
+		{"i8", file.As("I8", dtype.I8), []byte{0, 127, 128, 255}, []int64{0, 127, -128, -1}},
 		{"u16", file.From("U16", file.Uint16), []byte{1, 0, 255, 255}, []int64{1, 65535}},
 		{"big u16", file.Encoding{DType: dtype.U32, Kind: file.Uint16, Big: true}, []byte{1, 0, 0, 255}, []int64{256, 255}},
 		{"u64", file.From("U64", file.Uint64), []byte{5, 0, 0, 0, 0, 0, 0, 0x70}, []int64{0x7000000000000005}},
@@ -289,7 +289,7 @@ func TestUnsupportedTypes(t *testing.T) {
 		func() error { _, err := file.Values[float32](e); return err }(),
 	} {
 		require.ErrorIs(t, err, file.ErrUnsupported)
-		require.ErrorContains(t, err, `tensor "w": no element type can hold C64; there are u8, u32, i16`)
+		require.ErrorContains(t, err, `tensor "w": no element type can hold C64; there are u8, u32, i8, i16`)
 	}
 	e = entry(t, numbers(10), file.Spec{Encoding: file.As("u8", dtype.U8), Shape: layout.Shape{10}})
 	_, err := file.Values[float32](e)

@@ -74,7 +74,7 @@ func TestTypes(t *testing.T) {
 		{"f2", dtype.F16, []byte{0, 0x3c, 0, 0xc0}, []int64{1, -2}},
 		{"f4", dtype.F32, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}, []int64{1, -2}},
 		{"f8", dtype.F64, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xc0}, []int64{1, -2}},
-		{"i1", dtype.I16, []byte{1, 0xfe}, []int64{1, -2}},
+		{"i1", dtype.I8, []byte{1, 0xfe}, []int64{1, -2}},
 		{"i2", dtype.I16, []byte{1, 0, 0xfe, 0xff}, []int64{1, -2}},
 		{"i4", dtype.I32, []byte{1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff}, []int64{1, -2}},
 		{"i8", dtype.I64, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, []int64{1, -2}},

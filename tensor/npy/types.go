@@ -12,7 +12,7 @@ var types = map[string]file.Encoding{
 	"f2": {DType: dtype.F16},
 	"f4": {DType: dtype.F32},
 	"f8": {DType: dtype.F64},
-	"i1": {DType: dtype.I16, Kind: file.Int8},
+	"i1": {DType: dtype.I8},
 	"i2": {DType: dtype.I16},
 	"i4": {DType: dtype.I32},
 	"i8": {DType: dtype.I64},

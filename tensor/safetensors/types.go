@@ -19,7 +19,7 @@ var types = []elementType{
 	{6, file.As("F6_E2M3", dtype.F6E2M3)},
 	{6, file.As("F6_E3M2", dtype.F6E3M2)},
 	{8, file.As("U8", dtype.U8)},
-	{8, file.From("I8", file.Int8)},
+	{8, file.As("I8", dtype.I8)},
 	{8, file.As("F8_E5M2", dtype.F8E5M2)},
 	{8, file.As("F8_E4M3", dtype.F8E4M3)},
 	{8, file.As("F8_E8M0", dtype.F8E8M0)},

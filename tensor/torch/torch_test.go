@@ -51,7 +51,7 @@ func TestStorages(t *testing.T) {
 		{"HalfStorage", "torch.float16", dtype.F16, "\x00\xc0", -2},
 		{"BFloat16Storage", "torch.bfloat16", dtype.BF16, "\x00\xc0", -2},
 		{"ByteStorage", "torch.uint8", dtype.U8, "\xfe", 254},
-		{"CharStorage", "torch.int8", dtype.I16, "\xfe", -2},
+		{"CharStorage", "torch.int8", dtype.I8, "\xfe", -2},
 		{"BoolStorage", "torch.bool", dtype.U8, "\x01", 1},
 		{"ShortStorage", "torch.int16", dtype.I16, "\xfe\xff", -2},
 		{"IntStorage", "torch.int32", dtype.I32, "\xfe\xff\xff\xff", -2},
@@ -106,7 +106,7 @@ func TestDTypes(t *testing.T) {
 		{"float8_e5m2", dtype.F8E5M2, []float64{0.5, -2, 0.125, 2}},
 		{"bool", dtype.U8, []float64{1, 1, 1, 1}},
 		{"uint16", dtype.U32, []float64{0xc038, 0x4030}},
-		{"int8", dtype.I16, []float64{0x38, -64, 0x30, 0x40}},
+		{"int8", dtype.I8, []float64{0x38, -64, 0x30, 0x40}},
 	} {
 		n := len(c.want)
 		set, err := read(pack(t, typed("0", 4, 0, ints(n), ints(1), c.name), "m/data/0", "\x38\xc0\x30\x40"))

@@ -29,7 +29,7 @@ var dtypes = map[string]element{
 	"bfloat16":      as(dtype.BF16),
 	"float8_e4m3fn": as(dtype.F8E4M3), "float8_e5m2": as(dtype.F8E5M2), "float8_e8m0fnu": as(dtype.F8E8M0),
 	"float8_e4m3fnuz": unknown(1), "float8_e5m2fnuz": unknown(1), "float4_e2m1fn_x2": unknown(1),
-	"uint8": as(dtype.U8), "int8": from(file.Int8), "bool": from(file.Bool),
+	"uint8": as(dtype.U8), "int8": as(dtype.I8), "bool": from(file.Bool),
 	"int16": as(dtype.I16), "short": as(dtype.I16), "uint16": from(file.Uint16),
 	"int32": as(dtype.I32), "int": as(dtype.I32), "uint32": as(dtype.U32),
 	"int64": as(dtype.I64), "long": as(dtype.I64), "uint64": from(file.Uint64),

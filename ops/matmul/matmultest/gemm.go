@@ -67,6 +67,21 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 	for _, n := range []int{len(products) - 2, len(products) - 1} { // whose blocks may do several products
 		b.Part(t, func(t *testing.T, b *opstest.Bench) { product(t, b, dtype.F32, n, 0, "thin in vectors") }, "Batch/%d", n)
 	}
+	for _, r := range results {
+		if !b.Has(r.factors) || !b.Has(r.out) {
+			continue
+		}
+		b.Part(t, func(t *testing.T, b *opstest.Bench) {
+			for range 3 {
+				productAs(t, b, r.factors, r.out, b.Rand.IntN(len(products)), b.Kind(), "")
+			}
+			for _, way := range matmulops.MatmulStrategies() {
+				if opstest.Choice(3, r, way) == 0 {
+					productAs(t, b, r.factors, r.out, 1+b.Rand.IntN(4), b.Kind(), way)
+				}
+			}
+		}, "Results/%v/%v", r.factors, r.out)
+	}
 	for i, way := range append([]string{""}, matmulops.MatmulStrategies()...) {
 		if way == "" || strings.HasPrefix(way, "matrix") {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) { lowPrecision(t, b, i, matmulops.High, way) }, "High/%s", way)
@@ -81,10 +96,22 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 	t.Run("Errors", func(t *testing.T) { matmulErrors(t, b) })
 }
 
+// results are types of products that are not those of the factors.
+var results = []struct{ factors, out dtype.DType }{
+	{dtype.I8, dtype.I32}, {dtype.U8, dtype.U32}, {dtype.U8, dtype.I32}, {dtype.F8E4M3, dtype.BF16}, {dtype.F8E4M3, dtype.F16},
+	{dtype.F8E5M2, dtype.F32}, {dtype.BF16, dtype.F32}, {dtype.F16, dtype.F32},
+}
+
 func join(a layout.Shape, b ...int) layout.Shape { return append(append(layout.Shape{}, a...), b...) }
 
 // product tests one product in some way, with operands that lie as kind says.
 func product(t *testing.T, b *opstest.Bench, d dtype.DType, n, kind int, way string) {
+	t.Helper()
+	productAs(t, b, d, d, n, kind, way)
+}
+
+// productAs is product with results of another type.
+func productAs(t *testing.T, b *opstest.Bench, d, o dtype.DType, n, kind int, way string) {
 	t.Helper()
 	c := products[n]
 	draw := func() dtype.Scalar { return dtype.FromFloat(d, float64(b.Rand.IntN(33)-16)/8) }
@@ -95,7 +122,7 @@ func product(t *testing.T, b *opstest.Bench, d dtype.DType, n, kind int, way str
 	y := b.Value(t, d, opstest.LayoutOf(t, opstest.Kinds[kind/len(opstest.Kinds)%len(opstest.Kinds)], join(c.batchB, c.k, c.n)), draw)
 	batch, err := layout.Broadcast(c.batchA, c.batchB)
 	require.NoError(t, err)
-	out := b.Output(t, d, join(batch, c.m, c.n), kind/2)
+	out := b.Output(t, o, join(batch, c.m, c.n), kind/2)
 	switch {
 	case way == "":
 		require.NoError(t, matmulops.Matmul(b.Stream, out.View, x.View, y.View))
@@ -116,7 +143,7 @@ func product(t *testing.T, b *opstest.Bench, d dtype.DType, n, kind int, way str
 	got, i := b.Read(t, out), 0
 	opstest.EachIndex(out.Layout.Shape(), func(at []int) {
 		lead, row, col := at[:len(at)-2], at[len(at)-2], at[len(at)-1]
-		want, size := SumOfProducts(d, c.k, func(k int) (dtype.Scalar, dtype.Scalar) {
+		want, size := SumOfProducts(o, c.k, func(k int) (dtype.Scalar, dtype.Scalar) {
 			return x.Want[(aligned(lead, c.batchA)*c.m+row)*c.k+k], y.Want[(aligned(lead, c.batchB)*c.k+k)*c.n+col]
 		})
 		require.NoError(t, Within(got[i], want, size), "%v by %v of %v, element %v", x.Layout, y.Layout, d, at)
@@ -224,6 +251,9 @@ func matmulErrors(t *testing.T, b *opstest.Bench) {
 	f := dtype.F32
 	require.ErrorContains(t, matmulops.Matmul(b.Stream, view(f, 0, 4), view(f, 0, 2), view(f, 3, 4)), "shape mismatch in matmul, lhs: [0, 2] rhs: [3, 4]")
 	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 0, 3), view(f, 0, 2), view(dtype.F16, 2, 3)), ops.ErrDType)
+	for _, r := range [][2]dtype.DType{{f, dtype.F16}, {f, dtype.F64}, {dtype.I8, dtype.I16}, {dtype.I8, dtype.U32}, {dtype.I16, dtype.I32}, {dtype.BF16, dtype.F16}, {dtype.F16, f + 1}} {
+		require.ErrorIs(t, matmulops.Matmul(b.Stream, view(r[1], 2, 2), view(r[0], 2, 2), view(r[0], 2, 2)), ops.ErrDType, "%v", r)
+	}
 	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 3), view(f, 3), view(f, 3, 3)), layout.ErrRank)
 	require.ErrorIs(t, matmulops.Matmul(b.Stream, view(f, 2, 3, 3), view(f, 3, 3, 3), view(f, 3, 3)), layout.ErrBroadcast)
 	require.ErrorContains(t, matmulops.MatmulBy(b.Stream, "magic", view(f, 2, 2), view(f, 2, 2), view(f, 2, 2)), `no strategy "magic"`)

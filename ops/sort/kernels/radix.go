@@ -419,6 +419,9 @@ func BackDouble(k uint64) float64 {
 // BackUint is the unsigned integer of a key.
 func BackUint[T uint8 | uint32](k uint32) T { return T(k) }
 
+// BackByte is the int8 of a key.
+func BackByte(k uint32) int8 { return int8(int32(k) - 1<<7) }
+
 // BackShort is the int16 of a key.
 func BackShort(k uint32) int16 { return int16(int32(k) - 1<<15) }
 

@@ -42,6 +42,9 @@ func KeyDouble(x float64) uint64 {
 // KeyUint is the key of an unsigned integer.
 func KeyUint[T uint8 | uint32](x T) uint32 { return uint32(x) }
 
+// KeyByte is the key of an int8.
+func KeyByte(x int8) uint32 { return uint32(int32(x) + 1<<7) }
+
 // KeyShort is the key of an int16.
 func KeyShort(x int16) uint32 { return uint32(int32(x) + 1<<15) }
 
