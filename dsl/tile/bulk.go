@@ -19,12 +19,12 @@ const maxStages = 64
 // With bulk copies, one warp of the block copies and the others multiply; it goes on to the next
 // product while the others are in done, which therefore contains no barrier of the block.
 func Each[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), done func(i int, sums []C)) {
-	EachApart(t, c, first, end, step, mad, product, func(_, _ int, sums, part []C) { add(t, sums, part, c) }, done)
+	EachScaled(t, c, first, end, step, mad, product, func(_, _ int, sums, part []C) { add(t, sums, part, c) }, done)
 }
 
-// EachApart is [Each] with a function that adds the products of a stage to the sums of product number
-// i, if the Config says Apart: they begin at place k along k.
-func EachApart[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
+// EachScaled is [Each] with a function that adds the products of a stage to the sums of product number
+// i, if the Config says Promote: they begin at place k along k.
+func EachScaled[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
 	if hasBulk[T, C](t, c) {
 		eachBulk(t, c, first, end, step, product, add, done)
 		return
@@ -162,7 +162,7 @@ func copyBox[T dsl.Number](t dsl.Thread, to []T, i int, f *Factor[T], across, or
 // are waited for: other warpgroups multiply meanwhile.
 func multiplyRing[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, steps int, c *Config, add func(k int, sums, part []C)) {
 	inA, inB := c.layoutOf(c.M, c.A), c.layoutOf(c.N, c.B)
-	if c.Apart {
+	if c.Promote {
 		part := dsl.LocalSlice[C](c.Sums(t))
 		for j := range steps {
 			zero(t, part, c)

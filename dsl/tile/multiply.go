@@ -10,7 +10,7 @@ func Multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c 
 	multiply(t, sums, a, b, k, c, mad, func(_ int, sums, part []C) { add(t, sums, part, c) })
 }
 
-// multiply is [Multiply] with a function that adds the products of a stage, if the Config says Apart.
+// multiply is [Multiply] with a function that adds the products of a stage, if the Config says Promote.
 func multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c *Config, mad func(a, b, c C) C, add func(k int, sums, part []C)) {
 	p := pipeline[T]{
 		xs:  dsl.SharedSlice[T](t, c.Stages*c.M*c.K),
@@ -33,7 +33,7 @@ func multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c 
 
 // eachPart calls f to add the product of each stage to the sums, or to sums of its own.
 func eachPart[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config, add func(k int, sums, part []C), f func(sums []C, xs, ys []T)) {
-	if !c.Apart {
+	if !c.Promote {
 		p.eachStage(t, steps, c, func(_ int, xs, ys []T) { f(sums, xs, ys) })
 		return
 	}
@@ -99,7 +99,7 @@ func hasWarpgroups[T, C dsl.Number](t dsl.Thread, c *Config) bool {
 // step is in flight while the next one begins.
 func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config, add func(k int, sums, part []C)) {
 	part := sums
-	if c.Apart {
+	if c.Promote {
 		part = dsl.LocalSlice[C](c.Sums(t))
 	}
 	for s := range int(c.Stages) - 2 {
@@ -110,14 +110,14 @@ func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C,
 		dsl.AsyncFence()
 		t.Sync() // the stage is there, and all groups are done with the one that is overwritten next
 		s := step % int(c.Stages)
-		if c.Apart {
+		if c.Promote {
 			zero(t, part, c)
 		}
 		dsl.WarpgroupFence()
 		multiplyStage(t, part, p.xs, p.ys, s, &p.inA, &p.inB, c)
 		dsl.WarpgroupCommit()
 		p.prefetch(step+int(c.Stages)-2, steps, c)
-		if c.Apart {
+		if c.Promote {
 			dsl.WarpgroupWait(t, 0)
 			add(step*int(c.K), sums, part)
 		} else {

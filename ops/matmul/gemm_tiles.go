@@ -39,7 +39,7 @@ var smallMatrix = tile.Config{M: 64, N: 64, Down: 2, Across: 1, Stages: 4}
 var matrixRows = []ops.Strategy[Problem]{
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.M > int(c.M) && p.fillsLong(c) }),
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsLong),
-	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.apart() && p.M > int(c.M) && p.fillsLong(c) }),
+	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.promotes() && p.M > int(c.M) && p.fillsLong(c) }),
 	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 2, Across: 4, Stages: 3}, (*Problem).fillsMatrix),
@@ -55,7 +55,7 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 		return fmt.Errorf("matmul: %w: %s has no warpgroup instruction for %v", jit.ErrUnsupported, p.Info.Name, d)
 	}
 	fitted(&c, p)
-	c.Apart = dsl.ConstBool(p.apart())
+	c.Promote = dsl.ConstBool(p.promotes())
 	if n := c.Shared() * d.Size(); n > p.Info.SharedPerBlock {
 		return fmt.Errorf("matmul: a block needs %d bytes of shared memory, %s has %d", n, p.Info.Name, p.Info.SharedPerBlock)
 	}
@@ -106,12 +106,12 @@ func (p *Problem) Matrix() bool { return p.MatrixRows > 0 }
 // maxSums64 is how many sums of 8 bytes of a block fit in its registers beside their factors.
 const maxSums64 = 128 * 128
 
-// mostApart is how many sums a thread has registers for beside those of a stage.
-const mostApart = 64
+// mostPromoted is how many sums a thread has registers for beside those of a stage.
+const mostPromoted = 64
 
-// apart reports whether the sums of a stage are made apart: matrix instructions keep fewer bits of
+// promotes reports whether the sums of a stage are made apart: matrix instructions keep fewer bits of
 // those of 8-bit floating-point factors than float32 has.
-func (p *Problem) apart() bool { return p.float8() && p.Precision < High && p.Matrix() }
+func (p *Problem) promotes() bool { return p.float8() && p.Precision < High && p.Matrix() }
 
 // matrixSum is the type of the sums in matrix instructions.
 func (p *Problem) matrixSum() dtype.DType {
@@ -129,7 +129,7 @@ func (p *Problem) hasMatrix(c tile.Config) bool {
 	if p.A.DType.Size() == 8 && c.M*c.N > maxSums64 {
 		return false
 	}
-	if p.apart() && int(c.M*c.N/c.Warps()) > mostApart*p.Info.WarpSize {
+	if p.promotes() && int(c.M*c.N/c.Warps()) > mostPromoted*p.Info.WarpSize {
 		return false
 	}
 	return p.Matrix() && fitted(&c, p).Shared()*p.A.DType.Size() <= p.Info.SharedPerBlock
