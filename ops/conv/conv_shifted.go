@@ -90,7 +90,7 @@ func runShifted(s *runtime.Stream, v *convolution) (err error) {
 	}()
 	c := v.A.DType.Compute()
 	h.columns()
-	cfg := matmul.FitTiling(matmul.VectorTiling(v.Info.WarpSize, c), v.N)
+	cfg := matmul.Tall(matmul.FitTiling(matmul.VectorTiling(v.Info.WarpSize, c), v.N), v.M)
 	for int(cfg.High) > 1 && int(cfg.High) >= 2*v.M { // few channels: more positions instead
 		cfg.High, cfg.Each = cfg.High/2, min(4, cfg.Each*2)
 	}

@@ -42,9 +42,9 @@ func FitTiling(t kernels.Tiling, columns int) kernels.Tiling {
 	return t
 }
 
-// tall makes tiles of four rows six rows high, of which each element of y that is loaded is
+// Tall makes tiles of four rows six rows high, of which each element of y that is loaded is
 // used more often, where that leaves few rows of the last ones unused.
-func tall(t kernels.Tiling, rows int) kernels.Tiling {
+func Tall(t kernels.Tiling, rows int) kernels.Tiling {
 	const most = 6
 	if t.High < most && ops.RoundUp(rows, most)*20 <= ops.RoundUp(rows, int(t.High))*21 {
 		t.High = most
@@ -55,7 +55,7 @@ func tall(t kernels.Tiling, rows int) kernels.Tiling {
 // runPacked packs both operands and multiplies them.
 func runPacked(s *runtime.Stream, p *Problem) error {
 	c := p.sum()
-	cfg := tall(FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), p.M)
+	cfg := Tall(FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), p.M)
 	xs, err := p.Packing(s, p.A, 1, p.M, p.XM, p.XK, cfg.High)
 	if err != nil {
 		return err

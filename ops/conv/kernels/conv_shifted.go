@@ -167,9 +167,10 @@ func ShiftedConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, 
 		row[2] = panel*(wide*each) + t.ThreadX()
 		first = row[0]*v.Place[0] + row[1]*v.Place[1] + row[2]
 	}
-	if band >= bands {
+	if band >= bands || t.ThreadX() >= wide { // which no lane is: it tells that loads need no masks
 		return
 	}
+	positions := v.size(0) * v.size(1) * v.size(2)
 	for z := t.BlockZ(); z < p.Batch; z += t.GridDimZ() {
 		at := w.At(z)
 		ws := weights[(at[1]*bands+band)*p.K*high:][:p.K*high]
@@ -180,8 +181,9 @@ func ShiftedConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, 
 		for c, end := 0, 0; c < v.Channels; c = end {
 			end = v.chain(c)
 			for range end - c {
+				channel, k := ws[next:][:positions*high], 0
 				v.each(func(k0, k1, k2 int) {
-					ks := ws[next:][:high]
+					ks := channel[k:][:high]
 					here := from + (v.shift(0, k0) + v.shift(1, k1) + v.shift(2, k2))
 					for e := range each {
 						xv[e] = x[here+e*wide]
@@ -192,9 +194,9 @@ func ShiftedConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, 
 							acc[h*each+e] = mad(a, xv[e], acc[h*each+e])
 						}
 					}
-					next += high
+					k += high
 				}, func(adds int) { core.CountAdds(acc, sums, &n, adds) })
-				from += v.XChannel
+				from, next = from+v.XChannel, next+positions*high
 			}
 			if !v.Large {
 				core.CountAdds(acc, sums, &n, core.Chain)
