@@ -7,10 +7,11 @@ import "github.com/gokiln/kiln/dsl"
 const storeBuffers = 2
 
 // Store stores what f makes of the sums of the tile at (row, col) in plane of the tensor that m
-// describes, of which a box is 128 bytes of as many rows as a warp multiplies. It is for products with
-// bulk copies, in place of [EachPair]: the copies go on while the next product is made. The slice has
-// the type of the results, and is not read.
-func Store[O, T, C dsl.Number](t dsl.Thread, _ []O, _ []T, sums []C, m dsl.TensorMap, row, col, plane int, c *Config, f func(row, col int, v C) O) {
+// describes, of which a box is 128 bytes of as many rows as a warp multiplies. f gets two neighbouring
+// sums of a row at a time, the first in an even column, and those beyond the edge, which are not
+// stored. It is for products with bulk copies, in place of [EachPair]: the copies go on while the next
+// product is made. The slice has the type of the results, and is not read.
+func Store[O, T, C dsl.Number](t dsl.Thread, _ []O, _ []T, sums []C, m dsl.TensorMap, row, col, plane int, c *Config, f func(row, col int, v, v2 C) [2]O) {
 	storeBoxes[O, T](t, sums, row, col, c, f, func(buffers []O, at, r, q int) {
 		if t.Lane() == 0 {
 			dsl.StoreTensorAsync(t, buffers, at, m, q, r, plane)
@@ -21,7 +22,7 @@ func Store[O, T, C dsl.Number](t dsl.Thread, _ []O, _ []T, sums []C, m dsl.Tenso
 // StoreRows is [Store] of the rows in front of end, for tiles below which other blocks store. A warp
 // that has others, too, stores its own in vectors: in out, whose rows are stride elements apart, a
 // multiple of a vector, and have so many columns, likewise.
-func StoreRows[O, T, C dsl.Number](t dsl.Thread, out []O, _ []T, sums []C, m dsl.TensorMap, row, col, end, stride, columns int, c *Config, f func(row, col int, v C) O) {
+func StoreRows[O, T, C dsl.Number](t dsl.Thread, out []O, _ []T, sums []C, m dsl.TensorMap, row, col, end, stride, columns int, c *Config, f func(row, col int, v, v2 C) [2]O) {
 	high, chunk := int(dsl.MatrixShape[T, C](t, dsl.MatrixM)), chunkBytes/max(int(c.OutSize), 1)
 	whole := row+(t.Warp()+1)*high <= end
 	if !whole && t.Lane() == 0 {
@@ -60,7 +61,7 @@ func copyVec[O dsl.Number](to []O, i int, from []O, j int, size dsl.ConstInt) {
 
 // storeBoxes puts what f makes of the sums of the tile at (row, col) into staging buffers of the warp,
 // a box at a time, and has store begin to store the one at (r, q) from index at on.
-func storeBoxes[O, T, C dsl.Number](t dsl.Thread, sums []C, row, col int, c *Config, f func(row, col int, v C) O, store func(buffers []O, at, r, q int)) {
+func storeBoxes[O, T, C dsl.Number](t dsl.Thread, sums []C, row, col int, c *Config, f func(row, col int, v, v2 C) [2]O, store func(buffers []O, at, r, q int)) {
 	high, n := int(dsl.MatrixShape[T, C](t, dsl.MatrixM)), int(dsl.MatrixShape[T, C](t, dsl.MatrixN))
 	length := int(dsl.MatrixShape[T, C](t, dsl.MatrixLenC))
 	wide := c.boxColumns()
@@ -84,7 +85,7 @@ func storeBoxes[O, T, C dsl.Number](t dsl.Thread, sums []C, row, col int, c *Con
 				x, y := row+down+r, col+p*int(wide)+q
 				chunk := int(wide) / panel
 				to := at + r*int(wide) + (q/chunk^r%panel)*chunk + q%chunk
-				dsl.StoreVec(buffers, to>>1, [2]O{f(x, y, sums[i]), f(x, y+1, sums[i+1])})
+				dsl.StoreVec(buffers, to>>1, f(x, y, sums[i], sums[i+1]))
 			}
 		}
 		dsl.AsyncFence()

@@ -168,6 +168,16 @@ func (e *Elementwise) instance(d dtype.DType) (*instance, error) {
 	return in, nil
 }
 
+// Function is the function of the operation for elements of a type, of numbers of the type that is
+// computed in: for kernels that apply it to what they compute.
+func (e *Elementwise) Function(d dtype.DType) (*jit.Fn, error) {
+	in, err := e.instance(d)
+	if err != nil {
+		return nil, err
+	}
+	return in.fn, nil
+}
+
 // Run stores the operation of x in out. The operands have one element type and the
 // shape of out; memory of out may be that of an operand where the layouts are the same.
 // The numbers are converted to the type that is computed in.

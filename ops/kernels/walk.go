@@ -197,7 +197,7 @@ func (w *Walk) Several(t dsl.Thread, f func(at [LoadsInFlight][Operands]int, in 
 // At returns where the operands have element i, in any mode but Rows.
 func (w *Walk) At(i int) [Operands]int {
 	if w.Mode == Flat {
-		return [Operands]int{i, i, i, i}
+		return [Operands]int{i, i, i, i, i, i}
 	}
 	return w.Find(i, 0)
 }

@@ -33,14 +33,48 @@ func MatmulBy(s *runtime.Stream, strategy string, out, a, b ops.View) error {
 
 // MatmulWith is [Matmul] in other ways than those that it chooses.
 func MatmulWith(s *runtime.Stream, o Options, out, a, b ops.View) error {
-	p, err := newProduct(s, o.Precision, out, a, b)
+	if present(o.Up) {
+		return gated(s, o, out, a, b)
+	}
+	return multiply(s, o, out, a, b, ops.View{})
+}
+
+// multiply is MatmulWith of one product, the results of which are multiplied by the elements of a
+// view, if that has a type.
+func multiply(s *runtime.Stream, o Options, out, a, b, by ops.View) error {
+	p, err := newProduct(s, o, out, a, b, by)
 	if err != nil || out.Layout.Count() == 0 {
 		return err
+	}
+	if p.K == 0 && p.then.on {
+		return p.addParts(s, ops.View{DType: out.DType.Compute()}, 0, p.count(), func(ops.View) error { return nil })
 	}
 	if p.K == 0 {
 		return elementwise.Fill(s, out, dtype.Zero(out.DType))
 	}
 	return matmuls.RunBy(s, o.Strategy, p)
+}
+
+// gated multiplies by both factors of gated linear units, one after the other.
+func gated(s *runtime.Stream, o Options, out, a, b ops.View) error {
+	if !o.Up.Layout.Shape().Equal(b.Layout.Shape()) {
+		return fmt.Errorf("%w: matmul by %v gated by %v", layout.ErrShape, b.Layout.Shape(), o.Up.Layout.Shape())
+	}
+	up := ops.View{DType: out.DType.Compute(), Layout: layout.Contiguous(out.Layout.Shape())}
+	mem, err := s.Alloc(up.Layout.Count() * up.DType.Size())
+	if err != nil {
+		return err
+	}
+	up.Buf = mem
+	sums := o
+	sums.Epilogue = Epilogue{}
+	if err = multiply(s, sums, up, a, o.Up, ops.View{}); err == nil {
+		err = multiply(s, o, out, a, b, up)
+	}
+	if e := mem.FreeOn(s); err == nil {
+		err = e
+	}
+	return err
 }
 
 // MatmulStrategies lists the strategies to multiply matrices that a device can be asked for. Those
@@ -107,9 +141,12 @@ type Problem struct {
 	Warpgroups bool          // it has one for factors in shared memory, too
 	Columns    layout.Layout // of out, if they do not lie in a row
 	Padded     [3]bool       // factors, 1 and 2, behind whose rows there is memory for whole chunks
+
+	then  epilogue
+	fuses bool // the strategy's kernel has an epilogue
 }
 
-func newProduct(s *runtime.Stream, precision Precision, out, a, b ops.View) (*Problem, error) {
+func newProduct(s *runtime.Stream, o Options, out, a, b, by ops.View) (*Problem, error) {
 	shapes := [3]layout.Shape{out.Layout.Shape(), a.Layout.Shape(), b.Layout.Shape()}
 	rank := len(shapes[0])
 	if rank < 2 || len(shapes[1]) < 2 || len(shapes[2]) < 2 || len(shapes[1]) > rank || len(shapes[2]) > rank {
@@ -141,9 +178,13 @@ func newProduct(s *runtime.Stream, precision Precision, out, a, b ops.View) (*Pr
 	}
 	switch {
 	case a.DType == dtype.F32:
-		p.Precision, p.TF32 = precision, precision >= High
+		p.Precision, p.TF32 = o.Precision, o.Precision >= High
 	case p.float8():
-		p.Precision = precision
+		p.Precision = o.Precision
+	}
+	var err error
+	if p.then, err = newEpilogue(&o.Epilogue, out, by); err != nil {
+		return nil, err
 	}
 	p.findUnit(s.Device())
 	p.findHalf(s.Device())
@@ -187,16 +228,28 @@ func strideOf(v ops.View, d int) int {
 // simplify makes many small matrices one where that is the same, and takes the product of
 // the transposed matrices where that is easier.
 func (p *Problem) simplify() {
-	m := layout.Merge(p.Batches[:]...)
+	batches := p.batches()
+	of := make([]layout.Layout, len(batches))
+	for i, l := range batches {
+		of[i] = *l
+	}
+	m := layout.Merge(of...)
 	if len(m.Sizes) > 0 && m.Strides[2][0] == 0 && m.Sizes[0] > 1 {
-		n, so, sx := m.Sizes[0], m.Strides[0][0], m.Strides[1][0]
-		switch {
-		case p.M == 1:
-			p.M, p.OutM, p.XM = n, so, sx
-		case so == p.M*p.OutM && sx == p.M*p.XM:
-			p.M *= n
-		default:
-			n = 1
+		rows := []*int{&p.OutM, &p.XM} // strides from row to row, and from product to product:
+		steps := []int{m.Strides[0][0], m.Strides[1][0]}
+		p.then.each(func(a *addend) {
+			rows, steps = append(rows, &a.row), append(steps, m.Strides[1+len(rows)][0])
+		})
+		n, high := m.Sizes[0], p.M
+		for i, row := range rows {
+			if high > 1 && steps[i] != high**row {
+				n = 1
+			}
+		}
+		if p.M *= n; high == 1 {
+			for i, row := range rows {
+				*row = steps[i]
+			}
 		}
 		if n > 1 {
 			m.Sizes = m.Sizes[1:]
@@ -207,8 +260,8 @@ func (p *Problem) simplify() {
 		}
 	}
 	sizes := reversedInts(m.Sizes)
-	for i := range p.Batches {
-		p.Batches[i], _ = layout.New(sizes, reversedInts(m.Strides[i]), 0) // of right layouts
+	for i, l := range batches {
+		*l, _ = layout.New(sizes, reversedInts(m.Strides[i]), 0) // of right layouts
 	}
 	if p.M < p.N && p.M <= thinCols || p.OutM == 1 && p.OutN > 1 && p.N > thinCols {
 		p.transpose()
@@ -231,6 +284,7 @@ func (p *Problem) transpose() {
 	p.M, p.N = p.N, p.M
 	p.OutM, p.OutN = p.OutN, p.OutM
 	p.XM, p.XK, p.YK, p.YN = p.YN, p.YK, p.XK, p.XM
+	p.then.transpose()
 }
 
 func (p *Problem) PlanBatches(s *runtime.Stream) error {
@@ -365,14 +419,17 @@ func (p *Problem) run() int {
 
 const maxParts = 256
 
+// count is how many results there are.
+func (p *Problem) count() int { return p.Batch * p.M * p.N }
+
 // withParts has a kernel store in out, or the parts of sums in memory of its own, and
 // adds these.
 func (p *Problem) withParts(s *runtime.Stream, parts int, run func(out ops.View) error) error {
-	if parts == 1 {
+	if !p.apart(parts) {
 		return run(p.Out)
 	}
 	c := p.Out.DType.Compute()
-	n := p.Batch * p.M * p.N
+	n := p.count()
 	if n > math.MaxInt/parts/c.Size() {
 		return fmt.Errorf("%w: %d parts of %d sums", layout.ErrTooLarge, parts, n)
 	}
@@ -400,13 +457,16 @@ func (p *Problem) addParts(s *runtime.Stream, room ops.View, parts, n int, run f
 	}
 	dense := layout.Contiguous(shape)
 	p.Batches[0], _ = layout.New(batch, dense.Strides()[:len(batch)], 0)
-	p.OutM, p.OutN, p.Parts = p.N, 1, n
+	p.OutM, p.OutN, p.Parts, p.fuses = p.N, 1, n, false
 	if err := p.PlanBatches(s); err != nil {
 		return err
 	}
 	room.Layout = layout.Contiguous(layout.Shape{parts * n})
 	if err := run(room); err != nil {
 		return err
+	}
+	if p.then.on {
+		return p.finish(s, final, room, parts, n)
 	}
 	var w core.Walk
 	var g runtime.Grid

@@ -152,18 +152,18 @@ func (k *packing) Run(s *runtime.Stream) (err error) {
 
 // prefetchPacked has the kernels compiled at the same time.
 func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kernels.Tiling, parts int) error {
-	if parts > 1 && p.Batches[0].Rank() > 0 {
+	if p.apart(parts) && p.Batches[0].Rank() > 0 {
 		return nil // partial sums have another layout, of which addParts decides
 	}
 	c, out := p.sum(), p.Out.DType
-	if parts > 1 {
+	if p.apart(parts) {
 		out = out.Compute()
 	}
 	k, err := packed.Of(ops.TypeArgs{O: out, C: c})
 	if err != nil {
 		return err
 	}
-	cfg.Contiguous = p.OutN == 1 || parts > 1
+	cfg.Contiguous = dsl.ConstBool(p.OutN == 1 || p.apart(parts))
 	if k.Loaded(dev, nil, nil, nil, p.BatchWalk, nil, cfg, ops.MulAddFn(c)) {
 		return nil
 	}

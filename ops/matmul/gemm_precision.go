@@ -6,8 +6,6 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/tile"
 	"github.com/gokiln/kiln/jit"
-	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/matmul/kernels"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -29,9 +27,8 @@ const (
 type Options struct {
 	Precision Precision
 	Strategy  string // one of [MatmulStrategies], "" for the best
+	Epilogue
 }
-
-var gemmTF32 = ops.NewGeneric("matmul", kernels.Multiply[ops.O, dsl.TF32, ops.C])
 
 // findUnit finds out what matrix instruction there is for the factors.
 func (p *Problem) findUnit(dev *runtime.Device) {

@@ -13,7 +13,12 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-var gemmMatrix = ops.NewGeneric("matmul", kernels.Multiply[ops.O, ops.T, ops.C])
+var (
+	gemmMatrix     = ops.NewGeneric("matmul", kernels.Multiply[ops.O, ops.T, ops.C])
+	gemmMatrixThen = ops.NewGeneric("matmul", kernels.MultiplyThen[ops.O, ops.T, ops.C])
+	gemmTF32       = ops.NewGeneric("matmul", kernels.Multiply[ops.O, dsl.TF32, ops.C])
+	gemmTF32Then   = ops.NewGeneric("matmul", kernels.MultiplyThen[ops.O, dsl.TF32, ops.C])
+)
 
 // stageBytes is how long rows of factors are in shared memory.
 const stageBytes = 128
@@ -71,18 +76,37 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	blocks := p.tiles(&c)
 	parts := p.split(blocks, blocks*p.parts(blocks, &c), 8*int(c.K), int(c.K), p.run())
 	g := p.matrixGrid(&c, blocks*parts)
+	p.fuses = p.matrixSum() == p.Out.DType.Compute()
 	return p.withParts(s, parts, func(out ops.View) error {
-		pairs := dsl.ConstBool(vectors(2, p.Batches[0], p.OutN, p.OutM, p.N))
-		to, x, y := out.Header(), p.A.Header(), p.B.Header()
 		outMap, err := p.outMap(s.Device(), &c, out, parts)
 		if err != nil {
 			return err
 		}
-		if p.TF32 {
-			return gemmTF32.Launch(s, ops.TypeArgs{T: d, O: out.DType}, g, xMap, yMap, outMap, ops.SliceArg(out.DType, &to), runtime.SliceOf[dsl.TF32](x), runtime.SliceOf[dsl.TF32](y), p.BatchWalk, p.Product, c, pairs, ops.MulAddFn(d))
-		}
-		return gemmMatrix.Launch(s, ops.TypeArgs{T: d, O: out.DType, C: p.matrixSum()}, g, xMap, yMap, outMap, ops.SliceArg(out.DType, &to), ops.SliceArg(d, &x), ops.SliceArg(d, &y), p.BatchWalk, p.Product, c, pairs, ops.MulAddFn(p.matrixSum()))
+		return p.launchMatrix(s, g, c, [3]dsl.TensorMap{xMap, yMap, outMap}, out)
 	})
+}
+
+// launchMatrix launches the kernel for matrix instructions, that with an epilogue if sums go through
+// one there.
+func (p *Problem) launchMatrix(s *runtime.Stream, g runtime.Grid, c tile.Config, maps [3]dsl.TensorMap, out ops.View) error {
+	d := p.A.DType
+	pairs := dsl.ConstBool(vectors(2, p.Batches[0], p.OutN, p.OutM, p.N))
+	to, xs, ys := out.Header(), p.A.Header(), p.B.Header()
+	kernel, then, x, y := gemmMatrix, gemmMatrixThen, ops.SliceArg(d, &xs), ops.SliceArg(d, &ys)
+	if p.TF32 {
+		kernel, then, x, y = gemmTF32, gemmTF32Then, runtime.SliceOf[dsl.TF32](xs), runtime.SliceOf[dsl.TF32](ys)
+	}
+	types, mad := ops.TypeArgs{T: d, O: out.DType, C: p.matrixSum()}, ops.MulAddFn(p.matrixSum())
+	if !p.then.on || !p.fuses {
+		return kernel.Launch(s, types, g, maps[0], maps[1], maps[2], ops.SliceArg(out.DType, &to), x, y, p.BatchWalk, p.Product, c, pairs, mad)
+	}
+	w, err := p.fusedWalk(s)
+	if err != nil {
+		return err
+	}
+	addends := p.then.args(out.DType)
+	return then.Launch(s, types, g, maps[0], maps[1], maps[2], ops.SliceArg(out.DType, &to), x, y, addends[bias], addends[factor], addends[residual],
+		w, p.Product, c, pairs, p.then.scaleArg(p.matrixSum()), p.then.kernel(func(a *addend) kernels.Addend { return a.ofMatrix(p.N) }), mad, p.then.act)
 }
 
 // matrixGrid is the grid for so many tiles. With bulk copies there are as many blocks as

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/ops/layout"
 	"github.com/gokiln/kiln/ops/opstest"
@@ -29,7 +30,7 @@ func TestTurnedFactors(t *testing.T) {
 		}
 		x, y := b.Value(t, dtype.F32, across, small), b.Value(t, dtype.F32, layout.Contiguous(shape), small)
 		out := b.Output(t, dtype.F32, layout.Shape{batch, m, n}, 0)
-		p, err := newProduct(b.Stream, High, out.View, x.View, y.View)
+		p, err := newProduct(b.Stream, Options{Precision: High}, out.View, x.View, y.View, ops.View{})
 		require.NoError(t, err)
 		p.Turned = true
 		require.True(t, p.turns(1) && p.turns(2))

@@ -290,13 +290,15 @@ func StoreTile[O, C dsl.Number](t dsl.Thread, out []O, acc []C, at, row, col int
 //
 //kiln:kernel
 func SumParts[T, C dsl.Number](t dsl.Thread, out []T, parts []C, w core.Walk, n, step int, add func(a, b C) C) {
-	w.Each(t, func(at [core.Operands]int) {
-		var sum C
-		for i := 0; i < n; i += core.TreeSteps * partsAtOnce {
-			sum = add(sum, sumRun(parts, at[1], i, min(i+core.TreeSteps*partsAtOnce, n), step, add))
-		}
-		out[at[0]] = dsl.Convert[T](sum)
-	})
+	w.Each(t, func(at [core.Operands]int) { out[at[0]] = dsl.Convert[T](sumOf(parts, at[1], n, step, add)) })
+}
+
+// sumOf is the sum of n parts.
+func sumOf[C dsl.Number](parts []C, at, n, step int, add func(a, b C) C) (sum C) {
+	for i := 0; i < n; i += core.TreeSteps * partsAtOnce {
+		sum = add(sum, sumRun(parts, at, i, min(i+core.TreeSteps*partsAtOnce, n), step, add))
+	}
+	return sum
 }
 
 // sumRun is the sum of parts i to n.

@@ -120,7 +120,7 @@ func MultiplyGroups[O, T, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.Ten
 		return a, b, at.k
 	}, func(_ int, sums []C) {
 		if cfg.OutSize > 0 {
-			tile.StoreRows(t, out, x, sums, outMap, at.row, at.col, at.end, g.OutM, g.N, &cfg, func(_, _ int, v C) O { return dsl.Convert[O](v) })
+			tile.StoreRows(t, out, x, sums, outMap, at.row, at.col, at.end, g.OutM, g.N, &cfg, func(_, _ int, v, v2 C) [2]O { return [2]O{dsl.Convert[O](v), dsl.Convert[O](v2)} })
 			return
 		}
 		to := at.group * g.Out

@@ -14,13 +14,31 @@ import (
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false
 func Multiply[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
+	multiplyTiles(t, xMap, yMap, outMap, out, x, y, &w, &p, &cfg, pairs, mad, func(_ [core.Operands]int, _, _, _ int, v, v2 C) [2]O {
+		return [2]O{dsl.Convert[O](v), dsl.Convert[O](v2)}
+	})
+}
+
+// MultiplyThen is [Multiply] whose sums go through an epilogue.
+//
+//kiln:kernel
+//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false e.Bias.Kind=1 e.Bias.Pairs=false,true e.Factor.Kind=0 e.Residual.Kind=0,3 e.Residual.Pairs=true e.Scaled=false,true
+func MultiplyThen[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
+	multiplyTiles(t, xMap, yMap, outMap, out, x, y, &w, &p, &cfg, pairs, mad, func(at [core.Operands]int, r, c, next int, v, v2 C) [2]O {
+		return finishPair[O](&e, &p, bias, factor, residual, at, r, c, next, v, v2, scale, act, mad)
+	})
+}
+
+// multiplyTiles is [Multiply] with a function that makes results of the sums of row r and of columns
+// c and c + next of the product at a place; of those beyond the edge it makes anything.
+func multiplyTiles[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, w *core.Walk, p *Product, cfg *tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C, finish func(at [core.Operands]int, r, c, next int, v, v2 C) [2]O) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	blocks := max(int(cfg.Cluster), 1)
 	own := t.BlockX() % blocks * int(cfg.M)
 	high := blocks * int(cfg.M)
 	tiles := (p.M + high - 1) / high * ((p.N + int(cfg.N) - 1) / int(cfg.N))
 	parts := (p.K + p.Part - 1) / p.Part
-	tile.Each(t, &cfg, t.BlockX()/blocks, tiles*p.Batch*parts, t.GridDimX()/blocks, mad, func(i int) (a, b tile.Factor[T], k int) {
+	tile.Each(t, cfg, t.BlockX()/blocks, tiles*p.Batch*parts, t.GridDimX()/blocks, mad, func(i int) (a, b tile.Factor[T], k int) {
 		row, col := p.TileAt(i%tiles, high, int(cfg.N))
 		row += own
 		z, lo := i/tiles%p.Batch, i/tiles/p.Batch*p.Part
@@ -31,26 +49,25 @@ func Multiply[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap ds
 	}, func(i int, sums []C) {
 		row, col := p.TileAt(i%tiles, high, int(cfg.N))
 		row += own
+		at := w.At(i / tiles % p.Batch)
 		if cfg.OutSize > 0 {
-			tile.Store(t, out, x, sums, outMap, row, col, i/tiles, &cfg, func(_, _ int, v C) O { return dsl.Convert[O](v) })
+			tile.Store(t, out, x, sums, outMap, row, col, i/tiles, cfg, func(r, c int, v, v2 C) [2]O { return finish(at, r, c, 1, v, v2) })
 			return
 		}
-		to := w.At(i / tiles % p.Batch)[0] + i/tiles/p.Batch*p.Parts
-		tile.EachPair(t, x, sums, &cfg, func(r, c, next int, v, v2 C) {
+		to := at[0] + i/tiles/p.Batch*p.Parts
+		tile.EachPair(t, x, sums, cfg, func(r, c, next int, v, v2 C) {
 			r, c = r+row, c+col
-			switch {
-			case r >= p.M:
-			case bool(pairs) && next == 1:
-				if c < p.N {
-					dsl.StoreVec(out, (to+r*p.OutM+c)>>1, [2]O{dsl.Convert[O](v), dsl.Convert[O](v2)})
-				}
-			default:
-				if c < p.N {
-					out[to+r*p.OutM+c*p.OutN] = dsl.Convert[O](v)
-				}
-				if c+next < p.N {
-					out[to+r*p.OutM+(c+next)*p.OutN] = dsl.Convert[O](v2)
-				}
+			if r >= p.M || c >= p.N {
+				return
+			}
+			results := finish(at, r, c, next, v, v2)
+			if bool(pairs) && next == 1 {
+				dsl.StoreVec(out, (to+r*p.OutM+c)>>1, results)
+				return
+			}
+			out[to+r*p.OutM+c*p.OutN] = results[0]
+			if c+next < p.N {
+				out[to+r*p.OutM+(c+next)*p.OutN] = results[1]
 			}
 		})
 	})

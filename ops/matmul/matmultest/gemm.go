@@ -92,6 +92,7 @@ func Matmul(t *testing.T, b *opstest.Bench) {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) { lowPrecision(t, b, 5*i+j, o, "matrix tiles of bfloat16 parts") }, "Parts/%d/%d", o, j)
 		}
 	}
+	epilogues(t, b)
 	b.Part(t, func(t *testing.T, b *opstest.Bench) { matmulCases(t, b) }, "Cases")
 	t.Run("Errors", func(t *testing.T) { matmulErrors(t, b) })
 }

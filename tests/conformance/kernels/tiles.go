@@ -34,7 +34,7 @@ func Tiles[T, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out 
 	}, func(i int, sums []C) {
 		row, col := i/across*high+own, i%across*int(cfg.N)
 		if cfg.OutSize > 0 {
-			tile.Store(t, out, x, sums, outMap, row, col, 0, &cfg, func(_, _ int, v C) C { return v })
+			tile.Store(t, out, x, sums, outMap, row, col, 0, &cfg, func(_, _ int, v, v2 C) [2]C { return [2]C{v, v2} })
 			return
 		}
 		tile.EachPair(t, x, sums, &cfg, func(r, c, next int, v, v2 C) {
