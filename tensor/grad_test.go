@@ -179,6 +179,17 @@ var gradients = []gradient{
 	{"meshgrid", [][]int{{3}, {4}}, -2, 2, func(x []ten) ten { m := tensor.Meshgrid(true, x...); return m[0].Mul(m[1]) }},
 	{"matmul", [][]int{{3, 4}, {4, 2}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]).Sqr() }},
 	{"matmul of batches", [][]int{{2, 1, 3, 4}, {3, 4, 2}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]) }},
+	{"linear", [][]int{{2, 3, 4}, {5, 4}, {5}}, -2, 2, func(x []ten) ten { return x[0].Linear(x[1], x[2]).Sqr() }},
+	{"linear of a vector", [][]int{{4}, {5, 4}}, -2, 2, func(x []ten) ten { return x[0].Linear(x[1], nil).Sqr() }},
+	{"linear with a scale and a residual", [][]int{{2, 3, 4}, {5, 4}, {5}, {3, 1}}, -2, 2, func(x []ten) ten {
+		return x[0].LinearWith(x[1], tensor.Epilogue{Scale: 0.5, Bias: x[2], Residual: x[3]}).Sqr()
+	}},
+	{"linear with gelu", [][]int{{3, 4}, {5, 4}, {5}, {3, 5}}, -2, 2, func(x []ten) ten {
+		return x[0].LinearWith(x[1], tensor.Epilogue{Bias: x[2], Act: tensor.Gelu, Residual: x[3]})
+	}},
+	{"swiglu", [][]int{{3, 4}, {5, 4}, {5, 4}}, -2, 2, func(x []ten) ten {
+		return x[0].LinearWith(x[1], tensor.Epilogue{Act: tensor.Silu, Up: x[2]})
+	}},
 	{"matmul of a vector", [][]int{{4}, {2, 4, 3}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]) }},
 	{"mv", [][]int{{3, 4}, {4}}, -2, 2, func(x []ten) ten { return x[0].MV(x[1]).Sqr() }},
 	{"tensordot", [][]int{{2, 3, 4}, {4, 5, 2}}, -1, 1, func(x []ten) ten { return x[0].TensorDot(x[1], []int{-1, 0}, []int{0, 2}).Sqr() }},

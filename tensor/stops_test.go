@@ -166,6 +166,11 @@ var special = map[string]func(x, ids ten) []ten{
 	"LayerNorm": func(x, _ ten) []ten {
 		return both(x.LayerNorm(0, x.Get(0), nil, 1), x.Detach().LayerNorm(0, nil, x.Get(0), 1))
 	},
+	"Linear": func(x, _ ten) []ten { return both(x.Linear(x, x.Get(0)), x.Detach().Linear(x.Detach(), x.Get(0))) },
+	"LinearWith": func(x, _ ten) []ten {
+		e := tensor.Epilogue{Act: tensor.Silu, Up: x}
+		return both(x.LinearWith(x, tensor.Epilogue{Residual: x}), x.Detach().LinearWith(x.Detach(), e))
+	},
 	"MV":         func(x, _ ten) []ten { return []ten{x.MV(x.Get(0))} },
 	"MaskedFill": func(x, ids ten) []ten { return []ten{x.MaskedFill(ids, 1)} },
 	"MaskedScatter": func(x, ids ten) []ten {
