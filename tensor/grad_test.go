@@ -191,6 +191,9 @@ var gradients = []gradient{
 		return x[0].LinearWith(x[1], tensor.Epilogue{Act: tensor.Silu, Up: x[2]})
 	}},
 	{"matmul of a vector", [][]int{{4}, {2, 4, 3}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]) }},
+	{"grouped matmul", [][]int{{5, 3}, {3, 3, 2}}, -2, 2, func(x []ten) ten { return x[0].GroupedMatMul(x[1], at(x[0], []int{3}, 2, 2, 4)).Sqr() }},
+	{"grouped matmul of what is summed", [][]int{{3, 5}, {5, 2}}, -2, 2, func(x []ten) ten { return x[0].GroupedMatMul(x[1], at(x[0], []int{3}, 2, 2, 4)).Sqr() }},
+	{"grouped matmul of columns", [][]int{{2, 3, 4}, {4, 5}}, -2, 2, func(x []ten) ten { return x[0].GroupedMatMul(x[1], at(x[0], []int{2}, 1, 5)).Sqr() }},
 	{"mv", [][]int{{3, 4}, {4}}, -2, 2, func(x []ten) ten { return x[0].MV(x[1]).Sqr() }},
 	{"tensordot", [][]int{{2, 3, 4}, {4, 5, 2}}, -1, 1, func(x []ten) ten { return x[0].TensorDot(x[1], []int{-1, 0}, []int{0, 2}).Sqr() }},
 	{"tensordot of none", [][]int{{2, 3}, {4}}, -1, 1, func(x []ten) ten { return x[0].TensorDot(x[1], nil, nil).Sqr() }},

@@ -37,6 +37,25 @@ func TestMatMul(t *testing.T) {
 	require.ErrorIs(t, x.MV(x).Err(), tensor.ErrRank)
 }
 
+func TestGroupedMatMul(t *testing.T) {
+	d := open(t)
+	x, w := count(d, 5, 2), count(d, 3, 2, 2)
+	ends := tensor.From(d, []int32{2, 2, 4})
+	require.Equal(t, []float32{2, 3, 6, 11, 82, 91, 118, 131, 0, 0}, list[float32](t, x.GroupedMatMul(w, ends)))
+	require.Equal(t, []float32{4, 6, 6, 10, 0, 0, 0, 0, 52, 62, 62, 74}, list[float32](t, x.T().GroupedMatMul(x, ends)))
+	require.Equal(t, list[float32](t, x.GroupedMatMul(w, ends).T()), list[float32](t, w.T().GroupedMatMul(x.T(), ends.Cast(tensor.U8))))
+	require.Equal(t, make([]float32, 10), list[float32](t, x.GroupedMatMul(count(d, 0, 2, 2), ends.Narrow(0, 0, 0))))
+	require.Equal(t, tensor.Shape{3, 2, 0}, x.T().GroupedMatMul(count(d, 5, 0), ends).Shape())
+
+	e := x.GroupedMatMul(count(d, 3, 4, 2), ends).Err()
+	require.ErrorIs(t, e, tensor.ErrShape)
+	require.ErrorContains(t, e, "grouped_matmul: shape mismatch: [5, 2] and [3, 4, 2]: 2 columns and 4 rows")
+	require.ErrorIs(t, x.GroupedMatMul(count(d, 2, 2, 2), ends).Err(), tensor.ErrShape)
+	require.ErrorIs(t, x.GroupedMatMul(w.Cast(tensor.F16), ends).Err(), tensor.ErrDTypeMismatch)
+	require.ErrorIs(t, x.GroupedMatMul(w, ends.Cast(tensor.F32)).Err(), tensor.ErrDType)
+	require.ErrorIs(t, w.GroupedMatMul(w, ends).Err(), tensor.ErrRank)
+}
+
 // TestMatMulPrecision multiplies numbers of few bits, of which none gets lost, and then others.
 func TestMatMulPrecision(t *testing.T) {
 	d := open(t)

@@ -84,6 +84,8 @@ func takesType(d *tensor.Device, m reflect.Method, dt tensor.DType) (ok, called 
 		args[0] = reflect.ValueOf(ids)
 	case slices.Contains(indexed, m.Name):
 		args = append(args, reflect.ValueOf(ids))
+	case m.Name == "GroupedMatMul":
+		args = append(args, reflect.ValueOf(tensor.Empty(d, dt, 0, 2, 3)), reflect.ValueOf(tensor.Empty(d, tensor.I32, 0)))
 	}
 	for i := len(args); i < m.Type.NumIn(); i++ {
 		switch in := m.Type.In(i); {

@@ -69,6 +69,26 @@ def matmul(b):
         yield product("4 vectors by rows", 4, wide, 4 * wide, b.randn(4, 4 * wide, dtype=dt), matrix.t(), True)
 
 
+EXPERTS = [(8, 2048, 768, 68, 165), (128, 2048, 768, 68, 165), (8, 2048, 768, 3000, 5000), (128, 768, 2048, 68, 165), (128, 2048, 768, 1, 16)]
+
+
+def grouped(b):
+    """As in bench/tensor, with sizes of groups drawn alike."""
+    product = getattr(torch.nn.functional, "grouped_mm", None) or getattr(torch, "_grouped_mm", None)
+    if product is None or b.small:
+        return
+    random = torch.Generator().manual_seed(1)
+    for count, k, n, least, most in EXPERTS:
+        ends = torch.randint(least, most + 1, (count,), generator=random).cumsum(0)
+        rows, ends = int(ends[-1]), ends.to(b.device, torch.int32)
+        x, g = b.randn(rows, k, dtype=torch.bfloat16), b.randn(rows, n, dtype=torch.bfloat16)
+        w, other = b.randn(count, k, n, dtype=torch.bfloat16), b.randn(count, n, k, dtype=torch.bfloat16).transpose(1, 2)
+        name, amount = f"grouped {count} of {least}-{most}x{n}x{k}", -2.0 * rows * k * n
+        yield f"{name} bf16", amount, lambda x=x, w=w, ends=ends: product(x, w, offs=ends)
+        yield f"{name} transposed bf16", amount, lambda x=x, w=other, ends=ends: product(x, w, offs=ends)
+        yield f"{name} gradient bf16", amount, lambda x=x, g=g, ends=ends: product(x.t(), g, offs=ends)
+
+
 def conv(b):
     batch, f = b.size(32, 1), torch.nn.functional
 
@@ -163,7 +183,7 @@ def picks(b):
                 yield f"median of {of}", n * flat.element_size(), lambda x=x: torch.median(x, dim=1)
 
 
-GROUPS = [elementwise, matmul, conv, index, reductions, rows, sorts, picks]
+GROUPS = [elementwise, matmul, grouped, conv, index, reductions, rows, sorts, picks]
 
 
 def measure(group, b, args):

@@ -43,7 +43,7 @@ func groupsText(t *testing.T, consts map[string]int64) string {
 func groupsConfig(m, n, down, stages, b, cluster, outSize int64) map[string]int64 {
 	return map[string]int64{
 		"M": m, "N": n, "K": 64, "Down": down, "Across": 1, "Stages": stages, "Chunk": 8, "A": 0, "B": b,
-		"AVec": 1, "BVec": 1, "Bulk": 1, "Cluster": cluster, "OutSize": outSize,
+		"AVec": 1, "BVec": 1, "Bulk": 1, "Cluster": cluster, "OutSize": outSize, "Promote": 0,
 	}
 }
 

@@ -1,6 +1,7 @@
 package matmul
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -25,7 +26,8 @@ import (
 //
 // Groups may be empty. What is behind the last one is 0 in out, and counts for no sum. Ends that are not
 // in order, or not in 0 to T, are taken for the nearest that are. Layouts are any, but elements of out
-// must not share memory. Nothing waits for the device.
+// must not share memory. The type of out is as for [Matmul]. There is
+// no epilogue. Nothing waits for the device.
 func Grouped(s *runtime.Stream, out, a, b, ends ops.View, o Options) error {
 	if a.Layout.Rank() == 3 && b.Layout.Rank() == 2 { // that of the transposed matrices
 		for _, v := range []*ops.View{&out, &a, &b} {
@@ -34,6 +36,9 @@ func Grouped(s *runtime.Stream, out, a, b, ends ops.View, o Options) error {
 			}
 		}
 		a, b = b, a
+	}
+	if then, err := newEpilogue(&o.Epilogue, out, ops.View{}); err != nil || then.on || present(o.Up) {
+		return errors.Join(err, fmt.Errorf("grouped product: %w: it has no epilogue", jit.ErrUnsupported))
 	}
 	p, err := newGroups(s, o.Precision, out, a, b, ends)
 	if err != nil || out.Layout.Count() == 0 {
@@ -122,7 +127,7 @@ func newGroups(s *runtime.Stream, precision Precision, out, a, b, ends ops.View)
 	if k != k2 || om != m || on != n || own != g.Count {
 		return nil, fmt.Errorf("%w in grouped product, lhs: %v rhs: %v, in %v, with %d ends", layout.ErrShape, shapes[1], shapes[2], shapes[0], g.Count)
 	}
-	if a.DType != b.DType || a.DType != out.DType {
+	if a.DType != b.DType || !resultOf(a.DType, out.DType) {
 		return nil, fmt.Errorf("%w: grouped product of %v and %v in %v", ops.ErrDType, a.DType, b.DType, out.DType)
 	}
 	switch {
@@ -133,8 +138,8 @@ func newGroups(s *runtime.Stream, precision Precision, out, a, b, ends ops.View)
 	case p.limit > math.MaxInt32-g.Count:
 		return nil, fmt.Errorf("%w: grouped product of %v and %v", layout.ErrTooLarge, shapes[1], shapes[2])
 	}
-	if a.DType == dtype.F32 {
-		p.Precision, p.TF32 = precision, precision >= High
+	if a.DType == dtype.F32 || p.float8() {
+		p.Precision, p.TF32 = precision, a.DType == dtype.F32 && precision >= High
 	}
 	p.findUnit(s.Device())
 	p.Product = kernels.Product{M: m, N: n, K: k, Batch: 1, Part: k}
@@ -193,17 +198,17 @@ func runGroups(s *runtime.Stream, p *groups, c tile.Config, warpgroups bool) err
 	if err != nil {
 		return err
 	}
-	d := p.A.DType
+	d, sum := p.A.DType, p.matrixSum()
 	return p.withPlan(s, int(c.M*max(c.Cluster, 1)), func(plan ops.View) error {
 		g := p.Groups
 		g.Product = p.Product
 		pairs := dsl.ConstBool(vectors(2, p.Batches[0], p.OutN, p.OutM, p.N))
-		to, x, y, of := p.Out.Header(), p.A.Header(), p.B.Header(), plan.Header()
-		grid := p.groupGrid(&c)
+		to, xs, ys, of := p.Out.Header(), p.A.Header(), p.B.Header(), plan.Header()
+		kernel, x, y := gemmGroups, ops.SliceArg(d, &xs), ops.SliceArg(d, &ys)
 		if p.TF32 {
-			return gemmGroupsTF32.Launch(s, ops.TypeArgs{T: d}, grid, xMap, yMap, outMap, ops.SliceArg(d, &to), runtime.SliceOf[dsl.TF32](x), runtime.SliceOf[dsl.TF32](y), ops.SliceArg(dtype.I32, &of), g, c, pairs, ops.MulAddFn(d))
+			kernel, x, y = gemmGroupsTF32, runtime.SliceOf[dsl.TF32](xs), runtime.SliceOf[dsl.TF32](ys)
 		}
-		return gemmGroups.Launch(s, ops.TypeArgs{T: d}, grid, xMap, yMap, outMap, ops.SliceArg(d, &to), ops.SliceArg(d, &x), ops.SliceArg(d, &y), ops.SliceArg(dtype.I32, &of), g, c, pairs, ops.MulAddFn(d.Compute()))
+		return kernel.Launch(s, ops.TypeArgs{T: d, O: p.Out.DType, C: sum}, p.groupGrid(&c), xMap, yMap, outMap, ops.SliceArg(p.Out.DType, &to), x, y, ops.SliceArg(dtype.I32, &of), g, c, pairs, ops.MulAddFn(sum))
 	})
 }
 
@@ -220,6 +225,7 @@ func (p *groups) setConfig(c *tile.Config, warpgroups bool) error {
 	if n := c.Shared() * d.Size(); n > p.Info.SharedPerBlock {
 		return fmt.Errorf("matmul: a block needs %d bytes of shared memory, %s has %d", n, p.Info.Name, p.Info.SharedPerBlock)
 	}
+	c.Promote = dsl.ConstBool(p.promotes())
 	c.A, c.AVec = p.order(1, int(c.M))
 	c.B, c.BVec = p.order(2, int(c.N))
 	if warpgroups && p.Turned && c.A+c.B > 2*tile.AlongK {
@@ -261,9 +267,10 @@ func (p *groups) groupGrid(c *tile.Config) runtime.Grid {
 
 // runVectorGroups multiplies by vectors of a processor.
 func runVectorGroups(s *runtime.Stream, p *groups) error {
-	const rows, places = 64, 128 // of a tile: sums and part of y stay in the nearest cache
-	c := p.A.DType.Compute()
-	cfg := kernels.Panels{Tiling: FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), Places: places, YUnit: p.YN == 1}
+	const rows, places = 60, 128 // of a tile: sums and part of y stay in the nearest cache
+	c := p.sum()
+	cfg := kernels.Panels{Tiling: Tall(FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), rows), Places: places}
+	cfg.XAlong, cfg.XUnit, cfg.YUnit = p.XK == 1, p.XM == 1 && p.XK != 1, p.YN == 1
 	cfg.Bands, cfg.Contiguous = rows/cfg.High, p.OutN == 1
 	return p.withPlan(s, int(cfg.High*cfg.Bands), func(plan ops.View) error {
 		g := p.Groups
@@ -271,6 +278,6 @@ func runVectorGroups(s *runtime.Stream, p *groups) error {
 		grid := runtime.Grid{Blocks: runtime.Dim3{X: 4 * p.Info.Units}, Threads: runtime.Dim3{X: p.Info.WarpSize}}
 		to, x, y, of := p.Out.Header(), p.A.Header(), p.B.Header(), plan.Header()
 		d := p.A.DType
-		return gemmGroupPanels.Launch(s, ops.TypeArgs{T: d}, grid, ops.SliceArg(d, &to), ops.SliceArg(d, &x), ops.SliceArg(d, &y), ops.SliceArg(dtype.I32, &of), g, cfg, ops.MulAddFn(c))
+		return gemmGroupPanels.Launch(s, ops.TypeArgs{T: d, O: p.Out.DType, C: c}, grid, ops.SliceArg(p.Out.DType, &to), ops.SliceArg(d, &x), ops.SliceArg(d, &y), ops.SliceArg(dtype.I32, &of), g, cfg, ops.MulAddFn(c))
 	})
 }

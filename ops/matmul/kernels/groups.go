@@ -105,7 +105,7 @@ func (g *Groups) tile(plan []int32, i, high, wide int) (at groupTile) {
 // below, and does not store what comes of them; along k there are none.
 //
 //kiln:kernel
-//kiln:const g.ByPlace=false,true cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0
+//kiln:const g.ByPlace=false,true cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false
 func MultiplyGroups[O, T, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, plan []int32, g Groups, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	blocks := max(int(cfg.Cluster), 1)
@@ -147,19 +147,21 @@ func MultiplyGroups[O, T, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.Ten
 // Panels says how [VectorGroups] divides its work.
 type Panels struct {
 	Tiling
-	Bands  dsl.ConstInt  // of High rows, in a tile
-	Places dsl.ConstInt  // along k of which y is in shared memory
-	YUnit  dsl.ConstBool // columns of y are contiguous
+	Bands        dsl.ConstInt  // of High rows, in a tile
+	Places       dsl.ConstInt  // along k that are in shared memory
+	XAlong       dsl.ConstBool // x is contiguous along k
+	XUnit, YUnit dsl.ConstBool // rows of x, and columns of y, are contiguous
 }
 
 // VectorGroups is [MultiplyGroups] for processors whose vectors are warps. A block is one of them, and
-// goes over tiles of Bands · High rows by Wide · Each columns: part of y comes into shared memory, where
-// it is multiplied by one band of rows of x after the other, whose sums wait there for the next part.
+// goes over tiles of Bands · High rows by Wide · Each columns: parts of x and y come into shared memory,
+// where one band of rows after the other is multiplied, whose sums wait there for the next parts.
 //
 //kiln:kernel
 //kiln:const g.ByPlace=false,true cfg.Tiling.High=4 cfg.Tiling.Each=2 cfg.Tiling.Wide=8 cfg.Bands=2 cfg.Places=16
 func VectorGroups[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, plan []int32, g Groups, cfg Panels, mad func(a, b, c C) C) {
 	high, wide := int(cfg.High*cfg.Bands), int(cfg.Wide*cfg.Each)
+	xs := dsl.SharedSlice[C](t, cfg.Places*cfg.High*cfg.Bands)
 	ys := dsl.SharedSlice[C](t, cfg.Places*cfg.Wide*cfg.Each)
 	sums := dsl.SharedSlice[C](t, cfg.High*cfg.Bands*cfg.Wide*cfg.Each)
 	for i := t.BlockX(); i < g.tiles(plan, high, wide); i += t.GridDimX() {
@@ -169,10 +171,16 @@ func VectorGroups[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, plan []in
 		}
 		for k := 0; k < at.k; k += int(cfg.Places) {
 			n := min(at.k-k, int(cfg.Places))
-			stagePanel(t, ys, y, at.group*g.Y+(at.at+k)*g.YK, at.col, n, &g, &cfg)
+			from := (at.at+k)*g.XK + at.row*g.XM
+			if cfg.XUnit {
+				stagePanel(t, xs, x, from, at.end-at.row, high, n, g.XM, g.XK, &cfg, true)
+			} else {
+				stageRows(t, xs, x, from, min(at.end-at.row, high), n, &g, &cfg)
+			}
+			stagePanel(t, ys, y, at.group*g.Y+(at.at+k)*g.YK+at.col*g.YN, g.N-at.col, wide, n, g.YN, g.YK, &cfg, cfg.YUnit)
 			t.Sync()
 			for row := 0; row < high && at.row+row < at.end; row += int(cfg.High) {
-				addBand(t, sums[row*wide:], ys, x, (at.at+k)*g.XK, at.row+row, at.end, n, &g, &cfg, mad)
+				addBand(t, sums, xs, ys, row, n, &cfg, mad)
 			}
 			t.Sync()
 		}
@@ -187,60 +195,73 @@ func VectorGroups[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, plan []in
 	}
 }
 
-// stagePanel puts n places along k of columns of y into shared memory, and zeros where there are no
-// columns. Neighbouring threads go along what is contiguous.
-func stagePanel[T, C dsl.Number](t dsl.Thread, to []C, y []T, from, col, n int, g *Groups, cfg *Panels) {
-	wide := int(cfg.Wide * cfg.Each)
-	if cfg.YUnit {
+// stagePanel puts n places along k of so many columns of y, or rows of x that are contiguous, into shared
+// memory, place after place, and zeros beyond a limit.
+func stagePanel[T, C dsl.Number](t dsl.Thread, to []C, from []T, at, limit, size, n, across, along int, cfg *Panels, unit dsl.ConstBool) {
+	load := func(k, i int) {
+		var v T
+		if i < limit {
+			v = from[at+k*along+TimesStride(i, across, unit)]
+		}
+		to[k*size+i] = dsl.Convert[C](v)
+	}
+	if unit {
 		for k := range n {
-			for e := range int(cfg.Each) {
-				c := e*int(cfg.Wide) + t.ThreadX()
-				var v T
-				if col+c < g.N {
-					v = y[from+k*g.YK+col+c]
-				}
-				to[k*wide+c] = dsl.Convert[C](v)
+			for i := t.ThreadX(); i < size; i += int(cfg.Wide) {
+				load(k, i)
 			}
 		}
 		return
 	}
-	for c := range wide {
-		for k := t.ThreadX(); k < n; k += int(cfg.Wide) {
-			var v T
-			if col+c < g.N {
-				v = y[from+k*g.YK+(col+c)*g.YN]
-			}
-			to[k*wide+c] = dsl.Convert[C](v)
+	for i := t.ThreadX(); i < size; i += int(cfg.Wide) {
+		for k := range n { // of cache lines that are read already
+			load(k, i)
 		}
 	}
 }
 
-// addBand adds to the sums of a band of rows, from row on, the products of n places along k with what
-// is in shared memory. A row behind the last is that one again.
-func addBand[T, C dsl.Number](t dsl.Thread, sums, ys []C, x []T, from, row, end, n int, g *Groups, cfg *Panels, mad func(a, b, c C) C) {
-	high, each, lane := int(cfg.High), int(cfg.Each), t.ThreadX()
-	wide := each * int(cfg.Wide)
-	acc, v, at := dsl.LocalSlice[C](cfg.High*cfg.Each), dsl.LocalSlice[C](cfg.Each), dsl.LocalSlice[int](cfg.High)
-	for h := range high {
-		at[h] = from + min(row+h, end-1)*g.XM
-		for e := range each {
-			acc[h*each+e] = sums[h*wide+e*int(cfg.Wide)+lane]
+// stageRows puts n places along k of rows of x into shared memory, row after row. A row that the last
+// band lacks is the last one again.
+func stageRows[T, C dsl.Number](t dsl.Thread, to []C, x []T, at, rows, n int, g *Groups, cfg *Panels) {
+	for row := range (rows + int(cfg.High) - 1) / int(cfg.High) * int(cfg.High) {
+		for k := t.ThreadX(); k < n; k += int(cfg.Wide) {
+			to[row*int(cfg.Places)+k] = dsl.Convert[C](x[at+min(row, rows-1)*g.XM+TimesStride(k, g.XK, cfg.XAlong)])
 		}
 	}
-	for k := range n {
+}
+
+// addBand adds to the sums of a band of rows the products of n places along k.
+func addBand[C dsl.Number](t dsl.Thread, sums, xs, ys []C, row, n int, cfg *Panels, mad func(a, b, c C) C) {
+	high, each, lane, lanes := int(cfg.High), int(cfg.Each), t.ThreadX(), int(cfg.Wide)
+	wide := each * lanes
+	down, right := int(cfg.Places), 1
+	if cfg.XUnit {
+		down, right = 1, high*int(cfg.Bands)
+	}
+	acc, v := dsl.LocalSlice[C](cfg.High*cfg.Each), dsl.LocalSlice[C](cfg.Each)
+	for i := range high * each {
+		acc[i] = sums[(row+i/each)*wide+i%each*lanes+lane]
+	}
+	step := func(k int) {
 		for e := range each {
-			v[e] = ys[k*wide+e*int(cfg.Wide)+lane]
+			v[e] = ys[k*wide+e*lanes+lane]
 		}
 		for h := range high {
-			a := dsl.Convert[C](x[at[h]+k*g.XK])
 			for e := range each {
-				acc[h*each+e] = mad(a, v[e], acc[h*each+e])
+				acc[h*each+e] = mad(xs[(row+h)*down+k*right], v[e], acc[h*each+e])
 			}
 		}
 	}
-	for h := range high {
-		for e := range each {
-			sums[h*wide+e*int(cfg.Wide)+lane] = acc[h*each+e]
+	k := 0
+	for ; k+packedSteps <= n; k += packedSteps {
+		for i := range packedSteps {
+			step(k + i)
 		}
+	}
+	for ; k < n; k++ {
+		step(k)
+	}
+	for i := range high * each {
+		sums[(row+i/each)*wide+i%each*lanes+lane] = acc[i]
 	}
 }

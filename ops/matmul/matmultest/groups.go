@@ -53,30 +53,38 @@ func Grouped(t *testing.T, b *opstest.Bench) {
 		for n := range groupCases {
 			for form := range groupedForms {
 				if d == dtype.F32 || opstest.Choice(4, d, n, form) == 0 {
-					b.Part(t, func(t *testing.T, b *opstest.Bench) { grouped(t, b, d, n, form, b.Kind(), "") }, "%v/%d/%d", d, n, form)
+					b.Part(t, func(t *testing.T, b *opstest.Bench) { grouped(t, b, d, d, n, form, b.Kind(), "") }, "%v/%d/%d", d, n, form)
 				}
 			}
 		}
 		for i, way := range matmulops.GroupedStrategies() {
 			b.Part(t, func(t *testing.T, b *opstest.Bench) {
-				grouped(t, b, d, []int{0, 2, 4, 6, 11}[b.Rand.IntN(5)], groupedRows, 5*b.Rand.IntN(2), way)
-				grouped(t, b, d, []int{0, 2, 4, 6, 10}[b.Rand.IntN(5)], groupedPlaces, i%4, way)
+				grouped(t, b, d, d, []int{0, 2, 4, 6, 11}[b.Rand.IntN(5)], groupedRows, 5*b.Rand.IntN(2), way)
+				grouped(t, b, d, d, []int{0, 2, 4, 6, 10}[b.Rand.IntN(5)], groupedPlaces, i%4, way)
 			}, "%v/%s", d, way)
 		}
 	}
 	for kind := range 16 {
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
 			for form := range groupedForms {
-				grouped(t, b, dtype.F32, 0, form, kind, "")
-				grouped(t, b, dtype.BF16, 6, form, kind, "")
+				grouped(t, b, dtype.F32, dtype.F32, 0, form, kind, "")
+				grouped(t, b, dtype.BF16, dtype.BF16, 6, form, kind, "")
 			}
 		}, "Layouts/%d", kind)
+	}
+	for i, r := range results {
+		if b.Has(r.factors) && b.Has(r.out) {
+			b.Part(t, func(t *testing.T, b *opstest.Bench) {
+				grouped(t, b, r.factors, r.out, 2, i%groupedForms, b.Kind(), "")
+			}, "Results/%v/%v", r.factors, r.out)
+		}
 	}
 	t.Run("Errors", func(t *testing.T) { groupedErrors(t, b) })
 }
 
-// grouped tests one product in some form and way, with operands that lie as kind says.
-func grouped(t *testing.T, b *opstest.Bench, d dtype.DType, n, form, kind int, way string) {
+// grouped tests one product of a type in some form and way, stored as type o, with operands that lie as
+// kind says.
+func grouped(t *testing.T, b *opstest.Bench, d, o dtype.DType, n, form, kind int, way string) {
 	t.Helper()
 	c := groupCases[n]
 	e := len(c.ends)
@@ -91,7 +99,7 @@ func grouped(t *testing.T, b *opstest.Bench, d dtype.DType, n, form, kind int, w
 	}
 	x := b.Value(t, d, opstest.LayoutOf(t, opstest.Kinds[kind%len(opstest.Kinds)], shapes[1]), draw)
 	y := b.Value(t, d, opstest.LayoutOf(t, opstest.Kinds[kind/len(opstest.Kinds)%len(opstest.Kinds)], shapes[2]), draw)
-	out := b.Output(t, d, shapes[0], kind/2)
+	out := b.Output(t, o, shapes[0], kind/2)
 	ints, next := b.Ints(), 0
 	ends := b.Value(t, ints, opstest.LayoutOf(t, opstest.Kinds[kind%4], layout.Shape{e}), func() dtype.Scalar {
 		next++
@@ -110,7 +118,7 @@ func grouped(t *testing.T, b *opstest.Bench, d dtype.DType, n, form, kind int, w
 	got, i := b.Read(t, out), 0
 	opstest.EachIndex(shapes[0], func(at []int) {
 		terms, of := groupTerms(&c, form, at, groups)
-		want, size := SumOfProducts(d, terms, func(k int) (dtype.Scalar, dtype.Scalar) {
+		want, size := SumOfProducts(o, terms, func(k int) (dtype.Scalar, dtype.Scalar) {
 			xi, yi := of(k)
 			return x.Want[xi], y.Want[yi]
 		})
@@ -163,5 +171,7 @@ func groupedErrors(t *testing.T, b *opstest.Bench) {
 	require.ErrorIs(t, run(view(f, 4, 3), view(f, 4, 5), view(f, 2, 5, 3), view(dtype.I32, 2, 1), ""), layout.ErrRank)
 	require.ErrorIs(t, run(view(f, 4, 3), view(f, 4, 5), view(f, 2, 5, 3), view(f, 2), ""), ops.ErrDType)
 	require.ErrorIs(t, run(view(f, 4, 3), view(f, 4, 5), view(dtype.F16, 2, 5, 3), ends, ""), ops.ErrDType)
+	bias := matmulops.Options{Epilogue: matmulops.Epilogue{Bias: view(f, 3)}}
+	require.ErrorIs(t, matmulops.Grouped(b.Stream, view(f, 4, 3), view(f, 4, 5), view(f, 2, 5, 3), ends, bias), jit.ErrUnsupported)
 	require.ErrorContains(t, run(view(f, 4, 3), view(f, 4, 5), view(f, 2, 5, 3), ends, "magic"), `no strategy "magic"`)
 }
