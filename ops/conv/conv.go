@@ -27,7 +27,7 @@ type Convolution struct {
 	OutputPadding []int // 0: positions that a transposed convolution has more
 	Groups        int   // 1, which 0 stands for
 
-	// Strategy is how it is computed, "direct", "patches", "tiles" or "shifted", for tests and
+	// Strategy is how it is computed, "direct", "patches", "tiles", "shifted" or "depthwise", for tests and
 	// benchmarks. The empty string stands for the best one.
 	Strategy string
 }
@@ -203,6 +203,7 @@ func conv(s *runtime.Stream, out, x, weights ops.View, c *Convolution, shape lay
 // convs are the strategies for convolutions.
 var convs = ops.NewStrategies(
 	ops.Strategy[convolution]{Name: "tiles", Fits: func(v *convolution) bool { return v.tiled && !v.Serial() && v.M >= 16 && v.K >= 16 }, Run: runTiles},
+	ops.Strategy[convolution]{Name: "depthwise", Fits: func(v *convolution) bool { return v.Serial() && v.isDepthwise() }, Run: runDepthwise},
 	ops.Strategy[convolution]{Name: "shifted", Fits: func(v *convolution) bool { return v.Serial() && v.shift().fits() }, Run: runShifted},
 	// The sums of patches are one chain, which long ones must not be.
 	ops.Strategy[convolution]{Name: "patches", Fits: func(v *convolution) bool { return !v.Serial() && !bool(v.long()) && v.patches(false) }, Run: runPatches},

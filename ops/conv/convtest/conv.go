@@ -34,6 +34,9 @@ var convolutions = []struct {
 	{x: layout.Shape{2, 32, 3, 3}, weights: layout.Shape{5, 32, 3, 3}, conv: conv.Convolution{Padding: []int{1, 1}}},
 	{x: layout.Shape{2, 6, 9, 12}, weights: layout.Shape{6, 1, 3, 3}, conv: conv.Convolution{Padding: []int{1, 1}, Groups: 6}},
 	{x: layout.Shape{2, 4, 9, 11}, weights: layout.Shape{4, 1, 3, 3}, conv: conv.Convolution{Padding: []int{1, 1}, Stride: []int{2, 2}, Groups: 4}},
+	{x: layout.Shape{1, 3, 9, 11}, weights: layout.Shape{6, 1, 3, 2}, conv: conv.Convolution{Padding: []int{2, 1}, Stride: []int{2, 1}, Dilation: []int{1, 2}, Groups: 3}},
+	{x: layout.Shape{1, 2, 90, 70}, weights: layout.Shape{2, 1, 5, 5}, conv: conv.Convolution{Padding: []int{2, 6}, Groups: 2}},
+	{x: layout.Shape{1, 2, 9, 8}, weights: layout.Shape{2, 1, 4, 3}, conv: conv.Convolution{Padding: []int{4, 3}, Groups: 2}, transposed: true},
 	{x: layout.Shape{1, 6, 7, 8}, weights: layout.Shape{3, 2, 5, 4}, conv: conv.Convolution{Padding: []int{2, 3}, Groups: 3}},
 	{x: layout.Shape{0, 2, 5}, weights: layout.Shape{3, 2, 2}},
 	{x: layout.Shape{2, 0, 5}, weights: layout.Shape{3, 0, 2}},
@@ -53,7 +56,7 @@ func Conv(t *testing.T, b *opstest.Bench) {
 		for n, c := range convolutions {
 			if d == dtype.F32 || opstest.Choice(4, d, c) == 0 {
 				b.Part(t, func(t *testing.T, b *opstest.Bench) {
-					for _, way := range []string{"", "tiles", "shifted", "patches"} {
+					for _, way := range []string{"", "tiles", "shifted", "patches", "depthwise"} {
 						convolve(t, b, d, n, b.Kind(), way)
 					}
 				}, "%v/%v", d, c)
