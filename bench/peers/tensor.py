@@ -69,6 +69,20 @@ def matmul(b):
         yield product("4 vectors by rows", 4, wide, 4 * wide, b.randn(4, 4 * wide, dtype=dt), matrix.t(), True)
 
 
+def layers(b):
+    f, n, k = torch.nn.functional, b.size(14336, 2048), b.size(4096, 1024)
+    for name, dt in (("bf16", torch.bfloat16), ("f32", torch.float32)):
+        gate, up, bias = b.randn(n, k, dtype=dt), b.randn(n, k, dtype=dt), b.randn(n, dtype=dt)
+        for m in (16, b.size(2048, 256)):
+            x, residual, of = b.randn(m, k, dtype=dt), b.randn(m, n, dtype=dt), f"{m}x{n}x{k} {name}"
+            amount = -2.0 * m * n * k
+            yield f"linear {of}", amount, lambda: f.linear(x, gate)
+            yield f"linear bias {of}", amount, lambda: f.linear(x, gate, bias)
+            yield f"linear bias gelu {of}", amount, lambda: f.gelu(f.linear(x, gate, bias))
+            yield f"linear bias residual {of}", amount, lambda: f.linear(x, gate, bias) + residual
+            yield f"swiglu {of}", 2 * amount, lambda: f.silu(f.linear(x, gate)) * f.linear(x, up)
+
+
 EXPERTS = [(8, 2048, 768, 68, 165), (128, 2048, 768, 68, 165), (8, 2048, 768, 3000, 5000), (128, 768, 2048, 68, 165), (128, 2048, 768, 1, 16)]
 
 
@@ -183,7 +197,7 @@ def picks(b):
                 yield f"median of {of}", n * flat.element_size(), lambda x=x: torch.median(x, dim=1)
 
 
-GROUPS = [elementwise, matmul, grouped, conv, index, reductions, rows, sorts, picks]
+GROUPS = [elementwise, matmul, layers, grouped, conv, index, reductions, rows, sorts, picks]
 
 
 def measure(group, b, args):

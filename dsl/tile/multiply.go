@@ -274,6 +274,7 @@ func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Conf
 	}
 	length, across := int(dsl.MatrixShape[T, C](t, dsl.MatrixLenC)), int(c.N/c.Across)/n
 	next := int(dsl.MatrixShape[T, C](t, dsl.MatrixNext))
+	//kiln:unroll
 	for i := range int(c.Sums(t)) / length {
 		for e := 0; e < length; e += 2 {
 			r, q := row+i/across*m+dsl.MatrixRow[T](t, dsl.MatrixC, e), col+i%across*n+dsl.MatrixCol[T](t, dsl.MatrixC, e)

@@ -72,6 +72,7 @@ func storeBoxes[O, T, C dsl.Number](t dsl.Thread, sums []C, row, col int, c *Con
 	if c.N/wide%storeBuffers != 0 {
 		pending = 0 // the next tile begins with the buffer that this one ends with
 	}
+	//kiln:unroll
 	for p := range int(c.N / wide) {
 		if t.Lane() == 0 {
 			dsl.StoreTensorWait(t, pending)
