@@ -28,7 +28,7 @@ import (
 func TestTiles(t *testing.T) {
 	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
 	config := func(m, n, k, down, across, stages, chunk, b int64) map[string]int64 {
-		return map[string]int64{"M": m, "N": n, "K": k, "Down": down, "Across": across, "Stages": stages, "Chunk": chunk, "A": 0, "B": b, "AVec": 1, "BVec": 1, "Bulk": 0, "Cluster": 1, "OutSize": 0}
+		return map[string]int64{"M": m, "N": n, "K": k, "Down": down, "Across": across, "Stages": stages, "Chunk": chunk, "A": 0, "B": b, "AVec": 1, "BVec": 1, "Bulk": 0, "Cluster": 1, "OutSize": 0, "Promote": 0}
 	}
 	bf16, f16, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.F16", "float32"}, []string{"float64", "float64"}
 	tf32 := []string{"dsl.TF32", "float32"}
