@@ -67,6 +67,17 @@ def matmul(b):
         yield product("vector by rows", 1, wide, 4 * wide, b.randn(1, 4 * wide, dtype=dt), matrix.t(), True)
         yield product("vector by columns", 1, 4 * wide, wide, b.randn(1, wide, dtype=dt), matrix, True)
         yield product("4 vectors by rows", 4, wide, 4 * wide, b.randn(4, 4 * wide, dtype=dt), matrix.t(), True)
+    yield from narrow(b)
+
+
+def narrow(b):
+    for n in (512, 1024) if b.small else (4096, 8192):
+        x, w = (torch.randint(-64, 64, (n, n), dtype=torch.int8, device=b.device) for _ in range(2))
+        yield f"matmul {n} weights i8", -2.0 * n**3, lambda: torch._int_mm(x, w.t())
+        if not b.small:
+            one = torch.ones((), device=b.device)
+            p, q = (torch.rand(n, n, device=b.device).mul(2).sub(1).to(torch.float8_e4m3fn) for _ in range(2))
+            yield f"matmul {n} weights f8e4m3", -2.0 * n**3, lambda: torch._scaled_mm(p, q.t(), one, one, out_dtype=torch.bfloat16)
 
 
 def layers(b):

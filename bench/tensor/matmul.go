@@ -43,6 +43,8 @@ func drawn(d *tensor.Device, t dtype.DType, s ...int) ops.View {
 		_ = random.Uniform.Run(d.Stream(), flat, 1, 0, dtype.FromFloat(t, -1), dtype.FromFloat(t, 1)) // zeros do as well
 	case t == dtype.I64 && v.Buf != nil:
 		drawLongs(v)
+	case t == dtype.I8 && v.Buf != nil:
+		drawBytes(v)
 	}
 	return v
 }
@@ -57,6 +59,19 @@ func drawLongs(v ops.View) {
 	rng, numbers := rand.New(rand.NewPCG(1, 2)), make([]int64, v.Layout.Count())
 	for i := range numbers {
 		numbers[i] = rng.Int64N(1<<41) - 1<<40
+	}
+	_ = mem.Slice(0, len(numbers)).CopyFrom(numbers)
+}
+
+// drawBytes fills new memory of type I8 with numbers of 7 bits.
+func drawBytes(v ops.View) {
+	mem, err := runtime.View[int8](v.Buf)
+	if err != nil {
+		return // operations say so
+	}
+	rng, numbers := rand.New(rand.NewPCG(1, 2)), make([]int8, v.Layout.Count())
+	for i := range numbers {
+		numbers[i] = int8(rng.IntN(128) - 64)
 	}
 	_ = mem.Slice(0, len(numbers)).CopyFrom(numbers)
 }
@@ -124,6 +139,25 @@ func matmul(d *tensor.Device, small bool) []work {
 		product("vector by rows", "", t, 1, wide, 4*wide, drawn(d, t, 1, 4*wide), turned(matrix), true)
 		product("vector by columns", "", t, 1, 4*wide, wide, drawn(d, t, 1, wide), matrix, true)
 		product("4 vectors by rows", "", t, 4, wide, 4*wide, drawn(d, t, 4, 4*wide), turned(matrix), true)
+	}
+	return append(list, narrow(d, small)...)
+}
+
+// narrow is products of 8-bit types with weights that are transposed, as matrix instructions want
+// them, and results that hold the sums.
+func narrow(d *tensor.Device, small bool) (list []work) {
+	sides := []int{4096, 8192}
+	if small {
+		sides = []int{512, 1024}
+	}
+	for _, t := range [][2]dtype.DType{{dtype.F8E4M3, dtype.BF16}, {dtype.I8, dtype.I32}} {
+		for _, n := range sides {
+			x, y, out := drawn(d, t[0], n, n), turned(drawn(d, t[0], n, n)), room(d, t[1], n, n)
+			list = append(list, work{
+				name: fmt.Sprintf("matmul %d weights %s", n, t[0]), flops: 2 * float64(n) * float64(n) * float64(n),
+				op: func() error { return matmulops.Matmul(d.Stream(), out, x, y) },
+			})
+		}
 	}
 	return list
 }

@@ -13,7 +13,7 @@ var precisions = map[string]matmulops.Precision{"": matmulops.Highest, "split": 
 
 // strategies are one product, such as "bf16:16x14336x4096" for m, n and k, by every strategy: those
 // that are not for it are errors. A type f32-split, f32-high or f32-medium is float32 of a precision.
-// With a "t" at the end the second factor is transposed, as weights are.
+// A type f8e4m3>bf16 or i8>i32 has results of another one. With a "t" at the end the second factor is transposed, as weights are.
 func strategies(text string) (func(d *tensor.Device, small bool) []work, error) {
 	var m, n, k int
 	name, size, _ := strings.Cut(text, ":")
@@ -21,8 +21,13 @@ func strategies(text string) (func(d *tensor.Device, small bool) []work, error) 
 	if _, err := fmt.Sscanf(size, "%dx%dx%d", &m, &n, &k); err != nil {
 		return nil, fmt.Errorf("-product %s is not like bf16:16x14336x4096: %w", text, err)
 	}
+	name, result, other := strings.Cut(name, ">")
 	name, permitted, _ := strings.Cut(name, "-")
 	t, err := dtype.Parse(name)
+	to := t
+	if err == nil && other {
+		to, err = dtype.Parse(result)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("-product %s: %w", text, err)
 	}
@@ -31,7 +36,7 @@ func strategies(text string) (func(d *tensor.Device, small bool) []work, error) 
 		return nil, fmt.Errorf("-product %s: no precision %s", text, permitted)
 	}
 	return func(d *tensor.Device, _ bool) (list []work) {
-		x, y, out := drawn(d, t, m, k), drawn(d, t, k, n), room(d, t, m, n)
+		x, y, out := drawn(d, t, m, k), drawn(d, t, k, n), room(d, to, m, n)
 		if transposed {
 			y = turned(drawn(d, t, n, k))
 		}
