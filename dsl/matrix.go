@@ -77,7 +77,7 @@ func LoadMatrix[T Number](t Thread, dst []T, i int, src []T, j int, transposed C
 	panic("dsl.LoadMatrix: this device has no such instruction; ask dsl.MatrixShape first")
 }
 
-// WarpgroupMMA begins to add a product to the sums c[k:] of a warpgroup, four warps of which the
+// WarpgroupMMA begins to add a product to the sums c[k:] of a warpgroup, or to store it there without add, four warps of which the
 // first is a multiple of four: 64 rows of A, of which each warp has 16, by n columns of B, 8 to 256.
 // A warp has the fragments of [MMA] for adjacent columns one after the other. The factors are in
 // shared memory from a[i:] and b[j:] on, multiples of 1024 bytes but for the steps along k, with the
@@ -91,7 +91,7 @@ func LoadMatrix[T Number](t Thread, dst []T, i int, src []T, j int, transposed C
 // comes to it.
 //
 //kiln:intrinsic
-func WarpgroupMMA[T, C Number](t Thread, a []T, i int, b []T, j int, c []C, k int, n, rows ConstInt, transposedA, transposedB ConstBool) {
+func WarpgroupMMA[T, C Number](t Thread, a []T, i int, b []T, j int, c []C, k int, n, rows ConstInt, transposedA, transposedB, add ConstBool) {
 	panic("dsl.WarpgroupMMA: this device has no such instruction; ask dsl.MatrixShape first")
 }
 

@@ -133,7 +133,7 @@ func groupMultiply(c *callSite) val {
 	if a == nil || b == nil || sums == nil {
 		return badVal
 	}
-	c.f.emitImm(ir.OpWarpgroupMMA, ir.Void, uint64(k), sums, a, b, c.scalar(6), c.scalar(7), c.scalar(8), c.scalar(9))
+	c.f.emitImm(ir.OpWarpgroupMMA, ir.Void, uint64(k), sums, a, b, c.scalar(6), c.scalar(7), c.scalar(8), c.scalar(9), c.scalar(10))
 	return val{}
 }
 

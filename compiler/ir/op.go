@@ -358,7 +358,7 @@ var ops = [numOps]Info{
 	OpMMA:        {Name: "mma", Args: 3, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
 	OpLoadMatrix: {Name: "ldmatrix", Args: 2, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, MayImm: true},
 
-	OpWarpgroupMMA:    {Name: "wgmma", Args: 7, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
+	OpWarpgroupMMA:    {Name: "wgmma", Args: 8, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
 	OpWarpgroupFence:  {Name: "wgmma.fence", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpWarpgroupCommit: {Name: "wgmma.commit", Effect: Reads | Writes | Convergent, NoValue: true},
 	OpWarpgroupWait:   {Name: "wgmma.wait", Args: 1, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true},

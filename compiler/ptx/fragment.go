@@ -220,7 +220,7 @@ func (e *emitter) groupProduct(v *ir.Value) error {
 	if u == nil || u.Warpgroup == 0 {
 		return fmt.Errorf("%s has no warpgroup products of kind %d", e.t, kind)
 	}
-	var shape [4]int // columns, rows of a panel, and whether A and B are transposed
+	var shape [5]int // columns, rows of a panel, whether A and B are transposed, and whether sums are added to
 	for i := range shape {
 		n, ok := e.constant(v.Args[3+i])
 		if shape[i] = int(n); !ok {
@@ -235,7 +235,7 @@ func (e *emitter) groupProduct(v *ir.Value) error {
 	if err != nil {
 		return err
 	}
-	transposed := shape[2:]
+	transposed := shape[2:4]
 	if !u.Transposes {
 		if shape[2] != 0 || shape[3] != 0 {
 			return fmt.Errorf("factors of a warpgroup product of kind %d cannot be transposed", kind)
@@ -245,7 +245,7 @@ func (e *emitter) groupProduct(v *ir.Value) error {
 	elem, _ := kind.Types()
 	e.sharedAlign = swizzleAlign
 	a, b := e.descriptor(v.Args[1], shape[2] == 1, rows), e.descriptor(v.Args[2], shape[3] == 1, rows)
-	adds := e.compute(pred, "setp.ne.b32", number(1), number(0))
+	adds := e.compute(pred, "setp.ne.b32", number(int64(shape[4])), number(0))
 	_, types, _ := strings.Cut(u.Name, ".")
 	types = types[:strings.LastIndex(types, ".")] // the last one is that of the sums again
 	in := e.add(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s ", n, 32/elem.Size(), types), 0)

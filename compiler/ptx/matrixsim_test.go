@@ -195,6 +195,7 @@ func loadMatrices(in *simInst, lanes []*simThread) {
 type simProduct struct {
 	in     *simInst
 	n      int
+	adds   bool
 	unit   simUnit
 	number int // of its batch
 	a, b   func(i, k int) uint64
@@ -223,7 +224,7 @@ func (b *simBlock) group(in *simInst, threads []*simThread) {
 		p.number = state.batch
 		for _, t := range threads {
 			for _, r := range in.ops[0].pair {
-				if len(state.pending) == 0 {
+				if len(state.pending) == 0 && p.adds {
 					r.get(t) // has to be set
 				}
 				t.inFlight[r.reg] = true
@@ -288,8 +289,8 @@ func decodeProduct(in *simInst, t *simThread) simProduct {
 		panic("no instruction " + in.text)
 	}
 	ops := in.ops
-	if ops[3].get(t) != 1 || !ints && (ops[4].imm != 1 || ops[5].imm != 1) {
-		panic("sums are not added to")
+	if p.adds = ops[3].get(t) == 1; !ints && (ops[4].imm != 1 || ops[5].imm != 1) {
+		panic("factors are negated")
 	}
 	transposed := func(i int) bool { return i < len(ops) && ops[i].imm == 1 }
 	p.a, p.b = p.factor(t, ops[1].get(t), transposed(6)), p.factor(t, ops[2].get(t), transposed(7))
@@ -304,6 +305,9 @@ func (p *simProduct) run(threads []*simThread) {
 			row := 16*(l/32) + l%32/4 + 8*(i/2%2)
 			col := 8*(i/4) + 2*(l%4) + i%2
 			r := sums[i].reg
+			if !p.adds {
+				t.regs[r] = 0
+			}
 			t.regs[r] = p.unit.add(t.regs[r], p.unit.k, func(k int) (uint64, uint64) { return p.a(row, k), p.b(col, k) })
 		}
 	}

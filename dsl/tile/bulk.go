@@ -165,7 +165,6 @@ func multiplyRing[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, steps int
 	if c.Promote {
 		part := dsl.LocalSlice[C](c.Sums(t))
 		for j := range steps {
-			zero(t, part, c)
 			r.full[r.at].Wait(t, r.parity)
 			dsl.WarpgroupFence()
 			multiplyStage(t, part, r.xs, r.ys, r.at, &inA, &inB, c)

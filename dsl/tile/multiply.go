@@ -110,9 +110,6 @@ func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C,
 		dsl.AsyncFence()
 		t.Sync() // the stage is there, and all groups are done with the one that is overwritten next
 		s := step % int(c.Stages)
-		if c.Promote {
-			zero(t, part, c)
-		}
 		dsl.WarpgroupFence()
 		multiplyStage(t, part, p.xs, p.ys, s, &p.inA, &p.inB, c)
 		dsl.WarpgroupCommit()
@@ -127,12 +124,13 @@ func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C,
 	dsl.WarpgroupWait(t, 0)
 }
 
-// multiplyStage begins to add the product of stage s: a warpgroup has 64 rows and all columns.
+// multiplyStage begins to add the product of stage s, or to store it if the Config says Promote: a
+// warpgroup has 64 rows and all columns.
 func multiplyStage[T, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, s int, inA, inB *layout, c *Config) {
 	row := t.Warp() / warpgroup * warpgroup * int(dsl.MatrixShape[T, C](t, dsl.MatrixM))
 	a, b := s*int(c.M*c.K), s*int(c.N*c.K)
 	for k := 0; k < int(c.K); k += int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) {
-		dsl.WarpgroupMMA(t, xs, a+inA.of(row, k), ys, b+inB.of(0, k), sums, 0, c.N, c.K, c.A == AcrossK, c.B == AcrossK)
+		dsl.WarpgroupMMA(t, xs, a+inA.of(row, k), ys, b+inB.of(0, k), sums, 0, c.N, c.K, c.A == AcrossK, c.B == AcrossK, dsl.ConstBool(!bool(c.Promote) || k > 0))
 	}
 }
 
