@@ -191,24 +191,24 @@ func (p *Problem) serialParts() int {
 // sharing is how many bands of a block share a panel of y, which comes from far once for
 // them: as many as stay in the processor's cache from panel to panel, if there are blocks
 // enough for all processors then.
-func (p *Problem) sharing(bands, column, panels, wide int) int {
+func (p *Problem) sharing(bands, column, panels int) int {
 	const cached, least, blocks = 1 << 20, 16, 4
-	most := max(least, min(cached/(column*p.Part), p.Info.MaxThreads/wide))
+	most := max(least, cached/(column*p.Part))
 	for most > least && (bands+most-1)/most*panels*p.Batch < blocks*p.Info.Units {
 		most /= 2
 	}
-	return min(most, bands, p.Info.MaxThreads/wide)
+	return min(most, bands)
 }
 
 func (p *Problem) launchPacked(s *runtime.Stream, out, xs, ys ops.View, cfg kernels.Tiling) error {
 	bands := (p.M + int(cfg.High) - 1) / int(cfg.High)
-	width := int(cfg.Wide * cfg.Each)
+	panels := ops.RoundUp(p.N, int(cfg.Wide*cfg.Each)) / int(cfg.Wide*cfg.Each)
 	c := xs.DType
 	cfg.Contiguous = p.OutN == 1
-	high := p.sharing(bands, int(cfg.High)*c.Size(), (p.N+width-1)/width, int(cfg.Wide))
+	cfg.Bands = p.sharing(bands, int(cfg.High)*c.Size(), panels)
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: (p.N + width - 1) / width, Y: (bands + high - 1) / high, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), ops.MaxBlocks())},
-		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
+		Blocks:  runtime.Dim3{X: panels, Y: (bands + cfg.Bands - 1) / cfg.Bands, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), ops.MaxBlocks())},
+		Threads: runtime.Dim3{X: int(cfg.Wide)},
 	}
 	to, x, y := out.Header(), xs.Header(), ys.Header()
 	return packed.Launch(s, ops.TypeArgs{O: out.DType, C: c}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), p.BatchWalk, p.Product, cfg, ops.MulAddFn(c))

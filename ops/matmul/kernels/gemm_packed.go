@@ -51,11 +51,12 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing)
 	}
 }
 
-// Tiling is what a thread of [Packed] computes, and how many threads of a block are in a row.
+// Tiling is what a thread of [Packed] computes, and how many threads a block has.
 type Tiling struct {
-	High, Each dsl.ConstInt  // rows and columns of the result that a thread computes
-	Wide       dsl.ConstInt  // threads of a row of threads, neighbours in neighbouring columns
+	High, Each dsl.ConstInt  // rows and columns of the result that a thread computes at once
+	Wide       dsl.ConstInt  // threads, neighbours in neighbouring columns
 	Contiguous dsl.ConstBool // columns of the result are contiguous
+	Bands      int           // bands of x that a block goes over
 }
 
 // packedSteps is how many steps along k [Packed] takes in a turn of its loop: what a turn
@@ -63,45 +64,60 @@ type Tiling struct {
 const packedSteps = 4
 
 // Packed computes products of matrices, of x in bands of High rows and y in bands of
-// Wide·Each columns. A block has Wide neighbouring threads, and any number of bands on
-// top of each other; the band of y that they share stays in the cache. Blocks in z go over
-// products and parts of k. Neighbouring threads read x in one place and y in a row. It is for processors whose vectors are warps: nothing is
-// in shared memory.
+// Wide·Each columns. A block has Wide threads, which go over some bands of x with one of y, which
+// stays in the cache. Blocks in z go over products and parts of k. Neighbouring threads read x in
+// one place and y in a row. It is for processors whose vectors are warps: nothing is in shared
+// memory.
 //
 //kiln:kernel
 //kiln:const cfg.High=6,8 cfg.Each=2 cfg.Wide=8
 func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w core.Walk, p Product, cfg Tiling, mad func(a, b, c C) C) {
-	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
-	width := wide * each
+	high, width := int(cfg.High), int(cfg.Wide*cfg.Each)
 	bands, panels := (p.M+high-1)/high, (p.N+width-1)/width
-	band, panel, lane := t.GlobalY(), t.BlockX(), t.ThreadX()
-	if band >= bands || lane >= wide { // which no lane is: it tells that loads need no masks
+	first, panel, lane := t.BlockY()*cfg.Bands, t.BlockX(), t.ThreadX()
+	if lane >= int(cfg.Wide) { // which no lane is: it tells that loads need no masks
 		return
 	}
 	parts := (p.K + p.Part - 1) / p.Part
 	for z := t.BlockZ(); z < p.Batch*parts; z += t.GridDimZ() {
 		at, lo := w.At(z/parts), z%parts*p.Part
 		n := min(p.Part, p.K-lo)
-		xs := x[((at[1]*bands+band)*p.K+lo)*high:][:n*high]
 		ys := y[((at[2]*panels+panel)*p.K+lo)*width:][:n*width]
-		acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
-		k := 0
-		for ; k+packedSteps <= n; k += packedSteps {
-			columns, rows := xs[k*high:][:packedSteps*high], ys[k*width:][:packedSteps*width]
-			for i := range packedSteps {
-				packedStep(acc, columns[i*high:][:high], rows[i*width:][:width], lane, &cfg, mad)
+		to := at[0] + z%parts*p.Parts
+		for band := first; band < min(first+cfg.Bands, bands); band++ {
+			acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
+			packedRun(acc, x[((at[1]*bands+band)*p.K+lo)*high:][:n*high], ys, n, lane, &cfg, mad)
+			row, col := band*high, panel*width
+			if row+high <= p.M && col+width <= p.N {
+				packedStore(out, acc, to, row, col+lane, true, &p, &cfg)
+			} else {
+				packedStore(out, acc, to, row, col+lane, false, &p, &cfg)
 			}
 		}
-		for ; k < n; k++ {
-			packedStep(acc, xs[k*high:][:high], ys[k*width:][:width], lane, &cfg, mad)
+	}
+}
+
+// packedRun adds the products of bands.
+func packedRun[C dsl.Number](acc, xs, ys []C, n, lane int, cfg *Tiling, mad func(a, b, c C) C) {
+	high, width := int(cfg.High), int(cfg.Wide*cfg.Each)
+	k := 0
+	for ; k+packedSteps <= n; k += packedSteps {
+		columns, rows := xs[k*high:][:packedSteps*high], ys[k*width:][:packedSteps*width]
+		for i := range packedSteps {
+			packedStep(acc, columns[i*high:][:high], rows[i*width:][:width], lane, cfg, mad)
 		}
-		for h := range high {
-			row := band*high + h
-			for e := range each {
-				col := panel*width + e*wide + lane
-				if row < p.M && col < p.N {
-					out[at[0]+z%parts*p.Parts+row*p.OutM+TimesStride(col, p.OutN, cfg.Contiguous)] = dsl.Convert[O](acc[h*each+e])
-				}
+	}
+	for ; k < n; k++ {
+		packedStep(acc, xs[k*high:][:high], ys[k*width:][:width], lane, cfg, mad)
+	}
+}
+
+// packedStore stores the sums of a thread. If not whole, some of the tile are not of the result.
+func packedStore[O, C dsl.Number](out []O, acc []C, to, row, col int, whole bool, p *Product, cfg *Tiling) {
+	for h := range int(cfg.High) {
+		for e := range int(cfg.Each) {
+			if c := col + e*int(cfg.Wide); whole || row+h < p.M && c < p.N {
+				out[to+(row+h)*p.OutM+TimesStride(c, p.OutN, cfg.Contiguous)] = dsl.Convert[O](acc[h*int(cfg.Each)+e])
 			}
 		}
 	}
