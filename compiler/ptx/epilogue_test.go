@@ -17,9 +17,9 @@ import (
 )
 
 // epilogueText is the kernel for products with an epilogue, as PTX.
-func epilogueText(t *testing.T, arch, act string, consts map[string]int64) string {
+func epilogueText(t *testing.T, kernel, arch, act string, consts map[string]int64) string {
 	req := front.Request{
-		Pkg: "github.com/gokiln/kiln/ops/matmul/kernels", Func: "MultiplyThen", TypeArgs: []string{"dsl.BF16", "dsl.BF16", "float32"}, Consts: consts, Fill: front.FillSmall,
+		Pkg: "github.com/gokiln/kiln/ops/matmul/kernels", Func: kernel, TypeArgs: []string{"dsl.BF16", "dsl.BF16", "float32"}, Consts: consts, Fill: front.FillSmall,
 		Funcs: map[string]front.Func{"mad": {Pkg: "github.com/gokiln/kiln/ops/kernels", Name: "MadReal[float32]"}, "act": {Pkg: "github.com/gokiln/kiln/ops/elementwise/kernels", Name: act}},
 	}
 	prog, err := compiler.Front(req, compiler.Registered)
@@ -35,27 +35,33 @@ func epilogueText(t *testing.T, arch, act string, consts map[string]int64) strin
 func TestEpilogueAssemble(t *testing.T) {
 	ptxas := tooltest.Find(t, "KILN_PTXAS", "ptxas")
 	for _, c := range []struct {
-		arch, act string
-		consts    map[string]int64
+		kernel, arch, act string
+		consts            map[string]int64
 	}{
-		{"sm_90a", "GeluErfShort", groupsConfig(128, 256, 8, 4, 0, 2, 2)},
-		{"sm_90a", "Silu[float32]", groupsConfig(128, 256, 8, 4, 0, 2, 2)},
-		{"sm_90a", "Gelu[float32]", groupsConfig(64, 128, 4, 8, 1, 1, 2)},
-		{"sm_80", "Silu[float32]", map[string]int64{"M": 128, "N": 128, "K": 64, "Down": 2, "Across": 2, "Stages": 3, "Chunk": 8, "A": 0, "B": 1, "AVec": 1, "BVec": 1}},
-		{"sm_80", "GeluErfShort", map[string]int64{"M": 128, "N": 256, "K": 64, "Down": 2, "Across": 4, "Stages": 3, "Chunk": 8, "A": 0, "B": 0, "AVec": 1, "BVec": 1}},
+		{"MultiplyThen", "sm_90a", "GeluErfShort", groupsConfig(128, 256, 8, 4, 0, 2, 2)},
+		{"MultiplyThen", "sm_90a", "Silu[float32]", groupsConfig(128, 256, 8, 4, 0, 2, 2)},
+		{"MultiplyThen", "sm_90a", "Gelu[float32]", groupsConfig(64, 128, 4, 8, 1, 1, 2)},
+		{"MultiplyGated", "sm_90a", "Silu[float32]", groupsConfig(128, 256, 8, 4, 0, 2, 2)},
+		{"MultiplyGated", "sm_90a", "GeluErfShort", groupsConfig(128, 256, 8, 4, 1, 1, 2)},
+		{"MultiplyThen", "sm_80", "Silu[float32]", map[string]int64{"M": 128, "N": 128, "K": 64, "Down": 2, "Across": 2, "Stages": 3, "Chunk": 8, "A": 0, "B": 1, "AVec": 1, "BVec": 1}},
+		{"MultiplyThen", "sm_80", "GeluErfShort", map[string]int64{"M": 128, "N": 256, "K": 64, "Down": 2, "Across": 4, "Stages": 3, "Chunk": 8, "A": 0, "B": 0, "AVec": 1, "BVec": 1}},
 	} {
-		t.Run(fmt.Sprintf("%s/%s/%dx%d", c.arch, c.act, c.consts["M"], c.consts["N"]), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%s/%s/%dx%d", c.kernel, c.arch, c.act, c.consts["M"], c.consts["N"]), func(t *testing.T) {
 			t.Parallel()
 			consts := map[string]int64{
-				"pairs": 1, "e.Bias.Kind": 1, "e.Bias.Pairs": 1, "e.Factor.Kind": 0, "e.Factor.Pairs": 0, "e.Residual.Kind": 3, "e.Residual.Pairs": 1, "e.Scaled": 1,
+				"pairs": 1, "e.Bias.Kind": 1, "e.Bias.Pairs": 1, "e.Residual.Kind": 3, "e.Residual.Pairs": 1, "e.Scaled": 1,
+			}
+			if c.kernel == "MultiplyGated" {
+				consts["e.Factor.Kind"] = 4
 			}
 			for field, v := range c.consts {
 				consts["cfg."+field] = v
 			}
 			file := filepath.Join(t.TempDir(), "epilogue.ptx")
-			require.NoError(t, os.WriteFile(file, []byte(epilogueText(t, c.arch, c.act, consts)), 0o600))
+			require.NoError(t, os.WriteFile(file, []byte(epilogueText(t, c.kernel, c.arch, c.act, consts)), 0o600))
 			out, err := exec.Command(ptxas, "-v", "-arch="+c.arch, "-o", file+".cubin", file).CombinedOutput()
 			require.NoError(t, err, "%s", out)
+			t.Logf("%s", out)
 			require.Contains(t, string(out), "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads")
 			require.NotContains(t, string(out), "warning")
 		})

@@ -130,9 +130,11 @@ func (c *Config) registers() dsl.ConstInt {
 // fill copies the stages of a product, each as soon as it is free. Blocks of a cluster have the same
 // columns of B, of which each copies a part for all.
 func (r *ring[T]) fill(t dsl.Thread, a, b Factor[T], steps int, c *Config) {
-	part := c.N / c.cluster()
+	half := c.N / b.halves()
+	part := half / c.cluster()
 	from := t.BlockX() % int(c.cluster()) * int(part)
 	b.Row += from
+	up := b.up()
 	all := dsl.ConstInt(0) // the block itself
 	if c.cluster() > 1 {
 		all = 1<<c.cluster() - 1
@@ -142,6 +144,9 @@ func (r *ring[T]) fill(t dsl.Thread, a, b Factor[T], steps int, c *Config) {
 		r.full[r.at].ArriveExpect(int(c.M+c.N) * panel * chunkBytes)
 		copyBox(t, r.xs, r.at*int(c.M*c.K), &a, c.M, c.A, j*int(c.K), &r.full[r.at], c, 0)
 		copyBox(t, r.ys, r.at*int(c.N*c.K)+from*int(c.K), &b, part, c.B, j*int(c.K), &r.full[r.at], c, all)
+		if b.Gated {
+			copyBox(t, r.ys, r.at*int(c.N*c.K)+int(half*c.K)+from*int(c.K), &up, part, c.B, j*int(c.K), &r.full[r.at], c, all)
+		}
 		r.next(c)
 	}
 }

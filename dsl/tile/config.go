@@ -65,6 +65,28 @@ type Factor[T dsl.Number] struct {
 	Row   int // which of the rows or columns
 	K     int
 	Plane int
+
+	// Two factors B in one, a compile-time constant: half of the tile's columns are of Mem, and behind
+	// them are those of Up, which has the same strides and begins at UpAt. They are for one warp across;
+	// stages in order AlongK are 8·Chunk along k. See [EachGated].
+	Gated bool
+	Up    []T
+	UpAt  int
+	UpMap dsl.TensorMap
+}
+
+// up is the second of two factors.
+func (f Factor[T]) up() Factor[T] {
+	f.Mem, f.At, f.Map = f.Up, f.UpAt, f.UpMap
+	return f
+}
+
+// halves is how many factors B has.
+func (f *Factor[T]) halves() dsl.ConstInt {
+	if f.Gated {
+		return 2
+	}
+	return 1
 }
 
 // part returns where in the tile the warp's part begins.

@@ -17,7 +17,10 @@ func multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c 
 		ys:  dsl.SharedSlice[T](t, c.Stages*c.N*c.K),
 		inA: c.layoutOf(c.M, c.A), inB: c.layoutOf(c.N, c.B), k: k,
 	}
-	p.loaderA, p.loaderB = newLoader(t, a, p.inA, c.AVec, c), newLoader(t, b, p.inB, c.BVec, c)
+	p.loaderA, p.loaderB = newLoader(t, a, p.inA, c.AVec, c), newLoader(t, b, c.layoutOf(c.N/b.halves(), c.B), c.BVec, c)
+	if b.Gated {
+		p.loaderUp = newLoader(t, b.up(), p.loaderB.b, c.BVec, c)
+	}
 	steps := (k + int(c.K) - 1) / int(c.K)
 	switch {
 	case hasWarpgroups[T, C](t, c):
@@ -57,6 +60,7 @@ type pipeline[T dsl.Number] struct {
 	xs, ys           []T
 	inA, inB         layout
 	loaderA, loaderB loader[T]
+	loaderUp         loader[T] // if loaderB has half of the columns
 	k                int
 }
 
@@ -66,6 +70,9 @@ func (p *pipeline[T]) prefetch(step, steps int, c *Config) {
 		s := step % int(c.Stages)
 		p.loaderA.load(p.xs, s*int(c.M*c.K/c.Chunk), step*int(c.K), p.k)
 		p.loaderB.load(p.ys, s*int(c.N*c.K/c.Chunk), step*int(c.K), p.k)
+		if p.loaderB.f.Gated {
+			p.loaderUp.load(p.ys, s*int(c.N*c.K/c.Chunk)+int(c.N/2*c.K/c.Chunk), step*int(c.K), p.k)
+		}
 	}
 	dsl.CopyCommit()
 }
@@ -255,18 +262,52 @@ const far = 1 << 30
 // where they do not, and beyond the edge of any matrix where a thread has no second sum in the row.
 // The slice of factors says what type they have, and is not read.
 func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Config, f func(row, col, next int, v, v2 C)) {
+	eachPlace[T, C](t, c, func(row, col, next, i, j int) { f(row, col, next, sums[i], sums[j]) })
+}
+
+// EachGated is [EachPair] for a product with two factors B: of the same row and columns, f gets the
+// sums of the first and then those of the second. Columns are counted in one of them: the tile has
+// half of c.N.
+func EachGated[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Config, f func(row, col, next int, v, v2, up, up2 C)) {
+	half := c.half()
+	eachPlace[T, C](t, &half, func(row, col, next, i, j int) {
+		i, up := gatedPlace[T, C](t, i, &half)
+		j, up2 := gatedPlace[T, C](t, j, &half)
+		f(row, col, next, sums[i], sums[j], sums[up], sums[up2])
+	})
+}
+
+// half is the configuration of half of the columns.
+func (c *Config) half() Config {
+	h := *c
+	h.N /= 2
+	return h
+}
+
+// gatedPlace returns where the sums of both factors B are of which one half would have place i.
+func gatedPlace[T, C dsl.Number](t dsl.Thread, i int, half *Config) (first, second int) {
+	row := int(half.N) / t.WarpSize() // sums of a row
+	if n := int(dsl.MatrixShape[T, C](t, dsl.MatrixN)); n > 0 {
+		row = int(half.N) / n * int(dsl.MatrixShape[T, C](t, dsl.MatrixLenC))
+	}
+	first = i + i/row*row
+	return first, first + row
+}
+
+// eachPlace is [EachPair] with the places of two sums in place of them.
+func eachPlace[T dsl.Number, C dsl.Number](t dsl.Thread, c *Config, f func(row, col, next, i, j int)) {
 	row, col := c.part(t)
 	m, n := int(dsl.MatrixShape[T, C](t, dsl.MatrixM)), int(dsl.MatrixShape[T, C](t, dsl.MatrixN))
 	if m == 0 {
 		cols := int(c.N/c.Across) / t.WarpSize()
 		if cols%2 != 0 {
 			for i := range int(c.Sums(t)) {
-				f(row+i/cols, col+i%cols*t.WarpSize()+t.Lane(), far, sums[i], sums[i])
+				f(row+i/cols, col+i%cols*t.WarpSize()+t.Lane(), far, i, i)
 			}
 			return
 		}
 		for i := 0; i < int(c.Sums(t)); i += 2 {
-			f(row+i/cols, col+i%cols*t.WarpSize()+t.Lane(), t.WarpSize(), sums[i], sums[i+1])
+			f(row+i/cols, col+i%cols*t.WarpSize()+t.Lane(), t.WarpSize(), i, i+1)
 		}
 		return
 	}
@@ -276,7 +317,7 @@ func EachPair[T dsl.Number, C dsl.Number](t dsl.Thread, _ []T, sums []C, c *Conf
 	for i := range int(c.Sums(t)) / length {
 		for e := 0; e < length; e += 2 {
 			r, q := row+i/across*m+dsl.MatrixRow[T](t, dsl.MatrixC, e), col+i%across*n+dsl.MatrixCol[T](t, dsl.MatrixC, e)
-			f(r, q, next, sums[i*length+e], sums[i*length+e+1])
+			f(r, q, next, i*length+e, i*length+e+1)
 		}
 	}
 }

@@ -12,7 +12,20 @@ const storeBuffers = 2
 // stored. It is for products with bulk copies, in place of [EachPair]: the copies go on while the next
 // product is made. The slice has the type of the results, and is not read.
 func Store[O, T, C dsl.Number](t dsl.Thread, _ []O, _ []T, sums []C, m dsl.TensorMap, row, col, plane int, c *Config, f func(row, col int, v, v2 C) [2]O) {
-	storeBoxes[O, T](t, sums, row, col, c, f, func(buffers []O, at, r, q int) {
+	storeBoxes[O, T, C](t, row, col, c, func(r, q, i int) [2]O { return f(r, q, sums[i], sums[i+1]) }, func(buffers []O, at, r, q int) {
+		if t.Lane() == 0 {
+			dsl.StoreTensorAsync(t, buffers, at, m, q, r, plane)
+		}
+	})
+}
+
+// StoreGated is [Store] for a product with two factors B, see [EachGated].
+func StoreGated[O, T, C dsl.Number](t dsl.Thread, _ []O, _ []T, sums []C, m dsl.TensorMap, row, col, plane int, c *Config, f func(row, col int, v, v2, up, up2 C) [2]O) {
+	half := c.half()
+	storeBoxes[O, T, C](t, row, col, &half, func(r, q, i int) [2]O {
+		i, up := gatedPlace[T, C](t, i, &half)
+		return f(r, q, sums[i], sums[i+1], sums[up], sums[up+1])
+	}, func(buffers []O, at, r, q int) {
 		if t.Lane() == 0 {
 			dsl.StoreTensorAsync(t, buffers, at, m, q, r, plane)
 		}
@@ -28,7 +41,7 @@ func StoreRows[O, T, C dsl.Number](t dsl.Thread, out []O, _ []T, sums []C, m dsl
 	if !whole && t.Lane() == 0 {
 		dsl.StoreTensorWait(t, 0) // from here on nobody counts copies
 	}
-	storeBoxes[O, T](t, sums, row, col, c, f, func(buffers []O, at, r, q int) {
+	storeBoxes[O, T, C](t, row, col, c, func(r, q, i int) [2]O { return f(r, q, sums[i], sums[i+1]) }, func(buffers []O, at, r, q int) {
 		if whole {
 			if t.Lane() == 0 {
 				dsl.StoreTensorAsync(t, buffers, at, m, q, r, 0)
@@ -59,9 +72,9 @@ func copyVec[O dsl.Number](to []O, i int, from []O, j int, size dsl.ConstInt) {
 	}
 }
 
-// storeBoxes puts what f makes of the sums of the tile at (row, col) into staging buffers of the warp,
-// a box at a time, and has store begin to store the one at (r, q) from index at on.
-func storeBoxes[O, T, C dsl.Number](t dsl.Thread, sums []C, row, col int, c *Config, f func(row, col int, v, v2 C) [2]O, store func(buffers []O, at, r, q int)) {
+// storeBoxes puts what f makes of the sums at places i and i + 1 of the tile at (row, col) into staging
+// buffers of the warp, a box at a time, and has store begin to store the one at (r, q) from index at on.
+func storeBoxes[O, T, C dsl.Number](t dsl.Thread, row, col int, c *Config, f func(row, col, i int) [2]O, store func(buffers []O, at, r, q int)) {
 	high, n := int(dsl.MatrixShape[T, C](t, dsl.MatrixM)), int(dsl.MatrixShape[T, C](t, dsl.MatrixN))
 	length := int(dsl.MatrixShape[T, C](t, dsl.MatrixLenC))
 	wide := c.boxColumns()
@@ -86,7 +99,7 @@ func storeBoxes[O, T, C dsl.Number](t dsl.Thread, sums []C, row, col int, c *Con
 				x, y := row+down+r, col+p*int(wide)+q
 				chunk := int(wide) / panel
 				to := at + r*int(wide) + (q/chunk^r%panel)*chunk + q%chunk
-				dsl.StoreVec(buffers, to>>1, f(x, y, sums[i], sums[i+1]))
+				dsl.StoreVec(buffers, to>>1, f(x, y, i))
 			}
 		}
 		dsl.AsyncFence()

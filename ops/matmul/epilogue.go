@@ -173,8 +173,7 @@ func (a *addend) ofMatrix(n int) kernels.Addend {
 	default:
 		k.Kind = kernels.Strided
 	}
-	at := a.view.Buf.Addr() + uint64(a.view.Layout.Offset()*a.view.DType.Size())
-	k.Pairs = dsl.ConstBool(vectors(2, a.batch, a.col, a.row, n) && at%uint64(2*a.view.DType.Size()) == 0)
+	k.Pairs = dsl.ConstBool(vectors(2, a.batch, a.col, a.row, n) && addrOf(a.view)%uint64(2*a.view.DType.Size()) == 0)
 	return k
 }
 

@@ -55,28 +55,6 @@ func multiply(s *runtime.Stream, o Options, out, a, b, by ops.View) error {
 	return matmuls.RunBy(s, o.Strategy, p)
 }
 
-// gated multiplies by both factors of gated linear units, one after the other.
-func gated(s *runtime.Stream, o Options, out, a, b ops.View) error {
-	if !o.Up.Layout.Shape().Equal(b.Layout.Shape()) {
-		return fmt.Errorf("%w: matmul by %v gated by %v", layout.ErrShape, b.Layout.Shape(), o.Up.Layout.Shape())
-	}
-	up := ops.View{DType: out.DType.Compute(), Layout: layout.Contiguous(out.Layout.Shape())}
-	mem, err := s.Alloc(up.Layout.Count() * up.DType.Size())
-	if err != nil {
-		return err
-	}
-	up.Buf = mem
-	sums := o
-	sums.Epilogue = Epilogue{}
-	if err = multiply(s, sums, up, a, o.Up, ops.View{}); err == nil {
-		err = multiply(s, o, out, a, b, up)
-	}
-	if e := mem.FreeOn(s); err == nil {
-		err = e
-	}
-	return err
-}
-
 // MatmulStrategies lists the strategies to multiply matrices that a device can be asked for. Those
 // called thin are for at most four rows or columns.
 func MatmulStrategies() []string { return matmuls.Names() }
@@ -142,8 +120,10 @@ type Problem struct {
 	Columns    layout.Layout // of out, if they do not lie in a row
 	Padded     [3]bool       // factors, 1 and 2, behind whose rows there is memory for whole chunks
 
-	then  epilogue
-	fuses bool // the strategy's kernel has an epilogue
+	then       epilogue
+	fuses      bool     // the strategy's kernel has an epilogue
+	up         ops.View // if it has a type, the second B of gated units, which lies as the first
+	transposed bool     // the product is that of the transposed matrices
 }
 
 func newProduct(s *runtime.Stream, o Options, out, a, b, by ops.View) (*Problem, error) {
@@ -285,6 +265,7 @@ func (p *Problem) transpose() {
 	p.OutM, p.OutN = p.OutN, p.OutM
 	p.XM, p.XK, p.YK, p.YN = p.YN, p.YK, p.XK, p.XM
 	p.then.transpose()
+	p.transposed = !p.transposed
 }
 
 func (p *Problem) PlanBatches(s *runtime.Stream) error {

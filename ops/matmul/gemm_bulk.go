@@ -10,10 +10,13 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
+// productMaps are the tensor maps of a product.
+type productMaps struct{ x, y, up, out dsl.TensorMap }
+
 // tensorMaps decides whether the factors are copied by tensor maps, and makes them.
 func (p *Problem) tensorMaps(dev *runtime.Device, c *tile.Config) (x, y dsl.TensorMap, err error) {
 	a, okA := p.tensorMap(p.A, p.Batches[1], c, c.A, c.AVec, int(c.M), [2]int{p.M, p.XM}, [2]int{p.K, p.XK})
-	b, okB := p.tensorMap(p.B, p.Batches[2], c, c.B, c.BVec, int(c.N/max(c.Cluster, 1)), [2]int{p.N, p.YN}, [2]int{p.K, p.YK})
+	b, okB := p.mapOfB(p.B, c)
 	c.Bulk = dsl.ConstBool(p.Warpgroups && byWarpgroups(c) && okA && okB)
 	p.XPlane, p.YPlane = min(a.Sizes[2]-1, 1), min(b.Sizes[2]-1, 1)
 	if c.Bulk {
@@ -29,6 +32,20 @@ func (p *Problem) tensorMaps(dev *runtime.Device, c *tile.Config) (x, y dsl.Tens
 		c.Cluster = 1
 	}
 	return x, y, err
+}
+
+// upMap is the tensor map of the second factor of gated units, if there is one and the first has one.
+func (p *Problem) upMap(dev *runtime.Device, c *tile.Config) (up dsl.TensorMap, err error) {
+	if !bool(c.Bulk) || !present(p.up) {
+		return up, nil
+	}
+	m, _ := p.mapOfB(p.up, c)
+	return dev.EncodeTensorMap(m)
+}
+
+// mapOfB describes the second factor, or another matrix that lies as it does.
+func (p *Problem) mapOfB(v ops.View, c *tile.Config) (m runtime.TensorMap, ok bool) {
+	return p.tensorMap(v, p.Batches[2], c, c.B, c.BVec, p.tileColumns(c)/int(max(c.Cluster, 1)), [2]int{p.N, p.YN}, [2]int{p.K, p.YK})
 }
 
 // tensorMap describes a factor of which a box has so many rows or columns; across and along are its
@@ -52,7 +69,7 @@ func (p *Problem) outMap(dev *runtime.Device, c *tile.Config, out ops.View, part
 	size := out.DType.Size()
 	columns := stageBytes / size
 	staging := int(c.Warps()) * 2 * p.MatrixRows * stageBytes
-	if !bool(c.Bulk) || !ok || p.OutN != 1 || int(c.N)%columns != 0 || c.Shared()*p.A.DType.Size()+barrierBytes+staging > p.Info.SharedPerBlock {
+	if !bool(c.Bulk) || !ok || p.OutN != 1 || p.tileColumns(c)%columns != 0 || c.Shared()*p.A.DType.Size()+barrierBytes+staging > p.Info.SharedPerBlock {
 		return words, nil
 	}
 	m.Box = [3]int{columns, p.MatrixRows, 1}
@@ -83,9 +100,12 @@ func planes(v ops.View, batch layout.Layout, rows, columns [2]int) (m runtime.Te
 	if n == 1 {
 		step = row * rows[0]
 	}
-	m.Addr, m.Elem = v.Buf.Addr()+uint64(v.Layout.Offset()*size), size
+	m.Addr, m.Elem = addrOf(v), size
 	m.Sizes, m.Strides = [3]int{columns[0], rows[0], n}, [2]int{row * size, step * size}
 	const most = 1 << 31 // of a size; strides are shorter than 2^40
 	ok = batch.Rank() <= 1 && row >= columns[0] && step >= 0 && max(columns[0], rows[0], n) < most && max(m.Strides[0], m.Strides[1]) < 1<<39 && (m.Strides[0]|m.Strides[1]|int(m.Addr))%16 == 0
 	return m, ok
 }
+
+// addrOf is where the first element is.
+func addrOf(v ops.View) uint64 { return v.Buf.Addr() + uint64(v.Layout.Offset()*v.DType.Size()) }

@@ -66,7 +66,7 @@ func (p *Problem) order(i, tileSize int) (order dsl.ConstInt, vec dsl.ConstBool)
 // inChunks reports whether factor i can be copied in chunks of 16 bytes.
 func (p *Problem) inChunks(i int) bool {
 	f := p.side(i)
-	if f.view.Buf == nil || (f.view.Buf.Addr()+uint64(f.view.Layout.Offset()*f.view.DType.Size()))%16 != 0 {
+	if f.view.Buf == nil || addrOf(f.view)%16 != 0 {
 		return f.view.Buf == nil
 	}
 	_, vec := p.order(i, int(largestTile))

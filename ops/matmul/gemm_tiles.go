@@ -18,6 +18,7 @@ var (
 	gemmMatrixThen = ops.NewGeneric("matmul", kernels.MultiplyThen[ops.O, ops.T, ops.C])
 	gemmTF32       = ops.NewGeneric("matmul", kernels.Multiply[ops.O, dsl.TF32, ops.C])
 	gemmTF32Then   = ops.NewGeneric("matmul", kernels.MultiplyThen[ops.O, dsl.TF32, ops.C])
+	gemmGated      = ops.NewGeneric("matmul", kernels.MultiplyGated[ops.O, ops.T, ops.C])
 )
 
 // stageBytes is how long rows of factors are in shared memory.
@@ -64,12 +65,17 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	if n := c.Shared() * d.Size(); n > p.Info.SharedPerBlock {
 		return fmt.Errorf("matmul: a block needs %d bytes of shared memory, %s has %d", n, p.Info.Name, p.Info.SharedPerBlock)
 	}
+	wide := p.tileColumns(&c)
 	c.A, c.AVec = p.order(1, int(c.M))
-	c.B, c.BVec = p.order(2, int(c.N))
+	c.B, c.BVec = p.order(2, wide)
 	if byWarpgroups(&c) && p.Turned && c.A+c.B > 2*tile.AlongK {
 		return fmt.Errorf("matmul: %w: warpgroups of %s take factors of %v along k only", jit.ErrUnsupported, p.Info.Name, d)
 	}
-	xMap, yMap, err := p.tensorMaps(s.Device(), &c)
+	var maps productMaps
+	var err error
+	if maps.x, maps.y, err = p.tensorMaps(s.Device(), &c); err == nil {
+		maps.up, err = p.upMap(s.Device(), &c)
+	}
 	if err != nil {
 		return err
 	}
@@ -77,18 +83,29 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	parts := p.split(blocks, blocks*p.parts(blocks, &c), 8*int(c.K), int(c.K), p.run())
 	g := p.matrixGrid(&c, blocks*parts)
 	p.fuses = p.matrixSum() == p.Out.DType.Compute()
+	if present(p.up) && (parts > 1 || !p.Matrix() && wide < p.Info.WarpSize) {
+		return errApart
+	}
 	return p.withParts(s, parts, func(out ops.View) error {
-		outMap, err := p.outMap(s.Device(), &c, out, parts)
-		if err != nil {
+		if maps.out, err = p.outMap(s.Device(), &c, out, parts); err != nil {
 			return err
 		}
-		return p.launchMatrix(s, g, c, [3]dsl.TensorMap{xMap, yMap, outMap}, out)
+		return p.launchMatrix(s, g, c, maps, out)
 	})
+}
+
+// tileColumns is how many columns of the result a tile has: half of its own are those of the second
+// factor of gated units.
+func (p *Problem) tileColumns(c *tile.Config) int {
+	if present(p.up) {
+		return int(c.N) / 2
+	}
+	return int(c.N)
 }
 
 // launchMatrix launches the kernel for matrix instructions, that with an epilogue if sums go through
 // one there.
-func (p *Problem) launchMatrix(s *runtime.Stream, g runtime.Grid, c tile.Config, maps [3]dsl.TensorMap, out ops.View) error {
+func (p *Problem) launchMatrix(s *runtime.Stream, g runtime.Grid, c tile.Config, maps productMaps, out ops.View) error {
 	d := p.A.DType
 	pairs := dsl.ConstBool(vectors(2, p.Batches[0], p.OutN, p.OutM, p.N))
 	to, xs, ys := out.Header(), p.A.Header(), p.B.Header()
@@ -96,17 +113,25 @@ func (p *Problem) launchMatrix(s *runtime.Stream, g runtime.Grid, c tile.Config,
 	if p.TF32 {
 		kernel, then, x, y = gemmTF32, gemmTF32Then, runtime.SliceOf[dsl.TF32](xs), runtime.SliceOf[dsl.TF32](ys)
 	}
-	types, mad := ops.TypeArgs{T: d, O: out.DType, C: p.matrixSum()}, ops.MulAddFn(p.matrixSum())
+	sum := p.matrixSum()
+	types, mad := ops.TypeArgs{T: d, O: out.DType, C: sum}, ops.MulAddFn(sum)
 	if !p.then.on || !p.fuses {
-		return kernel.Launch(s, types, g, maps[0], maps[1], maps[2], ops.SliceArg(out.DType, &to), x, y, p.BatchWalk, p.Product, c, pairs, mad)
+		return kernel.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, p.BatchWalk, p.Product, c, pairs, mad)
 	}
 	w, err := p.fusedWalk(s)
 	if err != nil {
 		return err
 	}
 	addends := p.then.args(out.DType)
-	return then.Launch(s, types, g, maps[0], maps[1], maps[2], ops.SliceArg(out.DType, &to), x, y, addends[bias], addends[factor], addends[residual],
-		w, p.Product, c, pairs, p.then.scaleArg(p.matrixSum()), p.then.kernel(func(a *addend) kernels.Addend { return a.ofMatrix(p.N) }), mad, p.then.act)
+	e := p.then.kernel(func(a *addend) kernels.Addend { return a.ofMatrix(p.N) })
+	if !present(p.up) {
+		return then.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, addends[bias], addends[factor], addends[residual],
+			w, p.Product, c, pairs, p.then.scaleArg(sum), e, mad, p.then.act)
+	}
+	e.Factor.Kind = kernels.Strided // which the kernel makes
+	ups := p.up.Header()
+	return gemmGated.Launch(s, types, g, maps.x, maps.y, maps.up, maps.out, ops.SliceArg(out.DType, &to), x, y, ops.SliceArg(d, &ups), addends[bias], addends[residual],
+		w, p.Product, c, pairs, p.then.scaleArg(sum), e, mad, p.then.act)
 }
 
 // matrixGrid is the grid for so many tiles. With bulk copies there are as many blocks as
@@ -182,7 +207,8 @@ func (p *Problem) fillsLong(c tile.Config) bool { return p.K > shortSums && p.fi
 // tiles is how many tiles the results have.
 func (p *Problem) tiles(c *tile.Config) int {
 	down := ops.RoundUp((p.M+int(c.M)-1)/int(c.M), max(int(c.Cluster), 1))
-	return down * ((p.N + int(c.N) - 1) / int(c.N)) * p.Batch
+	wide := p.tileColumns(c)
+	return down * ((p.N + wide - 1) / wide) * p.Batch
 }
 
 // fitted makes a configuration one for the element type: K for rows of so many bytes, and twice the

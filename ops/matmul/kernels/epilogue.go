@@ -93,14 +93,13 @@ func finish[C dsl.Number](e *Epilogue, sum, scale, bias, factor, residual C, act
 }
 
 // finishPair returns what an epilogue makes of the sums of row r and of columns c and c + next.
-func finishPair[O, T, C dsl.Number](e *Epilogue, p *Product, bias []T, factor []C, residual []T, at [core.Operands]int, r, c, next int, v, v2, scale C, act func(x C) C, mad func(a, b, c C) C) [2]O {
+func finishPair[O, T, C dsl.Number](e *Epilogue, p *Product, bias, residual []T, at [core.Operands]int, r, c, next int, v, factor [2]C, scale C, act func(x C) C, mad func(a, b, c C) C) (results [2]O) {
 	b := load[T, C](&e.Bias, bias, at[atBias], r, c, next, p)
-	f := load[C, C](&e.Factor, factor, at[atFactor], r, c, next, p)
 	d := load[T, C](&e.Residual, residual, at[atResidual], r, c, next, p)
-	return [2]O{
-		dsl.Convert[O](finish(e, v, scale, b[0], f[0], d[0], act, mad)),
-		dsl.Convert[O](finish(e, v2, scale, b[1], f[1], d[1], act, mad)),
+	for i := range results {
+		results[i] = dsl.Convert[O](finish(e, v[i], scale, b[i], factor[i], d[i], act, mad))
 	}
+	return results
 }
 
 // FinishParts stores what an epilogue makes of the sums of n numbers, step apart, as [SumParts] adds

@@ -14,7 +14,7 @@ import (
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false
 func Multiply[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
-	multiplyTiles(t, xMap, yMap, outMap, out, x, y, &w, &p, &cfg, pairs, mad, func(_ [core.Operands]int, _, _, _ int, v, v2 C) [2]O {
+	multiplyTiles(t, xMap, yMap, yMap, outMap, out, x, y, y, false, &w, &p, &cfg, pairs, mad, func(_ [core.Operands]int, _, _, _ int, v, v2, _, _ C) [2]O {
 		return [2]O{dsl.Convert[O](v), dsl.Convert[O](v2)}
 	})
 }
@@ -24,43 +24,58 @@ func Multiply[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap ds
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false e.Bias.Kind=1 e.Bias.Pairs=false,true e.Factor.Kind=0 e.Residual.Kind=0,3 e.Residual.Pairs=true e.Scaled=false,true
 func MultiplyThen[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
-	multiplyTiles(t, xMap, yMap, outMap, out, x, y, &w, &p, &cfg, pairs, mad, func(at [core.Operands]int, r, c, next int, v, v2 C) [2]O {
-		return finishPair[O](&e, &p, bias, factor, residual, at, r, c, next, v, v2, scale, act, mad)
+	multiplyTiles(t, xMap, yMap, yMap, outMap, out, x, y, y, false, &w, &p, &cfg, pairs, mad, func(at [core.Operands]int, r, c, next int, v, v2, _, _ C) [2]O {
+		f := load[C, C](&e.Factor, factor, at[atFactor], r, c, next, &p)
+		return finishPair[O](&e, &p, bias, residual, at, r, c, next, [2]C{v, v2}, f, scale, act, mad)
+	})
+}
+
+// MultiplyGated is [MultiplyThen] where the factor of the epilogue is the product of x and up, of
+// which a tile has the same rows and columns.
+//
+//kiln:kernel
+//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false e.Bias.Kind=0 e.Factor.Kind=4 e.Residual.Kind=0,3 e.Scaled=false
+func MultiplyGated[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, upMap, outMap dsl.TensorMap, out []O, x, y, up []T, bias, residual []O, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
+	multiplyTiles(t, xMap, yMap, upMap, outMap, out, x, y, up, true, &w, &p, &cfg, pairs, mad, func(at [core.Operands]int, r, c, next int, v, v2, u, u2 C) [2]O {
+		return finishPair[O](&e, &p, bias, residual, at, r, c, next, [2]C{v, v2}, [2]C{u, u2}, scale, act, mad)
 	})
 }
 
 // multiplyTiles is [Multiply] with a function that makes results of the sums of row r and of columns
-// c and c + next of the product at a place; of those beyond the edge it makes anything.
-func multiplyTiles[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, w *core.Walk, p *Product, cfg *tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C, finish func(at [core.Operands]int, r, c, next int, v, v2 C) [2]O) {
+// c and c + next of the product at a place, v and v2, and if it is gated of those of the product of x
+// and up; of sums beyond the edge it makes anything.
+func multiplyTiles[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, upMap, outMap dsl.TensorMap, out []O, x, y, up []T, gated dsl.ConstBool, w *core.Walk, p *Product, cfg *tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C, finish func(at [core.Operands]int, r, c, next int, v, v2, u, u2 C) [2]O) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	blocks := max(int(cfg.Cluster), 1)
 	own := t.BlockX() % blocks * int(cfg.M)
-	high := blocks * int(cfg.M)
-	tiles := (p.M + high - 1) / high * ((p.N + int(cfg.N) - 1) / int(cfg.N))
+	high, wide := blocks*int(cfg.M), int(cfg.N)
+	if gated {
+		wide /= 2
+	}
+	tiles := (p.M + high - 1) / high * ((p.N + wide - 1) / wide)
 	parts := (p.K + p.Part - 1) / p.Part
 	tile.Each(t, cfg, t.BlockX()/blocks, tiles*p.Batch*parts, t.GridDimX()/blocks, mad, func(i int) (a, b tile.Factor[T], k int) {
-		row, col := p.TileAt(i%tiles, high, int(cfg.N))
+		row, col := p.TileAt(i%tiles, high, wide)
 		row += own
 		z, lo := i/tiles%p.Batch, i/tiles/p.Batch*p.Part
 		at := w.At(z)
 		a = tile.Factor[T]{Mem: x, At: at[1] + lo*p.XK + row*p.XM, Limit: p.M - row, Across: p.XM, Along: p.XK, Map: xMap, Row: row, K: lo, Plane: z * p.XPlane}
 		b = tile.Factor[T]{Mem: y, At: at[2] + lo*p.YK + col*p.YN, Limit: p.N - col, Across: p.YN, Along: p.YK, Map: yMap, Row: col, K: lo, Plane: z * p.YPlane}
+		if gated {
+			b.Gated, b.Up, b.UpAt, b.UpMap = true, up, b.At, upMap
+		}
 		return a, b, min(p.Part, p.K-lo)
 	}, func(i int, sums []C) {
-		row, col := p.TileAt(i%tiles, high, int(cfg.N))
+		row, col := p.TileAt(i%tiles, high, wide)
 		row += own
 		at := w.At(i / tiles % p.Batch)
-		if cfg.OutSize > 0 {
-			tile.Store(t, out, x, sums, outMap, row, col, i/tiles, cfg, func(r, c int, v, v2 C) [2]O { return finish(at, r, c, 1, v, v2) })
-			return
-		}
 		to := at[0] + i/tiles/p.Batch*p.Parts
-		tile.EachPair(t, x, sums, cfg, func(r, c, next int, v, v2 C) {
+		store := func(r, c, next int, v, v2, u, u2 C) {
 			r, c = r+row, c+col
 			if r >= p.M || c >= p.N {
 				return
 			}
-			results := finish(at, r, c, next, v, v2)
+			results := finish(at, r, c, next, v, v2, u, u2)
 			if bool(pairs) && next == 1 {
 				dsl.StoreVec(out, (to+r*p.OutM+c)>>1, results)
 				return
@@ -69,6 +84,16 @@ func multiplyTiles[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outM
 			if c+next < p.N {
 				out[to+r*p.OutM+(c+next)*p.OutN] = results[1]
 			}
-		})
+		}
+		switch {
+		case cfg.OutSize > 0 && bool(gated):
+			tile.StoreGated(t, out, x, sums, outMap, row, col, i/tiles, cfg, func(r, c int, v, v2, u, u2 C) [2]O { return finish(at, r, c, 1, v, v2, u, u2) })
+		case cfg.OutSize > 0:
+			tile.Store(t, out, x, sums, outMap, row, col, i/tiles, cfg, func(r, c int, v, v2 C) [2]O { return finish(at, r, c, 1, v, v2, v, v2) })
+		case bool(gated):
+			tile.EachGated(t, x, sums, cfg, store)
+		default:
+			tile.EachPair(t, x, sums, cfg, func(r, c, next int, v, v2 C) { store(r, c, next, v, v2, v, v2) })
+		}
 	})
 }

@@ -88,6 +88,17 @@ func epilogues(t *testing.T, b *opstest.Bench) {
 			add(epilogue{d: dtype.BF16, n: n, kind: n, way: way, act: "gelu_erf", bias: "columns", scale: true, residual: true})
 		}
 	}
+	for i, n := range []int{1, 3, 4, 15, 16, 18} { // tiles of both factors of gated units
+		for j, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.F64, dtype.I32} {
+			if j == 0 || opstest.Choice(3, i, j) == 0 {
+				c := epilogue{d: d, n: n, kind: []int{0, 5, 10, 16}[(i+j)%4], way: "matrix tiles of 64x64 by 2x1 warps in 4 stages", act: "silu", bias: "columns", up: true, residual: i%2 > 0}
+				if d.IsInt() {
+					c.act = "relu"
+				}
+				add(c)
+			}
+		}
+	}
 	for kind := range 16 {
 		add(epilogue{d: dtype.F32, n: 1, kind: kind * 7, act: "relu", bias: "columns", residual: true, up: kind%2 > 0})
 	}
@@ -127,7 +138,11 @@ func (c *epilogue) run(t *testing.T, b *opstest.Bench) {
 		o.Bias = bias.View
 	}
 	if c.up {
-		up = operand(t, b, d, join(s.batchB, s.k, s.n), c.kind/7)
+		kind := c.kind / 5 // as y, so that a tile may have columns of both
+		if c.kind%4 == 3 {
+			kind++
+		}
+		up = operand(t, b, d, join(s.batchB, s.k, s.n), kind)
 		o.Up = up.View
 	}
 	if c.residual {
