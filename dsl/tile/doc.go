@@ -19,6 +19,10 @@
 // [Each] goes over several tiles. On devices with bulk copies (TMA) it has some warps copy for the
 // others, if the factors have tensor maps, and [Store] stores results in that way.
 //
+// What a kernel makes of sums before it stores them, its epilogue, is the function that EachPair or
+// Store gets. For gated linear units a tile has columns of two factors (Factor.Gated), of which
+// [EachGated] and [StoreGated] give both sums of an element.
+//
 // In shared memory a factor lies as in global memory, in rows of 128 bytes of which the 16-byte
 // chunks are permuted (swizzled), so that rows as well as columns of chunks are in different banks.
 package tile
