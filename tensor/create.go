@@ -199,9 +199,11 @@ func (t *Tensor) like(op string, x float64) *Tensor {
 	return full(op, t.dev, dtype.FromFloat(t.dtype, x), t.layout.Shape()).scoped(t)
 }
 
-func computes(dt DType) error {
-	if !dt.Computes() {
-		return fmt.Errorf("%w: %s is for storage only", ErrDType, dt)
+func computes(of ...DType) error {
+	for _, dt := range of {
+		if !dt.Computes() {
+			return fmt.Errorf("%w: %s is for storage only", ErrDType, dt)
+		}
 	}
 	return nil
 }

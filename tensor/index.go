@@ -14,11 +14,16 @@ import (
 
 // produce returns a tensor of the type and on the device of t that run fills in.
 func (t *Tensor) produce(op string, shape Shape, run func(out ops.View) error) *Tensor {
-	err := computes(t.dtype)
+	return t.produceAs(op, t.dtype, shape, run)
+}
+
+// produceAs is produce of another type.
+func (t *Tensor) produceAs(op string, d DType, shape Shape, run func(out ops.View) error) *Tensor {
+	err := computes(t.dtype, d)
 	if err != nil {
 		return failed(op, err)
 	}
-	out, err := empty(t.dev, t.dtype, shape)
+	out, err := empty(t.dev, d, shape)
 	if err == nil {
 		err = run(out.view())
 	}

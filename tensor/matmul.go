@@ -14,25 +14,35 @@ import (
 // column behind, and its dimension does not come back. Products of no elements are 0.
 // Numbers of fewer than 32 bits are added up in float32; integers wrap. See
 // [Device.SetMatMulPrecision] for products of F32 that are less exact and faster.
-func (t *Tensor) MatMul(u *Tensor) *Tensor { return t.matMul(u, false) }
+func (t *Tensor) MatMul(u *Tensor) *Tensor { return t.matMul(u, false, 0) }
+
+// MatMulAs is [Tensor.MatMul] with results of another type, which hold more of the sums: of I8 and U8
+// it is I32, or U32 of the latter; of floating-point types of fewer than 32 bits a longer one, up to F32.
+//
+//	y := x.MatMulAs(w, tensor.I32) // of I8
+func (t *Tensor) MatMulAs(u *Tensor, d DType) *Tensor { return t.matMul(u, false, d) }
 
 // product is MatMul in the highest precision, for methods whose later steps make errors grow.
-func (t *Tensor) product(u *Tensor) *Tensor { return t.matMul(u, true) }
+func (t *Tensor) product(u *Tensor) *Tensor { return t.matMul(u, true, 0) }
 
-func (t *Tensor) matMul(u *Tensor, exact bool) *Tensor {
+// matMul is a product in the highest precision or in that of the device, of type d, if that is not 0.
+func (t *Tensor) matMul(u *Tensor, exact bool, d DType) *Tensor {
 	const op = "matmul"
 	if bad := first(op, t, u); bad != nil {
 		return bad
+	}
+	if d == 0 {
+		d = t.dtype
 	}
 	switch {
 	case t.Rank() == 0 || u.Rank() == 0:
 		return failf(op, ErrRank, "%v and %v: single numbers have no product of matrices", t.layout.Shape(), u.layout.Shape())
 	case t.Rank() == 1 && u.Rank() == 1:
-		return t.Unsqueeze(0).matMul(u.Unsqueeze(1), exact).Reshape()
+		return t.Unsqueeze(0).matMul(u.Unsqueeze(1), exact, d).Reshape()
 	case t.Rank() == 1:
-		return t.Unsqueeze(0).matMul(u, exact).Squeeze(-2)
+		return t.Unsqueeze(0).matMul(u, exact, d).Squeeze(-2)
 	case u.Rank() == 1:
-		return t.matMul(u.Unsqueeze(1), exact).Squeeze(-1)
+		return t.matMul(u.Unsqueeze(1), exact, d).Squeeze(-1)
 	}
 	a, b := t.layout.Shape(), u.layout.Shape()
 	m, k, n := a[len(a)-2], a[len(a)-1], b[len(b)-1]
@@ -46,7 +56,7 @@ func (t *Tensor) matMul(u *Tensor, exact bool) *Tensor {
 	if err := same(t, u); err != nil {
 		return failed(op, err)
 	}
-	out := t.produce(op, append(slices.Clone(batch), m, n), func(out ops.View) error {
+	out := t.produceAs(op, d, append(slices.Clone(batch), m, n), func(out ops.View) error {
 		o := matmul.Options{Precision: t.dev.MatMulPrecision()}
 		if exact {
 			o.Precision = Highest
@@ -54,7 +64,7 @@ func (t *Tensor) matMul(u *Tensor, exact bool) *Tensor {
 		return matmul.MatmulWith(t.dev.stream, o, out, t.view(), u.view())
 	})
 	return out.from(op, grad2(func(g, x, y, out *Tensor) (*Tensor, *Tensor) {
-		return g.matMul(y.T(), exact), x.T().matMul(g, exact)
+		return g.matMul(y.Cast(d).T(), exact, d).Cast(x.dtype), x.Cast(d).T().matMul(g, exact, d).Cast(y.dtype)
 	}), t, u)
 }
 

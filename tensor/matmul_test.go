@@ -56,6 +56,41 @@ func TestGroupedMatMul(t *testing.T) {
 	require.ErrorIs(t, w.GroupedMatMul(w, ends).Err(), tensor.ErrRank)
 }
 
+func TestMatMulAs(t *testing.T) {
+	d := open(t)
+	x, y := count(d, 3, 200).Cast(tensor.I8), count(d, 200, 2).Cast(tensor.I8)
+	require.Equal(t, list[int32](t, x.Cast(tensor.I32).MatMul(y.Cast(tensor.I32))), list[int32](t, x.MatMulAs(y, tensor.I32)))
+	require.Equal(t, list[int8](t, x.MatMulAs(y, tensor.I32).Cast(tensor.I8)), list[int8](t, x.MatMul(y)))
+	half := count(d, 2, 300).Cast(tensor.F16)
+	sum := half.MatMulAs(half.T(), tensor.F32) // which float16 does not hold
+	require.Equal(t, list[float32](t, half.Cast(tensor.F32).MatMul(half.Cast(tensor.F32).T())), list[float32](t, sum))
+	v := tensor.NewVar(half.DivScalar(4))
+	grads, err := v.Tensor().MatMulAs(half.T(), tensor.F32).Sum().Backward()
+	require.NoError(t, err)
+	require.Equal(t, list[float32](t, half.Sum(0).BroadcastTo(2, 300).Cast(tensor.F32)), list[float32](t, grads.Of(v.Tensor()).Cast(tensor.F32)))
+	require.Equal(t, tensor.F32, half.Get(0).MatMulAs(half.Get(1), tensor.F32).DType())
+	require.ErrorIs(t, x.MatMulAs(y, tensor.I16).Err(), tensor.ErrDType)
+	require.ErrorIs(t, x.MatMulAs(y, tensor.F4).Err(), tensor.ErrDType)
+	require.ErrorIs(t, half.MatMulAs(half.T(), tensor.F64).Err(), tensor.ErrDType)
+}
+
+func TestScaledMatMul(t *testing.T) {
+	d := open(t)
+	x := tensor.From(d, []float32{1, 2, 3, 4, 5, 6}, 2, 3).Cast(tensor.F8E4M3)
+	w := tensor.From(d, []float32{1, 0, -1, 2, 1, 1}, 3, 2).Cast(tensor.F8E4M3)
+	rows, columns := tensor.From(d, []float32{2, 0.5}, 2, 1), tensor.From(d, []float32{1, 10}, 1, 2)
+	one := tensor.From(d, []float32{1}, 1, 1)
+	require.Equal(t, []float32{2, 7, 5, 16}, list[float32](t, x.ScaledMatMul(w, one, one, tensor.F32)))
+	require.Equal(t, []float32{4, 140, 2.5, 80}, list[float32](t, x.ScaledMatMul(w, rows, columns, tensor.F32)))
+	require.Equal(t, []float32{4, 140, 2.5, 80}, list[float32](t, x.Cast(tensor.I8).ScaledMatMul(w.Cast(tensor.I8), rows, columns, tensor.BF16).Cast(tensor.F32)))
+	require.ErrorContains(t, x.ScaledMatMul(w, rows, rows, tensor.F32).Err(), "scaled product, rhs: shape mismatch: 2 scales along k for 3: want 1 or 1")
+	require.ErrorIs(t, x.ScaledMatMul(w.Cast(tensor.F8E5M2), one, one, tensor.F32).Err(), tensor.ErrDTypeMismatch)
+	require.ErrorIs(t, x.ScaledMatMul(w, one, one.Cast(tensor.F16), tensor.F32).Err(), tensor.ErrDTypeMismatch)
+	require.ErrorIs(t, x.ScaledMatMul(w, one, one, tensor.I32).Err(), tensor.ErrDType)
+	require.ErrorIs(t, x.Get(0).ScaledMatMul(w, one, one, tensor.F32).Err(), tensor.ErrRank)
+	require.ErrorIs(t, x.ScaledMatMul(w, tensor.NewVar(one).Tensor(), one, tensor.F32).Err(), tensor.ErrNoGradient)
+}
+
 // TestMatMulPrecision multiplies numbers of few bits, of which none gets lost, and then others.
 func TestMatMulPrecision(t *testing.T) {
 	d := open(t)

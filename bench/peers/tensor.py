@@ -77,7 +77,10 @@ def narrow(b):
         if not b.small:
             one = torch.ones((), device=b.device)
             p, q = (torch.rand(n, n, device=b.device).mul(2).sub(1).to(torch.float8_e4m3fn) for _ in range(2))
-            yield f"matmul {n} weights f8e4m3", -2.0 * n**3, lambda: torch._scaled_mm(p, q.t(), one, one, out_dtype=torch.bfloat16)
+            for how, fast in (("scaled", False), ("scaled fast", True)):
+                yield f"matmul {n} weights {how} f8e4m3", -2.0 * n**3, lambda fast=fast: torch._scaled_mm(p, q.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
+            rows = torch.ones(n, 1, device=b.device)
+            yield f"matmul {n} weights scaled rows f8e4m3", -2.0 * n**3, lambda: torch._scaled_mm(p, q.t(), rows, rows.t(), out_dtype=torch.bfloat16)
 
 
 def layers(b):

@@ -153,10 +153,24 @@ func narrow(d *tensor.Device, small bool) (list []work) {
 	for _, t := range [][2]dtype.DType{{dtype.F8E4M3, dtype.BF16}, {dtype.I8, dtype.I32}} {
 		for _, n := range sides {
 			x, y, out := drawn(d, t[0], n, n), turned(drawn(d, t[0], n, n)), room(d, t[1], n, n)
-			list = append(list, work{
-				name: fmt.Sprintf("matmul %d weights %s", n, t[0]), flops: 2 * float64(n) * float64(n) * float64(n),
-				op: func() error { return matmulops.Matmul(d.Stream(), out, x, y) },
-			})
+			w := work{name: fmt.Sprintf("matmul %d weights %s", n, t[0]), flops: 2 * float64(n) * float64(n) * float64(n)}
+			w.op = func() error { return matmulops.Matmul(d.Stream(), out, x, y) }
+			if list = append(list, w); t[0] != dtype.F8E4M3 {
+				continue
+			}
+			of := func(rows, columns int) ops.View { return drawn(d, dtype.F32, rows, columns) }
+			for _, how := range []struct {
+				name string
+				x, y ops.View
+				o    matmulops.Options
+			}{
+				{"scaled", of(1, 1), of(1, 1), matmulops.Options{}}, {"scaled fast", of(1, 1), of(1, 1), matmulops.Options{Precision: matmulops.Medium}},
+				{"scaled rows", of(n, 1), of(1, n), matmulops.Options{}}, {"scaled blocks", of(n, n/128), of(n/128, n/128), matmulops.Options{}},
+			} {
+				w.name = fmt.Sprintf("matmul %d weights %s %s", n, how.name, t[0])
+				w.op = func() error { return matmulops.Scaled(d.Stream(), out, x, y, how.x, how.y, how.o) }
+				list = append(list, w)
+			}
 		}
 	}
 	return list

@@ -19,7 +19,7 @@ const maxStages = 64
 // With bulk copies, one warp of the block copies and the others multiply; it goes on to the next
 // product while the others are in done, which therefore contains no barrier of the block.
 func Each[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), done func(i int, sums []C)) {
-	EachScaled(t, c, first, end, step, mad, product, func(_, _ int, sums, part []C) { add(t, sums, part, c) }, done)
+	EachScaled(t, c, first, end, step, mad, product, func(_, _ int, sums, part []C) { Add(t, sums, part, c) }, done)
 }
 
 // EachScaled is [Each] with a function that adds the products of a stage to the sums of product number
@@ -37,8 +37,8 @@ func EachScaled[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, 
 	}
 }
 
-// add adds the products of a stage.
-func add[C dsl.Number](t dsl.Thread, sums, part []C, c *Config) {
+// Add adds the sums of a stage, for [EachScaled].
+func Add[C dsl.Number](t dsl.Thread, sums, part []C, c *Config) {
 	for e := range int(c.Sums(t)) {
 		sums[e] += part[e]
 	}

@@ -124,6 +124,7 @@ type Problem struct {
 	fuses      bool     // the strategy's kernel has an epilogue
 	up         ops.View // if it has a type, the second B of gated units, which lies as the first
 	transposed bool     // the product is that of the transposed matrices
+	scales     *scales  // of the factors, nil if they have none
 }
 
 func newProduct(s *runtime.Stream, o Options, out, a, b, by ops.View) (*Problem, error) {
@@ -132,7 +133,7 @@ func newProduct(s *runtime.Stream, o Options, out, a, b, by ops.View) (*Problem,
 	if rank < 2 || len(shapes[1]) < 2 || len(shapes[2]) < 2 || len(shapes[1]) > rank || len(shapes[2]) > rank {
 		return nil, fmt.Errorf("%w: matmul of %v and %v in %v", layout.ErrRank, shapes[1], shapes[2], shapes[0])
 	}
-	p := &Problem{Out: out, A: a, B: b, Info: s.Device().Info()}
+	p := &Problem{Out: out, A: a, B: b, Info: s.Device().Info(), scales: o.scales}
 	dims := func(i int) (n, m int) { l := len(shapes[i]); return shapes[i][l-2], shapes[i][l-1] }
 	m, k := dims(1)
 	k2, n := dims(2)
@@ -150,7 +151,7 @@ func newProduct(s *runtime.Stream, o Options, out, a, b, by ops.View) (*Problem,
 			return nil, fmt.Errorf("matmul, lhs: %v rhs: %v: %w", shapes[1], shapes[2], err)
 		}
 	}
-	if a.DType != b.DType || !resultOf(a.DType, out.DType) {
+	if a.DType != b.DType || !resultOf(a.DType, out.DType) && o.scales == nil {
 		return nil, fmt.Errorf("%w: matmul of %v and %v in %v", ops.ErrDType, a.DType, b.DType, out.DType)
 	}
 	if !a.DType.Computes() {
@@ -266,6 +267,9 @@ func (p *Problem) transpose() {
 	p.XM, p.XK, p.YK, p.YN = p.YN, p.YK, p.XK, p.XM
 	p.then.transpose()
 	p.transposed = !p.transposed
+	if p.scales != nil {
+		p.scales.transpose()
+	}
 }
 
 func (p *Problem) PlanBatches(s *runtime.Stream) error {

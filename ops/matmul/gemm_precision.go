@@ -28,6 +28,8 @@ type Options struct {
 	Precision Precision
 	Strategy  string // one of [MatmulStrategies], "" for the best
 	Epilogue
+
+	scales *scales
 }
 
 // findUnit finds out what matrix instruction there is for the factors.

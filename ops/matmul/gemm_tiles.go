@@ -115,6 +115,9 @@ func (p *Problem) launchMatrix(s *runtime.Stream, g runtime.Grid, c tile.Config,
 	}
 	sum := p.matrixSum()
 	types, mad := ops.TypeArgs{T: d, O: out.DType, C: sum}, ops.MulAddFn(sum)
+	if p.scales != nil {
+		return gemmScaled.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, p.scales.arg(0), p.scales.arg(1), p.BatchWalk, p.Product, p.scales.Scales, c, pairs, mad)
+	}
 	if !p.then.on || !p.fuses {
 		return kernel.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, p.BatchWalk, p.Product, c, pairs, mad)
 	}
@@ -158,9 +161,11 @@ const maxSums64 = 128 * 128
 // mostPromoted is how many sums a thread has registers for beside those of a stage.
 const mostPromoted = 64
 
-// promotes reports whether the sums of a stage are made apart: matrix instructions keep fewer bits of
-// those of 8-bit floating-point factors than float32 has.
-func (p *Problem) promotes() bool { return p.float8() && p.Precision < High && p.Matrix() }
+// promotes reports whether the sums of a stage are made apart: they have scales of their own, or are
+// of 8-bit floating-point factors, of which matrix instructions keep fewer bits than float32 has.
+func (p *Problem) promotes() bool {
+	return p.scales != nil && bool(p.scales.Blocks) || p.float8() && p.Precision < High && p.Matrix()
+}
 
 // matrixSum is the type of the sums in matrix instructions.
 func (p *Problem) matrixSum() dtype.DType {

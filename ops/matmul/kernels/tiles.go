@@ -14,7 +14,7 @@ import (
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false
 func Multiply[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
-	multiplyTiles(t, xMap, yMap, yMap, outMap, out, x, y, y, false, &w, &p, &cfg, pairs, mad, func(_ [core.Operands]int, _, _, _ int, v, v2, _, _ C) [2]O {
+	multiplyTiles(t, xMap, yMap, yMap, outMap, out, x, y, y, false, &w, &p, &cfg, pairs, mad, func(_, _, _ int, sums, part []C) { tile.Add(t, sums, part, &cfg) }, func(_ [core.Operands]int, _, _, _ int, v, v2, _, _ C) [2]O {
 		return [2]O{dsl.Convert[O](v), dsl.Convert[O](v2)}
 	})
 }
@@ -24,7 +24,7 @@ func Multiply[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap ds
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false e.Bias.Kind=1 e.Bias.Pairs=false,true e.Factor.Kind=0 e.Residual.Kind=0,3 e.Residual.Pairs=true e.Scaled=false,true
 func MultiplyThen[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
-	multiplyTiles(t, xMap, yMap, yMap, outMap, out, x, y, y, false, &w, &p, &cfg, pairs, mad, func(at [core.Operands]int, r, c, next int, v, v2, _, _ C) [2]O {
+	multiplyTiles(t, xMap, yMap, yMap, outMap, out, x, y, y, false, &w, &p, &cfg, pairs, mad, func(_, _, _ int, sums, part []C) { tile.Add(t, sums, part, &cfg) }, func(at [core.Operands]int, r, c, next int, v, v2, _, _ C) [2]O {
 		f := load[C, C](&e.Factor, factor, at[atFactor], r, c, next, &p)
 		return finishPair[O](&e, &p, bias, residual, at, r, c, next, [2]C{v, v2}, f, scale, act, mad)
 	})
@@ -36,15 +36,16 @@ func MultiplyThen[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMa
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false e.Bias.Kind=0 e.Factor.Kind=4 e.Residual.Kind=0,3 e.Scaled=false
 func MultiplyGated[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, upMap, outMap dsl.TensorMap, out []O, x, y, up []T, bias, residual []O, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
-	multiplyTiles(t, xMap, yMap, upMap, outMap, out, x, y, up, true, &w, &p, &cfg, pairs, mad, func(at [core.Operands]int, r, c, next int, v, v2, u, u2 C) [2]O {
+	multiplyTiles(t, xMap, yMap, upMap, outMap, out, x, y, up, true, &w, &p, &cfg, pairs, mad, func(_, _, _ int, sums, part []C) { tile.Add(t, sums, part, &cfg) }, func(at [core.Operands]int, r, c, next int, v, v2, u, u2 C) [2]O {
 		return finishPair[O](&e, &p, bias, residual, at, r, c, next, [2]C{v, v2}, [2]C{u, u2}, scale, act, mad)
 	})
 }
 
-// multiplyTiles is [Multiply] with a function that makes results of the sums of row r and of columns
-// c and c + next of the product at a place, v and v2, and if it is gated of those of the product of x
-// and up; of sums beyond the edge it makes anything.
-func multiplyTiles[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, upMap, outMap dsl.TensorMap, out []O, x, y, up []T, gated dsl.ConstBool, w *core.Walk, p *Product, cfg *tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C, finish func(at [core.Operands]int, r, c, next int, v, v2, u, u2 C) [2]O) {
+// multiplyTiles is [Multiply] with two functions. One adds the products of a stage, from place k on, to
+// the sums of the tile at a row and a column, if the Config says Promote. The other makes results of
+// the sums of row r and of columns c and c + next of the product at a place, v and v2, and if it is
+// gated of those of the product of x and up; of sums beyond the edge it makes anything.
+func multiplyTiles[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, upMap, outMap dsl.TensorMap, out []O, x, y, up []T, gated dsl.ConstBool, w *core.Walk, p *Product, cfg *tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C, add func(row, col, k int, sums, part []C), finish func(at [core.Operands]int, r, c, next int, v, v2, u, u2 C) [2]O) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	blocks := max(int(cfg.Cluster), 1)
 	own := t.BlockX() % blocks * int(cfg.M)
@@ -54,7 +55,7 @@ func multiplyTiles[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, upMa
 	}
 	tiles := (p.M + high - 1) / high * ((p.N + wide - 1) / wide)
 	parts := (p.K + p.Part - 1) / p.Part
-	tile.Each(t, cfg, t.BlockX()/blocks, tiles*p.Batch*parts, t.GridDimX()/blocks, mad, func(i int) (a, b tile.Factor[T], k int) {
+	tile.EachScaled(t, cfg, t.BlockX()/blocks, tiles*p.Batch*parts, t.GridDimX()/blocks, mad, func(i int) (a, b tile.Factor[T], k int) {
 		row, col := p.TileAt(i%tiles, high, wide)
 		row += own
 		z, lo := i/tiles%p.Batch, i/tiles/p.Batch*p.Part
@@ -65,6 +66,9 @@ func multiplyTiles[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, upMa
 			b.Gated, b.Up, b.UpAt, b.UpMap = true, up, b.At, upMap
 		}
 		return a, b, min(p.Part, p.K-lo)
+	}, func(i, k int, sums, part []C) {
+		row, col := p.TileAt(i%tiles, high, wide)
+		add(row+own, col, i/tiles/p.Batch*p.Part+k, sums, part)
 	}, func(i int, sums []C) {
 		row, col := p.TileAt(i%tiles, high, wide)
 		row += own

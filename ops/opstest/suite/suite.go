@@ -33,6 +33,7 @@ var families = []opstest.Family{
 	{Name: "Map", Run: elementwisetest.Map},
 	{Name: "Matmul", Run: matmultest.Matmul},
 	{Name: "Grouped", Run: matmultest.Grouped},
+	{Name: "Scaled", Run: matmultest.Scaled},
 	{Name: "Conv", Run: convtest.Conv},
 	{Name: "Linear", Run: linalgtest.Linalg},
 	{Name: "Fourier", Run: fouriertest.Fourier},
