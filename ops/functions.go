@@ -10,6 +10,8 @@ import (
 var (
 	mulAddReal, mulAddInt = NewGenericFunc(kernels.MadReal[C]), NewGenericFunc(kernels.MadInt[I])
 
+	mulAddInt8, mulAddUint8 = jit.Func(kernels.MadBytes[int32]), jit.Func(kernels.MadBytes[uint32])
+
 	Add = NewGenericFunc(kernels.Add[C]) // a+b
 	Div = NewGenericFunc(kernels.Div[C]) // a/b
 )
@@ -20,4 +22,12 @@ func MulAddFn(c dtype.DType) *jit.Fn {
 		return mulAddInt.Of(TypeArgs{I: c})
 	}
 	return mulAddReal.In(c)
+}
+
+// MulAddBytesFn is the function that adds the products of the bytes of words, I32 or U32, to a sum.
+func MulAddBytesFn(c dtype.DType) *jit.Fn {
+	if c == dtype.U32 {
+		return mulAddUint8
+	}
+	return mulAddInt8
 }

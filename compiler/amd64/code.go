@@ -54,6 +54,7 @@ type code struct {
 	vnni   bool // there are dot products of bytes: AVX512_VNNI, or AVX_VNNI
 	pos    int32
 	consts *poolOf
+	parts  map[bytesKey]bytesIn // what dot4 has made
 
 	labels []int // block of the code where a label is, -1 before it is bound
 	depth  int   // of the loop that code goes to
@@ -66,7 +67,7 @@ type poolOf struct {
 }
 
 func newCode(i isa, consts *poolOf) *code {
-	return &code{f: &regalloc.Func{Remat: map[asm.Reg]asm.Inst{}}, isa: i, consts: consts}
+	return &code{f: &regalloc.Func{Remat: map[asm.Reg]asm.Inst{}}, isa: i, consts: consts, parts: map[bytesKey]bytesIn{}}
 }
 
 func (c *code) width() int { return c.isa.bits() }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gokiln/kiln/compiler/amd64/asm"
+	"github.com/gokiln/kiln/compiler/amd64/regalloc"
 	"github.com/gokiln/kiln/compiler/ir"
 )
 
@@ -221,17 +222,42 @@ func (c *code) dot4(t *ir.Type, x, y, z asm.Reg) asm.Reg {
 	if c.vnni {
 		return c.dot4VNNI(t, x, y, z)
 	}
-	split := func(r asm.Reg) (even, odd asm.Reg) {
-		if !t.IsSigned() {
-			return c.and32(r, 0x00ff00ff), c.vop(asm.VPSRLW, asm.R(r), asm.I(8))
-		}
-		up := c.vop(asm.VPSLLW, asm.R(r), asm.I(8))
-		return c.vop(asm.VPSRAW, asm.R(up), asm.I(8)), c.vop(asm.VPSRAW, asm.R(r), asm.I(8))
+	split := func(r asm.Reg) [2]asm.Reg {
+		return c.once(r, t.IsSigned(), func() [2]asm.Reg {
+			if !t.IsSigned() {
+				return [2]asm.Reg{c.and32(r, 0x00ff00ff), c.vop(asm.VPSRLW, asm.R(r), asm.I(8))}
+			}
+			up := c.vop(asm.VPSLLW, asm.R(r), asm.I(8))
+			return [2]asm.Reg{c.vop(asm.VPSRAW, asm.R(up), asm.I(8)), c.vop(asm.VPSRAW, asm.R(r), asm.I(8))}
+		})
 	}
-	xe, xo := split(x)
-	ye, yo := split(y)
-	sum := c.vxx(asm.VPADDD, c.vxx(asm.VPMADDWD, xe, ye), c.vxx(asm.VPMADDWD, xo, yo))
+	xs, ys := split(x), split(y)
+	sum := c.vxx(asm.VPADDD, c.vxx(asm.VPMADDWD, xs[0], ys[0]), c.vxx(asm.VPMADDWD, xs[1], ys[1]))
 	return c.vxx(asm.VPADDD, sum, z)
+}
+
+// bytesKey is a vector of bytes and how they are read, bytesIn what was made of it in a block of the
+// code: products of many vectors with each other need it once for each of them.
+type (
+	bytesKey struct {
+		reg  asm.Reg
+		kind bool
+	}
+	bytesIn struct {
+		reg [2]asm.Reg
+		in  *regalloc.Block
+	}
+)
+
+// once returns what make makes of r, or what it has made of it in this block of the code.
+func (c *code) once(r asm.Reg, kind bool, make func() [2]asm.Reg) [2]asm.Reg {
+	key := bytesKey{r, kind}
+	if made := c.parts[key]; made.in != nil && made.in == c.cur {
+		return made.reg
+	}
+	made := make()
+	c.parts[key] = bytesIn{made, c.cur}
+	return made
 }
 
 // dot4VNNI does it where there is an instruction, which multiplies unsigned bytes with
@@ -244,13 +270,22 @@ func (c *code) dot4VNNI(t *ir.Type, x, y, z asm.Reg) asm.Reg {
 		c.op(c.pick(asm.VPDPBUSDVEX, asm.VPDPBUSD), c.width(), asm.R(r), asm.R(unsigned), asm.R(signed))
 		return r
 	}
+	if !t.IsSigned() {
+		x, y = y, x // of the two the second one is that whose bytes are as the instruction reads them
+	}
 	top := c.constant32(0x80808080)
-	flip := func(r asm.Reg) asm.Reg { return c.vxx(c.pick(asm.VPXOR, asm.VPXORD), r, top) }
-	product, extra := asm.Reg(0), asm.Reg(0)
+	flipped := c.once(x, true, func() [2]asm.Reg { return [2]asm.Reg{c.vxx(c.pick(asm.VPXOR, asm.VPXORD), x, top)} })[0]
+	extra := c.once(y, false, func() [2]asm.Reg {
+		if t.IsSigned() {
+			return [2]asm.Reg{dot(top, y)}
+		}
+		return [2]asm.Reg{dot(y, top)}
+	})[0]
+	product := asm.Reg(0)
 	if t.IsSigned() {
-		product, extra = dot(flip(x), y), dot(top, y)
+		product = dot(flipped, y)
 	} else {
-		product, extra = dot(x, flip(y)), dot(x, top)
+		product = dot(y, flipped)
 	}
 	return c.vxx(asm.VPADDD, c.vxx(asm.VPSUBD, product, extra), z)
 }

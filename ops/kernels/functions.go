@@ -15,3 +15,6 @@ func MadReal[C dsl.Real](a, b, c C) C { return dsl.FMA(a, b, c) }
 
 // MadInt is a·b + c, which wraps.
 func MadInt[C dsl.Number](a, b, c C) C { return a*b + c }
+
+// MadBytes is c + the products of the bytes of a and b.
+func MadBytes[C int32 | uint32](a, b, c C) C { return dsl.Dot4(a, b, c) }

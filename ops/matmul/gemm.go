@@ -118,6 +118,7 @@ type Problem struct {
 	HalfRows   int           // likewise for parts or copies of the factors in 16 bits, where those are made
 	Warpgroups bool          // it has one for factors in shared memory, too
 	Columns    layout.Layout // of out, if they do not lie in a row
+	words      bool          // packed operands are words of four factors
 	Padded     [3]bool       // factors, 1 and 2, behind whose rows there is memory for whole chunks
 
 	then       epilogue

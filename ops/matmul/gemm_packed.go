@@ -14,8 +14,9 @@ import (
 )
 
 var (
-	pack   = ops.NewGeneric("matmul", kernels.Pack[ops.T, ops.C])
-	packed = ops.NewGeneric("matmul", kernels.Packed[ops.O, ops.C])
+	pack      = ops.NewGeneric("matmul", kernels.Pack[ops.T, ops.C])
+	packWords = ops.NewGeneric("matmul", kernels.PackWords[ops.T, ops.I])
+	packed    = ops.NewGeneric("matmul", kernels.Packed[ops.O, ops.C])
 )
 
 // VectorTiling is the tile that fits into the vector registers of a processor: those of
@@ -54,8 +55,15 @@ func Tall(t kernels.Tiling, rows int) kernels.Tiling {
 
 // runPacked packs both operands and multiplies them.
 func runPacked(s *runtime.Stream, p *Problem) error {
-	c := p.sum()
-	cfg := Tall(FitTiling(VectorTiling(p.Info.WarpSize, c), p.N), p.M)
+	p.words = p.A.DType.Size() == 1 && p.A.DType.IsInt() && p.Out.DType.Size() <= 4
+	c := p.packedType()
+	cfg := FitTiling(VectorTiling(p.Info.WarpSize, c), p.N)
+	switch {
+	case !p.words:
+		cfg = Tall(cfg, p.M)
+	case cfg.High > 6:
+		cfg.High = 6 // what is made of bytes before they are multiplied takes registers, too
+	}
 	xs, err := p.Packing(s, p.A, 1, p.M, p.XM, p.XK, cfg.High)
 	if err != nil {
 		return err
@@ -63,6 +71,9 @@ func runPacked(s *runtime.Stream, p *Problem) error {
 	ys, err := p.Packing(s, p.B, 2, p.N, p.YN, p.YK, cfg.Wide*cfg.Each)
 	if err != nil {
 		return err
+	}
+	if p.words {
+		p.K = ops.RoundUp(p.K, kernels.WordBytes) / kernels.WordBytes
 	}
 	if err := p.PlanBatches(s); err != nil { // with the numbers of packed matrices
 		return err
@@ -87,6 +98,26 @@ func runPacked(s *runtime.Stream, p *Problem) error {
 	return err
 }
 
+// packedType is the type of packed operands and of the sums of their products. Factors of 8 bits are
+// in words of four, whose sums hold all of what a result can.
+func (p *Problem) packedType() dtype.DType {
+	switch {
+	case !p.words:
+		return p.sum()
+	case p.A.DType == dtype.U8:
+		return dtype.U32
+	}
+	return dtype.I32
+}
+
+// packedMulAdd is the function that adds a product of what is packed to a sum.
+func (p *Problem) packedMulAdd() *jit.Fn {
+	if p.words {
+		return ops.MulAddBytesFn(p.packedType())
+	}
+	return ops.MulAddFn(p.packedType())
+}
+
 // packing is an operand that is to be packed in bands.
 type packing struct {
 	kernel   *jit.Kernel
@@ -105,8 +136,14 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 	if !slices.ContainsFunc(p.Batches[i].Strides(), func(n int) bool { return n != 0 }) {
 		n, index = 1, ops.BroadcastAlong(shape, nil)
 	}
-	t := v.DType
-	if k.kernel, err = pack.Of(ops.TypeArgs{T: t, C: p.sum()}); err != nil {
+	c, steps := p.packedType(), p.K
+	if p.words {
+		steps = ops.RoundUp(p.K, kernels.WordBytes) / kernels.WordBytes
+		k.kernel, err = packWords.Of(ops.TypeArgs{T: v.DType, I: c})
+	} else {
+		k.kernel, err = pack.Of(ops.TypeArgs{T: v.DType, C: c})
+	}
+	if err != nil {
 		return k, err
 	}
 	k.cfg = kernels.Packing{Rows: rows, K: p.K, Across: across, Along: inner, Batch: n, High: high, Way: kernels.AlongK, Contiguous: inner == 1}
@@ -114,7 +151,7 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 		k.cfg.Way, k.cfg.Contiguous = kernels.AcrossK, true
 	}
 	bands := ops.RoundUp(rows, int(high)) / int(high)
-	k.from, k.To = v, ops.View{DType: p.sum(), Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * p.K})}
+	k.from, k.To = v, ops.View{DType: c, Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * steps})}
 	var unused runtime.Grid
 	if _, err := ops.PlanWalk(s, &k.walk, &unused, p.Batches[i]); err != nil {
 		return k, err
@@ -155,7 +192,7 @@ func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kerne
 	if p.apart(parts) && p.Batches[0].Rank() > 0 {
 		return nil // partial sums have another layout, of which addParts decides
 	}
-	c, out := p.sum(), p.Out.DType
+	c, out := p.packedType(), p.Out.DType
 	if p.apart(parts) {
 		out = out.Compute()
 	}
@@ -164,13 +201,13 @@ func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kerne
 		return err
 	}
 	cfg.Contiguous = dsl.ConstBool(p.OutN == 1 || p.apart(parts))
-	if k.Loaded(dev, nil, nil, nil, p.BatchWalk, nil, cfg, ops.MulAddFn(c)) {
+	if k.Loaded(dev, nil, nil, nil, p.BatchWalk, nil, cfg, p.packedMulAdd()) {
 		return nil
 	}
 	return jit.Prefetch(dev,
 		jit.Wanted{Kernel: xs.kernel, Consts: []any{xs.walk, xs.cfg}},
 		jit.Wanted{Kernel: ys.kernel, Consts: []any{ys.walk, ys.cfg}},
-		jit.Wanted{Kernel: k, Consts: []any{p.BatchWalk, cfg, ops.MulAddFn(c)}})
+		jit.Wanted{Kernel: k, Consts: []any{p.BatchWalk, cfg, p.packedMulAdd()}})
 }
 
 // serialParts is into how many parts the sums of packed operands are divided: what a panel
@@ -211,5 +248,5 @@ func (p *Problem) launchPacked(s *runtime.Stream, out, xs, ys ops.View, cfg kern
 		Threads: runtime.Dim3{X: int(cfg.Wide)},
 	}
 	to, x, y := out.Header(), xs.Header(), ys.Header()
-	return packed.Launch(s, ops.TypeArgs{O: out.DType, C: c}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), p.BatchWalk, p.Product, cfg, ops.MulAddFn(c))
+	return packed.Launch(s, ops.TypeArgs{O: out.DType, C: c}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), p.BatchWalk, p.Product, cfg, p.packedMulAdd())
 }

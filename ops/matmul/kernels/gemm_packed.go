@@ -51,6 +51,57 @@ func Pack[T, C dsl.Number](t dsl.Thread, out []C, x []T, w core.Walk, p Packing)
 	}
 }
 
+// WordBytes is how many factors of 8 bits are in a word that [dsl.Dot4] multiplies.
+const WordBytes = 4
+
+// PackWords is [Pack] for factors of 8 bits, of which it writes four that follow each other along k
+// into a word. The last word has zeros for those behind K.
+//
+//kiln:kernel
+//kiln:const p.High=8 p.Way=0,1
+func PackWords[T dsl.Number, C ~int32 | ~uint32](t dsl.Thread, out []C, x []T, w core.Walk, p Packing) {
+	high, bands, words := int(p.High), (p.Rows+int(p.High)-1)/int(p.High), (p.K+WordBytes-1)/WordBytes
+	for z := t.BlockY(); z < p.Batch; z += t.GridDimY() {
+		at := w.At(z)[0]
+		first := t.BlockX() * high
+		to := out[(z*bands+t.BlockX())*words*high:][:words*high]
+		if p.Way == AlongK {
+			// Neighbouring threads have neighbouring bytes; the first of four stores their word.
+			byte := t.Lane() % WordBytes
+			for k := 0; k < words*WordBytes; k += t.WarpSize() {
+				for r := range high {
+					var v C
+					if e := k + t.Lane(); first+r < p.Rows && e < p.K {
+						v = wordByte[C](x[at+(first+r)*p.Across+TimesStride(e, p.Along, p.Contiguous)], byte)
+					}
+					v |= dsl.ShuffleXor(t, v, 1)
+					v |= dsl.ShuffleXor(t, v, 2)
+					if e := k + t.Lane(); byte == 0 && e < p.K {
+						to[e/WordBytes*high+r] = v
+					}
+				}
+			}
+			continue
+		}
+		for k := range words {
+			for r := t.ThreadX(); r < high; r += t.BlockDimX() {
+				var v C
+				if first+r < p.Rows {
+					for i := range min(WordBytes, p.K-k*WordBytes) {
+						v |= wordByte[C](x[at+TimesStride(first+r, p.Across, p.Contiguous)+(k*WordBytes+i)*p.Along], i)
+					}
+				}
+				to[k*high+r] = v
+			}
+		}
+	}
+}
+
+// wordByte is a factor as byte i of a word.
+func wordByte[C ~int32 | ~uint32, T dsl.Number](v T, i int) C {
+	return (dsl.Convert[C](v) & 0xff) << (8 * i)
+}
+
 // Tiling is what a thread of [Packed] computes, and how many threads a block has.
 type Tiling struct {
 	High, Each dsl.ConstInt  // rows and columns of the result that a thread computes at once
