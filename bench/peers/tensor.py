@@ -117,6 +117,9 @@ def grouped(b):
         yield f"{name} gradient bf16", amount, lambda x=x, g=g, ends=ends: product(x.t(), g, offs=ends)
 
 
+RESNET = [(64, 64, 56, 3, 1), (64, 256, 56, 1, 1), (128, 128, 28, 3, 1), (256, 256, 14, 3, 1), (512, 512, 7, 3, 1), (3, 64, 224, 7, 2), (128, 128, 56, 3, 2)]
+
+
 def conv(b):
     batch, f = b.size(32, 1), torch.nn.functional
 
@@ -129,6 +132,13 @@ def conv(b):
     yield layer("conv2d 1x1 256 of 56x56", f.conv2d, b.randn(batch, 64, 56, 56), b.randn(256, 64, 1, 1))
     yield layer("conv2d 3x3 depthwise 256 of 56x56", f.conv2d, b.randn(batch, 256, 56, 56), b.randn(256, 1, 3, 3), padding=1, groups=256)
     yield layer("conv1d 3 384 of 3000", f.conv1d, b.randn(batch, 80, 3000), b.randn(384, 80, 3), padding=1)
+    for cin, cout, side, kernel, stride in [] if b.small else RESNET:
+        x, w = b.randn(64, cin, side, side, dtype=torch.bfloat16), b.randn(cout, cin, kernel, kernel, dtype=torch.bfloat16)
+        for order, how in (("last", torch.channels_last), ("first", torch.contiguous_format)):
+            x, w = x.contiguous(memory_format=how), w.contiguous(memory_format=how)
+            amount = -2.0 * f.conv2d(x, w, padding=kernel // 2, stride=stride).numel() * w[0].numel()
+            name = f"conv2d {kernel}x{kernel}/{stride} {cin} of {side}x{side} to {cout} channels {order} bf16"
+            yield name, amount, lambda x=x, w=w, kernel=kernel, stride=stride: f.conv2d(x, w, padding=kernel // 2, stride=stride)
     x, mean = b.randn(batch, 64, 112, 112), b.randn(batch, 64, 56, 56)
     pooled = 4 * (x.numel() + mean.numel())
     yield "avg_pool2d f32", pooled, lambda: f.avg_pool2d(x, 2)

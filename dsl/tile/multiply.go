@@ -12,36 +12,43 @@ func Multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c 
 
 // multiply is [Multiply] with a function that adds the products of a stage, if the Config says Promote.
 func multiply[T, C dsl.Number](t dsl.Thread, sums []C, a, b Factor[T], k int, c *Config, mad func(a, b, c C) C, add func(k int, sums, part []C)) {
+	m := newLoader(t, a, c.layoutOf(c.M, c.A), c.AVec, c)
+	run(t, sums, b, k, c, mad, func(xs []T, base, at int) { m.load(xs, base, at, k) }, add)
+}
+
+// run is multiply with a function that begins to copy the stage of A at a place along k, to chunk base
+// of shared memory on.
+func run[T, C dsl.Number](t dsl.Thread, sums []C, b Factor[T], k int, c *Config, mad func(a, b, c C) C, loadA func(xs []T, base, k int), add func(k int, sums, part []C)) {
 	p := pipeline[T]{
 		xs:  dsl.SharedSlice[T](t, c.Stages*c.M*c.K),
 		ys:  dsl.SharedSlice[T](t, c.Stages*c.N*c.K),
 		inA: c.layoutOf(c.M, c.A), inB: c.layoutOf(c.N, c.B), k: k,
 	}
-	p.loaderA, p.loaderB = newLoader(t, a, p.inA, c.AVec, c), newLoader(t, b, c.layoutOf(c.N/b.halves(), c.B), c.BVec, c)
+	p.loaderB = newLoader(t, b, c.layoutOf(c.N/b.halves(), c.B), c.BVec, c)
 	if b.Gated {
 		p.loaderUp = newLoader(t, b.up(), p.loaderB.b, c.BVec, c)
 	}
 	steps := (k + int(c.K) - 1) / int(c.K)
 	switch {
 	case hasWarpgroups[T, C](t, c):
-		multiplyWarpgroups(t, &p, sums, steps, c, add)
+		multiplyWarpgroups(t, &p, sums, steps, c, loadA, add)
 	case dsl.MatrixShape[T, C](t, dsl.MatrixM) > 0:
-		eachPart(t, &p, sums, steps, c, add, func(sums []C, xs, ys []T) { multiplyFragments(t, sums, xs, ys, p.inA, p.inB, c) })
+		eachPart(t, &p, sums, steps, c, loadA, add, func(sums []C, xs, ys []T) { multiplyFragments(t, sums, xs, ys, p.inA, p.inB, c) })
 	default:
-		eachPart(t, &p, sums, steps, c, add, func(sums []C, xs, ys []T) { multiplyLanes(t, sums, xs, ys, p.inA, p.inB, c, mad) })
+		eachPart(t, &p, sums, steps, c, loadA, add, func(sums []C, xs, ys []T) { multiplyLanes(t, sums, xs, ys, p.inA, p.inB, c, mad) })
 	}
 	dsl.CopyWait()
 	t.Sync()
 }
 
 // eachPart calls f to add the product of each stage to the sums, or to sums of its own.
-func eachPart[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config, add func(k int, sums, part []C), f func(sums []C, xs, ys []T)) {
+func eachPart[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config, loadA func(xs []T, base, k int), add func(k int, sums, part []C), f func(sums []C, xs, ys []T)) {
 	if !c.Promote {
-		p.eachStage(t, steps, c, func(_ int, xs, ys []T) { f(sums, xs, ys) })
+		p.eachStage(t, steps, c, loadA, func(_ int, xs, ys []T) { f(sums, xs, ys) })
 		return
 	}
 	part := dsl.LocalSlice[C](c.Sums(t))
-	p.eachStage(t, steps, c, func(step int, xs, ys []T) {
+	p.eachStage(t, steps, c, loadA, func(step int, xs, ys []T) {
 		zero(t, part, c)
 		f(part, xs, ys)
 		add(step*int(c.K), sums, part)
@@ -57,18 +64,18 @@ func zero[C dsl.Number](t dsl.Thread, sums []C, c *Config) {
 
 // pipeline is the stages of two factors.
 type pipeline[T dsl.Number] struct {
-	xs, ys           []T
-	inA, inB         layout
-	loaderA, loaderB loader[T]
-	loaderUp         loader[T] // if loaderB has half of the columns
-	k                int
+	xs, ys   []T
+	inA, inB layout
+	loaderB  loader[T]
+	loaderUp loader[T] // if loaderB has half of the columns
+	k        int
 }
 
 // prefetch begins to copy the stage of a step, if there are so many.
-func (p *pipeline[T]) prefetch(step, steps int, c *Config) {
+func (p *pipeline[T]) prefetch(step, steps int, c *Config, loadA func(xs []T, base, k int)) {
 	if step < steps {
 		s := step % int(c.Stages)
-		p.loaderA.load(p.xs, s*int(c.M*c.K/c.Chunk), step*int(c.K), p.k)
+		loadA(p.xs, s*int(c.M*c.K/c.Chunk), step*int(c.K))
 		p.loaderB.load(p.ys, s*int(c.N*c.K/c.Chunk), step*int(c.K), p.k)
 		if p.loaderB.f.Gated {
 			p.loaderUp.load(p.ys, s*int(c.N*c.K/c.Chunk)+int(c.N/2*c.K/c.Chunk), step*int(c.K), p.k)
@@ -78,14 +85,14 @@ func (p *pipeline[T]) prefetch(step, steps int, c *Config) {
 }
 
 // eachStage calls f for the stages of all steps in turn, which are there by then.
-func (p *pipeline[T]) eachStage(t dsl.Thread, steps int, c *Config, f func(step int, xs, ys []T)) {
+func (p *pipeline[T]) eachStage(t dsl.Thread, steps int, c *Config, loadA func(xs []T, base, k int), f func(step int, xs, ys []T)) {
 	for s := range int(c.Stages) - 1 {
-		p.prefetch(s, steps, c)
+		p.prefetch(s, steps, c, loadA)
 	}
 	for step := range steps {
 		dsl.CopyWaitGroups(c.Stages - 2)
 		t.Sync() // the stage is there, and all warps are done with the one that is overwritten next
-		p.prefetch(step+int(c.Stages)-1, steps, c)
+		p.prefetch(step+int(c.Stages)-1, steps, c, loadA)
 		s := step % int(c.Stages)
 		f(step, p.xs[s*int(c.M*c.K):], p.ys[s*int(c.N*c.K):])
 	}
@@ -104,13 +111,13 @@ func hasWarpgroups[T, C dsl.Number](t dsl.Thread, c *Config) bool {
 
 // multiplyWarpgroups multiplies the stages of all steps by warpgroup instructions. The product of a
 // step is in flight while the next one begins.
-func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config, add func(k int, sums, part []C)) {
+func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config, loadA func(xs []T, base, k int), add func(k int, sums, part []C)) {
 	part := sums
 	if c.Promote {
 		part = dsl.LocalSlice[C](c.Sums(t))
 	}
 	for s := range int(c.Stages) - 2 {
-		p.prefetch(s, steps, c)
+		p.prefetch(s, steps, c, loadA)
 	}
 	for step := range steps {
 		dsl.CopyWaitGroups(c.Stages - 3)
@@ -120,7 +127,7 @@ func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C,
 		dsl.WarpgroupFence()
 		multiplyStage(t, part, p.xs, p.ys, s, &p.inA, &p.inB, c)
 		dsl.WarpgroupCommit()
-		p.prefetch(step+int(c.Stages)-2, steps, c)
+		p.prefetch(step+int(c.Stages)-2, steps, c, loadA)
 		if c.Promote {
 			dsl.WarpgroupWait(t, 0)
 			add(step*int(c.K), sums, part)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/ops"
@@ -27,8 +28,8 @@ type Convolution struct {
 	OutputPadding []int // 0: positions that a transposed convolution has more
 	Groups        int   // 1, which 0 stands for
 
-	// Strategy is how it is computed, "direct", "patches", "tiles", "shifted" or "depthwise", for tests and
-	// benchmarks. The empty string stands for the best one.
+	// Strategy is how it is computed, one of [Strategies], for tests and benchmarks. The empty string
+	// stands for the best one.
 	Strategy string
 }
 
@@ -174,6 +175,9 @@ type convolution struct {
 	patch   kernels.Patch // what patches chose
 	tiled   bool          // it can be a product
 	joined  bool          // the weights of a channel of the result lie in a row
+
+	matrixRows int  // of the device's matrix instruction for the type, 0 if it has none
+	warpgroups bool // it has one for factors in shared memory
 }
 
 func conv(s *runtime.Stream, out, x, weights ops.View, c *Convolution, shape layout.Shape, transposed bool) error {
@@ -193,6 +197,7 @@ func conv(s *runtime.Stream, out, x, weights ops.View, c *Convolution, shape lay
 		return elementwise.Fill(s, out, dtype.Zero(out.DType))
 	}
 	v := convolution{Problem: matmul.Problem{Out: out, A: weights, B: x, Info: s.Device().Info()}}
+	v.findUnit(s.Device())
 	v.setWindow(c, transposed)
 	if err := v.setProduct(s, c.groups()); err != nil {
 		return err
@@ -200,15 +205,20 @@ func conv(s *runtime.Stream, out, x, weights ops.View, c *Convolution, shape lay
 	return convs.RunBy(s, c.Strategy, &v)
 }
 
+// Strategies lists the strategies for convolutions that a device can be asked for.
+func Strategies() []string { return convs.Names() }
+
 // convs are the strategies for convolutions.
-var convs = ops.NewStrategies(
-	ops.Strategy[convolution]{Name: "tiles", Fits: func(v *convolution) bool { return v.tiled && !v.Serial() && v.M >= 16 && v.K >= 16 }, Run: runTiles},
-	ops.Strategy[convolution]{Name: "depthwise", Fits: func(v *convolution) bool { return v.Serial() && v.isDepthwise() }, Run: runDepthwise},
-	ops.Strategy[convolution]{Name: "shifted", Fits: func(v *convolution) bool { return v.Serial() && v.shift().fits() }, Run: runShifted},
+var convs = ops.NewStrategies(slices.Concat([]ops.Strategy[convolution]{
+	{Name: "product", Fits: func(v *convolution) bool { return !v.Serial() && v.pointwise() }, Run: runPointwise},
+}, implicitRows, []ops.Strategy[convolution]{
+	{Name: "tiles", Fits: func(v *convolution) bool { return v.tiled && !v.Serial() && v.M >= 16 && v.K >= 16 }, Run: runTiles},
+	{Name: "depthwise", Fits: func(v *convolution) bool { return v.Serial() && v.isDepthwise() }, Run: runDepthwise},
+	{Name: "shifted", Fits: func(v *convolution) bool { return v.Serial() && v.shift().fits() }, Run: runShifted},
 	// The sums of patches are one chain, which long ones must not be.
-	ops.Strategy[convolution]{Name: "patches", Fits: func(v *convolution) bool { return !v.Serial() && !bool(v.long()) && v.patches(false) }, Run: runPatches},
-	ops.Strategy[convolution]{Name: "direct", Fits: ops.Always[convolution], Run: runDirect},
-).Tuned("github.com/gokiln/kiln/ops/conv", (*convolution).class)
+	{Name: "patches", Fits: func(v *convolution) bool { return !v.Serial() && !bool(v.long()) && v.patches(false) }, Run: runPatches},
+	{Name: "direct", Fits: ops.Always[convolution], Run: runDirect},
+})...).Tuned("github.com/gokiln/kiln/ops/conv", (*convolution).class)
 
 // class is what the best strategy depends on: that of the product, and how large the kernel is.
 func (v *convolution) class() ops.Class {

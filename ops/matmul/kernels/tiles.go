@@ -13,7 +13,7 @@ import (
 //
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false
-func Multiply[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
+func Multiply[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	multiplyTiles(t, xMap, yMap, yMap, outMap, out, x, y, y, false, &w, &p, &cfg, pairs, mad, func(_, _, _ int, sums, part []C) { tile.Add(t, sums, part, &cfg) }, func(_ [core.Operands]int, _, _, _ int, v, v2, _, _ C) [2]O {
 		return [2]O{dsl.Convert[O](v), dsl.Convert[O](v2)}
 	})
@@ -23,7 +23,7 @@ func Multiply[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap ds
 //
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false e.Bias.Kind=1 e.Bias.Pairs=false,true e.Factor.Kind=0 e.Residual.Kind=0,3 e.Residual.Pairs=true e.Scaled=false,true
-func MultiplyThen[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
+func MultiplyThen[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
 	multiplyTiles(t, xMap, yMap, yMap, outMap, out, x, y, y, false, &w, &p, &cfg, pairs, mad, func(_, _, _ int, sums, part []C) { tile.Add(t, sums, part, &cfg) }, func(at [core.Operands]int, r, c, next int, v, v2, _, _ C) [2]O {
 		f := load[C, C](&e.Factor, factor, at[atFactor], r, c, next, &p)
 		return finishPair[O](&e, &p, bias, residual, at, r, c, next, [2]C{v, v2}, f, scale, act, mad)
@@ -35,7 +35,7 @@ func MultiplyThen[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMa
 //
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false e.Bias.Kind=0 e.Factor.Kind=4 e.Residual.Kind=0,3 e.Scaled=false
-func MultiplyGated[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, upMap, outMap dsl.TensorMap, out []O, x, y, up []T, bias, residual []O, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
+func MultiplyGated[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, upMap, outMap dsl.TensorMap, out []O, x, y, up []T, bias, residual []O, w core.Walk, p Product, cfg tile.Config, pairs dsl.ConstBool, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
 	multiplyTiles(t, xMap, yMap, upMap, outMap, out, x, y, up, true, &w, &p, &cfg, pairs, mad, func(_, _, _ int, sums, part []C) { tile.Add(t, sums, part, &cfg) }, func(at [core.Operands]int, r, c, next int, v, v2, u, u2 C) [2]O {
 		return finishPair[O](&e, &p, bias, residual, at, r, c, next, [2]C{v, v2}, [2]C{u, u2}, scale, act, mad)
 	})

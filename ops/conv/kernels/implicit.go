@@ -1,0 +1,106 @@
+package kernels
+
+import (
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/tile"
+	core "github.com/gokiln/kiln/ops/kernels"
+	matmulkernels "github.com/gokiln/kiln/ops/matmul/kernels"
+)
+
+// Implicit is a convolution as the product of a matrix with a row for each position of the result, of
+// all inputs, that has what the kernel meets there, by the weights, with a column for each channel of
+// the result. Along k, channels of the input are innermost, so many that chunks of 16 bytes are of one
+// position. Strides of the input are in chunks.
+type Implicit struct {
+	M, N, K, Groups      int
+	OutDiv, KernelDiv    [Axes]core.Divisor
+	Image, Channels      core.Divisor  // positions of an input's result, and its channels
+	In, Kernel           [Axes]int     // sizes of the input and of the kernel
+	Stride, First, Step  [Axes]int     // the kernel begins at Stride times a position plus First, and goes on by Step
+	X                    [Axes]int     // strides of the input,
+	XImage, XGroup       int           // from input to input, and from group to group
+	Y, YGroup            int           // strides of the weights: of channels of the result, and of groups
+	Out                  int           // strides of the result: of positions,
+	OutImage, OutChannel int           // inputs, channels
+	OutGroup             int           // and groups
+	Flat                 dsl.ConstBool // the positions of all inputs are one after the other in the result
+	Rank                 dsl.ConstInt  // axes, the last ones
+}
+
+// MaxKernel is how many positions the kernel of an implicit GEMM has along an axis at most: each has a
+// bit of a number.
+const MaxKernel = 10
+
+// row is where the kernel begins for a row of the product, and which of its positions along each axis meet
+// the input there.
+func (g *Implicit) row(group, row int) (at tile.Place) {
+	image, i := g.Image.DivMod(row)
+	at.At = image*g.XImage + group*g.XGroup
+	for a := Axes - 1; a >= Axes-int(g.Rank); a-- {
+		p := i
+		if a > Axes-int(g.Rank) {
+			i, p = g.OutDiv[a].DivMod(i)
+		}
+		p = p*g.Stride[a] + g.First[a]
+		at.At += p * g.X[a]
+		for k := range g.Kernel[a] {
+			if uint(p+k*g.Step[a]) < uint(g.In[a]) && row < g.M {
+				at.Has |= 1 << (a*MaxKernel + k)
+			}
+		}
+	}
+	return at
+}
+
+// chunk is how much further the chunk at k is, and which positions it needs.
+func (g *Implicit) chunk(k int, chunk dsl.ConstInt) (at tile.Place) {
+	i, channel := g.Channels.DivMod(k)
+	at.At = channel / int(chunk)
+	for a := Axes - 1; a >= Axes-int(g.Rank); a-- {
+		p := i
+		if a > Axes-int(g.Rank) {
+			i, p = g.KernelDiv[a].DivMod(i)
+		}
+		at.At += p * g.Step[a] * g.X[a]
+		at.Needs |= 1 << (a*MaxKernel + p)
+	}
+	return at
+}
+
+// ImplicitGemm is a convolution by the device's matrix instructions, see [Implicit]. A block has a tile
+// of the result of a group.
+//
+//kiln:kernel
+//kiln:const g.Flat=false,true g.Rank=1,2 cfg.M=32 cfg.N=64 cfg.K=16 cfg.Down=2 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=false blocks=1
+func ImplicitGemm[T dsl.Number, C core.Computed](t dsl.Thread, out, x, weights []T, g Implicit, cfg tile.Config, blocks dsl.ConstInt, pairs dsl.ConstBool, mad func(a, b, c C) C) {
+	dsl.LaunchBounds(t, cfg.Block(t), blocks)
+	p := matmulkernels.Product{M: g.M, N: g.N}
+	tiles := (g.M + int(cfg.M) - 1) / int(cfg.M) * ((g.N + int(cfg.N) - 1) / int(cfg.N))
+	group := t.BlockX() / tiles
+	row, col := p.TileAt(t.BlockX()%tiles, int(cfg.M), int(cfg.N))
+	b := tile.Factor[T]{Mem: weights, At: group*g.YGroup + col*g.Y, Limit: g.N - col, Across: g.Y, Along: 1}
+	sums := dsl.LocalSlice[C](cfg.Sums(t))
+	tile.MultiplyGathered(t, sums, x, b, g.K, &cfg, mad, func(i int) tile.Place { return g.row(group, row+i) }, func(k int) tile.Place { return g.chunk(k, cfg.Chunk) })
+	tile.EachPair(t, x, sums, &cfg, func(r, c, next int, v, v2 C) {
+		r, c = r+row, c+col
+		to := group*g.OutGroup + r*g.Out
+		if !g.Flat {
+			image, position := g.Image.DivMod(r)
+			to = group*g.OutGroup + image*g.OutImage + position*g.Out
+		}
+		switch {
+		case r >= g.M:
+		case bool(pairs) && next == 1:
+			if c < g.N {
+				dsl.StoreVec(out, (to+c)>>1, [2]T{dsl.Convert[T](v), dsl.Convert[T](v2)})
+			}
+		default:
+			if c < g.N {
+				out[to+c*g.OutChannel] = dsl.Convert[T](v)
+			}
+			if c+next < g.N {
+				out[to+(c+next)*g.OutChannel] = dsl.Convert[T](v2)
+			}
+		}
+	})
+}
