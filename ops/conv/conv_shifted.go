@@ -208,10 +208,10 @@ func (v *shifted) multiply(s *runtime.Stream, ws, x ops.View, cfg matmulkernels.
 	blocks := v.blocks(&cfg)
 	const most = 16 // bands that share what they read of the input
 	bands := ops.RoundUp(v.M, int(cfg.High)) / int(cfg.High)
-	high := min(most, bands, v.Info.MaxThreads/int(cfg.Wide))
+	cfg.Bands = min(most, bands)
 	g := runtime.Grid{
-		Blocks:  runtime.Dim3{X: blocks, Y: (bands + high - 1) / high, Z: min(v.Batch, ops.MaxBlocks())},
-		Threads: runtime.Dim3{X: int(cfg.Wide), Y: high},
+		Blocks:  runtime.Dim3{X: blocks, Y: (bands + cfg.Bands - 1) / cfg.Bands, Z: min(v.Batch, ops.MaxBlocks())},
+		Threads: runtime.Dim3{X: int(cfg.Wide)},
 	}
 	t := v.Out.DType
 	to, weights, from := v.Out.Header(), ws.Header(), x.Header()

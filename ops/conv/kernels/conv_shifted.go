@@ -159,7 +159,7 @@ func (v *Shifts) each(place func(k0, k1, k2 int), added func(adds int)) {
 func ShiftedConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, x []C, w core.Walk, p matmulkernels.Product, v Shifts, cfg matmulkernels.Tiling, mad func(a, b, c C) C) {
 	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
 	bands := (p.M + high - 1) / high
-	band, first := t.GlobalY(), t.BlockX()*(wide*each)+t.ThreadX()
+	first := t.BlockX()*(wide*each) + t.ThreadX()
 	var row [Axes]int
 	if v.Rows {
 		q, panel := v.Panels.DivMod(t.BlockX())
@@ -167,51 +167,57 @@ func ShiftedConv[T dsl.Number, C core.Computed](t dsl.Thread, out []T, weights, 
 		row[2] = panel*(wide*each) + t.ThreadX()
 		first = row[0]*v.Place[0] + row[1]*v.Place[1] + row[2]
 	}
-	if band >= bands || t.ThreadX() >= wide { // which no lane is: it tells that loads need no masks
+	if t.ThreadX() >= wide { // which no lane is: it tells that loads need no masks
 		return
 	}
-	positions := v.size(0) * v.size(1) * v.size(2)
 	for z := t.BlockZ(); z < p.Batch; z += t.GridDimZ() {
 		at := w.At(z)
-		ws := weights[(at[1]*bands+band)*p.K*high:][:p.K*high]
-		acc, sums := dsl.LocalSlice[C](cfg.High*cfg.Each), dsl.LocalSlice[C](cfg.High*cfg.Each*core.ChainDepth)
-		n := core.Chained{Long: bool(v.Chains)}
-		xv := dsl.LocalSlice[C](cfg.Each)
-		from, next := at[2]+first, 0
-		for c, end := 0, 0; c < v.Channels; c = end {
-			end = v.chain(c)
-			for range end - c {
-				channel, k := ws[next:][:positions*high], 0
-				v.each(func(k0, k1, k2 int) {
-					ks := channel[k:][:high]
-					here := from + (v.shift(0, k0) + v.shift(1, k1) + v.shift(2, k2))
-					for e := range each {
-						xv[e] = x[here+e*wide]
+		for band := t.BlockY() * cfg.Bands; band < min((t.BlockY()+1)*cfg.Bands, bands); band++ {
+			acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
+			shiftedBand(acc, weights[(at[1]*bands+band)*p.K*high:][:p.K*high], x, at[2]+first, &v, &cfg, mad)
+			for e := range each {
+				to, ok := v.result(first+e*wide, row, e*wide, &p, &cfg)
+				for h := range high {
+					if channel := band*high + h; channel < p.M && ok {
+						out[at[0]+channel*p.OutM+to] = dsl.Convert[T](acc[h*each+e])
 					}
-					for h := range high {
-						a := ks[h]
-						for e := range each {
-							acc[h*each+e] = mad(a, xv[e], acc[h*each+e])
-						}
-					}
-					k += high
-				}, func(adds int) { core.CountAdds(acc, sums, &n, adds) })
-				from, next = from+v.XChannel, next+positions*high
-			}
-			if !v.Large {
-				core.CountAdds(acc, sums, &n, core.Chain)
-			}
-		}
-		core.JoinChains(acc, sums, &n)
-		for e := range each {
-			to, ok := v.result(first+e*wide, row, e*wide, &p, &cfg)
-			for h := range high {
-				if channel := band*high + h; channel < p.M && ok {
-					out[at[0]+channel*p.OutM+to] = dsl.Convert[T](acc[h*each+e])
 				}
 			}
 		}
 	}
+}
+
+// shiftedBand adds the products of the weights of a band of channels with the input from a column on.
+func shiftedBand[C core.Computed](acc, ws, x []C, from int, v *Shifts, cfg *matmulkernels.Tiling, mad func(a, b, c C) C) {
+	wide, high, each := int(cfg.Wide), int(cfg.High), int(cfg.Each)
+	positions := v.size(0) * v.size(1) * v.size(2)
+	sums, xs := dsl.LocalSlice[C](cfg.High*cfg.Each*core.ChainDepth), dsl.LocalSlice[C](cfg.Each)
+	n, next := core.Chained{Long: bool(v.Chains)}, 0
+	for c, end := 0, 0; c < v.Channels; c = end {
+		end = v.chain(c)
+		for range end - c {
+			channel, k := ws[next:][:positions*high], 0
+			v.each(func(k0, k1, k2 int) {
+				ks := channel[k:][:high]
+				here := from + (v.shift(0, k0) + v.shift(1, k1) + v.shift(2, k2))
+				for e := range each {
+					xs[e] = x[here+e*wide]
+				}
+				for h := range high {
+					a := ks[h]
+					for e := range each {
+						acc[h*each+e] = mad(a, xs[e], acc[h*each+e])
+					}
+				}
+				k += high
+			}, func(adds int) { core.CountAdds(acc, sums, &n, adds) })
+			from, next = from+v.XChannel, next+positions*high
+		}
+		if !v.Large {
+			core.CountAdds(acc, sums, &n, core.Chain)
+		}
+	}
+	core.JoinChains(acc, sums, &n)
 }
 
 // result returns where the result of a column is, or of one so far from a position in a row,
