@@ -35,6 +35,9 @@ func (b *Bench) Takes(name string, args ...any) bool {
 	return b.share.has(hash(append([]any{name}, args...)))
 }
 
+// Some reports whether only such parts are run as have all values between them.
+func (b *Bench) Some() bool { return b.share.some }
+
 func (s Share) has(hash uint64) bool { return s.of < 2 || hash>>32%uint64(s.of) == uint64(s.first) }
 
 // part is a test of its own inside of the test of a family.
