@@ -17,6 +17,8 @@ var (
 	pack      = ops.NewGeneric("matmul", kernels.Pack[ops.T, ops.C])
 	packWords = ops.NewGeneric("matmul", kernels.PackWords[ops.T, ops.I])
 	packed    = ops.NewGeneric("matmul", kernels.Packed[ops.O, ops.C])
+
+	packedThen = ops.NewGeneric("matmul", kernels.PackedThen[ops.O, ops.C])
 )
 
 // VectorTiling is the tile that fits into the vector registers of a processor: those of
@@ -80,6 +82,7 @@ func runPacked(s *runtime.Stream, p *Problem) error {
 	}
 	numbered(&p.BatchWalk)
 	parts := p.serialParts()
+	p.fuses = !p.words && c == p.Out.DType.Compute()
 	if err := p.prefetchPacked(s.Device(), &xs, &ys, cfg, parts); err != nil {
 		return err
 	}
@@ -189,18 +192,18 @@ func (k *packing) Run(s *runtime.Stream) (err error) {
 
 // prefetchPacked has the kernels compiled at the same time.
 func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kernels.Tiling, parts int) error {
-	if p.apart(parts) && p.Batches[0].Rank() > 0 {
-		return nil // partial sums have another layout, of which addParts decides
+	if p.then.on || parts > 1 && p.Batches[0].Rank() > 0 {
+		return nil // partial sums have another layout, of which addParts decides, and an epilogue another kernel
 	}
 	c, out := p.packedType(), p.Out.DType
-	if p.apart(parts) {
+	if parts > 1 {
 		out = out.Compute()
 	}
 	k, err := packed.Of(ops.TypeArgs{O: out, C: c})
 	if err != nil {
 		return err
 	}
-	cfg.Contiguous = dsl.ConstBool(p.OutN == 1 || p.apart(parts))
+	cfg.Contiguous = p.OutN == 1 || parts > 1
 	if k.Loaded(dev, nil, nil, nil, p.BatchWalk, nil, cfg, p.packedMulAdd()) {
 		return nil
 	}
@@ -247,6 +250,24 @@ func (p *Problem) launchPacked(s *runtime.Stream, out, xs, ys ops.View, cfg kern
 		Blocks:  runtime.Dim3{X: panels, Y: (bands + cfg.Bands - 1) / cfg.Bands, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), ops.MaxBlocks())},
 		Threads: runtime.Dim3{X: int(cfg.Wide)},
 	}
+	if p.then.on && p.fuses {
+		return p.launchPackedThen(s, g, out, xs, ys, cfg)
+	}
 	to, x, y := out.Header(), xs.Header(), ys.Header()
 	return packed.Launch(s, ops.TypeArgs{O: out.DType, C: c}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), p.BatchWalk, p.Product, cfg, p.packedMulAdd())
+}
+
+// launchPackedThen multiplies by the kernel with an epilogue.
+func (p *Problem) launchPackedThen(s *runtime.Stream, g runtime.Grid, out, xs, ys ops.View, cfg kernels.Tiling) error {
+	w, err := p.fusedWalk(s)
+	if err != nil {
+		return err
+	}
+	numbered(&w)
+	d, c := out.DType, xs.DType
+	to, x, y, addends := out.Header(), xs.Header(), ys.Header(), p.then.args(d)
+	e := p.then.kernel(func(a *addend) kernels.Addend { return a.ofMatrix(p.N) })
+	e.Bias.Pairs, e.Factor.Pairs, e.Residual.Pairs = false, false, false
+	return packedThen.Launch(s, ops.TypeArgs{O: d, C: c}, g, ops.SliceArg(d, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), addends[bias], addends[factor], addends[residual],
+		w, p.Product, cfg, p.then.scaleArg(c), e, ops.MulAddFn(c), p.then.act)
 }

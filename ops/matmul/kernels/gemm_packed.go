@@ -123,6 +123,34 @@ const packedSteps = 4
 //kiln:kernel
 //kiln:const cfg.High=6,8 cfg.Each=2 cfg.Wide=8
 func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w core.Walk, p Product, cfg Tiling, mad func(a, b, c C) C) {
+	packedBlock(t, x, y, &w, &p, &cfg, mad, func(_ [core.Operands]int, to, row, col int, sum C) {
+		out[to+row*p.OutM+TimesStride(col, p.OutN, cfg.Contiguous)] = dsl.Convert[O](sum)
+	})
+}
+
+// PackedThen is [Packed] whose sums go through an epilogue.
+//
+//kiln:kernel
+//kiln:const cfg.High=6,8 cfg.Each=2 cfg.Wide=8 e.Bias.Kind=1,2 e.Factor.Kind=0 e.Residual.Kind=0,3 e.Scaled=false,true
+func PackedThen[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg Tiling, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
+	packedBlock(t, x, y, &w, &p, &cfg, mad, func(at [core.Operands]int, to, row, col int, sum C) {
+		var b, f, d C
+		if e.Bias.Kind != Absent {
+			b = dsl.Convert[C](bias[e.Bias.place(at[atBias], row, col)])
+		}
+		if e.Factor.Kind != Absent {
+			f = factor[e.Factor.place(at[atFactor], row, col)]
+		}
+		if e.Residual.Kind != Absent {
+			d = dsl.Convert[C](residual[e.Residual.place(at[atResidual], row, col)])
+		}
+		out[to+row*p.OutM+TimesStride(col, p.OutN, cfg.Contiguous)] = dsl.Convert[O](finish(&e, sum, scale, b, f, d, act, mad))
+	})
+}
+
+// packedBlock is [Packed] with a function that stores the sum of a row and a column of the product at
+// a place, whose results begin at to.
+func packedBlock[C dsl.Number](t dsl.Thread, x, y []C, w *core.Walk, p *Product, cfg *Tiling, mad func(a, b, c C) C, store func(at [core.Operands]int, to, row, col int, sum C)) {
 	high, width := int(cfg.High), int(cfg.Wide*cfg.Each)
 	bands, panels := (p.M+high-1)/high, (p.N+width-1)/width
 	first, panel, lane := t.BlockY()*cfg.Bands, t.BlockX(), t.ThreadX()
@@ -137,12 +165,12 @@ func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w core.Walk, p Pro
 		to := at[0] + z%parts*p.Parts
 		for band := first; band < min(first+cfg.Bands, bands); band++ {
 			acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
-			packedRun(acc, x[((at[1]*bands+band)*p.K+lo)*high:][:n*high], ys, n, lane, &cfg, mad)
+			packedRun(acc, x[((at[1]*bands+band)*p.K+lo)*high:][:n*high], ys, n, lane, cfg, mad)
 			row, col := band*high, panel*width
 			if row+high <= p.M && col+width <= p.N {
-				packedStore(out, acc, to, row, col+lane, true, &p, &cfg)
+				packedStore(acc, row, col+lane, true, p, cfg, func(row, col int, sum C) { store(at, to, row, col, sum) })
 			} else {
-				packedStore(out, acc, to, row, col+lane, false, &p, &cfg)
+				packedStore(acc, row, col+lane, false, p, cfg, func(row, col int, sum C) { store(at, to, row, col, sum) })
 			}
 		}
 	}
@@ -164,11 +192,11 @@ func packedRun[C dsl.Number](acc, xs, ys []C, n, lane int, cfg *Tiling, mad func
 }
 
 // packedStore stores the sums of a thread. If not whole, some of the tile are not of the result.
-func packedStore[O, C dsl.Number](out []O, acc []C, to, row, col int, whole bool, p *Product, cfg *Tiling) {
+func packedStore[C dsl.Number](acc []C, row, col int, whole bool, p *Product, cfg *Tiling, store func(row, col int, sum C)) {
 	for h := range int(cfg.High) {
 		for e := range int(cfg.Each) {
 			if c := col + e*int(cfg.Wide); whole || row+h < p.M && c < p.N {
-				out[to+(row+h)*p.OutM+TimesStride(c, p.OutN, cfg.Contiguous)] = dsl.Convert[O](acc[h*int(cfg.Each)+e])
+				store(row+h, c, acc[h*int(cfg.Each)+e])
 			}
 		}
 	}
