@@ -62,38 +62,38 @@ type groups struct {
 }
 
 // grouped are the strategies for products of groups. How high tiles are depends on how many rows a
-// group has on average.
+// group has on average: each group has a tile that is not whole.
 var grouped = ops.NewStrategies(
 	ops.Strategy[groups]{Name: "vectors", Fits: func(p *groups) bool { return p.Serial() }, Run: runVectorGroups},
-	groupTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 8}, 0, 32, true),
-	groupTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4, Cluster: 2}, 512, math.MaxInt, true),
-	groupTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, 64, math.MaxInt, true),
-	groupTiles(tile.Config{M: 64, N: 256, Down: 4, Across: 1, Stages: 5}, 0, math.MaxInt, true),
-	groupTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, 64, math.MaxInt, true),
-	groupTiles(tile.Config{M: 16, N: 128, Down: 1, Across: 4, Stages: 6}, 0, 16, false),
-	groupTiles(tile.Config{M: 32, N: 128, Down: 1, Across: 4, Stages: 5}, 0, 32, false),
-	groupTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 2, Stages: 3}, 256, math.MaxInt, false),
-	groupTiles(tile.Config{M: 64, N: 128, Down: 2, Across: 2, Stages: 3}, 64, math.MaxInt, false),
-	groupTiles(smallMatrix, 0, math.MaxInt, false),
+	groupTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 8}, 0, 32, true, true),
+	groupTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4, Cluster: 2}, 512, math.MaxInt, true, true),
+	groupTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, 65, math.MaxInt, true, true),
+	groupTiles(tile.Config{M: 64, N: 256, Down: 4, Across: 1, Stages: 5}, 0, 64, true, true),
+	groupTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, 65, math.MaxInt, true, true),
+	groupTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 7}, 0, math.MaxInt, true, false),
+	groupTiles(tile.Config{M: 16, N: 128, Down: 1, Across: 4, Stages: 6}, 0, 16, false, false),
+	groupTiles(tile.Config{M: 32, N: 128, Down: 1, Across: 4, Stages: 5}, 0, 32, false, false),
+	groupTiles(tile.Config{M: 128, N: 128, Down: 2, Across: 2, Stages: 3}, 256, math.MaxInt, false, true),
+	groupTiles(tile.Config{M: 64, N: 128, Down: 2, Across: 2, Stages: 3}, 64, math.MaxInt, false, true),
+	groupTiles(smallMatrix, 0, math.MaxInt, false, false),
 	ops.Strategy[groups]{Name: "tiles", Fits: ops.Always[groups], Run: func(s *runtime.Stream, p *groups) error {
 		return runGroups(s, p, tile.Config{M: 32, N: 64, Down: 2, Across: 1, Stages: 2}, false)
 	}},
 )
 
 // groupTiles is a row for a configuration of the kernel for matrix instructions, for groups of so many
-// rows on average, and for one that is for warpgroups.
-func groupTiles(c tile.Config, least, most int, warpgroups bool) ops.Strategy[groups] {
-	row := matrixTiles(c, nil)
+// rows on average: for one that is for warpgroups, and for one with tiles for most multiprocessors.
+func groupTiles(c tile.Config, least, most int, warpgroups, fills bool) ops.Strategy[groups] {
 	return ops.Strategy[groups]{
-		Name: row.Name,
+		Name: matrixTiles(c, nil).Name,
 		Fits: func(p *groups) bool {
-			if mean := p.meanRows(); mean < least || mean > most {
+			switch mean := p.meanRows(); {
+			case mean < least || mean > most || !p.hasMatrix(c) || fills && p.groupTiles(&c)*4 < p.Info.Units*3:
 				return false
+			case warpgroups:
+				return p.Warpgroups && !p.turns(1) && !p.turns(2)
 			}
-			if warpgroups {
-				return p.fillsWarpgroups(c)
-			}
-			return p.hasMatrix(c)
+			return true
 		},
 		Run: func(s *runtime.Stream, p *groups) error { return runGroups(s, p, c, warpgroups) },
 	}
@@ -105,6 +105,12 @@ func (p *groups) meanRows() int {
 		return p.M
 	}
 	return (p.M + p.Groups.Count - 1) / p.Groups.Count
+}
+
+// groupTiles is how many tiles the results have if groups are about as large as each other.
+func (p *groups) groupTiles(c *tile.Config) int {
+	n := (p.meanRows() + int(c.M) - 1) / int(c.M)
+	return p.Groups.Count * ops.RoundUp(n, max(int(c.Cluster), 1)) * ((p.N + int(c.N) - 1) / int(c.N))
 }
 
 func newGroups(s *runtime.Stream, precision Precision, out, a, b, ends ops.View) (*groups, error) {
