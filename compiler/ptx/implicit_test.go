@@ -34,7 +34,7 @@ func (c *implicitConfig) text(t *testing.T, flat int64) []byte {
 	req := front.Request{
 		Pkg: "github.com/gokiln/kiln/ops/conv/kernels", Func: "ImplicitGemm", TypeArgs: []string{"dsl.BF16", "float32"},
 		Consts: map[string]int64{
-			"pairs": 1, "blocks": c.many, "g.Flat": flat, "g.Rank": 2, "cfg.M": c.m, "cfg.N": c.n, "cfg.K": 64, "cfg.Down": c.down, "cfg.Across": c.across, "cfg.Stages": c.stages,
+			"pairs": 1, "blocks": c.many, "g.Flat": flat, "g.Strided": 0, "g.Rank": 2, "cfg.M": c.m, "cfg.N": c.n, "cfg.K": 64, "cfg.Down": c.down, "cfg.Across": c.across, "cfg.Stages": c.stages,
 			"cfg.Chunk": 8, "cfg.A": 0, "cfg.B": 0, "cfg.AVec": 1, "cfg.BVec": 1, "cfg.Bulk": 0, "cfg.Cluster": 1, "cfg.OutSize": 0, "cfg.Promote": 0,
 		},
 		Funcs: map[string]front.Func{"mad": {Pkg: "github.com/gokiln/kiln/ops/kernels", Name: "MadReal[float32]"}},

@@ -43,6 +43,7 @@ func implicitTiles(c tile.Config, blocks dsl.ConstInt, warpgroups bool) ops.Stra
 }
 
 // From what sizes on convolutions are products of matrices, and up to what length their sums are chains.
+// Those of a transposed convolution with strides have zeros for all positions but some.
 const (
 	leastChannels = 16
 	leastPlaces   = 64
@@ -50,7 +51,7 @@ const (
 )
 
 // implicit reports whether the device has matrix instructions for the type, and the convolution is large
-// enough. Those for the gradient of one with a stride meet an element in few positions.
+// enough for them.
 func (v *convolution) implicit() bool {
 	return v.A.DType.Size() == 2 && v.matrixRows > 0 && v.M >= leastChannels && v.K >= leastPlaces && v.K <= longestChain && v.whyNotImplicit() == ""
 }
@@ -61,8 +62,6 @@ func (v *convolution) whyNotImplicit() string {
 	switch {
 	case !v.flat():
 		return "the result of a channel does not lie in a row"
-	case bool(w.Transposed) && w.Stride != [kernels.Axes]int{1, 1, 1}:
-		return "it is transposed, and has strides"
 	case max(w.Kernel[0], w.Kernel[1], w.Kernel[2]) > kernels.MaxKernel:
 		return "the kernel is too large"
 	case v.A.DType.Size() == 1:
@@ -250,7 +249,8 @@ func (f *implicitFactors) product() (g kernels.Implicit) {
 	for a := range kernels.Axes {
 		g.X[a] = x[1+a] / f.chunk
 		if g.First[a] = -w.Pad[a]; w.Transposed {
-			g.First[a], g.Step[a] = w.Pad[a], -w.Dilation[a]
+			g.First[a], g.Step[a], g.Stride[a], g.Apart[a] = w.Pad[a], -w.Dilation[a], 1, ops.Divisor(w.Stride[a])
+			g.Strided = g.Strided || w.Stride[a] > 1
 		}
 		if w.In[a] > 1 || w.Kernel[a] > 1 || w.Out[a] > 1 {
 			g.Rank = max(g.Rank, dsl.ConstInt(kernels.Axes-a))

@@ -14,17 +14,19 @@ import (
 type Implicit struct {
 	M, N, K, Groups      int
 	OutDiv, KernelDiv    [Axes]core.Divisor
-	Image, Channels      core.Divisor  // positions of an input's result, and its channels
-	In, Kernel           [Axes]int     // sizes of the input and of the kernel
-	Stride, First, Step  [Axes]int     // the kernel begins at Stride times a position plus First, and goes on by Step
-	X                    [Axes]int     // strides of the input,
-	XImage, XGroup       int           // from input to input, and from group to group
-	Y, YGroup            int           // strides of the weights: of channels of the result, and of groups
-	Out                  int           // strides of the result: of positions,
-	OutImage, OutChannel int           // inputs, channels
-	OutGroup             int           // and groups
-	Flat                 dsl.ConstBool // the positions of all inputs are one after the other in the result
-	Rank                 dsl.ConstInt  // axes, the last ones
+	Image, Channels      core.Divisor       // positions of an input's result, and its channels
+	In, Kernel           [Axes]int          // sizes of the input and of the kernel
+	Stride, First, Step  [Axes]int          // the kernel begins at Stride times a position plus First, and goes on by Step
+	X                    [Axes]int          // strides of the input,
+	XImage, XGroup       int                // from input to input, and from group to group
+	Y, YGroup            int                // strides of the weights: of channels of the result, and of groups
+	Out                  int                // strides of the result: of positions,
+	OutImage, OutChannel int                // inputs, channels
+	OutGroup             int                // and groups
+	Flat                 dsl.ConstBool      // the positions of all inputs are one after the other in the result
+	Apart                [Axes]core.Divisor // so many positions have one of the input, of a
+	Strided              dsl.ConstBool      // transposed convolution with strides
+	Rank                 dsl.ConstInt       // axes, the last ones
 }
 
 // MaxKernel is how many positions the kernel of an implicit GEMM has along an axis at most: each has a
@@ -42,12 +44,21 @@ func (g *Implicit) row(group, row int) (at tile.Place) {
 			i, p = g.OutDiv[a].DivMod(i)
 		}
 		p = p*g.Stride[a] + g.First[a]
-		at.At += p * g.X[a]
 		for k := range g.Kernel[a] {
-			if uint(p+k*g.Step[a]) < uint(g.In[a]) && row < g.M {
+			in := p + k*g.Step[a]
+			if g.Strided && in >= 0 {
+				in, rest := g.Apart[a].DivMod(in)
+				if rest == 0 && in < g.In[a] && row < g.M {
+					at.Has |= 1 << (a*MaxKernel + k)
+				}
+			} else if uint(in) < uint(g.In[a]) && row < g.M {
 				at.Has |= 1 << (a*MaxKernel + k)
 			}
 		}
+		if g.Strided {
+			p, _ = g.Apart[a].DivMod(p)
+		}
+		at.At += p * g.X[a]
 	}
 	return at
 }
@@ -61,8 +72,12 @@ func (g *Implicit) chunk(k int, chunk dsl.ConstInt) (at tile.Place) {
 		if a > Axes-int(g.Rank) {
 			i, p = g.KernelDiv[a].DivMod(i)
 		}
-		at.At += p * g.Step[a] * g.X[a]
 		at.Needs |= 1 << (a*MaxKernel + p)
+		if p *= g.Step[a]; g.Strided {
+			p, _ = g.Apart[a].DivMod(-p)
+			p = -p
+		}
+		at.At += p * g.X[a]
 	}
 	return at
 }
@@ -71,7 +86,7 @@ func (g *Implicit) chunk(k int, chunk dsl.ConstInt) (at tile.Place) {
 // of the result of a group.
 //
 //kiln:kernel
-//kiln:const g.Flat=false,true g.Rank=1,2 cfg.M=32 cfg.N=64 cfg.K=16 cfg.Down=2 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=false blocks=1
+//kiln:const g.Flat=false,true g.Strided=false,true g.Rank=1,2 cfg.M=32 cfg.N=64 cfg.K=16 cfg.Down=2 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=false blocks=1
 func ImplicitGemm[T dsl.Number, C core.Computed](t dsl.Thread, out, x, weights []T, g Implicit, cfg tile.Config, blocks dsl.ConstInt, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Block(t), blocks)
 	p := matmulkernels.Product{M: g.M, N: g.N}
