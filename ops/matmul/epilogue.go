@@ -149,6 +149,32 @@ func (p *Problem) fusedWalk(s *runtime.Stream) (w core.Walk, err error) {
 	return w, err
 }
 
+// fusedArgs are the arguments of a kernel with an epilogue, besides those of one without.
+type fusedArgs struct {
+	bias, factor, residual, scale any
+	walk                          core.Walk
+	e                             kernels.Epilogue
+}
+
+// fused returns the arguments of a kernel with an epilogue of sums of a type; ok is false if it does
+// not go through one there.
+func (p *Problem) fused(s *runtime.Stream, sum dtype.DType) (f fusedArgs, ok bool, err error) {
+	if !p.then.on || !p.fuses {
+		return f, false, nil
+	}
+	f.walk, err = p.fusedWalk(s)
+	addends := p.then.args(p.Out.DType)
+	f.bias, f.factor, f.residual, f.scale = addends[bias], addends[factor], addends[residual], p.then.scaleArg(sum)
+	f.e = p.then.kernel(func(a *addend) kernels.Addend { return a.ofMatrix(p.N) })
+	return f, true, err
+}
+
+// single makes the epilogue one of a kernel that has one sum at a time.
+func (f *fusedArgs) single() {
+	f.e.Bias.Pairs, f.e.Factor.Pairs, f.e.Residual.Pairs = false, false, false
+	numbered(&f.walk)
+}
+
 // kernel is the epilogue as kernels take it; f says where an addend is.
 func (e *epilogue) kernel(f func(a *addend) kernels.Addend) kernels.Epilogue {
 	k := kernels.Epilogue{Scaled: dsl.ConstBool(e.scale != dtype.Scalar{})}

@@ -250,24 +250,14 @@ func (p *Problem) launchPacked(s *runtime.Stream, out, xs, ys ops.View, cfg kern
 		Blocks:  runtime.Dim3{X: panels, Y: (bands + cfg.Bands - 1) / cfg.Bands, Z: min(p.Batch*((p.K+p.Part-1)/p.Part), ops.MaxBlocks())},
 		Threads: runtime.Dim3{X: int(cfg.Wide)},
 	}
-	if p.then.on && p.fuses {
-		return p.launchPackedThen(s, g, out, xs, ys, cfg)
-	}
 	to, x, y := out.Header(), xs.Header(), ys.Header()
-	return packed.Launch(s, ops.TypeArgs{O: out.DType, C: c}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), p.BatchWalk, p.Product, cfg, p.packedMulAdd())
-}
-
-// launchPackedThen multiplies by the kernel with an epilogue.
-func (p *Problem) launchPackedThen(s *runtime.Stream, g runtime.Grid, out, xs, ys ops.View, cfg kernels.Tiling) error {
-	w, err := p.fusedWalk(s)
+	f, ok, err := p.fused(s, c)
 	if err != nil {
 		return err
 	}
-	numbered(&w)
-	d, c := out.DType, xs.DType
-	to, x, y, addends := out.Header(), xs.Header(), ys.Header(), p.then.args(d)
-	e := p.then.kernel(func(a *addend) kernels.Addend { return a.ofMatrix(p.N) })
-	e.Bias.Pairs, e.Factor.Pairs, e.Residual.Pairs = false, false, false
-	return packedThen.Launch(s, ops.TypeArgs{O: d, C: c}, g, ops.SliceArg(d, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), addends[bias], addends[factor], addends[residual],
-		w, p.Product, cfg, p.then.scaleArg(c), e, ops.MulAddFn(c), p.then.act)
+	if ok {
+		f.single()
+		return packedThen.Launch(s, ops.TypeArgs{O: out.DType, C: c}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), f.bias, f.factor, f.residual, f.walk, p.Product, cfg, f.scale, f.e, ops.MulAddFn(c), p.then.act)
+	}
+	return packed.Launch(s, ops.TypeArgs{O: out.DType, C: c}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(c, &x), ops.SliceArg(c, &y), p.BatchWalk, p.Product, cfg, p.packedMulAdd())
 }

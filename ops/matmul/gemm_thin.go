@@ -17,6 +17,9 @@ var (
 	thinRows    = ops.NewGeneric("matmul", kernels.ThinRows[ops.O, ops.T, ops.C])
 	thinColumns = ops.NewGeneric("matmul", kernels.ThinCols[ops.O, ops.T, ops.C])
 	thinWarps   = ops.NewGeneric("matmul", kernels.ThinWarps[ops.O, ops.T, ops.C])
+
+	thinRowsThen  = ops.NewGeneric("matmul", kernels.ThinRowsThen[ops.O, ops.T, ops.C])
+	thinWarpsThen = ops.NewGeneric("matmul", kernels.ThinWarpsThen[ops.O, ops.T, ops.C])
 )
 
 // thin reports whether there are few columns, so that time goes into reading x.
@@ -77,11 +80,26 @@ func runThinRows(s *runtime.Stream, p *Problem, wide bool) error {
 	}
 	parts := p.split(rows*p.Batch, enough, least, step, most)
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: warps * warp}}
+	p.fuses = p.sum() == p.Out.DType.Compute()
 	return p.withParts(s, parts, func(out ops.View) error {
-		to, x, y := out.Header(), p.A.Header(), p.B.Header()
-		t, sum := p.A.DType, p.sum()
-		return thinRows.Launch(s, ops.TypeArgs{T: t, O: out.DType, C: sum}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(sum), ops.Add.In(sum))
+		return p.launchThin(s, thinRows, thinRowsThen, g, out, c)
 	})
+}
+
+// launchThin launches a kernel, or the one with an epilogue if sums go through one there.
+func (p *Problem) launchThin(s *runtime.Stream, kernel, then *ops.Generic, g runtime.Grid, out ops.View, c kernels.Thin) error {
+	to, x, y := out.Header(), p.A.Header(), p.B.Header()
+	t, sum := p.A.DType, p.sum()
+	f, ok, err := p.fused(s, sum)
+	if err != nil {
+		return err
+	}
+	types, mad, add := ops.TypeArgs{T: t, O: out.DType, C: sum}, ops.MulAddFn(sum), ops.Add.In(sum)
+	if ok {
+		f.single()
+		return then.Launch(s, types, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), f.bias, f.factor, f.residual, f.walk, p.Product, c, f.scale, f.e, mad, add, p.then.act)
+	}
+	return kernel.Launch(s, types, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, mad, add)
 }
 
 // sums is how many vectors of sums a processor without shared memory has registers for, beside what
@@ -135,9 +153,8 @@ func runThinWarps(s *runtime.Stream, p *Problem) error {
 	blocks := (p.M + each - 1) / each
 	parts := p.split(blocks*p.Batch, max(1, 4*p.Info.Units), 4*warps*int(c.Unroll), 1, shortRun*warps)
 	g := runtime.Grid{Blocks: runtime.Dim3{X: blocks, Y: min(p.Batch, ops.MaxBlocks()), Z: parts}, Threads: runtime.Dim3{X: warps * p.Info.WarpSize}}
+	p.fuses = p.sum() == p.Out.DType.Compute()
 	return p.withParts(s, parts, func(out ops.View) error {
-		to, x, y := out.Header(), p.A.Header(), p.B.Header()
-		t, sum := p.A.DType, p.sum()
-		return thinWarps.Launch(s, ops.TypeArgs{T: t, O: out.DType, C: sum}, g, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), p.BatchWalk, p.Product, c, ops.MulAddFn(sum), ops.Add.In(sum))
+		return p.launchThin(s, thinWarps, thinWarpsThen, g, out, c)
 	})
 }

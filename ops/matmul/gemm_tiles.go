@@ -118,23 +118,18 @@ func (p *Problem) launchMatrix(s *runtime.Stream, g runtime.Grid, c tile.Config,
 	if p.scales != nil {
 		return gemmScaled.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, p.scales.arg(0), p.scales.arg(1), p.BatchWalk, p.Product, p.scales.Scales, c, pairs, mad)
 	}
-	if !p.then.on || !p.fuses {
-		return kernel.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, p.BatchWalk, p.Product, c, pairs, mad)
-	}
-	w, err := p.fusedWalk(s)
-	if err != nil {
+	f, ok, err := p.fused(s, sum)
+	switch {
+	case err != nil:
 		return err
+	case !ok:
+		return kernel.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, p.BatchWalk, p.Product, c, pairs, mad)
+	case !present(p.up):
+		return then.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, f.bias, f.factor, f.residual, f.walk, p.Product, c, pairs, f.scale, f.e, mad, p.then.act)
 	}
-	addends := p.then.args(out.DType)
-	e := p.then.kernel(func(a *addend) kernels.Addend { return a.ofMatrix(p.N) })
-	if !present(p.up) {
-		return then.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, addends[bias], addends[factor], addends[residual],
-			w, p.Product, c, pairs, p.then.scaleArg(sum), e, mad, p.then.act)
-	}
-	e.Factor.Kind = kernels.Strided // which the kernel makes
+	f.e.Factor.Kind = kernels.Strided // which the kernel makes
 	ups := p.up.Header()
-	return gemmGated.Launch(s, types, g, maps.x, maps.y, maps.up, maps.out, ops.SliceArg(out.DType, &to), x, y, ops.SliceArg(d, &ups), addends[bias], addends[residual],
-		w, p.Product, c, pairs, p.then.scaleArg(sum), e, mad, p.then.act)
+	return gemmGated.Launch(s, types, g, maps.x, maps.y, maps.up, maps.out, ops.SliceArg(out.DType, &to), x, y, ops.SliceArg(d, &ups), f.bias, f.residual, f.walk, p.Product, c, pairs, f.scale, f.e, mad, p.then.act)
 }
 
 // matrixGrid is the grid for so many tiles. With bulk copies there are as many blocks as

@@ -102,6 +102,21 @@ func finishPair[O, T, C dsl.Number](e *Epilogue, p *Product, bias, residual []T,
 	return results
 }
 
+// finishOne returns what an epilogue makes of the sum of row r and column c.
+func finishOne[O, C dsl.Number](e *Epilogue, bias []O, factor []C, residual []O, at [core.Operands]int, r, c int, sum, scale C, act func(x C) C, mad func(a, b, c C) C) O {
+	var b, f, d C
+	if e.Bias.Kind != Absent {
+		b = dsl.Convert[C](bias[e.Bias.place(at[atBias], r, c)])
+	}
+	if e.Factor.Kind != Absent {
+		f = factor[e.Factor.place(at[atFactor], r, c)]
+	}
+	if e.Residual.Kind != Absent {
+		d = dsl.Convert[C](residual[e.Residual.place(at[atResidual], r, c)])
+	}
+	return dsl.Convert[O](finish(e, sum, scale, b, f, d, act, mad))
+}
+
 // FinishParts stores what an epilogue makes of the sums of n numbers, step apart, as [SumParts] adds
 // them.
 //

@@ -134,17 +134,7 @@ func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w core.Walk, p Pro
 //kiln:const cfg.High=6,8 cfg.Each=2 cfg.Wide=8 e.Bias.Kind=1,2 e.Factor.Kind=0 e.Residual.Kind=0,3 e.Scaled=false,true
 func PackedThen[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg Tiling, scale C, e Epilogue, mad func(a, b, c C) C, act func(x C) C) {
 	packedBlock(t, x, y, &w, &p, &cfg, mad, func(at [core.Operands]int, to, row, col int, sum C) {
-		var b, f, d C
-		if e.Bias.Kind != Absent {
-			b = dsl.Convert[C](bias[e.Bias.place(at[atBias], row, col)])
-		}
-		if e.Factor.Kind != Absent {
-			f = factor[e.Factor.place(at[atFactor], row, col)]
-		}
-		if e.Residual.Kind != Absent {
-			d = dsl.Convert[C](residual[e.Residual.place(at[atResidual], row, col)])
-		}
-		out[to+row*p.OutM+TimesStride(col, p.OutN, cfg.Contiguous)] = dsl.Convert[O](finish(&e, sum, scale, b, f, d, act, mad))
+		out[to+row*p.OutM+TimesStride(col, p.OutN, cfg.Contiguous)] = finishOne(&e, bias, factor, residual, at, row, col, sum, scale, act, mad)
 	})
 }
 

@@ -28,6 +28,24 @@ type Thin struct {
 //kiln:kernel
 //kiln:const cfg.Cols=1,2 cfg.Rows=1,2 cfg.Share=false,true cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2
 func ThinRows[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Thin, mad func(a, b, c C) C, add func(a, b C) C) {
+	thinRows(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
+		out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+col*p.OutN] = dsl.Convert[O](sum)
+	})
+}
+
+// ThinRowsThen is [ThinRows] whose sums go through an epilogue.
+//
+//kiln:kernel
+//kiln:const cfg.Cols=1,2 cfg.Rows=1,2 cfg.Share=false,true cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2 e.Bias.Kind=1,2 e.Factor.Kind=0 e.Residual.Kind=0,3 e.Scaled=false
+func ThinRowsThen[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg Thin, scale C, e Epilogue, mad func(a, b, c C) C, add func(a, b C) C, act func(x C) C) {
+	thinRows(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
+		out[at[0]+row*p.OutM+col*p.OutN] = finishOne(&e, bias, factor, residual, at, row, col, sum, scale, act, mad)
+	})
+}
+
+// thinRows is [ThinRows] with a function that stores the sum of a row and a column of the product at a
+// place.
+func thinRows[T, C dsl.Number](t dsl.Thread, x, y []T, w *core.Walk, p *Product, cfg *Thin, mad func(a, b, c C) C, add func(a, b C) C, store func(at [core.Operands]int, row, col int, sum C)) {
 	rows, cols := int(cfg.Rows), int(cfg.Cols)
 	first, lane, lanes := (t.BlockX()*(t.BlockDimX()/t.WarpSize())+t.Warp())*rows, t.Lane(), t.WarpSize()
 	if cfg.Share {
@@ -42,11 +60,11 @@ func ThinRows[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, 
 		k := lo
 		for ; k+step*int(cfg.Unroll) <= hi; k += step * int(cfg.Unroll) {
 			for u := range int(cfg.Unroll) {
-				thin(acc[u*rows*cols:], x, y, at, first, k+u*step+lane*vec, &p, &cfg, mad)
+				thin(acc[u*rows*cols:], x, y, at, first, k+u*step+lane*vec, p, cfg, mad)
 			}
 		}
 		for k += lane * vec; k < hi; k += step {
-			thin(acc, x, y, at, first, k, &p, &cfg, mad)
+			thin(acc, x, y, at, first, k, p, cfg, mad)
 		}
 		for i := range rows * cols {
 			for u := 1; u < int(cfg.Unroll); u++ {
@@ -54,21 +72,20 @@ func ThinRows[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, 
 			}
 			acc[i] = dsl.WarpReduce(t, acc[i], add)
 		}
-		to := at[0] + t.BlockZ()*p.Parts
 		if cfg.Share {
-			thinShare(t, out, acc, to, first, &p, &cfg, add)
+			thinShare(t, acc, first, p, cfg, add, func(row, col int, sum C) { store(at, row, col, sum) })
 			continue
 		}
 		for i := range rows * cols {
 			if row := first + i/cols; t.Lane() == 0 && row < p.M {
-				out[to+row*p.OutM+i%cols*p.OutN] = dsl.Convert[O](acc[i])
+				store(at, row, i%cols, acc[i])
 			}
 		}
 	}
 }
 
 // thinShare stores the sums of what the warps of a block have.
-func thinShare[O, C dsl.Number](t dsl.Thread, out []O, acc []C, to, first int, p *Product, cfg *Thin, add func(a, b C) C) {
+func thinShare[C dsl.Number](t dsl.Thread, acc []C, first int, p *Product, cfg *Thin, add func(a, b C) C, store func(row, col int, sum C)) {
 	n, cols := int(cfg.Rows*cfg.Cols), int(cfg.Cols)
 	sums := dsl.SharedSlice[C](t, cfg.Warps*cfg.Rows*cfg.Cols)
 	t.Sync() // an earlier product may still be read
@@ -84,7 +101,7 @@ func thinShare[O, C dsl.Number](t dsl.Thread, out []O, acc []C, to, first int, p
 		for k := 1; k < int(cfg.Warps); k++ {
 			sum = add(sum, sums[k*n+i])
 		}
-		out[to+row*p.OutM+i%cols*p.OutN] = dsl.Convert[O](sum)
+		store(row, i%cols, sum)
 	}
 }
 
@@ -225,6 +242,24 @@ func thinAdd[T, C dsl.Number](acc, xs []C, y []T, at, apart, each, cols int, mad
 //kiln:kernel
 //kiln:const cfg.Cols=1,2 cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2 cfg.Lanes=64
 func ThinWarps[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk, p Product, cfg Thin, mad func(a, b, c C) C, add func(a, b C) C) {
+	thinWarps(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
+		out[at[0]+t.BlockZ()*p.Parts+row*p.OutM+col*p.OutN] = dsl.Convert[O](sum)
+	})
+}
+
+// ThinWarpsThen is [ThinWarps] whose sums go through an epilogue.
+//
+//kiln:kernel
+//kiln:const cfg.Cols=1,2 cfg.Vec=1,4 cfg.Unroll=2 cfg.Warps=2 cfg.Lanes=64 e.Bias.Kind=1,2 e.Factor.Kind=0 e.Residual.Kind=0,3 e.Scaled=false
+func ThinWarpsThen[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, bias []O, factor []C, residual []O, w core.Walk, p Product, cfg Thin, scale C, e Epilogue, mad func(a, b, c C) C, add func(a, b C) C, act func(x C) C) {
+	thinWarps(t, x, y, &w, &p, &cfg, mad, add, func(at [core.Operands]int, row, col int, sum C) {
+		out[at[0]+row*p.OutM+col*p.OutN] = finishOne(&e, bias, factor, residual, at, row, col, sum, scale, act, mad)
+	})
+}
+
+// thinWarps is [ThinWarps] with a function that stores the sum of a row and a column of the product at
+// a place.
+func thinWarps[T, C dsl.Number](t dsl.Thread, x, y []T, w *core.Walk, p *Product, cfg *Thin, mad func(a, b, c C) C, add func(a, b C) C, store func(at [core.Operands]int, row, col int, sum C)) {
 	vec, cols, warps := int(cfg.Vec), int(cfg.Cols), int(cfg.Warps)
 	row := (t.BlockX()*t.WarpSize() + t.Lane()) * vec
 	from := TimesStride(min(row, p.M-vec), p.XM, cfg.XUnit)
@@ -247,12 +282,12 @@ func ThinWarps[O, T, C dsl.Number](t dsl.Thread, out []O, x, y []T, w core.Walk,
 			run(xs, x, at[1]+from+k*p.XK, p.XM, cfg.Vec, vec > 1)
 			thinAdd(acc, xs, y, at[2]+k*p.YK, p.YN, vec, cols, mad)
 		}
-		thinJoin(t, out, acc, at[0]+t.BlockZ()*p.Parts, &p, &cfg, add)
+		thinJoin(t, acc, p, cfg, add, func(row, col int, sum C) { store(at, row, col, sum) })
 	}
 }
 
 // thinJoin stores the sums of what the warps of a block have of the same rows.
-func thinJoin[O, C dsl.Number](t dsl.Thread, out []O, acc []C, to int, p *Product, cfg *Thin, add func(a, b C) C) {
+func thinJoin[C dsl.Number](t dsl.Thread, acc []C, p *Product, cfg *Thin, add func(a, b C) C, store func(row, col int, sum C)) {
 	vec, cols, n := int(cfg.Vec), int(cfg.Cols), t.WarpSize()*int(cfg.Cols*cfg.Vec)
 	sums := dsl.SharedSlice[C](t, cfg.Warps*cfg.Lanes*cfg.Cols*cfg.Vec)
 	t.Sync() // an earlier product may still be read
@@ -267,7 +302,7 @@ func thinJoin[O, C dsl.Number](t dsl.Thread, out []O, acc []C, to int, p *Produc
 		}
 		lane, e := i%t.WarpSize(), i/t.WarpSize()
 		if row := (t.BlockX()*t.WarpSize()+lane)*vec + e/cols; row < p.M {
-			out[to+row*p.OutM+e%cols*p.OutN] = dsl.Convert[O](sum)
+			store(row, e%cols, sum)
 		}
 	}
 }
