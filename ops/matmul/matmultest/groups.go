@@ -12,6 +12,7 @@ import (
 	"github.com/gokiln/kiln/ops/layout"
 	matmulops "github.com/gokiln/kiln/ops/matmul"
 	"github.com/gokiln/kiln/ops/opstest"
+	"github.com/gokiln/kiln/runtime"
 )
 
 // groupCase is a grouped product: its other sizes, and where groups of total rows, columns or places
@@ -79,6 +80,7 @@ func Grouped(t *testing.T, b *opstest.Bench) {
 			}, "Results/%v/%v", r.factors, r.out)
 		}
 	}
+	b.Part(t, groupedGraph, "Graph")
 	t.Run("Errors", func(t *testing.T) { groupedErrors(t, b) })
 }
 
@@ -155,6 +157,25 @@ func groupTerms(c *groupCase, form int, at []int, groups [][2]int) (n int, of fu
 		}
 	}
 	return 0, nil
+}
+
+// groupedGraph captures a product, and launches it with other groups: nothing of them is known to the
+// host.
+func groupedGraph(t *testing.T, b *opstest.Bench) {
+	f := dtype.F32
+	x, y := b.Of(t, f, layout.Shape{4, 1}, 1, 2, 3, 4), b.Of(t, f, layout.Shape{2, 1, 2}, 1, 10, 100, 1000)
+	ends, out := b.Of(t, dtype.I32, layout.Shape{2}, 1, 3), b.Output(t, f, layout.Shape{4, 2}, 0)
+	g, err := b.Device.Capture(func(s *runtime.Stream) error {
+		return matmulops.Grouped(s, out.View, x.View, y.View, ends.View, matmulops.Options{})
+	})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, g.Close()) }()
+	require.NoError(t, g.Launch(b.Stream))
+	b.WantNumbers(t, out, 1, 10, 200, 2000, 300, 3000, 0, 0)
+	ends.All[opstest.Guard] = dtype.FromInt(dtype.I32, 4)
+	b.Store(t, ends)
+	require.NoError(t, g.Launch(b.Stream))
+	b.WantNumbers(t, out, 1, 10, 2, 20, 3, 30, 4, 40)
 }
 
 // groupedErrors are operands that do not fit.
