@@ -70,9 +70,12 @@ func runPacked(s *runtime.Stream, p *Problem) error {
 	if err != nil {
 		return err
 	}
-	ys, err := p.Packing(s, p.B, 2, p.N, p.YN, p.YK, cfg.Wide*cfg.Each)
-	if err != nil {
-		return err
+	cfg.Direct = p.direct(cfg.Wide * cfg.Each)
+	ys := packing{To: p.B}
+	if !cfg.Direct {
+		if ys, err = p.Packing(s, p.B, 2, p.N, p.YN, p.YK, cfg.Wide*cfg.Each); err != nil {
+			return err
+		}
 	}
 	if p.words {
 		p.K = ops.RoundUp(p.K, kernels.WordBytes) / kernels.WordBytes
@@ -89,8 +92,13 @@ func runPacked(s *runtime.Stream, p *Problem) error {
 	if err := xs.Run(s); err != nil {
 		return err
 	}
-	if err = ys.Run(s); err == nil {
-		err = p.withParts(s, parts, func(out ops.View) error { return p.launchPacked(s, out, xs.To, ys.To, cfg) })
+	multiply := func() error {
+		return p.withParts(s, parts, func(out ops.View) error { return p.launchPacked(s, out, xs.To, ys.To, cfg) })
+	}
+	if cfg.Direct {
+		err = multiply()
+	} else if err = ys.Run(s); err == nil {
+		err = multiply()
 		if e := ys.To.Buf.FreeOn(s); err == nil {
 			err = e
 		}
@@ -99,6 +107,14 @@ func runPacked(s *runtime.Stream, p *Problem) error {
 		err = e
 	}
 	return err
+}
+
+// direct reports whether bands of y of some width are read where they are: rows so short that those
+// which follow each other along k are near each other, too.
+func (p *Problem) direct(width dsl.ConstInt) dsl.ConstBool {
+	const near = 1 << 10
+	c := p.packedType()
+	return dsl.ConstBool(!p.words && p.B.DType == c && p.YN == 1 && p.N%int(width) == 0 && p.YK > 0 && p.YK*c.Size() <= near)
 }
 
 // packedType is the type of packed operands and of the sums of their products. Factors of 8 bits are
@@ -207,10 +223,14 @@ func (p *Problem) prefetchPacked(dev *runtime.Device, xs, ys *packing, cfg kerne
 	if k.Loaded(dev, nil, nil, nil, p.BatchWalk, nil, cfg, p.packedMulAdd()) {
 		return nil
 	}
-	return jit.Prefetch(dev,
-		jit.Wanted{Kernel: xs.kernel, Consts: []any{xs.walk, xs.cfg}},
-		jit.Wanted{Kernel: ys.kernel, Consts: []any{ys.walk, ys.cfg}},
-		jit.Wanted{Kernel: k, Consts: []any{p.BatchWalk, cfg, p.packedMulAdd()}})
+	wanted := []jit.Wanted{
+		{Kernel: xs.kernel, Consts: []any{xs.walk, xs.cfg}},
+		{Kernel: k, Consts: []any{p.BatchWalk, cfg, p.packedMulAdd()}},
+	}
+	if !cfg.Direct {
+		wanted = append(wanted, jit.Wanted{Kernel: ys.kernel, Consts: []any{ys.walk, ys.cfg}})
+	}
+	return jit.Prefetch(dev, wanted...)
 }
 
 // serialParts is into how many parts the sums of packed operands are divided: what a panel

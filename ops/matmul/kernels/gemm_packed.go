@@ -107,6 +107,7 @@ type Tiling struct {
 	High, Each dsl.ConstInt  // rows and columns of the result that a thread computes at once
 	Wide       dsl.ConstInt  // threads, neighbours in neighbouring columns
 	Contiguous dsl.ConstBool // columns of the result are contiguous
+	Direct     dsl.ConstBool // y is not packed: rows of whole bands are contiguous in it
 	Bands      int           // bands of x that a block goes over
 }
 
@@ -121,7 +122,7 @@ const packedSteps = 4
 // memory.
 //
 //kiln:kernel
-//kiln:const cfg.High=6,8 cfg.Each=2 cfg.Wide=8
+//kiln:const cfg.High=6,8 cfg.Each=2 cfg.Wide=8 cfg.Direct=false,true
 func Packed[O, C dsl.Number](t dsl.Thread, out []O, x, y []C, w core.Walk, p Product, cfg Tiling, mad func(a, b, c C) C) {
 	packedBlock(t, x, y, &w, &p, &cfg, mad, func(_ [core.Operands]int, to, row, col int, sum C) {
 		out[to+row*p.OutM+TimesStride(col, p.OutN, cfg.Contiguous)] = dsl.Convert[O](sum)
@@ -151,11 +152,16 @@ func packedBlock[C dsl.Number](t dsl.Thread, x, y []C, w *core.Walk, p *Product,
 	for z := t.BlockZ(); z < p.Batch*parts; z += t.GridDimZ() {
 		at, lo := w.At(z/parts), z%parts*p.Part
 		n := min(p.Part, p.K-lo)
-		ys := y[((at[2]*panels+panel)*p.K+lo)*width:][:n*width]
+		var ys []C
+		if cfg.Direct {
+			ys = y[at[2]+lo*p.YK+panel*width:][:(n-1)*p.YK+width]
+		} else {
+			ys = y[((at[2]*panels+panel)*p.K+lo)*width:][:n*width]
+		}
 		to := at[0] + z%parts*p.Parts
 		for band := first; band < min(first+cfg.Bands, bands); band++ {
 			acc := dsl.LocalSlice[C](cfg.High * cfg.Each)
-			packedRun(acc, x[((at[1]*bands+band)*p.K+lo)*high:][:n*high], ys, n, lane, cfg, mad)
+			packedRun(acc, x[((at[1]*bands+band)*p.K+lo)*high:][:n*high], ys, p.YK, n, lane, cfg, mad)
 			row, col := band*high, panel*width
 			if row+high <= p.M && col+width <= p.N {
 				packedStore(acc, row, col+lane, true, p, cfg, func(row, col int, sum C) { store(at, to, row, col, sum) })
@@ -166,18 +172,28 @@ func packedBlock[C dsl.Number](t dsl.Thread, x, y []C, w *core.Walk, p *Product,
 	}
 }
 
-// packedRun adds the products of bands.
-func packedRun[C dsl.Number](acc, xs, ys []C, n, lane int, cfg *Tiling, mad func(a, b, c C) C) {
+// packedRun adds the products of bands. Rows of y are pitch apart where it is not packed.
+func packedRun[C dsl.Number](acc, xs, ys []C, pitch, n, lane int, cfg *Tiling, mad func(a, b, c C) C) {
 	high, width := int(cfg.High), int(cfg.Wide*cfg.Each)
 	k := 0
 	for ; k+packedSteps <= n; k += packedSteps {
-		columns, rows := xs[k*high:][:packedSteps*high], ys[k*width:][:packedSteps*width]
+		columns := xs[k*high:][:packedSteps*high]
+		if cfg.Direct {
+			for i := range packedSteps {
+				packedStep(acc, columns[i*high:][:high], ys[(k+i)*pitch:][:width], lane, cfg, mad)
+			}
+			continue
+		}
+		rows := ys[k*width:][:packedSteps*width]
 		for i := range packedSteps {
 			packedStep(acc, columns[i*high:][:high], rows[i*width:][:width], lane, cfg, mad)
 		}
 	}
+	if !cfg.Direct {
+		pitch = width
+	}
 	for ; k < n; k++ {
-		packedStep(acc, xs[k*high:][:high], ys[k*width:][:width], lane, cfg, mad)
+		packedStep(acc, xs[k*high:][:high], ys[k*pitch:][:width], lane, cfg, mad)
 	}
 }
 

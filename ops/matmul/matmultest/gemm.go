@@ -25,10 +25,10 @@ var products = []struct {
 }{
 	{m: 1, k: 1, n: 1}, {m: 33, k: 17, n: 40}, {m: 128, k: 16, n: 128}, {m: 5, k: 300, n: 6}, {m: 64, k: 7, n: 130},
 	{m: 1, k: 70, n: 50}, {m: 40, k: 200, n: 1}, {m: 2, k: 64, n: 96}, {m: 65, k: 40, n: 3}, {m: 1, k: 2500, n: 2}, {m: 30, k: 2048, n: 4}, {m: 1, k: 37, n: 2500}, {m: 3, k: 150, n: 1001},
-	{m: 20, k: 4100, n: 24}, {m: 0, k: 3, n: 2}, {m: 3, k: 0, n: 4}, {m: 3, k: 4, n: 0},
+	{m: 20, k: 4100, n: 24}, {m: 13, k: 4101, n: 48}, {m: 0, k: 3, n: 2}, {m: 3, k: 0, n: 4}, {m: 3, k: 4, n: 0},
 	{layout.Shape{2, 3}, layout.Shape{2, 3}, 9, 8, 12}, {layout.Shape{3, 1}, layout.Shape{6}, 4, 5, 7}, {layout.Shape{4}, layout.Shape{}, 6, 20, 16},
 	{layout.Shape{}, layout.Shape{2, 2}, 20, 12, 30}, {layout.Shape{5}, layout.Shape{1}, 1, 33, 8}, {layout.Shape{0}, layout.Shape{1}, 2, 3, 4},
-	{layout.Shape{3}, layout.Shape{3}, 5, 1101, 2}, {layout.Shape{3}, layout.Shape{3}, 2, 40, 5},
+	{layout.Shape{3}, layout.Shape{3}, 5, 1101, 2}, {layout.Shape{3}, layout.Shape{3}, 2, 40, 5}, {layout.Shape{2, 3}, layout.Shape{3}, 9, 21, 96},
 }
 
 // Matmul tests products of matrices.
