@@ -46,7 +46,7 @@ type Scales struct {
 //
 //kiln:kernel
 //kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false,true sc.X.Wide=1 sc.Y.Wide=1,128 sc.Blocks=false,true
-func MultiplyScaled[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, xs, ys []float32, w core.Walk, p Product, sc Scales, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
+func MultiplyScaled[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, xs, ys []float32, w core.Walk, p Product, sc Scales, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	// Of what is beyond the edge the last scale is read.
 	scaleX := func(row, k int) float32 { return xs[sc.X.of(min(row, p.M-1), k)] }
 	scaleY := func(col, k int) float32 { return ys[sc.Y.of(min(col, p.N-1), k)] }
