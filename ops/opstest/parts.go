@@ -98,6 +98,15 @@ func first() uint64 {
 	return n
 }
 
+// Products is how many parts with a hundred random products of matrices KILN_PRODUCTS asks for.
+func Products() int {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("KILN_PRODUCTS"), "0"))
+	if err != nil {
+		panic("KILN_PRODUCTS: " + err.Error())
+	}
+	return n
+}
+
 // Choice is a number below n that depends on nothing but what a case is of: which cases of a
 // product of two tables there are does not change with a new row of either.
 func Choice(n int, of ...any) int { return int(hash(of) >> 32 % uint64(n)) }

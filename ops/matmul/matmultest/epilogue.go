@@ -2,8 +2,10 @@ package matmultest
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,9 +43,10 @@ var activations = map[string]activation{
 // epilogue is a case: of a type, in some way, with what is added to sums.
 type epilogue struct {
 	d        dtype.DType
-	n, kind  int    // product and layouts
-	way, act string // strategy and activation
-	bias     string // none, columns, rows or each
+	n, kind  int       // product and layouts
+	of       *matrices // what is multiplied, if it is none of the products
+	way, act string    // strategy and activation
+	bias     string    // none, columns, rows or each
 	scale    bool
 	residual bool
 	up       bool
@@ -107,8 +110,37 @@ func epilogues(t *testing.T, b *opstest.Bench) {
 	for kind := range 16 {
 		add(epilogue{d: dtype.F32, n: 1, kind: kind * 7, act: "relu", bias: "columns", residual: true, up: kind%2 > 0})
 	}
+	for i := range opstest.Products() {
+		b.Part(t, randomProducts, "Random/%d", i)
+	}
 	b.Part(t, epilogueCases, "Epilogue/Cases")
 	t.Run("Epilogue/Errors", func(t *testing.T) { epilogueErrors(t, b) })
+}
+
+// randomProducts tests a hundred products of random shapes, layouts, types and epilogues by the
+// strategies that are taken for them.
+func randomProducts(t *testing.T, b *opstest.Bench) {
+	names := slices.Sorted(maps.Keys(activations))
+	size := func() int { return 1 + b.Rand.IntN([]int{4, 20, 70, 300}[b.Rand.IntN(4)]) }
+	for i := range 100 {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			types := dtype.Floats()
+			c := epilogue{act: names[b.Rand.IntN(len(names))], scale: b.Rand.IntN(2) > 0}
+			if (c.act == "none" || c.act == "relu") && !c.scale {
+				types = dtype.All()
+			}
+			if c.d = types[b.Rand.IntN(len(types))]; !b.Has(c.d) {
+				return
+			}
+			c.of = &matrices{m: size(), k: size(), n: size()}
+			if b.Rand.IntN(3) == 0 {
+				c.of.batchA, c.of.batchB = layout.Shape{1 + b.Rand.IntN(3)}, []layout.Shape{nil, {1}}[b.Rand.IntN(2)]
+			}
+			c.kind, c.bias = b.Kind(), []string{"none", "columns", "rows", "each"}[b.Rand.IntN(4)]
+			c.residual, c.up = b.Rand.IntN(2) > 0, b.Rand.IntN(4) == 0
+			c.run(t, b)
+		})
+	}
 }
 
 // operand draws numbers of which sums of products are small.
@@ -123,6 +155,9 @@ func operand(t *testing.T, b *opstest.Bench, d dtype.DType, s layout.Shape, kind
 
 func (c *epilogue) run(t *testing.T, b *opstest.Bench) {
 	s, d := products[c.n], c.d
+	if c.of != nil {
+		s = *c.of
+	}
 	if strings.HasPrefix(c.way, "thin") && min(s.m, s.n) > 4 {
 		return
 	}
@@ -179,7 +214,7 @@ func (c *epilogue) run(t *testing.T, b *opstest.Bench) {
 		if up != nil {
 			r.factor, r.more = sum(up)
 		}
-		require.NoError(t, r.check(got[i]), "%+v, element %v", c, at)
+		require.NoError(t, r.check(got[i]), "%+v of %+v, element %v", c, s, at)
 		i++
 	})
 }

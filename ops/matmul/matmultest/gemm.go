@@ -18,11 +18,13 @@ import (
 	"github.com/gokiln/kiln/ops/opstest"
 )
 
-// products are shapes of matrices to multiply: m, k, n with dimensions that count them.
-var products = []struct {
+// matrices are the shapes of two to multiply: m, k, n with dimensions that count them.
+type matrices struct {
 	batchA, batchB layout.Shape
 	m, k, n        int
-}{
+}
+
+var products = []matrices{
 	{m: 1, k: 1, n: 1}, {m: 33, k: 17, n: 40}, {m: 128, k: 16, n: 128}, {m: 5, k: 300, n: 6}, {m: 64, k: 7, n: 130},
 	{m: 1, k: 70, n: 50}, {m: 40, k: 200, n: 1}, {m: 2, k: 64, n: 96}, {m: 65, k: 40, n: 3}, {m: 1, k: 2500, n: 2}, {m: 30, k: 2048, n: 4}, {m: 1, k: 37, n: 2500}, {m: 3, k: 150, n: 1001},
 	{m: 20, k: 4100, n: 24}, {m: 13, k: 4101, n: 48}, {m: 0, k: 3, n: 2}, {m: 3, k: 0, n: 4}, {m: 3, k: 4, n: 0},
