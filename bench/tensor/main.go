@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime/debug"
 	"time"
 
 	"github.com/gokiln/kiln/bench/figure"
@@ -83,6 +84,7 @@ func (c *config) measure(d *tensor.Device, w io.Writer) error {
 	var errs []error
 	copied := 0.0
 	for _, group := range c.groups {
+		debug.FreeOSMemory() // collects, and that frees the memory of the group before
 		for _, k := range group(d, small(d)) {
 			if !c.only.MatchString(k.name) && k.name != "copy f32" {
 				continue

@@ -26,7 +26,7 @@ func room(d *tensor.Device, t dtype.DType, s ...int) ops.View {
 		err = mem.Zero()
 	}
 	if err != nil {
-		return v // operations say that there is no memory
+		panic(fmt.Sprintf("no memory for %v of %v: %v", shape, t, err))
 	}
 	v.Buf = mem.Buffer()
 	return v

@@ -134,7 +134,8 @@ func productAs(t *testing.T, b *opstest.Bench, d, o dtype.DType, n, kind int, wa
 	default:
 		err := matmulops.MatmulBy(b.Stream, way, out.View, x.View, y.View)
 		if errors.Is(err, jit.ErrUnsupported) {
-			require.Zero(t, jit.MatrixShape(b.Device, d.Type(), dsl.MatrixWarpgroup), way)
+			shape := func(f dsl.MatrixFact) int { return jit.MatrixShape(b.Device, d.Type(), f) }
+			require.Zero(t, shape(dsl.MatrixWarpgroup)*shape(dsl.MatrixTransposes), way)
 			return
 		}
 		if err != nil && b.Device.Info().SharedPerBlock < 80<<10 { // strategies that are not taken by themselves there
