@@ -2,6 +2,7 @@ package pass
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gokiln/kiln/compiler/analysis"
@@ -21,32 +22,40 @@ func TestShortDiv(t *testing.T) {
 	for _, typ := range []*ir.Type{ir.I64, ir.U64} {
 		for _, ops := range [][]ir.Op{{ir.OpDiv}, {ir.OpRem}, {ir.OpDiv, ir.OpRem}, {ir.OpRem, ir.OpDiv, ir.OpRem}} {
 			for _, in := range [][2]*ir.Type{{typ, typ}, {ir.U32, typ}, {typ, ir.U32}, {ir.U32, ir.U32}} {
-				m, f := divisions(typ, in, ops)
-				require.NoError(t, shortdiv(m, &Options{SlowDiv: true}))
-				require.NoError(t, ir.Verify(m))
-				blocks := 4
-				if in[0] == in[1] && in[0] == ir.U32 {
-					blocks = 1
-				}
-				require.Len(t, f.Blocks, blocks, "one test for all, or none:\n%s", m)
-				check := func(x, y uint64) {
-					x, y = ir.Normalize(in[0], x), ir.Normalize(in[1], y)
-					got := newMachine(m).call(f, []uint64{x, y})
-					for i, op := range ops {
-						want, ok := ir.Eval(op, typ, 0, []uint64{x, y}, []*ir.Type{typ, typ})
-						require.True(t, ok)
-						require.Equal(t, want, got[i], "%s %s: %d by %d", op, typ, int64(x), int64(y))
+				for _, loop := range []bool{false, true} {
+					m, f := divisions(typ, in, ops)
+					s := newShortener(f, false)
+					s.loop = loop
+					s.run()
+					require.NoError(t, ir.Verify(m))
+					blocks := 4
+					switch {
+					case in[0] == in[1] && in[0] == ir.U32:
+						blocks = 1
+					case loop:
+						blocks += 2
+						require.False(t, slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return slices.ContainsFunc(b.Instrs, longDivision) }), "%s", m)
 					}
-				}
-				for _, x := range edges {
-					for _, y := range edges {
-						check(x, y)
+					require.Len(t, f.Blocks, blocks, "one test for all, or none:\n%s", m)
+					check := func(x, y uint64) {
+						x, y = ir.Normalize(in[0], x), ir.Normalize(in[1], y)
+						got := newMachine(m).call(f, []uint64{x, y})
+						for i, op := range ops {
+							want, ok := ir.Eval(op, typ, 0, []uint64{x, y}, []*ir.Type{typ, typ})
+							require.True(t, ok)
+							require.Equal(t, want, got[i], "%s %s: %d by %d", op, typ, int64(x), int64(y))
+						}
 					}
-					check(x, any())
-					check(any(), x)
-				}
-				for range 300 {
-					check(any(), any())
+					for _, x := range edges {
+						for _, y := range edges {
+							check(x, y)
+						}
+						check(x, any())
+						check(any(), x)
+					}
+					for range 300 {
+						check(any(), any())
+					}
 				}
 			}
 		}
