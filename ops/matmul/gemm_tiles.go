@@ -191,7 +191,7 @@ func (p *Problem) fillsMatrix(c tile.Config) bool {
 
 // byWarpgroups reports whether a configuration is one for warpgroups that multiply factors in
 // shared memory.
-func byWarpgroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Down }
+func byWarpgroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Down && c.Down%4 == 0 }
 
 // fillsWarpgroups is fillsMatrix for such a configuration.
 func (p *Problem) fillsWarpgroups(c tile.Config) bool {
