@@ -13,18 +13,26 @@ import (
 // reading B, so what counts is how many bytes of it are in flight: bulk copies of many stages, or tiles
 // that are no higher than there are rows, of which several blocks are resident on a multiprocessor.
 var fewRows = []ops.Strategy[Problem]{
+	fewTiles(tile.Config{M: 16, N: 128, Down: 1, Across: 4, Stages: 6}, func(p *Problem, c tile.Config) bool { return p.low(c) && p.fillsMatrix(c) }),
 	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 8}, func(p *Problem, c tile.Config) bool { return p.M <= int(c.M) && p.fillsWarpgroups(c) }),
-	fewTiles(tile.Config{M: 16, N: 128, Down: 1, Across: 4, Stages: 6}, 2),
-	fewTiles(tile.Config{M: 16, N: 64, Down: 1, Across: 2, Stages: 6}, 0),
-	fewTiles(tile.Config{M: 32, N: 128, Down: 1, Across: 4, Stages: 5}, 2),
-	fewTiles(tile.Config{M: 32, N: 64, Down: 1, Across: 2, Stages: 6}, 0),
+	fewTiles(tile.Config{M: 16, N: 64, Down: 1, Across: 2, Stages: 6}, (*Problem).low),
+	fewTiles(tile.Config{M: 32, N: 128, Down: 1, Across: 4, Stages: 5}, func(p *Problem, c tile.Config) bool { return p.low(c) && p.tiles(&c) >= 2*p.Info.Units }),
+	fewTiles(tile.Config{M: 32, N: 64, Down: 1, Across: 2, Stages: 6}, func(p *Problem, c tile.Config) bool { return p.low(c) || p.few64() }),
 }
 
-// fewTiles is a row for a configuration of few rows, if there are so many tiles for each
-// multiprocessor.
-func fewTiles(c tile.Config, each int) ops.Strategy[Problem] {
+// low reports whether tiles are as high as the result.
+func (p *Problem) low(c tile.Config) bool { return p.M <= int(c.M) }
+
+// few64 reports whether a result of 8-byte elements has too few tiles of other configurations.
+func (p *Problem) few64() bool {
+	small := smallMatrix
+	return p.A.DType.Size() == 8 && p.tiles(&small) < p.Info.Units
+}
+
+// fewTiles is a row for a configuration of few rows.
+func fewTiles(c tile.Config, fits func(*Problem, tile.Config) bool) ops.Strategy[Problem] {
 	row := matrixTiles(c, func(p *Problem, c tile.Config) bool {
-		return p.M <= int(c.M) && p.MatrixRows <= int(c.M) && p.hasMatrix(c) && p.tiles(&c) >= each*p.Info.Units
+		return p.MatrixRows <= int(c.M) && p.hasMatrix(c) && fits(p, c)
 	})
 	run := row.Run
 	row.Run = func(s *runtime.Stream, p *Problem) error {

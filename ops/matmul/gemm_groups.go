@@ -65,11 +65,10 @@ type groups struct {
 // group has on average: each group has a tile that is not whole.
 var grouped = ops.NewStrategies(
 	ops.Strategy[groups]{Name: "vectors", Fits: func(p *groups) bool { return p.Serial() }, Run: runVectorGroups},
-	groupTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 8}, 0, 32, true, true),
+	groupTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 8}, 0, 160, true, true),
 	groupTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4, Cluster: 2}, 512, math.MaxInt, true, true),
-	groupTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, 65, math.MaxInt, true, true),
-	groupTiles(tile.Config{M: 64, N: 256, Down: 4, Across: 1, Stages: 5}, 0, 64, true, true),
-	groupTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, 65, math.MaxInt, true, true),
+	groupTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, 161, math.MaxInt, true, true),
+	groupTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, 161, math.MaxInt, true, true),
 	groupTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 7}, 0, math.MaxInt, true, false),
 	groupTiles(tile.Config{M: 16, N: 128, Down: 1, Across: 4, Stages: 6}, 0, 16, false, false),
 	groupTiles(tile.Config{M: 32, N: 128, Down: 1, Across: 4, Stages: 5}, 0, 32, false, false),

@@ -43,9 +43,9 @@ var smallMatrix = tile.Config{M: 64, N: 64, Down: 2, Across: 1, Stages: 4}
 
 // matrixRows are the strategies by matrix instructions, as the factors lie.
 var matrixRows = []ops.Strategy[Problem]{
-	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.M > int(c.M) && p.fillsLong(c) }),
+	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4, Cluster: 2}, (*Problem).fillsClusters),
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsLong),
-	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.promotes() && p.M > int(c.M) && p.fillsLong(c) }),
+	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.promotes() && p.fillsClusters(c) }),
 	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 2, Across: 4, Stages: 3}, (*Problem).fillsMatrix),
@@ -203,6 +203,17 @@ const shortSums = 512
 
 // fillsLong is fillsWarpgroups for large tiles.
 func (p *Problem) fillsLong(c tile.Config) bool { return p.K > shortSums && p.fillsWarpgroups(c) }
+
+// What pays for blocks that wait for each other in clusters, by the rates of an H200.
+const (
+	longSums   = 2048 // along k
+	manyRounds = 3    // of tiles on all multiprocessors
+)
+
+// fillsClusters is fillsLong for clusters of blocks.
+func (p *Problem) fillsClusters(c tile.Config) bool {
+	return p.M > int(c.M) && p.K >= longSums && p.tiles(&c) >= manyRounds*p.Info.Units && p.fillsLong(c)
+}
 
 // tiles is how many tiles the results have.
 func (p *Problem) tiles(c *tile.Config) int {
