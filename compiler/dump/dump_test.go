@@ -49,6 +49,23 @@ func unused() {}
 func twice(v float32) float32 { return two * v }
 
 //kiln:kernel
+func Product(t dsl.Thread, out []float32) {
+	a, b, c := dsl.LocalSlice[dsl.BF16](8), dsl.LocalSlice[dsl.BF16](4), dsl.LocalSlice[float32](4)
+	dsl.MMA(t, a, 0, b, 0, c, 0)
+	out[t.ThreadX()] = c[0]
+}
+
+//kiln:kernel
+func Group(t dsl.Thread, out []float32) {
+	c, s := dsl.LocalSlice[float32](4), dsl.SharedSlice[int8](t, 16384)
+	d := dsl.LocalSlice[int32](4)
+	dsl.WarpgroupMMA(t, s, 0, s, 8192, d, 0, 8, 64, false, false, true)
+	dsl.WarpgroupCommit()
+	dsl.WarpgroupWait(t, 0)
+	out[t.ThreadX()] = c[0] + float32(d[0])
+}
+
+//kiln:kernel
 func Parted(t dsl.Thread, x []float32) {
 	if t.ThreadX() < 3 {
 		t.Sync()
@@ -96,6 +113,29 @@ func titles(p *dump.Page) []string {
 		out = append(out, c.Title)
 	}
 	return out
+}
+
+// The cells are those of the figures of the PTX ISA, "Matrix Fragments for mma.m16n8k16".
+func TestLayouts(t *testing.T) {
+	p := collect(t, "Product", "ptx:sm_80", vendor)
+	require.Empty(t, p.Problem)
+	require.Len(t, p.Layouts, 3)
+	a, b, sums := p.Layouts[0], p.Layouts[1], p.Layouts[2]
+	assert.Equal(t, "A of m16n8k16.f32.bf16.bf16.f32, 16×16", a.Title)
+	assert.Equal(t, []string{"0.0", "0.2", "0.4", "31.7"}, []string{a.Cells[0][0], a.Cells[8][0], a.Cells[0][8], a.Cells[15][15]})
+	assert.Equal(t, []string{"0.0", "0.1", "4.0", "31.3"}, []string{b.Cells[0][0], b.Cells[1][0], b.Cells[0][1], b.Cells[15][7]})
+	assert.Equal(t, []string{"0.0", "0.1", "1.0", "0.2"}, []string{sums.Cells[0][0], sums.Cells[0][1], sums.Cells[0][2], sums.Cells[8][0]})
+	var page bytes.Buffer
+	require.NoError(t, p.WriteHTML(&page))
+	require.Contains(t, page.String(), "<summary>sums of m16n8k16.f32.bf16.bf16.f32, 16×8</summary>")
+	require.Contains(t, page.String(), "<tr><th>8</th><td>0.2</td><td>0.3</td>")
+
+	p = collect(t, "Group", "ptx:sm_90a", vendor)
+	require.Empty(t, p.Problem)
+	require.Len(t, p.Layouts, 4)
+	assert.Equal(t, "A of m16n8k32.s32.s8.s8.s32, 16×32", p.Layouts[0].Title)
+	assert.Equal(t, []string{"3", "2", "1", "0", "7", "6", "5", "4"}, p.Layouts[3].Cells[3])
+	assert.Empty(t, collect(t, "Reverse", "ptx:sm_90", vendor).Layouts)
 }
 
 func TestCollect(t *testing.T) {

@@ -84,6 +84,7 @@ func (h *htmlWriter) header(p *Page) {
 		"<span class=\"act\">click values, registers, labels and lines to mark them everywhere; Esc clears</span></span>\n" +
 		"<span class=\"tools\"><button id=\"unfold\">unfold all</button><button id=\"fold\">fold</button><button id=\"clear\">clear marks</button></span>\n</div>\n")
 	h.occupancy(Occupancies(p.Target, p.Resources))
+	h.layouts(p.Layouts)
 	if p.Problem != "" {
 		h.put("<div class=\"problem\">%s</div>\n", p.Problem)
 	}
@@ -125,6 +126,25 @@ func (h *htmlWriter) occupancy(list []Occupancy) {
 		h.put("<tr><td>%d</td><td>%d</td><td>%d of %d</td><td>%d %%</td><td>%s</td></tr>\n", o.Threads, o.Blocks, o.Warps, o.MaxWarps, o.Percent(), o.Limit)
 	}
 	h.raw("</table></details>\n")
+}
+
+// layouts draws matrices, one below the other.
+func (h *htmlWriter) layouts(list []Layout) {
+	for _, l := range list {
+		h.put("<details><summary>%s</summary>\n<p>%s</p>\n<table class=\"layout\">\n<tr><th></th>", l.Title, l.Note)
+		for c := range l.Cells[0] {
+			h.put("<th>%d</th>", c)
+		}
+		h.raw("</tr>\n")
+		for r, cells := range l.Cells {
+			h.put("<tr><th>%d</th>", r)
+			for _, cell := range cells {
+				h.put("<td>%s</td>", cell)
+			}
+			h.raw("</tr>\n")
+		}
+		h.raw("</table></details>\n")
+	}
 }
 
 // open begins a column.

@@ -18,6 +18,7 @@ type Page struct {
 	Target    target.Target
 	Sources   []Source
 	Columns   []*Column // the IR, then the text for the target
+	Layouts   []Layout  // of the matrix instructions that the kernel has
 	Log       string    // of the vendor's compiler
 	Resources Resources
 	Problem   string // why the page ends early, "" if it does not
@@ -159,6 +160,7 @@ func (w *watcher) after(name string, m *ir.Module) {
 	}
 	last := w.page.Columns[len(w.page.Columns)-1]
 	lines := render(m)
+	w.page.Layouts = layouts(m, w.page.Target)
 	if slices.EqualFunc(last.Lines, lines, func(a, b Line) bool { return a.key == b.key }) {
 		w.same = append(w.same, title)
 		return
