@@ -190,6 +190,7 @@ var gradients = []gradient{
 	{"swiglu", [][]int{{3, 4}, {5, 4}, {5, 4}}, -2, 2, func(x []ten) ten {
 		return x[0].LinearWith(x[1], tensor.Epilogue{Act: tensor.Silu, Up: x[2]})
 	}},
+	{"matmul as", [][]int{{3, 4}, {4, 2}}, -2, 2, func(x []ten) ten { return x[0].MatMulAs(x[1], tensor.F64).Sqr() }},
 	{"matmul of a vector", [][]int{{4}, {2, 4, 3}}, -2, 2, func(x []ten) ten { return x[0].MatMul(x[1]) }},
 	{"grouped matmul", [][]int{{5, 3}, {3, 3, 2}}, -2, 2, func(x []ten) ten { return x[0].GroupedMatMul(x[1], at(x[0], []int{3}, 2, 2, 4)).Sqr() }},
 	{"grouped matmul of what is summed", [][]int{{3, 5}, {5, 2}}, -2, 2, func(x []ten) ten { return x[0].GroupedMatMul(x[1], at(x[0], []int{3}, 2, 2, 4)).Sqr() }},

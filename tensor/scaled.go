@@ -45,5 +45,5 @@ func (t *Tensor) ScaledMatMul(u, scaleT, scaleU *Tensor, d DType) *Tensor {
 	return t.produceAs(op, d, Shape{a[0], b[1]}, func(out ops.View) error {
 		o := matmul.Options{Precision: t.dev.MatMulPrecision()}
 		return matmul.Scaled(t.dev.stream, out, t.view(), u.view(), scaleT.view(), scaleU.view(), o)
-	})
+	}).without(in...)
 }

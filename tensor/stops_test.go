@@ -11,11 +11,11 @@ import (
 )
 
 // Methods whose gradients are not compared with finite differences here. The result of constant
-// ones does not change with the numbers, and slopes of flat ones are 0 wherever there is one;
-// undone ones say that they have no gradient. Those that keep dimensions are others in another
+// ones does not change with the numbers, or operands with a gradient are an error; slopes of flat
+// ones are 0 wherever there is one, and undone ones say that they have no gradient. Those that keep dimensions are others in another
 // shape, and the gradient of To is compared in TestToEveryDevice.
 var (
-	constant = []string{"Detach", "EmptyLike", "FullLike", "NoGrad", "OnesLike", "RandLike", "RandnLike", "ZerosLike"}
+	constant = []string{"Detach", "EmptyLike", "FullLike", "NoGrad", "OnesLike", "RandLike", "RandnLike", "ScaledMatMul", "ZerosLike"}
 	flat     = []string{"Ceil", "Floor", "Round", "RoundEven", "RoundTo", "Sign", "Trunc"}
 	undone   = []string{"LU"}
 	others   = []string{"In", "LogSumExpKeep", "MaxKeep", "MeanKeep", "MinKeep", "ProdKeep", "To"}
@@ -157,6 +157,10 @@ var special = map[string]func(x, ids ten) []ten{
 		x = x.Unsqueeze(0).Unsqueeze(0)
 		return []ten{x.GridSample(x, tensor.Sampling{})}
 	},
+	"GroupedMatMul": func(x, ids ten) []ten {
+		ends, w := ids.Get(0).Narrow(0, 0, 1), x.Unsqueeze(0)
+		return both(x.GroupedMatMul(w.Detach(), ends), x.Detach().GroupedMatMul(w, ends))
+	},
 	"Histc":       func(x, _ ten) []ten { return []ten{x.Histc(3, 0, 1)} },
 	"IRFFT":       func(x, _ ten) []ten { return []ten{x.IRFFT(2, 0)} },
 	"Im2Col":      func(x, _ ten) []ten { return []ten{x.Im2Col(tensor.Windows{Kernel: []int{2}})} },
@@ -177,6 +181,7 @@ var special = map[string]func(x, ids ten) []ten{
 		return both(x.MaskedScatter(ids, x.Detach()), x.Detach().MaskedScatter(ids, x))
 	},
 	"MaskedSelect":       func(x, ids ten) []ten { return []ten{x.MaskedSelect(ids.EqScalar(0))} },
+	"MatMulAs":           func(x, _ ten) []ten { return []ten{x.MatMulAs(x, tensor.F64)} },
 	"MaxPool":            func(x, _ ten) []ten { return []ten{x.MaxPool(tensor.Pooling{Kernel: []int{2}})} },
 	"MaxPoolWithIndices": func(x, _ ten) []ten { return both(x.MaxPoolWithIndices(tensor.Pooling{Kernel: []int{2}})) },
 	"MaxUnpool":          func(x, ids ten) []ten { return []ten{x.MaxUnpool(ids, 4)} },
@@ -184,7 +189,12 @@ var special = map[string]func(x, ids ten) []ten{
 	"Permute":            func(x, _ ten) []ten { return []ten{x.Permute(1, 0)} },
 	"RMSNorm":            func(x, _ ten) []ten { return both(x.RMSNorm(0, nil, 1), x.Detach().RMSNorm(0, x.Get(0), 1)) },
 	"Reshape":            func(x, _ ten) []ten { return []ten{x.Reshape(4)} },
-	"Scatter":            func(x, ids ten) []ten { return both(x.Scatter(ids, x.Detach(), 0), x.Detach().Scatter(ids, x, 0)) },
+	"ScaledMatMul": func(x, _ ten) []ten {
+		x = x.Detach()
+		y, one := x.Cast(tensor.F8E4M3), x.Narrow(0, 0, 1).Narrow(1, 0, 1).Cast(tensor.F32)
+		return []ten{y.ScaledMatMul(y, one, one, tensor.F32)}
+	},
+	"Scatter": func(x, ids ten) []ten { return both(x.Scatter(ids, x.Detach(), 0), x.Detach().Scatter(ids, x, 0)) },
 	"ScatterAdd": func(x, ids ten) []ten {
 		return both(x.ScatterAdd(ids, x.Detach(), 0), x.Detach().ScatterAdd(ids, x, 0))
 	},
