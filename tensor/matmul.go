@@ -12,7 +12,8 @@ import (
 // MatMul is the product of matrices: of (…, m, k) and (…, k, n) it is (…, m, n), where the
 // dimensions in front are broadcast. An operand of one dimension is a row in front and a
 // column behind, and its dimension does not come back. Products of no elements are 0.
-// Numbers of fewer than 32 bits are added up in float32; integers wrap. See
+// Numbers of fewer than 32 bits are added up in float32, those of 8 bits in parts of 128 that have
+// fewer bits on some devices; integers wrap. See
 // [Device.SetMatMulPrecision] for products of F32 that are less exact and faster.
 func (t *Tensor) MatMul(u *Tensor) *Tensor { return t.matMul(u, false, 0) }
 
