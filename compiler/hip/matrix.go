@@ -16,22 +16,25 @@ func units() (out []cfamily.Helper) {
 		if !u.Swapped {
 			continue // of another vendor
 		}
-		more := ""
-		if u.C.Lanes() == 64 {
-			more = ", 0, 0, 0" // no broadcast among blocks, of which there is one
+		args := "y, x, z"
+		switch {
+		case u.C.Lanes() == 64:
+			args += ", 0, 0, 0" // no broadcast among blocks, of which there is one
+		case u.Kind == ir.MatrixI8:
+			args = "true, y, true, x, z, false" // both have signs, and sums wrap
 		}
 		elem, sum := u.Kind.Types()
 		out = append(out, cfamily.Helper{Name: u.Name, Text: fmt.Sprintf(`FN void %[1]s(%[2]s* sums, const %[3]s* a, const %[3]s* b) {
 	typedef %[2]s sum __attribute__((ext_vector_type(%[4]d)));
-	typedef %[5]s elem%[6]s;
+	typedef %[5]s;
 	elem x, y;
 	sum z;
 	__builtin_memcpy(&x, a, sizeof x);
 	__builtin_memcpy(&y, b, sizeof y);
 	__builtin_memcpy(&z, sums, sizeof z);
-	z = __builtin_amdgcn_%[1]s(y, x, z%[7]s);
+	z = __builtin_amdgcn_%[1]s(%[6]s);
 	__builtin_memcpy(sums, &z, sizeof z);
-}`, u.Name, sum, memory(elem), u.C.Len(), vector(elem), ext(u.A.Len()), more)})
+}`, u.Name, sum, memory(elem), u.C.Len(), factor(elem, u.A.Len()), args)})
 	}
 	return out
 }
@@ -44,15 +47,20 @@ func memory(t *ir.Type) string {
 	return t.String()
 }
 
-// vector is the element type that builtin functions take.
-func vector(t *ir.Type) string {
-	switch t {
-	case ir.F16:
-		return "_Float16"
-	case ir.BF16:
-		return "short"
+// factor is the type elem of n elements of a factor, as builtin functions take it: bytes are in words.
+func factor(t *ir.Type, n int) string {
+	name := t.String()
+	switch {
+	case t == ir.F16:
+		name = "_Float16"
+	case t == ir.BF16:
+		name = "short"
+	case t == ir.I8 && n == 8:
+		name, n = "long", 1
+	case t == ir.I8:
+		name, n = "int", n/4
 	}
-	return t.String()
+	return name + " elem" + ext(n)
 }
 
 // ext makes a vector type of so many elements.

@@ -45,11 +45,14 @@ var Units = []Unit{
 	amd("mfma_f32_16x16x16bf16_1k", ir.MatrixBF16, bits{4, 8}, bits{1, 2}, bits{4, 8}, bits{1, 2}, cdna),
 	amd("mfma_f32_16x16x8_xf32", ir.MatrixTF32, bits{2, 4}, bits{1}, bits{4, 8}, bits{1, 2}, hip("gfx942")),
 	amd("mfma_f64_16x16x4f64", ir.MatrixF64, bits{1, 2}, nil, bits{1, 2}, bits{4, 8}, cdna),
+	amd("mfma_i32_16x16x16i8", ir.MatrixI8, bits{4, 8}, bits{1, 2}, bits{4, 8}, bits{1, 2}, hip("gfx90a")),
+	amd("mfma_i32_16x16x32_i8", ir.MatrixI8, bits{8, 16}, bits{1, 2, 4}, bits{4, 8}, bits{1, 2}, cdna),
 
 	// AMD RDNA 3 instruction set architecture, "Wave Matrix Multiply Accumulate (WMMA)": the upper
 	// half of the lanes has the same elements of the factors as the lower one.
 	amd("wmma_f32_16x16x16_f16_w32", ir.MatrixF16, bits{0}, bits{1, 2, 4, 8}, bits{1}, bits{2, 4, 8}, hip("gfx11")),
 	amd("wmma_f32_16x16x16_bf16_w32", ir.MatrixBF16, bits{0}, bits{1, 2, 4, 8}, bits{1}, bits{2, 4, 8}, hip("gfx11")),
+	amd("wmma_i32_16x16x16_iu8_w32", ir.MatrixI8, bits{0}, bits{1, 2, 4, 8}, bits{1}, bits{2, 4, 8}, hip("gfx11")),
 
 	// AMD RDNA 4 instruction set architecture, the same section. There bit 4 of the lane counts 4
 	// along k, and bit 2 of the element 8. They are exchanged here, in both factors, which adds the

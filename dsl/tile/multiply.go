@@ -204,6 +204,8 @@ func loadVec[T dsl.Number](to []T, i int, from []T, at int, n dsl.ConstInt) {
 		moveVec[[4]T](to, i, from, at/4)
 	case 8:
 		moveVec[[8]T](to, i, from, at/8)
+	case 16:
+		moveVec[[16]T](to, i, from, at/16)
 	default:
 		to[i] = from[at]
 	}

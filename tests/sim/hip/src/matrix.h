@@ -24,6 +24,14 @@ struct kiln_sim_mfma_16x16x8 {
 	static kiln_sim_at d(int row, int col) { return {16 * (row / 4) + col, row % 4}; }
 };
 
+// V_MFMA_I32_16X16X32_I8, which the MI200 lacks; its V_MFMA_I32_16X16X16_I8 is as those of 16 bits.
+struct kiln_sim_mfma_16x16x32 {
+	static constexpr int depth = 32, wave = 64, copies = 1;
+	static kiln_sim_at a(int row, int k) { return {16 * (k / 8) + row, k % 8}; }
+	static kiln_sim_at b(int k, int col) { return {16 * (k / 8) + col, k % 8}; }
+	static kiln_sim_at d(int row, int col) { return {16 * (row / 4) + col, row % 4}; }
+};
+
 // V_MFMA_F64_16X16X4_F64: four rows of D are in one register of the wave.
 struct kiln_sim_mfma_16x16x4 {
 	static constexpr int depth = 4, wave = 64, copies = 1;
@@ -67,6 +75,15 @@ static inline double kiln_sim_wide(float x) { return __builtin_bit_cast(float, _
 static inline double kiln_sim_wide(double x) { return x; }
 static inline double kiln_sim_add(double c, double a, double b) { return __builtin_fma(a, b, c); }
 
+static inline double kiln_sim_wide(signed char x) { return x; }
+static inline double kiln_sim_wide(unsigned char x) { return x; }
+static inline int kiln_sim_add(int c, double a, double b) { return (int)((unsigned)c + (unsigned)(int)(a * b)); }
+
+// Bytes with and without a sign, of both factors.
+template <bool a, bool b> struct kiln_sim_bytes;
+template <> struct kiln_sim_bytes<true, true> { typedef signed char type; };
+template <> struct kiln_sim_bytes<false, false> { typedef unsigned char type; };
+
 template <class Layout, class Elem, class Sum> struct kiln_sim_mma {
 	Elem a[16 * Layout::depth * Layout::copies / Layout::wave], b[16 * Layout::depth * Layout::copies / Layout::wave];
 	Sum d[256 / Layout::wave];
@@ -108,12 +125,17 @@ template <class Layout, class Elem, class Sum> struct kiln_sim_mma {
 #define __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c, cbsz, abid, blgp) KILN_SIM_MMA(mfma_16x16x16, _Float16, float, a, b, c)
 #define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, c, cbsz, abid, blgp) KILN_SIM_MMA(mfma_16x16x16, short, float, a, b, c)
 #define __builtin_amdgcn_mfma_f64_16x16x4f64(a, b, c, cbsz, abid, blgp) KILN_SIM_MMA(mfma_16x16x4, double, double, a, b, c)
+#if defined(__gfx90a__)
+#define __builtin_amdgcn_mfma_i32_16x16x16i8(a, b, c, cbsz, abid, blgp) KILN_SIM_MMA(mfma_16x16x16, signed char, int, a, b, c)
+#endif
 #if defined(__gfx942__)
+#define __builtin_amdgcn_mfma_i32_16x16x32_i8(a, b, c, cbsz, abid, blgp) KILN_SIM_MMA(mfma_16x16x32, signed char, int, a, b, c)
 #define __builtin_amdgcn_mfma_f32_16x16x8_xf32(a, b, c, cbsz, abid, blgp) KILN_SIM_MMA(mfma_16x16x8, float, float, a, b, c)
 #endif
 #elif defined(__gfx1100__)
 #define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, c) KILN_SIM_MMA(wmma_gfx11, _Float16, float, a, b, c)
 #define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(a, b, c) KILN_SIM_MMA(wmma_gfx11, short, float, a, b, c)
+#define __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(signA, a, signB, b, c, clamp) (kiln_sim_mma<kiln_sim_wmma_gfx11, kiln_sim_bytes<signA, signB>::type, int>::run(a, b, c, __COUNTER__, __LINE__))
 #elif defined(__gfx1201__)
 #define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a, b, c) KILN_SIM_MMA(wmma_gfx12, _Float16, float, a, b, c)
 #define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(a, b, c) KILN_SIM_MMA(wmma_gfx12, short, float, a, b, c)
