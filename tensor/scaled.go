@@ -9,7 +9,7 @@ import (
 
 // ScaledMatMul is the product of two matrices of type F8E4M3, F8E5M2, I8 or U8 whose elements stand for
 // themselves times a scale, of type F32. The scales of t, (m, k), have the shape (1, 1) for one of the
-// whole matrix, (m, 1) for one of each row, (m, ceil(k/128)) for one of each 128 places of each row, or
+// whole matrix, (m, 1) for one of each row, (m, ceil(k/128)) for one of each 128 elements of each row, or
 // (ceil(m/128), ceil(k/128)) for one of each block. Those of u, (k, n), are likewise (1, 1), (1, n),
 // (ceil(k/128), n) or (ceil(k/128), ceil(n/128)). Scales that differ along k are for floating-point
 // elements.

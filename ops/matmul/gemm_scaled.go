@@ -14,13 +14,13 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// ScaleBlock is how many places along k, and rows or columns, the scale of a block is for.
+// ScaleBlock is how many elements along k, and rows or columns, the scale of a block is for.
 const ScaleBlock = kernels.ScaleBlock
 
 // Scaled stores in out the product of two matrices of type F8E4M3, F8E5M2, I8 or U8 whose elements
 // stand for themselves times a scale, of type F32. The scales of a, (m, k), are of shape (1, 1) for one
 // of the whole matrix, (m, 1) for one of each row, or with ceil(k/128) columns for one of each 128
-// places along k; (ceil(m/128), ceil(k/128)) is one of each block of 128 by 128. Those of b, (k, n), are
+// elements along k; (ceil(m/128), ceil(k/128)) is one of each block of 128 by 128. Those of b, (k, n), are
 // likewise (1, 1), (1, n), or with ceil(k/128) rows. Scales that differ along k are for floating-point
 // elements.
 //
@@ -63,7 +63,7 @@ var gemmScaled = ops.NewGeneric("matmul", kernels.MultiplyScaled[ops.O, ops.T, o
 // scales are those of the factors of a product.
 type scales struct {
 	kernels.Scales
-	of [2]ops.View // (rows, places along k) and (columns, places along k)
+	of [2]ops.View // (rows, elements along k) and (columns, elements along k)
 }
 
 func (sc *scales) transpose() {
@@ -115,7 +115,7 @@ func newScales(out, a, b, scaleA, scaleB ops.View) (*scales, error) {
 	return sc, nil
 }
 
-// newScale says which scale a place of a factor of (rows, places along k) has.
+// newScale says which scale an element of a factor of (rows, elements along k) has.
 func newScale(factor layout.Shape, l layout.Layout) (sc kernels.Scale, err error) {
 	blocks := func(n int) int { return (n + ScaleBlock - 1) / ScaleBlock }
 	rows, along := l.Shape()[0], l.Shape()[1]
@@ -148,24 +148,24 @@ func (p *Problem) rows(i int) (ops.View, error) {
 	return f.view, err
 }
 
-// inRoom has f compute a matrix of float32 of the size of the result, in memory of its own, and stores
+// inScratch has f compute a matrix of float32 of the size of the result, in memory of its own, and stores
 // it as the result.
-func (p *Problem) inRoom(s *runtime.Stream, f func(room ops.View) error) error {
+func (p *Problem) inScratch(s *runtime.Stream, f func(scratch ops.View) error) error {
 	out := p.Out
 	var err error
 	if out.Layout, err = layout.New(layout.Shape{p.M, p.N}, []int{p.OutM, p.OutN}, out.Layout.Offset()); err != nil {
 		return err
 	}
-	return withRoom(s, p.M, p.N, dtype.F32, func(room ops.View) error {
-		if err := f(room); err != nil {
+	return withScratch(s, p.M, p.N, dtype.F32, func(scratch ops.View) error {
+		if err := f(scratch); err != nil {
 			return err
 		}
-		return elementwise.Copy(s, out, room)
+		return elementwise.Copy(s, out, scratch)
 	})
 }
 
-// withRoom calls f with memory for a matrix.
-func withRoom(s *runtime.Stream, rows, columns int, d dtype.DType, f func(room ops.View) error) error {
+// withScratch calls f with memory for a matrix.
+func withScratch(s *runtime.Stream, rows, columns int, d dtype.DType, f func(scratch ops.View) error) error {
 	shape := layout.Shape{rows, columns}
 	mem, err := s.Alloc(d.Bytes(shape.Count()))
 	if err != nil {
@@ -193,25 +193,25 @@ func runScaledSums(s *runtime.Stream, p *Problem) error {
 		return err
 	}
 	y.Layout, _ = y.Layout.Transpose(0, 1) // which matrices have
-	return p.inRoom(s, func(room ops.View) error {
-		sums := room
+	return p.inScratch(s, func(scratch ops.View) error {
+		sums := scratch
 		if x.DType.IsInt() {
 			sums.DType = dtype.I32
 		}
 		if err := multiply(s, Options{Precision: p.Precision}, sums, x, y, ops.View{}); err != nil {
 			return err
 		}
-		if sums.DType != room.DType {
-			if err := elementwise.Copy(s, room, sums); err != nil { // in place: elements have one size
+		if sums.DType != scratch.DType {
+			if err := elementwise.Copy(s, scratch, sums); err != nil { // in place: elements have one size
 				return err
 			}
 		}
-		return p.scale(s, room, &sc.X, &sc.Y)
+		return p.scale(s, scratch, &sc.X, &sc.Y)
 	})
 }
 
 // scale multiplies the rows and columns of a matrix by their scales.
-func (p *Problem) scale(s *runtime.Stream, room ops.View, x, y *kernels.Scale) error {
+func (p *Problem) scale(s *runtime.Stream, scratch ops.View, x, y *kernels.Scale) error {
 	for i, sc := range []*kernels.Scale{x, y} {
 		of := p.scales.of[i]
 		steps := []int{sc.Across, 0}
@@ -219,10 +219,10 @@ func (p *Problem) scale(s *runtime.Stream, room ops.View, x, y *kernels.Scale) e
 			steps[0], steps[1] = 0, sc.Across
 		}
 		var err error
-		if of.Layout, err = layout.New(room.Layout.Shape(), steps, of.Layout.Offset()); err != nil {
+		if of.Layout, err = layout.New(scratch.Layout.Shape(), steps, of.Layout.Offset()); err != nil {
 			return err
 		}
-		if err = elementwise.Mul.Run(s, room, []ops.View{room, of}); err != nil {
+		if err = elementwise.Mul.Run(s, scratch, []ops.View{scratch, of}); err != nil {
 			return err
 		}
 	}
@@ -231,15 +231,15 @@ func (p *Problem) scale(s *runtime.Stream, room ops.View, x, y *kernels.Scale) e
 
 // runScaledFactors multiplies copies of the factors as float32, times their scales.
 func runScaledFactors(s *runtime.Stream, p *Problem) error {
-	return withRoom(s, p.M, p.K, dtype.F32, func(x ops.View) error {
-		return withRoom(s, p.N, p.K, dtype.F32, func(y ops.View) error {
+	return withScratch(s, p.M, p.K, dtype.F32, func(x ops.View) error {
+		return withScratch(s, p.N, p.K, dtype.F32, func(y ops.View) error {
 			for i, to := range []ops.View{x, y} {
 				if err := p.scaleFactor(s, i, to); err != nil {
 					return err
 				}
 			}
 			y.Layout, _ = y.Layout.Transpose(0, 1) // which matrices have
-			return p.inRoom(s, func(room ops.View) error { return multiply(s, Options{}, room, x, y, ops.View{}) })
+			return p.inScratch(s, func(scratch ops.View) error { return multiply(s, Options{}, scratch, x, y, ops.View{}) })
 		})
 	})
 }
@@ -282,7 +282,7 @@ func (p *Problem) scaleFactor(s *runtime.Stream, i int, to ops.View) error {
 // run is blocks of one size, one after the other.
 type run struct{ first, count, size int }
 
-// blocksOf divides n places into blocks, of which the last may be smaller.
+// blocksOf divides n elements into blocks, of which the last may be smaller.
 func blocksOf(n, size int) (list []run) {
 	if n >= size {
 		list = append(list, run{0, n / size, size})
