@@ -42,36 +42,23 @@ func drawn(d *tensor.Device, t dtype.DType, s ...int) ops.View {
 	case t.IsFloat():
 		_ = random.Uniform.Run(d.Stream(), flat, 1, 0, dtype.FromFloat(t, -1), dtype.FromFloat(t, 1)) // zeros do as well
 	case t == dtype.I64 && v.Buf != nil:
-		drawLongs(v)
+		drawInts[int64](v, 1<<40)
 	case t == dtype.I8 && v.Buf != nil:
-		drawBytes(v)
+		drawInts[int8](v, 64)
 	}
 	return v
 }
 
-// drawLongs fills new memory of type I64 with numbers of 41 bits, as peers/tensor.py does:
-// zeros are sorted in other times.
-func drawLongs(v ops.View) {
-	mem, err := runtime.View[int64](v.Buf)
+// drawInts fills new memory with numbers from -limit up to limit, as peers/tensor.py does: zeros are
+// sorted in other times, and take less power.
+func drawInts[T int8 | int64](v ops.View, limit int64) {
+	mem, err := runtime.View[T](v.Buf)
 	if err != nil {
 		return // operations say so
 	}
-	rng, numbers := rand.New(rand.NewPCG(1, 2)), make([]int64, v.Layout.Count())
+	rng, numbers := rand.New(rand.NewPCG(1, 2)), make([]T, v.Layout.Count())
 	for i := range numbers {
-		numbers[i] = rng.Int64N(1<<41) - 1<<40
-	}
-	_ = mem.Slice(0, len(numbers)).CopyFrom(numbers)
-}
-
-// drawBytes fills new memory of type I8 with numbers of 7 bits.
-func drawBytes(v ops.View) {
-	mem, err := runtime.View[int8](v.Buf)
-	if err != nil {
-		return // operations say so
-	}
-	rng, numbers := rand.New(rand.NewPCG(1, 2)), make([]int8, v.Layout.Count())
-	for i := range numbers {
-		numbers[i] = int8(rng.IntN(128) - 64)
+		numbers[i] = T(rng.Int64N(2*limit) - limit)
 	}
 	_ = mem.Slice(0, len(numbers)).CopyFrom(numbers)
 }

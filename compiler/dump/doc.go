@@ -6,8 +6,9 @@
 // has the Go source of every function that the kernel reaches, the IR after the
 // front end and after each pass that changed it, the text for the target, the
 // vendor compiler's log, and what the kernel needs: registers, spills, memory,
-// and the occupancy that follows; of matrix instructions, which lane has which element. Columns stand side by side and fold away; a
-// click on a value, register or line marks it everywhere.
+// and the occupancy that follows; for matrix instructions, the layouts of their fragments.
+// Columns stand side by side and fold away; a click on a value, register or line marks it
+// everywhere.
 //
 // Values keep their number through all columns, unlike in the text of `kiln
 // emit`, which numbers anew: %12 after one pass is %12 after the next.

@@ -23,7 +23,7 @@ func Each[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad fu
 }
 
 // EachScaled is [Each] with a function that adds the products of a stage to the sums of product number
-// i, if the Config says Promote: they begin at place k along k.
+// i, if the Config says Promote: they begin at index k along k.
 func EachScaled[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
 	if hasBulk[T, C](t, c) {
 		eachBulk(t, c, first, end, step, product, add, done)

@@ -66,6 +66,9 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 		return fmt.Errorf("matmul: a block needs %d bytes of shared memory, %s has %d", n, p.Info.Name, p.Info.SharedPerBlock)
 	}
 	wide := p.tileColumns(&c)
+	if p.scales != nil && p.scales.Y.Wide == ScaleBlock && wide%ScaleBlock != 0 && ScaleBlock%wide != 0 {
+		return fmt.Errorf("matmul: %w: columns of tiles of %d are of several blocks of scales", jit.ErrUnsupported, wide)
+	}
 	c.A, c.AVec = p.order(1, int(c.M))
 	c.B, c.BVec = p.order(2, wide)
 	if byWarpgroups(&c) && p.Turned && c.A+c.B > 2*tile.AlongK {

@@ -6,7 +6,7 @@ import (
 	core "github.com/gokiln/kiln/ops/kernels"
 )
 
-// ScaleBlock is how many places along k, and rows or columns, the scale of a block is for.
+// ScaleBlock is how many elements along k, and rows or columns, the scale of a block is for.
 const ScaleBlock = 128
 
 // Scale says where the scales of a factor are.
@@ -16,7 +16,7 @@ type Scale struct {
 	Along  int          // stride along k from one block to the next, 0 if all have one scale
 }
 
-// of returns the index of the scale of row or column i and place k.
+// of returns the index of the scale of row or column i and index k along k.
 func (s *Scale) of(i, k int) int {
 	switch s.Wide {
 	case 0:
