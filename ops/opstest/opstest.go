@@ -189,6 +189,13 @@ func (b *Bench) Store(t *testing.T, v *Value) {
 // poisons are NaN that nothing computes, of types that have one.
 var poisons = map[dtype.DType]uint64{dtype.F64: 0x7FF5A5A5A5A5A5A5, dtype.F32: 0x7FA5A5A5, dtype.F16: 0x7DA5, dtype.BF16: 0x7FA5}
 
+// Poison is what lies around operands and in results before they are computed, and whether no result
+// is that.
+func Poison(d dtype.DType) (x dtype.Scalar, unique bool) {
+	_, unique = poisons[d]
+	return poison(d), unique
+}
+
 func poison(d dtype.DType) dtype.Scalar {
 	if bits, ok := poisons[d]; ok {
 		return dtype.FromBits(d, bits)

@@ -80,6 +80,11 @@ func (b *Bench) Part(t *testing.T, f func(*testing.T, *Bench), name string, args
 	}
 }
 
+// Always is [Bench.Part] whatever the share: of what an environment variable asks for.
+func (b *Bench) Always(t *testing.T, f func(*testing.T, *Bench), name string, args ...any) {
+	b.start(t, &part{name, args, hash(append([]any{name}, args...)), f})
+}
+
 // start makes a part run once the test around it is through.
 func (b *Bench) start(t *testing.T, p *part) {
 	t.Run(p.full(), func(t *testing.T) {
@@ -98,7 +103,7 @@ func first() uint64 {
 	return n
 }
 
-// Products is how many parts with a hundred random products of matrices KILN_PRODUCTS asks for.
+// Products is how many random products of matrices KILN_PRODUCTS asks for.
 func Products() int {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("KILN_PRODUCTS"), "0"))
 	if err != nil {
