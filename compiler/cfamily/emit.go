@@ -138,10 +138,7 @@ func (e *emitter) run() (string, error) {
 // supported refuses what the language lacks, with the position in the source.
 func (e *emitter) supported(order []*ir.Block) error {
 	check := func(v *ir.Value) error {
-		why := Unsupported[v.Op]
-		if own := e.lang.MissingOps[v.Op]; own != "" {
-			why = own
-		}
+		why := e.lang.Lacks(v.Op)
 		if e.lang.Refuse != nil && why == "" {
 			why = e.lang.Refuse(e.t, v)
 		}

@@ -296,7 +296,7 @@ func (e *emitter) words(v *ir.Value) []string {
 		w = append(w, "{less}", literal(ir.U64, -v.Args[1].Imm).s)
 	}
 	if v.Op == ir.OpMMA {
-		w = append(w, "{unit}", e.unit(v).Name)
+		w = append(w, "{unit}", UnitName(e.unit(v)))
 	}
 	if v.Op.IsAtomic() {
 		w = append(w, "{order}", Orders[v.Order()], "{scope}", e.lang.Scopes[v.Scope()], "{how}", How(v.Order(), v.Scope()))

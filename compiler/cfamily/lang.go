@@ -1,9 +1,11 @@
 package cfamily
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/matrix"
 	"github.com/gokiln/kiln/compiler/target"
 )
 
@@ -76,9 +78,8 @@ type Param struct {
 // that operand a points to. In braces: t, u, s is the type keyed on, its unsigned and its signed
 // kin; w the type of twice the width; n the width and m the width less one; k the name of the kind,
 // f that of operand a; ones all bits of a narrow integer set; d the type of the result; imm the
-// number of the operation; less what the constant operand b is less than zero; unit the name of a
-// matrix instruction in the target's table (package matrix). Of an atomic
-// operation, order is its order as C calls it, and how a suffix for its order and scope, "" for
+// number of the operation; less what the constant operand b is less than zero; unit the
+// name of a matrix instruction (see [UnitName]). Of an atomic operation, order is its order as C calls it, and how a suffix for its order and scope, "" for
 // none and the device; texts without either are written between fences if there is an order. scope
 // is one of [Language].Scopes.
 type Row struct {
@@ -169,6 +170,20 @@ func (l *Language) row(v *ir.Value) *Row {
 	}
 	return nil
 }
+
+// Lacks says why the language cannot write an operation, "" if it can.
+func (l *Language) Lacks(op ir.Op) string {
+	if why := l.MissingOps[op]; why != "" {
+		return why
+	}
+	if slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Op == op }) {
+		return ""
+	}
+	return Unsupported[op]
+}
+
+// UnitName is the name of a matrix instruction in package matrix as C allows it.
+func UnitName(u *matrix.Unit) string { return strings.ReplaceAll(u.Name, ".", "_") }
 
 // ordered reports whether the row of an atomic operation writes its order.
 func (l *Language) ordered(v *ir.Value) bool {

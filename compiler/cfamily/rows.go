@@ -30,7 +30,8 @@ const (
 // NoUnit is why a language, or a target of one, has no matrix instruction.
 const NoUnit = "no matrix instruction is known of the target (package matrix), and dsl/tile asks first"
 
-// Unsupported lists the operations that no language writes, and why.
+// Unsupported lists the operations that languages without a row of their own for them cannot write,
+// and why.
 var Unsupported = map[ir.Op]string{
 	ir.OpCall:        "functions must be inlined first (pass inline)",
 	ir.OpProj:        "functions must be inlined first (pass inline)",

@@ -2,12 +2,13 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokiln/kiln/compiler/cfamily"
 )
 
 // helpers are the types and functions that CUDA has or lacks.
-var helpers = append(floats("f32", "f"), append(floats("f64", ""), []cfamily.Helper{
+var helpers = slices.Concat(floats("f32", "f"), floats("f64", ""), matrixHelpers(), []cfamily.Helper{
 	{Name: "FN", Text: "#define FN static __device__ __forceinline__"},
 	{Name: "FAR", Text: "#define FAR static __device__ __noinline__"},
 	{Name: "i8", Text: "typedef signed char i8;"}, {Name: "u8", Text: "typedef unsigned char u8;"},
@@ -99,7 +100,7 @@ var helpers = append(floats("f32", "f"), append(floats("f64", ""), []cfamily.Hel
 	}
 }`},
 	{Name: "add_f16", Text: addHalf("f16")}, {Name: "add_bf16", Text: addHalf("bf16")},
-}...)...)
+})
 
 // floats are the functions of one width.
 func floats(t, suffix string) []cfamily.Helper {

@@ -14,7 +14,7 @@ import (
 var Language = &cfamily.Language{
 	Kind:       target.CUDA,
 	Rows:       rows,
-	MissingOps: map[ir.Op]string{ir.OpMMA: cfamily.NoUnit},
+	MissingOps: missing,
 	Helpers:    helpers,
 	Head:       func(target.Target) string { return "" },
 	Pointer: func(elem string, space ir.Space, restrict bool) string {
@@ -26,7 +26,7 @@ var Language = &cfamily.Language{
 		}
 		return elem + "*"
 	},
-	Shared: func(elem, name string) string { return fmt.Sprintf("__shared__ %s %s;", elem, name) },
+	Shared: func(elem, name string) string { return fmt.Sprintf("__shared__ __align__(16) %s %s;", elem, name) },
 	Table:  func(elem, name string) string { return fmt.Sprintf("__device__ const %s %s", elem, name) },
 	Whole:  "extern __shared__ __align__(16) unsigned char " + cfamily.WholeName + "[];",
 	Words:  []string{cfamily.WholeName},

@@ -1,13 +1,15 @@
 package cuda
 
 import (
+	"slices"
+
 	"github.com/gokiln/kiln/compiler/cfamily"
 	"github.com/gokiln/kiln/compiler/ir"
 	"github.com/gokiln/kiln/compiler/ptxas"
 )
 
 // rows are the operations that CUDA has its own words for.
-var rows = append(shuffles(), []cfamily.Row{
+var rows = slices.Concat(shuffles(), matrixRows, []cfamily.Row{
 	{Op: ir.OpMul, On: cfamily.F32, Text: "__fmul_rn($a, $b)"},
 	{Op: ir.OpMul, On: cfamily.F64, Text: "__dmul_rn($a, $b)"},
 	{Op: ir.OpDiv, On: cfamily.F32, Text: "__fdiv_rn($a, $b)"},
@@ -104,7 +106,7 @@ var rows = append(shuffles(), []cfamily.Row{
 	// An access to a volatile object is one access.
 	{Op: ir.OpAtomicLoad, Text: "*(volatile {t}*)&$p"},
 	{Op: ir.OpAtomicStore, Text: "*(volatile {t}*)&$p = $b"},
-}...)
+})
 
 // sixteen are the numbers that ptxas may have negated and not wrapped.
 var sixteen = cfamily.Of(ir.KI16)

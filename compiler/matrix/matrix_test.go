@@ -128,6 +128,8 @@ func TestFor(t *testing.T) {
 	require.Equal(t, "m16n8k16.f32.bf16.bf16.f32", name("ptx:sm_80", ir.MatrixBF16))
 	require.Equal(t, "m8n8k4.f64.f64.f64.f64", name("ptx:sm_80", ir.MatrixF64))
 	require.Equal(t, "m16n8k8.f64.f64.f64.f64", name("ptx:sm_90", ir.MatrixF64))
+	require.Equal(t, "m16n8k16.f32.f16.f16.f32", name("cuda:sm_90a", ir.MatrixF16))
+	require.Equal(t, "m16n8k32.s32.u8.u8.s32", name("cuda:sm_80", ir.MatrixU8))
 	require.Equal(t, "mfma_f32_16x16x16f16", name("hip:gfx90a", ir.MatrixF16))
 	require.Equal(t, "mfma_f64_16x16x4f64", name("hip:gfx942", ir.MatrixF64))
 	require.Equal(t, "wmma_f32_16x16x16_bf16_w32", name("hip:gfx1151", ir.MatrixBF16))
@@ -137,7 +139,7 @@ func TestFor(t *testing.T) {
 	require.Empty(t, name("hip:gfx1201", ir.MatrixI8))
 	require.Empty(t, name("hip:gfx1100", ir.MatrixF64))
 	require.Equal(t, "multiply_simdgroup_bfloat8x8", name("msl:3.1", ir.MatrixBF16))
-	for _, other := range []string{"ptx:sm_75", "cpu", "cpu:x86-64-v4", "hip:gfx908", "hip:gfx1030", "msl:3.0", "cuda:sm_90"} {
+	for _, other := range []string{"ptx:sm_75", "cpu", "cpu:x86-64-v4", "hip:gfx908", "hip:gfx1030", "msl:3.0", "cuda:sm_75"} {
 		require.Empty(t, name(other, ir.MatrixF16), other)
 	}
 }
@@ -156,6 +158,7 @@ func TestFacts(t *testing.T) {
 	}
 	require.Equal(t, make([]int, ir.NumMatrixFacts), facts(nil))
 	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 4, 2, 2, 1}, of("ptx:sm_90a", ir.MatrixBF16))
+	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 0, 2, 2, 1}, of("cuda:sm_90a", ir.MatrixBF16))
 	require.Equal(t, []int{16, 16, 16, 4, 4, 4, 0, 0, 0, 4, 4, 1}, of("hip:gfx90a", ir.MatrixBF16))
 	require.Equal(t, []int{16, 16, 4, 1, 1, 4, 0, 0, 0, 1, 1, 4}, of("hip:gfx90a", ir.MatrixF64))
 	require.Equal(t, []int{16, 16, 16, 16, 16, 8, 0, 0, 0, 16, 16, 2}, of("hip:gfx1100", ir.MatrixF16))

@@ -29,14 +29,14 @@ var Units = []Unit{
 		Name: "m16n8k8.f64.f64.f64.f64", Kind: ir.MatrixF64, M: 16, N: 8, K: 8,
 		A: Layout{Lane: quads(1, across), Reg: []Coord{{8, 0}, {0, 4}}},
 		B: Layout{Lane: quads(1, down), Reg: []Coord{{4, 0}}},
-		C: sums, has: ptx(90),
+		C: sums, has: nvidia(90),
 	},
 	{
 		// PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f64 floating point type".
 		Name: "m8n8k4.f64.f64.f64.f64", Kind: ir.MatrixF64, M: 8, N: 8, K: 4,
 		A: Layout{Lane: quads(1, across)},
 		B: Layout{Lane: quads(1, down)},
-		C: Layout{Lane: quads(2, across), Reg: []Coord{{0, 1}}}, has: ptx(80),
+		C: Layout{Lane: quads(2, across), Reg: []Coord{{0, 1}}}, has: nvidia(80),
 	},
 
 	// AMD Instinct MI200 and MI300 (CDNA 2 and 3) instruction set architecture, "Matrix Arithmetic
@@ -123,8 +123,11 @@ func cdna(t target.Target) bool {
 	return t.Kind == target.HIP && slices.Contains([]string{"gfx90a", "gfx942", "gfx950"}, t.Arch)
 }
 
-func ptx(cc int) func(target.Target) bool {
-	return func(t target.Target) bool { return t.Kind == target.PTX && t.CC >= cc }
+// nvidia is the devices of a compute capability and later ones, by PTX or CUDA C++.
+func nvidia(cc int) func(target.Target) bool {
+	return func(t target.Target) bool {
+		return (t.Kind == target.PTX || t.Kind == target.CUDA) && t.CC >= cc
+	}
 }
 
 // mma is the instruction mma.sync of PTX for elements of some bytes, with sums of four: a register
@@ -138,16 +141,17 @@ func mma(name string, k ir.MatrixKind, bytes int) Unit {
 	}
 	a.Reg = append(a.Reg, Coord{8, 0}, Coord{0, 4 * n})
 	b.Reg = append(b.Reg, Coord{4 * n, 0})
-	return Unit{Name: name, Kind: k, M: 16, N: 8, K: 8 * n, A: a, B: b, C: sums, LoadMatrix: true, Transposes: bytes == 2, has: ptx(80)}
+	return Unit{Name: name, Kind: k, M: 16, N: 8, K: 8 * n, A: a, B: b, C: sums, LoadMatrix: true, Transposes: bytes == 2, has: nvidia(80)}
 }
 
 // since makes u a unit of devices of a compute capability and later ones.
 func since(cc int, u Unit) Unit {
-	u.has = ptx(cc)
+	u.has = nvidia(cc)
 	return u
 }
 
-// warpgroup makes u a unit of devices that have the instruction wgmma besides. Its sums are fragments
+// warpgroup makes u a unit of devices that have the instruction wgmma besides, which only PTX is
+// written with. Its sums are fragments
 // of u for adjacent columns, and each warp of the warpgroup has the rows of one (PTX ISA, "Register
 // Fragments and Shared Memory Matrix Layouts" of wgmma).
 func warpgroup(u Unit) Unit {

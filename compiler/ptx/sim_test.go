@@ -202,12 +202,8 @@ func simParse(text string) *simProgram {
 			p.params[name] = p.args
 			p.args += size
 		case f[0] == ".reg":
-			name, n, _ := strings.Cut(strings.TrimSuffix(f[2], ">"), "<")
-			count, _ := strconv.Atoi(n)
-			width := map[string]int{".pred": 1, ".b16": 16, ".b32": 32, ".b64": 64}[f[1]]
-			for i := range count {
-				p.regs[name+strconv.Itoa(i)] = len(p.width)
-				p.width = append(p.width, width)
+			for _, list := range f[2:] {
+				p.declare(strings.TrimSuffix(list, ","), map[string]int{".pred": 1, ".b16": 16, ".b32": 32, ".f32": 32, ".b64": 64, ".f64": 64}[f[1]])
 			}
 		case f[0] == ".extern": // .extern .shared .align N .b8 name[], all that a launch may ask for
 			p.shared[strings.TrimSuffix(f[5], "[]")], p.nShared = 0, 227<<10
@@ -230,6 +226,23 @@ func simParse(text string) *simProgram {
 		p.code = append(p.code, p.decode(line, labels))
 	}
 	return p
+}
+
+// declare makes registers of a width: one, or as many as the brackets behind the name say.
+func (p *simProgram) declare(list string, width int) {
+	name, n, several := strings.Cut(strings.TrimSuffix(list, ">"), "<")
+	names := []string{name}
+	if several {
+		count, _ := strconv.Atoi(n)
+		names = nil
+		for i := range count {
+			names = append(names, name+strconv.Itoa(i))
+		}
+	}
+	for _, name := range names {
+		p.regs[name] = len(p.width)
+		p.width = append(p.width, width)
+	}
 }
 
 // splitOperands splits at commas outside braces.
@@ -262,16 +275,17 @@ func (p *simProgram) decode(line string, labels map[string]int) simInst {
 	in := simInst{text: line}
 	guard := func(*simThread) bool { return true }
 	if line[0] == '@' {
-		g, rest, _ := strings.Cut(line[1:], " ")
+		g, rest, _ := strings.Cut(strings.ReplaceAll(line[1:], "\t", " "), " ")
 		want := uint64(1)
 		if g[0] == '!' {
 			g, want = g[1:], 0
 		}
 		pred := p.operand(g)
 		guard = func(t *simThread) bool { return pred.get(t) == want }
-		line = rest
+		line = strings.TrimSpace(rest)
 	}
-	opcode, rest, _ := strings.Cut(line, " ")
+	opcode, rest, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
+	rest = strings.TrimSpace(rest)
 	in.mods = strings.Split(ordering.ReplaceAllString(opcode, ""), ".") // threads take turns anyway
 	switch in.mods[0] {
 	case "bra":
@@ -475,6 +489,8 @@ func (p *simProgram) execute(mods []string, ops []simOperand) func(t *simThread)
 		}
 	case "shl", "shr":
 		return shiftSim(mods, ops)
+	case "bfi", "bfe", "shf":
+		return fieldSim(mods, ops)
 	case "mul", "mad":
 		if mods[1] != "rn" {
 			return productSim(mods, ops)

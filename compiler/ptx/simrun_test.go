@@ -170,6 +170,20 @@ func meet(threads []*simThread, at *string, level int) {
 	case "ldmatrix":
 		loadMatrices(in, threads)
 	}
+	exchange(in, threads)
+	for _, t := range threads {
+		if !t.done {
+			t.waiting = false
+			t.pc++
+		}
+	}
+}
+
+// exchange runs shuffles and votes, of the registers as they were before.
+func exchange(in *simInst, threads []*simThread) {
+	if in.group != "shfl" && in.group != "vote" {
+		return
+	}
 	old := make([]simThread, len(threads))
 	for i, t := range threads {
 		old[i] = simThread{regs: append([]uint64(nil), t.regs...), written: t.written, p: t.p}
@@ -184,8 +198,6 @@ func meet(threads []*simThread, at *string, level int) {
 		case "vote":
 			in.ops[0].set(t, vote(in, old))
 		}
-		t.waiting = false
-		t.pc++
 	}
 }
 

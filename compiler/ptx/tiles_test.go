@@ -28,10 +28,19 @@ type product struct {
 	consts  map[string]int64 // fields of cfg
 }
 
-// TestTiles runs products of package tile in the simulator: by mma.sync and ldmatrix, and by groups
-// of warps. Factors are small integers, so that sums are exact. There are no steps, fewer than the
-// stages, and more.
-func TestTiles(t *testing.T) {
+// tileProduct is a product for an architecture.
+type tileProduct struct {
+	arch string
+	product
+}
+
+func (c *tileProduct) String() string {
+	return fmt.Sprintf("%s/%v/%dx%dx%d", c.arch, c.types, c.m, c.n, c.k)
+}
+
+// tileProducts have every matrix instruction of NVIDIA's. There are no steps, fewer than the stages,
+// and more.
+func tileProducts() []tileProduct {
 	half := func(m, n, down, stages, a, b int64) map[string]int64 {
 		return map[string]int64{"M": m, "N": n, "K": 64, "Down": down, "Across": 1, "Stages": stages, "Chunk": 8, "A": a, "B": b, "AVec": 1, "BVec": 1}
 	}
@@ -64,10 +73,7 @@ func TestTiles(t *testing.T) {
 		c["Promote"] = 1
 		return c
 	}
-	for _, c := range []struct {
-		arch string
-		product
-	}{
+	return []tileProduct{
 		{"sm_80", product{bf16, 24, 72, 200, half(32, 64, 2, 3, 0, 1)}},
 		{"sm_80", product{f16, 32, 64, 64, half(32, 64, 2, 2, 0, 0)}},
 		{"sm_80", product{bf16, 72, 64, 128, half(64, 64, 1, 2, 1, 1)}},
@@ -99,8 +105,14 @@ func TestTiles(t *testing.T) {
 		{"sm_90a", product{bf16, 64, 64, 0, bulk(64, 64, 4, 3, 0, 1, 1, 4)}},
 		{"sm_90a", product{bf16, 200, 136, 200, bulk(64, 128, 4, 3, 0, 1, 2, 4)}},
 		{"sm_90a", product{f16, 300, 64, 64, bulk(64, 64, 4, 3, 1, 0, 2, 0)}},
-	} {
-		t.Run(fmt.Sprintf("%s/%v/%dx%dx%d", c.arch, c.types, c.m, c.n, c.k), func(t *testing.T) {
+	}
+}
+
+// TestTiles runs products of package tile in the simulator: by mma.sync and ldmatrix, and by groups
+// of warps. Factors are small integers, so that sums are exact.
+func TestTiles(t *testing.T) {
+	for _, c := range tileProducts() {
+		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
 			text := c.text(t, c.arch)
 			c.check(t, text, false)
@@ -110,7 +122,10 @@ func TestTiles(t *testing.T) {
 }
 
 // text is the kernel as PTX.
-func (p *product) text(t *testing.T, arch string) string {
+func (p *product) text(t *testing.T, arch string) string { return p.emit(t, "ptx:"+arch) }
+
+// emit is the kernel for a target.
+func (p *product) emit(t *testing.T, to string) string {
 	for _, field := range []string{"Bulk", "Cluster", "OutSize", "Promote"} {
 		p.consts[field] += 0
 	}
@@ -120,7 +135,7 @@ func (p *product) text(t *testing.T, arch string) string {
 	}
 	prog, err := compiler.Front(req, compiler.Registered)
 	require.NoError(t, err)
-	tgt, err := target.Parse("ptx:" + arch)
+	tgt, err := target.Parse(to)
 	require.NoError(t, err)
 	art, err := prog.Emit(tgt, compiler.Options{Assume: compiler.Small | compiler.Aligned | compiler.Disjoint})
 	require.NoError(t, err)

@@ -28,7 +28,7 @@ var arrows = []arrow{
 	{from: "compiler/pass", to: []string{"compiler/ir", "compiler/analysis", "compiler/matrix", "internal/devlog"}},
 	{from: "compiler/cfamily", to: []string{"compiler/ir", "compiler/analysis", "compiler/matrix", "compiler/target"}},
 	{from: "compiler/ptxas", to: []string{"compiler/ir"}},
-	{from: "compiler/cuda", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily", "compiler/ptxas"}},
+	{from: "compiler/cuda", to: []string{"compiler/ir", "compiler/matrix", "compiler/target", "compiler/cfamily", "compiler/ptxas"}},
 	{from: "compiler/hip", to: []string{"compiler/ir", "compiler/matrix", "compiler/target", "compiler/cfamily"}},
 	{from: "compiler/msl", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},
 	{from: "compiler/opencl", to: []string{"compiler/ir", "compiler/target", "compiler/cfamily"}},

@@ -33,10 +33,11 @@ var targets = []struct {
 // structured returns the spellings of a C-like language, those of int32 first.
 func structured(l *cfamily.Language) func(op ir.Op) ([]string, string) {
 	return func(op ir.Op) (list []string, why string) {
-		for _, table := range []map[ir.Op]string{l.MissingOps, cfamily.Coded, cfamily.Unsupported} {
-			if table[op] != "" {
-				return nil, table[op]
-			}
+		if why := l.Lacks(op); why != "" {
+			return nil, why
+		}
+		if why := cfamily.Coded[op]; why != "" {
+			return nil, why
 		}
 		var others []string
 		for _, r := range slices.Concat(l.Rows, cfamily.Rows) {

@@ -49,10 +49,11 @@ var targets = []struct {
 // structured returns the spellings of a C-like language.
 func structured(l *cfamily.Language) func(op ir.Op) (int, string) {
 	return func(op ir.Op) (n int, why string) {
-		for _, table := range []map[ir.Op]string{cfamily.Coded, cfamily.Unsupported, l.MissingOps} {
-			if table[op] != "" {
-				return 0, table[op]
-			}
+		if why := l.Lacks(op); why != "" {
+			return 0, why
+		}
+		if why := cfamily.Coded[op]; why != "" {
+			return 0, why
 		}
 		for _, r := range slices.Concat(l.Rows, cfamily.Rows) {
 			if r.Op == op {

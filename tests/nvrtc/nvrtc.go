@@ -1,6 +1,7 @@
 package nvrtc
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,16 +91,23 @@ type memory struct {
 // Compile returns the machine code of text for an architecture such as sm_90, and what
 // the compiler says of it. Products and sums are not fused.
 func (l *Library) Compile(name, text, arch string) (cubin []byte, log string, err error) {
-	return l.compile(name, text, arch, "--std=c++17", true) // C++17 is what it takes anyway
+	return l.compile(name, text, arch, "--std=c++17", "CUBIN") // C++17 is what it takes anyway
+}
+
+// PTX is Compile as far as PTX.
+func (l *Library) PTX(name, text, arch string) (ptx []byte, log string, err error) {
+	ptx, log, err = l.compile(name, text, arch, "--std=c++17", "PTX")
+	return bytes.TrimRight(ptx, "\x00"), log, err
 }
 
 // Check is Compile without making code of what was read.
 func (l *Library) Check(name, text, arch string) (log string, err error) {
-	_, log, err = l.compile(name, text, arch, "--fdevice-syntax-only", false)
+	_, log, err = l.compile(name, text, arch, "--fdevice-syntax-only", "")
 	return log, err
 }
 
-func (l *Library) compile(name, text, arch, option string, code bool) (cubin []byte, log string, err error) {
+// compile returns the form of code that want names, nothing for "".
+func (l *Library) compile(name, text, arch, option, want string) (code []byte, log string, err error) {
 	m := &memory{text: zero(text), name: zero(name), options: [3][]byte{zero("--gpu-architecture=" + arch), zero("--fmad=false"), zero(option)}}
 	var pin runtime.Pinner
 	pin.Pin(m)
@@ -120,11 +128,11 @@ func (l *Library) compile(name, text, arch, option string, code bool) (cubin []b
 	switch {
 	case failed != nil:
 		return nil, log, fmt.Errorf("%w\n%s", failed, log)
-	case !code:
+	case want == "":
 		return nil, log, nil
 	}
-	cubin, err = l.get(m, "CUBIN")
-	return cubin, log, err
+	code, err = l.get(m, want)
+	return code, log, err
 }
 
 var warning = regexp.MustCompile(`(?m)^.*warning #(\d+)-D.*$`)
