@@ -1,9 +1,10 @@
-// Gemm multiplies matrices in three steps, from the textbook's kernel to matrix instructions, and
-// prints what each is worth on the device.
+// Gemm multiplies matrices in steps, from the textbook's kernel to one that is as fast as the vendor's
+// library, and prints what each is worth on the device. docs/products.md explains them.
 //
-// The model: c = relu(a·b + bias) for an m×k and a k×n matrix of BF16, with sums and results in
-// float32. All kernels compute the same, and the program compares them. The last one is written with
-// package dsl/tile: a few lines more than the first, for every device.
+// The model: c = a·b for an m×k and a k×n matrix of BF16, with sums in float32, and in the last step
+// relu(a·b + bias). All kernels compute the same, and the program compares them. From the third one on
+// they are written with package dsl/tile, in one source for every device: steps that a device has no
+// hardware for are left out of its table.
 //
 // Example:
 //

@@ -18,7 +18,7 @@ func TestGemm(t *testing.T) {
 	for _, n := range []int{75, 136} {
 		var out strings.Builder
 		require.NoError(t, run(&out, cmp.Or(os.Getenv("KILN_DEVICE"), "cpu"), n))
-		for _, k := range []string{"Naive", "Shared", "Tiles"} {
+		for _, k := range []string{"Naive", "Shared", "Tiles", "Layer", "ops/matmul"} {
 			require.Contains(t, out.String(), k)
 		}
 	}

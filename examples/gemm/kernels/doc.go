@@ -1,5 +1,6 @@
-// Package kernels has three kernels for the product of two matrices, bias and activation included:
-// [Naive], [Shared] and [Tiles].
+// Package kernels has kernels for the product of two matrices, from the textbook's to the fastest:
+// [Naive], [Shared], [Tiles] and [Bulk], and [Layer] with bias and activation. docs/products.md goes
+// through them.
 package kernels
 
 import (

@@ -5,14 +5,11 @@ import (
 	"github.com/gokiln/kiln/dsl/tile"
 )
 
-// finish is what becomes of a sum: bias of the column and activation.
-func finish(sum, bias float32) float32 { return max(sum+bias, 0) }
-
 // Naive computes an element of c in each thread. Every factor is read from global memory for each
 // product that it is in.
 //
 //kiln:kernel
-func Naive(t dsl.Thread, c []float32, a, b []dsl.BF16, bias []float32, m, n, k int) {
+func Naive(t dsl.Thread, c, a, b []dsl.BF16, m, n, k int) {
 	row, col := t.GlobalY(), t.GlobalX()
 	if row >= m || col >= n {
 		return
@@ -21,7 +18,7 @@ func Naive(t dsl.Thread, c []float32, a, b []dsl.BF16, bias []float32, m, n, k i
 	for i := range k {
 		sum = dsl.FMA(dsl.F32(a[row*k+i]), dsl.F32(b[i*n+col]), sum)
 	}
-	c[row*n+col] = finish(sum, bias[col])
+	c[row*n+col] = dsl.To[dsl.BF16](sum)
 }
 
 // side is the size of the tiles of [Shared] and of its blocks.
@@ -31,7 +28,7 @@ const side = 16
 // for sixteen products.
 //
 //kiln:kernel
-func Shared(t dsl.Thread, c []float32, a, b []dsl.BF16, bias []float32, m, n, k int) {
+func Shared(t dsl.Thread, c, a, b []dsl.BF16, m, n, k int) {
 	as := dsl.Shared[[side][side]float32](t)
 	bs := dsl.Shared[[side][side]float32](t)
 	y, x := t.ThreadY(), t.ThreadX()
@@ -52,7 +49,7 @@ func Shared(t dsl.Thread, c []float32, a, b []dsl.BF16, bias []float32, m, n, k 
 		t.Sync()
 	}
 	if row < m && col < n {
-		c[row*n+col] = finish(sum, bias[col])
+		c[row*n+col] = dsl.To[dsl.BF16](sum)
 	}
 }
 
@@ -61,21 +58,26 @@ func Shared(t dsl.Thread, c []float32, a, b []dsl.BF16, bias []float32, m, n, k 
 //
 //kiln:kernel
 //kiln:const cfg.M=32 cfg.N=64 cfg.K=64 cfg.Down=2 cfg.Across=1 cfg.Stages=2 cfg.Chunk=8 cfg.A=0 cfg.B=1
-func Tiles(t dsl.Thread, c []float32, a, b []dsl.BF16, bias []float32, m, n, k int, cfg tile.Config) {
+func Tiles(t dsl.Thread, c, a, b []dsl.BF16, m, n, k int, cfg tile.Config) {
 	dsl.LaunchBounds(t, cfg.Threads(t), 1)
 	row, col := t.BlockY()*int(cfg.M), t.BlockX()*int(cfg.N)
 	rows := tile.Factor[dsl.BF16]{Mem: a, At: row * k, Limit: m - row, Across: k, Along: 1}
 	cols := tile.Factor[dsl.BF16]{Mem: b, At: col, Limit: n - col, Across: 1, Along: n}
 	sums := dsl.LocalSlice[float32](cfg.Sums(t))
-	tile.Multiply(t, sums, rows, cols, k, &cfg, func(a, b, c float32) float32 { return dsl.FMA(a, b, c) })
+	tile.Multiply(t, sums, rows, cols, k, &cfg, fma)
 	tile.EachPair(t, a, sums, &cfg, func(r, q, next int, v, v2 float32) {
-		if r, q = r+row, q+col; r < m {
-			if q < n {
-				c[r*n+q] = finish(v, bias[q])
-			}
-			if q+next < n {
-				c[r*n+q+next] = finish(v2, bias[q+next])
-			}
-		}
+		store(c, m, n, row+r, col+q, next, v, v2)
 	})
+}
+
+func fma(a, b, c float32) float32 { return dsl.FMA(a, b, c) }
+
+// store stores two sums of a row, without those beyond the edge of c.
+func store(c []dsl.BF16, m, n, row, col, next int, v, v2 float32) {
+	if row < m && col < n {
+		c[row*n+col] = dsl.To[dsl.BF16](v)
+	}
+	if row < m && col+next < n {
+		c[row*n+col+next] = dsl.To[dsl.BF16](v2)
+	}
 }
