@@ -19,6 +19,7 @@ var matrixKinds = map[reflect.Type]ir.MatrixKind{
 
 type matrixKey struct {
 	arch string
+	way  *way // that leads to the device, whose target may have other instructions
 	elem reflect.Type
 }
 
@@ -28,7 +29,7 @@ var matrixUnits sync.Map // matrixKey -> *matrix.Unit
 // where it has no matrix instruction. It is for choosing among kernels, and costs a look-up.
 func MatrixShape(dev *runtime.Device, elem reflect.Type, fact dsl.MatrixFact) int {
 	info := dev.Info()
-	key := matrixKey{info.Arch, elem}
+	key := matrixKey{info.Arch, wayTo(info.Formats), elem}
 	u, ok := matrixUnits.Load(key)
 	if !ok {
 		var unit *matrix.Unit

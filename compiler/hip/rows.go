@@ -28,6 +28,7 @@ var rows = append(shuffles(), []cfamily.Row{
 	{Op: ir.OpApproxCos, Text: "__builtin_amdgcn_cosf(turns($a))"},
 	{Op: ir.OpApproxTanh, Text: "approx_tanh($a)"},
 
+	{Op: ir.OpMMA, When: unsigned, Text: "{unit}_unsigned($a, $b, $c)"},
 	{Op: ir.OpMMA, Text: "{unit}($a, $b, $c)"},
 
 	{Op: ir.OpBarrier, Text: "barrier()"},

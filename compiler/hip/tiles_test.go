@@ -31,7 +31,7 @@ func TestTiles(t *testing.T) {
 		return map[string]int64{"M": m, "N": n, "K": k, "Down": down, "Across": across, "Stages": stages, "Chunk": chunk, "A": 0, "B": b, "AVec": 1, "BVec": 1, "Bulk": 0, "Cluster": 1, "OutSize": 0, "Promote": 0}
 	}
 	bf16, f16, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.F16", "float32"}, []string{"float64", "float64"}
-	tf32, i8 := []string{"dsl.TF32", "float32"}, []string{"int8", "int32"}
+	tf32, i8, u8 := []string{"dsl.TF32", "float32"}, []string{"int8", "int32"}, []string{"uint8", "uint32"}
 	for _, c := range []struct {
 		arch   string
 		types  []string
@@ -44,6 +44,9 @@ func TestTiles(t *testing.T) {
 		{"gfx90a", i8, config(64, 128, 128, 2, 2, 2, 16, 0)},
 		{"gfx942", i8, config(64, 128, 128, 2, 2, 2, 16, 0)},
 		{"gfx1100", i8, config(64, 64, 128, 2, 1, 2, 16, 0)},
+		{"gfx1100", u8, config(64, 64, 128, 2, 1, 2, 16, 0)},
+		{"gfx1201", i8, config(64, 64, 128, 2, 1, 2, 16, 0)},
+		{"gfx1201", u8, config(64, 64, 128, 2, 1, 2, 16, 0)},
 		{"gfx942", tf32, config(64, 64, 32, 2, 1, 4, 4, 0)},
 		{"gfx1100", bf16, config(64, 128, 64, 2, 2, 2, 8, 0)},
 		{"gfx1100", f16, config(64, 64, 64, 2, 1, 4, 8, 1)},

@@ -93,6 +93,7 @@ func TestLayoutsOfAMD(t *testing.T) {
 		"mfma_i32_16x16x32_i8":             {func(g, i int) int { return 8*g + i }, func(g, i int) int { return 4*g + i }},
 		"wmma_i32_16x16x16_iu8_w32":        {func(g, i int) int { return i }, func(g, i int) int { return 2*i + g }},
 		"wmma_f32_16x16x16_f16_w32":        {func(g, i int) int { return i }, func(g, i int) int { return 2*i + g }},
+		"wmma_i32_16x16x16_iu8_w32_gfx12":  {func(g, i int) int { return 8*g + i }, func(g, i int) int { return 8*g + i }},
 		"wmma_f32_16x16x16_bf16_w32_gfx12": {func(g, i int) int { return 8*g + i }, func(g, i int) int { return 8*g + i }},
 	} {
 		found := false
@@ -136,7 +137,10 @@ func TestFor(t *testing.T) {
 	require.Equal(t, "wmma_f32_16x16x16_bf16_w32_gfx12", name("hip:gfx1201", ir.MatrixBF16))
 	require.Equal(t, "mfma_i32_16x16x16i8", name("hip:gfx90a", ir.MatrixI8))
 	require.Equal(t, "mfma_i32_16x16x32_i8", name("hip:gfx942", ir.MatrixI8))
-	require.Empty(t, name("hip:gfx1201", ir.MatrixI8))
+	require.Equal(t, "wmma_i32_16x16x16_iu8_w32", name("hip:gfx1100", ir.MatrixU8))
+	require.Equal(t, "wmma_i32_16x16x16_iu8_w32_gfx12", name("hip:gfx1201", ir.MatrixI8))
+	require.Equal(t, "wmma_i32_16x16x16_iu8_w32_gfx12", name("hip:gfx1201", ir.MatrixU8))
+	require.Empty(t, name("hip:gfx942", ir.MatrixU8)) // MFMA of bytes has signs
 	require.Empty(t, name("hip:gfx1100", ir.MatrixF64))
 	require.Equal(t, "multiply_simdgroup_bfloat8x8", name("msl:3.1", ir.MatrixBF16))
 	for _, other := range []string{"ptx:sm_75", "cpu", "cpu:x86-64-v4", "hip:gfx908", "hip:gfx1030", "msl:3.0", "cuda:sm_75"} {

@@ -53,12 +53,15 @@ var Units = []Unit{
 	amd("wmma_f32_16x16x16_f16_w32", ir.MatrixF16, bits{0}, bits{1, 2, 4, 8}, bits{1}, bits{2, 4, 8}, hip("gfx11")),
 	amd("wmma_f32_16x16x16_bf16_w32", ir.MatrixBF16, bits{0}, bits{1, 2, 4, 8}, bits{1}, bits{2, 4, 8}, hip("gfx11")),
 	amd("wmma_i32_16x16x16_iu8_w32", ir.MatrixI8, bits{0}, bits{1, 2, 4, 8}, bits{1}, bits{2, 4, 8}, hip("gfx11")),
+	amd("wmma_i32_16x16x16_iu8_w32", ir.MatrixU8, bits{0}, bits{1, 2, 4, 8}, bits{1}, bits{2, 4, 8}, hip("gfx11")),
 
 	// AMD RDNA 4 instruction set architecture, the same section. There bit 4 of the lane counts 4
 	// along k, and bit 2 of the element 8. They are exchanged here, in both factors, which adds the
 	// same products, so that the elements of a lane are contiguous.
 	amd("wmma_f32_16x16x16_f16_w32_gfx12", ir.MatrixF16, bits{8}, bits{1, 2, 4}, bits{8}, bits{1, 2, 4}, hip("gfx12")),
 	amd("wmma_f32_16x16x16_bf16_w32_gfx12", ir.MatrixBF16, bits{8}, bits{1, 2, 4}, bits{8}, bits{1, 2, 4}, hip("gfx12")),
+	amd("wmma_i32_16x16x16_iu8_w32_gfx12", ir.MatrixI8, bits{8}, bits{1, 2, 4}, bits{8}, bits{1, 2, 4}, hip("gfx12")),
+	amd("wmma_i32_16x16x16_iu8_w32_gfx12", ir.MatrixU8, bits{8}, bits{1, 2, 4}, bits{8}, bits{1, 2, 4}, hip("gfx12")),
 
 	// Of float the whole fraction counts, not 10 bits of it.
 	simdgroup("multiply_simdgroup_half8x8", ir.MatrixF16),

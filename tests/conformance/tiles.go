@@ -57,7 +57,14 @@ func products[T, C dsl.Number](b *builder, name string, kernel any, c tile.Confi
 	draw := func(n int) []T {
 		out := make([]T, n)
 		for i := range out {
-			out[i] = dsl.Convert[T](float32(b.rng.IntN(17)-8) / 4)
+			switch at := any(&out[i]).(type) {
+			case *int8: // and all that bytes have, which tells whether their signs are read
+				*at = int8(b.rng.IntN(256))
+			case *uint8:
+				*at = uint8(b.rng.IntN(256))
+			default:
+				out[i] = dsl.Convert[T](float32(b.rng.IntN(17)-8) / 4)
+			}
 		}
 		return out
 	}

@@ -58,6 +58,14 @@ struct kiln_sim_wmma_gfx12 {
 	static kiln_sim_at d(int row, int col) { return {16 * (row / 8) + col, row % 8}; }
 };
 
+// Its V_WMMA_I32_16X16X16_IU8: eight along k are in the two registers of a lane.
+struct kiln_sim_wmma_gfx12_bytes {
+	static constexpr int depth = 16, wave = 32, copies = 1;
+	static kiln_sim_at a(int row, int k) { return {16 * (k / 8) + row, k % 8}; }
+	static kiln_sim_at b(int k, int col) { return {16 * (k / 8) + col, k % 8}; }
+	static kiln_sim_at d(int row, int col) { return {16 * (row / 8) + col, row % 8}; }
+};
+
 // The MI200 takes subnormal numbers of 16 bits for zero, and gives no subnormal sums of them.
 #if defined(__gfx90a__)
 constexpr bool kiln_sim_flushes = true;
@@ -120,6 +128,7 @@ template <class Layout, class Elem, class Sum> struct kiln_sim_mma {
 };
 
 #define KILN_SIM_MMA(layout, elem, sum, a, b, c) (kiln_sim_mma<kiln_sim_##layout, elem, sum>::run(a, b, c, __COUNTER__, __LINE__))
+#define KILN_SIM_MMA_BYTES(layout, signA, signB, a, b, c) (kiln_sim_mma<kiln_sim_##layout, kiln_sim_bytes<signA, signB>::type, int>::run(a, b, c, __COUNTER__, __LINE__))
 
 #if defined(__gfx90a__) || defined(__gfx942__)
 #define __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c, cbsz, abid, blgp) KILN_SIM_MMA(mfma_16x16x16, _Float16, float, a, b, c)
@@ -135,8 +144,9 @@ template <class Layout, class Elem, class Sum> struct kiln_sim_mma {
 #elif defined(__gfx1100__)
 #define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, c) KILN_SIM_MMA(wmma_gfx11, _Float16, float, a, b, c)
 #define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(a, b, c) KILN_SIM_MMA(wmma_gfx11, short, float, a, b, c)
-#define __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(signA, a, signB, b, c, clamp) (kiln_sim_mma<kiln_sim_wmma_gfx11, kiln_sim_bytes<signA, signB>::type, int>::run(a, b, c, __COUNTER__, __LINE__))
+#define __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(signA, a, signB, b, c, clamp) KILN_SIM_MMA_BYTES(wmma_gfx11, signA, signB, a, b, c)
 #elif defined(__gfx1201__)
 #define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a, b, c) KILN_SIM_MMA(wmma_gfx12, _Float16, float, a, b, c)
 #define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(a, b, c) KILN_SIM_MMA(wmma_gfx12, short, float, a, b, c)
+#define __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(signA, a, signB, b, c, clamp) KILN_SIM_MMA_BYTES(wmma_gfx12_bytes, signA, signB, a, b, c)
 #endif
