@@ -25,6 +25,10 @@ const (
 	MatrixVecA                         // elements of A that a lane has next to each other along k, aligned
 	MatrixVecB                         // elements of B
 	MatrixNext                         // columns from each even sum of a lane to the next one, in the same row
+	MatrixRunA                         // elements of A that a lane has of one row, before those of the next
+	MatrixRunC                         // sums that a lane has of one row, likewise
+	MatrixRowLanes                     // the bits of a lane's number in which lanes with sums of one row differ
+	MatrixReuse                        // 1 if sums of a lane are elements of A, see [MatrixBSums]; 2 if B is as ever then
 )
 
 // MatrixOperand is one of the matrices of a product.
@@ -35,6 +39,12 @@ const (
 	MatrixA MatrixOperand = iota
 	MatrixB
 	MatrixC
+
+	// MatrixBSums is B where A is a lane's own sums of another product, if the fact MatrixReuse is not 0.
+	// Elements of A and sums of one row are matched in turn, so that A's columns are those of the sums in
+	// another order, and B's rows are, too: a step takes as many as there are in a row of A or of the sums,
+	// whichever are more. If A has fewer, element number MatrixLenB of B is that of the second fragment of A.
+	MatrixBSums
 )
 
 // MatrixShape returns a fact of the device's matrix instruction for factors of type T and sums of

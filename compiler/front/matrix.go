@@ -64,7 +64,7 @@ func matrixPosition(op ir.Op) *intrinsic {
 		if !ok {
 			return val{v: c.f.int(0)}
 		}
-		what, ok := c.matrixConst(0, int(ir.MatrixC)+1)
+		what, ok := c.matrixConst(0, int(ir.NumMatrixOperands))
 		if !ok {
 			return badVal
 		}

@@ -35,6 +35,9 @@ const (
 	MatrixA MatrixOperand = iota
 	MatrixB
 	MatrixC
+	MatrixBSums // B for an A that is sums: its rows in the order in which a lane has their columns
+
+	NumMatrixOperands
 )
 
 // MatrixFact is a number that a target fixes of its instruction for a kind.
@@ -54,6 +57,10 @@ const (
 	MatrixVecA                         // elements of A that a lane has next to each other along k, aligned
 	MatrixVecB                         // elements of B
 	MatrixNext                         // columns from each even sum of a lane to the next one, in the same row
+	MatrixRunA                         // elements of A that a lane has of one row, before those of the next
+	MatrixRunC                         // sums, likewise
+	MatrixRowLanes                     // the bits of a lane in which lanes with sums of one row differ
+	MatrixReuse                        // 1: a lane's sums are its elements of A, for B as MatrixBSums; 2: and that is B
 
 	NumMatrixFacts
 )
@@ -80,7 +87,7 @@ func (v *verifier) matrix(in *Value) string {
 	case OpMatrixFact, OpMatrixRow, OpMatrixCol:
 		limit := uint8(NumMatrixFacts)
 		if in.Op != OpMatrixFact {
-			limit = uint8(MatrixC) + 1
+			limit = uint8(NumMatrixOperands)
 		}
 		if kind >= NumMatrixKinds || what >= limit || in.Type != I64 || len(in.Args) == 1 && in.Args[0].Type != I64 {
 			return "wants a kind of product, what is asked of it, and i64"

@@ -86,6 +86,9 @@ func (u *Unit) Of(o ir.MatrixOperand) Layout {
 		return u.A
 	case ir.MatrixB:
 		return u.B
+	case ir.MatrixBSums:
+		b, _, _ := u.reuse()
+		return b
 	}
 	return u.C
 }
@@ -124,6 +127,15 @@ func (u *Unit) Fact(f ir.MatrixFact) int {
 		return u.B.vector(func(c Coord) (along, across int) { return c.Row, c.Col })
 	case ir.MatrixNext:
 		return u.C.Reg[0].Col
+	case ir.MatrixRunA:
+		return u.A.run()
+	case ir.MatrixRunC:
+		return u.C.run()
+	case ir.MatrixRowLanes:
+		return u.C.rowLanes()
+	case ir.MatrixReuse:
+		_, same, ok := u.reuse()
+		return truth(ok) + truth(same)
 	}
 	return truth(u.Transposes)
 }

@@ -117,6 +117,72 @@ func TestLayoutsOfAMD(t *testing.T) {
 	}
 }
 
+// Sums of a product are factor A of the next one where they are: for every unit that says so, the
+// instruction's own definition gives the product of the sums and B. Lanes with sums of one row, and
+// elements of one, are where the facts say.
+func TestReuse(t *testing.T) {
+	names := map[int][]string{}
+	for _, u := range Units {
+		across := u.Fact(ir.MatrixRowLanes)
+		for lane := range u.C.Lanes() {
+			first, _ := u.C.At(lane&^across, 0)
+			for i := range u.C.Len() {
+				row, _ := u.C.At(lane, i)
+				start, _ := u.C.At(lane, i/u.C.run()*u.C.run())
+				require.Equal(t, start, row, u.Name)
+				require.Equal(t, i < u.C.run(), row == first, u.Name)
+			}
+		}
+		way := u.Fact(ir.MatrixReuse)
+		names[way] = append(names[way], u.Name)
+		if way == 0 {
+			require.Zero(t, u.Of(ir.MatrixBSums).Len()-1, u.Name)
+			continue
+		}
+		reuse(t, &u, way == 2)
+	}
+	for _, name := range names[0] {
+		require.Contains(t, name, "wmma") // RDNA 3, of which lanes have no elements of their own
+	}
+	require.Contains(t, names[1], "m16n8k8.f32.tf32.tf32.f32")
+	require.Contains(t, names[2], "m16n8k16.f32.bf16.bf16.f32")
+}
+
+// reuse compares the columns of sums that are elements of A with the rows of B that they meet.
+func reuse(t *testing.T, u *Unit, same bool) {
+	wide, b := max(u.N, u.K), u.Of(ir.MatrixBSums)
+	rows := u.C.Len() / u.C.run()
+	perA := u.A.Len() / rows // elements of a row
+	covered := map[int]bool{}
+	for s := range wide / u.K {
+		for lane := range u.A.Lanes() {
+			for e := range u.A.Len() {
+				// The element of A as package tile takes it from the sums.
+				j := s*perA + e%u.A.run() + e/(u.A.run()*rows)*u.A.run()
+				r := e / u.A.run() % rows
+				row, col := u.C.At(lane, r*u.C.run()+j%u.C.run())
+				col += j / u.C.run() * u.N
+				wantRow, k := u.A.At(lane, e)
+				require.Equal(t, wantRow, row, u.Name)
+				// Lanes with that place along k of B have the row of B that the sums' column is for.
+				for other := range u.B.Lanes() {
+					for i := range u.B.Len() {
+						if at, n := u.B.At(other, i); at == k {
+							got, ofB := b.At(other, s*u.B.Len()+i)
+							require.Equal(t, []int{col, n}, []int{got, ofB}, "%s: lane %d, element %d", u.Name, other, i)
+							if same {
+								require.Equal(t, s*u.K+at, got, u.Name)
+							}
+							covered[got] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	require.Len(t, covered, wide, u.Name)
+}
+
 func TestFor(t *testing.T) {
 	name := func(text string, k ir.MatrixKind) string {
 		tgt, err := target.Parse(text)
@@ -161,13 +227,13 @@ func TestFacts(t *testing.T) {
 		return facts(For(tgt, k))
 	}
 	require.Equal(t, make([]int, ir.NumMatrixFacts), facts(nil))
-	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 4, 2, 2, 1}, of("ptx:sm_90a", ir.MatrixBF16))
-	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 0, 2, 2, 1}, of("cuda:sm_90a", ir.MatrixBF16))
-	require.Equal(t, []int{16, 16, 16, 4, 4, 4, 0, 0, 0, 4, 4, 1}, of("hip:gfx90a", ir.MatrixBF16))
-	require.Equal(t, []int{16, 16, 4, 1, 1, 4, 0, 0, 0, 1, 1, 4}, of("hip:gfx90a", ir.MatrixF64))
-	require.Equal(t, []int{16, 16, 16, 16, 16, 8, 0, 0, 0, 16, 16, 2}, of("hip:gfx1100", ir.MatrixF16))
-	require.Equal(t, []int{16, 16, 16, 8, 8, 8, 0, 0, 0, 8, 8, 1}, of("hip:gfx1201", ir.MatrixF16))
-	require.Equal(t, []int{8, 8, 8, 2, 2, 2, 0, 0, 0, 2, 1, 1}, of("msl:3.2", ir.MatrixF16))
+	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 4, 2, 2, 1, 2, 2, 3, 2}, of("ptx:sm_90a", ir.MatrixBF16))
+	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 0, 2, 2, 1, 2, 2, 3, 2}, of("cuda:sm_90a", ir.MatrixBF16))
+	require.Equal(t, []int{16, 16, 16, 4, 4, 4, 0, 0, 0, 4, 4, 1, 4, 4, 48, 2}, of("hip:gfx90a", ir.MatrixBF16))
+	require.Equal(t, []int{16, 16, 4, 1, 1, 4, 0, 0, 0, 1, 1, 4, 1, 4, 48, 2}, of("hip:gfx90a", ir.MatrixF64))
+	require.Equal(t, []int{16, 16, 16, 16, 16, 8, 0, 0, 0, 16, 16, 2, 16, 8, 16, 0}, of("hip:gfx1100", ir.MatrixF16))
+	require.Equal(t, []int{16, 16, 16, 8, 8, 8, 0, 0, 0, 8, 8, 1, 8, 8, 16, 2}, of("hip:gfx1201", ir.MatrixF16))
+	require.Equal(t, []int{8, 8, 8, 2, 2, 2, 0, 0, 0, 2, 1, 1, 2, 2, 9, 2}, of("msl:3.2", ir.MatrixF16))
 	for _, u := range Units {
 		require.Zero(t, u.C.Reg[0].Row, "%s: even sums and the next ones are in a row", u.Name)
 	}

@@ -16,6 +16,10 @@
 // TF32, of which matrix instructions read 10 bits of fraction. Those of other types are fused
 // multiply-adds in their own type.
 //
+// Sums are combined by rows or columns ([ReduceRows]), each thread with sums of a row gets its result, and
+// maps replace sums by what a Go function makes of them, of where they are, and of such a result
+// ([Map], [MapRows]): masks, scales, a softmax. [EachTransposed] stores the transpose.
+//
 // [Each] goes over several tiles. On devices with bulk copies (TMA) it has some warps copy for the
 // others, if the factors have tensor maps, and [Store] stores results in that way.
 //
@@ -33,7 +37,7 @@ import (
 	"github.com/gokiln/kiln/dsl"
 )
 
-//go:embed *.go
+//go:embed *[^t].go
 var source embed.FS
 
 var _ = dsl.Source(source)

@@ -30,6 +30,7 @@ func Cases(warpSize int) []Case {
 	b.lambdas()
 	b.runs()
 	b.tiles()
+	b.tileRows()
 	for i := range b.cases {
 		b.cases[i].place = i
 	}

@@ -63,7 +63,7 @@ func products[T, C dsl.Number](b *builder, name string, kernel any, c tile.Confi
 			case *uint8:
 				*at = uint8(b.rng.IntN(256))
 			default:
-				out[i] = dsl.Convert[T](float32(b.rng.IntN(17)-8) / 4)
+				out[i] = smallNumber[T](b)
 			}
 		}
 		return out
@@ -71,3 +71,6 @@ func products[T, C dsl.Number](b *builder, name string, kernel any, c tile.Confi
 	b.add(fmt.Sprintf("Tiles/%s/%dx%dx%d/%d", name, c.M, c.N, k, i), kernel, 3, int(c.Warps())*b.warp, dsl.TensorMap{}, dsl.TensorMap{}, dsl.TensorMap{}, make([]C, m*n), draw(m*k), draw(k*n), m, n, k, c)
 	b.cases[len(b.cases)-1].Shared = c.Shared() * 16 / int(c.Chunk)
 }
+
+// smallNumber is a number from -2 to 2, a multiple of a quarter: products of them are exact.
+func smallNumber[T dsl.Number](b *builder) T { return dsl.Convert[T](float32(b.rng.IntN(17)-8) / 4) }

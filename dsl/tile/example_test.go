@@ -1,0 +1,74 @@
+package tile_test
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/dsltest"
+	"github.com/gokiln/kiln/dsl/tile"
+)
+
+var config = tile.Config{M: 16, N: 32, K: 32, Down: 1, Across: 2, Stages: 2, Chunk: 4}
+
+// Causal makes weights of each row of x·xᵀ, n rows of k numbers: they add up to 1, and those behind the
+// diagonal are 0.
+func Causal(t dsl.Thread, out, x []float32, n, k int, cfg tile.Config) {
+	f := tile.Factor[float32]{Mem: x, Limit: n, Across: k, Along: 1}
+	sums := dsl.LocalSlice[float32](cfg.Sums(t))
+	tile.Multiply(t, sums, f, f, k, &cfg, func(a, b, c float32) float32 { return dsl.FMA(a, b, c) })
+	tile.Map(t, x, sums, &cfg, func(row, col int, v float32) float32 {
+		if col > row || row >= n {
+			return 0
+		}
+		return v
+	})
+	total := dsl.LocalSlice[float32](tile.Rows[float32, float32](t, &cfg))
+	tile.ReduceRows(t, x, sums, total, &cfg, func(a, b float32) float32 { return a + b })
+	tile.MapRows(t, x, sums, total, &cfg, func(_, _ int, v, total float32) float32 { return v / total })
+	tile.EachPair(t, x, sums, &cfg, func(row, col, next int, v, v2 float32) {
+		if row < n && col < n {
+			out[row*n+col] = v
+		}
+		if row < n && col+next < n {
+			out[row*n+col+next] = v2
+		}
+	})
+}
+
+func ExampleReduceRows() {
+	out := make([]float32, 9)
+	err := dsltest.Run(dsl.D1(1), dsl.D1(32), func(t dsl.Thread) {
+		Causal(t, out, []float32{1, 0, 1, 1, 1, 3}, 3, 2, config)
+	}, dsltest.WarpSize(16))
+	fmt.Println(out[:3], out[3:6], out[6:], err)
+	// Output: [1 0 0] [0.33333334 0.6666667 0] [0.06666667 0.26666668 0.6666667] <nil>
+}
+
+// Pairs stores the product of every number of x with every number of y, those of one of y together, and
+// the largest of these.
+func Pairs(t dsl.Thread, out, most, x, y []float32, n int, cfg tile.Config) {
+	sums := dsl.LocalSlice[float32](cfg.Sums(t))
+	a, b := tile.Factor[float32]{Mem: x, Limit: n, Across: 1, Along: 1}, tile.Factor[float32]{Mem: y, Limit: n, Across: 1, Along: 1}
+	tile.Multiply(t, sums, a, b, 1, &cfg, func(a, b, c float32) float32 { return dsl.FMA(a, b, c) })
+	tile.EachTransposed(t, out, x, sums, &cfg, func(row, col int, v, v2 float32) {
+		if row+1 < n && col < n {
+			out[col*n+row], out[col*n+row+1] = v, v2
+		}
+	})
+	largest := dsl.LocalSlice[float32](tile.Columns[float32, float32](t, &cfg))
+	tile.ReduceColumns(t, x, sums, largest, &cfg, func(a, b float32) float32 { return max(a, b) })
+	tile.EachColumn(t, x, sums, &cfg, func(col, i int, first bool) {
+		if first && col < n {
+			most[col] = largest[i]
+		}
+	})
+}
+
+func ExampleEachTransposed() {
+	out, most := make([]float32, 16), make([]float32, 4)
+	err := dsltest.Run(dsl.D1(1), dsl.D1(32), func(t dsl.Thread) {
+		Pairs(t, out, most, []float32{1, 2, 3, 4}, []float32{1, 10, 100, 1000}, 4, config)
+	}, dsltest.WarpSize(16))
+	fmt.Println(out[:4], out[4:8], out[8:12], out[12:], most, err)
+	// Output: [1 2 3 4] [10 20 30 40] [100 200 300 400] [1000 2000 3000 4000] [4 40 400 4000] <nil>
+}
