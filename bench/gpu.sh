@@ -130,6 +130,8 @@ step_firstop() {
 	limited 60 "$bin/firstop" -device cuda -record "$out/firstop.txt" || fail "bench/firstop -record"
 	limited 300 "$bin/firstop" -device cuda -bundle "$(ls "$bin/kernels.kiln" 2>/dev/null)" -samples "${SAMPLES:-5}" -json >"$out/kiln-firstop.jsonl" ||
 		fail "bench/firstop"
+	limited 120 "$bin/firstop" -device cuda -product 256,4096 -samples "${SAMPLES:-5}" -json >"$out/kiln-firstproduct.jsonl" ||
+		fail "bench/firstop -product"
 	PYTHONDONTWRITEBYTECODE=1 limited 200 "${PYTHON:-python3}" "$root/bench/peers/firstop.py" >"$out/peers-firstop.jsonl" ||
 		fail "peers/firstop.py"
 }

@@ -41,16 +41,20 @@ func run(args []string, stdout, stderr io.Writer) error {
 	bundles := flags.String("bundle", "", "bundles to measure, separated by commas")
 	record := flags.String("record", "", "write what is used to this file and stop")
 	samples := flags.Int("samples", 7, "processes for each case")
+	product := flags.String("product", "", "measure the first product of matrices of BF16 instead, with so many rows and columns, such as 256,4096")
 	asJSON := flags.Bool("json", false, "print lines of JSON, as gpubench does")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *child {
-		t, err := use(*device)
-		if err != nil {
+	var sizes []int
+	if *product != "" {
+		var err error
+		if sizes, err = productSizes(*product); err != nil {
 			return err
 		}
-		return json.NewEncoder(stdout).Encode(t)
+	}
+	if *child {
+		return report(stdout, *device, sizes)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -58,10 +62,15 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	b := bench{self: self, device: *device, samples: *samples}
 	if *record != "" {
-		_, err := b.process("KILN_RECORD="+*record, "KILN_JIT=off")
-		return err
+		return b.record(*record, *product)
 	}
-	rows, err := b.rows(strings.FieldsFunc(*bundles, func(r rune) bool { return r == ',' }))
+	list := strings.FieldsFunc(*bundles, func(r rune) bool { return r == ',' })
+	var rows []figure.Row
+	if len(sizes) > 0 {
+		rows, err = b.products(sizes, list)
+	} else {
+		rows, err = b.rows(list)
+	}
 	if err != nil {
 		return err
 	}
@@ -69,6 +78,34 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return figure.WriteJSON(stdout, rows)
 	}
 	return figure.WriteList(stdout, rows)
+}
+
+// report is the measured process: it writes what it took.
+func report(w io.Writer, device string, sizes []int) error {
+	var t any
+	var err error
+	if len(sizes) > 0 {
+		for _, n := range sizes {
+			if t, err = multiply(device, n); err != nil {
+				return err
+			}
+		}
+	} else {
+		t, err = use(device)
+	}
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(w).Encode(t)
+}
+
+// record writes what a process uses to a file.
+func (b *bench) record(file, product string) error {
+	if product == "" {
+		return b.process(&times{}, "KILN_RECORD="+file, "KILN_JIT=off")
+	}
+	b.args = []string{"-product", product}
+	return b.process(&productTimes{}, "KILN_RECORD="+file)
 }
 
 // times is what one process reports, in ms.
@@ -141,23 +178,26 @@ func ms(since time.Time) float64 { return float64(time.Since(since).Microseconds
 // bench starts processes.
 type bench struct {
 	self, device string
+	args         []string // more, for the measured process
 	samples      int
 }
 
-// rows measures the cases: without a cache, with the one that such a process left, and with each
-// bundle and an empty cache that must stay so.
-func (b *bench) rows(bundles []string) ([]figure.Row, error) {
-	dir, err := os.MkdirTemp("", "kiln-firstop-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	warm := filepath.Join(dir, "warm")
-	cases := []struct {
-		what, source string
-		env          []string
-	}{
-		{"cold: compiled", "compiled", []string{"KILN_CACHE_DIR=" + filepath.Join(dir, "cold-*")}},
+// firstCase is where processes find their kernels.
+type firstCase struct {
+	what, source string
+	env          []string
+}
+
+// settings are the lines of the environment of process i.
+func (c *firstCase) settings(i int) string {
+	return strings.ReplaceAll(strings.Join(c.env, "\n"), "*", fmt.Sprint(i))
+}
+
+// firstCases are an empty cache, for process i that of a name with i for *, a full one, and each bundle
+// with an empty cache that must stay so.
+func firstCases(dir, warm, cold string, bundles []string) ([]firstCase, error) {
+	cases := []firstCase{
+		{"cold: compiled", "compiled", []string{"KILN_CACHE_DIR=" + filepath.Join(dir, cold)}},
 		{"warm: cached", "cache", []string{"KILN_CACHE_DIR=" + warm}},
 	}
 	for _, name := range bundles {
@@ -165,17 +205,30 @@ func (b *bench) rows(bundles []string) ([]figure.Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		cases = append(cases, struct {
-			what, source string
-			env          []string
-		}{"bundle " + filepath.Base(name), "bundle", []string{"KILN_CACHE_DIR=" + filepath.Join(dir, "none"), "KILN_JIT=readonly", "KILN_BUNDLES=" + abs}})
+		env := []string{"KILN_CACHE_DIR=" + filepath.Join(dir, "none"), "KILN_JIT=readonly", "KILN_BUNDLES=" + abs}
+		cases = append(cases, firstCase{"bundle " + filepath.Base(name), "bundle", env})
 	}
-	if _, err := b.process("KILN_CACHE_DIR=" + warm); err != nil {
+	return cases, nil
+}
+
+// rows measures the cases.
+func (b *bench) rows(bundles []string) ([]figure.Row, error) {
+	dir, err := os.MkdirTemp("", "kiln-firstop-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	warm := filepath.Join(dir, "warm")
+	cases, err := firstCases(dir, warm, "cold-*", bundles)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.process(&times{}, "KILN_CACHE_DIR="+warm); err != nil {
 		return nil, err
 	}
 	var rows []figure.Row
 	for _, c := range cases {
-		r, err := b.row(c.what, c.source, c.env)
+		r, err := b.row(c)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.what, err)
 		}
@@ -184,36 +237,35 @@ func (b *bench) rows(bundles []string) ([]figure.Row, error) {
 	return rows, nil
 }
 
-func (b *bench) row(what, source string, env []string) (figure.Row, error) {
+func (b *bench) row(c firstCase) (figure.Row, error) {
 	var totals, opens, finds, loads []float64
 	for i := range b.samples {
-		t, err := b.process(strings.ReplaceAll(strings.Join(env, "\n"), "*", fmt.Sprint(i)))
-		if err != nil {
+		var t times
+		if err := b.process(&t, c.settings(i)); err != nil {
 			return figure.Row{}, err
 		}
 		// Some operations share code, which the first one has put into the cache.
-		if n := t.Sources[source]; n < kernels*9/10 || source == "bundle" && len(t.Sources) != 1 {
-			return figure.Row{}, fmt.Errorf("%d kernels came from %v, want %s", t.Kernels, t.Sources, source)
+		if n := t.Sources[c.source]; n < kernels*9/10 || c.source == "bundle" && len(t.Sources) != 1 {
+			return figure.Row{}, fmt.Errorf("%d kernels came from %v, want %s", t.Kernels, t.Sources, c.source)
 		}
 		totals, opens = append(totals, t.Total), append(opens, t.Open)
 		finds, loads = append(finds, t.Find), append(loads, t.Load)
 	}
 	middle := func(list []float64) float64 { return figure.Quantile(list, 0.5) }
 	note := fmt.Sprintf("code found in %.1f, loaded in %.1f; opening the device %.0f, not counted", middle(finds), middle(loads), middle(opens))
-	return figure.Of("firstop", fmt.Sprintf("%d kernels, %s", kernels, what), "kiln", "ms", note, totals), nil
+	return figure.Of("firstop", fmt.Sprintf("%d kernels, %s", kernels, c.what), "kiln", "ms", note, totals), nil
 }
 
-// process runs a child; lines of env are settings.
-func (b *bench) process(env ...string) (*times, error) {
-	cmd := exec.Command(b.self, "-child", "-device", b.device)
+// process runs a child, which reports t; lines of env are settings.
+func (b *bench) process(t any, env ...string) error {
+	cmd := exec.Command(b.self, append([]string{"-child", "-device", b.device}, b.args...)...)
 	// The driver's own cache would hide its compiler.
 	cmd.Env = append(append(os.Environ(), "CUDA_CACHE_DISABLE=1"), strings.Split(strings.Join(env, "\n"), "\n")...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
 	}
-	var t times
-	return &t, json.Unmarshal(out, &t)
+	return json.Unmarshal(out, t)
 }
