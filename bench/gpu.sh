@@ -141,6 +141,9 @@ step_tensor() {
 	limited 200 "$bin/tensor" -device cuda -json >"$out/kiln-tensor.jsonl" || fail "bench/tensor"
 	PYTHONDONTWRITEBYTECODE=1 limited 300 "${PYTHON:-python3}" "$root/bench/peers/tensor.py" >"$out/peers-tensor.jsonl" ||
 		fail "peers/tensor.py"
+	# The product by code for sm_80 on this card, beside Triton's.
+	limited 60 "$bin/tensor" -device cuda -cc 80 -product bf16:4096x4096x4096 -only '^[^ ]* by' -json >"$out/kiln-sm80.jsonl" || fail "bench/tensor -cc 80"
+	PYTHONDONTWRITEBYTECODE=1 limited 120 "${PYTHON:-python3}" "$root/bench/peers/sm80.py" >"$out/peers-sm80.jsonl" || fail "peers/sm80.py"
 }
 
 step_peers() {

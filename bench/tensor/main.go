@@ -43,7 +43,9 @@ type config struct {
 	samples int
 	warm    time.Duration
 	json    bool
-	groups  []func(d *tensor.Device, small bool) []work
+
+	capability int // that kernels are compiled for, 0 for that of the device
+	groups     []func(d *tensor.Device, small bool) []work
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -56,8 +58,16 @@ func run(args []string, stdout, stderr io.Writer) error {
 	flags.DurationVar(&c.warm, "warm", 200*time.Millisecond, "time of untimed repetitions")
 	flags.BoolVar(&c.json, "json", false, "print rows as lines of JSON, as gpubench does")
 	product := flags.String("product", "", "measure one product of matrices in all strategies, such as bf16:16x14336x4096 for m, n and k, with t behind it for transposed weights")
+	flags.IntVar(&c.capability, "cc", 0, "compile for NVIDIA GPUs of this compute capability, such as 80, in place of the device's own")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if c.capability > 0 {
+		back, err := compileFor(c.capability)
+		if err != nil {
+			return err
+		}
+		defer back()
 	}
 	var err error
 	if *product != "" {
@@ -86,6 +96,9 @@ func (c *config) measure(d *tensor.Device, w io.Writer) error {
 	for _, group := range c.groups {
 		debug.FreeOSMemory() // collects, and that frees the memory of the group before
 		for _, k := range group(d, small(d)) {
+			if c.capability > 0 {
+				k.name += fmt.Sprintf(" by sm_%d code", c.capability)
+			}
 			if !c.only.MatchString(k.name) && k.name != "copy f32" {
 				continue
 			}
