@@ -1,4 +1,4 @@
-// Gemm multiplies matrices in steps, from the textbook's kernel to one that is as fast as the vendor's
+// Gemm multiplies matrices in steps, from the textbook's kernel to one near the speed of the vendor's
 // library, and prints what each is worth on the device. docs/products.md explains them.
 //
 // The model: c = a·b for an m×k and a k×n matrix of BF16, with sums in float32, and in the last step

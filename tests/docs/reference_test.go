@@ -12,7 +12,7 @@ import (
 	"github.com/gokiln/kiln/compiler/front"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/reference.md, the figures, what programs of docs/tensors.md print, and the numbers of docs/adding-a-backend.md")
+var update = flag.Bool("update", false, "rewrite docs/reference.md, the figures, what programs of docs/tensors.md print, the functions in docs/products.md, and the numbers of docs/adding-a-backend.md")
 
 const (
 	root = "../.."
