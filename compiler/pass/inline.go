@@ -10,7 +10,17 @@ import (
 
 // inlineModule inlines every call, callees first, and drops the functions that
 // the kernel no longer calls. A module without a kernel keeps all functions.
-func inlineModule(m *ir.Module, _ *Options) error {
+func inlineModule(m *ir.Module, opt *Options) error {
+	n := 0
+	for _, f := range m.Funcs {
+		n += operations(f)
+	}
+	if n > largeModule {
+		if err := fixTarget(m, opt); err != nil {
+			return err
+		}
+		known(m, smallCallee)
+	}
 	in := inliner{state: map[*ir.Func]int{}, size: map[*ir.Func]int{}}
 	for _, f := range m.Funcs {
 		if err := in.visit(f, nil); err != nil {
@@ -91,19 +101,26 @@ func (in *inliner) visit(f *ir.Func, path []string) error {
 		return err
 	}
 	if calls {
-		inlineCalls(f)
+		inlineCalls(f, func(*ir.Func) bool { return true })
 	}
 	ir.RemoveUnreachable(f)
 	hoistLocals(f)
-	for _, b := range f.Blocks {
-		in.size[f] += len(b.Instrs) + 1
-	}
+	in.size[f] = operations(f)
 	return nil
 }
 
-// inlineCalls rebuilds the blocks of f. Callees hold no calls themselves.
-func inlineCalls(f *ir.Func) {
-	s := splicer{f: f, repl: newReplacer(f)}
+// operations is how large a function is.
+func operations(f *ir.Func) (n int) {
+	for _, b := range f.Blocks {
+		n += len(b.Instrs) + 1
+	}
+	return n
+}
+
+// inlineCalls rebuilds the blocks of f without the calls of some functions, which hold no calls
+// themselves.
+func inlineCalls(f *ir.Func, which func(*ir.Func) bool) {
+	s := splicer{f: f, which: which, repl: newReplacer(f)}
 	old := f.Blocks
 	f.Blocks = make([]*ir.Block, 0, 2*len(old))
 	for _, b := range old {
@@ -117,6 +134,7 @@ func inlineCalls(f *ir.Func) {
 
 type splicer struct {
 	f     *ir.Func
+	which func(*ir.Func) bool
 	repl  *replacer
 	tuple map[*ir.Value][]*ir.Value // results of calls with several
 }
@@ -126,12 +144,12 @@ func (s *splicer) block(b *ir.Block) {
 	s.f.Blocks = append(s.f.Blocks, b)
 	instrs, term := b.Instrs, b.Term
 	cur := b
-	if !slices.ContainsFunc(instrs, func(v *ir.Value) bool { return v.Op == ir.OpCall }) {
+	if !slices.ContainsFunc(instrs, s.takes) {
 		return
 	}
 	b.Instrs = make([]*ir.Value, 0, len(instrs))
 	for _, v := range instrs {
-		if v.Op != ir.OpCall {
+		if !s.takes(v) {
 			cur.Append(v)
 			continue
 		}
@@ -141,6 +159,9 @@ func (s *splicer) block(b *ir.Block) {
 	}
 	cur.Term = term
 }
+
+// takes reports whether an operation is a call to inline.
+func (s *splicer) takes(v *ir.Value) bool { return v.Op == ir.OpCall && s.which(v.Callee) }
 
 func (s *splicer) bind(call *ir.Value, results []*ir.Value) {
 	switch {

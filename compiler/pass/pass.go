@@ -60,7 +60,7 @@ type Options struct {
 var Passes = []Pass{
 	{
 		Name: "inline", Required: true, Run: inlineModule,
-		Doc: "Replaces calls by the bodies of their callees and drops the callees. First, because no other pass looks across a call and no target has calls.",
+		Doc: "Replaces calls by the bodies of their callees and drops the callees; in large modules without what compile-time values and the target rule out. First, because no other pass looks across a call and no target has calls.",
 	},
 	{
 		Name: "target", Run: fixTarget,
