@@ -21,6 +21,27 @@ func CopyTensorAsync[T Number](t Thread, dst []T, i int, m TensorMap, x, y, z in
 	panic("dsl.CopyTensorAsync: this device has no such instruction; ask dsl.MatrixShape first")
 }
 
+// Pixel is where a copy of [CopyPixelsAsync] begins: at a channel of the pixel At of an image, moved by
+// Offset, which is not negative. Axes are listed from the innermost on.
+type Pixel struct {
+	Channel int
+	At      [3]int
+	Image   int
+	Offset  [3]int
+}
+
+// CopyPixelsAsync is [CopyTensorAsync] of pixels of images that have their channels innermost: a column
+// of the matrix that an implicit GEMM multiplies. The map says how many pixels there are and how many
+// channels of each, 128 bytes; where in an image a row of pixels and the image itself end, from where
+// on the next ones go on, and how far apart pixels are. All that is without the offset, by which each
+// of them is moved then. Those outside of the image become zeros. See runtime.Device.EncodePixelMap. The
+// number of axes is 1 to 3, a constant, and that of the map.
+//
+//kiln:intrinsic
+func CopyPixelsAsync[T Number](t Thread, dst []T, i int, m TensorMap, axes ConstInt, at Pixel, bar *MBarrier, blocks ConstInt) {
+	panic("dsl.CopyPixelsAsync: this device has no such instruction; ask dsl.MatrixShape first")
+}
+
 // StoreTensorAsync begins to copy a box from src[i:] in shared memory, which has it as [CopyTensorAsync]
 // brings it, to (x, y, z) of a tensor. What is beyond the edges of the tensor is left out. One thread
 // calls it, behind [AsyncFence] by those that wrote the box and a barrier. The copy is over when the

@@ -58,6 +58,7 @@ var Unsupported = map[ir.Op]string{
 	ir.OpMBarTest:    mbarriers,
 	ir.OpMBarRemote:  mbarriers,
 	ir.OpCopyTensor:  mbarriers,
+	ir.OpCopyPixels:  mbarriers,
 	ir.OpStoreTensor: mbarriers,
 	ir.OpStoreWait:   mbarriers,
 	ir.OpClusterSync: mbarriers,

@@ -124,6 +124,7 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.CopyAsync":          {lower: copyAsync},
 	"dsl.CopyVecAsync":       {lower: copyVec},
 	"dsl.CopyTensorAsync":    {lower: copyTensor},
+	"dsl.CopyPixelsAsync":    {lower: copyPixels},
 	"dsl.StoreTensorAsync":   {lower: storeTensor},
 	"dsl.StoreTensorWait":    behindThread(ir.OpStoreWait),
 	"dsl.CopyVecAsyncOrZero": {lower: copyVec},

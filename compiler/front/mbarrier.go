@@ -29,18 +29,31 @@ func mbarrier(op ir.Op) *intrinsic {
 // copyTensor is a bulk copy, whose bytes a barrier counts. The map is an argument of the kernel,
 // which its first word stands for.
 func copyTensor(c *callSite) val {
-	dst, bar := c.element(0, ir.Shared), c.args[7].v
-	words := c.args[3].parts
+	return c.bulkCopy(ir.OpCopyTensor, 7, c.scalar(3), c.scalar(4), c.scalar(5), c.scalar(7))
+}
+
+// copyPixels is one of pixels.
+func copyPixels(c *callSite) val {
+	at := c.args[5].flatten(nil)
+	if len(at) != 8 {
+		return badVal
+	}
+	return c.bulkCopy(ir.OpCopyPixels, 6, append(at, c.scalar(3), c.scalar(6))...)
+}
+
+// bulkCopy is a bulk copy that the barrier in argument bar counts, with operands behind these.
+func (c *callSite) bulkCopy(op ir.Op, bar int, operands ...*ir.Value) val {
+	dst, b, words := c.element(0, ir.Shared), c.args[bar].v, c.args[3].parts
 	switch {
 	case dst == nil:
 		return badVal
-	case bar == nil || !bar.Type.IsPtr() || bar.Type.Space != ir.Shared:
+	case b == nil || !b.Type.IsPtr() || b.Type.Space != ir.Shared:
 		c.f.report(diag.AtomicOperand, "dsl.MBarrier is not in shared memory")
 		return badVal
 	case len(words) == 0:
 		return badVal
 	}
-	c.f.emit(ir.OpCopyTensor, ir.Void, dst, words[0].v, c.f.field(bar, 0), c.scalar(3), c.scalar(4), c.scalar(5), c.scalar(7))
+	c.f.emit(op, ir.Void, append([]*ir.Value{dst, words[0].v, c.f.field(b, 0)}, operands...)...)
 	return val{}
 }
 

@@ -268,6 +268,7 @@ var unsupported = map[ir.Op]string{
 	ir.OpAsyncFence:      "has a matrix instruction, which the CPU has not",
 	ir.OpWarpgroupRegs:   "has a matrix instruction, which the CPU has not",
 	ir.OpCopyTensor:      "has a copy by a tensor map, which the CPU has not",
+	ir.OpCopyPixels:      "has a copy by a tensor map, which the CPU has not",
 	ir.OpStoreTensor:     "has a copy by a tensor map, which the CPU has not",
 	ir.OpStoreWait:       "has a copy by a tensor map, which the CPU has not",
 	ir.OpMBarRemote:      "has a cluster of blocks, which the CPU has not",

@@ -94,6 +94,7 @@ const (
 	OpCopyWait    // waits for the copies that the thread has begun
 	OpCopyGroups  // waits for them but for the x latest groups; x becomes constant in pass size
 	OpCopyTensor  // a bulk copy to x, in shared memory, of the box at operands 3 to 5 of the tensor map y, which the phase of the barrier z counts; operand 6 has a bit for each block of the cluster that gets it, 0 for the own alone
+	OpCopyPixels  // a bulk copy to x likewise, of channels from operand 3 on of pixels from the one at operands 4 to 6 of image 7 on, moved by operands 8 to 10, of the im2col map y, which the phase of the barrier z counts; operand 11 is how many axes there are, 12 has a bit for each block
 	OpStoreTensor // a bulk copy of the thread's from x, in shared memory, to the box at operands 2 to 4 of the tensor map y
 	OpStoreWait   // waits until at most x of the thread's latest store.tensor still read shared memory
 	OpCopyBegun   // notes that a copy of Imm elements from x on, in shared memory, may go on until a wait; checked code of the CPU only
@@ -320,6 +321,7 @@ var ops = [numOps]Info{
 	OpCopyWait:    {Name: "copy.wait", Effect: Reads | Writes, NoValue: true},
 	OpCopyGroups:  {Name: "copy.wait.groups", Args: 1, Rule: RuleNone, Effect: Reads | Writes, NoValue: true},
 	OpCopyTensor:  {Name: "copy.tensor", Args: 7, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
+	OpCopyPixels:  {Name: "copy.pixels", Args: 13, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
 	OpStoreTensor: {Name: "store.tensor", Args: 5, Rule: RuleMem, Effect: Reads | Writes, NoValue: true},
 	OpStoreWait:   {Name: "store.tensor.wait", Args: 1, Rule: RuleNone, Effect: Reads | Writes, NoValue: true},
 	OpCopyBegun:   {Name: "copy.begun", Args: 1, Rule: RuleMem, Effect: Reads | Writes, NoValue: true, HasImm: true},

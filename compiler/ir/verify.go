@@ -432,13 +432,13 @@ func (v *verifier) memory(in *Value) string {
 		if p != PtrTo(Shared, U64) || len(in.Args) > 1 && in.Args[1].Type != I64 || in.Op == OpMBarTest && in.Type != Bool {
 			return "wants a pointer to 64 bits of shared memory, and an i64"
 		}
-	case OpCopyTensor:
+	case OpCopyTensor, OpCopyPixels:
 		if p.Space != Shared || !isNumber(p.Elem) || in.Args[1].Type != U64 || in.Args[2].Type != PtrTo(Shared, U64) {
 			return "wants a pointer to numbers in shared memory, a tensor map, and a barrier"
 		}
 		for _, at := range in.Args[3:] {
 			if at.Type != I64 {
-				return "wants a position of three i64, and blocks of a cluster"
+				return "wants a position of i64, and blocks of a cluster"
 			}
 		}
 	case OpStoreTensor:

@@ -122,6 +122,7 @@ var unsupported = map[ir.Op]string{
 	ir.OpMBarTest:    mbarriers,
 	ir.OpMBarRemote:  mbarriers,
 	ir.OpCopyTensor:  mbarriers,
+	ir.OpCopyPixels:  mbarriers,
 	ir.OpStoreTensor: mbarriers,
 	ir.OpStoreWait:   mbarriers,
 	ir.OpClusterSync: mbarriers,

@@ -13,8 +13,8 @@ const (
 	mapBytes = 128
 )
 
-// copyTensor writes a bulk copy of a box of a tensor. The map is an argument of the kernel, which the
-// instruction takes the address of.
+// copyTensor writes a bulk copy of a box of a tensor, or of pixels. The map is an argument of the kernel,
+// which the instruction takes the address of.
 func (e *emitter) copyTensor(v *ir.Value) error {
 	if err := e.needCluster(v); err != nil {
 		return err
@@ -23,26 +23,45 @@ func (e *emitter) copyTensor(v *ir.Value) error {
 	if err != nil {
 		return err
 	}
-	blocks, ok := e.constant(v.Args[6])
+	blocks, ok := e.constant(v.Args[len(v.Args)-1])
 	if !ok || blocks >= 1<<ir.MaxCluster {
 		return fmt.Errorf("the blocks that get a copy are no constant with a bit for each of %d", ir.MaxCluster)
 	}
 	e.version = max(e.version, 80)
+	mode, at, moved := "tile", v.Args[3:6], []*ir.Value(nil)
+	if v.Op == ir.OpCopyPixels {
+		if mode, at, moved, err = e.pixels(v); err != nil {
+			return err
+		}
+	}
 	to, bar := e.pointerReg(b32, e.addressOf(v.Args[0])), e.pointerReg(b32, e.addressOf(v.Args[2]))
-	at := e.position(v.Args[3:6])
-	opcode := "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+	opcode := fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.%s.mbarrier::complete_tx::bytes", len(at), mode)
 	if blocks != 0 {
 		opcode += ".multicast::cluster"
 	}
+	coordinates, offsets := e.position(b32, "cvt.u32.u64", at), e.position(b16, "cvt.u16.u64", moved)
 	tail := []frag{text("]")}
+	if offsets != nil {
+		tail = append(append(tail, text(", ")), braces(offsets)...)
+	}
 	if blocks != 0 {
 		tail = append(tail, text(", "), use(e.compute(b16, "mov.b16", number(int64(blocks)))))
 	}
 	in := e.add(opcode+" [", 0)
 	in.frags = append(in.frags, use(to), text("], ["), use(tensor), text(", "))
-	in.frags = append(append(in.frags, braces(at)...), text("], ["), use(bar))
+	in.frags = append(append(in.frags, braces(coordinates)...), text("], ["), use(bar))
 	in.frags = append(in.frags, tail...)
 	return nil
+}
+
+// pixels is the mode of a copy of pixels, their coordinates with the image last, and what they are moved
+// by: as many as there are axes (PTX ISA, "im2col mode").
+func (e *emitter) pixels(v *ir.Value) (mode string, at, moved []*ir.Value, err error) {
+	axes, ok := e.constant(v.Args[11])
+	if !ok || axes < 1 || axes > 3 {
+		return "", nil, nil, fmt.Errorf("the axes of pixels are no constant from 1 to 3")
+	}
+	return "im2col", append(slices.Clone(v.Args[3:4+axes]), v.Args[7]), v.Args[8 : 8+axes], nil
 }
 
 // storeTensor writes a bulk copy to a box of a tensor, which is a group of its own, or a wait for
@@ -65,17 +84,17 @@ func (e *emitter) storeTensor(v *ir.Value) error {
 		return err
 	}
 	from := e.pointerReg(b32, e.addressOf(v.Args[0]))
-	at := e.position(v.Args[2:])
+	at := e.position(b32, "cvt.u32.u64", v.Args[2:])
 	in := e.add("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [", 0)
 	in.frags = append(append(append(in.frags, use(tensor), text(", ")), braces(at)...), text("], ["), use(from), text("]"))
 	e.add("cp.async.bulk.commit_group", 0)
 	return nil
 }
 
-// position is the coordinates of a box.
-func (e *emitter) position(list []*ir.Value) (at []reg) {
+// position is the coordinates of a box, in registers of a class that an instruction makes them for.
+func (e *emitter) position(c class, opcode string, list []*ir.Value) (at []reg) {
 	for _, x := range list {
-		at = append(at, e.compute(b32, "cvt.u32.u64", e.operand(x, false)))
+		at = append(at, e.compute(c, opcode, e.operand(x, false)))
 	}
 	return at
 }

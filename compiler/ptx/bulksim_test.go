@@ -52,37 +52,22 @@ func (p *simProgram) bulkSim(opcode, rest string) func(t *simThread) {
 	for _, s := range splitOperands(brackets(rest)) {
 		ops = append(ops, p.operand(s))
 	}
-	const load = "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-	switch opcode {
-	case load, load + ".multicast::cluster":
-		return func(t *simThread) {
-			blocks := []*simBlock{t.block}
-			if opcode != load {
-				blocks = nil
-				for i, b := range t.block.cluster {
-					if ops[4].get(t)>>i&1 != 0 {
-						blocks = append(blocks, b)
-					}
-				}
-			}
-			to, bar := int(ops[0].get(t)), int(ops[3].get(t))
+	const mode = ".mbarrier::complete_tx::bytes"
+	load, multicast := strings.CutSuffix(opcode, ".multicast::cluster")
+	switch load {
+	case "cp.async.bulk.tensor.3d.shared::cluster.global.tile" + mode:
+		return p.bulkLoad(ops, multicast, func(t *simThread) (int, func(f func(mem []byte, off int), base int) int) {
 			m, at := t.tensorMap(ops[1]), coordinates(t, ops[2])
-			copied := func() {
-				for _, b := range blocks {
-					bytes := t.p.eachElement(&m, at, func(mem []byte, off int) {
-						clear(b.shared[to+off : to+off+m.elem])
-						copy(b.shared[to+off:], mem)
-						delete(b.dirty, to+off)
-					}, to)
-					b.complete(bar, -bytes, 0)
-				}
+			return m.elem, func(f func(mem []byte, off int), base int) int { return p.eachElement(&m, at, f, base) }
+		})
+	case "cp.async.bulk.tensor.3d.shared::cluster.global.im2col" + mode, "cp.async.bulk.tensor.4d.shared::cluster.global.im2col" + mode, "cp.async.bulk.tensor.5d.shared::cluster.global.im2col" + mode:
+		return p.bulkLoad(ops, multicast, func(t *simThread) (int, func(f func(mem []byte, off int), base int) int) {
+			m := t.pixels(ops[1])
+			channel, image, x, by := m.place(t, ops[2], ops[4])
+			return int(m.Elem), func(f func(mem []byte, off int), base int) int {
+				return p.eachPixel(&m, channel, image, x, by, f, base)
 			}
-			if p.early {
-				copied()
-				return
-			}
-			t.block.bulk = append(t.block.bulk, copied)
-		}
+		})
 	case "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group":
 		return func(t *simThread) {
 			m, at, from := t.tensorMap(ops[0]), coordinates(t, ops[1]), int(ops[2].get(t))
@@ -110,6 +95,39 @@ func (p *simProgram) bulkSim(opcode, rest string) func(t *simThread) {
 	return nil
 }
 
+// bulkLoad is a bulk copy to shared memory, whose elements each calls a function for. With multicast the
+// last operand has a bit for each block that gets it.
+func (p *simProgram) bulkLoad(ops []simOperand, multicast bool, elements func(t *simThread) (size int, each func(f func(mem []byte, off int), base int) int)) func(t *simThread) {
+	return func(t *simThread) {
+		blocks := []*simBlock{t.block}
+		if multicast {
+			blocks = nil
+			for i, b := range t.block.cluster {
+				if ops[len(ops)-1].get(t)>>i&1 != 0 {
+					blocks = append(blocks, b)
+				}
+			}
+		}
+		to, bar := int(ops[0].get(t)), int(ops[3].get(t))
+		size, each := elements(t)
+		copied := func() {
+			for _, b := range blocks {
+				bytes := each(func(mem []byte, off int) {
+					clear(b.shared[to+off : to+off+size])
+					copy(b.shared[to+off:], mem)
+					delete(b.dirty, to+off)
+				}, to)
+				b.complete(bar, -bytes, 0)
+			}
+		}
+		if p.early {
+			copied()
+			return
+		}
+		t.block.bulk = append(t.block.bulk, copied)
+	}
+}
+
 // makeStores makes the stores of the thread but for the last n.
 func (t *simThread) makeStores(n int) {
 	for len(t.stores) > n {
@@ -122,6 +140,9 @@ func (t *simThread) tensorMap(o simOperand) simMap {
 	at := o.get(t)
 	if at%mapAlign != 0 {
 		panic("a tensor map is not aligned")
+	}
+	if t.block.args[at+mapBytes-1] != 0 {
+		panic("a map of pixels is used for boxes")
 	}
 	return readMap(t.block.args[at:])
 }

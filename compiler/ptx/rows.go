@@ -94,6 +94,7 @@ var coded = map[ir.Op]string{
 	ir.OpWarpgroupMMA:  "wgmma.mma_async, with descriptors of the factors",
 	ir.OpLoadMatrix:    "ldmatrix.sync.aligned.m8n8.x4, with .trans for columns",
 	ir.OpCopyTensor:    "cp.async.bulk.tensor.3d, to several blocks with .multicast::cluster (sm_90 up)",
+	ir.OpCopyPixels:    "cp.async.bulk.tensor.3d to .5d in mode .im2col, likewise (sm_90 up)",
 	ir.OpStoreTensor:   "cp.async.bulk.tensor.3d to global memory, a group each (sm_90 up)",
 	ir.OpStoreWait:     "cp.async.bulk.wait_group.read",
 	ir.OpMBarRemote:    "mbarrier.arrive.shared::cluster, at an address of mapa (sm_90 up)",

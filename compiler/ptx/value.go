@@ -20,7 +20,7 @@ func (e *emitter) value(v *ir.Value) error {
 		return nil
 	case ir.OpMMA, ir.OpLoadMatrix, ir.OpWarpgroupMMA, ir.OpWarpgroupWait, ir.OpWarpgroupRegs:
 		return e.matrix(v)
-	case ir.OpCopyTensor:
+	case ir.OpCopyTensor, ir.OpCopyPixels:
 		return e.copyTensor(v)
 	case ir.OpStoreTensor, ir.OpStoreWait:
 		return e.storeTensor(v)

@@ -26,7 +26,13 @@ func Each[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad fu
 // i, if the Config says Promote: they begin at index k along k.
 func EachScaled[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
 	if hasBulk[T, C](t, c) {
-		eachBulk(t, c, first, end, step, product, add, done)
+		eachBulk(t, c, first, end, step, func(i int) int {
+			_, _, k := product(i)
+			return k
+		}, func(r *ring[T], i int) {
+			a, b, k := product(i)
+			r.fill(t, b, k, c, func(at, k int, bar *dsl.MBarrier) { copyBox(t, r.xs, at, &a, c.M, c.A, k, bar, c, 0) })
+		}, add, done)
 		return
 	}
 	for i := first; i < end; i += step {
@@ -63,8 +69,9 @@ func (r *ring[T]) next(c *Config) {
 	}
 }
 
-// eachBulk is [Each] by bulk copies and warpgroup instructions.
-func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, product func(i int) (a, b Factor[T], k int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
+// eachBulk is [Each] by bulk copies and warpgroup instructions: length says how long the factors of
+// a product are along k, and fill copies their stages.
+func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, length func(i int) int, fill func(r *ring[T], i int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
 	dsl.Cluster(t, c.cluster())
 	r := ring[T]{
 		xs:   dsl.SharedSlice[T](t, c.Stages*c.M*c.K),
@@ -85,9 +92,8 @@ func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, pr
 			dsl.MoreRegisters(t, c.registers())
 		}
 		for i := first; i < end; i += step {
-			_, _, k := product(i)
 			sums := dsl.LocalSlice[C](c.Sums(t))
-			multiplyRing(t, &r, sums, (k+int(c.K)-1)/int(c.K), c, func(k int, sums, part []C) { add(i, k, sums, part) })
+			multiplyRing(t, &r, sums, c.steps(length(i)), c, func(k int, sums, part []C) { add(i, k, sums, part) })
 			done(i, sums)
 		}
 	} else {
@@ -95,8 +101,7 @@ func eachBulk[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, pr
 			dsl.FewerRegisters(t, copyRegisters)
 		}
 		for i := first; i < end && t.ThreadX() == int(c.Threads(t)); i += step {
-			a, b, k := product(i)
-			r.fill(t, a, b, (k+int(c.K)-1)/int(c.K), c)
+			fill(&r, i)
 		}
 	}
 	if c.cluster() > 1 {
@@ -127,9 +132,13 @@ func (c *Config) registers() dsl.ConstInt {
 	return min((begin*(groups+1)-copyRegisters)/groups/8*8, 240)
 }
 
-// fill copies the stages of a product, each as soon as it is free. Blocks of a cluster have the same
-// columns of B, of which each copies a part for all.
-func (r *ring[T]) fill(t dsl.Thread, a, b Factor[T], steps int, c *Config) {
+// steps is how many stages so many elements along k are.
+func (c *Config) steps(k int) int { return (k + int(c.K) - 1) / int(c.K) }
+
+// fill copies the stages of a product, k long along k, each as soon as it is free: copyA begins to copy
+// a stage of A, to an index, from a place along k on. Blocks of a cluster have the same columns of B,
+// of which each copies a part for all.
+func (r *ring[T]) fill(t dsl.Thread, b Factor[T], k int, c *Config, copyA func(at, k int, bar *dsl.MBarrier)) {
 	half := c.N / b.halves()
 	part := half / c.cluster()
 	from := t.BlockX() % int(c.cluster()) * int(part)
@@ -139,10 +148,10 @@ func (r *ring[T]) fill(t dsl.Thread, a, b Factor[T], steps int, c *Config) {
 	if c.cluster() > 1 {
 		all = 1<<c.cluster() - 1
 	}
-	for j := range steps {
+	for j := range c.steps(k) {
 		r.free[r.at].Wait(t, r.parity^1)
 		r.full[r.at].ArriveExpect(int(c.M+c.N) * panel * chunkBytes)
-		copyBox(t, r.xs, r.at*int(c.M*c.K), &a, c.M, c.A, j*int(c.K), &r.full[r.at], c, 0)
+		copyA(r.at*int(c.M*c.K), j*int(c.K), &r.full[r.at])
 		copyBox(t, r.ys, r.at*int(c.N*c.K)+from*int(c.K), &b, part, c.B, j*int(c.K), &r.full[r.at], c, all)
 		if b.Gated {
 			copyBox(t, r.ys, r.at*int(c.N*c.K)+int(half*c.K)+from*int(c.K), &up, part, c.B, j*int(c.K), &r.full[r.at], c, all)

@@ -33,3 +33,40 @@ func MultiplyGathered[T, C dsl.Number](t dsl.Thread, sums []C, mem []T, b Factor
 		}
 	}, func(_ int, sums, part []C) { Add(t, sums, part, c) })
 }
+
+// Pixels are where a factor A of an implicit GEMM is: chunk At of a [Place] is in Mem, and Map is one of
+// pixels with so many axes, a stage of 128 bytes of as many pixels as the tile has rows, if the Config
+// says Bulk.
+type Pixels[T dsl.Number] struct {
+	Mem  []T
+	Map  dsl.TensorMap
+	Axes dsl.ConstInt
+}
+
+// EachGathered is [Each] for a gathered factor A, see [MultiplyGathered]: of product i, row says where
+// row r of the tile is, and chunk where the chunk of k is. For bulk copies begin says at which pixel the
+// tile begins, and move where in the images its stage at k is. A step of 0 is one product alone.
+func EachGathered[T, C dsl.Number](t dsl.Thread, c *Config, a Pixels[T], first, end, step int, mad func(a, b, c C) C, product func(i int) (b Factor[T], k int), row func(i, r int) Place, chunk func(k int) Place, begin func(i int) dsl.Pixel, move func(at dsl.Pixel, k int) dsl.Pixel, done func(i int, sums []C)) {
+	if hasBulk[T, C](t, c) {
+		eachBulk(t, c, first, end, step, func(i int) int {
+			_, k := product(i)
+			return k
+		}, func(r *ring[T], i int) {
+			b, k := product(i)
+			from := begin(i)
+			r.fill(t, b, k, c, func(at, k int, bar *dsl.MBarrier) {
+				dsl.CopyPixelsAsync(t, r.xs, at, a.Map, a.Axes, move(from, k), bar, 0)
+			})
+		}, func(_, _ int, sums, part []C) { Add(t, sums, part, c) }, done)
+		return
+	}
+	for i := first; i < end; i += step {
+		sums := dsl.LocalSlice[C](c.Sums(t))
+		b, k := product(i)
+		MultiplyGathered(t, sums, a.Mem, b, k, c, mad, func(r int) Place { return row(i, r) }, chunk)
+		done(i, sums)
+		if step == 0 {
+			return
+		}
+	}
+}

@@ -211,7 +211,7 @@ func Strategies() []string { return convs.Names() }
 // convs are the strategies for convolutions.
 var convs = ops.NewStrategies(slices.Concat([]ops.Strategy[convolution]{
 	{Name: "product", Fits: (*convolution).pointwise, Run: runPointwise},
-}, implicitRows, []ops.Strategy[convolution]{
+}, pixelRows(), implicitRows, []ops.Strategy[convolution]{
 	{Name: "tiles", Fits: func(v *convolution) bool { return v.tiled && !v.Serial() && v.M >= 16 && v.K >= 16 }, Run: runTiles},
 	{Name: "depthwise", Fits: func(v *convolution) bool { return v.Serial() && v.isDepthwise() }, Run: runDepthwise},
 	{Name: "shifted", Fits: func(v *convolution) bool { return v.Serial() && v.shift().fits() }, Run: runShifted},

@@ -153,21 +153,29 @@ func runImplicit(s *runtime.Stream, v *convolution, c tile.Config, blocks dsl.Co
 	if size == 8 && c.M >= 128 {
 		c.Down *= 2 // sums take two registers each
 	}
-	if n := c.Shared() * size; n > v.Info.SharedPerBlock {
+	if c.Bulk {
+		if why := v.whyNotPixels(); why != "" {
+			return v.unfit("bulk copies", why)
+		}
+	}
+	if n := v.shared(&c); n > v.Info.SharedPerBlock {
 		return v.unfit("matrix tiles", fmt.Sprintf("a block needs %d bytes of shared memory, %s has %d", n, v.Info.Name, v.Info.SharedPerBlock))
 	}
-	c.A, c.B, c.AVec, c.BVec, c.Cluster = tile.AlongK, tile.AlongK, true, true, 1
+	c.A, c.B, c.AVec, c.BVec, c.Cluster = tile.AlongK, tile.AlongK, true, true, max(c.Cluster, 1)
 	f := implicitFactors{convolution: v, chunk: int(c.Chunk)}
 	defer func() { err = errors.Join(err, f.free(s)) }()
-	if err = f.make(s); err != nil {
+	if err = f.make(s, &c); err != nil {
 		return err
 	}
-	g := f.product()
-	tiles := (g.M + int(c.M) - 1) / int(c.M) * ((g.N + int(c.N) - 1) / int(c.N)) * g.Groups
+	g := f.product(&c)
+	tiles := v.pixelCount(&c)
 	grid := runtime.Grid{Blocks: runtime.Dim3{X: tiles}, Threads: runtime.Dim3{X: int(c.Warps()) * v.Info.WarpSize}}
+	if c.Bulk {
+		grid = v.MatrixGrid(&c, tiles)
+	}
 	pairs := dsl.ConstBool(g.OutChannel == 1 && ops.Multiples(2, g.N, g.Out, g.OutImage, g.OutGroup))
 	to, x, weights, t := v.Out.Header(), f.x.Header(), f.y.Header(), v.A.DType
-	return implicitGemm.Launch(s, ops.TypeArgs{T: t}, grid, ops.SliceArg(t, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &weights), g, c, blocks, pairs, ops.MulAddFn(t.Compute()))
+	return implicitGemm.Launch(s, ops.TypeArgs{T: t}, grid, f.xMap, f.yMap, f.outMap, ops.SliceArg(t, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &weights), g, c, blocks, pairs, ops.MulAddFn(t.Compute()))
 }
 
 // implicitFactors are the factors of the product: input and weights, in which channels are innermost.
@@ -176,24 +184,40 @@ type implicitFactors struct {
 	x, y   ops.View // of inputs, axes, groups and channels; of groups, channels of the result, axes and channels
 	chunk  int      // elements of a chunk
 	copies []*runtime.Buffer
+
+	xMap, yMap, outMap dsl.TensorMap // for bulk copies
 }
 
-// make takes the factors as they are, or copies them.
-func (f *implicitFactors) make(s *runtime.Stream) (err error) {
+// make takes the factors as they are, or copies them, and makes their maps if they are copied in bulk.
+func (f *implicitFactors) make(s *runtime.Stream, c *tile.Config) (err error) {
 	w, u, groups := &f.window, &f.weights, f.groups()
 	in := layout.Shape{f.Batches[2].Shape()[0], w.In[0], w.In[1], w.In[2], groups, w.Channels}
-	f.x, err = f.chunks(s, f.B, in, []int{f.Batches[2].Strides()[0], w.X[0], w.X[1], w.X[2], f.Batches[2].Strides()[1], w.XChannel}, 5)
+	f.x, err = f.chunks(s, f.B, in, []int{f.Batches[2].Strides()[0], w.X[0], w.X[1], w.X[2], f.Batches[2].Strides()[1], w.XChannel}, 5, f.chunk)
 	if err != nil {
 		return err
 	}
+	if err = f.mapPixels(s.Device(), c); err != nil {
+		return err
+	}
 	shape := layout.Shape{groups, f.M, w.Kernel[0], w.Kernel[1], w.Kernel[2], w.Channels}
-	f.y, err = f.chunks(s, f.A, shape, []int{f.Batches[1].Strides()[1], u.Out, u.Kernel[0], u.Kernel[1], u.Kernel[2], u.In}, 2)
-	return err
+	f.y, err = f.chunks(s, f.A, shape, []int{f.Batches[1].Strides()[1], u.Out, u.Kernel[0], u.Kernel[1], u.Kernel[2], u.In}, 2, f.step(c))
+	if err != nil {
+		return err
+	}
+	return f.mapWeights(s.Device(), c)
+}
+
+// step is what channels are rounded up to along k: a stage in bulk copies, which are of one position.
+func (f *implicitFactors) step(c *tile.Config) int {
+	if c.Bulk {
+		return int(c.K)
+	}
+	return f.chunk
 }
 
 // chunks is a view of elements of v in chunks along the last dimension, those from one on contiguous:
-// v itself or a copy, with zeros in the last chunk.
-func (f *implicitFactors) chunks(s *runtime.Stream, v ops.View, shape layout.Shape, strides []int, from int) (ops.View, error) {
+// v itself or a copy, with zeros up to a multiple of elements.
+func (f *implicitFactors) chunks(s *runtime.Stream, v ops.View, shape layout.Shape, strides []int, from, multiple int) (ops.View, error) {
 	last := len(shape) - 1
 	for d, n := range shape {
 		if n == 1 {
@@ -207,11 +231,11 @@ func (f *implicitFactors) chunks(s *runtime.Stream, v ops.View, shape layout.Sha
 	}
 	step, joined := joinedStride(shape[from:], strides[from:])
 	aligned := (v.Buf.Addr()+uint64(v.Layout.Offset()*v.DType.Size()))%16 == 0 && ops.Multiples(f.chunk, strides[:last]...)
-	if joined && step == 1 && aligned && shape[last]%f.chunk == 0 {
+	if joined && step == 1 && aligned && shape[last]%multiple == 0 {
 		return whole, nil
 	}
 	padded := append(layout.Shape{}, shape...)
-	padded[last] = ops.RoundUp(shape[last], f.chunk)
+	padded[last] = ops.RoundUp(shape[last], multiple)
 	to := ops.View{DType: v.DType, Layout: layout.Contiguous(padded)}
 	if to.Buf, err = s.Alloc(to.Layout.Count() * to.DType.Size()); err != nil {
 		return to, err
@@ -238,28 +262,48 @@ func (f *implicitFactors) free(s *runtime.Stream) (err error) {
 }
 
 // product says where the factors and the result are.
-func (f *implicitFactors) product() (g kernels.Implicit) {
+func (f *implicitFactors) product(c *tile.Config) (g kernels.Implicit) {
 	w, u, inputs := &f.window, &f.weights, f.Batches[0].Shape()[0]
 	places := w.Out[0] * w.Out[1] * w.Out[2]
-	channels := ops.RoundUp(w.Channels, f.chunk)
-	g = kernels.Implicit{M: inputs * places, N: f.M, K: channels * w.Kernel[0] * w.Kernel[1] * w.Kernel[2], Groups: f.groups()}
+	channels := ops.RoundUp(w.Channels, f.step(c))
+	g = kernels.Implicit{M: inputs * places, N: f.M, K: channels * w.Kernel[0] * w.Kernel[1] * w.Kernel[2], Groups: f.groups(), XChannels: f.x.Layout.Shape()[5]}
 	g.OutDiv, g.KernelDiv, g.Image, g.Channels = w.OutDiv, w.KernelDiv, ops.Divisor(places), ops.Divisor(channels)
-	g.In, g.Kernel, g.Stride, g.Step = w.In, w.Kernel, w.Stride, w.Dilation
+	g.In, g.Kernel, g.Rank = w.In, w.Kernel, f.rank()
 	x, y := f.x.Layout.Strides(), f.y.Layout.Strides()
 	for a := range kernels.Axes {
 		g.X[a] = x[1+a] / f.chunk
-		if g.First[a] = -w.Pad[a]; w.Transposed {
-			g.First[a], g.Step[a], g.Stride[a], g.Apart[a] = w.Pad[a], -w.Dilation[a], 1, ops.Divisor(w.Stride[a])
+		g.First[a], g.Stride[a], g.Step[a], g.Back[a] = f.moves(a)
+		if w.Transposed {
+			g.Apart[a] = ops.Divisor(w.Stride[a])
 			g.Strided = g.Strided || w.Stride[a] > 1
 		}
-		if w.In[a] > 1 || w.Kernel[a] > 1 || w.Out[a] > 1 {
-			g.Rank = max(g.Rank, dsl.ConstInt(kernels.Axes-a))
-		}
 	}
-	g.Rank = max(g.Rank, 1)
 	g.XImage, g.XGroup, g.Y, g.YGroup = x[0]/f.chunk, x[4]/f.chunk, y[1], y[0]
 	g.Out, _ = joinedStride(w.Out[:], u.OutAt[:])
 	g.OutImage, g.OutChannel, g.OutGroup = f.Batches[0].Strides()[0], u.OutChannel, f.Batches[0].Strides()[1]
 	g.Flat = dsl.ConstBool(inputs == 1 || g.OutImage == places*g.Out)
 	return g
+}
+
+// moves is where the kernel begins along an axis for the first position of the result, and how much
+// further on for the next one and for the next one of its own, and by how much it goes back at most.
+func (v *convolution) moves(a int) (first, stride, step, back int) {
+	w := &v.window
+	first, stride, step = -w.Pad[a], w.Stride[a], w.Dilation[a]
+	if w.Transposed {
+		first, stride, step = w.Pad[a], 1, -w.Dilation[a]
+	}
+	return first, stride, step, min(0, step*(w.Kernel[a]-1))
+}
+
+// rank is how many axes there are, the last ones.
+func (v *convolution) rank() (n dsl.ConstInt) {
+	w := &v.window
+	n = 1
+	for a := range kernels.Axes {
+		if w.In[a] > 1 || w.Kernel[a] > 1 || w.Out[a] > 1 {
+			n = max(n, dsl.ConstInt(kernels.Axes-a))
+		}
+	}
+	return n
 }

@@ -84,7 +84,7 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	}
 	blocks := p.tiles(&c)
 	parts := p.split(blocks, blocks*p.parts(blocks, &c), 8*int(c.K), int(c.K), p.run())
-	g := p.matrixGrid(&c, blocks*parts)
+	g := p.MatrixGrid(&c, blocks*parts)
 	p.fuses = p.matrixSum() == p.Out.DType.Compute()
 	if present(p.up) && (parts > 1 || !p.Matrix() && wide < p.Info.WarpSize) {
 		return errApart
@@ -135,10 +135,10 @@ func (p *Problem) launchMatrix(s *runtime.Stream, g runtime.Grid, c tile.Config,
 	return gemmGated.Launch(s, types, g, maps.x, maps.y, maps.up, maps.out, ops.SliceArg(out.DType, &to), x, y, ops.SliceArg(d, &ups), f.bias, f.residual, f.walk, p.Product, c, pairs, f.scale, f.e, mad, p.then.act)
 }
 
-// matrixGrid is the grid for so many tiles. With bulk copies there are as many blocks as
+// MatrixGrid is the grid for so many tiles. With bulk copies there are as many blocks as
 // multiprocessors, which go over the tiles, or fewer if they take no more rounds: those left out would
 // slow the others down. Else there is a block for each tile.
-func (p *Problem) matrixGrid(c *tile.Config, tiles int) runtime.Grid {
+func (p *Problem) MatrixGrid(c *tile.Config, tiles int) runtime.Grid {
 	warps, cluster := int(c.Warps()), max(int(c.Cluster), 1)
 	blocks := ops.RoundUp(tiles, cluster)
 	if c.Bulk {

@@ -82,6 +82,7 @@ var customProbes = map[string]probe{
 	"float16.Float16.Bits":      {params: []string{"out []uint16", "x []dsl.F16"}, body: []string{"out[0] = x[0].Bits()"}, ops: loadStore, noise: moved},
 	"dsl.MBarrier.ArriveRemote": {body: []string{"b := dsl.Shared[dsl.MBarrier](t)", "b.ArriveRemote(1)"}, ops: []ir.Op{ir.OpShared, ir.OpField}},
 	"dsl.CopyTensorAsync":       {params: []string{"m dsl.TensorMap"}, body: []string{"b := dsl.Shared[dsl.MBarrier](t)", "s := dsl.SharedSlice[dsl.BF16](t, 4096)", "dsl.CopyTensorAsync(t, s, 0, m, 0, 0, 0, b, 0)"}, ops: []ir.Op{ir.OpShared, ir.OpField}},
+	"dsl.CopyPixelsAsync":       {params: []string{"m dsl.TensorMap"}, body: []string{"b := dsl.Shared[dsl.MBarrier](t)", "s := dsl.SharedSlice[dsl.BF16](t, 4096)", "dsl.CopyPixelsAsync(t, s, 0, m, 2, dsl.Pixel{}, b, 0)"}, ops: []ir.Op{ir.OpShared, ir.OpField}},
 	"dsl.StoreTensorAsync":      {params: []string{"m dsl.TensorMap"}, body: []string{"s := dsl.SharedSlice[dsl.BF16](t, 4096)", "dsl.StoreTensorAsync(t, s, 0, m, 0, 0, 0)"}, ops: []ir.Op{ir.OpShared}},
 	"dsl.StoreTensorWait":       {body: []string{"dsl.StoreTensorWait(t, 0)"}},
 	"dsl.Cluster":               {body: []string{"dsl.Cluster(t, 2)"}},

@@ -98,6 +98,7 @@ var elsewhere = map[ir.Op]struct{ file, word string }{
 	ir.OpWarpgroupWait:   {"../../dsl/tile/multiply.go", "dsl.WarpgroupWait("},
 	ir.OpWarpgroupRegs:   {"../../dsl/tile/bulk.go", "dsl.MoreRegisters("},
 	ir.OpCopyTensor:      {"../../dsl/tile/bulk.go", "dsl.CopyTensorAsync("},
+	ir.OpCopyPixels:      {"../../dsl/tile/gather.go", "dsl.CopyPixelsAsync("},
 	ir.OpStoreTensor:     {"../../dsl/tile/store.go", "dsl.StoreTensorAsync("},
 	ir.OpStoreWait:       {"../../dsl/tile/store.go", "dsl.StoreTensorWait("},
 	ir.OpMBarRemote:      {"../../dsl/tile/bulk.go", ".ArriveRemote("},

@@ -40,12 +40,14 @@ var convolutions = []struct {
 	{x: layout.Shape{1, 2, 90, 70}, weights: layout.Shape{2, 1, 5, 5}, conv: conv.Convolution{Padding: []int{2, 6}, Groups: 2}},
 	{x: layout.Shape{1, 2, 9, 8}, weights: layout.Shape{2, 1, 4, 3}, conv: conv.Convolution{Padding: []int{4, 3}, Groups: 2}, transposed: true},
 	{x: layout.Shape{1, 6, 7, 8}, weights: layout.Shape{3, 2, 5, 4}, conv: conv.Convolution{Padding: []int{2, 3}, Groups: 3}},
+	{x: layout.Shape{2, 128, 5, 6}, weights: layout.Shape{72, 64, 3, 2}, conv: conv.Convolution{Padding: []int{1, 0}, Stride: []int{1, 2}, Groups: 2}},
 	{x: layout.Shape{0, 2, 5}, weights: layout.Shape{3, 2, 2}},
 	{x: layout.Shape{2, 0, 5}, weights: layout.Shape{3, 0, 2}},
 	{x: layout.Shape{2, 4, 5}, weights: layout.Shape{4, 3, 3}, transposed: true},
 	{x: layout.Shape{1, 4, 20}, weights: layout.Shape{4, 2, 4}, conv: conv.Convolution{Stride: []int{3}, Padding: []int{1}, OutputPadding: []int{2}, Dilation: []int{2}, Groups: 2}, transposed: true},
 	{x: layout.Shape{2, 3, 4, 5}, weights: layout.Shape{3, 2, 3, 2}, conv: conv.Convolution{Stride: []int{2, 3}, Padding: []int{1, 0}, OutputPadding: []int{1, 0}}, transposed: true},
 	{x: layout.Shape{1, 16, 5, 4}, weights: layout.Shape{16, 9, 3, 2}, conv: conv.Convolution{Stride: []int{2, 1}, Padding: []int{1, 1}}, transposed: true},
+	{x: layout.Shape{2, 128, 4, 5}, weights: layout.Shape{128, 24, 2, 3}, conv: conv.Convolution{Padding: []int{1, 2}, Dilation: []int{1, 2}, Groups: 2}, transposed: true},
 	{x: layout.Shape{1, 16, 3, 3}, weights: layout.Shape{16, 1, 3, 3}, conv: conv.Convolution{Padding: []int{1, 1}, Groups: 16}, transposed: true},
 }
 

@@ -17,8 +17,10 @@ type Implicit struct {
 	Image, Channels      core.Divisor       // positions of an input's result, and its channels
 	In, Kernel           [Axes]int          // sizes of the input and of the kernel
 	Stride, First, Step  [Axes]int          // the kernel begins at Stride times a position plus First, and goes on by Step
+	Back                 [Axes]int          // by how much it goes back from there at most, 0 or less
 	X                    [Axes]int          // strides of the input,
 	XImage, XGroup       int                // from input to input, and from group to group
+	XChannels            int                // channels of a group in memory
 	Y, YGroup            int                // strides of the weights: of channels of the result, and of groups
 	Out                  int                // strides of the result: of positions,
 	OutImage, OutChannel int                // inputs, channels
@@ -82,40 +84,91 @@ func (g *Implicit) chunk(k int, chunk dsl.ConstInt) (at tile.Place) {
 	return at
 }
 
+// Pixel is the first pixel that the kernel meets for a row of the product, without its offset.
+func (g *Implicit) Pixel(group, row int) (at dsl.Pixel) {
+	image, i := g.Image.DivMod(row)
+	at.Image, at.Channel = image, group*g.XChannels
+	for a := Axes - 1; a >= Axes-int(g.Rank); a-- {
+		p := i
+		if a > Axes-int(g.Rank) {
+			i, p = g.OutDiv[a].DivMod(i)
+		}
+		at.At[Axes-1-a] = p*g.Stride[a] + g.First[a] + g.Back[a]
+	}
+	return at
+}
+
+// Move is the pixel with the channel and the offset of the stage at k.
+func (g *Implicit) Move(at dsl.Pixel, k int) dsl.Pixel {
+	i, channel := g.Channels.DivMod(k)
+	at.Channel += channel
+	for a := Axes - 1; a >= Axes-int(g.Rank); a-- {
+		p := i
+		if a > Axes-int(g.Rank) {
+			i, p = g.KernelDiv[a].DivMod(i)
+		}
+		at.Offset[Axes-1-a] = p*g.Step[a] - g.Back[a]
+	}
+	return at
+}
+
 // ImplicitGemm is a convolution by the device's matrix instructions, see [Implicit]. A block has a tile
-// of the result of a group.
+// of the result of a group. With bulk copies it goes over several, and a cluster of blocks has tiles
+// below each other; the maps say where x, weights and out are then.
 //
 //kiln:kernel
 //kiln:const g.Flat=false,true g.Strided=false,true g.Rank=1,2 cfg.M=32 cfg.N=64 cfg.K=16 cfg.Down=2 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=false blocks=1
-func ImplicitGemm[T dsl.Number, C core.Computed](t dsl.Thread, out, x, weights []T, g Implicit, cfg tile.Config, blocks dsl.ConstInt, pairs dsl.ConstBool, mad func(a, b, c C) C) {
+func ImplicitGemm[T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out, x, weights []T, g Implicit, cfg tile.Config, blocks dsl.ConstInt, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Block(t), blocks)
 	p := matmulkernels.Product{M: g.M, N: g.N}
-	tiles := (g.M + int(cfg.M) - 1) / int(cfg.M) * ((g.N + int(cfg.N) - 1) / int(cfg.N))
-	group := t.BlockX() / tiles
-	row, col := p.TileAt(t.BlockX()%tiles, int(cfg.M), int(cfg.N))
-	b := tile.Factor[T]{Mem: weights, At: group*g.YGroup + col*g.Y, Limit: g.N - col, Across: g.Y, Along: 1}
-	sums := dsl.LocalSlice[C](cfg.Sums(t))
-	tile.MultiplyGathered(t, sums, x, b, g.K, &cfg, mad, func(i int) tile.Place { return g.row(group, row+i) }, func(k int) tile.Place { return g.chunk(k, cfg.Chunk) })
-	tile.EachPair(t, x, sums, &cfg, func(r, c, next int, v, v2 C) {
-		r, c = r+row, c+col
-		to := group*g.OutGroup + r*g.Out
-		if !g.Flat {
-			image, position := g.Image.DivMod(r)
-			to = group*g.OutGroup + image*g.OutImage + position*g.Out
+	cluster := max(int(cfg.Cluster), 1)
+	own, high := t.BlockX()%cluster*int(cfg.M), cluster*int(cfg.M)
+	tiles := (g.M + high - 1) / high * ((g.N + int(cfg.N) - 1) / int(cfg.N))
+	tileAt := func(i int) (group, row, col int) {
+		row, col = p.TileAt(i%tiles, high, int(cfg.N))
+		return i / tiles, row + own, col
+	}
+	first, end, step := t.BlockX()/cluster, tiles*g.Groups, t.GridDimX()/cluster
+	if !cfg.Bulk {
+		step = 0 // no loop, which would take registers
+	}
+	a := tile.Pixels[T]{Mem: x, Map: xMap, Axes: g.Rank}
+	tile.EachGathered(t, &cfg, a, first, end, step, mad, func(i int) (tile.Factor[T], int) {
+		group, _, col := tileAt(i)
+		return tile.Factor[T]{Mem: weights, At: group*g.YGroup + col*g.Y, Limit: g.N - col, Across: g.Y, Along: 1, Map: yMap, Row: col, Plane: group}, g.K
+	}, func(i, r int) tile.Place {
+		group, row, _ := tileAt(i)
+		return g.row(group, row+r)
+	}, func(k int) tile.Place { return g.chunk(k, cfg.Chunk) }, func(i int) dsl.Pixel {
+		group, row, _ := tileAt(i)
+		return g.Pixel(group, row)
+	}, g.Move, func(i int, sums []C) {
+		group, row, col := tileAt(i)
+		if cfg.OutSize > 0 {
+			tile.Store(t, out, x, sums, outMap, row, col, group, &cfg, func(_, _ int, v, v2 C) [2]T { return [2]T{dsl.Convert[T](v), dsl.Convert[T](v2)} })
+			return
 		}
-		switch {
-		case r >= g.M:
-		case bool(pairs) && next == 1:
-			if c < g.N {
-				dsl.StoreVec(out, (to+c)>>1, [2]T{dsl.Convert[T](v), dsl.Convert[T](v2)})
+		tile.EachPair(t, x, sums, &cfg, func(r, c, next int, v, v2 C) {
+			r, c = r+row, c+col
+			to := group*g.OutGroup + r*g.Out
+			if !g.Flat {
+				image, position := g.Image.DivMod(r)
+				to = group*g.OutGroup + image*g.OutImage + position*g.Out
 			}
-		default:
-			if c < g.N {
-				out[to+c*g.OutChannel] = dsl.Convert[T](v)
+			switch {
+			case r >= g.M:
+			case bool(pairs) && next == 1:
+				if c < g.N {
+					dsl.StoreVec(out, (to+c)>>1, [2]T{dsl.Convert[T](v), dsl.Convert[T](v2)})
+				}
+			default:
+				if c < g.N {
+					out[to+c*g.OutChannel] = dsl.Convert[T](v)
+				}
+				if c+next < g.N {
+					out[to+(c+next)*g.OutChannel] = dsl.Convert[T](v2)
+				}
 			}
-			if c+next < g.N {
-				out[to+(c+next)*g.OutChannel] = dsl.Convert[T](v2)
-			}
-		}
+		})
 	})
 }

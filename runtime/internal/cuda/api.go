@@ -7,7 +7,7 @@ type api struct {
 	cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease, cuMemcpy2DAsync uintptr
 	cuModuleLoadDataEx, cuLaunchKernelEx, cuGraphKernelNodeSetAttribute  uintptr
 	cuLinkCreate, cuLinkAddData, cuLinkComplete, cuLinkDestroy           uintptr
-	cuTensorMapEncodeTiled                                               uintptr
+	cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col                      uintptr
 }
 
 // Entries are the functions of libcuda that are used.
@@ -64,6 +64,7 @@ func (a *api) Entries(f *vendorapi.Functions) []vendorapi.Entry {
 		need(&f.Launch, "cuLaunchKernel"),
 		may(&a.cuLaunchKernelEx, "cuLaunchKernelEx"),             // CUDA 11.8
 		may(&a.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled"), // CUDA 12.0
+		may(&a.cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col"),
 		need(&a.cuLinkCreate, "cuLinkCreate_v2"),
 		need(&a.cuLinkAddData, "cuLinkAddData_v2"),
 		need(&a.cuLinkComplete, "cuLinkComplete"),

@@ -8,8 +8,8 @@ import (
 	"github.com/gokiln/kiln/runtime/internal/vendorapi"
 )
 
-// Values of the enumerations of cuTensorMapEncodeTiled (CUDA driver API, "Tensor Map Object
-// Management").
+// Values of the enumerations of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col (CUDA driver API,
+// "Tensor Map Object Management").
 const (
 	tensorSwizzle128 = 3
 	tensorPromote128 = 2 // what is copied comes to L2 in pieces of 128 bytes
