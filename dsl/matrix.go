@@ -87,13 +87,14 @@ func LoadMatrix[T Number](t Thread, dst []T, i int, src []T, j int, transposed C
 	panic("dsl.LoadMatrix: this device has no such instruction; ask dsl.MatrixShape first")
 }
 
-// WarpgroupMMA begins to add a product to the sums c[k:] of a warpgroup, or to store it there without add, four warps of which the
-// first is a multiple of four: 64 rows of A, of which each warp has 16, by n columns of B, 8 to 256.
-// A warp has the fragments of [MMA] for adjacent columns one after the other. The factors are in
-// shared memory from a[i:] and b[j:] on, multiples of 1024 bytes but for the steps along k, with the
-// 128-byte swizzle: row r of 128 bytes has chunk q of 16 bytes at q ^ r%8. A factor is transposed if
-// a row is contiguous across k; its rows are along k then, and further columns are so many rows
-// further on. Only where the fact MatrixTransposes is 1 may factors be transposed.
+// WarpgroupMMA begins to add a product to the sums c[k:] of a warpgroup, or to store it there without
+// add, four warps of which the first is a multiple of four: 64 rows of A, of which each warp has 16, by
+// n columns of B, 8 to 256. A warp has the fragments of [MMA] for adjacent columns one after the other.
+// The factors are in shared memory from a[i:] and b[j:] on, multiples of 1024 bytes but for the steps
+// along k, with the 128-byte swizzle: row r of 128 bytes has chunk q of 16 bytes at q ^ r%8. A factor
+// is transposed if a row is contiguous across k; its rows are along k then, and further columns are so
+// many rows further on. Only where the fact MatrixTransposes is 1 may factors be transposed. A may be
+// in local memory, too, and is not transposed then: each warp has a fragment of [MMA] at a[i:].
 //
 // Sums may be read behind a [WarpgroupWait], and before the first product behind a [WarpgroupFence]. The
 // factors may be written again by then; what other threads have written of them is there behind

@@ -129,7 +129,11 @@ func groupMultiply(c *callSite) val {
 	if !ok {
 		return c.noProduct()
 	}
-	a, b, sums := c.element(0, ir.Shared), c.element(2, ir.Shared), c.element(4, ir.Local)
+	space := ir.Shared
+	if parts := c.args[1].parts; len(parts) > 0 && parts[0].v != nil && parts[0].v.Type.Space == ir.Local {
+		space = ir.Local
+	}
+	a, b, sums := c.element(0, space), c.element(2, ir.Shared), c.element(4, ir.Local)
 	if a == nil || b == nil || sums == nil {
 		return badVal
 	}

@@ -104,8 +104,9 @@ func (v *verifier) matrix(in *Value) string {
 			return "wants a kind of product"
 		}
 		elem, sum := kind.Types()
-		if shared := PtrTo(Shared, elem); !local(in.Args[0], sum) || in.Args[1].Type != shared || in.Args[2].Type != shared {
-			return "wants pointers to local sums and to factors in shared memory of the kind's types"
+		shared := PtrTo(Shared, elem)
+		if !local(in.Args[0], sum) || in.Args[1].Type != shared && !local(in.Args[1], elem) || in.Args[2].Type != shared {
+			return "wants pointers to local sums and to factors of the kind's types, in shared memory or the first one local"
 		}
 		if in.Args[3].Type != I64 || in.Args[4].Type != I64 || in.Args[5].Type != Bool || in.Args[6].Type != Bool || in.Args[7].Type != Bool {
 			return "wants the number of columns, that of rows of a panel, which factors are transposed, and whether it adds to the sums"

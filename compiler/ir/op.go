@@ -138,7 +138,7 @@ const (
 	// are in shared memory in rows of 128 bytes, of which row r has chunk i of 16 bytes at i ^ r%8;
 	// operand 4 is how many rows there are, and operands 5 and 6 say of A and of B whether neighbours
 	// in a row are neighbours across k. The product may not be over before wgmma.wait.
-	OpWarpgroupMMA    // like mma for such a group, with factors in shared memory
+	OpWarpgroupMMA    // like mma for such a group, with factors in shared memory or the first one local
 	OpWarpgroupFence  // registers that group products read and write are ready
 	OpWarpgroupCommit // group products since the last one are a batch
 	OpWarpgroupWait   // waits until at most x batches are not over

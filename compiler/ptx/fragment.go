@@ -235,22 +235,33 @@ func (e *emitter) groupProduct(v *ir.Value) error {
 	if err != nil {
 		return err
 	}
-	transposed := shape[2:4]
-	if !u.Transposes {
-		if shape[2] != 0 || shape[3] != 0 {
-			return fmt.Errorf("factors of a warpgroup product of kind %d cannot be transposed", kind)
-		}
-		transposed = nil
+	transposed, inRegisters := shape[2:4], analysis.IsLocalPtr(v.Args[1])
+	if (!u.Transposes || inRegisters) && shape[2] != 0 || !u.Transposes && shape[3] != 0 {
+		return fmt.Errorf("a factor of a warpgroup product of kind %d cannot be transposed", kind)
 	}
 	elem, _ := kind.Types()
 	e.sharedAlign = swizzleAlign
-	a, b := e.descriptor(v.Args[1], shape[2] == 1, rows), e.descriptor(v.Args[2], shape[3] == 1, rows)
+	var a []frag
+	if inRegisters {
+		regs, err := e.fragmentOf(v.Args[1], u.A.Len())
+		if err != nil {
+			return err
+		}
+		a, transposed = braces(regs), transposed[1:]
+	} else {
+		a = []frag{use(e.descriptor(v.Args[1], shape[2] == 1, rows))}
+	}
+	if !u.Transposes {
+		transposed = nil
+	}
+	b := e.descriptor(v.Args[2], shape[3] == 1, rows)
 	adds := e.compute(pred, "setp.ne.b32", number(int64(shape[4])), number(0))
 	_, types, _ := strings.Cut(u.Name, ".")
 	types = types[:strings.LastIndex(types, ".")] // the last one is that of the sums again
 	in := e.add(fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s ", n, 32/elem.Size(), types), 0)
 	in.frags = append(in.frags, braces(sums)...)
-	operands := []frag{use(a), use(b), use(adds)}
+	in.frags = append(append(in.frags, text(", ")), a...)
+	operands := []frag{use(b), use(adds)}
 	if elem.Kind != ir.KI8 && u.Kind != ir.MatrixU8 {
 		operands = append(operands, number(1), number(1)) // factors are not negated
 	}

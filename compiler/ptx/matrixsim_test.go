@@ -199,6 +199,7 @@ type simProduct struct {
 	unit   simUnit
 	number int // of its batch
 	a, b   func(i, k int) uint64
+	regs   []simOperand // of A, if it is not in shared memory
 }
 
 // group runs wgmma for the threads of four warps. Products are made when they are waited for, and
@@ -223,11 +224,17 @@ func (b *simBlock) group(in *simInst, threads []*simThread) {
 		p := decodeProduct(in, threads[0])
 		p.number = state.batch
 		for _, t := range threads {
+			for _, r := range p.regs {
+				r.get(t)
+			}
 			for _, r := range in.ops[0].pair {
 				if len(state.pending) == 0 && p.adds {
 					r.get(t) // has to be set
 				}
 				t.inFlight[r.reg] = true
+			}
+			for _, r := range p.regs {
+				t.read[r.reg] = true
 			}
 		}
 		state.pending = append(state.pending, p)
@@ -242,6 +249,7 @@ func (b *simBlock) group(in *simInst, threads []*simThread) {
 		if len(state.pending) == 0 {
 			for _, t := range threads {
 				clear(t.inFlight)
+				clear(t.read)
 			}
 			state.ready = false
 		}
@@ -284,6 +292,8 @@ func decodeProduct(in *simInst, t *simThread) simProduct {
 		want = 4
 	case p.unit.elem.Size() != 2:
 		want = 6
+	case in.ops[1].pair != nil:
+		want = 7 // A in registers is not transposed
 	}
 	if k != p.unit.k || len(in.ops) != want || ints && p.n > 32 && p.n%16 != 0 {
 		panic("no instruction " + in.text)
@@ -293,6 +303,10 @@ func decodeProduct(in *simInst, t *simThread) simProduct {
 		panic("factors are negated")
 	}
 	transposed := func(i int) bool { return i < len(ops) && ops[i].imm == 1 }
+	if p.regs = ops[1].pair; p.regs != nil {
+		p.b = p.factor(t, ops[2].get(t), transposed(6))
+		return p
+	}
 	p.a, p.b = p.factor(t, ops[1].get(t), transposed(6)), p.factor(t, ops[2].get(t), transposed(7))
 	return p
 }
@@ -300,6 +314,9 @@ func decodeProduct(in *simInst, t *simThread) simProduct {
 // run makes the product.
 func (p *simProduct) run(threads []*simThread) {
 	sums := p.in.ops[0].pair
+	if p.regs != nil {
+		p.a = p.registers(threads)
+	}
 	for l, t := range threads {
 		for i := range sums {
 			row := 16*(l/32) + l%32/4 + 8*(i/2%2)
@@ -311,6 +328,22 @@ func (p *simProduct) run(threads []*simThread) {
 			t.regs[r] = p.unit.add(t.regs[r], p.unit.k, func(k int) (uint64, uint64) { return p.a(row, k), p.b(col, k) })
 		}
 	}
+}
+
+// registers returns what is at row i and place k of A in registers, of which each warp has 16 rows (PTX
+// ISA, "Register Fragments" of wgmma): they are read when the product is made.
+func (p *simProduct) registers(threads []*simThread) func(i, k int) uint64 {
+	a := map[[2]int]uint64{}
+	for l, t := range threads {
+		for i, x := range (simOperand{pair: p.regs}).elements(t, p.unit.elem) {
+			row, k := p.unit.a(l%32/4, l%4, i)
+			a[[2]int{16*(l/32) + row, k}] = x
+		}
+	}
+	if len(a) != 64*p.unit.k {
+		panic("wrong number of registers in " + p.in.text)
+	}
+	return func(i, k int) uint64 { return a[[2]int{i, k}] }
 }
 
 // factor returns what a descriptor says is at row or column i and place k (PTX ISA, "Matrix

@@ -61,8 +61,9 @@ type simThread struct {
 	copies  []func()    // begun, and in no group yet
 	// registers that products which are not over will change
 	inFlight map[int]bool
-	wrote    []int      // bytes of shared memory, since the last fence.proxy.async
-	groups   [][]func() // of copies to be made when the thread waits for them
+	read     map[int]bool // by products under way
+	wrote    []int        // bytes of shared memory, since the last fence.proxy.async
+	groups   [][]func()   // of copies to be made when the thread waits for them
 }
 
 type simBlock struct {
@@ -173,6 +174,9 @@ func (o simOperand) set(t *simThread, v uint64) {
 	}
 	if w := t.p.width[o.reg]; w < 64 {
 		v &= 1<<w - 1
+	}
+	if t.inFlight[o.reg] || t.read[o.reg] {
+		panic("register written before the product is waited for: " + o.text)
 	}
 	t.regs[o.reg], t.written[o.reg] = v, true
 }

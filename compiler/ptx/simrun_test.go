@@ -70,7 +70,7 @@ func (p *simProgram) newBlock(index, grid, block [3]int, args []byte) (*simBlock
 	}
 	var threads []*simThread
 	for i := range block[0] * block[1] * block[2] {
-		t := &simThread{p: p, id: i, block: b, regs: make([]uint64, len(p.width)), written: make([]bool, len(p.width)), inFlight: map[int]bool{}, local: make([]byte, p.nLocal)}
+		t := &simThread{p: p, id: i, block: b, regs: make([]uint64, len(p.width)), written: make([]bool, len(p.width)), inFlight: map[int]bool{}, read: map[int]bool{}, local: make([]byte, p.nLocal)}
 		for j := range t.local {
 			t.local[j] = 0xee
 		}

@@ -20,6 +20,9 @@
 // maps replace sums by what a Go function makes of them, of where they are, and of such a result
 // ([Map], [MapRows]): masks, scales, a softmax. [EachTransposed] stores the transpose.
 //
+// [MultiplySums] has such sums as factor A of the next product, as attention has the weights of values:
+// where a lane has the elements that it needs they stay in registers.
+//
 // [Each] goes over several tiles. On devices with bulk copies (TMA) it has some warps copy for the
 // others, if the factors have tensor maps, and [Store] stores results in that way.
 //

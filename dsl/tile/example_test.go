@@ -72,3 +72,30 @@ func ExampleEachTransposed() {
 	fmt.Println(out[:4], out[4:8], out[8:12], out[12:], most, err)
 	// Output: [1 2 3 4] [10 20 30 40] [100 200 300 400] [1000 2000 3000 4000] [4 40 400 4000] <nil>
 }
+
+// Twice stores (x·y)·z, of matrices of n×n numbers, n not above 16.
+func Twice(t dsl.Thread, out, x, y, z []float32, n int, cfg tile.Config) {
+	mad := func(a, b, c float32) float32 { return dsl.FMA(a, b, c) }
+	sums, product := dsl.LocalSlice[float32](cfg.Sums(t)), dsl.LocalSlice[float32](cfg.Sums(t))
+	tile.Multiply(t, product, tile.Factor[float32]{Mem: x, Limit: n, Across: n, Along: 1}, tile.Factor[float32]{Mem: y, Limit: n, Across: 1, Along: n}, n, &cfg, mad)
+	tile.MultiplySums(t, sums, product, &cfg, tile.Factor[float32]{Mem: z, Limit: n, Across: 1, Along: n}, n, &cfg, mad)
+	tile.EachPair(t, x, sums, &cfg, func(row, col, next int, v, v2 float32) {
+		if row < n && col < n {
+			out[row*n+col] = v
+		}
+		if row < n && col+next < n {
+			out[row*n+col+next] = v2
+		}
+	})
+}
+
+func ExampleMultiplySums() {
+	out := make([]float32, 4)
+	cfg := config
+	cfg.B = tile.AcrossK
+	err := dsltest.Run(dsl.D1(1), dsl.D1(32), func(t dsl.Thread) {
+		Twice(t, out, []float32{1, 1, 0, 1}, []float32{1, 2, 3, 4}, []float32{0, 1, 1, 0}, 2, cfg)
+	}, dsltest.WarpSize(16))
+	fmt.Println(out, err)
+	// Output: [6 4 4 3] <nil>
+}

@@ -50,6 +50,12 @@ func ReduceColumns[T, C dsl.Number](t dsl.Thread, x []T, sums, columns []C, c *C
 	JoinColumns(t, x, columns, c, op)
 }
 
+// FoldRows combines the sums of the thread in each row with the values in rows, by op: nothing of other
+// threads. See [JoinRows].
+func FoldRows[T, C dsl.Number](t dsl.Thread, _ []T, sums, rows []C, c *Config, op func(a, b C) C) {
+	eachSum[T, C](t, c, func(_, _, i, r, _ int) { rows[r] = op(rows[r], sums[i]) })
+}
+
 // JoinRows is the part of [ReduceRows] between threads: each has a value of its own for every row that
 // it has sums of, and gets what op makes of those of all threads with sums of the row.
 func JoinRows[T, C dsl.Number](t dsl.Thread, _ []T, rows []C, c *Config, op func(a, b C) C) {

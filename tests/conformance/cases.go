@@ -31,6 +31,8 @@ func Cases(warpSize int) []Case {
 	b.runs()
 	b.tiles()
 	b.tileRows()
+	b.chains()
+	b.attention()
 	for i := range b.cases {
 		b.cases[i].place = i
 	}

@@ -29,7 +29,7 @@ type Case struct {
 	Kernel        any      // the function
 	Grid, Threads dsl.Dim3 // blocks, threads of a block
 	Args          []any    // after the Thread: slices of Go values, and scalars
-	Near          []Near   // how far each of the first Args, float32 slices, may be off; none: to the bit
+	Near          []Near   // how far each of the first Args, slices of floats, may be off; none: to the bit
 	Shared        int      // bytes of shared memory of a block, if some devices have less
 
 	place int // among [Cases]
@@ -398,9 +398,9 @@ func Compare(want, got any) error {
 	return fmt.Errorf("%d of %d elements differ, first [%d]: got %v, want %v%s", wrong, w.Len(), first, g.Index(first), w.Index(first), bits)
 }
 
-// compare compares two slices within the tolerance. NaN and infinities must be
+// compareNear compares two slices within a tolerance. NaN and infinities must be
 // where they are wanted.
-func (n Near) compare(want, got []float32) error {
+func compareNear[T dsl.Real](n Near, want, got []T) error {
 	if len(want) != len(got) {
 		return fmt.Errorf("length %d, want %d", len(got), len(want))
 	}

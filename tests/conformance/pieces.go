@@ -19,7 +19,14 @@ func Plain(c Case, warpSize int) ([]any, error) { return onHost(c, warpSize) }
 func (c Case) Judge(want, got []any) error {
 	for i := range want {
 		if i < len(c.Near) && c.Near[i] != (Near{}) {
-			if err := c.Near[i].compare(want[i].([]float32), got[i].([]float32)); err != nil {
+			var err error
+			switch w := want[i].(type) {
+			case []float64:
+				err = compareNear(c.Near[i], w, got[i].([]float64))
+			default:
+				err = compareNear(c.Near[i], w.([]float32), got[i].([]float32))
+			}
+			if err != nil {
 				return fmt.Errorf("argument %d: %w", i+1, err)
 			}
 			continue
