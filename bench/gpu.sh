@@ -7,7 +7,8 @@
 # KILN_BIN  folder of binaries that build.sh wrote, or a .tar.gz of its content
 # OUT       folder for results (default: ./gpu-results)
 # PYTHON    interpreter for the peers (default: python3)
-# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench firstop tensor peers (default: all of them)
+# STEPS     of: device tests nvrtc llvm hip fuzz edges gpubench firstop tensor peers (default: all of them),
+#           and products: KILN_PRODUCTS random products of matrices, 100,000 without it
 # KILN_NVRTC  NVRTC, if it is not in the usual places
 #
 # Nothing is installed and no setting of the GPU is changed. A step that fails
@@ -67,6 +68,11 @@ step_tests() {
 		*) test_package "${pkg//+//}" "$pkg" KILN_DEVICE=cuda ;;
 		esac
 	done
+}
+
+# step_products compares random products of matrices with float64.
+step_products() {
+	limit=590 only='^TestOps$/^cuda/^Matmul$/^Random' test_package ops products KILN_DEVICE=cuda KILN_PRODUCTS="${KILN_PRODUCTS:-100000}"
 }
 
 # step_nvrtc runs kernels as CUDA C++ text: every program of irconf, and the whole
@@ -138,6 +144,7 @@ step_firstop() {
 
 # step_tensor measures the tensor operations and PyTorch's.
 step_tensor() {
+	limited 60 "$bin/gemm" -device cuda -n 4096 | tee "$out/gemm.txt" || fail "gemm"
 	limited 200 "$bin/tensor" -device cuda -json >"$out/kiln-tensor.jsonl" || fail "bench/tensor"
 	PYTHONDONTWRITEBYTECODE=1 limited 300 "${PYTHON:-python3}" "$root/bench/peers/tensor.py" >"$out/peers-tensor.jsonl" ||
 		fail "peers/tensor.py"
