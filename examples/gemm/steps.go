@@ -135,7 +135,8 @@ func (m *matrices) bulk(c *tile.Config) (maps tensorMaps) {
 	return maps
 }
 
-// persistent launches as many blocks as the device runs at a time, which go over the tiles.
+// persistent launches as many blocks as the device runs at a time, which go over the tiles, or fewer if
+// they take no more rounds: those that are left out would slow the others down.
 func (m *matrices) persistent(c tile.Config, layer bool) func() error {
 	m.fit(&c)
 	maps := m.bulk(&c)
@@ -150,8 +151,9 @@ func (m *matrices) persistent(c tile.Config, layer bool) func() error {
 		c.OutSize = 0
 	}
 	g := m.grid(int(c.N), int(c.M), runtime.Dim3{X: warps * m.dev.WarpSize()})
-	blocks := min(ops.RoundUp(g.Blocks.X*g.Blocks.Y, cluster), max(m.dev.Info().Units/cluster, 1)*cluster)
-	g.Blocks = runtime.Dim3{X: blocks}
+	all, units := g.Blocks.X*g.Blocks.Y, max(m.dev.Info().Units/cluster, 1)*cluster
+	rounds := (all + units - 1) / units
+	g.Blocks = runtime.Dim3{X: min(ops.RoundUp((all+rounds-1)/rounds, cluster), units)}
 	bulk, withEpilogue := jit.Of(kernels.Bulk), jit.Of(kernels.Layer)
 	return func() error {
 		if layer {
