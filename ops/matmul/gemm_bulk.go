@@ -62,14 +62,15 @@ func (p *Problem) tensorMap(v ops.View, batch layout.Layout, c *tile.Config, ord
 }
 
 // outMap decides whether results are stored by a tensor map, and makes it. Parts of sums lie one
-// behind the other.
+// behind the other. Rows end with whole chunks: a bulk copy stores these, beyond the edge of the
+// tensor, too.
 func (p *Problem) outMap(dev *runtime.Device, c *tile.Config, out ops.View, parts int) (words dsl.TensorMap, err error) {
 	c.OutSize = 0
 	m, ok := planes(out, p.Batches[0], [2]int{p.M, p.OutM}, [2]int{p.N, p.OutN})
 	size := out.DType.Size()
 	columns := stageBytes / size
 	staging := int(c.Warps()) * 2 * p.MatrixRows * stageBytes
-	if !bool(c.Bulk) || !ok || p.OutN != 1 || p.tileColumns(c)%columns != 0 || c.Shared()*p.A.DType.Size()+barrierBytes+staging > p.Info.SharedPerBlock {
+	if !bool(c.Bulk) || !ok || p.OutN != 1 || p.N*size%16 != 0 || p.tileColumns(c)%columns != 0 || c.Shared()*p.A.DType.Size()+barrierBytes+staging > p.Info.SharedPerBlock {
 		return words, nil
 	}
 	m.Box = [3]int{columns, p.MatrixRows, 1}

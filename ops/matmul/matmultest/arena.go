@@ -184,8 +184,8 @@ func (a *arena) written(p *operandAt, got []byte) error {
 	return nil
 }
 
-// unchanged reports whether memory outside of the results of products is what it was.
-func (a *arena) unchanged(got []byte, list []*drawn) bool {
+// unchanged returns an error if memory outside of the results of products is not what it was.
+func (a *arena) unchanged(got []byte, list []*drawn) error {
 	size := a.dtype.Size()
 	for _, p := range list {
 		length, starts := p.operands[ofOut].at.Blocks()
@@ -193,7 +193,24 @@ func (a *arena) unchanged(got []byte, list []*drawn) bool {
 			copy(got[at*size:], a.host[at*size:(at+length)*size])
 		}
 	}
-	return bytes.Equal(got, a.host)
+	if bytes.Equal(got, a.host) {
+		return nil
+	}
+	first, n := -1, 0
+	for i := range a.length {
+		if is, was := got[i*size:(i+1)*size], a.host[i*size:(i+1)*size]; !bytes.Equal(is, was) {
+			if n++; first < 0 {
+				first = i
+			}
+		}
+	}
+	err := fmt.Errorf("%d elements outside of results were written: %d is %#x, was %#x", n, first, a.element(got, first).Bits(), a.element(a.host, first).Bits())
+	for _, p := range list {
+		if out := p.operands[ofOut].at; first >= out.Offset()-opstest.Guard && first < out.Offset()+out.Span()+opstest.Guard {
+			err = fmt.Errorf("%w, %d behind where the result of %v begins", err, first-out.Offset(), p)
+		}
+	}
+	return err
 }
 
 // view is an operand as operations take it, none of no type.
