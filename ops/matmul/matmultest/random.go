@@ -321,8 +321,14 @@ func (c *configuration) bound(b *opstest.Bench, p *drawn) (lost, unit float64) {
 		return (k*float64(terms[c.precision])+2)*math.Ldexp(1, -23) + roundings[c.precision], unit
 	case dtype.F8E4M3, dtype.F8E5M2:
 		lost = (k + 2) * math.Ldexp(1, -23)
-		if jit.MatrixShape(b.Device, c.d.Type(), dsl.MatrixM) > 0 {
-			lost += map[bool]float64{false: math.Ldexp(1, -16), true: math.Ldexp(1, -12)}[c.precision >= matmulops.High]
+		switch {
+		case jit.MatrixShape(b.Device, c.d.Type(), dsl.MatrixM) == 0:
+		case c.spread > 0: // an instruction keeps so many bits below its largest term
+			lost += math.Ldexp(1, -8)
+		case c.precision < matmulops.High:
+			lost += math.Ldexp(1, -16)
+		default:
+			lost += math.Ldexp(1, -12)
 		}
 		return lost, unit
 	}
