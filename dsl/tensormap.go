@@ -43,9 +43,10 @@ func CopyPixelsAsync[T Number](t Thread, dst []T, i int, m TensorMap, axes Const
 }
 
 // StoreTensorAsync begins to copy a box from src[i:] in shared memory, which has it as [CopyTensorAsync]
-// brings it, to (x, y, z) of a tensor. What is beyond the edges of the tensor is left out. One thread
-// calls it, behind [AsyncFence] by those that wrote the box and a barrier. The copy is over when the
-// kernel is.
+// brings it, to (x, y, z) of a tensor. What is beyond the edges of the tensor is left out, except that
+// a row whose length is no multiple of 16 bytes is stored up to one (Triton's issue 11583 says so of
+// the H100, too). One thread calls it, behind [AsyncFence] by those that wrote the box and a barrier.
+// The copy is over when the kernel is.
 //
 //kiln:intrinsic
 func StoreTensorAsync[T Number](t Thread, src []T, i int, m TensorMap, x, y, z int) {

@@ -71,6 +71,7 @@ func (p *simProgram) bulkSim(opcode, rest string) func(t *simThread) {
 	case "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group":
 		return func(t *simThread) {
 			m, at, from := t.tensorMap(ops[0]), coordinates(t, ops[1]), int(ops[2].get(t))
+			m.sizes[0] = (m.sizes[0]*m.elem + 15) / 16 * 16 / m.elem // rows are stored in whole chunks
 			copied := func() {
 				t.p.eachElement(&m, at, func(mem []byte, off int) {
 					for i := range m.elem {
