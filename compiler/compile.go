@@ -107,6 +107,7 @@ func (p *Program) Optimize(t target.Target, opt Options) (*ir.Module, error) {
 		Disable: opt.Disable, After: opt.After, Release: release, Checked: opt.Checked, WarpSize: t.WarpSize,
 		Narrow: !t.OnCPU(), SlowDiv: t.Kind == target.PTX, Async: t.CopiesAsync() && !opt.Checked, WatchCopies: t.OnCPU() && opt.Checked,
 		Matrix:   func(k ir.MatrixKind) *matrix.Unit { return matrix.For(t, k) },
+		Packed:   func(k ir.MatrixKind) bool { return matrix.Packed(t, k) },
 		CASLoops: t.CASLoops(), Small: !t.OnCPU() && opt.Assume&Small != 0, Converge: true,
 	}
 	if err := pass.Run(m, passes); err != nil {

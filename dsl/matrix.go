@@ -29,6 +29,7 @@ const (
 	MatrixRunC                         // sums that a lane has of one row, likewise
 	MatrixRowLanes                     // the bits of a lane's number in which lanes with sums of one row differ
 	MatrixReuse                        // 1 if sums of a lane are elements of A, see [MatrixBSums]; 2 if B is as ever then
+	MatrixPacked                       // rows that PackedMMA multiplies, 32, or 0; known when the code is loaded, not compiled
 )
 
 // MatrixOperand is one of the matrices of a product.

@@ -29,6 +29,9 @@ var matrixUnits sync.Map // matrixKey -> *matrix.Unit
 // where it has no matrix instruction. It is for choosing among kernels, and costs a look-up.
 func MatrixShape(dev *runtime.Device, elem reflect.Type, fact dsl.MatrixFact) int {
 	info := dev.Info()
+	if fact == dsl.MatrixPacked {
+		return packedRows(dev, elem)
+	}
 	key := matrixKey{info.Arch, wayTo(info.Formats), elem}
 	u, ok := matrixUnits.Load(key)
 	if !ok {
@@ -42,4 +45,14 @@ func MatrixShape(dev *runtime.Device, elem reflect.Type, fact dsl.MatrixFact) in
 		u = unit
 	}
 	return u.(*matrix.Unit).Fact(ir.MatrixFact(fact))
+}
+
+// packedRows is how many rows dsl.PackedMMA multiplies on a device. That is in code for many
+// processors, and the device says whether this one is of those that come to it.
+func packedRows(dev *runtime.Device, elem reflect.Type) int {
+	kind, ok := matrixKinds[elem]
+	if t, err := targetOf(dev); ok && err == nil && dev.Info().PackedMMA && matrix.Packed(t, kind) {
+		return dsl.PackedRows
+	}
+	return 0
 }

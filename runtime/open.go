@@ -44,9 +44,10 @@ var aliases = map[string]string{"hip": "rocm"}
 // "") for the first GPU that can be opened and else the CPU. Kernels run on the CPU in native code
 // where that is possible and else on the interpreter; "cpu:avx512", "cpu:avx2" and "cpu:interp"
 // choose, and the variable KILN_CPU with these names does for "cpu". "cpu:avx512-record" and
-// "cpu:avx2-record" are such processors on any machine, for records of which kernels they use
-// (KILN_RECORD): nothing runs there, and results cannot be read. Opening a device again returns
-// the same *Device; it is closed when every Open has been matched by a Close.
+// "cpu:avx2-record" are such processors on any machine, and "cpu:amx-record" one with AVX-512 and
+// AMX, for records of which kernels they use (KILN_RECORD): nothing runs there, and results cannot
+// be read. Opening a device again returns the same *Device; it is closed when every Open has been
+// matched by a Close.
 func Open(name string) (*Device, error) { return devices.openDevice(name) }
 
 // Probe looks for devices of every kind and reports what it found.

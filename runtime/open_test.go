@@ -95,7 +95,7 @@ func TestOpenNames(t *testing.T) {
 	require.NoError(t, again.Close())
 	require.NoError(t, narrow.Close())
 	_, err = Open("cpu:x")
-	require.EqualError(t, err, `device "cpu:x": unknown engine "x" for the CPU: want one of avx512, avx2, interp, interp16, interp8, avx512-record, avx2-record: no such device`)
+	require.EqualError(t, err, `device "cpu:x": unknown engine "x" for the CPU: want one of avx512, avx2, interp, interp16, interp8, avx512-record, avx2-record, amx-record: no such device`)
 	_, err = Open("tpu")
 	require.EqualError(t, err, `device "tpu": unknown kind; this build knows cuda, rocm, metal, cpu and auto: no such device`)
 }

@@ -55,8 +55,7 @@ func (e *emitter) faultCode() {
 		e.op(asm.SHL, 64, asm.R(asm.RAX), asm.I(int64(log2(e.isa.lanes()))))
 		e.op(asm.MOV, 64, ctxAt(image.CtxFaultThread), asm.R(asm.RAX))
 	}
-	e.op(asm.VZEROUPPER, 128)
-	e.op(asm.RET, 64)
+	e.ret()
 }
 
 // bounds emits the check that 0 <= i < n.

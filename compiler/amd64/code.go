@@ -52,6 +52,8 @@ type code struct {
 	cur    *regalloc.Block
 	isa    isa
 	vnni   bool // there are dot products of bytes: AVX512_VNNI, or AVX_VNNI
+	pairs  bool // there are dot products of pairs of bfloat16: AVX512_BF16
+	amx    bool // there are tile registers: AMX_TILE, AMX_BF16 and AMX_INT8
 	pos    int32
 	consts *poolOf
 	parts  map[bytesKey]bytesIn // what dot4 has made

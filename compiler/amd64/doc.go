@@ -20,9 +20,9 @@
 //
 // There are two levels, x86-64-v3 (AVX2) with eight threads in a vector and x86-64-v4
 // (AVX-512) with sixteen. Results are those of the interpreter bit for bit. Of what
-// processors have besides the levels only VNNI is used, for dsl.Dot4: kernels with it have
-// each entry twice, with VNNI and without, and the driver enters what the processor has.
-// So code is the same on all machines of a level.
+// processors have besides the levels VNNI is used, for dsl.Dot4, and AVX512_BF16 or the tile registers
+// of AMX, for dsl.PackedMMA: kernels with these have each entry once more, and the driver enters what
+// the processor has. So code is the same on all machines of a level.
 //
 //	code, err := amd64.Emit(module, target)
 package amd64

@@ -156,6 +156,10 @@ func (e *emitter) operation(b *analysis.Placed, v *ir.Value) error {
 	case ir.OpBallot, ir.OpAny, ir.OpAll:
 		e.vote(b, v)
 	case ir.OpWhole: // its branch makes it
+	case ir.OpMatrixFact:
+		e.packedRows(v)
+	case ir.OpPackedMMA:
+		return e.packedMMA(v)
 	default:
 		if v.Op.Has(ir.Writes) {
 			return e.atomic(b, v)
@@ -191,6 +195,7 @@ type traits struct {
 	warps            bool // threads of a warp communicate
 	lanes            bool // it matters which threads make a warp
 	dots             bool // there are dot products of bytes
+	packed           bool // there are products of packed factors
 }
 
 func traitsOf(f *ir.Func) (t traits) {
@@ -206,6 +211,8 @@ func traitsOf(f *ir.Func) (t traits) {
 				t.lanes = true
 			case ir.OpDot4:
 				t.dots = true
+			case ir.OpPackedMMA:
+				t.packed, t.warps, t.lanes = true, true, true
 			default:
 				if v.Op.Has(ir.Convergent) {
 					t.warps, t.lanes = true, true
@@ -287,7 +294,7 @@ func (o Options) build(m *ir.Module, t target.Target) (*image.Image, []listed, e
 	ways := tr.ways()
 	for i, x := range ways {
 		c := newCode(level, consts)
-		c.vnni = x.vnni
+		c.vnni, c.pairs, c.amx = x.vnni, x.pairs, x.tiles
 		if !x.general && (i == 0 || ways[i-1].general) {
 			if err := pass.RunRows(m, passes); err != nil {
 				return nil, nil, err
@@ -314,6 +321,8 @@ func (o Options) build(m *ir.Module, t target.Target) (*image.Image, []listed, e
 type way struct {
 	general bool // which threads are where is in a table
 	vnni    bool // for processors with dot products of bytes
+	pairs   bool // for processors with dot products of pairs of bfloat16, which have those, too
+	tiles   bool // for processors with tile registers, which have all of these
 }
 
 // ways returns the entry points that a kernel needs, the one for the table first: only the other is
@@ -325,7 +334,10 @@ func (t *traits) ways() (list []way) {
 		}
 		list = append(list, way{general: general})
 		if t.dots {
-			list = append(list, way{general, true})
+			list = append(list, way{general: general, vnni: true})
+		}
+		if t.packed {
+			list = append(list, way{general: general, vnni: true, pairs: true}, way{general: general, vnni: true, pairs: true, tiles: true})
 		}
 	}
 	return list
@@ -335,10 +347,17 @@ func (t *traits) ways() (list []way) {
 func (x way) add(im *image.Image, at int) {
 	rows, general := &im.Rows, &im.General
 	if x.vnni {
-		if im.VNNI == nil {
-			im.VNNI = &image.Entries{General: image.None}
+		of := &im.VNNI
+		switch {
+		case x.tiles:
+			of = &im.Tiles
+		case x.pairs:
+			of = &im.Pairs
 		}
-		rows, general = &im.VNNI.Rows, &im.VNNI.General
+		if *of == nil {
+			*of = &image.Entries{General: image.None}
+		}
+		rows, general = &(*of).Rows, &(*of).General
 	}
 	if x.general {
 		*general = at

@@ -22,6 +22,7 @@ import (
 func (e *emitter) entryCode() {
 	e.op(asm.MOV, 64, asm.R(ctx), asm.R(asm.RDI))
 	e.op(asm.MOV, 64, asm.R(frame), ctxAt(image.CtxFrames))
+	e.enterTiles()
 	if !e.barriers {
 		e.loadParams()
 	}
@@ -129,8 +130,7 @@ func (e *emitter) exitCode() {
 	e.bind(next)
 	e.jump(e.blockStart)
 	e.bind(e.leave)
-	e.op(asm.VZEROUPPER, 128)
-	e.op(asm.RET, 64)
+	e.ret()
 	if e.barriers {
 		e.barrierCode()
 	}

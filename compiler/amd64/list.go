@@ -51,7 +51,12 @@ func (l *lister) title(x way) {
 	if x.general {
 		what = "for blocks whose rows of threads along x are no whole vectors: threads by table"
 	}
-	if x.vnni {
+	switch {
+	case x.tiles:
+		what += "; on processors with tile registers"
+	case x.pairs:
+		what += "; on processors with AVX512_BF16"
+	case x.vnni:
 		what += "; on processors with VNNI"
 	}
 	fmt.Fprintf(&l.text, "\n# %s\n", what)

@@ -75,6 +75,7 @@ var Unsupported = map[ir.Op]string{
 	ir.OpAsyncFence:      noGroup,
 	ir.OpWarpgroupRegs:   noGroup,
 
+	ir.OpPackedMMA: "of processors with tile registers alone, for which code asks first",
 	ir.OpLoadBytes: "made by the passes for vectors of the CPU (pass.Vector)",
 	ir.OpWhole:     "made by the passes for vectors of the CPU (pass.Vector)",
 }

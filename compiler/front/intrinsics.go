@@ -142,6 +142,7 @@ var intrinsics = map[string]*intrinsic{
 	"dsl.MatrixCol":             matrixPosition(ir.OpMatrixCol),
 	"dsl.MMA":                   {lower: matrixMultiply},
 	"dsl.LoadMatrix":            {lower: matrixLoad},
+	"dsl.PackedMMA":             {lower: packedMultiply},
 	"dsl.WarpgroupMMA":          {lower: groupMultiply},
 	"dsl.WarpgroupFence":        direct(ir.OpWarpgroupFence),
 	"dsl.WarpgroupCommit":       direct(ir.OpWarpgroupCommit),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokiln/kiln/compiler/diag"
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/internal/devlog"
 )
 
 // matrixKinds are the kinds of products by the type of the factors, as the IR names it.
@@ -121,6 +122,46 @@ func matrixLoad(c *callSite) val {
 	}
 	c.f.emitImm(ir.OpLoadMatrix, ir.Void, transposed.Imm, dst, src)
 	return val{}
+}
+
+// packedMultiply checks that the factors and the sums have all that the product is of, whatever else
+// is checked of it: tile registers are loaded and stored as a whole.
+func packedMultiply(c *callSite) val {
+	k, ok := c.product()
+	if !ok {
+		return c.noProduct()
+	}
+	f, pitch, steps := c.f, c.scalar(1), c.scalar(4)
+	elem, _ := k.Types()
+	a, lenA, okA := c.whole(0, ir.Global)
+	b, lenB, okB := c.whole(2, ir.Global)
+	sums, lenC, okC := c.whole(3, ir.Local)
+	if !okA || !okB || !okC {
+		return badVal
+	}
+	within := func(n, length *ir.Value) { // 0 <= n <= length
+		f.emitImm(ir.OpBounds, ir.Void, uint64(devlog.SliceLen), n, f.emit(ir.OpAdd, ir.I64, length, f.int(1)))
+	}
+	row := f.emit(ir.OpMul, ir.I64, steps, f.int(int64(ir.PackedBytes/elem.Size())))
+	band := f.emit(ir.OpMul, ir.I64, row, f.emit(ir.OpMul, ir.I64, f.emit(ir.OpWarpSize, ir.I64), f.int(ir.PackedColumns)))
+	within(steps, lenB)
+	within(pitch, lenA)
+	within(f.emit(ir.OpAdd, ir.I64, row, f.emit(ir.OpMul, ir.I64, pitch, f.int(ir.PackedRows-1))), lenA)
+	within(band, lenB)
+	within(f.int(ir.PackedSums), lenC)
+	f.emitImm(ir.OpPackedMMA, ir.Void, uint64(k), sums, a, b, pitch, steps)
+	return val{}
+}
+
+// whole returns the address and the length of argument i behind the thread, a slice in a memory
+// space.
+func (c *callSite) whole(i int, s ir.Space) (p, n *ir.Value, ok bool) {
+	slice := c.args[i+1]
+	if len(slice.parts) < 2 || slice.parts[0].v == nil || slice.parts[0].v.Type.Space != s {
+		c.f.report(diag.MatrixOperand, "a slice of dsl.%s is not in %s memory", c.fn.Origin().Name(), s)
+		return nil, nil, false
+	}
+	return slice.parts[0].v, slice.parts[1].v, true
 }
 
 // groupMultiply leaves the shape to the emitter: constants of the kernel.

@@ -261,6 +261,7 @@ var unsupported = map[ir.Op]string{
 	ir.OpMatrixCol:       "asks for a matrix instruction: run the target pass on the module first",
 	ir.OpMMA:             "has a matrix instruction, which the CPU has not",
 	ir.OpLoadMatrix:      "has a matrix instruction, which the CPU has not",
+	ir.OpPackedMMA:       "has a matrix instruction, which the interpreter has not",
 	ir.OpWarpgroupMMA:    "has a matrix instruction, which the CPU has not",
 	ir.OpWarpgroupFence:  "has a matrix instruction, which the CPU has not",
 	ir.OpWarpgroupCommit: "has a matrix instruction, which the CPU has not",

@@ -61,6 +61,7 @@ const (
 	MatrixRunC                         // sums, likewise
 	MatrixRowLanes                     // the bits of a lane in which lanes with sums of one row differ
 	MatrixReuse                        // 1: a lane's sums are its elements of A, for B as MatrixBSums; 2: and that is B
+	MatrixPacked                       // rows of A that OpPackedMMA multiplies; known when the code is loaded
 
 	NumMatrixFacts
 )
@@ -68,16 +69,27 @@ const (
 // MatrixImm is the Imm of OpMatrixFact, OpMatrixRow and OpMatrixCol; what is a fact or an operand.
 func MatrixImm(k MatrixKind, what uint8) uint64 { return uint64(k)<<8 | uint64(what) }
 
+// OpPackedMMA multiplies PackedRows rows of A, PackedBytes long for each step along k, by PackedColumns
+// columns of B for each lane of a vector: blocks of rows and columns that tile registers hold.
+const (
+	PackedRows    = 32
+	PackedColumns = 2
+	PackedBytes   = 64
+	PackedSums    = PackedRows * PackedColumns // of a lane
+)
+
 // MatrixKind is the kind of a matrix operation, and what else it names.
 func (v *Value) MatrixKind() (k MatrixKind, what uint8) {
-	if v.Op == OpMMA || v.Op == OpWarpgroupMMA {
+	if v.Op == OpMMA || v.Op == OpWarpgroupMMA || v.Op == OpPackedMMA {
 		return MatrixKind(v.Imm & 0xFF), 0
 	}
 	return MatrixKind(v.Imm >> 8), uint8(v.Imm)
 }
 
 // IsMatrix reports whether op writes registers of matrices through its first operand.
-func (op Op) IsMatrix() bool { return op == OpMMA || op == OpLoadMatrix || op == OpWarpgroupMMA }
+func (op Op) IsMatrix() bool {
+	return op == OpMMA || op == OpLoadMatrix || op == OpWarpgroupMMA || op == OpPackedMMA
+}
 
 // matrix returns what is wrong with a matrix operation.
 func (v *verifier) matrix(in *Value) string {
@@ -98,6 +110,17 @@ func (v *verifier) matrix(in *Value) string {
 		}
 		if elem, sum := kind.Types(); !local(in.Args[0], sum) || !local(in.Args[1], elem) || !local(in.Args[2], elem) {
 			return "wants pointers to local sums and factors of the kind's types"
+		}
+	case OpPackedMMA:
+		if kind >= NumMatrixKinds {
+			return "wants a kind of product"
+		}
+		elem, sum := kind.Types()
+		if global := PtrTo(Global, elem); !local(in.Args[0], sum) || in.Args[1].Type != global || in.Args[2].Type != global {
+			return "wants pointers to local sums and to factors in global memory of the kind's types"
+		}
+		if in.Args[3].Type != I64 || in.Args[4].Type != I64 {
+			return "wants the distance of rows and the number of steps along k"
 		}
 	case OpWarpgroupMMA:
 		if kind >= NumMatrixKinds {

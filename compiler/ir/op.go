@@ -134,6 +134,13 @@ const (
 	OpMMA        // sums at x += product of the factors at y and z, of the kind Imm, for all lanes of the warp together
 	OpLoadMatrix // the 16-byte rows at y of all lanes, dealt to the lanes in fragments of 4 bytes, go to x; Imm is 1 for columns
 
+	// The factors of 32 rows of A, operand 3 elements apart, and of two columns of B for each lane, all
+	// the same in all lanes. Operand 4 is the number of steps along k, of 64 bytes of each row. B has
+	// 4 bytes along k of each column next to each other: those of the first column of all lanes, then
+	// those of the second. A lane has its sums of 16 rows one after the other: of the first column, of
+	// the second, and then of the other rows.
+	OpPackedMMA // sums at x = product of the factors at y and z, of the kind Imm, for all lanes of the vector together
+
 	// Four warps multiply 64 rows of A, 16 to a warp, by operand 3 columns of B, 8 to 256. The factors
 	// are in shared memory in rows of 128 bytes, of which row r has chunk i of 16 bytes at i ^ r%8;
 	// operand 4 is how many rows there are, and operands 5 and 6 say of A and of B whether neighbours
@@ -359,6 +366,8 @@ var ops = [numOps]Info{
 	OpMatrixCol:  {Name: "matrix.col", Args: 1, Rule: RuleMatrix, HasImm: true, Uniform: Varying},
 	OpMMA:        {Name: "mma", Args: 3, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
 	OpLoadMatrix: {Name: "ldmatrix", Args: 2, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, MayImm: true},
+
+	OpPackedMMA: {Name: "mma.packed", Args: 5, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
 
 	OpWarpgroupMMA:    {Name: "wgmma", Args: 8, Rule: RuleMatrix, Effect: Reads | Writes | Convergent, NoValue: true, HasImm: true},
 	OpWarpgroupFence:  {Name: "wgmma.fence", Effect: Reads | Writes | Convergent, NoValue: true},

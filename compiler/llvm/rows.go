@@ -97,6 +97,7 @@ var unsupported = map[ir.Op]string{
 	ir.OpAsyncFence:      "no group products are known of the target (package matrix), and dsl/tile asks first",
 	ir.OpWarpgroupRegs:   "no group products are known of the target (package matrix), and dsl/tile asks first",
 
+	ir.OpPackedMMA: "of processors with tile registers alone, for which code asks first",
 	ir.OpLoadBytes: vectorCode,
 	ir.OpWhole:     vectorCode,
 

@@ -136,6 +136,8 @@ func (u *Unit) Fact(f ir.MatrixFact) int {
 	case ir.MatrixReuse:
 		_, same, ok := u.reuse()
 		return truth(ok) + truth(same)
+	case ir.MatrixPacked:
+		return 0 // of no warp's fragments
 	}
 	return truth(u.Transposes)
 }
@@ -148,4 +150,10 @@ func For(t target.Target, k ir.MatrixKind) *Unit {
 		}
 	}
 	return nil
+}
+
+// Packed reports whether code for a target may have ir.OpPackedMMA for a kind of product: by tile
+// registers, which processors with vectors of 16 lanes may have.
+func Packed(t target.Target, k ir.MatrixKind) bool {
+	return t.Kind == target.Native && t.WarpSize == 16 && (k == ir.MatrixBF16 || k == ir.MatrixI8 || k == ir.MatrixU8)
 }

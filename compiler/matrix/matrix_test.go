@@ -227,14 +227,26 @@ func TestFacts(t *testing.T) {
 		return facts(For(tgt, k))
 	}
 	require.Equal(t, make([]int, ir.NumMatrixFacts), facts(nil))
-	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 4, 2, 2, 1, 2, 2, 3, 2}, of("ptx:sm_90a", ir.MatrixBF16))
-	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 0, 2, 2, 1, 2, 2, 3, 2}, of("cuda:sm_90a", ir.MatrixBF16))
-	require.Equal(t, []int{16, 16, 16, 4, 4, 4, 0, 0, 0, 4, 4, 1, 4, 4, 48, 2}, of("hip:gfx90a", ir.MatrixBF16))
-	require.Equal(t, []int{16, 16, 4, 1, 1, 4, 0, 0, 0, 1, 1, 4, 1, 4, 48, 2}, of("hip:gfx90a", ir.MatrixF64))
-	require.Equal(t, []int{16, 16, 16, 16, 16, 8, 0, 0, 0, 16, 16, 2, 16, 8, 16, 0}, of("hip:gfx1100", ir.MatrixF16))
-	require.Equal(t, []int{16, 16, 16, 8, 8, 8, 0, 0, 0, 8, 8, 1, 8, 8, 16, 2}, of("hip:gfx1201", ir.MatrixF16))
-	require.Equal(t, []int{8, 8, 8, 2, 2, 2, 0, 0, 0, 2, 1, 1, 2, 2, 9, 2}, of("msl:3.2", ir.MatrixF16))
+	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 4, 2, 2, 1, 2, 2, 3, 2, 0}, of("ptx:sm_90a", ir.MatrixBF16))
+	require.Equal(t, []int{16, 8, 16, 8, 4, 4, 1, 1, 0, 2, 2, 1, 2, 2, 3, 2, 0}, of("cuda:sm_90a", ir.MatrixBF16))
+	require.Equal(t, []int{16, 16, 16, 4, 4, 4, 0, 0, 0, 4, 4, 1, 4, 4, 48, 2, 0}, of("hip:gfx90a", ir.MatrixBF16))
+	require.Equal(t, []int{16, 16, 4, 1, 1, 4, 0, 0, 0, 1, 1, 4, 1, 4, 48, 2, 0}, of("hip:gfx90a", ir.MatrixF64))
+	require.Equal(t, []int{16, 16, 16, 16, 16, 8, 0, 0, 0, 16, 16, 2, 16, 8, 16, 0, 0}, of("hip:gfx1100", ir.MatrixF16))
+	require.Equal(t, []int{16, 16, 16, 8, 8, 8, 0, 0, 0, 8, 8, 1, 8, 8, 16, 2, 0}, of("hip:gfx1201", ir.MatrixF16))
+	require.Equal(t, []int{8, 8, 8, 2, 2, 2, 0, 0, 0, 2, 1, 1, 2, 2, 9, 2, 0}, of("msl:3.2", ir.MatrixF16))
 	for _, u := range Units {
 		require.Zero(t, u.C.Reg[0].Row, "%s: even sums and the next ones are in a row", u.Name)
+	}
+}
+
+// Packed factors are multiplied on CPUs with vectors of 16 lanes, where the code asks when it is loaded.
+func TestPacked(t *testing.T) {
+	for text, want := range map[string]bool{"cpu:x86-64-v4": true, "cpu:x86-64-v3": false, "cpu": false, "cpu:warp16": false, "ptx:sm_90a": false} {
+		tgt, err := target.Parse(text)
+		require.NoError(t, err)
+		for k := range ir.NumMatrixKinds {
+			kind := k == ir.MatrixBF16 || k == ir.MatrixI8 || k == ir.MatrixU8
+			require.Equal(t, want && kind, Packed(tgt, k), "%s, kind %d", text, k)
+		}
 	}
 }

@@ -191,7 +191,7 @@ func remember(known []access, a access) []access {
 // clobber forgets what the operation v may change.
 func clobber(known []access, v *ir.Value) []access {
 	switch v.Op {
-	case ir.OpMMA, ir.OpLoadMatrix, ir.OpWarpgroupMMA: // several elements, from the one at the address on
+	case ir.OpMMA, ir.OpLoadMatrix, ir.OpWarpgroupMMA, ir.OpPackedMMA: // several elements, from the one at the address on
 		known = slices.DeleteFunc(known, func(a access) bool { return analysis.BaseOf(a.ptr) == analysis.BaseOf(v.Args[0]) })
 	case ir.OpStore, ir.OpZero, ir.OpCopyAsync:
 		known = slices.DeleteFunc(known, func(a access) bool { return mayAlias(a.ptr, v.Args[0]) })

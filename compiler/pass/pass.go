@@ -31,6 +31,9 @@ type Options struct {
 	// Matrix returns the target's instruction for a kind of product, nil if it has none; nil if the
 	// target is not known yet.
 	Matrix func(ir.MatrixKind) *matrix.Unit
+	// Packed says for which kinds of products code may have [ir.OpPackedMMA], which it then asks for when
+	// it is loaded; nil if for none.
+	Packed func(ir.MatrixKind) bool
 	// Narrow computes integers of 64 bits in 32 where that gives the same.
 	Narrow bool
 	// SlowDiv says that who compiles the result divides as it is written: not by products with

@@ -43,6 +43,7 @@ func fixMatrix(f *ir.Func, b *ir.Block, opt *Options) {
 				unit = opt.Matrix(kind)
 			}
 			switch {
+			case what == uint8(ir.MatrixPacked) && v.Op == ir.OpMatrixFact && opt.Packed != nil && opt.Packed(kind):
 			case v.Op == ir.OpMatrixFact || unit == nil:
 				n := unit.Fact(ir.MatrixFact(what))
 				become(v, ir.OpConst, v.Type)

@@ -106,6 +106,7 @@ const (
 	logged     = "becomes a record in the device log first (pass.LowerLog)"
 	unitFact   = "a constant or arithmetic first (pass target)"
 	vectorCode = "made by the passes for vectors of the CPU (pass.Vector)"
+	vectorUnit = "of processors with tile registers alone, for which code asks first"
 )
 
 // unsupported lists the operations that cannot be written, and why.
@@ -120,6 +121,7 @@ var unsupported = map[ir.Op]string{
 	ir.OpMatrixRow:  unitFact,
 	ir.OpMatrixCol:  unitFact,
 
+	ir.OpPackedMMA: vectorUnit,
 	ir.OpLoadBytes: vectorCode,
 	ir.OpWhole:     vectorCode,
 

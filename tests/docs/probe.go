@@ -93,6 +93,7 @@ var customProbes = map[string]probe{
 	"dsl.MatrixCol":             {params: []string{"out []int"}, body: []string{"out[0] = dsl.MatrixCol[dsl.BF16](t, dsl.MatrixC, out[1])"}, ops: loadStore, noise: moved},
 	"dsl.MMA":                   {body: []string{"a, b, c := dsl.LocalSlice[dsl.BF16](8), dsl.LocalSlice[dsl.BF16](4), dsl.LocalSlice[float32](4)", "dsl.MMA(t, a, 0, b, 0, c, 0)"}},
 	"dsl.LoadMatrix":            {body: []string{"a, s := dsl.LocalSlice[dsl.BF16](8), dsl.SharedSlice[dsl.BF16](t, 256)", "dsl.LoadMatrix(t, a, 0, s, t.Lane()*8, false)"}},
+	"dsl.PackedMMA":             {params: []string{"x []dsl.BF16"}, body: []string{"c := dsl.LocalSlice[float32](dsl.PackedSums)", "if dsl.MatrixShape[dsl.BF16, float32](t, dsl.MatrixPacked) > 0 {", "dsl.PackedMMA(t, x, 16, x, c, 1)", "}"}},
 	"dsl.WarpgroupMMA":          {body: []string{"c, s := dsl.LocalSlice[float32](4), dsl.SharedSlice[dsl.BF16](t, 8192)", "dsl.WarpgroupMMA(t, s, 0, s, 4096, c, 0, 8, 64, false, false, true)"}},
 	"dsl.WarpgroupWait":         {body: []string{"dsl.WarpgroupWait(t, 0)"}},
 }

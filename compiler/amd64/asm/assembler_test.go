@@ -74,6 +74,15 @@ func TestGolden(t *testing.T) {
 		{mk(VBLENDVPS, 256, R(x0), R(x1), R(x2), R(x9)), "c4e3754ac290", "vblendvps ymm0, ymm1, ymm2, ymm9"},
 		{mk(LOCK_CMPXCHG, 32, M(RDI, 0), R(RDX)), "f00fb117", "lock cmpxchg dword ptr [rdi], edx"},
 		{mk(VZEROUPPER, 0), "c5f877", "vzeroupper"},
+		{mk(VDPBF16PS, 512, R(x1), R(x2), M(RAX, 0)).with(0, false, true), "62f26e585208", "vdpbf16ps zmm1, zmm2, dword ptr [rax]{1to16}"},
+		{mk(LDTILECFG, 64, M(RAX, 0)), "c4e2784900", "ldtilecfg [rax]"},
+		{mk(TILERELEASE, 64), "c4e27849c0", "tilerelease"},
+		{mk(TILEZERO, 64, I(2)), "c4e27b49d0", "tilezero tmm2"},
+		{mk(TILELOADD, 64, I(5), MX(R8, RCX, 1, 64)), "c4c27b4b6c0840", "tileloadd tmm5, [r8 + rcx + 64]"},
+		{mk(TILESTORED, 64, MX(R14, RDX, 1, 4096), I(3)), "c4c27a4b9c1600100000", "tilestored [r14 + rdx + 4096], tmm3"},
+		{mk(TDPBF16PS, 64, I(0), I(4), I(6)), "c4e24a5cc4", "tdpbf16ps tmm0, tmm4, tmm6"},
+		{mk(TDPBSSD, 64, I(1), I(5), I(7)), "c4e2435ecd", "tdpbssd tmm1, tmm5, tmm7"},
+		{mk(TDPBUUD, 64, I(3), I(5), I(7)), "c4e2405edd", "tdpbuud tmm3, tmm5, tmm7"},
 		{mk(MFENCE, 0), "0faef0", "mfence"},
 	} {
 		var a Assembler

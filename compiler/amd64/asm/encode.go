@@ -76,6 +76,8 @@ func (f *form) prefix(in *Inst, five bool) (vexed bool, why string) {
 	switch {
 	case f.enc <= locked && (wants || in.Zero):
 		return false, "it has no form with a mask or these registers"
+	case f.flags&(sibmem|distinct) != 0 && in.tileProblem(f) != "":
+		return false, in.tileProblem(f)
 	case f.enc <= vex:
 		if wants || in.Zero {
 			return false, "it has no form with a mask, a broadcast, 512 bits or these registers"
@@ -88,6 +90,20 @@ func (f *form) prefix(in *Inst, five bool) (vexed bool, why string) {
 		return true, ""
 	}
 	return false, f.evexProblem(in, masked)
+}
+
+// tileProblem says what an instruction with tile registers cannot have.
+func (in *Inst) tileProblem(f *form) string {
+	a := &in.Args
+	if f.flags&distinct != 0 && (a[0].Imm == a[1].Imm || a[0].Imm == a[2].Imm || a[1].Imm == a[2].Imm) {
+		return "its tile registers must be different ones"
+	}
+	for i := range a {
+		if f.flags&sibmem != 0 && (a[i].Kind == PoolArg || a[i].Kind == MemArg && (a[i].Reg == 0 || a[i].Index == 0)) {
+			return "its memory must have a base and an index"
+		}
+	}
+	return ""
 }
 
 // evexProblem says what of an instruction EVEX cannot do in this form.
@@ -208,11 +224,11 @@ func (f *form) fields(in *Inst, x *fields) {
 		a := &in.Args[i]
 		switch p & places {
 		case inReg:
-			x.reg = number(a.Reg)
+			x.reg = a.number()
 		case inRM:
 			x.rm, x.rmSize = a, p.memSize()
 		case inV:
-			x.vvvv = number(a.Reg)
+			x.vvvv = a.number()
 		case inOpcode:
 			x.low = number(a.Reg)
 		case inImm:
@@ -232,6 +248,14 @@ func (f *form) fields(in *Inst, x *fields) {
 }
 
 func number(r Reg) int { return int(r & 31) }
+
+// number is that of a register, which of a tile register is all there is.
+func (a *Arg) number() int {
+	if a.Kind == ImmArg {
+		return int(a.Imm)
+	}
+	return number(a.Reg)
+}
 
 // immBytes is how many bytes an immediate has.
 func (p param) immBytes(width uint16) int {
@@ -383,6 +407,9 @@ func (a *Assembler) vex(in *Inst, f *form, x *fields) {
 	} else {
 		a.put(0xc4, b<<5|f.opmap, w<<7|last, f.code)
 	}
+	if x.rm == nil && (f.ext != slashR || f.args[0] != 0) {
+		a.put(0xc0 | byte(x.reg)<<3) // a digit or a register without an operand
+	}
 	a.operand(in, x, 1)
 }
 
@@ -450,8 +477,8 @@ func (a *Assembler) operand(in *Inst, x *fields, n int32) {
 // modrm adds ModRM, SIB and displacement; after bytes follow them.
 func (a *Assembler) modrm(reg byte, m *Arg, n int32, after int) {
 	switch m.Kind {
-	case RegArg:
-		a.put(0xc0 | reg | byte(number(m.Reg)&7))
+	case RegArg, ImmArg:
+		a.put(0xc0 | reg | byte(m.number()&7))
 		return
 	case PoolArg, LabelArg:
 		a.relative(reg, m, after)

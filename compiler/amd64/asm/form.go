@@ -89,7 +89,7 @@ const (
 )
 
 // flags say more about a form.
-type flags uint8
+type flags uint16
 
 const (
 	f4         flags = 1 << iota // elements of 4 bytes can be broadcast
@@ -100,6 +100,8 @@ const (
 	gather                       // needs a write mask, and clears it
 	reversible                   // the next row is the other direction, and can be shorter
 	commutes                     // the sources can be exchanged bit for bit
+	sibmem                       // memory is a base and an index, which is the distance of rows
+	distinct                     // the tile registers must be different ones
 
 	t0 flags = 0
 )
@@ -118,7 +120,7 @@ var ops = index()
 func index() *[numOps]opInfo {
 	t := new([numOps]opInfo)
 	t[COPY].roles, t[UNDEF].roles = [4]Role{Write, Read}, [4]Role{Write}
-	for _, rows := range [...][]form{generalRows[:], moveRows[:], floatRows[:], convertRows[:], integerRows[:], shuffleRows[:], maskRows[:]} {
+	for _, rows := range [...][]form{generalRows[:], moveRows[:], floatRows[:], convertRows[:], integerRows[:], shuffleRows[:], maskRows[:], tileRows[:]} {
 		for from := 0; from < len(rows); {
 			to := from + 1
 			for to < len(rows) && rows[to].op == rows[from].op {
@@ -252,6 +254,8 @@ func (p param) holds(a *Arg, width uint16) bool {
 		return v == 0
 	case isGreater:
 		return v == 6
+	case isTile:
+		return v >= 0 && v < 8
 	}
 	return true
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // llvmFeatures are what the table has, for llvm-mc.
-const llvmFeatures = "--mattr=+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx512vnni,+avxvnni,+avx512bf16,+avx512vbmi,+avx512ifma,+avx512vpopcntdq,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+prfchw"
+const llvmFeatures = "--mattr=+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+avx512vnni,+avxvnni,+avx512bf16,+avx512vbmi,+avx512ifma,+avx512vpopcntdq,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+prfchw,+amx-tile,+amx-bf16,+amx-int8"
 
 // llvmMC runs llvm-mc on an input and returns its output.
 func llvmMC(t *testing.T, input []byte, args ...string) string {

@@ -65,7 +65,7 @@ var mnemonics = [numOps]string{
 	VPSLLVD: "vpsllvd", VPSRLVD: "vpsrlvd", VPSRAVD: "vpsravd", VPLZCNTD: "vplzcntd", VPSLLVQ: "vpsllvq",
 	VPSRLVQ: "vpsrlvq", VPSRAVQ: "vpsravq", VPLZCNTQ: "vplzcntq", VPSLLW: "vpsllw", VPSLLD: "vpslld",
 	VPSLLQ: "vpsllq", VPSRLW: "vpsrlw", VPSRLD: "vpsrld", VPSRLQ: "vpsrlq", VPSRAW: "vpsraw",
-	VPSRAD: "vpsrad", VPSRAQ: "vpsraq", VPDPBUSD: "vpdpbusd", VPDPBUSDVEX: "{vex} vpdpbusd",
+	VPSRAD: "vpsrad", VPSRAQ: "vpsraq", VPDPBUSD: "vpdpbusd", VPDPBUSDVEX: "{vex} vpdpbusd", VDPBF16PS: "vdpbf16ps",
 	VPTEST: "vptest", VPSHUFB: "vpshufb", VSHUFPS: "vshufps", VPERMD: "vpermd", VPERMQ: "vpermq",
 	VPERMI2Q: "vpermi2q", VINSERTI128: "vinserti128", VEXTRACTI128: "vextracti128",
 	VEXTRACTI32X4: "vextracti32x4", VINSERTI64X4: "vinserti64x4", VEXTRACTI64X4: "vextracti64x4",
@@ -76,4 +76,7 @@ var mnemonics = [numOps]string{
 	BZHI: "bzhi", SHLX: "shlx", SARX: "sarx", SHRX: "shrx", BLSR: "blsr", KMOVW: "kmovw",
 	KMOVQ: "kmovq", KANDW: "kandw", KANDNW: "kandnw", KORW: "korw", KXNORW: "kxnorw", KXORW: "kxorw",
 	KUNPCKBW: "kunpckbw", KNOTW: "knotw", KORTESTW: "kortestw", KORTESTB: "kortestb", KSHIFTRW: "kshiftrw",
+
+	LDTILECFG: "ldtilecfg", TILERELEASE: "tilerelease", TILEZERO: "tilezero", TILELOADD: "tileloadd",
+	TILESTORED: "tilestored", TDPBF16PS: "tdpbf16ps", TDPBSSD: "tdpbssd", TDPBUUD: "tdpbuud",
 }

@@ -279,6 +279,7 @@ const (
 	VPSRAQ
 	VPDPBUSD
 	VPDPBUSDVEX // AVX_VNNI
+	VDPBF16PS   // AVX512_BF16
 	VPTEST
 )
 
@@ -325,6 +326,18 @@ const (
 	KORTESTW
 	KORTESTB
 	KSHIFTRW
+)
+
+// The operations of tile registers, which are those of AMX.
+const (
+	LDTILECFG Op = iota + KSHIFTRW + 1
+	TILERELEASE
+	TILEZERO
+	TILELOADD
+	TILESTORED
+	TDPBF16PS
+	TDPBSSD
+	TDPBUUD
 
 	numOps
 )

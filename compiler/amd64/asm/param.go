@@ -99,6 +99,7 @@ const (
 	isOne                                      // 1, not written
 	isEqual                                    // comparison 0, not written
 	isGreater                                  // comparison 6, not written
+	isTile                                     // the number of a tile register
 
 	checks = 15 << checkShift
 )
@@ -242,6 +243,15 @@ const (
 	is1  = imm | read | implied | isOne
 	isEQ = imm | read | implied | isEqual
 	isGT = imm | read | implied | isGreater
+)
+
+// Tile registers, which code names by their numbers: none is allocated.
+const (
+	dT  = imm | read | inReg | isTile
+	aT  = imm | read | inRM | isTile
+	bT  = imm | read | inV | isTile
+	mT  = mem | read | inRM | memNone
+	wmT = mem | write | inRM | memNone
 )
 
 // toLabel is the target of a jump, which the assembler writes.

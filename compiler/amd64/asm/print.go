@@ -153,6 +153,8 @@ func (in *Inst) appendArg(b []byte, f *form, p param, a *Arg) []byte {
 			v = int64(uint8(v))
 		case isInt8, isInt:
 			v = signed(v, in.Width)
+		case isTile:
+			b = append(b, "tmm"...)
 		}
 		if c := p & checks; c == isBits || c == isInt && (w == 16 || w == 32) {
 			v &= 1<<w - 1

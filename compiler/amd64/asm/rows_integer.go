@@ -77,5 +77,6 @@ var integerRows = [...]form{
 	{VPSRAQ, evex, m0F, p66, 0x72, slash4, w1, vl, f8, args{dVV, rmV, i8}},
 	{VPDPBUSD, evex, m0F38, p66, 0x50, slashR, w0, vl, f4, args{xV, sV, rmV}},
 	{VPDPBUSDVEX, vex, m0F38, p66, 0x50, slashR, w0, v128 | v256, t0, args{xV, sV, rmV}},
+	{VDPBF16PS, evex, m0F38, pF3, 0x52, slashR, w0, vl, f4, args{xV, sV, rmV}},
 	{VPTEST, vex, m0F38, p66, 0x17, slashR, w0, vl, t0, args{sR, rmV}},
 }

@@ -114,6 +114,8 @@ func (s *sampler) immediate(n int) int64 {
 		return 6
 	case isUint32:
 		return 0x80000000 + int64(n)
+	case isTile:
+		return int64(n % 8)
 	case isInt64:
 		return 0x123456789abcdef0 + int64(n)
 	}

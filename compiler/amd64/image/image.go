@@ -28,6 +28,11 @@ type Image struct {
 	// AVX512_VNNI with x86-64-v4, AVX_VNNI with x86-64-v3. It is nil for a kernel that has
 	// no use for them. Both are in the code, so that the code is the same everywhere.
 	VNNI *Entries `json:"vnni,omitempty"`
+	// Pairs are likewise those for processors with dot products of pairs of bfloat16, too: AVX512_BF16.
+	Pairs *Entries `json:"pairs,omitempty"`
+	// Tiles are likewise those for processors that have tile registers and their products: AMX_TILE,
+	// AMX_BF16 and AMX_INT8. They configure the registers and release them.
+	Tiles *Entries `json:"tiles,omitempty"`
 	// FrameSize is the memory of a warp for spilled registers and local arrays, a
 	// multiple of 64 bytes. With Barriers each warp of a block has a frame of its
 	// own, one after the other; without, all use the same.
@@ -161,8 +166,12 @@ func (m *Image) check() error {
 		return errors.New("no entry")
 	case !m.inside(m.Rows) || !m.inside(m.General):
 		return fmt.Errorf("entries at %d and %d of %d bytes of code", m.Rows, m.General, len(m.Code))
-	case m.VNNI != nil && ((m.VNNI.Rows == None) != (m.Rows == None) || (m.VNNI.General == None) != (m.General == None) || !m.inside(m.VNNI.Rows) || !m.inside(m.VNNI.General)):
+	case !m.fits(m.VNNI):
 		return fmt.Errorf("entries for VNNI at %d and %d, others at %d and %d, of %d bytes of code", m.VNNI.Rows, m.VNNI.General, m.Rows, m.General, len(m.Code))
+	case !m.fits(m.Pairs):
+		return fmt.Errorf("entries for AVX512_BF16 at %d and %d, others at %d and %d, of %d bytes of code", m.Pairs.Rows, m.Pairs.General, m.Rows, m.General, len(m.Code))
+	case !m.fits(m.Tiles):
+		return fmt.Errorf("entries for tile registers at %d and %d, others at %d and %d, of %d bytes of code", m.Tiles.Rows, m.Tiles.General, m.Rows, m.General, len(m.Code))
 	case m.FrameSize < 0 || m.FrameSize > maxFrame || m.FrameSize%64 != 0:
 		return fmt.Errorf("frame of %d bytes", m.FrameSize)
 	case m.Shared < 0 || m.Shared > maxShared || m.Local < 0 || m.Args < 0:
@@ -175,3 +184,8 @@ func (m *Image) check() error {
 }
 
 func (m *Image) inside(entry int) bool { return entry == None || entry >= 0 && entry < len(m.Code) }
+
+// fits reports whether entries for some processors are in the code, and there are all that others have.
+func (m *Image) fits(e *Entries) bool {
+	return e == nil || (e.Rows == None) == (m.Rows == None) && (e.General == None) == (m.General == None) && m.inside(e.Rows) && m.inside(e.General)
+}

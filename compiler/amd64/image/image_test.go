@@ -13,6 +13,8 @@ func sample() *Image {
 		Kernel: "Scale", ISA: "x86-64-v4", Warp: 16, Rows: 0, General: 5, FrameSize: 128, Barriers: true, WarpOps: true,
 		Shared: 1000, Local: 12, Args: 20, Code: []byte{1, 2, 3, 4, 5, 6, 7},
 		VNNI:  &Entries{Rows: 1, General: 6},
+		Pairs: &Entries{Rows: 3, General: 4},
+		Tiles: &Entries{Rows: 2, General: 4},
 		Sites: []Site{{Pos: 3}, {Check: devlog.Assert, Text: "x > 0", Pos: 9}},
 	}
 }
@@ -61,6 +63,8 @@ func TestImpossible(t *testing.T) {
 		"entries at 0 and -2":          func(m *Image) { m.General = -2 },
 		"entries for VNNI at 1 and -1": func(m *Image) { m.VNNI.General = None },
 		"entries for VNNI at 7 and 6":  func(m *Image) { m.VNNI.Rows = 7 },
+		"for AVX512_BF16 at 7 and 4":   func(m *Image) { m.Pairs.Rows = 7 },
+		"for tile registers at -2 and": func(m *Image) { m.Tiles.Rows = -2 },
 		"frame of 100 bytes":           func(m *Image) { m.FrameSize = 100 },
 		"frame of -64 bytes":           func(m *Image) { m.FrameSize = -64 },
 		"-1 bytes of shared memory":    func(m *Image) { m.Shared = -1 },

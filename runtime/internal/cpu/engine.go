@@ -24,7 +24,8 @@ type engine struct {
 	why  string // the interpreter was not chosen but is all there is
 
 	// idle has kernels loaded and not run, so that no processor has to be one for them.
-	idle bool
+	idle   bool
+	packed bool // of those, that the processor has instructions for products of packed factors
 }
 
 // choice is an engine by its name.
@@ -45,6 +46,7 @@ var engines = []choice{
 	{"interp8", engine{warp: 8}},
 	{"avx512-record", engine{arch: native.ArchAVX512, warp: native.WarpSize(native.ArchAVX512), idle: true}},
 	{"avx2-record", engine{arch: native.ArchAVX2, warp: native.WarpSize(native.ArchAVX2), idle: true}},
+	{"amx-record", engine{arch: native.ArchAVX512, warp: native.WarpSize(native.ArchAVX512), idle: true, packed: true}},
 }
 
 // chooseEngine returns the engine of a name; the empty one stands for the best.
@@ -116,6 +118,7 @@ func (e engine) describe(info *driver.Info) {
 	case e.arch != "":
 		info.Arch, info.Formats = e.arch, []string{formatNative, formatIR}
 		info.ThreadsPerUnit = e.warp // a core runs one warp after the other
+		info.PackedMMA = e.packed || e.arch == native.ArchAVX512 && !e.idle && native.HasPacked()
 	case e.warp != interp.WarpSize:
 		info.Arch = fmt.Sprintf("warp%d", e.warp)
 	}

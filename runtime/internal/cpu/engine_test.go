@@ -62,7 +62,7 @@ func TestDevicesForRecords(t *testing.T) {
 	for name, want := range map[string]struct {
 		arch string
 		warp int
-	}{"avx512-record": {native.ArchAVX512, 16}, "avx2-record": {native.ArchAVX2, 8}} {
+	}{"avx512-record": {native.ArchAVX512, 16}, "avx2-record": {native.ArchAVX2, 8}, "amx-record": {native.ArchAVX512, 16}} {
 		b := New()
 		ordinal, err := b.Ordinal(name)
 		require.NoError(t, err)
@@ -74,6 +74,7 @@ func TestDevicesForRecords(t *testing.T) {
 		require.Equal(t, want.warp, info.WarpSize)
 		require.Equal(t, want.warp, info.ThreadsPerUnit, "it chooses as the processor does")
 		require.Contains(t, info.Driver, "not run")
+		require.Equal(t, name == "amx-record", info.PackedMMA)
 
 		img := image.Image{Kernel: "K", ISA: want.arch, Warp: want.warp, General: image.None, Code: []byte{0x0f, 0x0b}} // ud2, which would end the process
 		code, err := img.Encode()

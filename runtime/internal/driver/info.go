@@ -28,6 +28,7 @@ type Info struct {
 	MemoryPool       bool   // memory comes from a stream-ordered pool of the vendor
 	Cooperative      bool   // blocks that have begun all go on, so that they may wait for each other
 	GridBarriers     bool   // kernels with barriers of the grid can be launched
+	PackedMMA        bool   // the processor has instructions for dsl.PackedMMA
 }
 
 // Report is what a backend found when it looked for devices.

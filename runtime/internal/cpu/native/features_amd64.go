@@ -2,8 +2,10 @@ package native
 
 import (
 	"maps"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/cpu"
 )
@@ -30,6 +32,21 @@ func hasVNNI(arch string) bool {
 	}
 	return cpu.X86.HasAVXVNNI
 }
+
+// HasPacked reports whether the processor has instructions for products of packed factors, besides
+// AVX-512.
+func HasPacked() bool { return hasPairs() || hasTiles() }
+
+// hasPairs reports whether there are dot products of pairs of bfloat16, and of bytes.
+func hasPairs() bool { return cpu.X86.HasAVX512BF16 && cpu.X86.HasAVX512VNNI }
+
+// hasTiles reports whether the processor has tile registers with products of bfloat16 and of bytes,
+// and the system lets the program use them. All such processors have dot products, too.
+// KILN_CPU_TILES=0 leaves them alone, for comparisons.
+var hasTiles = sync.OnceValue(func() bool {
+	x := &cpu.X86
+	return x.HasAMXTile && x.HasAMXBF16 && x.HasAMXInt8 && hasPairs() && os.Getenv("KILN_CPU_TILES") != "0" && permitTiles()
+})
 
 // list names what is not there.
 func list(have map[string]bool) string {

@@ -35,13 +35,18 @@ func Load(pool *Pool, container []byte, at func(pos int) (file string, line, col
 		return nil, fmt.Errorf("kernel %s: %w", img.Kernel, err)
 	}
 	img.Code = nil
-	choose(img, hasVNNI(img.ISA))
+	choose(img, hasVNNI(img.ISA), hasPairs(), hasTiles())
 	return &Program{img: img, code: code, pool: pool, at: at}, nil
 }
 
 // choose takes the entries that suit the processor best.
-func choose(img *image.Image, vnni bool) {
-	if vnni && img.VNNI != nil {
+func choose(img *image.Image, vnni, pairs, tiles bool) {
+	switch {
+	case tiles && img.Tiles != nil:
+		img.Rows, img.General = img.Tiles.Rows, img.Tiles.General
+	case pairs && img.Pairs != nil:
+		img.Rows, img.General = img.Pairs.Rows, img.Pairs.General
+	case vnni && img.VNNI != nil:
 		img.Rows, img.General = img.VNNI.Rows, img.VNNI.General
 	}
 }

@@ -187,14 +187,19 @@ func TestImpossibleLaunches(t *testing.T) {
 func TestVNNI(t *testing.T) {
 	for _, vnni := range []bool{false, true} {
 		plain := image.Image{Rows: 1, General: 2}
-		choose(&plain, vnni)
+		choose(&plain, vnni, vnni, vnni)
 		require.Equal(t, image.Image{Rows: 1, General: 2}, plain)
 	}
 	both := image.Image{Rows: 1, General: image.None, VNNI: &image.Entries{Rows: 3, General: image.None}}
-	choose(&both, false)
+	choose(&both, false, true, true)
 	require.Equal(t, [2]int{1, image.None}, [2]int{both.Rows, both.General})
-	choose(&both, true)
+	choose(&both, true, true, true)
 	require.Equal(t, [2]int{3, image.None}, [2]int{both.Rows, both.General})
+	both.Pairs, both.Tiles = &image.Entries{Rows: 5, General: image.None}, &image.Entries{Rows: 7, General: image.None}
+	for i, want := range []int{3, 5, 7} {
+		choose(&both, true, i > 0, i > 1)
+		require.Equal(t, want, both.Rows)
+	}
 }
 
 // The mapping by rows serves unless a second one was compiled and rows are no whole
