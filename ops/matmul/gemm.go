@@ -63,6 +63,7 @@ func MatmulStrategies() []string { return matmuls.Names() }
 var matmuls = ops.NewStrategies(slices.Concat([]ops.Strategy[Problem]{
 	{Name: "thin", Fits: func(p *Problem) bool { return p.thin() && p.Serial() }, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, false) }},
 	{Name: "thin in vectors", Fits: (*Problem).thin, Run: func(s *runtime.Stream, p *Problem) error { return runThin(s, p, true) }},
+	{Name: "packed in blocks", Fits: (*Problem).worthBlocks, Run: runBlocks},
 	{Name: "packed", Fits: (*Problem).Serial, Run: runPacked},
 	{Name: "matrix tiles of bfloat16 parts", Fits: (*Problem).worthSplitting, Run: runSplit},
 	{Name: "matrix tiles of float16 copies", Fits: (*Problem).worthWidening, Run: runWidened},
@@ -117,6 +118,7 @@ type Problem struct {
 	MatrixRows int           // of the device's matrix instruction for the type, 0 if it has none
 	HalfRows   int           // likewise for parts or copies of the factors in 16 bits, where those are made
 	Warpgroups bool          // it has one for factors in shared memory, too
+	PackedMMA  bool          // the device has dsl.PackedMMA for the factors
 	Columns    layout.Layout // of out, if they do not lie in a row
 	words      bool          // packed operands are words of four factors
 	Padded     [3]bool       // factors, 1 and 2, behind whose rows there is memory for whole chunks

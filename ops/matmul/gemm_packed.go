@@ -149,12 +149,7 @@ type packing struct {
 // Packing plans how operand i, with rows and strides across and along k, is packed. Matrices
 // that are all the same are packed once.
 func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner int, high dsl.ConstInt) (k packing, err error) {
-	shape := p.Batches[i].Shape()
-	n := p.Batch
-	index := layout.Contiguous(shape)
-	if !slices.ContainsFunc(p.Batches[i].Strides(), func(n int) bool { return n != 0 }) {
-		n, index = 1, ops.BroadcastAlong(shape, nil)
-	}
+	n, index := p.packedBatch(i)
 	c, steps := p.packedType(), p.K
 	if p.words {
 		steps = ops.RoundUp(p.K, kernels.WordBytes) / kernels.WordBytes
@@ -171,15 +166,31 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 	}
 	bands := ops.RoundUp(rows, int(high)) / int(high)
 	k.from, k.To = v, ops.View{DType: c, Layout: layout.Contiguous(layout.Shape{n * bands * int(high) * steps})}
-	var unused runtime.Grid
-	if _, err := ops.PlanWalk(s, &k.walk, &unused, p.Batches[i]); err != nil {
+	if k.walk, err = p.packedWalk(s, i); err != nil {
 		return k, err
 	}
-	ops.RandomAccess(&k.walk, p.Batch)
-	numbered(&k.walk)
 	k.grid = runtime.Grid{Blocks: runtime.Dim3{X: bands, Y: min(n, ops.MaxBlocks())}, Threads: runtime.Dim3{X: p.Info.WarpSize}}
 	p.Batches[i] = index
 	return k, nil
+}
+
+// packedBatch is how many matrices of operand i are packed, once if they are all the same, and their
+// numbers.
+func (p *Problem) packedBatch(i int) (n int, index layout.Layout) {
+	shape := p.Batches[i].Shape()
+	if !slices.ContainsFunc(p.Batches[i].Strides(), func(n int) bool { return n != 0 }) {
+		return 1, ops.BroadcastAlong(shape, nil)
+	}
+	return p.Batch, layout.Contiguous(shape)
+}
+
+// packedWalk is the walk over the matrices of operand i.
+func (p *Problem) packedWalk(s *runtime.Stream, i int) (w core.Walk, err error) {
+	var unused runtime.Grid
+	_, err = ops.PlanWalk(s, &w, &unused, p.Batches[i])
+	ops.RandomAccess(&w, p.Batch)
+	numbered(&w)
+	return w, err
 }
 
 // numbered makes a walk over matrices that lie one after the other the general one of a single

@@ -92,6 +92,7 @@ var elsewhere = map[ir.Op]struct{ file, word string }{
 	ir.OpMatrixCol:       {"../../dsl/tile/multiply.go", "dsl.MatrixCol["},
 	ir.OpMMA:             {"../../dsl/tile/multiply.go", "dsl.MMA("},
 	ir.OpLoadMatrix:      {"../../dsl/tile/multiply.go", "dsl.LoadMatrix("},
+	ir.OpPackedMMA:       {"../../ops/matmul/kernels/gemm_blocks.go", "dsl.PackedMMA("},
 	ir.OpWarpgroupMMA:    {"../../dsl/tile/multiply.go", "dsl.WarpgroupMMA("},
 	ir.OpWarpgroupFence:  {"../../dsl/tile/multiply.go", "dsl.WarpgroupFence("},
 	ir.OpWarpgroupCommit: {"../../dsl/tile/multiply.go", "dsl.WarpgroupCommit("},

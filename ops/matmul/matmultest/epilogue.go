@@ -159,6 +159,9 @@ func (c *epilogue) run(t *testing.T, b *opstest.Bench) {
 	if errors.Is(err, jit.ErrUnsupported) || err != nil && c.way != "" && b.Device.Info().SharedPerBlock < 80<<10 {
 		return // a strategy that is not taken by itself there
 	}
+	if strings.HasPrefix(c.way, "thin") && errors.Is(err, layout.ErrShape) {
+		return // rows of several products are those of one, which has too many
+	}
 	require.NoError(t, err, c.way)
 	got, i := b.Read(t, out), 0
 	opstest.EachIndex(out.Layout.Shape(), func(at []int) {
