@@ -110,21 +110,21 @@ func transposedOf(c Convolution, g, x, w *Tensor) Convolution {
 }
 
 // weightGradient is the gradient for the weights w of the convolution c of x whose result
-// has the gradient g: a convolution of x with g, in which inputs and channels have
-// changed places and stride and dilation too.
+// has the gradient g.
 func weightGradient(x, g, w *Tensor, c Convolution) *Tensor {
-	groups := max(c.Groups, 1)
-	turned := Convolution{Stride: c.Dilation, Dilation: c.Stride, Padding: c.Padding}
-	xs, gs := x.Chunk(groups, 1), g.Chunk(groups, 1)
-	parts := make([]*Tensor, groups)
-	for i := range parts {
-		p := xs[i].Transpose(0, 1).Conv(gs[i].Transpose(0, 1), turned)
-		for d := 2; d < w.Rank() && p.err == nil; d++ {
-			p = p.Narrow(d, 0, w.Size(d)) // elements that the stride left over
-		}
-		parts[i] = p.Transpose(0, 1)
+	const op = "weight_gradient"
+	if bad := first(op, x, g); bad != nil {
+		return bad
 	}
-	return Cat(0, parts...)
+	c.OutputPadding, c.Strategy = nil, ""
+	out := x.produce(op, w.layout.Shape(), func(out ops.View) error { return conv.WeightGradient(x.dev.stream, out, x.view(), g.view(), c) })
+	return out.from(op, grad2(func(d, x, g, out *Tensor) (*Tensor, *Tensor) {
+		dg := x.Conv(d, c)
+		for i := 2; i < g.Rank() && dg.err == nil; i++ {
+			dg = dg.Narrow(i, 0, g.Size(i))
+		}
+		return g.ConvTranspose(d, transposedOf(c, g, x, d)), dg
+	}), x, g)
 }
 
 // Pooling says how a window moves over the last dimensions of an input.

@@ -80,6 +80,14 @@ func channelsLast(d *tensor.Device, small bool) (list []work) {
 		}
 		x, w, out := last(xs), last(ws), last(shape)
 		add("channels last", "", out, x, w)
+		first := list[len(list)-1]
+		gradient := func(name string, op func() error) {
+			list = append(list, work{name: strings.Replace(first.name, "channels", name+", channels", 1), flops: first.flops, op: op})
+		}
+		gradient("gradient of weights", func() error { return convops.WeightGradient(d.Stream(), w, x, out, c) })
+		if back := c; l.stride == 1 { // by that of the result, which has as many positions
+			gradient("gradient of input", func() error { return convops.ConvTranspose(d.Stream(), x, out, w, back) })
+		}
 		add("channels first", "", room(d, t, shape...), drawn(d, t, xs...), drawn(d, t, ws...))
 		for _, way := range convops.Strategies() {
 			if strings.HasPrefix(way, "matrix") {

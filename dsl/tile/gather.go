@@ -12,8 +12,13 @@ type Place struct {
 
 // MultiplyGathered is [Multiply] for a factor A of which the chunks of a row are anywhere in memory, as
 // those of an implicit GEMM are. row says where a row of the tile is, and chunk where the chunk of k is.
-// The Config has order AlongK for A, and stages are a panel long.
+// In order AlongK stages are a panel long. In order AcrossK, of which memory has chunks of columns, row
+// says where the k-th row of columns is, and chunk where the chunk of a column of the tile is.
 func MultiplyGathered[T, C dsl.Number](t dsl.Thread, sums []C, mem []T, b Factor[T], k int, c *Config, mad func(a, b, c C) C, row, chunk func(i int) Place) {
+	if c.A == AcrossK {
+		multiplyAcross(t, sums, mem, b, k, c, mad, row, chunk)
+		return
+	}
 	height := int(c.Threads(t)) / panel // rows that are loaded together
 	down := max(int(c.M)/height, 1)
 	first, lane := t.ThreadX()/panel, t.ThreadX()%panel
@@ -34,9 +39,34 @@ func MultiplyGathered[T, C dsl.Number](t dsl.Thread, sums []C, mem []T, b Factor
 	}, func(_ int, sums, part []C) { Add(t, sums, part, c) })
 }
 
+// multiplyAcross is MultiplyGathered in order AcrossK: a thread has a chunk of each panel of its rows.
+func multiplyAcross[T, C dsl.Number](t dsl.Thread, sums []C, mem []T, b Factor[T], k int, c *Config, mad func(a, b, c C) C, row, chunk func(i int) Place) {
+	height := int(c.Threads(t)) / panel
+	first, lane := t.ThreadX()/panel, t.ThreadX()%panel
+	panels := int(c.M / c.Chunk / panel)
+	inA := c.layoutOf(c.M, AcrossK)
+	at, needs := dsl.LocalSlice[int](dsl.ConstInt(panels)), dsl.LocalSlice[uint32](dsl.ConstInt(panels))
+	for p := range panels {
+		of := chunk((p*panel + lane) * int(c.Chunk))
+		at[p], needs[p] = of.At, of.Needs
+	}
+	run(t, sums, b, k, c, mad, func(xs []T, base, from int) {
+		for r := 0; r < int(c.K); r += height {
+			n := first + r
+			if n >= int(c.K) {
+				continue
+			}
+			of := row(from + n)
+			for p := range panels {
+				copyChunk(xs, base+(p*int(c.K)+n)*panel+(lane^inA.swizzle(n)), mem, of.At+at[p], from+n < k && of.Has&needs[p] == needs[p], c.Chunk)
+			}
+		}
+	}, func(_ int, sums, part []C) { Add(t, sums, part, c) })
+}
+
 // Pixels are where a factor A of an implicit GEMM is: chunk At of a [Place] is in Mem, and Map is one of
-// pixels with so many axes, a stage of 128 bytes of as many pixels as the tile has rows, if the Config
-// says Bulk.
+// pixels with so many axes if the Config says Bulk. Its copies are a stage of as many pixels as the tile
+// has rows, or in order AcrossK of as many as a stage has elements along k.
 type Pixels[T dsl.Number] struct {
 	Mem  []T
 	Map  dsl.TensorMap
@@ -44,10 +74,15 @@ type Pixels[T dsl.Number] struct {
 }
 
 // EachGathered is [Each] for a gathered factor A, see [MultiplyGathered]: of product i, row says where
-// row r of the tile is, and chunk where the chunk of k is. For bulk copies begin says at which pixel the
-// tile begins, and move where in the images its stage at k is. A step of 0 is one product alone.
-func EachGathered[T, C dsl.Number](t dsl.Thread, c *Config, a Pixels[T], first, end, step int, mad func(a, b, c C) C, product func(i int) (b Factor[T], k int), row func(i, r int) Place, chunk func(k int) Place, begin func(i int) dsl.Pixel, move func(at dsl.Pixel, k int) dsl.Pixel, done func(i int, sums []C)) {
+// row r is, and chunk where chunk n is. For bulk copies begin says where product i begins, and move
+// which pixels its stage at k has from there on, of the rows from one on in order AcrossK. A step of 0
+// is one product alone.
+func EachGathered[T, C dsl.Number](t dsl.Thread, c *Config, a Pixels[T], first, end, step int, mad func(a, b, c C) C, product func(i int) (b Factor[T], k int), row, chunk func(i, n int) Place, begin func(i int) dsl.Pixel, move func(i int, at dsl.Pixel, k, row int) dsl.Pixel, done func(i int, sums []C)) {
 	if hasBulk[T, C](t, c) {
+		high := c.M // rows of a copy
+		if c.A == AcrossK {
+			high = panel * c.Chunk
+		}
 		eachBulk(t, c, first, end, step, func(i int) int {
 			_, k := product(i)
 			return k
@@ -55,7 +90,9 @@ func EachGathered[T, C dsl.Number](t dsl.Thread, c *Config, a Pixels[T], first, 
 			b, k := product(i)
 			from := begin(i)
 			r.fill(t, b, k, c, func(at, k int, bar *dsl.MBarrier) {
-				dsl.CopyPixelsAsync(t, r.xs, at, a.Map, a.Axes, move(from, k), bar, 0)
+				for p := 0; p < int(c.M); p += int(high) {
+					dsl.CopyPixelsAsync(t, r.xs, at+p*int(c.K), a.Map, a.Axes, move(i, from, k, p), bar, 0)
+				}
 			})
 		}, func(_, _ int, sums, part []C) { Add(t, sums, part, c) }, done)
 		return
@@ -63,7 +100,7 @@ func EachGathered[T, C dsl.Number](t dsl.Thread, c *Config, a Pixels[T], first, 
 	for i := first; i < end; i += step {
 		sums := dsl.LocalSlice[C](c.Sums(t))
 		b, k := product(i)
-		MultiplyGathered(t, sums, a.Mem, b, k, c, mad, func(r int) Place { return row(i, r) }, chunk)
+		MultiplyGathered(t, sums, a.Mem, b, k, c, mad, func(r int) Place { return row(i, r) }, func(n int) Place { return chunk(i, n) })
 		done(i, sums)
 		if step == 0 {
 			return

@@ -176,6 +176,8 @@ type convolution struct {
 	tiled   bool          // it can be a product
 	joined  bool          // the weights of a channel of the result lie in a row
 
+	given Convolution // as it was asked for
+
 	matrixRows int  // of the device's matrix instruction for the type, 0 if it has none
 	warpgroups bool // it has one for factors in shared memory
 }

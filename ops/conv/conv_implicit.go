@@ -181,7 +181,7 @@ func runImplicit(s *runtime.Stream, v *convolution, c tile.Config, blocks dsl.Co
 // implicitFactors are the factors of the product: input and weights, in which channels are innermost.
 type implicitFactors struct {
 	*convolution
-	x, y   ops.View // of inputs, axes, groups and channels; of groups, channels of the result, axes and channels
+	x, y   ops.View // of inputs, axes, groups and channels; of groups, channels of the result, axes and channels, or a gradient as x
 	chunk  int      // elements of a chunk
 	copies []*runtime.Buffer
 
@@ -190,21 +190,27 @@ type implicitFactors struct {
 
 // make takes the factors as they are, or copies them, and makes their maps if they are copied in bulk.
 func (f *implicitFactors) make(s *runtime.Stream, c *tile.Config) (err error) {
+	if err = f.makeInput(s, c, int(c.M)); err != nil {
+		return err
+	}
 	w, u, groups := &f.window, &f.weights, f.groups()
-	in := layout.Shape{f.Batches[2].Shape()[0], w.In[0], w.In[1], w.In[2], groups, w.Channels}
-	f.x, err = f.chunks(s, f.B, in, []int{f.Batches[2].Strides()[0], w.X[0], w.X[1], w.X[2], f.Batches[2].Strides()[1], w.XChannel}, 5, f.chunk)
-	if err != nil {
-		return err
-	}
-	if err = f.mapPixels(s.Device(), c); err != nil {
-		return err
-	}
 	shape := layout.Shape{groups, f.M, w.Kernel[0], w.Kernel[1], w.Kernel[2], w.Channels}
 	f.y, err = f.chunks(s, f.A, shape, []int{f.Batches[1].Strides()[1], u.Out, u.Kernel[0], u.Kernel[1], u.Kernel[2], u.In}, 2, f.step(c))
 	if err != nil {
 		return err
 	}
 	return f.mapWeights(s.Device(), c)
+}
+
+// makeInput makes the input, and its map for copies of so many pixels.
+func (f *implicitFactors) makeInput(s *runtime.Stream, c *tile.Config, pixels int) (err error) {
+	w, batch := &f.window, f.Batches[2]
+	in := layout.Shape{batch.Shape()[0], w.In[0], w.In[1], w.In[2], f.groups(), w.Channels}
+	f.x, err = f.chunks(s, f.B, in, []int{batch.Strides()[0], w.X[0], w.X[1], w.X[2], batch.Strides()[1], w.XChannel}, 5, f.chunk)
+	if err != nil {
+		return err
+	}
+	return f.mapPixels(s.Device(), c, pixels)
 }
 
 // step is what channels are rounded up to along k: a stage in bulk copies, which are of one position.

@@ -124,12 +124,12 @@ func (v *convolution) bestPixels() (best int) {
 	return best
 }
 
-// mapPixels decides whether the input is copied in bulk, and makes the map.
-func (f *implicitFactors) mapPixels(dev *runtime.Device, c *tile.Config) (err error) {
+// mapPixels decides whether the input is copied in bulk, and makes the map for copies of so many pixels.
+func (f *implicitFactors) mapPixels(dev *runtime.Device, c *tile.Config, pixels int) (err error) {
 	if !c.Bulk {
 		return nil
 	}
-	m, x := f.pixelMap(int(c.M)), f.x.Layout.Strides()
+	m, x := f.pixelMap(pixels), f.x.Layout.Strides()
 	m.Addr, m.Channels = addrOf(f.x), f.groups()*f.x.Layout.Shape()[5]
 	next := m.Channels * m.Elem
 	for a := range m.Axes {

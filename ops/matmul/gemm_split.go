@@ -2,6 +2,7 @@ package matmul
 
 import (
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/dsl/tile"
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -94,6 +95,14 @@ func (p *Problem) worthWidening() bool {
 }
 
 func (p *Problem) float8() bool { return p.A.DType.IsFloat() && p.A.DType.Size() == 1 }
+
+// InParts divides the sums of a product of so many tiles into two parts or more, and adds what launch
+// stores: [kernels.Product] says how long parts are, and how far apart they lie in row-major order.
+func (p *Problem) InParts(s *runtime.Stream, tiles int, c *tile.Config, launch func(out ops.View) error) error {
+	n := max(2, p.parts(tiles, c), (p.K+longRun-1)/longRun)
+	p.Part = ops.RoundUp((p.K+n-1)/n, int(c.K))
+	return p.withParts(s, (p.K+p.Part-1)/p.Part, launch)
+}
 
 // runWidened multiplies copies of factors of 8 bits as elements of type F16.
 func runWidened(s *runtime.Stream, p *Problem) error {

@@ -88,6 +88,18 @@ func Conv(t *testing.T, b *opstest.Bench) {
 			}
 		}, "Channels last/%v", c)
 	}
+	for n, c := range convolutions {
+		for _, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.F16, dtype.I32}[n%2:][:2+n%2] {
+			if !c.transposed && b.Has(d) {
+				b.Part(t, func(t *testing.T, b *opstest.Bench) {
+					for _, way := range append([]string{""}, conv.WeightStrategies()...) {
+						weightGradient(t, b, d, n, b.Kind(), way)
+						weightGradient(t, b, d, n, -100, way)
+					}
+				}, "Weights/%v/%v", d, c)
+			}
+		}
+	}
 	for kind := range 25 {
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
 			convolve(t, b, dtype.F32, 3, kind, "")
@@ -172,6 +184,43 @@ func convolve(t *testing.T, b *opstest.Bench, d dtype.DType, n, kind int, strate
 		require.NoError(t, matmultest.Within(got[i], want, size), "%v with %v, %+v, of %v, element %v", x.Layout, w.Layout, c.conv, d, at)
 		i++
 	})
+}
+
+// weightGradient tests the gradient of the weights of a convolution.
+func weightGradient(t *testing.T, b *opstest.Bench, d dtype.DType, n, kind int, strategy string) {
+	t.Helper()
+	c := convolutions[n]
+	c.conv.Strategy = strategy
+	layoutOf := func(kind int, s layout.Shape) layout.Layout {
+		if kind < 0 {
+			return channelsLast(t, s)
+		}
+		return opstest.LayoutOf(t, opstest.Kinds[kind%len(opstest.Kinds)], s)
+	}
+	draw := func() dtype.Scalar { return dtype.FromFloat(d, float64(b.Rand.IntN(33)-16)/8) }
+	shape, err := c.conv.Shape(c.x, c.weights)
+	require.NoError(t, err)
+	x, g := b.Value(t, d, layoutOf(kind, c.x), draw), b.Value(t, d, layoutOf(kind/len(opstest.Kinds), shape), draw)
+	out := b.Result(t, d, layoutOf(min(kind/2, kind)%4, c.weights))
+	err = conv.WeightGradient(b.Stream, out.View, x.View, g.View, c.conv)
+	if strategy != "" && err != nil {
+		if !errors.Is(err, jit.ErrUnsupported) {
+			require.ErrorContains(t, err, "does not go by ")
+		}
+		return
+	}
+	require.NoError(t, err)
+	pairs, i := make([][][2]int, c.weights.Count()), 0
+	opstest.EachIndex(shape, func(at []int) {
+		for _, p := range meets(c.conv, false, c.x, c.weights, at) {
+			pairs[p[1]] = append(pairs[p[1]], [2]int{p[0], i})
+		}
+		i++
+	})
+	for i, got := range b.Read(t, out) {
+		want, size := matmultest.SumOfProducts(d, len(pairs[i]), func(k int) (dtype.Scalar, dtype.Scalar) { return x.Want[pairs[i][k][0]], g.Want[pairs[i][k][1]] })
+		require.NoError(t, matmultest.Within(got, want, size), "%v of %v, %+v, of %v by %q, element %d", x.Layout, g.Layout, c.conv, d, strategy, i)
+	}
 }
 
 // meets returns which elements of the input and the weights are multiplied for an

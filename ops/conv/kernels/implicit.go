@@ -139,10 +139,10 @@ func ImplicitGemm[T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMa
 	}, func(i, r int) tile.Place {
 		group, row, _ := tileAt(i)
 		return g.row(group, row+r)
-	}, func(k int) tile.Place { return g.chunk(k, cfg.Chunk) }, func(i int) dsl.Pixel {
+	}, func(_, k int) tile.Place { return g.chunk(k, cfg.Chunk) }, func(i int) dsl.Pixel {
 		group, row, _ := tileAt(i)
 		return g.Pixel(group, row)
-	}, g.Move, func(i int, sums []C) {
+	}, func(_ int, at dsl.Pixel, k, _ int) dsl.Pixel { return g.Move(at, k) }, func(i int, sums []C) {
 		group, row, col := tileAt(i)
 		if cfg.OutSize > 0 {
 			tile.Store(t, out, x, sums, outMap, row, col, group, &cfg, func(_, _ int, v, v2 C) [2]T { return [2]T{dsl.Convert[T](v), dsl.Convert[T](v2)} })
