@@ -27,6 +27,7 @@ func (t *Tensor) Conv(weights *Tensor, c Convolution) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
+	c.Precision = max(c.Precision, t.dev.MatMulPrecision())
 	out := t.produce(op, shape, func(out ops.View) error { return conv.Conv(t.dev.stream, out, t.view(), weights.view(), c) })
 	return out.from(op, grad2(func(g, x, w, out *Tensor) (*Tensor, *Tensor) {
 		return g.ConvTranspose(w, transposedOf(c, g, x, w)), weightGradient(x, g, w, c)
@@ -77,6 +78,7 @@ func (t *Tensor) ConvTranspose(weights *Tensor, c Convolution) *Tensor {
 	if err != nil {
 		return failed(op, err)
 	}
+	c.Precision = max(c.Precision, t.dev.MatMulPrecision())
 	out := t.produce(op, shape, func(out ops.View) error {
 		return conv.ConvTranspose(t.dev.stream, out, t.view(), weights.view(), c)
 	})

@@ -28,17 +28,21 @@ type implicitConfig struct {
 	arch                             string
 	m, n, down, across, stages, many int64
 	bulk, cluster, outSize           int64
+	tf32                             bool // not bfloat16
 }
 
 // text is the kernel as PTX.
 func (c *implicitConfig) text(t *testing.T, flat int64) []byte {
 	req := front.Request{
-		Pkg: "github.com/gokiln/kiln/ops/conv/kernels", Func: "ImplicitGemm", TypeArgs: []string{"dsl.BF16", "float32"},
+		Pkg: "github.com/gokiln/kiln/ops/conv/kernels", Func: "ImplicitGemm", TypeArgs: []string{"dsl.BF16", "dsl.BF16", "float32"},
 		Consts: map[string]int64{
 			"pairs": 1, "blocks": c.many, "g.Flat": flat, "g.Strided": 0, "g.Rank": 2, "cfg.M": c.m, "cfg.N": c.n, "cfg.K": 64, "cfg.Down": c.down, "cfg.Across": c.across, "cfg.Stages": c.stages,
 			"cfg.Chunk": 8, "cfg.A": 0, "cfg.B": 0, "cfg.AVec": 1, "cfg.BVec": 1, "cfg.Bulk": c.bulk, "cfg.Cluster": max(c.cluster, 1), "cfg.OutSize": c.outSize, "cfg.Promote": 0,
 		},
 		Funcs: map[string]front.Func{"mad": {Pkg: "github.com/gokiln/kiln/ops/kernels", Name: "MadReal[float32]"}},
+	}
+	if c.tf32 {
+		req.TypeArgs, req.Consts["cfg.K"], req.Consts["cfg.Chunk"] = []string{"float32", "dsl.TF32", "float32"}, 32, 4
 	}
 	prog, err := compiler.Front(req, compiler.Registered)
 	require.NoError(t, err)
@@ -136,11 +140,12 @@ func TestImplicit(t *testing.T) {
 func TestImplicitAssemble(t *testing.T) {
 	ptxas := tooltest.Find(t, "KILN_PTXAS", "ptxas")
 	for _, c := range []implicitConfig{
-		{"sm_90a", 128, 256, 8, 1, 4, 1, 0, 0, 0}, {"sm_90a", 128, 128, 8, 1, 3, 2, 0, 0, 0}, {"sm_90a", 128, 64, 8, 1, 4, 2, 0, 0, 0}, {"sm_90a", 64, 64, 4, 1, 4, 2, 0, 0, 0},
-		{"sm_80", 128, 128, 2, 4, 3, 1, 0, 0, 0}, {"sm_80", 64, 64, 2, 1, 4, 1, 0, 0, 0},
-		{"sm_90a", 128, 256, 8, 1, 4, 1, 1, 1, 2}, {"sm_90a", 192, 128, 12, 1, 4, 1, 1, 2, 2}, {"sm_90a", 256, 64, 16, 1, 4, 1, 1, 1, 2}, {"sm_90a", 128, 128, 8, 1, 6, 1, 1, 1, 0},
+		{"sm_90a", 128, 256, 8, 1, 4, 1, 0, 0, 0, false}, {"sm_90a", 128, 128, 8, 1, 3, 2, 0, 0, 0, false}, {"sm_90a", 128, 64, 8, 1, 4, 2, 0, 0, 0, false}, {"sm_90a", 64, 64, 4, 1, 4, 2, 0, 0, 0, false},
+		{"sm_80", 128, 128, 2, 4, 3, 1, 0, 0, 0, false}, {"sm_80", 64, 64, 2, 1, 4, 1, 0, 0, 0, false},
+		{"sm_90a", 128, 256, 8, 1, 4, 1, 1, 1, 2, false}, {"sm_90a", 192, 128, 12, 1, 4, 1, 1, 2, 2, false}, {"sm_90a", 256, 64, 16, 1, 4, 1, 1, 1, 2, false}, {"sm_90a", 128, 128, 8, 1, 6, 1, 1, 1, 0, false},
+		{"sm_90a", 192, 128, 12, 1, 4, 1, 1, 1, 4, true}, {"sm_90a", 128, 64, 8, 1, 4, 2, 0, 0, 0, true}, {"sm_80", 64, 64, 2, 1, 4, 1, 0, 0, 0, true},
 	} {
-		t.Run(fmt.Sprintf("%s/%dx%d/%d", c.arch, c.m, c.n, c.bulk), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%dx%d/%d/%v", c.arch, c.m, c.n, c.bulk, c.tf32), func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "implicit.ptx")
 			require.NoError(t, os.WriteFile(file, c.text(t, 1), 0o600))

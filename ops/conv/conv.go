@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"reflect"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/conv/kernels"
 	"github.com/gokiln/kiln/ops/dtype"
@@ -27,6 +29,10 @@ type Convolution struct {
 	Dilation      []int // 1: distance of what neighbours of the kernel meet
 	OutputPadding []int // 0: positions that a transposed convolution has more
 	Groups        int   // 1, which 0 stands for
+
+	// Precision is that of products of F32: from [matmul.High] on they may be made by matrix instructions
+	// for TF32.
+	Precision matmul.Precision
 
 	// Strategy is how it is computed, one of [Strategies], for tests and benchmarks. The empty string
 	// stands for the best one.
@@ -198,7 +204,8 @@ func conv(s *runtime.Stream, out, x, weights ops.View, c *Convolution, shape lay
 	if x.Layout.Count() == 0 || weights.Layout.Count() == 0 {
 		return elementwise.Fill(s, out, dtype.Zero(out.DType))
 	}
-	v := convolution{Problem: matmul.Problem{Out: out, A: weights, B: x, Info: s.Device().Info()}}
+	v := convolution{Problem: matmul.Problem{Out: out, A: weights, B: x, Info: s.Device().Info()}, given: *c}
+	v.TF32 = x.DType == dtype.F32 && c.Precision >= matmul.High && jit.MatrixShape(s.Device(), reflect.TypeFor[dsl.TF32](), dsl.MatrixM) > 0
 	v.findUnit(s.Device())
 	v.setWindow(c, transposed)
 	if err := v.setProduct(s, c.groups()); err != nil {

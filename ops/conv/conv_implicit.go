@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
@@ -18,7 +19,10 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-var implicitGemm = ops.NewGeneric("convolution", kernels.ImplicitGemm[ops.T, ops.C])
+var (
+	implicitGemm = ops.NewGeneric("convolution", kernels.ImplicitGemm[ops.O, ops.T, ops.C])
+	implicitTF32 = ops.NewGeneric("convolution", kernels.ImplicitGemm[ops.O, dsl.TF32, ops.C])
+)
 
 // implicitRows are the strategies by matrix instructions: a tile has rows for positions of the result
 // and columns for its channels.
@@ -53,7 +57,7 @@ const (
 // implicit reports whether the device has matrix instructions for the type, and the convolution is large
 // enough for them.
 func (v *convolution) implicit() bool {
-	return v.A.DType.Size() == 2 && v.matrixRows > 0 && v.M >= leastChannels && v.K >= leastPlaces && v.K <= longestChain && v.whyNotImplicit() == ""
+	return (v.A.DType.Size() == 2 || v.TF32) && v.matrixRows > 0 && v.M >= leastChannels && v.K >= leastPlaces && v.K <= longestChain && v.whyNotImplicit() == ""
 }
 
 // whyNotImplicit is why a convolution is no product of matrices for matrix instructions.
@@ -96,8 +100,12 @@ func (v *convolution) fillsImplicit(c tile.Config, warpgroups bool) bool {
 
 // findUnit finds out what matrix instruction the device has for the type.
 func (v *convolution) findUnit(dev *runtime.Device) {
-	v.matrixRows = jit.MatrixShape(dev, v.A.DType.Type(), dsl.MatrixM)
-	v.warpgroups = jit.MatrixShape(dev, v.A.DType.Type(), dsl.MatrixWarpgroup) > 0
+	t := v.A.DType.Type()
+	if v.TF32 {
+		t = reflect.TypeFor[dsl.TF32]()
+	}
+	v.matrixRows = jit.MatrixShape(dev, t, dsl.MatrixM)
+	v.warpgroups = jit.MatrixShape(dev, t, dsl.MatrixWarpgroup) > 0
 }
 
 // pointwise reports whether a kernel of one position meets each position once, and the convolution is
@@ -133,7 +141,7 @@ func runPointwise(s *runtime.Stream, v *convolution) error {
 		}
 		m.v.Layout = l
 	}
-	return matmul.Matmul(s, out, x, weights)
+	return matmul.MatmulWith(s, matmul.Options{Precision: v.given.Precision}, out, x, weights)
 }
 
 // groups is how many groups of channels there are.
@@ -175,7 +183,11 @@ func runImplicit(s *runtime.Stream, v *convolution, c tile.Config, blocks dsl.Co
 	}
 	pairs := dsl.ConstBool(g.OutChannel == 1 && ops.Multiples(2, g.N, g.Out, g.OutImage, g.OutGroup))
 	to, x, weights, t := v.Out.Header(), f.x.Header(), f.y.Header(), v.A.DType
-	return implicitGemm.Launch(s, ops.TypeArgs{T: t}, grid, f.xMap, f.yMap, f.outMap, ops.SliceArg(t, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &weights), g, c, blocks, pairs, ops.MulAddFn(t.Compute()))
+	kernel, xs, ys := implicitGemm, ops.SliceArg(t, &x), ops.SliceArg(t, &weights)
+	if v.TF32 {
+		kernel, xs, ys = implicitTF32, runtime.SliceOf[dsl.TF32](x), runtime.SliceOf[dsl.TF32](weights)
+	}
+	return kernel.Launch(s, ops.TypeArgs{T: t, O: t}, grid, f.xMap, f.yMap, f.outMap, ops.SliceArg(t, &to), xs, ys, g, c, blocks, pairs, ops.MulAddFn(t.Compute()))
 }
 
 // implicitFactors are the factors of the product: input and weights, in which channels are innermost.

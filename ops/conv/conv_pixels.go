@@ -115,7 +115,7 @@ func (v *convolution) bestPixels() (best int) {
 	for i, c := range pixelTiles {
 		c.Cluster = 1
 		stage := max(float64(c.M*c.N*2*stageBytes/2)/operationsPerNs, float64((c.M+c.N)*stageBytes)/bytesPerNs)
-		tile := float64(v.K)/64*stage + nsPerTile
+		tile := float64(v.K*v.A.DType.Size())/stageBytes*stage + nsPerTile
 		rounds := (v.pixelCount(&c) + v.Info.Units - 1) / v.Info.Units
 		if time := float64(rounds) * tile; i == 0 || time < least {
 			best, least = i, time

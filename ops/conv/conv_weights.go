@@ -101,7 +101,7 @@ func WeightGradient(s *runtime.Stream, out, x, g ops.View, c Convolution) error 
 // stride and dilation too, one group after the other.
 func runTurned(s *runtime.Stream, v *convolution) (err error) {
 	c := v.given
-	turned := Convolution{Stride: c.Dilation, Dilation: c.Stride, Padding: c.Padding}
+	turned := Convolution{Stride: c.Dilation, Dilation: c.Stride, Padding: c.Padding, Precision: c.Precision}
 	for group := range v.groups() {
 		part := func(w ops.View, dim, n int) ops.View {
 			if err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/gokiln/kiln/ops/dtype"
 	indexops "github.com/gokiln/kiln/ops/index"
 	"github.com/gokiln/kiln/ops/layout"
+	"github.com/gokiln/kiln/ops/matmul"
 	"github.com/gokiln/kiln/ops/matmul/matmultest"
 	"github.com/gokiln/kiln/ops/opstest"
 )
@@ -84,7 +85,7 @@ func Conv(t *testing.T, b *opstest.Bench) {
 	for n, c := range convolutions {
 		b.Part(t, func(t *testing.T, b *opstest.Bench) {
 			for _, way := range append([]string{""}, conv.Strategies()...) {
-				convolve(t, b, []dtype.DType{dtype.BF16, dtype.F16}[n%2], n, -100, way)
+				convolve(t, b, []dtype.DType{dtype.BF16, dtype.F16, dtype.F32}[n%3], n, -100, way)
 			}
 		}, "Channels last/%v", c)
 	}
@@ -150,6 +151,9 @@ func convolve(t *testing.T, b *opstest.Bench, d dtype.DType, n, kind int, strate
 	t.Helper()
 	c := convolutions[n]
 	c.conv.Strategy = strategy
+	if kind < 0 {
+		c.conv.Precision = matmul.High // all bits that numbers have are of TF32
+	}
 	draw := func() dtype.Scalar { return dtype.FromFloat(d, float64(b.Rand.IntN(33)-16)/8) }
 	if d.IsInt() {
 		draw = func() dtype.Scalar { return b.Number(d) }

@@ -118,7 +118,7 @@ func (g *Implicit) Move(at dsl.Pixel, k int) dsl.Pixel {
 //
 //kiln:kernel
 //kiln:const g.Flat=false,true g.Strided=false,true g.Rank=1,2 cfg.M=32 cfg.N=64 cfg.K=16 cfg.Down=2 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=false blocks=1
-func ImplicitGemm[T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out, x, weights []T, g Implicit, cfg tile.Config, blocks dsl.ConstInt, pairs dsl.ConstBool, mad func(a, b, c C) C) {
+func ImplicitGemm[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, weights []T, g Implicit, cfg tile.Config, blocks dsl.ConstInt, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Block(t), blocks)
 	p := matmulkernels.Product{M: g.M, N: g.N}
 	cluster := max(int(cfg.Cluster), 1)
@@ -145,7 +145,7 @@ func ImplicitGemm[T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMa
 	}, func(_ int, at dsl.Pixel, k, _ int) dsl.Pixel { return g.Move(at, k) }, func(i int, sums []C) {
 		group, row, col := tileAt(i)
 		if cfg.OutSize > 0 {
-			tile.Store(t, out, x, sums, outMap, row, col, group, &cfg, func(_, _ int, v, v2 C) [2]T { return [2]T{dsl.Convert[T](v), dsl.Convert[T](v2)} })
+			tile.Store(t, out, x, sums, outMap, row, col, group, &cfg, func(_, _ int, v, v2 C) [2]O { return [2]O{dsl.Convert[O](v), dsl.Convert[O](v2)} })
 			return
 		}
 		tile.EachPair(t, x, sums, &cfg, func(r, c, next int, v, v2 C) {
@@ -159,14 +159,14 @@ func ImplicitGemm[T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMa
 			case r >= g.M:
 			case bool(pairs) && next == 1:
 				if c < g.N {
-					dsl.StoreVec(out, (to+c)>>1, [2]T{dsl.Convert[T](v), dsl.Convert[T](v2)})
+					dsl.StoreVec(out, (to+c)>>1, [2]O{dsl.Convert[O](v), dsl.Convert[O](v2)})
 				}
 			default:
 				if c < g.N {
-					out[to+c*g.OutChannel] = dsl.Convert[T](v)
+					out[to+c*g.OutChannel] = dsl.Convert[O](v)
 				}
 				if c+next < g.N {
-					out[to+(c+next)*g.OutChannel] = dsl.Convert[T](v2)
+					out[to+(c+next)*g.OutChannel] = dsl.Convert[O](v2)
 				}
 			}
 		})
