@@ -56,37 +56,66 @@ func TestTiles(t *testing.T) {
 		name := fmt.Sprintf("%s/%v/%dx%d/%d", c.arch, c.types, c.consts["M"], c.consts["N"], c.consts["B"])
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join(t.TempDir(), "tiles.hip")
-			require.NoError(t, os.WriteFile(file, tiles(t, c.arch, c.types, c.consts), 0o600))
-			out, err := exec.Command(clang, "-x", "hip", "--offload-arch="+c.arch, "--cuda-device-only", "-nogpulib", "-nogpuinc", "-O3", "-S", "-o", file+".s", file).CombinedOutput()
-			require.NoError(t, err, "%.4000s", out)
-			text, err := os.ReadFile(file + ".s")
-			require.NoError(t, err)
-			number := func(what string) int {
-				found := regexp.MustCompile(`(?m)` + what + `:? +(\d+)\b`).FindSubmatch(text)
-				require.NotNil(t, found, what)
-				n, err := strconv.Atoi(string(found[1]))
-				require.NoError(t, err)
-				return n
-			}
-			require.Zero(t, number("; ScratchSize"))
-			require.Zero(t, number(`\.vgpr_spill_count`))
-			require.Zero(t, number(`\.sgpr_spill_count`))
-			require.Regexp(t, `\tv_(mfma|wmma)_`, string(text))
-			vector := "; NumVgprs"
-			if strings.HasPrefix(c.arch, "gfx9") {
-				vector = "; TotalNumVgprs" // with those for sums
-			}
-			t.Logf("| %s | %d | %d | %d |", name, number(vector), number("; NumSgprs"), number("; LDSByteSize"))
+			resources(t, clang, c.arch, name, tiles(t, c.arch, "Tiles", c.types, c.consts))
 		})
 	}
 }
 
-// tiles is the kernel as HIP text.
-func tiles(t *testing.T, arch string, types []string, consts map[string]int64) []byte {
-	req := front.Request{Pkg: "github.com/gokiln/kiln/tests/conformance/kernels", Func: "Tiles", TypeArgs: types, Consts: map[string]int64{}}
-	for field, v := range consts {
-		req.Consts["cfg."+field] = v
+// TestTileChains does so with products whose factor is the sums of another one, and with attention.
+func TestTileChains(t *testing.T) {
+	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
+	config := func(m, n, down, b int64) map[string]int64 {
+		return map[string]int64{"M": m, "N": n, "K": 64, "Down": down, "Across": 1, "Stages": 2, "Chunk": 8, "A": 0, "B": b, "AVec": 1, "BVec": 1, "Bulk": 0, "Cluster": 1, "OutSize": 0, "Promote": 0}
+	}
+	types := []string{"dsl.BF16", "float32"}
+	for _, arch := range []string{"gfx90a", "gfx942", "gfx1100", "gfx1201"} {
+		for _, kernel := range []string{"TileChain", "Attend"} {
+			t.Run(arch+"/"+kernel, func(t *testing.T) {
+				t.Parallel()
+				cfg, then := config(64, 64, 4, 0), config(64, 64, 4, 1)
+				if arch == "gfx1201" { // a lane loads 8 elements of a column of the second factor one by one
+					cfg["N"], then["K"] = 32, 32
+				}
+				resources(t, clang, arch, kernel+" "+arch, tiles(t, arch, kernel, types, cfg, then))
+			})
+		}
+	}
+}
+
+// resources compiles a text and says what the code object needs. It spills nothing and has matrix
+// instructions.
+func resources(t *testing.T, clang, arch, name string, text []byte) {
+	file := filepath.Join(t.TempDir(), "tiles.hip")
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	out, err := exec.Command(clang, "-x", "hip", "--offload-arch="+arch, "--cuda-device-only", "-nogpulib", "-nogpuinc", "-O3", "-S", "-o", file+".s", file).CombinedOutput()
+	require.NoError(t, err, "%.4000s", out)
+	code, err := os.ReadFile(file + ".s")
+	require.NoError(t, err)
+	number := func(what string) int {
+		found := regexp.MustCompile(`(?m)` + what + `:? +(\d+)\b`).FindSubmatch(code)
+		require.NotNil(t, found, what)
+		n, err := strconv.Atoi(string(found[1]))
+		require.NoError(t, err)
+		return n
+	}
+	require.Zero(t, number("; ScratchSize"))
+	require.Zero(t, number(`\.vgpr_spill_count`))
+	require.Zero(t, number(`\.sgpr_spill_count`))
+	require.Regexp(t, `\tv_(mfma|wmma)_`, string(code))
+	vector := "; NumVgprs"
+	if strings.HasPrefix(arch, "gfx9") {
+		vector = "; TotalNumVgprs" // with those for sums
+	}
+	t.Logf("| %s | %d | %d | %d |", name, number(vector), number("; NumSgprs"), number("; LDSByteSize"))
+}
+
+// tiles is a kernel as HIP text, with configurations cfg and then.
+func tiles(t *testing.T, arch, kernel string, types []string, configs ...map[string]int64) []byte {
+	req := front.Request{Pkg: "github.com/gokiln/kiln/tests/conformance/kernels", Func: kernel, TypeArgs: types, Consts: map[string]int64{}}
+	for i, c := range configs {
+		for field, v := range c {
+			req.Consts[[]string{"cfg.", "then."}[i]+field] = v
+		}
 	}
 	prog, err := compiler.Front(req, compiler.Registered)
 	require.NoError(t, err)

@@ -87,22 +87,31 @@ func multiplyGroupSums[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums, from
 }
 
 // multiplyLaneSums multiplies by matrix instructions, with elements of A that are the lane's own sums.
+// Where no instruction loads fragments, there is one of B at a time: registers are full of sums.
 func multiplyLaneSums[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums, from []C, of, c *Config) {
 	m, n, k := dsl.MatrixShape[T, C](t, dsl.MatrixM), dsl.MatrixShape[T, C](t, dsl.MatrixN), dsl.MatrixShape[T, C](t, dsl.MatrixK)
 	lenA, lenB, lenC := dsl.MatrixShape[T, C](t, dsl.MatrixLenA), dsl.MatrixShape[T, C](t, dsl.MatrixLenB), dsl.MatrixShape[T, C](t, dsl.MatrixLenC)
-	down, across := c.M/c.Down/m, c.N/n
-	a, b := dsl.LocalSlice[T](lenA), dsl.LocalSlice[T](across*lenB)
+	down, across, loaded := c.M/c.Down/m, c.N/n, dsl.ConstInt(1)
+	if dsl.MatrixShape[T, C](t, dsl.MatrixLoads) == 1 {
+		loaded = across
+	}
+	a, b := dsl.LocalSlice[T](down*lenA), dsl.LocalSlice[T](loaded*lenB)
 	p.eachOf(t, of.N/c.K, c, false, func(step int, ys []T) {
 		for kk := range int(c.K / k) {
-			if dsl.MatrixShape[T, C](t, dsl.MatrixReuse) == 2 {
-				loadB[T, C](t, b, int(across), ys, 0, kk*int(k), p.inB)
-			} else {
-				loadReordered[T, C](t, b, int(across), ys, kk, p.inB)
-			}
 			for i := range int(down) {
-				takeA(t, a, 0, from, i, step*int(c.K/k)+kk, of)
-				for j := range int(across) {
-					dsl.MMA(t, a, 0, b, j*int(lenB), sums, (i*int(across)+j)*int(lenC))
+				takeA(t, a, i*int(lenA), from, i, step*int(c.K/k)+kk, of)
+			}
+			for j := range int(across) {
+				at := j % int(loaded)
+				switch {
+				case at > 0:
+				case dsl.MatrixShape[T, C](t, dsl.MatrixReuse) == 2:
+					loadB[T, C](t, b, int(loaded), ys, j*int(n), kk*int(k), p.inB)
+				default:
+					loadReordered[T, C](t, b, int(loaded), ys, j*int(n), kk, p.inB)
+				}
+				for i := range int(down) {
+					dsl.MMA(t, a, i*int(lenA), b, at*int(lenB), sums, (i*int(across)+j)*int(lenC))
 				}
 			}
 		}
@@ -111,13 +120,13 @@ func multiplyLaneSums[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums, from 
 
 // loadReordered is loadB for step kk of a stage, with rows in the order of the columns of sums that
 // are A.
-func loadReordered[T, C dsl.Number](t dsl.Thread, to []T, n int, from []T, kk int, in layout) {
+func loadReordered[T, C dsl.Number](t dsl.Thread, to []T, n int, from []T, col, kk int, in layout) {
 	wide, k := int(dsl.MatrixShape[T, C](t, dsl.MatrixN)), int(dsl.MatrixShape[T, C](t, dsl.MatrixK))
 	length, parts := int(dsl.MatrixShape[T, C](t, dsl.MatrixLenB)), max(wide/k, 1) // fragments of A in a group
 	for j := range n {
 		for e := range length {
 			i := kk%parts*length + e
-			to[j*length+e] = from[in.of(j*wide+dsl.MatrixCol[T](t, dsl.MatrixBSums, i), kk/parts*max(wide, k)+dsl.MatrixRow[T](t, dsl.MatrixBSums, i))]
+			to[j*length+e] = from[in.of(col+j*wide+dsl.MatrixCol[T](t, dsl.MatrixBSums, i), kk/parts*max(wide, k)+dsl.MatrixRow[T](t, dsl.MatrixBSums, i))]
 		}
 	}
 }
