@@ -339,7 +339,7 @@ func (c *configuration) bound(b *opstest.Bench, p *drawn) (lost, unit float64) {
 // in each precision.
 var (
 	terms     = [...]int{matmulops.Highest: 1, matmulops.Split: 6, matmulops.High: 3, matmulops.Medium: 1}
-	roundings = [...]float64{matmulops.Highest: 0, matmulops.Split: 0x1p-25, matmulops.High: 0x1.01p-9, matmulops.Medium: 0x1.01p-8}
+	roundings = [...]float64{matmulops.Highest: 0, matmulops.Split: 0x1p-25, matmulops.High: 0x1.01p-9, matmulops.Medium: 0x1.01p-7}
 )
 
 // sum is an element of a product of two operands, without the epilogue, and the sum of the magnitudes
