@@ -69,8 +69,8 @@ func tileProducts() []tileProduct {
 		c["Bulk"], c["Cluster"], c["OutSize"] = 1, 1, 4
 		return c
 	}
-	promote := func(c map[string]int64) map[string]int64 {
-		c["Promote"] = 1
+	promote := func(stages int64, c map[string]int64) map[string]int64 {
+		c["Promote"] = stages
 		return c
 	}
 	return []tileProduct{
@@ -90,9 +90,14 @@ func tileProducts() []tileProduct {
 		{"sm_90a", product{i8, 72, 128, 464, ring(eight(64, 64, 4, 3, 0))}},
 		{"sm_90a", product{i8, 64, 64, 256, eight(64, 128, 4, 3, 1)}},
 		{"sm_90a", product{u8, 128, 72, 144, ring(eight(64, 64, 4, 3, 0))}},
-		{"sm_89", product{e4m3, 24, 72, 400, promote(eight(32, 64, 2, 3, 0))}},
-		{"sm_90a", product{e4m3, 72, 64, 400, promote(eight(64, 64, 4, 3, 0))}},
-		{"sm_90a", product{e4m3, 128, 72, 656, promote(ring(eight(64, 64, 4, 3, 0)))}},
+		{"sm_89", product{e4m3, 24, 72, 400, promote(1, eight(32, 64, 2, 3, 0))}},
+		{"sm_90a", product{e4m3, 72, 64, 400, promote(1, eight(64, 64, 4, 3, 0))}},
+		{"sm_90a", product{e4m3, 128, 72, 656, promote(1, ring(eight(64, 64, 4, 3, 0)))}},
+		{"sm_89", product{e4m3, 24, 72, 656, promote(3, eight(32, 64, 2, 3, 0))}},
+		{"sm_90a", product{e4m3, 72, 64, 656, promote(2, eight(64, 64, 4, 3, 0))}},
+		{"sm_90a", product{e4m3, 128, 72, 1040, promote(2, ring(eight(64, 64, 4, 3, 0)))}},
+		{"sm_90a", product{bf16, 72, 72, 384, promote(3, bulk(64, 64, 4, 3, 0, 1, 1, 4))}},
+		{"sm_90a", product{bf16, 64, 64, 64, promote(3, bulk(64, 64, 4, 3, 0, 1, 1, 4))}},
 		{"sm_80", product{f64, 15, 31, 40, double(32, 2)}},
 		{"sm_90", product{f64, 15, 31, 40, double(16, 1)}},
 		{"sm_90a", product{bf16, 72, 72, 200, half(64, 64, 4, 3, 0, 1)}},
@@ -247,8 +252,8 @@ func TestTilesAssemble(t *testing.T) {
 	}
 	bf16, tf32, f64 := []string{"dsl.BF16", "float32"}, []string{"dsl.TF32", "float32"}, []string{"float64", "float64"}
 	e4m3 := []string{"dsl.F8E4M3", "float32"}
-	promote := func(c map[string]int64) map[string]int64 {
-		c["Promote"] = 1
+	promote := func(stages int64, c map[string]int64) map[string]int64 {
+		c["Promote"] = stages
 		return c
 	}
 	for _, c := range []struct {
@@ -264,7 +269,9 @@ func TestTilesAssemble(t *testing.T) {
 		{"sm_90a", tf32, config(128, 256, 32, 8, 1, 4, 4, 0)},
 		{"sm_90a", e4m3, bulk(config(128, 256, 128, 8, 1, 4, 16, 0), 2)},
 		{"sm_90a", []string{"int8", "int32"}, bulk(config(128, 256, 128, 8, 1, 4, 16, 0), 2)},
-		{"sm_90a", e4m3, promote(bulk(config(128, 128, 128, 8, 1, 6, 16, 0), 2))},
+		{"sm_90a", e4m3, promote(1, bulk(config(128, 128, 128, 8, 1, 6, 16, 0), 2))},
+		{"sm_90a", e4m3, promote(2, bulk(config(128, 128, 128, 8, 1, 6, 16, 0), 2))},
+		{"sm_90a", bf16, promote(8, bulk(config(128, 128, 64, 8, 1, 6, 8, 0), 2))},
 		{"sm_89", e4m3, config(128, 128, 128, 2, 2, 3, 16, 0)},
 		{"sm_120", []string{"dsl.F8E5M2", "float32"}, config(64, 128, 128, 2, 2, 3, 16, 0)},
 		{"sm_80", []string{"uint8", "uint32"}, config(128, 128, 128, 2, 2, 3, 16, 1)},

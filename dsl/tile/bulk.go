@@ -22,8 +22,8 @@ func Each[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad fu
 	EachScaled(t, c, first, end, step, mad, product, func(_, _ int, sums, part []C) { Add(t, sums, part, c) }, done)
 }
 
-// EachScaled is [Each] with a function that adds the products of a stage to the sums of product number
-// i, if the Config says Promote: they begin at index k along k.
+// EachScaled is [Each] with a function that adds the sums of stages to those of product number i, if
+// the Config says Promote: they begin at index k along k.
 func EachScaled[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, mad func(a, b, c C) C, product func(i int) (a, b Factor[T], k int), add func(i, k int, sums, part []C), done func(i int, sums []C)) {
 	if hasBulk[T, C](t, c) {
 		eachBulk(t, c, first, end, step, func(i int) int {
@@ -43,7 +43,7 @@ func EachScaled[T, C dsl.Number](t dsl.Thread, c *Config, first, end, step int, 
 	}
 }
 
-// Add adds the sums of a stage, for [EachScaled].
+// Add adds the sums of stages, for [EachScaled].
 func Add[C dsl.Number](t dsl.Thread, sums, part []C, c *Config) {
 	for e := range int(c.Sums(t)) {
 		sums[e] += part[e]
@@ -176,26 +176,13 @@ func copyBox[T dsl.Number](t dsl.Thread, to []T, i int, f *Factor[T], across, or
 // are waited for: other warpgroups multiply meanwhile.
 func multiplyRing[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, steps int, c *Config, add func(k int, sums, part []C)) {
 	inA, inB := c.layoutOf(c.M, c.A), c.layoutOf(c.N, c.B)
-	if c.Promote {
-		part := dsl.LocalSlice[C](c.Sums(t))
-		for j := range steps {
-			r.full[r.at].Wait(t, r.parity)
-			dsl.WarpgroupFence()
-			multiplyStage(t, part, r.xs, r.ys, r.at, &inA, &inB, c)
-			dsl.WarpgroupCommit()
-			dsl.WarpgroupWait(t, 0)
-			r.release(t, r.at, c)
-			r.next(c)
-			add(j*int(c.K), sums, part)
-		}
+	if c.Promote > 0 {
+		promoteRing(t, r, sums, steps, c, &inA, &inB, add)
 		return
 	}
 	last := 0
 	for j := range steps {
-		r.full[r.at].Wait(t, r.parity)
-		dsl.WarpgroupFence()
-		multiplyStage(t, sums, r.xs, r.ys, r.at, &inA, &inB, c)
-		dsl.WarpgroupCommit()
+		multiplyNext(t, r, sums, c, &inA, &inB, true)
 		dsl.WarpgroupWait(t, 1)
 		if j > 0 {
 			r.release(t, last, c)
@@ -207,6 +194,35 @@ func multiplyRing[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, steps int
 	if steps > 0 {
 		r.release(t, last, c)
 	}
+}
+
+// promoteRing is multiplyRing of a Config that says Promote. A product is waited for before the next
+// one begins: other warpgroups multiply meanwhile.
+func promoteRing[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, steps int, c *Config, inA, inB *layout, add func(k int, sums, part []C)) {
+	part := dsl.LocalSlice[C](c.Sums(t))
+	for first := 0; first < steps; first += int(c.Promote) {
+		multiplyNext(t, r, part, c, inA, inB, false)
+		dsl.WarpgroupWait(t, 0)
+		r.release(t, r.at, c)
+		r.next(c)
+		if c.Promote > 1 {
+			for range min(int(c.Promote), steps-first) - 1 {
+				multiplyNext(t, r, part, c, inA, inB, true)
+				dsl.WarpgroupWait(t, 0)
+				r.release(t, r.at, c)
+				r.next(c)
+			}
+		}
+		add(first*int(c.K), sums, part)
+	}
+}
+
+// multiplyNext waits for the next stage and begins to add its product to the sums, or to store it there.
+func multiplyNext[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, c *Config, inA, inB *layout, add dsl.ConstBool) {
+	r.full[r.at].Wait(t, r.parity)
+	dsl.WarpgroupFence()
+	multiplyStage(t, sums, r.xs, r.ys, r.at, inA, inB, c, add)
+	dsl.WarpgroupCommit()
 }
 
 // release says that the warpgroup has read a stage, to all blocks that copy into it.

@@ -21,7 +21,7 @@ type Config struct {
 	Bulk         dsl.ConstBool // factors have tensor maps, for devices with warpgroup instructions
 	OutSize      dsl.ConstInt  // bytes of a result that Store stores, 0 if it does not
 	Cluster      dsl.ConstInt  // neighbouring blocks that copy equal parts of B for each other, 2 to 8; 0 or 1: none
-	Promote      dsl.ConstBool // sums of a stage are added to the others outside of the instruction, see [EachScaled]
+	Promote      dsl.ConstInt  // after so many stages, their sums are added to the others outside of the instruction, see [EachScaled]; 0: never
 	AVec, BVec   dsl.ConstBool // chunks are contiguous in memory, aligned, and all inside or all outside
 }
 

@@ -43,22 +43,32 @@ func run[T, C dsl.Number](t dsl.Thread, sums []C, b Factor[T], k int, c *Config,
 
 // eachPart calls f to add the product of each stage to the sums, or to sums of its own.
 func eachPart[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config, loadA func(xs []T, base, k int), add func(k int, sums, part []C), f func(sums []C, xs, ys []T)) {
-	if !c.Promote {
+	if c.Promote == 0 {
 		p.eachStage(t, steps, c, loadA, func(_ int, xs, ys []T) { f(sums, xs, ys) })
 		return
 	}
 	part := dsl.LocalSlice[C](c.Sums(t))
 	p.eachStage(t, steps, c, loadA, func(step int, xs, ys []T) {
-		zero(t, part, c)
+		begin(t, part, step, c)
 		f(part, xs, ys)
-		add(step*int(c.K), sums, part)
+		end(step, steps, c, func(k int) { add(k, sums, part) })
 	})
 }
 
-// zero sets sums to 0.
-func zero[C dsl.Number](t dsl.Thread, sums []C, c *Config) {
-	for e := range int(c.Sums(t)) {
-		sums[e] = 0
+// begin sets sums that are made apart to 0 in the first of the stages that they are of.
+func begin[C dsl.Number](t dsl.Thread, part []C, step int, c *Config) {
+	if step%int(c.Promote) == 0 {
+		for e := range int(c.Sums(t)) {
+			part[e] = 0
+		}
+	}
+}
+
+// end has add add sums of a Config that says Promote in the last of the stages that they are of.
+func end(step, steps int, c *Config, add func(k int)) {
+	n := int(c.Promote)
+	if (step+1)%n == 0 || step+1 == steps {
+		add(step / n * n * int(c.K))
 	}
 }
 
@@ -113,7 +123,7 @@ func hasWarpgroups[T, C dsl.Number](t dsl.Thread, c *Config) bool {
 // step is in flight while the next one begins.
 func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C, steps int, c *Config, loadA func(xs []T, base, k int), add func(k int, sums, part []C)) {
 	part := sums
-	if c.Promote {
+	if c.Promote > 0 {
 		part = dsl.LocalSlice[C](c.Sums(t))
 	}
 	for s := range int(c.Stages) - 2 {
@@ -124,13 +134,16 @@ func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C,
 		dsl.AsyncFence()
 		t.Sync() // the stage is there, and all groups are done with the one that is overwritten next
 		s := step % int(c.Stages)
+		if c.Promote > 1 {
+			begin(t, part, step, c)
+		}
 		dsl.WarpgroupFence()
-		multiplyStage(t, part, p.xs, p.ys, s, &p.inA, &p.inB, c)
+		multiplyStage(t, part, p.xs, p.ys, s, &p.inA, &p.inB, c, c.Promote != 1)
 		dsl.WarpgroupCommit()
 		p.prefetch(step+int(c.Stages)-2, steps, c, loadA)
-		if c.Promote {
+		if c.Promote > 0 {
 			dsl.WarpgroupWait(t, 0)
-			add(step*int(c.K), sums, part)
+			end(step, steps, c, func(k int) { add(k, sums, part) })
 		} else {
 			dsl.WarpgroupWait(t, 1)
 		}
@@ -138,13 +151,13 @@ func multiplyWarpgroups[T, C dsl.Number](t dsl.Thread, p *pipeline[T], sums []C,
 	dsl.WarpgroupWait(t, 0)
 }
 
-// multiplyStage begins to add the product of stage s, or to store it if the Config says Promote: a
-// warpgroup has 64 rows and all columns.
-func multiplyStage[T, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, s int, inA, inB *layout, c *Config) {
+// multiplyStage begins to add the product of stage s to the sums, or to store it there: a warpgroup has
+// 64 rows and all columns.
+func multiplyStage[T, C dsl.Number](t dsl.Thread, sums []C, xs, ys []T, s int, inA, inB *layout, c *Config, add dsl.ConstBool) {
 	row := t.Warp() / warpgroup * warpgroup * int(dsl.MatrixShape[T, C](t, dsl.MatrixM))
 	a, b := s*int(c.M*c.K), s*int(c.N*c.K)
 	for k := 0; k < int(c.K); k += int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) {
-		dsl.WarpgroupMMA(t, xs, a+inA.of(row, k), ys, b+inB.of(0, k), sums, 0, c.N, c.K, c.A == AcrossK, c.B == AcrossK, dsl.ConstBool(!bool(c.Promote) || k > 0))
+		dsl.WarpgroupMMA(t, xs, a+inA.of(row, k), ys, b+inB.of(0, k), sums, 0, c.N, c.K, c.A == AcrossK, c.B == AcrossK, dsl.ConstBool(bool(add) || k > 0))
 	}
 }
 

@@ -113,6 +113,7 @@ type Problem struct {
 	Batches    [3]layout.Layout // dimensions that count matrices, of out, a and b
 	BatchWalk  core.Walk        // over them
 	Precision  Precision
+	splits     bool          // factors are parts of others, see runSplit
 	TF32       bool          // matrix instructions may read fewer bits of float32
 	Turned     bool          // warpgroups want factors along k
 	MatrixRows int           // of the device's matrix instruction for the type, 0 if it has none
@@ -123,6 +124,7 @@ type Problem struct {
 	words      bool          // packed operands are words of four factors
 	Padded     [3]bool       // factors, 1 and 2, behind whose rows there is memory for whole chunks
 
+	Raster     kernels.Raster // of tiles for matrix instructions
 	then       epilogue
 	fuses      bool     // the strategy's kernel has an epilogue
 	up         ops.View // if it has a type, the second B of gated units, which lies as the first
@@ -390,10 +392,11 @@ func (p *Problem) split(blocks, enough, least, step, most int) int {
 
 // The longest chains of additions of a product: errors grow with them.
 const (
-	longProduct = 2048 // sums of more elements are divided, where results are small
-	middleRun   = 512  // into chains of so many
-	longRun     = 8192 // as all sums are
-	shortRun    = 128  // of products with vectors, of which parts cost nothing
+	longProduct = 2048    // sums of more elements are divided, where results are small
+	middleRun   = 512     // into chains of so many
+	longRun     = 8192    // as all sums are
+	halfRun     = 1 << 16 // of products by matrix instructions whose results have 16 bits
+	shortRun    = 128     // of products with vectors, of which parts cost nothing
 )
 
 // run is how many elements along k are added one after the other at most. Where results are
@@ -401,6 +404,9 @@ const (
 func (p *Problem) run() int {
 	if p.K > longProduct && p.K >= 8*(p.M+p.N) {
 		return middleRun
+	}
+	if p.Out.DType.Size() == 2 && p.Matrix() {
+		return halfRun
 	}
 	return longRun
 }

@@ -55,7 +55,7 @@ func gated(s *runtime.Stream, o Options, out, a, b ops.View) error {
 // gates reports whether a tile can have columns of both factors: they lie alike, and are multiplied as
 // they are.
 func (p *Problem) gates(b, up ops.View) bool {
-	if p.transposed || p.K == 0 || p.Precision != Highest || p.promotes() || p.matrixSum() != p.Out.DType.Compute() {
+	if p.transposed || p.K == 0 || p.Precision != Highest || p.promotes() > 0 || p.matrixSum() != p.Out.DType.Compute() {
 		return false
 	}
 	return slices.Equal(b.Layout.Strides(), up.Layout.Strides()) && addrOf(b)%16 == addrOf(up)%16

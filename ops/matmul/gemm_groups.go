@@ -230,7 +230,7 @@ func (p *groups) setConfig(c *tile.Config, warpgroups bool) error {
 	if n := c.Shared() * d.Size(); n > p.Info.SharedPerBlock {
 		return fmt.Errorf("matmul: a block needs %d bytes of shared memory, %s has %d", n, p.Info.Name, p.Info.SharedPerBlock)
 	}
-	c.Promote = dsl.ConstBool(p.promotes())
+	c.Promote = p.promotes()
 	c.A, c.AVec = p.order(1, int(c.M))
 	c.B, c.BVec = p.order(2, int(c.N))
 	if warpgroups && p.Turned && c.A+c.B > 2*tile.AlongK {

@@ -49,7 +49,7 @@ func runSplit(s *runtime.Stream, p *Problem) error {
 	return p.withCopies(s, tiledProducts, func(q *Problem, i int) (*runtime.Buffer, error) {
 		return q.splitFactor(s, i, terms)
 	}, func(q *Problem) {
-		q.K, q.TF32 = terms*p.partLength(), false
+		q.K, q.TF32, q.splits = terms*p.partLength(), false, terms == Split.terms()
 		q.findUnit(s.Device())
 	})
 }

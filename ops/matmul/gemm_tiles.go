@@ -2,6 +2,7 @@ package matmul
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/tile"
@@ -45,7 +46,7 @@ var smallMatrix = tile.Config{M: 64, N: 64, Down: 2, Across: 1, Stages: 4}
 var matrixRows = []ops.Strategy[Problem]{
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4, Cluster: 2}, (*Problem).fillsClusters),
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 8, Across: 1, Stages: 4}, (*Problem).fillsLong),
-	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.promotes() && p.fillsClusters(c) }),
+	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6, Cluster: 2}, func(p *Problem, c tile.Config) bool { return p.promotes() > 0 && p.fillsClusters(c) }),
 	matrixTiles(tile.Config{M: 128, N: 128, Down: 8, Across: 1, Stages: 6}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 4}, (*Problem).fillsWarpgroups),
 	matrixTiles(tile.Config{M: 128, N: 256, Down: 2, Across: 4, Stages: 3}, (*Problem).fillsMatrix),
@@ -61,7 +62,7 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 		return fmt.Errorf("matmul: %w: %s has no warpgroup instruction for %v", jit.ErrUnsupported, p.Info.Name, d)
 	}
 	fitted(&c, p)
-	c.Promote = dsl.ConstBool(p.promotes())
+	c.Promote = p.promotes()
 	if n := c.Shared() * d.Size(); n > p.Info.SharedPerBlock {
 		return fmt.Errorf("matmul: a block needs %d bytes of shared memory, %s has %d", n, p.Info.Name, p.Info.SharedPerBlock)
 	}
@@ -84,6 +85,10 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	}
 	blocks := p.tiles(&c)
 	parts := p.split(blocks, blocks*p.parts(blocks, &c), 8*int(c.K), int(c.K), p.run())
+	if blocks > math.MaxInt32/parts {
+		return fmt.Errorf("matmul: %w: %d tiles of %dx%d in %d parts", jit.ErrUnsupported, blocks, c.M, wide, parts)
+	}
+	p.Raster = p.raster(&c, parts)
 	g := p.MatrixGrid(&c, blocks*parts)
 	p.fuses = p.matrixSum() == p.Out.DType.Compute()
 	if present(p.up) && (parts > 1 || !p.Matrix() && wide < p.Info.WarpSize) {
@@ -95,6 +100,18 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 		}
 		return p.launchMatrix(s, g, c, maps, out)
 	})
+}
+
+// raster is the order of tiles: the kernel counts those of clusters.
+func (p *Problem) raster(c *tile.Config, parts int) kernels.Raster {
+	high, wide := int(c.M)*max(int(c.Cluster), 1), p.tileColumns(c)
+	down, across := (p.M+high-1)/high, (p.N+wide-1)/wide
+	rest := down % kernels.BandRows
+	return kernels.Raster{
+		Count: down * across * p.Batch * parts,
+		Tiles: ops.Divisor(down * across), Batch: ops.Divisor(p.Batch),
+		Band: ops.Divisor(kernels.BandRows * across), Rest: ops.Divisor(max(rest, 1)), Last: (down - rest) * across,
+	}
 }
 
 // tileColumns is how many columns of the result a tile has: half of its own are those of the second
@@ -119,20 +136,20 @@ func (p *Problem) launchMatrix(s *runtime.Stream, g runtime.Grid, c tile.Config,
 	sum := p.matrixSum()
 	types, mad := ops.TypeArgs{T: d, O: out.DType, C: sum}, ops.MulAddFn(sum)
 	if p.scales != nil {
-		return gemmScaled.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, p.scales.arg(0), p.scales.arg(1), p.BatchWalk, p.Product, p.scales.Scales, c, pairs, mad)
+		return gemmScaled.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, p.scales.arg(0), p.scales.arg(1), p.BatchWalk, p.Product, p.Raster, p.scales.Scales, c, pairs, mad)
 	}
 	f, ok, err := p.fused(s, sum)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
-		return kernel.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, p.BatchWalk, p.Product, c, pairs, mad)
+		return kernel.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, p.BatchWalk, p.Product, p.Raster, c, pairs, mad)
 	case !present(p.up):
-		return then.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, f.bias, f.factor, f.residual, f.walk, p.Product, c, pairs, f.scale, f.e, mad, p.then.act)
+		return then.Launch(s, types, g, maps.x, maps.y, maps.out, ops.SliceArg(out.DType, &to), x, y, f.bias, f.factor, f.residual, f.walk, p.Product, p.Raster, c, pairs, f.scale, f.e, mad, p.then.act)
 	}
 	f.e.Factor.Kind = kernels.Strided // which the kernel makes
 	ups := p.up.Header()
-	return gemmGated.Launch(s, types, g, maps.x, maps.y, maps.up, maps.out, ops.SliceArg(out.DType, &to), x, y, ops.SliceArg(d, &ups), f.bias, f.residual, f.walk, p.Product, c, pairs, f.scale, f.e, mad, p.then.act)
+	return gemmGated.Launch(s, types, g, maps.x, maps.y, maps.up, maps.out, ops.SliceArg(out.DType, &to), x, y, ops.SliceArg(d, &ups), f.bias, f.residual, f.walk, p.Product, p.Raster, c, pairs, f.scale, f.e, mad, p.then.act)
 }
 
 // MatrixGrid is the grid for so many tiles. With bulk copies there are as many blocks as
@@ -159,10 +176,26 @@ const maxSums64 = 128 * 128
 // mostPromoted is how many sums a thread has registers for beside those of a stage.
 const mostPromoted = 64
 
-// promotes reports whether the sums of a stage are made apart: they have scales of their own, or are
-// of 8-bit floating-point factors, of which matrix instructions keep fewer bits than float32 has.
-func (p *Problem) promotes() bool {
-	return p.scales != nil && bool(p.scales.Blocks) || p.float8() && p.Precision < High && p.Matrix()
+// After how many stages sums are added outside of matrix instructions.
+const (
+	stagesOf8   = 2 // of 8-bit floating-point factors, of whose sums the instructions keep fewer bits than float32 has
+	splitStages = 8 // of split factors: instructions cut bits off in place of rounding, which adds up over six terms
+)
+
+// promotes returns after how many stages sums are added outside of matrix instructions, 0 for never:
+// those of one stage if they have scales of their own.
+func (p *Problem) promotes() dsl.ConstInt {
+	switch {
+	case p.scales != nil && bool(p.scales.Blocks):
+		return 1
+	case !p.Matrix():
+		return 0
+	case p.float8() && p.Precision < High:
+		return stagesOf8
+	case p.splits:
+		return splitStages
+	}
+	return 0
 }
 
 // matrixSum is the type of the sums in matrix instructions.
@@ -181,7 +214,7 @@ func (p *Problem) hasMatrix(c tile.Config) bool {
 	if p.A.DType.Size() == 8 && c.M*c.N > maxSums64 {
 		return false
 	}
-	if p.promotes() && int(c.M*c.N/c.Warps()) > mostPromoted*p.Info.WarpSize {
+	if p.promotes() > 0 && int(c.M*c.N/c.Warps()) > mostPromoted*p.Info.WarpSize {
 		return false
 	}
 	return p.Matrix() && fitted(&c, p).Shared()*p.A.DType.Size() <= p.Info.SharedPerBlock

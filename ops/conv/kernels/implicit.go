@@ -117,7 +117,7 @@ func (g *Implicit) Move(at dsl.Pixel, k int) dsl.Pixel {
 // below each other; the maps say where x, weights and out are then.
 //
 //kiln:kernel
-//kiln:const g.Flat=false,true g.Strided=false,true g.Rank=1,2 cfg.M=32 cfg.N=64 cfg.K=16 cfg.Down=2 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=false blocks=1
+//kiln:const g.Flat=false,true g.Strided=false,true g.Rank=1,2 cfg.M=32 cfg.N=64 cfg.K=16 cfg.Down=2 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=0 blocks=1
 func ImplicitGemm[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, weights []T, g Implicit, cfg tile.Config, blocks dsl.ConstInt, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Block(t), blocks)
 	p := matmulkernels.Product{M: g.M, N: g.N}

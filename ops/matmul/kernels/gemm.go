@@ -109,7 +109,7 @@ func MultiplyTile[C dsl.Number](t dsl.Thread, acc []C, n int, cfg *Tile, mad fun
 // eight rows of tiles, and go down in them before they go on, so that those that run
 // together share what they read.
 func (p *Product) TileAt(block, m, n int) (row, col int) {
-	const high = 8
+	const high = BandRows
 	tm, tn := (p.M+m-1)/m, (p.N+n-1)/n
 	band := block / (high * tn)
 	first := band * high

@@ -106,7 +106,7 @@ func (g *Groups) tile(plan []int32, i, high, wide int) (at groupTile) {
 // below, and does not store what comes of them; along k there are none.
 //
 //kiln:kernel
-//kiln:const g.ByPlace=false,true cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false
+//kiln:const g.ByPlace=false,true cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=0
 func MultiplyGroups[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, plan []int32, g Groups, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	blocks := max(int(cfg.Cluster), 1)

@@ -45,12 +45,12 @@ type Scales struct {
 // scales.
 //
 //kiln:kernel
-//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=false,true sc.X.Wide=1 sc.Y.Wide=1,128 sc.Blocks=false,true
-func MultiplyScaled[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, xs, ys []float32, w core.Walk, p Product, sc Scales, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
+//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.Promote=0,1 sc.X.Wide=1 sc.Y.Wide=1,128 sc.Blocks=false,true
+func MultiplyScaled[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, y []T, xs, ys []float32, w core.Walk, p Product, r Raster, sc Scales, cfg tile.Config, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	// Of what is beyond the edge the last scale is read.
 	scaleX := func(row, k int) float32 { return xs[sc.X.of(min(row, p.M-1), k)] }
 	scaleY := func(col, k int) float32 { return ys[sc.Y.of(min(col, p.N-1), k)] }
-	multiplyTiles(t, xMap, yMap, yMap, outMap, out, x, y, y, false, &w, &p, &cfg, pairs, mad, func(row, col, k int, sums, part []C) {
+	multiplyTiles(t, xMap, yMap, yMap, outMap, out, x, y, y, false, &w, &p, &r, &cfg, pairs, mad, func(row, col, k int, sums, part []C) {
 		if !sc.Blocks {
 			tile.Add(t, sums, part, &cfg)
 			return

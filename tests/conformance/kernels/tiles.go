@@ -10,7 +10,7 @@ import (
 // out, if cfg says Bulk, and has an OutSize.
 //
 //kiln:kernel
-//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=false
+//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0,1 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0
 func Tiles[T dsl.Number, C dsl.Int | dsl.Uint | dsl.Real](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []C, x, y []T, m, n, k int, cfg tile.Config) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	a := tile.Factor[T]{Mem: x, Across: k, Along: 1, Map: xMap}
