@@ -55,8 +55,8 @@ type Raster struct {
 // BandRows is how many rows of tiles are in a band.
 const BandRows = 8
 
-// at returns where tile i of so many rows and columns is, and in which plane.
-func (r *Raster) at(i, high, wide int) (row, col, plane int) {
+// At returns where tile i of so many rows and columns is, and in which plane.
+func (r *Raster) At(i, high, wide int) (row, col, plane int) {
 	plane, i = r.Tiles.DivMod(i)
 	band, j := r.Band.DivMod(i)
 	if row, col = j%BandRows, j/BandRows; i >= r.Last {
@@ -78,7 +78,7 @@ func multiplyTiles[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, upMa
 		wide /= 2
 	}
 	tile.EachScaled(t, cfg, t.BlockX()/blocks, order.Count, t.GridDimX()/blocks, mad, func(i int) (a, b tile.Factor[T], k int) {
-		row, col, plane := order.at(i, high, wide)
+		row, col, plane := order.At(i, high, wide)
 		row += own
 		part, z := order.Batch.DivMod(plane)
 		lo, at := part*p.Part, w.At(z)
@@ -89,11 +89,11 @@ func multiplyTiles[O, T dsl.Number, C dsl.Number](t dsl.Thread, xMap, yMap, upMa
 		}
 		return a, b, min(p.Part, p.K-lo)
 	}, func(i, k int, sums, part []C) {
-		row, col, plane := order.at(i, high, wide)
+		row, col, plane := order.At(i, high, wide)
 		of, _ := order.Batch.DivMod(plane)
 		add(row+own, col, of*p.Part+k, sums, part)
 	}, func(i int, sums []C) {
-		row, col, plane := order.at(i, high, wide)
+		row, col, plane := order.At(i, high, wide)
 		row += own
 		part, z := order.Batch.DivMod(plane)
 		at := w.At(z)
