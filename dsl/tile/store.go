@@ -7,7 +7,8 @@ import "github.com/gokiln/kiln/dsl"
 const storeBuffers = 2
 
 // Store stores what f makes of the sums of the tile at (row, col) in plane of the tensor that m
-// describes, of which a box is 128 bytes of as many rows as a warp multiplies. f gets two neighbouring
+// describes, of which a row is a multiple of 16 bytes, and a box 128 bytes of as many rows as a warp
+// multiplies. f gets two neighbouring
 // sums of a row at a time, the first in an even column, and those beyond the edge, which are not
 // stored. It is for products with bulk copies, in place of [EachPair]: the copies go on while the next
 // product is made. The slice has the type of the results, and is not read.

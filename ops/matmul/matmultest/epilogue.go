@@ -107,6 +107,7 @@ func epilogues(t *testing.T, b *opstest.Bench) {
 	for kind := range 16 {
 		add(epilogue{d: dtype.F32, n: 1, kind: kind * 7, act: "relu", bias: "columns", residual: true, up: kind%2 > 0})
 	}
+	gaps(t, b)
 	randomProducts(t, b)
 	b.Part(t, epilogueCases, "Epilogue/Cases")
 	t.Run("Epilogue/Errors", func(t *testing.T) { epilogueErrors(t, b) })

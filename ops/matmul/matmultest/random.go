@@ -40,6 +40,30 @@ func randomProducts(t *testing.T, b *opstest.Bench) {
 	}
 }
 
+// gaps tests that no strategy writes to what is behind rows of results, which end within a chunk of
+// memory and may be columns of a larger matrix.
+func gaps(t *testing.T, b *opstest.Bench) {
+	for _, way := range append([]string{""}, matmulops.MatmulStrategies()...) {
+		for _, d := range []dtype.DType{dtype.BF16, dtype.F32} {
+			if !b.Has(d) {
+				continue
+			}
+			b.Part(t, func(t *testing.T, b *opstest.Bench) {
+				c := &configuration{d: dtype.BF16, o: d, way: way, act: "none", bias: "none", scale: 1}
+				for i := range c.orders {
+					c.orders[i] = order{Aligned: true, Step: 1, Gap: 4}
+				}
+				factors, results := newArena(t, b, c.d, 0), newArena(t, b, c.o, 0)
+				var list []*drawn
+				for _, n := range []int{13, 66, 270} {
+					list = append(list, c.draw(t, b, matrices{m: 300, k: 64, n: n}, factors, results))
+				}
+				require.Zero(t, c.runSome(t, b, list, factors, results))
+			}, "Gaps/%s/%v", way, d)
+		}
+	}
+}
+
 // configuration is what products of many shapes have in common.
 type configuration struct {
 	d, o           dtype.DType // of factors and results
@@ -159,7 +183,7 @@ func (c *configuration) run(t *testing.T, b *opstest.Bench, n int) {
 	for n > 0 && failed < mostFailures {
 		var list []*drawn
 		for len(list) < min(n, 64) && factors.length+results.length < 1<<22 {
-			list = append(list, c.draw(t, b, factors, results))
+			list = append(list, c.draw(t, b, c.shape(b.Rand, b.Device.Info().Units), factors, results))
 		}
 		n -= len(list)
 		failed += c.runSome(t, b, list, factors, results)
@@ -205,9 +229,9 @@ func (p *drawn) String() string {
 	return text
 }
 
-// draw draws a product and the places of its operands.
-func (c *configuration) draw(t *testing.T, b *opstest.Bench, factors, results *arena) *drawn {
-	p := &drawn{matrices: c.shape(b.Rand, b.Device.Info().Units)}
+// draw draws the places of a product's operands.
+func (c *configuration) draw(t *testing.T, b *opstest.Bench, m matrices, factors, results *arena) *drawn {
+	p := &drawn{matrices: m}
 	batch, err := layout.Broadcast(p.batchA, p.batchB)
 	require.NoError(t, err)
 	p.batch = batch
