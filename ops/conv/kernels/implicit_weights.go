@@ -26,7 +26,7 @@ const beyond = 1 << 31
 // group for each channel of the result, in the order of [WeightSums].
 //
 //kiln:kernel
-//kiln:const g.Implicit.Flat=true g.Implicit.Strided=false g.Implicit.Rank=1,2 cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=1 cfg.B=1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=false
+//kiln:const g.Implicit.Flat=true g.Implicit.Strided=false g.Implicit.Rank=1,2 cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=1 cfg.B=1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=0
 func ImplicitWeights[T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap dsl.TensorMap, out []C, x, y []T, g WeightSums, cfg tile.Config, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	p := matmulkernels.Product{M: g.K, N: g.N}
