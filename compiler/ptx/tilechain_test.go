@@ -183,7 +183,7 @@ func (c *tileChain) attend(t *testing.T, text string, n, keys int) {
 	a.slice(k.bytes, keys*d)
 	a.slice(v.bytes, keys*dv)
 	a.ints(n, keys, d, dv)
-	near := map[string]float64{"dsl.BF16": 0x1p-8, "dsl.F16": 0x1p-11, "dsl.TF32": 0x1p-10, "float64": 0x1p-48}[c.types[0]]
+	near := map[string]float64{"dsl.BF16": 0x1p-8, "dsl.F16": 0x1p-11, "dsl.TF32": 0x1p-10, "float64": 0x1p-18}[c.types[0]]
 	if c.types[1] == "float64" {
 		a.ints(int(math.Float64bits(scale)), int(math.Float64bits(math.Inf(-1))))
 	} else {

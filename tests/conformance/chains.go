@@ -67,7 +67,7 @@ func (b *builder) attention() {
 	attend[dsl.BF16, float32](b, "bf16", kernels.Attend[dsl.BF16, float32], half, then, 50, 150, 1.0/64)
 	attend[dsl.F16, float32](b, "f16", kernels.Attend[dsl.F16, float32], half, then, 100, 70, 1.0/512)
 	attend[dsl.TF32, float32](b, "tf32", kernels.Attend[dsl.TF32, float32], single, thenSingle, 30, 75, 1.0/512)
-	attend[float64, float64](b, "float64", kernels.Attend[float64, float64], double, thenDouble, 40, 40, 0x1p-44)
+	attend[float64, float64](b, "float64", kernels.Attend[float64, float64], double, thenDouble, 40, 40, 0x1p-18)
 }
 
 // attend adds a case; near is its tolerance.

@@ -73,10 +73,10 @@ func Attend[T dsl.Number, C dsl.Real](t dsl.Thread, out, logs []C, q, k, v []T, 
 			if top[i] = largest; largest == lowest {
 				top[i] = 0 // no key yet
 			}
-			change[i], most[i] = dsl.Exp(most[i]-top[i]), largest
+			change[i], most[i] = exponential(most[i]-top[i]), largest
 			total[i] *= change[i]
 		})
-		tile.MapRows(t, q, scores, top, &cfg, func(_, _ int, s, top C) C { return dsl.Exp(s - top) })
+		tile.MapRows(t, q, scores, top, &cfg, func(_, _ int, s, top C) C { return exponential(s - top) })
 		tile.FoldRows(t, q, scores, total, &cfg, add)
 		tile.MapRows(t, q, sums, change, &then, func(_, _ int, s, change C) C { return s * change })
 		tile.MultiplySums(t, sums, scores, &cfg, tile.Factor[T]{Mem: v, At: at * dv, Limit: dv, Across: 1, Along: dv}, min(keys-at, int(cfg.N)), &then, mad)
@@ -113,3 +113,6 @@ func inverse[C dsl.Real](x C) C {
 	}
 	return y
 }
+
+// exponential is eˣ as the device has it.
+func exponential[C dsl.Real](x C) C { return C(fast.Exp(float32(x))) }
