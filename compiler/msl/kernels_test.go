@@ -31,7 +31,7 @@ var traps = regexp.MustCompile(`max_total_threads_per_threadgroup|\bgoto\b|\bdou
 
 // longest is how many lines a kernel may have: bodies of tens of thousands are known to
 // crash the compiler.
-const longest = 5000
+const longest = 8000
 
 // TestKernels compiles all kernels of this repository for each version of the language,
 // and for the newest as checked code. Those with what Metal lacks are refused.

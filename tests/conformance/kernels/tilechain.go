@@ -10,7 +10,7 @@ import (
 // of the first product are factors of the second one.
 //
 //kiln:kernel
-//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=0,1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0
+//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=0,1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0 cfg.AVec=true cfg.BVec=true then.AVec=true then.BVec=true
 func TileChain[T dsl.Number, C dsl.Int | dsl.Uint | dsl.Real](t dsl.Thread, out []C, x, y, z []T, m, n, k, d int, cfg, then tile.Config) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return a*b + c }
@@ -47,7 +47,7 @@ func TileChain[T dsl.Number, C dsl.Int | dsl.Uint | dsl.Real](t dsl.Thread, out 
 // largest score so far.
 //
 //kiln:kernel
-//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0
+//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 then.M=16 then.N=64 then.K=16 then.Down=1 then.Across=1 then.Stages=2 then.Chunk=2 then.A=0 then.B=1 then.Bulk=false then.Cluster=1 then.OutSize=0 then.Promote=0 cfg.AVec=true cfg.BVec=true then.AVec=true then.BVec=true
 func Attend[T dsl.Number, C dsl.Real](t dsl.Thread, out, logs []C, q, k, v []T, n, keys, d, dv int, scale, lowest C, cfg, then tile.Config) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	mad := func(a, b, c C) C { return dsl.FMA(a, b, c) }

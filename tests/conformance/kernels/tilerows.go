@@ -11,7 +11,7 @@ import (
 // the column, times 16, and 0 for others.
 //
 //kiln:kernel
-//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0
+//kiln:const cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Bulk=false cfg.Cluster=1 cfg.OutSize=0 cfg.Promote=0 cfg.AVec=true cfg.BVec=true
 func TileRows[T dsl.Number, C dsl.Int | dsl.Uint | dsl.Real](t dsl.Thread, out []int32, rows, cols []C, x, y []T, n, k int, lowest C, cfg tile.Config) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
 	a := tile.Factor[T]{Mem: x, Limit: n, Across: k, Along: 1}
