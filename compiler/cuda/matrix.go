@@ -33,7 +33,7 @@ const (
 var missing = map[ir.Op]string{
 	ir.OpWarpgroupMMA: noGroup, ir.OpWarpgroupFence: noGroup, ir.OpWarpgroupCommit: noGroup, ir.OpWarpgroupWait: noGroup,
 	ir.OpAsyncFence: noGroup, ir.OpWarpgroupRegs: noGroup,
-	ir.OpCopyTensor: noBulk, ir.OpStoreTensor: noBulk, ir.OpStoreWait: noBulk,
+	ir.OpCopyTensor: noBulk, ir.OpCopyPixels: noBulk, ir.OpStoreTensor: noBulk, ir.OpStoreWait: noBulk,
 }
 
 // matrixHelpers are the functions of matrixRows. A copy is as wide as both addresses allow, of

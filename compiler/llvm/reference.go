@@ -7,6 +7,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"github.com/gokiln/kiln/compiler/ir"
+	"github.com/gokiln/kiln/compiler/target"
 )
 
 // Spellings returns the number of spellings of an operation, over all types
@@ -56,6 +57,7 @@ func (r *row) example() string {
 		}
 	}
 	e := newEmitter(d)
+	e.t = examples[d]
 	e.place(llir.NewBlock(".b0"))
 	v := use(r, k)
 	e.vals = make([]value.Value, len(v.Args))
@@ -82,6 +84,13 @@ func (r *row) example() string {
 	return strings.Join(lines, "; ")
 }
 
+// examples are targets of dialects.
+var examples = map[*dialect]target.Target{
+	dialectNVPTX:  {Kind: target.LLVM, Arch: "sm_90", CC: 90},
+	dialectWave32: {Kind: target.LLVM, Arch: "gfx1100"},
+	dialectWave64: {Kind: target.LLVM, Arch: "gfx942"},
+}
+
 // use returns a value of the row's operation on kind k.
 func use(r *row, k ir.Kind) *ir.Value {
 	t := ir.PtrTo(ir.Global, ir.F32)
@@ -92,6 +101,9 @@ func use(r *row, k ir.Kind) *ir.Value {
 	}
 	v := &ir.Value{Op: r.op, Type: t}
 	info := r.op.Info()
+	if r.op == ir.OpCopyGroups {
+		t = ir.I64
+	}
 	for range info.Args {
 		v.Args = append(v.Args, &ir.Value{Type: t})
 	}
@@ -101,8 +113,24 @@ func use(r *row, k ir.Kind) *ir.Value {
 		set(0, ir.Bool)
 	case ir.RuleShfl:
 		set(1, ir.I64)
+	case ir.RuleMatrix:
+		set(0, ir.PtrTo(ir.Local, ir.F32))
+		set(1, ir.PtrTo(ir.Local, ir.F16))
+		if r.op == ir.OpLoadMatrix {
+			set(1, ir.PtrTo(ir.Shared, ir.F32))
+		} else {
+			set(2, v.Args[1].Type)
+		}
 	case ir.RuleMem, ir.RuleAtomic:
 		set(0, ir.PtrTo(ir.Global, t))
+		if r.op == ir.OpCopyAsync || r.op == ir.OpCopyVec {
+			set(0, ir.PtrTo(ir.Shared, ir.F32))
+			set(1, ir.PtrTo(ir.Global, ir.F32))
+			v.Imm = 4
+		}
+		if r.op == ir.OpCopyVec {
+			set(2, ir.Bool)
+		}
 	case ir.RuleConvert, ir.RuleBitcast:
 		set(0, ir.F32)
 		for _, s := range ir.Scalars {

@@ -73,12 +73,14 @@ const (
 	logged     = "becomes a record in the device log first (pass.LowerLog)"
 	unitFact   = "a constant or arithmetic first (pass target)"
 	vectorCode = "made by the passes for vectors of the CPU (pass.Vector)"
+	noGroup    = "spelled in PTX only: products of LLVM IR are those of a warp, and package matrix says so to dsl/tile"
+	noBulk     = "spelled in PTX only, as are the products of warpgroups that it serves: use dsl.CopyVecAsync, or compile for PTX"
 )
 
-// unsupported lists the operations that cannot be written, and why.
 // mbarriers is why there are no barriers that count arrivals.
 const mbarriers = "of a dsl.MBarrier, whose waits need the threads of a block to go on beside each other, and spelled in PTX only: use t.Sync, or compile for PTX"
 
+// unsupported lists the operations that cannot be written, and why.
 var unsupported = map[ir.Op]string{
 	ir.OpCall: "functions must be inlined first (pass inline)",
 	ir.OpProj: "functions must be inlined first (pass inline)",
@@ -88,14 +90,12 @@ var unsupported = map[ir.Op]string{
 	ir.OpMatrixFact:      unitFact,
 	ir.OpMatrixRow:       unitFact,
 	ir.OpMatrixCol:       unitFact,
-	ir.OpMMA:             "no matrix instruction is known of the target (package matrix), and dsl/tile asks first",
-	ir.OpLoadMatrix:      "no load of fragments is known of the target (package matrix), and dsl/tile asks first",
-	ir.OpWarpgroupMMA:    "no group products are known of the target (package matrix), and dsl/tile asks first",
-	ir.OpWarpgroupFence:  "no group products are known of the target (package matrix), and dsl/tile asks first",
-	ir.OpWarpgroupCommit: "no group products are known of the target (package matrix), and dsl/tile asks first",
-	ir.OpWarpgroupWait:   "no group products are known of the target (package matrix), and dsl/tile asks first",
-	ir.OpAsyncFence:      "no group products are known of the target (package matrix), and dsl/tile asks first",
-	ir.OpWarpgroupRegs:   "no group products are known of the target (package matrix), and dsl/tile asks first",
+	ir.OpWarpgroupMMA:    noGroup,
+	ir.OpWarpgroupFence:  noGroup,
+	ir.OpWarpgroupCommit: noGroup,
+	ir.OpWarpgroupWait:   noGroup,
+	ir.OpAsyncFence:      noGroup,
+	ir.OpWarpgroupRegs:   noGroup,
 
 	ir.OpPackedMMA: "of processors with tile registers alone, for which code asks first",
 	ir.OpLoadBytes: vectorCode,
@@ -112,20 +112,15 @@ var unsupported = map[ir.Op]string{
 	ir.OpLaunch:      "becomes part of the module first (pass size)",
 	ir.OpCluster:     "becomes part of the module first (pass size)",
 
-	ir.OpCopyAsync:   "becomes a load and a store first (pass copies)",
-	ir.OpCopyVec:     "becomes loads and stores first (pass copies)",
-	ir.OpCopyCommit:  "has no copies to group (pass copies)",
-	ir.OpCopyWait:    "has nothing to wait for (pass copies)",
-	ir.OpCopyGroups:  "has nothing to wait for (pass copies)",
 	ir.OpMBarInit:    mbarriers,
 	ir.OpMBarArrive:  mbarriers,
 	ir.OpMBarExpect:  mbarriers,
 	ir.OpMBarTest:    mbarriers,
 	ir.OpMBarRemote:  mbarriers,
-	ir.OpCopyTensor:  mbarriers,
-	ir.OpCopyPixels:  mbarriers,
-	ir.OpStoreTensor: mbarriers,
-	ir.OpStoreWait:   mbarriers,
+	ir.OpCopyTensor:  noBulk,
+	ir.OpCopyPixels:  noBulk,
+	ir.OpStoreTensor: noBulk,
+	ir.OpStoreWait:   noBulk,
 	ir.OpClusterSync: mbarriers,
 	ir.OpCopyBegun:   "made by the pass copies for checked code of the CPU",
 }
@@ -143,7 +138,7 @@ func inWidth(v *ir.Value, b uint64, isConst bool) bool {
 
 // tableRows has every row.
 var tableRows = sync.OnceValue(func() (out []row) {
-	for _, list := range [][]row{ptxasRows(), arithmeticRows, logicRows, mathRows, approxRows, warpRows, memoryRows(), convertRows} {
+	for _, list := range [][]row{ptxasRows(), arithmeticRows, logicRows, mathRows, approxRows, warpRows, matrixRows, memoryRows(), convertRows} {
 		out = append(out, list...)
 	}
 	return out

@@ -23,8 +23,9 @@ func TestEveryOpHasARow(t *testing.T) {
 		}
 		uses := irtest.Lowered(op)
 		switch op {
-		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock:
-			continue // below
+		case ir.OpLoad, ir.OpStore, ir.OpBounds, ir.OpBarrier, ir.OpWarpBarrier, ir.OpFence, ir.OpFenceBlock,
+			ir.OpCopyAsync, ir.OpCopyVec, ir.OpCopyCommit, ir.OpCopyWait, ir.OpCopyGroups, ir.OpMMA, ir.OpLoadMatrix:
+			continue // below, and TestTiles
 		}
 		require.NotEmpty(t, uses, "no uses known of %s", op)
 		for _, d := range []*dialect{dialectWave32, dialectWave64, dialectNVPTX} {
@@ -55,6 +56,9 @@ func TestSweep(t *testing.T) {
 					}
 				}
 				irtest.MemoryOps(k)
+				if mustTarget(t, arch).CopiesAsync() {
+					irtest.Copies(k)
+				}
 				text, err := Emit(k.Finish(t), mustTarget(t, arch))
 				require.NoError(t, err)
 				verify(t, text)

@@ -17,6 +17,7 @@ import (
 
 // Tools are the programs of a stock LLVM that make machine code of its IR.
 type Tools struct {
+	Opt string // the optimiser, of which one pass is run: "" leaves that out
 	LLC string // the code generator
 	LLD string // the linker for ELF; not needed for NVIDIA
 }
@@ -39,10 +40,21 @@ func FindTools(t target.Target) (Tools, error) {
 	var tools Tools
 	var err, linkErr error
 	tools.LLC, err = find("llc", "KILN_LLC")
+	tools.Opt = beside(tools.LLC)
 	if d.isa&amdgcn != 0 {
 		tools.LLD, linkErr = find("ld.lld", "KILN_LLD")
 	}
 	return tools, errors.Join(err, linkErr)
+}
+
+// beside returns the optimiser that was installed with a code generator, "" if there is none.
+func beside(llc string) string {
+	dir, name := filepath.Split(llc)
+	path := dir + strings.Replace(name, "llc", "opt", 1)
+	if _, err := exec.LookPath(path); err != nil || path == llc {
+		return ""
+	}
+	return path
 }
 
 // find looks for a program.
@@ -87,6 +99,10 @@ func version(path string) int {
 	return v
 }
 
+// float8 is what products of 8-bit floats begin with, which are part of PTX 8.4, and LLVM chooses an
+// earlier version for devices that have them.
+const float8 = "mma.sync.aligned.m16n8k32.row.col.f32.e"
+
 // Build makes of the text of [Emit] what a driver loads: for AMD a code object
 // (.hsaco), for NVIDIA PTX.
 func (tools Tools) Build(ctx context.Context, text string, t target.Target) ([]byte, error) {
@@ -103,8 +119,16 @@ func (tools Tools) Build(ctx context.Context, text string, t target.Target) ([]b
 	if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
 		return nil, fmt.Errorf("llvm: intermediate file: %w", err)
 	}
+	if tools.Opt != "" { // private arrays become registers, which llc makes of some
+		if err := run(ctx, tools.Opt, "-passes=sroa", in, "-o", in); err != nil {
+			return nil, err
+		}
+	}
 	args := []string{"-mtriple=" + d.triple, "-mcpu=" + t.Arch, "-O3", "--fp-contract=off"}
 	if d.isa == nvptx {
+		if strings.Contains(text, float8) {
+			args = append(args, "-mattr=+ptx84")
+		}
 		if err := run(ctx, tools.LLC, append(args, "-filetype=asm", in, "-o", out)...); err != nil {
 			return nil, err
 		}

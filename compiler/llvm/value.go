@@ -36,6 +36,11 @@ func (e *emitter) value(v *ir.Value) (err error) {
 		out = e.advance(v, types.I8, i64(int64(v.Args[0].Type.Elem.Offset(int(v.Imm)))))
 	case ir.OpZero:
 		e.zero(v.Args[0])
+	case ir.OpMMA:
+		if e.unit(v) == nil {
+			return fmt.Errorf("no matrix instruction of this kind is known of %s (package matrix), and dsl/tile asks first", e.t)
+		}
+		_, err = e.expand(e.newBuild(v))
 	default:
 		if v.Op.IsAtomic() && v.Imm != 0 {
 			out, err = e.ordered(v)

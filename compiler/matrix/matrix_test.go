@@ -197,6 +197,8 @@ func TestFor(t *testing.T) {
 	require.Equal(t, "m16n8k8.f64.f64.f64.f64", name("ptx:sm_90", ir.MatrixF64))
 	require.Equal(t, "m16n8k16.f32.f16.f16.f32", name("cuda:sm_90a", ir.MatrixF16))
 	require.Equal(t, "m16n8k32.s32.u8.u8.s32", name("cuda:sm_80", ir.MatrixU8))
+	require.Equal(t, "m16n8k32.f32.e4m3.e4m3.f32", name("llvm:sm_90a", ir.MatrixE4M3))
+	require.Equal(t, "mfma_f32_16x16x8_xf32", name("llvm:gfx942", ir.MatrixTF32))
 	require.Equal(t, "mfma_f32_16x16x16f16", name("hip:gfx90a", ir.MatrixF16))
 	require.Equal(t, "mfma_f64_16x16x4f64", name("hip:gfx942", ir.MatrixF64))
 	require.Equal(t, "wmma_f32_16x16x16_bf16_w32", name("hip:gfx1151", ir.MatrixBF16))
@@ -209,7 +211,7 @@ func TestFor(t *testing.T) {
 	require.Empty(t, name("hip:gfx942", ir.MatrixU8)) // MFMA of bytes has signs
 	require.Empty(t, name("hip:gfx1100", ir.MatrixF64))
 	require.Equal(t, "multiply_simdgroup_bfloat8x8", name("msl:3.1", ir.MatrixBF16))
-	for _, other := range []string{"ptx:sm_75", "cpu", "cpu:x86-64-v4", "hip:gfx908", "hip:gfx1030", "msl:3.0", "cuda:sm_75"} {
+	for _, other := range []string{"ptx:sm_75", "cpu", "cpu:x86-64-v4", "hip:gfx908", "hip:gfx1030", "msl:3.0", "cuda:sm_75", "llvm:sm_75", "llvm:gfx1030"} {
 		require.Empty(t, name(other, ir.MatrixF16), other)
 	}
 }

@@ -118,18 +118,21 @@ func (b bits) along(way int) (out []Coord) {
 
 // hip is the devices of AMD whose architecture begins with a name.
 func hip(prefix string) func(target.Target) bool {
-	return func(t target.Target) bool { return t.Kind == target.HIP && strings.HasPrefix(t.Arch, prefix) }
+	return func(t target.Target) bool {
+		return (t.Kind == target.HIP || t.Kind == target.LLVM) && strings.HasPrefix(t.Arch, prefix)
+	}
 }
 
 // cdna is CDNA 2 and later; gfx908, which is CDNA, lacks the instructions for bf16 and f64.
 func cdna(t target.Target) bool {
-	return t.Kind == target.HIP && slices.Contains([]string{"gfx90a", "gfx942", "gfx950"}, t.Arch)
+	return (t.Kind == target.HIP || t.Kind == target.LLVM) && slices.Contains([]string{"gfx90a", "gfx942", "gfx950"}, t.Arch)
 }
 
-// nvidia is the devices of a compute capability and later ones, by PTX or CUDA C++.
+// nvidia is the devices of a compute capability and later ones, by PTX, CUDA C++ or LLVM
+// IR.
 func nvidia(cc int) func(target.Target) bool {
 	return func(t target.Target) bool {
-		return (t.Kind == target.PTX || t.Kind == target.CUDA) && t.CC >= cc
+		return slices.Contains([]string{target.PTX, target.CUDA, target.LLVM}, t.Kind) && t.CC >= cc
 	}
 }
 

@@ -181,10 +181,17 @@ func (o simOperand) set(t *simThread, v uint64) {
 	t.regs[o.reg], t.written[o.reg] = v, true
 }
 
+// What LLVM writes: comments behind code, and the operands of mma.sync on lines of their own.
+var (
+	comments     = regexp.MustCompile(`(?m)//.*$`)
+	operandLines = regexp.MustCompile(`\n\s*(\{%[^}]*\})`)
+)
+
 func simParse(text string) *simProgram {
 	p := &simProgram{regs: map[string]int{}, params: map[string]int{}, shared: simSpace{}, local: simSpace{}}
 	labels := map[string]int{}
 	var lines []string
+	text = operandLines.ReplaceAllString(comments.ReplaceAllString(text, ""), " $1")
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(line), ";"), ",")
 		f := strings.Fields(line)

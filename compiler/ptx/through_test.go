@@ -1,31 +1,56 @@
 package ptx_test
 
 import (
+	"os"
 	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/compiler/llvm"
+	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/nvrtc"
 )
 
 // TestTilesThrough runs the products by mma.sync in the simulator as the PTX that NVRTC makes of CUDA
-// C++: the same matrix instructions as ours, and the same sums. Those of warpgroups are PTX's alone.
+// C++, and LLVM of LLVM IR: the same matrix instructions as ours, and the same sums. Those of warpgroups
+// are PTX's alone.
 func TestTilesThrough(t *testing.T) {
-	lib := nvrtc.For(t)
-	for _, c := range tileProducts() {
-		if c.arch == "sm_90a" {
-			continue
+	ways := map[string]func(t *testing.T, c *tileProduct) string{"cuda": byNVRTC, "llvm": byLLVM}
+	for way, ptx := range ways {
+		for _, c := range tileProducts() {
+			if c.arch == "sm_90a" || !tooltest.Sweeps() && c.types[0] == "dsl.BF16" && c.m > 32 {
+				continue
+			}
+			t.Run(way+"/"+c.String(), func(t *testing.T) {
+				t.Parallel()
+				text := ptx(t, &c)
+				require.Equal(t, instructions(c.text(t, c.arch)), instructions(text))
+				c.check(t, text, false)
+			})
 		}
-		t.Run(c.String(), func(t *testing.T) {
-			t.Parallel()
-			text, log, err := lib.PTX("tiles.cu", c.emit(t, "cuda:"+c.arch), c.arch)
-			require.NoError(t, err)
-			require.Empty(t, nvrtc.Warnings(log))
-			require.Equal(t, instructions(c.text(t, c.arch)), instructions(string(text)))
-			c.check(t, string(text), false)
-		})
 	}
+}
+
+func byNVRTC(t *testing.T, c *tileProduct) string {
+	text, log, err := nvrtc.For(t).PTX("tiles.cu", c.emit(t, "cuda:"+c.arch), c.arch)
+	require.NoError(t, err)
+	require.Empty(t, nvrtc.Warnings(log))
+	return string(text)
+}
+
+func byLLVM(t *testing.T, c *tileProduct) string {
+	tgt, err := target.Parse("llvm:" + c.arch)
+	require.NoError(t, err)
+	tools, err := llvm.FindTools(tgt)
+	if err != nil && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	text, err := tools.Build(t.Context(), c.emit(t, "llvm:"+c.arch), tgt)
+	require.NoError(t, err)
+	return string(text)
 }
 
 var matrixInstruction = regexp.MustCompile(`\b(mma|ldmatrix)\.sync\.[\w.]+`)
