@@ -23,8 +23,8 @@ import (
 )
 
 // TestTiles gives configurations that products use to clang: sums and factors stay in registers,
-// nothing is spilled, and each step is a matrix instruction. What a code object needs is in the log,
-// as bench/README.md lists it.
+// nothing is spilled, and each step is a matrix instruction. What a code object needs is in the log;
+// a test of tests/ops lists the configurations that products have.
 func TestTiles(t *testing.T) {
 	clang := tooltest.Find(t, "KILN_CLANG", "clang-19", "clang")
 	config := func(m, n, k, down, across, stages, chunk, b int64) map[string]int64 {
