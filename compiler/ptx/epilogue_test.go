@@ -19,9 +19,9 @@ import (
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/dsl/tile"
 	"github.com/gokiln/kiln/internal/tooltest"
-	"github.com/gokiln/kiln/ops"
 	_ "github.com/gokiln/kiln/ops/elementwise/kernels" // their source
 	core "github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/matmul"
 	"github.com/gokiln/kiln/ops/matmul/kernels"
 )
 
@@ -138,7 +138,7 @@ func checkGated(t *testing.T, text string, c map[string]int64, early bool, m, n,
 		yk, yn = 1, k
 	}
 	a.p = kernels.Product{M: m, N: n, K: k, OutM: n, OutN: 1, XM: k, XK: 1, YK: yk, YN: yn, Batch: 1, Part: k}
-	a.order = rasterOf(m, n, int(c["M"]*c["Cluster"]), int(c["N"]/2))
+	a.order = matmul.NewRaster(m, n, int(c["M"]*c["Cluster"]), int(c["N"]/2), 1, 1)
 	a.scale, a.e.Residual.Row = 2, n
 	copy(a.maps[0][:], ptx.SimMap(2<<32, 2, [3]int{k, m, 1}, [2]int{2 * k, 0}, [3]int{64, int(c["M"]), 1}))
 	for i := range 2 {
@@ -165,15 +165,5 @@ func checkGated(t *testing.T, text string, c map[string]int64, early bool, m, n,
 			got := math.Float32frombits(uint32(binary.LittleEndian.Uint16(buffers[0][2*(row*n+col):])) << 16)
 			require.Equal(t, rounded, got, "row %d, column %d", row, col)
 		}
-	}
-}
-
-// rasterOf is the order of tiles of so many rows and columns.
-func rasterOf(m, n, high, wide int) kernels.Raster {
-	down, across := (m+high-1)/high, (n+wide-1)/wide
-	rest := down % kernels.BandRows
-	return kernels.Raster{
-		Count: down * across, Tiles: ops.Divisor(down * across), Batch: ops.Divisor(1),
-		Band: ops.Divisor(kernels.BandRows * across), Rest: ops.Divisor(max(rest, 1)), Last: (down - rest) * across,
 	}
 }

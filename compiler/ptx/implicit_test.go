@@ -21,6 +21,7 @@ import (
 	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/ops/conv/kernels"
 	core "github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/matmul"
 )
 
 // implicitConfig is a configuration of an implicit GEMM.
@@ -82,6 +83,7 @@ func TestImplicit(t *testing.T) {
 			g.In, g.Kernel, g.Stride, g.First, g.Step = [3]int{1, high, wide}, [3]int{1, side, side}, [3]int{1, 2, 1}, [3]int{0, -1, -1}, [3]int{1, 1, 1}
 			g.X, g.XImage, g.Y = [3]int{0, wide * channels / 8, channels / 8}, high*wide*channels/8, g.K
 			g.Out, g.OutImage, g.OutChannel = n, outHigh*outWide*n, 1
+			g.Order = matmul.NewRaster(g.M, n, int(c.m*max(c.cluster, 1)), int(c.n), 1, 1)
 			rng := rand.New(rand.NewPCG(1, 2))
 			draw := func(n int) (values []float32, bytes []byte) {
 				for range n {

@@ -20,6 +20,7 @@ import (
 	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/ops/conv/kernels"
 	core "github.com/gokiln/kiln/ops/kernels"
+	"github.com/gokiln/kiln/ops/matmul"
 )
 
 // weightsText is the kernel for gradients of weights as PTX.
@@ -64,6 +65,7 @@ func TestWeights(t *testing.T) {
 			g.X, g.XImage, g.Y, g.YGroup = [3]int{0, wide * channels / 8, channels / 8}, high*wide*channels/8, n, n
 			g.Real, g.Part, g.Total = channels, part, down*across*channels
 			g.Parts = n * g.Total
+			g.Order = matmul.NewRaster(g.K, n, int(c.m), int(c.n), 1, (g.M+part-1)/part)
 			rng := rand.New(rand.NewPCG(1, 2))
 			draw := func(n int) (values []float32, bytes []byte) {
 				for range n {

@@ -177,6 +177,10 @@ func runImplicit(s *runtime.Stream, v *convolution, c tile.Config, blocks dsl.Co
 	}
 	g := f.product(&c)
 	tiles := v.pixelCount(&c)
+	if tiles > math.MaxInt32 {
+		return v.unfit("matrix tiles", fmt.Sprintf("there are %d", tiles))
+	}
+	g.Order = matmul.NewRaster(g.M, g.N, int(c.M*c.Cluster), int(c.N), g.Groups, 1)
 	grid := runtime.Grid{Blocks: runtime.Dim3{X: tiles}, Threads: runtime.Dim3{X: int(c.Warps()) * v.Info.WarpSize}}
 	if c.Bulk {
 		grid = v.MatrixGrid(&c, tiles)

@@ -3,6 +3,7 @@ package conv
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gokiln/kiln/dsl"
@@ -190,6 +191,10 @@ func runWeights(s *runtime.Stream, v *convolution, c tile.Config) (err error) {
 	return p.InParts(s, tiles, &c, func(out ops.View) error {
 		g.Part, g.Parts = p.Part, p.Parts
 		parts := (g.M + g.Part - 1) / g.Part
+		if tiles > math.MaxInt32/parts {
+			return v.unfit("matrix tiles", fmt.Sprintf("there are %d in %d parts", tiles, parts))
+		}
+		g.Order = matmul.NewRaster(g.K, g.N, int(c.M), int(c.N), g.Groups, parts)
 		to, x, y, t := out.Header(), f.x.Header(), f.y.Header(), v.A.DType
 		return implicitWeights.Launch(s, ops.TypeArgs{T: t}, p.MatrixGrid(&c, tiles*parts), f.xMap, f.yMap, ops.SliceArg(out.DType, &to), ops.SliceArg(t, &x), ops.SliceArg(t, &y), g, c, ops.MulAddFn(t.Compute()))
 	})

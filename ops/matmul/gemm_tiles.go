@@ -104,12 +104,17 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 
 // raster is the order of tiles: the kernel counts those of clusters.
 func (p *Problem) raster(c *tile.Config, parts int) kernels.Raster {
-	high, wide := int(c.M)*max(int(c.Cluster), 1), p.tileColumns(c)
-	down, across := (p.M+high-1)/high, (p.N+wide-1)/wide
+	return NewRaster(p.M, p.N, int(c.M)*max(int(c.Cluster), 1), p.tileColumns(c), p.Batch, parts)
+}
+
+// NewRaster is the order of tiles of so many rows and columns, of several matrices of m by n, and of parts
+// of their sums.
+func NewRaster(m, n, high, wide, batch, parts int) kernels.Raster {
+	down, across := (m+high-1)/high, (n+wide-1)/wide
 	rest := down % kernels.BandRows
 	return kernels.Raster{
-		Count: down * across * p.Batch * parts,
-		Tiles: ops.Divisor(down * across), Batch: ops.Divisor(p.Batch),
+		Count: down * across * batch * parts,
+		Tiles: ops.Divisor(down * across), Batch: ops.Divisor(batch),
 		Band: ops.Divisor(kernels.BandRows * across), Rest: ops.Divisor(max(rest, 1)), Last: (down - rest) * across,
 	}
 }

@@ -14,21 +14,22 @@ import (
 type Implicit struct {
 	M, N, K, Groups      int
 	OutDiv, KernelDiv    [Axes]core.Divisor
-	Image, Channels      core.Divisor       // positions of an input's result, and its channels
-	In, Kernel           [Axes]int          // sizes of the input and of the kernel
-	Stride, First, Step  [Axes]int          // the kernel begins at Stride times a position plus First, and goes on by Step
-	Back                 [Axes]int          // by how much it goes back from there at most, 0 or less
-	X                    [Axes]int          // strides of the input,
-	XImage, XGroup       int                // from input to input, and from group to group
-	XChannels            int                // channels of a group in memory
-	Y, YGroup            int                // strides of the weights: of channels of the result, and of groups
-	Out                  int                // strides of the result: of positions,
-	OutImage, OutChannel int                // inputs, channels
-	OutGroup             int                // and groups
-	Flat                 dsl.ConstBool      // the positions of all inputs are one after the other in the result
-	Apart                [Axes]core.Divisor // so many positions have one of the input, of a
-	Strided              dsl.ConstBool      // transposed convolution with strides
-	Rank                 dsl.ConstInt       // axes, the last ones
+	Image, Channels      core.Divisor         // positions of an input's result, and its channels
+	In, Kernel           [Axes]int            // sizes of the input and of the kernel
+	Stride, First, Step  [Axes]int            // the kernel begins at Stride times a position plus First, and goes on by Step
+	Back                 [Axes]int            // by how much it goes back from there at most, 0 or less
+	X                    [Axes]int            // strides of the input,
+	XImage, XGroup       int                  // from input to input, and from group to group
+	XChannels            int                  // channels of a group in memory
+	Y, YGroup            int                  // strides of the weights: of channels of the result, and of groups
+	Out                  int                  // strides of the result: of positions,
+	OutImage, OutChannel int                  // inputs, channels
+	OutGroup             int                  // and groups
+	Flat                 dsl.ConstBool        // the positions of all inputs are one after the other in the result
+	Apart                [Axes]core.Divisor   // so many positions have one of the input, of a
+	Strided              dsl.ConstBool        // transposed convolution with strides
+	Rank                 dsl.ConstInt         // axes, the last ones
+	Order                matmulkernels.Raster // of tiles, of which a plane is those of a group
 }
 
 // MaxKernel is how many positions the kernel of an implicit GEMM has along an axis at most: each has a
@@ -120,15 +121,13 @@ func (g *Implicit) Move(at dsl.Pixel, k int) dsl.Pixel {
 //kiln:const g.Flat=false,true g.Strided=false,true g.Rank=1,2 cfg.M=32 cfg.N=64 cfg.K=16 cfg.Down=2 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=0 cfg.B=0 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=0 blocks=1
 func ImplicitGemm[O, T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap, outMap dsl.TensorMap, out []O, x, weights []T, g Implicit, cfg tile.Config, blocks dsl.ConstInt, pairs dsl.ConstBool, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Block(t), blocks)
-	p := matmulkernels.Product{M: g.M, N: g.N}
 	cluster := max(int(cfg.Cluster), 1)
 	own, high := t.BlockX()%cluster*int(cfg.M), cluster*int(cfg.M)
-	tiles := (g.M + high - 1) / high * ((g.N + int(cfg.N) - 1) / int(cfg.N))
 	tileAt := func(i int) (group, row, col int) {
-		row, col = p.TileAt(i%tiles, high, int(cfg.N))
-		return i / tiles, row + own, col
+		row, col, group = g.Order.At(i, high, int(cfg.N))
+		return group, row + own, col
 	}
-	first, end, step := t.BlockX()/cluster, tiles*g.Groups, t.GridDimX()/cluster
+	first, end, step := t.BlockX()/cluster, g.Order.Count, t.GridDimX()/cluster
 	if !cfg.Bulk {
 		step = 0 // no loop, which would take registers
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/tile"
 	core "github.com/gokiln/kiln/ops/kernels"
-	matmulkernels "github.com/gokiln/kiln/ops/matmul/kernels"
 )
 
 // WeightSums is the gradient of the weights of a convolution as a product: with a row for each of what an
@@ -29,15 +28,13 @@ const beyond = 1 << 31
 //kiln:const g.Implicit.Flat=true g.Implicit.Strided=false g.Implicit.Rank=1,2 cfg.M=16 cfg.N=64 cfg.K=16 cfg.Down=1 cfg.Across=1 cfg.Stages=2 cfg.Chunk=2 cfg.A=1 cfg.B=1 cfg.Cluster=1 cfg.Bulk=false cfg.OutSize=0 cfg.AVec=true cfg.BVec=true cfg.Promote=0
 func ImplicitWeights[T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap dsl.TensorMap, out []C, x, y []T, g WeightSums, cfg tile.Config, mad func(a, b, c C) C) {
 	dsl.LaunchBounds(t, cfg.Block(t), 1)
-	p := matmulkernels.Product{M: g.K, N: g.N}
-	tiles := (g.K + int(cfg.M) - 1) / int(cfg.M) * ((g.N + int(cfg.N) - 1) / int(cfg.N))
-	parts := (g.M + g.Part - 1) / g.Part
 	tileAt := func(i int) (from, group, row, col int) {
-		row, col = p.TileAt(i%tiles, int(cfg.M), int(cfg.N))
-		return i / tiles / g.Groups * g.Part, i / tiles % g.Groups, row, col
+		row, col, group = g.Order.At(i, int(cfg.M), int(cfg.N))
+		from, group = g.Order.Batch.DivMod(group)
+		return from * g.Part, group, row, col
 	}
 	a := tile.Pixels[T]{Mem: x, Map: xMap, Axes: g.Rank}
-	tile.EachGathered(t, &cfg, a, t.BlockX(), tiles*g.Groups*parts, t.GridDimX(), mad, func(i int) (tile.Factor[T], int) {
+	tile.EachGathered(t, &cfg, a, t.BlockX(), g.Order.Count, t.GridDimX(), mad, func(i int) (tile.Factor[T], int) {
 		from, group, _, col := tileAt(i)
 		return tile.Factor[T]{Mem: y, At: from*g.Y + group*g.YGroup + col, Limit: g.YGroup - col, Across: 1, Along: g.Y, Map: yMap, Row: group*g.YGroup + col, K: from}, min(g.Part, g.M-from)
 	}, func(i, k int) tile.Place {
@@ -53,8 +50,10 @@ func ImplicitWeights[T dsl.Number, C core.Computed](t dsl.Thread, xMap, yMap dsl
 		from, group, row, _ := tileAt(i)
 		return g.Move(g.Pixel(group, from+k), min(row+n, g.K-int(cfg.K)))
 	}, func(i int, sums []C) {
-		from, group, row, col := tileAt(i)
-		to := from/g.Part*g.Parts + group*g.N*g.Total
+		_, group, row, col := tileAt(i)
+		part, _ := g.Order.Tiles.DivMod(i)
+		part, _ = g.Order.Batch.DivMod(part)
+		to := part*g.Parts + group*g.N*g.Total
 		store := func(r, c int, v C) {
 			position, channel := g.Channels.DivMod(r)
 			if r < g.K && c < g.N && channel < g.Real {
