@@ -192,7 +192,7 @@ func TestOperations(t *testing.T) {
 	if stale != nil {
 		cases = cases[:1] // which is compiled
 	}
-	for _, name := range []string{"cpu:avx2", "cpu:avx2-record", "cpu:avx512-record"} {
+	for _, name := range []string{"cpu:avx2", "cpu:avx2-record", "cpu:avx512-record", "cpu:amx-record"} {
 		t.Run(name, func(t *testing.T) {
 			d, err := tensor.Open(name)
 			if err != nil {

@@ -4,6 +4,7 @@
 //	go run ./bench/variants                    # on the CPU
 //	go run ./bench/variants -device cuda:0
 //	go run ./bench/variants -device cpu:avx512-record  # as on a processor with AVX-512, on any
+//	go run ./bench/variants -device cpu:avx512-record,cpu:amx-record  # and with AMX besides
 //	go run ./bench/variants -ops               # by operation, in the order of their first use
 //	go run ./bench/variants -record common.txt # and keep the record, for kiln prebuild -from
 //	go run ./bench/variants -first -prebuilt   # how long all first uses take, with the packages in prebuilt

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -28,7 +29,7 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("variants", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	device := flags.String("device", "cpu", "device to compile for")
+	device := flags.String("device", "cpu", "device to compile for, or several with commas between them")
 	keep := flags.String("record", "", "keep the record of what is used in this file, for kiln prebuild, in place of what it has for the same target")
 	byOp := flags.Bool("ops", false, "print a row for each operation")
 	first := flags.Bool("first", false, "print how long the first use of all operations takes in a process with an empty cache")
@@ -75,10 +76,6 @@ func collect(device, keep string) (*collection, error) {
 	if err := errors.Join(os.Setenv("KILN_RECORD", file), os.Setenv("KILN_JIT", "off")); err != nil {
 		return nil, err
 	}
-	d, err := tensor.Open(device)
-	if err != nil {
-		return nil, err
-	}
 	c := &collection{spent: map[string]time.Duration{}, built: map[string]int{}}
 	var now opCost
 	defer jit.OnResolve(func(e jit.Event) {
@@ -88,15 +85,21 @@ func collect(device, keep string) (*collection, error) {
 		c.spent[family] += e.Total
 		c.built[family]++
 	})()
-	for _, op := range commonops.Cases() {
-		now = opCost{name: op.Name}
-		if err := op.Run(d); err != nil {
-			return nil, fmt.Errorf("%s: %w", op.Name, err)
+	for _, name := range strings.Split(device, ",") {
+		d, err := tensor.Open(name)
+		if err != nil {
+			return nil, err
 		}
-		c.ops = append(c.ops, now)
-	}
-	if err := d.Synchronize(); err != nil {
-		return nil, err
+		for _, op := range commonops.Cases() {
+			now = opCost{name: op.Name}
+			if err := op.Run(d); err != nil {
+				return nil, fmt.Errorf("%s: %w", op.Name, err)
+			}
+			c.ops = append(c.ops, now)
+		}
+		if err := d.Synchronize(); err != nil {
+			return nil, err
+		}
 	}
 	var set record.Set
 	if err := set.Load(file); err != nil {

@@ -9,6 +9,5 @@
 package cpu
 
 //go:generate go run github.com/gokiln/kiln/bench/variants -device cpu:avx2-record -record kernels.txt
-//go:generate go run github.com/gokiln/kiln/bench/variants -device cpu:avx512-record -record kernels.txt
-//go:generate go run github.com/gokiln/kiln/bench/variants -device cpu:amx-record -record kernels.txt
+//go:generate go run github.com/gokiln/kiln/bench/variants -device cpu:avx512-record,cpu:amx-record -record kernels.txt
 //go:generate go run github.com/gokiln/kiln/cmd/kiln prebuild -strict -embed . -from kernels.txt
