@@ -15,12 +15,16 @@ import (
 // the instructions.
 //
 // In functions with products of warpgroups, which the vendor's compiler makes wait for each other where
-// there is a call, what is left of 64 bits is divided by a loop: its division of 64 bits is a call.
+// there is a call, what is left of 64 bits is divided by a loop, and float32 by multiplications: its
+// divisions of 64 bits and of float32 are calls.
 func shortdiv(m *ir.Module, opt *Options) error {
 	if !opt.SlowDiv {
 		return nil
 	}
 	for _, f := range m.Funcs {
+		if multipliesInGroups(f) {
+			divideFloats(f)
+		}
 		if !slices.ContainsFunc(f.Blocks, func(b *ir.Block) bool { return slices.ContainsFunc(b.Instrs, longDivision) }) {
 			continue
 		}
