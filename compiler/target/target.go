@@ -42,7 +42,9 @@ func (t Target) Overlaps() bool { return t.Kind == PTX && t.CC >= 90 }
 
 // CopiesAsync reports whether a thread can copy from global to shared memory and go on meanwhile
 // (PTX ISA, cp.async).
-func (t Target) CopiesAsync() bool { return (t.Kind == PTX || t.Kind == CUDA || t.Kind == LLVM) && t.CC >= 80 }
+func (t Target) CopiesAsync() bool {
+	return (t.Kind == PTX || t.Kind == CUDA || t.Kind == LLVM) && t.CC >= 80
+}
 
 // CASLoops reports whether atomic updates of 8 and 16 bits have to be loops around
 // compare-and-swap.
