@@ -39,6 +39,7 @@ func (p *Problem) findUnit(dev *runtime.Device) {
 		t = reflect.TypeFor[dsl.TF32]()
 	}
 	p.MatrixRows = jit.MatrixShape(dev, t, dsl.MatrixM)
+	p.loads = jit.MatrixShape(dev, t, dsl.MatrixLoads) > 0
 	p.PackedMMA = jit.MatrixShape(dev, t, dsl.MatrixPacked) > 0
 	p.Warpgroups = jit.MatrixShape(dev, t, dsl.MatrixWarpgroup) > 0
 	p.Turned = p.Warpgroups && jit.MatrixShape(dev, t, dsl.MatrixTransposes) == 0

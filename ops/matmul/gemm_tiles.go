@@ -63,6 +63,9 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	}
 	fitted(&c, p)
 	c.Promote = p.promotes()
+	if p.Matrix() && !p.loads && d.Size() < 8 && p.manySums(&c) {
+		return fmt.Errorf("matmul: %w: threads of %s have too few registers for tiles of %dx%d by %d warps", jit.ErrUnsupported, p.Info.Name, c.M, c.N, c.Warps())
+	}
 	if n := c.Shared() * d.Size(); n > p.Info.SharedPerBlock {
 		return fmt.Errorf("matmul: a block needs %d bytes of shared memory, %s has %d", n, p.Info.Name, p.Info.SharedPerBlock)
 	}
@@ -178,8 +181,9 @@ func (p *Problem) Matrix() bool { return p.MatrixRows > 0 }
 // maxSums64 is how many sums of 8 bytes of a block fit in its registers beside their factors.
 const maxSums64 = 128 * 128
 
-// mostPromoted is how many sums a thread has registers for beside those of a stage.
-const mostPromoted = 64
+// mostBeside is how many sums a thread has registers for beside those of a stage, or beside fragments
+// that no instruction loads together.
+const mostBeside = 64
 
 // After how many stages sums are added outside of matrix instructions.
 const (
@@ -214,12 +218,17 @@ func (p *Problem) matrixSum() dtype.DType {
 	return p.sum()
 }
 
+// manySums reports whether a thread has more sums than it has registers for beside others.
+func (p *Problem) manySums(c *tile.Config) bool {
+	return int(c.M*c.N/c.Warps()) > mostBeside*p.Info.WarpSize
+}
+
 // hasMatrix reports whether a configuration can be used for the problem.
 func (p *Problem) hasMatrix(c tile.Config) bool {
 	if p.A.DType.Size() == 8 && c.M*c.N > maxSums64 {
 		return false
 	}
-	if p.promotes() > 0 && int(c.M*c.N/c.Warps()) > mostPromoted*p.Info.WarpSize {
+	if (p.promotes() > 0 || !p.loads && p.A.DType.Size() < 8) && p.manySums(&c) {
 		return false
 	}
 	return p.Matrix() && fitted(&c, p).Shared()*p.A.DType.Size() <= p.Info.SharedPerBlock
@@ -264,12 +273,16 @@ func (p *Problem) tiles(c *tile.Config) int {
 }
 
 // fitted makes a configuration one for the element type: K for rows of so many bytes, and twice the
-// warps for sums of 8 bytes, which take two registers each.
+// warps for sums of 8 bytes, which take two registers each. There are no more stages than shared memory
+// has room for, and two at least: large tiles are worth more than many stages.
 func fitted(c *tile.Config, p *Problem) *tile.Config {
 	size := p.A.DType.Size()
 	c.Chunk, c.K = dsl.ConstInt(16/size), dsl.ConstInt(stageBytes/size)
 	if size == 8 && c.M >= 128 {
 		c.Down *= 2
+	}
+	for !byWarpgroups(c) && c.Stages > 2 && c.Shared()*size > p.Info.SharedPerBlock {
+		c.Stages--
 	}
 	return c
 }
