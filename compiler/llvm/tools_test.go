@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/compiler/target"
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 // arches are the architectures that tests compile for: each generation of AMD's
@@ -41,10 +42,7 @@ func tool(t testing.TB, name string) string {
 func tools(t testing.TB, tgt target.Target) Tools {
 	t.Helper()
 	found, err := FindTools(tgt)
-	if err != nil {
-		require.NotEqual(t, "1", os.Getenv("KILN_REQUIRE_TOOLS"), "KILN_REQUIRE_TOOLS=1: %v", err)
-		t.Skip(err)
-	}
+	tooltest.Need(t, err)
 	return found
 }
 

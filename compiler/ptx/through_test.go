@@ -1,7 +1,6 @@
 package ptx_test
 
 import (
-	"os"
 	"regexp"
 	"testing"
 
@@ -44,10 +43,7 @@ func byLLVM(t *testing.T, c *tileProduct) string {
 	tgt, err := target.Parse("llvm:" + c.arch)
 	require.NoError(t, err)
 	tools, err := llvm.FindTools(tgt)
-	if err != nil && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
+	tooltest.Need(t, err)
 	text, err := tools.Build(t.Context(), c.emit(t, "llvm:"+c.arch), tgt)
 	require.NoError(t, err)
 	return string(text)

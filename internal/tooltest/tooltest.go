@@ -30,6 +30,18 @@ func Find(t testing.TB, variable string, names ...string) string {
 	return ""
 }
 
+// Need skips the test if err says that a tool was not found. KILN_REQUIRE_TOOLS=1 makes a failure of that.
+func Need(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv("KILN_REQUIRE_TOOLS") == "1":
+		t.Fatalf("KILN_REQUIRE_TOOLS=1: %v", err)
+	default:
+		t.Skip(err)
+	}
+}
+
 // Go returns the path of the go command. Tests of a binary that was built elsewhere
 // may run where there is none.
 func Go(t testing.TB) string {

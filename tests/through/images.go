@@ -21,6 +21,7 @@ import (
 	"github.com/gokiln/kiln/compiler/llvm"
 	"github.com/gokiln/kiln/compiler/target"
 	"github.com/gokiln/kiln/internal/detour"
+	"github.com/gokiln/kiln/internal/tooltest"
 )
 
 // Images is LLVM's PTX of texts.
@@ -110,12 +111,7 @@ func For(tb testing.TB, arch string) *Recorder {
 	if err == nil {
 		_, err = llvm.FindTools(r.tgt)
 	}
-	if err != nil && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
-		tb.Skip(err)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	tooltest.Need(tb, err)
 	return r
 }
 

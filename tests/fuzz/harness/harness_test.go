@@ -2,7 +2,6 @@ package harness
 
 import (
 	"archive/zip"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/internal/tooltest"
 	"github.com/gokiln/kiln/tests/fuzz/harness/internal/kernels"
 )
 
@@ -94,10 +94,7 @@ func TestWays(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			var out strings.Builder
 			failed, err := run([]Kernel{differs, agrees, cross}, options{through: way, passes: "none", count: 3}, &out)
-			if err != nil && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
-				t.Skip(err)
-			}
-			require.NoError(t, err)
+			tooltest.Need(t, err)
 			require.True(t, failed)
 			require.Contains(t, out.String(), want)
 			require.Contains(t, out.String(), "FAIL seed=8 kernel=Differs: argument 1: ")
@@ -111,10 +108,7 @@ func TestRecord(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ptx.zip")
 	var out strings.Builder
 	_, err := run([]Kernel{agrees}, options{device: "cpu", record: file, passes: "none", count: 1}, &out)
-	if err != nil && os.Getenv("KILN_REQUIRE_TOOLS") != "1" {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
+	tooltest.Need(t, err)
 	images, err := zip.OpenReader(file)
 	require.NoError(t, err)
 	defer images.Close()
