@@ -38,6 +38,8 @@ func badTensorMap(m *TensorMap) string {
 		return fmt.Sprintf("elements of %d bytes; they have 1, 2, 4 or 8", m.Elem)
 	case m.Addr%16 != 0:
 		return fmt.Sprintf("memory at %#x; it begins at a multiple of 16 bytes", m.Addr)
+	case m.Stores && m.Sizes[0]*m.Elem%16 != 0:
+		return fmt.Sprintf("rows of %d bytes; copies to them would write behind them, up to a multiple of 16 bytes", m.Sizes[0]*m.Elem)
 	case m.Box[0]*m.Elem != 128:
 		return fmt.Sprintf("a box with rows of %d bytes; they have 128", m.Box[0]*m.Elem)
 	}

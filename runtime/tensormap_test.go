@@ -17,6 +17,7 @@ func TestTensorMap(t *testing.T) {
 		"of the box in dimension 1":      func(m *TensorMap) { m.Box[1] = 257 },
 		"size 0 of the tensor and 1":     func(m *TensorMap) { m.Sizes[2] = 0 },
 		"a stride of 200 bytes":          func(m *TensorMap) { m.Strides[0] = 200 },
+		"rows of 200 bytes; copies to":   func(m *TensorMap) { m.Stores = true },
 		"a stride of -16 bytes":          func(m *TensorMap) { m.Strides[1] = -16 },
 		"a stride of 1099511627776 byte": func(m *TensorMap) { m.Strides[1] = 1 << 40 },
 	} {

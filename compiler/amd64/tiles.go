@@ -116,7 +116,7 @@ func (e *emitter) multiplyTiles(v *ir.Value) {
 	e.storeTiles(e.memory(v.Args[0]))
 }
 
-// tileStep adds the products of two tiles of A, one below the other, and two of B, side by side.
+// tileStep adds a 2×2 block of products: of tiles of A in two rows by tiles of B in two columns.
 func (e *emitter) tileStep(product asm.Op, a [2]asm.Arg, b asm.Arg) {
 	for i := range int64(2) {
 		e.op(asm.TILELOADD, 64, asm.I(tileA+i), a[i])

@@ -7,7 +7,7 @@
 // front end and after each pass that changed it, the text for the target, the
 // vendor compiler's log, and what the kernel needs: registers, spills, memory,
 // and the occupancy that follows; for matrix instructions, the layouts of their fragments.
-// Columns stand side by side and fold away; a click on a value, register or line marks it
+// Columns are beside each other and collapse; a click on a value, register or line marks it
 // everywhere.
 //
 // Values keep their number through all columns, unlike in the text of `kiln

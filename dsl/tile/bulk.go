@@ -8,9 +8,12 @@ const warpgroup = 4
 // chunkBytes is the size of a chunk.
 const chunkBytes = 16
 
-// maxStages is how many stages a ring has at most. The barriers of two rings take 1024 bytes, so that
-// objects behind them begin at a multiple of that, too.
+// maxStages is how many stages a ring has at most.
 const maxStages = 64
+
+// BarrierBytes is what the barriers of stages take in shared memory with bulk copies, so that objects
+// behind them begin at a multiple of that, too.
+const BarrierBytes = 2 * 8 * maxStages
 
 // Each computes the products first, first + step and so on below end: product says what the factors
 // of number i are and how long they are along k, and done gets its sums, see [EachPair]. mad multiplies
@@ -202,15 +205,11 @@ func promoteRing[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, steps int,
 	part := dsl.LocalSlice[C](c.Sums(t))
 	for first := 0; first < steps; first += int(c.Promote) {
 		multiplyNext(t, r, part, c, inA, inB, false)
-		dsl.WarpgroupWait(t, 0)
-		r.release(t, r.at, c)
-		r.next(c)
+		r.finish(t, c)
 		if c.Promote > 1 {
 			for range min(int(c.Promote), steps-first) - 1 {
 				multiplyNext(t, r, part, c, inA, inB, true)
-				dsl.WarpgroupWait(t, 0)
-				r.release(t, r.at, c)
-				r.next(c)
+				r.finish(t, c)
 			}
 		}
 		add(first*int(c.K), sums, part)
@@ -223,6 +222,13 @@ func multiplyNext[T, C dsl.Number](t dsl.Thread, r *ring[T], sums []C, c *Config
 	dsl.WarpgroupFence()
 	multiplyStage(t, sums, r.xs, r.ys, r.at, inA, inB, c, add)
 	dsl.WarpgroupCommit()
+}
+
+// finish waits for the product of the stage, which is free then.
+func (r *ring[T]) finish(t dsl.Thread, c *Config) {
+	dsl.WarpgroupWait(t, 0)
+	r.release(t, r.at, c)
+	r.next(c)
 }
 
 // release says that the warpgroup has read a stage, to all blocks that copy into it.

@@ -36,7 +36,7 @@ func reuses[T, C dsl.Number](t dsl.Thread, of, c *Config) bool {
 // f is done with a stage when it returns, and multiplies by warpgroup instructions or not.
 func (p *pipeline[T]) eachOf(t dsl.Thread, n dsl.ConstInt, c *Config, groups dsl.ConstBool, f func(step int, ys []T)) {
 	none := func([]T, int, int) {}
-	steps := (p.k + int(c.K) - 1) / int(c.K)
+	steps := c.steps(p.k)
 	for s := range int(c.Stages) - 1 {
 		p.prefetch(s, steps, c, none)
 	}

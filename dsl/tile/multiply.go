@@ -28,7 +28,7 @@ func run[T, C dsl.Number](t dsl.Thread, sums []C, b Factor[T], k int, c *Config,
 	if b.Gated {
 		p.loaderUp = newLoader(t, b.up(), p.loaderB.b, c.BVec, c)
 	}
-	steps := (k + int(c.K) - 1) / int(c.K)
+	steps := c.steps(k)
 	switch {
 	case hasWarpgroups[T, C](t, c):
 		multiplyWarpgroups(t, &p, sums, steps, c, loadA, add)

@@ -17,8 +17,11 @@ func (c *Config) layoutOf(across, order dsl.ConstInt) layout {
 	return layout{c.K, across, c.Chunk, order}
 }
 
-// panel is how many chunks make a row of 128 bytes.
+// panel is how many chunks make a row.
 const panel = 8
+
+// RowBytes is how long the rows of factors are in shared memory.
+const RowBytes = panel * chunkBytes
 
 // at returns the index of element (r, c), c a multiple of the chunk or not. Chunks of a row are
 // permuted by its number: those that lanes read together, a column of eight rows of whole chunks or

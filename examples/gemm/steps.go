@@ -120,17 +120,17 @@ type tensorMaps struct {
 // bulk makes the maps of a configuration. Boxes have rows of 128 bytes, 64 elements: of a as many as a
 // tile has, of b those of a stage, and of c as many as a warp multiplies.
 func (m *matrices) bulk(c *tile.Config) (maps tensorMaps) {
-	encode := func(of runtime.Slice[dsl.BF16], high int) (dsl.TensorMap, error) {
+	encode := func(of runtime.Slice[dsl.BF16], high int, stores bool) (dsl.TensorMap, error) {
 		size := 2 * m.n
-		return m.dev.EncodeTensorMap(runtime.TensorMap{Addr: of.Addr(), Elem: 2, Sizes: [3]int{m.n, m.n, 1}, Strides: [2]int{size, size * m.n}, Box: [3]int{64, high, 1}})
+		return m.dev.EncodeTensorMap(runtime.TensorMap{Stores: stores, Addr: of.Addr(), Elem: 2, Sizes: [3]int{m.n, m.n, 1}, Strides: [2]int{size, size * m.n}, Box: [3]int{64, high, 1}})
 	}
 	if m.n%8 != 0 || jit.MatrixShape(m.dev, reflect.TypeFor[dsl.BF16](), dsl.MatrixWarpgroup) == 0 {
 		return maps
 	}
 	var err [3]error
-	maps.a, err[0] = encode(m.a, int(c.M))
-	maps.b, err[1] = encode(m.b, int(c.K))
-	maps.c, err[2] = encode(m.c, jit.MatrixShape(m.dev, reflect.TypeFor[dsl.BF16](), dsl.MatrixM))
+	maps.a, err[0] = encode(m.a, int(c.M), false)
+	maps.b, err[1] = encode(m.b, int(c.K), false)
+	maps.c, err[2] = encode(m.c, jit.MatrixShape(m.dev, reflect.TypeFor[dsl.BF16](), dsl.MatrixM), true)
 	maps.possible = errors.Join(err[:]...) == nil
 	return maps
 }

@@ -186,6 +186,7 @@ type convolution struct {
 
 	matrixRows int  // of the device's matrix instruction for the type, 0 if it has none
 	warpgroups bool // it has one for factors in shared memory
+	best       *int // what bestPixels found
 }
 
 func conv(s *runtime.Stream, out, x, weights ops.View, c *Convolution, shape layout.Shape, transposed bool) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/gokiln/kiln/dsl/tile"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/conv/kernels"
+	"github.com/gokiln/kiln/ops/matmul"
 	"github.com/gokiln/kiln/runtime"
 )
 
@@ -37,7 +38,7 @@ func pixelRows() (list []ops.Strategy[convolution]) {
 			}
 			list = append(list, ops.Strategy[convolution]{
 				Name: name,
-				Fits: func(v *convolution) bool { return v.pixels() && v.bestPixels() == i && v.fillsCluster(&c) },
+				Fits: func(v *convolution) bool { return v.bestPixels() == i && v.fillsCluster(&c) },
 				Run:  func(s *runtime.Stream, v *convolution) error { return runImplicit(s, v, c, 1, true) },
 			})
 		}
@@ -45,30 +46,21 @@ func pixelRows() (list []ops.Strategy[convolution]) {
 	return list
 }
 
-// What pays for blocks that wait for each other in clusters.
-const (
-	longSums   = 2048 // along k
-	manyRounds = 3    // of tiles on all multiprocessors
-)
-
 // fillsCluster reports whether there are sums enough for a configuration's clusters.
 func (v *convolution) fillsCluster(c *tile.Config) bool {
-	return c.Cluster == 1 || v.K >= longSums && v.pixelCount(c) >= manyRounds*v.Info.Units
+	return c.Cluster == 1 || matmul.WorthClusters(v.K, v.pixelCount(c), v.Info.Units)
 }
 
 // pixels reports whether bulk copies of pixels pay: few of the channels of a stage are zeros.
 func (v *convolution) pixels() bool {
-	stage := stageBytes / v.A.DType.Size()
+	stage := tile.RowBytes / v.A.DType.Size()
 	return v.implicit() && v.warpgroups && v.whyNotPixels() == "" && ops.RoundUp(v.window.Channels, stage)*3 <= v.window.Channels*4
 }
-
-// stageBytes is how long rows of factors are in shared memory.
-const stageBytes = 128
 
 // whyNotPixels is why no map describes the pixels that a convolution meets.
 func (v *convolution) whyNotPixels() string {
 	w, m := &v.window, v.pixelMap(1)
-	if v.groups() > 1 && w.Channels%(stageBytes/m.Elem) != 0 {
+	if v.groups() > 1 && w.Channels%(tile.RowBytes/m.Elem) != 0 {
 		return "the channels of a group are no whole stages"
 	}
 	for a := range kernels.Axes {
@@ -108,16 +100,27 @@ const (
 	nsPerTile       = 700.
 )
 
-// bestPixels is the number of the configuration that is estimated to be the fastest: stages are
-// multiplied while the next ones are copied.
-func (v *convolution) bestPixels() (best int) {
+// bestPixels is the number of the configuration that is estimated to be the fastest, -1 if bulk copies of
+// pixels do not pay: stages are multiplied while the next ones are copied. All rows of strategies ask.
+func (v *convolution) bestPixels() int {
+	if v.best == nil {
+		i := -1
+		if v.pixels() {
+			i = v.leastTime()
+		}
+		v.best = &i
+	}
+	return *v.best
+}
+
+func (v *convolution) leastTime() (best int) {
 	least := 0.
 	for i, c := range pixelTiles {
 		c.Cluster = 1
-		stage := max(float64(c.M*c.N*2*stageBytes/2)/operationsPerNs, float64((c.M+c.N)*stageBytes)/bytesPerNs)
-		tile := float64(v.K*v.A.DType.Size())/stageBytes*stage + nsPerTile
+		stage := max(float64(int(c.M*c.N)*2*tile.RowBytes/2)/operationsPerNs, float64((c.M+c.N)*tile.RowBytes)/bytesPerNs)
+		whole := float64(v.K*v.A.DType.Size())/tile.RowBytes*stage + nsPerTile
 		rounds := (v.pixelCount(&c) + v.Info.Units - 1) / v.Info.Units
-		if time := float64(rounds) * tile; i == 0 || time < least {
+		if time := float64(rounds) * whole; i == 0 || time < least {
 			best, least = i, time
 		}
 	}
@@ -130,7 +133,7 @@ func (f *implicitFactors) mapPixels(dev *runtime.Device, c *tile.Config, pixels 
 		return nil
 	}
 	m, x := f.pixelMap(pixels), f.x.Layout.Strides()
-	m.Addr, m.Channels = addrOf(f.x), f.groups()*f.x.Layout.Shape()[5]
+	m.Addr, m.Channels = f.x.Addr(), f.groups()*f.x.Layout.Shape()[5]
 	next := m.Channels * m.Elem
 	for a := range m.Axes {
 		if m.Strides[a] = x[kernels.Axes-a] * m.Elem; m.Sizes[a] == 1 {
@@ -152,7 +155,7 @@ func (f *implicitFactors) mapWeights(dev *runtime.Device, c *tile.Config) (err e
 	}
 	size, y, u := f.A.DType.Size(), f.y.Layout.Strides(), &f.weights
 	k := f.y.Layout.Shape()[2:].Count()
-	m := runtime.TensorMap{Addr: addrOf(f.y), Elem: size, Sizes: [3]int{k, f.M, f.groups()}, Strides: [2]int{y[1] * size, y[0] * size}, Box: [3]int{int(c.K), int(c.N / c.Cluster), 1}}
+	m := runtime.TensorMap{Addr: f.y.Addr(), Elem: size, Sizes: [3]int{k, f.M, f.groups()}, Strides: [2]int{y[1] * size, y[0] * size}, Box: [3]int{int(c.K), int(c.N / c.Cluster), 1}}
 	if f.M == 1 {
 		m.Strides[0] = k * size
 	}
@@ -162,16 +165,16 @@ func (f *implicitFactors) mapWeights(dev *runtime.Device, c *tile.Config) (err e
 	if f.yMap, err = dev.EncodeTensorMap(m); err != nil {
 		return f.unless(err, c)
 	}
-	g, columns, staging := f.product(c), stageBytes/size, int(c.Warps())*2*f.matrixRows*stageBytes
+	g, columns, staging := f.product(c), tile.RowBytes/size, int(c.Warps())*2*f.matrixRows*tile.RowBytes
 	row, plane := g.Out*size, g.OutGroup*size
 	if f.groups() == 1 {
 		plane = row * g.M
 	}
-	if !bool(g.Flat) || u.OutChannel != 1 || int(c.N)%columns != 0 || !ops.Multiples(16, row, plane, int(addrOf(f.Out))) || row < f.M*size || f.shared(c)+staging > f.Info.SharedPerBlock {
+	if !bool(g.Flat) || u.OutChannel != 1 || int(c.N)%columns != 0 || !ops.Multiples(16, row, plane, f.M*size, int(f.Out.Addr())) || row < f.M*size || f.shared(c)+staging > f.Info.SharedPerBlock {
 		return nil
 	}
 	c.OutSize = dsl.ConstInt(size)
-	f.outMap, err = dev.EncodeTensorMap(runtime.TensorMap{Addr: addrOf(f.Out), Elem: size, Sizes: [3]int{f.M, g.M, f.groups()}, Strides: [2]int{row, plane}, Box: [3]int{columns, f.matrixRows, 1}})
+	f.outMap, err = dev.EncodeTensorMap(runtime.TensorMap{Addr: f.Out.Addr(), Elem: size, Sizes: [3]int{f.M, g.M, f.groups()}, Strides: [2]int{row, plane}, Box: [3]int{columns, f.matrixRows, 1}, Stores: true})
 	return err
 }
 
@@ -183,17 +186,11 @@ func (f *implicitFactors) unless(err error, c *tile.Config) error {
 	return err
 }
 
-// barrierBytes is what package tile's barriers of stages take in shared memory.
-const barrierBytes = 1024
-
 // shared is how many bytes of shared memory the stages of a block take.
 func (v *convolution) shared(c *tile.Config) int {
 	n := c.Shared() * v.A.DType.Size()
 	if c.Bulk {
-		n += barrierBytes
+		n += tile.BarrierBytes
 	}
 	return n
 }
-
-// addrOf is where the first element is.
-func addrOf(v ops.View) uint64 { return v.Buf.Addr() + uint64(v.Layout.Offset()*v.DType.Size()) }

@@ -55,10 +55,10 @@ func (v *convolution) fillsWeights(c tile.Config) bool {
 	if size != 2 || v.matrixRows == 0 || v.M < leastChannels || v.K < leastPlaces || v.positions() < leastPositions || v.whyNotImplicit() != "" {
 		return false
 	}
-	if v.warpgroups != (c.Across == 1 && c.M == 16*c.Down) || bool(c.Bulk) && !v.pixels() {
+	if v.warpgroups != matmul.ByWarpgroups(&c) || bool(c.Bulk) && v.bestPixels() < 0 {
 		return false
 	}
-	c.K, c.Chunk = dsl.ConstInt(stageBytes/size), dsl.ConstInt(16/size)
+	c.K, c.Chunk = dsl.ConstInt(tile.RowBytes/size), dsl.ConstInt(16/size)
 	return v.shared(&c) <= v.Info.SharedPerBlock && (c.N == 64 || ops.RoundUp(v.M, int(c.N))*3 <= v.M*4)
 }
 
@@ -160,7 +160,7 @@ func runWeights(s *runtime.Stream, v *convolution, c tile.Config) (err error) {
 	if warpgroups := c.Across == 1 && c.M == 16*c.Down; warpgroups && !v.warpgroups || size == 8 || int(c.M/c.Down) < v.matrixRows || v.matrixRows == 0 && int(c.N/c.Across) < v.Info.WarpSize {
 		return fmt.Errorf("gradient of weights: %w: warps of %s have no parts of tiles of %dx%d", jit.ErrUnsupported, v.Info.Name, c.M, c.N)
 	}
-	c.Chunk, c.K, c.Cluster = dsl.ConstInt(16/size), dsl.ConstInt(stageBytes/size), 1
+	c.Chunk, c.K, c.Cluster = dsl.ConstInt(16/size), dsl.ConstInt(tile.RowBytes/size), 1
 	c.A, c.B, c.AVec, c.BVec = tile.AcrossK, tile.AcrossK, true, true
 	if int(c.M)%(8*int(c.Chunk)) != 0 || int(c.N)%(8*int(c.Chunk)) != 0 {
 		return v.unfit("matrix tiles", "rows of the tile are shorter than 128 bytes")
@@ -229,6 +229,6 @@ func (f *implicitFactors) makeGradient(s *runtime.Stream, c *tile.Config) (err e
 	}
 	size, columns := f.A.DType.Size(), f.groups()*f.y.Layout.Shape()[5]
 	row := columns * size
-	f.yMap, err = s.Device().EncodeTensorMap(runtime.TensorMap{Addr: addrOf(f.y), Elem: size, Sizes: [3]int{columns, f.positions(), 1}, Strides: [2]int{row, row * f.positions()}, Box: [3]int{int(c.K), int(c.K), 1}})
+	f.yMap, err = s.Device().EncodeTensorMap(runtime.TensorMap{Addr: f.y.Addr(), Elem: size, Sizes: [3]int{columns, f.positions(), 1}, Strides: [2]int{row, row * f.positions()}, Box: [3]int{int(c.K), int(c.K), 1}})
 	return f.unless(err, c)
 }

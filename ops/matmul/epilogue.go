@@ -199,7 +199,7 @@ func (a *addend) ofMatrix(n int) kernels.Addend {
 	default:
 		k.Kind = kernels.Strided
 	}
-	k.Pairs = dsl.ConstBool(vectors(2, a.batch, a.col, a.row, n) && addrOf(a.view)%uint64(2*a.view.DType.Size()) == 0)
+	k.Pairs = dsl.ConstBool(vectors(2, a.batch, a.col, a.row, n) && a.view.Addr()%uint64(2*a.view.DType.Size()) == 0)
 	return k
 }
 

@@ -17,7 +17,7 @@ type productMaps struct{ x, y, up, out dsl.TensorMap }
 func (p *Problem) tensorMaps(dev *runtime.Device, c *tile.Config) (x, y dsl.TensorMap, err error) {
 	a, okA := p.tensorMap(p.A, p.Batches[1], c, c.A, c.AVec, int(c.M), [2]int{p.M, p.XM}, [2]int{p.K, p.XK})
 	b, okB := p.mapOfB(p.B, c)
-	c.Bulk = dsl.ConstBool(p.Warpgroups && byWarpgroups(c) && okA && okB)
+	c.Bulk = dsl.ConstBool(p.Warpgroups && ByWarpgroups(c) && okA && okB)
 	p.XPlane, p.YPlane = min(a.Sizes[2]-1, 1), min(b.Sizes[2]-1, 1)
 	if c.Bulk {
 		x, err = dev.EncodeTensorMap(a)
@@ -68,21 +68,18 @@ func (p *Problem) outMap(dev *runtime.Device, c *tile.Config, out ops.View, part
 	c.OutSize = 0
 	m, ok := planes(out, p.Batches[0], [2]int{p.M, p.OutM}, [2]int{p.N, p.OutN})
 	size := out.DType.Size()
-	columns := stageBytes / size
-	staging := int(c.Warps()) * 2 * p.MatrixRows * stageBytes
-	if !bool(c.Bulk) || !ok || p.OutN != 1 || p.N*size%16 != 0 || p.tileColumns(c)%columns != 0 || c.Shared()*p.A.DType.Size()+barrierBytes+staging > p.Info.SharedPerBlock {
+	columns := tile.RowBytes / size
+	staging := int(c.Warps()) * 2 * p.MatrixRows * tile.RowBytes
+	if !bool(c.Bulk) || !ok || p.OutN != 1 || p.N*size%16 != 0 || p.tileColumns(c)%columns != 0 || c.Shared()*p.A.DType.Size()+tile.BarrierBytes+staging > p.Info.SharedPerBlock {
 		return words, nil
 	}
-	m.Box = [3]int{columns, p.MatrixRows, 1}
+	m.Box, m.Stores = [3]int{columns, p.MatrixRows, 1}, true
 	if parts > 1 {
 		m.Sizes[2] = parts * p.Batch
 	}
 	c.OutSize = dsl.ConstInt(size)
 	return dev.EncodeTensorMap(m)
 }
-
-// barrierBytes is what package tile's barriers of stages take in shared memory.
-const barrierBytes = 1024
 
 // planes describes matrices with rows and columns of a size and a stride each, one for each product.
 // ok is false if no map can.
@@ -101,12 +98,9 @@ func planes(v ops.View, batch layout.Layout, rows, columns [2]int) (m runtime.Te
 	if n == 1 {
 		step = row * rows[0]
 	}
-	m.Addr, m.Elem = addrOf(v), size
+	m.Addr, m.Elem = v.Addr(), size
 	m.Sizes, m.Strides = [3]int{columns[0], rows[0], n}, [2]int{row * size, step * size}
 	const most = 1 << 31 // of a size; strides are shorter than 2^40
 	ok = batch.Rank() <= 1 && row >= columns[0] && step >= 0 && max(columns[0], rows[0], n) < most && max(m.Strides[0], m.Strides[1]) < 1<<39 && (m.Strides[0]|m.Strides[1]|int(m.Addr))%16 == 0
 	return m, ok
 }
-
-// addrOf is where the first element is.
-func addrOf(v ops.View) uint64 { return v.Buf.Addr() + uint64(v.Layout.Offset()*v.DType.Size()) }

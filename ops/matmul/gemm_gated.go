@@ -58,7 +58,7 @@ func (p *Problem) gates(b, up ops.View) bool {
 	if p.transposed || p.K == 0 || p.Precision != Highest || p.promotes() > 0 || p.matrixSum() != p.Out.DType.Compute() {
 		return false
 	}
-	return slices.Equal(b.Layout.Strides(), up.Layout.Strides()) && addrOf(b)%16 == addrOf(up)%16
+	return slices.Equal(b.Layout.Strides(), up.Layout.Strides()) && b.Addr()%16 == up.Addr()%16
 }
 
 // gatedApart multiplies by both factors one after the other.

@@ -66,7 +66,7 @@ func (p *Problem) order(i, tileSize int) (order dsl.ConstInt, vec dsl.ConstBool)
 // inChunks reports whether factor i can be copied in chunks of 16 bytes.
 func (p *Problem) inChunks(i int) bool {
 	f := p.side(i)
-	if f.view.Buf == nil || addrOf(f.view)%16 != 0 {
+	if f.view.Buf == nil || f.view.Addr()%16 != 0 {
 		return f.view.Buf == nil
 	}
 	_, vec := p.order(i, int(largestTile))
@@ -164,7 +164,7 @@ func (p *Problem) padFactor(s *runtime.Stream, i int, d dtype.DType) (mem *runti
 	f := p.side(i)
 	across := f.along != 1 && f.across == 1 && !p.Turned
 	c := p.padding(i, across)
-	c.Width, c.Pitch = ops.RoundUp(c.Cols, 16/d.Size()), ops.RoundUp(c.Cols, stageBytes/d.Size())
+	c.Width, c.Pitch = ops.RoundUp(c.Cols, 16/d.Size()), ops.RoundUp(c.Cols, tile.RowBytes/d.Size())
 	shape := p.distinct(i)
 	n := c.Batch * c.Rows * c.Pitch
 	if mem, err = s.Alloc(n * d.Size()); err != nil {

@@ -55,7 +55,7 @@ func runSplit(s *runtime.Stream, p *Problem) error {
 }
 
 // partLength is how long parts of factors are along k: zeros come behind their elements.
-func (p *Problem) partLength() int { return ops.RoundUp(p.K, stageBytes/dtype.BF16.Size()) }
+func (p *Problem) partLength() int { return ops.RoundUp(p.K, tile.RowBytes/dtype.BF16.Size()) }
 
 // splitFactor splits factor i, and makes the parts that of the product. Rows keep their direction.
 func (p *Problem) splitFactor(s *runtime.Stream, i, terms int) (mem *runtime.Buffer, err error) {
@@ -65,7 +65,7 @@ func (p *Problem) splitFactor(s *runtime.Stream, i, terms int) (mem *runtime.Buf
 	length := p.partLength()
 	if c.Each = splitRows; across {
 		c.Width = ops.RoundUp(c.Cols, 16/dtype.BF16.Size())
-		c.Pitch, c.Zeros = ops.RoundUp(c.Cols, stageBytes/dtype.BF16.Size()), length-p.K
+		c.Pitch, c.Zeros = ops.RoundUp(c.Cols, tile.RowBytes/dtype.BF16.Size()), length-p.K
 		c.Step = length * c.Pitch
 		c.Matrix = terms * c.Step
 	} else {

@@ -22,9 +22,6 @@ var (
 	gemmGated      = ops.NewGeneric("matmul", kernels.MultiplyGated[ops.O, ops.T, ops.C])
 )
 
-// stageBytes is how long rows of factors are in shared memory.
-const stageBytes = 128
-
 // matrixTiles is a row for a configuration of the kernel for matrix instructions, whose K is made to
 // fit the element type.
 func matrixTiles(c tile.Config, fits func(*Problem, tile.Config) bool) ops.Strategy[Problem] {
@@ -58,7 +55,7 @@ var matrixRows = []ops.Strategy[Problem]{
 // runMatrix multiplies by matrix instructions.
 func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	d := p.A.DType
-	if byWarpgroups(&c) && !p.Warpgroups {
+	if ByWarpgroups(&c) && !p.Warpgroups {
 		return fmt.Errorf("matmul: %w: %s has no warpgroup instruction for %v", jit.ErrUnsupported, p.Info.Name, d)
 	}
 	fitted(&c, p)
@@ -75,7 +72,7 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	}
 	c.A, c.AVec = p.order(1, int(c.M))
 	c.B, c.BVec = p.order(2, wide)
-	if byWarpgroups(&c) && p.Turned && c.A+c.B > 2*tile.AlongK {
+	if ByWarpgroups(&c) && p.Turned && c.A+c.B > 2*tile.AlongK {
 		return fmt.Errorf("matmul: %w: warpgroups of %s take factors of %v along k only", jit.ErrUnsupported, p.Info.Name, d)
 	}
 	var maps productMaps
@@ -239,9 +236,9 @@ func (p *Problem) fillsMatrix(c tile.Config) bool {
 	return p.hasMatrix(c) && p.tiles(&c)*4 >= p.Info.Units*3
 }
 
-// byWarpgroups reports whether a configuration is one for warpgroups that multiply factors in
+// ByWarpgroups reports whether a configuration is one for warpgroups that multiply factors in
 // shared memory.
-func byWarpgroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Down && c.Down%4 == 0 }
+func ByWarpgroups(c *tile.Config) bool { return c.Across == 1 && c.M == 16*c.Down && c.Down%4 == 0 }
 
 // fillsWarpgroups is fillsMatrix for such a configuration.
 func (p *Problem) fillsWarpgroups(c tile.Config) bool {
@@ -262,8 +259,12 @@ const (
 
 // fillsClusters is fillsLong for clusters of blocks.
 func (p *Problem) fillsClusters(c tile.Config) bool {
-	return p.M > int(c.M) && p.K >= longSums && p.tiles(&c) >= manyRounds*p.Info.Units && p.fillsLong(c)
+	return p.M > int(c.M) && WorthClusters(p.K, p.tiles(&c), p.Info.Units) && p.fillsLong(c)
 }
+
+// WorthClusters reports whether clusters pay for so many tiles of products with k elements along k on so
+// many multiprocessors.
+func WorthClusters(k, tiles, units int) bool { return k >= longSums && tiles >= manyRounds*units }
 
 // tiles is how many tiles the results have.
 func (p *Problem) tiles(c *tile.Config) int {
@@ -277,11 +278,11 @@ func (p *Problem) tiles(c *tile.Config) int {
 // has room for, and two at least: large tiles are worth more than many stages.
 func fitted(c *tile.Config, p *Problem) *tile.Config {
 	size := p.A.DType.Size()
-	c.Chunk, c.K = dsl.ConstInt(16/size), dsl.ConstInt(stageBytes/size)
+	c.Chunk, c.K = dsl.ConstInt(16/size), dsl.ConstInt(tile.RowBytes/size)
 	if size == 8 && c.M >= 128 {
 		c.Down *= 2
 	}
-	for !byWarpgroups(c) && c.Stages > 2 && c.Shared()*size > p.Info.SharedPerBlock {
+	for !ByWarpgroups(c) && c.Stages > 2 && c.Shared()*size > p.Info.SharedPerBlock {
 		c.Stages--
 	}
 	return c

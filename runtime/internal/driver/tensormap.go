@@ -10,6 +10,7 @@ type TensorMap struct {
 	Sizes   [3]int // in elements
 	Strides [2]int // bytes from a row to the next, and from a plane to the next: multiples of 16
 	Box     [3]int // in elements; a row of it has 128 bytes, no other side is longer than 256
+	Stores  bool   // copies go to the tensor: devices store 16 bytes at least, so rows are multiples of that
 }
 
 // TensorMapper is a Device that makes maps for bulk copies.
