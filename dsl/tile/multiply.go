@@ -171,7 +171,7 @@ func multiplyFragments[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, y
 	b := dsl.LocalSlice[T](across * lenB)
 	for kk := range int(c.K / k) {
 		for i := range int(down) {
-			loadA[T, C](t, a, i*int(lenA), xs, row+i*int(m), kk*int(k), inA)
+			loadA[T, C](t, a, i*int(lenA), xs, row, i*int(m), kk*int(k), inA)
 		}
 		loadB[T, C](t, b, int(across), ys, col, kk*int(k), inB)
 		for i := range int(down) {
@@ -182,19 +182,19 @@ func multiplyFragments[T dsl.Number, C dsl.Number](t dsl.Thread, sums []C, xs, y
 	}
 }
 
-// loadA loads a fragment of A.
-func loadA[T, C dsl.Number](t dsl.Thread, to []T, i int, from []T, row, k int, in layout) {
+// loadA loads the fragment of A that is down rows below a row of the factor.
+func loadA[T, C dsl.Number](t dsl.Thread, to []T, i int, from []T, row, down, k int, in layout) {
 	half := int(dsl.MatrixShape[T, C](t, dsl.MatrixK)) / 2
 	l := t.Lane()
 	switch {
 	case dsl.MatrixShape[T, C](t, dsl.MatrixLoads) == 1 && in.order == AlongK:
-		dsl.LoadMatrix(t, to, i, from, in.at(row+l%16, k+l/16*half), false)
+		dsl.LoadMatrix(t, to, i, from, in.ofFragment(row+l%16, down, l/16*half, k), false)
 	case dsl.MatrixShape[T, C](t, dsl.MatrixTransposes) == 1 && in.order == AcrossK:
-		dsl.LoadMatrix(t, to, i, from, in.at(k+l%8+l/16*8, row+l/8%2*8), true)
+		dsl.LoadMatrix(t, to, i, from, in.ofFragment(row+l/8%2*8, down, l%8+l/16*8, k), true)
 	default:
 		n := in.vector(dsl.MatrixShape[T, C](t, dsl.MatrixVecA))
 		for e := 0; e < int(dsl.MatrixShape[T, C](t, dsl.MatrixLenA)); e += int(n) {
-			loadVec(to, i+e, from, in.of(row+dsl.MatrixRow[T](t, dsl.MatrixA, e), k+dsl.MatrixCol[T](t, dsl.MatrixA, e)), n)
+			loadVec(to, i+e, from, in.ofFragment(row+dsl.MatrixRow[T](t, dsl.MatrixA, e), down, dsl.MatrixCol[T](t, dsl.MatrixA, e), k), n)
 		}
 	}
 }
@@ -240,17 +240,17 @@ func loadB[T, C dsl.Number](t dsl.Thread, to []T, n int, from []T, col, k int, i
 	switch {
 	case dsl.MatrixShape[T, C](t, dsl.MatrixLoads) == 1 && in.order == AlongK:
 		for j := 0; j < n; j += 2 {
-			dsl.LoadMatrix(t, to, j*length, from, in.at(col+j*wide+l%8+l/16*8, k+l/8%2*half), false)
+			dsl.LoadMatrix(t, to, j*length, from, in.ofFragment(col+l%8+l/16*8, j*wide, l/8%2*half, k), false)
 		}
 	case dsl.MatrixShape[T, C](t, dsl.MatrixTransposes) == 1 && in.order == AcrossK:
 		for j := 0; j < n; j += 2 {
-			dsl.LoadMatrix(t, to, j*length, from, in.at(k+l%16, col+j*wide+l/16*8), true)
+			dsl.LoadMatrix(t, to, j*length, from, in.ofFragment(col+l/16*8, j*wide, l%16, k), true)
 		}
 	default:
 		vec := in.vector(dsl.MatrixShape[T, C](t, dsl.MatrixVecB))
 		for j := range n {
 			for e := 0; e < length; e += int(vec) {
-				loadVec(to, j*length+e, from, in.of(col+j*wide+dsl.MatrixCol[T](t, dsl.MatrixB, e), k+dsl.MatrixRow[T](t, dsl.MatrixB, e)), vec)
+				loadVec(to, j*length+e, from, in.ofFragment(col+dsl.MatrixCol[T](t, dsl.MatrixB, e), j*wide, dsl.MatrixRow[T](t, dsl.MatrixB, e), k), vec)
 			}
 		}
 	}

@@ -48,6 +48,17 @@ func (b *layout) of(i, k int) int {
 	return b.at(k, i)
 }
 
+// ofFragment is of with the place of a fragment apart: down along the rows or columns and right along k.
+// Rows of a fragment's height further down are permuted alike, so that fragments below each other are
+// found from one address.
+func (b *layout) ofFragment(i, down, k, right int) int {
+	row := panel * int(b.chunk)
+	if b.order == AlongK {
+		return b.at(i, k+right) + down*row
+	}
+	return b.at(k, i+down) + right*row
+}
+
 // loader copies a factor to shared memory: a thread has one chunk of each of its rows of 128 bytes.
 type loader[T dsl.Number] struct {
 	f          Factor[T]

@@ -119,6 +119,7 @@ type Problem struct {
 	MatrixRows int           // of the device's matrix instruction for the type, 0 if it has none
 	HalfRows   int           // likewise for parts or copies of the factors in 16 bits, where those are made
 	loads      bool          // it has one that loads several fragments
+	transposes bool          // that, and the one for warpgroups, transpose factors
 	Warpgroups bool          // it has one for factors in shared memory, too
 	PackedMMA  bool          // the device has dsl.PackedMMA for the factors
 	Columns    layout.Layout // of out, if they do not lie in a row

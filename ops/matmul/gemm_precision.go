@@ -42,7 +42,8 @@ func (p *Problem) findUnit(dev *runtime.Device) {
 	p.loads = jit.MatrixShape(dev, t, dsl.MatrixLoads) > 0
 	p.PackedMMA = jit.MatrixShape(dev, t, dsl.MatrixPacked) > 0
 	p.Warpgroups = jit.MatrixShape(dev, t, dsl.MatrixWarpgroup) > 0
-	p.Turned = p.Warpgroups && jit.MatrixShape(dev, t, dsl.MatrixTransposes) == 0
+	p.transposes = jit.MatrixShape(dev, t, dsl.MatrixTransposes) > 0
+	p.Turned = p.Warpgroups && !p.transposes
 }
 
 // turns reports whether factor i would have to lie along k for warpgroups, and does not.

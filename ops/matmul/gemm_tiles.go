@@ -60,7 +60,7 @@ func runMatrix(s *runtime.Stream, p *Problem, c tile.Config) error {
 	}
 	fitted(&c, p)
 	c.Promote = p.promotes()
-	if p.Matrix() && !p.loads && d.Size() < 8 && p.manySums(&c) {
+	if p.Matrix() && p.outgrows(&c) {
 		return fmt.Errorf("matmul: %w: threads of %s have too few registers for tiles of %dx%d by %d warps", jit.ErrUnsupported, p.Info.Name, c.M, c.N, c.Warps())
 	}
 	if n := c.Shared() * d.Size(); n > p.Info.SharedPerBlock {
@@ -215,20 +215,26 @@ func (p *Problem) matrixSum() dtype.DType {
 	return p.sum()
 }
 
-// manySums reports whether a thread has more sums than it has registers for beside others.
-func (p *Problem) manySums(c *tile.Config) bool {
-	return int(c.M*c.N/c.Warps()) > mostBeside*p.Info.WarpSize
+// outgrows reports whether a thread has more sums than it has registers for beside what else it needs.
+func (p *Problem) outgrows(c *tile.Config) bool {
+	if p.A.DType.Size() == 8 {
+		return c.M*c.N > maxSums64
+	}
+	return (p.promotes() > 0 || !p.loadsMatrix(1) || !p.loadsMatrix(2)) && int(c.M*c.N/c.Warps()) > mostBeside*p.Info.WarpSize
+}
+
+// loadsMatrix reports whether an instruction loads several fragments of factor i as it lies.
+func (p *Problem) loadsMatrix(i int) bool {
+	if !p.loads || p.transposes {
+		return p.loads
+	}
+	order, _ := p.order(i, largestTile)
+	return order == tile.AlongK
 }
 
 // hasMatrix reports whether a configuration can be used for the problem.
 func (p *Problem) hasMatrix(c tile.Config) bool {
-	if p.A.DType.Size() == 8 && c.M*c.N > maxSums64 {
-		return false
-	}
-	if (p.promotes() > 0 || !p.loads && p.A.DType.Size() < 8) && p.manySums(&c) {
-		return false
-	}
-	return p.Matrix() && fitted(&c, p).Shared()*p.A.DType.Size() <= p.Info.SharedPerBlock
+	return p.Matrix() && !p.outgrows(&c) && fitted(&c, p).Shared()*p.A.DType.Size() <= p.Info.SharedPerBlock
 }
 
 // fillsMatrix reports whether there are tiles for most multiprocessors, too.

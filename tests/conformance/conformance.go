@@ -30,7 +30,7 @@ type Case struct {
 	Grid, Threads dsl.Dim3 // blocks, threads of a block
 	Args          []any    // after the Thread: slices of Go values, and scalars
 	Near          []Near   // how far each of the first Args, slices of floats, may be off; none: to the bit
-	Shared        int      // bytes of shared memory of a block, if some devices have less
+	Shared        int      // bytes of shared memory of a block at most, if some devices have less
 
 	place int // among [Cases]
 }

@@ -73,11 +73,20 @@ func TestRegisters(t *testing.T) {
 // spilled to lanes, bytes of shared memory of a block, and what is spilled to memory.
 type needs struct{ vector, scalar, lanes, shared, memory int }
 
-// mostMemory is what may be spilled to memory: nothing, but of convolutions for waves of 64 lanes, in which
-// the condition of each copy is a mask of two scalar registers, of which there are 100.
+// mostMemory is what may be spilled to memory: nothing, but of
+//   - convolutions for waves of 64 lanes, in which the condition of each copy is a mask of two scalar
+//     registers, of which there are 100;
+//   - 8-bit floating point by warps on sm_90, where ptxas converts factors to 16 bits in registers, which
+//     warpgroups do not need;
+//   - float64 on sm_90, of which sums take half of a thread's registers.
 func mostMemory(arch, name string) int {
-	if strings.HasPrefix(arch, "gfx9") && strings.Contains(name, "convolution") {
+	switch {
+	case strings.HasPrefix(arch, "gfx9") && strings.Contains(name, "convolution"):
 		return 36
+	case arch == "sm_90a" && strings.HasPrefix(name, "f8"):
+		return 160
+	case arch == "sm_90a" && strings.HasPrefix(name, "f64"):
+		return 56
 	}
 	return 0
 }
