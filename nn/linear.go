@@ -1,0 +1,81 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// Layer is what takes one tensor and returns one.
+type Layer interface {
+	Forward(x *tensor.Tensor) *tensor.Tensor
+}
+
+// Linear is y = x·Wᵀ + b along the last dimension.
+type Linear struct {
+	Weight *Param // (out, in)
+	Bias   *Param // (out), or nil
+}
+
+// NewLinear returns a layer from in to out features. Weight and bias begin uniformly within 1/√in, as in
+// PyTorch.
+func NewLinear(in, out int) *Linear {
+	l := NewLinearNoBias(in, out)
+	bound := 1 / math.Sqrt(float64(in))
+	l.Bias = NewParam(Uniform(-bound, bound), out)
+	return l
+}
+
+// NewLinearNoBias is [NewLinear] without a bias.
+func NewLinearNoBias(in, out int) *Linear {
+	return &Linear{Weight: NewParam(Scaled(FanIn, 1/math.Sqrt(3), true), out, in)}
+}
+
+// Forward returns a tensor whose last dimension is out, of one whose last dimension is in.
+func (l *Linear) Forward(x *tensor.Tensor) *tensor.Tensor {
+	if l.Bias == nil {
+		return x.LinearWith(l.Weight.Tensor(), tensor.Epilogue{})
+	}
+	return x.Linear(l.Weight.Tensor(), l.Bias.Tensor())
+}
+
+// Embedding is a table whose rows are looked up by number.
+type Embedding struct {
+	Weight *Param // (n, d)
+}
+
+// NewEmbedding returns a table of n rows of d numbers, normally distributed at first.
+func NewEmbedding(n, d int) *Embedding { return &Embedding{Weight: NewParam(Normal(0, 1), n, d)} }
+
+// Forward returns the rows of ids, which are integers in any shape: the shape of ids and d.
+func (e *Embedding) Forward(ids *tensor.Tensor) *tensor.Tensor {
+	return e.Weight.Tensor().Embedding(ids)
+}
+
+// Unembed returns the products of vectors with all rows, of a last dimension d: scores of n tokens, with
+// the weight tied to the embedding.
+func (e *Embedding) Unembed(x *tensor.Tensor) *tensor.Tensor {
+	return x.LinearWith(e.Weight.Tensor(), tensor.Epilogue{})
+}
+
+// Dropout sets numbers to zero at random in training and scales the others, so that the mean stays.
+type Dropout struct {
+	P        float64 // the share that is set to zero, in [0, 1)
+	training bool
+}
+
+// SetTraining says whether numbers are dropped.
+func (d *Dropout) SetTraining(on bool) { d.training = on }
+
+// Forward returns x, with numbers dropped in training.
+func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
+	if d == nil || !d.training || d.P == 0 {
+		return x
+	}
+	if d.P < 0 || d.P >= 1 || math.IsNaN(d.P) {
+		return tensor.Fail("dropout", fmt.Errorf("%w: a share of %v is not in [0, 1)", tensor.ErrArgument, d.P))
+	}
+	keep := x.RandLike(0, 1).GeScalar(d.P).Cast(x.DType()).MulScalar(1 / (1 - d.P))
+	return x.Mul(keep)
+}

@@ -1,0 +1,131 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// ErrNoValue is the kind of error of a parameter that is used before [Init] or [Load] gave it a value.
+var ErrNoValue = errors.New("parameter has no value")
+
+// Param is a parameter of a layer, or a buffer: numbers that belong to the layer and are saved with it,
+// but that no gradient is for, such as the running mean of a [BatchNorm]. It may be used from several
+// goroutines as long as none changes it.
+type Param struct {
+	name   string // for messages, once it is known
+	shape  tensor.Shape
+	init   Initializer
+	buffer bool
+	frozen bool
+	v      *tensor.Var
+	t      *tensor.Tensor // what layers compute with
+}
+
+// NewParam returns a parameter of a shape that has no memory yet. [Init] gives it values by init.
+func NewParam(init Initializer, shape ...int) *Param {
+	return &Param{shape: append(tensor.Shape{}, shape...), init: init}
+}
+
+// NewBuffer is [NewParam] for numbers that no gradient is for.
+func NewBuffer(init Initializer, shape ...int) *Param {
+	p := NewParam(init, shape...)
+	p.buffer = true
+	return p
+}
+
+// ParamOf returns a parameter that begins with a copy of the numbers of t.
+func ParamOf(t *tensor.Tensor) *Param {
+	p := &Param{}
+	if p.t = t; t.Err() != nil {
+		return p
+	}
+	p.shape = append(tensor.Shape{}, t.Shape()...)
+	p.give(t)
+	return p
+}
+
+// Shape is the parameter's shape.
+func (p *Param) Shape() tensor.Shape { return p.shape }
+
+// Count is how many numbers the parameter has.
+func (p *Param) Count() int { return p.shape.Count() }
+
+// HasValue reports whether the parameter has memory and values.
+func (p *Param) HasValue() bool { return p != nil && p.t != nil && p.t.Err() == nil }
+
+// IsBuffer reports whether no gradient is for the parameter, ever.
+func (p *Param) IsBuffer() bool { return p.buffer }
+
+// Tensor is the parameter in formulas. Gradients are for it, unless it is a buffer or frozen. Before it
+// has a value, it is a tensor with an error of kind [ErrNoValue].
+func (p *Param) Tensor() *tensor.Tensor {
+	if p == nil {
+		return tensor.Fail("parameter", fmt.Errorf("%w: it is nil", ErrNoValue))
+	}
+	if p.t == nil {
+		name := p.name
+		if name == "" {
+			name = "of shape " + fmt.Sprint([]int(p.shape))
+		}
+		return tensor.Fail("parameter", fmt.Errorf("%w: %s: call nn.Init or nn.Load first", ErrNoValue, name))
+	}
+	return p.t
+}
+
+// Var is the variable that an optimiser changes, nil of a buffer, of a frozen parameter and of one
+// without a value.
+func (p *Param) Var() *tensor.Var {
+	if p == nil || p.buffer || p.frozen {
+		return nil
+	}
+	return p.v
+}
+
+// Set gives the parameter the numbers of t. One that has a value keeps its memory, element type and
+// device, and t must have the same: a step of an optimiser or a captured graph then sees them. Else it
+// gets memory as t has. The shapes must be equal.
+func (p *Param) Set(t *tensor.Tensor) error {
+	if err := t.Err(); err != nil {
+		return err
+	}
+	if !t.Shape().Equal(p.shape) {
+		return fmt.Errorf("parameter %s: %w: it has %v, its numbers %v", p.name, tensor.ErrShape, p.shape, t.Shape())
+	}
+	switch {
+	case !p.HasValue():
+		p.give(t)
+		return p.t.Err()
+	case p.v != nil:
+		return p.v.Set(t)
+	default:
+		return p.t.Assign(t)
+	}
+}
+
+// give gives the parameter memory with a copy of the numbers of t.
+func (p *Param) give(t *tensor.Tensor) {
+	p.v, p.t = nil, nil
+	if p.buffer || !t.DType().IsFloat() {
+		p.t = t.Detach().Copy()
+		return
+	}
+	p.v = tensor.NewVar(t.Detach())
+	p.SetFrozen(p.frozen)
+}
+
+// SetFrozen says whether gradients are for the parameter: of a frozen one they are not, so that no
+// optimiser changes it and nothing is kept for its sake.
+func (p *Param) SetFrozen(frozen bool) {
+	p.frozen = frozen
+	if p.v == nil {
+		return
+	}
+	if p.t = p.v.Tensor(); frozen {
+		p.t = p.t.Detach()
+	}
+}
+
+// IsFrozen reports whether the parameter is frozen.
+func (p *Param) IsFrozen() bool { return p.frozen }
