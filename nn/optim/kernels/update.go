@@ -1,0 +1,107 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Elem is what belongs to one element of a parameter: its value, its gradient, and up to three
+// states of the optimiser.
+type Elem[C dsl.Real] struct{ X, G, S0, S1, S2 C }
+
+// Rule is the numbers of an update that all elements share.
+type Rule[C dsl.Real] struct {
+	LR    C // the learning rate; of the Adam family divided by the bias correction of the mean
+	Decay C // the weight decay; where it is decoupled, the factor 1 - learning rate · decay
+
+	Keep1, Take1 C // the decay rate of the first moment, and 1 less that
+	Keep2, Take2 C // those of the second moment
+	Eps          C
+	Root         C // the square root of the bias correction of the second moment
+
+	Decoupled dsl.ConstBool // the decay scales the value, else it is added to the gradient
+	Extra     dsl.ConstBool // AMSGrad, Nesterov's momentum, or a centred second moment
+	Momentum  dsl.ConstBool
+	First     dsl.ConstBool // the first step: momentum begins as the gradient
+}
+
+// Span says how a launch goes over the elements of contiguous operands.
+type Span struct {
+	Vec    dsl.ConstInt  // so many neighbours belong to one thread, 1 or 4
+	States dsl.ConstInt  // which states there are, a bit for each
+	Master dsl.ConstBool // values are computed from and stored to master copies as well
+	N      int
+}
+
+// Many is how many elements a thread loads before it stores one.
+const Many = 4
+
+// each has the elements of the thread loaded, computed and stored, [Many] at once where there are
+// as many.
+func each[L any](t dsl.Thread, s *Span, load func(i int) L, f func(L) L, store func(i int, v L)) {
+	part := t.BlockDimX() * Many
+	first := t.BlockX() * part
+	if first+part > s.N {
+		for i := first + t.ThreadX(); i < s.N; i += t.BlockDimX() {
+			store(i, f(load(i)))
+		}
+		return
+	}
+	vec := int(s.Vec)
+	first += t.ThreadX() * vec
+	turn := t.BlockDimX() * vec
+	var in [Many]L
+	for k := range Many {
+		in[k] = load(first + k/vec*turn + k%vec)
+	}
+	for k := range Many {
+		in[k] = f(in[k])
+	}
+	for k := range Many {
+		store(first+k/vec*turn+k%vec, in[k])
+	}
+}
+
+// Update changes a parameter x and its states by f. The gradient is multiplied by scale[0] first;
+// a negative one leaves everything as it is. Master copies are in w, which is not used otherwise;
+// nor are states that the update has not.
+//
+//kiln:kernel
+func Update[T, O dsl.Number, C dsl.Real](t dsl.Thread, x []T, w []C, g []O, s0, s1, s2 []C, scale []C, r Rule[C], s Span, f func(e Elem[C], r Rule[C]) Elem[C]) {
+	by := scale[0]
+	if by < 0 {
+		return
+	}
+	each(t, &s,
+		func(i int) Elem[C] {
+			e := Elem[C]{G: dsl.Convert[C](g[i]) * by}
+			if s.Master {
+				e.X = w[i]
+			} else {
+				e.X = dsl.Convert[C](x[i])
+			}
+			if s.States&1 != 0 {
+				e.S0 = s0[i]
+			}
+			if s.States&2 != 0 {
+				e.S1 = s1[i]
+			}
+			if s.States&4 != 0 {
+				e.S2 = s2[i]
+			}
+			return e
+		},
+		func(e Elem[C]) Elem[C] { return f(e, r) },
+		func(i int, e Elem[C]) {
+			x[i] = dsl.Convert[T](e.X)
+			if s.Master {
+				w[i] = e.X
+			}
+			if s.States&1 != 0 {
+				s0[i] = e.S0
+			}
+			if s.States&2 != 0 {
+				s1[i] = e.S1
+			}
+			if s.States&4 != 0 {
+				s2[i] = e.S2
+			}
+		})
+}

@@ -1,0 +1,95 @@
+package optim
+
+import (
+	"math"
+
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/nn/optim/kernels"
+	"github.com/gokiln/kiln/ops"
+)
+
+var (
+	sgdFn  = ops.NewGenericFunc(kernels.SGD[ops.C])
+	adamFn = ops.NewGenericFunc(kernels.Adam[ops.C])
+)
+
+// SGD configures stochastic gradient descent, as torch.optim.SGD has it.
+type SGD struct {
+	LR          float64 // 0 stands for 1e-3
+	Momentum    float64 // 0 is none
+	Dampening   float64 // of the momentum
+	Nesterov    bool
+	WeightDecay float64 // is added to the gradient
+}
+
+// NewSGD returns an optimiser that descends along the gradient, or its momentum.
+func NewSGD[P Parameters](params P, c SGD) *Optimizer {
+	a := &elementwise{fn: sgdFn}
+	if c.Momentum > 0 {
+		a.names[0] = "momentum"
+	}
+	a.decide = func(u updating) kernels.Rule[float64] {
+		return kernels.Rule[float64]{
+			LR: u.lr, Decay: u.decay, Keep1: c.Momentum, Take1: 1 - c.Dampening,
+			Extra: dsl.ConstBool(c.Nesterov), Momentum: c.Momentum > 0, First: u.step == 1,
+		}
+	}
+	return newOptimizer("sgd", params, a, or(c.LR, 1e-3), c.WeightDecay)
+}
+
+// Adam configures the optimiser of Kingma and Ba, 2015. Its weight decay is added to the gradient:
+// see [AdamW] for one that is not.
+type Adam struct {
+	LR           float64 // 0 stands for 1e-3
+	Beta1, Beta2 float64 // 0 stands for 0.9 and 0.999
+	Eps          float64 // 0 stands for 1e-8
+	WeightDecay  float64
+	AMSGrad      bool // divides by the largest second moment so far (Reddi et al., 2018)
+}
+
+// NewAdam returns an optimiser as [Adam] says.
+func NewAdam[P Parameters](params P, c Adam) *Optimizer {
+	return newOptimizer("adam", params, adamRule(c, false), or(c.LR, 1e-3), c.WeightDecay)
+}
+
+// AdamW configures Adam with a weight decay that is not part of the gradient (Loshchilov and
+// Hutter, 2019): each step begins with x = x · (1 - LR · WeightDecay).
+type AdamW struct {
+	LR           float64 // 0 stands for 1e-3
+	Beta1, Beta2 float64 // 0 stands for 0.9 and 0.999
+	Eps          float64 // 0 stands for 1e-8
+	WeightDecay  float64 // 0 is none; PyTorch begins with 0.01
+	AMSGrad      bool    // see [Adam]
+}
+
+// NewAdamW returns an optimiser as [AdamW] says.
+func NewAdamW[P Parameters](params P, c AdamW) *Optimizer {
+	return newOptimizer("adamw", params, adamRule(Adam(c), true), or(c.LR, 1e-3), c.WeightDecay)
+}
+
+// adamRule is the algorithm of both.
+func adamRule(c Adam, decoupled bool) *elementwise {
+	b1, b2, eps := or(c.Beta1, 0.9), or(c.Beta2, 0.999), or(c.Eps, 1e-8)
+	a := &elementwise{fn: adamFn, names: [3]string{"mean", "square"}}
+	if c.AMSGrad {
+		a.names[2] = "largest"
+	}
+	a.decide = func(u updating) kernels.Rule[float64] {
+		r := kernels.Rule[float64]{
+			LR: u.lr / (1 - math.Pow(b1, float64(u.step))), Decay: u.decay,
+			Keep1: b1, Take1: 1 - b1, Keep2: b2, Take2: 1 - b2, Eps: eps,
+			Root:      math.Sqrt(1 - math.Pow(b2, float64(u.step))),
+			Decoupled: dsl.ConstBool(decoupled), Extra: dsl.ConstBool(c.AMSGrad),
+		}
+		return decoupledDecay(r, u)
+	}
+	return a
+}
+
+// decoupledDecay has the factor of the value as the decay of a rule where it is decoupled.
+func decoupledDecay(r kernels.Rule[float64], u updating) kernels.Rule[float64] {
+	if r.Decoupled {
+		r.Decay = 1 - u.lr*u.decay
+	}
+	return r
+}
