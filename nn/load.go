@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -51,8 +52,30 @@ func Init(m any, on On) error {
 type Source interface {
 	// Names lists all tensors.
 	Names() []string
-	// Tensor returns one on a device. It is not called for names that are not in the list.
-	Tensor(d *tensor.Device, name string) *tensor.Tensor
+	// Tensor returns one on a device, or a part of it. It is not called for names that are not in the list.
+	Tensor(d *tensor.Device, name string, part Shard) *tensor.Tensor
+}
+
+// Shard is one of equal parts of a tensor along a dimension, as processes have that compute a layer
+// together. The zero Shard is all of it.
+type Shard struct {
+	Dim   int
+	Rank  int // which part, from 0
+	Count int // how many parts there are
+}
+
+// of returns where the part begins in a tensor of a shape, and how long it is.
+func (s Shard) of(name string, shape tensor.Shape) (start, n int, err error) {
+	switch {
+	case s.Dim < 0 || s.Dim >= len(shape):
+		return 0, 0, fmt.Errorf("%w: %q has shape %v, and is to be divided along dimension %d", tensor.ErrDim, name, shape, s.Dim)
+	case s.Rank < 0 || s.Rank >= s.Count:
+		return 0, 0, fmt.Errorf("%w: part %d of %d of %q", tensor.ErrRange, s.Rank, s.Count, name)
+	case shape[s.Dim]%s.Count != 0:
+		return 0, 0, fmt.Errorf("%w: %q has shape %v, whose dimension %d does not divide into %d equal parts", tensor.ErrShape, name, shape, s.Dim, s.Count)
+	}
+	n = shape[s.Dim] / s.Count
+	return s.Rank * n, n, nil
 }
 
 type files struct{ set *file.Set }
@@ -63,8 +86,14 @@ func File(set *file.Set) Source { return files{set} }
 
 func (f files) Names() []string { return f.set.Names() }
 
-func (f files) Tensor(d *tensor.Device, name string) *tensor.Tensor {
+func (f files) Tensor(d *tensor.Device, name string, part Shard) *tensor.Tensor {
 	e, err := f.set.Get(name)
+	if err == nil && part.Count > 0 {
+		var start, n int
+		if start, n, err = part.of(name, e.Shape()); err == nil {
+			e, err = e.Narrow(part.Dim, start, n) // only these bytes are read
+		}
+	}
 	if err != nil {
 		return tensor.Fail("load", err)
 	}
@@ -77,17 +106,51 @@ type Memory map[string]*tensor.Tensor
 // Names lists all tensors in order.
 func (m Memory) Names() []string { return slices.Sorted(maps.Keys(m)) }
 
-// Tensor returns one on a device.
-func (m Memory) Tensor(d *tensor.Device, name string) *tensor.Tensor { return m[name].To(d) }
+// Tensor returns one on a device, or a part of it.
+func (m Memory) Tensor(d *tensor.Device, name string, part Shard) *tensor.Tensor {
+	t := m[name]
+	if t.Err() == nil && part.Count > 0 {
+		start, n, err := part.of(name, t.Shape())
+		if err != nil {
+			return tensor.Fail("load", err)
+		}
+		t = t.Narrow(part.Dim, start, n)
+	}
+	return t.To(d)
+}
 
 // LoadOptions are how a network is loaded.
 type LoadOptions struct {
 	On
-	Prefix   string                                             // names in the source begin with it and a dot
-	Rename   func(name string) string                           // from the network's name to that in the source, before Prefix; nil for none
-	Convert  func(name string, t *tensor.Tensor) *tensor.Tensor // what is done to a tensor of the source, such as a transposition; nil for nothing
-	Lenient  bool                                               // names that are missing or unexpected are reported only
-	Progress func(done, all int)                                // called behind each parameter
+	Prefix string // names in the source begin with it and a dot
+	// Rename gives the name in the source of a parameter, before Prefix: see [Replace]. It may be nil.
+	Rename func(name string) string
+	// Convert changes a tensor of the source, such as by a transposition. It may be nil.
+	Convert func(name string, t *tensor.Tensor) *tensor.Tensor
+	// Shard says which part of a tensor the parameter is. It may be nil.
+	Shard    func(name string) Shard
+	Lenient  bool                // names that are missing or unexpected are reported only
+	Progress func(done, all int) // called behind each parameter
+}
+
+// Replace is a function for [LoadOptions.Rename]: pairs of a regular expression and what replaces its
+// matches, with $1 for a group, one after the other. It panics if an expression is none.
+//
+//	nn.Replace(`^blocks\.(\d+)`, "h.$1", `in_proj`, "c_attn")
+func Replace(pairs ...string) func(name string) string {
+	if len(pairs)%2 != 0 {
+		panic(fmt.Sprintf("nn: Replace: %d strings are no pairs", len(pairs)))
+	}
+	var rules []*regexp.Regexp
+	for i := 0; i < len(pairs); i += 2 {
+		rules = append(rules, regexp.MustCompile(pairs[i]))
+	}
+	return func(name string) string {
+		for i, r := range rules {
+			name = r.ReplaceAllString(name, pairs[2*i+1])
+		}
+		return name
+	}
 }
 
 // Report is what did not fit in [Load].
@@ -182,7 +245,11 @@ func (p *Named) load(from Source, name string, o *LoadOptions) error {
 	if d == nil {
 		return fmt.Errorf("nn: load: %w: no device", tensor.ErrArgument)
 	}
-	t := from.Tensor(d, name)
+	var part Shard
+	if o.Shard != nil {
+		part = o.Shard(p.Name)
+	}
+	t := from.Tensor(d, name, part)
 	if o.Convert != nil {
 		t = o.Convert(p.Name, t)
 	}

@@ -115,6 +115,22 @@ func (p *Param) give(t *tensor.Tensor) {
 	p.SetFrozen(p.frozen)
 }
 
+// move gives the parameter memory on a device, of a type if it is a floating-point one.
+func (p *Param) move(on On) error {
+	t := p.t.Detach()
+	if on.Device != nil && on.Device != t.Device() {
+		t = t.To(on.Device)
+	}
+	if on.DType != 0 && t.DType().IsFloat() {
+		t = t.Cast(on.DType)
+	}
+	if err := t.Err(); err != nil {
+		return err
+	}
+	p.give(t)
+	return p.t.Err()
+}
+
 // SetFrozen says whether gradients are for the parameter: of a frozen one they are not, so that no
 // optimiser changes it and nothing is kept for its sake.
 func (p *Param) SetFrozen(frozen bool) {
