@@ -1,0 +1,183 @@
+package attention
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// ErrPages is the kind of error of a [Paged] cache that has no free page left.
+var ErrPages = errors.New("no free page")
+
+// Paged is a cache of many sequences of different lengths in pages of one pool of memory (Kwon et
+// al., "Efficient Memory Management for Large Language Model Serving with PagedAttention", 2023).
+// One goroutine uses it, and its sequences, at a time.
+//
+//	cache, err := attention.NewPaged(dev, tensor.BF16, attention.Pages{Count: 512, Tokens: 16, Heads: 8, KeySize: 128, ValueSize: 128})
+//	s := cache.Open()
+//	err = s.Append(k, v)
+//	y := cache.Attend(q, []*attention.Sequence{s}, attention.Options{Causal: true})
+type Paged struct {
+	k, v *tensor.Tensor // (pages, tokens, heads, size)
+	of   Pages
+	free []int32
+}
+
+// Pages says how much memory a [Paged] cache has.
+type Pages struct {
+	Count     int // pages
+	Tokens    int // of a page
+	Heads     int // of keys and values
+	KeySize   int // of a head
+	ValueSize int
+}
+
+// Sequence is a sequence in a [Paged] cache.
+type Sequence struct {
+	in    *Paged
+	pages []int32
+	n     int
+}
+
+// NewPaged allocates a cache. Numbers below 1 are an error of kind ErrArgument of package tensor.
+func NewPaged(d *tensor.Device, dt tensor.DType, p Pages) (*Paged, error) {
+	if min(p.Count, p.Tokens, p.Heads, p.KeySize, p.ValueSize) < 1 {
+		return nil, fmt.Errorf("paged cache: %w: %+v", tensor.ErrArgument, p)
+	}
+	c := &Paged{of: p}
+	c.k = tensor.Empty(d, dt, p.Count, p.Tokens, p.Heads, p.KeySize)
+	c.v = tensor.Empty(d, dt, p.Count, p.Tokens, p.Heads, p.ValueSize)
+	for i := p.Count - 1; i >= 0; i-- {
+		c.free = append(c.free, int32(i))
+	}
+	return c, errors.Join(c.k.Err(), c.v.Err())
+}
+
+// Free is the number of pages that no sequence has.
+func (c *Paged) Free() int { return len(c.free) }
+
+// Open begins a sequence.
+func (c *Paged) Open() *Sequence { return &Sequence{in: c} }
+
+// Len is the number of tokens of the sequence.
+func (s *Sequence) Len() int { return s.n }
+
+// Close gives the pages of the sequence back, and leaves it empty.
+func (s *Sequence) Close() {
+	s.in.free = append(s.in.free, s.pages...)
+	s.pages, s.n = nil, 0
+}
+
+// Append copies keys (heads, tokens, KeySize) and values (heads, tokens, ValueSize) behind those of
+// the sequence. Without pages enough it is an error of kind [ErrPages], and the sequence stays as
+// it was.
+func (s *Sequence) Append(k, v *tensor.Tensor) error {
+	if err := s.in.check(k, v); err != nil {
+		return fmt.Errorf("paged cache: %w", err)
+	}
+	n, size := k.Size(1), s.in.of.Tokens
+	more := (s.n+n+size-1)/size - len(s.pages)
+	if left := len(s.in.free) - more; left < 0 {
+		return fmt.Errorf("paged cache: %w: %d are missing", ErrPages, -left)
+	} else if more > 0 {
+		s.pages = append(s.pages, s.in.free[left:]...)
+		s.in.free = s.in.free[:left]
+	}
+	for at := 0; at < n; {
+		to := s.n + at
+		m := min(size-to%size, n-at)
+		if err := errors.Join(s.put(s.in.k, k, to, at, m), s.put(s.in.v, v, to, at, m)); err != nil {
+			return err
+		}
+		at += m
+	}
+	s.n += n
+	return nil
+}
+
+// put copies m tokens of t from at on to token to of the sequence and those behind it, which are
+// in one page.
+func (s *Sequence) put(pool, t *tensor.Tensor, to, at, m int) error {
+	page := pool.Get(int(s.pages[to/s.in.of.Tokens])).Narrow(0, to%s.in.of.Tokens, m)
+	return page.Assign(t.Detach().Narrow(1, at, m).Transpose(0, 1))
+}
+
+// check checks keys and values that are to be stored.
+func (c *Paged) check(k, v *tensor.Tensor) error {
+	for _, x := range []struct {
+		name string
+		t    *tensor.Tensor
+		pool *tensor.Tensor
+	}{{"keys", k, c.k}, {"values", v, c.v}} {
+		want := []int{c.of.Heads, -1, x.pool.Size(-1)}
+		switch {
+		case x.t == nil:
+			return fmt.Errorf("%w: the %s are nil", tensor.ErrArgument, x.name)
+		case x.t.Err() != nil:
+			return x.t.Err()
+		case x.t.Device() != c.k.Device():
+			return fmt.Errorf("%w: %s on %v, the cache is on %v", tensor.ErrDevice, x.name, x.t.Device(), c.k.Device())
+		case x.t.DType() != c.k.DType():
+			return fmt.Errorf("%w: %s of %v, the cache has %v", tensor.ErrDTypeMismatch, x.name, x.t.DType(), c.k.DType())
+		case x.t.Rank() != 3 || x.t.Size(0) != want[0] || x.t.Size(2) != want[2]:
+			return fmt.Errorf("%w: %s %v, want (%d, tokens, %d)", tensor.ErrShape, x.name, x.t.Shape(), want[0], want[2])
+		}
+	}
+	if k.Size(1) != v.Size(1) {
+		return fmt.Errorf("%w: keys %v and values %v differ in the number of tokens", tensor.ErrShape, k.Shape(), v.Shape())
+	}
+	return nil
+}
+
+// Attend is attention of the last queries of some sequences, (sequences, heads, queries, KeySize),
+// with all that is in each: (sequences, heads, queries, ValueSize). Options are as for [VarLen].
+func (c *Paged) Attend(q *tensor.Tensor, list []*Sequence, o Options) *tensor.Tensor {
+	const op = "sdpa paged"
+	if err := c.checkQueries(q, list, &o); err != nil {
+		return tensor.Fail(op, err)
+	}
+	parts := make([]*tensor.Tensor, len(list))
+	for i, s := range list {
+		one := o
+		if o.ALiBi != nil && o.ALiBi.Rank() == 2 {
+			one.ALiBi = o.ALiBi.Get(i)
+		}
+		parts[i], _ = run(op, q.Get(i), s.Keys(), s.Values(), one, false)
+	}
+	return tensor.Stack(0, parts...)
+}
+
+// checkQueries checks what is not checked of each sequence.
+func (c *Paged) checkQueries(q *tensor.Tensor, list []*Sequence, o *Options) error {
+	if err := checkTypes(q, c.k, c.v, o); err != nil {
+		return err
+	}
+	if q.Rank() != 4 || q.Size(0) != len(list) || len(list) == 0 {
+		return fmt.Errorf("%w: queries %v of %d sequences, want (sequences, heads, queries, size)", tensor.ErrShape, q.Shape(), len(list))
+	}
+	if o.Mask != nil {
+		return fmt.Errorf("%w: a mask of sequences in pages", tensor.ErrArgument)
+	}
+	if a := o.ALiBi; a != nil && a.Rank() == 2 && a.Size(0) != len(list) {
+		return fmt.Errorf("%w: ALiBi slopes %v of %d sequences", tensor.ErrShape, a.Shape(), len(list))
+	}
+	for i, s := range list {
+		if s == nil || s.in != c {
+			return fmt.Errorf("%w: sequence %d is of another cache", tensor.ErrArgument, i)
+		}
+	}
+	return nil
+}
+
+// Keys returns a copy of the keys of the sequence, (heads, tokens, KeySize).
+func (s *Sequence) Keys() *tensor.Tensor { return s.gather(s.in.k) }
+
+// Values returns a copy of the values of the sequence, (heads, tokens, ValueSize).
+func (s *Sequence) Values() *tensor.Tensor { return s.gather(s.in.v) }
+
+// gather copies the pages of the sequence behind each other.
+func (s *Sequence) gather(pool *tensor.Tensor) *tensor.Tensor {
+	ids := tensor.From(pool.Device(), s.pages, len(s.pages))
+	return pool.IndexSelect(ids, 0).Flatten(0, 1).Narrow(0, 0, s.n).Transpose(0, 1)
+}

@@ -1,0 +1,108 @@
+package attention
+
+import "github.com/gokiln/kiln/tensor"
+
+// Rotating is a [Cache] of the last tokens only, for attention with a sliding window: a token is
+// stored over the one that leaves the window. Its memory does not grow.
+type Rotating struct {
+	k, v   store
+	window int
+	n      int
+}
+
+// NewRotating returns an empty cache of the last tokens, as many as the window has: a query attends
+// to itself and to the window−1 tokens in front of it. A window below 1 is 1.
+func NewRotating(window int) *Rotating {
+	window = max(window, 1)
+	return &Rotating{k: store{step: window}, v: store{step: window}, window: window}
+}
+
+// Append stores keys (…, heads, tokens, d) and values (…, heads, tokens, dv) and returns those that
+// the new tokens' queries attend to, in order of time: the new ones behind as many before them as
+// the window has. Query i of n attends to those that SDPA with Causal and a window of window−1 keys
+// in front gives it; see [Rotating.Attend].
+func (r *Rotating) Append(k, v *tensor.Tensor) (keys, values *tensor.Tensor) {
+	return r.append(k, v, true)
+}
+
+// Attend stores keys and values, and returns [SDPA] of queries of the new tokens: causal, with the
+// window of the cache, or that of the options if it has fewer keys in front.
+func (r *Rotating) Attend(q, k, v *tensor.Tensor, o Options) *tensor.Tensor {
+	// One query attends to all that is stored, in any order, unless something depends on positions.
+	positions := o.Mask != nil || o.ALiBi != nil || o.Window != nil
+	keys, values := r.append(k, v, positions)
+	w := Window{Left: r.window - 1, Right: 0}
+	if o.Window != nil && o.Window.Left >= 0 {
+		w.Left = min(w.Left, o.Window.Left)
+	}
+	o.Causal, o.Window = true, &w
+	return SDPA(q, keys, values, o)
+}
+
+// Len is the number of tokens that were appended, and so the position of the next one.
+func (r *Rotating) Len() int { return r.n }
+
+// Reset empties the cache and drops its memory.
+func (r *Rotating) Reset() {
+	r.n = 0
+	r.k.t, r.v.t = nil, nil
+}
+
+// append is Append, of which the result for one token may be in any order.
+func (r *Rotating) append(k, v *tensor.Tensor, ordered bool) (keys, values *tensor.Tensor) {
+	if err := checkNew(k, v, r.k, r.v); err != nil {
+		bad := tensor.Fail("cache append", err)
+		return bad, bad
+	}
+	keys, err := r.store(&r.k, k, ordered)
+	if err == nil {
+		values, err = r.store(&r.v, v, ordered)
+	}
+	if err != nil {
+		bad := tensor.Fail("cache append", err)
+		return bad, bad
+	}
+	r.n += k.Size(-2)
+	return keys, values
+}
+
+// store stores new tokens in a ring, and returns what their queries attend to.
+func (r *Rotating) store(s *store, t *tensor.Tensor, ordered bool) (*tensor.Tensor, error) {
+	if s.t == nil {
+		if err := s.reserve(t.Narrow(-2, 0, 0), 1); err != nil {
+			return nil, err
+		}
+	}
+	n := t.Size(-2)
+	if r.n+n <= r.window { // the ring has not gone round
+		return s.first(r.n + n), s.put(t, r.n)
+	}
+	if n == 1 && !ordered {
+		return s.first(r.window), s.put(t, r.n%r.window)
+	}
+	past := r.past(s, min(r.n, r.window-1))
+	all := tensor.Cat(-2, append(past, t.Detach())...) // a copy: what is stored changes
+	last := min(n, r.window)
+	return all, r.put(s, t.Narrow(-2, n-last, last), r.n+n-last)
+}
+
+// past returns the last n tokens in order of time, in one or two parts.
+func (r *Rotating) past(s *store, n int) []*tensor.Tensor {
+	at := (r.n - n) % r.window
+	front := min(n, r.window-at)
+	parts := []*tensor.Tensor{s.t.Narrow(-2, at, front)}
+	if front < n {
+		parts = append(parts, s.t.Narrow(-2, 0, n-front))
+	}
+	return parts
+}
+
+// put stores tokens, not more than the ring has, from a position on.
+func (r *Rotating) put(s *store, t *tensor.Tensor, position int) error {
+	at, n := position%r.window, t.Size(-2)
+	front := min(n, r.window-at)
+	if err := s.put(t.Narrow(-2, 0, front), at); err != nil {
+		return err
+	}
+	return s.put(t.Narrow(-2, front, n-front), 0)
+}
