@@ -1,0 +1,239 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// LayerNorm takes the mean from the last dimensions and divides by their standard deviation:
+// y = (x − mean)/√(variance + eps)·weight + bias (Ba, Kiros and Hinton, 2016).
+type LayerNorm struct {
+	Weight *Param       // of Shape, or nil
+	Bias   *Param       // of Shape, or nil
+	Shape  tensor.Shape // the dimensions that are normalised together
+	Eps    float64
+}
+
+// NewLayerNorm returns a layer over the last dimensions, whose sizes are given. Weights begin as 1, biases
+// as 0, and eps is 1e-5.
+func NewLayerNorm(shape ...int) *LayerNorm {
+	return &LayerNorm{Weight: NewParam(Ones, shape...), Bias: NewParam(Zeros, shape...), Shape: shape, Eps: 1e-5}
+}
+
+// NewLayerNormNoBias is [NewLayerNorm] without a bias.
+func NewLayerNormNoBias(shape ...int) *LayerNorm {
+	n := NewLayerNorm(shape...)
+	n.Bias = nil
+	return n
+}
+
+// Forward returns a tensor of the shape of x. Numbers of 16 bits are computed in float32.
+func (n *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return x.LayerNormOver(n.Shape, optional(n.Weight), optional(n.Bias), n.Eps)
+}
+
+// RMSNorm divides the last dimensions by the root of their mean square: y = x/√(mean(x²) + eps)·weight
+// (Zhang and Sennrich, 2019).
+type RMSNorm struct {
+	Weight *Param       // of Shape, or nil
+	Shape  tensor.Shape // the dimensions that are normalised together
+	Eps    float64      // 0 for the distance from 1 to the next number of x's type, PyTorch's default
+}
+
+// NewRMSNorm returns a layer over the last dimensions, whose sizes are given, with an eps.
+func NewRMSNorm(eps float64, shape ...int) *RMSNorm {
+	return &RMSNorm{Weight: NewParam(Ones, shape...), Shape: shape, Eps: eps}
+}
+
+// Forward returns a tensor of the shape of x.
+func (n *RMSNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	eps := n.Eps
+	if eps == 0 {
+		eps = machineEps(x)
+	}
+	return x.RMSNormOver(n.Shape, optional(n.Weight), eps)
+}
+
+// machineEps is the distance from 1 to the next number of the type of x.
+func machineEps(x *tensor.Tensor) float64 {
+	if x.Err() != nil {
+		return 0
+	}
+	switch x.DType() {
+	case tensor.F64:
+		return 0x1p-52
+	case tensor.F16:
+		return 0x1p-10
+	case tensor.BF16:
+		return 0x1p-7
+	}
+	return 0x1p-23
+}
+
+// GroupNorm normalises groups of channels, with all positions behind them (Wu and He, 2018). Channels are
+// dimension 1.
+type GroupNorm struct {
+	Weight *Param // (channels), or nil
+	Bias   *Param // (channels), or nil
+	Groups int
+	Eps    float64
+}
+
+// NewGroupNorm returns a layer of so many groups, which divide the channels.
+func NewGroupNorm(groups, channels int) *GroupNorm {
+	return &GroupNorm{Weight: NewParam(Ones, channels), Bias: NewParam(Zeros, channels), Groups: groups, Eps: 1e-5}
+}
+
+// Forward returns a tensor of the shape of x, (b, channels, …).
+func (n *GroupNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	const op = "group_norm"
+	if bad := channels(op, x, 2, n.Weight, n.Bias); bad != nil {
+		return bad
+	}
+	s := x.Shape()
+	if n.Groups < 1 || s[1]%n.Groups != 0 {
+		return tensor.Fail(op, fmt.Errorf("%w: %d channels are not a multiple of %d groups", tensor.ErrShape, s[1], n.Groups))
+	}
+	y := x.Reshape(s[0], n.Groups, s[1]/n.Groups*s[2:].Count()).LayerNorm(-1, nil, nil, n.Eps).Reshape(s...)
+	return perChannel(y, n.Weight, n.Bias)
+}
+
+// InstanceNormOptions are what an [InstanceNorm] has beyond the usual.
+type InstanceNormOptions struct {
+	Affine   bool    // a weight and a bias
+	Track    bool    // running statistics, which take the place of those of x but in training
+	Eps      float64 // 0 for 1e-5
+	Momentum float64 // 0 for 0.1
+}
+
+// InstanceNorm normalises all positions of each channel of each input (Ulyanov, Vedaldi and Lempitsky,
+// 2016).
+type InstanceNorm struct {
+	Weight      *Param // (channels), or nil
+	Bias        *Param // (channels), or nil
+	RunningMean *Param // (channels), or nil
+	RunningVar  *Param // (channels), or nil
+	Batches     *Param `nn:"num_batches_tracked"` // I64, 0 as in PyTorch, which does not count them; nil for files that have it not
+	Eps         float64
+	Momentum    float64 // the share of new statistics in the running ones
+	training    bool
+}
+
+// NewInstanceNorm returns a layer of so many channels, in one to three dimensions.
+func NewInstanceNorm(channels int, o InstanceNormOptions) *InstanceNorm {
+	n := &InstanceNorm{Eps: or(o.Eps, 1e-5), Momentum: or(o.Momentum, 0.1)}
+	if o.Affine {
+		n.Weight, n.Bias = NewParam(Ones, channels), NewParam(Zeros, channels)
+	}
+	if o.Track {
+		n.RunningMean, n.RunningVar, n.Batches = runningStats(channels)
+	}
+	return n
+}
+
+// SetTraining says whether statistics are those of the inputs, and kept.
+func (n *InstanceNorm) SetTraining(on bool) { n.training = on }
+
+// Forward returns a tensor of the shape of x, (b, channels, …).
+func (n *InstanceNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	const op = "instance_norm"
+	if bad := channels(op, x, 3, n.Weight, n.Bias, n.RunningMean, n.RunningVar); bad != nil {
+		return bad
+	}
+	s := x.Shape()
+	if n.RunningMean != nil && !n.training {
+		return normalised(x, n.RunningMean.Tensor(), n.RunningVar.Tensor(), n.Weight, n.Bias, n.Eps)
+	}
+	positions := s[2:].Count()
+	if positions <= 1 {
+		return tensor.Fail(op, fmt.Errorf("%w: %v has one position in a channel, which has no variance", tensor.ErrShape, s))
+	}
+	flat := x.Reshape(s[0], s[1], positions)
+	if n.RunningMean != nil {
+		wide := widened(flat.Detach())
+		mean, variance := wide.Mean(2).Mean(0), wide.VarKeep(1, 2).Squeeze(2).Mean(0)
+		if err := track(n.RunningMean, n.RunningVar, nil, mean, variance, n.Momentum); err != nil {
+			return tensor.Fail(op, err)
+		}
+	}
+	return perChannel(flat.LayerNorm(-1, nil, nil, n.Eps).Reshape(s...), n.Weight, n.Bias)
+}
+
+// optional is a parameter's tensor, nil of none.
+func optional(p *Param) *tensor.Tensor {
+	if p == nil {
+		return nil
+	}
+	return p.Tensor()
+}
+
+// or is x, or y if x is zero.
+func or[T comparable](x, y T) T {
+	var zero T
+	if x == zero {
+		return y
+	}
+	return x
+}
+
+// channels is an error if x has fewer than rank dimensions, or parameters not as many numbers as dimension
+// 1 of x has.
+func channels(op string, x *tensor.Tensor, rank int, ps ...*Param) *tensor.Tensor {
+	if x.Err() != nil {
+		return x
+	}
+	if x.Rank() < rank {
+		return tensor.Fail(op, fmt.Errorf("%w: %v has fewer than %d dimensions", tensor.ErrRank, x.Shape(), rank))
+	}
+	for _, p := range ps {
+		if p != nil && p.Count() != x.Size(1) {
+			return tensor.Fail(op, fmt.Errorf("%w: %v has %d channels, the layer %d", tensor.ErrShape, x.Shape(), x.Size(1), p.Count()))
+		}
+	}
+	return nil
+}
+
+// perChannel is x·weight + bias, of the channels in dimension 1.
+func perChannel(x *tensor.Tensor, weight, bias *Param) *tensor.Tensor {
+	if weight != nil {
+		x = x.Mul(along1(weight.Tensor(), x))
+	}
+	if bias != nil {
+		x = x.Add(along1(bias.Tensor(), x))
+	}
+	return x
+}
+
+// along1 is numbers of channels in a shape that is broadcast along dimension 1 of x.
+func along1(t, x *tensor.Tensor) *tensor.Tensor {
+	if x.Err() != nil || t.Err() != nil {
+		return t
+	}
+	shape := make([]int, x.Rank()-1)
+	for i := range shape {
+		shape[i] = 1
+	}
+	shape[0] = t.Count()
+	return t.Reshape(shape...)
+}
+
+// widened is x in float32 if it has numbers of fewer bits.
+func widened(x *tensor.Tensor) *tensor.Tensor {
+	if x.Err() != nil || x.DType() == tensor.F64 {
+		return x
+	}
+	return x.Cast(tensor.F32)
+}
+
+// narrowed is y in the type of x.
+func narrowed(y, x *tensor.Tensor) *tensor.Tensor {
+	if x.Err() != nil {
+		return x
+	}
+	return y.Cast(x.DType())
+}
+
+// finite reports whether a number is neither infinite nor NaN.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -1,0 +1,144 @@
+"""Writes layers.json, which has the layers of PyTorch that package nn is compared with.
+
+    python3 gen.py        # in this folder; needs torch, any version from 2.4 on
+
+Each case has the parameters under PyTorch's names, inputs, outputs, gradients of the sum of outputs
+times cos(index), and buffers afterwards, all computed in float64.
+"""
+import json
+import math
+
+import torch
+from torch import nn
+
+torch.set_default_dtype(torch.float64)
+torch.manual_seed(1)
+cases = {}
+
+
+def rnd(*shape, scale=1.0):
+    return (torch.randn(*shape) * scale).mul(1000).round().div(1000)
+
+
+def ints(high, *shape):
+    return torch.randint(0, high, shape)
+
+
+def save(t):
+    t = t.detach()
+    if t.dtype == torch.bool:
+        t = t.to(torch.int64)
+    data = t.flatten().tolist()
+    if t.is_floating_point():
+        data = [float(f"{x:.12g}") for x in data]
+    return {"shape": list(t.shape), "int": not t.is_floating_point(), "data": data}
+
+
+def case(name, module, *inputs, run=None, train=False, params=None):
+    """params: values of parameters by PyTorch's names, if module is a function."""
+    inputs = [x.clone().requires_grad_(x.is_floating_point()) for x in inputs]
+    c = {"inputs": [save(x) for x in inputs], "train": train}
+    if isinstance(module, nn.Module):
+        with torch.no_grad():
+            for k, p in module.state_dict().items():
+                if p.is_floating_point() and "._u" not in k and "._v" not in k:
+                    p.copy_(rnd(*p.shape, scale=0.5).abs() + 0.5 if k.endswith("var") else rnd(*p.shape, scale=0.5))
+        module.train(train)
+        own = dict(module.named_parameters())
+        state = module.state_dict()
+    else:
+        own = {k: p.clone().requires_grad_() for k, p in (params or {}).items()}
+        state = own
+    c["params"] = {k: save(p) for k, p in state.items()}
+    fn = run or module
+    out = fn(*inputs) if isinstance(module, nn.Module) else module(*inputs, **{"p": own} if own else {})
+    out = [o for o in (out if isinstance(out, (list, tuple)) else [out])]
+    loss = sum((o * torch.cos(torch.arange(o.numel(), dtype=torch.float64)).reshape(o.shape)).sum() for o in out)
+    loss.backward()
+    c["outputs"] = [save(o) for o in out]
+    c["grads"] = {f"in{i}": save(x.grad) for i, x in enumerate(inputs) if x.grad is not None}
+    c["grads"].update({k: save(p.grad) for k, p in own.items() if p.grad is not None})
+    if isinstance(module, nn.Module):
+        c["after"] = {k: save(p) for k, p in module.named_buffers()}
+    assert name not in cases
+    cases[name] = c
+
+
+# Normalisation
+case("layer_norm", nn.LayerNorm(5), rnd(2, 3, 5))
+case("layer_norm 2", nn.LayerNorm((3, 5)), rnd(2, 3, 5))
+case("layer_norm no bias", nn.LayerNorm(5, bias=False), rnd(2, 5))
+case("rms_norm", nn.RMSNorm(5), rnd(2, 3, 5))
+case("rms_norm eps", nn.RMSNorm((3, 5), eps=1e-3), rnd(2, 3, 5))
+case("group_norm", nn.GroupNorm(2, 4), rnd(2, 4, 3, 2))
+case("group_norm 2", nn.GroupNorm(3, 6), rnd(2, 6))
+case("instance_norm", nn.InstanceNorm1d(3), rnd(2, 3, 5))
+case("instance_norm affine", nn.InstanceNorm2d(3, affine=True), rnd(2, 3, 2, 3))
+case("instance_norm tracked train", nn.InstanceNorm1d(3, affine=True, track_running_stats=True), rnd(2, 3, 5), train=True)
+case("instance_norm tracked", nn.InstanceNorm1d(3, track_running_stats=True), rnd(2, 3, 5))
+case("batch_norm 1", nn.BatchNorm1d(3), rnd(4, 3))
+case("batch_norm 1 train", nn.BatchNorm1d(3), rnd(4, 3), train=True)
+case("batch_norm 2 train", nn.BatchNorm2d(3, momentum=0.3), rnd(2, 3, 2, 3), train=True)
+case("batch_norm 3 train plain", nn.BatchNorm3d(2, affine=False), rnd(2, 2, 2, 1, 2), train=True)
+case("batch_norm mean train", nn.BatchNorm1d(2, momentum=None), rnd(3, 2, 2), train=True)
+case("batch_norm untracked", nn.BatchNorm1d(2, track_running_stats=False), rnd(3, 2, 2))
+
+# Convolutions
+case("conv1d", nn.Conv1d(2, 3, 3), rnd(2, 2, 6))
+case("conv1d groups", nn.Conv1d(4, 4, 2, stride=2, padding=1, groups=2, bias=False), rnd(1, 4, 5))
+case("conv1d same", nn.Conv1d(2, 2, 4, padding="same", dilation=2), rnd(1, 2, 8))
+for mode in ("reflect", "replicate", "circular"):
+    case("conv1d " + mode, nn.Conv1d(2, 2, 3, padding=2, padding_mode=mode), rnd(1, 2, 5))
+    case("conv2d " + mode, nn.Conv2d(1, 2, 3, padding=(1, 2), padding_mode=mode), rnd(1, 1, 4, 4))
+case("conv2d", nn.Conv2d(2, 3, (3, 2), stride=(2, 1), padding=(1, 0), dilation=(1, 2)), rnd(2, 2, 5, 5))
+case("conv3d", nn.Conv3d(1, 2, 2, padding=1), rnd(1, 1, 2, 3, 2))
+case("conv_transpose1d", nn.ConvTranspose1d(2, 3, 3, stride=2, padding=1, output_padding=1), rnd(1, 2, 4))
+case("conv_transpose2d", nn.ConvTranspose2d(4, 2, 2, stride=2, groups=2), rnd(1, 4, 2, 3))
+case("conv_transpose3d", nn.ConvTranspose3d(1, 2, 2, bias=False), rnd(1, 1, 2, 2, 2))
+
+# Pools, padding, sizes
+case("max_pool1d", nn.MaxPool1d(2), rnd(1, 2, 6))
+case("max_pool2d", nn.MaxPool2d(3, stride=2, padding=1), rnd(1, 2, 5, 5))
+case("max_pool2d dilated", nn.MaxPool2d(2, stride=1, dilation=2), rnd(1, 1, 4, 5))
+case("max_pool3d", nn.MaxPool3d(2, stride=(1, 2, 2), padding=1), rnd(1, 1, 3, 4, 4))
+case("avg_pool1d", nn.AvgPool1d(3, stride=2, padding=1), rnd(1, 2, 6))
+case("avg_pool2d", nn.AvgPool2d(2, padding=1, count_include_pad=False), rnd(1, 1, 4, 4))
+case("avg_pool3d", nn.AvgPool3d(2, stride=1, padding=1), rnd(1, 1, 3, 2, 3))
+case("avg_pool3d inside", nn.AvgPool3d(2, padding=1, count_include_pad=False), rnd(1, 1, 3, 2, 3))
+case("adaptive_avg_pool1d", nn.AdaptiveAvgPool1d(3), rnd(1, 2, 5))
+case("adaptive_avg_pool2d", nn.AdaptiveAvgPool2d((2, 3)), rnd(1, 1, 5, 4))
+case("adaptive_avg_pool3d", nn.AdaptiveAvgPool3d((2, 1, 3)), rnd(1, 1, 3, 3, 4))
+case("adaptive_max_pool2d", nn.AdaptiveMaxPool2d((2, 3)), rnd(1, 1, 5, 4))
+case("adaptive_max_pool3d", nn.AdaptiveMaxPool3d((2, 1, 3)), rnd(1, 1, 3, 3, 4))
+case("pad zero", nn.ZeroPad2d((1, 2, 0, 1)), rnd(1, 1, 2, 3))
+case("pad constant", nn.ConstantPad1d((1, 2), 3.5), rnd(1, 2, 3))
+case("pad reflect", nn.ReflectionPad2d((1, 2, 0, 1)), rnd(1, 1, 3, 4))
+case("pad replicate", nn.ReplicationPad3d(1), rnd(1, 1, 2, 2, 2))
+case("pad circular", nn.CircularPad1d((1, 2)), rnd(1, 2, 3))
+case("upsample nearest 1", nn.Upsample(scale_factor=2), rnd(1, 2, 3))
+case("upsample nearest 3", nn.Upsample(size=(3, 2, 4)), rnd(1, 1, 2, 2, 2))
+case("upsample linear", nn.Upsample(scale_factor=1.7, mode="linear"), rnd(1, 2, 5))
+case("upsample bilinear", nn.Upsample(scale_factor=(1.7, 2), mode="bilinear"), rnd(1, 1, 4, 3))
+case("upsample bilinear corners", nn.Upsample(size=(5, 4), mode="bilinear", align_corners=True), rnd(1, 1, 3, 2))
+case("upsample bicubic", nn.Upsample(size=(5, 4), mode="bicubic"), rnd(1, 1, 3, 4))
+case("upsample trilinear", nn.Upsample(size=(3, 2, 5), mode="trilinear"), rnd(1, 1, 2, 3, 3))
+case("upsample trilinear by", nn.Upsample(scale_factor=(1.5, 2, 1.3), mode="trilinear"), rnd(1, 1, 2, 3, 4))
+case("pixel_shuffle", nn.PixelShuffle(2), rnd(2, 8, 1, 2))
+case("pixel_unshuffle", nn.PixelUnshuffle(2), rnd(1, 2, 2, 4))
+
+# Others
+case("prelu", nn.PReLU(), rnd(2, 3))
+case("prelu channels", nn.PReLU(3), rnd(2, 3, 2))
+case("bilinear", nn.Bilinear(2, 3, 4), rnd(5, 2), rnd(5, 3))
+case("sequential", nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Sequential(nn.Linear(4, 2), nn.Flatten(0))), rnd(2, 3))
+for mode in ("sum", "mean", "max"):
+    ids = torch.tensor([1, 4, 2, 2, 0, 5, 3, 1])
+    case(f"embedding_bag {mode}", nn.EmbeddingBag(6, 3, mode=mode), ids, torch.tensor([0, 3, 3, 7]))
+    case(f"embedding_bag {mode} padded", nn.EmbeddingBag(6, 3, mode=mode, padding_idx=2), ids.reshape(2, 4))
+bag = nn.EmbeddingBag(6, 3, mode="sum")
+case("embedding_bag weighted", bag, ids, torch.tensor([0, 5]), rnd(8), run=lambda i, o, w: bag(i, o, w))
+
+if __name__ == "__main__":
+    with open("layers.json", "w") as f:
+        f.write("{\n" + ",\n".join(json.dumps(k) + ": " + json.dumps(c, separators=(",", ":")) for k, c in cases.items()) + "\n}\n")
+    print(len(cases), "cases")
