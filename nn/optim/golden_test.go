@@ -122,6 +122,24 @@ var cases = map[string]func([]optim.Group) *optim.Optimizer{
 	"adamw_amsgrad": func(g []optim.Group) *optim.Optimizer {
 		return optim.NewAdamW(g, optim.AdamW{LR: 0.01, Beta1: 0.8, Beta2: 0.9, WeightDecay: 0.1, AMSGrad: true})
 	},
+	"lion": func(g []optim.Group) *optim.Optimizer {
+		return optim.NewLion(g, optim.Lion{LR: 0.01, WeightDecay: 0.1})
+	},
+	"rmsprop": func(g []optim.Group) *optim.Optimizer {
+		return optim.NewRMSprop(g, optim.RMSprop{WeightDecay: 0.05})
+	},
+	"rmsprop_momentum": func(g []optim.Group) *optim.Optimizer {
+		return optim.NewRMSprop(g, optim.RMSprop{Alpha: 0.9, Momentum: 0.9})
+	},
+	"rmsprop_centered": func(g []optim.Group) *optim.Optimizer {
+		return optim.NewRMSprop(g, optim.RMSprop{Alpha: 0.9, Momentum: 0.9, Centered: true})
+	},
+	"adagrad": func(g []optim.Group) *optim.Optimizer {
+		return optim.NewAdagrad(g, optim.Adagrad{LR: 0.1, WeightDecay: 0.05})
+	},
+	"adagrad_decay": func(g []optim.Group) *optim.Optimizer {
+		return optim.NewAdagrad(g, optim.Adagrad{LR: 0.1, LRDecay: 0.1, Begin: 0.5})
+	},
 }
 
 // tolerances are of the largest difference of a parameter, which are below 2: ten steps are

@@ -309,3 +309,18 @@ func (o *Optimizer) Master(v *tensor.Var) *tensor.Tensor {
 	}
 	return nil
 }
+
+// Refresh has the master copies begin again from the variables: for a program that has set
+// variables of 16 bits itself, which the next step would otherwise replace by what it makes of
+// their masters.
+func (o *Optimizer) Refresh() error {
+	for i, p := range o.params {
+		if p.master == nil {
+			continue
+		}
+		if err := p.master.Assign(p.v.Tensor().Detach().Cast(p.compute)); err != nil {
+			return fmt.Errorf("%s: parameter %d: %w", o.name, i, err)
+		}
+	}
+	return nil
+}

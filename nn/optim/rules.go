@@ -9,8 +9,11 @@ import (
 )
 
 var (
-	sgdFn  = ops.NewGenericFunc(kernels.SGD[ops.C])
-	adamFn = ops.NewGenericFunc(kernels.Adam[ops.C])
+	sgdFn     = ops.NewGenericFunc(kernels.SGD[ops.C])
+	adamFn    = ops.NewGenericFunc(kernels.Adam[ops.C])
+	lionFn    = ops.NewGenericFunc(kernels.Lion[ops.C])
+	rmspropFn = ops.NewGenericFunc(kernels.RMSprop[ops.C])
+	adagradFn = ops.NewGenericFunc(kernels.Adagrad[ops.C])
 )
 
 // SGD configures stochastic gradient descent, as torch.optim.SGD has it.
@@ -92,4 +95,76 @@ func decoupledDecay(r kernels.Rule[float64], u updating) kernels.Rule[float64] {
 		r.Decay = 1 - u.lr*u.decay
 	}
 	return r
+}
+
+// Lion configures the optimiser of Chen et al., "Symbolic Discovery of Optimization Algorithms",
+// 2023: steps have the size of the learning rate, in the direction of the sign of a momentum. Its
+// weight decay is not part of the gradient.
+type Lion struct {
+	LR           float64 // 0 stands for 1e-4
+	Beta1, Beta2 float64 // 0 stands for 0.9 and 0.99
+	WeightDecay  float64
+}
+
+// NewLion returns an optimiser as [Lion] says.
+func NewLion[P Parameters](params P, c Lion) *Optimizer {
+	return newOptimizer("lion", params, lionRule(c), or(c.LR, 1e-4), c.WeightDecay)
+}
+
+func lionRule(c Lion) *elementwise {
+	b1, b2 := or(c.Beta1, 0.9), or(c.Beta2, 0.99)
+	return &elementwise{fn: lionFn, names: [3]string{"mean"}, decide: func(u updating) kernels.Rule[float64] {
+		return decoupledDecay(kernels.Rule[float64]{
+			LR: u.lr, Keep1: b1, Take1: 1 - b1, Keep2: b2, Take2: 1 - b2, Decoupled: true,
+		}, u)
+	}}
+}
+
+// RMSprop configures the optimiser of Hinton's lecture 6e of 2012, as torch.optim.RMSprop has it.
+type RMSprop struct {
+	LR          float64 // 0 stands for 1e-2
+	Alpha       float64 // the decay rate of the mean of squares; 0 stands for 0.99
+	Eps         float64 // 0 stands for 1e-8
+	Momentum    float64
+	Centered    bool // divides by the standard deviation
+	WeightDecay float64
+}
+
+// NewRMSprop returns an optimiser as [RMSprop] says.
+func NewRMSprop[P Parameters](params P, c RMSprop) *Optimizer {
+	alpha, eps := or(c.Alpha, 0.99), or(c.Eps, 1e-8)
+	a := &elementwise{fn: rmspropFn, names: [3]string{"square"}}
+	if c.Momentum > 0 {
+		a.names[1] = "momentum"
+	}
+	if c.Centered {
+		a.names[2] = "mean"
+	}
+	a.decide = func(u updating) kernels.Rule[float64] {
+		return kernels.Rule[float64]{
+			LR: u.lr, Decay: u.decay, Keep1: c.Momentum, Keep2: alpha, Take2: 1 - alpha, Eps: eps,
+			Extra: dsl.ConstBool(c.Centered), Momentum: c.Momentum > 0,
+		}
+	}
+	return newOptimizer("rmsprop", params, a, or(c.LR, 1e-2), c.WeightDecay)
+}
+
+// Adagrad configures the optimiser of Duchi, Hazan and Singer, 2011, as torch.optim.Adagrad has it.
+type Adagrad struct {
+	LR          float64 // 0 stands for 1e-2
+	LRDecay     float64 // the learning rate is divided by 1 + (step - 1) · LRDecay
+	Eps         float64 // 0 stands for 1e-10
+	Begin       float64 // what the sums of squares begin with
+	WeightDecay float64
+}
+
+// NewAdagrad returns an optimiser as [Adagrad] says.
+func NewAdagrad[P Parameters](params P, c Adagrad) *Optimizer {
+	eps := or(c.Eps, 1e-10)
+	a := &elementwise{fn: adagradFn, names: [3]string{"square"}, begin: c.Begin}
+	a.decide = func(u updating) kernels.Rule[float64] {
+		lr := u.lr / (1 + float64(u.step-1)*c.LRDecay)
+		return kernels.Rule[float64]{LR: lr, Decay: u.decay, Eps: eps}
+	}
+	return newOptimizer("adagrad", params, a, or(c.LR, 1e-2), c.WeightDecay)
 }

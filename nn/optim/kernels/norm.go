@@ -48,3 +48,42 @@ func Scale[O dsl.Number, C dsl.Real](t dsl.Thread, out, g []O, scale []C, n int)
 		out[i] = dsl.Convert[O](dsl.Convert[C](g[i]) * by)
 	}
 }
+
+// NotFinite stores, in out from at on, how many elements of g that each block takes are infinite or
+// NaN: as [Squares] stores sums.
+//
+//kiln:kernel
+func NotFinite[O dsl.Number, C dsl.Real](t dsl.Thread, out []C, g []O, n, at int) {
+	var sum C
+	for i := t.Global(); i < n; i += t.GlobalSize() {
+		if x := dsl.Convert[C](g[i]); dsl.IsNaN(x) || dsl.IsInf(x, 0) {
+			sum++
+		}
+	}
+	sum = dsl.BlockSum(t, sum)
+	if t.ThreadX() == 0 {
+		out[at+t.BlockX()] = sum
+	}
+}
+
+// Accumulate adds g times by to sum, or stores it where it is the first.
+//
+//kiln:kernel
+func Accumulate[O dsl.Number, C dsl.Real](t dsl.Thread, sum []C, g []O, by C, n int, first dsl.ConstBool) {
+	if i := t.Global(); i < n {
+		x := dsl.Convert[C](g[i]) * by
+		if !first {
+			x += sum[i]
+		}
+		sum[i] = x
+	}
+}
+
+// Average moves a running average by a part of the way to x.
+//
+//kiln:kernel
+func Average[O dsl.Number, C dsl.Real](t dsl.Thread, average []C, x []O, by C, n int) {
+	if i := t.Global(); i < n {
+		average[i] += by * (dsl.Convert[C](x[i]) - average[i])
+	}
+}

@@ -1,0 +1,139 @@
+package optim
+
+import (
+	"fmt"
+
+	"github.com/gokiln/kiln/nn/optim/kernels"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tensor"
+)
+
+var notFiniteKernel = ops.NewGeneric("not finite", kernels.NotFinite[ops.O, ops.C])
+
+// LossScaler multiplies a loss so that gradients of type F16 are not rounded to 0, and divides what
+// updates read of them (Micikevicius et al., "Mixed Precision Training", 2018, section 3.2). The
+// factor grows as long as no gradient is infinite or NaN; where one is, the step is left out and
+// the factor falls:
+//
+//	scaler := optim.LossScaler{}
+//	grads, err := scaler.Scale(loss).Backward() // the loss is of type F32
+//	done, err := scaler.Step(opt, grads)
+//
+// The zero value is ready. All of its state is in the fields, which can be saved; a 0 stands for
+// what is said.
+type LossScaler struct {
+	Factor   float64 // now; 0 stands for 65536
+	Growth   float64 // 0 stands for 2
+	Backoff  float64 // 0 stands for 0.5
+	Interval int     // so many steps without infinities, and the factor grows; 0 stands for 2000
+	Good     int     // steps since the factor changed
+	Skipped  int     // steps that were left out
+}
+
+// factor is the factor now.
+func (s *LossScaler) factor() float64 { return or(s.Factor, 65536) }
+
+// Scale returns the loss times the factor.
+func (s *LossScaler) Scale(loss *tensor.Tensor) *tensor.Tensor { return loss.MulScalar(s.factor()) }
+
+// Step is [Optimizer.Step] with the gradients of a scaled loss. It reports whether the step was
+// made: it waits for what the device says of the gradients.
+func (s *LossScaler) Step(opt *Optimizer, grads *tensor.Gradients) (done bool, err error) {
+	_, done, err = s.step(opt, grads, 0)
+	return done, err
+}
+
+// StepClipped is [Optimizer.StepClipped] with the gradients of a scaled loss: the norm is that of
+// the gradients of the loss itself, and infinite or NaN where the step was not made.
+func (s *LossScaler) StepClipped(opt *Optimizer, grads *tensor.Gradients, most float64) (norm *tensor.Tensor, done bool, err error) {
+	return s.step(opt, grads, most)
+}
+
+// step makes a step, clipped if most is not 0.
+func (s *LossScaler) step(opt *Optimizer, grads *tensor.Gradients, most float64) (norm *tensor.Tensor, done bool, err error) {
+	if opt.err != nil {
+		return nil, false, opt.err
+	}
+	vars := opt.Params()
+	list, err := gradientsOf(opt.name, grads, vars)
+	if err != nil {
+		return nil, false, err
+	}
+	finite, err := allFinite(list)
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: %w", opt.name, err)
+	}
+	by := 1 / s.factor()
+	if most == 0 {
+		if finite {
+			x := vars[0].Tensor()
+			err = opt.stepScaled(grads, tensor.From(x.Device(), []float32{float32(by)}))
+		}
+	} else {
+		var scale *tensor.Tensor
+		norm, scale, err = normOf(opt.name, vars, list, most, by)
+		if err == nil && finite {
+			err = opt.stepScaled(grads, scale)
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	s.note(finite)
+	return norm, finite, nil
+}
+
+// note changes the factor after a step.
+func (s *LossScaler) note(finite bool) {
+	s.Factor = s.factor()
+	if !finite {
+		s.Factor, s.Good = s.Factor*or(s.Backoff, 0.5), 0
+		s.Skipped++
+		return
+	}
+	interval := s.Interval
+	if interval == 0 {
+		interval = 2000
+	}
+	if s.Good++; s.Good >= interval {
+		s.Factor, s.Good = s.Factor*or(s.Growth, 2), 0
+	}
+}
+
+// allFinite reports whether no gradient has an element that is infinite or NaN. It waits for them.
+func allFinite(list []*tensor.Tensor) (bool, error) {
+	blocks := 0
+	var dev *tensor.Device
+	for _, g := range list {
+		if g != nil {
+			dev, blocks = g.Device(), blocks+sumBlocks(g.Count())
+		}
+	}
+	if blocks == 0 {
+		return true, nil
+	}
+	dt := tensor.F32
+	for _, g := range list {
+		if g != nil && g.DType() == tensor.F64 {
+			dt = tensor.F64
+		}
+	}
+	parts, at := tensor.Empty(dev, dt, blocks), 0
+	for i, g := range list {
+		if g == nil {
+			continue
+		}
+		n := sumBlocks(g.Count())
+		k, err := notFiniteKernel.Of(ops.TypeArgs{O: g.DType(), C: dt})
+		if err == nil {
+			err = tensor.Launch(k, runtime.Blocks(n, kernels.SumThreads), parts, g, g.Count(), at)
+		}
+		if err != nil {
+			return false, fmt.Errorf("parameter %d: %w", i, err)
+		}
+		at += n
+	}
+	found, err := parts.Sum().Float64s()
+	return err == nil && found[0] == 0, err
+}
