@@ -1,0 +1,182 @@
+package kernels
+
+import "github.com/gokiln/kiln/dsl"
+
+// Rows are Count rows of Classes elements of a contiguous tensor. Neighbours of a row are Inner
+// apart, as are those of a dimension that has Inner elements behind it.
+type Rows struct{ Count, Classes, Inner int }
+
+// first returns where a row begins.
+func (r *Rows) first(row int) int { return row/r.Inner*r.Classes*r.Inner + row%r.Inner }
+
+// check ends the thread with an error if a target is neither -1 nor a class.
+func (r *Rows) check(t dsl.Thread, id, row int) {
+	dsl.Assert(t, id >= -1 && id < r.Classes, "cross_entropy: target %d at position %d is out of range", id, row)
+}
+
+// tally is what is known of some elements of a row: the largest, the sum of the exponentials of
+// all less it, and the sum of all times their weights (Milakov and Gimelshein, "Online normalizer
+// calculation for softmax", 2018).
+type tally[C dsl.Real] struct{ most, sum, weighted C }
+
+// add adds an element.
+func (a *tally[C]) add(v C) {
+	switch {
+	case v > a.most:
+		a.sum = a.sum*dsl.Exp(a.most-v) + 1
+		a.most = v
+	case v == a.most: // both may be -Inf
+		a.sum++
+	default:
+		a.sum += dsl.Exp(v - a.most)
+	}
+}
+
+// never is -Inf.
+func never[C dsl.Real]() C {
+	var zero C
+	return dsl.Log(zero)
+}
+
+// below is the sum relative to the largest element of more than this part.
+func (a *tally[C]) below(most C) C {
+	if a.most == most {
+		return a.sum
+	}
+	return a.sum * dsl.Exp(a.most-most)
+}
+
+// weight is that of a class: 1 where there are none.
+func weight[C dsl.Real](w []C, class int, weighted dsl.ConstBool) C {
+	if weighted {
+		return w[class]
+	}
+	return 1
+}
+
+// tallyOf goes over every step-th element of a row from one on.
+func tallyOf[T dsl.Float, C dsl.Real](x []T, w []C, r *Rows, row, from, step int, smooth, weighted dsl.ConstBool) tally[C] {
+	a := tally[C]{most: never[C]()}
+	first := r.first(row)
+	for c := from; c < r.Classes; c += step {
+		v := dsl.Convert[C](x[first+c*r.Inner])
+		a.add(v)
+		if smooth {
+			a.weighted += weight(w, c, weighted) * v
+		}
+	}
+	return a
+}
+
+// store stores the results of a row: the logarithm of the sum of exponentials, the element of the
+// target, 0 of target -1, and the weighted sum.
+func (a *tally[C]) store(t dsl.Thread, out []C, picked C, r *Rows, row int, smooth dsl.ConstBool) {
+	out[row] = a.most + dsl.Log(a.sum)
+	out[r.Count+row] = picked
+	if smooth {
+		out[2*r.Count+row] = a.weighted
+	}
+}
+
+// picked is the element of the target of a row.
+func picked[T dsl.Float, C dsl.Real](x []T, r *Rows, row, id int) C {
+	if id < 0 || id >= r.Classes {
+		return 0
+	}
+	return dsl.Convert[C](x[r.first(row)+id*r.Inner])
+}
+
+// RowStats stores three numbers of each row, in three rows of out: see store. A block reduces one
+// row. What is not smooth has no third.
+//
+//kiln:kernel
+func RowStats[T dsl.Float, C dsl.Real](t dsl.Thread, out []C, x []T, ids []int64, w []C, r Rows, smooth, weighted dsl.ConstBool) {
+	row := t.BlockX()
+	a := tallyOf[T, C](x, w, &r, row, t.ThreadX(), t.BlockDimX(), smooth, weighted)
+	most := dsl.BlockMax(t, a.most)
+	a.sum = dsl.BlockSum(t, a.below(most))
+	a.most = most
+	if smooth {
+		a.weighted = dsl.BlockSum(t, a.weighted)
+	}
+	if t.ThreadX() == 0 { // behind the last barrier, as it may end here
+		id := int(ids[row])
+		a.store(t, out, picked[T, C](x, &r, row, id), &r, row, smooth)
+		r.check(t, id, row)
+	}
+}
+
+// ColumnStats is [RowStats] with a thread for each row: neighbouring threads have neighbouring
+// elements where rows have other elements in between.
+//
+//kiln:kernel
+func ColumnStats[T dsl.Float, C dsl.Real](t dsl.Thread, out []C, x []T, ids []int64, w []C, r Rows, smooth, weighted dsl.ConstBool) {
+	row := t.Global()
+	if row >= r.Count {
+		return
+	}
+	a := tallyOf[T, C](x, w, &r, row, 0, 1, smooth, weighted)
+	id := int(ids[row])
+	a.store(t, out, picked[T, C](x, &r, row, id), &r, row, smooth)
+	r.check(t, id, row)
+}
+
+// slope is what the gradient of a class of a row is: of the logarithm of the sum of exponentials
+// the softmax, of the picked element 1 at the target, of the weighted sum the weight.
+type slope[C dsl.Real] struct {
+	lse, gLse, gPicked, gWeighted C
+	id                            int
+}
+
+func slopeOf[C dsl.Real](stats, g []C, ids []int64, r *Rows, row int, smooth dsl.ConstBool) slope[C] {
+	s := slope[C]{lse: stats[row], gLse: g[row], gPicked: g[r.Count+row], id: int(ids[row])}
+	if smooth {
+		s.gWeighted = g[2*r.Count+row]
+	}
+	return s
+}
+
+// of is 0 where no gradient comes in, whatever v is.
+func (s *slope[C]) of(v, w C, class int) C {
+	var d C
+	if s.gLse != 0 {
+		d = s.gLse * dsl.Exp(v-s.lse)
+	}
+	if s.gWeighted != 0 {
+		d += s.gWeighted * w
+	}
+	if class == s.id {
+		d += s.gPicked
+	}
+	return d
+}
+
+// RowSlopes stores the gradient of x of [RowStats], whose results are stats and have the gradient
+// g. A block has a row.
+//
+//kiln:kernel
+func RowSlopes[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, ids []int64, stats, g, w []C, r Rows, smooth, weighted dsl.ConstBool) {
+	row := t.BlockX()
+	s := slopeOf(stats, g, ids, &r, row, smooth)
+	first := r.first(row)
+	for c := t.ThreadX(); c < r.Classes; c += t.BlockDimX() {
+		i := first + c*r.Inner
+		out[i] = dsl.Convert[T](s.of(dsl.Convert[C](x[i]), weight(w, c, weighted), c))
+	}
+}
+
+// ColumnSlopes is [RowSlopes] with a thread for each row.
+//
+//kiln:kernel
+func ColumnSlopes[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, ids []int64, stats, g, w []C, r Rows, smooth, weighted dsl.ConstBool) {
+	row := t.Global()
+	if row >= r.Count {
+		return
+	}
+	s := slopeOf(stats, g, ids, &r, row, smooth)
+	first := r.first(row)
+	for c := range r.Classes {
+		i := first + c*r.Inner
+		out[i] = dsl.Convert[T](s.of(dsl.Convert[C](x[i]), weight(w, c, weighted), c))
+	}
+}
