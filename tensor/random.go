@@ -44,6 +44,26 @@ func (d *Device) Seed() uint64 {
 	return d.random.key
 }
 
+// RandomState is where a device's random numbers are: the seed, and how many blocks of them were drawn.
+type RandomState struct {
+	Seed uint64 `json:"seed"`
+	Next uint64 `json:"next"`
+}
+
+// RandomState is where the device's random numbers are, to go on there later.
+func (d *Device) RandomState() RandomState {
+	d.random.mu.Lock()
+	defer d.random.mu.Unlock()
+	return RandomState{Seed: d.random.key, Next: d.random.next}
+}
+
+// SetRandomState has the device's random numbers go on where those of a device of any kind were.
+func (d *Device) SetRandomState(s RandomState) {
+	d.random.mu.Lock()
+	defer d.random.mu.Unlock()
+	d.random.key, d.random.next = s.Seed, s.Next
+}
+
 // Rand returns random numbers that are distributed uniformly, from low up to but not including
 // high; low where both are the same. A low above high, or that is not finite, is an error of kind
 // [ErrArgument].

@@ -1,0 +1,33 @@
+package tensor_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// Random numbers go on where they were, on another device too.
+func TestRandomState(t *testing.T) {
+	one, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	defer one.Close()
+	other, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	defer other.Close()
+
+	one.SetSeed(7)
+	require.Equal(t, tensor.RandomState{Seed: 7}, one.RandomState())
+	require.NoError(t, tensor.Randn(one, tensor.F32, 0, 1, 5).Err())
+	at := one.RandomState()
+	require.NotZero(t, at.Next)
+	want, err := tensor.ToSlice[float32](tensor.Rand(one, tensor.F32, 0, 1, 9))
+	require.NoError(t, err)
+	other.SetRandomState(at)
+	require.Equal(t, at, other.RandomState())
+	require.EqualValues(t, 7, other.Seed())
+	got, err := tensor.ToSlice[float32](tensor.Rand(other, tensor.F32, 0, 1, 9))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
