@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/ops"
@@ -48,6 +49,12 @@ type CustomOp3 interface {
 	Forward(x, y, z *Tensor) *Tensor
 }
 
+// CustomOpN is an operation of any number of operands, at least one: see [CustomOp1].
+type CustomOpN interface {
+	Name() string
+	Forward(in ...*Tensor) *Tensor
+}
+
 // Backward1 is what a [CustomOp1] with a gradient has: g is the gradient of the result,
 // out; the gradient of x is returned. It is nil if there is none, and may have a shape
 // that x is broadcast to. Where gradients are to have gradients themselves, see
@@ -65,6 +72,12 @@ type Backward2 interface {
 // Backward3 is what a [CustomOp3] with a gradient has: see [Backward1].
 type Backward3 interface {
 	Backward(g, x, y, z, out *Tensor) (dx, dy, dz *Tensor)
+}
+
+// BackwardN is what a [CustomOpN] with a gradient has: it returns one for each operand, as
+// [Backward1] says.
+type BackwardN interface {
+	Backward(g *Tensor, in []*Tensor, out *Tensor) []*Tensor
 }
 
 // Apply1 applies an operation of a program. Asking for a gradient that it does not have
@@ -98,6 +111,32 @@ func Apply3(op CustomOp3, x, y, z *Tensor) *Tensor {
 		}
 		return nil, false
 	}, x, y, z)
+}
+
+// ApplyN applies an operation of several operands: see [Apply1].
+func ApplyN(op CustomOpN, in ...*Tensor) *Tensor {
+	if len(in) == 0 {
+		return failf(op.Name(), ErrArgument, "%T has no operands", op)
+	}
+	forward := func() *Tensor {
+		list := make([]*Tensor, len(in))
+		for i, x := range in {
+			list[i] = x.Detach()
+		}
+		return on(in[0].dev, op, forwardsN, op.Forward)(list...)
+	}
+	return custom(op, misfit(op, forwardsN), forward, func(g, out *Tensor, in []*Tensor) ([]*Tensor, bool) {
+		b, ok := op.(BackwardN)
+		if !ok {
+			return nil, false
+		}
+		grads := b.Backward(g, in, out)
+		if len(grads) != len(in) {
+			bad := failf(op.Name(), ErrArgument, "%T returned %d gradients of %d operands", op, len(grads), len(in))
+			grads = slices.Repeat([]*Tensor{bad}, len(in))
+		}
+		return grads, true
+	}, in...)
 }
 
 // custom makes the result of an operation of a program.

@@ -68,6 +68,7 @@ type (
 	make1   = func(x *Tensor) *Tensor
 	make2   = func(x, y *Tensor) *Tensor
 	make3   = func(x, y, z *Tensor) *Tensor
+	makeN   = func(in ...*Tensor) *Tensor
 	change1 = func(x *Tensor) error
 	change2 = func(x, y *Tensor) error
 	change3 = func(x, y, z *Tensor) error
@@ -92,6 +93,13 @@ var forwards3 = []replacement[make3]{
 	replaces(func(o interface{ ForwardCUDA(x, y, z *Tensor) *Tensor }) make3 { return o.ForwardCUDA }),
 	replaces(func(o interface{ ForwardROCm(x, y, z *Tensor) *Tensor }) make3 { return o.ForwardROCm }),
 	replaces(func(o interface{ ForwardMetal(x, y, z *Tensor) *Tensor }) make3 { return o.ForwardMetal }),
+}
+
+var forwardsN = []replacement[makeN]{
+	replaces(func(o interface{ ForwardCPU(in ...*Tensor) *Tensor }) makeN { return o.ForwardCPU }),
+	replaces(func(o interface{ ForwardCUDA(in ...*Tensor) *Tensor }) makeN { return o.ForwardCUDA }),
+	replaces(func(o interface{ ForwardROCm(in ...*Tensor) *Tensor }) makeN { return o.ForwardROCm }),
+	replaces(func(o interface{ ForwardMetal(in ...*Tensor) *Tensor }) makeN { return o.ForwardMetal }),
 }
 
 var inplace1 = []replacement[change1]{

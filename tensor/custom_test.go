@@ -324,3 +324,41 @@ func ExampleApply1() {
 	// [0.0723, 0.5000, 1.0908]
 	// Tensor[[3], f32]
 }
+
+// sumN returns the sum of its operands, with the gradients it is told to have.
+type sumN struct{ grads int }
+
+func (sumN) Name() string { return "sumN" }
+func (sumN) Forward(in ...*tensor.Tensor) *tensor.Tensor {
+	out := in[0]
+	for _, x := range in[1:] {
+		out = out.Add(x)
+	}
+	return out
+}
+
+func (o sumN) Backward(g *tensor.Tensor, in []*tensor.Tensor, out *tensor.Tensor) (grads []*tensor.Tensor) {
+	for i := range o.grads {
+		grads = append(grads, g.MulScalar(float64(i+1)))
+	}
+	return grads
+}
+
+func TestApplyN(t *testing.T) {
+	d := open(t)
+	var in []*tensor.Tensor
+	for i := range 5 {
+		in = append(in, tensor.NewVar(tensor.From(d, []float32{float32(i), 1})).Tensor())
+	}
+	y := tensor.ApplyN(sumN{5}, in...)
+	require.Equal(t, []float32{10, 5}, list[float32](t, y))
+	g, err := y.Backward()
+	require.NoError(t, err)
+	for i, x := range in {
+		require.Equal(t, []float32{float32(i + 1), float32(i + 1)}, list[float32](t, g.Of(x)))
+	}
+	_, err = tensor.ApplyN(sumN{4}, in...).Backward()
+	require.ErrorContains(t, err, "tensor_test.sumN returned 4 gradients of 5 operands")
+	require.ErrorIs(t, tensor.ApplyN(sumN{}).Err(), tensor.ErrArgument)
+	require.ErrorIs(t, tensor.ApplyN(sumN{}, in[0], nil).Err(), tensor.ErrArgument)
+}
