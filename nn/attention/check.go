@@ -28,11 +28,16 @@ type operands struct {
 	q, k, v, mask, slopes, sinks *tensor.Tensor
 }
 
+// fields returns where the operands are, in their order.
+func (x *operands) fields() []**tensor.Tensor {
+	return []**tensor.Tensor{&x.q, &x.k, &x.v, &x.mask, &x.slopes, &x.sinks}
+}
+
 // list returns the operands that are there.
 func (x operands) list() (list []*tensor.Tensor) {
-	for _, t := range []*tensor.Tensor{x.q, x.k, x.v, x.mask, x.slopes, x.sinks} {
-		if t != nil {
-			list = append(list, t)
+	for _, t := range x.fields() {
+		if *t != nil {
+			list = append(list, *t)
 		}
 	}
 	return list
@@ -40,7 +45,7 @@ func (x operands) list() (list []*tensor.Tensor) {
 
 // of returns the same operands with the tensors of a list.
 func (x operands) of(list []*tensor.Tensor) operands {
-	for _, t := range []**tensor.Tensor{&x.q, &x.k, &x.v, &x.mask, &x.slopes, &x.sinks} {
+	for _, t := range x.fields() {
 		if *t != nil {
 			*t, list = list[0], list[1:]
 		}

@@ -9,7 +9,11 @@ import (
 // scores returns the scores of a block, (b, hkv, g, rows, keys), in the type of the sums, −Inf
 // where a query does not attend to a key.
 func (p *problem) scores(b block, x operands) *tensor.Tensor {
-	s := p.capped(p.products(b, x))
+	return p.masked(b, x, p.capped(p.products(b, x)))
+}
+
+// masked adds what is not of products to scores, and leaves out keys.
+func (p *problem) masked(b block, x operands, s *tensor.Tensor) *tensor.Tensor {
 	if x.slopes != nil {
 		far := p.distances(b, x.q.Device()).Abs().Cast(p.acc)
 		s = s.Sub(x.slopes.Mul(far))

@@ -57,21 +57,47 @@ type block struct {
 	key, keys      int
 }
 
-// all computes the blocks, and joins them.
+// all computes a problem.
 func (p *problem) all(withLSE bool) (out, lse *tensor.Tensor) {
 	batches, rows := p.blockSizes()
-	single := batches >= p.b && rows >= p.s
-	var outs, lses []*tensor.Tensor
-	for batch := 0; batch < max(p.b, 1); batch += batches {
-		var parts, sums []*tensor.Tensor
-		for row := 0; row < max(p.s, 1); row += rows {
-			b := p.blockAt(batch, min(batches, p.b-batch), row, min(rows, p.s-row))
-			o, l := p.block(b, withLSE, !single)
-			parts, sums = append(parts, o), append(sums, l)
+	if batches >= p.b && rows >= p.s {
+		return p.atOnce(withLSE)
+	}
+	if p.o.Dropout == 0 && slices.ContainsFunc(p.list(), (*tensor.Tensor).RequiresGrad) {
+		return p.recorded(withLSE)
+	}
+	return p.blocks(withLSE)
+}
+
+// blocks computes a problem block by block, and joins what they give.
+func (p *problem) blocks(withLSE bool) (out, lse *tensor.Tensor) {
+	var outs, lses, parts, sums []*tensor.Tensor
+	for _, b := range p.allBlocks() {
+		o, l := p.block(b, withLSE)
+		parts, sums = append(parts, o), append(sums, l)
+		if b.row+b.rows == p.s {
+			outs, lses = append(outs, join(3, parts)), append(lses, join(3, sums))
+			parts, sums = nil, nil
 		}
-		outs, lses = append(outs, join(3, parts)), append(lses, join(3, sums))
 	}
 	return join(0, outs), join(0, lses)
+}
+
+// atOnce computes a problem as one block.
+func (p *problem) atOnce(withLSE bool) (out, lse *tensor.Tensor) {
+	b := p.blockAt(0, p.b, 0, p.s)
+	return p.attend(b, p.cutOf(p.operands, b), withLSE)
+}
+
+// allBlocks returns the blocks of a problem, those of the same batches behind each other.
+func (p *problem) allBlocks() (list []block) {
+	batches, rows := p.blockSizes()
+	for batch := 0; batch < p.b; batch += batches {
+		for row := 0; row < p.s; row += rows {
+			list = append(list, p.blockAt(batch, min(batches, p.b-batch), row, min(rows, p.s-row)))
+		}
+	}
+	return list
 }
 
 // join is Cat of tensors that may be one, or nil for none.
@@ -110,23 +136,19 @@ func (p *problem) keysOf(row int) (first, end int) {
 	return max(at-p.left, 0), min(at+p.right+1, p.kv)
 }
 
-// block computes a block. One of several is computed again for gradients, so that its scores are
-// not kept.
-func (p *problem) block(b block, withLSE, again bool) (out, lse *tensor.Tensor) {
-	x := p.cut(b)
-	if !again {
-		return p.attend(b, x, withLSE)
-	}
-	if !withLSE {
-		return checkpoint(func(in ...*tensor.Tensor) *tensor.Tensor {
-			out, _ := p.attend(b, x.of(in), false)
-			return out
-		}, x.list()), nil
-	}
+// block computes one of several blocks. With dropout its gradients compute it again, with the same
+// random numbers; without it see [recomputed].
+func (p *problem) block(b block, withLSE bool) (out, lse *tensor.Tensor) {
 	both := checkpoint(func(in ...*tensor.Tensor) *tensor.Tensor {
-		out, lse := p.attend(b, x.of(in), true)
-		return tensor.Cat(-1, out.Cast(p.acc), lse.Unsqueeze(-1))
-	}, x.list())
+		out, lse := p.attend(b, p.of(in), withLSE)
+		if withLSE {
+			out = tensor.Cat(-1, out.Cast(p.acc), lse.Unsqueeze(-1))
+		}
+		return out
+	}, p.cutOf(p.operands, b).list())
+	if !withLSE {
+		return both, nil
+	}
 	return both.Narrow(-1, 0, p.dv).Cast(p.q.DType()), both.GetOn(-1, p.dv)
 }
 
@@ -135,20 +157,20 @@ func checkpoint(f func(in ...*tensor.Tensor) *tensor.Tensor, in []*tensor.Tensor
 	return tensor.InScope(func(in ...*tensor.Tensor) *tensor.Tensor { return tensor.Checkpoint(f, in...) }, in...)
 }
 
-// cut returns the parts of the operands that a block has.
-func (p *problem) cut(b block) operands {
-	x := p.operands
-	x.q = narrow(narrow(x.q, 0, b.batch, b.batches), 3, b.row, b.rows)
-	for _, t := range []**tensor.Tensor{&x.k, &x.v} {
-		*t = narrow(narrow(*t, 0, b.batch, b.batches), 2, b.key, b.keys)
-	}
-	for _, t := range []**tensor.Tensor{&x.mask, &x.slopes, &x.sinks} {
-		if *t == nil {
+// cutOf returns the parts of operands that a block has.
+func (p *problem) cutOf(x operands, b block) operands {
+	for i, t := range x.fields() {
+		switch {
+		case *t == nil:
+			continue
+		case i == 1 || i == 2: // keys and values
+			*t = narrow(narrow(*t, 0, b.batch, b.batches), 2, b.key, b.keys)
 			continue
 		}
-		*t = part(*t, 0, b.batch, b.batches)
-		*t = part(*t, 3, b.row, b.rows)
-		*t = part(*t, 4, b.key, b.keys)
+		*t = part(part(*t, 0, b.batch, b.batches), 3, b.row, b.rows)
+		if t == &x.mask {
+			*t = part(*t, 4, b.key, b.keys)
+		}
 	}
 	return x
 }

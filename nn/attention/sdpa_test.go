@@ -152,8 +152,8 @@ func TestDropout(t *testing.T) {
 	}
 }
 
-// TestMemory bounds what attention over many tokens allocates: the scores of all heads would be
-// 512 MiB.
+// TestMemory bounds what attention over many tokens allocates, with its gradient: the scores of all
+// heads would be 512 MiB.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("4096 tokens")
@@ -167,6 +167,54 @@ func TestMemory(t *testing.T) {
 	require.NoError(t, y.Err())
 	require.NoError(t, d.Synchronize())
 	require.Less(t, d.PeakBytes()-before, int64(200<<20))
+	grads, err := y.Backward()
+	require.NoError(t, err)
+	require.NoError(t, grads.Of(q).Err())
+	require.NoError(t, d.Synchronize())
+	require.Less(t, d.PeakBytes()-before, int64(400<<20))
+}
+
+// TestSecond compares gradients of gradients of one block with those of several.
+func TestSecond(t *testing.T) {
+	defer func(n int) { maxScores = n }(maxScores)
+	d := open(t, "auto")
+	q, k, v := qkv(d, 2, 4, 2, 5, 6, 4)
+	penalty := func() (list []*tensor.Tensor) {
+		var in []*tensor.Tensor
+		for _, x := range []*tensor.Tensor{q, k, v} {
+			in = append(in, tensor.NewVar(x).Tensor())
+		}
+		y, lse := SDPAWithLSE(in[0], in[1], in[2], Options{Causal: true, SoftCap: 2})
+		grads, err := y.Sqr().Sum().Add(lse.Sum()).BackwardBy(tensor.BackwardOptions{Graph: true})
+		require.NoError(t, err)
+		second, err := grads.Of(in[0]).Sqr().Sum().Add(grads.Of(in[1]).Sqr().Sum()).Backward()
+		require.NoError(t, err)
+		for _, x := range in {
+			list = append(list, second.Of(x))
+		}
+		return list
+	}
+	want := penalty()
+	maxScores = 24
+	for i, got := range penalty() {
+		same(t, want[i], got, 1e-4)
+	}
+}
+
+// TestInScope has gradients of attention that was computed in a scope.
+func TestInScope(t *testing.T) {
+	defer func(n int) { maxScores = n }(maxScores)
+	maxScores = 24
+	d := open(t, "auto")
+	q, k, v := qkv(d, 2, 4, 2, 5, 6, 4)
+	q = tensor.NewVar(q).Tensor()
+	want, err := SDPA(q, k, v, Options{}).Backward()
+	require.NoError(t, err)
+	y := tensor.InScope(func(in ...*tensor.Tensor) *tensor.Tensor { return SDPA(in[0], in[1], in[2], Options{}) }, q, k, v)
+	got, err := y.Backward()
+	require.NoError(t, err)
+	same(t, want.Of(q), got.Of(q), 0)
+	require.False(t, SDPA(q.NoGrad(), k, v, Options{}).RequiresGrad())
 }
 
 // TestLogSumExp puts the parts of an attention over different keys together.
