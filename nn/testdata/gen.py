@@ -138,6 +138,27 @@ for mode in ("sum", "mean", "max"):
 bag = nn.EmbeddingBag(6, 3, mode="sum")
 case("embedding_bag weighted", bag, ids, torch.tensor([0, 5]), rnd(8), run=lambda i, o, w: bag(i, o, w))
 
+# Recurrent layers
+for kind, make in (("rnn", nn.RNN), ("lstm", nn.LSTM), ("gru", nn.GRU)):
+
+    def flat(m):
+        def run(x, *state):
+            y, end = m(x, (tuple(state) if len(state) > 1 else state[0]) if state else None)
+            return (y, *end) if isinstance(end, tuple) else (y, end)
+
+        return run
+
+    m = make(3, 2, batch_first=True)
+    case(kind, m, rnd(2, 5, 3), run=flat(m))
+    m = make(3, 2, num_layers=2, bidirectional=True, batch_first=True)
+    state = [rnd(4, 2, 2) for _ in range(2 if kind == "lstm" else 1)]
+    case(kind + " deep", m, rnd(2, 4, 3), *state, run=flat(m))
+    m = make(2, 3, num_layers=2, bias=False, batch_first=True)
+    case(kind + " no bias", m, rnd(1, 3, 2), run=flat(m))
+m = nn.RNN(3, 2, nonlinearity="relu", batch_first=True)
+case("rnn relu", m, rnd(2, 3, 3), run=flat(m))
+
+
 if __name__ == "__main__":
     with open("layers.json", "w") as f:
         f.write("{\n" + ",\n".join(json.dumps(k) + ": " + json.dumps(c, separators=(",", ":")) for k, c in cases.items()) + "\n}\n")
