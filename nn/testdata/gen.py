@@ -158,6 +158,85 @@ for kind, make in (("rnn", nn.RNN), ("lstm", nn.LSTM), ("gru", nn.GRU)):
 m = nn.RNN(3, 2, nonlinearity="relu", batch_first=True)
 case("rnn relu", m, rnd(2, 3, 3), run=flat(m))
 
+# Attention and transformers
+F = nn.functional
+m = nn.MultiheadAttention(6, 2, batch_first=True)
+case("mha", m, rnd(2, 4, 6), run=lambda x: m(x, x, x, need_weights=False)[0])
+m2 = nn.MultiheadAttention(4, 2, batch_first=True)
+pad = torch.tensor([[1, 1, 1], [1, 1, 0]])
+case("mha keys", m2, rnd(2, 2, 4), rnd(2, 3, 4), rnd(2, 3, 4), pad,
+     run=lambda q, k, v, p: m2(q, k, v, key_padding_mask=p == 0, average_attn_weights=False))
+m3 = nn.MultiheadAttention(4, 2, bias=False, kdim=3, vdim=5, batch_first=True)
+case("mha sizes", m3, rnd(1, 2, 4), rnd(1, 3, 3), rnd(1, 3, 5), rnd(2, 3),
+     run=lambda q, k, v, a: m3(q, k, v, attn_mask=a)[0])
+m4 = nn.MultiheadAttention(4, 2, batch_first=True)
+causal = torch.ones(4, 4).triu(1).bool()
+case("mha causal", m4, rnd(2, 4, 4),
+     run=lambda x: m4(x, x, x, attn_mask=causal, is_causal=True, need_weights=True, average_attn_weights=False))
+
+
+def gqa(x, p):
+    b, t, e = x.shape
+    q, k, v = (x @ p["in_proj_weight"].T + p["in_proj_bias"]).split([8, 4, 4], -1)
+    q, k, v = q.view(b, t, 4, 2).transpose(1, 2), k.view(b, t, 2, 2).transpose(1, 2), v.view(b, t, 2, 2).transpose(1, 2)
+    y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    return y.transpose(1, 2).reshape(b, t, e) @ p["out_proj.weight"].T + p["out_proj.bias"]
+
+
+case("gqa", gqa, rnd(2, 3, 8), params={"in_proj_weight": rnd(16, 8), "in_proj_bias": rnd(16), "out_proj.weight": rnd(8, 8), "out_proj.bias": rnd(8)})
+e = nn.TransformerEncoderLayer(4, 2, 6, batch_first=True, dropout=0)
+case("encoder layer", e, rnd(2, 3, 4))
+e2 = nn.TransformerEncoderLayer(4, 2, 6, batch_first=True, dropout=0, activation="gelu", norm_first=True, bias=False)
+case("encoder layer first", e2, rnd(1, 3, 4), run=lambda x: e2(x, src_mask=causal[:3, :3], is_causal=True))
+de = nn.TransformerDecoderLayer(4, 2, 6, batch_first=True, dropout=0)
+case("decoder layer", de, rnd(2, 3, 4), rnd(2, 2, 4), run=lambda x, y: de(x, y, tgt_mask=causal[:3, :3]))
+de2 = nn.TransformerDecoderLayer(4, 2, 6, batch_first=True, dropout=0, norm_first=True)
+case("decoder layer first", de2, rnd(1, 3, 4), rnd(1, 2, 4), run=lambda x, y: de2(x, y, tgt_mask=causal[:3, :3]))
+tr = nn.Transformer(4, 2, 1, 2, 4, dropout=0, batch_first=True)
+case("transformer", tr, rnd(1, 3, 4), rnd(1, 2, 4), run=lambda x, y: tr(x, y, tgt_mask=causal[:2, :2]))
+
+
+# Gated layers and mixtures of experts
+def mlp(act):
+    return lambda x, p: (act(x @ p["gate_proj.weight"].T) * (x @ p["up_proj.weight"].T)) @ p["down_proj.weight"].T
+
+
+gated = {"gate_proj.weight": rnd(5, 3), "up_proj.weight": rnd(5, 3), "down_proj.weight": rnd(3, 5)}
+case("swiglu", mlp(F.silu), rnd(2, 2, 3), params=gated)
+case("geglu", mlp(lambda x: F.gelu(x, approximate="tanh")), rnd(2, 3), params=gated)
+
+
+def moe(k, sigmoid=False, normalise=False, scale=1, groups=1, top_groups=1, group_top=1):
+    def run(x, p):
+        s = x @ p["gate.weight"].T
+        s = s.sigmoid() if sigmoid else s.softmax(-1)
+        choice = s.detach() + p.get("gate.e_score_correction_bias", torch.zeros(1)).detach()
+        if groups > 1:
+            t = choice.shape[0]
+            best = choice.view(t, groups, -1).topk(group_top).values.sum(-1).topk(top_groups).indices
+            keep = torch.zeros(t, groups).scatter(1, best, 1).repeat_interleave(choice.shape[1] // groups, 1)
+            choice = choice.masked_fill(keep == 0, -math.inf)
+        ids = choice.topk(k).indices
+        w = s.gather(1, ids)
+        w = (w / w.sum(-1, keepdim=True) if normalise else w) * scale
+        y = torch.zeros_like(x)
+        for i in range(k):
+            h = torch.einsum("td,twd->tw", x, p["experts.gate_proj"][ids[:, i]])
+            h = F.silu(h) * torch.einsum("td,twd->tw", x, p["experts.up_proj"][ids[:, i]])
+            y = y + torch.einsum("tw,tdw->td", h, p["experts.down_proj"][ids[:, i]]) * w[:, i : i + 1]
+        return y
+
+    return run
+
+
+def experts(n, **more):
+    return {"gate.weight": rnd(n, 3), "experts.gate_proj": rnd(n, 4, 3), "experts.up_proj": rnd(n, 4, 3), "experts.down_proj": rnd(n, 3, 4), **more}
+
+
+case("moe", moe(2), rnd(5, 3), params=experts(4))
+case("moe normalised", moe(2, normalise=True, scale=2.5), rnd(5, 3), params=experts(3))
+case("moe groups", moe(2, True, True, 1.5, 3, 2, 2), rnd(6, 3), params=experts(6, **{"gate.e_score_correction_bias": rnd(6)}))
+
 
 if __name__ == "__main__":
     with open("layers.json", "w") as f:

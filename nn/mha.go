@@ -1,0 +1,212 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokiln/kiln/nn/attention"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// AttentionOptions are what a [MultiHeadAttention] has beyond the usual. The zero value is PyTorch's
+// default.
+type AttentionOptions struct {
+	KVHeads   int     // heads of keys and values, which divide the others; 0 for as many
+	KeySize   int     // features of what keys are made of, 0 for embed
+	ValueSize int     // features of what values are made of, 0 for embed
+	NoBias    bool    //
+	Dropout   float64 // the share of attention weights that is set to zero in training
+}
+
+// MultiHeadAttention attends with several heads (Vaswani et al., 2017). It is PyTorch's MultiheadAttention
+// with batch_first, under its names.
+//
+// With fewer heads of keys and values than of queries, which PyTorch has not, each is for a group of heads,
+// and the parts of the packed weight for keys and values have as many rows fewer.
+type MultiHeadAttention struct {
+	InProjWeight *Param  // (embed + 2·kv, embed): queries, keys, values; nil if the next three are there
+	QProjWeight  *Param  // (embed, embed)
+	KProjWeight  *Param  // (kv, KeySize)
+	VProjWeight  *Param  // (kv, ValueSize)
+	InProjBias   *Param  // (embed + 2·kv), or nil
+	OutProj      *Linear // (embed, embed)
+	Heads        int
+	KVHeads      int
+	Dropout      float64
+	embed        int
+	training     bool
+}
+
+// NewMultiHeadAttention returns a layer of embed features in so many heads, which divide them. Weights of
+// inputs begin by the initialisation of Glorot, biases as 0.
+func NewMultiHeadAttention(embed, heads int, o AttentionOptions) *MultiHeadAttention {
+	m := &MultiHeadAttention{Heads: heads, KVHeads: or(o.KVHeads, heads), Dropout: o.Dropout, embed: embed}
+	kv := embed / max(heads, 1) * m.KVHeads
+	glorot := Scaled(FanMean, 1, true)
+	keys, values := or(o.KeySize, embed), or(o.ValueSize, embed)
+	if keys == embed && values == embed {
+		m.InProjWeight = NewParam(glorot, embed+2*kv, embed)
+	} else {
+		m.QProjWeight, m.KProjWeight, m.VProjWeight = NewParam(glorot, embed, embed), NewParam(glorot, kv, keys), NewParam(glorot, kv, values)
+	}
+	m.OutProj = NewLinearNoBias(embed, embed)
+	if !o.NoBias {
+		m.InProjBias, m.OutProj.Bias = NewParam(Zeros, embed+2*kv), NewParam(Zeros, embed)
+	}
+	return m
+}
+
+// SetTraining says whether attention weights are dropped.
+func (m *MultiHeadAttention) SetTraining(on bool) { m.training = on }
+
+// Attend says what queries attend to. The zero value is all keys.
+type Attend struct {
+	// Mask is broadcast to (b, heads, queries, keys). Integers leave out keys where they are 0, which is
+	// the reverse of PyTorch's attn_mask; floating-point numbers are added to the scores. Nil is none.
+	Mask *tensor.Tensor
+
+	// Keys, of shape (b, keys), leaves out keys where it is 0, which is the reverse of PyTorch's
+	// key_padding_mask. Nil is none.
+	Keys *tensor.Tensor
+
+	Causal bool             // query i of s attends to keys up to i + keys − s
+	Cache  *attention.Cache // keys and values of earlier calls, to which those of this one are added; nil for none
+
+	// Weights has the attention weights returned, (b, heads, queries, keys). PyTorch returns their mean
+	// over heads.
+	Weights bool
+}
+
+// Forward attends to x itself: (b, t, embed).
+func (m *MultiHeadAttention) Forward(x *tensor.Tensor) *tensor.Tensor {
+	y, _ := m.Attend(x, x, x, Attend{})
+	return y
+}
+
+// Attend returns (b, t, embed) of queries (b, t, embed), keys (b, s, …) and values (b, s, …). The attention
+// weights are nil but where o asks for them. Where all three are one tensor there is one product for them.
+func (m *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o Attend) (y, weights *tensor.Tensor) {
+	const op = "multi_head_attention"
+	for _, x := range []*tensor.Tensor{q, k, v} {
+		if x.Err() != nil {
+			return x, nil
+		}
+		if x.Rank() != 3 {
+			return tensor.Fail(op, fmt.Errorf("%w: %v, want (b, t, features)", tensor.ErrRank, x.Shape())), nil
+		}
+	}
+	if m.Heads < 1 || m.embed%m.Heads != 0 || m.KVHeads < 1 || m.Heads%m.KVHeads != 0 {
+		return tensor.Fail(op, fmt.Errorf("%w: %d features in %d heads, and %d of keys", tensor.ErrArgument, m.embed, m.Heads, m.KVHeads)), nil
+	}
+	q, k, v = m.project(q, k, v)
+	q, k, v = split(q, m.Heads), split(k, m.KVHeads), split(v, m.KVHeads)
+	if o.Cache != nil {
+		k, v = o.Cache.Append(k, v)
+	}
+	drop := 0.0
+	if m.training {
+		drop = m.Dropout
+	}
+	ao := attention.Options{Causal: o.Causal, Mask: o.mask(), Dropout: drop}
+	if o.Weights {
+		y, weights = weighted(q, k, v, ao)
+	} else {
+		y = attention.SDPA(q, k, v, ao)
+	}
+	if y.Err() != nil {
+		return y, weights
+	}
+	y = y.Transpose(1, 2).Reshape(y.Size(0), y.Size(2), m.embed)
+	return m.OutProj.Forward(y), weights
+}
+
+// project is the products with the weights of queries, keys and values.
+func (m *MultiHeadAttention) project(q, k, v *tensor.Tensor) (a, b, c *tensor.Tensor) {
+	kv := m.embed / m.Heads * m.KVHeads
+	sizes := []int{m.embed, kv, kv}
+	if m.InProjWeight != nil && q == k && k == v {
+		all := q.LinearWith(m.InProjWeight.Tensor(), tensor.Epilogue{Bias: optional(m.InProjBias)}).Split(sizes, -1)
+		return all[0], all[1], all[2]
+	}
+	var ws []*tensor.Tensor
+	if m.InProjWeight != nil {
+		ws = m.InProjWeight.Tensor().Split(sizes, 0)
+	} else {
+		ws = []*tensor.Tensor{m.QProjWeight.Tensor(), m.KProjWeight.Tensor(), m.VProjWeight.Tensor()}
+	}
+	bs := make([]*tensor.Tensor, 3)
+	if m.InProjBias != nil {
+		bs = m.InProjBias.Tensor().Split(sizes, 0)
+	}
+	out := make([]*tensor.Tensor, 3)
+	for i, x := range []*tensor.Tensor{q, k, v} {
+		out[i] = x.LinearWith(ws[i], tensor.Epilogue{Bias: bs[i]})
+	}
+	return out[0], out[1], out[2]
+}
+
+// split is (b, heads, t, size) of (b, t, heads·size).
+func split(x *tensor.Tensor, heads int) *tensor.Tensor {
+	if x.Err() != nil {
+		return x
+	}
+	return x.Reshape(x.Size(0), x.Size(1), heads, x.Size(2)/heads).Transpose(1, 2)
+}
+
+// mask is both masks as one, nil if there is none.
+func (o *Attend) mask() *tensor.Tensor {
+	mask := o.Mask
+	if mask != nil && mask.Err() == nil && !mask.DType().IsFloat() {
+		mask = mask.NeScalar(0)
+	}
+	if o.Keys == nil {
+		return mask
+	}
+	keys := o.Keys.NeScalar(0).Unsqueeze(1).Unsqueeze(1)
+	switch {
+	case mask == nil:
+		return keys
+	case mask.Err() != nil:
+		return mask
+	case mask.DType().IsFloat():
+		return keys.Where(mask, mask.Detach().FullLike(math.Inf(-1)))
+	}
+	return mask.LogicalAnd(keys)
+}
+
+// weighted is attention whose weights are in memory.
+func weighted(q, k, v *tensor.Tensor, o attention.Options) (y, weights *tensor.Tensor) {
+	for _, x := range []*tensor.Tensor{q, k, v} {
+		if x.Err() != nil {
+			return x, x
+		}
+	}
+	if n := q.Size(1) / k.Size(1); n > 1 {
+		k, v = repeated(k, n), repeated(v, n)
+	}
+	scores := widened(q.MatMul(k.T()).MulScalar(1 / math.Sqrt(float64(q.Size(-1)))))
+	if o.Causal {
+		s, kv := q.Size(-2), k.Size(-2)
+		below := tensor.Ones(q.Device(), tensor.U8, s, kv).Tril(kv - s)
+		scores = scores.MaskedFill(below.LogicalNot(), math.Inf(-1))
+	}
+	switch {
+	case o.Mask == nil:
+	case o.Mask.Err() != nil:
+		return o.Mask, o.Mask
+	case o.Mask.DType().IsFloat():
+		scores = scores.Add(o.Mask.Cast(scores.DType()))
+	default:
+		scores = scores.MaskedFill(o.Mask.LogicalNot(), math.Inf(-1))
+	}
+	weights = narrowed(scores.Softmax(-1), q)
+	drop := Dropout{P: o.Dropout, training: true}
+	weights = drop.Forward(weights)
+	return weights.MatMul(v), weights
+}
+
+// repeated is each head n times.
+func repeated(x *tensor.Tensor, n int) *tensor.Tensor {
+	b, h, t, d := x.Size(0), x.Size(1), x.Size(2), x.Size(3)
+	return x.Unsqueeze(2).Expand(b, h, n, t, d).Reshape(b, h*n, t, d)
+}

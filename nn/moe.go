@@ -1,0 +1,156 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// MoEOptions are how a [MoE] routes. The zero value but for TopK has softmax scores, of which the chosen
+// ones are weights as they are.
+type MoEOptions struct {
+	TopK      int               // experts for each token
+	Sigmoid   bool              // scores are σ of the router's products, not a softmax of all
+	Normalise bool              // weights of a token add up to 1
+	Scale     float64           // weights are multiplied by it, 0 for 1
+	Bias      bool              // a number for each expert is added to scores in choosing, and not in weights (DeepSeek-V3)
+	Groups    int               // experts are in so many groups, and tokens go to the best of them only; 0 for one
+	TopGroups int               // how many
+	GroupTop  int               // a group is as good as the sum of so many of its best scores, 0 for 1
+	Act       tensor.Activation // 0 for SiLU
+}
+
+// MoE is a mixture of experts: each token goes to a few of many gated feed-forward networks (Shazeer et
+// al., 2017), whose results are added up by weights. The products of all experts are one grouped product.
+type MoE struct {
+	Gate       *Linear    // the router: (experts, embed)
+	Correction *Param     `nn:"gate.e_score_correction_bias"` // (experts), a buffer, or nil
+	GateProj   *Param     `nn:"experts.gate_proj"`            // (experts, width, embed)
+	UpProj     *Param     `nn:"experts.up_proj"`              // (experts, width, embed)
+	DownProj   *Param     `nn:"experts.down_proj"`            // (experts, embed, width)
+	Shared     Layer      `nn:"shared_experts"`               // for all tokens, or nil
+	Options    MoEOptions `nn:"-"`
+}
+
+// NewMoE returns a layer of embed features with so many experts, each with width features inside.
+func NewMoE(embed, width, experts int, o MoEOptions) *MoE {
+	m := &MoE{
+		Gate:     NewLinearNoBias(embed, experts),
+		GateProj: NewParam(within(float64(embed)), experts, width, embed),
+		UpProj:   NewParam(within(float64(embed)), experts, width, embed),
+		DownProj: NewParam(within(float64(width)), experts, embed, width),
+		Options:  o,
+	}
+	if o.Bias {
+		m.Correction = NewBuffer(Zeros, experts)
+	}
+	return m
+}
+
+// Routing is where tokens go.
+type Routing struct {
+	IDs     *tensor.Tensor // (tokens, TopK), the experts of each
+	Weights *tensor.Tensor // (tokens, TopK), of the type of the tokens
+	Scores  *tensor.Tensor // (tokens, experts), in float32, or float64 for that type
+}
+
+// Route says which experts tokens, (tokens, embed), go to.
+func (m *MoE) Route(x *tensor.Tensor) Routing {
+	scores := widened(m.Gate.Forward(x))
+	if scores.Err() == nil && (m.Options.TopK < 1 || m.Options.TopK > scores.Size(-1)) {
+		scores = tensor.Fail("moe", fmt.Errorf("%w: %d of %d experts", tensor.ErrArgument, m.Options.TopK, scores.Size(-1)))
+	}
+	if m.Options.Sigmoid {
+		scores = scores.Sigmoid()
+	} else {
+		scores = scores.Softmax(-1)
+	}
+	if scores.Err() != nil {
+		return Routing{IDs: scores, Weights: scores, Scores: scores}
+	}
+	choice := scores.Detach()
+	if m.Correction != nil {
+		choice = choice.Add(widened(m.Correction.Tensor()))
+	}
+	_, ids := m.bestGroups(choice).TopK(m.Options.TopK, -1, false)
+	weights := scores.Gather(ids, -1)
+	if m.Options.Normalise {
+		weights = weights.Div(weights.SumKeep(-1))
+	}
+	if m.Options.Scale != 0 {
+		weights = weights.MulScalar(m.Options.Scale)
+	}
+	return Routing{IDs: ids, Weights: narrowed(weights, x), Scores: scores}
+}
+
+// bestGroups is the scores with −Inf for experts that are not in one of the best groups.
+func (m *MoE) bestGroups(scores *tensor.Tensor) *tensor.Tensor {
+	n, o := m.Options.Groups, &m.Options
+	if n <= 1 || scores.Err() != nil {
+		return scores
+	}
+	tokens, experts := scores.Size(0), scores.Size(1)
+	if experts%n != 0 || o.TopGroups < 1 || o.TopGroups > n || o.GroupTop > experts/n || o.TopK > o.TopGroups*(experts/n) {
+		return tensor.Fail("moe", fmt.Errorf("%w: %d experts of %d of %d groups of %d", tensor.ErrArgument, o.TopK, o.TopGroups, n, experts/n))
+	}
+	best, _ := scores.Reshape(tokens, n, experts/n).TopK(max(o.GroupTop, 1), -1, false)
+	_, groups := best.Sum(-1).TopK(o.TopGroups, -1, false)
+	in := tensor.Zeros(scores.Device(), tensor.U8, tokens, n)
+	in = in.Scatter(groups, tensor.Ones(scores.Device(), tensor.U8, tokens, o.TopGroups), -1)
+	in = in.Unsqueeze(-1).Expand(tokens, n, experts/n).Reshape(tokens, experts)
+	return scores.MaskedFill(in.LogicalNot(), math.Inf(-1))
+}
+
+// Forward returns (…, embed) of (…, embed).
+func (m *MoE) Forward(x *tensor.Tensor) *tensor.Tensor {
+	y, _ := m.Run(x)
+	return y
+}
+
+// Run is [MoE.Forward], and where the tokens went: see [Routing.Balance].
+func (m *MoE) Run(x *tensor.Tensor) (*tensor.Tensor, Routing) {
+	if x.Err() != nil {
+		return x, Routing{IDs: x, Weights: x, Scores: x}
+	}
+	s, d := x.Shape(), m.GateProj.Shape()[2]
+	if len(s) == 0 || s[len(s)-1] != d {
+		bad := tensor.Fail("moe", fmt.Errorf("%w: %v, want a last dimension of %d", tensor.ErrShape, s, d))
+		return bad, Routing{IDs: bad, Weights: bad, Scores: bad}
+	}
+	flat := x.Reshape(x.Count()/d, d)
+	r := m.Route(flat)
+	if r.IDs.Err() != nil {
+		return r.IDs, r
+	}
+	y := m.experts(flat, r)
+	if m.Shared != nil {
+		y = y.Add(m.Shared.Forward(flat))
+	}
+	return y.Reshape(s...), r
+}
+
+// experts has tokens sorted by experts, multiplied in groups, put back in order and added up.
+func (m *MoE) experts(x *tensor.Tensor, r Routing) *tensor.Tensor {
+	tokens, k := r.IDs.Size(0), r.IDs.Size(1)
+	of := r.IDs.FlattenAll()
+	order := of.ArgSort(0, false)
+	ends := of.Bincount(m.GateProj.Shape()[0]).CumSum(0)
+	rows := x.IndexSelect(order.Cast(tensor.I64).DivScalar(float64(k)), 0)
+	h := activate(rows.GroupedMatMul(m.GateProj.Tensor().T(), ends), or(m.Options.Act, tensor.Silu))
+	h = h.Mul(rows.GroupedMatMul(m.UpProj.Tensor().T(), ends))
+	y := h.GroupedMatMul(m.DownProj.Tensor().T(), ends).IndexSelect(order.ArgSort(0, false), 0)
+	return y.Reshape(tokens, k, x.Size(1)).Mul(r.Weights.Unsqueeze(-1)).Sum(1)
+}
+
+// Balance is a loss that is 1 where experts are chosen equally often, and larger where they are not: the
+// number of experts times the sum of how often each is chosen times its mean score (Fedus, Zoph and
+// Shazeer, 2022, equation 4, for several experts of a token).
+func (r Routing) Balance() *tensor.Tensor {
+	if r.Scores.Err() != nil || r.IDs.Err() != nil {
+		return r.Scores
+	}
+	n := r.Scores.Size(-1)
+	often := r.IDs.FlattenAll().Bincount(n).Cast(r.Scores.DType()).DivScalar(float64(max(r.IDs.Count(), 1)))
+	return r.Scores.Mean(0).Mul(often).Sum().MulScalar(float64(n))
+}
