@@ -4,11 +4,16 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/jit"
 	"github.com/gokiln/kiln/nn/optim"
+	"github.com/gokiln/kiln/nn/optim/kernels"
+	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -78,7 +83,7 @@ func stepGradients(t testing.TB, vars []*tensor.Var, step int) *tensor.Gradients
 		if i == 1 && step == 3 {
 			continue
 		}
-		list[i] = filled(x.Device(), x.DType(), 100000+10000*i+100*step, math.Exp2(-float64(step/2)), x.Shape()...)
+		list[i] = filled(x.Device(), x.DType(), 100000+10000*i+100*step, math.Exp2(float64(step*step%5-2)), x.Shape()...)
 	}
 	return gradients(t, vars, list)
 }
@@ -133,6 +138,15 @@ var cases = map[string]func([]optim.Group) *optim.Optimizer{
 	},
 	"rmsprop_centered": func(g []optim.Group) *optim.Optimizer {
 		return optim.NewRMSprop(g, optim.RMSprop{Alpha: 0.9, Momentum: 0.9, Centered: true})
+	},
+	"adafactor": func(g []optim.Group) *optim.Optimizer {
+		return optim.NewAdafactor(g, optim.Adafactor{LR: 0.05, WeightDecay: 0.05})
+	},
+	"adafactor_least": func(g []optim.Group) *optim.Optimizer {
+		return optim.NewAdafactor(g, optim.Adafactor{LR: 0.05, Eps: 0.25, Least: 2})
+	},
+	"adafactor_clip": func(g []optim.Group) *optim.Optimizer {
+		return optim.NewAdafactor(g, optim.Adafactor{LR: 0.05, Clip: 1.25, Decay: -0.6})
 	},
 	"adagrad": func(g []optim.Group) *optim.Optimizer {
 		return optim.NewAdagrad(g, optim.Adagrad{LR: 0.1, WeightDecay: 0.05})
@@ -204,6 +218,9 @@ func TestUpdatesOfManyElements(t *testing.T) {
 		vars := variables(d, dt, []int{1, 35})
 		large := []*tensor.Var{tensor.NewVar(vars[0].Tensor().Detach().BroadcastTo(times, 35))}
 		for name, make := range cases {
+			if strings.HasPrefix(name, "adafactor") {
+				continue // has sums over all elements, in an order of their number
+			}
 			small, big := make([]optim.Group{{Params: vars}}), make([]optim.Group{{Params: large}})
 			for step := range 2 {
 				g := filled(d, dt, 500*step, 1, 1, 35)
@@ -213,6 +230,25 @@ func TestUpdatesOfManyElements(t *testing.T) {
 			same(t, vars[0].Tensor().BroadcastTo(times, 35), large[0].Tensor())
 		}
 	}
+}
+
+// Threads that take neighbours, as on devices with vector loads, update the same elements.
+func TestVectors(t *testing.T) {
+	d := open(t)
+	k := jit.Of(kernels.Update[float32, float32, float32])
+	const n = 2*1024 + 77
+	g, scale := filled(d, tensor.F32, 5, 1, n), tensor.Ones(d, tensor.F32, 1)
+	var out [2]*tensor.Tensor
+	for i, vec := range []dsl.ConstInt{1, 4} {
+		x, s := filled(d, tensor.F32, 3, 1, n), filled(d, tensor.F32, 4, 1, n)
+		rule := kernels.Rule[float32]{LR: 0.5, Keep1: 0.75, Take1: 0.5, Momentum: true}
+		span := kernels.Span{Vec: vec, States: 1, N: n}
+		require.NoError(t, tensor.Launch(k, runtime.Blocks(3, 256), x, scale, g, s, scale, scale, scale, rule, span, kernels.SGD[float32]))
+		out[i] = tensor.Cat(0, x, s)
+	}
+	same(t, out[0], out[1])
+	x := filled(d, tensor.F32, 3, 1, n).Sub(filled(d, tensor.F32, 4, 1, n).MulScalar(0.75).Add(g.MulScalar(0.5)).MulScalar(0.5))
+	near(t, floats(t, x), out[1].Narrow(0, 0, n), 1e-6)
 }
 
 func TestClipNorm(t *testing.T) {

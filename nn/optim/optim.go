@@ -14,6 +14,7 @@ type Group struct {
 	LRScale     float64 // multiplies the learning rate; 0 stands for 1
 	WeightDecay float64 // 0 stands for that of the optimiser, below 0 for none
 	NoMaster    bool    // variables of 16 bits are updated without a copy in float32
+	Fallback    bool    // [Muon] updates matrices as it does vectors: for embeddings and output layers
 }
 
 // Parameters is what an optimiser is for: variables, or groups of them.

@@ -48,11 +48,12 @@ type Adam struct {
 	Eps          float64 // 0 stands for 1e-8
 	WeightDecay  float64
 	AMSGrad      bool // divides by the largest second moment so far (Reddi et al., 2018)
+	Bits8        bool // see [AdamW]
 }
 
 // NewAdam returns an optimiser as [Adam] says.
 func NewAdam[P Parameters](params P, c Adam) *Optimizer {
-	return newOptimizer("adam", params, adamRule(c, false), or(c.LR, 1e-3), c.WeightDecay)
+	return newOptimizer("adam", params, stored(adamRule(c, false), c.Bits8), or(c.LR, 1e-3), c.WeightDecay)
 }
 
 // AdamW configures Adam with a weight decay that is not part of the gradient (Loshchilov and
@@ -63,11 +64,24 @@ type AdamW struct {
 	Eps          float64 // 0 stands for 1e-8
 	WeightDecay  float64 // 0 is none; PyTorch begins with 0.01
 	AMSGrad      bool    // see [Adam]
+
+	// Bits8 has the states of variables with at least 4096 elements stored in 8 bits, with a scale
+	// for each 256 elements (Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022). It
+	// is for variables that are computed in float32, and not with AMSGrad.
+	Bits8 bool
 }
 
 // NewAdamW returns an optimiser as [AdamW] says.
 func NewAdamW[P Parameters](params P, c AdamW) *Optimizer {
-	return newOptimizer("adamw", params, adamRule(Adam(c), true), or(c.LR, 1e-3), c.WeightDecay)
+	return newOptimizer("adamw", params, stored(adamRule(Adam(c), true), c.Bits8), or(c.LR, 1e-3), c.WeightDecay)
+}
+
+// stored is an algorithm with its states in 8 bits, or as it is.
+func stored(a *elementwise, bits8 bool) algorithm {
+	if bits8 {
+		return inCodes(a)
+	}
+	return a
 }
 
 // adamRule is the algorithm of both.
@@ -104,11 +118,12 @@ type Lion struct {
 	LR           float64 // 0 stands for 1e-4
 	Beta1, Beta2 float64 // 0 stands for 0.9 and 0.99
 	WeightDecay  float64
+	Bits8        bool // see [AdamW]
 }
 
 // NewLion returns an optimiser as [Lion] says.
 func NewLion[P Parameters](params P, c Lion) *Optimizer {
-	return newOptimizer("lion", params, lionRule(c), or(c.LR, 1e-4), c.WeightDecay)
+	return newOptimizer("lion", params, stored(lionRule(c), c.Bits8), or(c.LR, 1e-4), c.WeightDecay)
 }
 
 func lionRule(c Lion) *elementwise {

@@ -66,6 +66,7 @@ CASES = {
     "adagrad": (O.Adagrad, dict(lr=0.1, weight_decay=0.05)),
     "adagrad_decay": (O.Adagrad, dict(lr=0.1, lr_decay=0.1, initial_accumulator_value=0.5)),
     "adafactor": (O.Adafactor, dict(lr=0.05, weight_decay=0.05)),
+    "adafactor_least": (O.Adafactor, dict(lr=0.05, eps=(0.25, 2.0))),
     "adafactor_clip": (O.Adafactor, dict(lr=0.05, d=1.25, beta2_decay=-0.6)),
 }
 MUON = {
@@ -74,12 +75,27 @@ MUON = {
 }
 
 
+class Exact:
+    """While it is open, torch.optim.Muon multiplies in the type of the parameters, not in bfloat16."""
+
+    def __enter__(self):
+        self.old = torch.bfloat16
+
+    def __exit__(self, *_):
+        torch.bfloat16 = self.old
+
+
+def exact_muon(params, args):
+    torch.bfloat16 = params[0].dtype  # what the iteration converts to
+    return O.Muon(params, **args)
+
+
 def run(make, shapes, dtype):
     params = [torch.nn.Parameter(tensor(1000 * i, s, dtype)) for i, s in enumerate(shapes)]
     opt = make(params)
     for step in range(STEPS):
         for i, p in enumerate(params):
-            p.grad = tensor(100000 + 10000 * i + 100 * step, shapes[i], dtype, 2.0 ** -(step // 2))
+            p.grad = tensor(100000 + 10000 * i + 100 * step, shapes[i], dtype, 2.0 ** (step * step % 5 - 2))
             if i == 1 and step == 3:
                 p.grad = None
         opt.step()
@@ -120,8 +136,10 @@ updates = {}
 for name, (cls, args) in CASES.items():
     updates[name] = {d: run(grouped(cls, args), [(7, 5), (11,)], d) for d in ("f64", "f32", "bf16")}
 for name, args in MUON.items():
-    # Products in bfloat16 there: only the first digits can agree.
-    updates[name] = {"f32": run(lambda params: O.Muon(params, **args), [(7, 5), (4, 6)], "f32")}
+    # Products are in bfloat16 there: only the first digits can agree. The others are exact.
+    updates[name + "_bf16"] = {"f32": run(lambda params: O.Muon(params, **args), [(7, 5), (4, 6)], "f32")}
+    with Exact():
+        updates[name] = {d: run(lambda params: exact_muon(params, args), [(7, 5), (4, 6)], d) for d in ("f64", "f32")}
 
 schedules = {
     "cosine": schedule(lambda o: CosineAnnealingLR(o, 10, eta_min=0.01), 0.5, 10),
@@ -133,7 +151,7 @@ schedules = {
 
 ps = [torch.nn.Parameter(torch.zeros(7, 5, dtype=torch.float64)), torch.nn.Parameter(torch.zeros(11, dtype=torch.float64))]
 for i, p in enumerate(ps):
-    p.grad = tensor(100000 + 10000 * i, p.shape, "f64")
+    p.grad = tensor(100000 + 10000 * i, p.shape, "f64", 0.25)
 norm = torch.nn.utils.clip_grad_norm_(ps, 0.75).item()
 clip = {"norm": norm, "grads": [p.grad.flatten().tolist() for p in ps]}
 
