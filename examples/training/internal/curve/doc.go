@@ -1,0 +1,2 @@
+// Package curve draws losses as a PNG.
+package curve
