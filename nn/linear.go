@@ -16,6 +16,8 @@ type Layer interface {
 type Linear struct {
 	Weight *Param // (out, in)
 	Bias   *Param // (out), or nil
+
+	Adapter *LoRA `nn:",inline"` // what [Adapt] adds, or nil
 }
 
 // NewLinear returns a layer from in to out features. Weight and bias begin uniformly within 1/√in, as in
@@ -34,7 +36,10 @@ func NewLinearNoBias(in, out int) *Linear {
 
 // Forward returns a tensor whose last dimension is out, of one whose last dimension is in.
 func (l *Linear) Forward(x *tensor.Tensor) *tensor.Tensor {
-	if l.Bias == nil {
+	switch {
+	case l.adapted():
+		return l.Adapter.forward(l, x)
+	case l.Bias == nil:
 		return x.LinearWith(l.Weight.Tensor(), tensor.Epilogue{})
 	}
 	return x.Linear(l.Weight.Tensor(), l.Bias.Tensor())

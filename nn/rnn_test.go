@@ -101,6 +101,6 @@ func requireNear(t *testing.T, want, got ten, tol float64) {
 	require.NoError(t, err)
 	b, err := got.Float64s()
 	require.NoError(t, err)
-	require.Equal(t, want.Shape(), got.Shape())
+	require.True(t, want.Shape().Equal(got.Shape()), "%v and %v", want.Shape(), got.Shape())
 	require.InDeltaSlice(t, a, b, tol)
 }

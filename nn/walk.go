@@ -82,12 +82,16 @@ type Trainer interface {
 
 // SetTraining tells all layers of a network that are a [Trainer] whether it is being trained.
 func SetTraining(m any, on bool) error {
-	w := walker{seen: map[*Param]int{}, names: map[string]bool{}, open: map[reflect.Value]bool{}}
-	w.layer = func(l any) {
+	return walk(m, func(_ string, l any) {
 		if t, ok := l.(Trainer); ok {
 			t.SetTraining(on)
 		}
-	}
+	})
+}
+
+// walk calls f for all structs of a network that have an address, each before its fields.
+func walk(m any, f func(name string, l any)) error {
+	w := walker{seen: map[*Param]int{}, names: map[string]bool{}, open: map[reflect.Value]bool{}, layer: f}
 	if err := w.visit("", reflect.ValueOf(m)); err != nil {
 		return fmt.Errorf("nn: %w: %T: %w", ErrStruct, m, err)
 	}
@@ -99,8 +103,8 @@ type walker struct {
 	list  []Named
 	seen  map[*Param]int // where in the list
 	names map[string]bool
-	open  map[reflect.Value]bool // pointers on the way to here
-	layer func(l any)            // called for all structs that have an address, if there is one
+	open  map[reflect.Value]bool   // pointers on the way to here
+	layer func(name string, l any) // called for all structs that have an address, if there is one
 }
 
 var (
@@ -118,7 +122,7 @@ func (w *walker) visit(name string, v reflect.Value) error {
 		return w.pointer(name, v)
 	case reflect.Struct:
 		if w.layer != nil && v.CanAddr() && v.Addr().CanInterface() {
-			w.layer(v.Addr().Interface())
+			w.layer(name, v.Addr().Interface())
 		}
 		return w.fields(name, v)
 	case reflect.Slice, reflect.Array:

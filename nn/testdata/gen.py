@@ -237,6 +237,31 @@ case("moe", moe(2), rnd(5, 3), params=experts(4))
 case("moe normalised", moe(2, normalise=True, scale=2.5), rnd(5, 3), params=experts(3))
 case("moe groups", moe(2, True, True, 1.5, 3, 2, 2), rnd(6, 3), params=experts(6, **{"gate.e_score_correction_bias": rnd(6)}))
 
+# Wrapped weights and adapters
+norms = nn.utils.parametrizations
+case("weight_norm", norms.weight_norm(nn.Linear(3, 4)), rnd(2, 3))
+case("weight_norm conv", norms.weight_norm(nn.Conv1d(2, 3, 2)), rnd(1, 2, 4))
+case("spectral_norm", norms.spectral_norm(nn.Linear(3, 4)), rnd(2, 3))
+case("spectral_norm train", norms.spectral_norm(nn.Linear(3, 4, bias=False)), rnd(2, 3), train=True)
+case("spectral_norm conv train", norms.spectral_norm(nn.ConvTranspose1d(2, 3, 2), n_power_iterations=2), rnd(1, 2, 4), train=True)
+
+
+def lora(scale, dora=False):
+    def run(x, p):
+        w = p["weight"].detach()
+        if not dora:
+            return x @ w.T + p["bias"].detach() + (x @ p["lora_A.weight"].T) @ p["lora_B.weight"].T * scale
+        w = w + scale * p["lora_B.weight"] @ p["lora_A.weight"]
+        w = w * (p["lora_magnitude_vector"] / w.norm(dim=1).detach())[:, None]
+        return x @ w.T + p["bias"].detach()
+
+    return run
+
+
+adapter = {"weight": rnd(4, 3), "bias": rnd(4), "lora_A.weight": rnd(2, 3), "lora_B.weight": rnd(4, 2)}
+case("lora", lora(1.5), rnd(2, 2, 3), params=adapter)
+case("dora", lora(2, True), rnd(2, 3), params={**adapter, "lora_magnitude_vector": rnd(4).abs()})
+
 
 if __name__ == "__main__":
     with open("layers.json", "w") as f:
