@@ -23,8 +23,8 @@ var averageKernel = ops.NewGeneric("average", kernels.Average[ops.O, ops.C])
 //
 // Averages are in float32, in float64 for F64 variables.
 type Average struct {
-	// Ramp has the first averages follow faster: the decay rate is at most (1 + n) / (10 + n) after n
-	// updates.
+	// Ramp has the first averages follow faster: the decay rate is at most (1 + n) / (10 + n)
+	// after n updates.
 	Ramp bool
 
 	vars  []*tensor.Var

@@ -238,8 +238,8 @@ func TestVectors(t *testing.T) {
 	k := jit.Of(kernels.Update[float32, float32, float32])
 	const n = 2*1024 + 77
 	g, scale := filled(d, tensor.F32, 5, 1, n), tensor.Ones(d, tensor.F32, 1)
-	var out [2]*tensor.Tensor
-	for i, vec := range []dsl.ConstInt{1, 4} {
+	var out [3]*tensor.Tensor
+	for i, vec := range []dsl.ConstInt{0, 1, 4} {
 		x, s := filled(d, tensor.F32, 3, 1, n), filled(d, tensor.F32, 4, 1, n)
 		rule := kernels.Rule[float32]{LR: 0.5, Keep1: 0.75, Take1: 0.5, Momentum: true}
 		span := kernels.Span{Vec: vec, States: 1, N: n}
@@ -247,8 +247,9 @@ func TestVectors(t *testing.T) {
 		out[i] = tensor.Cat(0, x, s)
 	}
 	same(t, out[0], out[1])
+	same(t, out[0], out[2])
 	x := filled(d, tensor.F32, 3, 1, n).Sub(filled(d, tensor.F32, 4, 1, n).MulScalar(0.75).Add(g.MulScalar(0.5)).MulScalar(0.5))
-	near(t, floats(t, x), out[1].Narrow(0, 0, n), 1e-6)
+	near(t, floats(t, x), out[2].Narrow(0, 0, n), 1e-6)
 }
 
 func TestClipNorm(t *testing.T) {

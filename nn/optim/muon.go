@@ -28,12 +28,13 @@ type Muon struct {
 	Steps       int     // of the iteration; 0 stands for 5
 	Eps         float64 // of the norm that the matrix is divided by; 0 stands for 1e-7
 
-	// MatchAdamW has the root mean square of updates be about that of AdamW, 0.2 (Liu et al., "Muon
-	// is Scalable for LLM Training", 2025, section 2.2): the learning rate is multiplied by
-	// 0.2·√max(rows, columns), and else by √max(1, rows/columns).
+	// MatchAdamW has the root mean square of updates be about that of AdamW, 0.2 (Liu et al.,
+	// "Muon is Scalable for LLM Training", 2025, section 2.2): the learning rate is multiplied
+	// by 0.2·√max(rows, columns), and else by √max(1, rows/columns).
 	MatchAdamW bool
 
-	// In is the element type of the iteration; the zero value stands for BF16, which is enough for it.
+	// In is the element type of the iteration; the zero value stands for BF16, which is
+	// enough.
 	In tensor.DType
 
 	// AdamW updates what is no matrix. A learning rate of 0 stands for LR; [Optimizer.SetLR] changes
@@ -51,7 +52,7 @@ func NewMuon[P Parameters](params P, c Muon) *Optimizer {
 	if m.in == 0 {
 		m.in = tensor.BF16
 	}
-	m.rest = adamRule(Adam(c.AdamW), true)
+	m.rest = stored(adamRule(Adam(c.AdamW), true), c.AdamW.Bits8)
 	return newOptimizer("muon", params, m, lr, c.WeightDecay)
 }
 
@@ -61,7 +62,7 @@ type muon struct {
 	momentum, eps float64
 	steps         int
 	in            tensor.DType
-	rest          *elementwise
+	rest          algorithm
 	ratio         float64 // the learning rate of the rest to that of matrices
 }
 
@@ -74,6 +75,9 @@ func (m *muon) takes(p *param) bool { return p.v.Tensor().Rank() >= 2 && !p.grou
 func (m *muon) check(p *param) error {
 	if !m.in.IsFloat() || !m.in.Computes() {
 		return fmt.Errorf("%w: an iteration in %s", tensor.ErrDType, m.in)
+	}
+	if !m.takes(p) {
+		return m.rest.check(p)
 	}
 	return nil
 }

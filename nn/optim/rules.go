@@ -65,9 +65,10 @@ type AdamW struct {
 	WeightDecay  float64 // 0 is none; PyTorch begins with 0.01
 	AMSGrad      bool    // see [Adam]
 
-	// Bits8 has the states of variables with at least 4096 elements stored in 8 bits, with a scale
-	// for each 256 elements (Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022). It
-	// is for variables that are computed in float32, and not with AMSGrad.
+	// Bits8 has the states of variables with at least 4096 elements stored in 8 bits, with a
+	// scale for each 256 elements (Dettmers et al., "8-bit Optimizers via Block-wise
+	// Quantization", 2022). It is for variables that are computed in float32, and not with
+	// AMSGrad.
 	Bits8 bool
 }
 

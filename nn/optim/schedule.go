@@ -39,7 +39,8 @@ type Linear struct {
 func (l Linear) At(step int) float64 { return l.From + (l.To-l.From)*part(step, l.Steps) }
 
 // Cosine goes from one learning rate to another along half of a cosine, and stays there
-// (Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017, equation 5).
+// (Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017,
+// equation 5).
 type Cosine struct {
 	From, To float64
 	Steps    int

@@ -75,13 +75,13 @@ func cover(n int) runtime.Grid {
 	return runtime.Blocks((n+part-1)/part, updateThreads)
 }
 
-// vector is how many neighbours a thread takes: on devices whose threads load from neighbouring
-// addresses at once none is needed where a register holds a warp.
+// vector is how many neighbours a thread takes at once: none where a register holds a warp, whose
+// elements are neighbours as they are, and where the gradient does not begin at a whole vector.
 func vector(d *tensor.Device, g *tensor.Tensor) dsl.ConstInt {
 	info := ops.DeviceInfo(d.Runtime())
 	at := g.Buffer().Addr() + uint64(g.Layout().Offset()*g.DType().Size())
 	if info.ThreadsPerUnit <= info.WarpSize || at%ops.VectorBytes != 0 {
-		return 1
+		return 0
 	}
 	return kernels.Many
 }

@@ -31,8 +31,8 @@ func part(x, scale float32) float32 {
 	return 0
 }
 
-// UpdateCodes is [Update] with states of 8 bits: each stands for one of the codes times the scale of
-// its block of elements, the largest magnitude there (Dettmers et al., "8-bit Optimizers via
+// UpdateCodes is [Update] with states of 8 bits: each stands for one of the codes times the scale
+// of its block of elements, the largest magnitude there (Dettmers et al., "8-bit Optimizers via
 // Block-wise Quantization", 2022, section 2). The codes of s0, which have signs, come first, and
 // behind them those of s1.
 //

@@ -2,9 +2,9 @@ package kernels
 
 import "github.com/gokiln/kiln/dsl"
 
-// Factors says how a second moment is stored (Shazeer and Stern, "Adafactor: Adaptive Learning Rates
-// with Sublinear Memory Cost", 2018, section 3): matrices as a factor for each row and one for each
-// column, whose product is divided by the mean of those of the rows; and vectors as it is.
+// Factors says how a second moment is stored (Shazeer and Stern, "Adafactor: Adaptive Learning
+// Rates with Sublinear Memory Cost", 2018, section 3): of matrices as a factor for each row and one
+// for each column, whose product is divided by the mean of those of the rows; of vectors as it is.
 type Factors struct {
 	Matrix     dsl.ConstBool
 	Rows, Cols int
@@ -46,7 +46,7 @@ func FactoredSquares[O dsl.Number, C dsl.Real](t dsl.Thread, out []C, g []O, row
 
 // FactoredRate stores the learning rate of a variable in out[0]: relative to the root mean square
 // of its n elements, which is at least eps, and so that the root mean square of the update is at
-// most d (algorithms 5 and 6 there). The partial sums of the squares of both are in parts. One block
+// most d (algorithms 5 and 6 there). Both begin as so many partial sums of squares. One block
 // computes it.
 //
 //kiln:kernel

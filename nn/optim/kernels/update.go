@@ -24,7 +24,7 @@ type Rule[C dsl.Real] struct {
 
 // Span says how a launch goes over the elements of contiguous operands.
 type Span struct {
-	Vec    dsl.ConstInt  // so many neighbours belong to one thread, 1 or 4
+	Vec    dsl.ConstInt  // 0, or elements are taken several at once, so many neighbours (1, 4)
 	States dsl.ConstInt  // which states there are, a bit for each
 	Master dsl.ConstBool // values are computed from and stored to master copies as well
 	N      int
@@ -33,14 +33,28 @@ type Span struct {
 // Many is how many elements a thread loads before it stores one.
 const Many = 4
 
-// each has the elements of the thread loaded, computed and stored, [Many] at once where there are
-// as many.
-func each[L any](t dsl.Thread, s *Span, load func(i int) L, f func(L) L, store func(i int, v L)) {
+// Stores of an update, in the order in which they are made: neighbours of one operand are stored
+// together, as one vector where there is such a store.
+const (
+	toValue = iota
+	toMaster
+	toS0
+	toS1
+	toS2
+	stores
+)
+
+// each has the elements of the thread loaded, computed and stored: one after the other, or [Many]
+// at once where there are as many, so that as many loads are in flight.
+func each[L any](t dsl.Thread, s *Span, load func(i int) L, f func(L) L, store func(to, i int, v L)) {
 	part := t.BlockDimX() * Many
 	first := t.BlockX() * part
-	if first+part > s.N {
-		for i := first + t.ThreadX(); i < s.N; i += t.BlockDimX() {
-			store(i, f(load(i)))
+	if s.Vec == 0 || first+part > s.N {
+		for i := first + t.ThreadX(); i < min(first+part, s.N); i += t.BlockDimX() {
+			v := f(load(i))
+			for to := range stores {
+				store(to, i, v)
+			}
 		}
 		return
 	}
@@ -54,8 +68,10 @@ func each[L any](t dsl.Thread, s *Span, load func(i int) L, f func(L) L, store f
 	for k := range Many {
 		in[k] = f(in[k])
 	}
-	for k := range Many {
-		store(first+k/vec*turn+k%vec, in[k])
+	for to := range stores {
+		for k := range Many {
+			store(to, first+k/vec*turn+k%vec, in[k])
+		}
 	}
 }
 
@@ -89,18 +105,17 @@ func Update[T, O dsl.Number, C dsl.Real](t dsl.Thread, x []T, w []C, g []O, s0, 
 			return e
 		},
 		func(e Elem[C]) Elem[C] { return f(e, r) },
-		func(i int, e Elem[C]) {
-			x[i] = dsl.Convert[T](e.X)
-			if s.Master {
+		func(to, i int, e Elem[C]) {
+			switch {
+			case to == toValue:
+				x[i] = dsl.Convert[T](e.X)
+			case to == toMaster && bool(s.Master):
 				w[i] = e.X
-			}
-			if s.States&1 != 0 {
+			case to == toS0 && s.States&1 != 0:
 				s0[i] = e.S0
-			}
-			if s.States&2 != 0 {
+			case to == toS1 && s.States&2 != 0:
 				s1[i] = e.S1
-			}
-			if s.States&4 != 0 {
+			case to == toS2 && s.States&4 != 0:
 				s2[i] = e.S2
 			}
 		})
