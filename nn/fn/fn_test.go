@@ -1,0 +1,172 @@
+package fn_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/nn/fn"
+	"github.com/gokiln/kiln/tensor"
+)
+
+func TestActivationNames(t *testing.T) {
+	for text, want := range map[string]string{
+		"gelu": "gelu", "gelu_pytorch_tanh": "gelu_new", "GELU_NEW": "gelu_new", "swish": "silu", "SiLU": "silu", "hardswish": "hard_swish",
+		"hard-sigmoid": "hard_sigmoid", "Relu2": "relu2", "elu(1)": "elu", "leaky_relu(0.3)": "leaky_relu(0.3)", "identity": "linear", "quick_gelu": "quick_gelu",
+	} {
+		a, err := fn.ParseActivation(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, a.String())
+	}
+	for text, part := range map[string]string{"gelo": `no activation is called "gelo"`, "": "called", "relu(2)": "has no parameter", "elu(x)": "a number in parentheses", "elu(1": "parentheses"} {
+		_, err := fn.ParseActivation(text)
+		require.ErrorIs(t, err, tensor.ErrArgument)
+		require.ErrorContains(t, err, part)
+	}
+	var config struct{ Act fn.Activation }
+	require.Equal(t, "gelu", config.Act.String())
+	require.NoError(t, json.Unmarshal([]byte(`{"Act": "elu(0.5)"}`), &config))
+	out, err := json.Marshal(config)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"Act": "elu(0.5)"}`, string(out))
+	require.Error(t, json.Unmarshal([]byte(`{"Act": "no"}`), &config))
+	_, err = fn.Activation{Kind: 99}.MarshalText()
+	require.Error(t, err)
+	require.Equal(t, "Activation(99)", fn.Activation{Kind: 99}.String())
+	act, ok := fn.Activation{}.Epilogue()
+	require.True(t, ok)
+	require.Equal(t, tensor.GeluErf, act)
+	_, ok = fn.Activation{Kind: fn.KindRelu6}.Epilogue()
+	require.False(t, ok)
+}
+
+// Dropout keeps the mean, gives gradients to what it has kept, and follows the seed.
+func TestDropout(t *testing.T) {
+	d := open(t)
+	for _, dt := range []tensor.DType{tensor.F64, tensor.F32, tensor.BF16} {
+		x := tensor.NewVar(tensor.Ones(d, dt, 100, 100)).Tensor()
+		d.SetSeed(5)
+		y := fn.Dropout(x, 0.25)
+		list, err := y.Float64s()
+		require.NoError(t, err)
+		zeros := 0
+		for _, v := range list {
+			if v == 0 {
+				zeros++
+			} else {
+				require.InDelta(t, 1/0.75, v, 0.01)
+			}
+		}
+		require.InDelta(t, 2500, zeros, 200)
+		g, err := y.Backward()
+		require.NoError(t, err)
+		slopes, err := g.Of(x).Float64s()
+		require.NoError(t, err)
+		require.Equal(t, list, slopes)
+		d.SetSeed(5)
+		again, err := fn.Dropout(x, 0.25).Float64s()
+		require.NoError(t, err)
+		require.Equal(t, list, again)
+	}
+	x := tensor.Ones(d, tensor.F32, 4)
+	require.Same(t, x, fn.Dropout(x, 0))
+}
+
+// Samples are as often as their probabilities say.
+func TestSampling(t *testing.T) {
+	d := open(t)
+	d.SetSeed(3)
+	p := []float64{0.1, 0.6, 0.3}
+	logits := tensor.From(d, p).Log().BroadcastTo(20000, 3)
+	for name, one := range map[string]*tensor.Tensor{
+		"sample": fn.Sample(logits, 1, -1).OneHot(3, tensor.F64, 1, 0), "hard": fn.GumbelSoftmax(logits, 0.5, true, 1),
+	} {
+		got, err := one.Mean(0).Float64s()
+		require.NoError(t, err)
+		require.InDeltaSlice(t, p, got, 0.015, name)
+	}
+	ids, err := fn.Sample(logits.T(), 0, 0).Float64s()
+	require.NoError(t, err)
+	require.Len(t, ids, 20000)
+	require.Equal(t, 1.0, ids[7])
+
+	x := tensor.NewVar(tensor.From(d, []float32{1, 2, 3, 4}, 2, 2)).Tensor()
+	for _, hard := range []bool{false, true} {
+		y := fn.GumbelSoftmax(x, 0.7, hard, 0)
+		sums, err := y.Sum(0).Float64s()
+		require.NoError(t, err)
+		require.InDeltaSlice(t, []float64{1, 1}, sums, 1e-6)
+		g, err := y.Sqr().Backward()
+		require.NoError(t, err)
+		require.NoError(t, g.Of(x).Err())
+	}
+}
+
+// Errors name the function, and what was wrong.
+func TestErrors(t *testing.T) {
+	d := open(t)
+	x, n := tensor.Ones(d, tensor.F32, 2, 3), tensor.Ones(d, tensor.I32, 2, 4)
+	one := tensor.Ones(d, tensor.F32, 2)
+	bad := tensor.Fail("first", tensor.ErrArgument)
+	for _, c := range []struct {
+		y    *tensor.Tensor
+		kind error
+		text string
+	}{
+		{fn.Relu2(nil), tensor.ErrArgument, "relu2: invalid argument: operand 0 is a nil tensor (fn_test.go:"},
+		{fn.HardSwish(n), tensor.ErrDType, "hard_swish: "},
+		{fn.LogSigmoid(bad), tensor.ErrArgument, "first: "},
+		{fn.Celu(x, 0), tensor.ErrArgument, "celu: invalid argument: alpha of 0"},
+		{fn.Selu(n, 1, 1), tensor.ErrDType, "selu: "},
+		{fn.Swiglu(x), tensor.ErrShape, "swiglu: shape mismatch: [2, 3] has no halves"},
+		{fn.PRelu(x, one), tensor.ErrShape, "prelu: shape mismatch: a weight of [2] for [2, 3], want 1 or 3 numbers"},
+		{fn.PRelu(x, one.Cast(tensor.F64)), tensor.ErrDTypeMismatch, "prelu: "},
+		{fn.Activation{Kind: 99}.Apply(x), tensor.ErrArgument, "activation: invalid argument: kind 99"},
+		{fn.Activation{}.Apply(nil), tensor.ErrArgument, "activation: "},
+		{fn.GroupNorm(x, 2, nil, nil, 1e-5), tensor.ErrShape, "group_norm: shape mismatch: 2 groups of the channels of [2, 3]"},
+		{fn.GroupNorm(one, 2, nil, nil, 1e-5), tensor.ErrRank, "group_norm: "},
+		{fn.InstanceNorm(x, one, nil, 1e-5), tensor.ErrShape, "instance_norm: shape mismatch: a weight or bias of [2] for the channels of [2, 3]"},
+		{fn.BatchNorm(x, one, one, nil, nil, 1e-5), tensor.ErrShape, "batch_norm: "},
+		{fn.BatchNorm(x, nil, one, nil, nil, 1e-5), tensor.ErrArgument, "batch_norm: "},
+		{fn.LocalResponseNorm(x, 0, 1, 1, 1), tensor.ErrArgument, "local_response_norm: "},
+		{fn.Normalize(x, 2, 2, 0), tensor.ErrDim, "normalize: dimension out of range: 2 of [2, 3]"},
+		{fn.Normalize(x, 0, 1, 0), tensor.ErrArgument, "normalize: "},
+		{fn.CosineSimilarity(x, one, 0, 0), tensor.ErrDim, "cosine_similarity: "},
+		{fn.PixelShuffle(x, 2), tensor.ErrRank, "pixel_shuffle: "},
+		{fn.PixelShuffle(x.Unsqueeze(0), 2), tensor.ErrShape, "pixel_shuffle: shape mismatch: 1 channels of [1, 2, 3] are no multiple of 2²"},
+		{fn.PixelUnshuffle(x.Unsqueeze(0), 2), tensor.ErrShape, "pixel_unshuffle: "},
+		{fn.ChannelShuffle(x, 2), tensor.ErrShape, "channel_shuffle: "},
+		{fn.Dropout(x, 1), tensor.ErrArgument, "dropout: invalid argument: probability 1"},
+		{fn.GumbelSoftmax(x, 0, false, 1), tensor.ErrArgument, "gumbel_softmax: "},
+		{fn.Sample(x, 1, 2), tensor.ErrDim, "sample: "},
+	} {
+		require.ErrorIs(t, c.y.Err(), c.kind, c.text)
+		require.ErrorContains(t, c.y.Err(), c.text)
+	}
+	_, err := fn.Swiglu(tensor.NewVar(tensor.Ones(d, tensor.F32, 2)).Tensor()).BackwardBy(tensor.BackwardOptions{Graph: true})
+	require.NoError(t, err)
+	empty := tensor.Zeros(d, tensor.F32, 0, 4)
+	for _, y := range []*tensor.Tensor{fn.Relu6(empty), fn.Swiglu(empty), fn.GroupNorm(empty, 2, nil, nil, 1e-5), fn.Dropout(empty, 0.5)} {
+		require.NoError(t, y.Err())
+		require.Zero(t, y.Count())
+	}
+}
+
+func ExampleParseActivation() {
+	act, err := fn.ParseActivation("gelu_pytorch_tanh")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	dev, err := tensor.Open("cpu")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%v %.3f\n", act, act.Apply(tensor.From(dev, []float32{-1, 0, 1})))
+	// Output:
+	// gelu_new [-0.159,  0.000,  0.841]
+	// Tensor[[3], f32]
+}

@@ -1,0 +1,96 @@
+"""Makes golden.json: functions and their gradients as PyTorch computes them, in float64.
+
+    python3 gen.py            # in this folder; PyTorch 2, CPU
+
+The form of the file is that of package nn/internal/golden.
+"""
+import json
+import math
+import torch
+import torch.nn.functional as F
+
+torch.set_default_dtype(torch.float64)
+cases = []
+
+
+def numbers(t):
+    def one(v):
+        if isinstance(v, int):
+            return v
+        return str(v) if math.isnan(v) or math.isinf(v) else float("%.15g" % v)
+    return [one(v) for v in t.detach().reshape(-1).tolist()]
+
+
+def packed(t):
+    return {"shape": list(t.shape), "data": numbers(t), "i": not t.is_floating_point()}
+
+
+def case(name, f, *operands):
+    xs = [x.clone().requires_grad_() if x.is_floating_point() else x for x in operands]
+    out = f(*xs)
+    seed = (torch.arange(out.numel()) % 3 + 1.0).reshape(out.shape)
+    out.backward(seed)
+    cases.append({"name": name, "in": [packed(x) for x in operands], "out": packed(out),
+                  "grad": [numbers(x.grad) if x.grad is not None else None for x in xs if x.is_floating_point()]})
+
+
+gen = torch.Generator().manual_seed(2)
+
+
+def randn(*shape, scale=1.0):
+    return (torch.randn(*shape, generator=gen) * scale).round(decimals=3)
+
+
+def rand(*shape, low=0.1, high=2):
+    return (torch.rand(*shape, generator=gen) * (high - low) + low).round(decimals=3)
+
+
+x = torch.tensor([-200.0, -7.1, -3.5, -2.9, -1.2, -0.4, 0.3, 0.8, 1.6, 2.9, 3.4, 5.8, 6.3, 300.0])
+for name, f in {
+    "gelu": F.gelu, "gelu_new": lambda x: F.gelu(x, approximate="tanh"), "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x),
+    "relu": F.relu, "relu2": lambda x: F.relu(x) ** 2, "relu6": F.relu6, "silu": F.silu, "sigmoid": torch.sigmoid,
+    "hard_sigmoid": F.hardsigmoid, "tanh": torch.tanh, "mish": F.mish, "hard_swish": F.hardswish, "softplus": F.softplus,
+    "softsign": F.softsign, "log_sigmoid": F.logsigmoid, "elu": F.elu, "elu(0.5)": lambda x: F.elu(x, 0.5), "celu": F.celu,
+    "celu(2)": lambda x: F.celu(x, 2), "selu": F.selu, "leaky_relu": F.leaky_relu, "leaky_relu(0.2)": lambda x: F.leaky_relu(x, 0.2),
+    "linear": lambda x: x * 1,
+}.items():
+    case("act " + name, f, x)
+
+
+def halves(act):
+    def f(x):
+        a, b = x.chunk(2, -1)
+        return act(a) * b
+    return f
+
+
+case("act swiglu", halves(F.silu), randn(3, 8, scale=3))
+case("act geglu", halves(F.gelu), randn(3, 8, scale=3))
+case("act reglu", halves(F.relu), randn(2, 2, 6, scale=3))
+case("selu with", lambda x: 1.2 * F.elu(x, 0.7), randn(2, 3))
+case("prelu one", F.prelu, randn(2, 3, 4), rand(1))
+case("prelu channels", F.prelu, randn(2, 3, 4), rand(3))
+case("prelu vector", lambda x, w: torch.where(x > 0, x, w * x), randn(5), rand(5))
+
+case("group norm", lambda x, w, b: F.group_norm(x, 2, w, b), randn(2, 4, 3, 2), rand(4), randn(4))
+case("group norm bare", lambda x: F.group_norm(x, 2, eps=1e-3), randn(2, 6, 3))
+case("instance norm", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), randn(2, 3, 5), rand(3), randn(3))
+case("batch norm", lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), randn(3, 4, 2), rand(4), randn(4))
+case("batch norm bare", lambda x: F.batch_norm(x, None, None, training=True, eps=1e-3), randn(5, 3))
+case("batch norm running", lambda x, m, v, w, b: F.batch_norm(x, m.detach(), v.detach(), w, b), randn(3, 4, 2), randn(4), rand(4), rand(4), randn(4))
+case("local response norm", lambda x: F.local_response_norm(x, 3, alpha=0.5, beta=0.75, k=1.5), randn(2, 5, 3))
+case("local response norm even", lambda x: F.local_response_norm(x, 4, alpha=0.2), randn(2, 5, 2, 2))
+case("normalize", lambda x: F.normalize(x), randn(3, 4))
+case("normalize 1", lambda x: F.normalize(x, p=1, dim=0), randn(3, 4))
+case("normalize 3", lambda x: F.normalize(x, p=3, dim=-1), randn(2, 3, 4))
+case("normalize zero", lambda x: F.normalize(x, eps=0.1), torch.tensor([[0.01, 0.02], [3.0, 4.0]]))
+case("cosine", lambda x, y: F.cosine_similarity(x, y), randn(3, 4), randn(3, 4))
+case("cosine first", lambda x, y: F.cosine_similarity(x, y, dim=0, eps=0.5), randn(3, 4, 2), randn(3, 1, 2))
+
+case("pixel shuffle", lambda x: F.pixel_shuffle(x, 2), randn(2, 8, 2, 3))
+case("pixel unshuffle", lambda x: F.pixel_unshuffle(x, 2), randn(2, 2, 4, 6))
+case("pixel shuffle bare", lambda x: F.pixel_shuffle(x, 3), randn(9, 1, 2))
+case("channel shuffle", lambda x: x.reshape(2, 3, 2, 2, 2).transpose(1, 2).reshape(2, 6, 2, 2), randn(2, 6, 2, 2))
+
+with open("golden.json", "w") as f:
+    f.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
