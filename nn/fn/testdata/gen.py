@@ -92,5 +92,33 @@ case("pixel unshuffle", lambda x: F.pixel_unshuffle(x, 2), randn(2, 2, 4, 6))
 case("pixel shuffle bare", lambda x: F.pixel_shuffle(x, 3), randn(9, 1, 2))
 case("channel shuffle", lambda x: x.reshape(2, 3, 2, 2, 2).transpose(1, 2).reshape(2, 6, 2, 2), randn(2, 6, 2, 2))
 
+
+
+def tables(*shape):
+    a = rand(*shape, low=-3, high=3)
+    return a.cos().round(decimals=3), a.sin().round(decimals=3)
+
+
+def rope(x, cos, sin, interleaved=False):  # of (b, h, t, d)
+    n = 2 * cos.shape[-1]
+    cos, sin = [(c if c.dim() == 2 else c[:, None])[..., : x.shape[2], :].detach() for c in (cos, sin)]
+    a, b = (x[..., 0:n:2], x[..., 1:n:2]) if interleaved else (x[..., : n // 2], x[..., n // 2: n])
+    u, v = a * cos - b * sin, a * sin + b * cos
+    y = torch.stack((u, v), -1).flatten(-2) if interleaved else torch.cat((u, v), -1)
+    return torch.cat((y, x[..., n:]), -1)
+
+
+def thd(x, cos, sin):
+    return rope(x.transpose(1, 2), cos, sin).transpose(1, 2)
+
+
+case("rope", rope, randn(2, 3, 4, 6), *tables(5, 3))
+case("rope partial", rope, randn(1, 2, 3, 7), *tables(3, 2))
+case("rope batch", rope, randn(2, 2, 3, 4), *tables(2, 4, 2))
+case("rope interleaved", lambda *a: rope(*a, True), randn(2, 3, 4, 6), *tables(5, 3))
+case("rope interleaved partial", lambda *a: rope(*a, True), randn(2, 1, 3, 6), *tables(3, 2))
+case("rope thd", thd, randn(2, 4, 3, 6), *tables(5, 3))
+case("rope thd batch", thd, randn(2, 4, 3, 5), *tables(2, 5, 2))
+
 with open("golden.json", "w") as f:
     f.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")

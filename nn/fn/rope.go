@@ -1,0 +1,124 @@
+package fn
+
+import (
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/nn/fn/kernels"
+	"github.com/gokiln/kiln/ops"
+	"github.com/gokiln/kiln/ops/dtype"
+	"github.com/gokiln/kiln/runtime"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// Rope rotates pairs of elements of x, of (batch, heads, time, d), by the angles of their
+// positions (Su et al., "RoFormer", 2021). Element i is paired with i + n/2, where n is at most d:
+//
+//	y[i]     = x[i]·cos[i] - x[i+n/2]·sin[i]
+//	y[i+n/2] = x[i]·sin[i] + x[i+n/2]·cos[i]
+//
+// and those from n on stay. The tables, see [RopeTable], have shape (T, n/2) with at least as many
+// rows as there are times, or (batch, T, n/2); for times that begin elsewhere they are narrowed.
+// They are of the type of x or of that in which it is computed, and have no gradient.
+func Rope(x, cos, sin *tensor.Tensor) *tensor.Tensor {
+	return rotated(&rope{name: "rope"}, x, cos, sin)
+}
+
+// RopeInterleaved is [Rope] whose pairs are neighbours, 2i and 2i+1.
+func RopeInterleaved(x, cos, sin *tensor.Tensor) *tensor.Tensor {
+	return rotated(&rope{name: "rope_interleaved", interleaved: true}, x, cos, sin)
+}
+
+// RopeTHD is [Rope] of (batch, time, heads, d).
+func RopeTHD(x, cos, sin *tensor.Tensor) *tensor.Tensor {
+	return rotated(&rope{name: "rope_thd", timeFirst: true}, x, cos, sin)
+}
+
+// rope is the rotation as an operation.
+type rope struct {
+	name                         string
+	interleaved, timeFirst, back bool
+}
+
+func rotated(r *rope, x, cos, sin *tensor.Tensor) *tensor.Tensor {
+	if b := r.check(x, cos, sin); b != nil {
+		return b
+	}
+	return tensor.Apply3(r, x, cos.Detach(), sin.Detach())
+}
+
+// check checks the operands.
+func (r *rope) check(x, cos, sin *tensor.Tensor) *tensor.Tensor {
+	if b := bad(r.name, x); b != nil {
+		return b
+	}
+	if b := bad(r.name, cos, sin); b != nil {
+		return b
+	}
+	s, t := x.Shape(), cos.Shape()
+	time := 2
+	if r.timeFirst {
+		time = 1
+	}
+	switch {
+	case cos.DType() != x.DType() && cos.DType() != x.DType().Compute():
+		return failf(r.name, tensor.ErrDTypeMismatch, "%v of %s and tables of %s", s, x.DType(), cos.DType())
+	case cos.Device() != x.Device():
+		return failf(r.name, tensor.ErrDevice, "%s and tables on %s", x.Device(), cos.Device())
+	case x.Rank() != 4 || cos.Rank() != 2 && cos.Rank() != 3:
+		return failf(r.name, tensor.ErrRank, "%v and tables of %v, want four dimensions and two or three", s, t)
+	case !t.Equal(sin.Shape()):
+		return failf(r.name, tensor.ErrShape, "%v and tables of %v and %v", s, t, sin.Shape())
+	case cos.Size(-1)*2 > s[3] || cos.Size(-2) < s[time] || cos.Rank() == 3 && t[0] != s[0]:
+		return failf(r.name, tensor.ErrShape, "%v and tables of %v for %d elements at %d times", s, t, s[3], s[time])
+	}
+	return nil
+}
+
+var ropeKernel = ops.NewGeneric("rope", kernels.Rope[ops.T, ops.O, ops.C])
+
+// ropeThreads is how many pairs a block has.
+const ropeThreads = 256
+
+// Name is for errors.
+func (r *rope) Name() string { return r.name }
+
+// Forward rotates.
+func (r *rope) Forward(x, cos, sin *tensor.Tensor) *tensor.Tensor {
+	out := tensor.Empty(x.Device(), x.DType(), x.Shape()...)
+	cos, sin = cos.Contiguous(), sin.Contiguous()
+	w := kernels.Turns{Pairs: cos.Size(-1), Width: x.Size(3), Interleaved: dsl.ConstBool(r.interleaved)}
+	for i, d := range r.order() {
+		w.X[i], w.Out[i] = x.Strides()[d], out.Strides()[d]
+		if i < 3 {
+			w.Size[i] = x.Size(d)
+		}
+	}
+	w.Table[1] = w.Pairs
+	if cos.Rank() == 3 {
+		w.Table[0] = cos.Size(1) * w.Pairs
+	}
+	k, err := ropeKernel.Of(ops.TypeArgs{T: x.DType(), O: cos.DType()})
+	if err != nil {
+		return tensor.Fail(r.name, err)
+	}
+	direction := dtype.FromFloat(x.DType().Compute(), 1).Bits()
+	if r.back {
+		direction = dtype.FromFloat(x.DType().Compute(), -1).Bits()
+	}
+	n := w.Size[0] * w.Size[1] * w.Size[2] * (w.Width - w.Pairs)
+	return tensor.LaunchInto(out, k, runtime.Cover(n, ropeThreads), x, cos, sin, w, ops.ScalarArg(x.DType().Compute(), &direction))
+}
+
+// order is where batch, heads, times and elements are.
+func (r *rope) order() [4]int {
+	if r.timeFirst {
+		return [4]int{0, 2, 1, 3}
+	}
+	return [4]int{0, 1, 2, 3}
+}
+
+// Backward rotates back, which has a gradient itself.
+func (r *rope) Backward(g, _, cos, sin, _ *tensor.Tensor) (dx, dcos, dsin *tensor.Tensor) {
+	back := *r
+	back.back = !r.back
+	return tensor.Apply3(&back, g, cos, sin), nil, nil
+}

@@ -1,0 +1,100 @@
+package fn_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/nn/fn"
+	"github.com/gokiln/kiln/nn/internal/golden"
+	"github.com/gokiln/kiln/tensor"
+)
+
+func init() {
+	turned := func(f func(x, cos, sin *tensor.Tensor) *tensor.Tensor) golden.Func {
+		return func(in ts) *tensor.Tensor { return f(in[0], in[1], in[2]) }
+	}
+	for _, name := range []string{"rope", "rope partial", "rope batch"} {
+		functions[name] = turned(fn.Rope)
+	}
+	functions["rope interleaved"] = turned(fn.RopeInterleaved)
+	functions["rope interleaved partial"] = turned(fn.RopeInterleaved)
+	functions["rope thd"] = turned(fn.RopeTHD)
+	functions["rope thd batch"] = turned(fn.RopeTHD)
+}
+
+// Tables have angles of positions, and halves take those that they are computed in.
+func TestRopeTable(t *testing.T) {
+	d := open(t)
+	cos, sin := fn.RopeTable(d, tensor.F64, 4, 3, 100, fn.RopeScaling{})
+	c, err := cos.Float64s()
+	require.NoError(t, err)
+	s, err := sin.Float64s()
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{1, 1, 0.5403023058681398, 0.9950041652780258, -0.4161468365471424, 0.9800665778412416}, c, 1e-15)
+	require.InDeltaSlice(t, []float64{0, 0, 0.8414709848078965, 0.09983341664682815, 0.9092974268256817, 0.19866933079506122}, s, 1e-15)
+
+	cos, sin = fn.RopeTable(d, tensor.F32, 8, 40, 0, fn.RopeScaling{Type: fn.RopeYarn, Factor: 4, OriginalMax: 10})
+	x := tensor.NewVar(tensor.Randn(d, tensor.F32, 0, 1, 2, 3, 5, 8).Cast(tensor.BF16)).Tensor()
+	y := fn.Rope(x, cos.Narrow(0, 7, 5), sin.Narrow(0, 7, 5)) // from position 7 on
+	exact := fn.Rope(x.Cast(tensor.F32), cos.Narrow(0, 7, 30), sin.Narrow(0, 7, 30))
+	diff, err := y.Cast(tensor.F32).Sub(exact).Abs().Max().Float64s()
+	require.NoError(t, err)
+	require.Less(t, diff[0], 0.03)
+	norms, err := exact.Norm(-1).Div(x.Cast(tensor.F32).Norm(-1)).Sub(tensor.Item(d, float32(1.1386294))).Abs().Max().Float64s()
+	require.NoError(t, err)
+	require.Less(t, norms[0], 1e-5) // rotations times the attention factor
+	g, err := y.Backward()
+	require.NoError(t, err)
+	require.Equal(t, tensor.BF16, g.Of(x).DType())
+
+	one := tensor.NewVar(tensor.Ones(d, tensor.F64, 1, 1, 3, 4)).Tensor()
+	cos, sin = fn.RopeTable(d, tensor.F64, 4, 3, 100, fn.RopeScaling{})
+	first, err := fn.Rope(one, cos, sin).Sqr().BackwardBy(tensor.BackwardOptions{Graph: true})
+	require.NoError(t, err)
+	second, err := first.Of(one).Sum().Backward() // of Σ|x|², which rotations keep
+	require.NoError(t, err)
+	list, err := second.Of(one).Float64s()
+	require.NoError(t, err)
+	for _, v := range list {
+		require.InDelta(t, 2, v, 1e-12)
+	}
+}
+
+func TestRopeErrors(t *testing.T) {
+	d := open(t)
+	x := tensor.Ones(d, tensor.F32, 2, 3, 5, 8)
+	cos, sin := fn.RopeTable(d, tensor.F32, 8, 5, 0, fn.RopeScaling{})
+	table := func(s fn.RopeScaling) *tensor.Tensor {
+		cos, _ := fn.RopeTable(d, tensor.F32, 8, 5, 0, s)
+		return cos
+	}
+	odd, _ := fn.RopeTable(d, tensor.F32, 7, 5, 0, fn.RopeScaling{})
+	for _, c := range []struct {
+		y    *tensor.Tensor
+		kind error
+		text string
+	}{
+		{fn.Rope(x, cos.Narrow(0, 0, 4), sin.Narrow(0, 0, 4)), tensor.ErrShape, "rope: shape mismatch: [2, 3, 5, 8] and tables of [4, 4] for 8 elements at 5 times (rope_test.go:"},
+		{fn.Rope(x.Narrow(3, 0, 6), cos, sin), tensor.ErrShape, "for 6 elements"},
+		{fn.Rope(x, cos, sin.Narrow(0, 0, 4)), tensor.ErrShape, "tables of [5, 4] and [4, 4]"},
+		{fn.RopeTHD(x, cos.BroadcastTo(3, 5, 4), sin.BroadcastTo(3, 5, 4)), tensor.ErrShape, "rope_thd: "},
+		{fn.RopeInterleaved(x.Get(0), cos, sin), tensor.ErrRank, "rope_interleaved: "},
+		{fn.Rope(x, cos.Cast(tensor.F64), sin.Cast(tensor.F64)), tensor.ErrDTypeMismatch, "rope: "},
+		{fn.Rope(x.Cast(tensor.I32), cos, sin), tensor.ErrDType, "rope: "},
+		{odd, tensor.ErrArgument, "rope_table: invalid argument: 7 elements"},
+		{table(fn.RopeScaling{Type: fn.RopeLinear}), tensor.ErrArgument, "linear scaling with factor 0"},
+		{table(fn.RopeScaling{Type: fn.RopeLlama3, Factor: 8}), tensor.ErrArgument, "llama3 scaling without"},
+		{table(fn.RopeScaling{Type: fn.RopeLong}), tensor.ErrShape, "longrope scaling with 0 short and 0 long factors for 4 frequencies"},
+		{table(fn.RopeScaling{Type: 9}), tensor.ErrArgument, "RopeType(9)"},
+	} {
+		require.ErrorIs(t, c.y.Err(), c.kind, c.text)
+		require.ErrorContains(t, c.y.Err(), c.text)
+	}
+	var s fn.RopeScaling
+	require.NoError(t, json.Unmarshal([]byte(`{"rope_type": "su", "short_factor": [1]}`), &s))
+	require.Equal(t, fn.RopeLong, s.Type)
+	require.Error(t, json.Unmarshal([]byte(`{"rope_type": "cubic"}`), &s))
+	require.Zero(t, fn.Rope(x.Narrow(2, 0, 0), cos, sin).Count())
+}
