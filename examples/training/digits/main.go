@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gokiln/kiln/examples/training/internal/curve"
+	"github.com/gokiln/kiln/examples/training/internal/digitset"
 	"github.com/gokiln/kiln/nn"
 	"github.com/gokiln/kiln/nn/data"
 	"github.com/gokiln/kiln/nn/loss"
@@ -93,7 +94,11 @@ func run(ctx context.Context, w io.Writer, o options) (*result, error) {
 	}
 	defer dev.Close()
 	dev.SetSeed(o.seed)
-	learn, test, err := load(held)
+	images, err := digitset.Load()
+	if err != nil {
+		return nil, err
+	}
+	test, learn, err := data.Split[data.Labeled](images, held, 1)
 	if err != nil {
 		return nil, err
 	}
