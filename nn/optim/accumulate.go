@@ -67,6 +67,9 @@ func (a *Accumulator) Add(grads *tensor.Gradients) (*tensor.Gradients, error) {
 	a.added = 0
 	out := a.grads
 	a.grads = nil
+	for t := range out.All() {
+		out.Set(t, nil)
+	}
 	for i, v := range a.vars {
 		sum := a.sums[i]
 		if a.fresh[i] {

@@ -122,6 +122,9 @@ func (a *Average) Load(list []*tensor.Tensor, updates int) error {
 		return fmt.Errorf("average: %w: %d averages for %d variables", tensor.ErrArgument, len(list), len(a.list))
 	}
 	for i, t := range list {
+		if t == nil {
+			return fmt.Errorf("average: parameter %d: %w: no average", i, tensor.ErrArgument)
+		}
 		if !t.Shape().Equal(a.list[i].Shape()) {
 			return fmt.Errorf("average: parameter %d: %w: %v for %v", i, tensor.ErrShape, t.Shape(), a.list[i].Shape())
 		}

@@ -108,6 +108,9 @@ func gradientsOf(op string, grads *tensor.Gradients, vars []*tensor.Var) ([]*ten
 		if v == nil {
 			return nil, fmt.Errorf("%s: %w: a nil variable", op, tensor.ErrArgument)
 		}
+		if err := v.Err(); err != nil {
+			return nil, fmt.Errorf("%s: parameter %d: %w", op, i, err)
+		}
 		g := grads.Of(v.Tensor())
 		if g == nil {
 			continue

@@ -29,6 +29,19 @@
 // without. A gradient has the type of its variable or the one that is computed in. With F16
 // gradients, [LossScaler] keeps small ones from becoming 0.
 //
+// # Coming from PyTorch
+//
+//	torch.optim.SGD, Adam, AdamW              [NewSGD], [NewAdam], [NewAdamW]
+//	RMSprop, Adagrad, Adafactor, Muon         [NewRMSprop], [NewAdagrad], [NewAdafactor], [NewMuon]
+//	param_groups                              [Group]
+//	clip_grad_norm_, clip_grad_value_         [ClipNorm], [ClipValue], [Optimizer.StepClipped]
+//	lr_scheduler                              [Schedule], and [Plateau]
+//	swa_utils.AveragedModel                   [Average]
+//	amp.GradScaler                            [LossScaler]
+//	state_dict, load_state_dict               [Optimizer.State], [Optimizer.Load]
+//
+// An optimiser is told its gradients, and keeps none: there is no zero_grad.
+//
 // # State
 //
 // [Optimizer.State] is all that an optimiser has to be saved for, as tensors by stable names, and

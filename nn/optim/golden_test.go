@@ -276,6 +276,8 @@ func TestClipNorm(t *testing.T) {
 		}
 		_, err = optim.ClipNorm(g, vars, 0)
 		require.ErrorIs(t, err, tensor.ErrArgument)
+		_, err = optim.Norm(g, []*tensor.Var{tensor.NewVar(tensor.Fail("bad", tensor.ErrShape))})
+		require.ErrorIs(t, err, tensor.ErrShape)
 		_, err = optim.ClipNorm(g, []*tensor.Var{}, 1)
 		require.ErrorIs(t, err, tensor.ErrArgument)
 	}

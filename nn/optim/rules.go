@@ -21,7 +21,7 @@ type SGD struct {
 	LR          float64 // 0 stands for 1e-3
 	Momentum    float64 // 0 is none
 	Dampening   float64 // of the momentum
-	Nesterov    bool
+	Nesterov    bool    // looks ahead along the momentum
 	WeightDecay float64 // is added to the gradient
 }
 

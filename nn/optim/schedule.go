@@ -185,6 +185,9 @@ type Warmup struct {
 
 // At is the learning rate of a step.
 func (w Warmup) At(step int) float64 {
+	if w.Then == nil {
+		return 0
+	}
 	if step >= w.Steps {
 		return w.Then.At(step - w.Steps)
 	}
@@ -204,7 +207,7 @@ type Phase struct {
 // At is the learning rate of a step.
 func (p Phases) At(step int) float64 {
 	for i, phase := range p {
-		if step < phase.Steps || i == len(p)-1 {
+		if phase.Schedule != nil && (step < phase.Steps || i == len(p)-1) {
 			return phase.Schedule.At(step)
 		}
 		step -= phase.Steps

@@ -53,4 +53,6 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	require.Zero(t, optim.Phases{}.At(3))
+	require.Zero(t, optim.Phases{{nil, 2}}.At(3))
+	require.Zero(t, optim.Warmup{Steps: 2}.At(3))
 }

@@ -13,10 +13,12 @@ import (
 func TestAccumulator(t *testing.T) {
 	d := open(t)
 	vars := variables(d, tensor.F16, []int{2, 3}, []int{3}, []int{2})
+	other := tensor.NewVar(tensor.Ones(d, tensor.F32, 1))
 	sums := optim.NewAccumulator(vars, 2)
 	for round := range 2 { // the second time in the memory of the first
 		a := gradients(t, vars, []*tensor.Tensor{filled(d, tensor.F16, round, 1, 2, 3), nil, nil})
 		b := gradients(t, vars, []*tensor.Tensor{filled(d, tensor.F16, 9+round, 1, 2, 3), tensor.Ones(d, tensor.F16, 3), nil})
+		a.Set(other.Tensor(), tensor.Ones(d, tensor.F32, 1))
 		mean, err := sums.Add(a)
 		require.NoError(t, err)
 		require.Nil(t, mean)
@@ -26,6 +28,7 @@ func TestAccumulator(t *testing.T) {
 		same(t, want, mean.Of(vars[0].Tensor()))
 		near(t, []float64{0.5, 0.5, 0.5}, mean.Of(vars[1].Tensor()), 0)
 		require.Nil(t, mean.Of(vars[2].Tensor()))
+		require.Equal(t, 2, mean.Len()) // not those that others have in the first batch
 		require.NoError(t, optim.NewSGD(vars, optim.SGD{}).Step(mean))
 	}
 	_, err := sums.Add(gradients(t, vars, []*tensor.Tensor{tensor.Ones(d, tensor.F16, 3), nil, nil}))
@@ -56,6 +59,7 @@ func TestAverage(t *testing.T) {
 		same(t, ema.Of(v), again.Of(v))
 		require.Equal(t, 2, again.Updates())
 		require.ErrorIs(t, again.Load(nil, 0), tensor.ErrArgument)
+		require.ErrorIs(t, again.Load([]*tensor.Tensor{nil}, 0), tensor.ErrArgument)
 
 		again.Ramp = true
 		require.NoError(t, again.Load([]*tensor.Tensor{tensor.Zeros(d, tensor.F32, 2)}, 0))

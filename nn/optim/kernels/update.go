@@ -75,16 +75,12 @@ func each[L any](t dsl.Thread, s *Span, load func(i int) L, f func(L) L, store f
 	}
 }
 
-// Update changes a parameter x and its states by f. The gradient is multiplied by scale[0] first;
-// a negative one leaves everything as it is. Master copies are in w, which is not used otherwise;
-// nor are states that the update has not.
+// Update changes a parameter x and its states by f. The gradient is multiplied by scale[0] first.
+// Master copies are in w, which is not used otherwise; nor are states that the update has not.
 //
 //kiln:kernel
 func Update[T, O dsl.Number, C dsl.Real](t dsl.Thread, x []T, w []C, g []O, s0, s1, s2 []C, scale []C, r Rule[C], s Span, f func(e Elem[C], r Rule[C]) Elem[C]) {
 	by := scale[0]
-	if by < 0 {
-		return
-	}
 	each(t, &s,
 		func(i int) Elem[C] {
 			e := Elem[C]{G: dsl.Convert[C](g[i]) * by}
