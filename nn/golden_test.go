@@ -108,6 +108,9 @@ func check(t *testing.T, d *tensor.Device, name string, dt tensor.DType, m model
 	of := map[string]ten{}
 	for _, p := range list {
 		of[p.Name] = p.Tensor()
+		if !p.IsBuffer() && !p.IsFrozen() {
+			require.Contains(t, g.Grads, p.Name, "PyTorch has no gradient of a parameter")
+		}
 	}
 	for i, x := range in {
 		of["in"+string(rune('0'+i))] = x
