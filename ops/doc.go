@@ -12,6 +12,7 @@
 //	linalg        factorisations and solutions
 //	fourier       Fourier transforms
 //	random        random numbers
+//	attention     scaled dot-product attention in one kernel
 //
 // Operands are [View]s. Nothing here knows tensors, gradients or who owns memory; package tensor
 // has that.

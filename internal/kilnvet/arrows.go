@@ -71,6 +71,7 @@ var arrows = []arrow{
 	{from: "ops/linalg", to: family()},
 	{from: "ops/fourier", to: family()},
 	{from: "ops/random", to: family()},
+	{from: "ops/attention", to: family()},
 	{from: "ops/index/indextest", to: family("index", "scatter")}, // reading and writing by indices are tested together
 	{from: "ops/opstest", to: []string{"ops", "runtime", "jit", "internal/tooltest"}},
 	{from: "tensor", to: []string{"dsl", "runtime", "jit", "ops", "internal/callsite"}},

@@ -41,7 +41,7 @@ func (p *problem) recorded(withLSE bool) (out, lse *tensor.Tensor) {
 			*t = nil
 		}
 	}
-	r.out, lse = bare.blocks(true)
+	r.out, lse = bare.forward()
 	both := tensor.ApplyN(r, append(p.list(), lse)...)
 	if !withLSE {
 		return both, nil

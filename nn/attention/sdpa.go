@@ -59,14 +59,31 @@ type block struct {
 
 // all computes a problem.
 func (p *problem) all(withLSE bool) (out, lse *tensor.Tensor) {
-	batches, rows := p.blockSizes()
-	if batches >= p.b && rows >= p.s {
+	fuses, tracked := p.fuses(), slices.ContainsFunc(p.list(), (*tensor.Tensor).RequiresGrad)
+	switch batches, rows := p.blockSizes(); {
+	case fuses && tracked:
+		return p.recorded(withLSE)
+	case fuses:
+		if out, lse, ok := p.fused(); ok {
+			return out, lse
+		}
+		return p.blocks(withLSE)
+	case batches >= p.b && rows >= p.s && (tracked || p.b*p.s == 0):
 		return p.atOnce(withLSE)
-	}
-	if p.o.Dropout == 0 && slices.ContainsFunc(p.list(), (*tensor.Tensor).RequiresGrad) {
+	case p.o.Dropout == 0 && tracked:
 		return p.recorded(withLSE)
 	}
 	return p.blocks(withLSE)
+}
+
+// forward computes a problem without its gradients, by the kernel or block by block.
+func (p *problem) forward() (out, lse *tensor.Tensor) {
+	if p.fuses() {
+		if out, lse, ok := p.fused(); ok {
+			return out, lse
+		}
+	}
+	return p.blocks(true)
 }
 
 // blocks computes a problem block by block, and joins what they give.

@@ -1,0 +1,67 @@
+package attention
+
+import (
+	"errors"
+
+	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/ops"
+	opsattention "github.com/gokiln/kiln/ops/attention"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// fusing is whether the kernel is taken where there is one; tests change it.
+var fusing = func(p *problem) bool {
+	return opsattention.Fits(p.q.Device().Runtime(), p.q.DType(), p.b*p.hkv, p.g*p.s, p.kv)
+}
+
+// fuses reports whether a problem is computed by one kernel.
+func (p *problem) fuses() bool {
+	return p.o.Dropout == 0 && p.b*p.hkv*p.g*p.s*p.kv*p.d*p.dv != 0 && fusing(p)
+}
+
+// fused computes a problem by one kernel, out (b, hkv, g, s, dv) and log-sum-exp (b, hkv, g, s). It
+// reports false where there is no kernel for it.
+func (p *problem) fused() (out, lse *tensor.Tensor, ok bool) {
+	q, k, v := p.q.Contiguous(), lined(p.k), lined(p.v)
+	for _, t := range []*tensor.Tensor{q, k, v} {
+		if t.Err() != nil {
+			return t, t, true
+		}
+	}
+	problem := &opsattention.Problem{
+		Q: view(q), K: view(k), V: view(v), Mask: view(p.mask), Slopes: view(p.slopes), Sinks: view(p.sinks),
+		Scale: p.scale, SoftCap: p.o.SoftCap, Left: p.left, Right: p.right,
+	}
+	d := q.Device()
+	out = tensor.Empty(d, q.DType(), p.b, p.hkv, p.g, p.s, p.dv)
+	lse = tensor.Empty(d, p.acc, p.b, p.hkv, p.g, p.s)
+	if err := errors.Join(out.Err(), lse.Err()); err != nil {
+		bad := tensor.Fail("sdpa", err)
+		return bad, bad, true
+	}
+	err := opsattention.Forward(d.Stream(), view(out), view(lse), problem)
+	switch {
+	case errors.Is(err, jit.ErrUnsupported):
+		return nil, nil, false
+	case err != nil:
+		bad := tensor.Fail("sdpa", err)
+		return bad, bad, true
+	}
+	return out, lse, true
+}
+
+// lined returns a tensor whose last dimension is contiguous.
+func lined(t *tensor.Tensor) *tensor.Tensor {
+	if t.Size(-1) > 1 && t.Strides()[t.Rank()-1] != 1 {
+		return t.Contiguous()
+	}
+	return t
+}
+
+// view is a tensor as package ops has it, nothing of nil.
+func view(t *tensor.Tensor) ops.View {
+	if t == nil {
+		return ops.View{}
+	}
+	return ops.View{Buf: t.Buffer(), DType: t.DType(), Layout: t.Layout()}
+}

@@ -1,0 +1,102 @@
+package attention
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/gokiln/kiln/tensor"
+)
+
+// fuse has the kernel be taken for all that it can compute.
+func fuse(t *testing.T) {
+	was := fusing
+	t.Cleanup(func() { fusing = was })
+	fusing = func(*problem) bool { return true }
+}
+
+func TestGoldenFused(t *testing.T) {
+	fuse(t)
+	each(t, checkGolden)
+}
+
+func TestGoldenFusedTypes(t *testing.T) {
+	fuse(t)
+	each(t, func(t *testing.T, d *tensor.Device, g golden) {
+		if g.Name == "all" || g.Name == "causal, fewer keys" || g.Name == "boolean mask" { // each compiles kernels
+			checkNarrow(t, d, g)
+		}
+	})
+}
+
+// TestFusedTiles has several tiles of rows and keys, with edges, and operands that are views.
+func TestFusedTiles(t *testing.T) {
+	for _, device := range []string{"auto", "cpu:interp"} {
+		d := open(t, device)
+		for _, n := range []struct{ s, kv, d, dv int }{{70, 150, 40, 24}, {33, 20, 64, 72}, {1, 200, 32, 32}} {
+			q := tensor.Randn(d, tensor.F32, 0, 1, 2, n.s, 4, n.d).Transpose(1, 2)
+			k := tensor.Randn(d, tensor.F32, 0, 1, 2, n.kv+3, 2, n.d).Transpose(1, 2).Narrow(2, 3, n.kv)
+			v := tensor.Randn(d, tensor.F32, 0, 1, 2, 2, n.dv, n.kv).T()
+			sinks := tensor.Randn(d, tensor.F32, 0, 1, 4)
+			mask := tensor.Rand(d, tensor.F32, 0, 1, 4, 1, n.kv).GtScalar(0.2)
+			for _, o := range []Options{{}, {Causal: true, Sinks: sinks}, {Window: &Window{Left: 9, Right: 30}, Mask: mask}} {
+				was := fusing
+				fusing = func(*problem) bool { return false }
+				want, wantLSE := SDPAWithLSE(q, k, v, o)
+				fusing = func(*problem) bool { return true }
+				got, gotLSE := SDPAWithLSE(q, k, v, o)
+				fusing = was
+				same(t, want, got, 2e-5)
+				same(t, wantLSE.Clamp(-1e30, 1e30), gotLSE.Clamp(-1e30, 1e30), 2e-5)
+			}
+		}
+	}
+}
+
+// BenchmarkSDPA compares the kernel with the operations.
+func BenchmarkSDPA(b *testing.B) {
+	d, err := tensor.Open("auto")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close() //nolint:errcheck // nothing to do about it
+	for _, c := range []struct {
+		name string
+		dt   tensor.DType
+		n    [6]int
+		o    Options
+	}{
+		{"f32/4x256x64/causal", tensor.F32, [6]int{1, 4, 4, 256, 256, 64}, Options{Causal: true}},
+		{"f32/8x1024x64/causal", tensor.F32, [6]int{1, 8, 2, 1024, 1024, 64}, Options{Causal: true}},
+		{"f32/8x1x2048x64", tensor.F32, [6]int{1, 8, 2, 1, 2048, 64}, Options{}},
+		{"f64/4x512x64", tensor.F64, [6]int{1, 4, 4, 512, 512, 64}, Options{}},
+		{"f32/8x1024x64", tensor.F32, [6]int{1, 8, 2, 1024, 1024, 64}, Options{}},
+		{"f32/16x128x32/causal", tensor.F32, [6]int{4, 4, 4, 128, 128, 32}, Options{Causal: true}},
+		{"bf16/8x512x128", tensor.BF16, [6]int{1, 8, 8, 512, 512, 128}, Options{}},
+		{"bf16/32x4096x128", tensor.BF16, [6]int{1, 32, 32, 4096, 4096, 128}, Options{}},
+	} {
+		if cpu := d.Runtime().Info().ThreadsPerUnit <= d.Runtime().Info().WarpSize; cpu && c.n[3] > 2048 {
+			continue
+		}
+		q, k, v := qkv(d, c.n[0], c.n[1], c.n[2], c.n[3], c.n[4], c.n[5])
+		q, k, v = q.Cast(c.dt), k.Cast(c.dt), v.Cast(c.dt)
+		for name, yes := range map[string]bool{"kernel": true, "operations": false} {
+			b.Run(c.name+"/"+name, func(b *testing.B) {
+				was := fusing
+				defer func() { fusing = was }()
+				fusing = func(*problem) bool { return yes }
+				once := func() {
+					y := SDPA(q, k, v, c.o)
+					if err := errors.Join(y.Err(), d.Synchronize(), y.Free()); err != nil {
+						b.Fatal(err)
+					}
+				}
+				once() // compiles
+				for b.Loop() {
+					once()
+				}
+				o := c.n
+				b.ReportMetric(4*float64(o[0]*o[1]*o[3]*o[4]*o[5])*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package ops_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokiln/kiln/nn/attention"
+	"github.com/gokiln/kiln/tensor"
+)
+
+// Attention in one kernel, which GPUs take for types of 16 bits, is that of the CPU in float32, by
+// matrix instructions where there are some.
+func TestAttention(t *testing.T) {
+	list := devices(t)
+	cpu := list[0]
+	for i, d := range list[2:] {
+		dt := []tensor.DType{tensor.BF16, tensor.F16}[i%2]
+		draw := func(heads, tokens int) *tensor.Tensor {
+			return tensor.Randn(cpu, tensor.F32, 0, 1, 1, heads, tokens, 40).Cast(dt)
+		}
+		q, k, v := draw(4, 70), draw(2, 90), draw(2, 90)
+		sinks := tensor.Randn(cpu, tensor.F32, 0, 1, 4)
+		on := func(d *tensor.Device, dt tensor.DType) (out, lse []float32) {
+			in := func(x *tensor.Tensor) *tensor.Tensor { return x.Cast(dt).To(d) }
+			y, l := attention.SDPAWithLSE(in(q), in(k), in(v), attention.Options{Causal: true, Sinks: sinks.To(d)})
+			return values(t, y.To(cpu).Cast(tensor.F32)), values(t, l)
+		}
+		want, wantLSE := on(cpu, tensor.F32)
+		got, gotLSE := on(d, dt)
+		require.InDeltaSlice(t, want, got, 3e-2, "%v", d)
+		require.InDeltaSlice(t, wantLSE, gotLSE, 1e-3, "%v", d)
+	}
+}
