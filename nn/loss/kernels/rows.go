@@ -19,17 +19,30 @@ func (r *Rows) check(t dsl.Thread, id, row int) {
 // calculation for softmax", 2018).
 type tally[C dsl.Real] struct{ most, sum, weighted C }
 
-// add adds an element.
-func (a *tally[C]) add(v C) {
-	switch {
-	case v > a.most:
-		a.sum = a.sum*dsl.Exp(a.most-v) + 1
-		a.most = v
-	case v == a.most: // both may be -Inf
-		a.sum++
-	default:
-		a.sum += dsl.Exp(v - a.most)
+// InFlight is how many elements a thread loads before it computes with them.
+const InFlight = 8
+
+// add adds elements, of which those that are -Inf count for nothing. The sum is scaled once for
+// all of them.
+func (a *tally[C]) add(v *[InFlight]C) {
+	most := a.most
+	for u := range InFlight {
+		most = max(most, v[u])
 	}
+	by := finite(most)
+	sum := a.sum * dsl.Exp(a.most-by)
+	for u := range InFlight {
+		sum += dsl.Exp(v[u] - by)
+	}
+	a.most, a.sum = most, sum
+}
+
+// finite is x, or 0 if it is -Inf, which nothing is relative to.
+func finite[C dsl.Real](x C) C {
+	if x == never[C]() {
+		return 0
+	}
+	return x
 }
 
 // never is -Inf.
@@ -39,12 +52,7 @@ func never[C dsl.Real]() C {
 }
 
 // below is the sum relative to the largest element of more than this part.
-func (a *tally[C]) below(most C) C {
-	if a.most == most {
-		return a.sum
-	}
-	return a.sum * dsl.Exp(a.most-most)
-}
+func (a *tally[C]) below(most C) C { return a.sum * dsl.Exp(finite(a.most)-finite(most)) }
 
 // weight is that of a class: 1 where there are none.
 func weight[C dsl.Real](w []C, class int, weighted dsl.ConstBool) C {
@@ -58,13 +66,29 @@ func weight[C dsl.Real](w []C, class int, weighted dsl.ConstBool) C {
 func tallyOf[T dsl.Float, C dsl.Real](x []T, w []C, r *Rows, row, from, step int, smooth, weighted dsl.ConstBool) tally[C] {
 	a := tally[C]{most: never[C]()}
 	first := r.first(row)
-	for c := from; c < r.Classes; c += step {
-		v := dsl.Convert[C](x[first+c*r.Inner])
-		a.add(v)
+	c := from
+	var v [InFlight]C
+	for ; c+(InFlight-1)*step < r.Classes; c += step * InFlight {
+		for u := range InFlight {
+			v[u] = dsl.Convert[C](x[first+(c+u*step)*r.Inner])
+		}
+		a.add(&v)
 		if smooth {
-			a.weighted += weight(w, c, weighted) * v
+			for u := range InFlight {
+				a.weighted += weight(w, c+u*step, weighted) * v[u]
+			}
 		}
 	}
+	for u := range InFlight {
+		v[u] = never[C]()
+		if at := c + u*step; at < r.Classes {
+			v[u] = dsl.Convert[C](x[first+at*r.Inner])
+			if smooth {
+				a.weighted += weight(w, at, weighted) * v[u]
+			}
+		}
+	}
+	a.add(&v)
 	return a
 }
 
@@ -87,10 +111,11 @@ func picked[T dsl.Float, C dsl.Real](x []T, r *Rows, row, id int) C {
 }
 
 // RowStats stores three numbers of each row, in three rows of out: see store. A block reduces one
-// row. What is not smooth has no third.
+// row, whose elements are next to each other. What is not smooth has no third.
 //
 //kiln:kernel
 func RowStats[T dsl.Float, C dsl.Real](t dsl.Thread, out []C, x []T, ids []int64, w []C, r Rows, smooth, weighted dsl.ConstBool) {
+	r.Inner = 1 // known to the compiler
 	row := t.BlockX()
 	a := tallyOf[T, C](x, w, &r, row, t.ThreadX(), t.BlockDimX(), smooth, weighted)
 	most := dsl.BlockMax(t, a.most)
@@ -138,13 +163,11 @@ func slopeOf[C dsl.Real](stats, g []C, ids []int64, r *Rows, row int, smooth dsl
 
 // of is 0 where no gradient comes in, whatever v is.
 func (s *slope[C]) of(v, w C, class int) C {
-	var d C
-	if s.gLse != 0 {
-		d = s.gLse * dsl.Exp(v-s.lse)
+	d := s.gLse * dsl.Exp(v-s.lse)
+	if s.gLse == 0 {
+		d = 0
 	}
-	if s.gWeighted != 0 {
-		d += s.gWeighted * w
-	}
+	d += s.gWeighted * w
 	if class == s.id {
 		d += s.gPicked
 	}
@@ -156,6 +179,7 @@ func (s *slope[C]) of(v, w C, class int) C {
 //
 //kiln:kernel
 func RowSlopes[T dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, ids []int64, stats, g, w []C, r Rows, smooth, weighted dsl.ConstBool) {
+	r.Inner = 1 // known to the compiler
 	row := t.BlockX()
 	s := slopeOf(stats, g, ids, &r, row, smooth)
 	first := r.first(row)
