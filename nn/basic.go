@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gokiln/kiln/nn/fn"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -116,20 +117,7 @@ type PReLU struct {
 func NewPReLU(channels int) *PReLU { return &PReLU{Weight: NewParam(Constant(0.25), channels)} }
 
 // Forward returns a tensor of the shape of x. Several slopes are those of dimension 1, or of the only one.
-func (p *PReLU) Forward(x *tensor.Tensor) *tensor.Tensor {
-	const op = "prelu"
-	w := p.Weight.Tensor()
-	if x.Err() != nil || w.Err() != nil {
-		return x.Mul(w)
-	}
-	if w.Count() != 1 && x.Rank() > 1 {
-		if bad := channels(op, x, 2, p.Weight); bad != nil {
-			return bad
-		}
-		w = along1(w, x)
-	}
-	return x.GtScalar(0).Where(x, x.Mul(w))
-}
+func (p *PReLU) Forward(x *tensor.Tensor) *tensor.Tensor { return fn.PRelu(x, p.Weight.Tensor()) }
 
 // Bilinear is y = x1ᵀ·W·x2 + b for each of the numbers of y.
 type Bilinear struct {

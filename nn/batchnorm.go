@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokiln/kiln/nn/fn"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -48,46 +49,23 @@ func (n *BatchNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if bad := channels(op, x, 2, n.Weight, n.Bias, n.RunningMean, n.RunningVar); bad != nil {
 		return bad
 	}
-	if n.Eps < 0 || !finite(n.Eps) {
-		return tensor.Fail(op, fmt.Errorf("%w: eps of %v, want 0 or more", tensor.ErrArgument, n.Eps))
-	}
 	if !n.training && n.RunningMean != nil {
-		return normalised(x, n.RunningMean.Tensor(), n.RunningVar.Tensor(), n.Weight, n.Bias, n.Eps)
+		return fn.BatchNorm(x, n.RunningMean.Tensor(), n.RunningVar.Tensor(), optional(n.Weight), optional(n.Bias), n.Eps)
 	}
 	s := x.Shape()
 	count := x.Count() / max(s[1], 1)
 	if count <= 1 {
 		return tensor.Fail(op, fmt.Errorf("%w: %v has %d numbers in a channel, and training needs more than one", tensor.ErrShape, s, count))
 	}
-	dims := []int{0}
-	for d := 2; d < len(s); d++ {
-		dims = append(dims, d)
-	}
-	wide := widened(x)
-	mean, variance := wide.MeanKeep(dims...), wide.VarKeep(0, dims...)
+	mean, variance := fn.BatchStats(x)
 	if n.training && n.RunningMean != nil {
 		unbiased := variance.Detach().MulScalar(float64(count) / float64(count-1))
-		err := track(n.RunningMean, n.RunningVar, n.Batches, mean.Detach().FlattenAll(), unbiased.FlattenAll(), n.Momentum)
+		err := track(n.RunningMean, n.RunningVar, n.Batches, mean.Detach(), unbiased, n.Momentum)
 		if err != nil {
 			return tensor.Fail(op, err)
 		}
 	}
-	return normalised(x, mean.FlattenAll(), variance.FlattenAll(), n.Weight, n.Bias, n.Eps)
-}
-
-// normalised is (x − mean)/√(variance + eps)·weight + bias, where each has a number for each index of
-// dimension 1.
-func normalised(x, mean, variance *tensor.Tensor, weight, bias *Param, eps float64) *tensor.Tensor {
-	wide := widened(x)
-	scale := widened(variance).AddScalar(eps).Rsqrt()
-	if weight != nil {
-		scale = scale.Mul(widened(weight.Tensor()))
-	}
-	y := wide.Sub(along1(widened(mean), wide)).Mul(along1(scale, wide))
-	if bias != nil {
-		y = y.Add(along1(widened(bias.Tensor()), wide))
-	}
-	return narrowed(y, x)
+	return fn.BatchNorm(x, mean, variance, optional(n.Weight), optional(n.Bias), n.Eps)
 }
 
 // track moves running statistics towards those of a batch, by a share of momentum, or to the mean of all

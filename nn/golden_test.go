@@ -67,25 +67,8 @@ func check(t *testing.T, d *tensor.Device, name string, dt tensor.DType, m model
 	if dt == tensor.F32 {
 		tol = 3e-4
 	}
-	state := nn.Memory{}
-	for k, p := range g.Params {
-		state[k] = p.on(d, dt)
-	}
-	_, err = nn.Load(m.net, state, nn.LoadOptions{On: nn.On{Device: d}})
-	require.NoError(t, err)
-	require.NoError(t, nn.SetTraining(m.net, g.Train))
-	in := make([]ten, len(g.Inputs))
-	for i, n := range g.Inputs {
-		if in[i] = n.on(d, dt); !n.Int {
-			in[i] = tensor.NewVar(in[i]).Tensor()
-		}
-	}
-	var out []ten
-	if m.run != nil {
-		out = m.run(in)
-	} else {
-		out = []ten{m.net.(nn.Layer).Forward(in[0])}
-	}
+	in := prepare(t, d, g, dt, m)
+	out := m.results(in)
 	require.Len(t, out, len(g.Outputs))
 	var loss ten
 	for i, n := range g.Outputs {
@@ -123,6 +106,33 @@ func check(t *testing.T, d *tensor.Device, name string, dt tensor.DType, m model
 	for k, n := range g.After {
 		near(t, k, n, of[k], tol)
 	}
+}
+
+// prepare loads the parameters of a case into a model, and returns the case's inputs.
+func prepare(t *testing.T, d *tensor.Device, g *golden, dt tensor.DType, m model) []ten {
+	t.Helper()
+	state := nn.Memory{}
+	for k, p := range g.Params {
+		state[k] = p.on(d, dt)
+	}
+	_, err := nn.Load(m.net, state, nn.LoadOptions{On: nn.On{Device: d}})
+	require.NoError(t, err)
+	require.NoError(t, nn.SetTraining(m.net, g.Train))
+	in := make([]ten, len(g.Inputs))
+	for i, n := range g.Inputs {
+		if in[i] = n.on(d, dt); !n.Int {
+			in[i] = tensor.NewVar(in[i]).Tensor()
+		}
+	}
+	return in
+}
+
+// results are what a model makes of inputs.
+func (m model) results(in []ten) []ten {
+	if m.run != nil {
+		return m.run(in)
+	}
+	return []ten{m.net.(nn.Layer).Forward(in[0])}
 }
 
 func near(t *testing.T, what string, want numbers, got ten, tol float64) {

@@ -14,7 +14,7 @@ import (
 
 func open(t *testing.T) *tensor.Device {
 	t.Helper()
-	d, err := tensor.Open("cpu")
+	d, err := tensor.Open("auto")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d
@@ -202,7 +202,6 @@ func TestDropout(t *testing.T) {
 func TestInitializers(t *testing.T) {
 	d := open(t)
 	d.SetSeed(1)
-	const n = 1 << 16
 	draw := func(init nn.Initializer, shape ...int) []float64 {
 		x, err := init(d, tensor.F32, shape).Float64s()
 		require.NoError(t, err)

@@ -2,8 +2,8 @@ package nn
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/gokiln/kiln/nn/fn"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -88,16 +88,7 @@ func NewGroupNorm(groups, channels int) *GroupNorm {
 
 // Forward returns a tensor of the shape of x, (b, channels, …).
 func (n *GroupNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
-	const op = "group_norm"
-	if bad := channels(op, x, 2, n.Weight, n.Bias); bad != nil {
-		return bad
-	}
-	s := x.Shape()
-	if n.Groups < 1 || s[1]%n.Groups != 0 {
-		return tensor.Fail(op, fmt.Errorf("%w: %d channels are not a multiple of %d groups", tensor.ErrShape, s[1], n.Groups))
-	}
-	y := x.Reshape(s[0], n.Groups, s[1]/n.Groups*s[2:].Count()).LayerNorm(-1, nil, nil, n.Eps).Reshape(s...)
-	return perChannel(y, n.Weight, n.Bias)
+	return fn.GroupNorm(x, n.Groups, optional(n.Weight), optional(n.Bias), n.Eps)
 }
 
 // InstanceNormOptions are what an [InstanceNorm] has beyond the usual.
@@ -144,21 +135,20 @@ func (n *InstanceNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	}
 	s := x.Shape()
 	if n.RunningMean != nil && !n.training {
-		return normalised(x, n.RunningMean.Tensor(), n.RunningVar.Tensor(), n.Weight, n.Bias, n.Eps)
+		return fn.BatchNorm(x, n.RunningMean.Tensor(), n.RunningVar.Tensor(), optional(n.Weight), optional(n.Bias), n.Eps)
 	}
 	positions := s[2:].Count()
 	if positions <= 1 {
 		return tensor.Fail(op, fmt.Errorf("%w: %v has one position in a channel, which has no variance", tensor.ErrShape, s))
 	}
-	flat := x.Reshape(s[0], s[1], positions)
 	if n.RunningMean != nil {
-		wide := widened(flat.Detach())
+		wide := widened(x.Reshape(s[0], s[1], positions).Detach())
 		mean, variance := wide.Mean(2).Mean(0), wide.VarKeep(1, 2).Squeeze(2).Mean(0)
 		if err := track(n.RunningMean, n.RunningVar, nil, mean, variance, n.Momentum); err != nil {
 			return tensor.Fail(op, err)
 		}
 	}
-	return perChannel(flat.LayerNorm(-1, nil, nil, n.Eps).Reshape(s...), n.Weight, n.Bias)
+	return fn.InstanceNorm(x, optional(n.Weight), optional(n.Bias), n.Eps)
 }
 
 // optional is a parameter's tensor, nil of none.
@@ -195,30 +185,6 @@ func channels(op string, x *tensor.Tensor, rank int, ps ...*Param) *tensor.Tenso
 	return nil
 }
 
-// perChannel is x·weight + bias, of the channels in dimension 1.
-func perChannel(x *tensor.Tensor, weight, bias *Param) *tensor.Tensor {
-	if weight != nil {
-		x = x.Mul(along1(weight.Tensor(), x))
-	}
-	if bias != nil {
-		x = x.Add(along1(bias.Tensor(), x))
-	}
-	return x
-}
-
-// along1 is numbers of channels in a shape that is broadcast along dimension 1 of x.
-func along1(t, x *tensor.Tensor) *tensor.Tensor {
-	if x.Err() != nil || t.Err() != nil {
-		return t
-	}
-	shape := make([]int, x.Rank()-1)
-	for i := range shape {
-		shape[i] = 1
-	}
-	shape[0] = t.Count()
-	return t.Reshape(shape...)
-}
-
 // widened is x in float32 if it has numbers of fewer bits.
 func widened(x *tensor.Tensor) *tensor.Tensor {
 	if x.Err() != nil || x.DType() == tensor.F64 {
@@ -234,6 +200,3 @@ func narrowed(y, x *tensor.Tensor) *tensor.Tensor {
 	}
 	return y.Cast(x.DType())
 }
-
-// finite reports whether a number is neither infinite nor NaN.
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokiln/kiln/nn/fn"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -200,44 +201,12 @@ func (u *Upsample) along(x *tensor.Tensor, size int) *tensor.Tensor {
 type PixelShuffle struct{ Factor int }
 
 // Forward moves channels into pixels.
-func (p *PixelShuffle) Forward(x *tensor.Tensor) *tensor.Tensor {
-	s, lead, bad := p.shape(x)
-	if bad != nil {
-		return bad
-	}
-	r, c, h, w := p.Factor, s[0], s[1], s[2]
-	if c%(r*r) != 0 {
-		return tensor.Fail("pixel_shuffle", fmt.Errorf("%w: %d channels are not a multiple of %d²", tensor.ErrShape, c, r))
-	}
-	y := x.Reshape(-1, c/(r*r), r, r, h, w).Permute(0, 1, 4, 2, 5, 3)
-	return y.Reshape(append(lead, c/(r*r), h*r, w*r)...)
-}
+func (p *PixelShuffle) Forward(x *tensor.Tensor) *tensor.Tensor { return fn.PixelShuffle(x, p.Factor) }
 
 // PixelUnshuffle makes (…, c·r², h, w) of (…, c, h·r, w·r): the inverse of [PixelShuffle].
 type PixelUnshuffle struct{ Factor int }
 
 // Forward moves pixels into channels.
 func (p *PixelUnshuffle) Forward(x *tensor.Tensor) *tensor.Tensor {
-	s, lead, bad := (*PixelShuffle)(p).shape(x)
-	if bad != nil {
-		return bad
-	}
-	r, c, h, w := p.Factor, s[0], s[1], s[2]
-	if h%r != 0 || w%r != 0 {
-		return tensor.Fail("pixel_unshuffle", fmt.Errorf("%w: %d×%d pixels are not multiples of %d", tensor.ErrShape, h, w, r))
-	}
-	y := x.Reshape(-1, c, h/r, r, w/r, r).Permute(0, 1, 3, 5, 2, 4)
-	return y.Reshape(append(lead, c*r*r, h/r, w/r)...)
-}
-
-// shape is the last three sizes of x and those in front of them.
-func (p *PixelShuffle) shape(x *tensor.Tensor) (s, lead []int, bad *tensor.Tensor) {
-	if x.Err() != nil {
-		return nil, nil, x
-	}
-	n := x.Rank() - 3
-	if n < 0 || p.Factor < 1 || x.Count() == 0 {
-		return nil, nil, tensor.Fail("pixel_shuffle", fmt.Errorf("%w: a factor of %d for %v, which needs three dimensions", tensor.ErrShape, p.Factor, x.Shape()))
-	}
-	return x.Shape()[n:], append([]int{}, x.Shape()[:n]...), nil
+	return fn.PixelUnshuffle(x, p.Factor)
 }
