@@ -21,7 +21,7 @@ func TestNetworkNames(t *testing.T) {
 	require.NoError(t, err)
 	folders := map[string]string{
 		"tensor": "tensor", "nn": "nn", "attention": "nn/attention", "loss": "nn/loss",
-		"optim": "nn/optim", "data": "nn/data", "fn": "nn/fn",
+		"optim": "nn/optim", "data": "nn/data", "train": "nn/train", "fn": "nn/fn",
 	}
 	known := map[string]map[string]bool{}
 	name := regexp.MustCompile("`([a-z]+)\\.([A-Z]\\w*(?:\\.[A-Z]\\w*)?)`")
@@ -79,6 +79,12 @@ func declared(d ast.Decl, out map[string]bool) {
 			on := d.Recv.List[0].Type
 			if star, ok := on.(*ast.StarExpr); ok {
 				on = star.X
+			}
+			switch generic := on.(type) {
+			case *ast.IndexExpr:
+				on = generic.X
+			case *ast.IndexListExpr:
+				on = generic.X
 			}
 			id, ok := on.(*ast.Ident)
 			if !ok {
