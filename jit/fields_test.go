@@ -41,6 +41,10 @@ func TestStructsWithSlices(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []float32{11, 12, 13, 44, 45, 46}, got)
 
+	writes, err := k.Writes(dev, to, in, 2)
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false, false}, writes)
+
 	to.Width = 1
 	require.NoError(t, launch(to, hostTable{to.Sum.Data, 3}, 2), "slices that overlap, another specialisation")
 	got, err = to.Sum.Data.Host()

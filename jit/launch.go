@@ -143,15 +143,17 @@ func (k *Kernel) Launch(s *runtime.Stream, g runtime.Grid, args ...any) error {
 }
 
 // Writes reports for each argument of a launch on dev whether it is a slice that the kernel writes
-// to.
+// to, or a struct that holds one.
 func (k *Kernel) Writes(dev *runtime.Device, args ...any) ([]bool, error) {
 	in, err := k.specialised(dev, args)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]bool, len(in.plan))
+	list := make([]bool, len(args))
 	for i := range in.plan {
-		list[i] = in.plan[i].Slice && in.plan[i].Written
+		if p := &in.plan[i]; p.Slice && p.Written {
+			list[p.arg] = true
+		}
 	}
 	return list, nil
 }

@@ -295,9 +295,13 @@ func Launch(k *jit.Kernel, g runtime.Grid, args ...any) error {
 		return wrap(op, fmt.Errorf("%w: no argument is a tensor", ErrArgument))
 	}
 	written, err := ops.Launch(one.dev.stream, k, g, list...)
+	var by any // the same change of all
 	for i, w := range written {
-		if t, ok := args[i].(*Tensor); ok && w {
-			_ = t.changed(op, nil)
+		if t, ok := args[i].(*Tensor); ok && w && t.buf != nil {
+			if by == nil {
+				by = change{op, position()}
+			}
+			t.buf.NoteChange(by)
 		}
 	}
 	return wrap(op, err)

@@ -96,6 +96,21 @@ func TestApplyErrors(t *testing.T) {
 	require.ErrorIs(t, tensor.Launch(doubleKernel, runtime.Cover(1, 64), deep, deep.Layout()), tensor.ErrRank)
 }
 
+// What comes behind a struct with slices counts as changed, and the slices do not.
+func TestLaunchOfStructs(t *testing.T) {
+	d := open(t)
+	s, err := runtime.From(d.Runtime(), []float32{1, 2, 3})
+	require.NoError(t, err)
+	v := tensor.NewVar(tensor.From(d, []float32{5, 5, 5}))
+	loss := v.Tensor().Sqr().Sum()
+	of := struct{ A, B runtime.Slice[float32] }{s, s}
+	require.NoError(t, tensor.Launch(jit.Of(testkernels.Products), runtime.Cover(3, 64), of, v.Tensor()))
+	require.Equal(t, []float32{1, 4, 9}, list[float32](t, v.Tensor()))
+	_, err = loss.Backward()
+	require.ErrorIs(t, err, tensor.ErrChanged)
+	require.ErrorContains(t, err, "custom_test.go:")
+}
+
 type doubling struct{}
 
 func (doubling) Name() string { return "double" }

@@ -14,6 +14,18 @@ func Blend(t dsl.Thread, out, x []float32, xs core.Strided, y []float32, ys core
 	}
 }
 
+// Pair is two slices.
+type Pair struct{ A, B []float32 }
+
+// Products stores the products of two slices.
+//
+//kiln:kernel
+func Products(t dsl.Thread, of Pair, out []float32) {
+	if i := t.Global(); i < len(out) {
+		out[i] = of.A[i] * of.B[i]
+	}
+}
+
 // Double doubles the elements of a tensor in any layout.
 //
 //kiln:kernel
