@@ -24,6 +24,16 @@ var readmeFiles = []struct{ name, head string }{
 import "github.com/gokiln/kiln/tensor"
 
 `},
+	{"net.go", `package tour
+
+import (
+	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/nn/loss"
+	"github.com/gokiln/kiln/nn/optim"
+	"github.com/gokiln/kiln/tensor"
+)
+
+`},
 	{"kernels/kernels.go", ""},
 	{"gated.go", `package tour
 
@@ -42,8 +52,38 @@ import (
 	"example.com/tutorial/kernels"
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/dsl/dsltest"
+	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/nn/optim"
 	"github.com/gokiln/kiln/tensor"
 )
+
+func TestNet(t *testing.T) {
+	dev, err := tensor.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	net := &Net{nn.NewLinear(2, 8), nn.NewLinear(8, 2)}
+	if err := nn.Init(net, nn.On{Device: dev}); err != nil {
+		t.Fatal(err)
+	}
+	params, err := nn.Trainable(net)
+	if err != nil || len(params) != 4 {
+		t.Fatal(params, err)
+	}
+	opt := optim.NewAdamW(params, optim.AdamW{LR: 0.05})
+	x := tensor.New(dev, [][]float32{{0, 0}, {0, 1}, {1, 0}, {1, 1}})
+	labels := tensor.From(dev, []int64{0, 1, 1, 0}, 4)
+	for range 100 {
+		if err := net.Learn(opt, x, labels); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := tensor.To1[int64](net.Forward(x).ArgMax(1).Cast(tensor.I64))
+	if err != nil || got[0] != 0 || got[1] != 1 || got[2] != 1 || got[3] != 0 {
+		t.Fatal(got, err)
+	}
+}
 
 func TestStep(t *testing.T) {
 	dev, err := tensor.Open("cpu")
