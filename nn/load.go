@@ -133,24 +133,25 @@ type LoadOptions struct {
 	Progress func(done, all int) // called behind each parameter
 }
 
-// Replace is a function for [LoadOptions.Rename]: pairs of a regular expression and what replaces its
-// matches, with $1 for a group, one after the other. It panics if an expression is none.
+// Replace returns a function for [LoadOptions.Rename], by rules of a regular expression and what
+// replaces its matches, with $1 for a group, one after the other. It is an error if an expression is
+// none.
 //
-//	nn.Replace(`^blocks\.(\d+)`, "h.$1", `in_proj`, "c_attn")
-func Replace(pairs ...string) func(name string) string {
-	if len(pairs)%2 != 0 {
-		panic(fmt.Sprintf("nn: Replace: %d strings are no pairs", len(pairs)))
-	}
-	var rules []*regexp.Regexp
-	for i := 0; i < len(pairs); i += 2 {
-		rules = append(rules, regexp.MustCompile(pairs[i]))
+//	rename, err := nn.Replace([2]string{`^blocks\.(\d+)`, "h.$1"}, [2]string{"in_proj", "c_attn"})
+func Replace(rules ...[2]string) (func(name string) string, error) {
+	list := make([]*regexp.Regexp, len(rules))
+	for i, r := range rules {
+		var err error
+		if list[i], err = regexp.Compile(r[0]); err != nil {
+			return nil, fmt.Errorf("nn: replace: %w: %w", tensor.ErrArgument, err)
+		}
 	}
 	return func(name string) string {
-		for i, r := range rules {
-			name = r.ReplaceAllString(name, pairs[2*i+1])
+		for i, r := range list {
+			name = r.ReplaceAllString(name, rules[i][1])
 		}
 		return name
-	}
+	}, nil
 }
 
 // Report is what did not fit in [Load].

@@ -53,11 +53,12 @@ func TestShards(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
-	f := nn.Replace(`^blocks\.(\d+)`, "h.$1", `in_proj`, "c_attn")
+	f, err := nn.Replace([2]string{`^blocks\.(\d+)`, "h.$1"}, [2]string{`in_proj`, "c_attn"})
+	require.NoError(t, err)
 	require.Equal(t, "h.12.c_attn.weight", f("blocks.12.in_proj.weight"))
 	require.Equal(t, "my.blocks.1", f("my.blocks.1"))
-	require.Panics(t, func() { nn.Replace("(") })
-	require.Panics(t, func() { nn.Replace("a") })
+	_, err = nn.Replace([2]string{"(", ""})
+	require.ErrorIs(t, err, tensor.ErrArgument)
 }
 
 func TestMoveAndSummary(t *testing.T) {
