@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gokiln/kiln/tensor"
 )
@@ -44,9 +45,13 @@ func (w *Windows[T]) Get(i int) ([]T, error) {
 }
 
 // NextToken is the collate for [Windows]: X is (batch, length) tokens and Y, of the same shape, those
-// that come next. Samples of different lengths are an error of kind [tensor.ErrShape].
+// that come next. Samples of different lengths, or without tokens, are an error of kind
+// [tensor.ErrShape].
 func NextToken[T Token](d *tensor.Device) Collate[[]T, Pair] {
 	return func(samples [][]T, _ *rand.Rand) (Pair, error) {
+		if len(samples) == 0 || len(samples[0]) == 0 {
+			return Pair{}, fmt.Errorf("%w: windows without tokens", tensor.ErrShape)
+		}
 		n := len(samples[0]) - 1
 		x, y := make([]T, 0, len(samples)*n), make([]T, 0, len(samples)*n)
 		for _, s := range samples {
@@ -84,6 +89,9 @@ func Classify(d *tensor.Device, shape ...int) Collate[Labeled, Pair] {
 	shape = append([]int(nil), shape...)
 	size := tensor.Shape(shape).Count()
 	return func(samples []Labeled, _ *rand.Rand) (Pair, error) {
+		if slices.ContainsFunc(shape, func(n int) bool { return n < 0 }) {
+			return Pair{}, fmt.Errorf("%w: samples of shape %v", tensor.ErrShape, shape)
+		}
 		x, y := make([]float32, 0, len(samples)*size), make([]uint32, 0, len(samples))
 		for _, s := range samples {
 			if len(s.X) != size {

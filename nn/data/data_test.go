@@ -291,8 +291,12 @@ func TestDevice(t *testing.T) {
 	}
 	_, err = Classify(dev, 3)(images, nil)
 	require.ErrorIs(t, err, tensor.ErrShape)
-	_, err = NextToken[uint8](dev)([][]uint8{{1, 2}, {1}}, nil)
+	_, err = Classify(dev, -4, -1)(images, nil)
 	require.ErrorIs(t, err, tensor.ErrShape)
+	for _, samples := range [][][]uint8{{{1, 2}, {1}}, {{}}, nil} {
+		_, err = NextToken[uint8](dev)(samples, nil)
+		require.ErrorIs(t, err, tensor.ErrShape)
+	}
 	_, err = NewLabeled(make([]float32, 5), 2, make([]uint32, 2))
 	require.ErrorIs(t, err, tensor.ErrShape)
 	_, err = NewWindows([]uint8{1, 2}, 2, 1)
