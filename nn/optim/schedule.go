@@ -158,13 +158,21 @@ func (c OneCycle) At(step int) float64 {
 	x := min(float64(step), last)
 	switch {
 	case x <= rise:
-		return c.along(begin, c.Max, x/rise)
+		return c.along(begin, c.Max, over(x, rise))
 	case c.Three && x <= 2*rise:
-		return c.along(c.Max, begin, (x-rise)/rise)
+		return c.along(c.Max, begin, over(x-rise, rise))
 	case c.Three:
-		return c.along(begin, end, (x-2*rise)/(last-2*rise))
+		return c.along(begin, end, over(x-2*rise, last-2*rise))
 	}
-	return c.along(c.Max, end, (x-rise)/(last-rise))
+	return c.along(c.Max, end, over(x-rise, last-rise))
+}
+
+// over is x/n, 1 of a phase without steps.
+func over(x, n float64) float64 {
+	if n == 0 {
+		return 1
+	}
+	return x / n
 }
 
 // along goes from one rate to another.
@@ -230,10 +238,10 @@ type Plateau struct {
 	Bad, Cool int     // observations that were not better, and that are left of the cooldown
 }
 
-// Observe notes a loss and returns the learning rate from then on. All of its state is in the
-// fields, which can be saved.
+// Observe notes a loss and returns the learning rate from then on. One that is NaN has not fallen.
+// All of its state is in the fields, which can be saved.
 func (p *Plateau) Observe(loss float64) float64 {
-	if !p.Seen || loss < p.Best*(1-or(p.Threshold, 1e-4)) {
+	if !p.Seen && !math.IsNaN(loss) || loss < p.Best*(1-or(p.Threshold, 1e-4)) {
 		p.Best, p.Seen, p.Bad = loss, true, 0
 	} else {
 		p.Bad++
