@@ -34,8 +34,8 @@ func NewEmbeddingBag(n, d int, mode BagMode) *EmbeddingBag {
 // Forward returns (bags, d) of ids of shape (bags, k).
 func (e *EmbeddingBag) Forward(ids *tensor.Tensor) *tensor.Tensor {
 	const op = "embedding_bag"
-	if ids.Err() != nil {
-		return ids
+	if bad := failure(op, ids); bad != nil {
+		return bad
 	}
 	if ids.Rank() != 2 {
 		return tensor.Fail(op, fmt.Errorf("%w: ids of %v, want (bags, k), or Bags for lists", tensor.ErrRank, ids.Shape()))
@@ -49,10 +49,8 @@ func (e *EmbeddingBag) Forward(ids *tensor.Tensor) *tensor.Tensor {
 // nil, has a factor for each id; that is for sums only.
 func (e *EmbeddingBag) Bags(ids, offsets, weights *tensor.Tensor) *tensor.Tensor {
 	const op = "embedding_bag"
-	for _, t := range []*tensor.Tensor{ids, offsets} {
-		if t.Err() != nil {
-			return t
-		}
+	if bad := failure(op, ids, offsets); bad != nil {
+		return bad
 	}
 	if ids.Rank() != 1 || offsets.Rank() != 1 {
 		return tensor.Fail(op, fmt.Errorf("%w: ids of %v and offsets of %v, want one dimension each", tensor.ErrRank, ids.Shape(), offsets.Shape()))

@@ -95,8 +95,8 @@ type Unflatten struct {
 
 // Forward returns x with more dimensions.
 func (f *Unflatten) Forward(x *tensor.Tensor) *tensor.Tensor {
-	if x.Err() != nil {
-		return x
+	if bad := failure("unflatten", x); bad != nil {
+		return bad
 	}
 	s, d := x.Shape(), f.Dim
 	if d < 0 {
@@ -134,10 +134,8 @@ func NewBilinear(in1, in2, out int) *Bilinear {
 func (b *Bilinear) Forward(x1, x2 *tensor.Tensor) *tensor.Tensor {
 	const op = "bilinear"
 	w := b.Weight.Tensor()
-	for _, t := range []*tensor.Tensor{x1, x2, w} {
-		if t.Err() != nil {
-			return t
-		}
+	if bad := failure(op, x1, x2, w); bad != nil {
+		return bad
 	}
 	s, r := x1.Shape(), x1.Rank()
 	out, in1, in2 := w.Size(0), w.Size(1), w.Size(2)

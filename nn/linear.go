@@ -1,9 +1,9 @@
 package nn
 
 import (
-	"fmt"
 	"math"
 
+	"github.com/gokiln/kiln/nn/fn"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -78,9 +78,5 @@ func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if d == nil || !d.training || d.P == 0 {
 		return x
 	}
-	if d.P < 0 || d.P >= 1 || math.IsNaN(d.P) {
-		return tensor.Fail("dropout", fmt.Errorf("%w: a share of %v is not in [0, 1)", tensor.ErrArgument, d.P))
-	}
-	keep := x.RandLike(0, 1).GeScalar(d.P).Cast(x.DType()).MulScalar(1 / (1 - d.P))
-	return x.Mul(keep)
+	return fn.Dropout(x, d.P)
 }

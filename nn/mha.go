@@ -87,10 +87,10 @@ func (m *MultiHeadAttention) Forward(x *tensor.Tensor) *tensor.Tensor {
 // weights are nil but where o asks for them. Where all three are one tensor there is one product for them.
 func (m *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o Attend) (y, weights *tensor.Tensor) {
 	const op = "multi_head_attention"
+	if bad := failure(op, q, k, v); bad != nil {
+		return bad, nil
+	}
 	for _, x := range []*tensor.Tensor{q, k, v} {
-		if x.Err() != nil {
-			return x, nil
-		}
 		if x.Rank() != 3 {
 			return tensor.Fail(op, fmt.Errorf("%w: %v, want (b, t, features)", tensor.ErrRank, x.Shape())), nil
 		}
@@ -184,7 +184,7 @@ func weighted(q, k, v *tensor.Tensor, o attention.Options) (y, weights *tensor.T
 	if n := q.Size(1) / k.Size(1); n > 1 {
 		k, v = repeated(k, n), repeated(v, n)
 	}
-	scores := widened(q.MatMul(k.T()).MulScalar(1 / math.Sqrt(float64(q.Size(-1)))))
+	scores := q.MatMulAs(k.T(), q.DType().Compute()).MulScalar(1 / math.Sqrt(float64(q.Size(-1))))
 	if o.Causal {
 		s, kv := q.Size(-2), k.Size(-2)
 		below := tensor.Ones(q.Device(), tensor.U8, s, kv).Tril(kv - s)
@@ -199,7 +199,8 @@ func weighted(q, k, v *tensor.Tensor, o attention.Options) (y, weights *tensor.T
 	default:
 		scores = scores.MaskedFill(o.Mask.LogicalNot(), math.Inf(-1))
 	}
-	weights = narrowed(scores.Softmax(-1), q)
+	none := scores.Detach().MaxKeep(-1).EqScalar(math.Inf(-1)) // queries that attend to nothing
+	weights = narrowed(scores.MaskedFill(none, 0).Softmax(-1).MaskedFill(none, 0), q)
 	drop := Dropout{P: o.Dropout, training: true}
 	weights = drop.Forward(weights)
 	return weights.MatMul(v), weights

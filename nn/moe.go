@@ -110,8 +110,8 @@ func (m *MoE) Forward(x *tensor.Tensor) *tensor.Tensor {
 
 // Run is [MoE.Forward], and where the tokens went: see [Routing.Balance].
 func (m *MoE) Run(x *tensor.Tensor) (*tensor.Tensor, Routing) {
-	if x.Err() != nil {
-		return x, Routing{IDs: x, Weights: x, Scores: x}
+	if bad := failure("moe", x); bad != nil {
+		return bad, Routing{IDs: bad, Weights: bad, Scores: bad}
 	}
 	s, d := x.Shape(), m.GateProj.Shape()[2]
 	if len(s) == 0 || s[len(s)-1] != d {

@@ -86,7 +86,8 @@ func NewGroupNorm(groups, channels int) *GroupNorm {
 	return &GroupNorm{Weight: NewParam(Ones, channels), Bias: NewParam(Zeros, channels), Groups: groups, Eps: 1e-5}
 }
 
-// Forward returns a tensor of the shape of x, (b, channels, …).
+// Forward returns a tensor of the shape of x, (b, channels, …). Numbers of 16 bits are computed in
+// float32, and rounded once.
 func (n *GroupNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return fn.GroupNorm(x, n.Groups, optional(n.Weight), optional(n.Bias), n.Eps)
 }
@@ -127,7 +128,7 @@ func NewInstanceNorm(channels int, o InstanceNormOptions) *InstanceNorm {
 // SetTraining says whether statistics are those of the inputs, and kept.
 func (n *InstanceNorm) SetTraining(on bool) { n.training = on }
 
-// Forward returns a tensor of the shape of x, (b, channels, …).
+// Forward returns a tensor of the shape of x, (b, channels, …): see [GroupNorm.Forward].
 func (n *InstanceNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	const op = "instance_norm"
 	if bad := channels(op, x, 3, n.Weight, n.Bias, n.RunningMean, n.RunningVar); bad != nil {
@@ -168,11 +169,24 @@ func or[T comparable](x, y T) T {
 	return x
 }
 
+// failure is the first error among tensors, nil if there is none; a nil tensor is one.
+func failure(op string, of ...*tensor.Tensor) *tensor.Tensor {
+	for _, x := range of {
+		switch {
+		case x == nil:
+			return tensor.Fail(op, fmt.Errorf("%w: a nil tensor", tensor.ErrArgument))
+		case x.Err() != nil:
+			return x
+		}
+	}
+	return nil
+}
+
 // channels is an error if x has fewer than rank dimensions, or parameters not as many numbers as dimension
 // 1 of x has.
 func channels(op string, x *tensor.Tensor, rank int, ps ...*Param) *tensor.Tensor {
-	if x.Err() != nil {
-		return x
+	if bad := failure(op, x); bad != nil {
+		return bad
 	}
 	if x.Rank() < rank {
 		return tensor.Fail(op, fmt.Errorf("%w: %v has fewer than %d dimensions", tensor.ErrRank, x.Shape(), rank))

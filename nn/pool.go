@@ -142,8 +142,8 @@ type Upsample struct {
 // Forward returns a tensor of x's dimensions, the last of which have other sizes.
 func (u *Upsample) Forward(x *tensor.Tensor) *tensor.Tensor {
 	const op = "upsample"
-	if x.Err() != nil {
-		return x
+	if bad := failure(op, x); bad != nil {
+		return bad
 	}
 	sizes := slices.Clone(u.Sizes)
 	if sizes == nil {
@@ -171,11 +171,27 @@ func (u *Upsample) Forward(x *tensor.Tensor) *tensor.Tensor {
 	case u.Mode == LinearInterpolation:
 		y := u.linear(x, sizes[1:], 1).Transpose(-3, -2) // (…, h, d, w)
 		return u.along(y, sizes[0]).Transpose(-3, -2)
+	case u.Sizes == nil:
+		return nearestBy(x, sizes, u.Scale)
 	case n < 3:
 		return x.UpsampleNearest(sizes...)
 	default:
 		return x.UpsampleNearest(sizes[1:]...).Transpose(-3, -1).UpsampleNearest(sizes[0]).Transpose(-3, -1)
 	}
+}
+
+// nearestBy takes elements by factors: index i of a dimension is index i/f before. That is not
+// always i·(old size)/(new size), as the new size was rounded.
+func nearestBy(x *tensor.Tensor, sizes []int, scale []float64) *tensor.Tensor {
+	for i, n := range sizes {
+		d := x.Rank() - len(sizes) + i
+		from, by := make([]int64, max(n, 0)), float32(1/scale[i]) // PyTorch's steps are in float32
+		for k := range from {
+			from[k] = int64(min(int(float32(k)*by), x.Size(d)-1))
+		}
+		x = x.IndexSelect(tensor.From(x.Device(), from), d)
+	}
+	return x
 }
 
 // linear interpolates in the last two dimensions; scales are those from number i on, 1 for -1.

@@ -121,8 +121,12 @@ func (w *walker) visit(name string, v reflect.Value) error {
 	case reflect.Pointer:
 		return w.pointer(name, v)
 	case reflect.Struct:
-		if w.layer != nil && v.CanAddr() && v.Addr().CanInterface() {
+		switch {
+		case w.layer == nil:
+		case v.CanAddr() && v.Addr().CanInterface():
 			w.layer(name, v.Addr().Interface())
+		case !v.CanAddr() && reflect.PointerTo(v.Type()).Implements(trainerType):
+			return fmt.Errorf("%s is a copy of a %v, which could not be told of training: use a pointer to it", quoted(name), v.Type())
 		}
 		return w.fields(name, v)
 	case reflect.Slice, reflect.Array:
@@ -142,8 +146,8 @@ func (w *walker) pointer(name string, v reflect.Value) error {
 	if v.IsNil() || !mayHold(v.Type(), nil) {
 		return nil
 	}
-	if p, ok := v.Interface().(*Param); ok {
-		return w.add(name, p)
+	if v.Type() == reflect.PointerTo(paramType) && v.CanInterface() {
+		return w.add(name, v.Interface().(*Param))
 	}
 	if w.open[v] {
 		return fmt.Errorf("%s is a part of itself", quoted(name))

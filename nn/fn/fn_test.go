@@ -170,3 +170,21 @@ func ExampleParseActivation() {
 	// gelu_new [-0.159,  0.000,  0.841]
 	// Tensor[[3], f32]
 }
+
+// Numbers of 16 bits are rounded once, and those of 64 bits are not divided by a float32.
+func TestRoundOnce(t *testing.T) {
+	d := open(t)
+	ones := tensor.Ones(d, tensor.F64, 256)
+	for _, dt := range []tensor.DType{tensor.F64, tensor.BF16} {
+		most, err := fn.Dropout(ones.MulScalar(9).Cast(dt), 0.1).Max().Float64s()
+		require.NoError(t, err)
+		require.InDelta(t, 10, most[0], 1e-14)
+	}
+	x, w := tensor.Randn(d, tensor.BF16, 0, 1, 3, 4, 50), tensor.Rand(d, tensor.BF16, 1, 2, 4)
+	wide := w.Cast(tensor.F32)
+	want, err := fn.GroupNorm(x.Cast(tensor.F32), 2, wide, wide, 1e-5).Cast(tensor.BF16).Float64s()
+	require.NoError(t, err)
+	got, err := fn.GroupNorm(x, 2, w, w, 1e-5).Float64s()
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}

@@ -33,8 +33,9 @@ func grouped(op string, x *tensor.Tensor, groups int, weight, bias *tensor.Tenso
 	if x.Count() == 0 {
 		return x.Copy()
 	}
-	y := x.Reshape(s[0], groups, s[1:].Count()/groups).LayerNorm(-1, nil, nil, eps).Reshape(s...)
-	return affine(y, weight, bias)
+	wide := x.DType().Compute() // numbers of 16 bits are rounded once
+	y := x.Cast(wide).Reshape(s[0], groups, s[1:].Count()/groups).LayerNorm(-1, nil, nil, eps).Reshape(s...)
+	return affine(y, weight, bias).Cast(x.DType())
 }
 
 // channels checks an operand of (N, C, …), and numbers for each channel, nil for none.
@@ -59,14 +60,14 @@ func channels(op string, x *tensor.Tensor, weights ...*tensor.Tensor) *tensor.Te
 	return nil
 }
 
-// affine is y·weight + bias of channels.
+// affine is y·weight + bias of channels, in the type of y.
 func affine(y, weight, bias *tensor.Tensor) *tensor.Tensor {
 	shape := along(y.Rank(), 1, y.Size(1))
 	if weight != nil {
-		y = y.Mul(weight.Reshape(shape...))
+		y = y.Mul(weight.Cast(y.DType()).Reshape(shape...))
 	}
 	if bias != nil {
-		y = y.Add(bias.Reshape(shape...))
+		y = y.Add(bias.Cast(y.DType()).Reshape(shape...))
 	}
 	return y
 }

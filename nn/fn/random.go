@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/tensor"
 )
 
@@ -18,17 +19,22 @@ func Dropout(x *tensor.Tensor, p float64) *tensor.Tensor {
 		return x
 	}
 	u := tensor.Rand(x.Device(), tensor.F32, 0, 1, x.Shape()...)
-	limit := tensor.Item(x.Device(), float32(p))
-	factors := tensor.Map2(dropFactor, u, limit).Cast(x.DType())
+	wide := x.DType().Compute()
+	var factors *tensor.Tensor // not in 16 bits, where 1/(1-p) would be rounded
+	if wide == tensor.F64 {
+		factors = tensor.Map2(dropFactor[float64], u, tensor.Item(x.Device(), p))
+	} else {
+		factors = tensor.Map2(dropFactor[float32], u, tensor.Item(x.Device(), float32(p)))
+	}
 	if err := u.Free(); err != nil {
 		return tensor.Fail(op, err)
 	}
-	return x.Mul(factors)
+	return x.Cast(wide).Mul(factors).Cast(x.DType())
 }
 
 // dropFactor is what an element is multiplied by, of a number between 0 and 1.
-func dropFactor(u, p float32) float32 {
-	if u < p {
+func dropFactor[C dsl.Real](u float32, p C) C {
+	if C(u) < p {
 		return 0
 	}
 	return 1 / (1 - p)
