@@ -2,6 +2,7 @@ package optim
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/gokiln/kiln/nn/optim/kernels"
 	"github.com/gokiln/kiln/ops"
@@ -115,23 +116,63 @@ func (a *Average) Apply() (restore func() error, err error) {
 // Updates is how many updates there were.
 func (a *Average) Updates() int { return a.n }
 
-// Load sets the averages, in the order of the variables, and how many updates they have had: what
-// [Average.Of] and [Average.Updates] returned for another one.
-func (a *Average) Load(list []*tensor.Tensor, updates int) error {
-	if len(list) != len(a.list) {
-		return fmt.Errorf("average: %w: %d averages for %d variables", tensor.ErrArgument, len(list), len(a.list))
+// updates is the name of the number of updates in a state.
+const updates = "updates"
+
+// State returns the averages by the indices of their variables, and "updates", how many there were,
+// of type I64: see [Optimizer.State]. The averages change with the next update.
+func (a *Average) State() (map[string]*tensor.Tensor, error) {
+	if len(a.list) == 0 {
+		return nil, fmt.Errorf("average: %w: no parameters", tensor.ErrArgument)
 	}
-	for i, t := range list {
-		if t == nil {
-			return fmt.Errorf("average: parameter %d: %w: no average", i, tensor.ErrArgument)
-		}
-		if !t.Shape().Equal(a.list[i].Shape()) {
-			return fmt.Errorf("average: parameter %d: %w: %v for %v", i, tensor.ErrShape, t.Shape(), a.list[i].Shape())
-		}
-		if err := a.list[i].Assign(t.Detach().To(a.list[i].Device())); err != nil {
+	state := map[string]*tensor.Tensor{updates: tensor.From(a.list[0].Device(), []int64{int64(a.n)})}
+	for i, t := range a.list {
+		state[strconv.Itoa(i)] = t.Detach()
+	}
+	return state, state[updates].Err()
+}
+
+// Load sets the averages, and how many updates they have had, to what [Average.State] has returned
+// for variables of the same shapes and types. What is missing, or there and not expected, is an error
+// of kind [tensor.ErrArgument]; nothing is changed then.
+func (a *Average) Load(state map[string]*tensor.Tensor) error {
+	n, err := a.loadCount(state)
+	if err != nil {
+		return fmt.Errorf("average: load: %w", err)
+	}
+	for i, t := range a.list {
+		if err := t.Assign(state[strconv.Itoa(i)].Detach().To(t.Device())); err != nil {
 			return fmt.Errorf("average: parameter %d: %w", i, err)
 		}
 	}
-	a.n = updates
+	a.n = n
 	return nil
+}
+
+// loadCount checks a state and returns its number of updates.
+func (a *Average) loadCount(state map[string]*tensor.Tensor) (int, error) {
+	if len(state) != len(a.list)+1 {
+		return 0, fmt.Errorf("%w: %d tensors for %d averages and their number of updates", tensor.ErrArgument, len(state), len(a.list))
+	}
+	for i, t := range a.list {
+		s := state[strconv.Itoa(i)]
+		switch {
+		case s == nil:
+			return 0, fmt.Errorf("%w: \"%d\" is missing", tensor.ErrArgument, i)
+		case s.Err() != nil:
+			return 0, s.Err()
+		case !s.Shape().Equal(t.Shape()):
+			return 0, fmt.Errorf("parameter %d: %w: %v for %v", i, tensor.ErrShape, s.Shape(), t.Shape())
+		case s.DType() != t.DType():
+			return 0, fmt.Errorf("parameter %d: %w: %s for %s", i, tensor.ErrDTypeMismatch, s.DType(), t.DType())
+		}
+	}
+	n, err := tensor.To1[int64](state[updates])
+	if err == nil && len(n) != 1 {
+		err = fmt.Errorf("%w: %d numbers of updates", tensor.ErrShape, len(n))
+	}
+	if err != nil {
+		return 0, err
+	}
+	return int(n[0]), nil
 }

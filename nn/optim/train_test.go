@@ -53,16 +53,28 @@ func TestAverage(t *testing.T) {
 
 		again, err := optim.NewAverage([]*tensor.Var{v}, 0.75)
 		require.NoError(t, err)
-		require.NoError(t, again.Load([]*tensor.Tensor{ema.Of(v)}, ema.Updates()))
+		state, err := ema.State()
+		require.NoError(t, err)
+		require.NoError(t, again.Load(state))
 		require.NoError(t, ema.Update())
 		require.NoError(t, again.Update())
 		same(t, ema.Of(v), again.Of(v))
 		require.Equal(t, 2, again.Updates())
-		require.ErrorIs(t, again.Load(nil, 0), tensor.ErrArgument)
-		require.ErrorIs(t, again.Load([]*tensor.Tensor{nil}, 0), tensor.ErrArgument)
+		for _, c := range []struct {
+			x    *tensor.Tensor
+			kind error
+		}{
+			{nil, tensor.ErrArgument}, {tensor.Ones(d, ema.Of(v).DType(), 3), tensor.ErrShape},
+			{tensor.Ones(d, tensor.F16, 2), tensor.ErrDTypeMismatch},
+		} {
+			require.ErrorIs(t, again.Load(map[string]*tensor.Tensor{"0": c.x, "updates": state["updates"]}), c.kind)
+		}
+		require.ErrorIs(t, again.Load(nil), tensor.ErrArgument)
+		require.ErrorIs(t, again.Load(map[string]*tensor.Tensor{"0": ema.Of(v), "1": nil}), tensor.ErrArgument)
 
 		again.Ramp = true
-		require.NoError(t, again.Load([]*tensor.Tensor{tensor.Zeros(d, tensor.F32, 2)}, 0))
+		begin := map[string]*tensor.Tensor{"0": ema.Of(v).ZerosLike(), "updates": tensor.From(d, []int64{0})}
+		require.NoError(t, again.Load(begin))
 		require.NoError(t, again.Update())
 		near(t, []float64{4.5, 9}, again.Of(v), 1e-5)
 	}

@@ -37,7 +37,7 @@ type Checkpoint struct {
 	Step      int                 // steps that are done
 	Model     any                 // a network, see [nn.List]
 	Optimizer Stateful            // of the network's parameters
-	Others    map[string]Stateful // averages of parameters, scales of losses, and the like
+	Others    map[string]Stateful // averages of parameters, and the like
 	Loader    Seeker
 	Device    *tensor.Device    // of the network, whose random numbers go on
 	Notes     map[string]string // what else a program wants to keep
@@ -81,7 +81,10 @@ func (c *Checkpoint) check() error {
 	case c.Step < 0:
 		return fmt.Errorf("%w: step %d", tensor.ErrArgument, c.Step)
 	}
-	for name := range c.Others {
+	for name, s := range c.Others {
+		if s == nil {
+			return fmt.Errorf("%w: %q in Others is nil", tensor.ErrArgument, name)
+		}
 		if name == "" || strings.Contains(name, ".") {
 			return fmt.Errorf("%w: %q is no name in Others: it must not be empty, nor have dots", tensor.ErrArgument, name)
 		}

@@ -148,6 +148,8 @@ func (s *state) State() (map[string]*tensor.Tensor, error) {
 
 func (s *state) Load(m map[string]*tensor.Tensor) error { s.t = m["t"]; return nil }
 
+var _ Stateful = (*optim.Average)(nil)
+
 func TestFits(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "run.safetensors")
@@ -186,6 +188,7 @@ func TestFits(t *testing.T) {
 		{path, func(c *Checkpoint) { c.Device = nil }, tensor.ErrArgument, "no device"},
 		{path, func(c *Checkpoint) { c.Step = -1 }, tensor.ErrArgument, "step -1"},
 		{path, func(c *Checkpoint) { c.Others = map[string]Stateful{"a.b": nil} }, tensor.ErrArgument, `"a.b"`},
+		{path, func(c *Checkpoint) { c.Others = map[string]Stateful{"ema": nil} }, tensor.ErrArgument, "is nil"},
 		{path, func(c *Checkpoint) { c.Others = nil }, ErrCheckpoint, "no part others.ema"},
 		{path, func(c *Checkpoint) { c.Optimizer = nil }, ErrCheckpoint, "no part optimizer"},
 		{path, func(c *Checkpoint) { c.Loader = nil }, ErrCheckpoint, "loader"},
