@@ -203,3 +203,15 @@ func TestNoGradIsCarried(t *testing.T) {
 		require.True(t, trained[i].RequiresGrad())
 	}
 }
+
+// The zero Gradients takes what a program computed itself.
+func TestGradientsOfProgram(t *testing.T) {
+	d := open(t)
+	v := tensor.NewVar(tensor.Ones(d, tensor.F32, 2))
+	var g tensor.Gradients
+	g.Set(v.Tensor(), nil)
+	require.Zero(t, g.Len())
+	g.Set(v.Tensor(), v.Tensor().Detach())
+	require.Equal(t, 1, g.Len())
+	require.NotNil(t, g.Of(v.Tensor()))
+}

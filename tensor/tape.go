@@ -149,7 +149,7 @@ func (v *Var) Set(t *Tensor) error {
 	return v.t.changed(op, v.t.dev.copyInto(v.t, t))
 }
 
-// Gradients holds the gradients of a result by what they are for.
+// Gradients holds the gradients of a result by what they are for. The zero value holds none.
 type Gradients struct{ of map[*Tensor]*Tensor }
 
 // Of returns the gradient for a tensor that was used in the formula: a variable's
@@ -166,6 +166,9 @@ func (g *Gradients) Set(t, grad *Tensor) {
 	if grad == nil {
 		delete(g.of, t)
 		return
+	}
+	if g.of == nil {
+		g.of = map[*Tensor]*Tensor{}
 	}
 	g.of[t] = grad
 }
