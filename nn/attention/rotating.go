@@ -20,7 +20,7 @@ func NewRotating(window int) *Rotating {
 // Append stores keys (…, heads, tokens, d) and values (…, heads, tokens, dv) and returns those that
 // the new tokens' queries attend to, in order of time: the new ones behind as many before them as
 // the window has. Query i of n attends to those that SDPA with Causal and a window of window−1 keys
-// in front gives it; see [Rotating.Attend].
+// in front gives it; see [Rotating.Attend]. They may be views, which the next tokens change.
 func (r *Rotating) Append(k, v *tensor.Tensor) (keys, values *tensor.Tensor) {
 	return r.append(k, v, true)
 }
