@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -109,13 +110,21 @@ func TestShuffled(t *testing.T) {
 // collates draw at random.
 func TestResume(t *testing.T) {
 	noLeaks(t)
-	draw := func(samples []int, r *rand.Rand) (string, error) { return fmt.Sprint(samples, r.Uint64()), nil }
+	drawn := sync.Map{} // of all loops, by epoch and batch
+	draw := func(samples []int, r *rand.Rand) (string, error) {
+		x := r.Uint64()
+		drawn.Store(x, true)
+		return fmt.Sprint(samples, x), nil
+	}
 	open := func(workers int) *Loader[int, string] {
 		l, err := NewLoader(numbers(11), draw, Options{Batch: 3, Shuffle: true, Seed: 9, Workers: workers})
 		require.NoError(t, err)
 		return l
 	}
 	want := take(t, open(1), 13)
+	n := 0
+	drawn.Range(func(_, _ any) bool { n++; return true })
+	require.GreaterOrEqual(t, n, 13, "batches of other epochs draw other numbers")
 	for at := range 13 {
 		l := open(3)
 		got := take(t, l, at)
