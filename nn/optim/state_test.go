@@ -128,3 +128,23 @@ func writeFile(t *testing.T, path string, all map[string]*tensor.Tensor) {
 	}
 	require.NoError(t, safetensors.WriteFile(path, nil, entries...))
 }
+
+// A variable without updates in what is loaded begins again: nothing of its old states is left.
+func TestLoadForgets(t *testing.T) {
+	d := open(t)
+	old, fresh := variables(d, tensor.F32, []int{3}), variables(d, tensor.F32, []int{3})
+	used, other := optim.NewAdamW(old, optim.AdamW{}), optim.NewAdamW(fresh, optim.AdamW{})
+	step := func(o *optim.Optimizer, vars []*tensor.Var) {
+		require.NoError(t, o.Step(gradients(t, vars, []*tensor.Tensor{tensor.Ones(d, tensor.F32, 3)})))
+	}
+	begin := fresh[0].Tensor().Detach().Copy()
+	state, err := other.State()
+	require.NoError(t, err)
+	used.SetLR(0.5)
+	step(used, old)
+	require.NoError(t, used.Load(state))
+	require.NoError(t, old[0].Set(begin))
+	step(used, old)
+	step(other, fresh)
+	same(t, fresh[0].Tensor(), old[0].Tensor())
+}
