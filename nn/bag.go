@@ -45,8 +45,8 @@ func (e *EmbeddingBag) Forward(ids *tensor.Tensor) *tensor.Tensor {
 	return e.combine(ids.FlattenAll(), of.FlattenAll(), bags, nil)
 }
 
-// Bags returns (bags, d) of ids in one dimension, where offsets says where each bag begins. Weights, if not
-// nil, has a factor for each id; that is for sums only.
+// Bags returns (bags, d) of ids in one dimension, where offsets says where each bag begins.
+// Weights, if not nil, has a factor for each id; that is for sums only.
 func (e *EmbeddingBag) Bags(ids, offsets, weights *tensor.Tensor) *tensor.Tensor {
 	const op = "embedding_bag"
 	if bad := failure(op, ids, offsets); bad != nil {

@@ -40,8 +40,8 @@ func (f *ModeFunc) SetTraining(on bool) { f.training = on }
 // Forward calls the function.
 func (f *ModeFunc) Forward(x *tensor.Tensor) *tensor.Tensor { return f.F(x, f.training) }
 
-// Sequential is layers one behind the other. Their parameters have the names 0., 1. and so on, as in
-// PyTorch.
+// Sequential is layers one behind the other. Their parameters have the names 0., 1. and so on, as
+// in PyTorch.
 type Sequential struct {
 	Layers []Layer `nn:",inline"`
 }
@@ -78,7 +78,8 @@ func (s *Sequential) ForwardAll(x *tensor.Tensor) []*tensor.Tensor {
 	return out
 }
 
-// Flatten makes one dimension of dimensions From to To, both included. PyTorch's default is 1 to -1.
+// Flatten makes one dimension of dimensions From to To, both included. PyTorch's default is 1 to
+// -1.
 type Flatten struct{ From, To int }
 
 // NewFlatten returns a layer that keeps dimension 0 only.
@@ -116,7 +117,8 @@ type PReLU struct {
 // NewPReLU returns a layer of one slope, or one for each of several channels. Slopes begin as 0.25.
 func NewPReLU(channels int) *PReLU { return &PReLU{Weight: NewParam(Constant(0.25), channels)} }
 
-// Forward returns a tensor of the shape of x. Several slopes are those of dimension 1, or of the only one.
+// Forward returns a tensor of the shape of x. Several slopes are those of dimension 1, or of the
+// only one.
 func (p *PReLU) Forward(x *tensor.Tensor) *tensor.Tensor { return fn.PRelu(x, p.Weight.Tensor()) }
 
 // Bilinear is y = x1ᵀ·W·x2 + b for each of the numbers of y.

@@ -11,8 +11,8 @@ import (
 // BatchNorm normalises each channel, which is dimension 1, over all inputs and positions (Ioffe and
 // Szegedy, 2015). It is PyTorch's BatchNorm1d, 2d and 3d.
 //
-// In training it takes the mean and the biased variance of the batch, and moves the running ones towards
-// that mean and the unbiased variance; else it takes the running ones.
+// In training it takes the mean and the biased variance of the batch, and moves the running ones
+// towards that mean and the unbiased variance; else it takes the running ones.
 type BatchNorm struct {
 	Weight      *Param  // (channels), or nil
 	Bias        *Param  // (channels), or nil
@@ -42,8 +42,8 @@ func runningStats(channels int) (mean, variance, batches *Param) {
 // SetTraining says whether statistics are those of the batch.
 func (n *BatchNorm) SetTraining(on bool) { n.training = on }
 
-// Forward returns a tensor of the shape of x, (b, channels, …). Numbers of 16 bits are computed in float32,
-// and rounded once. In training each channel needs more than one number.
+// Forward returns a tensor of the shape of x, (b, channels, …). Numbers of 16 bits are computed in
+// float32, and rounded once. In training each channel needs more than one number.
 func (n *BatchNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	const op = "batch_norm"
 	if bad := channels(op, x, 2, n.Weight, n.Bias, n.RunningMean, n.RunningVar); bad != nil {
@@ -68,8 +68,8 @@ func (n *BatchNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return fn.BatchNorm(x, mean, variance, optional(n.Weight), optional(n.Bias), n.Eps)
 }
 
-// track moves running statistics towards those of a batch, by a share of momentum, or to the mean of all
-// batches if that is below 0.
+// track moves running statistics towards those of a batch, by a share of momentum, or to the mean
+// of all batches if that is below 0.
 func track(mean, variance, batches *Param, newMean, newVar *tensor.Tensor, momentum float64) error {
 	if batches != nil {
 		if err := batches.Set(batches.Tensor().AddScalar(1)); err != nil {
@@ -98,8 +98,8 @@ func track(mean, variance, batches *Param, newMean, newVar *tensor.Tensor, momen
 	return nil
 }
 
-// Absorb makes the normalisation that follows the convolution in inference a part of its weight and bias,
-// so that the layer of it can be left out. The two parameters get memory of their own.
+// Absorb makes the normalisation that follows the convolution in inference a part of its weight and
+// bias, so that the layer of it can be left out. The two parameters get memory of their own.
 func (c *Conv) Absorb(n *BatchNorm) error {
 	if n.RunningMean == nil {
 		return fmt.Errorf("nn: absorb: %w: the normalisation has no running statistics", tensor.ErrArgument)

@@ -7,8 +7,8 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// ConvOptions are how the kernel of a convolution moves, and what is around the input. The zero value is
-// PyTorch's default.
+// ConvOptions are how the kernel of a convolution moves, and what is around the input. The zero
+// value is PyTorch's default.
 type ConvOptions struct {
 	tensor.Convolution                // stride, padding, dilation, groups; lists of one number are for all dimensions
 	Mode               tensor.PadMode // what the padding is: zeros, or what is at the edge; zeros only where it is transposed
@@ -16,16 +16,16 @@ type ConvOptions struct {
 	NoBias             bool
 }
 
-// Conv is a convolution over one to three dimensions behind those of inputs and channels: PyTorch's Conv1d,
-// Conv2d and Conv3d.
+// Conv is a convolution over one to three dimensions behind those of inputs and channels: PyTorch's
+// Conv1d, Conv2d and Conv3d.
 type Conv struct {
 	Weight  *Param      // (out, in/groups, kernel …)
 	Bias    *Param      // (out), or nil
 	Options ConvOptions `nn:"-"`
 }
 
-// NewConv returns a convolution from in to out channels, of a kernel of one to three dimensions. Weight and
-// bias begin uniformly within 1/√(in/groups · size of the kernel), as in PyTorch.
+// NewConv returns a convolution from in to out channels, of a kernel of one to three dimensions.
+// Weight and bias begin uniformly within 1/√(in/groups · size of the kernel), as in PyTorch.
 func NewConv(in, out int, kernel []int, o ConvOptions) *Conv {
 	shape := append([]int{out, in / max(o.Groups, 1)}, kernel...)
 	c := &Conv{Options: o}
@@ -46,7 +46,8 @@ func NewConv3d(in, out, kernel int, o ConvOptions) *Conv {
 	return NewConv(in, out, []int{kernel, kernel, kernel}, o)
 }
 
-// convParams are a weight and a bias that begin uniformly within 1/√fan, the fan being that of the weight.
+// convParams are a weight and a bias that begin uniformly within 1/√fan, the fan being that of the
+// weight.
 func convParams(shape []int, out int, noBias bool) (weight, bias *Param) {
 	weight = NewParam(Scaled(FanIn, 1/sqrt3, true), shape...)
 	if noBias {
@@ -107,7 +108,8 @@ func at(list []int, i, usual int) int {
 	return usual
 }
 
-// convolution is the options with lists of n numbers each, the dimensions that the weight's kernel has.
+// convolution is the options with lists of n numbers each, the dimensions that the weight's kernel
+// has.
 func convolution(op string, x, w *tensor.Tensor, o *ConvOptions) (c tensor.Convolution, n int, bad *tensor.Tensor) {
 	for _, t := range []*tensor.Tensor{x, w} {
 		if t.Err() != nil {
@@ -126,16 +128,17 @@ func convolution(op string, x, w *tensor.Tensor, o *ConvOptions) (c tensor.Convo
 	return c, n, nil
 }
 
-// ConvTranspose is a transposed convolution, which a gradient goes back through a [Conv] by: PyTorch's
-// ConvTranspose1d, 2d and 3d.
+// ConvTranspose is a transposed convolution, which a gradient goes back through a [Conv] by:
+// PyTorch's ConvTranspose1d, 2d and 3d.
 type ConvTranspose struct {
 	Weight  *Param      // (in, out/groups, kernel …)
 	Bias    *Param      // (out), or nil
 	Options ConvOptions `nn:"-"`
 }
 
-// NewConvTranspose returns a transposed convolution from in to out channels, of a kernel of one to three
-// dimensions. Weight and bias begin uniformly within 1/√(out/groups · size of the kernel), as in PyTorch.
+// NewConvTranspose returns a transposed convolution from in to out channels, of a kernel of one to
+// three dimensions. Weight and bias begin uniformly within 1/√(out/groups · size of the kernel), as
+// in PyTorch.
 func NewConvTranspose(in, out int, kernel []int, o ConvOptions) *ConvTranspose {
 	shape := append([]int{in, out / max(o.Groups, 1)}, kernel...)
 	c := &ConvTranspose{Options: o}

@@ -16,8 +16,8 @@
 // # Parameters
 //
 // A layer is made without a device: a [Param] has a shape and an initialiser, and no memory. [Init]
-// gives all parameters of a network memory on a device and first values, [Load] gives them the values
-// of a file, straight to the device:
+// gives all parameters of a network memory on a device and first values, [Load] gives them the
+// values of a file, straight to the device:
 //
 //	net := NewNet()
 //	err := nn.Init(net, nn.On{Device: dev, DType: tensor.F32})
@@ -30,8 +30,9 @@
 // # Names
 //
 // [List] finds the parameters of a struct by its exported fields, once, before the network is used:
-// pointers, structs, slices, maps with string keys and interfaces are followed. The name of a parameter
-// is the path of fields with dots between them, each in lower case with underscores, or as a tag says:
+// pointers, structs, slices, maps with string keys and interfaces are followed. The name of a
+// parameter is the path of fields with dots between them, each in lower case with underscores, or
+// as a tag says:
 //
 //	type Block struct {
 //		Attn *Attention                  // attn.

@@ -2,9 +2,9 @@ package nn
 
 import "github.com/gokiln/kiln/tensor"
 
-// GatedMLP is down(act(gate(x))·up(x)), of three linear layers: SwiGLU with SiLU, GeGLU with GELU (Shazeer,
-// 2020). The parameters have the names of Llama's MLP. Gate, activation, up and product are one kernel
-// where neither has a bias and no gradient is recorded.
+// GatedMLP is down(act(gate(x))·up(x)), of three linear layers: SwiGLU with SiLU, GeGLU with GELU
+// (Shazeer, 2020). The parameters have the names of Llama's MLP. Gate, activation, up and product
+// are one kernel where neither has a bias and no gradient is recorded.
 type GatedMLP struct {
 	GateProj *Linear // (width, embed)
 	UpProj   *Linear // (width, embed)

@@ -38,8 +38,8 @@ func Uniform(low, high float64) Initializer {
 	}
 }
 
-// TruncatedNormal is a normal distribution without what is beyond low and high: values are the inverse
-// of the distribution function at uniform numbers, in float32 or float64.
+// TruncatedNormal is a normal distribution without what is beyond low and high: values are the
+// inverse of the distribution function at uniform numbers, in float32 or float64.
 func TruncatedNormal(mean, std, low, high float64) Initializer {
 	return func(d *tensor.Device, dt tensor.DType, shape tensor.Shape) *tensor.Tensor {
 		cdf := func(x float64) float64 { return (1 + math.Erf((x-mean)/std/math.Sqrt2)) / 2 }
@@ -52,8 +52,8 @@ func TruncatedNormal(mean, std, low, high float64) Initializer {
 	}
 }
 
-// quantile is the inverse of the standard normal distribution function: the rational approximation of
-// P. J. Acklam (2003), whose relative error is below 1.2e-9.
+// quantile is the inverse of the standard normal distribution function: the rational approximation
+// of P. J. Acklam (2003), whose relative error is below 1.2e-9.
 func quantile(p *tensor.Tensor) *tensor.Tensor {
 	a := []float64{-3.969683028665376e+01, 2.209460984245205e+02, -2.759285104469687e+02, 1.383577518672690e+02, -3.066479806614716e+01, 2.506628277459239e+00}
 	b := []float64{-5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02, 6.680131188771972e+01, -1.328068155288572e+01, 1}
@@ -81,7 +81,8 @@ func quantile(p *tensor.Tensor) *tensor.Tensor {
 // Fan is what the variance of an initialiser is divided by.
 type Fan int
 
-// Fans of a weight of shape (out, in, ...): in or out times the sizes behind them, or the mean of both.
+// Fans of a weight of shape (out, in, ...): in or out times the sizes behind them, or the mean of
+// both.
 const (
 	FanIn Fan = iota
 	FanOut
@@ -119,8 +120,9 @@ const (
 // GainLeakyReLU is the gain of a leaky ReLU of a slope.
 func GainLeakyReLU(slope float64) float64 { return math.Sqrt(2 / (1 + slope*slope)) }
 
-// Scaled draws values of mean 0 whose standard deviation is gain/√fan: from a normal distribution, or a
-// uniform one. FanIn and GainReLU are the initialisation of He (Kaiming), FanMean that of Glorot (Xavier).
+// Scaled draws values of mean 0 whose standard deviation is gain/√fan: from a normal distribution,
+// or a uniform one. FanIn and GainReLU are the initialisation of He (Kaiming), FanMean that of
+// Glorot (Xavier).
 func Scaled(fan Fan, gain float64, uniform bool) Initializer {
 	return func(d *tensor.Device, dt tensor.DType, shape tensor.Shape) *tensor.Tensor {
 		n, err := fan.of(shape)
@@ -135,8 +137,8 @@ func Scaled(fan Fan, gain float64, uniform bool) Initializer {
 	}
 }
 
-// Orthogonal makes the rows, or else the columns, of a matrix orthonormal, times gain (Saxe, McClelland
-// and Ganguli, 2014). Dimensions behind the first are one.
+// Orthogonal makes the rows, or else the columns, of a matrix orthonormal, times gain (Saxe,
+// McClelland and Ganguli, 2014). Dimensions behind the first are one.
 func Orthogonal(gain float64) Initializer {
 	return func(d *tensor.Device, dt tensor.DType, shape tensor.Shape) *tensor.Tensor {
 		if len(shape) < 2 {

@@ -20,8 +20,8 @@ type Linear struct {
 	Adapter *LoRA `nn:",inline"` // what [Adapt] adds, or nil
 }
 
-// NewLinear returns a layer from in to out features. Weight and bias begin uniformly within 1/√in, as in
-// PyTorch.
+// NewLinear returns a layer from in to out features. Weight and bias begin uniformly within 1/√in,
+// as in PyTorch.
 func NewLinear(in, out int) *Linear {
 	l := NewLinearNoBias(in, out)
 	bound := 1 / math.Sqrt(float64(in))
@@ -58,8 +58,8 @@ func (e *Embedding) Forward(ids *tensor.Tensor) *tensor.Tensor {
 	return e.Weight.Tensor().Embedding(ids)
 }
 
-// Unembed returns the products of vectors with all rows, of a last dimension d: scores of n tokens, with
-// the weight tied to the embedding.
+// Unembed returns the products of vectors with all rows, of a last dimension d: scores of n tokens,
+// with the weight tied to the embedding.
 func (e *Embedding) Unembed(x *tensor.Tensor) *tensor.Tensor {
 	return x.LinearWith(e.Weight.Tensor(), tensor.Epilogue{})
 }

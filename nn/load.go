@@ -22,7 +22,8 @@ type On struct {
 	DType  tensor.DType // of floating-point parameters; Invalid: F32 for Init, as in the source for Load
 }
 
-// Init gives all parameters and buffers of a network that have no value yet memory and first values.
+// Init gives all parameters and buffers of a network that have no value yet memory and first
+// values.
 func Init(m any, on On) error {
 	if on.Device == nil {
 		return fmt.Errorf("nn: init: %w: no device", tensor.ErrArgument)
@@ -52,7 +53,8 @@ func Init(m any, on On) error {
 type Source interface {
 	// Names lists all tensors.
 	Names() []string
-	// Tensor returns one on a device, or a part of it. It is not called for names that are not in the list.
+	// Tensor returns one on a device, or a part of it. It is not called for names that are not in
+	// the list.
 	Tensor(d *tensor.Device, name string, part Shard) *tensor.Tensor
 }
 
@@ -80,8 +82,8 @@ func (s Shard) of(name string, shape tensor.Shape) (start, n int, err error) {
 
 type files struct{ set *file.Set }
 
-// File is the tensors of files: those that packages safetensors, npy and torch open, one or several.
-// Only what is asked for is read, straight from the mapped file to the device.
+// File is the tensors of files: those that packages safetensors, npy and torch open, one or
+// several. Only what is asked for is read, straight from the mapped file to the device.
 func File(set *file.Set) Source { return files{set} }
 
 func (f files) Names() []string { return f.set.Names() }
@@ -123,7 +125,8 @@ func (m Memory) Tensor(d *tensor.Device, name string, part Shard) *tensor.Tensor
 type LoadOptions struct {
 	On
 	Prefix string // names in the source begin with it and a dot
-	// Rename gives the name in the source of a parameter, before Prefix: see [Replace]. It may be nil.
+	// Rename gives the name in the source of a parameter, before Prefix: see [Replace]. It may be
+	// nil.
 	Rename func(name string) string
 	// Convert changes a tensor of the source, such as by a transposition. It may be nil.
 	Convert func(name string, t *tensor.Tensor) *tensor.Tensor
@@ -134,8 +137,8 @@ type LoadOptions struct {
 }
 
 // Replace returns a function for [LoadOptions.Rename], by rules of a regular expression and what
-// replaces its matches, with $1 for a group, one after the other. It is an error if an expression is
-// none.
+// replaces its matches, with $1 for a group, one after the other. It is an error if an expression
+// is none.
 //
 //	rename, err := nn.Replace([2]string{`^blocks\.(\d+)`, "h.$1"}, [2]string{"in_proj", "c_attn"})
 func Replace(rules ...[2]string) (func(name string) string, error) {
@@ -160,12 +163,12 @@ type Report struct {
 	Unexpected []string // tensors of the source below Prefix that are no parameters
 }
 
-// Load gives the parameters of a network the values of a source. Those that have memory keep it, and
-// values are converted to its type; others get memory. Each must have the same shape there. A parameter
-// that is shared may have any of its names in the source.
+// Load gives the parameters of a network the values of a source. Those that have memory keep it,
+// and values are converted to its type; others get memory. Each must have the same shape there. A
+// parameter that is shared may have any of its names in the source.
 //
-// Unless o is lenient, a parameter that the source has not, or a tensor that the network has not, is an
-// error of kind [ErrNames] with all their names. Nothing is changed then.
+// Unless o is lenient, a parameter that the source has not, or a tensor that the network has not,
+// is an error of kind [ErrNames] with all their names. Nothing is changed then.
 func Load(m any, from Source, o LoadOptions) (*Report, error) {
 	list, err := List(m)
 	if err != nil {
@@ -267,8 +270,8 @@ func (p *Named) load(from Source, name string, o *LoadOptions) error {
 	return nil
 }
 
-// State returns the parameters and buffers of a network by their names, without copies: a later step
-// changes them. Shared ones have their first name only.
+// State returns the parameters and buffers of a network by their names, without copies: a later
+// step changes them. Shared ones have their first name only.
 func State(m any) (Memory, error) {
 	list, err := List(m)
 	if err != nil {
@@ -284,8 +287,8 @@ func State(m any) (Memory, error) {
 	return out, nil
 }
 
-// Save writes the parameters and buffers of a network to a safetensors file, which replaces one of the
-// name when it is whole. Metadata may be nil.
+// Save writes the parameters and buffers of a network to a safetensors file, which replaces one of
+// the name when it is whole. Metadata may be nil.
 func Save(path string, m any, metadata map[string]string) error {
 	state, err := State(m)
 	if err != nil {

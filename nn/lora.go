@@ -16,9 +16,10 @@ type LoRAOptions struct {
 	Dropout  float64 // the share of the adapters' inputs that is set to zero in training
 }
 
-// LoRA is a low-rank adapter of a [Linear] layer (Hu et al., 2021): W + Scale·B·A in place of W. With a
-// magnitude (DoRA) each row of that sum has the length that the magnitude says; no gradient goes through
-// the length that it is divided by. The names are those of PEFT's files, behind the name of the layer.
+// LoRA is a low-rank adapter of a [Linear] layer (Hu et al., 2021): W + Scale·B·A in place of W.
+// With a magnitude (DoRA) each row of that sum has the length that the magnitude says; no gradient
+// goes through the length that it is divided by. The names are those of PEFT's files, behind the
+// name of the layer.
 type LoRA struct {
 	A         *Param `nn:"lora_A.weight"`         // (rank, in)
 	B         *Param `nn:"lora_B.weight"`         // (out, rank)
@@ -29,9 +30,10 @@ type LoRA struct {
 	kept      *tensor.Tensor // the weight without the adapter, while it is merged
 }
 
-// Adapt freezes all parameters of a network and adds adapters to the linear layers whose names match says
-// yes to, nil for all. It returns how many there are. [Init] or [Load] gives them values: A random ones, B
-// zeros, so that the network begins as it was, and magnitudes the lengths of the rows.
+// Adapt freezes all parameters of a network and adds adapters to the linear layers whose names
+// match says yes to, nil for all. It returns how many there are. [Init] or [Load] gives them
+// values: A random ones, B zeros, so that the network begins as it was, and magnitudes the lengths
+// of the rows.
 //
 // Layers that use a weight but do not have a [Linear] for it, such as the packed one of
 // [MultiHeadAttention], and those that are adapted already, stay as they are.
@@ -126,9 +128,9 @@ func (a *LoRA) sum(w *tensor.Tensor) *tensor.Tensor {
 	return widened(w).Add(widened(a.B.Tensor()).MatMul(widened(a.A.Tensor())).MulScalar(a.Scale))
 }
 
-// Merge makes the adapters of a network a part of the weights, so that they cost nothing. With keep the
-// weights from before are kept in memory, for [Unmerge]; else the adapters are taken out of the network.
-// Weights that are shared change everywhere.
+// Merge makes the adapters of a network a part of the weights, so that they cost nothing. With keep
+// the weights from before are kept in memory, for [Unmerge]; else the adapters are taken out of the
+// network. Weights that are shared change everywhere.
 func Merge(m any, keep bool) error {
 	return linears(m, func(name string, l *Linear) error {
 		a := l.Adapter
@@ -169,8 +171,8 @@ func Unmerge(m any) error {
 	})
 }
 
-// Adapters returns the parameters of the adapters of a network by their names in it, which is a network
-// for [Save], [Load] and [Trainable]: a file of adapters alone.
+// Adapters returns the parameters of the adapters of a network by their names in it, which is a
+// network for [Save], [Load] and [Trainable]: a file of adapters alone.
 //
 //	adapters, err := nn.Adapters(net)
 //	err = nn.Save("adapter.safetensors", adapters, nil)

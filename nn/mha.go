@@ -8,8 +8,8 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// AttentionOptions are what a [MultiHeadAttention] has beyond the usual. The zero value is PyTorch's
-// default.
+// AttentionOptions are what a [MultiHeadAttention] has beyond the usual. The zero value is
+// PyTorch's default.
 type AttentionOptions struct {
 	KVHeads   int     // heads of keys and values, which divide the others; 0 for as many
 	KeySize   int     // features of what keys are made of, 0 for embed
@@ -18,11 +18,11 @@ type AttentionOptions struct {
 	Dropout   float64 // the share of attention weights that is set to zero in training
 }
 
-// MultiHeadAttention attends with several heads (Vaswani et al., 2017). It is PyTorch's MultiheadAttention
-// with batch_first, under its names.
+// MultiHeadAttention attends with several heads (Vaswani et al., 2017). It is PyTorch's
+// MultiheadAttention with batch_first, under its names.
 //
-// With fewer heads of keys and values than of queries, which PyTorch has not, each is for a group of heads,
-// and the parts of the packed weight for keys and values have as many rows fewer.
+// With fewer heads of keys and values than of queries, which PyTorch has not, each is for a group
+// of heads, and the parts of the packed weight for keys and values have as many rows fewer.
 type MultiHeadAttention struct {
 	InProjWeight *Param  // (embed + 2·kv, embed): queries, keys, values; nil if the next three are there
 	QProjWeight  *Param  // (embed, embed)
@@ -37,8 +37,8 @@ type MultiHeadAttention struct {
 	training     bool
 }
 
-// NewMultiHeadAttention returns a layer of embed features in so many heads, which divide them. Weights of
-// inputs begin by the initialisation of Glorot, biases as 0.
+// NewMultiHeadAttention returns a layer of embed features in so many heads, which divide them.
+// Weights of inputs begin by the initialisation of Glorot, biases as 0.
 func NewMultiHeadAttention(embed, heads int, o AttentionOptions) *MultiHeadAttention {
 	m := &MultiHeadAttention{Heads: heads, KVHeads: or(o.KVHeads, heads), Dropout: o.Dropout, embed: embed}
 	kv := embed / max(heads, 1) * m.KVHeads
@@ -61,8 +61,9 @@ func (m *MultiHeadAttention) SetTraining(on bool) { m.training = on }
 
 // Attend says what queries attend to. The zero value is all keys.
 type Attend struct {
-	// Mask is broadcast to (b, heads, queries, keys). Integers leave out keys where they are 0, which is
-	// the reverse of PyTorch's attn_mask; floating-point numbers are added to the scores. Nil is none.
+	// Mask is broadcast to (b, heads, queries, keys). Integers leave out keys where they are 0,
+	// which is the reverse of PyTorch's attn_mask; floating-point numbers are added to the scores.
+	// Nil is none.
 	Mask *tensor.Tensor
 
 	// Keys, of shape (b, keys), leaves out keys where it is 0, which is the reverse of PyTorch's
@@ -72,8 +73,8 @@ type Attend struct {
 	Causal bool             // query i of s attends to keys up to i + keys − s
 	Cache  *attention.Cache // keys and values of earlier calls, to which those of this one are added; nil for none
 
-	// Weights has the attention weights returned, (b, heads, queries, keys). PyTorch returns their mean
-	// over heads.
+	// Weights has the attention weights returned, (b, heads, queries, keys). PyTorch returns their
+	// mean over heads.
 	Weights bool
 }
 
@@ -83,8 +84,9 @@ func (m *MultiHeadAttention) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return y
 }
 
-// Attend returns (b, t, embed) of queries (b, t, embed), keys (b, s, …) and values (b, s, …). The attention
-// weights are nil but where o asks for them. Where all three are one tensor there is one product for them.
+// Attend returns (b, t, embed) of queries (b, t, embed), keys (b, s, …) and values (b, s, …). The
+// attention weights are nil but where o asks for them. Where all three are one tensor there is one
+// product for them.
 func (m *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o Attend) (y, weights *tensor.Tensor) {
 	const op = "multi_head_attention"
 	if bad := failure(op, q, k, v); bad != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// MoEOptions are how a [MoE] routes. The zero value but for TopK has softmax scores, of which the chosen
-// ones are weights as they are.
+// MoEOptions are how a [MoE] routes. The zero value but for TopK has softmax scores, of which the
+// chosen ones are weights as they are.
 type MoEOptions struct {
 	TopK      int               // experts for each token
 	Sigmoid   bool              // scores are σ of the router's products, not a softmax of all
@@ -21,8 +21,9 @@ type MoEOptions struct {
 	Act       tensor.Activation // 0 for SiLU
 }
 
-// MoE is a mixture of experts: each token goes to a few of many gated feed-forward networks (Shazeer et
-// al., 2017), whose results are added up by weights. The products of all experts are one grouped product.
+// MoE is a mixture of experts: each token goes to a few of many gated feed-forward networks
+// (Shazeer et al., 2017), whose results are added up by weights. The products of all experts are
+// one grouped product.
 type MoE struct {
 	Gate       *Linear    // the router: (experts, embed)
 	Correction *Param     `nn:"gate.e_score_correction_bias"` // (experts), a buffer, or nil
@@ -143,9 +144,9 @@ func (m *MoE) experts(x *tensor.Tensor, r Routing) *tensor.Tensor {
 	return y.Reshape(tokens, k, x.Size(1)).Mul(r.Weights.Unsqueeze(-1)).Sum(1)
 }
 
-// Balance is a loss that is 1 where experts are chosen equally often, and larger where they are not: the
-// number of experts times the sum of how often each is chosen times its mean score (Fedus, Zoph and
-// Shazeer, 2022, equation 4, for several experts of a token).
+// Balance is a loss that is 1 where experts are chosen equally often, and larger where they are
+// not: the number of experts times the sum of how often each is chosen times its mean score (Fedus,
+// Zoph and Shazeer, 2022, equation 4, for several experts of a token).
 func (r Routing) Balance() *tensor.Tensor {
 	if r.Scores.Err() != nil || r.IDs.Err() != nil {
 		return r.Scores

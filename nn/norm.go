@@ -16,8 +16,8 @@ type LayerNorm struct {
 	Eps    float64
 }
 
-// NewLayerNorm returns a layer over the last dimensions, whose sizes are given. Weights begin as 1, biases
-// as 0, and eps is 1e-5.
+// NewLayerNorm returns a layer over the last dimensions, whose sizes are given. Weights begin as 1,
+// biases as 0, and eps is 1e-5.
 func NewLayerNorm(shape ...int) *LayerNorm {
 	return &LayerNorm{Weight: NewParam(Ones, shape...), Bias: NewParam(Zeros, shape...), Shape: shape, Eps: 1e-5}
 }
@@ -34,8 +34,8 @@ func (n *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.LayerNormOver(n.Shape, optional(n.Weight), optional(n.Bias), n.Eps)
 }
 
-// RMSNorm divides the last dimensions by the root of their mean square: y = x/√(mean(x²) + eps)·weight
-// (Zhang and Sennrich, 2019).
+// RMSNorm divides the last dimensions by the root of their mean square: y = x/√(mean(x²) +
+// eps)·weight (Zhang and Sennrich, 2019).
 type RMSNorm struct {
 	Weight *Param       // of Shape, or nil
 	Shape  tensor.Shape // the dimensions that are normalised together
@@ -72,8 +72,8 @@ func machineEps(x *tensor.Tensor) float64 {
 	return 0x1p-23
 }
 
-// GroupNorm normalises groups of channels, with all positions behind them (Wu and He, 2018). Channels are
-// dimension 1.
+// GroupNorm normalises groups of channels, with all positions behind them (Wu and He, 2018).
+// Channels are dimension 1.
 type GroupNorm struct {
 	Weight *Param // (channels), or nil
 	Bias   *Param // (channels), or nil
@@ -100,8 +100,8 @@ type InstanceNormOptions struct {
 	Momentum float64 // 0 for 0.1
 }
 
-// InstanceNorm normalises all positions of each channel of each input (Ulyanov, Vedaldi and Lempitsky,
-// 2016).
+// InstanceNorm normalises all positions of each channel of each input (Ulyanov, Vedaldi and
+// Lempitsky, 2016).
 type InstanceNorm struct {
 	Weight      *Param // (channels), or nil
 	Bias        *Param // (channels), or nil
@@ -182,8 +182,8 @@ func failure(op string, of ...*tensor.Tensor) *tensor.Tensor {
 	return nil
 }
 
-// channels is an error if x has fewer than rank dimensions, or parameters not as many numbers as dimension
-// 1 of x has.
+// channels is an error if x has fewer than rank dimensions, or parameters not as many numbers as
+// dimension 1 of x has.
 func channels(op string, x *tensor.Tensor, rank int, ps ...*Param) *tensor.Tensor {
 	if bad := failure(op, x); bad != nil {
 		return bad

@@ -7,12 +7,13 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// ErrNoValue is the kind of error of a parameter that is used before [Init] or [Load] gave it a value.
+// ErrNoValue is the kind of error of a parameter that is used before [Init] or [Load] gave it a
+// value.
 var ErrNoValue = errors.New("parameter has no value")
 
-// Param is a parameter of a layer, or a buffer: numbers that belong to the layer and are saved with it,
-// but that no gradient is for, such as the running mean of a [BatchNorm]. It may be used from several
-// goroutines as long as none changes it.
+// Param is a parameter of a layer, or a buffer: numbers that belong to the layer and are saved with
+// it, but that no gradient is for, such as the running mean of a [BatchNorm]. It may be used from
+// several goroutines as long as none changes it.
 type Param struct {
 	name   string // for messages, once it is known
 	shape  tensor.Shape
@@ -58,8 +59,8 @@ func (p *Param) HasValue() bool { return p != nil && p.t != nil && p.t.Err() == 
 // IsBuffer reports whether no gradient is for the parameter, ever.
 func (p *Param) IsBuffer() bool { return p.buffer }
 
-// Tensor is the parameter in formulas. Gradients are for it, unless it is a buffer or frozen. Before it
-// has a value, it is a tensor with an error of kind [ErrNoValue].
+// Tensor is the parameter in formulas. Gradients are for it, unless it is a buffer or frozen.
+// Before it has a value, it is a tensor with an error of kind [ErrNoValue].
 func (p *Param) Tensor() *tensor.Tensor {
 	if p == nil {
 		return tensor.Fail("parameter", fmt.Errorf("%w: it is nil", ErrNoValue))
@@ -84,8 +85,8 @@ func (p *Param) Var() *tensor.Var {
 }
 
 // Set gives the parameter the numbers of t. One that has a value keeps its memory, element type and
-// device, and t must have the same: a step of an optimiser or a captured graph then sees them. Else it
-// gets memory as t has. The shapes must be equal.
+// device, and t must have the same: a step of an optimiser or a captured graph then sees them. Else
+// it gets memory as t has. The shapes must be equal.
 func (p *Param) Set(t *tensor.Tensor) error {
 	if err := t.Err(); err != nil {
 		return err

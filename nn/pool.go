@@ -8,8 +8,8 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// MaxPool is the largest elements of windows over the last one to three dimensions: PyTorch's MaxPool1d, 2d
-// and 3d. See [tensor.Pooling] for the fields.
+// MaxPool is the largest elements of windows over the last one to three dimensions: PyTorch's
+// MaxPool1d, 2d and 3d. See [tensor.Pooling] for the fields.
 type MaxPool struct{ tensor.Pooling }
 
 // NewMaxPool1d returns a layer of windows of a size, next to each other.
@@ -26,8 +26,8 @@ func (p *MaxPool) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return pooled(x, p.Pooling, (*tensor.Tensor).MaxPool)
 }
 
-// AvgPool is the means of windows over the last one to three dimensions: PyTorch's AvgPool1d, 2d and 3d,
-// whose count_include_pad is that Inside is false. See [tensor.Pooling] for the fields.
+// AvgPool is the means of windows over the last one to three dimensions: PyTorch's AvgPool1d, 2d
+// and 3d, whose count_include_pad is that Inside is false. See [tensor.Pooling] for the fields.
 type AvgPool struct{ tensor.Pooling }
 
 // NewAvgPool1d returns a layer of windows of a size, next to each other.
@@ -48,8 +48,8 @@ func pooling(kernel, n int) tensor.Pooling {
 	return tensor.Pooling{Kernel: slices.Repeat([]int{kernel}, n)}
 }
 
-// pooled is x pooled by a function for one or two dimensions. The largest elements and the means of windows
-// over three dimensions are those over one of those over two.
+// pooled is x pooled by a function for one or two dimensions. The largest elements and the means of
+// windows over three dimensions are those over one of those over two.
 func pooled(x *tensor.Tensor, p tensor.Pooling, pool func(*tensor.Tensor, tensor.Pooling) *tensor.Tensor) *tensor.Tensor {
 	n := len(p.Kernel)
 	for _, list := range []*[]int{&p.Stride, &p.Padding, &p.Dilation} {
@@ -123,8 +123,8 @@ func (p *Padding) Forward(x *tensor.Tensor) *tensor.Tensor { return x.PadAll(p.P
 // Interpolation is how an [Upsample] finds values between elements.
 type Interpolation int
 
-// The interpolations. Linear is along one dimension, bilinear two and trilinear three by the number of
-// sizes.
+// The interpolations. Linear is along one dimension, bilinear two and trilinear three by the number
+// of sizes.
 const (
 	Nearest Interpolation = iota
 	LinearInterpolation

@@ -6,7 +6,8 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// RecurrentOptions are what a recurrent layer has beyond the usual. The zero value is PyTorch's default.
+// RecurrentOptions are what a recurrent layer has beyond the usual. The zero value is PyTorch's
+// default.
 type RecurrentOptions struct {
 	Layers        int     // one above the other, 0 for 1
 	Bidirectional bool    // half of the outputs are of a second pass, from the last time step to the first
@@ -15,15 +16,16 @@ type RecurrentOptions struct {
 	ReLU          bool    // in place of tanh; of an [RNN] only
 }
 
-// RecurrentState is the state of a recurrent layer between time steps: (layers·directions, b, hidden) each, in
-// PyTorch's order. C is nil but of an [LSTM].
+// RecurrentState is the state of a recurrent layer between time steps: (layers·directions, b,
+// hidden) each, in PyTorch's order. C is nil but of an [LSTM].
 type RecurrentState struct{ H, C *tensor.Tensor }
 
 // Recurrent is the part that [RNN], [LSTM] and [GRU] have in common.
 //
-// Params has weight_ih_l0 (gates·hidden, in), weight_hh_l0 (gates·hidden, hidden), bias_ih_l0 and bias_hh_l0
-// (gates·hidden), those of further layers as _l1 and so on, and those of the second direction with _reverse
-// behind: PyTorch's names and order of gates. All begin uniformly within 1/√hidden.
+// Params has weight_ih_l0 (gates·hidden, in), weight_hh_l0 (gates·hidden, hidden), bias_ih_l0 and
+// bias_hh_l0 (gates·hidden), those of further layers as _l1 and so on, and those of the second
+// direction with _reverse behind: PyTorch's names and order of gates. All begin uniformly within
+// 1/√hidden.
 type Recurrent struct {
 	Params  map[string]*Param `nn:",inline"`
 	Dropout Dropout
@@ -97,19 +99,19 @@ func passName(layer, dir int) string {
 	return fmt.Sprintf("_l%d", layer)
 }
 
-// Hidden is the number of features of the state; those of the output are twice as many if the layer is
-// bidirectional.
+// Hidden is the number of features of the state; those of the output are twice as many if the layer
+// is bidirectional.
 func (r *Recurrent) Hidden() int { return r.hidden }
 
-// Forward returns the outputs (b, t, directions·hidden) of all time steps of x, (b, t, in), from a state of
-// zeros.
+// Forward returns the outputs (b, t, directions·hidden) of all time steps of x, (b, t, in), from a
+// state of zeros.
 func (r *Recurrent) Forward(x *tensor.Tensor) *tensor.Tensor {
 	y, _ := r.Run(x, RecurrentState{})
 	return y
 }
 
-// Run is [Recurrent.Forward] from a state, of which nil tensors are zeros, to the state at the end. It
-// computes the inputs' part of the gates for all time steps at once.
+// Run is [Recurrent.Forward] from a state, of which nil tensors are zeros, to the state at the end.
+// It computes the inputs' part of the gates for all time steps at once.
 func (r *Recurrent) Run(x *tensor.Tensor, from RecurrentState) (*tensor.Tensor, RecurrentState) {
 	if err := r.check(x, from, 3); err != nil {
 		return failedState("recurrent", err)
@@ -139,8 +141,8 @@ func (r *Recurrent) Run(x *tensor.Tensor, from RecurrentState) (*tensor.Tensor, 
 	return x, stacked(hs, cs)
 }
 
-// Step returns the output (b, hidden) of one time step of x, (b, in), and the state behind it. A layer of
-// two directions has none.
+// Step returns the output (b, hidden) of one time step of x, (b, in), and the state behind it. A
+// layer of two directions has none.
 func (r *Recurrent) Step(x *tensor.Tensor, from RecurrentState) (*tensor.Tensor, RecurrentState) {
 	if err := r.check(x, from, 2); err != nil {
 		return failedState("recurrent step", err)
@@ -262,8 +264,9 @@ func (p *pass) run(x *tensor.Tensor, s RecurrentState, reverse bool) (*tensor.Te
 	return tensor.Stack(1, out...), s
 }
 
-// unbind is the parts of x at each index of a dimension. They are halves of halves: the gradient of a part
-// has zeros for the rest of what it was cut from, which would else be as many times all of x.
+// unbind is the parts of x at each index of a dimension. They are halves of halves: the gradient of
+// a part has zeros for the rest of what it was cut from, which would else be as many times all of
+// x.
 func unbind(x *tensor.Tensor, d int) []*tensor.Tensor {
 	n := x.Size(d)
 	if n == 1 {

@@ -6,8 +6,9 @@ import (
 	"text/tabwriter"
 )
 
-// Move gives the parameters of a network memory on another device, or of another floating-point type.
-// Those without a value are left out. Variables are new: an optimiser has to be made after it.
+// Move gives the parameters of a network memory on another device, or of another floating-point
+// type. Those without a value are left out. Variables are new: an optimiser has to be made after
+// it.
 func Move(m any, on On) error {
 	list, err := List(m)
 	if err != nil {

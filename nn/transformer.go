@@ -2,8 +2,8 @@ package nn
 
 import "github.com/gokiln/kiln/tensor"
 
-// TransformerOptions are how the layers of a transformer are made. The zero value is PyTorch's default but
-// for dropout, whose is 0.1.
+// TransformerOptions are how the layers of a transformer are made. The zero value is PyTorch's
+// default but for dropout, whose is 0.1.
 type TransformerOptions struct {
 	Width     int                                   // features between the two linear layers, 0 for 2048
 	Act       func(x *tensor.Tensor) *tensor.Tensor // between them, nil for ReLU
@@ -45,8 +45,8 @@ func (o *TransformerOptions) act() func(x *tensor.Tensor) *tensor.Tensor {
 	return o.Act
 }
 
-// TransformerEncoderLayer is attention of a sequence to itself and two linear layers, each added to what it
-// was given: PyTorch's TransformerEncoderLayer with batch_first, under its names.
+// TransformerEncoderLayer is attention of a sequence to itself and two linear layers, each added to
+// what it was given: PyTorch's TransformerEncoderLayer with batch_first, under its names.
 type TransformerEncoderLayer struct {
 	SelfAttn         *MultiHeadAttention
 	Linear1, Linear2 *Linear
@@ -92,9 +92,9 @@ func residual(x *tensor.Tensor, norm Layer, first bool, drop *Dropout, f ModuleF
 	return norm.Forward(x.Add(drop.Forward(f(x))))
 }
 
-// TransformerDecoderLayer is attention of a sequence to itself, attention to that of an encoder, and two
-// linear layers, each added to what it was given: PyTorch's TransformerDecoderLayer with batch_first, under
-// its names.
+// TransformerDecoderLayer is attention of a sequence to itself, attention to that of an encoder,
+// and two linear layers, each added to what it was given: PyTorch's TransformerDecoderLayer with
+// batch_first, under its names.
 type TransformerDecoderLayer struct {
 	SelfAttn            *MultiHeadAttention
 	MultiheadAttn       *MultiHeadAttention
@@ -116,8 +116,9 @@ func NewTransformerDecoderLayer(embed, heads int, o TransformerOptions) *Transfo
 	}
 }
 
-// Decode returns (b, t, embed) of (b, t, embed) and memory, (b, s, embed), what an encoder returned. Self
-// says what the sequence attends to in itself, which is causal most often, and cross what in the memory.
+// Decode returns (b, t, embed) of (b, t, embed) and memory, (b, s, embed), what an encoder
+// returned. Self says what the sequence attends to in itself, which is causal most often, and cross
+// what in the memory.
 func (l *TransformerDecoderLayer) Decode(x, memory *tensor.Tensor, self, cross Attend) *tensor.Tensor {
 	self.Weights, cross.Weights = false, false
 	x = residual(x, l.Norm1, l.NormFirst, &l.Dropout, func(x *tensor.Tensor) *tensor.Tensor {
@@ -139,7 +140,8 @@ type TransformerEncoder struct {
 	Norm   Layer // behind the last one, or nil
 }
 
-// NewTransformerEncoder returns n layers of embed features in so many heads, without a norm behind them.
+// NewTransformerEncoder returns n layers of embed features in so many heads, without a norm behind
+// them.
 func NewTransformerEncoder(n, embed, heads int, o TransformerOptions) *TransformerEncoder {
 	e := &TransformerEncoder{}
 	for range n {
@@ -168,7 +170,8 @@ type TransformerDecoder struct {
 	Norm   Layer // behind the last one, or nil
 }
 
-// NewTransformerDecoder returns n layers of embed features in so many heads, without a norm behind them.
+// NewTransformerDecoder returns n layers of embed features in so many heads, without a norm behind
+// them.
 func NewTransformerDecoder(n, embed, heads int, o TransformerOptions) *TransformerDecoder {
 	d := &TransformerDecoder{}
 	for range n {
@@ -188,8 +191,8 @@ func (d *TransformerDecoder) Decode(x, memory *tensor.Tensor, self, cross Attend
 	return x
 }
 
-// Transformer is an encoder and a decoder, each with a norm behind its layers: PyTorch's Transformer with
-// batch_first.
+// Transformer is an encoder and a decoder, each with a norm behind its layers: PyTorch's
+// Transformer with batch_first.
 type Transformer struct {
 	Encoder *TransformerEncoder
 	Decoder *TransformerDecoder
@@ -202,9 +205,9 @@ func NewTransformer(encoders, decoders, embed, heads int, o TransformerOptions) 
 	return t
 }
 
-// Run returns (b, t, embed) of the encoder's sequence, (b, s, embed), and the decoder's, (b, t, embed).
-// Enc, self and cross say what the encoder attends to, what the decoder attends to in itself, and what in
-// the encoder's result.
+// Run returns (b, t, embed) of the encoder's sequence, (b, s, embed), and the decoder's, (b, t,
+// embed). Enc, self and cross say what the encoder attends to, what the decoder attends to in
+// itself, and what in the encoder's result.
 func (t *Transformer) Run(src, tgt *tensor.Tensor, enc, self, cross Attend) *tensor.Tensor {
 	return t.Decoder.Decode(tgt, t.Encoder.Encode(src, enc), self, cross)
 }

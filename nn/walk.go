@@ -23,9 +23,10 @@ type Named struct {
 	Aliases []string // further names, where it is shared
 }
 
-// List finds the parameters and buffers of a network, which is a pointer to a struct, in the order of
-// its fields. Package documentation says how they are named. It is an error of kind [ErrStruct] if two
-// have one name, if one is in a field that is not exported, and if structs point to each other in a ring.
+// List finds the parameters and buffers of a network, which is a pointer to a struct, in the order
+// of its fields. Package documentation says how they are named. It is an error of kind [ErrStruct]
+// if two have one name, if one is in a field that is not exported, and if structs point to each
+// other in a ring.
 func List(m any) ([]Named, error) {
 	w := walker{seen: map[*Param]int{}, names: map[string]bool{}, open: map[reflect.Value]bool{}}
 	if err := w.visit("", reflect.ValueOf(m)); err != nil {

@@ -31,8 +31,8 @@ func computed(t *tensor.Tensor) *Param {
 	return p
 }
 
-// WeightNorm is a layer whose weight is G·V/‖V‖, where each index of dimension 0 has a length G of its own
-// (Salimans and Kingma, 2016). Names are those of PyTorch's parametrizations.weight_norm.
+// WeightNorm is a layer whose weight is G·V/‖V‖, where each index of dimension 0 has a length G of
+// its own (Salimans and Kingma, 2016). Names are those of PyTorch's parametrizations.weight_norm.
 type WeightNorm struct {
 	V     *Param `nn:"parametrizations.weight.original1"` // of the weight's shape
 	G     *Param `nn:"parametrizations.weight.original0"` // (n, 1 …)
@@ -40,8 +40,8 @@ type WeightNorm struct {
 	layer Weighted
 }
 
-// NewWeightNorm returns a layer with the parameters of another one, which is not to be used by itself. [Init]
-// makes G the lengths that V has, so that the weight begins as V.
+// NewWeightNorm returns a layer with the parameters of another one, which is not to be used by
+// itself. [Init] makes G the lengths that V has, so that the weight begins as V.
 func NewWeightNorm(layer Weighted) *WeightNorm {
 	n := &WeightNorm{layer: layer}
 	n.V, n.Bias, _ = layer.parts()
@@ -78,9 +78,9 @@ func plain(layer Weighted, weight *tensor.Tensor) (Layer, error) {
 	return layer.with(p), nil
 }
 
-// SpectralNorm is a layer whose weight, a matrix of outputs by all else, is divided by its largest singular
-// value (Miyato et al., 2018). In training each forward pass makes the vectors for it better by a step of
-// power iteration. Names are those of PyTorch's parametrizations.spectral_norm.
+// SpectralNorm is a layer whose weight, a matrix of outputs by all else, is divided by its largest
+// singular value (Miyato et al., 2018). In training each forward pass makes the vectors for it
+// better by a step of power iteration. Names are those of PyTorch's parametrizations.spectral_norm.
 type SpectralNorm struct {
 	Original *Param `nn:"parametrizations.weight.original"`
 	U        *Param `nn:"parametrizations.weight.0._u"` // (out), a buffer
@@ -94,8 +94,8 @@ type SpectralNorm struct {
 // spectralEps bounds the lengths that vectors are divided by, as in PyTorch.
 const spectralEps = 1e-12
 
-// NewSpectralNorm returns a layer with the parameters of another one, which is not to be used by itself.
-// [Init] begins with 15 steps of power iteration, each forward pass in training has one.
+// NewSpectralNorm returns a layer with the parameters of another one, which is not to be used by
+// itself. [Init] begins with 15 steps of power iteration, each forward pass in training has one.
 func NewSpectralNorm(layer Weighted) *SpectralNorm {
 	n := &SpectralNorm{layer: layer, Steps: 1}
 	var out int

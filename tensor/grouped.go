@@ -7,15 +7,16 @@ import (
 
 // GroupedMatMul is the products of groups of matrices of different sizes, as those of a mixture of
 // experts. The groups divide a dimension, of size T: ends has one dimension, with where each group
-// ends, and a group begins where the one before it ends. Which dimension that is say those of t and u:
+// ends, and a group begins where the one before it ends. Which dimension that is say those of t and
+// u:
 //
 //	(T, k) by (groups, k, n) is (T, n)    rows, each multiplied by the matrix of its group
 //	(m, T) by (T, n) is (groups, m, n)    what is summed over
 //	(groups, m, k) by (k, T) is (m, T)    columns
 //
 // Groups may be empty. What is behind the end of the last one is 0, and is not summed. Ends are
-// integers on the device of t, and nothing waits for them: those that are not in order, or not in 0 to
-// T, stand for the nearest that are. Types and precision are as for [Tensor.MatMul].
+// integers on the device of t, and nothing waits for them: those that are not in order, or not in 0
+// to T, stand for the nearest that are. Types and precision are as for [Tensor.MatMul].
 //
 //	ends := counts.CumSum(0)                // of the tokens of each expert, which are sorted by expert
 //	h := x.GroupedMatMul(up, ends).Silu()   // up has (experts, k, n)

@@ -58,9 +58,9 @@ func (t *Tensor) Linear(weight, bias *Tensor) *Tensor {
 //	h := x.LinearWith(gate, tensor.Epilogue{Act: tensor.Silu, Up: up}) // SwiGLU
 //
 // A gate and an up that are stacked in one weight are views of it, w.Narrow(0, 0, n) and
-// w.Narrow(0, n, n). All of it is computed in the type of the sums and rounded once. Where gradients
-// are recorded and there is an activation or a second weight, the steps are operations of their own,
-// and results of types of fewer than 32 bits are rounded in each.
+// w.Narrow(0, n, n). All of it is computed in the type of the sums and rounded once. Where
+// gradients are recorded and there is an activation or a second weight, the steps are operations of
+// their own, and results of types of fewer than 32 bits are rounded in each.
 func (t *Tensor) LinearWith(weight *Tensor, e Epilogue) *Tensor {
 	const op = "linear"
 	if e.Act < 0 || int(e.Act) >= len(activations) {

@@ -17,8 +17,9 @@ import (
 // [Device.SetMatMulPrecision] for products of F32 that are less exact and faster.
 func (t *Tensor) MatMul(u *Tensor) *Tensor { return t.matMul(u, false, 0) }
 
-// MatMulAs is [Tensor.MatMul] with results of another type, which hold more of the sums: of I8 and U8
-// it is I32, or U32 of the latter; of floating-point types of fewer than 32 bits a longer one, up to F32.
+// MatMulAs is [Tensor.MatMul] with results of another type, which hold more of the sums: of I8 and
+// U8 it is I32, or U32 of the latter; of floating-point types of fewer than 32 bits a longer one,
+// up to F32.
 //
 //	y := x.MatMulAs(w, tensor.I32) // of I8
 func (t *Tensor) MatMulAs(u *Tensor, d DType) *Tensor { return t.matMul(u, false, d) }
@@ -26,7 +27,8 @@ func (t *Tensor) MatMulAs(u *Tensor, d DType) *Tensor { return t.matMul(u, false
 // product is MatMul in the highest precision, for methods whose later steps make errors grow.
 func (t *Tensor) product(u *Tensor) *Tensor { return t.matMul(u, true, 0) }
 
-// matMul is a product in the highest precision or in that of the device, of type d, if that is not 0.
+// matMul is a product in the highest precision or in that of the device, of type d, if that is not
+// 0.
 func (t *Tensor) matMul(u *Tensor, exact bool, d DType) *Tensor {
 	const op = "matmul"
 	if bad := first(op, t, u); bad != nil {

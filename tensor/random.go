@@ -44,7 +44,8 @@ func (d *Device) Seed() uint64 {
 	return d.random.key
 }
 
-// RandomState is where a device's random numbers are: the seed, and how many blocks of them were drawn.
+// RandomState is where a device's random numbers are: the seed, and how many blocks of them were
+// drawn.
 type RandomState struct {
 	Seed uint64 `json:"seed"`
 	Next uint64 `json:"next"`

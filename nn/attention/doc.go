@@ -19,8 +19,8 @@
 // of 0.
 //
 // Where a device has matrix instructions for types of 16 bits and there is enough to do, scores and
-// sums stay in the registers of one kernel, see package ops/attention; elsewhere attention is made of
-// operations of package tensor. Dropout always is.
+// sums stay in the registers of one kernel, see package ops/attention; elsewhere attention is made
+// of operations of package tensor. Dropout always is.
 //
 // Scores, softmax and sums of float16 and bfloat16 are in float32. Scores of all queries are never
 // in memory at once where there are many: blocks of queries come one after the other, and gradients

@@ -18,8 +18,8 @@ type Token interface {
 	uint8 | int32 | uint32 | int64
 }
 
-// Windows is parts of a long text, each a sample of length+1 tokens: the first length are the input,
-// and the last length what comes next at each.
+// Windows is parts of a long text, each a sample of length+1 tokens: the first length are the
+// input, and the last length what comes next at each.
 type Windows[T Token] struct {
 	tokens         []T
 	length, stride int
@@ -44,8 +44,8 @@ func (w *Windows[T]) Get(i int) ([]T, error) {
 	return w.tokens[from : from+w.length+1 : from+w.length+1], nil
 }
 
-// NextToken is the collate for [Windows]: X is (batch, length) tokens and Y, of the same shape, those
-// that come next. Samples of different lengths, or without tokens, are an error of kind
+// NextToken is the collate for [Windows]: X is (batch, length) tokens and Y, of the same shape,
+// those that come next. Samples of different lengths, or without tokens, are an error of kind
 // [tensor.ErrShape].
 func NextToken[T Token](d *tensor.Device) Collate[[]T, Pair] {
 	return func(samples [][]T, _ *rand.Rand) (Pair, error) {
@@ -70,8 +70,9 @@ type Labeled struct {
 	Label uint32
 }
 
-// NewLabeled returns the samples whose numbers lie one behind the other in x, size each, with a label for
-// each. Numbers are not copied. Lengths that do not fit are an error of kind [tensor.ErrShape].
+// NewLabeled returns the samples whose numbers lie one behind the other in x, size each, with a
+// label for each. Numbers are not copied. Lengths that do not fit are an error of kind
+// [tensor.ErrShape].
 func NewLabeled(x []float32, size int, labels []uint32) (Slice[Labeled], error) {
 	if size < 1 || len(x) != size*len(labels) {
 		return nil, fmt.Errorf("data: labeled: %w: %d numbers for %d samples of %d", tensor.ErrShape, len(x), len(labels), size)
@@ -83,8 +84,9 @@ func NewLabeled(x []float32, size int, labels []uint32) (Slice[Labeled], error) 
 	return set, nil
 }
 
-// Classify is the collate for samples with labels: X is (batch, shape…) of type F32, and Y (batch) of type
-// U32. A sample that has not the numbers of the shape is an error of kind [tensor.ErrShape].
+// Classify is the collate for samples with labels: X is (batch, shape…) of type F32, and Y (batch)
+// of type U32. A sample that has not the numbers of the shape is an error of kind
+// [tensor.ErrShape].
 func Classify(d *tensor.Device, shape ...int) Collate[Labeled, Pair] {
 	shape = append([]int(nil), shape...)
 	size := tensor.Shape(shape).Count()

@@ -43,8 +43,8 @@ type subset[S any] struct {
 	indices []int
 }
 
-// Subset is the samples of a dataset at indices, in their order. One that is out of range is an error of
-// kind [tensor.ErrRange].
+// Subset is the samples of a dataset at indices, in their order. One that is out of range is an
+// error of kind [tensor.ErrRange].
 func Subset[S any](of Dataset[S], indices []int) (Dataset[S], error) {
 	for _, i := range indices {
 		if i < 0 || i >= of.Len() {
@@ -54,9 +54,9 @@ func Subset[S any](of Dataset[S], indices []int) (Dataset[S], error) {
 	return subset[S]{of: of, indices: append([]int(nil), indices...)}, nil
 }
 
-// Split divides a dataset at random into one of n samples, which is often held out for tests, and the
-// rest. The same seed gives the same parts. An n that is below 0 or beyond the dataset is an error of kind
-// [tensor.ErrRange].
+// Split divides a dataset at random into one of n samples, which is often held out for tests, and
+// the rest. The same seed gives the same parts. An n that is below 0 or beyond the dataset is an
+// error of kind [tensor.ErrRange].
 func Split[S any](of Dataset[S], n int, seed uint64) (part, rest Dataset[S], err error) {
 	if n < 0 || n > of.Len() {
 		return nil, nil, fmt.Errorf("data: split: %w: %d samples of %d", tensor.ErrRange, n, of.Len())
@@ -65,9 +65,9 @@ func Split[S any](of Dataset[S], n int, seed uint64) (part, rest Dataset[S], err
 	return subset[S]{of: of, indices: order[:n]}, subset[S]{of: of, indices: order[n:]}, nil
 }
 
-// shuffled is the numbers below n in the order of an epoch: the shuffle of Fisher and Yates with numbers
-// of PCG (O'Neill, 2014). It is written out here because checkpoints depend on it, and package rand
-// promises the generator's numbers, not those that are drawn from them.
+// shuffled is the numbers below n in the order of an epoch: the shuffle of Fisher and Yates with
+// numbers of PCG (O'Neill, 2014). It is written out here because checkpoints depend on it, and
+// package rand promises the generator's numbers, not those that are drawn from them.
 func shuffled(n int, seed, epoch uint64) []int {
 	r := rand.NewPCG(seed, epoch)
 	order := make([]int, n)

@@ -9,8 +9,8 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// Collate makes a batch of samples. It is called by several goroutines at the same time. What it draws
-// at random, it draws from r: numbers of the device's generator would depend on who is first.
+// Collate makes a batch of samples. It is called by several goroutines at the same time. What it
+// draws at random, it draws from r: numbers of the device's generator would depend on who is first.
 type Collate[S, B any] func(samples []S, r *rand.Rand) (B, error)
 
 // Samples is the collate that leaves samples as they are.
@@ -49,9 +49,9 @@ type Position struct {
 	Batch int `json:"batch"` // of the epoch, that comes next
 }
 
-// Loader makes batches of a dataset: see the package's documentation. One loop at a time may be over it,
-// or the second one has an error of kind [tensor.ErrArgument]; its position may be asked for inside of
-// the loop.
+// Loader makes batches of a dataset: see the package's documentation. One loop at a time may be
+// over it, or the second one has an error of kind [tensor.ErrArgument]; its position may be asked
+// for inside of the loop.
 type Loader[S, B any] struct {
 	set     Dataset[S]
 	collate Collate[S, B]
@@ -65,8 +65,8 @@ type Loader[S, B any] struct {
 	order []int
 }
 
-// NewLoader returns a loader. Numbers below 0 in its options are an error of kind [tensor.ErrArgument],
-// as is a dataset that makes no batch.
+// NewLoader returns a loader. Numbers below 0 in its options are an error of kind
+// [tensor.ErrArgument], as is a dataset that makes no batch.
 func NewLoader[S, B any](set Dataset[S], collate Collate[S, B], o Options) (*Loader[S, B], error) {
 	if set == nil || collate == nil {
 		return nil, fmt.Errorf("data: %w: no dataset, or no collate", tensor.ErrArgument)
@@ -94,8 +94,8 @@ func (l *Loader[S, B]) Position() Position {
 	return l.at
 }
 
-// Seek has the next loop begin at a position, which another loader of the same dataset and options may
-// have been at. One that no loop comes to is an error of kind [tensor.ErrRange].
+// Seek has the next loop begin at a position, which another loader of the same dataset and options
+// may have been at. One that no loop comes to is an error of kind [tensor.ErrRange].
 func (l *Loader[S, B]) Seek(p Position) error {
 	if p.Epoch < 0 || p.Batch < 0 || p.Batch >= l.batches {
 		return fmt.Errorf("data: seek: %w: batch %d of %d in epoch %d", tensor.ErrRange, p.Batch, l.batches, p.Epoch)

@@ -9,8 +9,8 @@ import (
 	"github.com/gokiln/kiln/tensor"
 )
 
-// Epoch goes over the rest of the current epoch; the next one begins where it ends. Its last batch is
-// smaller if samples are left and [Options.DropLast] does not say otherwise.
+// Epoch goes over the rest of the current epoch; the next one begins where it ends. Its last batch
+// is smaller if samples are left and [Options.DropLast] does not say otherwise.
 func (l *Loader[S, B]) Epoch(ctx context.Context) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) { l.loop(ctx, false, yield) }
 }
@@ -32,8 +32,8 @@ type result[B any] struct {
 	err   error
 }
 
-// loop yields batches in order. The pipeline is a queue of promised results in the order of batches, as
-// long as batches may be made ahead, and a queue of work for the workers.
+// loop yields batches in order. The pipeline is a queue of promised results in the order of
+// batches, as long as batches may be made ahead, and a queue of work for the workers.
 func (l *Loader[S, B]) loop(ctx context.Context, endless bool, yield func(B, error) bool) {
 	begin, free := l.enter()
 	if !free {
@@ -99,8 +99,8 @@ func (l *Loader[S, B]) work(ctx context.Context, jobs <-chan job[B]) {
 	}
 }
 
-// await returns the next batch, false behind the last one. A context that is done is an error, whatever
-// is ready.
+// await returns the next batch, false behind the last one. A context that is done is an error,
+// whatever is ready.
 func await[B any](ctx context.Context, promised <-chan job[B]) (j job[B], r result[B], ok bool) {
 	select {
 	case j, ok = <-promised:

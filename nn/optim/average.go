@@ -133,8 +133,8 @@ func (a *Average) State() (map[string]*tensor.Tensor, error) {
 }
 
 // Load sets the averages, and how many updates they have had, to what [Average.State] has returned
-// for variables of the same shapes and types. What is missing, or there and not expected, is an error
-// of kind [tensor.ErrArgument]; nothing is changed then.
+// for variables of the same shapes and types. What is missing, or there and not expected, is an
+// error of kind [tensor.ErrArgument]; nothing is changed then.
 func (a *Average) Load(state map[string]*tensor.Tensor) error {
 	n, err := a.loadCount(state)
 	if err != nil {

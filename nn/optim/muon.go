@@ -37,8 +37,8 @@ type Muon struct {
 	// enough.
 	In tensor.DType
 
-	// AdamW updates what is no matrix. A learning rate of 0 stands for LR; [Optimizer.SetLR] changes
-	// both by the same factor. The weight decay is that of the group or of Muon.
+	// AdamW updates what is no matrix. A learning rate of 0 stands for LR; [Optimizer.SetLR]
+	// changes both by the same factor. The weight decay is that of the group or of Muon.
 	AdamW AdamW
 }
 

@@ -18,8 +18,8 @@ import (
 // ErrCheckpoint is the kind of error of a file that is no checkpoint, or one of another run.
 var ErrCheckpoint = errors.New("checkpoint")
 
-// Stateful is what has tensors to be saved, by names that stay the same, such as an optimiser. Load is
-// given what State has returned, on the device of the checkpoint.
+// Stateful is what has tensors to be saved, by names that stay the same, such as an optimiser. Load
+// is given what State has returned, on the device of the checkpoint.
 type Stateful interface {
 	State() (map[string]*tensor.Tensor, error)
 	Load(state map[string]*tensor.Tensor) error
@@ -31,8 +31,8 @@ type Seeker interface {
 	Seek(p data.Position) error
 }
 
-// Checkpoint is a training run with all that it depends on. Device is needed; what else is nil is left
-// out.
+// Checkpoint is a training run with all that it depends on. Device is needed; what else is nil is
+// left out.
 type Checkpoint struct {
 	Step      int                 // steps that are done
 	Model     any                 // a network, see [nn.List]
@@ -154,11 +154,11 @@ func (c *Checkpoint) entries() ([]*file.Entry, error) {
 	return entries, nil
 }
 
-// Load sets the run to what [Checkpoint.Save] has written. The network must have the same parameters
-// with the same element types, and be on the device, if they have values yet; the loader must be of the
-// same dataset and options, and not in a loop. A file that is not there is an error of kind
-// [io/fs.ErrNotExist], one that does not fit of kind [ErrCheckpoint] or of that of what does not. After
-// such an error a part of the run may be set, so that it should not go on.
+// Load sets the run to what [Checkpoint.Save] has written. The network must have the same
+// parameters with the same element types, and be on the device, if they have values yet; the loader
+// must be of the same dataset and options, and not in a loop. A file that is not there is an error
+// of kind [io/fs.ErrNotExist], one that does not fit of kind [ErrCheckpoint] or of that of what
+// does not. After such an error a part of the run may be set, so that it should not go on.
 func (c *Checkpoint) Load(path string) error {
 	err := c.check()
 	if err == nil {
@@ -240,8 +240,8 @@ func (c *Checkpoint) fits(path string, set *file.Set, r record) error {
 	return nil
 }
 
-// loadModel loads the network. A value that would have to be converted is an error: the run would not go
-// on with the same bits.
+// loadModel loads the network. A value that would have to be converted is an error: the run would
+// not go on with the same bits.
 func (c *Checkpoint) loadModel(set *file.Set) error {
 	list, err := nn.List(c.Model)
 	if err != nil {

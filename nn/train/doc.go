@@ -13,10 +13,10 @@
 //
 // # Checkpoints
 //
-// A [Checkpoint] saves all that the rest of a run depends on, so that a run that was stopped goes on
-// with the same bits as one that was not: the parameters and buffers of the network, the states of the
-// optimiser, where the loader is, and where the device's random numbers are. It is one safetensors file.
-// Tensors have the prefixes model, optimizer and others, so that other programs read the network in it;
-// the rest is JSON under one key of the file's metadata. The file replaces an earlier one when it is
-// whole.
+// A [Checkpoint] saves all that the rest of a run depends on, so that a run that was stopped goes
+// on with the same bits as one that was not: the parameters and buffers of the network, the states
+// of the optimiser, where the loader is, and where the device's random numbers are. It is one
+// safetensors file. Tensors have the prefixes model, optimizer and others, so that other programs
+// read the network in it; the rest is JSON under one key of the file's metadata. The file replaces
+// an earlier one when it is whole.
 package train

@@ -31,13 +31,14 @@ const MaxSize = 256
 // rowsOfTile is how many rows of a plane a block has where blocks have several warps.
 const rowsOfTile = 32
 
-// fewKeys is how many keys one block goes over, where there are too few blocks, as fast as operations
-// that share them among all multiprocessors.
+// fewKeys is how many keys one block goes over, where there are too few blocks, as fast as
+// operations that share them among all multiprocessors.
 const fewKeys = 1024
 
-// Fits reports whether [Forward] is expected to be faster than products of matrices and a softmax, for
-// planes of so many rows, a plane for each head of keys. On CPUs it is not: with 2 cores products
-// that are packed for vector registers were 1.7 to 6 times as fast, and 30 times for one query.
+// Fits reports whether [Forward] is expected to be faster than products of matrices and a softmax,
+// for planes of so many rows, a plane for each head of keys. On CPUs it is not: with 2 cores
+// products that are packed for vector registers were 1.7 to 6 times as fast, and 30 times for one
+// query.
 func Fits(d *runtime.Device, t dtype.DType, planes, rows, keys int) bool {
 	info := ops.DeviceInfo(d)
 	if !ops.TraitsOf(&info).BlockTiles || t.Size() != 2 {
@@ -46,9 +47,9 @@ func Fits(d *runtime.Device, t dtype.DType, planes, rows, keys int) bool {
 	return planes*((rows+rowsOfTile-1)/rowsOfTile) >= info.Units/2 || keys <= fewKeys
 }
 
-// Forward stores the result, of the type of the queries, and the log-sum-exps, of the type that sums
-// are in; both are contiguous, as are the queries. Values of more than [MaxSize] numbers, and operands
-// whose last dimension is not contiguous, are errors of kind [jit.ErrUnsupported].
+// Forward stores the result, of the type of the queries, and the log-sum-exps, of the type that
+// sums are in; both are contiguous, as are the queries. Values of more than [MaxSize] numbers, and
+// operands whose last dimension is not contiguous, are errors of kind [jit.ErrUnsupported].
 func Forward(s *runtime.Stream, out, logs ops.View, p *Problem) error {
 	q, v := p.Q.Layout.Shape(), p.V.Layout.Shape()
 	info := ops.DeviceInfo(s.Device())

@@ -19,10 +19,10 @@ import (
 //
 //	act(Scale·(a·b) + Bias) · (a·Up) + Residual
 //
-// It is computed in the type of the sums, float32 for types of fewer bits, and rounded to the type of
-// the result once. What is left out costs nothing. Strategies that have no epilogue in their kernel
-// store sums as they are, and another kernel makes results of these; so do those that divide sums.
-// The bits of the result do not depend on that, but a product with Up is two products then.
+// It is computed in the type of the sums, float32 for types of fewer bits, and rounded to the type
+// of the result once. What is left out costs nothing. Strategies that have no epilogue in their
+// kernel store sums as they are, and another kernel makes results of these; so do those that divide
+// sums. The bits of the result do not depend on that, but a product with Up is two products then.
 //
 // Bias, Up and Residual have the type of the result, and share no memory with it.
 type Epilogue struct {
@@ -41,7 +41,8 @@ func (e *Epilogue) empty() bool {
 // present reports whether a view was given.
 func present(v ops.View) bool { return v.DType != dtype.Invalid }
 
-// epilogue is an Epilogue for a problem: as it lies, with the activation for the type of the result.
+// epilogue is an Epilogue for a problem: as it lies, with the activation for the type of the
+// result.
 type epilogue struct {
 	on      bool
 	act     *jit.Fn
@@ -156,8 +157,8 @@ type fusedArgs struct {
 	e                             kernels.Epilogue
 }
 
-// fused returns the arguments of a kernel with an epilogue of sums of a type; ok is false if it does
-// not go through one there.
+// fused returns the arguments of a kernel with an epilogue of sums of a type; ok is false if it
+// does not go through one there.
 func (p *Problem) fused(s *runtime.Stream, sum dtype.DType) (f fusedArgs, ok bool, err error) {
 	if !p.then.on || !p.fuses {
 		return f, false, nil
@@ -238,7 +239,8 @@ func (p *Problem) apart(parts int) bool { return parts > 1 || p.then.on && !p.fu
 var finishParts = ops.NewGeneric("matmul", kernels.FinishParts[ops.T, ops.C])
 
 // finish stores what the epilogue makes of the sums of n numbers, step apart, in a layout of the
-// result that has dimensions for products, rows and columns; the first part lies in row-major order.
+// result that has dimensions for products, rows and columns; the first part lies in row-major
+// order.
 func (p *Problem) finish(s *runtime.Stream, final layout.Layout, room ops.View, n, step int) error {
 	shape := final.Shape()
 	all := []layout.Layout{final, layout.Contiguous(shape)}

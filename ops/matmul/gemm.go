@@ -15,12 +15,12 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Matmul stores in out the products of the matrices in the last two dimensions of a
-// and b. The dimensions before count matrices and broadcast to those of out, which has as
-// many. Layouts are any, but elements of out must not share memory. Sums are made in
-// the type that is computed in, and are the same in every run. The type of out is that of a and b,
-// or holds more of the sums: of factors of 8 bits I32 (of U8 U32, too), of floating-point factors of
-// fewer than 32 bits a longer one up to F32.
+// Matmul stores in out the products of the matrices in the last two dimensions of a and b. The
+// dimensions before count matrices and broadcast to those of out, which has as many. Layouts are
+// any, but elements of out must not share memory. Sums are made in the type that is computed in,
+// and are the same in every run. The type of out is that of a and b, or holds more of the sums: of
+// factors of 8 bits I32 (of U8 U32, too), of floating-point factors of fewer than 32 bits a longer
+// one up to F32.
 func Matmul(s *runtime.Stream, out, a, b ops.View) error {
 	return MatmulWith(s, Options{}, out, a, b)
 }
@@ -184,8 +184,8 @@ func newProduct(s *runtime.Stream, o Options, out, a, b, by ops.View) (*Problem,
 	return p, p.PlanBatches(s)
 }
 
-// resultOf reports whether products of factors of a type can be stored as another one: their own type,
-// or one that holds more of a sum.
+// resultOf reports whether products of factors of a type can be stored as another one: their own
+// type, or one that holds more of a sum.
 func resultOf(factors, out dtype.DType) bool {
 	switch {
 	case out == factors:

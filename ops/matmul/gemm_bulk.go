@@ -34,7 +34,8 @@ func (p *Problem) tensorMaps(dev *runtime.Device, c *tile.Config) (x, y dsl.Tens
 	return x, y, err
 }
 
-// upMap is the tensor map of the second factor of gated units, if there is one and the first has one.
+// upMap is the tensor map of the second factor of gated units, if there is one and the first has
+// one.
 func (p *Problem) upMap(dev *runtime.Device, c *tile.Config) (up dsl.TensorMap, err error) {
 	if !bool(c.Bulk) || !present(p.up) {
 		return up, nil
@@ -81,8 +82,8 @@ func (p *Problem) outMap(dev *runtime.Device, c *tile.Config, out ops.View, part
 	return dev.EncodeTensorMap(m)
 }
 
-// planes describes matrices with rows and columns of a size and a stride each, one for each product.
-// ok is false if no map can.
+// planes describes matrices with rows and columns of a size and a stride each, one for each
+// product. ok is false if no map can.
 func planes(v ops.View, batch layout.Layout, rows, columns [2]int) (m runtime.TensorMap, ok bool) {
 	n, step := 1, 0
 	if batch.Rank() > 0 {

@@ -9,9 +9,10 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// fewRows are the strategies by matrix instructions for products with few rows. Their time is that of
-// reading B, so what counts is how many bytes of it are in flight: bulk copies of many stages, or tiles
-// that are no higher than there are rows, of which several blocks are resident on a multiprocessor.
+// fewRows are the strategies by matrix instructions for products with few rows. Their time is that
+// of reading B, so what counts is how many bytes of it are in flight: bulk copies of many stages,
+// or tiles that are no higher than there are rows, of which several blocks are resident on a
+// multiprocessor.
 var fewRows = []ops.Strategy[Problem]{
 	fewTiles(tile.Config{M: 16, N: 128, Down: 1, Across: 4, Stages: 6}, func(p *Problem, c tile.Config) bool { return p.low(c) && p.fillsMatrix(c) }),
 	matrixTiles(tile.Config{M: 64, N: 128, Down: 4, Across: 1, Stages: 8}, func(p *Problem, c tile.Config) bool { return p.M <= int(c.M) && p.fillsWarpgroups(c) }),
@@ -45,13 +46,14 @@ func fewTiles(c tile.Config, fits func(*Problem, tile.Config) bool) ops.Strategy
 }
 
 // sumCost is what it takes to store and add a part of a tile's sums, for a tile on each of as many
-// multiprocessors, as a part of what it takes to multiply a place along k, of factors of 16 bits: an
-// estimate by the rates of an H200. Larger factors take longer to multiply, about with the square of
-// their size.
+// multiprocessors, as a part of what it takes to multiply a place along k, of factors of 16 bits:
+// an estimate by the rates of an H200. Larger factors take longer to multiply, about with the
+// square of their size.
 const sumCost = 5
 
-// parts is into how many parts the sums of so many blocks are divided, for the fewest waves of them:
-// a multiprocessor takes one block at a time, or as many low ones as it has shared memory for.
+// parts is into how many parts the sums of so many blocks are divided, for the fewest waves of
+// them: a multiprocessor takes one block at a time, or as many low ones as it has shared memory
+// for.
 func (p *Problem) parts(blocks int, c *tile.Config) int {
 	slots := p.Info.Units
 	if c.M < smallMatrix.M {

@@ -25,8 +25,8 @@ var gatedProducts = ops.NewStrategies([]ops.Strategy[Problem]{
 	{Name: "two products", Fits: ops.Always[Problem], Run: func(*runtime.Stream, *Problem) error { return errApart }},
 }...)
 
-// fillsGated is fillsWarpgroups for tiles of gated units, whose sums are not divided. Factors that are
-// not copied in chunks had better be padded, each for its product.
+// fillsGated is fillsWarpgroups for tiles of gated units, whose sums are not divided. Factors that
+// are not copied in chunks had better be padded, each for its product.
 func (p *Problem) fillsGated(c tile.Config) bool {
 	return p.fillsWarpgroups(c) && p.inChunks(1) && p.inChunks(2) && p.parts(p.tiles(&c), fitted(&c, p)) == 1
 }
@@ -52,8 +52,8 @@ func gated(s *runtime.Stream, o Options, out, a, b ops.View) error {
 	return gatedApart(s, o, out, a, b)
 }
 
-// gates reports whether a tile can have columns of both factors: they lie alike, and are multiplied as
-// they are.
+// gates reports whether a tile can have columns of both factors: they lie alike, and are multiplied
+// as they are.
 func (p *Problem) gates(b, up ops.View) bool {
 	if p.transposed || p.K == 0 || p.Precision != Highest || p.promotes() > 0 || p.matrixSum() != p.Out.DType.Compute() {
 		return false

@@ -16,18 +16,18 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Grouped stores in out the products of groups of matrices of different sizes, which only the device
-// knows: ends has where each group ends, of the dimension that they divide, and a group begins where
-// the one before it ends. The ranks say which dimension that is:
+// Grouped stores in out the products of groups of matrices of different sizes, which only the
+// device knows: ends has where each group ends, of the dimension that they divide, and a group
+// begins where the one before it ends. The ranks say which dimension that is:
 //
 //	a (T, K), b (E, K, N): out (T, N)     rows, as tokens among experts
 //	a (M, T), b (T, N):    out (E, M, N)  places that are summed over, as for the gradient of b
 //	a (E, M, K), b (K, T): out (M, T)     columns
 //
-// Groups may be empty. What is behind the last one is 0 in out, and counts for no sum. Ends that are not
-// in order, or not in 0 to T, are taken for the nearest that are. Layouts are any, but elements of out
-// must not share memory. The type of out is as for [Matmul]. There is
-// no epilogue. Nothing waits for the device.
+// Groups may be empty. What is behind the last one is 0 in out, and counts for no sum. Ends that
+// are not in order, or not in 0 to T, are taken for the nearest that are. Layouts are any, but
+// elements of out must not share memory. The type of out is as for [Matmul]. There is no epilogue.
+// Nothing waits for the device.
 func Grouped(s *runtime.Stream, out, a, b, ends ops.View, o Options) error {
 	if a.Layout.Rank() == 3 && b.Layout.Rank() == 2 { // that of the transposed matrices
 		for _, v := range []*ops.View{&out, &a, &b} {
@@ -80,8 +80,9 @@ var grouped = ops.NewStrategies(
 	}},
 )
 
-// groupTiles is a row for a configuration of the kernel for matrix instructions, for groups of so many
-// rows on average: for one that is for warpgroups, and for one with tiles for most multiprocessors.
+// groupTiles is a row for a configuration of the kernel for matrix instructions, for groups of so
+// many rows on average: for one that is for warpgroups, and for one with tiles for most
+// multiprocessors.
 func groupTiles(c tile.Config, least, most int, warpgroups, fills bool) ops.Strategy[groups] {
 	return ops.Strategy[groups]{
 		Name: matrixTiles(c, nil).Name,
@@ -173,7 +174,8 @@ var (
 	gemmGroupPanels = ops.NewGeneric("matmul", kernels.VectorGroups[ops.O, ops.T, ops.C])
 )
 
-// withPlan makes the plan of the groups for tiles of some height, and frees it behind what run launches.
+// withPlan makes the plan of the groups for tiles of some height, and frees it behind what run
+// launches.
 func (p *groups) withPlan(s *runtime.Stream, high int, run func(plan ops.View) error) error {
 	n := 2 * (p.Groups.Count + 2)
 	mem, err := s.Alloc(n * dtype.I32.Size())
@@ -255,8 +257,8 @@ func (p *groups) groupMaps(dev *runtime.Device, c *tile.Config) (x, y, out dsl.T
 	return x, y, out, err
 }
 
-// groupGrid is a grid of blocks that go over the tiles, of which there is one that is not whole for each
-// group at most: as many as are resident, and no more than there are tiles.
+// groupGrid is a grid of blocks that go over the tiles, of which there is one that is not whole for
+// each group at most: as many as are resident, and no more than there are tiles.
 func (p *groups) groupGrid(c *tile.Config) runtime.Grid {
 	cluster, warps, n := int(c.Cluster), int(c.Warps()), p.tiles(c)
 	if !p.Groups.ByPlace {

@@ -117,8 +117,8 @@ func (p *Problem) direct(width dsl.ConstInt) dsl.ConstBool {
 	return dsl.ConstBool(!p.words && p.B.DType == c && p.YN == 1 && p.N%int(width) == 0 && p.YK > 0 && p.YK*c.Size() <= near)
 }
 
-// packedType is the type of packed operands and of the sums of their products. Factors of 8 bits are
-// in words of four, whose sums hold all of what a result can.
+// packedType is the type of packed operands and of the sums of their products. Factors of 8 bits
+// are in words of four, whose sums hold all of what a result can.
 func (p *Problem) packedType() dtype.DType {
 	switch {
 	case !p.words:
@@ -174,8 +174,8 @@ func (p *Problem) Packing(s *runtime.Stream, v ops.View, i, rows, across, inner 
 	return k, nil
 }
 
-// packedBatch is how many matrices of operand i are packed, once if they are all the same, and their
-// numbers.
+// packedBatch is how many matrices of operand i are packed, once if they are all the same, and
+// their numbers.
 func (p *Problem) packedBatch(i int) (n int, index layout.Layout) {
 	shape := p.Batches[i].Shape()
 	if !slices.ContainsFunc(p.Batches[i].Strides(), func(n int) bool { return n != 0 }) {

@@ -56,8 +56,8 @@ func (p *Problem) reach(i, n int) int {
 	return n
 }
 
-// order is how factor i lies in shared memory in a tile of so many rows or columns, and whether it is
-// copied in chunks.
+// order is how factor i lies in shared memory in a tile of so many rows or columns, and whether it
+// is copied in chunks.
 func (p *Problem) order(i, tileSize int) (order dsl.ConstInt, vec dsl.ConstBool) {
 	f := p.side(i)
 	return factorOrder(p.chunk(), tileSize, p.Batches[i], f.across, f.along, p.reach(i, f.size), p.reach(i, p.K))
@@ -117,9 +117,9 @@ func (p *Problem) worthCopies() bool {
 	return min(p.M, p.N, p.K) >= leastReuse && p.M*p.N >= leastCopied/p.K/p.Batch
 }
 
-// runPadded copies factors that cannot be copied to shared memory in chunks to memory of its own, in
-// rows of a pitch for which they can, and multiplies by matrix instructions then. Without memory it
-// multiplies what there is.
+// runPadded copies factors that cannot be copied to shared memory in chunks to memory of its own,
+// in rows of a pitch for which they can, and multiplies by matrix instructions then. Without memory
+// it multiplies what there is.
 func runPadded(s *runtime.Stream, p *Problem) error {
 	return p.withCopies(s, matrixProducts, func(q *Problem, i int) (*runtime.Buffer, error) {
 		if !q.copies(i) {
@@ -130,8 +130,8 @@ func runPadded(s *runtime.Stream, p *Problem) error {
 }
 
 // withCopies multiplies by matrix instructions what a function makes of the factors, in memory that
-// is freed then. Another one says what follows from it. Without memory it multiplies what there is by
-// the first of other strategies.
+// is freed then. Another one says what follows from it. Without memory it multiplies what there is
+// by the first of other strategies.
 func (p *Problem) withCopies(s *runtime.Stream, others *ops.Strategies[Problem], factor func(q *Problem, i int) (*runtime.Buffer, error), then func(q *Problem)) (err error) {
 	q := *p
 	var made [2]*runtime.Buffer
@@ -158,8 +158,8 @@ func (p *Problem) withCopies(s *runtime.Stream, others *ops.Strategies[Problem],
 	return err
 }
 
-// padFactor copies factor i as elements of type d, and makes it that of the product. Rows keep their direction if they may,
-// and begin at multiples of those of a stage.
+// padFactor copies factor i as elements of type d, and makes it that of the product. Rows keep
+// their direction if they may, and begin at multiples of those of a stage.
 func (p *Problem) padFactor(s *runtime.Stream, i int, d dtype.DType) (mem *runtime.Buffer, err error) {
 	f := p.side(i)
 	across := f.along != 1 && f.across == 1 && !p.Turned

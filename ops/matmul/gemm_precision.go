@@ -9,10 +9,10 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// Precision is how exact products of float32 have to be. Other types are multiplied as they are, with
-// sums in float32, but those of 8-bit floating-point numbers in [High] and below may have as few bits
-// as the device's matrix instruction keeps. It is a permission: a device that has no faster way, and products that
-// are too small for one, are as exact as in float32.
+// Precision is how exact products of float32 have to be. Other types are multiplied as they are,
+// with sums in float32, but those of 8-bit floating-point numbers in [High] and below may have as
+// few bits as the device's matrix instruction keeps. It is a permission: a device that has no
+// faster way, and products that are too small for one, are as exact as in float32.
 type Precision int
 
 // The precisions, from the most exact one on.

@@ -18,11 +18,11 @@ import (
 const ScaleBlock = kernels.ScaleBlock
 
 // Scaled stores in out the product of two matrices of type F8E4M3, F8E5M2, I8 or U8 whose elements
-// stand for themselves times a scale, of type F32. The scales of a, (m, k), are of shape (1, 1) for one
-// of the whole matrix, (m, 1) for one of each row, or with ceil(k/128) columns for one of each 128
-// elements along k; (ceil(m/128), ceil(k/128)) is one of each block of 128 by 128. Those of b, (k, n), are
-// likewise (1, 1), (1, n), or with ceil(k/128) rows. Scales that differ along k are for floating-point
-// elements.
+// stand for themselves times a scale, of type F32. The scales of a, (m, k), are of shape (1, 1) for
+// one of the whole matrix, (m, 1) for one of each row, or with ceil(k/128) columns for one of each
+// 128 elements along k; (ceil(m/128), ceil(k/128)) is one of each block of 128 by 128. Those of b,
+// (k, n), are likewise (1, 1), (1, n), or with ceil(k/128) rows. Scales that differ along k are for
+// floating-point elements.
 //
 // The type of out is a floating-point one of at most 32 bits. Sums are scaled in float32, those of
 // integers after they are made, and results rounded once. See [Precision] for what is in the sums.
@@ -148,8 +148,8 @@ func (p *Problem) rows(i int) (ops.View, error) {
 	return f.view, err
 }
 
-// inScratch has f compute a matrix of float32 of the size of the result, in memory of its own, and stores
-// it as the result.
+// inScratch has f compute a matrix of float32 of the size of the result, in memory of its own, and
+// stores it as the result.
 func (p *Problem) inScratch(s *runtime.Stream, f func(scratch ops.View) error) error {
 	out := p.Out
 	var err error

@@ -39,8 +39,8 @@ func (p *Problem) worthSplitting() bool {
 }
 
 // runSplit splits float32 factors into parts, which are one after the other along k as the terms of
-// products go together, and multiplies as matrices of type BF16 with so many times the elements along k.
-// Other types have no parts.
+// products go together, and multiplies as matrices of type BF16 with so many times the elements
+// along k. Other types have no parts.
 func runSplit(s *runtime.Stream, p *Problem) error {
 	if p.A.DType != dtype.F32 {
 		return runPadded(s, p)
@@ -96,8 +96,9 @@ func (p *Problem) worthWidening() bool {
 
 func (p *Problem) float8() bool { return p.A.DType.IsFloat() && p.A.DType.Size() == 1 }
 
-// InParts divides the sums of a product of so many tiles into two parts or more, and adds what launch
-// stores: [kernels.Product] says how long parts are, and how far apart they lie in row-major order.
+// InParts divides the sums of a product of so many tiles into two parts or more, and adds what
+// launch stores: [kernels.Product] says how long parts are, and how far apart they lie in row-major
+// order.
 func (p *Problem) InParts(s *runtime.Stream, tiles int, c *tile.Config, launch func(out ops.View) error) error {
 	n := max(2, p.parts(tiles, c), (p.K+longRun-1)/longRun)
 	p.Part = ops.RoundUp((p.K+n-1)/n, int(c.K))

@@ -22,8 +22,8 @@ var (
 	gemmGated      = ops.NewGeneric("matmul", kernels.MultiplyGated[ops.O, ops.T, ops.C])
 )
 
-// matrixTiles is a row for a configuration of the kernel for matrix instructions, whose K is made to
-// fit the element type.
+// matrixTiles is a row for a configuration of the kernel for matrix instructions, whose K is made
+// to fit the element type.
 func matrixTiles(c tile.Config, fits func(*Problem, tile.Config) bool) ops.Strategy[Problem] {
 	name := fmt.Sprintf("matrix tiles of %dx%d by %dx%d warps in %d stages", c.M, c.N, c.Down, c.Across, c.Stages)
 	if c.Cluster > 1 {
@@ -107,8 +107,8 @@ func (p *Problem) raster(c *tile.Config, parts int) kernels.Raster {
 	return NewRaster(p.M, p.N, int(c.M)*max(int(c.Cluster), 1), p.tileColumns(c), p.Batch, parts)
 }
 
-// NewRaster is the order of tiles of so many rows and columns, of several matrices of m by n, and of parts
-// of their sums.
+// NewRaster is the order of tiles of so many rows and columns, of several matrices of m by n, and
+// of parts of their sums.
 func NewRaster(m, n, high, wide, batch, parts int) kernels.Raster {
 	down, across := (m+high-1)/high, (n+wide-1)/wide
 	rest := down % kernels.BandRows
@@ -128,8 +128,8 @@ func (p *Problem) tileColumns(c *tile.Config) int {
 	return int(c.N)
 }
 
-// launchMatrix launches the kernel for matrix instructions, that with an epilogue if sums go through
-// one there.
+// launchMatrix launches the kernel for matrix instructions, that with an epilogue if sums go
+// through one there.
 func (p *Problem) launchMatrix(s *runtime.Stream, g runtime.Grid, c tile.Config, maps productMaps, out ops.View) error {
 	d := p.A.DType
 	pairs := dsl.ConstBool(vectors(2, p.Batches[0], p.OutN, p.OutM, p.N))
@@ -158,8 +158,8 @@ func (p *Problem) launchMatrix(s *runtime.Stream, g runtime.Grid, c tile.Config,
 }
 
 // MatrixGrid is the grid for so many tiles. With bulk copies there are as many blocks as
-// multiprocessors, which go over the tiles, or fewer if they take no more rounds: those left out would
-// slow the others down. Else there is a block for each tile.
+// multiprocessors, which go over the tiles, or fewer if they take no more rounds: those left out
+// would slow the others down. Else there is a block for each tile.
 func (p *Problem) MatrixGrid(c *tile.Config, tiles int) runtime.Grid {
 	warps, cluster := int(c.Warps()), max(int(c.Cluster), 1)
 	blocks := ops.RoundUp(tiles, cluster)
@@ -178,8 +178,8 @@ func (p *Problem) Matrix() bool { return p.MatrixRows > 0 }
 // maxSums64 is how many sums of 8 bytes of a block fit in its registers beside their factors.
 const maxSums64 = 128 * 128
 
-// mostBeside is how many sums a thread has registers for beside those of a stage, or beside fragments
-// that no instruction loads together.
+// mostBeside is how many sums a thread has registers for beside those of a stage, or beside
+// fragments that no instruction loads together.
 const mostBeside = 64
 
 // After how many stages sums are added outside of matrix instructions.
@@ -188,8 +188,8 @@ const (
 	splitStages = 8 // of split factors: instructions cut bits off in place of rounding, which adds up over six terms
 )
 
-// promotes returns after how many stages sums are added outside of matrix instructions, 0 for never:
-// those of one stage if they have scales of their own.
+// promotes returns after how many stages sums are added outside of matrix instructions, 0 for
+// never: those of one stage if they have scales of their own.
 func (p *Problem) promotes() dsl.ConstInt {
 	switch {
 	case p.scales != nil && bool(p.scales.Blocks):
@@ -215,7 +215,8 @@ func (p *Problem) matrixSum() dtype.DType {
 	return p.sum()
 }
 
-// outgrows reports whether a thread has more sums than it has registers for beside what else it needs.
+// outgrows reports whether a thread has more sums than it has registers for beside what else it
+// needs.
 func (p *Problem) outgrows(c *tile.Config) bool {
 	if p.A.DType.Size() == 8 {
 		return c.M*c.N > maxSums64
@@ -251,7 +252,8 @@ func (p *Problem) fillsWarpgroups(c tile.Config) bool {
 	return p.Warpgroups && p.fillsMatrix(c) && !p.turns(1) && !p.turns(2)
 }
 
-// shortSums is the length of sums up to which a block stores a large tile longer than it multiplies.
+// shortSums is the length of sums up to which a block stores a large tile longer than it
+// multiplies.
 const shortSums = 512
 
 // fillsLong is fillsWarpgroups for large tiles.
@@ -268,8 +270,8 @@ func (p *Problem) fillsClusters(c tile.Config) bool {
 	return p.M > int(c.M) && WorthClusters(p.K, p.tiles(&c), p.Info.Units) && p.fillsLong(c)
 }
 
-// WorthClusters reports whether clusters pay for so many tiles of products with k elements along k on so
-// many multiprocessors.
+// WorthClusters reports whether clusters pay for so many tiles of products with k elements along k
+// on so many multiprocessors.
 func WorthClusters(k, tiles, units int) bool { return k >= longSums && tiles >= manyRounds*units }
 
 // tiles is how many tiles the results have.
@@ -280,8 +282,8 @@ func (p *Problem) tiles(c *tile.Config) int {
 }
 
 // fitted makes a configuration one for the element type: K for rows of so many bytes, and twice the
-// warps for sums of 8 bytes, which take two registers each. There are no more stages than shared memory
-// has room for, and two at least: large tiles are worth more than many stages.
+// warps for sums of 8 bytes, which take two registers each. There are no more stages than shared
+// memory has room for, and two at least: large tiles are worth more than many stages.
 func fitted(c *tile.Config, p *Problem) *tile.Config {
 	size := p.A.DType.Size()
 	c.Chunk, c.K = dsl.ConstInt(16/size), dsl.ConstInt(tile.RowBytes/size)

@@ -1,5 +1,5 @@
-// Command chargpt trains a small GPT on the characters of a text, writes some of its own, and draws the
-// loss. From the root of the repository, whose RATIONALE.md it reads by default:
+// Command chargpt trains a small GPT on the characters of a text, writes some of its own, and draws
+// the loss. From the root of the repository, whose RATIONALE.md it reads by default:
 //
 //	go run -C examples/training ./chargpt
 //	go run -C examples/training ./chargpt -text ~/book.txt -steps 2000 -device auto

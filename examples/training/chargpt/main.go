@@ -138,7 +138,8 @@ func train(ctx context.Context, w io.Writer, net *GPT, dev *tensor.Device, token
 	return losses, nil
 }
 
-// sample writes characters, one after the other, each drawn from what the network thinks of those before.
+// sample writes characters, one after the other, each drawn from what the network thinks of those
+// before.
 func sample(net *GPT, dev *tensor.Device, vocabulary []rune, o options) (string, error) {
 	const temperature = 0.8
 	r := rand.New(rand.NewPCG(o.seed, 0))

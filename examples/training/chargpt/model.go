@@ -38,8 +38,8 @@ func NewGPT(vocabulary, context, dim, heads, layers int) *GPT {
 	return g
 }
 
-// Forward takes characters, (batch, time), and returns scores, (batch, time, vocabulary). The weight of the
-// last product is that of the embedding.
+// Forward takes characters, (batch, time), and returns scores, (batch, time, vocabulary). The
+// weight of the last product is that of the embedding.
 func (g *GPT) Forward(ids *tensor.Tensor) *tensor.Tensor {
 	_, time, err := ids.Dims2()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// period is after how many elements numbers of operands repeat: a prime, so that no stride has the same
-// number again and again.
+// period is after how many elements numbers of operands repeat: a prime, so that no stride has the
+// same number again and again.
 const period = 65521
 
 // table is numbers of a type, again as bytes.
@@ -57,8 +57,8 @@ func randomNumber(b *opstest.Bench, d dtype.DType, spread int) dtype.Scalar {
 	return x
 }
 
-// arena is memory for operands of several products: poison, in which the operands lie. An element of an
-// operand is that of the table at its place in memory, counted from where the operand begins.
+// arena is memory for operands of several products: poison, in which the operands lie. An element
+// of an operand is that of the table at its place in memory, counted from where the operand begins.
 type arena struct {
 	dtype  dtype.DType
 	dev    *runtime.Device
@@ -88,8 +88,8 @@ func newArena(t *testing.T, b *opstest.Bench, d dtype.DType, spread int) *arena 
 // clear makes the arena empty.
 func (a *arena) clear() { a.length, a.list = 0, nil }
 
-// chunk is how many elements aligned operands and rows begin at multiples of: enough of any type for a
-// bulk copy.
+// chunk is how many elements aligned operands and rows begin at multiples of: enough of any type
+// for a bulk copy.
 const chunk = 16
 
 // place finds room for an operand.

@@ -159,8 +159,8 @@ func productAs(t *testing.T, b *opstest.Bench, d, o dtype.DType, n, kind int, wa
 // factors off, by less than 2⁻¹⁰ of them, and BF16 rounds them to 8 bits.
 var precisions = map[matmulops.Precision]int{matmulops.Split: -18, matmulops.High: -9, matmulops.Medium: -7}
 
-// lowPrecision tests products of float32 of which fewer bits count, if the device has instructions for
-// it.
+// lowPrecision tests products of float32 of which fewer bits count, if the device has instructions
+// for it.
 func lowPrecision(t *testing.T, b *opstest.Bench, i int, o matmulops.Precision, way string) {
 	const m, k, n = 70, 129, 68
 	draw := func() dtype.Scalar { return b.Moderate(dtype.F32) }

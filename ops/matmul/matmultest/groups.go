@@ -15,8 +15,8 @@ import (
 	"github.com/gokiln/kiln/runtime"
 )
 
-// groupCase is a grouped product: its other sizes, and where groups of total rows, columns or places
-// end. Behind the last end there may be more.
+// groupCase is a grouped product: its other sizes, and where groups of total rows, columns or
+// places end. Behind the last end there may be more.
 type groupCase struct {
 	m, n, total int
 	ends        []int
@@ -84,8 +84,8 @@ func Grouped(t *testing.T, b *opstest.Bench) {
 	t.Run("Errors", func(t *testing.T) { groupedErrors(t, b) })
 }
 
-// grouped tests one product of a type in some form and way, stored as type o, with operands that lie as
-// kind says.
+// grouped tests one product of a type in some form and way, stored as type o, with operands that
+// lie as kind says.
 func grouped(t *testing.T, b *opstest.Bench, d, o dtype.DType, n, form, kind int, way string) {
 	t.Helper()
 	c := groupCases[n]
@@ -159,8 +159,8 @@ func groupTerms(c *groupCase, form int, at []int, groups [][2]int) (n int, of fu
 	return 0, nil
 }
 
-// groupedGraph captures a product, and launches it with other groups: nothing of them is known to the
-// host.
+// groupedGraph captures a product, and launches it with other groups: nothing of them is known to
+// the host.
 func groupedGraph(t *testing.T, b *opstest.Bench) {
 	f := dtype.F32
 	x, y := b.Of(t, f, layout.Shape{4, 1}, 1, 2, 3, 4), b.Of(t, f, layout.Shape{2, 1, 2}, 1, 10, 100, 1000)

@@ -20,8 +20,8 @@ import (
 	"github.com/gokiln/kiln/ops/opstest"
 )
 
-// Random products are drawn in two steps, since what takes long is to compile kernels: configurations
-// have all that a kernel is compiled for, and each has products of many shapes.
+// Random products are drawn in two steps, since what takes long is to compile kernels:
+// configurations have all that a kernel is compiled for, and each has products of many shapes.
 const (
 	mostConfigurations = 100
 	leastShapes        = 50 // of a configuration
@@ -142,8 +142,8 @@ func drawConfiguration(b *opstest.Bench) *configuration {
 	return c
 }
 
-// shape draws the sizes of a product: most of them are small, and few as large as keeps the device busy
-// for some time.
+// shape draws the sizes of a product: most of them are small, and few as large as keeps the device
+// busy for some time.
 func (c *configuration) shape(r *rand.Rand, units int) matrices {
 	size := func() int { return 1 + r.IntN([]int{4, 20, 70, 70, 300}[r.IntN(5)]) }
 	s := matrices{m: size(), k: size(), n: size()}
@@ -254,8 +254,8 @@ func (c *configuration) draw(t *testing.T, b *opstest.Bench, m matrices, factors
 	return p
 }
 
-// launch launches a product in the way of its configuration, or in the best if the device does not have
-// that one for it.
+// launch launches a product in the way of its configuration, or in the best if the device does not
+// have that one for it.
 func (c *configuration) launch(b *opstest.Bench, p *drawn, factors, results *arena) error {
 	o := matmulops.Options{Strategy: c.way, Precision: c.precision, Epilogue: matmulops.Epilogue{Act: activations[c.act].op}}
 	if c.scale != 1 {
@@ -330,8 +330,8 @@ func (c *configuration) element(b *opstest.Bench, p *drawn, at []int, factors, r
 	return nil
 }
 
-// bound is the documented error of a sum of products as part of its magnitude, and that of an epilogue
-// as part of the result.
+// bound is the documented error of a sum of products as part of its magnitude, and that of an
+// epilogue as part of the result.
 func (c *configuration) bound(b *opstest.Bench, p *drawn) (lost, unit float64) {
 	k := float64(p.k)
 	unit = math.Ldexp(1, -19)
@@ -359,15 +359,15 @@ func (c *configuration) bound(b *opstest.Bench, p *drawn) (lost, unit float64) {
 	return (k + 2) * math.Ldexp(1, -23), unit
 }
 
-// terms is how many products of parts make one of float32 numbers, and roundings what is lost of these,
-// in each precision.
+// terms is how many products of parts make one of float32 numbers, and roundings what is lost of
+// these, in each precision.
 var (
 	terms     = [...]int{matmulops.Highest: 1, matmulops.Split: 6, matmulops.High: 3, matmulops.Medium: 1}
 	roundings = [...]float64{matmulops.Highest: 0, matmulops.Split: 0x1p-25, matmulops.High: 0x1.01p-9, matmulops.Medium: 0x1.01p-7}
 )
 
-// sum is an element of a product of two operands, without the epilogue, and the sum of the magnitudes
-// of its terms.
+// sum is an element of a product of two operands, without the epilogue, and the sum of the
+// magnitudes of its terms.
 func (c *configuration) sum(p *drawn, x, y *operandAt, at []int, in *arena) (dtype.Scalar, float64) {
 	last := len(at) - 1
 	lead, row, col := at[:last-1], at[last-1], at[last]
