@@ -94,10 +94,15 @@ func (f Fan) of(shape tensor.Shape) (float64, error) {
 	if len(shape) < 2 {
 		return 0, fmt.Errorf("%w: a fan needs two dimensions, shape %v has %d", tensor.ErrRank, shape, len(shape))
 	}
-	in, out := float64(shape[1]), float64(shape[0])
-	for _, n := range shape[2:] {
-		in *= float64(n)
-		out *= float64(n)
+	in, out := 1.0, 1.0
+	for i, n := range shape {
+		n := float64(max(n, 1)) // a layer without features has no values to scale
+		if i != 0 {
+			in *= n
+		}
+		if i != 1 {
+			out *= n
+		}
 	}
 	switch f {
 	case FanIn:

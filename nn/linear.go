@@ -24,7 +24,7 @@ type Linear struct {
 // as in PyTorch.
 func NewLinear(in, out int) *Linear {
 	l := NewLinearNoBias(in, out)
-	bound := 1 / math.Sqrt(float64(in))
+	bound := 1 / math.Sqrt(float64(max(in, 1)))
 	l.Bias = NewParam(Uniform(-bound, bound), out)
 	return l
 }

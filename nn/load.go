@@ -42,6 +42,9 @@ func Init(m any, on On) error {
 		if p.init == nil {
 			return fmt.Errorf("nn: init: %w: %s has no initialiser: load it", ErrNoValue, p.Name)
 		}
+		if err := p.shape.Check(); err != nil {
+			return fmt.Errorf("nn: init %s: %w", p.Name, err)
+		}
 		if err := p.Set(p.init(on.Device, on.DType, p.shape)); err != nil {
 			return fmt.Errorf("nn: init %s: %w", p.Name, err)
 		}

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -61,7 +62,7 @@ func newLoRA(l *Linear, o LoRAOptions) *LoRA {
 	rank := float64(o.Rank)
 	a := &LoRA{
 		A: NewParam(within(float64(in)), o.Rank, in), B: NewParam(Zeros, out, o.Rank),
-		Scale: or(o.Alpha, rank) / rank, Dropout: Dropout{P: o.Dropout},
+		Scale: cmp.Or(o.Alpha, rank) / rank, Dropout: Dropout{P: o.Dropout},
 	}
 	if o.RankRoot {
 		a.Scale *= math.Sqrt(rank)

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -40,10 +41,10 @@ type MultiHeadAttention struct {
 // NewMultiHeadAttention returns a layer of embed features in so many heads, which divide them.
 // Weights of inputs begin by the initialisation of Glorot, biases as 0.
 func NewMultiHeadAttention(embed, heads int, o AttentionOptions) *MultiHeadAttention {
-	m := &MultiHeadAttention{Heads: heads, KVHeads: or(o.KVHeads, heads), Dropout: o.Dropout, embed: embed}
+	m := &MultiHeadAttention{Heads: heads, KVHeads: cmp.Or(o.KVHeads, heads), Dropout: o.Dropout, embed: embed}
 	kv := embed / max(heads, 1) * m.KVHeads
 	glorot := Scaled(FanMean, 1, true)
-	keys, values := or(o.KeySize, embed), or(o.ValueSize, embed)
+	keys, values := cmp.Or(o.KeySize, embed), cmp.Or(o.ValueSize, embed)
 	if keys == embed && values == embed {
 		m.InProjWeight = NewParam(glorot, embed+2*kv, embed)
 	} else {

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -138,7 +139,7 @@ func (m *MoE) experts(x *tensor.Tensor, r Routing) *tensor.Tensor {
 	order := of.ArgSort(0, false)
 	ends := of.Bincount(m.GateProj.Shape()[0]).CumSum(0)
 	rows := x.IndexSelect(order.Cast(tensor.I64).DivScalar(float64(k)), 0)
-	h := activate(rows.GroupedMatMul(m.GateProj.Tensor().T(), ends), or(m.Options.Act, tensor.Silu))
+	h := activate(rows.GroupedMatMul(m.GateProj.Tensor().T(), ends), cmp.Or(m.Options.Act, tensor.Silu))
 	h = h.Mul(rows.GroupedMatMul(m.UpProj.Tensor().T(), ends))
 	y := h.GroupedMatMul(m.DownProj.Tensor().T(), ends).IndexSelect(order.ArgSort(0, false), 0)
 	return y.Reshape(tokens, k, x.Size(1)).Mul(r.Weights.Unsqueeze(-1)).Sum(1)

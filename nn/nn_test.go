@@ -129,6 +129,33 @@ func TestInitAndLoad(t *testing.T) {
 	require.Same(t, w, m.Head.Weight.Tensor())
 }
 
+// Sizes that no layer has are told with the parameter's name; a layer without features is one.
+func TestInitSizes(t *testing.T) {
+	d := open(t)
+	err := nn.Init(nn.NewLinear(-1, 2), nn.On{Device: d})
+	require.ErrorIs(t, err, tensor.ErrShape)
+	require.ErrorContains(t, err, "init weight: ")
+	require.ErrorContains(t, err, "negative")
+	l := nn.NewLinear(0, 2)
+	require.NoError(t, nn.Init(l, nn.On{Device: d}))
+	require.NoError(t, l.Weight.Tensor().Err())
+}
+
+// A norm of a weight does not leave an adapter out in silence.
+func TestNormsOfAdaptedLayers(t *testing.T) {
+	d := open(t)
+	l := nn.NewLinear(2, 2)
+	n, err := nn.Adapt(l, nn.LoRAOptions{Rank: 1}, nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	for _, m := range []nn.Layer{nn.NewWeightNorm(l), nn.NewSpectralNorm(l)} {
+		require.NoError(t, nn.Init(m, nn.On{Device: d}))
+		err := m.Forward(tensor.Ones(d, tensor.F32, 1, 2)).Err()
+		require.ErrorIs(t, err, tensor.ErrArgument)
+		require.ErrorContains(t, err, "nn.Merge")
+	}
+}
+
 func TestLoadFaults(t *testing.T) {
 	d := open(t)
 	on := nn.On{Device: d}

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gokiln/kiln/nn/fn"
@@ -115,7 +116,7 @@ type InstanceNorm struct {
 
 // NewInstanceNorm returns a layer of so many channels, in one to three dimensions.
 func NewInstanceNorm(channels int, o InstanceNormOptions) *InstanceNorm {
-	n := &InstanceNorm{Eps: or(o.Eps, 1e-5), Momentum: or(o.Momentum, 0.1)}
+	n := &InstanceNorm{Eps: cmp.Or(o.Eps, 1e-5), Momentum: cmp.Or(o.Momentum, 0.1)}
 	if o.Affine {
 		n.Weight, n.Bias = NewParam(Ones, channels), NewParam(Zeros, channels)
 	}
@@ -158,15 +159,6 @@ func optional(p *Param) *tensor.Tensor {
 		return nil
 	}
 	return p.Tensor()
-}
-
-// or is x, or y if x is zero.
-func or[T comparable](x, y T) T {
-	var zero T
-	if x == zero {
-		return y
-	}
-	return x
 }
 
 // failure is the first error among tensors, nil if there is none; a nil tensor is one.

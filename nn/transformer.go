@@ -1,6 +1,10 @@
 package nn
 
-import "github.com/gokiln/kiln/tensor"
+import (
+	"cmp"
+
+	"github.com/gokiln/kiln/tensor"
+)
 
 // TransformerOptions are how the layers of a transformer are made. The zero value is PyTorch's
 // default but for dropout, whose is 0.1.
@@ -58,7 +62,7 @@ type TransformerEncoderLayer struct {
 
 // NewTransformerEncoderLayer returns a layer of embed features in so many heads.
 func NewTransformerEncoderLayer(embed, heads int, o TransformerOptions) *TransformerEncoderLayer {
-	width := or(o.Width, 2048)
+	width := cmp.Or(o.Width, 2048)
 	return &TransformerEncoderLayer{
 		SelfAttn: o.attention(embed, heads),
 		Linear1:  o.linear(embed, width), Linear2: o.linear(width, embed),
@@ -107,7 +111,7 @@ type TransformerDecoderLayer struct {
 
 // NewTransformerDecoderLayer returns a layer of embed features in so many heads.
 func NewTransformerDecoderLayer(embed, heads int, o TransformerOptions) *TransformerDecoderLayer {
-	width := or(o.Width, 2048)
+	width := cmp.Or(o.Width, 2048)
 	return &TransformerDecoderLayer{
 		SelfAttn: o.attention(embed, heads), MultiheadAttn: o.attention(embed, heads),
 		Linear1: o.linear(embed, width), Linear2: o.linear(width, embed),

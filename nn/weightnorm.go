@@ -63,7 +63,15 @@ func (n *WeightNorm) Weight() *tensor.Tensor {
 
 // Forward is that of the layer.
 func (n *WeightNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return n.layer.with(computed(n.Weight())).Forward(x)
+	return forwardWith(n.layer, n.Weight(), x)
+}
+
+// forwardWith is the forward pass of a layer with another weight.
+func forwardWith(l Weighted, weight, x *tensor.Tensor) *tensor.Tensor {
+	if adapted, ok := l.(*Linear); ok && adapted.Adapter != nil {
+		return tensor.Fail("linear", fmt.Errorf("%w: the norm of a weight whose layer has an adapter, which it would leave out: call nn.Merge first", tensor.ErrArgument))
+	}
+	return l.with(computed(weight)).Forward(x)
 }
 
 // Plain returns a layer that has the weight as it is now, to use without the norm.
@@ -158,7 +166,7 @@ func (n *SpectralNorm) Weight() *tensor.Tensor {
 
 // Forward is that of the layer.
 func (n *SpectralNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return n.layer.with(computed(n.Weight())).Forward(x)
+	return forwardWith(n.layer, n.Weight(), x)
 }
 
 // Plain returns a layer that has the weight as it is now, to use without the norm.

@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -187,7 +188,7 @@ func (s *RopeScaling) check(dim int) error {
 func (s *RopeScaling) yarn(freqs []float64, base, original float64) {
 	dim := float64(2 * len(freqs))
 	turns := func(n float64) float64 { return dim * math.Log(original/(n*2*math.Pi)) / (2 * math.Log(base)) }
-	low, high := turns(or(s.BetaFast, 32)), turns(or(s.BetaSlow, 1))
+	low, high := turns(cmp.Or(s.BetaFast, 32)), turns(cmp.Or(s.BetaSlow, 1))
 	if !s.NoTruncate {
 		low, high = math.Floor(low), math.Ceil(high)
 	}
@@ -220,7 +221,7 @@ func (s *RopeScaling) yarnFactor() float64 {
 
 // llama3 scales long wavelengths by the factor, none that are short, and mixes in between.
 func (s *RopeScaling) llama3(freqs []float64) {
-	low, high, original := or(s.LowFreq, 1), or(s.HighFreq, 4), float64(s.OriginalMax)
+	low, high, original := cmp.Or(s.LowFreq, 1), cmp.Or(s.HighFreq, 4), float64(s.OriginalMax)
 	for i, f := range freqs {
 		wave := 2 * math.Pi / f
 		switch smooth := (original/wave - low) / (high - low); {
@@ -246,12 +247,4 @@ func (s *RopeScaling) longFactor(positions int) float64 {
 		return 1
 	}
 	return math.Sqrt(1 + math.Log(factor)/math.Log(float64(s.OriginalMax)))
-}
-
-// or is x, or y if x is 0.
-func or(x, y float64) float64 {
-	if x == 0 {
-		return y
-	}
-	return x
 }

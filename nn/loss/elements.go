@@ -1,6 +1,7 @@
 package loss
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -40,14 +41,14 @@ func Huber(x, target *tensor.Tensor, o HuberOptions) *tensor.Tensor {
 // SmoothL1 is [Huber] over δ, which PyTorch calls β: it is torch.nn.functional.smooth_l1_loss. Of a
 // β of 0 that is [L1].
 func SmoothL1(x, target *tensor.Tensor, o HuberOptions) *tensor.Tensor {
-	return huber("smooth_l1", x, target, o, or(o.Delta, 1))
+	return huber("smooth_l1", x, target, o, cmp.Or(o.Delta, 1))
 }
 
 func huber(op string, x, target *tensor.Tensor, o HuberOptions, over float64) *tensor.Tensor {
 	if b := alike(op, x, target); b != nil {
 		return b
 	}
-	delta := or(o.Delta, 1)
+	delta := cmp.Or(o.Delta, 1)
 	if !(delta > 0) {
 		return tensor.Fail(op, fmt.Errorf("%w: delta of %v, want more than 0", tensor.ErrArgument, delta))
 	}
@@ -132,8 +133,8 @@ func Focal(logits, target *tensor.Tensor, o FocalOptions) *tensor.Tensor {
 	}
 	x, y := wide(logits), wide(target)
 	miss := x.Sigmoid().Mul(y.SubFrom(1)).Add(x.Neg().Sigmoid().Mul(y))
-	l := binaryLogits.of(x, y).Mul(miss.PowScalar(or(o.Gamma, 2)))
-	if a := or(o.Alpha, 0.25); a >= 0 {
+	l := binaryLogits.of(x, y).Mul(miss.PowScalar(cmp.Or(o.Gamma, 2)))
+	if a := cmp.Or(o.Alpha, 0.25); a >= 0 {
 		l = l.Mul(y.Affine(2*a-1, 1-a))
 	}
 	return o.Reduction.apply(op, l, logits.DType())
@@ -174,7 +175,7 @@ func PoissonNLL(x, target *tensor.Tensor, o PoissonOptions) *tensor.Tensor {
 	a, y := wide(x), wide(target)
 	var l *tensor.Tensor
 	if o.Rate {
-		l = a.Sub(y.Mul(a.AddScalar(or(o.Eps, 1e-8)).Log()))
+		l = a.Sub(y.Mul(a.AddScalar(cmp.Or(o.Eps, 1e-8)).Log()))
 	} else {
 		l = a.Exp().Sub(y.Mul(a))
 	}
@@ -209,7 +210,7 @@ func GaussianNLL(x, target, variance *tensor.Tensor, o GaussianOptions) *tensor.
 		return b
 	}
 	v := wide(variance)
-	v = v.Add(v.Detach().MaximumScalar(or(o.Eps, 1e-6)).Sub(v.Detach()))
+	v = v.Add(v.Detach().MaximumScalar(cmp.Or(o.Eps, 1e-6)).Sub(v.Detach()))
 	l := v.Log().Add(wide(x).Sub(wide(target)).Sqr().Div(v)).MulScalar(0.5)
 	if o.Full {
 		l = l.AddScalar(math.Log(2*math.Pi) / 2)

@@ -118,11 +118,3 @@ func spreads(op, what string, x, weight *tensor.Tensor) *tensor.Tensor {
 	}
 	return nil
 }
-
-// or is x, or y if x is 0.
-func or(x, y float64) float64 {
-	if x == 0 {
-		return y
-	}
-	return x
-}

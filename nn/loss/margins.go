@@ -1,6 +1,7 @@
 package loss
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gokiln/kiln/tensor"
@@ -18,7 +19,7 @@ func Hinge(x, y *tensor.Tensor, o MarginOptions) *tensor.Tensor {
 	if b := alike(op, x, y); b != nil {
 		return b
 	}
-	return o.Reduction.apply(op, wide(x).Mul(wide(y)).SubFrom(or(o.Margin, 1)).Relu(), x.DType())
+	return o.Reduction.apply(op, wide(x).Mul(wide(y)).SubFrom(cmp.Or(o.Margin, 1)).Relu(), x.DType())
 }
 
 // HingeEmbedding is x where the label y is 1, and max(0, margin - x) where it is -1. A margin of 0
@@ -29,7 +30,7 @@ func HingeEmbedding(x, y *tensor.Tensor, o MarginOptions) *tensor.Tensor {
 		return b
 	}
 	a := wide(x)
-	far := a.SubFrom(or(o.Margin, 1)).Relu()
+	far := a.SubFrom(cmp.Or(o.Margin, 1)).Relu()
 	return o.Reduction.apply(op, labelled(y, a, far), x.DType())
 }
 
@@ -91,7 +92,7 @@ func Triplet(anchor, positive, negative *tensor.Tensor, o TripletOptions) *tenso
 	if b := alike(op, anchor, positive, negative); b != nil {
 		return b
 	}
-	p := or(o.P, 2)
+	p := cmp.Or(o.P, 2)
 	switch {
 	case anchor.Rank() == 0:
 		return tensor.Fail(op, fmt.Errorf("%w: %v has no vectors", tensor.ErrRank, anchor.Shape()))
@@ -103,12 +104,12 @@ func Triplet(anchor, positive, negative *tensor.Tensor, o TripletOptions) *tenso
 	if o.Swap {
 		far = far.Minimum(o.distance(b, c, p))
 	}
-	return o.Reduction.apply(op, near.Sub(far).AddScalar(or(o.Margin, 1)).Relu(), anchor.DType())
+	return o.Reduction.apply(op, near.Sub(far).AddScalar(cmp.Or(o.Margin, 1)).Relu(), anchor.DType())
 }
 
 // distance is the norm of a - b along the last dimension.
 func (o *TripletOptions) distance(a, b *tensor.Tensor, p float64) *tensor.Tensor {
-	d := a.Sub(b).AddScalar(or(o.Eps, 1e-6))
+	d := a.Sub(b).AddScalar(cmp.Or(o.Eps, 1e-6))
 	switch p {
 	case 1:
 		return d.Abs().Sum(-1)

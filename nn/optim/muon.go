@@ -7,7 +7,6 @@ import (
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/nn/optim/kernels"
 	"github.com/gokiln/kiln/ops"
-	"github.com/gokiln/kiln/ops/dtype"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
@@ -45,7 +44,7 @@ type Muon struct {
 // NewMuon returns an optimiser as [Muon] says.
 func NewMuon[P Parameters](params P, c Muon) *Optimizer {
 	lr := or(c.LR, 1e-3)
-	m := &muon{c: c, momentum: or(c.Momentum, 0.95), eps: or(c.Eps, 1e-7), steps: c.Steps, in: c.In, ratio: or(c.AdamW.LR, lr) / lr}
+	m := &muon{c: c, momentum: or(c.Momentum, 0.95), eps: or(c.Eps, 1e-7), steps: c.Steps, in: c.In, ones: ones{}, ratio: or(c.AdamW.LR, lr) / lr}
 	if m.steps == 0 {
 		m.steps = 5
 	}
@@ -64,6 +63,7 @@ type muon struct {
 	in            tensor.DType
 	rest          algorithm
 	ratio         float64 // the learning rate of the rest to that of matrices
+	ones          ones
 }
 
 // The coefficients of the iteration, which have the largest slope at 0 (Jordan et al.).
@@ -117,9 +117,8 @@ func (m *muon) update(p *param, u updating) error {
 	if m.c.MatchAdamW {
 		by = 0.2 * math.Sqrt(float64(max(rows, cols)))
 	}
-	one := tensor.Full(x.Device(), dtype.One(p.compute), 1)
 	descent := &elementwise{fn: sgdFn}
-	return descent.launch(p, next, one, kernels.Rule[float64]{LR: u.lr * by, Decay: 1 - u.lr*u.decay, Decoupled: true})
+	return descent.launch(p, next, m.ones.of(x.Device(), p.compute), kernels.Rule[float64]{LR: u.lr * by, Decay: 1 - u.lr*u.decay, Decoupled: true})
 }
 
 // orthogonal returns a matrix whose singular values are about 1, with the singular vectors of

@@ -50,7 +50,7 @@ type Optimizer struct {
 	decay  float64
 	params []*param
 	steps  int
-	ones   map[place]*tensor.Tensor
+	ones   ones
 	err    error
 }
 
@@ -98,7 +98,7 @@ type place struct {
 
 // newOptimizer checks the variables.
 func newOptimizer[P Parameters](name string, params P, algo algorithm, lr, decay float64) *Optimizer {
-	o := &Optimizer{name: name, algo: algo, lr: lr, decay: max(decay, 0), ones: map[place]*tensor.Tensor{}}
+	o := &Optimizer{name: name, algo: algo, lr: lr, decay: max(decay, 0), ones: ones{}}
 	seen := map[*tensor.Var]bool{}
 	for _, g := range groupsOf(params) {
 		for _, v := range g.Params {
@@ -242,7 +242,7 @@ func (o *Optimizer) prepare(p *param) error {
 // update is the step of one variable.
 func (o *Optimizer) update(p *param, g, scale *tensor.Tensor) error {
 	if scale == nil {
-		scale = o.one(p.v.Tensor().Device(), p.compute)
+		scale = o.ones.of(p.v.Tensor().Device(), p.compute)
 	} else {
 		scale = scale.Cast(p.compute)
 	}
@@ -263,13 +263,16 @@ func (o *Optimizer) update(p *param, g, scale *tensor.Tensor) error {
 	return nil
 }
 
-// one returns a tensor that holds 1.
-func (o *Optimizer) one(d *tensor.Device, dt tensor.DType) *tensor.Tensor {
+// ones holds a tensor with a 1 for each device and element type.
+type ones map[place]*tensor.Tensor
+
+// of returns a tensor that holds 1.
+func (o ones) of(d *tensor.Device, dt tensor.DType) *tensor.Tensor {
 	at := place{d, dt}
-	if o.ones[at] == nil {
-		o.ones[at] = tensor.Full(d, dtype.One(dt), 1)
+	if o[at] == nil {
+		o[at] = tensor.Full(d, dtype.One(dt), 1)
 	}
-	return o.ones[at]
+	return o[at]
 }
 
 // zeros adds a state of zeros of the shape of the variable.
