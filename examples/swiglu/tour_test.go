@@ -12,6 +12,9 @@ import (
 	"github.com/gokiln/kiln/dsl/dsltest"
 	"github.com/gokiln/kiln/examples/swiglu/kernels"
 	"github.com/gokiln/kiln/jit"
+	"github.com/gokiln/kiln/nn"
+	"github.com/gokiln/kiln/nn/loss"
+	"github.com/gokiln/kiln/nn/optim"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
@@ -49,6 +52,20 @@ func step(w *tensor.Var, x, y *tensor.Tensor) error {
 	return w.Set(w.Tensor().Sub(grads.Of(w.Tensor()).MulScalar(0.1)))
 }
 
+type Net struct{ Hidden, Out *nn.Linear } // hidden.weight, hidden.bias, out.weight, out.bias
+
+func (n *Net) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return n.Out.Forward(n.Hidden.Forward(x).Gelu())
+}
+
+func (n *Net) Learn(opt *optim.Optimizer, x, labels *tensor.Tensor) error {
+	grads, err := loss.CrossEntropy(n.Forward(x), labels, loss.CrossEntropyOptions{}).Backward()
+	if err != nil {
+		return err
+	}
+	return opt.Step(grads)
+}
+
 func TestSwiGLUAsPlainGo(t *testing.T) {
 	out := make([]float32, 2)
 	err := dsltest.Run(dsl.D1(1), dsl.D1(32), func(th dsl.Thread) {
@@ -82,6 +99,26 @@ func TestStep(t *testing.T) {
 	require.ErrorContains(t, err, "tour_test.go:")
 }
 
+// TestNet has the network learn exclusive or.
+func TestNet(t *testing.T) {
+	d, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	defer d.Close()
+	net := &Net{nn.NewLinear(2, 8), nn.NewLinear(8, 2)}
+	require.NoError(t, nn.Init(net, nn.On{Device: d}))
+	params, err := nn.Trainable(net)
+	require.NoError(t, err)
+	opt := optim.NewAdamW(params, optim.AdamW{LR: 0.05})
+	x := tensor.New(d, [][]float32{{0, 0}, {0, 1}, {1, 0}, {1, 1}})
+	labels := []uint32{0, 1, 1, 0}
+	for range 100 {
+		require.NoError(t, net.Learn(opt, x, tensor.From(d, labels, 4)))
+	}
+	got, err := tensor.To1[uint32](net.Forward(x).ArgMax(1).Cast(tensor.U32))
+	require.NoError(t, err)
+	require.Equal(t, labels, got)
+}
+
 // TestReadme keeps the README's Go code and this folder's the same.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
@@ -93,7 +130,7 @@ func TestReadme(t *testing.T) {
 		code.Write(text)
 	}
 	blocks := strings.Split(string(readme), "```go\n")[1:]
-	require.Len(t, blocks, 5)
+	require.Len(t, blocks, 6)
 	for _, b := range blocks {
 		b, _, closed := strings.Cut(b, "```")
 		require.True(t, closed)

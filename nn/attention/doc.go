@@ -7,11 +7,11 @@
 // # Model
 //
 // [SDPA] with the zero [Options] is PyTorch's scaled_dot_product_attention. Options add causal
-// masks, sliding windows, boolean and additive masks, ALiBi, a soft cap of the scores, sinks and
-// dropout, all of which go together. Fewer heads of keys than of queries are shared by groups of
-// heads (GQA, MQA). [SDPAWithLSE] also returns the logarithm of each row's sum of exponentials,
-// which parts of an attention over different keys are put together by. [VarLen] takes sequences of
-// different lengths in one packed tensor.
+// masks, sliding windows, masks by a Go function, boolean and additive masks, ALiBi, a soft cap of
+// the scores, sinks and dropout, all of which go together. Fewer heads of keys than of queries are
+// shared by groups of heads (GQA, MQA). [SDPAWithLSE] also returns the logarithm of each row's sum
+// of exponentials, which parts of an attention over different keys are put together by. [VarLen]
+// takes sequences of different lengths in one packed tensor.
 //
 // Queries stand at the end of the keys: query i of s has position i + (kv−s) among kv keys. This
 // is where causal masks, windows and ALiBi count from, so that one new query behind a cache sees

@@ -16,7 +16,7 @@ var fusing = func(p *problem) bool {
 
 // fuses reports whether a problem is computed by one kernel.
 func (p *problem) fuses() bool {
-	return p.o.Dropout == 0 && p.b*p.hkv*p.g*p.s*p.kv*p.d*p.dv != 0 && fusing(p)
+	return p.o.Dropout == 0 && p.o.Keep == nil && p.b*p.hkv*p.g*p.s*p.kv*p.d*p.dv != 0 && fusing(p)
 }
 
 // fused computes a problem by one kernel, out (b, hkv, g, s, dv) and log-sum-exp (b, hkv, g, s). It

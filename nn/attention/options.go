@@ -8,7 +8,7 @@ import "github.com/gokiln/kiln/tensor"
 //
 //	score = SoftCap·tanh(q·k·Scale / SoftCap) − ALiBi·|p−j| + Mask
 //
-// and −Inf for a key that Causal, Window or a boolean Mask leave out.
+// and −Inf for a key that Causal, Window, Keep or a boolean Mask leave out.
 type Options struct {
 	// Scale multiplies q·k; 0 stands for 1/√d.
 	Scale float64
@@ -23,6 +23,13 @@ type Options struct {
 	// 0; one of a floating-point type is added to the scores, and may have a gradient. It is nil
 	// for none.
 	Mask *tensor.Tensor
+
+	// Keep leaves out keys for which it returns false, of a query's position and a key's. It is a
+	// literal or a function of a package, which is compiled for the device as those of
+	// [tensor.Map] are, and nil for none:
+	//
+	//	Keep: func(query, key int32) bool { return key <= query || key < 16 } // causal, with a prefix
+	Keep func(query, key int32) bool
 
 	// ALiBi has a slope for each head, (heads) or (…, heads), of a floating-point type: scores
 	// are less by slope·|p−j| (Press et al., "Train short, test long", 2022). It is nil for none.

@@ -26,6 +26,10 @@ func (p *problem) masked(b block, x operands, s *tensor.Tensor) *tensor.Tensor {
 	if out := p.outside(b, x.q.Device()); out != nil {
 		s = s.MaskedFill(out, math.Inf(-1))
 	}
+	if p.o.Keep != nil && b.keys > 0 {
+		rows, keys := p.positions(b, x.q.Device())
+		s = s.MaskedFill(tensor.Map2(p.o.Keep, rows, keys).LogicalNot(), math.Inf(-1))
+	}
 	return s
 }
 
@@ -54,10 +58,15 @@ func (p *problem) capped(s *tensor.Tensor) *tensor.Tensor {
 
 // distances returns how far each key of a block is behind the position of each query, of type I32.
 func (p *problem) distances(b block, d *tensor.Device) *tensor.Tensor {
+	rows, keys := p.positions(b, d)
+	return keys.Sub(rows)
+}
+
+// positions returns the positions of the queries of a block, (rows, 1), and of its keys, (keys).
+func (p *problem) positions(b block, d *tensor.Device) (rows, keys *tensor.Tensor) {
 	at := b.row + p.kv - p.s
-	keys := tensor.Arange(d, int32(b.key), int32(b.key+b.keys))
-	rows := tensor.Arange(d, int32(at), int32(at+b.rows))
-	return keys.Sub(rows.Unsqueeze(-1))
+	rows = tensor.Arange(d, int32(at), int32(at+b.rows)).Unsqueeze(-1)
+	return rows, tensor.Arange(d, int32(b.key), int32(b.key+b.keys))
 }
 
 // outside is 1 where a key is outside of the window of a query of a block, nil if none is.

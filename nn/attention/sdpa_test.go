@@ -1,13 +1,20 @@
 package attention
 
 import (
+	"embed"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/tensor"
 )
+
+//go:embed *.go
+var source embed.FS
+
+var _ = dsl.Source(source) // of keepPrefix
 
 // list reads numbers.
 func list(t *testing.T, x *tensor.Tensor) []float64 {
@@ -229,3 +236,43 @@ func TestLogSumExp(t *testing.T) {
 	weight := func(l *tensor.Tensor) *tensor.Tensor { return l.Sub(lse).Exp().Unsqueeze(-1) }
 	same(t, want, a.Mul(weight(la)).Add(b.Mul(weight(lb))), 1e-5)
 }
+
+// A mask by a function is that of the numbers that it returns, whatever else leaves out keys, in one
+// block and in several, with gradients and log-sum-exps. Some queries attend to nothing.
+func TestKeep(t *testing.T) {
+	d := open(t, "auto")
+	const s, kv = 7, 9
+	mask := make([]uint8, s*kv)
+	for i := range s {
+		for j := range kv {
+			if keepPrefix(int32(i+kv-s), int32(j)) {
+				mask[i*kv+j] = 1
+			}
+		}
+	}
+	q, k, v := qkv(d, 2, 4, 2, s, kv, 8)
+	for _, scores := range []int{maxScores, 24} {
+		for _, o := range []Options{{}, {Causal: true}, {Window: &Window{Left: 3, Right: 1}}} {
+			func() {
+				defer func(n int) { maxScores = n }(maxScores)
+				maxScores = scores
+				run := func(o Options) []*tensor.Tensor {
+					x, y, z := tensor.NewVar(q), tensor.NewVar(k), tensor.NewVar(v)
+					out, lse := SDPAWithLSE(x.Tensor(), y.Tensor(), z.Tensor(), o)
+					grads, err := out.Sqr().Sum().Add(lse.Clamp(-100, 100).Sum()).Backward()
+					require.NoError(t, err)
+					return []*tensor.Tensor{out, lse.Clamp(-100, 100), grads.Of(x.Tensor()), grads.Of(y.Tensor()), grads.Of(z.Tensor())}
+				}
+				other := o
+				o.Keep, other.Mask = keepPrefix, tensor.From(d, mask, s, kv)
+				want := run(other)
+				for i, got := range run(o) {
+					same(t, want[i], got, 1e-5)
+				}
+			}()
+		}
+	}
+}
+
+// keepPrefix attends to the first two tokens and to those behind the query, but none from position 8.
+func keepPrefix(query, key int32) bool { return query < 8 && (key < 2 || key >= query) }
