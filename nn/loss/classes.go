@@ -105,11 +105,11 @@ func (c *classes) indices(target *tensor.Tensor) *tensor.Tensor {
 }
 
 // weights are those of the targets, 0 where they count for nothing.
-func (c *classes) weights(dt tensor.DType) *tensor.Tensor {
+func (c *classes) weights(dt tensor.DType, ids *tensor.Tensor) *tensor.Tensor {
 	if c.weight == nil {
-		return c.ids.GeScalar(0).Cast(dt)
+		return ids.GeScalar(0).Cast(dt)
 	}
-	return c.weight.Take(c.ids)
+	return c.weight.Take(ids)
 }
 
 // reduce reduces the losses of rows, which have been weighted; those that count for nothing become
@@ -131,6 +131,6 @@ func NLL(logp, target *tensor.Tensor, o ClassOptions) *tensor.Tensor {
 		return b
 	}
 	x := wide(logp.Gather(c.ids.Unsqueeze(c.dim), c.dim).Squeeze(c.dim))
-	w := c.weights(x.DType())
+	w := c.weights(x.DType(), c.ids)
 	return c.reduce(x.Mul(w).Neg(), w, logp.DType())
 }

@@ -37,21 +37,44 @@ func CrossEntropy(logits, target *tensor.Tensor, o CrossEntropyOptions) *tensor.
 		return b
 	}
 	stats := tensor.Apply2(rowStats{c.weight, c.dim, o.LabelSmoothing > 0}, logits, c.ids.Reshape(c.ids.Count()))
+	rows := c.losses(stats, c.ids, o.LabelSmoothing)
+	return c.reduce(rows, c.weights(rows.DType(), c.ids), logits.DType())
+}
+
+// losses returns the weighted losses of rows, of what [rowStats] gives of them.
+func (c *classes) losses(stats, ids *tensor.Tensor, smoothing float64) *tensor.Tensor {
 	if stats.Err() != nil {
 		return stats
 	}
-	w := c.weights(stats.DType())
+	w := c.weights(stats.DType(), ids)
 	lse, picked := stats.Get(0).Reshape(w.Shape()...), stats.Get(1).Reshape(w.Shape()...)
 	rows := lse.Sub(picked).Mul(w)
-	if e := o.LabelSmoothing; e > 0 {
-		all := lse.MulScalar(float64(c.n))
-		if c.weight != nil {
-			all = lse.Mul(c.weight.Sum())
-		}
-		spread := all.Sub(stats.Get(2).Reshape(w.Shape()...))
-		rows = rows.MulScalar(1 - e).Add(spread.MulScalar(e / float64(c.n)))
+	if smoothing > 0 {
+		spread := lse.Mul(c.allWeights(w)).Sub(stats.Get(2).Reshape(w.Shape()...))
+		rows = rows.MulScalar(1 - smoothing).Add(spread.MulScalar(smoothing / float64(c.n)))
 	}
-	return c.reduce(rows, w, logits.DType())
+	return rows
+}
+
+// allWeights is the sum of the weights of all classes, like a tensor.
+func (c *classes) allWeights(like *tensor.Tensor) *tensor.Tensor {
+	if c.weight != nil {
+		return c.weight.Sum()
+	}
+	return like.FullLike(float64(c.n))
+}
+
+// slopes is the gradient of losses for what [rowStats] gives, (2, n) or (3, n), of the gradient g of
+// rows (n). Those that count for nothing have none.
+func (c *classes) slopes(g, ids *tensor.Tensor, smoothing float64) *tensor.Tensor {
+	w := c.weights(g.DType(), ids)
+	if smoothing == 0 {
+		g = g.Mul(w)
+		return tensor.Stack(0, g, g.Neg())
+	}
+	part := g.MulScalar(smoothing / float64(c.n))
+	picked := g.Mul(w).MulScalar(1 - smoothing)
+	return tensor.Stack(0, picked.Add(part.Mul(c.allWeights(w))), picked.Neg(), part.Neg())
 }
 
 // soft is the cross-entropy of probabilities.
@@ -109,7 +132,7 @@ func (s rowStats) Forward(x, ids *tensor.Tensor) *tensor.Tensor {
 
 // Backward returns the gradient of the logits, one pass over them.
 func (s rowStats) Backward(g, x, ids, out *tensor.Tensor) (dx, none *tensor.Tensor) {
-	dx = tensor.Empty(x.Device(), x.DType(), x.Shape()...)
+	dx = x.EmptyLike() // in its scope
 	dx = s.launch(slopesKernel, colSlopes, x.DType(), s.rows(x), dx, x.Contiguous(), ids.Contiguous(), out.Contiguous(), g.Contiguous())
 	return dx, nil
 }
