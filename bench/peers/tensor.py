@@ -221,7 +221,131 @@ def picks(b):
                 yield f"median of {of}", n * flat.element_size(), lambda x=x: torch.median(x, dim=1)
 
 
-GROUPS = [elementwise, matmul, layers, grouped, conv, index, reductions, rows, sorts, picks]
+ATTENDS = [  # name, batch, heads, heads of keys, queries, keys, size, causal, with the gradient, window
+    ("d128 4k", 4, 32, 32, 4096, 4096, 128, False, True, 0),
+    ("d128 4k causal", 4, 32, 32, 4096, 4096, 128, True, True, 0),
+    ("d128 16k causal, 32 heads on 8", 1, 32, 8, 16384, 16384, 128, True, True, 0),
+    ("d64 1k causal", 16, 32, 32, 1024, 1024, 64, True, False, 0),
+    ("d64 8k causal", 2, 32, 32, 8192, 8192, 64, True, True, 0),
+    ("d256 4k causal", 2, 16, 16, 4096, 4096, 256, True, False, 0),
+    ("d128 16k window 1024", 1, 32, 32, 16384, 16384, 128, True, False, 1024),
+    ("decode 32k, 32 heads on 8", 1, 32, 8, 1, 32768, 128, True, False, 0),
+    ("decode 32k, 32 heads on 8, batch 16", 16, 32, 8, 1, 32768, 128, True, False, 0),
+]
+SMALL_ATTENDS = [
+    ("d64 512 causal", 1, 8, 8, 512, 512, 64, True, True, 0),
+    ("d64 1k, 8 heads on 2", 1, 8, 2, 1024, 1024, 64, False, True, 0),
+    ("decode 4k, 8 heads on 2", 1, 8, 2, 1, 4096, 64, True, False, 0),
+]
+
+
+def networks(b):
+    name = "f32" if b.small else "bf16"
+    dt, f = NAMES[name], torch.nn.functional
+    yield from attentions(b, name, dt)
+    rows, classes = b.size(8192, 256), b.size(131072, 32000)
+    x = b.randn(rows, classes, dtype=dt).requires_grad_()
+    ids = torch.arange(rows, device=b.device)
+
+    def cross_entropy():
+        return torch.autograd.grad(f.cross_entropy(x, ids), x)
+
+    yield f"cross_entropy {rows}x{classes} and gradient {name}", 3 * rows * classes * x.element_size(), cross_entropy
+    rows, wide = b.size(8192, 1024), b.size(4096, 1024)
+    y, r, weight = b.randn(rows, wide, dtype=dt), b.randn(rows, wide, dtype=dt), torch.ones(wide, device=b.device, dtype=dt)
+
+    def residual():
+        total = y + r
+        return total, f.rms_norm(total, (wide,), weight, 1e-6)
+
+    yield f"residual add and rms_norm {rows}x{wide} {name}", 4 * rows * wide * y.element_size(), residual
+    shape = (4, 32, 4096, 128) if not b.small else (1, 8, 1024, 64)
+    z, half = b.randn(*shape, dtype=dt), shape[3] // 2
+    angles = torch.outer(torch.arange(shape[2], device=b.device), 10000.0 ** (-torch.arange(half, device=b.device) / half))
+    cos, sin = angles.cos().to(dt), angles.sin().to(dt)
+
+    def rope():
+        low, high = z[..., :half], z[..., half:]
+        return torch.cat((low * cos - high * sin, low * sin + high * cos), -1)
+
+    yield f"rope {'x'.join(map(str, shape))} {name}", 2 * z.numel() * z.element_size(), rope
+    tensors, each = b.size(300, 30), b.size((1 << 30) // 300, (1 << 23) // 30)
+    params = [b.randn(each).requires_grad_() for _ in range(tensors)]
+    for p in params:
+        p.grad = torch.randn_like(p)
+    opt = torch.optim.AdamW(params, lr=1e-4, weight_decay=0.1, fused=True)
+    yield f"adamw {tensors}x{each} f32", 28 * tensors * each, opt.step
+    del params, opt
+    yield gpt_step(b, name)
+
+
+def attentions(b, name, dt):
+    f = torch.nn.functional
+    for what, batch, heads, shared, s, kv, d, causal, gradient, window in SMALL_ATTENDS if b.small else ATTENDS:
+        q, k, v = (b.randn(batch, h, n, d, dtype=dt).requires_grad_(gradient) for h, n in ((heads, s), (shared, kv), (shared, kv)))
+        pairs = s * window if window else s * kv / (2 if causal else 1)
+        amount = -4.0 * batch * heads * d * pairs if s > 1 else 2 * batch * shared * kv * d * q.element_size()
+        if window:
+            from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+            block = create_block_mask(lambda b, h, i, j: (j <= i) & (i - j < window), None, None, s, kv, device=b.device)
+            flex = torch.compile(flex_attention)
+            call = lambda q=q, k=k, v=v: flex(q, k, v, block_mask=block)
+        else:
+            call = lambda q=q, k=k, v=v: f.scaled_dot_product_attention(q, k, v, is_causal=causal and s > 1, enable_gqa=heads != shared)
+        yield f"sdpa {what} {name}", amount, call
+        if gradient:
+            y = call()
+            seed = torch.randn_like(y)
+            yield f"sdpa {what} {name} gradient", 2.5 * amount, lambda y=y, q=q, k=k, v=v, seed=seed: torch.autograd.grad(y, (q, k, v), seed, retain_graph=True)
+
+
+class GPT(torch.nn.Module):
+    """GPT-2 as in bench/tensor: the weight of the last product is that of the embedding."""
+
+    def __init__(self, vocabulary, context, dim, heads, layers):
+        super().__init__()
+        nn = torch.nn
+        self.heads = heads
+        self.token, self.position, self.norm = nn.Embedding(vocabulary, dim), nn.Embedding(context, dim), nn.LayerNorm(dim)
+        torch.nn.init.normal_(self.token.weight, 0, 0.02)
+        self.layers = nn.ModuleList(
+            nn.ModuleList([nn.LayerNorm(dim), nn.LayerNorm(dim), nn.Linear(dim, 3 * dim), nn.Linear(dim, dim), nn.Linear(dim, 4 * dim), nn.Linear(4 * dim, dim)])
+            for _ in range(layers)
+        )
+
+    def forward(self, ids, following):
+        f = torch.nn.functional
+        batch, time = ids.shape
+        x = self.token(ids) + self.position.weight[:time]
+        for norm1, norm2, qkv, proj, up, down in self.layers:
+            q, k, v = qkv(norm1(x)).view(batch, time, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+            x = x + proj(f.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(batch, time, -1))
+            x = x + down(f.gelu(up(norm2(x)), approximate="tanh"))
+        logits = f.linear(self.norm(x), self.token.weight)
+        return f.cross_entropy(logits.flatten(0, 1), following.flatten())
+
+
+def gpt_step(b, name):
+    vocabulary, context, dim, heads, layers, batch = (512, 64, 128, 4, 4, 8) if b.small else (50304, 1024, 768, 12, 12, 16)
+    model = GPT(vocabulary, context, dim, heads, layers).to(b.device, NAMES[name])
+    opt = torch.optim.AdamW(model.parameters(), lr=3e-4, weight_decay=0.1, fused=True)
+    ids = torch.randint(vocabulary, (batch, context + 1), device=b.device)
+    run = model if b.small else torch.compile(model)
+
+    def step():
+        opt.zero_grad(set_to_none=True)
+        run(ids[:, :-1], ids[:, 1:]).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        opt.step()
+
+    params = vocabulary * dim + layers * 12 * dim * dim
+    amount = -float(batch * context) * (6 * params + 6 * layers * context * dim)
+    return f"gpt step of {batch * context} tokens, {layers} layers of {dim} {name}", amount, step
+
+
+GROUPS = [elementwise, matmul, layers, grouped, conv, index, reductions, rows, sorts, picks, networks]
+WITH_GRADIENTS = {networks}  # whose functions compile what pays themselves
 
 
 def measure(group, b, args):
@@ -234,6 +358,7 @@ def measure(group, b, args):
         ways, how = [("torch", call)], {"samples": args.samples, "warm": 0.2}
         if not b.small:
             how["most"] = 10  # as in bench/tensor
+        if not b.small and "gradient" not in name and "step" not in name and "adamw" not in name:
             torch._dynamo.reset()  # else it stops compiling after some shapes
             ways.append(("torch.compile", torch.compile(call, dynamic=False)))
         for who, f in ways:
@@ -254,6 +379,6 @@ if __name__ == "__main__":
     args = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     bench = Bench(args.device)
-    with torch.inference_mode():
-        for g in GROUPS:
+    for g in GROUPS:
+        with torch.enable_grad() if g in WITH_GRADIENTS else torch.inference_mode():
             attempt(g.__name__, lambda: measure(g, bench, args))

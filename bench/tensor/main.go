@@ -25,7 +25,7 @@ type work struct {
 }
 
 // groups make the operations of each family; small is for the CPU.
-var groups = []func(d *tensor.Device, small bool) []work{elementwise, matmul, layers, grouped, conv, index, reductions, rows, sorts, picks}
+var groups = []func(d *tensor.Device, small bool) []work{elementwise, matmul, layers, grouped, conv, index, reductions, rows, sorts, picks, networks}
 
 func main() {
 	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
