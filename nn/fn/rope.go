@@ -1,10 +1,13 @@
 package fn
 
 import (
+	"math"
+
 	"github.com/gokiln/kiln/dsl"
 	"github.com/gokiln/kiln/nn/fn/kernels"
 	"github.com/gokiln/kiln/ops"
 	"github.com/gokiln/kiln/ops/dtype"
+	opskernels "github.com/gokiln/kiln/ops/kernels"
 	"github.com/gokiln/kiln/runtime"
 	"github.com/gokiln/kiln/tensor"
 )
@@ -75,7 +78,7 @@ func (r *rope) check(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 
 var ropeKernel = ops.NewGeneric("rope", kernels.Rope[ops.T, ops.O, ops.C])
 
-// ropeThreads is how many pairs a block has.
+// ropeThreads is how many threads a block has.
 const ropeThreads = 256
 
 // Name is for errors.
@@ -92,6 +95,7 @@ func (r *rope) Forward(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 			w.Size[i] = x.Size(d)
 		}
 	}
+	w.Lined = w.X[3] == 1 && w.Out[3] == 1
 	w.Table[1] = w.Pairs
 	if cos.Rank() == 3 {
 		w.Table[0] = cos.Size(1) * w.Pairs
@@ -104,8 +108,15 @@ func (r *rope) Forward(x, cos, sin *tensor.Tensor) *tensor.Tensor {
 	if r.back {
 		direction = dtype.FromFloat(x.DType().Compute(), -1).Bits()
 	}
-	n := w.Size[0] * w.Size[1] * w.Size[2] * (w.Width - w.Pairs)
-	return tensor.LaunchInto(out, k, runtime.Cover(n, ropeThreads), x, cos, sin, w, ops.ScalarArg(x.DType().Compute(), &direction))
+	rows := w.Size[0] * w.Size[1] * w.Size[2]
+	w.Div, w.Wide = [2]opskernels.Divisor{ops.Divisor(max(w.Size[1], 1)), ops.Divisor(max(w.Size[2], 1))}, rows > math.MaxInt32
+	wide := ropeThreads
+	for wide > 32 && wide/2 >= w.Width-w.Pairs {
+		wide /= 2
+	}
+	high := ropeThreads / wide
+	g := runtime.Grid{Blocks: runtime.Dim3{X: max((rows+high-1)/high, 1)}, Threads: runtime.Dim3{X: wide, Y: high}}
+	return tensor.LaunchInto(out, k, g, x, cos, sin, w, ops.ScalarArg(x.DType().Compute(), &direction))
 }
 
 // order is where batch, heads, times and elements are.

@@ -1,6 +1,9 @@
 package kernels
 
-import "github.com/gokiln/kiln/dsl"
+import (
+	"github.com/gokiln/kiln/dsl"
+	"github.com/gokiln/kiln/ops/kernels"
+)
 
 // Turns says where the pairs of elements are that [Rope] rotates, of tensors of four dimensions:
 // batch, heads, positions and Width elements, of which the first 2·Pairs are rotated.
@@ -12,20 +15,27 @@ type Turns struct {
 	X, Out [4]int // the steps of dimensions
 	Table  [2]int // those of the batch and of positions in the tables, which have Pairs columns
 
+	Div  [2]kernels.Divisor // of Size[1] and Size[2]
+	Wide dsl.ConstBool      // there are too many rows for Div
+
 	Interleaved dsl.ConstBool // a pair is neighbours, and not Pairs apart
+	Lined       dsl.ConstBool // rows are contiguous, in x and out
 }
 
-// index returns the batch, head, position and column of item i: pairs come first, and behind them
-// the elements that stay.
-func (w *Turns) index(i int) (at [4]int) {
-	n := w.items()
-	at[3] = i % n
-	i /= n
-	at[2] = i % w.Size[2]
-	i /= w.Size[2]
-	at[1] = i % w.Size[1]
-	at[0] = i / w.Size[1]
-	return at
+// start returns where a row, of a batch, a head and a position, begins in the operands and in the
+// tables.
+func (w *Turns) start(row int) (x, out, table int) {
+	var at [3]int
+	if w.Wide {
+		at[2] = row % w.Size[2]
+		row /= w.Size[2]
+		at[1] = row % w.Size[1]
+		at[0] = row / w.Size[1]
+	} else {
+		row, at[2] = w.Div[1].DivMod(row)
+		at[0], at[1] = w.Div[0].DivMod(row)
+	}
+	return dot(at, &w.X), dot(at, &w.Out), at[0]*w.Table[0] + at[2]*w.Table[1]
 }
 
 // items is how many there are at a position of a head.
@@ -39,30 +49,33 @@ func (w *Turns) columns(pair int) (a, b int) {
 	return pair, pair + w.Pairs
 }
 
-func dot(at [4]int, step *[4]int, column int) int {
-	return at[0]*step[0] + at[1]*step[1] + at[2]*step[2] + column*step[3]
-}
+func dot(at [3]int, step *[4]int) int { return at[0]*step[0] + at[1]*step[1] + at[2]*step[2] }
 
 // Rope rotates pairs of elements by the angles whose cosines and sines the tables have (Su et al.,
-// "RoFormer: enhanced transformer with rotary position embedding", 2021, equation 34). A thread has
-// a pair, or an element that stays. The direction is 1, or -1 for the other way round.
+// "RoFormer: enhanced transformer with rotary position embedding", 2021, equation 34). A row of
+// threads has a row of x: each thread takes pairs, and elements that stay. The direction is 1, or -1
+// for the other way round.
 //
 //kiln:kernel
 func Rope[T, O dsl.Float, C dsl.Real](t dsl.Thread, out, x []T, cos, sin []O, w Turns, direction C) {
-	i := t.Global()
-	if i >= w.Size[0]*w.Size[1]*w.Size[2]*w.items() {
+	row := t.BlockX()*t.BlockDimY() + t.ThreadY()
+	if row >= w.Size[0]*w.Size[1]*w.Size[2] {
 		return
 	}
-	at := w.index(i)
-	if at[3] >= w.Pairs {
-		c := at[3] + w.Pairs
-		out[dot(at, &w.Out, c)] = x[dot(at, &w.X, c)]
-		return
+	if w.Lined {
+		w.X[3], w.Out[3] = 1, 1 // known to the compiler
 	}
-	k := at[0]*w.Table[0] + at[2]*w.Table[1] + at[3]
-	c, s := dsl.Convert[C](cos[k]), direction*dsl.Convert[C](sin[k])
-	m, n := w.columns(at[3])
-	a, b := dsl.Convert[C](x[dot(at, &w.X, m)]), dsl.Convert[C](x[dot(at, &w.X, n)])
-	out[dot(at, &w.Out, m)] = dsl.Convert[T](a*c - b*s)
-	out[dot(at, &w.Out, n)] = dsl.Convert[T](a*s + b*c)
+	from, to, table := w.start(row)
+	for i := t.ThreadX(); i < w.items(); i += t.BlockDimX() {
+		if i >= w.Pairs {
+			c := i + w.Pairs
+			out[to+c*w.Out[3]] = x[from+c*w.X[3]]
+			continue
+		}
+		c, s := dsl.Convert[C](cos[table+i]), direction*dsl.Convert[C](sin[table+i])
+		m, n := w.columns(i)
+		a, b := dsl.Convert[C](x[from+m*w.X[3]]), dsl.Convert[C](x[from+n*w.X[3]])
+		out[to+m*w.Out[3]] = dsl.Convert[T](a*c - b*s)
+		out[to+n*w.Out[3]] = dsl.Convert[T](a*s + b*c)
+	}
 }

@@ -132,25 +132,40 @@ func (a *arena) take(c int64) (uintptr, error) {
 	return base, nil
 }
 
-func (a *arena) free(p uintptr, size int64) {
+// keep frees a block for reuse, and reports whether it did: not if so much is kept that the system
+// has to get it back.
+func (a *arena) keep(p uintptr, size int64) bool {
 	if p == 0 {
-		return
+		return true
 	}
 	c := class(size)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return
+		return true
 	}
-	a.used -= c
 	if c > maxSmall {
 		if a.cached+c > a.limit/cachePart {
-			a.unmap(p)
-			return
+			return false
 		}
 		a.cached += c
 	}
+	a.used -= c
 	a.freeList[c] = append(a.freeList[c], p)
+	return true
+}
+
+// free frees a block, for reuse or to the system. Nothing uses it any more.
+func (a *arena) free(p uintptr, size int64) {
+	if a.keep(p, size) {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.closed {
+		a.used -= class(size)
+		a.unmap(p)
+	}
 }
 
 func (a *arena) unmap(p uintptr) {
