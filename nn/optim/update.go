@@ -63,14 +63,21 @@ func (a *elementwise) launch(p *param, g, scale *tensor.Tensor, r kernels.Rule[f
 			list[i], span.States = p.state(name), span.States|1<<i
 		}
 	}
-	return tensor.Launch(k, cover(x.Count()), x, master, g, list[0], list[1], list[2], scale, ruleIn(p.compute, r), span, a.fn.In(p.compute))
+	return tensor.Launch(k, cover(x.Count(), span.Vec), x, master, g, list[0], list[1], list[2], scale, ruleIn(p.compute, r), span, a.fn.In(p.compute))
 }
 
-// updateThreads is the size of blocks of updates.
-const updateThreads = 256
+// The sizes of blocks of updates: of threads that have several elements, and of those that have one,
+// which a processor goes through in the order of memory.
+const (
+	updateThreads = 256
+	singleThreads = 1024
+)
 
-// cover is the grid for so many elements.
-func cover(n int) runtime.Grid {
+// cover is the grid for so many elements, as [vector] says how threads take them.
+func cover(n int, vec dsl.ConstInt) runtime.Grid {
+	if vec == 0 {
+		return runtime.Cover(n, singleThreads)
+	}
 	part := updateThreads * kernels.Many
 	return runtime.Blocks((n+part-1)/part, updateThreads)
 }

@@ -44,12 +44,21 @@ const (
 	stores
 )
 
-// each has the elements of the thread loaded, computed and stored: one after the other, or [Many]
-// at once where there are as many, so that as many loads are in flight.
+// each has the elements of the thread loaded, computed and stored: one, or [Many] at once where there
+// are as many, so that as many loads are in flight.
 func each[L any](t dsl.Thread, s *Span, load func(i int) L, f func(L) L, store func(to, i int, v L)) {
+	if s.Vec == 0 {
+		if i := t.Global(); i < s.N {
+			v := f(load(i))
+			for to := range stores {
+				store(to, i, v)
+			}
+		}
+		return
+	}
 	part := t.BlockDimX() * Many
 	first := t.BlockX() * part
-	if s.Vec == 0 || first+part > s.N {
+	if first+part > s.N {
 		for i := first + t.ThreadX(); i < min(first+part, s.N); i += t.BlockDimX() {
 			v := f(load(i))
 			for to := range stores {
