@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gokiln/kiln/nn/optim/kernels"
@@ -20,8 +21,8 @@ var notFiniteKernel = ops.NewGeneric("not finite", kernels.NotFinite[ops.O, ops.
 //	grads, err := scaler.Scale(loss).Backward() // the loss is of type F32
 //	done, err := scaler.Step(opt, grads)
 //
-// The zero value is ready. All of its state is in the fields, which can be saved; a 0 stands for
-// what is said.
+// The zero value is ready; a 0 stands for what is said. The gradients of a step are on one device.
+// Checkpoints take it: see [LossScaler.State].
 type LossScaler struct {
 	Factor   float64 // now; 0 stands for 65536
 	Growth   float64 // 0 stands for 2
@@ -29,6 +30,40 @@ type LossScaler struct {
 	Interval int     // so many steps without infinities, and the factor grows; 0 stands for 2000
 	Good     int     // steps since the factor changed
 	Skipped  int     // steps that were left out
+
+	device *tensor.Device // of the last step
+}
+
+// scalerState is the name of a scaler's numbers.
+const scalerState = "scaler"
+
+// State returns the factor and the counts as a tensor, for [LossScaler.Load]: none before the first
+// step.
+func (s *LossScaler) State() (map[string]*tensor.Tensor, error) {
+	if s.device == nil {
+		return nil, nil
+	}
+	t := tensor.From(s.device, []float64{s.Factor, float64(s.Good), float64(s.Skipped)})
+	return map[string]*tensor.Tensor{scalerState: t}, t.Err()
+}
+
+// Load goes on where the scaler was that State was asked.
+func (s *LossScaler) Load(state map[string]*tensor.Tensor) error {
+	if len(state) == 0 {
+		s.Factor, s.Good, s.Skipped = 0, 0, 0
+		return nil
+	}
+	t := state[scalerState]
+	if t == nil || len(state) != 1 || t.Err() == nil && !t.Shape().Equal(tensor.Shape{3}) {
+		return fmt.Errorf("loss scaler: load: %w: want %q of shape [3]", tensor.ErrArgument, scalerState)
+	}
+	numbers, err := t.Float64s()
+	if err != nil {
+		return fmt.Errorf("loss scaler: load: %w", err)
+	}
+	s.device = t.Device()
+	s.Factor, s.Good, s.Skipped = numbers[0], int(numbers[1]), int(numbers[2])
+	return nil
 }
 
 // factor is the factor now.
@@ -60,6 +95,9 @@ func (s *LossScaler) step(opt *Optimizer, grads *tensor.Gradients, most float64)
 	if err != nil {
 		return nil, false, err
 	}
+	if s.device, err = deviceOf(list); err != nil {
+		return nil, false, fmt.Errorf("%s: loss scaler: %w", opt.name, err)
+	}
 	finite, err := allFinite(list)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", opt.name, err)
@@ -67,8 +105,7 @@ func (s *LossScaler) step(opt *Optimizer, grads *tensor.Gradients, most float64)
 	by := 1 / s.factor()
 	if most == 0 {
 		if finite {
-			x := vars[0].Tensor()
-			err = opt.stepScaled(grads, tensor.From(x.Device(), []float32{float32(by)}))
+			err = opt.stepScaled(grads, tensor.From(cmp.Or(s.device, vars[0].Tensor().Device()), []float32{float32(by)}))
 		}
 	} else {
 		var scale *tensor.Tensor
@@ -99,6 +136,20 @@ func (s *LossScaler) note(finite bool) {
 	if s.Good++; s.Good >= interval {
 		s.Factor, s.Good = s.Factor*or(s.Growth, 2), 0
 	}
+}
+
+// deviceOf returns the device of gradients, nil if there are none.
+func deviceOf(list []*tensor.Tensor) (d *tensor.Device, err error) {
+	for i, g := range list {
+		switch {
+		case g == nil:
+		case d == nil:
+			d = g.Device()
+		case g.Device() != d:
+			return nil, fmt.Errorf("%w: gradients on %s, and that of parameter %d on %s", tensor.ErrDevice, d, i, g.Device())
+		}
+	}
+	return d, nil
 }
 
 // allFinite reports whether no gradient has an element that is infinite or NaN. It waits for them.

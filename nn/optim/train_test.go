@@ -106,7 +106,11 @@ func TestLossScaler(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, done)
 	}
-	require.Equal(t, optim.LossScaler{Factor: 2, Interval: 2, Skipped: 2}, s)
+	is := func(factor float64, skipped int) {
+		t.Helper()
+		require.Equal(t, []any{factor, skipped, 0}, []any{s.Factor, s.Skipped, s.Good})
+	}
+	is(2, 2)
 	require.Equal(t, 1, opt.Steps())
 	same(t, plain[1].Tensor(), vars[1].Tensor())
 
@@ -119,8 +123,31 @@ func TestLossScaler(t *testing.T) {
 	same(t, plain[1].Tensor(), vars[1].Tensor())
 	_, err = s.Step(opt, give(vars, 2))
 	require.NoError(t, err)
-	require.Equal(t, optim.LossScaler{Factor: 4, Interval: 2, Skipped: 2}, s) // which has grown
+	is(4, 2) // which has grown
 	near(t, []float64{6}, s.Scale(tensor.From(d, []float32{1.5})), 0)
+
+	state, err := s.State()
+	require.NoError(t, err)
+	next := optim.LossScaler{Interval: 2}
+	begin, err := next.State()
+	require.NoError(t, err)
+	require.Empty(t, begin)
+	require.NoError(t, next.Load(state))
+	require.Equal(t, s, next)
+	require.NoError(t, next.Load(begin))
+	require.Zero(t, next.Factor)
+	require.ErrorIs(t, next.Load(map[string]*tensor.Tensor{"scale": state["scaler"]}), tensor.ErrArgument)
+
+	there, err := tensor.Open("cpu:interp") // gradients on two devices: nothing is changed
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = there.Close() })
+	far := tensor.NewVar(filled(there, tensor.F16, 1, 1, 2))
+	both := append([]*tensor.Var{far}, vars...)
+	g := give(vars, 4)
+	g.Set(far.Tensor(), filled(there, tensor.F16, 1, 1, 2))
+	_, err = s.Step(optim.NewSGD(both, optim.SGD{}), g)
+	require.ErrorIs(t, err, tensor.ErrDevice)
+	is(4, 2)
 }
 
 // A variable of 16 bits moves in steps that are too small for it, by its master copy.
