@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(tooltest.FreshCache(m)) }
 
 func device(t *testing.T) *tensor.Device {
-	dev, err := tensor.Open("cpu")
+	dev, err := tensor.Open("auto")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, dev.Close()) })
 	return dev
