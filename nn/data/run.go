@@ -42,16 +42,16 @@ func (l *Loader[S, B]) loop(ctx context.Context, endless bool, yield func(B, err
 		return
 	}
 	defer l.leave()
-	ctx, cancel := context.WithCancel(ctx)
+	inner, cancel := context.WithCancel(ctx) // which ends after ctx: await asks that one
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
 
 	promised := make(chan job[B], l.o.Prefetch)
 	work := make(chan job[B])
-	wg.Go(func() { l.plan(ctx, begin, endless, promised, work) })
+	wg.Go(func() { l.plan(inner, begin, endless, promised, work) })
 	for range l.o.Workers {
-		wg.Go(func() { l.work(ctx, work) })
+		wg.Go(func() { l.work(inner, work) })
 	}
 	for {
 		j, r, ok := await(ctx, promised)
