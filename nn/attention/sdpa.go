@@ -43,8 +43,11 @@ func run(op string, q, k, v *tensor.Tensor, o Options, withLSE bool) (out, lse *
 }
 
 // maxScores is how many scores are in memory at once, about: larger problems are computed in blocks
-// of batches and queries.
+// of batches and queries. There are no more than scoresPerUnit for each multiprocessor or core:
+// these stay in caches between operations, and small blocks leave out keys that causal masks do.
 var maxScores = 1 << 23
+
+const scoresPerUnit = 1 << 17
 
 // minRows is how many queries of a head a block has, if there are as many, before it has more than
 // one batch.
@@ -131,8 +134,9 @@ func join(d int, list []*tensor.Tensor) *tensor.Tensor {
 // blockSizes returns how many batches and queries a block has.
 func (p *problem) blockSizes() (batches, rows int) {
 	perRow := max(p.hkv*p.g*p.kv, 1)
-	batches = min(max(maxScores/(perRow*max(min(p.s, minRows), 1)), 1), max(p.b, 1))
-	rows = min(max(maxScores/(perRow*batches), 1), max(p.s, 1))
+	most := min(maxScores, max(p.q.Device().Runtime().Info().Units, 1)*scoresPerUnit)
+	batches = min(max(most/(perRow*max(min(p.s, minRows), 1)), 1), max(p.b, 1))
+	rows = min(max(most/(perRow*batches), 1), max(p.s, 1))
 	return batches, rows
 }
 
