@@ -45,9 +45,9 @@
 //
 // # Training
 //
-// Parameters are variables of package tensor: gradients are found by [tensor.Tensor.Backward], and
-// package optim changes parameters by them. Layers that behave differently in training, such as
-// [Dropout], are told by [SetTraining]; they begin as for inference.
+// Parameters are variables of package tensor: [tensor.Tensor.Backward] computes their gradients, and
+// package optim updates them. [SetTraining] switches layers such as [Dropout] between training and
+// inference mode; a new layer is in inference mode.
 //
 //	params, err := nn.Trainable(net)
 //	opt := optim.NewAdamW(params, optim.AdamW{LR: 1e-3})

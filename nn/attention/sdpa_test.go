@@ -163,7 +163,7 @@ func TestDropout(t *testing.T) {
 // heads would be 512 MiB.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("4096 tokens")
+		t.Skip("attention over 4096 tokens takes seconds: not in a -short run")
 	}
 	d := open(t, "auto")
 	q, k, v := qkv(d, 1, 8, 2, 4096, 4096, 8)

@@ -133,7 +133,7 @@ func (l *Loader[S, B]) next(p Position) Position {
 	return Position{Epoch: p.Epoch, Batch: p.Batch + 1}
 }
 
-// indices are the samples of a batch. They are found by the one goroutine that hands out work.
+// indices returns the indices of a batch's samples. Only the goroutine of plan calls it.
 func (l *Loader[S, B]) indices(p Position) []int {
 	from := p.Batch * l.o.Batch
 	to := min(from+l.o.Batch, l.set.Len())

@@ -39,9 +39,8 @@ const (
 	KindIdentity
 )
 
-// kinds are what there is to know of each kind: the name that it is printed by, other spellings in
-// configurations of models, the default of the parameter, and the function. Epilogue is what
-// products of matrices have of it.
+// kinds is the table of the activations: name, other spellings in configurations of models, the
+// default of the parameter, the function, and the epilogue of matrix products that computes it.
 var kinds = [...]struct {
 	name     string
 	others   []string

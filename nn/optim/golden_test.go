@@ -167,7 +167,7 @@ func TestUpdates(t *testing.T) {
 		for dt, want := range all[name] {
 			t.Run(name+"/"+dt, func(t *testing.T) {
 				if !d.Supports(dtypes[dt]) {
-					t.Skip("the device has no such type")
+					t.Skipf("%s has no arithmetic on %s", d, dt)
 				}
 				vars := variables(d, dtypes[dt], []int{7, 5}, []int{11})
 				opt := make(twoGroups(vars))

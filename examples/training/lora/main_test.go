@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Adapters learn what the network did not know, and are the same when they are loaded and merged.
+// Fine-tuned adapters read mirrored digits, and so do adapters that were saved, loaded and merged.
 func TestRun(t *testing.T) {
 	o := options{device: "cpu", epochs: 2, adapt: 6, seed: 1, picture: filepath.Join(t.TempDir(), "loss.png")}
 	var out strings.Builder
