@@ -4,45 +4,19 @@
 
 The form of the file is that of package nn/internal/golden.
 """
-import json
-import math
+import sys
 import torch
 import torch.nn.functional as F
 
-torch.set_default_dtype(torch.float64)
-cases = []
+sys.path.insert(0, "../../internal/golden")
+from golden import Golden
 
-
-def numbers(t):
-    def one(v):
-        if isinstance(v, int):
-            return v
-        return str(v) if math.isnan(v) or math.isinf(v) else float("%.15g" % v)
-    return [one(v) for v in t.detach().reshape(-1).tolist()]
-
-
-def packed(t):
-    return {"shape": list(t.shape), "data": numbers(t), "i": not t.is_floating_point()}
-
-
-def case(name, f, *operands):
-    xs = [x.clone().requires_grad_() if x.is_floating_point() else x for x in operands]
-    out = f(*xs)
-    seed = (torch.arange(out.numel()) % 3 + 1.0).reshape(out.shape)
-    out.backward(seed)
-    cases.append({"name": name, "in": [packed(x) for x in operands], "out": packed(out),
-                  "grad": [numbers(x.grad) if x.grad is not None else None for x in xs if x.is_floating_point()]})
-
-
-gen = torch.Generator().manual_seed(2)
-
-
-def randn(*shape, scale=1.0):
-    return (torch.randn(*shape, generator=gen) * scale).round(decimals=3)
+golden = Golden(2)
+case, randn = golden.case, golden.randn
 
 
 def rand(*shape, low=0.1, high=2):
-    return (torch.rand(*shape, generator=gen) * (high - low) + low).round(decimals=3)
+    return golden.rand(*shape, low=low, high=high)
 
 
 x = torch.tensor([-200.0, -7.1, -3.5, -2.9, -1.2, -0.4, 0.3, 0.8, 1.6, 2.9, 3.4, 5.8, 6.3, 300.0])
@@ -93,7 +67,6 @@ case("pixel shuffle bare", lambda x: F.pixel_shuffle(x, 3), randn(9, 1, 2))
 case("channel shuffle", lambda x: x.reshape(2, 3, 2, 2, 2).transpose(1, 2).reshape(2, 6, 2, 2), randn(2, 6, 2, 2))
 
 
-
 def tables(*shape):
     a = rand(*shape, low=-3, high=3)
     return a.cos().round(decimals=3), a.sin().round(decimals=3)
@@ -120,5 +93,4 @@ case("rope interleaved partial", lambda *a: rope(*a, True), randn(2, 1, 3, 6), *
 case("rope thd", thd, randn(2, 4, 3, 6), *tables(5, 3))
 case("rope thd batch", thd, randn(2, 4, 3, 5), *tables(2, 5, 2))
 
-with open("golden.json", "w") as f:
-    f.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
+golden.write("golden.json")

@@ -2,53 +2,22 @@
 
     python3 gen.py            # in this folder; PyTorch 2, CPU
 
-A case has a name, which the table of the test has too; its operands, each a shape and numbers,
-of which those of "i" are integers; the result; and the gradients of the operands that are not
-integers, for a gradient of the result of 1, 2, 3, 1, 2, 3, …
+The form of the file is that of package nn/internal/golden.
 """
-import json
 import math
+import sys
 import torch
 import torch.nn.functional as F
 
-torch.set_default_dtype(torch.float64)
-cases = []
+sys.path.insert(0, "../../internal/golden")
+from golden import Golden
 
-
-def numbers(t):
-    def one(v):
-        if isinstance(v, int):
-            return v
-        return str(v) if math.isnan(v) or math.isinf(v) else float("%.15g" % v)
-    return [one(v) for v in t.detach().reshape(-1).tolist()]
-
-
-def packed(t):
-    return {"shape": list(t.shape), "data": numbers(t), "i": not t.is_floating_point()}
-
-
-def case(name, f, *operands):
-    xs = [x.clone().requires_grad_() if x.is_floating_point() else x for x in operands]
-    out = f(*xs)
-    seed = (torch.arange(out.numel()) % 3 + 1.0).reshape(out.shape)
-    out.backward(seed)
-    cases.append({"name": name, "in": [packed(x) for x in operands], "out": packed(out),
-                  "grad": [numbers(x.grad) if x.grad is not None else None for x in xs if x.is_floating_point()]})
-
-
-gen = torch.Generator().manual_seed(1)
-
-
-def randn(*shape, scale=1.0):
-    return (torch.randn(*shape, generator=gen) * scale).round(decimals=3)
+golden = Golden(1)
+case, randn, ids = golden.case, golden.randn, golden.ids
 
 
 def rand(*shape, low=0.02, high=0.98):
-    return (torch.rand(*shape, generator=gen) * (high - low) + low).round(decimals=3)
-
-
-def ids(n, *shape):
-    return torch.randint(0, n, shape, generator=gen)
+    return golden.rand(*shape, low=low, high=high)
 
 
 def signs(*shape):
@@ -146,5 +115,4 @@ rep = torch.tensor([[1, 1, 2, 2], [3, 3, 3, 0]])
 case("ctc repeats", ctc(4, "none", False, [10, 8], [4, 3]), randn(10, 2, 5), rep)
 case("ctc infinite", ctc(4, "none", True, [4, 8], [4, 3]), randn(8, 2, 5), rep)
 
-with open("golden.json", "w") as f:
-    f.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
+golden.write("golden.json")
